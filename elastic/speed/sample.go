@@ -1,0 +1,18 @@
+package speed
+
+import "time"
+
+// Shape is a configuration a speed belongs to.
+type Shape struct {
+	GPUs  int // at least 1
+	Nodes int // at least 1, at most GPUs
+}
+
+// Sample is one observation: a unit of work (an epoch or a step, as the job
+// counts) took Seconds in this shape.
+type Sample struct {
+	Shape
+	Seconds float64 // > 0, finite
+	Units   float64 // units the observation averages over, > 0; its weight
+	At      time.Time
+}

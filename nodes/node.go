@@ -1,0 +1,37 @@
+package nodes
+
+// Node is one machine with GPUs as the planner sees it.
+type Node struct {
+	Name       string
+	Partitions []string
+	Type       string // GPU type, "" when Slurm names none
+	GPUs       int    // configured
+	Used       int    // held by jobs of any kind, as Slurm counts now
+	Usable     bool   // Slurm would start something new here
+	Why        string // why not usable, for people
+	CPUs       int
+	CPUsUsed   int
+	MemoryMB   int64
+	MemUsedMB  int64
+}
+
+// Free returns the GPUs nobody holds, 0 when the node is not usable.
+func (n Node) Free() int {
+	if !n.Usable || n.Used >= n.GPUs {
+		return 0
+	}
+	return n.GPUs - n.Used
+}
+
+// In reports whether the node belongs to the partition; every node belongs to "".
+func (n Node) In(partition string) bool {
+	if partition == "" {
+		return true
+	}
+	for _, p := range n.Partitions {
+		if p == partition {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,70 @@
+package slurm
+
+import (
+	"context"
+	"time"
+)
+
+// Client is everything sluice asks of a Slurm. Implementations: command (the
+// real programs), fake (in memory). Every method honours ctx and has a deadline
+// of its own; every error is an *Error or the context's. Reads are repeatable.
+// Changes are repeatable too, except Submit: a change whose outcome is unknown
+// (ErrUnknownOutcome) is settled by looking, never by repeating blindly.
+type Client interface {
+	// Jobs returns all jobs of all users and states Slurm still remembers,
+	// ended ones included. One query whatever their number.
+	Jobs(ctx context.Context) ([]Job, error)
+	// Nodes returns all nodes. One query whatever their number.
+	Nodes(ctx context.Context) ([]Node, error)
+	// Job returns one job with its true GPU split. ErrNotFound when Slurm has
+	// forgotten it or never knew it.
+	Job(ctx context.Context, id JobID) (Detail, error)
+
+	// Submit runs sbatch with the arguments as they are and returns the new
+	// job and the line sbatch printed.
+	Submit(ctx context.Context, s Submission) (JobID, string, error)
+	// Signal sends the signal (a name without SIG, such as USR1) to the
+	// batch script alone when batchOnly, else to the job's steps.
+	Signal(ctx context.Context, id JobID, signal string, batchOnly bool) error
+	// RequeueHold stops a running job and leaves it pending and held.
+	RequeueHold(ctx context.Context, id JobID) error
+	// Update writes the fields that are set on a job.
+	Update(ctx context.Context, id JobID, u Update) error
+	// Hold keeps a pending job from starting, as a user hold that the owner
+	// may release himself.
+	Hold(ctx context.Context, id JobID) error
+	// Release lifts a hold.
+	Release(ctx context.Context, id JobID) error
+	// Cancel ends the job.
+	Cancel(ctx context.Context, id JobID) error
+}
+
+// Submission is one call of sbatch.
+type Submission struct {
+	Args  []string // options, then the script's path and its arguments
+	Dir   string   // working directory of the call; "" = this process's
+	Env   []string // environment of the call; nil = this process's
+	Stdin []byte   // the script when Args names none
+}
+
+// Update lists the fields to write; the zero value of a field leaves it alone.
+type Update struct {
+	// Nodes, when not empty, is the exact list of nodes: writes
+	// NumNodes=n-n, NumTasks=n (one task a node) and ReqNodeList.
+	Nodes []string
+	// AnyNodes clears ReqNodeList, so that Slurm chooses; NodeCount then
+	// gives NumNodes and NumTasks when > 0.
+	AnyNodes  bool
+	NodeCount int
+	// GPUsPerNode asks for the same number on each node and clears the
+	// per-job field; GPUsTotal asks for a total that Slurm fills greedily in
+	// node order and clears the per-node field. At most one is set.
+	GPUsPerNode int
+	GPUsTotal   int
+	GPUType     string // "" = any
+	CPUs        int    // NumCPUs of the whole job; 0 leaves it
+	// StartAfter writes StartTime=now+N, whole seconds, at least 1. It is
+	// what removes Slurm's 121 s wait after a requeue.
+	StartAfter time.Duration
+	Comment    *string
+}

@@ -1,0 +1,92 @@
+package slurm
+
+import "time"
+
+// JobID is Slurm's own number for a job, at least 1. A sluice job keeps one
+// JobID for life.
+type JobID int64
+
+// State is a job's base state as Slurm names it in full (squeue's "state",
+// scontrol's "JobState"), without the flags, which Job carries apart.
+type State string
+
+// The base states Slurm 20.11 to 26.05 can report.
+const (
+	Pending     State = "PENDING"
+	Running     State = "RUNNING"
+	Suspended   State = "SUSPENDED"
+	Completed   State = "COMPLETED"
+	Cancelled   State = "CANCELLED"
+	Failed      State = "FAILED"
+	Timeout     State = "TIMEOUT"
+	NodeFail    State = "NODE_FAIL"
+	Preempted   State = "PREEMPTED"
+	BootFail    State = "BOOT_FAIL"
+	Deadline    State = "DEADLINE"
+	OutOfMemory State = "OUT_OF_MEMORY"
+	// Unknown is any word this version does not know; the job is left alone.
+	Unknown State = "UNKNOWN"
+)
+
+// Ended reports whether the state is final unless somebody requeues the job.
+func (s State) Ended() bool {
+	switch s {
+	case Completed, Cancelled, Failed, Timeout, NodeFail, Preempted, BootFail, Deadline, OutOfMemory:
+		return true
+	}
+	return false
+}
+
+// Job is one job as the bulk query shows it.
+type Job struct {
+	ID        JobID
+	Array     bool // part of a job array
+	Het       bool // part of a heterogeneous job
+	Name      string
+	User      string
+	UID       uint32
+	Account   string
+	Partition string // several, comma separated, while pending
+	QOS       string
+
+	State      State
+	Completing bool // processes or epilog of the last run are not yet gone
+	// Requeued is set while Slurm shows the job as requeued or requeue-held
+	// and its last run is being cleaned away.
+	Requeued bool
+	Held     bool   // priority 0: will not start, or not start again, by itself
+	Reason   string // Slurm's word: Resources, Priority, JobHeldUser, BeginTime ...
+
+	GPUs      int      // allocated when running, else asked for; 0 when none
+	GPUType   string   // "" when the job names none
+	NodeCount int      // allocated when running, else asked for
+	Nodes     []string // allocated nodes in Slurm's order; empty when pending
+	ReqNodes  []string // nodes the job insists on
+	Restarts  int      // times the job was requeued: SLURM_RESTART_COUNT
+
+	Submit    time.Time
+	Eligible  time.Time     // earliest start; zero when unknown
+	Start     time.Time     // zero when pending without an estimate
+	TimeLimit time.Duration // 0 = unlimited
+	TimeLeft  time.Duration // 0 when not running or unlimited
+
+	WorkDir string
+	Comment string
+}
+
+// GPUShare is the GPUs a job holds on one node.
+type GPUShare struct {
+	Node string
+	GPUs int
+	IDs  []int // indices on the node; empty when Slurm does not tell
+}
+
+// Detail is what only the per-job query tells: the true split of GPUs.
+type Detail struct {
+	Job
+	Split   []GPUShare // in Slurm's node order; empty unless running or completing
+	Requeue bool       // Requeue=1
+	StdOut  string
+	// ExitCode and ExitSignal of the batch script once the job ended.
+	ExitCode, ExitSignal int
+}

@@ -1,0 +1,46 @@
+package slurm
+
+import "strings"
+
+// Node is one node as the node query shows it.
+type Node struct {
+	Name       string
+	Partitions []string
+	Features   []string
+	States     []string // base state first, then flags, upper case: MIXED, DRAIN, NOT_RESPONDING ...
+	Reason     string   // the administrator's reason for drain or down
+	GPUs       int      // configured, all types together
+	GPUType    string   // the type when the node has a single one, else ""
+	GPUsUsed   int      // allocated to jobs of any kind
+	CPUs       int
+	CPUsUsed   int
+	MemoryMB   int64
+	MemUsedMB  int64 // allocated, not resident
+}
+
+// Is reports whether the node shows the state or flag.
+func (n Node) Is(state string) bool {
+	for _, s := range n.States {
+		if strings.EqualFold(s, state) {
+			return true
+		}
+	}
+	return false
+}
+
+// unusable lists the states and flags in which Slurm starts nothing new on a
+// node; the first that matches is the one shown to people.
+var unusable = []string{"DOWN", "DRAIN", "DRAINED", "DRAINING", "FAIL", "FAILING", "ERROR", "NOT_RESPONDING",
+	"FUTURE", "UNKNOWN", "MAINT", "RESERVED", "POWERED_DOWN", "POWERING_DOWN", "POWER_DOWN", "REBOOT_ISSUED",
+	"REBOOT_REQUESTED", "REBOOT", "INVAL", "INVALID_REG", "PLANNED_DOWN"}
+
+// Usable reports whether Slurm would start a new job on the node now, and when
+// not, the state that forbids it.
+func (n Node) Usable() (ok bool, why string) {
+	for _, s := range unusable {
+		if n.Is(s) {
+			return false, s
+		}
+	}
+	return true, ""
+}
