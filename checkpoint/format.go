@@ -1,0 +1,123 @@
+package checkpoint
+
+import (
+	"time"
+
+	"github.com/sluice-hpc/sluice/nodes"
+)
+
+// Version is the version of every file below. A reader refuses a higher one.
+const Version = 1
+
+// Request is sluiced asking a running job to save and then wait.
+type Request struct {
+	Version     int             `json:"version"`
+	Job         int64           `json:"job"`
+	ID          string          `json:"request"` // unique; the answer repeats it
+	Incarnation int             `json:"incarnation"`
+	Target      nodes.Placement `json:"target"` // what the job will get; nil when it is to stop
+	Asked       time.Time       `json:"asked"`
+	Deadline    time.Time       `json:"deadline"` // after it the request is given up
+	Why         string          `json:"why"`
+}
+
+// Target is sluiced telling the next run what it is.
+type Target struct {
+	Version     int             `json:"version"`
+	Job         int64           `json:"job"`
+	Incarnation int             `json:"incarnation"`
+	Split       nodes.Placement `json:"split"`      // as planned; empty when Slurm chooses
+	Checkpoint  string          `json:"checkpoint"` // to resume from; "" = newest valid
+	Largest     int             `json:"largest"`    // most GPUs the job may ever get; 0 = unknown
+}
+
+// RunnerState is what the runner of a job is doing.
+type RunnerState string
+
+// The states of a runner.
+const (
+	Starting RunnerState = "starting" // before the script's first line
+	Training RunnerState = "training"
+	Saving   RunnerState = "saving"  // a request was passed on, no answer yet
+	Waiting  RunnerState = "waiting" // a verified checkpoint is there; waits to be stopped, or to train on
+	Exited   RunnerState = "exited"
+)
+
+// Runner is the runner's word: one small file, rewritten at every change of
+// state and as a heartbeat.
+type Runner struct {
+	Version     int             `json:"version"`
+	Job         int64           `json:"job"`
+	Restarts    int             `json:"restarts"`    // SLURM_RESTART_COUNT of this run
+	Incarnation int             `json:"incarnation"` // from target.json; 0 when there was none
+	State       RunnerState     `json:"state"`
+	Host        string          `json:"host"`
+	PID         int             `json:"pid"`
+	Split       nodes.Placement `json:"split,omitempty"` // as this run found it; empty when it cannot tell
+	Resumed     string          `json:"resumed,omitempty"`
+	Skipped     []string        `json:"skipped,omitempty"` // newer checkpoints found bad, with why
+	FirstLine   time.Time       `json:"first_line"`        // when the script was started
+	Beat        time.Time       `json:"beat"`
+	Answer      *Answer         `json:"answer,omitempty"`
+	Exit        *Exit           `json:"exit,omitempty"`
+	Note        string          `json:"note,omitempty"` // anything a person should know
+}
+
+// Answer is the runner's answer to a request.
+type Answer struct {
+	Request    string    `json:"request"`
+	Checkpoint string    `json:"checkpoint,omitempty"` // verified; "" when there is none
+	Step       int64     `json:"step"`
+	Epoch      float64   `json:"epoch"`
+	Committed  time.Time `json:"committed"` // when the manifest appeared
+	Verified   time.Time `json:"verified"`
+	Error      string    `json:"error,omitempty"`
+}
+
+// Exit is how the script ended.
+type Exit struct {
+	Code   int       `json:"code"`
+	Signal string    `json:"signal,omitempty"`
+	At     time.Time `json:"at"`
+}
+
+// Progress is one line of progress.jsonl.
+type Progress struct {
+	Time     float64 `json:"time"`     // Unix seconds
+	Restarts int     `json:"restarts"` // of the run that wrote it
+	// Event is "hello" (the program speaks the protocol), "progress",
+	// "resumed" or "finished".
+	Event string `json:"event"`
+	// Done is the work finished so far in the job's unit, fractional: 3.5 =
+	// half way through the fourth epoch.
+	Done    float64            `json:"done"`
+	Epoch   float64            `json:"epoch,omitempty"`
+	Step    int64              `json:"step,omitempty"`
+	Seconds float64            `json:"seconds,omitempty"` // seconds a unit, lately; 0 = not known
+	GPUs    int                `json:"gpus,omitempty"`    // world size
+	Nodes   int                `json:"nodes,omitempty"`
+	Metric  map[string]float64 `json:"metric,omitempty"`
+}
+
+// Manifest closes a checkpoint: it is written last, and a checkpoint without a
+// valid one does not exist.
+type Manifest struct {
+	Version  int       `json:"version"`
+	Job      int64     `json:"job"`
+	Token    string    `json:"token"`
+	Restarts int       `json:"restarts"` // of the run that saved it
+	Sequence int       `json:"sequence"` // ascending within the job; the directory's name is %08d of it
+	Step     int64     `json:"step"`
+	Epoch    float64   `json:"epoch"`
+	Request  string    `json:"request,omitempty"` // the request it answers
+	Created  time.Time `json:"created"`
+	GPUs     int       `json:"gpus"` // world size that saved it
+	Files    []File    `json:"files"`
+}
+
+// File is one file of a checkpoint, relative to its directory.
+type File struct {
+	Path   string `json:"path"`
+	Size   int64  `json:"size"`
+	SHA256 string `json:"sha256"` // lower-case hex
+}

@@ -1,0 +1,68 @@
+package elastic
+
+import (
+	"time"
+
+	"github.com/sluice-hpc/sluice/nodes"
+)
+
+// Step is the last thing of a move known to be durable: R1 to R7 of the resize
+// protocol.
+type Step int
+
+// The steps of a move. A start begins at Requeued: there is nothing to save.
+const (
+	Intended  Step = 1 // R1: written down, nothing done
+	Asked     Step = 2 // R2: a checkpoint was asked for
+	Verified  Step = 3 // R3: a checkpoint was verified by the job's runner
+	Requeued  Step = 4 // R4: the job is pending and held
+	Written   Step = 5 // R5: size and incarnation stand on the held job
+	Released  Step = 6 // R6: Slurm may start it
+	Confirmed Step = 7 // R7: runs at the new incarnation; the intent is closed
+)
+
+// Kind tells a start from a resize.
+type Kind string
+
+// The kinds of move.
+const (
+	Start  Kind = "start"  // a held job gets its first, or its next, GPUs
+	Resize Kind = "resize" // a running job changes size or nodes
+)
+
+// Intent is one move of one job, durable before any effect of it.
+type Intent struct {
+	ID   int64 // given by the journal, ascending
+	Job  JobID
+	Kind Kind
+	Step Step
+	// To is the incarnation the job has once the move is done.
+	To int
+	// From and Target are the placements before and after. Fixed is cleared
+	// when a fallback lets Slurm choose the nodes.
+	From, Target nodes.Placement
+	AnyNodes     bool
+	// Restarts is Slurm's restart count when the intent was opened; the move is
+	// done when the job runs with a higher one (or, for a start, runs at all).
+	Restarts   int
+	Request    string // id of the checkpoint request, unique to the intent
+	Checkpoint string // chosen at R3
+	Cause      string // why, for people
+	Opened     time.Time
+	Moved      time.Time // when Step last changed
+	// Marks of the move's timing, zero until known.
+	AskedAt, SavedAt, RequeuedAt, PendingAt, ReleasedAt time.Time
+	Fallbacks                                           int // times the move fell back to the last good size
+}
+
+// Outcome is how an intent was closed.
+type Outcome string
+
+// The ways an intent closes.
+const (
+	Done      Outcome = "done"      // confirmed
+	Abandoned Outcome = "abandoned" // the job keeps, or kept, its size
+	UserWon   Outcome = "user"      // cancelled, held, changed or released by its user
+	Fellback  Outcome = "fellback"  // runs, but not as meant
+	Lost      Outcome = "ended"     // the job ended by itself during the move
+)

@@ -1,0 +1,78 @@
+package elastic
+
+import (
+	"time"
+
+	"github.com/sluice-hpc/sluice/nodes"
+)
+
+// Decision is a policy's word on one job.
+type Decision struct {
+	GPUs int    // 0 = not started now; a started job never gets 0
+	Why  string // one sentence for people: why this size, why now
+}
+
+// Allocation is a policy's answer: GPUs per job. A job it does not name keeps
+// what it has.
+type Allocation map[JobID]Decision
+
+// Action is one effect as a value: it is printed, recorded, compared and only
+// then carried out. The set is closed.
+type Action interface {
+	// About returns the job the action concerns.
+	About() JobID
+	// String is the action as one line for people and logs.
+	String() string
+}
+
+// The actions. Each may be repeated without harm.
+type (
+	// AskCheckpoint puts a request in the outbox (and signals the job when its
+	// spec says so): save, then wait to be stopped.
+	AskCheckpoint struct {
+		Job      JobID
+		Request  string
+		To       int // incarnation that follows
+		Target   nodes.Placement
+		Deadline time.Time
+		Why      string
+	}
+	// WithdrawRequest takes the request back: the job trains on as it was.
+	WithdrawRequest struct {
+		Job JobID
+		Why string
+	}
+	// RequeueHold stops the job and leaves it pending and held.
+	RequeueHold struct{ Job JobID }
+	// HoldPending keeps a pending job from starting by itself.
+	HoldPending struct{ Job JobID }
+	// Write puts size, nodes and incarnation on a held job.
+	Write struct {
+		Job        JobID
+		To         int
+		Target     nodes.Placement
+		AnyNodes   bool // only the size; Slurm chooses the nodes
+		Checkpoint string
+	}
+	// Release lets Slurm start the job.
+	Release struct{ Job JobID }
+	// Annotate writes the job's directive into its comment.
+	Annotate struct {
+		Job       JobID
+		Directive Directive
+	}
+)
+
+// Reason is one sentence about one job, for queue, explain and plan.
+type Reason struct {
+	Job JobID  `json:"job"`
+	Why string `json:"why"`
+}
+
+// Plan is what a cycle decided: what to write down first, what to do then, and
+// why each job is, or is not, moved.
+type Plan struct {
+	Open    []Intent                  // new intents, IDs not yet given
+	Reasons []Reason                  // one a job, in order of the snapshot
+	Target  map[JobID]nodes.Placement // where each job is meant to be after the plan
+}

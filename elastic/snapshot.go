@@ -1,0 +1,143 @@
+package elastic
+
+import (
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic/speed"
+	"github.com/sluice-hpc/sluice/nodes"
+)
+
+// Phase is where Slurm has the job, reduced to what decisions depend on.
+type Phase string
+
+// The phases of a job.
+const (
+	Held       Phase = "held"       // pending, priority 0: waits for sluice or its user
+	Queued     Phase = "queued"     // pending and released: Slurm will start it
+	Running    Phase = "running"    // on its nodes
+	Suspended  Phase = "suspended"  // stopped in place by somebody; left alone
+	Completing Phase = "completing" // requeued or ended, last run not yet cleaned away
+	Ended      Phase = "ended"      // terminal, or forgotten by Slurm
+)
+
+// Job is one sluice job as a cycle sees it.
+type Job struct {
+	ID        JobID
+	Name      string
+	User      string
+	UID       uint32
+	Partition string
+	Spec      Spec
+	Directive Directive
+	// Incarnation is the one in the job's comment.
+	Incarnation int
+
+	Phase    Phase
+	State    string // Slurm's own word, for people
+	Reason   string // Slurm's own reason, for people
+	UserHold bool   // running with priority 0: its user asked Slurm to hold it
+	Restarts int    // Slurm's restart count
+
+	// Place is where the job is: its true split while running or completing,
+	// else empty.
+	Place     nodes.Placement
+	Submitted time.Time     // first submit, which a requeue does not change
+	Started   time.Time     // of the present run
+	TimeLeft  time.Duration // of the time limit; 0 = no limit or not running
+
+	// Speaks is set once the job's program has shown that it answers
+	// checkpoint requests. Until then it keeps its size.
+	Speaks bool
+	// Deaf counts the requests in a row that got no valid checkpoint.
+	Deaf int
+	Done float64 // units of work finished, fractional
+	// Curve answers seconds a unit for every shape; nil when nothing is known.
+	Curve *speed.Curve
+	Price Price
+	// Moved is when the job last changed size; zero when never.
+	Moved time.Time
+	// Saved is what the job's side says about checkpoints.
+	Saved Saved
+	// Heartbeat is the runner's last sign of life in this run; zero when none.
+	Heartbeat time.Time
+	// Resumed names the checkpoint this run started from; "" = from zero.
+	Resumed string
+}
+
+// Remaining returns the units of work left, and false when the user gave no
+// total or the job has passed it.
+func (j Job) Remaining() (float64, bool) {
+	if j.Spec.Total <= 0 || j.Done >= j.Spec.Total {
+		return 0, false
+	}
+	return j.Spec.Total - j.Done, true
+}
+
+// GPUs returns the job's present size.
+func (j Job) GPUs() int { return j.Place.GPUs() }
+
+// Saved is the runner's answer to a request: the checkpoint it verified.
+type Saved struct {
+	Request    string // the request answered; "" when none
+	Checkpoint string // name of the verified checkpoint; "" when it failed
+	Error      string // why there is none, for people
+	Committed  time.Time
+}
+
+// Price is what a move costs this job, measured on it where possible.
+type Price struct {
+	Save  time.Duration // request to commit
+	Drain time.Duration // commit to pending
+	Start time.Duration // pending to the script's first line
+	Load  time.Duration // first line to the first new unit of work begun
+	// Measured counts the moves the figures average over; 0 = site defaults.
+	Measured int
+}
+
+// Total returns the whole dead time of a move.
+func (p Price) Total() time.Duration { return p.Save + p.Drain + p.Start + p.Load }
+
+// Demand is an ordinary Slurm job that waits for GPUs.
+type Demand struct {
+	ID        JobID
+	Partition string
+	Nodes     int // at least 1
+	GPUs      int // in all, at least 1
+}
+
+// Limits are the site's rules for moves.
+type Limits struct {
+	Cooldown time.Duration // least time between two voluntary moves of a job
+	// Payback is how many times over its price a voluntary move must repay.
+	Payback float64
+	Grace   time.Duration // for a checkpoint, when the job names none
+	Confirm time.Duration // from release to running, before falling back
+	// Moves is how many jobs may be in transition at once; 0 = no bound.
+	Moves int
+	// DeafAfter is the number of unanswered requests after which a job keeps
+	// its size.
+	DeafAfter int
+}
+
+// Snapshot is everything a decision may depend on.
+type Snapshot struct {
+	Now time.Time
+	// Nodes is the whole inventory with what all jobs use now.
+	Nodes []nodes.Node
+	// Jobs are sluice's jobs that have not ended, in order of first submit,
+	// then id.
+	Jobs    []Job
+	Intents []Intent // open ones, at most one a job
+	Demands []Demand // ordinary pending jobs that Slurm could start with more GPUs
+	Limits  Limits
+}
+
+// Intent returns the open intent of the job.
+func (s Snapshot) Intent(id JobID) (Intent, bool) {
+	for _, in := range s.Intents {
+		if in.Job == id {
+			return in, true
+		}
+	}
+	return Intent{}, false
+}

@@ -1,0 +1,203 @@
+package elastic
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// tagVersion opens the comment of every job sluice looks after.
+const tagVersion = "sluice/1"
+
+// Directive is a standing order of the user about one job.
+type Directive struct {
+	Pin  int  // GPUs the job is pinned to; 0 = sluice decides
+	Hold bool // do not start the job (again) until released
+}
+
+// Tag is what sluice writes into a job's Slurm comment: enough to look after
+// the job with nothing else left.
+type Tag struct {
+	Spec        Spec
+	Incarnation int // moves made so far: 0 at submit
+	Directive   Directive
+	Comment     string // the user's own comment
+}
+
+// String renders the tag as "sluice/1 key=value ... ; user's comment". Keys with
+// their zero value are left out, and the order is fixed.
+func (t Tag) String() string {
+	var b strings.Builder
+	b.WriteString(tagVersion)
+	put := func(key, value string) { b.WriteString(" " + key + "=" + value) }
+	number := func(key string, n int) {
+		if n != 0 {
+			put(key, strconv.Itoa(n))
+		}
+	}
+	s := t.Spec
+	put("id", s.Token)
+	put("inc", strconv.Itoa(t.Incarnation))
+	put("min", strconv.Itoa(s.Min))
+	number("max", s.Max)
+	number("step", s.Step)
+	if len(s.Sizes) > 0 {
+		put("sizes", joinInts(s.Sizes))
+	}
+	if s.AllowUneven {
+		put("uneven", "1")
+	}
+	if s.Total > 0 {
+		put("total", strconv.FormatFloat(s.Total, 'g', -1, 64))
+	}
+	if s.Unit != "" {
+		put("unit", string(s.Unit))
+	}
+	if s.Model != "" {
+		put("model", s.Model)
+	}
+	if s.Signal != "" {
+		put("signal", s.Signal)
+	}
+	if s.Grace > 0 {
+		put("grace", s.Grace.String())
+	}
+	number("cpus", s.CPUsPerGPU)
+	number("mem", int(s.MemPerGPUMB))
+	number("pin", t.Directive.Pin)
+	if t.Directive.Hold {
+		put("hold", "1")
+	}
+	if t.Comment != "" {
+		b.WriteString(" ; " + t.Comment)
+	}
+	return b.String()
+}
+
+// Tagged reports whether a Slurm comment claims to be sluice's. Such a comment
+// may still fail to parse.
+func Tagged(comment string) bool {
+	return comment == tagVersion || strings.HasPrefix(comment, tagVersion+" ")
+}
+
+// ParseTag reads a comment written by String. Comments are in the users' hands:
+// anything out of range, repeated or unknown is an error that names the column.
+func ParseTag(comment string) (Tag, error) {
+	if !Tagged(comment) {
+		return Tag{}, fmt.Errorf("not a sluice comment: want %q at column 1", tagVersion)
+	}
+	var t Tag
+	rest := comment[len(tagVersion):]
+	if fields, own, found := strings.Cut(rest, " ; "); found {
+		rest, t.Comment = fields, own
+	}
+	if len(rest) > 4096 {
+		return Tag{}, fmt.Errorf("column 4097: sluice part of the comment longer than 4096 bytes")
+	}
+	seen := map[string]bool{}
+	column := len(tagVersion) + 1
+	for _, field := range strings.Split(rest, " ") {
+		start := column
+		column += len(field) + 1
+		if field == "" {
+			continue
+		}
+		key, value, found := strings.Cut(field, "=")
+		if !found || seen[key] {
+			return Tag{}, fmt.Errorf("column %d: %q: want key=value, each key once", start, field)
+		}
+		seen[key] = true
+		if err := t.set(key, value); err != nil {
+			return Tag{}, fmt.Errorf("column %d: %w", start, err)
+		}
+	}
+	if err := t.Spec.Validate(); err != nil {
+		return Tag{}, err
+	}
+	return t, nil
+}
+
+// set stores one key; the unknown ones are refused, because a newer sluice that
+// meant something by them must not be misread.
+func (t *Tag) set(key, value string) (err error) {
+	s := &t.Spec
+	switch key {
+	case "id":
+		s.Token = value
+	case "inc":
+		t.Incarnation, err = natural(key, value, 1_000_000_000)
+	case "min":
+		s.Min, err = natural(key, value, 1_000_000)
+	case "max":
+		s.Max, err = natural(key, value, 1_000_000)
+	case "step":
+		s.Step, err = natural(key, value, 1_000_000)
+	case "sizes":
+		s.Sizes, err = splitInts(value)
+	case "uneven":
+		s.AllowUneven, err = flag(key, value)
+	case "total":
+		s.Total, err = strconv.ParseFloat(value, 64)
+	case "unit":
+		s.Unit = Unit(value)
+	case "model":
+		s.Model = value
+	case "signal":
+		s.Signal = value
+	case "grace":
+		s.Grace, err = time.ParseDuration(value)
+	case "cpus":
+		s.CPUsPerGPU, err = natural(key, value, 1_000_000)
+	case "mem":
+		var mb int
+		mb, err = natural(key, value, 1_000_000_000)
+		s.MemPerGPUMB = int64(mb)
+	case "pin":
+		t.Directive.Pin, err = natural(key, value, 1_000_000)
+	case "hold":
+		t.Directive.Hold, err = flag(key, value)
+	default:
+		err = fmt.Errorf("unknown key %q", key)
+	}
+	return err
+}
+
+func natural(key, value string, max int) (int, error) {
+	n, err := strconv.Atoi(value)
+	if err != nil || n < 0 || n > max {
+		return 0, fmt.Errorf("%s=%q: want a whole number from 0 to %d", key, value, max)
+	}
+	return n, nil
+}
+
+func flag(key, value string) (bool, error) {
+	if value != "1" {
+		return false, fmt.Errorf("%s=%q: want 1", key, value)
+	}
+	return true, nil
+}
+
+func joinInts(ns []int) string {
+	parts := make([]string, len(ns))
+	for i, n := range ns {
+		parts[i] = strconv.Itoa(n)
+	}
+	return strings.Join(parts, ",")
+}
+
+func splitInts(value string) ([]int, error) {
+	parts := strings.Split(value, ",")
+	if len(parts) > 1024 {
+		return nil, fmt.Errorf("sizes: more than 1024")
+	}
+	out := make([]int, len(parts))
+	for i, p := range parts {
+		n, err := natural("sizes", p, 1_000_000)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = n
+	}
+	return out, nil
+}
