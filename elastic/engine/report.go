@@ -1,0 +1,40 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/nodes"
+)
+
+// Report is what the last cycle saw and decided, published whole for readers.
+// It is never changed after it was published.
+type Report struct {
+	At       time.Time     // when the cycle looked
+	Took     time.Duration // wall time of the cycle
+	Policy   string
+	Blind    string       // why the last look at Slurm failed; "" when it did not
+	BlindFor time.Duration // how long there has been no good look
+	Nodes    []nodes.Node
+	Jobs     []JobReport // live ones first in order of submit, then ended ones Slurm or the journal remembers
+	Demands  []elastic.Demand
+	Next     time.Time // when the next cycle is due
+}
+
+// JobReport is one job in a Report.
+type JobReport struct {
+	Record JobRecord
+	Job    elastic.Job // zero for an ended job
+	Ended  bool
+	// Target is where the plan wants the job; equal to Job.Place when it stays.
+	Target nodes.Placement
+	Why    string          // why this size, why now
+	Intent *elastic.Intent // the open move, if any
+	// Problems are things a person should know: unreadable progress lines, a
+	// heartbeat that stopped, a refused comment.
+	Problems []string
+	// ETA is the expected end at the present size; zero when unknown.
+	ETA time.Time
+	// Last describes how the last move closed.
+	Last string
+}
