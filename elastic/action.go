@@ -1,0 +1,37 @@
+package elastic
+
+import (
+	"fmt"
+	"strings"
+)
+
+// The About methods name the job an action concerns.
+
+func (a AskCheckpoint) About() JobID   { return a.Job }
+func (a WithdrawRequest) About() JobID { return a.Job }
+func (a RequeueHold) About() JobID     { return a.Job }
+func (a HoldPending) About() JobID     { return a.Job }
+func (a Write) About() JobID           { return a.Job }
+func (a Release) About() JobID         { return a.Job }
+func (a Annotate) About() JobID        { return a.Job }
+
+func (a AskCheckpoint) String() string {
+	return fmt.Sprintf("ask job %d for checkpoint %s, next %s", a.Job, a.Request, a.Target)
+}
+
+func (a WithdrawRequest) String() string { return fmt.Sprintf("withdraw the request to job %d", a.Job) }
+func (a RequeueHold) String() string     { return fmt.Sprintf("requeue and hold job %d", a.Job) }
+func (a HoldPending) String() string     { return fmt.Sprintf("hold job %d", a.Job) }
+func (a Release) String() string         { return fmt.Sprintf("release job %d", a.Job) }
+
+func (a Write) String() string {
+	where := " on " + a.Target.String()
+	if a.AnyNodes {
+		where = fmt.Sprintf(" %d GPUs on any nodes", a.Target.GPUs())
+	}
+	return strings.TrimSpace(fmt.Sprintf("write incarnation %d%s to job %d", a.To, where, a.Job))
+}
+
+func (a Annotate) String() string {
+	return fmt.Sprintf("write pin=%d hold=%t into the comment of job %d", a.Directive.Pin, a.Directive.Hold, a.Job)
+}

@@ -1,0 +1,84 @@
+package elastic
+
+import "github.com/sluice-hpc/sluice/nodes"
+
+// Views of the inventory. What Slurm counts as used on a node is the sum of
+// three parts: ordinary jobs, sluice's jobs where they are, and the lag between
+// two queries. The views below add what is promised but not yet taken.
+
+func (s Snapshot) usable(node string) bool {
+	for _, n := range s.Nodes {
+		if n.Name == node {
+			return n.Usable
+		}
+	}
+	return false
+}
+
+// Foreign returns the inventory with only ordinary jobs' use on it: what Slurm
+// counts less what sluice's jobs hold.
+func (s Snapshot) Foreign() []nodes.Node {
+	held := map[string]int{}
+	for _, j := range s.Jobs {
+		for _, share := range j.Place {
+			held[share.Node] += share.GPUs
+		}
+	}
+	out := append([]nodes.Node(nil), s.Nodes...)
+	for i := range out {
+		out[i].Used = max(0, out[i].Used-held[out[i].Name])
+	}
+	return out
+}
+
+// Committed returns the placement a job is bound to: the target of its open
+// move, else where it is.
+func (s Snapshot) Committed(j Job) nodes.Placement {
+	if in, ok := s.Intent(j.ID); ok {
+		if in.AnyNodes && len(j.Place) > 0 {
+			return j.Place
+		}
+		return in.Target
+	}
+	return j.Place
+}
+
+// Available reports whether every share of the target is free on its node now,
+// counting what the job itself holds there and keeping what other open moves
+// were promised.
+func (s Snapshot) Available(target nodes.Placement, j Job) bool {
+	promised := s.promised(j.ID)
+	for _, share := range target {
+		free := -1
+		for _, n := range s.Nodes {
+			if n.Name == share.Node {
+				free = n.GPUs - n.Used + j.Place.On(n.Name) - promised[n.Name]
+			}
+		}
+		if free < share.GPUs {
+			return false
+		}
+	}
+	return true
+}
+
+// promised sums, per node, the GPUs other jobs' open moves will take and do not
+// hold yet.
+func (s Snapshot) promised(except JobID) map[string]int {
+	out := map[string]int{}
+	place := map[JobID]nodes.Placement{}
+	for _, j := range s.Jobs {
+		place[j.ID] = j.Place
+	}
+	for _, in := range s.Intents {
+		if in.Job == except || in.AnyNodes {
+			continue
+		}
+		for _, share := range in.Target {
+			if more := share.GPUs - place[in.Job].On(share.Node); more > 0 {
+				out[share.Node] += more
+			}
+		}
+	}
+	return out
+}
