@@ -1,0 +1,185 @@
+package control
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+)
+
+// The client's deadlines. Reads come from memory; Plan and Direct wait for Slurm.
+const (
+	quick = 2 * time.Second
+	slow  = 45 * time.Second
+)
+
+// maxAnswer bounds what a client reads: some 20 000 jobs.
+const maxAnswer = 64 << 20
+
+// Client speaks to a sluiced. The zero value is not useful; see Dial. It may be
+// used from many goroutines.
+type Client struct {
+	path  string
+	http  http.Client
+	quick time.Duration
+}
+
+// Dial returns a client for the socket. Nothing is connected until the first
+// call. Every call has a deadline of its own: 2 s for reads and events, 45 s
+// where the daemon asks Slurm first (Plan, Direct). All errors are *Error.
+func Dial(path string) *Client {
+	dialer := &net.Dialer{}
+	return &Client{path: path, quick: quick, http: http.Client{Transport: &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return dialer.DialContext(ctx, "unix", path)
+		},
+		DisableKeepAlives: true,
+	}}}
+}
+
+// Status asks how the daemon is.
+func (c *Client) Status(ctx context.Context) (Status, error) {
+	var out Status
+	err := c.call(ctx, c.quick, http.MethodGet, "/v1/status", nil, &out)
+	return out, err
+}
+
+// Report returns what the last cycle saw and decided.
+func (c *Client) Report(ctx context.Context) (Report, error) {
+	var out Report
+	err := c.call(ctx, c.quick, http.MethodGet, "/v1/report", nil, &out)
+	return out, err
+}
+
+// Explain returns one job and the sizes it could have.
+func (c *Client) Explain(ctx context.Context, job elastic.JobID) (Explanation, error) {
+	var out Explanation
+	err := c.call(ctx, c.quick, http.MethodGet, jobPath(job, "explain"), nil, &out)
+	return out, err
+}
+
+// History returns one job's runs, oldest first.
+func (c *Client) History(ctx context.Context, job elastic.JobID) (History, error) {
+	var out History
+	err := c.call(ctx, c.quick, http.MethodGet, jobPath(job, "history"), nil, &out)
+	return out, err
+}
+
+// Plan returns what the next cycle would do. Nothing is done.
+func (c *Client) Plan(ctx context.Context) (Plan, error) {
+	var out Plan
+	err := c.call(ctx, slow, http.MethodGet, "/v1/plan", nil, &out)
+	return out, err
+}
+
+// Direct gives an order about a job of the caller's, or, as an operator, about
+// anybody's.
+func (c *Client) Direct(ctx context.Context, job elastic.JobID, change Change) error {
+	return c.call(ctx, slow, http.MethodPost, jobPath(job, "direct"), change, nil)
+}
+
+// Event wakes the daemon's cycle. The job may be 0.
+func (c *Client) Event(ctx context.Context, job elastic.JobID, kind string) error {
+	return c.call(ctx, c.quick, http.MethodPost, "/v1/event", Event{JobID: int64(job), Kind: kind}, nil)
+}
+
+func jobPath(job elastic.JobID, verb string) string {
+	return "/v1/jobs/" + strconv.FormatInt(int64(job), 10) + "/" + verb
+}
+
+// call does one exchange: in is the body, out takes the answer; both may be nil.
+func (c *Client) call(ctx context.Context, limit time.Duration, method, path string, in, out any) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	var body io.Reader
+	if in != nil {
+		raw, err := json.Marshal(in)
+		if err != nil {
+			return fail(BadRequest, "", "request cannot be written: %v", err)
+		}
+		body = bytes.NewReader(raw)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, "http://sluiced"+path, body)
+	if err != nil {
+		return fail(BadRequest, "", "request cannot be written: %v", err)
+	}
+	res, err := c.http.Do(req)
+	if err != nil {
+		return c.unreachable(err)
+	}
+	defer res.Body.Close()
+	return c.read(res, out)
+}
+
+// read takes the answer apart: an Error, a version this client does not know,
+// or the value itself.
+func (c *Client) read(res *http.Response, out any) error {
+	raw, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
+	if err != nil {
+		return c.unreachable(err)
+	}
+	if len(raw) > maxAnswer {
+		return fail(Internal, "", "the daemon on %s answered more than %d bytes", c.path, maxAnswer)
+	}
+	if res.StatusCode != http.StatusOK {
+		var failed struct {
+			Error *Error `json:"error"`
+		}
+		if json.Unmarshal(raw, &failed) != nil || failed.Error == nil || failed.Error.Code == "" {
+			return fail(Internal, "is it sluiced that listens there?", "%s answered %s", c.path, res.Status)
+		}
+		return failed.Error
+	}
+	if out == nil {
+		return nil
+	}
+	var version struct {
+		Version int `json:"version"`
+	}
+	if err := json.Unmarshal(raw, &version); err == nil && version.Version > WireVersion {
+		return fail(BadRequest, "use the sluice that was installed with the daemon",
+			"the daemon on %s speaks version %d, this program %d", c.path, version.Version, WireVersion)
+	}
+	if err := json.Unmarshal(raw, out); err != nil {
+		return fail(Internal, "is it sluiced that listens there?", "%s answered garbage: %v", c.path, err)
+	}
+	return nil
+}
+
+// unreachable names the socket and what to type.
+func (c *Client) unreachable(err error) error {
+	const hint = "see 'systemctl status sluiced', or start your own with 'sluiced --user'"
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return fail(NoDaemon, hint, "no sluiced: there is no socket %s", c.path)
+	case isRefused(err):
+		return fail(NoDaemon, hint, "no sluiced: nobody listens on %s", c.path)
+	case errors.Is(err, os.ErrPermission):
+		return fail(Denied, "is it another user's sluiced? set SLUICE_SOCKET", "may not open the socket %s", c.path)
+	case errors.Is(err, context.Canceled):
+		return fail(NoDaemon, "", "interrupted")
+	case os.IsTimeout(err) || errors.Is(err, context.DeadlineExceeded):
+		return fail(NoDaemon, hint, "the sluiced on %s does not answer in time", c.path)
+	}
+	return fail(NoDaemon, hint, "no answer on %s: %s", c.path, cause(err))
+}
+
+// cause drops the URL that net/http puts around every error.
+func cause(err error) string {
+	for {
+		next := errors.Unwrap(err)
+		if next == nil {
+			return fmt.Sprint(err)
+		}
+		err = next
+	}
+}

@@ -1,0 +1,225 @@
+package control
+
+import (
+	"time"
+
+	"github.com/sluice-hpc/sluice/nodes"
+)
+
+// WireVersion is the version of the types below. Fields are only ever added;
+// a change of meaning raises it, and the client refuses a higher one.
+const WireVersion = 1
+
+// Times are RFC 3339 and left out when unknown; durations are in seconds.
+
+// Status is the daemon in a few words.
+type Status struct {
+	Version  int       `json:"version"`
+	Program  string    `json:"program"` // sluiced's own version
+	PID      int       `json:"pid"`
+	User     string    `json:"user"` // account the daemon runs as
+	Mode     string    `json:"mode"` // "system" or "user"
+	Policy   string    `json:"policy"`
+	Started  time.Time `json:"started"`
+	Cycled   time.Time `json:"cycled,omitzero"` // last cycle; absent before the first
+	Took     float64   `json:"took_seconds"`
+	Next     time.Time `json:"next,omitzero"`
+	Blind    string    `json:"blind,omitempty"` // why Slurm cannot be seen
+	BlindFor float64   `json:"blind_seconds,omitempty"`
+	Jobs     int       `json:"jobs"`  // not ended
+	Moves    int       `json:"moves"` // in transition now
+	GPUs     int       `json:"gpus"`
+	GPUsFree int       `json:"gpus_free"`
+}
+
+// Report is what the last cycle saw and decided, for queue, show and nodes.
+type Report struct {
+	Version  int       `json:"version"`
+	At       time.Time `json:"at"`
+	Took     float64   `json:"took_seconds"`
+	Next     time.Time `json:"next,omitzero"`
+	Policy   string    `json:"policy"`
+	Blind    string    `json:"blind,omitempty"`
+	BlindFor float64   `json:"blind_seconds,omitempty"`
+	Nodes    []Node    `json:"nodes"`
+	Jobs     []Job     `json:"jobs"`
+	Demands  []Demand  `json:"demands"`
+}
+
+// Node is one node and what sluice's jobs hold of it.
+type Node struct {
+	Name       string   `json:"name"`
+	Partitions []string `json:"partitions"`
+	Type       string   `json:"gpu_type,omitempty"`
+	GPUs       int      `json:"gpus"`
+	Used       int      `json:"gpus_used"`    // by jobs of any kind
+	Elastic    int      `json:"gpus_elastic"` // of these, by sluice's jobs
+	Free       int      `json:"gpus_free"`    // nobody's, and usable
+	Usable     bool     `json:"usable"`
+	Why        string   `json:"why,omitempty"` // why not usable
+	CPUs       int      `json:"cpus"`
+	CPUsUsed   int      `json:"cpus_used"`
+	MemoryMB   int64    `json:"memory_mb"`
+	MemUsedMB  int64    `json:"memory_used_mb"`
+	Jobs       []int64  `json:"jobs"` // sluice's jobs on it, ascending
+}
+
+// Demand is an ordinary Slurm job that waits for GPUs.
+type Demand struct {
+	JobID     int64  `json:"job_id"`
+	Partition string `json:"partition"`
+	Nodes     int    `json:"nodes"`
+	GPUs      int    `json:"gpus"`
+}
+
+// Job is one sluice job.
+type Job struct {
+	JobID     int64  `json:"job_id"`
+	Token     string `json:"token"`
+	Name      string `json:"name"`
+	User      string `json:"user"`
+	UID       uint32 `json:"uid"`
+	Partition string `json:"partition"`
+
+	State string `json:"state"` // Slurm's word
+	// ST is squeue's compact code of the state; RS while sluice moves the job.
+	ST    string `json:"st"`
+	Ended bool   `json:"ended"`
+
+	GPUs    int             `json:"gpus"` // now
+	Min     int             `json:"gpus_min"`
+	Max     int             `json:"gpus_max"` // 0 = no bound known
+	Place   nodes.Placement `json:"place"`
+	Target  nodes.Placement `json:"target"` // where the plan wants it
+	Pinned  int             `json:"pinned,omitempty"`
+	OnHold  bool            `json:"on_hold,omitempty"` // by order of its user
+	Step    int             `json:"gpu_step,omitempty"`
+	Sizes   []int           `json:"gpu_sizes,omitempty"`
+	Uneven  bool            `json:"allow_uneven,omitempty"`
+	Model   string          `json:"model,omitempty"`
+	Comment string          `json:"comment,omitempty"`
+
+	Done    float64   `json:"done"`
+	Total   float64   `json:"total,omitempty"` // 0 = the user did not say
+	Unit    string    `json:"unit"`            // "epoch" or "step"
+	Seconds float64   `json:"seconds_per_unit,omitempty"`
+	Source  string    `json:"speed_source,omitempty"` // measured, fitted or prior
+	ETA     time.Time `json:"eta,omitzero"`
+
+	Reason string `json:"reason"` // why this size, why now, what it waits for
+	// SlurmReason is Slurm's own word: Resources, Priority, BeginTime ...
+	SlurmReason string   `json:"slurm_reason,omitempty"`
+	Move        *Move    `json:"move,omitempty"` // the open one
+	Last        string   `json:"last_move,omitempty"`
+	Problems    []string `json:"problems,omitempty"`
+
+	Speaks      bool  `json:"speaks"` // has shown that it answers requests
+	Deaf        int   `json:"deaf,omitempty"`
+	Incarnation int   `json:"incarnation"`
+	Restarts    int   `json:"restarts"`
+	Price       Price `json:"price"`
+
+	Submitted  time.Time `json:"submitted,omitzero"`
+	FirstRun   time.Time `json:"first_run,omitzero"`
+	Started    time.Time `json:"started,omitzero"` // the present run
+	Moved      time.Time `json:"moved,omitzero"`
+	EndedAt    time.Time `json:"ended_at,omitzero"`
+	TimeLeft   float64   `json:"time_left_seconds,omitempty"`
+	Heartbeat  time.Time `json:"heartbeat,omitzero"`
+	Checkpoint string    `json:"checkpoint,omitempty"` // the last one verified on request
+	Resumed    string    `json:"resumed,omitempty"`    // the one this run started from
+}
+
+// Price is what a move costs a job, in seconds.
+type Price struct {
+	Save     float64 `json:"save"`
+	Drain    float64 `json:"drain"`
+	Start    float64 `json:"start"`
+	Load     float64 `json:"load"`
+	Total    float64 `json:"total"`
+	Measured int     `json:"measured"` // moves averaged over; 0 = the site's defaults
+}
+
+// Move is a start or a resize on its way.
+type Move struct {
+	Kind   string          `json:"kind"` // "start" or "resize"
+	Step   int             `json:"step"` // 1 to 7: R1 to R7
+	Doing  string          `json:"doing"`
+	From   nodes.Placement `json:"from"`
+	Target nodes.Placement `json:"target"`
+	Cause  string          `json:"cause"`
+	Opened time.Time       `json:"opened,omitzero"`
+	Since  time.Time       `json:"since,omitzero"` // in this step
+}
+
+// Explanation is one job and the sizes it could have.
+type Explanation struct {
+	Version int       `json:"version"`
+	At      time.Time `json:"at"`
+	Policy  string    `json:"policy"`
+	Blind   string    `json:"blind,omitempty"`
+	Job     Job       `json:"job"`
+	Sizes   []Size    `json:"sizes"`
+}
+
+// Size is one size a job accepts and how fast it would be there.
+type Size struct {
+	GPUs    int     `json:"gpus"`
+	Nodes   int     `json:"nodes"` // fewest nodes the inventory could do it on
+	Seconds float64 `json:"seconds_per_unit,omitempty"`
+	Source  string  `json:"speed_source,omitempty"`
+	// Left is the time to finish at this size, dead time of the move to it
+	// included; 0 when unknown.
+	Left float64 `json:"left_seconds,omitempty"`
+	Now  bool    `json:"now,omitempty"` // the present size
+}
+
+// History is one job's runs.
+type History struct {
+	Version  int       `json:"version"`
+	At       time.Time `json:"at"`
+	Job      Job       `json:"job"`
+	Segments []Segment `json:"segments"`
+}
+
+// Segment is one run between two moves.
+type Segment struct {
+	Restarts    int             `json:"restarts"`
+	Incarnation int             `json:"incarnation"`
+	Place       nodes.Placement `json:"place"`
+	GPUs        int             `json:"gpus"`
+	Started     time.Time       `json:"started,omitzero"`
+	Ended       time.Time       `json:"ended,omitzero"` // absent while it runs
+	DoneFrom    float64         `json:"done_from"`
+	DoneTo      float64         `json:"done_to"`
+	Seconds     float64         `json:"seconds_per_unit,omitempty"`
+	Cause       string          `json:"cause"`
+	Price       Price           `json:"price"` // paid to get here
+}
+
+// Plan is what the next cycle would do.
+type Plan struct {
+	Version int       `json:"version"`
+	At      time.Time `json:"at"`
+	Policy  string    `json:"policy"`
+	Moves   []Planned `json:"moves"`
+	Stays   []Planned `json:"stays"`
+}
+
+// Planned is the plan's word on one job.
+type Planned struct {
+	JobID  int64           `json:"job_id"`
+	Name   string          `json:"name"`
+	User   string          `json:"user"`
+	Kind   string          `json:"kind,omitempty"` // "start" or "resize"; "" = stays
+	From   nodes.Placement `json:"from"`
+	To     nodes.Placement `json:"to"`
+	Reason string          `json:"reason"`
+}
+
+// Event tells the daemon that something happened, so that it looks sooner. It
+// carries no facts: the daemon asks Slurm.
+type Event struct {
+	JobID int64  `json:"job_id,omitempty"`
+	Kind  string `json:"kind"` // "submit", "cancel", "end" or another short word
+}
