@@ -112,6 +112,7 @@ var table = map[Step][]row{
 	// R5: size and incarnation stand on the held job.
 	Written: {
 		{ended, closeEnded},
+		{held_, closeNow(UserWon, "held by its user or an administrator; waits to be released")},
 		{is(Held), release},
 		{is(Queued), released},
 		{is(Running), released},
@@ -125,6 +126,7 @@ var table = map[Step][]row{
 		{neverStopped, closeNow(UserWon, "still runs as before the move")},
 		{notYetRestarted, waiting("waits for Slurm to start it")},
 		{runningSilent, waiting("runs; waits for the first word of its runner")},
+		{mute, closeRunning(Fellback)},
 		{runningElsewise, closeRunning(Fellback)},
 		{is(Running), closeRunning(Done)},
 		{is(Held), userHeld},
@@ -140,8 +142,14 @@ var table = map[Step][]row{
 func always(situation) bool       { return true }
 func ended(s situation) bool      { return s.job.Phase == Ended }
 func notRunning(s situation) bool { return s.job.Phase != Running && s.job.Phase != Suspended }
-func userHolds(s situation) bool  { return s.job.Phase == Running && s.job.UserHold }
-func held_(s situation) bool      { return s.job.Phase == Held && s.job.Directive.Hold }
+
+// userHolds: held while running, through Slurm or through sluice. A move would
+// stop the job and leave it held.
+func userHolds(s situation) bool {
+	return s.job.Phase == Running && (s.job.UserHold || s.job.Directive.Hold)
+}
+
+func held_(s situation) bool { return s.job.Phase == Held && s.job.Directive.Hold }
 
 func is(p Phase) func(situation) bool {
 	return func(s situation) bool { return s.job.Phase == p }
@@ -203,19 +211,22 @@ func targetTaken(s situation) bool {
 
 func launchFailed(s situation) bool {
 	return s.job.Phase == Ended && s.job.State == "FAILED" && s.job.Heartbeat.IsZero() &&
-		s.in.Kind == Resize && s.in.Fallbacks <= maxFallbacks
+		s.in.Fallbacks <= maxFallbacks
 }
 
 func runningSilent(s situation) bool {
 	return s.job.Phase == Running && s.job.Heartbeat.IsZero() && !lateBy(s, s.snap.Limits.Confirm)
 }
 
+// mute: it runs, and its runner never spoke; nothing says where it resumed.
+func mute(s situation) bool { return s.job.Phase == Running && s.job.Heartbeat.IsZero() }
+
 func runningElsewise(s situation) bool {
 	if s.job.Phase != Running {
 		return false
 	}
 	return s.job.GPUs() != s.in.Target.GPUs() ||
-		(s.in.Checkpoint != "" && !s.job.Heartbeat.IsZero() && s.job.Resumed != s.in.Checkpoint)
+		(s.in.Checkpoint != "" && s.job.Resumed != s.in.Checkpoint)
 }
 
 func overdue(s situation) bool {
@@ -337,7 +348,9 @@ func closeRunning(how Outcome) func(situation) Next {
 		if s.job.GPUs() != s.in.Target.GPUs() {
 			why += fmt.Sprintf(", meant for %s", s.in.Target)
 		}
-		if s.in.Checkpoint != "" && s.job.Resumed != s.in.Checkpoint {
+		if s.job.Heartbeat.IsZero() {
+			why += "; its runner has said nothing"
+		} else if s.in.Checkpoint != "" && s.job.Resumed != s.in.Checkpoint {
 			why += fmt.Sprintf(", resumed from %q instead of %q", s.job.Resumed, s.in.Checkpoint)
 		}
 		next := Next{Intent: s.in, Close: how, Why: why, Do: []Action{WithdrawRequest{Job: s.in.Job, Why: "the move is over"}}}

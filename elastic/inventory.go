@@ -18,17 +18,16 @@ func (s Snapshot) usable(node string) bool {
 // Foreign returns the inventory with only ordinary jobs' use on it: what Slurm
 // counts less what sluice's jobs hold.
 func (s Snapshot) Foreign() []nodes.Node {
-	held := map[string]int{}
-	for _, j := range s.Jobs {
-		for _, share := range j.Place {
-			held[share.Node] += share.GPUs
-		}
+	loads := make([]nodes.Load, len(s.Jobs))
+	for i, j := range s.Jobs {
+		loads[i] = j.load(j.Place)
 	}
-	out := append([]nodes.Node(nil), s.Nodes...)
-	for i := range out {
-		out[i].Used = max(0, out[i].Used-held[out[i].Name])
-	}
-	return out
+	return nodes.Without(s.Nodes, loads...)
+}
+
+// load is what the job takes at a placement.
+func (j Job) load(at nodes.Placement) nodes.Load {
+	return nodes.Load{Place: at, CPUsPerGPU: j.Spec.CPUsPerGPU, MemPerGPUMB: j.Spec.MemPerGPUMB}
 }
 
 // Committed returns the placement a job is bound to: the target of its open

@@ -13,7 +13,7 @@ type Report struct {
 	At       time.Time     // when the cycle looked
 	Took     time.Duration // wall time of the cycle
 	Policy   string
-	Blind    string       // why the last look at Slurm failed; "" when it did not
+	Blind    string        // why the last look at Slurm failed; "" when it did not
 	BlindFor time.Duration // how long there has been no good look
 	Nodes    []nodes.Node
 	Jobs     []JobReport // live ones first in order of submit, then ended ones Slurm or the journal remembers

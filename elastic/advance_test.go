@@ -1,0 +1,169 @@
+package elastic_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/nodes"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
+// circumstance is one way a job can be found.
+type circumstance struct {
+	name string
+	job  func(*elastic.Job)
+	snap func(*elastic.Snapshot)
+	in   func(*elastic.Intent)
+}
+
+// TestAdvanceTable prints the whole protocol: every step in every circumstance.
+func TestAdvanceTable(t *testing.T) {
+	var b strings.Builder
+	steps := []elastic.Step{elastic.Intended, elastic.Asked, elastic.Verified, elastic.Requeued, elastic.Written, elastic.Released}
+	for _, kind := range []elastic.Kind{elastic.Resize, elastic.Start} {
+		for _, step := range steps {
+			if kind == elastic.Start && step < elastic.Requeued {
+				continue
+			}
+			fmt.Fprintf(&b, "%s at R%d\n", kind, step)
+			for _, c := range circumstances() {
+				in, job, snap := scene(kind, step)
+				c.apply(&in, &job, &snap)
+				fmt.Fprintf(&b, "  %-34s %s\n", c.name, describe(in, elastic.Advance(in, job, snap)))
+			}
+		}
+	}
+	golden(t, "advance.txt", b.String())
+}
+
+func (c circumstance) apply(in *elastic.Intent, job *elastic.Job, snap *elastic.Snapshot) {
+	if c.job != nil {
+		c.job(job)
+	}
+	if c.snap != nil {
+		c.snap(snap)
+	}
+	if c.in != nil {
+		c.in(in)
+	}
+}
+
+// scene is a job of 2 GPUs on gpu1 meant to get 3 on gpu2.
+func scene(kind elastic.Kind, step elastic.Step) (elastic.Intent, elastic.Job, elastic.Snapshot) {
+	in := elastic.Intent{
+		ID: 1, Job: 7, Kind: kind, Step: step, To: 4, Restarts: 1, Request: "7.4.1", Cause: "grows",
+		From: nodes.Placement{{Node: "gpu1", GPUs: 2}}, Target: nodes.Placement{{Node: "gpu2", GPUs: 3}},
+		Opened: noon.Add(-time.Minute), AskedAt: noon.Add(-10 * time.Second), ReleasedAt: noon.Add(-10 * time.Second),
+	}
+	if step >= elastic.Verified && kind == elastic.Resize {
+		in.Checkpoint = "00000005"
+	}
+	job := elastic.Job{ID: 7, Restarts: 1, Spec: elastic.Spec{Min: 1}}
+	snap := elastic.Snapshot{
+		Now: noon,
+		Nodes: []nodes.Node{
+			{Name: "gpu1", GPUs: 4, Used: 2, Usable: true}, {Name: "gpu2", GPUs: 4, Usable: true},
+		},
+		Limits: elastic.Limits{Grace: time.Minute, Confirm: time.Minute},
+	}
+	return in, job, snap
+}
+
+func on(node string, gpus int) nodes.Placement { return nodes.Placement{{Node: node, GPUs: gpus}} }
+
+func circumstances() []circumstance {
+	running := func(j *elastic.Job) { j.Phase, j.Place, j.Heartbeat = elastic.Running, on("gpu1", 2), noon }
+	with := func(fs ...func(*elastic.Job)) func(*elastic.Job) {
+		return func(j *elastic.Job) {
+			for _, f := range fs {
+				f(j)
+			}
+		}
+	}
+	phase := func(p elastic.Phase) func(*elastic.Job) { return func(j *elastic.Job) { j.Phase = p } }
+	saved := func(j *elastic.Job) { j.Saved = elastic.Saved{Request: "7.4.1", Checkpoint: "00000005"} }
+	again := func(j *elastic.Job) {
+		j.Phase, j.Restarts, j.Place, j.Heartbeat = elastic.Running, 2, on("gpu2", 3), noon
+	}
+	resumed := func(j *elastic.Job) { j.Resumed = "00000005" }
+	late := func(in *elastic.Intent) {
+		in.AskedAt, in.ReleasedAt = noon.Add(-time.Hour), noon.Add(-time.Hour)
+	}
+	return []circumstance{
+		{"running, no answer", running, nil, nil},
+		{"running, no answer, late", running, nil, late},
+		{"running, saved", with(running, saved), nil, nil},
+		{"running, saved, just requeued", with(running, saved), nil, func(in *elastic.Intent) { in.RequeuedAt = noon.Add(-time.Second) }},
+		{"running, could not save", with(running, func(j *elastic.Job) { j.Saved = elastic.Saved{Request: "7.4.1", Error: "disk full"} }), nil, nil},
+		{"running, answered an older request", with(running, func(j *elastic.Job) { j.Saved = elastic.Saved{Request: "7.3.1", Checkpoint: "00000004"} }), nil, nil},
+		{"running, user holds", with(running, saved, func(j *elastic.Job) { j.UserHold = true }), nil, nil},
+		{"running, target node drained", with(running, saved), func(s *elastic.Snapshot) { s.Nodes[1].Usable = false }, nil},
+		{"held", phase(elastic.Held), nil, nil},
+		{"held, by directive", with(phase(elastic.Held), func(j *elastic.Job) { j.Directive.Hold = true }), nil, nil},
+		{"held, target node drained", phase(elastic.Held), func(s *elastic.Snapshot) { s.Nodes[1].Usable = false }, nil},
+		{"held, target taken by others", phase(elastic.Held), func(s *elastic.Snapshot) { s.Nodes[1].Used = 3 }, nil},
+		{"queued", phase(elastic.Queued), nil, nil},
+		{"queued, late", phase(elastic.Queued), nil, late},
+		{"queued, late again", phase(elastic.Queued), nil, func(in *elastic.Intent) { late(in); in.Fallbacks = 1 }},
+		{"completing", phase(elastic.Completing), nil, nil},
+		{"suspended, late", phase(elastic.Suspended), nil, late},
+		{"runs anew as meant", with(again, resumed), nil, nil},
+		{"runs anew, runner silent", with(again, func(j *elastic.Job) { j.Heartbeat = time.Time{} }), nil, nil},
+		{"runs anew, runner silent, late", with(again, func(j *elastic.Job) { j.Heartbeat = time.Time{} }), nil, late},
+		{"runs anew from elsewhere", again, nil, nil},
+		{"runs anew on fewer GPUs", with(again, resumed, func(j *elastic.Job) { j.Place = on("gpu2", 2) }), nil, nil},
+		{"cancelled", func(j *elastic.Job) { j.Phase, j.State = elastic.Ended, "CANCELLED" }, nil, nil},
+		{"completed", func(j *elastic.Job) { j.Phase, j.State, j.Heartbeat = elastic.Ended, "COMPLETED", noon }, nil, nil},
+		{"failed before its first line", func(j *elastic.Job) { j.Phase, j.State, j.Restarts = elastic.Ended, "FAILED", 2 }, nil, nil},
+		{"failed", func(j *elastic.Job) { j.Phase, j.State, j.Heartbeat = elastic.Ended, "FAILED", noon }, nil, nil},
+	}
+}
+
+func describe(before elastic.Intent, n elastic.Next) string {
+	var parts []string
+	for _, a := range n.Do {
+		parts = append(parts, a.String())
+	}
+	if n.Intent.Step != before.Step {
+		parts = append(parts, fmt.Sprintf("-> R%d", n.Intent.Step))
+	}
+	if n.Close != "" {
+		parts = append(parts, "close "+string(n.Close))
+	}
+	if len(parts) == 0 {
+		parts = []string{"wait"}
+	}
+	return strings.Join(parts, "; ") + "  # " + n.Why
+}
+
+// golden compares with a file under testdata. Read the diff before -update: the
+// file is the specification.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s differs; if the change is meant, run go test ./elastic -update and read the diff\ngot:\n%s", path, got)
+	}
+}

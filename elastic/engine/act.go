@@ -1,0 +1,205 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// maxRows bounds how many rows of the table one move may pass in one cycle;
+// no path is longer.
+const maxRows = 4
+
+// act walks every open move as far as it gets without a new look at the world.
+// It reports whether anything was done. When Slurm goes away in the middle the
+// rest waits for the next cycle.
+func (e *Engine) act(ctx context.Context, snap elastic.Snapshot, now time.Time) bool {
+	snap.Intents = e.open
+	jobs := map[elastic.JobID]elastic.Job{}
+	for _, j := range snap.Jobs {
+		jobs[j.ID] = j
+	}
+	acted, down := false, false
+	var still []elastic.Intent
+	for _, in := range e.open {
+		keep := true
+		if js := e.byID[in.Job]; js != nil && js.disown && !down {
+			keep = !e.letGo(ctx, js, in, now)
+			acted = true
+		} else if !down {
+			var did bool
+			in, keep, did, down = e.walk(ctx, in, e.jobFor(jobs, in), snap, now)
+			acted = acted || did
+		}
+		if keep {
+			still = append(still, in)
+		}
+	}
+	e.open = still
+	return e.tidy(ctx, snap, now) || acted
+}
+
+// jobFor returns the job of an intent; one that left the snapshot has ended, or
+// was taken away by its user.
+func (e *Engine) jobFor(jobs map[elastic.JobID]elastic.Job, in elastic.Intent) elastic.Job {
+	if j, ok := jobs[in.Job]; ok {
+		return j
+	}
+	j := elastic.Job{ID: in.Job, Phase: elastic.Ended, State: "gone"}
+	if js := e.byID[in.Job]; js != nil {
+		j.State = js.rec.State
+	}
+	return j
+}
+
+// walk takes one move through the table until it has to wait, closes, or fails.
+func (e *Engine) walk(ctx context.Context, in elastic.Intent, job elastic.Job, snap elastic.Snapshot, now time.Time) (_ elastic.Intent, keep, did, down bool) {
+	for range maxRows {
+		next := elastic.Advance(in, job, snap)
+		for _, action := range next.Do {
+			if err := e.perform(ctx, action, job, now); err != nil {
+				keep, down = e.failed(ctx, in, action, err, now)
+				return in, keep, true, down
+			}
+			did = true
+		}
+		if next.Close != "" {
+			return next.Intent, !e.closeMove(ctx, next, job, now), true, false
+		}
+		if next.Intent.Step != in.Step || next.Intent.RequeuedAt != in.RequeuedAt {
+			if err := e.cfg.Journal.Advance(ctx, next.Intent); err != nil {
+				e.event(now, in.Job, "problem", "the journal did not take a step: "+err.Error())
+				return in, true, did, false // the effect is repeated next cycle, harmlessly
+			}
+			e.event(now, in.Job, "step", fmt.Sprintf("R%d %s", next.Intent.Step, next.Why))
+		}
+		in = next.Intent
+		if !next.Again {
+			break
+		}
+		snap.Intents = replaced(snap.Intents, in)
+	}
+	return in, true, did, false
+}
+
+// letGo ends the move of a job whose user took the tag away: the request goes,
+// and a job that stands held by sluice's hand is released as it is.
+func (e *Engine) letGo(ctx context.Context, js *jobState, in elastic.Intent, now time.Time) bool {
+	todo := []elastic.Action{elastic.WithdrawRequest{Job: in.Job, Why: "no longer sluice's job"}}
+	if releasable(js.slurm) {
+		todo = append(todo, elastic.Release{Job: in.Job})
+	}
+	for _, a := range todo {
+		if err := e.perform(ctx, a, elastic.Job{ID: in.Job}, now); err != nil {
+			e.event(now, in.Job, "problem", fmt.Sprintf("could not %s: %v", a, err))
+			return false
+		}
+	}
+	next := elastic.Next{Intent: in, Close: elastic.UserWon, Why: "its user removed the sluice comment"}
+	return e.closeMove(ctx, next, elastic.Job{ID: in.Job}, now)
+}
+
+func replaced(ins []elastic.Intent, in elastic.Intent) []elastic.Intent {
+	out := make([]elastic.Intent, len(ins))
+	for i, old := range ins {
+		if out[i] = old; old.ID == in.ID {
+			out[i] = in
+		}
+	}
+	return out
+}
+
+// failed decides what a failed effect means. It never repeats blindly: the next
+// cycle looks first.
+func (e *Engine) failed(ctx context.Context, in elastic.Intent, a elastic.Action, err error, now time.Time) (keep, down bool) {
+	e.event(now, in.Job, "problem", fmt.Sprintf("could not %s: %v", a, err))
+	js := e.byID[in.Job]
+	if js != nil {
+		js.problem["move"] = err.Error()
+	}
+	switch {
+	case errors.Is(err, slurm.ErrControllerDown), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return true, true
+	case errors.Is(err, slurm.ErrRefused), errors.Is(err, slurm.ErrPermission):
+		return !e.refused(ctx, in, a, err, now), false
+	}
+	return true, false // outcome unknown, wrong state, not found: look again
+}
+
+// refused closes a move Slurm will not carry out. A running job trains on; a
+// held one is placed afresh.
+func (e *Engine) refused(ctx context.Context, in elastic.Intent, a elastic.Action, err error, now time.Time) bool {
+	if _, ok := a.(elastic.WithdrawRequest); ok {
+		return false
+	}
+	if in.Step <= elastic.Verified {
+		if werr := e.cfg.Mailbox.Withdraw(e.tokenOf(in.Job)); werr != nil {
+			return false // the request must go first, or the job would wait for ever
+		}
+	}
+	next := elastic.Next{Intent: in, Close: elastic.Abandoned, Why: err.Error()}
+	return e.closeMove(ctx, next, elastic.Job{ID: in.Job}, now)
+}
+
+func (e *Engine) tokenOf(id elastic.JobID) string {
+	if js := e.byID[id]; js != nil {
+		return js.rec.Token
+	}
+	return ""
+}
+
+// closeMove makes the end of a move durable and reports whether it is.
+func (e *Engine) closeMove(ctx context.Context, next elastic.Next, job elastic.Job, now time.Time) bool {
+	in := next.Intent
+	if err := e.cfg.Journal.Close(ctx, in, next.Close, next.Why, now); err != nil {
+		e.event(now, in.Job, "problem", "the journal did not take the end of a move: "+err.Error())
+		return false
+	}
+	e.event(now, in.Job, "close", fmt.Sprintf("%s: %s", next.Close, next.Why))
+	js := e.byID[in.Job]
+	if js == nil {
+		return true
+	}
+	js.last = fmt.Sprintf("%s %s -> %s: %s (%s)", in.Kind, in.From, in.Target, next.Why, next.Close)
+	js.dirty = true
+	if next.Close == elastic.Done {
+		delete(js.problem, "move")
+	}
+	if in.Kind == elastic.Resize {
+		js.rec.Moved = now
+	}
+	if next.Close == elastic.Abandoned && in.Step == elastic.Asked {
+		js.rec.Deaf++
+	}
+	if next.Close == elastic.UserWon && next.Why == elastic.UserHeldWhy {
+		js.rec.Tag.Directive.Hold, js.told = true, true
+	}
+	if next.Close == elastic.Done || next.Close == elastic.Fellback {
+		e.priceOf(js, in, job)
+	}
+	return true
+}
+
+// priceOf books what the move cost: the parts the daemon saw. The load part
+// comes later, from the program's first word.
+func (e *Engine) priceOf(js *jobState, in elastic.Intent, job elastic.Job) {
+	if in.Kind != elastic.Resize || in.AskedAt.IsZero() || in.SavedAt.IsZero() || in.PendingAt.IsZero() || js.seg == nil {
+		return
+	}
+	p := &js.seg.Price
+	p.Save, p.Drain = in.SavedAt.Sub(in.AskedAt), in.PendingAt.Sub(in.SavedAt)
+	if js.runner.ok && js.runner.word.FirstLine.After(in.PendingAt) {
+		p.Start = js.runner.word.FirstLine.Sub(in.PendingAt)
+	}
+	js.segNew = true
+	known, times := &js.rec.Price, js.rec.Price.Measured
+	known.Save, known.Drain = blend(known.Save, p.Save, times), blend(known.Drain, p.Drain, times)
+	if p.Start > 0 {
+		known.Start = blend(known.Start, p.Start, times)
+	}
+	known.Measured++
+}

@@ -1,0 +1,46 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+)
+
+// decide is pure: the same snapshot gives the same plan, in the daemon, in a dry
+// run and in simulation.
+func (e *Engine) decide(s elastic.Snapshot) elastic.Plan {
+	allocation := e.cfg.Policy.Allocate(s)
+	return elastic.Reconcile(s, allocation, elastic.Arrange(s, allocation))
+}
+
+// Plan returns what a cycle would do now about the world as last seen. Nothing
+// is recorded or touched. It is false before the first good look.
+func (e *Engine) Plan() (elastic.Snapshot, elastic.Plan, bool) {
+	if !e.sealed {
+		return elastic.Snapshot{}, elastic.Plan{}, false
+	}
+	return e.last, e.decide(e.last), true
+}
+
+// record makes the plan's moves durable and notes each job's reason.
+func (e *Engine) record(ctx context.Context, plan elastic.Plan, now time.Time) error {
+	for _, r := range plan.Reasons {
+		if js := e.byID[r.Job]; js != nil {
+			js.why = r.Why
+		}
+	}
+	if len(plan.Open) == 0 {
+		return nil
+	}
+	opened, err := e.cfg.Journal.Intend(ctx, plan.Open)
+	if err != nil {
+		return fmt.Errorf("recording %d moves: %w; nothing was started", len(plan.Open), err)
+	}
+	for _, in := range opened {
+		e.event(now, in.Job, "open", fmt.Sprintf("%s %s -> %s, incarnation %d: %s", in.Kind, in.From, in.Target, in.To, in.Cause))
+	}
+	e.open = append(e.open, opened...)
+	return nil
+}

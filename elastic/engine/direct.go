@@ -1,0 +1,69 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/elastic"
+)
+
+// ErrNoJob: no live sluice job has that number.
+var ErrNoJob = errors.New("no such sluice job")
+
+// Direct replaces a user's standing order about one job, durably, for the next
+// cycle to act on. The caller has been authorised. Errors are for people:
+// ErrNoJob, a pin the job's own options exclude, or the journal's.
+func (e *Engine) Direct(ctx context.Context, id elastic.JobID, d elastic.Directive) error {
+	js := e.byID[id]
+	if js == nil || !js.rec.Ended.IsZero() || js.disown {
+		return fmt.Errorf("%w: %d", ErrNoJob, id)
+	}
+	if err := pinnable(js.rec.Tag.Spec, d.Pin, e.clusterGPUs()); err != nil {
+		return fmt.Errorf("job %d: %w", id, err)
+	}
+	rec := js.rec
+	rec.Tag.Directive = d
+	if err := e.cfg.Journal.SaveJobs(ctx, []JobRecord{rec}); err != nil {
+		return fmt.Errorf("job %d: not recorded: %w", id, err)
+	}
+	js.rec, js.told = rec, true
+	return nil
+}
+
+func (e *Engine) clusterGPUs() int {
+	n := 0
+	for _, node := range e.last.Nodes {
+		n += node.GPUs
+	}
+	return n
+}
+
+func pinnable(s elastic.Spec, gpus, cluster int) error {
+	if gpus == 0 || s.Allows(gpus, max(cluster, s.Min)) {
+		return nil
+	}
+	return fmt.Errorf("cannot be pinned to %d GPUs; it accepts %v", gpus, s.Options(max(cluster, s.Min)))
+}
+
+// Stirred reports whether a job that was asked for a checkpoint has answered
+// since the last cycle. It reads one small file for each such job and asks Slurm
+// nothing, so it may be called several times a second.
+func (e *Engine) Stirred() bool {
+	for _, in := range e.open {
+		js := e.byID[in.Job]
+		if in.Step != elastic.Asked || js == nil {
+			continue
+		}
+		word, ok, err := e.cfg.Mailbox.Runner(js.rec.Token, js.rec.UID)
+		if err == nil && ok && answers(word, in.Request) {
+			return true
+		}
+	}
+	return false
+}
+
+func answers(word checkpoint.Runner, request string) bool {
+	return word.Answer != nil && word.Answer.Request == request
+}

@@ -1,0 +1,160 @@
+package engine
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/policy"
+	"github.com/sluice-hpc/sluice/elastic/speed"
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// Config is what an Engine is made of. All seams are required.
+type Config struct {
+	Slurm   slurm.Client
+	Journal Journal
+	Samples Samples
+	Mailbox Mailbox
+	Policy  policy.Policy
+	Limits  elastic.Limits
+	// Price is assumed for a job whose moves were not measured yet.
+	Price elastic.Price
+	// Period is the time between two cycles in peace, Transition while a job is
+	// between two sizes, Backoff the longest time while Slurm does not answer.
+	Period, Transition, Backoff time.Duration
+	// Mine tells which jobs this engine looks after; nil = every tagged one.
+	Mine func(slurm.Job) bool
+	// Events receives what happened, in order; nil drops it. It must not block.
+	Events func(Event)
+}
+
+// Event is one thing that happened, for the log and for checkers.
+type Event struct {
+	At   time.Time
+	Job  elastic.JobID // 0 when it concerns no single job
+	Kind string        // one word: adopted, open, act, step, close, ended, problem, blind, sighted
+	Text string
+}
+
+// Engine runs cycles. Its methods are called from one goroutine, except Report,
+// which any may call.
+type Engine struct {
+	cfg     Config
+	loaded  bool
+	jobs    map[string]*jobState // by token
+	byID    map[elastic.JobID]*jobState
+	open    []elastic.Intent
+	samples map[string][]speed.Sample
+	curves  map[string]*speed.Curve
+	blind   struct {
+		since time.Time
+		why   string
+		wait  time.Duration
+	}
+	last   elastic.Snapshot
+	sealed bool // last holds a snapshot
+	report atomic.Pointer[Report]
+}
+
+// jobState is what the engine knows about one job between cycles.
+type jobState struct {
+	rec     JobRecord
+	seg     *Segment // of the present run; nil before the first
+	dirty   bool     // rec differs from the journal
+	segNew  bool     // seg differs from the journal
+	told    bool     // the comment still lacks the directive of rec
+	slurm   slurm.Job
+	seen    bool // Slurm showed it in this cycle
+	runner  runnerWord
+	problem map[string]string // by source, for people
+	fresh   []speed.Sample    // not yet in the store
+	why     string
+	last    string // how the last move closed
+	disown  bool   // its user took the tag away
+}
+
+// New returns an engine that has looked at nothing yet.
+func New(cfg Config) *Engine {
+	if cfg.Events == nil {
+		cfg.Events = func(Event) {}
+	}
+	return &Engine{
+		cfg:     cfg,
+		jobs:    map[string]*jobState{},
+		byID:    map[elastic.JobID]*jobState{},
+		samples: map[string][]speed.Sample{},
+		curves:  map[string]*speed.Curve{},
+	}
+}
+
+// Reconfigure changes policy, limits and pace between two cycles.
+func (e *Engine) Reconfigure(change func(*Config)) { change(&e.cfg) }
+
+// Report returns what the last cycle saw and decided; nil before the first.
+func (e *Engine) Report() *Report { return e.report.Load() }
+
+// Cycle looks at the world once, moves what has to move and returns when to come
+// again. An error means that nothing was decided in this cycle; running jobs
+// keep their size, and the next cycle starts from what it sees.
+func (e *Engine) Cycle(ctx context.Context, now time.Time) (wake time.Time, err error) {
+	// 0. Remember: journal to memory, once.
+	if err := e.load(ctx, now); err != nil {
+		return now.Add(e.cfg.Period), err
+	}
+	// 1. Observe: two queries, and the small files of the jobs that run.
+	view, err := e.observe(ctx, now)
+	if err != nil {
+		return e.blinded(now, err), err
+	}
+	e.sighted(now)
+	// 2. Fold: what was known and what was seen make a snapshot.
+	e.fold(ctx, view, now)
+	snap := e.snapshot(view, now)
+	// 3. Decide: pure, from the snapshot alone.
+	plan := e.decide(snap)
+	// 4. Record: every move stands in the journal before its first effect.
+	if err := e.record(ctx, plan, now); err != nil {
+		e.publish(snap, plan, now)
+		return now.Add(e.cfg.Period), err
+	}
+	// 5. Act: one step, or as many as need no new look, for each open move.
+	acted := e.act(ctx, snap, now)
+	// 6. Confirm: what became of it is durable, published, and looked at again.
+	err = e.save(ctx)
+	wake = e.wake(now, acted)
+	e.publish(snap, plan, now)
+	return wake, err
+}
+
+// wake returns when to look again: soon while anything is between two sizes.
+func (e *Engine) wake(now time.Time, acted bool) time.Time {
+	if acted || len(e.open) > 0 {
+		return now.Add(e.cfg.Transition)
+	}
+	return now.Add(e.cfg.Period)
+}
+
+// blinded notes that Slurm cannot be seen; nothing is changed meanwhile.
+func (e *Engine) blinded(now time.Time, err error) time.Time {
+	if e.blind.why == "" {
+		e.blind.since, e.blind.wait = now, e.cfg.Transition
+		e.event(now, 0, "blind", err.Error())
+	}
+	e.blind.why = err.Error()
+	e.blind.wait = min(2*e.blind.wait, max(e.cfg.Backoff, e.cfg.Transition))
+	e.publishBlind(now)
+	return now.Add(e.blind.wait)
+}
+
+func (e *Engine) sighted(now time.Time) {
+	if e.blind.why != "" {
+		e.event(now, 0, "sighted", "Slurm answers again after "+now.Sub(e.blind.since).String())
+	}
+	e.blind.why = ""
+}
+
+func (e *Engine) event(at time.Time, job elastic.JobID, kind, text string) {
+	e.cfg.Events(Event{At: at, Job: job, Kind: kind, Text: text})
+}

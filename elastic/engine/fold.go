@@ -1,0 +1,321 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/speed"
+	"github.com/sluice-hpc/sluice/nodes"
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// maxSamples is how many samples a model keeps in memory; the newest count.
+const maxSamples = 512
+
+// ordered returns all known jobs by first submit, then id: the order of service.
+func (e *Engine) ordered() []*jobState {
+	out := make([]*jobState, 0, len(e.jobs))
+	for _, js := range e.jobs {
+		out = append(out, js)
+	}
+	slices.SortFunc(out, func(a, b *jobState) int {
+		if c := a.rec.Submitted.Compare(b.rec.Submitted); c != 0 {
+			return c
+		}
+		if a.rec.ID != b.rec.ID {
+			return int(a.rec.ID - b.rec.ID)
+		}
+		return slices.Compare([]byte(a.rec.Token), []byte(b.rec.Token))
+	})
+	return out
+}
+
+// fold brings every record up to what was seen.
+func (e *Engine) fold(ctx context.Context, v view, now time.Time) {
+	for _, js := range e.ordered() {
+		if !js.seen || !js.rec.Ended.IsZero() {
+			continue
+		}
+		sj := js.slurm
+		if word := string(sj.State); js.rec.State != word {
+			js.rec.State, js.dirty = word, true
+		}
+		switch {
+		case sj.State == slurm.Running:
+			e.foldRunning(ctx, js, now)
+		case sj.State.Ended() && !sj.Completing && !e.reviving(js):
+			e.ended(js, string(sj.State), now)
+			_ = e.cfg.Mailbox.Forget(js.rec.Token) // swept again by nobody: the folder is small and harmless
+		case sj.State == slurm.Pending && !sj.Completing:
+			e.endSegment(js, now)
+		}
+	}
+}
+
+// reviving reports whether an open move is bringing an ended job back.
+func (e *Engine) reviving(js *jobState) bool {
+	for _, in := range e.open {
+		if in.Job == js.rec.ID && in.Step >= elastic.Verified {
+			return js.slurm.State == slurm.Failed && !js.runner.ok
+		}
+	}
+	return false
+}
+
+func (e *Engine) foldRunning(ctx context.Context, js *jobState, now time.Time) {
+	if js.rec.FirstRun.IsZero() {
+		js.rec.FirstRun, js.dirty = now, true
+	}
+	if js.rec.Restarts != js.slurm.Restarts {
+		return // its split is not known yet
+	}
+	if js.seg != nil && js.seg.Restarts == js.slurm.Restarts && js.seg.Ended.IsZero() {
+		return
+	}
+	e.beginSegment(ctx, js, now)
+}
+
+// beginSegment opens the history row of a new run, or takes up the one the
+// journal has when the daemon was restarted meanwhile.
+func (e *Engine) beginSegment(ctx context.Context, js *jobState, now time.Time) {
+	e.endSegment(js, now)
+	js.rec.Deaf = 0
+	if old, err := e.cfg.Journal.Segments(ctx, js.rec.Token); err == nil {
+		for _, seg := range old {
+			if seg.Restarts == js.slurm.Restarts {
+				seg.Ended = time.Time{}
+				js.seg, js.segNew = &seg, true
+				return
+			}
+		}
+	}
+	started := js.slurm.Start
+	if started.IsZero() || started.After(now) {
+		started = now
+	}
+	js.seg = &Segment{
+		Token: js.rec.Token, Restarts: js.slurm.Restarts, Incarnation: js.rec.Tag.Incarnation,
+		Place: js.rec.Place, Started: started, DoneFrom: js.rec.Done, DoneTo: js.rec.Done,
+		Cause: e.causeOf(js),
+	}
+	js.segNew, js.dirty = true, true
+}
+
+// causeOf says why the run began: the open move, or Slurm and its users.
+func (e *Engine) causeOf(js *jobState) string {
+	for _, in := range e.open {
+		if in.Job == js.rec.ID {
+			return in.Cause
+		}
+	}
+	if js.slurm.Restarts > 0 {
+		return "requeued outside sluice"
+	}
+	return "started by Slurm"
+}
+
+func (e *Engine) endSegment(js *jobState, now time.Time) {
+	if js.seg == nil || !js.seg.Ended.IsZero() {
+		return
+	}
+	js.seg.Ended, js.segNew = now, true
+}
+
+// foldProgress takes one line of a job's progress file. Lines are the job's own
+// word and only ever concern the job itself.
+func (e *Engine) foldProgress(js *jobState, line checkpoint.Progress, now time.Time) {
+	if !js.rec.Speaks {
+		js.rec.Speaks, js.dirty = true, true
+	}
+	e.foldLoad(js, line)
+	if line.Event == "hello" {
+		return
+	}
+	js.rec.Done, js.dirty = line.Done, true
+	if js.seg != nil && js.seg.Restarts == line.Restarts {
+		js.seg.DoneTo = line.Done
+		if line.Seconds > 0 {
+			js.seg.Seconds = line.Seconds
+		}
+		js.segNew = true
+	}
+	if line.Event == "progress" && line.Seconds > 0 && line.GPUs > 0 {
+		e.foldSample(js, line, now)
+	}
+}
+
+// foldSample keeps a speed only when the line comes from the present run and
+// agrees with the GPUs Slurm gave it.
+func (e *Engine) foldSample(js *jobState, line checkpoint.Progress, now time.Time) {
+	if js.seg == nil || line.Restarts != js.seg.Restarts || line.GPUs != js.seg.Place.GPUs() {
+		return
+	}
+	s := speed.Sample{
+		Shape: speed.Shape{GPUs: line.GPUs, Nodes: len(js.seg.Place)}, Seconds: line.Seconds, Units: 1, At: now,
+	}
+	key := modelOf(js.rec)
+	e.samples[key] = append(e.recall(key), s)
+	if over := len(e.samples[key]) - maxSamples; over > 0 {
+		e.samples[key] = e.samples[key][over:]
+	}
+	delete(e.curves, key)
+	js.fresh = append(js.fresh, s)
+}
+
+// modelOf is the key under which a job's speeds are kept. Jobs that count in
+// different units never share.
+func modelOf(rec JobRecord) string {
+	unit := rec.Tag.Spec.Unit
+	if unit == "" {
+		unit = elastic.Epochs
+	}
+	if rec.Tag.Spec.Model == "" {
+		return "job:" + rec.Token + "/" + string(unit)
+	}
+	return "model:" + rec.Tag.Spec.Model + "/" + string(unit)
+}
+
+// recall returns a model's samples, from the store the first time.
+func (e *Engine) recall(key string) []speed.Sample {
+	if got, ok := e.samples[key]; ok {
+		return got
+	}
+	got, err := e.cfg.Samples.Samples(context.Background(), key, maxSamples)
+	if err != nil {
+		return nil // asked again; a curve without history is only slower to learn
+	}
+	e.samples[key] = got
+	return got
+}
+
+func (e *Engine) curveOf(rec JobRecord, now time.Time) *speed.Curve {
+	key := modelOf(rec)
+	if c, ok := e.curves[key]; ok {
+		return c
+	}
+	var c *speed.Curve
+	if samples := e.recall(key); len(samples) > 0 {
+		c = speed.Fit(samples, now)
+	}
+	e.curves[key] = c
+	return c
+}
+
+// foldLoad measures the load part of a move: from the script's first line to the
+// program's first word.
+func (e *Engine) foldLoad(js *jobState, line checkpoint.Progress) {
+	if js.seg == nil || js.seg.Price.Load > 0 || line.Restarts != js.seg.Restarts || !js.runner.ok {
+		return
+	}
+	first := js.runner.word.FirstLine
+	load := time.Duration(line.Time*float64(time.Second)) - time.Duration(first.UnixNano())
+	if first.IsZero() || load <= 0 || load > time.Hour {
+		return
+	}
+	js.seg.Price.Load, js.segNew = load, true
+	js.rec.Price.Load = blend(js.rec.Price.Load, load, js.rec.Price.Measured)
+}
+
+// blend averages a new measurement into what is known: the first replaces the
+// site's default, later ones weigh a half.
+func blend(known, measured time.Duration, times int) time.Duration {
+	if times == 0 || known == 0 {
+		return measured
+	}
+	return (known + measured) / 2
+}
+
+// snapshot gathers everything the decision may depend on.
+func (e *Engine) snapshot(v view, now time.Time) elastic.Snapshot {
+	s := elastic.Snapshot{Now: now, Limits: e.cfg.Limits, Nodes: inventory(v.nodes)}
+	for _, js := range e.ordered() {
+		if js.rec.Ended.IsZero() && !js.disown {
+			s.Jobs = append(s.Jobs, e.jobOf(js, now))
+		}
+	}
+	s.Intents = slices.Clone(e.open)
+	for _, sj := range v.jobs {
+		if js := e.byID[elastic.JobID(sj.ID)]; js != nil && js.seen && !js.disown {
+			continue
+		}
+		if d, ok := demandOf(sj); ok {
+			s.Demands = append(s.Demands, d)
+		}
+	}
+	return s
+}
+
+func inventory(ns []slurm.Node) []nodes.Node {
+	out := make([]nodes.Node, 0, len(ns))
+	for _, n := range ns {
+		usable, why := n.Usable()
+		if why != "" && n.Reason != "" {
+			why = fmt.Sprintf("%s (%s)", why, n.Reason)
+		}
+		out = append(out, nodes.Node{
+			Name: n.Name, Partitions: n.Partitions, Type: n.GPUType, GPUs: n.GPUs, Used: n.GPUsUsed,
+			Usable: usable, Why: why, CPUs: n.CPUs, CPUsUsed: n.CPUsUsed, MemoryMB: n.MemoryMB, MemUsedMB: n.MemUsedMB,
+		})
+	}
+	return out
+}
+
+// jobOf is one job as decisions see it.
+func (e *Engine) jobOf(js *jobState, now time.Time) elastic.Job {
+	r, sj := js.rec, js.slurm
+	j := elastic.Job{
+		ID: r.ID, Name: r.Name, User: r.User, UID: r.UID, Partition: r.Partition, Spec: r.Tag.Spec,
+		Directive: r.Tag.Directive, Incarnation: r.Tag.Incarnation,
+		Phase: phaseOf(sj), State: string(sj.State), Reason: sj.Reason, Restarts: sj.Restarts,
+		Submitted: r.Submitted, Started: sj.Start, TimeLeft: sj.TimeLeft,
+		Speaks: r.Speaks || r.Tag.Spec.Signal != "", Deaf: r.Deaf, Done: r.Done,
+		Curve: e.curveOf(r, now), Price: r.Price, Moved: r.Moved,
+	}
+	j.UserHold = j.Phase == elastic.Running && sj.Held
+	if onNodes(sj) {
+		j.Place = r.Place
+	}
+	if j.Phase == elastic.Held && sj.Reason == "JobHeldAdmin" {
+		j.Directive.Hold = true
+	}
+	if js.runner.ok {
+		j.Heartbeat, j.Resumed = js.runner.word.Beat, js.runner.word.Resumed
+		if a := js.runner.word.Answer; a != nil {
+			j.Saved = elastic.Saved{Request: a.Request, Checkpoint: a.Checkpoint, Error: a.Error, Committed: a.Committed}
+		}
+	}
+	return j
+}
+
+func phaseOf(sj slurm.Job) elastic.Phase {
+	switch {
+	case sj.Completing:
+		return elastic.Completing
+	case sj.State == slurm.Running:
+		return elastic.Running
+	case sj.State == slurm.Suspended:
+		return elastic.Suspended
+	case sj.State == slurm.Pending && sj.Held:
+		return elastic.Held
+	case sj.State == slurm.Pending:
+		return elastic.Queued
+	}
+	return elastic.Ended
+}
+
+// waitsForGPUs lists the reasons under which an ordinary pending job would start
+// if more GPUs were free.
+var waitsForGPUs = map[string]bool{"": true, "None": true, "Resources": true, "Priority": true}
+
+func demandOf(sj slurm.Job) (elastic.Demand, bool) {
+	if sj.State != slurm.Pending || sj.Held || sj.Completing || sj.GPUs < 1 || !waitsForGPUs[sj.Reason] {
+		return elastic.Demand{}, false
+	}
+	return elastic.Demand{
+		ID: elastic.JobID(sj.ID), Partition: sj.Partition, Nodes: max(1, sj.NodeCount), GPUs: sj.GPUs,
+	}, true
+}

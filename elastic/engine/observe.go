@@ -1,0 +1,295 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/nodes"
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// Per-job queries are the exception: a job that vanished, or the split of a run
+// over several nodes, once. Both are bounded a cycle; the rest waits its turn.
+const maxLookups = 16
+
+// errSuspicious marks an answer that is legal but not believed.
+var errSuspicious = errors.New("suspicious answer from Slurm")
+
+// view is one look at the world.
+type view struct {
+	jobs  []slurm.Job
+	nodes []slurm.Node
+}
+
+type runnerWord struct {
+	word checkpoint.Runner
+	ok   bool
+}
+
+// load fetches what the journal remembers, once, before anything is observed.
+func (e *Engine) load(ctx context.Context, now time.Time) error {
+	if e.loaded {
+		return nil
+	}
+	records, err := e.cfg.Journal.Jobs(ctx, now.Add(-endedMemory))
+	if err != nil {
+		return fmt.Errorf("reading the journal: %w", err)
+	}
+	open, err := e.cfg.Journal.Open(ctx)
+	if err != nil {
+		return fmt.Errorf("reading the journal's open moves: %w", err)
+	}
+	for _, r := range records {
+		e.remember(&jobState{rec: r})
+	}
+	e.open, e.loaded = open, true
+	return nil
+}
+
+// endedMemory is how long ended jobs stay in the report.
+const endedMemory = 24 * time.Hour
+
+func (e *Engine) remember(js *jobState) {
+	js.problem = map[string]string{}
+	e.jobs[js.rec.Token] = js
+	if old := e.byID[js.rec.ID]; old == nil || old.rec.Submitted.Before(js.rec.Submitted) {
+		e.byID[js.rec.ID] = js
+	}
+}
+
+// observe asks Slurm twice and reads what the jobs wrote.
+func (e *Engine) observe(ctx context.Context, now time.Time) (view, error) {
+	jobs, err := e.cfg.Slurm.Jobs(ctx)
+	if err != nil {
+		return view{}, err
+	}
+	// Asked second, so that GPUs a job of the first answer has left show free.
+	inventory, err := e.cfg.Slurm.Nodes(ctx)
+	if err != nil {
+		return view{}, err
+	}
+	// An empty answer is never "nothing there": a cluster has nodes.
+	if len(inventory) == 0 {
+		return view{}, fmt.Errorf("%w: no nodes at all", errSuspicious)
+	}
+	v := view{jobs: jobs, nodes: inventory}
+	e.match(v, now)
+	if err := e.lookForMissing(ctx, now); err != nil {
+		return view{}, err
+	}
+	e.readSplits(ctx, now)
+	e.readMail(now)
+	return v, nil
+}
+
+// match joins Slurm's jobs to what is remembered and adopts new ones.
+func (e *Engine) match(v view, now time.Time) {
+	for _, js := range e.jobs {
+		js.seen = false
+	}
+	for _, sj := range v.jobs {
+		if e.cfg.Mine != nil && !e.cfg.Mine(sj) || sj.Array || sj.Het {
+			continue
+		}
+		if !elastic.Tagged(sj.Comment) {
+			e.disowned(sj, now)
+			continue
+		}
+		tag, err := elastic.ParseTag(sj.Comment)
+		if err != nil {
+			e.unreadable(sj, err, now)
+			continue
+		}
+		e.take(sj, tag, now)
+	}
+}
+
+// take joins one tagged job to its record. A token belongs to one job and one
+// user; a second claimant is left alone.
+func (e *Engine) take(sj slurm.Job, tag elastic.Tag, now time.Time) {
+	js := e.jobs[tag.Spec.Token]
+	if js == nil {
+		if sj.State.Ended() {
+			return // over before sluice ever saw it
+		}
+		js = e.adopt(sj, tag, now)
+	}
+	if js.rec.ID != elastic.JobID(sj.ID) || js.rec.UID != sj.UID {
+		e.event(now, elastic.JobID(sj.ID), "problem",
+			fmt.Sprintf("its comment carries the token of job %d; left alone", js.rec.ID))
+		return
+	}
+	js.seen, js.disown, js.slurm = true, false, sj
+	delete(js.problem, "comment")
+	js.rec.Name, js.rec.Partition = sj.Name, sj.Partition
+	if !js.told && !sameTag(js.rec.Tag, tag) {
+		js.rec.Tag, js.dirty = tag, true
+	}
+}
+
+func sameTag(a, b elastic.Tag) bool { return a.String() == b.String() }
+
+func (e *Engine) adopt(sj slurm.Job, tag elastic.Tag, now time.Time) *jobState {
+	js := &jobState{dirty: true, rec: JobRecord{
+		Token: tag.Spec.Token, ID: elastic.JobID(sj.ID), Name: sj.Name, User: sj.User, UID: sj.UID,
+		Partition: sj.Partition, Tag: tag, Submitted: sj.Submit, Price: e.cfg.Price,
+		Restarts: -1,
+	}}
+	if js.rec.Submitted.IsZero() {
+		js.rec.Submitted = now
+	}
+	e.remember(js)
+	e.event(now, js.rec.ID, "adopted", fmt.Sprintf("%s of %s, %s", sj.Name, sj.User, tag))
+	return js
+}
+
+// disowned notes a job whose tag its user took away.
+func (e *Engine) disowned(sj slurm.Job, now time.Time) {
+	js := e.byID[elastic.JobID(sj.ID)]
+	if js == nil || js.rec.UID != sj.UID || !js.rec.Ended.IsZero() || js.told {
+		return
+	}
+	if !js.disown {
+		e.event(now, js.rec.ID, "problem", "its sluice comment was removed; left alone from now on")
+	}
+	js.seen, js.disown, js.slurm = true, true, sj
+	js.problem["comment"] = "the sluice comment was removed; the job is left alone"
+}
+
+// unreadable notes a comment that claims to be sluice's and cannot be read. A
+// known job goes on with the spec it had.
+func (e *Engine) unreadable(sj slurm.Job, err error, now time.Time) {
+	js := e.byID[elastic.JobID(sj.ID)]
+	if js == nil || js.rec.UID != sj.UID || !js.rec.Ended.IsZero() {
+		e.event(now, elastic.JobID(sj.ID), "problem", "its comment cannot be read: "+err.Error())
+		return
+	}
+	js.seen, js.disown, js.slurm = true, false, sj
+	js.problem["comment"] = "the job's comment cannot be read (" + err.Error() + "); its last good one stands"
+}
+
+// lookForMissing asks for each live job the bulk answer lacks. Only Slurm's
+// explicit "not found" ends a job; anything else leaves the cycle blind, for
+// acting on half a view could stop the wrong job.
+func (e *Engine) lookForMissing(ctx context.Context, now time.Time) error {
+	lookups := 0
+	for _, js := range e.ordered() {
+		if js.seen || !js.rec.Ended.IsZero() {
+			continue
+		}
+		if lookups++; lookups > maxLookups {
+			return fmt.Errorf("%w: %d known jobs missing from one answer", errSuspicious, lookups)
+		}
+		detail, err := e.cfg.Slurm.Job(ctx, slurm.JobID(js.rec.ID))
+		switch {
+		case errors.Is(err, slurm.ErrNotFound):
+			js.slurm = slurm.Job{ID: slurm.JobID(js.rec.ID), UID: js.rec.UID, State: slurm.Unknown}
+			e.ended(js, "forgotten by Slurm", now)
+		case err != nil:
+			return err
+		case detail.UID != js.rec.UID || !elastic.Tagged(detail.Comment):
+			// The number was given to another job long since.
+			e.ended(js, "forgotten by Slurm", now)
+		default:
+			js.seen, js.slurm = true, detail.Job
+		}
+	}
+	return nil
+}
+
+func (e *Engine) ended(js *jobState, state string, now time.Time) {
+	if !js.rec.Ended.IsZero() {
+		return
+	}
+	js.rec.Ended, js.rec.State, js.dirty = now, state, true
+	e.endSegment(js, now)
+	e.event(now, js.rec.ID, "ended", state)
+}
+
+// readSplits learns where each run really is. One node needs no question; a run
+// over several is asked about once.
+func (e *Engine) readSplits(ctx context.Context, now time.Time) {
+	lookups := 0
+	for _, js := range e.ordered() {
+		sj := js.slurm
+		if !js.seen || !onNodes(sj) || (js.rec.Restarts == sj.Restarts && js.rec.Place.GPUs() == sj.GPUs) {
+			continue
+		}
+		if len(sj.Nodes) == 1 {
+			js.rec.Place = nodes.Placement{{Node: sj.Nodes[0], GPUs: sj.GPUs}}
+			js.rec.Restarts, js.dirty = sj.Restarts, true
+			continue
+		}
+		if lookups++; lookups > maxLookups {
+			return
+		}
+		detail, err := e.cfg.Slurm.Job(ctx, sj.ID)
+		if err != nil || len(detail.Split) == 0 {
+			continue // asked again next cycle; until then the last known place stands
+		}
+		js.rec.Place = js.rec.Place[:0:0]
+		for _, share := range detail.Split {
+			js.rec.Place = append(js.rec.Place, nodes.Share{Node: share.Node, GPUs: share.GPUs})
+		}
+		js.rec.Restarts, js.dirty = sj.Restarts, true
+	}
+}
+
+// onNodes reports whether the job's processes hold nodes now.
+func onNodes(sj slurm.Job) bool {
+	return (sj.State == slurm.Running || sj.State == slurm.Suspended || sj.Completing) && len(sj.Nodes) > 0
+}
+
+// readMail reads the runners' words and the new progress lines of jobs that
+// run, or that ended since the last look.
+func (e *Engine) readMail(now time.Time) {
+	for _, js := range e.ordered() {
+		if !js.seen || js.disown || !js.rec.Ended.IsZero() {
+			continue
+		}
+		if js.slurm.State == slurm.Pending && js.rec.FirstRun.IsZero() {
+			continue
+		}
+		e.readRunner(js)
+		e.readProgress(js, now)
+	}
+}
+
+func (e *Engine) readRunner(js *jobState) {
+	word, ok, err := e.cfg.Mailbox.Runner(js.rec.Token, js.rec.UID)
+	if err != nil {
+		js.problem["runner"] = err.Error()
+		js.runner = runnerWord{}
+		return
+	}
+	delete(js.problem, "runner")
+	js.runner = runnerWord{word: word, ok: ok && word.Restarts == js.slurm.Restarts}
+	if js.runner.ok && word.Note != "" {
+		js.problem["note"] = word.Note
+	} else {
+		delete(js.problem, "note")
+	}
+}
+
+func (e *Engine) readProgress(js *jobState, now time.Time) {
+	lines, next, bad, err := e.cfg.Mailbox.Progress(js.rec.Token, js.rec.UID, js.rec.Offset)
+	if err != nil {
+		js.problem["progress"] = err.Error()
+		return
+	}
+	delete(js.problem, "progress")
+	if len(bad) > 0 {
+		js.problem["progress lines"] = fmt.Sprintf("%d unreadable progress lines, last: %v", len(bad), bad[len(bad)-1])
+		e.event(now, js.rec.ID, "problem", bad[len(bad)-1].Error())
+	}
+	if next != js.rec.Offset {
+		js.rec.Offset, js.dirty = next, true
+	}
+	for _, line := range lines {
+		e.foldProgress(js, line, now)
+	}
+}

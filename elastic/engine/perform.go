@@ -1,0 +1,124 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// startAfter makes the new launch fall in a strictly later second than the kill
+// of the old one, without which slurmd refuses the credential. It also removes
+// Slurm's own wait of two minutes after a requeue.
+const startAfter = time.Second
+
+// perform carries out one action. Every action may be repeated.
+func (e *Engine) perform(ctx context.Context, a elastic.Action, job elastic.Job, now time.Time) error {
+	e.event(now, a.About(), "act", a.String())
+	id := slurm.JobID(a.About())
+	switch a := a.(type) {
+	case elastic.AskCheckpoint:
+		return e.ask(ctx, a, job, now)
+	case elastic.WithdrawRequest:
+		if token := e.tokenOf(a.Job); token != "" {
+			return e.cfg.Mailbox.Withdraw(token)
+		}
+		return nil
+	case elastic.RequeueHold:
+		return e.cfg.Slurm.RequeueHold(ctx, id)
+	case elastic.HoldPending:
+		return e.cfg.Slurm.Hold(ctx, id)
+	case elastic.Write:
+		return e.write(ctx, a, job)
+	case elastic.Release:
+		return e.cfg.Slurm.Release(ctx, id)
+	case elastic.Annotate:
+		return e.annotate(ctx, a)
+	}
+	return fmt.Errorf("no such action: %T", a)
+}
+
+func (e *Engine) ask(ctx context.Context, a elastic.AskCheckpoint, job elastic.Job, now time.Time) error {
+	err := e.cfg.Mailbox.Ask(e.tokenOf(a.Job), checkpoint.Request{
+		Version: checkpoint.Version, Job: int64(a.Job), ID: a.Request, Incarnation: a.To,
+		Target: a.Target, Asked: now, Deadline: a.Deadline, Why: a.Why,
+	})
+	if err != nil || job.Spec.Signal == "" {
+		return err
+	}
+	err = e.cfg.Slurm.Signal(ctx, slurm.JobID(a.Job), job.Spec.Signal, true)
+	if errors.Is(err, slurm.ErrUnknownOutcome) {
+		return nil // the request file stands beside the signal
+	}
+	return err
+}
+
+// write puts the new size on the held job, and tells the next run what it is
+// before the run can start.
+func (e *Engine) write(ctx context.Context, a elastic.Write, job elastic.Job) error {
+	js := e.byID[a.Job]
+	if js == nil {
+		return nil
+	}
+	if err := e.cfg.Mailbox.Withdraw(js.rec.Token); err != nil {
+		return err
+	}
+	target := checkpoint.Target{
+		Version: checkpoint.Version, Job: int64(a.Job), Incarnation: a.To,
+		Checkpoint: a.Checkpoint, Largest: job.Spec.Max,
+	}
+	if !a.AnyNodes {
+		target.Split = a.Target
+	}
+	if err := e.cfg.Mailbox.Aim(js.rec.Token, target); err != nil {
+		return err
+	}
+	tag := js.rec.Tag
+	tag.Incarnation = a.To
+	update := updateFor(a, job.Spec)
+	comment := tag.String()
+	update.Comment = &comment
+	update.StartAfter = startAfter
+	if err := e.cfg.Slurm.Update(ctx, slurm.JobID(a.Job), update); err != nil {
+		return err
+	}
+	js.rec.Tag, js.dirty = tag, true
+	return nil
+}
+
+// updateFor spells a placement the way Slurm can give it exactly: the same
+// number on every node, or a total that it fills greedily in node order.
+func updateFor(a elastic.Write, spec elastic.Spec) slurm.Update {
+	u := slurm.Update{CPUs: max(len(a.Target), spec.CPUsPerGPU*a.Target.GPUs())}
+	if a.AnyNodes {
+		u.AnyNodes, u.NodeCount = true, len(a.Target)
+	} else {
+		u.Nodes = a.Target.Nodes()
+	}
+	if a.Target.Even() {
+		u.GPUsPerNode = a.Target[0].GPUs
+	} else {
+		u.GPUsTotal = a.Target.GPUs()
+	}
+	return u
+}
+
+// annotate writes a user's standing order into the comment, where it survives
+// the loss of the database.
+func (e *Engine) annotate(ctx context.Context, a elastic.Annotate) error {
+	js := e.byID[a.Job]
+	if js == nil {
+		return nil
+	}
+	comment := js.rec.Tag.String()
+	err := e.cfg.Slurm.Update(ctx, slurm.JobID(a.Job), slurm.Update{Comment: &comment})
+	if err == nil || errors.Is(err, slurm.ErrNotFound) || errors.Is(err, slurm.ErrWrongState) {
+		js.told = false
+		return nil
+	}
+	return err
+}

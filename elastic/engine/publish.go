@@ -1,0 +1,70 @@
+package engine
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/speed"
+)
+
+// publish hands the cycle's result to readers, whole.
+func (e *Engine) publish(snap elastic.Snapshot, plan elastic.Plan, now time.Time) {
+	snap.Intents = slices.Clone(e.open)
+	e.last, e.sealed = snap, true
+	r := &Report{At: now, Policy: e.cfg.Policy.Name, Nodes: snap.Nodes, Demands: snap.Demands}
+	jobs := map[elastic.JobID]elastic.Job{}
+	for _, j := range snap.Jobs {
+		jobs[j.ID] = j
+	}
+	var ended []JobReport
+	for _, js := range e.ordered() {
+		jr := e.reportOf(js, plan)
+		if !js.rec.Ended.IsZero() {
+			jr.Ended = true
+			ended = append(ended, jr)
+			continue
+		}
+		jr.Job = jobs[js.rec.ID]
+		jr.ETA = etaOf(jr.Job, now)
+		r.Jobs = append(r.Jobs, jr)
+	}
+	r.Jobs = append(r.Jobs, ended...)
+	e.report.Store(r)
+	e.forgetOld(now)
+}
+
+// publishBlind repeats the last report with the reason nothing newer is there.
+func (e *Engine) publishBlind(now time.Time) {
+	r := Report{Policy: e.cfg.Policy.Name}
+	if last := e.report.Load(); last != nil {
+		r = *last
+	}
+	r.Blind, r.BlindFor = e.blind.why, now.Sub(e.blind.since)
+	e.report.Store(&r)
+}
+
+func (e *Engine) reportOf(js *jobState, plan elastic.Plan) JobReport {
+	jr := JobReport{Record: js.rec, Why: js.why, Last: js.last, Target: plan.Target[js.rec.ID]}
+	for _, source := range slices.Sorted(maps.Keys(js.problem)) {
+		jr.Problems = append(jr.Problems, js.problem[source])
+	}
+	for _, in := range e.open {
+		if in.Job == js.rec.ID {
+			copied := in
+			jr.Intent, jr.Target = &copied, in.Target
+		}
+	}
+	return jr
+}
+
+// etaOf is the expected end at the present size; zero when unknown.
+func etaOf(j elastic.Job, now time.Time) time.Time {
+	left, ok := j.Remaining()
+	if !ok || j.Phase != elastic.Running || j.Curve == nil {
+		return time.Time{}
+	}
+	seconds, _ := j.Curve.Seconds(speed.Shape{GPUs: j.GPUs(), Nodes: len(j.Place)})
+	return now.Add(time.Duration(left * seconds * float64(time.Second)))
+}

@@ -1,0 +1,113 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// tidy does the small effects outside moves: it catches jobs Slurm requeued by
+// itself, writes standing orders into comments, and gives back what a user took
+// out of sluice's hands. It reports whether it did anything.
+func (e *Engine) tidy(ctx context.Context, snap elastic.Snapshot, now time.Time) bool {
+	did := false
+	moving := map[elastic.JobID]bool{}
+	for _, in := range e.open {
+		moving[in.Job] = true
+	}
+	for _, js := range e.ordered() {
+		if !js.seen || !js.rec.Ended.IsZero() || moving[js.rec.ID] {
+			continue
+		}
+		for _, a := range e.chores(js) {
+			did = true
+			if err := e.perform(ctx, a, elastic.Job{ID: js.rec.ID}, now); err != nil {
+				e.event(now, js.rec.ID, "problem", fmt.Sprintf("could not %s: %v", a, err))
+			}
+		}
+	}
+	return did
+}
+
+// chores lists what is due for a job without an open move.
+func (e *Engine) chores(js *jobState) []elastic.Action {
+	phase := phaseOf(js.slurm)
+	switch {
+	case js.disown:
+		return nil
+	// Requeued by a lost node, a preemption or its user: held, so that it is
+	// placed afresh at once instead of waiting out Slurm's two minutes for
+	// nodes that may be gone.
+	case phase == elastic.Queued && js.slurm.Restarts > js.rec.Restarts && !js.rec.FirstRun.IsZero():
+		return []elastic.Action{elastic.HoldPending{Job: js.rec.ID}}
+	// Released through Slurm: its user wants it to run.
+	case phase == elastic.Queued && js.rec.Tag.Directive.Hold && !js.told:
+		js.rec.Tag.Directive.Hold, js.told, js.dirty = false, true, true
+		return []elastic.Action{elastic.Annotate{Job: js.rec.ID, Directive: js.rec.Tag.Directive}}
+	case js.told && phase != elastic.Completing:
+		return []elastic.Action{elastic.Annotate{Job: js.rec.ID, Directive: js.rec.Tag.Directive}}
+	// A request nobody stands behind any more: the daemon lost its journal, or
+	// a move was closed while the file system refused. The job must not wait.
+	case phase == elastic.Running && js.runner.ok && pausing[js.runner.word.State]:
+		return []elastic.Action{elastic.WithdrawRequest{Job: js.rec.ID, Why: "no move stands behind it"}}
+	}
+	return nil
+}
+
+// pausing lists what a runner does only while a request stands.
+var pausing = map[checkpoint.RunnerState]bool{checkpoint.Saving: true, checkpoint.Waiting: true}
+
+// save makes what the cycle learnt durable, in as few transactions as it takes.
+func (e *Engine) save(ctx context.Context) error {
+	var records []JobRecord
+	var segments []Segment
+	for _, js := range e.ordered() {
+		if js.dirty {
+			records = append(records, js.rec)
+		}
+		if js.segNew && js.seg != nil {
+			segments = append(segments, *js.seg)
+		}
+		if len(js.fresh) > 0 {
+			if err := e.cfg.Samples.AddSamples(ctx, modelOf(js.rec), js.fresh); err != nil {
+				return fmt.Errorf("keeping speeds: %w", err)
+			}
+			js.fresh = nil
+		}
+	}
+	if len(records) > 0 {
+		if err := e.cfg.Journal.SaveJobs(ctx, records); err != nil {
+			return fmt.Errorf("keeping job records: %w", err)
+		}
+	}
+	if len(segments) > 0 {
+		if err := e.cfg.Journal.SaveSegments(ctx, segments); err != nil {
+			return fmt.Errorf("keeping job history: %w", err)
+		}
+	}
+	for _, js := range e.jobs {
+		js.dirty, js.segNew = false, false
+	}
+	return nil
+}
+
+// forgetOld drops jobs that ended long ago from memory; the journal keeps them.
+func (e *Engine) forgetOld(now time.Time) {
+	for token, js := range e.jobs {
+		if !js.rec.Ended.IsZero() && now.Sub(js.rec.Ended) > endedMemory {
+			delete(e.jobs, token)
+			if e.byID[js.rec.ID] == js {
+				delete(e.byID, js.rec.ID)
+			}
+		}
+	}
+}
+
+// releasable reports whether a disowned job stands held by sluice's own hand.
+func releasable(sj slurm.Job) bool {
+	return sj.State == slurm.Pending && sj.Held && !sj.Completing && sj.Reason != "JobHeldAdmin"
+}
