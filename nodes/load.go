@@ -1,0 +1,57 @@
+package nodes
+
+// Load is what one job takes from the nodes it is on.
+type Load struct {
+	Place       Placement
+	CPUsPerGPU  int   // 0 = one CPU a node
+	MemPerGPUMB int64 // 0 = not counted: Slurm decides
+}
+
+// cpus returns the CPUs the load takes on a node where it has so many GPUs.
+func (l Load) cpus(gpus int) int {
+	if l.CPUsPerGPU > 0 {
+		return gpus * l.CPUsPerGPU
+	}
+	return 1
+}
+
+// With returns a copy of the inventory in which the loads count as used. Nodes a
+// load names and the inventory does not are ignored.
+func With(inventory []Node, loads ...Load) []Node { return shifted(inventory, 1, loads) }
+
+// Without returns a copy of the inventory in which the loads are gone: what is
+// left used belongs to others. Nothing falls below zero, whatever the loads say.
+func Without(inventory []Node, loads ...Load) []Node { return shifted(inventory, -1, loads) }
+
+func shifted(inventory []Node, sign int, loads []Load) []Node {
+	out := append([]Node(nil), inventory...)
+	at := make(map[string]int, len(out))
+	for i, n := range out {
+		at[n.Name] = i
+	}
+	for _, l := range loads {
+		for _, s := range l.Place {
+			i, known := at[s.Node]
+			if !known || s.GPUs < 1 {
+				continue
+			}
+			n := &out[i]
+			n.Used = max(0, n.Used+sign*s.GPUs)
+			n.CPUsUsed = max(0, n.CPUsUsed+sign*l.cpus(s.GPUs))
+			n.MemUsedMB = max(0, n.MemUsedMB+int64(sign)*int64(s.GPUs)*l.MemPerGPUMB)
+		}
+	}
+	return out
+}
+
+// Free returns the GPUs nobody holds on usable nodes of the partition; every
+// node belongs to "".
+func Free(inventory []Node, partition string) int {
+	free := 0
+	for _, n := range inventory {
+		if n.In(partition) {
+			free += n.Free()
+		}
+	}
+	return free
+}

@@ -1,0 +1,64 @@
+package nodes
+
+import "sort"
+
+// Want is an ordinary Slurm job that waits for GPUs: GPUs/Nodes, rounded up, on
+// each of Nodes nodes.
+type Want struct {
+	Partition string // as in Request
+	Nodes     int    // at least 1; more are taken when GPUs do not fit on so few
+	GPUs      int    // in all
+}
+
+// Reserve sets GPUs aside for the wants, in order: it returns a copy of the
+// inventory in which they count as used, and which wants found all they need.
+// A want that does not is left out whole: GPUs it cannot start on do not help it.
+func Reserve(inventory []Node, wants []Want) ([]Node, []bool) {
+	out := append([]Node(nil), inventory...)
+	met := make([]bool, len(wants))
+	for i, w := range wants {
+		for _, partition := range (Request{Partition: w.Partition}).partitions() {
+			if met[i] = w.reserve(out, partition); met[i] {
+				break
+			}
+		}
+	}
+	return out, met
+}
+
+// reserve charges the want to the nodes it fits best, or to none.
+func (w Want) reserve(inventory []Node, partition string) bool {
+	var room []int
+	for i, n := range inventory {
+		if n.In(partition) && n.Free() > 0 {
+			room = append(room, i)
+		}
+	}
+	sort.SliceStable(room, func(a, b int) bool { return inventory[room[a]].Free() < inventory[room[b]].Free() })
+	count, share := w.shape(inventory, partition)
+	at := sort.Search(len(room), func(i int) bool { return inventory[room[i]].Free() >= share })
+	if count == 0 || at+count > len(room) {
+		return false
+	}
+	for _, i := range room[at : at+count] {
+		inventory[i].Used += share
+	}
+	return true
+}
+
+// shape returns on how many nodes the want starts with how many GPUs on each; 0
+// when the partition has no nodes with GPUs. A want whose node count is only a
+// lower bound is spread over as many nodes as its GPUs need.
+func (w Want) shape(inventory []Node, partition string) (count, share int) {
+	largest := 0
+	for _, n := range inventory {
+		if n.In(partition) {
+			largest = max(largest, n.GPUs)
+		}
+	}
+	if largest == 0 || w.GPUs < 1 {
+		return 0, 0
+	}
+	count = max(1, w.Nodes, (w.GPUs+largest-1)/largest)
+	return count, (w.GPUs + count - 1) / count
+}

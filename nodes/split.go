@@ -1,0 +1,89 @@
+package nodes
+
+// GreedySplit is Slurm's own rule for so many GPUs in all on a list of nodes:
+// node by node, in order, as many as are free, but leaving at least one for each
+// node that follows. It returns the GPUs a node, or nil when the nodes cannot
+// give that many, or when there are more nodes than GPUs.
+func GreedySplit(free []int, gpus int) []int {
+	if len(free) == 0 || gpus < len(free) {
+		return nil
+	}
+	split := make([]int, len(free))
+	for i, have := range free {
+		following := len(free) - i - 1
+		split[i] = min(have, gpus-following)
+		if split[i] < 1 {
+			return nil
+		}
+		gpus -= split[i]
+	}
+	if gpus > 0 {
+		return nil
+	}
+	return split
+}
+
+// uneven fills m nodes greedily: the roomiest ones whole, the rest of the job on
+// the node it fits best. Since Slurm decides the split when it starts the job,
+// only nodes are used where the answer does not depend on which of the requests
+// placed in the same call starts first.
+func (f *floor) uneven(r Request, k, m int, room []spot) Placement {
+	exact := make([]spot, 0, len(room)) // CPUs and memory do not narrow the GPUs
+	fresh := make([]spot, 0, len(room)) // and nobody was placed there in this call
+	for _, s := range room {
+		if s.slots != f.now[s.node].Free() {
+			continue
+		}
+		exact = append(exact, s)
+		if f.before[s.node].Free() == s.slots {
+			fresh = append(fresh, s)
+		}
+	}
+	for _, among := range [][]spot{exact, fresh} {
+		if fewest(among, k) != m {
+			continue
+		}
+		chosen := roomiest(among, k, m)
+		split := GreedySplit(f.free(f.now, chosen), k)
+		if split != nil && same(split, GreedySplit(f.free(f.before, chosen), k)) {
+			return f.placement(chosen, split)
+		}
+	}
+	return nil
+}
+
+// roomiest takes the m-1 candidates with most room and, for what is then left,
+// the one it fits best; in inventory order.
+func roomiest(room []spot, k, m int) []spot {
+	top := len(room) - (m - 1)
+	chosen := append([]spot(nil), room[top:]...)
+	for _, s := range chosen {
+		k -= s.slots
+	}
+	for _, s := range room[:top] {
+		if s.slots >= k {
+			return inOrder(append(chosen, s))
+		}
+	}
+	return inOrder(chosen)
+}
+
+func (f *floor) free(inventory []Node, chosen []spot) []int {
+	out := make([]int, len(chosen))
+	for i, s := range chosen {
+		out[i] = inventory[s.node].Free()
+	}
+	return out
+}
+
+func same(a, b []int) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
