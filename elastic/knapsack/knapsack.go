@@ -1,0 +1,148 @@
+package knapsack
+
+import "math"
+
+// None is the choice of a class of which no option is taken.
+const None = -1
+
+// Option is one choice of a class.
+type Option struct {
+	Weight int     // at least 0; an option with a negative weight is never taken
+	Value  float64 // gained in Expand, paid in Reduce; one that is not finite is never taken
+}
+
+// Solver solves problems one after the other in the same memory. The zero value
+// is ready. A Solver is not for concurrent use, and the choices it returns are
+// valid until its next call.
+type Solver struct {
+	total   []float64 // F of the classes so far, by weight
+	before  []float64 // F without the last class
+	taken   []int32   // classes taken from to reach total, by weight
+	earlier []int32   // the same for before
+	pick    []int32   // option taken, by class and weight
+	choice  []int
+}
+
+// Expand chooses at most one option of each class with a total weight of at most
+// capacity so that the total value is greatest. It returns the index of the
+// option taken of each class, or None, and the total value, never below 0.
+func (s *Solver) Expand(classes [][]Option, capacity int) (choice []int, value float64) {
+	capacity = max(0, min(capacity, heaviest(classes)))
+	s.reset(len(classes), capacity)
+	clear(s.total) // any weight up to k may be left unused
+	for i, options := range classes {
+		s.add(i, options, +1)
+	}
+	return s.trace(classes, capacity), s.total[capacity]
+}
+
+// Reduce chooses at most one option of each class so that the total weight is
+// exactly need, or, where no choice gives that, exceeds it by as little as
+// possible, and the total value, here a cost, is smallest. It returns the index
+// of the option taken of each class, or None, the weight and the cost; ok is
+// false when all classes together cannot reach need.
+func (s *Solver) Reduce(classes [][]Option, need int) (choice []int, weight int, cost float64, ok bool) {
+	most := heaviest(classes)
+	need = max(0, need)
+	if most < need {
+		return nil, 0, 0, false
+	}
+	most = min(most, need+single(classes)) // overshoot by more would drop an option whole
+	s.reset(len(classes), most)
+	for k := range s.total {
+		s.total[k] = math.Inf(-1)
+	}
+	s.total[0] = 0
+	for i, options := range classes {
+		s.add(i, options, -1)
+	}
+	for weight = need; weight <= most; weight++ {
+		if !math.IsInf(s.total[weight], -1) {
+			return s.trace(classes, weight), weight, -s.total[weight] + 0, true
+		}
+	}
+	return nil, 0, 0, false
+}
+
+// reset makes room for so many classes and weights from 0 to capacity.
+func (s *Solver) reset(classes, capacity int) {
+	width := capacity + 1
+	s.total, s.before = grow(s.total, width), grow(s.before, width)
+	s.taken, s.earlier = grow(s.taken, width), grow(s.earlier, width)
+	s.pick, s.choice = grow(s.pick, classes*width), grow(s.choice, classes)
+	clear(s.taken)
+}
+
+func grow[T any](old []T, n int) []T {
+	if cap(old) < n {
+		return make([]T, n)
+	}
+	return old[:n]
+}
+
+// add extends F by one class; sign -1 turns costs into values.
+func (s *Solver) add(class int, options []Option, sign float64) {
+	width := len(s.total)
+	s.before, s.total = s.total, s.before
+	s.earlier, s.taken = s.taken, s.earlier
+	total, taken, pick := s.total, s.taken, s.pick[class*width:(class+1)*width]
+	copy(total, s.before)
+	copy(taken, s.earlier)
+	for k := range pick {
+		pick[k] = None
+	}
+	for o, option := range options {
+		w, v := option.Weight, sign*option.Value
+		if w < 0 || w >= width || math.IsNaN(v) || math.IsInf(v, 0) {
+			continue
+		}
+		before, earlier := s.before[:width-w], s.earlier[:width-w]
+		for j, f := range before {
+			k, f, n := j+w, f+v, earlier[j]+1
+			// An unreachable weight stays at -Inf, which is never greater; equal
+			// and unreachable needs no care, for it is never traced.
+			if f > total[k] || (f == total[k] && n < taken[k]) {
+				total[k], taken[k], pick[k] = f, n, int32(o)
+			}
+		}
+	}
+}
+
+// trace reads the choices that led to the weight, last class first.
+func (s *Solver) trace(classes [][]Option, weight int) []int {
+	width := len(s.total)
+	for i := len(classes) - 1; i >= 0; i-- {
+		o := int(s.pick[i*width+weight])
+		s.choice[i] = o
+		if o != None {
+			weight -= classes[i][o].Weight
+		}
+	}
+	return s.choice
+}
+
+// heaviest returns the greatest weight any choice can have.
+func heaviest(classes [][]Option) int {
+	sum := 0
+	for _, options := range classes {
+		sum += weightiest(options)
+	}
+	return sum
+}
+
+// single returns the greatest weight of one option.
+func single(classes [][]Option) int {
+	most := 0
+	for _, options := range classes {
+		most = max(most, weightiest(options))
+	}
+	return most
+}
+
+func weightiest(options []Option) int {
+	most := 0
+	for _, o := range options {
+		most = max(most, o.Weight)
+	}
+	return most
+}
