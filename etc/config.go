@@ -1,0 +1,126 @@
+package etc
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+//go:embed sluice.toml
+var documented string
+
+// Config is everything a site can set. The meaning, unit and range of each field
+// stand in sluice.toml at the key of the same name.
+type Config struct {
+	Paths      Paths
+	Cycle      Cycle
+	Slurm      Slurm
+	Policy     Policy
+	Resize     Resize
+	Checkpoint Checkpoint
+	Users      Users
+	Log        Log
+}
+
+// Paths are places in the file system, all absolute.
+type Paths struct {
+	State, Jobs, Outbox, Socket string
+	Sluice                      string // "" = the path of the sluice that submits
+}
+
+// Cycle is the pace of the daemon.
+type Cycle struct{ Period, Transition, Backoff time.Duration }
+
+// Slurm is how Slurm is asked.
+type Slurm struct {
+	Bin, Conf  string // "" = Slurm's own default
+	Timeout    time.Duration
+	Partitions []string // empty = all
+}
+
+// Policy names how GPUs are shared.
+type Policy struct{ Name string }
+
+// Resize are the rules of moves and their assumed price.
+type Resize struct {
+	Grace, Cooldown          time.Duration
+	Payback                  float64
+	Confirm                  time.Duration
+	Moves                    int // 0 = no bound
+	DeafAfter                int
+	Save, Drain, Start, Load time.Duration
+}
+
+// Checkpoint is how checkpoints are kept.
+type Checkpoint struct{ Keep int }
+
+// Users says who may do what.
+type Users struct {
+	Operators []string
+	Private   bool
+}
+
+// Log is what is logged and how.
+type Log struct{ Level, Format string }
+
+// Default returns what sluice.toml says.
+func Default() Config {
+	c, err := parse(Config{}, "sluice.toml", documented)
+	if err != nil {
+		panic(err) // the file is embedded and a test reads it
+	}
+	return c
+}
+
+// UserDefaults returns the defaults of 'sluiced --user': as Default, with
+// everything under ~/.sluice.
+func UserDefaults(home string) Config {
+	c := Default()
+	base := filepath.Join(home, ".sluice")
+	c.Paths.State = filepath.Join(base, "state")
+	c.Paths.Jobs = filepath.Join(base, "jobs")
+	c.Paths.Outbox = filepath.Join(base, "outbox")
+	c.Paths.Socket = filepath.Join(base, "sluiced.sock")
+	return c
+}
+
+// Load reads a file over the defaults; "" reads none. The error holds every
+// mistake in the file, each with file, line and column and what is allowed.
+func Load(path string) (Config, error) { return LoadOver(Default(), path) }
+
+// LoadOver is Load over other defaults, such as UserDefaults.
+func LoadOver(base Config, path string) (Config, error) {
+	if path == "" {
+		return base, nil
+	}
+	text, err := readBounded(path, maxFile)
+	if err != nil {
+		return Config{}, err
+	}
+	return parse(base, path, text)
+}
+
+// maxFile bounds what is read as a configuration, in bytes.
+const maxFile = 1 << 20
+
+func readBounded(path string, limit int64) (string, error) {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return "", fmt.Errorf("%s: no such file (unset SLUICE_CONF to use the defaults)", path)
+	case err != nil:
+		return "", fmt.Errorf("%s: cannot be read: %w", path, err)
+	case !info.Mode().IsRegular():
+		return "", fmt.Errorf("%s: not a file", path)
+	case info.Size() > limit:
+		return "", fmt.Errorf("%s: %d bytes; a configuration has at most %d", path, info.Size(), limit)
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return "", fmt.Errorf("%s: cannot be read: %w", path, err)
+	}
+	return string(raw), nil
+}

@@ -1,0 +1,260 @@
+package etc
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+func write(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "sluice.toml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// The documented file is the default: every key stands in it, in the order of
+// the table, under a comment that says what is allowed.
+func TestDocumentedFile(t *testing.T) {
+	lines := strings.Split(documented, "\n")
+	section, at, comment := "", 0, ""
+	for n, line := range lines {
+		switch {
+		case strings.HasPrefix(line, "#"):
+			comment += " " + strings.ToLower(strings.TrimPrefix(line, "# "))
+			continue
+		case line == "":
+			comment = ""
+			continue
+		case strings.HasPrefix(line, "["):
+			section = strings.Trim(line, "[]")
+			continue
+		}
+		name, _, _ := strings.Cut(line, " = ")
+		if at >= len(keys) || keys[at].section != section || keys[at].name != name {
+			t.Fatalf("line %d: %s.%s is not key %d of the table", n+1, section, name, at)
+		}
+		if want := keys[at].want; !strings.Contains(strings.ReplaceAll(comment, "each a", "a"), want) {
+			t.Errorf("line %d: the comment above %s does not say %q:\n%s", n+1, name, want, comment)
+		}
+		at++
+	}
+	if at != len(keys) {
+		t.Errorf("sluice.toml ends before key %s.%s", keys[at].section, keys[at].name)
+	}
+}
+
+func TestDefault(t *testing.T) {
+	c := Default()
+	if c.Cycle.Period != 30*time.Second || c.Cycle.Transition != 500*time.Millisecond {
+		t.Errorf("cycle %+v", c.Cycle)
+	}
+	if c.Policy.Name != "knapsack" || c.Paths.Socket != "/run/sluice/sluiced.sock" {
+		t.Errorf("%+v %+v", c.Policy, c.Paths)
+	}
+	again, err := Load(write(t, documented))
+	if err != nil || again.String() != c.String() {
+		t.Errorf("the documented file over the default: %v\n%s", err, again)
+	}
+}
+
+func TestUserDefaults(t *testing.T) {
+	c := UserDefaults("/home/ann")
+	for _, path := range []string{c.Paths.State, c.Paths.Jobs, c.Paths.Outbox, c.Paths.Socket} {
+		if !strings.HasPrefix(path, "/home/ann/.sluice/") {
+			t.Errorf("%s lies outside of ~/.sluice", path)
+		}
+	}
+	if _, err := parse(c, "user", c.String()); err != nil {
+		t.Errorf("user defaults contradict themselves: %v", err)
+	}
+}
+
+func TestLoadMergesOverDefaults(t *testing.T) {
+	c, err := Load(write(t, "[cycle]\nperiod = \"10s\"\n\n[slurm]\npartitions = [\"a\", \"b\"]\n[resize]\npayback = 3\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Cycle.Period != 10*time.Second || len(c.Slurm.Partitions) != 2 || c.Resize.Payback != 3 {
+		t.Errorf("%+v", c)
+	}
+	if c.Cycle.Backoff != Default().Cycle.Backoff {
+		t.Errorf("a key left out changed: %v", c.Cycle.Backoff)
+	}
+	base := Default()
+	base.Users.Operators = []string{"root2"}
+	if c, err = LoadOver(base, ""); err != nil || c.Users.Operators[0] != "root2" {
+		t.Errorf("no file: %v %+v", err, c.Users)
+	}
+}
+
+func TestMistakes(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"syntax", "[cycle]\nperiod = \n", "FILE:2:10: "},
+		{"unclosed", "[cycle\n", "FILE:2:7: expected"},
+		{"twice", "[cycle]\nperiod = \"1s\"\nperiod = \"2s\"\n", "FILE:3:15: Key 'cycle.period' has already"},
+		{"unknown key", "[cycle]\n# why\n  perid = \"30s\"\n", "FILE:3:12: unknown key perid in [cycle]: there are period, transition, backoff"},
+		{"unknown section", "\n[cycles]\nperiod = \"30s\"\n", "FILE:2:2: unknown section [cycles]: there are paths, cycle,"},
+		{"unknown top key", "period = \"30s\"\n", "FILE:1:11: key period stands outside"},
+		{"not a section", "cycle = 3\n", "FILE:1:9: cycle is a section"},
+		{"list of sections", "[[cycle]]\nperiod = \"1s\"\n", "FILE:1:1: cycle is a section"},
+		{"sub section", "[cycle.period]\nx = 1\n", "FILE:1:1: period = map[x:1]: want a duration"},
+		{"dotted", "cycle.period = 5\n", "FILE:1:16: period = 5: want a duration from 1s to 1h"},
+		{"inline", "cycle = {period = 5}\n", "FILE:1:10: period = 5: want a duration"},
+		{"bare number", "[cycle]\nperiod = 30\n", "FILE:2:10: period = 30: want a duration from 1s to 1h"},
+		{"no unit", "[cycle]\nperiod = \"30\"\n", `FILE:2:11: period = "30": want a duration`},
+		{"too short", "[cycle]\nperiod = \"1ms\"\n", `FILE:2:11: period = "1ms": want a duration from 1s to 1h`},
+		{"choice", "[policy]\nname = \"drf\"\n", `FILE:2:9: name = "drf": want one of "knapsack", "fcfs" or "ef"`},
+		{"fraction", "[resize]\nmoves = 1.5\n", "FILE:2:9: moves = 1.5: want a whole number from 0 to 10000"},
+		{"nan", "[resize]\npayback = nan\n", "FILE:2:11: payback = NaN: want a number from 1 to 100"},
+		{"relative", "[paths]\nstate = \"var\"\n", `FILE:2:10: state = "var": want an absolute path`},
+		{"dots", "[paths]\nstate = \"/a/../b\"\n", `FILE:2:10: state = "/a/../b": want an absolute path`},
+		{"long socket", "[paths]\nsocket = \"/" + strings.Repeat("s", 120) + "\"\n", "want an absolute path of at most 100 bytes"},
+		{"names", "[users]\noperators = [\"a b\"]\n", "FILE:2:14: operators = [a b]: want a list of names"},
+		{"not a list", "[users]\noperators = \"ann\"\n", `FILE:2:14: operators = "ann": want a list of names`},
+		{"truth", "[users]\nprivate = \"yes\"\n", `FILE:2:12: private = "yes": want true or false`},
+		{"control", "[log]\nlevel = \"\\u001b[31m\"\n", `FILE:2:10: level = "\x1b[31m": want one of`},
+		{"nested folders", "[paths]\njobs = \"/s\"\noutbox = \"/s/out\"\n", "FILE: [paths] outbox /s/out and jobs /s: neither may lie in the other"},
+		{"pace", "[cycle]\nperiod = \"1s\"\ntransition = \"2s\"\n", "FILE: [cycle] transition 2s is longer than period 1s"},
+		{"all at once", "[cycle]\nperiod = 1\nbackoff = 2\n", "FILE:2:10: period = 1: want a duration from 1s to 1h\nFILE:3:11: backoff"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path := write(t, c.text)
+			got, err := Load(path)
+			if err == nil {
+				t.Fatalf("no error; got\n%s", got)
+			}
+			text := strings.ReplaceAll(err.Error(), path, "FILE")
+			if !strings.Contains(text, c.want) {
+				t.Errorf("got  %s\nwant %s", text, c.want)
+			}
+			var m *Mistake
+			if !errors.As(err, &m) {
+				t.Errorf("%T is not a Mistake", err)
+			}
+		})
+	}
+}
+
+func TestLoadRefusesWhatIsNoFile(t *testing.T) {
+	dir := t.TempDir()
+	big := filepath.Join(dir, "big")
+	if err := os.WriteFile(big, make([]byte, maxFile+1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		filepath.Join(dir, "none"): "no such file",
+		dir:                        "not a file",
+		big:                        "at most",
+	} {
+		if _, err := Load(path); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", path, err, want)
+		}
+	}
+}
+
+func TestFind(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("XDG_CONFIG_HOME", "")
+	t.Setenv("SLUICE_CONF", "")
+	if got := Find(true); got != "" {
+		t.Errorf("nothing there: %q", got)
+	}
+	own := filepath.Join(home, ".config/sluice/sluice.toml")
+	if err := os.MkdirAll(filepath.Dir(own), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(own, []byte("[resize]\nmoves = 1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := Find(true); got != own {
+		t.Errorf("user: %q", got)
+	}
+	if got := Find(false); got == own {
+		t.Errorf("system mode reads the user's file")
+	}
+	c, path, err := Current(true)
+	if err != nil || path != own || c.Resize.Moves != 1 || c.Paths.State != filepath.Join(home, ".sluice/state") {
+		t.Errorf("%v %q %+v", err, path, c)
+	}
+	t.Setenv("SLUICE_CONF", "/nowhere/sluice.toml")
+	if got := Find(true); got != "/nowhere/sluice.toml" {
+		t.Errorf("SLUICE_CONF: %q", got)
+	}
+	if _, _, err := Current(false); err == nil || !strings.Contains(err.Error(), "/nowhere/sluice.toml: no such file") {
+		t.Errorf("a named file that is missing: %v", err)
+	}
+}
+
+// A user's own running daemon is found without being named.
+func TestCurrentFollowsTheSocket(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("XDG_CONFIG_HOME", "")
+	t.Setenv("SLUICE_CONF", "")
+	own := UserDefaults(home).Paths.Socket
+	if c, _, _ := Current(false); c.Paths.Socket == own {
+		t.Fatal("user mode without a socket")
+	}
+	if err := os.MkdirAll(filepath.Dir(own), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(own, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if c, _, err := Current(false); err != nil || c.Paths.Socket != own {
+		t.Errorf("%v %s", err, c.Paths.Socket)
+	}
+}
+
+// What String prints, Load reads back, whatever the values.
+func TestStringRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := Default()
+		c.Paths.State = "/" + rapid.StringMatching(`[a-z"\\ ä]{1,20}`).Draw(t, "state")
+		c.Cycle.Period = time.Duration(rapid.Int64Range(int64(time.Second), int64(5*time.Minute)).Draw(t, "period"))
+		c.Resize.Payback = rapid.Float64Range(1, 100).Draw(t, "payback")
+		c.Resize.Moves = rapid.IntRange(0, 10000).Draw(t, "moves")
+		c.Users.Operators = rapid.SliceOf(rapid.StringMatching(`[a-z"\\._-]{1,12}`)).Draw(t, "operators")
+		c.Users.Private = rapid.Bool().Draw(t, "private")
+		again, err := parse(Config{}, "f", c.String())
+		if err != nil {
+			t.Fatalf("%v in\n%s", err, c)
+		}
+		if again.String() != c.String() || again.Cycle != c.Cycle || again.Resize != c.Resize || again.Paths != c.Paths {
+			t.Fatalf("got\n%s\nwant\n%s", again, c)
+		}
+	})
+}
+
+// Whatever the file says, the answer is a configuration in range or an error
+// that names the file.
+func FuzzParse(f *testing.F) {
+	f.Add(documented)
+	f.Add("[cycle]\nperiod = 30\n[x]\n")
+	f.Add("a.b.c = {d = [[1,2],[\"\"]]}\n")
+	f.Add("[[cycle]]\nperiod = 1979-05-27T07:32:00Z\n")
+	base := Default()
+	f.Fuzz(func(t *testing.T, text string) {
+		c, err := parse(base, "file", text)
+		if err == nil {
+			if _, err := parse(Config{}, "again", c.String()); err != nil {
+				t.Fatalf("accepted, but not when printed: %v\n%s", err, c)
+			}
+			return
+		}
+		for _, line := range strings.Split(err.Error(), "\n") {
+			if !strings.HasPrefix(line, "file:") {
+				t.Fatalf("%q does not name the file", line)
+			}
+		}
+	})
+}

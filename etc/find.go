@@ -1,0 +1,64 @@
+package etc
+
+import (
+	"os"
+	"path/filepath"
+)
+
+// systemFile is where an installation's configuration lies.
+const systemFile = "/etc/sluice/sluice.toml"
+
+// Find returns the configuration file in force: the one SLUICE_CONF names,
+// whether it exists or not, else ~/.config/sluice/sluice.toml in user mode or
+// /etc/sluice/sluice.toml otherwise. It returns "" when there is none, which
+// Load takes for the defaults.
+func Find(user bool) string {
+	if named := os.Getenv("SLUICE_CONF"); named != "" {
+		return named
+	}
+	path := systemFile
+	if user {
+		path = userFile()
+	}
+	if path == "" || !exists(path) {
+		return ""
+	}
+	return path
+}
+
+// Current returns the configuration a command of this user works with, and the
+// file it comes from ("" = defaults). It is user mode's when user is set, or
+// when SLUICE_CONF is not and this user has started a sluiced --user, whose
+// socket is then there; else the system's.
+func Current(user bool) (Config, string, error) {
+	home, _ := os.UserHomeDir() // without one there is no user mode
+	if !user && os.Getenv("SLUICE_CONF") == "" && home != "" {
+		own, _, err := current(true, home)
+		user = err == nil && exists(own.Paths.Socket)
+	}
+	return current(user, home)
+}
+
+func current(user bool, home string) (Config, string, error) {
+	base := Default()
+	if user {
+		base = UserDefaults(home)
+	}
+	path := Find(user)
+	c, err := LoadOver(base, path)
+	return c, path, err
+}
+
+// userFile returns the user's own configuration file, "" without a home.
+func userFile() string {
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "sluice", "sluice.toml")
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}

@@ -1,0 +1,169 @@
+package etc
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// key is one key of sluice.toml: where it lives, what it takes and how it is
+// written back.
+type key struct {
+	section, name string
+	want          string // what is allowed, in the words of sluice.toml
+	set           func(*Config, any) bool
+	get           func(Config) string // as TOML
+}
+
+// keys is the one table of keys, in the order of sluice.toml.
+var keys = []key{
+	path("paths", "state", func(c *Config) *string { return &c.Paths.State }),
+	path("paths", "jobs", func(c *Config) *string { return &c.Paths.Jobs }),
+	path("paths", "outbox", func(c *Config) *string { return &c.Paths.Outbox }),
+	socket("paths", "socket", func(c *Config) *string { return &c.Paths.Socket }),
+	pathOrNone("paths", "sluice", func(c *Config) *string { return &c.Paths.Sluice }),
+
+	duration("cycle", "period", time.Second, time.Hour, func(c *Config) *time.Duration { return &c.Cycle.Period }),
+	duration("cycle", "transition", 100*time.Millisecond, time.Minute, func(c *Config) *time.Duration { return &c.Cycle.Transition }),
+	duration("cycle", "backoff", time.Second, time.Hour, func(c *Config) *time.Duration { return &c.Cycle.Backoff }),
+
+	pathOrNone("slurm", "bin", func(c *Config) *string { return &c.Slurm.Bin }),
+	pathOrNone("slurm", "conf", func(c *Config) *string { return &c.Slurm.Conf }),
+	duration("slurm", "timeout", time.Second, 10*time.Minute, func(c *Config) *time.Duration { return &c.Slurm.Timeout }),
+	names("slurm", "partitions", func(c *Config) *[]string { return &c.Slurm.Partitions }),
+
+	choice("policy", "name", []string{"knapsack", "fcfs", "ef"}, func(c *Config) *string { return &c.Policy.Name }),
+
+	duration("resize", "grace", time.Second, day, func(c *Config) *time.Duration { return &c.Resize.Grace }),
+	duration("resize", "cooldown", 0, day, func(c *Config) *time.Duration { return &c.Resize.Cooldown }),
+	number("resize", "payback", 1, 100, func(c *Config) *float64 { return &c.Resize.Payback }),
+	duration("resize", "confirm", 5*time.Second, day, func(c *Config) *time.Duration { return &c.Resize.Confirm }),
+	whole("resize", "moves", 0, 10000, func(c *Config) *int { return &c.Resize.Moves }),
+	whole("resize", "deaf_after", 1, 1000, func(c *Config) *int { return &c.Resize.DeafAfter }),
+	duration("resize", "save", 0, day, func(c *Config) *time.Duration { return &c.Resize.Save }),
+	duration("resize", "drain", 0, day, func(c *Config) *time.Duration { return &c.Resize.Drain }),
+	duration("resize", "start", 0, day, func(c *Config) *time.Duration { return &c.Resize.Start }),
+	duration("resize", "load", 0, day, func(c *Config) *time.Duration { return &c.Resize.Load }),
+
+	whole("checkpoint", "keep", 1, 1000, func(c *Config) *int { return &c.Checkpoint.Keep }),
+
+	names("users", "operators", func(c *Config) *[]string { return &c.Users.Operators }),
+	truth("users", "private", func(c *Config) *bool { return &c.Users.Private }),
+
+	choice("log", "level", []string{"debug", "info", "warn", "error"}, func(c *Config) *string { return &c.Log.Level }),
+	choice("log", "format", []string{"text", "json"}, func(c *Config) *string { return &c.Log.Format }),
+}
+
+const day = 24 * time.Hour
+
+// entry makes a key of type T: read checks and converts what TOML gave.
+func entry[T any](section, name, want string, at func(*Config) *T, read func(any) (T, bool), write func(T) string) key {
+	return key{section, name, want,
+		func(c *Config, raw any) bool {
+			v, ok := read(raw)
+			if ok {
+				*at(c) = v
+			}
+			return ok
+		},
+		func(c Config) string { return write(*at(&c)) },
+	}
+}
+
+// text makes a key that takes strings for which fits is true.
+func text(section, name, want string, fits func(string) bool, at func(*Config) *string) key {
+	return entry(section, name, want, at, func(raw any) (string, bool) {
+		s, ok := raw.(string)
+		return s, ok && printable(s) && fits(s)
+	}, quote)
+}
+
+func path(section, name string, at func(*Config) *string) key {
+	return text(section, name, "an absolute path", absolute, at)
+}
+
+func pathOrNone(section, name string, at func(*Config) *string) key {
+	fits := func(s string) bool { return s == "" || absolute(s) }
+	return text(section, name, `an absolute path, or ""`, fits, at)
+}
+
+// socket is a path that fits into a sockaddr_un, which has 108 bytes.
+func socket(section, name string, at func(*Config) *string) key {
+	fits := func(s string) bool { return absolute(s) && len(s) <= 100 }
+	return text(section, name, "an absolute path of at most 100 bytes", fits, at)
+}
+
+func choice(section, name string, words []string, at func(*Config) *string) key {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = strconv.Quote(w)
+	}
+	last := len(quoted) - 1
+	want := "one of " + strings.Join(quoted[:last], ", ") + " or " + quoted[last]
+	return text(section, name, want, func(s string) bool { return slices.Contains(words, s) }, at)
+}
+
+func duration(section, name string, min, max time.Duration, at func(*Config) *time.Duration) key {
+	want := fmt.Sprintf("a duration from %s to %s", short(min), short(max))
+	return entry(section, name, want, at, func(raw any) (time.Duration, bool) {
+		s, ok := raw.(string)
+		d, err := time.ParseDuration(s)
+		return d, ok && err == nil && d >= min && d <= max
+	}, func(d time.Duration) string { return quote(short(d)) })
+}
+
+func whole(section, name string, min, max int, at func(*Config) *int) key {
+	want := fmt.Sprintf("a whole number from %d to %d", min, max)
+	return entry(section, name, want, at, func(raw any) (int, bool) {
+		n, ok := raw.(int64)
+		return int(n), ok && n >= int64(min) && n <= int64(max)
+	}, strconv.Itoa)
+}
+
+func number(section, name string, min, max float64, at func(*Config) *float64) key {
+	want := fmt.Sprintf("a number from %v to %v", min, max)
+	return entry(section, name, want, at, func(raw any) (float64, bool) {
+		f, ok := raw.(float64)
+		if n, isWhole := raw.(int64); isWhole {
+			f, ok = float64(n), true
+		}
+		return f, ok && f >= min && f <= max // false for NaN too
+	}, writeFloat)
+}
+
+func truth(section, name string, at func(*Config) *bool) key {
+	return entry(section, name, "true or false", at, func(raw any) (bool, bool) {
+		b, ok := raw.(bool)
+		return b, ok
+	}, strconv.FormatBool)
+}
+
+// names makes a key that takes a list of names of accounts or partitions.
+func names(section, name string, at func(*Config) *[]string) key {
+	return entry(section, name, "a list of names", at, func(raw any) ([]string, bool) {
+		list, ok := raw.([]any)
+		if !ok || len(list) > 10000 {
+			return nil, false
+		}
+		out := make([]string, len(list))
+		for i, item := range list {
+			s, isText := item.(string)
+			if !isText || s == "" || len(s) > 255 || !printable(s) || strings.ContainsAny(s, " ,") {
+				return nil, false
+			}
+			out[i] = s
+		}
+		return out, true
+	}, func(list []string) string {
+		quoted := make([]string, len(list))
+		for i, s := range list {
+			quoted[i] = quote(s)
+		}
+		return "[" + strings.Join(quoted, ", ") + "]"
+	})
+}
+
+func absolute(s string) bool { return filepath.IsAbs(s) && filepath.Clean(s) == s }

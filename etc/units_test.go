@@ -1,0 +1,82 @@
+package etc
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// systemd itself reads the units; the programs need not be installed.
+func TestUnitsVerify(t *testing.T) {
+	analyze, err := exec.LookPath("systemd-analyze")
+	if err != nil {
+		t.Skip("SKIPPED, units not verified: systemd-analyze is not installed")
+	}
+	for unit, mode := range map[string]string{"sluiced.service": "--system", "sluiced-user.service": "--user"} {
+		t.Run(unit, func(t *testing.T) {
+			dir := t.TempDir()
+			copied := filepath.Join(dir, unit)
+			text := strings.ReplaceAll(read(t, unit), "/usr/bin/sluiced", "/bin/true")
+			if err := os.WriteFile(copied, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			cmd := exec.CommandContext(t.Context(), analyze, mode, "verify", "--man=no", copied)
+			cmd.Env = append(os.Environ(), "XDG_RUNTIME_DIR="+dir)
+			out, err := cmd.CombinedOutput()
+			if err != nil || len(out) > 0 {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+}
+
+// The units, the snippets and the default configuration name the same places.
+func TestPathsAgree(t *testing.T) {
+	c := Default()
+	for file, want := range map[string][]string{
+		"sluiced.service": {"ReadWritePaths=-" + c.Paths.Outbox, "StateDirectory=" + filepath.Base(c.Paths.State),
+			"RuntimeDirectory=" + filepath.Base(filepath.Dir(c.Paths.Socket)), "User=sluice", "Type=notify", "ExecReload="},
+		"sluiced-user.service": {"ExecStart=/usr/bin/sluiced --user", "Type=notify"},
+		"sluice.tmpfiles":      {"d " + c.Paths.Jobs + "   3777 ", "d " + c.Paths.Outbox + " 0755 "},
+		"sluice.sysusers":      {"u sluice ", c.Paths.State},
+		"epilog-sluice":        {`sluice event --job "$SLURM_JOB_ID"`},
+	} {
+		text := read(t, file)
+		for _, w := range want {
+			if !strings.Contains(text, w) {
+				t.Errorf("%s lacks %q", file, w)
+			}
+		}
+	}
+}
+
+// slurmctld waits for its epilog: it must be valid, quick and never fail, even
+// where sluice is not there.
+func TestEpilogHarmless(t *testing.T) {
+	for _, job := range []string{"", "42", "; touch harm"} {
+		dir := t.TempDir()
+		script, err := filepath.Abs("epilog-sluice")
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.CommandContext(t.Context(), "/bin/sh", script)
+		cmd.Dir, cmd.Env = dir, []string{"PATH=/usr/bin:/bin", "SLURM_JOB_ID=" + job}
+		if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
+			t.Errorf("job %q: %v %s", job, err, out)
+		}
+		if left, _ := os.ReadDir(dir); len(left) > 0 {
+			t.Errorf("job %q left %v", job, left)
+		}
+	}
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
