@@ -1,0 +1,56 @@
+# sluice: make demo shows it, make test proves it.
+SHELL   := /bin/sh
+GO      ?= go
+VERSION := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
+LDFLAGS := -X main.version=$(VERSION)
+
+.PHONY: all build packages demo test lint bench conform soak fuzz clean
+
+all: build
+
+# bin/sluice and bin/sluiced.
+build:
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/sluice ./cmd/sluiced
+
+# What the demo and the tests need from Debian: Slurm, munge, PyTorch, a compiler.
+packages:
+	@etc/install-packages
+
+# The main job on a real Slurm on loopback: under five minutes once installed.
+demo: packages build
+	bin/sluice lab demo
+
+# Everything, race detector on. What cannot run here is skipped, loudly.
+test: packages build
+	$(GO) vet ./...
+	$(GO) test -race -timeout 35m -p 2 ./...
+
+lint:
+	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'run gofmt -w on these'; exit 1; }
+	$(GO) vet ./...
+	@if command -v staticcheck >/dev/null; then staticcheck ./...; \
+	else $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.7.0 ./... ; fi
+	@$(GO) run golang.org/x/vuln/cmd/govulncheck@v1.1.4 ./... || echo 'govulncheck: not reachable or findings above; see its own words'
+
+# One line a figure on standard output, nothing else; progress goes to stderr.
+bench: packages build
+	@bin/sluice lab bench
+
+# The same promises on the fake and on every Slurm release at hand.
+conform: packages build
+	$(GO) test -race -count=1 -timeout 30m ./slurm/conform
+
+# Random submits, cancels, resizes, node failures and daemon kills on a real lab.
+SOAK ?= 30m
+soak: packages build
+	$(GO) test -race -count=1 -timeout 0 -run TestSoak ./cmd/sluiced -soak $(SOAK)
+
+FUZZ ?= 60s
+fuzz:
+	@for target in $$(grep -rlE '^func Fuzz' --include='*_test.go' . | xargs -n1 dirname | sort -u); do \
+	  for f in $$(grep -hoE '^func Fuzz[A-Za-z0-9_]+' $$target/*_test.go | sed 's/func //'); do \
+	    echo "$$target $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZ) $$target || exit 1; \
+	  done; done
+
+clean:
+	rm -rf bin

@@ -1,0 +1,131 @@
+package elastic_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/sluice-hpc/sluice/"
+
+// may lists, room by room, which other rooms it may import. Imports point down
+// only; a room that is not listed may import nothing of ours. The order is that
+// of the house in ARCHITECTURE.md.
+var may = map[string][]string{
+	"slurm":             {},
+	"nodes":             {},
+	"etc":               {},
+	"elastic/knapsack":  {},
+	"elastic/speed":     {},
+	"checkpoint/python": {},
+	"elastic":           {"nodes", "elastic/speed"},
+	"sbatch":            {"elastic"},
+	"checkpoint":        {"nodes"},
+	"checkpoint/runner": {"checkpoint", "nodes", "slurm"},
+	"slurm/command":     {"slurm"},
+	"slurm/fake":        {"slurm"},
+	"slurm/lab":         {"slurm"},
+	"slurm/conform":     {"slurm", "slurm/fake", "slurm/lab", "slurm/command"},
+	"elastic/policy":    {"elastic", "elastic/knapsack", "elastic/speed", "nodes"},
+	"elastic/engine":    {"elastic", "elastic/policy", "elastic/speed", "nodes", "checkpoint", "slurm"},
+	"elastic/store":     {"elastic", "elastic/engine", "elastic/speed", "nodes"},
+	"elastic/control":   {"elastic", "elastic/engine", "elastic/speed", "nodes", "slurm"},
+	"elastic/sim":       {"elastic", "elastic/engine", "elastic/policy", "elastic/speed", "nodes", "checkpoint", "slurm", "slurm/fake"},
+	"cmd/sluice":        {"*"},
+	"cmd/sluiced":       {"*"},
+}
+
+// pure lists the rooms that import the standard library only (gonum in speed).
+var pure = map[string]string{
+	"slurm": "", "nodes": "", "elastic": "", "elastic/knapsack": "", "elastic/policy": "", "elastic/engine": "",
+	"elastic/speed": "gonum.org/", "checkpoint": "golang.org/x/sys/",
+}
+
+type pkg struct {
+	ImportPath string
+	Imports    []string
+	CgoFiles   []string
+	GoFiles    []string
+	Dir        string
+}
+
+func packages(t *testing.T) []pkg {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-json=ImportPath,Imports,CgoFiles,GoFiles,Dir", module+"...")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []pkg
+	for dec := json.NewDecoder(bytes.NewReader(out)); dec.More(); {
+		var p pkg
+		if err := dec.Decode(&p); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+// TestImportsPointDown: to let a room import another, change the picture first.
+func TestImportsPointDown(t *testing.T) {
+	for _, p := range packages(t) {
+		room := strings.TrimPrefix(p.ImportPath, module)
+		allowed, known := may[room]
+		if !known {
+			t.Errorf("%s is not a room of the house; add it to the table and to ARCHITECTURE.md", room)
+			continue
+		}
+		for _, imp := range p.Imports {
+			if other, ours := strings.CutPrefix(imp, module); ours && !contains(allowed, other) {
+				t.Errorf("%s imports %s; it may import %v", room, other, allowed)
+			}
+			if extra, isPure := pure[room]; isPure && strings.Contains(strings.Split(imp, "/")[0], ".") &&
+				!strings.HasPrefix(imp, module) && (extra == "" || !strings.HasPrefix(imp, extra)) {
+				t.Errorf("%s is pure and imports %s", room, imp)
+			}
+		}
+		if len(p.CgoFiles) > 0 {
+			t.Errorf("%s uses cgo itself; only our SQLite and NVML libraries may", room)
+		}
+	}
+}
+
+func contains(allowed []string, room string) bool {
+	for _, a := range allowed {
+		if a == "*" || a == room {
+			return true
+		}
+	}
+	return false
+}
+
+var clockLeak = regexp.MustCompile(`\btime\.(Now|Since|Until)\(`)
+
+// TestTimeIsAParameter: the clock is read in cmd and by the lab, which waits for
+// real daemons, and nowhere else.
+func TestTimeIsAParameter(t *testing.T) {
+	for _, p := range packages(t) {
+		room := strings.TrimPrefix(p.ImportPath, module)
+		if strings.HasPrefix(room, "cmd/") || room == "slurm/lab" || room == "slurm/conform" {
+			continue
+		}
+		for _, f := range p.GoFiles {
+			b, err := os.ReadFile(filepath.Join(p.Dir, f))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, line := range strings.Split(string(b), "\n") {
+				if clockLeak.MatchString(line) && !strings.HasPrefix(strings.TrimSpace(line), "//") {
+					t.Errorf("%s/%s:%d reads the clock: %s", room, f, i+1, strings.TrimSpace(line))
+				}
+			}
+		}
+	}
+}
