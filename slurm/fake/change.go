@@ -1,0 +1,212 @@
+package fake
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// change runs a command about one job: it must exist and be the caller's.
+func (s *Session) change(ctx context.Context, op string, id slurm.JobID, do func(*job) *failure) error {
+	return s.call(ctx, op, id, func() *failure {
+		j := s.f.find(id)
+		switch {
+		case j == nil:
+			return notFound()
+		case j.user != s.user && !s.operator():
+			return fail(slurm.ErrPermission, "Access/permission denied")
+		}
+		return do(j)
+	})
+}
+
+// Signal delivers a signal to a running job.
+func (s *Session) Signal(ctx context.Context, id slurm.JobID, signal string, batchOnly bool) error {
+	return s.change(ctx, opSignal, id, func(j *job) *failure {
+		if j.state != slurm.Running {
+			return notFound() // Slurm's own words for a job that has no processes
+		}
+		if r := j.run; r != nil && !r.over {
+			j.program.Signal(r, signal, batchOnly)
+		}
+		return nil
+	})
+}
+
+// RequeueHold stops a running job and leaves it pending and held by its user.
+// An ended job that is still remembered is put back as well.
+func (s *Session) RequeueHold(ctx context.Context, id slurm.JobID) error {
+	return s.requeue(ctx, opRequeueHold, id, true)
+}
+
+// Requeue stops a running job and leaves it pending; it starts again after the
+// requeue delay. It is no part of slurm.Client: a job's user does this.
+func (s *Session) Requeue(ctx context.Context, id slurm.JobID) error {
+	return s.requeue(ctx, opRequeue, id, false)
+}
+
+func (s *Session) requeue(ctx context.Context, op string, id slurm.JobID, hold bool) error {
+	return s.change(ctx, op, id, func(j *job) *failure {
+		switch {
+		case j.state == slurm.Pending:
+			return fail(slurm.ErrWrongState, "Job is pending execution")
+		case !j.requeue:
+			return fail(slurm.ErrRefused, "Requested operation is presently disabled")
+		case j.completing:
+			return fail(slurm.ErrWrongState, "Job/step already completing or completed")
+		}
+		what := RequeuedBy
+		if hold {
+			j.held, what = userHold, RequeuedHeld
+		}
+		s.f.toQueue(j, Cause{What: what, By: s.name})
+		return nil
+	})
+}
+
+// Hold sets a user hold, which the owner may lift. A running job goes on; it
+// stays held once it is requeued.
+func (s *Session) Hold(ctx context.Context, id slurm.JobID) error {
+	return s.hold(ctx, opHold, id, userHold)
+}
+
+// AdminHold holds as "scontrol hold" does: for an operator on another user's
+// job it is a hold the owner may not lift.
+func (s *Session) AdminHold(ctx context.Context, id slurm.JobID) error {
+	return s.hold(ctx, opAdminHold, id, adminHold)
+}
+
+func (s *Session) hold(ctx context.Context, op string, id slurm.JobID, as hold) error {
+	return s.change(ctx, op, id, func(j *job) *failure {
+		if j.state.Ended() {
+			return finished()
+		}
+		if as == adminHold && (j.user == s.user || !s.operator()) {
+			as = userHold
+		}
+		if j.reason == badConstraints && !s.operator() {
+			// Measured on 22.05: the owner can hold it and can then never release it.
+			as = adminHold
+		}
+		if j.held == adminHold && !s.operator() {
+			return fail(slurm.ErrPermission, "Access/permission denied")
+		}
+		j.held = as
+		j.reason = j.pendingReason(s.f.now)
+		return nil
+	})
+}
+
+// Release lifts a hold; on a job that is not held it does nothing.
+func (s *Session) Release(ctx context.Context, id slurm.JobID) error {
+	return s.change(ctx, opRelease, id, func(j *job) *failure {
+		switch {
+		case j.state.Ended():
+			return finished()
+		case j.held == adminHold && !s.operator():
+			return fail(slurm.ErrPermission, "Access/permission denied")
+		case j.held != notHeld || j.reason == badConstraints:
+			j.held, j.prio = notHeld, s.f.nextPrio()
+			j.reason = "None"
+		}
+		s.f.wakeAt(j)
+		return nil
+	})
+}
+
+// Cancel ends the job. Cancelling an ended job is no error.
+func (s *Session) Cancel(ctx context.Context, id slurm.JobID) error {
+	return s.change(ctx, opCancel, id, func(j *job) *failure {
+		if !j.state.Ended() {
+			s.f.finish(j, slurm.Cancelled, Cause{What: CancelledBy, By: s.name})
+			s.f.schedule()
+		}
+		return nil
+	})
+}
+
+// Update writes the fields that are set. Everything but the comment needs a
+// pending job; a size no node set can give is accepted, as Slurm does, and the
+// job then waits for ever.
+func (s *Session) Update(ctx context.Context, id slurm.JobID, u slurm.Update) error {
+	return s.change(ctx, opUpdate, id, func(j *job) *failure {
+		pendingOnly := len(u.Nodes) > 0 || u.AnyNodes || u.GPUsPerNode > 0 || u.GPUsTotal > 0 || u.CPUs > 0 || u.StartAfter != 0
+		switch {
+		case j.state.Ended():
+			return finished()
+		case pendingOnly && j.state != slurm.Pending:
+			return fail(slurm.ErrWrongState, "Job is no longer pending execution")
+		}
+		w, a := s.f.reshape(j.want, u)
+		if a != nil {
+			return a
+		}
+		j.want = w
+		if u.StartAfter != 0 {
+			j.begin = second(s.f.now).Add(u.StartAfter)
+		}
+		if u.Comment != nil {
+			j.comment = *u.Comment
+		}
+		if pendingOnly {
+			s.f.reconsider(j)
+		}
+		return nil
+	})
+}
+
+// SetStart writes StartTime as a user may by hand, the present second included.
+func (s *Session) SetStart(ctx context.Context, id slurm.JobID, at time.Time) error {
+	return s.change(ctx, opUpdate, id, func(j *job) *failure {
+		if j.state != slurm.Pending {
+			return fail(slurm.ErrWrongState, "Job is no longer pending execution")
+		}
+		j.begin = second(at)
+		s.f.reconsider(j)
+		return nil
+	})
+}
+
+// reconsider lets the scheduler look again at a job that was changed. A job
+// that was stopped for an impossible request gets a priority again.
+func (f *Fake) reconsider(j *job) {
+	if j.reason == badConstraints {
+		j.reason, j.prio = "None", f.nextPrio()
+	}
+	f.wakeAt(j)
+}
+
+// reshape applies the update to a request.
+func (f *Fake) reshape(w want, u slurm.Update) (want, *failure) {
+	if a := f.knownNodes(u.Nodes); a != nil {
+		return w, a
+	}
+	nodes := len(u.Nodes)
+	if nodes > 0 {
+		w.req = slices.Clone(u.Nodes)
+	}
+	if u.AnyNodes {
+		w.req, nodes = nil, u.NodeCount
+	}
+	if nodes > 0 {
+		w.minNodes, w.maxNodes, w.tasks = nodes, nodes, nodes
+		w.cpus = max(w.cpus, w.tasks*w.perTask)
+	}
+	if u.GPUsPerNode > 0 {
+		w.perNode, w.total, w.gpuType = u.GPUsPerNode, 0, u.GPUType
+	}
+	if u.GPUsTotal > 0 {
+		w.total, w.perNode, w.gpuType = u.GPUsTotal, 0, u.GPUType
+	}
+	if u.CPUs > 0 {
+		w.cpus = u.CPUs
+	}
+	if w.total > 0 && w.total < w.minNodes {
+		return w, fail(slurm.ErrRefused, "Invalid generic resource (gres) specification")
+	}
+	return w, nil
+}
+
+func finished() *failure { return fail(slurm.ErrWrongState, "Job has already finished") }

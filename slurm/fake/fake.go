@@ -1,0 +1,230 @@
+package fake
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// Config describes the cluster to imitate. The zero value of a field takes the
+// default named beside it.
+type Config struct {
+	Seed  uint64
+	Start time.Time // of the virtual clock; 2026-01-05 00:00 UTC
+	Nodes []NodeConfig
+	// Operators may change every user's jobs. "root" always may.
+	Operators []string
+	// Users gives uids; a user who is missing gets one from 5000 on, in order of
+	// first appearance.
+	Users map[string]uint32
+
+	Scheduling   time.Duration // from an event to the scheduler's pass; 100 ms
+	Starting     time.Duration // from RUNNING to the script's first line; 200 ms
+	Draining     time.Duration // from a kill to the end of COMPLETING; 300 ms
+	Jitter       time.Duration // seeded, added to each of the three; 0
+	RequeueDelay time.Duration // begin time after a requeue; 121 s
+	MinJobAge    time.Duration // an ended job is remembered this long; 300 s
+	FirstID      slurm.JobID   // 1
+
+	// Strict makes a job that waits for resources block all later ones of its
+	// partition. Otherwise everything that fits is started, in order of
+	// priority.
+	Strict bool
+
+	Faults Plan
+	// Programs gives a new job's program; nil, or a nil answer, means the
+	// script's "sleep" and "exit" lines are followed.
+	Programs func(id slurm.JobID, s slurm.Submission) Program
+	// Watch is told about every event as it is logged; it must not call back.
+	Watch func(at time.Time, line string)
+}
+
+// NodeConfig is one node of the cluster.
+type NodeConfig struct {
+	Name       string
+	GPUs       int
+	GPUType    string
+	CPUs       int   // 64
+	MemoryMB   int64 // 256000
+	Partitions []string
+}
+
+// Grid returns n nodes gpu1 to gpuN with the same number of GPUs each, all in
+// the partition "gpu".
+func Grid(n, gpus int) []NodeConfig {
+	out := make([]NodeConfig, n)
+	for i := range out {
+		out[i] = NodeConfig{Name: fmt.Sprintf("gpu%d", i+1), GPUs: gpus}
+	}
+	return out
+}
+
+// Fake is the imitated Slurm. Its methods may be called from any goroutine;
+// Programs run inside Advance, with the lock held.
+type Fake struct {
+	mu     sync.Mutex
+	cfg    Config
+	rng    *rand.Rand
+	now    time.Time
+	events queue
+	nodes  []*node
+	jobs   []*job // in order of id, forgotten ones removed
+	nextID slurm.JobID
+	uids   map[string]uint32
+	prio   int64 // of the next job; falls as in priority/basic
+
+	downUntil time.Time // slurmctld answers nobody before this
+	deferred  []func()  // what the nodes have to tell it when it is back
+	passAt    time.Time // next scheduler pass, zero when none is due
+	counts    map[string]int
+	log       []string
+}
+
+// New returns a cluster with idle nodes and no jobs. It panics on a cluster
+// without nodes or with two of one name: that is a mistake in the test.
+func New(cfg Config) *Fake {
+	cfg = cfg.withDefaults()
+	f := &Fake{
+		cfg:    cfg,
+		rng:    rand.New(rand.NewPCG(cfg.Seed, 0x51)),
+		now:    cfg.Start,
+		nextID: cfg.FirstID,
+		uids:   map[string]uint32{"root": 0},
+		prio:   4_294_901_760,
+		counts: map[string]int{},
+	}
+	for user, uid := range cfg.Users {
+		f.uids[user] = uid
+	}
+	f.addNodes(cfg.Nodes)
+	for _, fault := range cfg.Faults {
+		if fault.On == "" {
+			f.events.push(cfg.Start.Add(fault.At), func() { f.strike(fault, nil) })
+		}
+	}
+	return f
+}
+
+func (c Config) withDefaults() Config {
+	if c.Start.IsZero() {
+		c.Start = time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC)
+	}
+	if c.FirstID == 0 {
+		c.FirstID = 1
+	}
+	for _, d := range []struct {
+		field *time.Duration
+		value time.Duration
+	}{
+		{&c.Scheduling, 100 * time.Millisecond},
+		{&c.Starting, 200 * time.Millisecond},
+		{&c.Draining, 300 * time.Millisecond},
+		{&c.RequeueDelay, 121 * time.Second},
+		{&c.MinJobAge, 300 * time.Second},
+	} {
+		if *d.field == 0 {
+			*d.field = d.value
+		}
+	}
+	return c
+}
+
+// Now returns the virtual time.
+func (f *Fake) Now() time.Time {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.now
+}
+
+// Advance moves the virtual clock by d, carrying out everything due meanwhile
+// in order of time, then of being planned.
+func (f *Fake) Advance(d time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.advance(f.now.Add(d))
+}
+
+// AdvanceTo moves the virtual clock to t; an earlier t changes nothing.
+func (f *Fake) AdvanceTo(t time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.advance(t)
+}
+
+// Next returns when the next planned event is due, and false when none is.
+func (f *Fake) Next() (time.Time, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.events.next()
+}
+
+func (f *Fake) advance(to time.Time) {
+	for {
+		at, ok := f.events.next()
+		if !ok || at.After(to) {
+			break
+		}
+		do := f.events.pop()
+		if at.After(f.now) {
+			f.now = at
+		}
+		do()
+	}
+	if to.After(f.now) {
+		f.now = to
+	}
+}
+
+// At plans do for the virtual time t (at once in the next Advance when t has
+// passed). It runs with the lock held: it may use Runs and the world's own
+// state, not the Fake or its Sessions.
+func (f *Fake) At(t time.Time, do func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.events.push(t, do)
+}
+
+// Do runs do with the lock held and the present time, for a world that keeps
+// its own state under the same lock.
+func (f *Fake) Do(do func(now time.Time)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	do(f.now)
+}
+
+// after plans do for d from now; the lock is held.
+func (f *Fake) after(d time.Duration, do func()) *event {
+	return f.events.push(f.now.Add(d), do)
+}
+
+// jittered returns d and a seeded part of Config.Jitter.
+func (f *Fake) jittered(d time.Duration) time.Duration {
+	if f.cfg.Jitter <= 0 {
+		return d
+	}
+	return d + time.Duration(f.rng.Int64N(int64(f.cfg.Jitter)))
+}
+
+func (f *Fake) uid(user string) uint32 {
+	id, ok := f.uids[user]
+	if !ok {
+		id = 5000
+		for _, used := range f.uids {
+			id = max(id, used+1)
+		}
+		f.uids[user] = id
+	}
+	return id
+}
+
+func (f *Fake) find(id slurm.JobID) *job {
+	for _, j := range f.jobs {
+		if j.id == id {
+			return j
+		}
+	}
+	return nil
+}

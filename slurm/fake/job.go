@@ -1,0 +1,134 @@
+package fake
+
+import (
+	"slices"
+	"time"
+
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// hold says who keeps a job from starting.
+type hold int
+
+const (
+	notHeld hold = iota
+	userHold
+	adminHold
+)
+
+// want is what a job asks for.
+type want struct {
+	minNodes, maxNodes int
+	perNode, total     int // GPUs; at most one is set
+	gpuType            string
+	tasks              int
+	perTask, perGPU    int // CPUs
+	cpus               int // least CPUs in all
+	req                []string
+	exclude            []string
+}
+
+// gpus returns what the queue shows for a pending job.
+func (w want) gpus() int {
+	if w.total > 0 {
+		return w.total
+	}
+	return w.perNode * w.minNodes
+}
+
+// job is Slurm's record of a job.
+type job struct {
+	id      slurm.JobID
+	name    string
+	user    string
+	account string
+	part    string
+	comment string
+	dir     string
+	stdout  string
+	want    want
+	limit   time.Duration
+
+	state      slurm.State
+	completing bool
+	requeued   bool // shown while the last run is cleaned away
+	held       hold
+	reason     string
+	prio       int64
+	requeue    bool // Requeue=1
+	restarts   int
+
+	first, submit time.Time // first and latest submit
+	begin         time.Time
+	start, end    time.Time
+	killed        time.Time // last kill: a launch in the same second is revoked
+	exitCode      int
+	exitSignal    int
+
+	split   []slurm.GPUShare
+	cpusOn  map[string]int
+	program Program
+	run     *Run
+	limitEv *event
+	next    func() // carried out when COMPLETING is over
+}
+
+// view is the job as the bulk query shows it.
+func (j *job) view(f *Fake) slurm.Job {
+	v := slurm.Job{
+		ID: j.id, Name: j.name, User: j.user, UID: f.uid(j.user), Account: j.account,
+		Partition: j.part, QOS: "normal",
+		State: j.state, Completing: j.completing, Requeued: j.requeued,
+		Held: j.held != notHeld, Reason: j.reason,
+		GPUs: j.want.gpus(), GPUType: j.want.gpuType, NodeCount: j.want.minNodes,
+		ReqNodes: slices.Clone(j.want.req), Restarts: j.restarts,
+		Submit: second(j.submit), Eligible: second(j.begin), TimeLimit: j.limit,
+		WorkDir: j.dir, Comment: j.comment,
+	}
+	if len(j.split) > 0 {
+		v.GPUs, v.NodeCount, v.Nodes = 0, len(j.split), nil
+		for _, s := range j.split {
+			v.GPUs += s.GPUs
+			v.Nodes = append(v.Nodes, s.Node)
+		}
+	}
+	if j.state == slurm.Running || j.state.Ended() {
+		v.Start = second(j.start)
+	}
+	if j.state == slurm.Running && j.limit > 0 {
+		v.TimeLeft = max(0, j.limit-f.now.Sub(j.start)).Truncate(time.Second)
+	}
+	return v
+}
+
+// detail is the job as the per-job query shows it.
+func (j *job) detail(f *Fake) slurm.Detail {
+	d := slurm.Detail{Job: j.view(f), Requeue: j.requeue, StdOut: j.stdout,
+		ExitCode: j.exitCode, ExitSignal: j.exitSignal}
+	for _, s := range j.split {
+		s.IDs = slices.Clone(s.IDs)
+		d.Split = append(d.Split, s)
+	}
+	return d
+}
+
+// second truncates as Slurm does: it keeps whole seconds only.
+func second(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return t.Truncate(time.Second)
+}
+
+// pendingReason is the reason a pending job shows before the scheduler looked.
+func (j *job) pendingReason(now time.Time) string {
+	switch {
+	case j.held == userHold:
+		return "JobHeldUser"
+	case j.held == adminHold:
+		return "JobHeldAdmin"
+	case j.begin.After(now):
+		return "BeginTime"
+	}
+	return "None"
+}

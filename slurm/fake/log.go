@@ -1,0 +1,42 @@
+package fake
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// logf adds one line to the event log, stamped with the time since the start.
+func (f *Fake) logf(format string, args ...any) {
+	line := fmt.Sprintf(format, args...)
+	f.log = append(f.log, fmt.Sprintf("%s %s", stamp(f.now.Sub(f.cfg.Start)), line))
+	if f.cfg.Watch != nil {
+		f.cfg.Watch(f.now, line)
+	}
+}
+
+// stamp prints a duration as hours, minutes, seconds and milliseconds.
+func stamp(d time.Duration) string {
+	ms := d.Milliseconds()
+	return fmt.Sprintf("%03d:%02d:%02d.%03d", ms/3_600_000, ms/60_000%60, ms/1000%60, ms%1000)
+}
+
+// Log returns the event log: one line an event, in order.
+func (f *Fake) Log() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return append([]string(nil), f.log...)
+}
+
+// LogText returns the event log as one text.
+func (f *Fake) LogText() string {
+	return strings.Join(append(f.Log(), ""), "\n")
+}
+
+// Calls returns how often a command was called through Sessions, by the name
+// faults use for it ("squeue", "scontrol update" ...).
+func (f *Fake) Calls(op string) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.counts[op]
+}

@@ -1,0 +1,170 @@
+package fake
+
+import (
+	"slices"
+
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// node is Slurm's record of a node.
+type node struct {
+	NodeConfig
+	holder []slurm.JobID // of each GPU; 0 = free
+	cpus   int           // allocated
+	down   bool
+	drain  bool
+	reason string
+}
+
+func (f *Fake) addNodes(configs []NodeConfig) {
+	if len(configs) == 0 {
+		panic("fake: a cluster without nodes")
+	}
+	for _, c := range configs {
+		if f.node(c.Name) != nil {
+			panic("fake: two nodes named " + c.Name)
+		}
+		if c.CPUs == 0 {
+			c.CPUs = 64
+		}
+		if c.MemoryMB == 0 {
+			c.MemoryMB = 256_000
+		}
+		if len(c.Partitions) == 0 {
+			c.Partitions = []string{"gpu"}
+		}
+		f.nodes = append(f.nodes, &node{NodeConfig: c, holder: make([]slurm.JobID, c.GPUs)})
+	}
+}
+
+func (f *Fake) node(name string) *node {
+	for _, n := range f.nodes {
+		if n.Name == name {
+			return n
+		}
+	}
+	return nil
+}
+
+func (n *node) free() int {
+	free := 0
+	for _, id := range n.holder {
+		if id == 0 {
+			free++
+		}
+	}
+	return free
+}
+
+func (n *node) usable() bool { return !n.down && !n.drain }
+
+// view is the node as the node query shows it.
+func (n *node) view() slurm.Node {
+	v := slurm.Node{
+		Name: n.Name, Partitions: slices.Clone(n.Partitions), GPUs: n.GPUs, GPUType: n.GPUType,
+		GPUsUsed: n.GPUs - n.free(), CPUs: n.CPUs, CPUsUsed: n.cpus, MemoryMB: n.MemoryMB, Reason: n.reason,
+	}
+	switch {
+	case n.down:
+		v.States = []string{"DOWN"}
+	case n.cpus == 0:
+		v.States = []string{"IDLE"}
+	case n.cpus >= n.CPUs:
+		v.States = []string{"ALLOCATED"}
+	default:
+		v.States = []string{"MIXED"}
+	}
+	if n.drain {
+		v.States = append(v.States, "DRAIN")
+	}
+	return v
+}
+
+// Drain keeps new jobs off a node; what runs there goes on.
+func (f *Fake) Drain(name, reason string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.drainNode(name, reason)
+}
+
+// NodeDown takes a node out; its jobs are requeued or end as NODE_FAIL.
+func (f *Fake) NodeDown(name, reason string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.nodeDown(name, reason)
+}
+
+// NodeReturn puts a drained or failed node back into service.
+func (f *Fake) NodeReturn(name string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.nodeReturn(name)
+}
+
+func (f *Fake) drainNode(name, reason string) {
+	if n := f.node(name); n != nil {
+		n.drain, n.reason = true, reason
+		f.logf("node %s drain", name)
+	}
+}
+
+func (f *Fake) nodeReturn(name string) {
+	if n := f.node(name); n != nil {
+		n.down, n.drain, n.reason = false, false, ""
+		f.logf("node %s return", name)
+		f.schedule()
+	}
+}
+
+func (f *Fake) nodeDown(name, reason string) {
+	n := f.node(name)
+	if n == nil || n.down {
+		return
+	}
+	n.down, n.reason = true, reason
+	f.logf("node %s down", name)
+	for _, j := range slices.Clone(f.jobs) {
+		on := slices.ContainsFunc(j.split, func(s slurm.GPUShare) bool { return s.Node == name })
+		switch {
+		case !on:
+		case j.completing:
+			f.drained(j) // nothing is left there to wait for
+		case j.requeue:
+			f.toQueue(j, Cause{What: NodeFailed, By: "slurmctld"})
+		default:
+			f.finish(j, slurm.NodeFail, Cause{What: NodeFailed, By: "slurmctld"})
+		}
+	}
+	f.schedule()
+}
+
+// take gives the job its GPUs and CPUs on the nodes of the split.
+func (f *Fake) take(j *job, shares []slurm.GPUShare, cpus []int) {
+	j.split, j.cpusOn = shares, map[string]int{}
+	for i := range j.split {
+		s := &j.split[i]
+		n := f.node(s.Node)
+		for idx := range n.holder {
+			if len(s.IDs) < s.GPUs && n.holder[idx] == 0 {
+				n.holder[idx] = j.id
+				s.IDs = append(s.IDs, idx)
+			}
+		}
+		n.cpus += cpus[i]
+		j.cpusOn[s.Node] = cpus[i]
+	}
+}
+
+// give takes them back.
+func (f *Fake) give(j *job) {
+	for _, s := range j.split {
+		n := f.node(s.Node)
+		for idx, id := range n.holder {
+			if id == j.id {
+				n.holder[idx] = 0
+			}
+		}
+		n.cpus -= j.cpusOn[s.Node]
+	}
+	j.split, j.cpusOn = nil, nil
+}

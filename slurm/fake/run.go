@@ -1,0 +1,228 @@
+package fake
+
+import (
+	"slices"
+	"time"
+
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// Program is what a job's script does. Its methods are called with the fake's
+// lock held, in virtual time: they use the Run, never the Fake or a Session.
+type Program interface {
+	// Start is the script's first line; it runs once per run of the job.
+	Start(r *Run)
+	// Signal is a signal from scancel; batchOnly when sent to the script alone.
+	Signal(r *Run, signal string, batchOnly bool)
+	// Stop tells that Slurm ends the run: the processes are gone when it
+	// returns. It is not called after Exit.
+	Stop(r *Run, why Cause)
+}
+
+// What ended a run, or a job, other than by itself.
+const (
+	RequeuedHeld = "requeuehold"
+	RequeuedBy   = "requeue"
+	CancelledBy  = "cancel"
+	TimedOut     = "timeout"
+	NodeFailed   = "node-fail"
+	Revoked      = "credential-revoked" // launched in the same second as the kill
+)
+
+// Cause is why a run is stopped, and who asked: a Session's name, or
+// "slurmctld".
+type Cause struct {
+	What string
+	By   string
+}
+
+// Run is one run of a job: from a launch to its end.
+type Run struct {
+	Job      slurm.JobID
+	Name     string
+	User     string
+	UID      uint32
+	Comment  string // as it was at the launch
+	Restarts int
+	Split    []slurm.GPUShare
+
+	f      *Fake
+	job    *job
+	over   bool
+	timers []*event
+}
+
+// Now returns the virtual time.
+func (r *Run) Now() time.Time { return r.f.now }
+
+// GPUs returns the size of the run.
+func (r *Run) GPUs() int {
+	n := 0
+	for _, s := range r.Split {
+		n += s.GPUs
+	}
+	return n
+}
+
+// After calls do in d, unless the run is over by then. The returned function
+// cancels it.
+func (r *Run) After(d time.Duration, do func()) (cancel func()) {
+	e := r.f.after(d, func() {
+		if !r.over {
+			do()
+		}
+	})
+	r.timers = append(r.timers, e)
+	return func() { e.dead = true }
+}
+
+// Exit ends the script: COMPLETED when code and signal are 0, else FAILED.
+func (r *Run) Exit(code, signal int) {
+	if r.over {
+		return
+	}
+	r.stop()
+	f, j := r.f, r.job
+	f.whenUp(func() {
+		if j.run != r || j.state != slurm.Running {
+			return // killed meanwhile
+		}
+		j.exitCode, j.exitSignal = code, signal
+		state := slurm.Completed
+		if code != 0 || signal != 0 {
+			state = slurm.Failed
+		}
+		f.finish(j, state, Cause{})
+	})
+}
+
+// Log adds a line to the event log.
+func (r *Run) Log(line string) { r.f.logf("job %d %s", r.Job, line) }
+
+func (r *Run) stop() {
+	r.over = true
+	for _, e := range r.timers {
+		e.dead = true
+	}
+	r.timers = nil
+}
+
+// launch starts the job on its nodes.
+func (f *Fake) launch(j *job, shares []slurm.GPUShare, cpus []int) {
+	f.take(j, shares, cpus)
+	j.state, j.reason, j.start, j.end = slurm.Running, "None", f.now, zero
+	j.exitCode, j.exitSignal = 0, 0
+	r := &Run{Job: j.id, Name: j.name, User: j.user, UID: f.uid(j.user), Comment: j.comment,
+		Restarts: j.restarts, Split: slices.Clone(j.split), f: f, job: j}
+	j.run = r
+	f.logf("job %d runs on %s restarts=%d", j.id, splitText(j.split), j.restarts)
+	if !j.killed.IsZero() && !second(f.now).After(second(j.killed)) {
+		r.After(f.cfg.Starting, func() {
+			r.stop()
+			j.exitCode = 1
+			f.finish(j, slurm.Failed, Cause{What: Revoked, By: "slurmctld"})
+		})
+		return
+	}
+	if j.limit > 0 {
+		j.limitEv = f.after(j.limit, func() { f.timeOut(j, r) })
+	}
+	r.After(f.jittered(f.cfg.Starting)+f.delay("launch", j), func() { j.program.Start(r) })
+}
+
+func (f *Fake) timeOut(j *job, r *Run) {
+	f.whenUp(func() {
+		if j.run == r && j.state == slurm.Running {
+			f.finish(j, slurm.Timeout, Cause{What: TimedOut, By: "slurmctld"})
+		}
+	})
+}
+
+// halt ends the present run, if one goes on, and leaves the job COMPLETING.
+func (f *Fake) halt(j *job, why Cause) {
+	if j.limitEv != nil {
+		j.limitEv.dead, j.limitEv = true, nil
+	}
+	if r := j.run; r != nil && !r.over {
+		r.stop()
+		j.program.Stop(r, why)
+	}
+	j.run = nil
+	j.killed = f.now
+	j.completing = true
+}
+
+// finish ends the job in a final state.
+func (f *Fake) finish(j *job, state slurm.State, why Cause) {
+	f.logf("job %d %s%s", j.id, state, why)
+	if j.state == slurm.Running {
+		f.halt(j, why)
+		f.after(f.jittered(f.cfg.Draining)+f.delay("drain", j), func() { f.drained(j) })
+	} else if j.start.IsZero() {
+		j.start = f.now
+	}
+	j.state, j.end, j.requeued = state, f.now, false
+	j.next = nil
+	f.after(f.cfg.MinJobAge, func() { f.forget(j) })
+}
+
+// toQueue stops the running job and puts it back into the queue.
+func (f *Fake) toQueue(j *job, why Cause) {
+	f.logf("job %d requeued%s", j.id, why)
+	wasRunning := j.state == slurm.Running
+	if wasRunning {
+		f.halt(j, why)
+	}
+	j.state, j.requeued = slurm.Pending, true
+	j.restarts++
+	j.reason = j.pendingReason(f.now)
+	j.next = func() {
+		j.requeued = false
+		j.submit = f.now
+		if !j.begin.After(f.now) {
+			j.begin = second(f.now).Add(f.cfg.RequeueDelay)
+		}
+		j.reason = j.pendingReason(f.now)
+		f.logf("job %d pending again", j.id)
+		f.wakeAt(j)
+	}
+	if !wasRunning {
+		j.next()
+		return
+	}
+	f.after(f.jittered(f.cfg.Draining)+f.delay("drain", j), func() { f.drained(j) })
+}
+
+// drained is the end of COMPLETING.
+func (f *Fake) drained(j *job) {
+	f.whenUp(func() {
+		if !j.completing {
+			return
+		}
+		j.completing = false
+		f.give(j)
+		if j.next != nil {
+			do := j.next
+			j.next = nil
+			do()
+		}
+		f.schedule()
+	})
+}
+
+// wakeAt plans a scheduler pass for the job's begin time.
+func (f *Fake) wakeAt(j *job) {
+	if j.begin.After(f.now) {
+		f.events.push(j.begin, f.schedule)
+	}
+	f.schedule()
+}
+
+// forget drops an ended job.
+func (f *Fake) forget(j *job) {
+	if !j.state.Ended() || f.now.Sub(j.end) < f.cfg.MinJobAge {
+		return // requeued meanwhile
+	}
+	f.jobs = slices.DeleteFunc(f.jobs, func(o *job) bool { return o == j })
+	f.logf("job %d forgotten", j.id)
+}

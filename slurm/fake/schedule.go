@@ -1,0 +1,190 @@
+package fake
+
+import (
+	"slices"
+	"sort"
+
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// schedule plans a pass of the scheduler, unless one is due anyway.
+func (f *Fake) schedule() {
+	if !f.passAt.IsZero() {
+		return
+	}
+	f.passAt = f.now.Add(f.jittered(f.cfg.Scheduling))
+	f.events.push(f.passAt, f.pass)
+}
+
+// pass starts what fits, in order of priority.
+func (f *Fake) pass() {
+	f.passAt = zero
+	if f.now.Before(f.downUntil) {
+		return // schedule is called again when slurmctld is back
+	}
+	waiting := slices.DeleteFunc(slices.Clone(f.jobs), func(j *job) bool {
+		return j.state != slurm.Pending || j.completing || j.held != notHeld || j.reason == badConstraints
+	})
+	sort.SliceStable(waiting, func(a, b int) bool { return waiting[a].prio > waiting[b].prio })
+	blocked := map[string]bool{}
+	for _, j := range waiting {
+		if j.begin.After(f.now) {
+			j.reason = "BeginTime"
+			continue
+		}
+		if blocked[j.part] {
+			j.reason = "Priority"
+			continue
+		}
+		f.try(j)
+		if f.cfg.Strict && j.state == slurm.Pending && j.reason == "Resources" {
+			blocked[j.part] = true
+		}
+	}
+}
+
+// try starts the job or notes why it cannot start.
+func (f *Fake) try(j *job) {
+	if reason := f.impossible(j); reason != "" {
+		j.reason = reason
+		if reason == badConstraints {
+			f.logf("job %d bad constraints", j.id)
+		}
+		return
+	}
+	shares, cpus, ok := f.fit(j, (*node).usable, (*node).free, func(n *node) int { return n.CPUs - n.cpus })
+	if !ok {
+		j.reason = "Resources"
+		if f.needsUnusable(j) {
+			j.reason = "ReqNodeNotAvail"
+		}
+		return
+	}
+	f.launch(j, shares, cpus)
+}
+
+// badConstraints is the reason of a job whose request can never be met. Slurm
+// sets its priority to 0; an update that makes it possible restores it.
+const badConstraints = "BadConstraints"
+
+// impossible returns the reason when the request could not be met by the whole
+// cluster, empty and healthy; "" when it could.
+func (f *Fake) impossible(j *job) string {
+	in := 0
+	for _, n := range f.nodes {
+		if slices.Contains(n.Partitions, j.part) {
+			in++
+		}
+	}
+	if j.want.minNodes > in {
+		return "PartitionNodeLimit"
+	}
+	_, _, ok := f.fit(j, func(*node) bool { return true },
+		func(n *node) int { return n.GPUs }, func(n *node) int { return n.CPUs })
+	if !ok {
+		return badConstraints
+	}
+	return ""
+}
+
+func (f *Fake) needsUnusable(j *job) bool {
+	for _, name := range j.want.req {
+		if n := f.node(name); n != nil && !n.usable() {
+			return true
+		}
+	}
+	return false
+}
+
+// fit chooses nodes and the split over them, given which nodes may be used and
+// what is free on them.
+func (f *Fake) fit(j *job, may func(*node) bool, gpus, cpus func(*node) int) ([]slurm.GPUShare, []int, bool) {
+	w := j.want
+	if w.cpus > max(w.tasks*w.perTask, w.perGPU*w.gpus()) {
+		return nil, nil, false // more CPUs than the tasks can use
+	}
+	var first, rest []*node // required ones, then the others, in node order
+	for _, n := range f.nodes {
+		switch {
+		case !may(n) || !slices.Contains(n.Partitions, j.part) || slices.Contains(w.exclude, n.Name):
+		case w.gpuType != "" && n.GPUType != w.gpuType:
+		case slices.Contains(w.req, n.Name):
+			first = append(first, n)
+		case gpus(n) >= max(w.perNode, min(1, w.total)) && cpus(n) >= 1:
+			rest = append(rest, n)
+		}
+	}
+	if len(first) < len(w.req) {
+		return nil, nil, false
+	}
+	high := w.maxNodes
+	if high == 0 {
+		high = len(first) + len(rest)
+	}
+	for count := max(w.minNodes, len(first), 1); count <= min(high, len(first)+len(rest)); count++ {
+		if shares, per, ok := f.fitOn(w, f.choose(w, first, rest, count, gpus), gpus, cpus); ok {
+			return shares, per, true
+		}
+	}
+	return nil, nil, false
+}
+
+// choose returns count nodes in node order: the required ones and the first
+// others; the fullest-free others when only those hold the whole.
+func (f *Fake) choose(w want, first, rest []*node, count int, gpus func(*node) int) []*node {
+	others := rest[:count-len(first)]
+	if sum(append(slices.Clone(first), others...), gpus) < w.total {
+		byFree := slices.Clone(rest)
+		sort.SliceStable(byFree, func(a, b int) bool { return gpus(byFree[a]) > gpus(byFree[b]) })
+		others = byFree[:count-len(first)]
+	}
+	chosen := append(slices.Clone(first), others...)
+	sort.SliceStable(chosen, func(a, b int) bool {
+		return slices.Index(f.nodes, chosen[a]) < slices.Index(f.nodes, chosen[b])
+	})
+	return chosen
+}
+
+func sum(nodes []*node, of func(*node) int) int {
+	total := 0
+	for _, n := range nodes {
+		total += of(n)
+	}
+	return total
+}
+
+// fitOn splits the request over exactly these nodes: the same number on each,
+// or a total filled greedily in node order with at least one a node.
+func (f *Fake) fitOn(w want, nodes []*node, gpus, cpus func(*node) int) ([]slurm.GPUShare, []int, bool) {
+	shares, per := make([]slurm.GPUShare, len(nodes)), make([]int, len(nodes))
+	left := w.total
+	for i, n := range nodes {
+		get := w.perNode
+		if w.total > 0 {
+			get = min(gpus(n), left-(len(nodes)-1-i))
+			left -= get
+		}
+		if get > gpus(n) || get < min(1, w.total) {
+			return nil, nil, false
+		}
+		per[i] = w.cpuShare(i, len(nodes), get)
+		if per[i] > cpus(n) {
+			return nil, nil, false
+		}
+		shares[i] = slurm.GPUShare{Node: n.Name, GPUs: get}
+	}
+	return shares, per, left == 0
+}
+
+// cpuShare returns the CPUs on the i-th of n nodes.
+func (w want) cpuShare(i, n, gpus int) int {
+	if w.perGPU > 0 {
+		return max(1, w.perGPU*gpus)
+	}
+	total := max(w.cpus, w.tasks*w.perTask, n)
+	share := total / n
+	if i < total%n {
+		share++
+	}
+	return share
+}

@@ -1,0 +1,283 @@
+package fake
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+var zero time.Time
+
+// Session is the fake seen by one user: a slurm.Client whose calls obey that
+// user's rights. An operator may change every job.
+type Session struct {
+	f      *Fake
+	user   string
+	name   string
+	steady bool
+	inside bool // called by the fake itself, which holds the lock
+}
+
+var _ slurm.Client = (*Session)(nil)
+
+// As returns a Session of the user.
+func (f *Fake) As(user string) *Session {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.uid(user)
+	return &Session{f: f, user: user, name: user}
+}
+
+// Named returns the same Session under another name in the log and in Causes,
+// to tell a program from the person whose account it uses.
+func (s *Session) Named(name string) *Session {
+	c := *s
+	c.name = name
+	return &c
+}
+
+// Steady returns the same Session untouched by the plan of faults and uncounted
+// by it, for the test's own actions. An outage still concerns it.
+func (s *Session) Steady() *Session {
+	c := *s
+	c.steady = true
+	return &c
+}
+
+func (s *Session) operator() bool {
+	return s.user == "root" || slices.Contains(s.f.cfg.Operators, s.user)
+}
+
+// failure is an answer of Slurm that is an error.
+type failure struct {
+	kind  error
+	words string
+}
+
+func fail(kind error, words string) *failure { return &failure{kind, words} }
+
+// call runs one command under the lock, through the plan of faults.
+func (s *Session) call(ctx context.Context, op string, id slurm.JobID, do func() *failure) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	f := s.f
+	if !s.inside {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+	}
+	wrap := func(a *failure) error {
+		if a == nil {
+			return nil
+		}
+		return &slurm.Error{Op: op, JobID: id, Err: a.kind, Words: a.words}
+	}
+	faults := s.due(op)
+	f.strikeAll(faults, id, false)
+	if f.now.Before(f.downUntil) {
+		return wrap(fail(slurm.ErrControllerDown, "Unable to contact slurm controller (connect failure)"))
+	}
+	if a := refusal(op, faults); a != nil {
+		f.note(s, op, id, a)
+		return wrap(a)
+	}
+	a := do()
+	f.note(s, op, id, a)
+	f.strikeAll(faults, id, true)
+	for _, fault := range faults {
+		if fault.Kind == LostReply {
+			return wrap(fail(slurm.ErrUnknownOutcome, "Socket timed out on send/recv operation"))
+		}
+	}
+	return wrap(a)
+}
+
+// due counts the call and returns the faults planned for it.
+func (s *Session) due(op string) []Fault {
+	if s.steady {
+		return nil
+	}
+	s.f.counts[op]++
+	return s.f.cfg.Faults.due(op, s.f.counts[op])
+}
+
+// note logs a call that changes something, or would.
+func (f *Fake) note(s *Session, op string, id slurm.JobID, a *failure) {
+	if op == opJobs || op == opNodes || op == opJob {
+		return
+	}
+	line := fmt.Sprintf("%s %s", s.name, op)
+	if id != 0 {
+		line += fmt.Sprintf(" %d", id)
+	}
+	if a != nil {
+		line += ": " + a.kind.Error()
+	}
+	f.logf("%s", line)
+}
+
+// The names of the calls, as faults and errors use them.
+const (
+	opJobs        = "squeue"
+	opNodes       = "scontrol show nodes"
+	opJob         = "scontrol show job"
+	opSubmit      = "sbatch"
+	opSignal      = "scancel --signal"
+	opRequeueHold = "scontrol requeuehold"
+	opRequeue     = "scontrol requeue"
+	opUpdate      = "scontrol update"
+	opHold        = "scontrol uhold"
+	opAdminHold   = "scontrol hold"
+	opRelease     = "scontrol release"
+	opCancel      = "scancel"
+)
+
+// Ops returns the names of the calls a slurm.Client makes, which faults name.
+func Ops() []string {
+	return []string{opJobs, opNodes, opJob, opSubmit, opSignal, opRequeueHold, opUpdate, opHold, opRelease, opCancel}
+}
+
+// Jobs returns every job still remembered, in order of id.
+func (s *Session) Jobs(ctx context.Context) (out []slurm.Job, err error) {
+	err = s.call(ctx, opJobs, 0, func() *failure {
+		for _, j := range s.f.jobs {
+			out = append(out, j.view(s.f))
+		}
+		return nil
+	})
+	return emptied(out, err)
+}
+
+// Nodes returns every node.
+func (s *Session) Nodes(ctx context.Context) (out []slurm.Node, err error) {
+	err = s.call(ctx, opNodes, 0, func() *failure {
+		for _, n := range s.f.nodes {
+			out = append(out, n.view())
+		}
+		return nil
+	})
+	return emptied(out, err)
+}
+
+// errEmpty stands for an answer that is empty though the program exited 0.
+var errEmpty = fmt.Errorf("empty answer")
+
+// emptied turns the planned empty answer into what it is: nothing, no error.
+func emptied[T any](out []T, err error) ([]T, error) {
+	if err == nil {
+		return out, nil
+	}
+	if e, ok := err.(*slurm.Error); ok && e.Err == errEmpty {
+		return nil, nil
+	}
+	return nil, err
+}
+
+// Job returns one job with its split.
+func (s *Session) Job(ctx context.Context, id slurm.JobID) (d slurm.Detail, err error) {
+	err = s.call(ctx, opJob, id, func() *failure {
+		j := s.f.find(id)
+		if j == nil {
+			return notFound()
+		}
+		d = j.detail(s.f)
+		return nil
+	})
+	if err != nil {
+		return slurm.Detail{}, err
+	}
+	return d, nil
+}
+
+// Submit takes a job script. Unknown options are accepted and change nothing.
+func (s *Session) Submit(ctx context.Context, sub slurm.Submission) (id slurm.JobID, line string, err error) {
+	err = s.call(ctx, opSubmit, 0, func() (a *failure) {
+		id, line, a = s.f.submit(s.user, sub)
+		return a
+	})
+	if err != nil {
+		return 0, "", err
+	}
+	return id, line, nil
+}
+
+func (f *Fake) submit(user string, sub slurm.Submission) (slurm.JobID, string, *failure) {
+	r, err := parse(sub)
+	if err != nil {
+		return 0, "", fail(slurm.ErrRefused, "sbatch: error: "+err.Error())
+	}
+	j := &job{
+		id: f.nextID, name: r.name, user: user, account: r.account, part: r.part, comment: r.comment,
+		dir: r.dir, want: r.want, limit: r.limit, requeue: r.requeue,
+		state: slurm.Pending, prio: f.nextPrio(), first: f.now, submit: f.now, begin: f.begin(r.begin),
+	}
+	j.stdout = strings.ReplaceAll(r.stdout, "%j", fmt.Sprint(j.id))
+	if a := f.admit(j); a != nil {
+		return 0, "", a
+	}
+	f.nextID++
+	if r.held {
+		j.held = userHold
+	}
+	j.reason = j.pendingReason(f.now)
+	if f.cfg.Programs != nil {
+		j.program = f.cfg.Programs(j.id, sub)
+	}
+	if j.program == nil {
+		j.program = ParseScript(sub.Stdin)
+	}
+	f.jobs = append(f.jobs, j)
+	f.logf("job %d submitted by %s: %s", j.id, user, j.want)
+	f.wakeAt(j)
+	if r.parsable {
+		return j.id, fmt.Sprint(j.id), nil
+	}
+	return j.id, fmt.Sprintf("Submitted batch job %d", j.id), nil
+}
+
+// admit refuses what Slurm refuses at submit, and picks the partition.
+func (f *Fake) admit(j *job) *failure {
+	if j.part == "" {
+		j.part = f.nodes[0].Partitions[0]
+	}
+	if !slices.ContainsFunc(f.nodes, func(n *node) bool { return slices.Contains(n.Partitions, j.part) }) {
+		return fail(slurm.ErrRefused, "Batch job submission failed: Invalid partition name specified")
+	}
+	if a := f.knownNodes(j.want.req); a != nil {
+		return a
+	}
+	if f.impossible(j) == badConstraints {
+		return fail(slurm.ErrRefused, "Batch job submission failed: Requested node configuration is not available")
+	}
+	return nil
+}
+
+func (f *Fake) knownNodes(names []string) *failure {
+	for _, name := range names {
+		if f.node(name) == nil {
+			return fail(slurm.ErrRefused, "Invalid node name specified")
+		}
+	}
+	return nil
+}
+
+// begin reads --begin: "now+N" in seconds; anything else is now.
+func (f *Fake) begin(value string) time.Time {
+	if rest, ok := strings.CutPrefix(value, "now+"); ok {
+		if d, ok := sleepTime(rest); ok {
+			return second(f.now).Add(d)
+		}
+	}
+	return zero
+}
+
+func (f *Fake) nextPrio() int64 {
+	f.prio--
+	return f.prio
+}
+
+func notFound() *failure { return fail(slurm.ErrNotFound, "Invalid job id specified") }
