@@ -12,14 +12,15 @@ import (
 // ErrNoJob: no live sluice job has that number.
 var ErrNoJob = errors.New("no such sluice job")
 
-// Direct replaces a user's standing order about one job, durably, for the next
+// Direct changes a user's standing order about one job, durably, for the next
 // cycle to act on. The caller has been authorised. Errors are for people:
 // ErrNoJob, a pin the job's own options exclude, or the journal's.
-func (e *Engine) Direct(ctx context.Context, id elastic.JobID, d elastic.Directive) error {
+func (e *Engine) Direct(ctx context.Context, id elastic.JobID, change func(elastic.Directive) elastic.Directive) error {
 	js := e.byID[id]
 	if js == nil || !js.rec.Ended.IsZero() || js.disown {
 		return fmt.Errorf("%w: %d", ErrNoJob, id)
 	}
+	d := change(js.rec.Tag.Directive)
 	if err := pinnable(js.rec.Tag.Spec, d.Pin, e.clusterGPUs()); err != nil {
 		return fmt.Errorf("job %d: %w", id, err)
 	}

@@ -1,0 +1,123 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// tally is the demo's last line.
+type tally struct {
+	completed, cancelled, grown, shrunk, resizes, lost int
+	ordinary                                           string
+}
+
+// verdict reads everything back from Slurm and from the jobs' own logs.
+func (d *demo) verdict(ctx context.Context) error {
+	t := tally{ordinary: "undisturbed"}
+	var wrong []error
+	for _, p := range d.jobs {
+		wrong = append(wrong, d.judge(ctx, p, &t))
+	}
+	if err := d.judgeOrdinary(ctx); err != nil {
+		t.ordinary = "DISTURBED"
+		wrong = append(wrong, err)
+	}
+	if t.grown < 3 || t.shrunk < 2 {
+		wrong = append(wrong, fmt.Errorf("grown %d times (want 3), shrunk %d times (want 2)", t.grown, t.shrunk))
+	}
+	if d.doomedAt == "" {
+		wrong = append(wrong, errors.New("no job was cancelled in the middle of a resize"))
+	}
+	err := errors.Join(wrong...)
+	if err != nil {
+		d.say("%v", err)
+	}
+	fmt.Fprintf(d.o.Out, "demo: jobs=%d completed=%d cancelled=%d grown=%d shrunk=%d resizes=%d lost_steps=%d ordinary_job=%s wall=%.0f\n",
+		len(d.jobs), t.completed, t.cancelled, t.grown, t.shrunk, t.resizes, t.lost, t.ordinary, time.Since(d.began).Seconds())
+	return err
+}
+
+// judge holds one job against what was asked of it.
+func (d *demo) judge(ctx context.Context, p *plan, t *tally) error {
+	state, err := d.state(ctx, p.id, p.name+".sh")
+	if err != nil {
+		return err
+	}
+	epochs := p.epochs
+	if p.cancel {
+		epochs = 0
+	}
+	tr, err := readTraining(d.stepsLog(p), epochs, perEpoch)
+	if err != nil {
+		return err
+	}
+	t.grown, t.shrunk, t.resizes, t.lost = t.grown+tr.Grown, t.shrunk+tr.Shrunk, t.resizes+tr.Moves, t.lost+tr.Repeated
+	d.say("job %d %-10s %-9s GPUs per run %v: %d steps trained, %d repeated, %d missing", p.id, p.name, state, tr.Worlds, tr.Steps, tr.Repeated, tr.Missing)
+	switch {
+	case p.cancel && state == "CANCELLED":
+		t.cancelled++
+		return nil
+	case !p.cancel && state == "COMPLETED":
+		t.completed++
+	default:
+		return fmt.Errorf("job %d (%s) ended as %s", p.id, p.name, state)
+	}
+	if tr.Missing > 0 || tr.Repeated > 0 || tr.Steps != p.epochs*perEpoch {
+		return fmt.Errorf("job %d (%s) trained %d of %d steps, %d missing, %d repeated", p.id, p.name, tr.Steps, p.epochs*perEpoch, tr.Missing, tr.Repeated)
+	}
+	return nil
+}
+
+var field = regexp.MustCompile(`(\w+)=(\S+)`)
+
+// state asks Slurm for the job by its first id and checks that it is still the
+// same job.
+func (d *demo) state(ctx context.Context, id int64, name string) (string, error) {
+	f, err := d.fields(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	if f["JobName"] != name {
+		return "", fmt.Errorf("job %d is called %s in Slurm, not %s", id, f["JobName"], name)
+	}
+	return f["JobState"], nil
+}
+
+func (d *demo) fields(ctx context.Context, id int64) (map[string]string, error) {
+	out, err := d.Run(ctx, "", "scontrol", "-o", "show", "job", fmt.Sprint(id))
+	if err != nil {
+		return nil, err
+	}
+	f := map[string]string{}
+	for _, m := range field.FindAllStringSubmatch(out, -1) {
+		if _, dup := f[m[1]]; !dup {
+			f[m[1]] = m[2]
+		}
+	}
+	return f, nil
+}
+
+// judgeOrdinary: never requeued, never stopped, every tick there.
+func (d *demo) judgeOrdinary(ctx context.Context) error {
+	f, err := d.fields(ctx, d.ordinary)
+	if err != nil {
+		return err
+	}
+	if f["JobState"] != "COMPLETED" || f["Restarts"] != "0" {
+		return fmt.Errorf("ordinary job %d: state %s, restarts %s", d.ordinary, f["JobState"], f["Restarts"])
+	}
+	b, err := os.ReadFile(filepath.Join(d.Home(d.users[1]), "ordinary.out"))
+	if err != nil {
+		return err
+	}
+	if n := strings.Count(string(b), "tick "); n != 90 {
+		return fmt.Errorf("ordinary job %d ticked %d times of 90", d.ordinary, n)
+	}
+	return nil
+}

@@ -1,0 +1,318 @@
+package site
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/slurm/lab"
+)
+
+// Config says what site to build.
+type Config struct {
+	Lab lab.Config
+	// Bin is the directory with the programs sluice and sluiced.
+	Bin string
+	// Config is added to sluice.toml, section by section: "[cycle]\nperiod=..."
+	Config string
+	// Accounts are the names of temporary Unix accounts to make; root only.
+	Accounts []string
+}
+
+// Site is a running site. Its methods may be called from one goroutine.
+type Site struct {
+	Lab      *lab.Lab
+	Conf     string // path of sluice.toml
+	Log      string // path of sluiced's log
+	bin      string
+	accounts []account
+	daemon   *exec.Cmd
+	exited   chan struct{} // closed when daemon was reaped
+}
+
+// Up builds the lab, the accounts and the configuration. sluiced is not started.
+// When it fails nothing is left behind.
+func Up(ctx context.Context, c Config) (*Site, error) {
+	l, err := lab.Up(ctx, c.Lab)
+	if err != nil {
+		return nil, err
+	}
+	s := &Site{Lab: l, bin: c.Bin}
+	if err := s.furnish(c); err != nil {
+		return nil, errors.Join(err, s.Down(context.WithoutCancel(ctx)))
+	}
+	return s, nil
+}
+
+func (s *Site) furnish(c Config) error {
+	s.Conf = s.Path("sluice.toml")
+	s.Log = s.Path("sluiced.log")
+	text := fmt.Sprintf("[paths]\nstate = %q\njobs = %q\noutbox = %q\nsocket = %q\n\n[slurm]\nconf = %q\nbin = %q\n\n%s\n",
+		s.Lab.StateDir(), s.Lab.JobsDir(), s.Lab.OutboxDir(), s.Socket(), s.Lab.Conf(), filepath.Dir(s.Lab.Bin("squeue")), c.Config)
+	if err := os.WriteFile(s.Conf, []byte(text), 0o644); err != nil {
+		return err
+	}
+	if err := os.Mkdir(s.Path("home"), 0o755); err != nil {
+		return err
+	}
+	for _, name := range c.Accounts {
+		a, err := makeAccount(name, s.Path("home", name))
+		if err != nil {
+			return err
+		}
+		s.accounts = append(s.accounts, a)
+	}
+	return nil
+}
+
+// Path returns a path below the site's directory.
+func (s *Site) Path(parts ...string) string {
+	return filepath.Join(append([]string{s.Lab.Dir()}, parts...)...)
+}
+
+// Socket is where sluiced answers.
+func (s *Site) Socket() string { return filepath.Join(s.Lab.RunDir(), "sluiced.sock") }
+
+// Home is the work directory of an account; "" is the caller's own.
+func (s *Site) Home(user string) string {
+	if user == "" {
+		return s.Path("home")
+	}
+	return s.Path("home", user)
+}
+
+// Down stops everything and removes every trace: daemon, Slurm, accounts, files.
+func (s *Site) Down(ctx context.Context) error {
+	err := s.Stop()
+	err = errors.Join(err, s.Lab.Down(ctx))
+	for _, a := range s.accounts {
+		err = errors.Join(err, a.remove())
+	}
+	return err
+}
+
+// Start starts sluiced as the lab's SlurmUser and waits until it answers.
+func (s *Site) Start(ctx context.Context) error {
+	if s.Alive() {
+		return errors.New("sluiced runs already")
+	}
+	log, err := os.OpenFile(s.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	args := []string{"--config", s.Conf}
+	owner, err := s.owner()
+	if err != nil {
+		return err
+	}
+	if owner.Uid == 0 {
+		args = append(args, "--lab")
+	}
+	cmd := exec.Command(filepath.Join(s.bin, "sluiced"), args...)
+	cmd.Env = s.env()
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if os.Geteuid() == 0 && owner.Uid != 0 {
+		cmd.SysProcAttr.Credential = &owner
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	s.daemon, s.exited = cmd, make(chan struct{})
+	exited := s.exited
+	go func() { // reaps the daemon, however it ends
+		_ = cmd.Wait()
+		close(exited)
+	}()
+	return s.answers(ctx)
+}
+
+// owner is the account sluiced runs as: the lab's Slurm operator.
+func (s *Site) owner() (syscall.Credential, error) {
+	u, err := user.Lookup(s.Lab.SlurmUser())
+	if err != nil {
+		return syscall.Credential{}, err
+	}
+	return credential(u)
+}
+
+func (s *Site) answers(ctx context.Context) error {
+	return Until(ctx, 60*time.Second, "sluiced to answer", func() (bool, error) {
+		if !s.Alive() {
+			return false, fmt.Errorf("sluiced ended at once; its last words:\n%s", s.Tail(20))
+		}
+		report, err := s.Control().Report(ctx)
+		return err == nil && !report.At.IsZero(), nil
+	})
+}
+
+// Alive reports whether the daemon this site started still runs.
+func (s *Site) Alive() bool {
+	if s.daemon == nil {
+		return false
+	}
+	select {
+	case <-s.exited:
+		return false
+	default:
+		return true
+	}
+}
+
+// Kill ends sluiced without a word, as a crash would.
+func (s *Site) Kill() { s.signal(syscall.SIGKILL) }
+
+// Stop ends sluiced in order.
+func (s *Site) Stop() error {
+	if !s.Alive() {
+		return nil
+	}
+	_ = s.daemon.Process.Signal(syscall.SIGTERM)
+	select {
+	case <-s.exited:
+		return nil
+	case <-time.After(30 * time.Second):
+		s.Kill()
+		return errors.New("sluiced did not stop within 30 s and was killed")
+	}
+}
+
+// Signal sends a signal to sluiced, such as SIGHUP for a reload.
+func (s *Site) Signal(sig syscall.Signal) error {
+	if !s.Alive() {
+		return errors.New("sluiced does not run")
+	}
+	return s.daemon.Process.Signal(sig)
+}
+
+func (s *Site) signal(sig syscall.Signal) {
+	if s.Alive() {
+		_ = s.daemon.Process.Signal(sig)
+		<-s.exited
+	}
+}
+
+// Control talks to sluiced as the calling user.
+func (s *Site) Control() *control.Client { return control.Dial(s.Socket()) }
+
+func (s *Site) env() []string {
+	keep := []string{"HOME=" + s.Path("home"), "LANG=C", "LC_ALL=C", "PATH=" + s.bin + ":" + filepath.Dir(s.Lab.Bin("squeue")) +
+		":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
+	if dir := os.Getenv("GOCOVERDIR"); dir != "" {
+		keep = append(keep, "GOCOVERDIR="+dir)
+	}
+	return append(append(keep, s.Lab.Env()...), "SLUICE_CONF="+s.Conf, "SLUICE_PYTHON="+s.Path("python"))
+}
+
+// Command prepares a command as it would be typed by a user ("" = the caller)
+// in his work directory, with Slurm and sluice set up.
+func (s *Site) Command(ctx context.Context, user, name string, args ...string) (*exec.Cmd, error) {
+	env := s.env()
+	cmd := exec.CommandContext(ctx, lookPath(env, name), args...)
+	cmd.Dir, cmd.Env = s.Home(user), env
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = 2 * time.Second
+	if user == "" {
+		return cmd, nil
+	}
+	for _, a := range s.accounts {
+		if a.name == user {
+			cmd.SysProcAttr.Credential = &a.credential
+			cmd.Env = append(cmd.Env, "USER="+user, "LOGNAME="+user, "HOME="+s.Home(user))
+			return cmd, nil
+		}
+	}
+	return nil, fmt.Errorf("the site has no account %q", user)
+}
+
+// Run runs a command to its end and returns its standard output without the last
+// newline. The error carries what it said on standard error.
+func (s *Site) Run(ctx context.Context, user, name string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	cmd, err := s.Command(ctx, user, name, args...)
+	if err != nil {
+		return "", err
+	}
+	var out, said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &said
+	if err := cmd.Run(); err != nil {
+		return strings.TrimRight(out.String(), "\n"), fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, strings.TrimSpace(said.String()))
+	}
+	return strings.TrimRight(out.String(), "\n"), nil
+}
+
+// Submit runs sluice submit --parsable and returns the job id.
+func (s *Site) Submit(ctx context.Context, user string, args ...string) (int64, error) {
+	return s.submit(ctx, user, "sluice", append([]string{"submit", "--parsable"}, args...)...)
+}
+
+// Sbatch submits an ordinary job and returns its id.
+func (s *Site) Sbatch(ctx context.Context, user string, args ...string) (int64, error) {
+	return s.submit(ctx, user, "sbatch", append([]string{"--parsable"}, args...)...)
+}
+
+func (s *Site) submit(ctx context.Context, user, name string, args ...string) (int64, error) {
+	out, err := s.Run(ctx, user, name, args...)
+	if err != nil {
+		return 0, err
+	}
+	id, err := strconv.ParseInt(strings.TrimSpace(out), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%s printed %q instead of a job id", name, out)
+	}
+	return id, nil
+}
+
+// Tail returns the last lines of sluiced's log.
+func (s *Site) Tail(n int) string {
+	b, _ := os.ReadFile(s.Log)
+	lines := strings.Split(strings.TrimSpace(string(b)), "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+}
+
+// Until calls done until it is true, fails, or the limit is over.
+func Until(ctx context.Context, limit time.Duration, what string, done func() (bool, error)) error {
+	deadline := time.Now().Add(limit)
+	for {
+		ok, err := done()
+		if ok || err != nil {
+			return err
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("waited %s in vain for %s", limit, what)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
+func lookPath(env []string, name string) string {
+	for _, e := range env {
+		path, ok := strings.CutPrefix(e, "PATH=")
+		if !ok || strings.Contains(name, "/") {
+			continue
+		}
+		for _, dir := range filepath.SplitList(path) {
+			if st, err := os.Stat(filepath.Join(dir, name)); err == nil && st.Mode().IsRegular() && st.Mode()&0o111 != 0 {
+				return filepath.Join(dir, name)
+			}
+		}
+	}
+	return name
+}

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/policy"
+	"github.com/sluice-hpc/sluice/elastic/store"
+	"github.com/sluice-hpc/sluice/etc"
+	"github.com/sluice-hpc/sluice/slurm"
+	"github.com/sluice-hpc/sluice/slurm/command"
+)
+
+// daemon is sluiced, wired.
+type daemon struct {
+	options options
+	log     zerolog.Logger
+	store   *store.Store
+	engine  *engine.Engine
+	loop    *loop
+}
+
+// run wires the daemon and supervises it until ctx ends or a part of it fails.
+func run(ctx context.Context, o options) error {
+	c, from, err := o.load()
+	if err != nil {
+		return err
+	}
+	log := newLog(c.Log, os.Stderr)
+	log.Info().Str("config", from).Bool("user", o.user).Str("policy", c.Policy.Name).Msg("sluiced starts")
+	if o.user {
+		if err := makeUserDirs(c); err != nil {
+			return err
+		}
+	}
+	d, err := newDaemon(ctx, o, c, log)
+	if err != nil {
+		return err
+	}
+	defer d.store.Close()
+	server, err := control.Listen(ctx, c.Paths.Socket, d.serverOptions(c), d)
+	if err != nil {
+		return err
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return server.Serve(ctx) })
+	g.Go(func() error { return d.loop.run(ctx) })
+	err = g.Wait()
+	log.Info().Err(err).Msg("sluiced stops; jobs run on at their size")
+	return err
+}
+
+func newDaemon(ctx context.Context, o options, c etc.Config, log zerolog.Logger) (*daemon, error) {
+	st, notices, err := store.Open(ctx, filepath.Join(c.Paths.State, "sluice.db"), time.Now())
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range notices {
+		log.Warn().Msg(n)
+	}
+	d := &daemon{options: o, log: log, store: st}
+	cfg, err := d.engineConfig(c)
+	if err != nil {
+		st.Close()
+		return nil, err
+	}
+	d.engine = engine.New(cfg)
+	d.loop = newLoop(d)
+	return d, nil
+}
+
+// engineConfig makes the engine's parts from the configuration.
+func (d *daemon) engineConfig(c etc.Config) (engine.Config, error) {
+	client, err := command.New(command.Config{Dir: c.Slurm.Bin, Conf: c.Slurm.Conf, Timeout: c.Slurm.Timeout})
+	if err != nil {
+		return engine.Config{}, err
+	}
+	mailbox, err := checkpoint.NewMailbox(c.Paths.Jobs, c.Paths.Outbox)
+	if err != nil {
+		return engine.Config{}, err
+	}
+	cfg := engine.Config{
+		Slurm: client, Journal: d.store, Samples: d.store, Mailbox: mailbox, Events: d.logEvent,
+	}
+	return cfg, d.tune(&cfg, c)
+}
+
+// tune sets what a reload may change.
+func (d *daemon) tune(cfg *engine.Config, c etc.Config) error {
+	p, ok := policy.ByName(c.Policy.Name)
+	if !ok {
+		return fmt.Errorf("no policy is named %q", c.Policy.Name)
+	}
+	cfg.Policy = p
+	cfg.Limits = elastic.Limits{
+		Cooldown: c.Resize.Cooldown, Payback: c.Resize.Payback, Grace: c.Resize.Grace,
+		Confirm: c.Resize.Confirm, Moves: c.Resize.Moves, DeafAfter: c.Resize.DeafAfter,
+	}
+	cfg.Price = elastic.Price{Save: c.Resize.Save, Drain: c.Resize.Drain, Start: c.Resize.Start, Load: c.Resize.Load}
+	cfg.Keep = c.Checkpoint.Keep
+	cfg.Period, cfg.Transition, cfg.Backoff = c.Cycle.Period, c.Cycle.Transition, c.Cycle.Backoff
+	cfg.Mine = mine(d.options.user, uint32(os.Getuid()), c.Slurm.Partitions)
+	return nil
+}
+
+// mine tells whose jobs the daemon looks after: in user mode only one's own, and
+// only those in the partitions named, if any are.
+func mine(user bool, uid uint32, partitions []string) func(slurm.Job) bool {
+	return func(j slurm.Job) bool {
+		if user && j.UID != uid {
+			return false
+		}
+		if len(partitions) == 0 {
+			return true
+		}
+		for _, p := range strings.Split(j.Partition, ",") {
+			if slices.Contains(partitions, p) {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// makeUserDirs makes what user mode needs under the home directory. In system
+// mode an administrator makes them, because others must reach them.
+func makeUserDirs(c etc.Config) error {
+	for _, dir := range []string{c.Paths.State, c.Paths.Jobs, c.Paths.Outbox, filepath.Dir(c.Paths.Socket)} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return fmt.Errorf("%w; sluiced --user keeps its files there", err)
+		}
+	}
+	return nil
+}
+
+// reload reads the configuration again. A bad one changes nothing.
+func (d *daemon) reload() {
+	c, from, err := d.options.load()
+	if err != nil {
+		d.log.Error().Err(err).Msg("reload: the configuration is bad; the old one stays")
+		return
+	}
+	var cfg engine.Config
+	if err := d.tune(&cfg, c); err != nil {
+		d.log.Error().Err(err).Msg("reload: the configuration is bad; the old one stays")
+		return
+	}
+	d.engine.Reconfigure(func(old *engine.Config) {
+		cfg.Slurm, cfg.Journal, cfg.Samples, cfg.Mailbox, cfg.Events = old.Slurm, old.Journal, old.Samples, old.Mailbox, old.Events
+		*old = cfg
+	})
+	d.log.Info().Str("config", from).Str("policy", c.Policy.Name).Msg("reloaded")
+}
+
+func newLog(c etc.Log, to *os.File) zerolog.Logger {
+	level, err := zerolog.ParseLevel(c.Level)
+	if err != nil {
+		level = zerolog.InfoLevel
+	}
+	if c.Format == "json" {
+		return zerolog.New(to).Level(level).With().Timestamp().Logger()
+	}
+	return zerolog.New(zerolog.ConsoleWriter{Out: to, NoColor: true, TimeFormat: time.RFC3339}).Level(level).With().Timestamp().Logger()
+}
+
+// logEvent writes one thing that happened. The text may hold users' words;
+// zerolog escapes them.
+func (d *daemon) logEvent(e engine.Event) {
+	level := zerolog.InfoLevel
+	switch e.Kind {
+	case "problem", "blind":
+		level = zerolog.WarnLevel
+	case "act", "step":
+		level = zerolog.DebugLevel
+	}
+	entry := d.log.WithLevel(level).Str("event", e.Kind)
+	if e.Job != 0 {
+		entry = entry.Int64("job", int64(e.Job))
+	}
+	entry.Msg(e.Text)
+}

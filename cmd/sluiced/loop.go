@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	sd "github.com/coreos/go-systemd/v22/daemon"
+)
+
+const (
+	// leastGap keeps a flood of events from becoming a flood of queries.
+	leastGap = 250 * time.Millisecond
+	// stirEvery is how often the answers of jobs that were asked to save are
+	// looked for: one small file each, nothing of Slurm.
+	stirEvery = 100 * time.Millisecond
+)
+
+// loop is the daemon's only clock: it calls the engine when it asked to be
+// called, and earlier when something happened.
+type loop struct {
+	d     *daemon
+	woken chan struct{}
+	calls chan func() // to run between two cycles, on the engine's goroutine
+}
+
+func newLoop(d *daemon) *loop {
+	return &loop{d: d, woken: make(chan struct{}, 1), calls: make(chan func())}
+}
+
+// wake makes the next cycle start soon. It never blocks.
+func (l *loop) wake() {
+	select {
+	case l.woken <- struct{}{}:
+	default:
+	}
+}
+
+// call runs f between two cycles and waits for it, or for ctx.
+func (l *loop) call(ctx context.Context, f func()) error {
+	done := make(chan struct{})
+	select {
+	case l.calls <- func() { f(); close(done) }:
+		<-done
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// run cycles until ctx ends.
+func (l *loop) run(ctx context.Context) error {
+	hup := make(chan os.Signal, 1)
+	signal.Notify(hup, syscall.SIGHUP)
+	defer signal.Stop(hup)
+	ready := false
+	for ctx.Err() == nil {
+		started := time.Now()
+		next, err := l.d.engine.Cycle(ctx, started)
+		if err != nil && ctx.Err() == nil {
+			l.d.log.Error().Err(err).Msg("this cycle decided nothing")
+		}
+		if !ready {
+			ready = true
+			_, _ = sd.SdNotify(false, sd.SdNotifyReady)
+		}
+		l.rest(ctx, hup, started, next)
+	}
+	_, _ = sd.SdNotify(false, sd.SdNotifyStopping)
+	return nil
+}
+
+// rest waits for the next cycle and serves what comes in between.
+func (l *loop) rest(ctx context.Context, hup <-chan os.Signal, started, next time.Time) {
+	earliest := started.Add(leastGap)
+	timer := time.NewTimer(time.Until(next))
+	defer timer.Stop()
+	stir := time.NewTicker(stirEvery)
+	defer stir.Stop()
+	woken := l.woken
+	for {
+		_, _ = sd.SdNotify(false, sd.SdNotifyWatchdog)
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+			return
+		case <-woken:
+			woken = nil // one is enough; the timer does the rest
+			timer.Reset(max(0, time.Until(earliest)))
+		case <-stir.C:
+			if l.d.engine.Stirred() {
+				return
+			}
+		case f := <-l.calls:
+			f()
+		case <-hup:
+			l.d.reload()
+			return
+		}
+	}
+}

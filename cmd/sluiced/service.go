@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/etc"
+)
+
+// The daemon is a control.Service.
+var _ control.Service = (*daemon)(nil)
+
+// Report returns what the last cycle published.
+func (d *daemon) Report() *engine.Report { return d.engine.Report() }
+
+// Plan decides on the world as last seen and does nothing.
+func (d *daemon) Plan(ctx context.Context) (elastic.Plan, error) {
+	var plan elastic.Plan
+	var ok bool
+	err := d.loop.call(ctx, func() { _, plan, ok = d.engine.Plan() })
+	if err == nil && !ok {
+		err = fmt.Errorf("sluiced has not seen Slurm yet; try again in a moment")
+	}
+	return plan, err
+}
+
+// Direct stores a user's order and wakes the cycle that acts on it.
+func (d *daemon) Direct(ctx context.Context, caller control.Caller, job elastic.JobID, change control.Change) error {
+	var result error
+	err := d.loop.call(ctx, func() {
+		result = d.engine.Direct(ctx, job, change.Apply)
+	})
+	if err != nil {
+		return err
+	}
+	d.log.Info().Int64("job", int64(job)).Uint32("uid", caller.UID).Str("order", change.String()).AnErr("result", result).Msg("order")
+	if result == nil {
+		d.loop.wake()
+	}
+	return result
+}
+
+// Segments returns the runs of a job, oldest first.
+func (d *daemon) Segments(ctx context.Context, token string) ([]engine.Segment, error) {
+	return d.store.Segments(ctx, token)
+}
+
+// Wake makes the next cycle start soon.
+func (d *daemon) Wake() { d.loop.wake() }
+
+func (d *daemon) serverOptions(c etc.Config) control.Options {
+	return control.Options{Operators: c.Users.Operators, Private: c.Users.Private, UserMode: d.options.user, UID: uint32(os.Geteuid())}
+}
