@@ -81,6 +81,8 @@ type Fake struct {
 	passAt    time.Time // next scheduler pass, zero when none is due
 	counts    map[string]int
 	log       []string
+	held      []Allocation
+	changes   []Change
 }
 
 // New returns a cluster with idle nodes and no jobs. It panics on a cluster

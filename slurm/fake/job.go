@@ -67,6 +67,7 @@ type job struct {
 
 	split   []slurm.GPUShare
 	cpusOn  map[string]int
+	from    time.Time // when the split was given
 	program Program
 	run     *Run
 	limitEv *event
@@ -79,7 +80,7 @@ func (j *job) view(f *Fake) slurm.Job {
 		ID: j.id, Name: j.name, User: j.user, UID: f.uid(j.user), Account: j.account,
 		Partition: j.part, QOS: "normal",
 		State: j.state, Completing: j.completing, Requeued: j.requeued,
-		Held: j.held != notHeld, Reason: j.reason,
+		Held: j.held != notHeld || j.reason == badConstraints, Reason: j.reason,
 		GPUs: j.want.gpus(), GPUType: j.want.gpuType, NodeCount: j.want.minNodes,
 		ReqNodes: slices.Clone(j.want.req), Restarts: j.restarts,
 		Submit: second(j.submit), Eligible: second(j.begin), TimeLimit: j.limit,

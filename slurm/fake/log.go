@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/sluice-hpc/sluice/slurm"
 )
 
 // logf adds one line to the event log, stamped with the time since the start.
@@ -39,4 +41,20 @@ func (f *Fake) Calls(op string) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.counts[op]
+}
+
+// Change is one call that Slurm carried out, whether or not the caller got the
+// reply.
+type Change struct {
+	At  time.Time
+	By  string // the Session's name
+	Op  string // "scontrol release", see Ops
+	Job slurm.JobID
+}
+
+// Changes returns every call so far that changed something, in order.
+func (f *Fake) Changes() []Change {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return append([]Change(nil), f.changes...)
 }

@@ -2,6 +2,7 @@ package fake
 
 import (
 	"slices"
+	"time"
 
 	"github.com/sluice-hpc/sluice/slurm"
 )
@@ -140,7 +141,7 @@ func (f *Fake) nodeDown(name, reason string) {
 
 // take gives the job its GPUs and CPUs on the nodes of the split.
 func (f *Fake) take(j *job, shares []slurm.GPUShare, cpus []int) {
-	j.split, j.cpusOn = shares, map[string]int{}
+	j.split, j.cpusOn, j.from = shares, map[string]int{}, f.now
 	for i := range j.split {
 		s := &j.split[i]
 		n := f.node(s.Node)
@@ -158,6 +159,7 @@ func (f *Fake) take(j *job, shares []slurm.GPUShare, cpus []int) {
 // give takes them back.
 func (f *Fake) give(j *job) {
 	for _, s := range j.split {
+		f.held = append(f.held, Allocation{Job: j.id, Node: s.Node, GPUs: s.GPUs, From: j.from, To: f.now})
 		n := f.node(s.Node)
 		for idx, id := range n.holder {
 			if id == j.id {
@@ -167,4 +169,27 @@ func (f *Fake) give(j *job) {
 		n.cpus -= j.cpusOn[s.Node]
 	}
 	j.split, j.cpusOn = nil, nil
+}
+
+// Allocation is GPUs a job held on one node from launch to the end of
+// COMPLETING.
+type Allocation struct {
+	Job      slurm.JobID
+	Node     string
+	GPUs     int
+	From, To time.Time
+}
+
+// Allocations returns the whole history of who held what, in order of being
+// given back; what is still held comes last, with To the present time.
+func (f *Fake) Allocations() []Allocation {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	out := slices.Clone(f.held)
+	for _, j := range f.jobs {
+		for _, s := range j.split {
+			out = append(out, Allocation{Job: j.id, Node: s.Node, GPUs: s.GPUs, From: j.from, To: f.now})
+		}
+	}
+	return out
 }

@@ -116,6 +116,8 @@ func (f *Fake) note(s *Session, op string, id slurm.JobID, a *failure) {
 	}
 	if a != nil {
 		line += ": " + a.kind.Error()
+	} else {
+		f.changes = append(f.changes, Change{At: f.now, By: s.name, Op: op, Job: id})
 	}
 	f.logf("%s", line)
 }

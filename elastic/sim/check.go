@@ -1,0 +1,146 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sort"
+	"time"
+
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// units below this are rounding.
+const rounding = 1e-6
+
+// Check returns every promise broken so far, one line each, in a fixed order;
+// nothing when all were kept. It looks at the record only.
+func (w *World) Check() []string {
+	c := &checker{w: w}
+	seen := map[slurm.JobID]bool{}
+	for _, t := range w.trainers {
+		if seen[t.id] {
+			c.add("I1", t, "two jobs share the number")
+		}
+		seen[t.id] = true
+		runs := t.Runs()
+		c.oneAtATime(t, runs)
+		c.contiguous(t, runs)
+		c.nothingLost(t, runs)
+		c.sizes(t, runs)
+		c.visible(t)
+	}
+	c.gpus()
+	c.ownJobsOnly()
+	return c.broken
+}
+
+type checker struct {
+	w      *World
+	broken []string
+}
+
+func (c *checker) add(which string, t *Trainer, format string, args ...any) {
+	c.broken = append(c.broken, fmt.Sprintf("%s job %d: %s", which, t.id, fmt.Sprintf(format, args...)))
+}
+
+// oneAtATime: I1, no two runs of a job overlap, and each has its own restart.
+func (c *checker) oneAtATime(t *Trainer, runs []RunRecord) {
+	for i := 1; i < len(runs); i++ {
+		before, after := runs[i-1], runs[i]
+		if before.Ended.IsZero() || after.Began.Before(before.Ended) {
+			c.add("I1", t, "run %d began while run %d went on", after.Restarts, before.Restarts)
+		}
+		if after.Restarts <= before.Restarts {
+			c.add("I1", t, "run %d follows run %d", after.Restarts, before.Restarts)
+		}
+	}
+}
+
+// contiguous: each run works on from exactly where it resumed, without a gap.
+func (c *checker) contiguous(t *Trainer, runs []RunRecord) {
+	for _, r := range runs {
+		at := r.Start
+		for _, work := range r.Work {
+			if math.Abs(work.From-at) > rounding || work.To < work.From-rounding {
+				c.add("I3", t, "run %d worked from %.6g to %.6g after %.6g", r.Restarts, work.From, work.To, at)
+			}
+			at = work.To
+		}
+	}
+}
+
+// nothingLost: I3, every run starts from the newest valid checkpoint, and the
+// daemon stops no run whose work is not saved.
+func (c *checker) nothingLost(t *Trainer, runs []RunRecord) {
+	for _, r := range runs {
+		if r.Start < r.Best-rounding {
+			c.add("I3", t, "run %d resumed at %.6g units although %.6g were saved", r.Restarts, r.Start, r.Best)
+		}
+		if r.Why.By == Daemon && r.Done > r.Saved+rounding {
+			c.add("I3", t, "run %d was stopped by %s (%s) with %.6g units done and %.6g saved",
+				r.Restarts, Daemon, r.Why.What, r.Done, r.Saved)
+		}
+	}
+}
+
+// sizes: I4, the daemon aimed each run at a size the job accepts.
+func (c *checker) sizes(t *Trainer, runs []RunRecord) {
+	for _, r := range runs {
+		if gpus := r.Aim.GPUs(); gpus > 0 && !t.Job.Spec.Allows(gpus, 1<<30) {
+			c.add("I4", t, "run %d was to have %d GPUs", r.Restarts, gpus)
+		}
+	}
+}
+
+// ownJobsOnly: I8, the daemon changes no job but sluice's and cancels none.
+func (c *checker) ownJobsOnly() {
+	own := map[slurm.JobID]bool{}
+	for _, t := range c.w.trainers {
+		own[t.id] = true
+	}
+	for _, ch := range c.w.Slurm.Changes() {
+		if ch.By == Daemon && (!own[ch.Job] || ch.Op == "scancel" || ch.Op == "sbatch") {
+			c.broken = append(c.broken, fmt.Sprintf("I8 job %d: %s by %s", ch.Job, ch.Op, Daemon))
+		}
+	}
+}
+
+// visible: I2, a job is known until it ends, and completes only with its work
+// done.
+func (c *checker) visible(t *Trainer) {
+	d, err := c.w.User("root").Job(context.Background(), t.id)
+	if err != nil || d.State != slurm.Completed {
+		return
+	}
+	if done := t.Done(); done < t.Job.Spec.Total-rounding && t.Job.ExitAt == 0 && !t.Job.OnRequest {
+		c.add("I2", t, "COMPLETED with %.6g of %.6g units", done, t.Job.Spec.Total)
+	}
+}
+
+// gpus: I4, no node ever gave more GPUs than it has.
+func (c *checker) gpus() {
+	type change struct {
+		at   time.Time
+		gpus int
+	}
+	byNode := map[string][]change{}
+	for _, a := range c.w.Slurm.Allocations() {
+		byNode[a.Node] = append(byNode[a.Node], change{a.From, a.GPUs}, change{a.To, -a.GPUs})
+	}
+	for _, n := range c.w.cfg.Fake.Nodes {
+		changes := byNode[n.Name]
+		sort.SliceStable(changes, func(a, b int) bool {
+			if changes[a].at.Equal(changes[b].at) {
+				return changes[a].gpus < changes[b].gpus // given back first
+			}
+			return changes[a].at.Before(changes[b].at)
+		})
+		used := 0
+		for _, ch := range changes {
+			if used += ch.gpus; used > n.GPUs {
+				c.broken = append(c.broken, fmt.Sprintf("I4 node %s: %d of %d GPUs given", n.Name, used, n.GPUs))
+			}
+		}
+	}
+}

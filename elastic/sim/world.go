@@ -1,0 +1,137 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/slurm"
+	"github.com/sluice-hpc/sluice/slurm/fake"
+)
+
+// Daemon is the name under which the engine's client appears in logs and causes.
+const Daemon = "sluiced"
+
+// Config describes a world.
+type Config struct {
+	// Fake is the cluster. Programs is set by the world.
+	Fake fake.Config
+	// Account is the one the engine's client acts as, made an operator. "" =
+	// "sluice". In user mode name the jobs' user here; he is then no operator.
+	Account string
+	User    bool // user mode: Account gets no rights over other users
+	// Notice is how long a runner takes to see a changed file; 0 = 250 ms.
+	Notice time.Duration
+}
+
+// World is a fake Slurm with jobs that train. Its methods are for one goroutine.
+type World struct {
+	Slurm  *fake.Fake
+	Client *fake.Session // what the engine uses
+	Mail   *Mailbox
+
+	cfg      Config
+	rng      *rand.Rand
+	trainers []*Trainer // in order of submit
+	byToken  map[string]*Trainer
+	pending  *Trainer  // being submitted
+	plan     []planned // in order of time
+	begin    time.Time
+}
+
+// New returns a world at rest.
+func New(cfg Config) *World {
+	if cfg.Account == "" {
+		cfg.Account = "sluice"
+	}
+	if cfg.Notice == 0 {
+		cfg.Notice = 250 * time.Millisecond
+	}
+	w := &World{cfg: cfg, byToken: map[string]*Trainer{}, rng: rand.New(rand.NewPCG(cfg.Fake.Seed, 0x7701d))}
+	fc := cfg.Fake
+	if !cfg.User {
+		fc.Operators = append(append([]string(nil), fc.Operators...), cfg.Account)
+	}
+	fc.Programs = func(id slurm.JobID, _ slurm.Submission) fake.Program {
+		if t := w.pending; t != nil {
+			t.id = id
+			return t
+		}
+		return nil
+	}
+	w.Slurm = fake.New(fc)
+	w.begin = w.Slurm.Now()
+	w.Client = w.Slurm.As(cfg.Account).Named(Daemon)
+	w.Mail = &Mailbox{w: w, boxes: map[string]*box{}}
+	return w
+}
+
+// Now returns the virtual time.
+func (w *World) Now() time.Time { return w.Slurm.Now() }
+
+// Advance lets virtual time pass.
+func (w *World) Advance(d time.Duration) { w.Slurm.Advance(d) }
+
+// User returns a user's own hands: calls the plan of faults leaves alone.
+func (w *World) User(name string) *fake.Session { return w.Slurm.As(name).Steady() }
+
+// Submit hands in an elastic job as its user, as "sluice submit" does: held,
+// requeueable and tagged. It panics when Slurm refuses, which is a mistake in
+// the test.
+func (w *World) Submit(j Job) *Trainer {
+	t := w.trainer(j)
+	tag := elastic.Tag{Spec: t.Job.Spec}
+	args := []string{"--hold", "--requeue", "--open-mode=append", "--job-name=" + t.Job.Name,
+		"--comment=" + tag.String(), "--nodes=1-1", "--ntasks=1", fmt.Sprintf("--gpus-per-node=%d", firstSize(w, t.Job.Spec))}
+	if j.Limit > 0 {
+		args = append(args, fmt.Sprintf("--time=%d", int(j.Limit.Minutes())))
+	}
+	args = append(args, j.Args...)
+	w.pending = t
+	_, _, err := w.User(t.Job.User).Submit(context.Background(), slurm.Submission{Args: args})
+	w.pending = nil
+	if err != nil {
+		panic(fmt.Sprintf("sim: %v", err))
+	}
+	w.trainers = append(w.trainers, t)
+	w.byToken[t.Token] = t
+	return t
+}
+
+// firstSize is what the job asks for while it is held: its minimum, as far as
+// one node has it.
+func firstSize(w *World, s elastic.Spec) int {
+	most := 1
+	for _, n := range w.cfg.Fake.Nodes {
+		most = max(most, n.GPUs)
+	}
+	return min(s.Min, most)
+}
+
+// Ordinary hands in a job sluice has nothing to do with.
+func (w *World) Ordinary(user string, nodes, gpus int, runs time.Duration) slurm.JobID {
+	id, _, err := w.User(user).Submit(context.Background(), slurm.Submission{
+		Args:  []string{"--job-name=ordinary", fmt.Sprintf("--nodes=%d", nodes), fmt.Sprintf("--gpus=%d", gpus)},
+		Stdin: fmt.Appendf(nil, "#!/bin/sh\nsleep %g\n", runs.Seconds()),
+	})
+	if err != nil {
+		panic(fmt.Sprintf("sim: %v", err))
+	}
+	return id
+}
+
+// Trainers returns the jobs handed in so far, in order.
+func (w *World) Trainers() []*Trainer { return append([]*Trainer(nil), w.trainers...) }
+
+// token draws a job's token from the world's seed.
+func (w *World) token() string {
+	return fmt.Sprintf("%016x%016x", w.rng.Uint64(), w.rng.Uint64())
+}
+
+// At plans something a person or a script does at a time after the start.
+func (w *World) At(after time.Duration, do func()) {
+	w.plan = append(w.plan, planned{w.begin.Add(after), do})
+	sortPlan(w.plan)
+}
