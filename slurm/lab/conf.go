@@ -1,0 +1,191 @@
+package lab
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// site is everything the configuration files depend on.
+type site struct {
+	Config   Config
+	Release  release
+	Cluster  string // unique: it marks the processes of this lab's jobs
+	Host     string // short host name
+	Loopback bool   // the host name means 127.0.0.1 and nothing else
+	Slurm    string // SlurmUser
+	Slurmd   string // the account slurmd runs as
+	CtldPort int
+	Ports    []int  // one a node
+	Plugins  string // PluginDir; "" = built in
+}
+
+// setting is one "Key=Value" of slurm.conf.
+type setting struct{ key, value string }
+
+// slurmConf renders slurm.conf.
+func (s site) slurmConf() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Slurm %s, a sluice lab. Rewritten by every \"sluice lab up\".\n", s.Release.Text)
+	own := keys(s.Config.ExtraConf)
+	for _, set := range s.settings() {
+		if !own[strings.ToLower(set.key)] {
+			fmt.Fprintf(&b, "%s=%s\n", set.key, set.value)
+		}
+	}
+	if extra := strings.TrimSpace(s.Config.ExtraConf); extra != "" {
+		fmt.Fprintf(&b, "# asked for\n%s\n", extra)
+	}
+	s.writeNodes(&b)
+	s.writePartitions(&b)
+	return b.String()
+}
+
+// settings are the global keys in the order they are written.
+func (s site) settings() []setting {
+	d := layout(s.Config.Dir)
+	list := []setting{
+		{"ClusterName", s.Cluster},
+		{"SlurmctldHost", s.Host + "(127.0.0.1)"},
+		{"SlurmctldPort", fmt.Sprint(s.CtldPort)},
+		{"SlurmUser", s.Slurm},
+		{"SlurmdUser", s.Slurmd},
+		{"AuthType", "auth/munge"},
+		{"AuthInfo", "socket=" + d.mungeSocket()},
+		{"StateSaveLocation", d.join("ctld")},
+		{"SlurmdSpoolDir", d.spool("%n")},
+		{"SlurmctldPidFile", d.join("run", "slurm", "slurmctld.pid")},
+		{"SlurmdPidFile", d.join("run", "slurm", "slurmd-%n.pid")},
+		{"SlurmctldLogFile", d.log("slurmctld")},
+		{"SlurmdLogFile", d.log("slurmd-%n")},
+		{"SlurmctldDebug", "info"},
+		{"SlurmdDebug", "info"},
+		{"JobCompType", "jobcomp/filetxt"},
+		{"JobCompLoc", d.log("jobcomp")},
+		{"MailProg", "/bin/true"},
+		// No cgroups and no systemd needed.
+		{"ProctrackType", "proctrack/linuxproc"},
+		{"TaskPlugin", "task/none"},
+		{"MpiDefault", "none"},
+		{"SelectType", "select/cons_tres"},
+		{"SelectTypeParameters", "CR_Core"},
+		// By submission order, as without accounting on a site.
+		{"PriorityType", "priority/basic"},
+		// The caller's limits (ulimit) are not the jobs'.
+		{"PropagateResourceLimits", "NONE"},
+		// Nodes claim more CPUs and memory than the machine has.
+		{"SlurmdParameters", "config_overrides"},
+		// A node that was killed and started again comes back by itself.
+		{"ReturnToService", "2"},
+		{"SlurmdTimeout", seconds(s.Config.SlurmdTimeout)},
+		// Several daemons and trainings share few slow cores. MessageTimeout keeps
+		// Slurm's 10 s: it is also how long a command waits for a dead slurmctld.
+		{"BatchStartTimeout", "60"},
+		{"MinJobAge", seconds(s.Config.MinJobAge)},
+		{"SchedulerParameters", "sched_interval=2,bf_interval=2,batch_sched_delay=0"},
+	}
+	if s.Config.GPUs > 0 {
+		list = append(list, setting{"GresTypes", "gpu"})
+	}
+	if s.Loopback {
+		list = append(list, setting{"CommunicationParameters", "NoCtldInAddrAny,NoInAddrAny"})
+	}
+	if s.Plugins != "" {
+		list = append(list, setting{"PluginDir", s.Plugins})
+	}
+	if !s.Release.atLeast(21, 8) {
+		// 20.11 needs a gatherer to learn that steps have ended.
+		list = append(list, setting{"JobAcctGatherType", "jobacct_gather/linux"})
+	}
+	return list
+}
+
+func (s site) writeNodes(b *strings.Builder) {
+	c := s.Config
+	for i, name := range c.NodeNames() {
+		fmt.Fprintf(b, "NodeName=%s NodeHostname=%s NodeAddr=127.0.0.1 Port=%d CPUs=%d SocketsPerBoard=1 CoresPerSocket=%d ThreadsPerCore=1 RealMemory=%d",
+			name, s.Host, s.Ports[i], c.CPUs, c.CPUs, c.MemoryMB)
+		if c.GPUs > 0 {
+			fmt.Fprintf(b, " Gres=%s:%d", strings.Join(nonEmpty("gpu", c.GPUType), ":"), c.GPUs)
+		}
+		b.WriteString(" State=UNKNOWN\n")
+	}
+}
+
+func (s site) writePartitions(b *strings.Builder) {
+	for i, p := range s.Config.Partitions {
+		nodes := p.Nodes
+		if len(nodes) == 0 {
+			nodes = s.Config.NodeNames()
+		}
+		fmt.Fprintf(b, "PartitionName=%s Nodes=%s Default=%s MaxTime=INFINITE State=UP", p.Name, strings.Join(nodes, ","), yesNo(i == 0))
+		if p.Options != "" {
+			b.WriteString(" " + p.Options)
+		}
+		b.WriteString("\n")
+	}
+}
+
+// gresConf renders gres.conf. AutoDetect is off so that real GPUs of the machine
+// are neither found nor touched.
+func (s site) gresConf() string {
+	var b strings.Builder
+	b.WriteString("AutoDetect=off\n")
+	if s.Config.GPUs == 0 {
+		return b.String()
+	}
+	d := layout(s.Config.Dir)
+	for _, name := range s.Config.NodeNames() {
+		fmt.Fprintf(&b, "NodeName=%s Name=gpu", name)
+		if s.Config.GPUType != "" {
+			fmt.Fprintf(&b, " Type=%s", s.Config.GPUType)
+		}
+		files := d.gpu(name, 0)
+		if n := s.Config.GPUs; n > 1 {
+			files = filepath.Join(d.join("dev"), fmt.Sprintf("%s-[0-%d]", name, n-1))
+		}
+		fmt.Fprintf(&b, " File=%s\n", files)
+	}
+	return b.String()
+}
+
+// cgroupConf renders cgroup.conf; "" = the release wants none. From 23.11 on
+// slurmd talks to systemd unless told that there are no cgroups.
+func (s site) cgroupConf() string {
+	if s.Release.atLeast(23, 11) {
+		return "CgroupPlugin=disabled\n"
+	}
+	return ""
+}
+
+// keys returns the lower-case keys that start the lines of a configuration.
+// NodeName and PartitionName lines add to the lab's, they replace nothing.
+func keys(conf string) map[string]bool {
+	set := map[string]bool{}
+	for line := range strings.Lines(conf) {
+		if key, _, ok := strings.Cut(strings.TrimSpace(line), "="); ok {
+			set[strings.ToLower(strings.TrimSpace(key))] = true
+		}
+	}
+	return set
+}
+
+func seconds(d time.Duration) string { return fmt.Sprint(int(d / time.Second)) }
+
+func yesNo(b bool) string {
+	if b {
+		return "YES"
+	}
+	return "NO"
+}
+
+func nonEmpty(words ...string) []string {
+	var list []string
+	for _, w := range words {
+		if w != "" {
+			list = append(list, w)
+		}
+	}
+	return list
+}

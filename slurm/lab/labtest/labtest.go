@@ -1,0 +1,109 @@
+// Package labtest starts a lab for a test and ends it with the test, leaving
+// nothing behind even when an earlier test process was killed.
+package labtest
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice-hpc/sluice/slurm/lab"
+)
+
+// RequireEnv is the variable that, set to 1, turns a skip for missing programs
+// into a failure, so that a complete test run cannot pass by skipping.
+const RequireEnv = "SLUICE_REQUIRE_LAB"
+
+const prefix = "sluice-labtest-"
+
+// Up starts a lab in a directory of its own (cfg.Dir is set here) and registers
+// its end. Without the programs the test is skipped with the reason; see
+// RequireEnv. When the test fails, the end of each daemon's output is logged.
+func Up(t testing.TB, cfg lab.Config) *lab.Lab {
+	t.Helper()
+	if err := lab.Missing(cfg.Root); err != nil {
+		if os.Getenv(RequireEnv) == "1" {
+			t.Fatalf("%s=1 and %v", RequireEnv, err)
+		}
+		t.Skipf("NOT TESTED on a real Slurm: %v", err)
+	}
+	cfg.Dir = Dir(t)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	defer cancel()
+	l, err := lab.Up(ctx, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { end(t, l) })
+	return l
+}
+
+// Dir makes an empty directory for a lab. It is short, because sockets live
+// below it, and every account may reach it, neither of which t.TempDir promises.
+// What an earlier, killed test process left is ended first. The directory is
+// removed with the test.
+func Dir(t testing.TB) string {
+	t.Helper()
+	reapAbandoned(t)
+	dir, err := os.MkdirTemp("/tmp", prefix+strconv.Itoa(os.Getpid())+"-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+// end ends the lab and fails the test if anything of it is left.
+func end(t testing.TB, l *lab.Lab) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	if t.Failed() {
+		t.Logf("the lab's daemons said at the end:\n%s", strings.Join(l.Logs(20), "\n"))
+	}
+	if err := l.Down(ctx); err != nil {
+		t.Errorf("ending the lab: %v", err)
+	}
+	if n, err := l.Procs(); err != nil || n != 0 {
+		t.Errorf("%d processes of the lab are left (%v)", n, err)
+	}
+}
+
+// reapAbandoned ends the labs of test processes that are gone: the directory's
+// name says whose it was.
+func reapAbandoned(t testing.TB) {
+	dirs, _ := filepath.Glob(filepath.Join("/tmp", prefix+"*"))
+	for _, dir := range dirs {
+		number, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(dir), prefix), "-")
+		pid, err := strconv.Atoi(number)
+		if err != nil || exists(pid) {
+			continue
+		}
+		l, err := lab.Open(dir)
+		if errors.Is(err, lab.ErrNoLab) {
+			os.Remove(dir) // only if empty
+			continue
+		}
+		if err != nil {
+			continue // somebody else's
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		if err := l.Down(ctx); err == nil {
+			t.Logf("ended the lab an earlier test process left in %s", dir)
+			os.Remove(dir)
+		}
+		cancel()
+	}
+}
+
+func exists(pid int) bool {
+	_, err := os.Stat(filepath.Join("/proc", strconv.Itoa(pid)))
+	return err == nil
+}
