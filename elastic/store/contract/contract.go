@@ -1,0 +1,284 @@
+package contract
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/speed"
+	"github.com/sluice-hpc/sluice/nodes"
+)
+
+// Both is what the suite tests.
+type Both interface {
+	engine.Journal
+	engine.Samples
+}
+
+// Subject is one implementation under test.
+type Subject struct {
+	Both
+	// Reopen closes and opens again what must have survived; nil when nothing
+	// is promised to.
+	Reopen func() Both
+}
+
+// day is a moment of the tests' time.
+var day = time.Date(2026, 3, 4, 5, 6, 7, 89, time.UTC)
+
+// Run runs the suite; fresh makes an empty subject.
+func Run(t *testing.T, fresh func(t *testing.T) Subject) {
+	for _, c := range []struct {
+		name string
+		test func(*testing.T, Subject)
+	}{
+		{"empty", testEmpty},
+		{"intents", testIntents},
+		{"one open move a job", testOneOpen},
+		{"closing", testClosing},
+		{"jobs", testJobs},
+		{"segments", testSegments},
+		{"samples", testSamples},
+		{"sample bound", testSampleBound},
+		{"cancelled", testCancelled},
+		{"values", testValues},
+		{"model", testModel},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.test(t, fresh(t)) })
+	}
+}
+
+// again returns the subject as it is after a restart, where there is one.
+func (s Subject) again() Both {
+	if s.Reopen == nil {
+		return s.Both
+	}
+	return s.Reopen()
+}
+
+func testEmpty(t *testing.T, s Subject) {
+	ctx := t.Context()
+	open, err := s.Open(ctx)
+	equal(t, open, nil, err)
+	jobs, err := s.Jobs(ctx, time.Time{})
+	equal(t, jobs, nil, err)
+	segments, err := s.Segments(ctx, "none")
+	equal(t, segments, nil, err)
+	samples, err := s.Samples(ctx, "none", 10)
+	equal(t, len(samples), 0, err)
+	none, err := s.Intend(ctx, nil)
+	equal(t, len(none), 0, err)
+	equal(t, nil, nil, s.SaveJobs(ctx, nil))
+	equal(t, nil, nil, s.SaveSegments(ctx, nil))
+	equal(t, nil, nil, s.AddSamples(ctx, "none", nil))
+}
+
+// Intent is a resize with every field set.
+func Intent(job elastic.JobID) elastic.Intent {
+	return elastic.Intent{
+		Job: job, Kind: elastic.Resize, Step: elastic.Intended, To: 3,
+		From: nodes.Placement{{Node: "gpu1", GPUs: 2}}, Target: nodes.Placement{{Node: "gpu1", GPUs: 4}, {Node: "gpu2", GPUs: 1}},
+		AnyNodes: true, Restarts: 2, Request: "r-1", Checkpoint: "00000007", Cause: "2 idle GPUs; 'quoted' and naïve",
+		Opened: day, Moved: day.Add(time.Second), AskedAt: day.Add(2), SavedAt: day.Add(3), RequeuedAt: day.Add(4),
+		PendingAt: day.Add(5), ReleasedAt: day.Add(6), Fallbacks: 1,
+	}
+}
+
+func testIntents(t *testing.T, s Subject) {
+	ctx := t.Context()
+	given := []elastic.Intent{Intent(1), {Job: 2, Kind: elastic.Start, Step: elastic.Requeued}}
+	got, err := s.Intend(ctx, given)
+	if err != nil || len(got) != 2 {
+		t.Fatalf("%v %v", got, err)
+	}
+	if given[0].ID != 0 {
+		t.Error("the caller's own intents were changed")
+	}
+	if got[0].ID < 1 || got[1].ID <= got[0].ID {
+		t.Errorf("IDs %d, %d do not ascend from 1", got[0].ID, got[1].ID)
+	}
+	want := Intent(1)
+	want.ID = got[0].ID
+	equal(t, got[0], want, nil)
+	open, err := s.again().Open(ctx)
+	equal(t, open, got, err)
+
+	got[0].Step, got[0].SavedAt, got[0].Checkpoint = elastic.Verified, day.Add(time.Hour), "00000008"
+	equal(t, nil, nil, s.again().Advance(ctx, got[0]))
+	open, err = s.again().Open(ctx)
+	equal(t, open, got, err)
+
+	for _, stranger := range []elastic.Intent{{ID: 999, Job: 1}, {ID: got[0].ID, Job: 2}} {
+		if err := s.again().Advance(ctx, stranger); !errors.Is(err, engine.ErrNoIntent) {
+			t.Errorf("advance of an intent that is not there: %v", err)
+		}
+	}
+}
+
+func testOneOpen(t *testing.T, s Subject) {
+	ctx := t.Context()
+	first, err := s.Intend(ctx, []elastic.Intent{Intent(1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range [][]elastic.Intent{{Intent(2), Intent(1)}, {Intent(3), Intent(3)}} {
+		if got, err := s.Intend(ctx, bad); !errors.Is(err, engine.ErrIntentOpen) || got != nil {
+			t.Errorf("second open move: %v %v", got, err)
+		}
+	}
+	open, err := s.again().Open(ctx)
+	equal(t, open, first, err) // all or none
+	equal(t, nil, nil, s.again().Close(ctx, first[0], elastic.Done, "", day))
+	second, err := s.again().Intend(ctx, []elastic.Intent{Intent(1)})
+	if err != nil || second[0].ID <= first[0].ID {
+		t.Errorf("after closing: %v %v", second, err)
+	}
+}
+
+func testClosing(t *testing.T, s Subject) {
+	ctx := t.Context()
+	got, err := s.Intend(ctx, []elastic.Intent{Intent(1), Intent(2)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, nil, nil, s.Close(ctx, got[0], elastic.Abandoned, "no checkpoint", day))
+	equal(t, nil, nil, s.again().Close(ctx, got[0], elastic.Done, "again", day))
+	open, err := s.again().Open(ctx)
+	equal(t, open, got[1:], err)
+	if err := s.again().Advance(ctx, got[0]); !errors.Is(err, engine.ErrNoIntent) {
+		t.Errorf("advance after closing: %v", err)
+	}
+	if err := s.again().Close(ctx, elastic.Intent{ID: 77, Job: 1}, elastic.Done, "", day); !errors.Is(err, engine.ErrNoIntent) {
+		t.Errorf("closing what was never opened: %v", err)
+	}
+}
+
+func testJobs(t *testing.T, s Subject) {
+	ctx := t.Context()
+	late, early, twin, ended := Job("c", 3), Job("b", 2), Job("a", 1), Job("d", 4)
+	late.Submitted = day.Add(time.Hour)
+	ended.Ended = day.Add(time.Minute)
+	all := []engine.JobRecord{late, early, twin, ended}
+	equal(t, nil, nil, s.SaveJobs(ctx, all))
+	got, err := s.again().Jobs(ctx, day)
+	equal(t, got, []engine.JobRecord{twin, early, ended, late}, err)
+	got, err = s.again().Jobs(ctx, ended.Ended)
+	equal(t, got, []engine.JobRecord{twin, early, late}, err)
+
+	early.State, early.Place, early.Done, early.Ended = "COMPLETED", nil, 10, day.Add(2*time.Minute)
+	equal(t, nil, nil, s.again().SaveJobs(ctx, []engine.JobRecord{early}))
+	got, err = s.again().Jobs(ctx, day.Add(time.Minute))
+	equal(t, got, []engine.JobRecord{twin, early, late}, err)
+	got, err = s.again().Jobs(ctx, time.Time{})
+	equal(t, len(got), 4, err)
+}
+
+// Job is a record with every field set.
+func Job(token string, id elastic.JobID) engine.JobRecord {
+	return engine.JobRecord{
+		Token: token, ID: id, Name: "train; drop table jobs", User: "ann", UID: 4294967294, Partition: "gpu",
+		Tag: elastic.Tag{Spec: elastic.Spec{Token: token, Min: 1, Max: 8, Sizes: []int{1, 2, 4}, Total: 12.5, Unit: elastic.Epochs,
+			Model: "resnet ☂", Signal: "USR2", Grace: time.Minute, CPUsPerGPU: 4, MemPerGPUMB: 1 << 40, AllowUneven: true},
+			Incarnation: 3, Directive: elastic.Directive{Pin: 2, Hold: true}, Comment: "mine"},
+		Submitted: day, FirstRun: day.Add(1), State: "RUNNING",
+		Place: nodes.Placement{{Node: "gpu1", GPUs: 2}}, Restarts: 3, Speaks: true, Deaf: 1, Done: 3.25, Offset: 1 << 40,
+		Moved: day.Add(2), Price: elastic.Price{Save: 1, Drain: 2, Start: 3, Load: 4, Measured: 5},
+	}
+}
+
+func testSegments(t *testing.T, s Subject) {
+	ctx := t.Context()
+	segment := func(token string, restarts int) engine.Segment {
+		return engine.Segment{Token: token, Restarts: restarts, Incarnation: 1, Place: nodes.Placement{{Node: "gpu1", GPUs: 4}},
+			Started: day, Ended: day.Add(time.Hour), DoneFrom: 1.5, DoneTo: 2.5, Seconds: 0.125, Cause: "grew",
+			Price: elastic.Price{Save: time.Second, Measured: 1}}
+	}
+	running := segment("a", 2)
+	running.Ended = time.Time{}
+	equal(t, nil, nil, s.SaveSegments(ctx, []engine.Segment{running, segment("b", 0), segment("a", 0)}))
+	got, err := s.again().Segments(ctx, "a")
+	equal(t, got, []engine.Segment{segment("a", 0), running}, err)
+	running.Ended, running.DoneTo = day.Add(2*time.Hour), 9
+	equal(t, nil, nil, s.again().SaveSegments(ctx, []engine.Segment{running}))
+	got, err = s.again().Segments(ctx, "a")
+	equal(t, got, []engine.Segment{segment("a", 0), running}, err)
+}
+
+func sample(gpus int, at time.Time) speed.Sample {
+	return speed.Sample{Shape: speed.Shape{GPUs: gpus, Nodes: 1}, Seconds: 1 / float64(gpus), Units: 2, At: at}
+}
+
+func testSamples(t *testing.T, s Subject) {
+	ctx := t.Context()
+	one, two, three := sample(1, day), sample(2, day.Add(1)), sample(3, day.Add(2))
+	equal(t, nil, nil, s.AddSamples(ctx, "m", []speed.Sample{one, three}))
+	equal(t, nil, nil, s.AddSamples(ctx, "m", []speed.Sample{two}))
+	equal(t, nil, nil, s.AddSamples(ctx, "other", []speed.Sample{sample(9, day), sample(8, time.Time{})}))
+	for limit, want := range map[int][]speed.Sample{5: {one, two, three}, 3: {one, two, three}, 2: {two, three}, 0: {}, -1: {}} {
+		got, err := s.again().Samples(ctx, "m", limit)
+		if err != nil || len(got) != len(want) || len(got) > 0 && !reflect.DeepEqual(got, want) {
+			t.Errorf("limit %d: %v %v, want %v", limit, got, err, want)
+		}
+	}
+	got, err := s.again().Samples(ctx, "other", 9)
+	equal(t, got, []speed.Sample{sample(8, time.Time{}), sample(9, day)}, err)
+}
+
+func testSampleBound(t *testing.T, s Subject) {
+	ctx := t.Context()
+	many := make([]speed.Sample, engine.MaxSamples+5)
+	for i := range many {
+		many[i] = sample(1+i, day.Add(time.Duration(i)))
+	}
+	equal(t, nil, nil, s.AddSamples(ctx, "m", many[:engine.MaxSamples]))
+	equal(t, nil, nil, s.AddSamples(ctx, "m", many[engine.MaxSamples:]))
+	got, err := s.again().Samples(ctx, "m", len(many))
+	if err != nil || len(got) != engine.MaxSamples || got[0] != many[5] {
+		t.Errorf("%d samples, %v; want the newest %d", len(got), err, engine.MaxSamples)
+	}
+}
+
+// A caller that gave up changes nothing.
+func testCancelled(t *testing.T, s Subject) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for what, err := range map[string]error{
+		"SaveJobs":     s.SaveJobs(ctx, []engine.JobRecord{Job("a", 1)}),
+		"SaveSegments": s.SaveSegments(ctx, []engine.Segment{{Token: "a"}}),
+		"AddSamples":   s.AddSamples(ctx, "m", []speed.Sample{sample(1, day)}),
+		"Advance":      s.Advance(ctx, Intent(1)),
+		"Close":        s.Close(ctx, Intent(1), elastic.Done, "", day),
+	} {
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if _, err := s.Intend(ctx, []elastic.Intent{Intent(1)}); !errors.Is(err, context.Canceled) {
+		t.Errorf("Intend: %v", err)
+	}
+	if _, err := s.Jobs(ctx, time.Time{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("Jobs: %v", err)
+	}
+	testEmpty(t, s)
+}
+
+// equal fails unless err is nil and got is want.
+func equal(t *testing.T, got, want any, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if isNil(got) && isNil(want) || reflect.DeepEqual(got, want) {
+		return
+	}
+	t.Errorf("got\n%+v\nwant\n%+v", got, want)
+}
+
+func isNil(v any) bool {
+	r := reflect.ValueOf(v)
+	return !r.IsValid() || r.Kind() == reflect.Slice && r.Len() == 0
+}

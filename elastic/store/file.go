@@ -1,0 +1,85 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// name is the database in the state folder.
+const name = "sluice.db"
+
+// beside are the files SQLite keeps beside the database.
+var beside = []string{"", "-wal", "-shm", "-journal"}
+
+// prepareFolder makes the state folder, or checks that nobody else can put
+// files into the one that is there.
+func prepareFolder(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return explain("open", dir, err)
+	}
+	info, err := os.Stat(dir)
+	if err != nil {
+		return explain("open", dir, err)
+	}
+	if info.Mode().Perm()&0o022 != 0 {
+		return &Error{Op: "open", Path: dir, Err: ErrForeign, Text: fmt.Sprintf("others may write in the folder (mode %v)", info.Mode().Perm()),
+			Hint: fmt.Sprintf("chmod 700 %s", dir)}
+	}
+	return nil
+}
+
+// prepareFile creates the database file with mode 0600 before SQLite can make it
+// with another, and checks and tightens the one that is there.
+func prepareFile(path string) error {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return explain("create", path, err)
+		}
+		return explain("create", path, f.Close())
+	case err != nil:
+		return explain("open", path, err)
+	case !info.Mode().IsRegular():
+		return &Error{Op: "open", Path: path, Err: ErrForeign, Text: "not a regular file but " + info.Mode().Type().String(),
+			Hint: "move it away"}
+	case info.Mode().Perm()&0o077 != 0:
+		return explain("open", path, os.Chmod(path, 0o600))
+	}
+	return nil
+}
+
+// quarantine sets a damaged database aside, with the files beside it, under a
+// name that carries the time, and returns that name.
+func quarantine(path string, now time.Time) (string, error) {
+	stem := path + ".corrupt-" + now.UTC().Format("20060102T150405Z")
+	aside := stem
+	for n := 2; ; n++ {
+		if _, err := os.Lstat(aside); errors.Is(err, os.ErrNotExist) {
+			break
+		} else if err != nil {
+			return "", explain("set aside", path, err)
+		}
+		aside = fmt.Sprintf("%s-%d", stem, n)
+	}
+	for _, suffix := range beside {
+		if err := os.Rename(path+suffix, aside+suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return "", explain("set aside", path, err)
+		}
+	}
+	return aside, syncFolder(filepath.Dir(path))
+}
+
+// syncFolder makes renames durable.
+func syncFolder(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return explain("sync", dir, err)
+	}
+	defer f.Close()
+	return explain("sync", dir, f.Sync())
+}

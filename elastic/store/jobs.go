@@ -1,0 +1,74 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic/engine"
+)
+
+const (
+	replaceJob = `INSERT OR REPLACE INTO jobs (token, id, name, user, uid, partition, tag, submitted, first_run, ended,
+		state, place, restarts, speaks, deaf, done, read_to, moved, save_ns, drain_ns, start_ns, load_ns, measured)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+
+	// An unknown time of submit sorts first, as the zero time does.
+	selectJobs = `SELECT token, id, name, user, uid, partition, tag, submitted, first_run, ended,
+		state, place, restarts, speaks, deaf, done, read_to, moved, save_ns, drain_ns, start_ns, load_ns, measured
+		FROM jobs WHERE ended IS NULL OR ? IS NULL OR ended > ? ORDER BY submitted, id, token`
+)
+
+// SaveJobs inserts or replaces records by token, all or none.
+func (s *Store) SaveJobs(ctx context.Context, records []engine.JobRecord) error {
+	return s.write(ctx, "save jobs", func(tx *sql.Tx) error {
+		insert, err := tx.PrepareContext(ctx, replaceJob)
+		if err != nil {
+			return err
+		}
+		defer insert.Close()
+		for _, r := range records {
+			values, err := jobValues(engine.NormalJob(r))
+			if err != nil {
+				return err
+			}
+			if _, err := insert.ExecContext(ctx, values...); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Jobs returns the records that have not ended or ended after since, in order of
+// submit, then id.
+func (s *Store) Jobs(ctx context.Context, since time.Time) ([]engine.JobRecord, error) {
+	var out []engine.JobRecord
+	err := s.rows(ctx, "read jobs", selectJobs, func(rows *sql.Rows) error {
+		var r engine.JobRecord
+		err := rows.Scan(&r.Token, &r.ID, &r.Name, &r.User, &r.UID, &r.Partition, document{&r.Tag},
+			instant{&r.Submitted}, instant{&r.FirstRun}, instant{&r.Ended}, &r.State, document{&r.Place},
+			&r.Restarts, &r.Speaks, &r.Deaf, &r.Done, &r.Offset, instant{&r.Moved},
+			&r.Price.Save, &r.Price.Drain, &r.Price.Start, &r.Price.Load, &r.Price.Measured)
+		out = append(out, r)
+		return err
+	}, nanos(since), nanos(since))
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func jobValues(r engine.JobRecord) ([]any, error) {
+	tag, err := encode(r.Tag)
+	if err != nil {
+		return nil, err
+	}
+	place, err := encode(r.Place)
+	if err != nil {
+		return nil, err
+	}
+	return []any{r.Token, r.ID, r.Name, r.User, r.UID, r.Partition, tag, nanos(r.Submitted), nanos(r.FirstRun),
+		nanos(r.Ended), r.State, place, r.Restarts, r.Speaks, r.Deaf, r.Done, r.Offset, nanos(r.Moved),
+		r.Price.Save, r.Price.Drain, r.Price.Start, r.Price.Load, r.Price.Measured}, nil
+}

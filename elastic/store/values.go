@@ -1,0 +1,46 @@
+package store
+
+import (
+	"database/sql"
+	"encoding/json"
+	"time"
+)
+
+// nanos writes a time as the schema wants it: NULL when unknown.
+func nanos(t time.Time) sql.NullInt64 {
+	return sql.NullInt64{Int64: t.UnixNano(), Valid: !t.IsZero()}
+}
+
+// instant scans such a time into what it points to.
+type instant struct{ at *time.Time }
+
+// Scan takes a column's value.
+func (i instant) Scan(column any) error {
+	var n sql.NullInt64
+	if err := n.Scan(column); err != nil {
+		return err
+	}
+	*i.at = time.Time{}
+	if n.Valid {
+		*i.at = time.Unix(0, n.Int64).UTC()
+	}
+	return nil
+}
+
+// encode writes a placement or a tag.
+func encode(v any) (string, error) {
+	raw, err := json.Marshal(v)
+	return string(raw), err
+}
+
+// document scans what encode wrote into what it points to.
+type document struct{ into any }
+
+// Scan takes a column's value.
+func (d document) Scan(column any) error {
+	var text sql.NullString
+	if err := text.Scan(column); err != nil {
+		return err
+	}
+	return json.Unmarshal([]byte(text.String), d.into)
+}
