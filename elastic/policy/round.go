@@ -1,0 +1,155 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/knapsack"
+	"github.com/sluice-hpc/sluice/nodes"
+)
+
+// round is one decision in the making.
+type round struct {
+	snap    elastic.Snapshot
+	foreign []nodes.Node // the inventory with ordinary jobs' use only
+	jobs    []job        // in order of the snapshot: first come, first served
+	size    []int        // GPUs planned, by job; 0 = not started
+	base    []int        // size before anybody gave anything back
+	wants   []want       // ordinary jobs that room is kept for
+	pools   map[poolKey]*pool
+	solver  knapsack.Solver
+	typical float64 // seconds a job is taken to need on one GPU when nothing is known
+	said    *words  // made when the first reason is asked for
+}
+
+// role is what may be decided about a job.
+type role int
+
+const (
+	fixed   role = iota // keeps what it has
+	waiting             // may be started
+	movable             // runs and may be resized
+)
+
+// job is a job with what every step of a round needs to know about it.
+type job struct {
+	elastic.Job
+	at      nodes.Placement // where it is bound to: its open move's target, else where it is
+	now     int             // GPUs of at
+	role    role
+	still   string // why it is fixed, for people
+	pin     int    // 0 = none, or none it accepts
+	sizes   []int  // accepted sizes that some split exists for, ascending
+	pool    *pool
+	work    float64 // units of work left, estimated
+	price   float64 // seconds a move costs
+	blocked *job    // the waiting job that must start before this one gets more
+}
+
+// want is an ordinary job's demand as nodes sees it.
+type want struct {
+	nodes.Want
+	id elastic.JobID
+}
+
+func newRound(s elastic.Snapshot) *round {
+	r := &round{snap: s, foreign: s.Foreign(), pools: map[poolKey]*pool{}}
+	r.jobs, r.size = make([]job, len(s.Jobs)), make([]int, len(s.Jobs))
+	for i, j := range s.Jobs {
+		r.jobs[i] = r.classify(j)
+		r.size[i] = r.jobs[i].now
+	}
+	r.base = slices.Clone(r.size)
+	r.estimate()
+	return r
+}
+
+func (r *round) pool(key poolKey) *pool {
+	p, ok := r.pools[key]
+	if !ok {
+		p = newPool(r.snap.Nodes, key)
+		r.pools[key] = p
+	}
+	return p
+}
+
+func (r *round) classify(ej elastic.Job) job {
+	j := job{Job: ej, at: r.snap.Committed(ej), price: ej.Price.Total().Seconds() * float64(1+ej.Deaf)}
+	j.now = j.at.GPUs()
+	j.pool = r.pool(poolKey{ej.Partition, ej.Spec.AllowUneven})
+	j.sizes = ej.Spec.Options(j.pool.reach)
+	j.sizes = slices.DeleteFunc(j.sizes, func(n int) bool { return !j.pool.splits(n) })
+	if pin := ej.Directive.Pin; pin > 0 && ej.Spec.Allows(pin, max(pin, j.pool.reach)) {
+		j.pin = pin
+	}
+	for _, rule := range roles {
+		if still, applies := rule.when(r.snap, j); applies {
+			j.role, j.still = rule.role, still
+			break
+		}
+	}
+	return j
+}
+
+// least is the size at which a job that waits is started.
+func (j *job) least() int {
+	if j.pin > 0 {
+		return j.pin
+	}
+	return j.Spec.Min
+}
+
+// started reports whether the job has, or is promised, GPUs.
+func (j *job) started() bool { return j.now > 0 }
+
+// roles tells what may be decided about a job: the first rule that applies.
+var roles = []struct {
+	role role
+	when func(elastic.Snapshot, job) (still string, applies bool)
+}{
+	// A move under way is finished first; until then the job counts at its end.
+	{fixed, func(s elastic.Snapshot, j job) (string, bool) {
+		in, ok := s.Intent(j.ID)
+		if ok && in.Kind == elastic.Start {
+			return fmt.Sprintf("is being started on %s: %s", gpus(j.now), in.Cause), true
+		}
+		return fmt.Sprintf("is moving from %d to %s: %s", in.From.GPUs(), gpus(j.now), in.Cause), ok
+	}},
+	// What its user, or Slurm, keeps from starting.
+	{fixed, func(_ elastic.Snapshot, j job) (string, bool) {
+		return fmt.Sprintf("is held by its user; `sluice release %d` lets it start", j.ID), j.Phase == elastic.Held && j.Directive.Hold
+	}},
+	{waiting, func(_ elastic.Snapshot, j job) (string, bool) { return "", j.Phase == elastic.Held }},
+	{fixed, func(_ elastic.Snapshot, j job) (string, bool) {
+		return "is released; Slurm starts it when it can", j.Phase == elastic.Queued
+	}},
+	{fixed, func(_ elastic.Snapshot, j job) (string, bool) { return "has ended", j.Phase == elastic.Ended }},
+	{fixed, func(_ elastic.Snapshot, j job) (string, bool) {
+		return "has stopped; Slurm is still cleaning up after it", j.Phase == elastic.Completing
+	}},
+	// What runs and is not to be touched, or cannot be.
+	{fixed, func(_ elastic.Snapshot, j job) (string, bool) {
+		return fmt.Sprintf("keeps %s: it is suspended in Slurm", gpus(j.now)), j.Phase == elastic.Suspended
+	}},
+	{fixed, func(_ elastic.Snapshot, j job) (string, bool) {
+		return fmt.Sprintf("keeps %s: its user holds it", gpus(j.now)), j.UserHold || j.Directive.Hold
+	}},
+	{fixed, func(_ elastic.Snapshot, j job) (string, bool) {
+		return fmt.Sprintf("keeps %s: it has not yet shown that it answers checkpoint requests", gpus(j.now)), !j.Speaks
+	}},
+	{fixed, func(s elastic.Snapshot, j job) (string, bool) {
+		deaf := s.Limits.DeafAfter > 0 && j.Deaf >= s.Limits.DeafAfter
+		return fmt.Sprintf("keeps %s: it left the last %d checkpoint requests without a valid checkpoint", gpus(j.now), j.Deaf), deaf
+	}},
+	{movable, func(elastic.Snapshot, job) (string, bool) { return "", true }},
+}
+
+// decide turns the round into an Allocation with each job's reason.
+func (r *round) decide(why func(i int) string) elastic.Allocation {
+	a := make(elastic.Allocation, len(r.jobs))
+	for i := range r.jobs {
+		a[r.jobs[i].ID] = elastic.Decision{GPUs: r.size[i], Why: why(i)}
+	}
+	return a
+}

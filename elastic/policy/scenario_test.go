@@ -1,0 +1,201 @@
+package policy_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/policy"
+	"github.com/sluice-hpc/sluice/elastic/speed"
+	"github.com/sluice-hpc/sluice/nodes"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected allocations in testdata")
+
+var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// The scenarios in testdata are read as follows, one thing a line:
+//
+//	policy knapsack
+//	limits cooldown=60s payback=2 deaf=3
+//	node n1 gpus=4 foreign=1 partition=gpu,fast down cpus=16
+//	job 7 on=n1:2+n2:2 min=1 max=8 step=1 sizes=1,2,4 pin=4 uneven
+//	    done=3 total=10 curve=100/60/40 (seconds a unit on 1, 2, 3 GPUs; one node)
+//	    price=12s moved=30s (ago) silent deaf=2 partition=gpu
+//	    held userhold suspended queued completing moving=n1:4 starting=n1:4
+//	demand 9 gpus=4 nodes=1 partition=gpu
+//
+// Below the line of dashes stands what comes out.
+func TestScenarios(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no scenarios", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			in, want, _ := strings.Cut(string(text), "----\n")
+			p, snap, err := parse(in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := render(snap, p.Allocate(snap))
+			if *update {
+				if err := os.WriteFile(file, []byte(in+"----\n"+got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			} else if got != want {
+				t.Errorf("got\n%s\nwant\n%s\nRead the difference; if it is meant, run with -update.", got, want)
+			}
+		})
+	}
+}
+
+// render prints the allocation, where it is arranged, and why.
+func render(s elastic.Snapshot, a elastic.Allocation) string {
+	var b bytes.Buffer
+	where := elastic.Arrange(s, a)
+	for _, j := range s.Jobs {
+		d := a[j.ID]
+		fmt.Fprintf(&b, "job %d: %d -> %d on %v: %s\n", j.ID, s.Committed(j).GPUs(), d.GPUs, where.Target[j.ID], d.Why)
+	}
+	return b.String()
+}
+
+func parse(text string) (p policy.Policy, s elastic.Snapshot, err error) {
+	s.Now = now
+	s.Limits = elastic.Limits{Cooldown: time.Minute, Payback: 2, DeafAfter: 3}
+	p = policy.All[0]
+	for n, line := range strings.Split(strings.ReplaceAll(text, "\n    ", " "), "\n") {
+		line, _, _ = strings.Cut(line, "#")
+		f := strings.Fields(line)
+		if len(f) == 0 {
+			continue
+		}
+		args := words(f[1:])
+		switch f[0] {
+		case "policy":
+			p, err = policy.ByName(f[1])
+		case "limits":
+			s.Limits = elastic.Limits{Cooldown: args.span("cooldown"), Payback: args.number("payback"), DeafAfter: args.int("deaf")}
+		case "node":
+			s.Nodes = append(s.Nodes, args.node(f[1]))
+		case "job":
+			args.job(&s, f[1])
+		case "demand":
+			id, _ := strconv.Atoi(f[1])
+			s.Demands = append(s.Demands, elastic.Demand{ID: elastic.JobID(id), Partition: args["partition"], Nodes: max(1, args.int("nodes")), GPUs: args.int("gpus")})
+		default:
+			err = fmt.Errorf("line %d: %q", n+1, line)
+		}
+		if err != nil {
+			return p, s, err
+		}
+	}
+	// Slurm counts what sluice's jobs hold among what is used.
+	for _, j := range s.Jobs {
+		s.Nodes = nodes.With(s.Nodes, nodes.Load{Place: j.Place, CPUsPerGPU: j.Spec.CPUsPerGPU})
+	}
+	return p, s, nil
+}
+
+// arguments are a line's key=value words; a bare word has the value "1".
+type arguments map[string]string
+
+func words(fields []string) arguments {
+	out := arguments{}
+	for _, f := range fields {
+		k, v, found := strings.Cut(f, "=")
+		if !found {
+			v = "1"
+		}
+		out[k] = v
+	}
+	return out
+}
+
+func (a arguments) int(key string) int { n, _ := strconv.Atoi(a[key]); return n }
+
+func (a arguments) number(key string) float64 { x, _ := strconv.ParseFloat(a[key], 64); return x }
+
+func (a arguments) span(key string) time.Duration { d, _ := time.ParseDuration(a[key]); return d }
+
+func (a arguments) place(key string) nodes.Placement {
+	var p nodes.Placement
+	for _, part := range strings.Split(a[key], "+") {
+		if node, g, found := strings.Cut(part, ":"); found {
+			k, _ := strconv.Atoi(g)
+			p = append(p, nodes.Share{Node: node, GPUs: k})
+		}
+	}
+	return p
+}
+
+func (a arguments) node(name string) nodes.Node {
+	n := nodes.Node{Name: name, GPUs: a.int("gpus"), Used: a.int("foreign"), Usable: a["down"] == "", CPUs: a.int("cpus"), Partitions: []string{"gpu"}}
+	if a["partition"] != "" {
+		n.Partitions = strings.Split(a["partition"], ",")
+	}
+	return n
+}
+
+func (a arguments) job(s *elastic.Snapshot, name string) {
+	id, _ := strconv.Atoi(name)
+	j := elastic.Job{
+		ID: elastic.JobID(id), Partition: "gpu", Place: a.place("on"), Speaks: a["silent"] == "", Deaf: a.int("deaf"),
+		Done: a.number("done"), UserHold: a["userhold"] != "", Phase: elastic.Running,
+		Spec: elastic.Spec{
+			Min: max(1, a.int("min")), Max: a.int("max"), Step: a.int("step"), AllowUneven: a["uneven"] != "",
+			Total: a.number("total"), CPUsPerGPU: a.int("cpus"),
+		},
+		Directive: elastic.Directive{Pin: a.int("pin"), Hold: a["held"] != ""},
+		Price:     elastic.Price{Start: a.span("price")},
+	}
+	if a["partition"] != "" {
+		j.Partition = a["partition"]
+	}
+	if a["moved"] != "" {
+		j.Moved = now.Add(-a.span("moved"))
+	}
+	if a["sizes"] != "" {
+		for _, n := range strings.Split(a["sizes"], ",") {
+			k, _ := strconv.Atoi(n)
+			j.Spec.Sizes = append(j.Spec.Sizes, k)
+		}
+	}
+	if len(j.Place) == 0 {
+		j.Phase = elastic.Held
+	}
+	for _, phase := range []elastic.Phase{elastic.Suspended, elastic.Queued, elastic.Completing} {
+		if a[string(phase)] != "" {
+			j.Phase = phase
+		}
+	}
+	j.Curve = a.curve()
+	for _, kind := range []elastic.Kind{elastic.Resize, elastic.Start} {
+		if target := a.place(map[elastic.Kind]string{elastic.Resize: "moving", elastic.Start: "starting"}[kind]); target != nil {
+			s.Intents = append(s.Intents, elastic.Intent{Job: j.ID, Kind: kind, From: j.Place, Target: target, Cause: "decided before"})
+		}
+	}
+	s.Jobs = append(s.Jobs, j)
+}
+
+func (a arguments) curve() *speed.Curve {
+	var samples []speed.Sample
+	for i, v := range strings.Split(a["curve"], "/") {
+		if x, err := strconv.ParseFloat(v, 64); err == nil {
+			samples = append(samples, speed.Sample{Shape: speed.Shape{GPUs: i + 1, Nodes: 1}, Seconds: x, Units: 1, At: now})
+		}
+	}
+	return speed.Fit(samples, now)
+}

@@ -1,0 +1,224 @@
+package policy
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/sluice-hpc/sluice/nodes"
+)
+
+// words is what the reasons need to know about the whole round.
+type words struct {
+	*round
+	idle  []nodes.Node // the inventory after the decision
+	cause string       // for whom running jobs gave GPUs back
+}
+
+// explain says in one sentence why the job gets what it gets. It is called once
+// the sizes are final.
+func (r *round) explain(i int) string {
+	if r.said == nil {
+		r.said = &words{round: r, idle: r.try(r.size, r.wants).after, cause: r.cause()}
+	}
+	w, j := r.said, &r.jobs[i]
+	switch {
+	case j.role == fixed:
+		return j.still
+	case j.role == waiting && r.size[i] == 0:
+		return w.waits(i)
+	case j.role == waiting:
+		return w.starts(i)
+	case j.pin > 0:
+		return w.pinned(i)
+	case r.size[i] < j.now:
+		return w.shrinks(i)
+	case r.size[i] > j.now:
+		return w.grows(i)
+	}
+	return w.keeps(i)
+}
+
+// cause names who is served by reductions: those who would find no room without.
+func (r *round) cause() string {
+	t := r.try(r.base, r.wants)
+	var who []string
+	for _, i := range t.short {
+		who = append(who, fmt.Sprintf("job %d waits for %s", r.jobs[i].ID, gpus(r.base[i]-r.jobs[i].now)))
+	}
+	for _, k := range t.unmet {
+		who = append(who, fmt.Sprintf("ordinary job %d waits for %s", r.wants[k].id, gpus(r.wants[k].GPUs)))
+	}
+	switch len(who) {
+	case 0:
+		return "others wait for GPUs"
+	case 1, 2:
+		return strings.Join(who, " and ")
+	}
+	return fmt.Sprintf("%s and %d more wait too", who[0], len(who)-1)
+}
+
+func (w *words) waits(i int) string {
+	j := &w.jobs[i]
+	want := j.least()
+	head := j.blocked
+	switch {
+	case !j.pool.splits(want) && want > j.pool.reach:
+		return fmt.Sprintf("cannot start: it needs %s, and the usable nodes of its partition have %d", gpus(want), j.pool.reach)
+	case !j.pool.splits(want):
+		return fmt.Sprintf("cannot start: %s cannot be split evenly over the usable nodes of its partition; submit with --allow-uneven, or another --min-gpus", gpus(want))
+	case head == nil || head == j:
+	default:
+		return fmt.Sprintf("waits behind job %d, which came first and needs %s", head.ID, gpus(head.least()))
+	}
+	idle := j.pool.free(w.idle)
+	_, _, back := w.reductions(w.base, j.pool)
+	if idle+back < want {
+		return fmt.Sprintf("waits for %s: %d idle, and running jobs can give back %d", gpus(want), idle, back)
+	}
+	return fmt.Sprintf("waits for %s: %d idle and %d that running jobs could give back do not lie on nodes as it needs them", gpus(want), idle, back)
+}
+
+func (w *words) starts(i int) string {
+	j, n := &w.jobs[i], w.size[i]
+	switch {
+	case j.pin > 0:
+		return fmt.Sprintf("starts on %s: pinned to it", gpus(n))
+	case n > j.least():
+		saved := j.cost(j.least()) - j.cost(n)
+		return fmt.Sprintf("starts on %s: the minimum is %d, and the idle ones save %s of %s", gpus(n), j.least(), w.time(j, saved), w.time(j, j.seconds(j.least())))
+	case w.reducedFor(j):
+		return fmt.Sprintf("starts on its minimum of %s, which running jobs give back", gpus(n))
+	}
+	return fmt.Sprintf("starts on its minimum of %s: %s", gpus(n), w.noGrowth(i))
+}
+
+// reducedFor reports whether some running job gives GPUs back where j may run.
+func (w *words) reducedFor(j *job) bool {
+	for k := range w.jobs {
+		if o := &w.jobs[k]; o.role == movable && o.pin == 0 && w.size[k] < o.now && o.pool.meets(j.pool) {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *words) pinned(i int) string {
+	j, n := &w.jobs[i], w.size[i]
+	switch {
+	case n != j.now:
+		return fmt.Sprintf("%s: its user pinned it to %d", change(j.now, n), j.pin)
+	case n == j.pin:
+		return fmt.Sprintf("keeps %s: pinned to it", gpus(n))
+	case j.pin < n:
+		return fmt.Sprintf("keeps %s: pinned to %d, but no split of %d on nodes exists now", gpus(n), j.pin, j.pin)
+	case j.blocked != nil:
+		return fmt.Sprintf("keeps %s: pinned to %d, but job %d waits to start and comes first", gpus(n), j.pin, j.blocked.ID)
+	}
+	return fmt.Sprintf("keeps %s: pinned to %d, and %d are idle for the %d more", gpus(n), j.pin, j.pool.free(w.idle), j.pin-n)
+}
+
+func (w *words) shrinks(i int) string {
+	j, n := &w.jobs[i], w.size[i]
+	lost := j.seconds(n) - j.seconds(j.now)
+	if w.base[i] == j.now && lost < 0 {
+		return fmt.Sprintf("%s: it was measured to be faster so, by %s of %s for a %s move", change(j.now, n), w.time(j, -lost), w.time(j, j.seconds(j.now)), span(j.price))
+	}
+	return fmt.Sprintf("%s: %s; it takes %s longer than %s", change(j.now, n), w.cause, w.time(j, lost+j.price), w.time(j, j.seconds(j.now)))
+}
+
+func (w *words) grows(i int) string {
+	j, n := &w.jobs[i], w.size[i]
+	saved, _ := j.saves(n, w.snap.Limits.Payback)
+	return fmt.Sprintf("%s: saves %s of %s for a %s move; the GPUs were idle and nobody waits", change(j.now, n), w.time(j, saved), w.time(j, j.seconds(j.now)), span(j.price))
+}
+
+func (w *words) keeps(i int) string {
+	return fmt.Sprintf("keeps %s: %s", gpus(w.size[i]), w.noGrowth(i))
+}
+
+// noGrowth says why a job gets no more than it has: the first obstacle.
+func (w *words) noGrowth(i int) string {
+	j, n := &w.jobs[i], w.size[i]
+	next := 0
+	for _, k := range j.sizes {
+		if k > n {
+			next = k
+			break
+		}
+	}
+	idle := j.pool.free(w.idle)
+	switch {
+	case next == 0:
+		return "it accepts no more, or its partition has no more"
+	case j.blocked != nil:
+		return fmt.Sprintf("job %d waits for %s and comes first", j.blocked.ID, gpus(j.blocked.least()))
+	case j.finished():
+		return "it has done all its work"
+	case j.started() && w.resting(j):
+		ago, rest := w.snap.Now.Sub(j.Moved), w.snap.Limits.Cooldown
+		return fmt.Sprintf("it moved %s ago, and moves again after %s", span(ago.Seconds()), span(rest.Seconds()))
+	case idle == 0 && len(w.wants) > 0:
+		return fmt.Sprintf("no GPU is idle but those kept for ordinary job %d", w.wants[0].id)
+	case idle == 0:
+		return "no GPU is idle"
+	case next-n > idle:
+		return fmt.Sprintf("its next size is %d, and %d idle", next, idle)
+	}
+	return w.notWorth(i, idle)
+}
+
+// notWorth says why idle GPUs in reach do not pay for the job.
+func (w *words) notWorth(i, idle int) string {
+	j, n := &w.jobs[i], w.size[i]
+	best, most := 0, math.Inf(-1)
+	for _, k := range j.sizes {
+		if k > n && k-n <= idle {
+			if saved := j.seconds(n) - j.seconds(k); saved > most {
+				best, most = k, saved
+			}
+		}
+	}
+	_, worth := j.saves(best, w.snap.Limits.Payback)
+	switch {
+	case most <= 0:
+		return fmt.Sprintf("more GPUs would not make it faster, and %d idle", idle)
+	case j.started() && !worth:
+		return fmt.Sprintf("%d GPUs would save %s, too little for a %s move", best, w.time(j, most), span(j.price))
+	}
+	return fmt.Sprintf("the %d idle do not lie on nodes as it could use them", idle)
+}
+
+// time prints seconds of a job; those that rest on an assumed speed are marked.
+func (w *words) time(j *job, seconds float64) string {
+	if j.Curve.Samples() == 0 {
+		return "about " + span(seconds) + " (assumed)"
+	}
+	return span(seconds)
+}
+
+func span(seconds float64) string {
+	switch {
+	case seconds < 10 && seconds != math.Trunc(seconds):
+		return fmt.Sprintf("%.1f s", seconds)
+	case seconds < 10000:
+		return fmt.Sprintf("%.0f s", seconds)
+	}
+	return (time.Duration(seconds) * time.Second).Round(time.Minute).String()
+}
+
+func gpus(n int) string {
+	if n == 1 {
+		return "1 GPU"
+	}
+	return fmt.Sprintf("%d GPUs", n)
+}
+
+func change(from, to int) string {
+	verb := "grows"
+	if to < from {
+		verb = "shrinks"
+	}
+	return fmt.Sprintf("%s %d -> %d", verb, from, to)
+}
