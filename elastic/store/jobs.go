@@ -22,17 +22,12 @@ const (
 // SaveJobs inserts or replaces records by token, all or none.
 func (s *Store) SaveJobs(ctx context.Context, records []engine.JobRecord) error {
 	return s.write(ctx, "save jobs", func(tx *sql.Tx) error {
-		insert, err := tx.PrepareContext(ctx, replaceJob)
-		if err != nil {
-			return err
-		}
-		defer insert.Close()
 		for _, r := range records {
 			values, err := jobValues(engine.NormalJob(r))
 			if err != nil {
 				return err
 			}
-			if _, err := insert.ExecContext(ctx, values...); err != nil {
+			if _, err := tx.ExecContext(ctx, replaceJob, values...); err != nil {
 				return err
 			}
 		}

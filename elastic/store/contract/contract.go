@@ -36,6 +36,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Subject) {
 		name string
 		test func(*testing.T, Subject)
 	}{
+		{"fixtures", testFixtures},
 		{"empty", testEmpty},
 		{"intents", testIntents},
 		{"one open move a job", testOneOpen},
@@ -190,13 +191,15 @@ func Job(token string, id elastic.JobID) engine.JobRecord {
 	}
 }
 
+// segment is a run with every field set.
+func segment(token string, restarts int) engine.Segment {
+	return engine.Segment{Token: token, Restarts: restarts, Incarnation: 1, Place: nodes.Placement{{Node: "gpu1", GPUs: 4}},
+		Started: day, Ended: day.Add(time.Hour), DoneFrom: 1.5, DoneTo: 2.5, Seconds: 0.125, Cause: "grew",
+		Price: elastic.Price{Save: time.Second, Drain: 2, Start: 3, Load: 4, Measured: 1}}
+}
+
 func testSegments(t *testing.T, s Subject) {
 	ctx := t.Context()
-	segment := func(token string, restarts int) engine.Segment {
-		return engine.Segment{Token: token, Restarts: restarts, Incarnation: 1, Place: nodes.Placement{{Node: "gpu1", GPUs: 4}},
-			Started: day, Ended: day.Add(time.Hour), DoneFrom: 1.5, DoneTo: 2.5, Seconds: 0.125, Cause: "grew",
-			Price: elastic.Price{Save: time.Second, Measured: 1}}
-	}
 	running := segment("a", 2)
 	running.Ended = time.Time{}
 	equal(t, nil, nil, s.SaveSegments(ctx, []engine.Segment{running, segment("b", 0), segment("a", 0)}))

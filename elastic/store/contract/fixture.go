@@ -1,0 +1,42 @@
+package contract
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/sluice-hpc/sluice/elastic/engine"
+)
+
+// testFixtures makes sure that the records of this suite have every field set,
+// so that a field added to the vocabulary cannot be dropped by a journal without
+// a test that fails.
+func testFixtures(t *testing.T, _ Subject) {
+	in := Intent(1)
+	in.ID = 1
+	job := Job("a", 1)
+	job.Ended = day
+	for _, v := range []any{in, job, segment("a", 1), engine.NormalSample(sample(1, day))} {
+		for _, path := range unset(reflect.ValueOf(v), reflect.TypeOf(v).Name()) {
+			t.Errorf("%s is not set in the fixture: set it, and store it", path)
+		}
+	}
+}
+
+// unset lists the fields that hold their zero value. Step of a Spec excludes
+// Sizes and is the one field that may be missing.
+func unset(v reflect.Value, path string) []string {
+	if path == "JobRecord.Tag.Spec.Step" {
+		return nil
+	}
+	if v.Kind() == reflect.Struct && v.Type().PkgPath() != "time" {
+		var out []string
+		for i := range v.NumField() {
+			out = append(out, unset(v.Field(i), path+"."+v.Type().Field(i).Name)...)
+		}
+		return out
+	}
+	if v.IsZero() {
+		return []string{path}
+	}
+	return nil
+}

@@ -1,0 +1,308 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/store/contract"
+)
+
+// filled makes a store with enough in it to damage, and closes it.
+func filled(t *testing.T) (dir, path string) {
+	return filledIn(t, t.TempDir())
+}
+
+func filledIn(t *testing.T, base string) (dir, path string) {
+	t.Helper()
+	dir = filepath.Join(base, "state")
+	s := must(t, dir)
+	var jobs []engine.JobRecord
+	for n := range 200 {
+		jobs = append(jobs, contract.Job(strings.Repeat(string(rune('a'+n%26)), 30)+string(rune('0'+n/26)), elastic.JobID(n+1)))
+	}
+	if err := s.SaveJobs(t.Context(), jobs); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Intend(t.Context(), []elastic.Intent{contract.Intent(1)}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Shutdown(); err != nil {
+		t.Fatal(err)
+	}
+	return dir, s.Path()
+}
+
+func TestDamagedFileIsSetAside(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		damage func(raw []byte) []byte
+	}{
+		{"garbage header", func(raw []byte) []byte { copy(raw, "this is not a database, is it?"); return raw }},
+		{"all garbage", func([]byte) []byte { return bytes.Repeat([]byte("garbage "), 4096) }},
+		{"truncated", func(raw []byte) []byte { return raw[:len(raw)/2+7] }},
+		{"one page left", func(raw []byte) []byte { return raw[:4096] }},
+		{"header only", func(raw []byte) []byte { return raw[:50] }},
+		{"zeros in the middle", func(raw []byte) []byte { clear(raw[4096:len(raw)]); return raw }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir, path := filled(t)
+			raw, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			damaged := c.damage(raw)
+			if err := os.WriteFile(path, damaged, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			s := must(t, dir)
+			if len(s.Notices()) != 1 || !strings.Contains(s.Notices()[0], path+".corrupt-20260304T120000Z") {
+				t.Errorf("notices %q", s.Notices())
+			}
+			kept, err := os.ReadFile(path + ".corrupt-20260304T120000Z")
+			if err != nil || !bytes.Equal(kept, damaged) {
+				t.Errorf("the damaged file was not kept as it was: %v", err)
+			}
+			if jobs, err := s.Jobs(t.Context(), time.Time{}); err != nil || len(jobs) != 0 {
+				t.Errorf("%d jobs, %v", len(jobs), err)
+			}
+			if err := s.SaveJobs(t.Context(), []engine.JobRecord{contract.Job("a", 1)}); err != nil {
+				t.Errorf("the fresh store: %v", err)
+			}
+		})
+	}
+}
+
+func TestDamageTwiceInOneSecond(t *testing.T) {
+	dir, path := filled(t)
+	for range 2 {
+		if err := os.WriteFile(path, []byte("not a database at all, just a text"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s := must(t, dir)
+		if err := s.Shutdown(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, suffix := range []string{"", "-2"} {
+		if _, err := os.Stat(path + ".corrupt-20260304T120000Z" + suffix); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestMissingOrEmptyFileIsFresh(t *testing.T) {
+	dir, path := filled(t)
+	for name, spoil := range map[string]func() error{
+		"missing": func() error { return os.Remove(path) },
+		"empty":   func() error { return os.Truncate(path, 0) },
+	} {
+		if err := spoil(); err != nil {
+			t.Fatal(err)
+		}
+		s := must(t, dir)
+		if jobs, err := s.Jobs(t.Context(), time.Time{}); err != nil || len(jobs) != 0 || len(s.Notices()) != 0 {
+			t.Errorf("%s: %d jobs, %v, %q", name, len(jobs), err, s.Notices())
+		}
+		if err := s.Shutdown(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestNewerFileIsRefusedAndKept(t *testing.T) {
+	dir, path := filled(t)
+	raw(t, path, "PRAGMA user_version = 99")
+	_, err := Open(t.Context(), dir, noon)
+	refused(t, err, ErrNewer, "schema 99", "install the newer sluice")
+	raw(t, path, "PRAGMA user_version = 1")
+	if open, err := must(t, dir).Open(t.Context()); err != nil || len(open) != 1 {
+		t.Errorf("after the refusal: %v, %v", open, err)
+	}
+}
+
+func TestForeignFileIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	raw(t, filepath.Join(dir, name), "CREATE TABLE diary (entry TEXT)")
+	_, err := Open(t.Context(), dir, noon)
+	refused(t, err, ErrForeign, "another program", "move it away")
+}
+
+func TestForeignFolderIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Open(t.Context(), dir, noon)
+	refused(t, err, ErrForeign, "others may write", "chmod 700 "+dir)
+	link := filepath.Join(t.TempDir(), name)
+	if err := os.Symlink("/etc/passwd", link); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Open(t.Context(), filepath.Dir(link), noon)
+	refused(t, err, ErrForeign, "not a regular file", "move it away")
+	_, err = Open(t.Context(), "/proc/none", noon)
+	if err == nil {
+		t.Error("a folder that cannot be made was opened")
+	}
+}
+
+func TestModes(t *testing.T) {
+	dir, path := filled(t)
+	if err := os.Chmod(path, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	must(t, dir)
+	for file, want := range map[string]fs.FileMode{dir: 0o700, path: 0o600, path + "-wal": 0o600, path + ".lock": 0o600} {
+		if info, err := os.Stat(file); err != nil || info.Mode().Perm() != want {
+			t.Errorf("%s: %v, %v, want %v", file, info.Mode().Perm(), err, want)
+		}
+	}
+}
+
+// A person in the sqlite3 shell delays the daemon and cannot hang it.
+func TestLockedByAnotherProgram(t *testing.T) {
+	dir, path := filled(t)
+	s, err := open(t.Context(), dir, noon, 20*time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Shutdown() })
+	other := raw(t, path, "BEGIN IMMEDIATE")
+	err = s.SaveJobs(t.Context(), []engine.JobRecord{contract.Job("new", 999)})
+	refused(t, err, ErrBusy, "save jobs", "close the program")
+	if _, err := s.Open(t.Context()); err != nil {
+		t.Errorf("reading beside another writer: %v", err)
+	}
+	if _, err := other.ExecContext(t.Context(), "ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.SaveJobs(t.Context(), []engine.JobRecord{contract.Job("new", 999)}); err != nil {
+		t.Errorf("once it is free: %v", err)
+	}
+}
+
+// The disk fills up: the call fails whole, and the next works once there is room.
+func TestDiskFull(t *testing.T) {
+	dir, _ := filled(t)
+	s := must(t, dir)
+	var pages int
+	if err := s.db.QueryRowContext(t.Context(), "PRAGMA page_count").Scan(&pages); err != nil {
+		t.Fatal(err)
+	}
+	limit := func(to string) {
+		t.Helper()
+		if _, err := s.db.ExecContext(t.Context(), to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	limit("PRAGMA max_page_count = 1") // the present size is the least it takes
+	big := contract.Job("big", 5000)
+	big.Name = strings.Repeat("x", 1<<20)
+	err := s.SaveJobs(t.Context(), []engine.JobRecord{contract.Job("small", 4999), big})
+	refused(t, err, ErrFull, "save jobs", "free space")
+	if jobs, err := s.Jobs(t.Context(), time.Time{}); err != nil || len(jobs) != 200 {
+		t.Errorf("after the failure: %d jobs, %v", len(jobs), err)
+	}
+	limit("PRAGMA max_page_count = 1000000")
+	if err := s.SaveJobs(t.Context(), []engine.JobRecord{big}); err != nil {
+		t.Errorf("with room again: %v", err)
+	}
+}
+
+// A damaged page met while running is named, so that the daemon can restart.
+func TestDamageWhileRunning(t *testing.T) {
+	dir, path := filled(t)
+	s := must(t, dir)
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := file.WriteAt(make([]byte, info.Size()-4096), 4096); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.db.ExecContext(t.Context(), "PRAGMA shrink_memory"); err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.Jobs(t.Context(), time.Time{})
+	refused(t, err, ErrCorrupt, "read jobs", "restart sluiced")
+}
+
+func TestPrune(t *testing.T) {
+	ctx := t.Context()
+	s := must(t, t.TempDir()+"/state")
+	old, young, alive := contract.Job("old", 1), contract.Job("young", 2), contract.Job("alive", 3)
+	old.Ended, young.Ended = noon.Add(-time.Hour), noon.Add(time.Hour)
+	ins, err := s.Intend(ctx, []elastic.Intent{contract.Intent(1), contract.Intent(3)})
+	err = errors.Join(err, s.SaveJobs(ctx, []engine.JobRecord{old, young, alive}),
+		s.SaveSegments(ctx, []engine.Segment{{Token: "old"}, {Token: "alive"}}),
+		s.Close(ctx, ins[0], elastic.Lost, "", noon.Add(-time.Hour)), s.Prune(ctx, noon))
+	if err != nil {
+		t.Fatal(err)
+	}
+	jobs, err := s.Jobs(ctx, time.Time{})
+	if err != nil || len(jobs) != 2 {
+		t.Errorf("%v %v", jobs, err)
+	}
+	gone, err1 := s.Segments(ctx, "old")
+	kept, err2 := s.Segments(ctx, "alive")
+	if err := errors.Join(err1, err2); err != nil || len(gone) != 0 || len(kept) != 1 {
+		t.Errorf("%v %v %v", gone, kept, err)
+	}
+	if err := s.Close(ctx, ins[0], elastic.Lost, "", noon); !errors.Is(err, engine.ErrNoIntent) {
+		t.Errorf("a pruned move: %v", err)
+	}
+	if open, err := s.Open(ctx); err != nil || len(open) != 1 {
+		t.Errorf("%v %v", open, err)
+	}
+}
+
+// raw speaks to the file behind the store's back, on one connection.
+func raw(t *testing.T, path, statement string) *sql.Conn {
+	t.Helper()
+	db, err := sql.Open("sqlite3", "file:"+path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	conn, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	if _, err := conn.ExecContext(context.WithoutCancel(t.Context()), statement); err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+// refused checks the kind, the words and the hint of an error.
+func refused(t *testing.T, err, kind error, words ...string) {
+	t.Helper()
+	if !errors.Is(err, kind) {
+		t.Fatalf("got %v, want %v", err, kind)
+	}
+	var e *Error
+	if !errors.As(err, &e) || e.Hint == "" {
+		t.Errorf("%v has no hint", err)
+	}
+	for _, w := range words {
+		if !strings.Contains(err.Error(), w) {
+			t.Errorf("%q lacks %q", err, w)
+		}
+	}
+}

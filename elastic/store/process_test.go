@@ -1,0 +1,163 @@
+package store
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/store/contract"
+)
+
+// TestMain lets the test program stand in for another sluiced.
+func TestMain(m *testing.M) {
+	if dir := os.Getenv("STORE_TEST_DIR"); dir != "" {
+		os.Exit(otherDaemon(dir))
+	}
+	os.Exit(m.Run())
+}
+
+// otherDaemon opens the store, writes an intent, says how that went and waits
+// to be killed.
+func otherDaemon(dir string) int {
+	ctx := context.Background()
+	s, err := Open(ctx, dir, noon)
+	if err == nil {
+		_, err = s.Intend(ctx, []elastic.Intent{contract.Intent(1)})
+	}
+	fmt.Println("opened:", err)
+	io.Copy(io.Discard, os.Stdin)
+	return 0
+}
+
+// another starts this test program again as a daemon on dir, as the user, and
+// returns it with what it said.
+func another(t *testing.T, program, dir string, credential *syscall.Credential) (*exec.Cmd, string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), program)
+	cmd.Dir = "/"
+	cmd.Env = append(os.Environ(), "STORE_TEST_DIR="+dir)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: credential}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { in.Close(); cmd.Wait() })
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatalf("the other daemon said nothing: %v", err)
+	}
+	return cmd, strings.TrimSpace(line)
+}
+
+// A second daemon is told the first one's pid; one that was killed leaves
+// nothing in the way, and its intents are there.
+func TestOneDaemonAStore(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, said := another(t, self, dir, nil)
+	if said != "opened: <nil>" {
+		t.Fatal(said)
+	}
+	_, err = Open(t.Context(), dir, noon)
+	refused(t, err, ErrInUse, fmt.Sprintf("pid %d", first.Process.Pid), "one sluiced a store")
+
+	if err := first.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	var died *exec.ExitError
+	if err := first.Wait(); !errors.As(err, &died) {
+		t.Fatalf("killed, but: %v", err)
+	}
+	s := must(t, dir)
+	if open, err := s.Open(t.Context()); err != nil || len(open) != 1 || len(s.Notices()) != 0 {
+		t.Errorf("after kill -9: %v, %v, %q", open, err, s.Notices())
+	}
+	_, said = another(t, self, dir, nil)
+	if !strings.Contains(said, fmt.Sprintf("pid %d", os.Getpid())) {
+		t.Errorf("the other daemon was not refused by pid: %s", said)
+	}
+}
+
+// A store that may be read and not written is refused in words, not set aside.
+func TestReadOnly(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("SKIPPED, read-only store not tested: needs root to become nobody")
+	}
+	base := reachable(t) // nobody may not enter go's own folders
+	dir, path := filledIn(t, base)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(base, "daemon")
+	copyFile(t, self, program)
+	nobody := &syscall.Credential{Uid: 65534, Gid: 65534}
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	_, said := another(t, program, dir, nobody)
+	if !strings.Contains(said, ErrReadOnly.Error()) || !strings.Contains(said, "must own") {
+		t.Errorf("folder read-only: %s", said)
+	}
+	// The folder is his, the file is not.
+	if err := os.Chown(dir, 65534, 65534); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(path + ".lock"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(path, 0o444); err != nil {
+		t.Fatal(err)
+	}
+	_, said = another(t, program, dir, nobody)
+	if !strings.Contains(said, ErrReadOnly.Error()) {
+		t.Errorf("file read-only: %s", said)
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Errorf("the file was moved: %v", err)
+	}
+}
+
+// reachable makes a folder that other accounts may enter.
+func reachable(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/tmp", "store-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func copyFile(t *testing.T, from, to string) {
+	t.Helper()
+	raw, err := os.ReadFile(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(to, raw, 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
