@@ -3,6 +3,8 @@ package elastic
 import (
 	"fmt"
 	"time"
+
+	"github.com/sluice-hpc/sluice/nodes"
 )
 
 // requeuePatience is how long a requeue may go unseen before it is asked for
@@ -104,7 +106,9 @@ var table = map[Step][]row{
 		{is(Completing), waiting("waits for the nodes to be cleaned")},
 		{held_, closeNow(UserWon, "held by its user or an administrator; waits to be released")},
 		{is(Queued), holdFirst},
-		// Others were faster, or a node went: place it afresh at once.
+		// Others were faster, or a node went: the same size elsewhere, if there is
+		// such a place now; else the job is placed afresh.
+		{elsewhere, retarget},
 		{targetGone, closeNow(Fellback, "a node of the new placement can no longer be used")},
 		{targetTaken, closeNow(Fellback, "the GPUs meant for it were taken meanwhile")},
 		{is(Held), write},
@@ -209,6 +213,16 @@ func targetTaken(s situation) bool {
 	return !s.in.AnyNodes && !s.snap.Available(s.in.Target, s.job)
 }
 
+func elsewhere(s situation) bool {
+	return s.job.Phase == Held && (targetGone(s) || targetTaken(s)) && len(replacement(s)) > 0
+}
+
+// replacement is another placement of the same size on GPUs free now.
+func replacement(s situation) nodes.Placement {
+	p, _ := place(Arrangement{}.freeNow(s.snap, s.job), s.job, s.in.Target.GPUs())
+	return p
+}
+
 func launchFailed(s situation) bool {
 	return s.job.Phase == Ended && s.job.State == "FAILED" && s.job.Heartbeat.IsZero() &&
 		s.in.Fallbacks <= maxFallbacks
@@ -310,6 +324,12 @@ func holdFirst(s situation) Next {
 func pendingAndHeld(s situation) Next {
 	next := Next{Intent: s.in, Again: true, Why: "pending and held"}
 	next.Intent.Step, next.Intent.PendingAt = Requeued, s.now
+	return next
+}
+
+func retarget(s situation) Next {
+	next := Next{Intent: s.in, Again: true, Why: "its GPUs were taken meanwhile; the same size elsewhere"}
+	next.Intent.Target = replacement(s)
 	return next
 }
 

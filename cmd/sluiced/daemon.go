@@ -99,9 +99,9 @@ func (d *daemon) engineConfig(c etc.Config) (engine.Config, error) {
 
 // tune sets what a reload may change.
 func (d *daemon) tune(cfg *engine.Config, c etc.Config) error {
-	p, ok := policy.ByName(c.Policy.Name)
-	if !ok {
-		return fmt.Errorf("no policy is named %q", c.Policy.Name)
+	p, err := policy.ByName(c.Policy.Name)
+	if err != nil {
+		return err
 	}
 	cfg.Policy = p
 	cfg.Limits = elastic.Limits{

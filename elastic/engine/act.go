@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
@@ -14,33 +15,48 @@ import (
 // no path is longer.
 const maxRows = 4
 
-// act walks every open move as far as it gets without a new look at the world.
-// It reports whether anything was done. When Slurm goes away in the middle the
-// rest waits for the next cycle.
-func (e *Engine) act(ctx context.Context, snap elastic.Snapshot, now time.Time) bool {
-	snap.Intents = e.open
+// act walks moves as far as they get without a new look at the world. It reports
+// whether anything was done. When Slurm goes away in the middle the rest waits
+// for the next cycle.
+func (e *Engine) act(ctx context.Context, moves []elastic.Intent, snap elastic.Snapshot, now time.Time) bool {
 	jobs := map[elastic.JobID]elastic.Job{}
 	for _, j := range snap.Jobs {
 		jobs[j.ID] = j
 	}
-	acted, down := false, false
-	var still []elastic.Intent
-	for _, in := range e.open {
-		keep := true
-		if js := e.byID[in.Job]; js != nil && js.disown && !down {
-			keep = !e.letGo(ctx, js, in, now)
-			acted = true
-		} else if !down {
-			var did bool
-			in, keep, did, down = e.walk(ctx, in, e.jobFor(jobs, in), snap, now)
-			acted = acted || did
-		}
-		if keep {
-			still = append(still, in)
+	acted := false
+	for _, in := range slices.Clone(moves) {
+		snap.Intents = e.open
+		before := in
+		in, keep, did, down := e.step(ctx, in, jobs, snap, now)
+		acted = acted || did
+		e.settle(before, in, keep)
+		if down {
+			break
 		}
 	}
-	e.open = still
-	return e.tidy(ctx, snap, now) || acted
+	return acted
+}
+
+// step takes one move onward, or lets go of a job its user took away.
+func (e *Engine) step(ctx context.Context, in elastic.Intent, jobs map[elastic.JobID]elastic.Job, snap elastic.Snapshot, now time.Time) (_ elastic.Intent, keep, did, down bool) {
+	if js := e.byID[in.Job]; js != nil && js.disown {
+		return in, !e.letGo(ctx, js, in, now), true, false
+	}
+	return e.walk(ctx, in, e.jobFor(jobs, in), snap, now)
+}
+
+// settle puts a move's new standing among the open ones, or takes it out.
+func (e *Engine) settle(before, after elastic.Intent, keep bool) {
+	var open []elastic.Intent
+	for _, in := range e.open {
+		switch {
+		case in.ID != before.ID:
+			open = append(open, in)
+		case keep:
+			open = append(open, after)
+		}
+	}
+	e.open = open
 }
 
 // jobFor returns the job of an intent; one that left the snapshot has ended, or
@@ -68,9 +84,9 @@ func (e *Engine) walk(ctx context.Context, in elastic.Intent, job elastic.Job, s
 			did = true
 		}
 		if next.Close != "" {
-			return next.Intent, !e.closeMove(ctx, next, job, now), true, false
+			return next.Intent, !e.closeMove(ctx, next, now), true, false
 		}
-		if next.Intent.Step != in.Step || next.Intent.RequeuedAt != in.RequeuedAt {
+		if changed(in, next.Intent) {
 			if err := e.cfg.Journal.Advance(ctx, next.Intent); err != nil {
 				e.event(now, in.Job, "problem", "the journal did not take a step: "+err.Error())
 				return in, true, did, false // the effect is repeated next cycle, harmlessly
@@ -100,7 +116,12 @@ func (e *Engine) letGo(ctx context.Context, js *jobState, in elastic.Intent, now
 		}
 	}
 	next := elastic.Next{Intent: in, Close: elastic.UserWon, Why: "its user removed the sluice comment"}
-	return e.closeMove(ctx, next, elastic.Job{ID: in.Job}, now)
+	return e.closeMove(ctx, next, now)
+}
+
+// changed reports whether the move has anything new to remember.
+func changed(a, b elastic.Intent) bool {
+	return a.Step != b.Step || !a.RequeuedAt.Equal(b.RequeuedAt) || a.AnyNodes != b.AnyNodes || !a.Target.Equal(b.Target)
 }
 
 func replaced(ins []elastic.Intent, in elastic.Intent) []elastic.Intent {
@@ -142,7 +163,7 @@ func (e *Engine) refused(ctx context.Context, in elastic.Intent, a elastic.Actio
 		}
 	}
 	next := elastic.Next{Intent: in, Close: elastic.Abandoned, Why: err.Error()}
-	return e.closeMove(ctx, next, elastic.Job{ID: in.Job}, now)
+	return e.closeMove(ctx, next, now)
 }
 
 func (e *Engine) tokenOf(id elastic.JobID) string {
@@ -153,7 +174,7 @@ func (e *Engine) tokenOf(id elastic.JobID) string {
 }
 
 // closeMove makes the end of a move durable and reports whether it is.
-func (e *Engine) closeMove(ctx context.Context, next elastic.Next, job elastic.Job, now time.Time) bool {
+func (e *Engine) closeMove(ctx context.Context, next elastic.Next, now time.Time) bool {
 	in := next.Intent
 	if err := e.cfg.Journal.Close(ctx, in, next.Close, next.Why, now); err != nil {
 		e.event(now, in.Job, "problem", "the journal did not take the end of a move: "+err.Error())
@@ -179,14 +200,14 @@ func (e *Engine) closeMove(ctx context.Context, next elastic.Next, job elastic.J
 		js.rec.Tag.Directive.Hold, js.told = true, true
 	}
 	if next.Close == elastic.Done || next.Close == elastic.Fellback {
-		e.priceOf(js, in, job)
+		e.priceOf(js, in)
 	}
 	return true
 }
 
 // priceOf books what the move cost: the parts the daemon saw. The load part
 // comes later, from the program's first word.
-func (e *Engine) priceOf(js *jobState, in elastic.Intent, job elastic.Job) {
+func (e *Engine) priceOf(js *jobState, in elastic.Intent) {
 	if in.Kind != elastic.Resize || in.AskedAt.IsZero() || in.SavedAt.IsZero() || in.PendingAt.IsZero() || js.seg == nil {
 		return
 	}

@@ -24,23 +24,24 @@ func (e *Engine) Plan() (elastic.Snapshot, elastic.Plan, bool) {
 	return e.last, e.decide(e.last), true
 }
 
-// record makes the plan's moves durable and notes each job's reason.
-func (e *Engine) record(ctx context.Context, plan elastic.Plan, now time.Time) error {
+// record makes the plan's moves durable, notes each job's reason and returns the
+// moves as the journal numbered them.
+func (e *Engine) record(ctx context.Context, plan elastic.Plan, now time.Time) ([]elastic.Intent, error) {
 	for _, r := range plan.Reasons {
 		if js := e.byID[r.Job]; js != nil {
 			js.why = r.Why
 		}
 	}
 	if len(plan.Open) == 0 {
-		return nil
+		return nil, nil
 	}
 	opened, err := e.cfg.Journal.Intend(ctx, plan.Open)
 	if err != nil {
-		return fmt.Errorf("recording %d moves: %w; nothing was started", len(plan.Open), err)
+		return nil, fmt.Errorf("recording %d moves: %w; nothing was started", len(plan.Open), err)
 	}
 	for _, in := range opened {
 		e.event(now, in.Job, "open", fmt.Sprintf("%s %s -> %s, incarnation %d: %s", in.Kind, in.From, in.Target, in.To, in.Cause))
 	}
 	e.open = append(e.open, opened...)
-	return nil
+	return opened, nil
 }

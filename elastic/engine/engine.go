@@ -114,20 +114,25 @@ func (e *Engine) Cycle(ctx context.Context, now time.Time) (wake time.Time, err 
 	// 2. Fold: what was known and what was seen make a snapshot.
 	e.fold(ctx, view, now)
 	snap := e.snapshot(view, now)
-	// 3. Decide: pure, from the snapshot alone.
+	// 3. Go on with the moves under way: as many steps as need no new look.
+	acted := e.act(ctx, e.open, snap, now)
+	snap = e.snapshot(view, now)
+	// 4. Decide: pure, from the snapshot alone.
 	plan := e.decide(snap)
-	// 4. Record: every move stands in the journal before its first effect.
-	if err := e.record(ctx, plan, now); err != nil {
+	// 5. Record: every new move stands in the journal before its first effect.
+	opened, err := e.record(ctx, plan, now)
+	if err != nil {
 		e.publish(snap, plan, now)
 		return now.Add(e.cfg.Period), err
 	}
-	// 5. Act: one step, or as many as need no new look, for each open move.
-	acted := e.act(ctx, snap, now)
-	// 6. Confirm: what became of it is durable, published, and looked at again.
+	// 6. Act on the new moves.
+	snap.Intents = e.open
+	acted = e.act(ctx, opened, snap, now) || acted
+	acted = e.tidy(ctx, now) || acted
+	// 7. Confirm: what became of it is durable, published, and looked at again.
 	err = e.save(ctx)
-	wake = e.wake(now, acted)
 	e.publish(snap, plan, now)
-	return wake, err
+	return e.wake(now, acted), err
 }
 
 // wake returns when to look again: soon while anything is between two sizes.

@@ -13,7 +13,7 @@ import (
 // tidy does the small effects outside moves: it catches jobs Slurm requeued by
 // itself, writes standing orders into comments, and gives back what a user took
 // out of sluice's hands. It reports whether it did anything.
-func (e *Engine) tidy(ctx context.Context, snap elastic.Snapshot, now time.Time) bool {
+func (e *Engine) tidy(ctx context.Context, now time.Time) bool {
 	did := false
 	moving := map[elastic.JobID]bool{}
 	for _, in := range e.open {
