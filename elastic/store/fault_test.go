@@ -18,14 +18,13 @@ import (
 )
 
 // filled makes a store with enough in it to damage, and closes it.
-func filled(t *testing.T) (dir, path string) {
+func filled(t *testing.T) (path string) {
 	return filledIn(t, t.TempDir())
 }
 
-func filledIn(t *testing.T, base string) (dir, path string) {
+func filledIn(t *testing.T, base string) (path string) {
 	t.Helper()
-	dir = filepath.Join(base, "state")
-	s := must(t, dir)
+	s := must(t, filepath.Join(base, "state", "sluice.db"))
 	var jobs []engine.JobRecord
 	for n := range 200 {
 		jobs = append(jobs, contract.Job(strings.Repeat(string(rune('a'+n%26)), 30)+string(rune('0'+n/26)), elastic.JobID(n+1)))
@@ -39,7 +38,7 @@ func filledIn(t *testing.T, base string) (dir, path string) {
 	if err := s.Shutdown(); err != nil {
 		t.Fatal(err)
 	}
-	return dir, s.Path()
+	return s.Path()
 }
 
 func TestDamagedFileIsSetAside(t *testing.T) {
@@ -55,7 +54,7 @@ func TestDamagedFileIsSetAside(t *testing.T) {
 		{"zeros in the middle", func(raw []byte) []byte { clear(raw[4096:len(raw)]); return raw }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			dir, path := filled(t)
+			path := filled(t)
 			raw, err := os.ReadFile(path)
 			if err != nil {
 				t.Fatal(err)
@@ -64,9 +63,9 @@ func TestDamagedFileIsSetAside(t *testing.T) {
 			if err := os.WriteFile(path, damaged, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			s := must(t, dir)
-			if len(s.Notices()) != 1 || !strings.Contains(s.Notices()[0], path+".corrupt-20260304T120000Z") {
-				t.Errorf("notices %q", s.Notices())
+			s, notices := reopen(t, path)
+			if len(notices) != 1 || !strings.Contains(notices[0], path+".corrupt-20260304T120000Z") {
+				t.Errorf("notices %q", notices)
 			}
 			kept, err := os.ReadFile(path + ".corrupt-20260304T120000Z")
 			if err != nil || !bytes.Equal(kept, damaged) {
@@ -83,12 +82,12 @@ func TestDamagedFileIsSetAside(t *testing.T) {
 }
 
 func TestDamageTwiceInOneSecond(t *testing.T) {
-	dir, path := filled(t)
+	path := filled(t)
 	for range 2 {
 		if err := os.WriteFile(path, []byte("not a database at all, just a text"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		s := must(t, dir)
+		s, _ := reopen(t, path)
 		if err := s.Shutdown(); err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +100,7 @@ func TestDamageTwiceInOneSecond(t *testing.T) {
 }
 
 func TestMissingOrEmptyFileIsFresh(t *testing.T) {
-	dir, path := filled(t)
+	path := filled(t)
 	for name, spoil := range map[string]func() error{
 		"missing": func() error { return os.Remove(path) },
 		"empty":   func() error { return os.Truncate(path, 0) },
@@ -109,9 +108,9 @@ func TestMissingOrEmptyFileIsFresh(t *testing.T) {
 		if err := spoil(); err != nil {
 			t.Fatal(err)
 		}
-		s := must(t, dir)
-		if jobs, err := s.Jobs(t.Context(), time.Time{}); err != nil || len(jobs) != 0 || len(s.Notices()) != 0 {
-			t.Errorf("%s: %d jobs, %v, %q", name, len(jobs), err, s.Notices())
+		s := must(t, path)
+		if jobs, err := s.Jobs(t.Context(), time.Time{}); err != nil || len(jobs) != 0 {
+			t.Errorf("%s: %d jobs, %v", name, len(jobs), err)
 		}
 		if err := s.Shutdown(); err != nil {
 			t.Fatal(err)
@@ -120,20 +119,20 @@ func TestMissingOrEmptyFileIsFresh(t *testing.T) {
 }
 
 func TestNewerFileIsRefusedAndKept(t *testing.T) {
-	dir, path := filled(t)
+	path := filled(t)
 	raw(t, path, "PRAGMA user_version = 99")
-	_, err := Open(t.Context(), dir, noon)
+	_, _, err := Open(t.Context(), path, noon)
 	refused(t, err, ErrNewer, "schema 99", "install the newer sluice")
 	raw(t, path, "PRAGMA user_version = 1")
-	if open, err := must(t, dir).Open(t.Context()); err != nil || len(open) != 1 {
+	if open, err := must(t, path).Open(t.Context()); err != nil || len(open) != 1 {
 		t.Errorf("after the refusal: %v, %v", open, err)
 	}
 }
 
 func TestForeignFileIsRefused(t *testing.T) {
-	dir := t.TempDir()
-	raw(t, filepath.Join(dir, name), "CREATE TABLE diary (entry TEXT)")
-	_, err := Open(t.Context(), dir, noon)
+	path := filepath.Join(t.TempDir(), "sluice.db")
+	raw(t, path, "CREATE TABLE diary (entry TEXT)")
+	_, _, err := Open(t.Context(), path, noon)
 	refused(t, err, ErrForeign, "another program", "move it away")
 }
 
@@ -142,27 +141,27 @@ func TestForeignFolderIsRefused(t *testing.T) {
 	if err := os.Chmod(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	_, err := Open(t.Context(), dir, noon)
+	_, _, err := Open(t.Context(), filepath.Join(dir, "sluice.db"), noon)
 	refused(t, err, ErrForeign, "others may write", "chmod 700 "+dir)
-	link := filepath.Join(t.TempDir(), name)
+	link := filepath.Join(t.TempDir(), "sluice.db")
 	if err := os.Symlink("/etc/passwd", link); err != nil {
 		t.Fatal(err)
 	}
-	_, err = Open(t.Context(), filepath.Dir(link), noon)
+	_, _, err = Open(t.Context(), link, noon)
 	refused(t, err, ErrForeign, "not a regular file", "move it away")
-	_, err = Open(t.Context(), "/proc/none", noon)
+	_, _, err = Open(t.Context(), "/proc/none/sluice.db", noon)
 	if err == nil {
 		t.Error("a folder that cannot be made was opened")
 	}
 }
 
 func TestModes(t *testing.T) {
-	dir, path := filled(t)
+	path := filled(t)
 	if err := os.Chmod(path, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	must(t, dir)
-	for file, want := range map[string]fs.FileMode{dir: 0o700, path: 0o600, path + "-wal": 0o600, path + ".lock": 0o600} {
+	must(t, path)
+	for file, want := range map[string]fs.FileMode{filepath.Dir(path): 0o700, path: 0o600, path + "-wal": 0o600, path + ".lock": 0o600} {
 		if info, err := os.Stat(file); err != nil || info.Mode().Perm() != want {
 			t.Errorf("%s: %v, %v, want %v", file, info.Mode().Perm(), err, want)
 		}
@@ -171,8 +170,8 @@ func TestModes(t *testing.T) {
 
 // A person in the sqlite3 shell delays the daemon and cannot hang it.
 func TestLockedByAnotherProgram(t *testing.T) {
-	dir, path := filled(t)
-	s, err := open(t.Context(), dir, noon, 20*time.Millisecond)
+	path := filled(t)
+	s, _, err := open(t.Context(), path, noon, 20*time.Millisecond)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,8 +192,8 @@ func TestLockedByAnotherProgram(t *testing.T) {
 
 // The disk fills up: the call fails whole, and the next works once there is room.
 func TestDiskFull(t *testing.T) {
-	dir, _ := filled(t)
-	s := must(t, dir)
+	path := filled(t)
+	s := must(t, path)
 	var pages int
 	if err := s.db.QueryRowContext(t.Context(), "PRAGMA page_count").Scan(&pages); err != nil {
 		t.Fatal(err)
@@ -221,8 +220,8 @@ func TestDiskFull(t *testing.T) {
 
 // A damaged page met while running is named, so that the daemon can restart.
 func TestDamageWhileRunning(t *testing.T) {
-	dir, path := filled(t)
-	s := must(t, dir)
+	path := filled(t)
+	s := must(t, path)
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -244,7 +243,7 @@ func TestDamageWhileRunning(t *testing.T) {
 
 func TestPrune(t *testing.T) {
 	ctx := t.Context()
-	s := must(t, t.TempDir()+"/state")
+	s := must(t, t.TempDir()+"/state/sluice.db")
 	old, young, alive := contract.Job("old", 1), contract.Job("young", 2), contract.Job("alive", 3)
 	old.Ended, young.Ended = noon.Add(-time.Hour), noon.Add(time.Hour)
 	ins, err := s.Intend(ctx, []elastic.Intent{contract.Intent(1), contract.Intent(3)})

@@ -8,9 +8,6 @@ import (
 	"time"
 )
 
-// name is the database in the state folder.
-const name = "sluice.db"
-
 // beside are the files SQLite keeps beside the database.
 var beside = []string{"", "-wal", "-shm", "-journal"}
 

@@ -19,17 +19,17 @@ import (
 
 // TestMain lets the test program stand in for another sluiced.
 func TestMain(m *testing.M) {
-	if dir := os.Getenv("STORE_TEST_DIR"); dir != "" {
-		os.Exit(otherDaemon(dir))
+	if path := os.Getenv("STORE_TEST_FILE"); path != "" {
+		os.Exit(otherDaemon(path))
 	}
 	os.Exit(m.Run())
 }
 
 // otherDaemon opens the store, writes an intent, says how that went and waits
 // to be killed.
-func otherDaemon(dir string) int {
+func otherDaemon(path string) int {
 	ctx := context.Background()
-	s, err := Open(ctx, dir, noon)
+	s, _, err := Open(ctx, path, noon)
 	if err == nil {
 		_, err = s.Intend(ctx, []elastic.Intent{contract.Intent(1)})
 	}
@@ -38,13 +38,13 @@ func otherDaemon(dir string) int {
 	return 0
 }
 
-// another starts this test program again as a daemon on dir, as the user, and
+// another starts this test program again as a daemon on the store, as the user, and
 // returns it with what it said.
-func another(t *testing.T, program, dir string, credential *syscall.Credential) (*exec.Cmd, string) {
+func another(t *testing.T, program, path string, credential *syscall.Credential) (*exec.Cmd, string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), program)
 	cmd.Dir = "/"
-	cmd.Env = append(os.Environ(), "STORE_TEST_DIR="+dir)
+	cmd.Env = append(os.Environ(), "STORE_TEST_FILE="+path)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: credential}
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -68,16 +68,16 @@ func another(t *testing.T, program, dir string, credential *syscall.Credential) 
 // A second daemon is told the first one's pid; one that was killed leaves
 // nothing in the way, and its intents are there.
 func TestOneDaemonAStore(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "state")
+	path := filepath.Join(t.TempDir(), "state", "sluice.db")
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, said := another(t, self, dir, nil)
+	first, said := another(t, self, path, nil)
 	if said != "opened: <nil>" {
 		t.Fatal(said)
 	}
-	_, err = Open(t.Context(), dir, noon)
+	_, _, err = Open(t.Context(), path, noon)
 	refused(t, err, ErrInUse, fmt.Sprintf("pid %d", first.Process.Pid), "one sluiced a store")
 
 	if err := first.Process.Kill(); err != nil {
@@ -87,11 +87,11 @@ func TestOneDaemonAStore(t *testing.T) {
 	if err := first.Wait(); !errors.As(err, &died) {
 		t.Fatalf("killed, but: %v", err)
 	}
-	s := must(t, dir)
-	if open, err := s.Open(t.Context()); err != nil || len(open) != 1 || len(s.Notices()) != 0 {
-		t.Errorf("after kill -9: %v, %v, %q", open, err, s.Notices())
+	s := must(t, path)
+	if open, err := s.Open(t.Context()); err != nil || len(open) != 1 {
+		t.Errorf("after kill -9: %v, %v", open, err)
 	}
-	_, said = another(t, self, dir, nil)
+	_, said = another(t, self, path, nil)
 	if !strings.Contains(said, fmt.Sprintf("pid %d", os.Getpid())) {
 		t.Errorf("the other daemon was not refused by pid: %s", said)
 	}
@@ -103,7 +103,8 @@ func TestReadOnly(t *testing.T) {
 		t.Skip("SKIPPED, read-only store not tested: needs root to become nobody")
 	}
 	base := reachable(t) // nobody may not enter go's own folders
-	dir, path := filledIn(t, base)
+	path := filledIn(t, base)
+	dir := filepath.Dir(path)
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -114,7 +115,7 @@ func TestReadOnly(t *testing.T) {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	_, said := another(t, program, dir, nobody)
+	_, said := another(t, program, path, nobody)
 	if !strings.Contains(said, ErrReadOnly.Error()) || !strings.Contains(said, "must own") {
 		t.Errorf("folder read-only: %s", said)
 	}
@@ -128,7 +129,7 @@ func TestReadOnly(t *testing.T) {
 	if err := os.Chmod(path, 0o444); err != nil {
 		t.Fatal(err)
 	}
-	_, said = another(t, program, dir, nobody)
+	_, said = another(t, program, path, nobody)
 	if !strings.Contains(said, ErrReadOnly.Error()) {
 		t.Errorf("file read-only: %s", said)
 	}

@@ -28,49 +28,52 @@ const busyFor = 5 * time.Second
 
 // Store is an open journal. It may be used from many goroutines; writes queue.
 type Store struct {
-	db      *sql.DB
-	lock    *os.File
-	path    string
-	notices []string
+	db   *sql.DB
+	lock *os.File
+	path string
 }
 
-// Open opens, or makes, the store in the folder dir (mode 0700, the file 0600)
-// and locks it against other daemons until Shutdown. A damaged file is set aside
-// as sluice.db.corrupt-TIME, of which Notices tells, and an empty one started;
-// now gives that TIME. ErrInUse, ErrNewer, ErrForeign, ErrReadOnly, ErrFull and
+// Open opens, or makes, the store in the file path (mode 0600; its folder, which
+// should be the daemon's alone, 0700) and locks it against other daemons until
+// Shutdown. A damaged file is set aside as PATH.corrupt-TIME and an empty one
+// started; now gives that TIME, and the notices returned tell of it and must
+// reach a person. ErrInUse, ErrNewer, ErrForeign, ErrReadOnly, ErrFull and
 // ErrBusy leave everything as it was.
-func Open(ctx context.Context, dir string, now time.Time) (*Store, error) {
-	return open(ctx, dir, now, busyFor)
+func Open(ctx context.Context, path string, now time.Time) (s *Store, notices []string, err error) {
+	return open(ctx, path, now, busyFor)
 }
 
-func open(ctx context.Context, dir string, now time.Time, busy time.Duration) (*Store, error) {
-	if err := prepareFolder(dir); err != nil {
-		return nil, err
+func open(ctx context.Context, path string, now time.Time, busy time.Duration) (*Store, []string, error) {
+	if err := prepareFolder(filepath.Dir(path)); err != nil {
+		return nil, nil, err
 	}
-	s := &Store{path: filepath.Join(dir, name)}
+	s := &Store{path: path}
+	var notices []string
 	var err error
-	if s.lock, err = lockFile(s.path + ".lock"); err != nil {
-		return nil, err
+	if s.lock, err = lockFile(path + ".lock"); err != nil {
+		return nil, nil, err
 	}
-	if s.db, err = openFile(ctx, s.path, busy); errors.Is(err, ErrCorrupt) {
-		s.db, err = s.replace(ctx, now, busy, err)
+	if s.db, err = openFile(ctx, path, busy); errors.Is(err, ErrCorrupt) {
+		var notice string
+		s.db, notice, err = replace(ctx, path, now, busy, err)
+		notices = append(notices, notice)
 	}
 	if err != nil {
 		s.lock.Close()
-		return nil, err
+		return nil, nil, err
 	}
-	return s, nil
+	return s, notices, nil
 }
 
-// replace sets the damaged file aside and starts an empty one.
-func (s *Store) replace(ctx context.Context, now time.Time, busy time.Duration, why error) (*sql.DB, error) {
-	aside, err := quarantine(s.path, now)
+// replace sets the damaged file aside, starts an empty one and says so.
+func replace(ctx context.Context, path string, now time.Time, busy time.Duration, why error) (*sql.DB, string, error) {
+	aside, err := quarantine(path, now)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	s.notices = append(s.notices, fmt.Sprintf("the store %s was damaged (%v): it is kept as %s and an empty one is started; "+
-		"jobs are found again in Slurm, learned speeds and histories are lost", s.path, why, aside))
-	return openFile(ctx, s.path, busy)
+	db, err := openFile(ctx, path, busy)
+	return db, fmt.Sprintf("the store %s was damaged (%v): it is kept as %s and an empty one is started; "+
+		"jobs are found again in Slurm, learned speeds and histories are lost", path, why, aside), err
 }
 
 // openFile opens, checks and migrates one file.
@@ -131,10 +134,6 @@ func check(ctx context.Context, db *sql.DB, path string) error {
 
 // Path returns the database's file.
 func (s *Store) Path() string { return s.path }
-
-// Notices returns what a person must be told about the opening, loudly; usually
-// nothing.
-func (s *Store) Notices() []string { return s.notices }
 
 // Shutdown folds the write-ahead log into the file, closes it and drops the
 // lock. (Close is the journal's word for ending an intent.)

@@ -27,10 +27,10 @@ func testValues(t *testing.T, s Subject) {
 	got, err := s.again().Jobs(ctx, day)
 	equal(t, got, []engine.JobRecord{want}, err)
 
-	segment := engine.Segment{Token: "w", DoneTo: math.Inf(-1), Seconds: math.NaN(), Started: time.Now()}
+	segment := engine.Segment{Token: "w", DoneTo: math.Inf(-1), Seconds: math.NaN(), Started: day.In(zone)}
 	equal(t, nil, nil, s.again().SaveSegments(ctx, []engine.Segment{segment}))
 	segments, err := s.again().Segments(ctx, "w")
-	equal(t, segments, []engine.Segment{{Token: "w", Started: segment.Started.Round(0).UTC()}}, err)
+	equal(t, segments, []engine.Segment{{Token: "w", Started: day}}, err)
 
 	equal(t, nil, nil, s.again().AddSamples(ctx, "m", []speed.Sample{{Seconds: math.NaN(), At: time.Unix(0, 0)}}))
 	samples, err := s.again().Samples(ctx, "m", 1)
