@@ -133,6 +133,8 @@ var table = map[Step][]row{
 		{mute, closeRunning(Fellback)},
 		{runningElsewise, closeRunning(Fellback)},
 		{is(Running), closeRunning(Done)},
+		// Slurm itself set it aside: this size cannot be had as it is written.
+		{setAside, closeNow(Fellback, "Slurm cannot satisfy the size as written (BadConstraints); placed afresh")},
 		{is(Held), userHeld},
 		{targetGone, giveUp},
 		{overdueFirst, fallBack},
@@ -242,6 +244,8 @@ func runningElsewise(s situation) bool {
 	return s.job.GPUs() != s.in.Target.GPUs() ||
 		(s.in.Checkpoint != "" && s.job.Resumed != s.in.Checkpoint)
 }
+
+func setAside(s situation) bool { return s.job.Phase == Held && s.job.Reason == "BadConstraints" }
 
 func overdue(s situation) bool {
 	return s.job.Phase == Queued && lateBy(s, s.snap.Limits.Confirm)

@@ -109,6 +109,7 @@ func circumstances() []circumstance {
 		{"running, target node drained", with(running, saved), func(s *elastic.Snapshot) { s.Nodes[1].Usable = false }, nil},
 		{"held", phase(elastic.Held), nil, nil},
 		{"held, by directive", with(phase(elastic.Held), func(j *elastic.Job) { j.Directive.Hold = true }), nil, nil},
+		{"held, bad constraints", with(phase(elastic.Held), func(j *elastic.Job) { j.Reason = "BadConstraints" }), nil, nil},
 		{"held, target node drained", phase(elastic.Held), func(s *elastic.Snapshot) { s.Nodes[1].Usable = false }, nil},
 		{"held, target taken by others", phase(elastic.Held), func(s *elastic.Snapshot) { s.Nodes[1].Used = 3 }, nil},
 		{"queued", phase(elastic.Queued), nil, nil},

@@ -39,15 +39,15 @@ func (e *Engine) chores(js *jobState) []elastic.Action {
 	switch {
 	case js.disown:
 		return nil
+	// Released through Slurm: its user wants it to run.
+	case phase == elastic.Queued && js.rec.Tag.Directive.Hold && !js.told:
+		js.rec.Tag.Directive.Hold, js.told, js.dirty = false, true, true
+		return []elastic.Action{elastic.Annotate{Job: js.rec.ID, Directive: js.rec.Tag.Directive}}
 	// Requeued by a lost node, a preemption or its user: held, so that it is
 	// placed afresh at once instead of waiting out Slurm's two minutes for
 	// nodes that may be gone.
 	case phase == elastic.Queued && js.slurm.Restarts > js.rec.Restarts && !js.rec.FirstRun.IsZero():
 		return []elastic.Action{elastic.HoldPending{Job: js.rec.ID}}
-	// Released through Slurm: its user wants it to run.
-	case phase == elastic.Queued && js.rec.Tag.Directive.Hold && !js.told:
-		js.rec.Tag.Directive.Hold, js.told, js.dirty = false, true, true
-		return []elastic.Action{elastic.Annotate{Job: js.rec.ID, Directive: js.rec.Tag.Directive}}
 	case js.told && phase != elastic.Completing:
 		return []elastic.Action{elastic.Annotate{Job: js.rec.ID, Directive: js.rec.Tag.Directive}}
 	// A request nobody stands behind any more: the daemon lost its journal, or

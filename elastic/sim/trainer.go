@@ -47,6 +47,7 @@ type Behaviour struct {
 	ExitCode   int           // then, and
 	OnRequest  bool          // ... or as soon as a request is seen
 	ForgetLast bool          // its newest checkpoint is found bad at the next start
+	Obedient   bool          // it resumes from the checkpoint it is told, however old
 }
 
 // Model answers how many seconds a unit of work takes.
@@ -150,8 +151,8 @@ func (t *Trainer) Start(r *fake.Run) {
 	})
 }
 
-// resume picks the chosen checkpoint, else the newest valid one, and returns the
-// units it holds.
+// resume picks the newest valid checkpoint, as the runner does, and returns the
+// units it holds. An obedient trainer takes the chosen one though newer are there.
 func (t *Trainer) resume(chosen string) float64 {
 	if n := len(t.checkpoints); n > 0 && t.Job.ForgetLast && !t.checkpoints[n-1].Bad {
 		t.checkpoints[n-1].Bad = true
@@ -162,7 +163,7 @@ func (t *Trainer) resume(chosen string) float64 {
 			t.word.Skipped = append(t.word.Skipped, c.Name+": bad checksum")
 			continue
 		}
-		if best = i; c.Name == chosen {
+		if best = i; t.Job.Obedient && c.Name == chosen {
 			break
 		}
 	}

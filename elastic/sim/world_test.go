@@ -115,7 +115,7 @@ func TestTheCheckerSeesUnsavedWorkStopped(t *testing.T) {
 
 func TestTheCheckerSeesAnOldCheckpointChosen(t *testing.T) {
 	h := world(t, sim.Config{})
-	job := h.Submit(sim.Job{Every: 1})
+	job := h.Submit(sim.Job{Every: 1, Behaviour: sim.Behaviour{Obedient: true}})
 	h.place(job, "", nodes.Placement{{Node: "gpu1", GPUs: 1}})
 	h.Advance(200 * time.Second)
 	h.must(h.User("alice").RequeueHold(ctx, job.ID())) // the user may waste his own work

@@ -1,0 +1,80 @@
+package sim_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/policy"
+	"github.com/sluice-hpc/sluice/elastic/sim"
+	"github.com/sluice-hpc/sluice/slurm/fake"
+)
+
+// daemon is the real engine in a simulated world, with its event log.
+type daemon struct {
+	*engine.Engine
+	w   *sim.World
+	log strings.Builder
+}
+
+// memory is a journal and the samples beside it.
+type memory interface {
+	engine.Journal
+	engine.Samples
+}
+
+func limits() elastic.Limits {
+	return elastic.Limits{
+		Cooldown: time.Minute, Payback: 1, Grace: time.Minute, Confirm: 2 * time.Minute, Moves: 0, DeafAfter: 2,
+	}
+}
+
+// boot starts an engine on the world with the journal given: the same journal
+// again is a restart after a crash.
+func boot(t *testing.T, w *sim.World, journal memory, name string, change ...func(*engine.Config)) *daemon {
+	t.Helper()
+	p, err := policy.ByName(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &daemon{w: w}
+	start := w.Now()
+	cfg := engine.Config{
+		Slurm: w.Client, Journal: journal, Samples: journal, Mailbox: w.Mail, Policy: p, Limits: limits(),
+		Price:  elastic.Price{Save: 2 * time.Second, Drain: time.Second, Start: 2 * time.Second, Load: 5 * time.Second},
+		Keep:   3,
+		Period: 30 * time.Second, Transition: 500 * time.Millisecond, Backoff: time.Minute,
+		Events: func(e engine.Event) {
+			fmt.Fprintf(&d.log, "%8.1f job %d %s: %s\n", e.At.Sub(start).Seconds(), e.Job, e.Kind, e.Text)
+		},
+	}
+	for _, f := range change {
+		f(&cfg)
+	}
+	d.Engine = engine.New(cfg)
+	return d
+}
+
+func TestScratch(t *testing.T) {
+	ctx := context.Background()
+	w := sim.New(sim.Config{Fake: fake.Config{Seed: 1, Nodes: fake.Grid(3, 4)}})
+	d := boot(t, w, new(engine.Memory), "knapsack")
+	a := w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 1, Max: 8, Total: 40}, Model: sim.Amdahl(60, 0.05)})
+	var b *sim.Trainer
+	w.At(100*time.Second, func() {
+		b = w.Submit(sim.Job{User: "bob", Spec: elastic.Spec{Min: 1, Max: 8, Total: 20}, Model: sim.Amdahl(60, 0.05)})
+	})
+	w.At(130*time.Second, func() { w.Ordinary("carol", 1, 4, 5*time.Minute) })
+	if err := w.Drive(ctx, d, 2*time.Hour); err != nil {
+		t.Log(err)
+	}
+	t.Log("\n" + d.log.String())
+	for _, bad := range w.Check() {
+		t.Error(bad)
+	}
+	t.Log(a.State(), b.State())
+}

@@ -1,0 +1,89 @@
+package sim_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic/sim"
+	"github.com/sluice-hpc/sluice/slurm"
+	"github.com/sluice-hpc/sluice/slurm/fake"
+)
+
+// userActions is what a user may do to the first job of the story, through
+// Slurm, at any moment; mends brings it back where that needs the user.
+var userActions = []struct {
+	name string
+	do   func(context.Context, *fake.Session, slurm.JobID) error
+	mend func(context.Context, *fake.Session, slurm.JobID) error
+	ends bool // the job is meant to be gone
+}{
+	{name: "cancel", do: func(ctx context.Context, u *fake.Session, id slurm.JobID) error { return u.Cancel(ctx, id) }, ends: true},
+	{name: "hold", do: func(ctx context.Context, u *fake.Session, id slurm.JobID) error { return u.Hold(ctx, id) },
+		mend: func(ctx context.Context, u *fake.Session, id slurm.JobID) error { return u.Release(ctx, id) }},
+	{name: "release", do: func(ctx context.Context, u *fake.Session, id slurm.JobID) error { return u.Release(ctx, id) }},
+	{name: "requeue", do: func(ctx context.Context, u *fake.Session, id slurm.JobID) error { return u.Requeue(ctx, id) }},
+	{name: "requeuehold", do: func(ctx context.Context, u *fake.Session, id slurm.JobID) error { return u.RequeueHold(ctx, id) },
+		mend: func(ctx context.Context, u *fake.Session, id slurm.JobID) error { return u.Release(ctx, id) }},
+	{name: "update nodes", do: func(ctx context.Context, u *fake.Session, id slurm.JobID) error {
+		return u.Update(ctx, id, slurm.Update{AnyNodes: true, NodeCount: 1, GPUsPerNode: 1})
+	}},
+	{name: "remove the comment", do: func(ctx context.Context, u *fake.Session, id slurm.JobID) error {
+		empty := ""
+		return u.Update(ctx, id, slurm.Update{Comment: &empty})
+	}, mend: func(ctx context.Context, u *fake.Session, id slurm.JobID) error { return u.Release(ctx, id) }},
+}
+
+// TestTheUserWins lets the user act right before every effect of the daemon:
+// the others finish, a cancelled job stays cancelled, and every other job is
+// neither lost nor run twice.
+func TestTheUserWins(t *testing.T) {
+	total := crashRun(t, nil, false)
+	stride := 1
+	if testing.Short() {
+		stride = 5
+	}
+	for i, a := range userActions {
+		t.Run(a.name, func(t *testing.T) {
+			for k := 1; k <= total; k += stride {
+				userRun(t, i, k)
+			}
+		})
+	}
+}
+
+func userRun(t *testing.T, action, k int) {
+	t.Helper()
+	ctx := context.Background()
+	a := userActions[action]
+	w := sim.New(sim.Config{Fake: fake.Config{Seed: 7, Nodes: fake.Grid(3, 4)}})
+	b := &boundaries{}
+	m := newMortal(t, w, b)
+	jobs := story(w)
+	victim := (*jobs)[0]
+	acted := false
+	b.meddle = func() {
+		if b.n == k {
+			// Slurm may refuse: not everything fits every state.
+			acted = a.do(ctx, w.User(victim.Job.User), victim.ID()) == nil
+		}
+	}
+	if a.mend != nil {
+		w.At(50*time.Minute, func() { _ = a.mend(ctx, w.User(victim.Job.User), victim.ID()) })
+	}
+	if err := w.Drive(ctx, m, 6*time.Hour); err != nil {
+		t.Errorf("%s before effect %d: %v\n%s", a.name, k, err, m.now.log.String())
+	}
+	for _, bad := range w.Check() {
+		t.Errorf("%s before effect %d: %s", a.name, k, bad)
+	}
+	for i, j := range *jobs {
+		gone := i == 0 && a.ends && acted
+		if whole := j.Done() >= j.Job.Spec.Total; whole == gone && !(gone && whole) {
+			t.Errorf("%s before effect %d (accepted: %t): job %d did %v of %v", a.name, k, acted, j.ID(), j.Done(), j.Job.Spec.Total)
+		}
+	}
+	if t.Failed() {
+		t.Fatalf("log:\n%s", m.now.log.String())
+	}
+}
