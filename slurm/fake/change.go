@@ -25,8 +25,11 @@ func (s *Session) change(ctx context.Context, op string, id slurm.JobID, do func
 // Signal delivers a signal to a running job.
 func (s *Session) Signal(ctx context.Context, id slurm.JobID, signal string, batchOnly bool) error {
 	return s.change(ctx, opSignal, id, func(j *job) *failure {
-		if j.state != slurm.Running {
-			return notFound() // Slurm's own words for a job that has no processes
+		switch {
+		case j.state == slurm.Pending:
+			return fail(slurm.ErrWrongState, "Job can not be altered now, try again later")
+		case j.state != slurm.Running:
+			return notFound() // Slurm's own words for an ended job
 		}
 		if r := j.run; r != nil && !r.over {
 			j.program.Signal(r, signal, batchOnly)
@@ -54,8 +57,6 @@ func (s *Session) requeue(ctx context.Context, op string, id slurm.JobID, hold b
 			return fail(slurm.ErrWrongState, "Job is pending execution")
 		case !j.requeue:
 			return fail(slurm.ErrRefused, "Requested operation is presently disabled")
-		case j.completing:
-			return fail(slurm.ErrWrongState, "Job/step already completing or completed")
 		}
 		what := RequeuedBy
 		if hold {
@@ -94,7 +95,7 @@ func (s *Session) hold(ctx context.Context, op string, id slurm.JobID, as hold) 
 			return fail(slurm.ErrPermission, "Access/permission denied")
 		}
 		j.held = as
-		j.reason = j.pendingReason(s.f.now)
+		j.reason = map[hold]string{userHold: "JobHeldUser", adminHold: "JobHeldAdmin"}[as]
 		return nil
 	})
 }
@@ -105,20 +106,30 @@ func (s *Session) Release(ctx context.Context, id slurm.JobID) error {
 		switch {
 		case j.state.Ended():
 			return finished()
-		case j.held == adminHold && !s.operator():
+		case (j.held == adminHold || j.reason == badConstraints) && !s.operator():
 			return fail(slurm.ErrPermission, "Access/permission denied")
 		case j.held != notHeld || j.reason == badConstraints:
 			j.held, j.prio = notHeld, s.f.nextPrio()
 			j.reason = "None"
 		}
-		s.f.wakeAt(j)
+		if j.state == slurm.Pending {
+			s.f.wakeAt(j)
+		}
 		return nil
 	})
 }
 
-// Cancel ends the job. Cancelling an ended job is no error.
+// Cancel ends the job. Cancelling a job that has ended, or that Slurm does not
+// know, is no error: scancel says nothing.
 func (s *Session) Cancel(ctx context.Context, id slurm.JobID) error {
-	return s.change(ctx, opCancel, id, func(j *job) *failure {
+	return s.call(ctx, opCancel, id, func() *failure {
+		j := s.f.find(id)
+		if j == nil {
+			return nil
+		}
+		if j.user != s.user && !s.operator() {
+			return fail(slurm.ErrPermission, "Access/permission denied")
+		}
 		if !j.state.Ended() {
 			s.f.finish(j, slurm.Cancelled, Cause{What: CancelledBy, By: s.name})
 			s.f.schedule()
@@ -150,9 +161,7 @@ func (s *Session) Update(ctx context.Context, id slurm.JobID, u slurm.Update) er
 		if u.Comment != nil {
 			j.comment = *u.Comment
 		}
-		if pendingOnly {
-			s.f.reconsider(j)
-		}
+		s.f.reconsider(j)
 		return nil
 	})
 }
@@ -169,9 +178,13 @@ func (s *Session) SetStart(ctx context.Context, id slurm.JobID, at time.Time) er
 	})
 }
 
-// reconsider lets the scheduler look again at a job that was changed. A job
-// that was stopped for an impossible request gets a priority again.
+// reconsider lets the scheduler look again at a pending job that was changed,
+// in whatever way: one that was stopped for an impossible request gets a
+// priority again.
 func (f *Fake) reconsider(j *job) {
+	if j.state != slurm.Pending {
+		return
+	}
 	if j.reason == badConstraints {
 		j.reason, j.prio = "None", f.nextPrio()
 	}

@@ -71,6 +71,7 @@ type job struct {
 	program Program
 	run     *Run
 	limitEv *event
+	drainEv *event
 	next    func() // carried out when COMPLETING is over
 }
 
@@ -93,8 +94,11 @@ func (j *job) view(f *Fake) slurm.Job {
 			v.Nodes = append(v.Nodes, s.Node)
 		}
 	}
-	if j.state == slurm.Running || j.state.Ended() {
+	switch {
+	case j.state != slurm.Pending || j.completing:
 		v.Start = second(j.start)
+	case j.begin.After(f.now):
+		v.Start = second(j.begin)
 	}
 	if j.state == slurm.Running && j.limit > 0 {
 		v.TimeLeft = max(0, j.limit-f.now.Sub(j.start)).Truncate(time.Second)

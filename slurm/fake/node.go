@@ -117,6 +117,8 @@ func (f *Fake) nodeReturn(name string) {
 	}
 }
 
+// nodeDown ends what runs on the node at once; slurmctld learns of it now, or
+// when it is back.
 func (f *Fake) nodeDown(name, reason string) {
 	n := f.node(name)
 	if n == nil || n.down {
@@ -124,19 +126,36 @@ func (f *Fake) nodeDown(name, reason string) {
 	}
 	n.down, n.reason = true, reason
 	f.logf("node %s down", name)
+	why := Cause{What: NodeFailed, By: "slurmctld"}
 	for _, j := range slices.Clone(f.jobs) {
-		on := slices.ContainsFunc(j.split, func(s slurm.GPUShare) bool { return s.Node == name })
-		switch {
-		case !on:
-		case j.completing:
-			f.drained(j) // nothing is left there to wait for
-		case j.requeue:
-			f.toQueue(j, Cause{What: NodeFailed, By: "slurmctld"})
-		default:
-			f.finish(j, slurm.NodeFail, Cause{What: NodeFailed, By: "slurmctld"})
+		if !slices.ContainsFunc(j.split, func(s slurm.GPUShare) bool { return s.Node == name }) {
+			continue
 		}
+		r := j.run
+		if r != nil && !r.over {
+			r.stop()
+			j.program.Stop(r, why)
+		}
+		f.whenUp(func() { f.lostNode(j, r, why) })
 	}
-	f.schedule()
+	f.whenUp(f.schedule)
+}
+
+// lostNode is slurmctld noticing that the run r of a job lost a node.
+func (f *Fake) lostNode(j *job, r *Run, why Cause) {
+	switch {
+	case j.run != r:
+		return
+	case j.completing: // nothing is left there to wait for
+	case j.requeue:
+		f.toQueue(j, why)
+	default:
+		f.finish(j, slurm.NodeFail, why)
+		j.reason = "NodeDown"
+	}
+	if len(j.split) == 1 && j.completing {
+		f.drained(j)
+	}
 }
 
 // take gives the job its GPUs and CPUs on the nodes of the split.

@@ -88,11 +88,16 @@ func (r *Run) Exit(code, signal int) {
 			return // killed meanwhile
 		}
 		j.exitCode, j.exitSignal = code, signal
-		state := slurm.Completed
-		if code != 0 || signal != 0 {
-			state = slurm.Failed
+		switch {
+		case signal != 0:
+			f.finish(j, slurm.Failed, Cause{})
+			j.reason = "JobLaunchFailure"
+		case code != 0:
+			f.finish(j, slurm.Failed, Cause{})
+			j.reason = "NonZeroExitCode"
+		default:
+			f.finish(j, slurm.Completed, Cause{})
 		}
-		f.finish(j, state, Cause{})
 	})
 }
 
@@ -138,7 +143,8 @@ func (f *Fake) timeOut(j *job, r *Run) {
 	})
 }
 
-// halt ends the present run, if one goes on, and leaves the job COMPLETING.
+// halt ends the present run, if one goes on, and leaves the job COMPLETING for
+// a while.
 func (f *Fake) halt(j *job, why Cause) {
 	if j.limitEv != nil {
 		j.limitEv.dead, j.limitEv = true, nil
@@ -150,6 +156,7 @@ func (f *Fake) halt(j *job, why Cause) {
 	j.run = nil
 	j.killed = f.now
 	j.completing = true
+	j.drainEv = f.after(f.jittered(f.cfg.Draining)+f.delay("drain", j), func() { f.drained(j) })
 }
 
 // finish ends the job in a final state.
@@ -157,7 +164,6 @@ func (f *Fake) finish(j *job, state slurm.State, why Cause) {
 	f.logf("job %d %s%s", j.id, state, why)
 	if j.state == slurm.Running {
 		f.halt(j, why)
-		f.after(f.jittered(f.cfg.Draining)+f.delay("drain", j), func() { f.drained(j) })
 	} else if j.start.IsZero() {
 		j.start = f.now
 	}
@@ -169,28 +175,31 @@ func (f *Fake) finish(j *job, state slurm.State, why Cause) {
 // toQueue stops the running job and puts it back into the queue.
 func (f *Fake) toQueue(j *job, why Cause) {
 	f.logf("job %d requeued%s", j.id, why)
-	wasRunning := j.state == slurm.Running
-	if wasRunning {
+	if j.state == slurm.Running {
 		f.halt(j, why)
 	}
 	j.state, j.requeued = slurm.Pending, true
 	j.restarts++
-	j.reason = j.pendingReason(f.now)
+	switch {
+	case why.What == RequeuedHeld:
+		j.reason = "job requeued in held state"
+	case j.held == notHeld:
+		j.reason = "None"
+	}
 	j.next = func() {
 		j.requeued = false
 		j.submit = f.now
 		if !j.begin.After(f.now) {
 			j.begin = second(f.now).Add(f.cfg.RequeueDelay)
 		}
-		j.reason = j.pendingReason(f.now)
 		f.logf("job %d pending again", j.id)
 		f.wakeAt(j)
 	}
-	if !wasRunning {
-		j.next()
-		return
+	if !j.completing {
+		do := j.next
+		j.next = nil
+		do()
 	}
-	f.after(f.jittered(f.cfg.Draining)+f.delay("drain", j), func() { f.drained(j) })
 }
 
 // drained is the end of COMPLETING.
@@ -199,6 +208,7 @@ func (f *Fake) drained(j *job) {
 		if !j.completing {
 			return
 		}
+		j.drainEv.dead = true
 		j.completing = false
 		f.give(j)
 		if j.next != nil {

@@ -3,6 +3,7 @@ package fake
 import (
 	"slices"
 	"sort"
+	"strings"
 
 	"github.com/sluice-hpc/sluice/slurm"
 )
@@ -55,8 +56,8 @@ func (f *Fake) try(j *job) {
 	shares, cpus, ok := f.fit(j, (*node).usable, (*node).free, func(n *node) int { return n.CPUs - n.cpus })
 	if !ok {
 		j.reason = "Resources"
-		if f.needsUnusable(j) {
-			j.reason = "ReqNodeNotAvail"
+		if gone := f.unusable(j.want.req); len(gone) > 0 {
+			j.reason = "ReqNodeNotAvail, UnavailableNodes:" + strings.Join(gone, ",")
 		}
 		return
 	}
@@ -87,13 +88,14 @@ func (f *Fake) impossible(j *job) string {
 	return ""
 }
 
-func (f *Fake) needsUnusable(j *job) bool {
-	for _, name := range j.want.req {
+// unusable returns those of the named nodes that take no new jobs.
+func (f *Fake) unusable(names []string) (gone []string) {
+	for _, name := range names {
 		if n := f.node(name); n != nil && !n.usable() {
-			return true
+			gone = append(gone, name)
 		}
 	}
-	return false
+	return gone
 }
 
 // fit chooses nodes and the split over them, given which nodes may be used and
@@ -129,28 +131,20 @@ func (f *Fake) fit(j *job, may func(*node) bool, gpus, cpus func(*node) int) ([]
 	return nil, nil, false
 }
 
-// choose returns count nodes in node order: the required ones and the first
-// others; the fullest-free others when only those hold the whole.
+// choose returns count nodes in node order: the required ones and, for a total,
+// those with most free GPUs (more than the total counts as the total), else the
+// first.
 func (f *Fake) choose(w want, first, rest []*node, count int, gpus func(*node) int) []*node {
-	others := rest[:count-len(first)]
-	if sum(append(slices.Clone(first), others...), gpus) < w.total {
-		byFree := slices.Clone(rest)
-		sort.SliceStable(byFree, func(a, b int) bool { return gpus(byFree[a]) > gpus(byFree[b]) })
-		others = byFree[:count-len(first)]
+	others := slices.Clone(rest)
+	if w.total > 0 {
+		useful := func(n *node) int { return min(gpus(n), w.total) }
+		sort.SliceStable(others, func(a, b int) bool { return useful(others[a]) > useful(others[b]) })
 	}
-	chosen := append(slices.Clone(first), others...)
+	chosen := append(slices.Clone(first), others[:count-len(first)]...)
 	sort.SliceStable(chosen, func(a, b int) bool {
 		return slices.Index(f.nodes, chosen[a]) < slices.Index(f.nodes, chosen[b])
 	})
 	return chosen
-}
-
-func sum(nodes []*node, of func(*node) int) int {
-	total := 0
-	for _, n := range nodes {
-		total += of(n)
-	}
-	return total
 }
 
 // fitOn splits the request over exactly these nodes: the same number on each,
