@@ -3,6 +3,7 @@ package elastic
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -34,10 +35,10 @@ type Spec struct {
 
 	Total float64 // units of work in all; 0 = the user did not say
 	Unit  Unit    // "" is read as Epochs
-	Model string  // key under which speeds are shared; "" = this job alone
+	Model string  // key under which speeds are shared (see ValidModel); "" = this job alone
 
 	// Signal, when set, is sent to the batch script beside the request file: a
-	// name without SIG, such as USR2.
+	// name without SIG, such as USR2; one of Signals.
 	Signal string
 	Grace  time.Duration // how long a checkpoint may take; 0 = the site's default
 
@@ -74,32 +75,89 @@ func (s Spec) Options(limit int) []int {
 	return out
 }
 
+// What a spec may hold at most, so that its Tag can be read back.
+const (
+	maxCount = 1_000_000     // GPUs, CPUs
+	maxMemMB = 1_000_000_000 // megabytes a GPU
+	maxSizes = 1024          // entries of Sizes
+)
+
 // Validate reports what contradicts itself in the spec, in the words of the
-// options a user types.
+// options a user types. The Tag of a valid spec can be parsed again.
 func (s Spec) Validate() error {
 	switch {
 	case !validToken(s.Token):
 		return fmt.Errorf("token %q: want 32 lower-case hex digits", s.Token)
-	case s.Min < 1:
-		return fmt.Errorf("--min-gpus %d: at least 1", s.Min)
+	case s.Min < 1 || s.Min > maxCount:
+		return fmt.Errorf("--min-gpus %d: want 1 to %d", s.Min, maxCount)
+	case s.Max < 0 || s.Max > maxCount:
+		return fmt.Errorf("--max-gpus %d: want 0 to %d", s.Max, maxCount)
 	case s.Max != 0 && s.Max < s.Min:
 		return fmt.Errorf("--max-gpus %d is below --min-gpus %d", s.Max, s.Min)
-	case s.Step < 0:
-		return fmt.Errorf("--gpu-step %d: at least 1", s.Step)
-	case s.Step > 1 && len(s.Sizes) > 0:
-		return fmt.Errorf("--gpu-step and --gpu-sizes exclude each other")
-	case len(s.Sizes) > 0 && (!slices.IsSorted(s.Sizes) || s.Sizes[0] < 1):
-		return fmt.Errorf("--gpu-sizes %v: ascending and at least 1", s.Sizes)
-	case len(s.Sizes) > 0 && !slices.Contains(s.Sizes, s.Min):
-		return fmt.Errorf("--gpu-sizes %v does not contain --min-gpus %d", s.Sizes, s.Min)
 	case s.Total < 0 || s.Total != s.Total || s.Total > 1e15:
 		return fmt.Errorf("--epochs/--steps %v: between 0 and 1e15", s.Total)
 	case s.Unit != "" && s.Unit != Epochs && s.Unit != Steps:
 		return fmt.Errorf("unit %q: want epoch or step", s.Unit)
-	case s.Grace < 0 || s.CPUsPerGPU < 0 || s.MemPerGPUMB < 0:
-		return fmt.Errorf("--grace, --cpus-per-gpu and --mem-per-gpu may not be negative")
+	case s.Model != "" && !ValidModel(s.Model):
+		return fmt.Errorf("--model %q: want at most 64 letters, digits and . _ + - / : @, the first a letter or digit", s.Model)
+	case s.Signal != "" && !ValidSignal(s.Signal):
+		return fmt.Errorf("--checkpoint-signal %q: want one of %s", s.Signal, strings.Join(Signals, ", "))
+	case s.Grace < 0:
+		return fmt.Errorf("--grace %v: may not be negative", s.Grace)
+	case s.CPUsPerGPU < 0 || s.CPUsPerGPU > maxCount:
+		return fmt.Errorf("--cpus-per-gpu %d: want 0 to %d", s.CPUsPerGPU, maxCount)
+	case s.MemPerGPUMB < 0 || s.MemPerGPUMB > maxMemMB:
+		return fmt.Errorf("--mem-per-gpu %dM: want 0 to %dM", s.MemPerGPUMB, maxMemMB)
+	}
+	return s.validateSizes()
+}
+
+func (s Spec) validateSizes() error {
+	switch {
+	case s.Step < 0 || s.Step > maxCount:
+		return fmt.Errorf("--gpu-step %d: want 1 to %d", s.Step, maxCount)
+	case len(s.Sizes) == 0:
+		return nil
+	case s.Step > 1:
+		return fmt.Errorf("--gpu-step and --gpu-sizes exclude each other")
+	case len(s.Sizes) > maxSizes:
+		return fmt.Errorf("--gpu-sizes: %d sizes, at most %d", len(s.Sizes), maxSizes)
+	case !slices.Contains(s.Sizes, s.Min):
+		return fmt.Errorf("--gpu-sizes %v does not contain --min-gpus %d", s.Sizes, s.Min)
+	}
+	last := 0
+	for _, n := range s.Sizes {
+		if n <= last || n > maxCount {
+			return fmt.Errorf("--gpu-sizes %v: want them ascending, each from 1 to %d", s.Sizes, maxCount)
+		}
+		last = n
 	}
 	return nil
+}
+
+// Signals lists what Spec.Signal may be: those a process can catch and every
+// Slurm since 20.11 can send by name.
+var Signals = []string{"USR1", "USR2", "HUP", "INT", "QUIT", "TERM", "URG", "XCPU"}
+
+// ValidSignal reports whether the name is one of Signals.
+func ValidSignal(name string) bool { return slices.Contains(Signals, name) }
+
+// ValidModel reports whether the name can be a Spec.Model: 1 to 64 letters,
+// digits and . _ + - / : @, beginning with a letter or a digit. It travels in a
+// space-separated comment and names speeds in a table.
+func ValidModel(name string) bool {
+	if name == "" || len(name) > 64 {
+		return false
+	}
+	for i, c := range []byte(name) {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9':
+		case i > 0 && strings.IndexByte("._+-/:@", c) >= 0:
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 func validToken(t string) bool {

@@ -10,6 +10,9 @@ import (
 // tagVersion opens the comment of every job sluice looks after.
 const tagVersion = "sluice/1"
 
+// maxMoves bounds Tag.Incarnation.
+const maxMoves = 1_000_000_000
+
 // Directive is a standing order of the user about one job.
 type Directive struct {
 	Pin  int  // GPUs the job is pinned to; 0 = sluice decides
@@ -113,7 +116,7 @@ func ParseTag(comment string) (Tag, error) {
 		}
 	}
 	if err := t.Spec.Validate(); err != nil {
-		return Tag{}, err
+		return Tag{}, fmt.Errorf("column %d: %w", len(tagVersion)+2, err)
 	}
 	return t, nil
 }
@@ -126,19 +129,21 @@ func (t *Tag) set(key, value string) (err error) {
 	case "id":
 		s.Token = value
 	case "inc":
-		t.Incarnation, err = natural(key, value, 1_000_000_000)
+		t.Incarnation, err = natural(key, value, maxMoves)
 	case "min":
-		s.Min, err = natural(key, value, 1_000_000)
+		s.Min, err = natural(key, value, maxCount)
 	case "max":
-		s.Max, err = natural(key, value, 1_000_000)
+		s.Max, err = natural(key, value, maxCount)
 	case "step":
-		s.Step, err = natural(key, value, 1_000_000)
+		s.Step, err = natural(key, value, maxCount)
 	case "sizes":
 		s.Sizes, err = splitInts(value)
 	case "uneven":
 		s.AllowUneven, err = flag(key, value)
 	case "total":
-		s.Total, err = strconv.ParseFloat(value, 64)
+		if s.Total, err = strconv.ParseFloat(value, 64); err != nil {
+			err = fmt.Errorf("%s=%q: want a number", key, value)
+		}
 	case "unit":
 		s.Unit = Unit(value)
 	case "model":
@@ -146,15 +151,17 @@ func (t *Tag) set(key, value string) (err error) {
 	case "signal":
 		s.Signal = value
 	case "grace":
-		s.Grace, err = time.ParseDuration(value)
+		if s.Grace, err = time.ParseDuration(value); err != nil {
+			err = fmt.Errorf("%s=%q: want a duration such as 90s", key, value)
+		}
 	case "cpus":
-		s.CPUsPerGPU, err = natural(key, value, 1_000_000)
+		s.CPUsPerGPU, err = natural(key, value, maxCount)
 	case "mem":
 		var mb int
-		mb, err = natural(key, value, 1_000_000_000)
+		mb, err = natural(key, value, maxMemMB)
 		s.MemPerGPUMB = int64(mb)
 	case "pin":
-		t.Directive.Pin, err = natural(key, value, 1_000_000)
+		t.Directive.Pin, err = natural(key, value, maxCount)
 	case "hold":
 		t.Directive.Hold, err = flag(key, value)
 	default:
@@ -188,12 +195,12 @@ func joinInts(ns []int) string {
 
 func splitInts(value string) ([]int, error) {
 	parts := strings.Split(value, ",")
-	if len(parts) > 1024 {
-		return nil, fmt.Errorf("sizes: more than 1024")
+	if len(parts) > maxSizes {
+		return nil, fmt.Errorf("sizes: more than %d", maxSizes)
 	}
 	out := make([]int, len(parts))
 	for i, p := range parts {
-		n, err := natural("sizes", p, 1_000_000)
+		n, err := natural("sizes", p, maxCount)
 		if err != nil {
 			return nil, err
 		}

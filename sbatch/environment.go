@@ -1,0 +1,106 @@
+package sbatch
+
+import "strings"
+
+// variable is one variable of the environment that sbatch reads as an option.
+type variable struct {
+	name, option string
+	// overruled: sluice's own word on the command line wins over it anyway, and
+	// a site may set it for everybody; so it is mentioned, not refused.
+	overruled bool
+}
+
+// variables are those whose option sluice watches; all others are sbatch's
+// business and pass.
+var variables = []variable{
+	{"SBATCH_ARRAY_INX", "array", false},
+	{"SBATCH_CLUSTERS", "clusters", false},
+	{"SLURM_CLUSTERS", "clusters", false},
+	{"SBATCH_CORE_SPEC", "core-spec", false},
+	{"SBATCH_CPUS_PER_GPU", "cpus-per-gpu", false},
+	{"SBATCH_DISTRIBUTION", "distribution", false},
+	{"SBATCH_EXCLUSIVE", "exclusive", false},
+	{"SBATCH_GPUS", "gpus", false},
+	{"SBATCH_GPUS_PER_NODE", "gpus-per-node", false},
+	{"SBATCH_GPUS_PER_SOCKET", "gpus-per-socket", false},
+	{"SBATCH_GPUS_PER_TASK", "gpus-per-task", false},
+	{"SBATCH_GRES", "gres", false},
+	{"SBATCH_IGNORE_PBS", "ignore-pbs", false},
+	{"SBATCH_JOB_NAME", "job-name", false},
+	{"SBATCH_MEM_PER_GPU", "mem-per-gpu", false},
+	{"SBATCH_NO_REQUEUE", "no-requeue", true},
+	{"SBATCH_OPEN_MODE", "open-mode", true},
+	{"SBATCH_PARTITION", "partition", false},
+	{"SBATCH_REQUEUE", "requeue", false},
+	{"SBATCH_THREAD_SPEC", "thread-spec", false},
+	{"SBATCH_TRES_PER_TASK", "tres-per-task", false},
+	{"SBATCH_WAIT", "wait", false},
+}
+
+// environment looks variables up.
+type environment map[string]string
+
+func readEnvironment(environ []string) environment {
+	env := environment{}
+	for _, entry := range environ {
+		if !strings.HasPrefix(entry, "SBATCH_") && !strings.HasPrefix(entry, "SLUICE_") && !strings.HasPrefix(entry, "SLURM_") {
+			continue
+		}
+		if name, value, ok := strings.Cut(entry, "="); ok {
+			env[name] = value
+		}
+	}
+	return env
+}
+
+// settings returns what the environment sets, sbatch's variables before
+// sluice's: SLUICE_MIN_GPUS stands for --min-gpus, and so on for each of
+// sluice's options. An empty SLUICE_ variable sets nothing.
+func (env environment) settings() (found []setting) {
+	for _, v := range variables {
+		value, ok := env[v.name]
+		if o := byName[v.option]; ok && (o.takes == valued || flagSet(value) || v.option == "exclusive") {
+			found = append(found, fromVariable(v.name, value, *o))
+		}
+	}
+	for i := range options {
+		o := options[i]
+		if o.is != own && o.is != shared || o.name == "checkpoint-dir" || o.name == "user" {
+			continue
+		}
+		name := "SLUICE_" + strings.ToUpper(strings.ReplaceAll(o.name, "-", "_"))
+		if value := env[name]; value != "" {
+			found = append(found, fromVariable(name, value, o))
+		}
+	}
+	return found
+}
+
+func fromVariable(name, value string, o option) setting {
+	if o.name == "requeue" {
+		value = "" // the variable's value only says yes
+	}
+	return setting{option: o, value: value, given: true, at: Place{Source: name}, words: []string{name + "=" + value}}
+}
+
+// overruled reports whether the variable loses against sluice's own options.
+func overruled(name string) bool {
+	for _, v := range variables {
+		if v.name == name {
+			return v.overruled
+		}
+	}
+	return false
+}
+
+// Without returns the environment for sbatch: the variables that sluice acts on
+// in sbatch's place are taken out.
+func Without(environ []string) []string {
+	out := make([]string, 0, len(environ))
+	for _, entry := range environ {
+		if !strings.HasPrefix(entry, "SBATCH_WAIT=") {
+			out = append(out, entry)
+		}
+	}
+	return out
+}

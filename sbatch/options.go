@@ -1,0 +1,218 @@
+package sbatch
+
+import "strings"
+
+// arity says whether an option takes a value, as getopt_long means it.
+type arity uint8
+
+const (
+	bare     arity = iota // --hold
+	valued                // --time=10 or --time 10
+	optional              // --nice or --nice=10, never --nice 10
+)
+
+// meaning is what an option is to sluice.
+type meaning uint8
+
+const (
+	passed  meaning = iota // sbatch's alone: goes through unseen
+	watched                // sbatch's, but sluice looks at it, refuses it or acts on it
+	shared                 // sbatch's and sluice's: may stand on both kinds of line
+	own                    // sluice's alone
+)
+
+// option is one row of the table of options.
+type option struct {
+	name  string
+	short byte // 0 = none
+	takes arity
+	is    meaning
+}
+
+// options are those of sbatch in Slurm 20.11, 22.05, 24.11 and 26.05 taken
+// together, read off the tables compiled into the four releases, and sluice's
+// own. Where releases differ in what an option takes, the row admits both.
+var options = []option{
+	{"account", 'A', valued, passed},
+	{"acctg-freq", 0, valued, passed},
+	{"array", 'a', valued, watched},
+	{"autocomplete", 0, valued, passed},
+	{"batch", 0, valued, passed},
+	{"bb", 0, valued, passed},
+	{"bbf", 0, valued, passed},
+	{"begin", 'b', valued, passed},
+	{"chdir", 'D', valued, passed},
+	{"cluster", 0, valued, watched},
+	{"cluster-constraint", 0, valued, passed},
+	{"clusters", 'M', valued, watched},
+	{"comment", 0, valued, watched},
+	{"consolidate-segments", 0, bare, passed},
+	{"constraint", 'C', valued, passed},
+	{"container", 0, valued, passed},
+	{"container-id", 0, valued, passed},
+	{"container-type", 0, valued, passed},
+	{"context", 0, valued, passed},
+	{"contiguous", 0, bare, passed},
+	{"core-spec", 'S', valued, watched},
+	{"cores-per-socket", 0, valued, passed},
+	{"cpu-freq", 0, valued, passed},
+	{"cpus-per-gpu", 0, valued, shared},
+	{"cpus-per-task", 'c', valued, watched},
+	{"deadline", 0, valued, passed},
+	{"delay-boot", 0, valued, passed},
+	{"dependency", 'd', valued, passed},
+	{"distribution", 'm', valued, watched},
+	{"error", 'e', valued, passed},
+	{"exclude", 'x', valued, passed},
+	{"exclusive", 0, optional, watched},
+	{"export", 0, valued, watched},
+	{"export-file", 0, valued, passed},
+	{"external", 0, bare, watched},
+	{"extra", 0, valued, passed},
+	{"extra-node-info", 'B', valued, passed},
+	{"get-user-env", 0, optional, passed},
+	{"gid", 0, valued, watched},
+	{"gpu-bind", 0, valued, passed},
+	{"gpu-freq", 0, valued, passed},
+	{"gpus", 'G', valued, watched},
+	{"gpus-per-node", 0, valued, watched},
+	{"gpus-per-socket", 0, valued, watched},
+	{"gpus-per-task", 0, valued, watched},
+	{"gres", 0, valued, watched},
+	{"gres-flags", 0, valued, passed},
+	{"help", 'h', bare, watched},
+	{"hint", 0, valued, passed},
+	{"hold", 'H', bare, watched},
+	{"ignore-pbs", 0, bare, watched},
+	{"input", 'i', valued, passed},
+	{"job-name", 'J', valued, watched},
+	{"kill-on-invalid-dep", 0, valued, passed},
+	{"licenses", 'L', valued, passed},
+	{"mail-type", 0, valued, passed},
+	{"mail-user", 0, valued, passed},
+	{"mcs-label", 0, valued, passed},
+	{"mem", 0, valued, watched},
+	{"mem-bind", 0, valued, passed},
+	{"mem-per-cpu", 0, valued, watched},
+	{"mem-per-gpu", 0, valued, shared},
+	{"mem-update", 0, valued, passed},
+	{"mincpus", 0, valued, passed},
+	{"network", 0, valued, passed},
+	{"nice", 0, optional, passed},
+	{"no-kill", 'k', optional, passed},
+	{"no-requeue", 0, bare, watched},
+	{"nodefile", 'F', valued, watched},
+	{"nodelist", 'w', valued, watched},
+	{"nodes", 'N', valued, watched},
+	{"ntasks", 'n', valued, watched},
+	{"ntasks-per-core", 0, valued, passed},
+	{"ntasks-per-gpu", 0, valued, watched},
+	{"ntasks-per-node", 0, valued, watched},
+	{"ntasks-per-socket", 0, valued, passed},
+	{"ntasks-per-tres", 0, valued, watched},
+	{"oom-kill-step", 0, optional, passed},
+	{"open-mode", 0, valued, watched},
+	{"output", 'o', valued, passed},
+	{"overcommit", 'O', bare, passed},
+	{"oversubscribe", 's', bare, passed},
+	{"parsable", 0, bare, watched},
+	{"partition", 'p', valued, watched},
+	{"power", 0, valued, passed},
+	{"prefer", 0, valued, passed},
+	{"priority", 0, valued, watched},
+	{"profile", 0, valued, passed},
+	{"propagate", 0, optional, passed},
+	{"qos", 'q', valued, passed},
+	{"quiet", 'Q', bare, watched},
+	{"reboot", 0, bare, passed},
+	{"requeue", 0, optional, watched},
+	{"reservation", 0, valued, passed},
+	{"resources", 0, valued, passed},
+	{"resv-ports", 0, optional, passed},
+	{"segment", 0, valued, passed},
+	{"signal", 0, valued, passed},
+	{"sockets-per-node", 0, valued, passed},
+	{"spread-job", 0, bare, passed},
+	{"spread-segments", 0, bare, passed},
+	{"stepmgr", 0, bare, passed},
+	{"switches", 0, valued, passed},
+	{"tasks-per-node", 0, valued, watched},
+	{"test-only", 0, bare, watched},
+	{"thread-spec", 0, valued, watched},
+	{"threads-per-core", 0, valued, passed},
+	{"time", 't', valued, passed},
+	{"time-min", 0, valued, passed},
+	{"tmp", 0, valued, passed},
+	{"tres-bind", 0, valued, passed},
+	{"tres-per-task", 0, valued, watched},
+	{"uid", 0, valued, watched},
+	{"usage", 0, bare, watched},
+	{"use-min-nodes", 0, bare, passed},
+	{"verbose", 'v', bare, passed},
+	{"version", 'V', bare, watched},
+	{"wait", 'W', bare, watched},
+	{"wait-all-nodes", 0, valued, passed},
+	{"wckey", 0, valued, passed},
+	{"wrap", 0, valued, watched},
+
+	{"allow-uneven", 0, optional, own},
+	{"checkpoint-dir", 0, valued, own},
+	{"checkpoint-signal", 0, valued, own},
+	{"epochs", 0, valued, own},
+	{"gpu-sizes", 0, valued, own},
+	{"gpu-step", 0, valued, own},
+	{"grace", 0, valued, own},
+	{"max-gpus", 0, valued, own},
+	{"min-gpus", 0, valued, own},
+	{"model", 0, valued, own},
+	{"steps", 0, valued, own},
+	{"user", 0, bare, own},
+}
+
+// byName and byShort index the table.
+var (
+	byName  = map[string]*option{}
+	byShort = [256]*option{}
+)
+
+func init() {
+	for i := range options {
+		o := &options[i]
+		byName[o.name] = o
+		if o.short != 0 {
+			byShort[o.short] = o
+		}
+	}
+}
+
+// resolve finds a long option by its name or an unambiguous beginning of it, as
+// getopt_long does. When several options begin so, it still returns one (of no
+// name) if all are sbatch's alone and take the same: which of them is meant is
+// then for the installed sbatch to say. Otherwise others lists them. An option
+// nobody knows (a SPANK plugin may define it) is nil without others.
+func resolve(name string) (o *option, others []string) {
+	if exact, ok := byName[name]; ok {
+		return exact, nil
+	}
+	var found []*option
+	for i := range options {
+		if name != "" && strings.HasPrefix(options[i].name, name) {
+			found = append(found, &options[i])
+		}
+	}
+	switch {
+	case len(found) == 0:
+		return nil, nil
+	case len(found) == 1:
+		return found[0], nil
+	}
+	alike := true
+	for _, f := range found {
+		others = append(others, "--"+f.name)
+		alike = alike && f.is == passed && f.takes == found[0].takes
+	}
+	if alike {
+		return &option{takes: found[0].takes}, nil
+	}
+	return nil, others
+}

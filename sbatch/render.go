@@ -1,0 +1,155 @@
+package sbatch
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sluice-hpc/sluice/elastic"
+)
+
+// maxComment is how many bytes Slurm keeps of a job's comment.
+const maxComment = 1024
+
+// growth is how much longer a job's comment may become in its life: a larger
+// incarnation, a pin, a hold.
+const growth = len("1000000000 pin=1000000 hold=1")
+
+// maxName is how many bytes Slurm keeps of a job's name.
+const maxName = 1024
+
+// Job is where a request becomes a job: the names that are made for it.
+type Job struct {
+	Token  string // 32 lower-case hex digits
+	Sluice string // the sluice program as the nodes see it, absolute
+	Script string // the stored copy of the user's script, absolute
+	Batch  string // the file that Batch is written to, absolute; "" = standard input
+}
+
+// Batch renders the script that Slurm really starts: the header of the user's
+// script, which sbatch reads as ever, and one command, which starts the script
+// under the runner and becomes the job's exit code.
+func (r Request) Batch(j Job) []byte {
+	var b strings.Builder
+	b.WriteString("#!/bin/sh\n")
+	for _, line := range r.script.rendered() {
+		b.WriteString(line + "\n")
+	}
+	b.WriteString("exec " + shellQuote(j.Sluice) + " run -- " + shellQuote(j.Script))
+	if r.argsInside() {
+		for _, arg := range r.args {
+			b.WriteString(" " + shellQuote(arg))
+		}
+		b.WriteString("\n")
+		return []byte(b.String())
+	}
+	b.WriteString(` "$@"` + "\n")
+	return []byte(b.String())
+}
+
+// argsInside reports whether the script's arguments have to stand in the batch
+// script: sbatch drops every ":" from its command line, even behind the script.
+func (r Request) argsInside() bool { return slices.Contains(r.args, ":") }
+
+// rendered is the header without its first line: as it was, or, when a line says
+// something that sluice does in sbatch's place, with the directives written anew.
+func (s Script) rendered() []string {
+	rewrite := slices.ContainsFunc(s.settings, dropped)
+	var out []string
+	for _, line := range s.header {
+		if !rewrite || !line.directive {
+			// A carriage return can only be the script's very last byte here; with a
+			// newline behind it sbatch would refuse it.
+			out = append(out, strings.TrimRight(line.text, "\r"))
+			continue
+		}
+		words := []string{"#SBATCH"}
+		for _, set := range s.settings {
+			if set.line != 'B' || set.at.Line != line.number || dropped(set) {
+				continue
+			}
+			for _, w := range set.words {
+				words = append(words, quoteWord(w))
+			}
+		}
+		if len(words) > 1 {
+			out = append(out, strings.Join(words, " "))
+		}
+	}
+	return out
+}
+
+// dropped reports whether a script's setting must not reach sbatch: it would
+// wait by itself, beyond the deadline of the call.
+func dropped(s setting) bool { return s.name == "wait" }
+
+// Args renders the arguments for sbatch: sluice's own, the user's options of the
+// command line as typed, the batch script and the script's arguments. The user's
+// stand last, so that an option nobody knows cannot swallow one of sluice's.
+// The error is a comment that is too long.
+func (r Request) Args(j Job) ([]string, error) {
+	comment, err := r.tag(j.Token)
+	if err != nil {
+		return nil, err
+	}
+	args := []string{"--requeue", "--open-mode=append", "--nodes=1", "--ntasks=1",
+		"--gres=gpu:" + strconv.Itoa(r.Spec.Min), "--comment=" + comment}
+	if r.TestOnly {
+		args = append([]string{"--test-only"}, args...)
+	} else {
+		args = append([]string{"--hold"}, args...)
+	}
+	// Both scale with the GPUs of every later size by themselves, on each node;
+	// --cpus-per-task and --mem would not.
+	if r.Spec.CPUsPerGPU > 0 {
+		args = append(args, "--cpus-per-gpu="+strconv.Itoa(r.Spec.CPUsPerGPU))
+	}
+	if r.Spec.MemPerGPUMB > 0 {
+		args = append(args, "--mem-per-gpu="+strconv.FormatInt(r.Spec.MemPerGPUMB, 10)+"M")
+	}
+	if !r.name {
+		args = append(args, "--job-name="+r.jobName())
+	}
+	args = append(args, r.options...)
+	if j.Batch == "" {
+		return args, nil
+	}
+	args = append(args, j.Batch)
+	if !r.argsInside() {
+		args = append(args, r.args...)
+	}
+	return args, nil
+}
+
+// tag renders the comment that makes the job sluice's.
+func (r Request) tag(token string) (string, error) {
+	spec := r.Spec
+	spec.Token = token
+	t := elastic.Tag{Spec: spec, Directive: elastic.Directive{Hold: r.Hold}, Comment: r.comment}
+	comment := t.String()
+	if len(comment)+growth <= maxComment {
+		return comment, nil
+	}
+	t.Comment = ""
+	room := maxComment - growth - len(t.String()) - len(" ; ")
+	if room < 0 {
+		return "", &Error{Why: fmt.Sprintf("Slurm keeps %d bytes of a job's comment, which sluice needs for --gpu-sizes", maxComment),
+			Do: "list fewer sizes, or use --gpu-step"}
+	}
+	return "", &Error{What: "--comment", Why: fmt.Sprintf("%d bytes; Slurm keeps %d, and sluice needs all but %d of them",
+		len(r.comment), maxComment, room), Do: "shorten it"}
+}
+
+// jobName is the name sbatch would give the job had it got the user's script.
+func (r Request) jobName() string {
+	switch {
+	case r.wrapped:
+		return "wrap"
+	case r.script.Name == "":
+		return "sbatch"
+	}
+	name := safe(path.Base(r.script.Name))
+	return strings.ToValidUTF8(name[:min(len(name), maxName)], "")
+}

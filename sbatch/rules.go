@@ -1,0 +1,144 @@
+package sbatch
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+const (
+	hetWhy = "this begins another part of a heterogeneous job, whose number of parts can never change"
+	hetDo  = "submit one elastic job; it may span nodes by itself"
+)
+
+// A rule looks at the value of an option of sbatch's and says why it cannot go
+// together with a job that changes size, and what to write instead; why is ""
+// when it can.
+type rule func(value string) (why, do string)
+
+// rules, by the name of the option. Whatever is not here passes.
+var rules = map[string]rule{
+	// The number of GPUs.
+	"gpus":            countGPUs,
+	"gpus-per-node":   countGPUs,
+	"gpus-per-task":   countGPUs,
+	"gpus-per-socket": countGPUs,
+	"gres":            gres,
+	"tres-per-task":   tresPerTask,
+
+	// The number of nodes and tasks, and which nodes. A resize writes NumNodes,
+	// NumTasks and ReqNodeList; TasksPerNode only an operator may change.
+	"nodes": always("sluice decides how many nodes a job spans, and changes it",
+		"leave it out; --max-gpus bounds the size"),
+	"ntasks": oneTask,
+	"ntasks-per-node": always("Slurm lets nobody but an operator change it afterwards, so the job could not be resized",
+		startOwn),
+	"tasks-per-node": always("Slurm lets nobody but an operator change it afterwards, so the job could not be resized",
+		startOwn),
+	"ntasks-per-gpu":  always("sluice starts the script once, whatever the number of GPUs", startOwn),
+	"ntasks-per-tres": always("sluice starts the script once, whatever the number of GPUs", startOwn),
+	"nodelist": always("sluice chooses the nodes, and a resize would write over this list",
+		"leave it out; choose among nodes with --partition"),
+	"nodefile": always("sluice chooses the nodes, and a resize would write over this list",
+		"leave it out; choose among nodes with --partition"),
+	"distribution": distribution,
+
+	// Jobs that cannot be resized as one.
+	"array": always("the jobs of an array share one record in Slurm and cannot be resized one by one",
+		"submit one job for each index: for i in 1 2 3; do sluice submit job.sh $i; done"),
+	"exclusive": always("it takes whole nodes, with GPUs the job does not use, and such a job can only grow by nodes",
+		"leave it out; GPUs are never shared between jobs anyway"),
+	"core-spec":   always("Slurm makes such a job exclusive: it takes whole nodes and can only grow by nodes", "leave it out"),
+	"thread-spec": always("Slurm makes such a job exclusive: it takes whole nodes and can only grow by nodes", "leave it out"),
+	"external":    always("such a job has no script that sluice could start", "leave it out"),
+
+	// A resize is a requeue of a held job under the same id.
+	"no-requeue": always("sluice resizes a job by requeueing it from its checkpoint", "leave it out"),
+	"requeue":    requeue,
+	"open-mode":  openMode,
+	"priority": always("sluice holds the job until there are GPUs for it, and a held job has priority 0",
+		"leave it out; --nice and --qos work"),
+
+	// Whose job, and where.
+	"clusters": always("sluice looks after the jobs of one cluster", "run 'sluice submit' on a login node of that cluster"),
+	"cluster":  always("sluice looks after the jobs of one cluster", "run 'sluice submit' on a login node of that cluster"),
+	"uid":      always("sluice submits jobs as the user who calls it", "run 'sluice submit' as that user"),
+	"gid":      always("sluice submits jobs as the user who calls it", "run it under 'sg GROUP -c \"sluice submit ...\"'"),
+
+	"checkpoint-dir": always("sluice sets where checkpoints go, a fresh directory for each",
+		"leave it out; the program is told the directory each time it starts"),
+}
+
+const startOwn = "leave it out; the script starts its processes itself, e.g. torchrun --nproc-per-node=$SLURM_GPUS_ON_NODE"
+
+func always(why, do string) rule { return func(string) (string, string) { return why, do } }
+
+// countGPUs names the range that says the same.
+func countGPUs(value string) (why, do string) {
+	why, do = "sluice decides how many GPUs a job gets, and changes it", "give the range it can use: "+rangeFor(value)
+	if kind := strings.TrimPrefix(gresName(value), "gpu"); len(kind) > 0 && strings.ContainsAny(kind[1:], ":=") {
+		do += "; choose the type of GPU with --partition"
+	}
+	return why, do
+}
+
+// gresName drops what may stand before the name of a generic resource.
+func gresName(item string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(item, "gres:"), "gres/")
+}
+
+// rangeFor turns 4, a100:4 or gpu:a100:4 into options.
+func rangeFor(value string) string {
+	n, err := strconv.Atoi(value[strings.LastIndexAny(value, ":=")+1:])
+	if err != nil || n < 1 {
+		return "--min-gpus=1 --max-gpus=N"
+	}
+	return fmt.Sprintf("--min-gpus=1 --max-gpus=%d (both %d for a fixed size)", n, n)
+}
+
+func gres(value string) (why, do string) {
+	for _, item := range strings.Split(value, ",") {
+		name := gresName(item)
+		if name == "gpu" || strings.HasPrefix(name, "gpu:") || strings.HasPrefix(name, "gpu=") {
+			return countGPUs(item)
+		}
+	}
+	return "a resize writes the job's generic resources anew and would drop these", "leave it out"
+}
+
+func tresPerTask(value string) (why, do string) {
+	for _, item := range strings.Split(value, ",") {
+		if strings.HasPrefix(gresName(item), "gpu") {
+			return countGPUs(item)
+		}
+	}
+	return "", ""
+}
+
+func oneTask(value string) (why, do string) {
+	if value == "1" {
+		return "", ""
+	}
+	return "sluice starts the script once, whatever the number of GPUs", startOwn
+}
+
+func distribution(value string) (why, do string) {
+	if kind, _, _ := strings.Cut(value, ","); !strings.EqualFold(kind, "arbitrary") {
+		return "", ""
+	}
+	return "Slurm lets nobody change the nodes of a job with this distribution", "leave it out"
+}
+
+func requeue(value string) (why, do string) {
+	if value == "" {
+		return "", ""
+	}
+	return "an expedited requeue cannot be held, and sluice resizes a job by requeueing and holding it", "leave it out"
+}
+
+func openMode(value string) (why, do string) {
+	if value != "" && (value[0] == 'a' || value[0] == 'A') {
+		return "", ""
+	}
+	return "a resize starts the script again, and truncate would wipe the output of the runs before", "leave it out: sluice appends"
+}

@@ -1,0 +1,94 @@
+package sbatch
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/sluice-hpc/sluice/elastic"
+)
+
+// spec reads sluice's own options into the Spec.
+func (m *merger) spec() {
+	spec := &m.request.Spec
+	before := len(m.errs)
+	_, step := m.chosen["gpu-step"]
+	_, sizes := m.chosen["gpu-sizes"]
+	pow2 := false
+	m.value("min-gpus", func(v string) (err error) { spec.Min, err = parseCount(v, 1); return err })
+	m.value("max-gpus", func(v string) (err error) { spec.Max, err = parseCount(v, 0); return err })
+	m.value("gpu-step", func(v string) (err error) { spec.Step, err = parseCount(v, 1); return err })
+	m.value("gpu-sizes", func(v string) (err error) { spec.Sizes, pow2, err = parseSizes(v); return err })
+	m.value("allow-uneven", func(v string) (err error) { spec.AllowUneven, err = parseYes(v); return err })
+	m.value("epochs", func(v string) (err error) { spec.Unit = elastic.Epochs; spec.Total, err = parseTotal(v); return err })
+	m.value("steps", func(v string) (err error) { spec.Unit = elastic.Steps; spec.Total, err = parseTotal(v); return err })
+	m.value("model", func(v string) error { spec.Model = v; return checkModel(v) })
+	m.value("checkpoint-signal", func(v string) (err error) { spec.Signal, err = parseSignal(v); return err })
+	m.value("grace", func(v string) (err error) { spec.Grace, err = ParseDuration(v); return err })
+	m.value("cpus-per-gpu", func(v string) (err error) { spec.CPUsPerGPU, err = parseCount(v, 1); return err })
+	m.value("mem-per-gpu", func(v string) (err error) { spec.MemPerGPUMB, err = parseMemory(v); return err })
+	if len(m.errs) == before && !(step && sizes) {
+		m.sizes(pow2)
+	}
+}
+
+// value reads one option, if it was given.
+func (m *merger) value(name string, read func(string) error) {
+	s, ok := m.chosen[name]
+	if !ok {
+		return
+	}
+	if s.value == "" && s.takes == valued {
+		m.fail(s.fail("needs a value", ""))
+		return
+	}
+	if err := read(s.value); err != nil {
+		m.fail(s.fail(err.Error(), ""))
+	}
+}
+
+func checkModel(name string) error {
+	if elastic.ValidModel(name) {
+		return nil
+	}
+	return fmt.Errorf("want at most 64 letters, digits and . _ + - / : @, the first a letter or digit")
+}
+
+// sizes settles the minimum and what contradicts it.
+func (m *merger) sizes(pow2 bool) {
+	spec := &m.request.Spec
+	_, asked := m.chosen["min-gpus"]
+	if !asked {
+		spec.Min = 1
+		if len(spec.Sizes) > 0 {
+			spec.Min = spec.Sizes[0]
+		}
+	}
+	if spec.Max != 0 && spec.Max < spec.Min {
+		m.fail(m.chosen["max-gpus"].fail(fmt.Sprintf("the maximum is below the minimum of %d (%s)", spec.Min, m.minimumFrom()), ""))
+		return
+	}
+	if pow2 {
+		spec.Sizes = powersOfTwo(spec.Min, spec.Max)
+	}
+	if sizes, ok := m.chosen["gpu-sizes"]; ok && !spec.Allows(spec.Min, spec.Min) {
+		m.fail(sizes.fail(fmt.Sprintf("the minimum of %d (%s) is not among the sizes", spec.Min, m.minimumFrom()),
+			"choose a minimum that is"))
+		return
+	}
+	check := *spec
+	check.Token = strings.Repeat("0", 32)
+	if err := check.Validate(); err != nil {
+		m.errs = append(m.errs, &Error{Why: err.Error()})
+	}
+}
+
+// minimumFrom says where the minimum comes from.
+func (m *merger) minimumFrom() string {
+	if s, ok := m.chosen["min-gpus"]; ok {
+		return s.at.String() + ": " + printable(s.typed())
+	}
+	if s, ok := m.chosen["gpu-sizes"]; ok {
+		return "the smallest size of " + printable(s.typed())
+	}
+	return "the default"
+}
