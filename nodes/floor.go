@@ -5,7 +5,8 @@ import "sort"
 // floor is the inventory while requests are being placed on it.
 type floor struct {
 	now    []Node
-	before []Node // as it was before the first request
+	before []Node // as it was before the first request; the caller's
+	own    bool   // now is a copy of before
 	room   []spot // workspace of candidates
 }
 
@@ -16,7 +17,7 @@ type spot struct {
 }
 
 func newFloor(inventory []Node) *floor {
-	return &floor{now: append([]Node(nil), inventory...), before: inventory}
+	return &floor{now: inventory, before: inventory}
 }
 
 // slots returns how many GPUs of the request fit on the node.
@@ -38,6 +39,9 @@ func (r Request) slots(n Node) int {
 
 // take charges a placement just found.
 func (f *floor) take(r Request, p Placement) {
+	if !f.own {
+		f.now, f.own = append([]Node(nil), f.before...), true
+	}
 	l := r.Load(p)
 	for _, s := range p {
 		for i := range f.now {

@@ -25,23 +25,43 @@ func Without(inventory []Node, loads ...Load) []Node { return shifted(inventory,
 
 func shifted(inventory []Node, sign int, loads []Load) []Node {
 	out := append([]Node(nil), inventory...)
-	at := make(map[string]int, len(out))
-	for i, n := range out {
-		at[n.Name] = i
-	}
+	find := finder(out, loads)
 	for _, l := range loads {
 		for _, s := range l.Place {
-			i, known := at[s.Node]
-			if !known || s.GPUs < 1 {
+			n := find(s.Node)
+			if n == nil || s.GPUs < 1 {
 				continue
 			}
-			n := &out[i]
 			n.Used = max(0, n.Used+sign*s.GPUs)
 			n.CPUsUsed = max(0, n.CPUsUsed+sign*l.cpus(s.GPUs))
 			n.MemUsedMB = max(0, n.MemUsedMB+int64(sign)*int64(s.GPUs)*l.MemPerGPUMB)
 		}
 	}
 	return out
+}
+
+// finder returns a look-up of nodes by name; nil for a node that is not there. A
+// few shares are looked for one by one, many through an index.
+func finder(inventory []Node, loads []Load) func(string) *Node {
+	shares := 0
+	for _, l := range loads {
+		shares += len(l.Place)
+	}
+	if shares <= 8 {
+		return func(name string) *Node {
+			for i := range inventory {
+				if inventory[i].Name == name {
+					return &inventory[i]
+				}
+			}
+			return nil
+		}
+	}
+	at := make(map[string]*Node, len(inventory))
+	for i := range inventory {
+		at[inventory[i].Name] = &inventory[i]
+	}
+	return func(name string) *Node { return at[name] }
 }
 
 // Free returns the GPUs nobody holds on usable nodes of the partition; every

@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"slices"
 	"sort"
 	"strings"
 )
@@ -56,7 +57,11 @@ func Place(inventory []Node, requests []Request) []Result {
 	order := decreasing(requests)
 	best, fewest := attempt(inventory, requests, order)
 	for failed, tries := fewest, 0; tries < 4 && len(failed) > 0; tries++ {
-		order = promote(order, failed)
+		next := promote(order, failed)
+		if slices.Equal(next, order) {
+			break
+		}
+		order = next
 		var again []Result
 		again, failed = attempt(inventory, requests, order)
 		if len(failed) < len(fewest) {
@@ -111,10 +116,12 @@ func attempt(inventory []Node, requests []Request, order []int) ([]Result, []int
 		}
 	}
 	var failed []int
-	for _, i := range order {
+	for n, i := range order {
 		r := requests[i]
 		if p := f.fit(r, r.GPUs); p != nil {
-			f.take(r, p)
+			if n < len(order)-1 {
+				f.take(r, p)
+			}
 			out[i].Placement, out[i].Fits = p, r.GPUs
 			continue
 		}

@@ -7,9 +7,9 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/speed"
 )
 
-// attempts bounds how often an expansion is solved again because some size could
-// not be placed. Each solution is good; a further one only fills gaps.
-const attempts = 24
+// vain bounds how often in a row an expansion is solved again after its answer
+// could not be placed. By then only gaps between the nodes' jobs are left.
+const vain = 3
 
 // relieve lets a job give back GPUs that make it slower, where both speeds were
 // measured.
@@ -24,7 +24,7 @@ func (r *round) relieve() {
 			if n >= j.now {
 				break
 			}
-			if saved, worth := j.saves(n, r.snap.Limits.Payback); worth && saved > most && j.measured(n) {
+			if saved, worth := j.saves(n, r.snap.Limits.Payback); worth && saved > most && j.within(n) > 0 && j.measured(n) {
 				best, most = n, saved
 			}
 		}
@@ -39,13 +39,7 @@ func (r *round) relieve() {
 }
 
 func (j *job) measured(n int) bool {
-	shape := speed.Shape{GPUs: n, Nodes: 1}
-	if n == j.now {
-		shape.Nodes = len(j.at)
-	} else if j.pool.splits(n) {
-		shape.Nodes = j.pool.spread[n]
-	}
-	_, src := j.Curve.Seconds(shape)
+	_, src := j.Curve.Seconds(j.shape(n))
 	return src == speed.Measured
 }
 
@@ -65,9 +59,10 @@ func (r *round) resting(j *job) bool {
 func (r *round) expand() {
 	struck := map[[2]int]bool{} // (job, size) without a place
 	grown := false              // since the first of them was struck
-	for range attempts {
-		next := r.solve(struck)
-		if next == nil && (len(struck) == 0 || !grown) {
+	t := r.try(r.size, r.wants)
+	for failures := 0; failures < vain; {
+		next := r.solve(t, struck)
+		if next == nil && !grown {
 			return
 		}
 		if next == nil { // what had no place then may have one now
@@ -75,26 +70,27 @@ func (r *round) expand() {
 			grown = false
 			continue
 		}
-		if next = r.settle(next, struck); !slices.Equal(next, r.size) {
-			r.size, grown = next, true
+		if next, settled := r.settle(next, struck); !slices.Equal(next, r.size) {
+			r.size, t, grown, failures = next, settled, len(struck) > 0, 0
+		} else {
+			failures++
 		}
 	}
 }
 
 // solve returns larger sizes, or nil when no growth is worth it. Jobs that may
 // use the same nodes share one knapsack.
-func (r *round) solve(struck map[[2]int]bool) []int {
-	after := r.try(r.size, r.wants).after
+func (r *round) solve(t trial, struck map[[2]int]bool) []int {
 	next, changed := slices.Clone(r.size), false
 	for _, group := range r.groups() {
 		var pools []*pool
 		for _, i := range group {
 			pools = append(pools, r.jobs[i].pool)
 		}
-		idle := union(pools).free(after)
+		idle := union(pools).free(t.after)
 		classes := make([][]step, len(group))
 		for c, i := range group {
-			classes[c] = r.growths(i, idle, struck)
+			classes[c] = r.growths(i, idle, t, struck)
 		}
 		choice, _ := r.solver.Expand(options(classes), idle)
 		for c, o := range choice {
@@ -145,20 +141,24 @@ func (r *round) mayGrow(i int) bool {
 
 // growths lists the sizes above the planned one that are worth it: weight is the
 // GPUs taken from the idle ones, value the time saved less the price.
-func (r *round) growths(i, idle int, struck map[[2]int]bool) []step {
+func (r *round) growths(i, idle int, t trial, struck map[[2]int]bool) []step {
 	j, planned := &r.jobs[i], r.size[i]
 	held := planned
 	if planned == j.now {
 		held = j.pool.holds(r.snap.Nodes, j.at) // GPUs on unusable nodes are lost in a move
 	}
+	limit := r.below(i, held+idle)
+	if limit > planned {
+		limit = r.alone(i, limit, t)
+	}
 	var steps []step
 	best := 0.0
 	for _, n := range j.sizes {
+		if n > limit {
+			break
+		}
 		if n <= planned || struck[[2]int{i, n}] {
 			continue
-		}
-		if n-held > idle {
-			break
 		}
 		if planned == j.now && j.started() {
 			if _, worth := j.saves(n, r.snap.Limits.Payback); !worth {
@@ -174,38 +174,66 @@ func (r *round) growths(i, idle int, struck map[[2]int]bool) []step {
 	return steps
 }
 
-// settle lowers sizes until everything has its place, and strikes out those that
-// had none. It ends at the sizes planned before at the latest.
-func (r *round) settle(next []int, struck map[[2]int]bool) []int {
-	for {
-		t := r.try(next, r.wants)
-		if t.ok() {
-			return next
-		}
+// settle lowers sizes until everything has a place that is worth the move, and
+// strikes out those that had none. It ends at the sizes planned before at the
+// latest.
+func (r *round) settle(next []int, struck map[[2]int]bool) (sizes []int, t trial) {
+	for !slices.Equal(next, r.size) {
+		t = r.try(next, r.wants)
 		lowered := false
+		lower := func(i, limit int) {
+			struck[[2]int{i, next[i]}] = true
+			next[i] = r.below(i, min(limit, next[i]-1))
+			lowered = true
+		}
 		for k, i := range t.short {
 			if next[i] > r.size[i] {
-				struck[[2]int{i, next[i]}] = true
-				next[i] = r.below(i, min(t.got[k], next[i]-1))
-				lowered = true
+				lower(i, t.got[k])
 			}
 		}
-		if lowered {
-			continue
-		}
-		// Somebody's growth takes the place of one who does not grow.
-		most := -1
-		for i := range next {
-			if more := next[i] - r.size[i]; more > 0 && (most < 0 || more > next[most]-r.size[most]) {
-				most = i
+		if !lowered && !t.ok() {
+			// Somebody's growth takes the place of one who does not grow.
+			if i := r.largestGrowth(next); i >= 0 {
+				lower(i, next[i]-1)
 			}
 		}
-		if most < 0 {
-			return slices.Clone(r.size)
+		if !lowered {
+			for i := range next {
+				if next[i] > r.size[i] && !r.gains(i, next[i], len(t.place[i])) {
+					lower(i, r.size[i])
+				}
+			}
 		}
-		struck[[2]int{most, next[most]}] = true
-		next[most] = r.below(most, next[most]-1)
+		if !lowered {
+			return next, t
+		}
 	}
+	return r.size, t
+}
+
+// gains reports whether growth is still worth it on as many nodes as it turned
+// out to take.
+func (r *round) gains(i, n, across int) bool {
+	j := &r.jobs[i]
+	s, _ := j.Curve.Seconds(speed.Shape{GPUs: n, Nodes: across})
+	rest := s * j.work
+	if !j.started() {
+		return rest < j.seconds(r.size[i])
+	}
+	if r.size[i] != j.now { // moves anyhow
+		return rest+j.price < j.cost(r.size[i]) || n == j.now
+	}
+	return j.pays(j.seconds(j.now)-rest, r.snap.Limits.Payback)
+}
+
+func (r *round) largestGrowth(next []int) int {
+	most := -1
+	for i := range next {
+		if more := next[i] - r.size[i]; more > 0 && (most < 0 || more > next[most]-r.size[most]) {
+			most = i
+		}
+	}
+	return most
 }
 
 // below returns the largest accepted size up to limit, not below the planned one.

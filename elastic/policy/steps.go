@@ -35,6 +35,9 @@ func (r *round) reductions(size []int, on *pool) (classes [][]step, who []int, m
 			if n >= size[i] || held <= n {
 				break
 			}
+			if j.within(n) == 0 {
+				continue
+			}
 			cost := j.cost(n) - j.cost(size[i])
 			steps = append(steps, step{n, knapsack.Option{Weight: held - n, Value: cost}})
 			freed = max(freed, held-n)

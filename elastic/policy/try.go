@@ -10,10 +10,11 @@ import (
 
 // trial is what would come of a plan if it were carried out.
 type trial struct {
-	short []int        // jobs that would not get their size, by index
-	got   []int        // what each of short would get instead
-	unmet []int        // wants that would find no room, by index
-	after []nodes.Node // the inventory then, room for the wants that are met set aside
+	place []nodes.Placement // where each job would be
+	short []int             // jobs that would not get their size, by index
+	got   []int             // what each of short would get instead
+	unmet []int             // wants that would find no room, by index
+	after []nodes.Node      // the inventory then, room for the wants that are met set aside
 }
 
 func (t trial) ok() bool { return len(t.short) == 0 && len(t.unmet) == 0 }
@@ -21,21 +22,20 @@ func (t trial) ok() bool { return len(t.short) == 0 && len(t.unmet) == 0 }
 // try arranges the sizes on nodes, exactly as they will be after the decision,
 // and then looks for room for the ordinary jobs.
 func (r *round) try(size []int, wants []want) trial {
-	a := make(elastic.Allocation, len(r.jobs))
-	for i := range r.jobs {
-		a[r.jobs[i].ID] = elastic.Decision{GPUs: size[i]}
-	}
-	where := elastic.Arrange(r.snap, a)
-	var t trial
-	loads := make([]nodes.Load, 0, len(r.jobs))
+	where := r.arrange(size)
+	t := trial{place: make([]nodes.Placement, len(r.jobs))}
+	loads := make([]nodes.Load, len(r.jobs))
 	for i := range r.jobs {
 		j := &r.jobs[i]
-		place := where.Target[j.ID]
-		if got := place.GPUs(); got != size[i] && size[i] != j.now {
-			t.short, t.got = append(t.short, i), append(t.got, got)
-			place = j.at
+		place := j.at
+		if size[i] != j.now {
+			place = where.Target[j.ID]
+			if got := place.GPUs(); got != size[i] {
+				t.short, t.got = append(t.short, i), append(t.got, got)
+				place = j.at
+			}
 		}
-		loads = append(loads, nodes.Load{Place: place, CPUsPerGPU: j.Spec.CPUsPerGPU, MemPerGPUMB: j.Spec.MemPerGPUMB})
+		t.place[i], loads[i] = place, j.load(place)
 	}
 	asked := make([]nodes.Want, len(wants))
 	for i, w := range wants {
@@ -49,6 +49,37 @@ func (r *round) try(size []int, wants []want) trial {
 	}
 	t.after = after
 	return t
+}
+
+// arrange is elastic.Arrange, spared the jobs that stay as they are: to those
+// that change they are what ordinary jobs are, GPUs in use.
+func (r *round) arrange(size []int) elastic.Arrangement {
+	few, a := r.snap, elastic.Allocation{}
+	few.Jobs = nil
+	for i := range r.jobs {
+		j := &r.jobs[i]
+		if _, moving := r.snap.Intent(j.ID); moving || size[i] != j.now {
+			few.Jobs = append(few.Jobs, r.snap.Jobs[i])
+			a[j.ID] = elastic.Decision{GPUs: size[i]}
+		}
+	}
+	return elastic.Arrange(few, a)
+}
+
+// load is what the job takes at a placement.
+func (j *job) load(place nodes.Placement) nodes.Load {
+	return nodes.Load{Place: place, CPUsPerGPU: j.Spec.CPUsPerGPU, MemPerGPUMB: j.Spec.MemPerGPUMB}
+}
+
+// alone returns the largest accepted size up to limit that the job could have if
+// it alone moved after the trial, 0 when it could not even keep what it has.
+func (r *round) alone(i, limit int, t trial) int {
+	j := &r.jobs[i]
+	inventory := nodes.Without(t.after, j.load(t.place[i]))
+	return nodes.Place(inventory, []nodes.Request{{
+		ID: int64(j.ID), GPUs: limit, Sizes: j.sizes, Partition: j.Partition, Uneven: j.Spec.AllowUneven,
+		CPUsPerGPU: j.Spec.CPUsPerGPU, MemPerGPUMB: j.Spec.MemPerGPUMB,
+	}})[0].Fits
 }
 
 // fill finds the cheapest reduction of running jobs under which all sizes and

@@ -51,16 +51,42 @@ func (r *round) estimate() {
 // finished reports whether the job has done all it said it would do.
 func (j *job) finished() bool { return j.Spec.Total > 0 && j.Done >= j.Spec.Total }
 
-// seconds estimates how long the rest of the job takes on n GPUs.
-func (j *job) seconds(n int) float64 {
-	shape := speed.Shape{GPUs: n, Nodes: 1}
+// shape is what the job is expected to run in on n GPUs: as it is now; on nodes
+// of its own when it shrinks; on as few as possible when it grows.
+func (j *job) shape(n int) speed.Shape {
+	s := speed.Shape{GPUs: n, Nodes: 1}
 	switch {
 	case n == j.now && len(j.at) > 0:
-		shape.Nodes = len(j.at)
+		s.Nodes = len(j.at)
+	case n < j.now:
+		s.Nodes = j.within(n)
 	case j.pool.splits(n):
-		shape.Nodes = j.pool.spread[n]
+		s.Nodes = j.pool.spread[n]
 	}
-	s, _ := j.Curve.Seconds(shape)
+	return s
+}
+
+// within returns on how many of its own nodes, at least, the job can run on n
+// GPUs; 0 when no split of n on them exists.
+func (j *job) within(n int) int {
+	for m := 1; m <= min(n, len(j.at)); m++ {
+		roomy, sum := 0, 0
+		for _, s := range j.at {
+			sum += s.GPUs
+			if s.GPUs*m >= n {
+				roomy++
+			}
+		}
+		if (n%m == 0 && roomy >= m) || (j.Spec.AllowUneven && m > 1 && sum >= n) {
+			return m
+		}
+	}
+	return 0
+}
+
+// seconds estimates how long the rest of the job takes on n GPUs.
+func (j *job) seconds(n int) float64 {
+	s, _ := j.Curve.Seconds(j.shape(n))
 	return s * j.work
 }
 
@@ -72,9 +98,15 @@ func (j *job) cost(n int) float64 {
 	return j.seconds(n) + j.price
 }
 
-// saves returns the time a move from the present size to n saves, and whether
-// that is worth it: more than its price, and payback times over.
+// saves returns the time a move from the present size to n saves, without its
+// price, and whether it is worth it.
 func (j *job) saves(n int, payback float64) (saved float64, worth bool) {
 	saved = j.seconds(j.now) - j.seconds(n)
-	return saved, saved > 0 && saved > j.price && saved >= j.price*payback
+	return saved, j.pays(saved, payback)
+}
+
+// pays reports whether so many seconds saved are worth a voluntary move: more
+// than its price, and payback times as much.
+func (j *job) pays(saved, payback float64) bool {
+	return saved > 0 && saved > j.price && saved >= j.price*payback
 }

@@ -1,0 +1,60 @@
+package policy_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/policy"
+	"github.com/sluice-hpc/sluice/elastic/speed"
+	"github.com/sluice-hpc/sluice/nodes"
+)
+
+// large is a cluster of 64 nodes with 8 GPUs each and 100 jobs, so many of them
+// waiting and the others running on a few GPUs.
+func large(queued, perJob int) elastic.Snapshot {
+	rng := rand.New(rand.NewPCG(1, 2))
+	s := elastic.Snapshot{Now: now, Limits: elastic.Limits{Cooldown: time.Minute, Payback: 2, DeafAfter: 3}}
+	for i := range 64 {
+		s.Nodes = append(s.Nodes, nodes.Node{Name: fmt.Sprintf("n%02d", i), Partitions: []string{"gpu"}, GPUs: 8, Usable: true, CPUs: 64})
+	}
+	var requests []nodes.Request
+	for i := range 100 {
+		one := 10 + 90*rng.Float64()
+		serial := 0.2 * rng.Float64()
+		var samples []speed.Sample
+		for _, g := range []int{1, 2, 4, 8} {
+			samples = append(samples, speed.Sample{Shape: speed.Shape{GPUs: g, Nodes: 1}, Seconds: one * ((1-serial)/float64(g) + serial), Units: 1, At: now})
+		}
+		j := elastic.Job{
+			ID: elastic.JobID(i + 1), Partition: "gpu", Spec: elastic.Spec{Min: 1, Total: 1000 * rng.Float64()}, Speaks: true,
+			Curve: speed.Fit(samples, now), Price: elastic.Price{Start: 10 * time.Second}, Phase: elastic.Held,
+		}
+		if i < 100-queued {
+			j.Phase = elastic.Running
+			requests = append(requests, nodes.Request{ID: int64(j.ID), GPUs: perJob, Partition: "gpu"})
+		}
+		s.Jobs = append(s.Jobs, j)
+	}
+	for i, r := range nodes.Place(s.Nodes, requests) {
+		s.Jobs[i].Place = r.Placement
+		s.Nodes = nodes.With(s.Nodes, nodes.Load{Place: r.Placement})
+	}
+	return s
+}
+
+func BenchmarkKnapsack100x512(b *testing.B) {
+	for _, c := range []struct {
+		name           string
+		queued, perJob int
+	}{{"idle", 100, 0}, {"growing", 0, 2}, {"full-and-half-waiting", 50, 10}, {"steady", 0, 5}} {
+		s := large(c.queued, c.perJob)
+		b.Run(c.name, func(b *testing.B) {
+			for b.Loop() {
+				policy.All[0].Allocate(s)
+			}
+		})
+	}
+}
