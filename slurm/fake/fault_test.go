@@ -1,0 +1,134 @@
+package fake_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/sluice-hpc/sluice/slurm"
+	"github.com/sluice-hpc/sluice/slurm/fake"
+)
+
+func TestPlansPrintAndParseBack(t *testing.T) {
+	for _, text := range []string{
+		"",
+		"scontrol requeuehold #3: lost-reply",
+		"squeue: garbage; at 1m30s: node-down gpu2",
+		"after scontrol release #1: user-cancel; launch #2: slow 45s",
+		"at 10s: user-size job=7 gpus=3; scontrol show nodes #4: empty; sbatch #1: down 2m0s",
+	} {
+		p, err := fake.Parse(text)
+		if err != nil || p.String() != text {
+			t.Errorf("%q: got %q, %v", text, p, err)
+		}
+	}
+}
+
+func TestPlansThatAreRefused(t *testing.T) {
+	for _, text := range []string{
+		"squeue", "squeue #0: down 1s", "squeue #x: down 1s", "teleport #1: down 1s", "squeue #1: explode",
+		"at noon: down 1s", "at -1s: down 1s", ": down", "squeue #1:", "at 1s: user-cancel job=x",
+	} {
+		if p, err := fake.Parse(text); err == nil {
+			t.Errorf("%q was read as %q", text, p)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add("scontrol requeuehold #3: lost-reply; at 90s: node-down gpu2")
+	f.Add("after launch #1: slow 1h job=4")
+	f.Fuzz(func(t *testing.T, text string) {
+		p, err := fake.Parse(text)
+		if err != nil {
+			return
+		}
+		again, err := fake.Parse(p.String())
+		if err != nil || again.String() != p.String() {
+			t.Errorf("%q printed as %q, read back as %q (%v)", text, p, again, err)
+		}
+	})
+}
+
+func TestFaultsOfACall(t *testing.T) {
+	for plan, tc := range map[string]struct {
+		err  error
+		done bool
+	}{
+		"scontrol release #1: lost-reply":                                  {slurm.ErrUnknownOutcome, true},
+		"scontrol release #1: lost-request":                                {slurm.ErrUnknownOutcome, false},
+		"scontrol release #1: refused":                                     {slurm.ErrRefused, false},
+		"scontrol release #1: denied":                                      {slurm.ErrPermission, false},
+		"scontrol release #1: garbage":                                     {slurm.ErrGarbage, false},
+		"scontrol release #1: down 1m":                                     {slurm.ErrControllerDown, false},
+		"after scontrol release #1: down 1m; scontrol release #2: refused": {nil, true},
+		"scontrol release #2: refused":                                     {nil, true},
+	} {
+		t.Run(plan, func(t *testing.T) {
+			c := start(t, fake.Config{Faults: fake.MustParse(plan)})
+			id := c.submit("--hold", "--gpus=1")
+			if err := c.sluice.Release(ctx, id); !errors.Is(err, tc.err) {
+				t.Errorf("got %v, want %v", err, tc.err)
+			}
+			c.Advance(2 * time.Minute)
+			if d := c.job(id); d.Held == tc.done {
+				t.Errorf("held=%t, want done=%t", d.Held, tc.done)
+			}
+		})
+	}
+}
+
+func TestTheUserActsDuringACall(t *testing.T) {
+	for plan, want := range map[string]string{
+		// As the real one does: requeueing brings a cancelled job back to life.
+		"scontrol requeuehold #1: user-cancel":                                                         "PENDING job requeued in held state",
+		"after scontrol requeuehold #1: user-cancel":                                                   "CANCELLED job requeued in held state",
+		"after scontrol requeuehold #1: user-release; after scontrol requeuehold #1: user-size gpus=3": "RUNNING None gpu1:3",
+		"scontrol requeuehold #1: user-requeue":                                                        "PENDING BeginTime",
+	} {
+		c := start(t, fake.Config{RequeueDelay: 30 * time.Second, Faults: fake.MustParse(plan)})
+		id := c.submit("--gpus=1")
+		c.Advance(time.Second)
+		_ = c.sluice.RequeueHold(ctx, id)
+		if want == "PENDING BeginTime" {
+			c.Advance(20 * time.Second)
+		} else {
+			c.Advance(60 * time.Second)
+		}
+		c.shows(id, want)
+	}
+}
+
+func TestEmptyAnswers(t *testing.T) {
+	c := start(t, fake.Config{Faults: fake.MustParse("squeue #1: empty; scontrol show nodes #1: empty")})
+	c.submit("--gpus=1")
+	for _, want := range []int{0, 1} {
+		if jobs, err := c.sluice.Jobs(ctx); err != nil || len(jobs) != want {
+			t.Errorf("%d jobs, %v; want %d", len(jobs), err, want)
+		}
+		if nodes, err := c.sluice.Nodes(ctx); err != nil || len(nodes) != 2*want {
+			t.Errorf("%d nodes, %v; want %d", len(nodes), err, 2*want)
+		}
+	}
+}
+
+func TestSlowLaunchAndDrain(t *testing.T) {
+	c := start(t, fake.Config{Faults: fake.MustParse("drain #1: slow 40s")})
+	id := c.submit("--gpus=1")
+	c.Advance(time.Second)
+	c.must(c.alice.Cancel(ctx, id))
+	c.Advance(40 * time.Second)
+	c.shows(id, "CANCELLED None gpu1:1 completing")
+	c.Advance(time.Second)
+	c.shows(id, "CANCELLED None")
+}
+
+func TestANodeFailsDuringAnOutage(t *testing.T) {
+	c := start(t, fake.Config{Faults: fake.MustParse("at 10s: down 1m; at 20s: node-down gpu1")})
+	id := c.submit("--gpus=1", "-w", "gpu1")
+	c.Advance(71 * time.Second)
+	c.shows(id, "PENDING BeginTime")
+	if d := c.job(id); d.Restarts != 1 || !d.Eligible.Equal(c.Now().Truncate(time.Second).Add(120*time.Second)) {
+		t.Errorf("restarts=%d eligible=%s", d.Restarts, d.Eligible)
+	}
+}
