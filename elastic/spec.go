@@ -135,9 +135,10 @@ func (s Spec) validateSizes() error {
 	return nil
 }
 
-// Signals lists what Spec.Signal may be: those a process can catch and every
-// Slurm since 20.11 can send by name.
-var Signals = []string{"USR1", "USR2", "HUP", "INT", "QUIT", "TERM", "URG", "XCPU"}
+// Signals lists what Spec.Signal may be: those every Slurm since 20.11 can send by
+// name and the runner hands on. TERM, INT and QUIT mean an end, to Slurm, the
+// runner and most programs.
+var Signals = []string{"USR1", "USR2", "HUP"}
 
 // ValidSignal reports whether the name is one of Signals.
 func ValidSignal(name string) bool { return slices.Contains(Signals, name) }

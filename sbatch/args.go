@@ -152,8 +152,10 @@ type CommandLine struct {
 	Wrap *string
 	// Help and Version are set when the user asked for these instead.
 	Help, Version bool
-	// User is set by --user: work with the user's own sluiced.
-	User bool
+	// Config and User are sluice's --config FILE and --user: which sluiced's
+	// job this will be.
+	Config string
+	User   bool
 	// Unknown lists options that neither sbatch nor sluice has and that may
 	// have swallowed, or not, the word after them.
 	Unknown []string
@@ -197,6 +199,8 @@ func (c *CommandLine) note(s setting) {
 		c.Version = true
 	case "user":
 		c.User = true
+	case "config":
+		c.Config = s.value
 	default:
 		if byName[s.name] == nil && s.name != "" && !s.given {
 			c.Unknown = append(c.Unknown, s.words[0])

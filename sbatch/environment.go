@@ -65,7 +65,11 @@ func (env environment) settings() (found []setting) {
 	}
 	for i := range options {
 		o := options[i]
-		if o.is != own && o.is != shared || o.name == "checkpoint-dir" || o.name == "user" {
+		if o.is != own && o.is != shared || o.name == "checkpoint-dir" || o.name == "user" || o.name == "config" {
+			continue
+		}
+		// Inside of a job this one is the runner's word on that job.
+		if _, inside := env["SLUICE_JOB_ID"]; inside && o.name == "max-gpus" {
 			continue
 		}
 		name := "SLUICE_" + strings.ToUpper(strings.ReplaceAll(o.name, "-", "_"))

@@ -36,6 +36,15 @@ func TestMergeReadsTheSpec(t *testing.T) {
 	}
 }
 
+// TestInsideAJob: what the runner tells a job of sluice's is not meant for the
+// jobs that this one submits.
+func TestInsideAJob(t *testing.T) {
+	r := merge(t, "job", []string{"SLUICE_JOB_ID=7", "SLUICE_MAX_GPUS=3", "SLUICE_MIN_GPUS=2"})
+	if r.Spec.Max != 0 || r.Spec.Min != 2 {
+		t.Errorf("got %s", specText(r.Spec))
+	}
+}
+
 func specText(s elastic.Spec) string { return elastic.Tag{Spec: s}.String() }
 
 // TestPrecedence: command line, then environment, then script; within a script
@@ -115,8 +124,8 @@ func TestCommandLineSaysMoreThanAJob(t *testing.T) {
 	if c, err := ParseCommandLine([]string{"-V"}); err != nil || !c.Version {
 		t.Errorf("-V: %+v, %v", c, err)
 	}
-	c, err := ParseCommandLine([]string{"--user", "--thing", "value", "job"})
-	if err != nil || !c.User || !slices.Equal(c.Unknown, []string{"--thing"}) || c.Script != "value" {
+	c, err := ParseCommandLine([]string{"--user", "--config=/x", "--thing", "value", "job"})
+	if err != nil || !c.User || c.Config != "/x" || !slices.Equal(c.Unknown, []string{"--thing"}) || c.Script != "value" {
 		t.Errorf("%+v, %v", c, err)
 	}
 }

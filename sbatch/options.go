@@ -158,6 +158,7 @@ var options = []option{
 	{"allow-uneven", 0, optional, own},
 	{"checkpoint-dir", 0, valued, own},
 	{"checkpoint-signal", 0, valued, own},
+	{"config", 0, valued, own},
 	{"epochs", 0, valued, own},
 	{"gpu-sizes", 0, valued, own},
 	{"gpu-step", 0, valued, own},

@@ -22,10 +22,11 @@ const maxName = 1024
 
 // Job is where a request becomes a job: the names that are made for it.
 type Job struct {
-	Token  string // 32 lower-case hex digits
-	Sluice string // the sluice program as the nodes see it, absolute
-	Script string // the stored copy of the user's script, absolute
-	Batch  string // the file that Batch is written to, absolute; "" = standard input
+	Token  string   // 32 lower-case hex digits
+	Sluice string   // the sluice program as the nodes see it, absolute
+	Run    []string // options for 'sluice run'
+	Script string   // the stored copy of the user's script, absolute
+	Batch  string   // the file that Batch is written to, absolute; "" = standard input
 }
 
 // Batch renders the script that Slurm really starts: the header of the user's
@@ -37,7 +38,11 @@ func (r Request) Batch(j Job) []byte {
 	for _, line := range r.script.rendered() {
 		b.WriteString(line + "\n")
 	}
-	b.WriteString("exec " + shellQuote(j.Sluice) + " run -- " + shellQuote(j.Script))
+	b.WriteString("exec " + shellQuote(j.Sluice) + " run ")
+	for _, option := range j.Run {
+		b.WriteString(shellQuote(option) + " ")
+	}
+	b.WriteString("-- " + shellQuote(j.Script))
 	if r.argsInside() {
 		for _, arg := range r.args {
 			b.WriteString(" " + shellQuote(arg))

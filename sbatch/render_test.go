@@ -24,9 +24,9 @@ func TestBatchKeepsTheHeader(t *testing.T) {
 #SLUICE --min-gpus=2
 #BB create_persistent name=x
 
-exec '/opt/sluice' run -- '/jobs/t/script' "$@"
+exec '/opt/sluice' run '--outbox=/o x' -- '/jobs/t/script' "$@"
 `
-	if got := string(r.Batch(Job{Sluice: "/opt/sluice", Script: "/jobs/t/script"})); got != want {
+	if got := string(r.Batch(Job{Sluice: "/opt/sluice", Run: []string{"--outbox=/o x"}, Script: "/jobs/t/script"})); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
 }
