@@ -1,8 +1,13 @@
 package control
 
 import (
-	"errors"
-	"syscall"
+	"fmt"
+	"net"
+	"os/user"
+	"strconv"
+	"sync"
+
+	"golang.org/x/sys/unix"
 )
 
 // Caller is who is at the other end of the socket, as the kernel says.
@@ -13,5 +18,53 @@ type Caller struct {
 	Name string // user name; the number when there is no such account
 }
 
-// isRefused reports whether nobody listens on a socket that exists.
-func isRefused(err error) bool { return errors.Is(err, syscall.ECONNREFUSED) }
+// peer asks the kernel who connected.
+func peer(conn *net.UnixConn) (Caller, error) {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return Caller{}, err
+	}
+	var cred *unix.Ucred
+	var asked error
+	if err := raw.Control(func(fd uintptr) {
+		cred, asked = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
+	}); err != nil {
+		return Caller{}, err
+	}
+	if asked != nil {
+		return Caller{}, fmt.Errorf("who connected: %w", asked)
+	}
+	return Caller{UID: cred.Uid, GID: cred.Gid, PID: cred.Pid}, nil
+}
+
+// names remembers user names, so that a slow directory service is asked once an
+// account.
+type names struct {
+	mu   sync.Mutex
+	seen map[uint32]string
+}
+
+// most bounds what is remembered.
+const most = 100_000
+
+// of returns the account's name, or its number when there is none.
+func (n *names) of(uid uint32) string {
+	n.mu.Lock()
+	name, ok := n.seen[uid]
+	n.mu.Unlock()
+	if ok {
+		return name
+	}
+	number := strconv.FormatUint(uint64(uid), 10)
+	account, err := user.LookupId(number)
+	if err != nil {
+		return number // perhaps the directory is down: ask again next time
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.seen == nil || len(n.seen) >= most {
+		n.seen = map[uint32]string{}
+	}
+	n.seen[uid] = account.Username
+	return account.Username
+}

@@ -1,0 +1,179 @@
+package controltest
+
+import (
+	"strings"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/speed"
+	"github.com/sluice-hpc/sluice/nodes"
+)
+
+// Now is when the canned report was made.
+var Now = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+
+// The users of the canned report. Ann is the one who asks, by convention.
+const (
+	AnnUID = 1001
+	BobUID = 1002
+)
+
+// The jobs of the canned report.
+const (
+	Growing  elastic.JobID = 41 // ann's, 2 GPUs, asked for a checkpoint on its way to 4
+	Steady   elastic.JobID = 42 // bob's, 4 GPUs on two nodes, counts steps
+	Waiting  elastic.JobID = 43 // ann's, no GPU yet
+	OnHold   elastic.JobID = 44 // ann's, held by her own order, pinned to 2
+	Deaf     elastic.JobID = 45 // bob's, has never answered a request
+	Finished elastic.JobID = 40 // ann's
+	Failed   elastic.JobID = 39 // bob's
+)
+
+// Report returns a fresh canned report.
+func Report() *engine.Report {
+	return &engine.Report{
+		At: Now, Took: 180 * time.Millisecond, Next: Now.Add(30 * time.Second), Policy: "knapsack",
+		Nodes: []nodes.Node{
+			node("gpu1", 4, 4, true, ""),
+			node("gpu2", 4, 3, true, ""),
+			node("gpu3", 4, 1, false, "DRAIN"),
+		},
+		Jobs:    []engine.JobReport{growing(), steady(), waiting(), onHold(), deaf(), finished(), failed()},
+		Demands: []elastic.Demand{{ID: 90, Partition: "gpu", Nodes: 1, GPUs: 2}},
+	}
+}
+
+func node(name string, gpus, used int, usable bool, why string) nodes.Node {
+	return nodes.Node{Name: name, Partitions: []string{"gpu"}, Type: "h100", GPUs: gpus, Used: used, Usable: usable, Why: why,
+		CPUs: 64, CPUsUsed: 16 * used, MemoryMB: 515_000, MemUsedMB: int64(100_000 * used)}
+}
+
+// curve is of a job that takes one unit in seconds on one GPU and scales well;
+// it was measured on one and two.
+func curve(seconds float64) *speed.Curve {
+	sample := func(gpus, on int, s float64) speed.Sample {
+		return speed.Sample{Shape: speed.Shape{GPUs: gpus, Nodes: on}, Seconds: s, Units: 1, At: Now.Add(-time.Hour)}
+	}
+	return speed.Fit([]speed.Sample{sample(1, 1, seconds), sample(2, 1, seconds/1.9)}, Now)
+}
+
+// job makes a live job's report; what differs is set by the callers.
+func job(id elastic.JobID, name, user string, uid uint32, phase elastic.Phase, place nodes.Placement) engine.JobReport {
+	token := strings.Repeat("0", 30) + string(rune('0'+id/10)) + string(rune('0'+id%10))
+	spec := elastic.Spec{Token: token, Min: 1, Max: 8, Total: 10, Unit: elastic.Epochs, Model: "resnet50"}
+	state := map[elastic.Phase]string{elastic.Running: "RUNNING", elastic.Held: "PENDING", elastic.Queued: "PENDING"}[phase]
+	price := elastic.Price{Save: 4 * time.Second, Drain: time.Second, Start: 2 * time.Second, Load: 5 * time.Second, Measured: 2}
+	submitted := Now.Add(-2*time.Hour + time.Duration(id)*time.Minute)
+	rec := engine.JobRecord{Token: token, ID: id, Name: name, User: user, UID: uid, Partition: "gpu", Tag: elastic.Tag{Spec: spec},
+		Submitted: submitted, State: state, Place: place, Price: price}
+	j := elastic.Job{ID: id, Name: name, User: user, UID: uid, Partition: "gpu", Spec: spec, Phase: phase, State: state,
+		Place: place, Submitted: submitted, Price: price}
+	if phase == elastic.Running {
+		rec.FirstRun, rec.Restarts, rec.Tag.Incarnation, rec.Speaks = submitted.Add(time.Minute), 1, 2, true
+		j.Started, j.Restarts, j.Incarnation, j.Speaks = submitted.Add(20*time.Minute), 1, 2, true
+		j.Heartbeat, j.TimeLeft, j.Curve = Now.Add(-3*time.Second), 90*time.Minute, curve(60)
+	}
+	return engine.JobReport{Record: rec, Job: j, Target: place}
+}
+
+// progress sets what the job has done, in both places that know.
+func progress(jr *engine.JobReport, done float64, eta time.Duration) {
+	jr.Record.Done, jr.Job.Done = done, done
+	jr.ETA = Now.Add(eta)
+}
+
+func growing() engine.JobReport {
+	place := nodes.Placement{{Node: "gpu1", GPUs: 2}}
+	jr := job(Growing, "resnet", "ann", AnnUID, elastic.Running, place)
+	progress(&jr, 3.5, 206*time.Second)
+	jr.Target = nodes.Placement{{Node: "gpu1", GPUs: 4}}
+	jr.Why = "2 idle GPUs on gpu1; 4 GPUs save 1m24s of 3m26s and cost 12s"
+	jr.Intent = &elastic.Intent{ID: 7, Job: Growing, Kind: elastic.Resize, Step: elastic.Asked, To: 3, From: place, Target: jr.Target,
+		Restarts: 1, Request: "7", Cause: jr.Why, Opened: Now.Add(-4 * time.Second), Moved: Now.Add(-3 * time.Second)}
+	jr.Record.Moved, jr.Job.Resumed = Now.Add(-30*time.Minute), "00000003"
+	jr.Last = "grew from 1 to 2 GPUs 30m ago"
+	return jr
+}
+
+func steady() engine.JobReport {
+	jr := job(Steady, "llama-7b-finetune", "bob", BobUID, elastic.Running, nodes.Placement{{Node: "gpu1", GPUs: 2}, {Node: "gpu2", GPUs: 2}})
+	spec := &jr.Record.Tag.Spec
+	spec.Min, spec.Max, spec.Sizes, spec.Total, spec.Unit, spec.Model = 2, 0, []int{2, 4, 8}, 200_000, elastic.Steps, "llama"
+	jr.Job.Spec, jr.Job.Curve = *spec, curve(0.4)
+	progress(&jr, 120_500, 2*time.Hour+10*time.Minute)
+	jr.Why = "keeps 4 GPUs: 8 are not free"
+	return jr
+}
+
+func waiting() engine.JobReport {
+	jr := job(Waiting, "bert\x1b[31m", "ann", AnnUID, elastic.Held, nil)
+	jr.Record.Tag.Spec.Min, jr.Job.Spec.Min = 2, 2
+	jr.Job.Reason = "JobHeldUser"
+	jr.Why = "waits for 2 GPUs on one node; 1 is idle"
+	return jr
+}
+
+func onHold() engine.JobReport {
+	jr := job(OnHold, "vit", "ann", AnnUID, elastic.Held, nil)
+	jr.Record.Tag.Directive = elastic.Directive{Pin: 2, Hold: true}
+	jr.Record.Tag.Comment = "paper draft"
+	jr.Job.Directive = jr.Record.Tag.Directive
+	jr.Why = "held by its user: 'sluice release 44'"
+	return jr
+}
+
+func deaf() engine.JobReport {
+	jr := job(Deaf, "legacy", "bob", BobUID, elastic.Running, nodes.Placement{{Node: "gpu2", GPUs: 1}})
+	jr.Record.Speaks, jr.Job.Speaks, jr.Record.Deaf, jr.Job.Deaf = false, false, 3, 3
+	jr.Record.Tag.Spec.Total, jr.Job.Spec.Total, jr.Job.Curve = 0, 0, nil
+	jr.Record.Restarts, jr.Record.Tag.Incarnation = 0, 1
+	jr.Why = "keeps 1 GPU: its program has never answered a checkpoint request"
+	jr.Problems = []string{"no heartbeat for 4m", "progress.jsonl line 12, column 3: not JSON"}
+	return jr
+}
+
+func ended(jr engine.JobReport, state string, ago time.Duration, done float64) engine.JobReport {
+	jr.Ended, jr.Job, jr.Target = true, elastic.Job{}, nil
+	jr.Record.State, jr.Record.Ended, jr.Record.Done, jr.Record.FirstRun = state, Now.Add(-ago), done, jr.Record.Submitted.Add(time.Minute)
+	return jr
+}
+
+func finished() engine.JobReport {
+	jr := job(Finished, "cifar", "ann", AnnUID, elastic.Held, nodes.Placement{{Node: "gpu2", GPUs: 4}})
+	return ended(jr, "COMPLETED", 20*time.Minute, 10)
+}
+
+func failed() engine.JobReport {
+	jr := job(Failed, "oops", "bob", BobUID, elastic.Held, nodes.Placement{{Node: "gpu3", GPUs: 1}})
+	jr = ended(jr, "FAILED", 50*time.Minute, 0.25)
+	jr.Last = "exit code 1"
+	return jr
+}
+
+// Segments returns the canned history of Growing.
+func Segments() []engine.Segment {
+	token := growing().Record.Token
+	price := growing().Record.Price
+	return []engine.Segment{
+		{Token: token, Restarts: 0, Incarnation: 1, Place: nodes.Placement{{Node: "gpu1", GPUs: 1}}, Started: Now.Add(-78 * time.Minute),
+			Ended: Now.Add(-31 * time.Minute), DoneFrom: 0, DoneTo: 2, Seconds: 60, Cause: "1 GPU at once for a new job"},
+		{Token: token, Restarts: 1, Incarnation: 2, Place: nodes.Placement{{Node: "gpu1", GPUs: 2}}, Started: Now.Add(-30 * time.Minute),
+			DoneFrom: 2, DoneTo: 3.5, Seconds: 31.6, Cause: "1 idle GPU on gpu1", Price: price},
+	}
+}
+
+// Plan returns the canned plan: Waiting starts, the rest stays.
+func Plan() elastic.Plan {
+	target := nodes.Placement{{Node: "gpu2", GPUs: 2}}
+	return elastic.Plan{
+		Open: []elastic.Intent{{Job: Waiting, Kind: elastic.Start, Step: elastic.Requeued, To: 1, Target: target, Cause: "2 GPUs are free on gpu2"}},
+		Reasons: []elastic.Reason{
+			{Job: Growing, Why: "is being moved"},
+			{Job: Steady, Why: "keeps 4 GPUs: 8 are not free"},
+			{Job: Waiting, Why: "starts on its minimum of 2 GPUs"},
+			{Job: OnHold, Why: "held by its user: 'sluice release 44'"},
+			{Job: Deaf, Why: "keeps 1 GPU: its program has never answered a checkpoint request"},
+		},
+	}
+}

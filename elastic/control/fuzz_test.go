@@ -1,0 +1,61 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine"
+)
+
+// one is a daemon with one job, of uid 7.
+type one struct{ orders int }
+
+func (o *one) Report() *engine.Report {
+	rec := engine.JobRecord{ID: 41, UID: 7, User: "ann", Tag: elastic.Tag{Spec: elastic.Spec{Min: 1}}}
+	return &engine.Report{Jobs: []engine.JobReport{{Record: rec}}}
+}
+func (o *one) Plan(context.Context) (elastic.Plan, error)                 { return elastic.Plan{}, nil }
+func (o *one) Segments(context.Context, string) ([]engine.Segment, error) { return nil, nil }
+func (o *one) Wake()                                                      {}
+func (o *one) Direct(_ context.Context, _ Caller, _ elastic.JobID, c Change) error {
+	o.orders++
+	return c.Validate()
+}
+
+// Whatever a stranger sends, he gets a JSON answer, never a fault of the server,
+// and never an order about a job that is not his.
+func FuzzRequest(f *testing.F) {
+	f.Add("GET", "/v1/report", "")
+	f.Add("POST", "/v1/jobs/41/direct", `{"order":"pin","gpus":2}`)
+	f.Add("POST", "/v1/event", `{"kind":"end","job_id":41}`)
+	f.Add("GET", "/v1/jobs/-1/explain", "{")
+	service := &one{}
+	s := &Server{service: service}
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	if err := s.Configure(Options{UID: 500, Now: func() time.Time { now = now.Add(time.Hour); return now }}); err != nil {
+		f.Fatal(err)
+	}
+	routes := s.routes()
+	stranger := context.WithValue(f.Context(), guestKey{}, &guest{caller: Caller{UID: 8}})
+	f.Fuzz(func(t *testing.T, method, url, body string) {
+		r, err := http.NewRequestWithContext(stranger, method, "http://sluiced/"+strings.TrimPrefix(url, "/"), strings.NewReader(body))
+		if err != nil {
+			t.Skip()
+		}
+		w := httptest.NewRecorder()
+		routes.ServeHTTP(w, r)
+		redirect := w.Code == http.StatusTemporaryRedirect || w.Code == http.StatusMovedPermanently
+		if w.Code >= 500 || !redirect && r.Method != http.MethodConnect && !json.Valid(w.Body.Bytes()) {
+			t.Fatalf("%s %s: %d %s", method, url, w.Code, w.Body)
+		}
+		if service.orders > 0 {
+			t.Fatalf("%s %s %s: an order about another's job", method, url, body)
+		}
+	})
+}

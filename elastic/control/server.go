@@ -1,0 +1,229 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic/engine"
+)
+
+// Bounds on one exchange.
+const (
+	maxBody    = 16 << 10
+	maxHeader  = 8 << 10
+	readWithin = 5 * time.Second
+	// writeWithin spans the whole answer, Slurm's included.
+	writeWithin = time.Minute
+	stopWithin  = 2 * time.Second
+)
+
+// Options are what a Server is told besides its Service. Now is required.
+type Options struct {
+	Operators []string // accounts that may direct everybody's jobs
+	Private   bool     // users see their own jobs only
+	UserMode  bool     // nobody but UID and root may connect
+	UID       uint32   // the daemon's own account, an operator
+	Now       func() time.Time
+
+	Version string    // of the program, for status
+	Started time.Time // of the daemon, for status
+	// Log receives what no client is told or can repair; nil drops it.
+	Log func(error)
+}
+
+// Server answers on the socket.
+type Server struct {
+	service Service
+	socket  *socket
+	options atomic.Pointer[Options]
+	names   names
+	buckets buckets
+}
+
+// Listen makes the socket and returns a server that has yet to Serve. It fails
+// with ErrInUse when a live daemon answers there.
+func Listen(ctx context.Context, path string, o Options, service Service) (*Server, error) {
+	s := &Server{service: service}
+	if err := s.Configure(o); err != nil {
+		return nil, err
+	}
+	var err error
+	if s.socket, err = listen(ctx, path, o.UserMode); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Configure replaces the options, for requests that begin from now on. UserMode
+// must not change.
+func (s *Server) Configure(o Options) error {
+	if o.Now == nil {
+		return errors.New("control: Options.Now is required")
+	}
+	if o.Log == nil {
+		o.Log = func(error) {}
+	}
+	s.options.Store(&o)
+	return nil
+}
+
+// Close removes the socket of a server that is not to Serve.
+func (s *Server) Close() error { return s.socket.Close() }
+
+// Serve answers until ctx ends, which also ends the contexts of requests under
+// way, waits for them a moment and removes the socket. It returns nil unless the
+// socket failed.
+func (s *Server) Serve(ctx context.Context) error {
+	o := s.options.Load()
+	h := &http.Server{
+		Handler:           s.routes(),
+		ReadHeaderTimeout: readWithin,
+		ReadTimeout:       readWithin,
+		WriteTimeout:      writeWithin,
+		IdleTimeout:       readWithin,
+		MaxHeaderBytes:    maxHeader,
+		ErrorLog:          log.New(logWriter(o.Log), "", 0),
+		BaseContext:       func(net.Listener) context.Context { return ctx },
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			return context.WithValue(ctx, guestKey{}, c)
+		},
+	}
+	defer s.socket.Close()
+	stopped := make(chan struct{})
+	unhook := context.AfterFunc(ctx, func() {
+		defer close(stopped)
+		patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
+		defer cancel()
+		if h.Shutdown(patience) != nil {
+			h.Close()
+		}
+	})
+	err := h.Serve(&gate{UnixListener: s.socket.UnixListener, open: map[uint32]int{}})
+	if !unhook() {
+		<-stopped
+	}
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
+
+type guestKey struct{}
+
+// logWriter hands net/http's own complaints on.
+type logWriter func(error)
+
+// Write takes one line.
+func (w logWriter) Write(line []byte) (int, error) {
+	w(errors.New(string(line)))
+	return len(line), nil
+}
+
+// request is one request with everything a verb needs.
+type request struct {
+	*http.Request
+	options Options
+	caller  Caller
+}
+
+// general wraps a verb that concerns no single job.
+func (s *Server) general(v verb, costly bool, answer func(request) (any, error)) http.HandlerFunc {
+	return s.handle(costly, func(q request) (any, error) {
+		if !may(v, q.options.standing(q.caller), q.options.Private) {
+			return nil, fail(Denied, "", "%s may not ask for %s", q.caller.Name, v)
+		}
+		return answer(q)
+	})
+}
+
+// onJob wraps a verb that concerns the job named in the path.
+func (s *Server) onJob(v verb, costly bool, answer func(request, *engine.Report, engine.JobReport) (any, error)) http.HandlerFunc {
+	return s.handle(costly, func(q request) (any, error) {
+		r, jr, err := s.about(q, v)
+		if err != nil {
+			return nil, err
+		}
+		return answer(q, r, jr)
+	})
+}
+
+// handle finds out who calls, whether he may at all and is not too fast, and
+// sends the answer or the error as JSON.
+func (s *Server) handle(costly bool, answer func(request) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		who := r.Context().Value(guestKey{}).(*guest)
+		q := request{Request: r, options: *s.options.Load(), caller: who.caller}
+		q.caller.Name = s.names.of(q.caller.UID)
+		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		var out any
+		err := s.admit(q, who, costly)
+		if err == nil {
+			out, err = answer(q)
+		}
+		if err != nil {
+			s.sendError(w, q, translate(err))
+			return
+		}
+		send(w, http.StatusOK, out)
+	}
+}
+
+func (s *Server) admit(q request, who *guest, costly bool) error {
+	if who.crowd != nil {
+		return who.crowd
+	}
+	if !q.options.admits(q.caller) {
+		return fail(Denied, "set SLUICE_CONF, or start your own with 'sluiced --user'",
+			"this is the sluiced of %s alone", s.names.of(q.options.UID))
+	}
+	if costly && !s.buckets.take(q.caller.UID, q.options.Now()) {
+		return fail(TooMany, "try again in a few seconds", "%s sends too many requests of this kind", q.caller.Name)
+	}
+	return nil
+}
+
+// failed is an Error on the wire.
+type failed struct {
+	Error *Error `json:"error"`
+}
+
+func (s *Server) sendError(w http.ResponseWriter, q request, err *Error) {
+	if err.Code == Internal {
+		q.options.Log(err)
+	}
+	send(w, err.status(), failed{err})
+}
+
+// send writes an answer. A peer that has gone is no one's fault.
+func send(w http.ResponseWriter, status int, v any) {
+	raw, err := json.Marshal(v)
+	if err != nil { // the wire types cannot fail, but for a number that is none
+		status, raw = http.StatusInternalServerError, []byte(`{"error":{"code":"internal","message":"the answer cannot be written"}}`)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(raw)
+}
+
+// read takes a request's body apart: one JSON value without unknown fields.
+func (q request) read(into any) error {
+	d := json.NewDecoder(q.Body)
+	d.DisallowUnknownFields()
+	err := d.Decode(into)
+	if err == nil {
+		if _, more := d.Token(); more != io.EOF {
+			err = errors.New("more than one value")
+		}
+	}
+	if err != nil {
+		return fail(BadRequest, "", "request cannot be read: %v", err)
+	}
+	return nil
+}

@@ -1,0 +1,412 @@
+package control_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/controltest"
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// options are those of a daemon whose account is nobody here.
+func options() control.Options {
+	return control.Options{UID: 4242, Now: func() time.Time { return controltest.Now }, Version: "1.2.3", Started: controltest.Now}
+}
+
+// serve runs a server and returns its socket.
+func serve(t *testing.T, o control.Options, service control.Service) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "s", "sluiced.sock")
+	open(t, path, o, service)
+	return path
+}
+
+func open(t *testing.T, path string, o control.Options, service control.Service) *control.Server {
+	t.Helper()
+	server, err := control.Listen(t.Context(), path, o, service)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("serve: %v", err)
+		}
+	})
+	return server
+}
+
+// as sends one request as another user: the kernel takes the identity of the
+// thread that connects, so this takes a thread that is thrown away afterwards.
+func as(t *testing.T, uid int, path, method, url, body string) (int, string) {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("SKIPPED, other users not tested: needs root to become them")
+	}
+	type result struct {
+		status int
+		body   string
+		err    error
+	}
+	out := make(chan result, 1)
+	go func() {
+		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+		if _, _, e := syscall.RawSyscall(syscall.SYS_SETRESUID, uintptr(uid), uintptr(uid), uintptr(uid)); e != 0 {
+			out <- result{err: e}
+			return
+		}
+		conn, err := net.Dial("unix", path)
+		if err != nil {
+			out <- result{err: err}
+			return
+		}
+		defer conn.Close()
+		status, text, err := exchange(conn, method, url, body)
+		out <- result{status, text, err}
+	}()
+	r := <-out
+	if r.err != nil {
+		t.Fatal(r.err)
+	}
+	return r.status, r.body
+}
+
+// reachable lets other users enter the test's own folders.
+func reachable(t *testing.T, path string) {
+	t.Helper()
+	for dir := filepath.Dir(path); dir != filepath.Clean(os.TempDir()) && dir != "/"; dir = filepath.Dir(dir) {
+		if err := os.Chmod(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func exchange(conn net.Conn, method, url, body string) (int, string, error) {
+	request, err := http.NewRequest(method, "http://sluiced"+url, strings.NewReader(body))
+	if err != nil {
+		return 0, "", err
+	}
+	if err := request.Write(conn); err != nil {
+		return 0, "", err
+	}
+	response, err := http.ReadResponse(bufio.NewReader(conn), request)
+	if err != nil {
+		return 0, "", err
+	}
+	defer response.Body.Close()
+	raw, err := io.ReadAll(response.Body)
+	return response.StatusCode, string(raw), err
+}
+
+// The wire does not change by accident: every answer to the canned report is on
+// file.
+func TestWire(t *testing.T) {
+	client := control.Dial(serve(t, options(), controltest.New()))
+	ctx := t.Context()
+	for name, ask := range map[string]func() (any, error){
+		"report":  func() (any, error) { return client.Report(ctx) },
+		"explain": func() (any, error) { return client.Explain(ctx, controltest.Growing) },
+		"history": func() (any, error) { return client.History(ctx, controltest.Growing) },
+		"plan":    func() (any, error) { return client.Plan(ctx) },
+		"status": func() (any, error) {
+			s, err := client.Status(ctx)
+			s.PID, s.User = 1, "sluice"
+			return s, err
+		},
+	} {
+		got, err := ask()
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		raw, err := json.MarshalIndent(got, "", "  ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		golden(t, name+".json", string(raw)+"\n")
+	}
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s differs; read the diff, then -update:\n%s", name, got)
+	}
+}
+
+func TestDirect(t *testing.T) {
+	service := controltest.New()
+	path := serve(t, options(), service)
+	client, ctx := control.Dial(path), t.Context() // root
+	for _, c := range []struct {
+		job    elastic.JobID
+		change control.Change
+		want   error
+		words  string
+	}{
+		{controltest.Growing, control.Change{Order: control.Pin, GPUs: 4}, nil, ""},
+		{controltest.Growing, control.Change{Order: control.Unpin}, nil, ""},
+		{controltest.Waiting, control.Change{Order: control.Hold}, nil, ""},
+		{controltest.OnHold, control.Change{Order: control.Release}, nil, ""},
+		{controltest.Steady, control.Change{Order: control.Pin, GPUs: 3}, control.ErrConflict, "job 42 cannot be pinned to 3 GPUs: it accepts 2, 4 or 8 GPUs"},
+		{controltest.Growing, control.Change{Order: control.Pin, GPUs: 12}, control.ErrConflict, "it accepts 1 to 8 GPUs"},
+		{controltest.Growing, control.Change{Order: control.Pin}, control.ErrBadRequest, "pin to 0 GPUs: want 1 to"},
+		{controltest.Growing, control.Change{Order: "stop"}, control.ErrBadRequest, `unknown order "stop"`},
+		{controltest.Growing, control.Change{Order: control.Hold, GPUs: 1}, control.ErrBadRequest, "takes no GPUs"},
+		{controltest.Finished, control.Change{Order: control.Hold}, control.ErrConflict, "job 40 has ended (COMPLETED)"},
+		{999, control.Change{Order: control.Hold}, control.ErrNotFound, "no sluice job 999"},
+		{-1, control.Change{Order: control.Hold}, control.ErrBadRequest, "is not a job number"},
+	} {
+		err := client.Direct(ctx, c.job, c.change)
+		if !errors.Is(err, c.want) || err != nil && !strings.Contains(err.Error(), c.words) {
+			t.Errorf("%d %v: got %v, want %v %q", c.job, c.change, err, c.want, c.words)
+		}
+	}
+	want := []string{"direct 0 41 pin to 4 GPUs", "direct 0 41 unpin", "direct 0 43 hold", "direct 0 44 release"}
+	if os.Getuid() == 0 && !slices.Equal(service.Asked(), want) {
+		t.Errorf("the daemon was asked %q, want %q", service.Asked(), want)
+	}
+}
+
+// The kernel says who asks: one user may not order another's job about.
+func TestIdentity(t *testing.T) {
+	service := controltest.New()
+	o := options()
+	o.Operators = []string{"daemon"} // uid 1 on every Debian and Red Hat
+	path := serve(t, o, service)
+	reachable(t, path)
+	hold := `{"order":"hold"}`
+	for _, c := range []struct {
+		uid  int
+		want int
+	}{{controltest.AnnUID, 200}, {controltest.BobUID, 403}, {4242, 200}, {1, 200}, {65534, 403}} {
+		status, body := as(t, c.uid, path, "POST", "/v1/jobs/41/direct", hold)
+		if status != c.want {
+			t.Errorf("uid %d: %d %s, want %d", c.uid, status, body, c.want)
+		}
+		if status == 403 && !strings.Contains(body, "job 41 belongs to ann") {
+			t.Errorf("uid %d: %s", c.uid, body)
+		}
+	}
+	if status, body := as(t, controltest.BobUID, path, "GET", "/v1/report", ""); status != 200 || !strings.Contains(body, `"job_id":41`) {
+		t.Errorf("bob reads the report: %d %s", status, body)
+	}
+}
+
+func TestPrivate(t *testing.T) {
+	o := options()
+	o.Private = true
+	path := serve(t, o, controltest.New())
+	reachable(t, path)
+	for _, url := range []string{"/v1/report", "/v1/plan"} {
+		status, body := as(t, controltest.AnnUID, path, "GET", url, "")
+		if status != 200 || strings.Contains(body, "bob") || strings.Contains(body, "llama") || !strings.Contains(body, `"ann"`) {
+			t.Errorf("%s: %d %s", url, status, body)
+		}
+	}
+	for _, verb := range []string{"explain", "history"} {
+		if status, body := as(t, controltest.AnnUID, path, "GET", "/v1/jobs/42/"+verb, ""); status != 404 || strings.Contains(body, "bob") {
+			t.Errorf("%s of another's job: %d %s", verb, status, body)
+		}
+		if status, _ := as(t, controltest.AnnUID, path, "GET", "/v1/jobs/41/"+verb, ""); status != 200 {
+			t.Errorf("%s of one's own job: %d", verb, status)
+		}
+	}
+	if status, body := as(t, controltest.AnnUID, path, "POST", "/v1/jobs/42/direct", `{"order":"hold"}`); status != 404 {
+		t.Errorf("order about a job that one does not see: %d %s", status, body)
+	}
+}
+
+func TestUserModeIsForOneUser(t *testing.T) {
+	o := options()
+	o.UserMode, o.UID = true, controltest.AnnUID
+	path := serve(t, o, controltest.New())
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("socket %v, %v", info.Mode(), err)
+	}
+	// Even if somebody opens the mode up.
+	reachable(t, path)
+	if err := os.Chmod(path, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if status, body := as(t, controltest.BobUID, path, "GET", "/v1/status", ""); status != 403 || !strings.Contains(body, "sluiced --user") {
+		t.Errorf("bob: %d %s", status, body)
+	}
+	if status, body := as(t, controltest.AnnUID, path, "GET", "/v1/status", ""); status != 200 || !strings.Contains(body, `"mode":"user"`) {
+		t.Errorf("ann: %d %s", status, body)
+	}
+}
+
+func TestEventsWakeAndAreLimited(t *testing.T) {
+	service := controltest.New()
+	o := options()
+	now := controltest.Now
+	clock := make(chan time.Time, 1)
+	clock <- now
+	o.Now = func() time.Time { at := <-clock; clock <- at; return at }
+	client, ctx := control.Dial(serve(t, o, service)), t.Context()
+	sent := 0
+	for ; sent < 1000; sent++ {
+		if err := client.Event(ctx, 41, "end"); errors.Is(err, control.ErrTooMany) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if sent < 5 || sent > 100 || len(service.Asked()) != sent {
+		t.Errorf("%d events passed, %d woke the daemon", sent, len(service.Asked()))
+	}
+	if _, err := client.Report(ctx); err != nil {
+		t.Errorf("reading is not limited: %v", err)
+	}
+	<-clock
+	clock <- now.Add(time.Minute)
+	if err := client.Event(ctx, 0, "submit"); err != nil {
+		t.Errorf("a minute later: %v", err)
+	}
+	if err := client.Event(ctx, 1, strings.Repeat("x", 33)); !errors.Is(err, control.ErrBadRequest) {
+		t.Errorf("a long kind: %v", err)
+	}
+}
+
+func TestErrorsBecomeTyped(t *testing.T) {
+	service := controltest.New()
+	var logged []error
+	o := options()
+	o.Log = func(err error) { logged = append(logged, err) }
+	client, ctx := control.Dial(serve(t, o, service)), t.Context()
+	for _, c := range []struct {
+		err, want error
+		hint      string
+	}{
+		{&slurm.Error{Op: "scontrol update", JobID: 41, Err: slurm.ErrPermission, Words: "Access denied"}, control.ErrDenied, "sluice doctor"},
+		{&slurm.Error{Op: "scontrol update", JobID: 41, Err: slurm.ErrControllerDown}, control.ErrUnavailable, "scontrol ping"},
+		{&slurm.Error{Op: "scontrol update", JobID: 41, Err: slurm.ErrRefused, Words: "no"}, control.ErrConflict, ""},
+		{&slurm.Error{Op: "scontrol update", JobID: 41, Err: slurm.ErrNotFound}, control.ErrNotFound, "sluice queue"},
+		{context.DeadlineExceeded, control.ErrUnavailable, "try again"},
+		{&control.Error{Code: control.Conflict, Message: "m", Hint: "h"}, control.ErrConflict, "h"},
+		{errors.New("disk on fire"), control.ErrInternal, "log"},
+	} {
+		service.Err = c.err
+		err := client.Direct(ctx, controltest.Growing, control.Change{Order: control.Hold})
+		var typed *control.Error
+		if !errors.Is(err, c.want) || !errors.As(err, &typed) || !strings.Contains(typed.Hint, c.hint) {
+			t.Errorf("%v arrives as %v", c.err, err)
+		}
+	}
+	if len(logged) != 1 || !strings.Contains(logged[0].Error(), "disk on fire") {
+		t.Errorf("logged %v", logged)
+	}
+	service.Err = nil
+	service.Last = nil
+	if _, err := client.Report(ctx); !errors.Is(err, control.ErrUnavailable) {
+		t.Errorf("before the first cycle: %v", err)
+	}
+	if s, err := client.Status(ctx); err != nil || s.Program != "1.2.3" {
+		t.Errorf("status before the first cycle: %+v, %v", s, err)
+	}
+}
+
+func TestMalformedRequests(t *testing.T) {
+	path := serve(t, options(), controltest.New())
+	for _, c := range []struct {
+		method, url, body string
+		want              int
+	}{
+		{"GET", "/", "", 404},
+		{"POST", "/v1/report", "{}", 404},
+		{"DELETE", "/v1/jobs/41/direct", "", 404},
+		{"GET", "/v1/jobs/forty/explain", "", 400},
+		{"GET", "/v1/jobs/99999999999999999999/explain", "", 400},
+		{"POST", "/v1/jobs/41/direct", "", 400},
+		{"POST", "/v1/jobs/41/direct", "{", 400},
+		{"POST", "/v1/jobs/41/direct", `{"order":"hold","uid":0}`, 400},
+		{"POST", "/v1/jobs/41/direct", `{"order":"hold"} {}`, 400},
+		{"POST", "/v1/jobs/41/direct", `{"order":"pin","gpus":1e99}`, 400},
+		{"POST", "/v1/jobs/41/direct", `{"order":"` + strings.Repeat("x", 20_000) + `"}`, 400},
+		{"POST", "/v1/event", `[]`, 400},
+	} {
+		conn, err := net.Dial("unix", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		status, body, err := exchange(conn, c.method, c.url, c.body)
+		conn.Close()
+		if err != nil || status != c.want || !strings.Contains(body, `{"error":{"code":"`) {
+			t.Errorf("%s %s %.40s: %d %.200s %v, want %d", c.method, c.url, c.body, status, body, err, c.want)
+		}
+	}
+}
+
+// One user who holds connections open cannot keep another out, and is told why
+// his next one is refused.
+func TestConnectionsAreBounded(t *testing.T) {
+	path := serve(t, options(), controltest.New())
+	var held []net.Conn
+	for range 16 {
+		conn, err := net.Dial("unix", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		held = append(held, conn)
+	}
+	client := control.Dial(path)
+	_, err := client.Status(t.Context())
+	if !errors.Is(err, control.ErrTooMany) || !strings.Contains(err.Error(), "16 requests") {
+		t.Errorf("the 17th: %v", err)
+	}
+	reachable(t, path)
+	for _, conn := range held[1:] {
+		conn.Close()
+	}
+	deadline := time.Now().Add(10 * time.Second)
+	for err != nil && time.Now().Before(deadline) { // until the server has noticed
+		_, err = client.Status(t.Context())
+	}
+	if err != nil {
+		t.Errorf("after closing: %v", err)
+	}
+	for range 15 {
+		conn, err := net.Dial("unix", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+	}
+	if status, body := as(t, controltest.AnnUID, path, "GET", "/v1/status", ""); status != 200 {
+		t.Errorf("another user: %d %s", status, body)
+	}
+	held[0].Close()
+}

@@ -1,0 +1,101 @@
+package control
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/speed"
+	"github.com/sluice-hpc/sluice/nodes"
+)
+
+// manySizes bounds the sizes that an explanation lists.
+const manySizes = 64
+
+func viewExplanation(r *engine.Report, jr engine.JobReport) Explanation {
+	out := Explanation{Version: WireVersion, At: r.At, Policy: r.Policy, Blind: r.Blind, Job: viewJob(r, jr), Sizes: []Size{}}
+	if jr.Ended {
+		return out
+	}
+	spec := jr.Record.Tag.Spec
+	options := spec.Options(max(capacity(r.Nodes, jr.Record.Partition), spec.Min))
+	for _, gpus := range options[:min(len(options), manySizes)] {
+		out.Sizes = append(out.Sizes, viewSize(r, jr, gpus))
+	}
+	return out
+}
+
+func viewSize(r *engine.Report, jr engine.JobReport, gpus int) Size {
+	now := jr.Job.Place.GPUs() == gpus
+	out := Size{GPUs: gpus, Nodes: fewest(in(r.Nodes, jr.Record.Partition), gpus), Now: now}
+	if now {
+		out.Nodes = len(jr.Job.Place)
+	}
+	out.Seconds, out.Source = pace(jr.Job.Curve, speed.Shape{GPUs: gpus, Nodes: max(1, out.Nodes)})
+	if left, ok := jr.Job.Remaining(); ok && out.Seconds > 0 {
+		out.Left = left * out.Seconds
+		if !now {
+			out.Left += jr.Job.Price.Total().Seconds()
+		}
+	}
+	return out
+}
+
+// fewest is the least number of nodes that hold so many GPUs when empty; 0 when
+// all together do not.
+func fewest(all []nodes.Node, gpus int) int {
+	sizes := make([]int, len(all))
+	for i, n := range all {
+		sizes[i] = n.GPUs
+	}
+	slices.Sort(sizes)
+	slices.Reverse(sizes)
+	for i, size := range sizes {
+		if gpus -= size; gpus <= 0 {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// sizesInWords lists what a job accepts: "1, 2, 4 or 8 GPUs".
+func sizesInWords(s elastic.Spec, limit int) string {
+	options := s.Options(limit)
+	if len(options) > 2 && options[len(options)-1]-options[0] == len(options)-1 {
+		return fmt.Sprintf("%d to %d GPUs", options[0], options[len(options)-1])
+	}
+	words := make([]string, len(options))
+	for i, n := range options {
+		words[i] = fmt.Sprint(n)
+	}
+	if len(words) == 1 {
+		return words[0] + " only"
+	}
+	if len(words) == 0 {
+		return "no size this cluster has"
+	}
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last] + " GPUs"
+}
+
+// capacity is the number of GPUs a job of the partitions (comma separated, ""
+// for all) could ever have.
+func capacity(all []nodes.Node, partitions string) int {
+	total := 0
+	for _, n := range in(all, partitions) {
+		total += n.GPUs
+	}
+	return total
+}
+
+func in(all []nodes.Node, partitions string) []nodes.Node {
+	var out []nodes.Node
+	for _, n := range all {
+		if slices.ContainsFunc(strings.Split(partitions, ","), n.In) {
+			out = append(out, n)
+		}
+	}
+	return out
+}

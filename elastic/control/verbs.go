@@ -1,0 +1,166 @@
+package control
+
+import (
+	"net/http"
+	"os"
+	"strconv"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine"
+)
+
+// routes is the whole API on one screen.
+func (s *Server) routes() http.Handler {
+	m := http.NewServeMux()
+	m.Handle("GET /v1/status", s.general(verbStatus, false, s.status))
+	m.Handle("GET /v1/report", s.general(verbReport, false, s.report))
+	m.Handle("GET /v1/plan", s.general(verbPlan, true, s.plan))
+	m.Handle("GET /v1/jobs/{job}/explain", s.onJob(verbExplain, false, s.explain))
+	m.Handle("GET /v1/jobs/{job}/history", s.onJob(verbHistory, false, s.history))
+	m.Handle("POST /v1/jobs/{job}/direct", s.onJob(verbDirect, true, s.direct))
+	m.Handle("POST /v1/event", s.general(verbEvent, true, s.event))
+	m.Handle("/", s.handle(false, unknown))
+	return m
+}
+
+func unknown(q request) (any, error) {
+	return nil, fail(NotFound, "is it the sluice that was installed with the daemon?", "sluiced has no %s %s", q.Method, q.URL.Path)
+}
+
+// published returns the last report.
+func (s *Server) published() (*engine.Report, error) {
+	if r := s.service.Report(); r != nil {
+		return r, nil
+	}
+	return nil, fail(Unavailable, "try again in a few seconds", "sluiced has just started and not looked at Slurm yet")
+}
+
+func (s *Server) status(q request) (any, error) {
+	out := Status{Version: WireVersion, Program: q.options.Version, PID: os.Getpid(), Mode: "system",
+		User: s.names.of(q.options.UID), Started: q.options.Started}
+	if q.options.UserMode {
+		out.Mode = "user"
+	}
+	if r := s.service.Report(); r != nil {
+		fillStatus(&out, r)
+	}
+	return out, nil
+}
+
+func (s *Server) report(q request) (any, error) {
+	r, err := s.published()
+	if err != nil {
+		return nil, err
+	}
+	return viewReport(r, q.sees), nil
+}
+
+func (s *Server) plan(q request) (any, error) {
+	if _, err := s.published(); err != nil {
+		return nil, err
+	}
+	p, err := s.service.Plan(q.Context())
+	if err != nil {
+		return nil, err
+	}
+	r, err := s.published()
+	if err != nil {
+		return nil, err
+	}
+	return viewPlan(r, p, q.sees), nil
+}
+
+func (s *Server) explain(_ request, r *engine.Report, jr engine.JobReport) (any, error) {
+	return viewExplanation(r, jr), nil
+}
+
+func (s *Server) history(q request, r *engine.Report, jr engine.JobReport) (any, error) {
+	segments, err := s.service.Segments(q.Context(), jr.Record.Token)
+	if err != nil {
+		return nil, err
+	}
+	return viewHistory(r, jr, segments), nil
+}
+
+func (s *Server) direct(q request, r *engine.Report, jr engine.JobReport) (any, error) {
+	var change Change
+	if err := q.read(&change); err != nil {
+		return nil, err
+	}
+	if err := change.Validate(); err != nil {
+		return nil, fail(BadRequest, "", "%v", err)
+	}
+	if err := fits(r, jr, change); err != nil {
+		return nil, err
+	}
+	return struct{}{}, s.service.Direct(q.Context(), q.caller, jr.Record.ID, change)
+}
+
+// fits refuses an order that the job, as it is, excludes.
+func fits(r *engine.Report, jr engine.JobReport, change Change) error {
+	id := jr.Record.ID
+	if jr.Ended {
+		return fail(Conflict, "", "job %d has ended (%s)", id, jr.Record.State)
+	}
+	spec := jr.Record.Tag.Spec
+	limit := max(capacity(r.Nodes, jr.Record.Partition), spec.Min)
+	if change.Order == Pin && !spec.Allows(change.GPUs, limit) {
+		return fail(Conflict, "", "job %d cannot be pinned to %d GPUs: it accepts %s", id, change.GPUs, sizesInWords(spec, limit))
+	}
+	return nil
+}
+
+func (s *Server) event(q request) (any, error) {
+	var e Event
+	if err := q.read(&e); err != nil {
+		return nil, err
+	}
+	if e.JobID < 0 || len(e.Kind) > 32 {
+		return nil, fail(BadRequest, "", "event: want a job number of at least 0 and a kind of at most 32 bytes")
+	}
+	s.service.Wake()
+	return struct{}{}, nil
+}
+
+// about finds the job of a request and checks that the caller may use the verb
+// on it. A job he may not see does not exist for him.
+func (s *Server) about(q request, v verb) (*engine.Report, engine.JobReport, error) {
+	id, err := strconv.ParseInt(q.PathValue("job"), 10, 64)
+	if err != nil || id < 1 {
+		return nil, engine.JobReport{}, fail(BadRequest, "", "%.40q is not a job number", q.PathValue("job"))
+	}
+	r, err := s.published()
+	if err != nil {
+		return nil, engine.JobReport{}, err
+	}
+	jr, ok := lookup(r, elastic.JobID(id))
+	if !ok || !q.sees(jr) {
+		return nil, engine.JobReport{}, fail(NotFound, "'sluice queue' lists the jobs sluice looks after", "no sluice job %d", id)
+	}
+	if !may(v, q.options.role(q.caller, jr.Record.UID), q.options.Private) {
+		return nil, engine.JobReport{}, fail(Denied, "only its owner and operators may", "job %d belongs to %s, you are %s", id, jr.Record.User, q.caller.Name)
+	}
+	return r, jr, nil
+}
+
+// lookup finds a job by number. Slurm may give a number again after its state
+// was lost: the live job comes first, then the newest.
+func lookup(r *engine.Report, id elastic.JobID) (engine.JobReport, bool) {
+	var best engine.JobReport
+	found := false
+	for _, jr := range r.Jobs {
+		if jr.Record.ID != id {
+			continue
+		}
+		newer := jr.Record.Submitted.After(best.Record.Submitted)
+		if !found || best.Ended && !jr.Ended || best.Ended == jr.Ended && newer {
+			best, found = jr, true
+		}
+	}
+	return best, found
+}
+
+// sees reports whether the caller may know of the job.
+func (q request) sees(jr engine.JobReport) bool {
+	return may(verbExplain, q.options.role(q.caller, jr.Record.UID), q.options.Private)
+}

@@ -1,0 +1,179 @@
+package control
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/speed"
+	"github.com/sluice-hpc/sluice/nodes"
+)
+
+// compact is squeue's short code of each state.
+var compact = map[string]string{
+	"PENDING": "PD", "RUNNING": "R", "SUSPENDED": "S", "COMPLETING": "CG", "COMPLETED": "CD", "CANCELLED": "CA",
+	"FAILED": "F", "TIMEOUT": "TO", "NODE_FAIL": "NF", "PREEMPTED": "PR", "BOOT_FAIL": "BF", "DEADLINE": "DL",
+	"OUT_OF_MEMORY": "OOM", "CONFIGURING": "CF",
+}
+
+// doing says what a move waits for after each step.
+var doing = map[elastic.Step]string{
+	elastic.Intended:  "about to ask for a checkpoint",
+	elastic.Asked:     "waits for the checkpoint",
+	elastic.Verified:  "checkpoint verified, about to be stopped",
+	elastic.Requeued:  "held, about to get its new size",
+	elastic.Written:   "new size written, about to be released",
+	elastic.Released:  "waits for Slurm to start it",
+	elastic.Confirmed: "runs",
+}
+
+// viewReport is the report with the jobs the caller may see.
+func viewReport(r *engine.Report, sees func(engine.JobReport) bool) Report {
+	out := Report{Version: WireVersion, At: r.At, Took: r.Took.Seconds(), Next: r.Next, Policy: r.Policy,
+		Blind: r.Blind, BlindFor: r.BlindFor.Seconds(), Nodes: []Node{}, Jobs: []Job{}, Demands: []Demand{}}
+	for _, jr := range r.Jobs {
+		if sees(jr) {
+			out.Jobs = append(out.Jobs, viewJob(r, jr))
+		}
+	}
+	held := holdings(r, sees)
+	for _, n := range r.Nodes {
+		out.Nodes = append(out.Nodes, viewNode(n, held[n.Name]))
+	}
+	for _, d := range r.Demands {
+		out.Demands = append(out.Demands, Demand{JobID: int64(d.ID), Partition: d.Partition, Nodes: d.Nodes, GPUs: d.GPUs})
+	}
+	return out
+}
+
+// holding is what elastic jobs hold of one node.
+type holding struct {
+	gpus int
+	jobs []int64 // those the caller may see
+}
+
+func holdings(r *engine.Report, sees func(engine.JobReport) bool) map[string]holding {
+	out := map[string]holding{}
+	for _, jr := range r.Jobs {
+		for _, share := range jr.Job.Place {
+			h := out[share.Node]
+			h.gpus += share.GPUs
+			if sees(jr) {
+				h.jobs = append(h.jobs, int64(jr.Record.ID))
+			}
+			out[share.Node] = h
+		}
+	}
+	return out
+}
+
+func viewNode(n nodes.Node, h holding) Node {
+	slices.Sort(h.jobs)
+	return Node{Name: n.Name, Partitions: append([]string{}, n.Partitions...), Type: n.Type, GPUs: n.GPUs, Used: n.Used,
+		Elastic: h.gpus, Free: n.Free(), Usable: n.Usable, Why: n.Why, CPUs: n.CPUs, CPUsUsed: n.CPUsUsed,
+		MemoryMB: n.MemoryMB, MemUsedMB: n.MemUsedMB, Jobs: append([]int64{}, h.jobs...)}
+}
+
+func viewJob(r *engine.Report, jr engine.JobReport) Job {
+	rec, spec := jr.Record, jr.Record.Tag.Spec
+	out := Job{
+		JobID: int64(rec.ID), Token: rec.Token, Name: rec.Name, User: rec.User, UID: rec.UID, Partition: rec.Partition,
+		State: cmp.Or(jr.Job.State, rec.State), Ended: jr.Ended,
+		Min: spec.Min, Max: spec.Max, Step: spec.Step, Sizes: spec.Sizes, Uneven: spec.AllowUneven,
+		Pinned: rec.Tag.Directive.Pin, OnHold: rec.Tag.Directive.Hold, Model: spec.Model, Comment: rec.Tag.Comment,
+		Place: placement(jr.Job.Place), Target: placement(jr.Target),
+		Done: finite(rec.Done), Total: finite(spec.Total), Unit: string(cmp.Or(spec.Unit, elastic.Epochs)), ETA: jr.ETA,
+		Reason: jr.Why, SlurmReason: jr.Job.Reason, Move: viewMove(jr.Intent), Last: jr.Last, Problems: jr.Problems,
+		Speaks: rec.Speaks, Deaf: rec.Deaf, Incarnation: rec.Tag.Incarnation, Restarts: rec.Restarts,
+		Price: viewPrice(cmp.Or(jr.Job.Price, rec.Price)), Submitted: rec.Submitted, FirstRun: rec.FirstRun,
+		Started: jr.Job.Started, Moved: rec.Moved, EndedAt: rec.Ended, TimeLeft: jr.Job.TimeLeft.Seconds(),
+		Heartbeat: jr.Job.Heartbeat, Checkpoint: jr.Job.Saved.Checkpoint, Resumed: jr.Job.Resumed,
+	}
+	if jr.Ended { // where it was last
+		out.Place = placement(rec.Place)
+	}
+	out.GPUs = out.Place.GPUs()
+	limit := capacity(r.Nodes, rec.Partition)
+	if limit > 0 && (out.Max == 0 || out.Max > limit) {
+		out.Max = max(limit, spec.Min)
+	}
+	out.ST = code(out, jr)
+	if !jr.Ended && out.GPUs > 0 {
+		out.Seconds, out.Source = pace(jr.Job.Curve, speed.Shape{GPUs: out.GPUs, Nodes: len(out.Place)})
+	}
+	return out
+}
+
+// code is the compact state; RS, Slurm's own for resizing, while sluice moves a
+// job that has run.
+func code(j Job, jr engine.JobReport) string {
+	if !j.Ended && jr.Intent != nil && jr.Intent.Kind == elastic.Resize {
+		return "RS"
+	}
+	if jr.Job.Phase == elastic.Completing {
+		return "CG"
+	}
+	word, _, _ := strings.Cut(j.State, " ") // "CANCELLED by 1000"
+	if c, ok := compact[word]; ok {
+		return c
+	}
+	return "?"
+}
+
+// pace answers only what rests on samples: the relative prior is not seconds.
+func pace(c *speed.Curve, s speed.Shape) (float64, string) {
+	if c.Samples() == 0 {
+		return 0, ""
+	}
+	seconds, source := c.Seconds(s)
+	return seconds, string(source)
+}
+
+func viewMove(in *elastic.Intent) *Move {
+	if in == nil {
+		return nil
+	}
+	return &Move{Kind: string(in.Kind), Step: int(in.Step), Doing: doing[in.Step], From: placement(in.From),
+		Target: placement(in.Target), Cause: in.Cause, Opened: in.Opened, Since: in.Moved}
+}
+
+func viewPrice(p elastic.Price) Price {
+	return Price{Save: p.Save.Seconds(), Drain: p.Drain.Seconds(), Start: p.Start.Seconds(), Load: p.Load.Seconds(),
+		Total: p.Total().Seconds(), Measured: p.Measured}
+}
+
+// placement makes nowhere an empty list, not null.
+func placement(p nodes.Placement) nodes.Placement {
+	if p == nil {
+		return nodes.Placement{}
+	}
+	return p
+}
+
+func fillStatus(out *Status, r *engine.Report) {
+	out.Policy, out.Cycled, out.Took, out.Next = r.Policy, r.At, r.Took.Seconds(), r.Next
+	out.Blind, out.BlindFor = r.Blind, r.BlindFor.Seconds()
+	for _, jr := range r.Jobs {
+		if !jr.Ended {
+			out.Jobs++
+		}
+		if jr.Intent != nil {
+			out.Moves++
+		}
+	}
+	for _, n := range r.Nodes {
+		out.GPUs += n.GPUs
+		out.GPUsFree += n.Free()
+	}
+}
+
+// finite keeps one job's nonsense from making the whole report unwritable.
+func finite(f float64) float64 {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return 0
+	}
+	return f
+}
