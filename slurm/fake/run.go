@@ -19,6 +19,10 @@ type Program interface {
 	Stop(r *Run, why Cause)
 }
 
+// Lingerer is a Program whose processes take their time to die; the job stays
+// COMPLETING for that much longer.
+type Lingerer interface{ Linger() time.Duration }
+
 // What ended a run, or a job, other than by itself.
 const (
 	RequeuedHeld = "requeuehold"
@@ -149,14 +153,18 @@ func (f *Fake) halt(j *job, why Cause) {
 	if j.limitEv != nil {
 		j.limitEv.dead, j.limitEv = true, nil
 	}
+	drain := f.jittered(f.cfg.Draining) + f.delay("drain", j)
 	if r := j.run; r != nil && !r.over {
 		r.stop()
 		j.program.Stop(r, why)
+		if l, ok := j.program.(Lingerer); ok {
+			drain += l.Linger()
+		}
 	}
 	j.run = nil
 	j.killed = f.now
 	j.completing = true
-	j.drainEv = f.after(f.jittered(f.cfg.Draining)+f.delay("drain", j), func() { f.drained(j) })
+	j.drainEv = f.after(drain, func() { f.drained(j) })
 }
 
 // finish ends the job in a final state.

@@ -1,0 +1,32 @@
+package conform
+
+import (
+	"context"
+	"time"
+
+	"github.com/sluice-hpc/sluice/slurm"
+	"github.com/sluice-hpc/sluice/slurm/fake"
+)
+
+// Fake returns the in-memory Slurm as a Subject, in virtual time.
+func Fake(cfg fake.Config) Subject {
+	cfg.Nodes = fake.Grid(4, 4)
+	cfg.Operators = []string{"operator"}
+	f := fake.New(cfg)
+	owner := f.As("alice")
+	done := func(do func()) error { do(); return nil }
+	return Subject{
+		Owner: owner, Other: f.As("bob"), Operator: f.As("operator"), OwnerName: "alice",
+		Nodes: []string{"gpu1", "gpu2", "gpu3", "gpu4"}, GPUs: 4,
+		Requeue:   func(ctx context.Context, id slurm.JobID) error { return owner.Requeue(ctx, id) },
+		AdminHold: func(ctx context.Context, id slurm.JobID) error { return f.As("root").AdminHold(ctx, id) },
+		Drain:     func(_ context.Context, node string) error { return done(func() { f.Drain(node, "conform") }) },
+		NodeDown:  func(_ context.Context, node string) error { return done(func() { f.NodeDown(node, "conform") }) },
+		NodeReturn: func(_ context.Context, node string) error {
+			return done(func() { f.NodeReturn(node) })
+		},
+		Stop:  func(context.Context) error { return done(func() { f.Down(time.Minute) }) },
+		Start: func(context.Context) error { return done(func() { f.Advance(time.Minute) }) },
+		Now:   f.Now, Step: func() { f.Advance(200 * time.Millisecond) }, Patience: 60 * time.Second, Lanes: 1,
+	}
+}

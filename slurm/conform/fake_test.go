@@ -1,0 +1,33 @@
+package conform_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/sluice-hpc/sluice/nodes"
+	"github.com/sluice-hpc/sluice/slurm/conform"
+	"github.com/sluice-hpc/sluice/slurm/fake"
+)
+
+func TestFake(t *testing.T) { conform.Run(t, conform.Fake(fake.Config{Seed: 1})) }
+
+// TestFakeWhateverItsPace: the promises do not hang on one set of delays.
+func TestFakeWhateverItsPace(t *testing.T) {
+	for seed := range uint64(5) {
+		conform.Run(t, conform.Fake(fake.Config{Seed: seed, Jitter: 2 * time.Second, Draining: time.Second}))
+	}
+}
+
+// TestThePlannerPredictsSlurm: what nodes foretells is what Slurm does.
+func TestThePlannerPredictsSlurm(t *testing.T) {
+	for _, s := range conform.Splits {
+		var free []int
+		for _, busy := range s.Busy {
+			free = append(free, 4-busy)
+		}
+		if got := nodes.GreedySplit(free, s.Total); fmt.Sprint(got) != fmt.Sprint(s.Want) {
+			t.Errorf("%d GPUs over %v free: planned %v, Slurm gives %v", s.Total, free, got, s.Want)
+		}
+	}
+}

@@ -1,0 +1,150 @@
+package conform
+
+import (
+	"time"
+
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+var holds = []promise{
+	{"the owner releases what he held", 1, func(c *check) {
+		id := c.held(1)
+		c.must(c.Owner.Release(c.ctx, id))
+		d := c.runs(id)
+		if d.Held || d.Restarts != 0 {
+			c.Errorf("runs as %s", text(d))
+		}
+	}},
+	{"a hold keeps a pending job", 1, func(c *check) {
+		c.running(long, c.GPUs)
+		id := c.submit(long, "--gres=gpu:1")
+		c.must(c.Owner.Hold(c.ctx, id))
+		if d := c.job(id); !d.Held || d.Reason != "JobHeldUser" {
+			c.Errorf("after the hold: %s", text(d))
+		}
+		c.must(c.Owner.Release(c.ctx, id))
+		if d := c.job(id); d.Held {
+			c.Errorf("after the release: %s", text(d))
+		}
+	}},
+	{"the owner may lift the operator's hold", 1, func(c *check) {
+		id := c.held(1)
+		c.must(c.Operator.Hold(c.ctx, id))
+		c.must(c.Owner.Release(c.ctx, id))
+		c.runs(id)
+	}},
+	{"the owner may not lift an administrator's hold", 1, func(c *check) {
+		id := c.held(1)
+		c.must(c.AdminHold(c.ctx, id))
+		if d := c.job(id); d.Reason != "JobHeldAdmin" {
+			c.Errorf("reason %q, want JobHeldAdmin", d.Reason)
+		}
+		c.fails("the owner's release", c.Owner.Release(c.ctx, id), slurm.ErrPermission)
+		c.must(c.Operator.Hold(c.ctx, id)) // turns it into a user hold
+		c.must(c.Owner.Release(c.ctx, id))
+		c.runs(id)
+	}},
+	{"a running job may be held and runs on", 1, func(c *check) {
+		id := c.running(long, 1)
+		c.must(c.Owner.Hold(c.ctx, id))
+		if d := c.job(id); !d.Held || d.State != slurm.Running {
+			c.Errorf("after the hold: %s", text(d))
+		}
+		c.must(c.Owner.Release(c.ctx, id))
+		if d := c.job(id); d.Held || d.State != slurm.Running {
+			c.Errorf("after the release: %s", text(d))
+		}
+	}},
+	{"a job held while it ran stays held when requeued", 1, func(c *check) {
+		id := c.running(long, 1)
+		c.must(c.Owner.Hold(c.ctx, id))
+		c.must(c.Requeue(c.ctx, id))
+		if d := c.pends(id); !d.Held {
+			c.Errorf("requeued: %s", text(d))
+		}
+	}},
+	{"releasing twice does no harm", 1, func(c *check) {
+		id := c.held(1)
+		c.must(c.Owner.Release(c.ctx, id))
+		c.must(c.Owner.Release(c.ctx, id))
+		c.runs(id)
+		c.must(c.Owner.Release(c.ctx, id))
+	}},
+	{"holding twice does no harm", 1, func(c *check) {
+		id := c.held(1)
+		c.must(c.Operator.Hold(c.ctx, id))
+		c.must(c.Operator.Hold(c.ctx, id))
+		c.must(c.Owner.Release(c.ctx, id))
+		c.runs(id)
+	}},
+}
+
+var requeues = []promise{
+	{"requeuehold leaves the job pending and held by its user", 1, func(c *check) {
+		id := c.running(long, 2)
+		c.must(c.Operator.RequeueHold(c.ctx, id))
+		d := c.pends(id)
+		if !d.Held || d.Restarts != 1 || len(d.Nodes)+len(d.Split) != 0 {
+			c.Errorf("after requeuehold: %s", text(d))
+		}
+		c.stays(id, "held", func(d slurm.Detail) bool { return isPending(d) && d.Held })
+		c.must(c.Owner.Release(c.ctx, id))
+	}},
+	{"while its last run is cleaned away a requeued job is completing", 1, func(c *check) {
+		id := c.running(stubborn, 2)
+		c.must(c.Owner.RequeueHold(c.ctx, id))
+		for from, j := range map[string]slurm.Job{"job": c.job(id).Job, "list": c.listed(id)} {
+			if !j.Completing || j.State.Ended() || j.Restarts != 1 {
+				c.Errorf("%s: state=%s completing=%t restarts=%d", from, j.State, j.Completing, j.Restarts)
+			}
+		}
+		c.fails("requeuehold again", c.Owner.RequeueHold(c.ctx, id), slurm.ErrWrongState)
+		c.pends(id)
+	}},
+	{"a requeued job waits two minutes", 1, func(c *check) {
+		id := c.running(long, 1)
+		c.must(c.Requeue(c.ctx, id))
+		d := c.pends(id)
+		if wait := d.Eligible.Sub(c.Now()); wait < 100*time.Second || wait > 125*time.Second {
+			c.Errorf("eligible in %s, want about 121 s", wait)
+		}
+		c.until(id, "waiting for its begin time", func(d slurm.Detail) bool { return d.Reason == "BeginTime" })
+	}},
+	{"StartAfter ends that wait", 1, func(c *check) {
+		id := c.running(long, 1)
+		c.must(c.Requeue(c.ctx, id))
+		c.pends(id)
+		c.must(c.Owner.Update(c.ctx, id, slurm.Update{StartAfter: time.Second}))
+		began := c.Now()
+		d := c.runs(id)
+		if took := c.Now().Sub(began); took > 90*time.Second || d.Restarts != 1 {
+			c.Errorf("took %s: %s", took, text(d))
+		}
+	}},
+	{"StartAfter written while completing is overwritten", 1, func(c *check) {
+		id := c.running(stubborn, 1)
+		c.must(c.Owner.RequeueHold(c.ctx, id))
+		c.must(c.Owner.Update(c.ctx, id, slurm.Update{StartAfter: time.Second}))
+		d := c.pends(id)
+		if wait := d.Eligible.Sub(c.Now()); wait < 100*time.Second {
+			c.Errorf("eligible in %s, want about 121 s", wait)
+		}
+	}},
+	{"requeuehold brings an ended job back", 1, func(c *check) {
+		// Why sluice looks at a job before it requeues it.
+		id := c.running(long, 1)
+		c.must(c.Owner.Cancel(c.ctx, id))
+		c.ends(id, slurm.Cancelled)
+		c.must(c.Owner.RequeueHold(c.ctx, id))
+		if d := c.pends(id); !d.Held || d.Restarts != 1 {
+			c.Errorf("after requeuehold: %s", text(d))
+		}
+	}},
+	{"a job submitted with --no-requeue cannot be requeued", 1, func(c *check) {
+		id := c.running(long, 1, "--no-requeue")
+		if c.job(id).Requeue {
+			c.Error("Requeue is set")
+		}
+		c.fails("requeuehold", c.Owner.RequeueHold(c.ctx, id), slurm.ErrRefused)
+	}},
+}
