@@ -11,14 +11,17 @@ const Version = 1
 
 // Request is sluiced asking a running job to save and then wait.
 type Request struct {
-	Version     int             `json:"version"`
-	Job         int64           `json:"job"`
-	ID          string          `json:"request"` // unique; the answer repeats it
-	Incarnation int             `json:"incarnation"`
-	Target      nodes.Placement `json:"target"` // what the job will get; nil when it is to stop
-	Asked       time.Time       `json:"asked"`
-	Deadline    time.Time       `json:"deadline"` // after it the request is given up
-	Why         string          `json:"why"`
+	Version     int    `json:"version"`
+	Job         int64  `json:"job"`
+	ID          string `json:"request"` // unique; the answer repeats it
+	Incarnation int    `json:"incarnation"`
+	// Restarts is Slurm's restart count of the run that is asked; a later run
+	// takes no notice of what its predecessor was asked.
+	Restarts int             `json:"restarts"`
+	Target   nodes.Placement `json:"target"` // what the job will get; nil when it is to stop
+	Asked    time.Time       `json:"asked"`
+	Deadline time.Time       `json:"deadline"` // after it the request is given up
+	Why      string          `json:"why"`
 }
 
 // Target is sluiced telling the next run what it is.
@@ -26,9 +29,10 @@ type Target struct {
 	Version     int             `json:"version"`
 	Job         int64           `json:"job"`
 	Incarnation int             `json:"incarnation"`
-	Split       nodes.Placement `json:"split"`      // as planned; empty when Slurm chooses
-	Checkpoint  string          `json:"checkpoint"` // to resume from; "" = newest valid
-	Largest     int             `json:"largest"`    // most GPUs the job may ever get; 0 = unknown
+	Split       nodes.Placement `json:"split"`          // as planned; empty when Slurm chooses
+	Checkpoint  string          `json:"checkpoint"`     // to resume from; "" = newest valid
+	GPUs        int             `json:"gpus,omitempty"` // in all, where Split is empty; 0 = unknown
+	Largest     int             `json:"largest"`        // most GPUs the job may ever get; 0 = unknown
 }
 
 // RunnerState is what the runner of a job is doing.

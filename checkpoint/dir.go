@@ -1,0 +1,319 @@
+package checkpoint
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"syscall"
+)
+
+// Why a file is not read. Test with errors.Is.
+var (
+	// ErrNotRegular: a link, FIFO, device or directory where a file, or a
+	// link where a directory, should be; or a file with a second name.
+	ErrNotRegular = errors.New("not a plain file of its own")
+	// ErrOwner: somebody else owns it.
+	ErrOwner = errors.New("owned by another user")
+	// ErrTooLarge: longer than such a file can honestly be.
+	ErrTooLarge = errors.New("too large")
+	// ErrName: a name that would leave the directory or hide in it.
+	ErrName = errors.New("not a name inside the directory")
+)
+
+// anyUser makes a Dir accept files whoever owns them.
+const anyUser = -1
+
+// Dir is a directory held open. Everything is looked up inside it and no
+// symbolic link is followed, so that what its owner plants there reaches
+// nothing outside. Opened afresh it also sees what other nodes wrote: network
+// file systems revalidate a directory when it is opened.
+type Dir struct {
+	root  *os.Root
+	owner int64 // the uid that must own what is opened, or anyUser
+}
+
+// OpenDir opens a directory by a path that is trusted as a whole (it comes from
+// the configuration); links in that path are followed.
+func OpenDir(name string) (*Dir, error) {
+	root, err := os.OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	return &Dir{root: root, owner: anyUser}, nil
+}
+
+// Close releases the directory.
+func (d *Dir) Close() error { return d.root.Close() }
+
+// Path returns the name the directory was opened by.
+func (d *Dir) Path() string { return d.root.Name() }
+
+// Owned returns the sub-directory when the uid owns it, and from then on
+// refuses everything in it that this uid does not own: ErrOwner.
+func (d *Dir) Owned(name string, uid uint32) (*Dir, error) {
+	sub, err := d.Sub(name)
+	if err != nil {
+		return nil, err
+	}
+	info, err := sub.root.Stat(".")
+	if err == nil && ownerOf(info) != int64(uid) {
+		err = fmt.Errorf("%s: %w", sub.Path(), ErrOwner)
+	}
+	if err != nil {
+		sub.Close()
+		return nil, err
+	}
+	sub.owner = int64(uid)
+	return sub, nil
+}
+
+// Sub opens the directory of that name, one component, in d. A link gives
+// ErrNotRegular.
+func (d *Dir) Sub(name string) (*Dir, error) {
+	if !plainName(name) {
+		return nil, fmt.Errorf("%q: %w", name, ErrName)
+	}
+	before, err := d.root.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !before.IsDir() {
+		return nil, fmt.Errorf("%s: %w", path.Join(d.Path(), name), ErrNotRegular)
+	}
+	root, err := d.root.OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	// What was opened must be what was looked at: between the two its owner
+	// may have put a link in its place.
+	after, err := root.Stat(".")
+	if err == nil && !os.SameFile(before, after) {
+		err = fmt.Errorf("%s: %w", path.Join(d.Path(), name), ErrNotRegular)
+	}
+	if err != nil {
+		root.Close()
+		return nil, err
+	}
+	return &Dir{root: root, owner: d.owner}, nil
+}
+
+// Make returns the directory of that name in d, creating it with perm when
+// there is none.
+func (d *Dir) Make(name string, perm fs.FileMode) (*Dir, error) {
+	if !plainName(name) {
+		return nil, fmt.Errorf("%q: %w", name, ErrName)
+	}
+	err := d.root.Mkdir(name, perm)
+	switch {
+	case err == nil:
+		// Mkdir is subject to the umask; the other side must be able to look in.
+		if err := d.root.Chmod(name, perm); err != nil {
+			return nil, err
+		}
+	case !errors.Is(err, fs.ErrExist):
+		return nil, err
+	}
+	return d.Sub(name)
+}
+
+// Open opens a regular file with one name, one component, for reading.
+func (d *Dir) Open(name string) (*os.File, fs.FileInfo, error) {
+	if !plainName(name) {
+		return nil, nil, fmt.Errorf("%q: %w", name, ErrName)
+	}
+	before, err := d.root.Lstat(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !before.Mode().IsRegular() {
+		return nil, nil, fmt.Errorf("%s: %w", path.Join(d.Path(), name), ErrNotRegular)
+	}
+	// O_NONBLOCK: should a FIFO have taken the file's place, opening it must
+	// not wait for a writer.
+	f, err := d.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	after, err := f.Stat()
+	if err == nil {
+		err = d.acceptable(before, after)
+	}
+	if err != nil {
+		f.Close()
+		return nil, nil, fmt.Errorf("%s: %w", path.Join(d.Path(), name), err)
+	}
+	return f, after, nil
+}
+
+// acceptable compares what was looked at with what was opened.
+func (d *Dir) acceptable(before, after fs.FileInfo) error {
+	stat, ok := after.Sys().(*syscall.Stat_t)
+	switch {
+	case !ok || !after.Mode().IsRegular() || !os.SameFile(before, after):
+		return ErrNotRegular
+	case d.owner == anyUser:
+		return nil
+	case int64(stat.Uid) != d.owner:
+		return ErrOwner
+	// A second name is a hard link to something else of the user's. The owner
+	// check is what keeps others' files out: a link count can be raced.
+	case stat.Nlink > 1:
+		return ErrNotRegular
+	}
+	return nil
+}
+
+// Read returns a whole file of at most max bytes; ErrTooLarge when it is longer.
+func (d *Dir) Read(name string, max int64) ([]byte, error) {
+	f, info, err := d.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info.Size() > max {
+		return nil, fmt.Errorf("%s: %d bytes, more than %d: %w", f.Name(), info.Size(), max, ErrTooLarge)
+	}
+	// It may grow while it is read.
+	data, err := io.ReadAll(io.LimitReader(f, max+1))
+	if err == nil && int64(len(data)) > max {
+		err = fmt.Errorf("%s: more than %d bytes: %w", f.Name(), max, ErrTooLarge)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return data, nil
+}
+
+// Write replaces a file as a whole: readers see the old content or the new,
+// never a part, and after a crash one of both is there. The name is one
+// component. On an error the old file stands.
+func (d *Dir) Write(name string, data []byte, perm fs.FileMode) (err error) {
+	if !plainName(name) {
+		return fmt.Errorf("%q: %w", name, ErrName)
+	}
+	temp := tempName(name)
+	f, err := d.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			d.root.Remove(temp) // best effort: Sweep finds what is left
+		}
+	}()
+	if err := fill(f, data, perm); err != nil {
+		return err
+	}
+	if err := d.root.Rename(temp, name); err != nil {
+		return err
+	}
+	return d.Sync()
+}
+
+// fill writes, flushes and closes a new file. Its mode is set apart from the
+// umask: the other side has to be able to read it.
+func fill(f *os.File, data []byte, perm fs.FileMode) error {
+	_, err := f.Write(data)
+	if err == nil {
+		err = f.Chmod(perm)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if closing := f.Close(); err == nil {
+		err = closing
+	}
+	return err
+}
+
+// Sync makes created, renamed and removed names durable.
+func (d *Dir) Sync() error {
+	f, err := d.root.Open(".")
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	err = f.Sync()
+	// Some network file systems cannot flush a directory and need not.
+	if errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP) {
+		return nil
+	}
+	return err
+}
+
+// Remove removes a file or an empty directory; one that is not there is no error.
+func (d *Dir) Remove(name string) error {
+	if !plainName(name) {
+		return fmt.Errorf("%q: %w", name, ErrName)
+	}
+	if err := d.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// RemoveAll removes a name with everything below it. Links are removed, not
+// followed.
+func (d *Dir) RemoveAll(name string) error {
+	if !plainName(name) {
+		return fmt.Errorf("%q: %w", name, ErrName)
+	}
+	return d.root.RemoveAll(name)
+}
+
+// Names returns at most max names in the directory, in no order.
+func (d *Dir) Names(max int) ([]string, error) {
+	f, err := d.root.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	names, err := f.Readdirnames(max)
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return names, err
+}
+
+// Sweep removes what writes of this directory's files left behind when they
+// were killed. Only its one writer may call it.
+func (d *Dir) Sweep() error {
+	names, err := d.Names(10_000)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if strings.HasPrefix(name, ".") && strings.HasSuffix(name, tempSuffix) {
+			err = errors.Join(err, d.Remove(name))
+		}
+	}
+	return err
+}
+
+const tempSuffix = ".sluice-tmp"
+
+// tempName is different each time: two writers, such as the runner of a node
+// that was given up and its successor, must not mix their bytes.
+func tempName(name string) string {
+	var b [8]byte
+	rand.Read(b[:]) // never fails
+	return "." + name + "." + hex.EncodeToString(b[:]) + tempSuffix
+}
+
+// plainName reports whether the name is one path component.
+func plainName(name string) bool {
+	return name != "" && name != "." && name != ".." && len(name) <= 255 && !strings.ContainsAny(name, "/\x00")
+}
+
+func ownerOf(info fs.FileInfo) int64 {
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+		return int64(stat.Uid)
+	}
+	return -2
+}

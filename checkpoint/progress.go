@@ -1,0 +1,135 @@
+package checkpoint
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// maxBad is how many unreadable lines one call tells apart.
+const maxBad = 16
+
+// maxCounted is how far into the file lines are counted to name one by number.
+const maxCounted = 16 << 20
+
+// Progress reads complete lines of progress.jsonl from offset on, at most 2000
+// lines or 256 KiB a call, and returns the offset behind them: call again until
+// it stays. No file yet is no line. Lines that cannot be read, or are longer
+// than 4 KiB, are skipped and reported in bad as *FormatError. A file shorter
+// than offset was replaced: it is read from the start, and bad says so.
+func (m *Mailbox) Progress(token string, uid uint32, offset int64) (lines []Progress, next int64, bad []error, err error) {
+	dir, err := m.job(token, uid)
+	if err != nil {
+		return nil, offset, nil, none(err)
+	}
+	defer dir.Close()
+	f, info, err := dir.Open(ProgressFile)
+	if err != nil {
+		return nil, offset, nil, none(jobError(token, err))
+	}
+	defer f.Close()
+	if offset < 0 || offset > info.Size() {
+		bad = append(bad, jobError(token, fmt.Errorf("%s: %w: %d bytes, %d were read before: it was replaced and is read afresh",
+			ProgressFile, ErrMalformed, info.Size(), offset)))
+		offset = 0
+	}
+	chunk := make([]byte, maxChunk)
+	n, err := f.ReadAt(chunk, offset)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, offset, bad, jobError(token, err)
+	}
+	s := scan{start: offset}
+	s.lines(chunk[:n])
+	for _, e := range s.bad {
+		e.Line = lineAt(f, e.at)
+		bad = append(bad, jobError(token, e.FormatError))
+	}
+	return s.good, offset + s.used, bad, nil
+}
+
+// scan splits one chunk.
+type scan struct {
+	start int64 // the chunk's place in the file
+	used  int64 // bytes done with
+	count int
+	good  []Progress
+	bad   []badLine
+}
+
+type badLine struct {
+	*FormatError
+	at int64 // where the line starts in the file
+}
+
+// lines takes complete lines only: the last may still be being written.
+func (s *scan) lines(chunk []byte) {
+	for s.count < maxLines {
+		rest := chunk[s.used:]
+		end := bytes.IndexByte(rest, '\n')
+		if end < 0 {
+			s.overlong(rest)
+			return
+		}
+		s.line(rest[:end])
+		s.used += int64(end) + 1
+		s.count++
+	}
+}
+
+func (s *scan) line(line []byte) {
+	line = bytes.TrimRight(line, "\r")
+	switch {
+	case len(bytes.TrimSpace(line)) == 0:
+		return
+	case len(line) > maxLine:
+		s.complain(&FormatError{File: ProgressFile, Err: ErrMalformed, Column: maxLine + 1,
+			Words: fmt.Sprintf("a line of %d bytes: at most %d", len(line), maxLine)})
+		return
+	}
+	p, err := ParseProgress(line)
+	if err == nil {
+		s.good = append(s.good, p)
+		return
+	}
+	var fe *FormatError
+	if errors.As(err, &fe) {
+		s.complain(fe)
+	}
+}
+
+// overlong gives up on an unfinished line that is too long already, so that it
+// cannot hold up the lines after it. Its remainder is another bad line.
+func (s *scan) overlong(rest []byte) {
+	if len(rest) <= maxLine {
+		return
+	}
+	s.complain(&FormatError{File: ProgressFile, Err: ErrMalformed, Column: maxLine + 1,
+		Words: fmt.Sprintf("a line of more than %d bytes", maxLine)})
+	s.used += int64(len(rest))
+}
+
+func (s *scan) complain(e *FormatError) {
+	if len(s.bad) < maxBad {
+		s.bad = append(s.bad, badLine{FormatError: e, at: s.start + s.used})
+	}
+}
+
+// lineAt returns the number of the line that starts at offset, 0 when that is
+// too far into the file to count.
+func lineAt(f *os.File, offset int64) int {
+	if offset > maxCounted {
+		return 0
+	}
+	line := 1
+	buffer := make([]byte, 64<<10)
+	for at := int64(0); at < offset; {
+		n, err := f.ReadAt(buffer[:min(int64(len(buffer)), offset-at)], at)
+		line += bytes.Count(buffer[:n], []byte("\n"))
+		if at += int64(n); err != nil || n == 0 {
+			break
+		}
+	}
+	return line
+}

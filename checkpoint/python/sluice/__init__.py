@@ -1,0 +1,62 @@
+"""Make a training program elastic: save when asked, resume at another size.
+
+    import sluice
+
+    saved = sluice.resume()                  # None on the first run
+    if saved:
+        state = torch.load(saved / "model.pt")
+
+    for step in ...:
+        train()
+        if sluice.should_checkpoint():       # the same answer on every rank
+            with sluice.checkpoint(step=step, epoch=epoch) as folder:
+                if sluice.rank() == 0:
+                    torch.save(state, folder / "model.pt")
+        ...
+        sluice.report(epoch=epoch)           # once an epoch is enough
+    sluice.finished()
+
+should_checkpoint(), checkpoint(), save_dir() and commit() are collective: in a
+program of several ranks every rank calls them, in the same order. A commit that
+answers a request waits inside the call until the job is stopped, to go on from
+this checkpoint at another size, or until the request is taken back, upon which
+training simply goes on.
+
+Outside of a job that sluice submitted everything here does nothing, quietly:
+should_checkpoint() is False, resume() is None, checkpoint() gives a temporary
+folder. Nothing but the standard library is needed; torch is used when the
+program has imported it and runs several ranks.
+"""
+
+from ._files import Checkpoint
+from ._job import (
+    accumulation_steps,
+    active,
+    checkpoint,
+    commit,
+    finished,
+    hello,
+    rank,
+    report,
+    resume,
+    save_dir,
+    should_checkpoint,
+    world,
+)
+
+__all__ = [
+    "Checkpoint",
+    "accumulation_steps",
+    "active",
+    "checkpoint",
+    "commit",
+    "finished",
+    "hello",
+    "rank",
+    "report",
+    "resume",
+    "save_dir",
+    "should_checkpoint",
+    "world",
+]
+__version__ = "1.0"

@@ -1,0 +1,9 @@
+package checkpoint_test
+
+import (
+	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/elastic/engine"
+)
+
+// The engine declares what it needs of the shared file system; this is it.
+var _ engine.Mailbox = (*checkpoint.Mailbox)(nil)
