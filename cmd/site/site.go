@@ -27,6 +27,9 @@ type Config struct {
 	Config string
 	// Accounts are the names of temporary Unix accounts to make; root only.
 	Accounts []string
+	// User, one of Accounts, runs sluiced --user: no privileges, own jobs only.
+	// "" = the lab's Slurm operator runs it for everybody.
+	User string
 }
 
 // Site is a running site. Its methods may be called from one goroutine.
@@ -34,7 +37,12 @@ type Site struct {
 	Lab      *lab.Lab
 	Conf     string // path of sluice.toml
 	Log      string // path of sluiced's log
+	State    string // directory of sluiced's database
+	Jobs     string // directory of the job directories
+	Outbox   string // directory of sluiced's requests
+	Socket   string // where sluiced answers
 	bin      string
+	user     string // runs sluiced --user; "" = system mode
 	accounts []account
 	daemon   *exec.Cmd
 	exited   chan struct{} // closed when daemon was reaped
@@ -55,13 +63,9 @@ func Up(ctx context.Context, c Config) (*Site, error) {
 }
 
 func (s *Site) furnish(c Config) error {
-	s.Conf = s.Path("sluice.toml")
-	s.Log = s.Path("sluiced.log")
-	text := fmt.Sprintf("[paths]\nstate = %q\njobs = %q\noutbox = %q\nsocket = %q\n\n[slurm]\nconf = %q\nbin = %q\n\n%s\n",
-		s.Lab.StateDir(), s.Lab.JobsDir(), s.Lab.OutboxDir(), s.Socket(), s.Lab.Conf(), filepath.Dir(s.Lab.Bin("squeue")), c.Config)
-	if err := os.WriteFile(s.Conf, []byte(text), 0o644); err != nil {
-		return err
-	}
+	s.Conf, s.Log = s.Path("sluice.toml"), s.Path("sluiced.log")
+	s.State, s.Jobs, s.Outbox = s.Lab.StateDir(), s.Lab.JobsDir(), s.Lab.OutboxDir()
+	s.Socket = filepath.Join(s.Lab.RunDir(), "sluiced.sock")
 	if err := os.Mkdir(s.Path("home"), 0o755); err != nil {
 		return err
 	}
@@ -72,16 +76,20 @@ func (s *Site) furnish(c Config) error {
 		}
 		s.accounts = append(s.accounts, a)
 	}
-	return nil
+	if s.user = c.User; s.user != "" {
+		own := filepath.Join(s.Home(s.user), ".sluice")
+		s.State, s.Jobs, s.Outbox = filepath.Join(own, "state"), filepath.Join(own, "jobs"), filepath.Join(own, "outbox")
+		s.Socket = filepath.Join(own, "sock")
+	}
+	text := fmt.Sprintf("[paths]\nstate = %q\njobs = %q\noutbox = %q\nsocket = %q\n\n[slurm]\nconf = %q\nbin = %q\n\n%s\n",
+		s.State, s.Jobs, s.Outbox, s.Socket, s.Lab.Conf(), filepath.Dir(s.Lab.Bin("squeue")), c.Config)
+	return os.WriteFile(s.Conf, []byte(text), 0o644)
 }
 
 // Path returns a path below the site's directory.
 func (s *Site) Path(parts ...string) string {
 	return filepath.Join(append([]string{s.Lab.Dir()}, parts...)...)
 }
-
-// Socket is where sluiced answers.
-func (s *Site) Socket() string { return filepath.Join(s.Lab.RunDir(), "sluiced.sock") }
 
 // Home is the work directory of an account; "" is the caller's own.
 func (s *Site) Home(user string) string {
@@ -111,21 +119,11 @@ func (s *Site) Start(ctx context.Context) error {
 		return err
 	}
 	defer log.Close()
-	args := []string{"--config", s.Conf}
-	owner, err := s.owner()
+	cmd, err := s.daemonCommand()
 	if err != nil {
 		return err
 	}
-	if owner.Uid == 0 {
-		args = append(args, "--lab")
-	}
-	cmd := exec.Command(filepath.Join(s.bin, "sluiced"), args...)
-	cmd.Env = s.env()
 	cmd.Stdout, cmd.Stderr = log, log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if os.Geteuid() == 0 && owner.Uid != 0 {
-		cmd.SysProcAttr.Credential = &owner
-	}
 	if err := cmd.Start(); err != nil {
 		return err
 	}
@@ -136,6 +134,30 @@ func (s *Site) Start(ctx context.Context) error {
 		close(exited)
 	}()
 	return s.answers(ctx)
+}
+
+// daemonCommand is sluiced as it is started here: in system mode as the lab's
+// Slurm operator, never as root where that can be helped.
+func (s *Site) daemonCommand() (*exec.Cmd, error) {
+	if s.user != "" {
+		cmd, err := s.Command(context.Background(), s.user, "sluiced", "--user", "--config", s.Conf)
+		return cmd, err
+	}
+	owner, err := s.owner()
+	if err != nil {
+		return nil, err
+	}
+	args := []string{"--config", s.Conf}
+	if owner.Uid == 0 {
+		args = append(args, "--lab")
+	}
+	cmd := exec.Command(filepath.Join(s.bin, "sluiced"), args...)
+	cmd.Env = append(s.env(), "SLUICE_CRASH="+filepath.Join(s.State, "crash"))
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if os.Geteuid() == 0 && owner.Uid != 0 {
+		cmd.SysProcAttr.Credential = &owner
+	}
+	return cmd, nil
 }
 
 // owner is the account sluiced runs as: the lab's Slurm operator.
@@ -204,7 +226,7 @@ func (s *Site) signal(sig syscall.Signal) {
 }
 
 // Control talks to sluiced as the calling user.
-func (s *Site) Control() *control.Client { return control.Dial(s.Socket()) }
+func (s *Site) Control() *control.Client { return control.Dial(s.Socket) }
 
 func (s *Site) env() []string {
 	keep := []string{"HOME=" + s.Path("home"), "LANG=C", "LC_ALL=C", "PATH=" + s.bin + ":" + filepath.Dir(s.Lab.Bin("squeue")) +

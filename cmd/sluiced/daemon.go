@@ -30,6 +30,8 @@ type daemon struct {
 	store   *store.Store
 	engine  *engine.Engine
 	loop    *loop
+	server  *control.Server
+	started time.Time
 }
 
 // run wires the daemon and supervises it until ctx ends or a part of it fails.
@@ -49,13 +51,13 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	defer d.store.Close()
-	server, err := control.Listen(ctx, c.Paths.Socket, d.serverOptions(c), d)
+	defer d.store.Shutdown()
+	d.server, err = control.Listen(ctx, c.Paths.Socket, d.serverOptions(c), d)
 	if err != nil {
 		return err
 	}
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return server.Serve(ctx) })
+	g.Go(func() error { return d.server.Serve(ctx) })
 	g.Go(func() error { return d.loop.run(ctx) })
 	err = g.Wait()
 	log.Info().Err(err).Msg("sluiced stops; jobs run on at their size")
@@ -70,10 +72,10 @@ func newDaemon(ctx context.Context, o options, c etc.Config, log zerolog.Logger)
 	for _, n := range notices {
 		log.Warn().Msg(n)
 	}
-	d := &daemon{options: o, log: log, store: st}
+	d := &daemon{options: o, log: log, store: st, started: time.Now()}
 	cfg, err := d.engineConfig(c)
 	if err != nil {
-		st.Close()
+		st.Shutdown()
 		return nil, err
 	}
 	d.engine = engine.New(cfg)
@@ -92,7 +94,7 @@ func (d *daemon) engineConfig(c etc.Config) (engine.Config, error) {
 		return engine.Config{}, err
 	}
 	cfg := engine.Config{
-		Slurm: client, Journal: d.store, Samples: d.store, Mailbox: mailbox, Events: d.logEvent,
+		Slurm: client, Journal: fragile(d.store), Samples: d.store, Mailbox: mailbox, Events: d.logEvent,
 	}
 	return cfg, d.tune(&cfg, c)
 }
@@ -161,6 +163,9 @@ func (d *daemon) reload() {
 		cfg.Slurm, cfg.Journal, cfg.Samples, cfg.Mailbox, cfg.Events = old.Slurm, old.Journal, old.Samples, old.Mailbox, old.Events
 		*old = cfg
 	})
+	if err := d.server.Configure(d.serverOptions(c)); err != nil {
+		d.log.Error().Err(err).Msg("reload: the API keeps its old settings")
+	}
 	d.log.Info().Str("config", from).Str("policy", c.Policy.Name).Msg("reloaded")
 }
 

@@ -16,6 +16,9 @@ import (
 	"github.com/sluice-hpc/sluice/etc"
 )
 
+// version is set by the build.
+var version = "unknown"
+
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
@@ -35,8 +38,9 @@ type options struct {
 func newCommand() *cobra.Command {
 	var o options
 	c := &cobra.Command{
-		Use:   "sluiced",
-		Short: "Decide how many GPUs every sluice job gets, and keep deciding",
+		Use:     "sluiced",
+		Version: version,
+		Short:   "Decide how many GPUs every sluice job gets, and keep deciding",
 		Long: `sluiced watches Slurm, grows elastic jobs onto idle GPUs, shrinks them when
 others arrive, and moves a job from one size to the next by checkpoint and
 requeue under the same job id. Losing it leaves every job running at its size.`,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control"
@@ -53,5 +54,9 @@ func (d *daemon) Segments(ctx context.Context, token string) ([]engine.Segment, 
 func (d *daemon) Wake() { d.loop.wake() }
 
 func (d *daemon) serverOptions(c etc.Config) control.Options {
-	return control.Options{Operators: c.Users.Operators, Private: c.Users.Private, UserMode: d.options.user, UID: uint32(os.Geteuid())}
+	return control.Options{
+		Operators: c.Users.Operators, Private: c.Users.Private, UserMode: d.options.user, UID: uint32(os.Geteuid()),
+		Now: time.Now, Version: version, Started: d.started,
+		Log: func(err error) { d.log.Warn().Err(err).Msg("api") },
+	}
 }

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"github.com/sluice-hpc/sluice/cmd/site"
 )
 
 // tally is the demo's last line.
@@ -53,7 +55,7 @@ func (d *demo) judge(ctx context.Context, p *plan, t *tally) error {
 	if p.cancel {
 		epochs = 0
 	}
-	tr, err := readTraining(d.stepsLog(p), epochs, perEpoch)
+	tr, err := site.ReadTraining(d.stepsLog(p), epochs, perEpoch)
 	if err != nil {
 		return err
 	}

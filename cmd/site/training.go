@@ -1,4 +1,4 @@
-package demo
+package site
 
 import (
 	"bufio"
@@ -24,9 +24,10 @@ type Training struct {
 	Worlds   []int
 }
 
-// readTraining reads steps.log and compares it with what was asked for. want is
-// epochs*stepsPerEpoch, 0 when the job was not meant to finish.
-func readTraining(path string, epochs, perEpoch int) (Training, error) {
+// ReadTraining reads a steps log, one line "restart epoch step loss world" a
+// step, and compares it with what was asked for; epochs is 0 when the job was not
+// meant to finish. An unreadable line is an error that names it.
+func ReadTraining(path string, epochs, perEpoch int) (Training, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return Training{}, err

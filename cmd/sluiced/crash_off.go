@@ -1,0 +1,9 @@
+//go:build !crash
+
+package main
+
+import "github.com/sluice-hpc/sluice/elastic/engine"
+
+// fragile returns the journal as it is. Built with the tag crash, sluiced can be
+// told to die at a step of a move; the end-to-end tests do.
+func fragile(j engine.Journal) engine.Journal { return j }

@@ -1,0 +1,232 @@
+package main_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/sluice-hpc/sluice/cmd/site"
+	"github.com/sluice-hpc/sluice/elastic/control"
+)
+
+// Programs that misbehave keep what they have; nobody is stopped without a
+// verified checkpoint.
+func TestMisbehavingPrograms(t *testing.T) {
+	t.Parallel()
+	s := play(t, withConfig(strings.Replace(quick, `"20s"`, `"4s"`, 1)))
+	t.Run("ignores the request", func(t *testing.T) {
+		j := s.submit("ignores", "", 25, []string{"--max-gpus=2"}, "--ignore")
+		s.as("", "sluice", "resize", fmt.Sprint(j.id), "--gpus", "1")
+		j.until("to be given up on", func(v control.Job) bool { return v.State == "RUNNING" && v.Move == nil && (v.Deaf > 0 || v.GPUs == 1) })
+		if tr := j.completes(); tr.Moves != 0 {
+			t.Errorf("a job that never saved was moved: runs on %v GPUs", tr.Worlds)
+		}
+	})
+	t.Run("exits 0 during the request", func(t *testing.T) {
+		j := s.submit("exits", "", 500, []string{"--max-gpus=2"}, "--exit-on-request", "0")
+		j.runsOn(2)
+		s.as("", "sluice", "resize", fmt.Sprint(j.id), "--gpus", "1")
+		if state := j.ends(); state != "COMPLETED" {
+			t.Errorf("ended as %s", state)
+		}
+	})
+	t.Run("exits 7 during the request", func(t *testing.T) {
+		j := s.submit("exits7", "", 500, []string{"--max-gpus=2"}, "--exit-on-request", "7")
+		j.runsOn(2)
+		s.as("", "sluice", "resize", fmt.Sprint(j.id), "--gpus", "1")
+		if state, code := j.ends(), j.field("ExitCode"); state != "FAILED" || code != "7:0" {
+			t.Errorf("ended as %s with %s, want FAILED with 7:0", state, code)
+		}
+	})
+	t.Run("fails", func(t *testing.T) {
+		j := s.submit("fails", "", 500, []string{"--max-gpus=2"}, "--fail-at", "6")
+		if state, code := j.ends(), j.field("ExitCode"); state != "FAILED" || code != "3:0" {
+			t.Errorf("ended as %s with %s, want FAILED with 3:0", state, code)
+		}
+	})
+	t.Run("never heard of sluice", func(t *testing.T) {
+		script := filepath.Join(s.Home(""), "plain.sh")
+		s.write(script, "#!/bin/bash\nsleep 8\n")
+		id, err := s.Submit(s.ctx, "", "--max-gpus=4", script)
+		s.must(err)
+		j := &job{s: s, id: id}
+		j.until("to run", func(v control.Job) bool { return v.State == "RUNNING" })
+		if out := s.as("", "sluice", "explain", fmt.Sprint(id)); !strings.Contains(out, "fixed") && !strings.Contains(out, "keeps its size") {
+			t.Errorf("explain does not say that its size is fixed:\n%s", out)
+		}
+		if state := j.ends(); state != "COMPLETED" || j.field("Restarts") != "0" {
+			t.Errorf("ended as %s, restarts %s", state, j.field("Restarts"))
+		}
+	})
+}
+
+// A node is drained, a slurmd dies, slurmctld goes away in the middle of a
+// resize: the job comes back and trains every step.
+func TestNodeDrainedDuringResize(t *testing.T) {
+	t.Parallel()
+	s := play(t, withNodes(2, 4))
+	j := s.submit("drained", "", 60, []string{"--max-gpus=8"}, "--seconds", "1.5", "--save-seconds", "2")
+	s.as("", "sluice", "resize", fmt.Sprint(j.id), "--gpus", "2")
+	at := j.runsOn(2).Place[0].Node
+	other := "gpu1"
+	if at == other {
+		other = "gpu2"
+	}
+	j.pin(8, 2)
+	s.must(s.Lab.Drain(s.ctx, other, "test"))
+	j.until("to give the move up, or to be placed elsewhere", func(v control.Job) bool {
+		return v.Move == nil && v.State == "RUNNING" && v.GPUs <= 4
+	})
+	s.must(s.Lab.Resume(s.ctx, other))
+	j.runsOn(8)
+	s.as("", "sluice", "resize", fmt.Sprint(j.id), "--gpus", "auto")
+	j.completes()
+}
+
+func TestSlurmdKilledDuringResize(t *testing.T) {
+	t.Parallel()
+	s := play(t, withNodes(2, 4))
+	j := s.submit("lost", "", 60, []string{"--max-gpus=4"}, "--save-seconds", "3")
+	s.as("", "sluice", "resize", fmt.Sprint(j.id), "--gpus", "2")
+	at := j.runsOn(2).Place[0].Node
+	j.pin(4, 2)
+	s.must(s.Lab.CrashNode(s.ctx, at))
+	time.Sleep(time.Second) // the crash is meant to fall into the save
+	s.must(s.Lab.StartSlurmd(s.ctx, at))
+	if state := j.ends(); state != "COMPLETED" {
+		t.Errorf("ended as %s", state)
+	}
+	tr, err := site.ReadTraining(j.stepsLog(), j.epochs, perEpoch)
+	s.must(err)
+	if tr.Missing > 0 {
+		t.Errorf("%d steps were never trained", tr.Missing)
+	}
+}
+
+func TestControllerRestartedDuringResize(t *testing.T) {
+	t.Parallel()
+	s := play(t)
+	j := s.submit("ctld", "", 50, []string{"--max-gpus=4"}, "--save-seconds", "1")
+	s.as("", "sluice", "resize", fmt.Sprint(j.id), "--gpus", "1")
+	j.runsOn(1)
+	j.pin(4, 2)
+	s.must(s.Lab.KillController(s.ctx))
+	time.Sleep(3 * time.Second) // sluiced must meet a controller that is away
+	s.must(s.Lab.StartController(s.ctx))
+	j.runsOn(4)
+	j.completes()
+}
+
+// sluiced is killed right before and right after every step is recorded, and
+// started again: the move is finished, or given up, and nothing is lost.
+func TestKilledAtEveryStep(t *testing.T) {
+	t.Parallel()
+	s := play(t)
+	crash := filepath.Join(s.State, "crash")
+	j := s.submit("phoenix", "", 400, []string{"--max-gpus=4"}, "--seconds", "0.5")
+	s.as("", "sluice", "resize", fmt.Sprint(j.id), "--gpus", "1")
+	j.runsOn(1)
+	size := 1
+	for step := 1; step <= 7; step++ {
+		for _, order := range []int{-step, step} {
+			size = 3 - size
+			s.write(crash, fmt.Sprint(order))
+			s.must(os.Chmod(crash, 0o666))
+			s.as("", "sluice", "resize", fmt.Sprint(j.id), "--gpus", fmt.Sprint(size))
+			s.must(site.Until(s.ctx, time.Minute, fmt.Sprintf("sluiced to die at R%d (%d)", step, order), func() (bool, error) { return !s.Alive(), nil }))
+			s.must(s.Start(s.ctx))
+			j.runsOn(size)
+		}
+	}
+	s.as("", "sluice", "resize", fmt.Sprint(j.id), "--gpus", "auto")
+	j.completes()
+}
+
+// A second daemon on the same store refuses and says who has it.
+func TestSecondDaemon(t *testing.T) {
+	t.Parallel()
+	s := play(t, withNodes(1, 1))
+	cmd, err := s.Command(s.ctx, "", "sluiced", "--lab", "--config", s.Conf)
+	s.must(err)
+	out, err := cmd.CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "sluiced: error:") {
+		t.Errorf("a second sluiced on the same store: %v\n%s", err, out)
+	}
+	if !s.Alive() {
+		t.Error("the first one died of it")
+	}
+}
+
+// Everything sluiced remembers is deleted while it is stopped: it finds its jobs
+// again in Slurm and goes on with them.
+func TestDatabaseDeleted(t *testing.T) {
+	t.Parallel()
+	s := play(t)
+	j := s.submit("orphan", "", 60, []string{"--max-gpus=4"})
+	s.as("", "sluice", "resize", fmt.Sprint(j.id), "--gpus", "2")
+	j.runsOn(2)
+	s.must(s.Stop())
+	files, err := filepath.Glob(s.State + "/sluice.db*")
+	s.must(err)
+	if len(files) == 0 {
+		t.Fatal("no database to delete")
+	}
+	for _, f := range files {
+		s.must(os.Remove(f))
+	}
+	s.must(s.Start(s.ctx))
+	v := j.runsOn(2)
+	if v.Pinned != 2 {
+		t.Errorf("the user's pin is lost: %+v", v)
+	}
+	s.as("", "sluice", "resize", fmt.Sprint(j.id), "--gpus", "auto")
+	j.runsOn(4)
+	j.completes()
+}
+
+// The job directory's file system is full: no checkpoint, so no move; the job
+// trains on, and moves once there is room again.
+func TestDiskFull(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("SKIPPED: needs root to mount a small file system")
+	}
+	s := play(t, withConfig(strings.Replace(quick, `"20s"`, `"5s"`, 1)))
+	j := s.submit("full", "", 60, []string{"--max-gpus=4"})
+	s.as("", "sluice", "resize", fmt.Sprint(j.id), "--gpus", "1")
+	v := j.runsOn(1)
+	dir := filepath.Join(s.Jobs, v.Token, "checkpoints")
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=64k,mode=0700"); err != nil {
+		t.Skipf("SKIPPED: cannot mount a small file system here: %v", err)
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
+	s.write(filepath.Join(dir, "ballast"), strings.Repeat("x", 60<<10))
+	fill(dir)
+	j.pin(2, 2)
+	j.until("to keep its size", func(v control.Job) bool { return v.Move == nil && v.State == "RUNNING" && v.GPUs == 1 })
+	s.must(os.Remove(filepath.Join(dir, "ballast")))
+	s.must(os.Remove(filepath.Join(dir, "rest")))
+	j.runsOn(2)
+	s.as("", "sluice", "resize", fmt.Sprint(j.id), "--gpus", "auto")
+	if state := j.ends(); state != "COMPLETED" {
+		t.Errorf("ended as %s", state)
+	}
+}
+
+// fill writes until nothing more fits.
+func fill(dir string) {
+	f, err := os.Create(filepath.Join(dir, "rest"))
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	for {
+		if _, err := f.Write(make([]byte, 1024)); err != nil {
+			return
+		}
+	}
+}

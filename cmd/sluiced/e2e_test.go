@@ -1,0 +1,275 @@
+package main_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sluice-hpc/sluice/checkpoint/python"
+	"github.com/sluice-hpc/sluice/cmd/site"
+	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/slurm/lab"
+)
+
+// bin holds sluice and sluiced as the tests built them: with the race detector
+// when the tests have it, and with the tag crash.
+var bin string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "sluice-e2e-bin-")
+	if err != nil {
+		panic(err)
+	}
+	bin = dir
+	if err := os.Chmod(dir, 0o755); err != nil { // other accounts run them
+		panic(err)
+	}
+	args := append([]string{"build", "-tags", "crash", "-o", dir + "/"}, raceFlag...)
+	out, err := exec.Command("go", append(args, "../sluice", ".")...).CombinedOutput()
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "building sluice and sluiced: %v\n%s", err, out)
+		os.Exit(1)
+	}
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// quick makes the daemon look often: a test waits for what it does.
+const quick = `[cycle]
+period = "2s"
+transition = "300ms"
+[resize]
+grace = "20s"
+cooldown = "0s"
+confirm = "40s"
+save = "0s"
+drain = "0s"
+start = "1s"
+load = "1s"
+[log]
+level = "debug"
+`
+
+// scene is one test's own site.
+type scene struct {
+	*site.Site
+	t   *testing.T
+	ctx context.Context
+}
+
+var scenes atomic.Int64
+
+// users are the two ordinary accounts of every site that asks for them.
+var users = []string{"sluice-test-a", "sluice-test-b"}
+
+type setting func(*site.Config)
+
+func withNodes(nodes, gpus int) setting {
+	return func(c *site.Config) { c.Lab.Nodes, c.Lab.GPUs = nodes, gpus }
+}
+
+func withConfig(text string) setting { return func(c *site.Config) { c.Config = text } }
+
+func withUsers(c *site.Config) { c.Accounts = users }
+
+// play builds a site with a running sluiced for one test. Tests on a real Slurm
+// are skipped, loudly, where there is none.
+func play(t *testing.T, settings ...setting) *scene {
+	t.Helper()
+	if err := lab.Missing(""); err != nil {
+		t.Skipf("SKIPPED, nothing was tested on a real Slurm: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 6*time.Minute)
+	t.Cleanup(cancel)
+	c := site.Config{Bin: bin, Config: quick, Lab: lab.Config{
+		Dir: filepath.Join("/tmp", fmt.Sprintf("sluice-e2e-%d-%d", os.Getpid(), scenes.Add(1))), Nodes: 3, GPUs: 4,
+	}}
+	for _, set := range settings {
+		set(&c)
+	}
+	if len(c.Accounts) > 0 && os.Geteuid() != 0 {
+		t.Skip("SKIPPED: needs root to make two Unix accounts")
+	}
+	s, err := site.Up(ctx, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sc := &scene{Site: s, t: t, ctx: ctx}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("sluiced's log:\n%s", s.Tail(60))
+		}
+		clean, stop := context.WithTimeout(context.Background(), 2*time.Minute)
+		defer stop()
+		if err := s.Down(clean); err != nil {
+			t.Error(err)
+		}
+	})
+	sc.must(python.WriteTo(s.Path("python")))
+	program, err := os.ReadFile("testdata/loop.py")
+	sc.must(err)
+	sc.must(os.WriteFile(s.Path("loop.py"), program, 0o644))
+	sc.must(s.Start(ctx))
+	return sc
+}
+
+func (s *scene) must(err error) {
+	s.t.Helper()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// job is a training job handed in by submit.
+type job struct {
+	s      *scene
+	id     int64
+	user   string
+	name   string
+	epochs int
+}
+
+const perEpoch = 4
+
+// submit hands in a training loop; args go to sluice submit, program to loop.py.
+func (s *scene) submit(name, user string, epochs int, args []string, program ...string) *job {
+	s.t.Helper()
+	j := &job{s: s, user: user, name: name, epochs: epochs}
+	path := filepath.Join(s.Home(user), name+".sh")
+	text := fmt.Sprintf("#!/bin/bash\nexec /usr/bin/python3 -u %s --steps-log %s --epochs %d %s\n",
+		s.Path("loop.py"), j.stepsLog(), epochs, strings.Join(program, " "))
+	s.must(os.WriteFile(path, []byte(text), 0o755))
+	args = append([]string{fmt.Sprintf("--epochs=%d", epochs), "--output=" + name + ".out"}, args...)
+	id, err := s.Submit(s.ctx, user, append(args, path)...)
+	s.must(err)
+	j.id = id
+	return j
+}
+
+func (j *job) stepsLog() string { return filepath.Join(j.s.Home(j.user), j.name+".steps") }
+
+// view is sluiced's view of the job.
+func (j *job) view() control.Job {
+	j.s.t.Helper()
+	r, err := j.s.Control().Report(j.s.ctx)
+	j.s.must(err)
+	for _, v := range r.Jobs {
+		if v.JobID == j.id {
+			return v
+		}
+	}
+	return control.Job{}
+}
+
+// until waits until sluiced's view of the job satisfies the condition.
+func (j *job) until(what string, ok func(control.Job) bool) control.Job {
+	j.s.t.Helper()
+	var last control.Job
+	err := site.Until(j.s.ctx, 90*time.Second, fmt.Sprintf("job %d %s", j.id, what), func() (bool, error) {
+		r, err := j.s.Control().Report(j.s.ctx)
+		if err != nil {
+			return false, nil // a killed daemon answers again later
+		}
+		for _, v := range r.Jobs {
+			if v.JobID == j.id {
+				last = v
+				return ok(v), nil
+			}
+		}
+		return false, nil
+	})
+	if err != nil {
+		j.s.t.Fatalf("%v\nlast seen: %+v", err, last)
+	}
+	return last
+}
+
+// runsOn waits until the job runs on so many GPUs, has spoken, and rests.
+func (j *job) runsOn(gpus int) control.Job {
+	j.s.t.Helper()
+	return j.until(fmt.Sprintf("to run on %d GPUs", gpus), func(v control.Job) bool {
+		return v.State == "RUNNING" && v.GPUs == gpus && v.Move == nil && v.Speaks
+	})
+}
+
+// moving waits until the job has an open resize that has come to at least step.
+func (j *job) moving(step int) control.Job {
+	j.s.t.Helper()
+	return j.until(fmt.Sprintf("to move, R%d", step), func(v control.Job) bool {
+		return v.Move != nil && v.Move.Kind == "resize" && v.Move.Step >= step
+	})
+}
+
+// ends waits for the job's end in Slurm and returns Slurm's word.
+func (j *job) ends() string {
+	j.s.t.Helper()
+	var state string
+	err := site.Until(j.s.ctx, 3*time.Minute, fmt.Sprintf("job %d to end", j.id), func() (bool, error) {
+		state = j.field("JobState")
+		switch state {
+		case "PENDING", "RUNNING", "COMPLETING", "CONFIGURING", "SUSPENDED", "":
+			return false, nil
+		}
+		return true, nil
+	})
+	j.s.must(err)
+	return state
+}
+
+// field asks Slurm, not sluice.
+func (j *job) field(name string) string {
+	j.s.t.Helper()
+	out, err := j.s.Run(j.s.ctx, "", "scontrol", "-o", "show", "job", fmt.Sprint(j.id))
+	if err != nil {
+		return "" // slurmctld may be down on purpose
+	}
+	for _, f := range strings.Fields(out) {
+		if value, ok := strings.CutPrefix(f, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// whole checks the job's own log: every step trained exactly once.
+func (j *job) whole() site.Training {
+	j.s.t.Helper()
+	tr, err := site.ReadTraining(j.stepsLog(), j.epochs, perEpoch)
+	j.s.must(err)
+	if tr.Missing > 0 || tr.Repeated > 0 || tr.Steps != j.epochs*perEpoch {
+		j.s.t.Errorf("job %d trained %d of %d steps, %d missing, %d repeated; runs on %v GPUs",
+			j.id, tr.Steps, j.epochs*perEpoch, tr.Missing, tr.Repeated, tr.Worlds)
+	}
+	return tr
+}
+
+// completes waits for a good end and checks the job's log.
+func (j *job) completes() site.Training {
+	j.s.t.Helper()
+	if state := j.ends(); state != "COMPLETED" {
+		j.s.t.Errorf("job %d ended as %s", j.id, state)
+	}
+	return j.whole()
+}
+
+// as runs a command as a user and demands that it works.
+func (s *scene) as(user, name string, args ...string) string {
+	s.t.Helper()
+	out, err := s.Run(s.ctx, user, name, args...)
+	s.must(err)
+	return out
+}
+
+func (s *scene) cancel(jobs ...*job) {
+	s.t.Helper()
+	for _, j := range jobs {
+		s.as(j.user, "scancel", fmt.Sprint(j.id))
+	}
+}
