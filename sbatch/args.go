@@ -23,6 +23,17 @@ type setting struct {
 // typed is the setting for messages.
 func (s setting) typed() string { return strings.Join(s.words, " ") }
 
+// where is the setting with its place, to be named beside another.
+func (s setting) where() string {
+	switch {
+	case s.at.Line > 0:
+		return printable(s.typed()) + " (" + s.at.String() + ")"
+	case s.at.Source != "":
+		return printable(s.typed()) // it begins with the variable's name
+	}
+	return printable(s.typed()) + " (the command line)"
+}
+
 // fail makes the error that refuses the setting.
 func (s setting) fail(why, do string) *Error {
 	return &Error{At: s.at, What: s.typed(), Why: why, Do: do}
@@ -163,8 +174,8 @@ type CommandLine struct {
 	settings []setting
 }
 
-// ParseCommandLine reads the words after 'sluice submit'. Mistakes are joined;
-// Errors takes them apart.
+// ParseCommandLine reads the words after 'sluice submit'. Mistakes are
+// joined.
 func ParseCommandLine(args []string) (CommandLine, error) {
 	r := reader{words: make([]word, len(args))}
 	for i, a := range args {

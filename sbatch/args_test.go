@@ -193,7 +193,7 @@ func FuzzParseCommandLine(f *testing.F) {
 		args := strings.Split(joined, "\x00")
 		c, err := ParseCommandLine(args)
 		if err != nil {
-			for _, e := range Errors(err) {
+			for _, e := range split(err) {
 				if e.Error() == "" {
 					t.Fatal("an error without words")
 				}

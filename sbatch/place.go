@@ -1,7 +1,6 @@
 package sbatch
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 )
@@ -49,19 +48,6 @@ func (e *Error) Error() string {
 		b.WriteString("; " + e.Do)
 	}
 	return b.String()
-}
-
-// Errors takes apart what the functions of this package return, in the order of
-// the places.
-func Errors(err error) []error {
-	var many interface{ Unwrap() []error }
-	if errors.As(err, &many) {
-		return many.Unwrap()
-	}
-	if err == nil {
-		return nil
-	}
-	return []error{err}
 }
 
 // printable is text for messages: safe, and short enough for a line.

@@ -67,7 +67,7 @@ func answer(given string) string {
 }
 
 func errorLines(err error) (lines []string) {
-	for _, e := range Errors(err) {
+	for _, e := range split(err) {
 		lines = append(lines, e.Error())
 	}
 	return lines

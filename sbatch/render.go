@@ -54,6 +54,9 @@ func (r Request) Batch(j Job) []byte {
 	return []byte(b.String())
 }
 
+// Script is the user's script as he wrote it.
+func (r Request) Script() []byte { return r.script.Body }
+
 // argsInside reports whether the script's arguments have to stand in the batch
 // script: sbatch drops every ":" from its command line, even behind the script.
 func (r Request) argsInside() bool { return slices.Contains(r.args, ":") }

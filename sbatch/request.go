@@ -113,8 +113,7 @@ func (m *merger) take(source []setting) {
 		a, hasA := set[pair[0]]
 		b, hasB := set[pair[1]]
 		if hasA && hasB {
-			m.fail(&Error{At: b.at, What: b.typed(), Why: "--" + pair[0] + " and --" + pair[1] + " exclude each other, and " +
-				a.at.String() + " says " + printable(a.typed()), Do: "leave one out"})
+			m.fail(b.fail("--"+pair[0]+" and --"+pair[1]+" exclude each other, and there is "+a.where(), "leave one out"))
 		}
 		if hasA || hasB {
 			delete(m.chosen, pair[0])
@@ -174,7 +173,7 @@ func (m *merger) clash(one, other, why string) {
 	a, hasA := m.chosen[one]
 	b, hasB := m.chosen[other]
 	if hasA && hasB {
-		m.fail(a.fail(why+", and "+b.at.String()+" says "+printable(b.typed()), "leave one out"))
+		m.fail(a.fail(why+", and there is "+b.where(), "leave one out"))
 	}
 }
 

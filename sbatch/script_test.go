@@ -79,7 +79,7 @@ func FuzzParseScript(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body string) {
 		s, err := ParseScript("f", []byte(body))
-		for _, e := range Errors(err) {
+		for _, e := range split(err) {
 			var place *Error
 			if !errors.As(e, &place) || place.At.Line < 1 || place.At.Column < 1 || place.At.Line > strings.Count(body, "\n")+1 {
 				t.Fatalf("%q: an error without a place: %v", body, e)
@@ -90,7 +90,7 @@ func FuzzParseScript(f *testing.F) {
 		}
 		r, err := Merge(CommandLine{}, nil, s)
 		if err != nil {
-			for _, e := range Errors(err) {
+			for _, e := range split(err) {
 				if !strings.HasPrefix(e.Error(), "f:") {
 					t.Fatalf("%q: an error without a place: %v", body, e)
 				}
@@ -117,4 +117,15 @@ func sameAgain(t interface{ Fatalf(string, ...any) }, r Request) {
 	if got, want := show(again.settings), show(kept); got != want {
 		t.Fatalf("rendered %q\nwith %q\nfrom %q", batch, got, want)
 	}
+}
+
+// split takes joined mistakes apart.
+func split(err error) []error {
+	if many, ok := err.(interface{ Unwrap() []error }); ok {
+		return many.Unwrap()
+	}
+	if err == nil {
+		return nil
+	}
+	return []error{err}
 }

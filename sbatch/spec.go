@@ -64,14 +64,14 @@ func (m *merger) sizes(pow2 bool) {
 		}
 	}
 	if spec.Max != 0 && spec.Max < spec.Min {
-		m.fail(m.chosen["max-gpus"].fail(fmt.Sprintf("the maximum is below the minimum of %d (%s)", spec.Min, m.minimumFrom()), ""))
+		m.fail(m.chosen["max-gpus"].fail(fmt.Sprintf("the maximum is below the minimum of %d, %s", spec.Min, m.minimumFrom()), ""))
 		return
 	}
 	if pow2 {
 		spec.Sizes = powersOfTwo(spec.Min, spec.Max)
 	}
 	if sizes, ok := m.chosen["gpu-sizes"]; ok && !spec.Allows(spec.Min, spec.Min) {
-		m.fail(sizes.fail(fmt.Sprintf("the minimum of %d (%s) is not among the sizes", spec.Min, m.minimumFrom()),
+		m.fail(sizes.fail(fmt.Sprintf("the minimum of %d, %s, is not among the sizes", spec.Min, m.minimumFrom()),
 			"choose a minimum that is"))
 		return
 	}
@@ -85,10 +85,10 @@ func (m *merger) sizes(pow2 bool) {
 // minimumFrom says where the minimum comes from.
 func (m *merger) minimumFrom() string {
 	if s, ok := m.chosen["min-gpus"]; ok {
-		return s.at.String() + ": " + printable(s.typed())
+		return "from " + s.where()
 	}
 	if s, ok := m.chosen["gpu-sizes"]; ok {
-		return "the smallest size of " + printable(s.typed())
+		return "the smallest size of " + s.where()
 	}
 	return "the default"
 }

@@ -1,0 +1,80 @@
+// Command sluice is what users type: it submits elastic jobs, shows them and
+// gives orders about them; inside a job it runs the user's script.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// version is set when sluice is built.
+var version = "unknown"
+
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+
+// run runs one command and returns the exit code: 0, 1 as Slurm's tools, or what
+// the command asks for with an exitCode.
+func run(args []string, out, errs io.Writer) int {
+	c := newCommand()
+	c.SetArgs(args)
+	c.SetOut(out)
+	c.SetErr(errs)
+	err := c.ExecuteContext(context.Background())
+	var code exitCode
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &code):
+		return int(code)
+	}
+	complain(errs, err)
+	return 1
+}
+
+// exitCode ends sluice with this code and without a further word.
+type exitCode int
+
+// Error names the code.
+func (c exitCode) Error() string { return "exit code " + strconv.Itoa(int(c)) }
+
+// complain prints an error as Slurm's tools do; of several joined ones each has
+// a line.
+func complain(errs io.Writer, err error) {
+	for _, line := range strings.Split(err.Error(), "\n") {
+		fmt.Fprintln(errs, "sluice: error:", line)
+	}
+}
+
+// warn prints something the user should know although the command goes on.
+func warn(errs io.Writer, text string) { fmt.Fprintln(errs, "sluice: warning:", text) }
+
+func newCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "sluice",
+		Short: "Elastic GPU jobs on Slurm",
+		Long: `sluice submits training jobs to Slurm without a fixed number of GPUs. A job starts
+with its minimum as soon as there is one, grows onto idle GPUs, shrinks when
+others arrive, and keeps its job id: squeue, scancel and sacct work as ever.`,
+		Example: `  sluice submit --max-gpus=8 --epochs=90 train.sh
+  sluice queue
+  sluice explain 4711`,
+		Version:       version,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	c.SetVersionTemplate("sluice {{.Version}}\n")
+	f := c.PersistentFlags()
+	f.String("config", "", "configuration file (default: SLUICE_CONF, then the usual places)")
+	f.Bool("user", false, "work with your own sluiced --user rather than the cluster's")
+	c.AddCommand(newSubmitCommand(), newQueueCommand(), newShowCommand(), newExplainCommand(), newHistoryCommand(),
+		newPlanCommand(), newNodesCommand(), newCancelCommand(), newHoldCommand(), newReleaseCommand(), newResizeCommand(),
+		newEventCommand(), newRunCommand(), newRanksCommand(), newLabCommand())
+	return c
+}

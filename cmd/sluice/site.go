@@ -1,0 +1,41 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-hpc/sluice/etc"
+	"github.com/sluice-hpc/sluice/slurm"
+	"github.com/sluice-hpc/sluice/slurm/command"
+)
+
+// siteFor returns the configuration in force for a command: what its --config
+// and --user say, else what etc.Current finds.
+func siteFor(cmd *cobra.Command) (etc.Config, error) {
+	file, _ := cmd.Flags().GetString("config") // both are always defined by the root
+	user, _ := cmd.Flags().GetBool("user")
+	return loadSite(file, user)
+}
+
+func loadSite(file string, user bool) (etc.Config, error) {
+	if file == "" {
+		c, _, err := etc.Current(user)
+		return c, err
+	}
+	base := etc.Default()
+	if user {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return etc.Config{}, fmt.Errorf("your home directory is not known: %w; set HOME", err)
+		}
+		base = etc.UserDefaults(home)
+	}
+	return etc.LoadOver(base, file)
+}
+
+// slurmFor returns the Slurm that the site's configuration names.
+func slurmFor(c etc.Config) (slurm.Client, error) {
+	return command.New(command.Config{Dir: c.Slurm.Bin, Conf: c.Slurm.Conf, Timeout: c.Slurm.Timeout})
+}

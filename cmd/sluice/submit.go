@@ -1,0 +1,243 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/etc"
+	"github.com/sluice-hpc/sluice/sbatch"
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// newSubmitCommand returns "sluice submit". Its command line is sbatch's with a
+// few options more, which package sbatch reads and cobra could not.
+func newSubmitCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:                   "submit [options] [script [args...]]",
+		Short:                 "Submit an elastic job, as sbatch submits a fixed one",
+		Long:                  submitHelp,
+		Example:               submitExample,
+		DisableFlagParsing:    true,
+		DisableFlagsInUseLine: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			// An interrupt must not leave the user in doubt about the job.
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			s := submission{in: os.Stdin, out: cmd.OutOrStdout(), errs: cmd.ErrOrStderr(), environ: os.Environ()}
+			err := s.submit(ctx, cmd, args)
+			var code exitCode
+			if err == nil || errors.As(err, &code) {
+				return err
+			}
+			complain(s.errs, err)
+			return errorExit(s.environ)
+		},
+	}
+}
+
+// errorExit is sbatch's exit code for errors: 1, or what SLURM_EXIT_ERROR says.
+func errorExit(environ []string) exitCode {
+	for _, entry := range environ {
+		if value, ok := strings.CutPrefix(entry, "SLURM_EXIT_ERROR="); ok {
+			if n, err := strconv.Atoi(value); err == nil && n > 0 && n < 256 {
+				return exitCode(n)
+			}
+		}
+	}
+	return 1
+}
+
+// submission is one call of "sluice submit".
+type submission struct {
+	in        *os.File
+	out, errs io.Writer
+	environ   []string
+
+	site    etc.Config
+	request sbatch.Request
+	job     sbatch.Job
+}
+
+// submit does it step by step. Until sbatch is run nothing is left behind; from
+// then on a folder is only removed when the job certainly does not exist.
+func (s *submission) submit(ctx context.Context, cmd *cobra.Command, args []string) error {
+	line, err := sbatch.ParseCommandLine(args)
+	if err != nil {
+		return err
+	}
+	if line.Help {
+		return cmd.Help()
+	}
+	if line.Version {
+		fmt.Fprintln(s.out, "sluice", version)
+		return nil
+	}
+	if err := s.understand(line); err != nil {
+		return err
+	}
+	if s.site, err = loadSite(line.Config, line.User); err != nil {
+		return err
+	}
+	if err := s.managed(); err != nil {
+		return err
+	}
+	s.name()
+	if s.request.TestOnly {
+		return s.test(ctx)
+	}
+	id, err := s.create(ctx, line.User)
+	if err != nil || id == 0 {
+		return err
+	}
+	s.wake(id)
+	if s.request.Wait {
+		return s.wait(ctx, id)
+	}
+	return nil
+}
+
+// understand reads the script and takes it together with the command line and
+// the environment.
+func (s *submission) understand(line sbatch.CommandLine) error {
+	name, body, err := s.read(line)
+	if err != nil {
+		return err
+	}
+	script, wrong := sbatch.ParseScript(name, body)
+	request, contradictions := sbatch.Merge(line, s.environ, script)
+	if err := errors.Join(wrong, contradictions); err != nil {
+		return err
+	}
+	for _, text := range request.Warnings {
+		warn(s.errs, text)
+	}
+	s.request = request
+	return nil
+}
+
+// managed refuses partitions in which nobody would ever release the job.
+func (s *submission) managed() error {
+	ours := s.site.Slurm.Partitions
+	for _, p := range s.request.Partitions {
+		if len(ours) > 0 && !slices.Contains(ours, p) {
+			return fmt.Errorf("partition %s: sluice does not size jobs there, so this one would stay held; choose one of %s, or use sbatch",
+				p, strings.Join(ours, ", "))
+		}
+	}
+	return nil
+}
+
+// name draws the job's token and derives the paths from it.
+func (s *submission) name() {
+	var token [16]byte
+	rand.Read(token[:]) // never fails
+	s.job.Token = hex.EncodeToString(token[:])
+	s.job.Sluice = s.site.Paths.Sluice
+	if s.job.Sluice == "" {
+		s.job.Sluice, _ = os.Executable()
+	}
+	s.job.Run = runOptions(s.site, s.request.Spec)
+	s.place(s.site.Paths.Jobs)
+}
+
+// create makes the job's folder, submits the job and prints sbatch's line. The
+// id is 0 when sbatch took the job but its answer cannot be read.
+func (s *submission) create(ctx context.Context, user bool) (slurm.JobID, error) {
+	args, err := s.request.Args(s.job)
+	if err != nil {
+		return 0, err
+	}
+	folder, err := makeFolder(s.site.Paths.Jobs, s.job.Token, user)
+	if err != nil {
+		return 0, err
+	}
+	defer folder.close()
+	if err := folder.fill(s.request.Script(), s.request.Batch(s.job)); err != nil {
+		return 0, errors.Join(err, folder.remove())
+	}
+	call, err := s.call(args, nil)
+	if err != nil {
+		return 0, errors.Join(err, folder.remove())
+	}
+	answer := call.run(ctx)
+	switch answer.fate {
+	case refused:
+		if err := folder.remove(); err != nil {
+			warn(s.errs, "the job's folder stays behind: "+err.Error())
+		}
+		return 0, answer.error()
+	case unknown:
+		return 0, s.doubt(answer)
+	}
+	if !s.request.Quiet {
+		fmt.Fprint(s.out, answer.out)
+	}
+	id, ok := jobID(answer.out)
+	if !ok {
+		warn(s.errs, "sbatch took the job but did not say its number; look for it with: "+s.look())
+	}
+	return id, nil
+}
+
+// doubt says what to do when nobody knows whether there is a job.
+func (s *submission) doubt(a answer) error {
+	return fmt.Errorf("%s: the job may or may not be submitted; before you try again, look with: %s", a.why, s.look())
+}
+
+// look is the command that finds the job if it is there.
+func (s *submission) look() string {
+	return "squeue --me -o '%i %j %k' | grep " + s.job.Token
+}
+
+// test asks sbatch whether and when the job could run.
+func (s *submission) test(ctx context.Context) error {
+	s.job.Batch = ""
+	args, err := s.request.Args(s.job)
+	if err != nil {
+		return err
+	}
+	call, err := s.call(args, s.request.Batch(s.job))
+	if err != nil {
+		return err
+	}
+	answer := call.run(ctx)
+	if answer.fate == unknown {
+		return fmt.Errorf("%s; nothing was submitted", answer.why)
+	}
+	fmt.Fprint(s.out, answer.out)
+	return answer.error()
+}
+
+// wake tells sluiced to look now rather than at its next round. It must never
+// hold the user up: the job is submitted.
+func (s *submission) wake(id slurm.JobID) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	err := control.Dial(s.site.Paths.Socket).Event(ctx, elastic.JobID(id), "submit")
+	if errors.Is(err, control.ErrNoDaemon) {
+		warn(s.errs, fmt.Sprintf("sluiced is not running: job %d is held until it is (%s)", id, howToStart(s.site)))
+	}
+}
+
+// howToStart says what to type, which depends on whose sluiced it would be.
+func howToStart(c etc.Config) string {
+	if home, err := os.UserHomeDir(); err == nil && strings.HasPrefix(c.Paths.Socket, home+"/") {
+		return "start yours with 'sluiced --user'"
+	}
+	return "ask your administrators, or see 'systemctl status sluiced'"
+}

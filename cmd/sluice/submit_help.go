@@ -1,0 +1,44 @@
+package main
+
+// submitHelp and submitExample are what 'sluice submit --help' says.
+const (
+	submitHelp = `Submits a job script to Slurm, as sbatch does, without a fixed number of GPUs:
+sluice starts the job with its minimum and changes its size while it runs. The
+job id, the line printed and the exit codes are sbatch's.
+
+The options below stand on the command line, on #SLUICE lines of the script, or
+in the environment: SLUICE_MIN_GPUS for --min-gpus and so on. The command line
+wins over the environment, and that over the script.
+
+Sizes
+  --min-gpus=N          fewest GPUs the job can run on (1)
+  --max-gpus=N          most GPUs it can use (0: whatever the cluster has)
+  --gpu-step=N          only the minimum plus multiples of N
+  --gpu-sizes=LIST      only these, such as 1,2,4,8, or pow2 for powers of two
+  --allow-uneven        also splits with different numbers on the nodes
+  --cpus-per-gpu=N      CPUs for each GPU
+  --mem-per-gpu=SIZE    memory for each GPU, such as 64G
+
+Work
+  --epochs=N, --steps=N all the work there is; without it the end is not predicted
+  --model=NAME          jobs of one name share what is learned about their speed
+
+Checkpoints
+  --checkpoint-signal=NAME  a signal beside the request file: USR1, USR2 or HUP
+  --grace=TIME          how long saving may take: 90, 90s or 5:00
+
+Where
+  --user                a sluiced of your own ('sluiced --user')
+  --config=FILE         a configuration file
+
+Every other option is sbatch's and reaches it unchanged, on the command line and
+on #SBATCH lines. Refused, each with the reason, are those that fix what sluice
+decides (--gpus, --gres=gpu, --nodes, --ntasks, --nodelist, --exclusive) and jobs
+that cannot be resized (--array, heterogeneous jobs). --hold keeps the job held
+until 'sluice release'; --wait returns with the job's exit code; --parsable,
+--test-only, --wrap and a script on standard input work as with sbatch.`
+
+	submitExample = `  sluice submit --max-gpus=8 --epochs=90 train.sh --lr 0.1
+  sluice submit --gpu-sizes=pow2 --model=resnet50 -p gpu -t 1-0 train.sh
+  sluice submit --wrap "python train.py"`
+)

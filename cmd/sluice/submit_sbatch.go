@@ -1,0 +1,139 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/sluice-hpc/sluice/sbatch"
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// sbatchLimit is how long sbatch may take. It tries again by itself for two
+// minutes while slurmctld asks it to, so that this is far from any honest answer.
+const sbatchLimit = 5 * time.Minute
+
+// fate is what became of a call of sbatch.
+type fate int
+
+const (
+	accepted fate = iota
+	refused       // there is certainly no job
+	unknown       // there may be one
+)
+
+// sbatchCall is one call of the real sbatch, as the user and in his environment.
+// It is made here and not through slurm/command because it belongs to the user:
+// sbatch's words reach his terminal as they come, success or not, and its exit
+// code is the answer.
+type sbatchCall struct {
+	program string
+	args    []string
+	environ []string
+	stdin   []byte
+	limit   time.Duration
+	errs    io.Writer
+}
+
+// call prepares sbatch.
+func (s *submission) call(args []string, stdin []byte) (sbatchCall, error) {
+	c := sbatchCall{program: "sbatch", args: args, environ: sbatch.Without(s.environ), stdin: stdin, limit: sbatchLimit, errs: s.errs}
+	if dir := s.site.Slurm.Bin; dir != "" {
+		c.program = filepath.Join(dir, "sbatch")
+	}
+	path, err := exec.LookPath(c.program)
+	if err != nil {
+		return c, fmt.Errorf("%s is not there; sluice needs Slurm's own commands (Debian: slurm-client), in PATH or where [slurm] bin in sluice.toml says", c.program)
+	}
+	c.program = path
+	if conf := s.site.Slurm.Conf; conf != "" && !hasVariable(c.environ, "SLURM_CONF") {
+		c.environ = append(c.environ, "SLURM_CONF="+conf)
+	}
+	return c, nil
+}
+
+func hasVariable(environ []string, name string) bool {
+	for _, entry := range environ {
+		if strings.HasPrefix(entry, name+"=") {
+			return true
+		}
+	}
+	return false
+}
+
+// answer is how sbatch ended.
+type answer struct {
+	fate fate
+	code int    // exit code; 0 unless refused
+	out  string // standard output
+	why  string // why the fate is unknown
+}
+
+// error is what sluice exits with: sbatch has said everything itself.
+func (a answer) error() error {
+	if a.code == 0 {
+		return nil
+	}
+	return exitCode(a.code)
+}
+
+// run runs sbatch to its end, or to the limit or the interrupt, when its whole
+// process group is killed. Its standard error is passed on as it comes.
+func (c sbatchCall) run(ctx context.Context) answer {
+	limited, cancel := context.WithTimeout(ctx, c.limit)
+	defer cancel()
+	var out, said bytes.Buffer
+	cmd := exec.CommandContext(limited, c.program, c.args...)
+	cmd.Env, cmd.Stdin = c.environ, bytes.NewReader(c.stdin)
+	if c.stdin == nil {
+		cmd.Stdin = nil // nothing: a script that got lost must not be waited for
+	}
+	cmd.Stdout, cmd.Stderr = &out, io.MultiWriter(c.errs, &said)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = 2 * time.Second
+	err := cmd.Run()
+
+	var exit *exec.ExitError
+	switch {
+	case err == nil || errors.Is(err, exec.ErrWaitDelay):
+		return answer{out: out.String()}
+	case ctx.Err() != nil:
+		return answer{fate: unknown, why: "interrupted while sbatch was at work"}
+	case limited.Err() != nil:
+		return answer{fate: unknown, why: fmt.Sprintf("sbatch gave no answer in %v and was stopped", c.limit)}
+	case !errors.As(err, &exit):
+		fmt.Fprintf(c.errs, "sluice: error: %s cannot be run: %v\n", c.program, cause(err))
+		return answer{fate: refused, code: 1}
+	case !exit.Exited():
+		return answer{fate: unknown, why: "sbatch was ended by " + exit.String()}
+	case lostAnswer.MatchString(said.String()):
+		return answer{fate: unknown, code: exit.ExitCode(), why: "slurmctld's answer to sbatch was lost"}
+	}
+	return answer{fate: refused, code: exit.ExitCode(), out: out.String()}
+}
+
+// lostAnswer matches sbatch's words when the request may have reached slurmctld
+// and only the answer did not come back.
+var lostAnswer = regexp.MustCompile(`(?i)timed out|(receive|send|shutdown) failure|zero bytes were transmitted|unexpected message|connection reset|header lengths|message length`)
+
+var submitted = regexp.MustCompile(`(?m)^(?:Submitted batch job )?(\d+)(?:;\S+| on cluster \S+)?$`)
+
+// jobID reads the number from sbatch's line, with or without --parsable.
+func jobID(out string) (slurm.JobID, bool) {
+	all := submitted.FindAllStringSubmatch(out, -1)
+	if len(all) == 0 {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(all[len(all)-1][1], 10, 64)
+	return slurm.JobID(n), err == nil && n > 0
+}

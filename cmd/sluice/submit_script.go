@@ -1,0 +1,82 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/sluice-hpc/sluice/sbatch"
+)
+
+// read returns the job script and its name: a file, the command of --wrap, or
+// standard input, of the name "".
+func (s *submission) read(line sbatch.CommandLine) (name string, body []byte, err error) {
+	switch {
+	case line.Wrap != nil:
+		return "--wrap", sbatch.WrapScript(*line.Wrap), nil
+	case line.Script == "":
+		if _, err := unix.IoctlGetTermios(int(s.in.Fd()), unix.TCGETS); err == nil {
+			fmt.Fprintln(s.errs, "sluice: reading the job script from the terminal; end it with Ctrl-D, or leave with Ctrl-C")
+		}
+		body, err = readScript(s.in, "standard input")
+		return "", body, err
+	}
+	file, err := os.Open(findScript(line.Script, os.Getenv("PATH")))
+	if err != nil {
+		return "", nil, notFound(err, line)
+	}
+	defer file.Close()
+	body, err = readScript(file, line.Script)
+	return line.Script, body, err
+}
+
+// findScript resolves a name as sbatch does: as it is when it begins with a dot
+// or a slash, else in this directory, then in those of PATH.
+func findScript(name, path string) string {
+	if strings.HasPrefix(name, ".") || strings.HasPrefix(name, "/") {
+		return name
+	}
+	for _, dir := range append([]string{"."}, filepath.SplitList(path)...) {
+		candidate := filepath.Join(dir, name)
+		if _, err := os.Stat(candidate); err == nil {
+			return candidate
+		}
+	}
+	return name
+}
+
+func readScript(file *os.File, name string) ([]byte, error) {
+	if info, err := file.Stat(); err == nil && info.IsDir() {
+		return nil, fmt.Errorf("%q is a directory, not a job script", name)
+	}
+	// One byte too many is refused by the parser, with the limit.
+	body, err := io.ReadAll(io.LimitReader(file, sbatch.MaxScript+1))
+	if err != nil {
+		return nil, fmt.Errorf("job script %q: %w", name, cause(err))
+	}
+	return body, nil
+}
+
+// notFound says so, and what it may come from.
+func notFound(err error, line sbatch.CommandLine) error {
+	if len(line.Unknown) == 0 || !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("job script %q: %w", line.Script, cause(err))
+	}
+	return fmt.Errorf("job script %q: %w; is it the value of %s? that is not an option of sbatch's, so write it as %s=VALUE",
+		line.Script, cause(err), line.Unknown[0], line.Unknown[0])
+}
+
+// cause drops the operation and the path, which the message names already.
+func cause(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}
