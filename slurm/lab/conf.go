@@ -128,10 +128,13 @@ func (s site) writePartitions(b *strings.Builder) {
 }
 
 // gresConf renders gres.conf. AutoDetect is off so that real GPUs of the machine
-// are neither found nor touched.
+// are neither found nor touched; 20.11 looks for none anyway and, told so, counts
+// the listed ones as too many.
 func (s site) gresConf() string {
 	var b strings.Builder
-	b.WriteString("AutoDetect=off\n")
+	if s.Release.atLeast(21, 8) {
+		b.WriteString("AutoDetect=off\n")
+	}
 	if s.Config.GPUs == 0 {
 		return b.String()
 	}

@@ -55,6 +55,10 @@ func (l *Lab) daemonEnv() []string {
 	if tz, ok := os.LookupEnv("TZ"); ok {
 		env = append(env, "TZ="+tz)
 	}
+	if l.rec.Libraries != "" {
+		// Only the daemons get this; what slurmd passes to jobs is the submitter's.
+		env = append(env, "LD_LIBRARY_PATH="+l.rec.Libraries)
+	}
 	return env
 }
 
@@ -83,7 +87,7 @@ func (l *Lab) startController(ctx context.Context, fresh bool) (*daemon, error) 
 	if fresh {
 		args = append(args, "-c")
 	}
-	started, err := l.start("slurmctld", l.layout().join("run", "slurm"), "slurmctld", args...)
+	started, err := l.start("slurmctld", l.layout().controllerDir(), "slurmctld", args...)
 	if err != nil {
 		return nil, err
 	}

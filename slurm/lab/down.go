@@ -49,6 +49,7 @@ func (l *Lab) end(ctx context.Context, op string, finish func() error) error {
 func (l *Lab) teardown(ctx context.Context) error {
 	return errors.Join(
 		l.halt(ctx, ofKind(slurmctld), stopGrace),
+		l.halt(ctx, ofKind(script), 0),
 		l.halt(ctx, ofKind(slurmd), stopGrace),
 		l.halt(ctx, ofKind(stepd, task), 0),
 		l.halt(ctx, ofKind(munged), stopGrace),

@@ -30,7 +30,9 @@ type record struct {
 	CtldPort int       `json:"slurmctld_port"`
 	Ports    []int     `json:"slurmd_ports"`
 	Programs programs  `json:"programs"`
-	Notes    []string  `json:"notes"`
+	// Libraries is the LD_LIBRARY_PATH of the daemons of another tree; else "".
+	Libraries string   `json:"libraries,omitempty"`
+	Notes     []string `json:"notes"`
 }
 
 const recordFormat = 1

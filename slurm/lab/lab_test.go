@@ -81,8 +81,10 @@ func as(t *testing.T, cmd *exec.Cmd, name string) *exec.Cmd {
 
 func TestLab(t *testing.T) {
 	l := labtest.Up(t, lab.Config{
-		SlurmdTimeout: 6 * time.Second,
-		Partitions:    []lab.Partition{{Name: "main", Nodes: []string{"gpu1", "gpu2"}}, {Name: "edge", Nodes: []string{"gpu3"}}, {Name: "all"}},
+		SlurmdTimeout: 5 * time.Second,
+		// A dead slurmd is noticed after its timeout and one attempt to reach it.
+		ExtraConf:  "MessageTimeout=5",
+		Partitions: []lab.Partition{{Name: "main", Nodes: []string{"gpu1", "gpu2"}}, {Name: "edge", Nodes: []string{"gpu3"}}, {Name: "all"}},
 	})
 	// In this order on one lab; each leaves it healthy.
 	t.Run("has three nodes of four GPUs", func(t *testing.T) { testInventory(t, l) })
@@ -140,10 +142,12 @@ func testInUse(t *testing.T, l *lab.Lab) {
 	}
 }
 
+// The step's GPUs are asked for in the words of the job: 26.05 refuses --gres
+// beside the SLURM_GPUS_PER_NODE that sbatch has set.
 const twoNodes = `#!/bin/sh
 echo "batch on $SLURMD_NODENAME of $SLURM_JOB_NODELIST with $CUDA_VISIBLE_DEVICES ($SLURM_JOB_GPUS)"
 srun sh -c 'echo "rank $SLURM_PROCID on $SLURMD_NODENAME with $CUDA_VISIBLE_DEVICES"'
-srun -N1 -n1 --gres=gpu:1 sh -c 'echo "step with $CUDA_VISIBLE_DEVICES"'
+srun -N1 -n1 --gpus-per-node=1 sh -c 'echo "step with $CUDA_VISIBLE_DEVICES"'
 `
 
 func testTwoNodeJob(t *testing.T, l *lab.Lab) {
@@ -276,6 +280,20 @@ func testDown(t *testing.T, l *lab.Lab) {
 	}
 	if err := l.Down(within(t)); err != nil {
 		t.Errorf("second Down: %v", err)
+	}
+}
+
+// Every release at hand runs the same job in the same way.
+func TestOtherReleases(t *testing.T) {
+	for _, root := range labtest.Roots()[1:] {
+		t.Run(filepath.Base(root), func(t *testing.T) {
+			l := labtest.Up(t, lab.Config{Root: root})
+			t.Logf("Slurm %s", l.Release())
+			testTwoNodeJob(t, l)
+			testSecondAccount(t, l)
+			testControllerRestart(t, l)
+			testDown(t, l)
+		})
 	}
 }
 

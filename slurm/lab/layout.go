@@ -21,6 +21,7 @@ func (d layout) join(parts ...string) string {
 
 func (d layout) conf() string                  { return d.join("etc", "slurm.conf") }
 func (d layout) key() string                   { return d.join("etc", "munge.key") }
+func (d layout) controllerDir() string         { return d.join("run", "slurm") }
 func (d layout) mungeSocket() string           { return d.join("run", "munge.sock") }
 func (d layout) spool(node string) string      { return d.join("spool", node) }
 func (d layout) log(daemon string) string      { return d.join("log", daemon+".log") }

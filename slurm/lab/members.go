@@ -13,6 +13,7 @@ const (
 	stranger kind = iota
 	munged
 	slurmctld
+	script // slurmscriptd, slurmctld's helper, and what it runs
 	slurmd
 	stepd // slurmstepd, which looks after one step of a job
 	task  // a process of a job, or something it started
@@ -32,6 +33,8 @@ func (m member) daemon() string {
 		return "munged"
 	case slurmctld:
 		return "slurmctld"
+	case script:
+		return "slurmscriptd"
 	case slurmd:
 		return slurmdName(m.node)
 	case stepd:
@@ -59,8 +62,8 @@ func (l *Lab) members() ([]member, error) {
 			add(member{p, k, node})
 		}
 	}
-	// What a step started is the lab's too, even with its environment wiped.
-	// Parents may come after children in /proc, hence until nothing is new.
+	// What a step or a script started is the lab's too, even with its environment
+	// wiped. Parents may come after children in /proc, hence until nothing is new.
 	for grown := true; grown; {
 		grown = false
 		for _, p := range all {
@@ -68,14 +71,18 @@ func (l *Lab) members() ([]member, error) {
 			if _, known := place[p.pid]; known || !ours {
 				continue
 			}
-			if parent := found[i]; parent.kind == stepd || parent.kind == task {
-				add(member{p, task, parent.node})
+			if k, inherits := childKind[found[i].kind]; inherits {
+				add(member{p, k, found[i].node})
 				grown = true
 			}
 		}
 	}
 	return found, nil
 }
+
+// childKind is what the children of a process are, where they are the lab's and
+// not recognised by themselves. Those of slurmd are on their way to be slurmstepd.
+var childKind = map[kind]kind{slurmctld: script, script: script, slurmd: stepd, stepd: task, task: task}
 
 // classify tells what a process is by what it runs.
 func (l *Lab) classify(p process) (kind, string) {
@@ -86,6 +93,8 @@ func (l *Lab) classify(p process) (kind, string) {
 		return munged, ""
 	case runs(p, "slurmctld") && has(conf):
 		return slurmctld, ""
+	case len(p.args) > 0 && strings.Contains(p.args[0], "slurmscriptd") && p.cwd() == d.controllerDir():
+		return script, ""
 	case runs(p, "slurmd") && has(conf):
 		return slurmd, after(p.args, "-N")
 	case runs(p, "slurmstepd"):

@@ -105,9 +105,12 @@ func inTree(root, path string) string {
 	return filepath.Join(root, path)
 }
 
-// detect asks slurmctld for its release.
-func detect(ctx context.Context, slurmctld string) (release, error) {
-	out, err := output(exec.CommandContext(ctx, slurmctld, "-V"))
+// detect asks slurmctld for its release; all programs of a suite have the same.
+// The clients would want a configuration first.
+func detect(ctx context.Context, slurmctld string, env []string) (release, error) {
+	cmd := grouped(exec.CommandContext(ctx, slurmctld, "-V"))
+	cmd.Env = env
+	out, err := output(cmd)
 	if err != nil {
 		return release{}, err
 	}

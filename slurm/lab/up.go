@@ -180,12 +180,12 @@ func (l *Lab) prepare(ctx context.Context) (site, error) {
 	if err := l.layout().makeFolders(l.NodeNames(), l.rec.Slurm); err != nil {
 		return site{}, err
 	}
-	progs, plugins, err := install(cfg.Root, l.layout().join("bin"))
+	suite, err := install(cfg.Root, l.layout().join("bin"))
 	if err != nil {
 		return site{}, err
 	}
-	l.rec.Programs = progs
-	rel, err := detect(ctx, l.Bin("slurmctld"))
+	l.rec.Programs, l.rec.Libraries = suite.programs, suite.libraries
+	rel, err := detect(ctx, l.Bin("slurmctld"), l.daemonEnv())
 	if err != nil {
 		return site{}, err
 	}
@@ -200,7 +200,7 @@ func (l *Lab) prepare(ctx context.Context) (site, error) {
 	}
 	short, _, _ := strings.Cut(host, ".")
 	return site{Config: cfg, Release: rel, Cluster: l.rec.Cluster, Host: short, Loopback: l.onlyLoopback(ctx, host),
-		Slurm: l.rec.Slurm.Name, Slurmd: me.Name, CtldPort: l.rec.CtldPort, Ports: l.rec.Ports, Plugins: plugins}, nil
+		Slurm: l.rec.Slurm.Name, Slurmd: me.Name, CtldPort: l.rec.CtldPort, Ports: l.rec.Ports, Plugins: suite.plugins}, nil
 }
 
 // onlyLoopback reports whether the host's own name means 127.0.0.1 alone. Then

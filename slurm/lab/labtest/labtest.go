@@ -19,6 +19,16 @@ import (
 // into a failure, so that a complete test run cannot pass by skipping.
 const RequireEnv = "SLUICE_REQUIRE_LAB"
 
+// RootsEnv is the variable that lists other Slurm releases to test: file-system
+// trees (debootstrap makes them) separated by colons.
+const RootsEnv = "SLUICE_LAB_ROOTS"
+
+// Roots returns the values of lab.Config.Root for every Slurm release at hand:
+// "", this machine's own, and those of RootsEnv.
+func Roots() []string {
+	return append([]string{""}, filepath.SplitList(os.Getenv(RootsEnv))...)
+}
+
 const prefix = "sluice-labtest-"
 
 // Up starts a lab in a directory of its own (cfg.Dir is set here) and registers
