@@ -3,6 +3,7 @@ package control
 import (
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
@@ -222,4 +223,17 @@ type Planned struct {
 type Event struct {
 	JobID int64  `json:"job_id,omitempty"`
 	Kind  string `json:"kind"` // "submit", "cancel", "end" or another short word
+}
+
+// Job finds a job by number: the live one, else the one submitted last.
+func (r Report) Job(id elastic.JobID) (Job, bool) {
+	var best Job
+	found := false
+	for _, j := range r.Jobs {
+		newer := j.Submitted.After(best.Submitted)
+		if j.JobID == int64(id) && (!found || best.Ended && !j.Ended || best.Ended == j.Ended && newer) {
+			best, found = j, true
+		}
+	}
+	return best, found
 }

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/control"
+)
+
+// daemonFor returns the daemon of the site in force.
+func daemonFor(cmd *cobra.Command) (*control.Client, error) {
+	c, err := siteFor(cmd)
+	if err != nil {
+		return nil, err
+	}
+	return control.Dial(c.Paths.Socket), nil
+}
+
+// jobNumber reads a job as users write it.
+func jobNumber(s string) (elastic.JobID, error) {
+	n, err := strconv.ParseInt(s, 10, 64)
+	switch {
+	case err == nil && n > 0:
+		return elastic.JobID(n), nil
+	case strings.ContainsAny(s, "_+") && s[0] >= '0' && s[0] <= '9':
+		return 0, fmt.Errorf("%s: arrays and heterogeneous jobs are not elastic; use Slurm's own commands", escape(s))
+	}
+	return 0, fmt.Errorf("invalid job id %q", s)
+}
+
+// jobNumbers reads several, each possibly a comma-separated list.
+func jobNumbers(args []string) ([]elastic.JobID, error) {
+	var out []elastic.JobID
+	for _, arg := range args {
+		for word := range strings.SplitSeq(arg, ",") {
+			id, err := jobNumber(word)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, id)
+		}
+	}
+	return out, nil
+}
+
+// each does something to every job and goes on after a failure, as Slurm's
+// commands do; the errors come back together, each naming its job.
+func each(jobs []elastic.JobID, do func(elastic.JobID) error) error {
+	var errs []error
+	for _, job := range jobs {
+		if err := do(job); err != nil {
+			errs = append(errs, named(job, err))
+			if errors.Is(err, control.ErrNoDaemon) {
+				break // nor will the next one
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// named makes sure that an error says which job it is about.
+func named(job elastic.JobID, err error) error {
+	if strings.Contains(err.Error(), fmt.Sprint(job)) {
+		return err
+	}
+	return fmt.Errorf("job %d: %w", job, err)
+}
+
+// writeJSON prints a wire type. Its fields are sluice's stable interface.
+func writeJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}
+
+// warnBlind tells the user when what he sees is old.
+func warnBlind(errs io.Writer, blind string, seconds float64, at time.Time) {
+	if blind == "" {
+		return
+	}
+	warn(errs, fmt.Sprintf("sluiced has not been able to see Slurm for %s; this is the state of %s: %s",
+		span(seconds), when(at), escape(blind)))
+}
+
+// helpWithoutShorthand frees -h, which Slurm's tools use for "no header".
+func helpWithoutShorthand(c *cobra.Command) { c.Flags().Bool("help", false, "print this help") }

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-hpc/sluice/elastic"
+)
+
+func newEventCommand() *cobra.Command {
+	var job, kind string
+	c := &cobra.Command{
+		Use:   "event",
+		Short: "Tell sluiced that something happened, so that it looks at once",
+		Long: `Wakes sluiced, which then looks at Slurm now instead of at its next period. It
+carries no facts and any user may send it; sluiced bounds how many it takes. The
+hook epilog-sluice calls it when a job ends.`,
+		Example: "  sluice event --job $SLURM_JOB_ID",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var id elastic.JobID
+			var err error
+			if job != "" {
+				if id, err = jobNumber(job); err != nil {
+					return err
+				}
+			}
+			if kind == "" || len(kind) > 32 {
+				return fmt.Errorf("invalid --kind %q: want a word of at most 32 letters", kind)
+			}
+			client, err := daemonFor(cmd)
+			if err != nil {
+				return err
+			}
+			return client.Event(cmd.Context(), id, kind)
+		},
+	}
+	c.Flags().StringVar(&job, "job", "", "the job it is about")
+	c.Flags().StringVar(&kind, "kind", "end", "what happened: submit, cancel, end")
+	return c
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-hpc/sluice/elastic/control"
+)
+
+func newExplainCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:     "explain JOB",
+		Short:   "Say why a job has its size, why now, and what it waits for",
+		Example: "  sluice explain 4711",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			job, err := jobNumber(args[0])
+			if err != nil {
+				return err
+			}
+			client, err := daemonFor(cmd)
+			if err != nil {
+				return err
+			}
+			e, err := client.Explain(cmd.Context(), job)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return writeJSON(cmd.OutOrStdout(), e)
+			}
+			if e.Blind != "" {
+				warn(cmd.ErrOrStderr(), "sluiced cannot see Slurm now; this is the state of "+when(e.At)+": "+escape(e.Blind))
+			}
+			return explain(cmd.OutOrStdout(), e)
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+func explain(w io.Writer, e control.Explanation) error {
+	j := e.Job
+	var s sheet
+	s.put("Job", "%d (%s) of %s: %s", j.JobID, j.Name, j.User, stateLine(j))
+	s.put("GPUs", "%s", gpuLine(j))
+	s.put("Why", "%s", j.Reason)
+	s.put("Moving", "%s", moveLine(j, e.At))
+	s.put("Orders", "%s", orderLine(j))
+	s.put("Cannot move", "%s", stuckLine(j))
+	s.put("Problems", "%s", strings.Join(j.Problems, "\n"))
+	s.put("Last move", "%s", j.Last)
+	if !j.Ended {
+		s.put("Work", "%s", workLine(j, e.At))
+		s.put("Move costs", "%s", priceLine(j.Price))
+		s.put("Decided", "%s by policy %s", when(e.At), e.Policy)
+	}
+	measured := slices.ContainsFunc(e.Sizes, func(size control.Size) bool { return size.Seconds > 0 })
+	if !j.Ended && !measured {
+		s.put("Speeds", "not known yet: nothing has been measured")
+	}
+	if err := s.write(w); err != nil || !measured {
+		return err
+	}
+	fmt.Fprintln(w)
+	return sizeTable(j, e.Sizes).write(w)
+}
+
+// stuckLine says what keeps a job from ever changing size, "" when nothing does.
+func stuckLine(j control.Job) string {
+	switch {
+	case j.Ended:
+		return ""
+	case j.Deaf > 0:
+		return fmt.Sprintf("%s in a row went unanswered: its program does not save when asked", plural(j.Deaf, "checkpoint request"))
+	case !j.Speaks && j.GPUs > 0:
+		return "its program has not yet shown that it answers checkpoint requests; until then it keeps its size"
+	case j.Min == j.Max:
+		return fmt.Sprintf("it accepts %s only", plural(j.Min, "GPU"))
+	}
+	return ""
+}
+
+// sizeTable lists every size the job accepts; ">" marks the present one.
+func sizeTable(j control.Job, all []control.Size) *table {
+	t := &table{columns: []column{{"", false, 0}, {"GPUS", true, 0}, {"NODES", true, 0}, {"SPEED", true, 0},
+		{"SPEEDUP", true, 0}, {"TO END", true, 0}, {"SOURCE", false, 0}}}
+	first := all[0]
+	for _, s := range all {
+		mark, speedup, nodes := "", "-", fmt.Sprint(s.Nodes)
+		if s.Now {
+			mark = ">"
+		}
+		if s.Nodes == 0 {
+			nodes = "-"
+		}
+		if s.Seconds > 0 && first.Seconds > 0 {
+			speedup = fmt.Sprintf("%.2f", first.Seconds/s.Seconds)
+		}
+		t.add(mark, fmt.Sprint(s.GPUs), nodes, pace(s.Seconds, s.Source, unit(j)), speedup, span(s.Left), s.Source)
+	}
+	return t
+}

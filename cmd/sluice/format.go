@@ -1,0 +1,187 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic/control"
+)
+
+// field is one thing that queue can show of a job.
+type field struct {
+	name   string // for -o NAME,NAME
+	letter string // for -o "%L"; squeue's where it has one
+	column
+	cell func(j control.Job, at time.Time) string
+}
+
+// fields is the one table of what queue can show.
+var fields = []field{
+	{"jobid", "i", column{"JOBID", true, 0}, func(j control.Job, _ time.Time) string { return fmt.Sprint(j.JobID) }},
+	{"name", "j", column{"NAME", false, 0}, func(j control.Job, _ time.Time) string { return j.Name }},
+	{"user", "u", column{"USER", false, 0}, func(j control.Job, _ time.Time) string { return j.User }},
+	{"uid", "U", column{"UID", true, 0}, func(j control.Job, _ time.Time) string { return fmt.Sprint(j.UID) }},
+	{"partition", "P", column{"PARTITION", false, 0}, func(j control.Job, _ time.Time) string { return j.Partition }},
+	{"st", "t", column{"ST", false, 0}, func(j control.Job, _ time.Time) string { return j.ST }},
+	{"state", "T", column{"STATE", false, 0}, func(j control.Job, _ time.Time) string { return j.State }},
+	{"gpus", "b", column{"GPUS", false, 0}, func(j control.Job, _ time.Time) string { return gpus(j) }},
+	{"ngpus", "C", column{"NGPUS", true, 0}, func(j control.Job, _ time.Time) string { return fmt.Sprint(j.GPUs) }},
+	{"nodes", "D", column{"NODES", true, 0}, func(j control.Job, _ time.Time) string { return fmt.Sprint(len(j.Place)) }},
+	{"place", "N", column{"PLACE", false, 0}, func(j control.Job, _ time.Time) string { return j.Place.String() }},
+	{"epoch", "w", column{"EPOCH", true, 0}, func(j control.Job, _ time.Time) string { return work(j) }},
+	{"speed", "s", column{"SPEED", true, 0}, func(j control.Job, _ time.Time) string { return pace(j.Seconds, j.Source, unit(j)) }},
+	{"eta", "L", column{"ETA", true, 0}, eta},
+	{"end", "e", column{"END_TIME", false, 0}, func(j control.Job, _ time.Time) string { return when(j.ETA) }},
+	{"time", "M", column{"TIME", true, 0}, running},
+	{"start", "S", column{"START_TIME", false, 0}, func(j control.Job, _ time.Time) string { return when(j.Started) }},
+	{"submit", "V", column{"SUBMIT_TIME", false, 0}, func(j control.Job, _ time.Time) string { return when(j.Submitted) }},
+	{"restarts", "n", column{"RESTARTS", true, 0}, func(j control.Job, _ time.Time) string { return fmt.Sprint(j.Restarts) }},
+	{"cost", "c", column{"COST", true, 0}, func(j control.Job, _ time.Time) string { return span(j.Price.Total) }},
+	{"model", "m", column{"MODEL", false, 0}, func(j control.Job, _ time.Time) string { return j.Model }},
+	{"comment", "k", column{"COMMENT", false, 0}, func(j control.Job, _ time.Time) string { return j.Comment }},
+	{"token", "x", column{"TOKEN", false, 0}, func(j control.Job, _ time.Time) string { return j.Token }},
+	{"reason", "R", column{"REASON", false, 0}, func(j control.Job, _ time.Time) string { return reason(j) }},
+}
+
+// defaultFormat is what queue shows unless told.
+const defaultFormat = "jobid,name,user,st,gpus,epoch,speed,eta,reason"
+
+func eta(j control.Job, at time.Time) string {
+	if j.ETA.IsZero() {
+		return "-"
+	}
+	return clock(j.ETA.Sub(at))
+}
+
+// running is how long the present run, or all of an ended job, took.
+func running(j control.Job, at time.Time) string {
+	switch {
+	case j.Ended && !j.FirstRun.IsZero() && !j.EndedAt.IsZero():
+		return clock(j.EndedAt.Sub(j.FirstRun))
+	case j.Ended || j.Started.IsZero():
+		return "0:00"
+	}
+	return clock(at.Sub(j.Started))
+}
+
+// reason is one line: sluice's own word, else how the last move ended, else
+// Slurm's.
+func reason(j control.Job) string {
+	text := j.Reason
+	switch {
+	case j.Move != nil && text == "":
+		text = j.Move.Cause
+	case text == "" && j.Last != "":
+		text = j.Last
+	case text == "" && j.SlurmReason != "" && j.SlurmReason != "None":
+		text = j.SlurmReason
+	}
+	if j.Move != nil {
+		text = j.Move.Doing + ": " + text
+	}
+	if len(j.Problems) > 0 {
+		text += " (!)" // show and explain list them
+	}
+	return text
+}
+
+var directive = regexp.MustCompile(`%(\.?)(\d*)(.)`)
+
+// layout is a format taken apart.
+type layout struct {
+	fields  []field
+	between []string // see table; nil = aligned columns
+}
+
+// parseFormat reads -o: names separated by commas, or squeue's "%[.][width]letter"
+// with any text between them. A dot aligns to the right.
+func parseFormat(format string) (layout, error) {
+	if format == "" {
+		format = defaultFormat
+	}
+	if strings.Contains(format, "%") {
+		return parseLetters(format)
+	}
+	var out layout
+	for name := range strings.SplitSeq(format, ",") {
+		name = strings.ToLower(strings.TrimSpace(name))
+		f, ok := findField(func(f field) bool { return f.name == name })
+		if !ok {
+			return layout{}, fmt.Errorf("invalid field %q in --format: there are %s", name, fieldNames())
+		}
+		out.fields = append(out.fields, f)
+	}
+	return out, nil
+}
+
+func parseLetters(format string) (layout, error) {
+	var out layout
+	last := 0
+	for _, at := range directive.FindAllStringSubmatchIndex(format, -1) {
+		m := directive.FindStringSubmatch(format[at[0]:at[1]])
+		f, ok := findField(func(f field) bool { return f.letter == m[3] })
+		width, err := strconv.Atoi(m[2])
+		if !ok || m[2] != "" && (err != nil || width < 1 || width > 1000) {
+			return layout{}, badFormat(format[at[0]:])
+		}
+		f.right, f.width = m[1] == ".", width
+		out.fields = append(out.fields, f)
+		out.between = append(out.between, format[last:at[0]])
+		last = at[1]
+	}
+	out.between = append(out.between, format[last:])
+	for _, text := range out.between {
+		if at := strings.Index(text, "%"); at >= 0 {
+			return layout{}, badFormat(text[at:])
+		}
+		if escape(text) != text {
+			return layout{}, fmt.Errorf("invalid --format: control characters")
+		}
+	}
+	return out, nil
+}
+
+func badFormat(at string) error {
+	return fmt.Errorf("invalid --format at %q: want %%[.][width]letter with one of %s", cut(at, 10), fieldLetters())
+}
+
+func findField(is func(field) bool) (field, bool) {
+	for _, f := range fields {
+		if is(f) {
+			return f, true
+		}
+	}
+	return field{}, false
+}
+
+func fieldNames() string {
+	names := make([]string, len(fields))
+	for i, f := range fields {
+		names[i] = f.name
+	}
+	return strings.Join(names, ", ")
+}
+
+func fieldLetters() string {
+	var b strings.Builder
+	for _, f := range fields {
+		b.WriteString(f.letter)
+	}
+	return b.String()
+}
+
+// formatHelp lists the fields for the help text.
+func formatHelp() string {
+	var b strings.Builder
+	b.WriteString("Fields for --format, by name or by letter:\n")
+	for i, f := range fields {
+		if i%4 == 0 {
+			b.WriteString("\n  ")
+		}
+		fmt.Fprintf(&b, "%-16s", fmt.Sprintf("%%%s %s", f.letter, f.name))
+	}
+	return b.String()
+}

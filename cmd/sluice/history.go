@@ -1,0 +1,69 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-hpc/sluice/elastic/control"
+)
+
+func newHistoryCommand() *cobra.Command {
+	var asJSON, noHeader bool
+	c := &cobra.Command{
+		Use:   "history JOB",
+		Short: "List a job's runs: size, nodes, work, speed, cause and cost of each",
+		Long: `Lists what a job did between its moves, one row a run. COST is the dead time of
+the move that led to the run, in seconds: saving, stopping, starting and loading.`,
+		Example: "  sluice history 4711",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			job, err := jobNumber(args[0])
+			if err != nil {
+				return err
+			}
+			client, err := daemonFor(cmd)
+			if err != nil {
+				return err
+			}
+			h, err := client.History(cmd.Context(), job)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return writeJSON(cmd.OutOrStdout(), h)
+			}
+			return history(cmd.OutOrStdout(), h, noHeader)
+		},
+	}
+	helpWithoutShorthand(c)
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	c.Flags().BoolVarP(&noHeader, "noheader", "h", false, "print no header")
+	return c
+}
+
+func history(w io.Writer, h control.History, noHeader bool) error {
+	work := "EPOCHS"
+	if h.Job.Unit == "step" {
+		work = "STEPS"
+	}
+	t := table{noHeader: noHeader, room: room(w), columns: []column{{"RUN", true, 0}, {"GPUS", true, 0}, {"PLACE", false, 0},
+		{"STARTED", false, 0}, {"TIME", true, 0}, {work, true, 0}, {"SPEED", true, 0}, {"COST", true, 0}, {"CAUSE", false, 0}}}
+	for _, g := range h.Segments {
+		end, open := g.Ended, ""
+		if end.IsZero() {
+			end, open = h.At, "+"
+		}
+		lasted, cost := "-", "-"
+		if !g.Started.IsZero() {
+			lasted = clock(end.Sub(g.Started)) + open
+		}
+		if g.Price.Total > 0 {
+			cost = figure(g.Price.Total) + "s"
+		}
+		t.add(fmt.Sprint(g.Restarts), fmt.Sprint(g.GPUs), g.Place.String(), when(g.Started), lasted,
+			amount(g.DoneFrom)+"-"+amount(g.DoneTo), pace(g.Seconds, "", unit(h.Job)), cost, g.Cause)
+	}
+	return t.write(w)
+}

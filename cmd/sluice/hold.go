@@ -1,0 +1,34 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/control"
+)
+
+func newHoldCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "hold JOB...",
+		Short: "Keep jobs from starting (again) until released",
+		Long: `Keeps a waiting job from being started. A job that runs goes on, and is not started
+again should it be stopped.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return direct(cmd, args, control.Change{Order: control.Hold})
+		},
+	}
+}
+
+// direct gives the same order about every job named.
+func direct(cmd *cobra.Command, args []string, change control.Change) error {
+	jobs, err := jobNumbers(args)
+	if err != nil {
+		return err
+	}
+	client, err := daemonFor(cmd)
+	if err != nil {
+		return err
+	}
+	return each(jobs, func(job elastic.JobID) error { return client.Direct(cmd.Context(), job, change) })
+}

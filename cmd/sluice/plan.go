@@ -1,0 +1,87 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-hpc/sluice/elastic/control"
+)
+
+func newPlanCommand() *cobra.Command {
+	var asJSON, noHeader, all bool
+	c := &cobra.Command{
+		Use:   "plan",
+		Short: "Say what sluice would do next, and why; nothing is done",
+		Long: `Decides as the next cycle would on what sluiced sees now, and prints the moves and
+their reasons. No job is signalled and nothing is written.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			client, err := daemonFor(cmd)
+			if err != nil {
+				return err
+			}
+			p, err := client.Plan(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return writeJSON(cmd.OutOrStdout(), p)
+			}
+			return plan(cmd.OutOrStdout(), p, all, noHeader)
+		},
+	}
+	helpWithoutShorthand(c)
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	c.Flags().BoolVarP(&noHeader, "noheader", "h", false, "print no header")
+	c.Flags().BoolVarP(&all, "all", "a", false, "list the jobs that stay as they are too")
+	return c
+}
+
+func plan(w io.Writer, p control.Plan, all, noHeader bool) error {
+	rows := p.Moves
+	if all {
+		rows = append(rows[:len(rows):len(rows)], p.Stays...)
+	}
+	if len(rows) == 0 {
+		_, err := fmt.Fprintf(w, "no moves; %s (policy %s, as of %s)\n", stays(len(p.Stays)), p.Policy, when(p.At))
+		return err
+	}
+	t := table{noHeader: noHeader, room: room(w), columns: []column{{"JOBID", true, 0}, {"NAME", false, 0}, {"USER", false, 0},
+		{"ACTION", false, 0}, {"GPUS", false, 0}, {"FROM", false, 0}, {"TO", false, 0}, {"REASON", false, 0}}}
+	for _, r := range rows {
+		t.add(fmt.Sprint(r.JobID), r.Name, r.User, action(r), change(r), r.From.String(), r.To.String(), r.Reason)
+	}
+	return t.write(w)
+}
+
+func stays(n int) string {
+	if n == 1 {
+		return "1 job stays as it is"
+	}
+	return fmt.Sprintf("%d jobs stay as they are", n)
+}
+
+// action is what happens to the job, in one word.
+func action(r control.Planned) string {
+	from, to := r.From.GPUs(), r.To.GPUs()
+	switch {
+	case r.Kind == "":
+		return "stay"
+	case r.Kind == "start":
+		return "start"
+	case to > from:
+		return "grow"
+	case to < from:
+		return "shrink"
+	}
+	return "move"
+}
+
+func change(r control.Planned) string {
+	if r.From.GPUs() == r.To.GPUs() {
+		return fmt.Sprint(r.To.GPUs())
+	}
+	return fmt.Sprintf("%d>%d", r.From.GPUs(), r.To.GPUs())
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/control"
+)
+
+// queueOptions are the command line of "sluice queue".
+type queueOptions struct {
+	json, noHeader, me, all bool
+	format                  string
+	users, jobs             []string
+	partitions, states      []string
+}
+
+func newQueueCommand() *cobra.Command {
+	var o queueOptions
+	c := &cobra.Command{
+		Use:   "queue",
+		Short: "List elastic jobs, as squeue lists all",
+		Long: `Lists sluice's jobs: what they have, what they accept, how far and how fast they
+are, and why they have the size they have. It asks sluiced, not Slurm, and may be
+run as often as one likes. Columns of the default format:
+
+  GPUS    GPUs now / accepted; 2>4/1-8 is on its way from 2 to 4, 2/=2 is pinned
+  EPOCH   work done / in all; "st" marks steps
+  SPEED   seconds a unit of work at this size; "~" marks an estimate
+  ETA     time to the end at this size
+  REASON  why this size, why now, what it waits for
+
+` + formatHelp(),
+		Example: `  sluice queue --me
+  sluice queue -h -o jobid,gpus,eta
+  sluice queue -o "%i|%u|%R"
+  sluice queue --json | jq '.jobs[].gpus'`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			client, err := daemonFor(cmd)
+			if err != nil {
+				return err
+			}
+			report, err := client.Report(cmd.Context())
+			if err != nil {
+				return err
+			}
+			warnBlind(cmd.ErrOrStderr(), report.Blind, report.BlindFor, report.At)
+			return o.print(cmd.OutOrStdout(), report)
+		},
+	}
+	helpWithoutShorthand(c)
+	f := c.Flags()
+	f.BoolVar(&o.json, "json", false, "print JSON")
+	f.BoolVarP(&o.noHeader, "noheader", "h", false, "print no header")
+	f.StringVarP(&o.format, "format", "o", "", "columns: names separated by commas, or letters as squeue's: see above")
+	f.StringSliceVarP(&o.users, "users", "u", nil, "only jobs of these users, names or numbers")
+	f.BoolVar(&o.me, "me", false, "only your own jobs")
+	f.StringSliceVarP(&o.jobs, "jobs", "j", nil, "only these jobs, ended ones too")
+	f.StringSliceVarP(&o.partitions, "partition", "p", nil, "only jobs of these partitions")
+	f.StringSliceVarP(&o.states, "states", "t", nil, "only jobs in these states, such as R or PENDING; 'all' for ended ones too")
+	f.BoolVarP(&o.all, "all", "a", false, "ended jobs too")
+	return c
+}
+
+func (o queueOptions) print(w io.Writer, report control.Report) error {
+	wanted, err := o.filter()
+	if err != nil {
+		return err
+	}
+	format, err := parseFormat(o.format)
+	if err != nil {
+		return err
+	}
+	report.Jobs = slices.DeleteFunc(slices.Clone(report.Jobs), func(j control.Job) bool { return !wanted(j) })
+	if o.json {
+		return writeJSON(w, report)
+	}
+	t := table{noHeader: o.noHeader, room: room(w), between: format.between}
+	for _, f := range format.fields {
+		t.columns = append(t.columns, f.column)
+	}
+	for _, j := range report.Jobs {
+		cells := make([]string, len(format.fields))
+		for i, f := range format.fields {
+			cells[i] = f.cell(j, report.At)
+		}
+		t.add(cells...)
+	}
+	return t.write(w)
+}
+
+// filter makes one question of all filters.
+func (o queueOptions) filter() (func(control.Job) bool, error) {
+	ids, err := jobNumbers(o.jobs)
+	if err != nil {
+		return nil, err
+	}
+	users := o.users
+	if o.me {
+		users = append(slices.Clone(users), strconv.Itoa(os.Getuid()))
+	}
+	ended := o.all || len(ids) > 0 || len(o.states) > 0
+	anyState := slices.ContainsFunc(o.states, func(s string) bool { return strings.EqualFold(s, "all") })
+	if err := knownStates(o.states); err != nil {
+		return nil, err
+	}
+	return func(j control.Job) bool {
+		return (ended || !j.Ended) &&
+			(len(ids) == 0 || slices.Contains(ids, elastic.JobID(j.JobID))) &&
+			(len(users) == 0 || slices.Contains(users, j.User) || slices.Contains(users, fmt.Sprint(j.UID))) &&
+			(len(o.partitions) == 0 || inPartitions(j, o.partitions)) &&
+			(len(o.states) == 0 || anyState || inStates(j, o.states))
+	}, nil
+}
+
+func inPartitions(j control.Job, wanted []string) bool {
+	return slices.ContainsFunc(strings.Split(j.Partition, ","), func(p string) bool { return slices.Contains(wanted, p) })
+}
+
+// states are the compact and full names that -t takes.
+var states = map[string]string{
+	"PD": "PENDING", "R": "RUNNING", "S": "SUSPENDED", "CG": "COMPLETING", "CD": "COMPLETED", "CA": "CANCELLED", "F": "FAILED",
+	"TO": "TIMEOUT", "NF": "NODE_FAIL", "PR": "PREEMPTED", "BF": "BOOT_FAIL", "DL": "DEADLINE", "OOM": "OUT_OF_MEMORY",
+	"CF": "CONFIGURING", "RS": "RESIZING", "ALL": "all",
+}
+
+func knownStates(wanted []string) error {
+	for _, s := range wanted {
+		up := strings.ToUpper(s)
+		known := states[up] != ""
+		for _, full := range states {
+			known = known || strings.EqualFold(full, s)
+		}
+		if !known {
+			return fmt.Errorf("invalid job state %q", s)
+		}
+	}
+	return nil
+}
+
+func inStates(j control.Job, wanted []string) bool {
+	word, _, _ := strings.Cut(j.State, " ") // "CANCELLED by 1000"
+	return slices.ContainsFunc(wanted, func(s string) bool {
+		return strings.EqualFold(s, j.ST) || strings.EqualFold(s, word) || strings.EqualFold(s, states[j.ST])
+	})
+}

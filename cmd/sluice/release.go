@@ -1,0 +1,18 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-hpc/sluice/elastic/control"
+)
+
+func newReleaseCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "release JOB...",
+		Short: "Let jobs start that 'sluice hold' keeps",
+		Args:  cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return direct(cmd, args, control.Change{Order: control.Release})
+		},
+	}
+}

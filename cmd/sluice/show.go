@@ -1,0 +1,192 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-hpc/sluice/elastic/control"
+)
+
+func newShowCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:     "show JOB...",
+		Short:   "Show everything sluice knows about a job",
+		Example: "  sluice show 4711\n  sluice show --json 4711",
+		Args:    cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			jobs, err := jobNumbers(args)
+			if err != nil {
+				return err
+			}
+			client, err := daemonFor(cmd)
+			if err != nil {
+				return err
+			}
+			report, err := client.Report(cmd.Context())
+			if err != nil {
+				return err
+			}
+			warnBlind(cmd.ErrOrStderr(), report.Blind, report.BlindFor, report.At)
+			var errs []error
+			for i, id := range jobs {
+				job, ok := report.Job(id)
+				if !ok {
+					errs = append(errs, fmt.Errorf("no sluice job %d ('sluice queue --all' lists them)", id))
+					continue
+				}
+				if err := printJob(cmd.OutOrStdout(), job, report.At, asJSON, i > 0); err != nil {
+					return err
+				}
+			}
+			return errors.Join(errs...)
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, one object a job")
+	return c
+}
+
+func printJob(w io.Writer, j control.Job, at time.Time, asJSON, gap bool) error {
+	if asJSON {
+		return writeJSON(w, j)
+	}
+	if gap {
+		fmt.Fprintln(w)
+	}
+	var s sheet
+	s.put("Job", "%d (%s)", j.JobID, j.Name)
+	s.put("User", "%s", j.User)
+	s.put("Partition", "%s", j.Partition)
+	s.put("State", "%s", stateLine(j))
+	s.put("GPUs", "%s", gpuLine(j))
+	s.put("Moving", "%s", moveLine(j, at))
+	s.put("Reason", "%s", j.Reason)
+	s.put("Problems", "%s", strings.Join(j.Problems, "\n"))
+	s.put("Orders", "%s", orderLine(j))
+	s.put("Work", "%s", workLine(j, at))
+	s.put("Speed", "%s", speedLine(j))
+	s.put("Move costs", "%s", priceLine(j.Price))
+	s.put("Last move", "%s", j.Last)
+	s.put("Checkpoint", "%s", checkpointLine(j))
+	s.put("Heartbeat", "%s", heartbeatLine(j, at))
+	s.put("Model", "%s", j.Model)
+	s.put("Comment", "%s", j.Comment)
+	s.moment("Submitted", j.Submitted)
+	s.moment("First run", j.FirstRun)
+	s.put("This run", "%s", runLine(j, at))
+	s.moment("Ended", j.EndedAt)
+	s.put("Token", "%s", j.Token)
+	return s.write(w)
+}
+
+func stateLine(j control.Job) string {
+	s := j.State
+	if j.SlurmReason != "" && j.SlurmReason != "None" {
+		s += " (" + j.SlurmReason + ")"
+	}
+	return s
+}
+
+func gpuLine(j control.Job) string {
+	s := fmt.Sprintf("%d on %s", j.GPUs, j.Place)
+	if j.GPUs == 0 {
+		s = "none"
+	}
+	if j.Ended {
+		s = "last " + s
+	}
+	s += ", accepts " + sizes(j)
+	if j.Uneven {
+		s += ", unevenly split too"
+	}
+	return s
+}
+
+func moveLine(j control.Job, at time.Time) string {
+	if j.Move == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s to %s: %s (R%d, for %s)", j.Move.Kind, j.Move.Target, j.Move.Doing, j.Move.Step, clock(at.Sub(j.Move.Since)))
+}
+
+func orderLine(j control.Job) string {
+	var orders []string
+	if j.Pinned > 0 {
+		orders = append(orders, fmt.Sprintf("pinned to %s ('sluice resize %d --gpus auto' undoes it)", plural(j.Pinned, "GPU"), j.JobID))
+	}
+	if j.OnHold {
+		orders = append(orders, fmt.Sprintf("held ('sluice release %d' undoes it)", j.JobID))
+	}
+	return strings.Join(orders, "\n")
+}
+
+func workLine(j control.Job, at time.Time) string {
+	s := fmt.Sprintf("%s %ss", amount(j.Done), j.Unit)
+	if j.Total > 0 {
+		s = fmt.Sprintf("%s of %s %ss (%.0f%%)", amount(j.Done), amount(j.Total), j.Unit, 100*j.Done/j.Total)
+	}
+	if !j.ETA.IsZero() {
+		s += fmt.Sprintf(", to end in %s", clock(j.ETA.Sub(at)))
+	}
+	return s
+}
+
+func speedLine(j control.Job) string {
+	if j.Seconds <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s s per %s (%s)", figure(j.Seconds), j.Unit, j.Source)
+}
+
+func priceLine(p control.Price) string {
+	if p.Total <= 0 {
+		return ""
+	}
+	source := "assumed"
+	if p.Measured > 0 {
+		source = "measured on " + plural(p.Measured, "move")
+	}
+	return fmt.Sprintf("%ss: save %s, drain %s, start %s, load %s (%s)",
+		figure(p.Total), figure(p.Save), figure(p.Drain), figure(p.Start), figure(p.Load), source)
+}
+
+func checkpointLine(j control.Job) string {
+	var parts []string
+	if j.Checkpoint != "" {
+		parts = append(parts, "last saved on request "+j.Checkpoint)
+	}
+	if j.Resumed != "" {
+		parts = append(parts, "this run resumed from "+j.Resumed)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func heartbeatLine(j control.Job, at time.Time) string {
+	if j.Ended || j.GPUs == 0 {
+		return ""
+	}
+	s := ago(j.Heartbeat, at)
+	switch {
+	case j.Deaf > 0:
+		s += fmt.Sprintf("; %s in a row without an answer", plural(j.Deaf, "request"))
+	case !j.Speaks:
+		s += "; its program has not yet shown that it answers checkpoint requests"
+	}
+	return s
+}
+
+func runLine(j control.Job, at time.Time) string {
+	if j.Ended || j.Started.IsZero() {
+		return ""
+	}
+	s := fmt.Sprintf("since %s (%s)", when(j.Started), clock(at.Sub(j.Started)))
+	if j.TimeLeft > 0 {
+		s += fmt.Sprintf(", time limit in %s", span(j.TimeLeft))
+	}
+	return s + fmt.Sprintf(", restart %d, incarnation %d", j.Restarts, j.Incarnation)
+}

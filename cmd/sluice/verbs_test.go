@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/controltest"
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// fakeScancel notes how it was called; job 9 is not its user's.
+const fakeScancel = `#!/bin/sh
+echo "$@" >> "$(dirname "$0")/../scancel.log"
+case " $* " in *" 9 "*)
+	echo "scancel: error: Kill job error on job id 9: Access/permission denied" >&2
+	exit 1;;
+esac
+`
+
+// TestVerbs runs testdata/verbs/*.txt against a daemon with the canned report
+// of controltest; ann is whoever runs the test. The scripts' commands "asked"
+// and "daemon" look at and change that daemon.
+func TestVerbs(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/verbs",
+		UpdateScripts:       *update,
+		RequireExplicitExec: true,
+		Setup:               setupVerbs,
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"asked": asked, "daemon": changeDaemon},
+	})
+}
+
+func setupVerbs(env *testscript.Env) error {
+	bin := filepath.Join(env.WorkDir, "slurm-bin")
+	socket := filepath.Join(env.WorkDir, "sock")
+	conf := filepath.Join(env.WorkDir, "sluice.toml")
+	text := fmt.Sprintf("[paths]\nsocket = %q\n[slurm]\nbin = %q\n", socket, bin)
+	env.Setenv("SLUICE_CONF", conf)
+	env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
+	env.Setenv("TZ", "UTC")
+	if err := errors.Join(os.Mkdir(bin, 0o755), os.WriteFile(filepath.Join(bin, "scancel"), []byte(fakeScancel), 0o755),
+		os.WriteFile(conf, []byte(text), 0o644)); err != nil {
+		return err
+	}
+	d := &cannedDaemon{service: controltest.New(), socket: socket}
+	env.Values["daemon"] = d
+	env.Defer(d.stop)
+	return d.start()
+}
+
+// cannedDaemon is a control.Server over the canned report.
+type cannedDaemon struct {
+	service *controltest.Service
+	socket  string
+	cancel  context.CancelFunc
+	done    chan error
+}
+
+func (d *cannedDaemon) start() error {
+	for i := range d.service.Last.Jobs {
+		if rec := &d.service.Last.Jobs[i].Record; rec.UID == controltest.AnnUID {
+			rec.UID = uint32(os.Getuid())
+		}
+	}
+	o := control.Options{UID: uint32(os.Getuid()), Now: time.Now, Version: "1.0.0"}
+	server, err := control.Listen(context.Background(), d.socket, o, d.service)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	d.cancel, d.done = cancel, make(chan error, 1)
+	go func() { d.done <- server.Serve(ctx) }()
+	return nil
+}
+
+func (d *cannedDaemon) stop() {
+	d.cancel()
+	<-d.done
+	d.done <- nil // stopping twice is fine
+}
+
+// asked LINE... fails unless these are the last things the daemon was asked.
+func asked(ts *testscript.TestScript, neg bool, args []string) {
+	d := ts.Value("daemon").(*cannedDaemon)
+	var got []string
+	for _, line := range d.service.Asked() {
+		got = append(got, strings.Replace(line, fmt.Sprintf("direct %d ", os.Getuid()), "direct ", 1))
+	}
+	last := got[max(0, len(got)-len(args)):]
+	if slices.Equal(last, args) == neg {
+		ts.Fatalf("the daemon was asked %q", got)
+	}
+}
+
+// changeDaemon WHAT changes the canned daemon: stop it, blind it, empty its
+// report, or let it refuse orders in Slurm's words.
+func changeDaemon(ts *testscript.TestScript, _ bool, args []string) {
+	d := ts.Value("daemon").(*cannedDaemon)
+	switch args[0] {
+	case "stop":
+		d.stop()
+	case "blind":
+		d.service.Last.Blind, d.service.Last.BlindFor = "squeue: slurmctld cannot be reached", 2*time.Minute
+	case "empty":
+		d.service.Last.Jobs = nil
+	case "young":
+		d.service.Last = nil
+	case "refuse":
+		d.service.Refuse = func(job elastic.JobID, _ control.Change) error {
+			return &slurm.Error{Op: "scontrol update", JobID: slurm.JobID(job), Err: slurm.ErrRefused, Words: "Job is under review"}
+		}
+	default:
+		ts.Fatalf("daemon %s: no such change", args[0])
+	}
+}

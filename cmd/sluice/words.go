@@ -1,0 +1,159 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/sluice-hpc/sluice/elastic/control"
+)
+
+// escape shows what a terminal would act upon instead of sending it there: job
+// names and comments are other people's words.
+func escape(s string) string {
+	if strings.IndexFunc(s, unprintable) < 0 {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if unprintable(r) {
+			b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+func unprintable(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }
+
+// clock writes a span as squeue does: 4:05, 1:02:03 or 2-03:04:05.
+func clock(d time.Duration) string {
+	s := int64(max(d, 0).Round(time.Second) / time.Second)
+	days, hours, minutes, seconds := s/86400, s/3600%24, s/60%60, s%60
+	switch {
+	case days > 0:
+		return fmt.Sprintf("%d-%02d:%02d:%02d", days, hours, minutes, seconds)
+	case hours > 0:
+		return fmt.Sprintf("%d:%02d:%02d", hours, minutes, seconds)
+	}
+	return fmt.Sprintf("%d:%02d", minutes, seconds)
+}
+
+// span is clock for seconds on the wire, "-" when there are none.
+func span(seconds float64) string {
+	if seconds <= 0 {
+		return "-"
+	}
+	return clock(asDuration(seconds))
+}
+
+// asDuration holds what a duration can.
+func asDuration(s float64) time.Duration {
+	return time.Duration(math.Min(s, 1e9) * float64(time.Second))
+}
+
+// when writes a moment as Slurm does, in local time; "-" when unknown.
+func when(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.Local().Format("2006-01-02T15:04:05")
+}
+
+// ago writes how long before now something was: "3s ago".
+func ago(t, now time.Time) string {
+	if t.IsZero() {
+		return "never"
+	}
+	return clock(now.Sub(t)) + " ago"
+}
+
+// figure writes a number with three significant digits and no more.
+func figure(f float64) string {
+	switch {
+	case f >= 100:
+		return strconv.FormatFloat(f, 'f', 0, 64)
+	case f >= 10:
+		return strconv.FormatFloat(f, 'f', 1, 64)
+	case f >= 1:
+		return strconv.FormatFloat(f, 'f', 2, 64)
+	}
+	return strconv.FormatFloat(f, 'g', 3, 64)
+}
+
+// amount writes done work: at most two places, none when whole.
+func amount(f float64) string {
+	s := strconv.FormatFloat(f, 'f', 2, 64)
+	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
+}
+
+// unit is the short name of what a job counts in.
+func unit(j control.Job) string {
+	if j.Unit == "step" {
+		return "st"
+	}
+	return "ep"
+}
+
+// work writes done and total, "3.5/10"; steps say so, "120500/200000st".
+func work(j control.Job) string {
+	s := amount(j.Done)
+	if j.Total > 0 {
+		s += "/" + amount(j.Total)
+	}
+	if j.Unit == "step" {
+		s += "st"
+	}
+	return s
+}
+
+// pace writes seconds a unit; "~" marks what was not measured at this size.
+func pace(seconds float64, source, unit string) string {
+	if seconds <= 0 {
+		return "-"
+	}
+	guess := "~"
+	if source == "measured" || source == "" {
+		guess = ""
+	}
+	return guess + figure(seconds) + "s/" + unit
+}
+
+// sizes writes what a job accepts: 1-8, 4, 2,4,8 or 2-8/2.
+func sizes(j control.Job) string {
+	switch {
+	case len(j.Sizes) > 0:
+		return strings.Trim(strings.ReplaceAll(fmt.Sprint(j.Sizes), " ", ","), "[]")
+	case j.Max == j.Min:
+		return strconv.Itoa(j.Min)
+	case j.Max == 0:
+		return fmt.Sprintf("%d-", j.Min)
+	case j.Step > 1:
+		return fmt.Sprintf("%d-%d/%d", j.Min, j.Max, j.Step)
+	}
+	return fmt.Sprintf("%d-%d", j.Min, j.Max)
+}
+
+// gpus writes now and accepted, 2/1-8, on the way elsewhere 2>4/1-8, pinned 2/=2.
+func gpus(j control.Job) string {
+	now := strconv.Itoa(j.GPUs)
+	if j.Move != nil && j.Move.Target.GPUs() != j.GPUs {
+		now += ">" + strconv.Itoa(j.Move.Target.GPUs())
+	}
+	if j.Pinned > 0 {
+		return now + "/=" + strconv.Itoa(j.Pinned)
+	}
+	return now + "/" + sizes(j)
+}
+
+// plural writes "1 GPU" and "2 GPUs".
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"pgregory.net/rapid"
+
+	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/controltest"
+)
+
+func TestClock(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		-time.Second: "0:00", 0: "0:00", 499 * time.Millisecond: "0:00", 65 * time.Second: "1:05",
+		time.Hour: "1:00:00", 26*time.Hour + 3*time.Minute: "1-02:03:00", 100 * 24 * time.Hour: "100-00:00:00",
+	} {
+		if got := clock(d); got != want {
+			t.Errorf("%v: %s, want %s", d, got, want)
+		}
+	}
+	if got := span(1e300); got == "" || strings.HasPrefix(got, "-") {
+		t.Errorf("an endless job: %q", got)
+	}
+}
+
+func TestFigure(t *testing.T) {
+	for f, want := range map[float64]string{1234.5: "1234", 31.57: "31.6", 4: "4.00", 0.0697: "0.0697", 0: "0"} {
+		if got := figure(f); got != want {
+			t.Errorf("%v: %s, want %s", f, got, want)
+		}
+	}
+	for f, want := range map[float64]string{0: "0", 3.5: "3.5", 10: "10", 120500: "120500", 1.0 / 3: "0.33"} {
+		if got := amount(f); got != want {
+			t.Errorf("%v: %s, want %s", f, got, want)
+		}
+	}
+}
+
+func TestSizes(t *testing.T) {
+	for want, j := range map[string]control.Job{
+		"1-8": {Min: 1, Max: 8}, "4": {Min: 4, Max: 4}, "2-": {Min: 2}, "2-8/2": {Min: 2, Max: 8, Step: 2}, "1,2,4": {Sizes: []int{1, 2, 4}, Min: 1, Max: 4},
+	} {
+		if got := sizes(j); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
+// Whatever a name holds, what is printed is printable and on one line.
+func TestEscape(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := rapid.OneOf(rapid.String(), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) })).Draw(t, "s")
+		for _, r := range escape(s) {
+			if !unicode.IsPrint(r) || r == unicode.ReplacementChar {
+				t.Fatalf("%q leaves %q", s, escape(s))
+			}
+		}
+	})
+	if got := escape("plain näme"); got != "plain näme" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestTableFitsTheTerminal(t *testing.T) {
+	tab := table{room: 20, columns: []column{{"A", false, 0}, {"B", false, 0}}}
+	tab.add("short", "words that run on and on and on")
+	var out bytes.Buffer
+	if err := tab.write(&out); err != nil {
+		t.Fatal(err)
+	}
+	if want := "A      B\nshort  words that r+\n"; out.String() != want {
+		t.Errorf("got\n%swant\n%s", out.String(), want)
+	}
+}
+
+func TestSizeOrder(t *testing.T) {
+	for size, want := range map[string]control.Change{"4": {Order: control.Pin, GPUs: 4}, "auto": {Order: control.Unpin}} {
+		if got, err := sizeOrder(size); err != nil || got != want {
+			t.Errorf("%s: %v %v", size, got, err)
+		}
+	}
+	for _, bad := range []string{"", "0", "-1", "4x", "99999999999999999999"} {
+		if got, err := sizeOrder(bad); err == nil {
+			t.Errorf("%q accepted as %v", bad, got)
+		}
+	}
+}
+
+// Every format is refused in words or prints one line a job.
+func FuzzFormat(f *testing.F) {
+	f.Add("jobid,name")
+	f.Add("%.8i|%j")
+	f.Add("%%,%9999R%")
+	f.Add(" ,")
+	report := control.Report{At: controltest.Now, Jobs: []control.Job{{JobID: 1, Name: "a\nb"}, {JobID: 2}}}
+	f.Fuzz(func(t *testing.T, format string) {
+		var out bytes.Buffer
+		o := queueOptions{format: format, noHeader: true}
+		if err := o.print(&out, report); err != nil {
+			return
+		}
+		if n := strings.Count(out.String(), "\n"); n != 2 {
+			t.Fatalf("%q prints %d lines for 2 jobs:\n%s", format, n, out.String())
+		}
+	})
+}
