@@ -137,6 +137,8 @@ var table = map[Step][]row{
 		{setAside, closeNow(Fellback, "Slurm cannot satisfy the size as written (BadConstraints); placed afresh")},
 		{is(Held), userHeld},
 		{targetGone, giveUp},
+		// An ordinary job was faster: waiting for it to end would help nobody.
+		{takenByOthers, giveUpTaken},
 		{overdueFirst, fallBack},
 		{overdue, giveUp},
 		{is(Queued), waitingInSlurm},
@@ -251,7 +253,26 @@ func overdue(s situation) bool {
 	return s.job.Phase == Queued && lateBy(s, s.snap.Limits.Confirm)
 }
 
-func overdueFirst(s situation) bool { return overdue(s) && s.in.Fallbacks < maxFallbacks }
+// overdueFirst: only a resize has a last good size to go back to.
+func overdueFirst(s situation) bool {
+	return overdue(s) && s.in.Kind == Resize && s.in.Fallbacks < maxFallbacks
+}
+
+// takenByOthers looks at one answer of Slurm alone, the one that shows the job
+// still waiting: the node query is later and may show the job's own start.
+func takenByOthers(s situation) bool {
+	if s.job.Phase != Queued || s.in.AnyNodes {
+		return false
+	}
+	for _, share := range s.in.Target {
+		for _, n := range s.snap.Nodes {
+			if n.Name == share.Node && s.snap.Others[n.Name]+share.GPUs > n.GPUs {
+				return true
+			}
+		}
+	}
+	return false
+}
 
 func lateBy(s situation, d time.Duration) bool { return s.now.After(s.in.ReleasedAt.Add(d)) }
 
@@ -398,11 +419,13 @@ func fallBack(s situation) Next {
 	next := Next{Intent: s.in, Do: []Action{HoldPending{Job: s.in.Job}}}
 	next.Why = "did not start in time (Slurm says " + s.job.Reason + "); back to the last good size"
 	next.Intent.Step, next.Intent.Fallbacks = Requeued, s.in.Fallbacks+1
-	next.Intent.AnyNodes = true
-	if len(s.in.From) > 0 {
-		next.Intent.Target = s.in.From
-	}
+	next.Intent.AnyNodes, next.Intent.Target = true, s.in.From
 	return next
+}
+
+func giveUpTaken(s situation) Next {
+	why := "the GPUs meant for it were taken by an ordinary job; placed afresh"
+	return Next{Intent: s.in, Close: Fellback, Why: why, Do: []Action{HoldPending{Job: s.in.Job}}}
 }
 
 func giveUp(s situation) Next {

@@ -113,6 +113,7 @@ func circumstances() []circumstance {
 		{"held, target node drained", phase(elastic.Held), func(s *elastic.Snapshot) { s.Nodes[1].Usable = false }, nil},
 		{"held, target taken by others", phase(elastic.Held), func(s *elastic.Snapshot) { s.Nodes[1].Used = 3 }, nil},
 		{"queued", phase(elastic.Queued), nil, nil},
+		{"queued, an ordinary job was faster", phase(elastic.Queued), func(s *elastic.Snapshot) { s.Others = map[string]int{"gpu2": 2} }, nil},
 		{"queued, late", phase(elastic.Queued), nil, late},
 		{"queued, late again", phase(elastic.Queued), nil, func(in *elastic.Intent) { late(in); in.Fallbacks = 1 }},
 		{"completing", phase(elastic.Completing), nil, nil},

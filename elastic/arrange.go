@@ -77,19 +77,34 @@ func (a Arrangement) growOrStart(s Snapshot, j Job, want int) {
 	if len(j.Place) > 0 {
 		a.Target[j.ID] = j.Place
 	}
-	fits := 0
-	for _, view := range []func(Snapshot, Job) []nodes.Node{a.freeNow, a.freeSoon} {
-		p, most := place(view(s, j), j, want)
+	for _, inventory := range a.views(s, j) {
+		p, most := place(inventory, j, want)
 		if p == nil && most > j.GPUs() {
-			p, _ = place(view(s, j), j, most)
+			p, _ = place(inventory, j, most)
 		}
 		if p != nil {
 			a.Target[j.ID] = p
 			return
 		}
-		fits = max(fits, most)
 	}
 	a.Unplaced[j.ID] = fmt.Sprintf("wants %d GPUs, but no nodes of its partition have them free in a split Slurm can give", want)
+}
+
+// views lists what a job may take from, best first. What ordinary jobs wait for
+// is set aside; only a job that starts may take it when there is nothing else,
+// for its turn came by the order of arrival.
+func (a Arrangement) views(s Snapshot, j Job) [][]nodes.Node {
+	now, soon := a.freeNow(s, j), a.freeSoon(s, j)
+	var wants []nodes.Want
+	for _, d := range s.Demands {
+		wants = append(wants, nodes.Want{Partition: d.Partition, Nodes: d.Nodes, GPUs: d.GPUs})
+	}
+	nowLeft, _ := nodes.Reserve(now, wants)
+	soonLeft, _ := nodes.Reserve(soon, wants)
+	if len(j.Place) > 0 {
+		return [][]nodes.Node{nowLeft, soonLeft}
+	}
+	return [][]nodes.Node{nowLeft, soonLeft, now, soon}
 }
 
 // place returns the job's placement at the wanted size, and when there is none

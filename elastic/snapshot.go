@@ -129,7 +129,10 @@ type Snapshot struct {
 	Jobs    []Job
 	Intents []Intent // open ones, at most one a job
 	Demands []Demand // ordinary pending jobs that Slurm could start with more GPUs
-	Limits  Limits
+	// Others counts, per node, the GPUs of jobs that are not sluice's, from the
+	// very answer that showed sluice's; a job over several nodes counts evenly.
+	Others map[string]int
+	Limits Limits
 }
 
 // Intent returns the open intent of the job.

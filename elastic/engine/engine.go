@@ -74,6 +74,7 @@ type jobState struct {
 	fresh   []speed.Sample    // not yet in the store
 	why     string
 	last    string // how the last move closed
+	hold    bool   // the last hold through Slurm was sluice's own
 	disown  bool   // its user took the tag away
 }
 

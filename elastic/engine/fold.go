@@ -231,7 +231,7 @@ func blend(known, measured time.Duration, times int) time.Duration {
 
 // snapshot gathers everything the decision may depend on.
 func (e *Engine) snapshot(v view, now time.Time) elastic.Snapshot {
-	s := elastic.Snapshot{Now: now, Limits: e.cfg.Limits, Nodes: inventory(v.nodes)}
+	s := elastic.Snapshot{Now: now, Limits: e.cfg.Limits, Nodes: inventory(v.nodes), Others: map[string]int{}}
 	for _, js := range e.ordered() {
 		if js.rec.Ended.IsZero() && !js.disown {
 			s.Jobs = append(s.Jobs, e.jobOf(js, now))
@@ -242,11 +242,21 @@ func (e *Engine) snapshot(v view, now time.Time) elastic.Snapshot {
 		if js := e.byID[elastic.JobID(sj.ID)]; js != nil && js.seen && !js.disown {
 			continue
 		}
+		countOthers(s.Others, sj)
 		if d, ok := demandOf(sj); ok {
 			s.Demands = append(s.Demands, d)
 		}
 	}
 	return s
+}
+
+func countOthers(others map[string]int, sj slurm.Job) {
+	if !onNodes(sj) {
+		return
+	}
+	for _, n := range sj.Nodes {
+		others[n] += (sj.GPUs + len(sj.Nodes) - 1) / len(sj.Nodes)
+	}
 }
 
 func inventory(ns []slurm.Node) []nodes.Node {
@@ -275,7 +285,7 @@ func (e *Engine) jobOf(js *jobState, now time.Time) elastic.Job {
 		Speaks: r.Speaks || r.Tag.Spec.Signal != "", Deaf: r.Deaf, Done: r.Done,
 		Curve: e.curveOf(r, now), Price: r.Price, Moved: r.Moved,
 	}
-	j.UserHold = j.Phase == elastic.Running && sj.Held
+	j.UserHold = j.Phase == elastic.Running && sj.Held && !js.hold
 	if onNodes(sj) {
 		j.Place = r.Place
 	}

@@ -31,15 +31,25 @@ func (e *Engine) perform(ctx context.Context, a elastic.Action, job elastic.Job,
 	case elastic.RequeueHold:
 		return e.cfg.Slurm.RequeueHold(ctx, id)
 	case elastic.HoldPending:
+		e.markHold(a.Job, true)
 		return e.cfg.Slurm.Hold(ctx, id)
 	case elastic.Write:
 		return e.write(ctx, a, job)
 	case elastic.Release:
+		e.markHold(a.Job, false)
 		return e.cfg.Slurm.Release(ctx, id)
 	case elastic.Annotate:
 		return e.annotate(ctx, a)
 	}
 	return fmt.Errorf("no such action: %T", a)
+}
+
+// markHold remembers whose the last hold was. A job that started in the moment
+// it was held runs with priority 0, which else means that its user holds it.
+func (e *Engine) markHold(id elastic.JobID, ours bool) {
+	if js := e.byID[id]; js != nil {
+		js.hold = ours
+	}
 }
 
 func (e *Engine) ask(ctx context.Context, a elastic.AskCheckpoint, job elastic.Job, now time.Time) error {

@@ -50,6 +50,9 @@ func (e *Engine) chores(js *jobState) []elastic.Action {
 		return []elastic.Action{elastic.HoldPending{Job: js.rec.ID}}
 	case js.told && phase != elastic.Completing:
 		return []elastic.Action{elastic.Annotate{Job: js.rec.ID, Directive: js.rec.Tag.Directive}}
+	// It started in the very moment it was held.
+	case phase == elastic.Running && js.slurm.Held && js.hold:
+		return []elastic.Action{elastic.Release{Job: js.rec.ID}}
 	// A request nobody stands behind any more: the daemon lost its journal, or
 	// a move was closed while the file system refused. The job must not wait.
 	case phase == elastic.Running && js.runner.ok && pausing[js.runner.word.State]:
