@@ -2,6 +2,7 @@ package slurm
 
 import (
 	"context"
+	"io"
 	"time"
 )
 
@@ -45,6 +46,11 @@ type Submission struct {
 	Dir   string   // working directory of the call; "" = this process's
 	Env   []string // environment of the call; nil = this process's
 	Stdin []byte   // the script when Args names none
+
+	// Stderr receives what sbatch warns about while it accepts the job, such as
+	// a note from the site's submit plugin; nil drops it. A refusal's words are
+	// in the error instead.
+	Stderr io.Writer
 }
 
 // Update lists the fields to write; the zero value of a field leaves it alone.

@@ -1,0 +1,135 @@
+package command
+
+import (
+	"strings"
+
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+const (
+	hintDown   = "see whether slurmctld runs: scontrol ping"
+	hintMunge  = "see whether munged runs on this machine: munge -n | unmunge"
+	hintLook   = "look at the job before trying again: squeue -j JOBID"
+	hintOwner  = "only the job's owner and Slurm's operators may do this"
+	hintConf   = "see that SLURM_CONF names this cluster's slurm.conf"
+	hintRetry  = "try again in a few seconds"
+	hintBatch  = "submit it with sbatch --requeue"
+	hintSizes  = "compare with the cluster: sinfo -N -O NodeList,Gres,StateLong"
+	hintScript = "see the script's path and its first line"
+)
+
+// refusal says what Slurm's words mean. change is the kind for a command that
+// alters a job, query for one that only asks; where they differ, the request
+// may have been carried out although the answer was lost.
+type refusal struct {
+	words  string // in lower case, a part of what is printed
+	change error
+	query  error
+	hint   string
+}
+
+func both(words string, kind error, hint string) refusal { return refusal{words, kind, kind, hint} }
+
+// refusals is read from the top and the first match decides, so that a cause
+// stands above its consequences. The words are the same from 20.11 to 26.05
+// unless noted.
+var refusals = []refusal{
+	// Nothing left this machine.
+	both("munge encode failed", slurm.ErrControllerDown, hintMunge),
+	both("unable to process configuration file", slurm.ErrControllerDown, hintConf),
+	both("could not establish a configuration source", slurm.ErrControllerDown, hintConf), // 23.02 on
+	both("unable to contact slurm controller", slurm.ErrControllerDown, hintDown),
+	both("connection refused", slurm.ErrControllerDown, hintDown),
+	both("slurm backup controller in standby mode", slurm.ErrControllerDown, hintDown),
+	// It left, and no good answer came back. "Unexpected message" is all that
+	// scontrol update and requeuehold say of any failure to communicate.
+	{"socket timed out", slurm.ErrUnknownOutcome, slurm.ErrControllerDown, hintLook},
+	{"zero bytes were transmitted or received", slurm.ErrUnknownOutcome, slurm.ErrControllerDown, hintLook},
+	{"connection reset by peer", slurm.ErrUnknownOutcome, slurm.ErrControllerDown, hintLook},
+	{"unexpected message received", slurm.ErrUnknownOutcome, slurm.ErrControllerDown, hintLook},
+	{"communication shutdown failure", slurm.ErrUnknownOutcome, slurm.ErrControllerDown, hintLook},
+	{"message receive failure", slurm.ErrUnknownOutcome, slurm.ErrControllerDown, hintLook},
+	{"protocol authentication error", slurm.ErrControllerDown, slurm.ErrControllerDown, hintMunge},
+	{"invalid authentication credential", slurm.ErrControllerDown, slurm.ErrControllerDown, hintMunge},
+	both("unable to contact", slurm.ErrControllerDown, hintDown),
+
+	both("invalid job id", slurm.ErrNotFound, ""),
+	both("access/permission denied", slurm.ErrPermission, hintOwner),
+	both("invalid user id", slurm.ErrPermission, hintOwner),
+	both("user not found on host", slurm.ErrPermission, hintOwner),
+
+	both("job is no longer pending execution", slurm.ErrWrongState, ""),
+	both("job has already finished", slurm.ErrWrongState, ""),
+	both("job/step already completing or completed", slurm.ErrWrongState, ""),
+	both("job is pending execution", slurm.ErrWrongState, ""),
+	both("job is in held state", slurm.ErrWrongState, ""),
+	both("job can not be altered now", slurm.ErrWrongState, hintRetry),
+	both("the db index is being set", slurm.ErrWrongState, hintRetry), // 22.05
+	both("job/step was not suspended", slurm.ErrWrongState, ""),
+	both("requested operation is presently disabled", slurm.ErrRefused, hintBatch),
+
+	both("slurm temporarily unable to accept job", slurm.ErrRefused, hintRetry),
+	both("resource temporarily unavailable", slurm.ErrRefused, hintRetry),
+	both("invalid node name", slurm.ErrRefused, hintSizes),
+	both("node count specification invalid", slurm.ErrRefused, hintSizes),
+	both("requested node configuration is not available", slurm.ErrRefused, hintSizes),
+	both("requested partition configuration not available", slurm.ErrRefused, hintSizes),
+	both("unable to open file", slurm.ErrRefused, hintScript),
+	both("does not look like a batch script", slurm.ErrRefused, hintScript),
+}
+
+// refused makes the error of a program that exited with a failure. status stands
+// in for words where it printed none, as scancel does now and then.
+func (k call) refused(out answer, status string) error {
+	printed := out.stderr
+	if strings.TrimSpace(printed) == "" {
+		printed = out.stdout
+	}
+	words := clean(printed)
+	if words == "" {
+		words = status
+	}
+	if err := k.recognise(words, refusals); err != nil {
+		return err
+	}
+	return k.fail(slurm.ErrRefused, words, "")
+}
+
+// recognise returns the error that the first fitting row names, or nil.
+func (k call) recognise(words string, rows []refusal) error {
+	lower := strings.ToLower(words)
+	for _, r := range rows {
+		if !strings.Contains(lower, r.words) {
+			continue
+		}
+		kind := r.query
+		if k.mutates {
+			kind = r.change
+		}
+		return k.fail(kind, words, r.hint)
+	}
+	return nil
+}
+
+// unspoken are complaints printed by a program that still exits with 0, having
+// left the change out. Other complaints beside a good exit, such as about an
+// old option in slurm.conf, mean nothing to the call.
+var unspoken = []refusal{
+	both("is less than minimum node count", slurm.ErrRefused, hintSizes), // 24.11 on
+	both("update of this parameter is not supported", slurm.ErrRefused, ""),
+	both("request aborted", slurm.ErrRefused, ""),
+}
+
+// accepted checks an exit with 0: a change must not have been left out, and a
+// query that printed nothing must not have failed to reach the controller.
+func (k call) accepted(out answer) error {
+	switch {
+	case out.stderr == "":
+		return nil
+	case k.mutates:
+		return k.recognise(clean(out.stderr), unspoken)
+	case strings.TrimSpace(out.stdout) == "":
+		return k.recognise(clean(out.stderr), refusals)
+	}
+	return nil
+}

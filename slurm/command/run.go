@@ -1,0 +1,146 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// Bounds of one call.
+const (
+	maxOutput = 256 << 20 // bytes of standard output; 100,000 jobs are about 60 MB
+	maxErrors = 64 << 10  // bytes of standard error kept; the rest is dropped
+	// drain is how long a killed group may hold our pipes before they are closed.
+	drain = 2 * time.Second
+)
+
+var (
+	errNoAnswer = errors.New("no answer in time")
+	errTooMuch  = errors.New("too much output")
+)
+
+// call is one run of a Slurm program.
+type call struct {
+	op      string // for people: "scontrol requeuehold"
+	job     slurm.JobID
+	program string
+	args    []string
+	env     []string
+	dir     string
+	stdin   []byte
+	mutates bool
+	limit   int64 // bytes of standard output; 0 means maxOutput
+}
+
+// answer is what a program printed; all of it only when it exited with 0.
+type answer struct{ stdout, stderr string }
+
+// run starts the program in a process group of its own, waits for it at most
+// the client's timeout, and kills the whole group when time or output run out.
+func (c *Client) run(ctx context.Context, k call) (answer, error) {
+	path, ok := c.programs[k.program]
+	if !ok {
+		return answer{}, k.fail(slurm.ErrMissingProgram, c.missing[k.program], "install Slurm's client programs")
+	}
+	if err := ctx.Err(); err != nil {
+		return answer{}, err // nothing was started
+	}
+	timed, cancelTime := context.WithTimeoutCause(ctx, c.timeout, errNoAnswer)
+	defer cancelTime()
+	bounded, cancel := context.WithCancelCause(timed)
+	defer cancel(nil)
+
+	stdout := &capped{left: k.limit, full: func() { cancel(errTooMuch) }}
+	if stdout.left == 0 {
+		stdout.left = maxOutput
+	}
+	stderr := &capped{left: maxErrors}
+	cmd := exec.CommandContext(bounded, path, k.args...)
+	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = k.env, k.dir, stdout, stderr, drain
+	if k.stdin != nil {
+		cmd.Stdin = bytes.NewReader(k.stdin)
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+
+	err := cmd.Run()
+	out := answer{stdout.String(), stderr.String()}
+	if errors.Is(err, exec.ErrWaitDelay) {
+		// The program ended well but left a child holding its pipes; the group
+		// still exists because of it, so its number is still ours.
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		err = nil
+	}
+	if err == nil && !stdout.over {
+		return out, k.accepted(out)
+	}
+	return out, k.failed(ctx, bounded, err, out, c.timeout)
+}
+
+// failed turns a run that did not end well into an error.
+func (k call) failed(ctx, bounded context.Context, err error, out answer, timeout time.Duration) error {
+	var exit *exec.ExitError
+	switch cause := context.Cause(bounded); {
+	case errors.Is(cause, errTooMuch):
+		return k.fail(slurm.ErrGarbage, fmt.Sprintf("more than %d bytes of output", maxOutput), "")
+	case cause != nil && k.mutates:
+		return k.fail(slurm.ErrUnknownOutcome, because(cause, timeout), "look at the job before trying again")
+	case cause != nil && ctx.Err() != nil:
+		return ctx.Err()
+	case cause != nil:
+		return k.fail(slurm.ErrControllerDown, because(cause, timeout), hintDown)
+	case errors.As(err, &exit) && exit.Exited():
+		return k.refused(out, exit.String())
+	case errors.As(err, &exit) && k.mutates:
+		return k.fail(slurm.ErrUnknownOutcome, "killed by "+exit.String(), "look at the job before trying again")
+	case errors.As(err, &exit):
+		return k.fail(slurm.ErrControllerDown, "ended by "+exit.String(), "")
+	}
+	return k.fail(slurm.ErrMissingProgram, clean(err.Error()), "see that the program may be run here")
+}
+
+// because says why a call was cut off.
+func because(cause error, timeout time.Duration) string {
+	if errors.Is(cause, errNoAnswer) {
+		return fmt.Sprintf("no answer in %v", timeout)
+	}
+	return "cut off: " + cause.Error()
+}
+
+func (k call) fail(kind error, words, hint string) error {
+	return &slurm.Error{Op: k.op, JobID: k.job, Err: kind, Words: words, Hint: hint}
+}
+
+// capped keeps the first bytes it is given. When full is set, one byte too many
+// is an error and calls it; else the rest is dropped in silence.
+type capped struct {
+	buf  bytes.Buffer
+	left int64
+	over bool
+	full func()
+}
+
+var _ io.Writer = (*capped)(nil)
+
+func (w *capped) Write(p []byte) (int, error) {
+	if int64(len(p)) <= w.left {
+		w.left -= int64(len(p))
+		return w.buf.Write(p)
+	}
+	w.buf.Write(p[:w.left])
+	w.left, w.over = 0, true
+	if w.full != nil {
+		w.full()
+		return 0, errTooMuch
+	}
+	return len(p), nil
+}
+
+func (w *capped) String() string { return w.buf.String() }

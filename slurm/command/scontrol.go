@@ -1,0 +1,43 @@
+package command
+
+import (
+	"context"
+
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// RequeueHold stops a running job and leaves it pending and held, releasable by
+// its owner whoever asked (seen on 20.11 to 26.05, asked by the owner, by
+// SlurmUser and by root).
+//
+// "Incomplete" restricts it to jobs that run: the plain form also revives a job
+// that has ended or was cancelled, so that a user who cancels his job at the
+// wrong moment would see it come back. On a job that is not running this does
+// nothing and reports no error; the caller looks at the job anyway, because
+// the change is complete only when COMPLETING is gone.
+func (c *Client) RequeueHold(ctx context.Context, id slurm.JobID) error {
+	return c.change(ctx, "scontrol requeuehold", id, "scontrol", "requeuehold", "Incomplete", idArg(id))
+}
+
+// Hold keeps a pending job from starting, as a user hold that the owner may
+// release himself, also when an operator asks (uhold; plain hold by an operator
+// is one that the owner cannot lift). A job that is held already is left as it
+// is, because uhold would weaken an administrator's hold into a user's. On a
+// running job it takes effect when the job is requeued.
+func (c *Client) Hold(ctx context.Context, id slurm.JobID) error {
+	const op = "scontrol uhold"
+	d, err := c.job(ctx, op, id)
+	if err != nil {
+		return err
+	}
+	if d.Held {
+		return nil
+	}
+	return c.change(ctx, op, id, "scontrol", "uhold", idArg(id))
+}
+
+// Release lifts a hold, also the one RequeueHold leaves. An operator lifts an
+// administrator's hold with it too: look at Reason (JobHeldAdmin) first.
+func (c *Client) Release(ctx context.Context, id slurm.JobID) error {
+	return c.change(ctx, "scontrol release", id, "scontrol", "release", idArg(id))
+}

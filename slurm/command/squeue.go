@@ -1,0 +1,164 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// The fields asked of squeue, in the order they are printed. A release that does
+// not know a field complains, prints it empty and goes on, delimiters in place.
+const (
+	fJobID = iota
+	fArrayTask
+	fHetJob
+	fName
+	fUser
+	fUID
+	fAccount
+	fPartition
+	fQOS
+	fState
+	fReason
+	fPriority
+	fNumNodes
+	fMaxNodes
+	fNodes
+	fReqNodes
+	fTresAlloc
+	fTresPerJob
+	fTresPerNode
+	fTresPerTask
+	fNumTasks
+	fRestarts
+	fRequeue
+	fSubmit
+	fEligible
+	fStart
+	fEnd
+	fTimeLimit
+	fTimeLeft
+	fTimeUsed
+	fExit
+	fStdOut
+	fWorkDir
+	fComment
+	jobFieldCount
+)
+
+var jobFields = [jobFieldCount]string{
+	"JobID", "ArrayTaskID", "HetJobID", "Name", "UserName", "UserID", "Account", "Partition", "QOS",
+	"State", "Reason", "PriorityLong", "NumNodes", "MaxNodes", "NodeList", "ReqNodes",
+	"tres-alloc", "tres-per-job", "tres-per-node", "tres-per-task", "NumTasks", "RestartCnt", "Requeue",
+	"SubmitTime", "EligibleTime", "StartTime", "EndTime", "TimeLimit", "TimeLeft", "TimeUsed",
+	"exit_code", "StdOut", "WorkDir", "Comment",
+}
+
+// Jobs returns all jobs of all users and states Slurm still remembers, in the
+// order of their ids: one squeue, which costs slurmctld one query for the jobs
+// and a small one for the partitions whatever the number of jobs. A job whose
+// record holds a value that cannot be read comes back with State Unknown.
+func (c *Client) Jobs(ctx context.Context) ([]slurm.Job, error) {
+	details, err := c.squeue(ctx, "squeue", 0)
+	if err != nil {
+		return nil, err
+	}
+	jobs := make([]slurm.Job, len(details))
+	for i := range details {
+		jobs[i] = details[i].Job
+	}
+	return jobs, nil
+}
+
+// squeue asks for all jobs, or for one when id is not 0.
+func (c *Client) squeue(ctx context.Context, op string, id slurm.JobID) ([]slurm.Detail, error) {
+	d := newDelimiter()
+	args := []string{"-h", "-a", "-t", "all"}
+	if id != 0 {
+		args = append(args, "-j", idArg(id))
+	}
+	out, err := c.read(ctx, op, id, "squeue", args, "SQUEUE_FORMAT2="+d.format(jobFields[:]))
+	if err != nil {
+		return nil, err
+	}
+	details, err := parseJobs(out.stdout, d)
+	if err != nil {
+		return nil, &slurm.Error{Op: op, JobID: id, Err: slurm.ErrGarbage, Words: clean(err.Error()), Hint: "run squeue by hand and see what it prints"}
+	}
+	return details, nil
+}
+
+// parseJobs reads squeue's answer. A record whose id cannot be read is left out,
+// for it is nobody's; when all are, the answer is garbage.
+func parseJobs(out string, d delimiter) ([]slurm.Detail, error) {
+	records, err := d.split(out, int(jobFieldCount))
+	if err != nil {
+		return nil, err
+	}
+	details := make([]slurm.Detail, 0, len(records))
+	for _, r := range records {
+		detail, ok := parseJob(r)
+		if ok {
+			details = append(details, detail)
+		}
+	}
+	if len(details) == 0 && len(records) > 0 {
+		return nil, fmt.Errorf("%d records, and none has a job id", len(records))
+	}
+	slices.SortStableFunc(details, func(a, b slurm.Detail) int { return int(min(max(a.ID-b.ID, -1), 1)) })
+	return details, nil
+}
+
+// parseJob reads one record; ok is false when it has no id. Split is left empty:
+// only scontrol tells.
+func parseJob(r []string) (d slurm.Detail, ok bool) {
+	id, err := jobID(r[fJobID])
+	if err != nil {
+		return d, false
+	}
+	v := reader{record: r}
+	j := &d.Job
+	j.ID = id
+	j.Array, j.Het = !empty(r[fArrayTask]), !empty(r[fHetJob]) && r[fHetJob] != "0"
+	j.Name, j.User, j.WorkDir, j.Comment = text(r[fName]), text(r[fUser]), text(r[fWorkDir]), text(r[fComment])
+	j.UID = v.uid(fUID)
+	j.Account, j.Partition, j.QOS = text(r[fAccount]), text(r[fPartition]), text(r[fQOS])
+	j.Reason = reason(r[fReason])
+	j.Restarts = v.count(fRestarts)
+	j.Submit, j.Eligible, j.Start = v.time(fSubmit), v.time(fEligible), v.time(fStart)
+	j.TimeLimit, j.TimeLeft = v.duration(fTimeLimit), v.duration(fTimeLeft)
+	j.Nodes, j.ReqNodes = v.hosts(fNodes), v.hosts(fReqNodes)
+
+	s := readState(r[fState], v.duration(fTimeUsed), j.Start, v.time(fEnd), j.TimeLimit)
+	j.State, j.Completing, j.Requeued = s.base, s.completing, s.requeued
+	j.Held = !j.State.Ended() && v.zero(fPriority)
+	v.size(j)
+	if j.State != slurm.Running {
+		j.TimeLeft = 0
+	}
+	d.Requeue = r[fRequeue] == "1"
+	d.StdOut = text(r[fStdOut])
+	d.ExitCode, d.ExitSignal = v.exit(fExit)
+	if v.err != nil {
+		j.State = slurm.Unknown
+	}
+	return d, true
+}
+
+// jobID reads an id; lines that something printed before it are skipped.
+func jobID(s string) (slurm.JobID, error) {
+	s = s[strings.LastIndexByte(s, '\n')+1:]
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n < 1 {
+		return 0, fmt.Errorf("%q is not a job id", shorten(s))
+	}
+	return slurm.JobID(n), nil
+}
+
+// reason is Slurm's word in one form: squeue prints some with blanks where
+// scontrol prints underscores.
+func reason(s string) string { return strings.ReplaceAll(text(s), " ", "_") }

@@ -1,0 +1,146 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// fence is how far a job's start is put off before its size is written. It must
+// outlast the call that writes the size.
+const fence = 10 * time.Second
+
+// Update writes the fields that are set on a job, in one scontrol update.
+//
+// Writing a size is for pending jobs. On a running one Slurm takes NumNodes and
+// ReqNodeList as an order to give nodes back, at once and under the training,
+// even when it then refuses the rest of the call. A user who releases his job
+// between our look and our update would lose it so. Therefore a size is written
+// behind a fence: first the start is put off, which Slurm refuses for any job
+// that is not pending (ErrWrongState) and which keeps the job from starting
+// until the size is written. The fence is lifted by u.StartAfter, or left to run
+// out.
+//
+// A size the cluster can never meet may be accepted: Slurm does not check all.
+func (c *Client) Update(ctx context.Context, id slurm.JobID, u slurm.Update) error {
+	const op = "scontrol update"
+	if err := checkUpdate(u); err != nil {
+		return &slurm.Error{Op: op, JobID: id, Err: slurm.ErrRefused, Words: clean(err.Error())}
+	}
+	prefix := ""
+	if u.GPUsPerNode > 0 || u.GPUsTotal > 0 {
+		v, err := c.Version(ctx)
+		if err != nil {
+			return err
+		}
+		prefix = v.gpuPrefix()
+	}
+	fields := updateFields(u, prefix)
+	if len(fields) == 0 {
+		return nil
+	}
+	update := []string{"update", "JobId=" + idArg(id)}
+	if resizes(u) {
+		wait := startTime(c.timeout + fence)
+		if err := c.change(ctx, op, id, "scontrol", append(update[:2:2], wait)...); err != nil {
+			return err
+		}
+	}
+	return c.change(ctx, op, id, "scontrol", append(update[:2:2], fields...)...)
+}
+
+// resizes reports whether the update writes a size.
+func resizes(u slurm.Update) bool {
+	return len(u.Nodes) > 0 || u.AnyNodes || u.NodeCount > 0 || u.GPUsPerNode > 0 || u.GPUsTotal > 0 || u.CPUs > 0
+}
+
+// updateFields lists the key=value arguments in a fixed order. Each value is one
+// element of argv, so blanks, quotes and "=" in a comment reach Slurm as they
+// are.
+func updateFields(u slurm.Update, gpuPrefix string) []string {
+	var f []string
+	if u.StartAfter > 0 {
+		f = append(f, startTime(u.StartAfter))
+	}
+	nodes := u.NodeCount
+	if len(u.Nodes) > 0 {
+		nodes = len(u.Nodes)
+	}
+	if nodes > 0 {
+		// n-n, not n: the minimum alone would leave a larger maximum standing.
+		f = append(f, fmt.Sprintf("NumNodes=%d-%d", nodes, nodes), fmt.Sprintf("NumTasks=%d", nodes))
+	}
+	if u.CPUs > 0 {
+		f = append(f, "NumCPUs="+strconv.Itoa(u.CPUs))
+	}
+	switch {
+	case len(u.Nodes) > 0:
+		f = append(f, "ReqNodeList="+strings.Join(u.Nodes, ","))
+	case u.AnyNodes:
+		f = append(f, "ReqNodeList=")
+	}
+	// A job that asks both per node and in total is refused or misread, so the
+	// other field is cleared in the same call.
+	gpu := gpuPrefix + ":"
+	if u.GPUType != "" {
+		gpu += u.GPUType + ":"
+	}
+	switch {
+	case u.GPUsPerNode > 0:
+		f = append(f, "TresPerNode="+gpu+strconv.Itoa(u.GPUsPerNode), "TresPerJob=")
+	case u.GPUsTotal > 0:
+		f = append(f, "TresPerNode=", "TresPerJob="+gpu+strconv.Itoa(u.GPUsTotal))
+	}
+	if u.Comment != nil {
+		f = append(f, "Comment="+*u.Comment)
+	}
+	return f
+}
+
+// startTime is in whole seconds from now, rounded up: the new start must fall in
+// a strictly later second than the last run's end, or its credential counts as
+// revoked and the job fails.
+func startTime(after time.Duration) string {
+	return fmt.Sprintf("StartTime=now+%d", int64(math.Ceil(after.Seconds())))
+}
+
+// checkUpdate refuses what would be written as something else than meant.
+func checkUpdate(u slurm.Update) error {
+	if u.GPUsPerNode > 0 && u.GPUsTotal > 0 {
+		return fmt.Errorf("GPUs both per node (%d) and in total (%d)", u.GPUsPerNode, u.GPUsTotal)
+	}
+	if u.GPUsPerNode < 0 || u.GPUsTotal < 0 || u.CPUs < 0 || u.NodeCount < 0 || u.StartAfter < 0 {
+		return fmt.Errorf("a negative number in %+v", u)
+	}
+	if len(u.Nodes) > 0 && (u.AnyNodes || u.NodeCount > 0 && u.NodeCount != len(u.Nodes)) {
+		return fmt.Errorf("%d nodes named, and yet others wanted", len(u.Nodes))
+	}
+	for _, n := range u.Nodes {
+		if !isWord(n) {
+			return fmt.Errorf("%q is not a node name", shorten(n))
+		}
+	}
+	if u.GPUType != "" && !isWord(u.GPUType) {
+		return fmt.Errorf("%q is not a GPU type", shorten(u.GPUType))
+	}
+	if u.Comment != nil && strings.IndexByte(*u.Comment, 0) >= 0 {
+		return fmt.Errorf("a zero byte in the comment")
+	}
+	return nil
+}
+
+// isWord reports whether s can stand inside a list without changing it.
+func isWord(s string) bool {
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("._-", c) >= 0) {
+			return false
+		}
+	}
+	return s != ""
+}
