@@ -1,0 +1,4 @@
+// Package ranks is what `sluice ranks` does: started once on every node of a
+// job, it starts one training process for each GPU there and numbers them
+// across the nodes by the GPUs that each node really has.
+package ranks

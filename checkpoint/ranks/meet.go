@@ -1,0 +1,176 @@
+package ranks
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sluice-hpc/sluice/checkpoint"
+)
+
+// Folder is where nodes meet, in the job's folder: <Folder>/<run>.<step>/<node>.
+const Folder = "ranks"
+
+// maxNote is the size of a note; real ones have some hundred bytes.
+const maxNote = 4 << 10
+
+// note is what one node tells the others.
+type note struct {
+	Name   string `json:"name"`
+	Local  int    `json:"local"`
+	Master string `json:"master,omitempty"` // node 0 only
+	Port   int    `json:"port,omitempty"`   // node 0 only
+}
+
+// Meet tells the other nodes of the step how many processes this one starts,
+// learns the same from them, and returns the world they make. Node 0 says where
+// to meet next, for the training itself. ctx bounds the wait; its end names the
+// nodes that did not come.
+func (n Node) Meet(ctx context.Context, pause time.Duration) (World, error) {
+	own := note{Name: n.Name, Local: n.Local}
+	if n.ID == 0 {
+		own.Master, own.Port = n.Master, n.port()
+		if own.Master == "" {
+			own.Master = "127.0.0.1"
+		}
+	}
+	if n.Meeting == "" {
+		return World{Size: n.Local, Master: own.Master, Port: own.Port}, nil
+	}
+	if err := n.leave(strconv.Itoa(n.ID), own); err != nil {
+		return World{}, fmt.Errorf("meeting the other nodes: %w", err)
+	}
+	for {
+		notes, missing, err := n.read()
+		if err == nil && len(missing) == 0 {
+			return n.world(notes)
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return World{}, fmt.Errorf("node %s: no sign of node(s) %s of %d in %s: does srun start sluice ranks on every node, and do all see the folder? (%v)",
+				n.Name, strings.Join(missing, ","), n.Nodes, n.JobDir, errors.Join(err, ctx.Err()))
+		}
+	}
+}
+
+// port returns the proposed port while it is free, else another.
+func (n Node) port() int {
+	if n.Port > 0 && Free(n.Port) {
+		return n.Port
+	}
+	port, err := FreePort(n.JobDir + n.Meeting + strconv.Itoa(n.Port))
+	if err != nil {
+		return n.Port
+	}
+	return port
+}
+
+func (n Node) world(notes []note) (World, error) {
+	w := World{Master: notes[0].Master, Port: notes[0].Port}
+	for id, other := range notes {
+		if id < n.ID {
+			w.First += other.Local
+		}
+		w.Size += other.Local
+	}
+	if w.Master == "" || w.Port == 0 {
+		return w, errors.New("node 0 named no meeting point")
+	}
+	return w, nil
+}
+
+// meeting opens the folder of this step's meeting.
+func (n Node) meeting() (*checkpoint.Dir, error) {
+	job, err := checkpoint.OpenDir(n.JobDir)
+	if err != nil {
+		return nil, err
+	}
+	defer job.Close()
+	all, err := job.Make(Folder, 0o755)
+	if err != nil {
+		return nil, err
+	}
+	defer all.Close()
+	return all.Make(n.Meeting, 0o755)
+}
+
+// leave leaves a note for the other nodes.
+func (n Node) leave(name string, value any) error {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	dir, err := n.meeting()
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return dir.Write(name, data, 0o644)
+}
+
+// read returns the notes of all nodes in order, and who is missing. The folder
+// is opened anew each time, which is what makes network file systems look.
+func (n Node) read() (notes []note, missing []string, err error) {
+	dir, err := n.meeting()
+	if err != nil {
+		return nil, []string{"all"}, err
+	}
+	defer dir.Close()
+	notes = make([]note, n.Nodes)
+	for id := range notes {
+		name := strconv.Itoa(id)
+		data, err := dir.Read(name, maxNote)
+		if err == nil {
+			err = json.Unmarshal(data, &notes[id])
+		}
+		if err == nil && (notes[id].Local < 1 || notes[id].Local > 1024) {
+			err = fmt.Errorf("%d processes on node %d", notes[id].Local, id)
+		}
+		if err != nil {
+			missing = append(missing, name)
+		}
+	}
+	return notes, missing, nil
+}
+
+// failure is a node's note that one of its processes failed.
+type failure struct {
+	Name string `json:"name"`
+	Rank int    `json:"rank"`
+	Code int    `json:"code"`
+}
+
+const failureFile = "failed"
+
+// tellFailure tells the other nodes, whose processes would wait for the failed
+// one until their own time-out. The first to tell is the one heard.
+func (n Node) tellFailure(f failure) error {
+	if n.Meeting == "" {
+		return nil
+	}
+	if _, told := n.heardFailure(); told {
+		return nil
+	}
+	return n.leave(failureFile, f)
+}
+
+func (n Node) heardFailure() (f failure, told bool) {
+	if n.Meeting == "" {
+		return failure{}, false
+	}
+	dir, err := n.meeting()
+	if err != nil {
+		return failure{}, false
+	}
+	defer dir.Close()
+	data, err := dir.Read(failureFile, maxNote)
+	if err != nil || json.Unmarshal(data, &f) != nil {
+		return failure{}, false
+	}
+	return f, f.Code > 0 && f.Code < 256
+}

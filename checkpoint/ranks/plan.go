@@ -1,0 +1,124 @@
+package ranks
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Node is what this node knows of itself before it met the others.
+type Node struct {
+	ID    int // 0-based, in Slurm's order
+	Nodes int // how many there are in this step
+	Local int // processes to start here
+	CPUs  int // CPUs of the job here; 0 = unknown
+	// Meeting names the meeting of this step's nodes in the job's folder; ""
+	// when there is nobody to meet.
+	Meeting string
+	JobDir  string
+	Name    string // for messages
+	Master  string // address that Slurm's side proposes; "" = none
+	Port    int    // likewise; 0 = none
+}
+
+// Look reads a Node from the environment. perNode > 0 overrides the number of
+// GPUs found.
+func Look(env map[string]string, host string, perNode int) (Node, error) {
+	n := Node{Nodes: 1, Local: perNode, JobDir: env["SLUICE_JOB_DIR"], Name: host, Master: env["MASTER_ADDR"]}
+	if n.Local == 0 {
+		n.Local = gpus(env)
+	}
+	n.Port, _ = strconv.Atoi(env["MASTER_PORT"]) // 0: one is chosen
+	n.CPUs, _ = strconv.Atoi(env["SLURM_CPUS_ON_NODE"])
+	step := env["SLURM_STEP_ID"]
+	if step == "" {
+		return n, nil // not under srun: this node alone
+	}
+	if name := env["SLURMD_NODENAME"]; name != "" {
+		n.Name = name
+	}
+	if many(env["SLURM_STEP_TASKS_PER_NODE"]) {
+		return n, errors.New("started several times on a node: start it once, as in: srun --ntasks-per-node=1 sluice ranks -- ...")
+	}
+	var err error
+	if n.ID, err = strconv.Atoi(env["SLURM_NODEID"]); err != nil || n.ID < 0 {
+		return n, fmt.Errorf("SLURM_NODEID=%q: want the node's number", env["SLURM_NODEID"])
+	}
+	if n.Nodes, err = strconv.Atoi(env["SLURM_STEP_NUM_NODES"]); err != nil || n.Nodes <= n.ID {
+		return n, fmt.Errorf("SLURM_STEP_NUM_NODES=%q: want more than SLURM_NODEID=%d", env["SLURM_STEP_NUM_NODES"], n.ID)
+	}
+	if n.Nodes > 1 {
+		if n.JobDir == "" {
+			return n, errors.New("several nodes can only be joined in a job submitted through sluice: SLUICE_JOB_DIR is not set")
+		}
+		n.Meeting = restarts(env) + "." + step
+	}
+	return n, nil
+}
+
+// restarts tells the runs of a job apart: step numbers begin anew in each.
+func restarts(env map[string]string) string {
+	if n, err := strconv.Atoi(env["SLURM_RESTART_COUNT"]); err == nil {
+		return strconv.Itoa(n)
+	}
+	return "0"
+}
+
+// many reports whether a list such as "1(x2)" has a count above 1.
+func many(tasksPerNode string) bool {
+	for part := range strings.SplitSeq(tasksPerNode, ",") {
+		count, _, _ := strings.Cut(part, "(")
+		if n, err := strconv.Atoi(count); err == nil && n > 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// gpus counts what processes here can see, at least 1: a program without a GPU
+// runs as one process.
+func gpus(env map[string]string) int {
+	for _, name := range []string{"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"} {
+		if ids := env[name]; ids != "" && ids != "NoDevFiles" && ids != "-1" {
+			return len(strings.Split(ids, ","))
+		}
+	}
+	if n, err := strconv.Atoi(env["SLURM_GPUS_ON_NODE"]); err == nil && n > 0 {
+		return n
+	}
+	return 1
+}
+
+// World is what all nodes agreed on.
+type World struct {
+	Size   int
+	First  int // rank of this node's first process
+	Master string
+	Port   int
+}
+
+// variables returns what the process with a local number is told beside env.
+func (n Node) variables(w World, local int, env map[string]string) []string {
+	set := func(name string, v int) string { return name + "=" + strconv.Itoa(v) }
+	out := []string{
+		set("RANK", w.First+local), set("WORLD_SIZE", w.Size),
+		set("LOCAL_RANK", local), set("LOCAL_WORLD_SIZE", n.Local),
+		set("GROUP_RANK", n.ID), set("NODE_RANK", n.ID),
+		"MASTER_ADDR=" + w.Master, set("MASTER_PORT", w.Port),
+	}
+	if env["OMP_NUM_THREADS"] == "" {
+		// As many threads as there are cores in each of many processes is slower
+		// than one.
+		out = append(out, set("OMP_NUM_THREADS", max(1, n.CPUs/n.Local)))
+	}
+	return out
+}
+
+// NeedsSrun reports whether the caller is on one of several nodes of a job and
+// was not started by srun, so that the other nodes would stay idle.
+func NeedsSrun(env []string) bool {
+	vars := table(env)
+	n, err := strconv.Atoi(vars["SLURM_NNODES"])
+	return err == nil && n > 1 && (vars["SLURM_STEP_ID"] == "" || vars["SLURM_STEP_NODELIST"] == "")
+}

@@ -1,0 +1,235 @@
+package ranks
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/sluice-hpc/sluice/checkpoint/process"
+)
+
+// Config is one call of sluice ranks on one node.
+type Config struct {
+	Argv    []string // the training program and its arguments
+	Env     []string
+	PerNode int    // processes on this node; 0 = one for each GPU
+	Host    string // this machine's name
+
+	Stdin, Stdout, Stderr *os.File // rank 0 of the node reads Stdin; output is passed on untouched
+
+	// Wait bounds the wait for the other nodes; Poll is how often to look for
+	// them, and for their failures; Grace is how long the other processes may
+	// take to end when one has failed.
+	Wait, Poll, Grace time.Duration
+}
+
+// withDefaults fills in the times that are not set.
+func (c Config) withDefaults() Config {
+	set := func(d *time.Duration, usual time.Duration) {
+		if *d <= 0 {
+			*d = usual
+		}
+	}
+	set(&c.Wait, 2*time.Minute)
+	set(&c.Poll, 100*time.Millisecond)
+	set(&c.Grace, 2*time.Second)
+	return c
+}
+
+// Run starts the processes of this node and waits for all of them. It returns 0
+// when all exit 0, else the exit code of the first that failed, here or on
+// another node, after ending the rest; 2 when they could not be started. The
+// calling process must have no other children.
+func Run(c Config) int {
+	c = c.withDefaults()
+	family, err := process.Found()
+	if err != nil {
+		fmt.Fprintln(c.Stderr, "sluice ranks: error:", err)
+		return 2
+	}
+	defer family.Close()
+	t := &team{Config: c, family: family, ended: make(chan end)}
+	if err := t.gather(); err != nil {
+		fmt.Fprintln(c.Stderr, "sluice ranks: error:", err)
+		return 2
+	}
+	return t.work()
+}
+
+// team is the processes of one node.
+type team struct {
+	Config
+	family  *process.Family
+	node    Node
+	world   World
+	members []*process.Child
+	ended   chan end
+	left    int  // members still running
+	told    bool // somebody outside ends them: their ends are no failures
+	code    int
+	signals chan os.Signal
+}
+
+// end is one process's end.
+type end struct {
+	local int
+	exit  process.Exit
+}
+
+// gather meets the other nodes and starts this one's processes.
+func (t *team) gather() error {
+	vars := table(t.Env)
+	var err error
+	if t.node, err = Look(vars, t.Host, t.PerNode); err != nil {
+		return err
+	}
+	t.signals = make(chan os.Signal, 16)
+	signal.Notify(t.signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGPIPE,
+		syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGHUP, syscall.SIGALRM)
+	if err := t.meet(); err != nil {
+		return err
+	}
+	for local := range t.node.Local {
+		command := process.Command{
+			Argv: t.Argv, Env: overlay(t.Env, t.node.variables(t.world, local, vars)),
+			Stdout: t.Stdout, Stderr: t.Stderr,
+		}
+		if local == 0 {
+			command.Stdin = t.Stdin
+		}
+		member, err := t.family.Start(command)
+		if err != nil {
+			t.family.KillAll(t.Grace)
+			t.tell(failure{Name: t.node.Name, Rank: t.world.First + local, Code: 2})
+			return err
+		}
+		t.members = append(t.members, member)
+		t.left++
+		go func() { // ends with the member
+			<-member.Done()
+			t.ended <- end{local, member.Exit()}
+		}()
+	}
+	return nil
+}
+
+// meet waits for the other nodes; a signal to end ends the wait.
+func (t *team) meet() error {
+	ctx, cancel := context.WithTimeout(context.Background(), t.Wait)
+	defer cancel()
+	met := make(chan error, 1)
+	go func() { // bounded by ctx
+		var err error
+		t.world, err = t.node.Meet(ctx, t.Poll)
+		met <- err
+	}()
+	for {
+		select {
+		case err := <-met:
+			return err
+		case s := <-t.signals:
+			if ending(s.(syscall.Signal)) {
+				cancel()
+				<-met
+				return fmt.Errorf("ended by SIG%s while waiting for the other nodes", process.SignalName(s.(syscall.Signal)))
+			}
+		}
+	}
+}
+
+func ending(s syscall.Signal) bool {
+	return s == syscall.SIGTERM || s == syscall.SIGINT || s == syscall.SIGQUIT
+}
+
+// work waits until all members have ended.
+func (t *team) work() int {
+	// Other nodes' failures are looked for at leisure: each look is a question
+	// to the shared file system.
+	elsewhere := time.NewTicker(10 * t.Poll)
+	defer elsewhere.Stop()
+	var kill <-chan time.Time
+	for t.left > 0 {
+		select {
+		case e := <-t.ended:
+			t.left--
+			if t.failed(e) {
+				kill = time.After(t.patience())
+			}
+		case s := <-t.signals:
+			t.signalled(s.(syscall.Signal))
+		case <-elsewhere.C:
+			if f, told := t.node.heardFailure(); told && t.code == 0 {
+				fmt.Fprintf(t.Stderr, "sluice ranks: node %s: rank %d failed on node %s (exit code %d): ending the rest\n", t.node.Name, f.Rank, f.Name, f.Code)
+				t.code = f.Code
+				t.end(syscall.SIGTERM)
+				kill = time.After(t.Grace)
+			}
+		case <-kill:
+			kill = nil
+			t.family.KillAll(t.Grace)
+		}
+	}
+	t.family.KillAll(t.Grace) // what members left behind
+	return t.code
+}
+
+// toldPatience is how long members may outlive the first when somebody outside
+// ends them: one of them may be saving, and Slurm's own patience is 30 s.
+const toldPatience = 20 * time.Second
+
+func (t *team) patience() time.Duration {
+	if t.told {
+		return max(t.Grace, toldPatience)
+	}
+	return t.Grace
+}
+
+// failed notes a member's end and reports whether it is the first failure, upon
+// which the rest is told to end.
+func (t *team) failed(e end) bool {
+	if e.exit.Code == 0 || t.code != 0 {
+		return false
+	}
+	t.code = e.exit.Code
+	if t.told {
+		return true
+	}
+	how := fmt.Sprintf("exit code %d", e.exit.Code)
+	if e.exit.Signal != "" {
+		how = "signal " + e.exit.Signal
+	}
+	f := failure{Name: t.node.Name, Rank: t.world.First + e.local, Code: e.exit.Code}
+	fmt.Fprintf(t.Stderr, "sluice ranks: node %s: rank %d of %d failed (%s)\n", f.Name, f.Rank, t.world.Size, how)
+	t.tell(f)
+	t.end(syscall.SIGTERM)
+	return true
+}
+
+func (t *team) tell(f failure) {
+	if err := t.node.tellFailure(f); err != nil {
+		fmt.Fprintln(t.Stderr, "sluice ranks: telling the other nodes:", err)
+	}
+}
+
+// end passes a signal to every member's group.
+func (t *team) end(s syscall.Signal) {
+	for _, m := range t.members {
+		m.Signal(s)
+	}
+}
+
+// signalled passes signals on: those that end to all, the others to those that
+// listen for them.
+func (t *team) signalled(s syscall.Signal) {
+	switch {
+	case s == syscall.SIGPIPE:
+	case ending(s):
+		t.told = true
+		t.end(s)
+	default:
+		t.family.Tell(s)
+	}
+}

@@ -1,0 +1,125 @@
+package runner
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// stale lists what sbatch stored at submit and srun reads as options: after a
+// requeue with another size it makes srun start the old number of tasks on the
+// old number of GPUs. Without them srun starts one task on each node of the
+// present allocation, with all GPUs the job has there.
+var stale = []string{
+	"SLURM_GPUS", "SLURM_GPUS_PER_NODE", "SLURM_GPUS_PER_TASK", "SLURM_GPUS_PER_SOCKET",
+	"SLURM_NTASKS", "SLURM_NPROCS", "SLURM_NTASKS_PER_NODE", "SLURM_NTASKS_PER_GPU", "SLURM_NTASKS_PER_TRES",
+	"SLURM_NTASKS_PER_SOCKET", "SLURM_NTASKS_PER_CORE", "SLURM_TRES_PER_TASK", "SLURM_TRES_PER_NODE",
+	"SLURM_CPUS_PER_GPU", "SLURM_MEM_PER_GPU",
+}
+
+// facts is what a run tells its script.
+type facts struct {
+	job         int64
+	jobDir      string
+	request     string // path of the request handed on
+	checkpoints string // directory
+	resume      string // path of the checkpoint to start from; "" = from zero
+	restarts    int
+	incarnation int
+	where       where
+	largest     int // GPUs the job may ever get; 0 = unknown
+	unit        string
+	master      string
+	port        int
+	sluice      string // path of the program
+	python      string // directory of the training library; "" = none
+}
+
+// environment returns the script's variables: the given ones without the stale,
+// then the run's own. Given the same it returns the same, in a fixed order.
+func environment(given []string, f facts) []string {
+	vars := table(given)
+	own := f.variables(vars)
+	replaced := make(map[string]bool, len(own))
+	for _, v := range own {
+		replaced[v.name] = true
+	}
+	out := make([]string, 0, len(given)+len(own))
+	for _, entry := range given {
+		name, _, _ := strings.Cut(entry, "=")
+		if !replaced[name] && !(f.jobDir != "" && outdated(name, vars)) {
+			out = append(out, entry)
+		}
+	}
+	for _, v := range own {
+		// Outside of a job of sluice's the names of an outer job's are only
+		// taken away.
+		if !v.jobOnly || f.jobDir != "" {
+			out = append(out, v.name+"="+v.value)
+		}
+	}
+	return out
+}
+
+// variable is one of the run's own.
+type variable struct {
+	name, value string
+	jobOnly     bool // makes sense in a job's folder only
+}
+
+func (f facts) variables(vars map[string]string) []variable {
+	always := func(name, value string) variable { return variable{name: name, value: value} }
+	job := func(name, value string) variable { return variable{name, value, true} }
+	own := []variable{
+		always("SLUICE", f.sluice),
+		job("MASTER_ADDR", f.master),
+		job("MASTER_PORT", strconv.Itoa(f.port)),
+		job("SLUICE_JOB_ID", strconv.FormatInt(f.job, 10)),
+		job("SLUICE_JOB_DIR", f.jobDir),
+		job("SLUICE_REQUEST", f.request),
+		job("SLUICE_CHECKPOINTS", f.checkpoints),
+		job("SLUICE_RESUME", f.resume),
+		job("SLUICE_RESTARTS", strconv.Itoa(f.restarts)),
+		job("SLUICE_INCARNATION", strconv.Itoa(f.incarnation)),
+		job("SLUICE_UNIT", f.unit),
+		job("SLUICE_NODES", strconv.Itoa(max(1, len(f.where.hosts)))),
+		job("SLUICE_GPUS", known(f.where.gpus)),
+		job("SLUICE_SPLIT", splitWords(f.where.split)),
+		job("SLUICE_MAX_GPUS", known(f.largest)),
+	}
+	if f.python != "" {
+		own = append(own, always("SLUICE_PYTHON", f.python),
+			// Last, so that an installed copy or the user's own goes first.
+			always("PYTHONPATH", strings.TrimPrefix(vars["PYTHONPATH"]+":"+f.python, ":")))
+	}
+	return own
+}
+
+// known prints a count, and nothing for one that is not known.
+func known(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}
+
+func outdated(name string, vars map[string]string) bool {
+	if name == "SLURM_CPUS_PER_TASK" || name == "SRUN_CPUS_PER_TASK" {
+		// True where one task a node has all of the node's CPUs, as for a job
+		// submitted with --cpus-per-task; else it would tie srun to too few.
+		return vars[name] != vars["SLURM_CPUS_ON_NODE"]
+	}
+	return slices.Contains(stale, name)
+}
+
+// table makes a look-up table of "NAME=value" entries. As for a shell, the last
+// of several counts.
+func table(env []string) map[string]string {
+	vars := make(map[string]string, len(env))
+	for _, entry := range env {
+		if name, value, ok := strings.Cut(entry, "="); ok {
+			vars[name] = value
+		}
+	}
+	return vars
+}

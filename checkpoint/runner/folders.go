@@ -1,0 +1,188 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/checkpoint/ranks"
+)
+
+// folders is where a job speaks with sluiced. Directories are opened anew for
+// every look: on network file systems that is what shows what other machines
+// wrote meanwhile.
+type folders struct {
+	id       checkpoint.Identity
+	restarts int
+	jobDir   string // absolute
+	outbox   string // the job's folder in it, absolute
+}
+
+// errNoJob: the script was not started as a job of sluice's.
+var errNoJob = errors.New("not a job submitted through sluice")
+
+// findFolders derives the job's folders from its script's path, which is
+// <jobs>/<token>/script, and the base of the outbox; "" = outbox beside jobs.
+func findFolders(script, outbox string, env map[string]string) (folders, error) {
+	script, err := filepath.Abs(script)
+	if err != nil {
+		return folders{}, err
+	}
+	job, err := strconv.ParseInt(env["SLURM_JOB_ID"], 10, 64)
+	if err != nil || job < 1 {
+		return folders{}, fmt.Errorf("%w: SLURM_JOB_ID is not set", errNoJob)
+	}
+	restarts, err := strconv.Atoi(env["SLURM_RESTART_COUNT"])
+	if err != nil {
+		restarts = 0 // not set on a job's first run
+	}
+	dir := filepath.Dir(script)
+	token := filepath.Base(dir)
+	if !checkpoint.ValidToken(token) {
+		return folders{}, fmt.Errorf("%w: %s is not in a job's folder", errNoJob, script)
+	}
+	if outbox == "" {
+		outbox = filepath.Join(filepath.Dir(filepath.Dir(dir)), "outbox")
+	}
+	return folders{
+		id: checkpoint.Identity{Job: job, Token: token}, restarts: restarts,
+		jobDir: dir, outbox: filepath.Join(outbox, token),
+	}, nil
+}
+
+func (f folders) relay() string       { return filepath.Join(f.jobDir, checkpoint.RequestFile) }
+func (f folders) checkpoints() string { return filepath.Join(f.jobDir, checkpoint.Checkpoints) }
+
+// prepare makes what the program and the runner write into, and removes what
+// only concerned an earlier run.
+func (f folders) prepare() error {
+	dir, err := checkpoint.OpenDir(f.jobDir)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	err = errors.Join(dir.Sweep(), dir.Remove(checkpoint.RequestFile), dir.RemoveAll(ranks.Folder))
+	// Readable to sluiced whatever the user's umask; who gets as far as this is
+	// decided by the mode of the job's folder.
+	log, failed := os.OpenFile(filepath.Join(f.jobDir, checkpoint.ProgressFile), os.O_CREATE|os.O_WRONLY, 0o644)
+	if failed == nil {
+		failed = errors.Join(log.Chmod(0o644), log.Close())
+	}
+	saved, missing := dir.Make(checkpoint.Checkpoints, 0o700)
+	if missing == nil {
+		saved.Close()
+	}
+	return errors.Join(err, failed, missing)
+}
+
+// target reads what sluiced says this run is; the zero Target when it says
+// nothing.
+func (f folders) target() (checkpoint.Target, error) {
+	data, err := readIn(f.outbox, checkpoint.TargetFile)
+	if err != nil || data == nil {
+		return checkpoint.Target{}, err
+	}
+	t, err := checkpoint.ParseTarget(data)
+	if err == nil && t.Job != f.id.Job {
+		return checkpoint.Target{}, fmt.Errorf("%s is job %d's, this is job %d", checkpoint.TargetFile, t.Job, f.id.Job)
+	}
+	return t, err
+}
+
+// request reads what sluiced asks of this run; nil when nothing. What it asked
+// of an earlier run is nothing.
+func (f folders) request() (*checkpoint.Request, error) {
+	data, err := readIn(f.outbox, checkpoint.RequestFile)
+	if err != nil || data == nil {
+		return nil, err
+	}
+	r, err := checkpoint.ParseRequest(data)
+	switch {
+	case err != nil:
+		return nil, err
+	case r.Job != f.id.Job:
+		return nil, fmt.Errorf("%s is job %d's, this is job %d", checkpoint.RequestFile, r.Job, f.id.Job)
+	case r.Restarts != f.restarts && r.Restarts != 0:
+		return nil, nil
+	}
+	return &r, nil
+}
+
+// lastAnswer returns the request that an earlier run answered; "" when none.
+func (f folders) lastAnswer() string {
+	data, err := readIn(f.jobDir, checkpoint.RunnerFile)
+	if err != nil || data == nil {
+		return ""
+	}
+	r, err := checkpoint.ParseRunner(data)
+	if err != nil || r.Answer == nil || r.Restarts >= f.restarts {
+		return ""
+	}
+	return r.Answer.Request
+}
+
+// write replaces a file of the job's folder.
+func (f folders) write(name string, data []byte) error {
+	dir, err := checkpoint.OpenDir(f.jobDir)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return dir.Write(name, data, 0o644)
+}
+
+// unrelay removes the request from the job's folder.
+func (f folders) unrelay() error {
+	dir, err := checkpoint.OpenDir(f.jobDir)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return dir.Remove(checkpoint.RequestFile)
+}
+
+// series hands the job's checkpoints to use. No folder yet is an empty series.
+func (f folders) series(use func(*checkpoint.Series) error) error {
+	base, err := checkpoint.OpenDir(f.jobDir)
+	if err != nil {
+		return err
+	}
+	defer base.Close()
+	dir, err := base.Sub(checkpoint.Checkpoints)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return use(checkpoint.NewSeries(dir, f.id))
+}
+
+// smallFile is the most a file of the protocol may have.
+const smallFile = 64 << 10
+
+// readIn reads one small file; nil when the file or its folder is not there.
+func readIn(folder, name string) ([]byte, error) {
+	dir, err := checkpoint.OpenDir(folder)
+	if err == nil {
+		defer dir.Close()
+		var data []byte
+		if data, err = dir.Read(name, smallFile); err == nil {
+			return data, nil
+		}
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return nil, err
+}
+
+// InJob reports whether a script lies in a job's folder.
+func InJob(script string) bool {
+	return checkpoint.ValidToken(filepath.Base(filepath.Dir(script)))
+}

@@ -1,0 +1,240 @@
+package runner
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/checkpoint/process"
+)
+
+// run performs what step decides. All of it but the background work belongs to
+// the one goroutine of loop.
+type run struct {
+	Config
+	job    folders
+	alone  bool // no job of sluice's: there is nobody to talk to
+	vars   map[string]string
+	family *process.Family
+	child  *process.Child // nil while no script runs
+	state  state
+	done   bool
+	code   int
+
+	// Background work: one thing at a time.
+	results chan result
+	cancel  context.CancelFunc // nil when there is none
+	work    int                // number of the piece that counts
+
+	watch  watch
+	target checkpoint.Target
+	where  where
+	from   origin
+	dirty  bool      // the runner's word has to be written
+	first  time.Time // when the script was started
+	starts int       // times the script was started in this run
+
+	complaints map[string]string
+}
+
+// loop runs until the run has ended and returns its exit code.
+func (r *run) loop(signals <-chan os.Signal) int {
+	r.begin()
+	poll, beat := time.NewTicker(r.Poll), time.NewTicker(r.Beat)
+	defer poll.Stop()
+	defer beat.Stop()
+	for !r.done {
+		select {
+		case s := <-signals:
+			r.signalled(s.(syscall.Signal))
+		case <-r.ending():
+			r.happen(r.scriptEnded())
+		case done := <-r.results:
+			r.finished(done)
+		case <-poll.C:
+			r.look()
+		case <-beat.C:
+			r.dirty = true
+			r.tidy()
+		}
+		r.write()
+		poll.Reset(r.pace())
+	}
+	r.end()
+	return r.code
+}
+
+// happen takes an event and performs what follows.
+func (r *run) happen(event any) {
+	if event == nil {
+		return
+	}
+	before := r.state
+	next, effects := r.state.step(event)
+	r.state = next
+	if next.phase != before.phase || next.answer != before.answer {
+		r.dirty = true
+	}
+	if next.phase == checkpoint.Waiting && before.phase != checkpoint.Waiting {
+		r.watch.since = r.Now() // the time to be stopped in counts from the answer
+	}
+	for _, e := range effects {
+		r.perform(e)
+	}
+}
+
+func (r *run) perform(effect any) {
+	switch e := effect.(type) {
+	case relay:
+		r.relay(e.request)
+	case unrelay:
+		r.unrelay()
+	case find:
+		r.background(r.findNewest())
+	case start:
+		r.start()
+	case verify:
+		r.background(r.proveAnswer(e.name))
+	case forward:
+		r.child.Signal(syscall.SIGTERM)
+	case drain:
+		r.drain()
+	case quit:
+		r.done, r.code = true, e.code
+	}
+}
+
+// begin prepares the job's folder and looks for the checkpoint to start from.
+func (r *run) begin() {
+	r.state = state{phase: checkpoint.Starting}
+	if r.alone {
+		r.happen(ready{})
+		return
+	}
+	r.watch = watch{settled: r.job.lastAnswer()}
+	r.complain("preparing "+r.job.jobDir, r.job.prepare())
+	r.aim()
+	r.dirty = true
+	r.write()
+	r.background(r.findNewest())
+}
+
+// aim reads what this run is meant to be.
+func (r *run) aim() {
+	target, err := r.job.target()
+	r.complain("reading what sluiced says", err)
+	r.target = target
+	r.where = look(r.vars, target)
+}
+
+// ending is the channel that closes when the script ends; nil without one.
+func (r *run) ending() <-chan struct{} {
+	if r.child == nil {
+		return nil
+	}
+	return r.child.Done()
+}
+
+func (r *run) scriptEnded() any {
+	e := ended{exit: r.child.Exit()}
+	r.child = nil
+	// What it left running would train on beside its successor.
+	if left := r.family.KillAll(r.Grace); left > 0 {
+		r.say("%d processes of the script cannot be ended", left)
+	}
+	if !r.alone {
+		e.complete = r.job.complete()
+		e.candidate = r.answering()
+	}
+	return e
+}
+
+// signalled passes signals on. Those that ask something of a program go to those
+// that listen for them, wherever they are below the script: a shell without a
+// trap would die of them.
+func (r *run) signalled(s syscall.Signal) {
+	switch s {
+	case syscall.SIGPIPE, syscall.SIGCONT:
+	case syscall.SIGTERM:
+		r.happen(told{})
+	case syscall.SIGINT, syscall.SIGQUIT:
+		if r.child == nil {
+			r.happen(told{})
+			return
+		}
+		r.child.Signal(s)
+	default:
+		r.look() // a request comes beside the signal: hand it on first
+		if r.child != nil && r.family.Tell(s) == 0 {
+			r.say("SIG%s came, and nothing in the job listens for it", process.SignalName(s))
+		}
+	}
+}
+
+// drain ends a script whose work is saved: politely, then at once.
+func (r *run) drain() {
+	if r.child == nil {
+		return
+	}
+	r.child.Signal(syscall.SIGTERM)
+	patience := time.NewTimer(r.Grace)
+	defer patience.Stop()
+	select {
+	case <-r.child.Done():
+	case <-patience.C:
+	}
+	r.family.KillAll(r.Grace)
+}
+
+// start starts the script.
+func (r *run) start() {
+	argv, err := commandFor(r.Script, r.Args)
+	if err == nil {
+		r.starts++
+		r.child, err = r.family.Start(process.Command{
+			Argv: argv, Env: r.environment(), Stdin: r.Stdin, Stdout: r.Stdout, Stderr: r.Stderr,
+		})
+	}
+	if err != nil {
+		r.say("error: the script cannot be started: %v", err)
+		r.done, r.code = true, 127 // as a shell
+		return
+	}
+	r.first = r.Now()
+	r.dirty = true
+}
+
+func (r *run) environment() []string {
+	f := facts{
+		where: r.where, largest: r.target.Largest, incarnation: r.target.Incarnation, unit: r.Unit,
+		master: r.from.master, port: r.from.port, sluice: r.Sluice, python: r.Python,
+	}
+	if r.alone {
+		return environment(r.Env, f)
+	}
+	f.job, f.jobDir, f.restarts = r.job.id.Job, r.job.jobDir, r.job.restarts
+	f.request, f.checkpoints = r.job.relay(), r.job.checkpoints()
+	if r.from.name != "" {
+		f.resume = filepath.Join(f.checkpoints, r.from.name)
+	}
+	return environment(r.Env, f)
+}
+
+// end leaves nothing running and nothing asked.
+func (r *run) end() {
+	if r.cancel != nil {
+		r.cancel()
+	}
+	if r.child != nil {
+		r.child = nil
+		r.family.KillAll(r.Grace)
+	}
+	if !r.alone {
+		r.unrelay()
+		r.dirty = true
+		r.write()
+	}
+}

@@ -1,0 +1,187 @@
+package runner
+
+import (
+	"time"
+
+	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/checkpoint/process"
+)
+
+// stopped is the exit code of a run that Slurm ended: 128 + SIGTERM.
+const stopped = 143
+
+// state is where a run is. It is a value: step returns a changed copy.
+type state struct {
+	phase     checkpoint.RunnerState
+	request   *checkpoint.Request // handed on to the program; nil = none
+	answer    *checkpoint.Answer  // to it, or to a request that was settled
+	verifying string              // the checkpoint being verified as an answer
+	alive     bool                // the script runs
+	exit      *process.Exit       // how it ended, when it is not alive
+	stopping  bool                // Slurm told the job to end
+}
+
+// The events, things that happen to a run.
+type (
+	// ready: the newest valid checkpoint is known, or that there is none.
+	ready struct{}
+	// lost: what checkpoints there are cannot be found out.
+	lost struct{}
+	// asked: a request for this run stands in the outbox, new or prolonged.
+	asked struct{ request checkpoint.Request }
+	// withdrawn: it no longer does, or was given up.
+	withdrawn struct{}
+	// sealed: a manifest appeared that answers the request.
+	sealed struct{ name string }
+	// verified: the checkpoint was compared with its manifest.
+	verified struct {
+		name      string
+		manifest  checkpoint.Manifest
+		committed time.Time
+		at        time.Time
+		err       error
+	}
+	// ended: the script ended. complete when the program had said that its work
+	// is finished; candidate is a checkpoint found in a last look that may
+	// answer the request.
+	ended struct {
+		exit      process.Exit
+		complete  bool
+		candidate string
+	}
+	// told: Slurm sent SIGTERM.
+	told struct{}
+)
+
+// The effects, in the order in which they are carried out.
+type (
+	relay   struct{ request checkpoint.Request } // hand the request to the program
+	unrelay struct{}                             // take it back
+	find    struct{}                             // find the newest valid checkpoint
+	start   struct{}                             // start the script from it
+	verify  struct{ name string }                // verify an answer
+	forward struct{}                             // pass SIGTERM on to the script
+	drain   struct{}                             // end the script at once: its work is saved
+	quit    struct{ code int }                   // end the run
+)
+
+// step says what follows from an event. An event that means nothing in a state
+// changes nothing.
+func (s state) step(event any) (state, []any) {
+	switch e := event.(type) {
+	case ready:
+		s.phase, s.alive, s.exit = checkpoint.Training, true, nil
+		if s.request != nil {
+			s.phase = checkpoint.Saving // still asked for: see verified
+		}
+		return s, []any{start{}}
+	case lost:
+		return s, []any{quit{1}}
+	case asked:
+		return s.asked(e.request)
+	case withdrawn:
+		return s.withdrawn()
+	case sealed:
+		return s.sealed(e.name)
+	case verified:
+		return s.verified(e)
+	case ended:
+		return s.ended(e)
+	case told:
+		return s.told()
+	}
+	return s, nil
+}
+
+func (s state) asked(r checkpoint.Request) (state, []any) {
+	again := s.request != nil && s.request.ID == r.ID
+	s.request = &r
+	switch {
+	case again: // prolonged
+	case s.alive:
+		s.phase, s.answer, s.verifying = checkpoint.Saving, nil, ""
+	case s.answer != nil:
+		// The program saved and ended; nothing newer will come, and what it
+		// saved answers this request as well as the one before.
+		a := *s.answer
+		a.Request = r.ID
+		s.answer = &a
+	}
+	return s, []any{relay{r}}
+}
+
+// withdrawn: the job keeps its size. A program that paused trains on; one that
+// ended after its checkpoint is started again from it.
+func (s state) withdrawn() (state, []any) {
+	if s.request == nil {
+		return s, nil
+	}
+	s.request, s.answer, s.verifying = nil, nil, ""
+	if s.alive {
+		s.phase = checkpoint.Training
+		return s, []any{unrelay{}}
+	}
+	s.phase = checkpoint.Starting
+	return s, []any{unrelay{}, find{}}
+}
+
+func (s state) sealed(name string) (state, []any) {
+	if s.request == nil || s.verifying != "" || s.phase != checkpoint.Saving {
+		return s, nil
+	}
+	s.verifying = name
+	return s, []any{verify{name}}
+}
+
+func (s state) verified(v verified) (state, []any) {
+	if s.request == nil || v.name != s.verifying {
+		return s, nil
+	}
+	s.verifying = ""
+	a := checkpoint.Answer{Request: s.request.ID, Step: v.manifest.Step, Epoch: v.manifest.Epoch, Committed: v.committed, Verified: v.at}
+	if v.err == nil {
+		a.Checkpoint = v.name
+		s.answer, s.phase = &a, checkpoint.Waiting
+		return s, nil
+	}
+	a.Error = v.name + ": " + v.err.Error()
+	s.answer = &a
+	if s.alive {
+		return s, nil // it may still bring a good one
+	}
+	// It meant to be stopped and its checkpoint is bad. Ended in peace, it is not
+	// at fault and goes on from the one before; exit 0 would call it complete.
+	if s.exit.Code == 0 {
+		s.phase = checkpoint.Starting
+		return s, []any{find{}}
+	}
+	return s, []any{quit{s.exit.Code}}
+}
+
+func (s state) ended(e ended) (state, []any) {
+	s.alive, s.exit = false, &e.exit
+	switch {
+	case e.complete || s.stopping || s.request == nil:
+		return s, []any{quit{e.exit.Code}}
+	case s.phase == checkpoint.Waiting || s.verifying != "":
+		// Exit 0 now would make the job complete and start its dependants.
+		return s, nil
+	case e.candidate != "":
+		s.verifying = e.candidate
+		return s, []any{verify{e.candidate}}
+	}
+	return s, []any{quit{e.exit.Code}}
+}
+
+// told: without a verified checkpoint the script gets whatever time Slurm
+// leaves; with one there is nothing to wait for, and the node is wanted.
+func (s state) told() (state, []any) {
+	s.stopping = true
+	switch {
+	case s.phase == checkpoint.Waiting:
+		return s, []any{drain{}, quit{stopped}}
+	case s.alive:
+		return s, []any{forward{}}
+	}
+	return s, []any{quit{stopped}}
+}

@@ -1,0 +1,28 @@
+package runner
+
+import (
+	"context"
+	"net"
+	"time"
+)
+
+// resolvePatience bounds the question whether a node's name resolves; a resolver
+// that is down must not hold up a start.
+const resolvePatience = time.Second
+
+// masterAddress is where the processes of all nodes find the first. A job on one
+// node needs no name. On a cluster in one machine the nodes' names resolve
+// nowhere, and the machine's own name, or loopback, is what they share.
+func masterAddress(ctx context.Context, hosts []string, host string) string {
+	if len(hosts) <= 1 {
+		return "127.0.0.1"
+	}
+	ctx, cancel := context.WithTimeout(ctx, resolvePatience)
+	defer cancel()
+	for _, name := range []string{hosts[0], host} {
+		if addrs, err := net.DefaultResolver.LookupHost(ctx, name); err == nil && len(addrs) > 0 {
+			return name
+		}
+	}
+	return "127.0.0.1"
+}

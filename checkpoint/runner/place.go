@@ -1,0 +1,76 @@
+package runner
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/nodes"
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// where is what a run can tell of the GPUs it has.
+type where struct {
+	hosts []string        // as Slurm says, in its order; empty outside of Slurm
+	gpus  int             // in all; 0 when it cannot be told
+	split nodes.Placement // empty when it cannot be told
+}
+
+// look derives it from what is fresh after a requeue: the list of nodes and
+// the GPUs of the first, on which the runner is. The counts of the others are
+// the plan's, and only believed when the plan agrees with what is known: Slurm
+// may have placed the job otherwise.
+func look(env map[string]string, target checkpoint.Target) where {
+	var w where
+	hosts, err := slurm.Expand(env["SLURM_JOB_NODELIST"])
+	if err != nil || len(hosts) == 0 {
+		w.gpus = gpusHere(env)
+		return w
+	}
+	w.hosts = hosts
+	first := gpusHere(env)
+	others := len(hosts) - 1
+	switch {
+	case first == 0:
+	case others == 0:
+		w.split = nodes.Placement{{Node: hosts[0], GPUs: first}}
+	case agrees(target.Split, hosts, first):
+		w.split = target.Split
+	case others == 1 && target.GPUs > first:
+		w.split = nodes.Placement{{Node: hosts[0], GPUs: first}, {Node: hosts[1], GPUs: target.GPUs - first}}
+	}
+	w.gpus = w.split.GPUs()
+	return w
+}
+
+func agrees(plan nodes.Placement, hosts []string, first int) bool {
+	if len(plan) != len(hosts) || plan.On(hosts[0]) != first {
+		return false
+	}
+	for _, h := range hosts {
+		if plan.On(h) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// gpusHere counts the GPUs of this node; 0 when the environment does not say.
+func gpusHere(env map[string]string) int {
+	if n, err := strconv.Atoi(env["SLURM_GPUS_ON_NODE"]); err == nil && n > 0 {
+		return n
+	}
+	if ids := env["SLURM_JOB_GPUS"]; ids != "" {
+		return len(strings.Split(ids, ","))
+	}
+	return 0
+}
+
+// splitWords is the split for $SLUICE_SPLIT: "gpu1:4,gpu2:1".
+func splitWords(p nodes.Placement) string {
+	parts := make([]string, len(p))
+	for i, s := range p {
+		parts[i] = s.Node + ":" + strconv.Itoa(s.GPUs)
+	}
+	return strings.Join(parts, ",")
+}

@@ -1,0 +1,105 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/sluice-hpc/sluice/checkpoint/process"
+)
+
+// Config is one run.
+type Config struct {
+	Script string   // the user's script; its folder is the job's
+	Args   []string // its arguments
+	Outbox string   // base of the daemon's folders; "" = outbox beside the jobs'
+	Keep   int      // complete checkpoints to keep, at least 1
+	Unit   string   // what the job counts its work in: epoch or step
+	Sluice string   // path of this program, for the script
+	Python string   // folder of the training library, for PYTHONPATH; "" = none
+	Host   string   // this machine's name
+	Env    []string // the environment as Slurm gave it
+
+	Stdin, Stdout, Stderr *os.File // the script's, passed on untouched
+
+	Now func() time.Time
+	// Poll is how often the request and the checkpoints are looked at, Beat
+	// how often a sign of life is written, Grace how long a script whose work is
+	// saved may take to end before it is killed, Patience how long a request is
+	// honoured beyond its time when nobody withdraws it.
+	Poll, Beat, Grace, Patience time.Duration
+}
+
+// WithDefaults fills in the times that are not set.
+func (c Config) WithDefaults() Config {
+	set := func(d *time.Duration, usual time.Duration) {
+		if *d <= 0 {
+			*d = usual
+		}
+	}
+	set(&c.Poll, 200*time.Millisecond)
+	set(&c.Beat, 10*time.Second)
+	set(&c.Grace, time.Second)
+	set(&c.Patience, time.Minute)
+	c.Keep = max(1, c.Keep)
+	if c.Unit == "" {
+		c.Unit = "epoch"
+	}
+	return c
+}
+
+// Run runs the script to its end and returns the exit code of the job: the
+// script's own, 128+n when signal n ended it. It returns after everything the
+// script started is gone. The calling process must have no other children.
+func Run(c Config) int {
+	c = c.WithDefaults()
+	family, err := process.Found()
+	if err != nil {
+		fmt.Fprintln(c.Stderr, "sluice: error:", err)
+		return 1
+	}
+	defer family.Close()
+	r := &run{Config: c, family: family, vars: table(c.Env), results: make(chan result), complaints: map[string]string{}}
+	r.job, err = findFolders(c.Script, c.Outbox, r.vars)
+	if err != nil {
+		r.alone = true
+		r.say("%v: the script runs as it is, at a fixed size", err)
+	}
+	signals := make(chan os.Signal, 16)
+	// SIGPIPE is caught so that a closed standard error does not end the job;
+	// SIGURG is left out, which the Go runtime sends itself.
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGPIPE,
+		syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGHUP, syscall.SIGALRM, syscall.SIGCONT)
+	defer signal.Stop(signals)
+	return r.loop(signals)
+}
+
+// say tells the user something on standard error. A full disk or closed pipe
+// there is none of the job's business.
+func (r *run) say(format string, args ...any) {
+	fmt.Fprintf(r.Stderr, "sluice: "+format+"\n", args...)
+}
+
+// complain says what failed, once as long as the same keeps failing.
+func (r *run) complain(what string, err error) {
+	text := ""
+	if err != nil {
+		text = err.Error()
+	}
+	if text == r.complaints[what] {
+		return
+	}
+	r.complaints[what] = text
+	if err == nil {
+		r.say("%s: works again", what)
+		return
+	}
+	hint := ""
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		hint = " (free some space; the job goes on meanwhile)"
+	}
+	r.say("%s: %v%s", what, err, hint)
+}

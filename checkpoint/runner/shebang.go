@@ -1,0 +1,41 @@
+package runner
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// maxShebang is what the kernel reads of a script's first line.
+const maxShebang = 255
+
+// commandFor returns the argv that runs a script as the kernel would: by the
+// interpreter its first line names. The interpreter is started with the script
+// as an argument, so the script needs no execute bit and may lie on a file
+// system mounted noexec.
+func commandFor(script string, args []string) ([]string, error) {
+	f, err := os.Open(script)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	line, err := bufio.NewReader(io.LimitReader(f, maxShebang+1)).ReadString('\n')
+	if err != nil && err != io.EOF {
+		return nil, fmt.Errorf("%s: %w", script, err)
+	}
+	rest, ok := strings.CutPrefix(strings.TrimRight(line, "\r\n"), "#!")
+	if !ok {
+		return append([]string{"/bin/sh", script}, args...), nil // as execvp does
+	}
+	interpreter, arg, _ := strings.Cut(strings.TrimSpace(rest), " ")
+	if interpreter == "" {
+		return nil, fmt.Errorf("%s: the first line names no interpreter: write #!/bin/bash", script)
+	}
+	argv := []string{interpreter}
+	if arg = strings.TrimSpace(arg); arg != "" {
+		argv = append(argv, arg) // the kernel passes the rest as one argument
+	}
+	return append(append(argv, script), args...), nil
+}

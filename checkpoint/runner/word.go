@@ -1,0 +1,88 @@
+package runner
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/sluice-hpc/sluice/checkpoint"
+)
+
+// maxSkips is how many skipped checkpoints the word lists.
+const maxSkips = 16
+
+// write writes the runner's word when it has changed. What cannot be written is
+// tried again at the next turn of the loop.
+func (r *run) write() {
+	if r.alone || !r.dirty {
+		return
+	}
+	data, err := json.Marshal(r.word())
+	if err == nil {
+		err = r.job.write(checkpoint.RunnerFile, append(data, '\n'))
+	}
+	r.complain("writing "+checkpoint.RunnerFile, err)
+	r.dirty = err != nil
+}
+
+func (r *run) word() checkpoint.Runner {
+	w := checkpoint.Runner{
+		Version: checkpoint.Version, Job: r.job.id.Job, Restarts: r.job.restarts, Incarnation: r.target.Incarnation,
+		State: r.state.phase, Host: r.Host, PID: os.Getpid(), Split: r.where.split, Resumed: r.from.name,
+		Skipped: r.from.skipped[:min(len(r.from.skipped), maxSkips)], FirstLine: r.first, Beat: r.Now(),
+		Answer: r.state.answer, Note: r.note(),
+	}
+	if e := r.state.exit; e != nil {
+		w.Exit = &checkpoint.Exit{Code: e.Code, Signal: e.Signal, At: w.Beat}
+	}
+	if r.done {
+		w.State = checkpoint.Exited
+		if w.Exit == nil {
+			w.Exit = &checkpoint.Exit{Code: r.code, At: w.Beat}
+		}
+	}
+	return w
+}
+
+// note is what a person should know about this run.
+func (r *run) note() string {
+	chosen := r.target.Checkpoint
+	if r.state.phase == checkpoint.Starting || chosen == "" || r.from.name >= chosen {
+		return ""
+	}
+	if r.from.name == "" {
+		return fmt.Sprintf("checkpoint %s was to be resumed and cannot be used, nor any other: started from zero", chosen)
+	}
+	return fmt.Sprintf("checkpoint %s was to be resumed and cannot be used: resumed from %s", chosen, r.from.name)
+}
+
+// progressTail is how much of the progress log is read to learn whether the
+// program said that its work is finished.
+const progressTail = 64 << 10
+
+// complete reports whether the program of this run said so.
+func (f folders) complete() bool {
+	dir, err := checkpoint.OpenDir(f.jobDir)
+	if err != nil {
+		return false
+	}
+	defer dir.Close()
+	file, info, err := dir.Open(checkpoint.ProgressFile)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	tail, err := io.ReadAll(io.NewSectionReader(file, max(0, info.Size()-progressTail), progressTail))
+	if err != nil {
+		return false
+	}
+	for line := range bytes.Lines(tail) {
+		p, err := checkpoint.ParseProgress(bytes.TrimSpace(line))
+		if err == nil && p.Event == "finished" && p.Restarts == f.restarts {
+			return true
+		}
+	}
+	return false
+}

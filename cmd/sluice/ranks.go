@@ -1,0 +1,65 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-hpc/sluice/checkpoint/ranks"
+)
+
+// newRanksCommand returns "sluice ranks", which starts a job's training
+// processes.
+func newRanksCommand() *cobra.Command {
+	var c ranks.Config
+	cmd := &cobra.Command{
+		Use:   "ranks [--per-node N] [--wait TIME] -- COMMAND [ARGS...]",
+		Short: "Start one training process for each GPU of the job",
+		Long: `Started once on every node, sluice ranks starts one process for each GPU that the
+job really has there and tells each who it is: RANK, LOCAL_RANK, WORLD_SIZE,
+LOCAL_WORLD_SIZE, NODE_RANK, MASTER_ADDR, MASTER_PORT. Nodes may have different
+numbers of GPUs. In a job on several nodes it puts itself under srun.
+
+When one process fails, the others are ended, on all nodes, and its exit code is
+the command's.`,
+		Example: `  srun "$SLUICE" ranks -- python3 train.py
+  "$SLUICE" ranks --per-node 2 -- python3 train.py`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if c.PerNode < 0 {
+				return errors.New("--per-node: at least 1")
+			}
+			if ranks.NeedsSrun(os.Environ()) {
+				return underSrun(c, args)
+			}
+			c.Argv, c.Env = args, os.Environ()
+			c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
+			c.Host, _ = os.Hostname() // only shown to people
+			return exitAs(ranks.Run(c))
+		},
+	}
+	cmd.Flags().SetInterspersed(false) // what follows the command is the command's
+	cmd.Flags().IntVar(&c.PerNode, "per-node", 0, "processes on each node (default: one for each GPU)")
+	cmd.Flags().DurationVar(&c.Wait, "wait", 2*time.Minute, "how long to wait for the other nodes")
+	return cmd
+}
+
+// underSrun replaces this process by srun, which starts it again on every node.
+func underSrun(c ranks.Config, args []string) error {
+	srun, err := exec.LookPath("srun")
+	if err != nil {
+		return err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	argv := append([]string{"srun", "--ntasks-per-node=1", self, "ranks",
+		"--per-node=" + strconv.Itoa(c.PerNode), "--wait=" + c.Wait.String(), "--"}, args...)
+	return syscall.Exec(srun, argv, os.Environ())
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-hpc/sluice/checkpoint/python"
+	"github.com/sluice-hpc/sluice/checkpoint/runner"
+)
+
+// newRunCommand returns "sluice run", which the rendered batch script of every
+// job execs.
+func newRunCommand() *cobra.Command {
+	var c runner.Config
+	cmd := &cobra.Command{
+		Use:   "run [--outbox DIR] [--keep N] [--unit epoch|step] -- SCRIPT [ARGS...]",
+		Short: "Run a job's script inside the job",
+		Long: `Every job that sluice submit makes runs its script through this command. It gives
+the script the true environment of the present allocation, starts it from the
+newest valid checkpoint, passes requests to save on to the training program,
+verifies what was saved, and ends with the script's exit code.
+
+The script's folder is the job's; sluice submit puts it there. A script outside
+of such a folder runs as it is.
+
+The script finds in its environment, beside Slurm's variables:
+  SLUICE                the sluice program
+  SLUICE_JOB_ID         the job; the same for life
+  SLUICE_JOB_DIR        its folder on the shared file system
+  SLUICE_CHECKPOINTS    the folder of its checkpoints
+  SLUICE_RESUME         the checkpoint to start from; empty = from zero
+  SLUICE_REQUEST        a file that is there while the job is asked to save
+  SLUICE_RESTARTS       times Slurm has requeued the job
+  SLUICE_INCARNATION    times sluice has placed it
+  SLUICE_UNIT           what the job counts its work in: epoch or step
+  SLUICE_GPUS           GPUs in all; empty where it cannot be told
+  SLUICE_NODES          nodes
+  SLUICE_SPLIT          GPUs of each node, as in gpu1:4,gpu2:1; empty likewise
+  SLUICE_MAX_GPUS       most GPUs the job may ever get; empty = no bound
+  SLUICE_PYTHON         folder of the Python library, also in PYTHONPATH
+  MASTER_ADDR           address of the first node
+  MASTER_PORT           a free port there, another in each run
+
+What sbatch stored of the job's first size (SLURM_NTASKS, SLURM_GPUS and their
+like) is taken away, so that a plain "srun" starts one task on every node of the
+present allocation, with all of the job's GPUs there.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			c.Script, c.Args = args[0], args[1:]
+			c.Env, c.Now = os.Environ(), time.Now
+			c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
+			c.Host, _ = os.Hostname() // only shown to people
+			c.Sluice, _ = os.Executable()
+			c.Python = pythonLibrary(c.Script)
+			return exitAs(runner.Run(c))
+		},
+	}
+	cmd.Flags().SetInterspersed(false) // what follows the script is the script's
+	cmd.Flags().StringVar(&c.Outbox, "outbox", "", "directory of sluiced's requests (default: outbox beside the directory of the jobs)")
+	cmd.Flags().IntVar(&c.Keep, "keep", 2, "complete checkpoints to keep")
+	cmd.Flags().StringVar(&c.Unit, "unit", "epoch", "what the job counts its work in, epoch or step")
+	return cmd
+}
+
+// exitAs ends sluice with the code, without a word of its own.
+func exitAs(code int) error {
+	if code == 0 {
+		return nil
+	}
+	return exitCode(code)
+}
+
+// pythonLibrary returns the folder from which a program imports sluice:
+// SLUICE_PYTHON, else a copy of this program's own beside the script; "" when
+// there can be none.
+func pythonLibrary(script string) string {
+	if dir := os.Getenv("SLUICE_PYTHON"); dir != "" {
+		return dir
+	}
+	script, err := filepath.Abs(script)
+	if err != nil || !runner.InJob(script) {
+		return ""
+	}
+	dir := filepath.Join(filepath.Dir(script), "python")
+	if err := python.WriteTo(dir); err != nil {
+		return "" // a program that needs it says so
+	}
+	return dir
+}
