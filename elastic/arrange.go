@@ -50,13 +50,14 @@ func Arrange(s Snapshot, a Allocation) Arrangement {
 
 func movable(j Job) bool { return j.Phase == Running || j.Phase == Held }
 
-// shrinkInPlace chooses the nodes a job keeps among those it has.
+// shrinkInPlace chooses the nodes a job keeps among those it has. What is idle
+// there counts as free: Slurm fills an uneven split greedily from it.
 func (a Arrangement) shrinkInPlace(s Snapshot, j Job, want int) {
 	a.Target[j.ID] = j.Place
 	var own []nodes.Node
-	for _, n := range s.Nodes {
-		if held := j.Place.On(n.Name); held > 0 {
-			n.Used, n.Usable = n.GPUs-held, true
+	for _, n := range a.freeNow(s, j) {
+		if j.Place.On(n.Name) > 0 {
+			n.Usable = true // draining: it keeps what it has
 			own = append(own, n)
 		}
 	}

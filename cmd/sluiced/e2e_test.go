@@ -105,6 +105,11 @@ func play(t *testing.T, settings ...setting) *scene {
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("sluiced's log:\n%s", s.Tail(60))
+			outs, _ := filepath.Glob(s.Home("") + "/*.out")
+			for _, out := range outs {
+				b, _ := os.ReadFile(out)
+				t.Logf("%s:\n%s", filepath.Base(out), b[max(0, len(b)-2000):])
+			}
 		}
 		clean, stop := context.WithTimeout(context.Background(), 2*time.Minute)
 		defer stop()

@@ -1,9 +1,11 @@
 package control
 
 import (
+	"context"
 	"net/http"
 	"os"
 	"strconv"
+	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
@@ -134,6 +136,10 @@ func (s *Server) about(q request, v verb) (*engine.Report, engine.JobReport, err
 		return nil, engine.JobReport{}, err
 	}
 	jr, ok := lookup(r, elastic.JobID(id))
+	if !ok {
+		r = s.lookAgain(q, r)
+		jr, ok = lookup(r, elastic.JobID(id))
+	}
 	if !ok || !q.sees(jr) {
 		return nil, engine.JobReport{}, fail(NotFound, "'sluice queue' lists the jobs sluice looks after", "no sluice job %d", id)
 	}
@@ -141,6 +147,31 @@ func (s *Server) about(q request, v verb) (*engine.Report, engine.JobReport, err
 		return nil, engine.JobReport{}, fail(Denied, "only its owner and operators may", "job %d belongs to %s, you are %s", id, jr.Record.User, q.caller.Name)
 	}
 	return r, jr, nil
+}
+
+// freshWithin is how long an order about an unknown job waits for a newer report:
+// one typed right after sluice submit finds its job. Shorter than the client's
+// own deadline.
+const freshWithin = 1500 * time.Millisecond
+
+// lookAgain asks for a cycle and returns the report it publishes, or the old one
+// when none comes in time.
+func (s *Server) lookAgain(q request, old *engine.Report) *engine.Report {
+	s.service.Wake()
+	ctx, cancel := context.WithTimeout(q.Context(), freshWithin)
+	defer cancel()
+	poll := time.NewTicker(50 * time.Millisecond)
+	defer poll.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return old
+		case <-poll.C:
+			if r := s.service.Report(); r != nil && r.At.After(old.At) {
+				return r
+			}
+		}
+	}
 }
 
 // lookup finds a job by number. Slurm may give a number again after its state

@@ -11,7 +11,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/engine"
 )
 
-// Service is a control.Service over canned values. Fields are set before use.
+// Service is a control.Service over canned values. Once it is served, its fields
+// are changed through Set only.
 type Service struct {
 	Last   *engine.Report // nil: no cycle yet
 	Err    error          // what Plan, Direct and Segments fail with
@@ -34,6 +35,21 @@ func (s *Service) Asked() []string {
 	return append([]string(nil), s.asked...)
 }
 
+// Set changes the service while it is served. A report that was published must
+// not be changed: publish another.
+func (s *Service) Set(change func(*Service)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change(s)
+}
+
+// fault returns what a method fails with.
+func (s *Service) fault() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.Err
+}
+
 func (s *Service) note(format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -41,14 +57,20 @@ func (s *Service) note(format string, args ...any) {
 }
 
 // Report returns Last.
-func (s *Service) Report() *engine.Report { return s.Last }
+func (s *Service) Report() *engine.Report {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.Last
+}
 
 // Plan returns the canned plan.
-func (s *Service) Plan(context.Context) (elastic.Plan, error) { return Plan(), s.Err }
+func (s *Service) Plan(context.Context) (elastic.Plan, error) { return Plan(), s.fault() }
 
 // Direct notes the order.
 func (s *Service) Direct(_ context.Context, c control.Caller, job elastic.JobID, change control.Change) error {
 	s.note("direct %d %d %s", c.UID, job, change)
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.Refuse != nil {
 		return errors.Join(s.Err, s.Refuse(job, change))
 	}
@@ -58,9 +80,9 @@ func (s *Service) Direct(_ context.Context, c control.Caller, job elastic.JobID,
 // Segments returns the canned history to the job it belongs to.
 func (s *Service) Segments(_ context.Context, token string) ([]engine.Segment, error) {
 	if all := Segments(); token == all[0].Token {
-		return all, s.Err
+		return all, s.fault()
 	}
-	return nil, s.Err
+	return nil, s.fault()
 }
 
 // Wake notes the call.
