@@ -34,9 +34,7 @@ func newExplainCommand() *cobra.Command {
 			if asJSON {
 				return writeJSON(cmd.OutOrStdout(), e)
 			}
-			if e.Blind != "" {
-				warn(cmd.ErrOrStderr(), "sluiced cannot see Slurm now; this is the state of "+when(e.At)+": "+escape(e.Blind))
-			}
+			warnBlind(cmd.ErrOrStderr(), e.Blind, e.BlindFor, e.At)
 			return explain(cmd.OutOrStdout(), e)
 		},
 	}

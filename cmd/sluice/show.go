@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control"
 )
 
@@ -28,23 +28,19 @@ func newShowCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			report, err := client.Report(cmd.Context())
-			if err != nil {
-				return err
-			}
-			warnBlind(cmd.ErrOrStderr(), report.Blind, report.BlindFor, report.At)
-			var errs []error
-			for i, id := range jobs {
-				job, ok := report.Job(id)
-				if !ok {
-					errs = append(errs, fmt.Errorf("no sluice job %d ('sluice queue --all' lists them)", id))
-					continue
-				}
-				if err := printJob(cmd.OutOrStdout(), job, report.At, asJSON, i > 0); err != nil {
+			first := true
+			return each(jobs, func(job elastic.JobID) error {
+				e, err := client.Explain(cmd.Context(), job)
+				if err != nil {
 					return err
 				}
-			}
-			return errors.Join(errs...)
+				if first {
+					warnBlind(cmd.ErrOrStderr(), e.Blind, e.BlindFor, e.At)
+				}
+				gap := !first
+				first = false
+				return printJob(cmd.OutOrStdout(), e.Job, e.At, asJSON, gap)
+			})
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, one object a job")

@@ -107,20 +107,27 @@ func asked(ts *testscript.TestScript, neg bool, args []string) {
 // report, or let it refuse orders in Slurm's words.
 func changeDaemon(ts *testscript.TestScript, _ bool, args []string) {
 	d := ts.Value("daemon").(*cannedDaemon)
-	switch args[0] {
-	case "stop":
+	if args[0] == "stop" {
 		d.stop()
-	case "blind":
-		d.service.Last.Blind, d.service.Last.BlindFor = "squeue: slurmctld cannot be reached", 2*time.Minute
-	case "empty":
-		d.service.Last.Jobs = nil
-	case "young":
-		d.service.Last = nil
-	case "refuse":
-		d.service.Refuse = func(job elastic.JobID, _ control.Change) error {
-			return &slurm.Error{Op: "scontrol update", JobID: slurm.JobID(job), Err: slurm.ErrRefused, Words: "Job is under review"}
-		}
-	default:
-		ts.Fatalf("daemon %s: no such change", args[0])
+		return
 	}
+	d.service.Set(func(s *controltest.Service) {
+		next := *s.Last // a published report is never changed
+		switch args[0] {
+		case "blind":
+			next.Blind, next.BlindFor = "squeue: slurmctld cannot be reached", 2*time.Minute
+			s.Last = &next
+		case "empty":
+			next.Jobs = nil
+			s.Last = &next
+		case "young":
+			s.Last = nil
+		case "refuse":
+			s.Refuse = func(job elastic.JobID, _ control.Change) error {
+				return &slurm.Error{Op: "scontrol update", JobID: slurm.JobID(job), Err: slurm.ErrRefused, Words: "Job is under review"}
+			}
+		default:
+			ts.Fatalf("daemon %s: no such change", args[0])
+		}
+	})
 }

@@ -16,10 +16,12 @@ import (
 	"github.com/sluice-hpc/sluice/elastic"
 )
 
-// The client's deadlines. Reads come from memory; Plan and Direct wait for Slurm.
+// The client's deadlines. Reads come from memory; what concerns one job may wait
+// for a cycle that finds it; Plan and Direct wait for Slurm.
 const (
-	quick = 2 * time.Second
-	slow  = 45 * time.Second
+	quick   = 2 * time.Second
+	patient = 5 * time.Second
+	slow    = 45 * time.Second
 )
 
 // maxAnswer bounds what a client reads: some 20 000 jobs.
@@ -28,17 +30,17 @@ const maxAnswer = 64 << 20
 // Client speaks to a sluiced. The zero value is not useful; see Dial. It may be
 // used from many goroutines.
 type Client struct {
-	path  string
-	http  http.Client
-	quick time.Duration
+	path string
+	http http.Client
 }
 
 // Dial returns a client for the socket. Nothing is connected until the first
-// call. Every call has a deadline of its own: 2 s for reads and events, 45 s
-// where the daemon asks Slurm first (Plan, Direct). All errors are *Error.
+// call. Every call has a deadline of its own: 2 s for reads and events, 5 s about
+// one job, 45 s where the daemon asks Slurm first (Plan, Direct). All errors are
+// *Error.
 func Dial(path string) *Client {
 	dialer := &net.Dialer{}
-	return &Client{path: path, quick: quick, http: http.Client{Transport: &http.Transport{
+	return &Client{path: path, http: http.Client{Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return dialer.DialContext(ctx, "unix", path)
 		},
@@ -49,28 +51,28 @@ func Dial(path string) *Client {
 // Status asks how the daemon is.
 func (c *Client) Status(ctx context.Context) (Status, error) {
 	var out Status
-	err := c.call(ctx, c.quick, http.MethodGet, "/v1/status", nil, &out)
+	err := c.call(ctx, quick, http.MethodGet, "/v1/status", nil, &out)
 	return out, err
 }
 
 // Report returns what the last cycle saw and decided.
 func (c *Client) Report(ctx context.Context) (Report, error) {
 	var out Report
-	err := c.call(ctx, c.quick, http.MethodGet, "/v1/report", nil, &out)
+	err := c.call(ctx, quick, http.MethodGet, "/v1/report", nil, &out)
 	return out, err
 }
 
 // Explain returns one job and the sizes it could have.
 func (c *Client) Explain(ctx context.Context, job elastic.JobID) (Explanation, error) {
 	var out Explanation
-	err := c.call(ctx, c.quick, http.MethodGet, jobPath(job, "explain"), nil, &out)
+	err := c.call(ctx, patient, http.MethodGet, jobPath(job, "explain"), nil, &out)
 	return out, err
 }
 
 // History returns one job's runs, oldest first.
 func (c *Client) History(ctx context.Context, job elastic.JobID) (History, error) {
 	var out History
-	err := c.call(ctx, c.quick, http.MethodGet, jobPath(job, "history"), nil, &out)
+	err := c.call(ctx, patient, http.MethodGet, jobPath(job, "history"), nil, &out)
 	return out, err
 }
 
@@ -89,7 +91,7 @@ func (c *Client) Direct(ctx context.Context, job elastic.JobID, change Change) e
 
 // Event wakes the daemon's cycle. The job may be 0.
 func (c *Client) Event(ctx context.Context, job elastic.JobID, kind string) error {
-	return c.call(ctx, c.quick, http.MethodPost, "/v1/event", Event{JobID: int64(job), Kind: kind}, nil)
+	return c.call(ctx, quick, http.MethodPost, "/v1/event", Event{JobID: int64(job), Kind: kind}, nil)
 }
 
 func jobPath(job elastic.JobID, verb string) string {

@@ -37,8 +37,9 @@ func FuzzRequest(f *testing.F) {
 	f.Add("GET", "/v1/jobs/-1/explain", "{")
 	service := &one{}
 	s := &Server{service: service}
+	// The clock stands, so that only the first few unknown jobs are waited for.
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	if err := s.Configure(Options{UID: 500, Now: func() time.Time { now = now.Add(time.Hour); return now }}); err != nil {
+	if err := s.Configure(Options{UID: 500, Now: func() time.Time { return now }}); err != nil {
 		f.Fatal(err)
 	}
 	routes := s.routes()

@@ -21,6 +21,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control"
 	"github.com/sluice-hpc/sluice/elastic/control/controltest"
+	"github.com/sluice-hpc/sluice/elastic/engine"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
@@ -199,6 +200,28 @@ func TestDirect(t *testing.T) {
 		t.Errorf("the daemon was asked %q, want %q", service.Asked(), want)
 	}
 }
+
+// An order typed right after sluice submit finds its job: the daemon looks again
+// before it says that there is none.
+func TestUnknownJobIsLookedForAgain(t *testing.T) {
+	service := &late{Service: controltest.New()}
+	all := service.Last
+	early := *all
+	early.At, early.Jobs = all.At.Add(-time.Minute), nil
+	service.Last, service.next = &early, all
+	client := control.Dial(serve(t, options(), service))
+	if e, err := client.Explain(t.Context(), controltest.Growing); err != nil || e.Job.JobID != int64(controltest.Growing) {
+		t.Errorf("%+v %v", e.Job, err)
+	}
+}
+
+// late publishes its next report when it is woken.
+type late struct {
+	*controltest.Service
+	next *engine.Report
+}
+
+func (l *late) Wake() { l.Set(func(s *controltest.Service) { s.Last = l.next }) }
 
 // The kernel says who asks: one user may not order another's job about.
 func TestIdentity(t *testing.T) {

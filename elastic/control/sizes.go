@@ -15,7 +15,7 @@ import (
 const manySizes = 64
 
 func viewExplanation(r *engine.Report, jr engine.JobReport) Explanation {
-	out := Explanation{Version: WireVersion, At: r.At, Policy: r.Policy, Blind: r.Blind, Job: viewJob(r, jr), Sizes: []Size{}}
+	out := Explanation{Version: WireVersion, At: r.At, Policy: r.Policy, Blind: r.Blind, BlindFor: r.BlindFor.Seconds(), Job: viewJob(r, jr), Sizes: []Size{}}
 	if jr.Ended {
 		return out
 	}

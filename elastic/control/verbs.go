@@ -155,8 +155,11 @@ func (s *Server) about(q request, v verb) (*engine.Report, engine.JobReport, err
 const freshWithin = 1500 * time.Millisecond
 
 // lookAgain asks for a cycle and returns the report it publishes, or the old one
-// when none comes in time.
+// when none comes in time or the caller has asked for too many.
 func (s *Server) lookAgain(q request, old *engine.Report) *engine.Report {
+	if !s.buckets.take(q.caller.UID, q.options.Now()) {
+		return old
+	}
 	s.service.Wake()
 	ctx, cancel := context.WithTimeout(q.Context(), freshWithin)
 	defer cancel()

@@ -3,7 +3,6 @@ package control
 import (
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
@@ -155,12 +154,13 @@ type Move struct {
 
 // Explanation is one job and the sizes it could have.
 type Explanation struct {
-	Version int       `json:"version"`
-	At      time.Time `json:"at"`
-	Policy  string    `json:"policy"`
-	Blind   string    `json:"blind,omitempty"`
-	Job     Job       `json:"job"`
-	Sizes   []Size    `json:"sizes"`
+	Version  int       `json:"version"`
+	At       time.Time `json:"at"`
+	Policy   string    `json:"policy"`
+	Blind    string    `json:"blind,omitempty"`
+	BlindFor float64   `json:"blind_seconds,omitempty"`
+	Job      Job       `json:"job"`
+	Sizes    []Size    `json:"sizes"`
 }
 
 // Size is one size a job accepts and how fast it would be there.
@@ -223,17 +223,4 @@ type Planned struct {
 type Event struct {
 	JobID int64  `json:"job_id,omitempty"`
 	Kind  string `json:"kind"` // "submit", "cancel", "end" or another short word
-}
-
-// Job finds a job by number: the live one, else the one submitted last.
-func (r Report) Job(id elastic.JobID) (Job, bool) {
-	var best Job
-	found := false
-	for _, j := range r.Jobs {
-		newer := j.Submitted.After(best.Submitted)
-		if j.JobID == int64(id) && (!found || best.Ended && !j.Ended || best.Ended == j.Ended && newer) {
-			best, found = j, true
-		}
-	}
-	return best, found
 }
