@@ -1,6 +1,9 @@
 package nodes
 
-import "sort"
+import (
+	"slices"
+	"sort"
+)
 
 // floor is the inventory while requests are being placed on it.
 type floor struct {
@@ -20,8 +23,8 @@ func newFloor(inventory []Node) *floor {
 	return &floor{now: inventory, before: inventory}
 }
 
-// slots returns how many GPUs of the request fit on the node.
-func (r Request) slots(n Node) int {
+// Room returns how many GPUs of the request fit on the node now.
+func (r Request) Room(n Node) int {
 	k := n.Free()
 	if n.CPUs > 0 {
 		free := n.CPUs - n.CPUsUsed
@@ -42,17 +45,7 @@ func (f *floor) take(r Request, p Placement) {
 	if !f.own {
 		f.now, f.own = append([]Node(nil), f.before...), true
 	}
-	l := r.Load(p)
-	for _, s := range p {
-		for i := range f.now {
-			if n := &f.now[i]; n.Name == s.Node {
-				n.Used += s.GPUs
-				n.CPUsUsed += l.cpus(s.GPUs)
-				n.MemUsedMB += int64(s.GPUs) * l.MemPerGPUMB
-				break
-			}
-		}
-	}
+	Charge(f.now, r.Load(p))
 }
 
 // largest returns the largest accepted size below the wanted one that fits.
@@ -113,11 +106,11 @@ func (f *floor) candidates(r Request, partition string) []spot {
 		if !n.In(partition) {
 			continue
 		}
-		if k := r.slots(n); k > 0 {
+		if k := r.Room(n); k > 0 {
 			f.room = append(f.room, spot{i, k})
 		}
 	}
-	sort.SliceStable(f.room, func(a, b int) bool { return f.room[a].slots < f.room[b].slots })
+	slices.SortStableFunc(f.room, func(a, b spot) int { return a.slots - b.slots })
 	return f.room
 }
 
@@ -209,6 +202,6 @@ func (f *floor) placement(chosen []spot, shares []int) Placement {
 
 func inOrder(chosen []spot) []spot {
 	ordered := append([]spot(nil), chosen...)
-	sort.Slice(ordered, func(a, b int) bool { return ordered[a].node < ordered[b].node })
+	slices.SortFunc(ordered, func(a, b spot) int { return a.node - b.node })
 	return ordered
 }

@@ -17,15 +17,28 @@ func (l Load) cpus(gpus int) int {
 
 // With returns a copy of the inventory in which the loads count as used. Nodes a
 // load names and the inventory does not are ignored.
-func With(inventory []Node, loads ...Load) []Node { return shifted(inventory, 1, loads) }
+func With(inventory []Node, loads ...Load) []Node {
+	out := append([]Node(nil), inventory...)
+	Charge(out, loads...)
+	return out
+}
 
 // Without returns a copy of the inventory in which the loads are gone: what is
 // left used belongs to others. Nothing falls below zero, whatever the loads say.
-func Without(inventory []Node, loads ...Load) []Node { return shifted(inventory, -1, loads) }
-
-func shifted(inventory []Node, sign int, loads []Load) []Node {
+func Without(inventory []Node, loads ...Load) []Node {
 	out := append([]Node(nil), inventory...)
-	find := finder(out, loads)
+	Credit(out, loads...)
+	return out
+}
+
+// Charge is With on the inventory itself.
+func Charge(inventory []Node, loads ...Load) { shift(inventory, 1, loads) }
+
+// Credit is Without on the inventory itself.
+func Credit(inventory []Node, loads ...Load) { shift(inventory, -1, loads) }
+
+func shift(inventory []Node, sign int, loads []Load) {
+	find := finder(inventory, loads)
 	for _, l := range loads {
 		for _, s := range l.Place {
 			n := find(s.Node)
@@ -37,7 +50,6 @@ func shifted(inventory []Node, sign int, loads []Load) []Node {
 			n.MemUsedMB = max(0, n.MemUsedMB+int64(sign)*int64(s.GPUs)*l.MemPerGPUMB)
 		}
 	}
-	return out
 }
 
 // finder returns a look-up of nodes by name; nil for a node that is not there. A

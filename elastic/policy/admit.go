@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"github.com/sluice-hpc/sluice/nodes"
 	"slices"
 	"sort"
 )
@@ -21,10 +22,47 @@ func (r *round) admit() {
 		if k == len(queue) {
 			break
 		}
-		head := &r.jobs[queue[k]]
-		r.block(head)
-		queue = slices.DeleteFunc(queue[k+1:], func(i int) bool { return r.jobs[i].blocked != nil })
+		queue = r.stop(queue[k:])
 	}
+}
+
+// stop shuts the nodes that the head of the queue waits for, and those that
+// everybody waits for who can only run there, and returns who may still start
+// elsewhere.
+func (r *round) stop(queue []int) []int {
+	r.block(&r.jobs[queue[0]])
+	var rest []int
+	for _, i := range queue[1:] {
+		j := &r.jobs[i]
+		j.late = true
+		if r.shutOut(j) {
+			r.block(j)
+		} else {
+			rest = append(rest, i)
+		}
+	}
+	return rest
+}
+
+// shutOut reports whether earlier jobs wait for every node the job may use.
+func (r *round) shutOut(j *job) bool {
+	for i, in := range j.pool.usable {
+		if in && (r.shut == nil || !r.shut[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// overtakes reports whether the job would start on nodes that jobs which came
+// before it wait for.
+func (r *round) overtakes(j *job, place nodes.Placement) bool {
+	for i, shut := range r.shut {
+		if j.late && shut && place.On(r.snap.Nodes[i].Name) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // queue lists the waiting jobs that could start on an empty cluster; the others
@@ -61,11 +99,17 @@ func (r *round) longest(queue []int) (int, []int) {
 	return k, best // the search ends on its largest success
 }
 
-// block keeps everybody who may use the head's nodes from getting more.
-func (r *round) block(head *job) {
+// block keeps what the waiting job may use from everybody who came later.
+func (r *round) block(first *job) {
+	if r.shut == nil {
+		r.shut = make([]bool, len(r.snap.Nodes))
+	}
+	for i, in := range first.pool.usable {
+		r.shut[i] = r.shut[i] || in
+	}
 	for i := range r.jobs {
-		if j := &r.jobs[i]; j.blocked == nil && j.pool.meets(head.pool) {
-			j.blocked = head
+		if j := &r.jobs[i]; j.blocked == nil && j.pool.meets(first.pool) {
+			j.blocked = first
 		}
 	}
 }

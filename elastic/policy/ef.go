@@ -14,9 +14,7 @@ func ef(s elastic.Snapshot) elastic.Allocation {
 	r.freeze("ef")
 	for _, i := range r.queue() {
 		j := &r.jobs[i]
-		if j.blocked != nil {
-			continue
-		}
+		j.late = r.shut != nil
 		if !r.start(i) {
 			r.block(j)
 			continue
@@ -26,7 +24,7 @@ func ef(s elastic.Snapshot) elastic.Allocation {
 		for _, n := range slices.Backward(j.sizes) {
 			size := slices.Clone(r.size)
 			size[i] = n
-			if j.pin == 0 && n > r.size[i] && r.try(size, r.wants).ok() {
+			if j.pin == 0 && j.blocked == nil && n > r.size[i] && r.try(size, r.wants).ok() {
 				r.size, r.base = size, slices.Clone(size)
 				break
 			}

@@ -4,49 +4,11 @@ import (
 	"slices"
 
 	"github.com/sluice-hpc/sluice/elastic/knapsack"
-	"github.com/sluice-hpc/sluice/elastic/speed"
 )
 
 // vain bounds how often in a row an expansion is solved again after its answer
 // could not be placed. By then only gaps between the nodes' jobs are left.
 const vain = 3
-
-// relieve lets a job give back GPUs that make it slower, where both speeds were
-// measured.
-func (r *round) relieve() {
-	for i := range r.jobs {
-		j := &r.jobs[i]
-		if r.size[i] != j.now || !r.free(j) || r.strands(j) {
-			continue
-		}
-		best, most := j.now, 0.0
-		for _, n := range j.sizes {
-			if n >= j.now {
-				break
-			}
-			if saved, worth := j.saves(n, r.snap.Limits.Payback); worth && saved > most && j.within(n) > 0 && j.measured(n) {
-				best, most = n, saved
-			}
-		}
-		if best == j.now || !j.measured(j.now) {
-			continue
-		}
-		r.size[i] = best
-		if !r.try(r.size, r.wants).ok() {
-			r.size[i] = j.now
-		}
-	}
-}
-
-func (j *job) measured(n int) bool {
-	_, src := j.Curve.Seconds(j.shape(n))
-	return src == speed.Measured
-}
-
-// free reports whether a voluntary move of a running job is open to it.
-func (r *round) free(j *job) bool {
-	return j.role == movable && j.pin == 0 && !r.resting(j)
-}
 
 // resting reports whether the job moved too short a time ago.
 func (r *round) resting(j *job) bool {
@@ -70,7 +32,7 @@ func (r *round) expand() {
 			grown = false
 			continue
 		}
-		if next, settled := r.settle(next, struck); !slices.Equal(next, r.size) {
+		if next, settled := r.settle(next, t, struck); !slices.Equal(next, r.size) {
 			r.size, t, grown, failures = next, settled, len(struck) > 0, 0
 		} else {
 			failures++
@@ -147,26 +109,18 @@ func (r *round) growths(i, idle int, t trial, struck map[[2]int]bool) []step {
 	if planned == j.now {
 		held = j.pool.holds(r.snap.Nodes, j.at) // GPUs on unusable nodes are lost in a move
 	}
-	limit := r.below(i, held+idle)
-	if limit > planned {
-		limit = r.alone(i, limit, t)
+	if held+idle <= planned {
+		return nil
 	}
+	open := r.open(j, t.after, t.place[i])
 	var steps []step
 	best := 0.0
 	for _, n := range j.sizes {
-		if n > limit {
-			break
-		}
-		if n <= planned || struck[[2]int{i, n}] {
+		if n <= planned || n-held > idle || struck[[2]int{i, n}] || !open.splits(n) {
 			continue
 		}
-		if planned == j.now && j.started() {
-			if _, worth := j.saves(n, r.snap.Limits.Payback); !worth {
-				continue
-			}
-		}
 		// A larger size that saves no more is of no use to anybody.
-		if value := j.cost(planned) - j.cost(n); value > best {
+		if value, worth := r.gain(i, t, n, open.spread[n]); worth && value > best {
 			best = value
 			steps = append(steps, step{n, knapsack.Option{Weight: n - held, Value: value}})
 		}
@@ -174,10 +128,29 @@ func (r *round) growths(i, idle int, t trial, struck map[[2]int]bool) []step {
 	return steps
 }
 
+// gain returns the time saved, less the price, when a job grows beyond the size
+// planned in the trial, and whether that is worth it: a voluntary move has to
+// pay, a job that starts or moves anyhow need only gain.
+func (r *round) gain(i int, t trial, n, across int) (value float64, worth bool) {
+	j, planned := &r.jobs[i], r.size[i]
+	before, after := j.rest(planned, len(t.place[i])), j.rest(n, across)
+	value = before - after
+	if !j.started() {
+		return value, value > 0
+	}
+	if planned == j.now {
+		return value - j.price, j.pays(value, r.snap.Limits.Payback)
+	}
+	if n == j.now { // it need not move after all
+		value += j.price
+	}
+	return value, value > 0
+}
+
 // settle lowers sizes until everything has a place that is worth the move, and
 // strikes out those that had none. It ends at the sizes planned before at the
 // latest.
-func (r *round) settle(next []int, struck map[[2]int]bool) (sizes []int, t trial) {
+func (r *round) settle(next []int, was trial, struck map[[2]int]bool) (sizes []int, t trial) {
 	for !slices.Equal(next, r.size) {
 		t = r.try(next, r.wants)
 		lowered := false
@@ -197,9 +170,12 @@ func (r *round) settle(next []int, struck map[[2]int]bool) (sizes []int, t trial
 				lower(i, next[i]-1)
 			}
 		}
-		if !lowered {
+		if !lowered { // on more nodes than thought it may not be worth it
 			for i := range next {
-				if next[i] > r.size[i] && !r.gains(i, next[i], len(t.place[i])) {
+				if next[i] == r.size[i] {
+					continue
+				}
+				if _, worth := r.gain(i, was, next[i], len(t.place[i])); !worth {
 					lower(i, r.size[i])
 				}
 			}
@@ -208,22 +184,7 @@ func (r *round) settle(next []int, struck map[[2]int]bool) (sizes []int, t trial
 			return next, t
 		}
 	}
-	return r.size, t
-}
-
-// gains reports whether growth is still worth it on as many nodes as it turned
-// out to take.
-func (r *round) gains(i, n, across int) bool {
-	j := &r.jobs[i]
-	s, _ := j.Curve.Seconds(speed.Shape{GPUs: n, Nodes: across})
-	rest := s * j.work
-	if !j.started() {
-		return rest < j.seconds(r.size[i])
-	}
-	if r.size[i] != j.now { // moves anyhow
-		return rest+j.price < j.cost(r.size[i]) || n == j.now
-	}
-	return j.pays(j.seconds(j.now)-rest, r.snap.Limits.Payback)
+	return r.size, was
 }
 
 func (r *round) largestGrowth(next []int) int {
@@ -236,12 +197,13 @@ func (r *round) largestGrowth(next []int) int {
 	return most
 }
 
-// below returns the largest accepted size up to limit, not below the planned one.
+// below returns the fastest accepted size up to limit, the planned one if none is
+// faster.
 func (r *round) below(i, limit int) int {
-	best := r.size[i]
-	for _, n := range r.jobs[i].sizes {
-		if n <= limit {
-			best = max(best, n)
+	j, best := &r.jobs[i], r.size[i]
+	for _, n := range j.sizes {
+		if n > best && n <= limit && j.cost(n) < j.cost(best) {
+			best = n
 		}
 	}
 	return best

@@ -6,15 +6,18 @@ import "slices"
 // an order of the user, so neither price nor cooldown count.
 func (r *round) release() {
 	for i := range r.jobs {
-		j := &r.jobs[i]
-		if j.role != movable || j.pin == 0 || j.pin >= j.now {
-			continue
+		if j := &r.jobs[i]; j.role == movable && j.pin > 0 && j.pin < j.now {
+			r.shrink(i, j.pin)
 		}
-		size := slices.Clone(r.base)
-		size[i] = j.pin
-		if r.try(size, nil).ok() {
-			r.base, r.size = size, slices.Clone(size)
-		}
+	}
+}
+
+// shrink plans a smaller size for a running job, if its nodes can give it.
+func (r *round) shrink(i, n int) {
+	size := slices.Clone(r.base)
+	size[i] = n
+	if r.try(size, nil).ok() {
+		r.base, r.size = size, slices.Clone(size)
 	}
 }
 

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/sluice-hpc/sluice/nodes"
@@ -20,13 +21,31 @@ type poolKey struct {
 
 // newPool looks at what the nodes have, not at who uses it.
 func newPool(inventory []nodes.Node, key poolKey) *pool {
+	return poolOf(inventory, key, func(n nodes.Node) int {
+		if !n.Usable {
+			return 0
+		}
+		return n.GPUs
+	})
+}
+
+// open is the pool as one job finds it that leaves the place it has in the view
+// of the inventory.
+func (r *round) open(j *job, inventory []nodes.Node, place nodes.Placement) *pool {
+	request := nodes.Request{CPUsPerGPU: j.Spec.CPUsPerGPU, MemPerGPUMB: j.Spec.MemPerGPUMB}
+	without := nodes.Without(inventory, j.load(place))
+	return poolOf(without, poolKey{j.Partition, j.Spec.AllowUneven}, request.Room)
+}
+
+// poolOf counts on each node what room says it has.
+func poolOf(inventory []nodes.Node, key poolKey, room func(nodes.Node) int) *pool {
 	p := &pool{usable: make([]bool, len(inventory))}
 	for _, partition := range strings.Split(key.partition, ",") {
 		var have []int
 		for i, n := range inventory {
-			if n.Usable && n.GPUs > 0 && n.In(partition) {
+			if g := room(n); g > 0 && n.In(partition) {
 				p.usable[i] = true
-				have = append(have, n.GPUs)
+				have = append(have, g)
 			}
 		}
 		p.widen(have, key.uneven)
@@ -36,22 +55,25 @@ func newPool(inventory []nodes.Node, key poolKey) *pool {
 
 // widen adds the splits possible on the nodes of one more partition.
 func (p *pool) widen(have []int, uneven bool) {
-	total, largest := 0, 0
-	for _, g := range have {
-		total += g
-		largest = max(largest, g)
-	}
-	atLeast := make([]int, largest+2) // nodes with so many GPUs or more
-	for _, g := range have {
-		for q := 1; q <= g; q++ {
-			atLeast[q]++
+	slices.SortFunc(have, func(a, b int) int { return b - a })
+	atLeast := []int{len(have)} // nodes with so many GPUs or more
+	total := 0
+	for i := len(have) - 1; i >= 0; i-- {
+		total += have[i]
+		for len(atLeast) <= have[i] {
+			atLeast = append(atLeast, i+1)
 		}
 	}
 	for len(p.spread) <= total {
 		p.spread = append(p.spread, 0)
 	}
+	least, sum := 0, 0 // the roomiest least nodes have sum GPUs
 	for n := 1; n <= total; n++ {
-		m := fewestNodes(n, largest, len(have), atLeast, uneven)
+		for sum < n {
+			sum += have[least]
+			least++
+		}
+		m := fewestNodes(n, least, atLeast, uneven)
 		if m > 0 && (p.spread[n] == 0 || m < p.spread[n]) {
 			p.spread[n] = m
 			p.reach = max(p.reach, n)
@@ -59,13 +81,14 @@ func (p *pool) widen(have []int, uneven bool) {
 	}
 }
 
-// fewestNodes returns on how many nodes, at least, n GPUs can be split; 0 when
-// no split exists.
-func fewestNodes(n, largest, count int, atLeast []int, uneven bool) int {
-	for m := (n + largest - 1) / largest; m <= min(n, count); m++ {
-		// Uneven: with nodes of different sizes m may be one too few, which
-		// only makes the estimate of the speed a little too good.
-		if uneven || (n%m == 0 && atLeast[n/m] >= m) {
+// fewestNodes returns on how many nodes, no fewer than least, n GPUs can be
+// split; 0 when no split exists.
+func fewestNodes(n, least int, atLeast []int, uneven bool) int {
+	if uneven {
+		return least
+	}
+	for m := least; m <= min(n, atLeast[0]); m++ {
+		if n%m == 0 && atLeast[n/m] >= m {
 			return m
 		}
 	}

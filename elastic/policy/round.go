@@ -17,6 +17,7 @@ type round struct {
 	size    []int        // GPUs planned, by job; 0 = not started
 	base    []int        // size before anybody gave anything back
 	wants   []want       // ordinary jobs that room is kept for
+	shut    []bool       // by node: a waiting job may use it and comes first
 	pools   map[poolKey]*pool
 	solver  knapsack.Solver
 	typical float64 // seconds a job is taken to need on one GPU when nothing is known
@@ -44,6 +45,7 @@ type job struct {
 	pool    *pool
 	work    float64 // units of work left, estimated
 	price   float64 // seconds a move costs
+	late    bool    // a job that came before it waits, for other nodes
 	blocked *job    // the waiting job that must start before this one gets more
 }
 

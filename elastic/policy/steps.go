@@ -26,13 +26,17 @@ func options(classes [][]step) [][]knapsack.Option {
 func (r *round) reductions(size []int, on *pool) (classes [][]step, who []int, most int) {
 	for i := len(r.jobs) - 1; i >= 0; i-- {
 		j := &r.jobs[i]
-		if j.role != movable || j.pin > 0 || size[i] != j.now || r.strands(j) {
+		if j.role != movable || j.pin > 0 || size[i] > j.now || r.strands(j) {
 			continue
 		}
+		held := size[i]
+		if size[i] == j.now {
+			held = on.holds(r.snap.Nodes, j.at)
+		}
 		var steps []step
-		held, freed := on.holds(r.snap.Nodes, j.at), 0
+		freed := 0
 		for _, n := range j.sizes {
-			if n >= size[i] || held <= n {
+			if n >= size[i] || n >= held {
 				break
 			}
 			if j.within(n) == 0 {

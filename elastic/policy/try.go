@@ -30,7 +30,11 @@ func (r *round) try(size []int, wants []want) trial {
 		place := j.at
 		if size[i] != j.now {
 			place = where.Target[j.ID]
-			if got := place.GPUs(); got != size[i] {
+			got := place.GPUs()
+			if r.overtakes(j, place) {
+				got = 0
+			}
+			if got != size[i] {
 				t.short, t.got = append(t.short, i), append(t.got, got)
 				place = j.at
 			}
@@ -71,17 +75,6 @@ func (j *job) load(place nodes.Placement) nodes.Load {
 	return nodes.Load{Place: place, CPUsPerGPU: j.Spec.CPUsPerGPU, MemPerGPUMB: j.Spec.MemPerGPUMB}
 }
 
-// alone returns the largest accepted size up to limit that the job could have if
-// it alone moved after the trial, 0 when it could not even keep what it has.
-func (r *round) alone(i, limit int, t trial) int {
-	j := &r.jobs[i]
-	inventory := nodes.Without(t.after, j.load(t.place[i]))
-	return nodes.Place(inventory, []nodes.Request{{
-		ID: int64(j.ID), GPUs: limit, Sizes: j.sizes, Partition: j.Partition, Uneven: j.Spec.AllowUneven,
-		CPUsPerGPU: j.Spec.CPUsPerGPU, MemPerGPUMB: j.Spec.MemPerGPUMB,
-	}})[0].Fits
-}
-
 // fill finds the cheapest reduction of running jobs under which all sizes and
 // wants find room. Running jobs stand in size as they would be unreduced. When
 // even reducing all of them to their minimum is not enough it returns false.
@@ -97,7 +90,8 @@ func (r *round) fill(size []int, wants []want) ([]int, bool) {
 	// little more is given back, at last everything there is.
 	for extra := 0; need <= most; extra = max(1, 2*extra) {
 		k := min(need+extra, most)
-		if got, ok := r.reduced(size, classes, who, k); ok && r.try(got, wants).ok() {
+		got, ok := r.reduced(size, classes, who, k)
+		if ok && r.try(got, wants).ok() {
 			if extra > 0 {
 				r.restore(got, size, who, wants)
 			}

@@ -13,14 +13,14 @@ import (
 type words struct {
 	*round
 	idle  []nodes.Node // the inventory after the decision
-	cause string       // for whom running jobs gave GPUs back
+	cause string       // for whom running jobs gave GPUs back; "" until asked for
 }
 
 // explain says in one sentence why the job gets what it gets. It is called once
 // the sizes are final.
 func (r *round) explain(i int) string {
 	if r.said == nil {
-		r.said = &words{round: r, idle: r.try(r.size, r.wants).after, cause: r.cause()}
+		r.said = &words{round: r, idle: r.try(r.size, r.wants).after}
 	}
 	w, j := r.said, &r.jobs[i]
 	switch {
@@ -40,23 +40,28 @@ func (r *round) explain(i int) string {
 	return w.keeps(i)
 }
 
-// cause names who is served by reductions: those who would find no room without.
-func (r *round) cause() string {
-	t := r.try(r.base, r.wants)
+// served names whom reductions serve: those who would find no room without.
+func (w *words) served() string {
+	if w.cause != "" {
+		return w.cause
+	}
+	t := w.try(w.base, w.wants)
 	var who []string
 	for _, i := range t.short {
-		who = append(who, fmt.Sprintf("job %d waits for %s", r.jobs[i].ID, gpus(r.base[i]-r.jobs[i].now)))
+		who = append(who, fmt.Sprintf("job %d waits for %s", w.jobs[i].ID, gpus(w.base[i]-w.jobs[i].now)))
 	}
 	for _, k := range t.unmet {
-		who = append(who, fmt.Sprintf("ordinary job %d waits for %s", r.wants[k].id, gpus(r.wants[k].GPUs)))
+		who = append(who, fmt.Sprintf("ordinary job %d waits for %s", w.wants[k].id, gpus(w.wants[k].GPUs)))
 	}
 	switch len(who) {
 	case 0:
-		return "others wait for GPUs"
+		w.cause = "others wait for GPUs"
 	case 1, 2:
-		return strings.Join(who, " and ")
+		w.cause = strings.Join(who, " and ")
+	default:
+		w.cause = fmt.Sprintf("%s, and %d more wait", who[0], len(who)-1)
 	}
-	return fmt.Sprintf("%s and %d more wait too", who[0], len(who)-1)
+	return w.cause
 }
 
 func (w *words) waits(i int) string {
@@ -122,10 +127,10 @@ func (w *words) pinned(i int) string {
 func (w *words) shrinks(i int) string {
 	j, n := &w.jobs[i], w.size[i]
 	lost := j.seconds(n) - j.seconds(j.now)
-	if w.base[i] == j.now && lost < 0 {
+	if w.base[i] < j.now && lost < 0 { // given back by itself, see relieve
 		return fmt.Sprintf("%s: it was measured to be faster so, by %s of %s for a %s move", change(j.now, n), w.time(j, -lost), w.time(j, j.seconds(j.now)), span(j.price))
 	}
-	return fmt.Sprintf("%s: %s; it takes %s longer than %s", change(j.now, n), w.cause, w.time(j, lost+j.price), w.time(j, j.seconds(j.now)))
+	return fmt.Sprintf("%s: %s; it takes %s longer than %s", change(j.now, n), w.served(), w.time(j, lost+j.price), w.time(j, j.seconds(j.now)))
 }
 
 func (w *words) grows(i int) string {

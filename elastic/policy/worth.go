@@ -86,7 +86,13 @@ func (j *job) within(n int) int {
 
 // seconds estimates how long the rest of the job takes on n GPUs.
 func (j *job) seconds(n int) float64 {
-	s, _ := j.Curve.Seconds(j.shape(n))
+	s := j.shape(n)
+	return j.rest(n, s.Nodes)
+}
+
+// rest is seconds on so many nodes.
+func (j *job) rest(n, across int) float64 {
+	s, _ := j.Curve.Seconds(speed.Shape{GPUs: n, Nodes: across})
 	return s * j.work
 }
 

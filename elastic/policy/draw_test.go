@@ -1,0 +1,158 @@
+package policy_test
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/speed"
+	"github.com/sluice-hpc/sluice/nodes"
+)
+
+// snapshots draws clusters in any state sluice can find or bring them into.
+func snapshots(t *rapid.T) elastic.Snapshot {
+	return drawSnapshot(t, []string{"gpu", "gpu", "fast", "gpu,fast"}, 2)
+}
+
+// plain draws clusters with one partition and nobody but sluice's jobs waiting.
+func plain(t *rapid.T) elastic.Snapshot { return drawSnapshot(t, []string{"gpu"}, 0) }
+
+func drawSnapshot(t *rapid.T, partitions []string, demands int) elastic.Snapshot {
+	s := elastic.Snapshot{Now: now, Limits: elastic.Limits{
+		Cooldown:  time.Duration(rapid.SampledFrom([]int{0, 60}).Draw(t, "cooldown")) * time.Second,
+		Payback:   rapid.SampledFrom([]float64{0, 1, 3}).Draw(t, "payback"),
+		DeafAfter: rapid.IntRange(0, 3).Draw(t, "deaf after"),
+	}}
+	for i := range rapid.IntRange(1, 6).Draw(t, "nodes") {
+		n := nodes.Node{Name: fmt.Sprintf("n%d", i+1), GPUs: rapid.SampledFrom([]int{2, 4, 4, 8}).Draw(t, "gpus"), Usable: true}
+		n.Partitions = []string{"gpu"}
+		if len(partitions) > 1 {
+			n.Partitions = rapid.SampledFrom([][]string{{"gpu"}, {"gpu"}, {"gpu", "fast"}, {"fast"}}).Draw(t, "partitions")
+		}
+		if rapid.IntRange(0, 3).Draw(t, "foreign") == 0 {
+			n.Used = rapid.IntRange(0, n.GPUs).Draw(t, "used")
+		}
+		s.Nodes = append(s.Nodes, n)
+	}
+	for i := range rapid.IntRange(0, 8).Draw(t, "jobs") {
+		j := drawJob(t, i+1, partitions)
+		if rapid.Bool().Draw(t, "runs") {
+			run(t, &s, &j)
+		}
+		s.Jobs = append(s.Jobs, j)
+	}
+	for i := range s.Nodes { // drained after jobs were put there
+		s.Nodes[i].Usable = rapid.IntRange(0, 7).Draw(t, "usable") > 0
+	}
+	for i := range rapid.IntRange(0, demands).Draw(t, "demands") {
+		s.Demands = append(s.Demands, elastic.Demand{
+			ID: elastic.JobID(900 + i), Partition: rapid.SampledFrom([]string{"gpu", "fast"}).Draw(t, "partition"),
+			Nodes: rapid.IntRange(1, 2).Draw(t, "nodes"), GPUs: rapid.IntRange(1, 8).Draw(t, "gpus"),
+		})
+	}
+	return s
+}
+
+func drawJob(t *rapid.T, id int, partitions []string) elastic.Job {
+	spec := elastic.Spec{Min: rapid.SampledFrom([]int{1, 1, 1, 2, 3}).Draw(t, "min"), AllowUneven: rapid.IntRange(0, 3).Draw(t, "uneven") == 0}
+	switch rapid.IntRange(0, 3).Draw(t, "sizes") {
+	case 0:
+		spec.Step = rapid.IntRange(1, 3).Draw(t, "step")
+	case 1:
+		for n := spec.Min; n <= 16; n *= 2 {
+			spec.Sizes = append(spec.Sizes, n)
+		}
+	}
+	if rapid.Bool().Draw(t, "bounded") {
+		spec.Max = spec.Min + rapid.IntRange(0, 8).Draw(t, "max")
+	}
+	if rapid.IntRange(0, 3).Draw(t, "total") > 0 {
+		spec.Total = rapid.Float64Range(1, 1000).Draw(t, "units")
+	}
+	j := elastic.Job{
+		ID: elastic.JobID(id), Partition: rapid.SampledFrom(partitions).Draw(t, "partition"), Spec: spec,
+		Phase: elastic.Held, Speaks: rapid.IntRange(0, 4).Draw(t, "speaks") > 0, Deaf: rapid.SampledFrom([]int{0, 0, 0, 1, 3}).Draw(t, "deaf"),
+		Done:  rapid.Float64Range(0, 500).Draw(t, "done"),
+		Price: elastic.Price{Start: time.Duration(rapid.SampledFrom([]int{0, 10, 100}).Draw(t, "price")) * time.Second},
+	}
+	j.Directive.Hold = rapid.IntRange(0, 9).Draw(t, "held") == 0
+	if rapid.IntRange(0, 5).Draw(t, "pinned") == 0 {
+		j.Directive.Pin = rapid.IntRange(1, 8).Draw(t, "pin")
+	}
+	var samples []speed.Sample
+	one := rapid.Float64Range(0.1, 100).Draw(t, "one")
+	for _, g := range []int{1, 2, 4, 8} {
+		if rapid.Bool().Draw(t, "measured") {
+			samples = append(samples, speed.Sample{Shape: speed.Shape{GPUs: g, Nodes: 1}, Units: 1, At: now, Seconds: one * rapid.Float64Range(1/float64(g), 1.2).Draw(t, "relative")})
+		}
+	}
+	j.Curve = speed.Fit(samples, now)
+	return j
+}
+
+// run puts the job where it fits at some accepted size, in some phase of life.
+func run(t *rapid.T, s *elastic.Snapshot, j *elastic.Job) {
+	sizes := j.Spec.Options(16)
+	if len(sizes) == 0 {
+		return
+	}
+	place := placed(*s, *j, sizes[rapid.IntRange(0, len(sizes)-1).Draw(t, "size")])
+	if place == nil {
+		return
+	}
+	j.Phase, j.Place = elastic.Running, place
+	if rapid.IntRange(0, 3).Draw(t, "fresh") == 0 {
+		j.Moved = now.Add(-30 * time.Second)
+	}
+	switch rapid.IntRange(0, 9).Draw(t, "phase") {
+	case 0:
+		j.Phase = rapid.SampledFrom([]elastic.Phase{elastic.Suspended, elastic.Completing}).Draw(t, "other phase")
+	case 1:
+		j.UserHold = true
+	case 2:
+		s.Nodes = nodes.With(s.Nodes, nodes.Load{Place: place})
+		if target := placed(*s, *j, sizes[rapid.IntRange(0, len(sizes)-1).Draw(t, "target")]); target != nil {
+			s.Intents = append(s.Intents, elastic.Intent{Job: j.ID, Kind: elastic.Resize, From: place, Target: target})
+			// Both are kept apart so that the drawn state is one that can come about.
+			s.Nodes = nodes.With(nodes.Without(s.Nodes, nodes.Load{Place: place}), nodes.Load{Place: target})
+			j.Place = target
+		}
+		return
+	}
+	s.Nodes = nodes.With(s.Nodes, nodes.Load{Place: place})
+}
+
+func placed(s elastic.Snapshot, j elastic.Job, n int) nodes.Placement {
+	return nodes.Place(s.Nodes, []nodes.Request{{ID: int64(j.ID), GPUs: n, Partition: j.Partition, Uneven: j.Spec.AllowUneven}})[0].Placement
+}
+
+// equal draws plain clusters of equal nodes and jobs that accept every size, in
+// any split, from one GPU on.
+func equal(t *rapid.T) elastic.Snapshot {
+	s := plain(t)
+	for i := range s.Nodes {
+		s.Nodes[i].GPUs, s.Nodes[i].Usable = 8, true
+	}
+	for i := range s.Jobs {
+		j := &s.Jobs[i]
+		j.Spec.Min, j.Spec.Max, j.Spec.Step, j.Spec.Sizes, j.Spec.AllowUneven = 1, 0, 0, nil, true
+		j.Directive.Pin = 0
+	}
+	return s
+}
+
+// dump prints a snapshot for the person who reads a failure.
+func dump(s elastic.Snapshot) string {
+	var b strings.Builder
+	for _, n := range s.Nodes {
+		fmt.Fprintf(&b, "node %s %v gpus=%d used=%d usable=%v\n", n.Name, n.Partitions, n.GPUs, n.Used, n.Usable)
+	}
+	for _, j := range s.Jobs {
+		fmt.Fprintf(&b, "job %d %s %s %v min=%d max=%d step=%d sizes=%v uneven=%v pin=%d price=%v speaks=%v deaf=%d\n", j.ID, j.Partition, j.Phase, j.Place, j.Spec.Min, j.Spec.Max, j.Spec.Step, j.Spec.Sizes, j.Spec.AllowUneven, j.Directive.Pin, j.Price.Total(), j.Speaks, j.Deaf)
+	}
+	fmt.Fprintf(&b, "intents %+v demands %+v limits %+v\n", s.Intents, s.Demands, s.Limits)
+	return b.String()
+}

@@ -1,0 +1,186 @@
+package policy_test
+
+import (
+	"reflect"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/policy"
+	"github.com/sluice-hpc/sluice/nodes"
+)
+
+// apply carries an allocation out at once.
+func apply(s elastic.Snapshot, a elastic.Allocation) elastic.Snapshot {
+	where := elastic.Arrange(s, a)
+	out := s
+	out.Nodes, out.Jobs = s.Foreign(), nil
+	for _, j := range s.Jobs {
+		if _, moving := s.Intent(j.ID); !moving {
+			if target := where.Target[j.ID]; !target.Equal(j.Place) {
+				j.Place, j.Phase, j.Speaks, j.Moved = target, elastic.Running, true, s.Now
+			}
+		}
+		out.Nodes = nodes.With(out.Nodes, nodes.Load{Place: j.Place})
+		out.Jobs = append(out.Jobs, j)
+	}
+	return out
+}
+
+func TestAllocationsAreSound(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := snapshots(t)
+		for _, p := range policy.All {
+			a := p.Allocate(s)
+			if !reflect.DeepEqual(a, p.Allocate(s)) {
+				t.Fatalf("%s answers otherwise when asked again", p.Name)
+			}
+			where := elastic.Arrange(s, a)
+			for _, j := range s.Jobs {
+				sound(t, p.Name, s, j, a, where)
+			}
+			within(t, p.Name, s, apply(s, a))
+		}
+	})
+}
+
+// sound checks the decision about one job.
+func sound(t *rapid.T, policy string, s elastic.Snapshot, j elastic.Job, a elastic.Allocation, where elastic.Arrangement) {
+	d, ok := a[j.ID]
+	was := s.Committed(j).GPUs()
+	_, moving := s.Intent(j.ID)
+	mayMove := j.Phase == elastic.Running && j.Speaks && !j.UserHold && !j.Directive.Hold && !moving &&
+		(s.Limits.DeafAfter == 0 || j.Deaf < s.Limits.DeafAfter)
+	switch {
+	case !ok || d.Why == "":
+		t.Fatalf("%s: job %d: no decision or reason: %+v", policy, j.ID, d)
+	case d.GPUs == was:
+		return
+	case was > 0 && !mayMove:
+		t.Fatalf("%s: job %d may not move, and goes from %d to %d", policy, j.ID, was, d.GPUs)
+	case was > 0 && policy != "knapsack":
+		t.Fatalf("%s resizes job %d", policy, j.ID)
+	case was == 0 && (j.Phase != elastic.Held || j.Directive.Hold):
+		t.Fatalf("%s: job %d is not to be started, and gets %d", policy, j.ID, d.GPUs)
+	case !j.Spec.Allows(d.GPUs, d.GPUs):
+		t.Fatalf("%s: job %d does not accept %d of %+v", policy, j.ID, d.GPUs, j.Spec)
+	case where.Target[j.ID].GPUs() != d.GPUs:
+		t.Fatalf("%s: job %d gets %d and is arranged as %v", policy, j.ID, d.GPUs, where.Target[j.ID])
+	}
+	if pin := j.Directive.Pin; pin > 0 && j.Spec.Allows(pin, pin) && d.GPUs != pin {
+		t.Fatalf("%s: job %d is pinned to %d and gets %d", policy, j.ID, pin, d.GPUs)
+	}
+}
+
+// within checks that no node gives more than it has, and that nobody new is on a
+// node that takes nobody.
+func within(t *rapid.T, policy string, before, after elastic.Snapshot) {
+	for i, n := range after.Nodes {
+		if n.Used > n.GPUs {
+			t.Fatalf("%s: %s gives %d of %d", policy, n.Name, n.Used, n.GPUs)
+		}
+		if !n.Usable && n.Used > before.Nodes[i].Used {
+			t.Fatalf("%s: %s is not usable and gets more", policy, n.Name)
+		}
+	}
+}
+
+// Strict first come, first served: who is given GPUs on nodes that an earlier job
+// could use, which is not started, has overtaken it.
+func TestNobodyOvertakes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := snapshots(t)
+		for _, p := range policy.All {
+			a := p.Allocate(s)
+			where := elastic.Arrange(s, a)
+			for i, first := range s.Jobs {
+				if first.Phase != elastic.Held || first.Directive.Hold || a[first.ID].GPUs > 0 || !startable(s, first) {
+					continue
+				}
+				for k, j := range s.Jobs {
+					was := s.Committed(j)
+					if (k < i && len(was) == 0) || a[j.ID].GPUs <= was.GPUs() {
+						continue
+					}
+					for _, n := range s.Nodes {
+						if n.Usable && inAny(n, first) && where.Target[j.ID].On(n.Name) > was.On(n.Name) {
+							t.Fatalf("%s: job %d waits (%s), and job %d gets %v", p.Name, first.ID, a[first.ID].Why, j.ID, where.Target[j.ID])
+						}
+					}
+				}
+			}
+		}
+	})
+}
+
+// startable reports whether the job could start were the cluster empty.
+func startable(s elastic.Snapshot, j elastic.Job) bool {
+	empty := elastic.Snapshot{}
+	for _, n := range s.Nodes {
+		n.Used, n.CPUsUsed = 0, 0
+		empty.Nodes = append(empty.Nodes, n)
+	}
+	want := j.Spec.Min
+	if pin := j.Directive.Pin; pin > 0 && j.Spec.Allows(pin, pin) {
+		want = pin
+	}
+	return placed(empty, j, want) != nil
+}
+
+func inAny(n nodes.Node, j elastic.Job) bool {
+	for _, p := range map[string][]string{"gpu": {"gpu"}, "fast": {"fast"}, "gpu,fast": {"gpu", "fast"}}[j.Partition] {
+		if n.In(p) {
+			return true
+		}
+	}
+	return false
+}
+
+// Asked again after its answer was carried out, and with nothing else changed, a
+// policy soon rests. Where nodes, partitions and pins leave gaps it may take a
+// few looks to fill them.
+func TestAllocationsComeToRest(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		first := snapshots(t)
+		for _, p := range policy.All {
+			s := first
+			for looks := 0; ; looks++ {
+				a := p.Allocate(s)
+				if unchanged(s, a) {
+					break
+				}
+				if looks > 5 {
+					t.Fatalf("%s: still changing after %d looks\n%s", p.Name, looks, dump(first))
+				}
+				s = apply(s, a)
+			}
+		}
+	})
+}
+
+// On equal nodes, with jobs that accept every size and split, nothing given is
+// ever taken back unless somebody new comes.
+func TestAllocationsAreNotTakenBack(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := equal(t)
+		for _, p := range policy.All {
+			next := apply(s, p.Allocate(s))
+			a := p.Allocate(next)
+			for _, j := range next.Jobs {
+				if a[j.ID].GPUs < next.Committed(j).GPUs() {
+					t.Fatalf("%s\n%s\n%s\nand then\n%s", p.Name, dump(s), render(s, p.Allocate(s)), render(next, a))
+				}
+			}
+		}
+	})
+}
+
+func unchanged(s elastic.Snapshot, a elastic.Allocation) bool {
+	for _, j := range s.Jobs {
+		if a[j.ID].GPUs != s.Committed(j).GPUs() {
+			return false
+		}
+	}
+	return true
+}
