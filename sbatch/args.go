@@ -114,7 +114,7 @@ func (r *reader) unknown(w word, name, value string, given bool) {
 // cluster reads -n4, -n 4 or -HQ.
 func (r *reader) cluster(w word) {
 	for i := 1; i < len(w.text); i++ {
-		o := byShort[w.text[i]]
+		o := byShort(w.text[i])
 		if o == nil {
 			r.fail(w, "sbatch has no option -"+w.text[i:i+1], "see 'man sbatch'")
 			return
@@ -213,7 +213,7 @@ func (c *CommandLine) note(s setting) {
 	case "config":
 		c.Config = s.value
 	default:
-		if byName[s.name] == nil && s.name != "" && !s.given {
+		if byName(s.name) == nil && s.name != "" && !s.given {
 			c.Unknown = append(c.Unknown, s.words[0])
 		}
 	}

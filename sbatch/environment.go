@@ -59,7 +59,7 @@ func readEnvironment(environ []string) environment {
 func (env environment) settings() (found []setting) {
 	for _, v := range variables {
 		value, ok := env[v.name]
-		if o := byName[v.option]; ok && (o.takes == valued || flagSet(value) || v.option == "exclusive") {
+		if o := byName(v.option); ok && (o.takes == valued || flagSet(value) || v.option == "exclusive") {
 			found = append(found, fromVariable(v.name, value, *o))
 		}
 	}

@@ -170,20 +170,27 @@ var options = []option{
 	{"user", 0, bare, own},
 }
 
-// byName and byShort index the table.
-var (
-	byName  = map[string]*option{}
-	byShort = [256]*option{}
-)
+// The table is searched from the front: it is short, and an index would cost
+// every start of sluice more than all look-ups together.
 
-func init() {
+// byName returns the option of exactly that name, nil when there is none.
+func byName(name string) *option {
 	for i := range options {
-		o := &options[i]
-		byName[o.name] = o
-		if o.short != 0 {
-			byShort[o.short] = o
+		if options[i].name == name {
+			return &options[i]
 		}
 	}
+	return nil
+}
+
+// byShort returns the option of that letter, nil when there is none.
+func byShort(letter byte) *option {
+	for i := range options {
+		if letter != 0 && options[i].short == letter {
+			return &options[i]
+		}
+	}
+	return nil
 }
 
 // resolve finds a long option by its name or an unambiguous beginning of it, as
@@ -192,7 +199,7 @@ func init() {
 // then for the installed sbatch to say. Otherwise others lists them. An option
 // nobody knows (a SPANK plugin may define it) is nil without others.
 func resolve(name string) (o *option, others []string) {
-	if exact, ok := byName[name]; ok {
+	if exact := byName(name); exact != nil {
 		return exact, nil
 	}
 	var found []*option

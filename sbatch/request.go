@@ -70,11 +70,7 @@ func (m *merger) fail(err *Error) { m.errs = append(m.errs, err) }
 // another source overrides: nobody writes --gpus=4 without meaning it.
 func (m *merger) check(source []setting) {
 	for _, s := range source {
-		test := rules[s.name]
-		if test == nil {
-			continue
-		}
-		why, do := test(s.value)
+		why, do := refusal(s.name, s.value)
 		switch {
 		case why == "":
 		case s.at.Line > 0 || s.at.Source == "":
@@ -125,15 +121,20 @@ func (m *merger) take(source []setting) {
 	}
 }
 
-// taken are the options of the command line that do not go on to sbatch: sluice
-// acts on them itself, or says them in its own words.
-var taken = map[string]bool{"hold": true, "wait": true, "quiet": true, "comment": true, "wrap": true,
-	"requeue": true, "open-mode": true, "test-only": true, "cpus-per-gpu": true, "mem-per-gpu": true}
+// taken reports whether an option of the command line does not go on to sbatch:
+// sluice acts on it itself, or says it in its own words.
+func taken(option string) bool {
+	switch option {
+	case "hold", "wait", "quiet", "comment", "wrap", "requeue", "open-mode", "test-only", "cpus-per-gpu", "mem-per-gpu":
+		return true
+	}
+	return false
+}
 
 // keep collects the words for sbatch.
 func (m *merger) keep(line []setting) {
 	for _, s := range line {
-		if s.is != own && !taken[s.name] {
+		if s.is != own && !taken(s.name) {
 			m.request.options = append(m.request.options, s.words...)
 		}
 	}

@@ -9,69 +9,75 @@ import (
 const (
 	hetWhy = "this begins another part of a heterogeneous job, whose number of parts can never change"
 	hetDo  = "submit one elastic job; it may span nodes by itself"
+
+	startOwn        = "leave it out; the script starts its processes itself, e.g. torchrun --nproc-per-node=$SLURM_GPUS_ON_NODE"
+	submitsAsCaller = "sluice submits jobs as the user who calls it"
 )
 
-// A rule looks at the value of an option of sbatch's and says why it cannot go
-// together with a job that changes size, and what to write instead; why is ""
-// when it can.
-type rule func(value string) (why, do string)
-
-// rules, by the name of the option. Whatever is not here passes.
-var rules = map[string]rule{
+// refusal says why an option of sbatch's cannot go together with a job that
+// changes size, and what to write instead; why is "" when it can. Whatever is
+// not here passes.
+func refusal(option, value string) (why, do string) {
+	switch option {
 	// The number of GPUs.
-	"gpus":            countGPUs,
-	"gpus-per-node":   countGPUs,
-	"gpus-per-task":   countGPUs,
-	"gpus-per-socket": countGPUs,
-	"gres":            gres,
-	"tres-per-task":   tresPerTask,
+	case "gpus", "gpus-per-node", "gpus-per-task", "gpus-per-socket":
+		return countGPUs(value)
+	case "gres":
+		return gres(value)
+	case "tres-per-task":
+		return tresPerTask(value)
 
 	// The number of nodes and tasks, and which nodes. A resize writes NumNodes,
 	// NumTasks and ReqNodeList; TasksPerNode only an operator may change.
-	"nodes": always("sluice decides how many nodes a job spans, and changes it",
-		"leave it out; --max-gpus bounds the size"),
-	"ntasks": oneTask,
-	"ntasks-per-node": always("Slurm lets nobody but an operator change it afterwards, so the job could not be resized",
-		startOwn),
-	"tasks-per-node": always("Slurm lets nobody but an operator change it afterwards, so the job could not be resized",
-		startOwn),
-	"ntasks-per-gpu":  always("sluice starts the script once, whatever the number of GPUs", startOwn),
-	"ntasks-per-tres": always("sluice starts the script once, whatever the number of GPUs", startOwn),
-	"nodelist": always("sluice chooses the nodes, and a resize would write over this list",
-		"leave it out; choose among nodes with --partition"),
-	"nodefile": always("sluice chooses the nodes, and a resize would write over this list",
-		"leave it out; choose among nodes with --partition"),
-	"distribution": distribution,
+	case "nodes":
+		return "sluice decides how many nodes a job spans, and changes it", "leave it out; --max-gpus bounds the size"
+	case "ntasks":
+		return oneTask(value)
+	case "ntasks-per-node", "tasks-per-node":
+		return "Slurm lets nobody but an operator change it afterwards, so the job could not be resized", startOwn
+	case "ntasks-per-gpu", "ntasks-per-tres":
+		return "sluice starts the script once, whatever the number of GPUs", startOwn
+	case "nodelist", "nodefile":
+		return "sluice chooses the nodes, and a resize would write over this list", "leave it out; choose among nodes with --partition"
+	case "distribution":
+		return distribution(value)
 
 	// Jobs that cannot be resized as one.
-	"array": always("the jobs of an array share one record in Slurm and cannot be resized one by one",
-		"submit one job for each index: for i in 1 2 3; do sluice submit job.sh $i; done"),
-	"exclusive": always("it takes whole nodes, with GPUs the job does not use, and such a job can only grow by nodes",
-		"leave it out; GPUs are never shared between jobs anyway"),
-	"core-spec":   always("Slurm makes such a job exclusive: it takes whole nodes and can only grow by nodes", "leave it out"),
-	"thread-spec": always("Slurm makes such a job exclusive: it takes whole nodes and can only grow by nodes", "leave it out"),
-	"external":    always("such a job has no script that sluice could start", "leave it out"),
+	case "array":
+		return "the jobs of an array share one record in Slurm and cannot be resized one by one",
+			"submit one job for each index: for i in 1 2 3; do sluice submit job.sh $i; done"
+	case "exclusive":
+		return "it takes whole nodes, with GPUs the job does not use, and such a job can only grow by nodes",
+			"leave it out; GPUs are never shared between jobs anyway"
+	case "core-spec", "thread-spec":
+		return "Slurm makes such a job exclusive: it takes whole nodes and can only grow by nodes", "leave it out"
+	case "external":
+		return "such a job has no script that sluice could start", "leave it out"
 
 	// A resize is a requeue of a held job under the same id.
-	"no-requeue": always("sluice resizes a job by requeueing it from its checkpoint", "leave it out"),
-	"requeue":    requeue,
-	"open-mode":  openMode,
-	"priority": always("sluice holds the job until there are GPUs for it, and a held job has priority 0",
-		"leave it out; --nice and --qos work"),
+	case "no-requeue":
+		return "sluice resizes a job by requeueing it from its checkpoint", "leave it out"
+	case "requeue":
+		return requeue(value)
+	case "open-mode":
+		return openMode(value)
+	case "priority":
+		return "sluice holds the job until there are GPUs for it, and a held job has priority 0",
+			"leave it out; --nice and --qos work"
 
 	// Whose job, and where.
-	"clusters": always("sluice looks after the jobs of one cluster", "run 'sluice submit' on a login node of that cluster"),
-	"cluster":  always("sluice looks after the jobs of one cluster", "run 'sluice submit' on a login node of that cluster"),
-	"uid":      always("sluice submits jobs as the user who calls it", "run 'sluice submit' as that user"),
-	"gid":      always("sluice submits jobs as the user who calls it", "run it under 'sg GROUP -c \"sluice submit ...\"'"),
-
-	"checkpoint-dir": always("sluice sets where checkpoints go, a fresh directory for each",
-		"leave it out; the program is told the directory each time it starts"),
+	case "clusters", "cluster":
+		return "sluice looks after the jobs of one cluster", "run 'sluice submit' on a login node of that cluster"
+	case "uid":
+		return submitsAsCaller, "run 'sluice submit' as that user"
+	case "gid":
+		return submitsAsCaller, "run it under 'sg GROUP -c \"sluice submit ...\"'"
+	case "checkpoint-dir":
+		return "sluice sets where checkpoints go, a fresh directory for each",
+			"leave it out; the program is told the directory each time it starts"
+	}
+	return "", ""
 }
-
-const startOwn = "leave it out; the script starts its processes itself, e.g. torchrun --nproc-per-node=$SLURM_GPUS_ON_NODE"
-
-func always(why, do string) rule { return func(string) (string, string) { return why, do } }
 
 // countGPUs names the range that says the same.
 func countGPUs(value string) (why, do string) {

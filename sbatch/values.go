@@ -1,8 +1,8 @@
 package sbatch
 
 import (
+	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -65,58 +65,73 @@ func powersOfTwo(least, most int) (sizes []int) {
 	return sizes
 }
 
-var slurmTime = regexp.MustCompile(`^(?:(\d{1,3})-)?(?:(\d{1,6}):)?(?:(\d{1,6}):)?(\d{1,6})$`)
-
 // ParseDuration reads a grace period: Go's 90s and 1m30s, or as Slurm writes
 // times: 5:00 is five minutes, 1:30:00 ninety, 1-0 a day and 1-12:30 a day and a
 // half hour past noon. A bare number is seconds, as in KillWait and
 // --signal=USR1@90. The result is from one second to a day.
 func ParseDuration(value string) (time.Duration, error) {
-	d, err := time.ParseDuration(value)
-	if m := slurmTime.FindStringSubmatch(value); m != nil {
-		d, err = fromSlurmTime(m[1], m[2], m[3], m[4]), nil
+	d, ok := slurmTime(value)
+	if !ok {
+		var err error
+		d, err = time.ParseDuration(value)
+		ok = err == nil
 	}
-	if err != nil || d < time.Second || d > 24*time.Hour {
+	if !ok || d < time.Second || d > 24*time.Hour {
 		return 0, fmt.Errorf("want 1 second to 24 hours, such as 90, 90s, 5:00 or 2m30s")
 	}
 	return d, nil
 }
 
-// fromSlurmTime adds up days-first:second:last, where the parts present decide
-// what last means: with days it is hours or minutes, else seconds.
-func fromSlurmTime(days, first, second, last string) time.Duration {
-	n := func(s string) time.Duration {
-		i, _ := strconv.Atoi(s) // digits only; "" is 0
-		return time.Duration(i)
+// slurmTime reads S, M:S, H:M:S, D-H, D-H:M and D-H:M:S.
+func slurmTime(value string) (time.Duration, bool) {
+	days, rest, hasDays := strings.Cut(value, "-")
+	if !hasDays {
+		days, rest = "0", value
 	}
-	total := n(days) * 24 * time.Hour
-	switch {
-	case days != "" && first == "": // D-H
-		return total + n(last)*time.Hour
-	case days != "" && second == "": // D-H:M
-		return total + n(first)*time.Hour + n(last)*time.Minute
-	case second == "": // S or M:S
-		return total + n(first)*time.Minute + n(last)*time.Second
+	total, ok := digits(days, 3)
+	total *= 24 * time.Hour
+	parts := strings.Split(rest, ":")
+	units := []time.Duration{time.Hour, time.Minute, time.Second}
+	if len(parts) > len(units) {
+		return 0, false
 	}
-	return total + n(first)*time.Hour + n(second)*time.Minute + n(last)*time.Second
+	if !hasDays {
+		units = units[len(units)-len(parts):] // without days the last part is seconds
+	}
+	for i, part := range parts {
+		n, good := digits(part, 6)
+		ok = ok && good
+		total += n * units[i]
+	}
+	return total, ok
 }
 
-var memory = regexp.MustCompile(`(?i)^(\d{1,12})(?:([kmgt])b?)?$`)
+// digits reads a number of at most so many digits.
+func digits(s string, most int) (time.Duration, bool) {
+	if s == "" || len(s) > most || strings.Trim(s, "0123456789") != "" {
+		return 0, false
+	}
+	n, err := strconv.Atoi(s)
+	return time.Duration(n), err == nil
+}
 
 // parseMemory reads a size as sbatch does: megabytes, or with K, M, G or T.
 func parseMemory(value string) (megabytes int64, err error) {
-	m := memory.FindStringSubmatch(value)
-	if m == nil {
+	number := strings.TrimRight(value, "kKmMgGtTbB")
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || n < 0 || n > 1e12 || number[0] == '+' {
 		return 0, errMemory
 	}
-	n, _ := strconv.ParseInt(m[1], 10, 64) // at most 12 digits
-	switch strings.ToLower(m[2]) {
-	case "k":
+	switch strings.ToLower(value[len(number):]) {
+	case "", "m", "mb":
+	case "k", "kb":
 		n = (n + 1023) / 1024
-	case "g":
+	case "g", "gb":
 		n *= 1 << 10
-	case "t":
+	case "t", "tb":
 		n *= 1 << 20
+	default:
+		return 0, errMemory
 	}
 	if n < 1 || n > 1_000_000_000 {
 		return 0, errMemory
@@ -124,7 +139,7 @@ func parseMemory(value string) (megabytes int64, err error) {
 	return n, nil
 }
 
-var errMemory = fmt.Errorf("want a size such as 16G or 4000M")
+var errMemory = errors.New("want a size such as 16G or 4000M")
 
 // parseSignal reads a signal's name, with or without SIG. Numbers differ between
 // machines, so only names are taken.

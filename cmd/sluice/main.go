@@ -22,7 +22,7 @@ func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 // run runs one command and returns the exit code: 0, 1 as Slurm's tools, or what
 // the command asks for with an exitCode.
 func run(args []string, out, errs io.Writer) int {
-	c := newCommand()
+	c := newCommand(args)
 	c.SetArgs(args)
 	c.SetOut(out)
 	c.SetErr(errs)
@@ -55,7 +55,31 @@ func complain(errs io.Writer, err error) {
 // warn prints something the user should know although the command goes on.
 func warn(errs io.Writer, text string) { fmt.Fprintln(errs, "sluice: warning:", text) }
 
-func newCommand() *cobra.Command {
+// verbs are sluice's commands, one file each, in the order of a user's day.
+var verbs = []struct {
+	name string
+	make func() *cobra.Command
+}{
+	{"submit", newSubmitCommand},
+	{"queue", newQueueCommand},
+	{"show", newShowCommand},
+	{"explain", newExplainCommand},
+	{"history", newHistoryCommand},
+	{"plan", newPlanCommand},
+	{"nodes", newNodesCommand},
+	{"cancel", newCancelCommand},
+	{"hold", newHoldCommand},
+	{"release", newReleaseCommand},
+	{"resize", newResizeCommand},
+	{"run", newRunCommand},
+	{"ranks", newRanksCommand},
+	{"event", newEventCommand},
+	{"lab", newLabCommand},
+}
+
+// newCommand returns the tree of commands. When args begin with a verb the tree
+// has only that branch: submit and run start as often as sbatch and jobs do.
+func newCommand(args []string) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "sluice",
 		Short: "Elastic GPU jobs on Slurm",
@@ -73,8 +97,14 @@ others arrive, and keeps its job id: squeue, scancel and sacct work as ever.`,
 	f := c.PersistentFlags()
 	f.String("config", "", "configuration file (default: SLUICE_CONF, then the usual places)")
 	f.Bool("user", false, "work with your own sluiced --user rather than the cluster's")
-	c.AddCommand(newSubmitCommand(), newQueueCommand(), newShowCommand(), newExplainCommand(), newHistoryCommand(),
-		newPlanCommand(), newNodesCommand(), newCancelCommand(), newHoldCommand(), newReleaseCommand(), newResizeCommand(),
-		newEventCommand(), newRunCommand(), newRanksCommand(), newLabCommand())
+	for _, v := range verbs {
+		if len(args) > 0 && args[0] == v.name {
+			c.AddCommand(v.make())
+			return c
+		}
+	}
+	for _, v := range verbs {
+		c.AddCommand(v.make())
+	}
 	return c
 }

@@ -32,7 +32,7 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata",
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"glob": glob},
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"glob": glob},
 		Setup: func(env *testscript.Env) error {
 			jobs := filepath.Join(env.WorkDir, "jobs")
 			if err := os.Mkdir(jobs, 0o777); err != nil {

@@ -174,7 +174,14 @@ func (s *submission) create(ctx context.Context, user bool) (slurm.JobID, error)
 	if err != nil {
 		return 0, errors.Join(err, folder.remove())
 	}
+	// The job is held, so that its script need not be safe before sbatch is
+	// called, only before the user is told that there is a job.
+	kept := make(chan error, 1)
+	go func() { kept <- folder.keep() }()
 	answer := call.run(ctx)
+	if err := <-kept; err != nil {
+		warn(s.errs, "the job's script may not survive a crash: "+err.Error())
+	}
 	switch answer.fate {
 	case refused:
 		if err := folder.remove(); err != nil {
@@ -226,12 +233,19 @@ func (s *submission) test(ctx context.Context) error {
 // wake tells sluiced to look now rather than at its next round. It must never
 // hold the user up: the job is submitted.
 func (s *submission) wake(id slurm.JobID) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	err := control.Dial(s.site.Paths.Socket).Event(ctx, elastic.JobID(id), "submit")
+	err := error(control.ErrNoDaemon)
+	if _, missing := os.Stat(s.site.Paths.Socket); missing == nil {
+		err = s.event(id)
+	}
 	if errors.Is(err, control.ErrNoDaemon) {
 		warn(s.errs, fmt.Sprintf("sluiced is not running: job %d is held until it is (%s)", id, howToStart(s.site)))
 	}
+}
+
+func (s *submission) event(id slurm.JobID) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	return control.Dial(s.site.Paths.Socket).Event(ctx, elastic.JobID(id), "submit")
 }
 
 // howToStart says what to type, which depends on whose sluiced it would be.

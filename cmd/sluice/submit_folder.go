@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
@@ -31,38 +32,58 @@ func runOptions(c etc.Config, spec elastic.Spec) []string {
 	return options
 }
 
-// folder is a job's folder while it is being made.
+// folder is a job's folder while it is being made. Everything is made inside of
+// it, by names that cannot lead elsewhere.
 type folder struct {
-	jobs, own *checkpoint.Dir
+	jobs, own *os.Root
 	token     string
 }
 
-// makeFolder creates the folder of the job with this token: the user's own,
-// and readable to the group of the folder above, which is sluiced's.
+// makeFolder creates the folder of the job with this token: the user's own, and
+// open to the group of the folder above, which is sluiced's.
 func makeFolder(jobs, token string, user bool) (folder, error) {
 	base, err := openJobs(jobs, user)
 	if err != nil {
 		return folder{}, err
 	}
 	f := folder{jobs: base, token: token}
-	made, err := base.Make(token, 0o750)
+	if err = base.Mkdir(token, 0o750); err == nil {
+		// Mkdir is subject to the umask; sluiced must be able to look in.
+		err = base.Chmod(token, 0o750)
+	}
 	if err == nil {
-		made.Close()
-		f.own, err = base.Owned(token, uint32(os.Geteuid()))
+		f.own, err = base.OpenRoot(token)
+	}
+	if err == nil {
+		err = f.mine()
 	}
 	if errors.Is(err, fs.ErrPermission) {
 		err = fmt.Errorf("you may not create a folder in %s, where every job has one; ask your administrators: its mode should be 3777", jobs)
 	}
 	if err != nil {
-		base.Close()
+		f.remove()
+		f.close()
 		return folder{}, fmt.Errorf("the job's folder: %w", err)
 	}
 	return f, nil
 }
 
+// mine makes sure that the file system knows the folder's owner: sluiced reads
+// only what belongs to the job's user.
+func (f folder) mine() error {
+	info, err := f.own.Stat(".")
+	if err != nil {
+		return err
+	}
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok && stat.Uid != uint32(os.Geteuid()) {
+		return fmt.Errorf("the file system gives what you create to user %d; jobs of root need one without root squash", stat.Uid)
+	}
+	return nil
+}
+
 // openJobs opens the folder of all jobs. Who may write there must not be able to
 // take other users' folders away.
-func openJobs(jobs string, user bool) (*checkpoint.Dir, error) {
+func openJobs(jobs string, user bool) (*os.Root, error) {
 	info, err := os.Stat(jobs)
 	if errors.Is(err, fs.ErrNotExist) && user {
 		if err := os.MkdirAll(jobs, 0o700); err != nil {
@@ -81,19 +102,48 @@ func openJobs(jobs string, user bool) (*checkpoint.Dir, error) {
 	case info.Mode().Perm()&0o022 != 0 && info.Mode()&fs.ModeSticky == 0:
 		return nil, fmt.Errorf("%s: others could take your job's folder away; its mode has to be 3777 (now %04o)", jobs, info.Mode().Perm())
 	}
-	return checkpoint.OpenDir(jobs)
+	return os.OpenRoot(jobs)
 }
 
-// fill writes the user's script and the one that Slurm starts.
+// fill writes the user's script and the one that Slurm starts. The latter is
+// sbatch's to read, once; the former has to be made durable, by keep.
 func (f folder) fill(script, batch []byte) error {
-	saved, err := f.own.Make(checkpoint.Checkpoints, 0o700)
+	err := f.own.Mkdir(checkpoint.Checkpoints, 0o700)
+	if err == nil {
+		err = f.create(checkpoint.Script, script, 0o700)
+	}
+	if err == nil {
+		err = f.create(batchFile, batch, 0o600)
+	}
 	if err != nil {
 		return fmt.Errorf("the job's folder: %w", err)
 	}
-	saved.Close()
-	err = errors.Join(f.own.Write(checkpoint.Script, script, 0o700), f.own.Write(batchFile, batch, 0o600))
+	return nil
+}
+
+// create writes a new file.
+func (f folder) create(name string, data []byte, perm fs.FileMode) error {
+	file, err := f.own.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
 	if err != nil {
-		return fmt.Errorf("the job's folder: %w", err)
+		return err
+	}
+	_, err = file.Write(data)
+	return errors.Join(err, file.Chmod(perm), file.Close())
+}
+
+// keep makes the script survive a crash of the machine.
+func (f folder) keep() error {
+	for _, name := range []string{checkpoint.Script, "."} {
+		file, err := f.own.Open(name)
+		if err != nil {
+			return err
+		}
+		err = file.Sync()
+		file.Close() // read only
+		// Some network file systems cannot flush a directory and need not.
+		if err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, syscall.ENOTSUP) {
+			return err
+		}
 	}
 	return nil
 }
@@ -102,6 +152,8 @@ func (f folder) fill(script, batch []byte) error {
 func (f folder) remove() error { return f.jobs.RemoveAll(f.token) }
 
 func (f folder) close() {
-	f.own.Close()
+	if f.own != nil {
+		f.own.Close()
+	}
 	f.jobs.Close()
 }

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -104,8 +103,10 @@ func (c sbatchCall) run(ctx context.Context) answer {
 	err := cmd.Run()
 
 	var exit *exec.ExitError
-	switch {
+	switch _, named := jobID(out.String()); {
 	case err == nil || errors.Is(err, exec.ErrWaitDelay):
+		return answer{out: out.String()}
+	case named && limited.Err() != nil: // cut off, but only after the fact
 		return answer{out: out.String()}
 	case ctx.Err() != nil:
 		return answer{fate: unknown, why: "interrupted while sbatch was at work"}
@@ -116,24 +117,36 @@ func (c sbatchCall) run(ctx context.Context) answer {
 		return answer{fate: refused, code: 1}
 	case !exit.Exited():
 		return answer{fate: unknown, why: "sbatch was ended by " + exit.String()}
-	case lostAnswer.MatchString(said.String()):
+	case lost(said.String()):
 		return answer{fate: unknown, code: exit.ExitCode(), why: "slurmctld's answer to sbatch was lost"}
 	}
 	return answer{fate: refused, code: exit.ExitCode(), out: out.String()}
 }
 
-// lostAnswer matches sbatch's words when the request may have reached slurmctld
-// and only the answer did not come back.
-var lostAnswer = regexp.MustCompile(`(?i)timed out|(receive|send|shutdown) failure|zero bytes were transmitted|unexpected message|connection reset|header lengths|message length`)
-
-var submitted = regexp.MustCompile(`(?m)^(?:Submitted batch job )?(\d+)(?:;\S+| on cluster \S+)?$`)
-
-// jobID reads the number from sbatch's line, with or without --parsable.
-func jobID(out string) (slurm.JobID, bool) {
-	all := submitted.FindAllStringSubmatch(out, -1)
-	if len(all) == 0 {
-		return 0, false
+// lost reports whether sbatch's words leave it open if there is a job: the
+// request may have reached slurmctld, and only the answer did not come back.
+func lost(said string) bool {
+	said = strings.ToLower(said)
+	for _, words := range []string{"timed out", "receive failure", "send failure", "shutdown failure", "zero bytes were transmitted",
+		"unexpected message", "connection reset", "header lengths", "message length"} {
+		if strings.Contains(said, words) {
+			return true
+		}
 	}
-	n, err := strconv.ParseInt(all[len(all)-1][1], 10, 64)
-	return slurm.JobID(n), err == nil && n > 0
+	return false
+}
+
+// jobID reads the number from sbatch's line, with or without --parsable: the
+// last line that names one, for a site's plugins may print before it.
+func jobID(out string) (slurm.JobID, bool) {
+	lines := strings.Split(out, "\n")
+	for i := len(lines) - 1; i >= 0; i-- {
+		text := strings.TrimPrefix(lines[i], "Submitted batch job ")
+		text, _, _ = strings.Cut(text, ";")
+		text, _, _ = strings.Cut(text, " on cluster ")
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil && n > 0 && text[0] != '+' {
+			return slurm.JobID(n), true
+		}
+	}
+	return 0, false
 }
