@@ -28,10 +28,16 @@ var holds = []promise{
 		}
 	}},
 	{"the owner may lift the operator's hold", 1, func(c *check) {
-		id := c.held(1)
+		c.running(long, c.GPUs)
+		id := c.submit(long, "--gres=gpu:1")
 		c.must(c.Operator.Hold(c.ctx, id))
+		if d := c.job(id); d.Reason != "JobHeldUser" {
+			c.Errorf("reason %q, want JobHeldUser", d.Reason)
+		}
 		c.must(c.Owner.Release(c.ctx, id))
-		c.runs(id)
+		if d := c.job(id); d.Held {
+			c.Errorf("after the release: %s", text(d))
+		}
 	}},
 	{"the owner may not lift an administrator's hold", 1, func(c *check) {
 		id := c.held(1)
@@ -40,8 +46,9 @@ var holds = []promise{
 			c.Errorf("reason %q, want JobHeldAdmin", d.Reason)
 		}
 		c.fails("the owner's release", c.Owner.Release(c.ctx, id), slurm.ErrPermission)
-		c.must(c.Operator.Hold(c.ctx, id)) // turns it into a user hold
-		c.must(c.Owner.Release(c.ctx, id))
+		c.must(c.Operator.Hold(c.ctx, id)) // which does not weaken it
+		c.fails("the owner's release", c.Owner.Release(c.ctx, id), slurm.ErrPermission)
+		c.must(c.Operator.Release(c.ctx, id))
 		c.runs(id)
 	}},
 	{"a running job may be held and runs on", 1, func(c *check) {
@@ -98,8 +105,10 @@ var requeues = []promise{
 				c.Errorf("%s: state=%s completing=%t restarts=%d", from, j.State, j.Completing, j.Restarts)
 			}
 		}
-		c.fails("requeuehold again", c.Owner.RequeueHold(c.ctx, id), slurm.ErrWrongState)
-		c.pends(id)
+		c.must(c.Owner.RequeueHold(c.ctx, id)) // again, without effect
+		if d := c.pends(id); d.Restarts != 1 {
+			c.Errorf("afterwards: %s", text(d))
+		}
 	}},
 	{"a requeued job waits two minutes", 1, func(c *check) {
 		id := c.running(long, 1)
@@ -130,15 +139,13 @@ var requeues = []promise{
 			c.Errorf("eligible in %s, want about 121 s", wait)
 		}
 	}},
-	{"requeuehold brings an ended job back", 1, func(c *check) {
-		// Why sluice looks at a job before it requeues it.
-		id := c.running(long, 1)
+	{"requeuehold leaves a cancelled job dead", 1, func(c *check) {
+		id := c.running(stubborn, 1)
 		c.must(c.Owner.Cancel(c.ctx, id))
+		c.must(c.Owner.RequeueHold(c.ctx, id)) // while it is completing
 		c.ends(id, slurm.Cancelled)
 		c.must(c.Owner.RequeueHold(c.ctx, id))
-		if d := c.pends(id); !d.Held || d.Restarts != 1 {
-			c.Errorf("after requeuehold: %s", text(d))
-		}
+		c.stays(id, "cancelled", func(d slurm.Detail) bool { return d.State == slurm.Cancelled && d.Restarts == 0 })
 	}},
 	{"a job submitted with --no-requeue cannot be requeued", 1, func(c *check) {
 		id := c.running(long, 1, "--no-requeue")

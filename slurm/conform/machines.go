@@ -65,7 +65,7 @@ var machines = []promise{
 	}},
 	{"a job over two nodes loses one", 2, func(c *check) {
 		id := c.held(1)
-		c.must(c.Owner.Update(c.ctx, id, slurm.Update{Nodes: c.nodes, GPUsPerNode: 2, CPUs: 2}))
+		c.must(c.Owner.Update(c.ctx, id, slurm.Update{Nodes: c.nodes, GPUsPerNode: 2, CPUs: 2, StartAfter: time.Second}))
 		c.must(c.Owner.Release(c.ctx, id))
 		c.runs(id)
 		c.must(c.NodeDown(c.ctx, c.nodes[0]))

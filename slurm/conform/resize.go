@@ -107,7 +107,7 @@ func splits() (out []promise) {
 				}
 			}
 			id := c.held(1)
-			c.must(c.Owner.Update(c.ctx, id, slurm.Update{Nodes: c.nodes, GPUsTotal: s.Total, CPUs: len(c.nodes)}))
+			c.must(c.Owner.Update(c.ctx, id, slurm.Update{Nodes: c.nodes, GPUsTotal: s.Total, CPUs: len(c.nodes), StartAfter: time.Second}))
 			c.must(c.Owner.Release(c.ctx, id))
 			c.splitIs(c.runs(id), s.Want...)
 		}})

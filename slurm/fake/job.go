@@ -94,6 +94,9 @@ func (j *job) view(f *Fake) slurm.Job {
 			v.Nodes = append(v.Nodes, s.Node)
 		}
 	}
+	if j.completing && j.state.Ended() {
+		v.State = slurm.Unknown // Slurm shows COMPLETING and hides how the job ended
+	}
 	switch {
 	case j.state != slurm.Pending || j.completing:
 		v.Start = second(j.start)
@@ -110,6 +113,9 @@ func (j *job) view(f *Fake) slurm.Job {
 func (j *job) detail(f *Fake) slurm.Detail {
 	d := slurm.Detail{Job: j.view(f), Requeue: j.requeue, StdOut: j.stdout,
 		ExitCode: j.exitCode, ExitSignal: j.exitSignal}
+	if j.completing {
+		return d // no program tells the split any more
+	}
 	for _, s := range j.split {
 		s.IDs = slices.Clone(s.IDs)
 		d.Split = append(d.Split, s)

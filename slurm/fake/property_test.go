@@ -86,15 +86,17 @@ func conserved(t *rapid.T, f *fake.Fake) {
 		return // an outage
 	}
 	nodes, _ := root.Nodes(ctx)
-	used := map[string]int{}
+	held, used := 0, 0
 	owner := map[string]slurm.JobID{}
 	for _, j := range jobs {
 		d, _ := root.Job(ctx, j.ID)
-		if onNodes := d.State == slurm.Running || d.Completing; onNodes != (len(d.Split) > 0) {
-			t.Fatalf("job %d: %s completing=%t with split %v", d.ID, d.State, d.Completing, d.Split)
+		if running := d.State == slurm.Running; running != (len(d.Split) > 0) || (running || d.Completing) != (len(d.Nodes) > 0) {
+			t.Fatalf("job %d: %s completing=%t on %v with split %v", d.ID, d.State, d.Completing, d.Nodes, d.Split)
+		}
+		if len(d.Nodes) > 0 {
+			held += d.GPUs
 		}
 		for _, s := range d.Split {
-			used[s.Node] += s.GPUs
 			if len(s.IDs) != s.GPUs {
 				t.Fatalf("job %d: %d GPUs, ids %v", d.ID, s.GPUs, s.IDs)
 			}
@@ -108,8 +110,11 @@ func conserved(t *rapid.T, f *fake.Fake) {
 		}
 	}
 	for _, n := range nodes {
-		if n.GPUsUsed != used[n.Name] || n.GPUsUsed > n.GPUs {
-			t.Fatalf("%s counts %d GPUs used, jobs hold %d", n.Name, n.GPUsUsed, used[n.Name])
+		if used += n.GPUsUsed; n.GPUsUsed > n.GPUs {
+			t.Fatalf("%s counts %d of %d GPUs used", n.Name, n.GPUsUsed, n.GPUs)
 		}
+	}
+	if used != held {
+		t.Fatalf("nodes count %d GPUs used, jobs hold %d", used, held)
 	}
 }
