@@ -167,8 +167,11 @@ func restartedSince(s situation) bool {
 	return s.job.Phase == Running && s.job.Restarts > s.in.Restarts
 }
 
+// notYetRestarted: neither Slurm's count nor the runner, who reads the new
+// incarnation only in the new run, says that it runs anew. A controller that lost
+// its last minutes may count too few restarts.
 func notYetRestarted(s situation) bool {
-	return s.in.Kind == Resize && s.job.Phase == Running && s.job.Restarts <= s.in.Restarts
+	return s.in.Kind == Resize && s.job.Phase == Running && s.job.Restarts <= s.in.Restarts && s.job.RunnerOf != s.in.To
 }
 
 func neverStopped(s situation) bool {

@@ -60,6 +60,8 @@ type Job struct {
 	Saved Saved
 	// Heartbeat is the runner's last sign of life in this run; zero when none.
 	Heartbeat time.Time
+	// RunnerOf is the incarnation the runner of this run was told; 0 = unknown.
+	RunnerOf int
 	// Resumed names the checkpoint this run started from; "" = from zero.
 	Resumed string
 }

@@ -110,7 +110,7 @@ func TestSlurmdKilledDuringResize(t *testing.T) {
 func TestControllerRestartedDuringResize(t *testing.T) {
 	t.Parallel()
 	s := play(t)
-	j := s.submit("ctld", "", 50, []string{"--max-gpus=4"}, "--save-seconds", "1")
+	j := s.submit("ctld", "", 40, []string{"--max-gpus=4"}, "--save-seconds", "1")
 	s.as("", "sluice", "resize", fmt.Sprint(j.id), "--gpus", "1")
 	j.runsOn(1)
 	j.pin(4, 2)

@@ -26,6 +26,7 @@ func (e *Engine) Direct(ctx context.Context, id elastic.JobID, change func(elast
 	}
 	rec := js.rec
 	rec.Tag.Directive = d
+	rec.Deaf = 0 // an order is worth another question
 	if err := e.cfg.Journal.SaveJobs(ctx, []JobRecord{rec}); err != nil {
 		return fmt.Errorf("job %d: not recorded: %w", id, err)
 	}

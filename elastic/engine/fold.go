@@ -73,7 +73,7 @@ func (e *Engine) foldRunning(ctx context.Context, js *jobState, now time.Time) {
 	if js.rec.Restarts != js.slurm.Restarts {
 		return // its split is not known yet
 	}
-	if js.seg != nil && js.seg.Restarts == js.slurm.Restarts && js.seg.Ended.IsZero() {
+	if js.seg != nil && js.seg.Restarts == js.restarts() && js.seg.Ended.IsZero() {
 		return
 	}
 	e.beginSegment(ctx, js, now)
@@ -86,7 +86,7 @@ func (e *Engine) beginSegment(ctx context.Context, js *jobState, now time.Time) 
 	js.rec.Deaf = 0
 	if old, err := e.cfg.Journal.Segments(ctx, js.rec.Token); err == nil {
 		for _, seg := range old {
-			if seg.Restarts == js.slurm.Restarts {
+			if seg.Restarts == js.restarts() {
 				seg.Ended = time.Time{}
 				js.seg, js.segNew = &seg, true
 				return
@@ -98,7 +98,7 @@ func (e *Engine) beginSegment(ctx context.Context, js *jobState, now time.Time) 
 		started = now
 	}
 	js.seg = &Segment{
-		Token: js.rec.Token, Restarts: js.slurm.Restarts, Incarnation: js.rec.Tag.Incarnation,
+		Token: js.rec.Token, Restarts: js.restarts(), Incarnation: js.rec.Tag.Incarnation,
 		Place: js.rec.Place, Started: started, DoneFrom: js.rec.Done, DoneTo: js.rec.Done,
 		Cause: e.causeOf(js),
 	}
@@ -274,6 +274,9 @@ func inventory(ns []slurm.Node) []nodes.Node {
 	return out
 }
 
+// deafRest is how many grace periods a job that did not answer is left alone.
+const deafRest = 10
+
 // jobOf is one job as decisions see it.
 func (e *Engine) jobOf(js *jobState, now time.Time) elastic.Job {
 	r, sj := js.rec, js.slurm
@@ -285,6 +288,10 @@ func (e *Engine) jobOf(js *jobState, now time.Time) elastic.Job {
 		Speaks: r.Speaks || r.Tag.Spec.Signal != "", Deaf: r.Deaf, Done: r.Done,
 		Curve: e.curveOf(r, now), Price: r.Price, Moved: r.Moved,
 	}
+	// A deaf job is asked again after a rest: disks get room, users repair.
+	if rest := deafRest * e.cfg.Limits.Grace; r.Deaf >= e.cfg.Limits.DeafAfter && now.Sub(r.Moved) > rest {
+		j.Deaf = e.cfg.Limits.DeafAfter - 1
+	}
 	j.UserHold = j.Phase == elastic.Running && sj.Held && !js.hold
 	if onNodes(sj) {
 		j.Place = r.Place
@@ -293,7 +300,7 @@ func (e *Engine) jobOf(js *jobState, now time.Time) elastic.Job {
 		j.Directive.Hold = true
 	}
 	if js.runner.ok {
-		j.Heartbeat, j.Resumed = js.runner.word.Beat, js.runner.word.Resumed
+		j.Heartbeat, j.Resumed, j.RunnerOf = js.runner.word.Beat, js.runner.word.Resumed, js.runner.word.Incarnation
 		if a := js.runner.word.Answer; a != nil {
 			j.Saved = elastic.Saved{Request: a.Request, Checkpoint: a.Checkpoint, Error: a.Error, Committed: a.Committed}
 		}

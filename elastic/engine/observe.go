@@ -118,6 +118,11 @@ func (e *Engine) take(sj slurm.Job, tag elastic.Tag, now time.Time) {
 		}
 		js = e.adopt(sj, tag, now)
 	}
+	// Orders come through sluice, and were durable before their caller was told:
+	// the record knows better than a comment not yet written.
+	if tag.Directive != js.rec.Tag.Directive {
+		tag.Directive, js.told = js.rec.Tag.Directive, true
+	}
 	if js.rec.ID != elastic.JobID(sj.ID) || js.rec.UID != sj.UID {
 		e.event(now, elastic.JobID(sj.ID), "problem",
 			fmt.Sprintf("its comment carries the token of job %d; left alone", js.rec.ID))
@@ -126,7 +131,7 @@ func (e *Engine) take(sj slurm.Job, tag elastic.Tag, now time.Time) {
 	js.seen, js.disown, js.slurm = true, false, sj
 	delete(js.problem, "comment")
 	js.rec.Name, js.rec.Partition = sj.Name, sj.Partition
-	if !js.told && !sameTag(js.rec.Tag, tag) {
+	if !sameTag(js.rec.Tag, tag) {
 		js.rec.Tag, js.dirty = tag, true
 	}
 }
@@ -267,12 +272,28 @@ func (e *Engine) readRunner(js *jobState) {
 		return
 	}
 	delete(js.problem, "runner")
-	js.runner = runnerWord{word: word, ok: ok && word.Restarts == js.slurm.Restarts}
+	js.runner = runnerWord{word: word, ok: ok && current(word, js.slurm)}
 	if js.runner.ok && word.Note != "" {
 		js.problem["note"] = word.Note
 	} else {
 		delete(js.problem, "note")
 	}
+}
+
+// current reports whether the runner's word is about the present run. A
+// controller that lost its last minutes shows fewer restarts than there were,
+// and the runner, who was there, is right; a word from before the run's start is
+// of an earlier one.
+func current(word checkpoint.Runner, sj slurm.Job) bool {
+	return word.Restarts >= sj.Restarts && !word.Beat.Before(sj.Start)
+}
+
+// restarts is the number of the present run, from who knows best.
+func (js *jobState) restarts() int {
+	if js.runner.ok {
+		return js.runner.word.Restarts
+	}
+	return js.slurm.Restarts
 }
 
 func (e *Engine) readProgress(js *jobState, now time.Time) {
