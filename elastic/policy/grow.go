@@ -22,6 +22,7 @@ func (r *round) expand() {
 	struck := map[[2]int]bool{} // (job, size) without a place
 	grown := false              // since the first of them was struck
 	t := r.try(r.size, r.wants)
+	r.spare = t.after
 	for failures := 0; failures < vain; {
 		next := r.solve(t, struck)
 		if next == nil && !grown {

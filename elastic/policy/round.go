@@ -20,8 +20,9 @@ type round struct {
 	shut    []bool       // by node: a waiting job may use it and comes first
 	pools   map[poolKey]*pool
 	solver  knapsack.Solver
-	typical float64 // seconds a job is taken to need on one GPU when nothing is known
-	said    *words  // made when the first reason is asked for
+	typical float64      // seconds a job is taken to need on one GPU when nothing is known
+	spare   []nodes.Node // the inventory before idle GPUs were given out
+	said    *words       // made when the first reason is asked for
 }
 
 // role is what may be decided about a job.

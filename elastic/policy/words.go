@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -79,10 +80,13 @@ func (w *words) waits(i int) string {
 	}
 	idle := j.pool.free(w.idle)
 	_, _, back := w.reductions(w.base, j.pool)
-	if idle+back < want {
-		return fmt.Sprintf("waits for %s: %d idle, and running jobs can give back %d", gpus(want), idle, back)
+	switch {
+	case idle+back == 0:
+		return fmt.Sprintf("waits for %s: none is idle, and no running job can give one back", gpus(want))
+	case idle+back < want:
+		return fmt.Sprintf("waits for %s: %s, and running jobs can give back %d", gpus(want), areIdle(idle), back)
 	}
-	return fmt.Sprintf("waits for %s: %d idle and %d that running jobs could give back do not lie on nodes as it needs them", gpus(want), idle, back)
+	return fmt.Sprintf("waits for %s: %s, running jobs can give back %d, but not on nodes as it needs them", gpus(want), areIdle(idle), back)
 }
 
 func (w *words) starts(i int) string {
@@ -92,7 +96,7 @@ func (w *words) starts(i int) string {
 		return fmt.Sprintf("starts on %s: pinned to it", gpus(n))
 	case n > j.least():
 		saved := j.cost(j.least()) - j.cost(n)
-		return fmt.Sprintf("starts on %s: the minimum is %d, and the idle ones save %s of %s", gpus(n), j.least(), w.time(j, saved), w.time(j, j.seconds(j.least())))
+		return fmt.Sprintf("starts on %s, %d above its minimum: spare GPUs save %s of %s", gpus(n), n-j.least(), w.time(j, saved), w.time(j, j.seconds(j.least())))
 	case w.reducedFor(j):
 		return fmt.Sprintf("starts on its minimum of %s, which running jobs give back", gpus(n))
 	}
@@ -121,22 +125,22 @@ func (w *words) pinned(i int) string {
 	case j.blocked != nil:
 		return fmt.Sprintf("keeps %s: pinned to %d, but job %d waits to start and comes first", gpus(n), j.pin, j.blocked.ID)
 	}
-	return fmt.Sprintf("keeps %s: pinned to %d, and %d are idle for the %d more", gpus(n), j.pin, j.pool.free(w.idle), j.pin-n)
+	return fmt.Sprintf("keeps %s: pinned to %d, but of the %d more %s", gpus(n), j.pin, j.pin-n, areIdle(j.pool.free(w.idle)))
 }
 
 func (w *words) shrinks(i int) string {
 	j, n := &w.jobs[i], w.size[i]
 	lost := j.seconds(n) - j.seconds(j.now)
 	if w.base[i] < j.now && lost < 0 { // given back by itself, see relieve
-		return fmt.Sprintf("%s: it was measured to be faster so, by %s of %s for a %s move", change(j.now, n), w.time(j, -lost), w.time(j, j.seconds(j.now)), span(j.price))
+		return fmt.Sprintf("%s: fewer GPUs were measured to be faster; saves %s of %s for a %s move", change(j.now, n), w.time(j, -lost), w.time(j, j.seconds(j.now)), span(j.price))
 	}
-	return fmt.Sprintf("%s: %s; it takes %s longer than %s", change(j.now, n), w.served(), w.time(j, lost+j.price), w.time(j, j.seconds(j.now)))
+	return fmt.Sprintf("%s: %s; its rest takes %s instead of %s", change(j.now, n), w.served(), w.time(j, j.cost(n)), w.time(j, j.seconds(j.now)))
 }
 
 func (w *words) grows(i int) string {
 	j, n := &w.jobs[i], w.size[i]
 	saved, _ := j.saves(n, w.snap.Limits.Payback)
-	return fmt.Sprintf("%s: saves %s of %s for a %s move; the GPUs were idle and nobody waits", change(j.now, n), w.time(j, saved), w.time(j, j.seconds(j.now)), span(j.price))
+	return fmt.Sprintf("%s: saves %s of %s for a %s move; %s and nobody waits", change(j.now, n), w.time(j, saved), w.time(j, j.seconds(j.now)), span(j.price), wereIdle(j.pool.free(w.spare)))
 }
 
 func (w *words) keeps(i int) string {
@@ -156,7 +160,7 @@ func (w *words) noGrowth(i int) string {
 	idle := j.pool.free(w.idle)
 	switch {
 	case next == 0:
-		return "it accepts no more, or its partition has no more"
+		return w.most(j, n)
 	case j.blocked != nil:
 		return fmt.Sprintf("job %d waits for %s and comes first", j.blocked.ID, gpus(j.blocked.least()))
 	case j.finished():
@@ -169,7 +173,7 @@ func (w *words) noGrowth(i int) string {
 	case idle == 0:
 		return "no GPU is idle"
 	case next-n > idle:
-		return fmt.Sprintf("its next size is %d, and %d idle", next, idle)
+		return fmt.Sprintf("its next size is %d, and %s", next, areIdle(idle))
 	}
 	return w.notWorth(i, idle)
 }
@@ -188,11 +192,23 @@ func (w *words) notWorth(i, idle int) string {
 	_, worth := j.saves(best, w.snap.Limits.Payback)
 	switch {
 	case most <= 0:
-		return fmt.Sprintf("more GPUs would not make it faster, and %d idle", idle)
+		return fmt.Sprintf("more GPUs would not make it faster, though %s", areIdle(idle))
+	case j.started() && !worth && w.snap.Limits.Payback > 1:
+		return fmt.Sprintf("%d GPUs would save %s, and a move that costs %s has to save %g times that", best, w.time(j, most), span(j.price), w.snap.Limits.Payback)
 	case j.started() && !worth:
-		return fmt.Sprintf("%d GPUs would save %s, too little for a %s move", best, w.time(j, most), span(j.price))
+		return fmt.Sprintf("%d GPUs would save %s, and the move would cost %s", best, w.time(j, most), span(j.price))
+	case j.started():
+		return fmt.Sprintf("%s, but not on nodes as it could use them, or others save more with them", areIdle(idle))
 	}
-	return fmt.Sprintf("the %d idle do not lie on nodes as it could use them", idle)
+	return fmt.Sprintf("%s, but not on nodes as it could use them", areIdle(idle))
+}
+
+// most says why no accepted size is above n.
+func (w *words) most(j *job, n int) string {
+	if j.Spec.Max > 0 && !slices.ContainsFunc(j.Spec.Options(j.Spec.Max), func(k int) bool { return k > n }) {
+		return "that is its maximum"
+	}
+	return "its partition has no larger size for it"
 }
 
 // time prints seconds of a job; those that rest on an assumed speed are marked.
@@ -210,7 +226,8 @@ func span(seconds float64) string {
 	case seconds < 10000:
 		return fmt.Sprintf("%.0f s", seconds)
 	}
-	return (time.Duration(seconds) * time.Second).Round(time.Minute).String()
+	whole := (time.Duration(min(seconds, 1e9)) * time.Second).Round(time.Minute)
+	return strings.TrimSuffix(whole.String(), "0s")
 }
 
 func gpus(n int) string {
@@ -218,6 +235,23 @@ func gpus(n int) string {
 		return "1 GPU"
 	}
 	return fmt.Sprintf("%d GPUs", n)
+}
+
+func areIdle(n int) string {
+	switch n {
+	case 0:
+		return "none is idle"
+	case 1:
+		return "1 is idle"
+	}
+	return fmt.Sprintf("%d are idle", n)
+}
+
+func wereIdle(n int) string {
+	if n == 1 {
+		return "1 GPU was idle"
+	}
+	return fmt.Sprintf("%d GPUs were idle", n)
 }
 
 func change(from, to int) string {

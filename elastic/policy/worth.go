@@ -38,7 +38,7 @@ func (r *round) estimate() {
 	r.typical = typicalWork
 	if len(known) > 0 {
 		slices.Sort(known)
-		r.typical = known[len(known)/2]
+		r.typical = known[(len(known)-1)/2]
 	}
 	for i := range r.jobs {
 		// Without a sample the curve is relative: 1 on one GPU.
