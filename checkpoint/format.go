@@ -16,7 +16,8 @@ type Request struct {
 	ID          string `json:"request"` // unique; the answer repeats it
 	Incarnation int    `json:"incarnation"`
 	// Restarts is Slurm's restart count of the run that is asked; a later run
-	// takes no notice of what its predecessor was asked.
+	// takes no notice of what its predecessor was asked. 0 is the first run, or
+	// not said.
 	Restarts int             `json:"restarts"`
 	Target   nodes.Placement `json:"target"` // what the job will get; nil when it is to stop
 	Asked    time.Time       `json:"asked"`

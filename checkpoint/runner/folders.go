@@ -106,7 +106,7 @@ func (f folders) request() (*checkpoint.Request, error) {
 		return nil, err
 	case r.Job != f.id.Job:
 		return nil, fmt.Errorf("%s is job %d's, this is job %d", checkpoint.RequestFile, r.Job, f.id.Job)
-	case r.Restarts != f.restarts && r.Restarts != 0:
+	case r.Restarts != f.restarts && r.Restarts != 0: // 0 may be not said
 		return nil, nil
 	}
 	return &r, nil

@@ -142,6 +142,9 @@ func (s state) verified(v verified) (state, []any) {
 	if v.err == nil {
 		a.Checkpoint = v.name
 		s.answer, s.phase = &a, checkpoint.Waiting
+		if s.stopping {
+			return s, []any{drain{}, quit{stopped}}
+		}
 		return s, nil
 	}
 	a.Error = v.name + ": " + v.err.Error()
