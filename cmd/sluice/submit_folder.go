@@ -32,45 +32,51 @@ func runOptions(c etc.Config, spec elastic.Spec) []string {
 	return options
 }
 
-// folder is a job's folder while it is being made. Everything is made inside of
+// jobFolder is a job's folder while it is being made. Everything is made inside of
 // it, by names that cannot lead elsewhere.
-type folder struct {
+type jobFolder struct {
 	jobs, own *os.Root
 	token     string
 }
 
 // makeFolder creates the folder of the job with this token: the user's own, and
 // open to the group of the folder above, which is sluiced's.
-func makeFolder(jobs, token string, user bool) (folder, error) {
+func makeFolder(jobs, token string, user bool) (jobFolder, error) {
 	base, err := openJobs(jobs, user)
 	if err != nil {
-		return folder{}, err
+		return jobFolder{}, err
 	}
-	f := folder{jobs: base, token: token}
-	if err = base.Mkdir(token, 0o750); err == nil {
-		// Mkdir is subject to the umask; sluiced must be able to look in.
-		err = base.Chmod(token, 0o750)
-	}
-	if err == nil {
-		f.own, err = base.OpenRoot(token)
-	}
-	if err == nil {
-		err = f.mine()
-	}
-	if errors.Is(err, fs.ErrPermission) {
+	f := jobFolder{jobs: base, token: token}
+	switch err = base.Mkdir(token, 0o750); {
+	case errors.Is(err, fs.ErrPermission):
 		err = fmt.Errorf("you may not create a folder in %s, where every job has one; ask your administrators: its mode should be 3777", jobs)
+	case err == nil:
+		if err = f.open(); err != nil {
+			err = errors.Join(err, f.remove())
+		}
 	}
 	if err != nil {
-		f.remove()
 		f.close()
-		return folder{}, fmt.Errorf("the job's folder: %w", err)
+		return jobFolder{}, fmt.Errorf("the job's folder: %w", err)
 	}
 	return f, nil
 }
 
+// open opens the folder that was just made.
+func (f *jobFolder) open() (err error) {
+	// Mkdir is subject to the umask; sluiced must be able to look in.
+	if err = f.jobs.Chmod(f.token, 0o750); err != nil {
+		return err
+	}
+	if f.own, err = f.jobs.OpenRoot(f.token); err != nil {
+		return err
+	}
+	return f.mine()
+}
+
 // mine makes sure that the file system knows the folder's owner: sluiced reads
 // only what belongs to the job's user.
-func (f folder) mine() error {
+func (f jobFolder) mine() error {
 	info, err := f.own.Stat(".")
 	if err != nil {
 		return err
@@ -107,7 +113,7 @@ func openJobs(jobs string, user bool) (*os.Root, error) {
 
 // fill writes the user's script and the one that Slurm starts. The latter is
 // sbatch's to read, once; the former has to be made durable, by keep.
-func (f folder) fill(script, batch []byte) error {
+func (f jobFolder) fill(script, batch []byte) error {
 	err := f.own.Mkdir(checkpoint.Checkpoints, 0o700)
 	if err == nil {
 		err = f.create(checkpoint.Script, script, 0o700)
@@ -122,7 +128,7 @@ func (f folder) fill(script, batch []byte) error {
 }
 
 // create writes a new file.
-func (f folder) create(name string, data []byte, perm fs.FileMode) error {
+func (f jobFolder) create(name string, data []byte, perm fs.FileMode) error {
 	file, err := f.own.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
 	if err != nil {
 		return err
@@ -132,7 +138,7 @@ func (f folder) create(name string, data []byte, perm fs.FileMode) error {
 }
 
 // keep makes the script survive a crash of the machine.
-func (f folder) keep() error {
+func (f jobFolder) keep() error {
 	for _, name := range []string{checkpoint.Script, "."} {
 		file, err := f.own.Open(name)
 		if err != nil {
@@ -149,9 +155,9 @@ func (f folder) keep() error {
 }
 
 // remove takes the folder back.
-func (f folder) remove() error { return f.jobs.RemoveAll(f.token) }
+func (f jobFolder) remove() error { return f.jobs.RemoveAll(f.token) }
 
-func (f folder) close() {
+func (f jobFolder) close() {
 	if f.own != nil {
 		f.own.Close()
 	}
