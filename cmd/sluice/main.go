@@ -74,6 +74,7 @@ var verbs = []struct {
 	{"run", newRunCommand},
 	{"ranks", newRanksCommand},
 	{"event", newEventCommand},
+	{"doctor", newDoctorCommand},
 	{"lab", newLabCommand},
 }
 

@@ -45,7 +45,8 @@ func setupVerbs(env *testscript.Env) error {
 	bin := filepath.Join(env.WorkDir, "slurm-bin")
 	socket := filepath.Join(env.WorkDir, "sock")
 	conf := filepath.Join(env.WorkDir, "sluice.toml")
-	text := fmt.Sprintf("[paths]\nsocket = %q\n[slurm]\nbin = %q\n", socket, bin)
+	text := fmt.Sprintf("[paths]\nsocket = %q\njobs = %q\noutbox = %q\n[slurm]\nbin = %q\n", socket,
+		filepath.Join(env.WorkDir, "jobs"), filepath.Join(env.WorkDir, "outbox"), bin)
 	env.Setenv("SLUICE_CONF", conf)
 	env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
 	env.Setenv("TZ", "UTC")

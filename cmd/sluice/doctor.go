@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/etc"
+)
+
+// verdict is how bad a finding is.
+type verdict string
+
+// The verdicts.
+const (
+	fine    verdict = "OK"
+	warning verdict = "WARN" // works, but slower or less than it could
+	failure verdict = "FAIL" // elastic jobs will not work
+)
+
+// finding is one thing doctor looked at.
+type finding struct {
+	Verdict verdict `json:"verdict"`
+	About   string  `json:"about"`
+	Text    string  `json:"text"`
+	Do      string  `json:"do,omitempty"` // what to type or change
+}
+
+func passed(about, format string, args ...any) finding {
+	return finding{fine, about, fmt.Sprintf(format, args...), ""}
+}
+
+func warned(about, do, format string, args ...any) finding {
+	return finding{warning, about, fmt.Sprintf(format, args...), do}
+}
+
+func failed(about, do, format string, args ...any) finding {
+	return finding{failure, about, fmt.Sprintf(format, args...), do}
+}
+
+func newDoctorCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "doctor",
+		Short: "Check Slurm, the settings that slow a resize, permissions, clocks, folders, the daemon",
+		Long: `Checks what elastic jobs need and what makes a resize slow, one line each: OK, WARN
+(works, but could be better) or FAIL (will not work), with what to do. It changes
+nothing, except that it makes and removes one small file in the jobs' folder.
+The exit code is 1 when something failed.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := siteFor(cmd)
+			if err != nil {
+				return err
+			}
+			user, _ := cmd.Flags().GetBool("user")
+			all := examine(cmd.Context(), patient{site: c, user: user, now: time.Now})
+			if err := printFindings(cmd.OutOrStdout(), all, asJSON); err != nil {
+				return err
+			}
+			for _, f := range all {
+				if f.Verdict == failure {
+					return exitCode(1)
+				}
+			}
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+// patient is what is examined.
+type patient struct {
+	site etc.Config
+	user bool // a sluiced --user is meant
+	now  func() time.Time
+}
+
+// examine looks at everything; one part that cannot be seen does not hide the
+// others.
+func examine(ctx context.Context, p patient) []finding {
+	all, settings, seen := examineSlurm(ctx, p)
+	status, reached, findings := examineDaemon(ctx, p)
+	all = append(all, findings...)
+	if reached && status.Mode == "user" {
+		p.user = true
+	}
+	if seen {
+		all = append(all, examineRights(ctx, p, settings, status)...)
+	}
+	return append(all, examineFolders(p, status)...)
+}
+
+// examineDaemon asks the daemon how it is.
+func examineDaemon(ctx context.Context, p patient) (control.Status, bool, []finding) {
+	client := control.Dial(p.site.Paths.Socket)
+	status, err := client.Status(ctx)
+	if err != nil {
+		return status, false, []finding{failed("daemon", "", "%v", err)}
+	}
+	all := []finding{passed("daemon", "sluiced %s of %s (%s mode, pid %d) answers on %s", status.Program, status.User, status.Mode, status.PID, p.site.Paths.Socket)}
+	if status.Program != version {
+		all = append(all, warned("daemon", "install the same release of both; restart sluiced after an upgrade",
+			"sluiced is release %s, this program %s", status.Program, version))
+	}
+	if status.Blind != "" {
+		all = append(all, failed("daemon", "see sluiced's log", "sluiced has not been able to see Slurm for %s: %s", span(status.BlindFor), status.Blind))
+	}
+	if status.GPUs == 0 && !status.Cycled.IsZero() {
+		all = append(all, failed("gpus", "give the nodes Gres=gpu:N in slurm.conf and a gres.conf", "Slurm shows no node with GPUs"))
+	}
+	if report, err := client.Report(ctx); err == nil {
+		all = append(all, nodeClocks(report, p.now())...)
+	}
+	return status, true, all
+}
+
+// nodeClocks compares the heartbeats of jobs with this host's clock.
+func nodeClocks(report control.Report, now time.Time) []finding {
+	var all []finding
+	for _, j := range report.Jobs {
+		if ahead := j.Heartbeat.Sub(now); !j.Ended && ahead > tolerable {
+			all = append(all, warned("clock", "run NTP on all nodes", "the clock of %s is %s ahead of this host's (heartbeat of job %d)",
+				strings.Join(j.Place.Nodes(), ", "), clock(ahead), j.JobID))
+		}
+	}
+	return all
+}
+
+// printFindings prints the findings, one a line with what to do below it.
+func printFindings(w io.Writer, all []finding, asJSON bool) error {
+	if asJSON {
+		return writeJSON(w, all)
+	}
+	width := 0
+	for _, f := range all {
+		width = max(width, len(f.About))
+	}
+	var b strings.Builder
+	for _, f := range all {
+		fmt.Fprintf(&b, "%-4s  %-*s  %s\n", f.Verdict, width, f.About, escape(f.Text))
+		if f.Do != "" {
+			fmt.Fprintf(&b, "      %-*s  -> %s\n", width, "", escape(f.Do))
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}

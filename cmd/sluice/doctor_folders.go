@@ -1,0 +1,148 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic/control"
+)
+
+// examineFolders checks the two shared folders.
+func examineFolders(p patient, status control.Status) []finding {
+	jobs, outbox := p.site.Paths.Jobs, p.site.Paths.Outbox
+	owner := status.User
+	if p.user {
+		owner = "" // one's own folders, under one's own home
+	}
+	all := []finding{examineFolder("jobs", jobs, owner, jobsMode(p.user)), examineFolder("outbox", outbox, owner, outboxMode(p.user))}
+	if !p.user {
+		all = append(all, reachable(jobs, outbox)...)
+	}
+	if all[0].Verdict == fine {
+		all = append(all, fileServer(jobs, p.now))
+	}
+	return all
+}
+
+// reachable checks that all users may get to the folders.
+func reachable(paths ...string) []finding {
+	var all []finding
+	told := map[string]bool{}
+	for _, path := range paths {
+		if closed := closedAbove(path); closed != "" && !told[closed] {
+			told[closed] = true
+			all = append(all, failed("folders", "chmod o+x "+closed, "others may not enter %s on the way to %s", closed, path))
+		}
+	}
+	return all
+}
+
+// wanted is what a folder's mode must be.
+type wanted struct {
+	set, clear fs.FileMode
+	chmod      string
+}
+
+func jobsMode(own bool) wanted {
+	if own {
+		return wanted{set: 0o700, clear: 0o022, chmod: "700"}
+	}
+	return wanted{set: 0o777 | fs.ModeSticky | fs.ModeSetgid, chmod: "3777"}
+}
+
+func outboxMode(own bool) wanted {
+	if own {
+		return wanted{set: 0o700, clear: 0o022, chmod: "700"}
+	}
+	return wanted{set: 0o755, clear: 0o022, chmod: "755"}
+}
+
+// examineFolder checks existence, mode and, where one is given, owner.
+func examineFolder(about, path, owner string, want wanted) finding {
+	info, err := os.Stat(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return failed(about, fmt.Sprintf("install -d -m %s %s%s, on the file system all nodes share", want.chmod, ownerOption(owner), path), "%s does not exist", path)
+	}
+	if err != nil {
+		return failed(about, "", "%v", err)
+	}
+	if !info.IsDir() {
+		return failed(about, "set [paths] "+about, "%s is not a folder", path)
+	}
+	if mode := info.Mode(); mode&want.set != want.set || mode&want.clear != 0 {
+		return failed(about, fmt.Sprintf("chmod %s %s", want.chmod, path), "%s has mode %s, which does not do", path, octal(mode))
+	}
+	if is := ownerOf(info); owner != "" && is != owner {
+		return failed(about, fmt.Sprintf("chown %s %s", owner, path), "%s belongs to %s, but sluiced runs as %s", path, is, owner)
+	}
+	return passed(about, "%s is as it should be (mode %s)", path, octal(info.Mode()))
+}
+
+func ownerOption(owner string) string {
+	if owner == "" {
+		return ""
+	}
+	return "-o " + owner + " "
+}
+
+// octal writes a mode as chmod takes it.
+func octal(m fs.FileMode) string {
+	bits := uint32(m.Perm())
+	if m&fs.ModeSticky != 0 {
+		bits |= 0o1000
+	}
+	if m&fs.ModeSetgid != 0 {
+		bits |= 0o2000
+	}
+	return fmt.Sprintf("%04o", bits)
+}
+
+func ownerOf(info fs.FileInfo) string {
+	stat, is := info.Sys().(*syscall.Stat_t)
+	if !is {
+		return "?"
+	}
+	number := strconv.FormatUint(uint64(stat.Uid), 10)
+	if account, err := user.LookupId(number); err == nil {
+		return account.Username
+	}
+	return number
+}
+
+// closedAbove returns the first folder above path that others may not enter.
+func closedAbove(path string) string {
+	for dir := filepath.Dir(path); dir != "/" && dir != "."; dir = filepath.Dir(dir) {
+		if info, err := os.Stat(dir); err == nil && info.Mode().Perm()&0o001 == 0 {
+			return dir
+		}
+	}
+	return ""
+}
+
+// fileServer compares the clock of the file system with this host's, by a file
+// that is made and removed.
+func fileServer(dir string, now func() time.Time) finding {
+	before := now()
+	f, err := os.CreateTemp(dir, ".sluice-doctor-")
+	if err != nil {
+		return failed("jobs", "jobs of this user cannot start: see the folder's mode and quota", "a file cannot be made in %s: %v", dir, err)
+	}
+	defer os.Remove(f.Name())
+	_, err = f.WriteString("sluice doctor\n")
+	info, statErr := f.Stat()
+	if err := errors.Join(err, statErr, f.Close()); err != nil {
+		return failed("jobs", "see the file system's space and quota", "a file cannot be written in %s: %v", dir, err)
+	}
+	apart := max(before.Sub(info.ModTime()), info.ModTime().Sub(now()))
+	if apart > tolerable {
+		return warned("clock", "run NTP on the file server", "the file system's clock and this host's are %s apart", clock(apart))
+	}
+	return passed("clock", "the file system's clock agrees with this host's")
+}

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// settingChecks is the list of what is looked at in Slurm's settings.
+var settingChecks = []func(settings, patient) []finding{
+	gpuSelection, schedulerWaits, schedulerDefers, afterTheJob, scripts, preemption, jobMemory, privacy,
+}
+
+// gpuSelection: without these Slurm cannot give single GPUs to jobs at all.
+func gpuSelection(s settings, _ patient) []finding {
+	var all []finding
+	if s.get("SelectType") != "select/cons_tres" {
+		all = append(all, failed("gpus", "set SelectType=select/cons_tres in slurm.conf", "SelectType is %s: jobs cannot get single GPUs", s["SelectType"]))
+	}
+	hasGPU := false
+	for kind := range strings.SplitSeq(s.get("GresTypes"), ",") {
+		hasGPU = hasGPU || strings.TrimSpace(kind) == "gpu"
+	}
+	if !hasGPU {
+		all = append(all, failed("gpus", "set GresTypes=gpu in slurm.conf", "GresTypes is %s: Slurm does not know of GPUs", s["GresTypes"]))
+	}
+	if len(all) == 0 {
+		all = append(all, passed("gpus", "Slurm gives GPUs one by one (%s)", s["SelectType"]))
+	}
+	return all
+}
+
+// waits are Slurm's pauses before it starts a job that was released: the word of
+// SchedulerParameters, Slurm's default, and what is short enough, in seconds.
+var waits = []struct {
+	name         string
+	usual, short int
+	what         string
+}{
+	{"batch_sched_delay", 3, 1, "pause after a submit or release before the queue is looked at"},
+	{"sched_interval", 60, 15, "time between full looks at the queue"},
+	{"bf_interval", 30, 15, "time between backfill runs"},
+}
+
+func schedulerWaits(s settings, _ patient) []finding {
+	var all []finding
+	for _, w := range waits {
+		seconds := w.usual
+		if text, set := s.scheduling(w.name); set {
+			n, err := strconv.Atoi(text)
+			if err != nil {
+				all = append(all, warned("scheduler", "", "SchedulerParameters: %s=%s cannot be read", w.name, text))
+				continue
+			}
+			seconds = n
+		}
+		if seconds > w.short {
+			all = append(all, warned("scheduler", fmt.Sprintf("set %s=%d in SchedulerParameters", w.name, w.short),
+				"%s is %d s (%s): a resize may wait for it", w.name, seconds, w.what))
+		}
+	}
+	if len(all) == 0 {
+		all = append(all, passed("scheduler", "Slurm looks at its queue often enough"))
+	}
+	return all
+}
+
+func schedulerDefers(s settings, _ patient) []finding {
+	var all []finding
+	for _, word := range []string{"defer", "defer_batch", "max_rpc_cnt"} {
+		if value, set := s.scheduling(word); set && value != "0" {
+			all = append(all, warned("scheduler", "expected on a very busy cluster; else remove it from SchedulerParameters",
+				"%s is set: a released job is not started at once", word))
+		}
+	}
+	return all
+}
+
+// afterTheJob: what keeps a job completing after it was stopped.
+func afterTheJob(s settings, _ patient) []finding {
+	var all []finding
+	if n, is := s.number("CompleteWait"); is && n > 0 {
+		all = append(all, warned("stop", "set CompleteWait=0 in slurm.conf", "CompleteWait is %d s: nodes of a stopped job wait for it", n))
+	}
+	if n, is := s.number("KillWait"); is && n > 30 {
+		all = append(all, warned("stop", "set KillWait=30 in slurm.conf", "KillWait is %d s: a program that ignores SIGTERM lengthens each resize by it", n))
+	}
+	if len(all) == 0 {
+		all = append(all, passed("stop", "a stopped job gives its nodes back without delay"))
+	}
+	return all
+}
+
+// scripts run at each start and end of a job, hence at each resize.
+func scripts(s settings, _ patient) []finding {
+	var set []string
+	for _, name := range []string{"Prolog", "Epilog", "PrologSlurmctld", "EpilogSlurmctld"} {
+		if s.get(name) != "" {
+			set = append(set, name)
+		}
+		for key := range s { // newer releases number them: Prolog[0]
+			if strings.HasPrefix(key, name+"[") && s.get(key) != "" {
+				set = append(set, name)
+				break
+			}
+		}
+	}
+	if len(set) == 0 {
+		return []finding{passed("scripts", "no Prolog or Epilog that each resize would run")}
+	}
+	return []finding{passed("scripts", "%s: each resize runs them; sluice measures what they cost", strings.Join(set, ", "))}
+}
+
+func preemption(s settings, _ patient) []finding {
+	mode := strings.ToUpper(s.get("PreemptMode"))
+	if mode == "" || mode == "OFF" {
+		return []finding{passed("preemption", "off")}
+	}
+	for word := range strings.SplitSeq(mode, ",") {
+		if word == "CANCEL" || word == "REQUEUE" {
+			return []finding{warned("preemption", "set PreemptMode=OFF on the partitions of elastic jobs: sluice gives GPUs back by itself",
+				"PreemptMode is %s: Slurm may stop an elastic job before it has saved", mode)}
+		}
+	}
+	return []finding{passed("preemption", "PreemptMode is %s", mode)}
+}
+
+// jobMemory: the daemon must see how a job ended before Slurm forgets it.
+func jobMemory(s settings, p patient) []finding {
+	n, is := s.number("MinJobAge")
+	age := time.Duration(n) * time.Second
+	if is && n > 0 && age < 2*p.site.Cycle.Period {
+		return []finding{warned("memory", "set MinJobAge=300 in slurm.conf, or a shorter [cycle] period",
+			"MinJobAge is %d s: Slurm may forget how a job ended before sluiced looks (every %s)", n, clock(p.site.Cycle.Period))}
+	}
+	return nil
+}
+
+func privacy(s settings, p patient) []finding {
+	if strings.Contains(strings.ToLower(s.get("PrivateData")), "jobs") && !p.site.Users.Private && !p.user {
+		return []finding{warned("privacy", "set [users] private = true", "PrivateData has jobs, but sluice shows all jobs to all users")}
+	}
+	return nil
+}

@@ -1,0 +1,263 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/etc"
+)
+
+// recorded returns the settings of a real Slurm 22.05.8.
+func recorded(t *testing.T) (settings, time.Time) {
+	t.Helper()
+	raw, err := os.ReadFile("testdata/doctor/22.05.config")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parseSettings(string(raw))
+}
+
+func TestParseSettings(t *testing.T) {
+	s, asOf := recorded(t)
+	if want := time.Date(2026, 11, 21, 4, 43, 11, 0, time.Local); !asOf.Equal(want) {
+		t.Errorf("controller's time %v, want %v", asOf, want)
+	}
+	for key, want := range map[string]string{"SLURM_VERSION": "22.05.8", "SlurmUser": "slurm(64030)", "GresTypes": "gpu",
+		"Prolog": "", "AuthInfo": "socket=/run/munge/munge.socket.2"} {
+		if got := s.get(key); got != want {
+			t.Errorf("%s is %q, want %q", key, got, want)
+		}
+	}
+	if n, is := s.number("KillWait"); n != 30 || !is {
+		t.Errorf("KillWait %d %v", n, is)
+	}
+}
+
+func FuzzParseSettings(f *testing.F) {
+	f.Add("Configuration data as of 2026-11-21T04:43:11\nKillWait = 30 sec\n= x\nA=\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		s, _ := parseSettings(text)
+		p := patient{site: etc.Default()}
+		for _, check := range settingChecks {
+			for _, f := range check(s, p) {
+				if f.Text == "" || f.About == "" {
+					t.Fatalf("%+v says nothing", f)
+				}
+			}
+		}
+	})
+}
+
+// said joins findings for comparison: "WARN scheduler: text".
+func said(all []finding) string {
+	var b strings.Builder
+	for _, f := range all {
+		b.WriteString(string(f.Verdict) + " " + f.About + ": " + f.Text + "\n")
+		if f.Verdict != fine && f.Do == "" {
+			b.WriteString("(nothing to do?)\n")
+		}
+	}
+	return b.String()
+}
+
+func TestSettings(t *testing.T) {
+	for _, c := range []struct {
+		key, value string
+		want       string // a line that must be there
+	}{
+		{"", "", "OK gpus: Slurm gives GPUs one by one (select/cons_tres)\nOK scheduler: Slurm looks at its queue often enough\n" +
+			"OK stop: a stopped job gives its nodes back without delay\nOK scripts: no Prolog or Epilog that each resize would run\nOK preemption: off\n"},
+		{"SelectType", "select/linear", "FAIL gpus: SelectType is select/linear: jobs cannot get single GPUs"},
+		{"GresTypes", "(null)", "FAIL gpus: GresTypes is (null): Slurm does not know of GPUs"},
+		{"GresTypes", "mps, gpu", "OK gpus"},
+		{"SchedulerParameters", "(null)", "WARN scheduler: batch_sched_delay is 3 s (pause after a submit"},
+		{"SchedulerParameters", "(null)", "WARN scheduler: sched_interval is 60 s"},
+		{"SchedulerParameters", "batch_sched_delay=0,sched_interval=5,bf_interval=120", "WARN scheduler: bf_interval is 120 s"},
+		{"SchedulerParameters", "defer", "WARN scheduler: defer is set: a released job is not started at once"},
+		{"CompleteWait", "32 sec", "WARN stop: CompleteWait is 32 s"},
+		{"KillWait", "120 sec", "WARN stop: KillWait is 120 s"},
+		{"Epilog", "/etc/slurm/epilog", "OK scripts: Epilog: each resize runs them"},
+		{"Prolog[0]", "/etc/slurm/prolog", "OK scripts: Prolog: each resize runs them"},
+		{"PreemptMode", "GANG,REQUEUE", "WARN preemption: PreemptMode is GANG,REQUEUE: Slurm may stop an elastic job before it has saved"},
+		{"MinJobAge", "10 sec", "WARN memory: MinJobAge is 10 s"},
+		{"PrivateData", "accounts,jobs", "WARN privacy: PrivateData has jobs"},
+	} {
+		s, _ := recorded(t)
+		if c.key != "" {
+			s[c.key] = c.value
+		}
+		var all []finding
+		for _, check := range settingChecks {
+			all = append(all, check(s, patient{site: etc.Default()})...)
+		}
+		if got := said(all); !strings.Contains(got, c.want) {
+			t.Errorf("%s=%s: got\n%swithout\n%s", c.key, c.value, got, c.want)
+		}
+	}
+}
+
+func TestRelease(t *testing.T) {
+	for version, want := range map[string]verdict{"22.05.8": fine, "20.11.4": fine, "26.05.5": fine, "20.02.1": warning, "": warning} {
+		if got := release(version); got.Verdict != want {
+			t.Errorf("%s: %+v", version, got)
+		}
+	}
+}
+
+func TestClocks(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 500e6, time.UTC)
+	for ahead, want := range map[time.Duration]verdict{0: fine, -2 * time.Second: fine, 5 * time.Second: failure, -time.Hour: failure} {
+		if got := controllerClock(now.Add(ahead).Truncate(time.Second), now); got.Verdict != want {
+			t.Errorf("%v: %+v", ahead, got)
+		}
+	}
+	r := control.Report{Jobs: []control.Job{{JobID: 7, Heartbeat: now.Add(time.Minute)}, {JobID: 8, Heartbeat: now}}}
+	if got := said(nodeClocks(r, now)); !strings.Contains(got, "heartbeat of job 7") || strings.Contains(got, "job 8") {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestFolders(t *testing.T) {
+	base := t.TempDir()
+	me := ownerOf(must(os.Stat(base)))
+	dir := filepath.Join(base, "jobs")
+	look := func() finding { return examineFolder("jobs", dir, me, jobsMode(false)) }
+	expect := func(want verdict, text, do string) {
+		t.Helper()
+		if f := look(); f.Verdict != want || !strings.Contains(f.Text, text) || !strings.Contains(f.Do, do) {
+			t.Errorf("got %+v, want %s %q %q", f, want, text, do)
+		}
+	}
+	expect(failure, "does not exist", "install -d -m 3777 -o "+me+" "+dir)
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	expect(failure, "has mode 0755", "chmod 3777 "+dir)
+	if err := os.Chmod(dir, 0o777|fs.ModeSticky|fs.ModeSetgid); err != nil {
+		t.Fatal(err)
+	}
+	expect(fine, "as it should be (mode 3777)", "")
+	if f := examineFolder("jobs", dir, "somebody", jobsMode(false)); f.Verdict != failure || !strings.Contains(f.Do, "chown somebody "+dir) {
+		t.Errorf("another owner: %+v", f)
+	}
+	if f := examineFolder("outbox", dir, me, outboxMode(false)); f.Verdict != failure {
+		t.Errorf("an outbox that others may write: %+v", f)
+	}
+	if f := fileServer(dir, time.Now); f.Verdict != fine {
+		t.Errorf("%+v", f)
+	}
+	if left, _ := os.ReadDir(dir); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+	if f := fileServer(dir, func() time.Time { return time.Now().Add(time.Hour) }); f.Verdict != warning {
+		t.Errorf("a clock an hour off: %+v", f)
+	}
+	if f := fileServer(filepath.Join(dir, "none"), time.Now); f.Verdict != failure {
+		t.Errorf("no folder: %+v", f)
+	}
+}
+
+func must(info fs.FileInfo, err error) fs.FileInfo {
+	if err != nil {
+		panic(err)
+	}
+	return info
+}
+
+// fakeProgram makes a shell script stand in for one of Slurm's programs.
+func fakeProgram(t *testing.T, dir, name, body string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+body+"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestRights(t *testing.T) {
+	dir := t.TempDir()
+	p := patient{site: etc.Default()}
+	p.site.Slurm.Bin = dir
+	look := func(user, storage string) string {
+		s, _ := recorded(t)
+		s["AccountingStorageType"] = storage
+		return said(examineRights(context.Background(), p, s, control.Status{User: user}))
+	}
+	const slurmdbd = "accounting_storage/slurmdbd"
+	for _, c := range []struct{ user, storage, level, want string }{
+		{"slurm", "", "", "OK rights: slurm may direct all jobs"},
+		{"sluice", "accounting_storage/none", "", "FAIL rights: sluice may not direct others' jobs: without slurmdbd only root and slurm may"},
+		{"sluice", slurmdbd, "echo Operator", "OK rights: sluice is a Slurm operator"},
+		{"sluice", slurmdbd, "echo None", "FAIL rights: sluice is not a Slurm operator"},
+		{"sluice", slurmdbd, "exit 1", "WARN rights: cannot tell"},
+		{"", slurmdbd, "echo Administrator", "OK rights: sluice is a Slurm administrator"},
+	} {
+		fakeProgram(t, dir, "sacctmgr", c.level)
+		if got := look(c.user, c.storage); !strings.HasPrefix(got, c.want) {
+			t.Errorf("%+v: %s", c, got)
+		}
+	}
+	p.user = true
+	if got := look("ann", ""); !strings.HasPrefix(got, "OK rights: user mode") {
+		t.Error(got)
+	}
+}
+
+// A Slurm that hangs or is not there is a finding, not the end, and what hangs
+// is killed with its children.
+func TestSlurmInTrouble(t *testing.T) {
+	dir := t.TempDir()
+	p := patient{site: etc.Default(), now: time.Now}
+	p.site.Slurm.Bin, p.site.Slurm.Timeout = dir, 200*time.Millisecond
+	if got, _, seen := examineSlurm(t.Context(), p); seen || !strings.Contains(said(got), "FAIL slurm: scontrol show config: ") {
+		t.Errorf("no program: %s", said(got))
+	}
+	fakeProgram(t, dir, "scontrol", "echo 'slurm_load_ctl_conf error: Unable to contact slurm controller' >&2; exit 1")
+	p.site.Slurm.Timeout = 20 * time.Second
+	if got, _, seen := examineSlurm(t.Context(), p); seen || !strings.Contains(said(got), "Unable to contact slurm controller") {
+		t.Errorf("controller down: %s", said(got))
+	}
+	fakeProgram(t, dir, "scontrol", "sleep 1000 & echo $! > "+dir+"/child; wait")
+	p.site.Slurm.Timeout = time.Second
+	if got, _, seen := examineSlurm(t.Context(), p); seen || !strings.Contains(said(got), "no answer within") {
+		t.Errorf("hangs: %s", said(got))
+	}
+	raw, err := os.ReadFile(dir + "/child")
+	if err != nil {
+		t.Fatal(err)
+	}
+	child := strings.TrimSpace(string(raw))
+	deadline := time.Now().Add(10 * time.Second)
+	for alive(child) && time.Now().Before(deadline) {
+		time.Sleep(10 * time.Millisecond)
+	}
+	if alive(child) {
+		t.Errorf("process %s lives on", child)
+	}
+}
+
+// alive reports whether a process is there and no zombie.
+func alive(pid string) bool {
+	raw, err := os.ReadFile("/proc/" + pid + "/stat")
+	return !errors.Is(err, os.ErrNotExist) && !bytes.Contains(raw, []byte(") Z "))
+}
+
+func TestPrintFindings(t *testing.T) {
+	var out bytes.Buffer
+	all := []finding{passed("slurm", "Slurm 22.05.8 answers"), warned("scheduler", "set it", "slow\x1b[0m"), failed("jobs", "", "none")}
+	if err := printFindings(&out, all, false); err != nil {
+		t.Fatal(err)
+	}
+	want := "OK    slurm      Slurm 22.05.8 answers\n" +
+		"WARN  scheduler  slow\\x1b[0m\n                 -> set it\n" +
+		"FAIL  jobs       none\n"
+	if out.String() != want {
+		t.Errorf("got\n%swant\n%s", out.String(), want)
+	}
+}
