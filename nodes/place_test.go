@@ -166,3 +166,15 @@ func TestWithAndWithoutUndoEachOther(t *testing.T) {
 		t.Errorf("below zero: %+v", again[0])
 	}
 }
+
+func TestFree(t *testing.T) {
+	inv := rack(1, 4, 0)
+	inv[2].Partitions = []string{"fast"}
+	if all, gpu := nodes.Free(inv, ""), nodes.Free(inv, "gpu"); all != 7 || gpu != 3 {
+		t.Errorf("free %d in all, %d in gpu", all, gpu)
+	}
+	inv[0].Usable = false
+	if got := nodes.Free(inv, "gpu"); got != 0 {
+		t.Errorf("free on unusable nodes: %d", got)
+	}
+}

@@ -3,6 +3,6 @@
 //
 // A policy is a pure function from a Snapshot to an Allocation. It never asks
 // for what cannot be placed: every size is tried with elastic.Arrange, the same
-// function that places it afterwards. Asked again after its answer was carried
-// out, it changes nothing.
+// function that places it afterwards. Asked again and again while nothing but its
+// own answers changes the cluster, it soon changes nothing.
 package policy

@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -135,6 +136,36 @@ func inAny(n nodes.Node, j elastic.Job) bool {
 		}
 	}
 	return false
+}
+
+// An ordinary job that could start before the decision, or could if running jobs
+// gave back what they may, is not kept out by growth.
+func TestGrowthYields(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := snapshots(t)
+		if len(s.Demands) == 0 {
+			t.Skip()
+		}
+		s.Demands = s.Demands[:1]
+		for _, j := range s.Jobs {
+			if j.Phase == elastic.Held {
+				t.Skip() // who waits for a first GPU is not growth
+			}
+		}
+		d := s.Demands[0]
+		want := []nodes.Want{{Partition: d.Partition, Nodes: d.Nodes, GPUs: d.GPUs}}
+		_, before := nodes.Reserve(s.Nodes, want)
+		a := policy.All[0].Allocate(s)
+		_, after := nodes.Reserve(apply(s, a).Nodes, want)
+		if before[0] && !after[0] {
+			t.Fatalf("%+v could start, and then not\n%s\n%s", d, dump(s), render(s, a))
+		}
+		for _, j := range s.Jobs {
+			if !after[0] && a[j.ID].GPUs < s.Committed(j).GPUs() && strings.Contains(a[j.ID].Why, "ordinary job") {
+				t.Fatalf("job %d gives GPUs back for %+v in vain\n%s\n%s", j.ID, d, dump(s), render(s, a))
+			}
+		}
+	})
 }
 
 // Asked again after its answer was carried out, and with nothing else changed, a
