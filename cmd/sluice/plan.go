@@ -57,7 +57,10 @@ func plan(w io.Writer, p control.Plan, all, noHeader bool) error {
 }
 
 func stays(n int) string {
-	if n == 1 {
+	switch n {
+	case 0:
+		return "there are no jobs"
+	case 1:
 		return "1 job stays as it is"
 	}
 	return fmt.Sprintf("%d jobs stay as they are", n)

@@ -292,38 +292,6 @@ func TestUserModeIsForOneUser(t *testing.T) {
 	}
 }
 
-func TestEventsWakeAndAreLimited(t *testing.T) {
-	service := controltest.New()
-	o := options()
-	now := controltest.Now
-	clock := make(chan time.Time, 1)
-	clock <- now
-	o.Now = func() time.Time { at := <-clock; clock <- at; return at }
-	client, ctx := control.Dial(serve(t, o, service)), t.Context()
-	sent := 0
-	for ; sent < 1000; sent++ {
-		if err := client.Event(ctx, 41, "end"); errors.Is(err, control.ErrTooMany) {
-			break
-		} else if err != nil {
-			t.Fatal(err)
-		}
-	}
-	if sent < 5 || sent > 100 || len(service.Asked()) != sent {
-		t.Errorf("%d events passed, %d woke the daemon", sent, len(service.Asked()))
-	}
-	if _, err := client.Report(ctx); err != nil {
-		t.Errorf("reading is not limited: %v", err)
-	}
-	<-clock
-	clock <- now.Add(time.Minute)
-	if err := client.Event(ctx, 0, "submit"); err != nil {
-		t.Errorf("a minute later: %v", err)
-	}
-	if err := client.Event(ctx, 1, strings.Repeat("x", 33)); !errors.Is(err, control.ErrBadRequest) {
-		t.Errorf("a long kind: %v", err)
-	}
-}
-
 func TestErrorsBecomeTyped(t *testing.T) {
 	service := controltest.New()
 	logged := make(chan error, 10)
@@ -359,76 +327,4 @@ func TestErrorsBecomeTyped(t *testing.T) {
 	if s, err := client.Status(ctx); err != nil || s.Program != "1.2.3" {
 		t.Errorf("status before the first cycle: %+v, %v", s, err)
 	}
-}
-
-func TestMalformedRequests(t *testing.T) {
-	path := serve(t, options(), controltest.New())
-	for _, c := range []struct {
-		method, url, body string
-		want              int
-	}{
-		{"GET", "/", "", 404},
-		{"POST", "/v1/report", "{}", 404},
-		{"DELETE", "/v1/jobs/41/direct", "", 404},
-		{"GET", "/v1/jobs/forty/explain", "", 400},
-		{"GET", "/v1/jobs/99999999999999999999/explain", "", 400},
-		{"POST", "/v1/jobs/41/direct", "", 400},
-		{"POST", "/v1/jobs/41/direct", "{", 400},
-		{"POST", "/v1/jobs/41/direct", `{"order":"hold","uid":0}`, 400},
-		{"POST", "/v1/jobs/41/direct", `{"order":"hold"} {}`, 400},
-		{"POST", "/v1/jobs/41/direct", `{"order":"pin","gpus":1e99}`, 400},
-		{"POST", "/v1/jobs/41/direct", `{"order":"` + strings.Repeat("x", 20_000) + `"}`, 400},
-		{"POST", "/v1/event", `[]`, 400},
-	} {
-		conn, err := net.Dial("unix", path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		status, body, err := exchange(conn, c.method, c.url, c.body)
-		conn.Close()
-		if err != nil || status != c.want || !strings.Contains(body, `{"error":{"code":"`) {
-			t.Errorf("%s %s %.40s: %d %.200s %v, want %d", c.method, c.url, c.body, status, body, err, c.want)
-		}
-	}
-}
-
-// One user who holds connections open cannot keep another out, and is told why
-// his next one is refused.
-func TestConnectionsAreBounded(t *testing.T) {
-	path := serve(t, options(), controltest.New())
-	var held []net.Conn
-	for range 16 {
-		conn, err := net.Dial("unix", path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		held = append(held, conn)
-	}
-	client := control.Dial(path)
-	_, err := client.Status(t.Context())
-	if !errors.Is(err, control.ErrTooMany) || !strings.Contains(err.Error(), "16 requests") {
-		t.Errorf("the 17th: %v", err)
-	}
-	reachable(t, path)
-	for _, conn := range held[1:] {
-		conn.Close()
-	}
-	deadline := time.Now().Add(10 * time.Second)
-	for err != nil && time.Now().Before(deadline) { // until the server has noticed
-		_, err = client.Status(t.Context())
-	}
-	if err != nil {
-		t.Errorf("after closing: %v", err)
-	}
-	for range 15 {
-		conn, err := net.Dial("unix", path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close()
-	}
-	if status, body := as(t, controltest.AnnUID, path, "GET", "/v1/status", ""); status != 200 {
-		t.Errorf("another user: %d %s", status, body)
-	}
-	held[0].Close()
 }
