@@ -140,7 +140,8 @@ func (r *round) gain(i int, t trial, n, across int) (value float64, worth bool) 
 		return value, value > 0
 	}
 	if planned == j.now {
-		return value - j.price, j.pays(value, r.snap.Limits.Payback)
+		// Who would be better off with less does not get more.
+		return value - j.price, j.pays(value, r.snap.Limits.Payback) && after < j.fastestBelow()
 	}
 	if n == j.now { // it need not move after all
 		value += j.price

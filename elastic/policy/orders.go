@@ -14,6 +14,9 @@ func (r *round) release() {
 
 // shrink plans a smaller size for a running job, if its nodes can give it.
 func (r *round) shrink(i, n int) {
+	if r.strands(&r.jobs[i]) {
+		return
+	}
 	size := slices.Clone(r.base)
 	size[i] = n
 	if r.try(size, nil).ok() {

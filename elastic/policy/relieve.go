@@ -1,13 +1,17 @@
 package policy
 
-import "github.com/sluice-hpc/sluice/elastic/speed"
+import (
+	"math"
+
+	"github.com/sluice-hpc/sluice/elastic/speed"
+)
 
 // relieve lets jobs give back GPUs that make them slower, where both speeds were
 // measured.
 func (r *round) relieve() {
 	for i := range r.jobs {
 		j := &r.jobs[i]
-		if r.base[i] != j.now || !r.free(j) || r.strands(j) || !j.measured(j.now) {
+		if r.base[i] != j.now || !r.free(j) || !j.measured(j.now) {
 			continue
 		}
 		best, most := j.now, 0.0
@@ -32,4 +36,16 @@ func (j *job) measured(n int) bool {
 // free reports whether a voluntary move of a running job is open to it.
 func (r *round) free(j *job) bool {
 	return j.role == movable && j.pin == 0 && !r.resting(j)
+}
+
+// fastestBelow returns how long the rest takes at the best size below the present
+// one that was measured; infinite when none was.
+func (j *job) fastestBelow() float64 {
+	least := math.Inf(1)
+	for _, n := range j.sizes {
+		if n < j.now && j.within(n) > 0 && j.measured(n) {
+			least = min(least, j.seconds(n))
+		}
+	}
+	return least
 }

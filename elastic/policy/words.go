@@ -120,6 +120,8 @@ func (w *words) pinned(i int) string {
 		return fmt.Sprintf("%s: its user pinned it to %d", change(j.now, n), j.pin)
 	case n == j.pin:
 		return fmt.Sprintf("keeps %s: pinned to it", gpus(n))
+	case j.pin < n && w.strands(j):
+		return fmt.Sprintf("keeps %s: pinned to %d, but it could not start again on its nodes, which take nothing new", gpus(n), j.pin)
 	case j.pin < n:
 		return fmt.Sprintf("keeps %s: pinned to %d, but no split of %d on nodes exists now", gpus(n), j.pin, j.pin)
 	case j.blocked != nil:
