@@ -225,6 +225,7 @@ func TestWaiter(t *testing.T) {
 		n, asked := -1, 0
 		var said []string
 		w := waiter{id: 5, period: time.Millisecond, say: func(s string) { said = append(said, s) }}
+		w.runner = func() time.Time { return time.Time{} }
 		w.daemon = func(context.Context) (control.Report, error) {
 			n++
 			if tc.looks[n].none {
@@ -232,22 +233,69 @@ func TestWaiter(t *testing.T) {
 			}
 			return tc.looks[n].report, nil
 		}
-		w.slurm = func(_ context.Context, id slurm.JobID) (slurm.Detail, error) {
+		w.slurm = func(context.Context, slurm.JobID) (slurm.Detail, error) {
 			asked++
 			return tc.looks[n].job, tc.looks[n].err
 		}
-		err := w.run(context.Background())
-		got := ""
-		if err != nil {
-			got = err.Error()
-		}
-		if got != tc.want || asked != tc.asked {
+		if got := ended(w.run(context.Background())); got != tc.want || asked != tc.asked {
 			t.Errorf("%s: %q after asking Slurm %d times, want %q after %d", name, got, asked, tc.want, tc.asked)
 		}
 		if down := name == "slurm is away"; down != (len(said) == 1) {
 			t.Errorf("%s: said %q", name, said)
 		}
 	}
+}
+
+func ended(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// TestWaiterHearsTheRunner: its word is followed at once, but a runner that was
+// stopped for a move does not make sluice ask Slurm for ever.
+func TestWaiterHearsTheRunner(t *testing.T) {
+	asked, looks := 0, 0
+	w := waiter{id: 5, period: time.Millisecond, say: func(string) {}}
+	w.runner = func() time.Time {
+		looks++
+		return time.Unix(int64(min(looks/20, 2)), 0) // 0, later 1, later 2
+	}
+	w.daemon = func(context.Context) (control.Report, error) {
+		return control.Report{Jobs: []control.Job{{JobID: 5}}}, nil
+	}
+	w.slurm = func(context.Context, slurm.JobID) (slurm.Detail, error) {
+		if asked++; asked == 3*insist {
+			return slurm.Detail{Job: slurm.Job{State: slurm.Completed}}, nil
+		}
+		return slurm.Detail{Job: slurm.Job{State: slurm.Pending}}, nil
+	}
+	if got := ended(w.run(context.Background())); got != "" || looks < 40 {
+		t.Errorf("%q after %d looks", got, looks)
+	}
+}
+
+func TestScriptEnded(t *testing.T) {
+	dir := t.TempDir()
+	at := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+	for text, want := range map[string]time.Time{
+		"": {}, "{": {}, `{"version":1,"job":5,"state":"training","host":"n","first_line":"2026-03-04T12:00:00Z","beat":"2026-03-04T12:00:00Z"}`: {},
+		`{"version":1,"job":5,"state":"exited","host":"n","first_line":"2026-03-04T12:00:00Z","beat":"2026-03-04T12:00:00Z","exit":{"code":3,"at":"2026-03-04T12:00:00Z"}}`: at,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, "runner.json"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := scriptEnded(dir); !got.Equal(want) {
+			t.Errorf("%s: got %v, want %v", text, got, want)
+		}
+	}
+	if got := scriptEnded(filepath.Join(dir, "absent")); !got.IsZero() {
+		t.Error(got)
+	}
+}
+
+func TestWaiterIsInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	w := waiter{id: 5, period: time.Hour, say: func(string) {}}

@@ -4,24 +4,36 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
+	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic/control"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// waitPeriod is how often the end of a job is looked for. sluiced answers from
-// memory; only without one is Slurm itself asked so often, about this one job.
-const waitPeriod = 10 * time.Second
+// How often the end of a job is looked for. The runner's word in the job's folder
+// costs next to nothing; sluiced answers from memory; Slurm itself is asked only
+// when one of them says that the job has ended, or there is neither.
+const (
+	waitPeriod = 2 * time.Second
+	slowly     = 5 // periods between two questions to sluiced
+	insist     = 3 // times Slurm is asked in a row after the runner's last word
+)
 
 // waiter waits for one job to end. A move does not end it: that only takes the
 // job back to pending.
 type waiter struct {
 	id     slurm.JobID
+	runner func() time.Time // when the script ended, as the runner says; zero while it has not
 	daemon func(context.Context) (control.Report, error)
 	slurm  func(context.Context, slurm.JobID) (slurm.Detail, error)
 	period time.Duration
 	say    func(string)
+
+	exited time.Time // the runner's last word
+	asks   int       // questions to Slurm it is still worth
+	said   string    // the last complaint
 }
 
 // wait returns once the job has ended, with its exit code as an error.
@@ -30,43 +42,87 @@ func (s *submission) wait(ctx context.Context, id slurm.JobID) error {
 	if err != nil {
 		return err
 	}
-	w := waiter{id: id, daemon: control.Dial(s.site.Paths.Socket).Report, slurm: client.Job, period: waitPeriod,
-		say: func(text string) { warn(s.errs, text) }}
+	w := waiter{
+		id:     id,
+		runner: func() time.Time { return scriptEnded(filepath.Dir(s.job.Script)) },
+		daemon: control.Dial(s.site.Paths.Socket).Report,
+		slurm:  client.Job,
+		period: waitPeriod,
+		say:    func(text string) { warn(s.errs, text) },
+	}
 	return w.run(ctx)
 }
 
-func (w waiter) run(ctx context.Context) error {
+// scriptEnded reads the runner's word in the job's folder.
+func scriptEnded(folder string) time.Time {
+	dir, err := checkpoint.OpenDir(folder)
+	if err != nil {
+		return time.Time{}
+	}
+	defer dir.Close()
+	data, err := dir.Read(checkpoint.RunnerFile, 64<<10)
+	if err != nil {
+		return time.Time{}
+	}
+	word, err := checkpoint.ParseRunner(data)
+	if err != nil || word.Exit == nil {
+		return time.Time{}
+	}
+	return word.Exit.At
+}
+
+func (w *waiter) run(ctx context.Context) error {
 	tick := time.NewTicker(w.period)
 	defer tick.Stop()
-	said := ""
-	for {
+	for n := 1; ; n++ {
 		select {
 		case <-ctx.Done():
-			w.say(fmt.Sprintf("interrupted; job %d goes on (sluice cancel %d ends it)", w.id, w.id))
+			w.say(fmt.Sprintf("interrupted; job %d goes on ('sluice cancel %d' ends it)", w.id, w.id))
 			return exitCode(130)
 		case <-tick.C:
 		}
-		if !w.worthAsking(ctx) {
-			continue
-		}
-		job, err := w.slurm(ctx, w.id)
-		switch {
-		case errors.Is(err, slurm.ErrNotFound):
-			return fmt.Errorf("job %d ended, and Slurm has already forgotten how; see 'sacct -j %d'", w.id, w.id)
-		case err != nil && ctx.Err() == nil:
-			if err.Error() != said {
-				said = err.Error()
-				w.say("still waiting for job " + fmt.Sprint(w.id) + ": " + said)
+		if w.heard() || n%slowly == 0 && w.worthAsking(ctx) {
+			if done, err := w.ask(ctx); done {
+				return err
 			}
-		case err == nil && job.State.Ended() && !job.Completing && !job.Requeued:
-			return endCode(job)
 		}
 	}
 }
 
+// heard reports whether the runner has said something new that Slurm should be
+// asked about. It may have been stopped for a move.
+func (w *waiter) heard() bool {
+	if at := w.runner(); !at.Equal(w.exited) {
+		w.exited, w.asks = at, insist
+	}
+	if w.exited.IsZero() || w.asks == 0 {
+		return false
+	}
+	w.asks--
+	return true
+}
+
+// ask asks Slurm, and reports whether that was the end.
+func (w *waiter) ask(ctx context.Context) (done bool, err error) {
+	job, err := w.slurm(ctx, w.id)
+	switch {
+	case errors.Is(err, slurm.ErrNotFound):
+		return true, fmt.Errorf("job %d ended, and Slurm has already forgotten how; see 'sacct -j %d'", w.id, w.id)
+	case err != nil:
+		if ctx.Err() == nil && err.Error() != w.said {
+			w.said = err.Error()
+			w.say(fmt.Sprintf("still waiting for job %d: %s", w.id, w.said))
+		}
+		return false, nil
+	case job.State.Ended() && !job.Completing && !job.Requeued:
+		return true, endCode(job)
+	}
+	return false, nil
+}
+
 // worthAsking reports whether Slurm should be asked: not while sluiced knows the
 // job and says that it lives.
-func (w waiter) worthAsking(ctx context.Context) bool {
+func (w *waiter) worthAsking(ctx context.Context) bool {
 	report, err := w.daemon(ctx)
 	if err != nil || report.Blind != "" {
 		return true
