@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/slurm"
+	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
 // units below this are rounding.
@@ -32,6 +33,7 @@ func (w *World) Check() []string {
 	}
 	c.gpus()
 	c.ownJobsOnly()
+	c.noLaunchLost()
 	return c.broken
 }
 
@@ -115,6 +117,24 @@ func (c *checker) visible(t *Trainer) {
 	}
 	if done := t.Done(); done < t.Job.Spec.Total-rounding && t.Job.ExitAt == 0 && !t.Job.OnRequest {
 		c.add("I2", t, "COMPLETED with %.6g of %.6g units", done, t.Job.Spec.Total)
+	}
+}
+
+// noLaunchLost: I2, a job whose launch Slurm refused is brought back, soon.
+func (c *checker) noLaunchLost() {
+	const soon = 5 * time.Minute
+	last := map[slurm.JobID]fake.End{}
+	for _, end := range c.w.Slurm.Ends() {
+		last[end.Job] = end
+	}
+	for _, t := range c.w.trainers {
+		end, ended := last[t.id]
+		if !ended || end.Why.What != fake.Revoked || c.w.Now().Sub(end.At) < soon {
+			continue
+		}
+		if runs := t.Runs(); len(runs) == 0 || runs[len(runs)-1].Began.Before(end.At) {
+			c.add("I2", t, "left FAILED after a launch that was refused (%s)", end.Why.What)
+		}
 	}
 }
 

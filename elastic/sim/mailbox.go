@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/elastic/engine"
 )
 
 // maxLines bounds one read of a progress log.
@@ -21,6 +22,8 @@ type Mailbox struct {
 	w     *World
 	boxes map[string]*box
 }
+
+var _ engine.Mailbox = (*Mailbox)(nil)
 
 // box is the two folders of one job.
 type box struct {

@@ -83,6 +83,9 @@ type Fake struct {
 	log       []string
 	held      []Allocation
 	changes   []Change
+	ends      []End
+	lastJobs  []slurm.Job  // as Jobs saw them the time before
+	lastNodes []slurm.Node // as Nodes saw them
 }
 
 // New returns a cluster with idle nodes and no jobs. It panics on a cluster

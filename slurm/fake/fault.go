@@ -20,6 +20,8 @@ const (
 	Denied      Kind = "denied"       // not done: ErrPermission
 	Garbage     Kind = "garbage"      // not done: ErrGarbage
 	Empty       Kind = "empty"        // Jobs and Nodes answer nothing, without an error
+	Half        Kind = "half"         // Jobs and Nodes answer the first half, without an error
+	Stale       Kind = "stale"        // Jobs and Nodes answer what they answered the time before
 )
 
 // Kinds that happen beside the call, just before it (or just after, see
@@ -198,7 +200,7 @@ func (f *Fault) argument(word string) (err error) {
 
 func known(k Kind) bool {
 	switch k {
-	case LostReply, LostRequest, Refused, Denied, Garbage, Empty, Down, NodeDown, NodeDrain, NodeReturn,
+	case LostReply, LostRequest, Refused, Denied, Garbage, Empty, Half, Stale, Down, NodeDown, NodeDrain, NodeReturn,
 		UserCancel, UserHold, UserRelease, UserRequeue, UserSize, Slow:
 		return true
 	}

@@ -131,3 +131,39 @@ func TestANodeFailsDuringAnOutage(t *testing.T) {
 		t.Errorf("restarts=%d eligible=%s", d.Restarts, d.Eligible)
 	}
 }
+
+func TestHalfAndStaleAnswers(t *testing.T) {
+	c := start(t, fake.Config{Faults: fake.MustParse("squeue #3: half; squeue #4: stale; scontrol show nodes #1: half")})
+	a := c.submit("--gpus=1")
+	c.submit("--gpus=1")
+	for call, want := range []struct {
+		jobs  int
+		state slurm.State // of the first
+	}{{2, slurm.Pending}, {2, slurm.Running}, {1, slurm.Running}, {2, slurm.Running}, {2, slurm.Unknown}} {
+		jobs, err := c.sluice.Jobs(ctx)
+		if err != nil || len(jobs) != want.jobs || jobs[0].State != want.state {
+			t.Errorf("call %d: %d jobs, the first %s; want %+v", call+1, len(jobs), jobs[0].State, want)
+		}
+		switch call {
+		case 0:
+			c.Advance(time.Second)
+		case 2:
+			c.must(c.alice.Cancel(ctx, a)) // the next answer is still the one before
+		}
+	}
+	if nodes, _ := c.sluice.Nodes(ctx); len(nodes) != 1 {
+		t.Errorf("%d nodes, want 1", len(nodes))
+	}
+}
+
+func TestEndsAreRemembered(t *testing.T) {
+	c := start(t, fake.Config{})
+	id := c.submit("--gpus=1")
+	c.Advance(time.Second)
+	c.must(c.sluice.Cancel(ctx, id))
+	c.Advance(time.Hour)
+	ends := c.Ends()
+	if len(ends) != 1 || ends[0].Job != id || ends[0].State != slurm.Cancelled || ends[0].Why != (fake.Cause{What: fake.CancelledBy, By: "sluice"}) {
+		t.Errorf("got %+v", ends)
+	}
+}

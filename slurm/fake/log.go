@@ -58,3 +58,19 @@ func (f *Fake) Changes() []Change {
 	defer f.mu.Unlock()
 	return append([]Change(nil), f.changes...)
 }
+
+// End is a job reaching a final state. A job that is requeued afterwards may
+// have several.
+type End struct {
+	At    time.Time
+	Job   slurm.JobID
+	State slurm.State
+	Why   Cause // zero when its script ended by itself
+}
+
+// Ends returns every end so far, in order, also of jobs long forgotten.
+func (f *Fake) Ends() []End {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return append([]End(nil), f.ends...)
+}

@@ -170,6 +170,7 @@ func (f *Fake) halt(j *job, why Cause) {
 // finish ends the job in a final state.
 func (f *Fake) finish(j *job, state slurm.State, why Cause) {
 	f.logf("job %d %s%s", j.id, state, why)
+	f.ends = append(f.ends, End{At: f.now, Job: j.id, State: state, Why: why})
 	if j.state == slurm.Running {
 		f.halt(j, why)
 	} else if j.start.IsZero() {

@@ -19,7 +19,8 @@ type Session struct {
 	user   string
 	name   string
 	steady bool
-	inside bool // called by the fake itself, which holds the lock
+	inside bool    // called by the fake itself, which holds the lock
+	now    []Fault // of the call going on
 }
 
 var _ slurm.Client = (*Session)(nil)
@@ -85,6 +86,7 @@ func (s *Session) call(ctx context.Context, op string, id slurm.JobID, do func()
 		f.note(s, op, id, a)
 		return wrap(a)
 	}
+	s.now = faults
 	a := do()
 	f.note(s, op, id, a)
 	f.strikeAll(faults, id, true)
@@ -146,37 +148,51 @@ func Ops() []string {
 // Jobs returns every job still remembered, in order of id.
 func (s *Session) Jobs(ctx context.Context) (out []slurm.Job, err error) {
 	err = s.call(ctx, opJobs, 0, func() *failure {
-		for _, j := range s.f.jobs {
-			out = append(out, j.view(s.f))
+		now := make([]slurm.Job, len(s.f.jobs))
+		for i, j := range s.f.jobs {
+			now[i] = j.view(s.f)
 		}
+		out = distorted(s.now, now, &s.f.lastJobs)
 		return nil
 	})
-	return emptied(out, err)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
 }
 
 // Nodes returns every node.
 func (s *Session) Nodes(ctx context.Context) (out []slurm.Node, err error) {
 	err = s.call(ctx, opNodes, 0, func() *failure {
-		for _, n := range s.f.nodes {
-			out = append(out, n.view())
+		now := make([]slurm.Node, len(s.f.nodes))
+		for i, n := range s.f.nodes {
+			now[i] = n.view()
 		}
+		out = distorted(s.now, now, &s.f.lastNodes)
 		return nil
 	})
-	return emptied(out, err)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
 }
 
-// errEmpty stands for an answer that is empty though the program exited 0.
-var errEmpty = fmt.Errorf("empty answer")
-
-// emptied turns the planned empty answer into what it is: nothing, no error.
-func emptied[T any](out []T, err error) ([]T, error) {
-	if err == nil {
-		return out, nil
+// distorted is a listing as planned faults let it be seen; last keeps the true
+// one of the time before.
+func distorted[T any](faults []Fault, now []T, last *[]T) []T {
+	seen := now
+	for _, fault := range faults {
+		switch fault.Kind {
+		case Empty:
+			seen = nil
+		case Half:
+			seen = now[:len(now)/2]
+		case Stale:
+			seen = *last
+		}
 	}
-	if e, ok := err.(*slurm.Error); ok && e.Err == errEmpty {
-		return nil, nil
-	}
-	return nil, err
+	*last = now
+	return slices.Clone(seen)
 }
 
 // Job returns one job with its split.

@@ -22,10 +22,9 @@ func refusal(op string, faults []Fault) *failure {
 		case Garbage:
 			return fail(slurm.ErrGarbage, "\\x00\\xff")
 		case Empty:
-			if op == opJobs || op == opNodes {
-				return fail(errEmpty, "")
+			if op != opJobs && op != opNodes {
+				return fail(slurm.ErrGarbage, "empty answer")
 			}
-			return fail(slurm.ErrGarbage, "empty answer")
 		}
 	}
 	return nil

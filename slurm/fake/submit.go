@@ -152,9 +152,9 @@ func (r *request) set(name, value string) (err error) {
 	case "gres":
 		w.gpuType, w.perNode, err = gpus(strings.TrimPrefix(value, "gpu:"))
 	case "nodelist":
-		w.req, err = hosts(value)
+		w.req, err = slurm.Expand(value)
 	case "exclude":
-		w.exclude, err = hosts(value)
+		w.exclude, err = slurm.Expand(value)
 	}
 	return err
 }
@@ -233,35 +233,4 @@ func limit(value string) (time.Duration, error) {
 		total += time.Duration(n) * units[i]
 	}
 	return total, nil
-}
-
-// hosts reads "gpu1,gpu[3-4]": comma separated names and one range each.
-func hosts(value string) ([]string, error) {
-	var out []string
-	for value != "" {
-		end := strings.IndexByte(value, ',')
-		if open := strings.IndexByte(value, '['); open >= 0 && (end < 0 || open < end) {
-			close := strings.IndexByte(value, ']')
-			if close < open {
-				return nil, fmt.Errorf("Invalid node name specified")
-			}
-			for _, part := range strings.Split(value[open+1:close], ",") {
-				lo, hi, err := nodeRange(part)
-				if err != nil {
-					return nil, err
-				}
-				for n := lo; n <= hi; n++ {
-					out = append(out, value[:open]+strconv.Itoa(n))
-				}
-			}
-			value = strings.TrimPrefix(value[close+1:], ",")
-			continue
-		}
-		if end < 0 {
-			end = len(value)
-		}
-		out = append(out, value[:end])
-		value = strings.TrimPrefix(value[end:], ",")
-	}
-	return out, nil
 }
