@@ -148,8 +148,8 @@ func TestGrowthYields(t *testing.T) {
 		}
 		s.Demands = s.Demands[:1]
 		for _, j := range s.Jobs {
-			if j.Phase == elastic.Held {
-				t.Skip() // who waits for a first GPU is not growth
+			if j.Phase == elastic.Held || j.Directive.Pin > 0 {
+				t.Skip() // a first GPU is not growth, and orders are orders
 			}
 		}
 		d := s.Demands[0]
