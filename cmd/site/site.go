@@ -234,7 +234,12 @@ func (s *Site) env() []string {
 	if dir := os.Getenv("GOCOVERDIR"); dir != "" {
 		keep = append(keep, "GOCOVERDIR="+dir)
 	}
-	return append(append(keep, s.Lab.Env()...), "SLUICE_CONF="+s.Conf, "SLUICE_PYTHON="+s.Path("python"))
+	for _, e := range s.Lab.Env() {
+		if !strings.HasPrefix(e, "PATH=") { // the folder of its commands is in ours already
+			keep = append(keep, e)
+		}
+	}
+	return append(keep, "SLUICE_CONF="+s.Conf, "SLUICE_PYTHON="+s.Path("python"))
 }
 
 // Command prepares a command as it would be typed by a user ("" = the caller)

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A caller may send a burst of costly requests (events, orders, plans), and then
+// A caller may send a burst of costly requests (orders, plans; events have buckets of their own), and then
 // as many as one bucket refills.
 const (
 	burst    = 20

@@ -45,6 +45,7 @@ type Server struct {
 	options atomic.Pointer[Options]
 	names   names
 	buckets buckets
+	wakes   buckets // for events
 }
 
 // Listen makes the socket and returns a server that has yet to Serve. It fails

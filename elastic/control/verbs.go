@@ -20,7 +20,7 @@ func (s *Server) routes() http.Handler {
 	m.Handle("GET /v1/jobs/{job}/explain", s.onJob(verbExplain, false, s.explain))
 	m.Handle("GET /v1/jobs/{job}/history", s.onJob(verbHistory, false, s.history))
 	m.Handle("POST /v1/jobs/{job}/direct", s.onJob(verbDirect, true, s.direct))
-	m.Handle("POST /v1/event", s.general(verbEvent, true, s.event))
+	m.Handle("POST /v1/event", s.general(verbEvent, false, s.event))
 	m.Handle("/", s.handle(false, unknown))
 	return m
 }
@@ -120,7 +120,12 @@ func (s *Server) event(q request) (any, error) {
 	if e.JobID < 0 || len(e.Kind) > 32 {
 		return nil, fail(BadRequest, "", "event: want a job number of at least 0 and a kind of at most 32 bytes")
 	}
-	s.service.Wake()
+	// Events have a budget of their own, and one beyond it is no error: the
+	// cycle it asks for was asked for a moment ago. So a loop of submits never
+	// uses up what its user needs for orders.
+	if s.wakes.take(q.caller.UID, q.options.Now()) {
+		s.service.Wake()
+	}
 	return struct{}{}, nil
 }
 
