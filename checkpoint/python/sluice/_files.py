@@ -63,10 +63,12 @@ def read_request(path):
             os.close(directory)
         with os.fdopen(file, "rb") as f:
             request = json.loads(f.read(65536))
-        found = request.get("request", "")
-        return found if isinstance(found, str) else ""
     except FileNotFoundError:
         return ""
+    except RecursionError as e:
+        raise ValueError("not a request") from e
+    found = request.get("request") if isinstance(request, dict) else None
+    return found if isinstance(found, str) else ""
 
 
 def next_checkpoint(base):

@@ -1,0 +1,306 @@
+import contextlib
+import errno
+import io
+import json
+import os
+import unittest
+from unittest import mock
+
+from .fixture import JobCase, write
+
+import sluice
+from sluice import _files, _job
+
+
+@contextlib.contextmanager
+def quiet():
+    """Collect what is said on standard error."""
+    said = io.StringIO()
+    with contextlib.redirect_stderr(said):
+        yield said
+
+
+class Outside(unittest.TestCase):
+    """A program that runs without sluice runs as ever."""
+
+    def setUp(self):
+        self.patch = mock.patch.dict(os.environ)
+        self.patch.start()
+        for name in [n for n in os.environ if n.startswith("SLUICE_")]:
+            del os.environ[name]
+        _job._job = None
+        self.addCleanup(setattr, _job, "_job", None)
+        self.addCleanup(self.patch.stop)
+
+    def test_nothing_happens(self):
+        with quiet() as said:
+            self.assertFalse(sluice.active())
+            self.assertFalse(sluice.should_checkpoint())
+            self.assertIsNone(sluice.resume())
+            sluice.hello()
+            sluice.report(epoch=1, metric={"loss": 1})
+            with sluice.checkpoint(step=1) as folder:
+                write(folder / "model")
+            self.assertFalse(folder.exists())
+            sluice.finished()
+        self.assertEqual(said.getvalue(), "")
+
+    def test_errors_are_the_programs(self):
+        with self.assertRaises(KeyError):
+            with sluice.checkpoint(step=1):
+                raise KeyError("x")
+
+    def test_world(self):
+        with mock.patch.dict(os.environ, {"RANK": "3", "WORLD_SIZE": "8", "LOCAL_RANK": "1"}):
+            self.assertEqual(sluice.world(), (3, 8, 1))
+        self.assertEqual(sluice.world(), (0, 1, 0))
+
+    def test_accumulation(self):
+        for world, want in {"1": 16, "4": 4, "5": 4, "16": 1, "100": 1}.items():
+            with mock.patch.dict(os.environ, {"WORLD_SIZE": world}):
+                self.assertEqual(sluice.accumulation_steps(512, 32), want, world)
+        with self.assertRaises(ValueError):
+            sluice.accumulation_steps(0, 1)
+
+
+class Requests(JobCase):
+    def test_answered_and_taken_back(self):
+        self.job()
+        self.assertFalse(sluice.should_checkpoint())
+        self.ask()
+        while not sluice.should_checkpoint():
+            pass
+        self.withdraw_when(os.path.join(self.checkpoints, "00000001", "manifest.json"))
+        with sluice.checkpoint(step=7, epoch=1.5) as folder:
+            write(folder / "model")
+        # The call returned, so the request is gone; training goes on.
+        self.assertFalse(os.path.exists(self.request))
+        manifest = self.manifest("00000001")
+        self.assertEqual(manifest["request"], "r1")
+        self.assertEqual((manifest["job"], manifest["restarts"], manifest["sequence"]), (42, 3, 1))
+        self.assertEqual((manifest["step"], manifest["epoch"], manifest["gpus"]), (7, 1.5, 1))
+        self.ask("r2")
+        while not sluice.should_checkpoint():
+            pass
+
+    def test_replaced_while_waiting(self):
+        job = self.job()
+        self.ask("r1")
+        self.assertEqual(job.pending(), "r1")
+        with mock.patch("time.sleep", side_effect=lambda _: self.ask("r2")):
+            with sluice.checkpoint(step=1) as folder:
+                write(folder / "model")
+        self.assertEqual(self.manifest("00000001")["request"], "r1")
+
+    def test_own_checkpoint_answers(self):
+        """One that was under way when the request came saves a second one."""
+        self.job()
+        with mock.patch("time.sleep", side_effect=lambda _: self.withdraw()):
+            with sluice.checkpoint(step=1) as folder:
+                write(folder / "model")
+                self.ask()
+        self.assertEqual(self.manifest("00000001")["request"], "r1")
+
+    def test_own_checkpoint_does_not_wait(self):
+        self.job()
+        with sluice.checkpoint(step=1) as folder:
+            write(folder / "model")
+        self.assertNotIn("request", self.manifest("00000001"))
+
+    def test_without_pause(self):
+        self.job()
+        self.ask()
+        self.assertTrue(sluice.should_checkpoint())
+        with sluice.checkpoint(step=1, pause=False) as folder:
+            write(folder / "model")
+        for _ in range(3):  # answered: it is not asked again as long as it stands
+            _job._current().looked = -1e9
+            self.assertFalse(sluice.should_checkpoint())
+        self.withdraw()
+        _job._current().looked = -1e9
+        self.assertFalse(sluice.should_checkpoint())
+        self.ask()  # the same, after it was gone
+        _job._current().looked = -1e9
+        self.assertTrue(sluice.should_checkpoint())
+
+    def test_looks_seldom(self):
+        job = self.job()
+        with mock.patch.object(job, "pending", return_value="") as look:
+            for _ in range(1000):
+                sluice.should_checkpoint()
+        self.assertLess(look.call_count, 50)
+
+    def test_garbage(self):
+        self.job()
+        for content in ["", "{", "[]", "7", '{"request": 3}', "\x00", "x" * 100_000]:
+            write(self.request, content)
+            _job._current().looked = -1e9
+            with quiet():
+                self.assertFalse(sluice.should_checkpoint(), content[:10])
+
+    def test_request_of_a_missing_folder(self):
+        self.assertEqual(_files.read_request(os.path.join(self.base, "none", "request.json")), "")
+
+
+class Checkpoints(JobCase):
+    def test_sequence_and_files(self):
+        self.job()
+        os.makedirs(os.path.join(self.checkpoints, "00000041"))  # unfinished
+        os.makedirs(os.path.join(self.checkpoints, "notes"))
+        with sluice.checkpoint(step=1) as folder:
+            write(folder / "model")
+            os.mkdir(folder / "optim")
+            write(folder / "optim" / "a", "moments")
+        self.assertEqual(folder.name, "00000042")
+        files = {f["path"]: f["size"] for f in self.manifest("00000042")["files"]}
+        self.assertEqual(files, {"model": 7, "optim/a": 7})
+        self.assertEqual([n for n in os.listdir(folder) if n.endswith("tmp")], [])
+
+    def test_save_dir_and_commit(self):
+        self.job()
+        folder = sluice.save_dir()
+        write(folder / "model")
+        self.assertTrue(sluice.commit(step=1))
+        with self.assertRaises(RuntimeError):
+            sluice.commit(step=1)
+
+    def test_programs_error(self):
+        self.job()
+        with self.assertRaises(KeyError):
+            with sluice.checkpoint(step=1) as folder:
+                write(folder / "model")
+                raise KeyError("x")
+        self.assertEqual(os.listdir(self.checkpoints), [])
+
+    def test_empty(self):
+        self.job()
+        with quiet() as said:
+            with sluice.checkpoint(step=1):
+                pass
+        self.assertIn("no file was saved", said.getvalue())
+        self.assertEqual(os.listdir(self.checkpoints), [])
+
+    def test_full_disk(self):
+        """Training goes on, the request is tried again later, and it is said once."""
+        full = OSError(errno.ENOSPC, "No space left on device")
+        torch_full = RuntimeError("[enforce fail at inline_container.cc:300] . PytorchStreamWriter failed writing file")
+        for where, error in [("sluice._files.next_checkpoint", full), ("sluice._files.write_manifest", full), (None, full), (None, torch_full)]:
+            with self.subTest(where=where, error=error), quiet() as said:
+                self.job()
+                self.ask()
+                self.assertTrue(sluice.should_checkpoint())
+                with mock.patch(where, side_effect=error) if where else contextlib.nullcontext():
+                    with sluice.checkpoint(step=1) as folder:
+                        write(folder / "model")
+                        if not where:
+                            raise error
+                self.assertIn("training goes on without it", said.getvalue())
+                _job._current().looked = -1e9
+                self.assertFalse(sluice.should_checkpoint())  # not at every step
+                _job._current().looked = _job._current().failed_at = -1e9
+                self.assertTrue(sluice.should_checkpoint())
+                if os.path.isdir(self.checkpoints):
+                    self.assertEqual(os.listdir(self.checkpoints), [])
+
+    def test_interrupted_manifest(self):
+        """Killed before the manifest took its place: there is no checkpoint."""
+        self.job()
+        with mock.patch("os.rename", side_effect=KeyboardInterrupt), self.assertRaises(KeyboardInterrupt):
+            with sluice.checkpoint(step=1) as folder:
+                write(folder / "model")
+        self.assertFalse(os.path.exists(folder / "manifest.json"))
+
+    def test_resume(self):
+        self.job()
+        self.assertIsNone(sluice.resume())
+        with sluice.checkpoint(step=7, epoch=1.5) as folder:
+            write(folder / "model")
+        self.job(SLUICE_RESUME=str(folder))
+        saved = sluice.resume()
+        self.assertEqual((saved.step, saved.epoch, saved.sequence, saved.gpus), (7, 1.5, 1, 1))
+        self.assertEqual(os.fspath(saved), str(folder))
+        self.assertEqual(str(saved), str(folder))
+        self.assertTrue((saved / "model").exists())
+        self.assertIs(sluice.resume(), saved)
+        self.assertEqual([p["event"] for p in self.progress()], ["resumed"])
+
+
+class Progress(JobCase):
+    def test_lines(self):
+        self.job()
+        sluice.should_checkpoint()
+        sluice.should_checkpoint()
+        sluice.report(epoch=1, step=20, metric={"loss": 0.5, "bad": float("nan"), "worse": float("inf")})
+        sluice.finished()
+        lines = self.progress()
+        self.assertEqual([p["event"] for p in lines], ["hello", "progress", "finished"])
+        self.assertEqual(lines[1], {"time": 1e9, "restarts": 3, "event": "progress", "done": 1.0, "gpus": 1, "step": 20,
+                                    "epoch": 1.0, "nodes": 2, "metric": {"loss": 0.5}})
+        self.assertEqual(lines[2]["done"], 1.0)
+
+    def test_counted_in_steps(self):
+        self.job(SLUICE_UNIT="step")
+        sluice.report(epoch=1, step=20)
+        sluice.report(done=21.5)
+        self.assertEqual([p["done"] for p in self.progress()], [20.0, 21.5])
+
+    def test_speed(self):
+        """Seconds a unit, without the time spent saving and waiting."""
+        self.job()
+        for _ in range(10):  # the measurement begins when the first step is done
+            sluice.should_checkpoint()
+            self.now += 1
+        self.now -= 1
+        sluice.report(epoch=1)
+        for _ in range(10):
+            self.now += 2
+            sluice.should_checkpoint()
+        with sluice.checkpoint(step=20) as folder:
+            write(folder / "model")
+            self.now += 100
+        sluice.report(epoch=2)
+        self.now += 30
+        sluice.report(epoch=2)  # no work since: no speed
+        seconds = [p.get("seconds") for p in self.progress() if p["event"] == "progress"]
+        self.assertEqual(seconds, [10.0, 20.0, None])
+
+    def test_speed_after_resume(self):
+        self.job()
+        with sluice.checkpoint(step=15, epoch=1.5) as folder:
+            write(folder / "model")
+        self.job(SLUICE_RESUME=str(folder))
+        sluice.resume()
+        for _ in range(5):
+            sluice.should_checkpoint()
+            self.now += 1
+        self.now -= 1
+        sluice.report(epoch=2)
+        self.assertEqual(self.progress()[-1]["seconds"], 10.0)
+
+    def test_torn_line(self):
+        """A run killed in the middle of a line does not spoil the next one's."""
+        write(os.path.join(self.folder, "progress.jsonl"), '{"time":1e9,"ev')
+        self.job()
+        sluice.report(epoch=1)
+        with open(os.path.join(self.folder, "progress.jsonl")) as f:
+            last = f.read().split("\n")[1]
+        self.assertEqual(json.loads(last)["done"], 1.0)
+
+    def test_unwritable(self):
+        self.job()
+        os.mkdir(os.path.join(self.folder, "progress.jsonl"))
+        with quiet() as said:
+            sluice.report(epoch=1)
+            sluice.report(epoch=2)
+        self.assertEqual(said.getvalue().count("training goes on"), 1)
+
+    def test_too_long(self):
+        self.job()
+        with quiet() as said:
+            sluice.report(epoch=1, metric={f"metric{i}": 1.0 for i in range(1000)})
+        self.assertIn("at most 4096", said.getvalue())
+        self.assertEqual(self.progress(), [])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,117 @@
+"""Programs of several ranks, over torch.distributed with gloo."""
+
+import os
+import socket
+import subprocess
+import sys
+import unittest
+
+from .fixture import JobCase
+
+try:
+    import torch.distributed
+    TORCH = torch.distributed.is_available()
+except ImportError:
+    TORCH = False
+
+PROGRAM = """
+import os, sys, time
+import torch, torch.distributed as dist
+import sluice
+dist.init_process_group("gloo")
+rank, size, _ = sluice.world()
+def say(text):
+    with open(os.environ["SLUICE_JOB_DIR"] + "/story", "a") as f:
+        f.write(text + "\\n")
+"""
+
+
+@unittest.skipUnless(TORCH, "NOT TESTED: torch is not installed")
+class Ranks(JobCase):
+    def run_ranks(self, body, size=3, **more):
+        with socket.socket() as s:
+            s.bind(("127.0.0.1", 0))
+            port = s.getsockname()[1]
+        library = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+        ranks = []
+        for rank in range(size):
+            env = {**os.environ, **self.environ(**more), "RANK": str(rank), "WORLD_SIZE": str(size), "PYTHONPATH": library,
+                   "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "OMP_NUM_THREADS": "1"}
+            ranks.append(subprocess.Popen([sys.executable, "-c", PROGRAM + body], env=env, stderr=subprocess.PIPE, text=True))
+        errors = []
+        for p in ranks:
+            try:
+                errors.append(p.communicate(timeout=120)[1])
+            finally:
+                p.kill()
+        self.assertEqual([p.returncode for p in ranks], [0] * size, errors)
+        return errors
+
+    def story(self):
+        with open(os.path.join(self.folder, "story")) as f:
+            return sorted(f.read().split("\n")[:-1])
+
+    def test_agree(self):
+        """All ranks see the request at the same step, wait, and go on together."""
+        self.withdraw_when(os.path.join(self.checkpoints, "00000001", "manifest.json"))
+        self.run_ranks("""
+for step in range(10**6):
+    if step == 50 and rank == 0:
+        with open(os.environ["SLUICE_REQUEST"] + ".new", "w") as f:
+            f.write('{"request": "r1"}')
+        os.rename(os.environ["SLUICE_REQUEST"] + ".new", os.environ["SLUICE_REQUEST"])
+    if sluice.should_checkpoint():
+        with sluice.checkpoint(step=step) as folder:
+            (folder / f"shard{rank}").write_text("x")
+            time.sleep(0.1 * rank)
+        break
+say(f"{rank} {step} {folder.name} {os.path.exists(os.environ['SLUICE_REQUEST'])}")
+dist.barrier()
+""")
+        steps = {line.split(" ", 1)[1] for line in self.story()}
+        self.assertEqual(len(self.story()), 3)
+        self.assertEqual(len(steps), 1, self.story())
+        self.assertIn("00000001 False", steps.pop())
+        manifest = self.manifest("00000001")
+        self.assertEqual([f["path"] for f in manifest["files"]], ["shard0", "shard1", "shard2"])
+        self.assertEqual((manifest["request"], manifest["gpus"]), ("r1", 3))
+        self.assertEqual([p["event"] for p in self.progress()], ["hello"])
+
+    def test_one_rank_fails_to_save(self):
+        """No checkpoint by halves; the other ranks go on with the failed one."""
+        errors = self.run_ranks("""
+import errno
+with sluice.checkpoint(step=1) as folder:
+    (folder / f"shard{rank}").write_text("x")
+    if rank == 2:
+        raise OSError(errno.ENOSPC, "No space left on device")
+say(f"{rank} went on")
+with sluice.checkpoint(step=2) as folder:
+    (folder / f"shard{rank}").write_text("x")
+say(f"{rank} saved {folder.name}")
+""")
+        self.assertIn("training goes on", errors[2])
+        self.assertEqual(len([s for s in self.story() if s.endswith("went on")]), 3)
+        self.assertEqual(os.listdir(self.checkpoints), ["00000001"])
+        self.assertEqual(len(self.manifest("00000001")["files"]), 3)
+
+    def test_first_rank_has_no_room(self):
+        errors = self.run_ranks("""
+import errno
+from unittest import mock
+full = OSError(errno.ENOSPC, "No space left on device")
+with mock.patch("sluice._files.next_checkpoint", side_effect=full):
+    with sluice.checkpoint(step=1) as folder:
+        (folder / "shard").write_text("x")
+with mock.patch("sluice._files.write_manifest", side_effect=full):
+    with sluice.checkpoint(step=1) as folder:
+        (folder / f"shard{rank}").write_text("x")
+say(f"{rank} went on")
+""")
+        self.assertIn("No space left", errors[0])
+        self.assertEqual(len(self.story()), 3)
+        self.assertEqual(os.listdir(self.checkpoints), [])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,97 @@
+"""The example: the same training at any size, and across a save and a resume."""
+
+import os
+import re
+import socket
+import subprocess
+import sys
+import unittest
+
+from .fixture import JobCase
+
+try:
+    import torch  # noqa: F401
+    TORCH = True
+except ImportError:
+    TORCH = False
+
+EXAMPLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "examples", "train_ddp.py")
+
+
+@unittest.skipUnless(TORCH, "NOT TESTED: torch is not installed")
+class Train(JobCase):
+    def setUp(self):
+        super().setUp()
+        self.log = os.path.join(self.base, "steps.log")
+
+    def train(self, size, *args, code=0, **more):
+        with socket.socket() as s:
+            s.bind(("127.0.0.1", 0))
+            port = s.getsockname()[1]
+        ranks = []
+        for rank in range(size):
+            env = {**os.environ, **self.environ(**more), "RANK": str(rank), "WORLD_SIZE": str(size),
+                   "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "OMP_NUM_THREADS": "1"}
+            command = [sys.executable, EXAMPLE, "--epochs=2", "--steps-per-epoch=6", "--steps-log=" + self.log, *args]
+            ranks.append(subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+        out = []
+        for p in ranks:
+            try:
+                out.append(p.communicate(timeout=120))
+            finally:
+                p.kill()
+        self.assertEqual([p.returncode for p in ranks], [code] * size, out)
+        return out[0][0]
+
+    def steps(self):
+        with open(self.log) as f:
+            return [line.split() for line in f]
+
+    def result(self, out):
+        return float(re.search(r"model ([0-9.]+)", out).group(1))
+
+    def test_sizes(self):
+        """5 does not divide the batch of 48: shares differ, the result does not."""
+        results, losses = [], []
+        for size in (1, 2, 5):
+            results.append(self.result(self.train(size)))
+            losses.append([float(s[3]) for s in self.steps()])
+            os.unlink(self.log)
+        for result, loss in zip(results[1:], losses[1:]):
+            self.assertAlmostEqual(result, results[0], places=3)
+            self.assertEqual(len(loss), 12)
+            for a, b in zip(loss, losses[0]):
+                self.assertAlmostEqual(a, b, places=4)
+
+    def test_moved(self):
+        """Saved on request at 2 and resumed at 3: every step once, the same result."""
+        want = self.result(self.train(1))
+        os.unlink(self.log)
+        os.unlink(os.path.join(self.folder, "progress.jsonl"))
+        self.ask()
+        out = self.train(2, "--exit-on-request", SLUICE_RESTARTS="0")
+        self.assertIn("exits, as ordered", out)
+        self.withdraw()
+        self.assertEqual(self.manifest("00000001")["request"], "r1")
+        out = self.train(3, SLUICE_RESTARTS="1", SLUICE_RESUME=os.path.join(self.checkpoints, "00000001"))
+        self.assertIn("resumed from 00000001", out)
+        self.assertEqual([(int(s[1]), int(s[2])) for s in self.steps()], [divmod(i, 6) for i in range(12)])
+        self.assertEqual({(s[0], s[4]) for s in self.steps()}, {("0", "2"), ("1", "3")})
+        self.assertAlmostEqual(self.result(out), want, places=3)
+        self.assertEqual([p["event"] for p in self.progress()][-1], "finished")
+
+    def test_orders(self):
+        self.train(1, "--fail-at-step=3", "--exit-code=7", code=7)
+        self.assertEqual(len(self.steps()), 3)
+        self.ask()
+        self.train(1, "--ignore-requests", "--checkpoint-every=0")
+        self.assertFalse(os.path.exists(self.checkpoints))
+        self.withdraw()
+        self.train(1, "--checkpoint-every=1")
+        self.assertEqual(os.listdir(self.checkpoints), ["00000001"])
+        out = self.train(1, "--emulate-step-seconds=0.01")
+        self.assertIn("GPU time is emulated", out)
+
+
+if __name__ == "__main__":
+    unittest.main()
