@@ -226,7 +226,7 @@ func elsewhere(s situation) bool {
 
 // replacement is another placement of the same size on GPUs free now.
 func replacement(s situation) nodes.Placement {
-	p, _ := place(Arrangement{}.freeNow(s.snap, s.job), s.job, s.in.Target.GPUs())
+	p, _ := place(freeNow(s.snap, s.job), s.job, s.in.Target.GPUs())
 	return p
 }
 

@@ -2,6 +2,7 @@ package elastic
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/sluice-hpc/sluice/nodes"
@@ -18,44 +19,129 @@ type Arrangement struct {
 
 // Arrange places an allocation. Jobs that shrink stay within their own nodes, so
 // that nobody waits for anybody to shrink; jobs that start or grow take GPUs
-// that are free now where they can, else GPUs that open moves will free. The
-// rest follows best fit decreasing (nodes.Place).
+// that are free now where they can, else GPUs that open moves will free, large
+// jobs first (nodes.Place: best fit). When somebody finds no place in that
+// order, the unlucky are tried first a few more times; the arrangement that
+// leaves fewest short of their size wins.
 func Arrange(s Snapshot, a Allocation) Arrangement {
-	out := Arrangement{Target: map[JobID]nodes.Placement{}, Unplaced: map[JobID]string{}}
-	var shrink, grow []Job
+	start := newSketch(s)
+	var grow []Job
 	for _, j := range s.Jobs {
-		committed := s.Committed(j)
 		want := a[j.ID].GPUs
 		_, moving := s.Intent(j.ID)
 		switch {
 		case moving || want == 0 || want == j.GPUs() || !movable(j):
-			if len(committed) > 0 {
-				out.Target[j.ID] = committed
-			}
 		case want < j.GPUs():
-			shrink = append(shrink, j)
+			start.shrink(j, want)
 		default:
 			grow = append(grow, j)
 		}
 	}
-	for _, j := range shrink {
-		out.shrinkInPlace(s, j, a[j.ID].GPUs)
-	}
+	start.reserve()
 	slices.SortStableFunc(grow, func(x, y Job) int { return a[y.ID].GPUs - a[x.ID].GPUs })
-	for _, j := range grow {
-		out.growOrStart(s, j, a[j.ID].GPUs)
+	best, fewest := start.grown(grow, a)
+	for short, tries := fewest, 0; tries < 4 && len(short) > 0; tries++ {
+		next := first(short, grow)
+		if slices.EqualFunc(next, grow, func(x, y Job) bool { return x.ID == y.ID }) {
+			break
+		}
+		grow = next
+		var again *sketch
+		again, short = start.grown(grow, a)
+		if len(short) < len(fewest) {
+			best, fewest = again, short
+		}
 	}
-	return out
+	return best.Arrangement
+}
+
+// first returns the jobs with the named ones in front, both in their order.
+func first(named []JobID, jobs []Job) []Job {
+	var front, rest []Job
+	for _, j := range jobs {
+		if slices.Contains(named, j.ID) {
+			front = append(front, j)
+		} else {
+			rest = append(rest, j)
+		}
+	}
+	return append(front, rest...)
+}
+
+// sketch is an arrangement in the making, with two views of the inventory.
+type sketch struct {
+	Arrangement
+	s    Snapshot
+	now  []nodes.Node // everything used, and everything promised to others, on it
+	soon []nodes.Node // as it will be once every move made its way
+	room nodes.Load   // what ordinary jobs wait for and could have by then
+}
+
+func newSketch(s Snapshot) *sketch {
+	k := &sketch{Arrangement: Arrangement{Target: map[JobID]nodes.Placement{}, Unplaced: map[JobID]string{}}, s: s}
+	promised, bound := make([]nodes.Load, len(s.Jobs)), make([]nodes.Load, len(s.Jobs))
+	for i, j := range s.Jobs {
+		p := s.Committed(j)
+		if len(p) > 0 {
+			k.Target[j.ID] = p
+		}
+		promised[i], bound[i] = j.load(beyond(p, j.Place)), j.load(p)
+	}
+	k.now, k.soon = nodes.With(s.Nodes, promised...), nodes.With(s.Foreign(), bound...)
+	return k
+}
+
+// reserve sets aside what ordinary jobs wait for, as far as there will be room.
+func (k *sketch) reserve() {
+	wants := make([]nodes.Want, len(k.s.Demands))
+	for i, d := range k.s.Demands {
+		wants[i] = nodes.Want{Partition: d.Partition, Nodes: d.Nodes, GPUs: d.GPUs}
+	}
+	after, _ := nodes.Reserve(k.soon, wants)
+	for i, n := range after {
+		if more := n.Used - k.soon[i].Used; more > 0 {
+			k.room.Place = append(k.room.Place, nodes.Share{Node: n.Name, GPUs: more})
+		}
+	}
+}
+
+// grown places the jobs in the order given on a copy of the sketch, and returns
+// those that did not get their size.
+func (k *sketch) grown(order []Job, a Allocation) (*sketch, []JobID) {
+	c := *k
+	c.now, c.soon = slices.Clone(k.now), slices.Clone(k.soon)
+	c.Target, c.Unplaced = maps.Clone(k.Target), maps.Clone(k.Unplaced)
+	var short []JobID
+	for _, j := range order {
+		want := a[j.ID].GPUs
+		p := c.find(j, want)
+		if len(p) > 0 {
+			c.settle(j, p)
+		} else {
+			c.Unplaced[j.ID] = fmt.Sprintf("wants %d GPUs, but no nodes of its partition have them free in a split Slurm can give", want)
+		}
+		if p.GPUs() != want {
+			short = append(short, j.ID)
+		}
+	}
+	return &c, short
+}
+
+// settle gives a job its place.
+func (k *sketch) settle(j Job, p nodes.Placement) {
+	nodes.Charge(k.now, j.load(beyond(p, j.Place)))
+	nodes.Credit(k.soon, j.load(k.Target[j.ID]))
+	nodes.Charge(k.soon, j.load(p))
+	k.Target[j.ID] = p
 }
 
 func movable(j Job) bool { return j.Phase == Running || j.Phase == Held }
 
-// shrinkInPlace chooses the nodes a job keeps among those it has. What is idle
-// there counts as free: Slurm fills an uneven split greedily from it.
-func (a Arrangement) shrinkInPlace(s Snapshot, j Job, want int) {
-	a.Target[j.ID] = j.Place
+// shrink chooses the nodes a job keeps among those it has. What is idle there
+// counts as free: Slurm fills an uneven split greedily from it.
+func (k *sketch) shrink(j Job, want int) {
 	var own []nodes.Node
-	for _, n := range a.freeNow(s, j) {
+	for _, n := range nodes.Without(k.now, j.load(j.Place)) {
 		if j.Place.On(n.Name) > 0 {
 			n.Usable = true // draining: it keeps what it has
 			own = append(own, n)
@@ -66,53 +152,68 @@ func (a Arrangement) shrinkInPlace(s Snapshot, j Job, want int) {
 		p, _ = place(own, j, fits)
 	}
 	if p != nil {
-		a.Target[j.ID] = p
+		k.settle(j, p)
 		return
 	}
-	a.Unplaced[j.ID] = fmt.Sprintf("was to give back %d GPUs, but no split of the rest on its own nodes is possible", j.GPUs()-want)
+	k.Unplaced[j.ID] = fmt.Sprintf("was to give back %d GPUs, but no split of the rest on its own nodes is possible", j.GPUs()-want)
 }
 
-// growOrStart places a job on GPUs free now, else on GPUs that will be. A job
-// that starts takes less than it was meant to get rather than nothing.
-func (a Arrangement) growOrStart(s Snapshot, j Job, want int) {
-	if len(j.Place) > 0 {
-		a.Target[j.ID] = j.Place
-	}
-	for _, inventory := range a.views(s, j) {
-		p, most := place(inventory, j, want)
-		if p == nil && most > j.GPUs() {
-			p, _ = place(inventory, j, most)
-		}
+// find returns a place for a job that starts or grows; empty when there is none.
+func (k *sketch) find(j Job, want int) nodes.Placement {
+	own := j.load(j.Place)
+	nodes.Credit(k.now, own)
+	nodes.Credit(k.soon, own)
+	defer nodes.Charge(k.now, own)
+	defer nodes.Charge(k.soon, own)
+	views := k.views(j)
+	less := make([]int, len(views))
+	for i, view := range views {
+		p, fits := place(view, j, want)
 		if p != nil {
-			a.Target[j.ID] = p
-			return
+			return p
+		}
+		if fits <= j.GPUs() {
+			continue
+		}
+		// A job that starts takes less, at once, rather than wait for more; one
+		// that runs moves once.
+		if less[i] = fits; len(j.Place) == 0 {
+			p, _ := place(view, j, fits)
+			return p
 		}
 	}
-	a.Unplaced[j.ID] = fmt.Sprintf("wants %d GPUs, but no nodes of its partition have them free in a split Slurm can give", want)
+	for i, view := range views {
+		if less[i] > 0 {
+			p, _ := place(view, j, less[i])
+			return p
+		}
+	}
+	return nil
 }
 
 // views lists what a job may take from, best first. What ordinary jobs wait for
 // is set aside; only a job that starts may take it when there is nothing else,
 // for its turn came by the order of arrival.
-func (a Arrangement) views(s Snapshot, j Job) [][]nodes.Node {
-	now, soon := a.freeNow(s, j), a.freeSoon(s, j)
-	var wants []nodes.Want
-	for _, d := range s.Demands {
-		wants = append(wants, nodes.Want{Partition: d.Partition, Nodes: d.Nodes, GPUs: d.GPUs})
+func (k *sketch) views(j Job) [][]nodes.Node {
+	if len(k.room.Place) == 0 {
+		return [][]nodes.Node{k.now, k.soon}
 	}
-	nowLeft, _ := nodes.Reserve(now, wants)
-	soonLeft, _ := nodes.Reserve(soon, wants)
-	if len(j.Place) > 0 {
-		return [][]nodes.Node{nowLeft, soonLeft}
+	views := [][]nodes.Node{nodes.With(k.now, k.room), nodes.With(k.soon, k.room)}
+	if len(j.Place) == 0 {
+		views = append(views, k.now, k.soon)
 	}
-	return [][]nodes.Node{nowLeft, soonLeft, now, soon}
+	return views
 }
 
 // place returns the job's placement at the wanted size, and when there is none
-// the largest accepted size below it that would fit.
+// the largest accepted size below it that would fit. A pin admits no other size.
 func place(inventory []nodes.Node, j Job, want int) (p nodes.Placement, fits int) {
+	sizes := j.Spec.Options(want)
+	if j.Directive.Pin == want {
+		sizes = []int{want}
+	}
 	r := nodes.Place(inventory, []nodes.Request{{
-		ID: int64(j.ID), GPUs: want, Sizes: j.Spec.Options(want), Partition: j.Partition, Uneven: j.Spec.AllowUneven,
+		ID: int64(j.ID), GPUs: want, Sizes: sizes, Partition: j.Partition, Uneven: j.Spec.AllowUneven,
 		CPUsPerGPU: j.Spec.CPUsPerGPU, MemPerGPUMB: j.Spec.MemPerGPUMB,
 	}})[0]
 	if len(r.Placement) == 0 {
@@ -121,37 +222,12 @@ func place(inventory []nodes.Node, j Job, want int) (p nodes.Placement, fits int
 	return r.Placement, r.Fits
 }
 
-// freeNow is the inventory with everything used, or promised to others, on it.
-func (a Arrangement) freeNow(s Snapshot, j Job) []nodes.Node {
-	out := nodes.Without(s.Nodes, j.load(j.Place))
-	for _, other := range s.Jobs {
-		if other.ID == j.ID {
-			continue
-		}
-		if more := beyond(a.bound(s, other), other.Place); len(more) > 0 {
-			out = nodes.With(out, other.load(more))
-		}
-	}
-	return out
-}
-
-// freeSoon is the inventory as it will be once every move made its way.
-func (a Arrangement) freeSoon(s Snapshot, j Job) []nodes.Node {
-	var loads []nodes.Load
-	for _, other := range s.Jobs {
-		if other.ID != j.ID {
-			loads = append(loads, other.load(a.bound(s, other)))
-		}
-	}
-	return nodes.With(s.Foreign(), loads...)
-}
-
-// bound is where a job will be as far as arranged, else where it is bound to.
-func (a Arrangement) bound(s Snapshot, j Job) nodes.Placement {
-	if p, ok := a.Target[j.ID]; ok {
-		return p
-	}
-	return s.Committed(j)
+// freeNow is the inventory as one job finds it: everything used, and everything
+// promised to others, on it.
+func freeNow(s Snapshot, j Job) []nodes.Node {
+	k := newSketch(s)
+	nodes.Credit(k.now, j.load(j.Place), j.load(beyond(s.Committed(j), j.Place)))
+	return k.now
 }
 
 // beyond returns what p takes on each node over what q holds there.
