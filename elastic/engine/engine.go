@@ -55,6 +55,11 @@ type Engine struct {
 		why   string
 		wait  time.Duration
 	}
+	seen struct { // the last look
+		jobs  []slurm.Job
+		nodes []slurm.Node
+		old   bool // the nodes were used a second time
+	}
 	last   elastic.Snapshot
 	sealed bool // last holds a snapshot
 	report atomic.Pointer[Report]
@@ -120,6 +125,13 @@ func (e *Engine) Cycle(ctx context.Context, now time.Time) (wake time.Time, err 
 	snap = e.snapshot(view, now)
 	// 4. Decide: pure, from the snapshot alone.
 	plan := e.decide(snap)
+	if view.old && len(plan.Open) > 0 {
+		if view.nodes, err = e.askNodes(ctx); err != nil {
+			return e.blinded(now, err), err
+		}
+		snap = e.snapshot(view, now)
+		plan = e.decide(snap)
+	}
 	// 5. Record: every new move stands in the journal before its first effect.
 	opened, err := e.record(ctx, plan, now)
 	if err != nil {
