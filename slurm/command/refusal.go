@@ -102,11 +102,13 @@ func (k call) recognise(words string, rows []refusal) error {
 		if !strings.Contains(lower, r.words) {
 			continue
 		}
-		kind := r.query
 		if k.mutates {
-			kind = r.change
+			return k.fail(r.change, words, r.hint)
 		}
-		return k.fail(kind, words, r.hint)
+		if r.query != r.change {
+			return k.fail(r.query, words, hintDown)
+		}
+		return k.fail(r.query, words, r.hint)
 	}
 	return nil
 }

@@ -18,7 +18,9 @@ func (c *Client) Cancel(ctx context.Context, id slurm.JobID) error {
 var signalName = regexp.MustCompile(`^([A-Z][A-Z0-9+-]{1,11}|[1-9][0-9]?)$`)
 
 // Signal sends the signal to the batch script alone when batchOnly, else to the
-// job's steps. A pending job answers ErrWrongState, an ended one ErrNotFound.
+// job's steps. An ended job answers ErrNotFound. A pending job is not harmed, but
+// scancel then tries again for about a minute; the call is cut off before, with
+// ErrUnknownOutcome.
 func (c *Client) Signal(ctx context.Context, id slurm.JobID, signal string, batchOnly bool) error {
 	op := "scancel --signal"
 	name := strings.TrimPrefix(strings.ToUpper(signal), "SIG")

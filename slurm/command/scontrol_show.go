@@ -87,6 +87,9 @@ var share = regexp.MustCompile(`^\s*Nodes=(\S+) CPU_IDs=\S* Mem=\S* GRES=(\S*)`)
 // writes about the whole job.
 var firstShare = regexp.MustCompile(`\s+Nodes=\S+ CPU_IDs=`)
 
+// maxSplitIDs bounds the GPU indices of one group of nodes.
+const maxSplitIDs = 1 << 20
+
 // parseSplit reads the GPUs per node from "scontrol -d -o show job". name is the
 // job's name as squeue tells it.
 func parseSplit(out string, id slurm.JobID, name string) ([]slurm.GPUShare, error) {
@@ -113,11 +116,11 @@ func parseSplit(out string, id slurm.JobID, name string) ([]slurm.GPUShare, erro
 		if err != nil {
 			return nil, err
 		}
+		if len(split)+len(nodes) > slurm.MaxHosts || len(nodes)*len(g.ids) > maxSplitIDs {
+			return nil, errors.New("more GPUs than a job can have")
+		}
 		for _, n := range nodes {
 			split = append(split, slurm.GPUShare{Node: n, GPUs: g.count, IDs: slices.Clone(g.ids)})
-		}
-		if len(split) > slurm.MaxHosts {
-			return nil, errors.New("more nodes than a job can have")
 		}
 		rest = rest[m[1]:]
 	}
@@ -129,7 +132,7 @@ func parseSplit(out string, id slurm.JobID, name string) ([]slurm.GPUShare, erro
 
 // afterName returns what follows the job's name in its own record.
 func afterName(out string, id slurm.JobID, name string) (string, error) {
-	head := regexp.MustCompile(fmt.Sprintf(`(?:^|\n)JobId=%d(?: (?:Array|Het)[A-Za-z]+=\S*)* JobName=`, id))
+	head := regexp.MustCompile(fmt.Sprintf(`(?:^|\n)JobId=%d(?: [A-Za-z]+=\S*){0,8}? JobName=`, id))
 	at := head.FindStringIndex(out)
 	if at == nil {
 		return "", fmt.Errorf("scontrol's answer has no job %d", id)
@@ -144,7 +147,8 @@ func afterName(out string, id slurm.JobID, name string) (string, error) {
 	return rest, nil
 }
 
-// nextKey is what Slurm writes after a job's name.
-var nextKey = regexp.MustCompile(`^(?: HetJobIdSet=\S*)? UserId=`)
+// nextKey is what Slurm writes after a job's name: the user, after the parts of a
+// heterogeneous job, and since 25.11 another id.
+var nextKey = regexp.MustCompile(`^(?: [A-Za-z]+=\S*){0,8}? UserId=`)
 
 func idArg(id slurm.JobID) string { return strconv.FormatInt(int64(id), 10) }

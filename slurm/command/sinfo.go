@@ -32,6 +32,9 @@ var nodeFields = [nodeFieldCount]string{
 
 // Nodes returns all nodes that belong to a partition, in Slurm's order: one
 // sinfo, which costs slurmctld one query for nodes and one for partitions.
+//
+// Slurm counts the GPUs of a COMPLETING job as free at once, but starts nothing
+// on a node in the state COMPLETING until the cleaning is over.
 func (c *Client) Nodes(ctx context.Context) ([]slurm.Node, error) {
 	const op = "sinfo"
 	d := newDelimiter()
@@ -105,6 +108,7 @@ func addPartition(n *slurm.Node, partition string) {
 	partition = strings.TrimSuffix(partition, "*") // the default one
 	if !empty(partition) && !slices.Contains(n.Partitions, partition) {
 		n.Partitions = append(n.Partitions, partition)
+		slices.Sort(n.Partitions) // sinfo's order is that of the moment
 	}
 }
 

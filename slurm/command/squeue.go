@@ -141,7 +141,7 @@ func parseJob(r []string) (d slurm.Detail, ok bool) {
 		j.TimeLeft = 0
 	}
 	d.Requeue = r[fRequeue] == "1"
-	d.StdOut = text(r[fStdOut])
+	d.StdOut = outputFile(r[fStdOut], d.Job)
 	d.ExitCode, d.ExitSignal = v.exit(fExit)
 	if v.err != nil {
 		j.State = slurm.Unknown

@@ -1,6 +1,8 @@
 package command
 
 import (
+	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -9,15 +11,17 @@ import (
 const maxWords = 500
 
 // clean makes one presentable line of what a program printed: its name and
-// "error:" before each line are dropped, lines are joined, and control and
-// formatting characters, which could move a terminal's cursor or turn text
-// around, are removed. Bytes that are no UTF-8 become "?".
+// "error:" before each line are dropped, lines that say nothing new are left
+// out, the rest is joined, and control and formatting characters, which could
+// move a terminal's cursor or turn text around, are removed. Bytes that are no
+// UTF-8 become "?".
 func clean(printed string) string {
 	var lines []string
 	for line := range strings.Lines(strings.ToValidUTF8(printed, "?")) {
 		line = strings.Join(strings.Fields(strings.Map(printable, line)), " ")
 		line = withoutPrefix(line)
-		if line != "" && (len(lines) == 0 || lines[len(lines)-1] != line) {
+		said := func(earlier string) bool { return strings.Contains(earlier, line) }
+		if !noise.MatchString(line) && !slices.ContainsFunc(lines, said) {
 			lines = append(lines, line)
 		}
 	}
@@ -27,6 +31,9 @@ func clean(printed string) string {
 	}
 	return out
 }
+
+// noise is what every program adds to a failure of munge.
+var noise = regexp.MustCompile(`^$|^If munged is up, restart with|has authentication error`)
 
 func printable(r rune) rune {
 	switch {
@@ -45,8 +52,9 @@ func withoutPrefix(line string) string {
 			line = rest
 		}
 	}
-	for _, level := range []string{"error: ", "fatal: "} {
-		line = strings.TrimPrefix(line, level)
-	}
-	return line
+	return calls.ReplaceAllString(line, "")
 }
+
+// calls are the level and the library call some lines begin with; 26.05 leaves
+// out the blank.
+var calls = regexp.MustCompile(`^(?:error: |fatal: )?(?:slurm_[a-z_]+(?: error)?: ?)?`)

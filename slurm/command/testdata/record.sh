@@ -3,6 +3,7 @@
 #   AS   runs a command as a user:    $AS USER COMMAND ARGS...
 #   CTL  pid of slurmctld, to be stopped and continued for the "hung" answers
 #   OUT  folder to write, one a release
+#   PARTS  what to record, of "jobs answers silence"; all when unset
 # The Slurm has nodes gpu[1-3] with 4 GPUs each (those of gpu3 of type a100) and
 # is empty; alice and bob are ordinary users, slurm is SlurmUser.
 set -u
@@ -75,9 +76,10 @@ record_jobs() {
 }
 
 record_answers() {
-  local end gone pend run norq adm big=999999
+  local end gone pend still run norq adm big=999999
   end=$(submit --wrap true); gone=$(submit -H --wrap true); $AS alice scancel $gone; await $end COMPLETED
-  pend=$(submit --begin now+2hours --gres=gpu:1 --wrap true); run=$(submit -N2 --gres=gpu:1 --wrap 'sleep 600'); await $run RUNNING
+  pend=$(submit --begin now+2hours --gres=gpu:1 --wrap true); still=$(submit -H --gres=gpu:1 --wrap true)
+  run=$(submit -N2 --gres=gpu:1 --wrap 'sleep 600'); await $run RUNNING
   norq=$(submit --no-requeue --wrap 'sleep 600'); await $norq RUNNING
   adm=$(submit --begin now+1hour --wrap true); $AS slurm scontrol hold $adm
   {
@@ -86,7 +88,7 @@ record_answers() {
       for verb in uhold release 'requeuehold Incomplete'; do answer $case-${verb%% *} $user scontrol $verb $id; done
       answer $case-fence $user scontrol update JobId=$id StartTime=now+30
       answer $case-comment $user scontrol update JobId=$id Comment=x
-      answer $case-signal $user scancel --batch --signal=USR1 $id
+      [ $case = pending ] || answer $case-signal $user scancel --batch --signal=USR1 $id
       answer $case-show $user scontrol -d -o show job $id | grep -v ^out:
       [ $case = pending ] || answer $case-cancel $user scancel $id
     done
@@ -96,18 +98,20 @@ record_answers() {
     answer permission-cancel-running bob scancel $run
     answer permission-release-adminheld alice scontrol release $adm
     answer permission-uhold-adminheld alice scontrol uhold $adm
+    # scancel repeats this for about a minute before it gives up.
+    answer pending-signal alice scancel --batch --signal=USR1 $(submit -H --wrap true)
     answer running-fence alice scontrol update JobId=$run StartTime=now+30
     answer running-gpus alice scontrol update JobId=$run TresPerNode=$gpu:2 TresPerJob=
     answer running-signal alice scancel --batch --signal=CONT $run
     answer running-release alice scontrol release $run
     answer norequeue-requeuehold alice scontrol requeuehold Incomplete $norq
-    answer invalid-nodes alice scontrol update JobId=$pend NumNodes=99-99
-    answer invalid-minmax alice scontrol update JobId=$pend NumNodes=3-1
-    answer invalid-node alice scontrol update JobId=$pend ReqNodeList=nosuch
-    answer invalid-count alice scontrol update JobId=$pend TresPerNode=$gpu:99
-    answer invalid-type alice scontrol update JobId=$pend TresPerNode=$gpu:h100:1
-    answer invalid-spelling alice scontrol update JobId=$pend TresPerNode=nonsense:1
-    answer invalid-key alice scontrol update JobId=$pend Nonsense=3
+    answer invalid-nodes alice scontrol update JobId=$still NumNodes=99-99
+    answer invalid-minmax alice scontrol update JobId=$still NumNodes=3-1
+    answer invalid-node alice scontrol update JobId=$still ReqNodeList=nosuch
+    answer invalid-count alice scontrol update JobId=$still TresPerNode=$gpu:99
+    answer invalid-type alice scontrol update JobId=$still TresPerNode=$gpu:h100:1
+    answer invalid-spelling alice scontrol update JobId=$still TresPerNode=nonsense:1
+    answer invalid-key alice scontrol update JobId=$still Nonsense=3
     answer invalid-signal alice scancel --batch --signal=NOSUCH $run
     answer submit alice sbatch -H --wrap true
     answer submit-parsable alice sbatch --parsable -H --wrap true
@@ -150,7 +154,5 @@ record_silence() {
 
 echo "$release" > "$OUT/release.txt"
 $AS alice env LC_ALL=C scontrol show config > "$OUT/config.txt"
-record_jobs
-record_answers
-record_silence
+for part in ${PARTS:-jobs answers silence}; do record_$part; done
 rm -f "$OUT/.out" "$OUT/.err"
