@@ -8,9 +8,11 @@ LDFLAGS := -X main.version=$(VERSION)
 
 all: build
 
-# bin/sluice and bin/sluiced.
+# bin/sluice, static because it starts thousands of times, and bin/sluiced, which
+# needs cgo for SQLite.
 build:
-	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/sluice ./cmd/sluiced
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/sluice
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/sluiced
 
 # What the demo and the tests need from Debian: Slurm, munge, PyTorch, a compiler.
 packages:
@@ -21,7 +23,8 @@ demo: packages build
 	bin/sluice lab demo
 
 # Everything, race detector on. What cannot run here is skipped, loudly.
-test: packages build
+test: build
+	@etc/install-packages || [ $$? -eq 75 ] # 75: no archive in reach; it said what is skipped
 	$(GO) vet ./...
 	$(GO) test -race -timeout 35m -p 2 ./...
 

@@ -8,7 +8,6 @@ import (
 	"io"
 	"math"
 	"reflect"
-	"regexp"
 	"strings"
 	"time"
 	"unicode"
@@ -163,8 +162,8 @@ func (c *checker) number(field string, v float64) {
 	c.want(v >= 0 && v <= maxWork && !math.IsNaN(v), field, fmt.Sprintf("%g: want 0 to %g", v, float64(maxWork)))
 }
 
-func (c *checker) match(field, v string, form *regexp.Regexp, want string) {
-	c.want(form.MatchString(v), field, fmt.Sprintf("%q: want %s", clip(v, 80), want))
+func (c *checker) match(field, v string, form form, want string) {
+	c.want(form.fits(v), field, fmt.Sprintf("%q: want %s", clip(v, 80), want))
 }
 
 // moment refuses times no clock shows; the zero time means "not yet".
@@ -172,13 +171,11 @@ func (c *checker) moment(field string, t time.Time) {
 	c.want(t.IsZero() || (t.Year() >= 1970 && t.Year() < 10_000), field, "not a time from 1970 on")
 }
 
-var nodeForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,254}$`)
-
 func (c *checker) placement(field string, p nodes.Placement) {
 	c.want(len(p) <= maxNodes, field, fmt.Sprintf("%d nodes: at most %d", len(p), maxNodes))
 	seen := make(map[string]bool, len(p))
 	for _, s := range p {
-		c.want(nodeForm.MatchString(s.Node), field, fmt.Sprintf("%q is not a node's name", clip(s.Node, 80)))
+		c.want(nodeForm.fits(s.Node), field, fmt.Sprintf("%q is not a node's name", clip(s.Node, 80)))
 		c.want(!seen[s.Node], field, fmt.Sprintf("node %s twice", s.Node))
 		c.want(s.GPUs >= 1 && s.GPUs <= maxCount, field, fmt.Sprintf("%d GPUs on %s: want 1 to %d", s.GPUs, s.Node, maxCount))
 		if c.err != nil {

@@ -4,16 +4,7 @@ import (
 	"fmt"
 	"math"
 	"path"
-	"regexp"
 	"strings"
-)
-
-var (
-	tokenForm      = regexp.MustCompile(`^[0-9a-f]{32}$`)
-	requestForm    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$`)
-	checkpointForm = regexp.MustCompile(`^[0-9]{8}$`)
-	sumForm        = regexp.MustCompile(`^[0-9a-f]{64}$`)
-	metricForm     = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_./@:-]{0,63}$`)
 )
 
 const (
@@ -24,7 +15,7 @@ const (
 )
 
 // ValidToken reports whether t can name a job's folders: 32 lower-case hex digits.
-func ValidToken(t string) bool { return tokenForm.MatchString(t) }
+func ValidToken(t string) bool { return tokenForm.fits(t) }
 
 // ParseRequest reads request.json. Errors are *FormatError.
 func ParseRequest(data []byte) (Request, error) {
@@ -175,7 +166,7 @@ func ParseProgress(line []byte) (Progress, error) {
 	c.whole("nodes", int64(p.Nodes), 0, maxCount)
 	c.want(len(p.Metric) <= maxMetrics, "metric", fmt.Sprintf("%d values: at most %d", len(p.Metric), maxMetrics))
 	for name, v := range p.Metric {
-		c.want(metricForm.MatchString(name), "metric", fmt.Sprintf("%q is not a metric's name", clip(name, 80)))
+		c.want(metricForm.fits(name), "metric", fmt.Sprintf("%q is not a metric's name", clip(name, 80)))
 		c.want(!math.IsNaN(v) && !math.IsInf(v, 0), "metric", name+" is not a number")
 	}
 	if c.err != nil {
@@ -218,7 +209,7 @@ func (c *checker) files(files []File) {
 		c.want(validPath(f.Path), "files", fmt.Sprintf("%q is not a path inside the checkpoint", clip(f.Path, 80)))
 		c.want(!seen[f.Path], "files", fmt.Sprintf("%q twice", clip(f.Path, 80)))
 		c.want(f.Size >= 0, "files", fmt.Sprintf("%q has %d bytes", clip(f.Path, 80), f.Size))
-		c.want(sumForm.MatchString(f.SHA256), "files", fmt.Sprintf("%q: sha256: want 64 lower-case hex digits", clip(f.Path, 80)))
+		c.want(sumForm.fits(f.SHA256), "files", fmt.Sprintf("%q: sha256: want 64 lower-case hex digits", clip(f.Path, 80)))
 		if c.err != nil {
 			return
 		}

@@ -60,7 +60,7 @@ func (s *Series) Names() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	names := slices.DeleteFunc(all, func(n string) bool { return !checkpointForm.MatchString(n) })
+	names := slices.DeleteFunc(all, func(n string) bool { return !checkpointForm.fits(n) })
 	slices.SortFunc(names, func(a, b string) int { return sequenceOf(b) - sequenceOf(a) })
 	return names, nil
 }
@@ -137,7 +137,7 @@ func (s *Series) Newest(ctx context.Context) (Checkpoint, []Skip, error) {
 // then writes the manifest, which makes it exist. Identity, sequence and files
 // of m are filled in.
 func (s *Series) Commit(ctx context.Context, name string, m Manifest) error {
-	if !checkpointForm.MatchString(name) {
+	if !checkpointForm.fits(name) {
 		return fmt.Errorf("checkpoint %q: want %s", name, checkpointWords)
 	}
 	dir, err := s.dir.Sub(name)

@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -243,9 +242,7 @@ func (s *submission) wake(id slurm.JobID) {
 }
 
 func (s *submission) event(id slurm.JobID) error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	return control.Dial(s.site.Paths.Socket).Event(ctx, elastic.JobID(id), "submit")
+	return control.Dial(s.site.Paths.Socket).Nudge(elastic.JobID(id), "submit")
 }
 
 // howToStart says what to type, which depends on whose sluiced it would be.

@@ -94,6 +94,19 @@ func (c *Client) Event(ctx context.Context, job elastic.JobID, kind string) erro
 	return c.call(ctx, quick, http.MethodPost, "/v1/event", Event{JobID: int64(job), Kind: kind}, nil)
 }
 
+// Nudge is Event for callers in a hurry: it hands the event over and does not
+// wait for the answer. ErrNoDaemon when nobody listens.
+func (c *Client) Nudge(job elastic.JobID, kind string) error {
+	body := fmt.Sprintf(`{"job_id":%d,"kind":%q}`, job, kind)
+	conn, err := net.DialTimeout("unix", c.path, time.Second)
+	if err != nil {
+		return c.unreachable(err)
+	}
+	defer conn.Close()
+	_, err = fmt.Fprintf(conn, "POST /v1/event HTTP/1.1\r\nHost: sluiced\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+	return err
+}
+
 func jobPath(job elastic.JobID, verb string) string {
 	return "/v1/jobs/" + strconv.FormatInt(int64(job), 10) + "/" + verb
 }
