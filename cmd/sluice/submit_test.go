@@ -332,8 +332,11 @@ func TestSubmitWakesTheDaemon(t *testing.T) {
 	if out != "Submitted batch job 77\n" || errs != "" || code != 0 {
 		t.Errorf("%d %q %q", code, out, errs)
 	}
-	if asked := service.Asked(); !slices.Contains(asked, "wake") {
-		t.Errorf("the daemon was asked %q", asked)
+	// submit does not wait for the daemon; the test does.
+	for deadline := time.Now().Add(10 * time.Second); !slices.Contains(service.Asked(), "wake"); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("the daemon was asked %q", service.Asked())
+		}
 	}
 }
 
