@@ -153,30 +153,49 @@ func TestEachKindOfJob(t *testing.T) {
 // program's exit status could tell.
 func TestTruncatedAnswers(t *testing.T) {
 	for _, release := range releases {
-		out := fixture(t, release, "squeue.txt")
-		for i := range out {
-			details, err := parseJobs(out[:i], fixtureDelimiter)
-			whole := i == 0 || strings.HasSuffix(out[:i], fixtureDelimiter.record)
-			if (err == nil) != whole || err != nil && details != nil {
-				t.Fatalf("%s: squeue's answer cut at byte %d gives %d jobs, %v", release, i, len(details), err)
+		t.Run(release, func(t *testing.T) {
+			t.Parallel()
+			truncateBulk(t, release, "squeue.txt", func(out string) (int, error) {
+				details, err := parseJobs(out, fixtureDelimiter)
+				return len(details), err
+			})
+			for _, name := range []string{"sinfo.txt", "sinfo-drained.txt"} {
+				truncateBulk(t, release, name, func(out string) (int, error) {
+					nodes, err := parseNodes(out, fixtureDelimiter)
+					return len(nodes), err
+				})
 			}
-		}
-		out = fixture(t, release, "sinfo-drained.txt")
-		for i := range out {
-			nodes, err := parseNodes(out[:i], fixtureDelimiter)
-			whole := i == 0 || strings.HasSuffix(out[:i], fixtureDelimiter.record)
-			if (err == nil) != whole || err != nil && nodes != nil {
-				t.Fatalf("%s: sinfo's answer cut at byte %d gives %d nodes, %v", release, i, len(nodes), err)
+			for _, kind := range kinds {
+				if kind.split != "" {
+					truncateSplit(t, release, kind.name)
+				}
 			}
+			truncateConfig(t, release)
+		})
+	}
+}
+
+func truncateBulk(t *testing.T, release, name string, parse func(string) (int, error)) {
+	t.Helper()
+	out := fixture(t, release, name)
+	for i := range out {
+		n, err := parse(out[:i])
+		whole := i == 0 || strings.HasSuffix(out[:i], fixtureDelimiter.record)
+		if (err == nil) != whole || err != nil && n > 0 {
+			t.Fatalf("%s %s cut at byte %d gives %d, %v", release, name, i, n, err)
 		}
-		for _, kind := range kinds {
-			if kind.split != "" {
-				truncateSplit(t, release, kind.name)
-			}
-		}
-		out = fixture(t, release, "config.txt")
-		for i := range out {
-			parseVersion(out[:i])
+	}
+}
+
+// truncateConfig cuts within the line that is read: a shorter release is another.
+func truncateConfig(t *testing.T, release string) {
+	t.Helper()
+	out := fixture(t, release, "config.txt")
+	line := strings.Index(out, "SLURM_VERSION")
+	end := line + strings.IndexByte(out[line:], '\n')
+	for i := line; i <= end; i++ {
+		if v, ok := parseVersion(out[:i]); ok {
+			t.Fatalf("%s: cut at byte %d is release %v", release, i, v)
 		}
 	}
 }

@@ -41,7 +41,7 @@ func (c *Client) Version(ctx context.Context) (Version, error) {
 	return v, nil
 }
 
-var versionLine = regexp.MustCompile(`(?m)^SLURM_VERSION\s*=\s*(\d{1,3})\.(\d{1,2})(?:\.(\d{1,3}))?`)
+var versionLine = regexp.MustCompile(`(?m)^SLURM_VERSION\s*=\s*(\d{1,3})\.(\d{1,2})(?:\.(\d{1,3}))?\S*[ \t]*\n`)
 
 // parseVersion finds the release in "scontrol show config".
 func parseVersion(config string) (Version, bool) {
