@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -44,7 +43,7 @@ func (c *Client) Submit(ctx context.Context, s slurm.Submission) (slurm.JobID, s
 
 // submitted matches both forms. A site's plugin may print before the line, never
 // in it.
-var submitted = regexp.MustCompile(`^(?:Submitted batch job )?([1-9][0-9]{0,17})(?: on cluster \S+|;\S*)?$`)
+var submitted = lazily(`^(?:Submitted batch job )?([1-9][0-9]{0,17})(?: on cluster \S+|;\S*)?$`)
 
 // parseSubmitted finds the job in what sbatch printed: the last line that names
 // one. Job 0 when none does.
@@ -52,7 +51,7 @@ func parseSubmitted(stdout string) (slurm.JobID, string) {
 	lines := strings.Split(stdout, "\n")
 	for i := len(lines) - 1; i >= 0; i-- {
 		line := strings.TrimRight(lines[i], "\r ")
-		m := submitted.FindStringSubmatch(line)
+		m := submitted().FindStringSubmatch(line)
 		if m == nil {
 			continue
 		}

@@ -2,7 +2,6 @@ package command
 
 import (
 	"context"
-	"regexp"
 	"strings"
 
 	"github.com/sluice-hpc/sluice/slurm"
@@ -15,7 +14,7 @@ func (c *Client) Cancel(ctx context.Context, id slurm.JobID) error {
 }
 
 // signalName is what scancel takes: a name without SIG, or a number.
-var signalName = regexp.MustCompile(`^([A-Z][A-Z0-9+-]{1,11}|[1-9][0-9]?)$`)
+var signalName = lazily(`^([A-Z][A-Z0-9+-]{1,11}|[1-9][0-9]?)$`)
 
 // Signal sends the signal to the batch script alone when batchOnly, else to the
 // job's steps. An ended job answers ErrNotFound. A pending job is not harmed, but
@@ -24,7 +23,7 @@ var signalName = regexp.MustCompile(`^([A-Z][A-Z0-9+-]{1,11}|[1-9][0-9]?)$`)
 func (c *Client) Signal(ctx context.Context, id slurm.JobID, signal string, batchOnly bool) error {
 	op := "scancel --signal"
 	name := strings.TrimPrefix(strings.ToUpper(signal), "SIG")
-	if !signalName.MatchString(name) {
+	if !signalName().MatchString(name) {
 		return &slurm.Error{Op: op, JobID: id, Err: slurm.ErrRefused, Words: "no signal is called " + clean(shorten(signal)),
 			Hint: "name it as kill -l does, for example USR1"}
 	}

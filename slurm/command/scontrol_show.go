@@ -81,11 +81,11 @@ func sameSet(a, b []string) bool {
 
 // share matches one "Nodes=" group. Each stands for several nodes when all hold
 // the same, and then the GPUs are those of one node.
-var share = regexp.MustCompile(`^\s*Nodes=(\S+) CPU_IDs=\S* Mem=\S* GRES=(\S*)`)
+var share = lazily(`^\s*Nodes=(\S+) CPU_IDs=\S* Mem=\S* GRES=(\S*)`)
 
 // firstShare finds where the groups begin: after the last of the fields Slurm
 // writes about the whole job.
-var firstShare = regexp.MustCompile(`\s+Nodes=\S+ CPU_IDs=`)
+var firstShare = lazily(`\s+Nodes=\S+ CPU_IDs=`)
 
 // maxSplitIDs bounds the GPU indices of one group of nodes.
 const maxSplitIDs = 1 << 20
@@ -97,14 +97,14 @@ func parseSplit(out string, id slurm.JobID, name string) ([]slurm.GPUShare, erro
 	if err != nil {
 		return nil, err
 	}
-	at := firstShare.FindStringIndex(rest)
+	at := firstShare().FindStringIndex(rest)
 	if at == nil {
 		return nil, errors.New("no Nodes= in scontrol's answer")
 	}
 	rest = rest[at[0]:]
 	var split []slurm.GPUShare
 	for {
-		m := share.FindStringSubmatchIndex(rest)
+		m := share().FindStringSubmatchIndex(rest)
 		if m == nil {
 			break
 		}
@@ -141,7 +141,7 @@ func afterName(out string, id slurm.JobID, name string) (string, error) {
 		name = "(null)"
 	}
 	rest, ok := strings.CutPrefix(out[at[1]:], name)
-	if !ok || !nextKey.MatchString(rest) {
+	if !ok || !nextKey().MatchString(rest) {
 		return "", errors.New("scontrol shows another job name than squeue")
 	}
 	return rest, nil
@@ -149,6 +149,6 @@ func afterName(out string, id slurm.JobID, name string) (string, error) {
 
 // nextKey is what Slurm writes after a job's name: the user, after the parts of a
 // heterogeneous job, and since 25.11 another id.
-var nextKey = regexp.MustCompile(`^(?: [A-Za-z]+=\S*){0,8}? UserId=`)
+var nextKey = lazily(`^(?: [A-Za-z]+=\S*){0,8}? UserId=`)
 
 func idArg(id slurm.JobID) string { return strconv.FormatInt(int64(id), 10) }

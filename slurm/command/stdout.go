@@ -2,7 +2,6 @@ package command
 
 import (
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -10,7 +9,7 @@ import (
 )
 
 // pattern matches sbatch's replacement symbols in a file name: %j, %4j, %%.
-var pattern = regexp.MustCompile(`%([0-9]{0,2})([A-Za-z%])`)
+var pattern = lazily(`%([0-9]{0,2})([A-Za-z%])`)
 
 // outputFile is the job's output file. Slurm up to 22.05 tells the name it
 // opened; later ones tell the pattern as submitted, and 26.05 without the folder
@@ -19,8 +18,8 @@ func outputFile(name string, j slurm.Job) string {
 	if empty(name) {
 		return ""
 	}
-	name = pattern.ReplaceAllStringFunc(name, func(symbol string) string {
-		m := pattern.FindStringSubmatch(symbol)
+	name = pattern().ReplaceAllStringFunc(name, func(symbol string) string {
+		m := pattern().FindStringSubmatch(symbol)
 		switch m[2] {
 		case "%":
 			return "%"

@@ -3,7 +3,6 @@ package command
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"strconv"
 
 	"github.com/sluice-hpc/sluice/slurm"
@@ -41,11 +40,11 @@ func (c *Client) Version(ctx context.Context) (Version, error) {
 	return v, nil
 }
 
-var versionLine = regexp.MustCompile(`(?m)^SLURM_VERSION\s*=\s*(\d{1,3})\.(\d{1,2})(?:\.(\d{1,3}))?\S*[ \t]*\n`)
+var versionLine = lazily(`(?m)^SLURM_VERSION\s*=\s*(\d{1,3})\.(\d{1,2})(?:\.(\d{1,3}))?\S*[ \t]*\n`)
 
 // parseVersion finds the release in "scontrol show config".
 func parseVersion(config string) (Version, bool) {
-	m := versionLine.FindStringSubmatch(config)
+	m := versionLine().FindStringSubmatch(config)
 	if m == nil {
 		return Version{}, false
 	}

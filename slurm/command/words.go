@@ -1,7 +1,6 @@
 package command
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -21,7 +20,7 @@ func clean(printed string) string {
 		line = strings.Join(strings.Fields(strings.Map(printable, line)), " ")
 		line = withoutPrefix(line)
 		said := func(earlier string) bool { return strings.Contains(earlier, line) }
-		if !noise.MatchString(line) && !slices.ContainsFunc(lines, said) {
+		if !noise().MatchString(line) && !slices.ContainsFunc(lines, said) {
 			lines = append(lines, line)
 		}
 	}
@@ -33,7 +32,7 @@ func clean(printed string) string {
 }
 
 // noise is what every program adds to a failure of munge.
-var noise = regexp.MustCompile(`^$|^If munged is up, restart with|has authentication error`)
+var noise = lazily(`^$|^If munged is up, restart with|has authentication error`)
 
 func printable(r rune) rune {
 	switch {
@@ -52,9 +51,9 @@ func withoutPrefix(line string) string {
 			line = rest
 		}
 	}
-	return calls.ReplaceAllString(line, "")
+	return calls().ReplaceAllString(line, "")
 }
 
 // calls are the level and the library call some lines begin with; 26.05 leaves
 // out the blank.
-var calls = regexp.MustCompile(`^(?:error: |fatal: )?(?:slurm_[a-z_]+(?: error)?: ?)?`)
+var calls = lazily(`^(?:error: |fatal: )?(?:slurm_[a-z_]+(?: error)?: ?)?`)
