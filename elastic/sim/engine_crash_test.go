@@ -3,6 +3,7 @@ package sim_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -114,6 +115,7 @@ type mortal struct {
 	journal *engine.Memory
 	b       *boundaries
 	now     *daemon
+	lives   []*daemon // all of them, the present one last
 	deaths  []string
 }
 
@@ -127,6 +129,19 @@ func (m *mortal) birth() {
 	m.now = boot(m.t, m.w, crashJournal{m.journal, m.b}, "knapsack", func(c *engine.Config) {
 		c.Slurm, c.Mailbox = crashSlurm{c.Slurm, m.b}, crashMail{c.Mailbox, m.b}
 	})
+	m.lives = append(m.lives, m.now)
+}
+
+// log is what all its lives logged.
+func (m *mortal) log() string {
+	var b strings.Builder
+	for i, d := range m.lives {
+		if i > 0 {
+			fmt.Fprintf(&b, "killed at %s, started again\n", m.deaths[i-1])
+		}
+		b.WriteString(d.log.String())
+	}
+	return b.String()
 }
 
 func (m *mortal) Cycle(ctx context.Context, now time.Time) (wake time.Time, err error) {
@@ -175,10 +190,7 @@ func TestCrashAtEveryBoundary(t *testing.T) {
 // TestCrashDuringRecovery kills it again soon after it was started again.
 func TestCrashDuringRecovery(t *testing.T) {
 	total := crashRun(t, nil, false)
-	stride := 1
-	if testing.Short() {
-		stride = 7
-	}
+	stride := sampling()
 	for k := 1; k <= total; k += stride {
 		for _, gap := range []int{1, 4} {
 			crashRun(t, []int{k, k + gap}, k%2 == 0)

@@ -2,7 +2,11 @@ package sim_test
 
 import (
 	"context"
+	"errors"
+	"flag"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +17,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
+
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 // daemon is the real engine in a simulated world, with its event log.
 type daemon struct {
@@ -25,6 +31,15 @@ type daemon struct {
 type memory interface {
 	engine.Journal
 	engine.Samples
+}
+
+// sampling is 5 in everyday runs, where every fifth effect is tried in the tests
+// that multiply effects by something else, and 1 with SLUICE_EXHAUSTIVE=1.
+func sampling() int {
+	if os.Getenv("SLUICE_EXHAUSTIVE") == "1" {
+		return 1
+	}
+	return 5
 }
 
 func limits() elastic.Limits {
@@ -59,22 +74,41 @@ func boot(t *testing.T, w *sim.World, journal memory, name string, change ...fun
 	return d
 }
 
-func TestScratch(t *testing.T) {
-	ctx := context.Background()
+// TestOrdinaryJobIsYieldedTo tells the story of an ordinary job that arrives on a
+// cluster full of elastic ones; the event log is the specification. Read the diff
+// before -update.
+func TestOrdinaryJobIsYieldedTo(t *testing.T) {
 	w := sim.New(sim.Config{Fake: fake.Config{Seed: 1, Nodes: fake.Grid(3, 4)}})
 	d := boot(t, w, new(engine.Memory), "knapsack")
-	a := w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 1, Max: 8, Total: 40}, Model: sim.Amdahl(60, 0.05)})
-	var b *sim.Trainer
+	w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 1, Max: 8, Total: 40}, Model: sim.Amdahl(60, 0.05)})
 	w.At(100*time.Second, func() {
-		b = w.Submit(sim.Job{User: "bob", Spec: elastic.Spec{Min: 1, Max: 8, Total: 20}, Model: sim.Amdahl(60, 0.05)})
+		w.Submit(sim.Job{User: "bob", Spec: elastic.Spec{Min: 1, Max: 8, Total: 20}, Model: sim.Amdahl(60, 0.05)})
 	})
 	w.At(130*time.Second, func() { w.Ordinary("carol", 1, 4, 5*time.Minute) })
-	if err := w.Drive(ctx, d, 2*time.Hour); err != nil {
-		t.Log(err)
+	if err := w.Drive(context.Background(), d, 2*time.Hour); err != nil {
+		t.Error(err)
 	}
-	t.Log("\n" + d.log.String())
 	for _, bad := range w.Check() {
 		t.Error(bad)
 	}
-	t.Log(a.State(), b.State())
+	golden(t, "ordinary.txt", d.log.String())
+}
+
+// golden compares with a file under testdata.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := errors.Join(os.MkdirAll("testdata", 0o755), os.WriteFile(path, []byte(got), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s differs; if the change is meant, run go test ./elastic/sim -update and read the diff\ngot:\n%s", path, got)
+	}
 }

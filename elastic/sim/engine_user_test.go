@@ -39,10 +39,7 @@ var userActions = []struct {
 // neither lost nor run twice.
 func TestTheUserWins(t *testing.T) {
 	total := crashRun(t, nil, false)
-	stride := 1
-	if testing.Short() {
-		stride = 5
-	}
+	stride := sampling()
 	for i, a := range userActions {
 		t.Run(a.name, func(t *testing.T) {
 			for k := 1; k <= total; k += stride {
