@@ -38,8 +38,7 @@ type Job struct {
 	UserHold bool   // running with priority 0: its user asked Slurm to hold it
 	Restarts int    // Slurm's restart count
 
-	// Place is where the job is: its true split while running or completing,
-	// else empty.
+	// Place is where the job is: its true split while it runs, else empty.
 	Place     nodes.Placement
 	Submitted time.Time     // first submit, which a requeue does not change
 	Started   time.Time     // of the present run

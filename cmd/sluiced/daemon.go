@@ -111,7 +111,6 @@ func (d *daemon) tune(cfg *engine.Config, c etc.Config) error {
 		Confirm: c.Resize.Confirm, Moves: c.Resize.Moves, DeafAfter: c.Resize.DeafAfter,
 	}
 	cfg.Price = elastic.Price{Save: c.Resize.Save, Drain: c.Resize.Drain, Start: c.Resize.Start, Load: c.Resize.Load}
-	cfg.Keep = c.Checkpoint.Keep
 	cfg.Period, cfg.Transition, cfg.Backoff = c.Cycle.Period, c.Cycle.Transition, c.Cycle.Backoff
 	cfg.Mine = mine(d.options.user, uint32(os.Getuid()), c.Slurm.Partitions)
 	return nil

@@ -254,3 +254,24 @@ func fill(dir string) {
 		}
 	}
 }
+
+// Garbage in the job's own files is reported and skipped: a progress file with
+// nonsense in it, and a newer checkpoint whose manifest lies.
+func TestGarbageInTheJobDirectory(t *testing.T) {
+	t.Parallel()
+	s := play(t, withNodes(1, 4))
+	j := s.submit("garbage", "", 30, []string{"--max-gpus=4"})
+	s.as("", "sluice", "resize", fmt.Sprint(j.id), "--gpus", "1")
+	v := j.runsOn(1)
+	dir := filepath.Join(s.Jobs, v.Token)
+	f, err := os.OpenFile(filepath.Join(dir, "progress.jsonl"), os.O_APPEND|os.O_WRONLY, 0)
+	s.must(err)
+	_, err = f.WriteString("this is no JSON\n{\"time\": 1, \"event\": \"progress\", \"done\": -5}\n")
+	s.must(err)
+	s.must(f.Close())
+	s.must(os.Mkdir(filepath.Join(dir, "checkpoints", "00000099"), 0o700))
+	s.write(filepath.Join(dir, "checkpoints", "00000099", "manifest.json"), `{"version":1,"sequence":99,"files":[{"path":"../../etc/passwd"}]}`)
+	j.until("to report the garbage", func(v control.Job) bool { return strings.Contains(strings.Join(v.Problems, " "), "line") })
+	s.as("", "sluice", "resize", fmt.Sprint(j.id), "--gpus", "auto")
+	j.completes()
+}

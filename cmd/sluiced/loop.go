@@ -16,6 +16,8 @@ const (
 	// stirEvery is how often the answers of jobs that were asked to save are
 	// looked for: one small file each, nothing of Slurm.
 	stirEvery = 100 * time.Millisecond
+	// Ended jobs, and what is known of them, are kept this long.
+	historyFor = 90 * 24 * time.Hour
 )
 
 // loop is the daemon's only clock: it calls the engine when it asked to be
@@ -56,6 +58,7 @@ func (l *loop) run(ctx context.Context) error {
 	signal.Notify(hup, syscall.SIGHUP)
 	defer signal.Stop(hup)
 	ready := false
+	var pruned time.Time
 	for ctx.Err() == nil {
 		started := time.Now()
 		next, err := l.d.engine.Cycle(ctx, started)
@@ -65,6 +68,12 @@ func (l *loop) run(ctx context.Context) error {
 		if !ready {
 			ready = true
 			_, _ = sd.SdNotify(false, sd.SdNotifyReady)
+		}
+		if started.Sub(pruned) > 24*time.Hour {
+			pruned = started
+			if err := l.d.store.Prune(ctx, started.Add(-historyFor)); err != nil {
+				l.d.log.Warn().Err(err).Msg("old history stays in the database")
+			}
 		}
 		l.rest(ctx, hup, started, next)
 	}

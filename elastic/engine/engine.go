@@ -21,8 +21,6 @@ type Config struct {
 	Limits  elastic.Limits
 	// Price is assumed for a job whose moves were not measured yet.
 	Price elastic.Price
-	// Keep is how many checkpoints a job's runner leaves in place, at least 1.
-	Keep int
 	// Period is the time between two cycles in peace, Transition while a job is
 	// between two sizes, Backoff the longest time while Slurm does not answer.
 	Period, Transition, Backoff time.Duration

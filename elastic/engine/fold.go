@@ -293,7 +293,9 @@ func (e *Engine) jobOf(js *jobState, now time.Time) elastic.Job {
 		j.Deaf = e.cfg.Limits.DeafAfter - 1
 	}
 	j.UserHold = j.Phase == elastic.Running && sj.Held && !js.hold
-	if onNodes(sj) {
+	// While a job is being cleaned away Slurm counts its GPUs as free already,
+	// so they must not be taken off what others use.
+	if onNodes(sj) && !sj.Completing {
 		j.Place = r.Place
 	}
 	if j.Phase == elastic.Held && sj.Reason == "JobHeldAdmin" {

@@ -53,8 +53,12 @@ func (e *Engine) markHold(id elastic.JobID, ours bool) {
 }
 
 func (e *Engine) ask(ctx context.Context, a elastic.AskCheckpoint, job elastic.Job, now time.Time) error {
-	err := e.cfg.Mailbox.Ask(e.tokenOf(a.Job), checkpoint.Request{
-		Version: checkpoint.Version, Job: int64(a.Job), ID: a.Request, Incarnation: a.To,
+	js := e.byID[a.Job]
+	if js == nil {
+		return nil
+	}
+	err := e.cfg.Mailbox.Ask(js.rec.Token, checkpoint.Request{
+		Version: checkpoint.Version, Job: int64(a.Job), ID: a.Request, Incarnation: a.To, Restarts: js.restarts(),
 		Target: a.Target, Asked: now, Deadline: a.Deadline, Why: a.Why,
 	})
 	if err != nil || job.Spec.Signal == "" {
@@ -79,7 +83,7 @@ func (e *Engine) write(ctx context.Context, a elastic.Write, job elastic.Job) er
 	}
 	target := checkpoint.Target{
 		Version: checkpoint.Version, Job: int64(a.Job), Incarnation: a.To,
-		Checkpoint: a.Checkpoint, Largest: job.Spec.Max,
+		Checkpoint: a.Checkpoint, GPUs: a.Target.GPUs(), Largest: job.Spec.Max,
 	}
 	if !a.AnyNodes {
 		target.Split = a.Target

@@ -61,7 +61,6 @@ func boot(t *testing.T, w *sim.World, journal memory, name string, change ...fun
 	cfg := engine.Config{
 		Slurm: w.Client, Journal: journal, Samples: journal, Mailbox: w.Mail, Policy: p, Limits: limits(),
 		Price:  elastic.Price{Save: 2 * time.Second, Drain: time.Second, Start: 2 * time.Second, Load: 5 * time.Second},
-		Keep:   3,
 		Period: 30 * time.Second, Transition: 500 * time.Millisecond, Backoff: time.Minute,
 		Events: func(e engine.Event) {
 			fmt.Fprintf(&d.log, "%8.1f job %d %s: %s\n", e.At.Sub(start).Seconds(), e.Job, e.Kind, e.Text)
