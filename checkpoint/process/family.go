@@ -167,13 +167,34 @@ const killRound = 10 * time.Millisecond
 // included, and returns how many were still there after patience: such as hang
 // in the kernel.
 func (f *Family) KillAll(patience time.Duration) int {
+	return f.kill(patience, func(int) bool { return true })
+}
+
+// Drain ends every descendant: all are asked by SIGTERM, after polite those that
+// are not called spare are killed, after patience the spared as well. It returns
+// as soon as none is left, else how many are. An srun wants to be spared: the
+// daemons of its step try for seconds to reach one that was killed.
+func (f *Family) Drain(polite, patience time.Duration, spare string) int {
+	for _, pid := range descendants(os.Getpid()) {
+		unix.Kill(pid, unix.SIGTERM)
+	}
+	f.kill(polite, func(int) bool { return false })
+	f.kill(patience, func(pid int) bool { return nameOf(pid) != spare })
+	return f.KillAll(patience)
+}
+
+// kill kills the descendants that doomed picks, round by round, and returns how
+// many of all descendants are left after patience.
+func (f *Family) kill(patience time.Duration, doomed func(pid int) bool) int {
 	for range max(1, int(patience/killRound)) {
 		left := descendants(os.Getpid())
 		if len(left) == 0 {
 			return 0
 		}
 		for _, pid := range left {
-			unix.Kill(pid, unix.SIGKILL)
+			if doomed(pid) {
+				unix.Kill(pid, unix.SIGKILL)
+			}
 		}
 		time.Sleep(killRound)
 		f.reap()

@@ -105,6 +105,30 @@ exec bash -c 'while :; do sleep 0.01; done'`)
 	}
 }
 
+// TestDrainSpares: srun gets its time, everything else is gone at once.
+func TestDrainSpares(t *testing.T) {
+	dir := t.TempDir()
+	for name, script := range map[string]string{
+		"srun":  `trap "echo told >>` + dir + `/story" TERM; echo up >>` + dir + `/story; n=0; until [ $n = 30 ]; do sleep 0.01; n=$((n+1)); done; echo done >>` + dir + `/story`,
+		"other": `trap "" TERM; echo up >>` + dir + `/story; while :; do sleep 0.01; done; echo never >>` + dir + `/story`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/bash\n"+script+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := family.Start(Command{Argv: []string{filepath.Join(dir, name)}, Env: []string{"PATH=" + os.Getenv("PATH")}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	story := func() string { b, _ := os.ReadFile(filepath.Join(dir, "story")); return string(b) }
+	until(t, "both are up", func() bool { return strings.Count(story(), "up") == 2 })
+	if left := family.Drain(20*time.Millisecond, patience, "srun"); left != 0 {
+		t.Errorf("%d are left", left)
+	}
+	if got := story(); !strings.HasSuffix(got, "told\ndone\n") {
+		t.Errorf("story %q", got)
+	}
+}
+
 func TestTellOnlyThoseWhoListen(t *testing.T) {
 	p := filepath.Join(t.TempDir(), "story")
 	c := shell(t, `bash -c 'trap "echo told >>`+p+`; exit 4" USR1; echo up >>`+p+`; while :; do sleep 0.01; done'; exit $?`)

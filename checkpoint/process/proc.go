@@ -37,6 +37,16 @@ func descendants(of int) []int {
 	return found
 }
 
+// nameOf returns the name of a process's program, at most 15 bytes; "" when it
+// is gone.
+func nameOf(pid int) string {
+	name, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/comm")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(name))
+}
+
 // parseStat reads state and parent from a line such as "7 (a) b) S 1 ...": the
 // name in brackets may hold anything.
 func parseStat(stat []byte) (state byte, parent int, ok bool) {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/checkpoint/ranks"
 	"github.com/sluice-hpc/sluice/checkpoint/runner"
 )
 
@@ -27,7 +28,14 @@ const (
 	patience = 30 * time.Second
 )
 
+// programName is what this test's program is called where it stands in for
+// sluice, in the jobs of a lab.
+const programName = "sluice-under-test"
+
 func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) == programName {
+		os.Exit(runAsSluice(os.Args[1], os.Args[2:]))
+	}
 	if os.Getenv(asRunner) != "" {
 		os.Exit(runAsRunner())
 	}
@@ -54,6 +62,24 @@ func runAsRunner() int {
 	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
 	c.Now, c.Host, c.Sluice = time.Now, "testhost", "/bin/sluice"
 	return runner.Run(c)
+}
+
+// runAsSluice is `sluice run SCRIPT` and `sluice ranks -- COMMAND`.
+func runAsSluice(verb string, args []string) int {
+	host, _ := os.Hostname()
+	if verb == "run" {
+		return runner.Run(runner.Config{Script: args[0], Keep: 2, Env: os.Environ(), Now: time.Now, Host: host,
+			Sluice: os.Args[0], Python: os.Getenv("SLUICE_PYTHON"), Beat: time.Second, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr})
+	}
+	if ranks.NeedsSrun(os.Environ()) {
+		srun, err := exec.LookPath("srun")
+		if err == nil {
+			err = syscall.Exec(srun, append([]string{"srun", os.Args[0], verb}, args...), os.Environ())
+		}
+		fmt.Fprintln(os.Stderr, err)
+		return 99
+	}
+	return ranks.Run(ranks.Config{Argv: args[1:], Env: os.Environ(), Host: host, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr})
 }
 
 // library is what the scripts of the tests train with.

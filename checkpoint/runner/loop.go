@@ -174,19 +174,16 @@ func (r *run) signalled(s syscall.Signal) {
 	}
 }
 
-// drain ends a script whose work is saved: politely, then at once.
+// politely is how long a script whose work is saved gets to end by itself. What
+// it could still lose is the end of a log.
+const politely = 100 * time.Millisecond
+
+// drain ends a script whose work is saved. The daemons of a step report its end
+// to srun, and the node is not free before: srun is left to hear it.
 func (r *run) drain() {
-	if r.child == nil {
-		return
+	if r.child != nil {
+		r.family.Drain(politely, r.Grace, "srun")
 	}
-	r.child.Signal(syscall.SIGTERM)
-	patience := time.NewTimer(r.Grace)
-	defer patience.Stop()
-	select {
-	case <-r.child.Done():
-	case <-patience.C:
-	}
-	r.family.KillAll(r.Grace)
 }
 
 // start starts the script.

@@ -42,7 +42,7 @@ func (c Config) WithDefaults() Config {
 	}
 	set(&c.Poll, 200*time.Millisecond)
 	set(&c.Beat, 10*time.Second)
-	set(&c.Grace, time.Second)
+	set(&c.Grace, 3*time.Second)
 	set(&c.Patience, time.Minute)
 	c.Keep = max(1, c.Keep)
 	if c.Unit == "" {
