@@ -51,7 +51,7 @@ func TestDamagedFileIsSetAside(t *testing.T) {
 		{"truncated", func(raw []byte) []byte { return raw[:len(raw)/2+7] }},
 		{"one page left", func(raw []byte) []byte { return raw[:4096] }},
 		{"header only", func(raw []byte) []byte { return raw[:50] }},
-		{"zeros in the middle", func(raw []byte) []byte { clear(raw[4096:len(raw)]); return raw }},
+		{"zeros in the middle", func(raw []byte) []byte { clear(raw[4096:]); return raw }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := filled(t)

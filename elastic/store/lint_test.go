@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -18,14 +19,18 @@ var asks = map[string]int{
 // never written into the text.
 func TestStatementsAreConstant(t *testing.T) {
 	files := token.NewFileSet()
-	packages, err := parser.ParseDir(files, ".", nil, 0)
+	paths, err := filepath.Glob("*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
 	seen := 0
-	for path, file := range packages["store"].Files {
+	for _, path := range paths {
 		if strings.HasSuffix(path, "_test.go") {
 			continue
+		}
+		file, err := parser.ParseFile(files, path, nil, 0)
+		if err != nil {
+			t.Fatal(err)
 		}
 		ast.Inspect(file, func(n ast.Node) bool {
 			call, ok := n.(*ast.CallExpr)
