@@ -3,6 +3,7 @@ package ranks
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -31,9 +32,8 @@ func Look(env map[string]string, host string, perNode int) (Node, error) {
 	}
 	n.Port, _ = strconv.Atoi(env["MASTER_PORT"]) // 0: one is chosen
 	n.CPUs, _ = strconv.Atoi(env["SLURM_CPUS_ON_NODE"])
-	step := env["SLURM_STEP_ID"]
-	if step == "" {
-		return n, nil // not under srun: this node alone
+	if !underSrun(env) {
+		return n, nil // this node alone
 	}
 	if name := env["SLURMD_NODENAME"]; name != "" {
 		n.Name = name
@@ -52,9 +52,20 @@ func Look(env map[string]string, host string, perNode int) (Node, error) {
 		if n.JobDir == "" {
 			return n, errors.New("several nodes can only be joined in a job submitted through sluice: SLUICE_JOB_DIR is not set")
 		}
-		n.Meeting = restarts(env) + "." + step
+		n.Meeting = restarts(env) + "." + env["SLURM_STEP_ID"]
+		if !plainMeeting.MatchString(n.Meeting) {
+			return n, fmt.Errorf("SLURM_STEP_ID=%q: want the step's number", env["SLURM_STEP_ID"])
+		}
 	}
 	return n, nil
+}
+
+var plainMeeting = regexp.MustCompile(`^[0-9]+\.[0-9]+$`)
+
+// underSrun reports whether srun started the caller. A step number alone does
+// not say so: since 26.05 the batch script has one, too.
+func underSrun(env map[string]string) bool {
+	return env["SLURM_STEP_NUM_NODES"] != "" || env["SLURM_STEP_NODELIST"] != ""
 }
 
 // restarts tells the runs of a job apart: step numbers begin anew in each.
@@ -120,5 +131,5 @@ func (n Node) variables(w World, local int, env map[string]string) []string {
 func NeedsSrun(env []string) bool {
 	vars := table(env)
 	n, err := strconv.Atoi(vars["SLURM_NNODES"])
-	return err == nil && n > 1 && (vars["SLURM_STEP_ID"] == "" || vars["SLURM_STEP_NODELIST"] == "")
+	return err == nil && n > 1 && !underSrun(vars)
 }

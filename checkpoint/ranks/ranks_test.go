@@ -176,9 +176,10 @@ func TestOutputUntouched(t *testing.T) {
 func TestNotStarted(t *testing.T) {
 	for what, env := range map[string][]string{
 		"several tasks a node": {"SLURM_STEP_ID=0", "SLURM_NODEID=0", "SLURM_STEP_NUM_NODES=1", "SLURM_STEP_TASKS_PER_NODE=4"},
-		"no node number":       {"SLURM_STEP_ID=0", "SLURM_STEP_NUM_NODES=1"},
+		"no node number":       {"SLURM_STEP_ID=0", "SLURM_STEP_NUM_NODES=1", "SLURM_NODEID="},
 		"number out of range":  {"SLURM_STEP_ID=0", "SLURM_NODEID=2", "SLURM_STEP_NUM_NODES=2"},
 		"nowhere to meet":      {"SLURM_STEP_ID=0", "SLURM_NODEID=0", "SLURM_STEP_NUM_NODES=2"},
+		"a step that leaves":   {"SLURM_STEP_ID=/../../x", "SLURM_NODEID=0", "SLURM_STEP_NUM_NODES=2", "SLUICE_JOB_DIR=/tmp"},
 	} {
 		n := begin(t, "exit 0", env...)
 		n.exits(t, 2)
@@ -279,6 +280,7 @@ func TestNeedsSrun(t *testing.T) {
 		"":               false,
 		"SLURM_NNODES=1": false,
 		"SLURM_NNODES=2": true,
+		"SLURM_NNODES=2 SLURM_STEP_ID=4294967291":                     true,
 		"SLURM_NNODES=2 SLURM_STEP_ID=0 SLURM_STEP_NODELIST=gpu[1-2]": false,
 	} {
 		if got := NeedsSrun(strings.Fields(env)); got != want {
