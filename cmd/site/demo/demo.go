@@ -42,12 +42,12 @@ const (
 // plans are the six jobs: mixed lengths, with gaps, one by a second user.
 func plans() []*plan {
 	return []*plan{
-		{name: "long", epochs: 60, max: 6},
-		{name: "wide", after: 8 * time.Second, epochs: 45, max: 4},
-		{name: "other-user", user: 1, after: 8 * time.Second, epochs: 25, max: 4},
+		{name: "long", epochs: 70, max: 6},
+		{name: "wide", after: 8 * time.Second, epochs: 55, max: 4},
+		{name: "other-user", user: 1, after: 8 * time.Second, epochs: 45, max: 4},
 		{name: "doomed", after: 6 * time.Second, epochs: 90, max: 4, cancel: true},
 		{name: "short", after: 6 * time.Second, epochs: 10, max: 2},
-		{name: "late", after: 14 * time.Second, epochs: 15, max: 4},
+		{name: "late", after: 14 * time.Second, epochs: 30, max: 4},
 	}
 }
 
