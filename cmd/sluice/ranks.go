@@ -59,7 +59,8 @@ func underSrun(c ranks.Config, args []string) error {
 	if err != nil {
 		return err
 	}
-	argv := append([]string{"srun", "--ntasks-per-node=1", self, "ranks",
+	nodes := os.Getenv("SLURM_NNODES") // NeedsSrun read it
+	argv := append([]string{"srun", "--nodes=" + nodes, "--ntasks=" + nodes, self, "ranks",
 		"--per-node=" + strconv.Itoa(c.PerNode), "--wait=" + c.Wait.String(), "--"}, args...)
 	return syscall.Exec(srun, argv, os.Environ())
 }

@@ -54,33 +54,76 @@ func (t *Trainer) say(event string) {
 	b.lines = append(b.lines, line)
 }
 
+// patience is how long a runner honours a request beyond its deadline.
+const patience = time.Minute
+
+// request is what sluiced asks of this run now; nil when nothing. What an
+// earlier run was asked, or answered, and what was honoured long enough, is
+// nothing.
+func (t *Trainer) request() *checkpoint.Request {
+	r := t.box().request
+	switch {
+	case r == nil || r.ID == t.settled,
+		r.Restarts != 0 && r.Restarts != t.run.Restarts,
+		r.ID == t.gaveUp && !r.Deadline.After(t.until):
+		return nil
+	}
+	return r
+}
+
 // look compares the request file with what is being done about it.
 func (t *Trainer) look() {
 	if t.run == nil || t.Job.Silent || t.Job.Deaf {
 		return
 	}
-	request := t.box().request
+	r := t.request()
 	switch {
-	case request == nil && t.serving != "":
-		t.serving = ""
-		if t.word.State == checkpoint.Waiting || t.Job.Stuck {
-			t.train()
-		}
-	case request != nil && request.ID != t.serving && (t.moving || t.word.State == checkpoint.Waiting):
-		t.serve(request.ID)
+	case r == nil && t.serving != "":
+		t.goOn()
+	case r != nil && r.ID != t.serving && (t.moving || t.word.State == checkpoint.Waiting):
+		t.serve(*r)
 	}
 }
 
+// goOn: the request was taken back, or nobody came.
+func (t *Trainer) goOn() {
+	t.serving, t.word.Answer = "", nil
+	if t.word.State == checkpoint.Waiting || t.Job.Stuck {
+		t.train()
+		return
+	}
+	t.word.State = checkpoint.Training // though the program may still be saving
+	t.write()
+}
+
+// honour gives the request up when nobody comes in time: GPUs must not idle
+// while sluiced is gone.
+func (t *Trainer) honour(r checkpoint.Request) {
+	t.forget()
+	t.forget = t.run.After(max(0, r.Deadline.Sub(r.Asked))+patience, func() {
+		if t.serving != r.ID {
+			return
+		}
+		if now := t.box().request; now != nil && now.ID == r.ID && now.Deadline.After(r.Deadline) {
+			t.honour(*now) // prolonged
+			return
+		}
+		t.gaveUp, t.until = r.ID, r.Deadline
+		t.goOn()
+	})
+}
+
 // serve runs to the next step boundary, saves and waits.
-func (t *Trainer) serve(id string) {
-	t.serving = id
+func (t *Trainer) serve(r checkpoint.Request) {
+	t.serving, t.word.Answer = r.ID, nil
+	t.honour(r)
 	if t.Job.OnRequest {
 		t.pause()
 		t.exit(true)
 		return
 	}
 	if t.Job.SaveError != "" {
-		t.answer(checkpoint.Answer{Request: id, Error: t.Job.SaveError})
+		t.answer(checkpoint.Answer{Request: r.ID, Error: t.Job.SaveError})
 		return // trains on
 	}
 	t.word.State = checkpoint.Saving
@@ -97,21 +140,24 @@ func (t *Trainer) serve(id string) {
 		if t.Job.Stuck {
 			return
 		}
-		t.run.After(t.Job.Save+t.Job.Extra, func() { t.saved(id) })
+		t.run.After(t.Job.Save+t.Job.Extra, func() { t.saved(r) })
 	})
 }
 
 // saved commits and answers, then waits to be stopped or told to train on.
-func (t *Trainer) saved(id string) {
+func (t *Trainer) saved(r checkpoint.Request) {
 	name := t.commit()
+	if t.serving != r.ID { // withdrawn while saving
+		t.train()
+		t.look()
+		return
+	}
 	t.word.State = checkpoint.Waiting
+	t.honour(r) // the time to be stopped in counts from the answer
 	t.answer(checkpoint.Answer{
-		Request: id, Checkpoint: name, Step: int64(t.from * float64(t.Job.Steps)), Epoch: math.Floor(t.from),
+		Request: r.ID, Checkpoint: name, Step: int64(t.from * float64(t.Job.Steps)), Epoch: math.Floor(t.from),
 		Committed: t.run.Now(), Verified: t.run.Now(),
 	})
-	if t.serving == "" { // withdrawn while saving
-		t.train()
-	}
 	t.look()
 }
 

@@ -89,9 +89,13 @@ type Trainer struct {
 	word    checkpoint.Runner
 	from    float64 // units done at since
 	since   time.Time
-	moving  bool   // training goes on
-	serving string // request being served
-	tick    func() // cancels the planned next event
+	moving  bool      // training goes on
+	serving string    // request being served
+	settled string    // request an earlier run answered
+	gaveUp  string    // request that was honoured long enough
+	until   time.Time // its deadline then: a later one revives it
+	forget  func()    // cancels giving the present request up
+	tick    func()    // cancels the planned next event
 }
 
 func (w *World) trainer(j Job) *Trainer {
@@ -125,7 +129,10 @@ func (t *Trainer) ID() slurm.JobID { return t.id }
 func (t *Trainer) Start(r *fake.Run) {
 	b := t.box()
 	b.uid = r.UID
-	t.run, t.serving, t.moving = r, "", false
+	t.run, t.serving, t.moving, t.gaveUp, t.forget = r, "", false, "", func() {}
+	if t.word.Answer != nil {
+		t.settled = t.word.Answer.Request
+	}
 	t.word = checkpoint.Runner{
 		Version: checkpoint.Version, Job: int64(r.Job), Restarts: r.Restarts, State: checkpoint.Training,
 		Host: r.Split[0].Node, PID: 1000 + r.Restarts, FirstLine: r.Now(),
