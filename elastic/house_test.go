@@ -48,10 +48,10 @@ var may = map[string][]string{
 	"cmd/sluiced":                 {"*"},
 }
 
-// pure lists the rooms that import the standard library only (gonum in speed).
+// pure lists the rooms that import the standard library only.
 var pure = map[string]string{
-	"slurm": "", "nodes": "", "elastic": "", "elastic/knapsack": "", "elastic/policy": "", "elastic/engine": "",
-	"elastic/speed": "gonum.org/", "checkpoint": "golang.org/x/sys/",
+	"slurm": "", "nodes": "", "elastic": "", "elastic/knapsack": "", "elastic/policy": "", "elastic/engine": "", "elastic/speed": "",
+	"checkpoint": "golang.org/x/sys/",
 }
 
 type pkg struct {
