@@ -152,8 +152,8 @@ class Training:
         with sluice.checkpoint(step=self.step, epoch=self.step / self.a.steps_per_epoch, pause=not leave) as folder:
             time.sleep(self.a.save_seconds)
             if self.rank == 0:
-                torch.save({"model": self.model.state_dict(), "optimizer": self.optimizer.state_dict(), "step": self.step},
-                           str(folder / "model.pt"))
+                sluice.save({"model": self.model.state_dict(), "optimizer": self.optimizer.state_dict(), "step": self.step},
+                            folder / "model.pt")
         if leave:
             self.say(f"saved at step {self.step} and exits, as ordered")
             dist.barrier()

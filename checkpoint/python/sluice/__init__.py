@@ -11,7 +11,7 @@
         if sluice.should_checkpoint():       # the same answer on every rank
             with sluice.checkpoint(step=step, epoch=epoch) as folder:
                 if sluice.rank() == 0:
-                    torch.save(state, folder / "model.pt")
+                    sluice.save(state, folder / "model.pt")  # torch.save, but see there
         ...
         sluice.report(epoch=epoch)           # once an epoch is enough
     sluice.finished()
@@ -39,6 +39,7 @@ from ._job import (
     rank,
     report,
     resume,
+    save,
     save_dir,
     should_checkpoint,
     world,
@@ -55,6 +56,7 @@ __all__ = [
     "rank",
     "report",
     "resume",
+    "save",
     "save_dir",
     "should_checkpoint",
     "world",

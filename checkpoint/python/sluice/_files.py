@@ -11,6 +11,7 @@ import os
 import pathlib
 import re
 import shutil
+import stat
 from datetime import datetime, timezone
 
 VERSION = 1
@@ -104,6 +105,8 @@ def sum_files(path):
 
 
 def _sum(full, relative):
+    if not stat.S_ISREG(os.lstat(full).st_mode):
+        raise ValueError(f"{relative} is not a plain file")  # verification refuses it
     digest, size = hashlib.sha256(), 0
     with open(full, "rb") as f:
         os.fsync(f.fileno())
@@ -156,10 +159,38 @@ def append_line(path, entry):
         os.close(file)
 
 
+class Patient:
+    """A file whose writes do not fail but are remembered to have failed.
+
+    torch.save ends the whole process when a write fails, since its writer tries
+    again while it is being destroyed.
+    """
+
+    def __init__(self, file):
+        self._file = file
+        self.error = None
+
+    def write(self, content):
+        if self.error is None:
+            try:
+                self._file.write(content)
+            except OSError as e:
+                self.error = e
+        return memoryview(content).nbytes
+
+    def flush(self):
+        if self.error is None:
+            try:
+                self._file.flush()
+            except OSError as e:
+                self.error = e
+
+
 def is_file_system(error):
     """Whether a failed save is the file system's fault, not the program's.
 
-    torch.save reports a full disk as a RuntimeError of its writer.
+    Where torch.save itself survives a full disk, it reports it as a RuntimeError
+    of its writer.
     """
     if isinstance(error, OSError):
         return error.errno in FILE_SYSTEM

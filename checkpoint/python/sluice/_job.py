@@ -352,6 +352,21 @@ def checkpoint(step, epoch=0.0, pause=True):
     job.commit(step, epoch, pause=pause)
 
 
+def save(state, path):
+    """torch.save(state, path), but a full disk raises OSError.
+
+    torch.save itself ends the program then, with signal ABRT.
+    """
+    import torch
+
+    with open(path, "wb") as f:
+        file = _files.Patient(f)
+        torch.save(state, file)
+        file.flush()
+        if file.error is not None:
+            raise file.error
+
+
 def resume():
     """The checkpoint to start from, as a Checkpoint, or None to start from zero.
 

@@ -180,6 +180,14 @@ class Checkpoints(JobCase):
         self.assertIn("no file was saved", said.getvalue())
         self.assertEqual(os.listdir(self.checkpoints), [])
 
+    def test_link(self):
+        self.job()
+        with quiet() as said:
+            with sluice.checkpoint(step=1) as folder:
+                os.symlink("/etc/hostname", folder / "model")
+        self.assertIn("model is not a plain file", said.getvalue())
+        self.assertEqual(os.listdir(self.checkpoints), [])
+
     def test_full_disk(self):
         """Training goes on, the request is tried again later, and it is said once."""
         full = OSError(errno.ENOSPC, "No space left on device")

@@ -95,6 +95,23 @@ say(f"{rank} saved {folder.name}")
         self.assertEqual(os.listdir(self.checkpoints), ["00000001"])
         self.assertEqual(len(self.manifest("00000001")["files"]), 3)
 
+    def test_save_on_a_full_disk(self):
+        """torch.save would end the process; /dev/full is a disk without room."""
+        errors = self.run_ranks("""
+state = {"w": torch.zeros(100_000)}
+with sluice.checkpoint(step=1) as folder:
+    if rank == 0:
+        os.symlink("/dev/full", folder / "model.pt")
+        sluice.save(state, folder / "model.pt")
+with sluice.checkpoint(step=2) as folder:
+    if rank == 0:
+        sluice.save(state, folder / "model.pt")
+say(f"{rank} {torch.load(folder / 'model.pt')['w'].shape[0]}")
+""", size=2)
+        self.assertIn("No space left on device", errors[0])
+        self.assertEqual(self.story(), ["0 100000", "1 100000"])
+        self.assertEqual(len(self.manifest("00000001")["files"]), 1)
+
     def test_first_rank_has_no_room(self):
         errors = self.run_ranks("""
 import errno
