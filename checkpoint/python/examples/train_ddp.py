@@ -162,7 +162,7 @@ class Training:
     def finish(self):
         self.say(f"finished after step {self.step - 1}: model {checksum(self.model):.6f}")
         if self.a.output and self.rank == 0:
-            torch.save(self.model.state_dict(), self.a.output)
+            sluice.save(self.model.state_dict(), self.a.output)
         sluice.finished()  # [elastic]
 
 

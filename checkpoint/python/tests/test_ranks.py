@@ -53,8 +53,15 @@ class Ranks(JobCase):
 
     def test_agree(self):
         """All ranks see the request at the same step, wait, and go on together."""
+        self.agree("")
+
+    def test_agree_beside_another_backend(self):
+        """A program that trains over NCCL: the library talks through gloo."""
+        self.agree("dist.get_backend = lambda *group: 'nccl'\n")
+
+    def agree(self, before):
         self.withdraw_when(os.path.join(self.checkpoints, "00000001", "manifest.json"))
-        self.run_ranks("""
+        self.run_ranks(before + """
 for step in range(10**6):
     if step == 50 and rank == 0:
         with open(os.environ["SLUICE_REQUEST"] + ".new", "w") as f:
