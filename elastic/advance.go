@@ -135,6 +135,9 @@ var table = map[Step][]row{
 		{is(Running), closeRunning(Done)},
 		// Slurm itself set it aside: this size cannot be had as it is written.
 		{setAside, closeNow(Fellback, "Slurm cannot satisfy the size as written (BadConstraints); placed afresh")},
+		// Held when sluice itself was due to hold it: the reply to its own hold was
+		// lost, or it died before it wrote the hold down.
+		{heldAsDue, closeNow(Fellback, "did not start in time; placed afresh")},
 		{is(Held), userHeld},
 		{targetGone, giveUp},
 		// An ordinary job was faster: waiting for it to end would help nobody.
@@ -263,8 +266,16 @@ func overdueFirst(s situation) bool {
 
 // takenByOthers looks at one answer of Slurm alone, the one that shows the job
 // still waiting: the node query is later and may show the job's own start.
-func takenByOthers(s situation) bool {
-	if s.job.Phase != Queued || s.in.AnyNodes {
+func takenByOthers(s situation) bool { return s.job.Phase == Queued && othersHold(s) }
+
+func heldAsDue(s situation) bool {
+	return s.job.Phase == Held && !s.job.Directive.Hold &&
+		(lateBy(s, s.snap.Limits.Confirm) || targetGone(s) || othersHold(s))
+}
+
+// othersHold reports whether ordinary jobs hold GPUs of the target.
+func othersHold(s situation) bool {
+	if s.in.AnyNodes {
 		return false
 	}
 	for _, share := range s.in.Target {

@@ -76,6 +76,9 @@ func (e *Engine) jobFor(jobs map[elastic.JobID]elastic.Job, in elastic.Intent) e
 func (e *Engine) walk(ctx context.Context, in elastic.Intent, job elastic.Job, snap elastic.Snapshot, now time.Time) (_ elastic.Intent, keep, did, down bool) {
 	for range maxRows {
 		next := elastic.Advance(in, job, snap)
+		if next.Close != "" && onlyWithdraws(next.Do) {
+			return e.closeFirst(ctx, next, job, now)
+		}
 		for _, action := range next.Do {
 			if err := e.perform(ctx, action, job, now); err != nil {
 				keep, down = e.failed(ctx, in, action, err, now)
@@ -117,6 +120,30 @@ func (e *Engine) letGo(ctx context.Context, js *jobState, in elastic.Intent, now
 	}
 	next := elastic.Next{Intent: in, Close: elastic.UserWon, Why: "its user removed the sluice comment"}
 	return e.closeMove(ctx, next, now)
+}
+
+// closeFirst ends a move before its request is withdrawn: were it the other way
+// round, a crash in between would let the answer of a job that trains on again
+// count for the move. A request that stays behind is withdrawn as a chore.
+func (e *Engine) closeFirst(ctx context.Context, next elastic.Next, job elastic.Job, now time.Time) (_ elastic.Intent, keep, did, down bool) {
+	if !e.closeMove(ctx, next, now) {
+		return next.Intent, true, true, false
+	}
+	for _, action := range next.Do {
+		if err := e.perform(ctx, action, job, now); err != nil {
+			e.event(now, action.About(), "problem", fmt.Sprintf("could not %s: %v", action, err))
+		}
+	}
+	return next.Intent, false, true, false
+}
+
+func onlyWithdraws(actions []elastic.Action) bool {
+	for _, a := range actions {
+		if _, ok := a.(elastic.WithdrawRequest); !ok {
+			return false
+		}
+	}
+	return true
 }
 
 // changed reports whether the move has anything new to remember.

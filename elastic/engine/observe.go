@@ -162,6 +162,11 @@ func (e *Engine) take(sj slurm.Job, tag elastic.Tag, now time.Time) {
 			fmt.Sprintf("its comment carries the token of job %d; left alone", js.rec.ID))
 		return
 	}
+	if !js.rec.Ended.IsZero() && !sj.State.Ended() && !sj.Completing {
+		// An ended job may be requeued by its user while Slurm remembers it.
+		js.rec.Ended, js.rec.Deaf, js.dirty = time.Time{}, 0, true
+		e.event(now, js.rec.ID, "adopted", "lives again: its user requeued it")
+	}
 	js.seen, js.disown, js.slurm = true, false, sj
 	delete(js.problem, "comment")
 	js.rec.Name, js.rec.Partition = sj.Name, sj.Partition

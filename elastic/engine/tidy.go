@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
@@ -48,6 +49,9 @@ func (e *Engine) chores(js *jobState) []elastic.Action {
 	// nodes that may be gone.
 	case phase == elastic.Queued && js.slurm.Restarts > js.rec.Restarts && !js.rec.FirstRun.IsZero():
 		return []elastic.Action{elastic.HoldPending{Job: js.rec.ID}}
+	// Released as it was, for nodes that are gone.
+	case phase == elastic.Queued && e.gone(js.slurm.ReqNodes):
+		return []elastic.Action{elastic.HoldPending{Job: js.rec.ID}}
 	case js.told && phase != elastic.Completing:
 		return []elastic.Action{elastic.Annotate{Job: js.rec.ID, Directive: js.rec.Tag.Directive}}
 	// It started in the very moment it was held.
@@ -59,6 +63,16 @@ func (e *Engine) chores(js *jobState) []elastic.Action {
 		return []elastic.Action{elastic.WithdrawRequest{Job: js.rec.ID, Why: "no move stands behind it"}}
 	}
 	return nil
+}
+
+// gone reports whether Slurm would start nothing on one of the nodes.
+func (e *Engine) gone(names []string) bool {
+	for _, n := range e.seen.nodes {
+		if usable, _ := n.Usable(); !usable && slices.Contains(names, n.Name) {
+			return true
+		}
+	}
+	return false
 }
 
 // pausing lists what a runner does only while a request stands.
