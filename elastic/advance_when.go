@@ -1,0 +1,150 @@
+package elastic
+
+import (
+	"time"
+
+	"github.com/sluice-hpc/sluice/nodes"
+)
+
+// The conditions of the table in advance.go.
+
+func always(situation) bool       { return true }
+func ended(s situation) bool      { return s.job.Phase == Ended }
+func notRunning(s situation) bool { return s.job.Phase != Running && s.job.Phase != Suspended }
+
+// userHolds: held while running, through Slurm or through sluice. A move would
+// stop the job and leave it held.
+func userHolds(s situation) bool {
+	return s.job.Phase == Running && (s.job.UserHold || s.job.Directive.Hold)
+}
+
+func held_(s situation) bool { return s.job.Phase == Held && s.job.Directive.Hold }
+
+func is(p Phase) func(situation) bool {
+	return func(s situation) bool { return s.job.Phase == p }
+}
+
+func restartedSince(s situation) bool {
+	return s.job.Phase == Running && s.job.Restarts > s.in.Restarts
+}
+
+// notYetRestarted: neither Slurm's count nor the runner, who reads the new
+// incarnation only in the new run, says that it runs anew. A controller that lost
+// its last minutes may count too few restarts.
+func notYetRestarted(s situation) bool {
+	return s.in.Kind == Resize && s.job.Phase == Running && s.job.Restarts <= s.in.Restarts && s.job.RunnerOf != s.in.To
+}
+
+func neverStopped(s situation) bool {
+	return notYetRestarted(s) && lateBy(s, s.snap.Limits.Confirm)
+}
+
+func requeuedFromFailure(s situation) bool {
+	return s.job.Phase == Ended && s.in.Fallbacks > 0 && !s.now.After(s.in.RequeuedAt.Add(requeuePatience))
+}
+
+func answered(s situation) bool { return s.job.Saved.Request == s.in.Request }
+
+func answeredWell(s situation) bool  { return answered(s) && s.job.Saved.Checkpoint != "" }
+func answeredBadly(s situation) bool { return answered(s) && s.job.Saved.Checkpoint == "" }
+func answerGone(s situation) bool    { return s.job.Phase == Running && !answeredWell(s) }
+
+func pastDeadline(s situation) bool { return s.now.After(s.in.AskedAt.Add(grace(s))) }
+
+func grace(s situation) time.Duration {
+	if s.job.Spec.Grace > 0 {
+		return s.job.Spec.Grace
+	}
+	return s.snap.Limits.Grace
+}
+
+func runningUnstopped(s situation) bool {
+	return s.job.Phase == Running && s.now.After(s.in.RequeuedAt.Add(requeuePatience))
+}
+
+func targetGone(s situation) bool {
+	if s.in.AnyNodes {
+		return false
+	}
+	for _, share := range s.in.Target {
+		if s.job.Place.On(share.Node) >= share.GPUs && s.job.Phase == Running {
+			continue // it is there already; a draining node keeps what it has
+		}
+		if !s.snap.usable(share.Node) {
+			return true
+		}
+	}
+	return false
+}
+
+func targetTaken(s situation) bool {
+	return !s.in.AnyNodes && !s.snap.Available(s.in.Target, s.job)
+}
+
+func elsewhere(s situation) bool {
+	return s.job.Phase == Held && (targetGone(s) || targetTaken(s)) && len(replacement(s)) > 0
+}
+
+// replacement is another placement of the same size on GPUs free now.
+func replacement(s situation) nodes.Placement {
+	p, _ := place(freeNow(s.snap, s.job), s.job, s.in.Target.GPUs())
+	return p
+}
+
+func launchFailed(s situation) bool {
+	return s.job.Phase == Ended && s.job.State == "FAILED" && s.job.Heartbeat.IsZero() &&
+		s.in.Fallbacks <= maxFallbacks
+}
+
+func runningSilent(s situation) bool {
+	return s.job.Phase == Running && s.job.Heartbeat.IsZero() && !lateBy(s, s.snap.Limits.Confirm)
+}
+
+// mute: it runs, and its runner never spoke; nothing says where it resumed.
+func mute(s situation) bool { return s.job.Phase == Running && s.job.Heartbeat.IsZero() }
+
+func runningElsewise(s situation) bool {
+	if s.job.Phase != Running {
+		return false
+	}
+	return s.job.GPUs() != s.in.Target.GPUs() ||
+		(s.in.Checkpoint != "" && s.job.Resumed != s.in.Checkpoint)
+}
+
+func setAside(s situation) bool { return s.job.Phase == Held && s.job.Reason == "BadConstraints" }
+
+func overdue(s situation) bool {
+	return s.job.Phase == Queued && lateBy(s, s.snap.Limits.Confirm)
+}
+
+// overdueFirst: only a resize has a last good size to go back to.
+func overdueFirst(s situation) bool {
+	return overdue(s) && s.in.Kind == Resize && s.in.Fallbacks < maxFallbacks
+}
+
+// takenByOthers looks at one answer of Slurm alone, the one that shows the job
+// still waiting: the node query is later and may show the job's own start.
+func takenByOthers(s situation) bool { return s.job.Phase == Queued && othersHold(s) }
+
+func heldAsDue(s situation) bool {
+	return s.job.Phase == Held && !s.job.Directive.Hold &&
+		(lateBy(s, s.snap.Limits.Confirm) || targetGone(s) || othersHold(s))
+}
+
+// othersHold reports whether ordinary jobs hold GPUs of the target.
+func othersHold(s situation) bool {
+	if s.in.AnyNodes {
+		return false
+	}
+	for _, share := range s.in.Target {
+		for _, n := range s.snap.Nodes {
+			if n.Name == share.Node && s.snap.Others[n.Name]+share.GPUs > n.GPUs {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func lateBy(s situation, d time.Duration) bool { return s.now.After(s.in.ReleasedAt.Add(d)) }
+
