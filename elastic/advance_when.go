@@ -147,4 +147,3 @@ func othersHold(s situation) bool {
 }
 
 func lateBy(s situation, d time.Duration) bool { return s.now.After(s.in.ReleasedAt.Add(d)) }
-
