@@ -39,14 +39,16 @@ lint:
 bench: packages build
 	@bin/sluice lab bench
 
-# The same promises on the fake and on every Slurm release at hand.
+# The same promises on the fake and on a real Slurm: this machine's, or the one of
+# a tree as debootstrap makes it (make conform SLUICE_LAB_ROOT=/path/of/tree).
 conform: packages build
-	$(GO) test -race -count=1 -timeout 30m ./slurm/conform
+	$(GO) test -race -count=1 -timeout 30m -v -run 'TestFake|TestReal' ./slurm/conform
 
-# Random submits, cancels, resizes, node failures and daemon kills on a real lab.
-SOAK ?= 30m
-soak: packages build
-	$(GO) test -race -count=1 -timeout 0 -run TestSoak ./cmd/sluiced -soak $(SOAK)
+# Random stories in the simulated world: faults, crashes, lost replies, meddling
+# users; and every crash and user's action at every effect. SEEDS says how many.
+SEEDS ?= 10000
+soak:
+	SLUICE_CHAOS_SEEDS=$(SEEDS) SLUICE_EXHAUSTIVE=1 $(GO) test -count=1 -timeout 0 ./elastic/sim
 
 FUZZ ?= 60s
 fuzz:
