@@ -38,8 +38,8 @@ type Intent struct {
 	Step Step
 	// To is the incarnation the job has once the move is done.
 	To int
-	// From and Target are the placements before and after. Fixed is cleared
-	// when a fallback lets Slurm choose the nodes.
+	// From and Target are the placements before and after. AnyNodes is
+	// set when a fallback lets Slurm choose the nodes.
 	From, Target nodes.Placement
 	AnyNodes     bool
 	// Restarts is Slurm's restart count when the intent was opened; the move is

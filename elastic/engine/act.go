@@ -108,11 +108,11 @@ func (e *Engine) walk(ctx context.Context, in elastic.Intent, job elastic.Job, s
 // letGo ends the move of a job whose user took the tag away: the request goes,
 // and a job that stands held by sluice's hand is released as it is.
 func (e *Engine) letGo(ctx context.Context, js *jobState, in elastic.Intent, now time.Time) bool {
-	todo := []elastic.Action{elastic.WithdrawRequest{Job: in.Job, Why: "no longer sluice's job"}}
+	effects := []elastic.Action{elastic.WithdrawRequest{Job: in.Job, Why: "no longer sluice's job"}}
 	if releasable(js.slurm) {
-		todo = append(todo, elastic.Release{Job: in.Job})
+		effects = append(effects, elastic.Release{Job: in.Job})
 	}
-	for _, a := range todo {
+	for _, a := range effects {
 		if err := e.perform(ctx, a, elastic.Job{ID: in.Job}, now); err != nil {
 			e.event(now, in.Job, "problem", fmt.Sprintf("could not %s: %v", a, err))
 			return false

@@ -18,7 +18,6 @@ p.add_argument("--ignore", action="store_true", help="never answer a request")
 p.add_argument("--exit-on-request", type=int, help="exit with this code instead of saving")
 p.add_argument("--fail-at", type=int, help="exit 3 at this step")
 p.add_argument("--save-seconds", type=float, default=0.0)
-p.add_argument("--torn", action="store_true", help="damage every checkpoint after its commit")
 a = p.parse_args()
 
 world = int(os.environ.get("SLUICE_GPUS", "1"))
@@ -45,8 +44,6 @@ while at < total:
         with sluice.checkpoint(step=at, epoch=epoch) as d:
             with open(os.path.join(str(d), "at.json"), "w") as f:
                 json.dump({"at": at}, f)
-            if a.torn:
-                torn = str(d)
     if at % a.steps_per_epoch == 0:
         sluice.report(epoch=epoch)
 sluice.finished()
