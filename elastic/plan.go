@@ -8,8 +8,13 @@ import (
 
 // Decision is a policy's word on one job.
 type Decision struct {
-	GPUs int    // 0 = not started now; a started job never gets 0
-	Why  string // one sentence for people: why this size, why now
+	// GPUs is the size the job gets; 0 = none now: it waits, or, where
+	// Limits.Preempt allows it, is stopped after a checkpoint.
+	GPUs int
+	// Place is where, exactly GPUs in all; nil lets Arrange find a place. A
+	// running job whose Place differs from where it is moves, at the same size too.
+	Place nodes.Placement
+	Why   string // one sentence for people: why this size, why now
 }
 
 // Allocation is a policy's answer: GPUs per job. A job it does not name keeps

@@ -55,6 +55,11 @@ type Job struct {
 	Price Price
 	// Moved is when the job last changed size; zero when never.
 	Moved time.Time
+	// Asked is the size its user would take from plain Slurm, for policies that
+	// never resize; 0 = the minimum (or the pin).
+	Asked int
+	// Attained is what the job has had so far, in GPU-seconds.
+	Attained float64
 	// Saved is what the job's side says about checkpoints.
 	Saved Saved
 	// Heartbeat is the runner's last sign of life in this run; zero when none.
@@ -118,6 +123,14 @@ type Limits struct {
 	// DeafAfter is the number of unanswered requests after which a job keeps
 	// its size.
 	DeafAfter int
+	// Preempt lets a policy stop started jobs below their minimum: they save, and
+	// wait again. Off, a started job keeps its minimum.
+	Preempt bool
+	// ShareNodes lets two jobs that both run on several nodes share a node.
+	ShareNodes bool
+	// AnySplit says that the cluster gives exactly the split asked for, however
+	// uneven: published simulators do, Slurm does not.
+	AnySplit bool
 }
 
 // Snapshot is everything a decision may depend on.

@@ -33,6 +33,7 @@ type Curve struct {
 	form     form    // for every other shape, in seconds
 	source   Source  // of form
 	samples  int
+	known    func(split []int) float64 // answers everything; nil but in Known
 }
 
 // point is one shape's samples in short.
@@ -110,6 +111,9 @@ func (c *Curve) Seconds(s Shape) (seconds float64, src Source) {
 	if c == nil {
 		return prior.seconds(s), Prior
 	}
+	if c.known != nil {
+		return c.known(s.even()), Measured
+	}
 	if p, ok := c.at(s); ok {
 		return p.seconds, Measured
 	}
@@ -178,6 +182,9 @@ func (c *Curve) Confidence(s Shape) float64 {
 	s = s.possible()
 	if c == nil {
 		return 0
+	}
+	if c.known != nil {
+		return 1
 	}
 	if p, ok := c.at(s); ok {
 		return p.count / (p.count + 1)

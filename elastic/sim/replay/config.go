@@ -1,0 +1,62 @@
+package replay
+
+import (
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/policy"
+	"github.com/sluice-hpc/sluice/nodes"
+)
+
+// Info is what a policy is told.
+type Info string
+
+// The kinds of information.
+const (
+	Oracle  Info = "oracle"  // true speeds of every split, true remaining work
+	Learned Info = "learned" // samples as they come, the user's total, no true speeds
+)
+
+// Placing is who finds the nodes for the sizes a policy chose.
+type Placing string
+
+// The ways of placing.
+const (
+	// Ours is elastic.Arrange, as in the daemon.
+	Ours Placing = "sluice"
+	// Published is what published simulators do: jobs that keep their size stay,
+	// the others, small ones first, take the freest nodes one after the other.
+	Published Placing = "published"
+)
+
+// Config is one simulation.
+type Config struct {
+	Nodes  []nodes.Node // all free and usable
+	Policy policy.Policy
+	// Interval is the time between two decisions.
+	Interval time.Duration
+	// Restart is what a start and every resize cost in time on the new GPUs.
+	Restart time.Duration
+	Info    Info
+	Placing Placing
+	Limits  elastic.Limits
+	// Seed draws what the simulation draws; the workload has its own.
+	Seed uint64
+	// Timer reads a clock for the decision times; nil = they are not measured.
+	Timer func() time.Duration
+	// Events receives what happens, in order; nil drops it.
+	Events func(Event)
+	// Progress, when set, is called now and then with the jobs ended so far.
+	Progress func(ended int)
+}
+
+// Event is one thing that happened.
+type Event struct {
+	At   time.Duration   `json:"at_s"` // after the start; written as seconds
+	Job  int             `json:"job"`  // index in the workload
+	Name string          `json:"name"`
+	Kind string          `json:"kind"` // submit, start, resize, move, stop, end
+	From nodes.Placement `json:"from,omitempty"`
+	To   nodes.Placement `json:"to,omitempty"`
+	Why  string          `json:"why,omitempty"`
+}

@@ -1,0 +1,39 @@
+package replay
+
+import "time"
+
+// Result is what came of one simulation.
+type Result struct {
+	Policy   string
+	Workload string
+	Seed     uint64 // the workload's
+	Info     Info
+	Note     string // the workload's
+	Jobs     []JobResult
+	// Makespan is from the first submit to the last end.
+	Makespan time.Duration
+	Restarts int // resizes, moves and stops of started jobs
+	// GPU-seconds: training, being restarted, and nobody's, until the last end.
+	Useful, Restarting, Idle float64
+	// Decisions is how long each decision took; nil when not measured.
+	Decisions []time.Duration
+	Rounds    int
+	// Fragmentation is the mean share of free GPUs that lie on partly used nodes,
+	// over the rounds that have free GPUs; 0..1.
+	Fragmentation float64
+}
+
+// JobResult is one job's part.
+type JobResult struct {
+	Name               string
+	Submit, Start, End time.Duration // after the workload's start; Start = first GPU
+	Deadline           time.Duration // 0 = none
+	Restarts           int
+	Useful, Restarting float64 // GPU-seconds
+}
+
+// JCT is the time from submit to end.
+func (j JobResult) JCT() time.Duration { return j.End - j.Submit }
+
+// Wait is the time from submit to the first GPU.
+func (j JobResult) Wait() time.Duration { return j.Start - j.Submit }
