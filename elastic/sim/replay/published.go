@@ -1,0 +1,68 @@
+package replay
+
+import (
+	"slices"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/nodes"
+)
+
+// published places as the simulators of published systems do (petuum/adaptdl,
+// simulator): a job that keeps its size stays where it is; the others, in order of
+// size, then of arrival, take all they need from the node with most free GPUs, then
+// from the next. Any split is possible.
+func (r *round) published(a elastic.Allocation) map[elastic.JobID]nodes.Placement {
+	free := make([]int, len(r.snap.Nodes))
+	for i, n := range r.snap.Nodes {
+		free[i] = n.Free()
+	}
+	var placed []int
+	for i := range r.snap.Jobs {
+		j := &r.snap.Jobs[i]
+		d, named := a[j.ID]
+		if !named || d.GPUs == j.GPUs() {
+			continue
+		}
+		for _, s := range j.Place {
+			free[r.at[s.Node]] += s.GPUs
+		}
+		if d.GPUs > 0 {
+			placed = append(placed, i)
+		}
+	}
+	slices.SortStableFunc(placed, func(x, y int) int { return a[r.snap.Jobs[x].ID].GPUs - a[r.snap.Jobs[y].ID].GPUs })
+	out := map[elastic.JobID]nodes.Placement{}
+	for _, i := range placed {
+		id := r.snap.Jobs[i].ID
+		if p := freest(r.snap.Nodes, free, a[id].GPUs); p != nil {
+			out[id] = p
+		}
+	}
+	return out
+}
+
+// freest takes n GPUs, node by node, always from the one with most free, and
+// returns nil when there are not so many.
+func freest(inventory []nodes.Node, free []int, n int) nodes.Placement {
+	sum := 0
+	for _, f := range free {
+		sum += f
+	}
+	if sum < n {
+		return nil
+	}
+	var p nodes.Placement
+	for n > 0 {
+		best := 0
+		for i, f := range free {
+			if f > free[best] {
+				best = i
+			}
+		}
+		take := min(free[best], n)
+		p = append(p, nodes.Share{Node: inventory[best].Name, GPUs: take})
+		free[best] -= take
+		n -= take
+	}
+	return p
+}

@@ -1,0 +1,97 @@
+package replay
+
+import (
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic/sim/workload"
+	"github.com/sluice-hpc/sluice/elastic/speed"
+)
+
+// told is what a policy gets to know about speeds: everything, or what the jobs
+// have shown.
+type told struct {
+	info   Info
+	known  map[workload.Speeds]*speed.Curve // oracle: one curve for all jobs of equal speeds
+	models map[string]*model                // learned
+}
+
+// model is what was learned under one name.
+type model struct {
+	samples []speed.Sample
+	seen    map[speed.Shape]int // samples by shape
+	curve   *speed.Curve
+	stale   bool
+}
+
+const (
+	// most is how many curves are remembered before all are forgotten; a job keeps
+	// its own.
+	most = 4096
+	// enough is how many samples of one shape are kept: true speeds do not change
+	// within a replay.
+	enough = 8
+)
+
+func newTold(info Info) *told {
+	return &told{info: info, known: map[workload.Speeds]*speed.Curve{}, models: map[string]*model{}}
+}
+
+// curve is what is known about the speed of a job that has just come.
+func (t *told) curve(j workload.Job) *speed.Curve {
+	if t.info == Learned {
+		return t.model(j).curve
+	}
+	c, ok := t.known[j.Speeds]
+	if !ok {
+		if len(t.known) >= most {
+			clear(t.known)
+		}
+		c = speed.Known(j.Speeds.Seconds)
+		t.known[j.Speeds] = c
+	}
+	return c
+}
+
+func (t *told) model(j workload.Job) *model {
+	name := j.Spec.Model
+	if name == "" {
+		name = "job:" + j.Name
+	}
+	m, ok := t.models[name]
+	if !ok {
+		m = &model{seen: map[speed.Shape]int{}}
+		t.models[name] = m
+	}
+	return m
+}
+
+// sample is what a job's progress shows: the time of a unit in its shape.
+func (t *told) sample(j workload.Job, split []int, pace, units float64, at time.Time) {
+	if t.info != Learned {
+		return
+	}
+	m, s := t.model(j), speed.Shape{Nodes: len(split)}
+	for _, g := range split {
+		s.GPUs += g
+	}
+	if m.seen[s] >= enough {
+		return
+	}
+	m.seen[s]++
+	m.samples = append(m.samples, speed.Sample{Shape: s, Seconds: pace, Units: units, At: at})
+	m.stale = true
+}
+
+// refresh gives the jobs of a learned model the curve its samples make.
+func (t *told) refresh(r *round) {
+	if t.info != Learned {
+		return
+	}
+	for i := range r.live {
+		m := t.model(r.live[i].Job)
+		if m.stale {
+			m.curve, m.stale = speed.Fit(m.samples, r.snap.Now), false
+		}
+		r.snap.Jobs[i].Curve = m.curve
+	}
+}
