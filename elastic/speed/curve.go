@@ -34,6 +34,7 @@ type Curve struct {
 	source   Source  // of form
 	samples  int
 	known    func(split []int) float64 // answers everything; nil but in Known
+	memo     memo
 }
 
 // point is one shape's samples in short.
