@@ -1,6 +1,9 @@
 package knapsack
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // None is the choice of a class of which no option is taken.
 const None = -1
@@ -15,12 +18,15 @@ type Option struct {
 // is ready. A Solver is not for concurrent use, and the choices it returns are
 // valid until its next call.
 type Solver struct {
+	Budget int // steps Choose takes at most; 0 means the constant Budget
+
 	total   []float64 // F of the classes so far, by weight
 	before  []float64 // F without the last class
 	taken   []int32   // classes taken from to reach total, by weight
 	earlier []int32   // the same for before
 	pick    []int32   // option taken, by class and weight
 	choice  []int
+	chooser chooser
 }
 
 // Expand chooses at most one option of each class with a total weight of at most
@@ -73,11 +79,17 @@ func (s *Solver) reset(classes, capacity int) {
 	clear(s.taken)
 }
 
+// grow returns room for n; what was in the old array may be lost.
 func grow[T any](old []T, n int) []T {
 	if cap(old) < n {
-		return make([]T, n)
+		return make([]T, n, n+n/4)
 	}
 	return old[:n]
+}
+
+// extend adds n to the length and keeps what was there.
+func extend[T any](old []T, n int) []T {
+	return slices.Grow(old, n)[:len(old)+n]
 }
 
 // add extends F by one class; sign -1 turns costs into values.

@@ -1,0 +1,49 @@
+package knapsack_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/sluice-hpc/sluice/elastic/knapsack"
+)
+
+// sites are the problems decisions come down to, jobs by GPUs.
+var sites = []struct{ jobs, gpus int }{{160, 64}, {640, 2048}, {1000, 10000}, {10000, 100000}}
+
+func problem(kind func(*draw, options) options, jobs int) []options {
+	r := &draw{uint64(jobs)}
+	classes := make([]options, jobs)
+	for i := range classes {
+		classes[i] = kind(r, nil)
+	}
+	return classes
+}
+
+// open is the kind of problem where any job may wait; with more jobs than GPUs
+// something else has no choice that fits.
+func open(r *draw, own options) options { return r.rough(append(own, zero)) }
+
+func BenchmarkChoose(b *testing.B) {
+	for _, site := range sites {
+		for _, kind := range []struct {
+			name string
+			draw func(*draw, options) options
+		}{{"measured", open}, {"concave", kinds["concave"]}, {"any", func(r *draw, own options) options { return kinds["any"](r, append(own, zero)) }}, {"equal", kinds["equal"]},
+			{"correlated", func(r *draw, own options) options { return kinds["correlated"](r, own) }}, {"nodes", kinds["whole nodes"]}} {
+			classes := problem(kind.draw, site.jobs)
+			b.Run(fmt.Sprintf("%s/%dx%d", kind.name, site.jobs, site.gpus), func(b *testing.B) {
+				var s knapsack.Solver
+				var a knapsack.Answer
+				b.ReportAllocs()
+				for b.Loop() {
+					a = s.Choose(classes, site.gpus)
+				}
+				if !a.OK {
+					b.Fatal("nothing fits")
+				}
+				b.ReportMetric(a.Gap/a.Value, "gap")
+				b.ReportMetric(float64(a.Work), "steps")
+			})
+		}
+	}
+}

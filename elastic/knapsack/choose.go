@@ -1,0 +1,101 @@
+package knapsack
+
+// Budget is the number of steps that Choose takes at most in its search unless
+// the Solver says otherwise: some tenths of a second. A step looks at one option
+// for one weight.
+const Budget = 100_000_000
+
+// Answer is what Choose found.
+type Answer struct {
+	OK     bool    // false when no choice fits; the other fields are then zero
+	Choice []int   // the option taken of each class, valid until the Solver's next call
+	Weight int     // of the choice
+	Value  float64 // of the choice
+	Bound  float64 // no choice that fits has a greater value, up to rounding
+	Gap    float64 // Bound less Value: 0 when the choice is proven best
+	Price  float64 // value of one more unit of capacity in the linear relaxation, at least 0
+	Work   int     // steps of the search
+}
+
+// chooser is the memory of Choose.
+type chooser struct {
+	items []item // of all classes
+	class []span // of the items
+	edges []edge
+	base  []int32 // the item of each class in the relaxed choice
+
+	price  float64 // of weight
+	rest   int     // capacity that the relaxed choice leaves
+	slight float64 // differences up to this are rounding
+
+	best  float64 // cost of the best choice known
+	start move    // from the relaxed choice to the best one known before the search
+	owner int     // the class of start
+	found int     // the number of stages after which a better one was found, or 0
+	at    int     // and its weight above the capacity
+
+	moves []move
+	core  []member
+	ahead []ahead
+
+	loss, next []float64 // least loss by weight
+	low        int       // the weight above the capacity of the first
+	stages     []stage
+	taken      []int32 // move taken, counted from 1, by stage and weight
+}
+
+// Choose takes exactly one option of each class, with a total weight of at most
+// capacity, so that the total value is greatest. A class that may stay empty lists
+// an option of weight 0; one that must have something does not. Options with a
+// negative weight, one above 2^31-1, or a value that is not finite or beyond
+// ±1e290 are never taken.
+//
+// The choice is best, up to rounding (1e-12 of the largest option), unless the
+// search ran out of budget, s.Budget or else Budget steps; Gap says how far it can
+// be from the best. The same classes, capacity and budget give the same answer.
+// Among equals an option is taken before heavier ones and those listed later, and
+// where classes are equal the earlier one has the heavier option; beyond that the
+// answer is the first found.
+func (s *Solver) Choose(classes [][]Option, capacity int) Answer {
+	c := &s.chooser
+	room, ok := c.load(classes, capacity)
+	if !ok {
+		return Answer{}
+	}
+	c.relax(room)
+	limit := c.value() + c.price*float64(c.rest)
+	c.found = 0
+	c.exchange()
+	c.gather()
+	budget := s.Budget
+	if budget <= 0 {
+		budget = Budget
+	}
+	work, least := c.search(budget)
+	proven := least >= c.best
+	c.trace()
+	return c.answer(s, limit-least, proven, work)
+}
+
+// value returns the total of the base, summed in the order of the classes.
+func (c *chooser) value() (sum float64) {
+	for _, k := range c.base {
+		sum += c.items[k].Value
+	}
+	return sum
+}
+
+func (c *chooser) answer(s *Solver, bound float64, proven bool, work int) Answer {
+	s.choice = grow(s.choice, len(c.base))
+	a := Answer{OK: true, Choice: s.choice, Value: c.value(), Price: c.price, Work: work}
+	for i, k := range c.base {
+		s.choice[i] = int(c.items[k].index)
+		a.Weight += c.items[k].Weight
+	}
+	a.Bound = a.Value
+	if !proven {
+		a.Bound = max(a.Value, bound)
+		a.Gap = a.Bound - a.Value
+	}
+	return a
+}
