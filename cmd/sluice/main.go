@@ -74,6 +74,7 @@ var verbs = []struct {
 	{"run", newRunCommand},
 	{"ranks", newRanksCommand},
 	{"event", newEventCommand},
+	{"simulate", newSimulateCommand},
 	{"doctor", newDoctorCommand},
 	{"lab", newLabCommand},
 }

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/policy"
+	"github.com/sluice-hpc/sluice/elastic/sim/replay"
+	"github.com/sluice-hpc/sluice/elastic/sim/report"
+	"github.com/sluice-hpc/sluice/elastic/sim/workload"
+)
+
+// simulation is everything to run, in the order of the report.
+type simulation struct {
+	options *simulateOptions
+	config  replay.Config // all but policy, seed and listeners
+	setting report.Setting
+	restart restartPrice
+	cases   []simulationCase
+	events  *os.File
+}
+
+// simulationCase is one run.
+type simulationCase struct {
+	source source
+	policy policy.Policy
+	seed   uint64
+	draw   bool // its course is kept for the page
+}
+
+// plan reads the command line and the workloads.
+func (o *simulateOptions) plan() (*simulation, error) {
+	inventory, gpus, err := parseCluster(o.cluster)
+	if err != nil {
+		return nil, err
+	}
+	policies, err := o.choose()
+	if err != nil {
+		return nil, err
+	}
+	price, err := parseRestart(o.restart)
+	if err != nil {
+		return nil, err
+	}
+	sources, err := o.sources(workload.Options{GPUs: gpus, PerNode: perNode(inventory)})
+	if err != nil {
+		return nil, err
+	}
+	published := o.placing == string(replay.Published)
+	s := &simulation{options: o, restart: price}
+	s.config = replay.Config{
+		Nodes: inventory, Interval: o.interval, Restart: price.fixed, Info: replay.Info(o.info), Placing: replay.Placing(o.placing),
+		Limits: elastic.Limits{
+			Cooldown: o.cooldown, Payback: o.payback, Preempt: o.preempt,
+			ShareNodes: o.share || published, AnySplit: o.anySplit || published,
+		},
+	}
+	s.setting = report.Setting{
+		Cluster: o.cluster, GPUs: gpus, Interval: o.interval, Restart: price.fixed, Placing: s.config.Placing, Cooldown: o.cooldown,
+		Preempt: o.preempt, ShareNodes: s.config.Limits.ShareNodes, AnySplit: s.config.Limits.AnySplit,
+	}
+	for _, src := range sources {
+		for _, p := range policies {
+			for k := range o.seeds {
+				s.cases = append(s.cases, simulationCase{src, p, src.first(o.seed) + uint64(k), o.output == "html" && k == 0})
+			}
+		}
+	}
+	return s, nil
+}
+
+// run runs every case and returns those that ended, in order.
+func (s *simulation) run(ctx context.Context, p *progress) ([]report.Run, error) {
+	defer p.clear()
+	var events *report.EventWriter
+	if path := s.options.events; path != "" {
+		f, err := os.Create(path)
+		if err != nil {
+			return nil, fmt.Errorf("--events: %w", err)
+		}
+		defer f.Close()
+		events = report.NewEventWriter(f)
+	}
+	done := make([]*report.Run, len(s.cases))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(s.atOnce())
+	for i, c := range s.cases {
+		g.Go(func() error {
+			r, err := s.one(ctx, c, events, p.of(c.policy.Name))
+			if err == nil {
+				done[i] = &r
+			}
+			return err
+		})
+	}
+	err := g.Wait()
+	if events != nil {
+		err = cmp.Or(err, events.Flush())
+	}
+	var out []report.Run
+	for _, r := range done {
+		if r != nil {
+			out = append(out, *r)
+		}
+	}
+	return out, err
+}
+
+// atOnce is how many simulations run at the same time.
+func (s *simulation) atOnce() int {
+	return cmp.Or(s.options.parallel, runtime.GOMAXPROCS(0))
+}
+
+// one runs one case.
+func (s *simulation) one(ctx context.Context, c simulationCase, events *report.EventWriter, p *oneProgress) (report.Run, error) {
+	w, err := c.source.workload(c.seed)
+	if err != nil {
+		return report.Run{}, err
+	}
+	cfg, setting := s.config, s.setting
+	cfg.Policy, cfg.Seed, cfg.Progress = c.policy, c.seed, p.start(w)
+	setting.Seed, setting.Load = c.seed, c.source.load
+	if s.atOnce() == 1 {
+		begin := time.Now()
+		cfg.Timer = func() time.Duration { return time.Since(begin) }
+	}
+	var run report.Run
+	if c.draw {
+		run.Track = report.NewTrack(w.Count, cfg.Restart)
+		cfg.Events = run.Track.Event
+	}
+	if events != nil {
+		cfg.Events = both(cfg.Events, events.Of(c.policy.Name, w.Name, c.seed))
+	}
+	res, err := replay.Run(ctx, cfg, w)
+	if err != nil {
+		return run, err
+	}
+	if s.options.bound {
+		if setting.Bound, err = s.boundOf(ctx, cfg, w); err != nil {
+			return run, err
+		}
+	}
+	run.Summary = report.Summarise(res, setting)
+	if s.options.output == "html" {
+		run.Spread = report.Spread(res.Jobs)
+	}
+	p.end()
+	return run, nil
+}
+
+// both hands an event to two listeners; the first may be nil.
+func both(a, b func(replay.Event)) func(replay.Event) {
+	if a == nil {
+		return b
+	}
+	return func(e replay.Event) { a(e); b(e) }
+}

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/sluice-hpc/sluice/elastic/sim/workload"
+)
+
+// source is one --workload: a generator, or a file that was read once.
+type source struct {
+	generator string             // without gen: and seed; "" = a file
+	seed      *uint64            // said on the command line
+	recorded  *workload.Workload // of a file
+	opts      workload.Options
+	load      float64
+}
+
+// workload returns the jobs to run with the seed.
+func (s source) workload(seed uint64) (workload.Workload, error) {
+	var w workload.Workload
+	if s.recorded != nil {
+		w = *s.recorded
+	} else {
+		var err error
+		if w, err = workload.Generate(s.generator, seed, s.opts); err != nil {
+			return w, err
+		}
+	}
+	if s.load != 1 {
+		return scaled(w, s.load)
+	}
+	return w, nil
+}
+
+// first is the seed that runs of the source begin with.
+func (s source) first(otherwise uint64) uint64 {
+	if s.seed != nil {
+		return *s.seed
+	}
+	return otherwise
+}
+
+// sources reads every --workload at every --load. Names are made to differ, since
+// a report tells workloads apart by them.
+func (o *simulateOptions) sources(opts workload.Options) ([]source, error) {
+	var out []source
+	seen := map[string]bool{}
+	for _, text := range o.workloads {
+		s, err := o.source(strings.TrimSpace(text), opts)
+		if err != nil {
+			return nil, err
+		}
+		key := s.generator
+		if s.recorded != nil {
+			if seen[s.recorded.Name] {
+				s.recorded.Name = text
+			}
+			key = s.recorded.Name
+		}
+		if seen[key] {
+			return nil, fmt.Errorf("--workload %s is given twice; use --seeds for several seeds of one generator", text)
+		}
+		seen[key] = true
+		for _, load := range o.loads {
+			s.load = load
+			out = append(out, s)
+		}
+	}
+	return out, nil
+}
+
+func (o *simulateOptions) source(text string, opts workload.Options) (source, error) {
+	name, generated := strings.CutPrefix(text, "gen:")
+	if generated {
+		s := source{generator: name, opts: opts}
+		if at := strings.LastIndexByte(name, ':'); at >= 0 {
+			if seed, err := strconv.ParseUint(name[at+1:], 10, 64); err == nil {
+				s.generator, s.seed = name[:at], &seed
+			}
+		}
+		_, err := s.check()
+		return s, err
+	}
+	w, err := o.read(text)
+	return source{recorded: &w}, err
+}
+
+// check generates once, so that a wrong name is told before anything runs.
+func (s source) check() (workload.Workload, error) {
+	w, err := workload.Generate(s.generator, 1, s.opts)
+	if err != nil {
+		return w, fmt.Errorf("--workload gen:%s: %w", s.generator, err)
+	}
+	return w, nil
+}
+
+// format is a kind of file that can be read.
+type format struct {
+	name string
+	read func(path, profiles string) (workload.Workload, error)
+}
+
+// formats is the one table of them.
+var formats = []format{}
+
+func formatNames() string {
+	names := make([]string, len(formats))
+	for i, f := range formats {
+		names[i] = f.name
+	}
+	return strings.Join(names, "|")
+}
+
+func generatorNames() string {
+	var names []string
+	for _, g := range workload.Generators() {
+		names = append(names, g.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// read reads a file as --format says.
+func (o *simulateOptions) read(path string) (workload.Workload, error) {
+	for _, f := range formats {
+		if f.name == o.format {
+			w, err := f.read(path, o.profiles)
+			if w.Name == "" {
+				w.Name = strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
+			}
+			return w, err
+		}
+	}
+	if o.format == "" {
+		return workload.Workload{}, fmt.Errorf("--workload %s: say what the file is with --format %s; generators are written gen:NAME", path, formatNames())
+	}
+	return workload.Workload{}, fmt.Errorf("--format %q: want %s", o.format, strings.ReplaceAll(formatNames(), "|", ", "))
+}
+
+// scaled is the workload at another load, and says so in its name.
+func scaled(w workload.Workload, load float64) (workload.Workload, error) {
+	return w, fmt.Errorf("no load but 1 yet")
+}
