@@ -87,7 +87,8 @@ func elsewhere(s situation) bool {
 
 // replacement is another placement of the same size on GPUs free now.
 func replacement(s situation) nodes.Placement {
-	p, _ := place(freeNow(s.snap, s.job), s.job, s.in.Target.GPUs())
+	k := newSketch(s.snap)
+	p, _ := k.place(k.freeNow(s.job), s.job, s.in.Target.GPUs())
 	return p
 }
 

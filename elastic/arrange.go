@@ -11,35 +11,65 @@ import (
 // Arrangement is where an allocation puts each job.
 type Arrangement struct {
 	// Target holds every job that has or gets GPUs. A job that keeps its size
-	// keeps its place.
+	// keeps its place, unless its decision names another.
 	Target map[JobID]nodes.Placement
-	// Unplaced holds why a job could not get its size, for people.
+	// Park holds the running jobs that are to be stopped and wait again.
+	Park map[JobID]bool
+	// Unplaced holds why a job could not get its size or its place, for people.
 	Unplaced map[JobID]string
+	// Order lists the jobs that move, each after those whose GPUs it may have to
+	// wait for. Reconcile keeps what a job of the list waits for from those behind
+	// it; so whatever the moves take, each comes to its turn.
+	Order []JobID
 }
 
-// Arrange places an allocation. Jobs that shrink stay within their own nodes, so
-// that nobody waits for anybody to shrink; jobs that start or grow take GPUs
-// that are free now where they can, else GPUs that open moves will free, large
-// jobs first (nodes.Place: best fit). When somebody finds no place in that
-// order, the unlucky are tried first a few more times; the arrangement that
-// leaves fewest short of their size wins.
+// Arrange places an allocation. A decision that names a place gets exactly that,
+// if it fits beside the targets of all others (Possible); else a place is found
+// as for those that name none: jobs that shrink stay within their own nodes, so
+// that nobody waits for anybody to shrink; jobs that start or grow take GPUs that
+// are free now where they can, else GPUs that open moves will free, large jobs
+// first (nodes.Place: best fit). When somebody finds no place in that order, the
+// unlucky are tried first a few more times; the arrangement that leaves fewest
+// short of their size wins.
+//
+// Running jobs whose named places would let them wait for each other in a circle,
+// and those that would wait for these, keep the place they have this time. Where
+// Limits.Preempt is set a decision of 0 GPUs stops a running job; else it means
+// nothing to a job that has GPUs.
 func Arrange(s Snapshot, a Allocation) Arrangement {
 	start := newSketch(s)
+	for _, j := range s.Jobs {
+		if d := a[j.ID]; start.free(j) && len(d.place()) == 0 && d.GPUs > 0 && d.GPUs < j.GPUs() {
+			start.shrink(j, d.GPUs)
+		}
+	}
+	start.cross(a)
+	start.reserve()
 	var grow []Job
 	for _, j := range s.Jobs {
-		want := a[j.ID].GPUs
-		_, moving := s.Intent(j.ID)
-		switch {
-		case moving || want == 0 || want == j.GPUs() || !movable(j):
-		case want < j.GPUs():
-			start.shrink(j, want)
-		default:
+		if start.free(j) && !start.done[j.ID] && a[j.ID].GPUs > j.GPUs() {
 			grow = append(grow, j)
 		}
 	}
-	start.reserve()
+	return start.growth(grow, a)
+}
+
+// place returns the place the decision names; empty when there is none, or one
+// that is not of its size.
+func (d Decision) place() nodes.Placement {
+	if d.GPUs > 0 && d.Place.GPUs() == d.GPUs {
+		return d.Place
+	}
+	return nil
+}
+
+// growth places the jobs that start or grow, in the best of a few orders.
+func (k *sketch) growth(grow []Job, a Allocation) Arrangement {
+	if len(grow) == 0 {
+		return k.Arrangement
+	}
 	slices.SortStableFunc(grow, func(x, y Job) int { return a[y.ID].GPUs - a[x.ID].GPUs })
-	best, fewest := start.grown(grow, a)
+	best, fewest := k.grown(grow, a)
 	for short, tries := fewest, 0; tries < 4 && len(short) > 0; tries++ {
 		next := first(short, grow)
 		if slices.EqualFunc(next, grow, func(x, y Job) bool { return x.ID == y.ID }) {
@@ -47,7 +77,7 @@ func Arrange(s Snapshot, a Allocation) Arrangement {
 		}
 		grow = next
 		var again *sketch
-		again, short = start.grown(grow, a)
+		again, short = k.grown(grow, a)
 		if len(short) < len(fewest) {
 			best, fewest = again, short
 		}
@@ -68,38 +98,18 @@ func first(named []JobID, jobs []Job) []Job {
 	return append(front, rest...)
 }
 
-// sketch is an arrangement in the making, with two views of the inventory.
-type sketch struct {
-	Arrangement
-	s    Snapshot
-	now  []nodes.Node // everything used, and everything promised to others, on it
-	soon []nodes.Node // as it will be once every move made its way
-	room nodes.Load   // what ordinary jobs wait for and could have by then
-}
-
-func newSketch(s Snapshot) *sketch {
-	k := &sketch{Arrangement: Arrangement{Target: map[JobID]nodes.Placement{}, Unplaced: map[JobID]string{}}, s: s}
-	promised, bound := make([]nodes.Load, len(s.Jobs)), make([]nodes.Load, len(s.Jobs))
-	for i, j := range s.Jobs {
-		p := s.Committed(j)
-		if len(p) > 0 {
-			k.Target[j.ID] = p
-		}
-		promised[i], bound[i] = j.load(beyond(p, j.Place)), j.load(p)
-	}
-	k.now, k.soon = nodes.With(s.Nodes, promised...), nodes.With(s.Foreign(), bound...)
-	return k
-}
-
 // reserve sets aside what ordinary jobs wait for, as far as there will be room.
 func (k *sketch) reserve() {
+	if len(k.s.Demands) == 0 {
+		return
+	}
 	wants := make([]nodes.Want, len(k.s.Demands))
 	for i, d := range k.s.Demands {
 		wants[i] = nodes.Want{Partition: d.Partition, Nodes: d.Nodes, GPUs: d.GPUs}
 	}
-	after, _ := nodes.Reserve(k.soon, wants)
+	after, _ := nodes.Reserve(k.soon.Nodes, wants)
 	for i, n := range after {
-		if more := n.Used - k.soon[i].Used; more > 0 {
+		if more := n.Used - k.soon.Nodes[i].Used; more > 0 {
 			k.room.Place = append(k.room.Place, nodes.Share{Node: n.Name, GPUs: more})
 		}
 	}
@@ -109,8 +119,8 @@ func (k *sketch) reserve() {
 // those that did not get their size.
 func (k *sketch) grown(order []Job, a Allocation) (*sketch, []JobID) {
 	c := *k
-	c.now, c.soon = slices.Clone(k.now), slices.Clone(k.soon)
-	c.Target, c.Unplaced = maps.Clone(k.Target), maps.Clone(k.Unplaced)
+	c.now, c.soon = k.now.Clone(), k.soon.Clone()
+	c.Target, c.Unplaced, c.Order = maps.Clone(k.Target), maps.Clone(k.Unplaced), slices.Clone(k.Order)
 	var short []JobID
 	for _, j := range order {
 		want := a[j.ID].GPUs
@@ -127,29 +137,22 @@ func (k *sketch) grown(order []Job, a Allocation) (*sketch, []JobID) {
 	return &c, short
 }
 
-// settle gives a job its place.
-func (k *sketch) settle(j Job, p nodes.Placement) {
-	nodes.Charge(k.now, j.load(beyond(p, j.Place)))
-	nodes.Credit(k.soon, j.load(k.Target[j.ID]))
-	nodes.Charge(k.soon, j.load(p))
-	k.Target[j.ID] = p
-}
-
-func movable(j Job) bool { return j.Phase == Running || j.Phase == Held }
-
 // shrink chooses the nodes a job keeps among those it has. What is idle there
 // counts as free: Slurm fills an uneven split greedily from it.
 func (k *sketch) shrink(j Job, want int) {
 	var own []nodes.Node
-	for _, n := range nodes.Without(k.now, j.load(j.Place)) {
-		if j.Place.On(n.Name) > 0 {
-			n.Usable = true // draining: it keeps what it has
-			own = append(own, n)
+	k.now.Credit(j.load(j.Place))
+	for _, i := range k.indices(j.Place) {
+		n := k.now.Nodes[i]
+		if !n.Usable { // draining: it keeps what it has, and gets no more
+			n.Usable, n.Used = true, max(n.Used, n.GPUs-j.Place.On(n.Name))
 		}
+		own = append(own, n)
 	}
-	p, fits := place(own, j, want)
+	k.now.Charge(j.load(j.Place))
+	p, fits := k.place(own, j, want)
 	if p == nil && fits > 0 {
-		p, _ = place(own, j, fits)
+		p, _ = k.place(own, j, fits)
 	}
 	if p != nil {
 		k.settle(j, p)
@@ -161,14 +164,14 @@ func (k *sketch) shrink(j Job, want int) {
 // find returns a place for a job that starts or grows; empty when there is none.
 func (k *sketch) find(j Job, want int) nodes.Placement {
 	own := j.load(j.Place)
-	nodes.Credit(k.now, own)
-	nodes.Credit(k.soon, own)
-	defer nodes.Charge(k.now, own)
-	defer nodes.Charge(k.soon, own)
+	k.now.Credit(own)
+	k.soon.Credit(own)
+	defer k.now.Charge(own)
+	defer k.soon.Charge(own)
 	views := k.views(j)
 	less := make([]int, len(views))
 	for i, view := range views {
-		p, fits := place(view, j, want)
+		p, fits := k.place(view, j, want)
 		if p != nil {
 			return p
 		}
@@ -178,13 +181,13 @@ func (k *sketch) find(j Job, want int) nodes.Placement {
 		// A job that starts takes less, at once, rather than wait for more; one
 		// that runs moves once.
 		if less[i] = fits; len(j.Place) == 0 {
-			p, _ := place(view, j, fits)
+			p, _ := k.place(view, j, fits)
 			return p
 		}
 	}
 	for i, view := range views {
 		if less[i] > 0 {
-			p, _ := place(view, j, less[i])
+			p, _ := k.place(view, j, less[i])
 			return p
 		}
 	}
@@ -196,47 +199,11 @@ func (k *sketch) find(j Job, want int) nodes.Placement {
 // for its turn came by the order of arrival.
 func (k *sketch) views(j Job) [][]nodes.Node {
 	if len(k.room.Place) == 0 {
-		return [][]nodes.Node{k.now, k.soon}
+		return [][]nodes.Node{k.now.Nodes, k.soon.Nodes}
 	}
-	views := [][]nodes.Node{nodes.With(k.now, k.room), nodes.With(k.soon, k.room)}
+	views := [][]nodes.Node{nodes.With(k.now.Nodes, k.room), nodes.With(k.soon.Nodes, k.room)}
 	if len(j.Place) == 0 {
-		views = append(views, k.now, k.soon)
+		views = append(views, k.now.Nodes, k.soon.Nodes)
 	}
 	return views
-}
-
-// place returns the job's placement at the wanted size, and when there is none
-// the largest accepted size below it that would fit. A pin admits no other size.
-func place(inventory []nodes.Node, j Job, want int) (p nodes.Placement, fits int) {
-	sizes := j.Spec.Options(want)
-	if j.Directive.Pin == want {
-		sizes = []int{want}
-	}
-	r := nodes.Place(inventory, []nodes.Request{{
-		ID: int64(j.ID), GPUs: want, Sizes: sizes, Partition: j.Partition, Uneven: j.Spec.AllowUneven,
-		CPUsPerGPU: j.Spec.CPUsPerGPU, MemPerGPUMB: j.Spec.MemPerGPUMB,
-	}})[0]
-	if len(r.Placement) == 0 {
-		return nil, r.Fits
-	}
-	return r.Placement, r.Fits
-}
-
-// freeNow is the inventory as one job finds it: everything used, and everything
-// promised to others, on it.
-func freeNow(s Snapshot, j Job) []nodes.Node {
-	k := newSketch(s)
-	nodes.Credit(k.now, j.load(j.Place), j.load(beyond(s.Committed(j), j.Place)))
-	return k.now
-}
-
-// beyond returns what p takes on each node over what q holds there.
-func beyond(p, q nodes.Placement) nodes.Placement {
-	var out nodes.Placement
-	for _, share := range p {
-		if more := share.GPUs - q.On(share.Node); more > 0 {
-			out = append(out, nodes.Share{Node: share.Node, GPUs: more})
-		}
-	}
-	return out
 }

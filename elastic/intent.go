@@ -21,13 +21,14 @@ const (
 	Confirmed Step = 7 // R7: runs at the new incarnation; the intent is closed
 )
 
-// Kind tells a start from a resize.
+// Kind tells what a move is for.
 type Kind string
 
 // The kinds of move.
 const (
 	Start  Kind = "start"  // a held job gets its first, or its next, GPUs
 	Resize Kind = "resize" // a running job changes size or nodes
+	Park   Kind = "park"   // a running job saves and gives up its GPUs; it waits again
 )
 
 // Intent is one move of one job, durable before any effect of it.

@@ -42,6 +42,27 @@ func (s Snapshot) Committed(j Job) nodes.Placement {
 	return j.Place
 }
 
+// bound returns, for every job with an open move, the placement it is bound to.
+func (s Snapshot) bound() map[JobID]nodes.Placement {
+	out := make(map[JobID]nodes.Placement, len(s.Intents))
+	for _, in := range s.Intents {
+		if _, twice := out[in.Job]; !twice {
+			out[in.Job] = in.Target
+		}
+	}
+	for _, in := range s.Intents {
+		if !in.AnyNodes {
+			continue
+		}
+		for _, j := range s.Jobs {
+			if j.ID == in.Job && len(j.Place) > 0 {
+				out[j.ID] = j.Place
+			}
+		}
+	}
+	return out
+}
+
 // Available reports whether every share of the target is free on its node now,
 // counting what the job itself holds there and keeping what other open moves
 // were promised.

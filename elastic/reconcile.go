@@ -2,6 +2,7 @@ package elastic
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/sluice-hpc/sluice/nodes"
 )
@@ -10,83 +11,183 @@ import (
 // A job with an open move is left to it. A move is opened only when its GPUs are
 // free now: nobody is stopped to wait for anybody.
 func Reconcile(s Snapshot, a Allocation, where Arrangement) Plan {
-	p := Plan{Target: where.Target}
-	for _, j := range s.Jobs {
-		in, why := reconcile(s, j, a[j.ID].Why, where)
+	d := newDocket(s, where)
+	whys := make(map[JobID]string, len(s.Jobs))
+	var opened []Intent
+	for _, j := range d.turns() {
+		in, why := d.reconcile(j, a[j.ID].Why)
+		whys[j.ID] = why
 		if in != nil {
-			p.Open = append(p.Open, *in)
-			// The next jobs must see what this one was promised.
-			s.Intents = append(s.Intents[:len(s.Intents):len(s.Intents)], *in)
+			opened = append(opened, *in)
 		}
-		p.Reasons = append(p.Reasons, Reason{Job: j.ID, Why: why})
 	}
+	p := Plan{Target: where.Target, Open: opened}
+	place := make(map[JobID]int, len(s.Jobs))
+	for i, j := range s.Jobs {
+		place[j.ID] = i
+		p.Reasons = append(p.Reasons, Reason{Job: j.ID, Why: whys[j.ID]})
+	}
+	slices.SortFunc(p.Open, func(x, y Intent) int { return place[x.Job] - place[y.Job] })
 	return p
+}
+
+// docket is what Reconcile goes through, job by job.
+type docket struct {
+	s      Snapshot
+	where  Arrangement
+	open   map[JobID]Intent
+	now    *nodes.Ledger // used, promised to open moves, and kept for those who came first
+	moving int           // started jobs that are being stopped or between two sizes
+}
+
+func newDocket(s Snapshot, where Arrangement) *docket {
+	d := &docket{s: s, where: where, open: make(map[JobID]Intent, len(s.Intents)), now: nodes.NewLedger(s.Nodes)}
+	for _, in := range s.Intents {
+		if _, twice := d.open[in.Job]; !twice {
+			d.open[in.Job] = in
+		}
+		if in.Kind != Start {
+			d.moving++
+		}
+	}
+	for _, j := range s.Jobs {
+		if in, ok := d.open[j.ID]; ok && !in.AnyNodes {
+			promise(d.now, j, in.Target, 1)
+		}
+	}
+	return d
+}
+
+// turns lists the jobs in the order in which their moves may take GPUs: those of
+// the arrangement first, in its order.
+func (d *docket) turns() []Job {
+	at := make(map[JobID]int, len(d.s.Jobs))
+	for i, j := range d.s.Jobs {
+		at[j.ID] = i
+	}
+	var out []Job
+	took := make([]bool, len(d.s.Jobs))
+	for _, id := range d.where.Order {
+		if i, ok := at[id]; ok && !took[i] {
+			out, took[i] = append(out, d.s.Jobs[i]), true
+		}
+	}
+	for i, j := range d.s.Jobs {
+		if !took[i] {
+			out = append(out, j)
+		}
+	}
+	return out
 }
 
 // verdict is one rule of reconcile: the first that applies speaks.
 type verdict struct {
-	when func(Snapshot, Job, nodes.Placement) bool
-	then func(Snapshot, Job, nodes.Placement, string) (*Intent, string)
+	when func(*docket, Job, nodes.Placement) bool
+	then func(*docket, Job, nodes.Placement, string) (*Intent, string)
 }
 
 var verdicts = []verdict{
 	// One move at a time.
-	{inTransition, func(s Snapshot, j Job, _ nodes.Placement, _ string) (*Intent, string) {
-		in, _ := s.Intent(j.ID)
-		return nil, in.Cause
+	{inTransition, func(d *docket, j Job, _ nodes.Placement, _ string) (*Intent, string) {
+		return nil, d.open[j.ID].Cause
 	}},
 	// What nobody may start or move.
-	{func(_ Snapshot, j Job, _ nodes.Placement) bool { return j.Phase == Held && j.Directive.Hold }, stay("held; type sluice release to let it start")},
-	{func(_ Snapshot, j Job, _ nodes.Placement) bool {
+	{func(_ *docket, j Job, _ nodes.Placement) bool { return j.Phase == Held && j.Directive.Hold }, stay("held; type sluice release to let it start")},
+	{func(_ *docket, j Job, _ nodes.Placement) bool {
 		return j.Phase == Running && (j.UserHold || j.Directive.Hold)
 	}, stay("held by its user; it runs on, and starts again only when released")},
-	{func(_ Snapshot, j Job, _ nodes.Placement) bool { return j.Phase == Completing }, stay("its last run is being cleaned away")},
-	{func(_ Snapshot, j Job, _ nodes.Placement) bool { return j.Phase == Suspended }, stay("suspended through Slurm; left alone")},
-	{func(_ Snapshot, j Job, _ nodes.Placement) bool { return j.Phase == Queued }, func(_ Snapshot, j Job, _ nodes.Placement, _ string) (*Intent, string) {
+	{in(Completing), stay("its last run is being cleaned away")},
+	{in(Suspended), stay("suspended through Slurm; left alone")},
+	{in(Queued), func(_ *docket, j Job, _ nodes.Placement, _ string) (*Intent, string) {
 		return nil, "released; waits in Slurm: " + j.Reason
 	}},
 	// Nothing to do.
-	{func(_ Snapshot, j Job, t nodes.Placement) bool { return len(t) == 0 || t.Equal(j.Place) }, stay("")},
+	{func(d *docket, j Job, t nodes.Placement) bool {
+		return t.Equal(j.Place) || (len(t) == 0 && !d.where.Park[j.ID])
+	}, stay("")},
 	// The GPUs are still with somebody who is giving them back.
-	{func(s Snapshot, j Job, t nodes.Placement) bool { return !s.Available(t, j) }, func(_ Snapshot, j Job, t nodes.Placement, why string) (*Intent, string) {
-		return nil, fmt.Sprintf("%s; waits for GPUs on %s to be given back", why, t)
-	}},
-	{func(_ Snapshot, j Job, _ nodes.Placement) bool { return j.Phase == Held }, open(Start)},
+	{func(d *docket, j Job, t nodes.Placement) bool { return !d.available(t, j) }, waitFor},
+	{in(Held), open(Start)},
 	// Bounded harm: so many jobs between two sizes at once.
-	{tooMany, stay("would move, but enough jobs are between two sizes now")},
-	{func(_ Snapshot, j Job, _ nodes.Placement) bool { return j.Phase == Running }, open(Resize)},
+	{tooMany, func(d *docket, j Job, t nodes.Placement, _ string) (*Intent, string) {
+		promise(d.now, j, t, 1) // its turn comes
+		return nil, "would move, but enough jobs are between two sizes now"
+	}},
+	{func(d *docket, j Job, _ nodes.Placement) bool { return j.Phase == Running && d.where.Park[j.ID] }, open(Park)},
+	{in(Running), open(Resize)},
 }
 
-func reconcile(s Snapshot, j Job, why string, where Arrangement) (*Intent, string) {
-	if reason, ok := where.Unplaced[j.ID]; ok {
+func (d *docket) reconcile(j Job, why string) (*Intent, string) {
+	if reason, ok := d.where.Unplaced[j.ID]; ok {
 		why = reason
 	}
-	target := where.Target[j.ID]
+	target := d.where.Target[j.ID]
 	for _, v := range verdicts {
-		if v.when(s, j, target) {
-			return v.then(s, j, target, why)
+		if v.when(d, j, target) {
+			return v.then(d, j, target, why)
 		}
 	}
 	return nil, why
 }
 
-func inTransition(s Snapshot, j Job, _ nodes.Placement) bool {
-	_, ok := s.Intent(j.ID)
+// available reports whether the job finds the target free now, its own GPUs
+// counted in and what others were promised left to them.
+func (d *docket) available(target nodes.Placement, j Job) bool {
+	r := j.request(d.s.Limits)
+	for _, share := range target {
+		n := d.now.Node(share.Node)
+		if n == nil {
+			return false
+		}
+		have := j.Place.On(share.Node)
+		left := j.gone(*n)
+		if share.GPUs > have && r.Room(left) < share.GPUs {
+			return false
+		}
+		if len(target) > 1 && !r.Share && left.Spanning > 0 && (len(j.Place) < 2 || have == 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// gone is a node as it would be without the job.
+func (j Job) gone(n nodes.Node) nodes.Node {
+	own, have := j.load(nil), j.Place.On(n.Name)
+	if have == 0 {
+		return n
+	}
+	n.Used = max(0, n.Used-have)
+	n.CPUsUsed = max(0, n.CPUsUsed-own.CPUs(have))
+	n.MemUsedMB = max(0, n.MemUsedMB-int64(have)*own.MemPerGPUMB)
+	if len(j.Place) > 1 {
+		n.Spanning = max(0, n.Spanning-1)
+	}
+	return n
+}
+
+// waitFor leaves a job where it is until its GPUs have been given back. Those
+// behind it in the arrangement's order leave them to it.
+func waitFor(d *docket, j Job, t nodes.Placement, why string) (*Intent, string) {
+	promise(d.now, j, t, 1)
+	return nil, fmt.Sprintf("%s; waits for GPUs on %s to be given back", why, t)
+}
+
+func in(p Phase) func(*docket, Job, nodes.Placement) bool {
+	return func(_ *docket, j Job, _ nodes.Placement) bool { return j.Phase == p }
+}
+
+func inTransition(d *docket, j Job, _ nodes.Placement) bool {
+	_, ok := d.open[j.ID]
 	return ok
 }
 
-func tooMany(s Snapshot, _ Job, _ nodes.Placement) bool {
-	n := 0
-	for _, in := range s.Intents {
-		if in.Kind == Resize {
-			n++
-		}
-	}
-	return s.Limits.Moves > 0 && n >= s.Limits.Moves
+func tooMany(d *docket, _ Job, _ nodes.Placement) bool {
+	return d.s.Limits.Moves > 0 && d.moving >= d.s.Limits.Moves
 }
 
-func stay(reason string) func(Snapshot, Job, nodes.Placement, string) (*Intent, string) {
-	return func(_ Snapshot, _ Job, _ nodes.Placement, why string) (*Intent, string) {
+func stay(reason string) func(*docket, Job, nodes.Placement, string) (*Intent, string) {
+	return func(_ *docket, _ Job, _ nodes.Placement, why string) (*Intent, string) {
 		if reason != "" {
 			return nil, reason
 		}
@@ -94,17 +195,21 @@ func stay(reason string) func(Snapshot, Job, nodes.Placement, string) (*Intent, 
 	}
 }
 
-func open(kind Kind) func(Snapshot, Job, nodes.Placement, string) (*Intent, string) {
-	return func(s Snapshot, j Job, target nodes.Placement, why string) (*Intent, string) {
+func open(kind Kind) func(*docket, Job, nodes.Placement, string) (*Intent, string) {
+	return func(d *docket, j Job, target nodes.Placement, why string) (*Intent, string) {
 		in := &Intent{
 			Job: j.ID, Kind: kind, Step: Intended, To: j.Incarnation + 1, From: j.Place, Target: target,
-			Restarts: j.Restarts, Cause: why, Opened: s.Now, Moved: s.Now,
-			Request: fmt.Sprintf("%d.%d.%d", j.ID, j.Incarnation+1, s.Now.UnixMilli()),
+			Restarts: j.Restarts, Cause: why, Opened: d.s.Now, Moved: d.s.Now,
+			Request: fmt.Sprintf("%d.%d.%d", j.ID, j.Incarnation+1, d.s.Now.UnixMilli()),
 		}
 		if kind == Start {
 			in.Step = Requeued // pending and held already: nothing to save
-			in.PendingAt = s.Now
+			in.PendingAt = d.s.Now
 		}
+		if kind != Start {
+			d.moving++
+		}
+		promise(d.now, j, target, 1) // the next jobs see what this one was promised
 		return in, why
 	}
 }

@@ -83,6 +83,9 @@ func (f *floor) fitIn(r Request, k int, partition string) Placement {
 			return Placement{{Node: f.now[s.node].Name, GPUs: k}}
 		}
 	}
+	if !r.Share {
+		room = f.unshared(room)
+	}
 	kinds := f.kinds(room)
 	for _, kind := range kinds {
 		same := room
@@ -112,6 +115,11 @@ func (f *floor) candidates(r Request, partition string) []spot {
 	}
 	slices.SortStableFunc(f.room, func(a, b spot) int { return a.slots - b.slots })
 	return f.room
+}
+
+// unshared lists the candidates that no job on several nodes is on.
+func (f *floor) unshared(room []spot) []spot {
+	return slices.DeleteFunc(room, func(s spot) bool { return f.now[s.node].Spanning > 0 })
 }
 
 // kinds lists the GPU types among the candidates, roomiest type's nodes last.

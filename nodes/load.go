@@ -7,8 +7,8 @@ type Load struct {
 	MemPerGPUMB int64 // 0 = not counted: Slurm decides
 }
 
-// cpus returns the CPUs the load takes on a node where it has so many GPUs.
-func (l Load) cpus(gpus int) int {
+// CPUs returns the CPUs the load takes on a node where it has so many GPUs.
+func (l Load) CPUs(gpus int) int {
 	if l.CPUsPerGPU > 0 {
 		return gpus * l.CPUsPerGPU
 	}
@@ -40,14 +40,22 @@ func Credit(inventory []Node, loads ...Load) { shift(inventory, -1, loads) }
 func shift(inventory []Node, sign int, loads []Load) {
 	find := finder(inventory, loads)
 	for _, l := range loads {
-		for _, s := range l.Place {
-			n := find(s.Node)
-			if n == nil || s.GPUs < 1 {
-				continue
-			}
-			n.Used = max(0, n.Used+sign*s.GPUs)
-			n.CPUsUsed = max(0, n.CPUsUsed+sign*l.cpus(s.GPUs))
-			n.MemUsedMB = max(0, n.MemUsedMB+int64(sign)*int64(s.GPUs)*l.MemPerGPUMB)
+		l.shift(sign, find)
+	}
+}
+
+// shift books the load, or takes it off with sign -1.
+func (l Load) shift(sign int, find func(string) *Node) {
+	for _, s := range l.Place {
+		n := find(s.Node)
+		if n == nil || s.GPUs < 1 {
+			continue
+		}
+		n.Used = max(0, n.Used+sign*s.GPUs)
+		n.CPUsUsed = max(0, n.CPUsUsed+sign*l.CPUs(s.GPUs))
+		n.MemUsedMB = max(0, n.MemUsedMB+int64(sign)*int64(s.GPUs)*l.MemPerGPUMB)
+		if len(l.Place) > 1 {
+			n.Spanning = max(0, n.Spanning+sign)
 		}
 	}
 }

@@ -13,6 +13,8 @@ type Node struct {
 	CPUsUsed   int
 	MemoryMB   int64
 	MemUsedMB  int64
+	// Spanning counts the jobs here that run on other nodes as well.
+	Spanning int
 }
 
 // Free returns the GPUs nobody holds, 0 when the node is not usable.

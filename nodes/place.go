@@ -25,6 +25,10 @@ type Request struct {
 	CPUsPerGPU  int   // 0 = one CPU a node
 	MemPerGPUMB int64 // 0 = memory is not checked
 	MaxNodes    int   // 0 = no bound
+	// Share lets the request, when it takes several nodes, take nodes that another
+	// job on several nodes is on. Off, two such jobs never meet: each would slow the
+	// other's network down.
+	Share bool
 }
 
 // Result answers one Request.

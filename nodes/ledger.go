@@ -1,0 +1,56 @@
+package nodes
+
+// Ledger is an inventory to book on. It finds nodes by name at once, however many
+// there are, where With, Charge and the like look them up anew in every call.
+type Ledger struct {
+	// Nodes is the inventory with what was booked so far. Names and order must not
+	// be changed.
+	Nodes []Node
+	at    map[string]int
+}
+
+// NewLedger returns a ledger over a copy of the inventory.
+func NewLedger(inventory []Node) *Ledger {
+	l := &Ledger{Nodes: append([]Node(nil), inventory...), at: make(map[string]int, len(inventory))}
+	for i, n := range inventory {
+		l.at[n.Name] = i
+	}
+	return l
+}
+
+// Clone returns an independent ledger over the same nodes.
+func (l *Ledger) Clone() *Ledger { return l.Over(l.Nodes) }
+
+// Over returns a ledger over a copy of another view of the same inventory: the
+// same nodes in the same order.
+func (l *Ledger) Over(view []Node) *Ledger {
+	return &Ledger{Nodes: append([]Node(nil), view...), at: l.at}
+}
+
+// Index returns where in Nodes the node is, and false for a node that is not there.
+func (l *Ledger) Index(name string) (int, bool) {
+	i, ok := l.at[name]
+	return i, ok
+}
+
+// Node returns the node of that name; nil when there is none.
+func (l *Ledger) Node(name string) *Node {
+	if i, ok := l.at[name]; ok {
+		return &l.Nodes[i]
+	}
+	return nil
+}
+
+// Charge books the loads as used. Nodes a load names and the inventory does not
+// are ignored.
+func (l *Ledger) Charge(loads ...Load) { l.shift(1, loads) }
+
+// Credit takes the loads off what is used. Nothing falls below zero, whatever the
+// loads say.
+func (l *Ledger) Credit(loads ...Load) { l.shift(-1, loads) }
+
+func (l *Ledger) shift(sign int, loads []Load) {
+	for _, load := range loads {
+		load.shift(sign, l.Node)
+	}
+}
