@@ -1,0 +1,107 @@
+package workload
+
+import (
+	"bytes"
+	"slices"
+)
+
+// place is a split of up to 16 nodes as a map's key, GPUs a node, 0 after the
+// last.
+type place [16]byte
+
+func (p place) compare(q place) int { return bytes.Compare(p[:], q[:]) }
+
+// split is the place as Seconds takes it.
+func (p place) split() []int {
+	var out []int
+	for _, g := range p {
+		if g > 0 {
+			out = append(out, int(g))
+		}
+	}
+	return out
+}
+
+// digits reads "1243" as a split over four nodes.
+func digits(text string) ([]int, bool) {
+	if text == "" || len(text) > len(place{}) {
+		return nil, false
+	}
+	split := make([]int, len(text))
+	for i, c := range []byte(text) {
+		if c < '1' || c > '9' {
+			return nil, false
+		}
+		split[i] = int(c - '0')
+	}
+	return split, true
+}
+
+// exactly is the split as it stands; false when it does not fit a place.
+func exactly(split []int) (key place, ok bool) {
+	if len(split) > len(key) {
+		return key, false
+	}
+	for i, g := range split {
+		if g < 1 || g > 9 {
+			return key, false
+		}
+		key[i] = byte(g)
+	}
+	return key, true
+}
+
+// rotated is the smallest rotation of a split that fits a place. Rings of GPUs
+// that differ in where they begin are the same ring.
+func rotated(split []int) place {
+	best, _ := exactly(split)
+	for i := 1; i < len(split); i++ {
+		if key, _ := exactly(slices.Concat(split[i:], split[:i])); key.compare(best) < 0 {
+			best = key
+		}
+	}
+	return best
+}
+
+func total(split []int) int {
+	n := 0
+	for _, g := range split {
+		n += g
+	}
+	return n
+}
+
+// line is what was measured on one split, ascending by batch.
+type line struct {
+	locals []int
+	at     []times
+}
+
+func (l line) free(local int) bool {
+	_, taken := slices.BinarySearch(l.locals, local)
+	return !taken
+}
+
+// with returns the line with one more measurement.
+func (l line) with(local int, at times) line {
+	i, _ := slices.BinarySearch(l.locals, local)
+	return line{slices.Insert(l.locals, i, local), slices.Insert(l.at, i, at)}
+}
+
+// read interpolates linearly; false outside what was measured.
+func (l line) read(local int) (times, bool) {
+	i, hit := slices.BinarySearch(l.locals, local)
+	switch {
+	case hit:
+		return l.at[i], true
+	case i == 0 || i == len(l.locals):
+		return times{}, false
+	}
+	f := float64(local-l.locals[i-1]) / float64(l.locals[i]-l.locals[i-1])
+	return l.at[i-1].toward(l.at[i], f), true
+}
+
+// toward is the fraction f of the way from one step to the other.
+func (t times) toward(u times, f float64) times {
+	return times{t.step*(1-f) + u.step*f, t.sync*(1-f) + u.sync*f}
+}
