@@ -2,6 +2,7 @@ package knapsack_test
 
 import (
 	"fmt"
+	"math"
 	"testing"
 
 	"github.com/sluice-hpc/sluice/elastic/knapsack"
@@ -23,13 +24,25 @@ func problem(kind func(*draw, options) options, jobs int) []options {
 // something else has no choice that fits.
 func open(r *draw, own options) options { return r.rough(append(own, zero)) }
 
+// scattered is without any order, but any job may wait.
+func scattered(r *draw, own options) options { return kinds["any"](r, append(own, zero)) }
+
+// every is a measured curve with an option for each size up to 64.
+func every(r *draw, own options) options {
+	own, power, weight := append(own, zero), 0.3+0.6*r.unit(), math.Exp(4*r.unit())
+	for w := 1; w <= 64; w++ {
+		own = append(own, one(w, weight*math.Pow(float64(w), power)*(0.9+0.1*r.unit())))
+	}
+	return own
+}
+
 func BenchmarkChoose(b *testing.B) {
 	for _, site := range sites {
 		for _, kind := range []struct {
 			name string
 			draw func(*draw, options) options
-		}{{"measured", open}, {"concave", kinds["concave"]}, {"any", func(r *draw, own options) options { return kinds["any"](r, append(own, zero)) }}, {"equal", kinds["equal"]},
-			{"correlated", func(r *draw, own options) options { return kinds["correlated"](r, own) }}, {"nodes", kinds["whole nodes"]}} {
+		}{{"measured", open}, {"concave", kinds["concave"]}, {"any", scattered}, {"equal", kinds["equal"]},
+			{"correlated", kinds["correlated"]}, {"nodes", kinds["whole nodes"]}, {"every size", every}} {
 			classes := problem(kind.draw, site.jobs)
 			b.Run(fmt.Sprintf("%s/%dx%d", kind.name, site.jobs, site.gpus), func(b *testing.B) {
 				var s knapsack.Solver
@@ -45,5 +58,17 @@ func BenchmarkChoose(b *testing.B) {
 				b.ReportMetric(float64(a.Work), "steps")
 			})
 		}
+	}
+}
+
+func BenchmarkExpand(b *testing.B) {
+	for _, site := range sites {
+		classes := problem(open, site.jobs)
+		b.Run(fmt.Sprintf("measured/%dx%d", site.jobs, site.gpus), func(b *testing.B) {
+			var s knapsack.Solver
+			for b.Loop() {
+				s.Expand(classes, site.gpus)
+			}
+		})
 	}
 }

@@ -1,9 +1,9 @@
 package knapsack
 
 // Budget is the number of steps that Choose takes at most in its search unless
-// the Solver says otherwise: some tenths of a second. A step looks at one option
-// for one weight.
-const Budget = 100_000_000
+// the Solver says otherwise: about a tenth of a second. A step looks at one option
+// for one weight, and takes up to 2 bytes of memory.
+const Budget = 20_000_000
 
 // Answer is what Choose found.
 type Answer struct {
@@ -24,6 +24,7 @@ type chooser struct {
 	edges []edge
 	base  []int32 // the item of each class in the relaxed choice
 
+	loose  int     // capacity that no choice needs
 	price  float64 // of weight
 	rest   int     // capacity that the relaxed choice leaves
 	slight float64 // differences up to this are rounding
@@ -46,9 +47,8 @@ type chooser struct {
 
 // Choose takes exactly one option of each class, with a total weight of at most
 // capacity, so that the total value is greatest. A class that may stay empty lists
-// an option of weight 0; one that must have something does not. Options with a
-// negative weight, one above 2^31-1, or a value that is not finite or beyond
-// ±1e290 are never taken.
+// an option of weight 0; one that must have something does not. An option whose
+// value is beyond ±1e290 is never taken.
 //
 // The choice is best, up to rounding (1e-12 of the largest option), unless the
 // search ran out of budget, s.Budget or else Budget steps; Gap says how far it can
@@ -57,14 +57,34 @@ type chooser struct {
 // where classes are equal the earlier one has the heavier option; beyond that the
 // answer is the first found.
 func (s *Solver) Choose(classes [][]Option, capacity int) Answer {
-	c := &s.chooser
-	room, ok := c.load(classes, capacity)
-	if !ok {
+	r := s.solve(classes, capacity, false)
+	if !r.ok {
+		s.bound = 0
 		return Answer{}
+	}
+	return s.answer(r)
+}
+
+// result is what the search came to.
+type result struct {
+	ok    bool
+	limit float64 // value of the linear relaxation
+	best  float64 // what the best choice known stays below it
+	least float64 // what every choice stays below it
+	work  int
+}
+
+func (r result) proven() bool { return r.least >= r.best }
+
+// solve searches for the best choice. With none every class may be left out.
+func (s *Solver) solve(classes [][]Option, capacity int, none bool) result {
+	c := &s.chooser
+	room, ok := c.load(classes, capacity, none)
+	if !ok {
+		return result{}
 	}
 	c.relax(room)
 	limit := c.value() + c.price*float64(c.rest)
-	c.found = 0
 	c.exchange()
 	c.gather()
 	budget := s.Budget
@@ -72,9 +92,26 @@ func (s *Solver) Choose(classes [][]Option, capacity int) Answer {
 		budget = Budget
 	}
 	work, least := c.search(budget)
-	proven := least >= c.best
+	return result{true, limit, c.best, least, work}
+}
+
+// answer reads the best choice known.
+func (s *Solver) answer(r result) Answer {
+	c := &s.chooser
 	c.trace()
-	return c.answer(s, limit-least, proven, work)
+	s.choice = grow(s.choice, len(c.base))
+	a := Answer{OK: true, Choice: s.choice, Value: c.value(), Price: c.price, Work: r.work}
+	for i, k := range c.base {
+		s.choice[i] = int(c.items[k].index)
+		a.Weight += c.items[k].Weight
+	}
+	a.Bound = a.Value
+	if !r.proven() {
+		a.Bound = max(a.Value, r.limit-r.least)
+		a.Gap = a.Bound - a.Value
+	}
+	s.bound = a.Bound
+	return a
 }
 
 // value returns the total of the base, summed in the order of the classes.
@@ -83,19 +120,4 @@ func (c *chooser) value() (sum float64) {
 		sum += c.items[k].Value
 	}
 	return sum
-}
-
-func (c *chooser) answer(s *Solver, bound float64, proven bool, work int) Answer {
-	s.choice = grow(s.choice, len(c.base))
-	a := Answer{OK: true, Choice: s.choice, Value: c.value(), Price: c.price, Work: work}
-	for i, k := range c.base {
-		s.choice[i] = int(c.items[k].index)
-		a.Weight += c.items[k].Weight
-	}
-	a.Bound = a.Value
-	if !proven {
-		a.Bound = max(a.Value, bound)
-		a.Gap = a.Bound - a.Value
-	}
-	return a
 }

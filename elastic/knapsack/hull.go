@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	heavy = math.MaxInt32 // no option that weighs more is taken by Choose
-	vast  = 1e290         // nor one whose value is further from 0: sums stay finite
+	heavy = math.MaxInt32 // no option that weighs more is taken
+	vast  = 1e290         // Choose takes none whose value is further from 0: sums stay finite
 )
 
 // usable reports whether the option can be taken at all within the capacity.
@@ -25,8 +25,8 @@ func slope(from, to Option) float64 {
 // increasing weight: from the lightest option to the most valuable one, values
 // strictly increase and slopes strictly decrease. For any price of weight that is
 // not negative, one of the corners is worth most. Options that can never be taken
-// (a negative weight, a value that is not finite) are left out. The options need
-// not be sorted and are not changed; dst must not overlap them.
+// (a negative weight, a value not finite or beyond ±1e290) are left out. They need
+// not be sorted and are not changed; dst must not overlap options.
 func Hull(dst, options []Option) []Option {
 	from := len(dst)
 	for _, o := range options {

@@ -10,8 +10,8 @@ const None = -1
 
 // Option is one choice of a class.
 type Option struct {
-	Weight int     // at least 0; an option with a negative weight is never taken
-	Value  float64 // gained in Expand, paid in Reduce; one that is not finite is never taken
+	Weight int     // from 0 to 2^31-1; an option with another weight is never taken
+	Value  float64 // gained, in Reduce paid; one that is not finite is never taken
 }
 
 // Solver solves problems one after the other in the same memory. The zero value
@@ -26,21 +26,20 @@ type Solver struct {
 	earlier []int32   // the same for before
 	pick    []int32   // option taken, by class and weight
 	choice  []int
+	bound   float64
+
 	chooser chooser
+	rest    Classes // what Expand could not fix
+	kept    []int   // the places of its options in the caller's classes
+	fixed   []int   // option of each class, None or open
+	reduces bool    // small problems too, for tests
 }
 
-// Expand chooses at most one option of each class with a total weight of at most
-// capacity so that the total value is greatest. It returns the index of the
-// option taken of each class, or None, and the total value, never below 0.
-func (s *Solver) Expand(classes [][]Option, capacity int) (choice []int, value float64) {
-	capacity = max(0, min(capacity, heaviest(classes)))
-	s.reset(len(classes), capacity)
-	clear(s.total) // any weight up to k may be left unused
-	for i, options := range classes {
-		s.add(i, options, +1)
-	}
-	return s.trace(classes, capacity), s.total[capacity]
-}
+// Bound returns what the last answer is known by: no choice has a greater value,
+// or for Reduce none of the same weight a smaller cost. Where it is the value
+// itself the choice is proven best; only Choose, and Expand on problems too large
+// for its table, can come to less.
+func (s *Solver) Bound() float64 { return s.bound }
 
 // Reduce chooses at most one option of each class so that the total weight is
 // exactly need, or, where no choice gives that, exceeds it by as little as
@@ -51,6 +50,7 @@ func (s *Solver) Reduce(classes [][]Option, need int) (choice []int, weight int,
 	most := heaviest(classes)
 	need = max(0, need)
 	if most < need {
+		s.bound = 0
 		return nil, 0, 0, false
 	}
 	most = min(most, need+single(classes)) // overshoot by more would drop an option whole
@@ -64,9 +64,11 @@ func (s *Solver) Reduce(classes [][]Option, need int) (choice []int, weight int,
 	}
 	for weight = need; weight <= most; weight++ {
 		if !math.IsInf(s.total[weight], -1) {
-			return s.trace(classes, weight), weight, -s.total[weight] + 0, true
+			s.bound = -s.total[weight] + 0
+			return s.trace(classes, weight), weight, s.bound, true
 		}
 	}
+	s.bound = 0
 	return nil, 0, 0, false
 }
 
@@ -105,7 +107,7 @@ func (s *Solver) add(class int, options []Option, sign float64) {
 	}
 	for o, option := range options {
 		w, v := option.Weight, sign*option.Value
-		if w < 0 || w >= width || math.IsNaN(v) || math.IsInf(v, 0) {
+		if w < 0 || w >= width || w > heavy || math.IsNaN(v) || math.IsInf(v, 0) {
 			continue
 		}
 		before, earlier := s.before[:width-w], s.earlier[:width-w]
@@ -154,7 +156,9 @@ func single(classes [][]Option) int {
 func weightiest(options []Option) int {
 	most := 0
 	for _, o := range options {
-		most = max(most, o.Weight)
+		if o.Weight <= heavy {
+			most = max(most, o.Weight)
+		}
 	}
 	return most
 }

@@ -29,7 +29,7 @@ func TestExpand(t *testing.T) {
 		{"fewest classes among equals", []options{{{1, 2}}, {{1, 2}}, {{2, 4}}}, 2, []int{-1, -1, 0}, 4},
 		{"earlier class among equals", []options{{{2, 4}}, {{2, 4}}}, 3, []int{0, -1}, 4},
 		{"option listed first among equals", []options{{{2, 4}, {1, 4}}}, 3, []int{0}, 4},
-		{"bad options are never taken", []options{{{-1, 9}, {1, math.NaN()}, {1, math.Inf(1)}, {1, 1}}}, 3, []int{3}, 1},
+		{"bad options are never taken", []options{{{-1, 9}, {1, math.NaN()}, {1, math.Inf(1)}, {1, 1}, {math.MaxInt, 9}}}, 3, []int{3}, 1},
 	} {
 		var s knapsack.Solver
 		choice, value := s.Expand(c.classes, c.capacity)
@@ -56,6 +56,7 @@ func TestReduce(t *testing.T) {
 		{"least overshoot", []options{{{4, 1}}, {{3, 9}}}, 2, []int{-1, 0}, 3, 9, true},
 		{"overshoot by steps", []options{{{2, 1}, {4, 2}}, {{4, 1}}}, 5, []int{0, 0}, 6, 2, true},
 		{"out of reach", []options{{{2, 1}, {4, 2}}, {{4, 1}}}, 9, nil, 0, 0, false},
+		{"bad options are never taken", []options{{{math.MaxInt, 1}, {-1, 0}, {2, math.Inf(-1)}, {2, 9}}}, 2, []int{3}, 2, 9, true},
 		{"fewest classes among equals", []options{{{1, 2}}, {{1, 2}}, {{2, 4}}}, 2, []int{-1, -1, 0}, 2, 4, true},
 		{"earlier class among equals", []options{{{2, 4}}, {{2, 4}}}, 2, []int{0, -1}, 2, 4, true},
 	} {
@@ -114,6 +115,7 @@ func each(classes []options, visit func(outcome)) {
 
 func TestExpandIsBruteForce(t *testing.T) {
 	var s knapsack.Solver // one workspace for all, so that leftovers would show
+	reducing := knapsack.Reducing()
 	rapid.Check(t, func(t *rapid.T) {
 		classes, capacity := problems(t), rapid.IntRange(0, 20).Draw(t, "capacity")
 		var best *outcome
@@ -125,9 +127,11 @@ func TestExpandIsBruteForce(t *testing.T) {
 				best = &o
 			}
 		})
-		choice, value := s.Expand(classes, capacity)
-		if value != best.value || !slices.Equal(choice, best.choice) {
-			t.Fatalf("got %v %v, want %v %v", choice, value, best.choice, best.value)
+		for _, s := range []*knapsack.Solver{&s, reducing} {
+			choice, value := s.Expand(classes, capacity)
+			if value != best.value || !slices.Equal(choice, best.choice) || s.Bound() != value {
+				t.Fatalf("got %v %v, want %v %v", choice, value, best.choice, best.value)
+			}
 		}
 	})
 }
@@ -150,36 +154,114 @@ func TestReduceIsBruteForce(t *testing.T) {
 		if ok != (best != nil) {
 			t.Fatalf("ok %v, brute force %v", ok, best)
 		}
-		if ok && (weight != best.weight || cost != best.value || !slices.Equal(choice, best.choice)) {
+		if ok && (weight != best.weight || cost != best.value || s.Bound() != cost || !slices.Equal(choice, best.choice)) {
 			t.Fatalf("got %v %d %v, want %+v", choice, weight, cost, *best)
 		}
 	})
 }
 
-func TestSolverReusesItsMemory(t *testing.T) {
-	classes := make([]options, 30)
-	for i := range classes {
-		for w := 1; w <= 8; w++ {
-			classes[i] = append(classes[i], knapsack.Option{Weight: w, Value: math.Sqrt(float64(w * (i + 1)))})
+// Reduced to what a best choice can contain, a problem keeps its answer, ties and
+// all: values are whole numbers.
+func TestExpandReducedIsExpand(t *testing.T) {
+	reducing := knapsack.Reducing()
+	for name, kind := range kinds {
+		r := &draw{3}
+		for range 40 {
+			classes := make([]options, 1+r.n(60))
+			for i := range classes {
+				classes[i] = kind(r, nil)
+				for k := range classes[i] {
+					classes[i][k].Value = math.Round(classes[i][k].Value)
+				}
+			}
+			capacity := r.n(400)
+			var s knapsack.Solver
+			choice, value := s.Expand(classes, capacity)
+			if got, sum := reducing.Expand(classes, capacity); sum != value || !slices.Equal(got, choice) || reducing.Bound() != value {
+				t.Fatalf("%s: got %v %v, want %v %v", name, got, sum, choice, value)
+			}
 		}
-	}
-	var s knapsack.Solver
-	s.Expand(classes, 64)
-	s.Reduce(classes, 64)
-	if n := testing.AllocsPerRun(20, func() { s.Expand(classes, 64); s.Reduce(classes, 64) }); n > 0 {
-		t.Errorf("%v allocations a run", n)
 	}
 }
 
-func BenchmarkExpand100x512(b *testing.B) {
-	classes := make([]options, 100)
-	for i := range classes {
-		for w := 1; w <= 64; w++ {
-			classes[i] = append(classes[i], knapsack.Option{Weight: w, Value: math.Sqrt(float64(w * (i + 1)))})
+// Larger than any table: equal jobs, so that nothing can be fixed.
+func TestExpandWithoutTable(t *testing.T) {
+	classes := problem(kinds["equal"], 20_000)
+	var s knapsack.Solver
+	choice, value := s.Expand(classes, 50_000)
+	weight := 0
+	for i, o := range choice {
+		if o != knapsack.None {
+			weight += classes[i][o].Weight
 		}
 	}
+	// 3 GPUs are worth 3 to 16,666 jobs, and 2 GPUs are left.
+	if weight > 50_000 || value != 3*16_666 || s.Bound() != value {
+		t.Errorf("%d GPUs, worth %v of %v", weight, value, s.Bound())
+	}
+}
+
+// A budget that is too small is told by the bound.
+func TestBoundWithoutBudget(t *testing.T) {
+	classes := problem(scattered, 200)
+	s, unproven := knapsack.Solver{Budget: 1}, 0
+	for capacity := 1000; capacity < 1100; capacity++ {
+		a := s.Choose(classes, capacity)
+		if a.Gap > 0 {
+			unproven++
+		}
+		if !a.OK || s.Bound() != a.Bound || a.Work > 1 {
+			t.Errorf("got %+v", a)
+		}
+	}
+	if unproven == 0 {
+		t.Error("all proven without a search")
+	}
+}
+
+func TestSolverReusesItsMemory(t *testing.T) {
+	measured, hard := problem(open, 200), problem(kinds["correlated"], 200)
+	var built knapsack.Classes
+	var from [64]knapsack.Option
+	reducing := knapsack.Reducing()
 	var s knapsack.Solver
-	for b.Loop() {
-		s.Expand(classes, 512)
+	round := func() {
+		s.Expand(measured, 640)
+		s.Reduce(measured, 64)
+		s.Choose(measured, 640)
+		s.Choose(hard, 1001)
+		reducing.Expand(measured, 640)
+		built.Reset()
+		for _, own := range measured {
+			for _, o := range own {
+				built.Add(o.Weight, o.Value)
+			}
+			built.End()
+			knapsack.Hull(from[:0], own)
+		}
+		s.Choose(built.All(), 640)
+	}
+	round()
+	if n := testing.AllocsPerRun(20, round); n > 0 {
+		t.Errorf("%v allocations a round", n)
+	}
+}
+
+func TestClasses(t *testing.T) {
+	var c knapsack.Classes
+	if len(c.All()) != 0 {
+		t.Error("not empty")
+	}
+	for range 2 {
+		c.Reset()
+		c.Add(1, 2)
+		c.Add(3, 4)
+		c.End()
+		c.End()
+		c.Add(5, 6)
+		c.End()
+		if got := c.All(); !reflect.DeepEqual(got, []options{{{1, 2}, {3, 4}}, {}, {{5, 6}}}) {
+			t.Errorf("got %v", got)
+		}
 	}
 }

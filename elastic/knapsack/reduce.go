@@ -17,12 +17,16 @@ type span struct{ first, last int32 }
 
 // load copies what can be taken at all, class by class, by increasing weight and
 // value. It returns the capacity that is left when every class takes its lightest
-// option; ok is false when there is no such choice.
-func (c *chooser) load(classes [][]Option, capacity int) (room int, ok bool) {
+// option; ok is false when there is no such choice. With none, nothing is an
+// option of every class.
+func (c *chooser) load(classes [][]Option, capacity int, none bool) (room int, ok bool) {
 	c.items, c.class = c.items[:0], c.class[:0]
 	room = capacity
 	for _, options := range classes {
 		first := len(c.items)
+		if none {
+			c.items = append(c.items, item{index: None})
+		}
 		for i, o := range options {
 			if o.usable(capacity) {
 				c.items = append(c.items, item{o, int32(i)})
@@ -76,10 +80,11 @@ func (c *chooser) tighten(room int) int {
 			step = divisor(step, it.Weight-lightest)
 		}
 	}
-	if step == 0 {
-		return room
+	c.loose = 0
+	if step > 0 {
+		c.loose = room % step
 	}
-	return room - room%step
+	return room - c.loose
 }
 
 // divisor is the greatest common divisor; that of 0 and n is n.

@@ -20,7 +20,7 @@ type stage struct {
 func (c *chooser) search(budget int) (work int, least float64) {
 	c.stages, c.taken = c.stages[:0], c.taken[:0]
 	c.loss = append(c.loss[:0], 0)
-	c.low = -c.rest
+	c.low, c.found = -c.rest, 0
 	for i, m := range c.core {
 		lowest, highest, live := c.reach(i)
 		if !live {
