@@ -1,0 +1,218 @@
+package workload
+
+import (
+	"cmp"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// SacctCommand prints what ReadHistory reads, for one month. -X leaves the steps
+// out, which makes it ten times as short.
+const SacctCommand = "sacct -a -X -P -S 2026-01-01 -E 2026-02-01 " +
+	"--format=JobID,User,Partition,Submit,Eligible,Start,End,Elapsed,State,NNodes,AllocTRES"
+
+// History is what a cluster really did, by its own accounts.
+type History struct {
+	Name  string    // of the file
+	First time.Time // the first submit; local time of the cluster, called UTC
+	// Runs are the finished runs on GPUs, in order of submit.
+	Runs    []Run
+	States  []Count // of Runs, by Slurm's state, most frequent first
+	Skipped []Count // lines that are not among Runs, by reason; none with 0
+	Types   []Count // of Runs, by GPU type, where types are named
+	// PeakGPUs is the most GPUs that were in use at one time, by Runs and by what
+	// was still running; PerNode the most that a run had on a node, MostNodes the
+	// most nodes that a run had. They tell how large the cluster is at least.
+	PeakGPUs, PerNode, MostNodes int
+}
+
+// Run is one run of one job. The times are after History.First.
+type Run struct {
+	ID        string // JobID as sacct writes it; "#2" follows that of a second run
+	User      string
+	Partition string
+	// Submit is when the job could have run: its submit, or later when it was held
+	// by a dependency or its begin time.
+	Submit, Start, End time.Duration
+	Took               time.Duration // really run, without time suspended; above 0
+	GPUs               int           // at least 1
+	Nodes              int           // with GPUs; at least 1, at most GPUs
+}
+
+// JCT is the time from submit to end.
+func (r Run) JCT() time.Duration { return r.End - r.Submit }
+
+// Wait is the time from submit to start.
+func (r Run) Wait() time.Duration { return r.Start - r.Submit }
+
+// Count is how many of a kind there are.
+type Count struct {
+	What string `json:"what"`
+	N    int    `json:"count"`
+}
+
+// The reasons for which lines of accounts are not replayed, in the order in which
+// they are looked for.
+const (
+	SkipStep      = "steps of jobs"
+	SkipPartition = "in other partitions"
+	SkipNoGPU     = "without GPUs"
+	SkipUnstarted = "never started"
+	SkipRunning   = "not finished"
+	SkipInstant   = "ended within a second"
+)
+
+var skipReasons = []string{SkipStep, SkipPartition, SkipNoGPU, SkipUnstarted, SkipRunning, SkipInstant}
+
+// ReadSacct reads the accounts of a cluster, as SacctCommand prints them, and
+// makes the workload that they are under the assumption. It is ReadHistory and
+// History.Workload in one.
+func ReadSacct(path string, a Assumption) (Workload, History, error) {
+	h, err := ReadHistory(path, nil)
+	if err != nil {
+		return Workload{}, h, err
+	}
+	w, err := h.Workload(a)
+	return w, h, err
+}
+
+// ReadHistory reads the output of "sacct -P", of the partitions named or of all.
+// Columns may come in any order, and more than are needed; the error names file,
+// line, column and what to type.
+func ReadHistory(path string, partitions []string) (History, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return History{}, err
+	}
+	defer f.Close()
+	return DecodeHistory(f, path, partitions)
+}
+
+// DecodeHistory is ReadHistory of a stream; name is what errors call it. It reads
+// at most 4 GiB, lines of at most 1 MiB and MaxJobs runs.
+func DecodeHistory(r io.Reader, name string, partitions []string) (History, error) {
+	d := &sacctReader{
+		in: newLines(r, name), partitions: partitions, pools: newPools(), seen: map[string]int{},
+		skipped: map[string]int{}, states: map[string]int{}, types: map[string]int{},
+	}
+	if err := d.header(); err != nil {
+		return History{}, err
+	}
+	for {
+		line, err := d.in.next()
+		if err == io.EOF {
+			break
+		}
+		if err == nil {
+			err = d.line(string(line))
+		}
+		if err != nil {
+			return History{}, err
+		}
+	}
+	return d.history(name)
+}
+
+// sacctReader reads one file.
+type sacctReader struct {
+	in         *lines
+	partitions []string
+	columns    columns
+	pools      pools
+	runs       []dated
+	open       []dated // started, and not finished
+	last       time.Time
+	seen       map[string]int // runs by job id
+	skipped    map[string]int
+	states     map[string]int
+	types      map[string]int
+}
+
+// dated is a run with its times as the file has them.
+type dated struct {
+	Run
+	submit, start, end time.Time
+}
+
+// history sums up what was read.
+func (d *sacctReader) history(name string) (History, error) {
+	h := History{Name: name, States: byNumber(d.states), Types: byNumber(d.types)}
+	for _, reason := range skipReasons {
+		if n := d.skipped[reason]; n > 0 {
+			h.Skipped = append(h.Skipped, Count{reason, n})
+		}
+	}
+	if len(d.runs) == 0 {
+		return h, d.in.fail(1, "no finished run on GPUs among %d lines%s; print them with\n%s", d.in.n-1, d.why(h), SacctCommand)
+	}
+	slices.SortStableFunc(d.runs, func(a, b dated) int { return a.submit.Compare(b.submit) })
+	h.First = d.runs[0].submit
+	for _, r := range d.runs {
+		r.Submit, r.Start, r.End = r.submit.Sub(h.First), r.start.Sub(h.First), r.end.Sub(h.First)
+		h.Runs = append(h.Runs, r.Run)
+		h.PerNode = max(h.PerNode, (r.GPUs+r.Nodes-1)/r.Nodes)
+		h.MostNodes = max(h.MostNodes, r.Nodes)
+	}
+	h.PeakGPUs = d.peak()
+	return h, nil
+}
+
+// why lists what was skipped: " (3 never started, 2 not finished)".
+func (d *sacctReader) why(h History) string {
+	var parts []string
+	for _, c := range h.Skipped {
+		parts = append(parts, strconv.Itoa(c.N)+" "+c.What)
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(parts, ", ") + ")"
+}
+
+// byNumber lists what was counted, most frequent first.
+func byNumber(counts map[string]int) []Count {
+	var out []Count
+	for what, n := range counts {
+		out = append(out, Count{what, n})
+	}
+	slices.SortFunc(out, func(a, b Count) int {
+		return cmp.Or(cmp.Compare(b.N, a.N), cmp.Compare(a.What, b.What))
+	})
+	return out
+}
+
+// peak returns the most GPUs in use at one time. What was still running counts up
+// to the last moment the file knows.
+func (d *sacctReader) peak() int {
+	type step struct {
+		at   time.Time
+		gpus int
+	}
+	var steps []step
+	for _, r := range d.runs {
+		steps = append(steps, step{r.start, r.GPUs}, step{r.end, -r.GPUs})
+	}
+	for _, r := range d.open {
+		steps = append(steps, step{r.start, r.GPUs})
+	}
+	slices.SortFunc(steps, func(a, b step) int {
+		return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.gpus, b.gpus)) // ends before starts
+	})
+	now, most := 0, 0
+	for _, s := range steps {
+		now += s.gpus
+		most = max(most, now)
+	}
+	return most
+}
+
+// Cluster returns the smallest cluster of equal nodes that the history can have
+// come from, as far as it shows: nodes, and GPUs on each.
+func (h History) Cluster() (nodes, perNode int) {
+	perNode = max(h.PerNode, 1)
+	return max(h.MostNodes, (h.PeakGPUs+perNode-1)/perNode, 1), perNode
+}
