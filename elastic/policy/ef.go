@@ -43,3 +43,12 @@ func (r *round) start(i int) bool {
 	r.size, r.base = size, slices.Clone(size)
 	return true
 }
+
+// freeze keeps every running job as it is.
+func (r *round) freeze(policy string) {
+	for i := range r.jobs {
+		if j := &r.jobs[i]; j.role == movable {
+			j.role, j.still = fixed, "keeps "+gpus(j.now)+": the "+policy+" policy never resizes"
+		}
+	}
+}

@@ -45,7 +45,7 @@ func (r *round) expand() {
 // use the same nodes share one knapsack.
 func (r *round) solve(t trial, struck map[[2]int]bool) []int {
 	next, changed := slices.Clone(r.size), false
-	for _, group := range r.groups() {
+	for _, group := range r.groups(r.mayGrow) {
 		var pools []*pool
 		for _, i := range group {
 			pools = append(pools, r.jobs[i].pool)
@@ -68,12 +68,12 @@ func (r *round) solve(t trial, struck map[[2]int]bool) []int {
 	return next
 }
 
-// groups parts the jobs that may grow into those that share nodes, directly or
+// groups parts the jobs that may change into those that share nodes, directly or
 // through others; each in the order they came.
-func (r *round) groups() [][]int {
+func (r *round) groups(may func(i int) bool) [][]int {
 	var groups [][]int
 	for i := range r.jobs {
-		if !r.mayGrow(i) {
+		if !may(i) {
 			continue
 		}
 		merged := []int{}

@@ -13,13 +13,24 @@ type Policy struct {
 	Doc  string // one sentence for people who choose
 	// Allocate gives every job of the snapshot a Decision. It is pure.
 	Allocate func(elastic.Snapshot) elastic.Allocation
+	// OnEvents says that its answer stays the same, but for the words, until a job
+	// comes, ends or changes in Slurm, or a node does.
+	OnEvents bool
+	// Queue ranks jobs that simulators as published place rank by rank, each in the
+	// order they came; nil = they place small ones first.
+	Queue func(elastic.Job) int
 }
 
 // All lists the policies; the first is the default.
 var All = []Policy{
-	{"knapsack", "start everybody on the minimum at once, then give idle GPUs where they save most time", knapsackPolicy},
-	{"fcfs", "the minimum each, first come, first served; never resized (a baseline)", fcfs},
-	{"ef", "all free GPUs to the job at the head of the queue; never resized (a baseline)", ef},
+	{Name: "knapsack", Doc: "start everybody on the minimum at once, then give idle GPUs where they save most time", Allocate: knapsackPolicy},
+	{Name: "fcfs", Doc: "the minimum each, first come, first served; never resized (a baseline)", Allocate: fcfs, OnEvents: true},
+	{Name: "ef", Doc: "all free GPUs to the job at the head of the queue; never resized (a baseline)", Allocate: ef, OnEvents: true},
+	{Name: "optimus", Doc: "the minimum each, then each GPU where it saves most time, whatever moves cost (a baseline)", Allocate: optimus},
+	{Name: "afs", Doc: "AFS-L: each GPU weighed between short and long jobs, whatever moves cost (a baseline)", Allocate: afs},
+	{Name: "tiresias", Doc: "two queues by GPU-hours had, on the sizes users asked for; never resized (a baseline)", Allocate: tiresias, Queue: demoted},
+	{Name: "srpt", Doc: "the shortest rest first on the size its user asked for, whatever moves cost (a baseline)", Allocate: srpt},
+	{Name: "maxspeedup", Doc: "the largest sum of speed-ups, as in FfDL, whatever moves cost (a baseline)", Allocate: maxspeedup},
 }
 
 // ByName returns the policy; the error names those there are.

@@ -12,6 +12,7 @@ type pool struct {
 	usable []bool // by node of the inventory
 	reach  int    // the most GPUs one job could have if it were alone
 	spread []int  // nodes that a size takes at least, by GPUs; 0 = no split exists
+	have   []int  // GPUs of the nodes, largest first, of the partition with most
 }
 
 type poolKey struct {
@@ -64,6 +65,9 @@ func (p *pool) widen(have []int, uneven bool) {
 			atLeast = append(atLeast, i+1)
 		}
 	}
+	if len(p.spread) <= total {
+		p.have = have
+	}
 	for len(p.spread) <= total {
 		p.spread = append(p.spread, 0)
 	}
@@ -87,12 +91,26 @@ func fewestNodes(n, least int, atLeast []int, uneven bool) int {
 	if uneven {
 		return least
 	}
-	for m := least; m <= min(n, atLeast[0]); m++ {
-		if n%m == 0 && atLeast[n/m] >= m {
+	for share := len(atLeast) - 1; share >= 1; share-- {
+		if m := n / share; n%share == 0 && m >= least && atLeast[share] >= m {
 			return m
 		}
 	}
 	return 0
+}
+
+// fullest is the split of n GPUs that takes the largest nodes full and the rest
+// on one more.
+func (p *pool) fullest(n int) []int {
+	var split []int
+	for _, g := range p.have {
+		if n < 1 {
+			break
+		}
+		split = append(split, min(g, n))
+		n -= min(g, n)
+	}
+	return split
 }
 
 // splits reports whether n GPUs can be split over the pool's nodes at all.

@@ -20,6 +20,7 @@ type round struct {
 	shut    []bool       // by node: a waiting job may use it and comes first
 	pools   map[poolKey]*pool
 	solver  knapsack.Solver
+	rigid   bool         // sizes are tried as they are: nobody takes less
 	typical float64      // seconds a job is taken to need on one GPU when nothing is known
 	spare   []nodes.Node // the inventory before idle GPUs were given out
 	said    *words       // made when the first reason is asked for
@@ -43,6 +44,7 @@ type job struct {
 	still   string // why it is fixed, for people
 	pin     int    // 0 = none, or none it accepts
 	sizes   []int  // accepted sizes that some split exists for, ascending
+	entry   int    // size it is started on when it waits; 0 = its minimum
 	pool    *pool
 	work    float64 // units of work left, estimated
 	price   float64 // seconds a move costs
@@ -80,7 +82,8 @@ func (r *round) pool(key poolKey) *pool {
 func (r *round) classify(ej elastic.Job) job {
 	j := job{Job: ej, at: r.snap.Committed(ej), price: ej.Price.Total().Seconds() * float64(1+ej.Deaf)}
 	j.now = j.at.GPUs()
-	j.pool = r.pool(poolKey{ej.Partition, ej.Spec.AllowUneven})
+	j.Spec.AllowUneven = ej.Spec.AllowUneven || r.snap.Limits.AnySplit
+	j.pool = r.pool(poolKey{ej.Partition, j.Spec.AllowUneven})
 	j.sizes = ej.Spec.Options(j.pool.reach)
 	j.sizes = slices.DeleteFunc(j.sizes, func(n int) bool { return !j.pool.splits(n) })
 	if pin := ej.Directive.Pin; pin > 0 && ej.Spec.Allows(pin, max(pin, j.pool.reach)) {
@@ -100,7 +103,7 @@ func (j *job) least() int {
 	if j.pin > 0 {
 		return j.pin
 	}
-	return j.Spec.Min
+	return max(j.entry, j.Spec.Min)
 }
 
 // started reports whether the job has, or is promised, GPUs.

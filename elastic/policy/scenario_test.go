@@ -24,10 +24,11 @@ var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 // The scenarios in testdata are read as follows, one thing a line:
 //
 //	policy knapsack
-//	limits cooldown=60s payback=2 deaf=3
+//	limits cooldown=60s payback=2 deaf=3 preempt anysplit sharenodes
 //	node n1 gpus=4 foreign=1 partition=gpu,fast down cpus=16
 //	job 7 on=n1:2+n2:2 min=1 max=8 step=1 sizes=1,2,4 pin=4 uneven
 //	    done=3 total=10 curve=100/60/40 (seconds a unit on 1, 2, 3 GPUs; one node)
+//	    asked=4 had=100 (GPU-seconds)
 //	    price=12s moved=30s (ago) silent deaf=2 partition=gpu
 //	    held userhold suspended queued completing moving=n1:4 starting=n1:4
 //	demand 9 gpus=4 nodes=1 partition=gpu
@@ -87,7 +88,10 @@ func parse(text string) (p policy.Policy, s elastic.Snapshot, err error) {
 		case "policy":
 			p, err = policy.ByName(f[1])
 		case "limits":
-			s.Limits = elastic.Limits{Cooldown: args.span("cooldown"), Payback: args.number("payback"), DeafAfter: args.int("deaf")}
+			s.Limits = elastic.Limits{
+				Cooldown: args.span("cooldown"), Payback: args.number("payback"), DeafAfter: args.int("deaf"),
+				Preempt: args["preempt"] != "", AnySplit: args["anysplit"] != "", ShareNodes: args["sharenodes"] != "",
+			}
 		case "node":
 			s.Nodes = append(s.Nodes, args.node(f[1]))
 		case "job":
@@ -160,6 +164,7 @@ func (a arguments) job(s *elastic.Snapshot, name string) {
 		},
 		Directive: elastic.Directive{Pin: a.int("pin"), Hold: a["held"] != ""},
 		Price:     elastic.Price{Start: a.span("price")},
+		Asked:     a.int("asked"), Attained: a.number("had"),
 	}
 	if a["partition"] != "" {
 		j.Partition = a["partition"]

@@ -64,6 +64,9 @@ func (r *round) arrange(size []int) elastic.Arrangement {
 		j := &r.jobs[i]
 		if _, moving := r.snap.Intent(j.ID); moving || size[i] != j.now {
 			few.Jobs = append(few.Jobs, r.snap.Jobs[i])
+			if r.rigid {
+				few.Jobs[len(few.Jobs)-1].Directive.Pin = size[i]
+			}
 			a[j.ID] = elastic.Decision{GPUs: size[i]}
 		}
 	}

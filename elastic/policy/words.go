@@ -70,10 +70,8 @@ func (w *words) waits(i int) string {
 	want := j.least()
 	head := j.blocked
 	switch {
-	case !j.pool.splits(want) && want > j.pool.reach:
-		return fmt.Sprintf("cannot start: it needs %s, and the usable nodes of its partition have %d", gpus(want), j.pool.reach)
 	case !j.pool.splits(want):
-		return fmt.Sprintf("cannot start: %s cannot be split evenly over the usable nodes of its partition; submit with --allow-uneven, or another --min-gpus", gpus(want))
+		return impossible(want, j.pool.reach)
 	case head == nil || head == j:
 	default:
 		return fmt.Sprintf("waits behind job %d, which came first and needs %s", head.ID, gpus(head.least()))
@@ -87,6 +85,14 @@ func (w *words) waits(i int) string {
 		return fmt.Sprintf("waits for %s: %s, and running jobs can give back %d", gpus(want), areIdle(idle), back)
 	}
 	return fmt.Sprintf("waits for %s: %s, running jobs can give back %d, but not on nodes as it needs them", gpus(want), areIdle(idle), back)
+}
+
+// impossible says why so many GPUs cannot be had even on an empty cluster.
+func impossible(want, reach int) string {
+	if want > reach {
+		return fmt.Sprintf("cannot start: it needs %s, and the usable nodes of its partition have %d", gpus(want), reach)
+	}
+	return fmt.Sprintf("cannot start: %s cannot be split evenly over the usable nodes of its partition; submit with --allow-uneven, or another --min-gpus", gpus(want))
 }
 
 func (w *words) starts(i int) string {

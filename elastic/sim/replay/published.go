@@ -9,7 +9,7 @@ import (
 
 // published places as the simulators of published systems do (petuum/adaptdl,
 // simulator): a job that keeps its size stays where it is; the others, in order of
-// size, then of arrival, take all they need from the node with most free GPUs, then
+// size, or of the policy's queues, then of arrival, take all they need from the node with most free GPUs, then
 // from the next. Any split is possible.
 func (r *round) published(a elastic.Allocation) map[elastic.JobID]nodes.Placement {
 	free := make([]int, len(r.snap.Nodes))
@@ -30,7 +30,11 @@ func (r *round) published(a elastic.Allocation) map[elastic.JobID]nodes.Placemen
 			placed = append(placed, i)
 		}
 	}
-	slices.SortStableFunc(placed, func(x, y int) int { return a[r.snap.Jobs[x].ID].GPUs - a[r.snap.Jobs[y].ID].GPUs })
+	rank := func(i int) int { return a[r.snap.Jobs[i].ID].GPUs }
+	if queue := r.cfg.Policy.Queue; queue != nil {
+		rank = func(i int) int { return queue(r.snap.Jobs[i]) }
+	}
+	slices.SortStableFunc(placed, func(x, y int) int { return rank(x) - rank(y) })
 	out := map[elastic.JobID]nodes.Placement{}
 	for _, i := range placed {
 		id := r.snap.Jobs[i].ID

@@ -1,0 +1,37 @@
+package policy
+
+import "fmt"
+
+// divided says why a division gave the job what it gave it.
+func (r *round) divided(d division, i int) string {
+	if r.said == nil {
+		r.said = &words{round: r, idle: r.try(r.size, r.wants).after}
+	}
+	w, j, n := r.said, &r.jobs[i], r.size[i]
+	switch {
+	case j.role == fixed:
+		return j.still
+	case j.role == waiting && n == 0 && (!d.stops || !j.pool.splits(j.least())):
+		return w.waits(i)
+	case j.role == waiting && n == 0:
+		return fmt.Sprintf("waits: %s", d.because(w, j))
+	case j.pin > 0 && j.role == waiting:
+		return w.starts(i)
+	case j.pin > 0:
+		return w.pinned(i)
+	case j.role == waiting:
+		return fmt.Sprintf("starts on %s: %s", gpus(n), d.because(w, j))
+	case n == 0:
+		return fmt.Sprintf("stops after a checkpoint and waits: %s", d.because(w, j))
+	case n != j.now:
+		return fmt.Sprintf("%s: its rest takes %s instead of %s; %s", change(j.now, n), w.time(j, j.seconds(n)), w.time(j, j.seconds(j.now)), d.because(w, j))
+	case r.resting(j):
+		return w.keeps(i)
+	}
+	return fmt.Sprintf("keeps %s: %s", gpus(n), d.because(w, j))
+}
+
+// always is the same few words for every job.
+func always(text string) func(*words, *job) string {
+	return func(*words, *job) string { return text }
+}

@@ -1,0 +1,322 @@
+package policy
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/knapsack"
+	"github.com/sluice-hpc/sluice/elastic/speed"
+	"github.com/sluice-hpc/sluice/nodes"
+)
+
+// outlook is one look ahead in the making.
+type outlook struct {
+	snap   elastic.Snapshot
+	at     map[string]int // node by name
+	floor  []nodes.Node   // with what nobody here decides about on it
+	class  []int          // of each node
+	sorts  []string       // the partitions and type of each class
+	groups map[string]*group
+	jobs   []prospect // in order of the snapshot: first come, first served
+	moving map[elastic.JobID]elastic.Intent
+	gpus   int   // that can be decided about
+	posed  []int // jobs of the problem, by index into jobs
+	solver knapsack.Solver
+}
+
+// prospect is a job with what every step of a look ahead needs to know of it.
+type prospect struct {
+	job
+	group   *group
+	choices []choice // accepted sizes with a split that exists, ascending
+	must    bool     // may not be left without GPUs
+	admit   bool     // waits and gets its minimum now
+	rank    int      // among those that wait
+	stay    float64  // seconds the rest takes where it is; 0 when it is nowhere
+	worth   float64  // co-state: seconds saved, over all jobs, by doing the rest
+}
+
+// choice is a size with the ways to have it.
+type choice struct {
+	gpus   int
+	splits []speed.Timed // seconds a unit, fastest first
+	best   float64       // seconds the rest takes with the fastest
+	packed float64       // and on the fewest nodes
+}
+
+// typical is what the rest is expected to take at a size before its place is known:
+// somewhat nearer the fastest split than the tightest.
+func (c choice) typical() float64 { return 0.6*c.best + 0.4*c.packed }
+
+// group is the part of the cluster that the jobs of a partition may use.
+type group struct {
+	kinds [][]int // classes used together, best first: one GPU type, then all
+	grid  speed.Grid
+	gpus  int
+	sizes []int // worth trying when a job accepts any
+}
+
+func newOutlook(s elastic.Snapshot) *outlook {
+	o := &outlook{
+		snap: s, at: make(map[string]int, len(s.Nodes)), groups: map[string]*group{},
+		moving: make(map[elastic.JobID]elastic.Intent, len(s.Intents)),
+	}
+	for _, in := range s.Intents {
+		o.moving[in.Job] = in
+	}
+	o.floor = slices.Clone(s.Nodes)
+	o.class = make([]int, len(s.Nodes))
+	for i, n := range s.Nodes {
+		o.at[n.Name] = i
+		kind := strings.Join(n.Partitions, ",") + " " + n.Type
+		o.class[i] = slices.Index(o.sorts, kind)
+		if o.class[i] < 0 {
+			o.class[i] = len(o.sorts)
+			o.sorts = append(o.sorts, kind)
+		}
+	}
+	return o
+}
+
+// group returns what a partition's jobs may use.
+func (o *outlook) group(partition string) *group {
+	g, ok := o.groups[partition]
+	if !ok {
+		g = o.newGroup(partition)
+		o.groups[partition] = g
+	}
+	return g
+}
+
+func (o *outlook) newGroup(partitions string) *group {
+	g := &group{grid: speed.Grid{Any: o.snap.Limits.AnySplit}}
+	for _, partition := range strings.Split(partitions, ",") {
+		var kinds [][]int
+		var types []string
+		var all []int
+		count, gpus := 0, 0
+		for i, n := range o.floor {
+			if !n.Usable || n.GPUs == 0 || !n.In(partition) {
+				continue
+			}
+			count, gpus = count+1, gpus+n.GPUs
+			g.grid.PerNode = max(g.grid.PerNode, n.GPUs)
+			c := o.class[i]
+			if slices.Contains(all, c) {
+				continue
+			}
+			all = append(all, c)
+			k := slices.Index(types, n.Type)
+			if k < 0 {
+				types, kinds = append(types, n.Type), append(kinds, nil)
+				k = len(types) - 1
+			}
+			kinds[k] = append(kinds[k], c)
+		}
+		if len(kinds) > 1 { // mixed types last: they run at the pace of the slowest
+			kinds = append(kinds, all)
+		}
+		g.kinds = append(g.kinds, kinds...)
+		g.grid.Nodes, g.gpus = max(g.grid.Nodes, count), max(g.gpus, gpus)
+	}
+	g.sizes = usual(g.gpus, g.grid.PerNode)
+	return g
+}
+
+// dense is up to how many GPUs every size is worth trying; beyond, whole nodes in
+// growing steps keep fragments and choices few.
+const dense = 64
+
+// usual lists the sizes worth trying for a job that accepts any.
+func usual(most, perNode int) []int {
+	var out []int
+	for n := 1; n <= min(most, dense); n++ {
+		if most <= dense || n <= 2*perNode || n%perNode == 0 && spaced(n/perNode) {
+			out = append(out, n)
+		}
+	}
+	for k := dense/max(1, perNode) + 1; perNode > 0 && k*perNode <= most; k++ {
+		if spaced(k) {
+			out = append(out, k*perNode)
+		}
+	}
+	return out
+}
+
+// spaced holds for numbers of nodes about a third apart: 1 2 3 4 6 8 12 16 24 ...
+func spaced(k int) bool {
+	for k%2 == 0 {
+		k /= 2
+	}
+	return k == 1 || k == 3
+}
+
+// classify tells the jobs that can be decided about from the others, and takes
+// what the others have off the floor.
+func (o *outlook) classify() {
+	nodes.Credit(o.floor, loads(o.snap.Jobs)...)
+	var fixtures []nodes.Load
+	o.jobs = make([]prospect, len(o.snap.Jobs))
+	for i, ej := range o.snap.Jobs {
+		p := &o.jobs[i]
+		p.job = job{Job: ej, at: o.committed(ej), price: ej.Price.Total().Seconds() * float64(1+ej.Deaf)}
+		p.now = p.at.GPUs()
+		p.group = o.group(ej.Partition)
+		if pin := ej.Directive.Pin; pin > 0 && ej.Spec.Allows(pin, max(pin, p.group.gpus)) {
+			p.pin = pin
+		}
+		p.role, p.still = o.roleOf(p.job)
+		if p.role == movable && o.strands(p.at) {
+			p.role, p.still = fixed, "keeps "+gpus(p.now)+": Slurm starts nothing new on some of its nodes"
+		}
+		if p.role == fixed && len(p.at) > 0 {
+			fixtures = append(fixtures, p.load(p.at))
+		}
+	}
+	nodes.Charge(o.floor, fixtures...)
+	for _, n := range o.floor {
+		o.gpus += n.Free()
+	}
+}
+
+func loads(jobs []elastic.Job) []nodes.Load {
+	out := make([]nodes.Load, 0, len(jobs))
+	for _, j := range jobs {
+		if len(j.Place) > 0 {
+			out = append(out, nodes.Load{Place: j.Place, CPUsPerGPU: j.Spec.CPUsPerGPU, MemPerGPUMB: j.Spec.MemPerGPUMB})
+		}
+	}
+	return out
+}
+
+func (o *outlook) committed(j elastic.Job) nodes.Placement {
+	if _, ok := o.moving[j.ID]; !ok {
+		return j.Place
+	}
+	return o.snap.Committed(j)
+}
+
+func (o *outlook) roleOf(j job) (role, string) {
+	few := o.snap
+	few.Intents = nil
+	if in, ok := o.moving[j.ID]; ok {
+		few.Intents = []elastic.Intent{in}
+	}
+	for _, rule := range roles {
+		if still, applies := rule.when(few, j); applies {
+			return rule.role, still
+		}
+	}
+	return fixed, ""
+}
+
+// strands reports whether part of a place is on nodes where Slurm starts nothing
+// new.
+func (o *outlook) strands(place nodes.Placement) bool {
+	return slices.ContainsFunc(place, func(s nodes.Share) bool {
+		i, known := o.at[s.Node]
+		return !known || !o.floor[i].Usable
+	})
+}
+
+// estimate fills in how long the rest of each job takes, as it is and at every
+// size.
+func (o *outlook) estimate() {
+	typical := o.work()
+	for i := range o.jobs {
+		p := &o.jobs[i]
+		if p.role == fixed {
+			continue
+		}
+		if p.Curve.Samples() == 0 && !p.finished() {
+			p.work = typical
+		}
+		if p.work <= 0 { // it has done all it said it would do
+			p.work = leastRest * math.Max(1, p.Spec.Total)
+		}
+		if len(p.at) > 0 {
+			seconds, _ := p.Curve.Split(shares(p.at))
+			p.stay = seconds * p.work
+		}
+		p.choices = o.choices(p)
+	}
+}
+
+// leastRest is the part of its total a job is taken to have left when it has done
+// more than it said.
+const leastRest = 0.01
+
+// work estimates the units left of every job with a known speed, and returns what
+// the others are taken to need on one GPU, in seconds.
+func (o *outlook) work() (typical float64) {
+	var known []float64
+	for i := range o.jobs {
+		p := &o.jobs[i]
+		if p.Curve.Samples() == 0 {
+			continue
+		}
+		one, _ := p.Curve.Seconds(speed.Shape{GPUs: 1, Nodes: 1})
+		if left, ok := p.Remaining(); ok {
+			p.work = left
+		} else if p.Spec.Total <= 0 {
+			p.work = max(p.Done, leastWork/one)
+		}
+		if p.work > 0 && !math.IsInf(one, 0) {
+			known = append(known, p.work*one)
+		}
+	}
+	if len(known) == 0 {
+		return typicalWork
+	}
+	slices.Sort(known)
+	return known[(len(known)-1)/2]
+}
+
+func shares(p nodes.Placement) []int {
+	out := make([]int, len(p))
+	for i, s := range p {
+		out[i] = s.GPUs
+	}
+	return out
+}
+
+// choices lists the sizes a job accepts and some split exists for.
+func (o *outlook) choices(p *prospect) []choice {
+	sizes := p.group.sizes
+	switch {
+	case p.pin > 0:
+		sizes = []int{p.pin}
+		if p.now > 0 && p.now != p.pin && p.Spec.Allows(p.now, p.group.gpus) {
+			sizes = append(sizes, p.now)
+			slices.Sort(sizes)
+		}
+	case len(p.Spec.Sizes) > 0:
+		sizes = p.Spec.Sizes
+	case p.Spec.Step > 1 || !slices.Contains(sizes, p.Spec.Min):
+		sizes = p.Spec.Options(min(p.group.gpus, max(dense, 8*p.Spec.Min)))
+	}
+	var out []choice
+	for _, n := range sizes {
+		if n != p.pin && !p.Spec.Allows(n, p.group.gpus) {
+			continue
+		}
+		if splits := p.Curve.Splits(n, p.group.grid); len(splits) > 0 {
+			out = append(out, p.choice(n, splits))
+		}
+	}
+	return out
+}
+
+func (p *prospect) choice(n int, splits []speed.Timed) choice {
+	c := choice{gpus: n, splits: splits, best: splits[0].Seconds * p.work}
+	fewest := splits[0]
+	for _, s := range splits[1:] {
+		if len(s.Split) < len(fewest.Split) {
+			fewest = s
+		}
+	}
+	c.packed = fewest.Seconds * p.work
+	return c
+}

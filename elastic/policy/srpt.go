@@ -1,0 +1,37 @@
+package policy
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/sluice-hpc/sluice/elastic"
+)
+
+// srpt is the baseline of the shortest rest first: in the order of the time their
+// rest takes on the size their user asked for, jobs get that size, or what is
+// left of it above their minimum.
+func srpt(s elastic.Snapshot) elastic.Allocation {
+	return division{rule: shortestRest, stops: true, because: restAsAsked}.allocate(s)
+}
+
+// restAsAsked says what srpt goes by.
+func restAsAsked(w *words, j *job) string {
+	return fmt.Sprintf("shortest rest first, and its rest takes %s on %s", w.time(j, j.work*j.packed(j.asked())), gpus(j.asked()))
+}
+
+// shortestRest is the rule of srpt.
+func shortestRest(parts []part, gpus int) {
+	order, rest := make([]int, len(parts)), make([]float64, len(parts))
+	for i := range parts {
+		gpus -= parts[i].size()
+		order[i], rest[i] = i, parts[i].work*parts[i].packed(parts[i].asked())
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(rest[a], rest[b]) })
+	for _, i := range order {
+		p := &parts[i]
+		floor := p.size()
+		p.at = max(p.at, p.atMost(min(p.asked(), floor+gpus)))
+		gpus -= p.size() - floor
+	}
+}

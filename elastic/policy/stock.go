@@ -1,0 +1,170 @@
+package policy
+
+import (
+	"strings"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/nodes"
+)
+
+// stock is what is free on the nodes, taken one request after the other.
+type stock struct {
+	nodes   []nodes.Node // what is used, promised and taken so far on it
+	at      map[string]int
+	shelves []*shelf // one for each kind of request so far
+	closed  []bool   // nodes nobody may take from any more; nil = none
+	open    int      // the others that are usable
+}
+
+// newStock counts what open moves will take, beyond what their jobs hold, as used.
+func newStock(s elastic.Snapshot) *stock {
+	k := &stock{nodes: nodes.With(s.Nodes)}
+	for i := range s.Jobs {
+		if len(s.Intents) == 0 {
+			break
+		}
+		j := job{Job: s.Jobs[i]}
+		if in, moving := s.Intent(j.ID); moving && !in.AnyNodes {
+			k.take(j.load(beyond(in.Target, j.Place)))
+		}
+	}
+	for _, n := range k.nodes {
+		if n.Usable {
+			k.open++
+		}
+	}
+	return k
+}
+
+// beyond returns what p takes on each node over what q holds there.
+func beyond(p, q nodes.Placement) nodes.Placement {
+	var out nodes.Placement
+	for _, share := range p {
+		if more := share.GPUs - q.On(share.Node); more > 0 {
+			out = append(out, nodes.Share{Node: share.Node, GPUs: more})
+		}
+	}
+	return out
+}
+
+// place finds the best fit for a request, on one node or, as nodes.Place does, on
+// several; nil when there is none.
+func (k *stock) place(r nodes.Request) nodes.Placement {
+	most := 0
+	for _, partition := range strings.Split(r.Partition, ",") {
+		s := k.shelf(partition, r)
+		if i := s.best(r.GPUs); i >= 0 {
+			return nodes.Placement{{Node: k.nodes[i].Name, GPUs: r.GPUs}}
+		}
+		most = max(most, s.free)
+	}
+	if most < r.GPUs || r.GPUs < 2 {
+		return nil
+	}
+	return nodes.Place(k.allowed(), []nodes.Request{r})[0].Placement
+}
+
+// allowed is the inventory in which closed nodes take nobody.
+func (k *stock) allowed() []nodes.Node {
+	if k.closed == nil {
+		return k.nodes
+	}
+	out := nodes.With(k.nodes)
+	for i, closed := range k.closed {
+		out[i].Usable = out[i].Usable && !closed
+	}
+	return out
+}
+
+// idle sums the GPUs that requests of this kind could have, whatever the split.
+func (k *stock) idle(r nodes.Request) int {
+	sum := 0
+	for _, partition := range strings.Split(r.Partition, ",") {
+		sum += k.shelf(partition, r).free
+	}
+	return sum
+}
+
+func (k *stock) shelf(partition string, r nodes.Request) *shelf {
+	kind := nodes.Request{Partition: partition, CPUsPerGPU: r.CPUsPerGPU, MemPerGPUMB: r.MemPerGPUMB}
+	for _, s := range k.shelves {
+		if s.kind.Partition == partition && s.kind.CPUsPerGPU == r.CPUsPerGPU && s.kind.MemPerGPUMB == r.MemPerGPUMB {
+			return s
+		}
+	}
+	s := newShelf(k.allowed(), kind)
+	k.shelves = append(k.shelves, s)
+	return s
+}
+
+// take books a load.
+func (k *stock) take(l nodes.Load) {
+	for _, share := range l.Place {
+		if i, ok := k.index(share.Node); ok {
+			nodes.Charge(k.nodes[i:i+1], nodes.Load{Place: l.Place, CPUsPerGPU: l.CPUsPerGPU, MemPerGPUMB: l.MemPerGPUMB})
+			k.restock(i)
+		}
+	}
+}
+
+func (k *stock) index(name string) (int, bool) {
+	if k.at == nil {
+		k.at = make(map[string]int, len(k.nodes))
+		for i := range k.nodes {
+			k.at[k.nodes[i].Name] = i
+		}
+	}
+	i, ok := k.at[name]
+	return i, ok
+}
+
+// restock brings the node to its row on every shelf.
+func (k *stock) restock(node int) {
+	for _, s := range k.shelves {
+		room := 0
+		if (k.closed == nil || !k.closed[node]) && k.nodes[node].In(s.kind.Partition) {
+			room = s.kind.Room(k.nodes[node])
+		}
+		s.put(node, room)
+	}
+}
+
+// close keeps every node the request may use from those that come after it. It
+// returns false when all were closed before.
+func (k *stock) close(r nodes.Request) (more bool) {
+	if k.closed == nil {
+		k.closed = make([]bool, len(k.nodes))
+	}
+	for i := range k.nodes {
+		if !k.closed[i] && k.mayUse(i, r) {
+			k.closed[i] = true
+			k.open--
+			k.restock(i)
+			more = true
+		}
+	}
+	return more
+}
+
+// meet reports whether the requests may use some usable node both.
+func (k *stock) meet(a, b nodes.Request) bool {
+	for i := range k.nodes {
+		if k.mayUse(i, a) && k.mayUse(i, b) {
+			return true
+		}
+	}
+	return false
+}
+
+// mayUse reports whether the node is usable and of the request's partitions.
+func (k *stock) mayUse(node int, r nodes.Request) bool {
+	if !k.nodes[node].Usable {
+		return false
+	}
+	for _, partition := range strings.Split(r.Partition, ",") {
+		if k.nodes[node].In(partition) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,60 @@
+package policy
+
+import (
+	"fmt"
+
+	"github.com/sluice-hpc/sluice/elastic"
+)
+
+// demotion is the service, in GPU-seconds, from which on a job of tiresias goes
+// to the second queue: 16 GPU-hours, as in the published simulations.
+const demotion = 16 * 3600.0
+
+// tiresias is discretised least attained service in two queues (Gu et al.,
+// Tiresias, NSDI 2019, section 3.2) with the sizes users asked for, which never
+// change: jobs that have had less than 16 GPU-hours come first, each queue in
+// the order of arrival. Who does not fit is passed over, and stopped. Where jobs
+// may not be stopped, nobody runs who has not had least, and it is first come,
+// first served on the sizes asked for.
+func tiresias(s elastic.Snapshot) elastic.Allocation {
+	if s.Limits.Preempt {
+		return division{rule: leastAttained, stops: true, rigid: true, because: attained}.allocate(s)
+	}
+	r := newRound(s)
+	r.freeze("tiresias")
+	for i := range r.jobs {
+		r.jobs[i].entry = r.jobs[i].asked()
+	}
+	r.admit()
+	d := division{because: always("the size asked for, which tiresias keeps")}
+	return r.decide(func(i int) string { return r.divided(d, i) })
+}
+
+// attained says what tiresias goes by.
+func attained(_ *words, j *job) string {
+	return fmt.Sprintf("jobs that had less than 16 GPU-hours come first, by arrival; it had %.1f", j.Attained/3600)
+}
+
+// demoted returns the queue the job is in, 0 or 1.
+func demoted(j elastic.Job) int {
+	if j.Attained >= demotion {
+		return 1
+	}
+	return 0
+}
+
+// leastAttained is the rule of tiresias.
+func leastAttained(parts []part, gpus int) {
+	for i := range parts {
+		gpus -= parts[i].size()
+	}
+	for queue := range 2 {
+		for i := range parts {
+			p := &parts[i]
+			if more, ok := p.more(); ok && more <= gpus && queue == demoted(p.Job) {
+				gpus -= more
+				p.at++
+			}
+		}
+	}
+}
