@@ -3,6 +3,7 @@ package workload
 import (
 	"fmt"
 	"hash/fnv"
+	"math"
 	"strings"
 	"time"
 
@@ -26,13 +27,30 @@ type Assumption struct {
 	Shrink int
 }
 
-// The assumptions of scaling to begin with. At them, twice the GPUs make a job of
-// four GPUs 1.45, 1.71 or 1.86 times as fast.
-var (
-	Pessimistic = Assumption{Serial: .15, PerNode: .05, Elastic: 1, Shortest: 10 * time.Minute, Growth: 4}
-	Likely      = Assumption{Serial: .05, PerNode: .02, Elastic: 1, Shortest: 10 * time.Minute, Growth: 4}
-	Optimistic  = Assumption{Serial: .02, PerNode: .01, Elastic: 1, Shortest: 10 * time.Minute, Growth: 4}
-)
+// Likely is the assumption to begin with: a job of four GPUs that gets eight is
+// 1.69 times as fast.
+var Likely = Assumption{Serial: .05, PerNode: .02, Elastic: 1, Shortest: 10 * time.Minute, Growth: 4}
+
+// Around returns two assumptions that the truth is hoped to lie between: three
+// times the work that does not divide and 2.5 times the cost of a node, and two
+// fifths of the one and half of the other. With Likely, 4 GPUs that become 8 on
+// one node make a job 1.41 and 1.86 times as fast.
+func (a Assumption) Around() (worse, better Assumption) {
+	worse, better = a, a
+	worse.Serial, worse.PerNode = min(1, round(3*a.Serial)), round(2.5*a.PerNode)
+	better.Serial, better.PerNode = round(.4*a.Serial), round(.5*a.PerNode)
+	return worse, better
+}
+
+// round drops what multiplying added beyond the sixth decimal.
+func round(x float64) float64 { return math.Round(x*1e6) / 1e6 }
+
+// Gain returns how many times as fast a job becomes that goes from some GPUs to
+// others, all on one node.
+func (a Assumption) Gain(from, to int) float64 {
+	s := Assumed{Unit: 1, Serial: a.Serial, PerNode: a.PerNode}
+	return s.Seconds([]int{from}) / s.Seconds([]int{to})
+}
 
 // Validate reports the first field that is out of its range.
 func (a Assumption) Validate() error {

@@ -16,28 +16,37 @@ type Figures struct {
 
 // Figures sums up what really happened.
 func (h History) Figures() Figures {
-	var f Figures
-	jct := make([]time.Duration, 0, len(h.Runs))
-	sum, waited := 0.0, 0.0
-	for _, r := range h.Runs {
-		jct = append(jct, r.JCT())
-		sum += r.JCT().Seconds()
-		waited += r.Wait().Seconds()
-		f.MaxWait, f.Span = max(f.MaxWait, r.Wait()), max(f.Span, r.End)
-		f.GPUHours += float64(r.GPUs) * r.Took.Hours()
+	jct, wait := make([]time.Duration, len(h.Runs)), make([]time.Duration, len(h.Runs))
+	hours, last := 0.0, time.Duration(0)
+	for i, r := range h.Runs {
+		jct[i], wait[i] = r.JCT(), r.Wait()
+		hours += float64(r.GPUs) * r.Took.Hours()
+		last = max(last, r.End)
 	}
-	if len(jct) == 0 {
-		return f
-	}
-	slices.Sort(jct)
-	n := float64(len(jct))
-	f.MeanJCT, f.MeanWait = span(sum/n), span(waited/n)
-	f.MedianJCT, f.P99JCT, f.LongestJCT = rank(jct, 50), rank(jct, 99), jct[len(jct)-1]
+	f := FiguresOf(jct, wait)
+	f.GPUHours, f.Span = hours, last
 	return f
 }
 
-func span(seconds float64) time.Duration {
-	return time.Duration(math.Round(seconds * float64(time.Second)))
+// FiguresOf sums up the times of jobs; the slices may be reordered. Percentiles
+// are by nearest rank. GPUHours and Span stay zero.
+func FiguresOf(jct, wait []time.Duration) Figures {
+	if len(jct) == 0 {
+		return Figures{}
+	}
+	slices.Sort(jct)
+	return Figures{
+		MeanJCT: average(jct), MedianJCT: rank(jct, 50), P99JCT: rank(jct, 99), LongestJCT: jct[len(jct)-1],
+		MeanWait: average(wait), MaxWait: slices.Max(wait),
+	}
+}
+
+func average(d []time.Duration) time.Duration {
+	sum := 0.0
+	for _, v := range d {
+		sum += v.Seconds()
+	}
+	return time.Duration(math.Round(sum / float64(len(d)) * float64(time.Second)))
 }
 
 // rank is the p-th percentile by nearest rank of sorted values.

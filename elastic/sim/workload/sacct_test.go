@@ -276,6 +276,18 @@ func TestAssumptionsInWords(t *testing.T) {
 	}
 }
 
+// TestAround: what the comment and the summary of whatif say about scaling.
+func TestAround(t *testing.T) {
+	worse, better := workload.Likely.Around()
+	if worse.Serial != .15 || worse.PerNode != .05 || better.Serial != .02 || better.PerNode != .01 || worse.Growth != 4 {
+		t.Errorf("%+v, %+v", worse, better)
+	}
+	got := fmt.Sprintf("%.2f %.2f %.2f", worse.Gain(4, 8), workload.Likely.Gain(4, 8), better.Gain(4, 8))
+	if got != "1.41 1.70 1.86" {
+		t.Error(got)
+	}
+}
+
 // FuzzSacct: whatever the bytes, an error or runs that make sense.
 func FuzzSacct(f *testing.F) {
 	text, err := os.ReadFile(site)
