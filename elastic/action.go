@@ -16,7 +16,11 @@ func (a Release) About() JobID         { return a.Job }
 func (a Annotate) About() JobID        { return a.Job }
 
 func (a AskCheckpoint) String() string {
-	return fmt.Sprintf("ask job %d for checkpoint %s, next %s", a.Job, a.Request, a.Target)
+	next := a.Target.String()
+	if len(a.Target) == 0 {
+		next = "to wait"
+	}
+	return fmt.Sprintf("ask job %d for checkpoint %s, next %s", a.Job, a.Request, next)
 }
 
 func (a WithdrawRequest) String() string { return fmt.Sprintf("withdraw the request to job %d", a.Job) }

@@ -101,6 +101,8 @@ var table = map[Step][]row{
 		{is(Completing), waiting("waits for the nodes to be cleaned")},
 		{held_, closeNow(UserWon, "held by its user or an administrator; waits to be released")},
 		{is(Queued), holdFirst},
+		// All there was to do for a job that gives its GPUs up; it waits for its turn.
+		{parks, closeParked},
 		// Others were faster, or a node went: the same size elsewhere, if there is
 		// such a place now; else the job is placed afresh.
 		{elsewhere, retarget},

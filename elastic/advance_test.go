@@ -29,9 +29,9 @@ type circumstance struct {
 func TestAdvanceTable(t *testing.T) {
 	var b strings.Builder
 	steps := []elastic.Step{elastic.Intended, elastic.Asked, elastic.Verified, elastic.Requeued, elastic.Written, elastic.Released}
-	for _, kind := range []elastic.Kind{elastic.Resize, elastic.Start} {
+	for _, kind := range []elastic.Kind{elastic.Resize, elastic.Start, elastic.Park} {
 		for _, step := range steps {
-			if kind == elastic.Start && step < elastic.Requeued {
+			if kind == elastic.Start && step < elastic.Requeued || kind == elastic.Park && step > elastic.Requeued {
 				continue
 			}
 			fmt.Fprintf(&b, "%s at R%d\n", kind, step)
@@ -64,8 +64,11 @@ func scene(kind elastic.Kind, step elastic.Step) (elastic.Intent, elastic.Job, e
 		From: nodes.Placement{{Node: "gpu1", GPUs: 2}}, Target: nodes.Placement{{Node: "gpu2", GPUs: 3}},
 		Opened: noon.Add(-time.Minute), AskedAt: noon.Add(-10 * time.Second), ReleasedAt: noon.Add(-10 * time.Second),
 	}
-	if step >= elastic.Verified && kind == elastic.Resize {
+	if step >= elastic.Verified && kind != elastic.Start {
 		in.Checkpoint = "00000005"
+	}
+	if kind == elastic.Park {
+		in.Target = nil
 	}
 	job := elastic.Job{ID: 7, Restarts: 1, Spec: elastic.Spec{Min: 1}}
 	snap := elastic.Snapshot{

@@ -78,6 +78,16 @@ func pendingAndHeld(s situation) Next {
 	return next
 }
 
+// closeParked ends the move of a job that was stopped to wait again. The start that
+// follows finds its newest checkpoint by itself. A request that is not withdrawn, for
+// want of time, is for a run that is over and means nothing to the next.
+func closeParked(s situation) Next {
+	next := Next{Intent: s.in, Close: Done, Why: "stopped after checkpoint " + s.in.Checkpoint + "; waits for its turn"}
+	next.Do = []Action{WithdrawRequest{Job: s.in.Job, Why: "the move is over"}}
+	next.Intent.Step = Confirmed
+	return next
+}
+
 func retarget(s situation) Next {
 	next := Next{Intent: s.in, Again: true, Why: "its GPUs were taken meanwhile; the same size elsewhere"}
 	next.Intent.Target = replacement(s)

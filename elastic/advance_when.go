@@ -20,6 +20,9 @@ func userHolds(s situation) bool {
 
 func held_(s situation) bool { return s.job.Phase == Held && s.job.Directive.Hold }
 
+// parks: the job gives up its GPUs, and has done so.
+func parks(s situation) bool { return s.in.Kind == Park && s.job.Phase == Held }
+
 func is(p Phase) func(situation) bool {
 	return func(s situation) bool { return s.job.Phase == p }
 }

@@ -10,7 +10,8 @@ import (
 // protocol.
 type Step int
 
-// The steps of a move. A start begins at Requeued: there is nothing to save.
+// The steps of a move. A start begins at Requeued: there is nothing to save. A
+// park ends there: nothing is to be started.
 const (
 	Intended  Step = 1 // R1: written down, nothing done
 	Asked     Step = 2 // R2: a checkpoint was asked for

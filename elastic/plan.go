@@ -38,7 +38,7 @@ type (
 		Job      JobID
 		Request  string
 		To       int // incarnation that follows
-		Target   nodes.Placement
+		Target   nodes.Placement // empty when the job is to wait
 		Deadline time.Time
 		Why      string
 	}

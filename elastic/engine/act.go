@@ -217,7 +217,7 @@ func (e *Engine) closeMove(ctx context.Context, next elastic.Next, now time.Time
 	if next.Close == elastic.Done {
 		delete(js.problem, "move")
 	}
-	if in.Kind == elastic.Resize {
+	if in.Kind != elastic.Start {
 		js.rec.Moved = now
 	}
 	if next.Close == elastic.Abandoned && in.Step == elastic.Asked {
@@ -233,9 +233,16 @@ func (e *Engine) closeMove(ctx context.Context, next elastic.Next, now time.Time
 }
 
 // priceOf books what the move cost: the parts the daemon saw. The load part
-// comes later, from the program's first word.
+// comes later, from the program's first word. A park shows two parts only, and no
+// run that was paid for.
 func (e *Engine) priceOf(js *jobState, in elastic.Intent) {
-	if in.Kind != elastic.Resize || in.AskedAt.IsZero() || in.SavedAt.IsZero() || in.PendingAt.IsZero() || js.seg == nil {
+	if in.AskedAt.IsZero() || in.SavedAt.IsZero() || in.PendingAt.IsZero() || js.seg == nil {
+		return
+	}
+	if in.Kind == elastic.Park {
+		known, times := &js.rec.Price, js.rec.Price.Measured
+		known.Save = blend(known.Save, in.SavedAt.Sub(in.AskedAt), times)
+		known.Drain = blend(known.Drain, in.PendingAt.Sub(in.SavedAt), times)
 		return
 	}
 	p := &js.seg.Price

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm"
 	"github.com/sluice-hpc/sluice/slurm/fake"
@@ -51,12 +52,13 @@ func TestChaos(t *testing.T) {
 
 // chaos is one story.
 type chaos struct {
-	rng  *rand.Rand
-	w    *sim.World
-	d    *mortal
-	kill map[int]bool // boundaries at which the daemon dies
-	plan fake.Plan
-	told []string // what people and machines did, for the reader
+	rng    *rand.Rand
+	w      *sim.World
+	d      *mortal
+	kill   map[int]bool // boundaries at which the daemon dies
+	plan   fake.Plan
+	change []func(*engine.Config)
+	told   []string // what people and machines did, for the reader
 	// cancelled are jobs somebody cancelled, dead those whose program ends early.
 	// holders are those whose user ever held them.
 	cancelled, odd, holders map[slurm.JobID]bool
@@ -82,6 +84,9 @@ func drawChaos(seed uint64) *chaos {
 		Seed: seed, Nodes: fake.Grid(nodes, 4), Jitter: time.Duration(c.rng.IntN(3)) * time.Second,
 		Draining: time.Duration(1+c.rng.IntN(20)) * 100 * time.Millisecond, Faults: c.plan,
 	}})
+	if seed%5 == 2 { // jobs are stopped in favour of others
+		c.change = append(c.change, inTurns)
+	}
 	for range 2 + c.rng.IntN(5) {
 		c.drawJob(4*nodes, people)
 	}
@@ -225,7 +230,7 @@ func (c *chaos) drawNodeEvent(nodes int) {
 // play tells the story and returns what is wrong at its end.
 func (c *chaos) play(t *testing.T) []string {
 	t.Helper()
-	c.d = newMortal(t, c.w, &boundaries{kill: c.kill, after: c.rng.IntN(2) == 0})
+	c.d = newMortal(t, c.w, &boundaries{kill: c.kill, after: c.rng.IntN(2) == 0}, c.change...)
 	if c.rng.IntN(3) == 0 {
 		c.w.Mail.Fault = func(op, _ string) error {
 			if c.rng.IntN(60) == 0 {

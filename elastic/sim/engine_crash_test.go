@@ -114,13 +114,14 @@ type mortal struct {
 	w       *sim.World
 	journal *engine.Memory
 	b       *boundaries
+	change  []func(*engine.Config)
 	now     *daemon
 	lives   []*daemon // all of them, the present one last
 	deaths  []string
 }
 
-func newMortal(t *testing.T, w *sim.World, b *boundaries) *mortal {
-	m := &mortal{t: t, w: w, journal: new(engine.Memory), b: b}
+func newMortal(t *testing.T, w *sim.World, b *boundaries, change ...func(*engine.Config)) *mortal {
+	m := &mortal{t: t, w: w, journal: new(engine.Memory), b: b, change: change}
 	m.birth()
 	return m
 }
@@ -128,6 +129,9 @@ func newMortal(t *testing.T, w *sim.World, b *boundaries) *mortal {
 func (m *mortal) birth() {
 	m.now = boot(m.t, m.w, crashJournal{m.journal, m.b}, "knapsack", func(c *engine.Config) {
 		c.Slurm, c.Mailbox = crashSlurm{c.Slurm, m.b}, crashMail{c.Mailbox, m.b}
+		for _, f := range m.change {
+			f(c)
+		}
 	})
 	m.lives = append(m.lives, m.now)
 }
@@ -198,14 +202,14 @@ func TestCrashDuringRecovery(t *testing.T) {
 	}
 }
 
-func crashRun(t *testing.T, kill []int, after bool) int {
+func crashRun(t *testing.T, kill []int, after bool, change ...func(*engine.Config)) int {
 	t.Helper()
 	b := &boundaries{after: after, kill: map[int]bool{}}
 	for _, k := range kill {
 		b.kill[k] = true
 	}
 	w := sim.New(sim.Config{Fake: fake.Config{Seed: 7, Nodes: fake.Grid(3, 4)}})
-	m := newMortal(t, w, b)
+	m := newMortal(t, w, b, change...)
 	jobs := story(w)
 	if err := w.Drive(context.Background(), m, 3*time.Hour); err != nil {
 		t.Errorf("killed at %v (after=%t): %v", kill, after, err)

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm"
 	"github.com/sluice-hpc/sluice/slurm/fake"
@@ -49,13 +50,13 @@ func TestTheUserWins(t *testing.T) {
 	}
 }
 
-func userRun(t *testing.T, action, k int) {
+func userRun(t *testing.T, action, k int, change ...func(*engine.Config)) {
 	t.Helper()
 	ctx := context.Background()
 	a := userActions[action]
 	w := sim.New(sim.Config{Fake: fake.Config{Seed: 7, Nodes: fake.Grid(3, 4)}})
 	b := &boundaries{}
-	m := newMortal(t, w, b)
+	m := newMortal(t, w, b, change...)
 	jobs := story(w)
 	victim := (*jobs)[0]
 	acted := false
