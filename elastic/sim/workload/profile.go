@@ -154,12 +154,13 @@ func readProfile(dir string) (*Profile, error) {
 	return p, nil
 }
 
-// Bounds of a profile's numbers.
+// Bounds of a profile's numbers. Those of nodes and GPUs bound the table that
+// Fixed makes.
 const (
 	maxBatch  = 1 << 30
 	maxStep   = 1e6 // seconds
-	wideNodes = 1 << 10
-	wideGPUs  = 1 << 13
+	wideNodes = 1 << 8
+	wideGPUs  = 1 << 10
 )
 
 // readPlacements reads step times of splits, each a digit a node.
@@ -177,7 +178,7 @@ func (p *Profile) readPlacements(path string) error {
 	for t.next() {
 		split, ok := digits(t.text("placement"))
 		if !ok {
-			t.bad("placement", fmt.Sprintf("want one digit from 1 to 9 a node, at most %d nodes", len(place{})))
+			t.bad("placement", fmt.Sprintf("want one digit from 1 to 9 a node, at most %d nodes", placedNodes))
 			break
 		}
 		local, took := t.whole("local_bsz", 1, maxBatch), t.times()
@@ -240,5 +241,5 @@ func (m *mean) times() times { return times{m.sum.step / m.count, m.sum.sync / m
 
 // splits returns the measured splits in order.
 func (p *Profile) splits() []place {
-	return slices.SortedFunc(maps.Keys(p.placements), place.compare)
+	return slices.Sorted(maps.Keys(p.placements))
 }

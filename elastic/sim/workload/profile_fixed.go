@@ -17,6 +17,7 @@ type Fixed struct {
 	exact  map[place]float64
 	shapes [][]float64
 	most   int // GPUs on one node
+	long   int // nodes of the longest split measured
 }
 
 // Fixed returns the speeds at a global batch; an error when it lies outside the
@@ -28,7 +29,7 @@ func (p *Profile) Fixed(batch int) (*Fixed, error) {
 	f := &Fixed{Profile: p, Batch: batch, exact: map[place]float64{}}
 	for _, key := range p.splits() {
 		split := key.split()
-		f.most = max(f.most, slices.Max(split))
+		f.most, f.long = max(f.most, slices.Max(split)), max(f.long, len(split))
 		seconds := p.epoch(batch, total(split), p.placements[key].read)
 		for i := range split {
 			rotation, _ := exactly(slices.Concat(split[i:], split[:i]))
@@ -40,6 +41,10 @@ func (p *Profile) Fixed(batch int) (*Fixed, error) {
 	for n := range f.shapes {
 		f.shapes[n] = make([]float64, gpus+1)
 		for g := range f.shapes[n] {
+			f.shapes[n][g] = math.Inf(1)
+			if g < n || g > n*f.most {
+				continue
+			}
 			f.shapes[n][g] = p.epoch(batch, g, func(local int) (times, bool) { return p.grid.read(n, g, local) })
 		}
 	}
@@ -51,7 +56,8 @@ func (p *Profile) Fixed(batch int) (*Fixed, error) {
 // by nodes and GPUs, nodes beyond the most measured counting as those. It is +Inf
 // outside the measurements, and where a node holds more GPUs than any measured.
 func (f *Fixed) Seconds(split []int) float64 {
-	if key, ok := exactly(split); ok {
+	if len(split) <= f.long {
+		key, _ := exactly(split)
 		if seconds, ok := f.exact[key]; ok {
 			return seconds
 		}

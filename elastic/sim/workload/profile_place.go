@@ -1,52 +1,43 @@
 package workload
 
-import (
-	"bytes"
-	"slices"
-)
+import "slices"
 
-// place is a split of up to 16 nodes as a map's key, GPUs a node, 0 after the
-// last.
-type place [16]byte
+// place is a split of up to 16 nodes as a map's key: four bits a node, the last
+// node lowest.
+type place uint64
 
-func (p place) compare(q place) int { return bytes.Compare(p[:], q[:]) }
+// What a place can say at most.
+const placedNodes, placedGPUs = 16, 9
 
 // split is the place as Seconds takes it.
-func (p place) split() []int {
-	var out []int
-	for _, g := range p {
-		if g > 0 {
-			out = append(out, int(g))
-		}
+func (p place) split() (out []int) {
+	for ; p > 0; p >>= 4 {
+		out = append(out, int(p&15))
 	}
+	slices.Reverse(out)
 	return out
 }
 
 // digits reads "1243" as a split over four nodes.
 func digits(text string) ([]int, bool) {
-	if text == "" || len(text) > len(place{}) {
-		return nil, false
-	}
 	split := make([]int, len(text))
 	for i, c := range []byte(text) {
-		if c < '1' || c > '9' {
-			return nil, false
-		}
-		split[i] = int(c - '0')
+		split[i] = int(c) - '0'
 	}
-	return split, true
+	_, ok := exactly(split)
+	return split, ok
 }
 
 // exactly is the split as it stands; false when it does not fit a place.
 func exactly(split []int) (key place, ok bool) {
-	if len(split) > len(key) {
-		return key, false
+	if len(split) < 1 || len(split) > placedNodes {
+		return 0, false
 	}
-	for i, g := range split {
-		if g < 1 || g > 9 {
-			return key, false
+	for _, g := range split {
+		if g < 1 || g > placedGPUs {
+			return 0, false
 		}
-		key[i] = byte(g)
+		key = key<<4 | place(g)
 	}
 	return key, true
 }
@@ -56,7 +47,7 @@ func exactly(split []int) (key place, ok bool) {
 func rotated(split []int) place {
 	best, _ := exactly(split)
 	for i := 1; i < len(split); i++ {
-		if key, _ := exactly(slices.Concat(split[i:], split[:i])); key.compare(best) < 0 {
+		if key, _ := exactly(slices.Concat(split[i:], split[:i])); key < best {
 			best = key
 		}
 	}

@@ -39,7 +39,7 @@ func openTable(path string, from io.Reader, needed ...string) (*table, error) {
 		return nil, fmt.Errorf("%s: empty; want a first line with the columns %s", path, strings.Join(needed, ","))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, t.broken(err)
 	}
 	for i, n := range names {
 		n = strings.TrimSpace(strings.TrimPrefix(n, "\ufeff"))
@@ -75,11 +75,23 @@ func (t *table) next() bool {
 	case errors.Is(err, io.EOF):
 		return false
 	case err != nil:
-		t.err = fmt.Errorf("%s: %w", t.path, err)
+		t.err = t.broken(err)
 		return false
 	}
 	t.row = row
 	return true
+}
+
+// broken is an error of the rows themselves.
+func (t *table) broken(err error) error {
+	var parse *csv.ParseError
+	if !errors.As(err, &parse) {
+		return fmt.Errorf("%s: %w", t.path, err)
+	}
+	if errors.Is(err, csv.ErrFieldCount) {
+		return fmt.Errorf("%s:%d: want %d cells, as in line 1", t.path, parse.Line, len(t.names))
+	}
+	return fmt.Errorf("%s:%d:%d: %w", t.path, parse.Line, parse.Column, parse.Err)
 }
 
 func (t *table) line() int { line, _ := t.rows.FieldPos(0); return line }
