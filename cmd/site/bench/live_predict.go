@@ -1,0 +1,105 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/policy"
+	"github.com/sluice-hpc/sluice/elastic/sim/replay"
+	"github.com/sluice-hpc/sluice/elastic/sim/whole"
+	"github.com/sluice-hpc/sluice/nodes"
+)
+
+// The live site: the cluster, and the daemon's pace and rules, which are those of
+// an installed one as far as sixty times faster jobs allow.
+const (
+	liveNodes, liveGPUs = 3, 4
+	livePeriod          = time.Second
+	liveTransition      = 200 * time.Millisecond
+	liveStep            = 100 * time.Millisecond // STEP of live_train.py
+)
+
+var liveLimits = elastic.Limits{
+	Cooldown: 2 * time.Second, Payback: 2, Grace: 30 * time.Second, Confirm: time.Minute, Moves: 8, DeafAfter: 3,
+}
+
+// prediction is what the simulators say; seconds.
+type prediction struct {
+	whole, replay                 float64 // mean completion time
+	wholeRestarts, replayRestarts float64 // a job
+	makespan                      float64
+}
+
+// predict simulates the jobs twice: the daemon's engine with the whole protocol,
+// and the reduction to rounds with one figure for a restart.
+func (l *live) predict(ctx context.Context, p policy.Policy) (prediction, error) {
+	c := l.simulation(p)
+	full, err := whole.Simulate(ctx, c, l.jobs)
+	if err != nil {
+		return prediction{}, fmt.Errorf("simulating: %w", err)
+	}
+	rounds, err := replay.Run(ctx, c.Config, l.jobs)
+	if err != nil {
+		return prediction{}, fmt.Errorf("replaying: %w", err)
+	}
+	n := float64(len(full.Jobs))
+	return prediction{
+		whole: meanJCT(full.Jobs), replay: meanJCT(rounds.Jobs), makespan: full.Makespan.Seconds(),
+		wholeRestarts: float64(full.Restarts) / n, replayRestarts: float64(rounds.Restarts) / n,
+	}, nil
+}
+
+// simulation is the live site as a simulator takes it.
+func (l *live) simulation(p policy.Policy) whole.Config {
+	inventory := make([]nodes.Node, liveNodes)
+	for i := range inventory {
+		inventory[i] = nodes.Node{
+			Name: fmt.Sprintf("gpu%d", i+1), GPUs: liveGPUs, CPUs: 16, MemoryMB: 64000, Usable: true, Partitions: []string{"gpu"},
+		}
+	}
+	return whole.Config{
+		Config: replay.Config{
+			Nodes: inventory, Policy: p, Interval: livePeriod, Restart: l.price.Total(),
+			Info: replay.Learned, Placing: replay.Ours, Limits: liveLimits, Seed: l.o.Seed,
+		},
+		Transition: liveTransition, Times: l.times, Price: l.price,
+	}
+}
+
+func meanJCT(jobs []replay.JobResult) float64 {
+	sum := 0.0
+	for _, j := range jobs {
+		sum += j.JCT().Seconds()
+	}
+	return sum / float64(len(jobs))
+}
+
+// fit chooses the times of the parts so that moves, as the simulated engine
+// measures them, cost what the real ones did: part of a price is the engine's own
+// looking, which the simulation has anyway.
+func (l *live) fit(ctx context.Context) error {
+	p, err := policy.ByName("knapsack")
+	if err != nil {
+		return err
+	}
+	l.times = whole.Times{
+		Save: l.price.Save / 2, Draining: l.price.Drain / 2, Starting: l.price.Start / 2, Load: l.price.Load,
+		Scheduling: 50 * time.Millisecond, Step: liveStep,
+	}
+	for range 4 {
+		out, err := whole.Simulate(ctx, l.simulation(p), l.jobs)
+		if err != nil {
+			return err
+		}
+		if out.Moves == 0 {
+			return nil // nothing is moved, so nothing depends on it
+		}
+		l.times.Save = max(0, l.times.Save+l.price.Save-out.Price.Save)
+		l.times.Draining = max(0, l.times.Draining+l.price.Drain-out.Price.Drain)
+		l.times.Starting = max(0, l.times.Starting+l.price.Start-out.Price.Start)
+		l.times.Load = max(0, l.times.Load+l.price.Load-out.Price.Load)
+	}
+	return nil
+}
