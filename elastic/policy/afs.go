@@ -42,13 +42,11 @@ func futureShare(parts []part, gpus int) {
 func (p *part) gains() bool { return p.unit(p.at+1) < p.unit(p.at) }
 
 // before reports whether the next GPU is better given to p than to q, the leader
-// so far, which keeps it when both are equal.
+// so far. Of two jobs that have none the shorter goes first; one that has none is
+// longer than any that has.
 func (p *part) before(q *part) bool {
-	switch {
-	case p.size() == 0 && q.size() == 0: // the shorter first
+	if p.size() == 0 && q.size() == 0 {
 		return p.work*p.unit(p.at+1) < q.work*q.unit(q.at+1)
-	case p.size() == 0 || q.size() == 0:
-		return p.size() == 0
 	}
 	if p.work*p.unit(p.at) <= q.work*q.unit(q.at) {
 		return !q.outweighs(p)
