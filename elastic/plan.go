@@ -37,7 +37,7 @@ type (
 	AskCheckpoint struct {
 		Job      JobID
 		Request  string
-		To       int // incarnation that follows
+		To       int             // incarnation that follows
 		Target   nodes.Placement // empty when the job is to wait
 		Deadline time.Time
 		Why      string

@@ -66,10 +66,13 @@ type Engine struct {
 // jobState is what the engine knows about one job between cycles.
 type jobState struct {
 	rec     JobRecord
-	seg     *Segment // of the present run; nil before the first
-	dirty   bool     // rec differs from the journal
-	segNew  bool     // seg differs from the journal
-	told    bool     // the comment still lacks the directive of rec
+	seg     *Segment  // of the present run, or the last; nil before the first
+	past    []Segment // earlier ones not yet in the journal
+	had     float64   // GPU-seconds of the runs before seg
+	counted bool      // had is known
+	dirty   bool      // rec differs from the journal
+	segNew  bool      // seg differs from the journal
+	told    bool      // the comment still lacks the directive of rec
 	slurm   slurm.Job
 	seen    bool // Slurm showed it in this cycle
 	runner  runnerWord

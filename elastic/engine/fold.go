@@ -2,14 +2,12 @@ package engine
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/speed"
-	"github.com/sluice-hpc/sluice/nodes"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
@@ -40,6 +38,7 @@ func (e *Engine) fold(ctx context.Context, v view, now time.Time) {
 		if !js.seen || !js.rec.Ended.IsZero() {
 			continue
 		}
+		e.recount(ctx, js)
 		sj := js.slurm
 		if word := string(sj.State); js.rec.State != word {
 			js.rec.State, js.dirty = word, true
@@ -77,52 +76,6 @@ func (e *Engine) foldRunning(ctx context.Context, js *jobState, now time.Time) {
 		return
 	}
 	e.beginSegment(ctx, js, now)
-}
-
-// beginSegment opens the history row of a new run, or takes up the one the
-// journal has when the daemon was restarted meanwhile.
-func (e *Engine) beginSegment(ctx context.Context, js *jobState, now time.Time) {
-	e.endSegment(js, now)
-	js.rec.Deaf = 0
-	if old, err := e.cfg.Journal.Segments(ctx, js.rec.Token); err == nil {
-		for _, seg := range old {
-			if seg.Restarts == js.restarts() {
-				seg.Ended = time.Time{}
-				js.seg, js.segNew = &seg, true
-				return
-			}
-		}
-	}
-	started := js.slurm.Start
-	if started.IsZero() || started.After(now) {
-		started = now
-	}
-	js.seg = &Segment{
-		Token: js.rec.Token, Restarts: js.restarts(), Incarnation: js.rec.Tag.Incarnation,
-		Place: js.rec.Place, Started: started, DoneFrom: js.rec.Done, DoneTo: js.rec.Done,
-		Cause: e.causeOf(js),
-	}
-	js.segNew, js.dirty = true, true
-}
-
-// causeOf says why the run began: the open move, or Slurm and its users.
-func (e *Engine) causeOf(js *jobState) string {
-	for _, in := range e.open {
-		if in.Job == js.rec.ID {
-			return in.Cause
-		}
-	}
-	if js.slurm.Restarts > 0 {
-		return "requeued outside sluice"
-	}
-	return "started by Slurm"
-}
-
-func (e *Engine) endSegment(js *jobState, now time.Time) {
-	if js.seg == nil || !js.seg.Ended.IsZero() {
-		return
-	}
-	js.seg.Ended, js.segNew = now, true
 }
 
 // foldProgress takes one line of a job's progress file. Lines are the job's own
@@ -227,114 +180,4 @@ func blend(known, measured time.Duration, times int) time.Duration {
 		return measured
 	}
 	return (known + measured) / 2
-}
-
-// snapshot gathers everything the decision may depend on.
-func (e *Engine) snapshot(v view, now time.Time) elastic.Snapshot {
-	s := elastic.Snapshot{Now: now, Limits: e.cfg.Limits, Nodes: inventory(v.nodes), Others: map[string]int{}}
-	for _, js := range e.ordered() {
-		if js.rec.Ended.IsZero() && !js.disown {
-			s.Jobs = append(s.Jobs, e.jobOf(js, now))
-		}
-	}
-	s.Intents = slices.Clone(e.open)
-	for _, sj := range v.jobs {
-		if js := e.byID[elastic.JobID(sj.ID)]; js != nil && js.seen && !js.disown {
-			continue
-		}
-		countOthers(s.Others, sj)
-		if d, ok := demandOf(sj); ok {
-			s.Demands = append(s.Demands, d)
-		}
-	}
-	return s
-}
-
-func countOthers(others map[string]int, sj slurm.Job) {
-	if !onNodes(sj) {
-		return
-	}
-	for _, n := range sj.Nodes {
-		others[n] += (sj.GPUs + len(sj.Nodes) - 1) / len(sj.Nodes)
-	}
-}
-
-func inventory(ns []slurm.Node) []nodes.Node {
-	out := make([]nodes.Node, 0, len(ns))
-	for _, n := range ns {
-		usable, why := n.Usable()
-		if why != "" && n.Reason != "" {
-			why = fmt.Sprintf("%s (%s)", why, n.Reason)
-		}
-		out = append(out, nodes.Node{
-			Name: n.Name, Partitions: n.Partitions, Type: n.GPUType, GPUs: n.GPUs, Used: n.GPUsUsed,
-			Usable: usable, Why: why, CPUs: n.CPUs, CPUsUsed: n.CPUsUsed, MemoryMB: n.MemoryMB, MemUsedMB: n.MemUsedMB,
-		})
-	}
-	return out
-}
-
-// deafRest is how many grace periods a job that did not answer is left alone.
-const deafRest = 10
-
-// jobOf is one job as decisions see it.
-func (e *Engine) jobOf(js *jobState, now time.Time) elastic.Job {
-	r, sj := js.rec, js.slurm
-	j := elastic.Job{
-		ID: r.ID, Name: r.Name, User: r.User, UID: r.UID, Partition: r.Partition, Spec: r.Tag.Spec,
-		Directive: r.Tag.Directive, Incarnation: r.Tag.Incarnation,
-		Phase: phaseOf(sj), State: string(sj.State), Reason: sj.Reason, Restarts: sj.Restarts,
-		Submitted: r.Submitted, Started: sj.Start, TimeLeft: sj.TimeLeft,
-		Speaks: r.Speaks || r.Tag.Spec.Signal != "", Deaf: r.Deaf, Done: r.Done,
-		Curve: e.curveOf(r, now), Price: r.Price, Moved: r.Moved,
-	}
-	// A deaf job is asked again after a rest: disks get room, users repair.
-	if rest := deafRest * e.cfg.Limits.Grace; r.Deaf >= e.cfg.Limits.DeafAfter && now.Sub(r.Moved) > rest {
-		j.Deaf = e.cfg.Limits.DeafAfter - 1
-	}
-	j.UserHold = j.Phase == elastic.Running && sj.Held && !js.hold
-	// While a job is being cleaned away Slurm counts its GPUs as free already,
-	// so they must not be taken off what others use.
-	if onNodes(sj) && !sj.Completing {
-		j.Place = r.Place
-	}
-	if j.Phase == elastic.Held && sj.Reason == "JobHeldAdmin" {
-		j.Directive.Hold = true
-	}
-	if js.runner.ok {
-		j.Heartbeat, j.Resumed, j.RunnerOf = js.runner.word.Beat, js.runner.word.Resumed, js.runner.word.Incarnation
-		if a := js.runner.word.Answer; a != nil {
-			j.Saved = elastic.Saved{Request: a.Request, Checkpoint: a.Checkpoint, Error: a.Error, Committed: a.Committed}
-		}
-	}
-	return j
-}
-
-func phaseOf(sj slurm.Job) elastic.Phase {
-	switch {
-	case sj.Completing:
-		return elastic.Completing
-	case sj.State == slurm.Running:
-		return elastic.Running
-	case sj.State == slurm.Suspended:
-		return elastic.Suspended
-	case sj.State == slurm.Pending && sj.Held:
-		return elastic.Held
-	case sj.State == slurm.Pending:
-		return elastic.Queued
-	}
-	return elastic.Ended
-}
-
-// waitsForGPUs lists the reasons under which an ordinary pending job would start
-// if more GPUs were free.
-var waitsForGPUs = map[string]bool{"": true, "None": true, "Resources": true, "Priority": true}
-
-func demandOf(sj slurm.Job) (elastic.Demand, bool) {
-	if sj.State != slurm.Pending || sj.Held || sj.Completing || sj.GPUs < 1 || !waitsForGPUs[sj.Reason] {
-		return elastic.Demand{}, false
-	}
-	return elastic.Demand{
-		ID: elastic.JobID(sj.ID), Partition: sj.Partition, Nodes: max(1, sj.NodeCount), GPUs: sj.GPUs,
-	}, true
 }

@@ -86,6 +86,7 @@ func (e *Engine) save(ctx context.Context) error {
 		if js.dirty {
 			records = append(records, js.rec)
 		}
+		segments = append(segments, js.past...)
 		if js.segNew && js.seg != nil {
 			segments = append(segments, *js.seg)
 		}
@@ -107,7 +108,7 @@ func (e *Engine) save(ctx context.Context) error {
 		}
 	}
 	for _, js := range e.jobs {
-		js.dirty, js.segNew = false, false
+		js.dirty, js.segNew, js.past = false, false, nil
 	}
 	return nil
 }

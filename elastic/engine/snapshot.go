@@ -1,0 +1,140 @@
+package engine
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/nodes"
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// snapshot gathers everything the decision may depend on.
+func (e *Engine) snapshot(v view, now time.Time) elastic.Snapshot {
+	s := elastic.Snapshot{Now: now, Limits: e.cfg.Limits, Nodes: inventory(v), Others: map[string]int{}}
+	for _, js := range e.ordered() {
+		if js.rec.Ended.IsZero() && !js.disown {
+			s.Jobs = append(s.Jobs, e.jobOf(js, now))
+		}
+	}
+	s.Intents = slices.Clone(e.open)
+	for _, sj := range v.jobs {
+		if js := e.byID[elastic.JobID(sj.ID)]; js != nil && js.seen && !js.disown {
+			continue
+		}
+		countOthers(s.Others, sj)
+		if d, ok := demandOf(sj); ok {
+			s.Demands = append(s.Demands, d)
+		}
+	}
+	return s
+}
+
+func countOthers(others map[string]int, sj slurm.Job) {
+	if !onNodes(sj) {
+		return
+	}
+	for _, n := range sj.Nodes {
+		others[n] += (sj.GPUs + len(sj.Nodes) - 1) / len(sj.Nodes)
+	}
+}
+
+func inventory(v view) []nodes.Node {
+	spanning := spans(v.jobs)
+	out := make([]nodes.Node, 0, len(v.nodes))
+	for _, n := range v.nodes {
+		usable, why := n.Usable()
+		if why != "" && n.Reason != "" {
+			why = fmt.Sprintf("%s (%s)", why, n.Reason)
+		}
+		out = append(out, nodes.Node{
+			Name: n.Name, Partitions: n.Partitions, Type: n.GPUType, GPUs: n.GPUs, Used: n.GPUsUsed,
+			Usable: usable, Why: why, CPUs: n.CPUs, CPUsUsed: n.CPUsUsed, MemoryMB: n.MemoryMB, MemUsedMB: n.MemUsedMB,
+			Spanning: spanning[n.Name],
+		})
+	}
+	return out
+}
+
+// spans counts, per node, the jobs with GPUs that run on other nodes as well, be
+// they sluice's or not. One that is being cleaned away is gone, as its GPUs are.
+func spans(jobs []slurm.Job) map[string]int {
+	out := map[string]int{}
+	for _, sj := range jobs {
+		if len(sj.Nodes) < 2 || sj.GPUs < 1 || sj.Completing || !onNodes(sj) {
+			continue
+		}
+		for _, n := range sj.Nodes {
+			out[n]++
+		}
+	}
+	return out
+}
+
+// deafRest is how many grace periods a job that did not answer is left alone.
+const deafRest = 10
+
+// jobOf is one job as decisions see it.
+func (e *Engine) jobOf(js *jobState, now time.Time) elastic.Job {
+	r, sj := js.rec, js.slurm
+	j := elastic.Job{
+		ID: r.ID, Name: r.Name, User: r.User, UID: r.UID, Partition: r.Partition, Spec: r.Tag.Spec,
+		Directive: r.Tag.Directive, Incarnation: r.Tag.Incarnation,
+		Phase: phaseOf(sj), State: string(sj.State), Reason: sj.Reason, Restarts: sj.Restarts,
+		Submitted: r.Submitted, Started: sj.Start, TimeLeft: sj.TimeLeft,
+		Speaks: r.Speaks || r.Tag.Spec.Signal != "", Deaf: r.Deaf, Done: r.Done,
+		Curve: e.curveOf(r, now), Price: r.Price, Moved: r.Moved,
+		Asked: cmp.Or(r.Tag.Directive.Pin, r.Tag.Spec.Min), Attained: js.attained(now),
+	}
+	// A deaf job is asked again after a rest: disks get room, users repair.
+	if rest := deafRest * e.cfg.Limits.Grace; r.Deaf >= e.cfg.Limits.DeafAfter && now.Sub(r.Moved) > rest {
+		j.Deaf = e.cfg.Limits.DeafAfter - 1
+	}
+	j.UserHold = j.Phase == elastic.Running && sj.Held && !js.hold
+	// While a job is being cleaned away Slurm counts its GPUs as free already,
+	// so they must not be taken off what others use.
+	if onNodes(sj) && !sj.Completing {
+		j.Place = r.Place
+	}
+	if j.Phase == elastic.Held && sj.Reason == "JobHeldAdmin" {
+		j.Directive.Hold = true
+	}
+	if js.runner.ok {
+		j.Heartbeat, j.Resumed, j.RunnerOf = js.runner.word.Beat, js.runner.word.Resumed, js.runner.word.Incarnation
+		if a := js.runner.word.Answer; a != nil {
+			j.Saved = elastic.Saved{Request: a.Request, Checkpoint: a.Checkpoint, Error: a.Error, Committed: a.Committed}
+		}
+	}
+	return j
+}
+
+func phaseOf(sj slurm.Job) elastic.Phase {
+	switch {
+	case sj.Completing:
+		return elastic.Completing
+	case sj.State == slurm.Running:
+		return elastic.Running
+	case sj.State == slurm.Suspended:
+		return elastic.Suspended
+	case sj.State == slurm.Pending && sj.Held:
+		return elastic.Held
+	case sj.State == slurm.Pending:
+		return elastic.Queued
+	}
+	return elastic.Ended
+}
+
+// waitsForGPUs lists the reasons under which an ordinary pending job would start
+// if more GPUs were free.
+var waitsForGPUs = map[string]bool{"": true, "None": true, "Resources": true, "Priority": true}
+
+func demandOf(sj slurm.Job) (elastic.Demand, bool) {
+	if sj.State != slurm.Pending || sj.Held || sj.Completing || sj.GPUs < 1 || !waitsForGPUs[sj.Reason] {
+		return elastic.Demand{}, false
+	}
+	return elastic.Demand{
+		ID: elastic.JobID(sj.ID), Partition: sj.Partition, Nodes: max(1, sj.NodeCount), GPUs: sj.GPUs,
+	}, true
+}

@@ -1,0 +1,104 @@
+package sim_test
+
+import (
+	"context"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/sim"
+	"github.com/sluice-hpc/sluice/slurm/fake"
+)
+
+// What jobs have had is what their runs held, whoever counts: a daemon that saw
+// all of it, or one that was just started.
+func TestAttainedIsWhatRunsHeld(t *testing.T) {
+	ctx := context.Background()
+	w := sim.New(sim.Config{Fake: fake.Config{Seed: 7, Nodes: fake.Grid(3, 4)}})
+	journal := new(engine.Memory)
+	d := boot(t, w, journal, "knapsack", inTurns)
+	jobs := story(w)
+	for range 4 {
+		if err := w.Drive(ctx, d, 100*time.Second); err != nil {
+			t.Fatal(err)
+		}
+		again := boot(t, w, journal, "knapsack", inTurns)
+		for _, e := range []*daemon{d, again} {
+			if _, err := e.Cycle(ctx, w.Now()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		seen, _, _ := d.Plan()
+		fresh, _, ok := again.Plan()
+		if !ok || len(fresh.Jobs) != len(seen.Jobs) {
+			t.Fatalf("%d jobs, after a restart %d", len(seen.Jobs), len(fresh.Jobs))
+		}
+		for i, j := range seen.Jobs {
+			held := heldBy(*jobs, j.ID, seen.Now)
+			// The engine sees a run's end a moment after it, every time.
+			if slack := 12 * 12.0; math.Abs(j.Attained-held) > slack {
+				t.Errorf("at %v job %d attained %.0f GPU-seconds, its runs held %.0f", seen.Now, j.ID, j.Attained, held)
+			}
+			if now := heldBy(*jobs, j.ID, fresh.Now); math.Abs(fresh.Jobs[i].Attained-j.Attained-(now-held)) > 12 {
+				t.Errorf("job %d: %.0f, after a restart %.0f, held %.0f and %.0f", j.ID, j.Attained, fresh.Jobs[i].Attained, held, now)
+			}
+			if j.Asked != 1 {
+				t.Errorf("job %d asked for %d", j.ID, j.Asked)
+			}
+		}
+		d = again
+	}
+}
+
+// heldBy sums the GPU-seconds of the job's runs up to now.
+func heldBy(jobs []*sim.Trainer, id elastic.JobID, now time.Time) float64 {
+	sum := 0.0
+	for _, t := range jobs {
+		if elastic.JobID(t.ID()) != id {
+			continue
+		}
+		for _, r := range t.Runs() {
+			end := r.Ended
+			if end.IsZero() || end.After(now) {
+				end = now
+			}
+			for _, share := range r.Split {
+				sum += max(0, end.Sub(r.Began).Seconds()) * float64(share.GPUs)
+			}
+		}
+	}
+	return sum
+}
+
+// Jobs that run on several nodes are counted on each of them, ordinary ones too.
+func TestSnapshotCountsSpanningJobs(t *testing.T) {
+	ctx := context.Background()
+	w := sim.New(sim.Config{Fake: fake.Config{Seed: 1, Nodes: fake.Grid(4, 4)}})
+	w.Ordinary("carol", 2, 6, time.Hour)
+	w.Ordinary("carol", 1, 1, time.Hour)
+	d := boot(t, w, new(engine.Memory), "knapsack")
+	w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 8, Max: 8, Total: 4000}})
+	if err := w.Drive(ctx, d, 2*time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	snap, _, _ := d.Plan()
+	used, spanning := 0, 0
+	for _, n := range snap.Nodes {
+		used, spanning = used+n.Used, spanning+n.Spanning
+		if n.Spanning > 1 {
+			t.Errorf("%s is shared: %+v", n.Name, n)
+		}
+	}
+	if used != 15 || spanning != 4 {
+		t.Errorf("%d GPUs used, %d times a job that spans nodes: %+v", used, spanning, snap.Nodes)
+	}
+	spanning = 0
+	for _, n := range snap.Foreign() {
+		spanning += n.Spanning
+	}
+	if spanning != 2 {
+		t.Errorf("ordinary jobs span %d", spanning)
+	}
+}
