@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -29,10 +28,13 @@ func (s source) workload(seed uint64) (workload.Workload, error) {
 			return w, err
 		}
 	}
-	if s.load != 1 {
-		return scaled(w, s.load)
+	if s.load == 1 {
+		return w, nil
 	}
-	return w, nil
+	name := w.Name
+	w, err := workload.Scale(w, s.load)
+	w.Name = fmt.Sprintf("%s x%g", name, s.load)
+	return w, err
 }
 
 // first is the seed that runs of the source begin with.
@@ -97,20 +99,8 @@ func (s source) check() (workload.Workload, error) {
 	return w, nil
 }
 
-// format is a kind of file that can be read.
-type format struct {
-	name string
-	read func(path, profiles string) (workload.Workload, error)
-}
-
-// formats is the one table of them.
-var formats = []format{}
-
 func formatNames() string {
-	names := make([]string, len(formats))
-	for i, f := range formats {
-		names[i] = f.name
-	}
+	names, _ := workload.Formats()
 	return strings.Join(names, "|")
 }
 
@@ -124,22 +114,8 @@ func generatorNames() string {
 
 // read reads a file as --format says.
 func (o *simulateOptions) read(path string) (workload.Workload, error) {
-	for _, f := range formats {
-		if f.name == o.format {
-			w, err := f.read(path, o.profiles)
-			if w.Name == "" {
-				w.Name = strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
-			}
-			return w, err
-		}
-	}
 	if o.format == "" {
 		return workload.Workload{}, fmt.Errorf("--workload %s: say what the file is with --format %s; generators are written gen:NAME", path, formatNames())
 	}
-	return workload.Workload{}, fmt.Errorf("--format %q: want %s", o.format, strings.ReplaceAll(formatNames(), "|", ", "))
-}
-
-// scaled is the workload at another load, and says so in its name.
-func scaled(w workload.Workload, load float64) (workload.Workload, error) {
-	return w, fmt.Errorf("no load but 1 yet")
+	return workload.Read(o.format, path, o.profiles)
 }

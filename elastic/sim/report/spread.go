@@ -18,12 +18,17 @@ func Spread(jobs []replay.JobResult) []time.Duration {
 		all[i] = j.JCT()
 	}
 	slices.Sort(all)
-	if len(all) <= maxSpread {
-		return all
+	return thinned(all)
+}
+
+// thinned keeps at most maxSpread values at even steps of rank.
+func thinned(sorted []time.Duration) []time.Duration {
+	if len(sorted) <= maxSpread {
+		return sorted
 	}
 	out := make([]time.Duration, maxSpread)
 	for i := range out {
-		out[i] = all[i*(len(all)-1)/(maxSpread-1)]
+		out[i] = sorted[i*(len(sorted)-1)/(maxSpread-1)]
 	}
 	return out
 }

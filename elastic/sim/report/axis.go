@@ -1,0 +1,137 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"time"
+)
+
+// tick is one mark of an axis.
+type tick struct {
+	at   float64 // in the axis' own measure
+	text string
+}
+
+// steps are what time axes count in.
+var steps = []time.Duration{
+	time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second, 30 * time.Second,
+	time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute,
+	time.Hour, 2 * time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour,
+}
+
+// timeTicks marks the time to end in at most n steps; at is in seconds.
+func timeTicks(end time.Duration, n int) []tick {
+	step := niceStep(end, n)
+	var out []tick
+	for t := time.Duration(0); t <= end; t += step {
+		out = append(out, tick{t.Seconds(), tickTime(t, step)})
+	}
+	return out
+}
+
+const day = 24 * time.Hour
+
+// niceStep is a step that divides the time to end into n parts at most; beyond
+// three days it is whole days.
+func niceStep(end time.Duration, n int) time.Duration {
+	for _, s := range steps {
+		if int(end/s) <= n && end <= 3*day {
+			return s
+		}
+	}
+	return max(1, time.Duration(nice(end.Hours()/24/float64(n)))) * day
+}
+
+// nice is the least of 1, 2 and 5 times a power of ten that is no less than f.
+func nice(f float64) float64 {
+	base := math.Pow(10, math.Floor(math.Log10(f)))
+	for _, m := range []float64{1, 2, 5} {
+		if m*base >= f*(1-1e-9) {
+			return m * base
+		}
+	}
+	return 10 * base
+}
+
+// tickTime writes a time in the unit its axis counts in.
+func tickTime(t, step time.Duration) string {
+	switch {
+	case t == 0:
+		return "0"
+	case step >= day:
+		return fmt.Sprintf("%d d", t/day)
+	case step >= time.Hour || t%time.Hour == 0:
+		return fmt.Sprintf("%d h", t/time.Hour)
+	case step >= time.Minute && t < time.Hour:
+		return fmt.Sprintf("%d min", t/time.Minute)
+	case step >= time.Minute:
+		return fmt.Sprintf("%d:%02d h", t/time.Hour, t/time.Minute%60)
+	case t%time.Minute == 0:
+		return fmt.Sprintf("%d min", t/time.Minute)
+	}
+	return fmt.Sprintf("%d:%02d min", t/time.Minute, t/time.Second%60)
+}
+
+// countTicks marks an amount from 0 to most in at most n steps of whole numbers.
+func countTicks(most float64, n int) []tick {
+	step := max(1, nice(most/float64(n)))
+	for _, less := range []float64{2, 2.5, 2} { // at least one mark above 0
+		if step > most && step > 1 {
+			step = max(1, math.Floor(step/less))
+		}
+	}
+	var out []tick
+	for v := 0.0; v <= most*(1+1e-9); v += step {
+		out = append(out, tick{v, grouped(int(v))})
+	}
+	return out
+}
+
+// spans that a logarithmic time axis is marked with, if they lie on it.
+var logMarks = []struct {
+	at   time.Duration
+	text string
+}{
+	{time.Millisecond, "1 ms"}, {10 * time.Millisecond, "10 ms"}, {100 * time.Millisecond, "0.1 s"},
+	{time.Second, "1 s"}, {3 * time.Second, "3 s"}, {10 * time.Second, "10 s"}, {30 * time.Second, "30 s"},
+	{time.Minute, "1 min"}, {3 * time.Minute, "3 min"}, {10 * time.Minute, "10 min"}, {30 * time.Minute, "30 min"},
+	{time.Hour, "1 h"}, {3 * time.Hour, "3 h"}, {10 * time.Hour, "10 h"}, {24 * time.Hour, "1 d"}, {72 * time.Hour, "3 d"},
+	{240 * time.Hour, "10 d"}, {720 * time.Hour, "30 d"}, {2400 * time.Hour, "100 d"}, {8760 * time.Hour, "1 a"}, {87600 * time.Hour, "10 a"},
+}
+
+// logScale maps times onto 0..1, logarithmically.
+type logScale struct{ low, high float64 } // natural logarithms of seconds
+
+// logScaleOf holds all times; those below a millisecond count as one.
+func logScaleOf(least, most time.Duration) logScale {
+	low := math.Log(max(least, time.Millisecond).Seconds())
+	high := math.Log(max(most, time.Millisecond).Seconds())
+	if high-low < 0.7 { // at least a factor of two
+		low, high = low-0.35, high+0.35
+	}
+	margin := 0.02 * (high - low)
+	return logScale{low - margin, high + margin}
+}
+
+func (s logScale) at(d time.Duration) float64 {
+	return (math.Log(max(d, time.Millisecond).Seconds()) - s.low) / (s.high - s.low)
+}
+
+// ticks returns the marks on the axis; at is 0..1. Where they would stand too
+// close every other one is left out.
+func (s logScale) ticks(n int) []tick {
+	var out []tick
+	for _, m := range logMarks {
+		if x := s.at(m.at); x >= 0 && x <= 1 {
+			out = append(out, tick{x, m.text})
+		}
+	}
+	for len(out) > n {
+		half := out[:0]
+		for i := 0; i < len(out); i += 2 {
+			half = append(half, out[i])
+		}
+		out = half
+	}
+	return out
+}
