@@ -75,6 +75,7 @@ var verbs = []struct {
 	{"ranks", newRanksCommand},
 	{"event", newEventCommand},
 	{"simulate", newSimulateCommand},
+	{"whatif", newWhatifCommand},
 	{"doctor", newDoctorCommand},
 	{"lab", newLabCommand},
 }

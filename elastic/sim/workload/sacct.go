@@ -2,10 +2,10 @@ package workload
 
 import (
 	"cmp"
+	"fmt"
 	"io"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -161,16 +161,16 @@ func (d *sacctReader) history(name string) (History, error) {
 	return h, nil
 }
 
-// why lists what was skipped: " (3 never started, 2 not finished)".
+// why lists what was skipped: ": never started (3), not finished (2)".
 func (d *sacctReader) why(h History) string {
 	var parts []string
 	for _, c := range h.Skipped {
-		parts = append(parts, strconv.Itoa(c.N)+" "+c.What)
+		parts = append(parts, fmt.Sprintf("%s (%d)", c.What, c.N))
 	}
 	if len(parts) == 0 {
 		return ""
 	}
-	return " (" + strings.Join(parts, ", ") + ")"
+	return ": " + strings.Join(parts, ", ")
 }
 
 // byNumber lists what was counted, most frequent first.

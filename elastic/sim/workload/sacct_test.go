@@ -150,7 +150,7 @@ func TestHistoryErrors(t *testing.T) {
 		"no header":  {plain, "acct.txt:1:1: the first line names no column JobID; print the accounts, with their header, by\nsacct"},
 		"no start":   {"JobID|Submit|End|State|AllocTRES\n", "no column Start;"},
 		"no length":  {"JobID|Submit|Start|State|AllocTRES\n", "no column End, or Elapsed,;"},
-		"no jobs":    {accounts(strings.Replace(plain, "COMPLETED", "RUNNING", 1)), "acct.txt:2:1: no finished run on GPUs among 1 lines (1 not finished)"},
+		"no jobs":    {accounts(strings.Replace(plain, "COMPLETED", "RUNNING", 1)), "acct.txt:2:1: no finished run on GPUs among 1 lines: not finished (1)"},
 		"fields":     {bad("|COMPLETED", ""), "acct.txt:3:1: 5 fields, and the first line names 6"},
 		"more":       {bad("COMPLETED", "COMPL|ETED"), "acct.txt:3:1: 7 fields"},
 		"id":         {bad("7|", "x7|"), `acct.txt:3:1: "x7": want a job id`},

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"math"
+	"slices"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/policy"
+	planner "github.com/sluice-hpc/sluice/nodes"
+)
+
+// backfill is Slurm's usual scheduler reduced to EASY backfill (Mu'alem and
+// Feitelson, IEEE TPDS 12(6), 2001). Jobs have the size they ask for and start in
+// order of arrival; behind the first one that must wait, others start if they do
+// not delay it. How long jobs run is known exactly here, which is better than the
+// time limits Slurm has to go by; of elastic jobs nobody knows when they end.
+type backfill struct {
+	took []float64 // seconds of each job, in order of the workload
+}
+
+// policy has every job wait for the size it had: what sluice is compared with.
+func (b backfill) policy() policy.Policy {
+	return policy.Policy{
+		Name: "backfill", Doc: "the size asked for, first come, first served, with EASY backfill; never resized", Allocate: b.serve,
+	}
+}
+
+// ordinary reports whether the job is not elastic: plain Slurm's.
+func ordinary(j elastic.Job) bool { return len(j.Spec.Sizes) == 1 }
+
+// left is how many seconds the job still runs.
+func (b backfill) left(j elastic.Job) float64 {
+	if !ordinary(j) {
+		return math.Inf(1)
+	}
+	return b.took[j.ID-1] * (1 - j.Done/j.Spec.Total)
+}
+
+// backfillDepth is how many waiting jobs are looked at in a round: Slurm's
+// bf_max_job_test.
+const backfillDepth = 500
+
+// easyRound is one round of backfill.
+type easyRound struct {
+	backfill
+	nodes   []planner.Node // with what was started in this round
+	free    int            // GPUs
+	running []ending       // with what was started in this round
+	// shadow is the inventory at the moment when the first waiting job can start,
+	// with that job in it; nil while nobody waits.
+	shadow []planner.Node
+	at     float64 // that moment, in seconds from now
+}
+
+// ending is a job on GPUs and the seconds until it ends.
+type ending struct {
+	place planner.Placement
+	in    float64
+}
+
+// serve starts the ordinary jobs that can start now.
+func (b backfill) serve(s elastic.Snapshot) elastic.Allocation {
+	e := &easyRound{backfill: b, nodes: slices.Clone(s.Nodes), free: planner.Free(s.Nodes, "")}
+	for _, j := range s.Jobs {
+		if len(j.Place) > 0 {
+			e.running = append(e.running, ending{j.Place, b.left(j)})
+		}
+	}
+	out := elastic.Allocation{}
+	looked := 0
+	for _, j := range s.Jobs {
+		if e.free == 0 || looked == backfillDepth {
+			break
+		}
+		if j.Phase != elastic.Held || !ordinary(j) {
+			continue
+		}
+		looked++
+		if place := e.start(j); place != nil {
+			out[j.ID] = elastic.Decision{GPUs: place.GPUs(), Place: place, Why: "starts on the " + plural(place.GPUs(), "GPU") + " it asked for"}
+		}
+	}
+	return out
+}
+
+// start returns where the job starts now, nil when it waits.
+func (e *easyRound) start(j elastic.Job) planner.Placement {
+	ask := fixedRequest(int64(j.ID), j.Spec.Min)
+	var place planner.Placement
+	if ask.GPUs <= e.free {
+		place = planner.Place(e.nodes, []planner.Request{ask})[0].Placement
+	}
+	switch {
+	case len(place) == 0 && e.shadow == nil:
+		e.reserve(ask)
+		return nil
+	case len(place) == 0:
+		return nil
+	}
+	end := ending{place, e.left(j)}
+	if e.shadow != nil && end.in > e.at {
+		if !roomFor(e.shadow, place) {
+			return nil
+		}
+		planner.Charge(e.shadow, planner.Load{Place: place})
+	}
+	planner.Charge(e.nodes, planner.Load{Place: place})
+	e.free -= ask.GPUs
+	e.running = append(e.running, end)
+	return place
+}
+
+// reserve finds the moment when the request can start, as jobs end one after the
+// other, and keeps its GPUs from then on.
+func (e *easyRound) reserve(ask planner.Request) {
+	slices.SortStableFunc(e.running, func(a, b ending) int {
+		switch {
+		case a.in < b.in:
+			return -1
+		case a.in > b.in:
+			return 1
+		}
+		return 0
+	})
+	free := e.free
+	for i, r := range e.running {
+		if free += r.place.GPUs(); free < ask.GPUs {
+			continue
+		}
+		then := slices.Clone(e.nodes)
+		for _, gone := range e.running[:i+1] {
+			planner.Credit(then, planner.Load{Place: gone.place})
+		}
+		if place := planner.Place(then, []planner.Request{ask})[0].Placement; len(place) > 0 {
+			planner.Charge(then, planner.Load{Place: place})
+			e.shadow, e.at = then, r.in
+			return
+		}
+	}
+}
+
+// roomFor reports whether the inventory has the place free.
+func roomFor(inventory []planner.Node, place planner.Placement) bool {
+	for _, s := range place {
+		i := slices.IndexFunc(inventory, func(n planner.Node) bool { return n.Name == s.Node })
+		if i < 0 || inventory[i].Free() < s.GPUs {
+			return false
+		}
+	}
+	return true
+}

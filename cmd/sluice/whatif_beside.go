@@ -1,0 +1,47 @@
+package main
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/policy"
+	planner "github.com/sluice-hpc/sluice/nodes"
+)
+
+// beside is sluice beside plain Slurm, as it is once installed: jobs that are not
+// elastic are none of its business. Slurm starts them, with backfill, on GPUs that
+// are idle; to the policy they are GPUs in use, and demands while they wait.
+func (b backfill) beside(p policy.Policy) policy.Policy {
+	decide := p.Allocate
+	p.Allocate = func(s elastic.Snapshot) elastic.Allocation {
+		out := b.serve(s)
+		maps.Copy(out, decide(b.rest(s, out)))
+		return out
+	}
+	return p
+}
+
+// rest is the snapshot as sluice sees it after Slurm started what it could.
+func (b backfill) rest(s elastic.Snapshot, started elastic.Allocation) elastic.Snapshot {
+	jobs := s.Jobs
+	s.Nodes, s.Jobs, s.Others = slices.Clone(s.Nodes), nil, map[string]int{}
+	for _, j := range jobs {
+		if !ordinary(j) {
+			s.Jobs = append(s.Jobs, j)
+			continue
+		}
+		place := j.Place
+		if d, now := started[j.ID]; now {
+			place = d.Place
+			planner.Charge(s.Nodes, planner.Load{Place: place})
+		}
+		for _, share := range place {
+			s.Others[share.Node] += share.GPUs
+		}
+		if len(place) == 0 {
+			s.Demands = append(s.Demands, elastic.Demand{ID: j.ID, Nodes: 1, GPUs: j.Spec.Min})
+		}
+	}
+	return s
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/policy"
+	"github.com/sluice-hpc/sluice/elastic/sim/replay"
+	"github.com/sluice-hpc/sluice/elastic/sim/workload"
+)
+
+// whatif is a history and what came of its replays.
+type whatif struct {
+	options *whatifOptions
+	history workload.History
+	site    whatifSite
+	before  outcome    // every job at the size it had
+	after   [3]outcome // sluice: likely, jobs that scale worse, jobs that scale better
+}
+
+// outcome is what came of one replay.
+type outcome struct {
+	assume  workload.Assumption // zero for the baseline
+	elastic int                 // jobs
+	result  replay.Result
+	workload.Figures
+	idle float64 // share of the GPU time from the first submit to the last end
+}
+
+// run makes the four replays.
+func (w *whatif) run(ctx context.Context, p policy.Policy, errs io.Writer) error {
+	bar := newProgress(errs, 1+len(w.after))
+	defer bar.clear()
+	var err error
+	limits := elastic.Limits{Payback: 1, ShareNodes: true}
+	slurm := backfill{}
+	for _, r := range w.history.Runs {
+		slurm.took = append(slurm.took, r.Took.Seconds())
+	}
+	cfg := replay.Config{Nodes: w.site.nodes, Policy: slurm.policy(), Interval: w.options.interval, Info: replay.Oracle, Limits: limits}
+	if w.before, err = w.one(ctx, cfg, w.history.Fixed(), bar); err != nil {
+		return err
+	}
+	limits.ShareNodes = false
+	cfg = replay.Config{
+		Nodes: w.site.nodes, Policy: slurm.beside(p), Interval: w.options.interval, Restart: w.options.restart, Info: replay.Learned, Limits: limits,
+	}
+	worse, better := w.options.assume.Around()
+	for i, a := range []workload.Assumption{w.options.assume, worse, better} {
+		jobs, err := w.history.Workload(a)
+		if err != nil {
+			return err
+		}
+		if w.after[i], err = w.one(ctx, cfg, jobs, bar); err != nil {
+			return err
+		}
+		w.after[i].assume, w.after[i].elastic = a, w.history.ElasticRuns(a)
+	}
+	return nil
+}
+
+// one makes one replay.
+func (w *whatif) one(ctx context.Context, cfg replay.Config, jobs workload.Workload, bar *progress) (outcome, error) {
+	part := bar.of(cfg.Policy.Name)
+	cfg.Progress = part.start(jobs)
+	defer part.end()
+	res, err := replay.Run(ctx, cfg, jobs)
+	if err != nil {
+		return outcome{}, err
+	}
+	jct, wait := make([]time.Duration, len(res.Jobs)), make([]time.Duration, len(res.Jobs))
+	for i, j := range res.Jobs {
+		jct[i], wait[i] = j.JCT(), j.Wait()
+	}
+	o := outcome{result: res, Figures: workload.FiguresOf(jct, wait)}
+	o.Span, o.GPUHours = res.Makespan, res.Useful/3600
+	if all := res.Useful + res.Restarting + res.Idle; all > 0 {
+		o.idle = res.Idle / all
+	}
+	return o, nil
+}
+
+// recordedIdle is the share of the site's GPU time that nobody had, as far as the
+// jobs that are replayed tell.
+func (w *whatif) recordedIdle(f workload.Figures) float64 {
+	all := float64(w.site.gpus) * f.Span.Hours()
+	if all <= 0 {
+		return 0
+	}
+	return max(0, 1-f.GPUHours/all)
+}
+
+// compared counts the jobs that end at least a tenth of their time sooner, and
+// later, than at their own size, and finds the most that one loses.
+func (w *whatif) compared(o outcome) (sooner, later int, most time.Duration) {
+	for i, j := range o.result.Jobs {
+		before := w.before.result.Jobs[i].JCT()
+		switch {
+		case j.JCT() <= before-before/10:
+			sooner++
+		case j.JCT() >= before+before/10:
+			later++
+		}
+		most = max(most, j.JCT()-before)
+	}
+	return sooner, later, most
+}
