@@ -94,8 +94,8 @@ func (l *live) compare(ctx context.Context, p policy.Policy) error {
 	if err != nil {
 		return err
 	}
-	l.tell("%s: predicted mean JCT %.1f s and %.2f restarts a job by the whole engine, %.1f s and %.2f by a replay; now for real, about %.0f s",
-		p.Name, said.whole, said.wholeRestarts, said.replay, said.replayRestarts, said.makespan)
+	l.tell("%s: predicted mean JCT %.1f s (%.1f to %.1f) and %.2f restarts a job by the whole engine, %.1f s and %.2f by a replay; now for real, about %.0f s",
+		p.Name, said.whole, said.least, said.most, said.wholeRestarts, said.replay, said.replayRestarts, said.makespan)
 	got, err := l.measure(ctx, p, time.Duration(2*said.makespan)*time.Second+2*time.Minute)
 	if err != nil {
 		return err
@@ -111,9 +111,9 @@ func (l *live) figures(name string, said prediction, got measured) {
 		verdict = fmt.Sprintf("NOT within %g%% of both", 100*within)
 	}
 	fmt.Fprintf(l.o.Figures, "figure: live_%s_measured_over_predicted %.3f times  # Slurm %s, %s seed %d at %gx, %d jobs with emulated GPU work: "+
-		"mean JCT %.1f s measured, %.1f s predicted by the whole engine, %.1f s (%.3f times) by a replay: %s; %.2f restarts a job (predicted %.2f, %.2f), a move took %.1f s (%.1f s when calibrated)\n",
+		"mean JCT %.1f s measured, %.1f s (%.1f to %.1f) predicted by the whole engine, %.1f s (%.3f times) by a replay: %s; %.2f restarts a job (predicted %.2f, %.2f), a move took %.1f s (%.1f s when calibrated)\n",
 		name, got.jct/said.whole, l.slurm, l.jobs.Name, l.jobs.Seed, l.o.Faster, l.jobs.Count,
-		got.jct, said.whole, said.replay, got.jct/said.replay, verdict,
+		got.jct, said.whole, said.least, said.most, said.replay, got.jct/said.replay, verdict,
 		got.restarts, said.wholeRestarts, said.replayRestarts, got.price.Total().Seconds(), l.price.Total().Seconds())
 }
 

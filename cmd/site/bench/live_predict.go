@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
@@ -25,30 +26,45 @@ var liveLimits = elastic.Limits{
 	Cooldown: 2 * time.Second, Payback: 2, Grace: 30 * time.Second, Confirm: time.Minute, Moves: 8, DeafAfter: 3,
 }
 
-// prediction is what the simulators say; seconds.
+// prediction is what the simulators say: means over variants; seconds.
 type prediction struct {
 	whole, replay                 float64 // mean completion time
+	least, most                   float64 // of the variants of whole
 	wholeRestarts, replayRestarts float64 // a job
 	makespan                      float64
 }
 
+// variants is how many times each prediction is made. A small delay early on may
+// turn a later decision, in the real run as in a simulated one: a mean over
+// slightly different delays is a better guess than any of them.
+const variants = 5
+
 // predict simulates the jobs twice: the daemon's engine with the whole protocol,
-// and the reduction to rounds with one figure for a restart.
+// under delays that vary as drawn, and the reduction to rounds with one figure for
+// a restart, a little smaller and a little larger.
 func (l *live) predict(ctx context.Context, p policy.Policy) (prediction, error) {
-	c := l.simulation(p)
-	full, err := whole.Simulate(ctx, c, l.jobs)
-	if err != nil {
-		return prediction{}, fmt.Errorf("simulating: %w", err)
+	said := prediction{least: math.Inf(1)}
+	for i := range variants {
+		c := l.simulation(p)
+		c.Seed += uint64(i)
+		full, err := whole.Simulate(ctx, c, l.jobs)
+		if err != nil {
+			return said, fmt.Errorf("simulating: %w", err)
+		}
+		c.Restart += c.Restart * time.Duration(i-variants/2) / 20
+		rounds, err := replay.Run(ctx, c.Config, l.jobs)
+		if err != nil {
+			return said, fmt.Errorf("replaying: %w", err)
+		}
+		jct, n := meanJCT(full.Jobs), float64(len(full.Jobs))
+		said.least, said.most = min(said.least, jct), max(said.most, jct)
+		said.whole += jct / variants
+		said.replay += meanJCT(rounds.Jobs) / variants
+		said.makespan += full.Makespan.Seconds() / variants
+		said.wholeRestarts += float64(full.Restarts) / n / variants
+		said.replayRestarts += float64(rounds.Restarts) / n / variants
 	}
-	rounds, err := replay.Run(ctx, c.Config, l.jobs)
-	if err != nil {
-		return prediction{}, fmt.Errorf("replaying: %w", err)
-	}
-	n := float64(len(full.Jobs))
-	return prediction{
-		whole: meanJCT(full.Jobs), replay: meanJCT(rounds.Jobs), makespan: full.Makespan.Seconds(),
-		wholeRestarts: float64(full.Restarts) / n, replayRestarts: float64(rounds.Restarts) / n,
-	}, nil
+	return said, nil
 }
 
 // simulation is the live site as a simulator takes it.
@@ -86,7 +102,7 @@ func (l *live) fit(ctx context.Context) error {
 	}
 	l.times = whole.Times{
 		Save: l.price.Save / 2, Draining: l.price.Drain / 2, Starting: l.price.Start / 2, Load: l.price.Load,
-		Scheduling: 50 * time.Millisecond, Step: liveStep,
+		Scheduling: 50 * time.Millisecond, Step: liveStep, Jitter: l.price.Total() / 10,
 	}
 	for range 4 {
 		out, err := whole.Simulate(ctx, l.simulation(p), l.jobs)

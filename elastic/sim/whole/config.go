@@ -38,6 +38,9 @@ type Times struct {
 	Scheduling time.Duration // from an event to Slurm's scheduling pass
 	Starting   time.Duration // from RUNNING to the script's first line
 	Load       time.Duration // from the first line to the first new work
+	// Jitter bounds what is added to Draining, Scheduling and Starting each time,
+	// drawn evenly from the configuration's Seed.
+	Jitter time.Duration
 	// Step is the longest a training step takes: a request to save is seen at the
 	// end of one. 0 = 1 s.
 	Step time.Duration
@@ -66,8 +69,8 @@ func (c Config) price() elastic.Price {
 	}
 	t := c.Times
 	return elastic.Price{
-		Save: t.Save + t.Step/2, Drain: t.Draining + c.Transition/2,
-		Start: protocol + t.Scheduling + t.Starting, Load: t.Load,
+		Save: t.Save + t.Step/2, Drain: t.Draining + t.Jitter/2 + c.Transition/2,
+		Start: protocol + t.Scheduling + t.Starting + t.Jitter, Load: t.Load,
 	}
 }
 
@@ -102,6 +105,8 @@ func (c Config) complete() (Config, error) {
 		return c, fmt.Errorf("a cluster without nodes runs nothing")
 	case c.Placing != "" && c.Placing != replay.Ours:
 		return c, fmt.Errorf("placing %q: the daemon places by itself, so only %q can be simulated with it", c.Placing, replay.Ours)
+	case c.Limits.AnySplit:
+		return c, fmt.Errorf("any split: the simulated Slurm gives the splits that Slurm gives; leave it off")
 	case c.Info != replay.Oracle && c.Info != replay.Learned:
 		return c, fmt.Errorf("info %q: want %s or %s", c.Info, replay.Oracle, replay.Learned)
 	case c.Policy.Allocate == nil:
@@ -122,6 +127,7 @@ func (c Config) complete() (Config, error) {
 func (c Config) cluster() (fake.Config, error) {
 	fc := fake.Config{
 		Seed: c.Seed, Scheduling: some(c.Times.Scheduling), Starting: some(c.Times.Starting), Draining: some(c.Times.Draining),
+		Jitter: c.Times.Jitter,
 	}
 	seen := map[string]bool{}
 	for _, n := range c.Nodes {

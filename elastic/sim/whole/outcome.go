@@ -135,23 +135,42 @@ func (s *site) eventsOf(index int, j job) ([]replay.Event, error) {
 		causes[seg.Restarts] = seg.Cause
 	}
 	out := []replay.Event{{At: j.Submit, Job: index, Name: j.Name, Kind: "submit"}}
+	tell := func(at time.Time, kind string, from, to nodes.Placement, why string) {
+		out = append(out, replay.Event{At: at.Sub(s.begin), Job: index, Name: j.Name, Kind: kind, From: from, To: to, Why: why})
+	}
 	var at nodes.Placement
-	for i, run := range j.trainer.Runs() {
+	for _, run := range j.trainer.Runs() {
 		to := place(run)
-		kind := "move"
-		switch {
-		case i == 0:
-			kind = "start"
-		case to.GPUs() != at.GPUs():
-			kind = "resize"
-		}
-		out = append(out, replay.Event{At: run.Began.Sub(s.begin), Job: index, Name: j.Name, Kind: kind, From: at, To: to, Why: causes[run.Restarts]})
+		tell(run.Began, kindOf(at, to), at, to, causes[run.Restarts])
 		at = to
-		if run.Why == (fake.Cause{}) && !run.Ended.IsZero() {
-			out = append(out, replay.Event{At: run.Ended.Sub(s.begin), Job: index, Name: j.Name, Kind: "end", From: at})
+		switch {
+		case run.Ended.IsZero():
+		case run.Why == (fake.Cause{}):
+			tell(run.Ended, "end", at, nil, "")
+		case s.parked(j, run):
+			tell(run.Ended, "stop", at, nil, "")
+			at = nil
 		}
 	}
 	return out, nil
+}
+
+// kindOf is what a replay calls a change of place.
+func kindOf(from, to nodes.Placement) string {
+	switch {
+	case len(from) == 0:
+		return "start"
+	case from.GPUs() != to.GPUs():
+		return "resize"
+	}
+	return "move"
+}
+
+// parked reports whether the run was stopped for its job to wait again.
+func (s *site) parked(j job, run sim.RunRecord) bool {
+	return slices.ContainsFunc(s.parks[elastic.JobID(j.trainer.ID())], func(t time.Time) bool {
+		return !t.Before(run.Began) && !t.After(run.Ended)
+	})
 }
 
 func place(run sim.RunRecord) nodes.Placement {

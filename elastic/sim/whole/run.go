@@ -162,9 +162,14 @@ func (s *site) measureSpread() {
 	}
 }
 
+// event counts moves that ended otherwise than planned, and notes which jobs are
+// stopped to wait again.
 func (s *site) event(e engine.Event) {
-	if e.Kind == "close" && !strings.HasPrefix(e.Text, string(elastic.Done)+":") {
+	switch {
+	case e.Kind == "close" && !strings.HasPrefix(e.Text, string(elastic.Done)+":"):
 		s.abandoned++
+	case e.Kind == "open" && strings.HasPrefix(e.Text, string(elastic.Park)+" "):
+		s.parks[e.Job] = append(s.parks[e.Job], e.At)
 	}
 }
 

@@ -189,6 +189,7 @@ func TestRefusals(t *testing.T) {
 		"twins":          {config: func(c *whole.Config) { c.Nodes[0].Name = "gpu2" }, want: `"gpu2"`},
 		"no interval":    {config: func(c *whole.Config) { c.Interval = 0 }, want: "interval"},
 		"placing":        {config: func(c *whole.Config) { c.Placing = replay.Published }, want: "placing"},
+		"any split":      {config: func(c *whole.Config) { c.Limits.AnySplit = true }, want: "any split"},
 		"info":           {config: func(c *whole.Config) { c.Info = "some" }, want: "info"},
 		"policy":         {config: func(c *whole.Config) { c.Policy = policy.Policy{} }, want: "policy"},
 		"no work":        {jobs: only(func(j *workload.Job) { j.Spec.Total = 0 }), want: "no work"},
@@ -265,4 +266,27 @@ func (bySplit) Seconds(split []int) float64 {
 		return 10
 	}
 	return 1000
+}
+
+// A job that is stopped for another one, and waits again, is told as in a replay.
+func TestStopIsTold(t *testing.T) {
+	c := config(t, "srpt")
+	c.Nodes, c.Info, c.Limits.Preempt, c.Limits.Cooldown = grid(1, 1), replay.Oracle, true, 0
+	var kinds []string
+	c.Events = func(e replay.Event) {
+		if e.Name == "long" {
+			kinds = append(kinds, e.Kind)
+		}
+	}
+	one := elastic.Spec{Min: 1, Max: 1, Total: 10}
+	out := run(t, c, of("two",
+		workload.Job{Name: "long", Spec: one, Asked: 1, Speeds: workload.Assumed{Unit: 300}},
+		workload.Job{Name: "short", Spec: one, Asked: 1, Speeds: workload.Assumed{Unit: 20}, Submit: 10 * time.Minute},
+	))
+	if got, want := strings.Join(kinds, " "), "submit start stop start end"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if j := out.Jobs[1]; j.JCT() > 5*time.Minute || out.Restarts != 1 {
+		t.Errorf("%+v: want it to go first; %d restarts", j, out.Restarts)
+	}
 }

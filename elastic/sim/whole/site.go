@@ -38,6 +38,7 @@ type site struct {
 	abandoned int
 	spread    struct{ sum, n float64 }
 	decisions []time.Duration
+	parks     map[elastic.JobID][]time.Time // when each job was told to save and wait again
 }
 
 // job is one job of the workload and its program.
@@ -55,7 +56,10 @@ func newSite(cfg Config) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &site{cfg: cfg, byID: map[elastic.JobID]int{}, known: map[workload.Speeds]*speed.Curve{}, limit: patience}
+	s := &site{
+		cfg: cfg, limit: patience, byID: map[elastic.JobID]int{},
+		known: map[workload.Speeds]*speed.Curve{}, parks: map[elastic.JobID][]time.Time{},
+	}
 	cluster.Watch = s.watch
 	s.w = sim.New(sim.Config{Fake: cluster})
 	s.begin, s.journal = s.w.Now(), &engine.Memory{}
