@@ -22,6 +22,7 @@ func inventories(t *rapid.T) []nodes.Node {
 			Partitions: rapid.SampledFrom([][]string{{"gpu"}, {"gpu", "fast"}, {"fast"}}).Draw(t, "partitions"),
 		}
 		n.Used = rapid.IntRange(0, n.GPUs).Draw(t, "used")
+		n.Spanning = rapid.IntRange(0, min(1, n.Used)).Draw(t, "spanning")
 		if rapid.Bool().Draw(t, "cpus known") {
 			n.CPUs, n.CPUsUsed = 16, rapid.IntRange(0, 16).Draw(t, "cpus used")
 			n.MemoryMB, n.MemUsedMB = 1000, int64(rapid.IntRange(0, 1000).Draw(t, "memory used"))
@@ -33,6 +34,7 @@ func inventories(t *rapid.T) []nodes.Node {
 
 func requests(t *rapid.T) []nodes.Request {
 	var out []nodes.Request
+	share := rapid.Bool().Draw(t, "share")
 	for i := range rapid.IntRange(0, 8).Draw(t, "requests") {
 		r := nodes.Request{
 			ID:          int64(i + 1),
@@ -42,6 +44,7 @@ func requests(t *rapid.T) []nodes.Request {
 			CPUsPerGPU:  rapid.IntRange(0, 3).Draw(t, "cpus"),
 			MemPerGPUMB: int64(rapid.SampledFrom([]int{0, 100, 400}).Draw(t, "memory")),
 			MaxNodes:    rapid.SampledFrom([]int{0, 0, 1, 2}).Draw(t, "max nodes"),
+			Share:       share,
 		}
 		if rapid.IntRange(0, 4).Draw(t, "keep") == 0 {
 			r.Keep = nodes.Placement{{Node: "n1", GPUs: r.GPUs}}
@@ -108,8 +111,20 @@ func TestPlaceProperties(t *testing.T) {
 			after = nodes.With(after, r.Load(res.Placement))
 		}
 		overfull(t, inv, after)
+		if len(reqs) > 0 && !reqs[0].Share {
+			unshared(t, inv, after)
+		}
 		reachable(t, inv, after, reqs, got)
 	})
+}
+
+// unshared fails when a job on several nodes was put where another such job is.
+func unshared(t *rapid.T, before, after []nodes.Node) {
+	for i, n := range after {
+		if n.Spanning > max(1, before[i].Spanning) {
+			t.Fatalf("%s is shared: %+v, before %+v", n.Name, n, before[i])
+		}
+	}
 }
 
 // overfull fails when a node gives more than it had.
@@ -155,12 +170,12 @@ func reachable(t *rapid.T, before, after []nodes.Node, reqs []nodes.Request, got
 func TestPlaceFindsWhatExists(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		inv := inventories(t)
-		r := nodes.Request{GPUs: rapid.IntRange(1, 12).Draw(t, "gpus"), Partition: "gpu", Uneven: rapid.Bool().Draw(t, "uneven")}
+		r := nodes.Request{GPUs: rapid.IntRange(1, 12).Draw(t, "gpus"), Partition: "gpu", Uneven: rapid.Bool().Draw(t, "uneven"), Share: rapid.Bool().Draw(t, "share")}
 		exists := false
 		for m := 1; m <= len(inv); m++ {
 			room, total := 0, 0
 			for _, n := range inv {
-				if !n.In("gpu") || n.Free() == 0 || (n.CPUs > 0 && n.CPUs == n.CPUsUsed) {
+				if !n.In("gpu") || n.Free() == 0 || (n.CPUs > 0 && n.CPUs == n.CPUsUsed) || (m > 1 && n.Spanning > 0 && !r.Share) {
 					continue
 				}
 				total += n.Free()
@@ -168,7 +183,7 @@ func TestPlaceFindsWhatExists(t *testing.T) {
 					room++
 				}
 			}
-			exists = exists || (r.GPUs%m == 0 && room >= m) || (r.Uneven && total >= r.GPUs)
+			exists = exists || (r.GPUs%m == 0 && room >= m) || (r.Uneven && m > 1 && total >= r.GPUs)
 		}
 		if got := nodes.Place(inv, []nodes.Request{r})[0]; exists != (len(got.Placement) > 0) {
 			t.Fatalf("exists %v, got %+v", exists, got)
