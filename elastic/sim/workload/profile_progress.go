@@ -18,7 +18,7 @@ import (
 //	gain = (var + sqr) / (var/(b/b0) + sqr)
 //
 // with the gradient's variance and squared norm of epoch e, b0 the smallest batch.
-// The files' own column of iterations differs from that by -2% (bert, deepspeech2)
+// The files' own column of iterations differs from that by -2% (deepspeech2)
 // to +10% (yolov3) at the batches of the published workloads, and does not give
 // their published times: a replay of Tiresias on workloads 1-4 comes to 2474, 5145,
 // 3876 and 3280 s, as published, with this accounting, to 3-11% less with the
