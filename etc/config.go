@@ -41,8 +41,14 @@ type Slurm struct {
 	Partitions []string // empty = all
 }
 
-// Policy names how GPUs are shared.
-type Policy struct{ Name string }
+// Policy is how GPUs are shared, and what it may do to jobs.
+type Policy struct {
+	Name       string
+	Preempt    bool
+	Overload   float64       // 0 = whenever it helps
+	Wait       time.Duration // 0 = no bound
+	ShareNodes bool
+}
 
 // Resize are the rules of moves and their assumed price.
 type Resize struct {

@@ -36,6 +36,10 @@ var keys = []key{
 	names("slurm", "partitions", func(c *Config) *[]string { return &c.Slurm.Partitions }),
 
 	choice("policy", "name", []string{"knapsack", "fcfs", "ef"}, func(c *Config) *string { return &c.Policy.Name }),
+	truth("policy", "preempt", func(c *Config) *bool { return &c.Policy.Preempt }),
+	number("policy", "overload", 0, 100, func(c *Config) *float64 { return &c.Policy.Overload }),
+	duration("policy", "wait", 0, 30*day, func(c *Config) *time.Duration { return &c.Policy.Wait }),
+	truth("policy", "share_nodes", func(c *Config) *bool { return &c.Policy.ShareNodes }),
 
 	duration("resize", "grace", time.Second, day, func(c *Config) *time.Duration { return &c.Resize.Grace }),
 	duration("resize", "cooldown", 0, day, func(c *Config) *time.Duration { return &c.Resize.Cooldown }),
