@@ -100,6 +100,9 @@ func (l *live) compare(ctx context.Context, p policy.Policy) error {
 	if err != nil {
 		return err
 	}
+	for i, j := range got.jobs {
+		l.tell("%s: job%d took %v, predicted %v", p.Name, i+1, j, said.jobs[i])
+	}
 	l.figures(p.Name, said, got)
 	return nil
 }

@@ -21,6 +21,7 @@ type measured struct {
 	jct      float64 // mean, seconds
 	restarts float64 // a job
 	price    elastic.Price
+	jobs     []story
 }
 
 // calibrate measures what a move costs on this machine, on four jobs that are
@@ -72,16 +73,20 @@ func (s *liveSite) resizes(ctx context.Context, jobs, rounds int) (elastic.Price
 	return price, err
 }
 
-// histories counts the restarts of the jobs and averages what their moves cost.
-func (s *liveSite) histories(ctx context.Context, ids []int64) (restarts int, mean elastic.Price, err error) {
+// histories returns the GPUs of each job's runs, and what a move cost on average.
+func (s *liveSite) histories(ctx context.Context, ids []int64) (sizes [][]int, mean elastic.Price, err error) {
 	var sum control.Price
-	for _, id := range ids {
+	sizes = make([][]int, len(ids))
+	for i, id := range ids {
 		h, err := s.Control().History(ctx, elastic.JobID(id))
 		if err != nil {
-			return 0, mean, err
+			return nil, mean, err
 		}
-		restarts += max(0, len(h.Segments)-1)
+		if len(h.Segments) == 0 {
+			return nil, mean, fmt.Errorf("sluice history knows no run of job %d", id)
+		}
 		for _, seg := range h.Segments {
+			sizes[i] = append(sizes[i], seg.GPUs)
 			if p := seg.Price; p.Drain > 0 && p.Start > 0 && p.Load > 0 {
 				sum.Save, sum.Drain, sum.Start, sum.Load = sum.Save+p.Save, sum.Drain+p.Drain, sum.Start+p.Start, sum.Load+p.Load
 				sum.Measured++
@@ -89,12 +94,12 @@ func (s *liveSite) histories(ctx context.Context, ids []int64) (restarts int, me
 		}
 	}
 	if sum.Measured == 0 {
-		return restarts, mean, nil
+		return sizes, mean, nil
 	}
 	of := func(seconds float64) time.Duration {
 		return time.Duration(seconds / float64(sum.Measured) * float64(time.Second)).Round(time.Millisecond)
 	}
-	return restarts, elastic.Price{Save: of(sum.Save), Drain: of(sum.Drain), Start: of(sum.Start), Load: of(sum.Load), Measured: sum.Measured}, nil
+	return sizes, elastic.Price{Save: of(sum.Save), Drain: of(sum.Drain), Start: of(sum.Start), Load: of(sum.Load), Measured: sum.Measured}, nil
 }
 
 // measure runs the jobs for real.
@@ -115,10 +120,16 @@ func (l *live) measure(ctx context.Context, p policy.Policy, limit time.Duration
 			return err
 		}
 		for i, id := range ids {
-			got.jct += ends[id].Sub(submitted[i]).Seconds() / float64(len(ids))
+			jct := ends[id].Sub(submitted[i]).Seconds()
+			got.jct += jct / float64(len(ids))
+			got.jobs = append(got.jobs, story{jct: jct})
 		}
-		restarts, price, err := s.histories(ctx, ids)
-		got.restarts, got.price = float64(restarts)/float64(len(ids)), price
+		sizes, price, err := s.histories(ctx, ids)
+		for i := range got.jobs {
+			got.jobs[i].sizes = sizes[i]
+			got.restarts += float64(len(sizes[i])-1) / float64(len(ids))
+		}
+		got.price = price
 		return err
 	})
 	return got, err

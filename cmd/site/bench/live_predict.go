@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
@@ -32,6 +33,17 @@ type prediction struct {
 	least, most                   float64 // of the variants of whole
 	wholeRestarts, replayRestarts float64 // a job
 	makespan                      float64
+	jobs                          []story // of the first variant
+}
+
+// story is what became of one job.
+type story struct {
+	jct   float64 // seconds
+	sizes []int   // GPUs of each run
+}
+
+func (s story) String() string {
+	return fmt.Sprintf("%.1f s on %s", s.jct, strings.ReplaceAll(splitKey(s.sizes), ",", ">"))
 }
 
 // variants is how many times each prediction is made. A small delay early on may
@@ -47,10 +59,22 @@ func (l *live) predict(ctx context.Context, p policy.Policy) (prediction, error)
 	for i := range variants {
 		c := l.simulation(p)
 		c.Seed += uint64(i)
+		sizes := map[int][]int{}
+		c.Events = func(e replay.Event) {
+			if len(e.To) > 0 {
+				sizes[e.Job] = append(sizes[e.Job], e.To.GPUs())
+			}
+		}
 		full, err := whole.Simulate(ctx, c, l.jobs)
 		if err != nil {
 			return said, fmt.Errorf("simulating: %w", err)
 		}
+		if i == 0 {
+			for k, j := range full.Jobs {
+				said.jobs = append(said.jobs, story{j.JCT().Seconds(), sizes[k]})
+			}
+		}
+		c.Events = nil
 		c.Restart += c.Restart * time.Duration(i-variants/2) / 20
 		rounds, err := replay.Run(ctx, c.Config, l.jobs)
 		if err != nil {
