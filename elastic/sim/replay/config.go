@@ -5,6 +5,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/policy"
+	"github.com/sluice-hpc/sluice/elastic/sim/workload"
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
@@ -37,9 +38,12 @@ type Config struct {
 	Interval time.Duration
 	// Restart is what a start and every resize cost in time on the new GPUs.
 	Restart time.Duration
-	Info    Info
-	Placing Placing
-	Limits  elastic.Limits
+	// RestartOf, when set, goes before Restart: a price for each job, asked for once
+	// as the job comes, in the order of the workload.
+	RestartOf func(workload.Job) time.Duration
+	Info      Info
+	Placing   Placing
+	Limits    elastic.Limits
 	// Seed draws what the simulation draws; the workload has its own.
 	Seed uint64
 	// Timer reads a clock for the decision times; nil = they are not measured.

@@ -140,7 +140,7 @@ func (r *round) change(m move) {
 	} else {
 		l.split = split(m.to)
 		l.pace = l.Speeds.Seconds(l.split)
-		l.pause = r.cfg.Restart
+		l.pause = l.price
 		j.Started, j.Moved = r.snap.Now, r.snap.Now
 	}
 	r.event(l.index, kind, m.from, m.to, m.why)

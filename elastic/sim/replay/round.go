@@ -36,6 +36,7 @@ type live struct {
 	index int           // in the workload
 	split []int         // of its place; nil while it has none
 	pace  float64       // seconds a unit on the split
+	price time.Duration // of a restart
 	pause time.Duration // of restart still to pass
 }
 
@@ -60,14 +61,18 @@ func (r *round) take(j workload.Job) error {
 		r.firstCome = j.Submit
 	}
 	r.out.Jobs = append(r.out.Jobs, JobResult{Name: j.Name, Submit: j.Submit, Start: -1, Deadline: j.Deadline})
-	r.live = append(r.live, live{Job: j, index: index})
+	price := r.cfg.Restart
+	if r.cfg.RestartOf != nil {
+		price = r.cfg.RestartOf(j)
+	}
+	r.live = append(r.live, live{Job: j, index: index, price: price})
 	r.snap.Jobs = append(r.snap.Jobs, elastic.Job{
 		ID: elastic.JobID(index + 1), Name: j.Name, User: j.User, Spec: j.Spec, Asked: j.Asked,
 		Phase: elastic.Held, Submitted: begin.Add(j.Submit), Speaks: true,
-		Price: elastic.Price{Start: r.cfg.Restart, Measured: 1}, Curve: r.told.curve(j),
+		Price: elastic.Price{Start: price, Measured: 1}, Curve: r.told.curve(j),
 	})
 	r.changed = true
-	r.event(index, "submit", nil, nil, "")
+	r.eventAt(j.Submit, index, "submit", nil, nil, "")
 	return nil
 }
 
