@@ -7,12 +7,14 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/sim/replay"
+	"github.com/sluice-hpc/sluice/elastic/sim/workload"
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
 // Config is one simulation: that of a replay, and what only the whole protocol
-// has. In replay.Config, Interval is the daemon's period, Restart is what Times
-// is made from where Times is zero, and Placing can only be replay.Ours. Of the
+// has. In replay.Config, Interval is the daemon's period, Restart and RestartOf are
+// what Times is made from where Times is zero, and Placing can only be
+// replay.Ours; an oracle also tells each job's price from its start. Of the
 // Limits, Grace, Confirm and DeafAfter take the daemon's defaults where they are
 // zero; the others are taken as they are.
 type Config struct {
@@ -28,6 +30,8 @@ type Config struct {
 	// Hook says that the end of a job wakes the daemon, as Slurm's epilog can.
 	// Without it freed GPUs are seen in the next cycle. A submit always does.
 	Hook bool
+
+	spread bool // Times were made from a restart
 }
 
 // Times is what the parts of a start and of a resize take, beyond the time the
@@ -62,12 +66,18 @@ func TimesFor(restart time.Duration) Times {
 	return t
 }
 
-// price is what a move is taken to cost before the first was measured.
-func (c Config) price() elastic.Price {
-	if c.Price != (elastic.Price{}) {
-		return c.Price
-	}
+// of is what the parts take one job.
+func (c Config) of(j workload.Job) Times {
 	t := c.Times
+	if c.spread && c.RestartOf != nil {
+		own := TimesFor(c.RestartOf(j))
+		t.Save, t.Load = own.Save, own.Load
+	}
+	return t
+}
+
+// price is what a move should cost with these times.
+func (c Config) price(t Times) elastic.Price {
 	return elastic.Price{
 		Save: t.Save + t.Step/2, Drain: t.Draining + t.Jitter/2 + c.Transition/2,
 		Start: protocol + t.Scheduling + t.Starting + t.Jitter, Load: t.Load,
@@ -114,9 +124,10 @@ func (c Config) complete() (Config, error) {
 	}
 	c.Transition = cmp.Or(c.Transition, transition)
 	if c.Times == (Times{}) {
-		c.Times = TimesFor(c.Restart)
+		c.Times, c.spread = TimesFor(c.Restart), true
 	}
 	c.Times.Step = cmp.Or(c.Times.Step, time.Second)
+	c.Price = cmp.Or(c.Price, c.price(c.Times))
 	c.Limits.Grace = cmp.Or(c.Limits.Grace, grace)
 	c.Limits.Confirm = cmp.Or(c.Limits.Confirm, confirm)
 	c.Limits.DeafAfter = cmp.Or(c.Limits.DeafAfter, deafAfter)

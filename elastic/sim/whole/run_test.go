@@ -290,3 +290,22 @@ func TestStopIsTold(t *testing.T) {
 		t.Errorf("%+v: want it to go first; %d restarts", j, out.Restarts)
 	}
 }
+
+// A job with a price of its own pays it.
+func TestPriceOfEachJob(t *testing.T) {
+	c := config(t, "fcfs")
+	c.RestartOf = func(j workload.Job) time.Duration {
+		if j.Name == "heavy" {
+			return 2 * time.Minute
+		}
+		return 20 * time.Second
+	}
+	spec := elastic.Spec{Min: 1, Max: 1, Total: 10}
+	out := run(t, c, of("two",
+		workload.Job{Name: "heavy", Spec: spec, Speeds: workload.Assumed{Unit: 60}},
+		workload.Job{Name: "light", Spec: spec, Speeds: workload.Assumed{Unit: 60}},
+	))
+	if got := out.Jobs[0].JCT() - out.Jobs[1].JCT(); got < 95*time.Second || got > 105*time.Second {
+		t.Errorf("the heavy job takes %v longer, want about 100 s", got)
+	}
+}

@@ -45,6 +45,7 @@ type site struct {
 type job struct {
 	workload.Job
 	trainer *sim.Trainer
+	price   elastic.Price // of a move, truly
 }
 
 func newSite(cfg Config) (*site, error) {
@@ -65,7 +66,7 @@ func newSite(cfg Config) (*site, error) {
 	s.begin, s.journal = s.w.Now(), &engine.Memory{}
 	s.engine = engine.New(engine.Config{
 		Slurm: s.w.Client, Mailbox: s.w.Mail, Journal: s.journal, Samples: s.journal,
-		Policy: s.policy(), Limits: cfg.Limits, Price: cfg.price(),
+		Policy: s.policy(), Limits: cfg.Limits, Price: cfg.Price,
 		Period: cfg.Interval, Transition: cfg.Transition, Backoff: backoff, Events: s.event,
 	})
 	return s, nil
@@ -111,11 +112,11 @@ func (s *site) submit(j workload.Job) error {
 	if err != nil {
 		return err
 	}
-	index := len(s.jobs)
+	index, times := len(s.jobs), s.cfg.of(j)
 	t := s.w.SubmitSplit(sim.Job{
 		User: j.User, Name: j.Name, Spec: j.Spec,
-		Steps: int(max(1, math.Ceil(least/s.cfg.Times.Step.Seconds()))), Report: report(j, least),
-		Save: some(s.cfg.Times.Save), Load: some(s.cfg.Times.Load),
+		Steps: int(max(1, math.Ceil(least/times.Step.Seconds()))), Report: report(j, least),
+		Save: some(times.Save), Load: some(times.Load),
 	}, func(split []int) float64 {
 		seconds := j.Speeds.Seconds(split)
 		if !(seconds > 0) || math.IsInf(seconds, 0) {
@@ -125,7 +126,7 @@ func (s *site) submit(j workload.Job) error {
 		return seconds
 	})
 	s.byID[elastic.JobID(t.ID())] = index
-	s.jobs = append(s.jobs, job{j, t})
+	s.jobs = append(s.jobs, job{j, t, s.cfg.price(times)})
 	needs := slack * time.Duration(j.Spec.Total*least*float64(time.Second))
 	s.limit = min(forever, max(s.limit, j.Submit+patience)+needs)
 	s.woken, s.live = true, s.live+1
@@ -225,6 +226,9 @@ func (s *site) tell(j *elastic.Job) {
 		return
 	}
 	j.Done = own.trainer.Done()
+	if j.Price.Measured == 0 {
+		j.Price = own.price
+	}
 	curve, ok := s.known[own.Speeds]
 	if !ok {
 		curve = speed.Known(own.Speeds.Seconds)
