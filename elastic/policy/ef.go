@@ -1,54 +1,52 @@
 package policy
 
 import (
-	"slices"
-
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/nodes"
 )
 
 // ef is the baseline of all free GPUs to the job at the head of the queue, as
 // many as it accepts; never resized. What ordinary jobs wait for is not free
 // beyond the job's minimum.
 func ef(s elastic.Snapshot) elastic.Allocation {
-	r := newRound(s)
-	r.freeze("ef")
-	for _, i := range r.queue() {
-		j := &r.jobs[i]
-		j.late = r.shut != nil
-		if !r.start(i) {
-			r.block(j)
-			continue
-		}
-		r.wants = nil
-		r.yield()
-		for _, n := range slices.Backward(j.sizes) {
-			size := slices.Clone(r.size)
-			size[i] = n
-			if j.pin == 0 && j.blocked == nil && n > r.size[i] && r.try(size, r.wants).ok() {
-				r.size, r.base = size, slices.Clone(size)
-				break
-			}
-		}
-	}
-	return r.decide(r.explain)
+	return entry{policy: "ef", size: minimum, more: everything, why: "the job at the head of the queue gets all it can have"}.allocate(s)
 }
 
-// start plans the minimum for one waiting job when it is free.
-func (r *round) start(i int) bool {
-	size := slices.Clone(r.size)
-	size[i] = r.jobs[i].least()
-	if !r.try(size, nil).ok() {
-		return false
+// everything finds the largest place the job accepts; the one it has when there is
+// none, or somebody before it waits.
+func everything(q *queue, j *elastic.Job, ask nodes.Request, place nodes.Placement) nodes.Placement {
+	free := q.stock.idle(ask)
+	if len(q.heads) > 0 || free <= ask.GPUs {
+		return place
 	}
-	r.size, r.base = size, slices.Clone(size)
-	return true
+	sizes := j.Spec.Options(free)
+	inventory := q.stock.nodes
+	if len(q.snap.Demands) > 0 {
+		inventory = q.reserved(ask.Load(place))
+		ask.Uneven = q.snap.Limits.AnySplit // Slurm fills uneven splits with what is set aside
+	}
+	for tries := 0; tries < 2 && len(sizes) > 0; tries++ {
+		ask.GPUs, ask.Sizes = sizes[len(sizes)-1], sizes
+		if ask.GPUs <= place.GPUs() {
+			break
+		}
+		got := nodes.Place(inventory, []nodes.Request{ask})[0]
+		if len(got.Placement) > 0 {
+			return got.Placement
+		}
+		sizes = j.Spec.Options(got.Fits)
+	}
+	return place
 }
 
-// freeze keeps every running job as it is.
-func (r *round) freeze(policy string) {
-	for i := range r.jobs {
-		if j := &r.jobs[i]; j.role == movable {
-			j.role, j.still = fixed, "keeps "+gpus(j.now)+": the "+policy+" policy never resizes"
-		}
+// reserved is the inventory with what ordinary jobs wait for set aside, as far as
+// there is room for it beside the load, which is not charged.
+func (q *queue) reserved(load nodes.Load) []nodes.Node {
+	wants := make([]nodes.Want, min(mostDemands, len(q.snap.Demands)))
+	for i := range wants {
+		d := q.snap.Demands[i]
+		wants[i] = nodes.Want{Partition: d.Partition, Nodes: d.Nodes, GPUs: d.GPUs}
 	}
+	after, _ := nodes.Reserve(nodes.With(q.stock.nodes, load), wants)
+	return nodes.Without(after, load)
 }

@@ -70,7 +70,7 @@ func sound(t *rapid.T, policy string, s elastic.Snapshot, j elastic.Job, a elast
 	case !j.Spec.Allows(d.GPUs, d.GPUs):
 		t.Fatalf("%s: job %d does not accept %d of %+v", policy, j.ID, d.GPUs, j.Spec)
 	case where.Target[j.ID].GPUs() != d.GPUs:
-		t.Fatalf("%s: job %d gets %d and is arranged as %v", policy, j.ID, d.GPUs, where.Target[j.ID])
+		t.Fatalf("%s: job %d gets %d on %v and is arranged as %v (%s)\n%s\n%s", policy, j.ID, d.GPUs, d.Place, where.Target[j.ID], where.Unplaced[j.ID], dump(s), render(s, a))
 	}
 	if pin := j.Directive.Pin; pin > 0 && j.Spec.Allows(pin, pin) && d.GPUs != pin {
 		t.Fatalf("%s: job %d is pinned to %d and gets %d", policy, j.ID, pin, d.GPUs)

@@ -44,7 +44,6 @@ type job struct {
 	still   string // why it is fixed, for people
 	pin     int    // 0 = none, or none it accepts
 	sizes   []int  // accepted sizes that some split exists for, ascending
-	entry   int    // size it is started on when it waits; 0 = its minimum
 	pool    *pool
 	work    float64 // units of work left, estimated
 	price   float64 // seconds a move costs
@@ -89,12 +88,7 @@ func (r *round) classify(ej elastic.Job) job {
 	if pin := ej.Directive.Pin; pin > 0 && ej.Spec.Allows(pin, max(pin, j.pool.reach)) {
 		j.pin = pin
 	}
-	for _, rule := range roles {
-		if still, applies := rule.when(r.snap, j); applies {
-			j.role, j.still = rule.role, still
-			break
-		}
-	}
+	j.role, j.still = j.classified(r.snap)
 	return j
 }
 
@@ -103,52 +97,67 @@ func (j *job) least() int {
 	if j.pin > 0 {
 		return j.pin
 	}
-	return max(j.entry, j.Spec.Min)
+	return j.Spec.Min
 }
 
 // started reports whether the job has, or is promised, GPUs.
 func (j *job) started() bool { return j.now > 0 }
 
-// roles tells what may be decided about a job: the first rule that applies.
+// roles tells what may be decided about a job: the first rule that applies. What
+// is fixed has words for people.
 var roles = []struct {
 	role role
-	when func(elastic.Snapshot, job) (still string, applies bool)
+	when func(elastic.Snapshot, *job) bool
+	why  func(elastic.Snapshot, *job) string
 }{
 	// A move under way is finished first; until then the job counts at its end.
-	{fixed, func(s elastic.Snapshot, j job) (string, bool) {
-		in, ok := s.Intent(j.ID)
-		if ok && in.Kind == elastic.Start {
-			return fmt.Sprintf("is being started on %s: %s", gpus(j.now), in.Cause), true
-		}
-		return fmt.Sprintf("is moving from %d to %s: %s", in.From.GPUs(), gpus(j.now), in.Cause), ok
-	}},
+	{fixed, func(s elastic.Snapshot, j *job) bool { _, moving := s.Intent(j.ID); return moving }, underWay},
 	// What its user, or Slurm, keeps from starting.
-	{fixed, func(_ elastic.Snapshot, j job) (string, bool) {
-		return fmt.Sprintf("is held by its user; `sluice release %d` lets it start", j.ID), j.Phase == elastic.Held && j.Directive.Hold
+	{fixed, func(_ elastic.Snapshot, j *job) bool { return j.Phase == elastic.Held && j.Directive.Hold }, func(_ elastic.Snapshot, j *job) string {
+		return fmt.Sprintf("is held by its user; `sluice release %d` lets it start", j.ID)
 	}},
-	{waiting, func(_ elastic.Snapshot, j job) (string, bool) { return "", j.Phase == elastic.Held }},
-	{fixed, func(_ elastic.Snapshot, j job) (string, bool) {
-		return "is released; Slurm starts it when it can", j.Phase == elastic.Queued
-	}},
-	{fixed, func(_ elastic.Snapshot, j job) (string, bool) { return "has ended", j.Phase == elastic.Ended }},
-	{fixed, func(_ elastic.Snapshot, j job) (string, bool) {
-		return "has stopped; Slurm is still cleaning up after it", j.Phase == elastic.Completing
-	}},
+	{waiting, func(_ elastic.Snapshot, j *job) bool { return j.Phase == elastic.Held }, nil},
+	{fixed, func(_ elastic.Snapshot, j *job) bool { return j.Phase == elastic.Queued }, still("is released; Slurm starts it when it can")},
+	{fixed, func(_ elastic.Snapshot, j *job) bool { return j.Phase == elastic.Ended }, still("has ended")},
+	{fixed, func(_ elastic.Snapshot, j *job) bool { return j.Phase == elastic.Completing }, still("has stopped; Slurm is still cleaning up after it")},
 	// What runs and is not to be touched, or cannot be.
-	{fixed, func(_ elastic.Snapshot, j job) (string, bool) {
-		return fmt.Sprintf("keeps %s: it is suspended in Slurm", gpus(j.now)), j.Phase == elastic.Suspended
+	{fixed, func(_ elastic.Snapshot, j *job) bool { return j.Phase == elastic.Suspended }, keeps("it is suspended in Slurm")},
+	{fixed, func(_ elastic.Snapshot, j *job) bool { return j.UserHold || j.Directive.Hold }, keeps("its user holds it")},
+	{fixed, func(_ elastic.Snapshot, j *job) bool { return !j.Speaks }, keeps("it has not yet shown that it answers checkpoint requests")},
+	{fixed, func(s elastic.Snapshot, j *job) bool { return s.Limits.DeafAfter > 0 && j.Deaf >= s.Limits.DeafAfter }, func(_ elastic.Snapshot, j *job) string {
+		return fmt.Sprintf("keeps %s: it left the last %d checkpoint requests without a valid checkpoint", gpus(j.now), j.Deaf)
 	}},
-	{fixed, func(_ elastic.Snapshot, j job) (string, bool) {
-		return fmt.Sprintf("keeps %s: its user holds it", gpus(j.now)), j.UserHold || j.Directive.Hold
-	}},
-	{fixed, func(_ elastic.Snapshot, j job) (string, bool) {
-		return fmt.Sprintf("keeps %s: it has not yet shown that it answers checkpoint requests", gpus(j.now)), !j.Speaks
-	}},
-	{fixed, func(s elastic.Snapshot, j job) (string, bool) {
-		deaf := s.Limits.DeafAfter > 0 && j.Deaf >= s.Limits.DeafAfter
-		return fmt.Sprintf("keeps %s: it left the last %d checkpoint requests without a valid checkpoint", gpus(j.now), j.Deaf), deaf
-	}},
-	{movable, func(elastic.Snapshot, job) (string, bool) { return "", true }},
+	{movable, func(elastic.Snapshot, *job) bool { return true }, nil},
+}
+
+// classified returns what may be decided about the job, and why nothing when it is
+// fixed.
+func (j *job) classified(s elastic.Snapshot) (role role, why string) {
+	for i := range roles {
+		if rule := &roles[i]; rule.when(s, j) {
+			if rule.why != nil {
+				why = rule.why(s, j)
+			}
+			return rule.role, why
+		}
+	}
+	return movable, ""
+}
+
+func underWay(s elastic.Snapshot, j *job) string {
+	in, _ := s.Intent(j.ID)
+	if in.Kind == elastic.Start {
+		return fmt.Sprintf("is being started on %s: %s", gpus(j.now), in.Cause)
+	}
+	return fmt.Sprintf("is moving from %d to %s: %s", in.From.GPUs(), gpus(j.now), in.Cause)
+}
+
+func still(text string) func(elastic.Snapshot, *job) string {
+	return func(elastic.Snapshot, *job) string { return text }
+}
+
+func keeps(why string) func(elastic.Snapshot, *job) string {
+	return func(_ elastic.Snapshot, j *job) string { return "keeps " + gpus(j.now) + ": " + why }
 }
 
 // decide turns the round into an Allocation with each job's reason.

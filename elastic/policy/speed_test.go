@@ -58,3 +58,47 @@ func BenchmarkKnapsack100x512(b *testing.B) {
 		})
 	}
 }
+
+// running is a cluster of 1,250 nodes with 8 GPUs each on which 9,980 jobs run on
+// one GPU each, and 40 more wait.
+func running() elastic.Snapshot {
+	s := elastic.Snapshot{Now: now}
+	for i := range 1250 {
+		s.Nodes = append(s.Nodes, nodes.Node{Name: fmt.Sprintf("n%04d", i), Partitions: []string{"gpu"}, GPUs: 8, Usable: true})
+	}
+	for i := range 10_020 {
+		j := elastic.Job{ID: elastic.JobID(i + 1), Partition: "gpu", Spec: elastic.Spec{Min: 1}, Speaks: true, Phase: elastic.Held}
+		if i < 9980 {
+			n := &s.Nodes[i/8]
+			n.Used++
+			j.Phase, j.Place = elastic.Running, nodes.Placement{{Node: n.Name, GPUs: 1}}
+		}
+		s.Jobs = append(s.Jobs, j)
+	}
+	return s
+}
+
+func BenchmarkFCFS10000x10000(b *testing.B) {
+	s := running()
+	fcfs, _ := policy.ByName("fcfs")
+	for b.Loop() {
+		fcfs.Allocate(s)
+	}
+}
+
+func TestLargeQueuesAreServedInOrder(t *testing.T) {
+	s := running()
+	fcfs, _ := policy.ByName("fcfs")
+	a := fcfs.Allocate(s)
+	for i, j := range s.Jobs {
+		d, named := a[j.ID]
+		switch {
+		case i < 9980 && named:
+			t.Fatalf("job %d runs and is named: %+v", j.ID, d)
+		case i >= 9980 && i < 10_000 && (d.GPUs != 1 || d.Place.GPUs() != 1):
+			t.Fatalf("job %d is not started: %+v", j.ID, d)
+		case i >= 10_000 && d.GPUs != 0:
+			t.Fatalf("job %d finds GPUs that are not there: %+v", j.ID, d)
+		}
+	}
+}

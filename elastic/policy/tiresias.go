@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/nodes"
 )
 
 // demotion is the service, in GPU-seconds, from which on a job of tiresias goes
@@ -20,14 +21,19 @@ func tiresias(s elastic.Snapshot) elastic.Allocation {
 	if s.Limits.Preempt {
 		return division{rule: leastAttained, stops: true, rigid: true, because: attained}.allocate(s)
 	}
-	r := newRound(s)
-	r.freeze("tiresias")
-	for i := range r.jobs {
-		r.jobs[i].entry = r.jobs[i].asked()
+	return entry{policy: "tiresias", size: asked, why: "the size asked for, which the tiresias policy keeps"}.allocate(s)
+}
+
+// asked is the size its user asked for, or the largest below it that the job
+// accepts and the nodes can give; its minimum at least.
+func asked(q *queue, j *elastic.Job) int {
+	uneven := j.Spec.AllowUneven || q.snap.Limits.AnySplit
+	for n := j.Asked; n > j.Spec.Min; n-- {
+		if j.Spec.Allows(n, n) && q.pool(nodes.Request{Partition: j.Partition, Uneven: uneven}).splits(n) {
+			return n
+		}
 	}
-	r.admit()
-	d := division{because: always("the size asked for, which tiresias keeps")}
-	return r.decide(func(i int) string { return r.divided(d, i) })
+	return j.Spec.Min
 }
 
 // attained says what tiresias goes by.
