@@ -23,8 +23,8 @@ type simulation struct {
 	config  replay.Config // all but policy, seed and listeners
 	setting report.Setting
 	restart restartPrice
+	bounds  bounds
 	cases   []simulationCase
-	events  *os.File
 }
 
 // simulationCase is one run.
@@ -63,7 +63,7 @@ func (o *simulateOptions) plan() (*simulation, error) {
 		},
 	}
 	s.setting = report.Setting{
-		Cluster: o.cluster, GPUs: gpus, Interval: o.interval, Restart: price.fixed, Placing: s.config.Placing, Cooldown: o.cooldown,
+		Cluster: o.cluster, GPUs: gpus, Interval: o.interval, Placing: s.config.Placing, Cooldown: o.cooldown,
 		Preempt: o.preempt, ShareNodes: s.config.Limits.ShareNodes, AnySplit: s.config.Limits.AnySplit,
 	}
 	for _, src := range sources {
@@ -124,16 +124,29 @@ func (s *simulation) one(ctx context.Context, c simulationCase, events *report.E
 	if err != nil {
 		return report.Run{}, err
 	}
+	price, err := s.restart.priced(w)
+	if err != nil {
+		return report.Run{}, err
+	}
 	cfg, setting := s.config, s.setting
 	cfg.Policy, cfg.Seed, cfg.Progress = c.policy, c.seed, p.start(w)
-	setting.Seed, setting.Load = c.seed, c.source.load
+	setting.Seed, setting.Load, setting.Restart, setting.ByModel = c.seed, c.source.load, price.mean, s.restart.byModel
+	if s.restart.byModel {
+		job := 0
+		cfg.RestartOf = func(workload.Job) time.Duration { job++; return price.of(job - 1) }
+	}
+	if s.options.bound {
+		if setting.Bound, err = s.bounds.of(ctx, s, w, c.seed, price.least); err != nil {
+			return report.Run{}, err
+		}
+	}
 	if s.atOnce() == 1 {
 		begin := time.Now()
 		cfg.Timer = func() time.Duration { return time.Since(begin) }
 	}
 	var run report.Run
 	if c.draw {
-		run.Track = report.NewTrack(w.Count, cfg.Restart)
+		run.Track = report.NewTrack(w.Count, price.of)
 		cfg.Events = run.Track.Event
 	}
 	if events != nil {
@@ -142,11 +155,6 @@ func (s *simulation) one(ctx context.Context, c simulationCase, events *report.E
 	res, err := replay.Run(ctx, cfg, w)
 	if err != nil {
 		return run, err
-	}
-	if s.options.bound {
-		if setting.Bound, err = s.boundOf(ctx, cfg, w); err != nil {
-			return run, err
-		}
 	}
 	run.Summary = report.Summarise(res, setting)
 	if s.options.output == "html" {

@@ -61,5 +61,13 @@ func blocks(runs []Run) []block {
 	return out
 }
 
-// toFirst is a figure over the first policy's; NaN when that is nought.
+// toFirst is a figure over the first policy's; NaN when both are nought.
 func toFirst[F ~float64](figure, first F) Ratio { return Ratio(float64(figure) / float64(first)) }
+
+// versus writes toFirst, "-" where there is no ratio.
+func versus[F ~float64](figure, first F) string {
+	if s := toFirst(figure, first).String(); s != "null" {
+		return s
+	}
+	return "-"
+}

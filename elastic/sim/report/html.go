@@ -140,7 +140,7 @@ func (b block) facts() []string {
 	if r.Cluster != "" {
 		out = append(out, strings.ReplaceAll(printable(r.Cluster), "x", " × ")+" GPUs")
 	}
-	out = append(out, "information: "+string(r.Info), "a decision every "+brief(r.Interval), "a restart costs "+brief(r.Restart))
+	out = append(out, "information: "+string(r.Info), "a decision every "+brief(r.Interval), "a restart costs "+r.costs())
 	if len(r.runs) > 1 {
 		out = append(out, fmt.Sprintf("figures are means over %d seeds", len(r.runs)))
 	} else {

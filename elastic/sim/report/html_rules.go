@@ -44,9 +44,7 @@ func assumed(runs []Run) []pageRule {
 	one("rounds", func(s Summary) string { return s.Interval.String() }, func(s string) string {
 		return "decisions are made every " + s + " s and take effect at once; a job is seen in the round after its submit."
 	})
-	one("restart", func(s Summary) string { return s.Restart.String() }, func(s string) string {
-		return "a start and every change of size or nodes cost " + s + " s on the new GPUs, in which nothing is trained."
-	})
+	one("restart", restart, same)
 	one("placement", func(s Summary) string { return string(s.Placing) }, placement)
 	one("rules", limits, same)
 	one("load", func(s Summary) string {
@@ -58,6 +56,15 @@ func assumed(runs []Run) []pageRule {
 		return s + " times the jobs in the same time, by thinning or merging the workload."
 	})
 	return out
+}
+
+// restart says what a restart costs.
+func restart(s Summary) string {
+	const costs = "a start and every change of size or nodes cost "
+	if s.ByModel {
+		return costs + "each job what its model takes to save and load, " + s.Restart.String() + " s in the mean, in which nothing is trained."
+	}
+	return costs + s.Restart.String() + " s on the new GPUs, in which nothing is trained."
 }
 
 func information(info string) string {

@@ -41,11 +41,11 @@ type pageColumn struct {
 // pageColumns are in order; those of a group are neighbours.
 var pageColumns = []pageColumn{
 	{"JCT, s", "mean", func(r row) string { return r.MeanJCT.String() }, func(r row) float64 { return float64(r.MeanJCT) }, true},
-	{"JCT, s", "vs first", func(r row) string { return toFirst(r.MeanJCT, r.vs.MeanJCT).String() }, nil, false},
+	{"JCT, s", "vs first", func(r row) string { return versus(r.MeanJCT, r.vs.MeanJCT) }, nil, false},
 	{"JCT, s", "p50", func(r row) string { return r.P50JCT.String() }, func(r row) float64 { return float64(r.P50JCT) }, false},
 	{"JCT, s", "p99", func(r row) string { return r.P99JCT.String() }, func(r row) float64 { return float64(r.P99JCT) }, false},
 	{"makespan, s", "all jobs", func(r row) string { return r.Makespan.String() }, func(r row) float64 { return float64(r.Makespan) }, false},
-	{"makespan, s", "vs first", func(r row) string { return toFirst(r.Makespan, r.vs.Makespan).String() }, nil, false},
+	{"makespan, s", "vs first", func(r row) string { return versus(r.Makespan, r.vs.Makespan) }, nil, false},
 	{"wait for a GPU, s", "mean", func(r row) string { return r.MeanWait.String() }, func(r row) float64 { return float64(r.MeanWait) }, false},
 	{"wait for a GPU, s", "longest", func(r row) string { return r.MaxWait.String() }, func(r row) float64 { return float64(r.MaxWait) }, false},
 	{"restarts", "a job", func(r row) string { return r.Restarts.String() }, nil, false},

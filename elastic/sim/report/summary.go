@@ -14,7 +14,8 @@ type Setting struct {
 	Seed       uint64 // of the generator and of what the simulation draws
 	Load       float64
 	Interval   time.Duration
-	Restart    time.Duration
+	Restart    time.Duration // of every job, or their mean
+	ByModel    bool          // each job has a price of its own
 	Placing    replay.Placing
 	Cooldown   time.Duration
 	Preempt    bool
@@ -63,6 +64,7 @@ type Summary struct {
 	GPUs          int            `json:"gpus"`
 	Interval      Seconds        `json:"interval_s"`
 	Restart       Seconds        `json:"restart_s"`
+	ByModel       bool           `json:"restart_by_model"`
 	Load          Ratio          `json:"load"`
 	Placing       replay.Placing `json:"placing"`
 	Cooldown      Seconds        `json:"cooldown_s"`
@@ -83,7 +85,7 @@ func Summarise(r replay.Result, s Setting) Summary {
 		Makespan: seconds(r.Makespan), Restarts: Ratio(share(float64(r.Restarts), len(r.Jobs))),
 		Useful: Hours(r.Useful / 3600), Restarting: Hours(r.Restarting / 3600), Idle: Hours(r.Idle / 3600),
 		Rounds: r.Rounds, Fragmentation: Ratio(r.Fragmentation), Cluster: s.Cluster, GPUs: s.GPUs,
-		Interval: seconds(s.Interval), Restart: seconds(s.Restart), Load: Ratio(s.Load), Placing: s.Placing,
+		Interval: seconds(s.Interval), Restart: seconds(s.Restart), ByModel: s.ByModel, Load: Ratio(s.Load), Placing: s.Placing,
 		Cooldown: seconds(s.Cooldown), Preempt: s.Preempt, ShareNodes: s.ShareNodes, AnySplit: s.AnySplit, Note: r.Note,
 	}
 	sum.times(r.Jobs)

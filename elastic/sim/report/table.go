@@ -18,11 +18,11 @@ type tableColumn struct {
 var tableColumns = []tableColumn{
 	{"POLICY", func(r row) string { return printable(r.Policy) }},
 	{"MEAN_JCT", func(r row) string { return r.MeanJCT.String() }},
-	{"VS_FIRST", func(r row) string { return toFirst(r.MeanJCT, r.vs.MeanJCT).String() }},
+	{"VS_FIRST", func(r row) string { return versus(r.MeanJCT, r.vs.MeanJCT) }},
 	{"P50_JCT", func(r row) string { return r.P50JCT.String() }},
 	{"P99_JCT", func(r row) string { return r.P99JCT.String() }},
 	{"MAKESPAN", func(r row) string { return r.Makespan.String() }},
-	{"VS_FIRST", func(r row) string { return toFirst(r.Makespan, r.vs.Makespan).String() }},
+	{"VS_FIRST", func(r row) string { return versus(r.Makespan, r.vs.Makespan) }},
 	{"MEAN_WAIT", func(r row) string { return r.MeanWait.String() }},
 	{"MAX_WAIT", func(r row) string { return r.MaxWait.String() }},
 	{"RESTARTS", func(r row) string { return r.Restarts.String() }},
@@ -62,7 +62,7 @@ func (b block) title() string {
 	if r.Cluster != "" {
 		parts = append(parts, printable(r.Cluster)+" GPUs")
 	}
-	parts = append(parts, string(r.Info), "every "+brief(r.Interval), "restart "+brief(r.Restart))
+	parts = append(parts, string(r.Info), "every "+brief(r.Interval), "restart "+r.costs())
 	if len(r.seeds) > 1 {
 		parts = append(parts, fmt.Sprintf("mean of %d seeds", len(r.seeds)))
 	} else {

@@ -20,7 +20,7 @@ const (
 // job, or, above 500 jobs, a lane for each group of jobs that came one after the
 // other. Its size is bounded whatever the number of jobs.
 type Track struct {
-	restart    time.Duration
+	restart    func(job int) time.Duration
 	useful     *series
 	restarting *series
 	waiting    *series
@@ -52,9 +52,9 @@ type state struct {
 	gpus  int
 }
 
-// NewTrack returns a track for a workload of so many jobs, each start and resize
-// of which takes the time of a restart.
-func NewTrack(jobs int, restart time.Duration) *Track {
+// NewTrack returns a track for a workload of so many jobs; restart says what each
+// start and resize of a job takes.
+func NewTrack(jobs int, restart func(job int) time.Duration) *Track {
 	t := &Track{
 		restart: restart, jobs: jobs, active: map[int]state{},
 		useful: newSeries(trackSlots), restarting: newSeries(trackSlots), waiting: newSeries(trackSlots),
@@ -78,7 +78,7 @@ func (t *Track) Event(e replay.Event) {
 	t.end = max(t.end, e.At)
 	l := t.lane(e.Job)
 	if was, known := t.active[e.Job]; known {
-		t.pass(l, was, e.At)
+		t.pass(l, e.Job, was, e.At)
 	}
 	switch e.Kind {
 	case "end":
@@ -99,7 +99,7 @@ func (t *Track) lane(job int) *lane {
 }
 
 // pass books the time a job spent as it was.
-func (t *Track) pass(l *lane, was state, until time.Duration) {
+func (t *Track) pass(l *lane, job int, was state, until time.Duration) {
 	if until <= was.since {
 		return
 	}
@@ -108,7 +108,7 @@ func (t *Track) pass(l *lane, was state, until time.Duration) {
 		l.keep(span{from: was.since, to: until})
 		return
 	}
-	ready := min(was.since+t.restart, until)
+	ready := min(was.since+t.restart(job), until)
 	t.restarting.add(was.since, ready, float64(was.gpus))
 	t.useful.add(ready, until, float64(was.gpus))
 	l.keep(span{was.since, until, was.gpus, ready - was.since})

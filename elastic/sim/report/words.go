@@ -70,3 +70,11 @@ func grouped(n int) string {
 	}
 	return s
 }
+
+// costs is the price of a restart in a few words.
+func (s Summary) costs() string {
+	if s.ByModel {
+		return brief(s.Restart) + " in the mean"
+	}
+	return brief(s.Restart)
+}
