@@ -204,12 +204,7 @@ func (o *outlook) roleOf(j job) (role, string) {
 	if in, ok := o.moving[j.ID]; ok {
 		few.Intents = []elastic.Intent{in}
 	}
-	for _, rule := range roles {
-		if still, applies := rule.when(few, j); applies {
-			return rule.role, still
-		}
-	}
-	return fixed, ""
+	return j.classified(few)
 }
 
 // strands reports whether part of a place is on nodes where Slurm starts nothing
