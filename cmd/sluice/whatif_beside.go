@@ -3,9 +3,11 @@ package main
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/policy"
+	"github.com/sluice-hpc/sluice/elastic/sim/workload"
 	planner "github.com/sluice-hpc/sluice/nodes"
 )
 
@@ -25,7 +27,7 @@ func (b backfill) beside(p policy.Policy) policy.Policy {
 // rest is the snapshot as sluice sees it after Slurm started what it could.
 func (b backfill) rest(s elastic.Snapshot, started elastic.Allocation) elastic.Snapshot {
 	jobs := s.Jobs
-	s.Nodes, s.Jobs, s.Others = slices.Clone(s.Nodes), nil, map[string]int{}
+	s.Nodes, s.Jobs, s.Others = slices.Clone(s.Nodes), make([]elastic.Job, 0, len(jobs)), map[string]int{}
 	for _, j := range jobs {
 		if !ordinary(j) {
 			s.Jobs = append(s.Jobs, j)
@@ -44,4 +46,24 @@ func (b backfill) rest(s elastic.Snapshot, started elastic.Allocation) elastic.S
 		}
 	}
 	return s
+}
+
+// startedBySlurm takes the price of a start out of the work of jobs that are not
+// elastic: a replay charges it to every job, and what the accounts say they took
+// has it already.
+func startedBySlurm(w workload.Workload, price time.Duration) workload.Workload {
+	all := w.Jobs
+	w.Jobs = func(yield func(workload.Job) bool) {
+		for j := range all {
+			if speeds, known := j.Speeds.(workload.Assumed); known && len(j.Spec.Sizes) == 1 {
+				took := speeds.Unit * j.Spec.Total
+				speeds.Unit *= max(1e-3, 1-price.Seconds()/took)
+				j.Speeds = speeds
+			}
+			if !yield(j) {
+				return
+			}
+		}
+	}
+	return w
 }

@@ -53,7 +53,7 @@ func (w *whatif) run(ctx context.Context, p policy.Policy, errs io.Writer) error
 		if err != nil {
 			return err
 		}
-		if w.after[i], err = w.one(ctx, cfg, jobs, bar); err != nil {
+		if w.after[i], err = w.one(ctx, cfg, startedBySlurm(jobs, w.options.restart), bar); err != nil {
 			return err
 		}
 		w.after[i].assume, w.after[i].elastic = a, w.history.ElasticRuns(a)
@@ -92,18 +92,22 @@ func (w *whatif) recordedIdle(f workload.Figures) float64 {
 	return max(0, 1-f.GPUHours/all)
 }
 
-// compared counts the jobs that end at least a tenth of their time sooner, and
-// later, than at their own size, and finds the most that one loses.
+// felt is the least difference that counts as one, beside a tenth of a job's time.
+const felt = time.Minute
+
+// compared counts the jobs that end sooner, and later, than at their own size, by
+// a tenth of their time and a minute at least, and finds the most that one loses.
 func (w *whatif) compared(o outcome) (sooner, later int, most time.Duration) {
 	for i, j := range o.result.Jobs {
 		before := w.before.result.Jobs[i].JCT()
-		switch {
-		case j.JCT() <= before-before/10:
+		lost := j.JCT() - before
+		switch least := max(before/10, felt); {
+		case lost <= -least:
 			sooner++
-		case j.JCT() >= before+before/10:
+		case lost >= least:
 			later++
 		}
-		most = max(most, j.JCT()-before)
+		most = max(most, lost)
 	}
 	return sooner, later, most
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -118,6 +119,22 @@ func TestBeside(t *testing.T) {
 	}
 	if s.Nodes[0].Used+s.Nodes[1].Used != 3 || len(s.Jobs) != 5 {
 		t.Error("the snapshot was changed")
+	}
+}
+
+// TestStartsOfPlainJobs: with the price of a start, a plain job takes what it took;
+// an elastic one takes longer.
+func TestStartsOfPlainJobs(t *testing.T) {
+	price := 30 * time.Second
+	plain := workload.Job{Spec: elastic.Spec{Min: 4, Sizes: []int{4}, Total: 100}, Speeds: workload.Assumed{Unit: 6, Reference: 4}}
+	changes := workload.Job{Spec: elastic.Spec{Min: 1, Total: 100}, Speeds: workload.Assumed{Unit: 6, Reference: 4}}
+	short := workload.Job{Spec: elastic.Spec{Min: 4, Sizes: []int{4}, Total: 100}, Speeds: workload.Assumed{Unit: .1, Reference: 4}}
+	var got []float64
+	for j := range startedBySlurm(workload.Workload{Jobs: slices.Values([]workload.Job{plain, changes, short})}, price).Jobs {
+		got = append(got, price.Seconds()+j.Spec.Total*j.Speeds.Seconds([]int{4}))
+	}
+	if math.Abs(got[0]-600) > 1e-9 || math.Abs(got[1]-630) > 1e-9 || got[2] < 30 || got[2] > 30.1 {
+		t.Errorf("%v", got)
 	}
 }
 

@@ -49,7 +49,7 @@ type whatifOutcome struct {
 	Growth   int          `json:"growth"`
 	Shrink   int          `json:"shrink"`
 	Restarts report.Ratio `json:"restarts_per_job"`
-	Sooner   int          `json:"jobs_sooner"` // by a tenth or more
+	Sooner   int          `json:"jobs_sooner"` // by a tenth of their time and a minute at least
 	Later    int          `json:"jobs_later"`
 	whatifFigures
 }

@@ -89,7 +89,7 @@ func counts(list []workload.Count) string {
 
 func (w *whatif) assumed() string {
 	o, a := w.options, w.after[0]
-	return fmt.Sprintf("Assumed: %s, which is %s; every start and resize costs %s. Policy %s decides every %s by what it has measured on a job and the work its user declared.",
+	return fmt.Sprintf("Assumed: %s, which is %s; every start and resize of these costs %s. Policy %s decides every %s by what it has measured on a job and the work its user declared.",
 		a.assume, plural(a.elastic, "job"), clock(o.restart), o.policy, clock(o.interval))
 }
 
@@ -118,7 +118,7 @@ func (w *whatif) figures() *table {
 func (w *whatif) changed() string {
 	b, a := w.before, w.after[0]
 	sooner, later, most := w.compared(a)
-	text := fmt.Sprintf("What changes: from submit to end a job takes %s in the mean (%s rather than %s), and waits %s for its first GPU rather than %s. Of %s, %d end at least a tenth sooner and %d a tenth later",
+	text := fmt.Sprintf("What changes: from submit to end a job takes %s in the mean (%s rather than %s), and waits %s for its first GPU rather than %s. Of %s, %d end sooner and %d later by a tenth of their time and a minute at least",
 		became(b.MeanJCT, a.MeanJCT), clock(a.MeanJCT), clock(b.MeanJCT), clock(a.MeanWait), clock(b.MeanWait), plural(len(a.result.Jobs), "job"), sooner, later)
 	if later > 0 {
 		text += fmt.Sprintf("; the unluckiest one loses %s", clock(most))
