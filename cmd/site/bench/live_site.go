@@ -41,6 +41,8 @@ save = %q
 drain = %q
 start = %q
 load = %q
+[log]
+level = "debug"
 `, livePeriod, liveTransition, policy, liveLimits.Grace, liveLimits.Cooldown, liveLimits.Payback, liveLimits.Confirm,
 		liveLimits.Moves, liveLimits.DeafAfter, price.Save, price.Drain, price.Start, price.Load)
 }
