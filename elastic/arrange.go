@@ -38,17 +38,19 @@ type Arrangement struct {
 // nothing to a job that has GPUs.
 func Arrange(s Snapshot, a Allocation) Arrangement {
 	start := newSketch(s)
-	for _, j := range s.Jobs {
-		if d := a[j.ID]; start.free(j) && len(d.place()) == 0 && d.GPUs > 0 && d.GPUs < j.GPUs() {
-			start.shrink(j, d.GPUs)
+	for i := range s.Jobs {
+		j := &s.Jobs[i]
+		if d := a[j.ID]; len(d.place()) == 0 && d.GPUs > 0 && d.GPUs < j.GPUs() && start.free(j) {
+			start.shrink(*j, d.GPUs)
 		}
 	}
 	start.cross(a)
 	start.reserve()
 	var grow []Job
-	for _, j := range s.Jobs {
-		if start.free(j) && !start.done[j.ID] && a[j.ID].GPUs > j.GPUs() {
-			grow = append(grow, j)
+	for i := range s.Jobs {
+		j := &s.Jobs[i]
+		if !start.named[i] && a[j.ID].GPUs > j.GPUs() && start.free(j) {
+			grow = append(grow, *j)
 		}
 	}
 	return start.growth(grow, a)

@@ -26,7 +26,7 @@ func (s Snapshot) Foreign() []nodes.Node {
 }
 
 // load is what the job takes at a placement.
-func (j Job) load(at nodes.Placement) nodes.Load {
+func (j *Job) load(at nodes.Placement) nodes.Load {
 	return nodes.Load{Place: at, CPUsPerGPU: j.Spec.CPUsPerGPU, MemPerGPUMB: j.Spec.MemPerGPUMB}
 }
 

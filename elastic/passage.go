@@ -28,9 +28,8 @@ func Possible(s Snapshot, to map[JobID]nodes.Placement) Passage {
 	k := newSketch(s)
 	c := &crossing{s: s, bound: k.bound, soon: k.soon}
 	for i := range s.Jobs {
-		j := &s.Jobs[i]
-		if place, ok := to[j.ID]; ok {
-			c.want(j, place)
+		if place, ok := to[s.Jobs[i].ID]; ok {
+			c.want(i, place)
 		}
 	}
 	c.fit()
@@ -50,6 +49,7 @@ type crossing struct {
 // mover is one job that is given a place.
 type mover struct {
 	job      *Job
+	index    int // of the job in the snapshot
 	to       nodes.Placement
 	from, at []seat // where it is and where it is meant to be, by node
 	spans    bool   // at takes several nodes
@@ -69,12 +69,13 @@ const (
 	went                 // is in order
 )
 
-// want adds a job's move to the place, unless it is none.
-func (c *crossing) want(j *Job, place nodes.Placement) {
-	if _, moving := c.bound[j.ID]; moving || !movable(*j) || (len(place) == 0 && len(j.Place) == 0) {
+// want adds the move of a job, by its index, to the place, unless it is none.
+func (c *crossing) want(i int, place nodes.Placement) {
+	j := &c.s.Jobs[i]
+	if _, moving := c.bound[j.ID]; moving || !movable(j) || (len(place) == 0 && len(j.Place) == 0) {
 		return
 	}
-	m := mover{job: j, to: place, from: c.seats(j.Place), spanned: len(j.Place) > 1, spans: len(place) > 1, on: -1}
+	m := mover{job: j, index: i, to: place, from: c.seats(j.Place), spanned: len(j.Place) > 1, spans: len(place) > 1, on: -1}
 	m.at = c.seats(place)
 	proper := c.ordered(&m)
 	if m.to.Equal(j.Place) {

@@ -2,7 +2,6 @@ package elastic
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/sluice-hpc/sluice/nodes"
 )
@@ -12,22 +11,19 @@ import (
 // free now: nobody is stopped to wait for anybody.
 func Reconcile(s Snapshot, a Allocation, where Arrangement) Plan {
 	d := newDocket(s, where)
-	whys := make(map[JobID]string, len(s.Jobs))
-	var opened []Intent
-	for _, j := range d.turns() {
+	p := Plan{Target: where.Target, Reasons: make([]Reason, len(s.Jobs))}
+	opened := make([]*Intent, len(s.Jobs))
+	for _, i := range d.turns() {
+		j := &s.Jobs[i]
 		in, why := d.reconcile(j, a[j.ID].Why)
-		whys[j.ID] = why
+		p.Reasons[i] = Reason{Job: j.ID, Why: why}
+		opened[i] = in
+	}
+	for _, in := range opened {
 		if in != nil {
-			opened = append(opened, *in)
+			p.Open = append(p.Open, *in)
 		}
 	}
-	p := Plan{Target: where.Target, Open: opened}
-	place := make(map[JobID]int, len(s.Jobs))
-	for i, j := range s.Jobs {
-		place[j.ID] = i
-		p.Reasons = append(p.Reasons, Reason{Job: j.ID, Why: whys[j.ID]})
-	}
-	slices.SortFunc(p.Open, func(x, y Intent) int { return place[x.Job] - place[y.Job] })
 	return p
 }
 
@@ -50,31 +46,31 @@ func newDocket(s Snapshot, where Arrangement) *docket {
 			d.moving++
 		}
 	}
-	for _, j := range s.Jobs {
-		if in, ok := d.open[j.ID]; ok && !in.AnyNodes {
-			promise(d.now, j, in.Target, 1)
+	for i := range s.Jobs {
+		if in, ok := d.open[s.Jobs[i].ID]; ok && !in.AnyNodes {
+			promise(d.now, &s.Jobs[i], in.Target, 1)
 		}
 	}
 	return d
 }
 
-// turns lists the jobs in the order in which their moves may take GPUs: those of
+// turns lists the jobs, by their index, in the order in which their moves may take GPUs: those of
 // the arrangement first, in its order.
-func (d *docket) turns() []Job {
+func (d *docket) turns() []int {
 	at := make(map[JobID]int, len(d.s.Jobs))
-	for i, j := range d.s.Jobs {
-		at[j.ID] = i
+	for i := range d.s.Jobs {
+		at[d.s.Jobs[i].ID] = i
 	}
-	var out []Job
+	out := make([]int, 0, len(d.s.Jobs))
 	took := make([]bool, len(d.s.Jobs))
 	for _, id := range d.where.Order {
 		if i, ok := at[id]; ok && !took[i] {
-			out, took[i] = append(out, d.s.Jobs[i]), true
+			out, took[i] = append(out, i), true
 		}
 	}
-	for i, j := range d.s.Jobs {
+	for i := range d.s.Jobs {
 		if !took[i] {
-			out = append(out, j)
+			out = append(out, i)
 		}
 	}
 	return out
@@ -82,42 +78,42 @@ func (d *docket) turns() []Job {
 
 // verdict is one rule of reconcile: the first that applies speaks.
 type verdict struct {
-	when func(*docket, Job, nodes.Placement) bool
-	then func(*docket, Job, nodes.Placement, string) (*Intent, string)
+	when func(*docket, *Job, nodes.Placement) bool
+	then func(*docket, *Job, nodes.Placement, string) (*Intent, string)
 }
 
 var verdicts = []verdict{
 	// One move at a time.
-	{inTransition, func(d *docket, j Job, _ nodes.Placement, _ string) (*Intent, string) {
+	{inTransition, func(d *docket, j *Job, _ nodes.Placement, _ string) (*Intent, string) {
 		return nil, d.open[j.ID].Cause
 	}},
 	// What nobody may start or move.
-	{func(_ *docket, j Job, _ nodes.Placement) bool { return j.Phase == Held && j.Directive.Hold }, stay("held; type sluice release to let it start")},
-	{func(_ *docket, j Job, _ nodes.Placement) bool {
+	{func(_ *docket, j *Job, _ nodes.Placement) bool { return j.Phase == Held && j.Directive.Hold }, stay("held; type sluice release to let it start")},
+	{func(_ *docket, j *Job, _ nodes.Placement) bool {
 		return j.Phase == Running && (j.UserHold || j.Directive.Hold)
 	}, stay("held by its user; it runs on, and starts again only when released")},
 	{in(Completing), stay("its last run is being cleaned away")},
 	{in(Suspended), stay("suspended through Slurm; left alone")},
-	{in(Queued), func(_ *docket, j Job, _ nodes.Placement, _ string) (*Intent, string) {
+	{in(Queued), func(_ *docket, j *Job, _ nodes.Placement, _ string) (*Intent, string) {
 		return nil, "released; waits in Slurm: " + j.Reason
 	}},
 	// Nothing to do.
-	{func(d *docket, j Job, t nodes.Placement) bool {
+	{func(d *docket, j *Job, t nodes.Placement) bool {
 		return t.Equal(j.Place) || (len(t) == 0 && !d.where.Park[j.ID])
 	}, stay("")},
 	// The GPUs are still with somebody who is giving them back.
-	{func(d *docket, j Job, t nodes.Placement) bool { return !d.available(t, j) }, waitFor},
+	{func(d *docket, j *Job, t nodes.Placement) bool { return !d.available(t, j) }, waitFor},
 	{in(Held), open(Start)},
 	// Bounded harm: so many jobs between two sizes at once.
-	{tooMany, func(d *docket, j Job, t nodes.Placement, _ string) (*Intent, string) {
+	{tooMany, func(d *docket, j *Job, t nodes.Placement, _ string) (*Intent, string) {
 		promise(d.now, j, t, 1) // its turn comes
 		return nil, "would move, but enough jobs are between two sizes now"
 	}},
-	{func(d *docket, j Job, _ nodes.Placement) bool { return j.Phase == Running && d.where.Park[j.ID] }, open(Park)},
+	{func(d *docket, j *Job, _ nodes.Placement) bool { return j.Phase == Running && d.where.Park[j.ID] }, open(Park)},
 	{in(Running), open(Resize)},
 }
 
-func (d *docket) reconcile(j Job, why string) (*Intent, string) {
+func (d *docket) reconcile(j *Job, why string) (*Intent, string) {
 	if reason, ok := d.where.Unplaced[j.ID]; ok {
 		why = reason
 	}
@@ -132,7 +128,7 @@ func (d *docket) reconcile(j Job, why string) (*Intent, string) {
 
 // available reports whether the job finds the target free now, its own GPUs
 // counted in and what others were promised left to them.
-func (d *docket) available(target nodes.Placement, j Job) bool {
+func (d *docket) available(target nodes.Placement, j *Job) bool {
 	r := j.request(d.s.Limits)
 	for _, share := range target {
 		n := d.now.Node(share.Node)
@@ -152,7 +148,7 @@ func (d *docket) available(target nodes.Placement, j Job) bool {
 }
 
 // gone is a node as it would be without the job.
-func (j Job) gone(n nodes.Node) nodes.Node {
+func (j *Job) gone(n nodes.Node) nodes.Node {
 	own, have := j.load(nil), j.Place.On(n.Name)
 	if have == 0 {
 		return n
@@ -168,26 +164,26 @@ func (j Job) gone(n nodes.Node) nodes.Node {
 
 // waitFor leaves a job where it is until its GPUs have been given back. Those
 // behind it in the arrangement's order leave them to it.
-func waitFor(d *docket, j Job, t nodes.Placement, why string) (*Intent, string) {
+func waitFor(d *docket, j *Job, t nodes.Placement, why string) (*Intent, string) {
 	promise(d.now, j, t, 1)
 	return nil, fmt.Sprintf("%s; waits for GPUs on %s to be given back", why, t)
 }
 
-func in(p Phase) func(*docket, Job, nodes.Placement) bool {
-	return func(_ *docket, j Job, _ nodes.Placement) bool { return j.Phase == p }
+func in(p Phase) func(*docket, *Job, nodes.Placement) bool {
+	return func(_ *docket, j *Job, _ nodes.Placement) bool { return j.Phase == p }
 }
 
-func inTransition(d *docket, j Job, _ nodes.Placement) bool {
+func inTransition(d *docket, j *Job, _ nodes.Placement) bool {
 	_, ok := d.open[j.ID]
 	return ok
 }
 
-func tooMany(d *docket, _ Job, _ nodes.Placement) bool {
+func tooMany(d *docket, _ *Job, _ nodes.Placement) bool {
 	return d.s.Limits.Moves > 0 && d.moving >= d.s.Limits.Moves
 }
 
-func stay(reason string) func(*docket, Job, nodes.Placement, string) (*Intent, string) {
-	return func(_ *docket, _ Job, _ nodes.Placement, why string) (*Intent, string) {
+func stay(reason string) func(*docket, *Job, nodes.Placement, string) (*Intent, string) {
+	return func(_ *docket, _ *Job, _ nodes.Placement, why string) (*Intent, string) {
 		if reason != "" {
 			return nil, reason
 		}
@@ -195,8 +191,8 @@ func stay(reason string) func(*docket, Job, nodes.Placement, string) (*Intent, s
 	}
 }
 
-func open(kind Kind) func(*docket, Job, nodes.Placement, string) (*Intent, string) {
-	return func(d *docket, j Job, target nodes.Placement, why string) (*Intent, string) {
+func open(kind Kind) func(*docket, *Job, nodes.Placement, string) (*Intent, string) {
+	return func(d *docket, j *Job, target nodes.Placement, why string) (*Intent, string) {
 		in := &Intent{
 			Job: j.ID, Kind: kind, Step: Intended, To: j.Incarnation + 1, From: j.Place, Target: target,
 			Restarts: j.Restarts, Cause: why, Opened: d.s.Now, Moved: d.s.Now,

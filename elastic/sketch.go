@@ -12,42 +12,44 @@ type sketch struct {
 	Arrangement
 	s     Snapshot
 	bound map[JobID]nodes.Placement // what jobs with an open move are bound to
-	done  map[JobID]bool            // jobs whose decision names a place and is settled
+	named []bool                    // by job: its decision names a place, and is settled
 	now   *nodes.Ledger             // everything used, and everything promised to others, on it
 	soon  *nodes.Ledger             // as it will be once every move made its way
 	room  nodes.Load                // what ordinary jobs wait for and could have by then
 }
 
 func newSketch(s Snapshot) *sketch {
-	k := &sketch{s: s, bound: s.bound(), done: map[JobID]bool{}}
+	k := &sketch{s: s, bound: s.bound(), named: make([]bool, len(s.Jobs))}
 	k.Target, k.Unplaced = make(map[JobID]nodes.Placement, len(s.Jobs)), map[JobID]string{}
 	k.now = nodes.NewLedger(s.Nodes)
 	k.soon = k.now.Clone()
 	for i := range s.Jobs {
 		k.soon.Credit(s.Jobs[i].load(s.Jobs[i].Place))
 	}
-	for _, j := range s.Jobs {
+	for i := range s.Jobs {
+		j := &s.Jobs[i]
 		p, moving := k.bound[j.ID]
 		if !moving {
 			p = j.Place
+		} else {
+			promise(k.now, j, p, 1)
 		}
 		if len(p) > 0 {
 			k.Target[j.ID] = p
 		}
 		k.soon.Charge(j.load(p))
-		promise(k.now, j, p, 1)
 	}
 	return k
 }
 
 // free reports whether the job's place is open to the decision.
-func (k *sketch) free(j Job) bool {
+func (k *sketch) free(j *Job) bool {
 	_, moving := k.bound[j.ID]
 	return !moving && movable(j)
 }
 
 // movable: what runs or waits, and what nobody holds.
-func movable(j Job) bool {
+func movable(j *Job) bool {
 	return (j.Phase == Running && !j.UserHold || j.Phase == Held) && !j.Directive.Hold
 }
 
@@ -55,11 +57,11 @@ func movable(j Job) bool {
 func (k *sketch) settle(j Job, p nodes.Placement) {
 	k.soon.Credit(j.load(k.Target[j.ID]))
 	k.soon.Charge(j.load(p))
-	k.move(j, p)
+	k.move(&j, p)
 }
 
 // move is settle, without the view that shows it done.
-func (k *sketch) move(j Job, p nodes.Placement) {
+func (k *sketch) move(j *Job, p nodes.Placement) {
 	promise(k.now, j, p, 1)
 	k.Order = append(k.Order, j.ID)
 	if len(p) > 0 {
@@ -82,14 +84,14 @@ func (k *sketch) cross(a Allocation) {
 		d, named := a[j.ID]
 		stops := named && d.GPUs == 0 && k.s.Limits.Preempt && j.Phase == Running
 		if p := d.place(); stops || len(p) > 0 {
-			c.want(j, p)
-			k.done[j.ID] = true
+			c.want(i, p)
+			k.named[i] = true
 		}
 	}
 	c.fit()
 	c.sequence()
 	for _, m := range c.order {
-		k.move(*m.job, m.to)
+		k.move(m.job, m.to)
 	}
 	for i := range c.movers {
 		if m := &c.movers[i]; m.state != went {
@@ -107,7 +109,7 @@ func (k *sketch) refused(m *mover) {
 	case want < j.GPUs():
 		k.shrink(j, want)
 	case want > j.GPUs() && (m.state == full || len(j.Place) == 0):
-		delete(k.done, j.ID)
+		k.named[m.index] = false
 	case m.state == full:
 		k.Unplaced[j.ID] = fmt.Sprintf("was to move to %s, but there is no room for it beside the others", m.to)
 	default:
@@ -143,7 +145,7 @@ func (k *sketch) place(inventory []nodes.Node, j Job, want int) (p nodes.Placeme
 }
 
 // request is the job as nodes sees it, its size aside.
-func (j Job) request(l Limits) nodes.Request {
+func (j *Job) request(l Limits) nodes.Request {
 	return nodes.Request{
 		ID: int64(j.ID), Partition: j.Partition, Uneven: j.Spec.AllowUneven || l.AnySplit, Share: l.ShareNodes,
 		CPUsPerGPU: j.Spec.CPUsPerGPU, MemPerGPUMB: j.Spec.MemPerGPUMB,
@@ -154,13 +156,13 @@ func (j Job) request(l Limits) nodes.Request {
 // promised to others, on it.
 func (k *sketch) freeNow(j Job) []nodes.Node {
 	k.now.Credit(j.load(j.Place))
-	promise(k.now, j, k.bound[j.ID], -1)
+	promise(k.now, &j, k.bound[j.ID], -1)
 	return k.now.Nodes
 }
 
 // promise books what a job will take at a place beyond what it holds; sign -1
 // takes the promise back.
-func promise(l *nodes.Ledger, j Job, at nodes.Placement, sign int) {
+func promise(l *nodes.Ledger, j *Job, at nodes.Placement, sign int) {
 	load := j.load(nil)
 	for _, share := range at {
 		n, have := l.Node(share.Node), j.Place.On(share.Node)
