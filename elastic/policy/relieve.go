@@ -23,7 +23,9 @@ func (r *round) relieve() {
 				best, most = n, saved
 			}
 		}
-		r.shrink(i, best)
+		if best < j.now {
+			r.shrink(i, best)
+		}
 	}
 }
 

@@ -51,9 +51,10 @@ func BenchmarkKnapsack100x512(b *testing.B) {
 		queued, perJob int
 	}{{"idle", 100, 0}, {"growing", 0, 2}, {"full-and-half-waiting", 50, 10}, {"steady", 0, 5}} {
 		s := large(c.queued, c.perJob)
+		knapsack, _ := policy.ByName("knapsack")
 		b.Run(c.name, func(b *testing.B) {
 			for b.Loop() {
-				policy.All[0].Allocate(s)
+				knapsack.Allocate(s)
 			}
 		})
 	}
