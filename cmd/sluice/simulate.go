@@ -33,6 +33,8 @@ type simulateOptions struct {
 	cooldown  time.Duration
 	payback   float64
 	preempt   bool
+	overload  float64
+	wait      time.Duration
 	share     bool
 	anySplit  bool
 	bound     bool
@@ -81,6 +83,8 @@ func (o *simulateOptions) flags(c *cobra.Command) {
 	f.DurationVar(&o.cooldown, "cooldown", 0, "least time between two voluntary resizes of a job")
 	f.Float64Var(&o.payback, "payback", 1, "how many times its price a voluntary resize must save")
 	f.BoolVar(&o.preempt, "preempt", false, "let policies stop started jobs below their minimum")
+	f.Float64Var(&o.overload, "overload", 0, "with --preempt: only while the minimums of all jobs are more than this share of the GPUs; 0 = whenever it helps")
+	f.DurationVar(&o.wait, "wait", 0, "with --preempt: how long a job is kept without GPUs at most, as far as there are GPUs; 0 = no bound")
 	f.BoolVar(&o.share, "share-nodes", false, "let two jobs over several nodes share a node")
 	f.BoolVar(&o.anySplit, "any-split", false, "assume any split of GPUs over nodes can be had; Slurm gives fewer")
 	f.BoolVar(&o.bound, "bound", false, "compute a mean JCT that no policy can beat, and the ratio to it; takes longer")
@@ -133,6 +137,10 @@ func (o *simulateOptions) check() error {
 		return fmt.Errorf("--cooldown %v: may not be negative", o.cooldown)
 	case !(o.payback >= 0 && o.payback <= 100):
 		return fmt.Errorf("--payback %v: want 0 to 100", o.payback)
+	case !(o.overload >= 0 && o.overload <= 100) || o.wait < 0:
+		return fmt.Errorf("--overload %v, --wait %v: want 0 to 100, and no negative time", o.overload, o.wait)
+	case !o.preempt && (o.overload > 0 || o.wait > 0):
+		return errors.New("--overload and --wait bound --preempt: give it too")
 	case o.parallel < 0 || o.parallel > 1024:
 		return fmt.Errorf("--parallel %d: want 0 to 1024", o.parallel)
 	case o.events != "" && o.parallel != 1:
@@ -172,11 +180,15 @@ func (o *simulateOptions) simulate(ctx context.Context, out, errs io.Writer) err
 		return err
 	}
 	runs, err := plan.run(ctx, newProgress(errs, len(plan.cases)))
+	of := fmt.Sprintf("%d of %d simulations ended, and the report is of these", len(runs), len(plan.cases))
+	if len(runs) == 0 {
+		of = "no simulation ended"
+	}
 	switch {
 	case err != nil && ctx.Err() != nil:
-		err = fmt.Errorf("interrupted: %d of %d simulations ended, and the report is of these", len(runs), len(plan.cases))
+		err = errors.New("interrupted: " + of)
 	case err != nil && len(runs) > 0:
-		err = fmt.Errorf("%w\n%d of %d simulations ended, and the report is of these", err, len(runs), len(plan.cases))
+		err = fmt.Errorf("%w\n%s", err, of)
 	}
 	if len(runs) == 0 {
 		return errors.Join(err, sink.drop())

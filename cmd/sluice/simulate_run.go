@@ -58,13 +58,13 @@ func (o *simulateOptions) plan() (*simulation, error) {
 	s.config = replay.Config{
 		Nodes: inventory, Interval: o.interval, Restart: price.fixed, Info: replay.Info(o.info), Placing: replay.Placing(o.placing),
 		Limits: elastic.Limits{
-			Cooldown: o.cooldown, Payback: o.payback, Preempt: o.preempt,
+			Cooldown: o.cooldown, Payback: o.payback, Preempt: o.preempt, Overload: o.overload, Wait: o.wait,
 			ShareNodes: o.share || published, AnySplit: o.anySplit || published,
 		},
 	}
 	s.setting = report.Setting{
 		Cluster: o.cluster, GPUs: gpus, Interval: o.interval, Placing: s.config.Placing, Cooldown: o.cooldown,
-		Preempt: o.preempt, ShareNodes: s.config.Limits.ShareNodes, AnySplit: s.config.Limits.AnySplit,
+		Payback: o.payback, Preempt: o.preempt, Overload: o.overload, Wait: o.wait, ShareNodes: s.config.Limits.ShareNodes, AnySplit: s.config.Limits.AnySplit,
 	}
 	for _, src := range sources {
 		for _, p := range policies {

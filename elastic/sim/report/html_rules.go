@@ -100,6 +100,15 @@ func limits(s Summary) string {
 	say(s.Preempt, "started jobs may be stopped below their minimum", "a started job keeps its minimum")
 	say(s.ShareNodes, "jobs over several nodes may share a node", "two jobs over several nodes do not share a node")
 	say(s.AnySplit, "any split of GPUs over nodes can be had", "only splits that Slurm gives")
+	if s.Preempt && s.Overload > 0 {
+		out = append(out, fmt.Sprintf("but only while the minimums of all jobs are more than %s of the GPUs", s.Overload))
+	}
+	if s.Preempt && s.Wait > 0 {
+		out = append(out, fmt.Sprintf("and for %s s at most, as far as there are GPUs", s.Wait))
+	}
+	if s.Payback > 1 {
+		out = append(out, fmt.Sprintf("a voluntary resize saves its price %s times over", s.Payback))
+	}
 	if s.Cooldown > 0 {
 		out = append(out, fmt.Sprintf("%s s between two voluntary resizes of a job", s.Cooldown))
 	}

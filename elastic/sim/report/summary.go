@@ -18,7 +18,10 @@ type Setting struct {
 	ByModel    bool          // each job has a price of its own
 	Placing    replay.Placing
 	Cooldown   time.Duration
+	Payback    float64
 	Preempt    bool
+	Overload   float64
+	Wait       time.Duration
 	ShareNodes bool
 	AnySplit   bool
 	// Bound is a mean JCT that no policy can beat; 0 = none was asked for.
@@ -68,7 +71,10 @@ type Summary struct {
 	Load          Ratio          `json:"load"`
 	Placing       replay.Placing `json:"placing"`
 	Cooldown      Seconds        `json:"cooldown_s"`
+	Payback       Ratio          `json:"payback"`
 	Preempt       bool           `json:"preempt"`
+	Overload      Ratio          `json:"overload"`
+	Wait          Seconds        `json:"wait_s"`
 	ShareNodes    bool           `json:"share_nodes"`
 	AnySplit      bool           `json:"any_split"`
 	// Bound is a mean JCT no policy can beat, ToBound the mean JCT over it; nil
@@ -86,7 +92,8 @@ func Summarise(r replay.Result, s Setting) Summary {
 		Useful: Hours(r.Useful / 3600), Restarting: Hours(r.Restarting / 3600), Idle: Hours(r.Idle / 3600),
 		Rounds: r.Rounds, Fragmentation: Ratio(r.Fragmentation), Cluster: s.Cluster, GPUs: s.GPUs,
 		Interval: seconds(s.Interval), Restart: seconds(s.Restart), ByModel: s.ByModel, Load: Ratio(s.Load), Placing: s.Placing,
-		Cooldown: seconds(s.Cooldown), Preempt: s.Preempt, ShareNodes: s.ShareNodes, AnySplit: s.AnySplit, Note: r.Note,
+		Cooldown: seconds(s.Cooldown), Payback: Ratio(s.Payback),
+		Preempt: s.Preempt, Overload: Ratio(s.Overload), Wait: seconds(s.Wait), ShareNodes: s.ShareNodes, AnySplit: s.AnySplit, Note: r.Note,
 	}
 	sum.times(r.Jobs)
 	sum.deadlines(r.Jobs)
