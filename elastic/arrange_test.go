@@ -59,6 +59,8 @@ func TestPossible(t *testing.T) {
 		{name: "who does not", are: []string{"n1:4", "n2:4", "-"}, to: []string{"n2:4", "n1:4", "n3:2"}, order: "[3]", not: "[1 2]"},
 		{name: "stopping one opens the circle", are: []string{"n1:4", "n2:4", "n3:4"}, to: []string{"n2:4", "n1:4", "-"}, order: "[3]", not: "[1 2]"},
 		{name: "stopping one of them does", are: []string{"n1:4", "n2:4"}, to: []string{"n2:4", "-"}, order: "[2 1]"},
+		{name: "who starts goes first", are: []string{"n1:4", "n2:4", "-"}, to: []string{"n4:4", "n1:4", "n3:4"}, order: "[3 1 2]"},
+		{name: "unless that would keep others from going", are: []string{"n1:4", "n2:2", "-"}, to: []string{"n2:2", "n1:4", "n2:2"}, order: "[1 2 3]"},
 		{name: "two on the same", are: []string{"-", "-"}, to: []string{"n1:3", "n1:3"}, order: "[1]", full: "[2]"},
 		{name: "one refused keeps others out", are: []string{"n1:4", "-"}, to: []string{"n2:5", "n1:2"}, full: "[1 2]"},
 		{name: "uneven without leave", are: []string{"-"}, to: []string{"n1:4+n2:1"}, full: "[1]"},

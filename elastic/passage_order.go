@@ -1,21 +1,85 @@
 package elastic
 
-import "github.com/sluice-hpc/sluice/nodes"
+import (
+	"slices"
+
+	"github.com/sluice-hpc/sluice/nodes"
+)
 
 // sequence finds an order in which the movers can go one after the other, each to
 // GPUs that nobody is on by then: nobody is stopped to wait for anybody. First
-// those go who only give back, then the others as they came. Those who find no
-// room wait at the node that lacks it for somebody to leave.
+// those go who only give back, then those who start, then the others as they came.
+// Who goes early may take what would have let others go; so where some are stuck
+// two more orders are tried, and the one that leaves fewest stuck stands.
 func (c *crossing) sequence() {
-	waiting := map[int][]*mover{} // by node
-	var ready []*mover
-	for _, giving := range []bool{true, false} {
-		for i := range c.movers {
-			if m := &c.movers[i]; m.state == waits && m.gives() == giving {
-				ready = append(ready, m)
-			}
+	queue := c.queue()
+	before := append([]nodes.Node(nil), c.soon.Nodes...)
+	best, stuck := queue, len(queue)
+	for try := 0; try < 3 && stuck > 0; try++ {
+		if try > 0 {
+			c.recall(queue, before)
+			queue = reordered(queue, try == 2)
+		}
+		c.walk(queue)
+		if left := len(queue) - len(c.order); left < stuck {
+			best, stuck = queue, left
 		}
 	}
+	if len(queue)-len(c.order) > stuck {
+		c.recall(queue, before)
+		c.walk(best)
+	}
+}
+
+// queue lists who moves, in the order that is tried first.
+func (c *crossing) queue() []*mover {
+	var rank [3][]*mover
+	for i := range c.movers {
+		m := &c.movers[i]
+		switch {
+		case m.state != waits:
+		case m.gives():
+			rank[0] = append(rank[0], m)
+		case len(m.from) == 0:
+			rank[1] = append(rank[1], m)
+		default:
+			rank[2] = append(rank[2], m)
+		}
+	}
+	return slices.Concat(rank[0], rank[1], rank[2])
+}
+
+// reordered is the queue as the jobs came, or the last first; those who only give
+// back still lead.
+func reordered(queue []*mover, last bool) []*mover {
+	out := slices.Clone(queue)
+	slices.SortStableFunc(out, func(a, b *mover) int {
+		switch {
+		case a.gives() != b.gives() && a.gives():
+			return -1
+		case a.gives() != b.gives():
+			return 1
+		case last:
+			return b.index - a.index
+		}
+		return a.index - b.index
+	})
+	return out
+}
+
+// recall undoes a walk.
+func (c *crossing) recall(queue []*mover, before []nodes.Node) {
+	copy(c.soon.Nodes, before)
+	for _, m := range queue {
+		m.state, m.on = waits, -1
+	}
+	c.order = nil
+}
+
+// walk lets the movers go in the order given. Those who find no room wait at the
+// node that lacks it for somebody to leave.
+func (c *crossing) walk(ready []*mover) {
+	waiting := map[int][]*mover{} // by node
 	for progress := true; progress; {
 		progress = false
 		for len(ready) > 0 {
