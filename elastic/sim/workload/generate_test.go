@@ -118,7 +118,7 @@ func checkJob(t *rapid.T, j workload.Job, gpus int) {
 // TestSystemAsMix: every twenty jobs have the stated mix, sizes lie in their
 // classes, and the time between jobs changes nothing but the time between jobs.
 func TestSystemAsMix(t *testing.T) {
-	bounds := []time.Duration{11 * time.Minute, 61 * time.Minute, 121 * time.Minute, 241 * time.Minute}
+	bounds := []time.Duration{11 * time.Minute, 61 * time.Minute, 121 * time.Minute, 361 * time.Minute}
 	for k, want := range [][]int{{8, 6, 4, 2}, {0, 12, 6, 2}, {0, 7, 7, 6}, {0, 2, 6, 12}} {
 		name := fmt.Sprintf("w%d", k+1)
 		for seed := range uint64(20) {
