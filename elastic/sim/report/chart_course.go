@@ -18,12 +18,13 @@ type courseScale struct {
 	gpus    float64
 	waiting float64 // the most, of any policy
 	most    int     // GPUs of one job, of any policy
+	left    float64 // where time begins: there is room for names, or for numbers
 }
 
 // scaleOf finds the scale that holds the tracked runs of the block, but for those
 // that take more than twice as long as the shortest (see own).
 func scaleOf(b block) courseScale {
-	s := courseScale{end: time.Second, gpus: 1, waiting: 1, most: 1}
+	s := courseScale{end: time.Second, gpus: 1, waiting: 1, most: 1, left: numbersLeft}
 	shortest := time.Duration(math.MaxInt64 / 2)
 	for _, r := range b.rows {
 		if t := r.track(); t != nil {
@@ -38,6 +39,9 @@ func scaleOf(b block) courseScale {
 		}
 		if t.end <= 2*shortest {
 			s.end = max(s.end, t.end)
+		}
+		if laneHeight(len(t.lanes)) >= nameHeight {
+			s.left = namesLeft
 		}
 		for _, l := range t.lanes {
 			for _, sp := range l.spans {
@@ -76,16 +80,17 @@ func (r row) track() *Track {
 
 const (
 	courseWidth = 1080.0
-	courseLeft  = 56.0
 	courseRight = 16.0
+	numbersLeft = 56.0
+	namesLeft   = 130.0
 )
 
 // courseChart draws who has the GPUs, and below it who waits, over time.
 func courseChart(t *Track, s courseScale, policy, class string) template.HTML {
 	const useHeight, waitHeight, gap = 120.0, 52.0, 26.0
 	d := newDrawing(courseWidth, 20+useHeight+gap+waitHeight+22, "chart", "GPUs in use and waiting jobs over time under "+policy)
-	use := panel{courseLeft, 20, courseWidth - courseLeft - courseRight, useHeight}
-	wait := panel{courseLeft, 20 + useHeight + gap, use.width, waitHeight}
+	use := panel{s.left, 20, courseWidth - s.left - courseRight, useHeight}
+	wait := panel{s.left, 20 + useHeight + gap, use.width, waitHeight}
 	ticks := timeTicks(s.end, 14)
 
 	useful, restarting := t.useful.means(s.end, courseSteps), t.restarting.means(s.end, courseSteps)

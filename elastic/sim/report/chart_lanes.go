@@ -15,16 +15,11 @@ func lanesChart(t *Track, s courseScale, policy, class string) template.HTML {
 		return ""
 	}
 	high := laneHeight(len(t.lanes))
-	p := panel{courseLeft, 6, courseWidth - courseLeft - courseRight, high * float64(len(t.lanes))}
-	named := high >= 12
-	if named {
-		p.left += 74
-		p.width -= 74
-	}
+	p := panel{s.left, 6, courseWidth - s.left - courseRight, high * float64(len(t.lanes))}
 	label := "GPUs of each job over time under " + policy
 	d := newDrawing(courseWidth, p.top+p.height+22, "chart lanes", label)
 	d.timeAxis(p, timeTicks(s.end, 14), s.end.Seconds(), true)
-	d.laneMarks(t, p, high, named)
+	d.laneMarks(t, p, high)
 	if t.lanes[0].group != nil {
 		d.groups(t, s, p, high, class)
 		return d.done()
@@ -34,6 +29,9 @@ func lanesChart(t *Track, s courseScale, policy, class string) template.HTML {
 	}
 	return d.done()
 }
+
+// nameHeight is the height of a lane that a name can stand beside.
+const nameHeight = 12.0
 
 // laneHeight makes few jobs wide lanes and many narrow ones.
 func laneHeight(lanes int) float64 {
@@ -47,7 +45,7 @@ func laneHeight(lanes int) float64 {
 }
 
 // laneMarks names the lanes, or counts them where there is no room for names.
-func (d *drawing) laneMarks(t *Track, p panel, high float64, named bool) {
+func (d *drawing) laneMarks(t *Track, p panel, high float64) {
 	per := float64(t.jobs) / float64(len(t.lanes))
 	every := 1
 	for float64(every)*high < 40 {
@@ -56,7 +54,7 @@ func (d *drawing) laneMarks(t *Track, p panel, high float64, named bool) {
 	for i := range t.lanes {
 		y := p.top + high*(float64(i)+.5)
 		switch {
-		case named:
+		case high >= nameHeight:
 			d.text(p.left-6, y+3.5, "end", "tick", shortened(t.lanes[i].name, 20))
 		case (i+1)%every == 0 || i == 0:
 			d.text(p.left-6, y+3.5, "end", "tick", grouped(int(float64(i)*per)+1))

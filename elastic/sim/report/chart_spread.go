@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"html/template"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -93,19 +94,21 @@ func spreadChart(b block, id string) (template.HTML, []curve, logScale) {
 	return d.done(), all, scale
 }
 
-// rankDots marks the median and the 99th percentile.
+// rankDots marks the median and the 99th percentile of the distribution drawn. Of
+// one seed they are the printed ones; of several seeds the printed ones are means.
 func (d *drawing) rankDots(p panel, c curve, r row, scale logScale) {
 	n := len(c.spread)
 	if n == 0 {
 		return
 	}
-	for _, q := range []struct {
-		rank int
-		is   Seconds
-	}{{50, r.P50JCT}, {99, r.P99JCT}} {
-		at := time.Duration(float64(q.is) * float64(time.Second))
-		d.printf(`<circle class="dot %s" cx="%s" cy="%s" r="3.4"><title>%s: p%d %s s</title></circle>`, c.Class,
-			num(p.left+p.width*scale.at(at)), num(p.top+p.height*(1-float64(q.rank)/100)), escaped(c.Name), q.rank, q.is)
+	marks := []tick{{.5, "p50 " + r.P50JCT.String() + " s"}, {.99, "p99 " + r.P99JCT.String() + " s"}}
+	if len(r.runs) > 1 {
+		marks = []tick{{.5, "median over all seeds"}, {.99, "99th percentile over all seeds"}}
+	}
+	for _, m := range marks {
+		at := c.spread[int(math.Ceil(m.at*float64(n)))-1]
+		d.printf(`<circle class="dot %s" cx="%s" cy="%s" r="3.4"><title>%s: %s</title></circle>`, c.Class,
+			num(p.left+p.width*scale.at(at)), num(p.top+p.height*(1-m.at)), escaped(c.Name), m.text)
 	}
 }
 

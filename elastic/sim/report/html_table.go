@@ -101,12 +101,17 @@ func (c pageColumn) cells(rows []row, plain bool) []pageCell {
 	if c.value == nil || plain {
 		return out
 	}
-	least, most := c.value(rows[0]), 0.0
+	least, most, best := c.value(rows[0]), 0.0, 0
 	for _, r := range rows {
 		least, most = min(least, c.value(r)), max(most, c.value(r))
 	}
+	for _, r := range rows {
+		if c.value(r) == least {
+			best++
+		}
+	}
 	for i, r := range rows {
-		out[i].Best = len(rows) > 1 && c.value(r) == least && least < most
+		out[i].Best = c.value(r) == least && 2*best <= len(rows) // what most reach is no distinction
 		if c.bar && most > 0 {
 			out[i].Bar = template.CSS(fmt.Sprintf("--share:%.1f%%", 100*c.value(r)/most))
 		}
