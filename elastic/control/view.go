@@ -107,10 +107,10 @@ func viewJob(r *engine.Report, jr engine.JobReport) Job {
 	return out
 }
 
-// code is the compact state; RS, Slurm's own for resizing, while sluice moves a
-// job that has run.
+// code is the compact state; RS, Slurm's own for resizing, while sluice moves or
+// stops a job that runs.
 func code(j Job, jr engine.JobReport) string {
-	if !j.Ended && jr.Intent != nil && jr.Intent.Kind == elastic.Resize {
+	if !j.Ended && jr.Intent != nil && jr.Intent.Kind != elastic.Start {
 		return "RS"
 	}
 	if jr.Job.Phase == elastic.Completing {

@@ -140,9 +140,9 @@ type Price struct {
 	Measured int     `json:"measured"` // moves averaged over; 0 = the site's defaults
 }
 
-// Move is a start or a resize on its way.
+// Move is a start, a resize or a stop on its way.
 type Move struct {
-	Kind   string          `json:"kind"` // "start" or "resize"
+	Kind   string          `json:"kind"` // "start", "resize" or "park": stopped, to wait again
 	Step   int             `json:"step"` // 1 to 7: R1 to R7
 	Doing  string          `json:"doing"`
 	From   nodes.Placement `json:"from"`
@@ -212,7 +212,7 @@ type Planned struct {
 	JobID  int64           `json:"job_id"`
 	Name   string          `json:"name"`
 	User   string          `json:"user"`
-	Kind   string          `json:"kind,omitempty"` // "start" or "resize"; "" = stays
+	Kind   string          `json:"kind,omitempty"` // "start", "resize" or "park"; "" = stays
 	From   nodes.Placement `json:"from"`
 	To     nodes.Placement `json:"to"`
 	Reason string          `json:"reason"`
