@@ -127,17 +127,17 @@ func (s *site) submit(j workload.Job) error {
 	})
 	s.byID[elastic.JobID(t.ID())] = index
 	s.jobs = append(s.jobs, job{j, t, s.cfg.price(times)})
-	needs := slack * time.Duration(j.Spec.Total*least*float64(time.Second))
-	s.limit = min(forever, max(s.limit, j.Submit+patience)+needs)
+	needs := time.Duration(j.Spec.Total*least*float64(time.Second)) + s.cfg.price(times).Total() + s.cfg.Interval
+	s.limit = min(forever, max(s.limit, j.Submit+patience)+slack*needs)
 	s.woken, s.live = true, s.live+1
 	return nil
 }
 
 const (
 	never = 1e8 // seconds a unit, where a job cannot run
-	// A simulation is given up after patience and slack times as long as all jobs
-	// would take one after the other.
-	patience = 30 * 24 * time.Hour
+	// A simulation is given up when, after the last submit, patience and slack times
+	// as long have passed as all jobs would take one after the other.
+	patience = time.Hour
 	slack    = 10
 	forever  = 100 * 365 * 24 * time.Hour
 )
