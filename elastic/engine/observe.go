@@ -194,7 +194,7 @@ func (e *Engine) adopt(sj slurm.Job, tag elastic.Tag, now time.Time) *jobState {
 // disowned notes a job whose tag its user took away.
 func (e *Engine) disowned(sj slurm.Job, now time.Time) {
 	js := e.byID[elastic.JobID(sj.ID)]
-	if js == nil || js.rec.UID != sj.UID || !js.rec.Ended.IsZero() || js.told {
+	if js == nil || js.rec.UID != sj.UID || !js.rec.Ended.IsZero() {
 		return
 	}
 	if !js.disown {

@@ -2,9 +2,11 @@ package sim_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm"
@@ -83,5 +85,35 @@ func userRun(t *testing.T, action, k int, change ...func(*engine.Config)) {
 	}
 	if t.Failed() {
 		t.Fatalf("log:\n%s", m.now.log.String())
+	}
+}
+
+// A job whose tag is taken away in the middle of a move that its user ordered is
+// let go at once, though the order does not stand in its comment yet.
+func TestTagTakenAwayDuringAnOrder(t *testing.T) {
+	ctx := context.Background()
+	w := sim.New(sim.Config{Fake: fake.Config{Seed: 7, Nodes: fake.Grid(1, 4)}})
+	d := boot(t, w, new(engine.Memory), "knapsack")
+	job := w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 1, Max: 4, Total: 20}, Save: 20 * time.Second})
+	w.At(2*time.Minute, func() {
+		if err := d.Direct(ctx, elastic.JobID(job.ID()), func(elastic.Directive) elastic.Directive { return elastic.Directive{Pin: 2} }); err != nil {
+			t.Fatal(err)
+		}
+	})
+	taken := false
+	for range 600 {
+		if err := w.Drive(ctx, d, time.Second); err != nil {
+			t.Fatal(err)
+		}
+		if !taken && strings.Contains(d.log.String(), "R2 asked to save") {
+			mine := "mine"
+			taken = w.User("alice").Update(ctx, job.ID(), slurm.Update{Comment: &mine}) == nil
+		}
+	}
+	if log := d.log.String(); !taken || strings.Contains(log, "forgotten") || !strings.Contains(log, "its user removed the sluice comment") || job.State() != slurm.Completed {
+		t.Errorf("taken %t, %s\n%s", taken, job.State(), log)
+	}
+	if n := len(job.Runs()); n != 1 {
+		t.Errorf("%d runs", n)
 	}
 }
