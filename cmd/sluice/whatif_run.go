@@ -3,7 +3,10 @@ package main
 import (
 	"context"
 	"io"
+	"runtime"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/policy"
@@ -29,36 +32,38 @@ type outcome struct {
 	idle float64 // share of the GPU time from the first submit to the last end
 }
 
-// run makes the four replays.
+// run makes the four replays, as many at a time as there are CPUs.
 func (w *whatif) run(ctx context.Context, p policy.Policy, errs io.Writer) error {
 	bar := newProgress(errs, 1+len(w.after))
 	defer bar.clear()
-	var err error
-	limits := elastic.Limits{Payback: 1, ShareNodes: true}
 	slurm := backfill{}
 	for _, r := range w.history.Runs {
 		slurm.took = append(slurm.took, r.Took.Seconds())
 	}
-	cfg := replay.Config{Nodes: w.site.nodes, Policy: slurm.policy(), Interval: w.options.interval, Info: replay.Oracle, Limits: limits}
-	if w.before, err = w.one(ctx, cfg, w.history.Fixed(), bar); err != nil {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	base := replay.Config{Nodes: w.site.nodes, Policy: slurm.policy(), Interval: w.options.interval, Info: replay.Oracle}
+	base.Limits = elastic.Limits{Payback: 1, ShareNodes: true}
+	g.Go(func() (err error) {
+		w.before, err = w.one(ctx, base, w.history.Fixed(), bar)
 		return err
-	}
-	limits.ShareNodes = false
-	cfg = replay.Config{
-		Nodes: w.site.nodes, Policy: slurm.beside(p), Interval: w.options.interval, Restart: w.options.restart, Info: replay.Learned, Limits: limits,
-	}
+	})
+	cfg := base
+	cfg.Policy, cfg.Restart, cfg.Info, cfg.Limits.ShareNodes = slurm.beside(p), w.options.restart, replay.Learned, false
 	worse, better := w.options.assume.Around()
 	for i, a := range []workload.Assumption{w.options.assume, worse, better} {
-		jobs, err := w.history.Workload(a)
-		if err != nil {
+		g.Go(func() error {
+			jobs, err := w.history.Workload(a)
+			if err != nil {
+				return err
+			}
+			o, err := w.one(ctx, cfg, startedBySlurm(jobs, w.options.restart), bar)
+			o.assume, o.elastic = a, w.history.ElasticRuns(a)
+			w.after[i] = o
 			return err
-		}
-		if w.after[i], err = w.one(ctx, cfg, startedBySlurm(jobs, w.options.restart), bar); err != nil {
-			return err
-		}
-		w.after[i].assume, w.after[i].elastic = a, w.history.ElasticRuns(a)
+		})
 	}
-	return nil
+	return g.Wait()
 }
 
 // one makes one replay.
