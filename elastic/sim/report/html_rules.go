@@ -41,8 +41,8 @@ func assumed(runs []Run) []pageRule {
 	}
 	same := func(s string) string { return s }
 	one("information", func(s Summary) string { return string(s.Info) }, information)
-	one("rounds", func(s Summary) string { return s.Interval.String() }, func(s string) string {
-		return "decisions are made every " + s + " s and take effect at once; a job is seen in the round after its submit."
+	one("rounds", func(s Summary) string { return brief(s.Interval) }, func(s string) string {
+		return "decisions are made every " + s + " and take effect at once; a job is seen in the round after its submit."
 	})
 	one("restart", restart, same)
 	one("placement", func(s Summary) string { return string(s.Placing) }, placement)
@@ -62,9 +62,9 @@ func assumed(runs []Run) []pageRule {
 func restart(s Summary) string {
 	const costs = "a start and every change of size or nodes cost "
 	if s.ByModel {
-		return costs + "each job what its model takes to save and load, " + s.Restart.String() + " s in the mean, in which nothing is trained."
+		return costs + "each job what its model takes to save and load, " + brief(s.Restart) + " in the mean, in which nothing is trained."
 	}
-	return costs + s.Restart.String() + " s on the new GPUs, in which nothing is trained."
+	return costs + brief(s.Restart) + " on the new GPUs, in which nothing is trained."
 }
 
 func information(info string) string {
