@@ -98,8 +98,9 @@ func (c *crossing) seats(p nodes.Placement) []seat {
 	return out
 }
 
-// ordered brings the shares into the inventory's order, which is Slurm's, and
-// reports whether each names another node that is there.
+// ordered brings the shares into the inventory's order, which is Slurm's, unless
+// the cluster gives any split in any order, and reports whether each names another
+// node that is there.
 func (c *crossing) ordered(m *mover) bool {
 	if len(m.at) != len(m.to) {
 		return false
@@ -107,6 +108,8 @@ func (c *crossing) ordered(m *mover) bool {
 	byNode := func(a, b seat) int { return a.node - b.node }
 	if !slices.IsSortedFunc(m.at, byNode) {
 		slices.SortFunc(m.at, byNode)
+	}
+	if !c.s.Limits.AnySplit && !slices.IsSortedFunc(c.seats(m.to), byNode) {
 		m.to = make(nodes.Placement, len(m.at))
 		for i, s := range m.at {
 			m.to[i] = nodes.Share{Node: c.soon.Nodes[s.node].Name, GPUs: s.gpus}

@@ -100,6 +100,13 @@ func (c *crossing) walk(ready []*mover) {
 			ready = c.particular(waiting)
 		}
 	}
+	if c.s.Limits.AnySplit { // all at once: nobody waits
+		for i := range c.movers {
+			if m := &c.movers[i]; m.state == waits {
+				c.depart(m)
+			}
+		}
+	}
 }
 
 // gives reports whether the mover takes nothing anywhere.

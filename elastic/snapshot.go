@@ -126,10 +126,17 @@ type Limits struct {
 	// Preempt lets a policy stop started jobs below their minimum: they save, and
 	// wait again. Off, a started job keeps its minimum.
 	Preempt bool
+	// Overload bounds Preempt: jobs are stopped only while the minimums of all jobs
+	// add up to more than this share of the GPUs; 0 = whenever it helps.
+	Overload float64
+	// Wait is how long, under Preempt, a job is kept without GPUs at most, as far as
+	// there are GPUs for all who waited as long; 0 = no bound.
+	Wait time.Duration
 	// ShareNodes lets two jobs that both run on several nodes share a node.
 	ShareNodes bool
-	// AnySplit says that the cluster gives exactly the split asked for, however
-	// uneven: published simulators do, Slurm does not.
+	// AnySplit says that the cluster is a published simulator's: it gives exactly the
+	// split asked for, however uneven, and makes all moves of a round in one moment,
+	// so that jobs can exchange GPUs. Slurm does neither.
 	AnySplit bool
 }
 

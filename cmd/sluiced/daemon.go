@@ -109,7 +109,7 @@ func (d *daemon) tune(cfg *engine.Config, c etc.Config) error {
 	cfg.Limits = elastic.Limits{
 		Cooldown: c.Resize.Cooldown, Payback: c.Resize.Payback, Grace: c.Resize.Grace,
 		Confirm: c.Resize.Confirm, Moves: c.Resize.Moves, DeafAfter: c.Resize.DeafAfter,
-		Preempt: c.Policy.Preempt, ShareNodes: c.Policy.ShareNodes,
+		Preempt: c.Policy.Preempt, Overload: c.Policy.Overload, Wait: c.Policy.Wait, ShareNodes: c.Policy.ShareNodes,
 	}
 	cfg.Price = elastic.Price{Save: c.Resize.Save, Drain: c.Resize.Drain, Start: c.Resize.Start, Load: c.Resize.Load}
 	cfg.Period, cfg.Transition, cfg.Backoff = c.Cycle.Period, c.Cycle.Transition, c.Cycle.Backoff

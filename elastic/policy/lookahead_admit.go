@@ -1,10 +1,9 @@
 package policy
 
 import (
+	"fmt"
 	"slices"
 	"time"
-
-	"github.com/sluice-hpc/sluice/elastic/joint"
 )
 
 // mayStop reports whether started jobs may be stopped below their minimum now.
@@ -22,70 +21,132 @@ func (o *outlook) mayStop() bool {
 	return float64(least) > l.Overload*float64(o.gpus)
 }
 
-// admit decides who must have GPUs, and who of those that wait may have some. A
-// job that cannot be started stops everybody behind it who could use the same
-// nodes.
+// admit decides who must have GPUs, and who of those that wait may have some.
 func (o *outlook) admit() {
-	stop := o.mayStop()
+	o.stop = o.mayStop()
 	room := o.room()
 	for i := range o.jobs {
-		if p := &o.jobs[i]; p.role == movable {
-			p.must = !stop || o.waited(p)
-			if p.must && len(p.choices) > 0 {
-				room.charge(o.classesOf(p), p.choices[0].gpus)
-			}
+		p := &o.jobs[i]
+		if p.role != movable || len(p.choices) == 0 {
+			continue
+		}
+		if p.must = !o.stop || o.justServed(p); p.must {
+			room.charge(o.classesOf(p), p.choices[0].gpus)
 		}
 	}
-	var shut []*group
-	for i := range o.jobs {
-		p := &o.jobs[i]
-		if p.role != waiting {
-			continue
-		}
-		p.rank = i
-		if len(p.choices) == 0 {
-			continue
-		}
-		if stop {
-			p.admit = true
-			p.must = o.waited(p) && room.charge(p.group.classes(), p.choices[0].gpus)
-			continue
-		}
-		if slices.ContainsFunc(shut, p.group.meets) {
-			continue
-		}
-		if !room.charge(p.group.classes(), p.choices[0].gpus) {
-			shut = append(shut, p.group)
-			continue
-		}
-		p.admit, p.must = true, true
+	if o.stop {
+		o.admitAll(room)
+	} else {
+		o.admitInTurn(room)
 	}
 }
 
-// waited reports whether the job has been without GPUs as long as it may be. One
-// that got them back keeps them for as long.
-func (o *outlook) waited(p *prospect) bool {
-	bound := o.snap.Limits.Wait
-	if bound <= 0 {
+// admitInTurn starts the jobs that wait on their minimum in the order they came. One
+// that finds none stops everybody behind it who could use the same nodes.
+func (o *outlook) admitInTurn(room room) {
+	var shut []*prospect
+	for i := range o.jobs {
+		p := &o.jobs[i]
+		if p.role != waiting || len(p.choices) == 0 {
+			continue
+		}
+		if head := meeting(shut, p); head != nil {
+			p.behind = head
+			continue
+		}
+		p.admit = room.charge(p.group.classes, p.least())
+		if p.must = p.admit; !p.admit {
+			shut = append(shut, p)
+		}
+	}
+	o.shut(shut)
+}
+
+// shut keeps jobs that run from growing where somebody waits to start: idle GPUs
+// gather for him.
+func (o *outlook) shut(heads []*prospect) {
+	if len(heads) == 0 {
+		return
+	}
+	for i := range o.jobs {
+		p := &o.jobs[i]
+		if p.role != movable || meeting(heads, p) == nil {
+			continue
+		}
+		p.behind = meeting(heads, p)
+		p.choices = slices.DeleteFunc(p.choices, func(c choice) bool { return c.gpus > p.now && p.now != 0 })
+		if len(p.choices) == 0 {
+			o.fix(p, fmt.Sprintf("job %d waits for %s and comes first", p.behind.ID, gpus(p.behind.least())))
+		}
+	}
+}
+
+// meeting returns the first of the jobs that could use nodes p could use.
+func meeting(heads []*prospect, p *prospect) *prospect {
+	for _, h := range heads {
+		if h.group.meets(p.group) {
+			return h
+		}
+	}
+	return nil
+}
+
+// admitAll lets everybody compete. Those who have waited as long as anybody may
+// have a minimum, as far as it goes, those first who came first.
+func (o *outlook) admitAll(room room) {
+	for i := range o.jobs {
+		p := &o.jobs[i]
+		if p.role == waiting && len(p.choices) > 0 {
+			p.admit = true
+			p.must = o.waitedEnough(p) && room.charge(p.group.classes, p.least())
+		}
+	}
+}
+
+// admitFewer is for when nodes, or what is on them, have no room for all who were
+// to start: the later half waits on. It is false when nobody is left to put off.
+func (o *outlook) admitFewer() bool {
+	var starts []*prospect
+	for i := range o.jobs {
+		if p := &o.jobs[i]; p.role == waiting && p.must {
+			starts = append(starts, p)
+		}
+	}
+	if len(starts) == 0 {
 		return false
 	}
+	late := starts[len(starts)/2:]
+	for _, p := range late {
+		p.must = false
+		if !o.stop {
+			p.admit = false
+		}
+	}
+	// Whoever could have the nodes of the first that is put off waits behind it.
+	for i := range o.jobs {
+		if p := &o.jobs[i]; p.role == waiting && !o.stop && !p.admit && p != late[0] && late[0].group.meets(p.group) {
+			p.behind = late[0]
+		}
+	}
+	if !o.stop {
+		o.shut(late[:1])
+	}
+	return true
+}
+
+// waitedEnough reports whether a job has been without GPUs as long as it may be.
+func (o *outlook) waitedEnough(p *prospect) bool {
 	since := p.Submitted
 	if p.Moved.After(since) {
 		since = p.Moved
 	}
-	if p.role == movable {
-		return o.snap.Now.Sub(since) < bound/keepsShare && p.Attained > 0 && p.Restarted(o.snap.Now, bound)
-	}
-	return o.snap.Now.Sub(since) >= bound
+	return o.snap.Limits.Wait > 0 && o.snap.Now.Sub(since) >= o.snap.Limits.Wait
 }
 
-// keepsShare: a job that was started because it had waited as long as it may is
-// left alone for this part of that time.
-const keepsShare = 4
-
-// Restarted is for waited: whether the job's present run is young.
-func (p *prospect) Restarted(now time.Time, bound time.Duration) bool {
-	return !p.Started.IsZero() && now.Sub(p.Started) < bound/keepsShare
+// justServed: a job that was started is left its minimum for a quarter of the time
+// it may be made to wait.
+func (o *outlook) justServed(p *prospect) bool {
+	return o.snap.Limits.Wait > 0 && o.snap.Now.Sub(p.Started) < o.snap.Limits.Wait/4 && p.Started != (time.Time{})
 }
 
 // room counts free GPUs by class of node.
@@ -109,29 +170,16 @@ func (r room) charge(classes []int, n int) bool {
 		return false
 	}
 	for _, c := range classes {
-		k := min(n, max(0, r[c]))
+		k := min(n, r[c])
 		r[c] -= k
 		n -= k
 	}
 	return true
 }
 
-// classes lists every class a group may use.
-func (g *group) classes() []int {
-	var out []int
-	for _, kind := range g.kinds {
-		for _, c := range kind {
-			if !slices.Contains(out, c) {
-				out = append(out, c)
-			}
-		}
-	}
-	return out
-}
-
+// meets reports whether two groups have a class of nodes in common.
 func (g *group) meets(h *group) bool {
-	classes := h.classes()
-	return slices.ContainsFunc(g.classes(), func(c int) bool { return slices.Contains(classes, c) })
+	return slices.ContainsFunc(g.classes, func(c int) bool { return slices.Contains(h.classes, c) })
 }
 
 // classesOf lists the classes of the nodes a running job is on.
@@ -143,24 +191,4 @@ func (o *outlook) classesOf(p *prospect) []int {
 		}
 	}
 	return out
-}
-
-// queueUp takes back starts that would overtake: when one of those that were to
-// start found no place, those behind it who could use the same nodes wait, too.
-func (o *outlook) queueUp(plan *joint.Plan) {
-	if o.mayStop() {
-		return
-	}
-	var shut []*group
-	for k, i := range o.posed {
-		p := &o.jobs[i]
-		if p.role != waiting {
-			continue
-		}
-		if plan.Places[k] == nil {
-			shut = append(shut, p.group)
-		} else if slices.ContainsFunc(shut, p.group.meets) {
-			plan.Places[k] = nil
-		}
-	}
 }

@@ -1,93 +1,132 @@
 package policy
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
+	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/joint"
 	"github.com/sluice-hpc/sluice/elastic/knapsack"
 )
 
 // What must be outweighs what pays: values of work add up to the number of jobs.
 const (
-	wantStart  = 1e9 // a job that must have GPUs has some
 	wantDemand = 1e6 // an ordinary job that waits finds room
 	wantPin    = 1e4 // a pinned job has its pin
 	restless   = 1e3 // a job that moved a moment ago is left alone
 )
 
 // horizon is over how long a resize is expected to be of use, in seconds: the next
-// arrival or end changes everything again. From 600 to 4000 nothing changes by more
-// than half a percent on the published workloads.
-const horizon = 2000.0
+// arrival or end changes everything again. From 400 to 4000 nothing changes by more
+// than half a percent on the published workloads; short ones restart jobs less.
+const horizon = 500.0
 
 // payback is how many times its price a move has to bring in when the site does
 // not say.
 const payback = 2.0
 
-// pose writes the decision down as a problem of places and values.
+// pose writes the decision down as a problem of places and values: first the jobs,
+// then the ordinary jobs that wait for room.
 func (o *outlook) pose() *joint.Problem {
-	p := &joint.Problem{Share: o.snap.Limits.ShareNodes, Near: 0.01}
-	p.Nodes = make([]joint.Node, len(o.floor))
-	for i, n := range o.floor {
-		p.Nodes[i] = joint.Node{Free: n.Free(), Class: o.class[i], CPUs: -1, MemoryMB: -1}
-		if n.CPUs > 0 {
-			p.Nodes[i].CPUs = max(0, n.CPUs-n.CPUsUsed)
-		}
-		if n.MemoryMB > 0 {
-			p.Nodes[i].MemoryMB = max(0, n.MemoryMB-n.MemUsedMB)
-		}
-	}
+	p := &joint.Problem{Nodes: o.poseNodes(), Share: o.snap.Limits.ShareNodes, AtOnce: o.snap.Limits.AnySplit, Near: 0.01}
+	o.posed = o.posed[:0]
 	for i := range o.jobs {
 		if o.jobs[i].active() {
 			o.posed = append(o.posed, i)
-			p.Jobs = append(p.Jobs, o.poseJob(&o.jobs[i], horizon))
 		}
+	}
+	p.Jobs = make([]joint.Job, 0, len(o.posed)+len(o.snap.Demands))
+	for _, i := range o.posed {
+		p.Jobs = append(p.Jobs, o.poseJob(&o.jobs[i]))
+	}
+	for k, d := range o.snap.Demands[:min(len(o.snap.Demands), mostDemands)] {
+		p.Jobs = append(p.Jobs, o.poseDemand(d, k))
 	}
 	return p
 }
 
+func (o *outlook) poseNodes() []joint.Node {
+	out := make([]joint.Node, len(o.floor))
+	for i, n := range o.floor {
+		out[i] = joint.Node{Free: n.Free(), Class: o.class[i], CPUs: -1, MemoryMB: -1, Spanning: n.Spanning > 0}
+		if n.CPUs > 0 {
+			out[i].CPUs = max(0, n.CPUs-n.CPUsUsed)
+		}
+		if n.MemoryMB > 0 {
+			out[i].MemoryMB = max(0, n.MemoryMB-n.MemUsedMB)
+		}
+	}
+	return out
+}
+
 // poseJob lists a job's places with their values.
-func (o *outlook) poseJob(p *prospect, horizon float64) joint.Job {
+func (o *outlook) poseJob(p *prospect) joint.Job {
 	j := joint.Job{
 		Groups: p.group.kinds, Must: p.must, CPUsPerGPU: p.Spec.CPUsPerGPU, MemPerGPUMB: p.Spec.MemPerGPUMB,
-	}
-	if p.must {
-		j.Want = wantStart
 	}
 	for _, s := range p.at {
 		j.Now = append(j.Now, joint.Share{Node: o.at[s.Node], GPUs: s.GPUs})
 	}
-	if p.now > 0 {
-		j.Stay = p.worth / p.stay
-		if p.now == p.pin {
-			j.Stay += wantPin
-		}
+	j.Stay = p.stayWorth()
+	count := 0
+	for _, c := range p.choices {
+		count += len(c.splits)
 	}
+	options := make([]joint.Option, 0, count)
 	j.Sizes = make([]joint.Size, len(p.choices))
 	for k, c := range p.choices {
-		options := make([]joint.Option, len(c.splits))
-		for i, s := range c.splits {
-			options[i] = joint.Option{Split: s.Split, Value: o.worthOf(p, c.gpus, s.Seconds*p.work, horizon)}
+		from := len(options)
+		for _, s := range c.splits {
+			options = append(options, joint.Option{Split: s.Split, Value: o.moveWorth(p, c.gpus, s.Seconds*p.work, horizon)})
 		}
-		j.Sizes[k] = joint.Size{GPUs: c.gpus, Options: options}
+		j.Sizes[k] = joint.Size{GPUs: c.gpus, Options: options[from:]}
 	}
 	return j
 }
 
-// worthOf is the value of a new place in which the rest takes so many seconds. A
+// poseDemand is an ordinary job as one that wants one size: room for it outweighs
+// any growth, but nobody is stopped for it. The first to wait comes first. As
+// nodes.Reserve has it, Slurm gives equal shares, rounded up.
+func (o *outlook) poseDemand(d elastic.Demand, k int) joint.Job {
+	g := o.group(d.Partition)
+	count := max(1, d.Nodes)
+	if g.grid.PerNode > 0 {
+		count = max(count, (d.GPUs+g.grid.PerNode-1)/g.grid.PerNode)
+	}
+	split := make([]int, count)
+	for i := range split {
+		split[i] = (d.GPUs + count - 1) / count
+	}
+	return joint.Job{
+		Groups: [][]int{g.classes}, Mixes: true,
+		Sizes: []joint.Size{{GPUs: count * split[0], Options: []joint.Option{{Split: split, Value: wantDemand * float64(mostDemands-k)}}}},
+	}
+}
+
+// stayWorth is the value of staying where it is; 0 when it is nowhere.
+func (p *prospect) stayWorth() float64 {
+	if p.now == 0 {
+		return 0
+	}
+	v := p.worth / p.stay
+	if p.now == p.pin {
+		v += wantPin
+	}
+	return v
+}
+
+// moveWorth is the value of a new place in which the rest takes so many seconds. A
 // running job pays for the move: its dead time out of the horizon, and against the
 // time that is left, for which short jobs are not moved at their end.
-func (o *outlook) worthOf(p *prospect, size int, rest, horizon float64) float64 {
+func (o *outlook) moveWorth(p *prospect, size int, rest, horizon float64) float64 {
 	v := p.worth / rest
 	if p.now > 0 {
-		factor := payback
+		times := payback
 		if o.snap.Limits.Payback > 0 {
-			factor = o.snap.Limits.Payback
+			times = o.snap.Limits.Payback
 		}
-		v *= math.Max(0, 1-p.price/horizon) * rest / (rest + factor*p.price)
-		if o.resting(p) {
+		v *= math.Max(0, 1-p.price/horizon) * rest / (rest + times*p.price)
+		if size != p.pin && o.resting(p) {
 			v -= restless
 		}
 	}
@@ -108,8 +147,8 @@ var beliefs = []func(choice) float64{
 	func(c choice) float64 { return c.packed },
 }
 
-// horizons are tried beside the usual one: impatient, and as if moves were free in
-// the long run.
+// horizons are tried one after the other: the usual one, an impatient one, and as if
+// moves were free in the long run.
 var horizons = []float64{1200, 300, math.Inf(1)}
 
 // candidates lists sizes worth placing: the exact solution of the multiple-choice
@@ -122,24 +161,32 @@ func (o *outlook) candidates(p *joint.Problem, count int) [][]int {
 			out = append(out, sizes)
 		}
 	}
-	now := make([]int, len(p.Jobs))
-	for k, i := range o.posed {
-		now[k] = o.jobs[i].now
-		if now[k] == 0 && o.jobs[i].must {
-			now[k] = o.jobs[i].choices[0].gpus
-		}
+	for n := range count {
+		add(o.sized(p, beliefs[n%len(beliefs)], horizons[n/len(beliefs)%len(horizons)]))
 	}
-	for n := 0; n < count; n++ {
-		add(o.sized(beliefs[n%len(beliefs)], horizons[n/len(beliefs)%len(horizons)]))
-	}
-	add(now)
+	add(o.asNow(p))
 	return out
 }
 
-// sized solves the knapsack of sizes.
-func (o *outlook) sized(belief func(choice) float64, horizon float64) []int {
-	classes := make([][]knapsack.Option, len(o.posed))
-	sizes := make([]int, len(o.posed))
+// asNow is what everybody has, and the minimum for those who must start.
+func (o *outlook) asNow(p *joint.Problem) []int {
+	sizes := make([]int, len(p.Jobs))
+	for k, i := range o.posed {
+		sizes[k] = o.jobs[i].now
+		if sizes[k] == 0 && o.jobs[i].must {
+			sizes[k] = o.jobs[i].least()
+		}
+	}
+	for k := len(o.posed); k < len(p.Jobs); k++ {
+		sizes[k] = p.Jobs[k].Sizes[0].GPUs
+	}
+	return sizes
+}
+
+// sized solves the knapsack of sizes. What a job must have is set aside first.
+func (o *outlook) sized(jp *joint.Problem, belief func(choice) float64, horizon float64) []int {
+	classes := make([][]knapsack.Option, len(jp.Jobs))
+	sizes := make([]int, len(jp.Jobs))
 	capacity := o.gpus
 	for k, i := range o.posed {
 		p := &o.jobs[i]
@@ -149,16 +196,25 @@ func (o *outlook) sized(belief func(choice) float64, horizon float64) []int {
 			base = o.sizeWorth(p, p.choices[0], belief, horizon)
 			capacity -= sizes[k]
 		}
+		classes[k] = make([]knapsack.Option, 0, len(p.choices))
 		for _, c := range p.choices {
 			classes[k] = append(classes[k], knapsack.Option{
 				Weight: c.gpus - sizes[k], Value: o.sizeWorth(p, c, belief, horizon) - base,
 			})
 		}
 	}
+	for k := len(o.posed); k < len(jp.Jobs); k++ {
+		s := jp.Jobs[k].Sizes[0]
+		classes[k] = []knapsack.Option{{Weight: s.GPUs, Value: s.Options[0].Value}}
+	}
 	chosen, _ := o.solver.Expand(classes, max(0, capacity))
 	for k, c := range chosen {
-		if c != knapsack.None {
+		switch {
+		case c == knapsack.None:
+		case k < len(o.posed):
 			sizes[k] = o.jobs[o.posed[k]].choices[c].gpus
+		default:
+			sizes[k] = jp.Jobs[k].Sizes[0].GPUs
 		}
 	}
 	return sizes
@@ -166,15 +222,9 @@ func (o *outlook) sized(belief func(choice) float64, horizon float64) []int {
 
 // sizeWorth is the value of a size before its place is known.
 func (o *outlook) sizeWorth(p *prospect, c choice, belief func(choice) float64, horizon float64) float64 {
-	v := o.worthOf(p, c.gpus, belief(c), horizon)
-	if c.gpus == p.now && p.stay > 0 {
-		v = max(v, p.worth/p.stay)
-		if p.now == p.pin {
-			v = max(v, p.worth/p.stay+wantPin)
-		}
+	v := o.moveWorth(p, c.gpus, belief(c), horizon)
+	if c.gpus == p.now {
+		v = max(v, p.stayWorth())
 	}
 	return v
 }
-
-// byRank sorts jobs that wait in the order they came.
-func byRank(a, b *prospect) int { return cmp.Compare(a.rank, b.rank) }

@@ -16,11 +16,35 @@ const (
 	tiltStopped = -0.05
 )
 
+// sampled bounds the jobs whose co-states are computed one by one. Of more, every
+// k-th stands for its neighbours in the order of end, on a k-th of the GPUs: the
+// recursion depends on the mix of jobs, not on their number.
+const sampled = 400
+
 // value finds the co-state of every job that runs or starts now.
 func (o *outlook) value() {
 	who := o.inOrderOfEnd()
+	every := 1 + len(who)/sampled
+	var few []*prospect
+	for k := every / 2; k < len(who); k += every {
+		few = append(few, who[k])
+	}
+	m := o.costates(few, float64(o.gpus)/float64(max(1, len(who)))*float64(len(few)))
+	tilt := tiltKept
+	if o.stop {
+		tilt = tiltStopped
+	}
+	for k, p := range who {
+		near := min(k/every, len(few)-1)
+		p.worth = m[near] * p.end / few[near].end * math.Pow(p.fastest()/3600, tilt)
+	}
+}
+
+// costates values jobs listed in the order they end.
+func (o *outlook) costates(who []*prospect, gpus float64) []float64 {
 	hulls := make([]costate.Hull, len(who))
-	points := []costate.Point{}
+	var points []costate.Point
+	floors := 0.0
 	for k, p := range who {
 		points = points[:0]
 		if !p.must {
@@ -30,16 +54,10 @@ func (o *outlook) value() {
 			points = append(points, costate.Point{GPUs: float64(c.gpus), Rate: 1 / p.rest(c)})
 		}
 		hulls[k] = costate.NewHull(points, nil)
+		floors += hulls[k].Floor.GPUs
 	}
 	var solver costate.Solver
-	tilt := tiltKept
-	if o.mayStop() {
-		tilt = tiltStopped
-	}
-	for k, m := range solver.Values(hulls, float64(o.gpus)) {
-		p := who[k]
-		p.worth = m * math.Pow(p.fastest()/3600, tilt)
-	}
+	return solver.Values(hulls, max(gpus, floors))
 }
 
 // rest is how long the job's rest is expected to take at a choice: as measured
@@ -69,7 +87,6 @@ func (o *outlook) inOrderOfEnd() []*prospect {
 		}
 	}
 	share := max(1, o.gpus/max(1, len(who)))
-	at := make(map[*prospect]float64, len(who))
 	for _, p := range who {
 		c := p.choices[0]
 		for _, next := range p.choices[1:] {
@@ -77,9 +94,9 @@ func (o *outlook) inOrderOfEnd() []*prospect {
 				c = next
 			}
 		}
-		at[p] = p.rest(c)
+		p.end = p.rest(c)
 	}
-	slices.SortStableFunc(who, func(a, b *prospect) int { return cmp.Compare(at[a], at[b]) })
+	slices.SortStableFunc(who, func(a, b *prospect) int { return cmp.Compare(a.end, b.end) })
 	return who
 }
 

@@ -23,6 +23,7 @@ type outlook struct {
 	moving map[elastic.JobID]elastic.Intent
 	gpus   int   // that can be decided about
 	posed  []int // jobs of the problem, by index into jobs
+	stop   bool  // started jobs may be stopped now
 	solver knapsack.Solver
 }
 
@@ -30,12 +31,13 @@ type outlook struct {
 type prospect struct {
 	job
 	group   *group
-	choices []choice // accepted sizes with a split that exists, ascending
-	must    bool     // may not be left without GPUs
-	admit   bool     // waits and gets its minimum now
-	rank    int      // among those that wait
-	stay    float64  // seconds the rest takes where it is; 0 when it is nowhere
-	worth   float64  // co-state: seconds saved, over all jobs, by doing the rest
+	choices []choice  // accepted sizes with a split that exists, ascending
+	must    bool      // may not be left without GPUs
+	admit   bool      // waits and gets its minimum now
+	behind  *prospect // waits because this one came first
+	end     float64   // seconds the rest would take on an equal share
+	stay    float64   // seconds the rest takes where it is; 0 when it is nowhere
+	worth   float64   // co-state: seconds saved, over all jobs, by doing the rest
 }
 
 // choice is a size with the ways to have it.
@@ -52,10 +54,11 @@ func (c choice) typical() float64 { return 0.6*c.best + 0.4*c.packed }
 
 // group is the part of the cluster that the jobs of a partition may use.
 type group struct {
-	kinds [][]int // classes used together, best first: one GPU type, then all
-	grid  speed.Grid
-	gpus  int
-	sizes []int // worth trying when a job accepts any
+	kinds   [][]int // classes used together, best first: one GPU type, then all
+	classes []int   // all of them
+	grid    speed.Grid
+	gpus    int
+	sizes   []int // worth trying when a job accepts any
 }
 
 func newOutlook(s elastic.Snapshot) *outlook {
@@ -121,6 +124,13 @@ func (o *outlook) newGroup(partitions string) *group {
 		g.kinds = append(g.kinds, kinds...)
 		g.grid.Nodes, g.gpus = max(g.grid.Nodes, count), max(g.gpus, gpus)
 	}
+	for _, kind := range g.kinds {
+		for _, c := range kind {
+			if !slices.Contains(g.classes, c) {
+				g.classes = append(g.classes, c)
+			}
+		}
+	}
 	g.sizes = usual(g.gpus, g.grid.PerNode)
 	return g
 }
@@ -161,7 +171,7 @@ func (o *outlook) classify() {
 	o.jobs = make([]prospect, len(o.snap.Jobs))
 	for i, ej := range o.snap.Jobs {
 		p := &o.jobs[i]
-		p.job = job{Job: ej, at: o.committed(ej), price: ej.Price.Total().Seconds() * float64(1+ej.Deaf)}
+		p.job = job{Job: ej, at: o.committed(ej), price: max(leastPrice, ej.Price.Total().Seconds()) * float64(1+ej.Deaf)}
 		p.now = p.at.GPUs()
 		p.group = o.group(ej.Partition)
 		if pin := ej.Directive.Pin; pin > 0 && ej.Spec.Allows(pin, max(pin, p.group.gpus)) {
@@ -235,9 +245,22 @@ func (o *outlook) estimate() {
 			seconds, _ := p.Curve.Split(shares(p.at))
 			p.stay = seconds * p.work
 		}
-		p.choices = o.choices(p)
+		if p.choices = o.choices(p); p.role == movable && len(p.choices) == 0 {
+			o.fix(p, "no other size it accepts can be had")
+		}
 	}
 }
+
+// fix takes a running job out of the decision: it keeps what it has.
+func (o *outlook) fix(p *prospect, why string) {
+	p.role, p.still, p.must = fixed, "keeps "+gpus(p.now)+": "+why, false
+	nodes.Charge(o.floor, p.load(p.at))
+	o.gpus -= p.now
+}
+
+// leastPrice is the least a move is taken to cost, in seconds: it keeps jobs from
+// changing places for nothing.
+const leastPrice = 5.0
 
 // leastRest is the part of its total a job is taken to have left when it has done
 // more than it said.

@@ -76,7 +76,7 @@ func render(s elastic.Snapshot, a elastic.Allocation) string {
 func parse(text string) (p policy.Policy, s elastic.Snapshot, err error) {
 	s.Now = now
 	s.Limits = elastic.Limits{Cooldown: time.Minute, Payback: 2, DeafAfter: 3}
-	p = policy.All[0]
+	p, _ = policy.ByName("knapsack") // unless the scenario says otherwise
 	for n, line := range strings.Split(strings.ReplaceAll(text, "\n    ", " "), "\n") {
 		line, _, _ = strings.Cut(line, "#")
 		f := strings.Fields(line)

@@ -113,7 +113,7 @@ func (c *Curve) Seconds(s Shape) (seconds float64, src Source) {
 		return prior.seconds(s), Prior
 	}
 	if c.known != nil {
-		return c.known(s.even()), Measured
+		return c.known(s.Even()), Measured
 	}
 	if p, ok := c.at(s); ok {
 		return p.seconds, Measured

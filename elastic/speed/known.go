@@ -3,7 +3,7 @@ package speed
 // Known returns a curve that knows every answer: what an oracle, a profile or a
 // published throughput table says. seconds is the time of a unit of work on a
 // split, the GPUs on each node; it must be positive, is +Inf where the job cannot
-// run, and must not depend on the order of the nodes or on anything but the split.
+// run, and must depend on nothing but the split.
 func Known(seconds func(split []int) float64) *Curve {
 	return &Curve{known: seconds, samples: 1, source: Measured}
 }
@@ -24,8 +24,8 @@ func (c *Curve) Split(split []int) (seconds float64, src Source) {
 // Exact reports whether Split tells splits of one shape apart.
 func (c *Curve) Exact() bool { return c != nil && c.known != nil }
 
-// even is the most even split of the shape, larger shares first.
-func (s Shape) even() []int {
+// Even is the most even split of the shape, larger shares first.
+func (s Shape) Even() []int {
 	split := make([]int, s.Nodes)
 	for i := range split {
 		split[i] = s.GPUs / s.Nodes

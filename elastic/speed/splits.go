@@ -44,7 +44,7 @@ type memoKey struct {
 // that the job can run on.
 func (c *Curve) Splits(n int, g Grid) []Timed {
 	if c == nil {
-		return c.splits(n, g)
+		c = unknown
 	}
 	key := memoKey{g, n}
 	c.memo.Lock()
@@ -60,7 +60,13 @@ func (c *Curve) Splits(n int, g Grid) []Timed {
 	return out
 }
 
+// unknown answers as a nil Curve does, and remembers.
+var unknown = &Curve{form: prior, source: Prior}
+
 func (c *Curve) splits(n int, g Grid) []Timed {
+	if n < 1 || g.PerNode < 1 {
+		return nil
+	}
 	var out []Timed
 	for m := (n + g.PerNode - 1) / g.PerNode; m <= min(n, g.Nodes); m++ {
 		switch {
@@ -89,7 +95,7 @@ func (c *Curve) add(to []Timed, split []int) []Timed {
 	return append(to, Timed{split, seconds})
 }
 
-func even(n, m int) []int { return Shape{GPUs: n, Nodes: m}.even() }
+func even(n, m int) []int { return Shape{GPUs: n, Nodes: m}.Even() }
 
 // partitions lists the ways to write n as m parts from 1 to most, parts falling.
 func partitions(n, m, most int) [][]int {

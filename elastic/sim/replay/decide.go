@@ -134,14 +134,14 @@ func (r *round) change(m move) {
 	} else if kind != "stop" {
 		res.Restarts++
 	}
-	j.Place, j.Phase = m.to, elastic.Running
+	j.Place, j.Phase, j.Moved = m.to, elastic.Running, r.snap.Now
 	if kind == "stop" {
 		j.Phase, l.split, l.pause = elastic.Held, nil, 0
 	} else {
 		l.split = split(m.to)
 		l.pace = l.Speeds.Seconds(l.split)
 		l.pause = l.price
-		j.Started, j.Moved = r.snap.Now, r.snap.Now
+		j.Started = r.snap.Now
 	}
 	r.event(l.index, kind, m.from, m.to, m.why)
 }

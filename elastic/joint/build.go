@@ -1,0 +1,226 @@
+package joint
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+)
+
+// Search looks for plans of one problem. It is not for concurrent use; the plans
+// it returns stay valid.
+type Search struct {
+	p      *Problem
+	f      *floor
+	places [][]Share
+	value  []float64 // of each job where it is; 0 without a place
+	nodes  []int32   // workspace of fit
+	shares []Share   // memory of places
+	dear   [][]int32 // by job: its sizes, by index, the best value first
+	r      road
+}
+
+// NewSearch prepares a search.
+func NewSearch(p *Problem) *Search {
+	s := &Search{p: p, f: newFloor(p), places: make([][]Share, len(p.Jobs)), value: make([]float64, len(p.Jobs))}
+	s.dear = make([][]int32, len(p.Jobs))
+	for i := range p.Jobs {
+		s.dear[i] = p.Jobs[i].dearest()
+	}
+	return s
+}
+
+// dearest lists the job's sizes by index, the best value first, equal ones smaller
+// first.
+func (j *Job) dearest() []int32 {
+	out := make([]int32, len(j.Sizes))
+	for k := range out {
+		out[k] = int32(k)
+	}
+	slices.SortStableFunc(out, func(a, b int32) int { return cmp.Compare(j.Sizes[b].Options[0].Value, j.Sizes[a].Options[0].Value) })
+	return out
+}
+
+// reset puts every job where it is; those that change size only if their GPUs are
+// not free for others in the same moment.
+func (s *Search) reset(sizes []int) {
+	s.clear()
+	for i := range s.p.Jobs {
+		if j := &s.p.Jobs[i]; len(j.Now) > 0 && (!s.p.AtOnce || held(j.Now) == sizes[i]) {
+			s.put(i, spot{j.Now, j.Stay, true})
+		}
+	}
+}
+
+// clear takes every job off the nodes.
+func (s *Search) clear() {
+	s.f.reset(s.p)
+	clear(s.places)
+	clear(s.value)
+}
+
+// keepShares puts a split on the nodes just found, in memory that nothing else uses.
+func (s *Search) keepShares(split []int) []Share {
+	if cap(s.shares)-len(s.shares) < len(split) {
+		s.shares = make([]Share, 0, max(4096, len(split)))
+	}
+	n := len(s.shares)
+	s.shares = s.shares[:n+len(split)]
+	place := s.shares[n : n+len(split) : n+len(split)]
+	for i, node := range s.nodes {
+		place[i] = Share{int(node), split[i]}
+	}
+	return place
+}
+
+func (s *Search) put(i int, at spot) {
+	j := &s.p.Jobs[i]
+	s.f.take(j, at.place)
+	s.places[i], s.value[i] = at.place, at.value
+}
+
+func (s *Search) off(i int) {
+	if s.places[i] != nil {
+		s.f.give(&s.p.Jobs[i], s.places[i])
+		s.places[i], s.value[i] = nil, 0
+	}
+}
+
+// Build goes from where everybody is to the sizes given, one job after the other:
+// first those that give GPUs back, then those that must start, then the others, each
+// group in the given order. A job takes GPUs that are free at its turn, at its size
+// or, when that finds no place, at the largest accepted size below that does. So
+// the plan can be carried out in this order, and nobody waits for anybody in a
+// circle. It is false when a job that must have a place finds none.
+func (s *Search) Build(sizes, order []int) (Plan, bool) {
+	s.reset(sizes)
+	for turn := range 3 {
+		for _, i := range order {
+			if s.turn(i, sizes[i]) == turn {
+				s.move(i, sizes[i])
+			}
+		}
+	}
+	ok := s.rescue() && s.reachable()
+	return s.plan(), ok
+}
+
+// turn tells when a job is moved; -1 when it stays.
+func (s *Search) turn(i, size int) int {
+	j := &s.p.Jobs[i]
+	switch now := held(j.Now); {
+	case now == size && now > 0:
+		return -1
+	case s.p.AtOnce:
+		return 0
+	case size < now:
+		return 0
+	case j.Must && now == 0:
+		return 1
+	}
+	return 2
+}
+
+// move places a job anew, or leaves it where it was.
+func (s *Search) move(i, size int) {
+	was, value := s.places[i], s.value[i]
+	s.off(i)
+	if size == 0 && !s.p.Jobs[i].Must || s.settle(i, size) {
+		return
+	}
+	s.back(i, was, value)
+}
+
+// back undoes the last off of a job.
+func (s *Search) back(i int, was []Share, value float64) {
+	if was != nil {
+		s.f.take(&s.p.Jobs[i], was)
+		s.places[i], s.value[i] = was, value
+	}
+}
+
+// settle places a job at a size or the largest below it.
+func (s *Search) settle(i, size int) bool {
+	j := &s.p.Jobs[i]
+	for k := len(j.Sizes) - 1; k >= 0; k-- {
+		if n := j.Sizes[k].GPUs; n <= size {
+			if at, ok := s.place(i, n); ok {
+				s.put(i, at)
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// rescue finds room for jobs that must have some: whoever can, gives back what it
+// has beyond its smallest size, the least valuable first.
+func (s *Search) rescue() bool {
+	var order []int
+	for i := range s.p.Jobs {
+		if s.places[i] != nil && len(s.p.Jobs[i].Sizes) > 0 && held(s.places[i]) > s.p.Jobs[i].Sizes[0].GPUs {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return held(s.places[b]) - held(s.places[a]) })
+	for i := range s.p.Jobs {
+		if s.places[i] != nil || !s.p.Jobs[i].Must {
+			continue
+		}
+		for !s.settle(i, s.p.Jobs[i].largest()) {
+			if len(order) == 0 {
+				return false
+			}
+			s.squeeze(order[0])
+			order = order[1:]
+		}
+	}
+	return true
+}
+
+func (j *Job) largest() int {
+	if len(j.Sizes) == 0 {
+		return 0
+	}
+	return j.Sizes[len(j.Sizes)-1].GPUs
+}
+
+// squeeze puts a job down to its smallest size, or back where it was.
+func (s *Search) squeeze(i int) {
+	was, value := s.places[i], s.value[i]
+	s.off(i)
+	if at, ok := s.place(i, s.p.Jobs[i].Sizes[0].GPUs); ok {
+		s.put(i, at)
+		return
+	}
+	s.back(i, was, value)
+}
+
+func (s *Search) plan() Plan {
+	sum := 0.0
+	for _, v := range s.value {
+		sum += v
+	}
+	return Plan{Places: slices.Clone(s.places), Value: sum}
+}
+
+// Orders lists ways to go through the jobs: large sizes first, small ones first,
+// then shuffled ones, count in all.
+func Orders(sizes []int, count int, rng *rand.Rand) [][]int {
+	large := make([]int, len(sizes))
+	for i := range large {
+		large[i] = i
+	}
+	slices.SortStableFunc(large, func(a, b int) int { return sizes[b] - sizes[a] })
+	out := [][]int{large}
+	if count > 1 {
+		small := slices.Clone(large)
+		slices.SortStableFunc(small, func(a, b int) int { return sizes[a] - sizes[b] })
+		out = append(out, small)
+	}
+	for len(out) < count {
+		mixed := slices.Clone(large)
+		rng.Shuffle(len(mixed), func(a, b int) { mixed[a], mixed[b] = mixed[b], mixed[a] })
+		out = append(out, mixed)
+	}
+	return out
+}

@@ -1,0 +1,95 @@
+package joint
+
+import "math"
+
+// spot is a place found for a job, with what it is worth.
+type spot struct {
+	place []Share
+	value float64
+	stays bool
+}
+
+// place finds the best place for a job at a size: where it is, when it has that
+// size and the place is free, or the best option that fits; among options nearly
+// as good the one that breaks fewest idle nodes.
+func (s *Search) place(i, size int) (spot, bool) {
+	j := &s.p.Jobs[i]
+	best := spot{value: math.Inf(-1)}
+	if len(j.Now) > 0 && held(j.Now) == size && s.f.fits(j, j.Now) {
+		best = spot{j.Now, j.Stay, true}
+	}
+	options := j.at(size)
+	broken := math.MaxInt
+	for _, o := range options {
+		if len(best.place) > 0 && (o.Value < best.value || best.stays) && !s.near(o.Value, best) {
+			break
+		}
+		place, breaks := s.fit(j, o.Split)
+		if place == nil {
+			continue
+		}
+		if o.Value > best.value || (s.near(o.Value, best) && breaks < broken) {
+			best, broken = spot{place, o.Value, false}, breaks
+		}
+	}
+	return best, len(best.place) > 0
+}
+
+// near reports whether a value is as good as that of a place just found anew.
+func (s *Search) near(v float64, best spot) bool {
+	return !best.stays && v >= best.value-s.p.Near*math.Abs(best.value)
+}
+
+// at returns the options of a size; nil when the job does not accept it.
+func (j *Job) at(size int) []Option {
+	lo, hi := 0, len(j.Sizes)
+	for lo < hi {
+		mid := (lo + hi) / 2
+		if j.Sizes[mid].GPUs < size {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	if lo < len(j.Sizes) && j.Sizes[lo].GPUs == size {
+		return j.Sizes[lo].Options
+	}
+	return nil
+}
+
+// fit finds nodes for a split, largest share first, each on the node it fills
+// best, and counts the idle nodes it breaks. The place keeps the split's order.
+func (s *Search) fit(j *Job, split []int) (place []Share, breaks int) {
+	for _, group := range j.Groups {
+		if place, breaks = s.fitIn(j, group, split); place != nil {
+			return place, breaks
+		}
+	}
+	return nil, 0
+}
+
+func (s *Search) fitIn(j *Job, group, split []int) (place []Share, breaks int) {
+	f := s.f
+	if !f.may(group, split) {
+		return nil, 0
+	}
+	f.stamp++
+	s.nodes = append(s.nodes[:0], make([]int32, len(split))...)
+	for size := f.most; size > 0; size-- {
+		for i, n := range split {
+			if n != size {
+				continue
+			}
+			node := f.find(j, group, n, len(split) > 1 && !j.Mixes)
+			if node < 0 {
+				return nil, 0
+			}
+			s.nodes[i] = int32(node)
+			f.spoken[node] = f.stamp
+			if f.free[node] == f.cap[node] && n < f.free[node] {
+				breaks++
+			}
+		}
+	}
+	return s.keepShares(split), breaks
+}
