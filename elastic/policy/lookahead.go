@@ -15,6 +15,12 @@ import (
 // job keeps its minimum, and jobs start in the order they came.
 func lookahead(s elastic.Snapshot) elastic.Allocation {
 	o := newOutlook(s)
+	plan, _ := o.decide()
+	return o.answer(plan) // 6. In words, and in an order in which it can be done.
+}
+
+// decide returns the plan and the problem it answers.
+func (o *outlook) decide() (joint.Plan, *joint.Problem) {
 	o.classify() // 1. Who may be started, who may move, who stays as he is.
 	o.estimate() // 2. How long the rest of each job takes at every size.
 	o.admit()    // 3. Who of those that wait gets his minimum now.
@@ -23,7 +29,7 @@ func lookahead(s elastic.Snapshot) elastic.Allocation {
 		p := o.pose() // 5. Every place each job could have, with its value.
 		best, ok := o.solve(p)
 		if ok || !o.admitFewer() {
-			return o.answer(best) // 6. In words, and in an order in which it can be done.
+			return best, p
 		}
 	}
 }
