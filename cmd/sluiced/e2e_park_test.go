@@ -1,0 +1,42 @@
+package main_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/policy"
+	"github.com/sluice-hpc/sluice/etc"
+)
+
+// A started job is stopped for a shorter one where the site allows it: it saves,
+// waits like a new one, and goes on from there when its turn comes.
+func TestParkedJobComesBack(t *testing.T) {
+	t.Parallel()
+	s := play(t, withNodes(1, 4), withConfig("[policy]\nname = \"lookahead\"\npreempt = true\noverload = 0.0\nwait = \"5s\"\n"+quick))
+	long := s.submit("long", "", 60, []string{"--min-gpus=4", "--max-gpus=4", "--model=toy"}, "--seconds", "1")
+	long.until("to train", func(v control.Job) bool { return v.State == "RUNNING" && v.Done > 0 })
+	short := s.submit("short", "", 3, []string{"--min-gpus=4", "--max-gpus=4", "--model=toy"})
+	long.until("to be parked", func(v control.Job) bool {
+		return v.State == "PENDING" && v.Move == nil && strings.Contains(v.Last, "waits for its turn")
+	})
+	short.completes()
+	long.completes()
+}
+
+// What sluice.toml lists is what there is.
+func TestPoliciesOfTheConfiguration(t *testing.T) {
+	for _, p := range policy.All {
+		c := etc.Default()
+		c.Policy.Name = p.Name
+		path := filepath.Join(t.TempDir(), "sluice.toml")
+		if err := os.WriteFile(path, []byte(c.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := etc.Load(path); err != nil {
+			t.Errorf("%s: %v", p.Name, err)
+		}
+	}
+}
