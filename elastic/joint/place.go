@@ -91,5 +91,23 @@ func (s *Search) fitIn(j *Job, group, split []int) (place []Share, breaks int) {
 			}
 		}
 	}
+	if !s.p.AtOnce && !s.greedy(split) {
+		return nil, 0
+	}
 	return s.keepShares(split), breaks
+}
+
+// greedy reports whether Slurm would give an uneven split as it is meant on the
+// nodes found: it fills them in order, so that all but the last are full then.
+func (s *Search) greedy(split []int) bool {
+	last, even := int32(-1), true
+	for i, node := range s.nodes {
+		last, even = max(last, node), even && split[i] == split[0]
+	}
+	for i, node := range s.nodes {
+		if !even && node != last && s.f.free[node] != split[i] {
+			return false
+		}
+	}
+	return true
 }

@@ -315,12 +315,14 @@ func (o *outlook) choices(p *prospect) []choice {
 	case p.Spec.Step > 1 || !slices.Contains(sizes, p.Spec.Min):
 		sizes = p.Spec.Options(min(p.group.gpus, max(dense, 8*p.Spec.Min)))
 	}
+	grid := p.group.grid
+	grid.Uneven = p.Spec.AllowUneven
 	var out []choice
 	for _, n := range sizes {
 		if n != p.pin && !p.Spec.Allows(n, p.group.gpus) {
 			continue
 		}
-		if splits := p.Curve.Splits(n, p.group.grid); len(splits) > 0 {
+		if splits := p.Curve.Splits(n, grid); len(splits) > 0 {
 			out = append(out, p.choice(n, splits))
 		}
 	}

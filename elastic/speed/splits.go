@@ -22,6 +22,9 @@ type Grid struct {
 	// Any admits every split, as published simulators do. Off, all shares are
 	// equal, which is what Slurm gives whatever the order of nodes.
 	Any bool
+	// Uneven adds uneven splits over the fewest nodes possible, which Slurm gives
+	// where the nodes' free GPUs happen to be so.
+	Uneven bool
 }
 
 // exactNodes is up to how many nodes every uneven split is looked at; beyond,
@@ -68,11 +71,12 @@ func (c *Curve) splits(n int, g Grid) []Timed {
 		return nil
 	}
 	var out []Timed
-	for m := (n + g.PerNode - 1) / g.PerNode; m <= min(n, g.Nodes); m++ {
-		switch {
-		case n%m == 0 && !g.Any:
+	fewest := (n + g.PerNode - 1) / g.PerNode
+	for m := fewest; m <= min(n, g.Nodes); m++ {
+		switch any := g.Any || g.Uneven && m == fewest; {
+		case n%m == 0 && !any:
 			out = c.add(out, even(n, m))
-		case !g.Any:
+		case !any:
 		case m > exactNodes:
 			out = c.add(out, even(n, m))
 		default:

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
@@ -48,37 +49,63 @@ func (r *round) clock() time.Duration {
 }
 
 // arrange places the jobs whose size or place changes with the daemon's own
-// placement; to them the others are GPUs in use, as in any decision.
+// placement; to them the others are GPUs in use, as in any decision. A decision
+// that names a place gets it, as elastic.Arrange would give it: when all do, there
+// is nothing to arrange.
 func (r *round) arrange(a elastic.Allocation) map[elastic.JobID]nodes.Placement {
 	few := r.snap
 	few.Jobs = nil
-	for _, j := range r.snap.Jobs {
-		if d, ok := a[j.ID]; ok && changes(j, d) {
-			few.Jobs = append(few.Jobs, j)
-		}
+	named := true
+	for _, i := range r.changing(a) {
+		few.Jobs = append(few.Jobs, r.snap.Jobs[i])
+		d := a[r.snap.Jobs[i].ID]
+		named = named && (d.GPUs == 0 || len(d.Place) > 0)
 	}
 	if len(few.Jobs) == 0 {
 		return nil
 	}
-	return elastic.Arrange(few, a).Target
+	if !named {
+		return elastic.Arrange(few, a).Target
+	}
+	out := make(map[elastic.JobID]nodes.Placement, len(few.Jobs))
+	for _, j := range few.Jobs {
+		out[j.ID] = a[j.ID].Place
+	}
+	return out
 }
 
-func changes(j elastic.Job, d elastic.Decision) bool {
-	return d.GPUs != j.GPUs() || (len(d.Place) > 0 && !d.Place.Equal(j.Place))
+// changing lists the jobs, by index into live, that the allocation changes, in the
+// order they came.
+func (r *round) changing(a elastic.Allocation) []int {
+	out := r.few[:0]
+	if len(a) > len(r.live)/4 {
+		for i := range r.snap.Jobs {
+			if d, named := a[r.snap.Jobs[i].ID]; named && changes(&r.snap.Jobs[i], d) {
+				out = append(out, i)
+			}
+		}
+	} else {
+		for id, d := range a {
+			if i := int(r.pos[id-1]); changes(&r.snap.Jobs[i], d) {
+				out = append(out, i)
+			}
+		}
+		slices.Sort(out)
+	}
+	r.few = out
+	return out
+}
+
+func changes(j *elastic.Job, d elastic.Decision) bool {
+	return j.Phase != elastic.Ended && (d.GPUs != j.GPUs() || len(d.Place) > 0 && !d.Place.Equal(j.Place))
 }
 
 // moves lists the jobs that change, in the order they came.
 func (r *round) moves(a elastic.Allocation, where map[elastic.JobID]nodes.Placement) []move {
 	var out []move
-	if len(a) == 0 {
-		return nil
-	}
-	for i := range r.live {
+	for _, i := range r.changing(a) {
 		j := &r.snap.Jobs[i]
-		d, named := a[j.ID]
-		if !named || !changes(*j, d) {
-			continue
-		}
+		d := a[j.ID]
 		to := where[j.ID]
 		if d.GPUs == 0 {
 			if !r.cfg.Limits.Preempt {
@@ -108,9 +135,11 @@ func (r *round) carryOut(moves []move) error {
 		r.hold(m.to)
 		r.change(m)
 	}
-	for _, n := range r.snap.Nodes {
-		if n.Used > n.GPUs {
-			return fmt.Errorf("node %s was given %d jobs' GPUs for its %d", n.Name, n.Used, n.GPUs)
+	for _, m := range moves {
+		for _, s := range m.to {
+			if n := r.snap.Nodes[r.at[s.Node]]; n.Used > n.GPUs {
+				return fmt.Errorf("node %s: jobs were given %d of its %d GPUs", n.Name, n.Used, n.GPUs)
+			}
 		}
 	}
 	return nil
@@ -140,7 +169,10 @@ func (r *round) change(m move) {
 	} else {
 		l.split = split(m.to)
 		l.pace = l.Speeds.Seconds(l.split)
-		l.pause = l.price
+		l.pause, l.upTo, l.gpus = l.price, r.now, float64(m.to.GPUs())
+		if r.cfg.Policy.OnEvents {
+			r.ends.push(ending{r.now + l.price + seconds((l.Spec.Total-j.Done)*l.pace), int32(l.index)})
+		}
 		j.Started = r.snap.Now
 	}
 	r.event(l.index, kind, m.from, m.to, m.why)

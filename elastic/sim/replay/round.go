@@ -17,8 +17,12 @@ type round struct {
 	now  time.Duration
 	snap elastic.Snapshot // what the policy sees; Jobs runs parallel to live
 	live []live
+	pos  []int32        // where in live each job of the workload stands, by its index
+	dead int            // entries of live that ended and still stand there
+	ends endings        // when jobs end, where nothing but that is asked of them
 	at   map[string]int // node by name
 	told *told          // what the policy is told about speeds
+	few  []int          // workspace of changing
 
 	cluster   int  // GPUs
 	busy      int  // GPUs in use
@@ -37,7 +41,9 @@ type live struct {
 	split []int         // of its place; nil while it has none
 	pace  float64       // seconds a unit on the split
 	price time.Duration // of a restart
+	gpus  float64       // of its place
 	pause time.Duration // of restart still to pass
+	upTo  time.Duration // booked so far
 }
 
 func newRound(cfg Config) *round {
@@ -65,6 +71,7 @@ func (r *round) take(j workload.Job) error {
 	if r.cfg.RestartOf != nil {
 		price = r.cfg.RestartOf(j)
 	}
+	r.pos = append(r.pos, int32(len(r.live)))
 	r.live = append(r.live, live{Job: j, index: index, price: price})
 	r.snap.Jobs = append(r.snap.Jobs, elastic.Job{
 		ID: elastic.JobID(index + 1), Name: j.Name, User: j.User, Spec: j.Spec, Asked: j.Asked,
@@ -77,62 +84,86 @@ func (r *round) take(j workload.Job) error {
 }
 
 // pass lets the time to the next decision pass: restarts run out, jobs train and
-// end.
+// end. A policy that decides on events alone is spared the progress of the others.
 func (r *round) pass() {
-	for i := range r.live {
-		if len(r.live[i].split) > 0 {
-			r.train(i)
+	until := r.now + r.cfg.Interval
+	if r.cfg.Policy.OnEvents {
+		for len(r.ends) > 0 && r.ends[0].at <= until {
+			r.train(int(r.pos[r.ends.pop().job]), until)
+		}
+	} else {
+		for i := range r.live {
+			if len(r.live[i].split) > 0 {
+				r.train(i, until)
+			}
 		}
 	}
-	r.now += r.cfg.Interval
+	r.now = until
 	r.bury()
 }
 
-// train lets one running job go on for an interval.
-func (r *round) train(i int) {
+// train lets one running job go on until then.
+func (r *round) train(i int, until time.Duration) {
 	l, j := &r.live[i], &r.snap.Jobs[i]
 	res := &r.out.Jobs[l.index]
-	gpus := float64(j.GPUs())
-	delay := min(l.pause, r.cfg.Interval)
+	delay := min(l.pause, until-l.upTo)
 	l.pause -= delay
-	left := (r.cfg.Interval - delay).Seconds()
+	left := (until - l.upTo - delay).Seconds()
 	need := (l.Spec.Total - j.Done) * l.pace
 	worked := math.Min(left, need)
-	res.Restarting += gpus * delay.Seconds()
-	res.Useful += gpus * worked
-	j.Attained += gpus * (delay.Seconds() + worked)
+	res.Restarting += l.gpus * delay.Seconds()
+	res.Useful += l.gpus * worked
+	j.Attained += l.gpus * (delay.Seconds() + worked)
 	if need <= left {
 		j.Done, j.Phase = l.Spec.Total, elastic.Ended
-		res.End = r.now + delay + time.Duration(math.Ceil(worked*float64(time.Second)))
+		res.End = l.upTo + delay + seconds(worked)
+		r.dead++
+		r.end(i)
 		return
 	}
+	l.upTo = until
 	j.Done += worked / l.pace
 	if worked > 0 {
 		r.told.sample(l.Job, l.split, l.pace, worked/l.pace, r.snap.Now)
 	}
 }
 
-// bury takes the jobs that ended out of the cluster, keeping the others' order.
+func seconds(s float64) time.Duration { return time.Duration(math.Ceil(s * float64(time.Second))) }
+
+// end takes a job that has ended off its nodes.
+func (r *round) end(i int) {
+	j, index := &r.snap.Jobs[i], r.live[i].index
+	r.changed = true
+	r.ended++
+	r.lastEnd = max(r.lastEnd, r.out.Jobs[index].End)
+	r.release(j.Place)
+	r.eventAt(r.out.Jobs[index].End, index, "end", j.Place, nil, "")
+	j.Place, r.live[i].split = nil, nil
+}
+
+// crowd is up to how many jobs those that ended are taken out of the snapshot at
+// once. Among more they stay a while, as ended, until they are many.
+const crowd = 1024
+
+// bury takes the jobs that ended out of the snapshot, keeping the others' order.
 func (r *round) bury() {
+	if r.dead == 0 || len(r.live) > crowd && r.dead < len(r.live)/8 {
+		return
+	}
 	kept := 0
 	for i := range r.live {
-		j := &r.snap.Jobs[i]
-		if j.Phase == elastic.Ended {
-			r.release(j.Place)
-			r.changed = true
-			r.ended++
-			r.lastEnd = max(r.lastEnd, r.out.Jobs[r.live[i].index].End)
-			r.eventAt(r.out.Jobs[r.live[i].index].End, r.live[i].index, "end", j.Place, nil, "")
+		if r.snap.Jobs[i].Phase == elastic.Ended {
 			continue
 		}
 		if kept != i {
 			r.live[kept], r.snap.Jobs[kept] = r.live[i], r.snap.Jobs[i]
+			r.pos[r.live[kept].index] = int32(kept)
 		}
 		kept++
 	}
 	clear(r.live[kept:])
 	clear(r.snap.Jobs[kept:])
-	r.live, r.snap.Jobs = r.live[:kept], r.snap.Jobs[:kept]
+	r.live, r.snap.Jobs, r.dead = r.live[:kept], r.snap.Jobs[:kept], 0
 }
 
 func (r *round) release(p nodes.Placement) {
