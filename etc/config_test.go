@@ -56,7 +56,7 @@ func TestDefault(t *testing.T) {
 	if c.Cycle.Period != 30*time.Second || c.Cycle.Transition != 500*time.Millisecond {
 		t.Errorf("cycle %+v", c.Cycle)
 	}
-	if c.Policy.Name != "knapsack" || c.Paths.Socket != "/run/sluice/sluiced.sock" {
+	if c.Policy.Name != "lookahead" || c.Paths.Socket != "/run/sluice/sluiced.sock" {
 		t.Errorf("%+v %+v", c.Policy, c.Paths)
 	}
 	again, err := Load(write(t, documented))
