@@ -45,9 +45,7 @@ func (j *Job) dearest() []int32 {
 func (s *Search) reset(sizes []int) {
 	s.clear()
 	for i := range s.p.Jobs {
-		// Where open moves are promised GPUs that somebody still has, not everybody's
-		// place is left; those without one are placed anew.
-		if j := &s.p.Jobs[i]; len(j.Now) > 0 && (!s.p.AtOnce || held(j.Now) == sizes[i]) && s.f.fits(j, j.Now) {
+		if j := &s.p.Jobs[i]; len(j.Now) > 0 && (!s.p.AtOnce || held(j.Now) == sizes[i]) {
 			s.put(i, spot{j.Now, j.Stay, true})
 		}
 	}
@@ -60,7 +58,8 @@ func (s *Search) clear() {
 	clear(s.value)
 }
 
-// keepShares puts a split on the nodes just found, in memory that nothing else uses.
+// keepShares puts a split on the nodes just found, which are listed by size of share,
+// in memory that nothing else uses.
 func (s *Search) keepShares(split []int) []Share {
 	if cap(s.shares)-len(s.shares) < len(split) {
 		s.shares = make([]Share, 0, max(4096, len(split)))
@@ -68,10 +67,24 @@ func (s *Search) keepShares(split []int) []Share {
 	n := len(s.shares)
 	s.shares = s.shares[:n+len(split)]
 	place := s.shares[n : n+len(split) : n+len(split)]
-	for i, node := range s.nodes {
-		place[i] = Share{int(node), split[i]}
+	for i, size := range split {
+		k := &s.f.next[size]
+		place[i] = Share{int(s.nodes[*k]), size}
+		*k++
 	}
 	return place
+}
+
+// drop forgets the places kept since: where they were made the memory is used again.
+func (s *Search) drop(since []Share) {
+	if cap(s.shares) == 0 {
+		return
+	}
+	if cap(since) > 0 && &since[:1][0] == &s.shares[:1][0] {
+		s.shares = since
+		return
+	}
+	s.shares = s.shares[:0] // a stretch of memory begun since
 }
 
 func (s *Search) put(i int, at spot) {
@@ -92,8 +105,9 @@ func (s *Search) off(i int) {
 // group in the given order. A job takes GPUs that are free at its turn, at its size
 // or, when that finds no place, at the largest accepted size below that does. So
 // the plan can be carried out in this order, and nobody waits for anybody in a
-// circle. It is false when a job that must have a place finds none.
-func (s *Search) Build(sizes, order []int) (Plan, bool) {
+// circle. It returns the sum of values, for Plan to tell the places, and false when a
+// job that must have a place finds none.
+func (s *Search) Build(sizes, order []int) (value float64, ok bool) {
 	s.reset(sizes)
 	for turn := range 3 {
 		for _, i := range order {
@@ -102,8 +116,8 @@ func (s *Search) Build(sizes, order []int) (Plan, bool) {
 			}
 		}
 	}
-	ok := s.rescue() && s.reachable()
-	return s.plan(), ok
+	ok = s.rescue() && s.reachable()
+	return s.sum(), ok
 }
 
 // turn tells when a job is moved; -1 when it stays.
@@ -197,13 +211,16 @@ func (s *Search) squeeze(i int) {
 	s.back(i, was, value)
 }
 
-func (s *Search) plan() Plan {
+func (s *Search) sum() float64 {
 	sum := 0.0
 	for _, v := range s.value {
 		sum += v
 	}
-	return Plan{Places: slices.Clone(s.places), Value: sum}
+	return sum
 }
+
+// Plan is where everybody was put last.
+func (s *Search) Plan() Plan { return Plan{Places: slices.Clone(s.places), Value: s.sum()} }
 
 // Orders lists ways to go through the jobs: large sizes first, small ones first,
 // then shuffled ones, count in all.

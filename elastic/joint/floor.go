@@ -12,7 +12,10 @@ type floor struct {
 	bucket [][]int32 // nodes by class, spanned or not, and free GPUs
 	pos    []int32   // of each node in its bucket
 	least  [][]int   // by class: how many nodes have so many GPUs free, or more
+	room   []int     // by class: GPUs free
 	most   int       // greatest cap
+	tally  []int     // of the split being placed: how many shares have so many GPUs
+	next   []int     // and where the next of them is among the nodes found for it
 	share  bool
 	spoken []int32 // node already used by the placement being made: its stamp
 	stamp  int32
@@ -31,6 +34,7 @@ func newFloor(p *Problem) *floor {
 		f.cap[i], f.class[i] = node.Free, node.Class
 	}
 	f.bucket = make([][]int32, classes*2*(f.most+1))
+	f.room, f.tally, f.next = make([]int, classes), make([]int, f.most+1), make([]int, f.most+1)
 	f.least = make([][]int, classes)
 	for c := range f.least {
 		f.least[c] = make([]int, f.most+1)
@@ -47,6 +51,7 @@ func (f *floor) reset(p *Problem) {
 	for c := range f.least {
 		clear(f.least[c])
 	}
+	clear(f.room)
 	for i := len(p.Nodes) - 1; i >= 0; i-- { // buckets are used from their end: first nodes first
 		node := &p.Nodes[i]
 		f.free[i], f.cpus[i], f.mem[i], f.spans[i] = node.Free, node.CPUs, node.MemoryMB, 0
@@ -61,6 +66,7 @@ func (f *floor) reset(p *Problem) {
 // count notes that a node went from so many free GPUs to so many.
 func (f *floor) count(i, from, to int) {
 	least := f.least[f.class[i]]
+	f.room[f.class[i]] += to - from
 	for k := from + 1; k <= to; k++ {
 		least[k]++
 	}
@@ -69,24 +75,41 @@ func (f *floor) count(i, from, to int) {
 	}
 }
 
-// may reports whether the free GPUs of a group could hold a split, CPUs, memory
-// and other jobs on several nodes left aside: it needs as many nodes with so many
-// free as it has shares of this size or more.
-func (f *floor) may(group, split []int) bool {
-	top, low := split[0], split[0]
-	for _, n := range split[1:] {
+// idle is how many GPUs are free in the roomiest of the job's groups.
+func (f *floor) idle(j *Job) int {
+	most := 0
+	for _, group := range j.Groups {
+		n := 0
+		for _, class := range group {
+			n += f.room[class]
+		}
+		most = max(most, n)
+	}
+	return most
+}
+
+// sort counts the shares of a split by size. It is false when one is larger than
+// any node.
+func (f *floor) sort(split []int) (top, low int, ok bool) {
+	clear(f.tally)
+	top, low = 0, f.most
+	for _, n := range split {
+		if n < 1 || n > f.most {
+			return 0, 0, false
+		}
+		f.tally[n]++
 		top, low = max(top, n), min(low, n)
 	}
-	if top > f.most {
-		return false
-	}
+	return top, low, true
+}
+
+// may reports whether the free GPUs of a group could hold the split that was
+// sorted, CPUs, memory and other jobs on several nodes left aside: it needs as many
+// nodes with so many free as it has shares of this size or more.
+func (f *floor) may(group []int, top, low int) bool {
+	need := 0
 	for k := top; k >= low; k-- {
-		need := 0
-		for _, n := range split {
-			if n >= k {
-				need++
-			}
-		}
+		need += f.tally[k]
 		have := 0
 		for _, class := range group {
 			have += f.least[class][k]
@@ -162,46 +185,49 @@ func (f *floor) holds(i int, j *Job, n int) bool {
 		(f.mem[i] < 0 || j.MemPerGPUMB == 0 || f.mem[i] >= int64(n)*j.MemPerGPUMB)
 }
 
-// fits reports whether the place the job has is left to it.
+// fits reports whether a place the job had is still free.
 func (f *floor) fits(j *Job, place []Share) bool {
 	for _, s := range place {
-		if !f.holds(s.Node, j, s.GPUs) {
+		if !f.holds(s.Node, j, s.GPUs) || (len(place) > 1 && !f.share && f.spans[s.Node] > 0) {
 			return false
 		}
 	}
 	return true
 }
 
-// find returns the node that n GPUs of the job fill best, -1 when there is none.
-// Nodes spoken for are left out, as, for a job on several nodes, are those another
-// such job is on.
-func (f *floor) find(j *Job, group []int, n int, several bool) int {
+// find looks for as many nodes as there are places in to, for n GPUs of the job on
+// each, those first that n GPUs fill best. Nodes spoken for are left out, as, for a
+// job on several nodes, are those another such job is on. It speaks for those it
+// finds, and returns how many.
+func (f *floor) find(j *Job, group []int, n int, several bool, to []int32) (found int) {
 	for free := n; free <= f.most; free++ {
 		for _, class := range group {
 			if !several || f.share {
-				if i := f.from(f.slot(class, true, free), j, n); i >= 0 {
-					return i
-				}
+				found += f.from(f.slot(class, true, free), j, n, to[found:])
 			}
-			if i := f.from(f.slot(class, false, free), j, n); i >= 0 {
-				return i
+			if found += f.from(f.slot(class, false, free), j, n, to[found:]); found == len(to) {
+				return found
 			}
 		}
 	}
-	return -1
+	return found
 }
 
-// glance bounds how many nodes of one bucket are looked at: only CPUs, memory and
+// glance bounds how many nodes of one bucket are turned down: only CPUs, memory and
 // the job's own other shares stand in the way.
 const glance = 64
 
-func (f *floor) from(slot int, j *Job, n int) int {
+func (f *floor) from(slot int, j *Job, n int, to []int32) (found int) {
 	b := f.bucket[slot]
-	for k := len(b) - 1; k >= max(0, len(b)-glance); k-- {
-		i := int(b[k])
-		if f.spoken[i] != f.stamp && f.holds(i, j, n) {
-			return i
+	for k, down := len(b)-1, 0; k >= 0 && down < glance && found < len(to); k-- {
+		i := b[k]
+		if f.spoken[i] == f.stamp || !f.holds(int(i), j, n) {
+			down++
+			continue
 		}
+		f.spoken[i] = f.stamp
+		to[found] = i
+		found++
 	}
-	return -1
+	return found
 }

@@ -17,13 +17,13 @@ func (s *Search) Improve(from Plan, moves int, rng *rand.Rand) Plan {
 		}
 	}
 	if len(p.Jobs) == 0 {
-		return s.plan()
+		return s.Plan()
 	}
 	t := trial{s: s, rng: rng}
 	for range moves {
 		t.once()
 	}
-	return s.plan()
+	return s.Plan()
 }
 
 // worth is the value of a place, Want left out.
@@ -64,6 +64,7 @@ type trial struct {
 // were drawn.
 func (t *trial) once() {
 	s, n := t.s, t.draw()
+	kept := s.shares
 	before := 0.0
 	for k, i := range t.who[:n] {
 		t.was[k], t.value[k] = s.places[i], s.value[i]
@@ -94,6 +95,7 @@ func (t *trial) once() {
 	for k, i := range t.who[:n] {
 		s.back(i, t.was[k], t.value[k])
 	}
+	s.drop(kept)
 }
 
 // draw picks one to three different jobs.
@@ -180,6 +182,7 @@ func (j *Job) nearest(n int) int {
 func (t *trial) best(i int) int {
 	size, most := 0, 0.0
 	j := &t.s.p.Jobs[i]
+	defer t.s.drop(t.s.shares)
 	if at, ok := t.s.place(i, held(j.Now)); ok {
 		size, most = held(j.Now), at.value
 	}

@@ -1,6 +1,9 @@
 package joint
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // spot is a place found for a job, with what it is worth.
 type spot struct {
@@ -18,19 +21,22 @@ func (s *Search) place(i, size int) (spot, bool) {
 	if len(j.Now) > 0 && held(j.Now) == size && s.f.fits(j, j.Now) {
 		best = spot{j.Now, j.Stay, true}
 	}
+	if size > s.f.idle(j) {
+		return best, len(best.place) > 0
+	}
 	options := j.at(size)
 	broken := math.MaxInt
 	for _, o := range options {
 		if len(best.place) > 0 && (o.Value < best.value || best.stays) && !s.near(o.Value, best) {
 			break
 		}
+		kept := s.shares
 		place, breaks := s.fit(j, o.Split)
-		if place == nil {
+		if place != nil && (o.Value > best.value || (s.near(o.Value, best) && breaks < broken)) {
+			best, broken = spot{place, o.Value, false}, breaks
 			continue
 		}
-		if o.Value > best.value || (s.near(o.Value, best) && breaks < broken) {
-			best, broken = spot{place, o.Value, false}, breaks
-		}
+		s.drop(kept)
 	}
 	return best, len(best.place) > 0
 }
@@ -70,44 +76,25 @@ func (s *Search) fit(j *Job, split []int) (place []Share, breaks int) {
 
 func (s *Search) fitIn(j *Job, group, split []int) (place []Share, breaks int) {
 	f := s.f
-	if !f.may(group, split) {
+	top, low, ok := f.sort(split)
+	if !ok || !f.may(group, top, low) {
 		return nil, 0
 	}
 	f.stamp++
-	s.nodes = append(s.nodes[:0], make([]int32, len(split))...)
-	for size := f.most; size > 0; size-- {
-		for i, n := range split {
-			if n != size {
-				continue
-			}
-			node := f.find(j, group, n, len(split) > 1 && !j.Mixes)
-			if node < 0 {
-				return nil, 0
-			}
-			s.nodes[i] = int32(node)
-			f.spoken[node] = f.stamp
-			if f.free[node] == f.cap[node] && n < f.free[node] {
+	several := len(split) > 1 && !j.Mixes
+	s.nodes = slices.Grow(s.nodes[:0], len(split))[:len(split)]
+	from := 0 // of the shares of this size in nodes
+	for size := top; size >= low; size-- {
+		f.next[size] = from
+		to := s.nodes[from : from+f.tally[size]]
+		if from += len(to); len(to) > 0 && f.find(j, group, size, several, to) < len(to) {
+			return nil, 0
+		}
+		for _, node := range to {
+			if f.free[node] == f.cap[node] && size < f.free[node] {
 				breaks++
 			}
 		}
 	}
-	if !s.p.AtOnce && !s.greedy(split) {
-		return nil, 0
-	}
 	return s.keepShares(split), breaks
-}
-
-// greedy reports whether Slurm would give an uneven split as it is meant on the
-// nodes found: it fills them in order, so that all but the last are full then.
-func (s *Search) greedy(split []int) bool {
-	last, even := int32(-1), true
-	for i, node := range s.nodes {
-		last, even = max(last, node), even && split[i] == split[0]
-	}
-	for i, node := range s.nodes {
-		if !even && node != last && s.f.free[node] != split[i] {
-			return false
-		}
-	}
-	return true
 }

@@ -44,8 +44,8 @@ func (o *outlook) solve(p *joint.Problem) (joint.Plan, bool) {
 	found := false
 	for _, sizes := range o.candidates(p, effort.candidates) {
 		for _, order := range joint.Orders(sizes, effort.orders, rng) {
-			if plan, ok := search.Build(sizes, order); ok && (!found || plan.Value > best.Value) {
-				best, found = plan, true
+			if value, ok := search.Build(sizes, order); ok && (!found || value > best.Value) {
+				best, found = search.Plan(), true
 			}
 		}
 	}
