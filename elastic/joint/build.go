@@ -45,7 +45,9 @@ func (j *Job) dearest() []int32 {
 func (s *Search) reset(sizes []int) {
 	s.clear()
 	for i := range s.p.Jobs {
-		if j := &s.p.Jobs[i]; len(j.Now) > 0 && (!s.p.AtOnce || held(j.Now) == sizes[i]) {
+		// Where open moves are promised GPUs that somebody still has, not everybody's
+		// place is left; those without one are placed anew.
+		if j := &s.p.Jobs[i]; len(j.Now) > 0 && (!s.p.AtOnce || held(j.Now) == sizes[i]) && s.f.fits(j, j.Now) {
 			s.put(i, spot{j.Now, j.Stay, true})
 		}
 	}

@@ -185,10 +185,10 @@ func (f *floor) holds(i int, j *Job, n int) bool {
 		(f.mem[i] < 0 || j.MemPerGPUMB == 0 || f.mem[i] >= int64(n)*j.MemPerGPUMB)
 }
 
-// fits reports whether a place the job had is still free.
+// fits reports whether the place the job has is left to it.
 func (f *floor) fits(j *Job, place []Share) bool {
 	for _, s := range place {
-		if !f.holds(s.Node, j, s.GPUs) || (len(place) > 1 && !f.share && f.spans[s.Node] > 0) {
+		if !f.holds(s.Node, j, s.GPUs) {
 			return false
 		}
 	}

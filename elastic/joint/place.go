@@ -96,5 +96,27 @@ func (s *Search) fitIn(j *Job, group, split []int) (place []Share, breaks int) {
 			}
 		}
 	}
+	if !s.p.AtOnce && !s.greedy(top, low) {
+		return nil, 0
+	}
 	return s.keepShares(split), breaks
+}
+
+// greedy reports whether Slurm would give the uneven split that was sorted as it is
+// meant on the nodes found: it fills them in order, so that all but the last are
+// full then.
+func (s *Search) greedy(top, low int) bool {
+	if top == low {
+		return true
+	}
+	last, from := slices.Max(s.nodes), 0
+	for size := top; size >= low; size-- {
+		for _, node := range s.nodes[from : from+s.f.tally[size]] {
+			if node != last && s.f.free[node] != size {
+				return false
+			}
+		}
+		from += s.f.tally[size]
+	}
+	return true
 }
