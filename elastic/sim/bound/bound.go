@@ -55,7 +55,7 @@ type Bound struct {
 const (
 	standard  = 240    // iterations, when not said
 	slots     = 3000   // with a price, when their length is not said
-	mostSlots = 60_000 // when it is
+	mostSlots = 20_000 // when it is
 	jobs      = 50_000
 )
 

@@ -68,7 +68,20 @@ type path struct {
 	from    []int16
 	// head and tail are the sizes of the ends in soon and late.
 	head, tail []int16
+
+	states []state
+	at     []end // by size: what the best way to be at it has earned, and done
 }
+
+// state is a size at one worth of work.
+type state struct {
+	size
+	earns      float64 // a second
+	lost, loss float64 // by a restart: units, and their worth
+}
+
+// never is earned by no path.
+var never = end{value: math.Inf(-1)}
 
 const (
 	none = int16(-1) // not started yet
@@ -81,12 +94,9 @@ const (
 // changes in the middle of a slot earn no more than at its better end, and a
 // restart that is broken off counts as the whole restart only where waiting
 // without work, which costs no more, is counted too.
-func (p *path) walk(t *task, m *market, worth float64, n int, at []end) {
-	p.reset(worth, n, len(t.menu))
-	for k := range at {
-		at[k] = end{math.Inf(-1), 0}
-	}
-	best, from := end{math.Inf(-1), 0}, none // among the started ways into the slot
+func (p *path) walk(t *task, m *market, worth float64, n int) {
+	p.reset(t, m, worth, n)
+	best, from := never, none // among the started ways into the slot
 	total := worth * t.work
 	begin := t.begin(m)
 	for i := range n {
@@ -98,52 +108,61 @@ func (p *path) walk(t *task, m *market, worth float64, n int, at []end) {
 			base, from = end{}, none
 		}
 		p.from[i] = from
-		soon := end{math.Inf(-1), 0}
-		late := soon
-		latest := idle
-		entered := p.entered[i*len(t.menu) : (i+1)*len(t.menu)]
-		for k, s := range t.menu {
-			q := at[k]
-			lost := s.speed * m.restart
-			if v := base.value - worth*lost; v > q.value {
-				q = end{v, base.work - lost}
-				entered[k] = true
-			}
-			rent := price * s.gpus * length
-			done := s.speed * length
-			head := q
-			if m.rounds {
-				head.value -= rent
-			}
-			if head.value > soon.value {
-				soon, p.head[i] = head, int16(k)
-			}
-			q.value += worth*done - rent
-			q.work += done
-			at[k] = q
-			if q.value > late.value {
-				late, latest = q, int16(k)
-			}
-		}
+		soon, late := p.through(i, base, length, price*length, m.rounds)
 		p.soon[i] = end{start - t.submit + total - soon.value, soon.work}
 		p.late[i] = end{stop - t.submit + total - late.value, late.work}
-		p.tail[i] = latest
 		// Standing idle is free, or costs what the task keeps.
-		best.value -= price * t.keeps * length
+		best.value -= price * length * t.keeps
 		from = idle
 		if late.value > best.value {
-			best, from = late, latest
+			best, from = late, p.tail[i]
 		}
 	}
 }
 
-// reset makes room for n slots.
-func (p *path) reset(worth float64, n, sizes int) {
+// through takes all sizes through slot i, from the best way into it, and returns
+// the best a path has earned at its start, already working, and at its end. paid is
+// the price of a GPU for the slot.
+func (p *path) through(i int, base end, length, paid float64, whole bool) (soon, late end) {
+	soon, late = never, never
+	advance := paid // due at the start
+	if !whole {
+		advance = 0
+	}
+	head, tail := 0, 0
+	entered := p.entered[i*len(p.at) : (i+1)*len(p.at)]
+	for k := range p.at {
+		q, s := &p.at[k], &p.states[k]
+		if v := base.value - s.loss; v > q.value {
+			q.value, q.work = v, base.work-s.lost
+			entered[k] = true
+		}
+		if v := q.value - advance*s.gpus; v > soon.value {
+			soon, head = end{v, q.work}, k
+		}
+		q.value += s.earns*length - paid*s.gpus
+		q.work += s.speed * length
+		if q.value > late.value {
+			late, tail = *q, k
+		}
+	}
+	p.head[i], p.tail[i] = int16(head), int16(tail)
+	return soon, late
+}
+
+// reset makes room for n slots and works out what the sizes earn.
+func (p *path) reset(t *task, m *market, worth float64, n int) {
 	p.worth = worth
 	p.soon, p.late = fit(p.soon, n), fit(p.late, n)
 	p.from, p.head, p.tail = fit(p.from, n), fit(p.head, n), fit(p.tail, n)
-	p.entered = fit(p.entered, n*sizes)
+	p.entered = fit(p.entered, n*len(t.menu))
 	clear(p.entered)
+	p.at, p.states = p.at[:0], p.states[:0]
+	for _, s := range t.menu {
+		p.at = append(p.at, never)
+		lost := s.speed * m.restart
+		p.states = append(p.states, state{size: s, earns: worth * s.speed, lost: lost, loss: worth * lost})
+	}
 }
 
 func fit[T any](old []T, n int) []T {

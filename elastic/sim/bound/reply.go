@@ -2,20 +2,16 @@ package bound
 
 import "math"
 
-const (
-	// tries bounds the worths looked at for one reply.
-	tries = 14
-	// near is how far, relatively, a reply may stay below the exact one.
-	near = 1e-4
-)
+// tries bounds the worths looked at for one reply.
+const tries = 14
 
 // replier works out what tasks do at given prices, one after the other in the
 // same memory.
 type replier struct {
 	m     *market
+	near  float64 // how far, relatively, a reply may stay below the exact one
 	paths []*path
-	n     int   // paths in use
-	at    []end // workspace of walk
+	n     int // paths in use
 	low   []float64
 	lo    int // first slot the task can end in
 }
@@ -32,18 +28,14 @@ type point struct {
 // over all schedules. It adds to used the GPUs by slot of a mix of schedules that
 // pay about that.
 func (r *replier) of(t *task, used []float64) float64 {
-	begin := t.begin(r.m)
 	ceiling := r.ceiling(t)
-	n := max(int(math.Ceil((t.submit+ceiling)/r.m.slot))-begin, 1)
-	r.lo = max(int(t.quickest(r.m)*(1-1e-12)/r.m.slot)-begin, 0)
-	n = max(n, r.lo+1)
-	r.start(n, len(t.menu))
+	r.start(t, ceiling)
 	worths := t.worth
 	if len(worths) == 0 {
 		worths = []float64{ceiling / t.work}
 	}
 	for _, w := range worths {
-		r.walk(t, w, n)
+		r.walk(t, w, ceiling)
 	}
 	p := r.lowest()
 	for r.n < tries {
@@ -51,7 +43,7 @@ func (r *replier) of(t *task, used []float64) float64 {
 		if !ok {
 			break
 		}
-		r.walk(t, w, n)
+		r.walk(t, w, ceiling)
 		p = r.lowest()
 	}
 	r.use(t, p, used)
@@ -71,26 +63,36 @@ func (r *replier) ceiling(t *task) float64 {
 	return least
 }
 
-func (r *replier) start(n, sizes int) {
+// start makes room for the slots in which the cheapest end may be.
+func (r *replier) start(t *task, ceiling float64) {
+	begin := t.begin(r.m)
+	r.lo = max(int(t.quickest(r.m)*(1-1e-12)/r.m.slot)-begin, 0)
+	n := max(int(math.Ceil((t.submit+ceiling)/r.m.slot))-begin, r.lo+1)
 	r.n = 0
-	r.at = fit(r.at, sizes)
 	r.low = fit(r.low, n)
 	for i := range r.low {
 		r.low[i] = math.Inf(-1)
 	}
 }
 
-// walk adds the path of one worth.
-func (r *replier) walk(t *task, worth float64, n int) {
+// walk adds the path of one worth. It leaves out the last slots when no end in them
+// can be the cheapest any more.
+func (r *replier) walk(t *task, worth, ceiling float64) {
+	n := len(r.low)
+
 	if r.n == len(r.paths) {
 		r.paths = append(r.paths, &path{})
 	}
 	p := r.paths[r.n]
 	r.n++
-	p.walk(t, r.m, worth, n, r.at)
+	p.walk(t, r.m, worth, n)
 	for i := r.lo; i < n; i++ {
 		r.low[i] = math.Max(r.low[i], math.Min(p.soon[i].value, p.late[i].value))
 	}
+	for n > r.lo+1 && r.low[n-1] >= ceiling {
+		n--
+	}
+	r.low = r.low[:n]
 }
 
 // lowest finds the end that is cheapest when each is charged the dearest of the
@@ -197,7 +199,7 @@ func (r *replier) better(t *task, at point) (float64, bool) {
 	}
 	w := (b - a + up*little.worth + down*enough.worth) / (up + down)
 	top := a + up*(w-little.worth)
-	if top-at.value <= near*math.Abs(at.value) || !(w > little.worth && w < enough.worth) {
+	if top-at.value <= r.near*math.Abs(at.value) || !(w > little.worth && w < enough.worth) {
 		return 0, false
 	}
 	return w, true
