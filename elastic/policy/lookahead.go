@@ -23,7 +23,8 @@ func lookahead(s elastic.Snapshot) elastic.Allocation {
 func (o *outlook) decide() (joint.Plan, *joint.Problem) {
 	o.classify() // 1. Who may be started, who may move, who stays as he is.
 	o.estimate() // 2. How long the rest of each job takes at every size.
-	o.admit()    // 3. Who of those that wait gets his minimum now.
+	o.stop = o.mayStop()
+	o.admit() // 3. Who of those that wait gets his minimum now.
 	for {
 		o.value()     // 4. What the rest of each job is worth.
 		p := o.pose() // 5. Every place each job could have, with its value.

@@ -23,7 +23,6 @@ func (o *outlook) mayStop() bool {
 
 // admit decides who must have GPUs, and who of those that wait may have some.
 func (o *outlook) admit() {
-	o.stop = o.mayStop()
 	room := o.room()
 	for i := range o.jobs {
 		p := &o.jobs[i]
@@ -42,20 +41,21 @@ func (o *outlook) admit() {
 }
 
 // admitInTurn starts the jobs that wait on their minimum in the order they came. One
-// that finds none stops everybody behind it who could use the same nodes.
+// that finds none stops everybody behind it who could use the same nodes; so does
+// one that is stopped.
 func (o *outlook) admitInTurn(room room) {
-	var shut []*prospect
+	var shut []*prospect // one a group
+	starts := 0
 	for i := range o.jobs {
 		p := &o.jobs[i]
 		if p.role != waiting || len(p.choices) == 0 {
 			continue
 		}
-		if head := meeting(shut, p); head != nil {
-			p.behind = head
-			continue
-		}
-		p.admit = room.charge(p.group.classes, p.least())
-		if p.must = p.admit; !p.admit {
+		p.behind = meeting(shut, p)
+		p.admit = p.behind == nil && starts < o.starts && room.charge(p.group.classes, p.least())
+		if p.must = p.admit; p.admit {
+			starts++
+		} else if !slices.ContainsFunc(shut, func(h *prospect) bool { return h.group == p.group }) {
 			shut = append(shut, p)
 		}
 	}
@@ -94,11 +94,15 @@ func meeting(heads []*prospect, p *prospect) *prospect {
 // admitAll lets everybody compete. Those who have waited as long as anybody may
 // have a minimum, as far as it goes, those first who came first.
 func (o *outlook) admitAll(room room) {
+	starts := 0
 	for i := range o.jobs {
 		p := &o.jobs[i]
-		if p.role == waiting && len(p.choices) > 0 {
-			p.admit = true
-			p.must = o.waitedEnough(p) && room.charge(p.group.classes, p.least())
+		if p.role != waiting || len(p.choices) == 0 {
+			continue
+		}
+		p.admit = true
+		if p.must = o.waitedEnough(p) && starts < o.starts && room.charge(p.group.classes, p.least()); p.must {
+			starts++
 		}
 	}
 }
@@ -106,31 +110,17 @@ func (o *outlook) admitAll(room room) {
 // admitFewer is for when nodes, or what is on them, have no room for all who were
 // to start: the later half waits on. It is false when nobody is left to put off.
 func (o *outlook) admitFewer() bool {
-	var starts []*prospect
+	starts := 0
 	for i := range o.jobs {
 		if p := &o.jobs[i]; p.role == waiting && p.must {
-			starts = append(starts, p)
+			starts++
 		}
 	}
-	if len(starts) == 0 {
+	if starts == 0 {
 		return false
 	}
-	late := starts[len(starts)/2:]
-	for _, p := range late {
-		p.must = false
-		if !o.stop {
-			p.admit = false
-		}
-	}
-	// Whoever could have the nodes of the first that is put off waits behind it.
-	for i := range o.jobs {
-		if p := &o.jobs[i]; p.role == waiting && !o.stop && !p.admit && p != late[0] && late[0].group.meets(p.group) {
-			p.behind = late[0]
-		}
-	}
-	if !o.stop {
-		o.shut(late[:1])
-	}
+	o.starts = starts / 2
+	o.admit()
 	return true
 }
 

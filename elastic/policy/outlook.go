@@ -24,6 +24,7 @@ type outlook struct {
 	gpus   int   // that can be decided about
 	posed  []int // jobs of the problem, by index into jobs
 	stop   bool  // started jobs may be stopped now
+	starts int   // how many of those that wait are started, or get a minimum, at most
 	solver knapsack.Solver
 }
 
@@ -64,7 +65,7 @@ type group struct {
 func newOutlook(s elastic.Snapshot) *outlook {
 	o := &outlook{
 		snap: s, at: make(map[string]int, len(s.Nodes)), groups: map[string]*group{},
-		moving: make(map[elastic.JobID]elastic.Intent, len(s.Intents)),
+		moving: make(map[elastic.JobID]elastic.Intent, len(s.Intents)), starts: len(s.Jobs),
 	}
 	for _, in := range s.Intents {
 		o.moving[in.Job] = in
