@@ -4,7 +4,7 @@ GO      ?= go
 VERSION := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS := -X main.version=$(VERSION)
 
-.PHONY: all build packages demo test lint bench conform soak fuzz clean
+.PHONY: all build packages demo test lint bench bench-live bench-policy conform soak fuzz clean
 
 all: build
 
@@ -38,6 +38,11 @@ lint:
 # One line a figure on standard output, nothing else; progress goes to stderr.
 bench: packages build
 	@bin/sluice lab bench
+
+# Twenty short jobs on a real Slurm under several policies, beside what the
+# simulator says of them; GPU work is emulated. Some five minutes a policy.
+bench-live: packages build
+	@bin/sluice lab live
 
 # The same promises on the fake and on a real Slurm: this machine's, or the one of
 # a tree as debootstrap makes it (make conform SLUICE_LAB_ROOT=/path/of/tree).

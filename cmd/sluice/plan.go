@@ -72,8 +72,8 @@ func action(r control.Planned) string {
 	switch {
 	case r.Kind == "":
 		return "stay"
-	case r.Kind == "start":
-		return "start"
+	case r.Kind == "start", r.Kind == "park":
+		return r.Kind
 	case to > from:
 		return "grow"
 	case to < from:

@@ -188,15 +188,8 @@ func split(p nodes.Placement) []int {
 
 // measureSpread notes how scattered the free GPUs are.
 func (r *round) measureSpread() {
-	free, scattered := 0, 0
-	for _, n := range r.snap.Nodes {
-		free += n.Free()
-		if n.Used > 0 {
-			scattered += n.Free()
-		}
-	}
-	if free > 0 {
-		r.spread.sum += float64(scattered) / float64(free)
+	if r.busy < r.cluster {
+		r.spread.sum += nodes.Fragmentation(r.snap.Nodes)
 		r.spread.n++
 	}
 }

@@ -166,17 +166,18 @@ func (r *round) bury() {
 	r.live, r.snap.Jobs, r.dead = r.live[:kept], r.snap.Jobs[:kept], 0
 }
 
-func (r *round) release(p nodes.Placement) {
-	for _, s := range p {
-		r.snap.Nodes[r.at[s.Node]].Used -= s.GPUs
-		r.busy -= s.GPUs
-	}
-}
+func (r *round) release(p nodes.Placement) { r.shift(p, -1) }
+func (r *round) hold(p nodes.Placement)    { r.shift(p, 1) }
 
-func (r *round) hold(p nodes.Placement) {
+// shift books a place on its nodes, or off them.
+func (r *round) shift(p nodes.Placement, sign int) {
 	for _, s := range p {
-		r.snap.Nodes[r.at[s.Node]].Used += s.GPUs
-		r.busy += s.GPUs
+		n := &r.snap.Nodes[r.at[s.Node]]
+		n.Used += sign * s.GPUs
+		r.busy += sign * s.GPUs
+		if len(p) > 1 {
+			n.Spanning += sign
+		}
 	}
 }
 
