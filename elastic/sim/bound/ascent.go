@@ -47,7 +47,7 @@ func newAscent(c *cluster, cfg Config) *ascent {
 		a.most = standard
 	}
 	a.m = &market{
-		slot: step.Seconds(), restart: cfg.Restart.Seconds(), rounds: step == cfg.Interval,
+		slot: step.Seconds(), rounds: step == cfg.Interval,
 		price: make([]float64, len(shape)),
 	}
 	a.r.m = a.m

@@ -20,6 +20,9 @@ type Config struct {
 	Interval time.Duration
 	// Restart is what a start and every resize cost in time on the new GPUs.
 	Restart time.Duration
+	// RestartOf, when set, goes before Restart: a price for each job, asked for once
+	// in the order of the workload.
+	RestartOf func(workload.Job) time.Duration
 	// Keep bounds only policies under which a started job never goes below its
 	// minimum until it ends: a higher bound, and none for those that preempt.
 	Keep bool
@@ -62,10 +65,10 @@ const (
 // MeanJCT bounds the mean JCT of the workload under any policy. It fails when a
 // job has no work or accepts no size the cluster has, and with ctx's error.
 func MeanJCT(ctx context.Context, cfg Config, w workload.Workload) (Bound, error) {
-	if cfg.Interval <= 0 || cfg.Restart < 0 {
-		return Bound{}, fmt.Errorf("interval %v, restart %v: want them above zero and not below", cfg.Interval, cfg.Restart)
+	if cfg.Interval <= 0 {
+		return Bound{}, fmt.Errorf("interval %v: must be above zero", cfg.Interval)
 	}
-	c := &cluster{gpus: sum(room(cfg.Nodes)), restart: cfg.Restart.Seconds()}
+	c := &cluster{gpus: sum(room(cfg.Nodes))}
 	if c.gpus == 0 {
 		return Bound{}, fmt.Errorf("a cluster without GPUs runs nothing")
 	}
@@ -89,9 +92,8 @@ func MeanJCT(ctx context.Context, cfg Config, w workload.Workload) (Bound, error
 
 // cluster is the workload and the GPUs it shares.
 type cluster struct {
-	gpus    int
-	restart float64 // seconds
-	tasks   []*task
+	gpus  int
+	tasks []*task
 }
 
 // take reads the workload.
@@ -112,14 +114,30 @@ func (c *cluster) take(cfg Config, w workload.Workload) error {
 		if err != nil {
 			return err
 		}
-		t := &task{submit: j.Submit.Seconds(), work: j.Spec.Total, menu: sizes}
-		t.first = ((j.Submit + cfg.Interval - 1) / cfg.Interval * cfg.Interval).Seconds()
-		if cfg.Keep {
-			t.keeps = float64(j.Spec.Min)
+		t, err := newTask(cfg, j, sizes)
+		if err != nil {
+			return err
 		}
 		c.tasks = append(c.tasks, t)
 	}
 	return nil
+}
+
+// newTask is the job as the bound sees it.
+func newTask(cfg Config, j workload.Job, sizes menu) (*task, error) {
+	restart := cfg.Restart
+	if cfg.RestartOf != nil {
+		restart = cfg.RestartOf(j)
+	}
+	if restart < 0 {
+		return nil, fmt.Errorf("job %s: restart %v: want it not below zero", j.Name, restart)
+	}
+	t := &task{submit: j.Submit.Seconds(), work: j.Spec.Total, menu: sizes, restart: restart.Seconds()}
+	t.first = ((j.Submit + cfg.Interval - 1) / cfg.Interval * cfg.Interval).Seconds()
+	if cfg.Keep {
+		t.keeps = float64(j.Spec.Min)
+	}
+	return t, nil
 }
 
 // mean turns a sum of seconds over all jobs into a mean, rounded down.
@@ -132,7 +150,7 @@ func (c *cluster) mean(sum float64) time.Duration {
 func (c *cluster) alone() float64 {
 	sum := 0.0
 	for _, t := range c.tasks {
-		sum += t.quickest(&market{restart: c.restart}) - t.submit
+		sum += t.quickest() - t.submit
 	}
 	return sum
 }
@@ -148,7 +166,7 @@ func (c *cluster) machine() float64 {
 	for _, t := range order {
 		sum += left.run(now, t.first)
 		now = t.first
-		need := (t.menu[0].gpus*c.restart + t.menu.frugal()*t.work) / float64(c.gpus)
+		need := (t.menu[0].gpus*t.restart + t.menu.frugal()*t.work) / float64(c.gpus)
 		left.add(need, t.submit)
 	}
 	return sum + left.run(now, math.Inf(1))

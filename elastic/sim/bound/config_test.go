@@ -23,8 +23,11 @@ func TestRefusals(t *testing.T) {
 		job    workload.Job
 		want   string
 	}{
-		"no interval":  {func(c *bound.Config) { c.Interval = 0 }, job(0, 1, perfect), "interval 0s"},
-		"restart":      {func(c *bound.Config) { c.Restart = -1 }, job(0, 1, perfect), "restart -1ns"},
+		"no interval": {func(c *bound.Config) { c.Interval = 0 }, job(0, 1, perfect), "interval 0s"},
+		"restart":     {func(c *bound.Config) { c.Restart = -1 }, job(0, 1, perfect), "restart -1ns"},
+		"its restart": {func(c *bound.Config) {
+			c.RestartOf = func(workload.Job) time.Duration { return -time.Second }
+		}, job(0, 1, perfect), "job j: restart -1s"},
 		"no nodes":     {func(c *bound.Config) { c.Nodes = nil }, job(0, 1, perfect), "without GPUs"},
 		"no work":      {func(*bound.Config) {}, idle, "no work"},
 		"too wide":     {func(*bound.Config) {}, wide, "at none of the sizes"},
@@ -38,6 +41,16 @@ func TestRefusals(t *testing.T) {
 				t.Errorf("got %v, want it to say %q", err, tc.want)
 			}
 		})
+	}
+}
+
+// TestRestartOf: a job's own price of a restart goes before that of all.
+func TestRestartOf(t *testing.T) {
+	jobs := []workload.Job{job(0, 10, curve{60, 30})}
+	cfg := config()
+	cfg.RestartOf = func(workload.Job) time.Duration { return 100 * time.Second }
+	if b := meanJCT(t, cfg, jobs); (b.MeanJCT - 400*time.Second).Abs() > time.Microsecond {
+		t.Errorf("bound %v, want 400 s", b.MeanJCT)
 	}
 }
 

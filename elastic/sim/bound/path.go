@@ -4,8 +4,7 @@ import "math"
 
 // market is the time axis and what GPUs cost on it.
 type market struct {
-	slot    float64 // seconds
-	restart float64 // seconds without work after every start and resize
+	slot float64 // seconds
 	// rounds says that a slot is a round: GPUs change hands between slots only, so
 	// that a job that ends within one pays for the whole.
 	rounds bool
@@ -38,7 +37,9 @@ type task struct {
 	first  float64 // the earliest moment it can have a GPU
 	work   float64 // units
 	menu   menu
-	keeps  float64 // GPUs it never goes below once started
+	// restart is the seconds without work after every start and resize.
+	restart float64
+	keeps   float64 // GPUs it never goes below once started
 	// worth is where the search for the worth of a unit of work begins: what the
 	// last answer ended with.
 	worth []float64
@@ -48,8 +49,8 @@ type task struct {
 func (t *task) begin(m *market) int { return int(t.first / m.slot) }
 
 // quickest is the earliest end there can be.
-func (t *task) quickest(m *market) float64 {
-	return t.first + m.restart + t.work/t.menu.best().speed
+func (t *task) quickest() float64 {
+	return t.first + t.restart + t.work/t.menu.best().speed
 }
 
 // end is an outcome of a path that ends in a slot: the least of cost - worth*work,
@@ -95,7 +96,7 @@ const (
 // restart that is broken off counts as the whole restart only where waiting
 // without work, which costs no more, is counted too.
 func (p *path) walk(t *task, m *market, worth float64, n int) {
-	p.reset(t, m, worth, n)
+	p.reset(t, worth, n)
 	best, from := never, none // among the started ways into the slot
 	total := worth * t.work
 	begin := t.begin(m)
@@ -151,7 +152,7 @@ func (p *path) through(i int, base end, length, paid float64, whole bool) (soon,
 }
 
 // reset makes room for n slots and works out what the sizes earn.
-func (p *path) reset(t *task, m *market, worth float64, n int) {
+func (p *path) reset(t *task, worth float64, n int) {
 	p.worth = worth
 	p.soon, p.late = fit(p.soon, n), fit(p.late, n)
 	p.from, p.head, p.tail = fit(p.from, n), fit(p.head, n), fit(p.tail, n)
@@ -160,7 +161,7 @@ func (p *path) reset(t *task, m *market, worth float64, n int) {
 	p.at, p.states = p.at[:0], p.states[:0]
 	for _, s := range t.menu {
 		p.at = append(p.at, never)
-		lost := s.speed * m.restart
+		lost := s.speed * t.restart
 		p.states = append(p.states, state{size: s, earns: worth * s.speed, lost: lost, loss: worth * lost})
 	}
 }

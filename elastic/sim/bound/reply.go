@@ -54,10 +54,10 @@ func (r *replier) of(t *task, used []float64) float64 {
 // once, or when GPUs have become free of charge: no reply is above it.
 func (r *replier) ceiling(t *task) float64 {
 	free := math.Max(t.first, float64(len(r.m.price))*r.m.slot)
-	least := free - t.submit + r.m.restart + t.work/t.menu.best().speed
+	least := free - t.submit + t.restart + t.work/t.menu.best().speed
 	before := r.m.until(t.begin(r.m) - 1)
 	for _, s := range t.menu {
-		stop := t.first + r.m.restart + t.work/s.speed
+		stop := t.first + t.restart + t.work/s.speed
 		least = math.Min(least, stop-t.submit+s.gpus*(r.m.until(int(stop/r.m.slot))-before))
 	}
 	return least
@@ -66,7 +66,7 @@ func (r *replier) ceiling(t *task) float64 {
 // start makes room for the slots in which the cheapest end may be.
 func (r *replier) start(t *task, ceiling float64) {
 	begin := t.begin(r.m)
-	r.lo = max(int(t.quickest(r.m)*(1-1e-12)/r.m.slot)-begin, 0)
+	r.lo = max(int(t.quickest()*(1-1e-12)/r.m.slot)-begin, 0)
 	n := max(int(math.Ceil((t.submit+ceiling)/r.m.slot))-begin, r.lo+1)
 	r.n = 0
 	r.low = fit(r.low, n)
