@@ -7,11 +7,16 @@ type remaining []rest
 
 type rest struct{ left, submit float64 } // seconds
 
-func (r remaining) Len() int           { return len(r) }
-func (r remaining) Less(a, b int) bool { return r[a].left < r[b].left }
-func (r remaining) Swap(a, b int)      { r[a], r[b] = r[b], r[a] }
+// Len and the other four methods are for package heap.
+func (r remaining) Len() int { return len(r) }
 
-// Push and Pop are for package heap.
+// Less puts the job with least left to do first.
+func (r remaining) Less(a, b int) bool { return r[a].left < r[b].left }
+
+// Swap exchanges two jobs.
+func (r remaining) Swap(a, b int) { r[a], r[b] = r[b], r[a] }
+
+// Push adds a job at the end.
 func (r *remaining) Push(x any) { *r = append(*r, x.(rest)) }
 
 // Pop takes the last one out.
