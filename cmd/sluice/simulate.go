@@ -81,7 +81,7 @@ func (o *simulateOptions) flags(c *cobra.Command) {
 	f.IntVar(&o.seeds, "seeds", 1, "how many seeds to run, from --seed on")
 	f.Float64SliceVar(&o.loads, "load", []float64{1}, "so many times the jobs in the same time, by thinning or merging; several with commas")
 	f.DurationVar(&o.cooldown, "cooldown", 0, "least time between two voluntary resizes of a job")
-	f.Float64Var(&o.payback, "payback", 1, "how many times its price a voluntary resize must save")
+	f.Float64Var(&o.payback, "payback", 2, "how many times its price a voluntary resize must save")
 	f.BoolVar(&o.preempt, "preempt", false, "let policies stop started jobs below their minimum")
 	f.Float64Var(&o.overload, "overload", 0, "with --preempt: only while the minimums of all jobs are more than this share of the GPUs; 0 = whenever it helps")
 	f.DurationVar(&o.wait, "wait", 0, "with --preempt: how long a job is kept without GPUs at most, as far as there are GPUs; 0 = no bound")
