@@ -26,6 +26,7 @@ type outlook struct {
 	stop   bool  // started jobs may be stopped now
 	starts int   // how many of those that wait are started, or get a minimum, at most
 	solver knapsack.Solver
+	sizes  []int // workspace of accepted
 }
 
 // prospect is a job with what every step of a look ahead needs to know of it.
@@ -303,6 +304,21 @@ func shares(p nodes.Placement) []int {
 
 // choices lists the sizes a job accepts and some split exists for.
 func (o *outlook) choices(p *prospect) []choice {
+	sizes := o.accepted(p)
+	grid := p.group.grid
+	grid.Uneven = p.Spec.AllowUneven
+	out := make([]choice, 0, len(sizes))
+	for i, splits := range p.Curve.Splits(grid, sizes...) {
+		if len(splits) > 0 {
+			out = append(out, p.choice(sizes[i], splits))
+		}
+	}
+	return out
+}
+
+// accepted lists the sizes worth trying that a job accepts, ascending. It is valid
+// until the next call.
+func (o *outlook) accepted(p *prospect) []int {
 	sizes := p.group.sizes
 	switch {
 	case p.pin > 0:
@@ -316,18 +332,13 @@ func (o *outlook) choices(p *prospect) []choice {
 	case p.Spec.Step > 1 || !slices.Contains(sizes, p.Spec.Min):
 		sizes = p.Spec.Options(min(p.group.gpus, max(dense, 8*p.Spec.Min)))
 	}
-	grid := p.group.grid
-	grid.Uneven = p.Spec.AllowUneven
-	var out []choice
+	o.sizes = o.sizes[:0]
 	for _, n := range sizes {
-		if n != p.pin && !p.Spec.Allows(n, p.group.gpus) {
-			continue
-		}
-		if splits := p.Curve.Splits(n, grid); len(splits) > 0 {
-			out = append(out, p.choice(n, splits))
+		if n == p.pin || p.Spec.Allows(n, p.group.gpus) {
+			o.sizes = append(o.sizes, n)
 		}
 	}
-	return out
+	return o.sizes
 }
 
 func (p *prospect) choice(n int, splits []speed.Timed) choice {

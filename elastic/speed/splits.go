@@ -31,36 +31,61 @@ type Grid struct {
 // only the most even one. Measured profiles end there, too.
 const exactNodes = 4
 
+// manyNodes is up to how many nodes every number of nodes is looked at where any
+// split is given; of a size that needs more, up to twice as many as it needs.
+const manyNodes = 64
+
 // memo keeps the answers of Splits: a curve never changes.
 type memo struct {
 	sync.Mutex
-	splits map[memoKey][]Timed
+	grids []table // the latest last
 }
 
-type memoKey struct {
-	Grid
-	gpus int
+// table is the answers for one grid.
+type table struct {
+	grid  Grid
+	known map[int][]Timed // by GPUs
 }
 
-// Splits lists the ways to have n GPUs on the grid, fastest first, among equals on
-// fewest nodes. The caller must not change them. It is empty when there is none
-// that the job can run on.
-func (c *Curve) Splits(n int, g Grid) []Timed {
+// grids is for how many grids a curve keeps its answers. Each partition is one, and
+// a node that goes or comes makes another.
+const grids = 16
+
+// Splits lists, for each number of GPUs, the ways to have them on the grid, fastest
+// first, among equals on fewest nodes. The caller must not change them. There are
+// none where the job cannot run.
+func (c *Curve) Splits(g Grid, sizes ...int) [][]Timed {
 	if c == nil {
 		c = unknown
 	}
-	key := memoKey{g, n}
 	c.memo.Lock()
 	defer c.memo.Unlock()
-	out, ok := c.memo.splits[key]
-	if !ok {
-		if c.memo.splits == nil {
-			c.memo.splits = map[memoKey][]Timed{}
+	known := c.memo.of(g)
+	out := make([][]Timed, len(sizes))
+	for i, n := range sizes {
+		splits, ok := known[n]
+		if !ok {
+			splits = c.splits(n, g)
+			known[n] = splits
 		}
-		out = c.splits(n, g)
-		c.memo.splits[key] = out
+		out[i] = splits
 	}
 	return out
+}
+
+// of returns the answers for a grid; those for the eldest grid go when there are
+// too many.
+func (m *memo) of(g Grid) map[int][]Timed {
+	for i := range m.grids {
+		if m.grids[i].grid == g {
+			return m.grids[i].known
+		}
+	}
+	if len(m.grids) == grids {
+		m.grids = slices.Delete(m.grids, 0, 1)
+	}
+	m.grids = append(m.grids, table{g, map[int][]Timed{}})
+	return m.grids[len(m.grids)-1].known
 }
 
 // unknown answers as a nil Curve does, and remembers.
@@ -71,18 +96,16 @@ func (c *Curve) splits(n int, g Grid) []Timed {
 		return nil
 	}
 	var out []Timed
-	fewest := (n + g.PerNode - 1) / g.PerNode
-	for m := fewest; m <= min(n, g.Nodes); m++ {
-		switch any := g.Any || g.Uneven && m == fewest; {
-		case n%m == 0 && !any:
-			out = c.add(out, even(n, m))
-		case !any:
-		case m > exactNodes:
-			out = c.add(out, even(n, m))
-		default:
-			for _, parts := range partitions(n, m, g.PerNode) {
-				out = c.add(out, c.fastest(parts))
-			}
+	fewest, most := (n+g.PerNode-1)/g.PerNode, min(n, g.Nodes)
+	if g.Any {
+		most = min(most, max(manyNodes, 2*fewest))
+	}
+	for m := fewest; m <= most && (g.Any || g.Uneven && m == fewest); m++ {
+		out = c.uneven(out, n, m, g.PerNode)
+	}
+	for share := g.PerNode; share >= 1 && !g.Any; share-- {
+		if m := n / share; n%share == 0 && m <= most && !(g.Uneven && m == fewest) {
+			out = c.add(out, n, equal(share, m))
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Timed) int {
@@ -91,15 +114,50 @@ func (c *Curve) splits(n int, g Grid) []Timed {
 	return out
 }
 
-func (c *Curve) add(to []Timed, split []int) []Timed {
-	seconds, _ := c.Split(split)
+// uneven adds every split over m nodes; of many nodes, only the most even one.
+func (c *Curve) uneven(to []Timed, n, m, perNode int) []Timed {
+	if m > exactNodes {
+		return c.add(to, n, Shape{GPUs: n, Nodes: m}.Even())
+	}
+	for _, parts := range partitions(n, m, perNode) {
+		to = c.add(to, n, c.fastest(parts))
+	}
+	return to
+}
+
+func (c *Curve) add(to []Timed, n int, split []int) []Timed {
+	seconds := 0.0
+	if c.Exact() {
+		seconds = c.known(split)
+	} else {
+		seconds, _ = c.Seconds(Shape{GPUs: n, Nodes: len(split)})
+	}
 	if math.IsInf(seconds, 0) || math.IsNaN(seconds) || seconds <= 0 {
 		return to
 	}
 	return append(to, Timed{split, seconds})
 }
 
-func even(n, m int) []int { return Shape{GPUs: n, Nodes: m}.Even() }
+// shares are equal splits of any length, by share, which all curves have in common.
+var shares struct {
+	sync.Mutex
+	of map[int][]int
+}
+
+// equal is a split with the same share on each of m nodes.
+func equal(share, m int) []int {
+	shares.Lock()
+	defer shares.Unlock()
+	have := shares.of[share]
+	if len(have) < m {
+		if shares.of == nil {
+			shares.of = map[int][]int{}
+		}
+		have = slices.Repeat([]int{share}, max(16, 2*m))
+		shares.of[share] = have
+	}
+	return have[:m:m]
+}
 
 // partitions lists the ways to write n as m parts from 1 to most, parts falling.
 func partitions(n, m, most int) [][]int {

@@ -28,7 +28,7 @@ func TestSplits(t *testing.T) {
 		{"many nodes: the most even", odd, 11, speed.Grid{PerNode: 2, Nodes: 6, Any: true}, "[[2 2 2 2 2 1]]"},
 	} {
 		got := [][]int{}
-		for _, s := range c.curve.Splits(c.n, c.grid) {
+		for _, s := range c.curve.Splits(c.grid, c.n)[0] {
 			got = append(got, s.Split)
 		}
 		if fmt.Sprint(got) != c.want {
