@@ -54,10 +54,8 @@ func (f *floor) reset(p *Problem) {
 	clear(f.room)
 	for i := len(p.Nodes) - 1; i >= 0; i-- { // buckets are used from their end: first nodes first
 		node := &p.Nodes[i]
-		f.free[i], f.cpus[i], f.mem[i], f.spans[i] = node.Free, node.CPUs, node.MemoryMB, 0
-		if node.Spanning {
-			f.spans[i] = 1
-		}
+		st := node.stand()
+		f.free[i], f.spans[i], f.cpus[i], f.mem[i] = st.free, st.spans, st.cpus, st.mem
 		f.enter(i)
 		f.count(i, 0, f.free[i])
 	}
@@ -159,14 +157,8 @@ func (f *floor) shift(j *Job, place []Share, sign int) {
 		f.count(s.Node, f.free[s.Node], f.free[s.Node]-sign*s.GPUs)
 		f.free[s.Node] -= sign * s.GPUs
 		f.spans[s.Node] += spanning
-		if f.cpus[s.Node] >= 0 {
-			f.cpus[s.Node] -= sign * j.cpusFor(s.GPUs)
-			f.cpus[s.Node] = max(f.cpus[s.Node], 0)
-		}
-		if f.mem[s.Node] >= 0 {
-			f.mem[s.Node] -= int64(sign) * int64(s.GPUs) * j.MemPerGPUMB
-			f.mem[s.Node] = max(f.mem[s.Node], 0)
-		}
+		f.cpus[s.Node] -= sign * j.cpusFor(s.GPUs)
+		f.mem[s.Node] -= int64(sign) * int64(s.GPUs) * j.MemPerGPUMB
 		f.enter(s.Node)
 	}
 }
@@ -181,8 +173,26 @@ func (j *Job) cpusFor(gpus int) int {
 // holds reports whether the node has room for the job's GPUs.
 func (f *floor) holds(i int, j *Job, n int) bool {
 	return f.free[i] >= n &&
-		(f.cpus[i] < 0 || f.cpus[i] >= j.cpusFor(n)) &&
-		(f.mem[i] < 0 || j.MemPerGPUMB == 0 || f.mem[i] >= int64(n)*j.MemPerGPUMB)
+		f.cpus[i] >= j.cpusFor(n) &&
+		(j.MemPerGPUMB == 0 || f.mem[i] >= int64(n)*j.MemPerGPUMB)
+}
+
+// plenty stands for what is not counted.
+const plenty = 1 << 40
+
+// stand is the node without any job of the problem.
+func (n *Node) stand() stand {
+	st := stand{free: n.Free, cpus: n.CPUs, mem: n.MemoryMB}
+	if n.Spanning {
+		st.spans = 1
+	}
+	if n.CPUs < 0 {
+		st.cpus = plenty
+	}
+	if n.MemoryMB < 0 {
+		st.mem = plenty
+	}
+	return st
 }
 
 // fits reports whether the place the job has is left to it.

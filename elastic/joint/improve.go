@@ -26,29 +26,17 @@ func (s *Search) Improve(from Plan, moves int, rng *rand.Rand) Plan {
 	return s.Plan()
 }
 
-// worth is the value of a place, Want left out.
+// worth is the value of a place.
 func (j *Job) worth(place []Share) float64 {
-	if slices.Equal(place, j.Now) {
+	if sameShares(place, j.Now) {
 		return j.Stay
 	}
 	for _, o := range j.at(held(place)) {
-		if sameShares(o.Split, place) {
+		if slices.EqualFunc(o.Split, place, func(n int, s Share) bool { return n == s.GPUs }) {
 			return o.Value
 		}
 	}
 	return 0
-}
-
-func sameShares(split []int, place []Share) bool {
-	if len(split) != len(place) {
-		return false
-	}
-	for i := range split {
-		if split[i] != place[i].GPUs {
-			return false
-		}
-	}
-	return true
 }
 
 // trial is the workspace of one move.

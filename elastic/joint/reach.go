@@ -28,62 +28,99 @@ func (s *Search) reachable() bool {
 
 // road is the nodes while a plan is carried out in thought.
 type road struct {
-	free  []int
-	spans []int
-	ready []int32
-	queue []int32 // by node: the first of those that wait there; -1 = none
-	next  []int32 // by job: who waits behind it
-	left  int     // movers that have not gone
+	now, then []stand // with everybody where he is, and as the plan is carried out
+	ready     []int32
+	queue     []int32 // by node: the first of those that wait there; -1 = none
+	next      []int32 // by job: who waits behind it
+	left      int     // movers that have not gone
+}
+
+// stand is what is left on a node.
+type stand struct {
+	free, spans, cpus int
+	mem               int64
 }
 
 func (r *road) start(s *Search) {
-	if r.free == nil {
-		r.free, r.spans = make([]int, len(s.p.Nodes)), make([]int, len(s.p.Nodes))
-		r.queue, r.next = make([]int32, len(s.p.Nodes)), make([]int32, len(s.p.Jobs))
+	if r.now == nil {
+		r.survey(s)
 	}
-	for n := range s.p.Nodes {
-		r.free[n], r.spans[n], r.queue[n] = s.p.Nodes[n].Free, 0, -1
-		if s.p.Nodes[n].Spanning {
-			r.spans[n] = 1
-		}
+	copy(r.then, r.now)
+	for n := range r.queue {
+		r.queue[n] = -1
 	}
 	r.ready, r.left = r.ready[:0], 0
 	for i := range s.p.Jobs {
-		j := &s.p.Jobs[i]
-		r.put(j.Now, 1)
-		if !slices.Equal(j.Now, s.places[i]) {
+		if !sameShares(s.p.Jobs[i].Now, s.places[i]) {
 			r.ready = append(r.ready, int32(i))
 			r.left++
 		}
 	}
 }
 
-func (r *road) put(place []Share, sign int) {
+// survey notes how the nodes are before anybody moves.
+func (r *road) survey(s *Search) {
+	count := len(s.p.Nodes)
+	r.now, r.then = make([]stand, count), make([]stand, count)
+	r.queue, r.next = make([]int32, count), make([]int32, len(s.p.Jobs))
+	for n := range s.p.Nodes {
+		r.then[n] = s.p.Nodes[n].stand()
+	}
+	for i := range s.p.Jobs {
+		r.put(&s.p.Jobs[i], s.p.Jobs[i].Now, 1)
+	}
+	copy(r.now, r.then)
+}
+
+// sameShares reports whether two places are the same; most are one in memory.
+func sameShares(a, b []Share) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0] || slices.Equal(a, b))
+}
+
+func (r *road) put(j *Job, place []Share, sign int) {
 	for _, sh := range place {
-		r.free[sh.Node] -= sign * sh.GPUs
+		n := &r.then[sh.Node]
+		n.free -= sign * sh.GPUs
+		n.cpus -= sign * j.cpusFor(sh.GPUs)
+		n.mem -= int64(sign) * int64(sh.GPUs) * j.MemPerGPUMB
 		if len(place) > 1 {
-			r.spans[sh.Node] += sign
+			n.spans += sign
 		}
 	}
 }
 
-// stopped returns the node that has no room for a mover now; -1 when none.
+// stopped returns the node that has no room for a mover now; -1 when none. What it
+// keeps of its own stands in nobody's way.
 func (r *road) stopped(s *Search, i int) int {
 	j := &s.p.Jobs[i]
-	r.put(j.Now, -1)
-	defer r.put(j.Now, 1)
+	r.put(j, j.Now, -1)
+	defer r.put(j, j.Now, 1)
 	for _, sh := range s.places[i] {
-		if r.free[sh.Node] < sh.GPUs || len(s.places[i]) > 1 && !s.p.Share && !j.Mixes && r.spans[sh.Node] > 0 {
+		n := &r.then[sh.Node]
+		switch {
+		case len(s.places[i]) > 1 && !s.p.Share && !j.Mixes && n.spans > 0:
+			return sh.Node
+		case sh.GPUs > 0 && on(j.Now, sh.Node) >= sh.GPUs:
+		case n.free < sh.GPUs || n.cpus < j.cpusFor(sh.GPUs) || j.MemPerGPUMB > 0 && n.mem < int64(sh.GPUs)*j.MemPerGPUMB:
 			return sh.Node
 		}
 	}
 	return -1
 }
 
+func on(place []Share, node int) int {
+	for _, sh := range place {
+		if sh.Node == node {
+			return sh.GPUs
+		}
+	}
+	return 0
+}
+
 // depart lets a mover go and looks again at those that waited where it was.
 func (r *road) depart(s *Search, i int) {
-	r.put(s.p.Jobs[i].Now, -1)
-	r.put(s.places[i], 1)
+	r.put(&s.p.Jobs[i], s.p.Jobs[i].Now, -1)
+	r.put(&s.p.Jobs[i], s.places[i], 1)
 	r.left--
 	for _, sh := range s.p.Jobs[i].Now {
 		for k := r.queue[sh.Node]; k >= 0; k = r.next[k] {
