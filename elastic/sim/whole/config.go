@@ -90,7 +90,7 @@ func Daemon() Config {
 	return Config{
 		Config: replay.Config{
 			Interval: 30 * time.Second, Restart: 25 * time.Second, Info: replay.Learned, Placing: replay.Ours,
-			Limits: elastic.Limits{Cooldown: 2 * time.Minute, Payback: 2, Grace: grace, Confirm: confirm, Moves: 8, DeafAfter: deafAfter},
+			Limits: elastic.Limits{Cooldown: 30 * time.Second, Payback: 2, Grace: grace, Confirm: confirm, Moves: 8, DeafAfter: deafAfter},
 		},
 		Transition: transition,
 		Price:      elastic.Price{Save: 10 * time.Second, Drain: 2 * time.Second, Start: 3 * time.Second, Load: 10 * time.Second},
