@@ -26,6 +26,9 @@ type Config struct {
 	// Keep bounds only policies under which a started job never goes below its
 	// minimum until it ends: a higher bound, and none for those that preempt.
 	Keep bool
+	// Prompt bounds only runs in which every job starts in the first round after its
+	// submit, so that none waits as long as Interval: a higher bound again.
+	Prompt bool
 	// Iterations is how often prices are improved; 0 = 240. Each gives a valid bound.
 	Iterations int
 	// Slot is how long a price lasts, rounded up to a multiple of Interval; 0 =
@@ -132,7 +135,7 @@ func newTask(cfg Config, j workload.Job, sizes menu) (*task, error) {
 	if restart < 0 {
 		return nil, fmt.Errorf("job %s: restart %v: want it not below zero", j.Name, restart)
 	}
-	t := &task{submit: j.Submit.Seconds(), work: j.Spec.Total, menu: sizes, restart: restart.Seconds()}
+	t := &task{submit: j.Submit.Seconds(), work: j.Spec.Total, menu: sizes, restart: restart.Seconds(), prompt: cfg.Prompt}
 	t.first = ((j.Submit + cfg.Interval - 1) / cfg.Interval * cfg.Interval).Seconds()
 	if cfg.Keep {
 		t.keeps = float64(j.Spec.Min)

@@ -134,6 +134,7 @@ func TestNeverAboveTheOptimum(t *testing.T) {
 		cfg := config()
 		cfg.Restart = time.Duration(rapid.SampledFrom([]int{0, 10, 30, 60, 90}).Draw(t, "restart")) * time.Second
 		cfg.Keep = rapid.Bool().Draw(t, "keep")
+		cfg.Prompt = rapid.Bool().Draw(t, "prompt")
 		if rapid.IntRange(0, 3).Draw(t, "coarse") == 0 {
 			cfg.Slot = 3 * time.Minute
 		}
@@ -161,6 +162,8 @@ func TestNeverAboveAPolicy(t *testing.T) {
 		free := meanJCT(t, cfg, jobs)
 		cfg.Keep = true
 		keep := meanJCT(t, cfg, jobs)
+		cfg.Prompt = true
+		prompt := meanJCT(t, cfg, jobs)
 		p := rapid.SampledFrom(policy.All).Draw(t, "policy")
 		for _, preempt := range []bool{false, true} {
 			r, err := replay.Run(ctx, replay.Config{
@@ -174,8 +177,14 @@ func TestNeverAboveAPolicy(t *testing.T) {
 			if free.MeanJCT > got {
 				t.Fatalf("%s reaches %v, the bound is %v", p.Name, got, free.MeanJCT)
 			}
-			if !preempt && keep.MeanJCT > got {
+			if preempt {
+				continue
+			}
+			if keep.MeanJCT > got {
 				t.Fatalf("%s without preemption reaches %v, the bound is %v", p.Name, got, keep.MeanJCT)
+			}
+			if prompt.MeanJCT > got && longestWait(r) < time.Minute {
+				t.Fatalf("%s without preemption and waits reaches %v, the bound is %v", p.Name, got, prompt.MeanJCT)
 			}
 		}
 	})
@@ -187,4 +196,12 @@ func mean(r replay.Result) time.Duration {
 		sum += j.JCT()
 	}
 	return sum / time.Duration(len(r.Jobs))
+}
+
+func longestWait(r replay.Result) time.Duration {
+	most := time.Duration(0)
+	for _, j := range r.Jobs {
+		most = max(most, j.Wait())
+	}
+	return most
 }

@@ -28,7 +28,7 @@
 // Kept: no GPU before the round after the submit; every start and every change of
 // size costs the restart; the sizes a job accepts; where slots are rounds, a job
 // that ends within a round holds its GPUs to the round's end; with Config.Keep, a
-// started job keeps its minimum.
+// started job keeps its minimum; with Config.Prompt, it starts in its first round.
 //
 // Relaxed: the GPUs of a slot are respected on average over schedules, not in each
 // one; any job may have its fastest split at any time, so placement and

@@ -34,7 +34,8 @@ type state struct {
 }
 
 // optimum is the least mean JCT there is. Sizes change at rounds only, each change
-// but one to zero costs a restart, and with cfg.Keep started jobs keep their minimum.
+// but one to zero costs a restart; with cfg.Keep started jobs keep their minimum, with
+// cfg.Prompt they start in the first round. It is huge where no schedule does.
 func optimum(cfg bound.Config, gpus int, jobs []workload.Job) time.Duration {
 	s := &search{cfg: cfg, gpus: gpus, jobs: jobs, best: math.Inf(1), seen: map[visit]float64{}}
 	all := make([]state, len(jobs))
@@ -42,6 +43,9 @@ func optimum(cfg bound.Config, gpus int, jobs []workload.Job) time.Duration {
 		all[i].left = j.Spec.Total
 	}
 	s.round(0, all, 0)
+	if math.IsInf(s.best, 1) {
+		return math.MaxInt64
+	}
 	return time.Duration(math.Ceil(s.best / float64(len(jobs)) * 1e9))
 }
 
@@ -81,7 +85,8 @@ func (s *search) choose(n, i, free int, all []state, sum float64) {
 	}
 	j, now := s.jobs[i], time.Duration(n)*s.cfg.Interval
 	for g := min(free, s.gpus); g >= 0; g-- {
-		allowed := g == 0 && !(s.cfg.Keep && all[i].began) || g > 0 && j.Spec.Allows(g, s.gpus) && j.Submit <= now
+		here := j.Submit <= now
+		allowed := g == 0 && !(s.cfg.Keep && all[i].began) && !(s.cfg.Prompt && here && !all[i].began) || g > 0 && here && j.Spec.Allows(g, s.gpus)
 		if all[i].done {
 			allowed = g == 0
 		}

@@ -40,6 +40,7 @@ type task struct {
 	// restart is the seconds without work after every start and resize.
 	restart float64
 	keeps   float64 // GPUs it never goes below once started
+	prompt  bool    // it starts at first
 	// worth is where the search for the worth of a unit of work begins: what the
 	// last answer ended with.
 	worth []float64
@@ -105,13 +106,16 @@ func (p *path) walk(t *task, m *market, worth float64, n int) {
 		stop := float64(begin+i+1) * m.slot
 		length, price := stop-start, m.at(begin+i)
 		base := best
-		if base.value < 0 {
+		if i == 0 || base.value < 0 && !t.prompt {
 			base, from = end{}, none
 		}
 		p.from[i] = from
 		soon, late := p.through(i, base, length, price*length, m.rounds)
 		p.soon[i] = end{start - t.submit + total - soon.value, soon.work}
 		p.late[i] = end{stop - t.submit + total - late.value, late.work}
+		if i == 0 && t.prompt {
+			best = end{} // a start that is broken off at once
+		}
 		// Standing idle is free, or costs what the task keeps.
 		best.value -= price * length * t.keeps
 		from = idle

@@ -51,10 +51,12 @@ func (r *replier) of(t *task, used []float64) float64 {
 }
 
 // ceiling is what the best schedule pays that never changes its size and starts at
-// once, or when GPUs have become free of charge: no reply is above it.
+// once, or, where it may, when GPUs have become free of charge: no reply is above it.
 func (r *replier) ceiling(t *task) float64 {
-	free := math.Max(t.first, float64(len(r.m.price))*r.m.slot)
-	least := free - t.submit + t.restart + t.work/t.menu.best().speed
+	least := math.Inf(1)
+	if !t.prompt {
+		least = r.free(t) - t.submit
+	}
 	before := r.m.until(t.begin(r.m) - 1)
 	for _, s := range t.menu {
 		stop := t.first + t.restart + t.work/s.speed
@@ -63,11 +65,18 @@ func (r *replier) ceiling(t *task) float64 {
 	return least
 }
 
+// free is the end of a task that begins to work when GPUs have become free of
+// charge. None is later: who is not done by then goes on at the highest speed.
+func (r *replier) free(t *task) float64 {
+	return math.Max(t.first, float64(len(r.m.price))*r.m.slot) + t.restart + t.work/t.menu.best().speed
+}
+
 // start makes room for the slots in which the cheapest end may be.
 func (r *replier) start(t *task, ceiling float64) {
 	begin := t.begin(r.m)
 	r.lo = max(int(t.quickest()*(1-1e-12)/r.m.slot)-begin, 0)
-	n := max(int(math.Ceil((t.submit+ceiling)/r.m.slot))-begin, r.lo+1)
+	last := math.Min(t.submit+ceiling, r.free(t))
+	n := max(int(math.Ceil(last/r.m.slot))-begin, r.lo+1)
 	r.n = 0
 	r.low = fit(r.low, n)
 	for i := range r.low {

@@ -46,17 +46,18 @@ func TestTestbenchA(t *testing.T) {
 	}
 }
 
-// BenchmarkTestbenchA gives the bounds of workloads 1 to 4 as they are published
-// with the project.
+// BenchmarkTestbenchA gives the bounds of workloads 1 to 4 at full length, for any
+// policy, for those that keep minimums, and for those that also start at once.
 func BenchmarkTestbenchA(b *testing.B) {
 	dir := testbenchA(b)
 	for w := range reached {
-		for _, keep := range []bool{false, true} {
-			b.Run(fmt.Sprintf("%d/keep=%v", w+1, keep), func(b *testing.B) {
-				load := pollux(b, dir, w+1)
+		for name, rules := range map[string]bound.Config{
+			"any": {}, "keep": {Keep: true}, "keep,prompt": {Keep: true, Prompt: true},
+		} {
+			b.Run(fmt.Sprintf("%d/%s", w+1, name), func(b *testing.B) {
+				load, cfg := pollux(b, dir, w+1), testbench
+				cfg.Keep, cfg.Prompt = rules.Keep, rules.Prompt
 				for b.Loop() {
-					cfg := testbench
-					cfg.Keep = keep
 					got, err := bound.MeanJCT(ctx, cfg, load)
 					if err != nil {
 						b.Fatal(err)
