@@ -47,7 +47,7 @@ func (s *Search) reset(sizes []int) {
 	for i := range s.p.Jobs {
 		// Where open moves are promised GPUs that somebody still has, not everybody's
 		// place is left; those without one are placed anew.
-		if j := &s.p.Jobs[i]; len(j.Now) > 0 && (!s.p.AtOnce || held(j.Now) == sizes[i]) && s.f.fits(j, j.Now) {
+		if j := &s.p.Jobs[i]; len(j.Now) > 0 && (!s.p.AtOnce || held(j.Now) == sizes[i]) && s.f.left(j, j.Now) {
 			s.put(i, spot{j.Now, j.Stay, true})
 		}
 	}

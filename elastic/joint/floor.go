@@ -28,11 +28,11 @@ func newFloor(p *Problem) *floor {
 		free: make([]int, n), class: make([]int, n), cap: make([]int, n), cpus: make([]int, n), mem: make([]int64, n),
 		spans: make([]int, n), pos: make([]int32, n), spoken: make([]int32, n), share: p.Share,
 	}
-	classes := 0
 	for i, node := range p.Nodes {
-		f.most, classes = max(f.most, node.Free), max(classes, node.Class+1)
+		f.most = max(f.most, node.Free)
 		f.cap[i], f.class[i] = node.Free, node.Class
 	}
+	classes := p.classes()
 	f.bucket = make([][]int32, classes*2*(f.most+1))
 	f.room, f.tally, f.next = make([]int, classes), make([]int, f.most+1), make([]int, f.most+1)
 	f.least = make([][]int, classes)
@@ -41,6 +41,22 @@ func newFloor(p *Problem) *floor {
 	}
 	f.reset(p)
 	return f
+}
+
+// classes is above every class that a node is of or a job may use.
+func (p *Problem) classes() int {
+	n := 0
+	for i := range p.Nodes {
+		n = max(n, p.Nodes[i].Class+1)
+	}
+	for i := range p.Jobs {
+		for _, group := range p.Jobs[i].Groups {
+			for _, class := range group {
+				n = max(n, class+1)
+			}
+		}
+	}
+	return n
 }
 
 // reset takes every job of the problem off the nodes.
@@ -195,14 +211,27 @@ func (n *Node) stand() stand {
 	return st
 }
 
-// fits reports whether the place the job has is left to it.
-func (f *floor) fits(j *Job, place []Share) bool {
+// left reports whether a place is left to the job that has it: those beside it
+// remain where they are.
+func (f *floor) left(j *Job, place []Share) bool {
 	for _, s := range place {
 		if !f.holds(s.Node, j, s.GPUs) {
 			return false
 		}
 	}
 	return true
+}
+
+// fits reports whether a job can come to a place, or come back to it.
+func (f *floor) fits(j *Job, place []Share) bool {
+	if len(place) > 1 && !f.share && !j.Mixes {
+		for _, s := range place {
+			if f.spans[s.Node] > 0 {
+				return false
+			}
+		}
+	}
+	return f.left(j, place)
 }
 
 // find looks for as many nodes as there are places in to, for n GPUs of the job on

@@ -13,8 +13,8 @@ type spot struct {
 }
 
 // place finds the best place for a job at a size: where it is, when it has that
-// size and the place is free, or the best option that fits; among options nearly
-// as good the one that breaks fewest idle nodes.
+// size and the place is free, unless an option that fits elsewhere is worth more;
+// among options nearly as good the one that breaks fewest idle nodes.
 func (s *Search) place(i, size int) (spot, bool) {
 	j := &s.p.Jobs[i]
 	best := spot{value: math.Inf(-1)}
@@ -27,12 +27,12 @@ func (s *Search) place(i, size int) (spot, bool) {
 	options := j.at(size)
 	broken := math.MaxInt
 	for _, o := range options {
-		if len(best.place) > 0 && (o.Value < best.value || best.stays) && !s.near(o.Value, best) {
+		if len(best.place) > 0 && o.Value <= best.value && !s.near(o.Value, best) {
 			break
 		}
 		kept := s.shares
 		place, breaks := s.fit(j, o.Split)
-		if place != nil && (o.Value > best.value || (s.near(o.Value, best) && breaks < broken)) {
+		if place != nil && !sameShares(place, j.Now) && (o.Value > best.value || (s.near(o.Value, best) && breaks < broken)) {
 			best, broken = spot{place, o.Value, false}, breaks
 			continue
 		}
