@@ -24,11 +24,12 @@ var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 // The scenarios in testdata are read as follows, one thing a line:
 //
 //	policy knapsack
-//	limits cooldown=60s payback=2 deaf=3 preempt anysplit sharenodes
+//	limits cooldown=60s payback=2 deaf=3 preempt overload=0.5 wait=1h anysplit sharenodes
 //	node n1 gpus=4 foreign=1 partition=gpu,fast down cpus=16
 //	job 7 on=n1:2+n2:2 min=1 max=8 step=1 sizes=1,2,4 pin=4 uneven
 //	    done=3 total=10 curve=100/60/40 (seconds a unit on 1, 2, 3 GPUs; one node)
-//	    asked=4 had=100 (GPU-seconds)
+//	    over2=-/55/-/20 (the same on two nodes; - = not measured)
+//	    asked=4 had=100 (GPU-seconds) waited=1h (since submit) ran=5m (since its start)
 //	    price=12s moved=30s (ago) silent deaf=2 partition=gpu
 //	    held userhold suspended queued completing moving=n1:4 starting=n1:4
 //	demand 9 gpus=4 nodes=1 partition=gpu
@@ -90,7 +91,7 @@ func parse(text string) (p policy.Policy, s elastic.Snapshot, err error) {
 		case "limits":
 			s.Limits = elastic.Limits{
 				Cooldown: args.span("cooldown"), Payback: args.number("payback"), DeafAfter: args.int("deaf"),
-				Preempt: args["preempt"] != "", AnySplit: args["anysplit"] != "", ShareNodes: args["sharenodes"] != "",
+				Overload: args.number("overload"), Wait: args.span("wait"), Preempt: args["preempt"] != "", AnySplit: args["anysplit"] != "", ShareNodes: args["sharenodes"] != "",
 			}
 		case "node":
 			s.Nodes = append(s.Nodes, args.node(f[1]))
@@ -172,6 +173,12 @@ func (a arguments) job(s *elastic.Snapshot, name string) {
 	if a["moved"] != "" {
 		j.Moved = now.Add(-a.span("moved"))
 	}
+	if a["waited"] != "" {
+		j.Submitted = now.Add(-a.span("waited"))
+	}
+	if a["ran"] != "" {
+		j.Started = now.Add(-a.span("ran"))
+	}
 	if a["sizes"] != "" {
 		for _, n := range strings.Split(a["sizes"], ",") {
 			k, _ := strconv.Atoi(n)
@@ -197,9 +204,11 @@ func (a arguments) job(s *elastic.Snapshot, name string) {
 
 func (a arguments) curve() *speed.Curve {
 	var samples []speed.Sample
-	for i, v := range strings.Split(a["curve"], "/") {
-		if x, err := strconv.ParseFloat(v, 64); err == nil {
-			samples = append(samples, speed.Sample{Shape: speed.Shape{GPUs: i + 1, Nodes: 1}, Seconds: x, Units: 1, At: now})
+	for across, key := range []string{"curve", "over2"} {
+		for i, v := range strings.Split(a[key], "/") {
+			if x, err := strconv.ParseFloat(v, 64); err == nil {
+				samples = append(samples, speed.Sample{Shape: speed.Shape{GPUs: i + 1, Nodes: across + 1}, Seconds: x, Units: 1, At: now})
+			}
 		}
 	}
 	return speed.Fit(samples, now)
