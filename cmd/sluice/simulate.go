@@ -87,7 +87,7 @@ func (o *simulateOptions) flags(c *cobra.Command) {
 	f.DurationVar(&o.wait, "wait", 0, "with --preempt: how long a job is kept without GPUs at most, as far as there are GPUs; 0 = no bound")
 	f.BoolVar(&o.share, "share-nodes", false, "let two jobs over several nodes share a node")
 	f.BoolVar(&o.anySplit, "any-split", false, "assume any split of GPUs over nodes can be had; Slurm gives fewer")
-	f.BoolVar(&o.bound, "bound", false, "compute a mean JCT that no policy can beat, and the ratio to it; takes longer")
+	f.BoolVar(&o.bound, "bound", false, "compute a mean JCT that no policy can beat under the same rules (minimum kept, first GPU within a round, where the run has it so), and the ratio to it; takes longer")
 	f.StringVar(&o.output, "output", "table", "table, json (one object a line), csv or html")
 	f.StringVarP(&o.file, "out", "o", "", "file to write to rather than standard output")
 	f.StringVar(&o.events, "events", "", "write what happens in the simulations to this file, one JSON object a line")

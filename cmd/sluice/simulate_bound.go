@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic/sim/bound"
+	"github.com/sluice-hpc/sluice/elastic/sim/replay"
 	"github.com/sluice-hpc/sluice/elastic/sim/workload"
 )
 
@@ -14,6 +15,7 @@ import (
 type boundKey struct {
 	workload string
 	seed     uint64
+	prompt   bool
 }
 
 // bounds computes each bound once, whichever policy is first to ask.
@@ -22,17 +24,19 @@ type bounds struct {
 	known map[boundKey]func() (time.Duration, error)
 }
 
-// of returns a mean JCT that no policy goes below on the workload. Without
-// preemption every started job keeps its minimum, which raises the bound; with
-// prices by model the least of them holds for all jobs.
-func (b *bounds) of(ctx context.Context, s *simulation, w workload.Workload, seed uint64, restart time.Duration) (time.Duration, error) {
+// of returns a mean JCT that no policy under the rules of the run goes below on the
+// workload. Without preemption every started job keeps its minimum, and where every
+// job of the run had its first GPU within a round, prompt, so do those of the runs
+// the bound holds for; either raises it. With prices by model the least of them
+// holds for all jobs.
+func (b *bounds) of(ctx context.Context, s *simulation, w workload.Workload, seed uint64, restart time.Duration, prompt bool) (time.Duration, error) {
 	b.mu.Lock()
-	key := boundKey{w.Name, seed}
+	key := boundKey{w.Name, seed, prompt}
 	once, known := b.known[key]
 	if !known {
 		once = sync.OnceValues(func() (time.Duration, error) {
 			got, err := bound.MeanJCT(ctx, bound.Config{
-				Nodes: s.config.Nodes, Interval: s.config.Interval, Restart: restart, Keep: !s.config.Limits.Preempt,
+				Nodes: s.config.Nodes, Interval: s.config.Interval, Restart: restart, Keep: !s.config.Limits.Preempt, Prompt: prompt,
 			}, w)
 			if err != nil {
 				return 0, fmt.Errorf("--bound: %w", err)
@@ -46,4 +50,14 @@ func (b *bounds) of(ctx context.Context, s *simulation, w workload.Workload, see
 	}
 	b.mu.Unlock()
 	return once()
+}
+
+// prompt reports whether every job had its first GPU within a round.
+func prompt(res replay.Result, interval time.Duration) bool {
+	for _, j := range res.Jobs {
+		if j.Wait() >= interval {
+			return false
+		}
+	}
+	return true
 }

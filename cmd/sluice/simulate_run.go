@@ -141,11 +141,6 @@ func (s *simulation) one(ctx context.Context, c simulationCase, events *report.E
 		job := 0
 		cfg.RestartOf = func(workload.Job) time.Duration { job++; return price.of(job - 1) }
 	}
-	if s.options.bound {
-		if setting.Bound, err = s.bounds.of(ctx, s, w, c.seed, price.least); err != nil {
-			return report.Run{}, err
-		}
-	}
 	if s.atOnce() == 1 {
 		begin := time.Now()
 		cfg.Timer = func() time.Duration { return time.Since(begin) }
@@ -161,6 +156,11 @@ func (s *simulation) one(ctx context.Context, c simulationCase, events *report.E
 	res, err := replay.Run(ctx, cfg, w)
 	if err != nil {
 		return run, err
+	}
+	if s.options.bound {
+		if setting.Bound, err = s.bounds.of(ctx, s, w, c.seed, price.least, prompt(res, cfg.Interval)); err != nil {
+			return run, err
+		}
 	}
 	run.Summary = report.Summarise(res, setting)
 	if s.options.output == "html" {

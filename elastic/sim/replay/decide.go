@@ -134,6 +134,9 @@ func (r *round) carryOut(moves []move) error {
 		}
 		r.hold(m.to)
 		r.change(m)
+		if pace := r.live[m.job].pace; len(m.to) > 0 && !(pace > 0 && pace < 1e15) {
+			return fmt.Errorf("job %s was given %v, on which it cannot run; bound its sizes in the workload", j.Name, m.to)
+		}
 	}
 	for _, m := range moves {
 		for _, s := range m.to {

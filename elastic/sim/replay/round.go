@@ -27,6 +27,7 @@ type round struct {
 	cluster   int  // GPUs
 	busy      int  // GPUs in use
 	changed   bool // somebody came or ended since the last decision
+	worked    bool // some job got on in the round
 	ended     int
 	out       Result
 	firstCome time.Duration
@@ -111,6 +112,7 @@ func (r *round) train(i int, until time.Duration) {
 	left := (until - l.upTo - delay).Seconds()
 	need := (l.Spec.Total - j.Done) * l.pace
 	worked := math.Min(left, need)
+	r.worked = r.worked || worked > 0
 	res.Restarting += l.gpus * delay.Seconds()
 	res.Useful += l.gpus * worked
 	j.Attained += l.gpus * (delay.Seconds() + worked)

@@ -12,8 +12,9 @@ import (
 // does, and it is the same in every run.
 var begin = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// patience is how many rounds in a row may pass with jobs and without a single
-// GPU in use before a replay gives up: its policy starts nobody.
+// patience is how many rounds in a row may pass with jobs and without any work
+// done before a replay gives up: its policy starts nobody, or never lets anybody
+// finish a restart.
 const patience = 100_000
 
 // Run replays the workload to its end. It fails when the policy or the placement
@@ -46,12 +47,13 @@ func Run(ctx context.Context, cfg Config, w workload.Workload) (Result, error) {
 		if err := r.decide(); err != nil {
 			return Result{}, fmt.Errorf("%s on %s, %v after the start: %w", cfg.Policy.Name, w.Name, r.now, err)
 		}
-		if idle++; r.busy > 0 {
+		r.worked = cfg.Policy.OnEvents && r.busy > 0
+		r.pass()
+		if idle++; r.worked {
 			idle = 0
 		} else if idle > patience {
-			return Result{}, fmt.Errorf("%s on %s: %d jobs wait and none runs since %v; give them GPUs they accept", cfg.Policy.Name, w.Name, len(r.live), r.now)
+			return Result{}, fmt.Errorf("%s on %s: no work is done since %d rounds, at %v, though %d jobs are there; give them GPUs they accept, or decide less often than a restart takes", cfg.Policy.Name, w.Name, idle, r.now, len(r.live))
 		}
-		r.pass()
 		if cfg.Progress != nil && n%64 == 0 {
 			cfg.Progress(r.ended)
 		}
