@@ -22,8 +22,9 @@ type worth struct{ slope, width float64 }
 
 // Values returns the co-state of each job, in seconds: what completing the whole
 // of its remaining work saves. Jobs are listed in the order in which they will
-// end. The floors together must not exceed capacity; a job without any rate gets 0.
-// The result is valid until the next call.
+// end. The floors together must not exceed capacity. A job without any rate gets 0
+// and takes nothing; one that has none on its floor, where the floors leave nothing,
+// is taken to have the rate of its first GPU. Valid until the next call.
 func (s *Solver) Values(jobs []Hull, capacity float64) []float64 {
 	s.others, s.used, s.earned = s.others[:0], 0, 0
 	if cap(s.out) < len(jobs) {
@@ -61,6 +62,9 @@ func (s *Solver) solve(h Hull, capacity, k float64) float64 {
 		first = h.Segments[0].Slope // it surely earns this with its first GPU
 	}
 	m := k / first
+	if h.Floor.Rate <= 0 && capacity-s.used-h.Floor.GPUs <= 0 {
+		return m
+	}
 	for range newton {
 		total, slope := s.total(h, m, capacity)
 		if slope <= 0 {
