@@ -273,25 +273,11 @@ const leastRest = 0.01
 func (o *outlook) work() (typical float64) {
 	var known []float64
 	for i := range o.jobs {
-		p := &o.jobs[i]
-		if p.Curve.Samples() == 0 {
-			continue
-		}
-		one, _ := p.Curve.Seconds(speed.Shape{GPUs: 1, Nodes: 1})
-		if left, ok := p.Remaining(); ok {
-			p.work = left
-		} else if p.Spec.Total <= 0 {
-			p.work = max(p.Done, leastWork/one)
-		}
-		if p.work > 0 && !math.IsInf(one, 0) {
-			known = append(known, p.work*one)
+		if alone := o.jobs[i].measure(); alone > 0 {
+			known = append(known, alone)
 		}
 	}
-	if len(known) == 0 {
-		return typicalWork
-	}
-	slices.Sort(known)
-	return known[(len(known)-1)/2]
+	return median(known)
 }
 
 func shares(p nodes.Placement) []int {

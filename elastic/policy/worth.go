@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"math"
 	"slices"
 
 	"github.com/sluice-hpc/sluice/elastic/speed"
@@ -21,31 +22,44 @@ const (
 func (r *round) estimate() {
 	var known []float64
 	for i := range r.jobs {
-		j := &r.jobs[i]
-		if j.Curve.Samples() == 0 {
-			continue
-		}
-		one, _ := j.Curve.Seconds(speed.Shape{GPUs: 1, Nodes: 1})
-		if left, ok := j.Remaining(); ok {
-			j.work = left
-		} else if j.Spec.Total <= 0 {
-			j.work = max(j.Done, leastWork/one)
-		}
-		if j.work > 0 {
-			known = append(known, j.work*one)
+		if alone := r.jobs[i].measure(); alone > 0 {
+			known = append(known, alone)
 		}
 	}
-	r.typical = typicalWork
-	if len(known) > 0 {
-		slices.Sort(known)
-		r.typical = known[(len(known)-1)/2]
-	}
+	r.typical = median(known)
 	for i := range r.jobs {
 		// Without a sample the curve is relative: 1 on one GPU.
 		if j := &r.jobs[i]; j.Curve.Samples() == 0 && !j.finished() {
 			j.work = r.typical
 		}
 	}
+}
+
+// measure fills in the work a job has left where its speed is known, and returns
+// what that takes on one GPU, in seconds; 0 where it is not, or cannot be had.
+func (j *job) measure() (alone float64) {
+	if j.Curve.Samples() == 0 {
+		return 0
+	}
+	one, _ := j.Curve.Seconds(speed.Shape{GPUs: 1, Nodes: 1})
+	if left, ok := j.Remaining(); ok {
+		j.work = left
+	} else if j.Spec.Total <= 0 {
+		j.work = max(j.Done, leastWork/one)
+	}
+	if math.IsInf(one, 0) {
+		return 0
+	}
+	return j.work * one
+}
+
+// median is the lower median of what jobs need on one GPU; typicalWork of none.
+func median(seconds []float64) float64 {
+	if len(seconds) == 0 {
+		return typicalWork
+	}
+	slices.Sort(seconds)
+	return seconds[(len(seconds)-1)/2]
 }
 
 // finished reports whether the job has done all it said it would do.
