@@ -44,6 +44,14 @@ bench: packages build
 bench-live: packages build
 	@bin/sluice lab live
 
+# What is claimed about the policies, simulated, beside what was published: one line
+# a figure, half an hour on two cores. Published data, which is not part of the
+# project, is looked for in DATA. OPTIONS="--quick --figure 1,5" is less.
+DATA ?= $(or $(SLUICE_DATA),$(wildcard ../shared/data))
+OPTIONS ?=
+bench-policy: build
+	@bin/sluice bench-policy --data '$(DATA)' $(OPTIONS)
+
 # The same promises on the fake and on a real Slurm: this machine's, or the one of
 # a tree as debootstrap makes it (make conform SLUICE_LAB_ROOT=/path/of/tree).
 conform: packages build

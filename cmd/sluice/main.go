@@ -78,6 +78,7 @@ var verbs = []struct {
 	{"whatif", newWhatifCommand},
 	{"doctor", newDoctorCommand},
 	{"lab", newLabCommand},
+	{"bench-policy", newBenchPolicyCommand},
 }
 
 // newCommand returns the tree of commands. When args begin with a verb the tree

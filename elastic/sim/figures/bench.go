@@ -1,0 +1,224 @@
+package figures
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/policy"
+	"github.com/sluice-hpc/sluice/elastic/sim/bound"
+	"github.com/sluice-hpc/sluice/elastic/sim/replay"
+	"github.com/sluice-hpc/sluice/elastic/sim/report"
+)
+
+// bench runs what the figures ask for, each thing once, in the order asked.
+type bench struct {
+	Options
+	ctx    context.Context
+	loads  loads
+	trials map[trial]*task
+	limits map[limit]*task
+	queue  []*task
+
+	mu   sync.Mutex
+	next int   // of queue, to be taken
+	done int   // of queue
+	err  error // the first
+	stop context.CancelFunc
+	idle sync.WaitGroup
+}
+
+// task is one thing to work out.
+type task struct {
+	work  func(*task) error
+	ready chan struct{}
+	sum   report.Summary // of a trial
+	bound time.Duration  // of a limit
+}
+
+// limit is a lower bound to work out: no policy's mean JCT is below it.
+type limit struct {
+	load       string
+	seed       uint64
+	times      float64
+	interval   time.Duration
+	restart    time.Duration
+	keep       bool // under policies that let started jobs keep their minimum
+	iterations int
+}
+
+func newBench(ctx context.Context, o Options) *bench {
+	b := &bench{Options: o, trials: map[trial]*task{}, limits: map[limit]*task{}}
+	b.ctx, b.stop = context.WithCancel(ctx)
+	b.loads.folder = o.Testbench
+	return b
+}
+
+// ask queues trials, and returns what will come of them.
+func (b *bench) ask(trials ...trial) batch {
+	out := batch{b: b}
+	for _, t := range trials {
+		k, known := b.trials[t]
+		if !known {
+			k = b.enqueue(func(k *task) (err error) {
+				k.sum, err = b.simulate(t)
+				return err
+			})
+			b.trials[t] = k
+		}
+		out.tasks = append(out.tasks, k)
+	}
+	return out
+}
+
+// askBound queues bounds, and returns what will come of them.
+func (b *bench) askBound(limits ...limit) batch {
+	out := batch{b: b}
+	for _, l := range limits {
+		k, known := b.limits[l]
+		if !known {
+			k = b.enqueue(func(k *task) (err error) {
+				k.bound, err = b.below(l)
+				return err
+			})
+			b.limits[l] = k
+		}
+		out.tasks = append(out.tasks, k)
+	}
+	return out
+}
+
+func (b *bench) enqueue(work func(*task) error) *task {
+	k := &task{work: work, ready: make(chan struct{})}
+	b.queue = append(b.queue, k)
+	return k
+}
+
+// start sets the workers to the queue, to which nothing is added any more.
+func (b *bench) start() {
+	for range max(1, b.Workers) {
+		b.idle.Go(func() {
+			for k := b.take(); k != nil; k = b.take() {
+				b.finish(k, k.work(k))
+			}
+		})
+	}
+}
+
+func (b *bench) take() *task {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.err != nil || b.next == len(b.queue) {
+		return nil
+	}
+	b.next++
+	return b.queue[b.next-1]
+}
+
+func (b *bench) finish(k *task, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err != nil {
+		b.keep(err)
+		return
+	}
+	b.done++
+	if b.Progress != nil {
+		b.Progress(b.done, len(b.queue))
+	}
+	close(k.ready)
+}
+
+// fail ends the bench with an error.
+func (b *bench) fail(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.keep(err)
+}
+
+// keep remembers the first error, and stops the rest.
+func (b *bench) keep(err error) {
+	if b.err == nil {
+		b.err = err
+	}
+	b.stop()
+}
+
+// quiet waits until nothing runs, so that a clock measures one thing only.
+func (b *bench) quiet() { b.idle.Wait() }
+
+// failed is the first error there was, or that of the context.
+func (b *bench) failed() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.err != nil {
+		return b.err
+	}
+	return b.ctx.Err()
+}
+
+// simulate runs a trial and sums it up.
+func (b *bench) simulate(t trial) (report.Summary, error) {
+	r, err := b.replay(t, nil)
+	if err != nil {
+		return report.Summary{}, err
+	}
+	return report.Summarise(r, report.Setting{Interval: t.interval, Restart: t.restart, Seed: t.seed}), nil
+}
+
+// replay runs a trial; with a clock, decisions are timed.
+func (b *bench) replay(t trial, clock func() time.Duration) (replay.Result, error) {
+	w, err := b.loads.get(t.load, t.seed, t.times)
+	if err != nil {
+		return replay.Result{}, err
+	}
+	p, err := policy.ByName(t.policy)
+	if err != nil {
+		return replay.Result{}, err
+	}
+	if t.wholeEpochs() {
+		p = toldWholeEpochs(p)
+	}
+	r, err := replay.Run(b.ctx, replay.Config{
+		Nodes: t.cluster().inventory(), Policy: p, Interval: t.interval, Restart: t.restart, Info: t.info,
+		Placing: t.rules.placing, Limits: t.rules.limits, Seed: t.seed, Timer: clock,
+	}, w)
+	if err != nil {
+		return replay.Result{}, fmt.Errorf("%s on %s, seed %d, %s: %w", t.policy, t.load, t.seed, t.rules.name, err)
+	}
+	return r, nil
+}
+
+// below computes a bound.
+func (b *bench) below(l limit) (time.Duration, error) {
+	w, err := b.loads.get(l.load, l.seed, l.times)
+	if err != nil {
+		return 0, err
+	}
+	got, err := bound.MeanJCT(b.ctx, bound.Config{
+		Nodes: clusterOf(l.load).inventory(), Interval: l.interval, Restart: l.restart, Keep: l.keep, Iterations: l.iterations,
+	}, w)
+	if err != nil {
+		return 0, fmt.Errorf("bound of %s, seed %d: %w", l.load, l.seed, err)
+	}
+	return got.MeanJCT, nil
+}
+
+// toldWholeEpochs is the policy as the published simulator asks it: the work left
+// is what follows the epoch under way, and next to nothing in the last.
+func toldWholeEpochs(p policy.Policy) policy.Policy {
+	allocate := p.Allocate
+	p.Allocate = func(s elastic.Snapshot) elastic.Allocation {
+		jobs := make([]elastic.Job, len(s.Jobs))
+		for i, j := range s.Jobs {
+			j.Done = min(math.Floor(j.Done)+1, j.Spec.Total*(1-1e-5))
+			jobs[i] = j
+		}
+		s.Jobs = jobs
+		return allocate(s)
+	}
+	return p
+}

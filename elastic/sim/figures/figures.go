@@ -1,0 +1,120 @@
+package figures
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Options say what to measure.
+type Options struct {
+	// Testbench is the folder of testbench A, which holds workloads and profiles;
+	// "" leaves out what needs it.
+	Testbench string
+	Only      []int // figures; nil = all
+	// Quick runs few seeds and few settings, for a look.
+	Quick   bool
+	Seeds   int // of system A's experiment; 0 = 30, or 2 in a quick run
+	Workers int // simulations at the same time, at least 1
+	// Clock is the time this process has computed for; decisions are timed by it.
+	Clock func() time.Duration
+	// Progress, when set, is told of every simulation that ended.
+	Progress func(done, of int)
+}
+
+// figure is one section of the output. What ask wants to know is worked out, then
+// what it returned writes the lines.
+type figure struct {
+	number int
+	title  string
+	data   bool // needs testbench A
+	ask    func(*bench) func(*sheet)
+}
+
+var all = []figure{
+	{1, "system A's experiment: every policy relative to fcfs, ef and knapsack", false, experiment},
+	{2, "testbench A, workloads 1 to 4: every policy, told everything and learning", true, testbench},
+	{3, "testbench A: loads, intervals and restart costs, and the worst step between neighbours", true, slopes},
+	{4, "distance to the lower bound on mean JCT, and parking under overload", true, distance},
+	{5, "CPU time of a decision of lookahead", false, decisions},
+	{6, "learned against told everything: ratio of mean JCT", false, learning},
+}
+
+// Numbers lists the figures there are.
+func Numbers() []int {
+	out := make([]int, len(all))
+	for i, f := range all {
+		out[i] = f.number
+	}
+	return out
+}
+
+// Run works the figures out and writes each as soon as it and those before it are
+// known. The lines are the same in every run with the same options, but for the
+// times of figure 5. It fails with the first simulation that does, or with ctx's
+// error.
+func Run(ctx context.Context, o Options, out io.Writer) error { return run(ctx, o, all, out) }
+
+func run(ctx context.Context, o Options, all []figure, out io.Writer) error {
+	b := newBench(ctx, o)
+	defer b.stop()
+	type section struct {
+		figure
+		write func(*sheet)
+	}
+	var sections []section
+	for _, f := range all {
+		if len(o.Only) > 0 && !slices.Contains(o.Only, f.number) {
+			continue
+		}
+		s := section{figure: f}
+		if !f.data || o.Testbench != "" {
+			s.write = f.ask(b)
+		}
+		sections = append(sections, s)
+	}
+	b.start()
+	defer b.quiet()
+	for _, line := range strings.Split(preamble(o), "\n") {
+		fmt.Fprintln(out, "# "+line)
+	}
+	for _, s := range sections {
+		sheet := newSheet(s.number)
+		fmt.Fprintf(out, "\n# Figure %d: %s\n", s.number, s.title)
+		if s.write == nil {
+			sheet.say("not measured: it needs testbench A's data")
+		} else {
+			s.write(sheet)
+		}
+		if err := b.failed(); err != nil {
+			return err
+		}
+		if err := sheet.writeTo(out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// preamble says once what holds for all lines.
+func preamble(o Options) string {
+	text := `jct and p99 are seconds, makespan is hours, each the mean over the seeds or workloads named; a ratio is that of two such means.
+restarts are moves a job, start not counted; longest is the longest wait to the first GPU of any job of any run, in seconds.
+Rules: slurm = splits and moves as Slurm gives them, a started job keeps its minimum (cooldown 0, payback 1); installed = cooldown 2m, payback 2;
+any split = as in published simulators, minimum kept; preempt = started jobs may be stopped; as published = placing, stops and splits of published simulators.`
+	if o.Quick {
+		text = "QUICK: few seeds, few settings; not the figures to quote.\n" + text
+	}
+	return text
+}
+
+// either returns the first value, or the second in a quick run.
+func either[T any](b *bench, full, quick T) T {
+	if b.Quick {
+		return quick
+	}
+	return full
+}
