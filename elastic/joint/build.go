@@ -63,18 +63,23 @@ func (s *Search) clear() {
 // keepShares puts a split on the nodes just found, which are listed by size of share,
 // in memory that nothing else uses.
 func (s *Search) keepShares(split []int) []Share {
-	if cap(s.shares)-len(s.shares) < len(split) {
-		s.shares = make([]Share, 0, max(4096, len(split)))
-	}
-	n := len(s.shares)
-	s.shares = s.shares[:n+len(split)]
-	place := s.shares[n : n+len(split) : n+len(split)]
+	place := s.room(len(split))
 	for i, size := range split {
 		k := &s.f.next[size]
 		place[i] = Share{int(s.nodes[*k]), size}
 		*k++
 	}
 	return place
+}
+
+// room is memory for so many shares that nothing else uses.
+func (s *Search) room(n int) []Share {
+	if cap(s.shares)-len(s.shares) < n {
+		s.shares = make([]Share, 0, max(4096, n))
+	}
+	from := len(s.shares)
+	s.shares = s.shares[:from+n]
+	return s.shares[from : from+n : from+n]
 }
 
 // drop forgets the places kept since: where they were made the memory is used again.

@@ -14,6 +14,7 @@ type floor struct {
 	least  [][]int   // by class: how many nodes have so many GPUs free, or more
 	room   []int     // by class: GPUs free
 	most   int       // greatest cap
+	levels []int     // workspace of loose
 	tally  []int     // of the split being placed: how many shares have so many GPUs
 	next   []int     // and where the next of them is among the nodes found for it
 	share  bool
@@ -269,4 +270,42 @@ func (f *floor) from(slot int, j *Job, n int, to []int32) (found int) {
 		found++
 	}
 	return found
+}
+
+// loose splits n GPUs over so many nodes as the group's free GPUs suggest: neighbours
+// in order of what they have free, as few GPUs together as are enough. It is nil when
+// there are none.
+func (f *floor) loose(group []int, n, over int) []int {
+	f.levels = f.levels[:0]
+	for k := 1; k <= f.most && len(f.levels) <= loosely; k++ {
+		for _, class := range group {
+			more := f.least[class][k]
+			if k < f.most {
+				more -= f.least[class][k+1]
+			}
+			for range more {
+				f.levels = append(f.levels, k)
+			}
+		}
+	}
+	if len(f.levels) < over || len(f.levels) > loosely {
+		return nil
+	}
+	sum := 0
+	for i, k := range f.levels {
+		if sum += k; i >= over {
+			sum -= f.levels[i-over]
+		}
+		if i < over-1 || sum < n {
+			continue
+		}
+		split := f.levels[i-over+1 : i+1]
+		for last := over - 1; sum > n; last-- { // the roomiest keep what is too much
+			less := min(sum-n, split[last]-1)
+			split[last] -= less
+			sum -= less
+		}
+		return split
+	}
+	return nil
 }

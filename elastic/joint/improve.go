@@ -32,11 +32,27 @@ func (j *Job) worth(place []Share) float64 {
 		return j.Stay
 	}
 	for _, o := range j.at(held(place)) {
-		if slices.EqualFunc(o.Split, place, func(n int, s Share) bool { return n == s.GPUs }) {
+		if o.Loose && len(o.Split) == len(place) || sameSplit(o.Split, place) {
 			return o.Value
 		}
 	}
 	return 0
+}
+
+// sameSplit reports whether a place has the shares of a split, in any order.
+func sameSplit(split []int, place []Share) bool {
+	if len(split) != len(place) {
+		return false
+	}
+	left := slices.Clone(split)
+	for _, s := range place {
+		k := slices.Index(left, s.GPUs)
+		if k < 0 {
+			return false
+		}
+		left = slices.Delete(left, k, k+1)
+	}
+	return true
 }
 
 // trial is the workspace of one move.

@@ -32,6 +32,9 @@ func (s *Search) place(i, size int) (spot, bool) {
 		}
 		kept := s.shares
 		place, breaks := s.fit(j, o.Split)
+		if place == nil && o.Loose {
+			place, breaks = s.fitLoosely(j, size, len(o.Split))
+		}
 		if place != nil && !sameShares(place, j.Now) && (o.Value > best.value || (s.near(o.Value, best) && breaks < broken)) {
 			best, broken = spot{place, o.Value, false}, breaks
 			continue
@@ -74,6 +77,22 @@ func (s *Search) fit(j *Job, split []int) (place []Share, breaks int) {
 	return nil, 0
 }
 
+// loosely bounds the nodes among which another split is looked for.
+const loosely = 512
+
+// fitLoosely finds nodes for another split of so many GPUs over so many nodes: the
+// one that leaves the fewest GPUs behind on them.
+func (s *Search) fitLoosely(j *Job, n, over int) (place []Share, breaks int) {
+	for _, group := range j.Groups {
+		if split := s.f.loose(group, n, over); split != nil {
+			if place, breaks = s.fitIn(j, group, split); place != nil {
+				return place, breaks
+			}
+		}
+	}
+	return nil, 0
+}
+
 func (s *Search) fitIn(j *Job, group, split []int) (place []Share, breaks int) {
 	f := s.f
 	top, low, ok := f.sort(split)
@@ -96,27 +115,28 @@ func (s *Search) fitIn(j *Job, group, split []int) (place []Share, breaks int) {
 			}
 		}
 	}
-	if !s.p.AtOnce && !s.greedy(top, low) {
-		return nil, 0
+	if !s.p.AtOnce && top != low {
+		return s.filled(j, split), breaks
 	}
 	return s.keepShares(split), breaks
 }
 
-// greedy reports whether Slurm would give the uneven split that was sorted as it is
-// meant on the nodes found: it fills them in order, so that all but the last are
-// full then.
-func (s *Search) greedy(top, low int) bool {
-	if top == low {
-		return true
-	}
-	last, from := slices.Max(s.nodes), 0
-	for size := top; size >= low; size-- {
-		for _, node := range s.nodes[from : from+s.f.tally[size]] {
-			if node != last && s.f.free[node] != size {
-				return false
-			}
+// filled is the uneven split that was sorted as Slurm gives it on the nodes found: it
+// fills them in order, leaving one GPU at least for each that follows. It is nil when
+// that makes another split.
+func (s *Search) filled(j *Job, split []int) []Share {
+	slices.Sort(s.nodes)
+	kept, left := s.shares, gpus(split)
+	place := s.room(len(split))
+	for i, node := range s.nodes {
+		n := min(s.f.free[node], left-(len(split)-1-i))
+		if n < 1 || s.f.tally[n] == 0 || !s.f.holds(int(node), j, n) {
+			s.drop(kept)
+			return nil
 		}
-		from += s.f.tally[size]
+		s.f.tally[n]--
+		left -= n
+		place[i] = Share{int(node), n}
 	}
-	return true
+	return place
 }

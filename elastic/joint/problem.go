@@ -22,6 +22,8 @@ type Share struct {
 type Option struct {
 	Split []int   // GPUs on each node; all different nodes
 	Value float64 // higher is better; not finite = never taken
+	// Loose says that every other split over as many nodes is worth as much.
+	Loose bool
 }
 
 // Size lists the options of one size, best value first.

@@ -77,7 +77,7 @@ func (o *outlook) poseJob(p *prospect) joint.Job {
 	for k, c := range p.choices {
 		from := len(options)
 		for _, s := range c.splits {
-			options = append(options, joint.Option{Split: s.Split, Value: o.moveWorth(p, c.gpus, s.Seconds*p.work, horizon)})
+			options = append(options, joint.Option{Split: s.Split, Value: o.moveWorth(p, c.gpus, s.Seconds*p.work, horizon), Loose: s.Loose})
 		}
 		j.Sizes[k] = joint.Size{GPUs: c.gpus, Options: options[from:]}
 	}

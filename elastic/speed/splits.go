@@ -13,6 +13,9 @@ type Timed struct {
 	// the order of the shares may (see Known).
 	Split   []int
 	Seconds float64
+	// Loose says that, as far as is known, every other split over as many nodes
+	// takes as long. Only grids that give any split have it.
+	Loose bool
 }
 
 // Grid says which splits a cluster can give.
@@ -117,7 +120,11 @@ func (c *Curve) splits(n int, g Grid) []Timed {
 // uneven adds every split over m nodes; of many nodes, only the most even one.
 func (c *Curve) uneven(to []Timed, n, m, perNode int) []Timed {
 	if m > exactNodes {
-		return c.add(to, n, Shape{GPUs: n, Nodes: m}.Even())
+		had := len(to)
+		if to = c.add(to, n, Shape{GPUs: n, Nodes: m}.Even()); len(to) > had {
+			to[had].Loose = true
+		}
+		return to
 	}
 	for _, parts := range partitions(n, m, perNode) {
 		to = c.add(to, n, c.fastest(parts))
@@ -135,7 +142,7 @@ func (c *Curve) add(to []Timed, n int, split []int) []Timed {
 	if math.IsInf(seconds, 0) || math.IsNaN(seconds) || seconds <= 0 {
 		return to
 	}
-	return append(to, Timed{split, seconds})
+	return append(to, Timed{Split: split, Seconds: seconds})
 }
 
 // shares are equal splits of any length, by share, which all curves have in common.
