@@ -9,7 +9,6 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/policy"
-	"github.com/sluice-hpc/sluice/elastic/sim/bound"
 	"github.com/sluice-hpc/sluice/elastic/sim/replay"
 	"github.com/sluice-hpc/sluice/elastic/sim/report"
 )
@@ -20,8 +19,8 @@ type bench struct {
 	ctx    context.Context
 	loads  loads
 	trials map[trial]*task
-	limits map[limit]*task
 	queue  []*task
+	bounds bounds
 
 	mu   sync.Mutex
 	next int   // of queue, to be taken
@@ -36,22 +35,11 @@ type task struct {
 	work  func(*task) error
 	ready chan struct{}
 	sum   report.Summary // of a trial
-	bound time.Duration  // of a limit
-}
-
-// limit is a lower bound to work out: no policy's mean JCT is below it.
-type limit struct {
-	load       string
-	seed       uint64
-	times      float64
-	interval   time.Duration
-	restart    time.Duration
-	keep       bool // under policies that let started jobs keep their minimum
-	iterations int
+	bound time.Duration  // of a floor
 }
 
 func newBench(ctx context.Context, o Options) *bench {
-	b := &bench{Options: o, trials: map[trial]*task{}, limits: map[limit]*task{}}
+	b := &bench{Options: o, trials: map[trial]*task{}}
 	b.ctx, b.stop = context.WithCancel(ctx)
 	b.loads.folder = o.Testbench
 	return b
@@ -68,23 +56,6 @@ func (b *bench) ask(trials ...trial) batch {
 				return err
 			})
 			b.trials[t] = k
-		}
-		out.tasks = append(out.tasks, k)
-	}
-	return out
-}
-
-// askBound queues bounds, and returns what will come of them.
-func (b *bench) askBound(limits ...limit) batch {
-	out := batch{b: b}
-	for _, l := range limits {
-		k, known := b.limits[l]
-		if !known {
-			k = b.enqueue(func(k *task) (err error) {
-				k.bound, err = b.below(l)
-				return err
-			})
-			b.limits[l] = k
 		}
 		out.tasks = append(out.tasks, k)
 	}
@@ -190,21 +161,6 @@ func (b *bench) replay(t trial, clock func() time.Duration) (replay.Result, erro
 		return replay.Result{}, fmt.Errorf("%s on %s, seed %d, %s: %w", t.policy, t.load, t.seed, t.rules.name, err)
 	}
 	return r, nil
-}
-
-// below computes a bound.
-func (b *bench) below(l limit) (time.Duration, error) {
-	w, err := b.loads.get(l.load, l.seed, l.times)
-	if err != nil {
-		return 0, err
-	}
-	got, err := bound.MeanJCT(b.ctx, bound.Config{
-		Nodes: clusterOf(l.load).inventory(), Interval: l.interval, Restart: l.restart, Keep: l.keep, Iterations: l.iterations,
-	}, w)
-	if err != nil {
-		return 0, fmt.Errorf("bound of %s, seed %d: %w", l.load, l.seed, err)
-	}
-	return got.MeanJCT, nil
 }
 
 // toldWholeEpochs is the policy as the published simulator asks it: the work left

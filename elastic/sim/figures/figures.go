@@ -60,6 +60,7 @@ func Run(ctx context.Context, o Options, out io.Writer) error { return run(ctx, 
 
 func run(ctx context.Context, o Options, all []figure, out io.Writer) error {
 	b := newBench(ctx, o)
+	defer b.quiet()
 	defer b.stop()
 	type section struct {
 		figure
@@ -77,7 +78,6 @@ func run(ctx context.Context, o Options, all []figure, out io.Writer) error {
 		sections = append(sections, s)
 	}
 	b.start()
-	defer b.quiet()
 	for _, line := range strings.Split(preamble(o), "\n") {
 		fmt.Fprintln(out, "# "+line)
 	}
