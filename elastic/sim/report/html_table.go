@@ -15,7 +15,6 @@ type pageTable struct {
 type pageGroup struct {
 	Head    string
 	Columns []string
-	explain string
 }
 
 type pageRow struct {

@@ -124,8 +124,7 @@ type sacctReader struct {
 	columns    columns
 	pools      pools
 	runs       []dated
-	open       []dated // started, and not finished
-	last       time.Time
+	open       []dated        // started, and not finished
 	seen       map[string]int // runs by job id
 	skipped    map[string]int
 	states     map[string]int
