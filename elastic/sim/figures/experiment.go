@@ -144,6 +144,7 @@ func verdictA(s *sheet, rows []cellRow) {
 	}
 	s.say("knapsack, mean of w1-w4 at 15m, 10s: %.2f of fcfs and %.2f of ef in JCT, %.2f and %.2f in makespan; %s", mean(fcfs), mean(ef), mean(wideF), mean(wideE), publishedA)
 	s.say("no policy that keeps the minimum, and gives the first GPU at once where lookahead does, goes below %.3f of knapsack in mean JCT, mean of w1-w4 at 15m, 10s (elastic/sim/bound)", mean(low))
+	summaryA(s, rows)
 	for _, who := range outlooks {
 		var at15, makespan []float64
 		worst, where := 0.0, ""
@@ -164,4 +165,32 @@ func verdictA(s *sheet, rows []cellRow) {
 		s.goal(who.rules.name+", the worst cell at 10s, "+where, worst, .80, "")
 		s.goal(who.rules.name+", makespan of knapsack, mean of w1-w4 at 15m, 10s", mean(makespan), 1.02, "")
 	}
+}
+
+// summaryA sums up each rate and cost of a restart over the four mixes.
+func summaryA(s *sheet, rows []cellRow) {
+	s.heads("mean of", "arrivals", "restart", "rules", "jct/fcfs", "jct/ef", "jct/knapsack", "makespan/knapsack", "jct/bound")
+	for i := 0; i+len(mixes) <= len(rows); i += len(mixes) {
+		for _, who := range outlooks {
+			var f, e, k, span, low []float64
+			for _, r := range rows[i : i+len(mixes)] {
+				m, fcfs, ef, knapsack := r.of(who), r.of(yardsticks[0]), r.of(yardsticks[1]), r.of(yardsticks[2])
+				f, e, k = append(f, m.jct/fcfs.jct), append(e, m.jct/ef.jct), append(k, m.jct/knapsack.jct)
+				span = append(span, m.makespan/knapsack.makespan)
+				if len(r.bound.tasks) > 0 && who == outlooks[0] {
+					low = append(low, m.jct/r.bound.bound())
+				}
+			}
+			s.line("w1-w4", short(rows[i].arrival), short(rows[i].restart), "lookahead, "+who.rules.name,
+				ratio(mean(f), 1), ratio(mean(e), 1), ratio(mean(k), 1), ratio(mean(span), 1), optional(mean(low)))
+		}
+	}
+}
+
+// optional is a ratio, or nothing where there is none.
+func optional(v float64) string {
+	if v == 0 {
+		return ""
+	}
+	return ratio(v, 1)
 }
