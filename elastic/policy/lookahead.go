@@ -66,11 +66,11 @@ func effortFor(jobs int) effort {
 	case jobs <= 64:
 		return effort{9, 12, 300}
 	case jobs <= 200:
-		return effort{6, 4, 300}
+		return effort{3, 12, 2000}
 	case jobs <= 2000:
-		return effort{2, 2, 2000}
+		return effort{3, 12, 6000}
 	}
-	return effort{1, 1, 4000}
+	return effort{1, 4, 12_000}
 }
 
 // seed makes the search of a snapshot its own: it depends on the jobs there are.

@@ -32,6 +32,8 @@ func BenchmarkLookahead(b *testing.B) {
 		{"64GPUs/160jobs/any", 16, 4, 160, 100, false, true},
 		{"64GPUs/40jobs", 16, 4, 40, 2, false, false},
 		{"64GPUs/160jobs", 16, 4, 160, 100, true, false},
+		{"512GPUs/160jobs/known", 64, 8, 160, 10, false, false},
+		{"512GPUs/160jobs/fitted", 64, 8, 160, 10, true, false},
 		{"2048GPUs/640jobs/known", 256, 8, 640, 40, false, false},
 		{"2048GPUs/640jobs/fitted", 256, 8, 640, 40, true, false},
 		{"10000GPUs/1000jobs/known", 1250, 8, 1000, 60, false, false},

@@ -6,7 +6,6 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/joint"
-	"github.com/sluice-hpc/sluice/elastic/knapsack"
 )
 
 // What must be outweighs what pays: values of work add up to the number of jobs.
@@ -20,6 +19,10 @@ const (
 // arrival or end changes everything again. From 400 to 4000 nothing changes by more
 // than half a percent on the published workloads; short ones restart jobs less.
 const horizon = 500.0
+
+// steps bounds the search for sizes: the best of a few that are nearly as good is
+// found soon, to prove it best may take long.
+const steps = 200_000
 
 // payback is how many times its price a move has to bring in when the site does
 // not say.
@@ -126,7 +129,7 @@ func (o *outlook) moveWorth(p *prospect, size int, rest, horizon float64) float6
 			times = o.snap.Limits.Payback
 		}
 		v *= math.Max(0, 1-p.price/horizon) * rest / (rest + times*p.price)
-		if size != p.pin && o.resting(p) {
+		if size != p.pin && p.rests {
 			v -= restless
 		}
 	}
@@ -183,11 +186,12 @@ func (o *outlook) asNow(p *joint.Problem) []int {
 	return sizes
 }
 
-// sized solves the knapsack of sizes. What a job must have is set aside first.
+// sized solves the knapsack of sizes. What a job must have is set aside first: it is
+// the option of weight 0.
 func (o *outlook) sized(jp *joint.Problem, belief func(choice) float64, horizon float64) []int {
-	classes := make([][]knapsack.Option, len(jp.Jobs))
 	sizes := make([]int, len(jp.Jobs))
 	capacity := o.gpus
+	o.classes.Reset()
 	for k, i := range o.posed {
 		p := &o.jobs[i]
 		base := 0.0
@@ -195,26 +199,29 @@ func (o *outlook) sized(jp *joint.Problem, belief func(choice) float64, horizon 
 			sizes[k] = p.choices[0].gpus
 			base = o.sizeWorth(p, p.choices[0], belief, horizon)
 			capacity -= sizes[k]
+		} else {
+			o.classes.Add(0, 0)
 		}
-		classes[k] = make([]knapsack.Option, 0, len(p.choices))
 		for _, c := range p.choices {
-			classes[k] = append(classes[k], knapsack.Option{
-				Weight: c.gpus - sizes[k], Value: o.sizeWorth(p, c, belief, horizon) - base,
-			})
+			o.classes.Add(c.gpus-sizes[k], o.sizeWorth(p, c, belief, horizon)-base)
 		}
+		o.classes.End()
 	}
 	for k := len(o.posed); k < len(jp.Jobs); k++ {
 		s := jp.Jobs[k].Sizes[0]
-		classes[k] = []knapsack.Option{{Weight: s.GPUs, Value: s.Options[0].Value}}
+		o.classes.Add(0, 0)
+		o.classes.Add(s.GPUs, s.Options[0].Value)
+		o.classes.End()
 	}
-	chosen, _ := o.solver.Expand(classes, max(0, capacity))
-	for k, c := range chosen {
+	o.solver.Budget = steps
+	for k, c := range o.solver.Choose(o.classes.All(), max(0, capacity)).Choice {
 		switch {
-		case c == knapsack.None:
-		case k < len(o.posed):
+		case k >= len(o.posed):
+			sizes[k] = c * jp.Jobs[k].Sizes[0].GPUs
+		case o.jobs[o.posed[k]].must:
 			sizes[k] = o.jobs[o.posed[k]].choices[c].gpus
-		default:
-			sizes[k] = jp.Jobs[k].Sizes[0].GPUs
+		case c > 0:
+			sizes[k] = o.jobs[o.posed[k]].choices[c-1].gpus
 		}
 	}
 	return sizes

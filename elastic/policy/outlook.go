@@ -13,20 +13,21 @@ import (
 
 // outlook is one look ahead in the making.
 type outlook struct {
-	snap   elastic.Snapshot
-	at     map[string]int // node by name
-	floor  []nodes.Node   // with what nobody here decides about on it
-	class  []int          // of each node
-	sorts  []string       // the partitions and type of each class
-	groups map[string]*group
-	jobs   []prospect // in order of the snapshot: first come, first served
-	moving map[elastic.JobID]elastic.Intent
-	gpus   int   // that can be decided about
-	posed  []int // jobs of the problem, by index into jobs
-	stop   bool  // started jobs may be stopped now
-	starts int   // how many of those that wait are started, or get a minimum, at most
-	solver knapsack.Solver
-	sizes  []int // workspace of accepted
+	snap    elastic.Snapshot
+	at      map[string]int // node by name
+	floor   []nodes.Node   // with what nobody here decides about on it
+	class   []int          // of each node
+	sorts   []string       // the partitions and type of each class
+	groups  map[string]*group
+	jobs    []prospect // in order of the snapshot: first come, first served
+	moving  map[elastic.JobID]elastic.Intent
+	gpus    int   // that can be decided about
+	posed   []int // jobs of the problem, by index into jobs
+	stop    bool  // started jobs may be stopped now
+	starts  int   // how many of those that wait are started, or get a minimum, at most
+	solver  knapsack.Solver
+	classes knapsack.Classes
+	sizes   []int // workspace of accepted
 }
 
 // prospect is a job with what every step of a look ahead needs to know of it.
@@ -36,6 +37,7 @@ type prospect struct {
 	choices []choice  // accepted sizes with a split that exists, ascending
 	must    bool      // may not be left without GPUs
 	admit   bool      // waits and gets its minimum now
+	rests   bool      // moved a moment ago
 	behind  *prospect // waits because this one came first
 	end     float64   // seconds the rest would take on an equal share
 	stay    float64   // seconds the rest takes where it is; 0 when it is nowhere
@@ -247,6 +249,7 @@ func (o *outlook) estimate() {
 			seconds, _ := p.Curve.Split(shares(p.at))
 			p.stay = seconds * p.work
 		}
+		p.rests = o.resting(p)
 		if p.choices = o.choices(p); p.role == movable && len(p.choices) == 0 {
 			o.fix(p, "no other size it accepts can be had")
 		}
