@@ -6,10 +6,11 @@ import (
 	"time"
 )
 
-// mayStop reports whether started jobs may be stopped below their minimum now.
+// mayStop reports whether started jobs may be stopped below their minimum now. While
+// ordinary jobs wait for room nobody is: the GPUs would be theirs.
 func (o *outlook) mayStop() bool {
 	l := o.snap.Limits
-	if !l.Preempt {
+	if !l.Preempt || len(o.snap.Demands) > 0 {
 		return false
 	}
 	least := 0
