@@ -122,11 +122,28 @@ func (d *Dir) Make(name string, perm fs.FileMode) (*Dir, error) {
 	return d.Sub(name)
 }
 
-// Open opens a regular file with one name, one component, for reading.
+// replacements is how often a file may be replaced by its writer just while it is
+// being opened before that counts as an error.
+const replacements = 8
+
+// Open opens a regular file with one name, one component, for reading. The other
+// side replaces its files by renaming; a file replaced in between is opened again.
 func (d *Dir) Open(name string) (*os.File, fs.FileInfo, error) {
 	if !plainName(name) {
 		return nil, nil, fmt.Errorf("%q: %w", name, ErrName)
 	}
+	for n := 1; ; n++ {
+		f, info, err := d.open(name)
+		if !errors.Is(err, errReplaced) || n == replacements {
+			return f, info, err
+		}
+	}
+}
+
+// errReplaced: the name stood for another file when it was opened than before.
+var errReplaced = fmt.Errorf("replaced while it was opened: %w", ErrNotRegular)
+
+func (d *Dir) open(name string) (*os.File, fs.FileInfo, error) {
 	before, err := d.root.Lstat(name)
 	if err != nil {
 		return nil, nil, err
@@ -155,8 +172,10 @@ func (d *Dir) Open(name string) (*os.File, fs.FileInfo, error) {
 func (d *Dir) acceptable(before, after fs.FileInfo) error {
 	stat, ok := after.Sys().(*syscall.Stat_t)
 	switch {
-	case !ok || !after.Mode().IsRegular() || !os.SameFile(before, after):
+	case !ok || !after.Mode().IsRegular():
 		return ErrNotRegular
+	case !os.SameFile(before, after):
+		return errReplaced
 	case d.owner == anyUser:
 		return nil
 	case int64(stat.Uid) != d.owner:

@@ -161,8 +161,9 @@ func fill(t *testing.T, p string) {
 
 // TestFolderGone: somebody removed the job's folder; the job still ends by itself.
 func TestFolderGone(t *testing.T) {
-	l := newJob(t, `until [ ! -e $SLUICE_JOB_DIR ]; do sleep 0.01; done; sleep 0.3; exit 6`).start()
+	l := newJob(t, `touch $SLUICE_JOB_DIR/began; until [ ! -e $SLUICE_JOB_DIR ]; do sleep 0.01; done; sleep 0.3; exit 6`).start()
 	l.reach(checkpoint.Training)
+	l.until("the script has begun", func() bool { _, err := os.Stat(filepath.Join(l.dir, "began")); return err == nil })
 	must(t, os.Rename(l.dir, filepath.Join(t.TempDir(), "away")))
 	l.exits(6)
 }
