@@ -36,7 +36,7 @@ func TestReadWhileReplaced(t *testing.T) {
 			}
 		}
 	}()
-	for range 3000 {
+	for range 60000 {
 		if _, err := d.Read("word", 100); err != nil {
 			t.Error(err)
 			break
