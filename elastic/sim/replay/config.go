@@ -42,8 +42,12 @@ type Config struct {
 	// as the job comes, in the order of the workload.
 	RestartOf func(workload.Job) time.Duration
 	Info      Info
-	Placing   Placing
-	Limits    elastic.Limits
+	// Noise is the relative scatter of the samples under Learned: each is the true
+	// time times a lognormal factor, the standard deviation of whose logarithm this
+	// is, drawn with Seed. 0 = every sample is the true time.
+	Noise   float64
+	Placing Placing
+	Limits  elastic.Limits
 	// Seed draws what the simulation draws; the workload has its own.
 	Seed uint64
 	// Timer reads a clock for the decision times; nil = they are not measured.

@@ -48,7 +48,7 @@ type live struct {
 }
 
 func newRound(cfg Config) *round {
-	r := &round{cfg: cfg, at: map[string]int{}, told: newTold(cfg.Info)}
+	r := &round{cfg: cfg, at: map[string]int{}, told: newTold(cfg)}
 	r.snap.Nodes = slices.Clone(cfg.Nodes)
 	r.snap.Limits = cfg.Limits
 	for i, n := range r.snap.Nodes {

@@ -1,6 +1,8 @@
 package replay
 
 import (
+	"math"
+	"math/rand/v2"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic/sim/workload"
@@ -11,6 +13,8 @@ import (
 // have shown.
 type told struct {
 	info   Info
+	noise  float64                          // of samples
+	rng    *rand.Rand                       // draws it
 	known  map[workload.Speeds]*speed.Curve // oracle: one curve for all jobs of equal speeds
 	models map[string]*model                // learned
 }
@@ -30,10 +34,15 @@ const (
 	// enough is how many samples of one shape are kept: true speeds do not change
 	// within a replay.
 	enough = 8
+	// noiseStream keeps the scatter of samples apart from what else a seed draws.
+	noiseStream = 1
 )
 
-func newTold(info Info) *told {
-	return &told{info: info, known: map[workload.Speeds]*speed.Curve{}, models: map[string]*model{}}
+func newTold(cfg Config) *told {
+	return &told{
+		info: cfg.Info, noise: cfg.Noise, rng: rand.New(rand.NewPCG(cfg.Seed, noiseStream)),
+		known: map[workload.Speeds]*speed.Curve{}, models: map[string]*model{},
+	}
 }
 
 // curve is what is known about the speed of a job that has just come.
@@ -78,6 +87,9 @@ func (t *told) sample(j workload.Job, split []int, pace, units float64, at time.
 		return
 	}
 	m.seen[s]++
+	if t.noise > 0 {
+		pace *= math.Exp(t.noise * t.rng.NormFloat64())
+	}
 	m.samples = append(m.samples, speed.Sample{Shape: s, Seconds: pace, Units: units, At: at})
 	m.stale = true
 }
