@@ -29,9 +29,10 @@ const drag = 4
 // Curve is a job's time per unit of work in every shape. See Fit. A nil Curve
 // answers with the relative prior, in which one unit on one GPU takes 1 second.
 type Curve struct {
-	measured []point // ascending by GPUs, then nodes; superlinear claims capped
-	form     form    // for every other shape, in seconds
-	source   Source  // of form
+	measured []point  // ascending by GPUs, then nodes; superlinear claims capped
+	form     form     // for every other shape, in seconds
+	residual residual // what form leaves of the measured shapes
+	source   Source   // of form and residual
 	samples  int
 	known    func(split []int) float64 // answers everything; nil but in Known
 	memo     memo
@@ -62,6 +63,7 @@ func Fit(samples []Sample, now time.Time) *Curve {
 		p := &c.measured[i]
 		p.seconds = max(p.seconds, c.floor(p.Shape))
 	}
+	c.residual = newResidual(c.measured, c.form)
 	return c
 }
 
@@ -106,11 +108,27 @@ func (s Shape) possible() Shape {
 
 // Seconds returns how long a unit of work takes in the shape, always positive
 // and finite, and where the answer comes from. Shapes that cannot exist are
-// answered by the nearest that can.
-func (c *Curve) Seconds(s Shape) (seconds float64, src Source) {
+// answered by the nearest that can. Where nothing was measured it is the time to
+// expect; see Hoped for what decisions go by.
+func (c *Curve) Seconds(s Shape) (seconds float64, src Source) { return c.answer(s, 0) }
+
+// hope is by how many standard deviations a number of GPUs nobody tried is taken to
+// be faster than expected: tried, it is measured, and the next job of the model
+// knows; one wrongly thought slow is never tried, and nobody ever knows (upper
+// confidence bounds; Auer, JMLR 3, 2002).
+const hope = 0.7
+
+// Hoped is Seconds for decisions: a number of GPUs that nobody tried is given the
+// benefit of the doubt, 8% at most, and less the nearer it is to one that was.
+// How the GPUs are spread over nodes is never a matter of hope.
+func (c *Curve) Hoped(s Shape) (seconds float64, src Source) { return c.answer(s, hope) }
+
+// answer gives numbers of GPUs that nobody tried so many standard deviations of
+// doubt.
+func (c *Curve) answer(s Shape, benefit float64) (seconds float64, src Source) {
 	s = s.possible()
 	if c == nil {
-		return prior.seconds(s), Prior
+		c = unknown
 	}
 	if c.known != nil {
 		return c.known(s.Even()), Measured
@@ -118,7 +136,23 @@ func (c *Curve) Seconds(s Shape) (seconds float64, src Source) {
 	if p, ok := c.at(s); ok {
 		return p.seconds, Measured
 	}
-	return max(c.form.seconds(s), c.floor(s), c.sink(s)), c.source
+	off := c.residual.of(s) - benefit*c.doubt(s)
+	return max(c.form.seconds(s)*math.Exp(off), c.floor(s), c.sink(s), c.packed(s)), c.source
+}
+
+// doubt is how far off, as a relative standard deviation, an answer may be for want
+// of a measured number of GPUs near by: what a Gaussian process of the residual's
+// covariance has left beside one point. Where nothing at all is measured every
+// answer is as doubtful, and none is singled out.
+func (c *Curve) doubt(s Shape) float64 {
+	least := 0.0
+	for i, p := range c.measured {
+		d := math.Abs(math.Log2(float64(s.GPUs) / float64(p.GPUs)))
+		if i == 0 || d < least {
+			least = d
+		}
+	}
+	return deviation * math.Sqrt(1-math.Exp(-2*least/reach))
 }
 
 func (c *Curve) at(s Shape) (point, bool) {
@@ -139,6 +173,17 @@ func (c *Curve) floor(s Shape) float64 {
 		least = max(least, p.seconds*float64(p.GPUs)/(float64(s.GPUs)*superlinear))
 	}
 	return least
+}
+
+// packed is what as many GPUs take on the fewest nodes measured, when these are
+// fewer: more nodes may be faster, but that is for measurements to say.
+func (c *Curve) packed(s Shape) float64 {
+	for _, p := range c.measured {
+		if p.GPUs == s.GPUs && p.Nodes < s.Nodes {
+			return p.seconds
+		}
+	}
+	return 0
 }
 
 // sink is the shortest time believed in an unmeasured shape, given what shapes

@@ -3,33 +3,36 @@ package speed
 import "math"
 
 // terms is the number of coefficients of the form.
-const terms = 4
+const terms = 5
 
 // form is seconds a unit as a function of the shape, with coefficients that are
 // never negative:
 //
-//	a/GPUs + b + c*(GPUs-1) + d*(nodes-1)
+//	a/GPUs + b + c*(GPUs-1) + d*(nodes-1) + e*[nodes>1]
 //
 // a is work that divides, b work that does not, c and d the cost of one more GPU
-// and one more node. With c or d above zero more GPUs may be slower.
+// and one more node, e the cost of crossing nodes at all: the network's latency and
+// bandwidth come in once, and hardly grow with the nodes of a ring. With c, d or e
+// above zero more GPUs may be slower.
 type form [terms]float64
 
 // prior is the form assumed when nothing is known, for a job that takes 1 on
-// one GPU: 2% of the work does not divide and each further node costs 0.5%.
-var prior = form{0.98, 0.02, 0, 0.005}
+// one GPU: 2% of the work does not divide, a second node costs 0.7% and each further
+// one 0.2%.
+var prior = form{0.98, 0.02, 0, 0.002, 0.005}
 
 // leeway is how far, as a standard deviation, real jobs are expected to be from
 // the prior. Narrow for c, which extrapolates worst.
-var leeway = form{0.5, 0.2, 0.03, 0.05}
+var leeway = form{0.5, 0.2, 0.03, 0.05, 0.05}
 
 const (
 	noise  = 0.08 // relative standard deviation of one sample, assumed
-	misfit = 0.02 // of the form itself, however many samples there are
+	misfit = 0.04 // of the form itself, however many samples there are; residual has it
 )
 
 func row(s Shape) form {
 	g, n := float64(s.GPUs), float64(s.Nodes)
-	return form{1 / g, 1, g - 1, n - 1}
+	return form{1 / g, 1, g - 1, n - 1, min(1, n-1)}
 }
 
 func (f form) seconds(s Shape) float64 {
@@ -113,7 +116,7 @@ func (q *quadratic) cost(f form) float64 {
 	return sum
 }
 
-// minimum solves the non-negative least squares exactly: with four terms, every
+// minimum solves the non-negative least squares exactly: with five terms, every
 // set of terms that may be above zero is tried.
 func (q *quadratic) minimum() form {
 	best, least := prior, math.Inf(1)

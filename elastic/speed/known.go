@@ -8,7 +8,7 @@ func Known(seconds func(split []int) float64) *Curve {
 	return &Curve{known: seconds, samples: 1, source: Measured}
 }
 
-// Split is Seconds for an exact split of GPUs over nodes. Curves of samples know
+// Split is Hoped for an exact split of GPUs over nodes. Curves of samples know
 // shapes only; a curve that is Known tells splits of one shape apart.
 func (c *Curve) Split(split []int) (seconds float64, src Source) {
 	if c != nil && c.known != nil {
@@ -18,7 +18,7 @@ func (c *Curve) Split(split []int) (seconds float64, src Source) {
 	for _, g := range split {
 		gpus += g
 	}
-	return c.Seconds(Shape{GPUs: gpus, Nodes: len(split)})
+	return c.Hoped(Shape{GPUs: gpus, Nodes: len(split)})
 }
 
 // Exact reports whether Split tells splits of one shape apart.

@@ -137,7 +137,7 @@ func (c *Curve) add(to []Timed, n int, split []int) []Timed {
 	if c.Exact() {
 		seconds = c.known(split)
 	} else {
-		seconds, _ = c.Seconds(Shape{GPUs: n, Nodes: len(split)})
+		seconds, _ = c.Hoped(Shape{GPUs: n, Nodes: len(split)})
 	}
 	if math.IsInf(seconds, 0) || math.IsNaN(seconds) || seconds <= 0 {
 		return to
