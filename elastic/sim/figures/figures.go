@@ -103,7 +103,7 @@ func run(ctx context.Context, o Options, all []figure, out io.Writer) error {
 func preamble(o Options) string {
 	text := `jct and p99 are seconds, makespan is hours, each the mean over the seeds or workloads named; a ratio is that of two such means.
 restarts are moves a job, start not counted; longest is the longest wait to the first GPU of any job of any run, in seconds.
-Rules: slurm = splits and moves as Slurm gives them, a started job keeps its minimum (cooldown 0, payback 1); installed = cooldown 2m, payback 2;
+Rules: slurm = splits and moves as Slurm gives them, a started job keeps its minimum (cooldown 0, payback 1); installed = cooldown 30s, payback 2;
 any split = as in published simulators, minimum kept; preempt = started jobs may be stopped; as published = placing, stops and splits of published simulators.`
 	if o.Quick {
 		text = "QUICK: few seeds, few settings; not the figures to quote.\n" + text
