@@ -63,10 +63,12 @@ type effort struct{ candidates, orders, moves int }
 // effortFor spends most where it is cheap.
 func effortFor(jobs int) effort {
 	switch {
-	case jobs <= 64:
+	case jobs <= 32:
 		return effort{9, 12, 300}
+	case jobs <= 64:
+		return effort{9, 6, 300}
 	case jobs <= 200:
-		return effort{3, 12, 2000}
+		return effort{3, 6, 500}
 	case jobs <= 2000:
 		return effort{3, 12, 6000}
 	}
