@@ -42,6 +42,7 @@ type simulateOptions struct {
 	file      string
 	events    string
 	parallel  int
+	engine    bool
 }
 
 func newSimulateCommand() *cobra.Command {
@@ -91,6 +92,7 @@ func (o *simulateOptions) flags(c *cobra.Command) {
 	f.StringVar(&o.output, "output", "table", "table, json (one object a line), csv or html")
 	f.StringVarP(&o.file, "out", "o", "", "file to write to rather than standard output")
 	f.StringVar(&o.events, "events", "", "write what happens in the simulations to this file, one JSON object a line")
+	f.BoolVar(&o.engine, "engine", false, "run the whole daemon, with its resize protocol, on a simulated Slurm rather than in rounds; slower")
 	f.IntVar(&o.parallel, "parallel", 1, "simulations at the same time; above 1 the time of decisions is not measured; 0 = one a CPU")
 }
 
@@ -141,6 +143,8 @@ func (o *simulateOptions) check() error {
 		return fmt.Errorf("--overload %v, --wait %v: want 0 to 100, and no negative time", o.overload, o.wait)
 	case !o.preempt && (o.overload > 0 || o.wait > 0):
 		return errors.New("--overload and --wait bound --preempt: give it too")
+	case o.engine && (o.anySplit || o.placing == "published"):
+		return errors.New("--engine decides and places as the daemon does on Slurm: leave out --any-split and --placing published")
 	case o.parallel < 0 || o.parallel > 1024:
 		return fmt.Errorf("--parallel %d: want 0 to 1024", o.parallel)
 	case o.events != "" && o.parallel != 1:

@@ -15,6 +15,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/policy"
 	"github.com/sluice-hpc/sluice/elastic/sim/replay"
 	"github.com/sluice-hpc/sluice/elastic/sim/report"
+	"github.com/sluice-hpc/sluice/elastic/sim/whole"
 	"github.com/sluice-hpc/sluice/elastic/sim/workload"
 )
 
@@ -153,7 +154,7 @@ func (s *simulation) one(ctx context.Context, c simulationCase, events *report.E
 	if events != nil {
 		cfg.Events = both(cfg.Events, events.Of(c.policy.Name, w.Name, c.seed))
 	}
-	res, err := replay.Run(ctx, cfg, w)
+	res, err := s.play(ctx, cfg, w)
 	if err != nil {
 		return run, err
 	}
@@ -168,6 +169,14 @@ func (s *simulation) one(ctx context.Context, c simulationCase, events *report.E
 	}
 	p.end()
 	return run, nil
+}
+
+// play runs a workload in rounds, or under the whole engine.
+func (s *simulation) play(ctx context.Context, cfg replay.Config, w workload.Workload) (replay.Result, error) {
+	if s.options.engine {
+		return whole.Run(ctx, whole.Config{Config: cfg, Hook: true}, w)
+	}
+	return replay.Run(ctx, cfg, w)
 }
 
 // both hands an event to two listeners; the first may be nil.
