@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/joint"
+	"github.com/sluice-hpc/sluice/elastic/speed"
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
@@ -159,9 +160,13 @@ func (w foresight) takes(p *prospect, d elastic.Decision) string {
 	return fmt.Sprintf("its rest takes %s instead of %s", w.time(p, w.restAt(p, d)+p.price), w.time(p, p.stay))
 }
 
-// restAt is how long the rest takes at the decision's place.
+// restAt is how long the rest takes at the decision's place, without the hope that
+// sizes nobody tried are decided with.
 func (w foresight) restAt(p *prospect, d elastic.Decision) float64 {
-	seconds, _ := p.Curve.Split(shares(d.Place))
+	seconds, _ := p.Curve.Seconds(speed.Shape{GPUs: d.GPUs, Nodes: len(d.Place)})
+	if p.Curve.Exact() {
+		seconds, _ = p.Curve.Split(shares(d.Place))
+	}
 	return seconds * p.work
 }
 
