@@ -24,6 +24,10 @@ const horizon = 500.0
 // found soon, to prove it best may take long.
 const steps = 200_000
 
+// patient is how many times the price of a move the horizon is at least: where moves
+// are dear there are fewer of them, and each is of use for longer.
+const patient = 8.0
+
 // payback is how many times its price a move has to bring in when the site does
 // not say.
 const payback = 2.0
@@ -128,7 +132,7 @@ func (o *outlook) moveWorth(p *prospect, size int, rest, horizon float64) float6
 		if o.snap.Limits.Payback > 0 {
 			times = o.snap.Limits.Payback
 		}
-		v *= math.Max(0, 1-p.price/horizon) * rest / (rest + times*p.price)
+		v *= math.Max(0, 1-p.price/max(horizon, patient*p.price)) * rest / (rest + times*p.price)
 		if size != p.pin && p.rests {
 			v -= restless
 		}
