@@ -24,7 +24,7 @@ type Arrangement struct {
 }
 
 // Arrange places an allocation. A decision that names a place gets exactly that,
-// if it fits beside the targets of all others (Possible); else a place is found
+// if it fits beside the targets of all others (crossing); else a place is found
 // as for those that name none: jobs that shrink stay within their own nodes, so
 // that nobody waits for anybody to shrink; jobs that start or grow take GPUs that
 // are free now where they can, else GPUs that open moves will free, large jobs

@@ -24,6 +24,15 @@ func (p Placement) GPUs() int {
 	return n
 }
 
+// Split returns the GPUs on each node, in order.
+func (p Placement) Split() []int {
+	out := make([]int, len(p))
+	for i, s := range p {
+		out[i] = s.GPUs
+	}
+	return out
+}
+
 // Nodes returns the node names in order.
 func (p Placement) Nodes() []string {
 	out := make([]string, len(p))

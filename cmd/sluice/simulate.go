@@ -145,6 +145,8 @@ func (o *simulateOptions) check() error {
 		return errors.New("--overload and --wait bound --preempt: give it too")
 	case o.engine && (o.anySplit || o.placing == "published"):
 		return errors.New("--engine decides and places as the daemon does on Slurm: leave out --any-split and --placing published")
+	case o.engine && o.bound:
+		return errors.New("--bound holds for decisions in rounds: leave it out with --engine")
 	case o.parallel < 0 || o.parallel > 1024:
 		return fmt.Errorf("--parallel %d: want 0 to 1024", o.parallel)
 	case o.events != "" && o.parallel != 1:

@@ -40,9 +40,10 @@ const (
 	weightBytes  = 12                      // a parameter: weight and two moments of the optimiser, 32 bits each
 )
 
-// weights are the millions of parameters of the models that published workloads
-// and our generators name, from the publications of the models; those of the
-// generators' families are chosen.
+// weights are roughly the millions of parameters of the models that published
+// workloads and our generators name, as these models are usually built; what a
+// site's own of that name has may differ. Those of the generators' families are
+// chosen.
 var weights = map[string]float64{
 	"alexnet": 61, "vgg16": 138, "mobilenet-v2": 3.5, "resnet18": 11.7, "googlenet": 6.6, "densenet121": 8, "resnet50": 25.6,
 	"resnet152": 60.2, "inception3": 27.2, "bert": 110, "gpt2": 124, "yolov3": 62, "deepspeech2": 39, "ncf": 32,

@@ -65,7 +65,7 @@ func (o *simulateOptions) plan() (*simulation, error) {
 		},
 	}
 	s.setting = report.Setting{
-		Cluster: o.cluster, GPUs: gpus, Interval: o.interval, Placing: s.config.Placing, Cooldown: o.cooldown,
+		Cluster: o.cluster, Engine: o.engine, GPUs: gpus, Interval: o.interval, Placing: s.config.Placing, Cooldown: o.cooldown,
 		Payback: o.payback, Preempt: o.preempt, Overload: o.overload, Wait: o.wait, ShareNodes: s.config.Limits.ShareNodes, AnySplit: s.config.Limits.AnySplit,
 	}
 	for _, src := range sources {

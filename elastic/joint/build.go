@@ -176,7 +176,7 @@ func (s *Search) settle(i, size int) bool {
 }
 
 // rescue finds room for jobs that must have some: whoever can, gives back what it
-// has beyond its smallest size, the least valuable first.
+// has beyond its smallest size, those with most GPUs first.
 func (s *Search) rescue() bool {
 	var order []int
 	for i := range s.p.Jobs {

@@ -116,8 +116,8 @@ func (t *trial) draw() int {
 }
 
 // size draws a size for a job from its neighbours: what it has now on the cluster,
-// in the plan, a step up or down, double, half, a node more or less, or all that
-// fits.
+// in the plan, a step up or down, double, half, four more or less, or what is worth
+// most in what is free.
 func (t *trial) size(i int) int {
 	j := &t.s.p.Jobs[i]
 	if len(j.Sizes) == 0 {

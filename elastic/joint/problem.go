@@ -21,12 +21,12 @@ type Share struct {
 // Option is one way to run a job.
 type Option struct {
 	Split []int   // GPUs on each node; all different nodes
-	Value float64 // higher is better; not finite = never taken
+	Value float64 // higher is better; finite
 	// Loose says that every other split over as many nodes is worth as much.
 	Loose bool
 }
 
-// Size lists the options of one size, best value first.
+// Size lists the options of one size, at least one, best value first.
 type Size struct {
 	GPUs    int
 	Options []Option

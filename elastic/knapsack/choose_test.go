@@ -1,7 +1,6 @@
 package knapsack_test
 
 import (
-	"fmt"
 	"math"
 	"reflect"
 	"slices"
@@ -195,52 +194,4 @@ func TestChooseSurvivesVastValues(t *testing.T) {
 			t.Errorf("bound %v", a.Bound)
 		}
 	}
-}
-
-func TestHull(t *testing.T) {
-	for _, c := range []struct {
-		name       string
-		from, hull options
-	}{
-		{"empty", nil, nil},
-		{"a point below a line is no corner", options{{0, 0}, {1, 1}, {2, 6}, {4, 8}}, options{{0, 0}, {2, 6}, {4, 8}}},
-		{"nor is one on it", options{{0, 0}, {1, 2}, {2, 4}}, options{{0, 0}, {2, 4}}},
-		{"ends at the most valuable", options{{1, 5}, {2, 9}, {4, 9}, {8, 3}}, options{{1, 5}, {2, 9}}},
-		{"unsorted, equal weights", options{{2, 3}, {0, -1}, {2, 4}, {0, 0}}, options{{0, 0}, {2, 4}}},
-		{"bad options", options{{-1, 3}, {0, math.Inf(1)}, {1, math.NaN()}, {2, 1}}, options{{2, 1}}},
-	} {
-		before := fmt.Sprint(c.from)
-		prefix := options{{9, 9}}
-		got := knapsack.Hull(prefix, c.from)
-		if !slices.Equal(got[1:], c.hull) || got[0] != prefix[0] || fmt.Sprint(c.from) != before {
-			t.Errorf("%s: got %v, want %v", c.name, got, c.hull)
-		}
-	}
-}
-
-// For every price, no option is worth more than the best corner.
-func TestHullIsAboveAll(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		option := rapid.Custom(func(t *rapid.T) knapsack.Option {
-			return knapsack.Option{Weight: rapid.IntRange(0, 30).Draw(t, "weight"), Value: rapid.Float64Range(-9, 9).Draw(t, "value")}
-		})
-		from := rapid.SliceOfN(option, 1, 20).Draw(t, "options")
-		price := rapid.Float64Range(0, 20).Draw(t, "price")
-		worth := func(own options) float64 {
-			best := math.Inf(-1)
-			for _, o := range own {
-				best = max(best, o.Value-price*float64(o.Weight))
-			}
-			return best
-		}
-		hull := knapsack.Hull(nil, from)
-		if !same(worth(from), worth(hull)) {
-			t.Fatalf("%v at %v: %v, %v", hull, price, worth(hull), worth(from))
-		}
-		for i := 1; i < len(hull); i++ {
-			if hull[i].Weight <= hull[i-1].Weight || hull[i].Value <= hull[i-1].Value {
-				t.Fatalf("%v does not increase", hull)
-			}
-		}
-	})
 }

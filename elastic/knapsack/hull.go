@@ -1,10 +1,6 @@
 package knapsack
 
-import (
-	"cmp"
-	"math"
-	"slices"
-)
+import "math"
 
 const (
 	heavy = math.MaxInt32 // no option that weighs more is taken
@@ -19,35 +15,4 @@ func (o Option) usable(capacity int) bool {
 // slope is the value gained per unit of weight from one option to a heavier one.
 func slope(from, to Option) float64 {
 	return (to.Value - from.Value) / float64(to.Weight-from.Weight)
-}
-
-// Hull appends to dst the corners of the upper concave hull of the options, by
-// increasing weight: from the lightest option to the most valuable one, values
-// strictly increase and slopes strictly decrease. For any price of weight that is
-// not negative, one of the corners is worth most. Options that can never be taken
-// (a negative weight, a value not finite or beyond ±1e290) are left out. They need
-// not be sorted and are not changed; dst must not overlap options.
-func Hull(dst, options []Option) []Option {
-	from := len(dst)
-	for _, o := range options {
-		if o.usable(heavy) {
-			dst = append(dst, o)
-		}
-	}
-	own := dst[from:]
-	slices.SortFunc(own, func(a, b Option) int {
-		return cmp.Or(cmp.Compare(a.Weight, b.Weight), cmp.Compare(b.Value, a.Value))
-	})
-	n := 0
-	for _, o := range own {
-		if n > 0 && o.Value <= own[n-1].Value {
-			continue
-		}
-		for n > 1 && slope(own[n-1], o) >= slope(own[n-2], own[n-1]) {
-			n--
-		}
-		own[n] = o
-		n++
-	}
-	return dst[:from+n]
 }

@@ -222,7 +222,6 @@ func TestBoundWithoutBudget(t *testing.T) {
 func TestSolverReusesItsMemory(t *testing.T) {
 	measured, hard := problem(open, 200), problem(kinds["correlated"], 200)
 	var built knapsack.Classes
-	var from [64]knapsack.Option
 	reducing := knapsack.Reducing()
 	var s knapsack.Solver
 	round := func() {
@@ -237,7 +236,6 @@ func TestSolverReusesItsMemory(t *testing.T) {
 				built.Add(o.Weight, o.Value)
 			}
 			built.End()
-			knapsack.Hull(from[:0], own)
 		}
 		s.Choose(built.All(), 640)
 	}

@@ -137,7 +137,7 @@ func (w foresight) begins(p *prospect, d elastic.Decision) string {
 		return fmt.Sprintf("starts on %s: pinned to it", gpus(d.GPUs))
 	case d.GPUs > least:
 		return fmt.Sprintf("starts on %s, %d above its minimum: takes %s instead of %s", gpus(d.GPUs), d.GPUs-least,
-			w.time(p, w.restAt(p, d)), w.time(p, p.choices[0].best))
+			p.time(w.restAt(p, d)), p.time(p.choices[0].best))
 	}
 	return fmt.Sprintf("starts on its minimum of %s", gpus(d.GPUs))
 }
@@ -157,7 +157,7 @@ func (w foresight) served() string {
 
 // takes compares how long the rest takes, the move included, with staying.
 func (w foresight) takes(p *prospect, d elastic.Decision) string {
-	return fmt.Sprintf("its rest takes %s instead of %s", w.time(p, w.restAt(p, d)+p.price), w.time(p, p.stay))
+	return fmt.Sprintf("its rest takes %s instead of %s", p.time(w.restAt(p, d)+p.price), p.time(p.stay))
 }
 
 // restAt is how long the rest takes at the decision's place, without the hope that
@@ -165,7 +165,7 @@ func (w foresight) takes(p *prospect, d elastic.Decision) string {
 func (w foresight) restAt(p *prospect, d elastic.Decision) float64 {
 	seconds, _ := p.Curve.Seconds(speed.Shape{GPUs: d.GPUs, Nodes: len(d.Place)})
 	if p.Curve.Exact() {
-		seconds, _ = p.Curve.Split(shares(d.Place))
+		seconds, _ = p.Curve.Split(d.Place.Split())
 	}
 	return seconds * p.work
 }
@@ -183,13 +183,5 @@ func (w foresight) keeps(p *prospect) string {
 	case p.Spec.Max > 0 && p.now >= p.Spec.Max:
 		return head + "that is its maximum"
 	}
-	return head + fmt.Sprintf("no move pays its price now; its rest takes %s", w.time(p, p.stay))
-}
-
-// time prints seconds of a job; those that rest on an assumed speed are marked.
-func (w foresight) time(p *prospect, seconds float64) string {
-	if p.Curve.Samples() == 0 {
-		return "about " + span(seconds) + " (assumed)"
-	}
-	return span(seconds)
+	return head + fmt.Sprintf("no move pays its price now; its rest takes %s", p.time(p.stay))
 }

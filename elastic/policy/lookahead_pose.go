@@ -154,8 +154,8 @@ var beliefs = []func(choice) float64{
 	func(c choice) float64 { return c.packed },
 }
 
-// horizons are tried one after the other: the usual one, an impatient one, and as if
-// moves were free in the long run.
+// horizons are tried one after the other: a calm one, an impatient one, and as if
+// moves were free in the long run. Plans are compared under the usual one.
 var horizons = []float64{1200, 300, math.Inf(1)}
 
 // candidates lists sizes worth placing: the exact solution of the multiple-choice

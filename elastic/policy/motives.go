@@ -24,7 +24,7 @@ func (r *round) divided(d division, i int) string {
 	case n == 0:
 		return fmt.Sprintf("stops after a checkpoint and waits: %s", d.because(w, j))
 	case n != j.now:
-		return fmt.Sprintf("%s: its rest takes %s instead of %s; %s", change(j.now, n), w.time(j, j.seconds(n)), w.time(j, j.seconds(j.now)), d.because(w, j))
+		return fmt.Sprintf("%s: its rest takes %s instead of %s; %s", change(j.now, n), j.time(j.seconds(n)), j.time(j.seconds(j.now)), d.because(w, j))
 	case r.resting(j):
 		return w.keeps(i)
 	}

@@ -73,7 +73,7 @@ func newOutlook(s elastic.Snapshot) *outlook {
 	for _, in := range s.Intents {
 		o.moving[in.Job] = in
 	}
-	o.floor = slices.Clone(s.Nodes)
+	o.floor = s.Foreign()
 	o.class = make([]int, len(s.Nodes))
 	for i, n := range s.Nodes {
 		o.at[n.Name] = i
@@ -167,10 +167,9 @@ func spaced(k int) bool {
 	return k == 1 || k == 3
 }
 
-// classify tells the jobs that can be decided about from the others, and takes
-// what the others have off the floor.
+// classify tells the jobs that can be decided about from the others, and puts what
+// the others have on the floor.
 func (o *outlook) classify() {
-	nodes.Credit(o.floor, loads(o.snap.Jobs)...)
 	var fixtures []nodes.Load
 	o.jobs = make([]prospect, len(o.snap.Jobs))
 	for i, ej := range o.snap.Jobs {
@@ -193,16 +192,6 @@ func (o *outlook) classify() {
 	for _, n := range o.floor {
 		o.gpus += n.Free()
 	}
-}
-
-func loads(jobs []elastic.Job) []nodes.Load {
-	out := make([]nodes.Load, 0, len(jobs))
-	for _, j := range jobs {
-		if len(j.Place) > 0 {
-			out = append(out, nodes.Load{Place: j.Place, CPUsPerGPU: j.Spec.CPUsPerGPU, MemPerGPUMB: j.Spec.MemPerGPUMB})
-		}
-	}
-	return out
 }
 
 func (o *outlook) committed(j elastic.Job) nodes.Placement {
@@ -246,7 +235,7 @@ func (o *outlook) estimate() {
 			p.work = leastRest * math.Max(1, p.Spec.Total)
 		}
 		if len(p.at) > 0 {
-			seconds, _ := p.Curve.Split(shares(p.at))
+			seconds, _ := p.Curve.Split(p.at.Split())
 			p.stay = seconds * p.work
 		}
 		p.rests = o.resting(p)
@@ -281,14 +270,6 @@ func (o *outlook) work() (typical float64) {
 		}
 	}
 	return median(known)
-}
-
-func shares(p nodes.Placement) []int {
-	out := make([]int, len(p))
-	for i, s := range p {
-		out[i] = s.GPUs
-	}
-	return out
 }
 
 // choices lists the sizes a job accepts and some split exists for.

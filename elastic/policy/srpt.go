@@ -17,7 +17,7 @@ func srpt(s elastic.Snapshot) elastic.Allocation {
 
 // restAsAsked says what srpt goes by.
 func restAsAsked(w *words, j *job) string {
-	return fmt.Sprintf("shortest rest first, and its rest takes %s on %s", w.time(j, j.work*j.packed(j.asked())), gpus(j.asked()))
+	return fmt.Sprintf("shortest rest first, and its rest takes %s on %s", j.time(j.work*j.packed(j.asked())), gpus(j.asked()))
 }
 
 // shortestRest is the rule of srpt.

@@ -102,7 +102,7 @@ func (w *words) starts(i int) string {
 		return fmt.Sprintf("starts on %s: pinned to it", gpus(n))
 	case n > j.least():
 		saved := j.cost(j.least()) - j.cost(n)
-		return fmt.Sprintf("starts on %s, %d above its minimum: spare GPUs save %s of %s", gpus(n), n-j.least(), w.time(j, saved), w.time(j, j.seconds(j.least())))
+		return fmt.Sprintf("starts on %s, %d above its minimum: spare GPUs save %s of %s", gpus(n), n-j.least(), j.time(saved), j.time(j.seconds(j.least())))
 	case w.reducedFor(j):
 		return fmt.Sprintf("starts on its minimum of %s, which running jobs give back", gpus(n))
 	}
@@ -140,15 +140,15 @@ func (w *words) shrinks(i int) string {
 	j, n := &w.jobs[i], w.size[i]
 	lost := j.seconds(n) - j.seconds(j.now)
 	if w.base[i] < j.now && lost < 0 { // given back by itself, see relieve
-		return fmt.Sprintf("%s: fewer GPUs were measured to be faster; saves %s of %s for a %s move", change(j.now, n), w.time(j, -lost), w.time(j, j.seconds(j.now)), span(j.price))
+		return fmt.Sprintf("%s: fewer GPUs were measured to be faster; saves %s of %s for a %s move", change(j.now, n), j.time(-lost), j.time(j.seconds(j.now)), span(j.price))
 	}
-	return fmt.Sprintf("%s: %s; its rest takes %s instead of %s", change(j.now, n), w.served(), w.time(j, j.cost(n)), w.time(j, j.seconds(j.now)))
+	return fmt.Sprintf("%s: %s; its rest takes %s instead of %s", change(j.now, n), w.served(), j.time(j.cost(n)), j.time(j.seconds(j.now)))
 }
 
 func (w *words) grows(i int) string {
 	j, n := &w.jobs[i], w.size[i]
 	saved, _ := j.saves(n, w.snap.Limits.Payback)
-	return fmt.Sprintf("%s: saves %s of %s for a %s move; %s and nobody waits", change(j.now, n), w.time(j, saved), w.time(j, j.seconds(j.now)), span(j.price), wereIdle(j.pool.free(w.spare)))
+	return fmt.Sprintf("%s: saves %s of %s for a %s move; %s and nobody waits", change(j.now, n), j.time(saved), j.time(j.seconds(j.now)), span(j.price), wereIdle(j.pool.free(w.spare)))
 }
 
 func (w *words) keeps(i int) string {
@@ -202,9 +202,9 @@ func (w *words) notWorth(i, idle int) string {
 	case most <= 0:
 		return fmt.Sprintf("more GPUs would not make it faster, though %s", areIdle(idle))
 	case j.started() && !worth && w.snap.Limits.Payback > 1:
-		return fmt.Sprintf("%d GPUs would save %s, and a move that costs %s has to save %g times that", best, w.time(j, most), span(j.price), w.snap.Limits.Payback)
+		return fmt.Sprintf("%d GPUs would save %s, and a move that costs %s has to save %g times that", best, j.time(most), span(j.price), w.snap.Limits.Payback)
 	case j.started() && !worth:
-		return fmt.Sprintf("%d GPUs would save %s, and the move would cost %s", best, w.time(j, most), span(j.price))
+		return fmt.Sprintf("%d GPUs would save %s, and the move would cost %s", best, j.time(most), span(j.price))
 	case j.started():
 		return fmt.Sprintf("%s, but not on nodes as it could use them, or others save more with them", areIdle(idle))
 	}
@@ -220,7 +220,7 @@ func (w *words) most(j *job, n int) string {
 }
 
 // time prints seconds of a job; those that rest on an assumed speed are marked.
-func (w *words) time(j *job, seconds float64) string {
+func (j *job) time(seconds float64) string {
 	if j.Curve.Samples() == 0 {
 		return "about " + span(seconds) + " (assumed)"
 	}

@@ -3,11 +3,9 @@ package figures
 import (
 	"context"
 	"fmt"
-	"math"
 	"sync"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/policy"
 	"github.com/sluice-hpc/sluice/elastic/sim/replay"
 	"github.com/sluice-hpc/sluice/elastic/sim/report"
@@ -151,7 +149,7 @@ func (b *bench) replay(t trial, clock func() time.Duration) (replay.Result, erro
 		return replay.Result{}, err
 	}
 	if t.wholeEpochs() {
-		p = toldWholeEpochs(p)
+		p = replay.WholeEpochs(p)
 	}
 	r, err := replay.Run(b.ctx, replay.Config{
 		Nodes: t.cluster().inventory(), Policy: p, Interval: t.interval, Restart: t.restart, Info: t.info,
@@ -161,20 +159,4 @@ func (b *bench) replay(t trial, clock func() time.Duration) (replay.Result, erro
 		return replay.Result{}, fmt.Errorf("%s on %s, seed %d, %s: %w", t.policy, t.load, t.seed, t.rules.name, err)
 	}
 	return r, nil
-}
-
-// toldWholeEpochs is the policy as the published simulator asks it: the work left
-// is what follows the epoch under way, and next to nothing in the last.
-func toldWholeEpochs(p policy.Policy) policy.Policy {
-	allocate := p.Allocate
-	p.Allocate = func(s elastic.Snapshot) elastic.Allocation {
-		jobs := make([]elastic.Job, len(s.Jobs))
-		for i, j := range s.Jobs {
-			j.Done = min(math.Floor(j.Done)+1, j.Spec.Total*(1-1e-5))
-			jobs[i] = j
-		}
-		s.Jobs = jobs
-		return allocate(s)
-	}
-	return p
 }

@@ -164,7 +164,7 @@ func TestDecisionsAreTimed(t *testing.T) {
 
 func TestToldWholeEpochs(t *testing.T) {
 	var got []float64
-	p := toldWholeEpochs(policy.Policy{Allocate: func(s elastic.Snapshot) elastic.Allocation {
+	p := replay.WholeEpochs(policy.Policy{Allocate: func(s elastic.Snapshot) elastic.Allocation {
 		for _, j := range s.Jobs {
 			got = append(got, j.Done)
 		}

@@ -60,11 +60,10 @@ type Config struct {
 
 // Event is one thing that happened.
 type Event struct {
-	At   time.Duration   `json:"at_s"` // after the start; written as seconds
-	Job  int             `json:"job"`  // index in the workload
-	Name string          `json:"name"`
-	Kind string          `json:"kind"` // submit, start, resize, move, stop, end
-	From nodes.Placement `json:"from,omitempty"`
-	To   nodes.Placement `json:"to,omitempty"`
-	Why  string          `json:"why,omitempty"`
+	At       time.Duration // after the start
+	Job      int           // index in the workload
+	Name     string
+	Kind     string // submit, start, resize, move, stop, end
+	From, To nodes.Placement
+	Why      string
 }

@@ -170,7 +170,7 @@ func (r *round) change(m move) {
 	if kind == "stop" {
 		j.Phase, l.split, l.pause = elastic.Held, nil, 0
 	} else {
-		l.split = split(m.to)
+		l.split = m.to.Split()
 		l.pace = l.Speeds.Seconds(l.split)
 		l.pause, l.upTo, l.gpus = l.price, r.now, float64(m.to.GPUs())
 		if r.cfg.Policy.OnEvents {
@@ -179,14 +179,6 @@ func (r *round) change(m move) {
 		j.Started = r.snap.Now
 	}
 	r.event(l.index, kind, m.from, m.to, m.why)
-}
-
-func split(p nodes.Placement) []int {
-	out := make([]int, len(p))
-	for i, s := range p {
-		out[i] = s.GPUs
-	}
-	return out
 }
 
 // measureSpread notes how scattered the free GPUs are.

@@ -13,10 +13,11 @@ func TestNoiseScattersSamples(t *testing.T) {
 	job := workload.Job{Name: "a", Spec: elastic.Spec{Model: "m"}}
 	shown := func(noise float64, seed uint64) []speed.Sample {
 		told := newTold(Config{Info: Learned, Noise: noise, Seed: seed})
+		m := told.model(job)
 		for range 5 {
-			told.sample(job, []int{2, 1}, 100, 1, begin.Add(time.Minute))
+			told.sample(m, []int{2, 1}, 100, 1, begin.Add(time.Minute))
 		}
-		return told.model(job).samples
+		return m.samples
 	}
 	for _, s := range shown(0, 1) {
 		if s.Seconds != 100 || s.GPUs != 3 || s.Nodes != 2 {

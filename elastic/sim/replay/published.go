@@ -1,16 +1,18 @@
 package replay
 
 import (
+	"math"
 	"slices"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/policy"
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
 // published places as the simulators of published systems do (petuum/adaptdl,
 // simulator): a job that keeps its size stays where it is; the others, in order of
-// size, or of the policy's queues, then of arrival, take all they need from the node with most free GPUs, then
-// from the next. Any split is possible.
+// size, or of the policy's queues, then of arrival, take all they need from the node
+// with most free GPUs, then from the next. Any split is possible.
 func (r *round) published(a elastic.Allocation) map[elastic.JobID]nodes.Placement {
 	free := make([]int, len(r.snap.Nodes))
 	for i, n := range r.snap.Nodes {
@@ -67,6 +69,21 @@ func freest(inventory []nodes.Node, free []int, n int) nodes.Placement {
 		p = append(p, nodes.Share{Node: inventory[best].Name, GPUs: take})
 		free[best] -= take
 		n -= take
+	}
+	return p
+}
+
+// WholeEpochs is the policy as published simulators ask it: the work left is what
+// follows the epoch under way, and next to nothing in the last.
+func WholeEpochs(p policy.Policy) policy.Policy {
+	allocate := p.Allocate
+	p.Allocate = func(s elastic.Snapshot) elastic.Allocation {
+		s.Jobs = slices.Clone(s.Jobs)
+		for i := range s.Jobs {
+			j := &s.Jobs[i]
+			j.Done = min(math.Floor(j.Done)+1, j.Spec.Total*(1-1e-5))
+		}
+		return allocate(s)
 	}
 	return p
 }

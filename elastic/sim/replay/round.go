@@ -39,6 +39,7 @@ type round struct {
 type live struct {
 	workload.Job
 	index int           // in the workload
+	model *model        // where its samples go; nil for an oracle
 	split []int         // of its place; nil while it has none
 	pace  float64       // seconds a unit on the split
 	price time.Duration // of a restart
@@ -73,11 +74,12 @@ func (r *round) take(j workload.Job) error {
 		price = r.cfg.RestartOf(j)
 	}
 	r.pos = append(r.pos, int32(len(r.live)))
-	r.live = append(r.live, live{Job: j, index: index, price: price})
+	m := r.told.model(j)
+	r.live = append(r.live, live{Job: j, index: index, model: m, price: price})
 	r.snap.Jobs = append(r.snap.Jobs, elastic.Job{
 		ID: elastic.JobID(index + 1), Name: j.Name, User: j.User, Spec: j.Spec, Asked: j.Asked,
 		Phase: elastic.Held, Submitted: begin.Add(j.Submit), Speaks: true,
-		Price: elastic.Price{Start: price, Measured: 1}, Curve: r.told.curve(j),
+		Price: elastic.Price{Start: price, Measured: 1}, Curve: r.told.curve(j, m),
 	})
 	r.changed = true
 	r.eventAt(j.Submit, index, "submit", nil, nil, "")
@@ -126,7 +128,7 @@ func (r *round) train(i int, until time.Duration) {
 	l.upTo = until
 	j.Done += worked / l.pace
 	if worked > 0 {
-		r.told.sample(l.Job, l.split, l.pace, worked/l.pace, r.snap.Now)
+		r.told.sample(l.model, l.split, l.pace, worked/l.pace, r.snap.Now)
 	}
 }
 

@@ -52,7 +52,7 @@ func Run(ctx context.Context, cfg Config, w workload.Workload) (Result, error) {
 		if idle++; r.worked {
 			idle = 0
 		} else if idle > patience {
-			return Result{}, fmt.Errorf("%s on %s: no work is done since %d rounds, at %v, though %d jobs are there; give them GPUs they accept, or decide less often than a restart takes", cfg.Policy.Name, w.Name, idle, r.now, len(r.live))
+			return Result{}, fmt.Errorf("%s on %s: no work is done since %d rounds, at %v, though %d jobs are there; give them GPUs they accept, or a longer interval between decisions", cfg.Policy.Name, w.Name, idle, r.now, len(r.live))
 		}
 		if cfg.Progress != nil && n%64 == 0 {
 			cfg.Progress(r.ended)

@@ -46,9 +46,9 @@ func newTold(cfg Config) *told {
 }
 
 // curve is what is known about the speed of a job that has just come.
-func (t *told) curve(j workload.Job) *speed.Curve {
+func (t *told) curve(j workload.Job, m *model) *speed.Curve {
 	if t.info == Learned {
-		return t.model(j).curve
+		return m.curve
 	}
 	c, ok := t.known[j.Speeds]
 	if !ok {
@@ -61,25 +61,31 @@ func (t *told) curve(j workload.Job) *speed.Curve {
 	return c
 }
 
+// model is where a job's samples go: with those of its model, or, as in the daemon,
+// its own alone when its user named none. An oracle needs none.
 func (t *told) model(j workload.Job) *model {
-	name := j.Spec.Model
-	if name == "" {
-		name = "job:" + j.Name
+	switch {
+	case t.info != Learned:
+		return nil
+	case j.Spec.Model == "":
+		return newModel()
 	}
-	m, ok := t.models[name]
+	m, ok := t.models[j.Spec.Model]
 	if !ok {
-		m = &model{seen: map[speed.Shape]int{}}
-		t.models[name] = m
+		m = newModel()
+		t.models[j.Spec.Model] = m
 	}
 	return m
 }
 
+func newModel() *model { return &model{seen: map[speed.Shape]int{}} }
+
 // sample is what a job's progress shows: the time of a unit in its shape.
-func (t *told) sample(j workload.Job, split []int, pace, units float64, at time.Time) {
-	if t.info != Learned {
+func (t *told) sample(m *model, split []int, pace, units float64, at time.Time) {
+	if m == nil {
 		return
 	}
-	m, s := t.model(j), speed.Shape{Nodes: len(split)}
+	s := speed.Shape{Nodes: len(split)}
 	for _, g := range split {
 		s.GPUs += g
 	}
@@ -96,11 +102,11 @@ func (t *told) sample(j workload.Job, split []int, pace, units float64, at time.
 
 // refresh gives the jobs of a learned model the curve its samples make.
 func (t *told) refresh(r *round) {
-	if t.info != Learned {
-		return
-	}
 	for i := range r.live {
-		m := t.model(r.live[i].Job)
+		m := r.live[i].model
+		if m == nil {
+			return // an oracle: nobody has one
+		}
 		if m.stale {
 			m.curve, m.stale = speed.Fit(m.samples, r.snap.Now), false
 		}

@@ -42,7 +42,7 @@ func TestYardsticksMatchWhatWasPublished(t *testing.T) {
 				t.Fatal(err)
 			}
 			if y.whole {
-				p = toldWholeEpochs(p)
+				p = replay.WholeEpochs(p)
 			}
 			sum, want := 0.0, 0.0
 			for w, published := range y.published {
@@ -97,20 +97,4 @@ func meanJCT(t *testing.T, dir string, w int, p policy.Policy) float64 {
 		sum += j.JCT().Seconds()
 	}
 	return sum / float64(len(r.Jobs))
-}
-
-// toldWholeEpochs is the policy as the published simulator asks it: work left is
-// what follows the epoch under way, and next to nothing in the last.
-func toldWholeEpochs(p policy.Policy) policy.Policy {
-	allocate := p.Allocate
-	p.Allocate = func(s elastic.Snapshot) elastic.Allocation {
-		jobs := make([]elastic.Job, len(s.Jobs))
-		for i, j := range s.Jobs {
-			j.Done = min(math.Floor(j.Done)+1, j.Spec.Total*(1-1e-5))
-			jobs[i] = j
-		}
-		s.Jobs = jobs
-		return allocate(s)
-	}
-	return p
 }

@@ -97,6 +97,7 @@ func limits(s Summary) string {
 			out = append(out, if0)
 		}
 	}
+	say(s.Engine, "the whole daemon on a simulated Slurm", "decisions in rounds")
 	say(s.Preempt, "started jobs may be stopped below their minimum", "a started job keeps its minimum")
 	say(s.ShareNodes, "jobs over several nodes may share a node", "two jobs over several nodes do not share a node")
 	say(s.AnySplit, "any split of GPUs over nodes can be had", "only splits that Slurm gives")

@@ -11,6 +11,7 @@ import (
 type Setting struct {
 	Cluster    string // as typed, such as "16x4"
 	GPUs       int    // of the cluster
+	Engine     bool   // the whole daemon ran on a simulated Slurm, not rounds
 	Seed       uint64 // of the generator and of what the simulation draws
 	Load       float64
 	Interval   time.Duration
@@ -65,6 +66,7 @@ type Summary struct {
 	Fragmentation Ratio          `json:"fragmentation"`
 	Cluster       string         `json:"cluster"`
 	GPUs          int            `json:"gpus"`
+	Engine        bool           `json:"engine"`
 	Interval      Seconds        `json:"interval_s"`
 	Restart       Seconds        `json:"restart_s"`
 	ByModel       bool           `json:"restart_by_model"`
@@ -90,7 +92,7 @@ func Summarise(r replay.Result, s Setting) Summary {
 		Policy: r.Policy, Workload: r.Workload, Seed: s.Seed, Info: r.Info, Jobs: len(r.Jobs),
 		Makespan: seconds(r.Makespan), Restarts: Ratio(share(float64(r.Restarts), len(r.Jobs))),
 		Useful: Hours(r.Useful / 3600), Restarting: Hours(r.Restarting / 3600), Idle: Hours(r.Idle / 3600),
-		Rounds: r.Rounds, Fragmentation: Ratio(r.Fragmentation), Cluster: s.Cluster, GPUs: s.GPUs,
+		Rounds: r.Rounds, Fragmentation: Ratio(r.Fragmentation), Cluster: s.Cluster, GPUs: s.GPUs, Engine: s.Engine,
 		Interval: seconds(s.Interval), Restart: seconds(s.Restart), ByModel: s.ByModel, Load: Ratio(s.Load), Placing: s.Placing,
 		Cooldown: seconds(s.Cooldown), Payback: Ratio(s.Payback),
 		Preempt: s.Preempt, Overload: Ratio(s.Overload), Wait: seconds(s.Wait), ShareNodes: s.ShareNodes, AnySplit: s.AnySplit, Note: r.Note,
