@@ -54,9 +54,15 @@ func answerGone(s situation) bool    { return s.job.Phase == Running && !answere
 
 func pastDeadline(s situation) bool { return s.now.After(s.in.AskedAt.Add(grace(s))) }
 
+// grace is how long saving may take. A program that saves by its own habit
+// trains on meanwhile: waiting for its next checkpoint costs nobody anything but
+// the wait.
 func grace(s situation) time.Duration {
 	if s.job.Spec.Grace > 0 {
 		return s.job.Spec.Grace
+	}
+	if s.job.Spec.Habit {
+		return s.snap.Limits.Grace + 2*s.job.Rhythm
 	}
 	return s.snap.Limits.Grace
 }

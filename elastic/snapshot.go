@@ -68,6 +68,9 @@ type Job struct {
 	RunnerOf int
 	// Resumed names the checkpoint this run started from; "" = from zero.
 	Resumed string
+	// Rhythm is the longest the program of Spec.Habit took between two of its
+	// checkpoints, as its runner saw it; 0 = not known yet.
+	Rhythm time.Duration
 }
 
 // Remaining returns the units of work left, and false when the user gave no

@@ -42,6 +42,13 @@ type Spec struct {
 	Signal string
 	Grace  time.Duration // how long a checkpoint may take; 0 = the site's default
 
+	// Habit: the program knows nothing of requests and saves by a habit of its
+	// own; a request waits for its next checkpoint while it trains on.
+	Habit bool
+	// Profile lists sizes to measure the job's speed at in its first minutes,
+	// while GPUs are idle; ascending, each one the job accepts. Empty = none.
+	Profile []int
+
 	CPUsPerGPU  int   // 0 = one CPU a node
 	MemPerGPUMB int64 // 0 = as Slurm decides
 }
@@ -80,6 +87,8 @@ const (
 	maxCount = 1_000_000     // GPUs, CPUs
 	maxMemMB = 1_000_000_000 // megabytes a GPU
 	maxSizes = 1024          // entries of Sizes
+
+	maxProfile = 16 // entries of Profile
 )
 
 // Validate reports what contradicts itself in the spec, in the words of the
@@ -109,7 +118,24 @@ func (s Spec) Validate() error {
 	case s.MemPerGPUMB < 0 || s.MemPerGPUMB > maxMemMB:
 		return fmt.Errorf("--mem-per-gpu %dM: want 0 to %dM", s.MemPerGPUMB, maxMemMB)
 	}
+	if err := s.validateProfile(); err != nil {
+		return err
+	}
 	return s.validateSizes()
+}
+
+func (s Spec) validateProfile() error {
+	if len(s.Profile) > maxProfile {
+		return fmt.Errorf("--profile: %d sizes, at most %d", len(s.Profile), maxProfile)
+	}
+	last := 0
+	for _, n := range s.Profile {
+		if n <= last || !s.Allows(n, maxCount) {
+			return fmt.Errorf("--profile %v: want them ascending, each a size the job accepts", s.Profile)
+		}
+		last = n
+	}
+	return nil
 }
 
 func (s Spec) validateSizes() error {

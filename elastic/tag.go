@@ -66,6 +66,12 @@ func (t Tag) String() string {
 	if s.Grace > 0 {
 		put("grace", s.Grace.String())
 	}
+	if s.Habit {
+		put("habit", "1")
+	}
+	if len(s.Profile) > 0 {
+		put("profile", joinInts(s.Profile))
+	}
 	number("cpus", s.CPUsPerGPU)
 	number("mem", int(s.MemPerGPUMB))
 	number("pin", t.Directive.Pin)
@@ -154,6 +160,10 @@ func (t *Tag) set(key, value string) (err error) {
 		if s.Grace, err = time.ParseDuration(value); err != nil {
 			err = fmt.Errorf("%s=%q: want a duration such as 90s", key, value)
 		}
+	case "habit":
+		s.Habit, err = flag(key, value)
+	case "profile":
+		s.Profile, err = splitInts(value)
 	case "cpus":
 		s.CPUsPerGPU, err = natural(key, value, maxCount)
 	case "mem":

@@ -157,7 +157,10 @@ var options = []option{
 
 	{"allow-uneven", 0, optional, own},
 	{"checkpoint-dir", 0, valued, own},
+	{"checkpoint-glob", 0, valued, own},
+	{"checkpoint-marker", 0, valued, own},
 	{"checkpoint-signal", 0, valued, own},
+	{"checkpoint-still", 0, valued, own},
 	{"config", 0, valued, own},
 	{"epochs", 0, valued, own},
 	{"gpu-sizes", 0, valued, own},
@@ -166,6 +169,7 @@ var options = []option{
 	{"max-gpus", 0, valued, own},
 	{"min-gpus", 0, valued, own},
 	{"model", 0, valued, own},
+	{"progress-regex", 0, valued, own},
 	{"steps", 0, valued, own},
 	{"user", 0, bare, own},
 }

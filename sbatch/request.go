@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
 )
@@ -12,6 +13,9 @@ import (
 type Request struct {
 	// Spec is what to ask of sluice. Its Token is still empty.
 	Spec elastic.Spec
+	// Adopt says how the job's checkpoints and progress are found where its
+	// program knows nothing of sluice.
+	Adopt Adopt
 	// Hold: the user wants the job held until he releases it.
 	Hold bool
 	// Wait: do not return before the job has ended.
@@ -31,6 +35,21 @@ type Request struct {
 	comment string   // the user's own
 	name    bool     // the user named the job
 	options []string // of the command line, for sbatch, as typed
+}
+
+// Adopt is what the runner takes over from a program that cannot be changed.
+type Adopt struct {
+	// Glob matches the files or folders that the program saves, relative to the
+	// job's working directory; "" = it saves through sluice.
+	Glob string
+	// Marker is a file in such a folder that is there once the folder is
+	// complete; "" = stillness tells.
+	Marker string
+	// Still is how long nothing in a checkpoint may have changed; 0 = as usual.
+	Still time.Duration
+	// Progress is a regular expression with groups named epoch, step, total,
+	// seconds or speed, applied to every line of the job's output; "" = none.
+	Progress string
 }
 
 // Merge takes the three sources together: what the command line says wins over

@@ -37,6 +37,9 @@ type run struct {
 	first  time.Time // when the script was started
 	starts int       // times the script was started in this run
 
+	adopted adoption
+	gauge   gauge
+
 	complaints map[string]string
 }
 
@@ -55,6 +58,8 @@ func (r *run) loop(signals <-chan os.Signal) int {
 		case done := <-r.results:
 			r.finished(done)
 		case <-poll.C:
+			r.adopt()
+			r.measure()
 			r.look()
 		case <-beat.C:
 			r.dirty = true

@@ -23,6 +23,12 @@ type Config struct {
 	Host   string   // this machine's name
 	Env    []string // the environment as Slurm gave it
 
+	// Adopt says how to find the checkpoints and the progress of a program that
+	// knows nothing of sluice; zero = it speaks for itself.
+	Adopt Adopt
+	// Gauge is the path of the program that looks at the node's GPUs; "" = none.
+	Gauge string
+
 	Stdin, Stdout, Stderr *os.File // the script's, passed on untouched
 
 	Now func() time.Time

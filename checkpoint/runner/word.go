@@ -33,6 +33,7 @@ func (r *run) word() checkpoint.Runner {
 		State: r.state.phase, Host: r.Host, PID: os.Getpid(), Split: r.where.split, Resumed: r.from.name,
 		Skipped: r.from.skipped[:min(len(r.from.skipped), maxSkips)], FirstLine: r.first, Beat: r.Now(),
 		Answer: r.state.answer, Note: r.note(),
+		Rhythm: r.rhythm(), Devices: r.devices(),
 	}
 	if e := r.state.exit; e != nil {
 		w.Exit = &checkpoint.Exit{Code: e.Code, Signal: e.Signal, At: w.Beat}

@@ -61,6 +61,10 @@ present allocation, with all of the job's GPUs there.`,
 	cmd.Flags().SetInterspersed(false) // what follows the script is the script's
 	cmd.Flags().StringVar(&c.Outbox, "outbox", "", "directory of sluiced's requests (default: outbox beside the directory of the jobs)")
 	cmd.Flags().IntVar(&c.Keep, "keep", 2, "complete checkpoints to keep")
+	cmd.Flags().StringVar(&c.Adopt.Glob, "glob", "", "adopt checkpoints of this pattern that the program saves by itself")
+	cmd.Flags().StringVar(&c.Adopt.Marker, "marker", "", "file in such a checkpoint that makes it complete (default: stillness does)")
+	cmd.Flags().DurationVar(&c.Adopt.Still, "still", 10*time.Second, "how long nothing in such a checkpoint may have changed")
+	cmd.Flags().StringVar(&c.Adopt.Progress, "progress", "", "expression that finds epoch, step, total, seconds or speed in the job's output")
 	cmd.Flags().StringVar(&c.Unit, "unit", "epoch", "what the job counts its work in, epoch or step")
 	return cmd
 }

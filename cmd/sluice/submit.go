@@ -150,7 +150,7 @@ func (s *submission) name() {
 	if s.job.Sluice == "" {
 		s.job.Sluice, _ = os.Executable()
 	}
-	s.job.Run = runOptions(s.site, s.request.Spec)
+	s.job.Run = runOptions(s.site, s.request)
 	s.place(s.site.Paths.Jobs)
 }
 

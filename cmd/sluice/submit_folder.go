@@ -9,8 +9,8 @@ import (
 	"syscall"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
-	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/etc"
+	"github.com/sluice-hpc/sluice/sbatch"
 )
 
 // batchFile is the script that Slurm starts, in the job's folder.
@@ -24,11 +24,20 @@ func (s *submission) place(jobs string) {
 
 // runOptions are the options for 'sluice run' on the node, where neither the
 // configuration nor the specification is at hand.
-func runOptions(c etc.Config, spec elastic.Spec) []string {
+func runOptions(c etc.Config, request sbatch.Request) []string {
 	options := []string{"--outbox=" + c.Paths.Outbox, fmt.Sprintf("--keep=%d", c.Checkpoint.Keep)}
-	if spec.Unit != "" {
-		options = append(options, "--unit="+string(spec.Unit))
+	say := func(name, value string) {
+		if value != "" {
+			options = append(options, name+"="+value)
+		}
 	}
+	say("--unit", string(request.Spec.Unit))
+	say("--glob", request.Adopt.Glob)
+	say("--marker", request.Adopt.Marker)
+	if request.Adopt.Still > 0 {
+		say("--still", request.Adopt.Still.String())
+	}
+	say("--progress", request.Adopt.Progress)
 	return options
 }
 

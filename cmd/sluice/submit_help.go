@@ -27,6 +27,13 @@ Checkpoints
   --checkpoint-signal=NAME  a signal beside the request file: USR1, USR2 or HUP
   --grace=TIME          how long saving may take: 90, 90s or 5:00
 
+Programs that cannot be changed
+  --checkpoint-glob=PATTERN   adopt what the program saves by its own habit
+  --checkpoint-marker=FILE    a file that makes such a checkpoint complete
+  --checkpoint-still=TIME     else: how long nothing in it has changed (10s)
+  --progress-regex=EXPR       read epoch, step, total, seconds or speed (groups of
+                              these names) from the job's output
+
 Where
   --user                a sluiced of your own ('sluiced --user')
   --config=FILE         a configuration file
