@@ -121,6 +121,7 @@ func drawSpec(t *rapid.T) Spec {
 		Signal:      rapid.SampledFrom(append([]string{""}, Signals...)).Draw(t, "signal"),
 		Grace:       time.Duration(rapid.Int64Range(0, int64(100*time.Hour)).Draw(t, "grace")),
 		CPUsPerGPU:  rapid.IntRange(0, maxCount).Draw(t, "cpus"),
+		Habit:       rapid.Bool().Draw(t, "habit"),
 		MemPerGPUMB: rapid.Int64Range(0, maxMemMB).Draw(t, "mem"),
 	}
 	if rapid.Bool().Draw(t, "bounded") {
@@ -133,6 +134,11 @@ func drawSpec(t *rapid.T) Spec {
 		s.Sizes = append(rapid.SliceOfN(rapid.IntRange(1, maxCount), 0, 8).Draw(t, "sizes"), s.Min)
 		slices.Sort(s.Sizes)
 		s.Sizes = slices.Compact(s.Sizes)
+	}
+	for _, n := range s.Options(min(s.Min+16, maxCount)) {
+		if len(s.Profile) < maxProfile && rapid.Bool().Draw(t, "profiled") {
+			s.Profile = append(s.Profile, n)
+		}
 	}
 	if err := s.Validate(); err != nil {
 		panic(fmt.Sprintf("drew %+v: %v", s, err))
