@@ -19,6 +19,7 @@ const module = "github.com/sluice-hpc/sluice/"
 var may = map[string][]string{
 	"slurm":                       {},
 	"nodes":                       {},
+	"nodes/nvml":                  {"checkpoint"},
 	"etc":                         {},
 	"elastic/knapsack":            {},
 	"elastic/speed":               {},
@@ -52,6 +53,9 @@ var may = map[string][]string{
 	"cmd/site":                    {"*"},
 	"cmd/site/demo":               {"*"},
 	"cmd/site/bench":              {"*"},
+	"cmd/site/exact":              {"*"},
+	"cmd/sluice-nvml":             {"*"},
+	"cmd/sluice-plot":             {"*"},
 	"cmd/sluice":                  {"*"},
 	"cmd/sluiced":                 {"*"},
 }
@@ -109,6 +113,39 @@ func TestImportsPointDown(t *testing.T) {
 		}
 		if len(p.CgoFiles) > 0 {
 			t.Errorf("%s uses cgo itself; only our SQLite and NVML libraries may", room)
+		}
+	}
+}
+
+// only says which single room may import a library that is heavy or needs cgo.
+var only = map[string]string{
+	"github.com/NVIDIA/go-nvml/":  "nodes/nvml",
+	"github.com/mattn/go-sqlite3": "elastic/store",
+	"gonum.org/v1/plot":           "cmd/sluice-plot",
+}
+
+// TestHeavyLibrariesStayApart: sluice itself is static and starts thousands of
+// times; what would slow that or needs cgo lives in programs of its own.
+func TestHeavyLibrariesStayApart(t *testing.T) {
+	for _, p := range packages(t) {
+		room := strings.TrimPrefix(p.ImportPath, module)
+		for _, imp := range p.Imports {
+			for library, owner := range only {
+				if strings.HasPrefix(imp, library) && room != owner {
+					t.Errorf("%s imports %s; only %s may", room, imp, owner)
+				}
+			}
+		}
+	}
+	out, err := exec.Command("go", "list", "-deps", module+"cmd/sluice").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dep := range strings.Fields(string(out)) {
+		for library := range only {
+			if strings.HasPrefix(dep, library) {
+				t.Errorf("cmd/sluice links %s", dep)
+			}
 		}
 	}
 }
