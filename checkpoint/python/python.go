@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 )
 
-//go:embed sluice/*.py examples/*.py examples/*.sh
+//go:embed sluice/*.py sluice/py.typed examples/*.py examples/*.sh
 var files embed.FS
 
 // WriteTo writes the library to dir/sluice and the examples to dir/examples,

@@ -78,7 +78,7 @@ def batch(a, epoch, step, rank, world):
 class Training:
     def __init__(self, a):
         self.a = a
-        self.rank, self.world, _ = sluice.world()
+        self.rank, self.world = sluice.world().rank, sluice.world().size
         self.inputs, self.labels = make_data(a)
         self.model = make_model(a.seed)
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=a.learning_rate, momentum=0.9)

@@ -30,6 +30,7 @@ program has imported it and runs several ranks.
 
 from ._files import Checkpoint
 from ._job import (
+    abandon,
     accumulation_steps,
     active,
     checkpoint,
@@ -44,9 +45,12 @@ from ._job import (
     should_checkpoint,
     world,
 )
+from ._world import World
 
 __all__ = [
     "Checkpoint",
+    "World",
+    "abandon",
     "accumulation_steps",
     "active",
     "checkpoint",

@@ -25,8 +25,8 @@ FILE_SYSTEM = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.ESTALE}
 class Checkpoint(os.PathLike):
     """A saved checkpoint: use it as the path of its folder.
 
-    step, epoch, sequence and gpus (the world size that saved it) come from its
-    manifest.
+    step, epoch, sequence, metric and gpus (the world size that saved it) come
+    from its manifest.
     """
 
     def __init__(self, path, manifest):
@@ -35,6 +35,8 @@ class Checkpoint(os.PathLike):
         self.epoch = float(manifest.get("epoch", 0.0))
         self.sequence = int(manifest.get("sequence", 0))
         self.gpus = int(manifest.get("gpus", 0))
+        metric = manifest.get("metric")
+        self.metric = dict(metric) if isinstance(metric, dict) else {}
 
     def __fspath__(self):
         return str(self.path)

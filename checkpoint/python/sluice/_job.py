@@ -8,7 +8,9 @@ import sys
 import tempfile
 import time
 
-from . import _files, _ranks
+from typing import Optional
+
+from . import _files, _ranks, _world
 
 LOOK_EVERY = 0.05  # seconds between two looks for a request
 PAUSE = 0.1  # seconds between two looks while waiting to be stopped
@@ -20,6 +22,7 @@ class Job:
 
     def __init__(self, environ=None, clock=time.time):
         environ = os.environ if environ is None else environ
+        self.environ = environ
         self.clock = clock
         self.folder = environ.get("SLUICE_JOB_DIR", "")
         self.active = bool(self.folder)
@@ -38,6 +41,8 @@ class Job:
         self.failed_at = -math.inf  # ... and when
         self.answered = ""  # request answered already, while it stands
         self.resumed = None
+        self.before = None  # size of the run before, once knows_before
+        self.knows_before = False
         self.sequence = 0
         self.opened = None  # folder of the checkpoint being written
         self.since = None  # when, and at how much work done, the speed's
@@ -119,7 +124,7 @@ class Job:
     def _save_failed(self):
         self.failed, self.failed_at = self.pending(), time.monotonic()
 
-    def commit(self, step, epoch, well=True, pause=True):
+    def commit(self, step, epoch, metric=None, pause=True, well=True):
         """Close the open checkpoint. True when it was committed."""
         path, self.opened = self.opened, None
         if path is None:
@@ -131,15 +136,17 @@ class Job:
             # The barrier: nobody's file is summed before everybody has written.
             if not self.agreement.all_well(well):
                 return self._abandon(path)
-            return self._close(path, step, epoch, pause)
+            if metric:
+                self.report(epoch, step, metric=metric)
+            return self._close(path, step, epoch, metric, pause)
         finally:
             self.away += max(0.0, self.clock() - self.saving)
 
-    def _close(self, path, step, epoch, pause):
+    def _close(self, path, step, epoch, metric, pause):
         answer, problem = b"", None
         if _ranks.rank() == 0:
             try:
-                answer = b"+" + self._seal(path, step, epoch).encode()
+                answer = b"+" + self._seal(path, step, epoch, metric).encode()
             except (OSError, ValueError) as e:
                 problem = e
         answer = self.agreement.from_first(answer)
@@ -152,7 +159,7 @@ class Job:
             self._wait(self.answered)
         return True
 
-    def _seal(self, path, step, epoch):
+    def _seal(self, path, step, epoch, metric):
         """Sum the files and write the manifest; return the request it answers.
 
         The request is looked for last, when the state on disk is complete: a
@@ -177,6 +184,8 @@ class Job:
             "gpus": _ranks.size(),
             "files": entries,
         }
+        if metric:
+            manifest["metric"] = _numbers(metric)
         if request:
             manifest["request"] = request
         _files.write_manifest(path, manifest)
@@ -210,6 +219,16 @@ class Job:
             self.since_done = self._done(self.resumed.step, self.resumed.epoch)
             self.note("resumed", self.since_done, self.resumed.step, self.resumed.epoch)
         return self.resumed
+
+    def world(self) -> _world.World:
+        """The sizes now, before and at most."""
+        if self.active and not self.knows_before:
+            self.knows_before = True
+            saved = self.resume()
+            self.before = saved.gpus if saved else None
+            if not self.before:
+                self.before = _world.size_before(self.folder, self.restarts)
+        return _world.look(self.environ, self.before)
 
     # Progress.
 
@@ -250,11 +269,16 @@ class Job:
         optional = {"step": step and int(step), "epoch": epoch and float(epoch), "seconds": seconds, "nodes": self.nodes}
         entry.update({k: v for k, v in optional.items() if v})
         if metric:
-            entry["metric"] = {str(k): float(v) for k, v in metric.items() if math.isfinite(float(v))}
+            entry["metric"] = _numbers(metric)
         try:
             _files.append_line(os.path.join(self.folder, "progress.jsonl"), entry)
         except (OSError, ValueError) as e:
             self.warn("reporting progress; training goes on", e)
+
+
+def _numbers(metric):
+    """The values of a metric that JSON can say."""
+    return {str(k): float(v) for k, v in metric.items() if math.isfinite(float(v))}
 
 
 def _int(text):
@@ -285,9 +309,13 @@ def rank():
     return _ranks.rank()
 
 
-def world():
-    """(rank, number of ranks, rank on this node)."""
-    return _ranks.rank(), _ranks.size(), _ranks.local_rank()
+def world() -> _world.World:
+    """The sizes of the program: now, before and the largest it may get.
+
+    Right at any time; once the program's ranks have met (init_process_group) its
+    size and rank are what they agreed on.
+    """
+    return _current().world()
 
 
 def hello():
@@ -316,19 +344,29 @@ def save_dir():
     return _current().save_dir()
 
 
-def commit(step, epoch=0.0, pause=True):
+def commit(step, epoch=0.0, metric=None, pause=True):
     """Close the checkpoint that save_dir() opened. Collective.
 
     Returns True when the checkpoint counts, False when it could not be written
     (a full disk, or outside of a job); training can go on in either case. If
     sluice asked for it, this call waits to be stopped; pause=False returns
-    instead, for programs that then exit.
+    instead, for programs that then exit. metric, a dict of numbers, is kept in
+    the manifest and reported as progress.
     """
-    return _current().commit(step, epoch, pause=pause)
+    return _current().commit(step, epoch, metric, pause)
+
+
+def abandon():
+    """Close the checkpoint that save_dir() opened without committing it. Collective.
+
+    For programs that failed to save: every rank calls commit() or abandon(), and
+    if one abandons there is no checkpoint.
+    """
+    _current().commit(0, 0.0, well=False)
 
 
 @contextlib.contextmanager
-def checkpoint(step, epoch=0.0, pause=True):
+def checkpoint(step, epoch=0.0, metric=None, pause=True):
     """save_dir() and commit() around a block that writes the files. Collective.
 
     A block that fails leaves no checkpoint. When it fails because the file
@@ -349,7 +387,7 @@ def checkpoint(step, epoch=0.0, pause=True):
         # Being ended: the other ranks are, too, and are not waited for.
         job.opened = None
         raise
-    job.commit(step, epoch, pause=pause)
+    job.commit(step, epoch, metric, pause)
 
 
 def save(state, path):

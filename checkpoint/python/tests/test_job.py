@@ -52,8 +52,8 @@ class Outside(unittest.TestCase):
 
     def test_world(self):
         with mock.patch.dict(os.environ, {"RANK": "3", "WORLD_SIZE": "8", "LOCAL_RANK": "1"}):
-            self.assertEqual(sluice.world(), (3, 8, 1))
-        self.assertEqual(sluice.world(), (0, 1, 0))
+            self.assertEqual(sluice.world(), sluice.World(8, None, None, 3, 1, 1))
+        self.assertEqual(sluice.world(), sluice.World(1, None, None, 0, 0, 1))
 
     def test_accumulation(self):
         for world, want in {"1": 16, "4": 4, "5": 4, "16": 1, "100": 1}.items():

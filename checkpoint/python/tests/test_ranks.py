@@ -19,7 +19,7 @@ import os, sys, time
 import torch, torch.distributed as dist
 import sluice
 dist.init_process_group("gloo")
-rank, size, _ = sluice.world()
+rank, size = sluice.world().rank, sluice.world().size
 def say(text):
     with open(os.environ["SLUICE_JOB_DIR"] + "/story", "a") as f:
         f.write(text + "\\n")
