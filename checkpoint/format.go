@@ -124,7 +124,8 @@ type Progress struct {
 	Time     float64 `json:"time"`     // Unix seconds
 	Restarts int     `json:"restarts"` // of the run that wrote it
 	// Event is "hello" (the program speaks the protocol), "progress",
-	// "resumed" or "finished".
+	// "resumed", "finished", or "pace": how long steps take, said often while the
+	// job's speed is being measured.
 	Event string `json:"event"`
 	// Done is the work finished so far in the job's unit, fractional: 3.5 =
 	// half way through the fourth epoch.
@@ -134,6 +135,8 @@ type Progress struct {
 	Seconds float64            `json:"seconds,omitempty"` // seconds a unit, lately; 0 = not known
 	GPUs    int                `json:"gpus,omitempty"`    // world size
 	Nodes   int                `json:"nodes,omitempty"`
+	Pace    float64            `json:"pace,omitempty"`  // seconds a step, of a pace
+	Steps   int64              `json:"steps,omitempty"` // over how many steps that is
 	Metric  map[string]float64 `json:"metric,omitempty"`
 }
 

@@ -154,9 +154,9 @@ func ParseProgress(line []byte) (Progress, error) {
 	c.want(p.Time > 0 && p.Time < 1e11, "time", fmt.Sprintf("%g: want seconds since 1970", p.Time))
 	c.whole("restarts", int64(p.Restarts), 0, maxCount)
 	switch p.Event {
-	case "hello", "progress", "resumed", "finished":
+	case "hello", "progress", "resumed", "finished", "pace":
 	default:
-		c.want(false, "event", fmt.Sprintf("%q: want hello, progress, resumed or finished", clip(p.Event, 80)))
+		c.want(false, "event", fmt.Sprintf("%q: want hello, progress, resumed, finished or pace", clip(p.Event, 80)))
 	}
 	c.number("done", p.Done)
 	c.number("epoch", p.Epoch)
@@ -164,6 +164,8 @@ func ParseProgress(line []byte) (Progress, error) {
 	c.number("seconds", p.Seconds)
 	c.whole("gpus", int64(p.GPUs), 0, maxCount)
 	c.whole("nodes", int64(p.Nodes), 0, maxCount)
+	c.number("pace", p.Pace)
+	c.whole("steps", p.Steps, 0, maxWork)
 	c.want(len(p.Metric) <= maxMetrics, "metric", fmt.Sprintf("%d values: at most %d", len(p.Metric), maxMetrics))
 	for name, v := range p.Metric {
 		c.want(metricForm.fits(name), "metric", fmt.Sprintf("%q is not a metric's name", clip(name, 80)))

@@ -34,6 +34,7 @@ class Job:
         self.resume_path = environ.get("SLUICE_RESUME", "")
         self.by_step = environ.get("SLUICE_UNIT") == "step"
         self.agreement = _ranks.Agreement()
+        self.pace = _profile.Pace(environ)
         self.said_hello = False
         self.looked = -math.inf
         self.seen = ""  # request seen at the last look, rank 0 only
@@ -76,6 +77,7 @@ class Job:
             return False
         self.hello()
         self.steps += 1
+        self.pace.step(self)
         if self.since is None:
             self.since = self.clock()
         ask = b"1" if _ranks.rank() == 0 and self._asked() else b""
