@@ -10,7 +10,7 @@ import time
 
 from typing import Optional
 
-from . import _files, _ranks, _world
+from . import _files, _profile, _ranks, _world
 
 LOOK_EVERY = 0.05  # seconds between two looks for a request
 PAUSE = 0.1  # seconds between two looks while waiting to be stopped
