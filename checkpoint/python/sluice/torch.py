@@ -1,0 +1,268 @@
+"""The same results at every world size, for plain PyTorch and DDP programs.
+
+    import sluice.torch
+
+    training = sluice.torch.Elastic(model, optimizer, scheduler, dataset=data, batch=48, epochs=10, shards=12)
+    for step in training:
+        optimizer.zero_grad()
+        for inputs, labels in step:
+            loss = criterion(model(inputs), labels)
+            step.backward(loss)
+        optimizer.step()
+        scheduler.step()
+
+Every step's global batch is cut into a fixed number of shards, each with its own
+random numbers (as EasyScale does, SC'23). The ranks there are share the shards
+out, one after the other, and DDP adds up once a step. So the order of the data,
+augmentation, dropout, the learning rate and the number of steps do not depend on
+the number of ranks; only the order in which floating-point numbers are added up
+does. BatchNorm's running averages are the mean over the shards.
+
+Elastic resumes by itself, saves when asked and reports every epoch. Its parts
+are here for programs with a loop of their own: order(), shard_of(), rng(),
+capture() and restore().
+
+Outside of a sluice job the same program gives the same results and saves
+nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
+
+import torch
+import torch.distributed
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+import sluice
+
+from . import _ranks
+from ._shards import bounds, share
+from ._torch_averages import Averages
+from ._torch_streams import Seeded, ShardSampler, order, rng, seed, shard_of
+
+__all__ = ["Elastic", "Step", "capture", "order", "restore", "rng", "seed", "shard_of"]
+
+STATE = "state.pt"
+_FIXED = ("shards", "batch", "seed", "samples")  # for the life of a training
+
+
+def capture(model: nn.Module, optimizer: Any = None, scheduler: Any = None, scaler: Any = None,
+            **more: Any) -> Dict[str, Any]:
+    """Everything a step depends on, as one dict for sluice.save(). A model in DDP
+    is saved without its wrapping. more are plain values (step=7) or objects with
+    a state_dict() (ema=ema)."""
+    state: Dict[str, Any] = {"model": _bare(model).state_dict()}
+    parts = {"optimizer": optimizer, "scheduler": scheduler, "scaler": scaler, **more}
+    for name, part in parts.items():
+        if part is not None:
+            state[name] = part.state_dict() if hasattr(part, "state_dict") else part
+    return state
+
+
+def restore(path: Any, model: nn.Module, optimizer: Any = None, scheduler: Any = None, scaler: Any = None,
+            **more: Any) -> Dict[str, Any]:
+    """Load what capture() gave and sluice.save() wrote, on any number of ranks and
+    any device; return the plain values. more are the objects given to capture().
+
+    The file is the job's own and was verified by its checksum. A part that was
+    not saved raises KeyError.
+    """
+    # CPU: a GPU of the saving run need not exist here. The parts copy to theirs.
+    state = torch.load(str(path), map_location="cpu", weights_only=False)
+    _bare(model).load_state_dict(state.pop("model"))
+    for name, part in {"optimizer": optimizer, "scheduler": scheduler, "scaler": scaler, **more}.items():
+        if part is not None:
+            part.load_state_dict(state.pop(name))
+    return state
+
+
+def _bare(model: nn.Module) -> nn.Module:
+    return model.module if isinstance(model, DistributedDataParallel) else model
+
+
+class Step:
+    """One step of the optimizer: loop over it for this rank's shards, all of them.
+
+    number counts from 0 over the whole training, within in its epoch; ends_epoch
+    is true of an epoch's last. weight is the present shard's part of the global
+    batch times the number of ranks: what its mean loss is to be multiplied with.
+    """
+
+    def __init__(self, training: "Elastic", batches: Iterator[Any]):
+        self._training, self._batches = training, batches
+        self.number = training.step
+        self.epoch, self.within = divmod(self.number, training.steps_per_epoch)
+        self.ends_epoch = self.within == training.steps_per_epoch - 1
+        self.weight = 0.0
+        self._loss: Optional[torch.Tensor] = None
+        self._shared: Optional[float] = None
+        self._left = len(training.mine)
+
+    def __iter__(self) -> Iterator[Any]:
+        t = self._training
+        averages = Averages(t.model)
+        for shard, part in t.mine:
+            batch = next(self._batches)
+            self._left -= 1
+            self.weight = part * t.size
+            averages.before()
+            seed(t.seed, "shard", self.number, shard)
+            with self._quiet(self._left > 0):
+                yield batch
+            averages.after(part)
+        averages.share(t.size)
+        seed(t.seed, "after", self.number)
+
+    def _quiet(self, more: bool) -> Any:
+        """DDP adds up with the rank's last shard only."""
+        model = self._training.model
+        return model.no_sync() if more and hasattr(model, "no_sync") else contextlib.nullcontext()
+
+    def backward(self, loss: torch.Tensor, scaler: Any = None) -> None:
+        """loss.backward() for a mean over the shard's samples, so that the
+        gradient is that of the mean over the global batch."""
+        part = loss * self.weight
+        (part if scaler is None else scaler.scale(part)).backward()
+        part = part.detach() / self._training.size
+        self._loss = part if self._loss is None else self._loss + part
+
+    def loss(self) -> float:
+        """The mean loss over the global batch, of the shards given to backward().
+        Collective, and asked once a step at most."""
+        if self._shared is None:
+            if self._loss is None:
+                raise RuntimeError("no loss was given to step.backward()")
+            total = self._loss.clone()
+            if self._training.size > 1:
+                torch.distributed.all_reduce(total)
+            self._shared = float(total)
+        return self._shared
+
+    def finish(self) -> None:
+        """Refuse a step by halves: the gradients would be wrong, and other ranks
+        would wait."""
+        if self._left:
+            raise RuntimeError(f"step {self.number}: {self._left} of this rank's {len(self._training.mine)} shards were not "
+                               "trained: loop over the whole step, as in: for inputs, labels in step")
+
+
+class Elastic:
+    """A training whose results do not depend on the number of ranks.
+
+    Loop over it for its steps, see the module's first lines. Make it on every
+    rank, after torch.distributed and DDP where there are several.
+
+    dataset has a length and indices; collate and workers are DataLoader's
+    collate_fn and num_workers. batch is the number of samples a step on all ranks
+    together; what is left of an epoch below one batch is not used. shards is into
+    how many parts the batch is cut: as many as the most ranks there may be is
+    good, a number with many divisors is better. It stays what it was at the first
+    start, as do batch and seed. Default: the most GPUs the job may get, else the
+    number of ranks now. checkpoint_every is a number of steps after which to save
+    without being asked; 0 = never. scaler is a GradScaler; stateful are objects
+    with a state_dict() to save and load with the rest.
+
+    step is the number of finished steps; epoch that of finished epochs, with
+    the fraction of the present one.
+    """
+
+    def __init__(self, model: nn.Module, optimizer: Any, scheduler: Any = None, *, dataset: Any, batch: int,
+                 epochs: int, shards: int = 0, seed: int = 0, scaler: Any = None, checkpoint_every: int = 0,
+                 workers: int = 0, collate: Optional[Callable[..., Any]] = None, **stateful: Any):
+        self.rank, self.size = _ranks.rank(), _ranks.size()
+        self.model, self.dataset = model, dataset
+        self.batch, self.seed = batch, seed
+        self.shards = shards or min(batch, _largest(self.size))
+        self.samples = len(dataset)
+        self.steps_per_epoch = self.samples // max(1, batch)
+        self.total = epochs * self.steps_per_epoch
+        self.checkpoint_every, self.workers, self.collate = checkpoint_every, workers, collate
+        self.step = 0
+        self._parts: Dict[str, Any] = {"optimizer": optimizer, "scheduler": scheduler, "scaler": scaler, **stateful}
+        self._check()
+        self.resumed = self._resume(chosen=bool(shards))
+        self.mine = self._share()
+
+    def _check(self) -> None:
+        if self.batch < 1 or self.steps_per_epoch < 1:
+            raise ValueError(f"batch {self.batch}: at least 1 and at most the dataset's {self.samples} samples")
+        if not 1 <= self.shards <= self.batch:
+            raise ValueError(f"shards {self.shards}: at least 1 and at most the batch's {self.batch} samples")
+
+    def _share(self) -> List[Tuple[int, float]]:
+        """This rank's shards, each with its part of the global batch."""
+        mine = []
+        for shard in share(self.shards, self.rank, self.size):
+            first, last = bounds(self.batch, self.shards, shard)
+            mine.append((shard, (last - first) / self.batch))
+        # More ranks than shards: this one takes part in the sum with nothing.
+        return mine or [(0, 0.0)]
+
+    @property
+    def epoch(self) -> float:
+        return self.step / self.steps_per_epoch
+
+    def __iter__(self) -> Iterator[Step]:
+        batches = iter(torch.utils.data.DataLoader(
+            Seeded(self.dataset, self.seed), batch_sampler=ShardSampler(self), num_workers=self.workers,
+            collate_fn=self.collate, generator=torch.Generator()))
+        while self.step < self.total:
+            step = Step(self, batches)
+            seed(self.seed, "before", self.step)
+            yield step
+            step.finish()
+            self.step += 1
+            self.between(step)
+        sluice.finished()
+
+    def between(self, step: Step) -> None:
+        """What happens after every step: report, and save when it is time."""
+        if step.ends_epoch:
+            metric = {"loss": step.loss()} if step._loss is not None else None
+            sluice.report(epoch=step.epoch + 1, step=self.step, metric=metric)
+        if self.step < self.total:
+            due = self.checkpoint_every > 0 and self.step % self.checkpoint_every == 0
+            if self.asked() or due:
+                self.save()
+
+    def asked(self) -> bool:
+        """Whether to save now. Collective."""
+        return sluice.should_checkpoint()
+
+    def save(self, pause: bool = True) -> None:
+        """Save everything that the next step depends on. Collective; as
+        sluice.checkpoint(), it waits where sluice asked for it."""
+        with sluice.checkpoint(step=self.step, epoch=self.epoch, pause=pause) as folder:
+            if self.rank == 0:
+                sluice.save(self.capture(), folder / STATE)
+
+    def capture(self) -> Dict[str, Any]:
+        """All that the next step depends on, the same on every rank."""
+        facts = {name: getattr(self, name) for name in ("step",) + _FIXED}
+        return capture(self.model, **self._parts, **facts)
+
+    def _resume(self, chosen: bool) -> Any:
+        saved = sluice.resume()
+        if saved is None:
+            return None
+        facts = restore(saved / STATE, self.model, **self._parts)
+        if not chosen:
+            self.shards = facts["shards"]
+        for name in _FIXED:
+            if facts[name] != getattr(self, name):
+                raise ValueError(f"{name} is {getattr(self, name)}, and was {facts[name]} in {saved}: the results would not be "
+                                 "those of one training; give what it was, or submit a new job")
+        self.step = facts["step"]
+        return saved
+
+
+def _largest(size: int) -> int:
+    """The most ranks there may be; the present number where nobody says."""
+    try:
+        return max(1, int(os.environ.get("SLUICE_MAX_GPUS") or size))
+    except ValueError:
+        return size
