@@ -25,26 +25,38 @@ func (m *Mailbox) Progress(token string, uid uint32, offset int64) (lines []Prog
 		return nil, offset, nil, none(err)
 	}
 	defer dir.Close()
-	f, info, err := dir.Open(ProgressFile)
+	lines, next, bad, err = dir.Progress(offset)
+	for i := range bad {
+		bad[i] = jobError(token, bad[i])
+	}
 	if err != nil {
-		return nil, offset, nil, none(jobError(token, err))
+		err = jobError(token, err)
+	}
+	return lines, next, bad, err
+}
+
+// Progress is Mailbox.Progress for the job's folder itself.
+func (d *Dir) Progress(offset int64) (lines []Progress, next int64, bad []error, err error) {
+	f, info, err := d.Open(ProgressFile)
+	if err != nil {
+		return nil, offset, nil, none(err)
 	}
 	defer f.Close()
 	if offset < 0 || offset > info.Size() {
-		bad = append(bad, jobError(token, fmt.Errorf("%s: %w: %d bytes, %d were read before: it was replaced and is read afresh",
-			ProgressFile, ErrMalformed, info.Size(), offset)))
+		bad = append(bad, fmt.Errorf("%s: %w: %d bytes, %d were read before: it was replaced and is read afresh",
+			ProgressFile, ErrMalformed, info.Size(), offset))
 		offset = 0
 	}
 	chunk := make([]byte, maxChunk)
 	n, err := f.ReadAt(chunk, offset)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, offset, bad, jobError(token, err)
+		return nil, offset, bad, err
 	}
 	s := scan{start: offset}
 	s.lines(chunk[:n])
 	for _, e := range s.bad {
 		e.Line = lineAt(f, e.at)
-		bad = append(bad, jobError(token, e.FormatError))
+		bad = append(bad, e.FormatError)
 	}
 	return s.good, offset + s.used, bad, nil
 }

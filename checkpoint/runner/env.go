@@ -32,6 +32,7 @@ type facts struct {
 	master      string
 	port        int
 	sluice      string // path of the program
+	profile     string // steps to measure the speed by; "" = it is not measured
 	python      string // directory of the training library; "" = none
 }
 
@@ -86,6 +87,7 @@ func (f facts) variables(vars map[string]string) []variable {
 		job("SLUICE_GPUS", known(f.where.gpus)),
 		job("SLUICE_SPLIT", splitWords(f.where.split)),
 		job("SLUICE_MAX_GPUS", known(f.largest)),
+		job("SLUICE_PROFILE_STEPS", f.profile),
 	}
 	if f.python != "" {
 		own = append(own, always("SLUICE_PYTHON", f.python),

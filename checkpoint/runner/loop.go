@@ -37,8 +37,9 @@ type run struct {
 	first  time.Time // when the script was started
 	starts int       // times the script was started in this run
 
-	adopted adoption
-	gauge   gauge
+	adopted  adoption
+	gauge    gauge
+	measured measurement
 
 	complaints map[string]string
 }
@@ -61,6 +62,7 @@ func (r *run) loop(signals <-chan os.Signal) int {
 			r.adopt()
 			r.measure()
 			r.look()
+			r.profile()
 		case <-beat.C:
 			r.dirty = true
 			r.tidy()
@@ -213,6 +215,7 @@ func (r *run) environment() []string {
 	f := facts{
 		where: r.where, largest: r.target.Largest, incarnation: r.target.Incarnation, unit: r.Unit,
 		master: r.from.master, port: r.from.port, sluice: r.Sluice, python: r.Python,
+		profile: r.Profile.String(),
 	}
 	if r.alone {
 		return environment(r.Env, f)

@@ -28,6 +28,8 @@ type Config struct {
 	Adopt Adopt
 	// Gauge is the path of the program that looks at the node's GPUs; "" = none.
 	Gauge string
+	// Profile says how the run's speed is measured; zero = it is not.
+	Profile Profile
 
 	Stdin, Stdout, Stderr *os.File // the script's, passed on untouched
 

@@ -40,6 +40,7 @@ The script finds in its environment, beside Slurm's variables:
   SLUICE_NODES          nodes
   SLUICE_SPLIT          GPUs of each node, as in gpu1:4,gpu2:1; empty likewise
   SLUICE_MAX_GPUS       most GPUs the job may ever get; empty = no bound
+  SLUICE_PROFILE_STEPS  steps of warm-up + steps to report the pace of; empty = none
   SLUICE_PYTHON         folder of the Python library, also in PYTHONPATH
   MASTER_ADDR           address of the first node
   MASTER_PORT           a free port there, another in each run
@@ -65,6 +66,8 @@ present allocation, with all of the job's GPUs there.`,
 	cmd.Flags().StringVar(&c.Adopt.Marker, "marker", "", "file in such a checkpoint that makes it complete (default: stillness does)")
 	cmd.Flags().DurationVar(&c.Adopt.Still, "still", 10*time.Second, "how long nothing in such a checkpoint may have changed")
 	cmd.Flags().StringVar(&c.Adopt.Progress, "progress", "", "expression that finds epoch, step, total, seconds or speed in the job's output")
+	cmd.Flags().Var(&c.Profile, "profile", "have the program report its pace: steps of warm-up, and steps to measure")
+	cmd.Flags().DurationVar(&c.Profile.Limit, "profile-limit", 0, "end the run when they are measured, or after this long")
 	cmd.Flags().StringVar(&c.Unit, "unit", "epoch", "what the job counts its work in, epoch or step")
 	return cmd
 }
