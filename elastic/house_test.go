@@ -26,6 +26,7 @@ var may = map[string][]string{
 	"elastic/costate":             {},
 	"elastic/joint":               {},
 	"checkpoint/python":           {},
+	"checkpoint/pythontest":       {},
 	"checkpoint/process":          {},
 	"elastic":                     {"nodes", "elastic/speed"},
 	"sbatch":                      {"elastic"},

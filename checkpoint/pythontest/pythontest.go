@@ -1,0 +1,71 @@
+// Package pythontest finds the training frameworks for a test: the Python that
+// has PyTorch, Lightning, Transformers and Accelerate at the versions that
+// etc/frameworks.txt pins.
+package pythontest
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// PlaceEnv is the variable that names the frameworks' environment (the folder
+// with bin/python), where it is not where etc/install-frameworks puts it.
+const PlaceEnv = "SLUICE_FRAMEWORKS"
+
+// RequireEnv is the variable that, set to 1, turns a skip for missing frameworks
+// into a failure, so that a complete test run cannot pass by skipping.
+const RequireEnv = "SLUICE_REQUIRE_FRAMEWORKS"
+
+// shared is where root installs the frameworks for everybody.
+const shared = "/var/cache/sluice/frameworks"
+
+// Frameworks returns the path of the frameworks' Python. Without it the test is
+// skipped with the reason, as it is in short mode: importing them alone takes
+// seconds. See RequireEnv.
+func Frameworks(t testing.TB) string {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("NOT TESTED in short mode: the training frameworks")
+	}
+	python, err := Find(os.Getenv)
+	if err != nil {
+		if os.Getenv(RequireEnv) == "1" {
+			t.Fatalf("%s=1 and %v", RequireEnv, err)
+		}
+		t.Skipf("NOT TESTED with the training frameworks: %v", err)
+	}
+	return python
+}
+
+// Find returns the path of the frameworks' Python: in the folder that PlaceEnv
+// names if it does, else root's, else the user's own. Its error says what to type.
+func Find(getenv func(string) string) (string, error) {
+	places := []string{getenv(PlaceEnv)}
+	if places[0] == "" {
+		places = []string{shared}
+		if cache := userCache(getenv); cache != "" {
+			places = append(places, filepath.Join(cache, "sluice", "frameworks"))
+		}
+	}
+	for _, place := range places {
+		python, err := exec.LookPath(filepath.Join(place, "bin", "python"))
+		if err == nil {
+			return python, nil
+		}
+	}
+	return "", errors.New("no Python in " + strings.Join(places, " or ") + "; type: etc/install-frameworks")
+}
+
+func userCache(getenv func(string) string) string {
+	if cache := getenv("XDG_CACHE_HOME"); cache != "" {
+		return cache
+	}
+	if home := getenv("HOME"); home != "" {
+		return filepath.Join(home, ".cache")
+	}
+	return ""
+}
