@@ -88,7 +88,8 @@ const (
 	maxMemMB = 1_000_000_000 // megabytes a GPU
 	maxSizes = 1024          // entries of Sizes
 
-	maxProfile = 16 // entries of Profile
+	// MaxProfile bounds the entries of Profile.
+	MaxProfile = 16
 )
 
 // Validate reports what contradicts itself in the spec, in the words of the
@@ -125,8 +126,8 @@ func (s Spec) Validate() error {
 }
 
 func (s Spec) validateProfile() error {
-	if len(s.Profile) > maxProfile {
-		return fmt.Errorf("--profile: %d sizes, at most %d", len(s.Profile), maxProfile)
+	if len(s.Profile) > MaxProfile {
+		return fmt.Errorf("--profile: %d sizes, at most %d", len(s.Profile), MaxProfile)
 	}
 	last := 0
 	for _, n := range s.Profile {

@@ -136,7 +136,7 @@ func drawSpec(t *rapid.T) Spec {
 		s.Sizes = slices.Compact(s.Sizes)
 	}
 	for _, n := range s.Options(min(s.Min+16, maxCount)) {
-		if len(s.Profile) < maxProfile && rapid.Bool().Draw(t, "profiled") {
+		if len(s.Profile) < MaxProfile && rapid.Bool().Draw(t, "profiled") {
 			s.Profile = append(s.Profile, n)
 		}
 	}

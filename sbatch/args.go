@@ -93,6 +93,10 @@ func (r *reader) long(w word) {
 		r.fail(w, "takes no value", "write --"+o.name)
 		return
 	}
+	if o.name == "profile" {
+		r.profile(w, value, given)
+		return
+	}
 	s := setting{option: *o, value: value, given: given, at: w.at, words: []string{w.text}}
 	if o.takes == valued && !given && !r.valueFor(&s, w) {
 		return

@@ -77,6 +77,9 @@ func (env environment) settings() (found []setting) {
 			found = append(found, fromVariable(name, value, o))
 		}
 	}
+	if value := env["SLUICE_PROFILE"]; value != "" {
+		found = append(found, fromVariable("SLUICE_PROFILE", value, profiling))
+	}
 	return found
 }
 

@@ -84,7 +84,9 @@ func (m *merger) sizes(pow2 bool) {
 	check.Token = strings.Repeat("0", 32)
 	if err := check.Validate(); err != nil {
 		m.errs = append(m.errs, &Error{Why: err.Error()})
+		return
 	}
+	m.settleProfile()
 }
 
 // minimumFrom says where the minimum comes from.

@@ -22,6 +22,9 @@ Sizes
 Work
   --epochs=N, --steps=N all the work there is; without it the end is not predicted
   --model=NAME          jobs of one name share what is learned about their speed
+  --profile[=1,2,4]     measure the speed at these sizes (a few powers of two) in
+                        the job's first minutes, while GPUs are idle; with task,
+                        energy and the like it is sbatch's option of that name
 
 Checkpoints
   --checkpoint-signal=NAME  a signal beside the request file: USR1, USR2 or HUP

@@ -1,0 +1,136 @@
+package sbatch
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sluice-hpc/sluice/elastic"
+)
+
+// --profile is two options. With one of these words it is sbatch's, which gathers
+// energy, network and file system use; without a value, or with sizes, it is
+// sluice's, which measures how fast the job is on them.
+var sbatchProfiles = []string{"all", "none", "energy", "task", "lustre", "network", "filesystem"}
+
+// profiling is sluice's --profile. Its name is not one that can be typed: settings
+// are told apart by name, and a job may have both.
+var profiling = option{name: "profile sizes", takes: optional, is: own}
+
+// profile reads --profile, in whose place it stands.
+func (r *reader) profile(w word, value string, given bool) {
+	s := setting{option: profiling, value: value, given: true, at: w.at, words: []string{w.text}}
+	if !given && r.next < len(r.words) {
+		if next := r.words[r.next].text; isSizes(next) || gathers(next) {
+			s.value, given = next, true
+			s.words = append(s.words, next)
+			r.next++
+		}
+	}
+	if given && !isSizes(s.value) {
+		s.option = *byName("profile")
+	}
+	r.found = append(r.found, s)
+}
+
+// isSizes reports whether the value means sluice's --profile.
+func isSizes(value string) bool {
+	switch strings.ToLower(value) {
+	case "pow2", "yes", "no":
+		return true
+	}
+	return value != "" && value[0] >= '0' && value[0] <= '9'
+}
+
+// gathers reports whether the value is one of sbatch's.
+func gathers(value string) bool {
+	for _, kind := range strings.Split(strings.ToLower(value), ",") {
+		if !slices.Contains(sbatchProfiles, kind) {
+			return false
+		}
+	}
+	return true
+}
+
+// settleProfile fills in the sizes at which the speed is measured. It comes after
+// the sizes that the job accepts.
+func (m *merger) settleProfile() {
+	s, ok := m.chosen[profiling.name]
+	if !ok || strings.EqualFold(s.value, "no") {
+		return
+	}
+	spec := &m.request.Spec
+	switch strings.ToLower(s.value) {
+	case "", "yes", "pow2":
+		if spec.Profile = ProfileSizes(*spec); len(spec.Profile) < 2 {
+			spec.Profile = nil
+			m.warn(s.typed() + ": the job has one size only, so there is nothing to compare")
+		}
+		return
+	}
+	sizes, _, err := parseSizes(s.value)
+	switch {
+	case err != nil:
+		m.fail(s.fail(fmt.Sprintf("want no value, or sizes such as 1,2,4, each a whole number from 1 to %d", maxCount), ""))
+		return
+	case len(sizes) > elastic.MaxProfile:
+		m.fail(s.fail(fmt.Sprintf("%d sizes, at most %d", len(sizes), elastic.MaxProfile), "leave some out: a curve is drawn through the others"))
+		return
+	}
+	for _, n := range sizes {
+		if !spec.Allows(n, maxCount) {
+			m.fail(s.fail(fmt.Sprintf("the job does not accept %d GPUs", n), "leave that size out, or change --min-gpus, --max-gpus and their like"))
+			return
+		}
+	}
+	spec.Profile = sizes
+}
+
+// mostProfiled is how many sizes --profile chooses by itself: with the smallest and
+// the largest that say most, two between them show how the curve bends.
+const mostProfiled = 4
+
+// ProfileSizes chooses sizes to measure a job's speed at: from its minimum on, each
+// at least twice the one before, to its maximum or, where it has none, the fourth.
+// Sizes the cluster does not have are passed over when their turn comes.
+func ProfileSizes(spec elastic.Spec) []int {
+	var all []int
+	most := spec.Max
+	if most == 0 {
+		most = max(1, spec.Min) << (mostProfiled - 1)
+		if len(spec.Sizes) > 0 {
+			most = spec.Sizes[len(spec.Sizes)-1]
+		}
+	}
+	for n := accepted(spec, 1); n > 0 && n <= most; n = accepted(spec, 2*n) {
+		all = append(all, n)
+	}
+	if len(all) <= mostProfiled {
+		return all
+	}
+	var few []int
+	for i := range mostProfiled {
+		few = append(few, all[i*(len(all)-1)/(mostProfiled-1)])
+	}
+	return few
+}
+
+// accepted is the smallest size from n on that the job accepts; 0 when there is
+// none.
+func accepted(spec elastic.Spec, n int) int {
+	n = max(n, spec.Min)
+	switch {
+	case len(spec.Sizes) > 0:
+		i, _ := slices.BinarySearch(spec.Sizes, n)
+		if i == len(spec.Sizes) {
+			return 0
+		}
+		n = spec.Sizes[i]
+	case spec.Step > 1:
+		n = spec.Min + (n-spec.Min+spec.Step-1)/spec.Step*spec.Step
+	}
+	if !spec.Allows(n, maxCount) {
+		return 0
+	}
+	return n
+}
