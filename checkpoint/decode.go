@@ -85,8 +85,10 @@ func mistyped(e *json.UnmarshalTypeError) string {
 		want = "a string"
 	case reflect.Slice:
 		want = "an array"
-	case reflect.Int, reflect.Int64:
+	case reflect.Int, reflect.Int64, reflect.Uint64:
 		want = "a whole number"
+	case reflect.Bool:
+		want = "true or false"
 	case reflect.Float64:
 		want = "a number"
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -12,6 +13,7 @@ const (
 	checkpointWords = "8 digits"
 	maxFiles        = 100_000
 	maxMetrics      = 64
+	maxSpan         = 1e8 // seconds, three years
 )
 
 // ValidToken reports whether t can name a job's folders: 32 lower-case hex digits.
@@ -81,6 +83,8 @@ func ParseRunner(data []byte) (Runner, error) {
 	c.moment("beat", r.Beat)
 	c.answer(r.Answer)
 	c.exit(r.Exit)
+	c.want(r.Rhythm >= 0 && r.Rhythm <= maxSpan, "rhythm", fmt.Sprintf("%g: want seconds from 0 to %g", r.Rhythm, float64(maxSpan)))
+	c.devices(r.Devices)
 	if c.err != nil {
 		return Runner{}, c.err
 	}
@@ -129,6 +133,12 @@ func (r Runner) cleaned() Runner {
 	}
 	if r.Skipped != nil {
 		r.Skipped = skipped
+	}
+	if r.Devices != nil {
+		r.Devices = slices.Clone(r.Devices)
+		for i, d := range r.Devices {
+			r.Devices[i] = d.cleaned()
+		}
 	}
 	if r.Answer != nil {
 		a := *r.Answer

@@ -1,0 +1,163 @@
+package checkpoint
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Gauges is the folder, in the job's, in which each node says how its GPUs are: one
+// small file a node and run, named by GaugeFile, of one Devices as JSON.
+const Gauges = "gauge"
+
+// GaugeFile is the name of a node's file in Gauges; restarts is Slurm's count for
+// the run.
+func GaugeFile(restarts int, node string) string {
+	return strconv.Itoa(restarts) + "." + node + ".json"
+}
+
+const (
+	maxDevices = 512 // of one node, and told of one job
+	maxIndex   = 4096
+	maxXIDs    = 16
+	maxUnfit   = 160 // bytes of a reason
+	maxBytes   = 1 << 50
+)
+
+var uuidForm = form{letters + digits, letters + digits + "-/._", 1, 128}
+
+// ParseDevices reads what a node says of the job's GPUs. Errors are *FormatError.
+func ParseDevices(data []byte) (Devices, error) {
+	var d Devices
+	if err := decode(Gauges, data, &d); err != nil {
+		return Devices{}, err
+	}
+	c := checker{file: Gauges, data: data}
+	c.devices([]Devices{d})
+	if c.err != nil {
+		return Devices{}, c.err
+	}
+	return d.cleaned(), nil
+}
+
+// devices checks what is said of a job's GPUs, node by node.
+func (c *checker) devices(all []Devices) {
+	c.want(len(all) <= maxNodes, "devices", fmt.Sprintf("%d nodes: at most %d", len(all), maxNodes))
+	seen := make(map[string]bool, len(all))
+	for _, d := range all {
+		c.want(nodeForm.fits(d.Node), "node", fmt.Sprintf("%q is not a node's name", clip(d.Node, 80)))
+		c.want(!seen[d.Node], "devices", fmt.Sprintf("node %s twice", clip(d.Node, 80)))
+		c.moment("at", d.At)
+		c.want(len(d.GPUs) <= maxDevices, "gpus", fmt.Sprintf("%d on %s: at most %d", len(d.GPUs), clip(d.Node, 80), maxDevices))
+		if c.err != nil {
+			return
+		}
+		seen[d.Node] = true
+		for _, g := range d.GPUs {
+			c.device(g)
+		}
+	}
+}
+
+func (c *checker) device(g Device) {
+	c.whole("index", int64(g.Index), 0, maxIndex)
+	if g.UUID != "" {
+		c.match("uuid", g.UUID, uuidForm, "1 to 128 letters, digits and -/._")
+	}
+	c.want(g.Utilisation >= -1 && g.Utilisation <= 1, "utilisation", fmt.Sprintf("%g: want a share from 0 to 1, or -1", g.Utilisation))
+	c.whole("memory", g.Memory, 0, maxBytes)
+	c.whole("memory_used", g.MemoryUsed, 0, maxBytes)
+	c.want(g.Watts >= 0 && g.Watts <= 1e5, "watts", fmt.Sprintf("%g: want 0 to 1e5", g.Watts))
+	c.want(len(g.XIDs) <= maxXIDs, "xids", fmt.Sprintf("%d: at most %d", len(g.XIDs), maxXIDs))
+	for _, x := range g.XIDs {
+		c.whole("xids", int64(x), 0, math.MaxInt32)
+	}
+}
+
+// cleaned returns d with every free text safe to show.
+func (d Devices) cleaned() Devices {
+	d.GPUs = slices.Clone(d.GPUs)
+	for i := range d.GPUs {
+		g := &d.GPUs[i]
+		g.Name, g.Unfit = clean(g.Name, 100), clean(g.Unfit, maxUnfit)
+	}
+	return d
+}
+
+// detailed is up to how many GPUs the runner's word describes each fully.
+const detailed = 48
+
+// Fitting returns what the runner's word has room for: its readers take 64 KiB. Of
+// many GPUs only what decisions need is told, of very many the first, those that
+// are unfit before all others.
+func Fitting(all []Devices) []Devices {
+	total := 0
+	for _, d := range all {
+		total += len(d.GPUs)
+	}
+	if total <= detailed {
+		return all
+	}
+	room, unfit := maxDevices, maxUnfits
+	out := make([]Devices, len(all))
+	for i, d := range all {
+		out[i] = Devices{Node: d.Node, At: d.At}
+		for _, g := range d.GPUs {
+			if g.Unfit != "" && unfit > 0 {
+				out[i].GPUs = append(out[i].GPUs, Device{Index: g.Index, UUID: g.UUID, MIG: g.MIG, Utilisation: rounded(g.Utilisation), Unfit: g.Unfit})
+				room, unfit = room-1, unfit-1
+			}
+		}
+	}
+	for i, d := range all {
+		for _, g := range d.GPUs {
+			if g.Unfit == "" && room > 0 {
+				out[i].GPUs = append(out[i].GPUs, Device{Index: g.Index, MIG: g.MIG, Utilisation: rounded(g.Utilisation)})
+				room--
+			}
+		}
+	}
+	return slices.DeleteFunc(out, func(d Devices) bool { return len(d.GPUs) == 0 })
+}
+
+// maxUnfits is how many unfit GPUs such a word names.
+const maxUnfits = 32
+
+// rounded to a hundredth takes a third of the bytes.
+func rounded(share float64) float64 { return math.Round(100*share) / 100 }
+
+// Utilisation is the mean share of time with work on the GPUs of all nodes, from 0
+// to 1; false when it is not known of every GPU.
+func Utilisation(all []Devices) (float64, bool) {
+	sum, count := 0.0, 0
+	for _, d := range all {
+		for _, g := range d.GPUs {
+			if g.Utilisation < 0 {
+				return 0, false
+			}
+			sum += g.Utilisation
+			count++
+		}
+	}
+	if count == 0 {
+		return 0, false
+	}
+	return sum / float64(count), true
+}
+
+// Sliced reports whether any of them is a MIG slice.
+func Sliced(all []Devices) bool {
+	return slices.ContainsFunc(all, func(d Devices) bool {
+		return slices.ContainsFunc(d.GPUs, func(g Device) bool { return g.MIG })
+	})
+}
+
+// Label names a GPU for people: "GPU 3", or the slice by its UUID.
+func (g Device) Label() string {
+	if g.MIG {
+		return "slice " + strings.TrimPrefix(g.UUID, "MIG-") + " of GPU " + strconv.Itoa(g.Index)
+	}
+	return "GPU " + strconv.Itoa(g.Index)
+}

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/nodes/nvml"
+)
+
+// orphaned is how often to look whether the caller is still there.
+const orphaned = time.Second
+
+// keep looks and writes until the caller is gone. alarm ends the program unless it
+// is put off: each turn has so long.
+func (o options) keep(g *nvml.Gauge, alarm *time.Timer) int {
+	parent := os.Getppid()
+	pause := time.NewTicker(min(o.look, orphaned))
+	defer pause.Stop()
+	var looked, wrote time.Time
+	for os.Getppid() == parent {
+		alarm.Reset(stuck)
+		if now := time.Now(); now.Sub(looked) >= o.look {
+			looked = now
+			if struck := g.Look(now); struck || now.Sub(wrote) >= o.every {
+				wrote = now
+				o.write(g, now) // a folder that stutters is written to the next time
+			}
+		}
+		alarm.Stop()
+		<-pause.C
+	}
+	return 0
+}
+
+// write replaces this node's file in the job's folder.
+func (o options) write(g *nvml.Gauge, now time.Time) {
+	data, err := json.Marshal(checkpoint.Devices{Node: o.node, At: now.UTC(), GPUs: g.Read()})
+	if err != nil {
+		return
+	}
+	job, err := checkpoint.OpenDir(o.into)
+	if err != nil {
+		return
+	}
+	defer job.Close()
+	dir, err := job.Make(checkpoint.Gauges, 0o755)
+	if err != nil {
+		return
+	}
+	defer dir.Close()
+	_ = dir.Write(checkpoint.GaugeFile(restarts(), o.node), append(data, '\n'), 0o644)
+}
+
+// restarts tells the runs of a job apart, as Slurm counts them.
+func restarts() int {
+	n, err := strconv.Atoi(os.Getenv("SLURM_RESTART_COUNT"))
+	if err != nil {
+		return 0 // not set on a job's first run
+	}
+	return n
+}

@@ -1,0 +1,126 @@
+// Command sluice-nvml looks at the GPUs that a job has on this machine: how busy
+// they are, and whether they are well. sluice run and sluice ranks start it beside a
+// job's processes; it is a program of its own so that a driver that hangs, or
+// crashes, takes nothing with it. Where there is nothing to look at it ends at once,
+// without a word.
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"syscall"
+	"time"
+
+	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/nodes/nvml"
+)
+
+// version is set by the build.
+var version = "unknown"
+
+const usage = `sluice-nvml looks at the NVIDIA GPUs of this job on this machine.
+
+  sluice-nvml                      say once how they are, as a line of JSON
+  sluice-nvml --into JOBFOLDER     keep a file in the job's folder up to date
+
+Which GPUs are the job's is read from CUDA_VISIBLE_DEVICES, SLURM_STEP_GPUS,
+SLURM_JOB_GPUS or NVIDIA_VISIBLE_DEVICES. Where there is no driver, no library or no
+such GPU it ends without a word.
+
+`
+
+// options are one call's.
+type options struct {
+	into, node  string
+	look, every time.Duration
+}
+
+func main() {
+	var o options
+	flags := flag.NewFlagSet("sluice-nvml", flag.ExitOnError)
+	flags.Usage = func() { fmt.Fprint(flags.Output(), usage); flags.PrintDefaults() }
+	flags.StringVar(&o.into, "into", "", "folder of the job; a file there is kept up to date until the caller ends")
+	flags.StringVar(&o.node, "node", "", "this node's name (default: SLURMD_NODENAME, else the machine's)")
+	flags.DurationVar(&o.look, "look", 5*time.Second, "how often to look how busy the GPUs are")
+	flags.DurationVar(&o.every, "every", 30*time.Second, "how often to write")
+	show := flags.Bool("version", false, "print the version")
+	_ = flags.Parse(os.Args[1:]) // it exits itself
+	if *show {
+		fmt.Println("sluice-nvml", version)
+		return
+	}
+	o.look, o.every = max(o.look, 10*time.Millisecond), max(o.every, 10*time.Millisecond)
+	if o.node == "" {
+		o.node = nodeName()
+	}
+	os.Exit(run(o, nvml.System(), os.Stdout))
+}
+
+// nodeName is Slurm's name for this machine, else its own.
+func nodeName() string {
+	if name := os.Getenv("SLURMD_NODENAME"); name != "" {
+		return name
+	}
+	name, _ := os.Hostname() // "" is refused by who reads it
+	return name
+}
+
+// stuck is how long a question to the driver may take. After it this program ends:
+// it is started again later, and nobody waits for it meanwhile.
+const stuck = 20 * time.Second
+
+// hung is the exit code of a program whose driver did not answer.
+const hung = 4
+
+func run(o options, lib nvml.Library, out io.Writer) int {
+	if o.into != "" {
+		behave()
+	}
+	alarm := time.AfterFunc(stuck, func() { os.Exit(hung) })
+	defer alarm.Stop()
+	g, err := nvml.Open(lib, environment())
+	if err != nil {
+		return 0
+	}
+	defer g.Close()
+	if o.into == "" {
+		g.Look(time.Now())
+		return line(out, o.node, g)
+	}
+	return o.keep(g, alarm)
+}
+
+// behave makes this program one that nobody notices: signals meant for the job's
+// processes pass it by, and it never takes a processor from them.
+func behave() {
+	signal.Ignore(syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGHUP, syscall.SIGALRM, syscall.SIGPIPE, syscall.SIGQUIT)
+	runtime.GOMAXPROCS(1)
+	_ = syscall.Setpriority(syscall.PRIO_PROCESS, 0, 19) // as it comes
+}
+
+func environment() map[string]string {
+	vars := map[string]string{}
+	for _, name := range nvml.Variables {
+		if value, said := os.LookupEnv(name); said {
+			vars[name] = value
+		}
+	}
+	return vars
+}
+
+// line prints the devices as one line of JSON.
+func line(out io.Writer, node string, g *nvml.Gauge) int {
+	data, err := json.Marshal(checkpoint.Devices{Node: node, At: time.Now(), GPUs: g.Read()})
+	if err == nil {
+		_, err = out.Write(append(data, '\n'))
+	}
+	if err != nil {
+		return 1
+	}
+	return 0
+}

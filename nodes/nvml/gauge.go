@@ -1,0 +1,248 @@
+package nvml
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/NVIDIA/go-nvml/pkg/nvml"
+
+	"github.com/sluice-hpc/sluice/checkpoint"
+)
+
+// ErrNothing: there is no driver, no library, or no GPU of the job's here.
+var ErrNothing = errors.New("no NVIDIA GPU to look at")
+
+// Gauge looks at the GPUs of one job on this machine. A call into a driver that
+// hangs does not return: whoever uses a Gauge must be able to do without. Its
+// methods are for one goroutine.
+type Gauge struct {
+	lib     Library
+	devices []*device
+	events  nvml.EventSet // nil where the driver has none for us
+}
+
+// device is one of the job's GPUs, or the slices of one.
+type device struct {
+	handle nvml.Device
+	index  int
+	uuid   string
+	name   string
+	slices []slicer // the job's, when the GPU is cut into slices
+	has    *symbols
+
+	busy  busy
+	since uint64    // the driver's time stamp of the last sample of utilisation
+	last  time.Time // when it was last looked at
+	lost  bool
+	xids  []int
+}
+
+// slicer is one MIG slice.
+type slicer struct {
+	handle     nvml.Device
+	uuid, name string
+}
+
+const (
+	maxDevices = 64 // GPUs of a machine looked at
+	maxSlices  = 16 // of one GPU
+	maxXIDs    = 16 // kept of one GPU
+	maxEvents  = 64 // taken at one look
+)
+
+// Open loads the library and finds the job's GPUs among those it shows; env is the
+// job's environment. ErrNothing, wrapped, says that there is nothing to look at.
+func Open(lib Library, env map[string]string) (*Gauge, error) {
+	want := chosen(env)
+	if want.none() {
+		return nil, fmt.Errorf("%w: the environment names no GPU", ErrNothing)
+	}
+	if ret := lib.Init(); ret != nvml.SUCCESS {
+		return nil, fmt.Errorf("%w: %v", ErrNothing, ret)
+	}
+	g := &Gauge{lib: lib}
+	g.find(want, &symbols{lib: lib.Extensions(), known: map[string]bool{}})
+	if len(g.devices) == 0 {
+		g.Close()
+		return nil, fmt.Errorf("%w: none of those the environment names is shown", ErrNothing)
+	}
+	g.listen()
+	return g, nil
+}
+
+// Close ends the listening and unloads the library.
+func (g *Gauge) Close() {
+	if g.events != nil {
+		g.events.Free()
+		g.events = nil
+	}
+	g.lib.Shutdown()
+}
+
+// find collects the devices the choice means. One that does not answer any more is
+// among those shown, without a name.
+func (g *Gauge) find(want choice, has *symbols) {
+	count, ret := g.lib.DeviceGetCount()
+	if ret != nvml.SUCCESS {
+		return
+	}
+	var shown []*device
+	for i := range min(count, maxDevices) {
+		handle, ret := g.lib.DeviceGetHandleByIndex(i)
+		d := &device{handle: handle, index: i, has: has}
+		switch ret {
+		case nvml.SUCCESS:
+			d.identify()
+		case nvml.ERROR_GPU_IS_LOST:
+			d.handle, d.lost = nil, true
+		default: // not ours to look at
+			continue
+		}
+		shown = append(shown, d)
+	}
+	for _, d := range shown {
+		whole := want.picks(d.index, d.uuid, len(shown))
+		d.cut(func(uuid string) bool { return whole || want.mentions(uuid) })
+		if whole || len(d.slices) > 0 {
+			g.devices = append(g.devices, d)
+		}
+	}
+}
+
+// identify reads what never changes.
+func (d *device) identify() {
+	if uuid, ret := d.handle.GetUUID(); ret == nvml.SUCCESS {
+		d.uuid = uuid
+	}
+	if name, ret := d.handle.GetName(); ret == nvml.SUCCESS {
+		d.name = name
+	}
+}
+
+// cut finds the slices of a GPU that are the job's.
+func (d *device) cut(ours func(uuid string) bool) {
+	if d.handle == nil || !d.has.has(migMode) || !d.has.has(migCount) || !d.has.has(migHandle) {
+		return
+	}
+	if mode, _, ret := d.handle.GetMigMode(); ret != nvml.SUCCESS || mode != nvml.DEVICE_MIG_ENABLE {
+		return
+	}
+	count, ret := d.handle.GetMaxMigDeviceCount()
+	if ret != nvml.SUCCESS {
+		return
+	}
+	for i := range min(count, maxSlices) {
+		handle, ret := d.handle.GetMigDeviceHandleByIndex(i)
+		if ret != nvml.SUCCESS { // places without a slice are not found
+			continue
+		}
+		s := slicer{handle: handle, name: d.name}
+		s.uuid, _ = handle.GetUUID()
+		if name, ret := handle.GetName(); ret == nvml.SUCCESS && name != "" {
+			s.name = name
+		}
+		if ours(s.uuid) {
+			d.slices = append(d.slices, s)
+		}
+	}
+}
+
+// listen asks to be told of critical errors from now on. Where that is not
+// possible the counters have to do.
+func (g *Gauge) listen() {
+	events, ret := g.lib.EventSetCreate()
+	if ret != nvml.SUCCESS || events == nil {
+		return
+	}
+	const critical = nvml.EventTypeXidCriticalError
+	registered := 0
+	for _, d := range g.devices {
+		if d.handle == nil {
+			continue
+		}
+		types, ret := d.handle.GetSupportedEventTypes()
+		if ret == nvml.SUCCESS && types&critical != 0 && d.handle.RegisterEvents(critical, events) == nvml.SUCCESS {
+			registered++
+		}
+	}
+	if registered == 0 {
+		events.Free()
+		return
+	}
+	g.events = events
+}
+
+// Look takes in how busy the GPUs are and what happened to them. Called every few
+// seconds it misses nothing: drivers keep samples of some ten seconds. It reports
+// whether a critical error came.
+func (g *Gauge) Look(now time.Time) (struck bool) {
+	for _, d := range g.devices {
+		d.look(now)
+	}
+	if g.events == nil {
+		return false
+	}
+	for range maxEvents {
+		event, ret := g.events.Wait(0)
+		if ret != nvml.SUCCESS { // a time-out: nothing more
+			break
+		}
+		if event.EventType == nvml.EventTypeXidCriticalError && g.struck(event) {
+			struck = true
+		}
+	}
+	return struck
+}
+
+// struck notes a critical error with the device it belongs to.
+func (g *Gauge) struck(event nvml.EventData) bool {
+	for _, d := range g.devices {
+		if d.is(event.Device) {
+			code := int(min(event.EventData, 1<<20))
+			if !slices.Contains(d.xids, code) && len(d.xids) < maxXIDs {
+				d.xids = append(d.xids, code)
+				return true
+			}
+			return false
+		}
+	}
+	return false
+}
+
+// is reports whether another handle is of this device.
+func (d *device) is(other nvml.Device) bool {
+	if d.handle == nil || other == nil {
+		return false
+	}
+	if d.handle == other {
+		return true
+	}
+	uuid, ret := other.GetUUID()
+	return ret == nvml.SUCCESS && uuid != "" && uuid == d.uuid
+}
+
+// look takes in the device's utilisation since the last look. Slices have none.
+func (d *device) look(now time.Time) {
+	took := now.Sub(d.last)
+	first := d.last.IsZero()
+	d.last = now
+	if d.handle == nil || len(d.slices) > 0 {
+		return
+	}
+	share, next, ok := utilisation(d.handle, d.since)
+	d.since = next
+	if ok && !first { // the first tells of what was before
+		d.busy.add(now, took, share)
+	}
+}
+
+// Read returns the GPUs, or slices, as they are now.
+func (g *Gauge) Read() []checkpoint.Device {
+	var out []checkpoint.Device
+	for _, d := range g.devices {
+		out = append(out, d.read()...)
+	}
+	return out
+}

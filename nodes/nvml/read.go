@@ -1,0 +1,93 @@
+package nvml
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+
+	"github.com/NVIDIA/go-nvml/pkg/nvml"
+
+	"github.com/sluice-hpc/sluice/checkpoint"
+)
+
+// read returns the device, or the job's slices of it, which share its health.
+func (d *device) read() []checkpoint.Device {
+	whole := checkpoint.Device{Index: d.index, UUID: d.uuid, Name: d.name, Utilisation: -1, XIDs: slices.Clone(d.xids)}
+	state := State{Lost: d.lost, XIDs: d.xids}
+	if d.handle != nil {
+		state = d.state()
+		whole.Utilisation = d.busy.mean()
+		whole.MemoryUsed, whole.Memory = memory(d.handle)
+		if milliwatts, ret := d.handle.GetPowerUsage(); ret == nvml.SUCCESS {
+			whole.Watts = float64(milliwatts) / 1000
+		}
+	}
+	whole.Uncorrected, whole.Unfit = state.Uncorrected, Unfit(state)
+	if len(d.slices) == 0 {
+		return []checkpoint.Device{whole}
+	}
+	out := make([]checkpoint.Device, len(d.slices))
+	for i, s := range d.slices {
+		out[i] = whole
+		out[i].MIG, out[i].UUID, out[i].Name = true, s.uuid, s.name
+		out[i].Utilisation, out[i].Watts = -1, 0 // neither is measured by slice
+		out[i].MemoryUsed, out[i].Memory = memory(s.handle)
+	}
+	return out
+}
+
+// memory returns the bytes used and in all, 0 where they are not known. A driver's
+// nonsense, such as more used than there is, is not known either.
+func memory(d nvml.Device) (used, total int64) {
+	m, ret := d.GetMemoryInfo()
+	if ret != nvml.SUCCESS || m.Total > math.MaxInt64 || m.Used > m.Total {
+		return 0, 0
+	}
+	return int64(m.Used), int64(m.Total)
+}
+
+// state asks for everything that tells of the device's health. What a driver does
+// not support, or keeps from ordinary users, is as good as well.
+func (d *device) state() State {
+	s := State{XIDs: d.xids}
+	note := func(ret nvml.Return) bool {
+		switch ret {
+		case nvml.ERROR_GPU_IS_LOST:
+			d.lost = true
+		case nvml.ERROR_RESET_REQUIRED:
+			s.Wants = "a reset"
+		}
+		return ret == nvml.SUCCESS
+	}
+	_, ret := d.handle.GetMemoryInfo()
+	note(ret)
+	if n, ret := d.handle.GetTotalEccErrors(nvml.MEMORY_ERROR_TYPE_UNCORRECTED, nvml.VOLATILE_ECC); note(ret) && n < math.MaxUint32 {
+		s.Uncorrected = n
+	}
+	if d.has.has(remappedRows) {
+		if _, _, _, failed, ret := d.handle.GetRemappedRows(); note(ret) {
+			s.RemapFailed = failed
+		}
+	}
+	if s.Wants == "" && d.has.has(fieldValues) {
+		s.Wants = recovery(d.handle)
+	}
+	s.Lost = d.lost // it does not come back by itself
+	return s
+}
+
+// recovery returns what the driver says must be done before new work starts on the
+// device; "" when nothing, or when it does not say.
+func recovery(d nvml.Device) string {
+	values := []nvml.FieldValue{{FieldId: nvml.FI_DEV_GET_GPU_RECOVERY_ACTION}}
+	if d.GetFieldValues(values) != nvml.SUCCESS || nvml.Return(values[0].NvmlReturn) != nvml.SUCCESS {
+		return ""
+	}
+	switch nvml.DeviceGpuRecoveryAction(binary.NativeEndian.Uint32(values[0].Value[:])) {
+	case nvml.GPU_RECOVERY_ACTION_GPU_RESET, nvml.GPU_RECOVERY_ACTION_DRAIN_AND_RESET:
+		return "a reset"
+	case nvml.GPU_RECOVERY_ACTION_NODE_REBOOT:
+		return "a restart of the machine"
+	}
+	return ""
+}
