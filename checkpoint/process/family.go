@@ -7,9 +7,9 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -21,6 +21,7 @@ type Family struct {
 	children map[int]*Child
 	signals  chan os.Signal
 	stopped  chan struct{}
+	forks    chan func() // carried out by the one thread that starts programs
 }
 
 // Command is a program to start. Argv[0] is its path, or a name to be looked up
@@ -33,9 +34,10 @@ type Command struct {
 
 // Child is a started program, the leader of a process group of its own.
 type Child struct {
-	PID  int
-	done chan struct{}
-	exit Exit // set before done is closed
+	PID    int
+	family *Family
+	done   chan struct{}
+	exit   Exit // set before done is closed
 }
 
 // Exit is how a program ended.
@@ -50,17 +52,29 @@ func Found() (*Family, error) {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return nil, fmt.Errorf("process: adopt orphans: %w", err)
 	}
-	f := &Family{children: map[int]*Child{}, signals: make(chan os.Signal, 1), stopped: make(chan struct{})}
+	f := &Family{children: map[int]*Child{}, signals: make(chan os.Signal, 1), stopped: make(chan struct{}), forks: make(chan func())}
 	signal.Notify(f.signals, syscall.SIGCHLD)
 	go f.reapAlways() // for the life of the process; Close ends it
+	go f.fork()       // likewise
 	return f, nil
 }
 
-// Close stops reaping.
+// Close stops reaping. Programs that are still there are killed.
 func (f *Family) Close() {
 	signal.Stop(f.signals)
 	close(f.signals)
+	close(f.forks)
 	<-f.stopped
+}
+
+// fork starts programs, all on one thread that lives as long as the family: the
+// kernel ends a program when the thread that started it is gone, and with the
+// head every thread goes, whatever killed it.
+func (f *Family) fork() {
+	runtime.LockOSThread()
+	for start := range f.forks {
+		start()
+	}
 }
 
 func (f *Family) reapAlways() {
@@ -70,8 +84,9 @@ func (f *Family) reapAlways() {
 	}
 }
 
-// reap collects every child that has ended. One SIGCHLD may stand for several.
-func (f *Family) reap() {
+// reap collects every child that has ended, and reports whether there are others.
+// One SIGCHLD may stand for several.
+func (f *Family) reap() bool {
 	// Held around the wait as well: a child that ends while it is being started
 	// must be known before it is collected.
 	f.mu.Lock()
@@ -83,7 +98,7 @@ func (f *Family) reap() {
 		case errors.Is(err, unix.EINTR):
 			continue
 		case err != nil || pid <= 0:
-			return
+			return err == nil
 		}
 		if c := f.children[pid]; c != nil {
 			delete(f.children, pid)
@@ -109,7 +124,8 @@ func SignalName(s syscall.Signal) string {
 	return fmt.Sprintf("%d", int(s))
 }
 
-// Start starts a program in a process group of its own.
+// Start starts a program in a process group of its own. Should this process be
+// killed, so is the program; what the program started is not.
 func (f *Family) Start(c Command) (*Child, error) {
 	if len(c.Argv) == 0 {
 		return nil, errors.New("process: nothing to start")
@@ -126,22 +142,29 @@ func (f *Family) Start(c Command) (*Child, error) {
 		return nil, err
 	}
 	defer null.Close()
-	attr := &syscall.ProcAttr{Env: c.Env, Sys: &syscall.SysProcAttr{Setpgid: true}}
+	attr := &syscall.ProcAttr{Env: c.Env, Sys: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}}
 	for _, file := range []*os.File{c.Stdin, c.Stdout, c.Stderr} {
 		if file == nil {
 			file = null
 		}
 		attr.Files = append(attr.Files, file.Fd())
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	pid, err := syscall.ForkExec(path, c.Argv, attr)
-	if err != nil {
+	child := &Child{family: f, done: make(chan struct{})}
+	started := make(chan error, 1)
+	f.forks <- func() { started <- f.launch(child, path, c.Argv, attr) }
+	if err := <-started; err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	child := &Child{PID: pid, done: make(chan struct{})}
-	f.children[pid] = child
 	return child, nil
+}
+
+func (f *Family) launch(child *Child, path string, argv []string, attr *syscall.ProcAttr) (err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if child.PID, err = syscall.ForkExec(path, argv, attr); err == nil {
+		f.children[child.PID] = child
+	}
+	return err
 }
 
 // Done is closed when the program has ended.
@@ -153,64 +176,22 @@ func (c *Child) Exit() Exit { return c.exit }
 // Signal sends to the program's whole process group. One that is gone is no
 // error.
 func (c *Child) Signal(s syscall.Signal) error {
-	if err := unix.Kill(-c.PID, s); err != nil && !errors.Is(err, unix.ESRCH) {
+	c.family.mu.Lock()
+	defer c.family.mu.Unlock()
+	if c.family.children[c.PID] == c {
+		// Not collected yet, and not while the lock is held: the number is its own.
+		err := unix.Kill(-c.PID, s)
+		if errors.Is(err, unix.ESRCH) {
+			return nil
+		}
 		return err
 	}
+	// The number may have become another's group meanwhile.
+	crowd := look()
+	for _, pid := range crowd.below(os.Getpid()) {
+		if crowd[pid].group == c.PID {
+			crowd.signal(pid, s)
+		}
+	}
 	return nil
-}
-
-// killRound is how long to wait between two rounds of killing: a process that
-// is forking meanwhile may show its child only in the next.
-const killRound = 10 * time.Millisecond
-
-// KillAll kills every descendant, orphans and those that left their group
-// included, and returns how many were still there after patience: such as hang
-// in the kernel.
-func (f *Family) KillAll(patience time.Duration) int {
-	return f.kill(patience, func(int) bool { return true })
-}
-
-// Drain ends every descendant: all are asked by SIGTERM, after polite those that
-// are not called spare are killed, after patience the spared as well. It returns
-// as soon as none is left, else how many are. An srun wants to be spared: the
-// daemons of its step try for seconds to reach one that was killed.
-func (f *Family) Drain(polite, patience time.Duration, spare string) int {
-	for _, pid := range descendants(os.Getpid()) {
-		unix.Kill(pid, unix.SIGTERM)
-	}
-	f.kill(polite, func(int) bool { return false })
-	f.kill(patience, func(pid int) bool { return nameOf(pid) != spare })
-	return f.KillAll(patience)
-}
-
-// kill kills the descendants that doomed picks, round by round, and returns how
-// many of all descendants are left after patience.
-func (f *Family) kill(patience time.Duration, doomed func(pid int) bool) int {
-	for range max(1, int(patience/killRound)) {
-		left := descendants(os.Getpid())
-		if len(left) == 0 {
-			return 0
-		}
-		for _, pid := range left {
-			if doomed(pid) {
-				unix.Kill(pid, unix.SIGKILL)
-			}
-		}
-		time.Sleep(killRound)
-		f.reap()
-	}
-	return len(descendants(os.Getpid()))
-}
-
-// Tell sends the signal to every descendant that listens for it and returns to
-// how many. The others would be killed by it: a shell without a trap, or a
-// program that does not know what the signal means here.
-func (f *Family) Tell(s syscall.Signal) int {
-	told := 0
-	for _, pid := range descendants(os.Getpid()) {
-		if listens(pid, s) && unix.Kill(pid, s) == nil {
-			told++
-		}
-	}
-	return told
 }

@@ -17,6 +17,12 @@ const patience = 30 * time.Second
 var family *Family
 
 func TestMain(m *testing.M) {
+	if dir := os.Getenv(asUser); dir != "" {
+		beUser(dir)
+	}
+	if os.Getenv(asHead) != "" {
+		beHead()
+	}
 	var err error
 	if family, err = Found(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -94,13 +100,13 @@ func TestKillAll(t *testing.T) {
 (bash -c 'while :; do (sleep 0.01; echo >>`+p+`) & wait; done' &)
 exec bash -c 'while :; do sleep 0.01; done'`)
 	until(t, "all are up", func() bool { b, _ := os.ReadFile(p); return len(b) > 4 })
-	if left := family.KillAll(5 * time.Second); left != 0 {
-		t.Errorf("%d are left", left)
+	if left := family.KillAll(5 * time.Second); len(left) != 0 {
+		t.Errorf("left: %v", left)
 	}
 	if e := ended(t, c); e.Signal != "KILL" {
 		t.Errorf("%+v", e)
 	}
-	if again := descendants(os.Getpid()); len(again) != 0 {
+	if again := look().below(os.Getpid()); len(again) != 0 {
 		t.Errorf("left: %v", again)
 	}
 }
@@ -121,8 +127,8 @@ func TestDrainSpares(t *testing.T) {
 	}
 	story := func() string { b, _ := os.ReadFile(filepath.Join(dir, "story")); return string(b) }
 	until(t, "both are up", func() bool { return strings.Count(story(), "up") == 2 })
-	if left := family.Drain(20*time.Millisecond, patience, "srun"); left != 0 {
-		t.Errorf("%d are left", left)
+	if left := family.Drain(20*time.Millisecond, patience, "srun"); len(left) != 0 {
+		t.Errorf("left: %v", left)
 	}
 	if got := story(); !strings.HasSuffix(got, "told\ndone\n") {
 		t.Errorf("story %q", got)
@@ -152,25 +158,27 @@ func TestSignalReachesTheGroup(t *testing.T) {
 		t.Fatal(err)
 	}
 	ended(t, c)
-	until(t, "the whole group is gone", func() bool { return len(descendants(os.Getpid())) == 0 })
+	until(t, "the whole group is gone", func() bool { return len(look().below(os.Getpid())) == 0 })
 	if err := c.Signal(syscall.SIGTERM); err != nil {
 		t.Errorf("a group that is gone: %v", err)
 	}
 }
 
 func TestParseStat(t *testing.T) {
+	const rest = " 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 99 "
 	for stat, want := range map[string]string{
-		"7 (a) S 1 2 3":          "S 1 true",
-		"7 (a) b) (c d) Z 42 2":  "Z 42 true",
-		"7 (a\n) R 9 x":          "R 9 true",
-		"":                       "\x00 0 false",
-		"7 (a)":                  "\x00 0 false",
-		"7 (a) S":                "\x00 0 false",
-		"7 (a) S x":              "S 0 false",
-		"7 (unterminated S 1 2 ": "\x00 0 false",
+		"7 (a) S 1 2" + rest + "1234 0 0":                           "S 1 2 99 17 a true",
+		"7 (a) b) (c d) Z 42 2" + rest + "5":                        "Z 42 2 99 17 a) b) (c d true",
+		"7 (a\n) R 9 9" + strings.Replace(rest, "99", "x", 1) + "1": "R 9 9 0 17 a\n false",
+		"7 (a) S x 2" + rest + "1":                                  "S 0 2 99 17 a false",
+		"":                                                          "\x00 0 0 0 0  false",
+		"7 )(a":                                                     "\x00 0 0 0 0  false",
+		"7 (a)":                                                     "\x00 0 0 0 0  false",
+		"7 (a) S 1 2 3":                                             "\x00 0 0 0 0  false",
+		"7 (unterminated S 1 2 ":                                    "\x00 0 0 0 0  false",
 	} {
-		state, parent, ok := parseStat([]byte(stat))
-		if got := fmt.Sprintf("%c %d %v", state, parent, ok); got != want {
+		e, ok := parseStat([]byte(stat))
+		if got := fmt.Sprintf("%c %d %d %d %d %s %v", e.state, e.parent, e.group, e.start, e.threads, e.name, ok); got != want {
 			t.Errorf("%q: %q, want %q", stat, got, want)
 		}
 	}

@@ -2,34 +2,82 @@ package process
 
 import (
 	"bytes"
+	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
 )
 
-// descendants returns the living descendants of a process, zombies left out.
-func descendants(of int) []int {
-	children := map[int][]int{}
-	dead := map[int]bool{}
+// entry is what /proc says of one process.
+type entry struct {
+	parent, group int
+	state         byte   // R, S, D, T, Z ...
+	threads       int    // of it that have not ended
+	start         uint64 // clock ticks since boot; with the number it names a process
+	name          string // of its program, at most 15 bytes
+}
+
+// dead reports whether nothing of a process runs any more. A process whose first
+// thread has ended shows as a zombie while its others run on.
+func (e entry) dead() bool {
+	return e.state == 'X' || (e.state == 'Z' && e.threads <= 1)
+}
+
+// crowd is the processes of a moment, or nearly: while it was taken some went and
+// others came.
+type crowd map[int]entry
+
+// look takes the crowd of now. What cannot be read is not there.
+func look() crowd {
 	entries, _ := os.ReadDir("/proc") // what can be read is what there is to end
+	c := make(crowd, len(entries))
 	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil {
-			continue
+		if pid, err := strconv.Atoi(e.Name()); err == nil {
+			if one, ok := see(pid); ok {
+				c[pid] = one
+			}
 		}
-		stat, err := os.ReadFile("/proc/" + e.Name() + "/stat")
-		if err != nil {
-			continue // gone meanwhile
+	}
+	return c
+}
+
+// see looks at one process.
+func see(pid int) (entry, bool) {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return entry{}, false
+	}
+	return parseStat(stat)
+}
+
+// children returns the calling process's own children, dead ones too, at once;
+// none where the kernel does not list them.
+func children() (pids []int) {
+	threads, _ := filepath.Glob("/proc/self/task/*/children") // the pattern is well formed
+	for _, thread := range threads {
+		list, _ := os.ReadFile(thread) // a thread that ended
+		for _, word := range strings.Fields(string(list)) {
+			if pid, err := strconv.Atoi(word); err == nil {
+				pids = append(pids, pid)
+			}
 		}
-		if state, parent, ok := parseStat(stat); ok {
-			children[parent] = append(children[parent], pid)
-			dead[pid] = state == 'Z' || state == 'X'
+	}
+	return pids
+}
+
+// below returns the living descendants of a process, parents before children.
+func (c crowd) below(head int) []int {
+	children := make(map[int][]int, len(c))
+	for pid, e := range c {
+		if pid != head {
+			children[e.parent] = append(children[e.parent], pid)
 		}
 	}
 	var found []int
-	for queue := children[of]; len(queue) > 0; queue = queue[1:] {
-		if pid := queue[0]; !dead[pid] {
+	for queue := children[head]; len(queue) > 0; queue = queue[1:] {
+		if pid := queue[0]; !c[pid].dead() {
 			found = append(found, pid)
 		}
 		queue = append(queue, children[queue[0]]...)
@@ -37,29 +85,68 @@ func descendants(of int) []int {
 	return found
 }
 
-// nameOf returns the name of a process's program, at most 15 bytes; "" when it
-// is gone.
-func nameOf(pid int) string {
-	name, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/comm")
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(name))
+// Process is one process, as people are told of it.
+type Process struct {
+	PID   int
+	Name  string // of its program
+	State byte   // as in /proc: R, S, D, T, Z
 }
 
-// parseStat reads state and parent from a line such as "7 (a) b) S 1 ...": the
-// name in brackets may hold anything.
-func parseStat(stat []byte) (state byte, parent int, ok bool) {
-	end := bytes.LastIndexByte(stat, ')')
-	if end < 0 {
-		return 0, 0, false
+// String is such as "4711 (python3, hangs in the kernel)".
+func (p Process) String() string {
+	// The name is its program's to choose and goes to a log.
+	name := strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return '?'
+		}
+		return r
+	}, strings.ToValidUTF8(p.Name, "?"))
+	if p.State == 'D' {
+		return fmt.Sprintf("%d (%s, hangs in the kernel)", p.PID, name)
 	}
-	fields := bytes.Fields(stat[end+1:])
-	if len(fields) < 2 || len(fields[0]) != 1 {
-		return 0, 0, false
+	return fmt.Sprintf("%d (%s)", p.PID, name)
+}
+
+// named returns them in words.
+func (c crowd) named(pids []int) []Process {
+	var out []Process
+	for _, pid := range pids {
+		out = append(out, Process{PID: pid, Name: c[pid].name, State: c[pid].state})
 	}
-	parent, err := strconv.Atoi(string(fields[1]))
-	return fields[0][0], parent, err == nil
+	return out
+}
+
+// The fields of /proc/PID/stat behind the name, counted from the state.
+const (
+	statState = iota
+	statParent
+	statGroup
+	statThreads = 17
+	statStart   = 19
+)
+
+// parseStat reads a line such as "7 (a) b) S 1 ...": the name in brackets may
+// hold anything.
+func parseStat(stat []byte) (entry, bool) {
+	begin, end := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')')
+	if begin < 0 || end < begin {
+		return entry{}, false
+	}
+	fields := strings.Fields(string(stat[end+1:]))
+	if len(fields) <= statStart || len(fields[statState]) != 1 {
+		return entry{}, false
+	}
+	e := entry{state: fields[statState][0], name: string(stat[begin+1 : end])}
+	ok := true
+	number := func(field int) int {
+		n, err := strconv.Atoi(fields[field])
+		ok = ok && err == nil
+		return n
+	}
+	e.parent, e.group, e.threads = number(statParent), number(statGroup), number(statThreads)
+	start, err := strconv.ParseUint(fields[statStart], 10, 64)
+	e.start = start
+	return e, ok && err == nil
 }
 
 // listens reports whether a process has a handler for the signal or blocks it,

@@ -149,9 +149,7 @@ func (r *run) scriptEnded() any {
 	e := ended{exit: r.child.Exit()}
 	r.child = nil
 	// What it left running would train on beside its successor.
-	if left := r.family.KillAll(r.Grace); left > 0 {
-		r.say("%d processes of the script cannot be ended", left)
-	}
+	r.clear()
 	if !r.alone {
 		e.complete = r.job.complete()
 		e.candidate = r.answering()
@@ -189,7 +187,7 @@ const politely = 100 * time.Millisecond
 // to srun, and the node is not free before: srun is left to hear it.
 func (r *run) drain() {
 	if r.child != nil {
-		r.family.Drain(politely, r.Grace, "srun")
+		r.remains(r.family.Drain(politely, r.Grace, "srun"))
 	}
 }
 
@@ -233,10 +231,8 @@ func (r *run) end() {
 	if r.cancel != nil {
 		r.cancel()
 	}
-	if r.child != nil {
-		r.child = nil
-		r.family.KillAll(r.Grace)
-	}
+	r.child = nil
+	r.clear()
 	if !r.alone {
 		r.unrelay()
 		r.dirty = true

@@ -1,0 +1,68 @@
+package runner
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/sluice-hpc/sluice/checkpoint/process"
+)
+
+// clear leaves nothing of the script running, and the job's GPUs on this node
+// free: what is left would train on beside its successor, or hold the memory
+// that the next job on the node needs. What cannot be had is said; nothing is
+// waited for beyond a grace period each.
+func (r *run) clear() {
+	r.remains(r.family.KillAll(r.Grace))
+	held := process.Released(gpuFiles(r.vars, "SLURM_JOB_GPUS"), r.Grace, r.ours)
+	if len(held) == 0 {
+		r.held = ""
+		return
+	}
+	words := make([]string, len(held))
+	for i, h := range held {
+		words[i] = fmt.Sprintf("%s by process %s", h.File, h.Process)
+	}
+	r.held = "still held at the end: " + strings.Join(words[:min(len(words), maxNamed)], ", ")
+	r.say("GPUs %s", r.held)
+}
+
+// maxNamed bounds how many processes a sentence names.
+const maxNamed = 8
+
+// remains says which processes cannot be ended.
+func (r *run) remains(left []process.Process) {
+	if len(left) == 0 {
+		return
+	}
+	words := make([]string, 0, maxNamed)
+	for _, p := range left[:min(len(left), maxNamed)] {
+		words = append(words, p.String())
+	}
+	r.say("%d processes of the script cannot be ended: %s", len(left), strings.Join(words, ", "))
+}
+
+// ours reports whether a process is the job's, by what Slurm gave it: one that a
+// step of the job started is no descendant of the runner.
+func (r *run) ours(pid int) bool {
+	job := r.vars["SLURM_JOB_ID"]
+	return job != "" && process.StartedWith(pid, "SLURM_JOB_ID="+job)
+}
+
+// usualGPUFiles is where the driver has the device file of a GPU.
+const usualGPUFiles = "/dev/nvidia%d"
+
+// gpuFiles returns the device files of the GPUs that a variable of Slurm's lists.
+// SLUICE_GPU_FILES names others: in it %d is the GPU's number and %n the node.
+func gpuFiles(vars map[string]string, list string) (files []string) {
+	pattern := vars["SLUICE_GPU_FILES"]
+	if pattern == "" {
+		pattern = usualGPUFiles
+	}
+	for id := range strings.SplitSeq(vars[list], ",") {
+		if n, err := strconv.Atoi(id); err == nil && n >= 0 {
+			files = append(files, strings.NewReplacer("%d", strconv.Itoa(n), "%n", vars["SLURMD_NODENAME"]).Replace(pattern))
+		}
+	}
+	return files
+}
