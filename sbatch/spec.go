@@ -23,11 +23,7 @@ func (m *merger) spec() {
 	m.value("steps", func(v string) (err error) { spec.Unit = elastic.Steps; spec.Total, err = parseTotal(v); return err })
 	m.value("model", func(v string) error { spec.Model = v; return checkModel(v) })
 	m.value("checkpoint-signal", func(v string) (err error) { spec.Signal, err = parseSignal(v); return err })
-	adopt := &m.request.Adopt
-	m.value("checkpoint-glob", func(v string) (err error) { adopt.Glob, err = parseGlob(v); spec.Habit = err == nil; return err })
-	m.value("checkpoint-marker", func(v string) (err error) { adopt.Marker, err = parseMarker(v); return err })
-	m.value("checkpoint-still", func(v string) (err error) { adopt.Still, err = ParseDuration(v); return err })
-	m.value("progress-regex", func(v string) (err error) { adopt.Progress, err = parseProgress(v); return err })
+	m.adopt()
 	m.value("grace", func(v string) (err error) { spec.Grace, err = ParseDuration(v); return err })
 	m.value("cpus-per-gpu", func(v string) (err error) { spec.CPUsPerGPU, err = parseCount(v, 1); return err })
 	m.value("mem-per-gpu", func(v string) (err error) { spec.MemPerGPUMB, err = parseMemory(v); return err })

@@ -1,11 +1,18 @@
 package runner
 
-import "time"
+import (
+	"context"
+	"path/filepath"
+	"time"
+
+	"github.com/sluice-hpc/sluice/checkpoint"
+)
 
 // Adopt is what the runner takes over from a program that cannot be changed.
 type Adopt struct {
 	// Glob matches the files or folders the program saves, relative to the
-	// working directory; "" = it saves through sluice.
+	// working directory; %j stands for the job's id. "" = it saves through
+	// sluice.
 	Glob string
 	// Marker is a file in such a folder that is there once it is complete; "" =
 	// stillness tells.
@@ -14,14 +21,175 @@ type Adopt struct {
 	Still time.Duration
 	// Progress finds progress in the job's output; see sbatch.Adopt.
 	Progress string
+	// Total is how much work the job was submitted with, in its unit; lines of
+	// the output that speak of another total are not about it. 0 = not known.
+	Total float64
 }
 
-// adoption is where the adopting stands.
-type adoption struct{}
+// adoption is where the adopting stands. The loop owns it; what may block runs
+// beside the loop and reports through done.
+type adoption struct {
+	habit  *habit // how the program saves; nil = nothing is adopted
+	log    *journal
+	record record
+	seen   sights
+	busy   bool
+	done   chan any
+	after  time.Time // the next look
+	last   time.Time // of the last adoption, or the script's start
+	newest string    // checkpoint adopted last in this run
+	rhythm time.Duration
+	ctx    context.Context // of the present start of the script
+	stop   context.CancelFunc
+}
+
+// lookEvery is how often the program's folder is looked at. Each look is a
+// question to a shared file system.
+const lookEvery = time.Second
 
 // adopt takes over what the program saved and said since the last look.
-func (r *run) adopt() {}
+func (r *run) adopt() {
+	if r.alone || r.child == nil {
+		return
+	}
+	r.follow()
+	a := &r.adopted
+	if a.habit == nil {
+		return
+	}
+	r.greet()
+	select {
+	case v := <-a.done:
+		a.busy = false
+		r.adoptionDid(v)
+	default:
+	}
+	if a.busy || r.Now().Before(a.after) {
+		return
+	}
+	h, known := *a.habit, a.seen.known()
+	r.beside(func() any {
+		start := r.Now()
+		l := h.look(known)
+		l.took = r.Now().Sub(start)
+		return l
+	})
+}
 
-// rhythm is the longest time between two checkpoints of the program's own, in
-// seconds; 0 = not known.
-func (r *run) rhythm() float64 { return 0 }
+// beside runs a piece of the adopting; at most one at a time.
+func (r *run) beside(work func() any) {
+	a := &r.adopted
+	a.busy = true
+	done := a.done
+	go func() { done <- work() }() // done has room: it never waits
+}
+
+// adoptionDid takes what a piece of it found.
+func (r *run) adoptionDid(v any) {
+	a := &r.adopted
+	switch v := v.(type) {
+	case looked:
+		r.complain("looking for checkpoints like "+a.habit.glob, v.err)
+		// Looking may take a twentieth of the time, no more.
+		a.after = r.Now().Add(max(20*v.took, min(lookEvery, max(a.habit.wait()/4, r.Poll))))
+		if v.err != nil {
+			return
+		}
+		a.seen.update(v.found, r.Now())
+		if s, ok := a.seen.choose(a.habit, r.Now()); ok {
+			r.take(s)
+		}
+	case taken:
+		r.tookOver(v)
+	}
+}
+
+// take starts to adopt one checkpoint.
+func (r *run) take(s sighting) {
+	h, ctx, job := *r.adopted.habit, r.adopted.ctx, r.job
+	copied := r.adopted.record.rewrites(s)
+	m := r.describe(s)
+	r.beside(func() any { return job.takeOver(ctx, h, s, m, copied) })
+}
+
+// describe is what the manifest of an adopted checkpoint says beside its files.
+func (r *run) describe(s sighting) checkpoint.Manifest {
+	m := checkpoint.Manifest{Restarts: r.job.restarts, Created: s.tree.Newest(), GPUs: r.where.gpus}
+	if j := r.adopted.log; j != nil {
+		m.Epoch, m.Step = j.last.Epoch, j.last.Step
+	}
+	if s.number > 0 {
+		m.Step = s.number
+	}
+	return m
+}
+
+// tookOver notes an adopted checkpoint, or why there is none.
+func (r *run) tookOver(t taken) {
+	a := &r.adopted
+	if t.err != nil {
+		a.seen.again(t.from.path, r.Now())
+		if !gone(t.err) {
+			r.complain("adopting "+t.from.path, t.err)
+			a.after = r.Now().Add(max(10*lookEvery, a.habit.wait()))
+		}
+		return
+	}
+	for _, text := range t.from.tree.Skipped {
+		r.say("%s: left out: %s", t.from.path, text)
+	}
+	a.rhythm = max(a.rhythm, r.Now().Sub(a.last))
+	a.last, a.newest = r.Now(), t.name
+	a.seen.settle(t.from.path)
+	a.record.add(t, a.rhythm)
+	r.keepRecord()
+	r.say("%s is complete: adopted as checkpoint %s", t.from.path, t.name)
+	r.dirty = true
+	r.look()
+	r.tidy()
+}
+
+// greet says that the job's program can be moved, once an adopted checkpoint has
+// been verified: from then on it can.
+func (r *run) greet() {
+	a := &r.adopted
+	if a.record.Greeted || a.newest == "" {
+		return
+	}
+	verified := r.watch.proved >= a.newest || (r.state.answer != nil && r.state.answer.Checkpoint >= a.newest)
+	if !verified {
+		return
+	}
+	hello := checkpoint.Progress{Event: "hello"}
+	if a.log != nil {
+		hello = a.log.last
+		hello.Event = "hello"
+	}
+	err := r.job.tell(r.stamp(hello))
+	r.complain("reporting progress", err)
+	if err == nil {
+		a.record.Greeted = true
+		r.keepRecord()
+	}
+}
+
+// rhythm is the longest time between two checkpoints of the program's own, as
+// the runner adopted them, in seconds: in this run, or the last run's as long as
+// this one has none. 0 = not known.
+func (r *run) rhythm() float64 {
+	if r.adopted.rhythm > 0 {
+		return r.adopted.rhythm.Seconds()
+	}
+	return r.adopted.record.Rhythm
+}
+
+// keepRecord writes down what was adopted, for the next run.
+func (r *run) keepRecord() {
+	r.complain("writing "+recordFile, r.job.writeRecord(r.adopted.record))
+}
+
+// resumeFrom is the path of a checkpoint as the script gets it: the file, where
+// what was adopted is one.
+func (r *run) resumeFrom(name string) string {
+	return filepath.Join(r.job.checkpoints(), name, r.adopted.record.plain(name))
+}

@@ -3,7 +3,6 @@ package runner
 import (
 	"context"
 	"os"
-	"path/filepath"
 	"syscall"
 	"time"
 
@@ -36,6 +35,7 @@ type run struct {
 	dirty  bool      // the runner's word has to be written
 	first  time.Time // when the script was started
 	starts int       // times the script was started in this run
+	held   string    // which of the job's GPUs something holds at its end
 
 	adopted  adoption
 	gauge    gauge
@@ -122,6 +122,7 @@ func (r *run) begin() {
 		return
 	}
 	r.watch = watch{settled: r.job.lastAnswer()}
+	r.adopted.log = r.newJournal()
 	r.complain("preparing "+r.job.jobDir, r.job.prepare())
 	r.aim()
 	r.dirty = true
@@ -151,7 +152,7 @@ func (r *run) scriptEnded() any {
 	// What it left running would train on beside its successor.
 	r.clear()
 	if !r.alone {
-		e.complete = r.job.complete()
+		e.complete = r.job.complete() || (r.adopted.habit != nil && e.exit.Code == 0)
 		e.candidate = r.answering()
 	}
 	return e
@@ -221,7 +222,7 @@ func (r *run) environment() []string {
 	f.job, f.jobDir, f.restarts = r.job.id.Job, r.job.jobDir, r.job.restarts
 	f.request, f.checkpoints = r.job.relay(), r.job.checkpoints()
 	if r.from.name != "" {
-		f.resume = filepath.Join(f.checkpoints, r.from.name)
+		f.resume = r.resumeFrom(r.from.name)
 	}
 	return environment(r.Env, f)
 }
@@ -234,6 +235,7 @@ func (r *run) end() {
 	r.child = nil
 	r.clear()
 	if !r.alone {
+		r.conclude()
 		r.unrelay()
 		r.dirty = true
 		r.write()

@@ -32,6 +32,7 @@ type origin struct {
 type found struct {
 	checkpoint checkpoint.Checkpoint
 	origin     origin
+	own        *readying
 	err        error
 }
 
@@ -77,6 +78,7 @@ func (r *run) finished(done result) {
 		}
 		r.from = v.origin
 		r.watch.proved = v.checkpoint.Name
+		r.adopted.begin(v.own, r.Now())
 		r.happen(ready{})
 		r.prune(v.checkpoint)
 	case proved:
@@ -97,10 +99,12 @@ const (
 func (r *run) findNewest() func(context.Context) any {
 	seed := fmt.Sprintf("%d.%d.%d", r.job.id.Job, r.job.restarts, r.starts)
 	hosts, host := r.where.hosts, r.Host
+	own := r.readying()
 	return func(ctx context.Context) any {
 		master := make(chan string, 1)
 		go func() { master <- masterAddress(ctx, hosts, host) }() // bounded; overlaps the verification
-		var f found
+		f := found{own: own}
+		own.adopt(ctx)
 		for try := range listTries {
 			if f.err = r.newest(ctx, &f); f.err == nil || ctx.Err() != nil {
 				break
@@ -113,6 +117,7 @@ func (r *run) findNewest() func(context.Context) any {
 			case <-ctx.Done():
 			}
 		}
+		own.order(ctx, f.checkpoint)
 		f.origin.master = <-master
 		port, err := ranks.FreePort(seed)
 		if err != nil {

@@ -68,6 +68,7 @@ present allocation, with all of the job's GPUs there.`,
 	cmd.Flags().StringVar(&c.Adopt.Progress, "progress", "", "expression that finds epoch, step, total, seconds or speed in the job's output")
 	cmd.Flags().Var(&c.Profile, "profile", "have the program report its pace: steps of warm-up, and steps to measure")
 	cmd.Flags().DurationVar(&c.Profile.Limit, "profile-limit", 0, "end the run when they are measured, or after this long")
+	cmd.Flags().Float64Var(&c.Adopt.Total, "total", 0, "how much work the job has, in its unit; 0 = not known")
 	cmd.Flags().StringVar(&c.Unit, "unit", "epoch", "what the job counts its work in, epoch or step")
 	return cmd
 }

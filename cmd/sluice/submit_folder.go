@@ -38,6 +38,9 @@ func runOptions(c etc.Config, request sbatch.Request) []string {
 		say("--still", request.Adopt.Still.String())
 	}
 	say("--progress", request.Adopt.Progress)
+	if request.Adopt.Progress != "" && request.Spec.Total > 0 {
+		say("--total", fmt.Sprint(request.Spec.Total))
+	}
 	if len(request.Spec.Profile) > 0 {
 		say("--profile", usualProfile.String())
 	}

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
@@ -81,11 +82,20 @@ func (e *Engine) foldRunning(ctx context.Context, js *jobState, now time.Time) {
 // foldProgress takes one line of a job's progress file. Lines are the job's own
 // word and only ever concern the job itself.
 func (e *Engine) foldProgress(js *jobState, line checkpoint.Progress, now time.Time) {
-	if !js.rec.Speaks {
+	// Of a program that saves by its own habit the runner says hello, when it has
+	// adopted a checkpoint for the first time; progress it reads from the log.
+	habit := js.rec.Tag.Spec.Habit
+	if !js.rec.Speaks && (!habit || line.Event == "hello") {
 		js.rec.Speaks, js.dirty = true, true
 	}
-	e.foldLoad(js, line)
-	if line.Event == "hello" {
+	if !habit || line.Event == "progress" {
+		e.foldLoad(js, line)
+	}
+	switch line.Event {
+	case "hello":
+		return
+	case "pace":
+		e.foldPace(js, line, now)
 		return
 	}
 	js.rec.Done, js.dirty = line.Done, true
@@ -104,19 +114,47 @@ func (e *Engine) foldProgress(js *jobState, line checkpoint.Progress, now time.T
 // foldSample keeps a speed only when the line comes from the present run and
 // agrees with the GPUs Slurm gave it.
 func (e *Engine) foldSample(js *jobState, line checkpoint.Progress, now time.Time) {
-	if js.seg == nil || line.Restarts != js.seg.Restarts || line.GPUs != js.seg.Place.GPUs() {
+	shape, ok := js.shapeOf(line)
+	if !ok {
 		return
 	}
-	s := speed.Sample{
-		Shape: speed.Shape{GPUs: line.GPUs, Nodes: len(js.seg.Place)}, Seconds: line.Seconds, Units: 1, At: now,
+	s := speed.Sample{Shape: shape, Seconds: line.Seconds, Units: 1, At: now}
+	e.keep(modelOf(js.rec), s)
+	js.fresh = append(js.fresh, s)
+}
+
+// foldPace keeps how long a step took, likewise.
+func (e *Engine) foldPace(js *jobState, line checkpoint.Progress, now time.Time) {
+	shape, ok := js.shapeOf(line)
+	if !ok || line.Pace <= 0 || line.Steps < 1 {
+		return
 	}
-	key := modelOf(js.rec)
+	s := speed.Sample{Shape: shape, Seconds: line.Pace, Units: 1, At: now}
+	e.keep(paceOf(js.rec), s)
+	js.paces = append(js.paces, s)
+}
+
+// shapeOf is where the present run is, if the line is about it and its program found
+// the GPUs that Slurm gave. A run seen for the first time has no segment yet.
+func (js *jobState) shapeOf(line checkpoint.Progress) (speed.Shape, bool) {
+	place, restarts := js.rec.Place, js.rec.Restarts
+	if js.seg != nil && js.seg.Restarts == line.Restarts {
+		place, restarts = js.seg.Place, js.seg.Restarts
+	}
+	ok := line.Restarts == restarts && line.GPUs == place.GPUs() && line.GPUs > 0
+	return speed.Shape{GPUs: line.GPUs, Nodes: len(place)}, ok
+}
+
+// keep takes in a sample of a model's.
+func (e *Engine) keep(key string, s speed.Sample) {
 	e.samples[key] = append(e.recall(key), s)
 	if over := len(e.samples[key]) - maxSamples; over > 0 {
 		e.samples[key] = e.samples[key][over:]
 	}
-	delete(e.curves, key)
-	js.fresh = append(js.fresh, s)
+	model := key[:strings.LastIndexByte(key, '/')]
+	for _, unit := range []elastic.Unit{elastic.Epochs, elastic.Steps} { // a pace is behind both
+		delete(e.curves, model+"/"+string(unit))
+	}
 }
 
 // modelOf is the key under which a job's speeds are kept. Jobs that count in
@@ -130,6 +168,15 @@ func modelOf(rec JobRecord) string {
 		return "job:" + rec.Token + "/" + string(unit)
 	}
 	return "model:" + rec.Tag.Spec.Model + "/" + string(unit)
+}
+
+// paceOf is the key under which the time of a job's steps is kept, whatever it
+// counts in.
+func paceOf(rec JobRecord) string {
+	if rec.Tag.Spec.Model == "" {
+		return "job:" + rec.Token + "/pace"
+	}
+	return "model:" + rec.Tag.Spec.Model + "/pace"
 }
 
 // recall returns a model's samples, from the store the first time.
@@ -150,10 +197,7 @@ func (e *Engine) curveOf(rec JobRecord, now time.Time) *speed.Curve {
 	if c, ok := e.curves[key]; ok {
 		return c
 	}
-	var c *speed.Curve
-	if samples := e.recall(key); len(samples) > 0 {
-		c = speed.Fit(samples, now)
-	}
+	c := speed.FitWith(e.recall(key), e.recall(paceOf(rec)), now)
 	e.curves[key] = c
 	return c
 }

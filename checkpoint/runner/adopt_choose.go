@@ -1,0 +1,94 @@
+package runner
+
+import (
+	"maps"
+	"time"
+)
+
+// sights remembers the program's own checkpoints by path. Its methods are told
+// the time and do nothing else.
+type sights map[string]*sight
+
+type sight struct {
+	sighting
+	since   time.Time // seen like this since
+	settled bool      // like this it needs no more looking at
+}
+
+// update takes in a look.
+func (s sights) update(found []sighting, now time.Time) {
+	there := make(map[string]bool, len(found))
+	for _, f := range found {
+		there[f.path] = true
+		known := s[f.path]
+		if known == nil || known.print != f.print || known.marked != f.marked {
+			s[f.path] = &sight{sighting: f, since: now}
+		}
+	}
+	maps.DeleteFunc(s, func(p string, _ *sight) bool { return !there[p] })
+}
+
+// seed notes what was there before and is nobody's business any more.
+func (s sights) seed(found []sighting, now time.Time) {
+	s.update(found, now)
+	for _, f := range found {
+		s[f.path].settled = true
+	}
+}
+
+func (s sights) settle(p string) {
+	if known := s[p]; known != nil {
+		known.settled = true
+	}
+}
+
+// again makes one be looked at afresh.
+func (s sights) again(p string, now time.Time) {
+	if known := s[p]; known != nil {
+		known.since = now
+	}
+}
+
+// known is what need not be gone through again unless it looks changed: a
+// checkpoint with a number is written once, and one without may be rewritten
+// inside without a trace at its top.
+func (s sights) known() map[string]sighting {
+	out := map[string]sighting{}
+	for p, c := range s {
+		if c.settled && (c.number >= 0 || c.tree.Plain) {
+			out[p] = c.sighting
+		}
+	}
+	return out
+}
+
+// choose returns the newest complete checkpoint that was not taken yet.
+func (s sights) choose(h *habit, now time.Time) (sighting, bool) {
+	var best *sight
+	for _, c := range s {
+		if c.settled || len(c.tree.Entries) == 0 || (h.marker != "" && !c.marked) || now.Sub(c.since) < h.wait() {
+			continue
+		}
+		if best == nil || c.newer(best.sighting) {
+			best = c
+		}
+	}
+	if best == nil {
+		return sighting{}, false
+	}
+	return best.sighting, true
+}
+
+// newer orders the program's checkpoints: by the numbers in their names, else by
+// when they were written.
+func (s sighting) newer(than sighting) bool {
+	return newer(s.number, s.tree.Newest(), than.number, than.tree.Newest()) ||
+		(s.number == than.number && s.tree.Newest().Equal(than.tree.Newest()) && s.path > than.path)
+}
+
+func newer(number int64, at time.Time, thanNumber int64, than time.Time) bool {
+	if number >= 0 && thanNumber >= 0 && number != thanNumber {
+		return number > thanNumber
+	}
+	return at.After(than)
+}
