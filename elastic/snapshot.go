@@ -41,6 +41,7 @@ type Job struct {
 	// Place is where the job is: its true split while it runs, else empty.
 	Place     nodes.Placement
 	Submitted time.Time     // first submit, which a requeue does not change
+	Begun     time.Time     // first seen running; zero before
 	Started   time.Time     // of the present run
 	TimeLeft  time.Duration // of the time limit; 0 = no limit or not running
 

@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/policy"
 )
 
 // decide is pure: the same snapshot gives the same plan, in the daemon, in a dry
 // run and in simulation.
 func (e *Engine) decide(s elastic.Snapshot) elastic.Plan {
-	allocation := e.cfg.Policy.Allocate(s)
+	allocation := policy.Profile(s, e.cfg.Policy.Allocate(s))
 	return elastic.Reconcile(s, allocation, elastic.Arrange(s, allocation))
 }
 

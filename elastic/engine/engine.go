@@ -78,6 +78,7 @@ type jobState struct {
 	runner  runnerWord
 	problem map[string]string // by source, for people
 	fresh   []speed.Sample    // not yet in the store
+	paces   []speed.Sample    // likewise, seconds a step
 	why     string
 	last    string // how the last move closed
 	hold    bool   // the last hold through Slurm was sluice's own
@@ -146,16 +147,23 @@ func (e *Engine) Cycle(ctx context.Context, now time.Time) (wake time.Time, err 
 	// 7. Confirm: what became of it is durable, published, and looked at again.
 	err = e.save(ctx)
 	e.publish(snap, plan, now)
-	return e.wake(now, acted), err
+	return e.wake(now, acted, policy.Profiling(snap)), err
 }
 
-// wake returns when to look again: soon while anything is between two sizes.
-func (e *Engine) wake(now time.Time, acted bool) time.Time {
-	if acted || len(e.open) > 0 {
+// wake returns when to look again: soon while anything is between two sizes, and
+// before long while a job is measured, which waits at a size until it is known.
+func (e *Engine) wake(now time.Time, acted, measuring bool) time.Time {
+	switch {
+	case acted || len(e.open) > 0:
 		return now.Add(e.cfg.Transition)
+	case measuring:
+		return now.Add(min(e.cfg.Period, measurePeriod))
 	}
 	return now.Add(e.cfg.Period)
 }
+
+// measurePeriod is the longest time between two looks while a job is measured.
+const measurePeriod = 5 * time.Second
 
 // blinded notes that Slurm cannot be seen; nothing is changed meanwhile.
 func (e *Engine) blinded(now time.Time, err error) time.Time {

@@ -62,7 +62,7 @@ func (e *Engine) reportOf(js *jobState, plan elastic.Plan) JobReport {
 // etaOf is the expected end at the present size; zero when unknown.
 func etaOf(j elastic.Job, now time.Time) time.Time {
 	left, ok := j.Remaining()
-	if !ok || j.Phase != elastic.Running || j.Curve == nil {
+	if !ok || j.Phase != elastic.Running || j.Curve.Samples() == 0 {
 		return time.Time{}
 	}
 	seconds, _ := j.Curve.Seconds(speed.Shape{GPUs: j.GPUs(), Nodes: len(j.Place)})

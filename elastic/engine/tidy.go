@@ -96,6 +96,12 @@ func (e *Engine) save(ctx context.Context) error {
 			}
 			js.fresh = nil
 		}
+		if len(js.paces) > 0 {
+			if err := e.cfg.Samples.AddSamples(ctx, paceOf(js.rec), js.paces); err != nil {
+				return fmt.Errorf("keeping paces: %w", err)
+			}
+			js.paces = nil
+		}
 	}
 	if len(records) > 0 {
 		if err := e.cfg.Journal.SaveJobs(ctx, records); err != nil {

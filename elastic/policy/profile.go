@@ -1,0 +1,187 @@
+package policy
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/speed"
+)
+
+// What measuring a job's speed in its first minutes (Spec.Profile) may cost.
+const (
+	// profileSamples is how many samples of a size are enough; a little less, for
+	// samples lose weight as they age.
+	profileSamples = 1.9
+	// profileStay is how long a job stays at a size for them, from when its program
+	// has loaded. One that says nothing meanwhile is not measured there.
+	profileStay = time.Minute
+	// profileWithin is how long after a job's first start it is measured at all.
+	profileWithin = 20 * time.Minute
+	// profileDead bounds the dead time of its moves in all, also to profileShare of
+	// the time the job is expected to take, where that is known.
+	profileDead  = 5 * time.Minute
+	profileShare = 0.1
+)
+
+// Profile is applied to every policy's answer. A job whose user asked for it starts
+// on the smallest size whose speed is not known, stays until it is, and goes on to
+// the next larger; then the policy decides as ever, now knowing. That takes idle GPUs
+// only: while anybody waits for GPUs that the job could have, or the policy takes
+// some from it, nothing is measured. It is pure, and soon ends: sizes ascend, and
+// neither time nor dead time goes beyond bounds.
+func Profile(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation {
+	var before elastic.Arrangement
+	for i := range s.Jobs {
+		j := &s.Jobs[i]
+		v, ok := visitOf(s, j)
+		if !ok {
+			continue
+		}
+		d, ok := v.decide(j, a[j.ID])
+		if !ok || wanted(s, a, j) {
+			continue
+		}
+		if before.Target == nil {
+			before = elastic.Arrange(s, a)
+		}
+		next := maps.Clone(a)
+		next[j.ID] = d
+		if after := elastic.Arrange(s, next); unhurt(s, before, after, j.ID, d) {
+			a, before = next, after
+		}
+	}
+	return a
+}
+
+// Profiling reports whether some job of the snapshot is being measured, so that it
+// is worth looking again soon.
+func Profiling(s elastic.Snapshot) bool {
+	return slices.ContainsFunc(s.Jobs, func(j elastic.Job) bool {
+		_, ok := visitOf(s, &j)
+		return ok && j.Phase == elastic.Running
+	})
+}
+
+// visit is the size at which a job is to be measured next, or now.
+type visit struct {
+	gpus int
+	at   int // its place in Spec.Profile, from 1
+}
+
+// visitOf returns the next visit of a job; false when it is not, or no more, to be
+// measured, or nobody may decide about it.
+func visitOf(s elastic.Snapshot, j *elastic.Job) (visit, bool) {
+	_, moving := s.Intent(j.ID)
+	if len(j.Spec.Profile) == 0 || moving || j.Directive != (elastic.Directive{}) || j.Deaf > 0 {
+		return visit{}, false
+	}
+	if !j.Begun.IsZero() && s.Now.Sub(j.Begun) >= profileWithin {
+		return visit{}, false
+	}
+	switch {
+	case j.Phase == elastic.Held:
+		return nextVisit(j, 1)
+	case j.Phase != elastic.Running || j.UserHold:
+		return visit{}, false
+	}
+	v, ok := nextVisit(j, j.GPUs())
+	switch {
+	case ok && v.gpus == j.GPUs() && s.Now.Sub(j.Started) < j.Price.Load+profileStay:
+		return v, true
+	case ok && v.gpus == j.GPUs(): // it had its time there
+		v, ok = nextVisit(j, j.GPUs()+1)
+	}
+	return v, ok && j.Speaks && affordable(j)
+}
+
+// nextVisit is the smallest size from least on that is still to be measured.
+func nextVisit(j *elastic.Job, least int) (visit, bool) {
+	for i, n := range j.Spec.Profile {
+		if n >= least && j.Curve.Tried(n) < profileSamples {
+			return visit{n, i + 1}, true
+		}
+	}
+	return visit{}, false
+}
+
+// affordable reports whether one more move for the sake of knowing keeps within the
+// bounds.
+func affordable(j *elastic.Job) bool {
+	most := profileDead
+	if left, ok := j.Remaining(); ok && j.Curve.Samples() > 0 {
+		seconds, _ := j.Curve.Seconds(speed.Shape{GPUs: j.GPUs(), Nodes: len(j.Place)})
+		if share := profileShare * left * seconds; share < most.Seconds() {
+			most = time.Duration(share * float64(time.Second))
+		}
+	}
+	moves := max(0, j.Incarnation-1) + 1 // the first was the start
+	return time.Duration(moves)*j.Price.Total() <= most
+}
+
+// decide turns the visit into a decision in place of the policy's; false when the
+// policy's stands: it gives nothing, or takes GPUs away.
+func (v visit) decide(j *elastic.Job, d elastic.Decision) (elastic.Decision, bool) {
+	now := j.GPUs()
+	of := fmt.Sprintf("(%d of %d sizes)", v.at, len(j.Spec.Profile))
+	switch {
+	case d.GPUs < max(1, now):
+		return d, false
+	case now == 0 && v.gpus > d.GPUs:
+		return d, false
+	case now == 0:
+		return elastic.Decision{GPUs: v.gpus, Why: fmt.Sprintf("starts on %s: measures its speed there %s", gpus(v.gpus), of)}, true
+	case v.gpus == now:
+		return elastic.Decision{GPUs: now, Place: j.Place, Why: fmt.Sprintf("keeps %s: measures its speed there %s", gpus(now), of)}, true
+	}
+	return elastic.Decision{GPUs: v.gpus, Why: fmt.Sprintf("%s: measures its speed there %s, on idle GPUs", change(now, v.gpus), of)}, true
+}
+
+// wanted reports whether anybody waits for GPUs that the job has or could have: an
+// ordinary job, or one of sluice's that the policy leaves without.
+func wanted(s elastic.Snapshot, a elastic.Allocation, j *elastic.Job) bool {
+	for _, d := range s.Demands {
+		if overlap(s, d.Partition, j.Partition) {
+			return true
+		}
+	}
+	for i := range s.Jobs {
+		k := &s.Jobs[i]
+		if k.Phase == elastic.Held && !k.Directive.Hold && k.ID != j.ID && a[k.ID].GPUs == 0 && overlap(s, k.Partition, j.Partition) {
+			return true
+		}
+	}
+	return false
+}
+
+// overlap reports whether two lists of partitions share a usable node with GPUs.
+func overlap(s elastic.Snapshot, one, other string) bool {
+	in := func(list string, i int) bool {
+		return slices.ContainsFunc(strings.Split(list, ","), s.Nodes[i].In)
+	}
+	for i, n := range s.Nodes {
+		if n.Usable && n.GPUs > 0 && in(one, i) && in(other, i) {
+			return true
+		}
+	}
+	return false
+}
+
+// unhurt reports whether the job gets what it was given, and everybody else as much
+// as before.
+func unhurt(s elastic.Snapshot, before, after elastic.Arrangement, id elastic.JobID, d elastic.Decision) bool {
+	if after.Target[id].GPUs() != d.GPUs || len(after.Unplaced) > len(before.Unplaced) {
+		return false
+	}
+	for i := range s.Jobs {
+		k := s.Jobs[i].ID
+		if k != id && cmp.Or(after.Target[k].GPUs(), -1) != cmp.Or(before.Target[k].GPUs(), -1) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,83 @@
+package speed
+
+import (
+	"math"
+	"time"
+)
+
+// unlike is how much the ratio of a unit to a step may differ from size to size: by
+// more, steps are not the same work at every size, and say nothing about units.
+const unlike = 1.3
+
+// FitWith is Fit for a job of which also the time of a step is known, where it
+// counts its work in something else. A step is taken to be the same part of a unit
+// at every size, as with a constant global batch. Where both were measured that part
+// is learned; as long as it is not, the curve has the right form but no seconds, and
+// Samples is 0. Where the two contradict each other the units alone count.
+func FitWith(units, steps []Sample, now time.Time) *Curve {
+	own, paced := Fit(units, now), Fit(steps, now)
+	if paced == nil {
+		return own
+	}
+	if own == nil {
+		one, _ := paced.Seconds(Shape{GPUs: 1, Nodes: 1})
+		c := Fit(scaled(steps, 1/one, nil), now)
+		if c != nil { // steps beyond all reason may be lost in the scaling
+			c.samples = 0
+		}
+		return c
+	}
+	part, ok := own.part(paced)
+	if !ok {
+		return own
+	}
+	return Fit(append(scaled(steps, part, own), units...), now)
+}
+
+// part is how many steps make a unit, going by the shapes where units were measured;
+// false when these shapes do not agree.
+func (c *Curve) part(steps *Curve) (float64, bool) {
+	ratios, weights := make([]float64, len(c.measured)), make([]float64, len(c.measured))
+	least, most := math.Inf(1), 0.0
+	for i, p := range c.measured {
+		seconds, src := steps.Seconds(p.Shape)
+		ratios[i], weights[i] = p.seconds/seconds, p.count
+		if src == Measured {
+			least, most = min(least, ratios[i]), max(most, ratios[i])
+		}
+	}
+	return median(ratios, weights), most <= unlike*least
+}
+
+// scaled multiplies the time of samples, and leaves out the shapes that but measured.
+func scaled(samples []Sample, by float64, but *Curve) []Sample {
+	var out []Sample
+	for _, s := range samples {
+		if but != nil {
+			if _, measured := but.at(s.Shape); measured {
+				continue
+			}
+		}
+		s.Seconds *= by
+		out = append(out, s)
+	}
+	return out
+}
+
+// Tried returns how many samples there are of a number of GPUs, on however many
+// nodes: as many of equal weight as they are worth.
+func (c *Curve) Tried(gpus int) float64 {
+	switch {
+	case c == nil:
+		return 0
+	case c.known != nil:
+		return math.Inf(1)
+	}
+	sum := 0.0
+	for _, p := range c.measured {
+		if p.GPUs == gpus {
+			sum += p.count
+		}
+	}
+	return sum
+}
