@@ -65,7 +65,7 @@ func (f folders) prepare() error {
 		return err
 	}
 	defer dir.Close()
-	err = errors.Join(dir.Sweep(), dir.Remove(checkpoint.RequestFile), dir.RemoveAll(ranks.Folder))
+	err = errors.Join(dir.Sweep(), dir.Remove(checkpoint.RequestFile), dir.RemoveAll(ranks.Folder), dir.RemoveAll(checkpoint.Gauges))
 	// Readable to sluiced whatever the user's umask; who gets as far as this is
 	// decided by the mode of the job's folder.
 	log, failed := os.OpenFile(filepath.Join(f.jobDir, checkpoint.ProgressFile), os.O_CREATE|os.O_WRONLY, 0o644)

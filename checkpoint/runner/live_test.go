@@ -47,6 +47,7 @@ func TestMain(m *testing.M) {
 type settings struct {
 	Keep                        int
 	Poll, Beat, Grace, Patience time.Duration
+	Gauge                       string
 }
 
 // runAsRunner is what `sluice run` does, with shorter times.
@@ -57,7 +58,7 @@ func runAsRunner() int {
 		return 99
 	}
 	os.Unsetenv(asRunner)
-	c := runner.Config{Keep: s.Keep, Poll: s.Poll, Beat: s.Beat, Grace: s.Grace, Patience: s.Patience}
+	c := runner.Config{Keep: s.Keep, Poll: s.Poll, Beat: s.Beat, Grace: s.Grace, Patience: s.Patience, Gauge: s.Gauge}
 	c.Script, c.Args, c.Env = os.Args[1], os.Args[2:], os.Environ()
 	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
 	c.Now, c.Host, c.Sluice = time.Now, "testhost", "/bin/sluice"
