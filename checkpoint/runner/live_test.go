@@ -48,6 +48,8 @@ type settings struct {
 	Keep                        int
 	Poll, Beat, Grace, Patience time.Duration
 	Gauge                       string
+	Adopt                       runner.Adopt
+	Unit                        string
 }
 
 // runAsRunner is what `sluice run` does, with shorter times.
@@ -58,7 +60,7 @@ func runAsRunner() int {
 		return 99
 	}
 	os.Unsetenv(asRunner)
-	c := runner.Config{Keep: s.Keep, Poll: s.Poll, Beat: s.Beat, Grace: s.Grace, Patience: s.Patience, Gauge: s.Gauge}
+	c := runner.Config{Keep: s.Keep, Poll: s.Poll, Beat: s.Beat, Grace: s.Grace, Patience: s.Patience, Gauge: s.Gauge, Adopt: s.Adopt, Unit: s.Unit}
 	c.Script, c.Args, c.Env = os.Args[1], os.Args[2:], os.Environ()
 	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
 	c.Now, c.Host, c.Sluice = time.Now, "testhost", "/bin/sluice"
