@@ -8,11 +8,11 @@ LDFLAGS := -X main.version=$(VERSION)
 
 all: build
 
-# bin/sluice, static because it starts thousands of times, and bin/sluiced, which
-# needs cgo for SQLite.
+# bin/sluice, static because it starts thousands of times; bin/sluiced, which needs
+# cgo for SQLite, and bin/sluice-nvml, which needs it to load NVIDIA's library.
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/sluice
-	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/sluiced
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/sluiced ./cmd/sluice-nvml
 
 # What the demo and the tests need from Debian: Slurm, munge, PyTorch, a compiler.
 packages:

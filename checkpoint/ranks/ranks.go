@@ -17,6 +17,7 @@ type Config struct {
 	Env     []string
 	PerNode int    // processes on this node; 0 = one for each GPU
 	Host    string // this machine's name
+	Gauge   string // path of the program that looks at the node's GPUs; \"\" = none
 
 	Stdin, Stdout, Stderr *os.File // rank 0 of the node reads Stdin; output is passed on untouched
 
@@ -113,6 +114,7 @@ func (t *team) gather() error {
 			t.ended <- end{local, member.Exit()}
 		}()
 	}
+	t.gauge()
 	return nil
 }
 

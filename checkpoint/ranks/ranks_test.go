@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	}
 	perNode, _ := strconv.Atoi(os.Getenv(asRanks))
 	os.Unsetenv(asRanks)
-	os.Exit(Run(Config{Argv: os.Args[1:], Env: os.Environ(), PerNode: perNode, Host: "testhost",
+	os.Exit(Run(Config{Argv: os.Args[1:], Env: os.Environ(), PerNode: perNode, Host: "testhost", Gauge: os.Getenv("SLUICE_TEST_GAUGE"),
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		Wait: 20 * time.Second, Poll: 10 * time.Millisecond, Grace: 300 * time.Millisecond}))
 }

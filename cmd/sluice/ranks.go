@@ -40,6 +40,7 @@ the command's.`,
 			c.Argv, c.Env = args, os.Environ()
 			c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
 			c.Host, _ = os.Hostname() // only shown to people
+			c.Gauge = gaugeProgram()
 			return exitAs(ranks.Run(c))
 		},
 	}
