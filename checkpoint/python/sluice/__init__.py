@@ -28,8 +28,7 @@ folder. Nothing but the standard library is needed; torch is used when the
 program has imported it and runs several ranks.
 """
 
-from ._files import Checkpoint
-from ._job import (
+from ._api import (
     abandon,
     accumulation_steps,
     active,
@@ -37,14 +36,17 @@ from ._job import (
     commit,
     finished,
     hello,
+    load,
     rank,
     report,
     resume,
     save,
     save_dir,
     should_checkpoint,
+    wait,
     world,
 )
+from ._files import Checkpoint
 from ._world import World
 
 __all__ = [
@@ -57,12 +59,14 @@ __all__ = [
     "commit",
     "finished",
     "hello",
+    "load",
     "rank",
     "report",
     "resume",
     "save",
     "save_dir",
     "should_checkpoint",
+    "wait",
     "world",
 ]
 __version__ = "1.0"

@@ -4,6 +4,8 @@ Written for a network file system that shows a node what others wrote only when
 a directory or file is opened anew.
 """
 
+from __future__ import annotations
+
 import errno
 import hashlib
 import json
@@ -13,10 +15,17 @@ import re
 import shutil
 import stat
 from datetime import datetime, timezone
+from typing import Any, Dict, List, Mapping, Optional
+
+from . import _threads, _write
+from ._write import Sum
 
 VERSION = 1
 MANIFEST = "manifest.json"
 NAME = re.compile(r"^[0-9]{8}$")
+TEMPORARY = ".sluice-tmp"  # the end of names that are no part of a checkpoint
+SUMS = ".sums."
+SUM_AT_ONCE = 4  # files
 MAX_LINE = 4096
 # What a full or stuttering file system answers with: no fault of the program's.
 FILE_SYSTEM = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.ESTALE}
@@ -29,7 +38,7 @@ class Checkpoint(os.PathLike):
     from its manifest.
     """
 
-    def __init__(self, path, manifest):
+    def __init__(self, path: str, manifest: Mapping[str, Any]) -> None:
         self.path = pathlib.Path(path)
         self.step = int(manifest.get("step", 0))
         self.epoch = float(manifest.get("epoch", 0.0))
@@ -38,20 +47,20 @@ class Checkpoint(os.PathLike):
         metric = manifest.get("metric")
         self.metric = dict(metric) if isinstance(metric, dict) else {}
 
-    def __fspath__(self):
+    def __fspath__(self) -> str:
         return str(self.path)
 
-    def __str__(self):
+    def __str__(self) -> str:
         return str(self.path)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Checkpoint({str(self.path)!r}, step={self.step}, epoch={self.epoch})"
 
-    def __truediv__(self, name):
+    def __truediv__(self, name: str) -> pathlib.Path:
         return self.path / name
 
 
-def read_request(path):
+def read_request(path: str) -> str:
     """Return the id of the request at path, or "" when there is none.
 
     Opening the directory first makes network file systems look again; a name
@@ -74,7 +83,7 @@ def read_request(path):
     return found if isinstance(found, str) else ""
 
 
-def next_checkpoint(base):
+def next_checkpoint(base: str) -> tuple[str, int]:
     """Create the folder of the next checkpoint and return (path, sequence)."""
     os.makedirs(base, mode=0o700, exist_ok=True)
     sequence = 1 + max((int(n) for n in os.listdir(base) if NAME.match(n)), default=0)
@@ -87,26 +96,53 @@ def next_checkpoint(base):
             sequence += 1
 
 
-def read_manifest(path):
+def read_manifest(path: str) -> Dict[str, Any]:
+    """The manifest of a checkpoint."""
     with open(os.path.join(path, MANIFEST), "rb") as f:
         return json.loads(f.read())
 
 
-def sum_files(path):
-    """Flush and sum every file below path; return the manifest's entries."""
-    entries = []
+def manifest_or_none(path: str) -> Dict[str, Any]:
+    """The manifest of a checkpoint, empty where there is none to be read."""
+    try:
+        found = read_manifest(path) if path else {}
+        return found if isinstance(found, dict) else {}
+    except (OSError, ValueError, RecursionError):
+        return {}
+
+
+def sum_files(path: str, known: Mapping[str, Sum]) -> List[Dict[str, Any]]:
+    """Flush every file below path; return the manifest's entries.
+
+    Files that are still what they were when they were written and summed are not
+    read again; the others are, several at a time. known is by full path.
+    """
+    found: Dict[str, Sum] = {}
+    unknown: List[tuple[str, str]] = []
     for folder, folders, names in os.walk(path):
         folders.sort()
-        for name in sorted(names):
+        for name in names:
             full = os.path.join(folder, name)
             relative = os.path.relpath(full, path).replace(os.sep, "/")
-            if relative != MANIFEST:
-                entries.append(_sum(full, relative))
+            if relative == MANIFEST or name.endswith(TEMPORARY):
+                continue
+            if not _unchanged(full, known.get(full)):
+                unknown.append((relative, full))
+            else:
+                found[relative] = known[full]
+    _threads.each(unknown, SUM_AT_ONCE, lambda u: found.__setitem__(u[0], _sum(u[1], u[0])))
+    for folder, _, _ in os.walk(path):
         sync_directory(folder)
-    return entries
+    return _write.collect(found)
 
 
-def _sum(full, relative):
+def _unchanged(full: str, known: Optional[Sum]) -> bool:
+    status = os.lstat(full)
+    return (known is not None and stat.S_ISREG(status.st_mode) and status.st_size == known.size
+            and (status.st_ino, status.st_mtime_ns) == known.mark)
+
+
+def _sum(full: str, relative: str) -> Sum:
     if not stat.S_ISREG(os.lstat(full).st_mode):
         raise ValueError(f"{relative} is not a plain file")  # verification refuses it
     digest, size = hashlib.sha256(), 0
@@ -115,12 +151,40 @@ def _sum(full, relative):
         for block in iter(lambda: f.read(1 << 20), b""):
             digest.update(block)
             size += len(block)
-    return {"path": relative, "size": size, "sha256": digest.hexdigest()}
+    return Sum(size, digest.hexdigest(), _write.mark(full))
 
 
-def write_manifest(path, manifest):
+def leave_sums(path: str, rank: int, sums: Mapping[str, Sum]) -> None:
+    """Leave what a rank has summed where rank 0 finds it. That it may be lost is
+    no harm: rank 0 then reads the files."""
+    entries = {os.path.relpath(full, path): [s.size, s.sha256, *s.mark] for full, s in sums.items()}
+    try:
+        with open(os.path.join(path, f"{SUMS}{rank}{TEMPORARY}"), "w", encoding="utf-8") as f:
+            json.dump(entries, f)
+    except OSError:
+        pass
+
+
+def gather_sums(path: str) -> Dict[str, Sum]:
+    """Take what the other ranks left."""
+    sums: Dict[str, Sum] = {}
+    for name in os.listdir(path):
+        if not (name.startswith(SUMS) and name.endswith(TEMPORARY)):
+            continue
+        full = os.path.join(path, name)
+        try:
+            with open(full, "rb") as f:
+                for relative, (size, digest, inode, modified) in json.loads(f.read()).items():
+                    sums[os.path.join(path, relative)] = Sum(size, digest, (inode, modified))
+        except (OSError, ValueError, AttributeError, TypeError):
+            pass
+        os.unlink(full)
+    return sums
+
+
+def write_manifest(path: str, manifest: Mapping[str, Any]) -> None:
     """Make the checkpoint exist: the manifest takes its place as a whole, last."""
-    temporary = os.path.join(path, "." + MANIFEST + ".sluice-tmp")
+    temporary = os.path.join(path, "." + MANIFEST + TEMPORARY)
     with open(temporary, "w", encoding="utf-8") as f:
         json.dump(manifest, f, indent=1, allow_nan=False)
         f.flush()
@@ -130,7 +194,8 @@ def write_manifest(path, manifest):
     sync_directory(os.path.dirname(path))
 
 
-def sync_directory(path):
+def sync_directory(path: str) -> None:
+    """Make the names in a directory durable."""
     directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(directory)
@@ -141,12 +206,33 @@ def sync_directory(path):
         os.close(directory)
 
 
-def discard(path):
+def discard(path: str) -> None:
     """Remove a checkpoint that was never committed; what cannot go may stay."""
     shutil.rmtree(path, ignore_errors=True)
 
 
-def append_line(path, entry):
+def earlier(path: str) -> Optional[_write.Earlier]:
+    """The committed checkpoint at path as one to share files with, None when it
+    is not there any more."""
+    try:
+        files = read_manifest(path)["files"]
+        return _write.Earlier(path, {f["path"]: (int(f["size"]), str(f["sha256"])) for f in files})
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
+def refused(folder: str) -> bool:
+    """Whether the runner's last answer was that a checkpoint is bad: then nothing
+    of an earlier one is to be used again."""
+    try:
+        with open(os.path.join(folder, "runner.json"), "rb") as f:
+            answer = json.loads(f.read(1 << 20)).get("answer") or {}
+        return bool(answer.get("error"))
+    except (OSError, ValueError, AttributeError, RecursionError):
+        return False
+
+
+def append_line(path: str, entry: Mapping[str, Any]) -> None:
     """Append one line in one write: a reader sees all of it or nothing."""
     line = (json.dumps(entry, allow_nan=False) + "\n").encode()
     if len(line) > MAX_LINE:
@@ -161,34 +247,7 @@ def append_line(path, entry):
         os.close(file)
 
 
-class Patient:
-    """A file whose writes do not fail but are remembered to have failed.
-
-    torch.save ends the whole process when a write fails, since its writer tries
-    again while it is being destroyed.
-    """
-
-    def __init__(self, file):
-        self._file = file
-        self.error = None
-
-    def write(self, content):
-        if self.error is None:
-            try:
-                self._file.write(content)
-            except OSError as e:
-                self.error = e
-        return memoryview(content).nbytes
-
-    def flush(self):
-        if self.error is None:
-            try:
-                self._file.flush()
-            except OSError as e:
-                self.error = e
-
-
-def is_file_system(error):
+def is_file_system(error: BaseException) -> bool:
     """Whether a failed save is the file system's fault, not the program's.
 
     Where torch.save itself survives a full disk, it reports it as a RuntimeError
@@ -201,6 +260,6 @@ def is_file_system(error):
     )
 
 
-def timestamp(seconds):
+def timestamp(seconds: float) -> str:
     """Unix seconds as RFC 3339."""
     return datetime.fromtimestamp(seconds, timezone.utc).isoformat().replace("+00:00", "Z")

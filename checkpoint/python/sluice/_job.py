@@ -1,69 +1,100 @@
-"""The functions users call, over one Job for each process."""
+"""What a process knows of the job it belongs to, and what it does about it."""
 
-import contextlib
+from __future__ import annotations
+
+import atexit
 import math
 import os
 import pathlib
+import struct
 import sys
 import tempfile
 import time
+from typing import Any, Callable, Dict, List, Mapping, Optional
 
-from typing import Optional
+from . import _background, _files, _pace, _profile, _progress, _ranks, _world, _write
 
-from . import _files, _profile, _ranks, _world
-
-LOOK_EVERY = 0.05  # seconds between two looks for a request
 PAUSE = 0.1  # seconds between two looks while waiting to be stopped
 RETRY_AFTER = 10.0  # seconds before a save that failed is tried again
+ANSWER = struct.Struct("!?I")  # what rank 0 says at an agreement
+
+
+class Open:
+    """A checkpoint between save_dir() and commit()."""
+
+    def __init__(self, path: str, sequence: int, background: bool) -> None:
+        self.path = path
+        self.sequence = sequence  # 0: what is written there is thrown away
+        self.background = background
+        self.sums: Dict[str, _write.Sum] = {}  # of what was written, by full path
+        self.work: List[_background.Work] = []  # what is still to be written ...
+        self.size = 0  # ... in bytes
 
 
 class Job:
-    """What this process knows of the job it belongs to."""
+    """One process's part in a job; inactive outside of sluice.
 
-    def __init__(self, environ=None, clock=time.time):
+    clock is Unix time and steady a clock that never jumps, both in seconds.
+    """
+
+    def __init__(self, environ: Optional[Mapping[str, str]] = None, clock: Callable[[], float] = time.time,
+                 steady: Callable[[], float] = time.monotonic, agreement: Optional[_ranks.Agreement] = None) -> None:
         environ = os.environ if environ is None else environ
         self.environ = environ
         self.clock = clock
+        self.steady = steady
         self.folder = environ.get("SLUICE_JOB_DIR", "")
         self.active = bool(self.folder)
-        self.id = _int(environ.get("SLUICE_JOB_ID"))
-        self.restarts = _int(environ.get("SLUICE_RESTARTS"))
-        self.nodes = _int(environ.get("SLUICE_NODES"))
+        self.id = _world.number(environ, "SLUICE_JOB_ID")
+        self.restarts = _world.number(environ, "SLUICE_RESTARTS")
         self.request_path = environ.get("SLUICE_REQUEST", "")
         self.checkpoints = environ.get("SLUICE_CHECKPOINTS", "")
         self.resume_path = environ.get("SLUICE_RESUME", "")
         self.by_step = environ.get("SLUICE_UNIT") == "step"
-        self.agreement = _ranks.Agreement()
-        self.pace = _profile.Pace(environ)
+        self.agreement = agreement or _ranks.Agreement()
+        self.pace = _pace.Pace()
+        self.watch = _pace.Watch(self.pending)
+        self.profile = _profile.Pace(environ)
+        self.nodes = _world.number(environ, "SLUICE_NODES")
+        self.progress = _progress.Progress(self.folder, {"restarts": self.restarts, "nodes": self.nodes}, clock, self.warn)
         self.said_hello = False
-        self.looked = -math.inf
-        self.seen = ""  # request seen at the last look, rank 0 only
+        self.asked = False  # the last answer of should_checkpoint()
         self.failed = ""  # request whose save failed ...
         self.failed_at = -math.inf  # ... and when
         self.answered = ""  # request answered already, while it stands
-        self.resumed = None
-        self.before = None  # size of the run before, once knows_before
+        self.resumed: Optional[_files.Checkpoint] = None
+        self.last = ""  # folder of the newest checkpoint known to be committed
+        self.before: Optional[int] = None  # size of the run before, once knows_before
         self.knows_before = False
-        self.sequence = 0
-        self.opened = None  # folder of the checkpoint being written
-        self.since = None  # when, and at how much work done, the speed's
-        self.since_done = 0.0  # measurement began
-        self.steps = 0  # calls of should_checkpoint() during it
-        self.late = True  # it began after its first step, not before
-        self.away = 0.0  # seconds of it spent saving and waiting
+        self.open: Optional[Open] = None
+        self.flight: Optional[_background.Flight] = None
+        self.linked = 0.0  # share of the last background save that had not changed
         self.saving = 0.0  # when the checkpoint being written was opened
-        self.warned = set()
+        self.warned: set[str] = set()
+        if self.active:
+            atexit.register(self.leave)
 
-    def warn(self, what, error):
+    def warn(self, what: str, error: object) -> None:
         """Say once what went wrong; it is no reason to stop training."""
         if what not in self.warned:
             self.warned.add(what)
             print(f"sluice: {what}: {error}", file=sys.stderr, flush=True)
 
+    def first(self) -> bool:
+        """Whether this process decides for all."""
+        return self.agreement.rank() == 0
+
+    def leave(self) -> None:
+        """The program ends: what is not committed will never be."""
+        self.watch.stop()
+        if self.flight is not None:
+            self.flight.cancel()
+        self.progress.flush()
+
     # Requests.
 
-    def pending(self):
-        """The id of the request that stands, as rank 0 sees it; "" = none."""
+    def pending(self) -> str:
+        """The id of the request that stands, "" = none."""
         if not self.request_path:
             return ""
         try:
@@ -72,38 +103,67 @@ class Job:
             self.warn("reading the request to save", e)
             return ""
 
-    def should_checkpoint(self):
+    def should_checkpoint(self) -> bool:
+        """Whether to save now, the same on every rank."""
         if not self.active:
             return False
-        self.hello()
-        self.steps += 1
-        self.pace.step(self)
-        if self.since is None:
-            self.since = self.clock()
-        ask = b"1" if _ranks.rank() == 0 and self._asked() else b""
-        return self.agreement.from_first(ask) == b"1"
+        if not self.said_hello:
+            self.hello()
+        self.progress.stepped()
+        self.profile.step(self)
+        self.asked = self._agree() if self._many() else self._alone()
+        return self.asked
 
-    def _asked(self):
-        """Whether a request stands that wants to be answered now."""
-        now = time.monotonic()
-        if now - self.looked >= LOOK_EVERY:
-            self.looked = now
-            self.seen = self.pending()
-            if not self.seen:
-                self.answered = ""  # should the same be asked again, it counts
-        if not self.seen or self.seen == self.answered:
+    def _many(self) -> bool:
+        return self.agreement.size() > 1
+
+    def _alone(self) -> bool:
+        if self.flight is not None:
+            self._advance(self.flight, self.flight.counts())
+        return self._wanted()
+
+    def _agree(self) -> bool:
+        if not self.agreement.met():
+            self.warn("asked whether to save", "the ranks have not met through torch.distributed or mpi4py; they cannot agree")
             return False
-        return self.seen != self.failed or now - self.failed_at >= RETRY_AFTER
+        if self.agreement.fresh():
+            self.pace.at_once()
+        if not self.pace.due():
+            return False
+        ask, gap = False, 1
+        if self.first():
+            ask, gap = self._wanted(), self.pace.plan(self.steady())
+        if self.flight is None:
+            ask, gap = ANSWER.unpack(self.agreement.from_first(ANSWER.pack(ask, gap)))
+        else:
+            mine = [int(ask), gap] if self.first() else [0, 0]
+            total = self.agreement.total(mine + self.flight.counts())
+            ask, gap = total[0] > 0, total[1]
+            self._advance(self.flight, total[2:])
+        self.pace.agreed(gap, self.steady())
+        return ask
+
+    def _wanted(self) -> bool:
+        """Whether a request stands that wants to be answered now. Rank 0's."""
+        seen = self.watch.seen()
+        if not seen:
+            self.answered = ""  # should the same be asked again, it counts
+            return False
+        if seen == self.answered:
+            return False
+        return seen != self.failed or self.steady() - self.failed_at >= RETRY_AFTER
 
     # Checkpoints.
 
-    def save_dir(self):
+    def save_dir(self, background: bool = False) -> pathlib.Path:
+        """Open the next checkpoint; in the background unless sluice waits for it."""
         if not self.active:
-            self.opened = tempfile.mkdtemp(prefix="sluice-")
-            return pathlib.Path(self.opened)
+            self.open = Open(tempfile.mkdtemp(prefix="sluice-"), 0, background)
+            return pathlib.Path(self.open.path)
         self.saving = self.clock()
+        self.settle(hurry=self.asked)
         answer, problem = b"", None
-        if _ranks.rank() == 0:
+        if self.first():
             try:
                 path, _ = _files.next_checkpoint(self.checkpoints)
                 answer = os.path.basename(path).encode()
@@ -112,56 +172,87 @@ class Job:
         name = self.agreement.from_first(answer).decode()
         if not name:
             return self._no_folder(problem)
-        self.opened, self.sequence = os.path.join(self.checkpoints, name), int(name)
-        return pathlib.Path(self.opened)
+        self.open = Open(os.path.join(self.checkpoints, name), int(name), background and not self.asked)
+        return pathlib.Path(self.open.path)
 
-    def _no_folder(self, problem):
+    def _no_folder(self, problem: Optional[OSError]) -> pathlib.Path:
         """The disk is full: let the program write where it does no harm."""
         if problem is not None:
             self.warn("making room for a checkpoint; training goes on without it", problem)
             self._save_failed()
-        self.opened, self.sequence = tempfile.mkdtemp(prefix="sluice-"), 0
-        return pathlib.Path(self.opened)
+        self.open = Open(tempfile.mkdtemp(prefix="sluice-"), 0, False)
+        return pathlib.Path(self.open.path)
 
-    def _save_failed(self):
-        self.failed, self.failed_at = self.pending(), time.monotonic()
+    def _save_failed(self) -> None:
+        self.failed, self.failed_at = self.pending(), self.steady()
 
-    def commit(self, step, epoch, metric=None, pause=True, well=True):
-        """Close the open checkpoint. True when it was committed."""
-        path, self.opened = self.opened, None
-        if path is None:
+    def earlier(self) -> Optional[_write.Earlier]:
+        """The checkpoint whose unchanged files a new one may share."""
+        path = self.last or self.resume_path
+        if not path or _files.refused(self.folder):
+            return None
+        return _files.earlier(path)
+
+    def commit(self, step: float, epoch: float, metric: Optional[Mapping[str, float]] = None,
+               pause: bool = True, error: Optional[BaseException] = None) -> bool:
+        """Close the open checkpoint, given up if error is not None. True when it
+        was committed, or will be as far as is known."""
+        opened, self.open, asked, self.asked = self.open, None, self.asked, False
+        if opened is None:
             raise RuntimeError("sluice.commit() without sluice.save_dir()")
-        if not self.active or self.sequence == 0:
-            _files.discard(path)
+        if not self.active or opened.sequence == 0:
+            _files.discard(opened.path)
             return False
         try:
+            manifest = self._manifest(opened, step, epoch, metric)
+            if opened.background:
+                return self._fly(opened, manifest, error)
+            if not self.first():
+                _files.leave_sums(opened.path, self.agreement.rank(), opened.sums)
             # The barrier: nobody's file is summed before everybody has written.
-            if not self.agreement.all_well(well):
-                return self._abandon(path)
-            if metric:
-                self.report(epoch, step, metric=metric)
-            return self._close(path, step, epoch, metric, pause)
+            if not self.agreement.all_well(error is None):
+                return self._abandon(opened.path)
+            return self._close(opened, manifest, pause)
         finally:
-            self.away += max(0.0, self.clock() - self.saving)
+            self._spent(step, epoch, metric)
 
-    def _close(self, path, step, epoch, metric, pause):
+    def _spent(self, step: float, epoch: float, metric: Optional[Mapping[str, float]]) -> None:
+        """Saving and waiting is not training."""
+        self.progress.away(self.clock() - self.saving)
+        self.pace.disturbed()
+        if metric:
+            self.report(epoch, step, metric=metric)
+
+    def _manifest(self, opened: Open, step: float, epoch: float, metric: Optional[Mapping[str, float]]) -> Dict[str, Any]:
+        manifest: Dict[str, Any] = {
+            "version": _files.VERSION, "job": self.id, "token": os.path.basename(os.path.normpath(self.folder)),
+            "restarts": self.restarts, "sequence": opened.sequence, "step": int(step), "epoch": float(epoch),
+            "created": _files.timestamp(self.clock()), "gpus": self.agreement.size(),
+        }
+        if metric:
+            manifest["metric"] = _progress.numbers(metric)
+        return manifest
+
+    def _close(self, opened: Open, manifest: Dict[str, Any], pause: bool) -> bool:
         answer, problem = b"", None
-        if _ranks.rank() == 0:
+        if self.first():
             try:
-                answer = b"+" + self._seal(path, step, epoch, metric).encode()
+                answer = b"+" + self._seal(opened.path, manifest, opened.sums).encode()
             except (OSError, ValueError) as e:
                 problem = e
         answer = self.agreement.from_first(answer)
         if not answer:
             if problem is not None:
                 self.warn("committing a checkpoint; training goes on without it", problem)
-            return self._abandon(path)
-        self.answered = answer[1:].decode()
+            return self._abandon(opened.path)
+        self.last, self.answered = opened.path, answer[1:].decode()
+        if self.first():
+            self.watch.know(self.answered)
         if self.answered and pause:
             self._wait(self.answered)
         return True
 
-    def _seal(self, path, step, epoch, metric):
+    def _seal(self, path: str, manifest: Dict[str, Any], sums: Mapping[str, _write.Sum]) -> str:
         """Sum the files and write the manifest; return the request it answers.
 
         The request is looked for last, when the state on disk is complete: a
@@ -169,37 +260,27 @@ class Job:
         needed. The time comes first, so that whoever reads the manifest knows
         that a request from before it was not missed.
         """
-        entries = _files.sum_files(path)
-        if not entries:
-            raise ValueError("no file was saved in the checkpoint's folder")
-        created = self.clock()
+        entries = self._entries(path, sums)
+        manifest["created"] = _files.timestamp(self.clock())
         request = self.pending()
-        manifest = {
-            "version": _files.VERSION,
-            "job": self.id,
-            "token": os.path.basename(os.path.normpath(self.folder)),
-            "restarts": self.restarts,
-            "sequence": self.sequence,
-            "step": int(step),
-            "epoch": float(epoch),
-            "created": _files.timestamp(created),
-            "gpus": _ranks.size(),
-            "files": entries,
-        }
-        if metric:
-            manifest["metric"] = _numbers(metric)
         if request:
             manifest["request"] = request
-        _files.write_manifest(path, manifest)
+        _files.write_manifest(path, {**manifest, "files": entries})
         return request
 
-    def _abandon(self, path):
-        if _ranks.rank() == 0:
+    def _entries(self, path: str, sums: Mapping[str, _write.Sum]) -> List[Dict[str, Any]]:
+        entries = _files.sum_files(path, {**_files.gather_sums(path), **sums})
+        if not entries:
+            raise ValueError("no file was saved in the checkpoint's folder")
+        return entries
+
+    def _abandon(self, path: str) -> bool:
+        if self.first():
             self._save_failed()
             _files.discard(path)
         return False
 
-    def _wait(self, request):
+    def _wait(self, request: str) -> None:
         """Wait to be stopped, or until the request is taken back.
 
         Every rank looks for itself: a collective would run into its time limit.
@@ -212,228 +293,147 @@ class Job:
                 pass  # a file system that stutters takes nothing back
             time.sleep(PAUSE)
 
-    def resume(self):
+    # Checkpoints in the background.
+
+    def _fly(self, opened: Open, manifest: Dict[str, Any], error: Optional[BaseException]) -> bool:
+        self.flight = flight = _background.Flight(opened.path, opened.sequence, manifest, opened.sums)
+        if error is not None:
+            flight.fail(error)
+            return False
+        work = list(opened.work)
+        if not self.first():
+            rank = self.agreement.rank()
+
+            def leave(stop: Any, note: Any) -> Dict[str, _write.Sum]:
+                _files.leave_sums(flight.path, rank, flight.sums)
+                return {}
+
+            work.append(leave)
+        flight.start(work, opened.size)
+        return True
+
+    def _advance(self, flight: _background.Flight, counts: List[int]) -> None:
+        """Go on with a flight by what all ranks said of it together."""
+        written, failed, sealed, unsealed = counts
+        if failed or unsealed:
+            self._fallen(flight)
+        elif sealed:
+            self._landed(flight)
+        elif written == self.agreement.size() and self.first():
+            flight.seal(lambda: self._seal_flight(flight))
+
+    def _seal_flight(self, flight: _background.Flight) -> None:
+        """Write the manifest of a state from a while ago.
+
+        It answers no request: training has gone on, and who asked is to get what
+        came since, too. Its time is the state's.
+        """
+        entries = self._entries(flight.path, flight.sums)
+        if self.pending():
+            flight.manifest["request"] = "background"  # nobody's request is called so
+        _files.write_manifest(flight.path, {**flight.manifest, "files": entries})
+
+    def _landed(self, flight: _background.Flight) -> bool:
+        self.flight, self.last = None, flight.path
+        self.linked = flight.linked / flight.total if flight.total else 0.0
+        return True
+
+    def _fallen(self, flight: _background.Flight) -> bool:
+        """It failed on some rank. What the others still write there harms nothing."""
+        self.flight = None
+        flight.cancel()
+        if flight.error is not None and not isinstance(flight.error, _write.Cancelled):
+            self.warn("saving a checkpoint in the background; training goes on without it", flight.error)
+        flight.join()
+        if self.first():
+            _files.discard(flight.path)
+        return False
+
+    def settle(self, hurry: bool = False) -> bool:
+        """Bring a background save to its end, on all ranks. Collective.
+
+        In a hurry one is dropped whose rest would take longer to write than
+        what it saves the next: what it shares with it need not be written again.
+        True unless a checkpoint was lost.
+        """
+        flight = self.flight
+        if flight is None:
+            return True
+        if hurry:
+            keep = flight.left() <= flight.total * self.linked
+            if self.agreement.from_first(b"+" if keep else b"") == b"":
+                flight.cancel()
+        flight.join()
+        written, failed, sealed, unsealed = self.agreement.total(flight.counts())
+        if failed or unsealed:
+            return self._fallen(flight)
+        if not sealed:
+            problem = self._seal_now(flight)
+            if self.agreement.from_first(b"" if problem else b"+") == b"":
+                flight.error = problem
+                return self._fallen(flight)
+        return self._landed(flight)
+
+    def _seal_now(self, flight: _background.Flight) -> Optional[BaseException]:
+        if self.first():
+            try:
+                self._seal_flight(flight)
+            except (OSError, ValueError) as e:
+                return e
+        return None
+
+    # The run.
+
+    def resume(self) -> Optional[_files.Checkpoint]:
+        """The checkpoint to start from; the runner has verified it."""
         if not self.active or not self.resume_path:
             return None
         if self.resumed is None:
-            manifest = _files.read_manifest(self.resume_path)
-            self.resumed = _files.Checkpoint(self.resume_path, manifest)
-            self.since_done = self._done(self.resumed.step, self.resumed.epoch)
-            self.note("resumed", self.since_done, self.resumed.step, self.resumed.epoch)
+            self.resumed = found = _files.Checkpoint(self.resume_path, _files.read_manifest(self.resume_path))
+            if self.first():
+                self.progress.resumed(self._done(found.step, found.epoch), found.step, found.epoch, self.agreement.size())
         return self.resumed
 
     def world(self) -> _world.World:
         """The sizes now, before and at most."""
         if self.active and not self.knows_before:
             self.knows_before = True
-            saved = self.resume()
-            self.before = saved.gpus if saved else None
+            saved = _files.manifest_or_none(self.resume_path)
+            self.before = int(saved.get("gpus") or 0) or None
             if not self.before:
                 self.before = _world.size_before(self.folder, self.restarts)
         return _world.look(self.environ, self.before)
 
-    # Progress.
-
-    def _done(self, step, epoch):
+    def _done(self, step: Optional[float], epoch: Optional[float]) -> float:
         return float(step or 0) if self.by_step else float(epoch or 0.0)
 
-    def hello(self):
+    def hello(self) -> None:
+        """Say once that this program saves when asked."""
         if self.active and not self.said_hello:
             self.said_hello = True
-            self.note("hello", self.since_done, None, None)
+            if self.first():
+                self.progress.note("hello", self.agreement.size())
 
-    def report(self, epoch=None, step=None, done=None, metric=None):
-        if not self.active or _ranks.rank() != 0:
-            return
-        if done is None:
-            done = self._done(step, epoch)
-        self.note("progress", float(done), step, epoch, metric, self._speed(float(done)))
+    def report(self, epoch: Optional[float] = None, step: Optional[float] = None, done: Optional[float] = None,
+               metric: Optional[Mapping[str, float]] = None) -> None:
+        """Report progress; rank 0's counts."""
+        if self.active and self.first():
+            done = self._done(step, epoch) if done is None else float(done)
+            self.progress.report(done, self.agreement.size(), step, epoch, metric)
 
-    def _speed(self, done):
-        """Seconds a unit of work took since the last report; 0 = not known."""
-        now, seconds = self.clock(), 0.0
-        if self.since is not None and done > self.since_done:
-            seconds = max(0.0, now - self.since - self.away) / (done - self.since_done)
-            if self.late:
-                seconds = seconds * self.steps / (self.steps - 1) if self.steps > 1 else 0.0
-        self.since, self.since_done = now, done
-        self.steps, self.late, self.away = 0, False, 0.0
-        return seconds
-
-    def finished(self):
-        if self.active and _ranks.rank() == 0:
-            self.note("finished", self.since_done, None, None)
-
-    def note(self, event, done, step, epoch, metric=None, seconds=0.0):
-        if _ranks.rank() != 0:
-            return
-        entry = {"time": self.clock(), "restarts": self.restarts, "event": event, "done": done, "gpus": _ranks.size()}
-        optional = {"step": step and int(step), "epoch": epoch and float(epoch), "seconds": seconds, "nodes": self.nodes}
-        entry.update({k: v for k, v in optional.items() if v})
-        if metric:
-            entry["metric"] = _numbers(metric)
-        try:
-            _files.append_line(os.path.join(self.folder, "progress.jsonl"), entry)
-        except (OSError, ValueError) as e:
-            self.warn("reporting progress; training goes on", e)
+    def finished(self) -> None:
+        """Say that all work is done."""
+        if self.active and self.first():
+            self.progress.flush()
+            self.progress.note("finished", self.agreement.size())
 
 
-def _numbers(metric):
-    """The values of a metric that JSON can say."""
-    return {str(k): float(v) for k, v in metric.items() if math.isfinite(float(v))}
+_job: Optional[Job] = None
 
 
-def _int(text):
-    try:
-        return int(text or 0)
-    except ValueError:
-        return 0
-
-
-_job = None
-
-
-def _current():
+def _current() -> Job:
     """The process's Job, made at the first use."""
     global _job
     if _job is None:
         _job = Job()
     return _job
-
-
-def active():
-    """Whether this process belongs to a job that sluice looks after."""
-    return _current().active
-
-
-def rank():
-    """This process's rank; 0 in a program of one process."""
-    return _ranks.rank()
-
-
-def world() -> _world.World:
-    """The sizes of the program: now, before and the largest it may get.
-
-    Right at any time; once the program's ranks have met (init_process_group) its
-    size and rank are what they agreed on.
-    """
-    return _current().world()
-
-
-def hello():
-    """Tell sluice that this program saves when asked.
-
-    The first should_checkpoint() does so by itself.
-    """
-    _current().hello()
-
-
-def should_checkpoint():
-    """Whether to save now; the same answer on every rank. Collective.
-
-    Cheap: call it after every step. Rank 0 looks for a request at most every
-    50 ms; the others are told.
-    """
-    return _current().should_checkpoint()
-
-
-def save_dir():
-    """Open the next checkpoint and return the path of its folder. Collective.
-
-    It is the same folder on every rank, so that ranks may write a file each;
-    state that is equal on all ranks is for rank 0 to write. commit() closes it.
-    """
-    return _current().save_dir()
-
-
-def commit(step, epoch=0.0, metric=None, pause=True):
-    """Close the checkpoint that save_dir() opened. Collective.
-
-    Returns True when the checkpoint counts, False when it could not be written
-    (a full disk, or outside of a job); training can go on in either case. If
-    sluice asked for it, this call waits to be stopped; pause=False returns
-    instead, for programs that then exit. metric, a dict of numbers, is kept in
-    the manifest and reported as progress.
-    """
-    return _current().commit(step, epoch, metric, pause)
-
-
-def abandon():
-    """Close the checkpoint that save_dir() opened without committing it. Collective.
-
-    For programs that failed to save: every rank calls commit() or abandon(), and
-    if one abandons there is no checkpoint.
-    """
-    _current().commit(0, 0.0, well=False)
-
-
-@contextlib.contextmanager
-def checkpoint(step, epoch=0.0, metric=None, pause=True):
-    """save_dir() and commit() around a block that writes the files. Collective.
-
-    A block that fails leaves no checkpoint. When it fails because the file
-    system is full or stutters, that is reported and training goes on; every
-    other exception is the program's and is raised.
-    """
-    job = _current()
-    folder = job.save_dir()
-    try:
-        yield folder
-    except Exception as e:
-        job.commit(step, epoch, well=False)
-        if not _files.is_file_system(e):
-            raise
-        job.warn("saving a checkpoint; training goes on without it", e)
-        return
-    except BaseException:
-        # Being ended: the other ranks are, too, and are not waited for.
-        job.opened = None
-        raise
-    job.commit(step, epoch, metric, pause)
-
-
-def save(state, path):
-    """torch.save(state, path), but a full disk raises OSError.
-
-    torch.save itself ends the program then, with signal ABRT.
-    """
-    import torch
-
-    with open(path, "wb") as f:
-        file = _files.Patient(f)
-        torch.save(state, file)
-        file.flush()
-        if file.error is not None:
-            raise file.error
-
-
-def resume():
-    """The checkpoint to start from, as a Checkpoint, or None to start from zero.
-
-    Its checksums were verified before the program was started.
-    """
-    return _current().resume()
-
-
-def report(epoch=None, step=None, done=None, metric=None):
-    """Report progress: how many epochs or steps are finished. Rank 0's counts.
-
-    done is in the unit the job was submitted with and may be fractional; it is
-    epoch for jobs counted in epochs and step for those counted in steps when not
-    given. metric is a dict of numbers.
-    """
-    _current().report(epoch, step, done, metric)
-
-
-def finished():
-    """Say that all work is done; the program is about to exit 0."""
-    _current().finished()
-
-
-def accumulation_steps(global_batch, per_gpu_max):
-    """How many micro-batches a step needs so that the global batch stays what it
-    is on any number of GPUs and none holds more than per_gpu_max samples."""
-    if global_batch < 1 or per_gpu_max < 1:
-        raise ValueError("global_batch and per_gpu_max: at least 1")
-    per_rank = math.ceil(global_batch / _ranks.size())
-    return math.ceil(per_rank / per_gpu_max)

@@ -57,7 +57,7 @@ class Pace:
     def _tell(self, job: "Job", seconds: float) -> None:
         if not seconds > 0:
             return
-        entry = {"time": job.clock(), "restarts": job.restarts, "event": "pace", "done": job.since_done,
+        entry = {"time": job.clock(), "restarts": job.restarts, "event": "pace", "done": job.progress.done,
                  "gpus": _ranks.size(), "pace": seconds, "steps": self.seen}
         if job.nodes:
             entry["nodes"] = job.nodes

@@ -1,37 +1,64 @@
 """Who the ranks of a program are, and how they agree.
 
-torch is never imported here: a program of several ranks has imported it.
+Neither torch nor mpi4py is ever imported here: a program of several ranks has
+imported the one it speaks through, and this library speaks through the same.
 """
 
+from __future__ import annotations
+
+import datetime
 import os
 import sys
+from typing import Any, List, Optional, Sequence
+
+# How long ranks wait for one another. The slowest thing they wait for is a
+# checkpoint being written; what hangs for good is for Slurm's time limit.
+PATIENCE = datetime.timedelta(hours=6)
 
 
-def _torch_distributed():
-    torch = sys.modules.get("torch")
-    distributed = getattr(torch, "distributed", None)
+def torch_distributed() -> Optional[Any]:
+    """torch.distributed when the program's ranks have met through it."""
+    distributed = getattr(sys.modules.get("torch"), "distributed", None)
     if distributed is None or not distributed.is_available() or not distributed.is_initialized():
         return None
     return distributed
 
 
-def rank():
+def mpi() -> Optional[Any]:
+    """mpi4py's MPI when the program was started as several ranks of MPI."""
+    found = sys.modules.get("mpi4py.MPI")
+    if found is None or not found.Is_initialized() or found.Is_finalized():
+        return None
+    return found if found.COMM_WORLD.Get_size() > 1 else None
+
+
+def rank() -> int:
     """This process's rank, 0 in a program of one process."""
-    distributed = _torch_distributed()
-    return distributed.get_rank() if distributed else _number("RANK", 0)
+    distributed = torch_distributed()
+    if distributed is not None:
+        return int(distributed.get_rank())
+    found = mpi()
+    return int(found.COMM_WORLD.Get_rank()) if found else _number("RANK", 0)
 
 
-def size():
-    """The number of ranks."""
-    distributed = _torch_distributed()
-    return distributed.get_world_size() if distributed else max(1, _number("WORLD_SIZE", 1))
+def size() -> int:
+    """The number of ranks, at least 1."""
+    distributed = torch_distributed()
+    if distributed is not None:
+        return int(distributed.get_world_size())
+    found = mpi()
+    return int(found.COMM_WORLD.Get_size()) if found else max(1, _number("WORLD_SIZE", 1))
 
 
-def local_rank():
-    return _number("LOCAL_RANK", 0)
+def local_rank() -> int:
+    """This process's place among those on its node, from 0."""
+    for name in ("LOCAL_RANK", "SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK"):
+        if os.environ.get(name):
+            return _number(name, 0)
+    return 0
 
 
-def _number(name, default):
+def _number(name: str, default: int) -> int:
     try:
         return int(os.environ.get(name, default))
     except ValueError:
@@ -39,60 +66,111 @@ def _number(name, default):
 
 
 class Agreement:
-    """Lets rank 0 decide for all ranks, and all ranks report a failure to all.
+    """Lets rank 0 decide for all ranks, and all ranks count together.
 
-    The messages go through gloo, on the CPU, so that asking does not wait for
-    the GPU's queue. Where torch was built without gloo they go through the
-    program's own backend. All calls are collective.
+    All calls but rank() and size() are collective. In a program of one rank they
+    answer at once.
     """
 
-    def __init__(self):
-        self._group = None
-        self._device = "cpu"
-        self._for = None
+    def __init__(self) -> None:
+        self._line: Any = None
+        self._for: Any = None  # the process group or communicator it was made for
 
-    def _ready(self):
-        """Return torch.distributed, or None in a program of one rank."""
-        distributed = _torch_distributed()
-        if distributed is None or distributed.get_world_size() == 1:
+    def rank(self) -> int:
+        """This process's rank."""
+        return rank()
+
+    def size(self) -> int:
+        """The number of ranks."""
+        return size()
+
+    def met(self) -> bool:
+        """Whether the ranks can speak with one another; one rank alone can.
+
+        False before the program's ranks have met, and where they use something
+        this library does not know.
+        """
+        return size() == 1 or torch_distributed() is not None or mpi() is not None
+
+    def fresh(self) -> bool:
+        """Whether the ranks have met, or met anew, since the last exchange."""
+        return self._world() is not self._for
+
+    def from_first(self, content: bytes) -> bytes:
+        """Return rank 0's bytes, at most 255, on every rank."""
+        line = self._ready()
+        return content if line is None else line.from_first(content)
+
+    def total(self, counts: Sequence[int]) -> List[int]:
+        """Return the sums of every rank's counts, on every rank."""
+        line = self._ready()
+        return list(counts) if line is None else line.total(counts)
+
+    def all_well(self, well: bool) -> bool:
+        """Return whether every rank said so. Nobody returns before all have come."""
+        return self.total([0 if well else 1]) == [0]
+
+    def _world(self) -> Any:
+        if size() == 1:
             return None
-        world = distributed.group.WORLD
-        if self._for is not world:
-            self._prepare(distributed)
-            self._for = world
-        return distributed
+        distributed = torch_distributed()
+        if distributed is not None:
+            return distributed.group.WORLD
+        found = mpi()
+        return found and found.COMM_WORLD
 
-    def _prepare(self, distributed):
+    def _ready(self) -> Any:
+        world = self._world()
+        if world is not self._for:
+            self._for, self._line = world, None
+            if world is not None:
+                distributed = torch_distributed()
+                self._line = _Torch(distributed) if distributed is not None else _Mpi(world)
+        return self._line
+
+
+class _Torch:
+    """Messages through gloo, on the CPU, in a group of their own.
+
+    So they wait neither for the GPU's queue nor for the program's own messages.
+    Where torch was built without gloo they go through the program's group.
+    """
+
+    def __init__(self, distributed: Any) -> None:
+        self._distributed = distributed
         self._group, self._device = None, "cpu"
-        if "gloo" in str(distributed.get_backend()).lower():
-            return
         if getattr(distributed, "is_gloo_available", lambda: True)():
-            self._group = distributed.new_group(backend="gloo")
-        else:
+            self._group = distributed.new_group(backend="gloo", timeout=PATIENCE)
+        elif "gloo" not in str(distributed.get_backend()).lower():
             self._device = "cuda"
 
-    def from_first(self, content):
-        """Return rank 0's bytes, at most 255, on every rank."""
-        distributed = self._ready()
-        if distributed is None:
-            return content
+    def from_first(self, content: bytes) -> bytes:
         torch = sys.modules["torch"]
         message = torch.zeros(256, dtype=torch.uint8)
-        if distributed.get_rank() == 0:
+        if self._distributed.get_rank() == 0:
             message[0] = len(content)
             if content:
                 message[1 : 1 + len(content)] = torch.tensor(list(content), dtype=torch.uint8)
         message = message.to(self._device)
-        distributed.broadcast(message, src=0, group=self._group)
-        received = message.cpu().tolist()
-        return bytes(received[1 : 1 + received[0]])
+        self._distributed.broadcast(message, src=0, group=self._group)
+        received = message.cpu()
+        return bytes(received[1 : 1 + int(received[0])].tolist())
 
-    def all_well(self, well):
-        """Return whether every rank said so."""
-        distributed = self._ready()
-        if distributed is None:
-            return well
+    def total(self, counts: Sequence[int]) -> List[int]:
         torch = sys.modules["torch"]
-        troubles = torch.tensor([0 if well else 1], dtype=torch.int32, device=self._device)
-        distributed.all_reduce(troubles, group=self._group)
-        return int(troubles.item()) == 0
+        message = torch.tensor(list(counts), dtype=torch.int64, device=self._device)
+        self._distributed.all_reduce(message, group=self._group)
+        return [int(n) for n in message.tolist()]
+
+
+class _Mpi:
+    """Messages through a communicator of their own."""
+
+    def __init__(self, world: Any) -> None:
+        self._comm = world.Dup()
+
+    def from_first(self, content: bytes) -> bytes:
+        return bytes(self._comm.bcast(content, root=0))
+
+    def total(self, counts: Sequence[int]) -> List[int]:
+        return [sum(column) for column in zip(*self._comm.allgather(list(counts)))]

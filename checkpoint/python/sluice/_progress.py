@@ -1,0 +1,98 @@
+"""The lines a program adds to its progress log."""
+
+from __future__ import annotations
+
+import math
+import os
+from typing import Any, Callable, Dict, Mapping, Optional
+
+from . import _files
+
+BURST = 30.0  # lines written at once; then ...
+REFILL = 5.0  # ... one in so many seconds: a program may report at every step
+
+
+class Progress:
+    """Counts work and time, and writes lines of progress.jsonl. Rank 0's counts.
+
+    clock is Unix time in seconds.
+    """
+
+    def __init__(self, folder: str, common: Mapping[str, int], clock: Callable[[], float],
+                 warn: Callable[[str, BaseException], None]) -> None:
+        self._path = os.path.join(folder, "progress.jsonl")
+        self._common = dict(common)
+        self.clock = clock
+        self._warn = warn
+        self.done = 0.0  # work finished, in the job's unit
+        self._since: Optional[float] = None  # when, and at how much work done, the
+        self._since_done = 0.0  # speed's measurement began
+        self._steps = 0  # steps during it
+        self._late = True  # it began after its first step, not before
+        self._away = 0.0  # seconds of it spent saving and waiting
+        self._credit = BURST
+        self._credited = clock()
+        self._held: Optional[Dict[str, Any]] = None  # a report not yet written
+
+    def stepped(self) -> None:
+        """Count a step."""
+        self._steps += 1
+        if self._since is None:
+            self._since = self.clock()
+
+    def away(self, seconds: float) -> None:
+        """Seconds that were spent on other things than steps."""
+        self._away += max(0.0, seconds)
+
+    def resumed(self, done: float, step: int, epoch: float, gpus: int) -> None:
+        """Work begins where the checkpoint ended."""
+        self.done = self._since_done = done
+        self.note("resumed", gpus, step, epoch)
+
+    def report(self, done: float, gpus: int, step: Optional[float], epoch: Optional[float],
+               metric: Optional[Mapping[str, float]]) -> None:
+        """Write a line, or hold it back for a while when there were many."""
+        self.done = done
+        held = self._held or {}
+        self._held = {"gpus": gpus, "step": step, "epoch": epoch, "metric": {**held.get("metric", {}), **(metric or {})}}
+        now = self.clock()
+        self._credit = min(BURST, self._credit + max(0.0, now - self._credited) / REFILL)
+        self._credited = now
+        if self._credit >= 1.0:
+            self._credit -= 1.0
+            self.flush()
+
+    def flush(self) -> None:
+        """Write the report that was held back."""
+        held, self._held = self._held, None
+        if held is not None:
+            self.note("progress", held["gpus"], held["step"], held["epoch"], held["metric"], self._speed())
+
+    def _speed(self) -> float:
+        """Seconds a unit of work took since the last line; 0 = not known."""
+        now, seconds = self.clock(), 0.0
+        if self._since is not None and self.done > self._since_done:
+            seconds = max(0.0, now - self._since - self._away) / (self.done - self._since_done)
+            if self._late:
+                seconds = seconds * self._steps / (self._steps - 1) if self._steps > 1 else 0.0
+        self._since, self._since_done = now, self.done
+        self._steps, self._late, self._away = 0, False, 0.0
+        return seconds
+
+    def note(self, event: str, gpus: int, step: Optional[float] = None, epoch: Optional[float] = None,
+             metric: Optional[Mapping[str, float]] = None, seconds: float = 0.0) -> None:
+        """Write a line. A failure is said once and harms nothing."""
+        try:
+            entry = {"time": self.clock(), "restarts": self._common["restarts"], "event": event, "done": self.done, "gpus": gpus}
+            optional = {"step": step and int(step), "epoch": epoch and float(epoch), "seconds": seconds, "nodes": self._common["nodes"]}
+            entry.update({k: v for k, v in optional.items() if v})
+            if metric:
+                entry["metric"] = numbers(metric)
+            _files.append_line(self._path, entry)
+        except (OSError, ValueError) as e:
+            self._warn("reporting progress; training goes on", e)
+
+
+def numbers(metric: Mapping[str, float]) -> Dict[str, float]:
+    """The values of a metric that JSON can say."""
+    return {str(k): float(v) for k, v in metric.items() if math.isfinite(float(v))}
