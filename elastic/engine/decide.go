@@ -6,13 +6,12 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/policy"
 )
 
 // decide is pure: the same snapshot gives the same plan, in the daemon, in a dry
 // run and in simulation.
 func (e *Engine) decide(s elastic.Snapshot) elastic.Plan {
-	allocation := policy.Profile(s, e.cfg.Policy.Allocate(s))
+	allocation := e.cfg.Policy.Decide(s)
 	return elastic.Reconcile(s, allocation, elastic.Arrange(s, allocation))
 }
 

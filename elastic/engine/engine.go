@@ -147,7 +147,7 @@ func (e *Engine) Cycle(ctx context.Context, now time.Time) (wake time.Time, err 
 	// 7. Confirm: what became of it is durable, published, and looked at again.
 	err = e.save(ctx)
 	e.publish(snap, plan, now)
-	return e.wake(now, acted, policy.Profiling(snap)), err
+	return e.wake(now, acted, e.cfg.Policy.Measures(snap)), err
 }
 
 // wake returns when to look again: soon while anything is between two sizes, and

@@ -16,6 +16,9 @@ type Policy struct {
 	// OnEvents says that its answer stays the same, but for the words, until a job
 	// comes, ends or changes in Slurm, or a node does.
 	OnEvents bool
+	// Rigid says that it never resizes a job, so that none is measured either: it
+	// would stay at the last size tried.
+	Rigid bool
 	// Queue ranks jobs that simulators as published place rank by rank, each in the
 	// order they came; nil = they place small ones first.
 	Queue func(elastic.Job) int
@@ -25,14 +28,27 @@ type Policy struct {
 var All = []Policy{
 	{Name: "lookahead", Doc: "sizes and places together, by what finishing each job saves all of them; the minimum at once, and kept", Allocate: lookahead},
 	{Name: "knapsack", Doc: "start everybody on the minimum at once, then give idle GPUs where they save most time", Allocate: knapsackPolicy},
-	{Name: "fcfs", Doc: "the minimum each, first come, first served; never resized (a baseline)", Allocate: fcfs, OnEvents: true},
-	{Name: "ef", Doc: "all free GPUs to the job at the head of the queue; never resized (a baseline)", Allocate: ef, OnEvents: true},
+	{Name: "fcfs", Doc: "the minimum each, first come, first served; never resized (a baseline)", Allocate: fcfs, OnEvents: true, Rigid: true},
+	{Name: "ef", Doc: "all free GPUs to the job at the head of the queue; never resized (a baseline)", Allocate: ef, OnEvents: true, Rigid: true},
 	{Name: "optimus", Doc: "the minimum each, then each GPU where it saves most time, whatever moves cost (a baseline)", Allocate: optimus},
 	{Name: "afs", Doc: "AFS-L: each GPU weighed between short and long jobs, whatever moves cost (a baseline)", Allocate: afs},
-	{Name: "tiresias", Doc: "two queues by GPU-hours had, on the sizes users asked for; never resized (a baseline)", Allocate: tiresias, Queue: demoted},
+	{Name: "tiresias", Doc: "two queues by GPU-hours had, on the sizes users asked for; never resized (a baseline)", Allocate: tiresias, Queue: demoted, Rigid: true},
 	{Name: "srpt", Doc: "the shortest rest first on the size its user asked for, whatever moves cost (a baseline)", Allocate: srpt},
 	{Name: "maxspeedup", Doc: "the largest sum of speed-ups, as in FfDL, whatever moves cost (a baseline)", Allocate: maxspeedup},
 }
+
+// Decide is Allocate with the measuring of jobs whose users asked for it: see
+// Profile.
+func (p Policy) Decide(s elastic.Snapshot) elastic.Allocation {
+	if p.Rigid {
+		return p.Allocate(s)
+	}
+	return Profile(s, p.Allocate(s))
+}
+
+// Measures reports whether some job of the snapshot is being measured, so that it
+// is worth looking again soon.
+func (p Policy) Measures(s elastic.Snapshot) bool { return !p.Rigid && profiling(s) }
 
 // ByName returns the policy; the error names those there are.
 func ByName(name string) (Policy, error) {

@@ -28,7 +28,7 @@ const (
 	profileShare = 0.1
 )
 
-// Profile is applied to every policy's answer. A job whose user asked for it starts
+// Profile is applied to the answer of every policy that resizes. A job whose user asked for it starts
 // on the smallest size whose speed is not known, stays until it is, and goes on to
 // the next larger; then the policy decides as ever, now knowing. That takes idle GPUs
 // only: while anybody waits for GPUs that the job could have, or the policy takes
@@ -58,9 +58,8 @@ func Profile(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation {
 	return a
 }
 
-// Profiling reports whether some job of the snapshot is being measured, so that it
-// is worth looking again soon.
-func Profiling(s elastic.Snapshot) bool {
+// profiling reports whether some running job is being measured.
+func profiling(s elastic.Snapshot) bool {
 	return slices.ContainsFunc(s.Jobs, func(j elastic.Job) bool {
 		_, ok := visitOf(s, &j)
 		return ok && j.Phase == elastic.Running
@@ -120,7 +119,7 @@ func affordable(j *elastic.Job) bool {
 		}
 	}
 	moves := max(0, j.Incarnation-1) + 1 // the first was the start
-	return time.Duration(moves)*j.Price.Total() <= most
+	return moves <= 2*len(j.Spec.Profile) && time.Duration(moves)*j.Price.Total() <= most
 }
 
 // decide turns the visit into a decision in place of the policy's; false when the

@@ -29,6 +29,8 @@ var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 //	job 7 on=n1:2+n2:2 min=1 max=8 step=1 sizes=1,2,4 pin=4 uneven
 //	    done=3 total=10 curve=100/60/40 (seconds a unit on 1, 2, 3 GPUs; one node)
 //	    over2=-/55/-/20 (the same on two nodes; - = not measured)
+//	    profile=1,2,4 began=5m (ago, its first run) steps=3/2/-/1 (seconds a step,
+//	    twice on each) moves=2 (so far)
 //	    asked=4 had=100 (GPU-seconds) waited=1h (since submit) ran=5m (since its start)
 //	    price=12s moved=30s (ago) silent deaf=2 partition=gpu
 //	    held userhold suspended queued completing moving=n1:4 starting=n1:4
@@ -51,7 +53,7 @@ func TestScenarios(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := render(snap, p.Allocate(snap))
+			got := render(snap, p.Decide(snap))
 			if *update {
 				if err := os.WriteFile(file, []byte(in+"----\n"+got), 0o644); err != nil {
 					t.Fatal(err)
@@ -185,6 +187,16 @@ func (a arguments) job(s *elastic.Snapshot, name string) {
 			j.Spec.Sizes = append(j.Spec.Sizes, k)
 		}
 	}
+	if a["profile"] != "" {
+		for _, n := range strings.Split(a["profile"], ",") {
+			k, _ := strconv.Atoi(n)
+			j.Spec.Profile = append(j.Spec.Profile, k)
+		}
+		j.Incarnation = 1 + a.int("moves")
+	}
+	if a["began"] != "" {
+		j.Begun = now.Add(-a.span("began"))
+	}
 	if len(j.Place) == 0 {
 		j.Phase = elastic.Held
 	}
@@ -211,5 +223,12 @@ func (a arguments) curve() *speed.Curve {
 			}
 		}
 	}
-	return speed.Fit(samples, now)
+	var steps []speed.Sample
+	for i, v := range strings.Split(a["steps"], "/") {
+		if x, err := strconv.ParseFloat(v, 64); err == nil {
+			one := speed.Sample{Shape: speed.Shape{GPUs: i + 1, Nodes: 1}, Seconds: x, Units: 1, At: now}
+			steps = append(steps, one, one)
+		}
+	}
+	return speed.FitWith(samples, steps, now)
 }
