@@ -1,0 +1,197 @@
+package elastic_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/sluice-hpc/sluice/elastic"
+)
+
+var (
+	dawn   = time.Date(2026, 3, 4, 6, 0, 0, 0, time.UTC)
+	system = elastic.HealthRules{Exclude: time.Hour, PerUser: 1}
+	own    = elastic.HealthRules{Exclude: time.Hour}
+)
+
+const (
+	ann = 1001
+	bob = 1002
+)
+
+// said is one word of a user's job: the job's number is the user's plus the node's.
+func said(uid uint32, node, gpu, unfit string) elastic.Sighting {
+	return elastic.Sighting{Node: node, GPU: gpu, Label: "GPU " + gpu, Job: elastic.JobID(uid), UID: uid,
+		User: map[uint32]string{ann: "ann", bob: "bob"}[uid], Unfit: unfit}
+}
+
+// out is the nodes left out.
+func out(h elastic.Health, rules elastic.HealthRules) string {
+	var names []string
+	for _, f := range h.Findings(rules) {
+		if f.Excluded {
+			names = append(names, f.Node)
+		}
+	}
+	return strings.Join(names, ",")
+}
+
+// TestHealth tells stories: what is heard at which minute, and which nodes are out
+// right after.
+func TestHealth(t *testing.T) {
+	type at struct {
+		minute int
+		heard  []elastic.Sighting
+		trust  string
+		want   string
+	}
+	bad := "XID 79: fallen off the bus"
+	for name, c := range map[string]struct {
+		rules elastic.HealthRules
+		story []at
+	}{
+		"one user, for an hour after the last word": {system, []at{
+			{0, []elastic.Sighting{said(ann, "n1", "0", bad)}, "", "n1"},
+			{50, []elastic.Sighting{said(ann, "n1", "0", bad)}, "", "n1"},
+			{109, nil, "", "n1"},
+			{111, nil, "", ""},
+		}},
+		"one user, one node": {system, []at{
+			{0, []elastic.Sighting{said(ann, "n2", "0", bad)}, "", "n2"},
+			{1, []elastic.Sighting{said(ann, "n1", "0", bad), said(ann, "n1", "1", bad), said(ann, "n2", "0", bad)}, "", "n2"},
+			{65, []elastic.Sighting{said(ann, "n1", "0", bad)}, "", "n1"}, // n2 is over
+		}},
+		"one's own jobs need no bound": {own, []at{
+			{0, []elastic.Sighting{said(ann, "n1", "0", bad), said(ann, "n2", "0", bad)}, "", "n1,n2"},
+		}},
+		"two users agree: until it is well again": {system, []at{
+			{0, []elastic.Sighting{said(ann, "n1", "0", bad)}, "", "n1"},
+			{59, []elastic.Sighting{said(bob, "n1", "0", bad)}, "", "n1"},
+			{600, nil, "", "n1"},
+			{601, []elastic.Sighting{said(ann, "n1", "1", "")}, "", "n1"}, // another GPU's health says nothing
+			{602, []elastic.Sighting{said(ann, "n1", "0", "")}, "", ""},
+		}},
+		"well again at once": {system, []at{
+			{0, []elastic.Sighting{said(ann, "n1", "0", bad)}, "", "n1"},
+			{1, []elastic.Sighting{said(bob, "n1", "0", "")}, "", ""},
+		}},
+		"against a word of the same moment, well counts for nothing": {system, []at{
+			{0, []elastic.Sighting{said(bob, "n1", "0", ""), said(ann, "n1", "0", bad)}, "", "n1"},
+			{1, []elastic.Sighting{said(ann, "n1", "0", bad), said(bob, "n1", "0", "")}, "", "n1"},
+		}},
+		"trusted": {system, []at{
+			{0, []elastic.Sighting{said(ann, "n1", "0", bad)}, "", "n1"},
+			{1, nil, "n1", ""},
+			{2, []elastic.Sighting{said(ann, "n1", "0", bad)}, "", ""},      // the same job says the same
+			{3, []elastic.Sighting{said(ann, "n1", "0", "lost")}, "", "n1"}, // another reason
+			{4, nil, "n1", ""}, //
+			{5, []elastic.Sighting{said(bob, "n1", "0", "lost")}, "", "n1"}, // another job
+			{6, nil, "n1", ""}, //
+			{99, []elastic.Sighting{said(bob, "n1", "0", "lost")}, "", "n1"}, // a word out of mind is a new one
+		}},
+		"a trusted node is nobody's one node": {system, []at{
+			{0, []elastic.Sighting{said(ann, "n1", "0", bad), said(ann, "n2", "0", bad)}, "", "n1"},
+			{1, nil, "n1", "n2"},
+		}},
+		"switched off": {elastic.HealthRules{}, []at{{0, []elastic.Sighting{said(ann, "n1", "0", bad)}, "", ""}}},
+	} {
+		var h elastic.Health
+		for _, a := range c.story {
+			now := dawn.Add(time.Duration(a.minute) * time.Minute)
+			h = h.Hear(a.heard, now, c.rules)
+			if a.trust != "" {
+				h, _ = h.Trust(a.trust)
+			}
+			if got := out(h, c.rules); got != a.want {
+				t.Errorf("%s: minute %d: out are %q, want %q (%+v)", name, a.minute, got, a.want, h.Findings(c.rules))
+			}
+		}
+	}
+}
+
+func TestFindingsExplain(t *testing.T) {
+	h := elastic.Health{}.Hear([]elastic.Sighting{
+		said(ann, "n1", "0", "lost"), said(ann, "n2", "3", "row remapping failed"), said(bob, "n3", "0", "lost"), said(ann, "n3", "1", "lost"),
+		said(bob, "n3", "1", "lost"), said(bob, "n3", "2", "lost"),
+	}, dawn, system)
+	var got []string
+	for _, f := range h.Findings(system) {
+		until := "until somebody says it is well"
+		if !f.Until.IsZero() {
+			until = "until " + f.Until.Format("15:04")
+		}
+		got = append(got, fmt.Sprintf("%s %v %s: %s", f.Node, f.Excluded, until, f.Why))
+	}
+	want := []string{
+		"n1 true until 07:00: GPU 0: lost (job 1001 of ann)",
+		"n2 false until somebody says it is well: GPU 3: row remapping failed (job 1001 of ann); used all the same: it is one user's word, and that keeps another node out already",
+		"n3 true until somebody says it is well: GPU 0: lost (job 1002 of bob); GPU 1: lost (job 1001 of ann); GPU 1: lost (job 1002 of bob); and 1 more",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q", strings.Join(got, "\n"))
+	}
+	if _, found := h.Trust("n9"); found {
+		t.Error("trusted a node nothing is said against")
+	}
+}
+
+// TestNobodyTakesMoreThanHisShare: whatever is said, by however many jobs: no more
+// nodes are out than there are users times their share, all is forgotten in time,
+// and Hear changes nothing it was given.
+func TestNobodyTakesMoreThanHisShare(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rules := elastic.HealthRules{Exclude: time.Hour, PerUser: rapid.IntRange(1, 3).Draw(t, "share")}
+		now := dawn
+		var h elastic.Health
+		users := map[uint32]bool{}
+		for range rapid.IntRange(1, 12).Draw(t, "turns") {
+			var heard []elastic.Sighting
+			for range rapid.IntRange(0, 8).Draw(t, "words") {
+				s := said(uint32(rapid.IntRange(1001, 1003).Draw(t, "user")), fmt.Sprintf("n%d", rapid.IntRange(0, 9).Draw(t, "node")),
+					fmt.Sprint(rapid.IntRange(0, 1).Draw(t, "gpu")), rapid.SampledFrom([]string{"", "lost", "XID 48"}).Draw(t, "word"))
+				s.Job += elastic.JobID(rapid.IntRange(0, 2).Draw(t, "job"))
+				users[s.UID] = true
+				heard = append(heard, s)
+			}
+			before := slices.Clone(h)
+			next := h.Hear(heard, now, rules)
+			if !slices.Equal(before, h) {
+				t.Fatal("Hear changed what it was given")
+			}
+			h = next
+			if rapid.IntRange(0, 5).Draw(t, "trust") == 0 {
+				h, _ = h.Trust(fmt.Sprintf("n%d", rapid.IntRange(0, 9).Draw(t, "whom")))
+			}
+			excluded := 0
+			for _, f := range h.Findings(rules) {
+				if f.Why == "" || f.Excluded && !f.Until.IsZero() && f.Until.Before(now) {
+					t.Fatalf("%+v", f)
+				}
+				if f.Excluded {
+					excluded++
+				}
+			}
+			if excluded > len(users)*rules.PerUser {
+				t.Fatalf("%d nodes are out, by %d users of %d each", excluded, len(users), rules.PerUser)
+			}
+			now = now.Add(time.Duration(rapid.IntRange(0, 90).Draw(t, "minutes")) * time.Minute)
+		}
+		if h = h.Hear(nil, now.AddDate(0, 2, 0), rules); len(h) > 0 {
+			t.Fatalf("remembered for ever: %+v", h)
+		}
+	})
+}
+
+func TestOneUserIsNotRememberedWithoutEnd(t *testing.T) {
+	var heard []elastic.Sighting
+	for n := range 1000 {
+		heard = append(heard, said(ann, fmt.Sprintf("n%d", n), "0", "lost"))
+	}
+	if h := (elastic.Health{}).Hear(heard, dawn, system); len(h) > 64 {
+		t.Errorf("%d complaints", len(h))
+	}
+}
