@@ -96,6 +96,9 @@ func (n Node) meeting() (*checkpoint.Dir, error) {
 		return nil, err
 	}
 	defer all.Close()
+	if n.Meeting == "" {
+		return all.Make(alone, 0o755)
+	}
 	return all.Make(n.Meeting, 0o755)
 }
 
@@ -136,41 +139,4 @@ func (n Node) read() (notes []note, missing []string, err error) {
 		}
 	}
 	return notes, missing, nil
-}
-
-// failure is a node's note that one of its processes failed.
-type failure struct {
-	Name string `json:"name"`
-	Rank int    `json:"rank"`
-	Code int    `json:"code"`
-}
-
-const failureFile = "failed"
-
-// tellFailure tells the other nodes, whose processes would wait for the failed
-// one until their own time-out. The first to tell is the one heard.
-func (n Node) tellFailure(f failure) error {
-	if n.Meeting == "" {
-		return nil
-	}
-	if _, told := n.heardFailure(); told {
-		return nil
-	}
-	return n.leave(failureFile, f)
-}
-
-func (n Node) heardFailure() (f failure, told bool) {
-	if n.Meeting == "" {
-		return failure{}, false
-	}
-	dir, err := n.meeting()
-	if err != nil {
-		return failure{}, false
-	}
-	defer dir.Close()
-	data, err := dir.Read(failureFile, maxNote)
-	if err != nil || json.Unmarshal(data, &f) != nil {
-		return failure{}, false
-	}
-	return f, f.Code > 0 && f.Code < 256
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -72,6 +73,9 @@ type team struct {
 	told    bool // somebody outside ends them: their ends are no failures
 	code    int
 	signals chan os.Signal
+	kills   int // for memory, before this step
+
+	orphaned <-chan struct{} // closes when nobody is left to end this step
 }
 
 // end is one process's end.
@@ -87,6 +91,8 @@ func (t *team) gather() error {
 	if t.node, err = Look(vars, t.Host, t.PerNode); err != nil {
 		return err
 	}
+	t.orphaned = keeper(vars)
+	t.kills, _ = process.OOMKills(process.Cgroups) // unknown: none is noticed later
 	t.signals = make(chan os.Signal, 16)
 	signal.Notify(t.signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGPIPE,
 		syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGHUP, syscall.SIGALRM)
@@ -104,7 +110,7 @@ func (t *team) gather() error {
 		member, err := t.family.Start(command)
 		if err != nil {
 			t.family.KillAll(t.Grace)
-			t.tell(failure{Name: t.node.Name, Rank: t.world.First + local, Code: 2})
+			t.tell(Failure{Node: t.node.Name, Rank: t.world.First + local, Code: 2})
 			return err
 		}
 		t.members = append(t.members, member)
@@ -164,18 +170,52 @@ func (t *team) work() int {
 			t.signalled(s.(syscall.Signal))
 		case <-elsewhere.C:
 			if f, told := t.node.heardFailure(); told && t.code == 0 {
-				fmt.Fprintf(t.Stderr, "sluice ranks: node %s: rank %d failed on node %s (exit code %d): ending the rest\n", t.node.Name, f.Rank, f.Name, f.Code)
+				fmt.Fprintf(t.Stderr, "sluice ranks: node %s: rank %d failed on node %s (%s): ending the rest\n", t.node.Name, f.Rank, f.Node, f.how())
 				t.code = f.Code
 				t.end(syscall.SIGTERM)
 				kill = time.After(t.Grace)
 			}
+		case <-t.orphaned:
+			// Whoever ends the job has lost this step, or the runner is gone: nobody
+			// would stop these processes, and the job may be running again elsewhere.
+			fmt.Fprintf(t.Stderr, "sluice ranks: node %s: what started this step is gone: ending the training\n", t.node.Name)
+			t.orphaned, t.code = nil, max(t.code, orphanCode)
+			t.end(syscall.SIGTERM)
+			kill = time.After(t.Grace)
 		case <-kill:
 			kill = nil
-			t.family.KillAll(t.Grace)
+			if left := t.family.KillAll(t.Grace); len(left) > 0 {
+				t.left = 0 // they hang in the kernel; Slurm is told that the step is over
+			}
 		}
 	}
-	t.family.KillAll(t.Grace) // what members left behind
+	t.clear()
 	return t.code
+}
+
+// orphanCode is the exit code of a training that nobody is there to hear of.
+const orphanCode = 143
+
+// clear ends what members left behind and waits, at most for a grace period
+// each, until this node's GPUs are let go.
+func (t *team) clear() {
+	for _, p := range t.family.KillAll(t.Grace) {
+		fmt.Fprintf(t.Stderr, "sluice ranks: node %s: process %s cannot be ended\n", t.node.Name, p)
+	}
+	vars := table(t.Env)
+	job := "SLURM_JOB_ID=" + vars["SLURM_JOB_ID"]
+	for _, h := range process.Released(GPUFiles(vars), t.Grace, func(pid int) bool { return process.StartedWith(pid, job) }) {
+		fmt.Fprintf(t.Stderr, "sluice ranks: node %s: GPU %s is still held by process %s\n", t.node.Name, h.File, h.Process)
+	}
+}
+
+// keeper returns a channel that closes when nobody is left to end this step: the
+// runner, by its number in the environment, or the daemon of the step.
+func keeper(vars map[string]string) <-chan struct{} {
+	runner, err := strconv.Atoi(vars["SLUICE_RUNNER"])
+	return process.Orphaned(func(pid int, name string) bool {
+		return err == nil && pid == runner && !underSrun(vars) || name == "slurmstepd"
+	})
 }
 
 // toldPatience is how long members may outlive the first when somebody outside
@@ -199,18 +239,17 @@ func (t *team) failed(e end) bool {
 	if t.told {
 		return true
 	}
-	how := fmt.Sprintf("exit code %d", e.exit.Code)
-	if e.exit.Signal != "" {
-		how = "signal " + e.exit.Signal
+	f := Failure{Node: t.node.Name, Rank: t.world.First + e.local, Code: e.exit.Code, Signal: e.exit.Signal}
+	if kills, known := process.OOMKills(process.Cgroups); known && e.exit.Signal == "KILL" {
+		f.Memory = kills > t.kills
 	}
-	f := failure{Name: t.node.Name, Rank: t.world.First + e.local, Code: e.exit.Code}
-	fmt.Fprintf(t.Stderr, "sluice ranks: node %s: rank %d of %d failed (%s)\n", f.Name, f.Rank, t.world.Size, how)
+	fmt.Fprintf(t.Stderr, "sluice ranks: node %s: rank %d of %d failed (%s)\n", f.Node, f.Rank, t.world.Size, f.how())
 	t.tell(f)
 	t.end(syscall.SIGTERM)
 	return true
 }
 
-func (t *team) tell(f failure) {
+func (t *team) tell(f Failure) {
 	if err := t.node.tellFailure(f); err != nil {
 		fmt.Fprintln(t.Stderr, "sluice ranks: telling the other nodes:", err)
 	}

@@ -2,10 +2,10 @@ package runner
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/sluice-hpc/sluice/checkpoint/process"
+	"github.com/sluice-hpc/sluice/checkpoint/ranks"
 )
 
 // clear leaves nothing of the script running, and the job's GPUs on this node
@@ -14,7 +14,7 @@ import (
 // waited for beyond a grace period each.
 func (r *run) clear() {
 	r.remains(r.family.KillAll(r.Grace))
-	held := process.Released(gpuFiles(r.vars, "SLURM_JOB_GPUS"), r.Grace, r.ours)
+	held := process.Released(ranks.GPUFiles(r.vars), r.Grace, r.ours)
 	if len(held) == 0 {
 		r.held = ""
 		return
@@ -47,22 +47,4 @@ func (r *run) remains(left []process.Process) {
 func (r *run) ours(pid int) bool {
 	job := r.vars["SLURM_JOB_ID"]
 	return job != "" && process.StartedWith(pid, "SLURM_JOB_ID="+job)
-}
-
-// usualGPUFiles is where the driver has the device file of a GPU.
-const usualGPUFiles = "/dev/nvidia%d"
-
-// gpuFiles returns the device files of the GPUs that a variable of Slurm's lists.
-// SLUICE_GPU_FILES names others: in it %d is the GPU's number and %n the node.
-func gpuFiles(vars map[string]string, list string) (files []string) {
-	pattern := vars["SLUICE_GPU_FILES"]
-	if pattern == "" {
-		pattern = usualGPUFiles
-	}
-	for id := range strings.SplitSeq(vars[list], ",") {
-		if n, err := strconv.Atoi(id); err == nil && n >= 0 {
-			files = append(files, strings.NewReplacer("%d", strconv.Itoa(n), "%n", vars["SLURMD_NODENAME"]).Replace(pattern))
-		}
-	}
-	return files
 }

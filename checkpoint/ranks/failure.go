@@ -1,0 +1,127 @@
+package ranks
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/sluice-hpc/sluice/checkpoint"
+)
+
+// Failure is which process of a training failed first, as `sluice ranks` found.
+type Failure struct {
+	Node   string `json:"name"`
+	Rank   int    `json:"rank"`
+	Code   int    `json:"code"`             // as a shell counts, 1 to 255
+	Signal string `json:"signal,omitempty"` // that ended it, without SIG
+	// Memory: the kernel killed processes of the job there for the memory they
+	// used.
+	Memory bool `json:"memory,omitempty"`
+}
+
+// failureFile is the note of the first failure among a step's nodes, alone the
+// folder of one that has a single node and meets nobody.
+const (
+	failureFile = "failed"
+	alone       = "alone"
+)
+
+// tellFailure tells the other nodes, whose processes would wait for the failed
+// one until their own time-out, and the runner. The first to tell is the one
+// heard: what fails next mostly fails of it.
+func (n Node) tellFailure(f Failure) error {
+	if n.JobDir == "" {
+		return nil
+	}
+	data, err := json.Marshal(f)
+	if err != nil {
+		return err
+	}
+	dir, err := n.meeting()
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	note, err := os.OpenFile(filepath.Join(dir.Path(), failureFile), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	_, err = note.Write(data)
+	return errors.Join(err, note.Close())
+}
+
+// heardFailure returns what another node told, or this one.
+func (n Node) heardFailure() (Failure, bool) {
+	if n.Meeting == "" {
+		return Failure{}, false
+	}
+	dir, err := n.meeting()
+	if err != nil {
+		return Failure{}, false
+	}
+	defer dir.Close()
+	return readFailure(dir)
+}
+
+func readFailure(dir *checkpoint.Dir) (f Failure, told bool) {
+	data, err := dir.Read(failureFile, maxNote)
+	if err != nil || json.Unmarshal(data, &f) != nil {
+		return Failure{}, false
+	}
+	return f, f.Code > 0 && f.Code < 256 && f.Rank >= 0
+}
+
+// maxSteps bounds how many steps of a run are looked at.
+const maxSteps = 1000
+
+// FirstFailure returns which process failed first in the last of the present
+// run's steps that failed, by the notes in the job's folder. Texts are as they
+// were written: made safe only by who shows them.
+func FirstFailure(jobDir string) (f Failure, told bool) {
+	job, err := checkpoint.OpenDir(jobDir)
+	if err != nil {
+		return Failure{}, false
+	}
+	defer job.Close()
+	all, err := job.Sub(Folder)
+	if err != nil {
+		return Failure{}, false
+	}
+	defer all.Close()
+	steps, _ := all.Names(maxSteps) // what can be read
+	var newest time.Time
+	for _, step := range steps {
+		dir, err := all.Sub(step)
+		if err != nil {
+			continue
+		}
+		at, err := os.Lstat(filepath.Join(dir.Path(), failureFile))
+		if found, ok := readFailure(dir); ok && err == nil && !at.ModTime().Before(newest) {
+			f, told, newest = found, true, at.ModTime()
+		}
+		dir.Close()
+	}
+	return f, told
+}
+
+// String is such as "rank 3 on node gpu2 failed first (exit code 1)".
+func (f Failure) String() string {
+	return fmt.Sprintf("rank %d on node %s failed first (%s)", f.Rank, f.Node, f.how())
+}
+
+func (f Failure) how() string {
+	switch {
+	case f.Memory:
+		return "signal " + f.Signal + ", out of memory"
+	case f.Signal != "":
+		return "signal " + f.Signal
+	}
+	return fmt.Sprintf("exit code %d", f.Code)
+}
