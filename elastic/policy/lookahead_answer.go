@@ -108,6 +108,8 @@ func (w foresight) why(p *prospect, d elastic.Decision) string {
 		return fmt.Sprintf("%s: its user pinned it to %d", change(p.now, d.GPUs), p.pin)
 	case p.pin > 0:
 		return fmt.Sprintf("keeps %s: pinned to %d, which cannot be had now", gpus(d.GPUs), p.pin)
+	case d.GPUs < p.now && len(w.starts)+len(w.room) == 0 && w.restAt(p, d)+p.price < p.stay:
+		return fmt.Sprintf("%s: it is faster on fewer; %s", change(p.now, d.GPUs), w.takes(p, d))
 	case d.GPUs < p.now:
 		return fmt.Sprintf("%s: %s; %s", change(p.now, d.GPUs), w.served(), w.takes(p, d))
 	case d.GPUs > p.now:

@@ -123,6 +123,7 @@ var roles = []struct {
 	// What runs and is not to be touched, or cannot be.
 	{fixed, func(_ elastic.Snapshot, j *job) bool { return j.Phase == elastic.Suspended }, keeps("it is suspended in Slurm")},
 	{fixed, func(_ elastic.Snapshot, j *job) bool { return j.UserHold || j.Directive.Hold }, keeps("its user holds it")},
+	{fixed, func(_ elastic.Snapshot, j *job) bool { return j.MIG }, keeps("it runs on MIG slices, whose number sluice does not change")},
 	{fixed, func(_ elastic.Snapshot, j *job) bool { return !j.Speaks }, keeps("it has not yet shown that it answers checkpoint requests")},
 	{fixed, func(s elastic.Snapshot, j *job) bool { return s.Limits.DeafAfter > 0 && j.Deaf >= s.Limits.DeafAfter }, func(_ elastic.Snapshot, j *job) string {
 		return fmt.Sprintf("keeps %s: it left the last %d checkpoint requests without a valid checkpoint", gpus(j.now), j.Deaf)

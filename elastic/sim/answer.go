@@ -50,6 +50,9 @@ func (t *Trainer) say(event string) {
 			line.Seconds /= t.Job.Lie
 		}
 	}
+	if event == "pace" {
+		line.Pace, line.Steps = t.pace()/float64(t.Job.Steps), 4
+	}
 	b := t.box()
 	b.lines = append(b.lines, line)
 }

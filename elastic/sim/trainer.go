@@ -155,7 +155,23 @@ func (t *Trainer) Start(r *fake.Run) {
 		}
 		t.train()
 		t.look()
+		t.paces(r)
 	})
+}
+
+// paces arranges for the lines in which a measured program tells, as the library
+// does, how long its steps take: five of four steps each, after five to warm up.
+func (t *Trainer) paces(r *fake.Run) {
+	if len(t.Job.Spec.Profile) == 0 {
+		return
+	}
+	for line := range 5 {
+		r.After(seconds(float64(9+4*line)*t.pace()/float64(t.Job.Steps)), func() {
+			if t.run == r && t.moving {
+				t.say("pace")
+			}
+		})
+	}
 }
 
 // resume picks the newest valid checkpoint, as the runner does, and returns the
