@@ -72,6 +72,8 @@ type Job struct {
 	// Rhythm is the longest the program of Spec.Habit took between two of its
 	// checkpoints, as its runner saw it; 0 = not known yet.
 	Rhythm time.Duration
+	// MIG: it runs on slices of GPUs. How many it has is fixed.
+	MIG bool
 }
 
 // Remaining returns the units of work left, and false when the user gave no

@@ -19,6 +19,8 @@ type Config struct {
 	Mailbox Mailbox
 	Policy  policy.Policy
 	Limits  elastic.Limits
+	// Health bounds what runners' words about unfit GPUs can do; zero = nothing.
+	Health elastic.HealthRules
 	// Price is assumed for a job whose moves were not measured yet.
 	Price elastic.Price
 	// Period is the time between two cycles in peace, Transition while a job is
@@ -34,7 +36,7 @@ type Config struct {
 type Event struct {
 	At   time.Time
 	Job  elastic.JobID // 0 when it concerns no single job
-	Kind string        // one word: adopted, open, act, step, close, ended, problem, blind, sighted
+	Kind string        // one word: adopted, open, act, step, close, ended, problem, blind, sighted, health
 	Text string
 }
 
@@ -48,6 +50,7 @@ type Engine struct {
 	open    []elastic.Intent
 	samples map[string][]speed.Sample
 	curves  map[string]*speed.Curve
+	health  elastic.Health
 	blind   struct {
 		since time.Time
 		why   string
@@ -76,6 +79,12 @@ type jobState struct {
 	slurm   slurm.Job
 	seen    bool // Slurm showed it in this cycle
 	runner  runnerWord
+	gauged  gauged
+	lazy    struct { // the curve as doubted, kept because it remembers its answers
+		from, curve *speed.Curve
+		idle        float64
+		at          speed.Shape
+	}
 	problem map[string]string // by source, for people
 	fresh   []speed.Sample    // not yet in the store
 	paces   []speed.Sample    // likewise, seconds a step
@@ -121,6 +130,7 @@ func (e *Engine) Cycle(ctx context.Context, now time.Time) (wake time.Time, err 
 	e.sighted(now)
 	// 2. Fold: what was known and what was seen make a snapshot.
 	e.fold(ctx, view, now)
+	e.hear(now)
 	snap := e.snapshot(view, now)
 	// 3. Go on with the moves under way: as many steps as need no new look.
 	acted := e.act(ctx, e.open, snap, now)

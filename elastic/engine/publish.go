@@ -13,7 +13,7 @@ import (
 func (e *Engine) publish(snap elastic.Snapshot, plan elastic.Plan, now time.Time) {
 	snap.Intents = slices.Clone(e.open)
 	e.last, e.sealed = snap, true
-	r := &Report{At: now, Policy: e.cfg.Policy.Name, Nodes: snap.Nodes, Demands: snap.Demands}
+	r := &Report{At: now, Policy: e.cfg.Policy.Name, Nodes: snap.Nodes, Demands: snap.Demands, Health: e.health.Findings(e.cfg.Health)}
 	jobs := map[elastic.JobID]elastic.Job{}
 	for _, j := range snap.Jobs {
 		jobs[j.ID] = j
@@ -28,6 +28,7 @@ func (e *Engine) publish(snap elastic.Snapshot, plan elastic.Plan, now time.Time
 		}
 		jr.Job = jobs[js.rec.ID]
 		jr.ETA = etaOf(jr.Job, now)
+		jr.Gauged, jr.Utilisation = js.gauged.known && jr.Job.Phase == elastic.Running, js.gauged.share
 		r.Jobs = append(r.Jobs, jr)
 	}
 	r.Jobs = append(r.Jobs, ended...)

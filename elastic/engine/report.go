@@ -18,7 +18,9 @@ type Report struct {
 	Nodes    []nodes.Node
 	Jobs     []JobReport // live ones first in order of submit, then ended ones Slurm or the journal remembers
 	Demands  []elastic.Demand
-	Next     time.Time // when the next cycle is due
+	// Health is what is said against nodes' GPUs, and what follows from it.
+	Health []elastic.Finding
+	Next   time.Time // when the next cycle is due
 }
 
 // JobReport is one job in a Report.
@@ -35,6 +37,10 @@ type JobReport struct {
 	Problems []string
 	// ETA is the expected end at the present size; zero when unknown.
 	ETA time.Time
+	// Utilisation is the mean share of time with work on the job's GPUs in the last
+	// minutes, from 0 to 1; only where they are Gauged.
+	Gauged      bool
+	Utilisation float64
 	// Last describes how the last move closed.
 	Last string
 }

@@ -13,7 +13,7 @@ import (
 
 // snapshot gathers everything the decision may depend on.
 func (e *Engine) snapshot(v view, now time.Time) elastic.Snapshot {
-	s := elastic.Snapshot{Now: now, Limits: e.cfg.Limits, Nodes: inventory(v), Others: map[string]int{}}
+	s := elastic.Snapshot{Now: now, Limits: e.cfg.Limits, Nodes: e.well(inventory(v)), Others: map[string]int{}}
 	for _, js := range e.ordered() {
 		if js.rec.Ended.IsZero() && !js.disown {
 			s.Jobs = append(s.Jobs, e.jobOf(js, now))
@@ -85,7 +85,7 @@ func (e *Engine) jobOf(js *jobState, now time.Time) elastic.Job {
 		Phase: phaseOf(sj), State: string(sj.State), Reason: sj.Reason, Restarts: sj.Restarts,
 		Submitted: r.Submitted, Begun: r.FirstRun, Started: sj.Start, TimeLeft: sj.TimeLeft,
 		Speaks: r.Speaks || r.Tag.Spec.Signal != "", Deaf: r.Deaf, Done: r.Done,
-		Curve: e.curveOf(r, now), Price: r.Price, Moved: r.Moved,
+		Curve: js.doubted(e.curveOf(r, now)), MIG: js.gauged.mig, Price: r.Price, Moved: r.Moved,
 		Asked: cmp.Or(r.Tag.Directive.Pin, r.Tag.Spec.Min), Attained: js.attained(now),
 	}
 	// A deaf job is asked again after a rest: disks get room, users repair.

@@ -102,6 +102,7 @@ func (m *Mailbox) Runner(token string, uid uint32) (r checkpoint.Runner, ok bool
 		}
 		r, ok = *b.runner, true
 		m.w.heartbeat(token, &r)
+		m.w.gauge(token, &r)
 		return nil
 	})
 	return r, ok, err

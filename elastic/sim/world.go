@@ -32,7 +32,14 @@ type World struct {
 	Client *fake.Session // what the engine uses
 	Mail   *Mailbox
 
+	// Utilisation, when set, says what share of time a job's GPUs are busy; negative =
+	// not known. With it, or once a GPU breaks, runners speak of their GPUs.
+	Utilisation func(*Trainer) float64
+	// MIG: what Slurm counts as GPUs are slices of some, and runners say so.
+	MIG bool
+
 	cfg      Config
+	unfit    map[string]map[int]string // by node and GPU
 	rng      *rand.Rand
 	trainers []*Trainer // in order of submit
 	byToken  map[string]*Trainer

@@ -35,6 +35,7 @@ type Curve struct {
 	source   Source   // of form and residual
 	samples  int
 	known    func(split []int) float64 // answers everything; nil but in Known
+	idle     *idle                     // nil where nothing was seen of the GPUs
 	memo     memo
 }
 
@@ -137,7 +138,7 @@ func (c *Curve) answer(s Shape, benefit float64) (seconds float64, src Source) {
 		return p.seconds, Measured
 	}
 	off := c.residual.of(s) - benefit*c.doubt(s)
-	return max(c.form.seconds(s)*math.Exp(off), c.floor(s), c.sink(s), c.packed(s)), c.source
+	return max(c.form.seconds(s)*math.Exp(off), c.floor(s), c.sink(s), c.packed(s), c.stall(s)), c.source
 }
 
 // doubt is how far off, as a relative standard deviation, an answer may be for want

@@ -1,0 +1,192 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/speed"
+	"github.com/sluice-hpc/sluice/nodes"
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+var (
+	// ErrNoNode: Slurm shows no node of that name.
+	ErrNoNode = errors.New("no such node")
+	// ErrNoComplaint: nothing is said against the node.
+	ErrNoComplaint = errors.New("nothing is said against the GPUs of the node")
+)
+
+// speechless is how long after a runner's last sign of life its word on GPUs counts.
+const speechless = 5 * time.Minute
+
+// hear takes in what the runners say of their GPUs.
+func (e *Engine) hear(now time.Time) {
+	before := e.health.Findings(e.cfg.Health)
+	var seen []elastic.Sighting
+	for _, js := range e.ordered() {
+		js.gauged.known = false
+		if devices := js.devices(now); len(devices) > 0 {
+			seen = append(seen, js.sightings(devices)...)
+			js.notice(devices, now)
+		}
+		js.ail()
+	}
+	e.health = e.health.Hear(seen, now, e.cfg.Health)
+	e.tellHealth(before, now)
+}
+
+// devices returns what the runner of the present run says of the GPUs that Slurm
+// says the job has; nothing when it has fallen silent, or where it is is not known.
+func (js *jobState) devices(now time.Time) []checkpoint.Devices {
+	if !js.seen || js.disown || js.slurm.State != slurm.Running || js.slurm.Completing || !js.runner.ok ||
+		js.rec.Restarts != js.slurm.Restarts || now.Sub(js.runner.word.Beat) > speechless {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(js.runner.word.Devices), func(d checkpoint.Devices) bool {
+		return js.rec.Place.On(d.Node) == 0
+	})
+}
+
+func (js *jobState) sightings(devices []checkpoint.Devices) []elastic.Sighting {
+	var out []elastic.Sighting
+	for _, d := range devices {
+		for _, g := range d.GPUs {
+			s := elastic.Sighting{Node: d.Node, GPU: g.UUID, Label: g.Label(), Job: js.rec.ID, UID: js.rec.UID, User: js.rec.User, Unfit: g.Unfit}
+			if g.UUID == "" || g.MIG { // a slice is as well as its GPU
+				s.GPU, s.Label = fmt.Sprint(g.Index), fmt.Sprintf("GPU %d", g.Index)
+			}
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// ail tells the job's people of its unfit GPUs.
+func (js *jobState) ail() {
+	delete(js.problem, "gpus")
+	if !js.runner.ok || js.slurm.State != slurm.Running {
+		return
+	}
+	for _, d := range js.runner.word.Devices {
+		for _, g := range d.GPUs {
+			if g.Unfit != "" {
+				js.problem["gpus"] = fmt.Sprintf("%s on %s is unfit: %s; tell the operators. 'sluice nodes' shows what follows", g.Label(), d.Node, g.Unfit)
+				return
+			}
+		}
+	}
+}
+
+// tellHealth logs nodes that are left out from now on, or used again.
+func (e *Engine) tellHealth(before []elastic.Finding, now time.Time) {
+	was := map[string]bool{}
+	for _, f := range before {
+		was[f.Node] = f.Excluded
+	}
+	for _, f := range e.health.Findings(e.cfg.Health) {
+		if f.Excluded && !was[f.Node] {
+			e.event(now, 0, "health", fmt.Sprintf("nothing new is placed on %s: %s", f.Node, f.Why))
+		}
+		if f.Excluded {
+			delete(was, f.Node)
+		}
+	}
+	for _, f := range before {
+		if was[f.Node] {
+			e.event(now, 0, "health", f.Node+" is used again")
+		}
+	}
+}
+
+// well marks the nodes that are left out for their GPUs as Slurm's own unusable
+// ones are: what runs there may stay, nothing new is placed there.
+func (e *Engine) well(inventory []nodes.Node) []nodes.Node {
+	for _, f := range e.health.Findings(e.cfg.Health) {
+		for i := range inventory {
+			if n := &inventory[i]; f.Excluded && n.Name == f.Node && n.Usable {
+				n.Usable, n.Why = false, "UNFIT ("+f.Why+")"
+			}
+		}
+	}
+	return inventory
+}
+
+// Trust lets a node be used whatever was said of its GPUs, until another job or
+// another reason speaks against it: ErrNoNode, ErrNoComplaint.
+func (e *Engine) Trust(node string, now time.Time) error {
+	if !slices.ContainsFunc(e.seen.nodes, func(n slurm.Node) bool { return n.Name == node }) {
+		return fmt.Errorf("%w: %s", ErrNoNode, node)
+	}
+	before := e.health.Findings(e.cfg.Health)
+	trusted, found := e.health.Trust(node)
+	if !found {
+		return fmt.Errorf("%w %s", ErrNoComplaint, node)
+	}
+	e.health = trusted
+	e.tellHealth(before, now)
+	return nil
+}
+
+// gauged is what is known of a job's GPUs at work.
+type gauged struct {
+	known bool
+	share float64 // mean of the last minutes, from 0 to 1
+	mig   bool    // slices, of a fixed number
+
+	// idle is the share of the time in which they had nothing to do, in a run that
+	// has settled, in the shape it has or had: kept until something newer is known.
+	idle float64
+	at   speed.Shape
+}
+
+const (
+	// settled is how long a run must have trained before its GPUs tell of its speed:
+	// loading leaves them idle.
+	settled = 10 * time.Minute
+	// lazy is the share of idleness from which on it is taken as evidence.
+	lazy = 0.5
+	// grain is to what the share is rounded: a decision must not hang on a hundredth.
+	grain = 0.1
+)
+
+// notice takes in how busy the job's GPUs are.
+func (js *jobState) notice(devices []checkpoint.Devices, now time.Time) {
+	g := &js.gauged
+	g.mig = checkpoint.Sliced(devices)
+	count := 0
+	for _, d := range devices {
+		count += len(d.GPUs)
+	}
+	share, known := checkpoint.Utilisation(devices)
+	g.known, g.share = known && count == js.rec.Place.GPUs(), share
+	steady := js.seg != nil && js.seg.Restarts == js.restarts() && js.seg.Seconds > 0 && now.Sub(js.runner.word.FirstLine) >= settled
+	if !g.known || !steady {
+		return
+	}
+	shape := speed.Shape{GPUs: count, Nodes: len(js.rec.Place)}
+	seen := math.Round((1-share)/grain) * grain
+	switch {
+	case shape == g.at && math.Abs(1-share-g.idle) < grain: // as it was, but for a grain
+	case seen >= lazy:
+		g.idle, g.at = seen, shape
+	case shape.GPUs >= g.at.GPUs:
+		g.idle, g.at = 0, shape
+	}
+}
+
+// doubted is the job's curve as far as its GPUs' idleness bears on it.
+func (js *jobState) doubted(c *speed.Curve) *speed.Curve {
+	g := &js.gauged
+	if g.idle < lazy {
+		return c
+	}
+	if l := &js.lazy; l.curve == nil || l.from != c || l.idle != g.idle || l.at != g.at {
+		l.from, l.idle, l.at, l.curve = c, g.idle, g.at, c.Idle(g.at, g.idle)
+	}
+	return js.lazy.curve
+}
