@@ -25,6 +25,7 @@ case "$*" in
 case "$*" in
 *pip*) echo installed >>"$FAKE/pips"; [ ! -e "$FAKE/pip" ] || . "$FAKE/pip" ;;
 *import*) [ ! -e "$FAKE/unusable" ] ;;
+*compileall*) false ;; # as where a package holds templates for newer Pythons
 esac
 END
 	chmod 755 "$3/bin/python" ;;
