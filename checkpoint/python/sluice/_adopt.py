@@ -1,0 +1,67 @@
+"""Taking into a checkpoint what a framework saved in a folder of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import shutil
+import sys
+from typing import Any, Iterator
+
+from . import _files
+
+
+def take(folder: str, into: str, keep: bool) -> None:
+    """Bring every file below folder into another folder: as a second name of the
+    same file, else as a copy. keep leaves the folder as it is; otherwise it is
+    removed. OSError where that cannot be done."""
+    for at, folders, names in os.walk(folder):
+        folders.sort()
+        to = os.path.normpath(os.path.join(into, os.path.relpath(at, folder)))
+        os.makedirs(to, mode=0o700, exist_ok=True)
+        for name in names:
+            _take_one(os.path.join(at, name), os.path.join(to, name))
+    if not keep:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _take_one(source: str, target: str) -> None:
+    if os.path.islink(source):
+        shutil.copyfile(source, target)  # what it points to, as a file
+        return
+    try:
+        os.link(source, target)
+    except OSError as e:
+        if e.errno not in (errno.EXDEV, errno.EPERM, errno.EACCES, errno.EMLINK, errno.ENOTSUP, errno.ENOSYS):
+            raise
+        shutil.copy2(source, target)
+
+
+def refused(error: BaseException) -> bool:
+    """Whether a save failed for the file system's reasons, as frameworks tell it:
+    safetensors has an error of its own."""
+    return _files.is_file_system(error) or (type(error).__name__ == "SafetensorError" and "I/O error" in str(error)) or (
+        isinstance(error, RuntimeError) and "No space left" in str(error))
+
+
+@contextlib.contextmanager
+def careful() -> Iterator[None]:
+    """Let torch.save(state, path) in the block raise OSError on a full disk, where
+    it would end the program with signal ABRT."""
+    torch = sys.modules["torch"]
+    usual = torch.save
+
+    def save(obj: Any, f: Any, *args: Any, **more: Any) -> None:
+        if args or more or not isinstance(f, (str, os.PathLike)):
+            usual(obj, f, *args, **more)
+            return
+        import sluice
+
+        sluice.save(obj, f)
+
+    torch.save = save
+    try:
+        yield
+    finally:
+        torch.save = usual
