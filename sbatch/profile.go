@@ -134,3 +134,17 @@ func accepted(spec elastic.Spec, n int) int {
 	}
 	return n
 }
+
+// Fixed is the request for a job of one size that is only there to measure how fast
+// the script is on it: it neither ends as the user's would nor is it held or waited
+// for, and the program's own checkpoints are nobody's. Of the options for sbatch
+// those of before give way to the user's, those of after do not.
+func (r Request) Fixed(gpus int, before, after []string) Request {
+	r.Spec.Min, r.Spec.Max, r.Spec.Step, r.Spec.Sizes = gpus, gpus, 0, nil
+	r.Spec.Total, r.Spec.Profile, r.Spec.Habit = 0, nil, false
+	r.Adopt.Glob, r.Adopt.Marker = "", ""
+	r.Hold, r.Wait, r.Quiet = false, false, true
+	r.options = slices.Concat(before, r.options, after)
+	r.name = true // named by before
+	return r
+}

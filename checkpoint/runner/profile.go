@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/checkpoint/process"
 )
 
 // Profile says how the speed of a run is measured; zero = it is not.
@@ -62,6 +63,7 @@ func (r *run) profile() {
 		return
 	}
 	r.perform(drain{})
+	r.state.exit = &process.Exit{} // in peace: nobody is to start it again
 	r.perform(quit{0})
 }
 

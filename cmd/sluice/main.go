@@ -71,6 +71,7 @@ var verbs = []struct {
 	{"hold", newHoldCommand},
 	{"release", newReleaseCommand},
 	{"resize", newResizeCommand},
+	{"profile", newProfileCommand},
 	{"run", newRunCommand},
 	{"ranks", newRanksCommand},
 	{"event", newEventCommand},

@@ -1,6 +1,74 @@
 package main
 
-import "github.com/sluice-hpc/sluice/checkpoint/runner"
+import (
+	"errors"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-hpc/sluice/checkpoint/runner"
+)
 
 // usualProfile is how many steps are measured where nobody says.
 var usualProfile = runner.Profile{Warmup: 5, Steps: 20}
+
+// newProfileCommand returns "sluice profile". Like submit it takes sbatch's options,
+// which cobra could not read.
+func newProfileCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:                   "profile JOBSCRIPT --sizes 1,2,4 [options] [script args...]",
+		Short:                 "Measure how fast a job script is at several sizes",
+		Long:                  profileHelp,
+		Example:               profileExample,
+		DisableFlagParsing:    true,
+		DisableFlagsInUseLine: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			p := profiling{out: cmd.OutOrStdout(), errs: cmd.ErrOrStderr(), environ: os.Environ(), in: os.Stdin}
+			err := p.profile(ctx, cmd, args)
+			var code exitCode
+			if err == nil || errors.As(err, &code) {
+				return err
+			}
+			complain(p.errs, err)
+			return exitCode(1)
+		},
+	}
+}
+
+const (
+	profileHelp = `Runs a job script for a few steps at each of several sizes, as ordinary jobs of
+yours, and prints how fast it is on each: the curve by which sluice decides. What is
+measured is kept under the script's --model, for all later jobs of that name.
+
+A program that uses sluice's library, or whose log is read by --progress-regex,
+needs no change. Each run ends by itself once its steps are measured; its folder,
+checkpoints and output are removed. A program that writes into its working directory
+does so here too: send it elsewhere with its own arguments, and use --sequential if
+runs at the same time would be in each other's way. A step has to be the same work
+at every size: the same global batch.
+
+Only idle GPUs are used: a size waits until as many are idle and nobody else waits
+for them. All sizes run at once if they fit.
+
+  --sizes=LIST          numbers of GPUs, such as 1,2,4 (a few powers of two from the
+                        script's --min-gpus to its --max-gpus)
+  --steps=N             steps to measure at each size (20)
+  --warmup=N            steps before them that do not count (5)
+  --limit=TIME          longest time for one run, from its first line on (10m)
+  --wait=TIME           longest time to wait until a run can start (10m)
+  --sequential          one run after the other
+  -o, --output=FILE     draw the curve: .png or .svg
+  --json, --csv         print that instead of the table
+
+They stand before the script or right behind it; what follows is the script's own,
+at the latest after "--". All options of 'sluice submit' and sbatch go as well,
+before the script, but --output and --wait, which are profile's.`
+
+	profileExample = `  sluice profile train.sh --sizes 1,2,4,8 -o curve.png
+  sluice profile -p gpu --model=resnet50 --sizes 1,4 train.sh --batch-size 256
+  sluice profile train.sh --sizes 1,2 -- --sizes-of-the-script`
+)

@@ -1,0 +1,203 @@
+package main
+
+import (
+	"fmt"
+	"image/color"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/sluice-hpc/sluice/elastic/speed"
+)
+
+// The size of the picture.
+const (
+	width  = 16 * vg.Centimeter
+	height = 10.5 * vg.Centimeter
+)
+
+var (
+	ink   = color.RGBA{R: 0x22, G: 0x2b, B: 0x35, A: 0xff}
+	blue  = color.RGBA{R: 0x1f, G: 0x6f, B: 0xb5, A: 0xff}
+	pale  = color.RGBA{R: 0x1f, G: 0x6f, B: 0xb5, A: 0x66}
+	grey  = color.RGBA{R: 0x8a, G: 0x93, B: 0x9c, A: 0xff}
+	faint = color.RGBA{R: 0xe3, G: 0xe7, B: 0xeb, A: 0xff}
+)
+
+// figure draws the measured points with their scatter, the curve that sluice would
+// decide by, and what perfect scaling from the smallest size would be.
+func figure(p speed.Profile) (*plot.Plot, error) {
+	slices.SortFunc(p.Points, func(a, b speed.Point) int { return a.GPUs - b.GPUs })
+	most := p.Points[len(p.Points)-1].GPUs
+	fig := plot.New()
+	frame(fig, p, most)
+	ideal, err := line(plotter.XYs{{X: 0, Y: 0}, {X: float64(most), Y: 1 / p.Ideal(most)}}, grey, vg.Points(1.2))
+	if err != nil {
+		return nil, err
+	}
+	ideal.Dashes = []vg.Length{vg.Points(4), vg.Points(3)}
+	curve, err := line(fitted(p, most), pale, vg.Points(2.5))
+	if err != nil {
+		return nil, err
+	}
+	dots, bars, err := points(p)
+	if err != nil {
+		return nil, err
+	}
+	grid := plotter.NewGrid()
+	grid.Vertical.Color, grid.Horizontal.Color = faint, faint
+	fig.Add(grid, ideal, curve, bars, dots)
+	fig.Legend.Add("measured", dots)
+	fig.Legend.Add("fitted", curve)
+	fig.Legend.Add("ideal", ideal)
+	fig.Y.Min, fig.X.Min = 0, 0
+	fig.X.Max = float64(most) * 1.04
+	fig.Y.Max *= 1.04
+	return fig, nil
+}
+
+// frame sets title, axes and letters.
+func frame(fig *plot.Plot, p speed.Profile, most int) {
+	fig.Title.Text = title(p)
+	fig.Title.Padding = vg.Points(6)
+	fig.X.Label.Text = "GPUs"
+	fig.Y.Label.Text = p.Of + "s a second"
+	for _, style := range []*draw.TextStyle{&fig.Title.TextStyle, &fig.X.Label.TextStyle, &fig.Y.Label.TextStyle,
+		&fig.X.Tick.Label, &fig.Y.Tick.Label, &fig.Legend.TextStyle} {
+		style.Font.Variant, style.Color = "Sans", ink
+		style.Font.Size = font.Points(9)
+	}
+	fig.Title.TextStyle.Font.Size = font.Points(11)
+	fig.X.LineStyle.Color, fig.Y.LineStyle.Color = ink, ink
+	fig.X.Tick.Marker = plot.ConstantTicks(ticks(p, most))
+	fig.X.Padding, fig.Y.Padding = 0, 0
+	fig.Legend.Top, fig.Legend.Left = true, true
+	fig.Legend.XOffs, fig.Legend.YOffs = vg.Points(8), -vg.Points(4)
+	fig.Legend.Padding = vg.Points(2)
+}
+
+// title says what was measured, on how many nodes, and what to know about it.
+func title(p speed.Profile) string {
+	name := p.Model
+	if name == "" {
+		name = p.Script
+	}
+	least, most := math.MaxInt, 0
+	for _, pt := range p.Points {
+		least, most = min(least, max(1, pt.Nodes)), max(most, pt.Nodes, 1)
+	}
+	nodes := fmt.Sprintf("%d to %d nodes", least, most)
+	switch {
+	case most == 1:
+		nodes = "1 node"
+	case least == most:
+		nodes = fmt.Sprintf("%d nodes", most)
+	}
+	text := fmt.Sprintf("%s, %s", printable(name), nodes)
+	if strings.Contains(strings.ToLower(strings.Join(p.Notes, " ")), "emulated") {
+		text += " (GPU time emulated)"
+	}
+	return text
+}
+
+// printable keeps what the fonts have.
+func printable(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return -1
+		}
+		return r
+	}, s)
+	if runes := []rune(s); len(runes) > 70 {
+		return string(runes[:70]) + "..."
+	}
+	return s
+}
+
+// ticks marks the sizes that were measured, as far as their numbers do not touch.
+func ticks(p speed.Profile, most int) []plot.Tick {
+	out := []plot.Tick{{Value: 0, Label: "0"}}
+	last := 0.0
+	for _, pt := range p.Points {
+		t := plot.Tick{Value: float64(pt.GPUs)}
+		if t.Value-last >= float64(most)*0.03 {
+			t.Label, last = strconv.Itoa(pt.GPUs), t.Value
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+func line(xys plotter.XYs, c color.Color, w vg.Length) (*plotter.Line, error) {
+	l, err := plotter.NewLine(xys)
+	if err == nil {
+		l.Color, l.Width = c, w
+	}
+	return l, err
+}
+
+// mostDrawn is at how many sizes at most the curve is drawn.
+const mostDrawn = 400
+
+// fitted is the curve through the points, at whole numbers of GPUs from the smallest
+// measured on.
+func fitted(p speed.Profile, most int) plotter.XYs {
+	curve := p.Curve()
+	var out plotter.XYs
+	least := p.Points[0].GPUs
+	step := max(1, (most-least)/mostDrawn)
+	at := func(gpus int) {
+		seconds, _ := curve.Seconds(speed.Shape{GPUs: gpus, Nodes: nodes(p, gpus)})
+		out = append(out, plotter.XY{X: float64(gpus), Y: 1 / seconds})
+	}
+	for gpus := least; gpus < most; gpus += step {
+		at(gpus)
+	}
+	at(most)
+	return out
+}
+
+// nodes is on how many nodes a number of GPUs is drawn: those of the next measured
+// size from it on.
+func nodes(p speed.Profile, gpus int) int {
+	for _, pt := range p.Points {
+		if pt.GPUs >= gpus {
+			return min(max(1, pt.Nodes), gpus)
+		}
+	}
+	return 1
+}
+
+// scatter is the points with one standard deviation to either side.
+type scatter struct {
+	plotter.XYs
+	plotter.YErrors
+}
+
+func points(p speed.Profile) (*plotter.Scatter, *plotter.YErrorBars, error) {
+	var all scatter
+	for _, pt := range p.Points {
+		rate := 1 / pt.Seconds
+		off := rate * math.Min(pt.Spread/pt.Seconds, 0.9)
+		all.XYs = append(all.XYs, plotter.XY{X: float64(pt.GPUs), Y: rate})
+		all.YErrors = append(all.YErrors, struct{ Low, High float64 }{off, off})
+	}
+	dots, err := plotter.NewScatter(all.XYs)
+	if err != nil {
+		return nil, nil, err
+	}
+	dots.GlyphStyle = draw.GlyphStyle{Color: blue, Radius: vg.Points(3.2), Shape: draw.CircleGlyph{}}
+	bars, err := plotter.NewYErrorBars(all)
+	if err != nil {
+		return nil, nil, err
+	}
+	bars.LineStyle.Color, bars.LineStyle.Width = blue, vg.Points(1)
+	return dots, bars, nil
+}

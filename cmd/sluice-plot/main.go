@@ -1,0 +1,116 @@
+// Command sluice-plot draws what 'sluice profile --json' prints: throughput against
+// GPUs. It is a program of its own because drawing, fonts above all, would slow every
+// start of sluice, which finds it beside itself.
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/sluice-hpc/sluice/elastic/speed"
+)
+
+const usage = `Usage: sluice profile train.sh --sizes 1,2,4 --json | sluice-plot -o curve.png
+
+Draws throughput against GPUs, as PNG or SVG by the name of the file. 'sluice profile
+-o FILE' does both at once.
+`
+
+// maxInput bounds what is read.
+const maxInput = 1 << 20
+
+func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stderr)) }
+
+func run(args []string, in io.Reader, errs io.Writer) int {
+	flags := flag.NewFlagSet("sluice-plot", flag.ContinueOnError)
+	flags.SetOutput(errs)
+	flags.Usage = func() { fmt.Fprint(errs, usage) }
+	file := flags.String("o", "", "file to write, .png or .svg")
+	if err := flags.Parse(args); err != nil {
+		if err == flag.ErrHelp {
+			return 0
+		}
+		return 2
+	}
+	if flags.NArg() > 0 || *file == "" {
+		flags.Usage()
+		return 2
+	}
+	if err := picture(in, *file); err != nil {
+		fmt.Fprintln(errs, "sluice-plot: error:", err)
+		return 1
+	}
+	return 0
+}
+
+// picture reads a profile and writes its plot. A file that is there stays as it is when
+// that fails.
+func picture(in io.Reader, file string) error {
+	profile, err := read(in)
+	if err != nil {
+		return err
+	}
+	kind := strings.ToLower(strings.TrimPrefix(filepath.Ext(file), "."))
+	if kind != "png" && kind != "svg" {
+		return fmt.Errorf("-o %s: want a file that ends in .png or .svg", file)
+	}
+	p, err := figure(profile)
+	if err != nil {
+		return err
+	}
+	drawn, err := p.WriterTo(width, height, kind)
+	if err != nil {
+		return err
+	}
+	out, err := os.CreateTemp(filepath.Dir(file), ".sluice-plot-*")
+	if err != nil {
+		return fmt.Errorf("-o: %w", err)
+	}
+	defer os.Remove(out.Name()) // not there any more when all went well
+	if _, err = drawn.WriteTo(out); err == nil {
+		err = out.Chmod(0o644)
+	}
+	if closing := out.Close(); err == nil {
+		err = closing
+	}
+	if err == nil {
+		err = os.Rename(out.Name(), file)
+	}
+	if err != nil {
+		return fmt.Errorf("-o %s: %w", file, err)
+	}
+	return nil
+}
+
+// read reads one profile and checks what drawing relies on.
+func read(in io.Reader) (speed.Profile, error) {
+	var p speed.Profile
+	data, err := io.ReadAll(io.LimitReader(in, maxInput+1))
+	switch {
+	case err != nil:
+		return p, err
+	case len(data) > maxInput:
+		return p, fmt.Errorf("the profile has more than %d bytes", maxInput)
+	}
+	if err := json.Unmarshal(data, &p); err != nil {
+		return p, fmt.Errorf("not what 'sluice profile --json' prints: %w", err)
+	}
+	if p.Version > speed.ProfileVersion {
+		return p, fmt.Errorf("the profile has version %d, and this program knows %d; install the sluice-plot of the same release", p.Version, speed.ProfileVersion)
+	}
+	var good []speed.Point
+	for _, pt := range p.Points {
+		if pt.Seconds > 1e-9 && pt.Seconds < 1e9 && pt.GPUs >= 1 && pt.GPUs <= 1_000_000 && pt.Spread >= 0 {
+			good = append(good, pt)
+		}
+	}
+	if p.Points = good; len(good) == 0 {
+		return p, fmt.Errorf("no size was measured, so there is nothing to draw")
+	}
+	return p, nil
+}

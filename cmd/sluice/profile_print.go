@@ -1,0 +1,266 @@
+package main
+
+import (
+	"context"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/speed"
+)
+
+// publish says what was measured, and draws it. No size at all is an error.
+func (p *profiling) publish(ctx context.Context) error {
+	result := p.result()
+	if err := p.print(result); err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(result.Points, func(pt speed.Point) bool { return pt.Seconds > 0 }) {
+		return exitCode(1)
+	}
+	if p.options.output != "" {
+		return plot(ctx, result, p.options.output)
+	}
+	return nil
+}
+
+// result gathers the sizes. All of them are compared by the same: by steps if every
+// run that reported anything told of steps, else by units.
+func (p *profiling) result() speed.Profile {
+	r := speed.Profile{Version: speed.ProfileVersion, Script: p.script, Model: p.base.request.Spec.Model, Of: "step"}
+	for _, s := range p.sizes {
+		if _, of := s.log.Spans(); s.point.Error == "" && of != "step" {
+			r.Of = cmpUnit(p.base.request.Spec.Unit)
+		}
+	}
+	for _, s := range p.sizes {
+		if s.point.Error == "" {
+			s.measure(r.Of)
+		}
+		r.Points = append(r.Points, s.point)
+		if s.note != "" && !slices.Contains(r.Notes, s.note) {
+			r.Notes = append(r.Notes, s.note)
+		}
+	}
+	r.Compare()
+	return r
+}
+
+func cmpUnit(u elastic.Unit) string {
+	if u == "" {
+		u = elastic.Epochs
+	}
+	return string(u)
+}
+
+// measure fills in the size's point.
+func (s *profiledSize) measure(of string) {
+	spans, _ := s.log.Spans()
+	if of != "step" {
+		spans = s.log.Units()
+	}
+	s.point.Measure(columns(spans))
+	if s.point.Seconds == 0 {
+		s.point.Error = fmt.Sprintf("job %d told of steps, and others of whole units only: they cannot be compared", s.point.Job)
+	}
+}
+
+func columns(spans []checkpoint.Span) (seconds, steps []float64) {
+	for _, s := range spans {
+		seconds, steps = append(seconds, s.Seconds), append(steps, s.Steps)
+	}
+	return seconds, steps
+}
+
+func (p *profiling) print(r speed.Profile) error {
+	switch p.options.form {
+	case "json":
+		return writeJSON(p.out, r)
+	case "csv":
+		return profileCSV(p.out, r)
+	}
+	if err := profileTable(p.out, r); err != nil {
+		return err
+	}
+	_, err := io.WriteString(p.out, profilePlot(r, speaksUnicode(p.environ)))
+	return err
+}
+
+// profileTable prints a line a size, then what went wrong, then what to know.
+func profileTable(w io.Writer, r speed.Profile) error {
+	t := table{columns: []column{{"GPUS", true, 0}, {"NODES", true, 0}, {"SECONDS/" + strings.ToUpper(r.Of), true, 0}, {"+-", true, 0},
+		{strings.ToUpper(r.Of) + "S/S", true, 0}, {"SPEED-UP", true, 0}, {"EFFICIENCY", true, 0}, {"MEASURED", true, 0}}}
+	for _, pt := range r.Points {
+		if pt.Seconds == 0 {
+			t.add(fmt.Sprint(pt.GPUs), "-", "-", "-", "-", "-", "-", "-")
+			continue
+		}
+		spread := "-"
+		if pt.Spread > 0 {
+			spread = fmt.Sprintf("%.1f%%", 100*pt.Spread/pt.Seconds)
+		}
+		t.add(fmt.Sprint(pt.GPUs), fmt.Sprint(max(1, pt.Nodes)), figure(pt.Seconds), spread, figure(1/pt.Seconds),
+			fmt.Sprintf("%.2f", pt.Speedup), fmt.Sprintf("%.0f%%", 100*pt.Efficiency), fmt.Sprintf("%.0f %ss", pt.Steps, r.Of))
+	}
+	if err := t.write(w); err != nil {
+		return err
+	}
+	for _, pt := range r.Points {
+		if pt.Error != "" {
+			fmt.Fprintf(w, "%s: %s\n", plural(pt.GPUs, "GPU"), pt.Error)
+		}
+	}
+	for _, note := range r.Notes {
+		fmt.Fprintf(w, "the program says: %s\n", note)
+	}
+	return nil
+}
+
+func profileCSV(w io.Writer, r speed.Profile) error {
+	out := csv.NewWriter(w)
+	number := func(x float64) string {
+		if x == 0 {
+			return ""
+		}
+		return strconv.FormatFloat(x, 'g', 6, 64)
+	}
+	_ = out.Write([]string{"gpus", "nodes", "seconds_per_" + r.Of, "spread_seconds", r.Of + "s_per_second", "speedup", "efficiency", "measured", "job_id", "error"})
+	for _, pt := range r.Points {
+		rate := 0.0
+		if pt.Seconds > 0 {
+			rate = 1 / pt.Seconds
+		}
+		_ = out.Write([]string{strconv.Itoa(pt.GPUs), number(float64(pt.Nodes)), number(pt.Seconds), number(pt.Spread), number(rate),
+			number(pt.Speedup), number(pt.Efficiency), number(pt.Steps), number(float64(pt.Job)), pt.Error})
+	}
+	out.Flush()
+	return out.Error() // of the first write that failed
+}
+
+// The canvas of the small plot, in characters.
+const (
+	plotWidth  = 56
+	plotHeight = 12
+)
+
+// profilePlot draws throughput against GPUs in text: measured points, the curve
+// through them, and what would be ideal. "" when there are not two points.
+func profilePlot(r speed.Profile, unicode bool) string {
+	var most, points int
+	top := 0.0
+	for _, pt := range r.Points {
+		if pt.Seconds > 0 {
+			points, most, top = points+1, max(most, pt.GPUs), max(top, 1/pt.Seconds)
+		}
+	}
+	if points < 2 {
+		return ""
+	}
+	top = max(top, 1/r.Ideal(most))
+	c := newCanvas(most, top, unicode)
+	curve := r.Curve()
+	for x := range plotWidth {
+		g := c.gpus(x)
+		c.put(g, 1/(r.Ideal(1)/g), c.ideal)
+		if shown := int(math.Round(g)); math.Abs(g-float64(shown)) < float64(most)/plotWidth/2 && shown >= 1 {
+			seconds, _ := curve.Seconds(speed.Shape{GPUs: shown, Nodes: nodesAt(r, shown)})
+			c.put(g, 1/seconds, c.line)
+		}
+	}
+	for _, pt := range r.Points {
+		if pt.Seconds > 0 {
+			c.put(float64(pt.GPUs), 1/pt.Seconds, c.dot)
+		}
+	}
+	return c.render(r)
+}
+
+// nodesAt is on how many nodes a number of GPUs is drawn: those of the nearest
+// measured size that is not smaller.
+func nodesAt(r speed.Profile, gpus int) int {
+	nodes := 1
+	for _, pt := range r.Points {
+		if pt.Seconds > 0 {
+			nodes = max(1, pt.Nodes)
+			if pt.GPUs >= gpus {
+				break
+			}
+		}
+	}
+	return min(nodes, gpus)
+}
+
+// canvas is the plot in the making.
+type canvas struct {
+	cells            [plotHeight][plotWidth]rune
+	most             int
+	top              float64
+	dot, line, ideal rune
+	side, foot, bend string
+}
+
+func newCanvas(most int, top float64, unicode bool) *canvas {
+	c := &canvas{most: most, top: top, dot: '*', line: '-', ideal: '.', side: "|", foot: "-", bend: "+"}
+	if unicode {
+		c.dot, c.line, c.ideal, c.side, c.foot, c.bend = '●', '─', '·', "│", "─", "└"
+	}
+	for y := range c.cells {
+		for x := range c.cells[y] {
+			c.cells[y][x] = ' '
+		}
+	}
+	return c
+}
+
+// gpus is the number of GPUs, with a fraction, of a column.
+func (c *canvas) gpus(x int) float64 { return float64(x+1) * float64(c.most) / plotWidth }
+
+func (c *canvas) put(gpus, rate float64, what rune) {
+	x := int(math.Round(gpus*plotWidth/float64(c.most))) - 1
+	y := int(math.Round(rate / c.top * (plotHeight - 1)))
+	if x >= 0 && x < plotWidth && y >= 0 && y < plotHeight {
+		c.cells[plotHeight-1-y][x] = what
+	}
+}
+
+func (c *canvas) render(r speed.Profile) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n%ss a second   %c measured  %c curve  %c ideal\n", r.Of, c.dot, c.line, c.ideal)
+	for y, row := range c.cells {
+		label := ""
+		if y == 0 || y == plotHeight/2 {
+			label = figure(c.top * float64(plotHeight-1-y) / (plotHeight - 1))
+		}
+		fmt.Fprintf(&b, "%8s %s%s\n", label, c.side, strings.TrimRight(string(row[:]), " "))
+	}
+	fmt.Fprintf(&b, "%8s %s%s\n", "0", c.bend, strings.Repeat(c.foot, plotWidth))
+	axis := []rune(strings.Repeat(" ", plotWidth+8))
+	for _, pt := range r.Points {
+		text := []rune(strconv.Itoa(pt.GPUs))
+		at := int(math.Round(float64(pt.GPUs)*plotWidth/float64(c.most))) - len(text)
+		if at = max(0, at); at+len(text) <= len(axis) && (at == 0 || axis[at-1] == ' ') {
+			copy(axis[at:], text)
+		}
+	}
+	fmt.Fprintf(&b, "%8s  %s\n", "GPUs", strings.TrimRight(string(axis), " "))
+	return b.String()
+}
+
+// speaksUnicode reports whether the user's terminal is set up for it.
+func speaksUnicode(environ []string) bool {
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} { // the first that is set counts
+		for _, entry := range environ {
+			if value, ok := strings.CutPrefix(entry, name+"="); ok && value != "" {
+				value = strings.ToUpper(strings.ReplaceAll(value, "-", ""))
+				return strings.HasSuffix(value, "UTF8")
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,270 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/speed"
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// stage is how far a size is.
+type stage int
+
+const (
+	waiting   stage = iota // for idle GPUs
+	submitted              // its job lives, or has just ended
+	measured               // there is a result, or a reason why not
+)
+
+// profiledSize is one size of a profile.
+type profiledSize struct {
+	p     *profiling
+	stage stage
+	point speed.Point
+	log   checkpoint.Measurement // what its run reported
+	note  string                 // what the program said that readers must know
+
+	sub    submission
+	folder string
+	at     time.Time // submitted
+	runs   bool      // its job has started
+	exited time.Time // the script ended
+	nudged time.Time
+}
+
+// outputFile is where the output of a run goes, in its job's folder.
+const outputFile = "output"
+
+// submit makes the size's job, by the way that 'sluice submit' takes.
+func (s *profiledSize) submit(ctx context.Context) {
+	s.sub = s.p.base
+	s.sub.name()
+	s.folder = filepath.Dir(s.sub.job.Script)
+	output, limit := filepath.Join(s.folder, outputFile), s.p.options.measure.Limit
+	s.sub.request = s.p.base.request.Fixed(s.point.GPUs,
+		[]string{fmt.Sprintf("--job-name=profile-%d-gpus", s.point.GPUs), fmt.Sprintf("--time=%d", int(limit/time.Minute)+5)},
+		[]string{"--output=" + output, "--error=" + output})
+	s.sub.job.Run = append(runOptions(s.sub.site, s.sub.request), "--profile="+s.p.options.measure.String(), "--profile-limit="+limit.String())
+	id, err := s.sub.create(ctx, s.p.user)
+	s.point.Job = int64(id)
+	switch {
+	case err != nil:
+		s.fail("%v", err)
+		return
+	case id == 0:
+		s.fail("sbatch did not say the job's number; look for it with: %s", s.sub.look())
+		return
+	}
+	s.stage, s.at = submitted, time.Now()
+	s.sub.wake(id)
+	s.p.say("job %d measures %d steps on %s", id, s.p.options.measure.Steps, plural(s.point.GPUs, "GPU"))
+}
+
+// follow looks how the job is. What it reported is read by sluiced as well: its
+// folder stays until sluiced has seen the end.
+func (s *profiledSize) follow(ctx context.Context, report control.Report) {
+	if at := scriptEnded(s.folder); !at.IsZero() && s.exited.IsZero() {
+		s.exited = time.Now()
+	}
+	job, known := findJob(report, s.point.Job)
+	s.runs = s.runs || known && (job.GPUs > 0 || job.Ended) || !s.exited.IsZero()
+	switch {
+	case known && job.Ended:
+		s.finish(ctx, job)
+	case !s.exited.IsZero():
+		s.hurry()
+		if time.Since(s.exited) > profileEnd {
+			s.finish(ctx, job)
+		}
+	case !s.runs && time.Since(s.at) > s.p.options.wait:
+		s.cancel(ctx)
+		s.gone(ctx)
+		s.fail("job %d did not start in %v: %s; see 'sluice nodes', or type --wait=1h", s.point.Job, s.p.options.wait, stuck(job))
+		s.clear()
+	case s.runs && time.Since(s.at) > s.p.options.wait+s.p.options.measure.Limit+5*time.Minute:
+		s.cancel(ctx) // whatever it does, this is enough
+	}
+}
+
+func findJob(report control.Report, id int64) (control.Job, bool) {
+	for _, j := range report.Jobs {
+		if j.JobID == id {
+			return j, true
+		}
+	}
+	return control.Job{}, false
+}
+
+// stuck is why a job does not start.
+func stuck(j control.Job) string {
+	switch {
+	case j.Reason != "":
+		return j.Reason
+	case j.SlurmReason != "":
+		return "Slurm says " + j.SlurmReason
+	}
+	return "sluiced has not taken it up"
+}
+
+// hurry has sluiced look again: its next round may be half a minute away.
+func (s *profiledSize) hurry() {
+	if time.Since(s.nudged) > 2*time.Second {
+		s.nudged = time.Now()
+		_ = s.p.daemon.Nudge(elastic.JobID(s.point.Job), "end") // else it looks by itself
+	}
+}
+
+// finish takes in what the run reported and removes all of it.
+func (s *profiledSize) finish(ctx context.Context, job control.Job) {
+	s.read()
+	said := s.output()
+	spans, _ := s.log.Spans()
+	switch {
+	case len(spans) == 0 && s.exited.IsZero() && strings.HasPrefix(job.State, "CANCELLED"):
+		s.fail("job %d was cancelled", s.point.Job)
+	case len(spans) == 0:
+		s.fail("job %d %s, without having reported a step%s; %s", s.point.Job, s.ending(ctx, job), lastWords(said), silent(s.sub.request.Adopt.Progress))
+	default:
+		s.stage, s.note = measured, emulation(said)
+		s.p.say("job %d is done on %s", s.point.Job, plural(s.point.GPUs, "GPU"))
+	}
+	s.gone(ctx)
+	s.clear()
+}
+
+// silent is what to do about a program that says nothing of its steps.
+func silent(expression string) string {
+	if expression != "" {
+		return "does --progress-regex match the lines of its log? More steps (--warmup, --limit) may help too"
+	}
+	return "it has to call sluice.should_checkpoint() after every step, or have its log read with --progress-regex"
+}
+
+// ending says how the run ended.
+func (s *profiledSize) ending(ctx context.Context, job control.Job) string {
+	asked, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	detail, err := s.p.slurm.Job(asked, slurm.JobID(s.point.Job))
+	switch {
+	case err == nil && detail.ExitSignal != 0:
+		return fmt.Sprintf("was ended by signal %d", detail.ExitSignal)
+	case err == nil && detail.State.Ended():
+		return fmt.Sprintf("ended with exit code %d (%s)", detail.ExitCode, detail.State)
+	case job.State != "":
+		return "ended (" + job.State + ")"
+	}
+	return "ended"
+}
+
+// read takes in the run's progress log.
+func (s *profiledSize) read() {
+	s.log = checkpoint.Measurement{Warmup: s.p.options.measure.Warmup}
+	dir, err := checkpoint.OpenDir(s.folder)
+	if err != nil {
+		return
+	}
+	defer dir.Close()
+	for offset := int64(0); ; {
+		lines, next, _, err := dir.Progress(offset)
+		for _, line := range lines {
+			s.log.Add(line)
+		}
+		if err != nil || next == offset {
+			break
+		}
+		offset = next
+	}
+	if _, nodes := s.log.Size(); nodes > 0 {
+		s.point.Nodes = nodes
+	}
+}
+
+// maxOutput is how much of a run's output is looked at.
+const maxOutput = 64 << 10
+
+// output is the end of what the run printed.
+func (s *profiledSize) output() []byte {
+	dir, err := checkpoint.OpenDir(s.folder)
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	file, info, err := dir.Open(outputFile)
+	if err != nil {
+		return nil
+	}
+	defer file.Close()
+	data, _ := io.ReadAll(io.NewSectionReader(file, max(0, info.Size()-maxOutput), maxOutput))
+	return data
+}
+
+// lastWords are the last lines a run printed, for an error; "" when there are none.
+func lastWords(output []byte) string {
+	lines := strings.Split(strings.TrimSpace(string(output)), "\n")
+	if lines = lines[max(0, len(lines)-5):]; lines[len(lines)-1] == "" {
+		return ""
+	}
+	for i := range lines {
+		lines[i] = "\n    " + escape(cut(lines[i], 200))
+	}
+	return "; its last words:" + strings.Join(lines, "") + "\n "
+}
+
+// saysEmulated finds a line in which a program admits that its figures are made up.
+var saysEmulated = regexp.MustCompile(`(?im)^.*\bemulated\b.*$`)
+
+func emulation(output []byte) string {
+	return escape(cut(string(bytes.TrimSpace(saysEmulated.Find(output))), 200))
+}
+
+// fail ends the size without a result.
+func (s *profiledSize) fail(format string, args ...any) {
+	s.stage = measured
+	s.point.Error = fmt.Sprintf(format, args...)
+}
+
+func (s *profiledSize) cancel(ctx context.Context) {
+	if err := s.p.slurm.Cancel(ctx, slurm.JobID(s.point.Job)); err != nil {
+		warn(s.p.errs, fmt.Sprintf("job %d: %v; end it with 'scancel %d'", s.point.Job, err, s.point.Job))
+	}
+	_ = s.p.daemon.Nudge(elastic.JobID(s.point.Job), "cancel") // else it looks by itself
+}
+
+// gone waits until nothing of the job runs any more.
+func (s *profiledSize) gone(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, profileEnd)
+	defer cancel()
+	for ctx.Err() == nil {
+		job, err := s.p.slurm.Job(ctx, slurm.JobID(s.point.Job))
+		if err != nil || job.State.Ended() && !job.Completing {
+			return
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(500 * time.Millisecond):
+		}
+	}
+}
+
+// clear removes the job's folder.
+func (s *profiledSize) clear() {
+	jobs, err := os.OpenRoot(filepath.Dir(s.folder))
+	if err == nil {
+		defer jobs.Close()
+		err = jobs.RemoveAll(filepath.Base(s.folder))
+	}
+	if err != nil {
+		warn(s.p.errs, fmt.Sprintf("the folder of job %d stays behind: %v", s.point.Job, err))
+	}
+}
