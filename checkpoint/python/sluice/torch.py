@@ -111,16 +111,11 @@ class Step:
             self.weight = part * t.size
             averages.before()
             seed(t.seed, "shard", self.number, shard)
-            with self._quiet(self._left > 0):
+            with t.quiet(self._left > 0):
                 yield batch
             averages.after(part)
         averages.share(t.size)
         seed(t.seed, "after", self.number)
-
-    def _quiet(self, more: bool) -> Any:
-        """DDP adds up with the rank's last shard only."""
-        model = self._training.model
-        return model.no_sync() if more and hasattr(model, "no_sync") else contextlib.nullcontext()
 
     def backward(self, loss: torch.Tensor, scaler: Any = None) -> None:
         """loss.backward() for a mean over the shard's samples, so that the
@@ -237,8 +232,21 @@ class Elastic:
         """Save everything that the next step depends on. Collective; as
         sluice.checkpoint(), it waits where sluice asked for it."""
         with sluice.checkpoint(step=self.step, epoch=self.epoch, pause=pause) as folder:
-            if self.rank == 0:
-                sluice.save(self.capture(), folder / STATE)
+            self.write(folder)
+
+    def write(self, folder: Any) -> None:
+        """Write the files of a checkpoint. Called on every rank."""
+        if self.rank == 0:
+            sluice.save(self.capture(), folder / STATE)
+
+    def read(self, saved: Any) -> Dict[str, Any]:
+        """Load what write() wrote; return the plain values. Called on every rank."""
+        return restore(saved / STATE, self.model, **self._parts)
+
+    def quiet(self, more: bool) -> Any:
+        """Around a shard; more of this rank's are to come in the step. DDP adds up
+        with the last only."""
+        return self.model.no_sync() if more and hasattr(self.model, "no_sync") else contextlib.nullcontext()
 
     def capture(self) -> Dict[str, Any]:
         """All that the next step depends on, the same on every rank."""
@@ -249,7 +257,7 @@ class Elastic:
         saved = sluice.resume()
         if saved is None:
             return None
-        facts = restore(saved / STATE, self.model, **self._parts)
+        facts = self.read(saved)
         if not chosen:
             self.shards = facts["shards"]
         for name in _FIXED:
