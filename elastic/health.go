@@ -124,7 +124,9 @@ func (h Health) Trust(node string) (Health, bool) {
 type Finding struct {
 	Node     string
 	Excluded bool   // it gets no new job
-	Why      string // what is said, by whose jobs, and what follows, for people
+	Why      string // what is said, for people
+	Note     string // why that changes nothing; "" when it does
+	By       []JobID
 	// Until is when the node is tried again if nothing more is said; zero when two
 	// users agree, or when it is not excluded.
 	Until time.Time
@@ -178,9 +180,8 @@ func finding(said []Complaint, counted []bool, rules HealthRules) Finding {
 	var words []string
 	confirmed := false
 	for i, c := range said {
-		if w := fmt.Sprintf("%s: %s (job %d of %s)", c.Label, c.Unfit, c.Job, c.User); len(words) < 3 {
-			words = append(words, w)
-		}
+		words = addOnce(words, c.Label+": "+c.Unfit)
+		f.By = addOnce(f.By, c.Job)
 		if !counted[i] {
 			continue
 		}
@@ -190,26 +191,33 @@ func finding(said []Complaint, counted []bool, rules HealthRules) Finding {
 			f.Until = until
 		}
 	}
-	if more := len(said) - len(words); more > 0 {
-		words = append(words, fmt.Sprintf("and %d more", more))
+	if more := len(words) - 3; more > 0 {
+		words = append(words[:3], fmt.Sprintf("and %d more", more))
 	}
 	f.Why = strings.Join(words, "; ")
 	switch {
 	case f.Excluded && confirmed:
 		f.Until = time.Time{}
 	case !f.Excluded:
-		f.Why += "; " + ignored(said, rules)
+		f.Note = ignored(said, rules)
 	}
 	return f
+}
+
+func addOnce[T comparable](list []T, v T) []T {
+	if slices.Contains(list, v) {
+		return list
+	}
+	return append(list, v)
 }
 
 // ignored says why words change nothing.
 func ignored(said []Complaint, rules HealthRules) string {
 	switch {
 	case rules.Exclude <= 0:
-		return "nodes are not left out for such words here"
+		return "no node is left out for such words here ([health] exclude = 0)"
 	case !slices.ContainsFunc(said, func(c Complaint) bool { return !c.Muted }):
-		return "trusted all the same"
+		return "an operator trusts it all the same"
 	}
-	return "used all the same: it is one user's word, and that keeps another node out already"
+	return "it is one user's word, which keeps another node out already"
 }

@@ -124,12 +124,12 @@ func TestFindingsExplain(t *testing.T) {
 		if !f.Until.IsZero() {
 			until = "until " + f.Until.Format("15:04")
 		}
-		got = append(got, fmt.Sprintf("%s %v %s: %s", f.Node, f.Excluded, until, f.Why))
+		got = append(got, fmt.Sprintf("%s %v %s: %s %v %s", f.Node, f.Excluded, until, f.Why, f.By, f.Note))
 	}
 	want := []string{
-		"n1 true until 07:00: GPU 0: lost (job 1001 of ann)",
-		"n2 false until somebody says it is well: GPU 3: row remapping failed (job 1001 of ann); used all the same: it is one user's word, and that keeps another node out already",
-		"n3 true until somebody says it is well: GPU 0: lost (job 1002 of bob); GPU 1: lost (job 1001 of ann); GPU 1: lost (job 1002 of bob); and 1 more",
+		"n1 true until 07:00: GPU 0: lost [1001] ",
+		"n2 false until somebody says it is well: GPU 3: row remapping failed [1001] it is one user's word, which keeps another node out already",
+		"n3 true until somebody says it is well: GPU 0: lost; GPU 1: lost; GPU 2: lost [1002 1001] ",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q", strings.Join(got, "\n"))

@@ -22,6 +22,7 @@ type Config struct {
 	Resize     Resize
 	Checkpoint Checkpoint
 	Users      Users
+	Health     Health
 	Log        Log
 }
 
@@ -67,6 +68,12 @@ type Checkpoint struct{ Keep int }
 type Users struct {
 	Operators []string
 	Private   bool
+}
+
+// Health bounds what jobs' words about unfit GPUs do.
+type Health struct {
+	Exclude time.Duration // 0 = they change nothing
+	PerUser int           // nodes; 0 = no bound
 }
 
 // Log is what is logged and how.

@@ -57,6 +57,9 @@ var keys = []key{
 	names("users", "operators", func(c *Config) *[]string { return &c.Users.Operators }),
 	truth("users", "private", func(c *Config) *bool { return &c.Users.Private }),
 
+	duration("health", "exclude", 0, 30*day, func(c *Config) *time.Duration { return &c.Health.Exclude }),
+	whole("health", "per_user", 0, 10000, func(c *Config) *int { return &c.Health.PerUser }),
+
 	choice("log", "level", []string{"debug", "info", "warn", "error"}, func(c *Config) *string { return &c.Log.Level }),
 	choice("log", "format", []string{"text", "json"}, func(c *Config) *string { return &c.Log.Format }),
 }

@@ -47,11 +47,13 @@ func explain(w io.Writer, e control.Explanation) error {
 	var s sheet
 	s.put("Job", "%d (%s) of %s: %s", j.JobID, j.Name, j.User, stateLine(j))
 	s.put("GPUs", "%s", gpuLine(j))
+	s.put("GPUs busy", "%s", busyLine(j))
 	s.put("Why", "%s", j.Reason)
 	s.put("Moving", "%s", moveLine(j, e.At))
 	s.put("Orders", "%s", orderLine(j))
 	s.put("Cannot move", "%s", stuckLine(j))
 	s.put("Problems", "%s", strings.Join(j.Problems, "\n"))
+	s.put("Left out", "%s", leftOutLines(e.LeftOut))
 	s.put("Last move", "%s", j.Last)
 	if !j.Ended {
 		s.put("Work", "%s", workLine(j, e.At))
@@ -78,6 +80,8 @@ func stuckLine(j control.Job) string {
 		return fmt.Sprintf("%s in a row went unanswered: its program does not save when asked", plural(j.Deaf, "checkpoint request"))
 	case !j.Speaks && j.GPUs > 0:
 		return "its program has not yet shown that it answers checkpoint requests; until then it keeps its size"
+	case j.MIG:
+		return "it runs on MIG slices, whose number sluice does not change"
 	case j.Min == j.Max:
 		return fmt.Sprintf("it accepts %s only", plural(j.Min, "GPU"))
 	}

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -12,16 +14,26 @@ import (
 
 func newNodesCommand() *cobra.Command {
 	var asJSON, noHeader bool
+	var trust []string
 	c := &cobra.Command{
 		Use:   "nodes",
 		Short: "List the nodes with GPUs and what is free on them",
 		Long: `Lists the nodes as sluiced last saw them. USED counts jobs of any kind, ELASTIC
-those of sluice among them, FREE what could be given to a job now.`,
-		Args: cobra.NoArgs,
+those of sluice among them, FREE what could be given to a job now.
+
+HEALTH is what running jobs said against a node's GPUs: unfit nodes get nothing new
+from sluice, doubted ones are used all the same. The lines below say why. An operator
+who has looked at such a node has it used again with --trust, until another job or
+another reason speaks against it.`,
+		Example: "  sluice nodes\n  sluice nodes --trust gpu3",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			client, err := daemonFor(cmd)
 			if err != nil {
 				return err
+			}
+			if len(trust) > 0 {
+				return trustNodes(cmd, client, trust)
 			}
 			report, err := client.Report(cmd.Context())
 			if err != nil {
@@ -36,23 +48,40 @@ those of sluice among them, FREE what could be given to a job now.`,
 	}
 	helpWithoutShorthand(c)
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	c.Flags().StringSliceVar(&trust, "trust", nil, "use these nodes whatever jobs said of their GPUs (operators)")
 	c.Flags().BoolVarP(&noHeader, "noheader", "h", false, "print no header")
 	return c
 }
 
 func nodes(w io.Writer, report control.Report, noHeader bool) error {
 	t := table{noHeader: noHeader, room: room(w), columns: []column{{"NODE", false, 0}, {"PARTITION", false, 0}, {"TYPE", false, 0},
-		{"GPUS", true, 0}, {"USED", true, 0}, {"ELASTIC", true, 0}, {"FREE", true, 0}, {"STATE", false, 0}, {"JOBS", false, 0}}}
+		{"GPUS", true, 0}, {"USED", true, 0}, {"ELASTIC", true, 0}, {"FREE", true, 0}, {"STATE", false, 0}, {"HEALTH", false, 0}, {"JOBS", false, 0}}}
 	for _, n := range report.Nodes {
-		state, kind := "up", n.Type
-		if !n.Usable {
-			state = strings.ToLower(n.Why)
-		}
-		if kind == "" {
-			kind = "-"
-		}
+		kind := cmp.Or(n.Type, "-")
 		t.add(n.Name, strings.Join(n.Partitions, ","), kind, fmt.Sprint(n.GPUs), fmt.Sprint(n.Used), fmt.Sprint(n.Elastic),
-			fmt.Sprint(n.Free), state, strings.Trim(strings.ReplaceAll(fmt.Sprint(n.Jobs), " ", ","), "[]"))
+			fmt.Sprint(n.Free), stateWord(n), healthWord(n), numbers(n.Jobs))
 	}
-	return t.write(w)
+	if err := t.write(w); err != nil || noHeader {
+		return err
+	}
+	for i, line := range healthLines(report.Nodes) {
+		if i == 0 {
+			fmt.Fprintln(w)
+		}
+		fmt.Fprintln(w, line)
+	}
+	return nil
+}
+
+// trustNodes orders each node to be used again.
+func trustNodes(cmd *cobra.Command, client *control.Client, names []string) error {
+	var errs []error
+	for _, name := range names {
+		err := client.Trust(cmd.Context(), name)
+		if err == nil {
+			fmt.Fprintf(cmd.OutOrStdout(), "%s is used again, whatever was said of its GPUs\n", escape(name))
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
 }

@@ -60,6 +60,7 @@ func printJob(w io.Writer, j control.Job, at time.Time, asJSON, gap bool) error 
 	s.put("Partition", "%s", j.Partition)
 	s.put("State", "%s", stateLine(j))
 	s.put("GPUs", "%s", gpuLine(j))
+	s.put("GPUs busy", "%s", busyLine(j))
 	s.put("Moving", "%s", moveLine(j, at))
 	s.put("Reason", "%s", j.Reason)
 	s.put("Problems", "%s", strings.Join(j.Problems, "\n"))

@@ -96,7 +96,8 @@ func asked(ts *testscript.TestScript, neg bool, args []string) {
 	d := ts.Value("daemon").(*cannedDaemon)
 	var got []string
 	for _, line := range d.service.Asked() {
-		got = append(got, strings.Replace(line, fmt.Sprintf("direct %d ", os.Getuid()), "direct ", 1))
+		line = strings.Replace(line, fmt.Sprintf("direct %d ", os.Getuid()), "direct ", 1)
+		got = append(got, strings.Replace(line, fmt.Sprintf("trust %d ", os.Getuid()), "trust ", 1))
 	}
 	last := got[max(0, len(got)-len(args)):]
 	if slices.Equal(last, args) == neg {
@@ -117,6 +118,18 @@ func changeDaemon(ts *testscript.TestScript, _ bool, args []string) {
 		switch args[0] {
 		case "blind":
 			next.Blind, next.BlindFor = "squeue: slurmctld cannot be reached", 2*time.Minute
+			s.Last = &next
+		case "unfit":
+			next.Health = []elastic.Finding{
+				{Node: "gpu1", Excluded: true, Why: "GPU 3: XID 79: fallen off the bus", By: []elastic.JobID{controltest.Steady}, Until: controltest.Now.Add(time.Hour)},
+				{Node: "gpu2", Why: "GPU 0: row remapping failed", Note: "it is one user's word, which keeps another node out already", By: []elastic.JobID{controltest.Steady}},
+			}
+			next.Nodes = slices.Clone(next.Nodes)
+			next.Nodes[0].Usable, next.Nodes[0].Why = false, "UNFIT (GPU 3: XID 79: fallen off the bus)"
+			next.Jobs = slices.Clone(next.Jobs)
+			next.Jobs[0].Gauged, next.Jobs[0].Utilisation = true, 0.93
+			next.Jobs[1].Gauged, next.Jobs[1].Utilisation = true, 0.23
+			next.Jobs[4].Job.MIG = true
 			s.Last = &next
 		case "empty":
 			next.Jobs = nil

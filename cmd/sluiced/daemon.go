@@ -111,6 +111,10 @@ func (d *daemon) tune(cfg *engine.Config, c etc.Config) error {
 		Confirm: c.Resize.Confirm, Moves: c.Resize.Moves, DeafAfter: c.Resize.DeafAfter,
 		Preempt: c.Policy.Preempt, Overload: c.Policy.Overload, Wait: c.Policy.Wait, ShareNodes: c.Policy.ShareNodes,
 	}
+	cfg.Health = elastic.HealthRules{Exclude: c.Health.Exclude, PerUser: c.Health.PerUser}
+	if d.options.user { // one's own word about one's own jobs
+		cfg.Health.PerUser = 0
+	}
 	cfg.Price = elastic.Price{Save: c.Resize.Save, Drain: c.Resize.Drain, Start: c.Resize.Start, Load: c.Resize.Load}
 	cfg.Period, cfg.Transition, cfg.Backoff = c.Cycle.Period, c.Cycle.Transition, c.Cycle.Backoff
 	cfg.Mine = mine(d.options.user, uint32(os.Getuid()), c.Slurm.Partitions)

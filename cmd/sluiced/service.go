@@ -45,6 +45,20 @@ func (d *daemon) Direct(ctx context.Context, caller control.Caller, job elastic.
 	return result
 }
 
+// Trust lets a node be used again and wakes the cycle.
+func (d *daemon) Trust(ctx context.Context, caller control.Caller, node string) error {
+	var result error
+	err := d.loop.call(ctx, func() { result = d.engine.Trust(node, time.Now()) })
+	if err != nil {
+		return err
+	}
+	d.log.Info().Str("node", node).Uint32("uid", caller.UID).AnErr("result", result).Msg("trust")
+	if result == nil {
+		d.loop.wake()
+	}
+	return result
+}
+
 // Segments returns the runs of a job, oldest first.
 func (d *daemon) Segments(ctx context.Context, token string) ([]engine.Segment, error) {
 	return d.store.Segments(ctx, token)

@@ -14,6 +14,7 @@ const (
 	verbPlan    verb = "plan"
 	verbDirect  verb = "direct"
 	verbEvent   verb = "event"
+	verbTrust   verb = "trust"
 )
 
 // role is what a caller is to a job. Where no job is concerned, nobody is owner.
@@ -48,6 +49,7 @@ var rights = map[verb][4]answer{
 	verbPlan:    {always, always, always, always},
 	verbDirect:  {always, always, always, never},
 	verbEvent:   {always, always, always, always},
+	verbTrust:   {always, always, never, never},
 }
 
 // may reports whether the role may use the verb. Unknown verbs are nobody's.

@@ -23,6 +23,7 @@ history  yes yes yes yes | yes yes yes no
 plan     yes yes yes yes | yes yes yes yes
 report   yes yes yes yes | yes yes yes yes
 status   yes yes yes yes | yes yes yes yes
+trust    yes yes no no | yes yes no no
 `
 
 func TestRights(t *testing.T) {

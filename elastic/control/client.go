@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"strconv"
 	"time"
@@ -87,6 +88,11 @@ func (c *Client) Plan(ctx context.Context) (Plan, error) {
 // anybody's.
 func (c *Client) Direct(ctx context.Context, job elastic.JobID, change Change) error {
 	return c.call(ctx, slow, http.MethodPost, jobPath(job, "direct"), change, nil)
+}
+
+// Trust lets a node be used whatever jobs said of its GPUs. Operators only.
+func (c *Client) Trust(ctx context.Context, node string) error {
+	return c.call(ctx, slow, http.MethodPost, "/v1/nodes/"+url.PathEscape(node)+"/trust", nil, nil)
 }
 
 // Event wakes the daemon's cycle. The job may be 0.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/nodes"
 )
 
 // one is a daemon with one job, of uid 7.
@@ -18,11 +19,15 @@ type one struct{ orders int }
 
 func (o *one) Report() *engine.Report {
 	rec := engine.JobRecord{ID: 41, UID: 7, User: "ann", Tag: elastic.Tag{Spec: elastic.Spec{Min: 1}}}
-	return &engine.Report{Jobs: []engine.JobReport{{Record: rec}}}
+	return &engine.Report{Jobs: []engine.JobReport{{Record: rec}}, Nodes: []nodes.Node{{Name: "gpu1"}}}
 }
 func (o *one) Plan(context.Context) (elastic.Plan, error)                 { return elastic.Plan{}, nil }
 func (o *one) Segments(context.Context, string) ([]engine.Segment, error) { return nil, nil }
 func (o *one) Wake()                                                      {}
+func (o *one) Trust(context.Context, Caller, string) error {
+	o.orders++
+	return nil
+}
 func (o *one) Direct(_ context.Context, _ Caller, _ elastic.JobID, c Change) error {
 	o.orders++
 	return c.Validate()
@@ -33,6 +38,7 @@ func (o *one) Direct(_ context.Context, _ Caller, _ elastic.JobID, c Change) err
 func FuzzRequest(f *testing.F) {
 	f.Add("GET", "/v1/report", "")
 	f.Add("POST", "/v1/jobs/41/direct", `{"order":"pin","gpus":2}`)
+	f.Add("POST", "/v1/nodes/gpu1/trust", "")
 	f.Add("POST", "/v1/event", `{"kind":"end","job_id":41}`)
 	f.Add("GET", "/v1/jobs/-1/explain", "{")
 	service := &one{}
@@ -56,7 +62,7 @@ func FuzzRequest(f *testing.F) {
 			t.Fatalf("%s %s: %d %s", method, url, w.Code, w.Body)
 		}
 		if service.orders > 0 {
-			t.Fatalf("%s %s %s: an order about another's job", method, url, body)
+			t.Fatalf("%s %s %s: an order about another's job, or a node", method, url, body)
 		}
 	})
 }

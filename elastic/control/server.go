@@ -138,7 +138,7 @@ type request struct {
 func (s *Server) general(v verb, costly bool, answer func(request) (any, error)) http.HandlerFunc {
 	return s.handle(costly, func(q request) (any, error) {
 		if !may(v, q.options.standing(q.caller), q.options.Private) {
-			return nil, fail(Denied, "", "%s may not ask for %s", q.caller.Name, v)
+			return nil, fail(Denied, "only operators may", "%s may not ask for %s", q.caller.Name, v)
 		}
 		return answer(q)
 	})

@@ -248,6 +248,44 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
+// unfit is a report in which bob's job speaks against a node.
+func unfit(s *controltest.Service) {
+	next := *s.Last
+	next.Health = []elastic.Finding{{Node: "gpu2", Excluded: true, Why: "GPU 3: lost", By: []elastic.JobID{controltest.Steady}, Until: controltest.Now}}
+	s.Last = &next
+}
+
+// Only operators say that a node is to be used whatever jobs say of it.
+func TestTrust(t *testing.T) {
+	service := controltest.New()
+	service.Set(unfit)
+	o := options()
+	o.Operators = []string{"daemon"}
+	path := serve(t, o, service)
+	reachable(t, path)
+	for _, c := range []struct {
+		uid  int
+		node string
+		want int
+	}{{controltest.AnnUID, "gpu2", 403}, {controltest.BobUID, "gpu2", 403}, {1, "gpu2", 200}, {1, "gpu9", 404}, {1, "..%2Fgpu2", 404}} {
+		if status, body := as(t, c.uid, path, "POST", "/v1/nodes/"+c.node+"/trust", ""); status != c.want {
+			t.Errorf("uid %d, %s: %d %s, want %d", c.uid, c.node, status, body, c.want)
+		}
+	}
+	if got := service.Asked(); !slices.Equal(got, []string{"trust 1 gpu2"}) {
+		t.Errorf("asked %q", got)
+	}
+	for who, want := range map[int]string{controltest.AnnUID: `"jobs":[]`, controltest.BobUID: `"jobs":[42]`} {
+		o.Private = true
+		private := serve(t, o, service)
+		reachable(t, private)
+		status, body := as(t, who, private, "GET", "/v1/report", "")
+		if status != 200 || !strings.Contains(body, `"health":{"excluded":true,"why":"GPU 3: lost",`+want) {
+			t.Errorf("uid %d reads %d %s", who, status, body)
+		}
+	}
+}
+
 func TestPrivate(t *testing.T) {
 	o := options()
 	o.Private = true

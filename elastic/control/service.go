@@ -23,6 +23,9 @@ type Service interface {
 	// change is valid; it returns once the order is durable (in the job's
 	// comment), not once the job has changed size.
 	Direct(ctx context.Context, caller Caller, job elastic.JobID, change Change) error
+	// Trust lets a node be used whatever jobs said of its GPUs. The server has
+	// checked that the caller may order it.
+	Trust(ctx context.Context, caller Caller, node string) error
 	// Segments returns the runs of the job with this token, oldest first.
 	Segments(ctx context.Context, token string) ([]engine.Segment, error)
 	// Wake makes the next cycle start soon. It never blocks.

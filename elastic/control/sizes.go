@@ -19,6 +19,11 @@ func viewExplanation(r *engine.Report, jr engine.JobReport) Explanation {
 	if jr.Ended {
 		return out
 	}
+	for _, n := range in(r.Nodes, jr.Record.Partition) {
+		if h := viewHealth(r, n.Name, func(engine.JobReport) bool { return false }); h != nil && h.Excluded {
+			out.LeftOut = append(out.LeftOut, LeftOut{Node: n.Name, Why: h.Why, Until: h.Until})
+		}
+	}
 	spec := jr.Record.Tag.Spec
 	options := spec.Options(max(capacity(r.Nodes, jr.Record.Partition), spec.Min))
 	for _, gpus := range options[:min(len(options), manySizes)] {

@@ -16,6 +16,8 @@ var translations = []struct {
 	hint string
 }{
 	{engine.ErrNoJob, NotFound, "'sluice queue' lists the jobs sluice looks after"},
+	{engine.ErrNoNode, NotFound, "'sluice nodes' lists them"},
+	{engine.ErrNoComplaint, Conflict, "'sluice nodes' shows what is said"},
 	{slurm.ErrNotFound, NotFound, "'sluice queue' lists the jobs sluice looks after"},
 	{slurm.ErrPermission, Denied, "the daemon's account must be a Slurm operator: see 'sluice doctor'"},
 	{slurm.ErrControllerDown, Unavailable, "see 'scontrol ping'"},

@@ -4,11 +4,13 @@ import (
 	"context"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/nodes"
 )
 
 // routes is the whole API on one screen.
@@ -20,6 +22,7 @@ func (s *Server) routes() http.Handler {
 	m.Handle("GET /v1/jobs/{job}/explain", s.onJob(verbExplain, false, s.explain))
 	m.Handle("GET /v1/jobs/{job}/history", s.onJob(verbHistory, false, s.history))
 	m.Handle("POST /v1/jobs/{job}/direct", s.onJob(verbDirect, true, s.direct))
+	m.Handle("POST /v1/nodes/{node}/trust", s.general(verbTrust, true, s.trust))
 	m.Handle("POST /v1/event", s.general(verbEvent, false, s.event))
 	m.Handle("/", s.handle(false, unknown))
 	return m
@@ -110,6 +113,19 @@ func fits(r *engine.Report, jr engine.JobReport, change Change) error {
 		return fail(Conflict, "", "job %d cannot be pinned to %d GPUs: it accepts %s", id, change.GPUs, sizesInWords(spec, limit))
 	}
 	return nil
+}
+
+// trust takes back what is said against a node's GPUs.
+func (s *Server) trust(q request) (any, error) {
+	node := q.PathValue("node")
+	r, err := s.published()
+	if err != nil {
+		return nil, err
+	}
+	if !slices.ContainsFunc(r.Nodes, func(n nodes.Node) bool { return n.Name == node }) {
+		return nil, fail(NotFound, "'sluice nodes' lists them", "no node %.80q", node)
+	}
+	return struct{}{}, s.service.Trust(q.Context(), q.caller, node)
 }
 
 func (s *Server) event(q request) (any, error) {

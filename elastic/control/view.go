@@ -41,7 +41,7 @@ func viewReport(r *engine.Report, sees func(engine.JobReport) bool) Report {
 	}
 	held := holdings(r, sees)
 	for _, n := range r.Nodes {
-		out.Nodes = append(out.Nodes, viewNode(n, held[n.Name]))
+		out.Nodes = append(out.Nodes, viewNode(n, held[n.Name], viewHealth(r, n.Name, sees)))
 	}
 	for _, d := range r.Demands {
 		out.Demands = append(out.Demands, Demand{JobID: int64(d.ID), Partition: d.Partition, Nodes: d.Nodes, GPUs: d.GPUs})
@@ -70,11 +70,28 @@ func holdings(r *engine.Report, sees func(engine.JobReport) bool) map[string]hol
 	return out
 }
 
-func viewNode(n nodes.Node, h holding) Node {
+func viewNode(n nodes.Node, h holding, health *Health) Node {
 	slices.Sort(h.jobs)
 	return Node{Name: n.Name, Partitions: append([]string{}, n.Partitions...), Type: n.Type, GPUs: n.GPUs, Used: n.Used,
 		Elastic: h.gpus, Free: n.Free(), Usable: n.Usable, Why: n.Why, CPUs: n.CPUs, CPUsUsed: n.CPUsUsed,
-		MemoryMB: n.MemoryMB, MemUsedMB: n.MemUsedMB, Jobs: append([]int64{}, h.jobs...)}
+		MemoryMB: n.MemoryMB, MemUsedMB: n.MemUsedMB, Jobs: append([]int64{}, h.jobs...), Health: health}
+}
+
+// viewHealth is what is said against a node; nil when nothing.
+func viewHealth(r *engine.Report, node string, sees func(engine.JobReport) bool) *Health {
+	for _, f := range r.Health {
+		if f.Node != node {
+			continue
+		}
+		out := &Health{Excluded: f.Excluded, Why: f.Why, Note: f.Note, Jobs: []int64{}, Until: f.Until}
+		for _, jr := range r.Jobs {
+			if slices.Contains(f.By, jr.Record.ID) && sees(jr) && !slices.Contains(out.Jobs, int64(jr.Record.ID)) {
+				out.Jobs = append(out.Jobs, int64(jr.Record.ID))
+			}
+		}
+		return out
+	}
+	return nil
 }
 
 func viewJob(r *engine.Report, jr engine.JobReport) Job {
@@ -92,6 +109,11 @@ func viewJob(r *engine.Report, jr engine.JobReport) Job {
 		Started: jr.Job.Started, Moved: rec.Moved, EndedAt: rec.Ended, TimeLeft: jr.Job.TimeLeft.Seconds(),
 		Heartbeat: jr.Job.Heartbeat, Checkpoint: jr.Job.Saved.Checkpoint, Resumed: jr.Job.Resumed,
 	}
+	if jr.Gauged {
+		busy := finite(jr.Utilisation)
+		out.Busy = &busy
+	}
+	out.MIG = jr.Job.MIG
 	if jr.Ended { // where it was last
 		out.Place = placement(rec.Place)
 	}

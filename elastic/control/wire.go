@@ -62,6 +62,16 @@ type Node struct {
 	MemoryMB   int64    `json:"memory_mb"`
 	MemUsedMB  int64    `json:"memory_used_mb"`
 	Jobs       []int64  `json:"jobs"` // sluice's jobs on it, ascending
+	Health     *Health  `json:"health,omitempty"`
+}
+
+// Health is what running jobs said against a node's GPUs; absent when nothing.
+type Health struct {
+	Excluded bool      `json:"excluded"` // nothing new is placed on the node
+	Why      string    `json:"why"`
+	Note     string    `json:"note,omitempty"` // why it changes nothing
+	Jobs     []int64   `json:"jobs"`           // that said so and the caller may see
+	Until    time.Time `json:"until,omitzero"` // used again then; absent = once a job says it is well
 }
 
 // Demand is an ordinary Slurm job that waits for GPUs.
@@ -105,6 +115,10 @@ type Job struct {
 	Seconds float64   `json:"seconds_per_unit,omitempty"`
 	Source  string    `json:"speed_source,omitempty"` // measured, fitted or prior
 	ETA     time.Time `json:"eta,omitzero"`
+	// Busy is the mean share of time with work on its GPUs, lately, from 0 to 1;
+	// absent when not known.
+	Busy *float64 `json:"gpus_busy,omitempty"`
+	MIG  bool     `json:"mig,omitempty"` // its GPUs are slices, of a fixed number
 
 	Reason string `json:"reason"` // why this size, why now, what it waits for
 	// SlurmReason is Slurm's own word: Resources, Priority, BeginTime ...
@@ -161,6 +175,16 @@ type Explanation struct {
 	BlindFor float64   `json:"blind_seconds,omitempty"`
 	Job      Job       `json:"job"`
 	Sizes    []Size    `json:"sizes"`
+	// LeftOut are nodes of its partition on which nothing new is placed for what is
+	// said of their GPUs.
+	LeftOut []LeftOut `json:"left_out,omitempty"`
+}
+
+// LeftOut is a node on which nothing new is placed.
+type LeftOut struct {
+	Node  string    `json:"node"`
+	Why   string    `json:"why"`
+	Until time.Time `json:"until,omitzero"` // as in Health
 }
 
 // Size is one size a job accepts and how fast it would be there.

@@ -28,7 +28,7 @@ func New() *Service { return &Service{Last: Report()} }
 var _ control.Service = (*Service)(nil)
 
 // Asked returns what the service was asked to do, in order: "wake" or
-// "direct 1001 41 pin to 4 GPUs" (by that uid).
+// "direct 1001 41 pin to 4 GPUs" or "trust 0 gpu1" (by that uid).
 func (s *Service) Asked() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,6 +75,12 @@ func (s *Service) Direct(_ context.Context, c control.Caller, job elastic.JobID,
 		return errors.Join(s.Err, s.Refuse(job, change))
 	}
 	return s.Err
+}
+
+// Trust notes the order.
+func (s *Service) Trust(_ context.Context, c control.Caller, node string) error {
+	s.note("trust %d %s", c.UID, node)
+	return s.fault()
 }
 
 // Segments returns the canned history to the job it belongs to.
