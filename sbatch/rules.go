@@ -81,11 +81,25 @@ func refusal(option, value string) (why, do string) {
 
 // countGPUs names the range that says the same.
 func countGPUs(value string) (why, do string) {
+	if sliced(value) {
+		return "MIG slices are no GPUs to be given more or fewer of: a program cannot use two as one",
+			"submit it with sbatch itself, or leave the type out for whole GPUs"
+	}
 	why, do = "sluice decides how many GPUs a job gets, and changes it", "give the range it can use: "+rangeFor(value)
 	if kind := strings.TrimPrefix(gresName(value), "gpu"); len(kind) > 0 && strings.ContainsAny(kind[1:], ":=") {
 		do += "; choose the type of GPU with --partition"
 	}
 	return why, do
+}
+
+// sliced reports whether the type of a count is a profile of MIG slices: a100_3g.20gb.
+func sliced(value string) bool {
+	for part := range strings.FieldsFuncSeq(strings.ToLower(value), func(r rune) bool { return strings.ContainsRune(":=,_", r) }) {
+		if of, memory, found := strings.Cut(part, "g."); found && of != "" && memory != "" && strings.Contains(memory, "gb") {
+			return true
+		}
+	}
+	return false
 }
 
 // gresName drops what may stand before the name of a generic resource.

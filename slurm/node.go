@@ -12,6 +12,7 @@ type Node struct {
 	GPUs       int      // configured, all types together
 	GPUType    string   // the type when the node has a single one, else ""
 	GPUsUsed   int      // allocated to jobs of any kind
+	Slices     int      // MIG slices configured, which are no GPUs: a job cannot use several as one
 	CPUs       int
 	CPUsUsed   int
 	MemoryMB   int64

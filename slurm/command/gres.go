@@ -4,13 +4,17 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/sluice-hpc/sluice/slurm"
 )
 
 // gpus is a number of GPUs in one of Slurm's ways of writing them.
 type gpus struct {
-	count int
-	kind  string // the type when there is a single one, else ""
-	ids   []int  // indices, where Slurm tells
+	count int // slices of GPUs among them
+	// slices are those of a type that is a MIG profile.
+	slices int
+	kind   string // the type when there is a single one, else ""
+	ids    []int  // indices, where Slurm tells
 }
 
 // parseGPUs adds up the GPUs of a list of generic resources and leaves the rest
@@ -23,9 +27,10 @@ type gpus struct {
 //	gpu:a100:4(S:0-1)  gpu:4(IDX:0-3)  gpu:(null):4(IDX:0-3)
 //
 // Tracked resources name the total and, beside it, its types: the total counts.
+// Where there are whole GPUs and slices of some, the type is that of the whole ones.
 func parseGPUs(list string) (gpus, error) {
 	var total, tracked gpus
-	kinds := map[string]bool{}
+	whole, sliced := map[string]bool{}, map[string]bool{}
 	if empty(list) {
 		return total, nil
 	}
@@ -37,8 +42,12 @@ func parseGPUs(list string) (gpus, error) {
 		if name != "gpu" {
 			continue
 		}
-		if kind != "" {
-			kinds[kind] = true
+		switch {
+		case slurm.Slice(kind):
+			sliced[kind] = true
+			total.slices += n
+		case kind != "":
+			whole[kind] = true
 		}
 		if equals && kind == "" {
 			tracked.count = n
@@ -49,6 +58,10 @@ func parseGPUs(list string) (gpus, error) {
 	}
 	if tracked.count > 0 {
 		total.count = tracked.count
+	}
+	kinds := whole
+	if total.slices > 0 && total.slices == total.count {
+		kinds = sliced
 	}
 	if len(kinds) == 1 {
 		for k := range kinds {

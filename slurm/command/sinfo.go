@@ -94,8 +94,9 @@ func parseNode(name string, r []string) slurm.Node {
 			n.Features = append(n.Features, f)
 		}
 	}
-	configured := v.gpus(nGres)
-	n.GPUs, n.GPUType, n.GPUsUsed = configured.count, configured.kind, v.gpus(nGresUsed).count
+	configured, used := v.gpus(nGres), v.gpus(nGresUsed)
+	n.GPUs, n.GPUType, n.GPUsUsed = max(0, configured.count-configured.slices), configured.kind, max(0, used.count-used.slices)
+	n.Slices = configured.slices
 	n.CPUs, n.CPUsUsed = v.cpus(nCPUs)
 	n.MemoryMB, n.MemUsedMB = v.megabytes(nMemory), v.megabytes(nMemUsed)
 	if v.err != nil {
