@@ -53,14 +53,12 @@ def main():
     p.add_argument("--batch", type=int, default=48)
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--learning-rate", type=float, default=0.05)
-    p.add_argument("--accelerator", default="auto")
     a = p.parse_args()
     L.seed_everything(a.seed)
     data = torch.utils.data.random_split(make_data(a.seed, a.samples + 96), [a.samples, 96])
     training = torch.utils.data.DataLoader(data[0], batch_size=a.batch, shuffle=True)
     validation = torch.utils.data.DataLoader(data[1], batch_size=96)
-    trainer = L.Trainer(max_epochs=a.epochs, accelerator=a.accelerator, logger=False, enable_checkpointing=False, enable_progress_bar=False,
-                        **sluice.lightning.elastic(global_batch=a.batch, pieces=12))
+    trainer = L.Trainer(max_epochs=a.epochs, logger=False, enable_progress_bar=False, **sluice.lightning.elastic(global_batch=a.batch, pieces=12))
     trainer.fit(Classifier(a.learning_rate), sluice.lightning.loader(training), validation, ckpt_path=sluice.lightning.checkpoint())
     print(f"finished after step {trainer.global_step}: accuracy {trainer.callback_metrics['accuracy']:.4f}")
 

@@ -1,6 +1,7 @@
 """Runs of one job at several sizes, each asked to save and then stopped as Slurm
 stops it."""
 
+import hashlib
 import os
 import signal
 import socket
@@ -39,7 +40,7 @@ class ResizeCase(JobCase):
         self.errors = os.path.join(self.base, f"errors.{self.restarts}")
         env = {**os.environ, **self.environ(SLUICE_RESTARTS=str(self.restarts), SLUICE_RESUME=self.saved, SLUICE_NODES="1"),
                "WORLD_SIZE": str(size), "LOCAL_WORLD_SIZE": str(size), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port),
-               "OMP_NUM_THREADS": "1", "PYTHONPATH": LIBRARY, "PYTHONWARNINGS": "ignore", "STEPS": self.log, **more}
+               "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": LIBRARY, "PYTHONWARNINGS": "ignore", "STEPS": self.log, **more}
         ranks = []
         with open(self.errors, "a") as errors:
             for rank in range(size):
@@ -72,7 +73,11 @@ class ResizeCase(JobCase):
         self.end(ranks, -signal.SIGTERM)
         self.withdraw()
         self.saved = os.path.join(self.checkpoints, max(self.names()))
-        self.assertTrue(self.manifest(os.path.basename(self.saved)).get("request"))
+        manifest = self.manifest(os.path.basename(self.saved))
+        self.assertTrue(manifest.get("request"))
+        for f in manifest["files"]:
+            with open(os.path.join(self.saved, f["path"]), "rb") as content:
+                self.assertEqual(hashlib.sha256(content.read()).hexdigest(), f["sha256"], f["path"])
         self.restarts += 1
 
     def run_to_end(self, size, *args, **more):

@@ -11,7 +11,7 @@ BOUND = 1e-5
 
 class Lightning(ResizeCase):
     program = "lightning_program.py"
-    args = ("--epochs=4", "--samples=480", "--accelerator=cpu")  # 10 steps an epoch
+    args = ("--epochs=4", "--samples=480")  # 10 steps an epoch
 
     def test_resized(self):
         want = self.never_resized(1, *self.args)

@@ -1,0 +1,24 @@
+"""The FSDP example, with its steps noted."""
+
+import notes
+import sluice._files
+import train_fsdp
+from train_fsdp import sluice
+
+
+def _again(full, relative):
+    raise ValueError(f"{relative} is read again to sum it")
+
+
+class Noted(sluice.fsdp.Elastic):
+    def between(self, step):
+        loss = step.loss()
+        if self.rank == 0:
+            notes.note(step.number, loss, self.size, self._parts["optimizer"].param_groups[0]["lr"])
+        super().between(step)
+
+
+if __name__ == "__main__":
+    sluice.fsdp.Elastic = Noted
+    sluice._files._sum = _again
+    train_fsdp.main()

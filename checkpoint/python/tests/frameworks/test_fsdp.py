@@ -1,0 +1,31 @@
+"""Sharded training (FSDP): the example, resized."""
+
+import unittest
+
+from .fixture import ResizeCase
+
+# Largest relative difference of a step's loss between sizes: float32 sums in
+# another order, carried through the training.
+BOUND = 1e-5
+
+
+class FSDP(ResizeCase):
+    program = "fsdp_program.py"
+    args = ("--epochs=5", "--samples=480")  # 10 steps an epoch
+
+    def test_resized(self):
+        want = self.never_resized(1, *self.args)
+        self.assertEqual(len(want), 50)
+        for size, step in ((1, 7), (2, 16), (4, 25), (3, 34)):
+            self.run_until(step, size, *self.args)
+            files = {f["path"] for f in self.manifest(self.saved[-8:])["files"]}
+            # Every rank wrote its own part.
+            self.assertEqual(files, {"state.pt", "sharded/.metadata"} | {f"sharded/__{rank}_0.distcp" for rank in range(size)})
+        self.run_to_end(2, *self.args)
+        got = self.steps()
+        self.assertEqual([s[2] for s in got if s[0] in (0, 12, 21, 30, 49)], [1, 2, 4, 3, 2])
+        print(f"fsdp: largest relative difference {self.assert_same(got, want, BOUND):.1e} over {len(got)} steps, 4 resizes")
+
+
+if __name__ == "__main__":
+    unittest.main()
