@@ -21,7 +21,7 @@ func (o options) keep(g *nvml.Gauge, alarm *time.Timer) int {
 	defer pause.Stop()
 	var looked, wrote time.Time
 	for os.Getppid() == parent {
-		alarm.Reset(stuck)
+		alarm.Reset(o.stuck)
 		if now := time.Now(); now.Sub(looked) >= o.look {
 			looked = now
 			if struck := g.Look(now); struck || now.Sub(wrote) >= o.every {

@@ -38,10 +38,13 @@ such GPU it ends without a word.
 type options struct {
 	into, node  string
 	look, every time.Duration
+	// stuck is how long a question to the driver may take. After it this program
+	// ends: it is started again later, and nobody waits for it meanwhile.
+	stuck time.Duration
 }
 
 func main() {
-	var o options
+	o := options{stuck: 20 * time.Second}
 	flags := flag.NewFlagSet("sluice-nvml", flag.ExitOnError)
 	flags.Usage = func() { fmt.Fprint(flags.Output(), usage); flags.PrintDefaults() }
 	flags.StringVar(&o.into, "into", "", "folder of the job; a file there is kept up to date until the caller ends")
@@ -70,10 +73,6 @@ func nodeName() string {
 	return name
 }
 
-// stuck is how long a question to the driver may take. After it this program ends:
-// it is started again later, and nobody waits for it meanwhile.
-const stuck = 20 * time.Second
-
 // hung is the exit code of a program whose driver did not answer.
 const hung = 4
 
@@ -81,7 +80,7 @@ func run(o options, lib nvml.Library, out io.Writer) int {
 	if o.into != "" {
 		behave()
 	}
-	alarm := time.AfterFunc(stuck, func() { os.Exit(hung) })
+	alarm := time.AfterFunc(o.stuck, func() { os.Exit(hung) })
 	defer alarm.Stop()
 	g, err := nvml.Open(lib, environment())
 	if err != nil {
