@@ -66,6 +66,12 @@ type Runner struct {
 	Answer      *Answer         `json:"answer,omitempty"`
 	Exit        *Exit           `json:"exit,omitempty"`
 	Note        string          `json:"note,omitempty"` // anything a person should know
+	// LastWords are there once the script has ended and did not end well.
+	LastWords *LastWords `json:"last_words,omitempty"`
+	// Output and Errors are the files that the job's output goes to; "" where it
+	// goes elsewhere, Errors also where it is the same file.
+	Output string `json:"output,omitempty"`
+	Errors string `json:"errors,omitempty"`
 	// Rhythm is the longest time, in seconds, between two checkpoints that a
 	// program saved by its own habit in this run; 0 = it does not, or not known.
 	Rhythm float64 `json:"rhythm,omitempty"`

@@ -13,6 +13,7 @@ const (
 	checkpointWords = "8 digits"
 	maxFiles        = 100_000
 	maxMetrics      = 64
+	maxPath         = 4096
 	maxSpan         = 1e8 // seconds, three years
 )
 
@@ -83,6 +84,8 @@ func ParseRunner(data []byte) (Runner, error) {
 	c.moment("beat", r.Beat)
 	c.answer(r.Answer)
 	c.exit(r.Exit)
+	c.lastWords(r.LastWords)
+	c.want(len(r.Output) <= maxPath && len(r.Errors) <= maxPath, "output", "longer than a path can be")
 	c.want(r.Rhythm >= 0 && r.Rhythm <= maxSpan, "rhythm", fmt.Sprintf("%g: want seconds from 0 to %g", r.Rhythm, float64(maxSpan)))
 	c.devices(r.Devices)
 	if c.err != nil {
@@ -127,6 +130,7 @@ func (c *checker) exit(e *Exit) {
 func (r Runner) cleaned() Runner {
 	r.Host = clean(r.Host, 255)
 	r.Note = clean(r.Note, maxText)
+	r.Output, r.Errors = plainPath(r.Output), plainPath(r.Errors)
 	skipped := make([]string, len(r.Skipped))
 	for i, s := range r.Skipped {
 		skipped[i] = clean(s, maxText)
@@ -145,12 +149,23 @@ func (r Runner) cleaned() Runner {
 		a.Error = clean(a.Error, maxText)
 		r.Answer = &a
 	}
+	if r.LastWords != nil {
+		r.LastWords = NewLastWords(r.LastWords.Why, r.LastWords.Lines)
+	}
 	if r.Exit != nil {
 		e := *r.Exit
 		e.Signal = clean(e.Signal, 32)
 		r.Exit = &e
 	}
 	return r
+}
+
+// plainPath returns an absolute path without control characters, else "".
+func plainPath(p string) string {
+	if !path.IsAbs(p) || clean(p, maxPath) != p {
+		return ""
+	}
+	return p
 }
 
 // ParseProgress reads one line of progress.jsonl, without its newline. The line

@@ -170,6 +170,7 @@ var options = []option{
 	{"min-gpus", 0, valued, own},
 	{"model", 0, valued, own},
 	{"progress-regex", 0, valued, own},
+	{"retries", 0, valued, own},
 	{"steps", 0, valued, own},
 	{"user", 0, bare, own},
 }

@@ -23,6 +23,18 @@ func parseCount(value string, least int) (int, error) {
 	return n, nil
 }
 
+// maxRetries bounds how often a failed script is started again.
+const maxRetries = 1000
+
+// parseRetries reads a number of retries.
+func parseRetries(value string) (int, error) {
+	n, err := parseCount(value, 0)
+	if err != nil || n > maxRetries {
+		return 0, fmt.Errorf("want a whole number from 0 to %d", maxRetries)
+	}
+	return n, nil
+}
+
 // parseTotal reads an amount of work, such as 90, 2.5 or 1e6.
 func parseTotal(value string) (float64, error) {
 	total, err := strconv.ParseFloat(value, 64)

@@ -3,6 +3,7 @@ package runner
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint/process"
 	"github.com/sluice-hpc/sluice/checkpoint/ranks"
@@ -48,3 +49,18 @@ func (r *run) ours(pid int) bool {
 	job := r.vars["SLURM_JOB_ID"]
 	return job != "" && process.StartedWith(pid, "SLURM_JOB_ID="+job)
 }
+
+// abandoned: the daemon that runs the job on this node was killed. Slurm thinks
+// the node lost and may run the job elsewhere; two must not train.
+func (r *run) abandoned() {
+	r.lost = nil
+	r.say("the job's slurmstepd is gone: the job is ended here, as Slurm will run it elsewhere or not at all")
+	r.happen(told{})
+	if r.child == nil {
+		return
+	}
+	r.remains(r.family.Drain(farewell, r.Grace, "srun"))
+}
+
+// farewell is how long a script may save in that nobody will stop in order.
+const farewell = 10 * time.Second

@@ -31,6 +31,7 @@ type facts struct {
 	unit        string
 	master      string
 	port        int
+	runner      int    // number of the runner's process
 	sluice      string // path of the program
 	profile     string // steps to measure the speed by; "" = it is not measured
 	python      string // directory of the training library; "" = none
@@ -87,6 +88,7 @@ func (f facts) variables(vars map[string]string) []variable {
 		job("SLUICE_GPUS", known(f.where.gpus)),
 		job("SLUICE_SPLIT", splitWords(f.where.split)),
 		job("SLUICE_MAX_GPUS", known(f.largest)),
+		job("SLUICE_RUNNER", known(f.runner)),
 		job("SLUICE_PROFILE_STEPS", f.profile),
 	}
 	if f.python != "" {

@@ -42,7 +42,7 @@ func TestEnvironment(t *testing.T) {
 				job: 42, jobDir: "/shared/jobs/t", request: "/shared/jobs/t/request.json", checkpoints: "/shared/jobs/t/checkpoints",
 				resume: "/shared/jobs/t/checkpoints/00000007", restarts: 2, incarnation: target.Incarnation,
 				where: look(table(env), target), largest: target.Largest, unit: "epoch",
-				master: "gpu1", port: 12345, sluice: "/usr/bin/sluice", python: "/usr/share/sluice/python",
+				master: "gpu1", port: 12345, runner: 4711, sluice: "/usr/bin/sluice", python: "/usr/share/sluice/python",
 			}
 			golden(t, name, difference(env, environment(env, f)))
 		})

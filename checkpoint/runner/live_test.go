@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 
 // settings are what a test may set of a runner in another process.
 type settings struct {
-	Keep                        int
+	Keep, Retries               int
 	Poll, Beat, Grace, Patience time.Duration
 	Gauge                       string
 	Adopt                       runner.Adopt
@@ -60,7 +60,7 @@ func runAsRunner() int {
 		return 99
 	}
 	os.Unsetenv(asRunner)
-	c := runner.Config{Keep: s.Keep, Poll: s.Poll, Beat: s.Beat, Grace: s.Grace, Patience: s.Patience, Gauge: s.Gauge, Adopt: s.Adopt, Unit: s.Unit}
+	c := runner.Config{Keep: s.Keep, Retries: s.Retries, Poll: s.Poll, Beat: s.Beat, Grace: s.Grace, Patience: s.Patience, Gauge: s.Gauge, Adopt: s.Adopt, Unit: s.Unit}
 	c.Script, c.Args, c.Env = os.Args[1], os.Args[2:], os.Environ()
 	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
 	c.Now, c.Host, c.Sluice = time.Now, "testhost", "/bin/sluice"
@@ -148,7 +148,7 @@ func (l *live) start(extra ...string) *live {
 	must(l, err)
 	l.cmd = exec.Command(os.Args[0], filepath.Join(l.dir, "script"), "first arg", "second")
 	l.cmd.Env = append([]string{asRunner + "=" + string(config), "PATH=" + os.Getenv("PATH"), "SLURM_JOB_ID=42",
-		fmt.Sprintf("SLURM_RESTART_COUNT=%d", l.restarts), "SLURM_JOB_NODELIST=gpu1", "SLURM_GPUS_ON_NODE=2", "SLURM_NTASKS=1"}, extra...)
+		fmt.Sprintf("SLURM_RESTART_COUNT=%d", l.restarts), "SLURM_JOB_NODELIST=gpu1", "SLURM_GPUS_ON_NODE=2", "SLURM_NTASKS=1", "SLUICE_BANNERS=no"}, extra...)
 	l.cmd.Stdout, l.cmd.Stderr = appending(l, l.out), appending(l, l.errs)
 	must(l, l.cmd.Start())
 	done := make(chan struct{})

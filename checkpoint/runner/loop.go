@@ -37,6 +37,14 @@ type run struct {
 	starts int       // times the script was started in this run
 	held   string    // which of the job's GPUs something holds at its end
 
+	outputs  []*output
+	killed   int  // processes of the job killed for memory before the script was started
+	counted  bool // that is known
+	failures int  // times a script that failed was started again
+	last     *checkpoint.LastWords
+	lost     <-chan struct{} // closes when what runs the job on this node is gone
+	signals  <-chan os.Signal
+
 	adopted  adoption
 	gauge    gauge
 	measured measurement
@@ -46,6 +54,7 @@ type run struct {
 
 // loop runs until the run has ended and returns its exit code.
 func (r *run) loop(signals <-chan os.Signal) int {
+	r.signals = signals
 	r.begin()
 	poll, beat := time.NewTicker(r.Poll), time.NewTicker(r.Beat)
 	defer poll.Stop()
@@ -55,7 +64,9 @@ func (r *run) loop(signals <-chan os.Signal) int {
 		case s := <-signals:
 			r.signalled(s.(syscall.Signal))
 		case <-r.ending():
-			r.happen(r.scriptEnded())
+			r.over()
+		case <-r.lost:
+			r.abandoned()
 		case done := <-r.results:
 			r.finished(done)
 		case <-poll.C:
@@ -106,7 +117,9 @@ func (r *run) perform(effect any) {
 	case verify:
 		r.background(r.proveAnswer(e.name))
 	case forward:
-		r.child.Signal(syscall.SIGTERM)
+		if r.child != nil {
+			r.child.Signal(syscall.SIGTERM)
+		}
 	case drain:
 		r.drain()
 	case quit:
@@ -116,7 +129,7 @@ func (r *run) perform(effect any) {
 
 // begin prepares the job's folder and looks for the checkpoint to start from.
 func (r *run) begin() {
-	r.state = state{phase: checkpoint.Starting}
+	r.state = state{phase: checkpoint.Starting, retries: r.Retries}
 	if r.alone {
 		r.happen(ready{})
 		return
@@ -146,16 +159,38 @@ func (r *run) ending() <-chan struct{} {
 	return r.child.Done()
 }
 
-func (r *run) scriptEnded() any {
+// over takes the script's end and says so in the job's output.
+func (r *run) over() {
+	r.clear()
+	r.hear() // Slurm ends script and runner at once: a script that heard first did not fail
+	if r.done {
+		return
+	}
+	e := r.scriptEnded()
+	r.happen(e)
+	r.announce(true, r.ended(e))
+}
+
+func (r *run) scriptEnded() ended {
 	e := ended{exit: r.child.Exit()}
 	r.child = nil
-	// What it left running would train on beside its successor.
-	r.clear()
 	if !r.alone {
 		e.complete = r.job.complete() || (r.adopted.habit != nil && e.exit.Code == 0)
 		e.candidate = r.answering()
 	}
 	return e
+}
+
+// hear takes the signals that have come.
+func (r *run) hear() {
+	for {
+		select {
+		case s := <-r.signals:
+			r.signalled(s.(syscall.Signal))
+		default:
+			return
+		}
+	}
 }
 
 // signalled passes signals on. Those that ask something of a program go to those
@@ -196,6 +231,7 @@ func (r *run) drain() {
 func (r *run) start() {
 	argv, err := commandFor(r.Script, r.Args)
 	if err == nil {
+		r.prologue()
 		r.starts++
 		r.child, err = r.family.Start(process.Command{
 			Argv: argv, Env: r.environment(), Stdin: r.Stdin, Stdout: r.Stdout, Stderr: r.Stderr,
@@ -210,6 +246,18 @@ func (r *run) start() {
 	r.dirty = true
 }
 
+// prologue notes how things stand before the script is started.
+func (r *run) prologue() {
+	if r.state.tried > 0 {
+		r.failures++
+	}
+	if r.starts > 0 && !r.alone {
+		r.complain("clearing "+r.job.jobDir, r.job.forgetFailures())
+	}
+	r.killed, r.counted = process.OOMKills(process.Cgroups)
+	r.announce(false, r.beginning()...)
+}
+
 func (r *run) environment() []string {
 	f := facts{
 		where: r.where, largest: r.target.Largest, incarnation: r.target.Incarnation, unit: r.Unit,
@@ -220,6 +268,7 @@ func (r *run) environment() []string {
 		return environment(r.Env, f)
 	}
 	f.job, f.jobDir, f.restarts = r.job.id.Job, r.job.jobDir, r.job.restarts
+	f.runner = os.Getpid()
 	f.request, f.checkpoints = r.job.relay(), r.job.checkpoints()
 	if r.from.name != "" {
 		f.resume = r.resumeFrom(r.from.name)
@@ -232,8 +281,14 @@ func (r *run) end() {
 	if r.cancel != nil {
 		r.cancel()
 	}
+	running := r.child != nil
 	r.child = nil
 	r.clear()
+	if running {
+		r.announce(true, r.stopped())
+	} else if e := r.state.exit; e != nil {
+		r.last = r.lastWords(*e)
+	}
 	if !r.alone {
 		r.conclude()
 		r.unrelay()

@@ -19,12 +19,15 @@ type state struct {
 	alive     bool                // the script runs
 	exit      *process.Exit       // how it ended, when it is not alive
 	stopping  bool                // Slurm told the job to end
+	retries   int                 // times a failed script is started again without new progress
+	tried     int                 // times in a row it failed
 }
 
 // The events, things that happen to a run.
 type (
-	// ready: the newest valid checkpoint is known, or that there is none.
-	ready struct{}
+	// ready: the newest valid checkpoint is known, or that there is none. newer
+	// than the one the script was started from before.
+	ready struct{ newer bool }
 	// lost: what checkpoints there are cannot be found out.
 	lost struct{}
 	// asked: a request for this run stands in the outbox, new or prolonged.
@@ -70,11 +73,7 @@ type (
 func (s state) step(event any) (state, []any) {
 	switch e := event.(type) {
 	case ready:
-		s.phase, s.alive, s.exit = checkpoint.Training, true, nil
-		if s.request != nil {
-			s.phase = checkpoint.Saving // still asked for: see verified
-		}
-		return s, []any{start{}}
+		return s.ready(e.newer)
 	case lost:
 		return s, []any{quit{1}}
 	case asked:
@@ -91,6 +90,22 @@ func (s state) step(event any) (state, []any) {
 		return s.told()
 	}
 	return s, nil
+}
+
+// ready: a script that failed has another try, and all of them again when it had
+// come further.
+func (s state) ready(newer bool) (state, []any) {
+	if newer && s.tried > 0 {
+		s.tried = 1
+	}
+	if s.tried > s.retries {
+		return s, []any{quit{s.exit.Code}}
+	}
+	s.phase, s.alive, s.exit = checkpoint.Training, true, nil
+	if s.request != nil {
+		s.phase = checkpoint.Saving // still asked for: see verified
+	}
+	return s, []any{start{}}
 }
 
 func (s state) asked(r checkpoint.Request) (state, []any) {
@@ -158,14 +173,26 @@ func (s state) verified(v verified) (state, []any) {
 		s.phase = checkpoint.Starting
 		return s, []any{find{}}
 	}
-	return s, []any{quit{s.exit.Code}}
+	return s.failed()
+}
+
+// failed: the script ended and should not have.
+func (s state) failed() (state, []any) {
+	if s.retries == 0 || s.stopping || s.exit.Code == 0 {
+		return s, []any{quit{s.exit.Code}}
+	}
+	s.tried++
+	s.phase = checkpoint.Starting
+	return s, []any{find{}}
 }
 
 func (s state) ended(e ended) (state, []any) {
 	s.alive, s.exit = false, &e.exit
 	switch {
-	case e.complete || s.stopping || s.request == nil:
+	case e.complete:
 		return s, []any{quit{e.exit.Code}}
+	case s.stopping || s.request == nil:
+		return s.failed()
 	case s.phase == checkpoint.Waiting || s.verifying != "":
 		// Exit 0 now would make the job complete and start its dependants.
 		return s, nil
@@ -173,7 +200,7 @@ func (s state) ended(e ended) (state, []any) {
 		s.verifying = e.candidate
 		return s, []any{verify{e.candidate}}
 	}
-	return s, []any{quit{e.exit.Code}}
+	return s.failed()
 }
 
 // told: without a verified checkpoint the script gets whatever time Slurm

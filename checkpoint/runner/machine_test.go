@@ -3,6 +3,7 @@ package runner
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -58,11 +59,25 @@ func TestStories(t *testing.T) {
 		"stopped while saving":      {started, asks, {told{}, "saving [forward]"}, {exit(0), "saving [quit 0]"}},
 		"stopped, then proved":      {started, asks, seals, {told{}, "saving [forward]"}, {good("1"), "waiting [drain quit 143]"}},
 		"stopped, ended, proving":   {started, asks, seals, {exit(0), "saving []"}, {told{}, "saving [quit 143]"}},
-		"an old proof":              {started, asks, {good("9"), "saving []"}},
-		"sealed unasked":            {started, {sealed{"1"}, "training []"}},
+		"fails, is retried":         {started, {exit(1), "starting [find]"}, started, {exit(2), "starting [find]"}, started, {exit(3), "starting [find]"}, {ready{}, "starting [quit 3]"}},
+		"fails, comes further, fails": {started, {exit(1), "starting [find]"}, started, {exit(1), "starting [find]"}, started, {exit(1), "starting [find]"}, {ready{newer: true}, "training [start]"},
+			{exit(1), "starting [find]"}, started, {exit(1), "starting [find]"}, {ready{}, "starting [quit 1]"}},
+		"retried, stopped meanwhile":  {started, {exit(1), "starting [find]"}, {told{}, "starting [quit 143]"}},
+		"retried, ends well":          {started, {exit(1), "starting [find]"}, started, {exit(0), "training [quit 0]"}},
+		"retried, finished":           {started, {ended{exit: process.Exit{Code: 1}, complete: true}, "training [quit 1]"}},
+		"retried, told while it ends": {started, {told{}, "training [forward]"}, {exit(1), "training [quit 1]"}},
+		"retried while asked":         {started, asks, {exit(1), "starting [find]"}, {ready{}, "saving [start]"}, seals, proves},
+		"retried, taken back":         {started, asks, {exit(1), "starting [find]"}, {withdrawn{}, "starting [unrelay find]"}, started},
+		"retried, torn and exits 3":   {started, asks, seals, {exit(3), "saving []"}, {bad("1"), "starting [find]"}, {ready{}, "saving [start]"}},
+		"retried, cannot list":        {started, {exit(1), "starting [find]"}, {lost{}, "starting [quit 1]"}},
+		"an old proof":                {started, asks, {good("9"), "saving []"}},
+		"sealed unasked":              {started, {sealed{"1"}, "training []"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := state{phase: checkpoint.Starting}
+			if strings.Contains(name, "retried") || strings.Contains(name, "comes further") {
+				s.retries = 2
+			}
 			for i, scene := range story {
 				var effects []any
 				s, effects = s.step(scene.event)
@@ -105,7 +120,7 @@ func TestAnswerFollowsTheRequest(t *testing.T) {
 // request is handed on and taken back in pairs, and Waiting ends by a stop.
 func TestPromises(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		s := state{phase: checkpoint.Starting}
+		s := state{phase: checkpoint.Starting, retries: rapid.IntRange(0, 2).Draw(rt, "retries")}
 		running, finding, proving := false, true, ""
 		for range rapid.IntRange(1, 60).Draw(rt, "events") {
 			event := draw(rt, s, running, finding, proving)
@@ -137,6 +152,9 @@ func TestPromises(t *testing.T) {
 						rt.Fatal("killed without a proved checkpoint")
 					}
 				case quit:
+					if _, again := event.(ready); again && (s.tried <= s.retries || e.code == 0) {
+						rt.Fatalf("given up with %d after %d of %d retries", e.code, s.tried, s.retries)
+					}
 					end, _ := event.(ended)
 					if answered && e.code == 0 && !end.complete {
 						rt.Fatal("complete although it only saved")
@@ -167,7 +185,7 @@ func TestPromises(t *testing.T) {
 func draw(rt *rapid.T, s state, running, finding bool, proving string) any {
 	can := []any{told{}}
 	if finding {
-		return rapid.SampledFrom(append(can, ready{}, lost{})).Draw(rt, "event")
+		return rapid.SampledFrom(append(can, ready{}, ready{newer: true}, lost{})).Draw(rt, "event")
 	}
 	can = append(can, ask("a"), ask("b"), withdrawn{}, withdrawn{})
 	if running {

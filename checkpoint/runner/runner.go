@@ -18,10 +18,13 @@ type Config struct {
 	Outbox string   // base of the daemon's folders; "" = outbox beside the jobs'
 	Keep   int      // complete checkpoints to keep, at least 1
 	Unit   string   // what the job counts its work in: epoch or step
-	Sluice string   // path of this program, for the script
-	Python string   // folder of the training library, for PYTHONPATH; "" = none
-	Host   string   // this machine's name
-	Env    []string // the environment as Slurm gave it
+	// Retries is how often a script that failed is started again from its newest
+	// valid checkpoint, in a row without a newer one; 0 = its end is the job's.
+	Retries int
+	Sluice  string   // path of this program, for the script
+	Python  string   // folder of the training library, for PYTHONPATH; "" = none
+	Host    string   // this machine's name
+	Env     []string // the environment as Slurm gave it
 
 	// Adopt says how to find the checkpoints and the progress of a program that
 	// knows nothing of sluice; zero = it speaks for itself.
@@ -52,7 +55,7 @@ func (c Config) WithDefaults() Config {
 	set(&c.Beat, 10*time.Second)
 	set(&c.Grace, 3*time.Second)
 	set(&c.Patience, time.Minute)
-	c.Keep = max(1, c.Keep)
+	c.Keep, c.Retries = max(1, c.Keep), max(0, c.Retries)
 	if c.Unit == "" {
 		c.Unit = "epoch"
 	}
@@ -71,6 +74,8 @@ func Run(c Config) int {
 	}
 	defer family.Close()
 	r := &run{Config: c, family: family, vars: table(c.Env), results: make(chan result), complaints: map[string]string{}}
+	r.outputs = outputs(c.Stdout, c.Stderr)
+	r.lost = process.Orphaned(func(_ int, name string) bool { return name == "slurmstepd" })
 	r.job, err = findFolders(c.Script, c.Outbox, r.vars)
 	if err != nil {
 		r.alone = true

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
 )
@@ -33,7 +35,14 @@ func (r *run) word() checkpoint.Runner {
 		State: r.state.phase, Host: r.Host, PID: os.Getpid(), Split: r.where.split, Resumed: r.from.name,
 		Skipped: r.from.skipped[:min(len(r.from.skipped), maxSkips)], FirstLine: r.first, Beat: r.Now(),
 		Answer: r.state.answer, Note: r.note(),
-		Rhythm: r.rhythm(), Devices: r.devices(),
+		Rhythm: r.rhythm(), Devices: r.devices(), LastWords: r.last,
+	}
+	for _, o := range r.outputs {
+		if o.file == r.Stdout {
+			w.Output = o.path
+		} else {
+			w.Errors = o.path
+		}
 	}
 	if e := r.state.exit; e != nil {
 		w.Exit = &checkpoint.Exit{Code: e.Code, Signal: e.Signal, At: w.Beat}
@@ -49,6 +58,21 @@ func (r *run) word() checkpoint.Runner {
 
 // note is what a person should know about this run.
 func (r *run) note() string {
+	notes := []string{r.astray(), r.retried(), r.held}
+	notes = slices.DeleteFunc(notes, func(n string) bool { return n == "" })
+	return strings.Join(notes, "; ")
+}
+
+// retried says that the script was started again after it failed.
+func (r *run) retried() string {
+	if r.failures == 0 {
+		return ""
+	}
+	return fmt.Sprintf("the script failed and was started again, %d time(s) in this run", r.failures)
+}
+
+// astray says that the run began with another checkpoint than it should have.
+func (r *run) astray() string {
 	chosen := r.target.Checkpoint
 	if r.state.phase == checkpoint.Starting || chosen == "" || r.from.name >= chosen {
 		return ""

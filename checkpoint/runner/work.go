@@ -23,6 +23,8 @@ type result struct {
 // origin is what a start of the script starts from.
 type origin struct {
 	name    string // checkpoint; "" = from zero
+	step    int64  // it was saved at
+	epoch   float64
 	skipped []string
 	master  string
 	port    int
@@ -76,10 +78,11 @@ func (r *run) finished(done result) {
 			r.happen(lost{})
 			return
 		}
+		newer := r.starts > 0 && v.origin.name > r.from.name
 		r.from = v.origin
 		r.watch.proved = v.checkpoint.Name
 		r.adopted.begin(v.own, r.Now())
-		r.happen(ready{})
+		r.happen(ready{newer})
 		r.prune(v.checkpoint)
 	case proved:
 		if v.answer != nil {
@@ -132,6 +135,7 @@ func (r *run) newest(ctx context.Context, f *found) error {
 	return r.job.series(func(s *checkpoint.Series) error {
 		c, skips, err := s.Newest(ctx)
 		f.checkpoint, f.origin.name, f.origin.skipped = c, c.Name, nil
+		f.origin.step, f.origin.epoch = c.Manifest.Step, c.Manifest.Epoch
 		for _, skip := range skips {
 			f.origin.skipped = append(f.origin.skipped, skip.String())
 		}

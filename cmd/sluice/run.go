@@ -42,8 +42,15 @@ The script finds in its environment, beside Slurm's variables:
   SLUICE_MAX_GPUS       most GPUs the job may ever get; empty = no bound
   SLUICE_PROFILE_STEPS  steps of warm-up + steps to report the pace of; empty = none
   SLUICE_PYTHON         folder of the Python library, also in PYTHONPATH
+  SLUICE_RUNNER         the number of this process
   MASTER_ADDR           address of the first node
   MASTER_PORT           a free port there, another in each run
+
+Where a run of the script begins and ends, a line in the job's output says so
+("== sluice: segment ..."); with SLUICE_BANNERS=no in the job's environment none
+does. SLUICE_GPU_FILES names the GPUs' device files where they are not
+/dev/nvidia%d (%d: the GPU's number, %n: the node), so that a run is only over
+when no process of the job has one of them open.
 
 What sbatch stored of the job's first size (SLURM_NTASKS, SLURM_GPUS and their
 like) is taken away, so that a plain "srun" starts one task on every node of the
@@ -63,6 +70,7 @@ present allocation, with all of the job's GPUs there.`,
 	cmd.Flags().SetInterspersed(false) // what follows the script is the script's
 	cmd.Flags().StringVar(&c.Outbox, "outbox", "", "directory of sluiced's requests (default: outbox beside the directory of the jobs)")
 	cmd.Flags().IntVar(&c.Keep, "keep", 2, "complete checkpoints to keep")
+	cmd.Flags().IntVar(&c.Retries, "retries", 0, "times to start a script that failed again without a newer checkpoint")
 	cmd.Flags().StringVar(&c.Adopt.Glob, "glob", "", "adopt checkpoints of this pattern that the program saves by itself")
 	cmd.Flags().StringVar(&c.Adopt.Marker, "marker", "", "file in such a checkpoint that makes it complete (default: stillness does)")
 	cmd.Flags().DurationVar(&c.Adopt.Still, "still", 10*time.Second, "how long nothing in such a checkpoint may have changed")

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"syscall"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
@@ -32,6 +33,9 @@ func runOptions(c etc.Config, request sbatch.Request) []string {
 		}
 	}
 	say("--unit", string(request.Spec.Unit))
+	if request.Retries > 0 {
+		say("--retries", strconv.Itoa(request.Retries))
+	}
 	say("--glob", request.Adopt.Glob)
 	say("--marker", request.Adopt.Marker)
 	if request.Adopt.Still > 0 {

@@ -29,6 +29,8 @@ Work
 Checkpoints
   --checkpoint-signal=NAME  a signal beside the request file: USR1, USR2 or HUP
   --grace=TIME          how long saving may take: 90, 90s or 5:00
+  --retries=N           start a script that failed again from its newest checkpoint,
+                        on the same GPUs; N times in a row without a newer one (0)
 
 Programs that cannot be changed
   --checkpoint-glob=PATTERN   adopt what the program saves by its own habit

@@ -1,0 +1,40 @@
+package checkpoint
+
+import "fmt"
+
+// LastWords are why a script did not end well, and what it printed last.
+type LastWords struct {
+	Why   string   `json:"why"`             // one sentence, for people
+	Lines []string `json:"lines,omitempty"` // the end of its errors, or of its output
+}
+
+// What last words may have: lines, bytes of a line, and bytes in all.
+const (
+	maxLastLines = 20
+	maxLastLine  = 400
+	maxLastWords = 2 << 10
+)
+
+// NewLastWords returns last words of bounded size, safe to show: the last of the
+// lines are kept.
+func NewLastWords(why string, lines []string) *LastWords {
+	w := &LastWords{Why: clean(why, maxText)}
+	room, first := maxLastWords-len(w.Why), len(lines)
+	for first > 0 && len(lines)-first < maxLastLines {
+		line := clean(lines[first-1], maxLastLine)
+		if room -= len(line); room < 0 {
+			break
+		}
+		first--
+		w.Lines = append([]string{line}, w.Lines...)
+	}
+	return w
+}
+
+// lastWords refuses more than NewLastWords would make.
+func (c *checker) lastWords(w *LastWords) {
+	if w == nil {
+		return
+	}
+	c.want(len(w.Lines) <= maxLastLines, "lines", fmt.Sprintf("%d: at most %d", len(w.Lines), maxLastLines))
+}

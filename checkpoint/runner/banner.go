@@ -1,0 +1,245 @@
+package runner
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sluice-hpc/sluice/checkpoint"
+)
+
+// Banner is the line that the runner writes into a job's output where a run of
+// the script begins and where it ends.
+type Banner struct {
+	Job     int64
+	Segment int      // times Slurm had requeued the job: RUN in `sluice history`
+	End     bool     // the run ended; else it begins
+	Words   []string // for people
+	At      time.Time
+}
+
+const (
+	bannerBegin = "== sluice: "
+	bannerEnd   = " =="
+	bannerGap   = " · "
+	// maxBanner bounds a line that is looked at, in bytes.
+	maxBanner = 2 << 10
+)
+
+// String is the line, without its newline: what ParseBanner reads.
+func (b Banner) String() string {
+	head := fmt.Sprintf("segment %d of job %d", b.Segment, b.Job)
+	if b.End {
+		head += " ended"
+	}
+	parts := []string{head}
+	for _, w := range b.Words {
+		w = strings.Map(func(r rune) rune {
+			if r < ' ' || r == 0x7f || r == '·' {
+				return ' '
+			}
+			return r
+		}, strings.ToValidUTF8(w, "?"))
+		parts = append(parts, clipped(strings.TrimSpace(w), 300))
+	}
+	parts = append(parts, b.At.UTC().Format(time.RFC3339))
+	return bannerBegin + strings.Join(parts, bannerGap) + bannerEnd
+}
+
+// ParseBanner reads a line of a job's output; ok is false for one that is no
+// banner. The words come back as String wrote them.
+func ParseBanner(line string) (b Banner, ok bool) {
+	line = strings.TrimRight(line, "\r\n")
+	inner, begins := strings.CutPrefix(line, bannerBegin)
+	inner, ends := strings.CutSuffix(inner, bannerEnd)
+	if !begins || !ends || len(line) > maxBanner {
+		return Banner{}, false
+	}
+	parts := strings.Split(inner, bannerGap)
+	if len(parts) < 2 {
+		return Banner{}, false
+	}
+	head := strings.Fields(parts[0])
+	if len(head) == 6 && head[5] == "ended" {
+		b.End, head = true, head[:5]
+	}
+	if len(head) != 5 || head[0] != "segment" || head[2] != "of" || head[3] != "job" {
+		return Banner{}, false
+	}
+	segment, bad := strconv.ParseUint(head[1], 10, 31)
+	job, worse := strconv.ParseInt(head[4], 10, 64)
+	at, worst := time.Parse(time.RFC3339, parts[len(parts)-1])
+	if bad != nil || worse != nil || worst != nil || job < 1 {
+		return Banner{}, false
+	}
+	b.Segment, b.Job, b.At, b.Words = int(segment), job, at, parts[1:len(parts)-1]
+	return b, true
+}
+
+// clipped shortens a text to so many bytes without cutting a character in two.
+func clipped(s string, max int) string {
+	if len(s) <= max {
+		return s
+	}
+	return strings.ToValidUTF8(s[:max-3], "") + "..."
+}
+
+// announce writes a banner into the job's output, and into a file of its own for
+// errors. A script whose output must not hold anything else has SLUICE_BANNERS=no
+// in its environment.
+func (r *run) announce(end bool, words ...string) {
+	if r.alone {
+		return
+	}
+	line := Banner{Job: r.job.id.Job, Segment: r.job.restarts, End: end, Words: words, At: r.Now()}.String() + "\n"
+	for _, o := range r.outputs {
+		if r.vars["SLUICE_BANNERS"] != "no" {
+			o.put(line)
+		}
+		if !end {
+			o.begin()
+		}
+	}
+}
+
+// beginning is what the banner says where the script starts.
+func (r *run) beginning() []string {
+	where, from := "on "+r.Host, "from the start"
+	if r.where.gpus > 0 {
+		where = gpuCount(r.where.gpus) + " on " + splitWords(r.where.split)
+	}
+	if r.from.name != "" {
+		from = fmt.Sprintf("resumed from checkpoint %s (step %d, epoch %s)", r.from.name, r.from.step, strconv.FormatFloat(r.from.epoch, 'f', -1, 64))
+	}
+	if r.state.tried > 0 {
+		return []string{fmt.Sprintf("retry %d of %d", r.state.tried, r.state.retries), where, from}
+	}
+	return []string{where, from}
+}
+
+// ended is what the banner says where a script ended by itself.
+func (r *run) ended(e ended) string {
+	how := "failed: " + meaning(e.exit, r.memory())
+	if e.exit.Code == 0 {
+		how = "finished"
+	}
+	switch s := r.state; {
+	case s.phase == checkpoint.Starting && s.tried > s.retries:
+		return how
+	case s.phase == checkpoint.Starting && s.tried > 0:
+		return how + ", to be started again"
+	case !r.done:
+		return fmt.Sprintf("ended with exit code %d when asked to save", e.exit.Code)
+	case s.stopping:
+		return "stopped by Slurm"
+	}
+	return how
+}
+
+// stopped is what the banner says where a script was ended whose work is saved.
+func (r *run) stopped() string {
+	request := r.state.request
+	switch {
+	case request == nil:
+		return "ended by sluice"
+	case request.Target.GPUs() == 0:
+		return "stopped, to wait for GPUs"
+	case request.Target.GPUs() == r.where.gpus:
+		return "moved to " + splitWords(request.Target)
+	}
+	return "resized to " + gpuCount(request.Target.GPUs()) + " on " + splitWords(request.Target)
+}
+
+func gpuCount(n int) string {
+	if n == 1 {
+		return "1 GPU"
+	}
+	return strconv.Itoa(n) + " GPUs"
+}
+
+// output is a file that the script's output goes to.
+type output struct {
+	file *os.File
+	path string // "" when it is no file
+	from int64  // size when the script was started; what is before is not its
+}
+
+// outputs are where the job's output goes: one, or two where errors have a file
+// of their own, the errors' last.
+func outputs(out, errs *os.File) []*output {
+	var all []*output
+	var first os.FileInfo
+	for _, f := range []*os.File{out, errs} {
+		if f == nil {
+			continue
+		}
+		info, err := f.Stat()
+		if err != nil || (first != nil && os.SameFile(first, info)) {
+			continue
+		}
+		first = info
+		o := &output{file: f}
+		o.path = o.name()
+		all = append(all, o)
+	}
+	return all
+}
+
+// name is the path of the file; "" when it is none, or has lost its name.
+func (o *output) name() string {
+	info, err := o.file.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	name, err := os.Readlink("/proc/self/fd/" + strconv.Itoa(int(o.file.Fd())))
+	if err != nil || !filepath.IsAbs(name) || len(name) > maxName {
+		return ""
+	}
+	if there, err := os.Lstat(name); err != nil || !os.SameFile(info, there) {
+		return ""
+	}
+	return name
+}
+
+// maxName bounds a path, in bytes.
+const maxName = 4096
+
+// put writes a line that begins where a line begins. A full disk or a closed
+// pipe there is none of the job's business.
+func (o *output) put(line string) {
+	if last := o.tail(0, 1); len(last) == 1 && last[0] != '\n' {
+		line = "\n" + line
+	}
+	o.file.WriteString(line)
+}
+
+// begin notes that what follows is the script's.
+func (o *output) begin() {
+	if info, err := o.file.Stat(); err == nil {
+		o.from = info.Size()
+	}
+}
+
+// tail reads the last bytes of a file behind a place in it, at most most; nil
+// where the output is not a file that can be read.
+func (o *output) tail(from, most int64) []byte {
+	info, err := o.file.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	// The file is open for writing only. What is opened is the very file, whatever
+	// its name has become.
+	f, err := os.Open("/proc/self/fd/" + strconv.Itoa(int(o.file.Fd())))
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	size := info.Size() // grows while others still write
+	from = min(size, max(from, size-most, 0))
+	data := make([]byte, size-from)
+	n, _ := f.ReadAt(data, from) // what can be read
+	return data[:n]
+}

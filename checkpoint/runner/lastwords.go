@@ -1,0 +1,145 @@
+package runner
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/checkpoint/process"
+	"github.com/sluice-hpc/sluice/checkpoint/ranks"
+)
+
+const (
+	lastLines = 20       // lines of the output that are kept
+	lastBytes = 64 << 10 // of the output that are looked at
+)
+
+// lastWords says why the script did not end well; nil when it did, or when it was
+// ended with its work saved.
+func (r *run) lastWords(exit process.Exit) *checkpoint.LastWords {
+	saved := r.state.answer != nil && r.state.answer.Checkpoint != ""
+	if exit.Code == 0 || r.alone || (r.state.stopping && saved) {
+		return nil
+	}
+	if r.state.stopping {
+		return &checkpoint.LastWords{Why: "Slurm ended the job: it was cancelled, preempted or out of time"}
+	}
+	tail := r.tail()
+	why := []string{meaning(exit, r.memory())}
+	if first, told := ranks.FirstFailure(r.job.jobDir); told {
+		why = append(why, first.String())
+	}
+	if culprit := culprit(tail); culprit != "" {
+		why = append(why, culprit)
+	}
+	if r.state.request != nil && !saved {
+		why = append(why, "it was asked to save and ended before that was done")
+	}
+	if r.failures > 0 {
+		why = append(why, fmt.Sprintf("it was started again %d time(s) before", r.failures))
+	}
+	return checkpoint.NewLastWords(strings.Join(why, "; "), spoken(tail))
+}
+
+// tail returns the last lines that the script wrote: errors where they have a
+// file of their own, unless that is empty.
+func (r *run) tail() []string {
+	for i := len(r.outputs) - 1; i >= 0; i-- {
+		o := r.outputs[i]
+		if text := o.tail(o.from, lastBytes); len(text) > 0 {
+			return strings.Split(strings.TrimRight(string(text), "\r\n"), "\n")
+		}
+	}
+	return nil
+}
+
+// spoken returns the last lines in which something stands, as a terminal would
+// show them: a progress bar is written over itself.
+func spoken(tail []string) []string {
+	var lines []string
+	for i := len(tail) - 1; i >= 0 && len(lines) < lastLines; i-- {
+		line := strings.TrimRight(tail[i], "\r")
+		line = line[strings.LastIndexByte(line, '\r')+1:]
+		if _, banner := ParseBanner(line); !banner && strings.TrimSpace(line) != "" {
+			lines = append([]string{line}, lines...)
+		}
+	}
+	return lines
+}
+
+// Of several processes that fail, most do because another has; a launcher says
+// so in a traceback of its own.
+var secondary = regexp.MustCompile(`ChildFailedError|SignalException|Broken ?[Pp]ipe|[Cc]onnection (was )?(closed|reset|refused)|Distributed\w*Error|Connection\w*Error|KeyboardInterrupt`)
+
+const traceback = "Traceback (most recent call last):"
+
+// culprit returns the error that a Python program ended with: the last line of a
+// traceback, of one that names no other process's failure where there is one; ""
+// without a traceback.
+func culprit(tail []string) string {
+	var found, other string
+	for i, line := range tail {
+		prefix, rest, is := strings.Cut(line, traceback)
+		if !is || strings.TrimSpace(rest) != "" {
+			continue
+		}
+		for _, next := range tail[i+1:] {
+			next = strings.TrimPrefix(next, prefix)
+			if next == "" || strings.TrimLeft(next, " \t") != next {
+				continue // a frame of the stack
+			}
+			if secondary.MatchString(next) {
+				other = next
+			} else {
+				found = next
+			}
+			break
+		}
+	}
+	if found == "" {
+		found = other
+	}
+	return clipped(strings.TrimSpace(found), 300)
+}
+
+// memory is what is known of processes killed for their memory in this run.
+type memory struct {
+	kills int
+	known bool
+}
+
+func (r *run) memory() memory {
+	kills, known := process.OOMKills(process.Cgroups)
+	return memory{kills - r.killed, known && r.counted}
+}
+
+// meanings are what exit codes mean, as far as they mean the same everywhere.
+var meanings = map[int]string{
+	126: "a command cannot be executed",
+	127: "a command was not found",
+	134: "a process aborted",
+	135: "a process was killed by a bus error: /dev/shm may be full",
+	139: "a process crashed: segmentation fault",
+	143: "a process was ended by SIGTERM",
+}
+
+// meaning says what an exit means.
+func meaning(exit process.Exit, m memory) string {
+	words := fmt.Sprintf("exit code %d", exit.Code)
+	if exit.Signal != "" {
+		words = "killed by signal " + exit.Signal
+	}
+	switch what, known := meanings[exit.Code]; {
+	case m.known && m.kills > 0:
+		return words + fmt.Sprintf(": out of memory, the kernel killed %d of the job's processes", m.kills)
+	case exit.Code != 137:
+		if known && exit.Signal == "" {
+			words += ": " + what
+		}
+		return words
+	case m.known:
+		return words + ": somebody killed it; the memory of its control group was not used up"
+	}
+	return words + ": killed, probably out of memory"
+}
