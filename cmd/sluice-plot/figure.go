@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"image/color"
+	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -13,6 +14,8 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
 
 	"github.com/sluice-hpc/sluice/elastic/speed"
 )
@@ -26,7 +29,7 @@ const (
 var (
 	ink   = color.RGBA{R: 0x22, G: 0x2b, B: 0x35, A: 0xff}
 	blue  = color.RGBA{R: 0x1f, G: 0x6f, B: 0xb5, A: 0xff}
-	pale  = color.RGBA{R: 0x1f, G: 0x6f, B: 0xb5, A: 0x66}
+	pale  = color.RGBA{R: 0x93, G: 0xbf, B: 0xe3, A: 0xff}
 	grey  = color.RGBA{R: 0x8a, G: 0x93, B: 0x9c, A: 0xff}
 	faint = color.RGBA{R: 0xe3, G: 0xe7, B: 0xeb, A: 0xff}
 )
@@ -59,6 +62,7 @@ func figure(p speed.Profile) (*plot.Plot, error) {
 	fig.Legend.Add("ideal", ideal)
 	fig.Y.Min, fig.X.Min = 0, 0
 	fig.X.Max = float64(most) * 1.04
+	fig.Y.Tick.Marker = plot.ConstantTicks(rounds(fig.Y.Max))
 	fig.Y.Max *= 1.04
 	return fig, nil
 }
@@ -66,7 +70,8 @@ func figure(p speed.Profile) (*plot.Plot, error) {
 // frame sets title, axes and letters.
 func frame(fig *plot.Plot, p speed.Profile, most int) {
 	fig.Title.Text = title(p)
-	fig.Title.Padding = vg.Points(6)
+	fig.Title.Padding = vg.Points(8)
+	fig.X.Label.Padding, fig.Y.Label.Padding = vg.Points(4), vg.Points(4)
 	fig.X.Label.Text = "GPUs"
 	fig.Y.Label.Text = p.Of + "s a second"
 	for _, style := range []*draw.TextStyle{&fig.Title.TextStyle, &fig.X.Label.TextStyle, &fig.Y.Label.TextStyle,
@@ -131,6 +136,21 @@ func ticks(p speed.Profile, most int) []plot.Tick {
 			t.Label, last = strconv.Itoa(pt.GPUs), t.Value
 		}
 		out = append(out, t)
+	}
+	return out
+}
+
+// rounds marks about five round numbers up to most.
+func rounds(most float64) (out []plot.Tick) {
+	step := math.Pow(10, math.Floor(math.Log10(most/4)))
+	for _, more := range []float64{2, 2.5, 2} { // 1, 2, 5, 10
+		if most/step <= 6 {
+			break
+		}
+		step *= more
+	}
+	for n := 0; float64(n)*step <= most*1.001; n++ {
+		out = append(out, plot.Tick{Value: float64(n) * step, Label: strconv.FormatFloat(float64(n)*step, 'g', 4, 64)})
 	}
 	return out
 }
@@ -200,4 +220,25 @@ func points(p speed.Profile) (*plotter.Scatter, *plotter.YErrorBars, error) {
 	}
 	bars.LineStyle.Color, bars.LineStyle.Width = blue, vg.Points(1)
 	return dots, bars, nil
+}
+
+// resolution is the PNG's, in dots per inch; margin is left free around the plot.
+const (
+	resolution = 160
+	margin     = 9 // points
+)
+
+// render draws the plot as png or svg.
+func render(fig *plot.Plot, kind string) io.WriterTo {
+	var canvas vg.CanvasSizer
+	var out io.WriterTo
+	if kind == "svg" {
+		c := vgsvg.New(width, height)
+		canvas, out = c, c
+	} else {
+		c := vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(resolution))
+		canvas, out = c, vgimg.PngCanvas{Canvas: c}
+	}
+	fig.Draw(draw.Crop(draw.New(canvas), margin, -margin, margin, -margin))
+	return out
 }

@@ -63,10 +63,7 @@ func picture(in io.Reader, file string) error {
 	if err != nil {
 		return err
 	}
-	drawn, err := p.WriterTo(width, height, kind)
-	if err != nil {
-		return err
-	}
+	drawn := render(p, kind)
 	out, err := os.CreateTemp(filepath.Dir(file), ".sluice-plot-*")
 	if err != nil {
 		return fmt.Errorf("-o: %w", err)

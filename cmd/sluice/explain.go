@@ -60,7 +60,7 @@ func explain(w io.Writer, e control.Explanation) error {
 		s.put("Move costs", "%s", priceLine(j.Price))
 		s.put("Decided", "%s by policy %s", when(e.At), e.Policy)
 	}
-	measured := slices.ContainsFunc(e.Sizes, func(size control.Size) bool { return size.Seconds > 0 })
+	measured := slices.ContainsFunc(e.Sizes, func(size control.Size) bool { return size.Seconds > 0 || size.Relative > 0 })
 	if !j.Ended && !measured {
 		s.put("Speeds", "not known yet: nothing has been measured")
 	}
@@ -101,8 +101,11 @@ func sizeTable(j control.Job, all []control.Size) *table {
 		if s.Nodes == 0 {
 			nodes = "-"
 		}
-		if s.Seconds > 0 && first.Seconds > 0 {
+		switch {
+		case s.Seconds > 0 && first.Seconds > 0:
 			speedup = fmt.Sprintf("%.2f", first.Seconds/s.Seconds)
+		case s.Relative > 0 && first.Relative > 0:
+			speedup = fmt.Sprintf("%.2f", s.Relative/first.Relative)
 		}
 		t.add(mark, fmt.Sprint(s.GPUs), nodes, pace(s.Seconds, s.Source, unit(j)), speedup, span(s.Left), s.Source)
 	}

@@ -44,8 +44,8 @@ func (p *profiling) result() speed.Profile {
 			s.measure(r.Of)
 		}
 		r.Points = append(r.Points, s.point)
-		if s.note != "" && !slices.Contains(r.Notes, s.note) {
-			r.Notes = append(r.Notes, s.note)
+		if s.note != "" && len(r.Notes) == 0 { // each size says it in its own figures
+			r.Notes = []string{s.note}
 		}
 	}
 	r.Compare()
@@ -108,8 +108,10 @@ func profileTable(w io.Writer, r speed.Profile) error {
 		t.add(fmt.Sprint(pt.GPUs), fmt.Sprint(max(1, pt.Nodes)), figure(pt.Seconds), spread, figure(1/pt.Seconds),
 			fmt.Sprintf("%.2f", pt.Speedup), fmt.Sprintf("%.0f%%", 100*pt.Efficiency), fmt.Sprintf("%.0f %ss", pt.Steps, r.Of))
 	}
-	if err := t.write(w); err != nil {
-		return err
+	if slices.ContainsFunc(r.Points, func(pt speed.Point) bool { return pt.Seconds > 0 }) {
+		if err := t.write(w); err != nil {
+			return err
+		}
 	}
 	for _, pt := range r.Points {
 		if pt.Error != "" {
@@ -146,7 +148,7 @@ func profileCSV(w io.Writer, r speed.Profile) error {
 // The canvas of the small plot, in characters.
 const (
 	plotWidth  = 56
-	plotHeight = 12
+	plotHeight = 11
 )
 
 // profilePlot draws throughput against GPUs in text: measured points, the curve
@@ -167,10 +169,13 @@ func profilePlot(r speed.Profile, unicode bool) string {
 	curve := r.Curve()
 	for x := range plotWidth {
 		g := c.gpus(x)
-		c.put(g, 1/(r.Ideal(1)/g), c.ideal)
-		if shown := int(math.Round(g)); math.Abs(g-float64(shown)) < float64(most)/plotWidth/2 && shown >= 1 {
-			seconds, _ := curve.Seconds(speed.Shape{GPUs: shown, Nodes: nodesAt(r, shown)})
-			c.put(g, 1/seconds, c.line)
+		c.put(g, g/r.Ideal(1), c.ideal)
+		if below, part := math.Modf(g); below >= 1 {
+			rate := func(n int) float64 {
+				seconds, _ := curve.Seconds(speed.Shape{GPUs: n, Nodes: nodesAt(r, n)})
+				return 1 / seconds
+			}
+			c.put(g, rate(int(below))*(1-part)+rate(int(below)+1)*part, c.line)
 		}
 	}
 	for _, pt := range r.Points {

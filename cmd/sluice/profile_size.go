@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -129,42 +130,44 @@ func (s *profiledSize) hurry() {
 func (s *profiledSize) finish(ctx context.Context, job control.Job) {
 	s.read()
 	said := s.output()
-	spans, _ := s.log.Spans()
-	switch {
-	case len(spans) == 0 && s.exited.IsZero() && strings.HasPrefix(job.State, "CANCELLED"):
-		s.fail("job %d was cancelled", s.point.Job)
-	case len(spans) == 0:
-		s.fail("job %d %s, without having reported a step%s; %s", s.point.Job, s.ending(ctx, job), lastWords(said), silent(s.sub.request.Adopt.Progress))
-	default:
+	if spans, _ := s.log.Spans(); len(spans) > 0 {
 		s.stage, s.note = measured, emulation(said)
 		s.p.say("job %d is done on %s", s.point.Job, plural(s.point.GPUs, "GPU"))
+	} else {
+		how, failed := s.ending(ctx, job)
+		s.fail("job %d %s before it reported a step%s", s.point.Job, how, s.remedy(failed, said))
 	}
 	s.gone(ctx)
 	s.clear()
 }
 
-// silent is what to do about a program that says nothing of its steps.
-func silent(expression string) string {
-	if expression != "" {
-		return "does --progress-regex match the lines of its log? More steps (--warmup, --limit) may help too"
+// remedy is what to do about a run that reported nothing.
+func (s *profiledSize) remedy(failed bool, said []byte) string {
+	switch {
+	case failed:
+		return lastWords(said)
+	case s.sub.request.Adopt.Progress != "":
+		return ". Does --progress-regex match the lines of its log? If they are rare, give it longer: --limit=30m" + lastWords(said)
 	}
-	return "it has to call sluice.should_checkpoint() after every step, or have its log read with --progress-regex"
+	return ". The program has to call sluice.should_checkpoint() after every step, or have its log read: --progress-regex"
 }
 
-// ending says how the run ended.
-func (s *profiledSize) ending(ctx context.Context, job control.Job) string {
+// ending says how the run ended, and whether that was a failure.
+func (s *profiledSize) ending(ctx context.Context, job control.Job) (how string, failed bool) {
 	asked, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	detail, err := s.p.slurm.Job(asked, slurm.JobID(s.point.Job))
 	switch {
-	case err == nil && detail.ExitSignal != 0:
-		return fmt.Sprintf("was ended by signal %d", detail.ExitSignal)
-	case err == nil && detail.State.Ended():
-		return fmt.Sprintf("ended with exit code %d (%s)", detail.ExitCode, detail.State)
-	case job.State != "":
-		return "ended (" + job.State + ")"
+	case err != nil || !detail.State.Ended():
+		return "ended (" + job.State + ")", job.State != string(slurm.Completed)
+	case detail.State == slurm.Cancelled:
+		return "was cancelled", true
+	case detail.ExitSignal != 0:
+		return fmt.Sprintf("was ended by signal %d", detail.ExitSignal), true
+	case detail.State == slurm.Completed:
+		return "ended", false
 	}
-	return "ended"
+	return fmt.Sprintf("failed (%s, exit code %d)", detail.State, detail.ExitCode), true
 }
 
 // read takes in the run's progress log.
@@ -211,14 +214,16 @@ func (s *profiledSize) output() []byte {
 
 // lastWords are the last lines a run printed, for an error; "" when there are none.
 func lastWords(output []byte) string {
-	lines := strings.Split(strings.TrimSpace(string(output)), "\n")
-	if lines = lines[max(0, len(lines)-5):]; lines[len(lines)-1] == "" {
+	lines := slices.DeleteFunc(strings.Split(strings.TrimSpace(string(output)), "\n"), func(l string) bool {
+		return strings.HasPrefix(l, "== sluice: ") // the runner's banners
+	})
+	if lines = lines[max(0, len(lines)-5):]; strings.Join(lines, "") == "" {
 		return ""
 	}
 	for i := range lines {
 		lines[i] = "\n    " + escape(cut(lines[i], 200))
 	}
-	return "; its last words:" + strings.Join(lines, "") + "\n "
+	return "; its last words:" + strings.Join(lines, "")
 }
 
 // saysEmulated finds a line in which a program admits that its figures are made up.

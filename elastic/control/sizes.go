@@ -39,6 +39,10 @@ func viewSize(r *engine.Report, jr engine.JobReport, gpus int) Size {
 		out.Nodes = len(jr.Job.Place)
 	}
 	out.Seconds, out.Source = pace(jr.Job.Curve, speed.Shape{GPUs: gpus, Nodes: max(1, out.Nodes)})
+	if c := jr.Job.Curve; out.Seconds == 0 && len(c.Shapes()) > 0 {
+		seconds, src := c.Seconds(speed.Shape{GPUs: gpus, Nodes: max(1, out.Nodes)})
+		out.Relative, out.Source = 1/seconds, string(src)
+	}
 	if left, ok := jr.Job.Remaining(); ok && out.Seconds > 0 {
 		out.Left = left * out.Seconds
 		if !now {

@@ -193,6 +193,9 @@ type Size struct {
 	Nodes   int     `json:"nodes"` // fewest nodes the inventory could do it on
 	Seconds float64 `json:"seconds_per_unit,omitempty"`
 	Source  string  `json:"speed_source,omitempty"`
+	// Relative is the speed over that of one GPU, where so far only steps were
+	// timed and the seconds of a unit are not known.
+	Relative float64 `json:"relative_speed,omitempty"`
 	// Left is the time to finish at this size, dead time of the move to it
 	// included; 0 when unknown.
 	Left float64 `json:"left_seconds,omitempty"`
