@@ -19,6 +19,17 @@ func TestAdopt(t *testing.T) {
 	if err != nil || r.Adopt != want || !r.Spec.Habit {
 		t.Errorf("%+v, habit %v, %v", r.Adopt, r.Spec.Habit, err)
 	}
+	// As in a shell: a backslash is doubled within double quotes and not within
+	// single ones. sbatch reads its own lines otherwise.
+	for line, want := range map[string]string{
+		`#SLUICE --progress-regex='(?P<epoch>\d+)'`:   `(?P<epoch>\d+)`,
+		`#SLUICE --progress-regex="(?P<epoch>\\d+)"`:  `(?P<epoch>\d+)`,
+		`#SLUICE --progress-regex=(?P<epoch>[0-9.]+)`: `(?P<epoch>[0-9.]+)`,
+	} {
+		if r, err := Merge(CommandLine{}, nil, mustScript(t, "#!/bin/sh\n"+line+"\n")); err != nil || r.Adopt.Progress != want {
+			t.Errorf("%s: %q, %v", line, r.Adopt.Progress, err)
+		}
+	}
 	if r, err := Merge(CommandLine{}, nil, mustScript(t, "#!/bin/sh\n")); err != nil || r.Spec.Habit {
 		t.Errorf("habit %v, %v", r.Spec.Habit, err)
 	}

@@ -6,6 +6,8 @@ import "strings"
 // space separates, single and double quotes group, a backslash takes the next
 // character as it is (also inside of either quotes), and # outside of quotes
 // begins a comment, even within a word. It is not a shell: nothing is expanded.
+// On #SLUICE lines, which sbatch does not read, a backslash within single quotes
+// stands for itself, as in a shell: expressions are full of them.
 //
 // Three things on which sbatch's releases disagree, or where sbatch goes on in
 // silence with something nobody means, are mistakes here.
@@ -14,12 +16,13 @@ type splitter struct {
 	at     int // bytes read
 	source string
 	number int
+	own    bool // a #SLUICE line
 	words  []word
 }
 
 // splitWords reads line from byte offset on. It stops at the first mistake.
 func splitWords(line string, offset int, source string, number int) ([]word, *Error) {
-	s := splitter{line: line, at: offset, source: source, number: number}
+	s := splitter{line: line, at: offset, source: source, number: number, own: strings.HasPrefix(line, "#SLUICE")}
 	for {
 		for s.at < len(line) && isSpace(line[s.at]) {
 			s.at++
@@ -45,7 +48,7 @@ func (s *splitter) word() *Error {
 	for ; s.at < len(s.line); s.at++ {
 		c := s.line[s.at]
 		switch {
-		case c == '\\':
+		case c == '\\' && !(s.own && quote == '\''):
 			if err := s.escape(quote); err != nil {
 				return err
 			}
