@@ -181,8 +181,8 @@ func (o *outlook) classify() {
 			p.pin = pin
 		}
 		p.role, p.still = o.roleOf(p.job)
-		if p.role == movable && o.strands(p.at) {
-			p.role, p.still = fixed, "keeps "+gpus(p.now)+": Slurm starts nothing new on some of its nodes"
+		if why := o.strands(p.at); p.role == movable && why != "" {
+			p.role, p.still = fixed, "keeps "+gpus(p.now)+": nothing new is started on "+why
 		}
 		if p.role == fixed && len(p.at) > 0 {
 			fixtures = append(fixtures, p.load(p.at))
@@ -210,13 +210,19 @@ func (o *outlook) roleOf(j job) (role, string) {
 	return j.classified(few)
 }
 
-// strands reports whether part of a place is on nodes where Slurm starts nothing
-// new.
-func (o *outlook) strands(place nodes.Placement) bool {
-	return slices.ContainsFunc(place, func(s nodes.Share) bool {
+// strands names a node of a place where nothing new is started, and why that is; ""
+// when there is none.
+func (o *outlook) strands(place nodes.Placement) string {
+	for _, s := range place {
 		i, known := o.at[s.Node]
-		return !known || !o.floor[i].Usable
-	})
+		switch {
+		case !known:
+			return s.Node + ": Slurm does not show it"
+		case !o.floor[i].Usable:
+			return s.Node + ": " + o.floor[i].Why
+		}
+	}
+	return ""
 }
 
 // estimate fills in how long the rest of each job takes, as it is and at every

@@ -71,6 +71,9 @@ func TestUnfitGPUKeepsItsNodeOut(t *testing.T) {
 	if p := strings.Join(d.of(t, first).Problems, "\n"); !strings.Contains(p, "GPU 0 on "+sick+" is unfit") {
 		t.Errorf("alice is told %q", p)
 	}
+	if why := d.of(t, first).Why; !strings.Contains(why, "nothing new is started on "+sick+": UNFIT") {
+		t.Errorf("the job on it: %s", why)
+	}
 	second := w.Submit(sim.Job{User: "bob", Spec: elastic.Spec{Min: 4, Max: 4, Total: 2000}})
 	d.drive(t, 10*time.Minute)
 	if got := d.of(t, second).Job.Place; got.On(sick) > 0 || got.On(well) != 4 {
