@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 )
 
 // Gauges is the folder, in the job's, in which each node says how its GPUs are: one
@@ -106,7 +105,7 @@ func Fitting(all []Devices) []Devices {
 		out[i] = Devices{Node: d.Node, At: d.At}
 		for _, g := range d.GPUs {
 			if g.Unfit != "" && unfit > 0 {
-				out[i].GPUs = append(out[i].GPUs, Device{Index: g.Index, UUID: g.UUID, MIG: g.MIG, Utilisation: rounded(g.Utilisation), Unfit: g.Unfit})
+				out[i].GPUs = append(out[i].GPUs, Device{Index: g.Index, UUID: short(g.UUID), MIG: g.MIG, Utilisation: rounded(g.Utilisation), Unfit: g.Unfit})
 				room, unfit = room-1, unfit-1
 			}
 		}
@@ -114,7 +113,7 @@ func Fitting(all []Devices) []Devices {
 	for i, d := range all {
 		for _, g := range d.GPUs {
 			if g.Unfit == "" && room > 0 {
-				out[i].GPUs = append(out[i].GPUs, Device{Index: g.Index, MIG: g.MIG, Utilisation: rounded(g.Utilisation)})
+				out[i].GPUs = append(out[i].GPUs, Device{Index: g.Index, UUID: short(g.UUID), MIG: g.MIG, Utilisation: rounded(g.Utilisation)})
 				room--
 			}
 		}
@@ -154,10 +153,24 @@ func Sliced(all []Devices) bool {
 	})
 }
 
-// Label names a GPU for people: "GPU 3", or the slice by its UUID.
-func (g Device) Label() string {
-	if g.MIG {
-		return "slice " + strings.TrimPrefix(g.UUID, "MIG-") + " of GPU " + strconv.Itoa(g.Index)
+// short is the beginning of a UUID, "GPU-1a2b3c4d": enough to tell the GPUs of a
+// node apart.
+func short(uuid string) string { return uuid[:min(len(uuid), 12)] }
+
+// Key is what a whole GPU is told by from the others of its node, whichever job
+// speaks of it: numbers differ where each job is shown its own GPUs alone.
+func (g Device) Key() string {
+	if g.UUID == "" || g.MIG { // a slice is as well as its GPU
+		return strconv.Itoa(g.Index)
 	}
-	return "GPU " + strconv.Itoa(g.Index)
+	return short(g.UUID)
+}
+
+// Label names it for people: "GPU 3 (GPU-1a2b3c4d)".
+func (g Device) Label() string {
+	label := "GPU " + strconv.Itoa(g.Index)
+	if key := g.Key(); key != strconv.Itoa(g.Index) {
+		label += " (" + key + ")"
+	}
+	return label
 }

@@ -85,13 +85,13 @@ func TestFitting(t *testing.T) {
 	all[127].GPUs[7].Unfit = strings.Repeat("u", maxUnfit)
 	r := exampleRunner()
 	r.Devices = Fitting(all)
-	if data := encode(t, r); len(data) > maxSmallFile/2 {
+	if data := encode(t, r); len(data) > maxSmallFile*5/8 {
 		t.Errorf("%d bytes", len(data))
 	} else if _, err := ParseRunner(data); err != nil {
 		t.Error(err)
 	}
 	last := r.Devices[len(r.Devices)-1]
-	if last.Node != "node127" || last.GPUs[0].Unfit == "" {
+	if last.Node != "node127" || last.GPUs[0].Unfit == "" || last.GPUs[0].Key() != all[127].GPUs[7].Key() {
 		t.Errorf("the unfit GPU is lost: %+v", last)
 	}
 	few := all[:2]
@@ -104,7 +104,7 @@ func TestFitting(t *testing.T) {
 		}
 	}
 	r.Devices = Fitting(all)
-	if data := encode(t, r); len(data) > maxSmallFile/2 {
+	if data := encode(t, r); len(data) > maxSmallFile*5/8 {
 		t.Errorf("all unfit: %d bytes", len(data))
 	}
 }
@@ -128,6 +128,22 @@ func TestUtilisationOfAll(t *testing.T) {
 	}
 	if !Sliced([]Devices{exampleDevices()}) || Sliced([]Devices{{GPUs: []Device{gpu(1)}}}) {
 		t.Error("slices are not told from GPUs")
+	}
+}
+
+func TestKeyAndLabel(t *testing.T) {
+	for _, c := range []struct {
+		of         Device
+		key, label string
+	}{
+		{Device{Index: 3, UUID: "GPU-1a2b3c4d-aaaa-bbbb"}, "GPU-1a2b3c4d", "GPU 3 (GPU-1a2b3c4d)"},
+		{Device{Index: 3, UUID: "GPU-1"}, "GPU-1", "GPU 3 (GPU-1)"},
+		{Device{Index: 3}, "3", "GPU 3"},
+		{Device{Index: 3, UUID: "MIG-1a2b3c4d", MIG: true}, "3", "GPU 3"},
+	} {
+		if c.of.Key() != c.key || c.of.Label() != c.label {
+			t.Errorf("%+v: %q, %q", c.of, c.of.Key(), c.of.Label())
+		}
 	}
 }
 

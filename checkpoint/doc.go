@@ -10,6 +10,7 @@
 //	<jobs>/<token>/runner.json        the runner: state, heartbeat, answer to the request
 //	<jobs>/<token>/request.json       the runner: the request, handed on while it holds
 //	<jobs>/<token>/progress.jsonl     the program: one JSON line an epoch (or every few steps)
+//	<jobs>/<token>/gauge/N.NODE.json  sluice-nvml on each node: how run N's GPUs are there
 //	<jobs>/<token>/checkpoints/NAME/  the program: files, then manifest.json last of all
 //
 // The program knows only its own folder: the runner hands the request on, and

@@ -24,7 +24,7 @@ type HealthRules struct {
 // Sighting is one job's word on one GPU of a node that Slurm says the job is on.
 type Sighting struct {
 	Node  string
-	GPU   string // what tells it from all others: its UUID, else its number
+	GPU   string // what tells it from the others of the node
 	Label string // the same for people
 	Job   JobID
 	UID   uint32

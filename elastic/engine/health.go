@@ -56,11 +56,8 @@ func (js *jobState) sightings(devices []checkpoint.Devices) []elastic.Sighting {
 	var out []elastic.Sighting
 	for _, d := range devices {
 		for _, g := range d.GPUs {
-			s := elastic.Sighting{Node: d.Node, GPU: g.UUID, Label: g.Label(), Job: js.rec.ID, UID: js.rec.UID, User: js.rec.User, Unfit: g.Unfit}
-			if g.UUID == "" || g.MIG { // a slice is as well as its GPU
-				s.GPU, s.Label = fmt.Sprint(g.Index), fmt.Sprintf("GPU %d", g.Index)
-			}
-			out = append(out, s)
+			out = append(out, elastic.Sighting{Node: d.Node, GPU: g.Key(), Label: g.Label(),
+				Job: js.rec.ID, UID: js.rec.UID, User: js.rec.User, Unfit: g.Unfit})
 		}
 	}
 	return out

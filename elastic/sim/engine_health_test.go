@@ -65,10 +65,10 @@ func TestUnfitGPUKeepsItsNodeOut(t *testing.T) {
 	}
 	w.Break(sick, 0, "XID 79: fallen off the bus")
 	d.drive(t, time.Minute)
-	if usable, why := d.node(t, sick); usable || !strings.Contains(why, "UNFIT (GPU 0: XID 79: fallen off the bus)") {
+	if usable, why := d.node(t, sick); usable || !strings.Contains(why, "UNFIT (GPU 0 (GPU-"+sick+"-0): XID 79: fallen off the bus)") {
 		t.Errorf("%s: usable %v, %q", sick, usable, why)
 	}
-	if p := strings.Join(d.of(t, first).Problems, "\n"); !strings.Contains(p, "GPU 0 on "+sick+" is unfit") {
+	if p := strings.Join(d.of(t, first).Problems, "\n"); !strings.Contains(p, "GPU 0 (GPU-"+sick+"-0) on "+sick+" is unfit") {
 		t.Errorf("alice is told %q", p)
 	}
 	if why := d.of(t, first).Why; !strings.Contains(why, "nothing new is started on "+sick+": UNFIT") {
