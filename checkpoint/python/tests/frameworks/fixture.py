@@ -3,17 +3,73 @@ stops it."""
 
 import hashlib
 import os
+import runpy
 import signal
 import socket
-import subprocess
 import sys
 import time
+import traceback
 
 from ..fixture import JobCase
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 LIBRARY = os.path.join(HERE, "..", "..")
 PATIENCE = 120  # seconds for anything
+
+
+class Rank:
+    """A process that runs a program, forked from this one: what the test has
+    imported, it need not."""
+
+    def __init__(self, program, args, env, folder, output):
+        self.returncode = None
+        self.pid = os.fork()
+        if self.pid == 0:
+            self._become(program, args, env, folder, output)
+
+    def _become(self, program, args, env, folder, output):
+        code = 1
+        try:
+            errors = os.open(output, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+            os.dup2(errors, 1)
+            os.dup2(errors, 2)
+            os.chdir(folder)
+            os.environ.clear()
+            os.environ.update(env)
+            sys.argv = [program, *args]
+            sys.path[:0] = [HERE, os.path.join(LIBRARY, "examples")]
+            runpy.run_path(program, run_name="__main__")
+            code = 0
+        except SystemExit as e:
+            code = e.code if isinstance(e.code, int) else int(e.code is not None)
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(code)
+
+    def poll(self):
+        if self.returncode is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                self.returncode = os.waitstatus_to_exitcode(status)
+        return self.returncode
+
+    def wait(self):
+        """Wait for its end; kill it where that takes too long."""
+        deadline = time.monotonic() + PATIENCE
+        while self.poll() is None:
+            if time.monotonic() > deadline:
+                self.kill()
+            time.sleep(0.01)
+
+    def send_signal(self, number):
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self):
+        self.send_signal(signal.SIGKILL)
 
 
 class ResizeCase(JobCase):
@@ -33,29 +89,30 @@ class ResizeCase(JobCase):
         self.saved = ""
 
     def start(self, size, *args, **more):
-        """Start a run; return its processes, whose errors go to one file."""
+        """Start a run; return its processes, whose output goes to one file. more is
+        for their environment; None takes a variable away."""
         with socket.socket() as s:
             s.bind(("127.0.0.1", 0))
             port = s.getsockname()[1]
-        self.errors = os.path.join(self.base, f"errors.{self.restarts}")
+        self.output = os.path.join(self.base, f"output.{self.restarts}")
+        open(self.output, "a").close()
         env = {**os.environ, **self.environ(SLUICE_RESTARTS=str(self.restarts), SLUICE_RESUME=self.saved, SLUICE_NODES="1"),
                "WORLD_SIZE": str(size), "LOCAL_WORLD_SIZE": str(size), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port),
-               "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": LIBRARY, "PYTHONWARNINGS": "ignore", "STEPS": self.log, **more}
+               "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", "STEPS": self.log, **more}
         ranks = []
-        with open(self.errors, "a") as errors:
-            for rank in range(size):
-                command = [sys.executable, os.path.join(HERE, self.program), *args]
-                ranks.append(subprocess.Popen(command, env={**env, "RANK": str(rank), "LOCAL_RANK": str(rank)}, stdout=errors, stderr=errors))
+        for rank in range(size):
+            own = {name: value for name, value in {"RANK": str(rank), "LOCAL_RANK": str(rank), **env}.items() if value is not None}
+            ranks.append(Rank(os.path.join(HERE, self.program), args, own, self.base, self.output))
         self.addCleanup(lambda: [p.kill() or p.wait() for p in ranks])
         return ranks
 
     def end(self, ranks, code):
         for p in ranks:
-            p.wait(timeout=PATIENCE)
+            p.wait()
         self.assertEqual([p.returncode for p in ranks], [code] * len(ranks), self.said())
 
     def said(self):
-        with open(self.errors) as f:
+        with open(self.output) as f:
             return f.read()[-6000:]
 
     def run_until(self, step, size, *args, **more):
@@ -66,19 +123,22 @@ class ResizeCase(JobCase):
         while not (self.names() - before):
             self.assertTrue(all(p.poll() is None for p in ranks), self.said())
             self.assertLess(time.monotonic(), deadline, self.said())
-            time.sleep(0.05)
+            time.sleep(0.01)
         time.sleep(0.2)  # all ranks come to wait
         for p in ranks:
             p.send_signal(signal.SIGTERM)
         self.end(ranks, -signal.SIGTERM)
         self.withdraw()
         self.saved = os.path.join(self.checkpoints, max(self.names()))
+        self.restarts += 1
+        self.assert_sums()
+
+    def assert_sums(self):
         manifest = self.manifest(os.path.basename(self.saved))
         self.assertTrue(manifest.get("request"))
         for f in manifest["files"]:
             with open(os.path.join(self.saved, f["path"]), "rb") as content:
                 self.assertEqual(hashlib.sha256(content.read()).hexdigest(), f["sha256"], f["path"])
-        self.restarts += 1
 
     def run_to_end(self, size, *args, **more):
         self.end(self.start(size, *args, **more), 0)

@@ -1,5 +1,8 @@
 """The FSDP example, with its steps noted."""
 
+import errno
+import os
+
 import notes
 import sluice._files
 import train_fsdp
@@ -18,7 +21,14 @@ class Noted(sluice.fsdp.Elastic):
         super().between(step)
 
 
+def _full(self, content):
+    self.error = OSError(errno.ENOSPC, "No space left on device")
+    return len(content)
+
+
 if __name__ == "__main__":
     sluice.fsdp.Elastic = Noted
     sluice._files._sum = _again
+    if os.environ.get("FULL_DISK") == os.environ["RANK"]:
+        sluice.fsdp._write.Summed.write = _full
     train_fsdp.main()

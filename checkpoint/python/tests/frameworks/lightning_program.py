@@ -1,4 +1,10 @@
-"""The Lightning example, with its steps noted."""
+"""The Lightning example, with its steps noted. $TRAINER holds more arguments for
+the Trainer, $WORKERS is the number of loader workers, $ELASTIC arguments in place
+of the example's for elastic(); $FULL_DISK makes every save fail."""
+
+import errno
+import json
+import os
 
 import notes
 import torch
@@ -23,8 +29,30 @@ class Steps(L.Callback):
         if trainer.is_global_zero:
             notes.note(trainer.global_step - 1, total.item(), trainer.world_size, trainer.optimizers[0].param_groups[0]["lr"])
 
+    def on_validation_end(self, trainer, pl_module):
+        if trainer.is_global_zero and not trainer.sanity_checking:
+            print(f"validated after step {trainer.global_step}", flush=True)
+
+
+def full(state, path):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def main():
+    elastic, loader, trainer = sluice.lightning.elastic, sluice.lightning.loader, L.Trainer
+    given = json.loads(os.environ.get("ELASTIC", "{}"))
+
+    def with_workers(dataloader):
+        dataloader.num_workers = int(os.environ.get("WORKERS", 0))
+        return loader(dataloader)
+
+    sluice.lightning.elastic = lambda **usual: elastic(callbacks=[Steps()], **(given or usual))
+    sluice.lightning.loader = with_workers
+    L.Trainer = lambda **usual: trainer(**{**usual, **json.loads(os.environ.get("TRAINER", "{}"))})
+    if "FULL_DISK" in os.environ:
+        sluice.save = full
+    train_lightning.main()
+
 
 if __name__ == "__main__":
-    plain = sluice.lightning.elastic
-    sluice.lightning.elastic = lambda **given: plain(callbacks=[Steps()], **given)
-    train_lightning.main()
+    main()

@@ -3,14 +3,12 @@ for a checkpoint at a chosen one, as sluiced would."""
 
 import json
 import os
-import sys
 
 import sluice._job
 import sluice._pace
 
 # Steps take milliseconds here: agree at every one, and know of the request at once.
 sluice._pace.EVERY = 0.0
-sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples"))
 
 
 def note(step, loss, world, rate):

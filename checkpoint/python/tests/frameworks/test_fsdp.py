@@ -4,6 +4,10 @@ import unittest
 
 from .fixture import ResizeCase
 
+import sluice.fsdp  # noqa: F401  every run needs these
+import torch._dynamo  # noqa: F401
+import torch.distributed.fsdp  # noqa: F401
+
 # Largest relative difference of a step's loss between sizes: float32 sums in
 # another order, carried through the training.
 BOUND = 1e-5
@@ -25,6 +29,19 @@ class FSDP(ResizeCase):
         got = self.steps()
         self.assertEqual([s[2] for s in got if s[0] in (0, 12, 21, 30, 49)], [1, 2, 4, 3, 2])
         print(f"fsdp: largest relative difference {self.assert_same(got, want, BOUND):.1e} over {len(got)} steps, 4 resizes")
+
+    def test_uneven_shares(self):
+        """12 shards on 5 ranks: all compute three, some of them for nothing."""
+        want = self.never_resized(1, "--epochs=1", "--samples=480")
+        got = self.never_resized(5, "--epochs=1", "--samples=480")
+        self.assert_same(got, want, BOUND)
+
+    def test_full_disk(self):
+        """A rank that cannot write its part: no checkpoint, and training goes on."""
+        ranks = self.start(2, "--epochs=1", "--samples=480", ASK_AT="2", FULL_DISK="1")
+        self.end(ranks, 0)
+        self.assertIn("training goes on without it: [Errno 28] No space left on device", self.said())
+        self.assertEqual((len(self.steps()), self.names()), (10, set()))
 
 
 if __name__ == "__main__":
