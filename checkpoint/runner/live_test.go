@@ -49,6 +49,7 @@ type settings struct {
 	Poll, Beat, Grace, Patience time.Duration
 	Gauge                       string
 	Adopt                       runner.Adopt
+	Profile                     runner.Profile
 	Unit                        string
 }
 
@@ -60,7 +61,7 @@ func runAsRunner() int {
 		return 99
 	}
 	os.Unsetenv(asRunner)
-	c := runner.Config{Keep: s.Keep, Retries: s.Retries, Poll: s.Poll, Beat: s.Beat, Grace: s.Grace, Patience: s.Patience, Gauge: s.Gauge, Adopt: s.Adopt, Unit: s.Unit}
+	c := runner.Config{Keep: s.Keep, Retries: s.Retries, Poll: s.Poll, Beat: s.Beat, Grace: s.Grace, Patience: s.Patience, Gauge: s.Gauge, Adopt: s.Adopt, Profile: s.Profile, Unit: s.Unit}
 	c.Script, c.Args, c.Env = os.Args[1], os.Args[2:], os.Environ()
 	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
 	c.Now, c.Host, c.Sluice = time.Now, "testhost", "/bin/sluice"
