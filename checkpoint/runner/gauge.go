@@ -143,8 +143,12 @@ func (g *gauge) unfit() string {
 	return b.String()
 }
 
-// devices is what the word says of them.
+// devices is what the word says of them. Once the script has ended, with a GPU that
+// failed it perhaps, the last thing said of it counts.
 func (r *run) devices() []checkpoint.Devices {
+	if r.child == nil && r.gauge.of > 0 && !r.alone {
+		r.listen(r.Now())
+	}
 	var all []checkpoint.Devices
 	for _, node := range slices.Sorted(maps.Keys(r.gauge.heard)) {
 		all = append(all, r.gauge.heard[node].devices)

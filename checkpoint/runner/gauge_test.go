@@ -132,3 +132,19 @@ func TestGaugeEndsWithItsScript(t *testing.T) {
 	<-l.done
 	l.gaugesGone()
 }
+
+// TestGaugeHasTheLastWord: what kills the script is said of its GPUs just before,
+// and stands in the runner's last word.
+func TestGaugeHasTheLastWord(t *testing.T) {
+	l := gauged(t, `until [ -e "$SLUICE_JOB_DIR/struck" ]; do sleep 0.01; done; exit 3`,
+		`say "$node" ""; until [ -e "$into/strike" ]; do sleep 0.02; done; say "$node" "XID 95"; touch "$into/struck"; sleep 100`)
+	l.config.Beat = 2 * time.Second // it will not look again before the end
+	l.start("SLURMD_NODENAME=gpu1")
+	l.until("it is looked at", func() bool { return len(l.word().Devices) == 1 })
+	must(t, os.WriteFile(filepath.Join(l.dir, "strike"), nil, 0o644))
+	l.exits(3)
+	if w := l.word(); w.State != checkpoint.Exited || len(w.Devices) != 1 || w.Devices[0].GPUs[0].Unfit != "XID 95" {
+		t.Errorf("the last word is %+v", w)
+	}
+	l.gaugesGone()
+}

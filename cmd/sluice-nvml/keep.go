@@ -17,20 +17,20 @@ const orphaned = time.Second
 // is put off: each turn has so long.
 func (o options) keep(g *nvml.Gauge, alarm *time.Timer) int {
 	parent := os.Getppid()
-	pause := time.NewTicker(min(o.look, orphaned))
-	defer pause.Stop()
 	var looked, wrote time.Time
+	struck := false
 	for os.Getppid() == parent {
 		alarm.Reset(o.stuck)
-		if now := time.Now(); now.Sub(looked) >= o.look {
+		now := time.Now()
+		if now.Sub(looked) >= o.look {
 			looked = now
-			if struck := g.Look(now); struck || now.Sub(wrote) >= o.every {
-				wrote = now
-				o.write(g, now) // a folder that stutters is written to the next time
-			}
+			struck = g.Look(now) || struck
 		}
-		alarm.Stop()
-		<-pause.C
+		if struck || now.Sub(wrote) >= o.every {
+			wrote = now
+			o.write(g, now) // a folder that stutters is written to the next time
+		}
+		struck = g.Await(min(o.look, orphaned))
 	}
 	return 0
 }

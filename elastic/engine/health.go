@@ -40,10 +40,11 @@ func (e *Engine) hear(now time.Time) {
 	e.tellHealth(before, now)
 }
 
-// devices returns what the runner of the present run says of the GPUs that Slurm
-// says the job has; nothing when it has fallen silent, or where it is is not known.
+// devices returns what the runner of the present run, or of one that has just ended,
+// says of the GPUs that Slurm says the job has; nothing when it has fallen silent, or where it is is not known.
 func (js *jobState) devices(now time.Time) []checkpoint.Devices {
-	if !js.seen || js.disown || js.slurm.State != slurm.Running || js.slurm.Completing || !js.runner.ok ||
+	ended := js.slurm.State.Ended() && (js.rec.Ended.IsZero() || js.rec.Ended.Equal(now)) // of what failed it, perhaps
+	if !js.seen || js.disown || js.slurm.State != slurm.Running && !ended || !js.runner.ok ||
 		js.rec.Restarts != js.slurm.Restarts || now.Sub(js.runner.word.Beat) > speechless {
 		return nil
 	}

@@ -126,6 +126,27 @@ func TestUnfitWordsRunOut(t *testing.T) {
 	}
 }
 
+// TestAGPUThatKillsItsJob: the last word of a job counts, for it tells what it died
+// of.
+func TestAGPUThatKillsItsJob(t *testing.T) {
+	w := sim.New(sim.Config{Fake: fake.Config{Seed: 3, Nodes: fake.Grid(2, 4)}})
+	d := boot(t, w, new(engine.Memory), "lookahead", healthy)
+	job := w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 2, Max: 2, Total: 10},
+		Behaviour: sim.Behaviour{ExitAt: 3.5, ExitCode: 1}})
+	w.At(105*time.Second, func() { w.Break("gpu1", 1, "XID 95: uncontained memory error") })
+	d.drive(t, 95*time.Second)
+	if place := d.of(t, job).Job.Place; place.On("gpu1") != 2 {
+		t.Fatalf("on %v", place)
+	}
+	d.drive(t, 2*time.Minute)
+	if state := d.of(t, job).Record.State; state != "FAILED" {
+		t.Fatalf("the job is %s", state)
+	}
+	if usable, why := d.node(t, "gpu1"); usable || !strings.Contains(why, "XID 95") {
+		t.Errorf("usable %v, %q, after\n%s", usable, why, d.log.String())
+	}
+}
+
 // TestALiarTakesOneNode: a user whose every job says that its GPUs are unfit keeps
 // one node from the others.
 func TestALiarTakesOneNode(t *testing.T) {

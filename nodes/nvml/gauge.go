@@ -181,14 +181,26 @@ func (g *Gauge) Look(now time.Time) (struck bool) {
 	for _, d := range g.devices {
 		d.look(now)
 	}
+	return g.events != nil && g.Await(0)
+}
+
+// Await waits so long for a critical error, no longer, and reports whether one came.
+// A program that is hit by one often has but moments to live, and its job with it.
+func (g *Gauge) Await(span time.Duration) (struck bool) {
 	if g.events == nil {
+		time.Sleep(span)
 		return false
 	}
 	for range maxEvents {
-		event, ret := g.events.Wait(0)
-		if ret != nvml.SUCCESS { // a time-out: nothing more
-			break
+		asked := uint32(min(max(span, 0), time.Minute) / time.Millisecond)
+		event, ret := g.events.Wait(asked)
+		if ret != nvml.SUCCESS {
+			if asked > 0 && ret != nvml.ERROR_TIMEOUT { // a GPU was lost: no time passed
+				time.Sleep(span)
+			}
+			return struck
 		}
+		span = 0 // what else there is
 		if event.EventType == nvml.EventTypeXidCriticalError && g.struck(event) {
 			struck = true
 		}

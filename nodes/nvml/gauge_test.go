@@ -325,3 +325,35 @@ func TestMeanOfNonsense(t *testing.T) {
 		t.Error("NaN taken for a share")
 	}
 }
+
+// TestAwait: a critical error is heard of at once, and a wait is never longer than
+// asked for, or endless, or busy.
+func TestAwait(t *testing.T) {
+	s := dgx()
+	g := open(t, s, "0")
+	s.strike(0, 79)
+	s.strike(0, 31)
+	if !g.Await(time.Hour) || g.Await(0) {
+		t.Error("not heard, or heard twice")
+	}
+	if got := g.Read()[0]; !strings.HasPrefix(got.Unfit, "XID 79") || !slices.Equal(got.XIDs, []int{79, 31}) {
+		t.Errorf("%+v", got)
+	}
+	lost := dgx()
+	set := lost.eventSet()
+	waits := 0
+	set.WaitFunc = func(uint32) (driver.EventData, driver.Return) {
+		waits++
+		return driver.EventData{}, driver.ERROR_GPU_IS_LOST
+	}
+	lost.EventSetCreateFunc = func() (driver.EventSet, driver.Return) { return set, driver.SUCCESS }
+	h := open(t, lost, "0")
+	if h.Await(10*time.Millisecond) || waits != 1 {
+		t.Errorf("%d waits", waits)
+	}
+	s = dgx()
+	s.gpus[0].types = 0
+	if open(t, s, "0").Await(time.Millisecond) {
+		t.Error("heard without listening")
+	}
+}
