@@ -21,10 +21,12 @@ type Banner struct {
 	At      time.Time
 }
 
+// BannerBegin is what every banner begins with.
+const BannerBegin = "== sluice: "
+
 const (
-	bannerBegin = "== sluice: "
-	bannerEnd   = " =="
-	bannerGap   = " · "
+	bannerEnd = " =="
+	bannerGap = " · "
 	// maxBanner bounds a line that is looked at, in bytes.
 	maxBanner = 2 << 10
 )
@@ -46,14 +48,14 @@ func (b Banner) String() string {
 		parts = append(parts, clipped(strings.TrimSpace(w), 300))
 	}
 	parts = append(parts, b.At.UTC().Format(time.RFC3339))
-	return bannerBegin + strings.Join(parts, bannerGap) + bannerEnd
+	return BannerBegin + strings.Join(parts, bannerGap) + bannerEnd
 }
 
 // ParseBanner reads a line of a job's output; ok is false for one that is no
 // banner. The words come back as String wrote them.
 func ParseBanner(line string) (b Banner, ok bool) {
 	line = strings.TrimRight(line, "\r\n")
-	inner, begins := strings.CutPrefix(line, bannerBegin)
+	inner, begins := strings.CutPrefix(line, BannerBegin)
 	inner, ends := strings.CutSuffix(inner, bannerEnd)
 	if !begins || !ends || len(line) > maxBanner {
 		return Banner{}, false

@@ -59,7 +59,7 @@ func TestNoBanner(t *testing.T) {
 	for _, line := range []string{"", "== sluice: ==", "== sluice: segment 3 of job 42 ==", "sluice: segment 3 of job 42 · 2026-11-21T09:00:00Z ==",
 		"== sluice: segment x of job 42 · 2026-11-21T09:00:00Z ==", "== sluice: segment 1 of job 0 · 2026-11-21T09:00:00Z ==",
 		"== sluice: segment 1 of job 2 began · 2026-11-21T09:00:00Z ==", "== sluice: segment 1 of job 2 · yesterday ==",
-		" == sluice: segment 1 of job 2 · 2026-11-21T09:00:00Z ==", bannerBegin + "segment 1 of job 2" + strings.Repeat(" ", maxBanner) + " · 2026-11-21T09:00:00Z =="} {
+		" == sluice: segment 1 of job 2 · 2026-11-21T09:00:00Z ==", BannerBegin + "segment 1 of job 2" + strings.Repeat(" ", maxBanner) + " · 2026-11-21T09:00:00Z =="} {
 		if b, ok := ParseBanner(line); ok {
 			t.Errorf("%q: %+v", line, b)
 		}

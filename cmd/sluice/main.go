@@ -65,6 +65,7 @@ var verbs = []struct {
 	{"show", newShowCommand},
 	{"explain", newExplainCommand},
 	{"history", newHistoryCommand},
+	{"logs", newLogsCommand},
 	{"plan", newPlanCommand},
 	{"nodes", newNodesCommand},
 	{"cancel", newCancelCommand},

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-hpc/sluice/elastic"
+)
+
+func newLogsCommand() *cobra.Command {
+	o := logOptions{segment: everything}
+	c := &cobra.Command{
+		Use:   "logs [--segment N|last] [-f] [--stderr] JOB",
+		Short: "Print what a job printed, of all its runs or of one",
+		Long: `Prints the file that a job's output goes to. Every run of the job's script begins
+and ends there with a line of sluice's own:
+
+  == sluice: segment 3 of job 4711 · 4 GPUs on gpu1:4 · resumed from checkpoint ... ==
+
+--segment 3 prints that run only; its number is RUN in 'sluice history', and "last"
+is the newest. With -f, what is added is printed as it comes, across runs, until
+the job ends, or the run that --segment names. --stderr prints the file of
+--error, for jobs that have one. What another user's job printed is made harmless
+to a terminal.
+
+The file is looked for where the job itself said that it is, else where Slurm says;
+for a job that has ended that is as long as sluice or Slurm remember it.`,
+		Example: "  sluice logs 4711\n  sluice logs -f --segment last 4711",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			job, err := jobNumber(args[0])
+			if err != nil {
+				return err
+			}
+			return o.print(cmd, job)
+		},
+	}
+	c.Flags().Var(&o.segment, "segment", "only this run: RUN in 'sluice history', or last")
+	c.Flags().BoolVarP(&o.follow, "follow", "f", false, "go on until the job ends")
+	c.Flags().BoolVar(&o.errors, "stderr", false, "the file of the job's errors")
+	return c
+}
+
+// logOptions are the command line of "sluice logs".
+type logOptions struct {
+	segment segment
+	follow  bool
+	errors  bool
+}
+
+// segment is a run by its number, or one of those below.
+type segment int
+
+const (
+	everything segment = -1
+	newest     segment = -2
+)
+
+// String is how the segment is asked for.
+func (s *segment) String() string {
+	switch *s {
+	case everything:
+		return ""
+	case newest:
+		return "last"
+	}
+	return strconv.Itoa(int(*s))
+}
+
+// Set reads a number or "last".
+func (s *segment) Set(text string) error {
+	if text == "last" {
+		*s = newest
+		return nil
+	}
+	n, err := strconv.ParseUint(text, 10, 31)
+	if err != nil {
+		return fmt.Errorf(`want a number from 0 on, as in the column RUN of 'sluice history', or "last"`)
+	}
+	*s = segment(n)
+	return nil
+}
+
+// Type names the value in the help.
+func (s *segment) Type() string { return "N|last" }
+
+// print finds the file and prints it.
+func (o logOptions) print(cmd *cobra.Command, job elastic.JobID) error {
+	source, err := newLogSource(cmd, job)
+	if err != nil {
+		return err
+	}
+	file, err := o.open(cmd.Context(), source)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	out := cmd.OutOrStdout()
+	if source.foreign() && isTerminal(out) {
+		out = &harmless{out: out}
+	}
+	p := &picker{out: out, job: int64(job), want: int(o.segment)}
+	if o.segment == newest {
+		if p.want, err = lastSegment(file, int64(job)); err != nil {
+			return err
+		}
+		p.onwards = o.follow
+	}
+	if err := o.copy(cmd.Context(), p, file, source); err != nil {
+		return err
+	}
+	if err := p.flush(); err != nil {
+		return err
+	}
+	if p.want >= 0 && !p.found {
+		return fmt.Errorf("job %d: nothing in %s is of run %d; 'sluice history %d' lists its runs", job, escape(file.Name()), p.want, job)
+	}
+	return nil
+}
+
+// How often a file and its job are looked at while they are followed.
+const (
+	lookAtFile = 300 * time.Millisecond
+	lookAtJob  = 2 * time.Second
+)
+
+// open opens the file; of a job that is followed it may still have to come.
+func (o logOptions) open(ctx context.Context, source *logSource) (*os.File, error) {
+	for {
+		file, err := source.open(ctx, o.errors)
+		if err == nil || !o.follow || source.over(ctx) || !source.early(err) {
+			return file, err
+		}
+		if !pause(ctx, lookAtJob) {
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// copy copies the file, once or for as long as there may come more.
+func (o logOptions) copy(ctx context.Context, p *picker, file *os.File, source *logSource) error {
+	ended, next := false, time.Now()
+	for {
+		if err := restart(file); err != nil {
+			return err
+		}
+		n, err := io.Copy(p, file)
+		switch {
+		case err != nil:
+			return err
+		case !o.follow || p.past:
+			return nil
+		case n > 0:
+			continue
+		case ended:
+			return nil // and nothing has come since it ended
+		}
+		if !time.Now().Before(next) {
+			ended, next = source.over(ctx), time.Now().Add(lookAtJob)
+			continue
+		}
+		if !pause(ctx, lookAtFile) {
+			return nil
+		}
+	}
+}
+
+// restart begins anew with a file that became shorter: it was written over.
+func restart(file *os.File) error {
+	at, err := file.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return err
+	}
+	info, err := file.Stat()
+	if err == nil && info.Size() < at {
+		_, err = file.Seek(0, io.SeekStart)
+	}
+	return err
+}
+
+// pause waits and reports whether to go on.
+func pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
