@@ -56,7 +56,8 @@ class Job:
         self.watch = _pace.Watch(self.pending)
         self.profile = _profile.Pace(environ)
         self.nodes = _world.number(environ, "SLUICE_NODES")
-        self.progress = _progress.Progress(self.folder, {"restarts": self.restarts, "nodes": self.nodes}, clock, self.warn)
+        self.progress = _progress.Progress(self.folder, {"restarts": self.restarts, "nodes": self.nodes}, self.agreement.size, clock, self.warn)
+        self.speaks: Optional[bool] = None  # whether this is rank 0, once the ranks have met
         self.said_hello = False
         self.asked = False  # the last answer of should_checkpoint()
         self.failed = ""  # request whose save failed ...
@@ -105,43 +106,39 @@ class Job:
 
     def should_checkpoint(self) -> bool:
         """Whether to save now, the same on every rank."""
+        self.progress.steps += 1
+        if self.profile.left > 0:
+            self.profile.step(self)
+        if self.pace.left > 1:  # mostly: nothing else is touched between two steps
+            self.pace.left -= 1
+            self.asked = False
+            return False
         if not self.active:
             return False
         if not self.said_hello:
             self.hello()
         self.progress.stepped()
-        self.profile.step(self)
-        self.asked = self._agree() if self._many() else self._alone()
+        self.asked = self._agree()
         return self.asked
 
-    def _many(self) -> bool:
-        return self.agreement.size() > 1
-
-    def _alone(self) -> bool:
-        if self.flight is not None:
-            self._advance(self.flight, self.flight.counts())
-        return self._wanted()
-
     def _agree(self) -> bool:
+        """Ask rank 0, all at the same call, and hear when to ask again."""
         if not self.agreement.met():
             self.warn("asked whether to save", "the ranks have not met through torch.distributed or mpi4py; they cannot agree")
             return False
-        if self.agreement.fresh():
-            self.pace.at_once()
-        if not self.pace.due():
-            return False
         ask, gap = False, 1
-        if self.first():
+        self.speaks = self.first()
+        if self.speaks:
             ask, gap = self._wanted(), self.pace.plan(self.steady())
         if self.flight is None:
             ask, gap = ANSWER.unpack(self.agreement.from_first(ANSWER.pack(ask, gap)))
         else:
-            mine = [int(ask), gap] if self.first() else [0, 0]
+            mine = [int(ask), gap] if self.speaks else [0, 0]
             total = self.agreement.total(mine + self.flight.counts())
             ask, gap = total[0] > 0, total[1]
             self._advance(self.flight, total[2:])
         self.pace.agreed(gap, self.steady())
-        return ask
+        return bool(ask)
 
     def _wanted(self) -> bool:
         """Whether a request stands that wants to be answered now. Rank 0's."""
@@ -391,7 +388,7 @@ class Job:
         if self.resumed is None:
             self.resumed = found = _files.Checkpoint(self.resume_path, _files.read_manifest(self.resume_path))
             if self.first():
-                self.progress.resumed(self._done(found.step, found.epoch), found.step, found.epoch, self.agreement.size())
+                self.progress.resumed(self._done(found.step, found.epoch), found.step, found.epoch)
         return self.resumed
 
     def world(self) -> _world.World:
@@ -412,20 +409,20 @@ class Job:
         if self.active and not self.said_hello:
             self.said_hello = True
             if self.first():
-                self.progress.note("hello", self.agreement.size())
+                self.progress.note("hello")
 
     def report(self, epoch: Optional[float] = None, step: Optional[float] = None, done: Optional[float] = None,
                metric: Optional[Mapping[str, float]] = None) -> None:
         """Report progress; rank 0's counts."""
-        if self.active and self.first():
+        if self.active and (self.first() if self.speaks is None else self.speaks):
             done = self._done(step, epoch) if done is None else float(done)
-            self.progress.report(done, self.agreement.size(), step, epoch, metric)
+            self.progress.report(done, step, epoch, metric)
 
     def finished(self) -> None:
         """Say that all work is done."""
         if self.active and self.first():
             self.progress.flush()
-            self.progress.note("finished", self.agreement.size())
+            self.progress.note("finished")
 
 
 _job: Optional[Job] = None

@@ -11,24 +11,19 @@ from __future__ import annotations
 import threading
 from typing import Callable, Optional
 
-EVERY = 0.7  # seconds between two agreements, about
+EVERY = 0.9  # seconds between two agreements, about
 LONGEST = 256  # calls between two agreements at most: steps may become slower
-LOOK = 0.25  # seconds between two looks for the request's file
+LOOK = 0.2  # seconds between two looks for the request's file
 
 
 class Pace:
     """Counts the calls to the next agreement. The same on every rank."""
 
     def __init__(self) -> None:
-        self._left = 0  # calls until the next agreement
+        self.left = 0  # calls until the next agreement
         self._gap = 1
         self._began: Optional[float] = None  # seconds; when the gap began
         self._step = 0.0  # seconds a call, the slowest lately
-
-    def due(self) -> bool:
-        """Count a call; whether it is one at which the ranks agree."""
-        self._left -= 1
-        return self._left <= 0
 
     def plan(self, now: float) -> int:
         """Say after how many calls to agree again. Rank 0 decides.
@@ -44,12 +39,8 @@ class Pace:
 
     def agreed(self, gap: int, now: float) -> None:
         """Begin the gap that was agreed."""
-        self._gap = self._left = max(1, gap)
+        self._gap = self.left = max(1, gap)
         self._began = now
-
-    def at_once(self) -> None:
-        """Agree at the next call."""
-        self._left = 0
 
     def disturbed(self) -> None:
         """The time since the last agreement was not spent on steps alone."""

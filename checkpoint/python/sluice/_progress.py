@@ -18,25 +18,28 @@ class Progress:
     clock is Unix time in seconds.
     """
 
-    def __init__(self, folder: str, common: Mapping[str, int], clock: Callable[[], float],
+    def __init__(self, folder: str, common: Mapping[str, int], gpus: Callable[[], int], clock: Callable[[], float],
                  warn: Callable[[str, BaseException], None]) -> None:
         self._path = os.path.join(folder, "progress.jsonl")
         self._common = dict(common)
+        self._gpus = gpus
         self.clock = clock
         self._warn = warn
         self.done = 0.0  # work finished, in the job's unit
         self._since: Optional[float] = None  # when, and at how much work done, the
         self._since_done = 0.0  # speed's measurement began
-        self._steps = 0  # steps during it
+        self.steps = 0  # steps during it
         self._late = True  # it began after its first step, not before
         self._away = 0.0  # seconds of it spent saving and waiting
         self._credit = BURST
         self._credited = clock()
-        self._held: Optional[Dict[str, Any]] = None  # a report not yet written
+        self._held = False  # whether a report is not yet written: this one
+        self._step: Optional[float] = None
+        self._epoch: Optional[float] = None
+        self._metric: Dict[str, float] = {}
 
     def stepped(self) -> None:
-        """Count a step."""
-        self._steps += 1
+        """A step has ended: measure from the first one on."""
         if self._since is None:
             self._since = self.clock()
 
@@ -44,29 +47,28 @@ class Progress:
         """Seconds that were spent on other things than steps."""
         self._away += max(0.0, seconds)
 
-    def resumed(self, done: float, step: int, epoch: float, gpus: int) -> None:
+    def resumed(self, done: float, step: int, epoch: float) -> None:
         """Work begins where the checkpoint ended."""
         self.done = self._since_done = done
-        self.note("resumed", gpus, step, epoch)
+        self.note("resumed", step, epoch)
 
-    def report(self, done: float, gpus: int, step: Optional[float], epoch: Optional[float],
-               metric: Optional[Mapping[str, float]]) -> None:
+    def report(self, done: float, step: Optional[float], epoch: Optional[float], metric: Optional[Mapping[str, float]]) -> None:
         """Write a line, or hold it back for a while when there were many."""
-        self.done = done
-        held = self._held or {}
-        self._held = {"gpus": gpus, "step": step, "epoch": epoch, "metric": {**held.get("metric", {}), **(metric or {})}}
+        self._held, self.done, self._step, self._epoch = True, done, step, epoch
+        if metric:
+            self._metric.update(metric)
         now = self.clock()
-        self._credit = min(BURST, self._credit + max(0.0, now - self._credited) / REFILL)
+        if self._credit < 1.0 and 0.0 <= now - self._credited < REFILL:
+            return
+        self._credit = min(BURST, self._credit + max(0.0, now - self._credited) / REFILL) - 1.0
         self._credited = now
-        if self._credit >= 1.0:
-            self._credit -= 1.0
-            self.flush()
+        self.flush()
 
     def flush(self) -> None:
         """Write the report that was held back."""
-        held, self._held = self._held, None
-        if held is not None:
-            self.note("progress", held["gpus"], held["step"], held["epoch"], held["metric"], self._speed())
+        if self._held:
+            metric, self._held, self._metric = self._metric, False, {}
+            self.note("progress", self._step, self._epoch, metric, self._speed())
 
     def _speed(self) -> float:
         """Seconds a unit of work took since the last line; 0 = not known."""
@@ -74,16 +76,17 @@ class Progress:
         if self._since is not None and self.done > self._since_done:
             seconds = max(0.0, now - self._since - self._away) / (self.done - self._since_done)
             if self._late:
-                seconds = seconds * self._steps / (self._steps - 1) if self._steps > 1 else 0.0
+                seconds = seconds * self.steps / (self.steps - 1) if self.steps > 1 else 0.0
         self._since, self._since_done = now, self.done
-        self._steps, self._late, self._away = 0, False, 0.0
+        self.steps, self._late, self._away = 0, False, 0.0
         return seconds
 
-    def note(self, event: str, gpus: int, step: Optional[float] = None, epoch: Optional[float] = None,
+    def note(self, event: str, step: Optional[float] = None, epoch: Optional[float] = None,
              metric: Optional[Mapping[str, float]] = None, seconds: float = 0.0) -> None:
         """Write a line. A failure is said once and harms nothing."""
         try:
-            entry = {"time": self.clock(), "restarts": self._common["restarts"], "event": event, "done": self.done, "gpus": gpus}
+            entry = {"time": self.clock(), "restarts": self._common["restarts"], "event": event, "done": self.done,
+                     "gpus": self._gpus()}
             optional = {"step": step and int(step), "epoch": epoch and float(epoch), "seconds": seconds, "nodes": self._common["nodes"]}
             entry.update({k: v for k, v in optional.items() if v})
             if metric:
