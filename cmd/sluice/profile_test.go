@@ -1,0 +1,215 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/checkpoint/runner"
+	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/speed"
+	"github.com/sluice-hpc/sluice/sbatch"
+)
+
+// TestProfileArgs: the profile's own options stand before the script or right
+// behind it; all else is submit's, and the script's.
+func TestProfileArgs(t *testing.T) {
+	usual := func(change func(*profileOptions)) profileOptions {
+		o := profileOptions{measure: runner.Profile{Warmup: 5, Steps: 20, Limit: 10 * time.Minute}, wait: 10 * time.Minute}
+		change(&o)
+		return o
+	}
+	for _, c := range []struct {
+		args, rest string
+		want       profileOptions
+	}{
+		{"train.sh --sizes 1,2,4", "train.sh", usual(func(o *profileOptions) { o.sizes = []int{1, 2, 4} })},
+		{"train.sh --sizes=4,1,1 -o c.png", "train.sh", usual(func(o *profileOptions) { o.sizes, o.output = []int{1, 4}, "c.png" })},
+		{"-oc.svg -p gpu --sizes 1 train.sh", "-p gpu train.sh", usual(func(o *profileOptions) { o.sizes, o.output = []int{1}, "c.svg" })},
+		{"--sizes 1,2 train.sh --lr 0.1 --steps 9", "train.sh --lr 0.1 --steps 9", usual(func(o *profileOptions) { o.sizes = []int{1, 2} })},
+		{"train.sh --sizes 1,2 --sequential -- --sizes 3", "train.sh --sizes 3",
+			usual(func(o *profileOptions) { o.sizes, o.sequential = []int{1, 2}, true })},
+		{"--steps=7 --warmup 0 --limit=90s --wait 1:00:00 train.sh --json", "train.sh", usual(func(o *profileOptions) {
+			o.measure, o.wait, o.form = runner.Profile{Steps: 7, Limit: 90 * time.Second}, time.Hour, "json"
+		})},
+		{"--csv --sizes 2 -J name --model=m train.sh a b", "-J name --model=m train.sh a b",
+			usual(func(o *profileOptions) { o.sizes, o.form = []int{2}, "csv" })},
+		{"--sizes 2 -- train.sh --sizes 3", "-- train.sh --sizes 3", usual(func(o *profileOptions) { o.sizes = []int{2} })},
+		{"train.sh", "train.sh", usual(func(*profileOptions) {})},
+	} {
+		got, rest, err := profileArgs(strings.Fields(c.args))
+		if err != nil || !reflect.DeepEqual(got, c.want) || strings.Join(rest, " ") != c.rest {
+			t.Errorf("%s:\ngot  %+v %q (%v)\nwant %+v %q", c.args, got, rest, err, c.want, c.rest)
+		}
+	}
+}
+
+// FuzzProfileArgs: any words are either refused or taken apart within bounds.
+func FuzzProfileArgs(f *testing.F) {
+	for _, seed := range []string{"train.sh --sizes 1,2,4", "--steps=7 -- x", "-o", "-ocurve.png\x00a", "--limit 1-0 --sizes=9,", "-p -o x.png", "--wrap x --sizes 1"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, line string) {
+		words := strings.Fields(line)
+		o, rest, err := profileArgs(words)
+		if err != nil {
+			return
+		}
+		if len(rest) > len(words) || o.measure.Steps < 1 || o.measure.Limit < time.Second || len(o.sizes) > mostProfiled {
+			t.Fatalf("%q: %+v %q", words, o, rest)
+		}
+		for i, n := range o.sizes {
+			if n < 1 || i > 0 && n <= o.sizes[i-1] {
+				t.Fatalf("%q: sizes %v", words, o.sizes)
+			}
+		}
+	})
+}
+
+func sampleProfile() speed.Profile {
+	p := speed.Profile{Version: 1, Script: "train.sh", Model: "resnet50", Of: "step", Points: []speed.Point{
+		{GPUs: 1, Nodes: 1, Job: 11}, {GPUs: 2, Nodes: 1, Job: 12}, {GPUs: 4, Job: 13, Error: "job 13 failed (FAILED, exit code 3) before it reported a step"}, {GPUs: 8, Nodes: 2, Job: 14},
+	}, Notes: []string{"GPU time is emulated"}}
+	p.Points[0].Measure([]float64{0.4, 0.41, 0.39}, []float64{4, 4, 4})
+	p.Points[1].Measure([]float64{0.22, 0.22}, []float64{10, 10})
+	p.Points[3].Measure([]float64{0.1}, []float64{20})
+	p.Compare()
+	return p
+}
+
+// TestProfilePrinted shows the three forms; the golden files are the specification.
+func TestProfilePrinted(t *testing.T) {
+	for name, environ := range map[string][]string{"profile.table": {"LANG=C"}, "profile.unicode": {"LC_ALL=", "LANG=de_DE.UTF-8"}, "profile.csv": nil, "profile.json": nil} {
+		var out bytes.Buffer
+		p := profiling{out: &out, environ: environ}
+		if form := filepath.Ext(name)[1:]; form == "csv" || form == "json" {
+			p.options.form = form
+		}
+		if err := p.print(sampleProfile()); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join("testdata", "profile", name)
+		if *update {
+			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, out.Bytes(), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(path)
+		if err != nil || out.String() != string(want) {
+			t.Errorf("%s: %v\ngot\n%s\nwant\n%s", name, err, out.String(), want)
+		}
+		if p.options.form == "json" {
+			var back speed.Profile
+			if err := json.Unmarshal(out.Bytes(), &back); err != nil || !reflect.DeepEqual(back, sampleProfile()) {
+				t.Errorf("read back (%v): %+v", err, back)
+			}
+		}
+	}
+}
+
+// TestProfilePlotIsSane: whatever was measured, there is no panic and no line is
+// wider than the canvas.
+func TestProfilePlotIsSane(t *testing.T) {
+	for _, gpus := range [][]int{{1, 2}, {1, 1000}, {7, 8, 9}, {64, 128, 4096}, {3, 100_000}} {
+		for _, seconds := range []float64{1e-6, 1, 1e6} {
+			p := speed.Profile{Of: "step"}
+			for i, g := range gpus {
+				p.Points = append(p.Points, speed.Point{GPUs: g, Nodes: 1 + i, Seconds: seconds / float64(i+1)})
+			}
+			for _, line := range strings.Split(profilePlot(p, false), "\n") {
+				if len(line) > plotWidth+8+9 {
+					t.Errorf("%v: %q", gpus, line)
+				}
+			}
+		}
+	}
+	if profilePlot(speed.Profile{Points: []speed.Point{{GPUs: 1, Seconds: 1}, {GPUs: 2}}}, true) != "" {
+		t.Error("a plot of one point")
+	}
+}
+
+// TestIdleForProfile: a profile takes what is idle, and nothing while others wait.
+func TestIdleForProfile(t *testing.T) {
+	nodes := []control.Node{{Name: "n1", Partitions: []string{"gpu"}, GPUs: 4, Free: 3, Usable: true}, {Name: "n2", Partitions: []string{"fast"}, GPUs: 8, Free: 8, Usable: true},
+		{Name: "n3", Partitions: []string{"gpu"}, GPUs: 4, Free: 4}}
+	for _, c := range []struct {
+		name   string
+		report control.Report
+		asked  []string
+		want   int
+	}{
+		{"all partitions", control.Report{Nodes: nodes}, nil, 11},
+		{"one partition", control.Report{Nodes: nodes}, []string{"gpu"}, 3},
+		{"an ordinary job waits", control.Report{Nodes: nodes, Demands: []control.Demand{{JobID: 1, GPUs: 1}}}, nil, 0},
+		{"an elastic job waits", control.Report{Nodes: nodes, Jobs: []control.Job{{JobID: 1}}}, nil, 0},
+		{"one is held by its user", control.Report{Nodes: nodes, Jobs: []control.Job{{JobID: 1, OnHold: true}, {JobID: 2, Ended: true}}}, nil, 11},
+		{"a run of its own is about to start", control.Report{Nodes: nodes, Jobs: []control.Job{{JobID: 77}}}, nil, 9},
+		{"Slurm is not seen", control.Report{Nodes: nodes, Blind: "slurmctld is down"}, nil, 0},
+	} {
+		p := profiling{base: submission{request: sbatch.Request{Partitions: c.asked}}}
+		if strings.HasPrefix(c.name, "a run") {
+			p.sizes = []*profiledSize{{p: &p, stage: submitted, point: speed.Point{GPUs: 2, Job: 77}}}
+		}
+		if got := p.idle(c.report); got != c.want {
+			t.Errorf("%s: %d, want %d", c.name, got, c.want)
+		}
+	}
+}
+
+// TestProfileComparesLike: steps are not compared with epochs.
+func TestProfileComparesLike(t *testing.T) {
+	measured := func(lines ...checkpoint.Progress) checkpoint.Measurement {
+		var m checkpoint.Measurement
+		for _, line := range lines {
+			m.Add(line)
+		}
+		return m
+	}
+	pace := checkpoint.Progress{Event: "pace", Pace: 0.5, Steps: 4}
+	epoch := checkpoint.Progress{Event: "progress", Seconds: 60}
+	p := profiling{script: "train.sh"}
+	p.sizes = []*profiledSize{
+		{p: &p, point: speed.Point{GPUs: 1}, log: measured(pace, epoch)},
+		{p: &p, point: speed.Point{GPUs: 2}, log: measured(epoch)},
+		{p: &p, point: speed.Point{GPUs: 4}, log: measured(pace)},
+	}
+	got := p.result()
+	if got.Of != "epoch" || got.Points[0].Seconds != 60 || got.Points[1].Seconds != 60 || got.Points[2].Error == "" {
+		t.Errorf("%+v", got)
+	}
+	p.sizes = p.sizes[:1]
+	if got := p.result(); got.Of != "step" || got.Points[0].Seconds != 0.5 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestLastWords(t *testing.T) {
+	for output, want := range map[string]string{
+		"":                                   "",
+		"\n\n":                               "",
+		"== sluice: segment 0 ==\n":          "",
+		"a\nb\n== sluice: x ==\n":            "; its last words:\n    a\n    b",
+		strings.Repeat("x\n", 20) + "last\n": "; its last words:\n    x\n    x\n    x\n    x\n    last",
+		"\x1b[31mred":                        "; its last words:\n    " + escape("\x1b[31mred"),
+	} {
+		if got := lastWords([]byte(output)); got != want {
+			t.Errorf("%q: got %q, want %q", output, got, want)
+		}
+	}
+	if got := emulation([]byte("a\nGPU time is emulated: 0.4 s\nb")); got != "GPU time is emulated: 0.4 s" {
+		t.Errorf("%q", got)
+	}
+	if got := emulation([]byte(fmt.Sprint("nothing of that kind"))); got != "" {
+		t.Errorf("%q", got)
+	}
+}
