@@ -64,6 +64,7 @@ func printJob(w io.Writer, j control.Job, at time.Time, asJSON, gap bool) error 
 	s.put("Moving", "%s", moveLine(j, at))
 	s.put("Reason", "%s", j.Reason)
 	s.put("Problems", "%s", strings.Join(j.Problems, "\n"))
+	s.put("Last words", "%s", lastLines(j))
 	s.put("Orders", "%s", orderLine(j))
 	s.put("Work", "%s", workLine(j, at))
 	s.put("Speed", "%s", speedLine(j))
@@ -79,6 +80,14 @@ func printJob(w io.Writer, j control.Job, at time.Time, asJSON, gap bool) error 
 	s.moment("Ended", j.EndedAt)
 	s.put("Token", "%s", j.Token)
 	return s.write(w)
+}
+
+// lastLines says why a job died and what it printed last.
+func lastLines(j control.Job) string {
+	if j.LastWords == nil {
+		return ""
+	}
+	return strings.Join(append([]string{j.LastWords.Why}, j.LastWords.Lines...), "\n")
 }
 
 func stateLine(j control.Job) string {

@@ -114,6 +114,9 @@ func viewJob(r *engine.Report, jr engine.JobReport) Job {
 		out.Busy = &busy
 	}
 	out.MIG = jr.Job.MIG
+	if w := jr.LastWords; jr.Ended && w != nil {
+		out.LastWords = &LastWords{Why: w.Why, Lines: w.Lines}
+	}
 	if jr.Ended { // where it was last
 		out.Place = placement(rec.Place)
 	}

@@ -126,6 +126,8 @@ type Job struct {
 	Move        *Move    `json:"move,omitempty"` // the open one
 	Last        string   `json:"last_move,omitempty"`
 	Problems    []string `json:"problems,omitempty"`
+	// LastWords are there once the job has ended and did not end well.
+	LastWords *LastWords `json:"last_words,omitempty"`
 
 	Speaks      bool  `json:"speaks"` // has shown that it answers requests
 	Deaf        int   `json:"deaf,omitempty"`
@@ -142,6 +144,12 @@ type Job struct {
 	Heartbeat  time.Time `json:"heartbeat,omitzero"`
 	Checkpoint string    `json:"checkpoint,omitempty"` // the last one verified on request
 	Resumed    string    `json:"resumed,omitempty"`    // the one this run started from
+}
+
+// LastWords are why a job did not end well, and what it printed last.
+type LastWords struct {
+	Why   string   `json:"why"`
+	Lines []string `json:"lines,omitempty"` // at most 20
 }
 
 // Price is what a move costs a job, in seconds.

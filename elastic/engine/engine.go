@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/policy"
 	"github.com/sluice-hpc/sluice/elastic/speed"
@@ -89,9 +90,10 @@ type jobState struct {
 	fresh   []speed.Sample    // not yet in the store
 	paces   []speed.Sample    // likewise, seconds a step
 	why     string
-	last    string // how the last move closed
-	hold    bool   // the last hold through Slurm was sluice's own
-	disown  bool   // its user took the tag away
+	last    string                // how the last move closed
+	hold    bool                  // the last hold through Slurm was sluice's own
+	disown  bool                  // its user took the tag away
+	words   *checkpoint.LastWords // of an ended job; nil when it ended well
 }
 
 // New returns an engine that has looked at nothing yet.

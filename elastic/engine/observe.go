@@ -46,7 +46,11 @@ func (e *Engine) load(ctx context.Context, now time.Time) error {
 		return fmt.Errorf("reading the journal's open moves: %w", err)
 	}
 	for _, r := range records {
-		e.remember(&jobState{rec: r})
+		js := &jobState{rec: r}
+		e.remember(js)
+		if !r.Ended.IsZero() {
+			e.hearLast(js)
+		}
 	}
 	e.open, e.loaded = open, true
 	return nil
@@ -164,7 +168,7 @@ func (e *Engine) take(sj slurm.Job, tag elastic.Tag, now time.Time) {
 	}
 	if !js.rec.Ended.IsZero() && !sj.State.Ended() && !sj.Completing {
 		// An ended job may be requeued by its user while Slurm remembers it.
-		js.rec.Ended, js.rec.Deaf, js.dirty = time.Time{}, 0, true
+		js.rec.Ended, js.rec.Deaf, js.words, js.dirty = time.Time{}, 0, nil, true
 		e.event(now, js.rec.ID, "adopted", "lives again: its user requeued it")
 	}
 	js.seen, js.disown, js.slurm = true, false, sj
@@ -250,6 +254,7 @@ func (e *Engine) ended(js *jobState, state string, now time.Time) {
 		return
 	}
 	js.rec.Ended, js.rec.State, js.dirty = now, state, true
+	e.hearLast(js)
 	e.endSegment(js, now)
 	e.event(now, js.rec.ID, "ended", state)
 }

@@ -47,7 +47,7 @@ func (e *Engine) publishBlind(now time.Time) {
 }
 
 func (e *Engine) reportOf(js *jobState, plan elastic.Plan) JobReport {
-	jr := JobReport{Record: js.rec, Why: js.why, Last: js.last, Target: plan.Target[js.rec.ID]}
+	jr := JobReport{Record: js.rec, Why: js.why, Last: js.last, LastWords: js.words, Target: plan.Target[js.rec.ID]}
 	for _, source := range slices.Sorted(maps.Keys(js.problem)) {
 		jr.Problems = append(jr.Problems, js.problem[source])
 	}

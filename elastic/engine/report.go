@@ -3,6 +3,7 @@ package engine
 import (
 	"time"
 
+	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/nodes"
 )
@@ -43,4 +44,7 @@ type JobReport struct {
 	Utilisation float64
 	// Last describes how the last move closed.
 	Last string
+	// LastWords are why an ended job did not end well; nil when it did, or when
+	// that is not known.
+	LastWords *checkpoint.LastWords
 }

@@ -1,0 +1,34 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic/control"
+)
+
+// TestLastWordsAreShown by show and explain, each line harmless.
+func TestLastWordsAreShown(t *testing.T) {
+	j := control.Job{JobID: 7, Ended: true, State: "FAILED", LastWords: &control.LastWords{
+		Why: "exit code 1; rank 3 on node gpu2 failed first", Lines: []string{"epoch 1", "ValueError: \x1b[31mno"}}}
+	const want = "exit code 1; rank 3 on node gpu2 failed first\n epoch 1\n ValueError: \\x1b[31mno\n"
+	var shown, explained bytes.Buffer
+	if err := printJob(&shown, j, time.Unix(1e9, 0), false, false); err != nil {
+		t.Fatal(err)
+	}
+	if err := explain(&explained, control.Explanation{Job: j}); err != nil {
+		t.Fatal(err)
+	}
+	for name, out := range map[string]string{"show": shown.String(), "explain": explained.String()} {
+		_, rest, _ := strings.Cut(out, "Last words")
+		var got []string
+		for _, line := range strings.SplitAfter(rest, "\n")[:3] {
+			got = append(got, " "+strings.TrimLeft(line, " "))
+		}
+		if strings.TrimPrefix(strings.Join(got, ""), " ") != want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}

@@ -1,0 +1,48 @@
+package sim_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/sim"
+	"github.com/sluice-hpc/sluice/slurm/fake"
+)
+
+// dying is a mailbox whose runners say last words.
+type dying struct{ engine.Mailbox }
+
+// Runner reads the runner's word, as if the script had just died.
+func (d dying) Runner(token string, uid uint32) (checkpoint.Runner, bool, error) {
+	r, ok, err := d.Mailbox.Runner(token, uid)
+	r.State, r.LastWords = checkpoint.Exited, checkpoint.NewLastWords("exit code 1", []string{"boom"})
+	return r, ok, err
+}
+
+// TestLastWordsOutliveTheJob: they are reported once the job has ended, and by a
+// daemon that was started only then.
+func TestLastWordsOutliveTheJob(t *testing.T) {
+	w := sim.New(sim.Config{Fake: fake.Config{Seed: 3, Nodes: fake.Grid(1, 4)}})
+	memory := new(engine.Memory)
+	dies := func(c *engine.Config) { c.Mailbox = dying{c.Mailbox} }
+	d := boot(t, w, memory, "lookahead", dies)
+	j := w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 1, Max: 2, Total: 600}})
+	d.drive(t, 2*time.Minute)
+	if jr := d.of(t, j); jr.Ended || jr.LastWords != nil {
+		t.Errorf("it runs, and its last words are %+v", jr.LastWords)
+	}
+	if err := w.User("alice").Cancel(t.Context(), j.ID()); err != nil {
+		t.Fatal(err)
+	}
+	d.drive(t, time.Minute)
+	for range 2 {
+		jr := d.of(t, j)
+		if !jr.Ended || jr.LastWords == nil || jr.LastWords.Why != "exit code 1" || jr.LastWords.Lines[0] != "boom" {
+			t.Errorf("ended %v, last words %+v", jr.Ended, jr.LastWords)
+		}
+		d = boot(t, w, memory, "lookahead", dies)
+		d.drive(t, time.Minute)
+	}
+}
