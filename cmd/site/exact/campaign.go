@@ -1,0 +1,227 @@
+package exact
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// deaths are all kills of a campaign and what the killed trainings show.
+type deaths struct {
+	comparison
+	precision
+	list    []death
+	jobs    int
+	resizes int      // runs after the first that no kill made
+	inMoves int      // steps lost in those; to be 0
+	broken  []string // promises broken, in words
+}
+
+// campaign kills on one or several labs until there were enough.
+func campaign(ctx context.Context, o Options, s *story, p precision) (deaths, error) {
+	all := deaths{precision: p}
+	var mu sync.Mutex
+	var done sync.WaitGroup
+	var left atomic.Int64
+	left.Store(int64(o.Kills))
+	errs := make([]error, o.Labs)
+	for i := range o.Labs {
+		done.Add(1)
+		go func() { // ends with its lab's share of the kills
+			defer done.Done()
+			t, err := newTrial(ctx, o, s, i+1, p)
+			if err != nil {
+				errs[i] = err
+				return
+			}
+			defer func() { errs[i] = errors.Join(errs[i], t.close(ctx)) }()
+			rng := rand.New(rand.NewPCG(o.Seed, uint64(i)))
+			for left.Load() > 0 && ctx.Err() == nil && errs[i] == nil {
+				errs[i] = t.life(ctx, rng, &left, &mu, &all)
+			}
+		}()
+	}
+	done.Wait()
+	return all, errors.Join(append(errs, ctx.Err())...)
+}
+
+// most is how many promises may be broken before the campaign is given up.
+const most = 20
+
+// life is one training, killed again and again until it completes or there were
+// kills enough; then it is left to complete.
+func (t *trial) life(ctx context.Context, rng *rand.Rand, left *atomic.Int64, mu *sync.Mutex, all *deaths) error {
+	j, err := t.submit(ctx, "--emulate-step-seconds", "0.24", "--checkpoint-steps", "10", "--save-seconds", "0.15")
+	if err != nil {
+		return err
+	}
+	var mine []death
+	var broken []string
+	for left.Load() > 0 && j.roomFor(ctx) {
+		d, err := j.die(ctx, rng)
+		if errors.Is(err, errOver) {
+			break
+		}
+		left.Add(-1)
+		mine = append(mine, d)
+		if err != nil {
+			broken = append(broken, fmt.Sprintf("job %d, %s killed (%s): %v", j.id, d.kind, d.moment, err))
+			break
+		}
+		broken = append(broken, d.judge(j.id)...)
+		t.tell("%s; %d to go", d, max(0, left.Load()))
+	}
+	if err := errors.Join(j.repair(ctx), j.ends(ctx)); err != nil {
+		broken = append(broken, fmt.Sprintf("job %d: %v", j.id, err))
+		_ = j.cancel(ctx) // it may have ended
+	}
+	for _, words := range broken {
+		t.tell("PROMISE BROKEN: %s", words)
+	}
+	log, err := j.records()
+	mu.Lock()
+	defer mu.Unlock()
+	all.take(j.id, log, compare(log, t.reference, t.bound), mine, broken)
+	t.tell("job %d: sizes %s, largest difference %.2g", j.id, words(all.Worlds), all.Off)
+	if len(all.broken) >= most {
+		err = errors.Join(err, fmt.Errorf("%d promises broken: enough", most))
+	}
+	return err
+}
+
+// roomFor waits for the job's next steps and reports whether there are enough
+// left to be killed in.
+func (j *job) roomFor(ctx context.Context) bool {
+	ok := false
+	err := j.until(ctx, 2*time.Minute, "to train", func() (bool, error) {
+		list, err := j.records()
+		if len(list) == 0 || err != nil {
+			return false, err
+		}
+		ok = list[len(list)-1].step < steps-150
+		return true, nil
+	})
+	return ok && err == nil
+}
+
+// take adds what a training showed.
+func (a *deaths) take(id int64, log []record, c comparison, mine []death, broken []string) {
+	a.add(c)
+	a.Worlds = c.Worlds
+	a.jobs++
+	a.list = append(a.list, mine...)
+	a.broken = append(a.broken, broken...)
+	killed := map[int]bool{}
+	for _, d := range mine {
+		killed[d.run] = true
+	}
+	for i := 1; i < len(log); i++ {
+		if log[i].restart == log[i-1].restart {
+			continue
+		}
+		if !slices.ContainsFunc(mine, func(d death) bool { return d.run >= log[i-1].restart && d.run < log[i].restart }) {
+			a.resizes++
+			a.inMoves += log[i-1].step + 1 - log[i].step
+		}
+	}
+	if c.Missing > 0 || c.Wrong > 0 {
+		a.broken = append(a.broken, fmt.Sprintf("job %d: %d steps missing, %d wrong losses", id, c.Missing, c.Wrong))
+	}
+}
+
+// judge says what promises a kill broke.
+func (d death) judge(id int64) []string {
+	var broken []string
+	if d.resumed != d.expected {
+		broken = append(broken, fmt.Sprintf("job %d resumed from %q, the newest committed checkpoint was %q (run %d, %s killed)", id, d.resumed, d.expected, d.run, d.kind))
+	}
+	if d.corrupted != "" && d.resumed == d.corrupted {
+		broken = append(broken, fmt.Sprintf("job %d loaded the corrupt checkpoint %s", id, d.corrupted))
+	}
+	return broken
+}
+
+// String is the kill in one line.
+func (d death) String() string {
+	text := fmt.Sprintf("%s killed (%s) in run %d", d.kind, d.moment, d.run)
+	if d.saving {
+		text += ", during a save"
+	}
+	if d.moving {
+		text += ", during a move"
+	}
+	text += fmt.Sprintf("; requeued by %s", d.by)
+	if d.corrupted != "" {
+		text += fmt.Sprintf("; %s corrupted", d.corrupted)
+	}
+	return text + fmt.Sprintf("; resumed %s at step %d, %d steps again, %.1f s", d.resumed, d.committed, d.lost, d.back.Seconds())
+}
+
+// print prints a line for each kind of kill.
+func (a deaths) print(w io.Writer) {
+	fmt.Fprintf(w, "\nkill -9 at random moments, while the job is being resized between 1, 2, 3, 4 and 6 GPUs.\n\n%8s %6s %8s %8s %9s %8s %8s %13s %15s\n",
+		"killed", "times", "in save", "in move", "corrupted", "by Slurm", "by user", "steps again", "seconds away")
+	for _, kind := range append(slices.Clone(kinds), "all") {
+		k := a.of(kind)
+		fmt.Fprintf(w, "%8s %6d %8d %8d %9d %8d %8d %6.1f, <= %2d %7.1f, <= %2.0f\n",
+			kind, k.times, k.saving, k.moving, k.corrupted, k.bySlurm, k.byUser, k.lost, k.mostLost, k.away, k.mostAway)
+	}
+	fmt.Fprintln(w)
+	a.printSizes(w, a.bound)
+	for _, words := range a.broken {
+		fmt.Fprintf(w, "PROMISE BROKEN: %s\n", words)
+	}
+}
+
+// kindOf sums up the kills of one kind.
+type kindOf struct {
+	times, saving, moving, corrupted, bySlurm, byUser int
+	lost, away, mostAway                              float64
+	mostLost                                          int
+}
+
+func (a deaths) of(kind string) kindOf {
+	var k kindOf
+	for _, d := range a.list {
+		if kind != "all" && d.kind != kind {
+			continue
+		}
+		k.times++
+		k.saving, k.moving, k.corrupted = k.saving+one(d.saving), k.moving+one(d.moving), k.corrupted+one(d.corrupted != "")
+		k.bySlurm, k.byUser = k.bySlurm+one(d.by == "Slurm"), k.byUser+one(d.by == "user")
+		k.lost, k.mostLost = k.lost+float64(d.lost), max(k.mostLost, d.lost)
+		k.away, k.mostAway = k.away+d.back.Seconds(), max(k.mostAway, d.back.Seconds())
+	}
+	if k.times > 0 {
+		k.lost, k.away = k.lost/float64(k.times), k.away/float64(k.times)
+	}
+	return k
+}
+
+func one(yes bool) int {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+// verdict prints the figures' line and says what promise was broken.
+func (a deaths) verdict(w io.Writer) error {
+	k, loaded := a.of("all"), 0
+	for _, d := range a.list {
+		loaded += one(d.corrupted != "" && d.corrupted == d.resumed)
+	}
+	fmt.Fprintf(w, "exact: numbers=%s kills=%d worker=%d runner=%d node=%d in_save=%d in_move=%d resizes=%d jobs=%d back=%d by_slurm=%d by_user=%d corrupted=%d corrupt_loaded=%d lost_in_resizes=%d steps=%d repeated=%d missing=%d wrong_losses=%d largest_difference=%.2g promises_broken=%d\n",
+		a.name, k.times, a.of("worker").times, a.of("runner").times, a.of("node").times, k.saving, k.moving, a.resizes, a.jobs, k.bySlurm+k.byUser, k.bySlurm, k.byUser,
+		k.corrupted, loaded, a.inMoves, a.Steps, a.Repeated, a.Missing, a.Wrong, a.Off, len(a.broken))
+	if len(a.broken) > 0 || a.inMoves > 0 {
+		return fmt.Errorf("%d promises broken, %d steps lost in resizes", len(a.broken), a.inMoves)
+	}
+	return nil
+}

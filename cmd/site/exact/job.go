@@ -1,0 +1,179 @@
+package exact
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"time"
+
+	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/cmd/site"
+)
+
+// job is one training under way.
+type job struct {
+	t     *trial
+	id    int64
+	token string
+	log   string // of its steps
+	out   string // what it prints
+}
+
+// submit starts a training; more are further arguments of the program.
+func (t *trial) submit(ctx context.Context, more ...string) (*job, error) {
+	t.jobs++
+	j := &job{t: t, log: t.Path("home", fmt.Sprintf("steps%d", t.jobs)), out: t.Path("home", fmt.Sprintf("job%d.out", t.jobs))}
+	text := "#!/bin/bash\n#SBATCH --time=60\nexec srun \"$SLUICE\" ranks -- " + t.o.Python
+	for _, a := range training(t.Path("python"), j.log, append(more, t.option...)...) {
+		text += " " + a
+	}
+	script := t.Path("home", fmt.Sprintf("job%d.sh", t.jobs))
+	if err := os.WriteFile(script, []byte(text+"\n"), 0o755); err != nil {
+		return nil, err
+	}
+	var err error
+	j.id, err = t.Submit(ctx, "", fmt.Sprintf("--epochs=%d", epochs), fmt.Sprintf("--max-gpus=%d", maxGPUs), "--output="+j.out, script)
+	if err != nil {
+		return nil, err
+	}
+	return j, j.until(ctx, time.Minute, "its folder to be known", func() (bool, error) {
+		report, err := t.Control().Report(ctx)
+		if err != nil {
+			return false, nil // asked again in a moment
+		}
+		for _, v := range report.Jobs {
+			if v.JobID == j.id {
+				j.token = v.Token
+			}
+		}
+		return j.token != "", nil
+	})
+}
+
+// until waits for something about the job; the error says what the job printed
+// last.
+func (j *job) until(ctx context.Context, limit time.Duration, what string, done func() (bool, error)) error {
+	err := site.Until(ctx, limit, fmt.Sprintf("job %d: %s", j.id, what), done)
+	if err == nil {
+		return nil
+	}
+	b, _ := os.ReadFile(j.out)
+	f, _ := j.slurm(ctx)
+	return fmt.Errorf("%w\nSlurm says: state %s (%s) restarts %d on %s\nthe job's last words:\n%s\nsluiced's:\n%s",
+		err, f.state, f.reason, f.restarts, f.nodes, b[max(0, len(b)-1500):], j.t.Tail(40))
+}
+
+// folder is the job's own on the shared file system.
+func (j *job) folder() string { return filepath.Join(j.t.Jobs, j.token) }
+
+// seen is the job as Slurm shows it.
+type seen struct {
+	state    string
+	restarts int
+	nodes    string
+	reason   string // why it waits or ended
+}
+
+// over reports whether Slurm runs nothing of the job and will not by itself.
+func (s seen) over() bool {
+	switch s.state {
+	case "FAILED", "NODE_FAIL", "CANCELLED", "COMPLETED", "TIMEOUT", "BOOT_FAIL":
+		return true
+	}
+	return false
+}
+
+// running reports whether Slurm has a run of the job somewhere, or its remains.
+func (s seen) running() bool { return s.state == "RUNNING" || s.state == "COMPLETING" }
+
+var field = regexp.MustCompile(`(\w+)=(\S+)`)
+
+// slurm asks Slurm, not sluice.
+func (j *job) slurm(ctx context.Context) (seen, error) {
+	out, err := j.t.Run(ctx, "", "scontrol", "-o", "show", "job", fmt.Sprint(j.id))
+	if err != nil {
+		return seen{}, err
+	}
+	f := map[string]string{}
+	for _, m := range field.FindAllStringSubmatch(out, -1) {
+		if _, dup := f[m[1]]; !dup {
+			f[m[1]] = m[2]
+		}
+	}
+	restarts, err := strconv.Atoi(f["Restarts"])
+	if err != nil {
+		return seen{}, fmt.Errorf("job %d: Slurm shows Restarts=%q", j.id, f["Restarts"])
+	}
+	return seen{state: f["JobState"], restarts: restarts, nodes: f["NodeList"], reason: f["Reason"] + " from " + f["StartTime"]}, nil
+}
+
+// records are the steps trained so far.
+func (j *job) records() ([]record, error) { return readLog(j.log, perEpoch) }
+
+// trainsAt waits until the job has trained some steps at a size, in its newest
+// run.
+func (j *job) trainsAt(ctx context.Context, world, count int) error {
+	return j.until(ctx, 2*time.Minute, fmt.Sprintf("%d steps on %d GPUs", count, world), func() (bool, error) {
+		list, err := j.records()
+		n := 0
+		for i := len(list) - 1; i >= 0 && list[i].restart == list[len(list)-1].restart && list[i].world == world; i-- {
+			n++
+		}
+		return n >= count || len(list) > 0 && list[len(list)-1].step == steps-1, err
+	})
+}
+
+// pin asks sluice for a size.
+func (j *job) pin(ctx context.Context, gpus int) error {
+	_, err := j.t.Run(ctx, "", "sluice", "resize", fmt.Sprint(j.id), "--gpus", fmt.Sprint(gpus))
+	return err
+}
+
+// newest is the newest checkpoint whose every byte is what its manifest says,
+// and those newer that are not.
+func (j *job) newest(ctx context.Context) (checkpoint.Checkpoint, []checkpoint.Skip, error) {
+	d, err := checkpoint.OpenDir(filepath.Join(j.folder(), checkpoint.Checkpoints))
+	if errors.Is(err, os.ErrNotExist) {
+		return checkpoint.Checkpoint{}, nil, nil
+	}
+	if err != nil {
+		return checkpoint.Checkpoint{}, nil, err
+	}
+	defer d.Close()
+	return checkpoint.NewSeries(d, checkpoint.Identity{Job: j.id, Token: j.token}).Newest(ctx)
+}
+
+// unfinished returns the newest checkpoint's folder while it has no manifest:
+// the program is saving, or died of it.
+func (j *job) unfinished() string {
+	names, _ := filepath.Glob(filepath.Join(j.folder(), checkpoint.Checkpoints, "[0-9]*"))
+	if len(names) == 0 {
+		return ""
+	}
+	last := names[len(names)-1]
+	if _, err := os.Stat(filepath.Join(last, checkpoint.ManifestFile)); err == nil {
+		return ""
+	}
+	return last
+}
+
+// ends waits for the job's last step and Slurm's word that it completed.
+func (j *job) ends(ctx context.Context) error {
+	return j.until(ctx, 3*time.Minute, "to complete", func() (bool, error) {
+		s, err := j.slurm(ctx)
+		if err == nil && s.over() && s.state != "COMPLETED" {
+			err = fmt.Errorf("job %d ended as %s", j.id, s.state)
+		}
+		return s.state == "COMPLETED", err
+	})
+}
+
+// cancel ends a job that is not needed any more.
+func (j *job) cancel(ctx context.Context) error {
+	_, err := j.t.Run(ctx, "", "scancel", fmt.Sprint(j.id))
+	return err
+}
