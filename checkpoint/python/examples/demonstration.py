@@ -22,6 +22,7 @@ def options(parser):
     t.add_argument("--steps-log", help="append a line for every step: restart epoch step loss world")
     t.add_argument("--checkpoint-every", type=int, default=0, metavar="EPOCHS", help="save by itself, too; 0 = only when asked")
     t.add_argument("--checkpoint-steps", type=int, default=0, metavar="STEPS", help="likewise, after so many steps")
+    t.add_argument("--background", action="store_true", help="save by itself in the background")
     t.add_argument("--ignore-requests", action="store_true", help="never save when asked")
     t.add_argument("--exit-on-request", action="store_true", help="exit 0 after saving on request instead of waiting")
     t.add_argument("--save-seconds", type=float, default=0.0, help="make every save take this much longer")
@@ -36,6 +37,7 @@ class Orders:
         self.a, self.training = a, training
         self.first, self.began, self.started, self.loss = training.step, time.monotonic(), 0.0, 0.0
         training.checkpoint_every = a.checkpoint_steps or a.checkpoint_every * training.steps_per_epoch
+        training.background = a.background
         self._ask, training.asked = training.asked, self.asked
         training.capture, self._capture = self.capture, training.capture
         resumed = training.resumed
@@ -61,7 +63,7 @@ class Orders:
             time.sleep(rest)
         if self.a.steps_log and self.training.rank == 0:
             with open(self.a.steps_log, "a", encoding="utf-8") as f:
-                f.write(f"{restarts()} {step.epoch} {step.within} {self.loss:.9g} {self.training.size}\n")
+                f.write(f"{restarts()} {step.epoch} {step.within} {self.loss:.16g} {self.training.size}\n")
         if step.ends_epoch:
             self.say(f"epoch {step.epoch} steps {self.first}-{step.number} loss {self.loss:.4f} world {self.training.size} "
                      f"seconds {time.monotonic() - self.began:.2f}")

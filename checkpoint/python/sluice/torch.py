@@ -29,7 +29,6 @@ nothing.
 from __future__ import annotations
 
 import contextlib
-import os
 from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 import torch
@@ -39,7 +38,6 @@ from torch.nn.parallel import DistributedDataParallel
 
 import sluice
 
-from . import _ranks
 from ._shards import bounds, share
 from ._torch_averages import Averages
 from ._torch_streams import Seeded, ShardSampler, order, rng, seed, shard_of
@@ -72,7 +70,7 @@ def restore(path: Any, model: nn.Module, optimizer: Any = None, scheduler: Any =
     not saved raises KeyError.
     """
     # CPU: a GPU of the saving run need not exist here. The parts copy to theirs.
-    state = torch.load(str(path), map_location="cpu", weights_only=False)
+    state = sluice.load(path, map_location="cpu", weights_only=False)
     _bare(model).load_state_dict(state.pop("model"))
     for name, part in {"optimizer": optimizer, "scheduler": scheduler, "scaler": scaler, **more}.items():
         if part is not None:
@@ -158,7 +156,8 @@ class Elastic:
     good, a number with many divisors is better. It stays what it was at the first
     start, as do batch and seed. Default: the most GPUs the job may get, else the
     number of ranks now. checkpoint_every is a number of steps after which to save
-    without being asked; 0 = never. scaler is a GradScaler; stateful are objects
+    without being asked; 0 = never; with background it is written while training
+    goes on, from a copy in host memory. scaler is a GradScaler; stateful are objects
     with a state_dict() to save and load with the rest.
 
     step is the number of finished steps; epoch that of finished epochs, with
@@ -167,15 +166,17 @@ class Elastic:
 
     def __init__(self, model: nn.Module, optimizer: Any, scheduler: Any = None, *, dataset: Any, batch: int,
                  epochs: int, shards: int = 0, seed: int = 0, scaler: Any = None, checkpoint_every: int = 0,
-                 workers: int = 0, collate: Optional[Callable[..., Any]] = None, **stateful: Any):
-        self.rank, self.size = _ranks.rank(), _ranks.size()
+                 background: bool = False, workers: int = 0, collate: Optional[Callable[..., Any]] = None, **stateful: Any):
+        world = sluice.world()
+        self.rank, self.size = world.rank, world.size
         self.model, self.dataset = model, dataset
         self.batch, self.seed = batch, seed
-        self.shards = shards or min(batch, _largest(self.size))
+        self.shards = shards or min(batch, world.largest or world.size)
         self.samples = len(dataset)
         self.steps_per_epoch = self.samples // max(1, batch)
         self.total = epochs * self.steps_per_epoch
-        self.checkpoint_every, self.workers, self.collate = checkpoint_every, workers, collate
+        self.checkpoint_every, self.background = checkpoint_every, background
+        self.workers, self.collate = workers, collate
         self.step = 0
         self._parts: Dict[str, Any] = {"optimizer": optimizer, "scheduler": scheduler, "scaler": scaler, **stateful}
         self._check()
@@ -212,6 +213,7 @@ class Elastic:
             step.finish()
             self.step += 1
             self.between(step)
+        sluice.wait()
         sluice.finished()
 
     def between(self, step: Step) -> None:
@@ -221,17 +223,18 @@ class Elastic:
             sluice.report(epoch=step.epoch + 1, step=self.step, metric=metric)
         if self.step < self.total:
             due = self.checkpoint_every > 0 and self.step % self.checkpoint_every == 0
-            if self.asked() or due:
-                self.save()
+            asked = self.asked()
+            if asked or due:
+                self.save(background=self.background and not asked)
 
     def asked(self) -> bool:
         """Whether to save now. Collective."""
         return sluice.should_checkpoint()
 
-    def save(self, pause: bool = True) -> None:
-        """Save everything that the next step depends on. Collective; as
-        sluice.checkpoint(), it waits where sluice asked for it."""
-        with sluice.checkpoint(step=self.step, epoch=self.epoch, pause=pause) as folder:
+    def save(self, pause: bool = True, background: bool = False) -> None:
+        """Save everything that the next step depends on. Collective; see
+        sluice.checkpoint()."""
+        with sluice.checkpoint(step=self.step, epoch=self.epoch, pause=pause, background=background) as folder:
             self.write(folder)
 
     def write(self, folder: Any) -> None:
@@ -266,11 +269,3 @@ class Elastic:
                                  "those of one training; give what it was, or submit a new job")
         self.step = facts["step"]
         return saved
-
-
-def _largest(size: int) -> int:
-    """The most ranks there may be; the present number where nobody says."""
-    try:
-        return max(1, int(os.environ.get("SLUICE_MAX_GPUS") or size))
-    except ValueError:
-        return size

@@ -21,6 +21,7 @@ def arguments():
     p.add_argument("--global-batch", type=int, default=48, help="samples a step on all GPUs together")
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--learning-rate", type=float, default=0.05)
+    p.add_argument("--double", action="store_true", help="train with float64")
     p.add_argument("--output", help="where to write the finished model")
     a = p.parse_args()
     if a.epochs < 1 or a.steps_per_epoch < 1 or a.global_batch < 1:
@@ -47,6 +48,7 @@ def make_model(a):
 def main():
     a = arguments()
     torch.set_num_threads(1)
+    torch.set_default_dtype(torch.float64 if a.double else torch.float32)
     for name, value in {"RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500"}.items():
         os.environ.setdefault(name, value)  # started by hand, as one process
     dist.init_process_group("gloo")
