@@ -100,7 +100,8 @@ const (
 
 // findNewest finds what the script is to start from.
 func (r *run) findNewest() func(context.Context) any {
-	seed := fmt.Sprintf("%d.%d.%d", r.job.id.Job, r.job.restarts, r.starts)
+	// Not the job's number: jobs of two clusters on one machine have the same.
+	seed := fmt.Sprintf("%s.%d.%d", r.job.id.Token, r.job.restarts, r.starts)
 	hosts, host := r.where.hosts, r.Host
 	own := r.readying()
 	return func(ctx context.Context) any {
