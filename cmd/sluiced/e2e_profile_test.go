@@ -143,7 +143,7 @@ func TestProfileAtSubmit(t *testing.T) {
 	t.Parallel()
 	s := play(t, withNodes(1, 2))
 	steps := filepath.Join(s.Home(""), "profiled.steps")
-	script := s.ddp("profiled", "#SLUICE --max-gpus=2 --epochs=3 --profile", "--epochs", "3", "--steps-per-epoch", "100", "--steps-log", steps)
+	script := s.ddp("profiled", "#SLUICE --max-gpus=2 --epochs=3 --profile", "--epochs", "3", "--steps-per-epoch", "50", "--steps-log", steps)
 	id, err := s.Submit(s.ctx, "", "--output=profiled.out", script)
 	s.must(err)
 	j := &job{s: s, id: id, name: "profiled"}
@@ -153,7 +153,7 @@ func TestProfileAtSubmit(t *testing.T) {
 	if state := j.ends(); state != "COMPLETED" {
 		t.Errorf("ended as %s", state)
 	}
-	tr, err := site.ReadTraining(steps, 3, 100)
+	tr, err := site.ReadTraining(steps, 3, 50)
 	s.must(err)
 	if tr.Missing+tr.Repeated > 0 || !slices.Equal(tr.Worlds[:2], []int{1, 2}) {
 		t.Errorf("%+v", tr)
