@@ -33,7 +33,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any, Dict, Iterator, List, Optional
+from typing import Any, Dict, Optional
 
 import torch
 from transformers import TrainerCallback
@@ -41,7 +41,8 @@ from transformers import TrainerCallback
 import sluice
 
 from . import _adopt, _ranks
-from ._torch_streams import order, seed as seed_all
+from ._torch_streams import seed as seed_all
+from ._torch_whole import Whole, share
 
 __all__ = ["ElasticCallback", "batches", "checkpoint", "elastic"]
 
@@ -59,28 +60,9 @@ def batches(global_batch: int, per_gpu_max: Optional[int] = None, pieces: Option
     where the batch cannot be shared equally.
     """
     global _pieces
-    size = _ranks.size()
-    if pieces is not None:
-        if per_gpu_max is not None:
-            raise ValueError("per_gpu_max and pieces exclude each other")
-        if pieces < 1 or global_batch % pieces or pieces % size:
-            raise ValueError(f"{global_batch} samples a step cannot be cut into {pieces} pieces for {size} GPUs: choose --gpu-sizes that "
-                             "divide the pieces, and pieces that divide the batch")
-        each, accumulate = global_batch // pieces, pieces // size
-    else:
-        each, accumulate = _share(global_batch, size, per_gpu_max)
+    each, accumulate = share(global_batch, _ranks.size(), per_gpu_max, pieces)
     _pieces = pieces
     return {"per_device_train_batch_size": each, "gradient_accumulation_steps": accumulate}
-
-
-def _share(global_batch: int, size: int, most: Optional[int]) -> "tuple[int, int]":
-    mine, rest = divmod(global_batch, size)
-    if rest or mine < 1:
-        raise ValueError(f"{global_batch} samples a step cannot be shared equally by {size} GPUs: choose --gpu-sizes that divide it")
-    accumulate = sluice.accumulation_steps(global_batch, most or mine)
-    while mine % accumulate:
-        accumulate += 1
-    return mine // accumulate, accumulate
 
 
 def checkpoint() -> Optional[str]:
@@ -113,7 +95,7 @@ class ElasticCallback(TrainerCallback):
 
     def __init__(self, pieces: Optional[int] = None, seed: int = 0):
         self.pieces, self.seed = pieces, seed
-        self.sampler: Optional[_Whole] = None
+        self.sampler: Optional[Whole] = None
         self.wanted = False  # a checkpoint, as soon as the Trainer saves
         self.ours = False  # the present save is for sluice only
         self.error: Optional[BaseException] = None  # why the present save failed
@@ -186,26 +168,8 @@ def _barrier() -> None:
         torch.distributed.barrier()
 
 
-class _Whole(torch.utils.data.Sampler):
-    """Whole global batches of an epoch, in an order that depends on seed and epoch
-    only; or, where the Trainer's sampler does not shuffle, in its order."""
-
-    def __init__(self, base: Any, samples: int, batch: int, number: int):
-        self.base = None if isinstance(base, torch.utils.data.RandomSampler) else base
-        self.samples, self.number, self.epoch = samples, number, 0
-        self.steps = samples // batch
-        self.length = self.steps * batch
-
-    def __len__(self) -> int:
-        return self.length
-
-    def __iter__(self) -> Iterator[int]:
-        indices: List[int] = order(self.samples, self.number, self.epoch).tolist() if self.base is None else list(self.base)
-        return iter(indices[: self.length])
-
-
 def _order_data(trainer: Any, callback: ElasticCallback) -> None:
-    """Put a _Whole in place of the Trainer's sampler."""
+    """Put a Whole in place of the Trainer's sampler."""
     usual = trainer._get_train_sampler
 
     def sampler(*given: Any, **more: Any) -> Any:
@@ -214,7 +178,7 @@ def _order_data(trainer: Any, callback: ElasticCallback) -> None:
         samples = len(trainer.train_dataset) if hasattr(trainer.train_dataset, "__len__") else 0
         if base is None or isinstance(getattr(base, "batch_size", None), int) and hasattr(base, "batches") or samples < batch:
             return base
-        callback.sampler = _Whole(base, samples, batch, _seed(args))
+        callback.sampler = Whole(base, samples, batch, _seed(args))
         return callback.sampler
 
     trainer._get_train_sampler = sampler
