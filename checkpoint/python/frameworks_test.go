@@ -12,13 +12,15 @@ import (
 	"github.com/sluice-hpc/sluice/checkpoint/pythontest"
 )
 
-// frameworkTests are the modules of tests/frameworks, each run by itself.
-var frameworkTests = []string{"test_lightning", "test_fsdp"}
-
 // TestFrameworks runs the adapters' tests with the real frameworks.
 func TestFrameworks(t *testing.T) {
 	interpreter := pythontest.Frameworks(t)
-	for _, module := range frameworkTests {
+	modules, err := filepath.Glob("tests/frameworks/test_*.py")
+	if err != nil || len(modules) == 0 {
+		t.Fatal("no tests in tests/frameworks", err)
+	}
+	for _, path := range modules {
+		module := strings.TrimSuffix(filepath.Base(path), ".py")
 		t.Run(strings.TrimPrefix(module, "test_"), func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 			defer cancel()

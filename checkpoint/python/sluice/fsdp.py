@@ -31,7 +31,7 @@ from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_di
 import sluice
 import sluice.torch
 
-from . import _files, _job, _write
+from . import _files, _job, _ranks, _write
 
 __all__ = ["Elastic", "load", "save"]
 
@@ -76,6 +76,10 @@ class Elastic(sluice.torch.Elastic):
     nothing.
     """
 
+    def _check(self) -> None:
+        super()._check()
+        _refuse_sums(self.model)
+
     def _share(self) -> List[Tuple[int, float]]:
         mine = super()._share()
         idle = (mine[-1][0], 0.0)
@@ -91,6 +95,11 @@ class Elastic(sluice.torch.Elastic):
             return
         self.model.set_requires_gradient_sync(not more)
         yield
+
+    def save(self, pause: bool = True, background: bool = False) -> None:
+        """Save everything that the next step depends on. Collective. Training
+        waits until it is written: background is not heeded."""
+        super().save(pause)
 
     def write(self, folder: Any) -> None:
         save(folder, self.model, self._parts["optimizer"])
@@ -114,6 +123,20 @@ class Elastic(sluice.torch.Elastic):
             if part is not None and name != "optimizer":
                 part.load_state_dict(facts.pop(name))
         return facts
+
+
+def _refuse_sums(model: nn.Module) -> None:
+    """Refuse a backend that adds up where fully_shard() wants the mean, which gloo
+    did up to some release after torch 2.8: gradients would grow with the number of
+    ranks, unnoticed at any one size."""
+    if not hasattr(model, "set_requires_gradient_sync") or _ranks.size() == 1:
+        return
+    device = next((p.device for p in model.parameters()), torch.device("cpu"))
+    found = torch.empty(1, device=device)
+    torch.distributed.reduce_scatter_tensor(found, torch.ones(_ranks.size(), device=device), op=torch.distributed.ReduceOp.AVG)
+    if float(found) != 1.0:
+        raise RuntimeError(f"torch {torch.__version__} with {torch.distributed.get_backend()} adds gradients up where FSDP wants their mean: "
+                           "they would be other at every size. Use NCCL, or gloo of a newer torch (2.12 is known to be right)")
 
 
 class _Summing(FileSystem):

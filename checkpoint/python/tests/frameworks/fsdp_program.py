@@ -6,7 +6,7 @@ import os
 import notes
 import sluice._files
 import train_fsdp
-from train_fsdp import sluice
+from train_fsdp import dist, sluice
 
 
 def _again(full, relative):
@@ -31,4 +31,7 @@ if __name__ == "__main__":
     sluice._files._sum = _again
     if os.environ.get("FULL_DISK") == os.environ["RANK"]:
         sluice.fsdp._write.Summed.write = _full
+    if "ADDS_UP" in os.environ:
+        mean = dist.reduce_scatter_tensor
+        dist.reduce_scatter_tensor = lambda out, given, op: mean(out, given, op=dist.ReduceOp.SUM)
     train_fsdp.main()
