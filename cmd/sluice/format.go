@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic/control"
@@ -88,7 +89,7 @@ func reason(j control.Job) string {
 	return text
 }
 
-var directive = regexp.MustCompile(`%(\.?)(\d*)(.)`)
+var directive = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`%(\.?)(\d*)(.)`) })
 
 // layout is a format taken apart.
 type layout struct {
@@ -120,8 +121,8 @@ func parseFormat(format string) (layout, error) {
 func parseLetters(format string) (layout, error) {
 	var out layout
 	last := 0
-	for _, at := range directive.FindAllStringSubmatchIndex(format, -1) {
-		m := directive.FindStringSubmatch(format[at[0]:at[1]])
+	for _, at := range directive().FindAllStringSubmatchIndex(format, -1) {
+		m := directive().FindStringSubmatch(format[at[0]:at[1]])
 		f, ok := findField(func(f field) bool { return f.letter == m[3] })
 		width, err := strconv.Atoi(m[2])
 		if !ok || m[2] != "" && (err != nil || width < 1 || width > 1000) {

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
@@ -227,10 +228,10 @@ func lastWords(output []byte) string {
 }
 
 // saysEmulated finds a line in which a program admits that its figures are made up.
-var saysEmulated = regexp.MustCompile(`(?im)^.*\bemulated\b.*$`)
+var saysEmulated = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?im)^.*\bemulated\b.*$`) })
 
 func emulation(output []byte) string {
-	return escape(cut(string(bytes.TrimSpace(saysEmulated.Find(output))), 200))
+	return escape(cut(string(bytes.TrimSpace(saysEmulated().Find(output))), 200))
 }
 
 // fail ends the size without a result.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -101,8 +102,8 @@ func (c Config) complete() Config {
 
 var (
 	// Slurm reads blanks, #, %, commas and brackets in a path as its own syntax.
-	plainPath = regexp.MustCompile(`^/[A-Za-z0-9._/+@-]*$`)
-	plainName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,30}$`)
+	plainPath = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^/[A-Za-z0-9._/+@-]*$`) })
+	plainName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,30}$`) })
 )
 
 // maxSocketPath is what fits into sockaddr_un with its final zero.
@@ -114,15 +115,15 @@ func (c Config) check() error {
 		return fmt.Errorf("%w: %s", ErrConfig, fmt.Sprintf(format, a...))
 	}
 	switch {
-	case !filepath.IsAbs(c.Dir) || !plainPath.MatchString(c.Dir):
+	case !filepath.IsAbs(c.Dir) || !plainPath().MatchString(c.Dir):
 		return bad("directory %q: must be an absolute path of letters, digits and . _ / + @ -", c.Dir)
 	case c.Nodes < 1 || c.Nodes > 64:
 		return bad("%d nodes: must be 1 to 64", c.Nodes)
-	case !plainName.MatchString(c.NodePrefix):
+	case !plainName().MatchString(c.NodePrefix):
 		return bad("node prefix %q: must be a letter, then letters, digits, - or _", c.NodePrefix)
 	case c.GPUs > 64:
 		return bad("%d GPUs a node: must be at most 64", c.GPUs)
-	case c.GPUType != "" && !plainName.MatchString(c.GPUType):
+	case c.GPUType != "" && !plainName().MatchString(c.GPUType):
 		return bad("GPU type %q: must be a letter, then letters, digits, - or _", c.GPUType)
 	case c.CPUs < 1 || c.CPUs > 4096:
 		return bad("%d CPUs a node: must be 1 to 4096", c.CPUs)
@@ -142,7 +143,7 @@ func (c Config) check() error {
 func (c Config) checkPartitions() error {
 	known, seen := c.NodeNames(), map[string]bool{}
 	for _, p := range c.Partitions {
-		if !plainName.MatchString(p.Name) || seen[p.Name] {
+		if !plainName().MatchString(p.Name) || seen[p.Name] {
 			return fmt.Errorf("%w: partition %q: must be a new name of letters, digits, - or _", ErrConfig, p.Name)
 		}
 		seen[p.Name] = true

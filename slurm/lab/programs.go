@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // release is a Slurm release: 22.05.8 is {22, 5, "22.05.8"}.
@@ -22,11 +23,11 @@ func (r release) atLeast(year, month int) bool {
 	return r.Year > year || r.Year == year && r.Month >= month
 }
 
-var releaseText = regexp.MustCompile(`\b(\d{2})\.(\d{2})\.[0-9][0-9A-Za-z.-]*`)
+var releaseText = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\b(\d{2})\.(\d{2})\.[0-9][0-9A-Za-z.-]*`) })
 
 // parseRelease reads what "slurmctld -V" prints: "slurm-wlm 22.05.8".
 func parseRelease(text string) (release, error) {
-	m := releaseText.FindStringSubmatch(text)
+	m := releaseText().FindStringSubmatch(text)
 	if m == nil {
 		return release{}, fmt.Errorf("unreadable version %q", strings.TrimSpace(text))
 	}

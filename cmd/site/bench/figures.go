@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
@@ -277,7 +278,7 @@ func (b *bench) settledAny(ctx context.Context, id int64) error {
 	})
 }
 
-var rpcCount = regexp.MustCompile(`(?m)^\s+(\S+)\s+\(\s*\d+\)\s+count:(\d+)`)
+var rpcCount = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^\s+(\S+)\s+\(\s*\d+\)\s+count:(\d+)`) })
 
 // rpcs counts what slurmctld is asked in an idle cycle, with few jobs and many.
 func (b *bench) rpcs(ctx context.Context) error {
@@ -349,7 +350,7 @@ func countRPCs(sdiag string, cycles int) (float64, string, error) {
 	part, _, _ := strings.Cut(sdiag, "by user")
 	var kinds []string
 	total := 0
-	for _, m := range rpcCount.FindAllStringSubmatch(part, -1) {
+	for _, m := range rpcCount().FindAllStringSubmatch(part, -1) {
 		n, err := strconv.Atoi(m[2])
 		if err != nil || uninvited[m[1]] {
 			continue

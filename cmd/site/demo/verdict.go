@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/sluice-hpc/sluice/cmd/site"
@@ -76,7 +77,7 @@ func (d *demo) judge(ctx context.Context, p *plan, t *tally) error {
 	return nil
 }
 
-var field = regexp.MustCompile(`(\w+)=(\S+)`)
+var field = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(\w+)=(\S+)`) })
 
 // state asks Slurm for the job by its first id and checks that it is still the
 // same job.
@@ -97,7 +98,7 @@ func (d *demo) fields(ctx context.Context, id int64) (map[string]string, error) 
 		return nil, err
 	}
 	f := map[string]string{}
-	for _, m := range field.FindAllStringSubmatch(out, -1) {
+	for _, m := range field().FindAllStringSubmatch(out, -1) {
 		if _, dup := f[m[1]]; !dup {
 			f[m[1]] = m[2]
 		}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
@@ -90,7 +91,7 @@ func (s seen) over() bool {
 // running reports whether Slurm has a run of the job somewhere, or its remains.
 func (s seen) running() bool { return s.state == "RUNNING" || s.state == "COMPLETING" }
 
-var field = regexp.MustCompile(`(\w+)=(\S+)`)
+var field = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(\w+)=(\S+)`) })
 
 // slurm asks Slurm, not sluice.
 func (j *job) slurm(ctx context.Context) (seen, error) {
@@ -99,7 +100,7 @@ func (j *job) slurm(ctx context.Context) (seen, error) {
 		return seen{}, err
 	}
 	f := map[string]string{}
-	for _, m := range field.FindAllStringSubmatch(out, -1) {
+	for _, m := range field().FindAllStringSubmatch(out, -1) {
 		if _, dup := f[m[1]]; !dup {
 			f[m[1]] = m[2]
 		}

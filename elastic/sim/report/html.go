@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"strings"
+	"sync"
 )
 
 var (
@@ -17,9 +18,12 @@ var (
 	pageStyle string
 	//go:embed page.js
 	pageScript string
-
-	pageTemplate = template.Must(template.New("page").Parse(pageText))
 )
+
+// pageTemplate is parsed when a page is written: not at every start of sluice.
+var pageTemplate = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("page").Parse(pageText))
+})
 
 // page is what the template is filled with.
 type page struct {
@@ -70,7 +74,7 @@ func WriteHTML(w io.Writer, runs []Run) error {
 	}
 	p.Rules = rules(runs)
 	b := bufio.NewWriterSize(w, 1<<16)
-	if err := pageTemplate.Execute(b, p); err != nil {
+	if err := pageTemplate().Execute(b, p); err != nil {
 		return fmt.Errorf("the page: %w", err)
 	}
 	return b.Flush()
