@@ -52,6 +52,10 @@ func Find(getenv func(string) string) (string, error) {
 		}
 	}
 	for _, place := range places {
+		// Behind the link, which an installation may turn while the test runs.
+		if behind, err := filepath.EvalSymlinks(place); err == nil {
+			place = behind
+		}
 		python, err := exec.LookPath(filepath.Join(place, "bin", "python"))
 		if err == nil {
 			return python, nil
