@@ -83,10 +83,12 @@ def read_request(path: str) -> str:
     return found if isinstance(found, str) else ""
 
 
-def next_checkpoint(base: str) -> tuple[str, int]:
-    """Create the folder of the next checkpoint and return (path, sequence)."""
+def next_checkpoint(base: str, after: int) -> tuple[str, int]:
+    """Create the folder of the next checkpoint and return (path, sequence), which
+    is above after and all there are."""
     os.makedirs(base, mode=0o700, exist_ok=True)
     sequence = 1 + max((int(n) for n in os.listdir(base) if NAME.match(n)), default=0)
+    sequence = max(sequence, after + 1)
     while True:
         path = os.path.join(base, f"{sequence:08d}")
         try:

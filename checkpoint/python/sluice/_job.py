@@ -69,6 +69,7 @@ class Job:
         self.knows_before = False
         self.open: Optional[Open] = None
         self.flight: Optional[_background.Flight] = None
+        self.flown = 0  # highest sequence of a flight: on other ranks its threads may write still
         self.linked = 0.0  # share of the last background save that had not changed
         self.saving = 0.0  # when the checkpoint being written was opened
         self.warned: set[str] = set()
@@ -162,7 +163,7 @@ class Job:
         answer, problem = b"", None
         if self.first():
             try:
-                path, _ = _files.next_checkpoint(self.checkpoints)
+                path, _ = _files.next_checkpoint(self.checkpoints, self.flown)
                 answer = os.path.basename(path).encode()
             except OSError as e:
                 problem = e
@@ -293,6 +294,7 @@ class Job:
     # Checkpoints in the background.
 
     def _fly(self, opened: Open, manifest: Dict[str, Any], error: Optional[BaseException]) -> bool:
+        self.flown = max(self.flown, opened.sequence)
         self.flight = flight = _background.Flight(opened.path, opened.sequence, manifest, opened.sums)
         if error is not None:
             flight.fail(error)

@@ -49,10 +49,13 @@ class JobCase(unittest.TestCase):
     def withdraw_when(self, path):
         """Withdraw once the path is there, as the runner does after it saw it."""
         def watch():
-            while not os.path.exists(path):
+            for _ in range(6000):  # a minute and more: a test that fails must not hang
+                if os.path.exists(path):
+                    break
                 threading.Event().wait(0.01)
             threading.Event().wait(0.05)
-            self.withdraw()
+            if os.path.exists(self.request):
+                self.withdraw()
         thread = threading.Thread(target=watch)
         thread.start()
         self.addCleanup(thread.join)
