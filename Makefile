@@ -4,14 +4,15 @@ GO      ?= go
 VERSION := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS := -X main.version=$(VERSION)
 
-.PHONY: all build packages demo test lint bench bench-live bench-policy conform soak fuzz clean
+.PHONY: all build packages demo test lint bench bench-job bench-live bench-policy conform deb exact soak fuzz clean
 
 all: build
 
-# bin/sluice, static because it starts thousands of times; bin/sluiced, which needs
-# cgo for SQLite, and bin/sluice-nvml, which needs it to load NVIDIA's library.
+# bin/sluice, static because it starts thousands of times, and bin/sluice-plot, apart
+# because fonts cost every start; bin/sluiced, which needs cgo for SQLite, and
+# bin/sluice-nvml, which needs it to load NVIDIA's library.
 build:
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/sluice
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/sluice ./cmd/sluice-plot
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/sluiced ./cmd/sluice-nvml
 
 # What the demo and the tests need from Debian: Slurm, munge, PyTorch, a compiler.
@@ -25,6 +26,7 @@ demo: packages build
 # Everything, race detector on. What cannot run here is skipped, loudly.
 test: build
 	@etc/install-packages || [ $$? -eq 75 ] # 75: no archive in reach; it said what is skipped
+	@etc/install-frameworks; case $$? in 0|69|75) ;; *) exit 1 ;; esac # likewise
 	$(GO) vet ./...
 	$(GO) test -race -timeout 35m -p 2 ./...
 
@@ -43,6 +45,19 @@ bench: packages build
 # simulator says of them; GPU work is emulated. Some five minutes a policy.
 bench-live: packages build
 	@bin/sluice lab live
+
+# What the training library costs a job: a step's overhead, the time a save blocks,
+# sums beside cp and sha256sum. Some four minutes and 8 GB of disk for a while.
+bench-job: packages
+	@/usr/bin/python3 checkpoint/python/bench/overhead.py
+	@/usr/bin/python3 checkpoint/python/bench/save.py
+
+# A training on a real Slurm resized and killed (workers, runner, node) again and
+# again, held step by step against one never disturbed: an hour for 200 kills.
+KILLS ?= 200
+SEED ?= 1
+exact: packages build
+	@bin/sluice lab exact --kills $(KILLS) --seed $(SEED)
 
 # What is claimed about the policies, simulated, beside what was published: one line
 # a figure, half an hour on two cores. Published data, which is not part of the
