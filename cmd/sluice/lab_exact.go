@@ -39,6 +39,7 @@ code is 0 only if every promise was kept.`,
 	f.StringVar(&o.Root, "root", "", "root of another tree whose Slurm to use, as debootstrap makes it")
 	f.StringVar(&o.Python, "python", "/usr/bin/python3", "Python with torch")
 	f.IntVar(&o.Kills, "kills", 200, "how many times to kill; 0 = the exactness table only")
+	f.BoolVar(&o.Only, "kills-only", false, "kill at once, without the exactness tables")
 	f.Uint64Var(&o.Seed, "seed", 1, "seed of the victims and moments")
 	f.StringSliceVar(&o.Kinds, "kind", nil, "what to kill: worker, runner, node (default: all)")
 	f.IntVar(&o.Labs, "labs", 1, "labs to kill on at the same time")

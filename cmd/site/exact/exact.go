@@ -21,7 +21,8 @@ type Options struct {
 	Bin    string    // directory of sluice and sluiced
 	Root   string    // tree of another Slurm release; "" = this machine's
 	Python string    // interpreter with torch; "" = /usr/bin/python3
-	Kills  int       // how many; 0 = the exactness table only
+	Kills  int       // how many; 0 = the exactness tables only
+	Only   bool      // kills only, no tables
 	Seed   uint64    // of the moments and victims
 	Kinds  []string  // what to kill: worker, runner, node; none = all
 	Labs   int       // labs at a time, each with one job; 0 = 1
@@ -93,13 +94,18 @@ func Run(ctx context.Context, o Options) error {
 	s := &story{to: o.Story, began: time.Now()}
 	var broken []error
 	for _, p := range precisions {
+		if o.Only && !p.killed {
+			continue
+		}
 		var err error
 		if p.reference, err = neverDisturbed(ctx, o, s, p); err != nil {
 			return errors.Join(append(broken, err)...)
 		}
-		table, err := exactness(ctx, o, s, p)
-		table.print(o.Out)
-		broken = append(broken, err, table.verdict(o.Out))
+		if !o.Only {
+			table, err := exactness(ctx, o, s, p)
+			table.print(o.Out)
+			broken = append(broken, err, table.verdict(o.Out))
+		}
 		if p.killed && o.Kills > 0 && ctx.Err() == nil {
 			deaths, err := campaign(ctx, o, s, p)
 			deaths.print(o.Out)
@@ -164,11 +170,12 @@ func training(library, log string, more ...string) []string {
 // newTrial builds a lab with a sluiced of its own.
 func newTrial(ctx context.Context, o Options, s *story, number int, p precision) (*trial, error) {
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("sluice-exact-%d-%d", os.Getpid(), number))
-	// The daemon's account and the jobs' is the same in this lab where it is not
-	// root's; a silent node is dead after 5 s, so that a node's death costs the
-	// campaign seconds.
-	st, err := site.Up(ctx, site.Config{Bin: o.Bin, Config: config,
-		Lab: lab.Config{Dir: dir, Nodes: 2, GPUs: maxGPUs / 2, Root: o.Root, SlurmdTimeout: 5 * time.Second}})
+	// A silent node is dead after 5 s, and Slurm runs a job again 6 s after its
+	// node died; usually that is 121 s (cred_expire), and nothing would be
+	// learned in them.
+	settings := "AuthInfo=socket=" + filepath.Join(dir, "run", "munge.sock") + ",cred_expire=5"
+	st, err := site.Up(ctx, site.Config{Bin: o.Bin, Config: config, Lab: lab.Config{
+		Dir: dir, Nodes: 2, GPUs: maxGPUs / 2, Root: o.Root, SlurmdTimeout: 5 * time.Second, ExtraConf: settings}})
 	if err != nil {
 		return nil, err
 	}

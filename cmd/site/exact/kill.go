@@ -185,7 +185,7 @@ func (j *job) mourn(ctx context.Context, d *death, s strike) error {
 		}
 		gone := seen.state != "RUNNING" || seen.restarts > d.run
 		if gone && s.node != "" { // it returns, with nothing of what ran there
-			err, s.node = j.revive(ctx, s), ""
+			err, s.node = j.t.Lab.StartSlurmd(ctx, s.node), ""
 		}
 		return gone && !j.alive(d.run), err
 	})
@@ -291,15 +291,6 @@ func (j *job) comesBack(ctx context.Context, d *death) error {
 		}
 		return false, nil
 	})
-}
-
-// revive returns a node to service as a machine that was started again.
-func (j *job) revive(ctx context.Context, s strike) error {
-	err := j.t.Lab.StartSlurmd(ctx, s.node)
-	if err == nil && !s.late {
-		err = j.t.Lab.Resume(ctx, s.node)
-	}
-	return err
 }
 
 // repair returns every node to service.
