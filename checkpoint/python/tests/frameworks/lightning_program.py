@@ -29,6 +29,11 @@ class Steps(L.Callback):
         if trainer.is_global_zero:
             notes.note(trainer.global_step - 1, total.item(), trainer.world_size, trainer.optimizers[0].param_groups[0]["lr"])
 
+    def on_train_end(self, trainer, pl_module):
+        if trainer.is_global_zero:
+            averages = pl_module.net[1]
+            print(f"averages {averages.running_mean.abs().sum() + averages.running_var.sum():.4f}", flush=True)
+
     def on_validation_end(self, trainer, pl_module):
         if trainer.is_global_zero and not trainer.sanity_checking:
             print(f"validated after step {trainer.global_step}", flush=True)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import unittest
@@ -19,16 +20,21 @@ BOUND = 1e-5
 class Lightning(ResizeCase):
     program = "lightning_program.py"
     args = ("--epochs=4", "--samples=480")  # 10 steps an epoch
-    want = None
+    want = averages = None  # of the training that was never resized
 
     def setUp(self):
         super().setUp()
         if Lightning.want is None:
             Lightning.want = self.never_resized(1, *self.args)
+            Lightning.averages = self.batch_norm()
+
+    def batch_norm(self):
+        return float(re.search(r"averages ([0-9.]+)", self.said()).group(1))
 
     def finish(self, size, **more):
         out = self.run_to_end(size, *self.args, **more)
         self.assertIn("finished after step 40", out)
+        self.assertAlmostEqual(self.batch_norm(), self.averages, delta=2e-4)
         got = self.steps()
         return got, self.assert_same(got, self.want, BOUND)
 
