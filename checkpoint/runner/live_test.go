@@ -45,12 +45,12 @@ func TestMain(m *testing.M) {
 
 // settings are what a test may set of a runner in another process.
 type settings struct {
-	Keep, Retries               int
-	Poll, Beat, Grace, Patience time.Duration
-	Gauge                       string
-	Adopt                       runner.Adopt
-	Profile                     runner.Profile
-	Unit                        string
+	Keep, Retries                      int
+	Poll, Beat, Grace, Patience, Stuck time.Duration
+	Gauge                              string
+	Adopt                              runner.Adopt
+	Profile                            runner.Profile
+	Unit                               string
 }
 
 // runAsRunner is what `sluice run` does, with shorter times.
@@ -61,7 +61,7 @@ func runAsRunner() int {
 		return 99
 	}
 	os.Unsetenv(asRunner)
-	c := runner.Config{Keep: s.Keep, Retries: s.Retries, Poll: s.Poll, Beat: s.Beat, Grace: s.Grace, Patience: s.Patience, Gauge: s.Gauge, Adopt: s.Adopt, Profile: s.Profile, Unit: s.Unit}
+	c := runner.Config{Keep: s.Keep, Retries: s.Retries, Poll: s.Poll, Beat: s.Beat, Grace: s.Grace, Patience: s.Patience, Stuck: s.Stuck, Gauge: s.Gauge, Adopt: s.Adopt, Profile: s.Profile, Unit: s.Unit}
 	c.Script, c.Args, c.Env = os.Args[1], os.Args[2:], os.Environ()
 	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
 	c.Now, c.Host, c.Sluice = time.Now, "testhost", "/bin/sluice"

@@ -37,6 +37,7 @@ type run struct {
 	starts int       // times the script was started in this run
 	held   string    // which of the job's GPUs something holds at its end
 
+	sentry   sentry
 	outputs  []*output
 	killed   int  // processes of the job killed for memory before the script was started
 	counted  bool // that is known
@@ -60,6 +61,7 @@ func (r *run) loop(signals <-chan os.Signal) int {
 	defer poll.Stop()
 	defer beat.Stop()
 	for !r.done {
+		r.sentry.turns.Add(1)
 		select {
 		case s := <-signals:
 			r.signalled(s.(syscall.Signal))
@@ -237,6 +239,7 @@ func (r *run) start() {
 			Argv: argv, Env: r.environment(), Stdin: r.Stdin, Stdout: r.Stdout, Stderr: r.Stderr,
 		})
 	}
+	r.sentry.child.Store(r.child)
 	if err != nil {
 		r.say("error: the script cannot be started: %v", err)
 		r.done, r.code = true, 127 // as a shell

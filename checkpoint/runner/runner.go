@@ -40,8 +40,9 @@ type Config struct {
 	// Poll is how often the request and the checkpoints are looked at, Beat
 	// how often a sign of life is written, Grace how long a script whose work is
 	// saved may take to end before it is killed, Patience how long a request is
-	// honoured beyond its time when nobody withdraws it.
-	Poll, Beat, Grace, Patience time.Duration
+	// honoured beyond its time when nobody withdraws it, Stuck how long a file
+	// system may not answer before signals, and the script's end, go past it.
+	Poll, Beat, Grace, Patience, Stuck time.Duration
 }
 
 // WithDefaults fills in the times that are not set.
@@ -55,6 +56,7 @@ func (c Config) WithDefaults() Config {
 	set(&c.Beat, 10*time.Second)
 	set(&c.Grace, 3*time.Second)
 	set(&c.Patience, time.Minute)
+	set(&c.Stuck, 15*time.Second) // less than Slurm waits between SIGTERM and SIGKILL
 	c.Keep, c.Retries = max(1, c.Keep), max(0, c.Retries)
 	if c.Unit == "" {
 		c.Unit = "epoch"
@@ -87,7 +89,7 @@ func Run(c Config) int {
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGPIPE,
 		syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGHUP, syscall.SIGALRM, syscall.SIGCONT)
 	defer signal.Stop(signals)
-	return r.loop(signals)
+	return r.watchOver(signals)
 }
 
 // say tells the user something on standard error. A full disk or closed pipe

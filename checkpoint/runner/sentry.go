@@ -1,0 +1,77 @@
+package runner
+
+import (
+	"os"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/sluice-hpc/sluice/checkpoint/process"
+)
+
+// sentry stands beside the loop. The loop reads and writes files, and a file
+// system that does not answer holds it up for as long as it likes. Meanwhile Slurm
+// may want the job to end, or the script may end, and neither may wait for that.
+type sentry struct {
+	turns atomic.Int64                  // of the loop
+	child atomic.Pointer[process.Child] // that was started last
+}
+
+// watchOver runs the loop and returns its code, or, when it hangs, the code that
+// the job is to end with nevertheless.
+func (r *run) watchOver(signals <-chan os.Signal) int {
+	heard, code := make(chan os.Signal, cap(signals)), make(chan int, 1)
+	go func() { code <- r.loop(heard) }() // ends with the run, or with the process
+	tick := time.NewTicker(r.Stuck / stillLooks)
+	defer tick.Stop()
+	var last int64
+	still, told := 0, false
+	for {
+		select {
+		case c := <-code:
+			return c
+		case s := <-signals:
+			told = told || s == syscall.SIGTERM
+			select {
+			case heard <- s:
+			default: // full: it has not been listening for long
+			}
+		case <-tick.C:
+			if now := r.sentry.turns.Load(); now != last {
+				last, still = now, 0
+				continue
+			}
+			if still++; still < stillLooks {
+				continue
+			}
+			if c, over := r.unheard(still == stillLooks, told); over {
+				return c
+			}
+		}
+	}
+}
+
+// stillLooks is how many looks in a row must find the loop where it was.
+const stillLooks = 4
+
+// unheard does what cannot wait for a loop that hangs, and reports whether the job
+// is over.
+func (r *run) unheard(first, told bool) (code int, over bool) {
+	if first {
+		r.say("a file system does not answer; the job goes on without sluice meanwhile")
+	}
+	child := r.sentry.child.Load()
+	if child == nil {
+		return stopped, told
+	}
+	if told {
+		child.Signal(syscall.SIGTERM)
+	}
+	select {
+	case <-child.Done():
+	default:
+		return 0, false
+	}
+	r.remains(r.family.KillAll(r.Grace))
+	return child.Exit().Code, true
+}
