@@ -167,9 +167,14 @@ func (s state) verified(v verified) (state, []any) {
 	if s.alive {
 		return s, nil // it may still bring a good one
 	}
-	// It meant to be stopped and its checkpoint is bad. Ended in peace, it is not
-	// at fault and goes on from the one before; exit 0 would call it complete.
-	if s.exit.Code == 0 {
+	return s.torn()
+}
+
+// torn: the script meant to be stopped and its checkpoint is bad. Ended in peace,
+// it is not at fault and goes on from the one before; exit 0 would call it
+// complete.
+func (s state) torn() (state, []any) {
+	if s.exit.Code == 0 && !s.stopping {
 		s.phase = checkpoint.Starting
 		return s, []any{find{}}
 	}
@@ -199,6 +204,8 @@ func (s state) ended(e ended) (state, []any) {
 	case e.candidate != "":
 		s.verifying = e.candidate
 		return s, []any{verify{e.candidate}}
+	case s.answer != nil && s.answer.Error != "":
+		return s.torn()
 	}
 	return s.failed()
 }

@@ -53,6 +53,8 @@ func TestStories(t *testing.T) {
 		"finished while waiting":    {started, asks, seals, proves, {ended{complete: true}, "waiting [quit 0]"}},
 		"torn, then good":           {started, asks, seals, {bad("1"), "saving []"}, {sealed{"2"}, "saving [verify]"}, {good("2"), "waiting []"}},
 		"torn and exits 0":          {started, asks, seals, {exit(0), "saving []"}, {bad("1"), "starting [find]"}, {ready{}, "saving [start]"}},
+		"torn, then exits 0":        {started, asks, seals, {bad("1"), "saving []"}, {exit(0), "starting [find]"}, {ready{}, "saving [start]"}},
+		"torn, told, exits 0":       {started, asks, seals, {bad("1"), "saving []"}, {told{}, "saving [forward]"}, {exit(0), "saving [quit 0]"}},
 		"torn and exits 3":          {started, asks, seals, {exit(3), "saving []"}, {bad("1"), "saving [quit 3]"}},
 		"asked anew while saving":   {started, asks, seals, {ask("b"), "saving [relay]"}, {good("1"), "saving []"}, {sealed{"2"}, "saving [verify]"}, {good("2"), "waiting []"}},
 		"asked anew, program ended": {started, asks, seals, proves, {exit(0), "waiting []"}, {ask("b"), "waiting [relay]"}},
