@@ -108,6 +108,55 @@ sluice.finished()
 	}
 }
 
+// TestShared: a checkpoint that shares unchanged files with an older one is valid,
+// and stays so when the older one is pruned.
+func TestShared(t *testing.T) {
+	base := t.TempDir()
+	dir := filepath.Join(base, token)
+	saved := filepath.Join(dir, checkpoint.Checkpoints)
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := exec.CommandContext(t.Context(), interpreter(t), "-c", "import torch").Run(); err != nil {
+		t.Skip("NOT TESTED: shared files; this python3 has no torch")
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, base, []string{"PYTHONPATH=" + here, "SLUICE_JOB_DIR=" + dir, "SLUICE_JOB_ID=42", "SLUICE_CHECKPOINTS=" + saved, "SLUICE_REQUEST=" + dir + "/request.json", "SLUICE_RESUME="}, "-c", `
+import os, sluice, torch
+state = {"table": torch.randn(400_000), "w": torch.zeros(400_000)}
+for step in (1, 2):
+    with sluice.checkpoint(step=step, background=step == 1) as folder:
+        sluice.save(state, folder / "state", parts=True)
+    assert sluice.wait()
+    state["w"] += 1
+assert os.stat(folder / "state" / "000000").st_nlink == 2
+`)
+	d, err := checkpoint.OpenDir(saved)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	series := checkpoint.NewSeries(d, checkpoint.Identity{Job: 42, Token: token})
+	for _, name := range []string{"00000001", "00000002"} {
+		if _, err := series.Verify(t.Context(), name); err != nil {
+			t.Error(err)
+		}
+	}
+	newest, _, err := series.Newest(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if removed, err := series.Prune(newest, 1); err != nil || len(removed) != 1 {
+		t.Errorf("pruned %v, %v", removed, err)
+	}
+	if c, _, err := series.Newest(t.Context()); err != nil || c.Name != "00000002" {
+		t.Errorf("%s, %v", c.Name, err)
+	}
+}
+
 func TestWriteTo(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "b")
 	for range 2 {
@@ -138,4 +187,44 @@ func TestWriteTo(t *testing.T) {
 	if err := python.WriteTo("/dev/null/x"); err == nil {
 		t.Error("no error where nothing can be written")
 	}
+}
+
+// TestPip installs the library as users do, from a copy of its folder and with
+// no network.
+func TestPip(t *testing.T) {
+	if err := exec.CommandContext(t.Context(), interpreter(t), "-c", "import pip, setuptools, wheel, venv, ensurepip").Run(); err != nil {
+		t.Skip("NOT TESTED: pip install; this python3 lacks pip, setuptools, wheel or venv")
+	}
+	base := t.TempDir()
+	source, venv := filepath.Join(base, "source"), filepath.Join(base, "venv")
+	if err := sourceCopy(source); err != nil {
+		t.Fatal(err)
+	}
+	run(t, base, nil, "-m", "venv", "--system-site-packages", venv)
+	pip := exec.CommandContext(t.Context(), filepath.Join(venv, "bin", "python"), "-m", "pip", "install", "-q", "--no-index", "--no-build-isolation", "--disable-pip-version-check", source)
+	pip.Dir = base
+	if out, err := pip.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	use := exec.CommandContext(t.Context(), filepath.Join(venv, "bin", "python"), "-c",
+		`import os, sluice; d = os.path.dirname(sluice.__file__); print(d.startswith(os.environ["VENV"]), sluice.resume(), os.path.exists(d + "/py.typed"))`)
+	use.Dir, use.Env = base, append(os.Environ(), "VENV="+venv, "PYTHONPATH=", "SLUICE_JOB_DIR=")
+	if out, err := use.CombinedOutput(); err != nil || string(out) != "True None True\n" {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// sourceCopy copies what pip needs: building leaves files beside the source.
+func sourceCopy(to string) error {
+	if err := os.MkdirAll(to, 0o755); err != nil {
+		return err
+	}
+	project, err := os.ReadFile("pyproject.toml")
+	if err == nil {
+		err = os.WriteFile(filepath.Join(to, "pyproject.toml"), project, 0o644)
+	}
+	if err == nil {
+		err = python.WriteTo(to)
+	}
+	return err
 }
