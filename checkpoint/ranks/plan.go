@@ -112,12 +112,17 @@ type World struct {
 // variables returns what the process with a local number is told beside env.
 func (n Node) variables(w World, local int, env map[string]string) []string {
 	set := func(name string, v int) string { return name + "=" + strconv.Itoa(v) }
-	out := []string{
+	return append([]string{
 		set("RANK", w.First+local), set("WORLD_SIZE", w.Size),
 		set("LOCAL_RANK", local), set("LOCAL_WORLD_SIZE", n.Local),
-		set("GROUP_RANK", n.ID), set("NODE_RANK", n.ID),
-		"MASTER_ADDR=" + w.Master, set("MASTER_PORT", w.Port),
-	}
+		set("GROUP_RANK", n.ID),
+	}, n.shared(w, env)...)
+}
+
+// shared returns what all processes of the node are told.
+func (n Node) shared(w World, env map[string]string) []string {
+	set := func(name string, v int) string { return name + "=" + strconv.Itoa(v) }
+	out := []string{set("NODE_RANK", n.ID), "MASTER_ADDR=" + w.Master, set("MASTER_PORT", w.Port)}
 	if env["OMP_NUM_THREADS"] == "" {
 		// As many threads as there are cores in each of many processes is slower
 		// than one.

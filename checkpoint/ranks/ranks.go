@@ -16,9 +16,11 @@ import (
 type Config struct {
 	Argv    []string // the training program and its arguments
 	Env     []string
-	PerNode int    // processes on this node; 0 = one for each GPU
-	Host    string // this machine's name
-	Gauge   string // path of the program that looks at the node's GPUs; \"\" = none
+	PerNode int // processes on this node; 0 = one for each GPU
+	// Torchrun starts one torchrun on this node, which starts the processes.
+	Torchrun bool
+	Host     string // this machine's name
+	Gauge    string // path of the program that looks at the node's GPUs; \"\" = none
 
 	Stdin, Stdout, Stderr *os.File // rank 0 of the node reads Stdin; output is passed on untouched
 
@@ -99,28 +101,44 @@ func (t *team) gather() error {
 	if err := t.meet(); err != nil {
 		return err
 	}
-	for local := range t.node.Local {
-		command := process.Command{
-			Argv: t.Argv, Env: overlay(t.Env, t.node.variables(t.world, local, vars)),
-			Stdout: t.Stdout, Stderr: t.Stderr,
-		}
-		if local == 0 {
-			command.Stdin = t.Stdin
-		}
-		member, err := t.family.Start(command)
-		if err != nil {
-			t.family.KillAll(t.Grace)
-			t.tell(Failure{Node: t.node.Name, Rank: t.world.First + local, Code: 2})
-			return err
-		}
-		t.members = append(t.members, member)
-		t.left++
-		go func() { // ends with the member
-			<-member.Done()
-			t.ended <- end{local, member.Exit()}
-		}()
+	if err := t.startAll(vars); err != nil {
+		return err
 	}
 	t.gauge()
+	return nil
+}
+
+func (t *team) startAll(vars map[string]string) error {
+	if t.Torchrun {
+		return t.startTorchrun(vars)
+	}
+	for local := range t.node.Local {
+		env := overlay(t.Env, t.node.variables(t.world, local, vars))
+		if err := t.start(local, t.Argv, env); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// start starts one member; when it cannot, none is left.
+func (t *team) start(local int, argv, env []string) error {
+	command := process.Command{Argv: argv, Env: env, Stdout: t.Stdout, Stderr: t.Stderr}
+	if local == 0 {
+		command.Stdin = t.Stdin
+	}
+	member, err := t.family.Start(command)
+	if err != nil {
+		t.family.KillAll(t.Grace)
+		t.tell(Failure{Node: t.node.Name, Rank: t.world.First + local, Code: 2})
+		return err
+	}
+	t.members = append(t.members, member)
+	t.left++
+	go func() { // ends with the member
+		<-member.Done()
+		t.ended <- end{local, member.Exit()}
+	}()
 	return nil
 }
 
@@ -243,10 +261,19 @@ func (t *team) failed(e end) bool {
 	if kills, known := process.OOMKills(process.Cgroups); known && e.exit.Signal == "KILL" {
 		f.Memory = kills > t.kills
 	}
-	fmt.Fprintf(t.Stderr, "sluice ranks: node %s: rank %d of %d failed (%s)\n", f.Node, f.Rank, t.world.Size, f.how())
+	fmt.Fprintf(t.Stderr, "sluice ranks: node %s: %s failed (%s)\n", f.Node, t.named(f.Rank), f.how())
 	t.tell(f)
 	t.end(syscall.SIGTERM)
 	return true
+}
+
+// named is what a member is called in messages; torchrun says itself which rank
+// failed.
+func (t *team) named(rank int) string {
+	if t.Torchrun {
+		return "torchrun"
+	}
+	return fmt.Sprintf("rank %d of %d", rank, t.world.Size)
 }
 
 func (t *team) tell(f Failure) {

@@ -18,7 +18,10 @@ import (
 	"pgregory.net/rapid"
 )
 
-const asRanks = "SLUICE_TEST_AS_RANKS"
+const (
+	asRanks    = "SLUICE_TEST_AS_RANKS"
+	asTorchrun = "SLUICE_TEST_AS_TORCHRUN"
+)
 
 // TestMain runs `sluice ranks` in processes of their own: it adopts and ends
 // whatever its process started.
@@ -28,7 +31,7 @@ func TestMain(m *testing.M) {
 	}
 	perNode, _ := strconv.Atoi(os.Getenv(asRanks))
 	os.Unsetenv(asRanks)
-	os.Exit(Run(Config{Argv: os.Args[1:], Env: os.Environ(), PerNode: perNode, Host: "testhost", Gauge: os.Getenv("SLUICE_TEST_GAUGE"),
+	os.Exit(Run(Config{Argv: os.Args[1:], Env: os.Environ(), PerNode: perNode, Torchrun: os.Getenv(asTorchrun) != "", Host: "testhost", Gauge: os.Getenv("SLUICE_TEST_GAUGE"),
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		Wait: 20 * time.Second, Poll: 10 * time.Millisecond, Grace: 300 * time.Millisecond}))
 }
