@@ -72,6 +72,9 @@ func spoken(tail []string) []string {
 // so in a traceback of its own.
 var secondary = regexp.MustCompile(`ChildFailedError|SignalException|Broken ?[Pp]ipe|[Cc]onnection (was )?(closed|reset|refused)|Distributed\w*Error|Connection\w*Error|KeyboardInterrupt`)
 
+// others speak in between: the output of all processes goes to one file.
+var others = regexp.MustCompile(`^(srun|slurmstepd|sluice|sluice ranks|== sluice): `)
+
 const traceback = "Traceback (most recent call last):"
 
 // culprit returns the error that a Python program ended with: the last line of a
@@ -86,7 +89,7 @@ func culprit(tail []string) string {
 		}
 		for _, next := range tail[i+1:] {
 			next = strings.TrimPrefix(next, prefix)
-			if next == "" || strings.TrimLeft(next, " \t") != next {
+			if next == "" || strings.TrimLeft(next, " \t") != next || others.MatchString(next) {
 				continue // a frame of the stack
 			}
 			if secondary.MatchString(next) {

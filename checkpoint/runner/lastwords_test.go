@@ -38,6 +38,7 @@ func TestCulprit(t *testing.T) {
 		trace + "KeyError: 'a'\n\nDuring handling of the above exception, another exception occurred:\n\n" + trace + "OSError: b":                                                                "OSError: b",
 		"[rank3]: " + strings.ReplaceAll(trace+"torch.OutOfMemoryError: CUDA out of memory", "\n", "\n[rank3]: "):                                                                                "torch.OutOfMemoryError: CUDA out of memory",
 		trace + "ValueError: the cause\n" + trace + "RuntimeError: Connection closed by peer [127.0.0.1]:99\n" + trace + "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: \n": "ValueError: the cause",
+		"Traceback (most recent call last):\nsrun: error: gpu1: task 0: Exited with exit code 1\n  File \"x\"\nsluice ranks: node gpu1: rank 0 of 1 failed\nE: no":                               "E: no",
 		trace + "ConnectionResetError: only this":       "ConnectionResetError: only this",
 		trace + "E: " + strings.Repeat("x", 1000):       "E: " + strings.Repeat("x", 294) + "...",
 		"Traceback (most recent call last): not really": "",
