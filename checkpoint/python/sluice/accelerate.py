@@ -1,4 +1,4 @@
-"""Loops written with Hugging Face Accelerate made elastic. Four lines change:
+"""Loops written with Hugging Face Accelerate made elastic. Five lines change:
 
     import sluice.accelerate
 
