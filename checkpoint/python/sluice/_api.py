@@ -9,7 +9,7 @@ import pathlib
 import threading
 from typing import Any, Callable, Dict, Iterator, Mapping, Optional, Union
 
-from . import _background, _files, _job, _ranks, _state, _world, _write
+from . import _files, _flights, _job, _ranks, _state, _world, _write
 
 Path = Union[str, "os.PathLike[str]"]
 Metric = Mapping[str, float]
@@ -92,7 +92,7 @@ def wait() -> bool:
     True unless one was lost to an error. Call it before leaving a program that
     needs its last one: a program that ends takes what is not committed with it.
     """
-    return _job._current().settle()
+    return _job._current().wait()
 
 
 @contextlib.contextmanager
@@ -163,7 +163,7 @@ def _nothing(size: int, linked: bool) -> None:
     pass
 
 
-def _work(full: str, parts: bool, state: Any, earlier: Optional[_write.Earlier], relative: str) -> _background.Work:
+def _work(full: str, parts: bool, state: Any, earlier: Optional[_write.Earlier], relative: str) -> _flights.Work:
     """What has to be done to save a state, or a snapshot of it, at full."""
     def work(stop: threading.Event, note: Callable[[int, bool], None]) -> Dict[str, _write.Sum]:
         later = isinstance(state, _state.Snapshot)

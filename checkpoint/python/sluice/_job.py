@@ -6,17 +6,15 @@ import atexit
 import math
 import os
 import pathlib
-import struct
 import sys
 import tempfile
 import time
 from typing import Any, Callable, Dict, List, Mapping, Optional
 
-from . import _background, _files, _pace, _profile, _progress, _ranks, _world, _write
+from . import _asking, _files, _flights, _pace, _profile, _progress, _ranks, _world, _write
 
 PAUSE = 0.1  # seconds between two looks while waiting to be stopped
 RETRY_AFTER = 10.0  # seconds before a save that failed is tried again
-ANSWER = struct.Struct("!?I")  # what rank 0 says at an agreement
 
 
 class Open:
@@ -27,7 +25,7 @@ class Open:
         self.sequence = sequence  # 0: what is written there is thrown away
         self.background = background
         self.sums: Dict[str, _write.Sum] = {}  # of what was written, by full path
-        self.work: List[_background.Work] = []  # what is still to be written ...
+        self.work: List[_flights.Work] = []  # what is still to be written ...
         self.size = 0  # ... in bytes
 
 
@@ -52,7 +50,6 @@ class Job:
         self.resume_path = environ.get("SLUICE_RESUME", "")
         self.by_step = environ.get("SLUICE_UNIT") == "step"
         self.agreement = agreement or _ranks.Agreement()
-        self.pace = _pace.Pace()
         self.watch = _pace.Watch(self.pending)
         self.profile = _profile.Pace(environ)
         self.nodes = _world.number(environ, "SLUICE_NODES")
@@ -68,9 +65,8 @@ class Job:
         self.before: Optional[int] = None  # size of the run before, once knows_before
         self.knows_before = False
         self.open: Optional[Open] = None
-        self.flight: Optional[_background.Flight] = None
-        self.flown = 0  # highest sequence of a flight: on other ranks its threads may write still
-        self.linked = 0.0  # share of the last background save that had not changed
+        self.flights = _flights.Flights(self)
+        self.asking = _asking.Asking(self.agreement, self.flights, self._wanted, steady)
         self.saving = 0.0  # when the checkpoint being written was opened
         self.warned: set[str] = set()
         if self.active:
@@ -89,8 +85,8 @@ class Job:
     def leave(self) -> None:
         """The program ends: what is not committed will never be."""
         self.watch.stop()
-        if self.flight is not None:
-            self.flight.cancel()
+        if self.flights.now is not None:
+            self.flights.now.cancel()
         self.progress.flush()
 
     # Requests.
@@ -110,36 +106,21 @@ class Job:
         self.progress.steps += 1
         if self.profile.left > 0:
             self.profile.step(self)
-        if self.pace.left > 1:  # mostly: nothing else is touched between two steps
-            self.pace.left -= 1
+        pace = self.asking.pace
+        if pace.left > 1:  # mostly: nothing else is touched between two steps
+            pace.left -= 1
             self.asked = False
             return False
         if not self.active:
             return False
-        if not self.said_hello:
-            self.hello()
-        self.progress.stepped()
-        self.asked = self._agree()
-        return self.asked
-
-    def _agree(self) -> bool:
-        """Ask rank 0, all at the same call, and hear when to ask again."""
         if not self.agreement.met():
             self.warn("asked whether to save", "the ranks have not met through torch.distributed or mpi4py; they cannot agree")
             return False
-        ask, gap = False, 1
         self.speaks = self.first()
-        if self.speaks:
-            ask, gap = self._wanted(), self.pace.plan(self.steady())
-        if self.flight is None:
-            ask, gap = ANSWER.unpack(self.agreement.from_first(ANSWER.pack(ask, gap)))
-        else:
-            mine = [int(ask), gap] if self.speaks else [0, 0]
-            total = self.agreement.total(mine + self.flight.counts())
-            ask, gap = total[0] > 0, total[1]
-            self._advance(self.flight, total[2:])
-        self.pace.agreed(gap, self.steady())
-        return bool(ask)
+        self.hello()
+        self.progress.stepped()
+        self.asked = self.asking.answer()
+        return self.asked
 
     def _wanted(self) -> bool:
         """Whether a request stands that wants to be answered now. Rank 0's."""
@@ -159,11 +140,13 @@ class Job:
             self.open = Open(tempfile.mkdtemp(prefix="sluice-"), 0, background)
             return pathlib.Path(self.open.path)
         self.saving = self.clock()
-        self.settle(hurry=self.asked)
+        self.asking.arrive()
+        self.asked = self.asking.take() or self.asked
+        self.flights.settle(hurry=self.asked)
         answer, problem = b"", None
         if self.first():
             try:
-                path, _ = _files.next_checkpoint(self.checkpoints, self.flown)
+                path, _ = _files.next_checkpoint(self.checkpoints, self.flights.highest)
                 answer = os.path.basename(path).encode()
             except OSError as e:
                 problem = e
@@ -195,7 +178,7 @@ class Job:
                pause: bool = True, error: Optional[BaseException] = None) -> bool:
         """Close the open checkpoint, given up if error is not None. True when it
         was committed, or will be as far as is known."""
-        opened, self.open, asked, self.asked = self.open, None, self.asked, False
+        opened, self.open, self.asked = self.open, None, False
         if opened is None:
             raise RuntimeError("sluice.commit() without sluice.save_dir()")
         if not self.active or opened.sequence == 0:
@@ -204,7 +187,7 @@ class Job:
         try:
             manifest = self._manifest(opened, step, epoch, metric)
             if opened.background:
-                return self._fly(opened, manifest, error)
+                return self.flights.begin(opened, manifest, error)
             if not self.first():
                 _files.leave_sums(opened.path, self.agreement.rank(), opened.sums)
             # The barrier: nobody's file is summed before everybody has written.
@@ -217,7 +200,7 @@ class Job:
     def _spent(self, step: float, epoch: float, metric: Optional[Mapping[str, float]]) -> None:
         """Saving and waiting is not training."""
         self.progress.away(self.clock() - self.saving)
-        self.pace.disturbed()
+        self.asking.pace.disturbed()
         if metric:
             self.report(epoch, step, metric=metric)
 
@@ -258,7 +241,7 @@ class Job:
         needed. The time comes first, so that whoever reads the manifest knows
         that a request from before it was not missed.
         """
-        entries = self._entries(path, sums)
+        entries = self.entries(path, sums)
         manifest["created"] = _files.timestamp(self.clock())
         request = self.pending()
         if request:
@@ -266,7 +249,8 @@ class Job:
         _files.write_manifest(path, {**manifest, "files": entries})
         return request
 
-    def _entries(self, path: str, sums: Mapping[str, _write.Sum]) -> List[Dict[str, Any]]:
+    def entries(self, path: str, sums: Mapping[str, _write.Sum]) -> List[Dict[str, Any]]:
+        """What a manifest lists; an error where nothing was saved."""
         entries = _files.sum_files(path, {**_files.gather_sums(path), **sums})
         if not entries:
             raise ValueError("no file was saved in the checkpoint's folder")
@@ -291,95 +275,12 @@ class Job:
                 pass  # a file system that stutters takes nothing back
             time.sleep(PAUSE)
 
-    # Checkpoints in the background.
-
-    def _fly(self, opened: Open, manifest: Dict[str, Any], error: Optional[BaseException]) -> bool:
-        self.flown = max(self.flown, opened.sequence)
-        self.flight = flight = _background.Flight(opened.path, opened.sequence, manifest, opened.sums)
-        if error is not None:
-            flight.fail(error)
-            return False
-        work = list(opened.work)
-        if not self.first():
-            rank = self.agreement.rank()
-
-            def leave(stop: Any, note: Any) -> Dict[str, _write.Sum]:
-                _files.leave_sums(flight.path, rank, flight.sums)
-                return {}
-
-            work.append(leave)
-        flight.start(work, opened.size)
-        return True
-
-    def _advance(self, flight: _background.Flight, counts: List[int]) -> None:
-        """Go on with a flight by what all ranks said of it together."""
-        written, failed, sealed, unsealed = counts
-        if failed or unsealed:
-            self._fallen(flight)
-        elif sealed:
-            self._landed(flight)
-        elif written == self.agreement.size() and self.first():
-            flight.seal(lambda: self._seal_flight(flight))
-
-    def _seal_flight(self, flight: _background.Flight) -> None:
-        """Write the manifest of a state from a while ago.
-
-        It answers no request: training has gone on, and who asked is to get what
-        came since, too. Its time is the state's.
-        """
-        entries = self._entries(flight.path, flight.sums)
-        if self.pending():
-            flight.manifest["request"] = "background"  # nobody's request is called so
-        _files.write_manifest(flight.path, {**flight.manifest, "files": entries})
-
-    def _landed(self, flight: _background.Flight) -> bool:
-        self.flight, self.last = None, flight.path
-        self.linked = flight.linked / flight.total if flight.total else 0.0
-        return True
-
-    def _fallen(self, flight: _background.Flight) -> bool:
-        """It failed on some rank. What the others still write there harms nothing."""
-        self.flight = None
-        flight.cancel()
-        if flight.error is not None and not isinstance(flight.error, _write.Cancelled):
-            self.warn("saving a checkpoint in the background; training goes on without it", flight.error)
-        flight.join()
-        if self.first():
-            _files.discard(flight.path)
-        return False
-
-    def settle(self, hurry: bool = False) -> bool:
-        """Bring a background save to its end, on all ranks. Collective.
-
-        In a hurry one is dropped whose rest would take longer to write than
-        what it saves the next: what it shares with it need not be written again.
-        True unless a checkpoint was lost.
-        """
-        flight = self.flight
-        if flight is None:
-            return True
-        if hurry:
-            keep = flight.left() <= flight.total * self.linked
-            if self.agreement.from_first(b"+" if keep else b"") == b"":
-                flight.cancel()
-        flight.join()
-        written, failed, sealed, unsealed = self.agreement.total(flight.counts())
-        if failed or unsealed:
-            return self._fallen(flight)
-        if not sealed:
-            problem = self._seal_now(flight)
-            if self.agreement.from_first(b"" if problem else b"+") == b"":
-                flight.error = problem
-                return self._fallen(flight)
-        return self._landed(flight)
-
-    def _seal_now(self, flight: _background.Flight) -> Optional[BaseException]:
-        if self.first():
-            try:
-                self._seal_flight(flight)
-            except (OSError, ValueError) as e:
-                return e
-        return None
+    def wait(self) -> bool:
+        """Bring a background save to its end. Collective."""
+        self.asking.arrive()
+        if self.asking.wanted:
+            self.asking.pace.left = 0  # the next call says so
+        return self.flights.settle()
 
     # The run.
 

@@ -21,7 +21,7 @@ class Pace:
 
     def __init__(self) -> None:
         self.left = 0  # calls until the next agreement
-        self._gap = 1
+        self.gap = 1  # as agreed last
         self._began: Optional[float] = None  # seconds; when the gap began
         self._step = 0.0  # seconds a call, the slowest lately
 
@@ -32,14 +32,14 @@ class Pace:
         slow ones that follow wait.
         """
         if self._began is None:
-            return self._gap
-        self._step = max((now - self._began) / self._gap, self._step / 2)
+            return self.gap
+        self._step = max((now - self._began) / self.gap, self._step / 2)
         fitting = int(EVERY / self._step) if self._step > 0 else LONGEST
-        return max(1, min(fitting, 2 * self._gap, LONGEST))
+        return max(1, min(fitting, 2 * self.gap, LONGEST))
 
     def agreed(self, gap: int, now: float) -> None:
         """Begin the gap that was agreed."""
-        self._gap = self.left = max(1, gap)
+        self.gap = self.left = max(1, gap)
         self._began = now
 
     def disturbed(self) -> None:

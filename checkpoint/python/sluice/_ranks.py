@@ -9,7 +9,9 @@ from __future__ import annotations
 import datetime
 import os
 import sys
-from typing import Any, List, Optional, Sequence
+from typing import Any, Callable, List, Optional, Sequence
+
+Later = Callable[[], List[int]]  # waits for what was begun and returns it
 
 # How long ranks wait for one another. The slowest thing they wait for is a
 # checkpoint being written; what hangs for good is for Slurm's time limit.
@@ -92,10 +94,6 @@ class Agreement:
         """
         return size() == 1 or torch_distributed() is not None or mpi() is not None
 
-    def fresh(self) -> bool:
-        """Whether the ranks have met, or met anew, since the last exchange."""
-        return self._world() is not self._for
-
     def from_first(self, content: bytes) -> bytes:
         """Return rank 0's bytes, at most 255, on every rank."""
         line = self._ready()
@@ -105,6 +103,13 @@ class Agreement:
         """Return the sums of every rank's counts, on every rank."""
         line = self._ready()
         return list(counts) if line is None else line.total(counts)
+
+    def begin(self, numbers: Sequence[int], add: bool) -> Optional[Later]:
+        """Begin to exchange numbers: with add their sums over the ranks are to come,
+        without rank 0's. All ranks begin, and what they exchange next comes after.
+        None where there is nothing to wait for."""
+        line = self._ready()
+        return None if line is None else line.begin(numbers, add)
 
     def all_well(self, well: bool) -> bool:
         """Return whether every rank said so. Nobody returns before all have come."""
@@ -157,10 +162,21 @@ class _Torch:
         return bytes(received[1 : 1 + int(received[0])].tolist())
 
     def total(self, counts: Sequence[int]) -> List[int]:
+        return self.begin(counts, add=True)()
+
+    def begin(self, numbers: Sequence[int], add: bool) -> Later:
         torch = sys.modules["torch"]
-        message = torch.tensor(list(counts), dtype=torch.int64, device=self._device)
-        self._distributed.all_reduce(message, group=self._group)
-        return [int(n) for n in message.tolist()]
+        message = torch.tensor(list(numbers), dtype=torch.int64, device=self._device)
+        if add:
+            work = self._distributed.all_reduce(message, group=self._group, async_op=True)
+        else:
+            work = self._distributed.broadcast(message, src=0, group=self._group, async_op=True)
+
+        def later() -> List[int]:
+            work.wait()
+            return [int(n) for n in message.tolist()]
+
+        return later
 
 
 class _Mpi:
@@ -174,3 +190,7 @@ class _Mpi:
 
     def total(self, counts: Sequence[int]) -> List[int]:
         return [sum(column) for column in zip(*self._comm.allgather(list(counts)))]
+
+    def begin(self, numbers: Sequence[int], add: bool) -> Later:
+        found = self.total(numbers) if add else list(self._comm.bcast(list(numbers), root=0))
+        return lambda: found

@@ -10,9 +10,9 @@ import time
 import unittest
 from unittest import mock
 
+from . import test_ranks
 from .fixture import JobCase
 from .test_job import look_again, quiet
-from .test_ranks import Ranks as RankCase
 
 import sluice
 from sluice import _api, _job, _write
@@ -38,7 +38,7 @@ class Background(JobCase):
         for _ in range(3000):
             look_again()
             sluice.should_checkpoint()
-            if (folder / "manifest.json").exists() and _job._current().flight is None:
+            if (folder / "manifest.json").exists() and _job._current().flights.now is None:
                 return
             time.sleep(0.005)
         self.fail("never committed")
@@ -114,7 +114,7 @@ class Background(JobCase):
         self.job()
         frozen = torch.randn(400_000)
         first = self.save({"frozen": frozen, "w": torch.zeros(400_000)})
-        _job._current().flight.join()
+        _job._current().flights.now.join()
         self.ask()
         look_again()
         self.assertTrue(sluice.should_checkpoint())
@@ -222,12 +222,7 @@ for background in (False, True):
 
 
 @needs_torch
-class Several(RankCase):
-    """Inherits the runner of ranks only."""
-
-    test_agree = test_agree_beside_another_backend = test_one_rank_fails_to_save = None
-    test_save_on_a_full_disk = test_first_rank_has_no_room = None
-
+class Several(test_ranks.Programs):
     def test_each_its_own(self):
         """Every rank's file is in one commit, with its own sum, while steps go on."""
         self.run_ranks("""

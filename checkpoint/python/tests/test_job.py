@@ -24,7 +24,7 @@ def look_again():
     """As if the watching thread had just looked and the ranks were to agree next."""
     job = _job._current()
     job.watch.know(job.pending())
-    job.pace.left = 0
+    job.asking.pace.left = 0
 
 
 class Outside(unittest.TestCase):

@@ -27,7 +27,9 @@ def say(text):
 
 
 @unittest.skipUnless(TORCH, "NOT TESTED: torch is not installed")
-class Ranks(JobCase):
+class Programs(JobCase):
+    """Runs programs of several ranks."""
+
     def run_ranks(self, body, size=3, **more):
         with socket.socket() as s:
             s.bind(("127.0.0.1", 0))
@@ -51,6 +53,8 @@ class Ranks(JobCase):
         with open(os.path.join(self.folder, "story")) as f:
             return sorted(f.read().split("\n")[:-1])
 
+
+class Ranks(Programs):
     def test_agree(self):
         """All ranks see the request at the same step, wait, and go on together."""
         self.agree("")
