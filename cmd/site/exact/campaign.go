@@ -57,7 +57,11 @@ const most = 20
 // life is one training, killed again and again until it completes or there were
 // kills enough; then it is left to complete.
 func (t *trial) life(ctx context.Context, rng *rand.Rand, left *atomic.Int64, mu *sync.Mutex, all *deaths) error {
-	j, err := t.submit(ctx, "--emulate-step-seconds", "0.24", "--checkpoint-steps", "10", "--save-seconds", "0.15")
+	order := []string{"--emulate-step-seconds", "0.24", "--checkpoint-steps", "10", "--save-seconds", "0.15"}
+	if t.jobs%2 == 1 { // every second job
+		order = append(order, "--background")
+	}
+	j, err := t.submit(ctx, order...)
 	if err != nil {
 		return err
 	}
@@ -71,6 +75,7 @@ func (t *trial) life(ctx context.Context, rng *rand.Rand, left *atomic.Int64, mu
 		left.Add(-1)
 		mine = append(mine, d)
 		if err != nil {
+			mine[len(mine)-1].by = "" // not back
 			broken = append(broken, fmt.Sprintf("job %d, %s killed (%s): %v", j.id, d.kind, d.moment, err))
 			break
 		}
@@ -157,6 +162,9 @@ func (d death) String() string {
 		text += ", during a move"
 	}
 	text += fmt.Sprintf("; requeued by %s", d.by)
+	if d.again > 0 {
+		text += fmt.Sprintf(" (%d restarts failed)", d.again)
+	}
 	if d.corrupted != "" {
 		text += fmt.Sprintf("; %s corrupted", d.corrupted)
 	}
@@ -181,9 +189,9 @@ func (a deaths) print(w io.Writer) {
 
 // kindOf sums up the kills of one kind.
 type kindOf struct {
-	times, saving, moving, corrupted, bySlurm, byUser int
-	lost, away, mostAway                              float64
-	mostLost                                          int
+	times, saving, moving, corrupted, bySlurm, byUser, again int
+	lost, away, mostAway                                     float64
+	mostLost                                                 int
 }
 
 func (a deaths) of(kind string) kindOf {
@@ -195,6 +203,7 @@ func (a deaths) of(kind string) kindOf {
 		k.times++
 		k.saving, k.moving, k.corrupted = k.saving+one(d.saving), k.moving+one(d.moving), k.corrupted+one(d.corrupted != "")
 		k.bySlurm, k.byUser = k.bySlurm+one(d.by == "Slurm"), k.byUser+one(d.by == "user")
+		k.again += d.again
 		k.lost, k.mostLost = k.lost+float64(d.lost), max(k.mostLost, d.lost)
 		k.away, k.mostAway = k.away+d.back.Seconds(), max(k.mostAway, d.back.Seconds())
 	}
@@ -217,8 +226,8 @@ func (a deaths) verdict(w io.Writer) error {
 	for _, d := range a.list {
 		loaded += one(d.corrupted != "" && d.corrupted == d.resumed)
 	}
-	fmt.Fprintf(w, "exact: numbers=%s kills=%d worker=%d runner=%d node=%d in_save=%d in_move=%d resizes=%d jobs=%d back=%d by_slurm=%d by_user=%d corrupted=%d corrupt_loaded=%d lost_in_resizes=%d steps=%d repeated=%d missing=%d wrong_losses=%d largest_difference=%.2g promises_broken=%d\n",
-		a.name, k.times, a.of("worker").times, a.of("runner").times, a.of("node").times, k.saving, k.moving, a.resizes, a.jobs, k.bySlurm+k.byUser, k.bySlurm, k.byUser,
+	fmt.Fprintf(w, "exact: numbers=%s kills=%d worker=%d runner=%d node=%d in_save=%d in_move=%d resizes=%d jobs=%d back=%d by_slurm=%d by_user=%d restarts_failed=%d corrupted=%d corrupt_loaded=%d lost_in_resizes=%d steps=%d repeated=%d missing=%d wrong_losses=%d largest_difference=%.2g promises_broken=%d\n",
+		a.name, k.times, a.of("worker").times, a.of("runner").times, a.of("node").times, k.saving, k.moving, a.resizes, a.jobs, k.bySlurm+k.byUser, k.bySlurm, k.byUser, k.again,
 		k.corrupted, loaded, a.inMoves, a.Steps, a.Repeated, a.Missing, a.Wrong, a.Off, len(a.broken))
 	if len(a.broken) > 0 || a.inMoves > 0 {
 		return fmt.Errorf("%d promises broken, %d steps lost in resizes", len(a.broken), a.inMoves)

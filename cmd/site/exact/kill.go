@@ -28,6 +28,7 @@ type death struct {
 	saving       bool          // a checkpoint was being written
 	moving       bool          // sluice was moving the job, or asked it to save
 	by           string        // who requeued the job: Slurm or its user
+	again        int           // restarts that failed in Slurm before the one that trained
 	corrupted    string        // checkpoint whose byte was changed, newer than the expected one
 	expected     string        // newest checkpoint that was committed and whole at the death; "" = none
 	committed    int64         // its step
@@ -269,12 +270,18 @@ func (j *job) comesBack(ctx context.Context, d *death) error {
 	if err != nil {
 		return err
 	}
-	heard := false
+	heard, asked := false, time.Now()
 	return j.until(ctx, 2*time.Minute, fmt.Sprintf("to come back after run %d (%s killed)", d.run, d.kind), func() (bool, error) {
 		if !heard {
 			w, ok, err := mail.Runner(j.token, uint32(os.Getuid()))
 			if err == nil && ok && w.Restarts > d.run && w.State == checkpoint.Training {
 				heard, d.resumed = true, w.Resumed
+			}
+		}
+		if !heard && time.Since(asked) > 3*time.Second {
+			asked = time.Now()
+			if err := j.again(ctx, d); err != nil {
+				return false, err
 			}
 		}
 		list, err := j.records()
@@ -291,6 +298,19 @@ func (j *job) comesBack(ctx context.Context, d *death) error {
 		}
 		return false, nil
 	})
+}
+
+// again requeues a job whose restart failed in Slurm, as its user would: a node
+// that returns the moment its job is started there again may still be told to end
+// it, and Slurm then calls it FAILED.
+func (j *job) again(ctx context.Context, d *death) error {
+	seen, err := j.slurm(ctx)
+	if err != nil || !seen.over() || seen.state == "COMPLETED" || seen.restarts <= d.run {
+		return nil
+	}
+	d.by, d.again = "user", d.again+1
+	_, err = j.t.Run(ctx, "", "scontrol", "requeue", fmt.Sprint(j.id))
+	return err
 }
 
 // repair returns every node to service.
