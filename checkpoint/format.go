@@ -73,7 +73,8 @@ type Runner struct {
 	Output string `json:"output,omitempty"`
 	Errors string `json:"errors,omitempty"`
 	// Rhythm is the longest time, in seconds, between two checkpoints that a
-	// program saved by its own habit in this run; 0 = it does not, or not known.
+	// program saved by its own habit, as the runner adopted them: in this run, or
+	// in an earlier one while this has none. 0 = it does not, or not known.
 	Rhythm float64 `json:"rhythm,omitempty"`
 	// Devices are the job's GPUs as the driver shows them, each node's; empty
 	// where there is no driver to ask.

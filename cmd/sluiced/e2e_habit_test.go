@@ -12,22 +12,18 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sluice-hpc/sluice/checkpoint/pythontest"
 	"github.com/sluice-hpc/sluice/elastic/control"
 )
 
-// frameworks returns a Python that can import the module, from where
-// etc/install-frameworks puts it.
+// frameworks returns a Python that can import the module.
 func frameworks(t *testing.T, module string) string {
 	t.Helper()
-	home, _ := os.UserHomeDir()
-	for _, dir := range []string{os.Getenv("SLUICE_FRAMEWORKS"), "/var/cache/sluice/frameworks", filepath.Join(home, ".cache/sluice/frameworks")} {
-		python := filepath.Join(dir, "bin", "python")
-		if dir != "" && exec.Command(python, "-c", "import "+module).Run() == nil {
-			return python
-		}
+	python := pythontest.Frameworks(t)
+	if out, err := exec.Command(python, "-c", "import "+module).CombinedOutput(); err != nil {
+		t.Skipf("NOT TESTED: an unmodified Hugging Face script; %s has no %s (type: etc/install-frameworks): %s", python, module, out)
 	}
-	t.Skipf("NOT TESTED: an unmodified Hugging Face script; no Python with %s (type: etc/install-frameworks, or name a virtual environment in SLUICE_FRAMEWORKS)", module)
-	return ""
+	return python
 }
 
 // steps the script trains, and after how many it saves.
