@@ -91,7 +91,7 @@ func (t *Trainer) look() {
 // goOn: the request was taken back, or nobody came.
 func (t *Trainer) goOn() {
 	t.serving, t.word.Answer = "", nil
-	if t.word.State == checkpoint.Waiting || t.Job.Stuck {
+	if (t.word.State == checkpoint.Waiting || t.Job.Stuck) && !t.Job.Spec.Habit {
 		t.train()
 		return
 	}
@@ -131,6 +131,9 @@ func (t *Trainer) serve(r checkpoint.Request) {
 	}
 	t.word.State = checkpoint.Saving
 	t.write()
+	if t.Job.Spec.Habit {
+		return // its next checkpoint answers; it knows of nothing and trains on
+	}
 	step := 1 / float64(t.Job.Steps)
 	stop := math.Min(boundary(t.done()-1e-9, step), t.end())
 	wait := seconds((stop - t.done()) * t.pace())

@@ -72,14 +72,22 @@ func (c *checker) contiguous(t *Trainer, runs []RunRecord) {
 	}
 }
 
+// moment is how many seconds may pass between an answer and the stop that follows.
+const moment = 10
+
 // nothingLost: I3, every run starts from the newest valid checkpoint, and the
-// daemon stops no run whose work is not saved.
+// daemon stops no run whose work is not saved; but a program of a habit of its own
+// trains on for the moment between its answer and the stop.
 func (c *checker) nothingLost(t *Trainer, runs []RunRecord) {
 	for _, r := range runs {
 		if r.Start < r.Best-rounding {
 			c.add("I3", t, "run %d resumed at %.6g units although %.6g were saved", r.Restarts, r.Start, r.Best)
 		}
-		if r.Why.By == Daemon && r.Done > r.Saved+rounding {
+		slack := rounding
+		if t.Job.Spec.Habit {
+			slack += moment * (r.Done - r.Start) / r.Ended.Sub(r.Began).Seconds()
+		}
+		if r.Why.By == Daemon && r.Done > r.Saved+slack {
 			c.add("I3", t, "run %d was stopped by %s (%s) with %.6g units done and %.6g saved",
 				r.Restarts, Daemon, r.Why.What, r.Done, r.Saved)
 		}

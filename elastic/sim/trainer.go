@@ -149,7 +149,9 @@ func (t *Trainer) Start(r *fake.Run) {
 	t.write()
 	t.begin(r)
 	r.After(t.Job.Load, func() {
-		t.say("hello")
+		if !t.Job.Spec.Habit { // of such a program the runner says it, when it can
+			t.say("hello")
+		}
 		if t.word.Resumed != "" {
 			t.say("resumed")
 		}
@@ -265,7 +267,11 @@ func (t *Trainer) reach(done float64) {
 		t.say("progress")
 		t.pause()
 		t.run.After(t.Job.Save+t.Job.Extra, func() {
-			t.commit()
+			name := t.commit()
+			if t.Job.Spec.Habit {
+				t.adopted(name)
+				return
+			}
 			t.train()
 			t.look()
 		})
