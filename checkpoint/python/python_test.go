@@ -30,7 +30,7 @@ func interpreter(t *testing.T) string {
 
 func run(t *testing.T, dir string, env []string, args ...string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, interpreter(t), args...)
 	cmd.Dir = dir
