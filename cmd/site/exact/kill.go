@@ -278,9 +278,10 @@ func (j *job) comesBack(ctx context.Context, d *death) error {
 				heard, d.resumed = true, w.Resumed
 			}
 		}
-		if !heard && time.Since(asked) > 3*time.Second {
+		if time.Since(asked) > 3*time.Second {
 			asked = time.Now()
-			if err := j.again(ctx, d); err != nil {
+			failed, err := j.again(ctx, d)
+			if heard = heard && !failed; err != nil {
 				return false, err
 			}
 		}
@@ -300,17 +301,18 @@ func (j *job) comesBack(ctx context.Context, d *death) error {
 	})
 }
 
-// again requeues a job whose restart failed in Slurm, as its user would: a node
-// that returns the moment its job is started there again may still be told to end
-// it, and Slurm then calls it FAILED.
-func (j *job) again(ctx context.Context, d *death) error {
+// again requeues a job whose restart failed in Slurm, as its user would, and
+// reports whether it did: a node
+// that returns the moment its job is started there
+// again may still be told to end it, and Slurm then calls it FAILED.
+func (j *job) again(ctx context.Context, d *death) (failed bool, err error) {
 	seen, err := j.slurm(ctx)
 	if err != nil || !seen.over() || seen.state == "COMPLETED" || seen.restarts <= d.run {
-		return nil
+		return false, nil
 	}
 	d.by, d.again = "user", d.again+1
 	_, err = j.t.Run(ctx, "", "scontrol", "requeue", fmt.Sprint(j.id))
-	return err
+	return true, err
 }
 
 // repair returns every node to service.
