@@ -302,9 +302,8 @@ func (j *job) comesBack(ctx context.Context, d *death) error {
 }
 
 // again requeues a job whose restart failed in Slurm, as its user would, and
-// reports whether it did: a node
-// that returns the moment its job is started there
-// again may still be told to end it, and Slurm then calls it FAILED.
+// reports whether it did: a node that returns the moment its job is started there
+// again may still be told to end it, and Slurm then calls the job FAILED.
 func (j *job) again(ctx context.Context, d *death) (failed bool, err error) {
 	seen, err := j.slurm(ctx)
 	if err != nil || !seen.over() || seen.state == "COMPLETED" || seen.restarts <= d.run {

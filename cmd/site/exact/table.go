@@ -36,7 +36,7 @@ func exactness(ctx context.Context, o Options, s *story, p precision) (tab table
 		if err := j.pin(ctx, size); err != nil {
 			return table{}, err
 		}
-		if err := j.trainsAt(ctx, size, 40); err != nil {
+		if err := j.trainsAt(ctx, size, 20); err != nil {
 			return table{}, err
 		}
 		t.tell("job %d trains on %d GPU(s)", j.id, size)
