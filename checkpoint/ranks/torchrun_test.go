@@ -44,6 +44,9 @@ func TestTorchrunCommand(t *testing.T) {
 // pythons are the interpreters with torch: Debian's, and the frameworks' where
 // they are installed.
 func pythons(t *testing.T) []string {
+	if testing.Short() {
+		t.Skip("NOT TESTED in short mode: torchrun")
+	}
 	var found []string
 	for _, p := range []string{"/usr/bin/python3", frameworks()} {
 		if err := exec.Command(p, "-c", "import torch.distributed.run").Run(); err != nil {
@@ -128,7 +131,7 @@ func (r torchruns) story() []string {
 
 func (r torchruns) says(what string, times int) {
 	r.Helper()
-	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		if n := strings.Count(strings.Join(r.story(), "\n"), what); n >= times {
 			return
 		}
@@ -139,43 +142,31 @@ func (r torchruns) says(what string, times int) {
 }
 
 // TestTorchrun: nodes with different numbers of GPUs make one world, ranks in
-// the order of the nodes.
+// the order of the nodes. A signal that Slurm sends to all processes of a step
+// reaches the program and does not end torchrun; SIGTERM lets the program save.
 func TestTorchrun(t *testing.T) {
 	for _, python := range pythons(t) {
-		r := beginTorchruns(t, python, "x", 2, 1)
-		for _, n := range r.nodes {
-			n.exits(t, 0)
-		}
-		var got []string
-		for _, line := range r.story() {
-			if line != "ready" {
-				got = append(got, line)
-			}
-		}
-		want := []string{"0/3 0/2 node 0 sum 3 args ['x']", "1/3 1/2 node 0 sum 3 args ['x']", "2/3 0/1 node 1 sum 3 args ['x']"}
-		if !slices.Equal(got, want) {
+		r := beginTorchruns(t, python, "wait", 2, 1)
+		r.says("ready", 3)
+		want := []string{"0/3 0/2 node 0 sum 3 args ['wait']", "1/3 1/2 node 0 sum 3 args ['wait']", "2/3 0/1 node 1 sum 3 args ['wait']"}
+		if got := r.story(); !slices.Equal(got[:3], want) {
 			t.Errorf("%s: %q", python, got)
 		}
-	}
-}
-
-// TestTorchrunSignals: a signal that Slurm sends to all processes of a step
-// reaches the program and does not end torchrun; SIGTERM lets the program save.
-func TestTorchrunSignals(t *testing.T) {
-	for _, python := range pythons(t) {
-		r := beginTorchruns(t, python, "wait", 2)
-		r.says("ready", 2)
-		for _, pid := range family(r.nodes[0].Process.Pid) {
-			syscall.Kill(pid, syscall.SIGUSR1)
+		for _, n := range r.nodes {
+			for _, pid := range family(n.Process.Pid) {
+				syscall.Kill(pid, syscall.SIGUSR1)
+			}
 		}
-		r.says("told", 2)
-		r.nodes[0].Process.Signal(syscall.SIGTERM)
-		r.says("saves", 2)
-		if done := r.nodes[0].Wait(); done == nil {
-			t.Logf("%s: torchrun exits 0 when told to end", python)
+		r.says("told", 3)
+		for _, n := range r.nodes {
+			n.Process.Signal(syscall.SIGTERM)
 		}
-		if strings.Contains(r.nodes[0].errs.String(), "sluice ranks:") {
-			t.Errorf("%s: being stopped is no failure: %s", python, r.nodes[0].errs.String())
+		r.says("saves", 3)
+		for _, n := range r.nodes {
+			_ = n.Wait() // torchrun's own code
+			if strings.Contains(n.errs.String(), "sluice ranks:") {
+				t.Errorf("%s: being stopped is no failure: %s", python, n.errs.String())
+			}
 		}
 	}
 }
@@ -191,7 +182,8 @@ func TestTorchrunFails(t *testing.T) {
 	if n := len(r.story()); n != 6 {
 		t.Errorf("started %d lines of story, want 6: %q", n, r.story())
 	}
-	if got := r.nodes[1].errs.String(); !strings.Contains(got, "sluice ranks: node gpu2: torchrun failed (exit code 1)") {
+	// Rank 2's failure fails the others' collective: either may be heard first.
+	if got := r.nodes[0].errs.String() + r.nodes[1].errs.String(); !strings.Contains(got, ": torchrun failed (exit code 1)") {
 		t.Errorf("says %s", got)
 	}
 }
