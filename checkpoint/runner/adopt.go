@@ -149,6 +149,23 @@ func (r *run) tookOver(t taken) {
 	r.tidy()
 }
 
+// adoptedLast notes what was adopted in the moment of the end: its manifest is there
+// before the loop hears of it, and it may have answered a request by then.
+func (r *run) adoptedLast() {
+	a := &r.adopted
+	if a.habit == nil || !a.busy {
+		return
+	}
+	select {
+	case v := <-a.done:
+		if t, ok := v.(taken); ok && t.err == nil {
+			a.record.add(t, a.rhythm)
+			r.keepRecord()
+		}
+	case <-time.After(politely):
+	}
+}
+
 // greet says that the job's program can be moved, once an adopted checkpoint has
 // been verified: from then on it can.
 func (r *run) greet() {

@@ -105,6 +105,23 @@ own checkpoint-30 torn; say "tore 30"; sleep 60`)
 	}
 }
 
+// TestAnswerPasses: nobody comes for an answer while the program trains on; it is
+// taken back, and the next checkpoint answers.
+func TestAnswerPasses(t *testing.T) {
+	l, out := newHabitual(t, `until [ -e "$OUT/go" ]; do sleep 0.01; done; own checkpoint-10 a state.json; until [ -e "$OUT/on" ]; do sleep 0.01; done; own checkpoint-20 b state.json; sleep 60`)
+	l.config.Stands = 300 * time.Millisecond
+	l.start()
+	l.ask("r1")
+	l.reach(checkpoint.Saving)
+	must(t, os.WriteFile(filepath.Join(out, "go"), nil, 0o600))
+	l.reach(checkpoint.Waiting)
+	l.until("the answer is taken back", func() bool { w := l.word(); return w.State == checkpoint.Saving && w.Answer == nil })
+	must(t, os.WriteFile(filepath.Join(out, "on"), nil, 0o600))
+	if w := l.reach(checkpoint.Waiting); w.Answer.Step != 20 {
+		t.Errorf("answer %+v", w.Answer)
+	}
+}
+
 // TestWithdrawnTrainsOn: the program never noticed the request.
 func TestWithdrawnTrainsOn(t *testing.T) {
 	l, _ := newHabitual(t, `n=0; while :; do n=$((n+1)); own checkpoint-$n $n state.json; rm -rf "$OUT/checkpoint-$((n-3))"; say "trained $n"; sleep 0.2; done`)

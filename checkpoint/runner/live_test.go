@@ -47,6 +47,7 @@ func TestMain(m *testing.M) {
 type settings struct {
 	Keep, Retries                      int
 	Poll, Beat, Grace, Patience, Stuck time.Duration
+	Stands                             time.Duration
 	Gauge                              string
 	Adopt                              runner.Adopt
 	Profile                            runner.Profile
@@ -61,7 +62,7 @@ func runAsRunner() int {
 		return 99
 	}
 	os.Unsetenv(asRunner)
-	c := runner.Config{Keep: s.Keep, Retries: s.Retries, Poll: s.Poll, Beat: s.Beat, Grace: s.Grace, Patience: s.Patience, Stuck: s.Stuck, Gauge: s.Gauge, Adopt: s.Adopt, Profile: s.Profile, Unit: s.Unit}
+	c := runner.Config{Keep: s.Keep, Retries: s.Retries, Poll: s.Poll, Beat: s.Beat, Grace: s.Grace, Patience: s.Patience, Stuck: s.Stuck, Stands: s.Stands, Gauge: s.Gauge, Adopt: s.Adopt, Profile: s.Profile, Unit: s.Unit}
 	c.Script, c.Args, c.Env = os.Args[1], os.Args[2:], os.Environ()
 	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
 	c.Now, c.Host, c.Sluice = time.Now, "testhost", "/bin/sluice"

@@ -293,6 +293,7 @@ func (r *run) end() {
 		r.last = r.lastWords(*e)
 	}
 	if !r.alone {
+		r.adoptedLast()
 		r.conclude()
 		r.unrelay()
 		r.dirty = true

@@ -44,6 +44,9 @@ type (
 		at        time.Time
 		err       error
 	}
+	// passed: nobody came for the answer, and the program, which knows of nothing,
+	// has trained on beyond it.
+	passed struct{}
 	// ended: the script ended. complete when the program had said that its work
 	// is finished; candidate is a checkpoint found in a last look that may
 	// answer the request.
@@ -84,6 +87,8 @@ func (s state) step(event any) (state, []any) {
 		return s.sealed(e.name)
 	case verified:
 		return s.verified(e)
+	case passed:
+		return s.passed(), nil
 	case ended:
 		return s.ended(e)
 	case told:
@@ -138,6 +143,15 @@ func (s state) withdrawn() (state, []any) {
 	}
 	s.phase = checkpoint.Starting
 	return s, []any{unrelay{}, find{}}
+}
+
+// passed: to stop the job on that checkpoint now would cost what was trained since.
+// The request stands, for the next.
+func (s state) passed() state {
+	if s.request != nil && s.alive && s.phase == checkpoint.Waiting {
+		s.phase, s.answer, s.verifying = checkpoint.Saving, nil, ""
+	}
+	return s
 }
 
 func (s state) sealed(name string) (state, []any) {

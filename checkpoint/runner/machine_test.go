@@ -72,6 +72,8 @@ func TestStories(t *testing.T) {
 		"retried, taken back":         {started, asks, {exit(1), "starting [find]"}, {withdrawn{}, "starting [unrelay find]"}, started},
 		"retried, torn and exits 3":   {started, asks, seals, {exit(3), "saving []"}, {bad("1"), "starting [find]"}, {ready{}, "saving [start]"}},
 		"retried, cannot list":        {started, {exit(1), "starting [find]"}, {lost{}, "starting [quit 1]"}},
+		"answered, trained on":        {started, asks, seals, proves, {passed{}, "saving []"}, {sealed{"2"}, "saving [verify]"}, {good("2"), "waiting []"}},
+		"trained on, unasked":         {started, {passed{}, "training []"}, asks, {passed{}, "saving []"}, seals, {passed{}, "saving []"}, proves},
 		"an old proof":                {started, asks, {good("9"), "saving []"}},
 		"sealed unasked":              {started, {sealed{"1"}, "training []"}},
 	} {
@@ -191,7 +193,7 @@ func draw(rt *rapid.T, s state, running, finding bool, proving string) any {
 	}
 	can = append(can, ask("a"), ask("b"), withdrawn{}, withdrawn{})
 	if running {
-		can = append(can, sealed{"1"}, sealed{"2"}, sealed{"3"}, exit(0), exit(1),
+		can = append(can, passed{}, sealed{"1"}, sealed{"2"}, sealed{"3"}, exit(0), exit(1),
 			ended{complete: true}, ended{candidate: "4"})
 	}
 	if proving != "" {

@@ -43,6 +43,9 @@ type Config struct {
 	// honoured beyond its time when nobody withdraws it, Stuck how long a file
 	// system may not answer before signals, and the script's end, go past it.
 	Poll, Beat, Grace, Patience, Stuck time.Duration
+	// Stands is how long the answer of a program that trains on meanwhile is good:
+	// what is trained after it would be lost by a stop.
+	Stands time.Duration
 }
 
 // WithDefaults fills in the times that are not set.
@@ -56,6 +59,7 @@ func (c Config) WithDefaults() Config {
 	set(&c.Beat, 10*time.Second)
 	set(&c.Grace, 3*time.Second)
 	set(&c.Patience, time.Minute)
+	set(&c.Stands, 15*time.Second)
 	set(&c.Stuck, 15*time.Second) // less than Slurm waits between SIGTERM and SIGKILL
 	c.Keep, c.Retries = max(1, c.Keep), max(0, c.Retries)
 	if c.Unit == "" {

@@ -46,6 +46,10 @@ func (r *run) look() {
 	if r.state.request != nil && !r.watch.handed {
 		r.relay(*r.state.request)
 	}
+	if r.adopted.habit != nil && r.state.phase == checkpoint.Waiting && r.Now().Sub(r.watch.since) > r.Stands {
+		r.watch.base = r.newestSealed()
+		r.happen(passed{})
+	}
 	if r.state.phase == checkpoint.Saving && r.state.verifying == "" {
 		if name := r.answering(); name != "" {
 			r.happen(sealed{name})

@@ -356,6 +356,7 @@ func TestSubmitOnSlurm(t *testing.T) {
 	conf := fmt.Sprintf("[paths]\njobs = %q\noutbox = %q\nsocket = %q\nsluice = %q\n[slurm]\nconf = %q\nbin = %q\n",
 		l.JobsDir(), l.OutboxDir(), filepath.Join(work, "sock"), sluice, l.Conf(), filepath.Dir(l.Bin("sbatch")))
 	t.Chdir(work)
+	t.Setenv("SLUICE_BANNERS", "no") // the output is the script's alone
 	script := "#!/bin/sh\n#SBATCH --comment='mine'\n#SLUICE --max-gpus=2 --model=m\necho \"$SLUICE_JOB_ID:$SLURM_GPUS_ON_NODE:$#:$1:$2\"\nexit 3\n"
 	if err := os.WriteFile("it's.sh", []byte(script), 0o600); err != nil {
 		t.Fatal(err)

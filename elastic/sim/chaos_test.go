@@ -24,6 +24,10 @@ const (
 	seedEnv  = "SLUICE_CHAOS_SEED"
 )
 
+// habits is the first seed of stories in which every program saves by a habit of
+// its own.
+const habits = 1 << 20
+
 // TestChaos draws whole stories from seeds: jobs that behave and jobs that do
 // not, users who meddle, nodes that fail, outages, calls that fail in every way.
 // Whatever happens, no promise is broken and every job that can end, ends.
@@ -43,10 +47,17 @@ func TestChaos(t *testing.T) {
 		seeds = 30
 	}
 	for seed := range seeds {
-		c := drawChaos(seed)
-		if bad := c.play(t); len(bad) > 0 {
-			t.Errorf("%s=%d go test -run TestChaos ./elastic/sim\n%s\n%s", seedEnv, seed, c, strings.Join(bad, "\n"))
+		playChaos(t, seed)
+		if seed%3 == 0 {
+			playChaos(t, habits+seed)
 		}
+	}
+}
+
+func playChaos(t *testing.T, seed uint64) {
+	c := drawChaos(seed)
+	if bad := c.play(t); len(bad) > 0 {
+		t.Errorf("%s=%d go test -run TestChaos ./elastic/sim\n%s\n%s", seedEnv, seed, c, strings.Join(bad, "\n"))
 	}
 }
 
@@ -62,6 +73,8 @@ type chaos struct {
 	// cancelled are jobs somebody cancelled, dead those whose program ends early.
 	// holders are those whose user ever held them.
 	cancelled, odd, holders map[slurm.JobID]bool
+
+	habits bool // every program saves by a habit of its own
 }
 
 func (c *chaos) String() string {
@@ -87,6 +100,7 @@ func drawChaos(seed uint64) *chaos {
 	if seed%5 == 2 { // jobs are stopped in favour of others
 		c.change = append(c.change, inTurns)
 	}
+	c.habits = seed >= habits
 	for range 2 + c.rng.IntN(5) {
 		c.drawJob(4*nodes, people)
 	}
@@ -160,6 +174,9 @@ func (c *chaos) drawJob(cluster int, people []string) {
 	}
 	if c.rng.IntN(4) == 0 {
 		j.Every = float64(1 + c.rng.IntN(3))
+	}
+	if c.habits {
+		j.Spec.Habit, j.Every = true, max(j.Every, 1)
 	}
 	odd := c.rng.IntN(4) == 0
 	if odd {

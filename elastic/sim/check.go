@@ -73,7 +73,7 @@ func (c *checker) contiguous(t *Trainer, runs []RunRecord) {
 }
 
 // moment is how many seconds may pass between an answer and the stop that follows.
-const moment = 10
+const moment = 20
 
 // nothingLost: I3, every run starts from the newest valid checkpoint, and the
 // daemon stops no run whose work is not saved; but a program of a habit of its own

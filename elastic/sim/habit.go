@@ -2,9 +2,14 @@ package sim
 
 import (
 	"math"
+	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
 )
+
+// answerStands is how long a runner lets an answer stand that the program trains on
+// beyond.
+const answerStands = 15 * time.Second
 
 // adopted is the runner taking over what a program of Spec.Habit saved: the first
 // shows that the job can be moved, and one that comes after a request answers it.
@@ -13,7 +18,8 @@ func (t *Trainer) adopted(name string) {
 	if len(t.checkpoints) == 1 {
 		t.say("hello")
 	}
-	t.word.Rhythm = t.Job.Every*t.pace() + t.Job.Save.Seconds()
+	t.rhythm = t.Job.Every*t.pace() + t.Job.Save.Seconds()
+	t.word.Rhythm = t.rhythm
 	t.since, t.moving = t.run.Now(), true
 	t.plan()
 	if t.serving == "" || t.word.State != checkpoint.Saving {
@@ -28,6 +34,13 @@ func (t *Trainer) adopted(name string) {
 	}
 	t.word.State = checkpoint.Waiting
 	t.honour(*r)
+	run := t.run
+	run.After(answerStands, func() {
+		if t.run == run && t.word.State == checkpoint.Waiting && t.word.Answer.Checkpoint == name {
+			t.word.State, t.word.Answer = checkpoint.Saving, nil
+			t.write()
+		}
+	})
 	t.answer(checkpoint.Answer{
 		Request: r.ID, Checkpoint: name, Step: int64(t.from * float64(t.Job.Steps)), Epoch: math.Floor(t.from),
 		Committed: t.run.Now(), Verified: t.run.Now(),

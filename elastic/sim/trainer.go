@@ -84,6 +84,8 @@ type Trainer struct {
 	checkpoints []Checkpoint
 	runs        []RunRecord
 
+	rhythm      float64 // of Spec.Habit, as its runner knows it
+
 	// Of the present run.
 	run     *fake.Run
 	word    checkpoint.Runner
@@ -136,6 +138,7 @@ func (t *Trainer) Start(r *fake.Run) {
 	t.word = checkpoint.Runner{
 		Version: checkpoint.Version, Job: int64(r.Job), Restarts: r.Restarts, State: checkpoint.Training,
 		Host: r.Split[0].Node, PID: 1000 + r.Restarts, FirstLine: r.Now(),
+		Rhythm: t.rhythm,
 	}
 	for _, s := range r.Split {
 		t.word.Split = append(t.word.Split, nodes.Share{Node: s.Node, GPUs: s.GPUs})

@@ -53,7 +53,8 @@ class Job:
         self.watch = _pace.Watch(self.pending)
         self.profile = _profile.Pace(environ)
         self.nodes = _world.number(environ, "SLUICE_NODES")
-        self.progress = _progress.Progress(self.folder, {"restarts": self.restarts, "nodes": self.nodes}, self.agreement.size, clock, self.warn)
+        self.all_gpus = _world.number(environ, "SLUICE_GPUS")
+        self.progress = _progress.Progress(self.folder, {"restarts": self.restarts, "nodes": self.nodes}, self.gpus, clock, self.warn)
         self.speaks: Optional[bool] = None  # whether this is rank 0, once the ranks have met
         self.said_hello = False
         self.asked = False  # the last answer of should_checkpoint()
@@ -121,6 +122,12 @@ class Job:
         self.progress.stepped()
         self.asked = self.asking.answer()
         return self.asked
+
+    def gpus(self) -> int:
+        """The GPUs the program runs on: one a rank, and all of the job's where one
+        process drives them."""
+        ranks = self.agreement.size()
+        return ranks if ranks > 1 else max(1, self.all_gpus)
 
     def _wanted(self) -> bool:
         """Whether a request stands that wants to be answered now. Rank 0's."""

@@ -58,7 +58,7 @@ class Pace:
         if not seconds > 0:
             return
         entry = {"time": job.clock(), "restarts": job.restarts, "event": "pace", "done": job.progress.done,
-                 "gpus": _ranks.size(), "pace": seconds, "steps": self.seen}
+                 "gpus": job.gpus(), "pace": seconds, "steps": self.seen}
         if job.nodes:
             entry["nodes"] = job.nodes
         try:

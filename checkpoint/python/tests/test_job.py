@@ -254,6 +254,11 @@ class Progress(JobCase):
                                     "epoch": 1.0, "nodes": 2, "metric": {"loss": 0.5}})
         self.assertEqual(lines[2]["done"], 1.0)
 
+    def test_one_process_drives_all(self):
+        self.job(SLUICE_GPUS="4")
+        sluice.report(epoch=1)
+        self.assertEqual([p["gpus"] for p in self.progress()], [4])
+
     def test_counted_in_steps(self):
         self.job(SLUICE_UNIT="step")
         sluice.report(epoch=1, step=20)

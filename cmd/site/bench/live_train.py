@@ -12,9 +12,7 @@ import os
 import sys
 import time
 
-os.environ["WORLD_SIZE"] = os.environ.get("SLUICE_GPUS") or "1"
-
-import sluice  # noqa: E402
+import sluice
 
 STEP = 0.1  # seconds between two looks for a request
 SAY = 1.0  # seconds between two reports at least
