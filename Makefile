@@ -30,6 +30,10 @@ test: build
 	$(GO) vet ./...
 	$(GO) test -race -timeout 35m -p 2 ./...
 
+# dist/*.deb: the programs with units and configuration, and the training library.
+deb: build
+	@etc/make-debs
+
 lint:
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'run gofmt -w on these'; exit 1; }
 	$(GO) vet ./...
