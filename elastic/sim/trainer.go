@@ -84,7 +84,7 @@ type Trainer struct {
 	checkpoints []Checkpoint
 	runs        []RunRecord
 
-	rhythm      float64 // of Spec.Habit, as its runner knows it
+	rhythm float64 // of Spec.Habit, as its runner knows it
 
 	// Of the present run.
 	run     *fake.Run
