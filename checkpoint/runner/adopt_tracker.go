@@ -16,11 +16,10 @@ type tracker struct {
 	unit  string
 	total float64 // of the job's work; 0 = not known
 
-	lasting words     // what counts of it, gathered over lines
-	of      float64   // the total that the steps in use belong to; 0 = none seen
-	filled  bool      // its steps have reached it
-	top     float64   // most done
-	lower   time.Time // since when only less is told; zero = it is not
+	of     float64   // the total that the steps in use belong to; 0 = none seen
+	filled bool      // its steps have reached it
+	top    float64   // most done
+	lower  time.Time // since when only less is told; zero = it is not
 
 	latest checkpoint.Progress
 	fresh  bool      // latest was not told yet

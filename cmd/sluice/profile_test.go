@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -209,7 +208,7 @@ func TestLastWords(t *testing.T) {
 	if got := emulation([]byte("a\nGPU time is emulated: 0.4 s\nb")); got != "GPU time is emulated: 0.4 s" {
 		t.Errorf("%q", got)
 	}
-	if got := emulation([]byte(fmt.Sprint("nothing of that kind"))); got != "" {
+	if got := emulation([]byte("nothing of that kind")); got != "" {
 		t.Errorf("%q", got)
 	}
 }

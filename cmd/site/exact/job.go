@@ -88,9 +88,6 @@ func (s seen) over() bool {
 	return false
 }
 
-// running reports whether Slurm has a run of the job somewhere, or its remains.
-func (s seen) running() bool { return s.state == "RUNNING" || s.state == "COMPLETING" }
-
 var field = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(\w+)=(\S+)`) })
 
 // slurm asks Slurm, not sluice.
