@@ -32,6 +32,12 @@ const (
 // sluice, in the jobs of a lab.
 const programName = "sluice-under-test"
 
+func init() {
+	if os.Getenv(asRunner) != "" {
+		runner.ListenAlways()
+	}
+}
+
 func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == programName {
 		os.Exit(runAsSluice(os.Args[1], os.Args[2:]))

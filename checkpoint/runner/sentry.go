@@ -2,6 +2,7 @@ package runner
 
 import (
 	"os"
+	"runtime"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -16,6 +17,12 @@ type sentry struct {
 	turns atomic.Int64                  // of the loop
 	child atomic.Pointer[process.Child] // that was started last
 }
+
+// ListenAlways has to be called from an init function of a program that calls Run
+// from main. The kernel hands a signal to a program's first thread if it can; were
+// that to hang in a file system, the signal would hang with it. So that thread is
+// the sentry's, which opens no file.
+func ListenAlways() { runtime.LockOSThread() }
 
 // watchOver runs the loop and returns its code, or, when it hangs, the code that
 // the job is to end with nevertheless.
@@ -58,7 +65,7 @@ const stillLooks = 4
 // is over.
 func (r *run) unheard(first, told bool) (code int, over bool) {
 	if first {
-		r.say("a file system does not answer; the job goes on without sluice meanwhile")
+		go r.say("a file system does not answer; the job goes on without sluice meanwhile") // the log may be on it
 	}
 	child := r.sentry.child.Load()
 	if child == nil {

@@ -42,7 +42,7 @@ func frozen(t *testing.T) (base string, freeze, thaw func()) {
 // is the job's.
 func TestFileSystemHangs(t *testing.T) {
 	base, freeze, thaw := frozen(t)
-	t.Cleanup(thaw)
+	defer thaw() // before the cleanups, which would wait for what hangs
 	for script, want := range map[string]int{
 		`trap "exit 9" TERM; while :; do sleep 0.01; done`:                          9,
 		`until [ -e /tmp/go.$PPID ]; do sleep 0.05; done; rm /tmp/go.$PPID; exit 6`: 6,
@@ -58,14 +58,9 @@ func TestFileSystemHangs(t *testing.T) {
 		} else {
 			must(t, os.WriteFile("/tmp/go."+itoa(w.PID), nil, 0o644))
 		}
-		over := make(chan struct{})
-		go func() { // a writer that hangs goes with the file system only
-			l.until("the script has ended", func() bool {
-				return strings.Contains(slurp("/proc/"+itoa(w.PID)+"/stat"), ") Z ") || gone(w.PID) || len(children(w.PID)) == 0
-			})
-			close(over)
-		}()
-		<-over
+		l.until("the script has ended", func() bool { // a writer that hangs goes with the file system only
+			return strings.Contains(slurp("/proc/"+itoa(w.PID)+"/stat"), ") Z ") || gone(w.PID) || len(children(w.PID)) == 0
+		})
 		thaw()
 		l.exits(want)
 		must(t, os.RemoveAll(l.dir))

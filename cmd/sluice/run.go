@@ -11,6 +11,12 @@ import (
 	"github.com/sluice-hpc/sluice/checkpoint/runner"
 )
 
+func init() {
+	if len(os.Args) > 1 && os.Args[1] == "run" {
+		runner.ListenAlways()
+	}
+}
+
 // newRunCommand returns "sluice run", which the rendered batch script of every
 // job execs.
 func newRunCommand() *cobra.Command {
