@@ -10,9 +10,8 @@ from . import _flights, _pace, _ranks
 class Asking:
     """The ranks' agreements, of which most calls know nothing.
 
-    An agreement is begun at one call and its answer taken at the next, so that
-    nobody waits for a message on its way; where calls are a second apart it is
-    taken at once. Everything here is collective. decide says, on rank 0, whether
+    An agreement is made at one call and its answer taken at the next; where calls
+    are a second apart it is taken at once. Everything here is collective. decide says, on rank 0, whether
     to save; steady is a clock that never jumps, in seconds.
     """
 

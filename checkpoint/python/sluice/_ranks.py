@@ -167,16 +167,14 @@ class _Torch:
     def begin(self, numbers: Sequence[int], add: bool) -> Later:
         torch = sys.modules["torch"]
         message = torch.tensor(list(numbers), dtype=torch.int64, device=self._device)
+        # Waited for: a program that ends while gloo has a message under way may be
+        # ended by std::terminate, with a signal in place of its exit code.
         if add:
-            work = self._distributed.all_reduce(message, group=self._group, async_op=True)
+            self._distributed.all_reduce(message, group=self._group)
         else:
-            work = self._distributed.broadcast(message, src=0, group=self._group, async_op=True)
-
-        def later() -> List[int]:
-            work.wait()
-            return [int(n) for n in message.tolist()]
-
-        return later
+            self._distributed.broadcast(message, src=0, group=self._group)
+        found = [int(n) for n in message.tolist()]
+        return lambda: found
 
 
 class _Mpi:
