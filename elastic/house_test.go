@@ -42,7 +42,8 @@ var may = map[string][]string{
 	"elastic/engine":              {"elastic", "elastic/policy", "elastic/speed", "nodes", "checkpoint", "slurm"},
 	"elastic/store":               {"elastic", "elastic/engine", "elastic/speed", "nodes"},
 	"elastic/store/contract":      {"elastic", "elastic/engine", "elastic/speed", "nodes"},
-	"elastic/control":             {"elastic", "elastic/engine", "elastic/speed", "nodes", "slurm"},
+	"elastic/control/munge":       {},
+	"elastic/control":             {"elastic", "elastic/control/munge", "elastic/engine", "elastic/speed", "nodes", "slurm"},
 	"elastic/control/controltest": {"elastic", "elastic/control", "elastic/engine", "elastic/speed", "nodes"},
 	"elastic/sim":                 {"elastic", "elastic/engine", "elastic/policy", "elastic/speed", "nodes", "checkpoint", "slurm", "slurm/fake"},
 	"elastic/sim/workload":        {"elastic", "elastic/speed", "nodes"},
@@ -64,7 +65,8 @@ var may = map[string][]string{
 // pure lists the rooms that import the standard library only.
 var pure = map[string]string{
 	"slurm": "", "nodes": "", "elastic": "", "elastic/knapsack": "", "elastic/policy": "", "elastic/engine": "", "elastic/speed": "",
-	"checkpoint": "golang.org/x/sys/",
+	"elastic/control/munge": "",
+	"checkpoint":            "golang.org/x/sys/",
 }
 
 type pkg struct {

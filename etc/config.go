@@ -16,6 +16,7 @@ var documented string
 // stand in sluice.toml at the key of the same name.
 type Config struct {
 	Paths      Paths
+	Remote     Remote
 	Cycle      Cycle
 	Slurm      Slurm
 	Policy     Policy
@@ -30,6 +31,13 @@ type Config struct {
 type Paths struct {
 	State, Jobs, Outbox, Socket string
 	Sluice                      string // "" = the path of the sluice that submits
+}
+
+// Remote is how sluice reaches sluiced from nodes without its socket.
+type Remote struct {
+	Address string // HOST:PORT; "" = not at all
+	User    string // account or number sluiced runs as
+	Munge   string // "" = munge's own default
 }
 
 // Cycle is the pace of the daemon.

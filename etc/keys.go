@@ -2,6 +2,7 @@ package etc
 
 import (
 	"fmt"
+	"net"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -25,6 +26,10 @@ var keys = []key{
 	path("paths", "outbox", func(c *Config) *string { return &c.Paths.Outbox }),
 	socket("paths", "socket", func(c *Config) *string { return &c.Paths.Socket }),
 	pathOrNone("paths", "sluice", func(c *Config) *string { return &c.Paths.Sluice }),
+
+	text("remote", "address", `a host:port, or ""`, isAddress, func(c *Config) *string { return &c.Remote.Address }),
+	text("remote", "user", "an account or its number", isAccount, func(c *Config) *string { return &c.Remote.User }),
+	pathOrNone("remote", "munge", func(c *Config) *string { return &c.Remote.Munge }),
 
 	duration("cycle", "period", time.Second, time.Hour, func(c *Config) *time.Duration { return &c.Cycle.Period }),
 	duration("cycle", "transition", 100*time.Millisecond, time.Minute, func(c *Config) *time.Duration { return &c.Cycle.Transition }),
@@ -171,6 +176,20 @@ func names(section, name string, at func(*Config) *[]string) key {
 		}
 		return "[" + strings.Join(quoted, ", ") + "]"
 	})
+}
+
+// isAddress takes "", "login1:6830", "10.0.0.1:6830" and "[::1]:6830".
+func isAddress(s string) bool {
+	if s == "" {
+		return true
+	}
+	host, port, err := net.SplitHostPort(s)
+	n, notPort := strconv.ParseUint(port, 10, 16)
+	return err == nil && notPort == nil && n > 0 && host != "" && len(host) <= 253 && !strings.ContainsAny(host, " /%")
+}
+
+func isAccount(s string) bool {
+	return s != "" && len(s) <= 255 && !strings.ContainsAny(s, " ,:/") && !strings.HasPrefix(s, "-")
 }
 
 func absolute(s string) bool { return filepath.IsAbs(s) && filepath.Clean(s) == s }

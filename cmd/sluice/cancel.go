@@ -4,7 +4,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/control"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
@@ -29,13 +28,18 @@ its next look. A job in the middle of a resize is cancelled too.`,
 			if err != nil {
 				return err
 			}
-			daemon := control.Dial(c.Paths.Socket)
+			daemon, err := dial(c)
+			if err != nil {
+				warn(cmd.ErrOrStderr(), err.Error())
+			}
 			return each(jobs, func(job elastic.JobID) error {
 				if err := client.Cancel(cmd.Context(), slurm.JobID(job)); err != nil {
 					return err
 				}
 				// The daemon is only woken: without it the job is cancelled all the same.
-				_ = daemon.Event(cmd.Context(), job, "cancel")
+				if daemon != nil {
+					_ = daemon.Event(cmd.Context(), job, "cancel")
+				}
 				return nil
 			})
 		},

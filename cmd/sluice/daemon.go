@@ -21,7 +21,7 @@ func daemonFor(cmd *cobra.Command) (*control.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return control.Dial(c.Paths.Socket), nil
+	return dial(c)
 }
 
 // jobNumber reads a job as users write it.

@@ -99,12 +99,15 @@ func examine(ctx context.Context, p patient) []finding {
 
 // examineDaemon asks the daemon how it is.
 func examineDaemon(ctx context.Context, p patient) (control.Status, bool, []finding) {
-	client := control.Dial(p.site.Paths.Socket)
+	client, err := dial(p.site)
+	if err != nil {
+		return control.Status{}, false, []finding{failed("daemon", "see [remote] in sluice.toml", "%v", err)}
+	}
 	status, err := client.Status(ctx)
 	if err != nil {
 		return status, false, []finding{failed("daemon", "", "%v", err)}
 	}
-	all := []finding{passed("daemon", "sluiced %s of %s (%s mode, pid %d) answers on %s", status.Program, status.User, status.Mode, status.PID, p.site.Paths.Socket)}
+	all := []finding{passed("daemon", "sluiced %s of %s (%s mode, pid %d) answers on %s", status.Program, status.User, status.Mode, status.PID, client.Where())}
 	if status.Program != version {
 		all = append(all, warned("daemon", "install the same release of both; restart sluiced after an upgrade",
 			"sluiced is release %s, this program %s", status.Program, version))

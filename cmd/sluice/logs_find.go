@@ -39,7 +39,11 @@ func newLogSource(cmd *cobra.Command, job elastic.JobID) (*logSource, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &logSource{job: job, jobs: c.Paths.Jobs, daemon: control.Dial(c.Paths.Socket), slurm: client}
+	daemon, err := dial(c)
+	if err != nil {
+		return nil, err
+	}
+	s := &logSource{job: job, jobs: c.Paths.Jobs, daemon: daemon, slurm: client}
 	return s, s.identify(cmd.Context())
 }
 

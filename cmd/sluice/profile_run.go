@@ -86,7 +86,9 @@ func (p *profiling) prepare(ctx context.Context, line sbatch.CommandLine) (err e
 	if p.slurm, err = slurmFor(p.base.site); err != nil {
 		return err
 	}
-	p.daemon = control.Dial(p.base.site.Paths.Socket)
+	if p.daemon, err = dial(p.base.site); err != nil {
+		return err
+	}
 	if _, err := p.daemon.Report(ctx); err != nil {
 		if errors.Is(err, control.ErrNoDaemon) {
 			return fmt.Errorf("sluiced is not running, and starts the runs (%s)", howToStart(p.base.site))

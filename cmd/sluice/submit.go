@@ -233,7 +233,7 @@ func (s *submission) test(ctx context.Context) error {
 // hold the user up: the job is submitted.
 func (s *submission) wake(id slurm.JobID) {
 	err := error(control.ErrNoDaemon)
-	if _, missing := os.Stat(s.site.Paths.Socket); missing == nil {
+	if askable(s.site) {
 		err = s.event(id)
 	}
 	if errors.Is(err, control.ErrNoDaemon) {
@@ -242,7 +242,11 @@ func (s *submission) wake(id slurm.JobID) {
 }
 
 func (s *submission) event(id slurm.JobID) error {
-	return control.Dial(s.site.Paths.Socket).Nudge(elastic.JobID(id), "submit")
+	daemon, err := dial(s.site)
+	if err != nil {
+		return err
+	}
+	return daemon.Nudge(elastic.JobID(id), "submit")
 }
 
 // howToStart says what to type, which depends on whose sluiced it would be.

@@ -42,10 +42,14 @@ func (s *submission) wait(ctx context.Context, id slurm.JobID) error {
 	if err != nil {
 		return err
 	}
+	daemon, err := dial(s.site)
+	if err != nil {
+		return err
+	}
 	w := waiter{
 		id:     id,
 		runner: func() time.Time { return scriptEnded(filepath.Dir(s.job.Script)) },
-		daemon: control.Dial(s.site.Paths.Socket).Report,
+		daemon: daemon.Report,
 		slurm:  client.Job,
 		period: waitPeriod,
 		say:    func(text string) { warn(s.errs, text) },

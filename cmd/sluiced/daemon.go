@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -55,6 +56,9 @@ func run(ctx context.Context, o options) error {
 	d.server, err = control.Listen(ctx, c.Paths.Socket, d.serverOptions(c), d)
 	if err != nil {
 		return err
+	}
+	if err := d.listenRemote(ctx, c.Remote); err != nil {
+		return errors.Join(err, d.server.Close())
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return d.server.Serve(ctx) })

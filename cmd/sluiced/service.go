@@ -71,6 +71,24 @@ func (d *daemon) serverOptions(c etc.Config) control.Options {
 	return control.Options{
 		Operators: c.Users.Operators, Private: c.Users.Private, UserMode: d.options.user, UID: uint32(os.Geteuid()),
 		Now: time.Now, Version: version, Started: d.started,
-		Log: func(err error) { d.log.Warn().Err(err).Msg("api") },
+		Log:    func(err error) { d.log.Warn().Err(err).Msg("api") },
+		Denied: d.logDenial,
 	}
+}
+
+// logDenial writes down who was refused what.
+func (d *daemon) logDenial(n control.Denial) {
+	entry := d.log.Warn().Str("event", "denied").Uint32("uid", n.Caller.UID).Str("user", n.Caller.Name)
+	if n.From != "" {
+		entry = entry.Str("from", n.From)
+	} else {
+		entry = entry.Int32("pid", n.Caller.PID)
+	}
+	if n.Job != 0 {
+		entry = entry.Int64("job", int64(n.Job))
+	}
+	if n.Missed > 0 {
+		entry = entry.Int("more", n.Missed)
+	}
+	entry.Str("verb", n.Verb).Msg(n.String())
 }

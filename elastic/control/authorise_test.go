@@ -90,7 +90,8 @@ func TestAdmits(t *testing.T) {
 // and after ten quiet seconds a burst again; others do not matter.
 func TestBuckets(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var b buckets
+		const burst, everyOne = 20, 500 * time.Millisecond
+		b := buckets[uint32]{burst: burst, every: everyOne}
 		start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 		now, passed := start, 0
 		for range rapid.IntRange(1, 300).Draw(t, "requests") {
@@ -119,7 +120,7 @@ func TestBuckets(t *testing.T) {
 }
 
 func TestBucketsForget(t *testing.T) {
-	var b buckets
+	b := buckets[uint32]{burst: 20, every: 500 * time.Millisecond}
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for uid := range uint32(5000) {
 		b.take(uid, now.Add(time.Duration(uid)*time.Second))

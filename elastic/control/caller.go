@@ -10,12 +10,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Caller is who is at the other end of the socket, as the kernel says.
+// Caller is who asks: as the kernel says on the socket, as munge says over TCP.
 type Caller struct {
 	UID  uint32
 	GID  uint32
-	PID  int32  // of the process that connected; may be gone
+	PID  int32  // of the process that connected, which may be gone; 0 over TCP
 	Name string // user name; the number when there is no such account
+	Host string // address of the node where munge knows him; "" on the socket
 }
 
 // peer asks the kernel who connected.

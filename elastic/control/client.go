@@ -31,9 +31,13 @@ const maxAnswer = 64 << 20
 // Client speaks to a sluiced. The zero value is not useful; see Dial. It may be
 // used from many goroutines.
 type Client struct {
-	path string
-	http http.Client
+	path   string // or HOST:PORT
+	remote bool
+	http   http.Client
 }
+
+// Where is the socket, or the address over TCP, that the client speaks to.
+func (c *Client) Where() string { return c.path }
 
 // Dial returns a client for the socket. Nothing is connected until the first
 // call. Every call has a deadline of its own: 2 s for reads and events, 5 s about
@@ -101,8 +105,11 @@ func (c *Client) Event(ctx context.Context, job elastic.JobID, kind string) erro
 }
 
 // Nudge is Event for callers in a hurry: it hands the event over and does not
-// wait for the answer. ErrNoDaemon when nobody listens.
+// wait for the answer, but over TCP. ErrNoDaemon when nobody listens.
 func (c *Client) Nudge(job elastic.JobID, kind string) error {
+	if c.remote {
+		return c.Event(context.Background(), job, kind)
+	}
 	body := fmt.Sprintf(`{"job_id":%d,"kind":%q}`, job, kind)
 	conn, err := net.DialTimeout("unix", c.path, time.Second)
 	if err != nil {
@@ -179,17 +186,24 @@ func (c *Client) read(res *http.Response, out any) error {
 // unreachable names the socket and what to type.
 func (c *Client) unreachable(err error) error {
 	const hint = "see 'systemctl status sluiced', or start your own with 'sluiced --user'"
+	var known *Error
 	switch {
+	case errors.As(err, &known):
+		return known
+	case c.remote && isRefused(err):
+		return fail(NoDaemon, "see 'systemctl status sluiced' on its host, and [remote] address", "no sluiced: nobody listens on %s", c.path)
 	case errors.Is(err, os.ErrNotExist):
 		return fail(NoDaemon, hint, "no sluiced: there is no socket %s", c.path)
 	case isRefused(err):
 		return fail(NoDaemon, hint, "no sluiced: nobody listens on %s", c.path)
 	case errors.Is(err, os.ErrPermission):
-		return fail(Denied, "is it another user's sluiced? set SLUICE_SOCKET", "may not open the socket %s", c.path)
+		return fail(Denied, "is it another user's sluiced? see [paths] socket, or set SLUICE_CONF", "may not open the socket %s", c.path)
 	case errors.Is(err, context.Canceled):
 		return fail(NoDaemon, "", "interrupted")
 	case os.IsTimeout(err) || errors.Is(err, context.DeadlineExceeded):
 		return fail(NoDaemon, hint, "the sluiced on %s does not answer in time", c.path)
+	case c.remote && errors.Is(err, io.EOF):
+		return fail(TooMany, "try again in a moment", "the sluiced on %s has no time: many connect from this node", c.path)
 	}
 	return fail(NoDaemon, hint, "no answer on %s: %s", c.path, cause(err))
 }

@@ -42,14 +42,15 @@ func FuzzRequest(f *testing.F) {
 	f.Add("POST", "/v1/event", `{"kind":"end","job_id":41}`)
 	f.Add("GET", "/v1/jobs/-1/explain", "{")
 	service := &one{}
-	s := &Server{service: service}
+	s := newServer(service)
 	// The clock stands, so that only the first few unknown jobs are waited for.
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	s.reads.burst = 1 << 40 // or nothing would be asked after the first 200
 	if err := s.Configure(Options{UID: 500, Now: func() time.Time { return now }}); err != nil {
 		f.Fatal(err)
 	}
 	routes := s.routes()
-	stranger := context.WithValue(f.Context(), guestKey{}, &guest{caller: Caller{UID: 8}})
+	stranger := context.WithValue(f.Context(), visitKey{}, &visit{caller: Caller{UID: 8}, work: func(bool) {}})
 	f.Fuzz(func(t *testing.T, method, url, body string) {
 		r, err := http.NewRequestWithContext(stranger, method, "http://sluiced/"+strings.TrimPrefix(url, "/"), strings.NewReader(body))
 		if err != nil {

@@ -5,18 +5,15 @@ import (
 	"time"
 )
 
-// A caller may send a burst of costly requests (orders, plans; events have buckets of their own), and then
-// as many as one bucket refills.
-const (
-	burst    = 20
-	everyOne = 500 * time.Millisecond
-)
+// buckets are token buckets, one a key. A caller may send a burst of requests
+// and then one every so often. Full buckets are forgotten.
+type buckets[K comparable] struct {
+	burst int
+	every time.Duration
 
-// buckets are the token buckets of all callers. Full ones are forgotten, so
-// that the map holds only callers of the last ten seconds.
-type buckets struct {
-	mu sync.Mutex
-	of map[uint32]bucket
+	mu     sync.Mutex
+	of     map[K]bucket
+	forget int // how many there may be before full ones are looked for
 }
 
 type bucket struct {
@@ -24,22 +21,17 @@ type bucket struct {
 	at     time.Time
 }
 
-// take reports whether the caller has a token left at now, and takes it.
-func (b *buckets) take(uid uint32, now time.Time) bool {
+// take reports whether the key has a token left at now, and takes it.
+func (b *buckets[K]) take(key K, now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if len(b.of) > 1000 {
-		b.forget(now)
-	}
-	if b.of == nil {
-		b.of = map[uint32]bucket{}
-	}
-	have, ok := b.of[uid]
+	b.tidy(now)
+	have, ok := b.of[key]
 	if !ok {
-		have = bucket{tokens: burst, at: now}
+		have = bucket{tokens: float64(b.burst), at: now}
 	}
-	have.tokens, have.at = have.level(now), now
-	defer func() { b.of[uid] = have }()
+	have.tokens, have.at = b.level(have, now), now
+	defer func() { b.of[key] = have }()
 	if have.tokens < 1 {
 		return false
 	}
@@ -47,16 +39,24 @@ func (b *buckets) take(uid uint32, now time.Time) bool {
 	return true
 }
 
-// forget drops the buckets that are full again.
-func (b *buckets) forget(now time.Time) {
-	for uid, have := range b.of {
-		if have.level(now) >= burst {
-			delete(b.of, uid)
+// tidy drops the buckets that are full again, once there are twice as many as
+// were left the last time.
+func (b *buckets[K]) tidy(now time.Time) {
+	if b.of == nil {
+		b.of, b.forget = map[K]bucket{}, 1000
+	}
+	if len(b.of) <= b.forget {
+		return
+	}
+	for key, have := range b.of {
+		if b.level(have, now) >= float64(b.burst) {
+			delete(b.of, key)
 		}
 	}
+	b.forget = max(1000, 2*len(b.of))
 }
 
 // level is how many tokens there are by now. A clock set back adds none.
-func (b bucket) level(now time.Time) float64 {
-	return min(burst, b.tokens+max(0, float64(now.Sub(b.at))/float64(everyOne)))
+func (b *buckets[K]) level(have bucket, now time.Time) float64 {
+	return min(float64(b.burst), have.tokens+max(0, float64(now.Sub(have.at))/float64(b.every)))
 }

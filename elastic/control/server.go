@@ -1,6 +1,7 @@
 package control
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -36,6 +37,9 @@ type Options struct {
 	Started time.Time // of the daemon, for status
 	// Log receives what no client is told or can repair; nil drops it.
 	Log func(error)
+	// Denied receives every request that was refused for who the caller is; nil
+	// drops it. It must not block.
+	Denied func(Denial)
 }
 
 // Server answers on the socket.
@@ -43,15 +47,28 @@ type Server struct {
 	service Service
 	socket  *socket
 	options atomic.Pointer[Options]
+	remote  *remote // nil: not over TCP
 	names   names
-	buckets buckets
-	wakes   buckets // for events
+	seen    seen // the last report as it is sent
+
+	orders    buckets[uint32] // for what is costly: orders, plans
+	reads     buckets[uint32] // for all the rest
+	wakes     buckets[uint32] // for events
+	strangers buckets[string] // for telling of denials of nobody known
+	missed    tally
+}
+
+func newServer(service Service) *Server {
+	few := func() buckets[uint32] { return buckets[uint32]{burst: 20, every: 500 * time.Millisecond} }
+	return &Server{service: service, orders: few(), wakes: few(),
+		reads:     buckets[uint32]{burst: 200, every: 20 * time.Millisecond},
+		strangers: buckets[string]{burst: 20, every: 500 * time.Millisecond}}
 }
 
 // Listen makes the socket and returns a server that has yet to Serve. It fails
 // with ErrInUse when a live daemon answers there.
 func Listen(ctx context.Context, path string, o Options, service Service) (*Server, error) {
-	s := &Server{service: service}
+	s := newServer(service)
 	if err := s.Configure(o); err != nil {
 		return nil, err
 	}
@@ -71,32 +88,57 @@ func (s *Server) Configure(o Options) error {
 	if o.Log == nil {
 		o.Log = func(error) {}
 	}
+	if o.Denied == nil {
+		o.Denied = func(Denial) {}
+	}
 	s.options.Store(&o)
 	return nil
 }
 
 // Close removes the socket of a server that is not to Serve.
-func (s *Server) Close() error { return s.socket.Close() }
+func (s *Server) Close() error {
+	var err error
+	if s.remote != nil {
+		err = s.remote.listener.Close()
+	}
+	return errors.Join(err, s.socket.Close())
+}
 
 // Serve answers until ctx ends, which also ends the contexts of requests under
-// way, waits for them a moment and removes the socket. It returns nil unless the
-// socket failed.
+// way, waits for them a moment and removes the socket. It returns nil unless a
+// listener failed.
 func (s *Server) Serve(ctx context.Context) error {
-	o := s.options.Load()
+	defer s.socket.Close()
+	handler := s.routes()
+	if s.remote == nil {
+		return s.serveSocket(ctx, handler)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	far := make(chan error, 1)
+	go func() {
+		defer cancel() // one without the other would be half a daemon
+		far <- s.remote.serve(ctx, handler)
+	}()
+	err := s.serveSocket(ctx, handler)
+	cancel()
+	return errors.Join(err, <-far)
+}
+
+func (s *Server) serveSocket(ctx context.Context, handler http.Handler) error {
 	h := &http.Server{
-		Handler:           s.routes(),
+		Handler:           handler,
 		ReadHeaderTimeout: readWithin,
 		ReadTimeout:       readWithin,
 		WriteTimeout:      writeWithin,
-		IdleTimeout:       readWithin,
 		MaxHeaderBytes:    maxHeader,
-		ErrorLog:          log.New(logWriter(o.Log), "", 0),
+		ErrorLog:          log.New(logWriter(s.options.Load().Log), "", 0),
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
-			return context.WithValue(ctx, guestKey{}, c)
+			return context.WithValue(ctx, visitKey{}, &c.(*guest).visit)
 		},
 	}
-	defer s.socket.Close()
+	h.SetKeepAlivesEnabled(false) // one request a connection: its seat is counted once
 	stopped := make(chan struct{})
 	unhook := context.AfterFunc(ctx, func() {
 		defer close(stopped)
@@ -106,7 +148,7 @@ func (s *Server) Serve(ctx context.Context) error {
 			h.Close()
 		}
 	})
-	err := h.Serve(&gate{UnixListener: s.socket.UnixListener, open: map[uint32]int{}})
+	err := h.Serve(newGate(s.socket.UnixListener))
 	if !unhook() {
 		<-stopped
 	}
@@ -116,7 +158,8 @@ func (s *Server) Serve(ctx context.Context) error {
 	return err
 }
 
-type guestKey struct{}
+// visitKey finds a request's *visit in its context.
+type visitKey struct{}
 
 // logWriter hands net/http's own complaints on.
 type logWriter func(error)
@@ -132,12 +175,14 @@ type request struct {
 	*http.Request
 	options Options
 	caller  Caller
+	body    []byte
 }
 
 // general wraps a verb that concerns no single job.
 func (s *Server) general(v verb, costly bool, answer func(request) (any, error)) http.HandlerFunc {
-	return s.handle(costly, func(q request) (any, error) {
+	return s.handle(v, costly, func(q request) (any, error) {
 		if !may(v, q.options.standing(q.caller), q.options.Private) {
+			s.denied(Denial{Caller: q.caller, From: q.caller.Host, Verb: string(v), Why: "only operators may"})
 			return nil, fail(Denied, "only operators may", "%s may not ask for %s", q.caller.Name, v)
 		}
 		return answer(q)
@@ -146,7 +191,7 @@ func (s *Server) general(v verb, costly bool, answer func(request) (any, error))
 
 // onJob wraps a verb that concerns the job named in the path.
 func (s *Server) onJob(v verb, costly bool, answer func(request, *engine.Report, engine.JobReport) (any, error)) http.HandlerFunc {
-	return s.handle(costly, func(q request) (any, error) {
+	return s.handle(v, costly, func(q request) (any, error) {
 		r, jr, err := s.about(q, v)
 		if err != nil {
 			return nil, err
@@ -157,17 +202,24 @@ func (s *Server) onJob(v verb, costly bool, answer func(request, *engine.Report,
 
 // handle finds out who calls, whether he may at all and is not too fast, and
 // sends the answer or the error as JSON.
-func (s *Server) handle(costly bool, answer func(request) (any, error)) http.HandlerFunc {
+func (s *Server) handle(v verb, costly bool, answer func(request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		who := r.Context().Value(guestKey{}).(*guest)
+		who := r.Context().Value(visitKey{}).(*visit)
 		q := request{Request: r, options: *s.options.Load(), caller: who.caller}
 		q.caller.Name = s.names.of(q.caller.UID)
-		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		var err error
+		// All of it is read before the caller counts as served: one who sends his
+		// body a byte at a time is still one who keeps sluiced waiting.
+		if q.body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody)); err != nil {
+			s.sendError(w, q, fail(BadRequest, "", "request cannot be read: %v", err))
+			return
+		}
+		who.work(true)
 		var out any
-		err := s.admit(q, who, costly)
-		if err == nil {
+		if err = s.admit(q, who, v, costly); err == nil {
 			out, err = answer(q)
 		}
+		who.work(false)
 		if err != nil {
 			s.sendError(w, q, translate(err))
 			return
@@ -176,16 +228,21 @@ func (s *Server) handle(costly bool, answer func(request) (any, error)) http.Han
 	}
 }
 
-func (s *Server) admit(q request, who *guest, costly bool) error {
-	if who.crowd != nil {
-		return who.crowd
+func (s *Server) admit(q request, who *visit, v verb, costly bool) error {
+	if who.full != nil {
+		return who.full
+	}
+	limit := &s.reads
+	if costly {
+		limit = &s.orders
+	}
+	if v != verbEvent && !limit.take(q.caller.UID, q.options.Now()) { // events have their own
+		return fail(TooMany, "try again in a few seconds", "%s sends too many requests of this kind", q.caller.Name)
 	}
 	if !q.options.admits(q.caller) {
+		s.denied(Denial{Caller: q.caller, From: q.caller.Host, Verb: string(v), Why: "this is another user's own sluiced"})
 		return fail(Denied, "set SLUICE_CONF, or start your own with 'sluiced --user'",
 			"this is the sluiced of %s alone", s.names.of(q.options.UID))
-	}
-	if costly && !s.buckets.take(q.caller.UID, q.options.Now()) {
-		return fail(TooMany, "try again in a few seconds", "%s sends too many requests of this kind", q.caller.Name)
 	}
 	return nil
 }
@@ -204,7 +261,11 @@ func (s *Server) sendError(w http.ResponseWriter, q request, err *Error) {
 
 // send writes an answer. A peer that has gone is no one's fault.
 func send(w http.ResponseWriter, status int, v any) {
-	raw, err := json.Marshal(v)
+	raw, done := v.(ready)
+	var err error
+	if !done {
+		raw, err = json.Marshal(v)
+	}
 	if err != nil { // the wire types cannot fail, but for a number that is none
 		status, raw = http.StatusInternalServerError, []byte(`{"error":{"code":"internal","message":"the answer cannot be written"}}`)
 	}
@@ -215,7 +276,7 @@ func send(w http.ResponseWriter, status int, v any) {
 
 // read takes a request's body apart: one JSON value without unknown fields.
 func (q request) read(into any) error {
-	d := json.NewDecoder(q.Body)
+	d := json.NewDecoder(bytes.NewReader(q.body))
 	d.DisallowUnknownFields()
 	err := d.Decode(into)
 	if err == nil {

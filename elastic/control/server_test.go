@@ -11,10 +11,8 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -58,39 +56,23 @@ func open(t *testing.T, path string, o control.Options, service control.Service)
 	return server
 }
 
-// as sends one request as another user: the kernel takes the identity of the
-// thread that connects, so this takes a thread that is thrown away afterwards.
+// as sends one request as another user.
 func as(t *testing.T, uid int, path, method, url, body string) (int, string) {
 	t.Helper()
-	if os.Getuid() != 0 {
-		t.Skip("SKIPPED, other users not tested: needs root to become them")
-	}
-	type result struct {
-		status int
-		body   string
-		err    error
-	}
-	out := make(chan result, 1)
-	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
-		if _, _, e := syscall.RawSyscall(syscall.SYS_SETRESUID, uintptr(uid), uintptr(uid), uintptr(uid)); e != 0 {
-			out <- result{err: e}
-			return
+	var status int
+	var text string
+	var err error
+	controltest.As(t, uid, func() {
+		var conn net.Conn
+		if conn, err = net.Dial("unix", path); err == nil {
+			defer conn.Close()
+			status, text, err = exchange(conn, method, url, body)
 		}
-		conn, err := net.Dial("unix", path)
-		if err != nil {
-			out <- result{err: err}
-			return
-		}
-		defer conn.Close()
-		status, text, err := exchange(conn, method, url, body)
-		out <- result{status, text, err}
-	}()
-	r := <-out
-	if r.err != nil {
-		t.Fatal(r.err)
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
-	return r.status, r.body
+	return status, text
 }
 
 // reachable lets other users enter the test's own folders.

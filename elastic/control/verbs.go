@@ -24,7 +24,7 @@ func (s *Server) routes() http.Handler {
 	m.Handle("POST /v1/jobs/{job}/direct", s.onJob(verbDirect, true, s.direct))
 	m.Handle("POST /v1/nodes/{node}/trust", s.general(verbTrust, true, s.trust))
 	m.Handle("POST /v1/event", s.general(verbEvent, false, s.event))
-	m.Handle("/", s.handle(false, unknown))
+	m.Handle("/", s.handle("", false, unknown))
 	return m
 }
 
@@ -57,7 +57,7 @@ func (s *Server) report(q request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return viewReport(r, q.sees), nil
+	return s.seen.report(r, q), nil
 }
 
 func (s *Server) plan(q request) (any, error) {
@@ -161,6 +161,9 @@ func (s *Server) about(q request, v verb) (*engine.Report, engine.JobReport, err
 		r = s.lookAgain(q, r)
 		jr, ok = lookup(r, elastic.JobID(id))
 	}
+	if ok && !may(v, q.options.role(q.caller, jr.Record.UID), q.options.Private) {
+		s.denied(Denial{Caller: q.caller, From: q.caller.Host, Verb: string(v), Job: jr.Record.ID, Why: "it belongs to another user"})
+	}
 	if !ok || !q.sees(jr) {
 		return nil, engine.JobReport{}, fail(NotFound, "'sluice queue' lists the jobs sluice looks after", "no sluice job %d", id)
 	}
@@ -178,7 +181,7 @@ const freshWithin = 1500 * time.Millisecond
 // lookAgain asks for a cycle and returns the report it publishes, or the old one
 // when none comes in time or the caller has asked for too many.
 func (s *Server) lookAgain(q request, old *engine.Report) *engine.Report {
-	if !s.buckets.take(q.caller.UID, q.options.Now()) {
+	if !s.orders.take(q.caller.UID, q.options.Now()) {
 		return old
 	}
 	s.service.Wake()

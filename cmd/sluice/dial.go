@@ -1,0 +1,50 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"os"
+
+	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/munge"
+	"github.com/sluice-hpc/sluice/etc"
+)
+
+// dial returns the daemon of a site: at SLUICE_ADDRESS when that is set, else on
+// its socket when that is here, else at [remote] address. Nothing is connected.
+func dial(c etc.Config) (*control.Client, error) {
+	address := addressOf(c)
+	if address == "" {
+		return control.Dial(c.Paths.Socket), nil
+	}
+	if _, _, err := net.SplitHostPort(address); err != nil {
+		return nil, fmt.Errorf("invalid SLUICE_ADDRESS %q: want HOST:PORT", address)
+	}
+	uid, err := c.Remote.UID()
+	if err != nil {
+		return nil, err
+	}
+	tool, err := munge.New(c.Remote.Munge)
+	if err != nil {
+		return nil, fmt.Errorf("sluiced on %s cannot be asked: %w", address, err)
+	}
+	return control.DialRemote(control.Remote{Address: address, Daemon: uid, Munge: tool}), nil
+}
+
+// addressOf is where the daemon is asked over TCP; "" = on its socket.
+func addressOf(c etc.Config) string {
+	if named := os.Getenv("SLUICE_ADDRESS"); named != "" {
+		return named
+	}
+	if _, err := os.Stat(c.Paths.Socket); err == nil {
+		return ""
+	}
+	return c.Remote.Address
+}
+
+// askable reports whether there may be a daemon to ask: its socket, or an
+// address.
+func askable(c etc.Config) bool {
+	_, err := os.Stat(c.Paths.Socket)
+	return err == nil || addressOf(c) != ""
+}

@@ -1,0 +1,171 @@
+package control
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"unicode"
+
+	"github.com/sluice-hpc/sluice/elastic/control/munge"
+)
+
+// Remote says how to reach a sluiced on another node.
+type Remote struct {
+	Address string // "HOST:PORT", as in [remote] address
+	Daemon  uint32 // uid of sluiced's account, the same on all nodes
+	Munge   Munge
+}
+
+// DialRemote is Dial over TCP. Each call asks munge for a credential that only
+// the daemon's account can read, and takes an answer from nobody else.
+func DialRemote(r Remote) *Client {
+	return &Client{path: r.Address, remote: true, http: http.Client{Transport: &sealed{r}}}
+}
+
+// sealed carries requests in credentials. It is an http.RoundTripper.
+type sealed struct{ remote Remote }
+
+// attempts bounds how often a request is tried that was cut off before it can
+// have been read: sluiced cuts off whom it waits for when it has no seat left.
+const attempts = 3
+
+// RoundTrip does one exchange on a connection of its own.
+func (s *sealed) RoundTrip(req *http.Request) (*http.Response, error) {
+	l := letter{Method: req.Method, Path: req.URL.RequestURI(), Key: make([]byte, keyBytes)}
+	if req.Body != nil {
+		defer req.Body.Close()
+		var err error
+		if l.Body, err = io.ReadAll(io.LimitReader(req.Body, maxBody+1)); err != nil {
+			return nil, err
+		}
+		if len(l.Body) > maxBody {
+			return nil, fail(BadRequest, "", "the request is longer than %d bytes", maxBody)
+		}
+	}
+	_, _ = rand.Read(l.Key)
+	for n := 1; ; n++ {
+		status, body, sent, err := s.exchange(req.Context(), l)
+		var said *Error
+		switch {
+		case err == nil:
+			return &http.Response{StatusCode: status, Status: fmt.Sprintf("%d %s", status, http.StatusText(status)),
+				Body: io.NopCloser(bytes.NewReader(body)), Request: req}, nil
+		case n == attempts, sent, errors.As(err, &said), !cutOff(err), req.Context().Err() != nil:
+			return nil, err
+		}
+	}
+}
+
+// cutOff reports whether the connection was there and then was not.
+func cutOff(err error) bool {
+	var operation *net.OpError
+	return errors.Is(err, io.EOF) || errors.As(err, &operation) && operation.Op != "dial"
+}
+
+// exchange says the letter on a new connection and reads the answer. sent is
+// whether the daemon may have read the letter.
+func (s *sealed) exchange(ctx context.Context, l letter) (status int, body []byte, sent bool, err error) {
+	var dialer net.Dialer
+	conn, err := dialer.DialContext(ctx, "tcp", s.remote.Address)
+	if err != nil {
+		return 0, nil, false, err
+	}
+	defer conn.Close()
+	unhook := context.AfterFunc(ctx, func() { conn.Close() })
+	defer unhook()
+	if l.Nonce, err = greeted(conn); err != nil {
+		return 0, nil, false, orTimeout(ctx, err)
+	}
+	payload, err := json.Marshal(l)
+	if err != nil {
+		return 0, nil, false, err
+	}
+	credential, err := s.remote.Munge.Seal(ctx, payload, s.remote.Daemon)
+	if err != nil {
+		return 0, nil, false, unsealable(err)
+	}
+	if _, err := conn.Write([]byte(credential + "\n")); err != nil {
+		return 0, nil, false, orTimeout(ctx, err)
+	}
+	raw, err := io.ReadAll(io.LimitReader(conn, maxAnswer+maxPlain))
+	if err != nil {
+		return 0, nil, true, orTimeout(ctx, err)
+	}
+	status, body, err = s.understand(l, raw)
+	return status, body, true, err
+}
+
+// orTimeout tells one's own hanging up from the other's.
+func orTimeout(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}
+
+// greeted reads the daemon's first line and returns its nonce.
+func greeted(conn net.Conn) (string, error) {
+	first, err := line(conn, maxGreeting)
+	if err != nil {
+		return "", err
+	}
+	nonce, ok := strings.CutPrefix(first, greeting)
+	if raw, err := hex.DecodeString(nonce); !ok || err != nil || len(raw) != nonceBytes {
+		return "", fail(Internal, "is it sluiced, of this release, that listens there?", "%s greets with %.40q", conn.RemoteAddr(), first)
+	}
+	return nonce, nil
+}
+
+func unsealable(err error) error {
+	if errors.Is(err, munge.ErrMissing) {
+		return fail(NoDaemon, "ask your administrators; over TCP sluice needs munge", "this node's munge does not say who you are: %v", err)
+	}
+	return err
+}
+
+// understand takes an answer apart. A sealed one is the daemon's; what comes in
+// plain text may be anybody's, and is a reason to fail and no more.
+func (s *sealed) understand(l letter, raw []byte) (int, []byte, error) {
+	if body, ok := bytes.CutPrefix(raw, []byte(markSealed)); ok {
+		status, body, err := unseal(l.Key, l.Nonce, body)
+		if err != nil {
+			return 0, nil, fail(Internal, "is it sluiced that listens there?", "%s: %v", s.remote.Address, err)
+		}
+		return status, body, nil
+	}
+	body, ok := bytes.CutPrefix(raw, []byte(markPlain))
+	var said failed
+	if !ok && len(raw) == 0 {
+		return 0, nil, io.EOF
+	}
+	if !ok || len(body) > maxPlain || json.Unmarshal(body, &said) != nil || said.Error == nil {
+		return 0, nil, fail(Internal, "is it sluiced that listens there?", "%s answered garbage", s.remote.Address)
+	}
+	code := said.Error.Code
+	if code != Denied {
+		code = Unavailable
+	}
+	return 0, nil, fail(code, printable(said.Error.Hint), "%s: %s", s.remote.Address, printable(said.Error.Message))
+}
+
+// printable keeps a stranger's words from the terminal's ear.
+func printable(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, strings.ToValidUTF8(s, "?"))
+	if r := []rune(s); len(r) > 300 {
+		s = string(r[:300])
+	}
+	return s
+}

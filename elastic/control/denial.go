@@ -1,0 +1,81 @@
+package control
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/sluice-hpc/sluice/elastic"
+)
+
+// Denial is a request that somebody was refused for who he is. Every one is
+// told to Options.Denied.
+type Denial struct {
+	Caller Caller        // as far as known
+	From   string        // address over TCP; "" on the socket
+	Verb   string        // "" when it came to none
+	Job    elastic.JobID // 0 = none
+	Order  string        // of direct
+	Why    string
+	// Missed is how many further ones of the same kind, from the same node, were
+	// only counted since the last that was told. Only what munge refuses can be:
+	// there is no user to hold to a limit.
+	Missed int
+}
+
+// String is the denial on one line of printable words.
+func (d Denial) String() string {
+	who := fmt.Sprintf("uid %d", d.Caller.UID)
+	if d.Caller == (Caller{}) && d.From != "" {
+		who = "somebody"
+	}
+	var b strings.Builder
+	b.WriteString(who)
+	if d.From != "" {
+		b.WriteString(" on " + d.From)
+	}
+	if d.Verb != "" {
+		b.WriteString(" may not " + d.Verb)
+	}
+	if d.Job != 0 {
+		fmt.Fprintf(&b, " job %d", d.Job)
+	}
+	return b.String() + ": " + d.Why
+}
+
+// denied tells of a denial: all there are of users, whom other limits hold, and
+// of nodes so many as not to fill a disk, with the number of the others.
+func (s *Server) denied(d Denial) {
+	o := s.options.Load()
+	if d.Caller == (Caller{}) && d.From != "" {
+		if !s.strangers.take(d.From, o.Now()) {
+			s.missed.add(d.From)
+			return
+		}
+		d.Missed = s.missed.take(d.From)
+	}
+	o.Denied(d)
+}
+
+// tally counts by node.
+type tally struct {
+	mu sync.Mutex
+	of map[string]int
+}
+
+func (t *tally) add(key string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.of == nil || len(t.of) > most {
+		t.of = map[string]int{}
+	}
+	t.of[key]++
+}
+
+func (t *tally) take(key string) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := t.of[key]
+	delete(t.of, key)
+	return n
+}

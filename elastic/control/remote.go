@@ -1,0 +1,300 @@
+package control
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic/control/munge"
+)
+
+// readers is how many credentials are read at a time.
+const readers = 4
+
+// remote serves the same API over TCP, to the login nodes that the socket does
+// not reach. Who asks is what munge says.
+//
+// Until munge has spoken, callers are counted by their node: a flood from one
+// node slows that node's other users, no other node's and nobody on the socket.
+type remote struct {
+	listener net.Listener
+	munge    Munge
+	server   *Server
+	crowd    crowd[string] // by node
+	readers  *turns
+
+	mu   sync.Mutex
+	open map[uint32]int // requests under way, by user
+}
+
+// ListenRemote makes the server answer on a TCP address, too: "HOST:PORT". It
+// must be called before Serve, and the process must run as Options.UID, for
+// which callers make their credentials.
+func (s *Server) ListenRemote(ctx context.Context, address string, m Munge) error {
+	var config net.ListenConfig
+	l, err := config.Listen(ctx, "tcp", address)
+	if err != nil {
+		return fmt.Errorf("%w; see [remote] address", err)
+	}
+	s.remote = &remote{listener: l, munge: m, server: s, crowd: crowd[string]{each: perNode, all: inAll},
+		readers: newTurns(readers), open: map[uint32]int{}}
+	return nil
+}
+
+// RemoteAddr is where the server answers over TCP; nil where it does not.
+func (s *Server) RemoteAddr() net.Addr {
+	if s.remote == nil {
+		return nil
+	}
+	return s.remote.listener.Addr()
+}
+
+// serve answers until ctx ends, then waits a moment for what is under way.
+func (r *remote) serve(ctx context.Context, handler http.Handler) error {
+	unhook := context.AfterFunc(ctx, func() { r.listener.Close() })
+	defer unhook()
+	defer r.listener.Close()
+	var all sync.WaitGroup
+	err := r.accept(ctx, handler, &all)
+	if ctx.Err() != nil {
+		err = nil
+	}
+	cut := time.AfterFunc(stopWithin, r.crowd.empty)
+	defer cut.Stop()
+	all.Wait()
+	return err
+}
+
+func (r *remote) accept(ctx context.Context, handler http.Handler, all *sync.WaitGroup) error {
+	for {
+		conn, err := r.listener.Accept()
+		var slow interface{ Temporary() bool }
+		switch {
+		case err == nil:
+		case ctx.Err() == nil && errors.As(err, &slow) && slow.Temporary(): // out of file descriptors, or reset
+			pause(ctx, 10*time.Millisecond)
+			continue
+		default:
+			return err
+		}
+		inner, cancel := context.WithCancel(ctx)
+		s := r.crowd.enter(node(conn), closer(func() error { cancel(); return conn.Close() }))
+		if s == nil {
+			cancel()
+			conn.Close()
+			continue
+		}
+		all.Go(func() {
+			defer s.leave()
+			defer cancel()
+			defer conn.Close()
+			r.meet(inner, conn, s, handler)
+		})
+	}
+}
+
+// closer is a function as an io.Closer.
+type closer func() error
+
+// Close calls it.
+func (f closer) Close() error { return f() }
+
+// node is the address that a connection comes from, without the port.
+func node(conn net.Conn) string {
+	host, _, err := net.SplitHostPort(conn.RemoteAddr().String())
+	if err != nil {
+		return conn.RemoteAddr().String()
+	}
+	return host
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
+
+// meet serves one connection: one letter, one answer.
+func (r *remote) meet(ctx context.Context, conn net.Conn, s *seat[string], handler http.Handler) {
+	nonce := newNonce()
+	credential, err := hear(conn, nonce)
+	if err != nil {
+		return // it left, or said nothing in time
+	}
+	caller, l, err := r.identify(ctx, s.key, nonce, credential)
+	if err != nil {
+		r.turnAway(ctx, conn, s.key, err)
+		return
+	}
+	s.work(true)
+	leave, full := r.enter(caller.UID)
+	defer leave()
+	p := r.answer(ctx, handler, &visit{caller: caller, full: full, work: s.work}, l)
+	sealed, err := seal(l.Key, nonce, p.status, p.body.Bytes())
+	if err != nil {
+		r.server.options.Load().Log(fmt.Errorf("answer to %s: %w", node(conn), err))
+		return
+	}
+	s.work(false)
+	say(conn, writeWithin, markSealed, sealed)
+}
+
+// hear greets and reads one line.
+func hear(conn net.Conn, nonce string) (string, error) {
+	hangUp := time.AfterFunc(readWithin, func() { conn.Close() })
+	defer hangUp.Stop()
+	if _, err := conn.Write([]byte(greeting + nonce + "\n")); err != nil {
+		return "", err
+	}
+	return line(conn, munge.MaxCredential)
+}
+
+// line reads up to a line's end, at most so many bytes.
+func line(conn net.Conn, limit int) (string, error) {
+	raw, err := bufio.NewReaderSize(io.LimitReader(conn, int64(limit)+1), 4<<10).ReadString('\n')
+	switch {
+	case err == nil:
+		return strings.TrimSuffix(raw, "\n"), nil
+	case len(raw) > limit:
+		return "", errors.New("a line too long")
+	}
+	return "", err
+}
+
+// say sends an answer and waits until it is read, or no longer.
+func say(conn net.Conn, within time.Duration, mark string, body []byte) {
+	hangUp := time.AfterFunc(within, func() { conn.Close() })
+	defer hangUp.Stop()
+	pieces := net.Buffers{[]byte(mark), body}
+	_, _ = pieces.WriteTo(conn) // a peer that has gone is no one's fault
+}
+
+// identify finds out who wrote a credential, and what.
+func (r *remote) identify(ctx context.Context, from, nonce, credential string) (Caller, letter, error) {
+	if !munge.WellFormed(credential) { // said before it costs two processes
+		return Caller{}, letter{}, fmt.Errorf("%w: it has not the form of one", munge.ErrRefused)
+	}
+	ctx, cancel := context.WithTimeout(ctx, readWithin)
+	defer cancel()
+	if err := r.readers.take(ctx, from); err != nil {
+		return Caller{}, letter{}, err
+	}
+	defer r.readers.give()
+	c, err := r.munge.Open(ctx, credential, r.server.options.Load().UID)
+	if err != nil {
+		return Caller{}, letter{}, err
+	}
+	caller := Caller{UID: c.UID, GID: c.GID, Host: c.Host}
+	l, err := readLetter(c.Payload, nonce)
+	if err != nil {
+		return caller, letter{}, &badLetter{caller, err}
+	}
+	return caller, l, nil
+}
+
+// badLetter is a good credential with something in it that is not for this
+// connection.
+type badLetter struct {
+	caller Caller
+	err    error
+}
+
+// Error says what is wrong with it.
+func (b *badLetter) Error() string { return b.err.Error() }
+
+// turnAway says, in plain text since there is no key, why a caller is not
+// served, and writes it down.
+func (r *remote) turnAway(ctx context.Context, conn net.Conn, from string, err error) {
+	answer := fail(Unavailable, "see whether munged runs there: 'munge -n | unmunge'", "sluiced cannot ask munge who you are")
+	denial := Denial{From: from, Why: err.Error()}
+	var bad *badLetter
+	switch {
+	case ctx.Err() != nil:
+		return
+	case errors.As(err, &bad):
+		denial.Caller = bad.caller
+		answer = fail(Denied, "", "the request was refused: %v", err)
+	case errors.Is(err, munge.ErrRefused):
+		answer = fail(Denied, "is the time the same on both nodes, and the munge key?", "%v", err)
+	default:
+		r.server.options.Load().Log(fmt.Errorf("munge: %w", err))
+	}
+	if answer.Code == Denied {
+		r.server.denied(denial)
+	}
+	raw, err := json.Marshal(failed{answer})
+	if err != nil || len(raw) > maxPlain {
+		return
+	}
+	say(conn, readWithin, markPlain, raw)
+}
+
+// enter counts one more request of the user.
+func (r *remote) enter(uid uint32) (leave func(), full *Error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.open[uid]++
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.open[uid]--; r.open[uid] <= 0 {
+			delete(r.open, uid)
+		}
+	}, tooMany(r.open[uid])
+}
+
+// page is an answer on its way.
+type page struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+// Header returns what net/http wants to write on.
+func (p *page) Header() http.Header { return p.header }
+
+// WriteHeader keeps the first status.
+func (p *page) WriteHeader(status int) {
+	if p.status == 0 {
+		p.status = status
+	}
+}
+
+// Write keeps what is written.
+func (p *page) Write(raw []byte) (int, error) {
+	p.WriteHeader(http.StatusOK)
+	return p.body.Write(raw)
+}
+
+// answer asks the same routes as the socket does.
+func (r *remote) answer(ctx context.Context, handler http.Handler, v *visit, l letter) (p *page) {
+	p = &page{header: http.Header{}}
+	defer func() {
+		if fault := recover(); fault != nil {
+			r.server.options.Load().Log(fmt.Errorf("api: %v\n%s", fault, debug.Stack()))
+			p = &page{header: http.Header{}}
+			send(p, http.StatusInternalServerError, failed{fail(Internal, "see sluiced's log", "a fault of sluiced")})
+		}
+	}()
+	q, err := http.NewRequestWithContext(context.WithValue(ctx, visitKey{}, v), l.Method, "http://sluiced"+l.Path, bytes.NewReader(l.Body))
+	if err != nil {
+		send(p, http.StatusBadRequest, failed{fail(BadRequest, "", "request cannot be read: %v", err)})
+		return p
+	}
+	handler.ServeHTTP(p, q)
+	p.WriteHeader(http.StatusOK)
+	return p
+}

@@ -1,0 +1,352 @@
+package control_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/controltest"
+	"github.com/sluice-hpc/sluice/elastic/control/munge"
+)
+
+// far is a daemon that answers over TCP with a real munged.
+type far struct {
+	control.Remote
+	socket string // of the API
+
+	mu      sync.Mutex
+	denials []control.Denial
+}
+
+// listen runs a daemon of this process's account. Everybody may reach it.
+func listen(t *testing.T, o control.Options, service control.Service) *far {
+	t.Helper()
+	tool, err := munge.New(controltest.Munged(t))
+	if err != nil {
+		t.Skip("SKIPPED: ", err)
+	}
+	return listenWith(t, o, service, tool)
+}
+
+func listenWith(t *testing.T, o control.Options, service control.Service, tool control.Munge) *far {
+	t.Helper()
+	o.UID = uint32(os.Getuid())
+	f := &far{socket: filepath.Join(t.TempDir(), "sluiced.sock")}
+	o.Denied = func(d control.Denial) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.denials = append(f.denials, d)
+	}
+	server, err := control.Listen(t.Context(), f.socket, o, service)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.ListenRemote(t.Context(), "127.0.0.1:0", tool); err != nil {
+		t.Fatal(err)
+	}
+	f.Remote = control.Remote{Address: server.RemoteAddr().String(), Daemon: o.UID, Munge: tool}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("serve: %v", err)
+		}
+	})
+	return f
+}
+
+// told returns what was logged of denials, and forgets it.
+func (f *far) told() []control.Denial {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	out := f.denials
+	f.denials = nil
+	return out
+}
+
+// Over TCP every verb answers what it answers on the socket.
+func TestRemoteIsTheSameAPI(t *testing.T) {
+	service := controltest.New()
+	f := listen(t, options(), service)
+	near, remote, ctx := control.Dial(f.socket), control.DialRemote(f.Remote), t.Context()
+	for name, ask := range map[string]func(*control.Client) (any, error){
+		"report":  func(c *control.Client) (any, error) { return c.Report(ctx) },
+		"explain": func(c *control.Client) (any, error) { return c.Explain(ctx, controltest.Growing) },
+		"history": func(c *control.Client) (any, error) { return c.History(ctx, controltest.Growing) },
+		"plan":    func(c *control.Client) (any, error) { return c.Plan(ctx) },
+		"status":  func(c *control.Client) (any, error) { return c.Status(ctx) },
+	} {
+		want, err := ask(near)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := ask(remote); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %+v %v\nwant %+v", name, got, err, want)
+		}
+	}
+	if err := remote.Direct(ctx, controltest.Growing, control.Change{Order: control.Pin, GPUs: 4}); err != nil {
+		t.Error(err)
+	}
+	if err := remote.Nudge(controltest.Growing, "end"); err != nil {
+		t.Error(err)
+	}
+	if err := remote.Direct(ctx, controltest.Steady, control.Change{Order: control.Pin, GPUs: 3}); !errors.Is(err, control.ErrConflict) {
+		t.Errorf("an order that does not fit: %v", err)
+	}
+	if got := service.Asked(); len(got) != 2 || !strings.HasSuffix(got[0], "41 pin to 4 GPUs") || got[1] != "wake" {
+		t.Errorf("asked %q", got)
+	}
+}
+
+// munge says who asks.
+func TestRemoteIdentity(t *testing.T) {
+	service := controltest.New()
+	f := listen(t, options(), service)
+	for _, c := range []struct {
+		uid  int
+		want error
+	}{{controltest.AnnUID, nil}, {controltest.BobUID, control.ErrDenied}, {65534, control.ErrDenied}} {
+		var err error
+		controltest.As(t, c.uid, func() {
+			err = control.DialRemote(f.Remote).Direct(t.Context(), controltest.Growing, control.Change{Order: control.Hold})
+		})
+		if !errors.Is(err, c.want) || c.want == nil && err != nil {
+			t.Errorf("uid %d: %v, want %v", c.uid, err, c.want)
+		}
+	}
+	if got := service.Asked(); len(got) != 1 || got[0] != "direct 1001 41 hold" {
+		t.Errorf("asked %q", got)
+	}
+	for i, d := range f.told() {
+		if want := []uint32{controltest.BobUID, 65534}[i]; d.Caller.UID != want || d.Job != 41 || d.From != "127.0.0.1" {
+			t.Errorf("logged %+v", d)
+		}
+	}
+}
+
+// wire makes Seal hand over what it made, and Open what it is given.
+type wire struct {
+	control.Munge
+	seal func(payload []byte) []byte
+	made func(string) string
+}
+
+func (w *wire) Seal(ctx context.Context, payload []byte, reader uint32) (string, error) {
+	if w.seal != nil {
+		payload = w.seal(payload)
+	}
+	credential, err := w.Munge.Seal(ctx, payload, reader)
+	if err == nil && w.made != nil {
+		credential = w.made(credential)
+	}
+	return credential, err
+}
+
+// trusting is a munged that has forgotten what it decoded: a second one of the
+// realm, or one that was restarted.
+type trusting struct {
+	control.Munge
+	mu   sync.Mutex
+	seen map[string]munge.Credential
+}
+
+func (m *trusting) Open(ctx context.Context, credential string, reader uint32) (munge.Credential, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if c, ok := m.seen[credential]; ok {
+		return c, nil
+	}
+	c, err := m.Munge.Open(ctx, credential, reader)
+	if err == nil {
+		m.seen[credential] = c
+	}
+	return c, err
+}
+
+// say sends a line to the daemon and returns all it answers.
+func (f *far) say(t *testing.T, credential string) string {
+	t.Helper()
+	conn, err := net.Dial("tcp", f.Address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	b := bufio.NewReader(conn)
+	if _, err := b.ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(conn, credential+"\n"); err != nil {
+		t.Fatal(err)
+	}
+	raw, _ := io.ReadAll(b)
+	return string(raw)
+}
+
+// A request that was overheard and is sent again is refused, whether munged
+// remembers it or not.
+func TestReplay(t *testing.T) {
+	for name, forgetful := range map[string]bool{"munged remembers": false, "munged forgot": true} {
+		t.Run(name, func(t *testing.T) {
+			tool, err := munge.New(controltest.Munged(t))
+			if err != nil {
+				t.Skip("SKIPPED: ", err)
+			}
+			var m control.Munge = tool
+			if forgetful {
+				m = &trusting{Munge: tool, seen: map[string]munge.Credential{}}
+			}
+			service := controltest.New()
+			f := listenWith(t, options(), service, m)
+			var overheard string
+			eavesdropped := f.Remote
+			eavesdropped.Munge = &wire{Munge: m, made: func(c string) string { overheard = c; return c }}
+			if err := control.DialRemote(eavesdropped).Direct(t.Context(), controltest.Growing, control.Change{Order: control.Hold}); err != nil {
+				t.Fatal(err)
+			}
+			for range 3 {
+				if answer := f.say(t, overheard); !strings.HasPrefix(answer, "plain\n") || !strings.Contains(answer, `"denied"`) || !strings.Contains(strings.ToLower(answer), "replayed") {
+					t.Errorf("answer %q", answer)
+				}
+			}
+			if got := service.Asked(); len(got) != 1 {
+				t.Errorf("asked %q", got)
+			}
+			if got := f.told(); len(got) != 3 {
+				t.Errorf("%d denials logged: %v", len(got), got)
+			}
+		})
+	}
+}
+
+// What does not come from the client as it is, is nobody's request.
+func TestRemoteLetters(t *testing.T) {
+	service := controltest.New()
+	f := listen(t, options(), service)
+	for name, change := range map[string]func(string) string{
+		"another nonce": func(s string) string {
+			return strings.Replace(s, `{"nonce":"`, `{"nonce":"0`, 1)
+		},
+		"no key":       func(s string) string { return strings.Replace(s, `"key":"`, `"kez":"`, 1) },
+		"other method": func(s string) string { return strings.Replace(s, "GET", "CONNECT", 1) },
+		"other path":   func(s string) string { return strings.Replace(s, "/v1/report", "http://x/", 1) },
+		"no JSON":      func(s string) string { return s[1:] },
+		"empty":        func(string) string { return "" },
+	} {
+		mangled := f.Remote
+		mangled.Munge = &wire{Munge: f.Munge, seal: func(p []byte) []byte { return []byte(change(string(p))) }}
+		if _, err := control.DialRemote(mangled).Report(t.Context()); !errors.Is(err, control.ErrDenied) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got := f.told(); len(got) != 1 || got[0].Caller.UID != f.Daemon {
+			t.Errorf("%s: logged %v", name, got)
+		}
+	}
+	for _, credential := range []string{"", "MUNGE:AAAA:", "GET /v1/report HTTP/1.1", strings.Repeat("x", 40_000), "\x00\xff"} {
+		if answer := f.say(t, credential); !strings.HasPrefix(answer, "plain\n") || !strings.Contains(answer, `"denied"`) {
+			t.Errorf("%.20q: %q", credential, answer)
+		}
+	}
+	if got := f.told(); len(got) != 5 {
+		t.Errorf("logged %v", got)
+	}
+	if answer := f.say(t, strings.Repeat("x", 1<<20)); answer != "" {
+		t.Errorf("a line without end is answered %q", answer)
+	}
+}
+
+// Garbage without end is told of now and then, and counted.
+func TestStrangersDoNotFillTheLog(t *testing.T) {
+	f := listen(t, options(), controltest.New()) // whose clock stands
+	for range 100 {
+		f.say(t, "garbage")
+	}
+	if got := f.told(); len(got) != 20 || got[19].String() != "somebody on 127.0.0.1: credential refused: it has not the form of one" {
+		t.Errorf("%d told, the last: %v", len(got), got[len(got)-1])
+	}
+}
+
+// Somebody else who listens at the address, while the daemon is away, is told
+// nothing and believed nothing.
+func TestImpostor(t *testing.T) {
+	tool, err := munge.New(controltest.Munged(t))
+	if err != nil {
+		t.Skip("SKIPPED: ", err)
+	}
+	hello := "sluiced 1 " + strings.Repeat("ab", 16) + "\n"
+	for name, c := range map[string]struct {
+		hello, answer string
+		want          error
+		words         string
+	}{
+		"an open lie":        {hello, `{"version":1,"jobs":[]}`, control.ErrInternal, "answered garbage"},
+		"a sealed lie":       {hello, "sealed\n" + strings.Repeat("x", 100), control.ErrInternal, "not the daemon's"},
+		"cut short":          {hello, "sealed\nxx", control.ErrInternal, "cut short"},
+		"nothing":            {hello, "", control.ErrTooMany, "many connect"},
+		"a refusal":          {hello, "plain\n" + `{"error":{"code":"conflict","message":"\u001b[31mno"}}`, control.ErrUnavailable, ": ?[31mno"},
+		"a version to come":  {"sluiced 2 " + strings.Repeat("ab", 16) + "\n", "", control.ErrInternal, "of this release"},
+		"another service":    {"SSH-2.0-OpenSSH_9.2\r\n", "", control.ErrInternal, "is it sluiced"},
+		"a line without end": {strings.Repeat("x", 1000), "", control.ErrNoDaemon, "too long"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				for {
+					conn, err := l.Accept()
+					if err != nil {
+						return
+					}
+					io.WriteString(conn, c.hello)
+					bufio.NewReader(conn).ReadString('\n')
+					io.WriteString(conn, c.answer)
+					conn.Close()
+				}
+			}()
+			t.Cleanup(func() { l.Close(); <-done })
+			client := control.DialRemote(control.Remote{Address: l.Addr().String(), Daemon: uint32(os.Getuid()), Munge: tool})
+			err = client.Direct(t.Context(), elastic.JobID(41), control.Change{Order: control.Hold})
+			if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.words) || strings.Contains(err.Error(), "\x1b") {
+				t.Errorf("got %v, want %v %q", err, c.want, c.words)
+			}
+		})
+	}
+}
+
+func TestRemoteWithoutDaemonOrMunge(t *testing.T) {
+	f := listen(t, options(), controltest.New())
+	nobody := f.Remote
+	nobody.Address = "127.0.0.1:1"
+	if _, err := control.DialRemote(nobody).Report(t.Context()); !errors.Is(err, control.ErrNoDaemon) || !strings.Contains(err.Error(), "nobody listens on 127.0.0.1:1") {
+		t.Errorf("no daemon: %v", err)
+	}
+	tool, err := munge.New(filepath.Join(t.TempDir(), "none"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	without := f.Remote
+	without.Munge = tool
+	if _, err := control.DialRemote(without).Report(t.Context()); !errors.Is(err, control.ErrNoDaemon) || !strings.Contains(err.Error(), "munge does not say who you are") {
+		t.Errorf("no munge here: %v", err)
+	}
+	there := listenWith(t, options(), controltest.New(), &wire{Munge: tool})
+	there.Munge = f.Munge
+	if _, err := control.DialRemote(there.Remote).Report(t.Context()); !errors.Is(err, control.ErrUnavailable) || !strings.Contains(err.Error(), "cannot ask munge") {
+		t.Errorf("no munge there: %v", err)
+	}
+}
