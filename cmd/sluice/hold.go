@@ -1,6 +1,9 @@
 package main
 
 import (
+	"os"
+	"strconv"
+
 	"github.com/spf13/cobra"
 
 	"github.com/sluice-hpc/sluice/elastic"
@@ -30,5 +33,21 @@ func direct(cmd *cobra.Command, args []string, change control.Change) error {
 	if err != nil {
 		return err
 	}
-	return each(jobs, func(job elastic.JobID) error { return client.Direct(cmd.Context(), job, change) })
+	return each(jobs, func(job elastic.JobID) error {
+		change.Incarnation = incarnation(job)
+		return client.Direct(cmd.Context(), job, change)
+	})
+}
+
+// incarnation is which placing of the job this process belongs to; 0 outside of
+// the job. What is left of a run that was replaced must not direct the next.
+func incarnation(job elastic.JobID) int {
+	if os.Getenv("SLUICE_JOB_ID") != strconv.FormatInt(int64(job), 10) {
+		return 0
+	}
+	n, err := strconv.Atoi(os.Getenv("SLUICE_INCARNATION"))
+	if err != nil {
+		return 0
+	}
+	return max(n, 0)
 }

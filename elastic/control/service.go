@@ -47,10 +47,16 @@ const (
 type Change struct {
 	Order Order `json:"order"`
 	GPUs  int   `json:"gpus,omitempty"` // with Pin only: at least 1
+	// Incarnation, unless 0, is that of the run which gives the order: one that was
+	// replaced, as of the last report, gives none any more.
+	Incarnation int `json:"incarnation,omitempty"`
 }
 
 // Validate reports what is wrong with the change by itself, without the job.
 func (c Change) Validate() error {
+	if c.Incarnation < 0 {
+		return fmt.Errorf("incarnation %d: want at least 1, or 0 for whichever", c.Incarnation)
+	}
 	switch c.Order {
 	case Pin:
 		if c.GPUs < 1 || c.GPUs > maxGPUs {

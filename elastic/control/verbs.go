@@ -107,6 +107,9 @@ func fits(r *engine.Report, jr engine.JobReport, change Change) error {
 	if jr.Ended {
 		return fail(Conflict, "", "job %d has ended (%s)", id, jr.Record.State)
 	}
+	if now := jr.Record.Tag.Incarnation; change.Incarnation != 0 && change.Incarnation < now {
+		return fail(Conflict, "", "job %d is at incarnation %d by now: an order of its incarnation %d does not count", id, now, change.Incarnation)
+	}
 	spec := jr.Record.Tag.Spec
 	limit := max(capacity(r.Nodes, jr.Record.Partition), spec.Min)
 	if change.Order == Pin && !spec.Allows(change.GPUs, limit) {
@@ -157,7 +160,7 @@ func (s *Server) about(q request, v verb) (*engine.Report, engine.JobReport, err
 		return nil, engine.JobReport{}, err
 	}
 	jr, ok := lookup(r, elastic.JobID(id))
-	if !ok {
+	if !ok || !q.sees(jr) { // the two take as long: how long tells nobody which it was
 		r = s.lookAgain(q, r)
 		jr, ok = lookup(r, elastic.JobID(id))
 	}
@@ -187,7 +190,7 @@ func (s *Server) lookAgain(q request, old *engine.Report) *engine.Report {
 	s.service.Wake()
 	ctx, cancel := context.WithTimeout(q.Context(), freshWithin)
 	defer cancel()
-	poll := time.NewTicker(50 * time.Millisecond)
+	poll := time.NewTicker(20 * time.Millisecond)
 	defer poll.Stop()
 	for {
 		select {

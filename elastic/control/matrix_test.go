@@ -1,0 +1,256 @@
+package control_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/controltest"
+	"github.com/sluice-hpc/sluice/elastic/control/munge"
+)
+
+// Callers of the matrix. The job is ann's; "daemon" on every Debian and Red Hat
+// is uid 1 and an operator here.
+var callers = []struct {
+	name string
+	uid  int
+}{{"owner", controltest.AnnUID}, {"other", controltest.BobUID}, {"operator", 1}, {"root", 0}, {"nobody", 65534}}
+
+var ctx = context.Background()
+
+// reused is a number that Slurm gave twice: ann's ended job had it, bob's has it.
+const reused elastic.JobID = 46
+
+// targets are the jobs of the matrix: a number, and the incarnation that orders
+// are given for.
+var targets = []struct {
+	name        string
+	job         elastic.JobID
+	incarnation int
+}{
+	{"own job that runs", controltest.Growing, 0},
+	{"own, this incarnation", controltest.Growing, 2},
+	{"own, old incarnation", controltest.Growing, 1},
+	{"own job that ended", controltest.Finished, 0},
+	{"number given again", reused, 0},
+	{"no such job", 999, 0},
+}
+
+// matrixService is the canned daemon; its report is new whenever it is woken.
+type matrixService struct {
+	*controltest.Service
+}
+
+func newMatrixService() *matrixService {
+	s := &matrixService{controltest.New()}
+	old, young := s.Last.Jobs[5], s.Last.Jobs[1] // ann's that ended, bob's that runs
+	old.Record.ID, young.Record.ID, young.Job.ID = reused, reused, reused
+	young.Record.Submitted = old.Record.Submitted.Add(time.Hour)
+	s.Last.Jobs = append(s.Last.Jobs, old, young)
+	return s
+}
+
+func (s *matrixService) Wake() {
+	s.Service.Wake()
+	s.Set(func(c *controltest.Service) {
+		next := *c.Last
+		next.At = next.At.Add(time.Second)
+		c.Last = &next
+	})
+}
+
+// onJobs are the rows of one target.
+func onJobs(target int) []ask {
+	at := targets[target]
+	order := func(c control.Change) func(*control.Client) (string, error) {
+		c.Incarnation = at.incarnation
+		return func(cl *control.Client) (string, error) { return "", cl.Direct(ctx, at.job, c) }
+	}
+	asks := []ask{
+		{"explain", func(c *control.Client) (string, error) { _, err := c.Explain(ctx, at.job); return "", err }},
+		{"history", func(c *control.Client) (string, error) { _, err := c.History(ctx, at.job); return "", err }},
+		{"pin", order(control.Change{Order: control.Pin, GPUs: 2})},
+		{"unpin", order(control.Change{Order: control.Unpin})},
+		{"hold", order(control.Change{Order: control.Hold})},
+		{"release", order(control.Change{Order: control.Release})},
+	}
+	if at.incarnation != 0 {
+		return asks[2:] // only orders are of one
+	}
+	return asks
+}
+
+type ask struct {
+	verb string
+	of   func(*control.Client) (string, error)
+}
+
+var general = []ask{
+	{"status", func(c *control.Client) (string, error) { _, err := c.Status(ctx); return "", err }},
+	{"report", func(c *control.Client) (string, error) {
+		r, err := c.Report(ctx)
+		return fmt.Sprintf(" %d jobs", len(r.Jobs)), err
+	}},
+	{"plan", func(c *control.Client) (string, error) {
+		p, err := c.Plan(ctx)
+		return fmt.Sprintf(" %d jobs", len(p.Moves)+len(p.Stays)), err
+	}},
+	{"event", func(c *control.Client) (string, error) { return "", c.Event(ctx, 41, "end") }},
+	{"trust", func(c *control.Client) (string, error) { return "", c.Trust(ctx, "gpu1") }},
+}
+
+// The whole matrix: verb x {owner, other user, operator, root, nobody} x {live
+// job, old incarnation, job that ended, number given again, no job} x {public,
+// private}. It is written once and holds on the socket, as the kernel tells
+// callers apart, and over TCP, as munge does. "!" marks what was logged as a
+// denial: all of them, and nothing else.
+func TestMatrix(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("SKIPPED, other users not tested: needs root to become them")
+	}
+	tool, err := munge.New(controltest.Munged(t))
+	if err != nil {
+		t.Skip("SKIPPED: ", err)
+	}
+	var out [2][2]strings.Builder // private; over TCP
+	var denials, requests atomic.Int64
+	t.Run("tables", func(t *testing.T) {
+		for private := range out {
+			for tcp := range out[private] {
+				t.Run(fmt.Sprintf("private=%d,tcp=%d", private, tcp), func(t *testing.T) {
+					t.Parallel()
+					d, r := table(t, &out[private][tcp], private == 1, tcp == 1, tool)
+					denials.Add(int64(d))
+					requests.Add(int64(r))
+				})
+			}
+		}
+	})
+	golden(t, "matrix.txt", out[0][0].String()+out[1][0].String())
+	for private := range out {
+		if remote := out[private][1].String(); remote != out[private][0].String() {
+			t.Errorf("over TCP it is\n%s", remote)
+		}
+	}
+	t.Logf("%d requests, %d denials, all of them logged", requests.Load(), denials.Load())
+}
+
+func table(t *testing.T, out *strings.Builder, private, tcp bool, tool control.Munge) (denials, requests int) {
+	t.Helper()
+	o := options()
+	o.Operators, o.Private = []string{"daemon"}, private
+	var minutes atomic.Int64 // nobody is too fast
+	o.Now = func() time.Time { return controltest.Now.Add(time.Duration(minutes.Add(1)) * time.Minute) }
+	service := newMatrixService()
+	f := listenWith(t, o, service, tool)
+	reachable(t, f.socket)
+	client := func() *control.Client { return control.DialHere(f.socket) }
+	if tcp {
+		client = func() *control.Client { return control.DialRemote(f.Remote) }
+	}
+	fmt.Fprintf(out, "private = %-30v", private)
+	for _, c := range callers {
+		fmt.Fprintf(out, "%-13s", c.name)
+	}
+	out.WriteString("\n")
+	row := func(target string, a ask, job elastic.JobID) {
+		fmt.Fprintf(out, "%-10s%-30s", a.verb, target)
+		for _, c := range callers {
+			cell := ""
+			before := len(orders(service))
+			controltest.As(t, c.uid, func() { cell = outcome(a.of(client())) })
+			done := len(orders(service)) - before
+			if effect := a.verb != "explain" && a.verb != "history" && job != 0 || a.verb == "trust"; effect && (cell == "yes") != (done == 1) {
+				t.Errorf("%s %s by %s: answered %s, done %d times", a.verb, target, c.name, cell, done)
+			}
+			told := f.told()
+			for _, d := range told {
+				if int(d.Caller.UID) != c.uid || d.Job != job || (d.From != "") != tcp {
+					t.Errorf("%s %s by %s: logged as %+v", a.verb, target, c.name, d)
+				}
+			}
+			if cell == "denied" && len(told) != 1 || len(told) > 1 {
+				t.Errorf("%s %s by %s: %s, and %d denials logged", a.verb, target, c.name, cell, len(told))
+			}
+			if requests++; len(told) == 1 {
+				cell += "!"
+				denials++
+			}
+			fmt.Fprintf(out, "%-13s", cell)
+		}
+		out.WriteString("\n")
+	}
+	for _, a := range general {
+		row("", a, 0)
+	}
+	for i, target := range targets {
+		for _, a := range onJobs(i) {
+			row(target.name, a, target.job)
+		}
+	}
+	out.WriteString("\n")
+	return denials, requests
+}
+
+// orders is what the daemon was asked to do, but to look.
+func orders(s *matrixService) []string {
+	var out []string
+	for _, a := range s.Asked() {
+		if a != "wake" {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+func outcome(more string, err error) string {
+	switch {
+	case err == nil:
+		return "yes" + more
+	case errors.Is(err, control.ErrDenied):
+		return "denied"
+	case errors.Is(err, control.ErrNotFound):
+		return "not found"
+	case errors.Is(err, control.ErrConflict):
+		return "conflict"
+	}
+	return err.Error()
+}
+
+// In user mode nobody but the user and root is let in, whatever he asks for.
+func TestMatrixOfUserMode(t *testing.T) {
+	o := options()
+	o.UserMode, o.UID = true, controltest.AnnUID
+	var told atomic.Int64
+	o.Denied = func(d control.Denial) {
+		if d.Why == "" || d.Verb == "" {
+			t.Errorf("logged %+v", d)
+		}
+		told.Add(1)
+	}
+	path := filepath.Join(t.TempDir(), "sock")
+	open(t, path, o, newMatrixService())
+	reachable(t, path)
+	if err := os.Chmod(path, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	rows := append(onJobs(0), general...)
+	for _, a := range rows {
+		var err error
+		controltest.As(t, controltest.BobUID, func() { _, err = a.of(control.DialHere(path)) })
+		if !errors.Is(err, control.ErrDenied) {
+			t.Errorf("bob %s: %v", a.verb, err)
+		}
+	}
+	if int(told.Load()) != len(rows) {
+		t.Errorf("%d of %d denials logged", told.Load(), len(rows))
+	}
+}
