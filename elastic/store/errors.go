@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"syscall"
 
 	"github.com/mattn/go-sqlite3"
@@ -28,6 +27,19 @@ var (
 	ErrReadOnly = errors.New("store cannot be written")
 	// ErrBusy: another program held the file for too long.
 	ErrBusy = errors.New("store is locked by another program")
+	// ErrDisk: the disk or its driver fails; nothing of the call was acknowledged.
+	ErrDisk = errors.New("the disk under the store fails")
+)
+
+// What a damaged file is damaged in; part of the name under which it is kept.
+const (
+	sortHeader  = "header"  // its first bytes
+	sortLog     = "log"     // the write-ahead log lost what was in it
+	sortPages   = "pages"   // SQLite's own structures
+	sortSchema  = "schema"  // its tables are not sluice's
+	sortRows    = "rows"    // a row does not match its sum, or rows are missing
+	sortEmpty   = "empty"   // nothing is left of it
+	sortMissing = "missing" // it is gone, and something beside it is left
 )
 
 // Error is one failed call on the store.
@@ -37,6 +49,31 @@ type Error struct {
 	Err  error  // one of the Err values, or SQLite's or the system's own
 	Text string // details, may be empty
 	Hint string // what to do, may be empty
+
+	sort string // of ErrCorrupt: one of the words above
+}
+
+// whatOf says what is wrong with a damaged file, without the rest.
+func whatOf(err error) string {
+	var known *Error
+	if errors.As(err, &known) {
+		return known.Text
+	}
+	return err.Error()
+}
+
+// damaged is an ErrCorrupt of a sort; explain adds what was meant and the file.
+func damaged(sort, format string, args ...any) error {
+	return &Error{Err: ErrCorrupt, Text: fmt.Sprintf(format, args...), sort: sort}
+}
+
+// sortOf returns what an ErrCorrupt is damaged in.
+func sortOf(err error) string {
+	var known *Error
+	if errors.As(err, &known) && known.sort != "" {
+		return known.sort
+	}
+	return sortPages
 }
 
 // Error says what failed, on which file, and what to do.
@@ -55,18 +92,36 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 // kinds is the one table from SQLite's words to ours.
-var kinds = map[sqlite3.ErrNo]struct {
-	err  error
-	hint string
+var kinds = map[sqlite3.ErrNo]error{
+	sqlite3.ErrCorrupt:  ErrCorrupt,
+	sqlite3.ErrNotADB:   ErrCorrupt,
+	sqlite3.ErrFull:     ErrFull,
+	sqlite3.ErrReadonly: ErrReadOnly,
+	sqlite3.ErrCantOpen: ErrReadOnly,
+	sqlite3.ErrPerm:     ErrReadOnly,
+	sqlite3.ErrBusy:     ErrBusy,
+	sqlite3.ErrLocked:   ErrBusy,
+	sqlite3.ErrIoErr:    ErrDisk,
+}
+
+// numbers is the same for the system's words, which say more than SQLite's where
+// both are known.
+var numbers = []struct {
+	number syscall.Errno
+	kind   error
 }{
-	sqlite3.ErrCorrupt:  {ErrCorrupt, "restart sluiced: it sets the file aside and finds its jobs in Slurm"},
-	sqlite3.ErrNotADB:   {ErrCorrupt, "restart sluiced: it sets the file aside and finds its jobs in Slurm"},
-	sqlite3.ErrFull:     {ErrFull, "free space on its file system"},
-	sqlite3.ErrReadonly: {ErrReadOnly, "the daemon's account must own the file and its folder"},
-	sqlite3.ErrCantOpen: {ErrReadOnly, "the daemon's account must own the file and its folder"},
-	sqlite3.ErrPerm:     {ErrReadOnly, "the daemon's account must own the file and its folder"},
-	sqlite3.ErrBusy:     {ErrBusy, "close the program that has the file open"},
-	sqlite3.ErrLocked:   {ErrBusy, "close the program that has the file open"},
+	{syscall.ENOSPC, ErrFull}, {syscall.EDQUOT, ErrFull}, {syscall.EFBIG, ErrFull},
+	{syscall.EROFS, ErrReadOnly}, {syscall.EACCES, ErrReadOnly}, {syscall.EPERM, ErrReadOnly},
+	{syscall.EIO, ErrDisk},
+}
+
+// hints say what to do about each kind.
+var hints = map[error]string{
+	ErrCorrupt:  "restart sluiced: it sets the file aside and finds its jobs in Slurm",
+	ErrFull:     "free space on its file system, or raise the quota of the daemon's account",
+	ErrReadOnly: "the daemon's account must own the file and its folder, on a file system mounted for writing",
+	ErrBusy:     "close the program that has the file open",
+	ErrDisk:     "see the kernel's log with 'dmesg'; jobs run on meanwhile, and a [paths] state on another disk starts empty and finds them",
 }
 
 // explain turns whatever failed into an *Error; the context's errors and the
@@ -76,25 +131,51 @@ func explain(op, path string, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &known), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded),
+	case errors.As(err, &known):
+		if known.Op == "" { // said below, where neither was known
+			return &Error{Op: op, Path: path, Err: known.Err, Text: known.Text, Hint: hints[known.Err], sort: known.sort}
+		}
+		return err
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded),
 		errors.Is(err, engine.ErrIntentOpen), errors.Is(err, engine.ErrNoIntent):
 		return err
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return &Error{Op: op, Path: path, Err: ErrFull, Text: err.Error(), Hint: "free space on its file system"}
-	case errors.Is(err, os.ErrPermission), errors.Is(err, syscall.EROFS):
-		return &Error{Op: op, Path: path, Err: ErrReadOnly, Text: err.Error(),
-			Hint: "the daemon's account must own the file and its folder"}
 	}
-	var lite sqlite3.Error
-	if errors.As(err, &lite) {
-		if lite.SystemErrno == syscall.ENOSPC {
-			return &Error{Op: op, Path: path, Err: ErrFull, Text: lite.Error(), Hint: "free space on its file system"}
-		}
-		if kind, ok := kinds[lite.Code]; ok {
-			return &Error{Op: op, Path: path, Err: kind.err, Text: lite.Error(), Hint: kind.hint}
-		}
+	if kind := kindOf(err); kind != nil {
+		return &Error{Op: op, Path: path, Err: kind, Text: err.Error(), Hint: hints[kind]}
 	}
 	return &Error{Op: op, Path: path, Err: err}
+}
+
+// kindOf returns which of the Err values an error of SQLite or of the system is,
+// nil when it is none.
+func kindOf(err error) error {
+	var lite sqlite3.Error
+	isLite := errors.As(err, &lite)
+	for _, n := range numbers {
+		if errors.Is(err, n.number) || isLite && lite.SystemErrno == n.number {
+			return n.kind
+		}
+	}
+	if isLite {
+		return kinds[lite.Code]
+	}
+	return nil
+}
+
+// suspect is explain for the calls that check a file. A file that does not hold
+// what it must, or that SQLite cannot make sense of, is damaged; only what the
+// system or another program did is not the file's fault.
+func suspect(op, path, sort string, err error) error {
+	var lite sqlite3.Error
+	if errors.As(err, &lite) && kindOf(err) == nil && !passing[lite.Code] {
+		err = damaged(sort, "%v", lite)
+	}
+	return explain(op, path, err)
+}
+
+// passing are SQLite's errors that say nothing about the file.
+var passing = map[sqlite3.ErrNo]bool{
+	sqlite3.ErrNomem: true, sqlite3.ErrInterrupt: true, sqlite3.ErrAuth: true, sqlite3.ErrProtocol: true, sqlite3.ErrAbort: true,
 }
 
 // constraint reports whether err is the breach of a unique index.

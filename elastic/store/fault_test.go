@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -43,15 +44,20 @@ func filledIn(t *testing.T, base string) (path string) {
 
 func TestDamagedFileIsSetAside(t *testing.T) {
 	for _, c := range []struct {
-		name   string
-		damage func(raw []byte) []byte
+		name, sort string
+		damage     func(raw []byte) []byte
 	}{
-		{"garbage header", func(raw []byte) []byte { copy(raw, "this is not a database, is it?"); return raw }},
-		{"all garbage", func([]byte) []byte { return bytes.Repeat([]byte("garbage "), 4096) }},
-		{"truncated", func(raw []byte) []byte { return raw[:len(raw)/2+7] }},
-		{"one page left", func(raw []byte) []byte { return raw[:4096] }},
-		{"header only", func(raw []byte) []byte { return raw[:50] }},
-		{"zeros in the middle", func(raw []byte) []byte { clear(raw[4096:]); return raw }},
+		{"garbage header", "header", func(raw []byte) []byte { copy(raw, "this is not a database, is it?"); return raw }},
+		{"all garbage", "header", func([]byte) []byte { return bytes.Repeat([]byte("garbage "), 4096) }},
+		{"truncated", "pages", func(raw []byte) []byte { return raw[:len(raw)/2+7] }},
+		{"one page left", "pages", func(raw []byte) []byte { return raw[:4096] }},
+		{"header only", "header", func(raw []byte) []byte { return raw[:50] }},
+		{"zeros in the middle", "pages", func(raw []byte) []byte { clear(raw[4096:]); return raw }},
+		{"a letter in a row", "rows", func(raw []byte) []byte { return bytes.ReplaceAll(raw, []byte("2 idle GPUs"), []byte("3 idle GPUs")) }},
+		{"a letter in the schema", "schema", func(raw []byte) []byte { return bytes.Replace(raw, []byte("outcome IS NULL"), []byte("outcome IS NULl"), 1) }},
+		{"an older schema's number", "header", func(raw []byte) []byte { raw[63] = 1; return raw }},
+		{"another program's number", "header", func(raw []byte) []byte { raw[68] ^= 1; return raw }},
+		{"nothing left", "empty", func([]byte) []byte { return nil }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := filled(t)
@@ -64,10 +70,11 @@ func TestDamagedFileIsSetAside(t *testing.T) {
 				t.Fatal(err)
 			}
 			s, notices := reopen(t, path)
-			if len(notices) != 1 || !strings.Contains(notices[0], path+".corrupt-20260304T120000Z") {
+			aside := path + ".corrupt-20260304T120000Z-" + c.sort
+			if len(notices) != 1 || !strings.Contains(notices[0], "kept as "+aside+" ") || !strings.Contains(notices[0], "'sqlite3 "+aside) {
 				t.Errorf("notices %q", notices)
 			}
-			kept, err := os.ReadFile(path + ".corrupt-20260304T120000Z")
+			kept, err := os.ReadFile(aside)
 			if err != nil || !bytes.Equal(kept, damaged) {
 				t.Errorf("the damaged file was not kept as it was: %v", err)
 			}
@@ -93,37 +100,44 @@ func TestDamageTwiceInOneSecond(t *testing.T) {
 		}
 	}
 	for _, suffix := range []string{"", "-2"} {
-		if _, err := os.Stat(path + ".corrupt-20260304T120000Z" + suffix); err != nil {
+		if _, err := os.Stat(path + ".corrupt-20260304T120000Z-header" + suffix); err != nil {
 			t.Error(err)
 		}
 	}
 }
 
-func TestMissingOrEmptyFileIsFresh(t *testing.T) {
+// A file that was there before and is gone is a fresh start, said aloud.
+func TestMissingFileIsSaidAloud(t *testing.T) {
 	path := filled(t)
-	for name, spoil := range map[string]func() error{
-		"missing": func() error { return os.Remove(path) },
-		"empty":   func() error { return os.Truncate(path, 0) },
-	} {
-		if err := spoil(); err != nil {
-			t.Fatal(err)
-		}
-		s := must(t, path)
-		if jobs, err := s.Jobs(t.Context(), time.Time{}); err != nil || len(jobs) != 0 {
-			t.Errorf("%s: %d jobs, %v", name, len(jobs), err)
-		}
-		if err := s.Shutdown(); err != nil {
-			t.Fatal(err)
-		}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	s, notices := reopen(t, path)
+	if len(notices) != 1 || !strings.Contains(notices[0], "is missing, though it was opened 1 times") {
+		t.Errorf("notices %q", notices)
+	}
+	if jobs, err := s.Jobs(t.Context(), time.Time{}); err != nil || len(jobs) != 0 {
+		t.Errorf("%d jobs, %v", len(jobs), err)
 	}
 }
 
+// A newer sluice's file says so twice, in its header and in its tally.
 func TestNewerFileIsRefusedAndKept(t *testing.T) {
 	path := filled(t)
-	raw(t, path, "PRAGMA user_version = 99")
-	_, _, err := Open(t.Context(), path, noon)
+	steps, err := scripts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn := raw(t, path, "PRAGMA user_version = 99")
+	if err := writeTally(t.Context(), conn, &tally{of: whole, n: 1, last: 99}); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = Open(t.Context(), path, noon)
 	refused(t, err, ErrNewer, "schema 99", "install the newer sluice")
-	raw(t, path, "PRAGMA user_version = 1")
+	if err := writeTally(t.Context(), conn, &tally{of: whole, n: 1, last: int64(len(steps))}); err != nil {
+		t.Fatal(err)
+	}
+	raw(t, path, fmt.Sprintf("PRAGMA user_version = %d", len(steps)))
 	if open, err := must(t, path).Open(t.Context()); err != nil || len(open) != 1 {
 		t.Errorf("after the refusal: %v, %v", open, err)
 	}

@@ -14,8 +14,13 @@ var beside = []string{"", "-wal", "-shm", "-journal"}
 // prepareFolder makes the state folder, or checks that nobody else can put
 // files into the one that is there.
 func prepareFolder(dir string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return explain("open", dir, err)
+	if _, err := os.Lstat(dir); errors.Is(err, os.ErrNotExist) {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return explain("open", dir, err)
+		}
+		if err := syncFolder(filepath.Dir(dir)); err != nil {
+			return err
+		}
 	}
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -51,15 +56,16 @@ func prepareFile(path string) error {
 }
 
 // quarantine sets a damaged database aside, with the files beside it, under a
-// name that carries the time, and returns that name.
-func quarantine(path string, now time.Time) (string, error) {
-	stem := path + ".corrupt-" + now.UTC().Format("20060102T150405Z")
+// name that says when and what was wrong, and returns that name. The database
+// goes first: without it, whatever a crash leaves behind is set aside next time.
+func quarantine(path, sort string, now time.Time) (string, error) {
+	stem := path + ".corrupt-" + now.UTC().Format("20060102T150405Z") + "-" + sort
 	aside := stem
 	for n := 2; ; n++ {
-		if _, err := os.Lstat(aside); errors.Is(err, os.ErrNotExist) {
-			break
-		} else if err != nil {
+		if taken, err := anyOf(aside, beside); err != nil {
 			return "", explain("set aside", path, err)
+		} else if !taken {
+			break
 		}
 		aside = fmt.Sprintf("%s-%d", stem, n)
 	}
@@ -69,6 +75,18 @@ func quarantine(path string, now time.Time) (string, error) {
 		}
 	}
 	return aside, syncFolder(filepath.Dir(path))
+}
+
+// anyOf reports whether one of the files is there.
+func anyOf(path string, suffixes []string) (bool, error) {
+	for _, suffix := range suffixes {
+		if _, err := os.Lstat(path + suffix); err == nil {
+			return true, nil
+		} else if !errors.Is(err, os.ErrNotExist) {
+			return false, err
+		}
+	}
+	return false, nil
 }
 
 // syncFolder makes renames durable.

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 
@@ -12,43 +11,40 @@ import (
 )
 
 const (
-	insertIntent = `INSERT INTO intents (job, kind, step, incarnation, placed, target, any_nodes, restarts, request,
-		checkpoint, cause, fallbacks, opened, moved, asked_at, saved_at, requeued_at, pending_at, released_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	insertIntent = `INSERT INTO intents (` + intentColumns + `)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
-	updateIntent = `UPDATE intents SET job = ?, kind = ?, step = ?, incarnation = ?, placed = ?, target = ?, any_nodes = ?,
-		restarts = ?, request = ?, checkpoint = ?, cause = ?, fallbacks = ?, opened = ?, moved = ?, asked_at = ?,
-		saved_at = ?, requeued_at = ?, pending_at = ?, released_at = ?
-		WHERE outcome IS NULL AND id = ? AND job = ?`
+	// Not INSERT OR REPLACE, which would close another move of the job.
+	updateIntent = `UPDATE intents SET (` + intentColumns + `)
+		= (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) WHERE id = ?1`
 
-	selectOpen = `SELECT id, job, kind, step, incarnation, placed, target, any_nodes, restarts, request,
-		checkpoint, cause, fallbacks, opened, moved, asked_at, saved_at, requeued_at, pending_at, released_at
-		FROM intents WHERE outcome IS NULL ORDER BY id`
-
-	closeIntent = `UPDATE intents SET outcome = ?, why = ?, closed_at = ? WHERE id = ? AND job = ?`
-
-	selectClosed = `SELECT outcome IS NOT NULL FROM intents WHERE id = ? AND job = ?`
+	selectIntent    = `SELECT ` + intentColumns + ` FROM intents WHERE id = ? AND job = ?`
+	selectIntentSum = `SELECT sum FROM intents WHERE id = ?`
+	selectOpen      = `SELECT ` + intentColumns + ` FROM intents WHERE outcome IS NULL ORDER BY id`
 )
 
 // Intend stores new intents, all or none, and gives them ascending IDs that are
 // never given again. engine.ErrIntentOpen when a job has an open one already.
 func (s *Store) Intend(ctx context.Context, ins []elastic.Intent) ([]elastic.Intent, error) {
 	out := make([]elastic.Intent, len(ins))
-	err := s.write(ctx, "record a move", func(tx *sql.Tx) error {
+	err := s.write(ctx, "record a move", func(c *change) error {
+		t, err := c.tally("intents")
+		if err != nil {
+			return err
+		}
 		for i, in := range ins {
 			out[i] = engine.NormalIntent(in)
-			values, err := intentValues(out[i])
+			t.last++
+			out[i].ID = t.last
+			values, err := intentValues(out[i], nil)
 			if err != nil {
 				return err
 			}
-			result, err := tx.ExecContext(ctx, insertIntent, values...)
+			err = c.put("intents", insertIntent, values, "")
 			if constraint(err) {
 				return fmt.Errorf("job %d: %w", in.Job, engine.ErrIntentOpen)
 			}
 			if err != nil {
-				return err
-			}
-			if out[i].ID, err = result.LastInsertId(); err != nil {
 				return err
 			}
 		}
@@ -62,50 +58,65 @@ func (s *Store) Intend(ctx context.Context, ins []elastic.Intent) ([]elastic.Int
 
 // Advance replaces an open intent; engine.ErrNoIntent when there is none.
 func (s *Store) Advance(ctx context.Context, in elastic.Intent) error {
-	return s.write(ctx, "advance a move", func(tx *sql.Tx) error { return advance(ctx, tx, in) })
-}
-
-func advance(ctx context.Context, tx *sql.Tx, in elastic.Intent) error {
-	values, err := intentValues(engine.NormalIntent(in))
-	if err != nil {
-		return err
-	}
-	result, err := tx.ExecContext(ctx, updateIntent, append(values, in.ID, in.Job)...)
-	if err != nil {
-		return err
-	}
-	if n, err := result.RowsAffected(); err != nil || n == 0 {
-		return errors.Join(err, noIntent(in))
-	}
-	return nil
+	return s.write(ctx, "advance a move", func(c *change) error {
+		there, closed, err := c.intent(in)
+		if err != nil {
+			return err
+		}
+		if !there || closed {
+			return noIntent(in)
+		}
+		return c.putIntent(in, nil)
+	})
 }
 
 // Close ends an intent, keeping its last values and how it ended. Closing it
 // again changes nothing.
 func (s *Store) Close(ctx context.Context, in elastic.Intent, how elastic.Outcome, why string, at time.Time) error {
-	return s.write(ctx, "close a move", func(tx *sql.Tx) error {
-		var closed bool
-		err := tx.QueryRowContext(ctx, selectClosed, in.ID, in.Job).Scan(&closed)
+	return s.write(ctx, "close a move", func(c *change) error {
+		there, closed, err := c.intent(in)
 		switch {
-		case errors.Is(err, sql.ErrNoRows):
-			return noIntent(in)
 		case err != nil || closed:
 			return err
+		case !there:
+			return noIntent(in)
 		}
-		if err := advance(ctx, tx, in); err != nil {
-			return err
-		}
-		_, err = tx.ExecContext(ctx, closeIntent, how, why, nanos(at), in.ID, in.Job)
-		return err
+		return c.putIntent(in, &ending{how, why, nanos(at)})
 	})
+}
+
+// intent reports whether an intent of that ID and job is there, and closed.
+func (c *change) intent(in elastic.Intent) (there, closed bool, err error) {
+	rows, err := c.tx.QueryContext(c.ctx, selectIntent, in.ID, in.Job)
+	if err != nil {
+		return false, false, err
+	}
+	defer rows.Close()
+	if !rows.Next() {
+		return false, false, rows.Err()
+	}
+	r, err := checked("intents", rows)
+	if err != nil {
+		return false, false, err
+	}
+	outcome := r.raw[len(r.raw)-3]
+	return true, outcome != nil, nil
+}
+
+func (c *change) putIntent(in elastic.Intent, end *ending) error {
+	values, err := intentValues(engine.NormalIntent(in), end)
+	if err != nil {
+		return err
+	}
+	return c.put("intents", updateIntent, values, selectIntentSum, in.ID)
 }
 
 // Open returns the open intents in order of ID.
 func (s *Store) Open(ctx context.Context) ([]elastic.Intent, error) {
 	var out []elastic.Intent
-	err := s.rows(ctx, "read open moves", selectOpen, func(rows *sql.Rows) error {
+	err := s.rows(ctx, "read open moves", "intents", selectOpen, func(r row) error {
 		var in elastic.Intent
-		err := rows.Scan(&in.ID, &in.Job, &in.Kind, &in.Step, &in.To, document{&in.From}, document{&in.Target},
+		err := r.Scan(&in.ID, &in.Job, &in.Kind, &in.Step, &in.To, document{&in.From}, document{&in.Target},
 			&in.AnyNodes, &in.Restarts, &in.Request, &in.Checkpoint, &in.Cause, &in.Fallbacks,
 			instant{&in.Opened}, instant{&in.Moved}, instant{&in.AskedAt}, instant{&in.SavedAt},
 			instant{&in.RequeuedAt}, instant{&in.PendingAt}, instant{&in.ReleasedAt})
@@ -118,9 +129,15 @@ func (s *Store) Open(ctx context.Context) ([]elastic.Intent, error) {
 	return out, nil
 }
 
-// intentValues lists an intent's columns without its id, in the order that
-// insertIntent and updateIntent share.
-func intentValues(in elastic.Intent) ([]any, error) {
+// ending is how a move ended; nil while it is open.
+type ending struct {
+	how elastic.Outcome
+	why string
+	at  sql.NullInt64
+}
+
+// intentValues lists an intent's columns but the sum.
+func intentValues(in elastic.Intent, end *ending) ([]any, error) {
 	from, err := encode(in.From)
 	if err != nil {
 		return nil, err
@@ -129,9 +146,14 @@ func intentValues(in elastic.Intent) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []any{in.Job, in.Kind, in.Step, in.To, from, target, in.AnyNodes, in.Restarts, in.Request,
+	var outcome, why, closed any // NULL while it is open
+	if end != nil {
+		outcome, why, closed = string(end.how), end.why, end.at
+	}
+	return []any{in.ID, in.Job, in.Kind, in.Step, in.To, from, target, in.AnyNodes, in.Restarts, in.Request,
 		in.Checkpoint, in.Cause, in.Fallbacks, nanos(in.Opened), nanos(in.Moved), nanos(in.AskedAt),
-		nanos(in.SavedAt), nanos(in.RequeuedAt), nanos(in.PendingAt), nanos(in.ReleasedAt)}, nil
+		nanos(in.SavedAt), nanos(in.RequeuedAt), nanos(in.PendingAt), nanos(in.ReleasedAt),
+		outcome, why, closed}, nil
 }
 
 func noIntent(in elastic.Intent) error {

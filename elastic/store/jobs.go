@@ -2,32 +2,30 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic/engine"
 )
 
 const (
-	replaceJob = `INSERT OR REPLACE INTO jobs (token, id, name, user, uid, partition, tag, submitted, first_run, ended,
-		state, place, restarts, speaks, deaf, done, read_to, moved, save_ns, drain_ns, start_ns, load_ns, measured)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	replaceJob = `INSERT OR REPLACE INTO jobs (` + jobColumns + `)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+
+	selectJobSum = `SELECT sum FROM jobs WHERE token = ?`
 
 	// An unknown time of submit sorts first, as the zero time does.
-	selectJobs = `SELECT token, id, name, user, uid, partition, tag, submitted, first_run, ended,
-		state, place, restarts, speaks, deaf, done, read_to, moved, save_ns, drain_ns, start_ns, load_ns, measured
-		FROM jobs WHERE ended IS NULL OR ? IS NULL OR ended > ? ORDER BY submitted, id, token`
+	selectJobs = `SELECT ` + jobColumns + ` FROM jobs WHERE ended IS NULL OR ? IS NULL OR ended > ? ORDER BY submitted, id, token`
 )
 
 // SaveJobs inserts or replaces records by token, all or none.
 func (s *Store) SaveJobs(ctx context.Context, records []engine.JobRecord) error {
-	return s.write(ctx, "save jobs", func(tx *sql.Tx) error {
+	return s.write(ctx, "save jobs", func(c *change) error {
 		for _, r := range records {
 			values, err := jobValues(engine.NormalJob(r))
 			if err != nil {
 				return err
 			}
-			if _, err := tx.ExecContext(ctx, replaceJob, values...); err != nil {
+			if err := c.put("jobs", replaceJob, values, selectJobSum, r.Token); err != nil {
 				return err
 			}
 		}
@@ -39,9 +37,9 @@ func (s *Store) SaveJobs(ctx context.Context, records []engine.JobRecord) error 
 // submit, then id.
 func (s *Store) Jobs(ctx context.Context, since time.Time) ([]engine.JobRecord, error) {
 	var out []engine.JobRecord
-	err := s.rows(ctx, "read jobs", selectJobs, func(rows *sql.Rows) error {
+	err := s.rows(ctx, "read jobs", "jobs", selectJobs, func(row row) error {
 		var r engine.JobRecord
-		err := rows.Scan(&r.Token, &r.ID, &r.Name, &r.User, &r.UID, &r.Partition, document{&r.Tag},
+		err := row.Scan(&r.Token, &r.ID, &r.Name, &r.User, &r.UID, &r.Partition, document{&r.Tag},
 			instant{&r.Submitted}, instant{&r.FirstRun}, instant{&r.Ended}, &r.State, document{&r.Place},
 			&r.Restarts, &r.Speaks, &r.Deaf, &r.Done, &r.Offset, instant{&r.Moved},
 			&r.Price.Save, &r.Price.Drain, &r.Price.Start, &r.Price.Load, &r.Price.Measured)

@@ -12,7 +12,7 @@ import (
 // asks are the methods that take a statement, and where among their arguments.
 var asks = map[string]int{
 	"ExecContext": 1, "QueryContext": 1, "QueryRowContext": 1, "PrepareContext": 1,
-	"Exec": 0, "Query": 0, "QueryRow": 0, "Prepare": 0, "rows": 2,
+	"Exec": 0, "Query": 0, "QueryRow": 0, "Prepare": 0, "rows": 3, "put": 1, "forget": 1,
 }
 
 // Every statement is a constant, or a script that is embedded: values are bound,

@@ -5,33 +5,53 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
 )
 
-// lockFile makes this process the only daemon on a store. The kernel drops the
-// lock with the process, however it ends; the file stays, since removing it
-// would let two processes lock two files of the same name.
-func lockFile(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
-	if err != nil {
-		return nil, explain("lock", path, err)
-	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		defer f.Close()
-		if errors.Is(err, unix.EWOULDBLOCK) {
-			return nil, inUse(path, holder(f))
-		}
-		return nil, explain("lock", path, err)
-	}
-	if err := writePID(f); err != nil {
-		f.Close()
-		return nil, explain("lock", path, err)
-	}
-	return f, nil
+// lock is a store's lock: on its folder, which stays where it is when somebody
+// removes a lock file that looks stale, and on a file that says who has it.
+// The kernel drops both with the process, however it ends; the file stays, since
+// removing it would let two processes lock two files of the same name.
+type lock struct {
+	folder, file *os.File
+	opened       int64 // how often the store was opened before, as the file has it
 }
+
+// takeLock makes this process the only daemon on the store in path.
+func takeLock(path string) (*lock, error) {
+	l := &lock{}
+	var err error
+	if l.folder, err = os.Open(filepath.Dir(path)); err != nil {
+		return nil, explain("lock", path, err)
+	}
+	if l.file, err = os.OpenFile(path+".lock", os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600); err != nil {
+		l.folder.Close()
+		return nil, explain("lock", path+".lock", err)
+	}
+	for _, f := range []*os.File{l.folder, l.file} {
+		if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+			defer l.release()
+			if errors.Is(err, unix.EWOULDBLOCK) {
+				pid, _ := l.read()
+				return nil, inUse(path, pid)
+			}
+			return nil, explain("lock", path, err)
+		}
+	}
+	_, l.opened = l.read()
+	if err := l.write(); err != nil {
+		l.release()
+		return nil, explain("lock", path+".lock", err)
+	}
+	return l, nil
+}
+
+// release drops the lock.
+func (l *lock) release() error { return errors.Join(l.file.Close(), l.folder.Close()) }
 
 func inUse(path string, pid int) error {
 	who := "another sluiced"
@@ -40,26 +60,30 @@ func inUse(path string, pid int) error {
 		who = fmt.Sprintf("sluiced with pid %d", pid)
 		hint = fmt.Sprintf("see 'ps -fp %d'; one sluiced a store: stop the other, or give this one its own [paths] state", pid)
 	}
-	return &Error{Op: "open", Path: strings.TrimSuffix(path, ".lock"), Err: ErrInUse, Text: "by " + who, Hint: hint}
+	return &Error{Op: "open", Path: path, Err: ErrInUse, Text: "by " + who, Hint: hint}
 }
 
-// holder returns the pid the lock's holder wrote, 0 when it cannot be read.
-func holder(f *os.File) int {
-	raw, err := io.ReadAll(io.NewSectionReader(f, 0, 32))
+// read returns what the file says: the holder's pid, and how often the store was
+// opened; 0 for what cannot be read.
+func (l *lock) read() (pid int, opened int64) {
+	raw, err := io.ReadAll(io.NewSectionReader(l.file, 0, 64))
 	if err != nil {
-		return 0
+		return 0, 0
 	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(raw)))
-	if err != nil || pid < 1 {
-		return 0
+	words := strings.Fields(string(raw))
+	if len(words) > 0 {
+		pid, _ = strconv.Atoi(words[0])
 	}
-	return pid
+	if len(words) > 2 && words[1] == "opened" {
+		opened, _ = strconv.ParseInt(words[2], 10, 64)
+	}
+	return max(pid, 0), max(opened, 0)
 }
 
-func writePID(f *os.File) error {
-	if err := f.Truncate(0); err != nil {
+func (l *lock) write() error {
+	text := fmt.Sprintf("%d\nopened %d\n", os.Getpid(), l.opened)
+	if _, err := l.file.WriteAt([]byte(text), 0); err != nil {
 		return err
 	}
-	_, err := f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
-	return err
+	return l.file.Truncate(int64(len(text)))
 }

@@ -36,8 +36,8 @@ func scripts() ([]string, error) {
 	return out, nil
 }
 
-// migrate brings the schema up to date, one transaction a migration, and refuses
-// files that are newer or not sluice's.
+// migrate brings the schema up to date in one transaction, so that a crash leaves
+// the old one or the new one, and refuses files that are newer or not sluice's.
 func migrate(ctx context.Context, db *sql.DB, path string, steps []string) error {
 	version, err := schema(ctx, db, path)
 	if err != nil {
@@ -48,15 +48,14 @@ func migrate(ctx context.Context, db *sql.DB, path string, steps []string) error
 			Text: fmt.Sprintf("it has schema %d, this program knows up to %d", version, len(steps)),
 			Hint: "install the newer sluice again, or move the file away to start with an empty one"}
 	}
-	for n := version; n < len(steps); n++ {
-		if err := apply(ctx, db, steps[n], n+1); err != nil {
-			return explain(fmt.Sprintf("migrate to schema %d", n+1), path, err)
-		}
+	if version == len(steps) {
+		return nil
 	}
-	return nil
+	return suspect(fmt.Sprintf("migrate to schema %d", len(steps)), path, sortSchema, apply(ctx, db, steps, version))
 }
 
-// schema returns the file's schema version, 0 for an empty file.
+// schema returns the file's schema version, 0 for an empty file. Since schema 2
+// the store says twice which it has: in the header, and in a row with a sum.
 func schema(ctx context.Context, db *sql.DB, path string) (int, error) {
 	var version, application, tables int
 	for _, q := range []struct {
@@ -68,8 +67,12 @@ func schema(ctx context.Context, db *sql.DB, path string) (int, error) {
 		{"SELECT count(*) FROM sqlite_master", &tables},
 	} {
 		if err := db.QueryRowContext(ctx, q.text).Scan(q.into); err != nil {
-			return 0, explain("read schema", path, err)
+			return 0, suspect("read schema", path, sortSchema, err)
 		}
+	}
+	if said, err := readTally(ctx, db, whole); err == nil && (application != applicationID || said.last != int64(version)) {
+		return 0, explain("read schema", path, damaged(sortHeader, "the header says schema %d of program %d, the tally schema %d",
+			version, application, said.last))
 	}
 	empty := version == 0 && application == 0 && tables == 0
 	if !empty && (application != applicationID || version < 1) {
@@ -79,21 +82,41 @@ func schema(ctx context.Context, db *sql.DB, path string) (int, error) {
 	return version, nil
 }
 
-func apply(ctx context.Context, db *sql.DB, script string, version int) error {
+// apply runs the migrations that are missing. A migration that changes what a row
+// holds must also give the rows new sums, as seal does for those that had none.
+func apply(ctx context.Context, db *sql.DB, steps []string, from int) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer tx.Rollback() // after Commit it does nothing
-	if _, err := tx.ExecContext(ctx, script); err != nil {
+	for n, script := range steps[from:] {
+		if _, err := tx.ExecContext(ctx, script); err != nil {
+			return err
+		}
+		var now int
+		if err := tx.QueryRowContext(ctx, "PRAGMA user_version").Scan(&now); err != nil {
+			return err
+		}
+		if now != from+n+1 {
+			return fmt.Errorf("the migration to schema %d set schema %d", from+n+1, now)
+		}
+	}
+	if from < firstSummed {
+		if err := seal(ctx, tx); err != nil {
+			return err
+		}
+	}
+	store, err := readTally(ctx, tx, whole)
+	if err != nil {
 		return err
 	}
-	var now int
-	if err := tx.QueryRowContext(ctx, "PRAGMA user_version").Scan(&now); err != nil {
+	store.last = int64(len(steps))
+	if err := writeTally(ctx, tx, store); err != nil {
 		return err
-	}
-	if now != version {
-		return fmt.Errorf("the migration set schema %d", now)
 	}
 	return tx.Commit()
 }
+
+// firstSummed is the first schema whose rows have sums.
+const firstSummed = 2

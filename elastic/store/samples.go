@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"slices"
 	"time"
 
@@ -11,38 +10,42 @@ import (
 )
 
 const (
-	insertSample = `INSERT INTO samples (model, gpus, nodes, seconds, units, at) VALUES (?, ?, ?, ?, ?, ?)`
+	insertSample = `INSERT INTO samples (` + sampleColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
 
 	// Those behind the newest ones of the model.
 	forgetSamples = `DELETE FROM samples WHERE id IN
-		(SELECT id FROM samples WHERE model = ? ORDER BY at DESC, id DESC LIMIT -1 OFFSET ?)`
+		(SELECT id FROM samples WHERE model = ? ORDER BY at DESC, id DESC LIMIT -1 OFFSET ?) RETURNING sum`
 
-	selectSamples = `SELECT gpus, nodes, seconds, units, at FROM samples WHERE model = ?
-		ORDER BY at DESC, id DESC LIMIT ?`
+	selectSamples = `SELECT ` + sampleColumns + ` FROM samples WHERE model = ? ORDER BY at DESC, id DESC LIMIT ?`
 )
 
 // AddSamples appends samples and forgets what is older than the newest
 // engine.MaxSamples of the model.
 func (s *Store) AddSamples(ctx context.Context, model string, samples []speed.Sample) error {
-	return s.write(ctx, "save speeds", func(tx *sql.Tx) error {
+	return s.write(ctx, "save speeds", func(c *change) error {
+		t, err := c.tally("samples")
+		if err != nil {
+			return err
+		}
 		for _, x := range samples {
 			x = engine.NormalSample(x)
-			if _, err := tx.ExecContext(ctx, insertSample, model, x.GPUs, x.Nodes, x.Seconds, x.Units, order(x.At)); err != nil {
+			t.last++
+			values := []any{t.last, model, x.GPUs, x.Nodes, x.Seconds, x.Units, order(x.At)}
+			if err := c.put("samples", insertSample, values, ""); err != nil {
 				return err
 			}
 		}
-		_, err := tx.ExecContext(ctx, forgetSamples, model, engine.MaxSamples)
-		return err
+		return c.forget("samples", forgetSamples, model, engine.MaxSamples)
 	})
 }
 
 // Samples returns the newest samples of a model, oldest first, at most limit.
 func (s *Store) Samples(ctx context.Context, model string, limit int) ([]speed.Sample, error) {
 	var out []speed.Sample
-	err := s.rows(ctx, "read speeds", selectSamples, func(rows *sql.Rows) error {
+	err := s.rows(ctx, "read speeds", "samples", selectSamples, func(r row) error {
 		var x speed.Sample
-		var at int64
-		err := rows.Scan(&x.GPUs, &x.Nodes, &x.Seconds, &x.Units, &at)
+		var id, at int64
+		err := r.Scan(&id, &model, &x.GPUs, &x.Nodes, &x.Seconds, &x.Units, &at)
 		if at != unknownTime {
 			x.At = time.Unix(0, at).UTC()
 		}

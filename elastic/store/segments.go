@@ -2,33 +2,31 @@ package store
 
 import (
 	"context"
-	"database/sql"
 
 	"github.com/sluice-hpc/sluice/elastic/engine"
 )
 
 const (
-	replaceSegment = `INSERT OR REPLACE INTO segments (token, restarts, incarnation, place, started, ended,
-		done_from, done_to, seconds, cause, save_ns, drain_ns, start_ns, load_ns, measured)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	replaceSegment = `INSERT OR REPLACE INTO segments (` + segmentColumns + `)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
-	selectSegments = `SELECT token, restarts, incarnation, place, started, ended,
-		done_from, done_to, seconds, cause, save_ns, drain_ns, start_ns, load_ns, measured
-		FROM segments WHERE token = ? ORDER BY restarts`
+	selectSegmentSum = `SELECT sum FROM segments WHERE token = ? AND restarts = ?`
+	selectSegments   = `SELECT ` + segmentColumns + ` FROM segments WHERE token = ? ORDER BY restarts`
 )
 
 // SaveSegments inserts or replaces segments by token and restarts, all or none.
 func (s *Store) SaveSegments(ctx context.Context, segments []engine.Segment) error {
-	return s.write(ctx, "save history", func(tx *sql.Tx) error {
+	return s.write(ctx, "save history", func(c *change) error {
 		for _, g := range segments {
 			g = engine.NormalSegment(g)
 			place, err := encode(g.Place)
 			if err != nil {
 				return err
 			}
-			if _, err := tx.ExecContext(ctx, replaceSegment, g.Token, g.Restarts, g.Incarnation, place,
+			values := []any{g.Token, g.Restarts, g.Incarnation, place,
 				nanos(g.Started), nanos(g.Ended), g.DoneFrom, g.DoneTo, g.Seconds, g.Cause,
-				g.Price.Save, g.Price.Drain, g.Price.Start, g.Price.Load, g.Price.Measured); err != nil {
+				g.Price.Save, g.Price.Drain, g.Price.Start, g.Price.Load, g.Price.Measured}
+			if err := c.put("segments", replaceSegment, values, selectSegmentSum, g.Token, g.Restarts); err != nil {
 				return err
 			}
 		}
@@ -40,9 +38,9 @@ func (s *Store) SaveSegments(ctx context.Context, segments []engine.Segment) err
 // is not known.
 func (s *Store) Segments(ctx context.Context, token string) ([]engine.Segment, error) {
 	var out []engine.Segment
-	err := s.rows(ctx, "read history", selectSegments, func(rows *sql.Rows) error {
+	err := s.rows(ctx, "read history", "segments", selectSegments, func(r row) error {
 		var g engine.Segment
-		err := rows.Scan(&g.Token, &g.Restarts, &g.Incarnation, document{&g.Place}, instant{&g.Started}, instant{&g.Ended},
+		err := r.Scan(&g.Token, &g.Restarts, &g.Incarnation, document{&g.Place}, instant{&g.Started}, instant{&g.Ended},
 			&g.DoneFrom, &g.DoneTo, &g.Seconds, &g.Cause,
 			&g.Price.Save, &g.Price.Drain, &g.Price.Start, &g.Price.Load, &g.Price.Measured)
 		out = append(out, g)

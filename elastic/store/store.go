@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	_ "github.com/mattn/go-sqlite3" // the driver "sqlite3"
@@ -28,17 +29,21 @@ const busyFor = 5 * time.Second
 
 // Store is an open journal. It may be used from many goroutines; writes queue.
 type Store struct {
-	db   *sql.DB
-	lock *os.File
-	path string
+	db     *sql.DB
+	lock   *lock
+	path   string
+	file   os.FileInfo // the file as opened
+	damage atomic.Pointer[Error]
 }
 
 // Open opens, or makes, the store in the file path (mode 0600; its folder, which
 // should be the daemon's alone, 0700) and locks it against other daemons until
-// Shutdown. A damaged file is set aside as PATH.corrupt-TIME and an empty one
-// started; now gives that TIME, and the notices returned tell of it and must
-// reach a person. ErrInUse, ErrNewer, ErrForeign, ErrReadOnly, ErrFull and
-// ErrBusy leave everything as it was.
+// Shutdown. Everything in it is checked first. A damaged file is set aside as
+// PATH.corrupt-TIME-WHAT and an empty one started; now gives that TIME. The
+// notices returned tell of it, of a file that is missing though it was there
+// before, and of an older copy that was put back; they must reach a person.
+// ErrInUse, ErrNewer, ErrForeign, ErrReadOnly, ErrFull, ErrDisk and ErrBusy
+// leave everything as it was.
 func Open(ctx context.Context, path string, now time.Time) (s *Store, notices []string, err error) {
 	return open(ctx, path, now, busyFor)
 }
@@ -48,57 +53,146 @@ func open(ctx context.Context, path string, now time.Time, busy time.Duration) (
 		return nil, nil, err
 	}
 	s := &Store{path: path}
-	var notices []string
 	var err error
-	if s.lock, err = lockFile(path + ".lock"); err != nil {
+	if s.lock, err = takeLock(path); err != nil {
 		return nil, nil, err
 	}
-	if s.db, err = openFile(ctx, path, busy); errors.Is(err, ErrCorrupt) {
-		var notice string
-		s.db, notice, err = replace(ctx, path, now, busy, err)
-		notices = append(notices, notice)
-	}
+	notices, err := s.start(ctx, now, busy)
 	if err != nil {
-		s.lock.Close()
+		s.lock.release()
 		return nil, nil, err
 	}
 	return s, notices, nil
 }
 
+// start opens the file, or a new one in its place, and notes that it did.
+func (s *Store) start(ctx context.Context, now time.Time, busy time.Duration) (notices []string, err error) {
+	known := s.lock.opened > 0
+	fresh := false
+	err = leftovers(s.path, known)
+	if err == nil {
+		s.db, fresh, err = openFile(ctx, s.path, busy)
+	}
+	switch {
+	case errors.Is(err, ErrCorrupt):
+		var notice string
+		s.db, notice, err = replace(ctx, s.path, now, busy, err)
+		notices, fresh = append(notices, notice), true
+	case fresh && known:
+		notices = append(notices, fmt.Sprintf("the store %s is missing, though it was opened %d times before: an empty one is started; "+
+			"jobs are found again in Slurm, learned speeds and histories are lost; to have them back, "+
+			"stop sluiced and put a copy of the file in its place", s.path, s.lock.opened))
+	}
+	if err != nil {
+		return nil, err
+	}
+	notice, err := s.countOpening(ctx, fresh)
+	if err == nil {
+		s.file, err = os.Stat(s.path)
+	}
+	if err != nil {
+		s.db.Close()
+		return nil, explain("open", s.path, err)
+	}
+	return append(notices, notice...), nil
+}
+
+// leftovers reports an ErrCorrupt when a database that was there is gone or
+// empty and SQLite's files beside it are not: they must not meet a new one.
+func leftovers(path string, known bool) error {
+	info, err := os.Lstat(path)
+	gone := errors.Is(err, os.ErrNotExist)
+	if err != nil && !gone {
+		return explain("open", path, err)
+	}
+	if !gone && info.Size() > 0 {
+		return nil
+	}
+	left, err := anyOf(path, beside[1:])
+	switch {
+	case err != nil:
+		return explain("open", path, err)
+	case left && gone:
+		err = damaged(sortMissing, "the file is gone, and its write-ahead log is not")
+	case !gone && (known || left):
+		err = damaged(sortEmpty, "the file is empty")
+	}
+	return explain("open", path, err)
+}
+
 // replace sets the damaged file aside, starts an empty one and says so.
 func replace(ctx context.Context, path string, now time.Time, busy time.Duration, why error) (*sql.DB, string, error) {
-	aside, err := quarantine(path, now)
+	aside, err := quarantine(path, sortOf(why), now)
 	if err != nil {
 		return nil, "", err
 	}
-	db, err := openFile(ctx, path, busy)
-	return db, fmt.Sprintf("the store %s was damaged (%v): it is kept as %s and an empty one is started; "+
-		"jobs are found again in Slurm, learned speeds and histories are lost", path, why, aside), err
+	db, _, err := openFile(ctx, path, busy)
+	return db, fmt.Sprintf("the store %s was damaged (%s): it is kept as %s and an empty one is started; "+
+		"jobs are found again in Slurm, learned speeds and histories are lost; nothing has to be done; "+
+		"'sqlite3 %s .recover' shows what can still be read, and once nobody wants that, the file may be removed",
+		path, whatOf(why), aside, aside), err
 }
 
-// openFile opens, checks and migrates one file.
-func openFile(ctx context.Context, path string, busy time.Duration) (*sql.DB, error) {
-	if err := prepareFile(path); err != nil {
+// countOpening numbers the times the store was opened, in the store and in the
+// lock's file. A store that counted less is an older copy.
+func (s *Store) countOpening(ctx context.Context, fresh bool) (notices []string, err error) {
+	err = s.write(ctx, "open", func(c *change) error {
+		t, err := c.tally(whole)
+		if err != nil {
+			return err
+		}
+		if !fresh && t.n < s.lock.opened {
+			notices = []string{fmt.Sprintf("the store %s is an older copy: it was opened %d times, where the last one was opened %d times; "+
+				"moves that went on since are checked against Slurm, speeds and histories since are lost", s.path, t.n, s.lock.opened)}
+		}
+		t.n = max(t.n, s.lock.opened) + 1
+		s.lock.opened = t.n
+		return nil
+	})
+	if err != nil {
 		return nil, err
+	}
+	return notices, s.lock.write()
+}
+
+// openFile opens, checks and migrates one file; fresh says that it was empty.
+func openFile(ctx context.Context, path string, busy time.Duration) (_ *sql.DB, fresh bool, err error) {
+	if err := prepareFile(path); err != nil {
+		return nil, false, err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, false, explain("open", path, err)
+	}
+	if err := errors.Join(checkHeader(path), checkLog(path)); err != nil {
+		return nil, false, err
 	}
 	db, err := sql.Open("sqlite3", source(path, busy))
 	if err != nil {
-		return nil, explain("open", path, err)
+		return nil, false, explain("open", path, err)
 	}
 	// One connection: the writer, and readers wait their turn. All calls are short.
 	db.SetMaxOpenConns(1)
-	steps, err := scripts()
-	if err == nil {
-		err = check(ctx, db, path)
-	}
-	if err == nil {
-		err = migrate(ctx, db, path, steps)
-	}
-	if err != nil {
+	if err := checkAll(ctx, db, path); err != nil {
 		db.Close()
-		return nil, err
+		return nil, false, err
 	}
-	return db, nil
+	return db, info.Size() == 0, nil
+}
+
+// checkAll checks what is there, brings it up to date, and checks the result.
+func checkAll(ctx context.Context, db *sql.DB, path string) error {
+	steps, err := scripts()
+	if err != nil {
+		return err
+	}
+	if err := checkPages(ctx, db, path); err != nil {
+		return err
+	}
+	if err := migrate(ctx, db, path, steps); err != nil {
+		return err
+	}
+	return checkRows(ctx, db, path, steps)
 }
 
 // source names the file and how every connection treats it: an intent must be on
@@ -113,25 +207,6 @@ func source(path string, busy time.Duration) string {
 	return (&url.URL{Scheme: "file", Path: path, RawQuery: options.Encode()}).String()
 }
 
-// check asks SQLite whether the file is sound and in the mode we count on.
-func check(ctx context.Context, db *sql.DB, path string) error {
-	var verdict, mode string
-	if err := db.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&verdict); err != nil {
-		return explain("check", path, err)
-	}
-	if verdict != "ok" {
-		return &Error{Op: "check", Path: path, Err: ErrCorrupt, Text: verdict}
-	}
-	if err := db.QueryRowContext(ctx, "PRAGMA journal_mode").Scan(&mode); err != nil {
-		return explain("check", path, err)
-	}
-	if mode != "wal" {
-		return &Error{Op: "check", Path: path, Err: ErrForeign, Text: "SQLite cannot use its write-ahead log here",
-			Hint: "put [paths] state on a local disk"}
-	}
-	return nil
-}
-
 // Path returns the database's file.
 func (s *Store) Path() string { return s.path }
 
@@ -139,34 +214,81 @@ func (s *Store) Path() string { return s.path }
 // lock. (Close is the journal's word for ending an intent.)
 func (s *Store) Shutdown() error {
 	err := explain("close", s.path, s.db.Close())
-	return errors.Join(err, explain("unlock", s.path, s.lock.Close()))
+	return errors.Join(err, explain("unlock", s.path, s.lock.release()))
 }
 
-// write runs change in one transaction that is on the disk when write returns
+// Damage returns the first damage that a call met since Open, nil when there was
+// none. A daemon that meets one should stop: Open sets the file aside.
+func (s *Store) Damage() error {
+	if e := s.damage.Load(); e != nil {
+		return e
+	}
+	return nil
+}
+
+// explain is the function, and remembers damage.
+func (s *Store) explain(op string, err error) error {
+	err = explain(op, s.path, err)
+	var e *Error
+	if errors.As(err, &e) && errors.Is(e.Err, ErrCorrupt) {
+		s.damage.CompareAndSwap(nil, e)
+	}
+	return err
+}
+
+// write runs one change in a transaction that is on the disk when write returns
 // nil, and undone when it does not.
-func (s *Store) write(ctx context.Context, op string, change func(*sql.Tx) error) error {
+func (s *Store) write(ctx context.Context, op string, do func(*change) error) error {
+	if err := s.same(); err != nil {
+		return s.explain(op, err)
+	}
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
-		return explain(op, s.path, err)
+		return s.explain(op, err)
 	}
 	defer tx.Rollback() // after Commit it does nothing
-	if err := change(tx); err != nil {
-		return explain(op, s.path, err)
+	c := &change{ctx, tx, map[string]*tally{}}
+	if err := do(c); err != nil {
+		return s.explain(op, err)
 	}
-	return explain(op, s.path, tx.Commit())
+	if err := c.settle(); err != nil {
+		return s.explain(op, err)
+	}
+	return s.explain(op, tx.Commit())
 }
 
-// rows runs a query and calls scan for every row.
-func (s *Store) rows(ctx context.Context, op, query string, scan func(*sql.Rows) error, args ...any) error {
+// same checks that the file is still the one that was opened. Written to a file
+// that was removed or replaced, an intent would be nowhere after a restart.
+func (s *Store) same() error {
+	if s.file == nil { // being opened
+		return nil
+	}
+	info, err := os.Lstat(s.path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if err != nil || !os.SameFile(info, s.file) {
+		return damaged(sortMissing, "the file was removed or replaced while it was open")
+	}
+	return nil
+}
+
+// rows runs a query for whole rows of a table and calls scan for every one, once
+// it was checked.
+func (s *Store) rows(ctx context.Context, op, of, query string, scan func(row) error, args ...any) error {
 	rows, err := s.db.QueryContext(ctx, query, args...)
 	if err != nil {
-		return explain(op, s.path, err)
+		return s.explain(op, err)
 	}
 	defer rows.Close()
 	for rows.Next() {
-		if err := scan(rows); err != nil {
-			return explain(op, s.path, err)
+		r, err := checked(of, rows)
+		if err == nil {
+			err = scan(r)
+		}
+		if err != nil {
+			return s.explain(op, err)
 		}
 	}
-	return explain(op, s.path, rows.Err())
+	return s.explain(op, rows.Err())
 }

@@ -1,0 +1,182 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+)
+
+// columns lists a table's columns in the order in which they are summed, the sum
+// last. A row is always read whole, so that it can be checked.
+const (
+	intentColumns = `id, job, kind, step, incarnation, placed, target, any_nodes, restarts, request,
+		checkpoint, cause, fallbacks, opened, moved, asked_at, saved_at, requeued_at, pending_at, released_at,
+		outcome, why, closed_at, sum`
+	jobColumns = `token, id, name, user, uid, partition, tag, submitted, first_run, ended, state, place,
+		restarts, speaks, deaf, done, read_to, moved, save_ns, drain_ns, start_ns, load_ns, measured, sum`
+	segmentColumns = `token, restarts, incarnation, place, started, ended, done_from, done_to, seconds, cause,
+		save_ns, drain_ns, start_ns, load_ns, measured, sum`
+	sampleColumns = `id, model, gpus, nodes, seconds, units, at, sum`
+)
+
+// table is one of the tables whose rows are summed.
+type table struct {
+	name string
+	text string // reads all of it
+	id   bool   // its first column is an id that is never given twice
+	sums string // writes the sum of one row; the key comes behind it, the first columns
+	keys int
+}
+
+var tables = []table{
+	{"intents", `SELECT ` + intentColumns + ` FROM intents ORDER BY id`, true, `UPDATE intents SET sum = ? WHERE id = ?`, 1},
+	{"jobs", `SELECT ` + jobColumns + ` FROM jobs ORDER BY token`, false, `UPDATE jobs SET sum = ? WHERE token = ?`, 1},
+	{"segments", `SELECT ` + segmentColumns + ` FROM segments ORDER BY token, restarts`, false,
+		`UPDATE segments SET sum = ? WHERE token = ? AND restarts = ?`, 2},
+	{"samples", `SELECT ` + sampleColumns + ` FROM samples ORDER BY id`, true, `UPDATE samples SET sum = ? WHERE id = ?`, 1},
+}
+
+// row is a row that was checked against its sum.
+type row struct {
+	rows *sql.Rows
+	raw  []any // all columns but the sum
+	sum  int64
+}
+
+// checked reads the present row whole and compares it with its sum.
+func checked(of string, rows *sql.Rows) (row, error) {
+	names, err := rows.Columns()
+	if err != nil {
+		return row{}, err
+	}
+	raw := make([]any, len(names))
+	into := make([]any, len(names))
+	for i := range raw {
+		into[i] = &raw[i]
+	}
+	if err := rows.Scan(into...); err != nil {
+		return row{}, err
+	}
+	last := len(raw) - 1
+	said, ok := raw[last].(int64)
+	sum, err := rowSum(of, raw[:last])
+	if err != nil || !ok || said != sum {
+		return row{}, errors.Join(err, damaged(sortRows, "a row of %s does not match its sum", of))
+	}
+	return row{rows, raw[:last], sum}, nil
+}
+
+// Scan fills what it is given with the row's first columns.
+func (r row) Scan(into ...any) error {
+	rest := make([]any, len(r.raw)+1-len(into))
+	for i := range rest {
+		rest[i] = new(any)
+	}
+	return r.rows.Scan(append(into, rest...)...)
+}
+
+// verify reads every row and compares sums and tallies.
+func verify(ctx context.Context, q asker) error {
+	for _, t := range tables {
+		want, err := readTally(ctx, q, t.name)
+		if err != nil {
+			return err
+		}
+		got := tally{of: t.name, last: want.last}
+		err = each(ctx, q, t, func(r row) error {
+			got.add(r.sum)
+			if id, ok := r.raw[0].(int64); t.id && (!ok || id > want.last) {
+				return damaged(sortRows, "%s holds an id that was never given", t.name)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if got != *want {
+			return damaged(sortRows, "%s holds %d rows where %d were counted, or others than those", t.name, got.n, want.n)
+		}
+	}
+	return nil
+}
+
+// each calls do with every row of a table, checked.
+func each(ctx context.Context, q asker, t table, do func(row) error) error {
+	rows, err := q.QueryContext(ctx, t.text)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		r, err := checked(t.name, rows)
+		if err == nil {
+			err = do(r)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// seal gives sums to the rows of a store that had none, and counts them.
+func seal(ctx context.Context, tx *sql.Tx) error {
+	for _, t := range tables {
+		all, err := readRaw(ctx, tx, t)
+		if err != nil {
+			return err
+		}
+		total := tally{of: t.name}
+		for _, raw := range all {
+			sum, err := rowSum(t.name, raw)
+			if err != nil {
+				return err
+			}
+			statement := t.sums
+			if _, err := tx.ExecContext(ctx, statement, append([]any{sum}, raw[:t.keys]...)...); err != nil {
+				return err
+			}
+			if id, ok := raw[0].(int64); t.id && ok {
+				total.last = max(total.last, id)
+			}
+			total.add(sum)
+		}
+		if t.name == "intents" { // ids of moves that were pruned
+			if err := tx.QueryRowContext(ctx, "SELECT max(?, ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'intents'), 0))",
+				total.last).Scan(&total.last); err != nil {
+				return err
+			}
+		}
+		if err := writeTally(ctx, tx, &total); err != nil {
+			return err
+		}
+	}
+	return writeTally(ctx, tx, &tally{of: whole})
+}
+
+// readRaw reads all rows of a table without their sums.
+func readRaw(ctx context.Context, tx *sql.Tx, t table) ([][]any, error) {
+	rows, err := tx.QueryContext(ctx, t.text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", t.name, err)
+	}
+	defer rows.Close()
+	names, err := rows.Columns()
+	if err != nil {
+		return nil, err
+	}
+	var all [][]any
+	for rows.Next() {
+		raw := make([]any, len(names))
+		into := make([]any, len(names))
+		for i := range raw {
+			into[i] = &raw[i]
+		}
+		if err := rows.Scan(into...); err != nil {
+			return nil, err
+		}
+		all = append(all, raw[:len(raw)-1])
+	}
+	return all, rows.Err()
+}

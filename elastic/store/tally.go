@@ -1,0 +1,142 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+)
+
+// tally is what the rows of one table add up to. A row that vanished, came back
+// or was doubled by damage shows here, though every row for itself is sound.
+type tally struct {
+	of   string
+	n    int64 // rows; of whole: how often the store was opened
+	mix  int64 // their sums, by exclusive or
+	last int64 // the highest id ever given; of whole: the schema
+}
+
+// whole is the tally of the store itself.
+const whole = "store"
+
+const (
+	selectTally  = `SELECT of, n, mix, last, sum FROM tally WHERE of = ?`
+	replaceTally = `INSERT OR REPLACE INTO tally (of, n, mix, last, sum) VALUES (?, ?, ?, ?, ?)`
+)
+
+func (t *tally) add(sum int64)  { t.n++; t.mix ^= sum }
+func (t *tally) drop(sum int64) { t.n--; t.mix ^= sum }
+
+// asker is a database or a transaction.
+type asker interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}
+
+// readTally reads a tally and checks its own sum; there must be one.
+func readTally(ctx context.Context, q asker, of string) (*tally, error) {
+	t := tally{}
+	var said int64
+	err := q.QueryRowContext(ctx, selectTally, of).Scan(&t.of, &t.n, &t.mix, &t.last, &said)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, damaged(sortRows, "the tally of %s is gone", of)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if sum, err := rowSum("tally", t.values()); err != nil || sum != said || t.of != of {
+		return nil, errors.Join(err, damaged(sortRows, "the tally of %s does not match its sum", of))
+	}
+	return &t, nil
+}
+
+func writeTally(ctx context.Context, q asker, t *tally) error {
+	sum, err := rowSum("tally", t.values())
+	if err != nil {
+		return err
+	}
+	_, err = q.ExecContext(ctx, replaceTally, append(t.values(), sum)...)
+	return err
+}
+
+func (t *tally) values() []any { return []any{t.of, t.n, t.mix, t.last} }
+
+// change is one transaction with the tallies it touches.
+type change struct {
+	ctx     context.Context
+	tx      *sql.Tx
+	tallies map[string]*tally
+}
+
+// tally returns the table's tally, to be changed in place.
+func (c *change) tally(of string) (*tally, error) {
+	if t := c.tallies[of]; t != nil {
+		return t, nil
+	}
+	t, err := readTally(c.ctx, c.tx, of)
+	if err == nil {
+		c.tallies[of] = t
+	}
+	return t, err
+}
+
+// put runs a statement that inserts or replaces one row of values, in the order
+// of the table's columns, and the row's sum. old asks for the sum of the row that
+// it replaces, by key, "" where there can be none.
+func (c *change) put(of, statement string, values []any, old string, key ...any) error {
+	t, err := c.tally(of)
+	if err != nil {
+		return err
+	}
+	sum, err := rowSum(of, values)
+	if err != nil {
+		return err
+	}
+	if old != "" {
+		if err := c.drop(t, old, key...); err != nil {
+			return err
+		}
+	}
+	if _, err := c.tx.ExecContext(c.ctx, statement, append(values, sum)...); err != nil {
+		return err
+	}
+	t.add(sum)
+	return nil
+}
+
+// drop takes the sums that a query returns out of the tally.
+func (c *change) drop(t *tally, query string, key ...any) error {
+	rows, err := c.tx.QueryContext(c.ctx, query, key...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var sum int64
+		if err := rows.Scan(&sum); err != nil {
+			return err
+		}
+		t.drop(sum)
+	}
+	return rows.Err()
+}
+
+// forget runs a statement that deletes rows and returns their sums.
+func (c *change) forget(of, statement string, args ...any) error {
+	t, err := c.tally(of)
+	if err != nil {
+		return err
+	}
+	return c.drop(t, statement, args...)
+}
+
+// settle writes the tallies that were changed.
+func (c *change) settle() error {
+	for _, t := range c.tallies {
+		if err := writeTally(c.ctx, c.tx, t); err != nil {
+			return fmt.Errorf("tally of %s: %w", t.of, err)
+		}
+	}
+	return nil
+}

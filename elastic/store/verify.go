@@ -1,0 +1,108 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// checkHeader looks at the first bytes of the file, before SQLite does: some of
+// them it would answer with a refusal that says nothing of damage.
+func checkHeader(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return explain("check", path, err)
+	}
+	defer f.Close()
+	head := make([]byte, 100)
+	switch n, err := io.ReadFull(f, head); {
+	case n == 0 && errors.Is(err, io.EOF):
+		return nil // a new one
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return explain("check", path, damaged(sortHeader, "the file is cut off after %d bytes", n))
+	case err != nil:
+		return explain("check", path, err)
+	}
+	size := binary.BigEndian.Uint16(head[16:])
+	mode := func(b byte) bool { return b == 1 || b == 2 } // with a rollback journal, with a log
+	if string(head[:16]) != "SQLite format 3\x00" || size&(size-1) != 0 || size != 1 && size < 512 || !mode(head[18]) || !mode(head[19]) ||
+		head[20] != 0 || head[21] != 64 || head[22] != 32 || head[23] != 32 {
+		return explain("check", path, damaged(sortHeader, "its first bytes are not those of a database"))
+	}
+	return nil
+}
+
+// checkPages asks SQLite whether its own structures are sound, indexes included.
+func checkPages(ctx context.Context, db *sql.DB, path string) error {
+	var verdict, mode string
+	if err := db.QueryRowContext(ctx, "PRAGMA integrity_check(1)").Scan(&verdict); err != nil {
+		return suspect("check", path, sortPages, err)
+	}
+	if verdict != "ok" {
+		return explain("check", path, damaged(sortPages, "%s", verdict))
+	}
+	if err := db.QueryRowContext(ctx, "PRAGMA journal_mode").Scan(&mode); err != nil {
+		return suspect("check", path, sortPages, err)
+	}
+	if mode != "wal" {
+		return &Error{Op: "check", Path: path, Err: ErrForeign, Text: "SQLite cannot use its write-ahead log here",
+			Hint: "put [paths] state on a local disk"}
+	}
+	return nil
+}
+
+// checkRows compares tables and indexes with what the migrations make, and every
+// row with its sum.
+func checkRows(ctx context.Context, db *sql.DB, path string, steps []string) error {
+	want, err := blueprint(ctx, steps)
+	if err != nil {
+		return err
+	}
+	got, err := objects(ctx, db)
+	if err != nil {
+		return suspect("check", path, sortSchema, err)
+	}
+	for name, text := range want {
+		if got[name] != text {
+			return explain("check", path, damaged(sortSchema, "%s is not as sluice made it", name))
+		}
+	}
+	return suspect("check", path, sortRows, verify(ctx, db))
+}
+
+// blueprint returns the tables and indexes of a fresh store.
+func blueprint(ctx context.Context, steps []string) (map[string]string, error) {
+	db, err := sql.Open("sqlite3", ":memory:")
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1) // every connection has a memory of its own
+	if err := apply(ctx, db, steps, 0); err != nil {
+		return nil, fmt.Errorf("the migrations do not run: %w", err)
+	}
+	return objects(ctx, db)
+}
+
+// objects returns the text of every table and index by kind and name. What an
+// administrator added, an index or statistics, does no harm.
+func objects(ctx context.Context, db *sql.DB) (map[string]string, error) {
+	rows, err := db.QueryContext(ctx, "SELECT type || ' ' || name, tbl_name || ': ' || ifnull(sql, '') FROM sqlite_master")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	out := map[string]string{}
+	for rows.Next() {
+		var name, text string
+		if err := rows.Scan(&name, &text); err != nil {
+			return nil, err
+		}
+		out[name] = text
+	}
+	return out, rows.Err()
+}

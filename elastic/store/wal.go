@@ -1,0 +1,126 @@
+package store
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// SQLite ends its write-ahead log silently at the first frame that does not match
+// its sum. That is right for a write that never finished, and wrong for one that
+// was acknowledged: the store would go back to an older state without a word. The
+// log's index, which a daemon that was killed leaves behind, says how many frames
+// were synced and acknowledged. Here it is held against the log. After a power
+// loss the index may be old or torn; then it claims less, or nothing.
+const (
+	indexSize   = 48 // of one of the two copies at its start
+	indexFilled = 96 // offset: frames that are in the database already
+	logHeader   = 32
+	frameHeader = 24
+	walFormat   = 3007000
+)
+
+// index is what matters of the log's index.
+type index struct {
+	frames, filled uint32
+	salt           []byte
+}
+
+// checkLog reports an ErrCorrupt when the log beside the database lacks something
+// that was acknowledged.
+func checkLog(path string) error {
+	claim, ok, err := readIndex(path + "-shm")
+	if err != nil || !ok {
+		return explain("check", path, err)
+	}
+	f, err := os.Open(path + "-wal")
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if claim.filled < claim.frames {
+			err = damaged(sortLog, "the write-ahead log is gone, with %d pages that were not in the database yet", claim.frames-claim.filled)
+			return explain("check", path, err)
+		}
+		return nil
+	case err != nil:
+		return explain("check", path, err)
+	}
+	defer f.Close()
+	return explain("check", path, claim.holds(f))
+}
+
+// readIndex reads the index; ok is false when it makes no claim to believe.
+func readIndex(path string) (x index, ok bool, err error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return x, false, nil
+	} else if err != nil {
+		return x, false, err
+	}
+	defer f.Close()
+	raw := make([]byte, indexFilled+4)
+	if _, err := io.ReadFull(f, raw); err != nil {
+		return x, false, ignoreEOF(err)
+	}
+	one, two := raw[:indexSize], raw[indexSize:2*indexSize]
+	native := binary.NativeEndian
+	a, b := logSum(native, one[:40], 0, 0)
+	if !bytes.Equal(one, two) || native.Uint32(one) != walFormat || one[12] != 1 ||
+		a != native.Uint32(one[40:]) || b != native.Uint32(one[44:]) {
+		return x, false, nil
+	}
+	x = index{native.Uint32(one[16:]), native.Uint32(raw[indexFilled:]), one[32:40]}
+	return x, x.frames > 0, nil
+}
+
+func ignoreEOF(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil
+	}
+	return err
+}
+
+// holds checks that the log has all frames of the claim, each matching its sum.
+func (x index) holds(log io.Reader) error {
+	header := make([]byte, logHeader)
+	if _, err := io.ReadFull(log, header); err != nil {
+		return errors.Join(ignoreEOF(err), damaged(sortLog, "the write-ahead log is cut off; it had %d pages", x.frames))
+	}
+	big := binary.BigEndian
+	var order binary.ByteOrder = binary.LittleEndian
+	if big.Uint32(header)&1 == 1 {
+		order = big
+	}
+	a, b := logSum(order, header[:24], 0, 0)
+	size := big.Uint32(header[8:])
+	if big.Uint32(header)&^1 != 0x377f0682 || big.Uint32(header[4:]) != walFormat || size < 512 || size > 65536 ||
+		a != big.Uint32(header[24:]) || b != big.Uint32(header[28:]) {
+		return damaged(sortLog, "the write-ahead log's header does not match its sum; it had %d pages", x.frames)
+	}
+	if !bytes.Equal(header[16:24], x.salt) {
+		return nil // the index is of an earlier log: it was not written back before a power loss
+	}
+	frame := make([]byte, frameHeader+int(size))
+	for n := range x.frames {
+		if _, err := io.ReadFull(log, frame); err != nil {
+			return errors.Join(ignoreEOF(err), damaged(sortLog, "the write-ahead log is cut off at page %d of %d", n+1, x.frames))
+		}
+		a, b = logSum(order, frame[:8], a, b)
+		a, b = logSum(order, frame[frameHeader:], a, b)
+		if !bytes.Equal(frame[8:16], x.salt) || a != big.Uint32(frame[16:]) || b != big.Uint32(frame[20:]) {
+			return damaged(sortLog, "page %d of %d in the write-ahead log does not match its sum", n+1, x.frames)
+		}
+	}
+	return nil
+}
+
+// logSum is SQLite's sum, going on from a and b; raw is a multiple of 8 bytes.
+func logSum(order binary.ByteOrder, raw []byte, a, b uint32) (uint32, uint32) {
+	for ; len(raw) >= 8; raw = raw[8:] {
+		a += order.Uint32(raw) + b
+		b += order.Uint32(raw[4:]) + a
+	}
+	return a, b
+}
