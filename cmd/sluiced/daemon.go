@@ -183,13 +183,13 @@ func newLog(c etc.Log, to *os.File) zerolog.Logger {
 		level = zerolog.InfoLevel
 	}
 	if c.Format == "json" {
-		return zerolog.New(to).Level(level).With().Timestamp().Logger()
+		return zerolog.New(plain{to}).Level(level).With().Timestamp().Logger()
 	}
-	return zerolog.New(zerolog.ConsoleWriter{Out: to, NoColor: true, TimeFormat: time.RFC3339}).Level(level).With().Timestamp().Logger()
+	return zerolog.New(zerolog.ConsoleWriter{Out: plain{to}, NoColor: true, TimeFormat: time.RFC3339}).Level(level).With().Timestamp().Logger()
 }
 
-// logEvent writes one thing that happened. The text may hold users' words;
-// zerolog escapes them.
+// logEvent writes one thing that happened. The text may hold users' words; plain
+// escapes them.
 func (d *daemon) logEvent(e engine.Event) {
 	level := zerolog.InfoLevel
 	switch e.Kind {

@@ -27,11 +27,14 @@ type Remote struct {
 // DialRemote is Dial over TCP. Each call asks munge for a credential that only
 // the daemon's account can read, and takes an answer from nobody else.
 func DialRemote(r Remote) *Client {
-	return &Client{path: r.Address, remote: true, http: http.Client{Transport: &sealed{r}}}
+	return &Client{path: r.Address, remote: true, http: http.Client{Transport: &sealed{remote: r}}}
 }
 
 // sealed carries requests in credentials. It is an http.RoundTripper.
-type sealed struct{ remote Remote }
+type sealed struct {
+	remote Remote
+	dialer net.Dialer
+}
 
 // attempts bounds how often a request is tried that was cut off before it can
 // have been read: sluiced cuts off whom it waits for when it has no seat left.
@@ -73,8 +76,7 @@ func cutOff(err error) bool {
 // exchange says the letter on a new connection and reads the answer. sent is
 // whether the daemon may have read the letter.
 func (s *sealed) exchange(ctx context.Context, l letter) (status int, body []byte, sent bool, err error) {
-	var dialer net.Dialer
-	conn, err := dialer.DialContext(ctx, "tcp", s.remote.Address)
+	conn, err := s.dialer.DialContext(ctx, "tcp", s.remote.Address)
 	if err != nil {
 		return 0, nil, false, err
 	}

@@ -41,3 +41,8 @@ type readCloser interface {
 }
 
 func (b body) Close() error { b.readCloser.Close(); return b.conn.Close() }
+
+// DialRemoteFrom is DialRemote from another node's address.
+func DialRemoteFrom(r Remote, dialer *net.Dialer) *Client {
+	return &Client{path: r.Address, remote: true, http: http.Client{Transport: &sealed{remote: r, dialer: *dialer}}}
+}

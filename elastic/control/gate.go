@@ -1,12 +1,17 @@
 package control
 
-import "net"
+import (
+	"net"
+	"time"
+)
 
 // gate is a listener that knows who connects and bounds how many connections
 // each user, and all together, hold.
 type gate struct {
 	*net.UnixListener
-	crowd crowd[uint32]
+	crowd    crowd[uint32]
+	arrivals buckets[uint32] // beyond them it costs sluiced next to nothing to say no
+	now      func() time.Time
 }
 
 // visit is one request's caller and what the server has to know of his
@@ -30,8 +35,9 @@ func (g *guest) Close() error {
 	return g.Conn.Close()
 }
 
-func newGate(l *net.UnixListener) *gate {
-	return &gate{UnixListener: l, crowd: crowd[uint32]{each: perUserHard, all: inAll}}
+func newGate(l *net.UnixListener, now func() time.Time) *gate {
+	return &gate{UnixListener: l, now: now, crowd: crowd[uint32]{each: perUserHard, all: inAll},
+		arrivals: buckets[uint32]{burst: 2000, every: 5 * time.Millisecond}}
 }
 
 // Accept returns the next connection that there is room for.
@@ -42,7 +48,7 @@ func (g *gate) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		caller, err := peer(conn)
-		if err != nil {
+		if err != nil || !g.arrivals.take(caller.UID, g.now()) {
 			conn.Close()
 			continue
 		}

@@ -148,7 +148,7 @@ func (s *Server) serveSocket(ctx context.Context, handler http.Handler) error {
 			h.Close()
 		}
 	})
-	err := h.Serve(newGate(s.socket.UnixListener))
+	err := h.Serve(newGate(s.socket.UnixListener, func() time.Time { return s.options.Load().Now() }))
 	if !unhook() {
 		<-stopped
 	}

@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"slices"
 	"sync"
 )
 
@@ -50,7 +51,10 @@ func (t *turns) forget(key string, left chan struct{}) bool {
 	line := t.lines[key]
 	for i, waiting := range line {
 		if waiting == left {
-			t.lines[key] = append(line[:i], line[i+1:]...)
+			if t.lines[key] = append(line[:i], line[i+1:]...); len(line) == 1 {
+				delete(t.lines, key)
+				t.order = slices.DeleteFunc(t.order, func(k string) bool { return k == key })
+			}
 			return true
 		}
 	}
@@ -61,14 +65,10 @@ func (t *turns) forget(key string, left chan struct{}) bool {
 func (t *turns) give() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for len(t.order) > 0 {
+	if len(t.order) > 0 {
 		key := t.order[0]
 		t.order = t.order[1:]
 		line := t.lines[key]
-		if len(line) == 0 { // all of them left
-			delete(t.lines, key)
-			continue
-		}
 		if t.lines[key] = line[1:]; len(line) > 1 {
 			t.order = append(t.order, key)
 		} else {

@@ -1,0 +1,323 @@
+package control_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/controltest"
+)
+
+// What hostile clients do with a connection until ctx ends. They send what they
+// may; an order about ann's job must never come of it.
+var hostilities = []struct {
+	name string
+	do   func(context.Context, net.Conn)
+}{
+	{"says nothing", func(ctx context.Context, c net.Conn) { <-ctx.Done() }},
+	{"slow loris", func(ctx context.Context, c net.Conn) {
+		drip(ctx, c, "POST /v1/jobs/41/direct HTTP/1.1\r\nHost: sluiced\r\nX: "+strings.Repeat("x", 1000))
+	}},
+	{"slow body", func(ctx context.Context, c net.Conn) {
+		io.WriteString(c, "POST /v1/jobs/41/direct HTTP/1.1\r\nHost: sluiced\r\nContent-Length: 1000\r\n\r\n")
+		drip(ctx, c, strings.Repeat(" ", 1000))
+	}},
+	{"giant line", func(_ context.Context, c net.Conn) { pour(c, "GET /", "a", 1<<20) }},
+	{"giant header", func(_ context.Context, c net.Conn) { pour(c, "GET / HTTP/1.1\r\nX: ", "a", 1<<20) }},
+	{"many headers", func(_ context.Context, c net.Conn) { pour(c, "GET / HTTP/1.1\r\n", "X: y\r\n", 1<<20) }},
+	{"giant body", func(_ context.Context, c net.Conn) {
+		pour(c, "POST /v1/event HTTP/1.1\r\nHost: s\r\nContent-Length: 1000000000\r\n\r\n", " ", 1<<20)
+	}},
+	{"endless chunks", func(_ context.Context, c net.Conn) {
+		pour(c, "POST /v1/event HTTP/1.1\r\nHost: s\r\nTransfer-Encoding: chunked\r\n\r\n", "1\r\n \r\n", 1<<20)
+	}},
+	{"garbage", func(_ context.Context, c net.Conn) {
+		for range 100 {
+			raw := make([]byte, 1000)
+			for i := range raw {
+				raw[i] = byte(rand.N(256))
+			}
+			if _, err := c.Write(raw); err != nil {
+				return
+			}
+		}
+	}},
+	{"never reads", func(ctx context.Context, c net.Conn) {
+		io.WriteString(c, "GET /v1/report HTTP/1.1\r\nHost: sluiced\r\n\r\n")
+		<-ctx.Done()
+	}},
+	{"many in one", func(_ context.Context, c net.Conn) {
+		go io.Copy(io.Discard, c)
+		pour(c, "", "GET /v1/report HTTP/1.1\r\nHost: sluiced\r\n\r\n", 1<<16)
+	}},
+	{"orders", func(_ context.Context, c net.Conn) {
+		exchange(c, "POST", "/v1/jobs/41/direct", `{"order":"hold"}`)
+	}},
+	{"unknown jobs", func(_ context.Context, c net.Conn) { exchange(c, "GET", "/v1/jobs/999/explain", "") }},
+}
+
+func drip(ctx context.Context, c net.Conn, text string) {
+	for i := range len(text) {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(50 * time.Millisecond):
+		}
+		if _, err := c.Write([]byte{text[i]}); err != nil {
+			return
+		}
+	}
+}
+
+func pour(c net.Conn, head, piece string, total int) {
+	if _, err := io.WriteString(c, head); err != nil {
+		return
+	}
+	block := strings.Repeat(piece, 4096/len(piece))
+	for sent := 0; sent < total; sent += len(block) {
+		if _, err := io.WriteString(c, block); err != nil {
+			return
+		}
+	}
+}
+
+// TestAttacker is no test: it is the process in which attack runs the hostile
+// clients of TestHostileClients, away from the daemon's memory and priority.
+func TestAttacker(t *testing.T) {
+	path := os.Getenv("SLUICE_TEST_ATTACK")
+	if path == "" {
+		return
+	}
+	users, err := strconv.Atoi(os.Getenv("SLUICE_TEST_ATTACKERS"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var all sync.WaitGroup
+	var tries atomic.Int64
+	for n := range 1000 {
+		all.Go(func() {
+			for round := n; ctx.Err() == nil; round++ {
+				hostile(ctx, t, path, 100_000+n%users, round)
+				tries.Add(1)
+			}
+		})
+	}
+	_, _ = io.Copy(io.Discard, os.Stdin) // until the daemon's side has seen enough
+	cancel()
+	all.Wait()
+	fmt.Printf("%d connections\n", tries.Load())
+}
+
+// hostile is one hostile connection of one user.
+func hostile(ctx context.Context, t *testing.T, path string, uid, kind int) {
+	var conn net.Conn
+	var err error
+	controltest.As(t, uid, func() { conn, err = net.Dial("unix", path) })
+	if err != nil {
+		time.Sleep(10 * time.Millisecond)
+		return
+	}
+	defer conn.Close()
+	unhook := context.AfterFunc(ctx, func() { conn.Close() })
+	defer unhook()
+	hostilities[kind%len(hostilities)].do(ctx, conn)
+}
+
+// attack sets a thousand hostile clients of so many users on the socket, until
+// stop, which says how many connections they made.
+func attack(t *testing.T, path string, users int) (stop func() string) {
+	t.Helper()
+	cmd := exec.Command("nice", "-n", "19", os.Args[0], "-test.run=^TestAttacker$")
+	cmd.Env = append(os.Environ(), "SLUICE_TEST_ATTACK="+path, fmt.Sprintf("SLUICE_TEST_ATTACKERS=%d", users))
+	var said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &said, &said
+	leash, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	stop = sync.OnceValue(func() string {
+		leash.Close()
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("the attackers: %v\n%s", err, said.String())
+		}
+		return strings.SplitN(said.String(), "\n", 2)[0]
+	})
+	t.Cleanup(func() { stop() })
+	return stop
+}
+
+// big is a service whose report takes megabytes.
+func big(jobs int) *controltest.Service {
+	service := controltest.New()
+	one := service.Last.Jobs[1]
+	for n := range jobs {
+		one.Record.ID, one.Job.ID = elastic.JobID(1000+n), elastic.JobID(1000+n)
+		service.Last.Jobs = append(service.Last.Jobs, one)
+	}
+	return service
+}
+
+// honest asks what users ask, again and again, and must always be answered. It
+// returns how long each took.
+func honest(t *testing.T, rounds int, client func() *control.Client, uid int) []time.Duration {
+	t.Helper()
+	var took []time.Duration
+	for n := range rounds {
+		var err error
+		began := time.Now()
+		controltest.As(t, uid, func() {
+			c := client()
+			if n%2 == 0 {
+				_, err = c.Status(t.Context())
+			} else {
+				_, err = c.Explain(t.Context(), controltest.Growing)
+			}
+			if n%20 == 10 {
+				err = errors.Join(err, c.Direct(t.Context(), controltest.Growing, control.Change{Order: control.Unpin}))
+			}
+		})
+		took = append(took, time.Since(began))
+		if err != nil {
+			t.Errorf("request %d of the honest user: %v", n, err)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	slices.Sort(took)
+	return took
+}
+
+func p99(took []time.Duration) time.Duration { return took[len(took)*99/100] }
+
+// A thousand hostile clients, be they one user's or a thousand users', and one
+// honest user beside them: he is always answered. Nothing hostile becomes an
+// order, and nothing is left when they have gone.
+func TestHostileClients(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("SKIPPED, other users not tested: needs root to become them")
+	}
+	for name, users := range map[string]int{"of one user": 1, "of a thousand users": 1000} {
+		t.Run(name, func(t *testing.T) {
+			service := big(2000)
+			o := options()
+			o.Now = time.Now
+			path := serve(t, o, service)
+			reachable(t, path)
+			client := func() *control.Client { return control.DialHere(path) }
+			calm := honest(t, 100, client, controltest.AnnUID)
+			before := runtime.NumGoroutine()
+			stop := attack(t, path, users)
+			time.Sleep(time.Second) // until they are all at it
+			storm := honest(t, 200, client, controltest.AnnUID)
+			var memory runtime.MemStats
+			runtime.ReadMemStats(&memory)
+			t.Logf("p50 %v, p99 %v; beside %s %v, %v; heap %d MB", calm[len(calm)/2], p99(calm), stop(), storm[len(storm)/2], p99(storm), memory.HeapAlloc>>20)
+			if memory.HeapAlloc > 512<<20 {
+				t.Errorf("%d MB of heap: who does not read is given his own copy", memory.HeapAlloc>>20)
+			}
+			for _, asked := range service.Asked() {
+				if asked != "wake" && asked != "direct 1001 41 unpin" {
+					t.Fatalf("a hostile client got through: %s", asked)
+				}
+			}
+			settled(t, before)
+		})
+	}
+}
+
+// settled waits until the server has noticed that they have gone.
+func settled(t *testing.T, before int) {
+	t.Helper()
+	for range 100 {
+		if runtime.NumGoroutine() <= before+10 {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	t.Errorf("%d goroutines before, %d after", before, runtime.NumGoroutine())
+}
+
+// Over TCP a node full of hostile clients, who cannot be told apart before munge
+// has spoken, is no other node's trouble; and whoever only holds connections is
+// not even his own neighbours'.
+func TestHostileNode(t *testing.T) {
+	o := options()
+	o.Now = time.Now
+	service := controltest.New()
+	f := listen(t, o, service)
+	from := func(host string) *net.Dialer {
+		return &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(host)}, Timeout: 5 * time.Second}
+	}
+	t.Run("that holds connections", func(t *testing.T) {
+		for range 1500 {
+			conn, err := from("127.0.0.2").Dial("tcp", f.Address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+		}
+		for _, host := range []string{"127.0.0.2", "127.0.0.3"} {
+			if _, err := control.DialRemoteFrom(f.Remote, from(host)).Status(t.Context()); err != nil {
+				t.Errorf("from %s: %v", host, err)
+			}
+		}
+	})
+	t.Run("that floods", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		var tries atomic.Int64
+		credential, err := f.Munge.Seal(ctx, []byte("{}"), f.Daemon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := range 100 {
+			all.Go(func() {
+				for ctx.Err() == nil {
+					conn, err := from("127.0.0.2").DialContext(ctx, "tcp", f.Address)
+					if err != nil {
+						time.Sleep(10 * time.Millisecond)
+						continue
+					}
+					unhook := context.AfterFunc(ctx, func() { conn.Close() })
+					bufio.NewReader(conn).ReadString('\n')
+					io.WriteString(conn, []string{credential, "garbage", strings.Repeat("x", 1<<20), ""}[n%4]+"\n")
+					io.Copy(io.Discard, conn)
+					unhook()
+					conn.Close()
+					tries.Add(1)
+				}
+			})
+		}
+		for n := range 20 {
+			if _, err := control.DialRemoteFrom(f.Remote, from("127.0.0.3")).Status(t.Context()); err != nil {
+				t.Errorf("request %d from another node: %v", n, err)
+			}
+		}
+		cancel()
+		all.Wait()
+		t.Logf("beside %d hostile connections", tries.Load())
+	})
+	if got := service.Asked(); len(got) != 0 {
+		t.Errorf("asked %q", got)
+	}
+}
