@@ -45,15 +45,15 @@ type exitCode int
 func (c exitCode) Error() string { return "exit code " + strconv.Itoa(int(c)) }
 
 // complain prints an error as Slurm's tools do; of several joined ones each has
-// a line.
+// a line. Errors carry other people's words: they are escaped here, once for all.
 func complain(errs io.Writer, err error) {
 	for _, line := range strings.Split(err.Error(), "\n") {
-		fmt.Fprintln(errs, "sluice: error:", line)
+		fmt.Fprintln(errs, "sluice: error:", escape(line))
 	}
 }
 
 // warn prints something the user should know although the command goes on.
-func warn(errs io.Writer, text string) { fmt.Fprintln(errs, "sluice: warning:", text) }
+func warn(errs io.Writer, text string) { fmt.Fprintln(errs, "sluice: warning:", escape(text)) }
 
 // verbs are sluice's commands, one file each, in the order of a user's day.
 var verbs = []struct {

@@ -115,11 +115,11 @@ func profileTable(w io.Writer, r speed.Profile) error {
 	}
 	for _, pt := range r.Points {
 		if pt.Error != "" {
-			fmt.Fprintf(w, "%s: %s\n", plural(pt.GPUs, "GPU"), pt.Error)
+			fmt.Fprintf(w, "%s: %s\n", plural(pt.GPUs, "GPU"), escape(pt.Error))
 		}
 	}
 	for _, note := range r.Notes {
-		fmt.Fprintf(w, "the program says: %s\n", note)
+		fmt.Fprintf(w, "the program says: %s\n", escape(note))
 	}
 	return nil
 }
