@@ -18,6 +18,7 @@ const module = "github.com/sluice-hpc/sluice/"
 // of the house in ARCHITECTURE.md.
 var may = map[string][]string{
 	"slurm":                       {},
+	"audit":                       {},
 	"nodes":                       {},
 	"nodes/nvml":                  {"checkpoint"},
 	"etc":                         {},
@@ -64,7 +65,7 @@ var may = map[string][]string{
 
 // pure lists the rooms that import the standard library only.
 var pure = map[string]string{
-	"slurm": "", "nodes": "", "elastic": "", "elastic/knapsack": "", "elastic/policy": "", "elastic/engine": "", "elastic/speed": "",
+	"slurm": "", "audit": "", "nodes": "", "elastic": "", "elastic/knapsack": "", "elastic/policy": "", "elastic/engine": "", "elastic/speed": "",
 	"elastic/control/munge": "",
 	"checkpoint":            "golang.org/x/sys/",
 }

@@ -1,0 +1,112 @@
+package audit
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Options of a check. The zero value is usable.
+type Options struct {
+	// Patience is how long sluiced may take to notice something; 0 = a minute. It
+	// has to be more than two of its cycles.
+	Patience time.Duration
+	// Open is how long a move may stay open while Slurm answers; 0 = half an hour.
+	Open time.Duration
+	// UID is the account of sluiced, where its log does not say; 0 = unknown.
+	UID int64
+}
+
+// Check derives the invariants from the evidence alone. The same evidence gives
+// the same report.
+func Check(e Evidence, o Options) Report {
+	o.Patience = cmp.Or(o.Patience, time.Minute)
+	o.Open = cmp.Or(o.Open, 30*time.Minute)
+	c := &check{Evidence: e, o: o, ours: map[int64]Event{}}
+	c.report.Notes = slices.Clone(e.Notes)
+	c.survey()
+	c.oneRun()
+	c.oneToken()
+	c.oneIncarnation()
+	c.nothingForgotten()
+	c.noLostProgress()
+	c.noOversubscription()
+	c.placesKnown()
+	c.intentFirst()
+	slices.SortStableFunc(c.report.Violations, func(a, b Violation) int {
+		return cmp.Or(cmp.Compare(a.Invariant, b.Invariant), a.At.Compare(b.At), cmp.Compare(a.Job, b.Job))
+	})
+	return c.report
+}
+
+// check is one audit.
+type check struct {
+	Evidence
+	o      Options
+	report Report
+	ours   map[int64]Event // jobs sluiced took up, and where it first says so
+	uid    int64           // of sluiced; -1 = unknown
+	traced bool            // slurmctld's log tells when GPUs came free
+}
+
+func (c *check) broken(invariant string, job int64, at time.Time, what string, lines ...Line) {
+	c.report.Violations = append(c.report.Violations, Violation{
+		Invariant: invariant, Job: job, At: at, What: what,
+		Lines: slices.DeleteFunc(lines, func(l Line) bool { return l.Number == 0 }),
+	})
+}
+
+func (c *check) note(text string) { c.report.Notes = append(c.report.Notes, text) }
+
+// survey learns who is who and counts what there is.
+func (c *check) survey() {
+	t := &c.report.Tally
+	c.uid = -1
+	if c.o.UID > 0 {
+		c.uid = c.o.UID
+	}
+	for _, e := range c.Events {
+		switch e.Kind {
+		case "starts":
+			t.Lives++
+			if e.UID >= 0 {
+				c.uid = e.UID
+			}
+		case "open":
+			t.Moves++
+			c.own(e)
+		case "adopted", "taken", "run":
+			c.own(e)
+		}
+	}
+	for _, r := range c.Controller {
+		switch r.Kind {
+		case Booted:
+			t.Boots++
+		case Allocated:
+			t.Runs++
+		case Freed:
+			c.traced = c.traced || strings.Contains(r.Text, "deallocate_nodes")
+		}
+	}
+	t.Jobs = len(c.ours)
+}
+
+func (c *check) own(e Event) {
+	if _, known := c.ours[e.Job]; !known && e.Job > 0 {
+		c.ours[e.Job] = e
+	}
+}
+
+// upTo returns how many of the records in order of their lines were written by
+// then, as far as the clocks can tell.
+func (c *check) upTo(at time.Time) int {
+	n := 0
+	for i, r := range c.Controller {
+		if !r.At.After(at) {
+			n = i + 1
+		}
+	}
+	return n
+}

@@ -1,0 +1,38 @@
+package audit
+
+import (
+	"strings"
+	"time"
+)
+
+// bootedBetween reports whether slurmctld was started in the span: it may then
+// have gone back to an older state of a job.
+func (c *check) bootedBetween(from, to time.Time) bool {
+	for _, r := range c.Controller {
+		if r.Kind == Booted && r.At.After(from) && !r.At.After(to) {
+			return true
+		}
+	}
+	return false
+}
+
+// horizon is until when sluiced is known to have lived and seen Slurm: the last
+// event before it stopped, was killed or went blind; zero when it never was.
+func (c *check) horizon() time.Time {
+	var last time.Time
+	blind := false
+	for _, e := range c.Events {
+		switch e.Kind {
+		case "blind":
+			blind = true
+		case "sighted", "starts":
+			blind = false
+		}
+		if !blind && !e.At.IsZero() {
+			last = e.At
+		}
+	}
+	return last
+}
+
+func cmpText(a, b string) int { return strings.Compare(a, b) }

@@ -1,0 +1,260 @@
+package audit
+
+import (
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Kind is what a line of slurmctld's log says happened.
+type Kind string
+
+// What slurmctld's log tells.
+const (
+	Submitted Kind = "submitted" // a batch job was handed in
+	Changed   Kind = "changed"   // scontrol update, hold, release: one call that was carried out
+	Requeued  Kind = "requeued"  // scontrol requeue or requeuehold
+	Signalled Kind = "signalled" // scancel, with or without a signal
+	Allocated Kind = "allocated" // a run got its nodes and GPUs
+	Freed     Kind = "freed"     // a run gave them back
+	Booted    Kind = "booted"    // slurmctld was started
+	Recovered Kind = "recovered" // a job as slurmctld found it in its saved state
+)
+
+// Record is one thing that slurmctld says happened.
+type Record struct {
+	Line
+	Kind   Kind
+	Job    int64
+	UID    int64   // who asked for it; -1 = the log does not say
+	Change Change  // of Changed
+	Signal int     // of Signalled
+	Shares []Share // of Allocated: by node; of Recovered: in the order of its nodes, unnamed
+}
+
+// Change is what one scontrol call changed.
+type Change struct {
+	Comment, Size, Begin, Held, Released bool
+	Incarnation                          int    // of the comment written, when it is a tag of sluice's
+	Token                                string // likewise
+}
+
+var (
+	stampForm   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\[([^\]]{19,35})\] ?(.*)$`) })
+	settingForm = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^_update_job: set(?:ting)? (\w+)(.*) for JobId=(\d+)$`)
+	})
+	holdForm    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(hold on|release hold on) JobId=(\d+) by uid (\d+)`) })
+	updatedForm = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^_slurm_rpc_update_job: (complete )?JobId=(\d+) uid=(\d+)`)
+	})
+	requeuerForm = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^Processing RPC: REQUEST_JOB_REQUEUE from (?:UID|uid)=(\d+)`)
+	})
+	requeuedForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^_job_requeue_op: JobId=(\d+) state`) })
+	killForm     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`REQUEST_KILL_JOB JobId=(\d+) uid (\d+)`) })
+	signalForm   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^job_signal: (\d+) of \w+ JobId=(\d+) successful`) })
+	startForm    = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?:_start_job: Started JobId=(\d+) in \S+ on (\S+)|Allocate JobId=(\d+) NodeList=(\S+) )`)
+	})
+	freedForm = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?:TRACE_JOBS: deallocate_nodes:|Requeuing) JobId=(\d+)`)
+	})
+	doneForm      = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^_job_complete: JobId=(\d+) done`) })
+	submitForm    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^_slurm_rpc_submit_batch_job: JobId=(\d+) `) })
+	recoveredForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^Recovered JobId=(\d+) Assoc=`) })
+	tagForm       = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^ to sluice/1 id=([0-9a-f]{32}) inc=(\d{1,9})(?: |$)`)
+	})
+)
+
+// ParseController reads slurmctld's log. Times without a zone are in loc. What
+// the log has to hold: DebugFlags=Gres,TraceJobs for the GPUs of runs, and
+// SlurmctldDebug=debug2 for who asked for a requeue. Lines it does not know are
+// passed over. The error is that of the reader.
+func ParseController(r io.Reader, file string, loc *time.Location) ([]Record, error) {
+	p := controller{changes: map[int64]*Change{}, gres: map[int64][]Share{}, killers: map[int64]int64{}}
+	err := eachLine(r, file, func(l Line) {
+		m := stampForm().FindStringSubmatch(l.Text)
+		if m == nil {
+			return
+		}
+		at, ok := parseStamp(m[1], loc)
+		if !ok {
+			return
+		}
+		l.At, l.Grain = at, grainOf(m[1])
+		p.line(l, m[2])
+	})
+	return p.records, err
+}
+
+// parseStamp reads the forms of LogTimeFormat that carry a date.
+func parseStamp(text string, loc *time.Location) (time.Time, bool) {
+	for _, form := range []string{"2006-01-02T15:04:05.999999", "2006-01-02T15:04:05.999999Z07:00"} {
+		if at, err := time.ParseInLocation(form, text, loc); err == nil {
+			return at, true
+		}
+	}
+	return time.Time{}, false
+}
+
+// controller is what is known in the middle of the log.
+type controller struct {
+	records   []Record
+	changes   map[int64]*Change // settings of the call under way, by job
+	requeuers []int64           // who asked for a requeue that was not carried out yet
+	killers   map[int64]int64   // who asked to signal a job
+	gres      map[int64][]Share // what a job was last said to have, by place of the node
+	block     int64             // job whose GPUs are being listed
+}
+
+// sources are what some parts of slurmctld put before their lines.
+var sources = []string{"debug3: ", "debug2: ", "debug:  ", "debug: ", "error: ", "sched: ", "sched/backfill: ", "sched/builtin: "}
+
+func (p *controller) line(l Line, text string) {
+	if strings.HasPrefix(text, "  ") {
+		p.listed(strings.TrimSpace(text))
+		return
+	}
+	for _, s := range sources {
+		text = strings.TrimPrefix(text, s)
+	}
+	p.block = 0
+	switch {
+	case strings.HasPrefix(text, "gres_job_state "):
+		p.heads(text)
+	case strings.HasPrefix(text, "slurmctld version ") && strings.Contains(text, " started on cluster"):
+		p.add(Record{Line: l, Kind: Booted, UID: -1})
+		p.changes, p.gres, p.requeuers, p.killers = map[int64]*Change{}, map[int64][]Share{}, nil, map[int64]int64{}
+	case strings.Contains(text, "JobId=") || strings.HasPrefix(text, "Processing RPC: REQUEST_JOB_REQUEUE"):
+		_ = p.asked(l, text) || p.happened(l, text)
+	}
+}
+
+func (p *controller) add(r Record) { p.records = append(p.records, r) }
+
+// asked takes lines about what somebody asked for.
+func (p *controller) asked(l Line, text string) bool {
+	if m := settingForm().FindStringSubmatch(text); m != nil {
+		p.setting(l, m[1], m[2], job(m[3]))
+		return true
+	}
+	if m := holdForm().FindStringSubmatch(text); m != nil {
+		c := p.change(job(m[2]))
+		c.Held, c.Released = m[1] == "hold on", m[1] != "hold on"
+		return true
+	}
+	if m := updatedForm().FindStringSubmatch(text); m != nil {
+		if id := job(m[2]); m[1] != "" {
+			p.add(Record{Line: l, Kind: Changed, Job: id, UID: job(m[3]), Change: *p.change(id)})
+		}
+		delete(p.changes, job(m[2]))
+		return true
+	}
+	if m := requeuerForm().FindStringSubmatch(text); m != nil {
+		p.requeuers = append(p.requeuers, job(m[1]))
+		return true
+	}
+	if strings.HasPrefix(text, "_slurm_rpc_requeue: Requeue of JobId=") { // returned an error
+		p.requeuer()
+		return true
+	}
+	if m := requeuedForm().FindStringSubmatch(text); m != nil {
+		p.add(Record{Line: l, Kind: Requeued, Job: job(m[1]), UID: p.requeuer()})
+		return true
+	}
+	if m := killForm().FindStringSubmatch(text); m != nil {
+		p.killers[job(m[1])] = job(m[2])
+		return true
+	}
+	if m := signalForm().FindStringSubmatch(text); m != nil {
+		uid, known := p.killers[job(m[2])]
+		if !known {
+			uid = -1
+		}
+		delete(p.killers, job(m[2]))
+		p.add(Record{Line: l, Kind: Signalled, Job: job(m[2]), UID: uid, Signal: number(m[1])})
+		return true
+	}
+	return false
+}
+
+// setting notes one field of the call under way.
+func (p *controller) setting(_ Line, field, rest string, id int64) {
+	c := p.change(id)
+	switch field {
+	case "comment":
+		c.Comment = true
+		if m := tagForm().FindStringSubmatch(rest); m != nil {
+			c.Token, c.Incarnation = m[1], number(m[2])
+		}
+	case "begin":
+		c.Begin = true
+	case "priority":
+		c.Held = strings.HasPrefix(rest, " to 0")
+		c.Released = !c.Held
+	default:
+		c.Size = true
+	}
+}
+
+// happened takes lines about what became of jobs.
+func (p *controller) happened(l Line, text string) bool {
+	if m := startForm().FindStringSubmatch(text); m != nil {
+		id, list := job(m[1]+m[3]), m[2]+m[4]
+		p.add(Record{Line: l, Kind: Allocated, Job: id, UID: -1, Shares: named(p.gres[id], list)})
+		return true
+	}
+	if m := freedForm().FindStringSubmatch(text); m != nil {
+		p.add(Record{Line: l, Kind: Freed, Job: job(m[1]), UID: -1})
+		delete(p.gres, job(m[1]))
+		return true
+	}
+	if m := doneForm().FindStringSubmatch(text); m != nil {
+		p.add(Record{Line: l, Kind: Freed, Job: job(m[1]), UID: -1})
+		delete(p.gres, job(m[1]))
+		return true
+	}
+	if m := submitForm().FindStringSubmatch(text); m != nil {
+		p.add(Record{Line: l, Kind: Submitted, Job: job(m[1]), UID: -1})
+		return true
+	}
+	if m := recoveredForm().FindStringSubmatch(text); m != nil {
+		id := job(m[1])
+		p.add(Record{Line: l, Kind: Recovered, Job: id, UID: -1, Shares: p.gres[id]})
+		return true
+	}
+	return false
+}
+
+func (p *controller) change(id int64) *Change {
+	c := p.changes[id]
+	if c == nil {
+		c = &Change{}
+		p.changes[id] = c
+	}
+	return c
+}
+
+// requeuer is who asked for the requeue that comes next.
+func (p *controller) requeuer() int64 {
+	if len(p.requeuers) == 0 {
+		return -1
+	}
+	uid := p.requeuers[0]
+	p.requeuers = p.requeuers[1:]
+	return uid
+}
+
+// job reads a number that a pattern has matched; too large is -1.
+func job(digits string) int64 {
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil {
+		return -1
+	}
+	return n
+}

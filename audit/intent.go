@@ -1,0 +1,175 @@
+package audit
+
+import (
+	"fmt"
+	"time"
+)
+
+// window is how long an effect may follow its announcement: a command that waits
+// for a slurmctld that is away ends by its deadline long before.
+const window = 2 * time.Minute
+
+// announced is an act that sluiced wrote down.
+type announced struct {
+	Event
+	what        act
+	incarnation int
+	used        bool
+}
+
+// intentFirst: I5, every change Slurm carried out for sluiced was written down
+// before; sluiced changes no job but its own and cancels none; and a move's
+// effects have a move that stands in the journal.
+func (c *check) intentFirst() {
+	c.movesFirst()
+	if c.uid < 0 {
+		c.note("sluiced's log does not say as whom it runs: changes of jobs are not held against it (I5)")
+		return
+	}
+	for _, run := range c.Completions {
+		if _, ours := c.ours[run.Job]; ours && run.UID == c.uid {
+			c.note(fmt.Sprintf("job %d belongs to sluiced's own account: changes by its user cannot be told from sluiced's (I5)", run.Job))
+			return
+		}
+	}
+	acts := c.announcements()
+	for _, r := range c.Controller {
+		if r.UID != c.uid {
+			continue
+		}
+		switch r.Kind {
+		case Changed, Requeued, Signalled:
+			c.report.Tally.Changes++
+			c.hadIntent(r, acts[r.Job])
+		}
+	}
+}
+
+// movesFirst: sluiced stops and writes jobs only in moves.
+func (c *check) movesFirst() {
+	open, closed := map[int64]bool{}, map[int64]Event{}
+	for _, e := range c.Events {
+		switch e.Kind {
+		case "open", "taken":
+			open[e.Job] = true
+		case "close":
+			open[e.Job] = false
+			closed[e.Job] = e
+		case "act":
+			what, _ := parseAct(e.Text)
+			if (what == actWrite || what == actRequeue || what == actAsk) && !open[e.Job] {
+				c.broken("I5", e.Job, e.At, "sluiced acts for a move that it has not opened", closed[e.Job].Line, e.Line, c.effectOf(e).Line)
+			}
+		}
+	}
+}
+
+// effectOf is Slurm's record of what an act announces, as far as it can be told.
+func (c *check) effectOf(e Event) Record {
+	for _, r := range c.Controller {
+		if r.Job == e.Job && (r.Kind == Changed || r.Kind == Requeued || r.Kind == Signalled) && !r.At.Before(e.At.Add(-e.Grain)) {
+			return r
+		}
+	}
+	return Record{}
+}
+
+// announcements lists the acts of each job in order.
+func (c *check) announcements() map[int64][]*announced {
+	acts := map[int64][]*announced{}
+	for _, e := range c.Events {
+		if e.Kind == "act" {
+			what, n := parseAct(e.Text)
+			acts[e.Job] = append(acts[e.Job], &announced{Event: e, what: what, incarnation: n})
+		}
+	}
+	return acts
+}
+
+// hadIntent looks for the announcement of one effect. The latest that came early
+// enough counts, and only once, so that a repeated effect needs its own.
+func (c *check) hadIntent(r Record, acts []*announced) {
+	want, once := effects(r)
+	var found, late *announced
+	for _, a := range acts {
+		switch {
+		case !want[a.what] || once && a.used || a.what == actWrite && r.Change.Incarnation > 0 && a.incarnation != r.Change.Incarnation:
+		case a.At.After(r.At.Add(max(a.Grain, r.Grain))):
+			if late == nil && a.At.Sub(r.At) < window {
+				late = a
+			}
+		case r.At.Sub(a.At) <= window:
+			found = a
+		}
+	}
+	if found != nil {
+		found.used = found.used || once
+		return
+	}
+	what := describe(r)
+	if late != nil {
+		late.used = late.used || once
+		c.broken("I5", r.Job, r.At, fmt.Sprintf("Slurm %s for sluiced %s before sluiced wrote down that it would", what, late.At.Sub(r.At).Round(time.Millisecond)),
+			r.Line, late.Line)
+		return
+	}
+	last := c.lastEvent(r.Job, r.At)
+	if _, ours := c.ours[r.Job]; !ours {
+		c.broken("I5", r.Job, r.At, fmt.Sprintf("Slurm %s for sluiced, and it is no job of sluice's", what), r.Line)
+		return
+	}
+	c.broken("I5", r.Job, r.At, fmt.Sprintf("Slurm %s for sluiced, and sluiced never wrote down that it would", what), r.Line, last.Line)
+}
+
+// effects are the acts that may be behind a record. An act is used up by the
+// effect it is known to have once.
+func effects(r Record) (acts map[act]bool, once bool) {
+	set := func(list ...act) map[act]bool {
+		m := map[act]bool{}
+		for _, a := range list {
+			m[a] = true
+		}
+		return m
+	}
+	change := r.Change
+	switch {
+	case r.Kind == Requeued:
+		return set(actRequeue), true
+	case r.Kind == Signalled && r.Signal != 9:
+		return set(actAsk), true
+	case r.Kind == Signalled:
+		return nil, true
+	case change.Comment && (change.Size || change.Begin):
+		return set(actWrite), true
+	case change.Size:
+		return set(actWrite), true
+	case change.Comment:
+		return set(actAnnotate, actWrite), true
+	case change.Released:
+		return set(actRelease), true
+	case change.Held:
+		return set(actHold, actRequeue), true
+	case change.Begin: // put off, before a size is written
+		return set(actWrite), false
+	}
+	return set(actWrite, actAnnotate, actHold, actRelease), false // nothing was different
+}
+
+// describe says what Slurm did.
+func describe(r Record) string {
+	switch {
+	case r.Kind == Requeued:
+		return "requeued it"
+	case r.Kind == Signalled && r.Signal == 9:
+		return "cancelled it"
+	case r.Kind == Signalled:
+		return fmt.Sprintf("sent it signal %d", r.Signal)
+	case r.Change.Released:
+		return "released it"
+	case r.Change.Held:
+		return "held it"
+	case r.Change.Size, r.Change.Comment, r.Change.Begin:
+		return "rewrote it"
+	}
+	return "changed it"
+}

@@ -1,0 +1,138 @@
+package audit
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+)
+
+// progress is what is known of a job's checkpoints.
+type progress struct {
+	good     map[int]Event // by number: verified, or begun from, and never found bad since
+	verified Event         // for the open move; none when Number is 0
+	newest   int           // last verified
+	step     int           // of the open move
+}
+
+// noLostProgress: I3, verified checkpoints ascend, sluiced stops no job without
+// one of the same move, and a run begins from the newest one that is good.
+func (c *check) noLostProgress() {
+	jobs := map[int64]*progress{}
+	for _, e := range c.Events {
+		if e.Job == 0 {
+			continue
+		}
+		p := jobs[e.Job]
+		if p == nil {
+			p = &progress{good: map[int]Event{}}
+			jobs[e.Job] = p
+		}
+		c.progress(p, e)
+	}
+}
+
+func (c *check) progress(p *progress, e Event) {
+	switch e.Kind {
+	case "open", "taken":
+		m, _ := parseMove(e.Text)
+		p.step, p.verified = m.step, Event{}
+		if m.checkpoint != "" {
+			c.verified(p, e, m.checkpoint)
+		}
+	case "step":
+		c.stepped(p, e)
+	case "act":
+		// From R6 on the run that may have failed is a new one: nothing was done in it.
+		if what, _ := parseAct(e.Text); what == actRequeue && p.verified.Number == 0 && p.step < 6 {
+			c.broken("I3", e.Job, e.At, "sluiced stops it, and no checkpoint was verified for this move", e.Line, c.stopOf(e).Line)
+		}
+	case "close", "ended":
+		p.step, p.verified = 0, Event{}
+	case "run":
+		c.report.Tally.Starts++
+		c.began(p, e)
+	}
+}
+
+// stepped takes a step of a move; the third names the checkpoint.
+func (c *check) stepped(p *progress, e Event) {
+	m := stepForm().FindStringSubmatch(e.Text)
+	if m == nil {
+		return
+	}
+	p.step = number(m[1])
+	var name string
+	if n, _ := fmt.Sscanf(m[2], "checkpoint %s verified", &name); n == 1 {
+		c.report.Tally.Checkpoints++
+		c.verified(p, e, name)
+	}
+}
+
+func (c *check) verified(p *progress, e Event, name string) {
+	p.verified = e
+	n, err := strconv.Atoi(name)
+	if err != nil {
+		return
+	}
+	if n < p.newest {
+		c.broken("I3", e.Job, e.At, fmt.Sprintf("checkpoint %s was verified after a newer one, %08d", name, p.newest), p.good[p.newest].Line, e.Line)
+	}
+	p.newest = max(p.newest, n)
+	p.good[n] = e
+}
+
+// began holds the start of a run against what was good then.
+func (c *check) began(p *progress, e Event) {
+	b, ok := parseRun(e.Text)
+	if !ok {
+		return
+	}
+	for _, name := range b.passed {
+		delete(p.good, number(name))
+	}
+	from := number(cmp.Or(b.checkpoint, "0"))
+	for _, n := range slices.Backward(sortedInts(p.good)) {
+		// What was verified later is of this run, told of again by a new life.
+		if n > from && p.good[n].At.Before(b.at) {
+			c.broken("I3", e.Job, e.At, fmt.Sprintf("run %d began from %s although %08d was verified", b.restarts, cmp.Or(b.checkpoint, "nothing"), n),
+				p.good[n].Line, e.Line, c.runOf(e).Line)
+			break
+		}
+	}
+	if p.newest > from && len(b.passed) > 0 {
+		p.newest = from // the series goes on from here
+	}
+	if _, known := p.good[from]; from > 0 && !known {
+		p.good[from] = e
+	}
+}
+
+// stopOf is Slurm's record of the stop that an act announces.
+func (c *check) stopOf(e Event) Record {
+	for _, r := range c.Controller {
+		if r.Job == e.Job && r.Kind == Requeued && !r.At.Before(e.At.Add(-e.Grain)) {
+			return r
+		}
+	}
+	return Record{}
+}
+
+// runOf is Slurm's record of the run that began last.
+func (c *check) runOf(e Event) (run Record) {
+	for _, r := range c.Controller[:c.upTo(e.At)] {
+		if r.Job == e.Job && r.Kind == Allocated {
+			run = r
+		}
+	}
+	return run
+}
+
+func sortedInts(m map[int]Event) []int {
+	out := make([]int, 0, len(m))
+	for n := range m {
+		out = append(out, n)
+	}
+	slices.Sort(out)
+	return out
+}

@@ -1,0 +1,48 @@
+package audit
+
+import "slices"
+
+// holding is a run that has its GPUs.
+type holding struct {
+	began  Record
+	shares []Share
+}
+
+// replay walks slurmctld's log and keeps who holds what. see is called before a
+// record takes effect, with what is held then.
+func (c *check) replay(see func(r Record, held map[int64]holding)) {
+	held, last := map[int64]holding{}, map[int64]holding{}
+	for _, r := range c.Controller {
+		see(r, held)
+		switch r.Kind {
+		case Allocated:
+			held[r.Job] = holding{began: r, shares: r.Shares}
+			last[r.Job] = held[r.Job]
+		case Freed:
+			delete(held, r.Job)
+		case Booted: // what runs is what it finds in its saved state
+			held = map[int64]holding{}
+		case Recovered:
+			if h, ok := recovered(r, last[r.Job]); ok {
+				held[r.Job] = h
+			}
+		}
+	}
+}
+
+// recovered is a run as slurmctld found it again. The log names no nodes then:
+// they are those of the job's last run, if that had as many of each.
+func recovered(r Record, last holding) (holding, bool) {
+	counts := func(shares []Share) (out []int) {
+		for _, s := range shares {
+			if s.GPUs > 0 {
+				out = append(out, s.GPUs)
+			}
+		}
+		return out
+	}
+	if len(r.Shares) == 0 || !slices.Equal(counts(r.Shares), counts(last.shares)) {
+		return holding{}, false
+	}
+	return last, true
+}
