@@ -42,7 +42,7 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	log := newLog(c.Log, os.Stderr)
-	log.Info().Str("config", from).Bool("user", o.user).Str("policy", c.Policy.Name).Msg("sluiced starts")
+	log.Info().Str("config", from).Bool("user", o.user).Int("uid", os.Geteuid()).Str("policy", c.Policy.Name).Msg("sluiced starts")
 	if o.user {
 		if err := makeUserDirs(c); err != nil {
 			return err
@@ -177,7 +177,10 @@ func (d *daemon) reload() {
 	d.log.Info().Str("config", from).Str("policy", c.Policy.Name).Msg("reloaded")
 }
 
+// newLog makes the log. Its times are as fine as slurmctld's, so that the one can
+// be held against the other (package audit).
 func newLog(c etc.Log, to *os.File) zerolog.Logger {
+	zerolog.TimeFieldFormat = "2006-01-02T15:04:05.000Z07:00"
 	level, err := zerolog.ParseLevel(c.Level)
 	if err != nil {
 		level = zerolog.InfoLevel

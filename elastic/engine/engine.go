@@ -37,7 +37,7 @@ type Config struct {
 type Event struct {
 	At   time.Time
 	Job  elastic.JobID // 0 when it concerns no single job
-	Kind string        // one word: adopted, open, act, step, close, ended, problem, blind, sighted, health
+	Kind string        // one word: adopted, taken, open, act, step, run, close, ended, problem, blind, sighted, health
 	Text string
 }
 
@@ -80,6 +80,7 @@ type jobState struct {
 	slurm   slurm.Job
 	seen    bool // Slurm showed it in this cycle
 	runner  runnerWord
+	begun   time.Time // first line of the run that was last told of
 	gauged  gauged
 	lazy    struct { // the curve as doubted, kept because it remembers its answers
 		from, curve *speed.Curve

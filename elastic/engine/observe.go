@@ -53,6 +53,9 @@ func (e *Engine) load(ctx context.Context, now time.Time) error {
 		}
 	}
 	e.open, e.loaded = open, true
+	for _, in := range open {
+		e.event(now, in.Job, "taken", takenUp(in))
+	}
 	return nil
 }
 
@@ -304,6 +307,7 @@ func (e *Engine) readMail(now time.Time) {
 			continue
 		}
 		e.readRunner(js)
+		e.tellRun(js, now)
 		e.readProgress(js, now)
 	}
 }

@@ -1,0 +1,39 @@
+package engine
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+)
+
+// takenUp says how a move stood in the journal: an earlier life may have died
+// before it could tell.
+func takenUp(in elastic.Intent) string {
+	text := fmt.Sprintf("%s %s -> %s, incarnation %d, at R%d", in.Kind, in.From, in.Target, in.To, in.Step)
+	if in.Checkpoint != "" {
+		text += ", checkpoint " + in.Checkpoint
+	}
+	return text
+}
+
+// tellRun tells, once a run, what it began from: the runner's word, which knows
+// best what was valid.
+func (e *Engine) tellRun(js *jobState, now time.Time) {
+	word := js.runner.word
+	if !js.runner.ok || word.FirstLine.IsZero() || word.FirstLine.Equal(js.begun) {
+		return
+	}
+	js.begun = word.FirstLine
+	from := "nothing"
+	if word.Resumed != "" {
+		from = "checkpoint " + word.Resumed
+	}
+	text := fmt.Sprintf("run %d of incarnation %d began at %s from %s", word.Restarts, word.Incarnation,
+		word.FirstLine.UTC().Format("2006-01-02T15:04:05.000Z"), from)
+	for i, skipped := range word.Skipped {
+		text += []string{"; passed over ", ", "}[min(i, 1)] + strconv.Quote(skipped)
+	}
+	e.event(now, js.rec.ID, "run", text)
+}
