@@ -303,13 +303,6 @@ func (s *Site) submit(ctx context.Context, user, name string, args ...string) (i
 	return id, nil
 }
 
-// Tail returns the last lines of sluiced's log.
-func (s *Site) Tail(n int) string {
-	b, _ := os.ReadFile(s.Log)
-	lines := strings.Split(strings.TrimSpace(string(b)), "\n")
-	return strings.Join(lines[max(0, len(lines)-n):], "\n")
-}
-
 // Until calls done until it is true, fails, or the limit is over.
 func Until(ctx context.Context, limit time.Duration, what string, done func() (bool, error)) error {
 	deadline := time.Now().Add(limit)

@@ -55,6 +55,7 @@ start = "1s"
 load = "1s"
 [log]
 level = "debug"
+format = "json"
 `
 
 // scene is one test's own site.
@@ -113,6 +114,7 @@ func play(t *testing.T, settings ...setting) *scene {
 		}
 		clean, stop := context.WithTimeout(context.Background(), 2*time.Minute)
 		defer stop()
+		sc.audit(clean)
 		if err := s.Down(clean); err != nil {
 			t.Error(err)
 		}
@@ -123,6 +125,23 @@ func play(t *testing.T, settings ...setting) *scene {
 	sc.must(os.WriteFile(s.Path("loop.py"), program, 0o644))
 	sc.must(s.Start(ctx))
 	return sc
+}
+
+// audit holds what sluiced said against Slurm's own records, once all is over.
+func (s *scene) audit(ctx context.Context) {
+	s.t.Helper()
+	report, err := s.Audit(ctx)
+	if err != nil {
+		s.t.Error(err)
+		return
+	}
+	s.t.Logf("%s", report)
+	if !report.Clean() {
+		s.t.Error("the audit found broken promises; see above")
+	}
+	if dir := os.Getenv("SLUICE_KEEP_RECORDS"); dir != "" {
+		s.must(s.KeepRecords(filepath.Join(dir, s.t.Name())))
+	}
 }
 
 func (s *scene) must(err error) {

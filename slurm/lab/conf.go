@@ -59,7 +59,10 @@ func (s site) settings() []setting {
 		{"SlurmdPidFile", d.join("run", "slurm", "slurmd-%n.pid")},
 		{"SlurmctldLogFile", d.log("slurmctld")},
 		{"SlurmdLogFile", d.log("slurmd-%n")},
-		{"SlurmctldDebug", "info"},
+		// What an audit is made from (package audit): who asked for what is told at
+		// debug2 only, which GPUs a run got and gave back with these flags only.
+		{"SlurmctldDebug", "debug2"},
+		{"DebugFlags", "Gres,TraceJobs"},
 		{"SlurmdDebug", "info"},
 		{"JobCompType", "jobcomp/filetxt"},
 		{"JobCompLoc", d.log("jobcomp")},

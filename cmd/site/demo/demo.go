@@ -65,6 +65,7 @@ start = "2s"
 load = "5s"
 [log]
 level = "debug"
+format = "json"
 `
 
 // demo is one run.

@@ -37,6 +37,7 @@ func (d *demo) verdict(ctx context.Context) error {
 	if d.doomedAt == "" {
 		wrong = append(wrong, errors.New("no job was cancelled in the middle of a resize"))
 	}
+	wrong = append(wrong, d.audit(ctx))
 	err := errors.Join(wrong...)
 	if err != nil {
 		d.say("%v", err)
@@ -44,6 +45,19 @@ func (d *demo) verdict(ctx context.Context) error {
 	fmt.Fprintf(d.o.Out, "demo: jobs=%d completed=%d cancelled=%d grown=%d shrunk=%d resizes=%d lost_steps=%d ordinary_job=%s wall=%.0f\n",
 		len(d.jobs), t.completed, t.cancelled, t.grown, t.shrunk, t.resizes, t.lost, t.ordinary, time.Since(d.began).Seconds())
 	return err
+}
+
+// audit holds what sluiced said it did against Slurm's own records.
+func (d *demo) audit(ctx context.Context) error {
+	report, err := d.Audit(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Fprint(d.o.Out, report)
+	if n := len(report.Violations); n > 0 {
+		return fmt.Errorf("the audit found %d broken promises", n)
+	}
+	return nil
 }
 
 // judge holds one job against what was asked of it.

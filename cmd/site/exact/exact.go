@@ -52,6 +52,7 @@ start = "1s"
 load = "1s"
 [log]
 level = "debug"
+format = "json"
 `
 
 // trial is one lab with its jobs, one after the other.
@@ -191,9 +192,16 @@ func newTrial(ctx context.Context, o Options, s *story, number int, p precision)
 	return t, nil
 }
 
-// close takes the lab down, also when ctx has ended.
+// close audits the lab and takes it down, also when ctx has ended.
 func (t *trial) close(ctx context.Context) error {
 	clean, stop := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Minute)
 	defer stop()
-	return t.Down(clean)
+	report, err := t.Audit(clean)
+	if err == nil {
+		t.tell("%s", report)
+	}
+	if n := len(report.Violations); n > 0 {
+		err = fmt.Errorf("lab %d: the audit found %d broken promises", t.number, n)
+	}
+	return errors.Join(err, t.Down(clean))
 }

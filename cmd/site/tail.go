@@ -1,0 +1,42 @@
+package site
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// Tail returns the last lines of sluiced's log, for people.
+func (s *Site) Tail(n int) string {
+	b, _ := os.ReadFile(s.Log)
+	lines := strings.Split(strings.TrimSpace(string(b)), "\n")
+	lines = lines[max(0, len(lines)-n):]
+	for i, l := range lines {
+		lines[i] = readable(l)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// readable makes a line of a JSON log short; any other stays as it is.
+func readable(line string) string {
+	var e struct {
+		Time, Level, Event, Message, Error string
+		Job                                int64
+	}
+	if json.Unmarshal([]byte(line), &e) != nil || e.Time == "" {
+		return line
+	}
+	text := e.Time + " " + e.Level
+	if e.Event != "" {
+		text += " " + e.Event
+	}
+	if e.Job != 0 {
+		text += fmt.Sprintf(" job %d", e.Job)
+	}
+	text += ": " + e.Message
+	if e.Error != "" {
+		text += ": " + e.Error
+	}
+	return text
+}
