@@ -54,11 +54,12 @@ func (c *check) fits(r Record, s Share, held map[int64]holding) {
 			}
 		}
 	}
-	lines = append(lines, c.lastEvent(r.Job, r.At).Line)
+	what := shared
 	if has := c.GPUs[s.Node]; used > has {
-		c.broken("I4", r.Job, r.At, fmt.Sprintf("node %s has %d GPUs and gave %d", s.Node, has, used), lines...)
-	} else if shared != "" {
-		c.broken("I4", r.Job, r.At, shared, lines...)
+		what = fmt.Sprintf("node %s has %d GPUs and gave %d", s.Node, has, used)
+	}
+	if what != "" {
+		c.broken("I4", r.Job, r.At, what, append(lines, c.lastEvent(r.Job, r.At).Line)...)
 	}
 }
 

@@ -23,7 +23,7 @@ func (c *check) nothingForgotten() {
 		if f, over := finals[id]; over && s.ended.Number == 0 && until.Sub(f.End) > c.o.Patience && !c.runAfter(id, f.End) && !s.last.At.After(f.End.Add(f.Grain)) {
 			c.broken("I2", id, f.End, fmt.Sprintf("ended as %s, and sluiced said nothing about it within %s", f.State, until.Sub(f.End).Round(time.Second)), f.Line, s.last.Line)
 		}
-		c.endedRuns(id, s, until)
+		c.endedRuns(id, until)
 		if s.opened.Number > 0 && until.Sub(s.opened.At) > c.o.Open {
 			c.broken("I2", id, s.opened.At, fmt.Sprintf("its move has been open for %s", until.Sub(s.opened.At).Round(time.Second)),
 				s.opened.Line, c.lastEvent(id, until).Line)
@@ -69,14 +69,25 @@ func (c *check) runAfter(id int64, at time.Time) bool {
 	return false
 }
 
-// endedRuns: a job that sluiced takes for ended does not run on.
-func (c *check) endedRuns(id int64, s story, until time.Time) {
-	if s.ended.Number == 0 {
-		return
-	}
+// endedRuns: a job that sluiced takes for ended does not run on, unless sluiced
+// takes it up again.
+func (c *check) endedRuns(id int64, until time.Time) {
 	for _, r := range c.Controller {
-		if r.Job == id && r.Kind == Allocated && r.At.After(s.ended.At) && until.Sub(r.At) > c.o.Patience {
-			c.broken("I2", id, r.At, "sluiced took it for ended, and Slurm ran it afterwards", s.ended.Line, r.Line)
+		if r.Job != id || r.Kind != Allocated || until.Sub(r.At) <= c.o.Patience {
+			continue
+		}
+		var ended Event
+		for _, e := range c.Events {
+			switch {
+			case e.Job != id:
+			case e.Kind == "ended" && e.At.Before(r.At):
+				ended = e
+			case e.Kind == "adopted" && !e.At.After(r.At.Add(c.o.Patience)):
+				ended = Event{}
+			}
+		}
+		if ended.Number > 0 {
+			c.broken("I2", id, r.At, "sluiced took it for ended, and Slurm ran it afterwards", ended.Line, r.Line)
 			return
 		}
 	}

@@ -1,0 +1,293 @@
+package audit
+
+import (
+	"flag"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files; read the diff before committing it")
+
+// records are the texts of a small clean story: job 1 gives half of its GPUs to
+// job 2.
+type records map[string]string
+
+// names of the records, as the edits below call them.
+const (
+	events = "sluiced.log"
+	slurm  = "log/slurmctld.log"
+	comp   = "log/jobcomp.log"
+	conf   = "etc/slurm.conf"
+	shown  = "log/jobs.txt"
+)
+
+func clean(t testing.TB) records {
+	t.Helper()
+	r := records{}
+	for _, name := range []string{events, slurm, comp, conf, shown} {
+		b, err := os.ReadFile(filepath.Join("testdata", "clean", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r[name] = string(b)
+	}
+	return r
+}
+
+// check reads the records as Read does, from memory.
+func (r records) check(t testing.TB, o Options) Report {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range r {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e, err := Read(Site(dir), time.UTC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Check(e, o)
+}
+
+// forger changes records.
+type forger func(t testing.TB, r records)
+
+// swap replaces every occurrence; there has to be one.
+func swap(file, from, to string) forger {
+	return func(t testing.TB, r records) {
+		t.Helper()
+		if !strings.Contains(r[file], from) {
+			t.Fatalf("%s holds no %q", file, from)
+		}
+		r[file] = strings.ReplaceAll(r[file], from, to)
+	}
+}
+
+// drop removes the lines that hold all the parts; there has to be one.
+func drop(file string, parts ...string) forger {
+	return func(t testing.TB, r records) {
+		t.Helper()
+		var kept []string
+		n := 0
+		for line := range strings.Lines(r[file]) {
+			all := true
+			for _, p := range parts {
+				all = all && strings.Contains(line, p)
+			}
+			if all {
+				n++
+				continue
+			}
+			kept = append(kept, line)
+		}
+		if n == 0 {
+			t.Fatalf("%s has no line with %q", file, parts)
+		}
+		r[file] = strings.Join(kept, "")
+	}
+}
+
+// put adds lines before the first line that holds the mark.
+func put(file, mark string, lines ...string) forger {
+	return func(t testing.TB, r records) {
+		t.Helper()
+		at := strings.Index(r[file], mark)
+		if at < 0 {
+			t.Fatalf("%s holds no %q", file, mark)
+		}
+		at = strings.LastIndex(r[file][:at], "\n") + 1
+		r[file] = r[file][:at] + strings.Join(lines, "\n") + "\n" + r[file][at:]
+	}
+}
+
+// said is a line of sluiced's about a job.
+func said(at, kind, job, text string) string {
+	return `{"level":"info","event":"` + kind + `","job":` + job + `,"time":"2026-11-21T` + at + `Z","message":"` + text + `"}`
+}
+
+// did is a line of slurmctld's.
+func did(at, text string) string { return "[2026-11-21T" + at + "] " + text }
+
+const token1, token2 = "ff20f7b485066fd43063a6ed06c15d66", "453f83ffccdbd909729ea1c67a0ea989"
+
+// forged are records that show one broken promise each, by the name of the golden
+// file with what the audit says of it.
+var forged = map[string][]forger{
+	// I1
+	"two-runs-at-once": {drop(slurm, "12:00:12", "deallocate_nodes: JobId=1"), drop(slurm, "Requeuing JobId=1")},
+	"runs-overlap":     {swap(comp, "EndTime=2026-11-21T12:00:12", "EndTime=2026-11-21T12:00:17")},
+	"token-twice":      {swap(slurm, token2, token1)},
+	"incarnation-again": {swap(events, "gpu1:2, incarnation 2:", "gpu1:2, incarnation 1:"), swap(events, "write incarnation 2", "write incarnation 1"),
+		swap(slurm, " inc=2 ", " inc=1 ")},
+	// I2
+	"end-unnoticed":  {drop(events, `"ended"`, `"job":2`)},
+	"ended-runs-on":  {put(events, "R6 released", said("12:00:01.050", "ended", "1", "forgotten by Slurm"))},
+	"move-left-open": {drop(events, `"close"`, `"job":2`)},
+	"never-taken-up": {put(slurm, "12:01:00.000", did("12:00:30.000", "_slurm_rpc_submit_batch_job: JobId=3 InitPrio=0 usec=300")),
+		put(shown, "JobId=1", "JobId=3 JobName=x UserId=ada(1000) JobState=PENDING Reason=JobHeldUser Comment=sluice/1 id="+token1[:31]+"0 inc=0 min=1")},
+	// I3
+	"stopped-unsaved":   {drop(events, "R3 checkpoint 00000001 verified")},
+	"checkpoint-older":  {put(events, "R3 checkpoint 00000001", said("12:00:11.900", "step", "1", "R3 checkpoint 00000005 verified"))},
+	"began-from-older":  {swap(events, "14.400Z from checkpoint 00000001", "14.400Z from nothing")},
+	"stopped-long-done": {put(events, `"ended","job":2`, said("12:00:50.000", "act", "1", "requeue and hold job 1"))},
+	// I4
+	"too-many-gpus": {swap(slurm, "gres_bit_alloc[0]:2-3 of 4", "gres_bit_alloc[0]:1-3 of 4"), wider},
+	"one-gpu-twice": {swap(slurm, "gres_bit_alloc[0]:2-3 of 4", "gres_bit_alloc[0]:1-2 of 4")},
+	"aims-too-high": {swap(events, "start - -> gpu1:4,", "start - -> gpu1:5+gpu9:1,")},
+	"wrong-place":   {swap(events, `"job":2,"time":"2026-11-21T12:00:15.011Z","message":"done: runs on gpu1:2"`, `"job":2,"time":"2026-11-21T12:00:15.011Z","message":"done: runs on gpu2:2"`)},
+	// I5
+	"never-announced":   {drop(events, `"act"`, "release job 2")},
+	"announced-late":    {swap(events, "12:00:12.521", "12:00:12.535")},
+	"without-a-move":    {drop(events, `"open"`, "resize gpu1:4")},
+	"other-incarnation": {swap(slurm, " inc=2 min=1 max=4 total=60 unit=epoch for", " inc=3 min=1 max=4 total=60 unit=epoch for")},
+	"requeued-twice": {put(slurm, "Requeuing JobId=1", did("12:00:12.050", "debug2: Processing RPC: REQUEST_JOB_REQUEUE from UID=64030"),
+		did("12:00:12.051", "debug:  _job_requeue_op: JobId=1 state 0x8000 reason 16 priority 0"))},
+	"cancelled": {put(slurm, "12:01:00.000", did("12:00:30.000", "_slurm_rpc_kill_job: REQUEST_KILL_JOB JobId=2 uid 64030"),
+		did("12:00:30.001", "job_signal: 9 of running JobId=2 successful 0x1"))},
+	"signalled": {put(slurm, "12:01:00.000", did("12:00:30.000", "_slurm_rpc_kill_job: REQUEST_KILL_JOB JobId=2 uid 64030"),
+		did("12:00:30.001", "job_signal: 10 of running JobId=2 successful 0x1"))},
+	"foreign-job": {put(slurm, "12:01:00.000", did("12:00:30.000", "sched: _hold_job_rec: hold on JobId=7 by uid 64030"),
+		did("12:00:30.001", "_slurm_rpc_update_job: complete JobId=7 uid=64030 usec=100"))},
+}
+
+// wider gives job 2 a third GPU.
+func wider(t testing.TB, r records) {
+	head, tail, found := strings.Cut(r[slurm], "job:2 flags:")
+	if !found {
+		t.Fatal("job 2 got nothing")
+	}
+	r[slurm] = head + "job:2 flags:" + strings.ReplaceAll(tail, "gres_cnt_node_alloc[0]:2", "gres_cnt_node_alloc[0]:3")
+}
+
+var options = Options{Patience: 30 * time.Second, Open: 2 * time.Minute}
+
+func TestCleanStory(t *testing.T) {
+	r := clean(t).check(t, options)
+	want := Tally{Jobs: 2, Runs: 3, Changes: 11, Moves: 3, Checkpoints: 1, Starts: 3, Boots: 1, Lives: 1}
+	if !r.Clean() || len(r.Notes) > 0 || r.Tally != want {
+		t.Errorf("tally %+v, want %+v\n%s", r.Tally, want, r)
+	}
+}
+
+// TestForged: every promise, broken in the records, is seen, with its job, its
+// time and the lines of both sides.
+func TestForged(t *testing.T) {
+	for _, name := range slices.Sorted(maps.Keys(forged)) {
+		t.Run(name, func(t *testing.T) {
+			r := clean(t)
+			for _, change := range forged[name] {
+				change(t, r)
+			}
+			report := r.check(t, options)
+			if report.Clean() {
+				t.Error("nothing was found")
+			}
+			golden(t, name, report.String())
+		})
+	}
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name+".txt")
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s differs; if that is meant, run with -update and read the diff. Got:\n%s", path, got)
+	}
+}
+
+// TestForgivenStories: what looks like a broken promise and is none.
+func TestForgivenStories(t *testing.T) {
+	for name, changes := range map[string][]forger{
+		"a newer checkpoint was bad": {swap(events, "14.400Z from checkpoint 00000001", `14.400Z from nothing; passed over \"00000001: bad checksum\"`)},
+		"slurmctld went back to an older state": {drop(slurm, "12:00:12", "deallocate_nodes: JobId=1"), drop(slurm, "Requeuing JobId=1"),
+			put(slurm, "12:00:14.200", did("12:00:13.000", "slurmctld version 22.05.8 started on cluster lab0"))},
+		"a user requeued": {put(slurm, "12:01:00.000", did("12:00:30.000", "debug2: Processing RPC: REQUEST_JOB_REQUEUE from UID=1000"),
+			did("12:00:30.001", "debug:  _job_requeue_op: JobId=2 state 0x8000 reason 16 priority 0"))},
+		"sluiced died before it could tell that it opened a move": {drop(events, `"open"`, "resize gpu1:4"),
+			put(events, "ask job 1", said("12:00:10.001", "taken", "1", "resize gpu1:4 -> gpu1:2, incarnation 2, at R1"))},
+		"a run is told of again": {put(events, `"ended","job":2`, said("12:00:40.000", "step", "1", "R3 checkpoint 00000002 verified"),
+			said("12:00:41.000", "run", "1", "run 1 of incarnation 2 began at 2026-11-21T12:00:14.400Z from checkpoint 00000001"))},
+		"sluiced was not there": {drop(events, `"ended","job":1`), swap(events, "12:05:00.000", "12:02:00.500")},
+		"slurmctld could not be asked": {drop(events, `"ended","job":1`),
+			put(events, "sluiced stops", `{"level":"warn","event":"blind","time":"2026-11-21T12:01:30.000Z","message":"no answer"}`)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := clean(t)
+			for _, change := range changes {
+				change(t, r)
+			}
+			if report := r.check(t, options); !report.Clean() {
+				t.Errorf("%s", report)
+			}
+		})
+	}
+}
+
+// TestEveryEffectNeedsItsWord: none of the announcements of effects in Slurm can
+// be missing unseen.
+func TestEveryEffectNeedsItsWord(t *testing.T) {
+	whole := clean(t)
+	for line := range strings.Lines(whole[events]) {
+		if !strings.Contains(line, `"act"`) || strings.Contains(line, "withdraw") || strings.Contains(line, "ask job") {
+			continue
+		}
+		r := maps.Clone(whole)
+		r[events] = strings.Replace(whole[events], line, "", 1)
+		if r.check(t, options).Clean() {
+			t.Errorf("not missed: %s", line)
+		}
+	}
+}
+
+// TestNotes: what cannot be checked is said aloud, not passed.
+func TestNotes(t *testing.T) {
+	for want, change := range map[string]forger{
+		"does not say as whom it runs":     swap(events, `"uid":64030,`, ""),
+		"belongs to sluiced's own account": swap(events, `"uid":64030,`, `"uid":1000,`),
+		"when GPUs came free":              drop(slurm, "TRACE_JOBS"),
+		"1 lines of sluiced.log":           put(events, "R5", "panic: something"),
+		"1 lines of jobcomp.log":           put(comp, "JobId=2", "JobId=junk"),
+	} {
+		r := clean(t)
+		change(t, r)
+		if notes := strings.Join(r.check(t, options).Notes, "\n"); !strings.Contains(notes, want) {
+			t.Errorf("no note that says %q: %q", want, notes)
+		}
+	}
+}
+
+func TestReadRefuses(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := Read(Site(dir), time.UTC); err == nil || !strings.Contains(err.Error(), "sluiced.log") {
+		t.Errorf("read nothing: %v", err)
+	}
+	p := Site(filepath.Join("testdata", "clean"))
+	p.Events = p.Conf
+	if _, err := Read(p, time.UTC); err == nil || !strings.Contains(err.Error(), `format = "json"`) {
+		t.Errorf("read an event log that is none: %v", err)
+	}
+	p.Events = dir
+	if _, err := Read(p, time.UTC); err == nil || !strings.Contains(err.Error(), "no regular file") {
+		t.Errorf("read a directory: %v", err)
+	}
+}
