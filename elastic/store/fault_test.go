@@ -54,7 +54,9 @@ func TestDamagedFileIsSetAside(t *testing.T) {
 		{"header only", "header", func(raw []byte) []byte { return raw[:50] }},
 		{"zeros in the middle", "pages", func(raw []byte) []byte { clear(raw[4096:]); return raw }},
 		{"a letter in a row", "rows", func(raw []byte) []byte { return bytes.ReplaceAll(raw, []byte("2 idle GPUs"), []byte("3 idle GPUs")) }},
-		{"a letter in the schema", "schema", func(raw []byte) []byte { return bytes.Replace(raw, []byte("outcome IS NULL"), []byte("outcome IS NULl"), 1) }},
+		{"a letter in the schema", "schema", func(raw []byte) []byte {
+			return bytes.Replace(raw, []byte("outcome IS NULL"), []byte("outcome IS NULl"), 1)
+		}},
 		{"an older schema's number", "header", func(raw []byte) []byte { raw[63] = 1; return raw }},
 		{"another program's number", "header", func(raw []byte) []byte { raw[68] ^= 1; return raw }},
 		{"nothing left", "empty", func([]byte) []byte { return nil }},

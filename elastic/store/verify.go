@@ -8,11 +8,17 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 )
 
 // checkHeader looks at the first bytes of the file, before SQLite does: some of
-// them it would answer with a refusal that says nothing of damage.
+// them it would answer with a refusal that says nothing of damage. A file whose
+// very first write was cut short, and that SQLite is about to put back from its
+// rollback journal, is left to it.
 func checkHeader(path string) error {
+	if info, err := os.Stat(path + "-journal"); err == nil && info.Size() > 0 {
+		return nil
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return explain("check", path, err)
@@ -57,8 +63,8 @@ func checkPages(ctx context.Context, db *sql.DB, path string) error {
 
 // checkRows compares tables and indexes with what the migrations make, and every
 // row with its sum.
-func checkRows(ctx context.Context, db *sql.DB, path string, steps []string) error {
-	want, err := blueprint(ctx, steps)
+func checkRows(ctx context.Context, db *sql.DB, path string) error {
+	want, err := blueprint()
 	if err != nil {
 		return err
 	}
@@ -75,18 +81,23 @@ func checkRows(ctx context.Context, db *sql.DB, path string, steps []string) err
 }
 
 // blueprint returns the tables and indexes of a fresh store.
-func blueprint(ctx context.Context, steps []string) (map[string]string, error) {
+var blueprint = sync.OnceValues(func() (map[string]string, error) {
+	steps, err := scripts()
+	if err != nil {
+		return nil, err
+	}
 	db, err := sql.Open("sqlite3", ":memory:")
 	if err != nil {
 		return nil, err
 	}
 	defer db.Close()
 	db.SetMaxOpenConns(1) // every connection has a memory of its own
+	ctx := context.Background()
 	if err := apply(ctx, db, steps, 0); err != nil {
 		return nil, fmt.Errorf("the migrations do not run: %w", err)
 	}
 	return objects(ctx, db)
-}
+})
 
 // objects returns the text of every table and index by kind and name. What an
 // administrator added, an index or statistics, does no harm.

@@ -1,0 +1,132 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// refusals are what a full, shared, read-only or dying file system answers.
+var refusals = []unix.Errno{unix.ENOSPC, unix.EDQUOT, unix.EROFS, unix.EIO}
+
+// trouble fails calls: the n-th, and with forever all behind it.
+type trouble struct {
+	sync.Mutex
+	errno   unix.Errno
+	at      int
+	forever bool
+	count   int // calls seen
+	failed  int
+	healed  bool
+}
+
+func (f *trouble) judge(call) unix.Errno {
+	f.Lock()
+	defer f.Unlock()
+	f.count++
+	if f.healed || f.errno == 0 || f.count-1 != f.at && (!f.forever || f.count-1 < f.at) {
+		return 0
+	}
+	f.failed++
+	return f.errno
+}
+
+func (f *trouble) heal() {
+	f.Lock()
+	defer f.Unlock()
+	f.healed = true
+}
+
+// Every system call that writes fails in turn, once or from then on, in each of
+// four ways. The call on the store says so in words and changes nothing, and
+// works as soon as the trouble is over.
+func TestEveryWriteFails(t *testing.T) {
+	healthy := &trouble{}
+	var want []string
+	w := &watch{root: "", seen: healthy.judge}
+	w.root = scratch(t)
+	w.do(t, func() { want = tell(t, newStory(w.root), nil, nil) })
+	total := healthy.count
+	if len(want) == 0 || total < 100 {
+		t.Fatalf("%d calls seen: the story was not watched", total)
+	}
+	every := campaign(t, 0) > 0
+	failed, surfaced := 0, 0
+	for at := range total {
+		for i, errno := range refusals {
+			for _, forever := range []bool{false, true} {
+				if !every && (i != (at/2)%4 || forever != (at%2 == 0)) {
+					continue
+				}
+				f := &trouble{errno: errno, at: at, forever: forever}
+				w := &watch{root: scratch(t), seen: f.judge}
+				w.do(t, func() { tell(t, newStory(w.root), want, f) })
+				if t.Failed() {
+					t.Fatalf("call %d of %d fails with %v, and all behind it: %v", at, total, errno, forever)
+				}
+				failed += f.failed
+				if f.healed {
+					surfaced++
+				}
+			}
+		}
+	}
+	counted(t, "store-write-calls", total)
+	counted(t, "store-write-failures", failed)
+	counted(t, "store-write-failures-surfaced", surfaced)
+}
+
+// tell plays the story and returns how the store stood after every step. With
+// want it looks only where something failed, and behind the last step but one.
+func tell(t *testing.T, y *story, want []string, f *trouble) (stood []string) {
+	steps := y.steps()
+	stands := func(n int, when string) string {
+		now, err := y.dump()
+		if err != nil || want != nil && y.s != nil && now != want[n] {
+			t.Errorf("%s: %v\n%s\nwant\n%s", when, err, now, want[n])
+		}
+		return now
+	}
+	for n, step := range steps {
+		err := step()
+		if err != nil && f == nil {
+			t.Errorf("step %d: %v", n, err)
+			return nil
+		}
+		if err != nil {
+			worded(t, n, err)
+			f.heal()
+			if y.s != nil && want[max(n-1, 0)] == "" { // it was opened, and then the pragma failed
+				y.shutdown()
+			}
+			if n > 0 {
+				stands(n-1, fmt.Sprintf("step %d failed, and the store is not as before", n))
+			}
+			if err := step(); err != nil {
+				t.Errorf("step %d, once the trouble is over: %v", n, err)
+				return nil
+			}
+		}
+		if want == nil || err != nil || n == len(steps)-2 {
+			stood = append(stood, stands(n, fmt.Sprintf("after step %d", n)))
+		}
+	}
+	if len(y.notes) > 0 {
+		t.Errorf("notices: %q", y.notes)
+	}
+	return stood
+}
+
+// worded checks that an error is one of ours, with what to do.
+func worded(t *testing.T, step int, err error) {
+	t.Helper()
+	var e *Error
+	kinds := []error{ErrFull, ErrReadOnly, ErrDisk}
+	if !errors.As(err, &e) || e.Hint == "" || !slices.ContainsFunc(kinds, func(k error) bool { return errors.Is(err, k) }) {
+		t.Errorf("step %d: the error does not say what to do: %v", step, err)
+	}
+}

@@ -1,0 +1,255 @@
+package store
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// call is one system call that would change a file or a folder of the store.
+type call struct {
+	kind string // write, sync, cut, create, open, remove, rename, mkdir, other
+	file string // its path
+	to   string // of a rename
+	at   int64  // of a write: its offset; of a cut: the new size
+	data []byte // of a write
+}
+
+// mutators are the system calls by which Go and SQLite change files. Shared
+// memory is changed without any; it means nothing after a power loss.
+var mutators = map[int32]string{
+	unix.SYS_WRITE: "write", unix.SYS_PWRITE64: "write", unix.SYS_FSYNC: "sync", unix.SYS_FDATASYNC: "sync",
+	unix.SYS_FTRUNCATE: "cut", unix.SYS_OPENAT: "openat", unix.SYS_MKDIRAT: "mkdirat", unix.SYS_UNLINKAT: "unlinkat",
+	unix.SYS_RENAMEAT: "renameat", unix.SYS_RENAMEAT2: "renameat", unix.SYS_FCHMOD: "other", unix.SYS_FCHOWN: "other",
+	unix.SYS_FCHMODAT: "chmodat", unix.SYS_FALLOCATE: "other",
+}
+
+// watch shows every such call below root to seen, before it is carried out. What
+// seen returns, if not 0, is the call's result instead. The kernel does the
+// watching (seccomp), for one thread: the real SQLite and the real file system
+// are tested, with neither root nor a file system of our own.
+type watch struct {
+	root string
+	seen func(call) unix.Errno
+}
+
+// notice and answer are the kernel's struct seccomp_notif and seccomp_notif_resp.
+type notice struct {
+	id     uint64
+	pid    uint32
+	flags  uint32
+	number int32
+	arch   uint32
+	ip     uint64
+	args   [6]uint64
+}
+
+type answer struct {
+	id    uint64
+	value int64
+	errno int32
+	flags uint32
+}
+
+// do runs f on a thread of its own under the watch. f must pass no context that
+// can be cancelled to the store: the driver would change the thread.
+func (w *watch) do(t *testing.T, f func()) {
+	t.Helper()
+	type start struct {
+		listener int
+		err      error
+	}
+	started, done := make(chan start), make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread() // and never unlocked: the thread ends with its filter
+		listener, err := listen()
+		started <- start{listener, err}
+		if err == nil {
+			f()
+		}
+	}()
+	s := <-started
+	if s.err != nil {
+		t.Skipf("SKIPPED, faults in system calls not tested: this kernel or container does not let a thread watch its own: %v", s.err)
+	}
+	defer unix.Close(s.listener)
+	var pipe [2]int
+	if err := unix.Pipe2(pipe[:], unix.O_CLOEXEC); err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(pipe[0])
+	go func() { <-done; unix.Close(pipe[1]) }()
+	w.serve(t, s.listener, pipe[0])
+}
+
+// listen installs the filter on the calling thread and returns where its calls
+// are shown.
+func listen() (int, error) {
+	load := func(at uint32) unix.SockFilter {
+		return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: at}
+	}
+	equal := func(k uint32, yes, no uint8) unix.SockFilter {
+		return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: k, Jt: yes, Jf: no}
+	}
+	give := func(k uint32) unix.SockFilter { return unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: k} }
+	program := []unix.SockFilter{load(0)}
+	for number := range mutators {
+		if number == unix.SYS_WRITE {
+			continue
+		}
+		program = append(program, equal(uint32(number), 0, 1), give(unix.SECCOMP_RET_USER_NOTIF))
+	}
+	// Go's scheduler writes to a descriptor of its own, and must not be kept waiting.
+	program = append(program, equal(unix.SYS_WRITE, 1, 0), give(unix.SECCOMP_RET_ALLOW), load(16),
+		unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JGT | unix.BPF_K, K: uint32(schedulers()), Jt: 0, Jf: 1},
+		give(unix.SECCOMP_RET_USER_NOTIF), give(unix.SECCOMP_RET_ALLOW))
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return 0, err
+	}
+	fprog := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
+	fd, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER,
+		uintptr(unsafe.Pointer(&fprog)))
+	if errno != 0 {
+		return 0, errno
+	}
+	return int(fd), nil
+}
+
+// schedulers returns the highest descriptor that Go's scheduler, or the test's
+// output, may write to.
+func schedulers() int {
+	highest := 2
+	for fd := range 64 {
+		if to, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd)); err == nil && strings.HasPrefix(to, "anon_inode:[event") {
+			highest = fd
+		}
+	}
+	return highest
+}
+
+// serve answers until over is closed at its other end.
+func (w *watch) serve(t *testing.T, listener, over int) {
+	var again *notice // interrupted, and coming a second time
+	var verdict unix.Errno
+	for {
+		poll := []unix.PollFd{{Fd: int32(listener), Events: unix.POLLIN}, {Fd: int32(over), Events: unix.POLLIN}}
+		if _, err := unix.Poll(poll, -1); errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if poll[1].Revents != 0 {
+			return
+		}
+		var n notice
+		if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_RECV, uintptr(unsafe.Pointer(&n))); errno != 0 {
+			continue // it was interrupted in between
+		}
+		if again == nil || again.number != n.number || again.args != n.args {
+			verdict = 0
+			if c, ok := w.read(t, n); ok {
+				verdict = w.seen(c)
+			}
+		}
+		again = nil
+		a := answer{id: n.id, errno: -int32(verdict)}
+		if verdict == 0 {
+			a.flags = unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE
+		}
+		if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_SEND, uintptr(unsafe.Pointer(&a))); errno != 0 {
+			again = &n
+		}
+	}
+}
+
+// read says what a call would do; ok is false when it is none of the store's, or
+// would change nothing.
+func (w *watch) read(t *testing.T, n notice) (c call, ok bool) {
+	c.kind = mutators[n.number]
+	switch c.kind {
+	case "write", "sync", "cut", "other":
+		c.file, _ = os.Readlink(fmt.Sprintf("/proc/self/fd/%d", n.args[0]))
+	case "openat", "mkdirat", "unlinkat", "renameat", "chmodat":
+		c.kind = strings.TrimSuffix(c.kind, "at")
+		c.file = text(t, n.args[1])
+	default: // the old forms without a folder
+		c.file = text(t, n.args[0])
+	}
+	if !strings.HasPrefix(c.file, w.root) {
+		return c, false
+	}
+	_, err := os.Lstat(c.file)
+	there := err == nil
+	switch c.kind {
+	case "open":
+		if n.args[2]&unix.O_ACCMODE == unix.O_RDONLY {
+			return c, false
+		}
+		if !there && n.args[2]&unix.O_CREAT != 0 {
+			c.kind = "create"
+		}
+	case "write":
+		c.at, c.data = int64(n.args[3]), memory(t, n.args[1], int(n.args[2]))
+		if n.number == unix.SYS_WRITE {
+			c.at, _ = unix.Seek(int(n.args[0]), 0, unix.SEEK_CUR)
+		}
+	case "cut":
+		c.at = int64(n.args[1])
+	case "rename":
+		c.to = text(t, n.args[3])
+		return c, there
+	case "unlink":
+		c.kind = "remove"
+		return c, there
+	case "mkdir":
+		return c, !there
+	}
+	return c, true
+}
+
+// memory reads this process's own memory where a system call points to.
+func memory(t *testing.T, at uint64, size int) []byte {
+	out := make([]byte, size)
+	if size == 0 {
+		return out
+	}
+	n, err := unix.ProcessVMReadv(os.Getpid(), []unix.Iovec{{Base: &out[0], Len: uint64(size)}},
+		[]unix.RemoteIovec{{Base: uintptr(at), Len: size}}, 0)
+	if err != nil || n != size {
+		t.Errorf("reading what a system call points to: %d of %d bytes, %v", n, size, err)
+	}
+	return out
+}
+
+// text reads a path: up to its end, and never over a page's.
+func text(t *testing.T, at uint64) string {
+	var out []byte
+	for len(out) < unix.PathMax {
+		size := 4096 - int(at%4096)
+		out = append(out, memory(t, at, size)...)
+		if end := bytes.IndexByte(out, 0); end >= 0 {
+			return filepath.Clean(string(out[:end]))
+		}
+		at += uint64(size)
+	}
+	return ""
+}
+
+// scratch returns a folder in memory where there is one: what a power loss does
+// to it is simulated, and its writes need not wait for a disk.
+func scratch(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "store-test-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
