@@ -157,7 +157,7 @@ func mask(rng *rand.Rand, round int) byte {
 
 // draw makes flips: every byte of the first page and of the log's and index's
 // headers, and as many again elsewhere, at least one byte in a hundred. A usual
-// run takes every byte of the headers themselves, and every fourth of the pages.
+// run takes every byte of the headers themselves, and every eighth of the pages.
 func draw(m image, count int) []flip {
 	usual := count == 0
 
@@ -166,7 +166,7 @@ func draw(m image, count int) []flip {
 	var head, rest []flip
 	for _, suffix := range []string{"", "-wal", "-shm", ".lock"} {
 		for at := range m[suffix] {
-			if usual && at >= 128 && at%4 != 1 {
+			if usual && at >= 128 && at%8 != 1 {
 				continue
 			}
 			if at < heads[suffix] {
@@ -177,11 +177,7 @@ func draw(m image, count int) []flip {
 		}
 	}
 	rng.Shuffle(len(rest), func(i, j int) { rest[i], rest[j] = rest[j], rest[i] })
-	few := len(rest) / 100
-	if usual { // of the fourth that it looks at
-		few = len(rest) / 25
-	}
-	hundredth := min(len(rest), max(few, count-len(head)))
+	hundredth := min(len(rest), max(len(rest)/100, count-len(head)))
 	flips := append(slices.Clone(head), rest[:hundredth]...)
 	for round := 1; len(flips) < count; round++ { // with other masks
 		flips = append(flips, head...)

@@ -3,6 +3,7 @@ package store
 import (
 	"bufio"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io"
@@ -20,6 +21,9 @@ import (
 // TestMain lets the test program stand in for another sluiced.
 func TestMain(m *testing.M) {
 	if path := os.Getenv("STORE_TEST_FILE"); path != "" {
+		if pragma := os.Getenv("STORE_TEST_HOLD"); pragma != "" {
+			os.Exit(otherProgram(path, pragma))
+		}
 		os.Exit(otherDaemon(path))
 	}
 	os.Exit(m.Run())
@@ -32,6 +36,18 @@ func otherDaemon(path string) int {
 	s, _, err := Open(ctx, path, noon)
 	if err == nil {
 		_, err = s.Intend(ctx, []elastic.Intent{contract.Intent(1)})
+	}
+	fmt.Println("opened:", err)
+	io.Copy(io.Discard, os.Stdin)
+	return 0
+}
+
+// otherProgram has the file open as a person in the sqlite3 shell has, locked.
+func otherProgram(path, lock string) int {
+	db, err := sql.Open("sqlite3", "file:"+path)
+	if err == nil {
+		db.SetMaxOpenConns(1)
+		_, err = db.Exec(lock)
 	}
 	fmt.Println("opened:", err)
 	io.Copy(io.Discard, os.Stdin)
