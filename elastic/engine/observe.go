@@ -268,7 +268,9 @@ func (e *Engine) readSplits(ctx context.Context, now time.Time) {
 	lookups := 0
 	for _, js := range e.ordered() {
 		sj := js.slurm
-		if !js.seen || !onNodes(sj) || (js.rec.Restarts == sj.Restarts && js.rec.Place.GPUs() == sj.GPUs) {
+		// While a requeued job is cleaned up, Slurm counts the next run already and
+		// still shows the nodes of the last.
+		if !js.seen || sj.State == slurm.Pending || !onNodes(sj) || js.rec.Restarts == sj.Restarts && fits(js.rec.Place, sj) {
 			continue
 		}
 		if len(sj.Nodes) == 1 {
@@ -289,6 +291,16 @@ func (e *Engine) readSplits(ctx context.Context, now time.Time) {
 		}
 		js.rec.Restarts, js.dirty = sj.Restarts, true
 	}
+}
+
+// fits reports whether the placement may be that of the job as Slurm shows it.
+func fits(place nodes.Placement, sj slurm.Job) bool {
+	for _, n := range place.Nodes() {
+		if !slices.Contains(sj.Nodes, n) {
+			return false
+		}
+	}
+	return place.GPUs() == sj.GPUs
 }
 
 // onNodes reports whether the job's processes hold nodes now.

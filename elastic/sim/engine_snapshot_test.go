@@ -16,7 +16,7 @@ import (
 // all of it, or one that was just started.
 func TestAttainedIsWhatRunsHeld(t *testing.T) {
 	ctx := context.Background()
-	w := sim.New(sim.Config{Fake: fake.Config{Seed: 7, Nodes: fake.Grid(3, 4)}})
+	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 7, Nodes: fake.Grid(3, 4)}})
 	journal := new(engine.Memory)
 	d := boot(t, w, journal, "knapsack", inTurns)
 	jobs := story(w)
@@ -75,7 +75,7 @@ func heldBy(jobs []*sim.Trainer, id elastic.JobID, now time.Time) float64 {
 // Jobs that run on several nodes are counted on each of them, ordinary ones too.
 func TestSnapshotCountsSpanningJobs(t *testing.T) {
 	ctx := context.Background()
-	w := sim.New(sim.Config{Fake: fake.Config{Seed: 1, Nodes: fake.Grid(4, 4)}})
+	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 1, Nodes: fake.Grid(4, 4)}})
 	w.Ordinary("carol", 2, 6, time.Hour)
 	w.Ordinary("carol", 1, 1, time.Hour)
 	d := boot(t, w, new(engine.Memory), "knapsack")
@@ -100,5 +100,29 @@ func TestSnapshotCountsSpanningJobs(t *testing.T) {
 	}
 	if spanning != 2 {
 		t.Errorf("ordinary jobs span %d", spanning)
+	}
+}
+
+// A requeue seen while the nodes are still being cleaned: Slurm counts the next
+// run already and shows the nodes of the last. The job is held and placed afresh
+// at once, and where it then runs is known.
+func TestRequeueSeenWhileCleaning(t *testing.T) {
+	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 7, Nodes: fake.Grid(2, 4), Draining: 5 * time.Second}})
+	d := boot(t, w, new(engine.Memory), "knapsack", func(c *engine.Config) { c.Period = time.Second })
+	job := w.Submit(sim.Job{Spec: elastic.Spec{Min: 4, Max: 4, Total: 40}, Model: sim.Amdahl(60, 0.05)})
+	w.At(60*time.Second, func() {
+		if err := w.User("alice").Requeue(context.Background(), job.ID()); err != nil {
+			t.Error(err)
+		}
+		w.Slurm.Drain(job.Runs()[0].Split[0].Node, "so that it comes to the other")
+	})
+	if err := w.Drive(context.Background(), d, 100*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	if runs := job.Runs(); len(runs) != 2 {
+		t.Errorf("%d runs within 40 s of the requeue, want 2; Slurm's own wait is two minutes\n%s", len(runs), d.log.String())
+	}
+	for _, bad := range w.Check() {
+		t.Error(bad)
 	}
 }
