@@ -80,6 +80,7 @@ func (c *check) survey() {
 			c.own(e)
 		}
 	}
+	freed := false
 	for _, r := range c.Controller {
 		switch r.Kind {
 		case Booted:
@@ -87,9 +88,11 @@ func (c *check) survey() {
 		case Allocated:
 			t.Runs++
 		case Freed:
+			freed = true
 			c.traced = c.traced || strings.Contains(r.Text, "deallocate_nodes")
 		}
 	}
+	c.traced = c.traced || !freed // nothing has ended yet
 	t.Jobs = len(c.ours)
 }
 

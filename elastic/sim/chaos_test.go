@@ -93,7 +93,7 @@ func drawChaos(seed uint64) *chaos {
 	if seed%4 == 3 { // user mode: one user, without rights over others
 		people, account = []string{"alice"}, "alice"
 	}
-	c.w = sim.New(sim.Config{Account: account, User: account != "", Fake: fake.Config{
+	c.w = sim.New(sim.Config{Recorded: true, Account: account, User: account != "", Fake: fake.Config{
 		Seed: seed, Nodes: fake.Grid(nodes, 4), Jitter: time.Duration(c.rng.IntN(3)) * time.Second,
 		Draining: time.Duration(1+c.rng.IntN(20)) * 100 * time.Millisecond, Faults: c.plan,
 	}})

@@ -15,7 +15,8 @@ import (
 const rounding = 1e-6
 
 // Check returns every promise broken so far, one line each, in a fixed order;
-// nothing when all were kept. It looks at the record only.
+// nothing when all were kept. It looks at the record only, and a Recorded world is
+// audited too.
 func (w *World) Check() []string {
 	c := &checker{w: w}
 	seen := map[slurm.JobID]bool{}
@@ -34,7 +35,23 @@ func (w *World) Check() []string {
 	c.gpus()
 	c.ownJobsOnly()
 	c.noLaunchLost()
+	c.audited()
 	return c.broken
+}
+
+// audited: the same promises by the records alone, derived by a package that
+// shares no code with the engine.
+func (c *checker) audited() {
+	if c.w.Records == nil {
+		return
+	}
+	report := c.w.Records.Audit()
+	for _, v := range report.Violations {
+		c.broken = append(c.broken, "audit: "+v.String())
+	}
+	for _, n := range report.Notes {
+		c.broken = append(c.broken, "audit: "+n)
+	}
 }
 
 type checker struct {

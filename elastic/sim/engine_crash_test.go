@@ -208,7 +208,7 @@ func crashRun(t *testing.T, kill []int, after bool, change ...func(*engine.Confi
 	for _, k := range kill {
 		b.kill[k] = true
 	}
-	w := sim.New(sim.Config{Fake: fake.Config{Seed: 7, Nodes: fake.Grid(3, 4)}})
+	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 7, Nodes: fake.Grid(3, 4)}})
 	m := newMortal(t, w, b, change...)
 	jobs := story(w)
 	if err := w.Drive(context.Background(), m, 3*time.Hour); err != nil {

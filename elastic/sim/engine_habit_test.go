@@ -15,7 +15,7 @@ import (
 // checkpoint, is not thought deaf for taking its time, and grows with next to no
 // work done twice: it trains on until its next checkpoint is there.
 func TestHabitMovesAtItsOwnCheckpoints(t *testing.T) {
-	w := sim.New(sim.Config{Fake: fake.Config{Seed: 4, Nodes: fake.Grid(1, 4)}})
+	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 4, Nodes: fake.Grid(1, 4)}})
 	d := boot(t, w, new(engine.Memory), "lookahead")
 	w.Ordinary("carol", 1, 3, 12*time.Minute)
 	d.drive(t, time.Minute)

@@ -54,7 +54,7 @@ func (d *daemon) of(t *testing.T, j *sim.Trainer) engine.JobReport {
 // the job stays, nobody else is placed there, everybody is told why, and it ends
 // when the operator says so, or an hour after the last word.
 func TestUnfitGPUKeepsItsNodeOut(t *testing.T) {
-	w := sim.New(sim.Config{Fake: fake.Config{Seed: 3, Nodes: fake.Grid(2, 4)}})
+	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 3, Nodes: fake.Grid(2, 4)}})
 	d := boot(t, w, new(engine.Memory), "lookahead", healthy)
 	first := w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 2, Max: 2, Total: 60}})
 	d.drive(t, 2*time.Minute)
@@ -109,7 +109,7 @@ func TestUnfitGPUKeepsItsNodeOut(t *testing.T) {
 // TestUnfitWordsRunOut: nothing is said any more, and an hour later the node is
 // used again.
 func TestUnfitWordsRunOut(t *testing.T) {
-	w := sim.New(sim.Config{Fake: fake.Config{Seed: 3, Nodes: fake.Grid(1, 4)}})
+	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 3, Nodes: fake.Grid(1, 4)}})
 	d := boot(t, w, new(engine.Memory), "lookahead", healthy)
 	w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 2, Max: 2, Total: 10}})
 	w.Break("gpu1", 0, "lost")
@@ -129,7 +129,7 @@ func TestUnfitWordsRunOut(t *testing.T) {
 // TestAGPUThatKillsItsJob: the last word of a job counts, for it tells what it died
 // of.
 func TestAGPUThatKillsItsJob(t *testing.T) {
-	w := sim.New(sim.Config{Fake: fake.Config{Seed: 3, Nodes: fake.Grid(2, 4)}})
+	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 3, Nodes: fake.Grid(2, 4)}})
 	d := boot(t, w, new(engine.Memory), "lookahead", healthy)
 	job := w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 2, Max: 2, Total: 10},
 		Behaviour: sim.Behaviour{ExitAt: 3.5, ExitCode: 1}})
@@ -150,7 +150,7 @@ func TestAGPUThatKillsItsJob(t *testing.T) {
 // TestALiarTakesOneNode: a user whose every job says that its GPUs are unfit keeps
 // one node from the others.
 func TestALiarTakesOneNode(t *testing.T) {
-	w := sim.New(sim.Config{Fake: fake.Config{Seed: 5, Nodes: fake.Grid(4, 2)}})
+	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 5, Nodes: fake.Grid(4, 2)}})
 	d := boot(t, w, new(engine.Memory), "lookahead", healthy)
 	for n := 1; n <= 4; n++ {
 		for g := range 2 {
@@ -177,7 +177,7 @@ func TestALiarTakesOneNode(t *testing.T) {
 // the difference, and nothing does where it is not known.
 func TestIdleGPUsDrawNoMore(t *testing.T) {
 	for _, lazy := range []string{"alice", "carol", ""} {
-		w := sim.New(sim.Config{Fake: fake.Config{Seed: 3, Nodes: fake.Grid(1, 8)}})
+		w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 3, Nodes: fake.Grid(1, 8)}})
 		w.Utilisation = func(j *sim.Trainer) float64 {
 			switch {
 			case lazy == "":
@@ -207,7 +207,7 @@ func TestIdleGPUsDrawNoMore(t *testing.T) {
 // whatever else is free, and is told why.
 func TestSlicesAreOfAFixedNumber(t *testing.T) {
 	for _, policy := range []string{"lookahead", "knapsack", "afs", "srpt"} {
-		w := sim.New(sim.Config{Fake: fake.Config{Seed: 3, Nodes: fake.Grid(1, 7)}})
+		w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 3, Nodes: fake.Grid(1, 7)}})
 		w.MIG = true
 		d := boot(t, w, new(engine.Memory), policy, healthy)
 		first := w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 2, Max: 2, Total: 20}})

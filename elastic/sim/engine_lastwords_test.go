@@ -24,7 +24,7 @@ func (d dying) Runner(token string, uid uint32) (checkpoint.Runner, bool, error)
 // TestLastWordsOutliveTheJob: they are reported once the job has ended, and by a
 // daemon that was started only then.
 func TestLastWordsOutliveTheJob(t *testing.T) {
-	w := sim.New(sim.Config{Fake: fake.Config{Seed: 3, Nodes: fake.Grid(1, 4)}})
+	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 3, Nodes: fake.Grid(1, 4)}})
 	memory := new(engine.Memory)
 	dies := func(c *engine.Config) { c.Mailbox = dying{c.Mailbox} }
 	d := boot(t, w, memory, "lookahead", dies)

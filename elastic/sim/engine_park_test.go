@@ -62,7 +62,7 @@ func turns(s elastic.Snapshot) elastic.Allocation {
 // TestParkedJobsComeBack: jobs are stopped and started in turns, nothing is lost
 // and nobody is forgotten.
 func TestParkedJobsComeBack(t *testing.T) {
-	w := sim.New(sim.Config{Fake: fake.Config{Seed: 7, Nodes: fake.Grid(3, 4)}})
+	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 7, Nodes: fake.Grid(3, 4)}})
 	d := boot(t, w, new(engine.Memory), "knapsack", inTurns)
 	jobs := story(w)
 	if err := w.Drive(context.Background(), d, 3*time.Hour); err != nil {
@@ -136,7 +136,7 @@ func TestParkedJobsObeyTheirUsers(t *testing.T) {
 		}, true},
 		{"left alone", func(*daemon, *sim.World, *sim.Trainer) {}, true},
 	} {
-		w := sim.New(sim.Config{Fake: fake.Config{Seed: 3, Nodes: fake.Grid(2, 4)}})
+		w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 3, Nodes: fake.Grid(2, 4)}})
 		var stop bool
 		d := boot(t, w, new(engine.Memory), "knapsack", func(cfg *engine.Config) {
 			cfg.Limits.Preempt = true

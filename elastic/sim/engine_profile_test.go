@@ -31,7 +31,7 @@ func worlds(t *sim.Trainer) string {
 // is measured on 1, 2, 4 and 8 in its first minutes, long before an epoch is over,
 // and then keeps to few; the event log is the specification.
 func TestProfileInTheFirstMinutes(t *testing.T) {
-	w := sim.New(sim.Config{Fake: fake.Config{Seed: 1, Nodes: fake.Grid(2, 8)}})
+	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 1, Nodes: fake.Grid(2, 8)}})
 	d := boot(t, w, new(engine.Memory), "lookahead")
 	bends := func(gpus, _ int) float64 { return 1200/float64(gpus) + 100*float64(gpus) }
 	job := w.Submit(sim.Job{Spec: elastic.Spec{Min: 1, Max: 8, Total: 20, Profile: []int{1, 2, 4, 8}}, Model: bends, Steps: 600})
@@ -53,7 +53,7 @@ func TestProfileInTheFirstMinutes(t *testing.T) {
 func TestProfileGivesWay(t *testing.T) {
 	for _, p := range policy.All {
 		t.Run(p.Name, func(t *testing.T) {
-			w := sim.New(sim.Config{Fake: fake.Config{Seed: 2, Nodes: fake.Grid(1, 8)}})
+			w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 2, Nodes: fake.Grid(1, 8)}})
 			d := boot(t, w, new(engine.Memory), p.Name)
 			job := w.Submit(sim.Job{Spec: elastic.Spec{Min: 1, Max: 8, Total: 20, Profile: []int{1, 2, 4, 8}}, Model: sim.Amdahl(600, 0.05), Steps: 300})
 			w.At(25*time.Second, func() { w.Ordinary("carol", 1, 6, 10*time.Minute) })
@@ -79,7 +79,7 @@ func TestProfileGivesWay(t *testing.T) {
 
 // TestProfileOfAModel: a second job of the model need not be measured again.
 func TestProfileOfAModel(t *testing.T) {
-	w := sim.New(sim.Config{Fake: fake.Config{Seed: 3, Nodes: fake.Grid(2, 4)}})
+	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 3, Nodes: fake.Grid(2, 4)}})
 	d := boot(t, w, new(engine.Memory), "lookahead")
 	spec := elastic.Spec{Min: 1, Max: 4, Total: 10, Model: "resnet", Profile: []int{1, 2, 4}}
 	first := w.Submit(sim.Job{Spec: spec, Model: sim.Amdahl(600, 0.05), Steps: 300})

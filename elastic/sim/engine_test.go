@@ -58,11 +58,17 @@ func boot(t *testing.T, w *sim.World, journal memory, name string, change ...fun
 	}
 	d := &daemon{w: w}
 	start := w.Now()
+	if w.Records != nil {
+		w.Records.Starts(start)
+	}
 	cfg := engine.Config{
 		Slurm: w.Client, Journal: journal, Samples: journal, Mailbox: w.Mail, Policy: p, Limits: limits(),
 		Price:  elastic.Price{Save: 2 * time.Second, Drain: time.Second, Start: 2 * time.Second, Load: 5 * time.Second},
 		Period: 30 * time.Second, Transition: 500 * time.Millisecond, Backoff: time.Minute,
 		Events: func(e engine.Event) {
+			if w.Records != nil {
+				w.Records.Event(e)
+			}
 			fmt.Fprintf(&d.log, "%8.1f job %d %s: %s\n", e.At.Sub(start).Seconds(), e.Job, e.Kind, e.Text)
 		},
 	}
@@ -77,7 +83,7 @@ func boot(t *testing.T, w *sim.World, journal memory, name string, change ...fun
 // cluster full of elastic ones; the event log is the specification. Read the diff
 // before -update.
 func TestOrdinaryJobIsYieldedTo(t *testing.T) {
-	w := sim.New(sim.Config{Fake: fake.Config{Seed: 1, Nodes: fake.Grid(3, 4)}})
+	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 1, Nodes: fake.Grid(3, 4)}})
 	d := boot(t, w, new(engine.Memory), "knapsack")
 	w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 1, Max: 8, Total: 40}, Model: sim.Amdahl(60, 0.05)})
 	w.At(100*time.Second, func() {

@@ -56,7 +56,7 @@ func userRun(t *testing.T, action, k int, change ...func(*engine.Config)) {
 	t.Helper()
 	ctx := context.Background()
 	a := userActions[action]
-	w := sim.New(sim.Config{Fake: fake.Config{Seed: 7, Nodes: fake.Grid(3, 4)}})
+	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 7, Nodes: fake.Grid(3, 4)}})
 	b := &boundaries{}
 	m := newMortal(t, w, b, change...)
 	jobs := story(w)
@@ -92,7 +92,7 @@ func userRun(t *testing.T, action, k int, change ...func(*engine.Config)) {
 // let go at once, though the order does not stand in its comment yet.
 func TestTagTakenAwayDuringAnOrder(t *testing.T) {
 	ctx := context.Background()
-	w := sim.New(sim.Config{Fake: fake.Config{Seed: 7, Nodes: fake.Grid(1, 4)}})
+	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 7, Nodes: fake.Grid(1, 4)}})
 	d := boot(t, w, new(engine.Memory), "knapsack")
 	job := w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 1, Max: 4, Total: 20}, Save: 20 * time.Second})
 	w.At(2*time.Minute, func() {

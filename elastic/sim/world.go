@@ -22,6 +22,8 @@ type Config struct {
 	// "sluice". In user mode name the jobs' user here; he is then no operator.
 	Account string
 	User    bool // user mode: Account gets no rights over other users
+	// Recorded makes the world keep Records, which Check then audits.
+	Recorded bool
 	// Notice is how long a runner takes to see a changed file; 0 = 250 ms.
 	Notice time.Duration
 }
@@ -31,6 +33,9 @@ type World struct {
 	Slurm  *fake.Fake
 	Client *fake.Session // what the engine uses
 	Mail   *Mailbox
+	// Records are there in a Recorded world. Who runs an engine in it hands its
+	// events on.
+	Records *Records
 
 	// Utilisation, when set, says what share of time a job's GPUs are busy; negative =
 	// not known. With it, or once a GPU breaks, runners speak of their GPUs.
@@ -67,6 +72,10 @@ func New(cfg Config) *World {
 			return t
 		}
 		return nil
+	}
+	if cfg.Recorded {
+		w.Records = newRecords(fc.Nodes)
+		fc.Watch = w.Records.watch
 	}
 	w.Slurm = fake.New(fc)
 	w.begin = w.Slurm.Now()

@@ -133,6 +133,17 @@ func TestTheCheckerSeesForeignHands(t *testing.T) {
 	h.check("I8 job 1: scancel by sluiced")
 }
 
+// In a Recorded world the audit looks at the same: here sluiced's client acts and
+// no engine has said a word.
+func TestTheAuditSeesUnannouncedEffects(t *testing.T) {
+	h := world(t, sim.Config{Recorded: true})
+	h.Records.Starts(h.Now())
+	job := h.Submit(sim.Job{})
+	h.place(job, "", nodes.Placement{{Node: "gpu1", GPUs: 1}})
+	h.Advance(10 * time.Second)
+	h.check("audit: I5 job 1", "Slurm released it for sluiced")
+}
+
 func TestTheCheckerSeesASizeTheJobDoesNotAccept(t *testing.T) {
 	h := world(t, sim.Config{})
 	job := h.Submit(sim.Job{Spec: elastic.Spec{Min: 2, Max: 2}})
