@@ -218,7 +218,7 @@ func TestHostileClients(t *testing.T) {
 	}
 	for name, users := range map[string]int{"of one user": 1, "of a thousand users": 1000} {
 		t.Run(name, func(t *testing.T) {
-			service := big(2000)
+			service := big(5000)
 			o := options()
 			o.Now = time.Now
 			path := serve(t, o, service)
@@ -232,7 +232,7 @@ func TestHostileClients(t *testing.T) {
 			var memory runtime.MemStats
 			runtime.ReadMemStats(&memory)
 			t.Logf("p50 %v, p99 %v; beside %s %v, %v; heap %d MB", calm[len(calm)/2], p99(calm), stop(), storm[len(storm)/2], p99(storm), memory.HeapAlloc>>20)
-			if memory.HeapAlloc > 512<<20 {
+			if memory.HeapAlloc > 150<<20 {
 				t.Errorf("%d MB of heap: who does not read is given his own copy", memory.HeapAlloc>>20)
 			}
 			for _, asked := range service.Asked() {

@@ -254,3 +254,24 @@ func TestMatrixOfUserMode(t *testing.T) {
 		t.Errorf("%d of %d denials logged", told.Load(), len(rows))
 	}
 }
+
+// A job that its caller may not see is looked for as long as one that is not:
+// how long the answer takes tells nothing either.
+func TestHiddenTakesAsLong(t *testing.T) {
+	o := options()
+	o.Private = true
+	for _, job := range []elastic.JobID{controltest.Growing, 999} {
+		service := newMatrixService()
+		path := filepath.Join(t.TempDir(), "sock")
+		open(t, path, o, service)
+		reachable(t, path)
+		var err error
+		controltest.As(t, controltest.BobUID, func() { _, err = control.DialHere(path).Explain(ctx, job) })
+		if want := fmt.Sprintf("no sluice job %d", job); !errors.Is(err, control.ErrNotFound) || !strings.Contains(err.Error(), want) {
+			t.Errorf("job %d: %v", job, err)
+		}
+		if got := service.Asked(); len(got) != 1 || got[0] != "wake" {
+			t.Errorf("job %d: asked %q", job, got)
+		}
+	}
+}
