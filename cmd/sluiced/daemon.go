@@ -73,8 +73,8 @@ func newDaemon(ctx context.Context, o options, c etc.Config, log zerolog.Logger)
 	if err != nil {
 		return nil, err
 	}
-	for _, n := range notices {
-		log.Warn().Msg(n)
+	for _, n := range notices { // something is lost or not as it was left: a person should read it
+		log.Error().Msg(n)
 	}
 	d := &daemon{options: o, log: log, store: st, started: time.Now()}
 	cfg, err := d.engineConfig(c)

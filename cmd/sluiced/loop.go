@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
@@ -64,6 +65,10 @@ func (l *loop) run(ctx context.Context) error {
 		next, err := l.d.engine.Cycle(ctx, started)
 		if err != nil && ctx.Err() == nil {
 			l.d.log.Error().Err(err).Msg("this cycle decided nothing")
+		}
+		if err := l.d.store.Damage(); err != nil {
+			// A new start checks all of it, sets it aside and finds the jobs in Slurm.
+			return fmt.Errorf("stopping so that the next start does not build on it; jobs run on at their size: %w", err)
 		}
 		if !ready {
 			ready = true

@@ -32,15 +32,18 @@ func takeLock(path string) (*lock, error) {
 		l.folder.Close()
 		return nil, explain("lock", path+".lock", err)
 	}
-	for _, f := range []*os.File{l.folder, l.file} {
-		if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-			defer l.release()
-			if errors.Is(err, unix.EWOULDBLOCK) {
-				pid, _ := l.read()
-				return nil, inUse(path, pid)
-			}
-			return nil, explain("lock", path, err)
+	if err := exclusive(l.folder); errors.Is(err, unix.EWOULDBLOCK) { // NFS knows no locks on folders
+		defer l.release()
+		pid, _ := l.read()
+		return nil, inUse(path, pid)
+	}
+	if err := exclusive(l.file); err != nil {
+		defer l.release()
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			pid, _ := l.read()
+			return nil, inUse(path, pid)
 		}
+		return nil, explain("lock", path, err)
 	}
 	_, l.opened = l.read()
 	if err := l.write(); err != nil {
@@ -49,6 +52,8 @@ func takeLock(path string) (*lock, error) {
 	}
 	return l, nil
 }
+
+func exclusive(f *os.File) error { return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) }
 
 // release drops the lock.
 func (l *lock) release() error { return errors.Join(l.file.Close(), l.folder.Close()) }
