@@ -41,6 +41,8 @@ func (e *Engine) act(ctx context.Context, moves []elastic.Intent, snap elastic.S
 func (e *Engine) step(ctx context.Context, in elastic.Intent, jobs map[elastic.JobID]elastic.Job, snap elastic.Snapshot, now time.Time) (_ elastic.Intent, keep, did, down bool) {
 	if js := e.byID[in.Job]; js != nil && js.disown {
 		return in, !e.letGo(ctx, js, in, now), true, false
+	} else if js != nil && js.unplaced() && in.Step == elastic.Released && now.Sub(in.ReleasedAt) < e.cfg.Limits.Confirm {
+		return in, true, false, false // asked again next cycle; how the move ended is not known before
 	}
 	return e.walk(ctx, in, e.jobFor(jobs, in), snap, now)
 }

@@ -293,6 +293,12 @@ func (e *Engine) readSplits(ctx context.Context, now time.Time) {
 	}
 }
 
+// unplaced reports whether the job runs and its split could not be read yet.
+func (js *jobState) unplaced() bool {
+	return js.seen && js.slurm.State == slurm.Running && !js.slurm.Completing &&
+		(js.rec.Restarts != js.slurm.Restarts || !fits(js.rec.Place, js.slurm))
+}
+
 // fits reports whether the placement may be that of the job as Slurm shows it.
 func fits(place nodes.Placement, sj slurm.Job) bool {
 	for _, n := range place.Nodes() {

@@ -3,6 +3,7 @@ package sim_test
 import (
 	"context"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -121,6 +122,23 @@ func TestRequeueSeenWhileCleaning(t *testing.T) {
 	}
 	if runs := job.Runs(); len(runs) != 2 {
 		t.Errorf("%d runs within 40 s of the requeue, want 2; Slurm's own wait is two minutes\n%s", len(runs), d.log.String())
+	}
+	for _, bad := range w.Check() {
+		t.Error(bad)
+	}
+}
+
+// A split that cannot be read at once is read in the next cycle: until then nobody
+// knows where the job runs, nor whether it runs as it was meant to.
+func TestSplitReadLater(t *testing.T) {
+	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 7, Nodes: fake.Grid(2, 4), Faults: fake.MustParse("scontrol show job #1: garbage")}})
+	d := boot(t, w, new(engine.Memory), "knapsack")
+	w.Submit(sim.Job{Spec: elastic.Spec{Min: 8, Max: 8, Total: 40}, Model: sim.Amdahl(60, 0.05)})
+	if err := w.Drive(context.Background(), d, 20*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(d.log.String(), "close: done: runs on gpu1:4+gpu2:4") {
+		t.Error(d.log.String())
 	}
 	for _, bad := range w.Check() {
 		t.Error(bad)
