@@ -46,3 +46,14 @@ func (b body) Close() error { b.readCloser.Close(); return b.conn.Close() }
 func DialRemoteFrom(r Remote, dialer *net.Dialer) *Client {
 	return &Client{path: r.Address, remote: true, http: http.Client{Transport: &sealed{remote: r, dialer: *dialer}}}
 }
+
+// Queued is how many credentials wait to be read.
+func (s *Server) Queued() int {
+	s.remote.readers.mu.Lock()
+	defer s.remote.readers.mu.Unlock()
+	n := 0
+	for _, line := range s.remote.readers.lines {
+		n += len(line)
+	}
+	return n
+}

@@ -23,6 +23,7 @@ import (
 type far struct {
 	control.Remote
 	socket string // of the API
+	server *control.Server
 
 	mu      sync.Mutex
 	denials []control.Denial
@@ -55,6 +56,7 @@ func listenWith(t *testing.T, o control.Options, service control.Service, tool c
 		t.Fatal(err)
 	}
 	f.Remote = control.Remote{Address: server.RemoteAddr().String(), Daemon: o.UID, Munge: tool}
+	f.server = server
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(ctx) }()

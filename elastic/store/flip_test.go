@@ -213,6 +213,40 @@ func TestFlippedBytes(t *testing.T) {
 	t.Log("the last refusal:", v.why.Load())
 }
 
+// A flip in an index hides a row from one question and not from another. All of
+// the indexes' pages are tried, which are few.
+func TestFlippedIndexes(t *testing.T) {
+	m, want := full(t, false)
+	root := scratch(t)
+	if err := m.write(root, flip{}); err != nil {
+		t.Fatal(err)
+	}
+	conn := raw(t, newStory(root).path, "SELECT 1")
+	rows, err := conn.QueryContext(never, "SELECT rootpage FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	var flips []flip
+	for rows.Next() {
+		var page int
+		if err := rows.Scan(&page); err != nil {
+			t.Fatal(err)
+		}
+		content := m[""][4096*(page-1) : 4096*page]
+		for at, b := range content {
+			if b != 0 && (at%8 == 0 || campaign(t, 0) > 0) {
+				flips = append(flips, flip{at: 4096*(page-1) + at, mask: 1})
+			}
+		}
+	}
+	rows.Close()
+	conn.Close()
+	var v verdicts
+	v.tryAll(t, m, want, flips)
+	counted(t, "store-index-flips", len(flips))
+}
+
 // A byte that flips while the daemon runs is met when the row is read, and the
 // daemon learns that it must stop.
 func TestFlipWhileRunning(t *testing.T) {

@@ -42,6 +42,7 @@ type platter struct {
 	indexes [][]byte
 	lost    []loss
 	step    int
+	calls   int
 	rng     *rand.Rand
 	every   int  // power losses tried at every call
 	ignore  bool // planted: syncs are lost too
@@ -49,9 +50,10 @@ type platter struct {
 
 // loss is what a power loss at one call left, in one of its outcomes.
 type loss struct {
-	step  int // of the story, under way or, at its end, done
-	call  string
-	files map[string][]byte
+	step     int // of the story, under way or, at its end, done
+	boundary int // the number of the call
+	call     string
+	files    map[string][]byte
 }
 
 func newPlatter(root string, outcomes int) *platter {
@@ -71,6 +73,7 @@ func (p *platter) take(c call) unix.Errno {
 	for n := range p.every {
 		p.lost = append(p.lost, p.lose(c.kind+" "+filepath.Base(c.file), n))
 	}
+	p.calls++
 	p.apply(c)
 	return 0
 }
@@ -129,7 +132,7 @@ func (p *platter) lose(call string, n int) loss {
 			names[e.name] = e.file
 		}
 	}
-	l := loss{p.step, call, map[string][]byte{}}
+	l := loss{p.step, p.calls, call, map[string][]byte{}}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		l.files[name] = p.survive(names[name], n)
 	}
@@ -239,12 +242,14 @@ func TestPowerLoss(t *testing.T) {
 	}
 	p := newPlatter(scratch(t), outcomes)
 	stood := p.record(t)
+	boundaries := map[int]bool{}
 	for _, l := range p.lost {
 		if !l.fits(t, p.root, stood) {
 			t.FailNow()
 		}
+		boundaries[l.boundary] = true
 	}
-	counted(t, "store-power-loss-boundaries", len(p.lost)/outcomes)
+	counted(t, "store-power-loss-boundaries", len(boundaries))
 	counted(t, "store-power-losses", len(p.lost))
 }
 

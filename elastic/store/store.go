@@ -213,17 +213,7 @@ func (s *Store) Path() string { return s.path }
 // Shutdown folds the write-ahead log into the file, closes it and drops the
 // lock. (Close is the journal's word for ending an intent.)
 func (s *Store) Shutdown() error {
-	// The log's index is synced before the log is removed, so that after a power
-	// loss it does not claim a log that nobody misses. If that fails, Close does
-	// what it can, and the next start finds either log and index or neither.
-	_, err := s.db.ExecContext(context.Background(), "PRAGMA wal_checkpoint(FULL)")
-	if index, e := os.Open(s.path + "-shm"); e == nil {
-		defer index.Close() // not earlier: closing any descriptor drops SQLite's locks on the file
-		if err == nil {
-			_ = index.Sync()
-		}
-	}
-	err = explain("close", s.path, s.db.Close())
+	err := explain("close", s.path, s.db.Close())
 	return errors.Join(err, explain("unlock", s.path, s.lock.release()))
 }
 
