@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
@@ -88,19 +86,11 @@ func (s seen) over() bool {
 	return false
 }
 
-var field = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(\w+)=(\S+)`) })
-
 // slurm asks Slurm, not sluice.
 func (j *job) slurm(ctx context.Context) (seen, error) {
-	out, err := j.t.Run(ctx, "", "scontrol", "-o", "show", "job", fmt.Sprint(j.id))
+	f, err := j.t.JobFields(ctx, j.id)
 	if err != nil {
 		return seen{}, err
-	}
-	f := map[string]string{}
-	for _, m := range field().FindAllStringSubmatch(out, -1) {
-		if _, dup := f[m[1]]; !dup {
-			f[m[1]] = m[2]
-		}
 	}
 	restarts, err := strconv.Atoi(f["Restarts"])
 	if err != nil {
