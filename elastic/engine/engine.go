@@ -52,6 +52,7 @@ type Engine struct {
 	samples map[string][]speed.Sample
 	curves  map[string]*speed.Curve
 	health  elastic.Health
+	lost    map[string]time.Time // nodes by when they were last seen lost
 	blind   struct {
 		since time.Time
 		why   string
@@ -93,6 +94,7 @@ type jobState struct {
 	last    string                // how the last move closed
 	hold    bool                  // the last hold through Slurm was sluice's own
 	disown  bool                  // its user took the tag away
+	rest    time.Time             // not started again before; see mourn
 	words   *checkpoint.LastWords // of an ended job; nil when it ended well
 }
 
@@ -107,6 +109,7 @@ func New(cfg Config) *Engine {
 		byID:    map[elastic.JobID]*jobState{},
 		samples: map[string][]speed.Sample{},
 		curves:  map[string]*speed.Curve{},
+		lost:    map[string]time.Time{},
 	}
 }
 

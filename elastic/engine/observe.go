@@ -78,6 +78,7 @@ func (e *Engine) observe(ctx context.Context, now time.Time) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
+	e.noteLost(inventory, now)
 	v := view{jobs: jobs, nodes: inventory, old: old}
 	e.match(v, now)
 	if err := e.lookForMissing(ctx, now); err != nil {
