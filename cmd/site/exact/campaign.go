@@ -18,6 +18,7 @@ type deaths struct {
 	precision
 	list    []death
 	jobs    int
+	crashes int      // of slurmctld, by no doing of the campaign
 	resizes int      // runs after the first that no kill made
 	inMoves int      // steps lost in those; to be 0
 	broken  []string // promises broken, in words
@@ -90,6 +91,7 @@ func (t *trial) life(ctx context.Context, rng *rand.Rand, left *atomic.Int64, mu
 	if ctx.Err() != nil { // given up: the job was not left to end, and its log shows nothing
 		mu.Lock()
 		defer mu.Unlock()
+		all.crashes, t.crashes = all.crashes+t.crashes, 0
 		all.list, all.broken = append(all.list, mine...), append(all.broken, broken...)
 		return ctx.Err()
 	}
@@ -244,8 +246,8 @@ func (a deaths) verdict(w io.Writer) error {
 	for _, d := range a.list {
 		loaded += one(d.corrupted != "" && d.corrupted == d.resumed)
 	}
-	fmt.Fprintf(w, "exact: numbers=%s kills=%d worker=%d runner=%d node=%d in_save=%d in_move=%d resizes=%d jobs=%d back=%d by_slurm=%d by_user=%d restarts_failed=%d corrupted=%d corrupt_loaded=%d lost_in_resizes=%d steps=%d repeated=%d missing=%d wrong_losses=%d largest_difference=%.2g promises_broken=%d\n",
-		a.name, k.times, a.of("worker").times, a.of("runner").times, a.of("node").times, k.saving, k.moving, a.resizes, a.jobs, k.bySlurm+k.byUser, k.bySlurm, k.byUser, k.again,
+	fmt.Fprintf(w, "exact: numbers=%s kills=%d worker=%d runner=%d node=%d in_save=%d in_move=%d resizes=%d jobs=%d back=%d by_slurm=%d by_user=%d restarts_failed=%d slurmctld_crashed=%d corrupted=%d corrupt_loaded=%d lost_in_resizes=%d steps=%d repeated=%d missing=%d wrong_losses=%d largest_difference=%.2g promises_broken=%d\n",
+		a.name, k.times, a.of("worker").times, a.of("runner").times, a.of("node").times, k.saving, k.moving, a.resizes, a.jobs, k.bySlurm+k.byUser, k.bySlurm, k.byUser, k.again, a.crashes,
 		k.corrupted, loaded, a.inMoves, a.Steps, a.Repeated, a.Missing, a.Wrong, a.Off, len(a.broken))
 	if len(a.broken) > 0 || a.inMoves > 0 {
 		return fmt.Errorf("%d promises broken, %d steps lost in resizes", len(a.broken), a.inMoves)

@@ -61,8 +61,9 @@ type trial struct {
 	o      Options
 	number int
 	precision
-	story *story
-	jobs  int
+	story   *story
+	jobs    int
+	crashes int // of slurmctld, of itself
 }
 
 // story is written by all trials.
