@@ -38,12 +38,12 @@ var All = []Policy{
 }
 
 // Decide is Allocate with the measuring of jobs whose users asked for it: see
-// Profile.
+// profile.
 func (p Policy) Decide(s elastic.Snapshot) elastic.Allocation {
 	if p.Rigid {
 		return p.Allocate(s)
 	}
-	return Profile(s, p.Allocate(s))
+	return profile(s, p.Allocate(s))
 }
 
 // Measures reports whether some job of the snapshot is being measured, so that it
