@@ -52,6 +52,7 @@ type Engine struct {
 	samples map[string][]speed.Sample
 	curves  map[string]*speed.Curve
 	health  elastic.Health
+	kept    elastic.Health       // as the journal has it
 	lost    map[string]time.Time // nodes by when they were last seen lost
 	blind   struct {
 		since time.Time

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -115,8 +116,9 @@ func (e *Engine) well(inventory []nodes.Node) []nodes.Node {
 }
 
 // Trust lets a node be used whatever was said of its GPUs, until another job or
-// another reason speaks against it: ErrNoNode, ErrNoComplaint.
-func (e *Engine) Trust(node string, now time.Time) error {
+// another reason speaks against it. It is durable when Trust returns nil: ErrNoNode,
+// ErrNoComplaint, or the journal's error.
+func (e *Engine) Trust(ctx context.Context, node string, now time.Time) error {
 	if !slices.ContainsFunc(e.seen.nodes, func(n slurm.Node) bool { return n.Name == node }) {
 		return fmt.Errorf("%w: %s", ErrNoNode, node)
 	}
@@ -125,8 +127,32 @@ func (e *Engine) Trust(node string, now time.Time) error {
 	if !found {
 		return fmt.Errorf("%w %s", ErrNoComplaint, node)
 	}
-	e.health = trusted
+	if err := e.cfg.Journal.SaveHealth(ctx, trusted); err != nil {
+		return fmt.Errorf("trust in %s: not recorded: %w", node, err)
+	}
+	e.health, e.kept = trusted, trusted
 	e.tellHealth(before, now)
+	return nil
+}
+
+// repeated is by how much the last word on a GPU may be newer than the journal has
+// it: words that only repeat themselves are not written every cycle.
+const repeated = time.Minute
+
+// keepHealth makes durable what is said against GPUs: a restart must neither forget
+// an operator's trust nor place jobs where others have just died.
+func (e *Engine) keepHealth(ctx context.Context) error {
+	if slices.EqualFunc(e.health, e.kept, func(now, kept elastic.Complaint) bool {
+		fresh := now.Last.Sub(kept.Last).Abs() < repeated
+		now.First, now.Last = kept.First, kept.Last
+		return fresh && now == kept
+	}) {
+		return nil
+	}
+	if err := e.cfg.Journal.SaveHealth(ctx, e.health); err != nil {
+		return fmt.Errorf("keeping what is said of GPUs: %w", err)
+	}
+	e.kept = e.health
 	return nil
 }
 

@@ -116,7 +116,7 @@ func (e *Engine) save(ctx context.Context) error {
 	for _, js := range e.jobs {
 		js.dirty, js.segNew, js.past = false, false, nil
 	}
-	return nil
+	return e.keepHealth(ctx)
 }
 
 // forgetOld drops jobs that ended long ago from memory; the journal keeps them.

@@ -85,13 +85,13 @@ func TestUnfitGPUKeepsItsNodeOut(t *testing.T) {
 		t.Errorf("the third has %v: %s", jr.Job.Place, jr.Why)
 	}
 	// The operator looked at it.
-	if err := d.Trust("n9", w.Now()); !errors.Is(err, engine.ErrNoNode) {
+	if err := d.Trust(t.Context(), "n9", w.Now()); !errors.Is(err, engine.ErrNoNode) {
 		t.Error(err)
 	}
-	if err := d.Trust(well, w.Now()); !errors.Is(err, engine.ErrNoComplaint) {
+	if err := d.Trust(t.Context(), well, w.Now()); !errors.Is(err, engine.ErrNoComplaint) {
 		t.Error(err)
 	}
-	if err := d.Trust(sick, w.Now()); err != nil {
+	if err := d.Trust(t.Context(), sick, w.Now()); err != nil {
 		t.Error(err)
 	}
 	d.drive(t, 10*time.Minute)
@@ -123,6 +123,45 @@ func TestUnfitWordsRunOut(t *testing.T) {
 	d.drive(t, 40*time.Minute)
 	if next.Done() != 1 {
 		t.Errorf("not placed after an hour: %+v", d.Report().Health)
+	}
+}
+
+// TestARestartForgetsNothingOfGPUs: the daemon is started again twice, and neither
+// places a job where one has just died, nor keeps out a node that is trusted although
+// a job there goes on complaining.
+func TestARestartForgetsNothingOfGPUs(t *testing.T) {
+	w := sim.New(sim.Config{Fake: fake.Config{Seed: 3, Nodes: fake.Grid(1, 4)}})
+	journal := new(engine.Memory)
+	d := boot(t, w, journal, "lookahead", healthy)
+	w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 2, Max: 2, Total: 10}})
+	w.Break("gpu1", 0, "lost")
+	d.drive(t, 15*time.Minute) // it ends meanwhile
+	d = boot(t, w, journal, "lookahead", healthy)
+	second := w.Submit(sim.Job{User: "bob", Spec: elastic.Spec{Min: 2, Max: 2, Total: 1000}})
+	d.drive(t, 10*time.Minute)
+	if usable, why := d.node(t, "gpu1"); usable || d.of(t, second).Job.GPUs() > 0 {
+		t.Errorf("forgotten by a restart: usable %v, %q", usable, why)
+	}
+	journal.Fail = func(op string) error { return map[string]error{"SaveHealth": errors.New("disk full")}[op] }
+	if err := d.Trust(t.Context(), "gpu1", w.Now()); err == nil || !strings.Contains(err.Error(), "disk full") {
+		t.Errorf("trust that is not recorded: %v", err)
+	}
+	if d.drive(t, time.Minute); d.of(t, second).Job.GPUs() > 0 {
+		t.Error("trust that is not recorded is in force")
+	}
+	journal.Fail = nil
+	if err := d.Trust(t.Context(), "gpu1", w.Now()); err != nil {
+		t.Fatal(err)
+	}
+	d.drive(t, 10*time.Minute) // bob's is placed, and complains: another job
+	if err := d.Trust(t.Context(), "gpu1", w.Now()); err != nil {
+		t.Fatal(err)
+	}
+	d = boot(t, w, journal, "lookahead", healthy)
+	third := w.Submit(sim.Job{User: "bob", Spec: elastic.Spec{Min: 1, Max: 1, Total: 1000}})
+	d.drive(t, 10*time.Minute)
+	if usable, why := d.node(t, "gpu1"); !usable || d.of(t, second).Job.GPUs() != 2 || d.of(t, third).Job.GPUs() != 1 {
+		t.Errorf("trust forgotten by a restart: usable %v, %q", usable, why)
 	}
 }
 

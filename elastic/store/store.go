@@ -73,7 +73,7 @@ func replace(ctx context.Context, path string, now time.Time, busy time.Duration
 	}
 	db, err := openFile(ctx, path, busy)
 	return db, fmt.Sprintf("the store %s was damaged (%v): it is kept as %s and an empty one is started; "+
-		"jobs are found again in Slurm, learned speeds and histories are lost", path, why, aside), err
+		"jobs are found again in Slurm, learned speeds, histories and trust in nodes are lost", path, why, aside), err
 }
 
 // openFile opens, checks and migrates one file.
