@@ -76,6 +76,9 @@ type Job struct {
 	Rhythm time.Duration
 	// MIG: it runs on slices of GPUs. How many it has is fixed.
 	MIG bool
+	// Ailing: its own runner calls a GPU it has unfit, on a node that gets nothing
+	// new for it.
+	Ailing bool
 }
 
 // Remaining returns the units of work left, and false when the user gave no

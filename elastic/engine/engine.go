@@ -83,6 +83,7 @@ type jobState struct {
 	seen    bool // Slurm showed it in this cycle
 	runner  runnerWord
 	gauged  gauged
+	ailing  bool     // a GPU it has is unfit by its own word, and keeps its node out
 	lazy    struct { // the curve as doubted, kept because it remembers its answers
 		from, curve *speed.Curve
 		idle        float64

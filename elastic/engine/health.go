@@ -29,15 +29,21 @@ const speechless = 5 * time.Minute
 func (e *Engine) hear(now time.Time) {
 	before := e.health.Findings(e.cfg.Health)
 	var seen []elastic.Sighting
+	own := map[*jobState][]elastic.Sighting{}
 	for _, js := range e.ordered() {
 		js.gauged.known = false
 		if devices := js.devices(now); len(devices) > 0 {
-			seen = append(seen, js.sightings(devices)...)
+			own[js] = js.sightings(devices)
+			seen = append(seen, own[js]...)
 			js.notice(devices, now)
 		}
 		js.ail()
 	}
 	e.health = e.health.Hear(seen, now, e.cfg.Health)
+	out := e.excluded()
+	for _, js := range e.jobs {
+		js.ailing = slices.ContainsFunc(own[js], func(s elastic.Sighting) bool { return s.Unfit != "" && out[s.Node] })
+	}
 	e.tellHealth(before, now)
 }
 
@@ -79,6 +85,15 @@ func (js *jobState) ail() {
 			}
 		}
 	}
+}
+
+// excluded names the nodes that get nothing new for their GPUs.
+func (e *Engine) excluded() map[string]bool {
+	out := map[string]bool{}
+	for _, f := range e.health.Findings(e.cfg.Health) {
+		out[f.Node] = f.Excluded
+	}
+	return out
 }
 
 // tellHealth logs nodes that are left out from now on, or used again.
