@@ -6,10 +6,6 @@ import "time"
 // again. Slurm answers the request at once and acts within a second or two.
 const requeuePatience = 15 * time.Second
 
-// reviveFor is how long after a failed launch a requeue that has no effect is
-// repeated.
-const reviveFor = time.Minute
-
 // maxFallbacks is how often one move may fall back before it is closed and the
 // job placed afresh.
 const maxFallbacks = 1
@@ -87,8 +83,6 @@ var table = map[Step][]row{
 	Verified: {
 		// A launch that failed was requeued a moment ago; Slurm is still at it.
 		{requeuedFromFailure, waiting("waits for Slurm to requeue it after a failed launch")},
-		// The request came while Slurm was still ending the launch, and went under.
-		{stillFailed, requeueOnceMore},
 		{ended, closeEnded},
 		{restartedSince, withdraw(UserWon, "the job was requeued by somebody else and runs again")},
 		{userHolds, withdraw(UserWon, "its user holds the job; it keeps its size until released")},

@@ -138,7 +138,6 @@ func circumstances() []circumstance {
 		{"failed", func(j *elastic.Job) { j.Phase, j.State, j.Heartbeat = elastic.Ended, "FAILED", noon }, nil, nil},
 		{"failed launch, just requeued", failed, nil, revived(time.Second, time.Second)},
 		{"failed launch, requeue unheard", failed, nil, revived(20*time.Second, 20*time.Second)},
-		{"failed launch, unheard for long", failed, nil, revived(2*time.Minute, 20*time.Second)},
 	}
 }
 

@@ -123,12 +123,6 @@ func requeueAgain(s situation) Next {
 	return next
 }
 
-func requeueOnceMore(s situation) Next {
-	next := Next{Intent: s.in, Why: "the requeue went unheard; asked for again", Do: []Action{RequeueHold{Job: s.in.Job}}}
-	next.Intent.RequeuedAt = s.now
-	return next
-}
-
 func closeRunning(how Outcome) func(situation) Next {
 	return func(s situation) Next {
 		why := fmt.Sprintf("runs on %s", s.job.Place)

@@ -46,12 +46,6 @@ func requeuedFromFailure(s situation) bool {
 	return s.job.Phase == Ended && s.in.Fallbacks > 0 && !s.now.After(s.in.RequeuedAt.Add(requeuePatience))
 }
 
-// stillFailed: the requeue after a failed launch had no effect. It is not asked for
-// for ever.
-func stillFailed(s situation) bool {
-	return s.job.Phase == Ended && s.job.State == "FAILED" && s.in.Fallbacks > 0 && !s.now.After(s.in.Moved.Add(reviveFor))
-}
-
 func answered(s situation) bool { return s.job.Saved.Request == s.in.Request }
 
 func answeredWell(s situation) bool  { return answered(s) && s.job.Saved.Checkpoint != "" }
