@@ -29,10 +29,7 @@ func commandFor(script string, args []string) ([]string, error) {
 	if !ok {
 		return append([]string{"/bin/sh", script}, args...), nil // as execvp does
 	}
-	interpreter, arg := strings.TrimSpace(rest), ""
-	if end := strings.IndexAny(interpreter, " \t"); end >= 0 {
-		interpreter, arg = interpreter[:end], interpreter[end:]
-	}
+	interpreter, arg, _ := strings.Cut(strings.TrimSpace(rest), " ")
 	if interpreter == "" {
 		return nil, fmt.Errorf("%s: the first line names no interpreter: write #!/bin/bash", script)
 	}
