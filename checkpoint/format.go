@@ -68,6 +68,9 @@ type Runner struct {
 	Note        string          `json:"note,omitempty"` // anything a person should know
 	// LastWords are there once the script has ended and did not end well.
 	LastWords *LastWords `json:"last_words,omitempty"`
+	// Stranded: a node's processes are gone and Slurm has not noticed. The script is
+	// ended, and the job has to be requeued to train on.
+	Stranded bool `json:"stranded,omitempty"`
 	// Output and Errors are the files that the job's output goes to; "" where it
 	// goes elsewhere, Errors also where it is the same file.
 	Output string `json:"output,omitempty"`

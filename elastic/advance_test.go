@@ -101,6 +101,12 @@ func circumstances() []circumstance {
 	late := func(in *elastic.Intent) {
 		in.AskedAt, in.ReleasedAt = noon.Add(-time.Hour), noon.Add(-time.Hour)
 	}
+	failed := func(j *elastic.Job) { j.Phase, j.State, j.Restarts = elastic.Ended, "FAILED", 2 }
+	revived := func(since, asked time.Duration) func(*elastic.Intent) {
+		return func(in *elastic.Intent) {
+			in.Fallbacks, in.Moved, in.RequeuedAt = 1, noon.Add(-since), noon.Add(-asked)
+		}
+	}
 	return []circumstance{
 		{"running, no answer", running, nil, nil},
 		{"running, no answer, late", running, nil, late},
@@ -130,6 +136,8 @@ func circumstances() []circumstance {
 		{"completed", func(j *elastic.Job) { j.Phase, j.State, j.Heartbeat = elastic.Ended, "COMPLETED", noon }, nil, nil},
 		{"failed before its first line", func(j *elastic.Job) { j.Phase, j.State, j.Restarts = elastic.Ended, "FAILED", 2 }, nil, nil},
 		{"failed", func(j *elastic.Job) { j.Phase, j.State, j.Heartbeat = elastic.Ended, "FAILED", noon }, nil, nil},
+		{"failed launch, just requeued", failed, nil, revived(time.Second, time.Second)},
+		{"failed launch, requeue unheard", failed, nil, revived(20*time.Second, 20*time.Second)},
 	}
 }
 

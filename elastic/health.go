@@ -39,7 +39,7 @@ type Complaint struct {
 	// Muted: an operator trusts the node all the same, as far as this job and this
 	// reason go.
 	Muted bool
-	// Confirmed: another user said the same of the node.
+	// Confirmed: another user speaks against the node as well.
 	Confirmed bool
 }
 
@@ -55,29 +55,52 @@ const (
 )
 
 // Hear takes in what all jobs say now. A GPU that a job calls well is well, unless
-// somebody says otherwise in the same moment.
+// somebody says otherwise in the same moment; but what two users agree on each of them
+// takes back for himself alone.
 func (h Health) Hear(seen []Sighting, now time.Time, rules HealthRules) Health {
-	out := slices.DeleteFunc(slices.Clone(h), func(c Complaint) bool { return c.expired(now, rules) })
+	out := slices.Clone(h)
+	for i := range out { // the clock may have been set back
+		c := &out[i]
+		c.First, c.Last = earlier(c.First, now), earlier(c.Last, now)
+	}
+	out = out.current(now, rules)
 	for _, s := range seen {
 		if s.Unfit != "" {
 			out = out.complain(s, now)
 		}
 	}
 	out = slices.DeleteFunc(out, func(c Complaint) bool {
-		return c.Last.Before(now) && slices.ContainsFunc(seen, func(s Sighting) bool {
-			return s.Unfit == "" && s.Node == c.Node && s.GPU == c.GPU
-		})
+		return c.Last.Before(now) && slices.ContainsFunc(seen, c.takenBack)
 	})
 	for i := range out {
 		c := &out[i]
-		c.Confirmed = c.Confirmed || !c.Muted && slices.ContainsFunc(out, func(d Complaint) bool {
+		c.Confirmed = !c.Muted && slices.ContainsFunc(out, func(d Complaint) bool {
 			return d.Node == c.Node && d.UID != c.UID && !d.Muted
 		})
 	}
+	out = out.current(now, rules)
 	slices.SortFunc(out, func(a, b Complaint) int {
 		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.GPU, b.GPU), cmp.Compare(a.UID, b.UID))
 	})
 	return out
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// takenBack reports whether the word ends the complaint. One that an operator muted
+// stays, for else the next of its kind would not be muted.
+func (c Complaint) takenBack(s Sighting) bool {
+	return s.Unfit == "" && s.Node == c.Node && s.GPU == c.GPU && !c.Muted && (s.UID == c.UID || !c.Confirmed)
+}
+
+// current drops what was said too long ago. h is the caller's own.
+func (h Health) current(now time.Time, rules HealthRules) Health {
+	return slices.DeleteFunc(h, func(c Complaint) bool { return c.expired(now, rules) })
 }
 
 // complain takes in one word against a GPU.
@@ -147,27 +170,35 @@ func (h Health) Findings(rules HealthRules) []Finding {
 	return out
 }
 
-// counted tells which complaints may keep their node out: those not muted, about
-// the nodes that their user spoke against first, as many as are his.
+// counted tells which complaints may keep their node out: those not muted, about as
+// many nodes a user as are his; first those another user says the same of, then those
+// he spoke against first. What another's share keeps out already takes nothing of his.
 func (h Health) counted(rules HealthRules) []bool {
 	out := make([]bool, len(h))
 	order := make([]int, len(h))
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return h[a].First.Compare(h[b].First) })
-	spent := map[uint32][]string{}
+	slices.SortStableFunc(order, func(a, b int) int {
+		switch x, y := h[a], h[b]; {
+		case x.Confirmed == y.Confirmed:
+			return x.First.Compare(y.First)
+		case x.Confirmed:
+			return -1
+		}
+		return 1
+	})
+	spent, kept := map[uint32][]string{}, map[string]bool{}
 	for _, i := range order {
 		c := h[i]
 		if c.Muted || rules.Exclude <= 0 {
 			continue
 		}
-		has := slices.Contains(spent[c.UID], c.Node)
-		if !has && rules.PerUser > 0 && len(spent[c.UID]) >= rules.PerUser {
-			continue
-		}
-		if !has {
-			spent[c.UID] = append(spent[c.UID], c.Node)
+		if !kept[c.Node] {
+			if rules.PerUser > 0 && len(spent[c.UID]) >= rules.PerUser {
+				continue
+			}
+			spent[c.UID], kept[c.Node] = append(spent[c.UID], c.Node), true
 		}
 		out[i] = true
 	}
@@ -218,6 +249,9 @@ func ignored(said []Complaint, rules HealthRules) string {
 		return "no node is left out for such words here ([health] exclude = 0)"
 	case !slices.ContainsFunc(said, func(c Complaint) bool { return !c.Muted }):
 		return "an operator trusts it all the same"
+	}
+	if slices.ContainsFunc(said, func(c Complaint) bool { return c.Confirmed }) {
+		return "the words of those who say so keep other nodes out already"
 	}
 	return "it is one user's word, which keeps another node out already"
 }

@@ -21,6 +21,7 @@ var (
 const (
 	ann = 1001
 	bob = 1002
+	eve = 1003
 )
 
 // said is one word of a user's job: the job's number is the user's plus the node's.
@@ -79,6 +80,30 @@ func TestHealth(t *testing.T) {
 			{0, []elastic.Sighting{said(ann, "n1", "0", bad)}, "", "n1"},
 			{1, []elastic.Sighting{said(bob, "n1", "0", "")}, "", ""},
 		}},
+		"what two users agree on, a third does not undo": {system, []at{
+			{0, []elastic.Sighting{said(ann, "n1", "0", bad), said(bob, "n1", "0", bad)}, "", "n1"},
+			{1, []elastic.Sighting{said(eve, "n1", "0", "")}, "", "n1"},
+			{2, []elastic.Sighting{said(ann, "n1", "0", "")}, "", "n1"}, // she was mistaken; he was not
+			{62, nil, "", ""}, // and his word alone counts for an hour
+		}},
+		"two users agree on more than one of them may keep out": {system, []at{
+			{0, []elastic.Sighting{said(ann, "n1", "0", bad)}, "", "n1"},
+			{1, []elastic.Sighting{said(ann, "n2", "0", bad), said(bob, "n2", "0", bad)}, "", "n2"},
+			{2, []elastic.Sighting{said(ann, "n3", "0", bad), said(bob, "n3", "0", bad)}, "", "n2,n3"},
+			{3, []elastic.Sighting{said(ann, "n4", "0", bad), said(bob, "n4", "0", bad)}, "", "n2,n3"},
+		}},
+		"a clock set back": {system, []at{
+			{600, []elastic.Sighting{said(ann, "n1", "0", bad), said(ann, "n2", "0", bad)}, "", "n1"},
+			{0, nil, "", "n1"},
+			{1, []elastic.Sighting{said(ann, "n1", "0", "")}, "", "n2"},
+			{61, nil, "", ""},
+		}},
+		"trusted, for a moment well, and as before": {system, []at{
+			{0, []elastic.Sighting{said(ann, "n1", "0", bad)}, "n1", ""},
+			{1, []elastic.Sighting{said(ann, "n1", "0", "")}, "", ""},
+			{2, []elastic.Sighting{said(ann, "n1", "0", bad)}, "", ""},
+			{3, []elastic.Sighting{said(ann, "n1", "0", "lost")}, "", "n1"},
+		}},
 		"against a word of the same moment, well counts for nothing": {system, []at{
 			{0, []elastic.Sighting{said(bob, "n1", "0", ""), said(ann, "n1", "0", bad)}, "", "n1"},
 			{1, []elastic.Sighting{said(ann, "n1", "0", bad), said(bob, "n1", "0", "")}, "", "n1"},
@@ -133,6 +158,11 @@ func TestFindingsExplain(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q", strings.Join(got, "\n"))
+	}
+	more := h.Hear([]elastic.Sighting{said(ann, "n4", "0", "lost"), said(bob, "n4", "0", "lost"), said(ann, "n5", "0", "lost"), said(bob, "n5", "0", "lost")},
+		dawn.Add(time.Minute), system)
+	if f := more.Findings(system)[4]; f.Node != "n5" || f.Excluded || f.Note != "the words of those who say so keep other nodes out already" {
+		t.Errorf("%+v", f)
 	}
 	if _, found := h.Trust("n9"); found {
 		t.Error("trusted a node nothing is said against")

@@ -30,7 +30,7 @@ var may = map[string][]string{
 	"checkpoint/pythontest":       {},
 	"checkpoint/process":          {},
 	"elastic":                     {"nodes", "elastic/speed"},
-	"sbatch":                      {"elastic"},
+	"sbatch":                      {"elastic", "slurm"},
 	"checkpoint":                  {"nodes"},
 	"checkpoint/ranks":            {"checkpoint", "checkpoint/process", "nodes", "slurm"},
 	"checkpoint/runner":           {"checkpoint", "checkpoint/process", "checkpoint/python", "checkpoint/ranks", "nodes", "slurm"},

@@ -103,6 +103,7 @@ var verdicts = []verdict{
 	}, stay("")},
 	// The GPUs are still with somebody who is giving them back.
 	{func(d *docket, j *Job, t nodes.Placement) bool { return !d.available(t, j) }, waitFor},
+	{func(d *docket, j *Job, _ nodes.Placement) bool { return j.Phase == Held && d.s.Now.Before(j.Rest) }, rests},
 	{in(Held), open(Start)},
 	// Bounded harm: so many jobs between two sizes at once.
 	{tooMany, func(d *docket, j *Job, t nodes.Placement, _ string) (*Intent, string) {
@@ -167,6 +168,12 @@ func (j *Job) gone(n nodes.Node) nodes.Node {
 func waitFor(d *docket, j *Job, t nodes.Placement, why string) (*Intent, string) {
 	promise(d.now, j, t, 1)
 	return nil, fmt.Sprintf("%s; waits for GPUs on %s to be given back", why, t)
+}
+
+// rests keeps the GPUs of a job whose last run vanished until Slurm has forgotten it.
+func rests(d *docket, j *Job, t nodes.Placement, why string) (*Intent, string) {
+	promise(d.now, j, t, 1)
+	return nil, fmt.Sprintf("%s; its last run was lost: starts at %s, when Slurm is done with it", why, j.Rest.Format("15:04:05"))
 }
 
 func in(p Phase) func(*docket, *Job, nodes.Placement) bool {

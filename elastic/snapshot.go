@@ -61,6 +61,8 @@ type Job struct {
 	Asked int
 	// Attained is what the job has had so far, in GPU-seconds.
 	Attained float64
+	// Rest is when a job may be started again whose last run vanished; zero = at once.
+	Rest time.Time
 	// Saved is what the job's side says about checkpoints.
 	Saved Saved
 	// Heartbeat is the runner's last sign of life in this run; zero when none.
@@ -74,6 +76,9 @@ type Job struct {
 	Rhythm time.Duration
 	// MIG: it runs on slices of GPUs. How many it has is fixed.
 	MIG bool
+	// Ailing: its own runner calls a GPU it has unfit, on a node that gets nothing
+	// new for it.
+	Ailing bool
 }
 
 // Remaining returns the units of work left, and false when the user gave no

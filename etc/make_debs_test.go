@@ -20,7 +20,8 @@ func TestDebs(t *testing.T) {
 	base := t.TempDir()
 	programs := filepath.Join(base, "bin")
 	os.Mkdir(programs, 0o755)
-	for _, p := range []string{"sluice", "sluiced"} {
+	four := []string{"sluice", "sluiced", "sluice-nvml", "sluice-plot"}
+	for _, p := range append(four, "sluice-of-yesterday") { // the last is nobody's
 		if err := os.WriteFile(filepath.Join(programs, p), []byte("#!/bin/sh\necho "+p+"\n"), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -38,6 +39,9 @@ func TestDebs(t *testing.T) {
 	if len(first) != 2 || !strings.HasSuffix(first[0], "/python3-sluice_1.0+test_all.deb") {
 		t.Fatalf("built %v", first)
 	}
+	for _, p := range four {
+		needsProgram(t, programs, p)
+	}
 	root := filepath.Join(base, "root")
 	for i, deb := range first {
 		a, _ := os.ReadFile(deb)
@@ -53,13 +57,18 @@ func TestDebs(t *testing.T) {
 		}
 	}
 	for name, mode := range map[string]os.FileMode{
-		"usr/bin/sluice": 0o755, "usr/bin/sluiced": 0o755, "usr/lib/systemd/system/sluiced.service": 0o644,
+		"usr/bin/sluice": 0o755, "usr/bin/sluiced": 0o755, "usr/bin/sluice-nvml": 0o755, "usr/bin/sluice-plot": 0o755,
+		"usr/share/doc/python3-sluice/examples/train_ddp.py": 0o644, "usr/share/doc/python3-sluice/examples/upstream/train_ddp.py": 0o644,
+		"usr/share/doc/python3-sluice/examples/container.sh": 0o644, "usr/lib/systemd/system/sluiced.service": 0o644,
 		"usr/lib/systemd/user/sluiced.service": 0o644, "usr/lib/sysusers.d/sluice.conf": 0o644, "etc/sluice/sluice.toml": 0o644,
 		"usr/share/sluice/epilog-sluice": 0o755, "usr/lib/python3/dist-packages/sluice/py.typed": 0o644,
 	} {
 		if info, err := os.Stat(filepath.Join(root, name)); err != nil || info.Mode().Perm() != mode {
 			t.Errorf("%s: %v, %v", name, info, err)
 		}
+	}
+	if found, _ := filepath.Glob(filepath.Join(root, "usr/bin/*")); len(found) != len(four) {
+		t.Errorf("programs: %v", found)
 	}
 	python, err := exec.LookPath("python3")
 	if err != nil {
@@ -71,5 +80,22 @@ func TestDebs(t *testing.T) {
 	out, err := cmd.CombinedOutput()
 	if want := filepath.Join(site, "sluice", "__init__.py") + " 1.0 False\n"; err != nil || string(out) != want {
 		t.Errorf("%v: %q, want %q", err, out, want)
+	}
+}
+
+// needsProgram: where a program was not built there is no package without it.
+func needsProgram(t *testing.T, programs, name string) {
+	t.Helper()
+	path := filepath.Join(programs, name)
+	if err := os.Rename(path, path+".away"); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Rename(path+".away", path)
+	folder := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), "./make-debs", "1.0+test", folder)
+	cmd.Env = append(os.Environ(), "PROGRAMS="+programs)
+	out, err := cmd.CombinedOutput()
+	if debs, _ := filepath.Glob(filepath.Join(folder, "*")); err == nil || len(debs) > 0 || !strings.Contains(string(out), name+" is not built") {
+		t.Errorf("without %s: %v, %v: %s", name, err, debs, out)
 	}
 }

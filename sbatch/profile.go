@@ -68,13 +68,9 @@ func (m *merger) settleProfile() {
 		}
 		return
 	}
-	sizes, _, err := parseSizes(s.value)
-	switch {
-	case err != nil:
-		m.fail(s.fail(fmt.Sprintf("want no value, or sizes such as 1,2,4, each a whole number from 1 to %d", maxCount), ""))
-		return
-	case len(sizes) > elastic.MaxProfile:
-		m.fail(s.fail(fmt.Sprintf("%d sizes, at most %d", len(sizes), elastic.MaxProfile), "leave some out: a curve is drawn through the others"))
+	sizes, err := ParseProfileSizes(s.value)
+	if err != nil {
+		m.fail(s.fail(err.Error(), ""))
 		return
 	}
 	for _, n := range sizes {
@@ -84,6 +80,19 @@ func (m *merger) settleProfile() {
 		}
 	}
 	spec.Profile = sizes
+}
+
+// ParseProfileSizes reads the sizes to measure a job's speed at, such as 1,2,4: at
+// most elastic.MaxProfile of them, from 1 to a million GPUs. The result ascends.
+func ParseProfileSizes(value string) ([]int, error) {
+	sizes, pow2, err := parseSizes(value)
+	switch {
+	case err != nil || pow2:
+		return nil, fmt.Errorf("want sizes such as 1,2,4, each a whole number from 1 to %d", maxCount)
+	case len(sizes) > elastic.MaxProfile:
+		return nil, fmt.Errorf("%d sizes, at most %d; leave some out: a curve is drawn through the others", len(sizes), elastic.MaxProfile)
+	}
+	return sizes, nil
 }
 
 // mostProfiled is how many sizes --profile chooses by itself: with the smallest and

@@ -89,3 +89,15 @@ func TestProfileSizesAreAccepted(t *testing.T) {
 		}
 	})
 }
+
+// TestParseProfileSizes: what --profile and 'sluice profile --sizes' take is the same.
+func TestParseProfileSizes(t *testing.T) {
+	if got, err := ParseProfileSizes("4,1,1"); err != nil || !slices.Equal(got, []int{1, 4}) {
+		t.Errorf("%v, %v", got, err)
+	}
+	for _, bad := range []string{"", "pow2", "1,", "0", "+1", "1,x", "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17"} {
+		if got, err := ParseProfileSizes(bad); err == nil {
+			t.Errorf("%q: %v", bad, got)
+		}
+	}
+}

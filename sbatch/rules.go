@@ -2,8 +2,11 @@ package sbatch
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/sluice-hpc/sluice/slurm"
 )
 
 const (
@@ -92,14 +95,10 @@ func countGPUs(value string) (why, do string) {
 	return why, do
 }
 
-// sliced reports whether the type of a count is a profile of MIG slices: a100_3g.20gb.
+// sliced reports whether one of the types in a count is a profile of MIG slices:
+// gpu:a100_3g.20gb:2.
 func sliced(value string) bool {
-	for part := range strings.FieldsFuncSeq(strings.ToLower(value), func(r rune) bool { return strings.ContainsRune(":=,_", r) }) {
-		if of, memory, found := strings.Cut(part, "g."); found && of != "" && memory != "" && strings.Contains(memory, "gb") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(":=,", r) }), slurm.Slice)
 }
 
 // gresName drops what may stand before the name of a generic resource.

@@ -58,6 +58,7 @@ type Job struct {
 	Reason   string // Slurm's word: Resources, Priority, JobHeldUser, BeginTime ...
 
 	GPUs      int      // allocated when running, else asked for; 0 when none
+	Slices    int      // those of GPUs that are MIG slices
 	GPUType   string   // "" when the job names none
 	NodeCount int      // allocated when running, else asked for
 	Nodes     []string // allocated nodes in Slurm's order; empty when pending
@@ -73,6 +74,10 @@ type Job struct {
 	WorkDir string
 	Comment string
 }
+
+// Whole returns how many whole GPUs the job has, or asks for: MIG slices are others,
+// and of no use to who waits for GPUs.
+func (j Job) Whole() int { return max(0, j.GPUs-j.Slices) }
 
 // GPUShare is the GPUs a job holds on one node.
 type GPUShare struct {

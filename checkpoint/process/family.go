@@ -195,3 +195,22 @@ func (c *Child) Signal(s syscall.Signal) error {
 	}
 	return nil
 }
+
+// Instance is one process, told from others that get its number later.
+type Instance struct {
+	PID   int
+	start uint64 // as of entry
+}
+
+// Named returns the living descendants of this process whose program has the name,
+// cut to 15 bytes as the kernel has it.
+func (f *Family) Named(name string) map[Instance]bool {
+	found := map[Instance]bool{}
+	c := look()
+	for _, pid := range c.below(os.Getpid()) {
+		if c[pid].name == name {
+			found[Instance{pid, c[pid].start}] = true
+		}
+	}
+	return found
+}

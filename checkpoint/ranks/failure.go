@@ -21,6 +21,8 @@ type Failure struct {
 	// Memory: the kernel killed processes of the job there for the memory they
 	// used.
 	Memory bool `json:"memory,omitempty"`
+	// Nodes is how many the step has, where they meet; else 0.
+	Nodes int `json:"nodes,omitempty"`
 }
 
 // failureFile is the note of the first failure among a step's nodes, alone the
@@ -29,6 +31,15 @@ const (
 	failureFile = "failed"
 	alone       = "alone"
 )
+
+// failed is a failure of this node's processes, the first of which is rank.
+func (n Node) failed(rank, code int) Failure {
+	f := Failure{Node: n.Name, Rank: rank, Code: code}
+	if n.Meeting != "" {
+		f.Nodes = n.Nodes
+	}
+	return f
+}
 
 // tellFailure tells the other nodes, whose processes would wait for the failed
 // one until their own time-out, and the runner. The first to tell is the one
@@ -57,17 +68,25 @@ func (n Node) tellFailure(f Failure) error {
 	return errors.Join(err, note.Close())
 }
 
-// heardFailure returns what another node told, or this one.
-func (n Node) heardFailure() (Failure, bool) {
+// news is what a node hears from the others and the runner.
+type news struct {
+	failure Failure // of any node
+	told    bool    // there is one
+	past    bool    // the script was started again: this step is not wanted any more
+}
+
+func (n Node) hear() (heard news) {
 	if n.Meeting == "" {
-		return Failure{}, false
+		return heard
 	}
 	dir, err := n.meeting()
 	if err != nil {
-		return Failure{}, false
+		return heard
 	}
 	defer dir.Close()
-	return readFailure(dir)
+	heard.failure, heard.told = readFailure(dir)
+	heard.past = isPast(dir)
+	return heard
 }
 
 func readFailure(dir *checkpoint.Dir) (f Failure, told bool) {
@@ -75,39 +94,20 @@ func readFailure(dir *checkpoint.Dir) (f Failure, told bool) {
 	if err != nil || json.Unmarshal(data, &f) != nil {
 		return Failure{}, false
 	}
-	return f, f.Code > 0 && f.Code < 256 && f.Rank >= 0
+	return f, f.Code > 0 && f.Code < 256 && f.Rank >= 0 && f.Nodes >= 0 && f.Nodes <= maxNodes
 }
 
-// maxSteps bounds how many steps of a run are looked at.
-const maxSteps = 1000
-
-// FirstFailure returns which process failed first in the last of the present
-// run's steps that failed, by the notes in the job's folder. Texts are as they
-// were written: made safe only by who shows them.
+// FirstFailure returns which process failed first in the last of the steps that
+// failed since the script was started, by the notes in the job's folder. Texts are
+// as they were written: made safe only by who shows them.
 func FirstFailure(jobDir string) (f Failure, told bool) {
-	job, err := checkpoint.OpenDir(jobDir)
-	if err != nil {
-		return Failure{}, false
-	}
-	defer job.Close()
-	all, err := job.Sub(Folder)
-	if err != nil {
-		return Failure{}, false
-	}
-	defer all.Close()
-	steps, _ := all.Names(maxSteps) // what can be read
 	var newest time.Time
-	for _, step := range steps {
-		dir, err := all.Sub(step)
-		if err != nil {
-			continue
-		}
-		at, err := os.Lstat(filepath.Join(dir.Path(), failureFile))
+	eachStep(jobDir, func(dir *checkpoint.Dir, _ string) {
+		at, err := dir.Lstat(failureFile)
 		if found, ok := readFailure(dir); ok && err == nil && !at.ModTime().Before(newest) {
 			f, told, newest = found, true, at.ModTime()
 		}
-		dir.Close()
-	}
+	})
 	return f, told
 }
 

@@ -126,17 +126,22 @@ func (n Node) read() (notes []note, missing []string, err error) {
 	defer dir.Close()
 	notes = make([]note, n.Nodes)
 	for id := range notes {
-		name := strconv.Itoa(id)
-		data, err := dir.Read(name, maxNote)
-		if err == nil {
-			err = json.Unmarshal(data, &notes[id])
-		}
-		if err == nil && (notes[id].Local < 1 || notes[id].Local > 1024) {
-			err = fmt.Errorf("%d processes on node %d", notes[id].Local, id)
-		}
-		if err != nil {
-			missing = append(missing, name)
+		var err error
+		if notes[id], err = readNote(dir, id); err != nil {
+			missing = append(missing, strconv.Itoa(id))
 		}
 	}
 	return notes, missing, nil
+}
+
+// readNote reads what one node told.
+func readNote(dir *checkpoint.Dir, id int) (n note, err error) {
+	data, err := dir.Read(strconv.Itoa(id), maxNote)
+	if err == nil {
+		err = json.Unmarshal(data, &n)
+	}
+	if err == nil && (n.Local < 1 || n.Local > 1024) {
+		err = fmt.Errorf("%d processes on node %d", n.Local, id)
+	}
+	return n, err
 }

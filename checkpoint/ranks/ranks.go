@@ -20,7 +20,7 @@ type Config struct {
 	// Torchrun starts one torchrun on this node, which starts the processes.
 	Torchrun bool
 	Host     string // this machine's name
-	Gauge    string // path of the program that looks at the node's GPUs; \"\" = none
+	Gauge    string // path of the program that looks at the node's GPUs; "" = none
 
 	Stdin, Stdout, Stderr *os.File // rank 0 of the node reads Stdin; output is passed on untouched
 
@@ -58,9 +58,27 @@ func Run(c Config) int {
 	t := &team{Config: c, family: family, ended: make(chan end)}
 	if err := t.gather(); err != nil {
 		fmt.Fprintln(c.Stderr, "sluice ranks: error:", err)
-		return 2
+		if !t.told {
+			t.tell(t.node.failed(t.world.First, startCode))
+		}
+		t.over()
+		return startCode
 	}
-	return t.work()
+	code := t.work()
+	if code != 0 && !t.lost {
+		t.over()
+	}
+	return code
+}
+
+// startCode is the exit code of processes that could not be started.
+const startCode = 2
+
+// over tells the runner that this node has ended.
+func (t *team) over() {
+	if err := t.node.tellOver(); err != nil {
+		fmt.Fprintln(t.Stderr, "sluice ranks: telling that this node has ended:", err)
+	}
 }
 
 // team is the processes of one node.
@@ -73,6 +91,7 @@ type team struct {
 	ended   chan end
 	left    int  // members still running
 	told    bool // somebody outside ends them: their ends are no failures
+	lost    bool // nobody will tell Slurm of this node's end
 	code    int
 	signals chan os.Signal
 	kills   int // for memory, before this step
@@ -130,7 +149,7 @@ func (t *team) start(local int, argv, env []string) error {
 	member, err := t.family.Start(command)
 	if err != nil {
 		t.family.KillAll(t.Grace)
-		t.tell(Failure{Node: t.node.Name, Rank: t.world.First + local, Code: 2})
+		t.tell(t.node.failed(t.world.First+local, startCode))
 		return err
 	}
 	t.members = append(t.members, member)
@@ -158,6 +177,7 @@ func (t *team) meet() error {
 			return err
 		case s := <-t.signals:
 			if ending(s.(syscall.Signal)) {
+				t.told = true
 				cancel()
 				<-met
 				return fmt.Errorf("ended by SIG%s while waiting for the other nodes", process.SignalName(s.(syscall.Signal)))
@@ -187,18 +207,11 @@ func (t *team) work() int {
 		case s := <-t.signals:
 			t.signalled(s.(syscall.Signal))
 		case <-elsewhere.C:
-			if f, told := t.node.heardFailure(); told && t.code == 0 {
-				fmt.Fprintf(t.Stderr, "sluice ranks: node %s: rank %d failed on node %s (%s): ending the rest\n", t.node.Name, f.Rank, f.Node, f.how())
-				t.code = f.Code
-				t.end(syscall.SIGTERM)
+			if t.code == 0 && t.listen() {
 				kill = time.After(t.Grace)
 			}
 		case <-t.orphaned:
-			// Whoever ends the job has lost this step, or the runner is gone: nobody
-			// would stop these processes, and the job may be running again elsewhere.
-			fmt.Fprintf(t.Stderr, "sluice ranks: node %s: what started this step is gone: ending the training\n", t.node.Name)
-			t.orphaned, t.code = nil, max(t.code, orphanCode)
-			t.end(syscall.SIGTERM)
+			t.abandoned()
 			kill = time.After(t.Grace)
 		case <-kill:
 			kill = nil
@@ -209,6 +222,35 @@ func (t *team) work() int {
 	}
 	t.clear()
 	return t.code
+}
+
+// listen hears what others told and reports whether the members are to end for it.
+func (t *team) listen() bool {
+	heard := t.node.hear()
+	f := heard.failure
+	switch {
+	case heard.past:
+		fmt.Fprintf(t.Stderr, "sluice ranks: node %s: the script was started again: ending what is left of this step\n", t.node.Name)
+		t.code = orphanCode
+	case heard.told:
+		fmt.Fprintf(t.Stderr, "sluice ranks: node %s: rank %d failed on node %s (%s): ending the rest\n", t.node.Name, f.Rank, f.Node, f.how())
+		t.code = f.Code
+	default:
+		return false
+	}
+	t.end(syscall.SIGTERM)
+	return true
+}
+
+// abandoned: whoever ends the job has lost this step, or the runner is gone. Nobody
+// would stop these processes, and the job may be running again elsewhere.
+func (t *team) abandoned() {
+	fmt.Fprintf(t.Stderr, "sluice ranks: node %s: what started this step is gone: ending the training\n", t.node.Name)
+	if t.code == 0 {
+		t.tell(t.node.failed(t.world.First, orphanCode))
+	}
+	t.orphaned, t.lost, t.code = nil, true, max(t.code, orphanCode)
+	t.end(syscall.SIGTERM)
 }
 
 // orphanCode is the exit code of a training that nobody is there to hear of.
@@ -257,7 +299,8 @@ func (t *team) failed(e end) bool {
 	if t.told {
 		return true
 	}
-	f := Failure{Node: t.node.Name, Rank: t.world.First + e.local, Code: e.exit.Code, Signal: e.exit.Signal}
+	f := t.node.failed(t.world.First+e.local, e.exit.Code)
+	f.Signal = e.exit.Signal
 	if kills, known := process.OOMKills(process.Cgroups); known && e.exit.Signal == "KILL" {
 		f.Memory = kills > t.kills
 	}

@@ -31,9 +31,13 @@ func TestMain(m *testing.M) {
 	}
 	perNode, _ := strconv.Atoi(os.Getenv(asRanks))
 	os.Unsetenv(asRanks)
+	wait, err := time.ParseDuration(os.Getenv("SLUICE_TEST_WAIT"))
+	if err != nil {
+		wait = 20 * time.Second
+	}
 	os.Exit(Run(Config{Argv: os.Args[1:], Env: os.Environ(), PerNode: perNode, Torchrun: os.Getenv(asTorchrun) != "", Host: "testhost", Gauge: os.Getenv("SLUICE_TEST_GAUGE"),
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
-		Wait: 20 * time.Second, Poll: 10 * time.Millisecond, Grace: 300 * time.Millisecond}))
+		Wait: wait, Poll: 10 * time.Millisecond, Grace: 300 * time.Millisecond}))
 }
 
 // node is one call of sluice ranks.

@@ -130,8 +130,8 @@ func TestFirstToTellIsHeard(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if f, told := n.heardFailure(); !told || f.Rank != 0 {
-		t.Errorf("%v, %v", f, told)
+	if heard := n.hear(); !heard.told || heard.failure.Rank != 0 {
+		t.Errorf("%+v", heard)
 	}
 	n.JobDir = ""
 	if err := n.tellFailure(Failure{Code: 1}); err != nil {

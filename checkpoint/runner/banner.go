@@ -116,6 +116,9 @@ func (r *run) beginning() []string {
 	if r.from.name != "" {
 		from = fmt.Sprintf("resumed from checkpoint %s (step %d, epoch %s)", r.from.name, r.from.step, strconv.FormatFloat(r.from.epoch, 'f', -1, 64))
 	}
+	if r.hang.again {
+		return []string{"started again after it hung", where, from}
+	}
 	if r.state.tried > 0 {
 		return []string{fmt.Sprintf("retry %d of %d", r.state.tried, r.state.retries), where, from}
 	}
@@ -129,6 +132,8 @@ func (r *run) ended(e ended) string {
 		how = "finished"
 	}
 	switch s := r.state; {
+	case e.hung && s.phase == checkpoint.Starting:
+		return "hung: " + r.hang.rest.String()
 	case s.phase == checkpoint.Starting && s.tried > s.retries:
 		return how
 	case s.phase == checkpoint.Starting && s.tried > 0:

@@ -35,6 +35,9 @@ type facts struct {
 	sluice      string // path of the program
 	profile     string // steps to measure the speed by; "" = it is not measured
 	python      string // directory of the training library; "" = none
+	// overlap: Slurm still counts GPUs as taken by a step that is gone; srun starts
+	// others beside it.
+	overlap bool
 }
 
 // environment returns the script's variables: the given ones without the stale,
@@ -90,6 +93,9 @@ func (f facts) variables(vars map[string]string) []variable {
 		job("SLUICE_MAX_GPUS", known(f.largest)),
 		job("SLUICE_RUNNER", known(f.runner)),
 		job("SLUICE_PROFILE_STEPS", f.profile),
+	}
+	if f.overlap {
+		own = append(own, always("SLURM_OVERLAP", "1"))
 	}
 	if f.python != "" {
 		own = append(own, always("SLUICE_PYTHON", f.python),

@@ -79,16 +79,6 @@ func (f folders) prepare() error {
 	return errors.Join(err, failed, missing)
 }
 
-// forgetFailures removes what the ranks of an earlier start told.
-func (f folders) forgetFailures() error {
-	dir, err := checkpoint.OpenDir(f.jobDir)
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	return dir.RemoveAll(ranks.Folder)
-}
-
 // target reads what sluiced says this run is; the zero Target when it says
 // nothing.
 func (f folders) target() (checkpoint.Target, error) {

@@ -93,18 +93,25 @@ func (j *slurmJob) save() checkpoint.Answer {
 func (j *slurmJob) move(to nodes.Placement, u slurm.Update) time.Duration {
 	j.Helper()
 	answer := j.save()
+	w := j.place(to, u, answer.Checkpoint)
+	return w.FirstLine.Sub(answer.Committed)
+}
+
+// place requeues the job and places it afresh.
+func (j *slurmJob) place(to nodes.Placement, u slurm.Update, from string) checkpoint.Runner {
+	j.Helper()
 	j.becomes("pending", j.client.RequeueHold, func(job slurm.Job) bool { return job.State == slurm.Pending && !job.Completing })
 	must(j, j.mail.Withdraw(token))
 	j.restarts++
-	must(j, j.mail.Aim(token, checkpoint.Target{Job: int64(j.id), Incarnation: j.restarts, Split: to, Checkpoint: answer.Checkpoint}))
+	must(j, j.mail.Aim(token, checkpoint.Target{Job: int64(j.id), Incarnation: j.restarts, Split: to, Checkpoint: from}))
 	u.Nodes, u.CPUs, u.StartAfter = to.Nodes(), len(to), time.Second
 	must(j, j.client.Update(j.Context(), j.id, u))
 	must(j, j.client.Release(j.Context(), j.id))
 	w := j.reach(checkpoint.Training)
-	if w.Resumed != answer.Checkpoint || w.Split.String() != to.String() || w.Incarnation != j.restarts {
-		j.Errorf("runs with %+v, want checkpoint %s on %s", w, answer.Checkpoint, to)
+	if w.Resumed != from || w.Split.String() != to.String() || w.Incarnation != j.restarts {
+		j.Errorf("runs with %+v, want checkpoint %s on %s", w, from, to)
 	}
-	return w.FirstLine.Sub(answer.Committed)
+	return w
 }
 
 func (j *slurmJob) becomes(what string, do func(context.Context, slurm.JobID) error, so func(slurm.Job) bool) {

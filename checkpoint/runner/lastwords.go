@@ -22,6 +22,9 @@ func (r *run) lastWords(exit process.Exit) *checkpoint.LastWords {
 	if exit.Code == 0 || r.alone || (r.state.stopping && saved) {
 		return nil
 	}
+	if r.state.stopping && r.state.stranded {
+		return &checkpoint.LastWords{Why: "a step hung: " + r.hang.rest.String()}
+	}
 	if r.state.stopping {
 		return &checkpoint.LastWords{Why: "Slurm ended the job: it was cancelled, preempted or out of time"}
 	}

@@ -49,11 +49,17 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// How long a step may hang, and a stranded job waits, in the jobs of a lab.
+const (
+	lingerEnv   = "SLUICE_TEST_LINGER"
+	patienceEnv = "SLUICE_TEST_PATIENCE"
+)
+
 // settings are what a test may set of a runner in another process.
 type settings struct {
 	Keep, Retries                      int
 	Poll, Beat, Grace, Patience, Stuck time.Duration
-	Stands                             time.Duration
+	Stands, Linger                     time.Duration
 	Gauge                              string
 	Adopt                              runner.Adopt
 	Profile                            runner.Profile
@@ -68,7 +74,7 @@ func runAsRunner() int {
 		return 99
 	}
 	os.Unsetenv(asRunner)
-	c := runner.Config{Keep: s.Keep, Retries: s.Retries, Poll: s.Poll, Beat: s.Beat, Grace: s.Grace, Patience: s.Patience, Stuck: s.Stuck, Stands: s.Stands, Gauge: s.Gauge, Adopt: s.Adopt, Profile: s.Profile, Unit: s.Unit}
+	c := runner.Config{Keep: s.Keep, Retries: s.Retries, Poll: s.Poll, Beat: s.Beat, Grace: s.Grace, Patience: s.Patience, Stuck: s.Stuck, Stands: s.Stands, Linger: s.Linger, Gauge: s.Gauge, Adopt: s.Adopt, Profile: s.Profile, Unit: s.Unit}
 	c.Script, c.Args, c.Env = os.Args[1], os.Args[2:], os.Environ()
 	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
 	c.Now, c.Host, c.Sluice = time.Now, "testhost", "/bin/sluice"
@@ -79,8 +85,10 @@ func runAsRunner() int {
 func runAsSluice(verb string, args []string) int {
 	host, _ := os.Hostname()
 	if verb == "run" {
+		linger, _ := time.ParseDuration(os.Getenv(lingerEnv)) // not set: as usual
+		patience, _ := time.ParseDuration(os.Getenv(patienceEnv))
 		return runner.Run(runner.Config{Script: args[0], Keep: 2, Env: os.Environ(), Now: time.Now, Host: host,
-			Sluice: os.Args[0], Python: os.Getenv("SLUICE_PYTHON"), Beat: time.Second, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr})
+			Linger: linger, Patience: patience, Sluice: os.Args[0], Python: os.Getenv("SLUICE_PYTHON"), Beat: time.Second, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr})
 	}
 	if ranks.NeedsSrun(os.Environ()) {
 		srun, err := exec.LookPath("srun")

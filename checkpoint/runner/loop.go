@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/checkpoint/process"
+	"github.com/sluice-hpc/sluice/checkpoint/ranks"
 )
 
 // run performs what step decides. All of it but the background work belongs to
@@ -49,6 +50,7 @@ type run struct {
 	adopted  adoption
 	gauge    gauge
 	measured measurement
+	hang     hang
 
 	complaints map[string]string
 }
@@ -76,6 +78,7 @@ func (r *run) loop(signals <-chan os.Signal) int {
 			r.measure()
 			r.look()
 			r.profile()
+			r.unhang()
 		case <-beat.C:
 			r.dirty = true
 			r.tidy()
@@ -174,7 +177,7 @@ func (r *run) over() {
 }
 
 func (r *run) scriptEnded() ended {
-	e := ended{exit: r.child.Exit()}
+	e := ended{exit: r.child.Exit(), hung: r.hang.over}
 	r.child = nil
 	if !r.alone {
 		e.complete = r.job.complete() || (r.adopted.habit != nil && e.exit.Code == 0)
@@ -251,11 +254,12 @@ func (r *run) start() {
 
 // prologue notes how things stand before the script is started.
 func (r *run) prologue() {
-	if r.state.tried > 0 {
+	r.hang.started()
+	if r.state.tried > 0 && !r.hang.again {
 		r.failures++
 	}
 	if r.starts > 0 && !r.alone {
-		r.complain("clearing "+r.job.jobDir, r.job.forgetFailures())
+		r.complain("clearing "+r.job.jobDir, ranks.Forget(r.job.jobDir))
 	}
 	r.killed, r.counted = process.OOMKills(process.Cgroups)
 	r.announce(false, r.beginning()...)
@@ -265,7 +269,7 @@ func (r *run) environment() []string {
 	f := facts{
 		where: r.where, largest: r.target.Largest, incarnation: r.target.Incarnation, unit: r.Unit,
 		master: r.from.master, port: r.from.port, sluice: r.Sluice, python: r.Python,
-		profile: r.Profile.String(),
+		profile: r.Profile.String(), overlap: r.hang.times > 0,
 	}
 	if r.alone {
 		return environment(r.Env, f)

@@ -21,7 +21,14 @@ type state struct {
 	stopping  bool                // Slurm told the job to end
 	retries   int                 // times a failed script is started again without new progress
 	tried     int                 // times in a row it failed
+	hung      int                 // times in a row it was ended because a step hung, or failed after that
+	stranded  bool                // the last end was such; sluiced is to start the job afresh
 }
+
+// mostHung bounds how often in a row the script is started again after a step hung,
+// without new progress. That a node was lost is no failure of the script's; and where
+// the node is really gone the script fails until Slurm has noticed.
+const mostHung = 5
 
 // The events, things that happen to a run.
 type (
@@ -49,10 +56,12 @@ type (
 	passed struct{}
 	// ended: the script ended. complete when the program had said that its work
 	// is finished; candidate is a checkpoint found in a last look that may
-	// answer the request.
+	// answer the request; hung when the runner ended it because of a step that
+	// would never have.
 	ended struct {
 		exit      process.Exit
 		complete  bool
+		hung      bool
 		candidate string
 	}
 	// told: Slurm sent SIGTERM.
@@ -97,16 +106,19 @@ func (s state) step(event any) (state, []any) {
 	return s, nil
 }
 
-// ready: a script that failed has another try, and all of them again when it had
-// come further.
+// ready: a script that failed, or hung, has another try, and all of them again when
+// it had come further.
 func (s state) ready(newer bool) (state, []any) {
-	if newer && s.tried > 0 {
-		s.tried = 1
+	if newer {
+		s.tried, s.hung = min(s.tried, 1), min(s.hung, 1)
+		if s.tried > 0 {
+			s.hung = 0 // it failed for a reason of its own
+		}
 	}
-	if s.tried > s.retries {
-		return s, []any{quit{s.exit.Code}}
+	if s.hung > mostHung || (s.hung == 0 && s.tried > s.retries) {
+		return s, []any{quit{max(s.exit.Code, 1)}}
 	}
-	s.phase, s.alive, s.exit = checkpoint.Training, true, nil
+	s.phase, s.alive, s.exit, s.stranded = checkpoint.Training, true, nil, false
 	if s.request != nil {
 		s.phase = checkpoint.Saving // still asked for: see verified
 	}
@@ -197,12 +209,28 @@ func (s state) torn() (state, []any) {
 
 // failed: the script ended and should not have.
 func (s state) failed() (state, []any) {
-	if s.retries == 0 || s.stopping || s.exit.Code == 0 {
+	if s.retries == 0 && s.hung == 0 || s.stopping || s.exit.Code == 0 {
 		return s, []any{quit{s.exit.Code}}
 	}
 	s.tried++
+	if s.hung > 0 {
+		s.hung++
+	}
 	s.phase = checkpoint.Starting
 	return s, []any{find{}}
+}
+
+// pause is how long to wait before the next start. A job that is stranded is left to
+// sluiced, for patience; where that did not come the next starts, should they fail,
+// wait for Slurm to notice that a node is gone.
+func (s state) pause(patience, linger time.Duration) time.Duration {
+	switch {
+	case s.stranded:
+		return patience
+	case s.hung > 1:
+		return linger << (s.hung - 2)
+	}
+	return 0
 }
 
 func (s state) ended(e ended) (state, []any) {
@@ -210,7 +238,7 @@ func (s state) ended(e ended) (state, []any) {
 	switch {
 	case e.complete:
 		return s, []any{quit{e.exit.Code}}
-	case s.stopping || s.request == nil:
+	case s.stopping || s.request == nil && !e.hung:
 		return s.failed()
 	case s.phase == checkpoint.Waiting || s.verifying != "":
 		// Exit 0 now would make the job complete and start its dependants.
@@ -218,6 +246,10 @@ func (s state) ended(e ended) (state, []any) {
 	case e.candidate != "":
 		s.verifying = e.candidate
 		return s, []any{verify{e.candidate}}
+	case e.hung:
+		s.hung, s.tried, s.stranded = s.hung+1, 0, true
+		s.phase = checkpoint.Starting
+		return s, []any{find{}}
 	case s.answer != nil && s.answer.Error != "":
 		return s.torn()
 	}

@@ -32,6 +32,7 @@ func TestStories(t *testing.T) {
 	asks := scene{ask("a"), "saving [relay]"}
 	seals := scene{sealed{"1"}, "saving [verify]"}
 	proves := scene{good("1"), "waiting []"}
+	hangs := ended{exit: process.Exit{Code: 143}, hung: true}
 	for name, story := range map[string][]scene{
 		"runs to its end":           {started, {exit(7), "training [quit 7]"}},
 		"cannot list":               {{lost{}, "starting [quit 1]"}},
@@ -74,8 +75,19 @@ func TestStories(t *testing.T) {
 		"retried, cannot list":        {started, {exit(1), "starting [find]"}, {lost{}, "starting [quit 1]"}},
 		"answered, trained on":        {started, asks, seals, proves, {passed{}, "saving []"}, {sealed{"2"}, "saving [verify]"}, {good("2"), "waiting []"}},
 		"trained on, unasked":         {started, {passed{}, "training []"}, asks, {passed{}, "saving []"}, seals, {passed{}, "saving []"}, proves},
-		"an old proof":                {started, asks, {good("9"), "saving []"}},
-		"sealed unasked":              {started, {sealed{"1"}, "training []"}},
+		"hangs": {started, {hangs, "starting [find]"}, started, {hangs, "starting [find]"}, started, {exit(3), "starting [find]"}, started,
+			{exit(3), "starting [find]"}, started, {exit(3), "starting [find]"}, started, {exit(3), "starting [find]"}, {ready{}, "starting [quit 3]"}},
+		"hangs, trains, fails": {started, {hangs, "starting [find]"}, started, {exit(3), "starting [find]"}, {ready{newer: true}, "starting [quit 3]"}},
+		"hangs again and again": {started, {hangs, "starting [find]"}, started, {hangs, "starting [find]"}, started, {hangs, "starting [find]"}, {ready{newer: true}, "training [start]"},
+			{hangs, "starting [find]"}, started, {hangs, "starting [find]"}, started, {hangs, "starting [find]"}, started, {hangs, "starting [find]"}, started, {hangs, "starting [find]"}, {ready{}, "starting [quit 143]"}},
+		"hangs and exits 0":      {started, {ended{hung: true}, "starting [find]"}, started, {exit(0), "training [quit 0]"}},
+		"hangs, retried, fails":  {started, {hangs, "starting [find]"}, started, {exit(1), "starting [find]"}, {ready{newer: true}, "training [start]"}, {exit(1), "starting [find]"}, started, {exit(1), "starting [find]"}, {ready{}, "starting [quit 1]"}},
+		"hangs, told":            {started, {told{}, "training [forward]"}, {hangs, "training [quit 143]"}},
+		"hangs while asked":      {started, asks, {hangs, "starting [find]"}, {ready{}, "saving [start]"}, seals, proves},
+		"hangs after its answer": {started, asks, seals, proves, {hangs, "waiting []"}, {told{}, "waiting [drain quit 143]"}},
+		"hangs, finished":        {started, {ended{hung: true, complete: true}, "training [quit 0]"}},
+		"an old proof":           {started, asks, {good("9"), "saving []"}},
+		"sealed unasked":         {started, {sealed{"1"}, "training []"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := state{phase: checkpoint.Starting}
@@ -156,7 +168,7 @@ func TestPromises(t *testing.T) {
 						rt.Fatal("killed without a proved checkpoint")
 					}
 				case quit:
-					if _, again := event.(ready); again && (s.tried <= s.retries || e.code == 0) {
+					if _, again := event.(ready); again && (s.tried <= s.retries && s.hung <= mostHung || e.code == 0) {
 						rt.Fatalf("given up with %d after %d of %d retries", e.code, s.tried, s.retries)
 					}
 					end, _ := event.(ended)
@@ -194,7 +206,7 @@ func draw(rt *rapid.T, s state, running, finding bool, proving string) any {
 	can = append(can, ask("a"), ask("b"), withdrawn{}, withdrawn{})
 	if running {
 		can = append(can, passed{}, sealed{"1"}, sealed{"2"}, sealed{"3"}, exit(0), exit(1),
-			ended{complete: true}, ended{candidate: "4"})
+			ended{complete: true}, ended{candidate: "4"}, ended{hung: true}, ended{hung: true, exit: process.Exit{Code: 143}})
 	}
 	if proving != "" {
 		can = append(can, good(proving), good(proving), bad(proving))

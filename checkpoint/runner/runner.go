@@ -40,12 +40,16 @@ type Config struct {
 	// Poll is how often the request and the checkpoints are looked at, Beat
 	// how often a sign of life is written, Grace how long a script whose work is
 	// saved may take to end before it is killed, Patience how long a request is
-	// honoured beyond its time when nobody withdraws it, Stuck how long a file
+	// honoured beyond its time when nobody withdraws it, and how long a job that is
+	// stranded waits for sluiced, Stuck how long a file
 	// system may not answer before signals, and the script's end, go past it.
 	Poll, Beat, Grace, Patience, Stuck time.Duration
 	// Stands is how long the answer of a program that trains on meanwhile is good:
 	// what is trained after it would be lost by a stop.
 	Stands time.Duration
+	// Linger is how long a script may go on whose step failed and does not end on
+	// all nodes, before it is ended and the job has to be started afresh.
+	Linger time.Duration
 }
 
 // WithDefaults fills in the times that are not set.
@@ -60,6 +64,7 @@ func (c Config) WithDefaults() Config {
 	set(&c.Grace, 3*time.Second)
 	set(&c.Patience, time.Minute)
 	set(&c.Stands, 15*time.Second)
+	set(&c.Linger, 30*time.Second)
 	set(&c.Stuck, 15*time.Second) // less than Slurm waits between SIGTERM and SIGKILL
 	c.Keep, c.Retries = max(1, c.Keep), max(0, c.Retries)
 	if c.Unit == "" {

@@ -35,7 +35,7 @@ func (r *run) word() checkpoint.Runner {
 		State: r.state.phase, Host: r.Host, PID: os.Getpid(), Split: r.where.split, Resumed: r.from.name,
 		Skipped: r.from.skipped[:min(len(r.from.skipped), maxSkips)], FirstLine: r.first, Beat: r.Now(),
 		Answer: r.state.answer, Note: r.note(),
-		Rhythm: r.rhythm(), Devices: r.devices(), LastWords: r.last,
+		Rhythm: r.rhythm(), Devices: r.devices(), LastWords: r.last, Stranded: r.state.stranded,
 	}
 	for _, o := range r.outputs {
 		if o.file == r.Stdout {
@@ -58,7 +58,7 @@ func (r *run) word() checkpoint.Runner {
 
 // note is what a person should know about this run.
 func (r *run) note() string {
-	notes := []string{r.astray(), r.retried(), r.held}
+	notes := []string{r.astray(), r.retried(), r.unhung(), r.held}
 	notes = slices.DeleteFunc(notes, func(n string) bool { return n == "" })
 	return strings.Join(notes, "; ")
 }

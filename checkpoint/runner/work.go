@@ -104,7 +104,12 @@ func (r *run) findNewest() func(context.Context) any {
 	seed := fmt.Sprintf("%s.%d.%d", r.job.id.Token, r.job.restarts, r.starts)
 	hosts, host := r.where.hosts, r.Host
 	own := r.readying()
+	pause := r.state.pause(r.Patience, r.Linger)
 	return func(ctx context.Context) any {
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+		}
 		master := make(chan string, 1)
 		go func() { master <- masterAddress(ctx, hosts, host) }() // bounded; overlaps the verification
 		f := found{own: own}

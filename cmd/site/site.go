@@ -303,6 +303,28 @@ func (s *Site) submit(ctx context.Context, user, name string, args ...string) (i
 	return id, nil
 }
 
+// JobFields asks Slurm, not sluice, for a job: the words of "scontrol show job" by
+// their names. Of a name that is there twice the first counts; values are cut at
+// their first space.
+func (s *Site) JobFields(ctx context.Context, id int64) (map[string]string, error) {
+	out, err := s.Run(ctx, "", "scontrol", "-o", "show", "job", strconv.FormatInt(id, 10))
+	if err != nil {
+		return nil, err
+	}
+	return jobFields(out), nil
+}
+
+func jobFields(line string) map[string]string {
+	fields := map[string]string{}
+	for _, word := range strings.Fields(line) {
+		name, value, ok := strings.Cut(word, "=")
+		if _, twice := fields[name]; ok && !twice && value != "" {
+			fields[name] = value
+		}
+	}
+	return fields
+}
+
 // Until calls done until it is true, fails, or the limit is over.
 func Until(ctx context.Context, limit time.Duration, what string, done func() (bool, error)) error {
 	deadline := time.Now().Add(limit)

@@ -17,6 +17,7 @@ const orphaned = time.Second
 // is put off: each turn has so long.
 func (o options) keep(g *nvml.Gauge, alarm *time.Timer) int {
 	parent := os.Getppid()
+	o.recall(g)
 	var looked, wrote time.Time
 	struck := false
 	for os.Getppid() == parent {
@@ -35,23 +36,49 @@ func (o options) keep(g *nvml.Gauge, alarm *time.Timer) int {
 	return 0
 }
 
+// recall takes up what this program saw before it had to be started again in the
+// same run: when the driver hung, which it does after just such errors, or when the
+// script was started again.
+func (o options) recall(g *nvml.Gauge) {
+	dir, err := o.folder()
+	if err != nil {
+		return
+	}
+	defer dir.Close()
+	data, err := dir.Read(checkpoint.GaugeFile(restarts(), o.node), mostRecalled)
+	if err != nil {
+		return // the first of the run
+	}
+	if d, err := checkpoint.ParseDevices(data); err == nil {
+		g.Recall(d.GPUs)
+	}
+}
+
+// mostRecalled is more than this program ever writes, in bytes.
+const mostRecalled = 256 << 10
+
 // write replaces this node's file in the job's folder.
 func (o options) write(g *nvml.Gauge, now time.Time) {
 	data, err := json.Marshal(checkpoint.Devices{Node: o.node, At: now.UTC(), GPUs: g.Read()})
 	if err != nil {
 		return
 	}
-	job, err := checkpoint.OpenDir(o.into)
-	if err != nil {
-		return
-	}
-	defer job.Close()
-	dir, err := job.Make(checkpoint.Gauges, 0o755)
+	dir, err := o.folder()
 	if err != nil {
 		return
 	}
 	defer dir.Close()
 	_ = dir.Write(checkpoint.GaugeFile(restarts(), o.node), append(data, '\n'), 0o644)
+}
+
+// folder opens, or makes, the one in the job's that all nodes write to.
+func (o options) folder() (*checkpoint.Dir, error) {
+	job, err := checkpoint.OpenDir(o.into)
+	if err != nil {
+		return nil, err
+	}
+	defer job.Close()
+	return job.Make(checkpoint.Gauges, 0o755)
 }
 
 // restarts tells the runs of a job apart, as Slurm counts them.

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -58,11 +59,25 @@ func machine(mood string) *dgxa100.Server {
 	if mood == "none" {
 		s.InitFunc = func() driver.Return { return driver.ERROR_LIBRARY_NOT_FOUND }
 	}
+	if mood == "struck" { // by a critical error on GPU 3, once
+		told := 0
+		s.EventSetCreateFunc = func() (driver.EventSet, driver.Return) {
+			return &mock.EventSet{FreeFunc: func() driver.Return { return driver.SUCCESS }, WaitFunc: func(ms uint32) (driver.EventData, driver.Return) {
+				if told == 1 {
+					time.Sleep(time.Duration(ms) * time.Millisecond)
+					return driver.EventData{}, driver.ERROR_TIMEOUT
+				}
+				told++
+				return driver.EventData{Device: s.Devices[3], EventType: driver.EventTypeXidCriticalError, EventData: 119}, driver.SUCCESS
+			}}, driver.SUCCESS
+		}
+	}
 	if mood == "hangs at once" {
 		s.InitFunc = func() driver.Return { select {} }
 	}
 	looks := 0
-	for _, d := range s.Devices {
+	for i, d := range s.Devices {
+		d.(*dgxa100.Device).UUID = fmt.Sprintf("GPU-0000000%d", i) // the mock's own differ from start to start
 		d := &d.(*dgxa100.Device).Device
 		answer(d)
 		d.GetTotalEccErrorsFunc = func(driver.MemoryErrorType, driver.EccCounterType) (uint64, driver.Return) {
@@ -76,6 +91,8 @@ func machine(mood string) *dgxa100.Server {
 }
 
 func answer(d *mock.Device) {
+	d.GetSupportedEventTypesFunc = func() (uint64, driver.Return) { return driver.EventTypeXidCriticalError, driver.SUCCESS }
+	d.RegisterEventsFunc = func(uint64, driver.EventSet) driver.Return { return driver.SUCCESS }
 	d.GetPowerUsageFunc = func() (uint32, driver.Return) { return 0, driver.ERROR_NOT_SUPPORTED }
 	d.GetRemappedRowsFunc = func() (int, int, bool, bool, driver.Return) { return 0, 0, false, false, driver.SUCCESS }
 	d.GetFieldValuesFunc = func([]driver.FieldValue) driver.Return { return driver.ERROR_NOT_SUPPORTED }
@@ -152,6 +169,28 @@ func TestKeeps(t *testing.T) {
 	c.Process.Signal(syscall.SIGTERM)
 	if c.Wait(); out.Len()+errs.Len() > 0 {
 		t.Errorf("it said %q %q", out, errs)
+	}
+}
+
+// TestStartedAgain: the driver tells of a critical error once, and the program that
+// comes after the one that heard it, in the same run, knows of it all the same.
+func TestStartedAgain(t *testing.T) {
+	dir := t.TempDir()
+	read := func() checkpoint.Devices {
+		data, _ := os.ReadFile(filepath.Join(dir, checkpoint.Gauges, checkpoint.GaugeFile(7, "gpu1")))
+		d, _ := checkpoint.ParseDevices(data)
+		return d
+	}
+	unfit := func() bool { d := read(); return len(d.GPUs) == 2 && d.GPUs[0].Unfit == "" && d.GPUs[1].Unfit != "" }
+	first, _, _ := program(t, "struck", dir)
+	within(t, "an unfit GPU", unfit)
+	first.Process.Kill()
+	first.Wait()
+	before := read().At
+	program(t, "well", dir)
+	within(t, "a word of the second", func() bool { return read().At.After(before) })
+	if !unfit() {
+		t.Errorf("forgotten: %+v", read().GPUs)
 	}
 }
 

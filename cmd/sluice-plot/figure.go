@@ -174,7 +174,7 @@ func fitted(p speed.Profile, most int) plotter.XYs {
 	least := p.Points[0].GPUs
 	step := max(1, (most-least)/mostDrawn)
 	at := func(gpus int) {
-		seconds, _ := curve.Seconds(speed.Shape{GPUs: gpus, Nodes: nodes(p, gpus)})
+		seconds, _ := curve.Seconds(speed.Shape{GPUs: gpus, Nodes: p.NodesAt(gpus)})
 		out = append(out, plotter.XY{X: float64(gpus), Y: 1 / seconds})
 	}
 	for gpus := least; gpus < most; gpus += step {
@@ -182,17 +182,6 @@ func fitted(p speed.Profile, most int) plotter.XYs {
 	}
 	at(most)
 	return out
-}
-
-// nodes is on how many nodes a number of GPUs is drawn: those of the next measured
-// size from it on.
-func nodes(p speed.Profile, gpus int) int {
-	for _, pt := range p.Points {
-		if pt.GPUs >= gpus {
-			return min(max(1, pt.Nodes), gpus)
-		}
-	}
-	return 1
 }
 
 // scatter is the points with one standard deviation to either side.

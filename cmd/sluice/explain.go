@@ -53,7 +53,7 @@ func explain(w io.Writer, e control.Explanation) error {
 	s.put("Orders", "%s", orderLine(j))
 	s.put("Cannot move", "%s", stuckLine(j))
 	s.put("Problems", "%s", strings.Join(j.Problems, "\n"))
-	s.put("Last words", "%s", lastLines(j))
+	s.put("Last words", "%s", lastWords(j.LastWords))
 	s.put("Left out", "%s", leftOutLines(e.LeftOut))
 	s.put("Last move", "%s", j.Last)
 	if !j.Ended {

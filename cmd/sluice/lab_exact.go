@@ -42,6 +42,6 @@ code is 0 only if every promise was kept.`,
 	f.BoolVar(&o.Only, "kills-only", false, "kill at once, without the exactness tables")
 	f.Uint64Var(&o.Seed, "seed", 1, "seed of the victims and moments")
 	f.StringSliceVar(&o.Kinds, "kind", nil, "what to kill: worker, runner, node (default: all)")
-	f.IntVar(&o.Labs, "labs", 1, "labs to kill on at the same time")
+	f.IntVar(&o.Labs, "labs", 1, "labs to kill on at the same time, 1 to 16")
 	return c
 }

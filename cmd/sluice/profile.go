@@ -51,11 +51,13 @@ does so here too: send it elsewhere with its own arguments, and use --sequential
 runs at the same time would be in each other's way. A step has to be the same work
 at every size: the same global batch.
 
-Only idle GPUs are used: a size waits until as many are idle and nobody else waits
-for them. All sizes run at once if they fit.
+Only idle GPUs are used: a size waits until as many are idle in the partitions it may
+run in (all, where none is named) and nobody else waits for GPUs there. All sizes run
+at once if they fit.
 
-  --sizes=LIST          numbers of GPUs, such as 1,2,4 (a few powers of two from the
-                        script's --min-gpus to its --max-gpus)
+  --sizes=LIST          numbers of GPUs, such as 1,2,4, at most 16 of them (a few from
+                        the script's --min-gpus to its --max-gpus, each at least
+                        twice the one before)
   --steps=N             steps to measure at each size (20)
   --warmup=N            steps before them that do not count (5)
   --limit=TIME          longest time for one run, from its first line on (10m)

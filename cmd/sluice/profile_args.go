@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -91,7 +90,7 @@ func (o *profileOptions) take(args []string) (int, error) {
 func (o *profileOptions) set(name, value string) (err error) {
 	switch name {
 	case "--sizes":
-		o.sizes, err = profileSizes(value)
+		o.sizes, err = sbatch.ParseProfileSizes(value)
 	case "--steps":
 		o.measure.Steps, err = wholeNumber(value, 1, 1_000_000)
 	case "--warmup":
@@ -109,25 +108,6 @@ func (o *profileOptions) set(name, value string) (err error) {
 		o.output = value
 	}
 	return err
-}
-
-// mostProfiled bounds the sizes of one call: each is a job.
-const mostProfiled = 32
-
-func profileSizes(value string) ([]int, error) {
-	var sizes []int
-	for _, word := range strings.Split(value, ",") {
-		n, err := wholeNumber(word, 1, 100_000)
-		if err != nil {
-			return nil, fmt.Errorf("want numbers of GPUs such as 1,2,4")
-		}
-		sizes = append(sizes, n)
-	}
-	slices.Sort(sizes)
-	if sizes = slices.Compact(sizes); len(sizes) > mostProfiled {
-		return nil, fmt.Errorf("%d sizes, at most %d", len(sizes), mostProfiled)
-	}
-	return sizes, nil
 }
 
 func wholeNumber(text string, least, most int) (int, error) {

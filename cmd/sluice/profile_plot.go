@@ -5,9 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -21,11 +19,8 @@ const plotLimit = time.Minute
 // its own, because its fonts would slow every start of sluice.
 func plotter() (string, error) {
 	const name = "sluice-plot"
-	if self, err := os.Executable(); err == nil {
-		beside := filepath.Join(filepath.Dir(self), name)
-		if info, err := os.Stat(beside); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
-			return beside, nil
-		}
+	if path := beside(name); path != "" {
+		return path, nil
 	}
 	path, err := exec.LookPath(name)
 	if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/csv"
 	"fmt"
@@ -36,7 +37,7 @@ func (p *profiling) result() speed.Profile {
 	r := speed.Profile{Version: speed.ProfileVersion, Script: p.script, Model: p.base.request.Spec.Model, Of: "step"}
 	for _, s := range p.sizes {
 		if _, of := s.log.Spans(); s.point.Error == "" && of != "step" {
-			r.Of = cmpUnit(p.base.request.Spec.Unit)
+			r.Of = string(cmp.Or(p.base.request.Spec.Unit, elastic.Epochs))
 		}
 	}
 	for _, s := range p.sizes {
@@ -50,13 +51,6 @@ func (p *profiling) result() speed.Profile {
 	}
 	r.Compare()
 	return r
-}
-
-func cmpUnit(u elastic.Unit) string {
-	if u == "" {
-		u = elastic.Epochs
-	}
-	return string(u)
 }
 
 // measure fills in the size's point.
@@ -172,7 +166,7 @@ func profilePlot(r speed.Profile, unicode bool) string {
 		c.put(g, g/r.Ideal(1), c.ideal)
 		if below, part := math.Modf(g); below >= 1 {
 			rate := func(n int) float64 {
-				seconds, _ := curve.Seconds(speed.Shape{GPUs: n, Nodes: nodesAt(r, n)})
+				seconds, _ := curve.Seconds(speed.Shape{GPUs: n, Nodes: r.NodesAt(n)})
 				return 1 / seconds
 			}
 			c.put(g, rate(int(below))*(1-part)+rate(int(below)+1)*part, c.line)
@@ -184,21 +178,6 @@ func profilePlot(r speed.Profile, unicode bool) string {
 		}
 	}
 	return c.render(r)
-}
-
-// nodesAt is on how many nodes a number of GPUs is drawn: those of the nearest
-// measured size that is not smaller.
-func nodesAt(r speed.Profile, gpus int) int {
-	nodes := 1
-	for _, pt := range r.Points {
-		if pt.Seconds > 0 {
-			nodes = max(1, pt.Nodes)
-			if pt.GPUs >= gpus {
-				break
-			}
-		}
-	}
-	return min(nodes, gpus)
 }
 
 // canvas is the plot in the making.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -178,28 +179,50 @@ func (p *profiling) why(report control.Report, idle int) string {
 	switch {
 	case report.Blind != "":
 		return "sluiced does not see Slurm: " + report.Blind
-	case len(report.Demands) > 0:
-		return fmt.Sprintf("ordinary job %d waits for GPUs, and comes first", report.Demands[0].JobID)
+	case p.ahead(report) != "":
+		return p.ahead(report) + " waits for GPUs, and comes first"
 	}
 	return fmt.Sprintf("never so many GPUs were idle (now %d)", idle)
+}
+
+// ahead names a job of somebody else's that waits for GPUs which the runs could be
+// on; "" when there is none.
+func (p *profiling) ahead(report control.Report) string {
+	for _, d := range report.Demands {
+		if p.meets(report, d.Partition) {
+			return fmt.Sprintf("ordinary job %d", d.JobID)
+		}
+	}
+	for _, j := range report.Jobs {
+		if !j.Ended && j.GPUs == 0 && !j.OnHold && !p.own(j.JobID) && p.meets(report, j.Partition) {
+			return fmt.Sprintf("job %d", j.JobID)
+		}
+	}
+	return ""
+}
+
+// meets reports whether a job of these partitions could be on a node that the runs
+// may use; also when nothing is known of its partitions.
+func (p *profiling) meets(report control.Report, partitions string) bool {
+	names := strings.Split(partitions, ",")
+	return partitions == "" || slices.ContainsFunc(report.Nodes, func(n control.Node) bool { return p.allowed(n) && shared(n.Partitions, names) })
+}
+
+func shared(one, other []string) bool {
+	return slices.ContainsFunc(one, func(name string) bool { return slices.Contains(other, name) })
 }
 
 // idle is how many GPUs can be had without taking them from anybody: none while
 // somebody else waits for some. What is promised to runs that have not started yet
 // is not idle.
 func (p *profiling) idle(report control.Report) int {
-	if report.Blind != "" || len(report.Demands) > 0 {
+	if report.Blind != "" || p.ahead(report) != "" {
 		return 0
 	}
 	idle := 0
 	for _, n := range report.Nodes {
-		if p.mayUse(n) {
+		if n.Usable && p.allowed(n) {
 			idle += n.Free
-		}
-	}
-	for _, j := range report.Jobs {
-		if !j.Ended && j.GPUs == 0 && !j.OnHold && !p.own(j.JobID) {
-			return 0
 		}
 	}
 	for _, s := range p.sizes {
@@ -210,10 +233,10 @@ func (p *profiling) idle(report control.Report) int {
 	return idle
 }
 
-// most is how many GPUs there are at all.
+// most is how many GPUs there are at all, also on nodes that are down for now.
 func (p *profiling) most(report control.Report) (n int) {
 	for _, node := range report.Nodes {
-		if p.mayUse(node) {
+		if p.allowed(node) {
 			n += node.GPUs
 		}
 	}
@@ -224,11 +247,11 @@ func (p *profiling) own(job int64) bool {
 	return slices.ContainsFunc(p.sizes, func(s *profiledSize) bool { return s.point.Job == job })
 }
 
-// mayUse reports whether the runs can be on a node. Without a partition named, which
-// is Slurm's default is not known here, and Slurm has the last word.
-func (p *profiling) mayUse(n control.Node) bool {
+// allowed reports whether a node is in a partition of the runs. Without one named,
+// which is Slurm's default is not known here, and Slurm has the last word.
+func (p *profiling) allowed(n control.Node) bool {
 	asked := p.base.request.Partitions
-	return n.Usable && (len(asked) == 0 || slices.ContainsFunc(asked, func(name string) bool { return slices.Contains(n.Partitions, name) }))
+	return len(asked) == 0 || shared(n.Partitions, asked)
 }
 
 // abandon ends an interrupted profile.
@@ -246,7 +269,7 @@ func (p *profiling) abandon() error {
 			s.clear()
 		}
 	}
-	fmt.Fprintln(p.errs, "sluice: interrupted; the runs are cancelled, and nothing of them is left")
+	fmt.Fprintln(p.errs, "sluice: interrupted; the runs were cancelled")
 	return exitCode(130)
 }
 

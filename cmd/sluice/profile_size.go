@@ -8,12 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/checkpoint/runner"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control"
 	"github.com/sluice-hpc/sluice/elastic/speed"
@@ -58,7 +58,9 @@ func (s *profiledSize) submit(ctx context.Context) {
 		[]string{fmt.Sprintf("--job-name=profile-%d-gpus", s.point.GPUs), fmt.Sprintf("--time=%d", int(limit/time.Minute)+5)},
 		[]string{"--output=" + output, "--error=" + output})
 	s.sub.job.Run = append(runOptions(s.sub.site, s.sub.request), "--profile="+s.p.options.measure.String(), "--profile-limit="+limit.String())
-	id, err := s.sub.create(ctx, s.p.user)
+	// An interrupt waits for sbatch's answer: a job whose number is not known could
+	// not be cancelled.
+	id, err := s.sub.create(context.WithoutCancel(ctx), s.p.user)
 	s.point.Job = int64(id)
 	switch {
 	case err != nil:
@@ -90,13 +92,23 @@ func (s *profiledSize) follow(ctx context.Context, report control.Report) {
 			s.finish(ctx, job)
 		}
 	case !s.runs && time.Since(s.at) > s.p.options.wait:
-		s.cancel(ctx)
-		s.gone(ctx)
-		s.fail("job %d did not start in %v: %s; see 'sluice nodes', or type --wait=1h", s.point.Job, s.p.options.wait, stuck(job))
-		s.clear()
+		if s.end(ctx) {
+			s.fail("job %d did not start in %v: %s; see 'sluice nodes', or type --wait=1h", s.point.Job, s.p.options.wait, stuck(job))
+			s.clear()
+		}
 	case s.runs && time.Since(s.at) > s.p.options.wait+s.p.options.measure.Limit+5*time.Minute:
-		s.cancel(ctx) // whatever it does, this is enough
+		if s.end(ctx) { // whatever it does, this is enough
+			s.finish(ctx, job)
+		}
 	}
+}
+
+// end cancels the job and waits until it is gone; false when an interrupt came in
+// between, and ends it anew.
+func (s *profiledSize) end(ctx context.Context) bool {
+	s.cancel(ctx)
+	s.gone(ctx)
+	return ctx.Err() == nil
 }
 
 func findJob(report control.Report, id int64) (control.Job, bool) {
@@ -146,9 +158,9 @@ func (s *profiledSize) finish(ctx context.Context, job control.Job) {
 func (s *profiledSize) remedy(failed bool, said []byte) string {
 	switch {
 	case failed:
-		return lastWords(said)
+		return s.lastWords(said)
 	case s.sub.request.Adopt.Progress != "":
-		return ". Does --progress-regex match the lines of its log? If they are rare, give it longer: --limit=30m" + lastWords(said)
+		return ". Does --progress-regex match the lines of its log? If they are rare, give it longer: --limit=30m" + s.lastWords(said)
 	}
 	return ". The program has to call sluice.should_checkpoint() after every step, or have its log read: --progress-regex"
 }
@@ -213,18 +225,32 @@ func (s *profiledSize) output() []byte {
 	return data
 }
 
-// lastWords are the last lines a run printed, for an error; "" when there are none.
-func lastWords(output []byte) string {
-	lines := slices.DeleteFunc(strings.Split(strings.TrimSpace(string(output)), "\n"), func(l string) bool {
-		return strings.HasPrefix(l, "== sluice: ") // the runner's banners
-	})
-	if lines = lines[max(0, len(lines)-5):]; strings.Join(lines, "") == "" {
+// lastWords are the run's, for an error: what its runner told of its end. Where that
+// saw nothing wrong, or could not tell, they are the end of what the run printed; ""
+// when there is nothing.
+func (s *profiledSize) lastWords(said []byte) string {
+	words := checkpoint.NewLastWords("", spoken(said))
+	if word, err := runnerWord(s.folder); err == nil && word.LastWords != nil {
+		words = word.LastWords
+	}
+	text := strings.TrimSpace(lastWords(&control.LastWords{Why: words.Why, Lines: words.Lines[max(0, len(words.Lines)-5):]}))
+	if text == "" {
 		return ""
 	}
-	for i := range lines {
-		lines[i] = "\n    " + escape(cut(lines[i], 200))
+	return "; its last words:\n    " + strings.ReplaceAll(text, "\n", "\n    ")
+}
+
+// spoken are the lines of an output in which the job said something, as a terminal
+// would show them: a progress bar is written over itself.
+func spoken(output []byte) (lines []string) {
+	for line := range strings.Lines(string(output)) {
+		line = strings.TrimRight(line, "\r\n")
+		line = line[strings.LastIndexByte(line, '\r')+1:]
+		if _, banner := runner.ParseBanner(line); !banner && strings.TrimSpace(line) != "" {
+			lines = append(lines, line)
+		}
 	}
-	return "; its last words:" + strings.Join(lines, "")
+	return lines
 }
 
 // saysEmulated finds a line in which a program admits that its figures are made up.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/checkpoint/runner"
+	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control"
 	"github.com/sluice-hpc/sluice/elastic/speed"
 	"github.com/sluice-hpc/sluice/sbatch"
@@ -61,7 +62,7 @@ func FuzzProfileArgs(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if len(rest) > len(words) || o.measure.Steps < 1 || o.measure.Limit < time.Second || len(o.sizes) > mostProfiled {
+		if len(rest) > len(words) || o.measure.Steps < 1 || o.measure.Limit < time.Second || len(o.sizes) > elastic.MaxProfile {
 			t.Fatalf("%q: %+v %q", words, o, rest)
 		}
 		for i, n := range o.sizes {
@@ -150,6 +151,9 @@ func TestIdleForProfile(t *testing.T) {
 		{"all partitions", control.Report{Nodes: nodes}, nil, 11},
 		{"one partition", control.Report{Nodes: nodes}, []string{"gpu"}, 3},
 		{"an ordinary job waits", control.Report{Nodes: nodes, Demands: []control.Demand{{JobID: 1, GPUs: 1}}}, nil, 0},
+		{"one waits that would share a node", control.Report{Nodes: nodes, Demands: []control.Demand{{JobID: 1, Partition: "fast,gpu", GPUs: 1}}}, []string{"gpu"}, 0},
+		{"one waits elsewhere", control.Report{Nodes: nodes, Demands: []control.Demand{{JobID: 1, Partition: "fast", GPUs: 1}}}, []string{"gpu"}, 3},
+		{"an elastic job waits elsewhere", control.Report{Nodes: nodes, Jobs: []control.Job{{JobID: 1, Partition: "fast"}}}, []string{"gpu"}, 3},
 		{"an elastic job waits", control.Report{Nodes: nodes, Jobs: []control.Job{{JobID: 1}}}, nil, 0},
 		{"one is held by its user", control.Report{Nodes: nodes, Jobs: []control.Job{{JobID: 1, OnHold: true}, {JobID: 2, Ended: true}}}, nil, 11},
 		{"a run of its own is about to start", control.Report{Nodes: nodes, Jobs: []control.Job{{JobID: 77}}}, nil, 9},
@@ -162,6 +166,24 @@ func TestIdleForProfile(t *testing.T) {
 		if got := p.idle(c.report); got != c.want {
 			t.Errorf("%s: %d, want %d", c.name, got, c.want)
 		}
+	}
+}
+
+// TestWhoComesFirst: what a size waits for is named, and nodes that are down count
+// among those there are.
+func TestWhoComesFirst(t *testing.T) {
+	r := control.Report{Nodes: []control.Node{{Partitions: []string{"gpu"}, GPUs: 4, Free: 4}, {Partitions: []string{"fast"}, GPUs: 8, Usable: true}},
+		Demands: []control.Demand{{JobID: 1, Partition: "fast"}}, Jobs: []control.Job{{JobID: 2, Partition: "gpu"}}}
+	p := profiling{base: submission{request: sbatch.Request{Partitions: []string{"gpu"}}}}
+	if got := p.why(r, 0); got != "job 2 waits for GPUs, and comes first" {
+		t.Error(got)
+	}
+	if got := p.most(r); got != 4 {
+		t.Errorf("%d GPUs, want 4", got)
+	}
+	p.base.request.Partitions = nil
+	if got := p.why(r, 0); got != "ordinary job 1 waits for GPUs, and comes first" {
+		t.Error(got)
 	}
 }
 
@@ -193,17 +215,31 @@ func TestProfileComparesLike(t *testing.T) {
 }
 
 func TestLastWords(t *testing.T) {
+	banner := runner.Banner{Job: 5, Words: []string{"1 GPU"}, At: time.Unix(0, 0)}.String()
+	if _, ok := runner.ParseBanner(banner); !ok {
+		t.Fatalf("%q is no banner", banner)
+	}
+	s := profiledSize{folder: t.TempDir()}
 	for output, want := range map[string]string{
 		"":                                   "",
 		"\n\n":                               "",
-		"== sluice: segment 0 ==\n":          "",
-		"a\nb\n== sluice: x ==\n":            "; its last words:\n    a\n    b",
+		banner + "\n":                        "",
+		"a\nb\n" + banner + "\n":             "; its last words:\n    a\n    b",
 		strings.Repeat("x\n", 20) + "last\n": "; its last words:\n    x\n    x\n    x\n    x\n    last",
-		"\x1b[31mred":                        "; its last words:\n    " + escape("\x1b[31mred"),
+		"\x1b[31mred":                        "; its last words:\n    [31mred",
+		" 1/9\r 2/9\r\n":                     "; its last words:\n    2/9",
 	} {
-		if got := lastWords([]byte(output)); got != want {
+		if got := s.lastWords([]byte(output)); got != want {
 			t.Errorf("%q: got %q, want %q", output, got, want)
 		}
+	}
+	word := `{"version":1,"job":5,"state":"exited","host":"n","first_line":"2026-03-04T12:00:00Z","beat":"2026-03-04T12:00:00Z",
+		"exit":{"code":3,"at":"2026-03-04T12:00:00Z"},"last_words":{"why":"exit code 3; ValueError: no","lines":["a","b"]}}`
+	if err := os.WriteFile(filepath.Join(s.folder, checkpoint.RunnerFile), []byte(word), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.lastWords([]byte("printed")); got != "; its last words:\n    exit code 3; ValueError: no\n    a\n    b" {
+		t.Errorf("%q", got)
 	}
 	if got := emulation([]byte("a\nGPU time is emulated: 0.4 s\nb")); got != "GPU time is emulated: 0.4 s" {
 		t.Errorf("%q", got)

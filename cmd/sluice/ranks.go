@@ -47,7 +47,7 @@ by torchrun itself.`,
 			c.Argv, c.Env = args, os.Environ()
 			c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
 			c.Host, _ = os.Hostname() // only shown to people
-			c.Gauge = gaugeProgram()
+			c.Gauge = beside("sluice-nvml")
 			return exitAs(ranks.Run(c))
 		},
 	}

@@ -68,7 +68,7 @@ present allocation, with all of the job's GPUs there.`,
 			c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
 			c.Host, _ = os.Hostname() // only shown to people
 			c.Sluice, _ = os.Executable()
-			c.Gauge = gaugeProgram()
+			c.Gauge = beside("sluice-nvml")
 			c.Python = pythonLibrary(c.Script)
 			return exitAs(runner.Run(c))
 		},

@@ -64,7 +64,7 @@ func printJob(w io.Writer, j control.Job, at time.Time, asJSON, gap bool) error 
 	s.put("Moving", "%s", moveLine(j, at))
 	s.put("Reason", "%s", j.Reason)
 	s.put("Problems", "%s", strings.Join(j.Problems, "\n"))
-	s.put("Last words", "%s", lastLines(j))
+	s.put("Last words", "%s", lastWords(j.LastWords))
 	s.put("Orders", "%s", orderLine(j))
 	s.put("Work", "%s", workLine(j, at))
 	s.put("Speed", "%s", speedLine(j))
@@ -82,12 +82,12 @@ func printJob(w io.Writer, j control.Job, at time.Time, asJSON, gap bool) error 
 	return s.write(w)
 }
 
-// lastLines says why a job died and what it printed last.
-func lastLines(j control.Job) string {
-	if j.LastWords == nil {
+// lastWords says why a job died and what it printed last.
+func lastWords(w *control.LastWords) string {
+	if w == nil {
 		return ""
 	}
-	return strings.Join(append([]string{j.LastWords.Why}, j.LastWords.Lines...), "\n")
+	return strings.Join(append([]string{w.Why}, w.Lines...), "\n")
 }
 
 func stateLine(j control.Job) string {

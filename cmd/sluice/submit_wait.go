@@ -57,22 +57,28 @@ func (s *submission) wait(ctx context.Context, id slurm.JobID) error {
 	return w.run(ctx)
 }
 
-// scriptEnded reads the runner's word in the job's folder.
+// scriptEnded reads in the job's folder when its script ended; zero when it has not,
+// as far as is known.
 func scriptEnded(folder string) time.Time {
-	dir, err := checkpoint.OpenDir(folder)
-	if err != nil {
-		return time.Time{}
-	}
-	defer dir.Close()
-	data, err := dir.Read(checkpoint.RunnerFile, 64<<10)
-	if err != nil {
-		return time.Time{}
-	}
-	word, err := checkpoint.ParseRunner(data)
+	word, err := runnerWord(folder)
 	if err != nil || word.Exit == nil {
 		return time.Time{}
 	}
 	return word.Exit.At
+}
+
+// runnerWord reads the runner's word in the job's folder.
+func runnerWord(folder string) (checkpoint.Runner, error) {
+	dir, err := checkpoint.OpenDir(folder)
+	if err != nil {
+		return checkpoint.Runner{}, err
+	}
+	defer dir.Close()
+	data, err := dir.Read(checkpoint.RunnerFile, 64<<10)
+	if err != nil {
+		return checkpoint.Runner{}, err
+	}
+	return checkpoint.ParseRunner(data)
 }
 
 func (w *waiter) run(ctx context.Context) error {

@@ -67,8 +67,11 @@ type scene struct {
 
 var scenes atomic.Int64
 
-// users are the two ordinary accounts of every site that asks for them.
-var users = []string{"sluice-test-a", "sluice-test-b"}
+// users are the ordinary accounts of two tests, which run at the same time.
+var (
+	users = []string{"sluice-test-a", "sluice-test-b"}
+	modes = []string{"sluice-test-c", "sluice-test-d"}
+)
 
 type setting func(*site.Config)
 
@@ -78,7 +81,9 @@ func withNodes(nodes, gpus int) setting {
 
 func withConfig(text string) setting { return func(c *site.Config) { c.Config = text } }
 
-func withUsers(c *site.Config) { c.Accounts = users }
+func withUsers(names []string) func(*site.Config) {
+	return func(c *site.Config) { c.Accounts = names }
+}
 
 // play builds a site with a running sluiced for one test. Tests on a real Slurm
 // are skipped, loudly, where there is none.

@@ -97,7 +97,7 @@ func TestHoldAndRelease(t *testing.T) {
 // of them, serves both from their private homes.
 func TestTwoUsers(t *testing.T) {
 	t.Parallel()
-	s := play(t, withUsers)
+	s := play(t, withUsers(users))
 	a := s.submit("mine", users[0], 60, []string{"--max-gpus=8"})
 	a.until("to run", func(v control.Job) bool { return v.State == "RUNNING" })
 	b := s.submit("theirs", users[1], 10, []string{"--max-gpus=8"})
@@ -128,13 +128,13 @@ func TestTwoUsers(t *testing.T) {
 // privilege; nobody else's jobs are his business.
 func TestUserMode(t *testing.T) {
 	t.Parallel()
-	s := play(t, withUsers, func(c *site.Config) { c.User = users[0] })
-	mine := s.submit("mine", users[0], 40, []string{"--max-gpus=8"})
-	s.as(users[0], "sluice", "resize", fmt.Sprint(mine.id), "--gpus", "2")
+	s := play(t, withUsers(modes), func(c *site.Config) { c.User = modes[0] })
+	mine := s.submit("mine", modes[0], 40, []string{"--max-gpus=8"})
+	s.as(modes[0], "sluice", "resize", fmt.Sprint(mine.id), "--gpus", "2")
 	mine.runsOn(2)
-	s.as(users[0], "sluice", "resize", fmt.Sprint(mine.id), "--gpus", "8")
+	s.as(modes[0], "sluice", "resize", fmt.Sprint(mine.id), "--gpus", "8")
 	mine.runsOn(8)
-	ordinary, err := s.Sbatch(s.ctx, users[1], "--gres=gpu:1", "--wrap=sleep 2")
+	ordinary, err := s.Sbatch(s.ctx, modes[1], "--gres=gpu:1", "--wrap=sleep 2")
 	s.must(err)
 	if state := (&job{s: s, id: ordinary}).ends(); state != "COMPLETED" {
 		t.Errorf("another user's ordinary job ended as %s", state)

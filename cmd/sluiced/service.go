@@ -48,7 +48,7 @@ func (d *daemon) Direct(ctx context.Context, caller control.Caller, job elastic.
 // Trust lets a node be used again and wakes the cycle.
 func (d *daemon) Trust(ctx context.Context, caller control.Caller, node string) error {
 	var result error
-	err := d.loop.call(ctx, func() { result = d.engine.Trust(node, time.Now()) })
+	err := d.loop.call(ctx, func() { result = d.engine.Trust(ctx, node, time.Now()) })
 	if err != nil {
 		return err
 	}

@@ -52,6 +52,8 @@ type Engine struct {
 	samples map[string][]speed.Sample
 	curves  map[string]*speed.Curve
 	health  elastic.Health
+	kept    elastic.Health       // as the journal has it
+	lost    map[string]time.Time // nodes by when they were last seen lost
 	blind   struct {
 		since time.Time
 		why   string
@@ -82,6 +84,7 @@ type jobState struct {
 	runner  runnerWord
 	begun   time.Time // first line of the run that was last told of
 	gauged  gauged
+	ailing  bool     // a GPU it has is unfit by its own word, and keeps its node out
 	lazy    struct { // the curve as doubted, kept because it remembers its answers
 		from, curve *speed.Curve
 		idle        float64
@@ -94,6 +97,7 @@ type jobState struct {
 	last    string                // how the last move closed
 	hold    bool                  // the last hold through Slurm was sluice's own
 	disown  bool                  // its user took the tag away
+	rest    time.Time             // not started again before; see mourn
 	words   *checkpoint.LastWords // of an ended job; nil when it ended well
 }
 
@@ -108,6 +112,7 @@ func New(cfg Config) *Engine {
 		byID:    map[elastic.JobID]*jobState{},
 		samples: map[string][]speed.Sample{},
 		curves:  map[string]*speed.Curve{},
+		lost:    map[string]time.Time{},
 	}
 }
 

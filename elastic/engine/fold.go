@@ -51,6 +51,7 @@ func (e *Engine) fold(ctx context.Context, v view, now time.Time) {
 			e.ended(js, string(sj.State), now)
 			_ = e.cfg.Mailbox.Forget(js.rec.Token) // swept again by nobody: the folder is small and harmless
 		case sj.State == slurm.Pending && !sj.Completing:
+			e.mourn(js, now)
 			e.endSegment(js, now)
 		}
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -28,15 +29,21 @@ const speechless = 5 * time.Minute
 func (e *Engine) hear(now time.Time) {
 	before := e.health.Findings(e.cfg.Health)
 	var seen []elastic.Sighting
+	own := map[*jobState][]elastic.Sighting{}
 	for _, js := range e.ordered() {
 		js.gauged.known = false
 		if devices := js.devices(now); len(devices) > 0 {
-			seen = append(seen, js.sightings(devices)...)
+			own[js] = js.sightings(devices)
+			seen = append(seen, own[js]...)
 			js.notice(devices, now)
 		}
 		js.ail()
 	}
 	e.health = e.health.Hear(seen, now, e.cfg.Health)
+	out := e.excluded()
+	for _, js := range e.jobs {
+		js.ailing = slices.ContainsFunc(own[js], func(s elastic.Sighting) bool { return s.Unfit != "" && out[s.Node] })
+	}
 	e.tellHealth(before, now)
 }
 
@@ -80,6 +87,15 @@ func (js *jobState) ail() {
 	}
 }
 
+// excluded names the nodes that get nothing new for their GPUs.
+func (e *Engine) excluded() map[string]bool {
+	out := map[string]bool{}
+	for _, f := range e.health.Findings(e.cfg.Health) {
+		out[f.Node] = f.Excluded
+	}
+	return out
+}
+
 // tellHealth logs nodes that are left out from now on, or used again.
 func (e *Engine) tellHealth(before []elastic.Finding, now time.Time) {
 	was := map[string]bool{}
@@ -115,8 +131,9 @@ func (e *Engine) well(inventory []nodes.Node) []nodes.Node {
 }
 
 // Trust lets a node be used whatever was said of its GPUs, until another job or
-// another reason speaks against it: ErrNoNode, ErrNoComplaint.
-func (e *Engine) Trust(node string, now time.Time) error {
+// another reason speaks against it. It is durable when Trust returns nil: ErrNoNode,
+// ErrNoComplaint, or the journal's error.
+func (e *Engine) Trust(ctx context.Context, node string, now time.Time) error {
 	if !slices.ContainsFunc(e.seen.nodes, func(n slurm.Node) bool { return n.Name == node }) {
 		return fmt.Errorf("%w: %s", ErrNoNode, node)
 	}
@@ -125,8 +142,32 @@ func (e *Engine) Trust(node string, now time.Time) error {
 	if !found {
 		return fmt.Errorf("%w %s", ErrNoComplaint, node)
 	}
-	e.health = trusted
+	if err := e.cfg.Journal.SaveHealth(ctx, trusted); err != nil {
+		return fmt.Errorf("trust in %s: not recorded: %w", node, err)
+	}
+	e.health, e.kept = trusted, trusted
 	e.tellHealth(before, now)
+	return nil
+}
+
+// repeated is by how much the last word on a GPU may be newer than the journal has
+// it: words that only repeat themselves are not written every cycle.
+const repeated = time.Minute
+
+// keepHealth makes durable what is said against GPUs: a restart must neither forget
+// an operator's trust nor place jobs where others have just died.
+func (e *Engine) keepHealth(ctx context.Context) error {
+	if slices.EqualFunc(e.health, e.kept, func(now, kept elastic.Complaint) bool {
+		fresh := now.Last.Sub(kept.Last).Abs() < repeated
+		now.First, now.Last = kept.First, kept.Last
+		return fresh && now == kept
+	}) {
+		return nil
+	}
+	if err := e.cfg.Journal.SaveHealth(ctx, e.health); err != nil {
+		return fmt.Errorf("keeping what is said of GPUs: %w", err)
+	}
+	e.kept = e.health
 	return nil
 }
 

@@ -33,6 +33,7 @@ type Memory struct {
 	jobs     map[string]JobRecord
 	segments map[string]map[int]Segment
 	samples  map[string][]speed.Sample
+	health   elastic.Health
 }
 
 // write runs change under the lock unless the write is to fail.
@@ -172,6 +173,21 @@ func (m *Memory) Segments(ctx context.Context, token string) ([]Segment, error) 
 	return out, ctx.Err()
 }
 
+// SaveHealth replaces what is said against the GPUs of nodes.
+func (m *Memory) SaveHealth(ctx context.Context, h elastic.Health) error {
+	return m.write(ctx, "SaveHealth", func() error {
+		m.health = NormalHealth(h)
+		return nil
+	})
+}
+
+// Health returns what SaveHealth was given.
+func (m *Memory) Health(ctx context.Context) (elastic.Health, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return normalList(m.health), ctx.Err()
+}
+
 // AddSamples appends samples and forgets what is older than the newest
 // MaxSamples of the model.
 func (m *Memory) AddSamples(ctx context.Context, model string, samples []speed.Sample) error {
@@ -226,6 +242,15 @@ func NormalSegment(s Segment) Segment {
 func NormalSample(s speed.Sample) speed.Sample {
 	s.At, s.Seconds, s.Units = normalTime(s.At), finite(s.Seconds), finite(s.Units)
 	return s
+}
+
+// NormalHealth is NormalIntent for what is said against GPUs.
+func NormalHealth(h elastic.Health) elastic.Health {
+	h = normalList(h)
+	for i := range h {
+		h[i].First, h[i].Last = normalTime(h[i].First), normalTime(h[i].Last)
+	}
+	return h
 }
 
 func normalList[S ~[]E, E any](list S) S {

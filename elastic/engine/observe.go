@@ -45,6 +45,10 @@ func (e *Engine) load(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return fmt.Errorf("reading the journal's open moves: %w", err)
 	}
+	if e.kept, err = e.cfg.Journal.Health(ctx); err != nil {
+		return fmt.Errorf("reading what the journal knows of nodes' GPUs: %w", err)
+	}
+	e.health = e.kept
 	for _, r := range records {
 		js := &jobState{rec: r}
 		e.remember(js)
@@ -81,6 +85,7 @@ func (e *Engine) observe(ctx context.Context, now time.Time) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
+	e.noteLost(inventory, now)
 	v := view{jobs: jobs, nodes: inventory, old: old}
 	e.match(v, now)
 	if err := e.lookForMissing(ctx, now); err != nil {

@@ -33,6 +33,11 @@ type Journal interface {
 	SaveSegments(ctx context.Context, segments []Segment) error
 	// Segments returns a job's segments in order of Restarts.
 	Segments(ctx context.Context, token string) ([]Segment, error)
+
+	// SaveHealth replaces what is said against the GPUs of nodes.
+	SaveHealth(ctx context.Context, h elastic.Health) error
+	// Health returns it, in order of node, GPU and user.
+	Health(ctx context.Context) (elastic.Health, error)
 }
 
 // Samples keeps observed speeds across jobs.

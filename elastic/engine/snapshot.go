@@ -13,7 +13,7 @@ import (
 
 // snapshot gathers everything the decision may depend on.
 func (e *Engine) snapshot(v view, now time.Time) elastic.Snapshot {
-	s := elastic.Snapshot{Now: now, Limits: e.cfg.Limits, Nodes: e.well(inventory(v)), Others: map[string]int{}}
+	s := elastic.Snapshot{Now: now, Limits: e.cfg.Limits, Nodes: e.settled(e.well(inventory(v))), Others: map[string]int{}}
 	for _, js := range e.ordered() {
 		if js.rec.Ended.IsZero() && !js.disown {
 			s.Jobs = append(s.Jobs, e.jobOf(js, now))
@@ -37,7 +37,7 @@ func countOthers(others map[string]int, sj slurm.Job) {
 		return
 	}
 	for _, n := range sj.Nodes {
-		others[n] += (sj.GPUs + len(sj.Nodes) - 1) / len(sj.Nodes)
+		others[n] += (sj.Whole() + len(sj.Nodes) - 1) / len(sj.Nodes)
 	}
 }
 
@@ -63,7 +63,7 @@ func inventory(v view) []nodes.Node {
 func spans(jobs []slurm.Job) map[string]int {
 	out := map[string]int{}
 	for _, sj := range jobs {
-		if len(sj.Nodes) < 2 || sj.GPUs < 1 || sj.Completing || !onNodes(sj) {
+		if len(sj.Nodes) < 2 || sj.Whole() < 1 || sj.Completing || !onNodes(sj) {
 			continue
 		}
 		for _, n := range sj.Nodes {
@@ -85,7 +85,7 @@ func (e *Engine) jobOf(js *jobState, now time.Time) elastic.Job {
 		Phase: phaseOf(sj), State: string(sj.State), Reason: sj.Reason, Restarts: sj.Restarts,
 		Submitted: r.Submitted, Begun: r.FirstRun, Started: sj.Start, TimeLeft: sj.TimeLeft,
 		Speaks: r.Speaks || r.Tag.Spec.Signal != "", Deaf: r.Deaf, Done: r.Done,
-		Curve: js.doubted(e.curveOf(r, now)), MIG: js.gauged.mig, Price: r.Price, Moved: r.Moved,
+		Curve: js.doubted(e.curveOf(r, now)), MIG: js.gauged.mig, Ailing: js.ailing, Price: r.Price, Moved: r.Moved, Rest: js.rest,
 		Asked: cmp.Or(r.Tag.Directive.Pin, r.Tag.Spec.Min), Attained: js.attained(now),
 	}
 	// A deaf job is asked again after a rest: disks get room, users repair.
@@ -132,10 +132,10 @@ func phaseOf(sj slurm.Job) elastic.Phase {
 var waitsForGPUs = map[string]bool{"": true, "None": true, "Resources": true, "Priority": true}
 
 func demandOf(sj slurm.Job) (elastic.Demand, bool) {
-	if sj.State != slurm.Pending || sj.Held || sj.Completing || sj.GPUs < 1 || !waitsForGPUs[sj.Reason] {
+	if sj.State != slurm.Pending || sj.Held || sj.Completing || sj.Whole() < 1 || !waitsForGPUs[sj.Reason] {
 		return elastic.Demand{}, false
 	}
 	return elastic.Demand{
-		ID: elastic.JobID(sj.ID), Partition: sj.Partition, Nodes: max(1, sj.NodeCount), GPUs: sj.GPUs,
+		ID: elastic.JobID(sj.ID), Partition: sj.Partition, Nodes: max(1, sj.NodeCount), GPUs: sj.Whole(),
 	}, true
 }

@@ -54,6 +54,10 @@ func (e *Engine) chores(js *jobState) []elastic.Action {
 		return []elastic.Action{elastic.HoldPending{Job: js.rec.ID}}
 	case js.told && phase != elastic.Completing:
 		return []elastic.Action{elastic.Annotate{Job: js.rec.ID, Directive: js.rec.Tag.Directive}}
+	// A node lost what ran on it, and Slurm has not noticed.
+	case phase == elastic.Running && js.runner.ok && js.runner.word.Stranded && js.runner.word.Restarts == js.slurm.Restarts:
+		js.hold = true
+		return []elastic.Action{elastic.RequeueHold{Job: js.rec.ID}}
 	// It started in the very moment it was held.
 	case phase == elastic.Running && js.slurm.Held && js.hold:
 		return []elastic.Action{elastic.Release{Job: js.rec.ID}}
@@ -116,7 +120,7 @@ func (e *Engine) save(ctx context.Context) error {
 	for _, js := range e.jobs {
 		js.dirty, js.segNew, js.past = false, false, nil
 	}
-	return nil
+	return e.keepHealth(ctx)
 }
 
 // forgetOld drops jobs that ended long ago from memory; the journal keeps them.

@@ -37,13 +37,13 @@ var All = []Policy{
 	{Name: "maxspeedup", Doc: "the largest sum of speed-ups, as in FfDL, whatever moves cost (a baseline)", Allocate: maxspeedup},
 }
 
-// Decide is Allocate with the measuring of jobs whose users asked for it: see
-// Profile.
+// Decide is Allocate with the measuring of jobs whose users asked for it, and with
+// jobs leaving unfit GPUs: see profile and leave.
 func (p Policy) Decide(s elastic.Snapshot) elastic.Allocation {
 	if p.Rigid {
 		return p.Allocate(s)
 	}
-	return Profile(s, p.Allocate(s))
+	return leave(s, profile(s, p.Allocate(s)))
 }
 
 // Measures reports whether some job of the snapshot is being measured, so that it

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -28,13 +27,13 @@ const (
 	profileShare = 0.1
 )
 
-// Profile is applied to the answer of every policy that resizes. A job whose user asked for it starts
-// on the smallest size whose speed is not known, stays until it is, and goes on to
-// the next larger; then the policy decides as ever, now knowing. That takes idle GPUs
-// only: while anybody waits for GPUs that the job could have, or the policy takes
-// some from it, nothing is measured. It is pure, and soon ends: sizes ascend, and
-// neither time nor dead time goes beyond bounds.
-func Profile(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation {
+// profile is applied to the answer of every policy that resizes. A job whose user
+// asked for it starts on the smallest size whose speed is not known, stays until it
+// is, and goes on to the next larger; then the policy decides as ever, now knowing.
+// That takes idle GPUs only: while anybody waits for GPUs that the job could have, or
+// the policy takes some from it, nothing is measured. It is pure, and soon ends: sizes
+// ascend, and neither time nor dead time goes beyond bounds.
+func profile(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation {
 	var before elastic.Arrangement
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
@@ -178,7 +177,7 @@ func unhurt(s elastic.Snapshot, before, after elastic.Arrangement, id elastic.Jo
 	}
 	for i := range s.Jobs {
 		k := s.Jobs[i].ID
-		if k != id && cmp.Or(after.Target[k].GPUs(), -1) != cmp.Or(before.Target[k].GPUs(), -1) {
+		if k != id && after.Target[k].GPUs() != before.Target[k].GPUs() {
 			return false
 		}
 	}

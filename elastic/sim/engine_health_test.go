@@ -50,9 +50,10 @@ func (d *daemon) of(t *testing.T, j *sim.Trainer) engine.JobReport {
 	return engine.JobReport{}
 }
 
-// TestUnfitGPUKeepsItsNodeOut tells the story of a GPU that goes bad under a job:
-// the job stays, nobody else is placed there, everybody is told why, and it ends
-// when the operator says so, or an hour after the last word.
+// TestUnfitGPUKeepsItsNodeOut tells the story of a GPU that goes bad under a job while
+// the rest of the cluster is busy: the job stays, nobody else is placed there,
+// everybody is told why, and it ends when the operator says so, or an hour after the
+// last word.
 func TestUnfitGPUKeepsItsNodeOut(t *testing.T) {
 	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 3, Nodes: fake.Grid(2, 4)}})
 	d := boot(t, w, new(engine.Memory), "lookahead", healthy)
@@ -63,6 +64,8 @@ func TestUnfitGPUKeepsItsNodeOut(t *testing.T) {
 	if well == "" {
 		t.Fatalf("on %q", sick)
 	}
+	second := w.Submit(sim.Job{User: "bob", Spec: elastic.Spec{Min: 4, Max: 4, Total: 2000}})
+	d.drive(t, 2*time.Minute)
 	w.Break(sick, 0, "XID 79: fallen off the bus")
 	d.drive(t, time.Minute)
 	if usable, why := d.node(t, sick); usable || !strings.Contains(why, "UNFIT (GPU 0 (GPU-"+sick+"-0): XID 79: fallen off the bus)") {
@@ -74,7 +77,6 @@ func TestUnfitGPUKeepsItsNodeOut(t *testing.T) {
 	if why := d.of(t, first).Why; !strings.Contains(why, "nothing new is started on "+sick+": UNFIT") {
 		t.Errorf("the job on it: %s", why)
 	}
-	second := w.Submit(sim.Job{User: "bob", Spec: elastic.Spec{Min: 4, Max: 4, Total: 2000}})
 	d.drive(t, 10*time.Minute)
 	if got := d.of(t, second).Job.Place; got.On(sick) > 0 || got.On(well) != 4 {
 		t.Errorf("the other job is on %v, with %s unfit", got, sick)
@@ -85,13 +87,13 @@ func TestUnfitGPUKeepsItsNodeOut(t *testing.T) {
 		t.Errorf("the third has %v: %s", jr.Job.Place, jr.Why)
 	}
 	// The operator looked at it.
-	if err := d.Trust("n9", w.Now()); !errors.Is(err, engine.ErrNoNode) {
+	if err := d.Trust(t.Context(), "n9", w.Now()); !errors.Is(err, engine.ErrNoNode) {
 		t.Error(err)
 	}
-	if err := d.Trust(well, w.Now()); !errors.Is(err, engine.ErrNoComplaint) {
+	if err := d.Trust(t.Context(), well, w.Now()); !errors.Is(err, engine.ErrNoComplaint) {
 		t.Error(err)
 	}
-	if err := d.Trust(sick, w.Now()); err != nil {
+	if err := d.Trust(t.Context(), sick, w.Now()); err != nil {
 		t.Error(err)
 	}
 	d.drive(t, 10*time.Minute)
@@ -102,6 +104,35 @@ func TestUnfitGPUKeepsItsNodeOut(t *testing.T) {
 	for _, want := range []string{"health: nothing new is placed on " + sick, "health: " + sick + " is used again"} {
 		if strings.Count(log, want) != 1 {
 			t.Errorf("%q: %d times in\n%s", want, strings.Count(log, want), log)
+		}
+	}
+}
+
+// TestAJobLeavesAnUnfitGPU: as soon as others are idle, at the size it has, once, and
+// with all that it did. A job on the fit GPUs of the node stays there.
+func TestAJobLeavesAnUnfitGPU(t *testing.T) {
+	for _, policy := range []string{"lookahead", "knapsack", "afs"} {
+		w := sim.New(sim.Config{Fake: fake.Config{Seed: 3, Nodes: fake.Grid(2, 4)}})
+		d := boot(t, w, new(engine.Memory), policy, healthy)
+		first := w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 2, Max: 2, Total: 2000}})
+		w.Submit(sim.Job{User: "bob", Spec: elastic.Spec{Min: 2, Max: 2, Total: 2000}})
+		busy := w.Submit(sim.Job{User: "carol", Spec: elastic.Spec{Min: 4, Max: 4, Total: 5}})
+		d.drive(t, time.Minute)
+		sick := d.of(t, first).Job.Place[0].Node
+		w.Break(sick, 0, "XID 79: fallen off the bus")
+		d.drive(t, time.Hour)
+		var stayed, left int
+		for _, jr := range d.Report().Jobs {
+			switch at := jr.Job.Place; {
+			case jr.Record.ID == elastic.JobID(busy.ID()):
+			case at.On(sick) == 2 && jr.Record.Restarts == 0:
+				stayed++
+			case at.On(sick) == 0 && at.GPUs() == 2 && jr.Record.Restarts == 1 && jr.Record.Done > 50:
+				left++
+			}
+		}
+		if log := d.log.String(); busy.Done() != 5 || stayed != 1 || left != 1 || !strings.Contains(log, "with 2 GPUs: one of those it has is unfit") {
+			t.Errorf("%s: %d stayed, %d left\n%s", policy, stayed, left, log)
 		}
 	}
 }
@@ -123,6 +154,45 @@ func TestUnfitWordsRunOut(t *testing.T) {
 	d.drive(t, 40*time.Minute)
 	if next.Done() != 1 {
 		t.Errorf("not placed after an hour: %+v", d.Report().Health)
+	}
+}
+
+// TestARestartForgetsNothingOfGPUs: the daemon is started again twice, and neither
+// places a job where one has just died, nor keeps out a node that is trusted although
+// a job there goes on complaining.
+func TestARestartForgetsNothingOfGPUs(t *testing.T) {
+	w := sim.New(sim.Config{Fake: fake.Config{Seed: 3, Nodes: fake.Grid(1, 4)}})
+	journal := new(engine.Memory)
+	d := boot(t, w, journal, "lookahead", healthy)
+	w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 2, Max: 2, Total: 10}})
+	w.Break("gpu1", 0, "lost")
+	d.drive(t, 15*time.Minute) // it ends meanwhile
+	d = boot(t, w, journal, "lookahead", healthy)
+	second := w.Submit(sim.Job{User: "bob", Spec: elastic.Spec{Min: 2, Max: 2, Total: 1000}})
+	d.drive(t, 10*time.Minute)
+	if usable, why := d.node(t, "gpu1"); usable || d.of(t, second).Job.GPUs() > 0 {
+		t.Errorf("forgotten by a restart: usable %v, %q", usable, why)
+	}
+	journal.Fail = func(op string) error { return map[string]error{"SaveHealth": errors.New("disk full")}[op] }
+	if err := d.Trust(t.Context(), "gpu1", w.Now()); err == nil || !strings.Contains(err.Error(), "disk full") {
+		t.Errorf("trust that is not recorded: %v", err)
+	}
+	if d.drive(t, time.Minute); d.of(t, second).Job.GPUs() > 0 {
+		t.Error("trust that is not recorded is in force")
+	}
+	journal.Fail = nil
+	if err := d.Trust(t.Context(), "gpu1", w.Now()); err != nil {
+		t.Fatal(err)
+	}
+	d.drive(t, 10*time.Minute) // bob's is placed, and complains: another job
+	if err := d.Trust(t.Context(), "gpu1", w.Now()); err != nil {
+		t.Fatal(err)
+	}
+	d = boot(t, w, journal, "lookahead", healthy)
+	third := w.Submit(sim.Job{User: "bob", Spec: elastic.Spec{Min: 1, Max: 1, Total: 1000}})
+	d.drive(t, 10*time.Minute)
+	if usable, why := d.node(t, "gpu1"); !usable || d.of(t, second).Job.GPUs() != 2 || d.of(t, third).Job.GPUs() != 1 {
+		t.Errorf("trust forgotten by a restart: usable %v, %q", usable, why)
 	}
 }
 

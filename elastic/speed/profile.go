@@ -102,3 +102,21 @@ func (p *Profile) Ideal(gpus int) float64 {
 	}
 	return base.Seconds * float64(base.GPUs) / float64(gpus)
 }
+
+// NodesAt is on how many nodes a number of GPUs is drawn: those of the smallest size
+// measured that is not smaller, else those of the largest; 1 when none was measured.
+func (p *Profile) NodesAt(gpus int) int {
+	var at *Point
+	for i := range p.Points {
+		pt := &p.Points[i]
+		switch {
+		case pt.Seconds <= 0:
+		case at == nil, at.GPUs < gpus && pt.GPUs > at.GPUs, pt.GPUs >= gpus && pt.GPUs < at.GPUs:
+			at = pt
+		}
+	}
+	if at == nil {
+		return 1
+	}
+	return max(1, min(at.Nodes, gpus))
+}

@@ -1,6 +1,6 @@
-// Package store keeps the daemon's journal (intents, jobs, segments) and the
-// learned speeds in one SQLite file, durable at every return, and is the only
-// room besides nodes/nvml that uses cgo.
+// Package store keeps the daemon's journal (intents, jobs, segments, what is said
+// of GPUs) and the learned speeds in one SQLite file, durable at every return, and
+// is the only room besides nodes/nvml that uses cgo.
 //
 // The file is a cache of what cannot be read from Slurm: a lost or damaged one
 // is replaced by an empty one, and the daemon finds its jobs again by their

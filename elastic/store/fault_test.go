@@ -55,7 +55,7 @@ func TestDamagedFileIsSetAside(t *testing.T) {
 		{"zeros in the middle", "pages", func(raw []byte) []byte { clear(raw[4096:]); return raw }},
 		{"a letter in a row", "rows", func(raw []byte) []byte { return bytes.ReplaceAll(raw, []byte("2 idle GPUs"), []byte("3 idle GPUs")) }},
 		{"a letter in the schema", "schema", func(raw []byte) []byte {
-			return bytes.Replace(raw, []byte("outcome IS NULL"), []byte("outcome IS NULl"), 1)
+			return bytes.ReplaceAll(raw, []byte("outcome IS NULL"), []byte("outcome IS NULl"))
 		}},
 		{"an older schema's number", "header", func(raw []byte) []byte { raw[63] = 1; return raw }},
 		{"another program's number", "header", func(raw []byte) []byte { raw[68] ^= 1; return raw }},
@@ -142,6 +142,31 @@ func TestNewerFileIsRefusedAndKept(t *testing.T) {
 	raw(t, path, fmt.Sprintf("PRAGMA user_version = %d", len(steps)))
 	if open, err := must(t, path).Open(t.Context()); err != nil || len(open) != 1 {
 		t.Errorf("after the refusal: %v, %v", open, err)
+	}
+}
+
+// TestOlderFileIsBroughtUpToDate: what a file of the first schema holds is still there
+// once it has the newest.
+func TestOlderFileIsBroughtUpToDate(t *testing.T) {
+	steps, err := scripts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "state", "sluice.db")
+	if err := os.Mkdir(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	raw(t, path, steps[0]+`INSERT INTO samples (model, gpus, nodes, seconds, units, at) VALUES ('m', 2, 1, 0.5, 1, 0)`)
+	s := must(t, path)
+	if got, err := s.Samples(t.Context(), "m", 9); err != nil || len(got) != 1 || got[0].GPUs != 2 {
+		t.Errorf("%v, %v", got, err)
+	}
+	var version int
+	if err := s.db.QueryRow("PRAGMA user_version").Scan(&version); err != nil || version != len(steps) {
+		t.Errorf("schema %d of %d, %v", version, len(steps), err)
+	}
+	if got, err := s.Health(t.Context()); err != nil || len(got) != 0 {
+		t.Errorf("%v, %v", got, err)
 	}
 }
 

@@ -54,7 +54,7 @@ func migrate(ctx context.Context, db *sql.DB, path string, steps []string) error
 	return suspect(fmt.Sprintf("migrate to schema %d", len(steps)), path, sortSchema, apply(ctx, db, steps, version))
 }
 
-// schema returns the file's schema version, 0 for an empty file. Since schema 2
+// schema returns the file's schema version, 0 for an empty file. Since schema 3
 // the store says twice which it has: in the header, and in a row with a sum.
 func schema(ctx context.Context, db *sql.DB, path string) (int, error) {
 	var version, application, tables int
@@ -119,4 +119,4 @@ func apply(ctx context.Context, db *sql.DB, steps []string, from int) error {
 }
 
 // firstSummed is the first schema whose rows have sums.
-const firstSummed = 2
+const firstSummed = 3

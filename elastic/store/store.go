@@ -80,7 +80,7 @@ func (s *Store) start(ctx context.Context, now time.Time, busy time.Duration) (n
 		notices, fresh = append(notices, notice), true
 	case fresh && known:
 		notices = append(notices, fmt.Sprintf("the store %s is missing, though it was opened %d times before: an empty one is started; "+
-			"jobs are found again in Slurm, learned speeds and histories are lost; to have them back, "+
+			"jobs are found again in Slurm, learned speeds, histories and trust in nodes are lost; to have them back, "+
 			"stop sluiced and put a copy of the file in its place", s.path, s.lock.opened))
 	}
 	if err != nil {
@@ -128,7 +128,7 @@ func replace(ctx context.Context, path string, now time.Time, busy time.Duration
 	}
 	db, _, err := openFile(ctx, path, busy)
 	return db, fmt.Sprintf("the store %s was damaged (%s): it is kept as %s and an empty one is started; "+
-		"jobs are found again in Slurm, learned speeds and histories are lost; nothing has to be done; "+
+		"jobs are found again in Slurm, learned speeds, histories and trust in nodes are lost; nothing has to be done; "+
 		"'sqlite3 %s .recover' shows what can still be read, and once nobody wants that, the file may be removed",
 		path, whatOf(why), aside, aside), err
 }
@@ -143,7 +143,7 @@ func (s *Store) countOpening(ctx context.Context, fresh bool) (notices []string,
 		}
 		if !fresh && t.n < s.lock.opened {
 			notices = []string{fmt.Sprintf("the store %s is an older copy: it was opened %d times, where the last one was opened %d times; "+
-				"moves that went on since are checked against Slurm, speeds and histories since are lost", s.path, t.n, s.lock.opened)}
+				"moves that went on since are checked against Slurm, speeds, histories and trust in nodes since are lost", s.path, t.n, s.lock.opened)}
 		}
 		t.n = max(t.n, s.lock.opened) + 1
 		s.lock.opened = t.n

@@ -17,7 +17,8 @@ const (
 		restarts, speaks, deaf, done, read_to, moved, save_ns, drain_ns, start_ns, load_ns, measured, sum`
 	segmentColumns = `token, restarts, incarnation, place, started, ended, done_from, done_to, seconds, cause,
 		save_ns, drain_ns, start_ns, load_ns, measured, sum`
-	sampleColumns = `id, model, gpus, nodes, seconds, units, at, sum`
+	sampleColumns    = `id, model, gpus, nodes, seconds, units, at, sum`
+	complaintColumns = `node, gpu, uid, label, job, user, unfit, first, last, muted, confirmed, sum`
 )
 
 // table is one of the tables whose rows are summed.
@@ -35,6 +36,8 @@ var tables = []table{
 	{"segments", `SELECT ` + segmentColumns + ` FROM segments ORDER BY token, restarts`, false,
 		`UPDATE segments SET sum = ? WHERE token = ? AND restarts = ?`, 2},
 	{"samples", `SELECT ` + sampleColumns + ` FROM samples ORDER BY id`, true, `UPDATE samples SET sum = ? WHERE id = ?`, 1},
+	{"complaints", `SELECT ` + complaintColumns + ` FROM complaints ORDER BY node, gpu, uid`, false,
+		`UPDATE complaints SET sum = ? WHERE node = ? AND gpu = ? AND uid = ?`, 3},
 }
 
 // row is a row that was checked against its sum.

@@ -52,7 +52,7 @@ func (b *busy) mean() float64 {
 	if total < enough {
 		return -1
 	}
-	return sum / total.Seconds()
+	return min(sum/total.Seconds(), 1) // what was rounded may add up to a little more
 }
 
 // utilisation returns the share of time with work on the device since the driver's

@@ -113,9 +113,7 @@ func (g *Gauge) find(want choice, has *symbols) {
 
 // identify reads what never changes.
 func (d *device) identify() {
-	if uuid, ret := d.handle.GetUUID(); ret == nvml.SUCCESS {
-		d.uuid = uuid
-	}
+	d.uuid = uuid(d.handle)
 	if name, ret := d.handle.GetName(); ret == nvml.SUCCESS {
 		d.name = name
 	}
@@ -138,8 +136,7 @@ func (d *device) cut(ours func(uuid string) bool) {
 		if ret != nvml.SUCCESS { // places without a slice are not found
 			continue
 		}
-		s := slicer{handle: handle, name: d.name}
-		s.uuid, _ = handle.GetUUID()
+		s := slicer{handle: handle, uuid: uuid(handle), name: d.name}
 		if name, ret := handle.GetName(); ret == nvml.SUCCESS && name != "" {
 			s.name = name
 		}
@@ -212,15 +209,34 @@ func (g *Gauge) Await(span time.Duration) (struck bool) {
 func (g *Gauge) struck(event nvml.EventData) bool {
 	for _, d := range g.devices {
 		if d.is(event.Device) {
-			code := int(min(event.EventData, 1<<20))
-			if !slices.Contains(d.xids, code) && len(d.xids) < maxXIDs {
-				d.xids = append(d.xids, code)
-				return true
-			}
-			return false
+			return d.note(int(min(event.EventData, 1<<20)))
 		}
 	}
 	return false
+}
+
+// note keeps a critical error and reports whether it is new.
+func (d *device) note(code int) bool {
+	if slices.Contains(d.xids, code) || len(d.xids) >= maxXIDs {
+		return false
+	}
+	d.xids = append(d.xids, code)
+	return true
+}
+
+// Recall takes up the critical errors that an earlier Gauge of the same run read.
+// The driver tells of each once: a Gauge that came after it would call the GPU well.
+func (g *Gauge) Recall(read []checkpoint.Device) {
+	for _, r := range read {
+		for _, d := range g.devices {
+			if d.index != r.Index || !r.MIG && r.UUID != "" && d.uuid != "" && r.UUID != d.uuid {
+				continue
+			}
+			for _, code := range r.XIDs {
+				d.note(code)
+			}
+		}
+	}
 }
 
 // is reports whether another handle is of this device.
@@ -231,8 +247,7 @@ func (d *device) is(other nvml.Device) bool {
 	if d.handle == other {
 		return true
 	}
-	uuid, ret := other.GetUUID()
-	return ret == nvml.SUCCESS && uuid != "" && uuid == d.uuid
+	return d.uuid != "" && uuid(other) == d.uuid
 }
 
 // look takes in the device's utilisation since the last look. Slices have none.

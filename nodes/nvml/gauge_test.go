@@ -1,6 +1,7 @@
 package nvml_test
 
 import (
+	"encoding/json"
 	"errors"
 	"math"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	driver "github.com/NVIDIA/go-nvml/pkg/nvml"
+	"pgregory.net/rapid"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/nodes/nvml"
@@ -55,6 +57,97 @@ func TestUtilisationIsTheMeanOfTheDriversSamples(t *testing.T) {
 	d := got[0]
 	if d.MemoryUsed != 10<<30 || d.Memory != 42949672960 || d.Watts != 312.5 || d.Unfit != "" || d.MIG || !strings.HasPrefix(d.UUID, "GPU-00000001") {
 		t.Errorf("device %+v", d)
+	}
+}
+
+// TestFullyBusy: looks are never exactly five seconds apart, and their rounded shares
+// add up to a little more than all of the time.
+func TestFullyBusy(t *testing.T) {
+	s := dgx()
+	g := open(t, s, "0")
+	now := start
+	for i := range 60 {
+		s.gpus[0].percent = []uint32{100}
+		now = now.Add(5*time.Second + time.Duration(i*i*104_729+1))
+		g.Look(now)
+		if d := g.Read()[0]; d.Utilisation > 1 {
+			t.Fatalf("look %d: utilisation %v", i, d.Utilisation)
+		}
+	}
+}
+
+// TestWhateverTheDriverSays can be read by who asks for it: one number that is out
+// of range would cost the word on every GPU of the node.
+func TestWhateverTheDriverSays(t *testing.T) {
+	wild := rapid.OneOf(rapid.Uint64(), rapid.SampledFrom([]uint64{0, math.MaxUint32, 1 << 50, 1<<50 + 1, math.MaxInt64, math.MaxUint64}))
+	names := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"", "GPU-1\x00", "GPU-\xff", "GPU-" + strings.Repeat("1", 200), "MIG-GPU-1/2/0"}))
+	rapid.Check(t, func(t *rapid.T) {
+		s := dgx()
+		gpu := s.gpus[0]
+		gpu.UUID = names.Draw(t, "uuid")
+		gpu.Name = names.Draw(t, "name")
+		gpu.MemoryInfo = driver.Memory{Total: wild.Draw(t, "total"), Used: wild.Draw(t, "used")}
+		gpu.GetPowerUsageFunc = func() (uint32, driver.Return) { return uint32(wild.Draw(t, "power")), driver.SUCCESS }
+		gpu.errors, gpu.kept = wild.Draw(t, "errors"), rapid.Bool().Draw(t, "kept")
+		if rapid.Bool().Draw(t, "sliced") {
+			gpu.cut(names.Draw(t, "slice"))
+		}
+		for range rapid.IntRange(0, 20).Draw(t, "struck") {
+			s.strike(0, wild.Draw(t, "xid"))
+		}
+		g, err := nvml.Open(s, map[string]string{"CUDA_VISIBLE_DEVICES": "0"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer g.Close()
+		now := start
+		for range 4 {
+			gpu.percent, gpu.rate = []uint32{uint32(wild.Draw(t, "percent")), 100}, uint32(wild.Draw(t, "rate"))
+			now = now.Add(time.Duration(rapid.Int64Range(0, int64(time.Minute)).Draw(t, "later")))
+			g.Look(now)
+		}
+		data, err := json.Marshal(checkpoint.Devices{Node: "gpu1", At: now, GPUs: g.Read()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := checkpoint.ParseDevices(data); err != nil {
+			t.Fatalf("%v: %s", err, data)
+		}
+	})
+}
+
+// TestRecall: what an earlier look of the run saw, and the driver tells once, counts
+// for the GPU it was, by number where it has no name.
+func TestRecall(t *testing.T) {
+	s := dgx()
+	first := open(t, s, "0,1")
+	s.strike(1, 119)
+	first.Look(start)
+	seen := first.Read()
+	second := open(t, s, "0,1")
+	if got := second.Read()[1]; got.Unfit != "" {
+		t.Fatalf("known without being told: %+v", got)
+	}
+	second.Recall(seen)
+	s.strike(1, 119)
+	second.Look(start)
+	if got := second.Read(); got[0].Unfit != "" || got[1].Unfit != seen[1].Unfit || !slices.Equal(got[1].XIDs, []int{119}) {
+		t.Errorf("%+v", got)
+	}
+	for other, want := range map[string]bool{"GPU-of-another-machine": false, "": true, seen[1].UUID: true} {
+		third, word := open(t, s, "0,1"), slices.Clone(seen)
+		word[1].UUID = other
+		third.Recall(word)
+		if got := third.Read()[1].Unfit != ""; got != want {
+			t.Errorf("recalled of %q: %v", other, got)
+		}
+	}
+	slice := dgx()
+	slice.gpus[1].cut("MIG-1")
+	cut := open(t, slice, "MIG-1")
+	cut.Recall([]checkpoint.Device{{Index: 1, UUID: "MIG-2", MIG: true, XIDs: []int{119}}})
+	if got := cut.Read()[0]; got.Unfit == "" {
+		t.Errorf("a slice is as well as its GPU: %+v", got)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 
@@ -18,9 +19,7 @@ func (d *device) read() []checkpoint.Device {
 		state = d.state()
 		whole.Utilisation = d.busy.mean()
 		whole.MemoryUsed, whole.Memory = memory(d.handle)
-		if milliwatts, ret := d.handle.GetPowerUsage(); ret == nvml.SUCCESS {
-			whole.Watts = float64(milliwatts) / 1000
-		}
+		whole.Watts = watts(d.handle)
 	}
 	whole.Uncorrected, whole.Unfit = state.Uncorrected, Unfit(state)
 	if len(d.slices) == 0 {
@@ -36,14 +35,46 @@ func (d *device) read() []checkpoint.Device {
 	return out
 }
 
-// memory returns the bytes used and in all, 0 where they are not known. A driver's
-// nonsense, such as more used than there is, is not known either.
+// Who reads a node's word (checkpoint.ParseDevices) refuses all of it for one number
+// that no GPU has. So a driver's nonsense is not known, rather than passed on.
+const (
+	mostMemory = 1 << 50 // bytes
+	mostWatts  = 1e5
+)
+
+// memory returns the bytes used and in all, 0 where they are not known. More used
+// than there is, is not known either.
 func memory(d nvml.Device) (used, total int64) {
 	m, ret := d.GetMemoryInfo()
-	if ret != nvml.SUCCESS || m.Total > math.MaxInt64 || m.Used > m.Total {
+	if ret != nvml.SUCCESS || m.Total > mostMemory || m.Used > m.Total {
 		return 0, 0
 	}
 	return int64(m.Used), int64(m.Total)
+}
+
+// watts returns what the device draws, 0 where that is not known.
+func watts(d nvml.Device) float64 {
+	milliwatts, ret := d.GetPowerUsage()
+	if w := float64(milliwatts) / 1000; ret == nvml.SUCCESS && w <= mostWatts {
+		return w
+	}
+	return 0
+}
+
+// uuid returns the UUID of a GPU or a slice; "" where it has none that can be
+// written down.
+func uuid(d nvml.Device) string {
+	id, ret := d.GetUUID()
+	if ret != nvml.SUCCESS || len(id) > 128 || !strings.HasPrefix(id, "GPU-") && !strings.HasPrefix(id, "MIG-") {
+		return ""
+	}
+	plain := func(r rune) bool {
+		return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || strings.ContainsRune("-/._", r)
+	}
+	if strings.ContainsFunc(id, func(r rune) bool { return !plain(r) }) {
+		return ""
+	}
+	return id
 }
 
 // state asks for everything that tells of the device's health. What a driver does

@@ -17,6 +17,13 @@ type gpus struct {
 	ids    []int  // indices, where Slurm tells
 }
 
+// times is so many times as many, once at least.
+func (g gpus) times(n int) gpus {
+	g.count *= max(n, 1)
+	g.slices *= max(n, 1)
+	return g
+}
+
 // parseGPUs adds up the GPUs of a list of generic resources and leaves the rest
 // out. It reads every form met so far, of requests and of allocations:
 //

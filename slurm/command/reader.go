@@ -83,10 +83,10 @@ func (v *reader) size(j *slurm.Job) {
 		j.NodeCount = most
 	}
 	asked := v.asked(j.NodeCount)
-	j.GPUs, j.GPUType = asked.count, asked.kind
+	j.GPUs, j.Slices, j.GPUType = asked.count, asked.slices, asked.kind
 	tracked := v.gpus(fTresAlloc)
 	if tracked.count > 0 && (len(j.Nodes) > 0 || asked.count == 0) {
-		j.GPUs = tracked.count
+		j.GPUs, j.Slices = tracked.count, min(max(asked.slices, tracked.slices), tracked.count) // types may not be tracked
 		if tracked.kind != "" {
 			j.GPUType = tracked.kind
 		}
@@ -100,10 +100,7 @@ func (v *reader) asked(nodes int) gpus {
 		return g
 	}
 	if g := v.gpus(fTresPerNode); g.count > 0 {
-		g.count *= max(nodes, 1)
-		return g
+		return g.times(nodes)
 	}
-	g := v.gpus(fTresPerTask)
-	g.count *= max(v.count(fNumTasks), 1)
-	return g
+	return v.gpus(fTresPerTask).times(v.count(fNumTasks))
 }

@@ -121,7 +121,7 @@ def checkpoint(step: float, epoch: float = 0.0, metric: Optional[Metric] = None,
         return
     except BaseException:
         # Being ended: the other ranks are, too, and are not waited for.
-        job.open = None
+        job.drop()
         raise
     job.commit(step, epoch, metric, pause)
 

@@ -10,8 +10,9 @@ from . import _flights, _pace, _ranks
 class Asking:
     """The ranks' agreements, of which most calls know nothing.
 
-    An agreement is made at one call and its answer taken at the next; where calls
-    are a second apart it is taken at once. Everything here is collective. decide says, on rank 0, whether
+    An agreement is begun at one call and its answer taken at the next, so that
+    nobody waits for a message on its way; where calls are a second apart it is
+    taken at once. Everything here is collective. decide says, on rank 0, whether
     to save; steady is a clock that never jumps, in seconds.
     """
 
@@ -39,10 +40,12 @@ class Asking:
         return wanted
 
     def arrive(self) -> None:
-        """Take the answer that is on its way, if one is."""
+        """Take the answer that is on its way, if one is. What was asked of ranks
+        that have parted since is void on every rank: the next call asks again."""
         if self._coming is not None:
             (later, flight), self._coming = self._coming, None
-            self._agreed(later(), flight)
+            if self._agreement.stands():
+                self._agreed(later(), flight)
 
     def _begin(self) -> None:
         flight = self._flights.now

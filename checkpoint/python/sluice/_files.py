@@ -26,6 +26,7 @@ NAME = re.compile(r"^[0-9]{8}$")
 TEMPORARY = ".sluice-tmp"  # the end of names that are no part of a checkpoint
 SUMS = ".sums."
 SUM_AT_ONCE = 4  # files
+REQUEST = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,99}")  # its id
 MAX_LINE = 4096
 # What a full or stuttering file system answers with: no fault of the program's.
 FILE_SYSTEM = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.ESTALE}
@@ -80,7 +81,11 @@ def read_request(path: str) -> str:
     except RecursionError as e:
         raise ValueError("not a request") from e
     found = request.get("request") if isinstance(request, dict) else None
-    return found if isinstance(found, str) else ""
+    if not isinstance(found, str):
+        return ""
+    if not REQUEST.fullmatch(found):
+        raise ValueError("not a request's id")  # ranks tell it each other: it has a bounded length
+    return found
 
 
 def next_checkpoint(base: str, after: int) -> tuple[str, int]:

@@ -15,6 +15,11 @@ from . import _asking, _files, _flights, _pace, _profile, _progress, _ranks, _wo
 
 PAUSE = 0.1  # seconds between two looks while waiting to be stopped
 RETRY_AFTER = 10.0  # seconds before a save that failed is tried again
+# How long a program that ends waits for other ranks to come to the last
+# should_checkpoint(), as they have all begun it: as long as torch's own messages
+# wait, and not for them when an error ends it.
+LEAVE = 1800.0  # seconds
+FAIL = 5.0  # seconds
 
 
 class Open:
@@ -70,6 +75,7 @@ class Job:
         self.asking = _asking.Asking(self.agreement, self.flights, self._wanted, steady)
         self.saving = 0.0  # when the checkpoint being written was opened
         self.warned: set[str] = set()
+        self.process = os.getpid()
         if self.active:
             atexit.register(self.leave)
 
@@ -85,10 +91,16 @@ class Job:
 
     def leave(self) -> None:
         """The program ends: what is not committed will never be."""
+        if os.getpid() != self.process:
+            return  # a fork: its parent is the one in the job
         self.watch.stop()
         if self.flights.now is not None:
             self.flights.now.cancel()
-        self.progress.flush()
+        try:
+            self.progress.flush()
+        finally:
+            failed = getattr(sys, "last_value", None) is not None
+            self.agreement.settle(FAIL if failed else LEAVE)
 
     # Requests.
 
@@ -144,7 +156,7 @@ class Job:
     def save_dir(self, background: bool = False) -> pathlib.Path:
         """Open the next checkpoint; in the background unless sluice waits for it."""
         if not self.active:
-            self.open = Open(tempfile.mkdtemp(prefix="sluice-"), 0, background)
+            self.open = Open(_scratch(), 0, background)
             return pathlib.Path(self.open.path)
         self.saving = self.clock()
         self.asking.arrive()
@@ -168,7 +180,7 @@ class Job:
         if problem is not None:
             self.warn("making room for a checkpoint; training goes on without it", problem)
             self._save_failed()
-        self.open = Open(tempfile.mkdtemp(prefix="sluice-"), 0, False)
+        self.open = Open(_scratch(), 0, False)
         return pathlib.Path(self.open.path)
 
     def _save_failed(self) -> None:
@@ -180,6 +192,12 @@ class Job:
         if not path or _files.refused(self.folder):
             return None
         return _files.earlier(path)
+
+    def drop(self) -> None:
+        """Forget the open checkpoint, without a word to the other ranks."""
+        opened, self.open = self.open, None
+        if opened is not None and opened.sequence == 0:
+            _files.discard(opened.path)
 
     def commit(self, step: float, epoch: float, metric: Optional[Mapping[str, float]] = None,
                pause: bool = True, error: Optional[BaseException] = None) -> bool:
@@ -333,6 +351,14 @@ class Job:
         if self.active and self.first():
             self.progress.flush()
             self.progress.note("finished")
+
+
+def _scratch() -> str:
+    """A folder whose content is thrown away, in memory where no disk has room."""
+    try:
+        return tempfile.mkdtemp(prefix="sluice-")
+    except OSError:
+        return tempfile.mkdtemp(prefix="sluice-", dir="/dev/shm")
 
 
 _job: Optional[Job] = None

@@ -92,7 +92,7 @@ class Progress:
             if metric:
                 entry["metric"] = numbers(metric)
             _files.append_line(self._path, entry)
-        except (OSError, ValueError) as e:
+        except (OSError, ValueError, OverflowError) as e:
             self._warn("reporting progress; training goes on", e)
 
 

@@ -6,16 +6,20 @@ imported the one it speaks through, and this library speaks through the same.
 
 from __future__ import annotations
 
+import array
+import ctypes
 import datetime
 import os
 import sys
-from typing import Any, Callable, List, Optional, Sequence
+import time
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 Later = Callable[[], List[int]]  # waits for what was begun and returns it
 
 # How long ranks wait for one another. The slowest thing they wait for is a
 # checkpoint being written; what hangs for good is for Slurm's time limit.
 PATIENCE = datetime.timedelta(hours=6)
+LOOK = 0.002  # seconds between two looks for a message at the program's end
 
 
 def torch_distributed() -> Optional[Any]:
@@ -111,6 +115,16 @@ class Agreement:
         line = self._ready()
         return None if line is None else line.begin(numbers, add)
 
+    def stands(self) -> bool:
+        """Whether the ranks are still those that began last: a program may leave
+        its world and meet in another."""
+        return self._world() is self._for
+
+    def settle(self, seconds: float) -> bool:
+        """Wait until no message is under way, for so many seconds at most; whether
+        that is so. Never raises, and waits for no rank that has died."""
+        return self._line is None or self._line.settle(seconds)
+
     def all_well(self, well: bool) -> bool:
         """Return whether every rank said so. Nobody returns before all have come."""
         return self.total([0 if well else 1]) == [0]
@@ -144,37 +158,69 @@ class _Torch:
     def __init__(self, distributed: Any) -> None:
         self._distributed = distributed
         self._group, self._device = None, "cpu"
+        self._messages: "Dict[Tuple[str, int], Tuple[array.array[int], Any]]" = {}
+        self._under_way: Any = None  # the last message begun; they arrive in order
         if getattr(distributed, "is_gloo_available", lambda: True)():
             self._group = distributed.new_group(backend="gloo", timeout=PATIENCE)
         elif "gloo" not in str(distributed.get_backend()).lower():
             self._device = "cuda"
 
     def from_first(self, content: bytes) -> bytes:
-        torch = sys.modules["torch"]
-        message = torch.zeros(256, dtype=torch.uint8)
-        if self._distributed.get_rank() == 0:
-            message[0] = len(content)
-            if content:
-                message[1 : 1 + len(content)] = torch.tensor(list(content), dtype=torch.uint8)
-        message = message.to(self._device)
-        self._distributed.broadcast(message, src=0, group=self._group)
-        received = message.cpu()
-        return bytes(received[1 : 1 + int(received[0])].tolist())
+        memory, message = self._message("B", 256)
+        memory[0] = len(content)
+        memory[1 : 1 + len(content)] = array.array("B", content)
+        sent = message.to(self._device)
+        self._broadcast(sent, group=self._group)
+        received = bytes(sent.tolist())
+        return received[1 : 1 + received[0]]
 
     def total(self, counts: Sequence[int]) -> List[int]:
         return self.begin(counts, add=True)()
 
     def begin(self, numbers: Sequence[int], add: bool) -> Later:
-        torch = sys.modules["torch"]
-        message = torch.tensor(list(numbers), dtype=torch.int64, device=self._device)
-        # Waited for: a program that ends while gloo has a message under way may be
-        # ended by std::terminate, with a signal in place of its exit code.
-        if add:
-            self._distributed.all_reduce(message, group=self._group)
-        else:
-            self._distributed.broadcast(message, src=0, group=self._group)
-        found = [int(n) for n in message.tolist()]
-        return lambda: found
+        memory, message = self._message("q", len(numbers))
+        memory[:] = array.array("q", numbers)
+        sent = message.to(self._device)
+        collective = self._distributed.all_reduce if add else self._broadcast
+        work = collective(sent, group=self._group, async_op=True)
+
+        def later() -> List[int]:
+            work.wait()
+            return [int(n) for n in sent.tolist()] if sent is not message else list(memory)
+
+        if self._group is None:
+            found = later()  # the program's own group, which it may take down at any time
+            return lambda: found
+        self._under_way = work
+        return later
+
+    def _broadcast(self, message: Any, **more: Any) -> Any:
+        return self._distributed.broadcast(message, src=0, **more)
+
+    def _message(self, kind: str, numbers: int) -> "Tuple[array.array[int], Any]":
+        """Memory for so many numbers of a kind of array, and a tensor over it.
+
+        Kept, since making tensors is what an agreement would cost most; and never
+        freed, not even when the interpreter ends: gloo's thread, which may let go
+        of it last, would ask for an interpreter that is no more.
+        """
+        if (kind, numbers) not in self._messages:
+            torch = sys.modules["torch"]
+            memory = array.array(kind, [0] * numbers)
+            message = torch.frombuffer(memory, dtype=torch.int64 if kind == "q" else torch.uint8)
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(message))
+            self._messages[kind, numbers] = memory, message
+        return self._messages[kind, numbers]
+
+    def settle(self, seconds: float) -> bool:
+        """A program that ends while gloo has a message under way may be ended by
+        std::terminate, with a signal in place of its exit code."""
+        until = time.monotonic() + seconds
+        while self._under_way is not None and not self._under_way.is_completed():
+            if time.monotonic() > until:
+                return False
+            time.sleep(LOOK)
+        return True
 
 
 class _Mpi:
@@ -192,3 +238,6 @@ class _Mpi:
     def begin(self, numbers: Sequence[int], add: bool) -> Later:
         found = self.total(numbers) if add else list(self._comm.bcast(list(numbers), root=0))
         return lambda: found
+
+    def settle(self, seconds: float) -> bool:
+        return True

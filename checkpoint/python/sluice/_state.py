@@ -101,7 +101,7 @@ def _bytes_of(torch: Any, tensor: Any) -> Any:
 
 class _Pickler(pickle.Pickler):
     """Leaves the memory of plain tensors out. Tensors that share memory share it
-    after loading, too. Unusual ones (sparse, quantised, subclasses) are pickled
+    after loading, too, and what was one tensor in two places is one. Unusual ones (sparse, quantised, subclasses) are pickled
     as ever."""
 
     def __init__(self, stream: io.BytesIO) -> None:
@@ -111,6 +111,7 @@ class _Pickler(pickle.Pickler):
         self._torch = torch
         self.storages: List[Any] = []
         self._index: Dict[Tuple[str, int, int], int] = {}
+        self._seen: Dict[int, Tuple[int, Any]] = {}  # number and tensor by id
 
     def persistent_id(self, thing: Any) -> Any:
         torch = self._torch
@@ -123,8 +124,9 @@ class _Pickler(pickle.Pickler):
         if index is None:
             index = self._index[key] = len(self.storages)
             self.storages.append(memory)
+        number, _ = self._seen.setdefault(id(thing), (len(self._seen), thing))
         return (index, str(tensor.dtype), tensor.storage_offset(), tuple(tensor.size()), tuple(tensor.stride()),
-                bool(thing.requires_grad), type(thing) is torch.nn.Parameter, dict(thing.__dict__))
+                bool(thing.requires_grad), type(thing) is torch.nn.Parameter, dict(thing.__dict__), number)
 
     def _plain(self, t: Any) -> bool:
         return (t.layout is self._torch.strided and t.device.type in ("cpu", "cuda")
@@ -138,10 +140,13 @@ class _Unpickler(pickle.Unpickler):
         super().__init__(io.BytesIO(rest))
         self._torch = torch
         self._storages = storages
+        self._made: Dict[int, Any] = {}  # tensors by number
 
     def persistent_load(self, saved: Any) -> Any:
         torch = self._torch
-        index, dtype, offset, size, stride, requires_grad, parameter, more = saved
+        index, dtype, offset, size, stride, requires_grad, parameter, more, *number = saved
+        if number and number[0] in self._made:
+            return self._made[number[0]]
         memory = self._storages[index]
         storage = memory.untyped_storage() if hasattr(memory, "untyped_storage") else memory.storage().untyped()
         kind = getattr(torch, dtype.rpartition(".")[2])
@@ -152,6 +157,8 @@ class _Unpickler(pickle.Unpickler):
             tensor.requires_grad_(requires_grad)
         for name, value in more.items():
             setattr(tensor, name, value)
+        if number:  # older checkpoints have none
+            self._made[number[0]] = tensor
         return tensor
 
 

@@ -32,7 +32,7 @@ def seed(*key: object) -> None:
     # torch.manual_seed would also note a stack trace for a CUDA not yet in use.
     torch.random.default_generator.manual_seed(number)
     if torch.cuda.is_initialized():
-        torch.cuda.manual_seed(number)
+        torch.cuda.manual_seed_all(number)  # all: a process may drive several
     random.seed(number)
     numpy = sys.modules.get("numpy")
     if numpy is not None:
@@ -48,7 +48,7 @@ def rng(*key: object) -> Iterator[None]:
             loss = criterion(model(inputs), labels)
     """
     cpu, python = torch.get_rng_state(), random.getstate()
-    cuda = torch.cuda.get_rng_state() if torch.cuda.is_initialized() else None
+    cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else None
     numpy = sys.modules.get("numpy")
     legacy = numpy.random.get_state() if numpy is not None else None
     seed(*key)
@@ -58,7 +58,7 @@ def rng(*key: object) -> Iterator[None]:
         torch.set_rng_state(cpu)
         random.setstate(python)
         if cuda is not None:
-            torch.cuda.set_rng_state(cuda)
+            torch.cuda.set_rng_state_all(cuda)
         if numpy is not None and legacy is not None:
             numpy.random.set_state(legacy)
 

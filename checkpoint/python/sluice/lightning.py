@@ -318,7 +318,7 @@ def _ends_on_sigterm() -> Iterator[None]:
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, usual)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL if usual is None else usual)  # None: not Python's, and not to be had back
 
 
 def _numbers(metrics: Dict[str, Any]) -> Dict[str, float]:

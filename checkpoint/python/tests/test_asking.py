@@ -180,6 +180,23 @@ class Timing(unittest.TestCase):
         self.assertGreater(len(self.run_pace([0.0] * 1000)), 3)
 
 
+LATE = """
+import atexit
+from sluice import _job, _pace
+_pace.LONGEST = 2
+job = _job._current()
+def last():
+    say(f"{rank} {job.agreement.settle(0)} {job.agreement._line._under_way is None}")
+atexit.unregister(job.leave)
+atexit.register(last)  # after the library's
+atexit.register(job.leave)
+while job.asking._coming is None:
+    if rank == 0 and job.asking.pace.gap == 2 and job.asking.pace.left <= 1:
+        time.sleep(1)
+    sluice.should_checkpoint()
+"""
+
+
 class Real(test_ranks.Programs):
     def test_ends_at_any_step(self):
         """A program may end while an answer is on its way, tidily or not."""
@@ -193,6 +210,54 @@ for step in range({steps}):
 if {steps} % 2:
     dist.destroy_process_group()
 """, size=2)
+
+    def test_nothing_under_way_at_the_end(self):
+        """A rank that is done waits for those that have yet to come to its last call:
+        gloo would end it by a signal now and then. So however it ends."""
+        for ending, code in (("", 0), ("sys.exit(3)", 3), ("raise ValueError()", 1), ("dist.destroy_process_group()", 0)):
+            with self.subTest(ending):
+                self.run_ranks(LATE + ending, size=2, codes=[code, code])
+                self.assertEqual(self.story(), ["0 True False", "1 True False"])
+                os.unlink(os.path.join(self.folder, "story"))
+
+    def test_the_others_are_gone(self):
+        """A rank ends by itself when another dies before it has come, with its own code."""
+        self.run_ranks(LATE.replace("time.sleep(1)", "os.kill(os.getpid(), 9)"), size=2, codes=[-9, 0])
+        self.assertEqual(self.story(), ["1 True False"])
+
+    def test_an_error_does_not_wait(self):
+        """A rank that fails ends soon, though another never comes."""
+        self.run_ranks(LATE.replace("time.sleep(1)", """
+        while not os.path.exists(os.environ["SLUICE_JOB_DIR"] + "/story"):
+            time.sleep(0.01)
+        os._exit(0)""") + "_job.FAIL = 0.1\nraise ValueError()", size=2, codes=[0, ""])
+        self.assertEqual(self.story(), ["1 False False"])
+
+    def test_parted_and_met_again(self):
+        """An answer that was on its way when the ranks parted is nobody's."""
+        self.run_ranks("""
+from sluice import _pace
+_pace.LONGEST = 2
+for port in (0, 1):
+    for step in range(8):
+        if step == 6 and port == 1 and rank == 0:
+            with open(os.environ["SLUICE_REQUEST"] + ".new", "w") as f:
+                f.write('{"request": "r1"}')
+            os.rename(os.environ["SLUICE_REQUEST"] + ".new", os.environ["SLUICE_REQUEST"])
+        sluice.should_checkpoint()
+    while sluice._job._current().asking._coming is None:
+        sluice.should_checkpoint()
+    if port == 0:
+        dist.barrier()
+        dist.destroy_process_group()
+        dist.init_process_group("gloo", init_method="file://" + os.environ["SLUICE_JOB_DIR"] + "/meet", rank=rank, world_size=size)
+for step in range(10**6):
+    if sluice.should_checkpoint():
+        break
+say(f"{step}")
+""", size=2)
+        self.assertEqual(len(set(self.story())), 1, self.story())
+        self.assertEqual(len(self.story()), 2)
 
     def test_before_the_ranks_have_met(self):
         """No rank is told anything alone: it would save alone."""

@@ -3,6 +3,7 @@ import errno
 import io
 import json
 import os
+import tempfile
 import unittest
 from unittest import mock
 
@@ -139,7 +140,8 @@ class Requests(JobCase):
 
     def test_garbage(self):
         self.job()
-        for content in ["", "{", "[]", "7", '{"request": 3}', "\x00", "x" * 100_000]:
+        long = json.dumps({"request": "r" * 300})  # more than ranks can tell one another
+        for content in ["", "{", "[]", "7", '{"request": 3}', "\x00", "x" * 100_000, long, '{"request": "\\ud800"}']:
             write(self.request, content)
             look_again()
             with quiet():
@@ -217,6 +219,45 @@ class Checkpoints(JobCase):
                 self.assertTrue(sluice.should_checkpoint())
                 if os.path.isdir(self.checkpoints):
                     self.assertEqual(os.listdir(self.checkpoints), [])
+
+    @unittest.skipUnless(os.path.isdir("/dev/shm"), "NOT TESTED: there is no /dev/shm")
+    def test_every_disk_full(self):
+        """Not even a folder to throw away can be made: in memory, then."""
+        full, real, made = OSError(errno.ENOSPC, "No space left on device"), tempfile.mkdtemp, []
+
+        def mkdtemp(prefix, dir=None):  # noqa: A002
+            if dir is None:
+                raise full
+            made.append(real(prefix=prefix, dir=dir))
+            return made[0]
+
+        self.job()
+        with mock.patch("sluice._files.next_checkpoint", side_effect=full), mock.patch("tempfile.mkdtemp", mkdtemp), quiet():
+            with sluice.checkpoint(step=1) as folder:
+                write(folder / "model")
+        self.assertEqual(str(folder), made[0])
+        self.assertFalse(folder.exists())
+
+    def test_ended_while_saving(self):
+        """A block that is ended leaves nothing in the folder of temporary files."""
+        self.job()
+        with mock.patch("sluice._files.next_checkpoint", side_effect=OSError(errno.ENOSPC, "No space left on device")), quiet():
+            with self.assertRaises(SystemExit), sluice.checkpoint(step=1) as folder:
+                raise SystemExit(1)
+        self.assertFalse(folder.exists())
+
+    def test_a_fork_ends(self):
+        """What a fork of the program does at its end is not the job's."""
+        job = self.job()
+        sluice.report(epoch=1)
+        job.progress._credit = 0.0
+        sluice.report(epoch=2)
+        held = job.progress._held
+        with mock.patch("os.getpid", return_value=-1):
+            job.leave()
+        self.assertEqual((held, len(self.progress())), (True, 1))
+        job.leave()
+        self.assertEqual(len(self.progress()), 2)
 
     def test_interrupted_manifest(self):
         """Killed before the manifest took its place: there is no checkpoint."""
@@ -306,6 +347,17 @@ class Progress(JobCase):
         with open(os.path.join(self.folder, "progress.jsonl")) as f:
             last = f.read().split("\n")[1]
         self.assertEqual(json.loads(last)["done"], 1.0)
+
+    def test_numbers_that_are_none(self):
+        """Nothing that a program reports ends it."""
+        self.job()
+        nan, inf = float("nan"), float("inf")
+        with quiet() as said:
+            sluice.report(epoch=1, metric={"loss": nan, "best": inf, "ok": 1})
+            sluice.report(epoch=nan, step=1)
+            sluice.report(epoch=2, step=inf)
+        self.assertEqual([p.get("metric") for p in self.progress()], [{"ok": 1.0}])
+        self.assertIn("training goes on", said.getvalue())
 
     def test_unwritable(self):
         self.job()

@@ -83,6 +83,14 @@ class Parts(JobCase):
         back["float"][10] = -1  # what shared memory shares it again
         self.assertEqual(back["view"][0], -1)
 
+    def test_one_tensor_in_two_places(self):
+        """Tied weights are one parameter after loading: an optimizer would step two twice."""
+        first, second = torch.nn.Linear(4, 4), torch.nn.Linear(4, 4)
+        second.weight = first.weight
+        back = self.roundtrip(torch.nn.Sequential(first, second))
+        self.assertIs(back[0].weight, back[1].weight)
+        self.assertEqual(len(list(back.parameters())), 3)
+
     def test_as_torch_saves(self):
         """A model and its optimizer, beside torch.save's own."""
         model = torch.nn.Sequential(torch.nn.Linear(40, 50), torch.nn.BatchNorm1d(50), torch.nn.Linear(50, 3))

@@ -10,6 +10,7 @@ import random
 import re
 import socket
 import unittest
+from unittest import mock
 
 from .fixture import JobCase
 
@@ -203,6 +204,15 @@ class Parts(JobCase):
         got.append(draw())
         self.assertEqual(got, want)
         self.assertEqual(inside[0], inside[1])
+
+    def test_rng_of_all_gpus(self):
+        """A process may drive several: the others' numbers are the key's, too."""
+        with mock.patch.multiple(torch.cuda, is_initialized=lambda: True, get_rng_state_all=lambda: ["a", "b"], manual_seed_all=mock.DEFAULT,
+                                 set_rng_state_all=mock.DEFAULT) as cuda:
+            with sluice.torch.rng(7):
+                pass
+        cuda["manual_seed_all"].assert_called_once()
+        cuda["set_rng_state_all"].assert_called_once_with(["a", "b"])
 
     def test_halves(self):
         self.job()

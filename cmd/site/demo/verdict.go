@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/sluice-hpc/sluice/cmd/site"
@@ -91,12 +89,10 @@ func (d *demo) judge(ctx context.Context, p *plan, t *tally) error {
 	return nil
 }
 
-var field = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(\w+)=(\S+)`) })
-
 // state asks Slurm for the job by its first id and checks that it is still the
 // same job.
 func (d *demo) state(ctx context.Context, id int64, name string) (string, error) {
-	f, err := d.fields(ctx, id)
+	f, err := d.JobFields(ctx, id)
 	if err != nil {
 		return "", err
 	}
@@ -106,23 +102,9 @@ func (d *demo) state(ctx context.Context, id int64, name string) (string, error)
 	return f["JobState"], nil
 }
 
-func (d *demo) fields(ctx context.Context, id int64) (map[string]string, error) {
-	out, err := d.Run(ctx, "", "scontrol", "-o", "show", "job", fmt.Sprint(id))
-	if err != nil {
-		return nil, err
-	}
-	f := map[string]string{}
-	for _, m := range field().FindAllStringSubmatch(out, -1) {
-		if _, dup := f[m[1]]; !dup {
-			f[m[1]] = m[2]
-		}
-	}
-	return f, nil
-}
-
 // judgeOrdinary: never requeued, never stopped, every tick there.
 func (d *demo) judgeOrdinary(ctx context.Context) error {
-	f, err := d.fields(ctx, d.ordinary)
+	f, err := d.JobFields(ctx, d.ordinary)
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ type deaths struct {
 	precision
 	list    []death
 	jobs    int
+	crashes int      // of slurmctld, by no doing of the campaign
 	resizes int      // runs after the first that no kill made
 	inMoves int      // steps lost in those; to be 0
 	broken  []string // promises broken, in words
@@ -69,20 +70,32 @@ func (t *trial) life(ctx context.Context, rng *rand.Rand, left *atomic.Int64, mu
 	var broken []string
 	for left.Load() > 0 && j.roomFor(ctx) {
 		d, err := j.die(ctx, rng)
-		if errors.Is(err, errOver) {
+		if errors.Is(err, errOver) || ctx.Err() != nil {
 			break
 		}
-		left.Add(-1)
-		mine = append(mine, d)
 		if err != nil {
-			mine[len(mine)-1].by = "" // not back
-			broken = append(broken, fmt.Sprintf("job %d, %s killed (%s): %v", j.id, d.kind, d.moment, err))
+			d.by = "" // not back
+		}
+		if d.struck {
+			left.Add(-1)
+			mine = append(mine, d)
+		}
+		if err != nil {
+			broken = append(broken, fmt.Sprintf("job %d, %s: %v", j.id, d.attempt(), err))
 			break
 		}
 		broken = append(broken, d.judge(j.id)...)
 		t.tell("%s; %d to go", d, max(0, left.Load()))
 	}
-	if err := errors.Join(j.repair(ctx), j.ends(ctx)); err != nil {
+	err = errors.Join(j.repair(ctx), j.ends(ctx))
+	if ctx.Err() != nil { // given up: the job was not left to end, and its log shows nothing
+		mu.Lock()
+		defer mu.Unlock()
+		all.crashes, t.crashes = all.crashes+t.crashes, 0
+		all.list, all.broken = append(all.list, mine...), append(all.broken, broken...)
+		return ctx.Err()
+	}
+	if err != nil {
 		broken = append(broken, fmt.Sprintf("job %d: %v", j.id, err))
 		_ = j.cancel(ctx) // it may have ended
 	}
@@ -90,10 +103,11 @@ func (t *trial) life(ctx context.Context, rng *rand.Rand, left *atomic.Int64, mu
 		t.tell("PROMISE BROKEN: %s", words)
 	}
 	log, err := j.records()
+	c := compare(log, t.reference, t.bound)
+	t.tell("job %d: sizes %s, largest difference %.2g", j.id, words(c.Worlds), c.Off)
 	mu.Lock()
 	defer mu.Unlock()
-	all.take(j.id, log, compare(log, t.reference, t.bound), mine, broken)
-	t.tell("job %d: sizes %s, largest difference %.2g", j.id, words(all.Worlds), all.Off)
+	all.take(j.id, log, c, mine, broken)
 	if len(all.broken) >= most {
 		err = errors.Join(err, fmt.Errorf("%d promises broken: enough", most))
 	}
@@ -118,14 +132,9 @@ func (j *job) roomFor(ctx context.Context) bool {
 // take adds what a training showed.
 func (a *deaths) take(id int64, log []record, c comparison, mine []death, broken []string) {
 	a.add(c)
-	a.Worlds = c.Worlds
 	a.jobs++
 	a.list = append(a.list, mine...)
 	a.broken = append(a.broken, broken...)
-	killed := map[int]bool{}
-	for _, d := range mine {
-		killed[d.run] = true
-	}
 	for i := 1; i < len(log); i++ {
 		if log[i].restart == log[i-1].restart {
 			continue
@@ -152,9 +161,17 @@ func (d death) judge(id int64) []string {
 	return broken
 }
 
+// attempt is what was done, or was to be done, before it is known what came of it.
+func (d death) attempt() string {
+	if !d.struck {
+		return fmt.Sprintf("no %s killed (%s)", d.kind, d.moment)
+	}
+	return fmt.Sprintf("%s killed (%s)", d.kind, d.moment)
+}
+
 // String is the kill in one line.
 func (d death) String() string {
-	text := fmt.Sprintf("%s killed (%s) in run %d", d.kind, d.moment, d.run)
+	text := fmt.Sprintf("%s in run %d", d.attempt(), d.run)
 	if d.saving {
 		text += ", during a save"
 	}
@@ -204,11 +221,14 @@ func (a deaths) of(kind string) kindOf {
 		k.saving, k.moving, k.corrupted = k.saving+one(d.saving), k.moving+one(d.moving), k.corrupted+one(d.corrupted != "")
 		k.bySlurm, k.byUser = k.bySlurm+one(d.by == "Slurm"), k.byUser+one(d.by == "user")
 		k.again += d.again
+		if d.by == "" {
+			continue
+		}
 		k.lost, k.mostLost = k.lost+float64(d.lost), max(k.mostLost, d.lost)
 		k.away, k.mostAway = k.away+d.back.Seconds(), max(k.mostAway, d.back.Seconds())
 	}
-	if k.times > 0 {
-		k.lost, k.away = k.lost/float64(k.times), k.away/float64(k.times)
+	if back := k.bySlurm + k.byUser; back > 0 { // means of those that came back
+		k.lost, k.away = k.lost/float64(back), k.away/float64(back)
 	}
 	return k
 }
@@ -226,8 +246,8 @@ func (a deaths) verdict(w io.Writer) error {
 	for _, d := range a.list {
 		loaded += one(d.corrupted != "" && d.corrupted == d.resumed)
 	}
-	fmt.Fprintf(w, "exact: numbers=%s kills=%d worker=%d runner=%d node=%d in_save=%d in_move=%d resizes=%d jobs=%d back=%d by_slurm=%d by_user=%d restarts_failed=%d corrupted=%d corrupt_loaded=%d lost_in_resizes=%d steps=%d repeated=%d missing=%d wrong_losses=%d largest_difference=%.2g promises_broken=%d\n",
-		a.name, k.times, a.of("worker").times, a.of("runner").times, a.of("node").times, k.saving, k.moving, a.resizes, a.jobs, k.bySlurm+k.byUser, k.bySlurm, k.byUser, k.again,
+	fmt.Fprintf(w, "exact: numbers=%s kills=%d worker=%d runner=%d node=%d in_save=%d in_move=%d resizes=%d jobs=%d back=%d by_slurm=%d by_user=%d restarts_failed=%d slurmctld_crashed=%d corrupted=%d corrupt_loaded=%d lost_in_resizes=%d steps=%d repeated=%d missing=%d wrong_losses=%d largest_difference=%.2g promises_broken=%d\n",
+		a.name, k.times, a.of("worker").times, a.of("runner").times, a.of("node").times, k.saving, k.moving, a.resizes, a.jobs, k.bySlurm+k.byUser, k.bySlurm, k.byUser, k.again, a.crashes,
 		k.corrupted, loaded, a.inMoves, a.Steps, a.Repeated, a.Missing, a.Wrong, a.Off, len(a.broken))
 	if len(a.broken) > 0 || a.inMoves > 0 {
 		return fmt.Errorf("%d promises broken, %d steps lost in resizes", len(a.broken), a.inMoves)

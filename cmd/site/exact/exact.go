@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -22,10 +23,10 @@ type Options struct {
 	Root   string    // tree of another Slurm release; "" = this machine's
 	Python string    // interpreter with torch; "" = /usr/bin/python3
 	Kills  int       // how many; 0 = the exactness tables only
-	Only   bool      // kills only, no tables
+	Only   bool      // kills only, no tables; there must be some
 	Seed   uint64    // of the moments and victims
 	Kinds  []string  // what to kill: worker, runner, node; none = all
-	Labs   int       // labs at a time, each with one job; 0 = 1
+	Labs   int       // labs at a time, each with one job, 16 at most; 0 = 1
 	Out    io.Writer // tables and the last line
 	Story  io.Writer // what is going on
 }
@@ -61,8 +62,9 @@ type trial struct {
 	o      Options
 	number int
 	precision
-	story *story
-	jobs  int
+	story   *story
+	jobs    int
+	crashes int // of slurmctld, of itself
 }
 
 // story is written by all trials.
@@ -82,9 +84,12 @@ func (t *trial) tell(format string, args ...any) {
 	t.story.tell("lab %d: %s", t.number, fmt.Sprintf(format, args...))
 }
 
-// Run prints the exactness table, then kills. It returns an error unless every
-// promise was kept.
+// Run prints the exactness tables, then kills. It returns an error unless every
+// promise was kept, and at once when it is asked for what it cannot do.
 func Run(ctx context.Context, o Options) error {
+	if err := o.check(); err != nil {
+		return err
+	}
 	if o.Python == "" {
 		o.Python = "/usr/bin/python3"
 	}
@@ -116,6 +121,27 @@ func Run(ctx context.Context, o Options) error {
 	return errors.Join(broken...)
 }
 
+// check refuses what would kill something else than was asked for, or nothing.
+func (o Options) check() error {
+	for _, kind := range o.Kinds {
+		if !slices.Contains(kinds, kind) {
+			return fmt.Errorf("--kind %s: want worker, runner or node", kind)
+		}
+	}
+	switch {
+	case o.Kills < 0:
+		return fmt.Errorf("--kills %d: want 0 or more", o.Kills)
+	case o.Only && o.Kills == 0:
+		return errors.New("--kills-only with --kills 0 would do nothing: leave one of them out")
+	case o.Labs < 0 || o.Labs > mostLabs:
+		return fmt.Errorf("--labs %d: want 1 to %d", o.Labs, mostLabs)
+	}
+	return nil
+}
+
+// mostLabs bounds the labs of a campaign: each is a Slurm of its own.
+const mostLabs = 16
+
 // precision is a kind of number to train with. Sums of float32 differ by what
 // training makes of rounding; those of float64 leave nowhere to hide.
 type precision struct {
@@ -127,8 +153,8 @@ type precision struct {
 }
 
 var precisions = []precision{
-	{name: "float32", bound: Bound32},
-	{name: "float64", option: []string{"--double"}, bound: Bound64, killed: true},
+	{name: "float32", bound: bound32},
+	{name: "float64", option: []string{"--double"}, bound: bound64, killed: true},
 }
 
 // neverDisturbed trains the reference: one process, outside of Slurm and of any

@@ -1,6 +1,7 @@
 package exact
 
 import (
+	"io"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -113,5 +114,46 @@ func TestFlip(t *testing.T) {
 	}
 	if b, _ := os.ReadFile(path); string(b) != "weights" {
 		t.Errorf("%q", b)
+	}
+}
+
+// TestKilled: only what was struck counts as a kill, and means are of those that
+// came back.
+func TestKilled(t *testing.T) {
+	a := deaths{list: []death{{kind: "worker", by: "user", struck: true, lost: 4, back: 2 * time.Second}, {kind: "worker", struck: true}}}
+	if k := a.of("worker"); k.times != 2 || k.byUser != 1 || k.lost != 4 || k.away != 2 {
+		t.Errorf("%+v", k)
+	}
+	if got := a.list[0].attempt(); got != "worker killed ()" {
+		t.Error(got)
+	}
+	if got := (death{kind: "node", moment: "save"}).attempt(); got != "no node killed (save)" {
+		t.Error(got)
+	}
+}
+
+// TestOptions: what would do nothing, or something else than was meant, is refused
+// before any lab is built.
+func TestOptions(t *testing.T) {
+	for _, o := range []Options{{Kinds: []string{"worker", "nodes"}}, {Kinds: []string{""}}, {Only: true}, {Kills: -1}, {Labs: 17}, {Labs: -1}} {
+		if err := o.check(); err == nil {
+			t.Errorf("%+v was taken", o)
+		}
+	}
+	for _, o := range []Options{{}, {Kills: 1, Only: true, Kinds: kinds, Labs: 2}} {
+		if err := o.check(); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := Run(t.Context(), Options{Only: true}); err == nil || !strings.Contains(err.Error(), "--kills-only") {
+		t.Error(err)
+	}
+}
+
+// TestNoTable: a table that came to nothing still says of which numbers it is.
+func TestNoTable(t *testing.T) {
+	tab, err := exactness(t.Context(), Options{Bin: "/nowhere", Root: "/nowhere"}, &story{to: io.Discard}, precisions[1])
+	if err == nil || tab.name != "float64" || tab.bound != bound64 {
+		t.Errorf("%+v, %v", tab.precision, err)
 	}
 }

@@ -6,13 +6,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
+	"slices"
 	"strconv"
-	"sync"
+	"strings"
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/cmd/site"
+	"github.com/sluice-hpc/sluice/slurm/lab"
 )
 
 // job is one training under way.
@@ -64,8 +65,22 @@ func (j *job) until(ctx context.Context, limit time.Duration, what string, done 
 	}
 	b, _ := os.ReadFile(j.out)
 	f, _ := j.slurm(ctx)
-	return fmt.Errorf("%w\nSlurm says: state %s (%s) restarts %d on %s\nthe job's last words:\n%s\nsluiced's:\n%s",
-		err, f.state, f.reason, f.restarts, f.nodes, b[max(0, len(b)-1500):], j.t.Tail(40))
+	why, _ := j.t.Run(ctx, "", "sluice", "explain", fmt.Sprint(j.id))
+	nodes, _ := j.t.Run(ctx, "", "sinfo", "-N", "-o", "%N %T %E")
+	return fmt.Errorf("%w\nSlurm says: state %s (%s) restarts %d on %s\n%s\nsluice explains:\n%s\nthe job's last words:\n%s\nsluiced's:\n%s\n%s",
+		err, f.state, f.reason, f.restarts, f.nodes, nodes, why, b[max(0, len(b)-1500):], j.t.Tail(40), strings.Join(j.t.Lab.Logs(25), "\n"))
+}
+
+// nurse starts a slurmctld that crashed, as systemd does on a site.
+func (t *trial) nurse(ctx context.Context) error {
+	s, err := t.Lab.Status(ctx)
+	runs := slices.ContainsFunc(s.Daemons, func(d lab.DaemonStatus) bool { return d.Name == "slurmctld" && d.PID != 0 })
+	if err != nil || runs {
+		return err
+	}
+	t.crashes++
+	t.tell("slurmctld is gone, of itself; started again\n%s", strings.Join(t.Lab.Logs(15), "\n"))
+	return t.Lab.StartController(ctx)
 }
 
 // folder is the job's own on the shared file system.
@@ -88,18 +103,15 @@ func (s seen) over() bool {
 	return false
 }
 
-var field = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(\w+)=(\S+)`) })
-
 // slurm asks Slurm, not sluice.
 func (j *job) slurm(ctx context.Context) (seen, error) {
-	out, err := j.t.Run(ctx, "", "scontrol", "-o", "show", "job", fmt.Sprint(j.id))
+	f, err := j.t.JobFields(ctx, j.id)
 	if err != nil {
-		return seen{}, err
-	}
-	f := map[string]string{}
-	for _, m := range field().FindAllStringSubmatch(out, -1) {
-		if _, dup := f[m[1]]; !dup {
-			f[m[1]] = m[2]
+		if err := j.t.nurse(ctx); err != nil {
+			return seen{}, err
+		}
+		if f, err = j.t.JobFields(ctx, j.id); err != nil {
+			return seen{}, err
 		}
 	}
 	restarts, err := strconv.Atoi(f["Restarts"])

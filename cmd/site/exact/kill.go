@@ -24,10 +24,11 @@ var (
 // death is one kill and what came of it.
 type death struct {
 	kind, moment string
+	struck       bool          // something was killed; false when it never came to that
 	run          int           // the run that was killed
 	saving       bool          // a checkpoint was being written
 	moving       bool          // sluice was moving the job, or asked it to save
-	by           string        // who requeued the job: Slurm or its user
+	by           string        // who requeued the job: Slurm or its user; "" = it did not come back
 	again        int           // restarts that failed in Slurm before the one that trained
 	corrupted    string        // checkpoint whose byte was changed, newer than the expected one
 	expected     string        // newest checkpoint that was committed and whole at the death; "" = none
@@ -51,6 +52,7 @@ func (j *job) die(ctx context.Context, rng *rand.Rand) (death, error) {
 	if err != nil {
 		return d, err
 	}
+	d.struck = true
 	if err := j.mourn(ctx, &d, killed); err != nil {
 		return d, fmt.Errorf("after %w", err)
 	}

@@ -14,8 +14,8 @@ import (
 // that depends on the number of ranks, and training amplifies the difference. A
 // single other sample or random number changes a loss by 0.01.
 const (
-	Bound32 = 1e-4  // float32
-	Bound64 = 1e-12 // float64
+	bound32 = 1e-4  // float32
+	bound64 = 1e-12 // float64
 )
 
 // record is one line of a job's steps log: a step that was trained.

@@ -23,29 +23,30 @@ type table struct {
 
 // exactness trains one job through the sizes of walk and compares.
 func exactness(ctx context.Context, o Options, s *story, p precision) (tab table, err error) {
+	tab.precision = p // also of a table that came to nothing
 	t, err := newTrial(ctx, o, s, 0, p)
 	if err != nil {
-		return table{precision: p}, err
+		return tab, err
 	}
 	defer func() { err = errors.Join(err, t.close(ctx)) }()
 	j, err := t.submit(ctx, "--emulate-step-seconds", "0.12")
 	if err != nil {
-		return table{}, err
+		return tab, err
 	}
 	for _, size := range walk {
 		if err := j.pin(ctx, size); err != nil {
-			return table{}, err
+			return tab, err
 		}
 		if err := j.trainsAt(ctx, size, 20); err != nil {
-			return table{}, err
+			return tab, err
 		}
 		t.tell("job %d trains on %d GPU(s)", j.id, size)
 	}
 	if err := j.ends(ctx); err != nil {
-		return table{}, err
+		return tab, err
 	}
 	log, err := j.records()
-	tab = table{precision: p, comparison: compare(log, p.reference, p.bound)}
+	tab.comparison = compare(log, p.reference, p.bound)
 	tab.resizes = len(tab.Worlds) - 1
 	return tab, err
 }

@@ -43,6 +43,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Subject) {
 		{"closing", testClosing},
 		{"jobs", testJobs},
 		{"segments", testSegments},
+		{"health", testHealth},
 		{"samples", testSamples},
 		{"sample bound", testSampleBound},
 		{"cancelled", testCancelled},
@@ -71,10 +72,13 @@ func testEmpty(t *testing.T, s Subject) {
 	equal(t, segments, nil, err)
 	samples, err := s.Samples(ctx, "none", 10)
 	equal(t, len(samples), 0, err)
+	health, err := s.Health(ctx)
+	equal(t, health, nil, err)
 	none, err := s.Intend(ctx, nil)
 	equal(t, len(none), 0, err)
 	equal(t, nil, nil, s.SaveJobs(ctx, nil))
 	equal(t, nil, nil, s.SaveSegments(ctx, nil))
+	equal(t, nil, nil, s.SaveHealth(ctx, nil))
 	equal(t, nil, nil, s.AddSamples(ctx, "none", nil))
 }
 
@@ -212,6 +216,31 @@ func testSegments(t *testing.T, s Subject) {
 	equal(t, got, []engine.Segment{segment("a", 0), running}, err)
 }
 
+// complaint is one with every field set.
+func complaint(node, gpu string, uid uint32) elastic.Complaint {
+	return elastic.Complaint{Sighting: elastic.Sighting{Node: node, GPU: gpu, Label: "GPU 1 ☂", Job: 1 << 40, UID: uid, User: "ann",
+		Unfit: "XID 79: 'fallen' off\x00 the bus"}, First: day, Last: day.Add(time.Hour), Muted: true, Confirmed: true}
+}
+
+func testHealth(t *testing.T, s Subject) {
+	ctx := t.Context()
+	all := elastic.Health{complaint("gpu1", "0", 4294967294), complaint("gpu1", "GPU-1", 7), complaint("gpu1", "GPU-1", 8), complaint("gpu2", "0", 7)}
+	all[2].Muted, all[3].Confirmed, all[3].Unfit = false, false, ""
+	equal(t, nil, nil, s.SaveHealth(ctx, all))
+	got, err := s.again().Health(ctx)
+	equal(t, got, all, err)
+	got[0].Node = "the caller's own"
+	got, err = s.again().Health(ctx)
+	equal(t, got, all, err)
+	// What is saved next takes the place of all of it.
+	equal(t, nil, nil, s.again().SaveHealth(ctx, all[1:2]))
+	got, err = s.again().Health(ctx)
+	equal(t, got, all[1:2], err)
+	equal(t, nil, nil, s.again().SaveHealth(ctx, nil))
+	got, err = s.again().Health(ctx)
+	equal(t, got, nil, err)
+}
+
 func sample(gpus int, at time.Time) speed.Sample {
 	return speed.Sample{Shape: speed.Shape{GPUs: gpus, Nodes: 1}, Seconds: 1 / float64(gpus), Units: 2, At: at}
 }
@@ -253,6 +282,7 @@ func testCancelled(t *testing.T, s Subject) {
 	for what, err := range map[string]error{
 		"SaveJobs":     s.SaveJobs(ctx, []engine.JobRecord{Job("a", 1)}),
 		"SaveSegments": s.SaveSegments(ctx, []engine.Segment{{Token: "a"}}),
+		"SaveHealth":   s.SaveHealth(ctx, elastic.Health{complaint("gpu1", "0", 7)}),
 		"AddSamples":   s.AddSamples(ctx, "m", []speed.Sample{sample(1, day)}),
 		"Advance":      s.Advance(ctx, Intent(1)),
 		"Close":        s.Close(ctx, Intent(1), elastic.Done, "", day),

@@ -3,9 +3,11 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import unittest
+from unittest import mock
 
 from .fixture import LIBRARY, PATIENCE, ResizeCase
 
@@ -134,6 +136,13 @@ class Lightning(ResizeCase):
                            WORLD_SIZE=None, LOCAL_WORLD_SIZE=None, MASTER_ADDR=None, MASTER_PORT=None, RANK=None, LOCAL_RANK=None)
         self.end(ranks, 0)
         self.assert_same(self.steps(), self.want, BOUND)
+
+    def test_somebody_elses_handler(self):
+        """A handler that Python did not set cannot be put back; training goes on."""
+        with mock.patch("signal.signal", return_value=None) as handle:
+            with sluice.lightning._ends_on_sigterm():
+                pass
+        self.assertEqual([c.args[1] for c in handle.call_args_list], [signal.SIG_DFL] * 2)
 
     def test_older_name(self):
         """The same with the package called pytorch_lightning."""

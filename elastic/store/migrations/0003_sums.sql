@@ -1,9 +1,10 @@
 -- A sum of every row, and of every table what its rows add up to, so that a byte
 -- that changed by itself is seen. The program fills them in after this script.
-ALTER TABLE intents  ADD COLUMN sum INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE jobs     ADD COLUMN sum INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE segments ADD COLUMN sum INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE samples  ADD COLUMN sum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE intents    ADD COLUMN sum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE jobs       ADD COLUMN sum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE segments   ADD COLUMN sum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE samples    ADD COLUMN sum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE complaints ADD COLUMN sum INTEGER NOT NULL DEFAULT 0;
 
 CREATE TABLE tally (
     of      TEXT    PRIMARY KEY,   -- a table's name, or 'store'
@@ -13,4 +14,4 @@ CREATE TABLE tally (
     sum     INTEGER NOT NULL       -- of this row
 ) STRICT, WITHOUT ROWID;
 
-PRAGMA user_version = 2;
+PRAGMA user_version = 3;

@@ -1,0 +1,149 @@
+package ranks
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+
+	"github.com/sluice-hpc/sluice/checkpoint"
+)
+
+const (
+	// maxSteps bounds how many steps of a run are looked at.
+	maxSteps = 1000
+	// maxNodes bounds the nodes of a step.
+	maxNodes = 10_000
+	// maxName bounds what a node calls itself, in bytes.
+	maxName = 255
+	// pastFile marks the steps of an earlier start of the script.
+	pastFile = "past"
+)
+
+// overFile is the note of a node of a step that failed: it has ended, in a way that
+// Slurm hears of.
+func overFile(id int) string { return strconv.Itoa(id) + ".over" }
+
+// tellOver tells the runner that this node has ended.
+func (n Node) tellOver() error {
+	if n.Meeting == "" {
+		return nil
+	}
+	return n.leave(overFile(n.ID), struct{}{})
+}
+
+// eachStep hands out the folders of the steps since the script was started, closed
+// after use.
+func eachStep(jobDir string, use func(dir *checkpoint.Dir, name string)) {
+	_ = inSteps(jobDir, func(dir *checkpoint.Dir, name string) error { // what can be read
+		if !isPast(dir) {
+			use(dir, name)
+		}
+		return nil
+	})
+}
+
+func inSteps(jobDir string, use func(dir *checkpoint.Dir, name string) error) error {
+	job, err := checkpoint.OpenDir(jobDir)
+	if err != nil {
+		return err
+	}
+	defer job.Close()
+	all, err := job.Sub(Folder)
+	if err != nil {
+		return err
+	}
+	defer all.Close()
+	steps, err := all.Names(maxSteps)
+	for _, name := range steps {
+		dir, failed := all.Sub(name)
+		if failed == nil {
+			failed = errors.Join(use(dir, name), dir.Close())
+		}
+		err = errors.Join(err, failed)
+	}
+	return err
+}
+
+func isPast(dir *checkpoint.Dir) bool {
+	_, err := dir.Lstat(pastFile)
+	return err == nil
+}
+
+// Forget makes the steps so far the past, when the script is started again: what
+// they told counts no more, and what should still run of them ends.
+func Forget(jobDir string) error {
+	err := inSteps(jobDir, func(dir *checkpoint.Dir, name string) error {
+		if name == alone { // those of one node meet nobody, and share this folder
+			return dir.Remove(failureFile)
+		}
+		return dir.Write(pastFile, nil, 0o644)
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // no step yet
+	}
+	return err
+}
+
+// Rest is a step that failed and has not ended on all of its nodes.
+type Rest struct {
+	Step    string   // <run>.<step>
+	First   Failure  // the first
+	Missing []string // nodes that have not ended; by number, those that never came
+}
+
+// String is such as "step 0.1: rank 0 on node gpu1 failed first (exit code 1), and
+// node gpu2 has not ended".
+func (r Rest) String() string {
+	return fmt.Sprintf("step %s: %s, and %s", r.Step, r.First, missingWords(r.Missing))
+}
+
+// maxNamed bounds how many nodes a sentence names.
+const maxNamed = 8
+
+func missingWords(missing []string) string {
+	words, verb := "node", "has"
+	if len(missing) > 1 {
+		words, verb = "nodes", "have"
+	}
+	for i, name := range missing[:min(len(missing), maxNamed)] {
+		if i > 0 {
+			words += ","
+		}
+		words += " " + name
+	}
+	if more := len(missing) - maxNamed; more > 0 {
+		words += fmt.Sprintf(" and %d more", more)
+	}
+	return words + " " + verb + " not ended"
+}
+
+// Unended returns the steps since the script was started that failed and have not
+// ended on all nodes. For some seconds that is usual; for longer it means that a
+// node's processes are gone and nobody told Slurm.
+func Unended(jobDir string) (rests []Rest) {
+	eachStep(jobDir, func(dir *checkpoint.Dir, name string) {
+		f, told := readFailure(dir)
+		if !told || f.Nodes < 2 {
+			return
+		}
+		r := Rest{Step: name, First: f}
+		for id := range f.Nodes {
+			if _, err := dir.Lstat(overFile(id)); err != nil {
+				r.Missing = append(r.Missing, nameOf(dir, id))
+			}
+		}
+		if len(r.Missing) > 0 {
+			rests = append(rests, r)
+		}
+	})
+	return rests
+}
+
+// nameOf is what a node of a step called itself, else its number.
+func nameOf(dir *checkpoint.Dir, id int) string {
+	if n, err := readNote(dir, id); err == nil && n.Name != "" && len(n.Name) <= maxName {
+		return n.Name
+	}
+	return strconv.Itoa(id)
+}

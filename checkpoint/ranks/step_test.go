@@ -1,0 +1,101 @@
+package ranks
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestUnended: a step that failed has ended when all of its nodes said so, and one
+// whose node was killed never does.
+func TestUnended(t *testing.T) {
+	dir := t.TempDir()
+	if rests := Unended(dir); len(rests) > 0 {
+		t.Errorf("nothing ran: %v", rests)
+	}
+	first := begin(t, `sleep 1000`, step(dir, 0, 1, 1)...)
+	second := begin(t, "echo up >"+dir+"/up; sleep 1000", step(dir, 1, 1, 1)...)
+	until(t, "both are up", func() bool { return slurp(dir+"/up") != "" })
+	if rests := Unended(dir); len(rests) > 0 {
+		t.Errorf("it is well: %v", rests)
+	}
+	second.Process.Kill()
+	n := Node{Name: "gpu1", Nodes: 2, Meeting: "2.4", JobDir: dir}
+	if err := n.tellFailure(n.failed(0, 1)); err != nil { // as it is when the connection to the other breaks
+		t.Fatal(err)
+	}
+	first.exits(t, 1)
+	rests := Unended(dir)
+	if len(rests) != 1 || rests[0].String() != "step 2.4: rank 0 on node gpu1 failed first (exit code 1), and node gpu2 has not ended" {
+		t.Fatalf("%v", rests)
+	}
+	if err := (Node{ID: 1, Meeting: "2.4", JobDir: dir}).tellOver(); err != nil {
+		t.Fatal(err)
+	}
+	if rests := Unended(dir); len(rests) > 0 {
+		t.Errorf("all have ended: %v", rests)
+	}
+}
+
+// TestEndsAreTold: whichever way the nodes of a step end, they say so, but for one
+// that nobody hears of.
+func TestEndsAreTold(t *testing.T) {
+	for what, script := range map[string]string{"failure": `[ $RANK = 0 ] || exit 3; exec sleep 1000`, "cannot start": "no"} {
+		dir := t.TempDir()
+		a, b := begin(t, script, step(dir, 0, 1, 1)...), begin(t, script, step(dir, 1, 1, 1)...)
+		a.Wait()
+		b.Wait()
+		if rests := Unended(dir); len(rests) > 0 {
+			t.Errorf("%s: %v; %s", what, rests, slurp(filepath.Join(dir, Folder, "2.4", failureFile)))
+		}
+		if _, told := FirstFailure(dir); !told {
+			t.Errorf("%s: not told", what)
+		}
+	}
+}
+
+// TestNodeThatNeverComes is a failure, too, and named by its number.
+func TestNodeThatNeverComes(t *testing.T) {
+	dir := t.TempDir()
+	n := begin(t, "exit 0", append(step(dir, 0, 1, 1), "SLUICE_TEST_WAIT=50ms")...)
+	n.exits(t, 2)
+	if rests := Unended(dir); len(rests) != 1 || strings.Join(rests[0].Missing, " ") != "1" {
+		t.Errorf("%v", rests)
+	}
+}
+
+// TestForget: after the script was started again its earlier steps count no more,
+// and what is left of them ends.
+func TestForget(t *testing.T) {
+	dir := t.TempDir()
+	if err := Forget(dir); err != nil {
+		t.Errorf("nothing ran: %v", err)
+	}
+	up := "echo up >>" + dir + "/up; "
+	left := begin(t, up+`trap "exit 0" TERM; while :; do sleep 0.01; done`, step(dir, 0, 1, 1)...)
+	other := begin(t, up+"sleep 1000", step(dir, 1, 1, 1)...)
+	until(t, "both are up", func() bool { return slurp(dir+"/up") == "up\nup\n" })
+	other.Process.Kill()
+	begin(t, `exit 4`, "SLUICE_JOB_DIR="+dir).exits(t, 4)
+	if _, told := FirstFailure(dir); !told {
+		t.Error("not told")
+	}
+	if err := Forget(dir); err != nil {
+		t.Fatal(err)
+	}
+	left.exits(t, orphanCode)
+	if f, told := FirstFailure(dir); told {
+		t.Errorf("told after it was forgotten: %v", f)
+	}
+	if rests := Unended(dir); len(rests) > 0 {
+		t.Errorf("%v", rests)
+	}
+	if _, err := os.Stat(filepath.Join(dir, Folder, "2.4", "0")); err != nil {
+		t.Errorf("a folder in use is gone: %v", err)
+	}
+	begin(t, `exit 5`, "SLUICE_JOB_DIR="+dir).exits(t, 5)
+	if f, told := FirstFailure(dir); !told || f.Code != 5 {
+		t.Errorf("the next failure: %v, %v", f, told)
+	}
+}

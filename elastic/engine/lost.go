@@ -1,0 +1,70 @@
+package engine
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/nodes"
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// settling is how long after a failure nothing is started where it happened. Slurm
+// still owes a lost node the word to end what ran there; a node that returns at once
+// hears it when the job runs there again, which Slurm then calls FAILED. Slurm's own
+// answer is to let a requeued job wait for two minutes.
+const settling = 15 * time.Second
+
+// lost are the states in which Slurm gives up what ran on a node.
+var lost = []string{"DOWN", "NOT_RESPONDING"}
+
+// noteLost remembers when nodes were last seen lost.
+func (e *Engine) noteLost(seen []slurm.Node, now time.Time) {
+	for _, n := range seen {
+		for _, state := range lost {
+			if n.Is(state) {
+				e.lost[n.Name] = now
+			}
+		}
+		if at, ok := e.lost[n.Name]; ok && !now.Before(at.Add(settling)) {
+			delete(e.lost, n.Name)
+		}
+	}
+}
+
+// settled marks the nodes that came back a moment ago as Slurm's own unusable ones
+// are.
+func (e *Engine) settled(inventory []nodes.Node) []nodes.Node {
+	for i := range inventory {
+		n := &inventory[i]
+		if at, ok := e.lost[n.Name]; ok && n.Usable {
+			n.Usable = false
+			n.Why = fmt.Sprintf("RETURNED (used again from %s)", at.Add(settling).Format(time.TimeOnly))
+		}
+	}
+	return inventory
+}
+
+// mourn notes a run that ended without a word of its runner and not by sluice's
+// doing: most likely its node was lost, perhaps for less time than lies between two
+// looks. The job rests before it is started again.
+func (e *Engine) mourn(js *jobState, now time.Time) {
+	if js.seg == nil || !js.seg.Ended.IsZero() || e.stoppedByMove(js.rec.ID) {
+		return
+	}
+	word := js.runner.word
+	if word.Restarts == js.seg.Restarts && word.State != "" && word.State != checkpoint.Exited {
+		js.rest = now.Add(settling)
+	}
+}
+
+// stoppedByMove reports whether sluice itself asked Slurm to requeue the job.
+func (e *Engine) stoppedByMove(id elastic.JobID) bool {
+	for _, in := range e.open {
+		if in.Job == id && !in.RequeuedAt.IsZero() {
+			return true
+		}
+	}
+	return false
+}

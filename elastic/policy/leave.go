@@ -1,0 +1,71 @@
+package policy
+
+import (
+	"fmt"
+	"maps"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/nodes"
+)
+
+// leave is applied to the answer of every policy that resizes. A job that says itself
+// that a GPU it has is unfit, on a node that gets nothing new for it, moves at its size
+// to GPUs that are idle, as any job moves: after a verified checkpoint. Whoever the
+// policy gives GPUs, and ordinary jobs that wait, come first; a job on fit GPUs of such
+// a node stays, whatever others say of it. It is pure.
+func leave(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation {
+	var before elastic.Arrangement
+	for i := range s.Jobs {
+		j := &s.Jobs[i]
+		if !j.Ailing || !leaves(s, j, a) {
+			continue
+		}
+		if before.Target == nil {
+			before = elastic.Arrange(s, a)
+		}
+		to := refuge(s, before, j)
+		if len(to) == 0 || to.Equal(j.Place) {
+			continue
+		}
+		next := maps.Clone(a)
+		next[j.ID] = elastic.Decision{GPUs: j.GPUs(), Place: to, Why: fmt.Sprintf("moves to %s with %s: one of those it has is unfit", to, gpus(j.GPUs()))}
+		if after := elastic.Arrange(s, next); after.Target[j.ID].Equal(to) && unhurt(s, before, after, j.ID, next[j.ID]) {
+			a, before = next, after
+		}
+	}
+	return a
+}
+
+// leaves reports whether the job may be moved now, and the policy has it stay.
+func leaves(s elastic.Snapshot, j *elastic.Job, a elastic.Allocation) bool {
+	d, named := a[j.ID]
+	if named && (d.GPUs != j.GPUs() || len(d.Place) > 0 && !d.Place.Equal(j.Place)) {
+		return false
+	}
+	if !j.Moved.IsZero() && s.Now.Sub(j.Moved) < s.Limits.Cooldown {
+		return false
+	}
+	role, _ := (&job{Job: *j, at: j.Place, now: j.GPUs()}).classified(s)
+	return role == movable && j.GPUs() > 0
+}
+
+// refuge is where as many GPUs as the job has are idle, beside what the arrangement
+// promises to others and what ordinary jobs wait for; empty when there is no such place.
+func refuge(s elastic.Snapshot, where elastic.Arrangement, j *elastic.Job) nodes.Placement {
+	var promised []nodes.Load
+	for i := range s.Jobs {
+		if k := (&job{Job: s.Jobs[i]}); k.ID != j.ID {
+			promised = append(promised, k.load(beyond(where.Target[k.ID], k.Place)))
+		}
+	}
+	wants := make([]nodes.Want, len(s.Demands))
+	for i, d := range s.Demands {
+		wants[i] = nodes.Want{Partition: d.Partition, Nodes: d.Nodes, GPUs: d.GPUs}
+	}
+	idle, _ := nodes.Reserve(nodes.With(s.Nodes, promised...), wants)
+	return nodes.Place(nodes.Without(idle, (&job{Job: *j}).load(j.Place)), []nodes.Request{{
+		ID: int64(j.ID), Partition: j.Partition, GPUs: j.GPUs(),
+		Uneven: j.Spec.AllowUneven || s.Limits.AnySplit, Share: s.Limits.ShareNodes,
+		CPUsPerGPU: j.Spec.CPUsPerGPU, MemPerGPUMB: j.Spec.MemPerGPUMB,
+	}})[0].Placement
+}

@@ -1,0 +1,68 @@
+package sim_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/sim"
+	"github.com/sluice-hpc/sluice/slurm"
+	"github.com/sluice-hpc/sluice/slurm/fake"
+)
+
+// settling is how long a node that was lost is left alone.
+const settling = 15 * time.Second
+
+// TestReturnedNodeIsLeftAlone: Slurm still ends what ran on a lost node when it
+// comes back, and would end what was started there meanwhile. Nothing is, for a
+// moment, whether the loss was seen or fell between two looks.
+func TestReturnedNodeIsLeftAlone(t *testing.T) {
+	for name, away := range map[string]time.Duration{"seen": 40 * time.Second, "between two looks": 200 * time.Millisecond} {
+		t.Run(name, func(t *testing.T) {
+			w := sim.New(sim.Config{Fake: fake.Config{Seed: 3, Nodes: fake.Grid(1, 4)}})
+			d := boot(t, w, new(engine.Memory), "lookahead", func(c *engine.Config) { c.Period = time.Second })
+			j := w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 2, Max: 2, Total: 60}})
+			d.drive(t, time.Minute)
+			at := time.Minute + 300*time.Millisecond
+			w.At(at, func() { w.Slurm.NodeDown("gpu1", "test") })
+			w.At(at+away, func() { w.Slurm.NodeReturn("gpu1") })
+			back := d.of(t, j).Job.Started.Add(0)
+			d.drive(t, away+2*time.Second)
+			returned := w.Now().Add(-2 * time.Second)
+			if got := d.of(t, j); got.Job.Phase == elastic.Running {
+				t.Errorf("runs again at once (%s)", got.Why)
+			}
+			d.drive(t, settling+10*time.Second)
+			got := d.of(t, j)
+			if got.Job.Phase != elastic.Running || got.Job.State != string(slurm.Running) {
+				t.Fatalf("%s (%s)\n%s", got.Job.State, got.Why, d.log.String())
+			}
+			if !got.Job.Started.After(back) || got.Job.Started.Before(returned.Add(settling-2*time.Second)) {
+				t.Errorf("started %s after the node's return\n%s", got.Job.Started.Sub(returned), d.log.String())
+			}
+		})
+	}
+}
+
+// TestLostNodeDoesNotHoldOthersUp: while one node settles, another is used at once.
+func TestLostNodeDoesNotHoldOthersUp(t *testing.T) {
+	w := sim.New(sim.Config{Fake: fake.Config{Seed: 3, Nodes: fake.Grid(2, 4)}})
+	d := boot(t, w, new(engine.Memory), "lookahead", func(c *engine.Config) { c.Period = time.Second })
+	w.At(10*time.Second, func() { w.Slurm.NodeDown("gpu1", "test") })
+	w.At(20*time.Second, func() { w.Slurm.NodeReturn("gpu1") })
+	d.drive(t, 22*time.Second)
+	if usable, why := d.node(t, "gpu1"); usable || !strings.HasPrefix(why, "RETURNED (used again from ") {
+		t.Errorf("gpu1: usable %v, %q", usable, why)
+	}
+	j := w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 2, Max: 2, Total: 60}})
+	d.drive(t, 6*time.Second)
+	if got := d.of(t, j).Job; got.Phase != elastic.Running || got.Place[0].Node != "gpu2" {
+		t.Errorf("%s on %s", got.State, got.Place)
+	}
+	d.drive(t, settling)
+	if usable, why := d.node(t, "gpu1"); !usable {
+		t.Errorf("gpu1 is still left out: %q", why)
+	}
+}
