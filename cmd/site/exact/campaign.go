@@ -207,8 +207,8 @@ func (a deaths) print(w io.Writer) {
 // kindOf sums up the kills of one kind.
 type kindOf struct {
 	times, saving, moving, corrupted, bySlurm, bySluice, byUser, again int
-	lost, away, mostAway                                     float64
-	mostLost                                                 int
+	lost, away, mostAway                                               float64
+	mostLost                                                           int
 }
 
 func (a deaths) of(kind string) kindOf {
