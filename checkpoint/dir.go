@@ -212,27 +212,52 @@ func (d *Dir) Read(name string, max int64) ([]byte, error) {
 // Write replaces a file as a whole: readers see the old content or the new,
 // never a part, and after a crash one of both is there. The name is one
 // component. On an error the old file stands.
-func (d *Dir) Write(name string, data []byte, perm fs.FileMode) (err error) {
+func (d *Dir) Write(name string, data []byte, perm fs.FileMode) error {
 	if !plainName(name) {
 		return fmt.Errorf("%q: %w", name, ErrName)
 	}
-	temp := tempName(name)
-	f, err := d.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+	temp, err := d.temp(name, data, perm)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			d.root.Remove(temp) // best effort: Sweep finds what is left
-		}
-	}()
-	if err := fill(f, data, perm); err != nil {
-		return err
-	}
 	if err := d.root.Rename(temp, name); err != nil {
+		d.root.Remove(temp) // best effort: Sweep finds what is left
 		return err
 	}
 	return d.Sync()
+}
+
+// Create is Write for a name that is not taken; of several writers at once one
+// succeeds, where the file system knows hard links. The others get fs.ErrExist.
+func (d *Dir) Create(name string, data []byte, perm fs.FileMode) error {
+	if _, err := d.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
+		return errors.Join(err, fmt.Errorf("%s: %w", name, fs.ErrExist))
+	}
+	temp, err := d.temp(name, data, perm)
+	if err != nil {
+		return err
+	}
+	err = d.root.Link(temp, name)
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		if _, taken := d.root.Lstat(name); errors.Is(taken, fs.ErrNotExist) {
+			return errors.Join(d.root.Rename(temp, name), d.Sync())
+		}
+	}
+	return errors.Join(err, d.root.Remove(temp), d.Sync())
+}
+
+// temp writes a whole file under a name of its own.
+func (d *Dir) temp(name string, data []byte, perm fs.FileMode) (string, error) {
+	temp := tempName(name)
+	f, err := d.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+	if err != nil {
+		return "", err
+	}
+	if err := fill(f, data, perm); err != nil {
+		d.root.Remove(temp) // best effort: Sweep finds what is left
+		return "", err
+	}
+	return temp, nil
 }
 
 // fill writes, flushes and closes a new file. Its mode is set apart from the

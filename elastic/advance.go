@@ -6,6 +6,9 @@ import "time"
 // again. Slurm answers the request at once and acts within a second or two.
 const requeuePatience = 15 * time.Second
 
+// reviveFor is how long an attempt to bring a failed job back is repeated.
+const reviveFor = time.Minute
+
 // maxFallbacks is how often one move may fall back before it is closed and the
 // job placed afresh.
 const maxFallbacks = 1
@@ -81,9 +84,12 @@ var table = map[Step][]row{
 	// R3: a checkpoint was verified on the node. From here the job is stopped
 	// and must be brought back.
 	Verified: {
-		// A launch that failed was requeued a moment ago; Slurm is still at it.
-		{requeuedFromFailure, waiting("waits for Slurm to requeue it after a failed launch")},
+		// Slurm was asked a moment ago, and is still at it.
+		{justRevived, waiting("waits for Slurm to bring it back")},
+		// A revival begins so; a request that came too early went under.
+		{toRevive, revive},
 		{ended, closeEnded},
+		{runsAlready, closeNow(UserWon, "somebody else brought it back; it runs")},
 		{restartedSince, withdraw(UserWon, "the job was requeued by somebody else and runs again")},
 		{userHolds, withdraw(UserWon, "its user holds the job; it keeps its size until released")},
 		{answerGone, withdraw(Abandoned, "the verified checkpoint's job is no longer waiting; it keeps its size")},
@@ -101,8 +107,10 @@ var table = map[Step][]row{
 		{is(Completing), waiting("waits for the nodes to be cleaned")},
 		{held_, closeNow(UserWon, "held by its user or an administrator; waits to be released")},
 		{is(Queued), holdFirst},
-		// All there was to do for a job that gives its GPUs up; it waits for its turn.
+		// All there was to do for a job that gives its GPUs up, or that was brought back
+		// from a wrong end; it waits for its turn.
 		{parks, closeParked},
+		{revives, closeRevived},
 		// Others were faster, or a node went: the same size elsewhere, if there is
 		// such a place now; else the job is placed afresh.
 		{elsewhere, retarget},
@@ -122,7 +130,7 @@ var table = map[Step][]row{
 	Released: {
 		// The launch itself failed (a revoked credential, a broken node): the
 		// program never ran, so the end is Slurm's, not the job's.
-		{launchFailed, requeueAgain},
+		{launchFailed, reviveLaunch},
 		{ended, closeEnded},
 		{neverStopped, closeNow(UserWon, "still runs as before the move")},
 		{notYetRestarted, waiting("waits for Slurm to start it")},

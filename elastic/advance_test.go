@@ -29,9 +29,10 @@ type circumstance struct {
 func TestAdvanceTable(t *testing.T) {
 	var b strings.Builder
 	steps := []elastic.Step{elastic.Intended, elastic.Asked, elastic.Verified, elastic.Requeued, elastic.Written, elastic.Released}
-	for _, kind := range []elastic.Kind{elastic.Resize, elastic.Start, elastic.Park} {
+	for _, kind := range []elastic.Kind{elastic.Resize, elastic.Start, elastic.Park, elastic.Revival} {
 		for _, step := range steps {
-			if kind == elastic.Start && step < elastic.Requeued || kind == elastic.Park && step > elastic.Requeued {
+			if kind == elastic.Start && step < elastic.Requeued || kind == elastic.Park && step > elastic.Requeued ||
+				kind == elastic.Revival && step != elastic.Verified && step != elastic.Requeued {
 				continue
 			}
 			fmt.Fprintf(&b, "%s at R%d\n", kind, step)
@@ -67,7 +68,7 @@ func scene(kind elastic.Kind, step elastic.Step) (elastic.Intent, elastic.Job, e
 	if step >= elastic.Verified && kind != elastic.Start {
 		in.Checkpoint = "00000005"
 	}
-	if kind == elastic.Park {
+	if kind == elastic.Park || kind == elastic.Revival {
 		in.Target = nil
 	}
 	job := elastic.Job{ID: 7, Restarts: 1, Spec: elastic.Spec{Min: 1}}
@@ -101,7 +102,7 @@ func circumstances() []circumstance {
 	late := func(in *elastic.Intent) {
 		in.AskedAt, in.ReleasedAt = noon.Add(-time.Hour), noon.Add(-time.Hour)
 	}
-	failed := func(j *elastic.Job) { j.Phase, j.State, j.Restarts = elastic.Ended, "FAILED", 2 }
+	failed := func(j *elastic.Job) { j.Phase, j.State, j.Restarts, j.Spoke = elastic.Ended, "FAILED", 2, true }
 	revived := func(since, asked time.Duration) func(*elastic.Intent) {
 		return func(in *elastic.Intent) {
 			in.Fallbacks, in.Moved, in.RequeuedAt = 1, noon.Add(-since), noon.Add(-asked)
@@ -134,10 +135,12 @@ func circumstances() []circumstance {
 		{"runs anew on fewer GPUs", with(again, resumed, func(j *elastic.Job) { j.Place = on("gpu2", 2) }), nil, nil},
 		{"cancelled", func(j *elastic.Job) { j.Phase, j.State = elastic.Ended, "CANCELLED" }, nil, nil},
 		{"completed", func(j *elastic.Job) { j.Phase, j.State, j.Heartbeat = elastic.Ended, "COMPLETED", noon }, nil, nil},
-		{"failed before its first line", func(j *elastic.Job) { j.Phase, j.State, j.Restarts = elastic.Ended, "FAILED", 2 }, nil, nil},
+		{"failed before its first line", failed, nil, nil},
 		{"failed", func(j *elastic.Job) { j.Phase, j.State, j.Heartbeat = elastic.Ended, "FAILED", noon }, nil, nil},
+		{"failed, and its folder is gone", with(failed, func(j *elastic.Job) { j.Spoke = false }), nil, nil},
 		{"failed launch, just requeued", failed, nil, revived(time.Second, time.Second)},
 		{"failed launch, requeue unheard", failed, nil, revived(20*time.Second, 20*time.Second)},
+		{"failed launch, unheard for long", failed, nil, revived(2*time.Minute, 20*time.Second)},
 	}
 }
 

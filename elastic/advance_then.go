@@ -115,9 +115,23 @@ func released(s situation) Next {
 	return next
 }
 
-// requeueAgain brings a job back whose launch failed, from the same checkpoint.
-func requeueAgain(s situation) Next {
-	next := Next{Intent: s.in, Why: "the launch failed in Slurm; tried again", Do: []Action{RequeueHold{Job: s.in.Job}}}
+// closeRevived ends a revival: what follows is a start as any other.
+func closeRevived(s situation) Next {
+	next := Next{Intent: s.in, Close: Done, Why: "brought back; starts again from its newest checkpoint"}
+	next.Intent.Step = Confirmed
+	return next
+}
+
+// revive brings back a job that Slurm calls failed.
+func revive(s situation) Next {
+	next := Next{Intent: s.in, Why: "brought back", Do: []Action{Revive{Job: s.in.Job}}}
+	next.Intent.RequeuedAt = s.now
+	return next
+}
+
+// reviveLaunch brings a job back whose launch failed, from the same checkpoint.
+func reviveLaunch(s situation) Next {
+	next := Next{Intent: s.in, Why: "the launch failed in Slurm; tried again", Do: []Action{Revive{Job: s.in.Job}}}
 	next.Intent.Step, next.Intent.Fallbacks = Verified, s.in.Fallbacks+1
 	next.Intent.Restarts, next.Intent.RequeuedAt = s.job.Restarts, s.now
 	return next

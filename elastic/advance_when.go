@@ -20,6 +20,12 @@ func userHolds(s situation) bool {
 
 func held_(s situation) bool { return s.job.Phase == Held && s.job.Directive.Hold }
 
+// runsAlready: a revival never stops a job.
+func runsAlready(s situation) bool { return s.in.Kind == Revival && s.job.Phase == Running }
+
+// revives: the job was ended wrongly, and is back.
+func revives(s situation) bool { return s.in.Kind == Revival && s.job.Phase == Held }
+
 // parks: the job gives up its GPUs, and has done so.
 func parks(s situation) bool { return s.in.Kind == Park && s.job.Phase == Held }
 
@@ -42,8 +48,17 @@ func neverStopped(s situation) bool {
 	return notYetRestarted(s) && lateBy(s, s.snap.Limits.Confirm)
 }
 
-func requeuedFromFailure(s situation) bool {
-	return s.job.Phase == Ended && s.in.Fallbacks > 0 && !s.now.After(s.in.RequeuedAt.Add(requeuePatience))
+// failedWrongly: Slurm calls the job failed, and the move is there to bring it back.
+func failedWrongly(s situation) bool {
+	return s.job.Phase == Ended && s.job.State == "FAILED" && (s.in.Kind == Revival || s.in.Fallbacks > 0)
+}
+
+func justRevived(s situation) bool {
+	return failedWrongly(s) && !s.now.After(s.in.RequeuedAt.Add(requeuePatience))
+}
+
+func toRevive(s situation) bool {
+	return failedWrongly(s) && !s.now.After(s.in.Moved.Add(reviveFor))
 }
 
 func answered(s situation) bool { return s.job.Saved.Request == s.in.Request }
@@ -101,8 +116,11 @@ func replacement(s situation) nodes.Placement {
 	return p
 }
 
+// launchFailed: the job failed before its runner said a word, though there is one of an
+// earlier run. Where there is none at all, nothing tells Slurm's failure from the
+// program's own.
 func launchFailed(s situation) bool {
-	return s.job.Phase == Ended && s.job.State == "FAILED" && s.job.Heartbeat.IsZero() &&
+	return s.job.Phase == Ended && s.job.State == "FAILED" && s.job.Heartbeat.IsZero() && s.job.Spoke &&
 		s.in.Fallbacks <= maxFallbacks
 }
 

@@ -11,7 +11,8 @@ import (
 type Step int
 
 // The steps of a move. A start begins at Requeued: there is nothing to save. A
-// park ends there: nothing is to be started.
+// park ends there: nothing is to be started. A revival begins at Verified, behind the
+// job's last checkpoint, and ends as a park does.
 const (
 	Intended  Step = 1 // R1: written down, nothing done
 	Asked     Step = 2 // R2: a checkpoint was asked for
@@ -27,9 +28,10 @@ type Kind string
 
 // The kinds of move.
 const (
-	Start  Kind = "start"  // a held job gets its first, or its next, GPUs
-	Resize Kind = "resize" // a running job changes size or nodes
-	Park   Kind = "park"   // a running job saves and gives up its GPUs; it waits again
+	Start   Kind = "start"  // a held job gets its first, or its next, GPUs
+	Resize  Kind = "resize" // a running job changes size or nodes
+	Park    Kind = "park"   // a running job saves and gives up its GPUs; it waits again
+	Revival Kind = "revive" // a job that Slurm ended wrongly is brought back; it waits again
 )
 
 // Intent is one move of one job, durable before any effect of it.

@@ -49,6 +49,8 @@ type (
 	}
 	// RequeueHold stops the job and leaves it pending and held.
 	RequeueHold struct{ Job JobID }
+	// Revive brings a job back that Slurm calls FAILED: pending and held.
+	Revive struct{ Job JobID }
 	// HoldPending keeps a pending job from starting by itself.
 	HoldPending struct{ Job JobID }
 	// Write puts size, nodes and incarnation on a held job.

@@ -65,6 +65,8 @@ type Job struct {
 	Rest time.Time
 	// Saved is what the job's side says about checkpoints.
 	Saved Saved
+	// Spoke says that a runner of the job has spoken, in this run or an earlier one.
+	Spoke bool
 	// Heartbeat is the runner's last sign of life in this run; zero when none.
 	Heartbeat time.Time
 	// RunnerOf is the incarnation the runner of this run was told; 0 = unknown.

@@ -105,9 +105,10 @@ func isSpace(c byte) bool {
 	return c == ' ' || c >= '\t' && c <= '\r'
 }
 
-// quoteWord writes a word so that splitWords, and every sbatch, reads it back.
+// quoteWord writes a word so that splitWords, and every sbatch, reads it back. A bare
+// colon at a word's beginning would begin another part of the job.
 func quoteWord(word string) string {
-	if word != "" && !strings.ContainsFunc(word, func(r rune) bool { return !isPlain(r) }) {
+	if word != "" && word[0] != ':' && !strings.ContainsFunc(word, func(r rune) bool { return !isPlain(r) }) {
 		return word
 	}
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(word) + `"`

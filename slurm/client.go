@@ -29,6 +29,9 @@ type Client interface {
 	Signal(ctx context.Context, id JobID, signal string, batchOnly bool) error
 	// RequeueHold stops a running job and leaves it pending and held.
 	RequeueHold(ctx context.Context, id JobID) error
+	// Revive brings a job back that FAILED: pending and held, as RequeueHold leaves
+	// it. A job in any other state is left alone, without an error.
+	Revive(ctx context.Context, id JobID) error
 	// Update writes the fields that are set on a job.
 	Update(ctx context.Context, id JobID, u Update) error
 	// Hold keeps a pending job from starting, as a user hold that the owner

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
@@ -57,15 +55,10 @@ func (n Node) tellFailure(f Failure) error {
 		return err
 	}
 	defer dir.Close()
-	note, err := os.OpenFile(filepath.Join(dir.Path(), failureFile), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if errors.Is(err, fs.ErrExist) {
-		return nil
-	}
-	if err != nil {
+	if err := dir.Create(failureFile, data, 0o644); !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	_, err = note.Write(data)
-	return errors.Join(err, note.Close())
+	return nil
 }
 
 // news is what a node hears from the others and the runner.

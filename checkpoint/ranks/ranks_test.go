@@ -64,7 +64,7 @@ func (n *node) exits(t *testing.T, want int) {
 	go func() { done <- n.Wait() }()
 	select {
 	case <-done:
-	case <-time.After(30 * time.Second):
+	case <-time.After(3 * time.Minute):
 		n.Process.Kill()
 		<-done
 		t.Fatalf("does not end; out %q, errors %q", n.out.String(), n.errs.String())
@@ -152,7 +152,7 @@ func TestSignals(t *testing.T) {
 	n := begin(t, `trap "echo told$RANK >>`+p+`" USR1; trap "exit 5" TERM; echo up >>`+p+`; while :; do sleep 0.01; done`, "SLURM_GPUS_ON_NODE=2")
 	has := func(what string, count int) {
 		t.Helper()
-		for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
 			b, _ := os.ReadFile(p)
 			if strings.Count(string(b), what) == count {
 				return

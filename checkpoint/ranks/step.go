@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"strconv"
+	"strings"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
 )
@@ -118,26 +119,39 @@ func missingWords(missing []string) string {
 	return words + " " + verb + " not ended"
 }
 
-// Unended returns the steps since the script was started that failed and have not
-// ended on all nodes. For some seconds that is usual; for longer it means that a
-// node's processes are gone and nobody told Slurm.
-func Unended(jobDir string) (rests []Rest) {
+// Unended returns the newest step since the script was started, if it failed and has
+// not ended on all nodes. For some seconds that is usual; for longer it means that a
+// node's processes are gone and nobody told Slurm. An older step is not the script's
+// concern any more, or not the only one: another trains. Without one Rest is zero.
+func Unended(jobDir string) (rest Rest, unended bool) {
+	newest := -1
 	eachStep(jobDir, func(dir *checkpoint.Dir, name string) {
-		f, told := readFailure(dir)
-		if !told || f.Nodes < 2 {
-			return
+		_, after, _ := strings.Cut(name, ".")
+		number, err := strconv.Atoi(after)
+		if err != nil || number < newest {
+			return // where one node is alone, or older
 		}
-		r := Rest{Step: name, First: f}
-		for id := range f.Nodes {
-			if _, err := dir.Lstat(overFile(id)); err != nil {
-				r.Missing = append(r.Missing, nameOf(dir, id))
-			}
-		}
-		if len(r.Missing) > 0 {
-			rests = append(rests, r)
-		}
+		newest = number
+		rest, unended = restOf(dir, name)
 	})
-	return rests
+	return rest, unended
+}
+
+func restOf(dir *checkpoint.Dir, name string) (r Rest, unended bool) {
+	f, told := readFailure(dir)
+	if !told || f.Nodes < 2 {
+		return Rest{}, false
+	}
+	r = Rest{Step: name, First: f}
+	for id := range f.Nodes {
+		if _, err := dir.Lstat(overFile(id)); err != nil {
+			r.Missing = append(r.Missing, nameOf(dir, id))
+		}
+	}
+	if len(r.Missing) == 0 {
+		return Rest{}, false
+	}
+	return r, true
 }
 
 // nameOf is what a node of a step called itself, else its number.

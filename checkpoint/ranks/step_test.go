@@ -11,30 +11,39 @@ import (
 // whose node was killed never does.
 func TestUnended(t *testing.T) {
 	dir := t.TempDir()
-	if rests := Unended(dir); len(rests) > 0 {
-		t.Errorf("nothing ran: %v", rests)
-	}
+	wantEnded(t, "nothing ran", dir)
 	first := begin(t, `sleep 1000`, step(dir, 0, 1, 1)...)
 	second := begin(t, "echo up >"+dir+"/up; sleep 1000", step(dir, 1, 1, 1)...)
 	until(t, "both are up", func() bool { return slurp(dir+"/up") != "" })
-	if rests := Unended(dir); len(rests) > 0 {
-		t.Errorf("it is well: %v", rests)
-	}
+	wantEnded(t, "it is well", dir)
 	second.Process.Kill()
 	n := Node{Name: "gpu1", Nodes: 2, Meeting: "2.4", JobDir: dir}
 	if err := n.tellFailure(n.failed(0, 1)); err != nil { // as it is when the connection to the other breaks
 		t.Fatal(err)
 	}
 	first.exits(t, 1)
-	rests := Unended(dir)
-	if len(rests) != 1 || rests[0].String() != "step 2.4: rank 0 on node gpu1 failed first (exit code 1), and node gpu2 has not ended" {
-		t.Fatalf("%v", rests)
+	rest, unended := Unended(dir)
+	if !unended || rest.String() != "step 2.4: rank 0 on node gpu1 failed first (exit code 1), and node gpu2 has not ended" {
+		t.Fatalf("%v, %v", rest, unended)
+	}
+	later := Node{Nodes: 2, Meeting: "2.10", JobDir: dir}
+	if err := later.leave("0", note{Name: "gpu1", Local: 1}); err != nil {
+		t.Fatal(err)
+	}
+	wantEnded(t, "another step trains", dir)
+	if err := os.RemoveAll(filepath.Join(dir, Folder, "2.10")); err != nil {
+		t.Fatal(err)
 	}
 	if err := (Node{ID: 1, Meeting: "2.4", JobDir: dir}).tellOver(); err != nil {
 		t.Fatal(err)
 	}
-	if rests := Unended(dir); len(rests) > 0 {
-		t.Errorf("all have ended: %v", rests)
+	wantEnded(t, "all have ended", dir)
+}
+
+func wantEnded(t *testing.T, when, dir string) {
+	t.Helper()
+	if rest, unended := Unended(dir); unended {
+		t.Errorf("%s: %v", when, rest)
 	}
 }
 
@@ -46,9 +55,7 @@ func TestEndsAreTold(t *testing.T) {
 		a, b := begin(t, script, step(dir, 0, 1, 1)...), begin(t, script, step(dir, 1, 1, 1)...)
 		a.Wait()
 		b.Wait()
-		if rests := Unended(dir); len(rests) > 0 {
-			t.Errorf("%s: %v; %s", what, rests, slurp(filepath.Join(dir, Folder, "2.4", failureFile)))
-		}
+		wantEnded(t, what, dir)
 		if _, told := FirstFailure(dir); !told {
 			t.Errorf("%s: not told", what)
 		}
@@ -60,8 +67,8 @@ func TestNodeThatNeverComes(t *testing.T) {
 	dir := t.TempDir()
 	n := begin(t, "exit 0", append(step(dir, 0, 1, 1), "SLUICE_TEST_WAIT=50ms")...)
 	n.exits(t, 2)
-	if rests := Unended(dir); len(rests) != 1 || strings.Join(rests[0].Missing, " ") != "1" {
-		t.Errorf("%v", rests)
+	if rest, unended := Unended(dir); !unended || strings.Join(rest.Missing, " ") != "1" {
+		t.Errorf("%v, %v", rest, unended)
 	}
 }
 
@@ -88,9 +95,7 @@ func TestForget(t *testing.T) {
 	if f, told := FirstFailure(dir); told {
 		t.Errorf("told after it was forgotten: %v", f)
 	}
-	if rests := Unended(dir); len(rests) > 0 {
-		t.Errorf("%v", rests)
-	}
+	wantEnded(t, "it is forgotten", dir)
 	if _, err := os.Stat(filepath.Join(dir, Folder, "2.4", "0")); err != nil {
 		t.Errorf("a folder in use is gone: %v", err)
 	}

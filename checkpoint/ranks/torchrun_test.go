@@ -131,7 +131,7 @@ func (r torchruns) story() []string {
 
 func (r torchruns) says(what string, times int) {
 	r.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		if n := strings.Count(strings.Join(r.story(), "\n"), what); n >= times {
 			return
 		}

@@ -14,7 +14,7 @@ import (
 // until waits for something to become true.
 func until(t *testing.T, what string, so func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !so(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); !so(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("not in time: %s", what)
 		}
@@ -45,7 +45,7 @@ func TestDaemonsEnd(t *testing.T) {
 			go func() { done <- n.Wait() }()
 			select {
 			case <-done:
-			case <-time.After(30 * time.Second):
+			case <-time.After(3 * time.Minute):
 				t.Fatal("does not end")
 			}
 			for _, pid := range lines(slurp(pids)) {

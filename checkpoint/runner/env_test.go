@@ -135,6 +135,7 @@ func TestShebang(t *testing.T) {
 		"#!/bin/bash":                 "/bin/bash S a b",
 		"#! /usr/bin/env  python3":    "/usr/bin/env python3 S a b",
 		"#!/bin/bash -e -u\r":         "/bin/bash|-e -u|S a b",
+		"#!\t/bin/bash\t-e":           "/bin/bash -e S a b",
 		"#!/usr/bin/perl\t":           "/usr/bin/perl S a b",
 		"echo none":                   "/bin/sh S a b",
 		"":                            "/bin/sh S a b",

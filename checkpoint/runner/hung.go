@@ -15,21 +15,16 @@ import (
 // of which a node does not end, has a bounded time to end all the same. Nothing is
 // concluded from silence: as long as no process of the step has failed, it runs.
 
-// hang is what is known of steps that failed and do not end.
+// hang is what is known of a step that failed and does not end.
 type hang struct {
-	after   time.Time // the next look
-	before  sruns     // that ran at the last; nil = there was none
-	suspect map[string]*suspect
-	over    bool       // the script is being ended because of one
-	again   bool       // that is how the last start ended
-	times   int        // it is, in this run
-	rest    ranks.Rest // the last step that hung
-}
-
-// suspect is one step that failed and has not ended.
-type suspect struct {
-	sruns sruns // that ran before it was known and in every look since
-	looks int   // since
+	after time.Time // the next look
+	step  string    // that was found so at the last; "" = none
+	sruns sruns     // that ran at the last, and while it was found so at each look
+	looks int       // that found it so, in a row
+	over  bool      // the script is being ended because of it
+	again bool      // that is how the last start ended
+	times int       // it is, in this run
+	rest  ranks.Rest
 }
 
 type sruns map[process.Instance]bool
@@ -50,8 +45,8 @@ func (r *run) unhang() {
 		return
 	}
 	h.after = r.Now().Add(r.Linger / hangLooks)
-	rest, hangs := h.find(ranks.Unended(r.job.jobDir), r.family.Named("srun"))
-	if !hangs || r.state.stopping { // then Slurm ends it
+	rest, _ := ranks.Unended(r.job.jobDir)
+	if !h.find(rest.Step, r.family.Named("srun")) || r.state.stopping { // then Slurm ends it
 		return
 	}
 	h.over, h.rest = true, rest
@@ -60,31 +55,28 @@ func (r *run) unhang() {
 	r.remains(r.family.Drain(hungGrace, r.Grace, "srun"))
 }
 
-// find takes in a look and returns a step that hangs: one that failed and has not
-// ended, while an srun waits that did before. Where none does the script has heard
-// of its end, and may well be training in another step.
-func (h *hang) find(rests []ranks.Rest, now sruns) (hung ranks.Rest, hangs bool) {
-	before := h.before
-	if before == nil {
-		before = now
+// find takes in a look, which found the step unended, "" for none, and reports whether
+// it hangs: while an srun waits that did before. Where none does the script has heard
+// of its end, and goes on.
+func (h *hang) find(step string, now sruns) bool {
+	if step == "" {
+		h.step, h.sruns, h.looks = "", now, 0
+		return false
 	}
-	suspects := make(map[string]*suspect, len(rests))
-	for _, rest := range rests {
-		s := h.suspect[rest.Step]
-		if s == nil {
-			s = &suspect{sruns: maps.Clone(before)}
-		}
-		suspects[rest.Step] = s
-		maps.DeleteFunc(s.sruns, func(i process.Instance, _ bool) bool { return !now[i] })
-		if len(s.sruns) == 0 {
-			continue
-		}
-		if s.looks++; s.looks > hangLooks {
-			hung, hangs = rest, true
+	if step != h.step {
+		h.step, h.looks = step, 0
+		if len(h.sruns) == 0 { // it has failed since it was started
+			h.sruns = now
 		}
 	}
-	h.before, h.suspect = now, suspects
-	return hung, hangs
+	h.sruns = maps.Clone(h.sruns)
+	maps.DeleteFunc(h.sruns, func(i process.Instance, _ bool) bool { return !now[i] })
+	if len(h.sruns) == 0 {
+		h.looks = 0
+		return false
+	}
+	h.looks++
+	return h.looks > hangLooks
 }
 
 // started forgets what was seen of the script's last start.

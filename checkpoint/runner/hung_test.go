@@ -5,11 +5,10 @@ import (
 	"testing"
 
 	"github.com/sluice-hpc/sluice/checkpoint/process"
-	"github.com/sluice-hpc/sluice/checkpoint/ranks"
 )
 
 // TestHangs: what makes a step one that hangs, look by look. "!" is a step that
-// failed and has not ended; digits are the sruns that run.
+// failed and has not ended; digits are the sruns that run, "-" is none.
 func TestHangs(t *testing.T) {
 	again := func(look string, n int) string { return strings.Repeat(look+" ", n) }
 	for what, c := range map[string]struct {
@@ -23,6 +22,7 @@ func TestHangs(t *testing.T) {
 		"it ends after all":               {again("!1", hangLooks) + "1 " + again("!1", hangLooks), false},
 		"no srun waits":                   {"1 " + again("!", 100), false},
 		"the script is in its next step":  {"1 !1 " + again("!2", 100), false},
+		"just started":                    {"- " + again("!1", hangLooks+1), true},
 		"and was before this was seen":    {"1 " + again("!2", 100), false},
 		"the srun of another waits":       {"12 " + again("!12", hangLooks+1), true},
 		"the next step starts meanwhile":  {"1 " + again("!1", 3) + again("!12", hangLooks-2), true},
@@ -37,16 +37,17 @@ func TestHangs(t *testing.T) {
 				h.started()
 				continue
 			}
-			var rests []ranks.Rest
-			now := sruns{}
+			step, now := "", sruns{}
 			for _, r := range look {
-				if r == '!' {
-					rests = append(rests, ranks.Rest{Step: "0.1"})
-				} else {
+				switch r {
+				case '!':
+					step = "0.1"
+				case '-':
+				default:
 					now[process.Instance{PID: int(r)}] = true
 				}
 			}
-			_, hangs = h.find(rests, now)
+			hangs = h.find(step, now)
 		}
 		if hangs != c.hangs {
 			t.Errorf("%s: %v", what, hangs)

@@ -98,6 +98,7 @@ func (r *run) happen(event any) {
 	before := r.state
 	next, effects := r.state.step(event)
 	r.state = next
+	r.sentry.waits.Store(next.request != nil || next.retries > 0 || next.hung > 0)
 	if next.phase != before.phase || next.answer != before.answer {
 		r.dirty = true
 	}
@@ -179,6 +180,7 @@ func (r *run) over() {
 func (r *run) scriptEnded() ended {
 	e := ended{exit: r.child.Exit(), hung: r.hang.over}
 	r.child = nil
+	r.sentry.child.Store(nil)
 	if !r.alone {
 		e.complete = r.job.complete() || (r.adopted.habit != nil && e.exit.Code == 0)
 		e.candidate = r.answering()

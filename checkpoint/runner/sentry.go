@@ -15,7 +15,8 @@ import (
 // may want the job to end, or the script may end, and neither may wait for that.
 type sentry struct {
 	turns atomic.Int64                  // of the loop
-	child atomic.Pointer[process.Child] // that was started last
+	child atomic.Pointer[process.Child] // whose end the loop has not taken
+	waits atomic.Bool                   // the script's end need not be the job's
 }
 
 // ListenAlways has to be called from an init function of a program that calls Run
@@ -68,7 +69,7 @@ func (r *run) unheard(first, told bool) (code int, over bool) {
 		go r.say("a file system does not answer; the job goes on without sluice meanwhile") // the log may be on it
 	}
 	child := r.sentry.child.Load()
-	if child == nil {
+	if child == nil { // none runs, or it is known what follows from its end
 		return stopped, told
 	}
 	if told {
@@ -78,6 +79,9 @@ func (r *run) unheard(first, told bool) (code int, over bool) {
 	case <-child.Done():
 	default:
 		return 0, false
+	}
+	if r.sentry.waits.Load() && !told {
+		return 0, false // only the loop knows: it may have to be started again
 	}
 	r.remains(r.family.KillAll(r.Grace))
 	return child.Exit().Code, true

@@ -67,6 +67,50 @@ func TestFileSystemHangs(t *testing.T) {
 	}
 }
 
+// TestFileSystemHangsAfterAnAnswer: a script that saved and ended is to be started
+// again, or moved. While the file system does not answer that waits: exit 0 would
+// make the job complete.
+func TestFileSystemHangsAfterAnAnswer(t *testing.T) {
+	base, freeze, thaw := frozen(t)
+	defer thaw()
+	for name, early := range map[string]bool{"before it hangs": true, "meanwhile": false} {
+		l := newJobIn(t, base, `say "from ${SLUICE_RESUME##*/}"; await; save 1 "$request"; until [ -e /tmp/go.$PPID ]; do sleep 0.05; done; exit 0`)
+		l.config.Stuck = 300 * time.Millisecond
+		l.start()
+		pid := l.reach(checkpoint.Training).PID
+		l.ask("a")
+		l.reach(checkpoint.Waiting)
+		goes := "/tmp/go." + itoa(pid)
+		t.Cleanup(func() { os.Remove(goes) })
+		ends := func() {
+			must(t, os.WriteFile(goes, nil, 0o644))
+			l.until("the script has ended", func() bool { return len(children(pid)) == 0 })
+		}
+		if early {
+			ends()
+			l.until("the script's end is told", func() bool { return l.word().Exit != nil })
+		}
+		freeze()
+		l.until("it says so", func() bool { return strings.Contains(slurp(l.errs), "a file system does not answer") })
+		if !early {
+			ends()
+		}
+		time.Sleep(4 * l.config.Stuck)
+		thaw()
+		select {
+		case <-l.done:
+			t.Errorf("%s: the job ended: %v", name, l.cmd.ProcessState)
+		default:
+			os.Remove(goes)
+			l.withdraw()
+			l.tells("from 00000001")
+			l.stop()
+			l.exits(143)
+		}
+		must(t, os.RemoveAll(l.dir))
+	}
+}
+
 func itoa(n int) string { return strconv.Itoa(n) }
 
 func gone(pid int) bool { return slurp("/proc/"+itoa(pid)+"/stat") == "" }

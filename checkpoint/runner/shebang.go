@@ -29,7 +29,10 @@ func commandFor(script string, args []string) ([]string, error) {
 	if !ok {
 		return append([]string{"/bin/sh", script}, args...), nil // as execvp does
 	}
-	interpreter, arg, _ := strings.Cut(strings.TrimSpace(rest), " ")
+	interpreter, arg := strings.TrimSpace(rest), ""
+	if end := strings.IndexAny(interpreter, " \t"); end >= 0 {
+		interpreter, arg = interpreter[:end], interpreter[end:]
+	}
 	if interpreter == "" {
 		return nil, fmt.Errorf("%s: the first line names no interpreter: write #!/bin/bash", script)
 	}

@@ -68,8 +68,13 @@ func underSrun(c ranks.Config, args []string) error {
 	if err != nil {
 		return err
 	}
-	nodes := os.Getenv("SLURM_NNODES") // NeedsSrun read it
-	argv := append([]string{"srun", "--nodes=" + nodes, "--ntasks=" + nodes, self, "ranks",
-		"--per-node=" + strconv.Itoa(c.PerNode), "--wait=" + c.Wait.String(), "--"}, args...)
+	argv := srunCommand(self, os.Getenv("SLURM_NNODES"), c, args) // NeedsSrun read it
 	return syscall.Exec(srun, argv, os.Environ())
+}
+
+// srunCommand is the srun that starts "sluice ranks", as it was called, once on every
+// node.
+func srunCommand(self, nodes string, c ranks.Config, args []string) []string {
+	return append([]string{"srun", "--nodes=" + nodes, "--ntasks=" + nodes, self, "ranks",
+		"--per-node=" + strconv.Itoa(c.PerNode), "--wait=" + c.Wait.String(), "--torchrun=" + strconv.FormatBool(c.Torchrun), "--"}, args...)
 }

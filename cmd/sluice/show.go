@@ -117,7 +117,11 @@ func moveLine(j control.Job, at time.Time) string {
 	if j.Move == nil {
 		return ""
 	}
-	return fmt.Sprintf("%s to %s: %s (R%d, for %s)", j.Move.Kind, j.Move.Target, j.Move.Doing, j.Move.Step, clock(at.Sub(j.Move.Since)))
+	what := j.Move.Kind
+	if to := j.Move.Target.String(); to != "" {
+		what += " to " + to
+	}
+	return fmt.Sprintf("%s: %s (R%d, for %s)", what, j.Move.Doing, j.Move.Step, clock(at.Sub(j.Move.Since)))
 }
 
 func orderLine(j control.Job) string {

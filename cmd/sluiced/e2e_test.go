@@ -92,7 +92,7 @@ func play(t *testing.T, settings ...setting) *scene {
 	if err := lab.Missing(""); err != nil {
 		t.Skipf("SKIPPED, nothing was tested on a real Slurm: %v", err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 6*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	t.Cleanup(cancel)
 	c := site.Config{Bin: bin, Config: quick, Lab: lab.Config{
 		Dir: filepath.Join("/tmp", fmt.Sprintf("sluice-e2e-%d-%d", os.Getpid(), scenes.Add(1))), Nodes: 3, GPUs: 4,
@@ -236,11 +236,12 @@ func (j *job) moving(step int) control.Job {
 	})
 }
 
-// ends waits for the job's end in Slurm and returns Slurm's word.
+// ends waits for the job's end in Slurm and returns Slurm's word. Slurm alone takes up
+// to two minutes to miss a job whose node came back without it.
 func (j *job) ends() string {
 	j.s.t.Helper()
 	var state string
-	err := site.Until(j.s.ctx, 3*time.Minute, fmt.Sprintf("job %d to end", j.id), func() (bool, error) {
+	err := site.Until(j.s.ctx, 8*time.Minute, fmt.Sprintf("job %d to end", j.id), func() (bool, error) {
 		state = j.field("JobState")
 		switch state {
 		case "PENDING", "RUNNING", "COMPLETING", "CONFIGURING", "SUSPENDED", "":

@@ -164,7 +164,7 @@ type Price struct {
 
 // Move is a start, a resize or a stop on its way.
 type Move struct {
-	Kind   string          `json:"kind"` // "start", "resize" or "park": stopped, to wait again
+	Kind   string          `json:"kind"` // "start", "resize", "park": stopped, to wait again, or "revive": Slurm ended it wrongly
 	Step   int             `json:"step"` // 1 to 7: R1 to R7
 	Doing  string          `json:"doing"`
 	From   nodes.Placement `json:"from"`

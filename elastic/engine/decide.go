@@ -32,6 +32,7 @@ func (e *Engine) record(ctx context.Context, plan elastic.Plan, now time.Time) (
 			js.why = r.Why
 		}
 	}
+	plan.Open = append(plan.Open, e.revivals(now)...)
 	if len(plan.Open) == 0 {
 		return nil, nil
 	}

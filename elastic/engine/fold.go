@@ -47,7 +47,7 @@ func (e *Engine) fold(ctx context.Context, v view, now time.Time) {
 		switch {
 		case sj.State == slurm.Running:
 			e.foldRunning(ctx, js, now)
-		case sj.State.Ended() && !sj.Completing && !e.reviving(js):
+		case sj.State.Ended() && !sj.Completing && !e.reviving(js) && !e.wronged(js, now):
 			e.ended(js, string(sj.State), now)
 			_ = e.cfg.Mailbox.Forget(js.rec.Token) // swept again by nobody: the folder is small and harmless
 		case sj.State == slurm.Pending && !sj.Completing:
@@ -61,7 +61,7 @@ func (e *Engine) fold(ctx context.Context, v view, now time.Time) {
 func (e *Engine) reviving(js *jobState) bool {
 	for _, in := range e.open {
 		if in.Job == js.rec.ID && in.Step >= elastic.Verified {
-			return js.slurm.State == slurm.Failed && !js.runner.ok
+			return js.slurm.State == slurm.Failed && (!js.runner.ok || in.Kind == elastic.Revival || in.Fallbacks > 0)
 		}
 	}
 	return false

@@ -16,6 +16,10 @@ import (
 // answer is to let a requeued job wait for two minutes.
 const settling = 15 * time.Second
 
+// owed is how long Slurm may still send such a word. What it could not deliver it sends
+// again after a minute (RPC_RETRY_INTERVAL), to whatever has the job's number then.
+const owed = 150 * time.Second
+
 // lost are the states in which Slurm gives up what ran on a node.
 var lost = []string{"DOWN", "NOT_RESPONDING"}
 
@@ -27,7 +31,7 @@ func (e *Engine) noteLost(seen []slurm.Node, now time.Time) {
 				e.lost[n.Name] = now
 			}
 		}
-		if at, ok := e.lost[n.Name]; ok && !now.Before(at.Add(settling)) {
+		if at, ok := e.lost[n.Name]; ok && !now.Before(at.Add(owed)) {
 			delete(e.lost, n.Name)
 		}
 	}
@@ -35,10 +39,10 @@ func (e *Engine) noteLost(seen []slurm.Node, now time.Time) {
 
 // settled marks the nodes that came back a moment ago as Slurm's own unusable ones
 // are.
-func (e *Engine) settled(inventory []nodes.Node) []nodes.Node {
+func (e *Engine) settled(inventory []nodes.Node, now time.Time) []nodes.Node {
 	for i := range inventory {
 		n := &inventory[i]
-		if at, ok := e.lost[n.Name]; ok && n.Usable {
+		if at, ok := e.lost[n.Name]; ok && n.Usable && now.Before(at.Add(settling)) {
 			n.Usable = false
 			n.Why = fmt.Sprintf("RETURNED (used again from %s)", at.Add(settling).Format(time.TimeOnly))
 		}

@@ -30,6 +30,8 @@ func (e *Engine) perform(ctx context.Context, a elastic.Action, job elastic.Job,
 		return nil
 	case elastic.RequeueHold:
 		return e.cfg.Slurm.RequeueHold(ctx, id)
+	case elastic.Revive:
+		return e.cfg.Slurm.Revive(ctx, id)
 	case elastic.HoldPending:
 		e.markHold(a.Job, true)
 		return e.cfg.Slurm.Hold(ctx, id)

@@ -13,7 +13,7 @@ import (
 
 // snapshot gathers everything the decision may depend on.
 func (e *Engine) snapshot(v view, now time.Time) elastic.Snapshot {
-	s := elastic.Snapshot{Now: now, Limits: e.cfg.Limits, Nodes: e.settled(e.well(inventory(v))), Others: map[string]int{}}
+	s := elastic.Snapshot{Now: now, Limits: e.cfg.Limits, Nodes: e.settled(e.well(inventory(v)), now), Others: map[string]int{}}
 	for _, js := range e.ordered() {
 		if js.rec.Ended.IsZero() && !js.disown {
 			s.Jobs = append(s.Jobs, e.jobOf(js, now))
@@ -101,6 +101,7 @@ func (e *Engine) jobOf(js *jobState, now time.Time) elastic.Job {
 	if j.Phase == elastic.Held && sj.Reason == "JobHeldAdmin" {
 		j.Directive.Hold = true
 	}
+	j.Spoke = js.runner.word.State != ""
 	if js.runner.ok {
 		j.Heartbeat, j.Resumed, j.RunnerOf = js.runner.word.Beat, js.runner.word.Resumed, js.runner.word.Incarnation
 		j.Rhythm = time.Duration(js.runner.word.Rhythm * float64(time.Second))

@@ -66,6 +66,10 @@ func (c crashSlurm) RequeueHold(ctx context.Context, id slurm.JobID) error {
 	return c.b.cross("requeuehold", func() error { return c.Client.RequeueHold(ctx, id) })
 }
 
+func (c crashSlurm) Revive(ctx context.Context, id slurm.JobID) error {
+	return c.b.cross("revive", func() error { return c.Client.Revive(ctx, id) })
+}
+
 func (c crashSlurm) Update(ctx context.Context, id slurm.JobID, u slurm.Update) error {
 	return c.b.cross("update", func() error { return c.Client.Update(ctx, id, u) })
 }

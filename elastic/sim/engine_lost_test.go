@@ -66,3 +66,32 @@ func TestLostNodeDoesNotHoldOthersUp(t *testing.T) {
 		t.Errorf("gpu1 is still left out: %q", why)
 	}
 }
+
+// TestWrongedRunComesBack: a word to end the lost run that arrives later still ends a
+// run that has done nothing wrong. It is brought back; a job that fails by itself, or
+// long after, is not.
+func TestWrongedRunComesBack(t *testing.T) {
+	for name, c := range map[string]struct {
+		after time.Duration // from the loss to the exit
+		code  int
+		back  bool
+	}{
+		"killed soon":      {time.Minute, 137, true},
+		"killed long ago":  {10 * time.Minute, 137, false},
+		"failed by itself": {time.Minute, 1, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := sim.New(sim.Config{Fake: fake.Config{Seed: 3, Nodes: fake.Grid(1, 4)}})
+			d := boot(t, w, new(engine.Memory), "lookahead", func(c *engine.Config) { c.Period = time.Second })
+			j := w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 2, Max: 2, Total: 600}})
+			d.drive(t, time.Minute)
+			w.At(time.Minute+time.Second, func() { w.Slurm.NodeDown("gpu1", "test") })
+			w.At(time.Minute+5*time.Second, func() { w.Slurm.NodeReturn("gpu1") })
+			w.At(time.Minute+c.after, func() { j.Die(c.code) })
+			d.drive(t, c.after+30*time.Second)
+			if got := d.of(t, j); (got.Job.Phase == elastic.Running) != c.back {
+				t.Errorf("%s: %s\n%s", got.Job.State, got.Why, d.log.String())
+			}
+		})
+	}
+}

@@ -308,6 +308,19 @@ func (t *Trainer) exit(early bool) {
 	t.run.Exit(code, 0)
 }
 
+// Die ends the script with the exit code, in the middle of whatever it does: somebody
+// killed it. Nothing happens while it does not run.
+func (t *Trainer) Die(code int) {
+	t.w.Slurm.Do(func(time.Time) {
+		if t.run == nil {
+			return
+		}
+		t.pause()
+		t.Job.ExitCode = code
+		t.exit(true)
+	})
+}
+
 // Signal is the configurable beside of the request file: look now.
 func (t *Trainer) Signal(r *fake.Run, _ string, _ bool) { r.After(time.Millisecond, t.look) }
 

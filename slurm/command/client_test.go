@@ -142,6 +142,31 @@ func TestVerbs(t *testing.T) {
 	}
 }
 
+// TestReviveOnlyTheFailed: a requeuehold without "Incomplete" would bring back what its
+// user cancelled.
+func TestReviveOnlyTheFailed(t *testing.T) {
+	for _, k := range []struct{ state, want string }{
+		{"FAILED", "scontrol [requeuehold] [%d]"}, {"CANCELLED", ""}, {"COMPLETED", ""}, {"TIMEOUT", ""}, {"RUNNING", ""}, {"PENDING", ""},
+	} {
+		s := newStubs(t)
+		text := strings.ReplaceAll(fixture(t, "22.05", "jobs", "held.squeue"), "PENDING", k.state)
+		s.replay("squeue", "22.05", "jobs", "held.squeue")
+		s.write("squeue.out", text)
+		jobs, err := parseJobs(text, fixtureDelimiter)
+		if err != nil || string(jobs[0].State) != k.state {
+			t.Fatalf("%s: %+v, %v", k.state, jobs, err)
+		}
+		if err := s.client(Config{}).Revive(background, jobs[0].ID); err != nil {
+			t.Errorf("%s: %v", k.state, err)
+		}
+		calls := s.calls()
+		changed := slices.DeleteFunc(calls, func(c string) bool { return !strings.HasPrefix(c, "scontrol [requeue") })
+		if want := strings.Replace(k.want, "%d", fmt.Sprint(jobs[0].ID), 1); strings.Join(changed, "\n") != want {
+			t.Errorf("%s: ran %q, want %q", k.state, changed, want)
+		}
+	}
+}
+
 // TestHoldNeverWeakensAHold: uhold would turn an administrator's hold into one
 // the user can lift.
 func TestHoldNeverWeakensAHold(t *testing.T) {

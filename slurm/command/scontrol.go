@@ -19,6 +19,21 @@ func (c *Client) RequeueHold(ctx context.Context, id slurm.JobID) error {
 	return c.change(ctx, "scontrol requeuehold", id, "scontrol", "requeuehold", "Incomplete", idArg(id))
 }
 
+// Revive is for a job that Slurm calls FAILED through no fault of its own: a look
+// first, then the plain requeuehold, which also brings an ended job back. A user who
+// cancelled his job, or whose job is done, never sees it again.
+func (c *Client) Revive(ctx context.Context, id slurm.JobID) error {
+	const op = "scontrol requeuehold"
+	d, err := c.job(ctx, op, id)
+	if err != nil {
+		return err
+	}
+	if d.State != slurm.Failed || d.Completing {
+		return nil
+	}
+	return c.change(ctx, op, id, "scontrol", "requeuehold", idArg(id))
+}
+
 // Hold keeps a pending job from starting, as a user hold that the owner may
 // release himself, also when an operator asks (uhold; plain hold by an operator
 // is one that the owner cannot lift). A job that is held already is left as it

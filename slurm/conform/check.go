@@ -23,6 +23,7 @@ type check struct {
 // Scripts the checks run; the fake understands them too.
 const (
 	long     = "#!/bin/sh\nexec sleep 600\n"
+	failing  = "#!/bin/sh\nexit 3\n"
 	stubborn = "#!/bin/sh\ntrap 'sleep 3; exit 0' TERM\nsleep 600 & wait\n"
 )
 
@@ -67,6 +68,14 @@ func (c *check) running(script string, gpus int, args ...string) slurm.JobID {
 	c.Helper()
 	id := c.submit(script, append([]string{"--nodes=1", "--ntasks=1", fmt.Sprintf("--gres=gpu:%d", gpus)}, args...)...)
 	c.runs(id)
+	return id
+}
+
+// failed submits a job that fails and waits until it has.
+func (c *check) failed() slurm.JobID {
+	c.Helper()
+	id := c.submit(failing, "--nodes=1", "--ntasks=1", "--gres=gpu:1")
+	c.ends(id, slurm.Failed)
 	return id
 }
 

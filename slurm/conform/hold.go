@@ -147,6 +147,36 @@ var requeues = []promise{
 		c.must(c.Owner.RequeueHold(c.ctx, id))
 		c.stays(id, "cancelled", func(d slurm.Detail) bool { return d.State == slurm.Cancelled && d.Restarts == 0 })
 	}},
+	{"revive brings a failed job back, held", 1, func(c *check) {
+		id := c.failed()
+		c.must(c.Operator.Revive(c.ctx, id))
+		d := c.pends(id)
+		if !d.Held || d.Restarts != 1 || len(d.Nodes) != 0 {
+			c.Errorf("revived: %s", text(d))
+		}
+		c.must(c.Operator.Revive(c.ctx, id)) // again, without effect
+		c.stays(id, "held", func(d slurm.Detail) bool { return isPending(d) && d.Held && d.Restarts == 1 })
+		// It is written to and started as any other held job.
+		c.must(c.Operator.Update(c.ctx, id, slurm.Update{Nodes: c.nodes[:1], GPUsPerNode: 2, CPUs: 1, StartAfter: time.Second}))
+		c.must(c.Operator.Release(c.ctx, id))
+		c.until(id, "failed again", func(d slurm.Detail) bool { return isOver(d) && d.State == slurm.Failed })
+	}},
+	{"revive leaves every other job alone", 1, func(c *check) {
+		runs := c.running(long, 1)
+		c.must(c.Owner.Revive(c.ctx, runs))
+		c.stays(runs, "running", isRunning)
+		c.must(c.Owner.Cancel(c.ctx, runs))
+		c.ends(runs, slurm.Cancelled)
+		done := c.submit("#!/bin/sh\nexit 0\n", "--nodes=1", "--ntasks=1")
+		c.ends(done, slurm.Completed)
+		held := c.held(1)
+		for _, id := range []slurm.JobID{runs, done, held} {
+			before := c.job(id)
+			c.must(c.Owner.Revive(c.ctx, id))
+			c.stays(id, string(before.State), func(d slurm.Detail) bool { return d.State == before.State && d.Restarts == before.Restarts })
+		}
+		c.fails("revive", c.Other.Revive(c.ctx, c.failed()), slurm.ErrPermission)
+	}},
 	{"a job submitted with --no-requeue cannot be requeued", 1, func(c *check) {
 		id := c.running(long, 1, "--no-requeue")
 		if c.job(id).Requeue {

@@ -56,6 +56,16 @@ func (s *Session) RequeueHold(ctx context.Context, id slurm.JobID) error {
 	})
 }
 
+// Revive brings a job back that FAILED and is cleaned away; every other is left alone.
+func (s *Session) Revive(ctx context.Context, id slurm.JobID) error {
+	return s.change(ctx, opRevive, id, func(j *job) *failure {
+		if j.state != slurm.Failed || j.completing {
+			return nil
+		}
+		return s.requeue(j, userHold, RequeuedHeld)
+	})
+}
+
 // Requeue is the plain "scontrol requeue" of people, and no part of
 // slurm.Client: a running job, or an ended one still remembered, is pending
 // again and starts after the requeue delay.

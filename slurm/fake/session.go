@@ -132,6 +132,7 @@ const (
 	opSubmit      = "sbatch"
 	opSignal      = "scancel --signal"
 	opRequeueHold = "scontrol requeuehold"
+	opRevive      = "scontrol requeuehold failed"
 	opRequeue     = "scontrol requeue"
 	opUpdate      = "scontrol update"
 	opHold        = "scontrol uhold"
@@ -142,7 +143,7 @@ const (
 
 // Ops returns the names of the calls a slurm.Client makes, which faults name.
 func Ops() []string {
-	return []string{opJobs, opNodes, opJob, opSubmit, opSignal, opRequeueHold, opUpdate, opHold, opRelease, opCancel}
+	return []string{opJobs, opNodes, opJob, opSubmit, opSignal, opRequeueHold, opRevive, opUpdate, opHold, opRelease, opCancel}
 }
 
 // Jobs returns every job still remembered, in order of id.

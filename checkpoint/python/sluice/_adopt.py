@@ -9,8 +9,6 @@ import shutil
 import sys
 from typing import Any, Iterator
 
-from . import _files
-
 
 def take(folder: str, into: str, keep: bool) -> None:
     """Bring every file below folder into another folder: as a second name of the
@@ -36,13 +34,6 @@ def _take_one(source: str, target: str) -> None:
         if e.errno not in (errno.EXDEV, errno.EPERM, errno.EACCES, errno.EMLINK, errno.ENOTSUP, errno.ENOSYS):
             raise
         shutil.copy2(source, target)
-
-
-def refused(error: BaseException) -> bool:
-    """Whether a save failed for the file system's reasons, as frameworks tell it:
-    safetensors has an error of its own."""
-    return _files.is_file_system(error) or (type(error).__name__ == "SafetensorError" and "I/O error" in str(error)) or (
-        isinstance(error, RuntimeError) and "No space left" in str(error))
 
 
 @contextlib.contextmanager

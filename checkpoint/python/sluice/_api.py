@@ -51,7 +51,7 @@ def should_checkpoint() -> bool:
     count in between, so the answer comes within about a second, or a step where
     steps are longer.
     """
-    return _job._current().should_checkpoint()
+    return (_job._job or _job._current()).should_checkpoint()
 
 
 def save_dir(background: bool = False) -> pathlib.Path:
@@ -223,7 +223,7 @@ def report(epoch: Optional[float] = None, step: Optional[float] = None, done: Op
     given. metric is a dict of numbers. It may be called at every step: after the
     first thirty a line is written every five seconds.
     """
-    _job._current().report(epoch, step, done, metric)
+    (_job._job or _job._current()).report(epoch, step, done, metric)
 
 
 def finished() -> None:

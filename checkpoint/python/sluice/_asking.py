@@ -40,12 +40,10 @@ class Asking:
         return wanted
 
     def arrive(self) -> None:
-        """Take the answer that is on its way, if one is. What was asked of ranks
-        that have parted since is void on every rank: the next call asks again."""
+        """Take the answer that is on its way, if one is."""
         if self._coming is not None:
             (later, flight), self._coming = self._coming, None
-            if self._agreement.stands():
-                self._agreed(later(), flight)
+            self._agreed(later(), flight)
 
     def _begin(self) -> None:
         flight = self._flights.now

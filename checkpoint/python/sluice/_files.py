@@ -258,13 +258,13 @@ def is_file_system(error: BaseException) -> bool:
     """Whether a failed save is the file system's fault, not the program's.
 
     Where torch.save itself survives a full disk, it reports it as a RuntimeError
-    of its writer.
+    of its writer; safetensors has an error of its own.
     """
     if isinstance(error, OSError):
         return error.errno in FILE_SYSTEM
-    return isinstance(error, RuntimeError) and (
-        "PytorchStreamWriter" in str(error) or "inline_container" in str(error)
-    )
+    if isinstance(error, RuntimeError):
+        return any(words in str(error) for words in ("PytorchStreamWriter", "inline_container", "No space left"))
+    return type(error).__name__ == "SafetensorError" and "I/O error" in str(error)
 
 
 def timestamp(seconds: float) -> str:

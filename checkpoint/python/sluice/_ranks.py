@@ -115,11 +115,6 @@ class Agreement:
         line = self._ready()
         return None if line is None else line.begin(numbers, add)
 
-    def stands(self) -> bool:
-        """Whether the ranks are still those that began last: a program may leave
-        its world and meet in another."""
-        return self._world() is self._for
-
     def settle(self, seconds: float) -> bool:
         """Wait until no message is under way, for so many seconds at most; whether
         that is so. Never raises, and waits for no rank that has died."""

@@ -32,7 +32,6 @@ of sluice the same program trains in the same order and saves as it always did.
 from __future__ import annotations
 
 import os
-import sys
 from typing import Any, Dict, Optional
 
 import torch
@@ -40,7 +39,7 @@ from transformers import TrainerCallback
 
 import sluice
 
-from . import _adopt, _ranks
+from . import _adopt, _files, _ranks
 from ._torch_streams import seed as seed_all
 from ._torch_whole import Whole, share
 
@@ -146,17 +145,12 @@ class ElasticCallback(TrainerCallback):
         if not sluice.active() or state.is_hyper_param_search:
             return
         _barrier()  # every rank has written its part
-        try:
-            with sluice.checkpoint(step=state.global_step, epoch=state.epoch or 0.0) as into:
-                if error is not None:
-                    raise error
-                if sluice.rank() == 0:
-                    keep = not ours or args.push_to_hub or state.best_model_checkpoint == folder
-                    _adopt.take(folder, str(into), keep)
-        except Exception as e:
-            if not _adopt.refused(e):
-                raise
-            print(f"sluice: saving a checkpoint; training goes on without it: {e}", file=sys.stderr, flush=True)
+        with sluice.checkpoint(step=state.global_step, epoch=state.epoch or 0.0) as into:
+            if error is not None:
+                raise error
+            if sluice.rank() == 0:
+                keep = not ours or args.push_to_hub or state.best_model_checkpoint == folder
+                _adopt.take(folder, str(into), keep)
 
     def on_train_end(self, args: Any, state: Any, control: Any, **more: Any) -> None:
         if state.global_step >= state.max_steps:
@@ -197,7 +191,7 @@ def _guard_saves(trainer: Any, callback: ElasticCallback) -> None:
             try:
                 usual(*given, **more)
             except Exception as e:
-                if not _adopt.refused(e):
+                if not _files.is_file_system(e):
                     raise
                 callback.error = e
 

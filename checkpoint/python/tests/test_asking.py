@@ -234,7 +234,7 @@ if {steps} % 2:
         self.assertEqual(self.story(), ["1 False False"])
 
     def test_parted_and_met_again(self):
-        """An answer that was on its way when the ranks parted is nobody's."""
+        """Ranks may part and meet in another group while an answer is on its way."""
         self.run_ranks("""
 from sluice import _pace
 _pace.LONGEST = 2

@@ -201,7 +201,8 @@ class Checkpoints(JobCase):
         """Training goes on, the request is tried again later, and it is said once."""
         full = OSError(errno.ENOSPC, "No space left on device")
         torch_full = RuntimeError("[enforce fail at inline_container.cc:300] . PytorchStreamWriter failed writing file")
-        for where, error in [("sluice._files.next_checkpoint", full), ("sluice._files.write_manifest", full), (None, full), (None, torch_full)]:
+        safetensors_full = type("SafetensorError", (Exception,), {})("Error while serializing: I/O error: No space left on device (os error 28)")
+        for where, error in [("sluice._files.next_checkpoint", full), ("sluice._files.write_manifest", full), (None, full), (None, torch_full), (None, safetensors_full)]:
             with self.subTest(where=where, error=error), quiet() as said:
                 self.job()
                 self.ask()

@@ -190,12 +190,12 @@ func (d death) String() string {
 
 // print prints a line for each kind of kill.
 func (a deaths) print(w io.Writer) {
-	fmt.Fprintf(w, "\nkill -9 at random moments, while the job is being resized between 1, 2, 3, 4 and 6 GPUs.\n\n%8s %6s %8s %8s %9s %8s %8s %13s %15s\n",
-		"killed", "times", "in save", "in move", "corrupted", "by Slurm", "by user", "steps again", "seconds away")
+	fmt.Fprintf(w, "\nkill -9 at random moments, while the job is being resized between 1, 2, 3, 4 and 6 GPUs.\n\n%8s %6s %8s %8s %9s %8s %9s %8s %13s %15s\n",
+		"killed", "times", "in save", "in move", "corrupted", "by Slurm", "by sluice", "by user", "steps again", "seconds away")
 	for _, kind := range append(slices.Clone(kinds), "all") {
 		k := a.of(kind)
-		fmt.Fprintf(w, "%8s %6d %8d %8d %9d %8d %8d %6.1f, <= %2d %7.1f, <= %2.0f\n",
-			kind, k.times, k.saving, k.moving, k.corrupted, k.bySlurm, k.byUser, k.lost, k.mostLost, k.away, k.mostAway)
+		fmt.Fprintf(w, "%8s %6d %8d %8d %9d %8d %9d %8d %6.1f, <= %2d %7.1f, <= %2.0f\n",
+			kind, k.times, k.saving, k.moving, k.corrupted, k.bySlurm, k.bySluice, k.byUser, k.lost, k.mostLost, k.away, k.mostAway)
 	}
 	fmt.Fprintln(w)
 	a.printSizes(w, a.bound)
@@ -206,9 +206,9 @@ func (a deaths) print(w io.Writer) {
 
 // kindOf sums up the kills of one kind.
 type kindOf struct {
-	times, saving, moving, corrupted, bySlurm, byUser, again int
-	lost, away, mostAway                                     float64
-	mostLost                                                 int
+	times, saving, moving, corrupted, bySlurm, bySluice, byUser, again int
+	lost, away, mostAway                                               float64
+	mostLost                                                           int
 }
 
 func (a deaths) of(kind string) kindOf {
@@ -220,18 +220,21 @@ func (a deaths) of(kind string) kindOf {
 		k.times++
 		k.saving, k.moving, k.corrupted = k.saving+one(d.saving), k.moving+one(d.moving), k.corrupted+one(d.corrupted != "")
 		k.bySlurm, k.byUser = k.bySlurm+one(d.by == "Slurm"), k.byUser+one(d.by == "user")
-		k.again += d.again
+		k.bySluice, k.again = k.bySluice+one(d.by == "sluice"), k.again+d.again
 		if d.by == "" {
 			continue
 		}
 		k.lost, k.mostLost = k.lost+float64(d.lost), max(k.mostLost, d.lost)
 		k.away, k.mostAway = k.away+d.back.Seconds(), max(k.mostAway, d.back.Seconds())
 	}
-	if back := k.bySlurm + k.byUser; back > 0 { // means of those that came back
+	if back := k.back(); back > 0 { // means of those that came back
 		k.lost, k.away = k.lost/float64(back), k.away/float64(back)
 	}
 	return k
 }
+
+// back is how many came back.
+func (k kindOf) back() int { return k.bySlurm + k.bySluice + k.byUser }
 
 func one(yes bool) int {
 	if yes {
@@ -246,8 +249,8 @@ func (a deaths) verdict(w io.Writer) error {
 	for _, d := range a.list {
 		loaded += one(d.corrupted != "" && d.corrupted == d.resumed)
 	}
-	fmt.Fprintf(w, "exact: numbers=%s kills=%d worker=%d runner=%d node=%d in_save=%d in_move=%d resizes=%d jobs=%d back=%d by_slurm=%d by_user=%d restarts_failed=%d slurmctld_crashed=%d corrupted=%d corrupt_loaded=%d lost_in_resizes=%d steps=%d repeated=%d missing=%d wrong_losses=%d largest_difference=%.2g promises_broken=%d\n",
-		a.name, k.times, a.of("worker").times, a.of("runner").times, a.of("node").times, k.saving, k.moving, a.resizes, a.jobs, k.bySlurm+k.byUser, k.bySlurm, k.byUser, k.again, a.crashes,
+	fmt.Fprintf(w, "exact: numbers=%s kills=%d worker=%d runner=%d node=%d in_save=%d in_move=%d resizes=%d jobs=%d back=%d by_slurm=%d by_sluice=%d by_user=%d restarts_failed=%d slurmctld_crashed=%d corrupted=%d corrupt_loaded=%d lost_in_resizes=%d steps=%d repeated=%d missing=%d wrong_losses=%d largest_difference=%.2g promises_broken=%d\n",
+		a.name, k.times, a.of("worker").times, a.of("runner").times, a.of("node").times, k.saving, k.moving, a.resizes, a.jobs, k.back(), k.bySlurm, k.bySluice, k.byUser, k.again, a.crashes,
 		k.corrupted, loaded, a.inMoves, a.Steps, a.Repeated, a.Missing, a.Wrong, a.Off, len(a.broken))
 	if len(a.broken) > 0 || a.inMoves > 0 {
 		return fmt.Errorf("%d promises broken, %d steps lost in resizes", len(a.broken), a.inMoves)

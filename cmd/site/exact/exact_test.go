@@ -87,7 +87,7 @@ func TestVerdict(t *testing.T) {
 	if err := a.verdict(&out); err != nil {
 		t.Error(err)
 	}
-	for _, want := range []string{"kills=2 worker=1 runner=0 node=1 in_save=1", "back=2 by_slurm=1 by_user=1", "corrupted=1 corrupt_loaded=0"} {
+	for _, want := range []string{"kills=2 worker=1 runner=0 node=1 in_save=1", "back=2 by_slurm=1 by_sluice=0 by_user=1", "corrupted=1 corrupt_loaded=0"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())
 		}

@@ -28,7 +28,7 @@ type death struct {
 	run          int           // the run that was killed
 	saving       bool          // a checkpoint was being written
 	moving       bool          // sluice was moving the job, or asked it to save
-	by           string        // who requeued the job: Slurm or its user; "" = it did not come back
+	by           string        // who requeued the job: Slurm, sluice or its user; "" = it did not come back
 	again        int           // restarts that failed in Slurm before the one that trained
 	corrupted    string        // checkpoint whose byte was changed, newer than the expected one
 	expected     string        // newest checkpoint that was committed and whole at the death; "" = none
@@ -218,7 +218,9 @@ func (j *job) requeue(ctx context.Context, d *death, rng *rand.Rand) error {
 		d.by = "Slurm"
 		return nil
 	}
-	d.by = "user"
+	if d.by, err = j.patience(ctx, d.run); err != nil || d.by == "sluice" {
+		return err
+	}
 	if rng.IntN(3) == 0 {
 		if err := j.corrupt(ctx, d, rng); err != nil {
 			return err
@@ -226,6 +228,21 @@ func (j *job) requeue(ctx context.Context, d *death, rng *rand.Rand) error {
 	}
 	_, err = j.t.Run(ctx, "", "scontrol", "requeue", fmt.Sprint(j.id))
 	return err
+}
+
+// patience is what a user has: sluice brings a job back by itself that was killed soon
+// after the loss of a node. It returns who has to requeue the run, or has.
+func (j *job) patience(ctx context.Context, run int) (string, error) {
+	for end := time.Now().Add(4 * time.Second); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
+		seen, err := j.slurm(ctx)
+		if err != nil {
+			return "", err
+		}
+		if seen.restarts > run {
+			return "sluice", nil
+		}
+	}
+	return "user", nil
 }
 
 // corrupt changes one byte of the newest checkpoint, if an older one is whole.
@@ -311,7 +328,10 @@ func (j *job) again(ctx context.Context, d *death) (failed bool, err error) {
 	if err != nil || !seen.over() || seen.state == "COMPLETED" || seen.restarts <= d.run {
 		return false, nil
 	}
-	d.by, d.again = "user", d.again+1
+	d.again++
+	if d.by, err = j.patience(ctx, seen.restarts); err != nil || d.by == "sluice" {
+		return true, err
+	}
 	_, err = j.t.Run(ctx, "", "scontrol", "requeue", fmt.Sprint(j.id))
 	return true, err
 }

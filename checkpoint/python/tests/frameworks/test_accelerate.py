@@ -1,5 +1,7 @@
 """Hugging Face Accelerate: the example, resized."""
 
+import os
+import subprocess
 import unittest
 
 from .fixture import ResizeCase
@@ -25,6 +27,21 @@ class Accelerate(ResizeCase):
         got = self.steps()
         self.assertEqual([s[2] for s in got if s[0] in (0, 9, 18, 27, 39)], [1, 2, 3, 2, 1])
         print(f"accelerate: largest relative difference {self.assert_same(got, want, BOUND):.1e} over {len(got)} steps, 4 resizes")
+
+    def test_full_disk(self):
+        """A disk that is really full: no checkpoint, and training goes on, on all
+        ranks. The model fits and its optimizer does not, or neither does."""
+        os.mkdir(self.checkpoints)
+        for room in ("8k", "36k"):
+            mount = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={room}", "none", self.checkpoints], capture_output=True, text=True)
+            if mount.returncode:
+                self.skipTest(f"NOT TESTED: a full disk; no file system can be mounted here: {mount.stderr}")
+            self.addCleanup(subprocess.run, ["umount", "-l", self.checkpoints])
+            ranks = self.start(2, *self.args, "--epochs=1", ASK_AT="3")
+            self.end(ranks, 0)
+            self.withdraw()
+            self.assertIn("training goes on without it", self.said())
+            self.assertEqual((len(self.steps()), self.names()), (10, set()))
 
 
 if __name__ == "__main__":
