@@ -18,7 +18,7 @@ const module = "github.com/sluice-hpc/sluice/"
 // of the house in ARCHITECTURE.md.
 var may = map[string][]string{
 	"slurm":                       {},
-	"audit":                       {},
+	"elastic/audit":               {},
 	"nodes":                       {},
 	"nodes/nvml":                  {"checkpoint"},
 	"etc":                         {},
@@ -46,7 +46,7 @@ var may = map[string][]string{
 	"elastic/control/munge":       {},
 	"elastic/control":             {"elastic", "elastic/control/munge", "elastic/engine", "elastic/speed", "nodes", "slurm"},
 	"elastic/control/controltest": {"elastic", "elastic/control", "elastic/engine", "elastic/speed", "nodes"},
-	"elastic/sim":                 {"audit", "elastic", "elastic/engine", "elastic/policy", "elastic/speed", "nodes", "checkpoint", "slurm", "slurm/fake"},
+	"elastic/sim":                 {"elastic", "elastic/audit", "elastic/engine", "elastic/policy", "elastic/speed", "nodes", "checkpoint", "slurm", "slurm/fake"},
 	"elastic/sim/workload":        {"elastic", "elastic/speed", "nodes"},
 	"elastic/sim/replay":          {"elastic", "elastic/policy", "elastic/speed", "elastic/sim/workload", "nodes"},
 	"elastic/sim/bound":           {"elastic", "elastic/speed", "elastic/sim/workload", "elastic/sim/replay", "nodes"},
@@ -65,7 +65,7 @@ var may = map[string][]string{
 
 // pure lists the rooms that import the standard library only.
 var pure = map[string]string{
-	"slurm": "", "audit": "", "nodes": "", "elastic": "", "elastic/knapsack": "", "elastic/policy": "", "elastic/engine": "", "elastic/speed": "",
+	"slurm": "", "elastic/audit": "", "nodes": "", "elastic": "", "elastic/knapsack": "", "elastic/policy": "", "elastic/engine": "", "elastic/speed": "",
 	"elastic/control/munge": "",
 	"checkpoint":            "golang.org/x/sys/",
 }

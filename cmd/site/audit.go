@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/sluice-hpc/sluice/audit"
+	"github.com/sluice-hpc/sluice/elastic/audit"
 )
 
 // patience is how long sluiced may take to notice something on a site: its

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sluice-hpc/sluice/audit"
+	"github.com/sluice-hpc/sluice/elastic/audit"
 )
 
 // newLabAuditCommand makes `sluice lab audit`: what sluiced says it did, held

@@ -178,7 +178,7 @@ func (d *daemon) reload() {
 }
 
 // newLog makes the log. Its times are as fine as slurmctld's, so that the one can
-// be held against the other (package audit).
+// be held against the other (package elastic/audit).
 func newLog(c etc.Log, to *os.File) zerolog.Logger {
 	zerolog.TimeFieldFormat = "2006-01-02T15:04:05.000Z07:00"
 	level, err := zerolog.ParseLevel(c.Level)

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sluice-hpc/sluice/audit"
+	"github.com/sluice-hpc/sluice/elastic/audit"
 	"github.com/sluice-hpc/sluice/elastic/engine"
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )

@@ -59,7 +59,7 @@ func (s site) settings() []setting {
 		{"SlurmdPidFile", d.join("run", "slurm", "slurmd-%n.pid")},
 		{"SlurmctldLogFile", d.log("slurmctld")},
 		{"SlurmdLogFile", d.log("slurmd-%n")},
-		// What an audit is made from (package audit): who asked for what is told at
+		// What an audit is made from (package elastic/audit): who asked for what is told at
 		// debug2 only, which GPUs a run got and gave back with these flags only.
 		{"SlurmctldDebug", "debug2"},
 		{"DebugFlags", "Gres,TraceJobs"},
