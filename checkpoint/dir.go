@@ -52,11 +52,15 @@ func OpenDir(name string) (*Dir, error) {
 func (d *Dir) Close() error { return d.root.Close() }
 
 // Path returns the name the directory was opened by.
-func (d *Dir) Path() string { return d.root.Name() }
+func (d *Dir) Path() string { return path.Clean(d.root.Name()) }
 
 // Owned returns the sub-directory when the uid owns it, and from then on
 // refuses everything in it that this uid does not own: ErrOwner.
 func (d *Dir) Owned(name string, uid uint32) (*Dir, error) {
+	// What is another's is not even opened.
+	if info, err := d.Lstat(name); err == nil && ownerOf(info) != int64(uid) {
+		return nil, fmt.Errorf("%s: %w", path.Join(d.Path(), name), ErrOwner)
+	}
 	sub, err := d.Sub(name)
 	if err != nil {
 		return nil, err
@@ -86,7 +90,12 @@ func (d *Dir) Sub(name string) (*Dir, error) {
 	if !before.IsDir() {
 		return nil, fmt.Errorf("%s: %w", path.Join(d.Path(), name), ErrNotRegular)
 	}
-	root, err := d.root.OpenRoot(name)
+	// As a way to ".": the system then opens the name as a directory or not at all.
+	// By itself OpenRoot would wait for a writer, should a FIFO have taken its place.
+	root, err := d.root.OpenRoot(name + "/.")
+	if errors.Is(err, syscall.ENOTDIR) {
+		return nil, fmt.Errorf("%s: %w", path.Join(d.Path(), name), ErrNotRegular)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -196,12 +205,12 @@ func (d *Dir) Read(name string, max int64) ([]byte, error) {
 	}
 	defer f.Close()
 	if info.Size() > max {
-		return nil, fmt.Errorf("%s: %d bytes, more than %d: %w", f.Name(), info.Size(), max, ErrTooLarge)
+		return nil, fmt.Errorf("%s: %d bytes, more than %d: %w", path.Clean(f.Name()), info.Size(), max, ErrTooLarge)
 	}
 	// It may grow while it is read.
 	data, err := io.ReadAll(io.LimitReader(f, max+1))
 	if err == nil && int64(len(data)) > max {
-		err = fmt.Errorf("%s: more than %d bytes: %w", f.Name(), max, ErrTooLarge)
+		err = fmt.Errorf("%s: more than %d bytes: %w", path.Clean(f.Name()), max, ErrTooLarge)
 	}
 	if err != nil {
 		return nil, err
