@@ -79,6 +79,29 @@ func (c *check) failed() slurm.JobID {
 	return id
 }
 
+// completing returns a job that was requeued and held and whose last run is still
+// being cleaned away after do was done to it. On a slow machine a script may be
+// ended before its shell has set the trap that keeps it, or the cleaning may be
+// over too soon: then it is tried again with another job and more time.
+func (c *check) completing(do func(slurm.JobID)) slurm.JobID {
+	c.Helper()
+	for wait := time.Second; wait < c.Patience; wait *= 2 {
+		id := c.running(stubborn, 2)
+		for end := c.Now().Add(wait); c.Now().Before(end); {
+			c.Step()
+		}
+		c.must(c.Owner.RequeueHold(c.ctx, id))
+		do(id)
+		if c.job(id).Completing {
+			return id
+		}
+		c.must(c.Owner.Cancel(c.ctx, id))
+		c.until(id, "ended", isOver)
+	}
+	c.Fatal("no job was ever seen completing")
+	return 0
+}
+
 func (c *check) job(id slurm.JobID) slurm.Detail {
 	c.Helper()
 	d, err := c.Owner.Job(c.ctx, id)

@@ -10,7 +10,9 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-func TestFake(t *testing.T) { conform.Run(t, conform.Fake(fake.Config{Seed: 1})) }
+func TestFake(t *testing.T) {
+	tell("fake", conform.Run(t, conform.Fake(fake.Config{Seed: 1})))
+}
 
 // TestFakeWhateverItsPace: the promises do not hang on one set of delays.
 func TestFakeWhateverItsPace(t *testing.T) {

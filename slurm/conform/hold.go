@@ -98,8 +98,7 @@ var requeues = []promise{
 		c.must(c.Owner.Release(c.ctx, id))
 	}},
 	{"while its last run is cleaned away a requeued job is completing", 1, func(c *check) {
-		id := c.running(stubborn, 2)
-		c.must(c.Owner.RequeueHold(c.ctx, id))
+		id := c.completing(func(slurm.JobID) {})
 		for from, j := range map[string]slurm.Job{"job": c.job(id).Job, "list": c.listed(id)} {
 			if !j.Completing || j.State.Ended() || j.Restarts != 1 {
 				c.Errorf("%s: state=%s completing=%t restarts=%d", from, j.State, j.Completing, j.Restarts)
@@ -131,9 +130,9 @@ var requeues = []promise{
 		}
 	}},
 	{"StartAfter written while completing is overwritten", 1, func(c *check) {
-		id := c.running(stubborn, 1)
-		c.must(c.Owner.RequeueHold(c.ctx, id))
-		c.must(c.Owner.Update(c.ctx, id, slurm.Update{StartAfter: time.Second}))
+		id := c.completing(func(id slurm.JobID) {
+			c.must(c.Owner.Update(c.ctx, id, slurm.Update{StartAfter: time.Second}))
+		})
 		d := c.pends(id)
 		if wait := d.Eligible.Sub(c.Now()); wait < 100*time.Second {
 			c.Errorf("eligible in %s, want about 121 s", wait)

@@ -1,8 +1,10 @@
 package conform_test
 
 import (
+	"fmt"
 	"os"
 	"os/user"
+	"path/filepath"
 	"testing"
 
 	"github.com/sluice-hpc/sluice/slurm/conform"
@@ -11,8 +13,13 @@ import (
 )
 
 // rootEnv names the tree of another Slurm release to run instead of the
-// machine's own, such as debootstrap makes.
+// machine's own, such as debootstrap makes; labtest.RootsEnv names further ones.
 const rootEnv = "SLUICE_LAB_ROOT"
+
+// tell prints the figure of one release, for make conform.
+func tell(release string, s conform.Score) {
+	fmt.Printf("conform: release=%s kept=%d total=%d\n", release, s.Kept, s.Total)
+}
 
 func TestRealSlurm(t *testing.T) {
 	if testing.Short() {
@@ -22,9 +29,28 @@ func TestRealSlurm(t *testing.T) {
 		skip(t, "only root can act as several users")
 	}
 	owner, other := accounts(t)
-	l := labtest.Up(t, lab.Config{Nodes: 10, GPUs: 4, Root: os.Getenv(rootEnv)})
+	if root := os.Getenv(rootEnv); root != "" {
+		realSlurm(t, root, owner, other)
+		return
+	}
+	for _, root := range labtest.Roots() {
+		t.Run(treeName(root), func(t *testing.T) { realSlurm(t, root, owner, other) })
+	}
+}
+
+// realSlurm holds the release of a tree ("" = this machine's own) to the promises.
+func realSlurm(t *testing.T, root, owner, other string) {
+	l := labtest.Up(t, lab.Config{Nodes: 10, GPUs: 4, Root: root})
 	t.Logf("Slurm %s, jobs of %s and %s", l.Release(), owner, other)
-	conform.Run(t, conform.Lab(t, l, owner, other))
+	tell(l.Release(), conform.Run(t, conform.Lab(t, l, owner, other)))
+}
+
+// treeName names a subtest: TestRealSlurm/bullseye.
+func treeName(root string) string {
+	if root == "" {
+		return "own"
+	}
+	return filepath.Base(root)
 }
 
 func skip(t *testing.T, why string) {

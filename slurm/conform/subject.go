@@ -3,6 +3,7 @@ package conform
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -58,16 +59,27 @@ func suite() []promise {
 	return s
 }
 
-// Run holds the subject to every promise, as subtests of t. Checks that have
-// nodes of their own run side by side in Lanes; the others follow alone.
-func Run(t *testing.T, s Subject) {
+// Score counts the promises a subject was held to.
+type Score struct{ Kept, Total int }
+
+// Run holds the subject to every promise, as subtests of t, and returns how many
+// it kept. Checks that have nodes of their own run side by side in Lanes; the
+// others follow alone.
+func Run(t *testing.T, s Subject) Score {
 	p := newPool(s.Nodes)
+	var kept, total atomic.Int64
+	hold := func(row promise) {
+		total.Add(1)
+		if t.Run(row.name, func(t *testing.T) { s.run(t, p, row) }) {
+			kept.Add(1)
+		}
+	}
 	rows := make(chan promise)
 	var lanes sync.WaitGroup
 	for range s.Lanes {
 		lanes.Go(func() {
 			for row := range rows {
-				t.Run(row.name, func(t *testing.T) { s.run(t, p, row) })
+				hold(row)
 			}
 		})
 	}
@@ -85,8 +97,9 @@ func Run(t *testing.T, s Subject) {
 		alone = append(alone, promise{"an outage", 1, outage})
 	}
 	for _, row := range alone {
-		t.Run(row.name, func(t *testing.T) { s.run(t, p, row) })
+		hold(row)
 	}
+	return Score{Kept: int(kept.Load()), Total: int(total.Load())}
 }
 
 func (s Subject) run(t *testing.T, p *pool, row promise) {
