@@ -4,7 +4,7 @@ GO      ?= go
 VERSION := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS := -X main.version=$(VERSION)
 
-.PHONY: all build packages demo test lint bench bench-job bench-live bench-policy conform deb exact soak fuzz clean
+.PHONY: all build packages demo test lint bench bench-job bench-live bench-policy conform deb exact soak damage fuzz clean
 
 all: build
 
@@ -81,6 +81,13 @@ conform: packages build
 SEEDS ?= 10000
 soak:
 	SLUICE_CHAOS_SEEDS=$(SEEDS) SLUICE_EXHAUSTIVE=1 $(GO) test -count=1 -timeout 0 ./elastic/sim
+
+# sluiced's store against damage: flipped bytes, every write that fails, every moment
+# at which the power may go, kills, daemons that race. Some of each is in every
+# "make test"; this is the whole, MUTATIONS of what cannot be tried one by one.
+MUTATIONS ?= 10000
+damage:
+	SLUICE_STORE_MUTATIONS=$(MUTATIONS) $(GO) test -count=1 -timeout 0 -v ./elastic/store
 
 FUZZ ?= 60s
 fuzz:

@@ -15,10 +15,7 @@ var beside = []string{"", "-wal", "-shm", "-journal"}
 // files into the one that is there.
 func prepareFolder(dir string) error {
 	if _, err := os.Lstat(dir); errors.Is(err, os.ErrNotExist) {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return explain("open", dir, err)
-		}
-		if err := syncFolder(filepath.Dir(dir)); err != nil {
+		if err := makeFolder(dir); err != nil {
 			return err
 		}
 	}
@@ -31,6 +28,20 @@ func prepareFolder(dir string) error {
 			Hint: fmt.Sprintf("chmod 700 %s", dir)}
 	}
 	return nil
+}
+
+// makeFolder makes a folder and the ones above it that are missing, durably.
+func makeFolder(dir string) error {
+	above := filepath.Dir(dir)
+	if _, err := os.Lstat(above); errors.Is(err, os.ErrNotExist) && above != dir {
+		if err := makeFolder(above); err != nil {
+			return err
+		}
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+		return explain("open", dir, err)
+	}
+	return syncFolder(above)
 }
 
 // prepareFile creates the database file with mode 0600 before SQLite can make it

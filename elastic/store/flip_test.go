@@ -44,7 +44,7 @@ func full(t *testing.T, killed bool) (image, string) {
 	for n := range 4 {
 		steps := []func() error{
 			y.intend(elastic.JobID(10*n+1), elastic.JobID(10*n+2)), y.save(9*n+1, 9*n+9, n%2 == 0), y.history(2*n+1, 4),
-			y.speeds("m", 20), y.speeds("n", 3), y.end(elastic.JobID(10*n + 1)), y.advance(elastic.JobID(10*n+2), elastic.Requeued),
+			y.speeds("m", 20), y.speeds("n", 3), y.health(4, n), y.end(elastic.JobID(10*n + 1)), y.advance(elastic.JobID(10*n+2), elastic.Requeued),
 		}
 		for _, step := range steps {
 			if err := step(); err != nil {
@@ -157,28 +157,30 @@ func mask(rng *rand.Rand, round int) byte {
 
 // draw makes flips: every byte of the first page and of the log's and index's
 // headers, and as many again elsewhere, at least one byte in a hundred. A usual
-// run takes every byte of the headers themselves, and every eighth of the pages.
+// run, where count is 0, takes every byte of the headers themselves and one in many
+// of the rest.
 func draw(m image, count int) []flip {
-	usual := count == 0
-
 	rng := rand.New(rand.NewPCG(3, 4))
 	heads := map[string]int{"": 4096, "-wal": logHeader + frameHeader, "-shm": indexFilled + 8, ".lock": 1 << 10}
 	var head, rest []flip
 	for _, suffix := range []string{"", "-wal", "-shm", ".lock"} {
 		for at := range m[suffix] {
-			if usual && at >= 128 && at%8 != 1 {
-				continue
-			}
-			if at < heads[suffix] {
-				head = append(head, flip{file: suffix, at: at})
-			} else if suffix == "" || suffix == "-wal" { // the index's own table is made anew
+			switch {
+			case at < heads[suffix]:
+				if count > 0 || at < 128 || at%64 == 1 {
+					head = append(head, flip{file: suffix, at: at})
+				}
+			case suffix == "" || suffix == "-wal": // the index's own table is made anew
 				rest = append(rest, flip{file: suffix, at: at})
 			}
 		}
 	}
 	rng.Shuffle(len(rest), func(i, j int) { rest[i], rest[j] = rest[j], rest[i] })
-	hundredth := min(len(rest), max(len(rest)/100, count-len(head)))
-	flips := append(slices.Clone(head), rest[:hundredth]...)
+	others := 60
+	if count > 0 {
+		others = min(len(rest), max(len(rest)/100, count-len(head)))
+	}
+	flips := append(slices.Clone(head), rest[:others]...)
 	for round := 1; len(flips) < count; round++ { // with other masks
 		flips = append(flips, head...)
 		flips = append(flips, rest[:min(len(rest), len(head))]...)
@@ -235,7 +237,7 @@ func TestFlippedIndexes(t *testing.T) {
 		}
 		content := m[""][4096*(page-1) : 4096*page]
 		for at, b := range content {
-			if b != 0 && (at%8 == 0 || campaign(t, 0) > 0) {
+			if b != 0 && (at%32 == 0 || campaign(t, 0) > 0) {
 				flips = append(flips, flip{at: 4096*(page-1) + at, mask: 1})
 			}
 		}

@@ -45,28 +45,53 @@ func (f *trouble) heal() {
 // four ways. The call on the store says so in words and changes nothing, and
 // works as soon as the trouble is over.
 func TestEveryWriteFails(t *testing.T) {
+	total, failed, surfaced := everyWriteFails(t, func(root string) *story { return newStory(root) })
+	if total < 100 {
+		t.Errorf("%d calls seen: the story was not watched", total)
+	}
+	counted(t, "store-write-calls", total)
+	counted(t, "store-write-failures", failed)
+	counted(t, "store-write-failures-surfaced", surfaced)
+}
+
+// The same while a store of an earlier schema is brought up to date.
+func TestEveryWriteOfAMigrationFails(t *testing.T) {
+	m, _ := earlier(t, "schema2-killed")
+	total, failed, surfaced := everyWriteFails(t, func(root string) *story {
+		if err := m.write(root, flip{}); err != nil {
+			t.Error(err)
+		}
+		y := newStory(root)
+		y.short = true
+		return y
+	})
+	counted(t, "store-migration-write-calls", total)
+	counted(t, "store-migration-write-failures", failed)
+	counted(t, "store-migration-write-failures-surfaced", surfaced)
+}
+
+// everyWriteFails tells the story that begin begins with one failure each time. A
+// usual run takes one call in five, in one way each.
+func everyWriteFails(t *testing.T, begin func(root string) *story) (total, failed, surfaced int) {
+	t.Helper()
 	healthy := &trouble{}
 	var want []string
-	w := &watch{root: "", seen: healthy.judge}
-	w.root = scratch(t)
-	w.do(t, func() { want = tell(t, newStory(w.root), nil, nil) })
-	total := healthy.count
-	if len(want) == 0 || total < 100 {
-		t.Fatalf("%d calls seen: the story was not watched", total)
-	}
+	w := &watch{root: scratch(t), seen: healthy.judge}
+	y := begin(w.root)
+	w.do(t, func() { want = tell(t, y, nil, nil) })
 	every := campaign(t, 0) > 0
-	failed, surfaced := 0, 0
-	for at := range total {
+	for at := range healthy.count {
 		for i, errno := range refusals {
 			for _, forever := range []bool{false, true} {
-				if !every && (i != (at/2)%4 || forever != (at%2 == 0)) {
+				if !every && (at%5 > 0 || i != (at/2)%4 || forever != (at%2 == 0)) {
 					continue
 				}
 				f := &trouble{errno: errno, at: at, forever: forever}
 				w := &watch{root: scratch(t), seen: f.judge}
-				w.do(t, func() { tell(t, newStory(w.root), want, f) })
+				y := begin(w.root)
+				w.do(t, func() { tell(t, y, want, f) })
 				if t.Failed() {
-					t.Fatalf("call %d of %d fails with %v, and all behind it: %v", at, total, errno, forever)
+					t.Fatalf("call %d of %d fails with %v, and all behind it: %v", at, healthy.count, errno, forever)
 				}
 				failed += f.failed
 				if f.healed {
@@ -75,9 +100,7 @@ func TestEveryWriteFails(t *testing.T) {
 			}
 		}
 	}
-	counted(t, "store-write-calls", total)
-	counted(t, "store-write-failures", failed)
-	counted(t, "store-write-failures-surfaced", surfaced)
+	return healthy.count, failed, surfaced
 }
 
 // tell plays the story and returns how the store stood after every step. With

@@ -8,29 +8,70 @@ import (
 )
 
 const (
-	forgetComplaints = `DELETE FROM complaints RETURNING sum`
+	deleteComplaint = `DELETE FROM complaints WHERE node = ? AND gpu = ? AND uid = ? RETURNING sum`
 
 	replaceComplaint = `INSERT OR REPLACE INTO complaints (` + complaintColumns + `)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
-	selectComplaintSum = `SELECT sum FROM complaints WHERE node = ? AND gpu = ? AND uid = ?`
-	selectComplaints   = `SELECT ` + complaintColumns + ` FROM complaints ORDER BY node, gpu, uid`
+	selectComplaintSum  = `SELECT sum FROM complaints WHERE node = ? AND gpu = ? AND uid = ?`
+	selectComplaintSums = `SELECT node, gpu, uid, sum FROM complaints`
+	selectComplaints    = `SELECT ` + complaintColumns + ` FROM complaints ORDER BY node, gpu, uid`
 )
 
-// SaveHealth replaces what is said against the GPUs of nodes, all or nothing.
+// SaveHealth replaces what is said against the GPUs of nodes, all or nothing. What
+// stays as it is is not written again: of many words few change at a time.
 func (s *Store) SaveHealth(ctx context.Context, h elastic.Health) error {
 	return s.write(ctx, "save the health of GPUs", func(c *change) error {
-		if err := c.forget("complaints", forgetComplaints); err != nil {
+		gone, err := c.complaints()
+		if err != nil {
 			return err
 		}
 		for _, x := range engine.NormalHealth(h) {
+			key := complaintKey{x.Node, x.GPU, x.UID}
 			values := []any{x.Node, x.GPU, x.UID, x.Label, x.Job, x.User, x.Unfit, nanos(x.First), nanos(x.Last), x.Muted, x.Confirmed}
-			if err := c.put("complaints", replaceComplaint, values, selectComplaintSum, x.Node, x.GPU, x.UID); err != nil {
+			sum, err := rowSum("complaints", values)
+			if err != nil {
+				return err
+			}
+			if old, there := gone[key]; !there || old != sum {
+				err = c.put("complaints", replaceComplaint, values, selectComplaintSum, x.Node, x.GPU, x.UID)
+			}
+			if err != nil {
+				return err
+			}
+			delete(gone, key)
+		}
+		for key := range gone {
+			if err := c.forget("complaints", deleteComplaint, key.node, key.gpu, key.uid); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
+}
+
+type complaintKey struct {
+	node, gpu string
+	uid       uint32
+}
+
+// complaints returns the sum of every complaint that is stored.
+func (c *change) complaints() (map[complaintKey]int64, error) {
+	rows, err := c.tx.QueryContext(c.ctx, selectComplaintSums)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	out := map[complaintKey]int64{}
+	for rows.Next() {
+		var key complaintKey
+		var sum int64
+		if err := rows.Scan(&key.node, &key.gpu, &key.uid, &sum); err != nil {
+			return nil, err
+		}
+		out[key] = sum
+	}
+	return out, rows.Err()
 }
 
 // Health returns what SaveHealth was given, in order of node, GPU and user.

@@ -77,12 +77,21 @@ func (l *lock) read() (pid int, opened int64) {
 	}
 	words := strings.Fields(string(raw))
 	if len(words) > 0 {
-		pid, _ = strconv.Atoi(words[0])
+		pid = int(positive(words[0]))
 	}
 	if len(words) > 2 && words[1] == "opened" {
-		opened, _ = strconv.ParseInt(words[2], 10, 64)
+		opened = positive(words[2])
 	}
-	return max(pid, 0), max(opened, 0)
+	return pid, opened
+}
+
+// positive reads a number that a person could have counted to, 0 for all else.
+func positive(word string) int64 {
+	n, err := strconv.ParseInt(word, 10, 32)
+	if err != nil || n < 0 {
+		return 0
+	}
+	return n
 }
 
 func (l *lock) write() error {

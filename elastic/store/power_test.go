@@ -44,8 +44,10 @@ type platter struct {
 	step    int
 	calls   int
 	rng     *rand.Rand
-	every   int  // power losses tried at every call
+	every   int  // outcomes tried at a call
+	thin    bool // nothing lost, as with kill -9, is tried at one call in four
 	ignore  bool // planted: syncs are lost too
+	short   bool // the short story, on what hold put there
 }
 
 // loss is what a power loss at one call left, in one of its outcomes.
@@ -60,6 +62,22 @@ func newPlatter(root string, outcomes int) *platter {
 	return &platter{root: root, live: map[string]*inode{}, safe: map[string]*inode{}, rng: rand.New(rand.NewPCG(1, 2)), every: outcomes}
 }
 
+// hold puts an image on the disk, all of it certain.
+func (p *platter) hold(t *testing.T, m image) {
+	t.Helper()
+	if err := m.write(p.root, flip{}); err != nil {
+		t.Fatal(err)
+	}
+	for suffix, raw := range m {
+		file := &inode{safe: raw}
+		if suffix == "-shm" {
+			file.was = [][]byte{raw}
+		}
+		p.live[filepath.Join(p.root, "state", "sluice.db"+suffix)] = file
+	}
+	p.safe = maps.Clone(p.live)
+}
+
 // take notes a call, and what a power loss right before it would leave.
 func (p *platter) take(c call) unix.Errno {
 	p.Lock()
@@ -71,6 +89,9 @@ func (p *platter) take(c call) unix.Errno {
 		}
 	}
 	for n := range p.every {
+		if p.thin && n == 0 && p.calls%4 > 0 {
+			continue
+		}
 		p.lost = append(p.lost, p.lose(c.kind+" "+filepath.Base(c.file), n))
 	}
 	p.calls++
@@ -187,6 +208,7 @@ func (p *platter) record(t *testing.T) (stood []string) {
 	w := &watch{root: p.root, seen: p.take}
 	w.do(t, func() {
 		y := newStory(p.root)
+		y.short = p.short
 		for n, step := range y.steps() {
 			p.Lock()
 			p.step = n
@@ -236,11 +258,43 @@ func (l loss) fits(t *testing.T, root string, stood []string) bool {
 // gone, or torn. No transaction that was acknowledged is missing, none is there
 // by half, and the store opens without a complaint.
 func TestPowerLoss(t *testing.T) {
-	outcomes := 4
+	outcomes := 3
 	if n := campaign(t, 0); n > 0 {
 		outcomes = max(4, min(256, n/300))
 	}
 	p := newPlatter(scratch(t), outcomes)
+	p.thin = outcomes == 3
+	boundaries := p.lossesFit(t)
+	counted(t, "store-power-loss-boundaries", boundaries)
+	counted(t, "store-power-losses", len(p.lost))
+}
+
+// The same while a store of an earlier schema is brought up to date, after kill -9
+// and after a clean end.
+func TestPowerLossInAMigration(t *testing.T) {
+	boundaries, losses := 0, 0
+	for _, name := range []string{"schema2-killed", "schema1", "schema2"} {
+		outcomes := 2
+		if campaign(t, 0) > 0 {
+			outcomes = 24
+		} else if boundaries > 0 {
+			break // a usual run takes one
+		}
+		p := newPlatter(scratch(t), outcomes)
+		p.short, p.thin = true, outcomes == 2
+		m, _ := earlier(t, name)
+		p.hold(t, m)
+		boundaries += p.lossesFit(t)
+		losses += len(p.lost)
+	}
+	counted(t, "store-migration-power-loss-boundaries", boundaries)
+	counted(t, "store-migration-power-losses", losses)
+}
+
+// lossesFit plays the story, opens what every power loss left, and returns at how
+// many calls there was one.
+func (p *platter) lossesFit(t *testing.T) int {
+	t.Helper()
 	stood := p.record(t)
 	boundaries := map[int]bool{}
 	for _, l := range p.lost {
@@ -249,8 +303,7 @@ func TestPowerLoss(t *testing.T) {
 		}
 		boundaries[l.boundary] = true
 	}
-	counted(t, "store-power-loss-boundaries", len(boundaries))
-	counted(t, "store-power-losses", len(p.lost))
+	return len(boundaries)
 }
 
 // A disk that forgets what was synced is found out: the test above can fail.

@@ -21,6 +21,12 @@ import (
 // TestMain lets the test program stand in for another sluiced.
 func TestMain(m *testing.M) {
 	if path := os.Getenv("STORE_TEST_FILE"); path != "" {
+		if os.Getenv("STORE_TEST_PASS") != "" {
+			os.Exit(passerBy(path))
+		}
+		if os.Getenv("STORE_TEST_BUSY") != "" {
+			os.Exit(busyDaemon(path))
+		}
 		if pragma := os.Getenv("STORE_TEST_HOLD"); pragma != "" {
 			os.Exit(otherProgram(path, pragma))
 		}
@@ -54,14 +60,37 @@ func otherProgram(path, lock string) int {
 	return 0
 }
 
+// passerBy opens the file to read it and closes it again, whenever it is sent a line.
+func passerBy(path string) int {
+	fmt.Println("opened:", nil)
+	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+		db, err := sql.Open("sqlite3", "file:"+path)
+		if err == nil {
+			_, err = db.Exec("SELECT count(*) FROM jobs")
+			err = errors.Join(err, db.Close())
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "reading beside the daemon:", err)
+		}
+	}
+	return 0
+}
+
+// process is another program, and what it is told through.
+type process struct {
+	*exec.Cmd
+	in io.Writer
+}
+
 // another starts this test program again as a daemon on the store, as the user, and
 // returns it with what it said.
-func another(t *testing.T, program, path string, credential *syscall.Credential) (*exec.Cmd, string) {
+func another(t *testing.T, program, path string, credential *syscall.Credential) (process, string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), program)
 	cmd.Dir = "/"
 	cmd.Env = append(os.Environ(), "STORE_TEST_FILE="+path)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: credential}
+	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -78,7 +107,7 @@ func another(t *testing.T, program, path string, credential *syscall.Credential)
 	if err != nil {
 		t.Fatalf("the other daemon said nothing: %v", err)
 	}
-	return cmd, strings.TrimSpace(line)
+	return process{cmd, in}, strings.TrimSpace(line)
 }
 
 // A second daemon is told the first one's pid; one that was killed leaves

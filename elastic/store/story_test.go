@@ -23,6 +23,7 @@ type story struct {
 	s     *Store
 	moves map[elastic.JobID]elastic.Intent
 	notes []string // what opening said
+	short bool     // only a start, on what is there already
 }
 
 // never is a context that cannot be cancelled; see watch.do.
@@ -34,10 +35,13 @@ func newStory(root string) *story {
 
 // steps returns the story. A step that fails may be repeated.
 func (y *story) steps() []func() error {
+	if y.short {
+		return []func() error{y.open, y.save(1, 3, false), y.health(2, 0), y.shutdown}
+	}
 	return []func() error{
 		y.open,
-		y.intend(1, 2), y.save(1, 8, false), y.advance(1, elastic.Asked), y.history(1, 3), y.history(3, 1), y.speeds("m", 12),
-		y.advance(1, elastic.Verified), y.intend(3), y.end(1), y.save(1, 4, true), y.prune, y.advance(2, elastic.Requeued),
+		y.intend(1, 2), y.save(1, 8, false), y.health(3, 1), y.advance(1, elastic.Asked), y.history(1, 3), y.history(3, 1), y.speeds("m", 12),
+		y.advance(1, elastic.Verified), y.intend(3), y.end(1), y.save(1, 4, true), y.prune, y.health(2, 4), y.advance(2, elastic.Requeued),
 		y.save(20, 30, false), y.advance(3, elastic.Asked), y.end(2), y.speeds("n", 5),
 		y.shutdown, y.open,
 		y.advance(3, elastic.Released), y.save(5, 9, true), y.intend(1), y.history(5, 2), y.end(3), y.prune,
@@ -128,6 +132,19 @@ func (y *story) speeds(model string, count int) func() error {
 	}
 }
 
+// health replaces what is said of GPUs: of so many nodes, by a user who is or is not
+// the one from before.
+func (y *story) health(count, user int) func() error {
+	return func() error {
+		var all elastic.Health
+		for n := range count {
+			all = append(all, elastic.Complaint{Sighting: elastic.Sighting{Node: "gpu" + strconv.Itoa(n), GPU: "0", UID: uint32(1000 + user*n), Unfit: "XID 79"},
+				First: noon, Last: noon.Add(time.Duration(user) * time.Minute), Muted: n == 1})
+		}
+		return y.s.SaveHealth(never, all)
+	}
+}
+
 func (y *story) prune() error { return y.s.Prune(never, noon) }
 
 // dump is everything the store says, for comparison; "" while it is closed.
@@ -141,8 +158,9 @@ func (y *story) dump() (string, error) {
 func dump(s *Store) (string, error) {
 	open, err1 := s.Open(never)
 	jobs, err2 := s.Jobs(never, time.Time{})
-	errs := []error{err1, err2}
-	all := []any{open, jobs}
+	health, err3 := s.Health(never)
+	errs := []error{err1, err2, err3}
+	all := []any{open, jobs, health}
 	for _, token := range []string{"token1", "token3", "token5"} {
 		runs, err := s.Segments(never, token)
 		all, errs = append(all, runs), append(errs, err)

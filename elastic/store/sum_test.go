@@ -15,7 +15,9 @@ func TestRowsAreCounted(t *testing.T) {
 	for _, spoil := range []string{
 		"DELETE FROM jobs WHERE token = 'token7'",
 		"DELETE FROM samples WHERE id = 5",
-		"DELETE FROM samples; DELETE FROM segments; DELETE FROM intents; DELETE FROM jobs",
+		"DELETE FROM samples; DELETE FROM segments; DELETE FROM intents; DELETE FROM jobs; DELETE FROM complaints",
+		"DELETE FROM complaints WHERE node = 'gpu2'",
+		"UPDATE complaints SET muted = 1 - muted",
 		"UPDATE intents SET id = 1000 WHERE id = 1",
 		"INSERT INTO samples SELECT id + 900, model, gpus, nodes, seconds, units, at, sum FROM samples",
 		"UPDATE jobs SET (id, sum) = (SELECT id, sum FROM jobs WHERE token = 'token8') WHERE token = 'token7'",

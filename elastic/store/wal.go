@@ -30,17 +30,37 @@ type index struct {
 }
 
 // checkLog reports an ErrCorrupt when the log beside the database lacks something
-// that was acknowledged.
+// that was acknowledged. Another program that has the file open, and is just being
+// closed, removes first the index and then the log: a verdict counts only while the
+// index says what it said before.
 func checkLog(path string) error {
-	claim, ok, err := readIndex(path + "-shm")
-	if err != nil || !ok {
-		return explain("check", path, err)
+	for {
+		claim, ok, err := readIndex(path + "-shm")
+		if err != nil || !ok {
+			return explain("check", path, err)
+		}
+		err = claim.check(path)
+		if !errors.Is(err, ErrCorrupt) {
+			return err
+		}
+		now, ok, again := readIndex(path + "-shm")
+		if again != nil || ok && now.same(claim) {
+			return errors.Join(err, again)
+		}
 	}
+}
+
+func (x index) same(y index) bool {
+	return x.frames == y.frames && x.filled == y.filled && bytes.Equal(x.salt, y.salt)
+}
+
+// check compares the log with the claim.
+func (x index) check(path string) error {
 	f, err := os.Open(path + "-wal")
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		if claim.filled < claim.frames {
-			err = damaged(sortLog, "the write-ahead log is gone, with %d pages that were not in the database yet", claim.frames-claim.filled)
+		if x.filled < x.frames {
+			err = damaged(sortLog, "the write-ahead log is gone, with %d pages that were not in the database yet", x.frames-x.filled)
 			return explain("check", path, err)
 		}
 		return nil
@@ -48,7 +68,7 @@ func checkLog(path string) error {
 		return explain("check", path, err)
 	}
 	defer f.Close()
-	return explain("check", path, claim.holds(f))
+	return explain("check", path, x.holds(f))
 }
 
 // readIndex reads the index; ok is false when it makes no claim to believe.

@@ -89,6 +89,7 @@ func (w *watch) do(t *testing.T, f func()) {
 	defer unix.Close(pipe[0])
 	go func() { <-done; unix.Close(pipe[1]) }()
 	w.serve(t, s.listener, pipe[0])
+	<-done
 }
 
 // listen installs the filter on the calling thread and returns where its calls

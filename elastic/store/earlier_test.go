@@ -1,0 +1,127 @@
+package store
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/speed"
+	"github.com/sluice-hpc/sluice/elastic/store/contract"
+)
+
+// saying is what a store says when it is asked for everything.
+type saying struct {
+	Open   []elastic.Intent
+	Jobs   []engine.JobRecord
+	Runs   []engine.Segment
+	Speeds []speed.Sample
+	Health elastic.Health
+}
+
+// earlier unpacks testdata/NAME.tar.gz: the state folder as the program of that
+// schema left it, closed or killed, and what that program said was in it. These
+// files are what stores out there look like and are never made anew. They also tell
+// when another version of SQLite writes its own schema in other words, for which
+// checkRows would take every store in use for damaged.
+func earlier(t *testing.T, name string) (image, saying) {
+	t.Helper()
+	packed, err := os.Open(filepath.Join("testdata", name+".tar.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer packed.Close()
+	plain, err := gzip.NewReader(packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, said := image{}, saying{}
+	for files := tar.NewReader(plain); ; {
+		h, err := files.Next()
+		if errors.Is(err, io.EOF) {
+			return m, said
+		}
+		raw, err2 := io.ReadAll(files)
+		if err := errors.Join(err, err2); err != nil {
+			t.Fatal(err)
+		}
+		if suffix, ok := strings.CutPrefix(h.Name, "sluice.db"); ok {
+			m[suffix] = raw
+		} else if err := json.Unmarshal(raw, &said); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func says(t *testing.T, s *Store) saying {
+	t.Helper()
+	open, err1 := s.Open(never)
+	jobs, err2 := s.Jobs(never, time.Time{})
+	health, err3 := s.Health(never)
+	all, errs := saying{Open: open, Jobs: jobs, Health: health}, []error{err1, err2, err3}
+	for n := range 60 {
+		runs, err := s.Segments(never, fmt.Sprintf("token%d", n))
+		all.Runs, errs = append(all.Runs, runs...), append(errs, err)
+	}
+	for _, model := range []string{"m", "n"} {
+		speeds, err := s.Samples(never, model, 1000)
+		all.Speeds, errs = append(all.Speeds, speeds...), append(errs, err)
+	}
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func equal(t *testing.T, got, want saying) {
+	t.Helper()
+	a, err1 := json.Marshal(got)
+	b, err2 := json.Marshal(want)
+	if err := errors.Join(err1, err2); err != nil || !bytes.Equal(a, b) {
+		t.Errorf("%v\n%s\nwant\n%s", err, a, b)
+	}
+}
+
+// A store that an earlier program left, closed or killed, says what it said then,
+// without a notice; its rows have sums from now on, and the next move gets an id that
+// no move ever had, not even one that was pruned.
+func TestStoresOfEarlierPrograms(t *testing.T) {
+	for name, next := range map[string]int64{"schema1": 6, "schema2": 6, "schema2-killed": 7, "schema3": 6, "schema3-killed": 7} {
+		t.Run(name, func(t *testing.T) {
+			m, want := earlier(t, name)
+			if len(want.Open) == 0 || len(want.Jobs) == 0 || len(want.Runs) == 0 || len(want.Speeds) == 0 || len(want.Health) == 0 != (name == "schema1") {
+				t.Fatalf("the image does not hold something of everything: %+v", want)
+			}
+			root := t.TempDir()
+			if err := m.write(root, flip{}); err != nil {
+				t.Fatal(err)
+			}
+			path := newStory(root).path
+			s := must(t, path)
+			equal(t, says(t, s), want)
+			in, err := s.Intend(never, []elastic.Intent{contract.Intent(500)})
+			if err != nil || in[0].ID != next {
+				t.Fatalf("the next move is %v, want number %d; %v", in, next, err)
+			}
+			late := contract.Job("later", 501)
+			late.Submitted = noon.AddDate(1, 0, 0)
+			muted := append(elastic.Health{{Sighting: elastic.Sighting{Node: "a", GPU: "0"}, Muted: true}}, want.Health...)
+			if err := errors.Join(s.SaveJobs(never, []engine.JobRecord{late}), s.SaveHealth(never, muted),
+				s.Close(never, want.Open[0], elastic.Done, "fine", noon), s.Shutdown()); err != nil {
+				t.Fatal(err)
+			}
+			want.Open, want.Jobs, want.Health = append(want.Open[1:], in...), append(want.Jobs, late), muted
+			equal(t, says(t, must(t, path)), want)
+		})
+	}
+}
