@@ -59,6 +59,9 @@ type Engine struct {
 		why   string
 		wait  time.Duration
 	}
+	strange struct { // why tagged jobs are left alone, in the last look and in this
+		before, now map[slurm.JobID]string
+	}
 	seen struct { // the last look
 		jobs  []slurm.Job
 		nodes []slurm.Node

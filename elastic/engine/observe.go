@@ -137,8 +137,9 @@ func (e *Engine) match(v view, now time.Time) {
 	for _, js := range e.jobs {
 		js.seen = false
 	}
+	e.strange.before, e.strange.now = e.strange.now, map[slurm.JobID]string{}
 	for _, sj := range v.jobs {
-		if e.cfg.Mine != nil && !e.cfg.Mine(sj) || sj.Array || sj.Het {
+		if !e.mine(sj) || sj.Array || sj.Het {
 			continue
 		}
 		if !elastic.Tagged(sj.Comment) {
@@ -162,6 +163,10 @@ func (e *Engine) take(sj slurm.Job, tag elastic.Tag, now time.Time) {
 		if sj.State.Ended() {
 			return // over before sluice ever saw it
 		}
+		if e.squats(sj, tag) {
+			e.leave(sj, now, "its comment carries a token whose folder belongs to another user; left alone")
+			return
+		}
 		js = e.adopt(sj, tag, now)
 	}
 	// Orders come through sluice, and were durable before their caller was told:
@@ -170,8 +175,7 @@ func (e *Engine) take(sj slurm.Job, tag elastic.Tag, now time.Time) {
 		tag.Directive, js.told = js.rec.Tag.Directive, true
 	}
 	if js.rec.ID != elastic.JobID(sj.ID) || js.rec.UID != sj.UID {
-		e.event(now, elastic.JobID(sj.ID), "problem",
-			fmt.Sprintf("its comment carries the token of job %d; left alone", js.rec.ID))
+		e.leave(sj, now, fmt.Sprintf("its comment carries the token of job %d; left alone", js.rec.ID))
 		return
 	}
 	if !js.rec.Ended.IsZero() && !sj.State.Ended() && !sj.Completing {
@@ -221,7 +225,7 @@ func (e *Engine) disowned(sj slurm.Job, now time.Time) {
 func (e *Engine) unreadable(sj slurm.Job, err error, now time.Time) {
 	js := e.byID[elastic.JobID(sj.ID)]
 	if js == nil || js.rec.UID != sj.UID || !js.rec.Ended.IsZero() {
-		e.event(now, elastic.JobID(sj.ID), "problem", "its comment cannot be read: "+err.Error())
+		e.leave(sj, now, "its comment cannot be read: "+err.Error())
 		return
 	}
 	js.seen, js.disown, js.slurm = true, false, sj

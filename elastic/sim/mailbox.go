@@ -134,7 +134,7 @@ func (m *Mailbox) Progress(token string, uid uint32, offset int64) (lines []chec
 
 func (b *box) ownedBy(uid uint32) error {
 	if b.uid != uid {
-		return fmt.Errorf("owned by uid %d, not by the job's user %d", b.uid, uid)
+		return fmt.Errorf("owned by uid %d, not by the job's user %d: %w", b.uid, uid, checkpoint.ErrOwner)
 	}
 	return nil
 }

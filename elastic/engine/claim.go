@@ -1,0 +1,37 @@
+package engine
+
+import (
+	"errors"
+	"time"
+
+	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// mine reports whether the engine looks after the job. One that its user moved to a
+// partition without sluice stays looked after: left out it would count as missing
+// from Slurm's answer, and enough of those would leave every cycle blind.
+func (e *Engine) mine(sj slurm.Job) bool {
+	if e.cfg.Mine == nil || e.cfg.Mine(sj) {
+		return true
+	}
+	js := e.byID[elastic.JobID(sj.ID)]
+	return js != nil && js.rec.UID == sj.UID && js.rec.Ended.IsZero()
+}
+
+// leave says once why a job is left alone: its user may have a thousand of them.
+func (e *Engine) leave(sj slurm.Job, now time.Time, why string) {
+	if e.strange.before[sj.ID] != why {
+		e.event(now, elastic.JobID(sj.ID), "problem", why)
+	}
+	e.strange.now[sj.ID] = why
+}
+
+// squats reports whether the job's token is another user's. Everybody can see the
+// name of a job's folder before its job is there, and could hand in one that carries
+// it first; the true one would then be left alone for ever.
+func (e *Engine) squats(sj slurm.Job, tag elastic.Tag) bool {
+	_, _, err := e.cfg.Mailbox.Runner(tag.Spec.Token, sj.UID)
+	return errors.Is(err, checkpoint.ErrOwner)
+}
