@@ -17,6 +17,7 @@ type site struct {
 	Slurm    string // SlurmUser
 	Slurmd   string // the account slurmd runs as
 	CtldPort int
+	DbdPort  int    // 0 = no accounting
 	Ports    []int  // one a node
 	Plugins  string // PluginDir; "" = built in
 }
@@ -90,6 +91,9 @@ func (s site) settings() []setting {
 	}
 	if s.Config.GPUs > 0 {
 		list = append(list, setting{"GresTypes", "gpu"})
+	}
+	if s.Config.Accounting {
+		list = append(list, s.accountingSettings()...)
 	}
 	if s.Loopback {
 		list = append(list, setting{"CommunicationParameters", "NoCtldInAddrAny,NoInAddrAny"})

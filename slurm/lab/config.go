@@ -50,6 +50,9 @@ type Config struct {
 	// whose Slurm to run; "" = this machine's. Jobs run in this machine's files
 	// in either case.
 	Root string
+	// Accounting runs slurmdbd on a private MariaDB, and has slurmctld enforce the
+	// limits of accounts, users and QOS. Only users that Enroll added can submit.
+	Accounting bool
 }
 
 // Partition is one Slurm partition.

@@ -59,6 +59,9 @@ func (l *Lab) daemonEnv() []string {
 		// Only the daemons get this; what slurmd passes to jobs is the submitter's.
 		env = append(env, "LD_LIBRARY_PATH="+l.rec.Libraries)
 	}
+	if l.rec.Config.Accounting {
+		env = append(env, "MYSQL_UNIX_PORT="+l.layout().databaseSocket())
+	}
 	return env
 }
 

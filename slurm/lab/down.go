@@ -52,6 +52,8 @@ func (l *Lab) teardown(ctx context.Context) error {
 		l.halt(ctx, ofKind(script), 0),
 		l.halt(ctx, ofKind(slurmd), stopGrace),
 		l.halt(ctx, ofKind(stepd, task), 0),
+		l.halt(ctx, ofKind(slurmdbd), stopGrace),
+		l.halt(ctx, ofKind(database), stopGrace),
 		l.halt(ctx, ofKind(munged), stopGrace),
 	)
 }
@@ -59,7 +61,7 @@ func (l *Lab) teardown(ctx context.Context) error {
 // tidy removes what only a running lab needs.
 func (l *Lab) tidy() error {
 	d := l.layout()
-	return errors.Join(os.RemoveAll(d.join("dev")), os.RemoveAll(d.join("run")), os.RemoveAll(d.join("spool")))
+	return errors.Join(os.RemoveAll(d.join("dev")), os.RemoveAll(d.join("run")), os.RemoveAll(d.join("spool")), os.RemoveAll(d.database()))
 }
 
 // remove removes the directory, or only what is in it when it was there before.

@@ -117,7 +117,11 @@ func (l *Lab) Status(ctx context.Context) (Status, error) {
 
 // daemonNames lists the daemons of the lab in order of start.
 func (l *Lab) daemonNames() []string {
-	names := []string{"munged", "slurmctld"}
+	names := []string{"munged"}
+	if l.rec.Config.Accounting {
+		names = append(names, "mariadbd", "slurmdbd")
+	}
+	names = append(names, "slurmctld")
 	for _, n := range l.NodeNames() {
 		names = append(names, slurmdName(n))
 	}

@@ -28,6 +28,7 @@ type record struct {
 	Cluster  string    `json:"cluster"`
 	Slurm    account   `json:"slurm_user"`
 	CtldPort int       `json:"slurmctld_port"`
+	DbdPort  int       `json:"slurmdbd_port,omitempty"`
 	Ports    []int     `json:"slurmd_ports"`
 	Programs programs  `json:"programs"`
 	// Libraries is the LD_LIBRARY_PATH of the daemons of another tree; else "".

@@ -12,6 +12,8 @@ type kind int
 const (
 	stranger kind = iota
 	munged
+	database // mariadbd
+	slurmdbd
 	slurmctld
 	script // slurmscriptd, slurmctld's helper, and what it runs
 	slurmd
@@ -31,6 +33,10 @@ func (m member) daemon() string {
 	switch m.kind {
 	case munged:
 		return "munged"
+	case database:
+		return "mariadbd"
+	case slurmdbd:
+		return "slurmdbd"
 	case slurmctld:
 		return "slurmctld"
 	case script:
@@ -91,6 +97,10 @@ func (l *Lab) classify(p process) (kind, string) {
 	switch {
 	case runs(p, "munged") && has("--socket="+d.mungeSocket()):
 		return munged, ""
+	case runs(p, "mariadbd") && has("--datadir="+d.database()):
+		return database, ""
+	case runs(p, "slurmdbd") && slices.Contains(p.environ(), "SLURM_CONF="+conf):
+		return slurmdbd, ""
 	case runs(p, "slurmctld") && has(conf):
 		return slurmctld, ""
 	case len(p.args) > 0 && strings.Contains(p.args[0], "slurmscriptd") && p.cwd() == d.controllerDir():

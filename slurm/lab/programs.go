@@ -36,8 +36,11 @@ func parseRelease(text string) (release, error) {
 	return release{year, month, m[0]}, nil
 }
 
-// needed lists the programs a lab runs and the Debian package each comes from.
-var needed = []struct{ name, debian string }{
+// program is one that a lab runs, and the Debian package it comes from.
+type program struct{ name, debian string }
+
+// needed lists the programs every lab runs.
+var needed = []program{
 	{"munged", "munge"},
 	{"slurmctld", "slurmctld"},
 	{"slurmd", "slurmd"},
@@ -51,10 +54,18 @@ var needed = []struct{ name, debian string }{
 // Missing returns nil when every program a lab needs is installed under root
 // ("" = this machine), else an error of kind ErrMissing that names them and the
 // Debian packages to install. Tests use it to skip, with the reason.
-func Missing(root string) error {
+func Missing(root string) error { return missing(root, "", needed) }
+
+// missing looks for programs below root, and, where other is set, for those of
+// Slurm below that.
+func missing(root, other string, list []program) error {
 	var names, packages []string
-	for _, n := range needed {
-		if _, err := find(root, n.name); err == nil {
+	for _, n := range list {
+		in := root
+		if other != "" && n.name[0] == 's' { // slurmdbd, sacctmgr
+			in = other
+		}
+		if _, err := find(in, n.name); err == nil {
 			continue
 		}
 		names = append(names, n.name)

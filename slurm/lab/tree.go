@@ -22,10 +22,10 @@ type suite struct {
 }
 
 // clients are the Slurm programs a lab offers, if installed, beside the needed.
-var clients = []string{"squeue", "scancel", "salloc", "sacct", "sdiag", "sprio", "sattach", "sbcast", "strigger"}
+var clients = []string{"squeue", "scancel", "salloc", "sacct", "sdiag", "sprio", "sattach", "sbcast", "strigger", "sacctmgr", "slurmdbd"}
 
 // daemons are the needed programs that may start themselves or each other anew.
-var daemons = []string{"munged", "slurmctld", "slurmd", "slurmstepd"}
+var daemons = []string{"munged", "slurmdbd", "slurmctld", "slurmd", "slurmstepd"}
 
 // install finds the programs of this machine. Those of a tree at root are made
 // to run here, in the directory bin, with the tree's own loader and C library:

@@ -32,7 +32,11 @@ func Up(ctx context.Context, cfg Config) (*Lab, error) {
 	if err := cfg.check(); err != nil {
 		return fail(err, "")
 	}
-	if err := Missing(cfg.Root); err != nil {
+	needs := Missing
+	if cfg.Accounting {
+		needs = MissingAccounting
+	}
+	if err := needs(cfg.Root); err != nil {
 		return nil, err
 	}
 	slurm, err := slurmAccount(cfg.SlurmUser, os.Geteuid())
@@ -154,12 +158,16 @@ func empty(dir string) error {
 
 // build writes the lab's files, starts its daemons and waits until it is healthy.
 func (l *Lab) build(ctx context.Context) error {
-	ports, err := reserve(l.Dir(), 1+l.rec.Config.Nodes)
+	count := 1 + l.rec.Config.Nodes
+	ports, err := reserve(l.Dir(), count+1)
 	if err != nil {
 		return err
 	}
 	defer ports.release()
-	l.rec.CtldPort, l.rec.Ports = ports.ports[0], ports.ports[1:]
+	l.rec.CtldPort, l.rec.Ports = ports.ports[0], ports.ports[1:count]
+	if l.rec.Config.Accounting {
+		l.rec.DbdPort = ports.ports[count]
+	}
 	s, err := l.prepare(ctx)
 	if err != nil {
 		return err
@@ -185,6 +193,13 @@ func (l *Lab) prepare(ctx context.Context) (site, error) {
 		return site{}, err
 	}
 	l.rec.Programs, l.rec.Libraries = suite.programs, suite.libraries
+	if cfg.Accounting {
+		for _, name := range []string{"mariadbd", "mariadb-install-db"} {
+			if l.rec.Programs[name], err = find("", name); err != nil {
+				return site{}, err
+			}
+		}
+	}
 	rel, err := detect(ctx, l.Bin("slurmctld"), l.daemonEnv())
 	if err != nil {
 		return site{}, err
@@ -200,7 +215,7 @@ func (l *Lab) prepare(ctx context.Context) (site, error) {
 	}
 	short, _, _ := strings.Cut(host, ".")
 	return site{Config: cfg, Release: rel, Cluster: l.rec.Cluster, Host: short, Loopback: l.onlyLoopback(ctx, host),
-		Slurm: l.rec.Slurm.Name, Slurmd: me.Name, CtldPort: l.rec.CtldPort, Ports: l.rec.Ports, Plugins: suite.plugins}, nil
+		Slurm: l.rec.Slurm.Name, Slurmd: me.Name, CtldPort: l.rec.CtldPort, DbdPort: l.rec.DbdPort, Ports: l.rec.Ports, Plugins: suite.plugins}, nil
 }
 
 // onlyLoopback reports whether the host's own name means 127.0.0.1 alone. Then
@@ -225,25 +240,32 @@ func (l *Lab) note(format string, a ...any) {
 	l.rec.Notes = append(l.rec.Notes, fmt.Sprintf(format, a...))
 }
 
+// file is one that the lab writes at the start.
+type file struct {
+	path     string
+	text     string
+	mode     fs.FileMode
+	uid, gid int
+}
+
 // writeAll writes the configuration, the key, empty logs and the GPUs.
 func (l *Lab) writeAll(s site) error {
 	d, me, group := l.layout(), os.Geteuid(), os.Getegid()
 	key := make([]byte, 1024)
 	rand.Read(key) // never fails
 	slurm := l.rec.Slurm
-	files := []struct {
-		path     string
-		text     string
-		mode     fs.FileMode
-		uid, gid int
-	}{
+	files := []file{
 		{d.key(), string(key), 0o400, me, group},
 		{d.conf(), s.slurmConf(), 0o644, me, group},
+		{d.join("etc", "slurmdbd.conf"), s.slurmdbdConf(), 0o600, slurm.UID, slurm.GID},
 		{d.join("etc", "gres.conf"), s.gresConf(), 0o644, me, group},
 		{d.join("etc", "cgroup.conf"), s.cgroupConf(), 0o644, me, group},
 		// slurmctld may write these but make no files beside them.
 		{d.log("slurmctld"), "", 0o644, slurm.UID, slurm.GID},
 		{d.log("jobcomp"), "", 0o644, slurm.UID, slurm.GID},
+	}
+	if s.Config.Accounting {
+		files = append(files, file{d.log("slurmdbd"), "", 0o644, slurm.UID, slurm.GID})
 	}
 	for _, f := range files {
 		if f.text == "" && strings.HasSuffix(f.path, ".conf") {
@@ -282,11 +304,15 @@ func (l *Lab) boot(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	started, err := l.accounts(ctx)
+	if err != nil {
+		return err
+	}
 	c, err := l.startController(ctx, true)
 	if err != nil {
 		return err
 	}
-	started := []*daemon{m, c}
+	started = append(started, m, c)
 	for _, node := range l.NodeNames() {
 		d, err := l.startSlurmd(ctx, node)
 		if err != nil {
@@ -294,5 +320,8 @@ func (l *Lab) boot(ctx context.Context) error {
 		}
 		started = append(started, d)
 	}
-	return l.waitHealthy(ctx, started)
+	if err := l.waitHealthy(ctx, started); err != nil {
+		return err
+	}
+	return l.enrollCallers(ctx)
 }
