@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -26,7 +27,8 @@ const (
 type loop struct {
 	d     *daemon
 	woken chan struct{}
-	calls chan func() // to run between two cycles, on the engine's goroutine
+	calls chan func()   // to run between two cycles, on the engine's goroutine
+	begun atomic.Uint64 // cycles
 }
 
 func newLoop(d *daemon) *loop {
@@ -62,6 +64,7 @@ func (l *loop) run(ctx context.Context) error {
 	var pruned time.Time
 	for ctx.Err() == nil {
 		started := time.Now()
+		l.begun.Add(1)
 		next, err := l.d.engine.Cycle(ctx, started)
 		if err != nil && ctx.Err() == nil {
 			l.d.log.Error().Err(err).Msg("this cycle decided nothing")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"runtime"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
@@ -71,6 +72,7 @@ func (d *daemon) serverOptions(c etc.Config) control.Options {
 	return control.Options{
 		Operators: c.Users.Operators, Private: c.Users.Private, UserMode: d.options.user, UID: uint32(os.Geteuid()),
 		Now: time.Now, Version: version, Started: d.started,
+		Self:   func() (int, uint64) { return runtime.NumGoroutine(), d.loop.begun.Load() },
 		Log:    func(err error) { d.log.Warn().Err(err).Msg("api") },
 		Denied: d.logDenial,
 	}

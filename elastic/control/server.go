@@ -35,6 +35,9 @@ type Options struct {
 
 	Version string    // of the program, for status
 	Started time.Time // of the daemon, for status
+	// Self returns, for status, how many goroutines the daemon has and how many
+	// cycles it has begun; nil leaves them out.
+	Self func() (goroutines int, cycles uint64)
 	// Log receives what no client is told or can repair; nil drops it.
 	Log func(error)
 	// Denied receives every request that was refused for who the caller is; nil

@@ -43,6 +43,9 @@ func (s *Server) published() (*engine.Report, error) {
 func (s *Server) status(q request) (any, error) {
 	out := Status{Version: WireVersion, Program: q.options.Version, PID: os.Getpid(), Mode: "system",
 		User: s.names.of(q.options.UID), Started: q.options.Started}
+	if q.options.Self != nil {
+		out.Goroutines, out.Cycles = q.options.Self()
+	}
 	if q.options.UserMode {
 		out.Mode = "user"
 	}

@@ -30,6 +30,9 @@ type Status struct {
 	Moves    int       `json:"moves"` // in transition now
 	GPUs     int       `json:"gpus"`
 	GPUsFree int       `json:"gpus_free"`
+	// What the daemon says of itself; the kernel knows the rest.
+	Goroutines int    `json:"goroutines,omitempty"`
+	Cycles     uint64 `json:"cycles,omitempty"` // begun since Started
 }
 
 // Report is what the last cycle saw and decided, for queue, show and nodes.
