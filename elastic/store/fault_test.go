@@ -15,6 +15,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/speed"
 	"github.com/sluice-hpc/sluice/elastic/store/contract"
 )
 
@@ -287,9 +288,13 @@ func TestPrune(t *testing.T) {
 	s := must(t, t.TempDir()+"/state/sluice.db")
 	old, young, alive := contract.Job("old", 1), contract.Job("young", 2), contract.Job("alive", 3)
 	old.Ended, young.Ended = noon.Add(-time.Hour), noon.Add(time.Hour)
+	at := func(hours int) speed.Sample {
+		return speed.Sample{Seconds: 1, At: noon.Add(time.Duration(hours) * time.Hour)}
+	}
 	ins, err := s.Intend(ctx, []elastic.Intent{contract.Intent(1), contract.Intent(3)})
 	err = errors.Join(err, s.SaveJobs(ctx, []engine.JobRecord{old, young, alive}),
 		s.SaveSegments(ctx, []engine.Segment{{Token: "old"}, {Token: "alive"}}),
+		s.AddSamples(ctx, "job:old/epoch", []speed.Sample{at(-3), at(-1)}), s.AddSamples(ctx, "in use", []speed.Sample{at(-3), at(1)}),
 		s.Close(ctx, ins[0], elastic.Lost, "", noon.Add(-time.Hour)), s.Prune(ctx, noon))
 	if err != nil {
 		t.Fatal(err)
@@ -302,6 +307,11 @@ func TestPrune(t *testing.T) {
 	kept, err2 := s.Segments(ctx, "alive")
 	if err := errors.Join(err1, err2); err != nil || len(gone) != 0 || len(kept) != 1 {
 		t.Errorf("%v %v %v", gone, kept, err)
+	}
+	unheard, err1 := s.Samples(ctx, "job:old/epoch", 9)
+	heard, err2 := s.Samples(ctx, "in use", 9)
+	if err := errors.Join(err1, err2); err != nil || len(unheard) != 0 || len(heard) != 2 {
+		t.Errorf("speeds %v %v, %v", unheard, heard, err)
 	}
 	if err := s.Close(ctx, ins[0], elastic.Lost, "", noon); !errors.Is(err, engine.ErrNoIntent) {
 		t.Errorf("a pruned move: %v", err)

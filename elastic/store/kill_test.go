@@ -55,7 +55,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	}
 	rng := rand.New(rand.NewPCG(5, 6))
 	path := newStory(scratch(t)).path
-	kills, acknowledged := max(15, campaign(t, 0)/20), 0
+	kills, acknowledged := max(15, campaign(t, 0)/50), 0
 	for kill := range kills {
 		acknowledged = max(acknowledged, killBusy(t, self, path, 1+rng.IntN(30), time.Duration(rng.IntN(2000))*time.Microsecond))
 		s, notices := reopen(t, path)
