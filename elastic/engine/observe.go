@@ -169,14 +169,14 @@ func (e *Engine) take(sj slurm.Job, tag elastic.Tag, now time.Time) {
 		}
 		js = e.adopt(sj, tag, now)
 	}
+	if js.rec.ID != elastic.JobID(sj.ID) || js.rec.UID != sj.UID {
+		e.leave(sj, now, fmt.Sprintf("its comment carries the token of job %d; left alone", js.rec.ID))
+		return
+	}
 	// Orders come through sluice, and were durable before their caller was told:
 	// the record knows better than a comment not yet written.
 	if tag.Directive != js.rec.Tag.Directive {
 		tag.Directive, js.told = js.rec.Tag.Directive, true
-	}
-	if js.rec.ID != elastic.JobID(sj.ID) || js.rec.UID != sj.UID {
-		e.leave(sj, now, fmt.Sprintf("its comment carries the token of job %d; left alone", js.rec.ID))
-		return
 	}
 	if !js.rec.Ended.IsZero() && !sj.State.Ended() && !sj.Completing {
 		// An ended job may be requeued by its user while Slurm remembers it.

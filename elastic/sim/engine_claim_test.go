@@ -73,6 +73,24 @@ func TestTokenTakenBeforehand(t *testing.T) {
 	}
 }
 
+// Eve's jobs carry alice's token and orders of their own: not a word of alice's job is
+// written anew for them.
+func TestTokenOfAnothersJobWithOrders(t *testing.T) {
+	ctx := context.Background()
+	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 7, Nodes: fake.Grid(1, 4)}})
+	d := boot(t, w, new(engine.Memory), "lookahead")
+	job := w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 1, Max: 4, Total: 20}})
+	w.At(time.Minute, func() {
+		for _, order := range []elastic.Directive{{Pin: 1}, {Hold: true}} {
+			tagged(t, w, "eve", elastic.Tag{Spec: job.Job.Spec, Directive: order}.String())
+		}
+	})
+	_ = w.Drive(ctx, d, time.Hour) // eve's jobs stay held
+	if log := d.log.String(); job.Done() < 20 || strings.Contains(log, "into the comment") {
+		t.Errorf("alice's job did %v of 20\n%s", job.Done(), log)
+	}
+}
+
 // Jobs that their user moves out of the partitions that sluice sizes are no gap in
 // Slurm's answer: however many there are, others' jobs go on.
 func TestMovedOutOfSluicesPartitions(t *testing.T) {
