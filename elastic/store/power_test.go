@@ -318,3 +318,38 @@ func TestPowerLossIsSeen(t *testing.T) {
 	}
 	t.Error("no sync was honoured, and nothing was missing")
 }
+
+// Every folder that is made is synced into the one above it before anything is
+// acknowledged.
+func TestNewFoldersAreDurable(t *testing.T) {
+	root := scratch(t)
+	synced := map[string]bool{} // by folder that was made
+	w := &watch{root: root, seen: func(c call) unix.Errno {
+		switch c.kind {
+		case "mkdir":
+			synced[c.file] = false
+		case "sync":
+			for made := range synced {
+				synced[made] = synced[made] || filepath.Dir(made) == c.file
+			}
+		}
+		return 0
+	}}
+	w.do(t, func() {
+		s, _, err := Open(never, filepath.Join(root, "var", "lib", "sluice", "sluice.db"), noon)
+		if err == nil {
+			err = s.Shutdown()
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	if len(synced) != 3 {
+		t.Errorf("folders made: %v", synced)
+	}
+	for made, ok := range synced {
+		if !ok {
+			t.Errorf("a power loss may take away %s", made)
+		}
+	}
+}

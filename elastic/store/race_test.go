@@ -173,3 +173,17 @@ func TestOlderCopyIsSaidAloud(t *testing.T) {
 		t.Errorf("set aside: %v", left)
 	}
 }
+
+// A count in the lock file that nobody could have come to is none.
+func TestImpossibleCount(t *testing.T) {
+	path := filled(t)
+	for _, says := range []string{"1\nopened 9223372036854775807\n", "1\nopened 99999999999999999999\n", "1\nopened -3\n"} {
+		if err := os.WriteFile(path+".lock", []byte(says), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s := must(t, path) // without a notice of an older copy
+		if err := s.Shutdown(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
