@@ -116,6 +116,8 @@ var table = map[Step][]row{
 		{elsewhere, retarget},
 		{targetGone, closeNow(Fellback, "a node of the new placement can no longer be used")},
 		{targetTaken, closeNow(Fellback, "the GPUs meant for it were taken meanwhile")},
+		// Others of its group took what the site's limits left: Slurm would not start it.
+		{targetRefused, closeNow(Fellback, "a limit of the site no longer allows the new size; placed afresh")},
 		{is(Held), write},
 	},
 	// R5: size and incarnation stand on the held job.

@@ -105,6 +105,14 @@ func targetTaken(s situation) bool {
 	return !s.in.AnyNodes && !s.snap.Available(s.in.Target, s.job)
 }
 
+func targetRefused(s situation) bool {
+	if s.job.Phase != Held {
+		return false
+	}
+	_, refused := s.snap.Refuses(s.job, s.in.Target)
+	return refused
+}
+
 func elsewhere(s situation) bool {
 	return s.job.Phase == Held && (targetGone(s) || targetTaken(s)) && len(replacement(s)) > 0
 }

@@ -34,10 +34,12 @@ type docket struct {
 	open   map[JobID]Intent
 	now    *nodes.Ledger // used, promised to open moves, and kept for those who came first
 	moving int           // started jobs that are being stopped or between two sizes
+	quota  *quota        // what the site's limits leave
 }
 
 func newDocket(s Snapshot, where Arrangement) *docket {
 	d := &docket{s: s, where: where, open: make(map[JobID]Intent, len(s.Intents)), now: nodes.NewLedger(s.Nodes)}
+	d.quota = newQuota(&d.s)
 	for _, in := range s.Intents {
 		if _, twice := d.open[in.Job]; !twice {
 			d.open[in.Job] = in
@@ -101,6 +103,12 @@ var verdicts = []verdict{
 	{func(d *docket, j *Job, t nodes.Placement) bool {
 		return t.Equal(j.Place) || (len(t) == 0 && !d.where.Park[j.ID])
 	}, stay("")},
+	// Slurm would leave it pending there. Nothing is kept for it: what is given back
+	// need not be of use to it.
+	{beyond, func(d *docket, j *Job, t nodes.Placement, why string) (*Intent, string) {
+		c, _ := d.quota.refuses(j, t)
+		return nil, fmt.Sprintf("%s; not now: %s", why, d.s.refused(c, t))
+	}},
 	// The GPUs are still with somebody who is giving them back.
 	{func(d *docket, j *Job, t nodes.Placement) bool { return !d.available(t, j) }, waitFor},
 	{func(d *docket, j *Job, _ nodes.Placement) bool { return j.Phase == Held && d.s.Now.Before(j.Rest) }, rests},
@@ -185,6 +193,11 @@ func inTransition(d *docket, j *Job, _ nodes.Placement) bool {
 	return ok
 }
 
+func beyond(d *docket, j *Job, t nodes.Placement) bool {
+	_, refused := d.quota.refuses(j, t)
+	return refused
+}
+
 func tooMany(d *docket, _ *Job, _ nodes.Placement) bool {
 	return d.s.Limits.Moves > 0 && d.moving >= d.s.Limits.Moves
 }
@@ -212,6 +225,7 @@ func open(kind Kind) func(*docket, *Job, nodes.Placement, string) (*Intent, stri
 		if kind != Start {
 			d.moving++
 		}
+		d.quota.take(j, target)
 		promise(d.now, j, target, 1) // the next jobs see what this one was promised
 		return in, why
 	}

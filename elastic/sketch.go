@@ -148,7 +148,7 @@ func (k *sketch) place(inventory []nodes.Node, j Job, want int) (p nodes.Placeme
 func (j *Job) request(l Limits) nodes.Request {
 	return nodes.Request{
 		ID: int64(j.ID), Partition: j.Partition, Uneven: j.Spec.AllowUneven || l.AnySplit, Share: l.ShareNodes,
-		CPUsPerGPU: j.Spec.CPUsPerGPU, MemPerGPUMB: j.Spec.MemPerGPUMB,
+		CPUsPerGPU: j.Spec.CPUsPerGPU, MemPerGPUMB: j.Spec.MemPerGPUMB, MaxNodes: j.MaxNodes,
 	}
 }
 

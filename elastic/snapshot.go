@@ -78,6 +78,8 @@ type Job struct {
 	Rhythm time.Duration
 	// MIG: it runs on slices of GPUs. How many it has is fixed.
 	MIG bool
+	// MaxNodes is on how many nodes it may be, by the site's limits; 0 = on any number.
+	MaxNodes int
 	// Ailing: its own runner calls a GPU it has unfit, on a node that gets nothing
 	// new for it.
 	Ailing bool
@@ -167,6 +169,9 @@ type Snapshot struct {
 	// very answer that showed sluice's; a job over several nodes counts evenly.
 	Others map[string]int
 	Limits Limits
+	// Caps are the site's limits on what jobs may have (Slurm's own, of partitions,
+	// accounts, users and QOS).
+	Caps []Cap
 }
 
 // Intent returns the open intent of the job.

@@ -36,6 +36,23 @@ type Memory struct {
 	health   elastic.Health
 }
 
+// Copy returns a journal that holds the same, as a copy of the store's file would.
+func (m *Memory) Copy() *Memory {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c := &Memory{
+		last: m.last, intents: maps.Clone(m.intents), closed: maps.Clone(m.closed), jobs: maps.Clone(m.jobs),
+		samples: maps.Clone(m.samples), health: slices.Clone(m.health),
+	}
+	if m.segments != nil {
+		c.segments = map[string]map[int]Segment{}
+	}
+	for token, of := range m.segments {
+		c.segments[token] = maps.Clone(of)
+	}
+	return c
+}
+
 // write runs change under the lock unless the write is to fail.
 func (m *Memory) write(ctx context.Context, op string, change func() error) error {
 	m.mu.Lock()

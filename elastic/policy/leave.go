@@ -66,6 +66,6 @@ func refuge(s elastic.Snapshot, where elastic.Arrangement, j *elastic.Job) nodes
 	return nodes.Place(nodes.Without(idle, (&job{Job: *j}).load(j.Place)), []nodes.Request{{
 		ID: int64(j.ID), Partition: j.Partition, GPUs: j.GPUs(),
 		Uneven: j.Spec.AllowUneven || s.Limits.AnySplit, Share: s.Limits.ShareNodes,
-		CPUsPerGPU: j.Spec.CPUsPerGPU, MemPerGPUMB: j.Spec.MemPerGPUMB,
+		CPUsPerGPU: j.Spec.CPUsPerGPU, MemPerGPUMB: j.Spec.MemPerGPUMB, MaxNodes: j.MaxNodes,
 	}})[0].Placement
 }

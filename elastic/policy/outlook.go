@@ -283,6 +283,9 @@ func (o *outlook) choices(p *prospect) []choice {
 	sizes := o.accepted(p)
 	grid := p.group.grid
 	grid.Uneven = p.Spec.AllowUneven
+	if p.MaxNodes > 0 {
+		grid.Nodes = min(grid.Nodes, p.MaxNodes)
+	}
 	out := make([]choice, 0, len(sizes))
 	for i, splits := range p.Curve.Splits(grid, sizes...) {
 		if len(splits) > 0 {

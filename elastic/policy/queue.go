@@ -99,7 +99,7 @@ func (q *queue) request(j *elastic.Job) nodes.Request {
 	r := nodes.Request{
 		ID: int64(j.ID), Partition: j.Partition,
 		Uneven: j.Spec.AllowUneven || q.snap.Limits.AnySplit, Share: q.snap.Limits.ShareNodes,
-		CPUsPerGPU: j.Spec.CPUsPerGPU, MemPerGPUMB: j.Spec.MemPerGPUMB,
+		CPUsPerGPU: j.Spec.CPUsPerGPU, MemPerGPUMB: j.Spec.MemPerGPUMB, MaxNodes: j.MaxNodes,
 	}
 	if pin := j.Directive.Pin; pin > 0 && j.Spec.Allows(pin, pin) {
 		r.GPUs = pin

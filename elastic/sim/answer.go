@@ -32,6 +32,9 @@ func (t *Trainer) box() *box { return t.w.Mail.box(t.Token) }
 func (t *Trainer) write() {
 	t.word.Beat = t.run.Now()
 	word := t.word
+	if t.Job.Forge != nil {
+		t.Job.Forge(&word)
+	}
 	t.box().runner = &word
 }
 
@@ -52,6 +55,9 @@ func (t *Trainer) say(event string) {
 	}
 	if event == "pace" {
 		line.Pace, line.Steps = t.pace()/float64(t.Job.Steps), 4
+	}
+	if t.Job.ForgeLine != nil {
+		t.Job.ForgeLine(&line)
 	}
 	b := t.box()
 	b.lines = append(b.lines, line)

@@ -48,6 +48,13 @@ type Behaviour struct {
 	OnRequest  bool          // ... or as soon as a request is seen
 	ForgetLast bool          // its newest checkpoint is found bad at the next start
 	Obedient   bool          // it resumes from the checkpoint it is told, however old
+
+	Lingers   time.Duration              // how long its processes take to die
+	Forge     func(*checkpoint.Runner)   // changes every word of its runner as it is written
+	ForgeLine func(*checkpoint.Progress) // changes every line of progress
+	// Liar marks one whose words about checkpoints are not true: what it loses so is
+	// its own loss, and Check says nothing of it.
+	Liar bool
 }
 
 // Model answers how many seconds a unit of work takes.
@@ -320,6 +327,9 @@ func (t *Trainer) Die(code int) {
 		t.exit(true)
 	})
 }
+
+// Linger is how long the processes take to die once Slurm stops them.
+func (t *Trainer) Linger() time.Duration { return t.Job.Lingers }
 
 // Signal is the configurable beside of the request file: look now.
 func (t *Trainer) Signal(r *fake.Run, _ string, _ bool) { r.After(time.Millisecond, t.look) }

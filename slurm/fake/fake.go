@@ -77,6 +77,7 @@ type Fake struct {
 	prio   int64 // of the next job; falls as in priority/basic
 
 	downUntil time.Time // slurmctld answers nobody before this
+	saved     *memory   // what slurmctld last saved; nil = nothing
 	deferred  []func()  // what the nodes have to tell it when it is back
 	passAt    time.Time // next scheduler pass, zero when none is due
 	counts    map[string]int
@@ -106,11 +107,24 @@ func New(cfg Config) *Fake {
 	}
 	f.addNodes(cfg.Nodes)
 	for _, fault := range cfg.Faults {
-		if fault.On == "" {
-			f.events.push(cfg.Start.Add(fault.At), func() { f.strike(fault, nil) })
+		if fault.On != "" {
+			continue
 		}
+		if fault.Kind == Forget {
+			f.plan(fault)
+			continue
+		}
+		f.events.push(cfg.Start.Add(fault.At), func() { f.strike(fault, nil) })
 	}
 	return f
+}
+
+// plan arranges for a slurmctld that is killed: what it saved is as old as the fault says.
+func (f *Fake) plan(fault Fault) {
+	var saved *memory
+	at := f.cfg.Start.Add(fault.At)
+	f.events.push(at.Add(-fault.For), func() { saved = f.remember() })
+	f.events.push(at, func() { f.forgetSince(saved) })
 }
 
 func (c Config) withDefaults() Config {

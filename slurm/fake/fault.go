@@ -16,6 +16,7 @@ type Kind string
 const (
 	LostReply   Kind = "lost-reply"   // done, but the caller sees a time-out
 	LostRequest Kind = "lost-request" // not done, and the caller sees a time-out
+	Late        Kind = "late"         // done Fault.For later, and the caller sees a time-out; changes only
 	Refused     Kind = "refused"      // not done: ErrRefused
 	Denied      Kind = "denied"       // not done: ErrPermission
 	Garbage     Kind = "garbage"      // not done: ErrGarbage
@@ -28,6 +29,7 @@ const (
 // Fault.After). The user's actions concern Fault.Job, or the call's own job.
 const (
 	Down        Kind = "down"         // slurmctld answers nobody for Fault.For
+	Forget      Kind = "forget"       // slurmctld is killed, and forgets the last Fault.For; "at" only
 	NodeDown    Kind = "node-down"    // Fault.Node fails
 	NodeDrain   Kind = "node-drain"   // Fault.Node is drained
 	NodeReturn  Kind = "node-return"  // Fault.Node comes back
@@ -144,6 +146,9 @@ func parseFault(text string) (f Fault, err error) {
 		return f, fmt.Errorf("unknown kind %q", strings.TrimSpace(effect))
 	}
 	f.Kind = Kind(words[0])
+	if f.Kind == Forget && f.On != "" {
+		return f, fmt.Errorf("slurmctld forgets at a time, not at a call")
+	}
 	for _, w := range words[1:] {
 		if err := f.argument(w); err != nil {
 			return f, err
@@ -200,7 +205,7 @@ func (f *Fault) argument(word string) (err error) {
 
 func known(k Kind) bool {
 	switch k {
-	case LostReply, LostRequest, Refused, Denied, Garbage, Empty, Half, Stale, Down, NodeDown, NodeDrain, NodeReturn,
+	case LostReply, LostRequest, Late, Refused, Denied, Garbage, Empty, Half, Stale, Down, Forget, NodeDown, NodeDrain, NodeReturn,
 		UserCancel, UserHold, UserRelease, UserRequeue, UserSize, Slow:
 		return true
 	}

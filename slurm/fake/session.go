@@ -86,6 +86,12 @@ func (s *Session) call(ctx context.Context, op string, id slurm.JobID, do func()
 		f.note(s, op, id, a)
 		return wrap(a)
 	}
+	for _, fault := range faults {
+		if fault.Kind == Late && op != opJobs && op != opNodes && op != opJob {
+			f.after(fault.For, func() { f.whenUp(func() { f.note(s, op, id, do()) }) })
+			return wrap(fail(slurm.ErrUnknownOutcome, "Socket timed out on send/recv operation"))
+		}
+	}
 	s.now = faults
 	a := do()
 	f.note(s, op, id, a)

@@ -1,0 +1,147 @@
+package fake
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// restarting is how long a slurmctld that was killed stays away.
+const restarting = 5 * time.Second
+
+// Forgotten is the cause of a run that slurmctld ended because it had forgotten
+// that it started it.
+const Forgotten = "forgotten"
+
+// memory is what slurmctld saved of its jobs.
+type memory struct {
+	next slurm.JobID
+	prio int64
+	jobs []*job // the same records as ever,
+	as   []job  // and what they said
+}
+
+// Save notes the state that slurmctld saves now; a later Forget goes back to it.
+func (f *Fake) Save() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.saved = f.remember()
+}
+
+// Forget kills slurmctld and starts it again five seconds later from what it last
+// saved: jobs handed in since are gone and their numbers given again, changes since
+// never happened. What runs on the nodes and is not known to run is ended; what is
+// believed to run and does not counts as lost with its node. Without Save nothing
+// happens.
+func (f *Fake) Forget() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.forgetSince(f.saved)
+}
+
+func (f *Fake) remember() *memory {
+	m := &memory{next: f.nextID, prio: f.prio, jobs: slices.Clone(f.jobs)}
+	for _, j := range f.jobs {
+		c := *j
+		c.split, c.cpusOn = slices.Clone(j.split), maps.Clone(j.cpusOn)
+		m.as = append(m.as, c)
+	}
+	return m
+}
+
+func (f *Fake) forgetSince(m *memory) {
+	if m == nil {
+		return
+	}
+	f.logf("slurmctld killed")
+	f.events.push(f.now.Add(restarting), func() { f.restore(m) })
+	f.down(restarting)
+}
+
+// restore puts the saved state in place of the present one.
+func (f *Fake) restore(m *memory) {
+	f.logf("slurmctld forgets what it had not saved")
+	gone := slices.DeleteFunc(slices.Clone(f.jobs), func(j *job) bool { return slices.Contains(m.jobs, j) })
+	for _, j := range append(slices.Clone(f.jobs), m.jobs...) {
+		f.give(j) // nothing the second time
+	}
+	for _, j := range gone {
+		f.abort(j)
+		j.state, j.completing, j.next, j.end = slurm.Cancelled, false, nil, f.now
+	}
+	f.jobs, f.nextID, f.prio = slices.Clone(m.jobs), m.next, m.prio
+	for i, j := range f.jobs {
+		f.recall(j, m.as[i])
+	}
+	f.schedule()
+}
+
+// recall makes the job's record say what it said, and the nodes agree with it.
+func (f *Fake) recall(j *job, was job) {
+	run, limit, drain := j.run, j.limitEv, j.drainEv
+	same := was.run != nil && was.run == run && !run.over && was.state == slurm.Running
+	if !same {
+		f.abort(j)
+		if limit != nil {
+			limit.dead = true
+		}
+		if drain != nil {
+			drain.dead = true
+		}
+	}
+	split, cpus := was.split, was.cpusOn
+	*j = was
+	j.split, j.cpusOn = nil, nil
+	switch {
+	case same:
+		j.limitEv = limit
+		f.retake(j, split, cpus)
+	case was.completing: // its nodes were cleaned long since
+		j.completing = false
+		if do := j.next; do != nil {
+			j.next = nil
+			do()
+		}
+	case was.state == slurm.Running: // no node has it any more
+		j.state, j.run, j.limitEv = slurm.Pending, nil, nil
+		f.lostRun(j)
+	}
+	if j.state.Ended() {
+		f.after(f.cfg.MinJobAge, func() { f.forget(j) })
+	}
+	f.wakeAt(j)
+}
+
+// lostRun is slurmctld finding that no node runs a job it believes to run.
+func (f *Fake) lostRun(j *job) {
+	why := Cause{What: NodeFailed, By: "slurmctld"}
+	if !j.requeue {
+		f.finish(j, slurm.NodeFail, why)
+		return
+	}
+	f.toQueue(j, why)
+}
+
+// abort ends what runs of a job on its nodes.
+func (f *Fake) abort(j *job) {
+	if r := j.run; r != nil && !r.over {
+		r.stop()
+		j.program.Stop(r, Cause{What: Forgotten, By: "slurmctld"})
+		f.logf("job %d aborted", j.id)
+	}
+	j.killed = f.now
+}
+
+// retake gives a job that runs on what it has.
+func (f *Fake) retake(j *job, split []slurm.GPUShare, cpus map[string]int) {
+	j.split, j.cpusOn, j.from = split, cpus, f.now
+	for _, s := range split {
+		n := f.node(s.Node)
+		for _, idx := range s.IDs {
+			n.holder[idx] = j.id
+		}
+		n.cpus += cpus[s.Node]
+	}
+}

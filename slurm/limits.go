@@ -1,0 +1,81 @@
+package slurm
+
+import (
+	"context"
+	"time"
+)
+
+// Limiter tells what a site allows. Implementations: command, fake. A few queries
+// whatever the number of jobs; meant to be asked about once a minute.
+type Limiter interface {
+	// Limits returns the limits in force, all of them or an error.
+	Limits(ctx context.Context) (Limits, error)
+}
+
+// Limits is what a site allows beyond what its nodes have.
+type Limits struct {
+	// Enforced says that slurmctld enforces the limits of associations and QOS
+	// (AccountingStorageEnforce). Where it does not, none are listed.
+	Enforced     bool
+	Associations []Association
+	QOS          []QOS
+	Partitions   []Partition
+	Reservations []Reservation
+	// Reserved names the reservation of each job that was submitted into one.
+	Reserved map[JobID]string
+}
+
+// What an Amount is of, as Slurm writes it. GPUs of one type are "gres/gpu:TYPE".
+const (
+	OfGPUs  = "gres/gpu"
+	OfCPUs  = "cpu"
+	OfNodes = "node"
+	OfJobs  = "job" // jobs that run
+)
+
+// Amount bounds one resource.
+type Amount struct {
+	Of string
+	N  int // at least 0
+}
+
+// Association is an account, or a user in an account, with its limits.
+type Association struct {
+	Account   string
+	User      string // "" = the account itself
+	Partition string // "" = any
+	Parent    string // the account above an account; "" of users and at the top
+	// Group bounds all jobs of the association and of those below it together
+	// (GrpTRES, GrpJobs), Own its own jobs together (MaxJobs), Job each job
+	// (MaxTRES) and Node each node of a job (MaxTRESPerNode). Of a user the last
+	// three hold what he inherits as well.
+	Group, Own, Job, Node []Amount
+}
+
+// QOS is a quality of service with its limits. What it sets goes before what an
+// association sets for the same.
+type QOS struct {
+	Name string
+	// Group bounds all its jobs together, User those of each user, Account those of
+	// each account, Job each job and Node each node of a job. Least is what a job
+	// must have at least.
+	Group, User, Account, Job, Node, Least []Amount
+}
+
+// Partition is what a partition asks of its jobs.
+type Partition struct {
+	Name               string
+	MinNodes, MaxNodes int           // of a job; 0 = any number
+	MaxTime            time.Duration // 0 = no limit
+	QOS                string        // whose limits hold for all its jobs; "" = none
+	Up                 bool          // jobs are started
+	// Who may use it; empty = everybody but those denied.
+	AllowAccounts, DenyAccounts, AllowQOS, DenyQOS []string
+}
+
+// Reservation keeps nodes for some jobs for a time.
+type Reservation struct {
+	Name       string
+	Start, End time.Time
+	Nodes      []string
+}
