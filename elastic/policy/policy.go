@@ -37,9 +37,11 @@ var All = []Policy{
 	{Name: "maxspeedup", Doc: "the largest sum of speed-ups, as in FfDL, whatever moves cost (a baseline)", Allocate: maxspeedup},
 }
 
-// Decide is Allocate with the measuring of jobs whose users asked for it, and with
-// jobs leaving unfit GPUs: see profile and leave.
-func (p Policy) Decide(s elastic.Snapshot) elastic.Allocation {
+// Decide is Allocate within the site's limits, with the measuring of jobs whose users
+// asked for it, and with jobs leaving unfit GPUs: see capped, profile and leave.
+func (p Policy) Decide(s elastic.Snapshot) elastic.Allocation { return capped(s, p.decide) }
+
+func (p Policy) decide(s elastic.Snapshot) elastic.Allocation {
 	if p.Rigid {
 		return p.Allocate(s)
 	}

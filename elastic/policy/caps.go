@@ -1,0 +1,362 @@
+package policy
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/speed"
+)
+
+// The site's limits (Snapshot.Caps), obeyed by every policy. No policy knows of them:
+// it is asked about a snapshot in which no job accepts a size that a limit forbids,
+// and from which those are gone that may not be started at all. Where what it then
+// gives some jobs is more than a limit allows them together, what there is is divided
+// among them, and the policy is asked again; each time some may have less, so it ends.
+
+// capped has decide answer within the site's limits.
+func capped(s elastic.Snapshot, decide func(elastic.Snapshot) elastic.Allocation) elastic.Allocation {
+	if len(s.Caps) == 0 {
+		return decide(s)
+	}
+	b := newBounds(s)
+	for {
+		a := decide(b.snapshot())
+		if !b.tighten(a) {
+			return b.explain(a)
+		}
+	}
+}
+
+// bounds is what the limits leave each job.
+type bounds struct {
+	snap elastic.Snapshot
+	jobs []bound // in order of the snapshot
+	gpus int     // of the largest node
+}
+
+// bound is one job within the limits.
+type bound struct {
+	elastic.Job
+	role  role
+	now   int // GPUs it has or is promised
+	sizes []int
+	pin   int
+	out   bool   // not decided about: it keeps what it has
+	why   string // why it has no more, or waits; "" when no limit concerns it
+	gives bool   // it is to give back, for one that waits within the same limit
+}
+
+func newBounds(s elastic.Snapshot) *bounds {
+	b := &bounds{snap: s, jobs: make([]bound, len(s.Jobs))}
+	all := 0
+	for _, n := range s.Nodes {
+		b.gpus, all = max(b.gpus, n.GPUs), all+n.GPUs
+	}
+	for i, ej := range s.Jobs {
+		j := &b.jobs[i]
+		j.Job, j.now, j.pin = ej, s.Committed(ej).GPUs(), ej.Directive.Pin
+		j.role, _ = (&job{Job: ej, now: j.now}).classified(s)
+		if j.role == fixed {
+			continue
+		}
+		j.sizes = ej.Spec.Options(all)
+		for k := range s.Caps {
+			b.alone(j, &s.Caps[k])
+		}
+		b.settle(j)
+	}
+	return b
+}
+
+// alone strikes out the sizes that the limit forbids the job whatever others have.
+func (b *bounds) alone(j *bound, c *elastic.Cap) {
+	if !c.Jobs[j.ID] {
+		return
+	}
+	most := c.Most
+	if !c.Each && !c.Node && !c.Least {
+		most -= c.Others
+	}
+	few := slices.DeleteFunc(slices.Clone(j.sizes), func(n int) bool {
+		if c.Least {
+			return c.Of == elastic.GPUs && n < c.Most
+		}
+		return b.cost(j, c, n) > most
+	})
+	if len(few) == len(j.sizes) {
+		return
+	}
+	j.sizes = few
+	if !c.Least || len(few) == 0 {
+		j.why = b.words(c)
+	}
+}
+
+// cost is how much of the limit the job takes on n GPUs, on as few nodes as can be.
+func (b *bounds) cost(j *bound, c *elastic.Cap, n int) int {
+	if n < 1 {
+		return 0
+	}
+	nodes := (n + b.gpus - 1) / max(1, b.gpus)
+	switch c.Of {
+	case elastic.GPUs:
+		return n
+	case elastic.CPUs:
+		return max(nodes, j.Spec.CPUsPerGPU*n)
+	case elastic.Nodes:
+		return nodes
+	}
+	return 1
+}
+
+// settle takes out the jobs to which the limits leave nothing to decide.
+func (b *bounds) settle(j *bound) {
+	switch {
+	case j.role == fixed || j.why == "":
+	case j.pin > 0 && !slices.Contains(j.sizes, j.pin):
+		j.out = true
+	case j.role == waiting && len(j.sizes) == 0:
+		j.out = true
+	case j.role == movable && len(j.sizes) == 0:
+		j.out = true
+	}
+}
+
+// snapshot is the one the policy is asked about.
+func (b *bounds) snapshot() elastic.Snapshot {
+	s := b.snap
+	s.Caps, s.Jobs = nil, make([]elastic.Job, 0, len(b.jobs))
+	for i := range b.jobs {
+		j := &b.jobs[i]
+		if j.out {
+			continue
+		}
+		ej := j.Job
+		if j.role != fixed && j.why != "" {
+			ej.Spec = j.within()
+		}
+		if j.gives {
+			ej.Directive.Pin = j.pin
+		}
+		s.Jobs = append(s.Jobs, ej)
+	}
+	return s
+}
+
+// within is the job's spec with the sizes that are left, and the one it has.
+func (j *bound) within() elastic.Spec {
+	spec := j.Spec
+	spec.Sizes, spec.Step = slices.Clone(j.sizes), 0
+	if j.now > 0 && !slices.Contains(spec.Sizes, j.now) {
+		spec.Sizes = append(spec.Sizes, j.now)
+		slices.Sort(spec.Sizes)
+	}
+	spec.Min, spec.Max = spec.Sizes[0], spec.Sizes[len(spec.Sizes)-1]
+	spec.Profile = slices.DeleteFunc(slices.Clone(spec.Profile), func(n int) bool { return !slices.Contains(spec.Sizes, n) })
+	return spec
+}
+
+// tighten leaves jobs less where the answer is beyond a limit they share. It is false
+// when there is no such limit.
+func (b *bounds) tighten(a elastic.Allocation) bool {
+	changed := false
+	for k := range b.snap.Caps {
+		c := &b.snap.Caps[k]
+		if c.Each || c.Node || c.Least {
+			continue
+		}
+		if s := b.share(c, a); s.want > s.room() && b.divide(s) {
+			changed = true
+		}
+	}
+	return changed
+}
+
+// share is one limit and those who share it.
+type share struct {
+	*elastic.Cap
+	members []*bound
+	given   []int // GPUs the policy gives each, what it has at least
+	want    int   // what that takes of the limit
+}
+
+func (s share) room() int { return s.Most - s.Others }
+
+func (b *bounds) share(c *elastic.Cap, a elastic.Allocation) share {
+	s := share{Cap: c}
+	for i := range b.jobs {
+		j := &b.jobs[i]
+		if !c.Jobs[j.ID] {
+			continue
+		}
+		n := j.now // held until it was given back
+		if d, ok := a[j.ID]; ok && !j.out && j.role != fixed {
+			n = max(n, d.GPUs)
+		}
+		s.members, s.given = append(s.members, j), append(s.given, n)
+		s.want += b.cost(j, c, n)
+	}
+	return s
+}
+
+// divide gives the limit out: what jobs have they keep; those that wait get their
+// least in the order they came, and keep everybody else from growing while they wait;
+// what is left goes, size by size, to where it makes most difference. It reports
+// whether anybody may have less than the policy gave.
+func (b *bounds) divide(s share) bool {
+	most := make([]int, len(s.members))
+	spare := s.room()
+	for i, j := range s.members {
+		most[i] = j.now
+		spare -= b.cost(j, s.Cap, j.now)
+	}
+	var first *bound // the first that waits in vain
+	for i, j := range s.members {
+		if j.now > 0 || s.given[i] == 0 {
+			continue
+		}
+		if need := b.cost(j, s.Cap, j.least()); first == nil && need <= spare {
+			most[i], spare = j.least(), spare-need
+		} else if first == nil {
+			first = j
+			b.giveWay(s, need-spare)
+		}
+	}
+	for first == nil {
+		i, n := b.next(s, most, spare)
+		if i < 0 {
+			break
+		}
+		spare -= b.cost(s.members[i], s.Cap, n) - b.cost(s.members[i], s.Cap, most[i])
+		most[i] = n
+	}
+	changed := false
+	for i, j := range s.members {
+		if s.given[i] > most[i] {
+			changed = true
+			j.atMost(most[i], b.words(s.Cap))
+			b.settle(j)
+		}
+	}
+	return changed
+}
+
+// least is the smallest size the job may start on.
+func (j *bound) least() int {
+	if j.pin > 0 {
+		return j.pin
+	}
+	return j.sizes[0]
+}
+
+// atMost strikes out the sizes above n; with 0 the job waits.
+func (j *bound) atMost(n int, why string) {
+	j.why = why
+	j.sizes = slices.DeleteFunc(j.sizes, func(k int) bool { return k > n })
+	if len(j.sizes) == 0 {
+		j.out = true
+	}
+}
+
+// next is the job, and its next size, for which the rest of the limit does most: the
+// largest part of its time saved for each unit taken. It is -1 when nothing fits.
+func (b *bounds) next(s share, most []int, spare int) (int, int) {
+	best, size, gain := -1, 0, -1.0
+	for i, j := range s.members {
+		if j.out || j.role == fixed || j.pin > 0 || most[i] == 0 {
+			continue
+		}
+		at, _ := slices.BinarySearch(j.sizes, most[i]+1)
+		if at >= len(j.sizes) || j.sizes[at] > s.given[i] {
+			continue
+		}
+		n := j.sizes[at]
+		more := b.cost(j, s.Cap, n) - b.cost(j, s.Cap, most[i])
+		if more > spare {
+			continue
+		}
+		if g := b.saved(j, most[i], n) / float64(max(1, more)); g > gain {
+			best, size, gain = i, n, g
+		}
+	}
+	return best, size
+}
+
+// saved is the part of its time that a job saves on more GPUs.
+func (b *bounds) saved(j *bound, from, to int) float64 {
+	seconds := func(n int) float64 {
+		t, _ := j.Curve.Seconds(speed.Shape{GPUs: n, Nodes: (n + b.gpus - 1) / max(1, b.gpus)})
+		return t
+	}
+	return 1 - seconds(to)/seconds(from)
+}
+
+// giveWay has jobs give back so much of the limit, those with most first, if they
+// can: as elsewhere, nobody waits while others have more than their minimum.
+func (b *bounds) giveWay(s share, short int) {
+	to := make([]int, len(s.members))
+	for i, j := range s.members {
+		to[i] = j.now
+	}
+	for short > 0 {
+		most, next := -1, 0
+		for i, j := range s.members {
+			at, _ := slices.BinarySearch(j.sizes, to[i])
+			if b.yields(j) && at > 0 && (most < 0 || to[i] > to[most]) {
+				most, next = i, j.sizes[at-1]
+			}
+		}
+		if most < 0 {
+			return
+		}
+		short -= b.cost(s.members[most], s.Cap, to[most]) - b.cost(s.members[most], s.Cap, next)
+		to[most] = next
+	}
+	for i, j := range s.members {
+		if to[i] < j.now {
+			j.pin, j.gives, j.why = to[i], true, b.words(s.Cap)
+		}
+	}
+}
+
+// yields reports whether the job may be made smaller now.
+func (b *bounds) yields(j *bound) bool {
+	rests := !j.Moved.IsZero() && b.snap.Now.Sub(j.Moved) < b.snap.Limits.Cooldown
+	return j.role == movable && !j.out && j.pin == 0 && !rests && len(j.sizes) > 0
+}
+
+// words says what a limit is, and who uses it.
+func (b *bounds) words(c *elastic.Cap) string {
+	if c.Each || c.Node || c.Least {
+		return c.Name
+	}
+	return fmt.Sprintf("%s (%s)", c.Name, b.snap.Using(*c))
+}
+
+// explain names the limit where it is why a job has no more, and speaks for those
+// the policy was not asked about.
+func (b *bounds) explain(a elastic.Allocation) elastic.Allocation {
+	a = maps.Clone(a)
+	for i := range b.jobs {
+		j := &b.jobs[i]
+		d := a[j.ID]
+		switch {
+		case j.out && j.now == 0 && j.pin > 0:
+			d = elastic.Decision{Why: fmt.Sprintf("waits for %s, to which it is pinned: within %s", gpus(j.pin), j.why)}
+		case j.out && j.now == 0:
+			d = elastic.Decision{Why: fmt.Sprintf("waits for %s: within %s", gpus(j.Spec.Min), j.why)}
+		case j.out:
+			d = elastic.Decision{GPUs: j.now, Why: fmt.Sprintf("keeps %s: started again, it would not be within %s", gpus(j.now), j.why)}
+		case j.gives && d.GPUs < j.now:
+			d.Why = fmt.Sprintf("%s: another job waits within %s", change(j.now, d.GPUs), j.why)
+		case j.why != "" && len(j.sizes) > 0 && d.GPUs >= j.sizes[len(j.sizes)-1]:
+			d.Why += "; no more within " + j.why
+		default:
+			continue
+		}
+		a[j.ID] = d
+	}
+	return a
+}
