@@ -20,6 +20,8 @@ type Config struct {
 	Mailbox Mailbox
 	Policy  policy.Policy
 	Limits  elastic.Limits
+	// Limiter tells the site's limits, which every plan keeps; nil = there are none.
+	Limiter slurm.Limiter
 	// Health bounds what runners' words about unfit GPUs can do; zero = nothing.
 	Health elastic.HealthRules
 	// Price is assumed for a job whose moves were not measured yet.
@@ -67,6 +69,7 @@ type Engine struct {
 		nodes []slurm.Node
 		old   bool // the nodes were used a second time
 	}
+	limits limitsSeen
 	last   elastic.Snapshot
 	sealed bool // last holds a snapshot
 	report atomic.Pointer[Report]
@@ -97,12 +100,18 @@ type jobState struct {
 	fresh   []speed.Sample    // not yet in the store
 	paces   []speed.Sample    // likewise, seconds a step
 	why     string
-	last    string                // how the last move closed
-	hold    bool                  // the last hold through Slurm was sluice's own
-	disown  bool                  // its user took the tag away
-	rest    time.Time             // not started again before; see mourn
-	revived int                   // the last run that was brought back, counted from 1
-	words   *checkpoint.LastWords // of an ended job; nil when it ended well
+	last    string    // how the last move closed
+	hold    bool      // the last hold through Slurm was sluice's own
+	disown  bool      // its user took the tag away
+	rest    time.Time // not started again before; see mourn
+	revived int       // the last run that was brought back, counted from 1
+	// stranded is how often it was requeued for it, when last, and in which run, counted from 1.
+	stranded struct {
+		times int
+		last  time.Time
+		of    int
+	}
+	words *checkpoint.LastWords // of an ended job; nil when it ended well
 }
 
 // New returns an engine that has looked at nothing yet.

@@ -24,7 +24,7 @@ func (e *Engine) tidy(ctx context.Context, now time.Time) bool {
 		if !js.seen || !js.rec.Ended.IsZero() || moving[js.rec.ID] {
 			continue
 		}
-		for _, a := range e.chores(js) {
+		for _, a := range e.chores(js, now) {
 			did = true
 			if err := e.perform(ctx, a, elastic.Job{ID: js.rec.ID}, now); err != nil {
 				e.event(now, js.rec.ID, "problem", fmt.Sprintf("could not %s: %v", a, err))
@@ -35,7 +35,7 @@ func (e *Engine) tidy(ctx context.Context, now time.Time) bool {
 }
 
 // chores lists what is due for a job without an open move.
-func (e *Engine) chores(js *jobState) []elastic.Action {
+func (e *Engine) chores(js *jobState, now time.Time) []elastic.Action {
 	phase := phaseOf(js.slurm)
 	switch {
 	case js.disown:
@@ -55,9 +55,8 @@ func (e *Engine) chores(js *jobState) []elastic.Action {
 	case js.told && phase != elastic.Completing:
 		return []elastic.Action{elastic.Annotate{Job: js.rec.ID, Directive: js.rec.Tag.Directive}}
 	// A node lost what ran on it, and Slurm has not noticed.
-	case phase == elastic.Running && js.runner.ok && js.runner.word.Stranded && js.runner.word.Restarts == js.slurm.Restarts:
-		js.hold = true
-		return []elastic.Action{elastic.RequeueHold{Job: js.rec.ID}}
+	case js.strandedNow(now):
+		return requeueStranded(js)
 	// It started in the very moment it was held.
 	case phase == elastic.Running && js.slurm.Held && js.hold:
 		return []elastic.Action{elastic.Release{Job: js.rec.ID}}

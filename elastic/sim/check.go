@@ -51,7 +51,14 @@ func (c *checker) audited() {
 		return
 	}
 	report := c.w.Records.Audit()
+	liars := map[int64]bool{}
+	for _, t := range c.w.trainers {
+		liars[int64(t.id)] = t.Job.Liar
+	}
 	for _, v := range report.Violations {
+		if v.Invariant == "I3" && liars[v.Job] {
+			continue // its records say what it says
+		}
 		c.broken = append(c.broken, "audit: "+v.String())
 	}
 	for _, n := range report.Notes {

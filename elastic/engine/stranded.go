@@ -1,0 +1,39 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+)
+
+// A job is brought back from a node that lost its processes at once the first time;
+// each further time it waits strandedRest longer, at most strandedMost. It is the job's
+// own word, and one that says it in every run must not keep slurmctld busy.
+const (
+	strandedRest = 5 * time.Minute
+	strandedMost = time.Hour
+)
+
+// strandedNow reports whether a node lost what ran on it, Slurm has not noticed, and it is
+// time to requeue the job. Asked in a cycle that acts on it.
+func (js *jobState) strandedNow(now time.Time) bool {
+	word := js.runner.word
+	if phaseOf(js.slurm) != elastic.Running || !js.runner.ok || !word.Stranded || word.Restarts != js.slurm.Restarts {
+		return false
+	}
+	s := &js.stranded
+	if s.of == word.Restarts+1 {
+		return true // Slurm was asked and has not done it
+	}
+	if now.Before(s.last.Add(min(time.Duration(s.times)*strandedRest, strandedMost))) {
+		return false
+	}
+	s.times, s.last, s.of = s.times+1, now, word.Restarts+1
+	return true
+}
+
+// requeueStranded is the chore that follows.
+func requeueStranded(js *jobState) []elastic.Action {
+	js.hold = true
+	return []elastic.Action{elastic.RequeueHold{Job: js.rec.ID}}
+}

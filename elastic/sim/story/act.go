@@ -1,0 +1,189 @@
+package story
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/sim"
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// meddlings are what happens to one job beside sluice.
+var meddlings = []string{
+	"user cancels", "user holds", "user releases", "user requeues", "user requeueholds", "user resizes",
+	"user removes the comment", "user breaks the comment", "operator holds", "late word", "strands",
+	"sluice pins", "sluice holds", "sluice releases",
+}
+
+// doings are what an act does to a job, by its name. They report whether anything
+// was done.
+var doings = map[string]func(p *play, a Act, job *sim.Trainer) bool{
+	"user cancels": func(p *play, a Act, job *sim.Trainer) bool {
+		ok := p.user(a).Cancel(p.ctx, job.ID()) == nil
+		p.cancelled[a.Job] = p.cancelled[a.Job] || ok
+		return ok
+	},
+	"user holds": func(p *play, a Act, job *sim.Trainer) bool {
+		p.held[a.Job] = true
+		return p.user(a).Hold(p.ctx, job.ID()) == nil
+	},
+	"user releases": func(p *play, a Act, job *sim.Trainer) bool { return p.user(a).Release(p.ctx, job.ID()) == nil },
+	"user requeues": func(p *play, a Act, job *sim.Trainer) bool { return p.user(a).Requeue(p.ctx, job.ID()) == nil },
+	"user requeueholds": func(p *play, a Act, job *sim.Trainer) bool {
+		p.held[a.Job] = true
+		return p.user(a).RequeueHold(p.ctx, job.ID()) == nil
+	},
+	"user resizes": func(p *play, a Act, job *sim.Trainer) bool {
+		u := slurm.Update{AnyNodes: true, NodeCount: 1, GPUsPerNode: a.GPUs, CPUs: 1, StartAfter: time.Second}
+		return p.user(a).Update(p.ctx, job.ID(), u) == nil
+	},
+	"user removes the comment": func(p *play, a Act, job *sim.Trainer) bool {
+		p.held[a.Job], p.left[a.Job] = true, true
+		return p.comments(a, job, "mine")
+	},
+	"user breaks the comment": func(p *play, a Act, job *sim.Trainer) bool {
+		p.held[a.Job] = true
+		return p.comments(a, job, "sluice/1 min=x")
+	},
+	"operator holds": func(p *play, a Act, job *sim.Trainer) bool {
+		p.held[a.Job] = true
+		return p.w.User("root").AdminHold(p.ctx, job.ID()) == nil
+	},
+	"late word": func(p *play, a Act, job *sim.Trainer) bool {
+		p.killed[a.Job] = true
+		job.Die(137)
+		return true
+	},
+	"strands": func(p *play, a Act, job *sim.Trainer) bool {
+		p.stranded[a.Job] = true
+		job.Strand()
+		return true
+	},
+	"sluice pins": func(p *play, a Act, job *sim.Trainer) bool {
+		return p.orders(job, func(d elastic.Directive) elastic.Directive { d.Pin = a.GPUs; return d })
+	},
+	"sluice holds": func(p *play, a Act, job *sim.Trainer) bool {
+		p.held[a.Job] = true
+		return p.orders(job, func(d elastic.Directive) elastic.Directive { d.Hold = true; return d })
+	},
+	"sluice releases": func(p *play, _ Act, job *sim.Trainer) bool { return p.lets(job) },
+}
+
+// do carries out an act.
+func (p *play) do(a Act) {
+	done := true
+	switch a.What {
+	case "ordinary":
+		p.w.Ordinary("carol", 1, a.GPUs, a.For)
+	case "node fails":
+		p.w.Slurm.NodeDown(a.Node, "a story")
+	case "node is drained":
+		p.w.Slurm.Drain(a.Node, "a story")
+	case "node returns":
+		p.w.Slurm.NodeReturn(a.Node)
+	case "daemon is stopped":
+		p.d.dies(false, a.For)
+	case "clock is set":
+		p.d.offset += a.For
+	case "journal is copied", "copy is put back", "journal is lost":
+		p.swap(a.What)
+	case "second daemon":
+		p.another(a)
+	default:
+		job := p.jobs[a.Job]
+		done = job != nil && doings[a.What](p, a, job)
+	}
+	if done {
+		p.did(a.What)
+	}
+	p.note("%s job=%d %s: %t", a.What, a.Job, a.Node, done)
+}
+
+// swap stops the daemon and does something to its journal.
+func (p *play) swap(what string) {
+	p.d.dies(false, again)
+	err := map[string]func() error{
+		"journal is copied": p.d.shelf.Copy, "copy is put back": p.d.shelf.PutBack, "journal is lost": p.d.shelf.Lose,
+	}[what]()
+	if err != nil {
+		p.broken("%s: %v", what, err)
+	}
+}
+
+// another starts a second daemon beside the first. One on the same store is refused;
+// where the journal is a copy, the two meet in Slurm alone.
+func (p *play) another(a Act) {
+	j, err := p.d.shelf.Second(p.w.Now())
+	switch {
+	case p.d.now == nil:
+	case err == nil && p.onDisk:
+		p.broken("F16 a second daemon was let in")
+	case err == nil:
+		p.d.second, p.d.secondUntil = p.d.engine(j, unchanged), p.w.Now().Add(a.For)
+	}
+}
+
+// comments writes the job's comment as its user.
+func (p *play) comments(a Act, job *sim.Trainer, text string) bool {
+	return p.user(a).Update(p.ctx, job.ID(), slurm.Update{Comment: &text}) == nil
+}
+
+// orders gives an order through sluice.
+func (p *play) orders(job *sim.Trainer, change func(elastic.Directive) elastic.Directive) (done bool) {
+	p.d.living(func() {
+		done = p.d.now != nil && p.d.now.Direct(p.ctx, elastic.JobID(job.ID()), change) == nil
+	})
+	return done
+}
+
+// lets lifts sluice's hold and pin.
+func (p *play) lets(job *sim.Trainer) bool {
+	return p.orders(job, func(elastic.Directive) elastic.Directive { return elastic.Directive{} })
+}
+
+// letGo is everybody letting go of what he held, when all else has happened.
+func (p *play) letGo() {
+	if p.insisting > 0 {
+		p.w.At(p.now()+time.Minute, func() { p.insist(p.letGo) })
+		return
+	}
+	p.letting = true
+	for i, job := range p.jobs {
+		if job == nil || !p.held[i] && !p.s.forgetful() && !p.s.has("second daemon") {
+			continue
+		}
+		p.lets(job)
+		_ = p.w.User("root").Release(p.ctx, job.ID())
+		p.note("somebody lets go of job %d", i)
+	}
+}
+
+// submit hands a job in.
+func (p *play) submit(i int) {
+	j := p.s.Jobs[i]
+	m := behaviour(j.Manner)
+	p.handed[i] = p.now()
+	p.jobs[i] = p.w.Submit(sim.Job{
+		User: j.User, Name: fmt.Sprintf("job%d", i), Behaviour: m.is, Every: j.Every, Save: j.Save, Load: j.Load, Limit: j.Limit,
+		Model: sim.Amdahl(j.Seconds, j.Serial),
+		Spec: elastic.Spec{
+			Min: j.Min, Max: j.Max, Total: j.Total, AllowUneven: j.Uneven, Signal: j.Signal, Habit: j.Habit,
+		},
+	})
+	if j.Manner != "" {
+		p.did("job " + j.Manner)
+	}
+	p.note("job %d is Slurm's %d", i, p.jobs[i].ID())
+}
+
+// insist does it now, or as soon as slurmctld answers: people try again.
+func (p *play) insist(do func()) {
+	if _, err := p.w.User("root").Jobs(context.Background()); err != nil {
+		p.insisting++
+		p.w.At(p.now()+15*time.Second, func() { p.insisting--; p.insist(do) })
+		return
+	}
+	do()
+}

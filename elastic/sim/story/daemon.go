@@ -1,0 +1,176 @@
+package story
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/policy"
+)
+
+// again is how long the service manager takes to start a daemon that died.
+const again = 2 * time.Second
+
+// daemon is sluiced: it dies at effects and is started again with nothing but its
+// journal, may have a wrong clock, and a second one beside it.
+type daemon struct {
+	play    *play
+	shelf   Shelf
+	journal Journal
+	now     *engine.Engine // nil while it does not run
+	away    time.Time      // it does not run before
+	offset  time.Duration  // of its clock
+
+	second      *engine.Engine
+	secondUntil time.Time
+
+	effects int
+	kills   map[int]Kill
+	strikes map[int][]Act
+	refused map[int]int // operations in each window
+}
+
+func (d *daemon) birth() error {
+	j, err := d.shelf.Open(d.play.w.Now())
+	if err != nil {
+		return err
+	}
+	d.journal = j
+	d.play.starts()
+	d.now = d.engine(journalSeam{j, d}, func(c *engine.Config) {
+		c.Slurm, c.Mailbox = slurmSeam{c.Slurm, d}, mailSeam{c.Mailbox, d}
+	})
+	return nil
+}
+
+// engine makes an engine as sluiced does.
+func (d *daemon) engine(j Journal, change func(*engine.Config)) *engine.Engine {
+	p, w := d.play, d.play.w
+	cfg := engine.Config{
+		Slurm: w.Client, Journal: j, Samples: j, Mailbox: w.Mail,
+		Limits: elastic.Limits{Cooldown: time.Minute, Payback: 1, Grace: time.Minute, Confirm: 2 * time.Minute, DeafAfter: 2},
+		Health: elastic.HealthRules{Exclude: 10 * time.Minute, PerUser: 1},
+		Price:  elastic.Price{Save: 2 * time.Second, Drain: time.Second, Start: 2 * time.Second, Load: 5 * time.Second},
+		Period: p.s.Period, Transition: p.s.Transition, Backoff: time.Minute,
+		Events: p.event,
+	}
+	if p.s.Policy == "turns" {
+		inTurns(&cfg)
+	} else if named, err := policy.ByName(p.s.Policy); err == nil {
+		cfg.Policy = named
+	} else {
+		panic(err) // Play has looked
+	}
+	change(&cfg)
+	return engine.New(cfg)
+}
+
+// dies ends the daemon; it is started again after the time given.
+func (d *daemon) dies(killed bool, back time.Duration) {
+	d.now, d.journal = nil, nil
+	if err := d.shelf.Close(killed); err != nil {
+		d.play.broken("F1 the journal could not be closed: %v", err)
+	}
+	if at := d.play.w.Now().Add(back); at.After(d.away) {
+		d.away = at
+	}
+}
+
+// Cycle is one cycle of the daemon, by its own clock.
+func (d *daemon) Cycle(ctx context.Context, now time.Time) (wake time.Time, err error) {
+	wake = now.Add(d.play.s.Period)
+	if d.second != nil {
+		wake = d.beside(ctx, now)
+	}
+	if now.Before(d.away) {
+		return earlier(wake, d.away), nil
+	}
+	if d.now == nil {
+		if err := d.birth(); err != nil {
+			d.away = now.Add(again)
+			d.play.note("sluiced does not start: %v", err)
+			return earlier(wake, d.away), nil
+		}
+	}
+	next := now
+	d.living(func() {
+		next, err = d.now.Cycle(ctx, now.Add(d.offset))
+		next = next.Add(-d.offset)
+	})
+	if d.now == nil { // killed
+		return earlier(wake, d.away), nil
+	}
+	if d.second == nil {
+		return next, err
+	}
+	return earlier(wake, next), err
+}
+
+// beside lets the second daemon have its cycle.
+func (d *daemon) beside(ctx context.Context, now time.Time) time.Time {
+	if now.After(d.secondUntil) {
+		d.second = nil
+		return now.Add(d.play.s.Period)
+	}
+	next, _ := d.second.Cycle(ctx, now)
+	return next
+}
+
+// Stirred reports whether a job has answered.
+func (d *daemon) Stirred() bool {
+	return d.now != nil && d.now.Stirred() || d.second != nil && d.second.Stirred()
+}
+
+// errnos are what file systems say.
+var errnos = []struct {
+	name string
+	no   syscall.Errno
+}{{"ENOSPC", syscall.ENOSPC}, {"EDQUOT", syscall.EDQUOT}, {"EROFS", syscall.EROFS}, {"EIO", syscall.EIO}}
+
+// refuses is asked before each operation on a file system.
+func (d *daemon) refuses(where string) error {
+	now := d.play.now()
+	for i, w := range d.play.s.Windows {
+		if w.Where != where || now < w.At || now >= w.At+w.For {
+			continue
+		}
+		if d.refused[i]++; d.refused[i]%max(1, w.Nth) != 0 {
+			continue
+		}
+		for _, e := range errnos {
+			if strings.EqualFold(e.name, w.How) {
+				d.play.did(where + " says " + w.How)
+				return fmt.Errorf("%s: %w", where, e.no)
+			}
+		}
+	}
+	return nil
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// living does something in the daemon's life between two cycles, which may kill it.
+func (d *daemon) living(do func()) {
+	defer func() {
+		if r := recover(); r != nil {
+			c, ok := r.(crashed)
+			if !ok {
+				panic(r)
+			}
+			d.play.did("kill at " + c.at)
+			d.dies(true, again)
+		}
+	}()
+	do()
+}
+
+func unchanged(*engine.Config) {}

@@ -1,0 +1,73 @@
+package story
+
+import (
+	"strings"
+	"time"
+
+	"github.com/sluice-hpc/sluice/slurm"
+	"github.com/sluice-hpc/sluice/slurm/fake"
+)
+
+// judge looks at what became of every job.
+func (p *play) judge() {
+	p.out.Broken = append(p.out.Broken, p.w.Check()...)
+	last := map[slurm.JobID]slurm.State{}
+	for _, end := range p.w.Slurm.Ends() {
+		last[end.Job] = end.State
+	}
+	for i, job := range p.jobs {
+		if job == nil {
+			p.broken("I2 job %d was never handed in", i)
+			continue
+		}
+		j := p.s.Jobs[i]
+		switch state := last[job.ID()]; {
+		case p.exempt(i):
+		case !job.Ended():
+			d, _ := p.w.User("root").Job(p.ctx, job.ID())
+			p.broken("I2 job %d never ended: %s held=%t %s, %g of %g done", i, d.State, d.Held, d.Reason, job.Done(), j.Total)
+		case state == slurm.Completed || p.cancelled[i]:
+		case state == slurm.Timeout && j.Limit > 0:
+		case state == slurm.Failed && p.killed[i]:
+		default:
+			p.broken("I2 job %d ended as %s with %g of %g done", i, state, job.Done(), j.Total)
+		}
+	}
+}
+
+// forgotten reports whether slurmctld forgot the job altogether, or gave its number
+// to another: it was handed in after what slurmctld remembers.
+func (p *play) forgotten(i int) bool {
+	if !p.s.forgetful() {
+		return false
+	}
+	plan, _ := p.s.plan() // set has looked
+	for _, f := range plan {
+		if f.Kind == fake.Forget && p.jobs[i] != nil && p.handed[i] >= f.At-f.For && p.handed[i] <= f.At+time.Minute {
+			return true
+		}
+	}
+	return false
+}
+
+// count sums up what happened.
+func (p *play) count() {
+	p.out.Simulated, p.out.Effects = p.now(), p.d.effects
+	for _, job := range p.w.Trainers() {
+		p.out.Runs += len(job.Runs())
+	}
+	plan, _ := p.s.plan() // set has looked
+	for _, f := range plan {
+		struck := p.w.Slurm.Calls(f.On) >= f.Nth
+		if f.On == "" {
+			struck = p.now() >= f.At
+		}
+		if struck {
+			what := string(f.Kind)
+			if f.Kind != fake.Down && f.Kind != fake.Forget {
+				what = strings.TrimSpace(f.On + " " + what)
+			}
+			p.did("slurm: " + what)
+		}
+	}
+}

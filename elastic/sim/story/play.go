@@ -1,0 +1,241 @@
+package story
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/policy"
+	"github.com/sluice-hpc/sluice/elastic/sim"
+	"github.com/sluice-hpc/sluice/slurm/fake"
+)
+
+// Outcome is what came of a story.
+type Outcome struct {
+	Broken    []string       // promises, one line each; nothing when all were kept
+	Simulated time.Duration  // from the first moment to the last
+	Effects   int            // of the daemon's
+	Runs      int            // of elastic jobs
+	Moves     int            // opened
+	Happened  map[string]int // by kind: what people, machines and files did
+}
+
+// play is a story on its way.
+type play struct {
+	ctx    context.Context
+	s      Story
+	w      *sim.World
+	d      *daemon
+	onDisk bool
+	log    *strings.Builder // nil: nobody reads it
+
+	jobs                    []*sim.Trainer // nil before they are handed in
+	handed                  []time.Duration
+	cancelled, held, killed map[int]bool
+	left, stranded          map[int]bool // its tag is gone; its processes are
+	insisting               int          // how many wait for slurmctld
+	letting                 bool         // everybody has let go of what he held
+	begin                   time.Time
+	out                     Outcome
+}
+
+// spare is how long jobs may take after all else has happened.
+const spare = 12 * time.Hour
+
+// Play lets the story happen and returns what became of it. Journals of stories on
+// disk are of shelves, of others in memory. log, unless nil, gets all that was said.
+func Play(ctx context.Context, s Story, shelves Shelves, log *strings.Builder) Outcome {
+	p := &play{
+		ctx: ctx, s: s, log: log, jobs: make([]*sim.Trainer, len(s.Jobs)), handed: make([]time.Duration, len(s.Jobs)),
+		cancelled: map[int]bool{}, held: map[int]bool{}, killed: map[int]bool{}, left: map[int]bool{}, stranded: map[int]bool{},
+		out: Outcome{Happened: map[string]int{}},
+	}
+	if err := p.set(shelves); err != nil {
+		p.broken("%v", err)
+		return p.out
+	}
+	defer func() {
+		if err := p.d.shelf.Remove(); err != nil {
+			p.broken("%v", err)
+		}
+	}()
+	p.run()
+	p.judge()
+	p.count()
+	return p.out
+}
+
+// set puts everything in its place before the first moment.
+func (p *play) set(shelves Shelves) error {
+	s := p.s
+	plan, err := s.plan()
+	if err != nil {
+		return err
+	}
+	if _, err := policy.ByName(s.Policy); err != nil && s.Policy != "turns" {
+		return err
+	}
+	cfg := sim.Config{Recorded: p.audited(), User: s.Personal, Fake: fake.Config{
+		Seed: s.Seed, Nodes: fake.Grid(s.Nodes, s.GPUs), Jitter: s.Jitter, Draining: s.Draining, Faults: plan,
+	}}
+	if s.Personal {
+		cfg.Account = "alice"
+	}
+	p.w = sim.New(cfg)
+	p.begin = p.w.Now()
+	shelf, err := InMemory(s)
+	if s.Disk && shelves != nil {
+		shelf, err = shelves(s)
+		_, inMemory := shelf.(*memory)
+		p.onDisk = !inMemory
+	}
+	if err != nil {
+		return err
+	}
+	p.d = &daemon{play: p, shelf: shelf, kills: map[int]Kill{}, strikes: map[int][]Act{}, refused: map[int]int{}}
+	for _, k := range s.Kills {
+		p.d.kills[k.Effect] = k
+	}
+	p.w.Mail.Fault = p.mail
+	p.arrange()
+	return nil
+}
+
+// audited: the records are held against each other unless something happened that
+// makes them tell of another world than the true one.
+func (p *play) audited() bool {
+	s := p.s
+	return !s.forgetful() && !s.has("second daemon") && !s.has("strands") && !s.stranded() && !s.has("copy is put back") && !s.has("journal is lost")
+}
+
+// mail is asked before every operation on the files between daemon and jobs.
+func (p *play) mail(op, _ string) error {
+	if op == "runner" || op == "progress" {
+		return p.d.refuses("jobs")
+	}
+	return p.d.refuses("outbox")
+}
+
+// arrange plans what happens when.
+func (p *play) arrange() {
+	for i := range p.s.Jobs {
+		p.w.At(p.s.Jobs[i].At, func() { p.insist(func() { p.submit(i) }) })
+	}
+	for _, a := range p.s.Acts {
+		switch {
+		case a.Effect > 0:
+			p.d.strikes[a.Effect] = append(p.d.strikes[a.Effect], a)
+		case a.Node != "" || p.ownAct(a.What):
+			p.w.At(a.At, func() { p.do(a) })
+		default:
+			p.w.At(a.At, func() { p.insist(func() { p.do(a) }) })
+		}
+	}
+	p.w.At(p.end(), func() { p.insist(p.letGo) })
+}
+
+// ownAct reports whether the act needs no slurmctld.
+func (p *play) ownAct(what string) bool {
+	return strings.HasPrefix(what, "daemon") || strings.HasPrefix(what, "clock") || strings.HasPrefix(what, "journal") ||
+		strings.HasPrefix(what, "copy") || strings.HasPrefix(what, "second") || what == "late word" || what == "strands"
+}
+
+// end is when everything that was to happen at a time has happened.
+func (p *play) end() time.Duration {
+	end := 20 * time.Minute
+	for _, j := range p.s.Jobs {
+		end = max(end, j.At)
+	}
+	for _, a := range p.s.Acts {
+		if end = max(end, a.At); !strings.HasPrefix(a.What, "clock") {
+			end = max(end, a.At+a.For)
+		}
+	}
+	for _, w := range p.s.Windows {
+		end = max(end, w.At+w.For)
+	}
+	plan, _ := p.s.plan() // set has looked
+	for _, f := range plan {
+		if f.On == "" {
+			end = max(end, f.At)
+		}
+	}
+	return end + 5*time.Minute
+}
+
+// run lets time pass until every job that can end has ended.
+func (p *play) run() {
+	over := func() bool { return p.now() > p.end() && p.over() }
+	for range 100 { // an outage of two days may begin late
+		if err := p.w.DriveUntil(p.ctx, p.d, p.end()+spare, over); err != nil {
+			p.broken("%v", err)
+			return
+		}
+		if _, err := p.w.User("root").Jobs(p.ctx); err == nil {
+			break
+		}
+	}
+	p.w.Advance(10 * time.Second)
+}
+
+// over reports whether all jobs have ended that will.
+func (p *play) over() bool {
+	for i, job := range p.jobs {
+		if job == nil || !p.exempt(i) && !job.Ended() {
+			return false
+		}
+	}
+	return true
+}
+
+// exempt reports whether the job need not complete, nor even end.
+func (p *play) exempt(i int) bool {
+	return behaviour(p.s.Jobs[i].Manner).odd || p.forgotten(i) ||
+		p.left[i] && p.stranded[i] // nobody looks after it any more
+}
+
+// now is the time since the first moment.
+func (p *play) now() time.Duration { return p.w.Now().Sub(p.begin) }
+
+func (p *play) user(a Act) *fake.Session { return p.w.User(p.s.Jobs[a.Job].User) }
+
+func (p *play) broken(format string, args ...any) {
+	p.out.Broken = append(p.out.Broken, fmt.Sprintf(format, args...))
+}
+
+func (p *play) did(what string) { p.out.Happened[what]++ }
+
+func (p *play) note(format string, args ...any) {
+	if p.log != nil {
+		fmt.Fprintf(p.log, "%9.1f -- %s\n", p.now().Seconds(), fmt.Sprintf(format, args...))
+	}
+}
+
+// starts notes that an engine begins its life.
+func (p *play) starts() {
+	if p.w.Records != nil {
+		p.w.Records.Starts(p.w.Now())
+	}
+	p.note("sluiced starts")
+}
+
+// event takes what an engine says. The records have the true time.
+func (p *play) event(e engine.Event) {
+	e.At = p.w.Now()
+	if p.w.Records != nil {
+		p.w.Records.Event(e)
+	}
+	if e.Kind == "open" {
+		p.out.Moves++
+	}
+	p.note("job %d %s: %s", e.Job, e.Kind, e.Text)
+}
+
+// stranded reports whether a job of the story says that it is stranded: sluiced then
+// requeues it outside of any move.
+func (s Story) stranded() bool {
+	return slices.ContainsFunc(s.Jobs, func(j Job) bool { return j.Manner == "is always stranded" })
+}

@@ -1,0 +1,130 @@
+package story
+
+import (
+	"context"
+	"time"
+
+	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/speed"
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// crashed is what an effect panics with when the daemon is killed there.
+type crashed struct{ at string }
+
+// cross is passed at every effect of the daemon's; effect is what would be done.
+func (d *daemon) cross(name string, effect func() error) error {
+	d.effects++
+	n := d.effects
+	for _, a := range d.strikes[n] {
+		if !d.play.letting { // people are done by then
+			d.play.do(a)
+		}
+	}
+	kill, dies := d.kills[n]
+	if dies && !kill.After {
+		panic(crashed{name})
+	}
+	err := effect()
+	if dies {
+		panic(crashed{name})
+	}
+	return err
+}
+
+// The seams with effects counted in them. Reads pass through.
+type (
+	slurmSeam struct {
+		slurm.Client
+		d *daemon
+	}
+	mailSeam struct {
+		engine.Mailbox
+		d *daemon
+	}
+	journalSeam struct {
+		Journal
+		d *daemon
+	}
+)
+
+func (c slurmSeam) Signal(ctx context.Context, id slurm.JobID, sig string, batch bool) error {
+	return c.d.cross("signal", func() error { return c.Client.Signal(ctx, id, sig, batch) })
+}
+
+func (c slurmSeam) RequeueHold(ctx context.Context, id slurm.JobID) error {
+	return c.d.cross("requeuehold", func() error { return c.Client.RequeueHold(ctx, id) })
+}
+
+func (c slurmSeam) Revive(ctx context.Context, id slurm.JobID) error {
+	return c.d.cross("revive", func() error { return c.Client.Revive(ctx, id) })
+}
+
+func (c slurmSeam) Update(ctx context.Context, id slurm.JobID, u slurm.Update) error {
+	return c.d.cross("update", func() error { return c.Client.Update(ctx, id, u) })
+}
+
+func (c slurmSeam) Hold(ctx context.Context, id slurm.JobID) error {
+	return c.d.cross("hold", func() error { return c.Client.Hold(ctx, id) })
+}
+
+func (c slurmSeam) Release(ctx context.Context, id slurm.JobID) error {
+	return c.d.cross("release", func() error { return c.Client.Release(ctx, id) })
+}
+
+func (c mailSeam) Ask(token string, r checkpoint.Request) error {
+	return c.d.cross("ask", func() error { return c.Mailbox.Ask(token, r) })
+}
+
+func (c mailSeam) Withdraw(token string) error {
+	return c.d.cross("withdraw", func() error { return c.Mailbox.Withdraw(token) })
+}
+
+func (c mailSeam) Aim(token string, t checkpoint.Target) error {
+	return c.d.cross("aim", func() error { return c.Mailbox.Aim(token, t) })
+}
+
+func (c mailSeam) Forget(token string) error {
+	return c.d.cross("forget", func() error { return c.Mailbox.Forget(token) })
+}
+
+// write is a write of the journal, on a disk that may refuse.
+func (c journalSeam) write(name string, effect func() error) error {
+	return c.d.cross(name, func() error {
+		if err := c.d.refuses("store"); err != nil {
+			return err
+		}
+		return effect()
+	})
+}
+
+func (c journalSeam) Intend(ctx context.Context, ins []elastic.Intent) (out []elastic.Intent, err error) {
+	err = c.write("intend", func() error { out, err = c.Journal.Intend(ctx, ins); return err })
+	return out, err
+}
+
+func (c journalSeam) Advance(ctx context.Context, in elastic.Intent) error {
+	return c.write("advance", func() error { return c.Journal.Advance(ctx, in) })
+}
+
+func (c journalSeam) Close(ctx context.Context, in elastic.Intent, how elastic.Outcome, why string, at time.Time) error {
+	return c.write("close", func() error { return c.Journal.Close(ctx, in, how, why, at) })
+}
+
+func (c journalSeam) SaveJobs(ctx context.Context, r []engine.JobRecord) error {
+	return c.write("savejobs", func() error { return c.Journal.SaveJobs(ctx, r) })
+}
+
+func (c journalSeam) SaveSegments(ctx context.Context, s []engine.Segment) error {
+	return c.write("savesegments", func() error { return c.Journal.SaveSegments(ctx, s) })
+}
+
+func (c journalSeam) SaveHealth(ctx context.Context, h elastic.Health) error {
+	return c.write("savehealth", func() error { return c.Journal.SaveHealth(ctx, h) })
+}
+
+func (c journalSeam) AddSamples(ctx context.Context, model string, s []speed.Sample) error {
+	return c.write("addsamples", func() error { return c.Journal.AddSamples(ctx, model, s) })
+}

@@ -1,0 +1,167 @@
+package story
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/sluice-hpc/sluice/slurm/fake"
+)
+
+// Story is everything that happens to a cluster besides what sluice does. The zero
+// value of a field means that it does not happen.
+type Story struct {
+	Seed  uint64 `json:"seed"`
+	Nodes int    `json:"nodes"` // of GPUs each
+	GPUs  int    `json:"gpus"`
+	// Personal: sluiced serves one user, without rights over others.
+	Personal bool   `json:"personal,omitempty"`
+	Policy   string `json:"policy"`         // a policy's name, or "turns"
+	Disk     bool   `json:"disk,omitempty"` // the journal is the store on disk, where the player has one
+
+	// Pace of Slurm and of the daemon.
+	Jitter     time.Duration `json:"jitter,omitempty"`
+	Draining   time.Duration `json:"draining,omitempty"`
+	Period     time.Duration `json:"period"`
+	Transition time.Duration `json:"transition"`
+
+	Jobs    []Job    `json:"jobs,omitempty"`
+	Acts    []Act    `json:"acts,omitempty"`
+	Faults  []string `json:"faults,omitempty"`  // of Slurm, as fake.Parse reads them
+	Kills   []Kill   `json:"kills,omitempty"`   // kill -9 of the daemon at effects
+	Windows []Window `json:"windows,omitempty"` // file systems that refuse
+}
+
+// Job is one elastic job: when it is handed in, and how it behaves.
+type Job struct {
+	At      time.Duration `json:"at"`
+	User    string        `json:"user"`
+	Min     int           `json:"min"`
+	Max     int           `json:"max"`
+	Total   float64       `json:"total"`   // epochs
+	Seconds float64       `json:"seconds"` // an epoch takes on one GPU
+	Serial  float64       `json:"serial,omitempty"`
+	Save    time.Duration `json:"save"`
+	Load    time.Duration `json:"load"`
+	Every   float64       `json:"every,omitempty"`
+	Limit   time.Duration `json:"limit,omitempty"`
+	Signal  string        `json:"signal,omitempty"`
+	Uneven  bool          `json:"uneven,omitempty"`
+	Habit   bool          `json:"habit,omitempty"`
+	Manner  string        `json:"manner,omitempty"` // see Manners; "" behaves
+}
+
+// Act is something that somebody does at a time, or right before an effect of the
+// daemon's.
+type Act struct {
+	At     time.Duration `json:"at,omitempty"`
+	Effect int           `json:"effect,omitempty"` // counted from 1, instead of At
+	What   string        `json:"what"`             // see acts
+	Job    int           `json:"job,omitempty"`    // which of Story.Jobs
+	Node   string        `json:"node,omitempty"`
+	For    time.Duration `json:"for,omitempty"`
+	GPUs   int           `json:"gpus,omitempty"`
+}
+
+// Kill ends the daemon at its n-th effect, before it takes place or after.
+type Kill struct {
+	Effect int  `json:"effect"`
+	After  bool `json:"after,omitempty"`
+}
+
+// Window is a time in which a file system refuses: each Nth operation on it fails.
+type Window struct {
+	At    time.Duration `json:"at"`
+	For   time.Duration `json:"for"`
+	Where string        `json:"where"` // "store", "outbox" (writes) or "jobs" (reads)
+	How   string        `json:"how"`   // ENOSPC, EDQUOT, EROFS, EIO
+	Nth   int           `json:"nth"`   // 1 = every one
+}
+
+// plan is the story's faults for the fake.
+func (s Story) plan() (fake.Plan, error) {
+	return fake.Parse(strings.Join(s.Faults, "; "))
+}
+
+// forgetful reports whether slurmctld forgets in this story.
+func (s Story) forgetful() bool {
+	for _, f := range s.Faults {
+		if strings.Contains(f, string(fake.Forget)) {
+			return true
+		}
+	}
+	return false
+}
+
+// has reports whether somebody does this in the story.
+func (s Story) has(what string) bool {
+	for _, a := range s.Acts {
+		if a.What == what {
+			return true
+		}
+	}
+	return false
+}
+
+// Line prints the story in one line, as Parse reads it.
+func (s Story) Line() string {
+	b, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // numbers, words and lists only
+	}
+	return string(b)
+}
+
+// Parse reads a story that Line printed.
+func Parse(line string) (Story, error) {
+	var s Story
+	d := json.NewDecoder(strings.NewReader(line))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&s); err != nil {
+		return Story{}, fmt.Errorf("story: %w", err)
+	}
+	if s.Nodes < 1 || s.GPUs < 1 || s.Period <= 0 || s.Transition <= 0 {
+		return Story{}, fmt.Errorf("story: a cluster needs nodes, GPUs and a daemon with a pace")
+	}
+	if _, err := s.plan(); err != nil {
+		return Story{}, fmt.Errorf("story: %w", err)
+	}
+	return s, nil
+}
+
+// String prints the story for people, one thing a line.
+func (s Story) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d nodes of %d GPUs, policy %s, period %s/%s, disk=%t, personal=%t\n", s.Nodes, s.GPUs, s.Policy, s.Period, s.Transition, s.Disk, s.Personal)
+	for i, j := range s.Jobs {
+		fmt.Fprintf(&b, "%10s job %d of %s: %d-%d GPUs, %g epochs of %gs, saves in %s", j.At, i, j.User, j.Min, j.Max, j.Total, j.Seconds, j.Save)
+		for _, more := range []struct {
+			is   bool
+			what string
+		}{{j.Every > 0, fmt.Sprintf("every %g", j.Every)}, {j.Limit > 0, "limit " + j.Limit.String()}, {j.Signal != "", j.Signal},
+			{j.Uneven, "uneven"}, {j.Habit, "by habit"}, {j.Manner != "", j.Manner}} {
+			if more.is {
+				b.WriteString(", " + more.what)
+			}
+		}
+		b.WriteByte('\n')
+	}
+	for _, a := range s.Acts {
+		at := a.At.String()
+		if a.Effect > 0 {
+			at = fmt.Sprintf("effect %d", a.Effect)
+		}
+		fmt.Fprintf(&b, "%10s %s job=%d node=%s for=%s gpus=%d\n", at, a.What, a.Job, a.Node, a.For, a.GPUs)
+	}
+	for _, w := range s.Windows {
+		fmt.Fprintf(&b, "%10s %s says %s for %s, each %d.\n", w.At, w.Where, w.How, w.For, w.Nth)
+	}
+	for _, f := range s.Faults {
+		fmt.Fprintf(&b, "           %s\n", f)
+	}
+	for _, k := range s.Kills {
+		fmt.Fprintf(&b, "           killed at effect %d (after=%t)\n", k.Effect, k.After)
+	}
+	return b.String()
+}

@@ -1,0 +1,85 @@
+package story_test
+
+import (
+	"context"
+	"flag"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic/sim/story"
+)
+
+var (
+	seeds = flag.Uint64("seeds", 0, "how many seeds to play; 0 = a few")
+	from  = flag.Uint64("from", 0, "the first of them")
+	seed  = flag.Int64("seed", -1, "play this seed alone and tell all of it")
+	tale  = flag.String("story", "", "play this story, as a failure prints it, and tell all of it")
+	brief = flag.Bool("brief", false, "do not shorten what fails")
+)
+
+// tries is how often a failing story is played again to make it shorter.
+const tries = 400
+
+// TestSeeds plays the stories of many seeds. What fails prints a line that tells it
+// again, and what is left of it once all that does not matter is gone.
+func TestSeeds(t *testing.T) {
+	n := *seeds
+	switch {
+	case n > 0:
+		defer debug.SetGCPercent(debug.SetGCPercent(400))
+	case testing.Short():
+		n = 10
+	default:
+		n = 40
+	}
+	shelves := onDisk(t)
+	began := time.Now()
+	failed := 0
+	c := story.Campaign{From: *from, Seeds: n, Workers: runtime.GOMAXPROCS(0), Shelves: shelves, Failed: func(seed uint64, s story.Story, o story.Outcome) {
+		t.Errorf("go test ./elastic/sim/story -run TestSeed -v -seed=%d\n%s", seed, strings.Join(o.Broken, "\n"))
+		if failed++; !*brief && failed <= 5 {
+			t.Log(shortened(s, shelves))
+		}
+	}}
+	total := c.Run(t.Context())
+	t.Logf("%.1f seeds/s\n%s", float64(total.Seeds)/time.Since(began).Seconds(), total)
+}
+
+// shortened is what is left of a failing story.
+func shortened(s story.Story, shelves story.Shelves) string {
+	short := story.Shrink(s, tries, func(s story.Story) bool {
+		return len(story.Play(context.Background(), s, shelves, nil).Broken) > 0
+	})
+	o := story.Play(context.Background(), short, shelves, nil)
+	return "shortened:\n" + short.String() + strings.Join(o.Broken, "\n") +
+		"\ngo test ./elastic/sim/story -run TestSeed -v -story='" + short.Line() + "'"
+}
+
+// TestSeed tells one story, of -seed or -story.
+func TestSeed(t *testing.T) {
+	var s story.Story
+	switch {
+	case *tale != "":
+		var err error
+		if s, err = story.Parse(*tale); err != nil {
+			t.Fatal(err)
+		}
+	case *seed >= 0:
+		s = story.Draw(uint64(*seed))
+	default:
+		t.Skip("give -seed or -story")
+	}
+	var log strings.Builder
+	shelves := onDisk(t)
+	o := story.Play(t.Context(), s, shelves, &log)
+	t.Logf("%s\n%s", s, log.String())
+	for _, b := range o.Broken {
+		t.Error(b)
+	}
+	if len(o.Broken) > 0 && *tale == "" && !*brief {
+		t.Log(shortened(s, shelves))
+	}
+}
