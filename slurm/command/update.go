@@ -134,7 +134,8 @@ func checkUpdate(u slurm.Update) error {
 	return nil
 }
 
-// isWord reports whether s can stand inside a list without changing it.
+// isWord reports whether s can stand inside a list without changing it, and is no
+// option whatever stands before it.
 func isWord(s string) bool {
 	for i := 0; i < len(s); i++ {
 		c := s[i]
@@ -142,5 +143,5 @@ func isWord(s string) bool {
 			return false
 		}
 	}
-	return s != ""
+	return s != "" && s[0] != '-'
 }
