@@ -243,6 +243,32 @@ func TestForgivenStories(t *testing.T) {
 	}
 }
 
+// TestEndedJobsInTheSavedState: a slurmctld that starts lists jobs that had ended,
+// with what they had; they hold nothing, unless something of them still runs.
+func TestEndedJobsInTheSavedState(t *testing.T) {
+	listed := func(job, count, bits string) []string {
+		at := "12:01:10.000"
+		return []string{did(at, "gres_job_state gres:gpu(7696487) type:(null)(0) job:"+job+" flags:"), did(at, "  node_cnt:1"),
+			did(at, "  gres_cnt_node_alloc[0]:"+count), did(at, "  gres_bit_alloc[0]:"+bits+" of 4")}
+	}
+	for found, want := range map[string]bool{"": true, "Recovered JobId=2 StepId=batch": false} {
+		r := clean(t)
+		lines := []string{did("12:01:10.000", "slurmctld version 22.05.8 started on cluster lab0")}
+		lines = append(append(lines, listed("1", "2", "0-1")...),
+			did("12:01:10.000", "Recovered JobId=1 StepId=batch"), did("12:01:10.000", "Recovered JobId=1 Assoc=0"))
+		lines = append(lines, listed("2", "2", "2-3")...)
+		if found != "" {
+			lines = append(lines, did("12:01:10.000", found))
+		}
+		lines = append(append(append(lines, did("12:01:10.000", "Recovered JobId=2 Assoc=0")), listed("9", "2", "2-3")...),
+			did("12:01:20.000", "sched: Allocate JobId=9 NodeList=gpu1 #CPUs=1 Partition=gpu"))
+		put(slurm, "12:02:00.000", lines...)(t, r)
+		if report := r.check(t, options); report.Clean() != want {
+			t.Errorf("%q: clean=%t, want %t\n%s", found, report.Clean(), want, report)
+		}
+	}
+}
+
 // TestEveryEffectNeedsItsWord: none of the announcements of effects in Slurm can
 // be missing unseen.
 func TestEveryEffectNeedsItsWord(t *testing.T) {

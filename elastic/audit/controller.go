@@ -33,6 +33,7 @@ type Record struct {
 	Change Change  // of Changed
 	Signal int     // of Signalled
 	Shares []Share // of Allocated: by node; of Recovered: in the order of its nodes, unnamed
+	Runs   bool    // of Recovered: something of it was found running
 }
 
 // Change is what one scontrol call changed.
@@ -65,6 +66,7 @@ var (
 	})
 	doneForm      = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^_job_complete: JobId=(\d+) done`) })
 	submitForm    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^_slurm_rpc_submit_batch_job: JobId=(\d+) `) })
+	foundForm     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^Recovered JobId=(\d+) StepId=`) })
 	recoveredForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^Recovered JobId=(\d+) Assoc=`) })
 	tagForm       = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^ to sluice/1 id=([0-9a-f]{32}) inc=(\d{1,9})(?: |$)`)
@@ -76,7 +78,7 @@ var (
 // SlurmctldDebug=debug2 for who asked for a requeue. Lines it does not know are
 // passed over. The error is that of the reader.
 func ParseController(r io.Reader, file string, loc *time.Location) ([]Record, error) {
-	p := controller{changes: map[int64]*Change{}, gres: map[int64][]Share{}, killers: map[int64]int64{}}
+	p := controller{changes: map[int64]*Change{}, gres: map[int64][]Share{}, killers: map[int64]int64{}, steps: map[int64]bool{}}
 	err := eachLine(r, file, func(l Line) {
 		m := stampForm().FindStringSubmatch(l.Text)
 		if m == nil {
@@ -110,6 +112,7 @@ type controller struct {
 	killers   map[int64]int64   // who asked to signal a job
 	gres      map[int64][]Share // what a job was last said to have, by place of the node
 	block     int64             // job whose GPUs are being listed
+	steps     map[int64]bool    // jobs of which a step was found at the last start
 }
 
 // sources are what some parts of slurmctld put before their lines.
@@ -130,6 +133,7 @@ func (p *controller) line(l Line, text string) {
 	case strings.HasPrefix(text, "slurmctld version ") && strings.Contains(text, " started on cluster"):
 		p.add(Record{Line: l, Kind: Booted, UID: -1})
 		p.changes, p.gres, p.requeuers, p.killers = map[int64]*Change{}, map[int64][]Share{}, nil, map[int64]int64{}
+		p.steps = map[int64]bool{}
 	case strings.Contains(text, "JobId=") || strings.HasPrefix(text, "Processing RPC: REQUEST_JOB_REQUEUE"):
 		_ = p.asked(l, text) || p.happened(l, text)
 	}
@@ -223,9 +227,13 @@ func (p *controller) happened(l Line, text string) bool {
 		p.add(Record{Line: l, Kind: Submitted, Job: job(m[1]), UID: -1})
 		return true
 	}
+	if m := foundForm().FindStringSubmatch(text); m != nil {
+		p.steps[job(m[1])] = true
+		return true
+	}
 	if m := recoveredForm().FindStringSubmatch(text); m != nil {
 		id := job(m[1])
-		p.add(Record{Line: l, Kind: Recovered, Job: id, UID: -1, Shares: p.gres[id]})
+		p.add(Record{Line: l, Kind: Recovered, Job: id, UID: -1, Shares: p.gres[id], Runs: p.steps[id]})
 		return true
 	}
 	return false
