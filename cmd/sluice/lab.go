@@ -36,7 +36,7 @@ ordinary user, your own.`,
 	}
 	c.PersistentFlags().StringVar(&dir, "dir", "", "the lab's directory (default: SLUICE_LAB_DIR, else "+lab.DefaultDir()+")")
 	c.AddCommand(newLabUpCommand(&dir), newLabEnvCommand(&dir), newLabStatusCommand(&dir), newLabDownCommand(&dir),
-		newLabDemoCommand(), newLabBenchCommand(), newLabLiveCommand(), newLabExactCommand(), newLabAuditCommand())
+		newLabDemoCommand(), newLabBenchCommand(), newLabLiveCommand(), newLabExactCommand(), newLabSoakCommand(), newLabFiguresCommand(), newLabAuditCommand())
 	return c
 }
 

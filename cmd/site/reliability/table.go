@@ -1,0 +1,211 @@
+package reliability
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+)
+
+// Options of a table.
+type Options struct {
+	Folder string    // of records, as etc/campaign keeps them
+	Track  string    // TRACKRECORD.md; "" or not there = its bugs are not counted
+	Out    io.Writer // the table
+}
+
+// figure is a row: what it is called and how it is read from the facts of a name.
+type figure struct {
+	title string
+	name  string // of the facts it is made of
+	read  func([]fact) string
+}
+
+// notRun stands for every figure of which there is no record.
+const notRun = "not run here"
+
+// figures are the rows, in the order of issue and document.
+var figures = []figure{
+	{"crash boundaries: killed before and after each / all", "boundaries", func(f []fact) string {
+		n := whole(last(f).number("total"))
+		return fmt.Sprintf("%s / %s", n, n)
+	}},
+	{"seeds of random stories; simulated years; failed", "seeds", func(f []fact) string {
+		return fmt.Sprintf("%s (%s with a store on disk); %.1f years; %s failed",
+			whole(sum(f, "seeds")), whole(sum(f, "disk")), sum(f, "days")/365.25, whole(sum(f, "failed")))
+	}},
+	{"conformance, promises kept per release", "conform", func(f []fact) string {
+		return each(latest(f, "release"), func(c fact) string {
+			return fmt.Sprintf("%s: %s/%s", c.values["release"], c.values["kept"], c.values["total"])
+		})
+	}},
+	{"planted bugs caught / planted", "planted", func(f []fact) string {
+		return last(f).values["caught"] + " / " + last(f).values["planted"]
+	}},
+	{"database: bytes flipped", "store-byte-flips", count},
+	{"database: of these harmless, set aside and rebuilt", "store-byte-flips-harmless", count},
+	{"database: calls that write", "store-write-calls", count},
+	{"database: writes that failed (ENOSPC, EDQUOT, EROFS, EIO)", "store-write-failures", count},
+	{"database: moments at which the power went", "store-power-loss-boundaries", count},
+	{"database: power losses tried", "store-power-losses", count},
+	{"database: kills of a real process", "store-daemon-kills", count},
+	{"checkpoints: mutations refused / tried", "manifests", func(f []fact) string {
+		return last(f).values["refused"] + " / " + last(f).values["total"]
+	}},
+	{"attack matrix: requests; denied, each of them logged", "matrix", func(f []fact) string {
+		return last(f).values["requests"] + "; " + last(f).values["denials"]
+	}},
+	{"systemd exposure of the units (0 closed, 10 open)", "exposure", func(f []fact) string {
+		return each(latest(f, "unit"), func(c fact) string { return c.values["unit"] + " " + c.values["score"] })
+	}},
+	{"live kills on a real Slurm; wrong losses, steps missing", "exact", func(f []fact) string {
+		return fmt.Sprintf("%s; %s, %s", whole(sum(f, "kills")), whole(sum(f, "wrong_losses")), whole(sum(f, "missing")))
+	}},
+	{"live resizes beside them", "exact", func(f []fact) string { return whole(sum(f, "resizes")) }},
+	{"soak: hours; jobs, resizes, kills; promises broken", "soak", func(f []fact) string {
+		return fmt.Sprintf("%.2f h; %s, %s, %s; %s", sum(f, "hours"), whole(sum(f, "submits")), whole(sum(f, "resizes")),
+			whole(sum(f, "kills")), whole(sum(f, "promises_broken")))
+	}},
+	{"soak, the longest: memory, file descriptors, goroutines of one life", "soak", func(f []fact) string {
+		l := slices.MaxFunc(f, func(a, b fact) int { return int(1000 * (a.number("hours") - b.number("hours"))) })
+		return fmt.Sprintf("%s min: %s KiB (%s), %s, %s", l.values["life_minutes"], l.values["rss_kib"], l.values["rss_slope"],
+			l.values["fds"], l.values["goroutines"])
+	}},
+}
+
+// Print writes the table. It fails where a record cannot be read.
+func Print(o Options) error {
+	records, err := readAll(o.Folder)
+	if err != nil {
+		return err
+	}
+	by := map[string][]fact{}
+	for _, r := range records {
+		for _, f := range r.facts {
+			by[f.name] = append(by[f.name], f)
+		}
+	}
+	out := bufio.NewWriter(o.Out)
+	fmt.Fprintf(out, "| figure | value | record |\n|---|---|---|\n")
+	for _, row := range figures {
+		printRow(out, row.title, by[row.name], row.read)
+	}
+	printFuzz(out, by["fuzz"])
+	bugs, err := countBugs(o.Track)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "| real bugs found, with what still catches them | %s | TRACKRECORD.md |\n", bugs)
+	return out.Flush()
+}
+
+func printRow(out io.Writer, title string, facts []fact, say func([]fact) string) {
+	if len(facts) == 0 {
+		fmt.Fprintf(out, "| %s | %s | |\n", title, notRun)
+		return
+	}
+	fmt.Fprintf(out, "| %s | %s | %s |\n", title, say(facts), sources(facts))
+}
+
+// printFuzz writes a row for each parser, and their sum.
+func printFuzz(out io.Writer, facts []fact) {
+	execs := map[string][]fact{}
+	for _, f := range facts {
+		execs[f.values["target"]] = append(execs[f.values["target"]], f)
+	}
+	printRow(out, "fuzz executions, all parsers", facts, func(f []fact) string {
+		return fmt.Sprintf("%s of %d parsers", whole(sum(f, "execs")), len(execs))
+	})
+	for _, target := range slices.Sorted(maps.Keys(execs)) {
+		printRow(out, "fuzz executions, "+target, execs[target], func(f []fact) string { return whole(sum(f, "execs")) })
+	}
+}
+
+// sources names the commits of the records, and says which came to no good end.
+func sources(facts []fact) string {
+	var words []string
+	for _, f := range facts {
+		word := f.record.commit
+		if word == "" {
+			word = f.record.file
+		}
+		if f.record.bad() {
+			word += " (FAILED or broken off)"
+		}
+		if !slices.Contains(words, word) {
+			words = append(words, word)
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+func last(facts []fact) fact { return facts[len(facts)-1] }
+
+func count(facts []fact) string { return whole(last(facts).number("count")) }
+
+func sum(facts []fact, key string) float64 {
+	all := 0.
+	for _, f := range facts {
+		all += f.number(key)
+	}
+	return all
+}
+
+// latest is the newest fact of each value of a key, in order of the values.
+func latest(facts []fact, key string) []fact {
+	newest := map[string]fact{}
+	for _, f := range facts {
+		newest[f.values[key]] = f
+	}
+	var list []fact
+	for _, value := range slices.Sorted(maps.Keys(newest)) {
+		list = append(list, newest[value])
+	}
+	return list
+}
+
+func each(facts []fact, say func(fact) string) string {
+	words := make([]string, len(facts))
+	for i, f := range facts {
+		words[i] = say(f)
+	}
+	return strings.Join(words, ", ")
+}
+
+// whole writes a count with its thousands apart: 1,234,567.
+func whole(n float64) string {
+	text := fmt.Sprintf("%.0f", n)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
+// countBugs counts the rows of the tables of TRACKRECORD.md whose first column is
+// the bug.
+func countBugs(path string) (string, error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) || path == "" {
+		return notRun, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	rows, bugs := 0, false
+	for line := range strings.Lines(string(text)) {
+		switch {
+		case strings.HasPrefix(line, "| bug |"):
+			bugs = true
+		case !strings.HasPrefix(line, "|"):
+			bugs = false
+		case bugs && !strings.HasPrefix(line, "|---"):
+			rows++
+		}
+	}
+	return whole(float64(rows)), nil
+}

@@ -1,0 +1,254 @@
+package soak
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sluice-hpc/sluice/cmd/site"
+)
+
+// job is one emulated training.
+type job struct {
+	id        int64
+	log       string // of its steps
+	epochs    int
+	max       int
+	state     string    // as Slurm showed it last
+	failed    time.Time // first seen ended badly
+	cancelled bool      // by its user
+	over      bool
+}
+
+const perEpoch = 5
+
+// sizes are what users ask for: all can be split evenly over three nodes of 4. A
+// job pinned to 5 would wait for ever once it was stopped, and say so.
+var sizes = []int{1, 2, 3, 4, 6, 8}
+
+// submit hands in a training of one to four minutes on one GPU.
+func (s *soak) submit(ctx context.Context, now time.Time) error {
+	if s.live() >= most || s.down.controller {
+		return nil
+	}
+	n := s.count.submits
+	j := &job{epochs: 20 + s.rng.IntN(80), max: sizes[s.rng.IntN(len(sizes))], log: s.Path("home", fmt.Sprintf("steps%d", n))}
+	script := s.Path("home", fmt.Sprintf("job%d.sh", n))
+	text := fmt.Sprintf("#!/bin/bash\n#SBATCH --time=60\nexec /usr/bin/python3 -S -u %s %s %d %d 0.5\n", s.Path("train.py"), j.log, j.epochs, perEpoch)
+	if err := os.WriteFile(script, []byte(text), 0o755); err != nil {
+		return err
+	}
+	s.asked = now
+	var err error
+	j.id, err = s.Submit(ctx, "", fmt.Sprintf("--epochs=%d", j.epochs), fmt.Sprintf("--max-gpus=%d", j.max),
+		"--output=/dev/null", script)
+	if err != nil {
+		return err
+	}
+	s.count.submits++
+	s.jobs = append(s.jobs, j)
+	return os.Remove(script)
+}
+
+// live counts the jobs that have not ended.
+func (s *soak) live() int {
+	n := 0
+	for _, j := range s.jobs {
+		if !j.over {
+			n++
+		}
+	}
+	return n
+}
+
+// some is a random live job, nil when there is none.
+func (s *soak) some() *job {
+	var list []*job
+	for _, j := range s.jobs {
+		if !j.over && !j.cancelled {
+			list = append(list, j)
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	return list[s.rng.IntN(len(list))]
+}
+
+// cancel ends a job as its user does, through Slurm or through sluice.
+func (s *soak) cancel(ctx context.Context, _ time.Time) error {
+	j := s.some()
+	if j == nil || s.down.controller {
+		return nil
+	}
+	words := []string{"scancel"}
+	if s.rng.IntN(2) == 0 {
+		words = []string{"sluice", "cancel"}
+	}
+	j.cancelled = true // also if its answer is lost
+	_, err := s.Run(ctx, "", words[0], append(words[1:], fmt.Sprint(j.id))...)
+	s.count.cancels++
+	return err
+}
+
+// pin asks for a size.
+func (s *soak) pin(ctx context.Context, _ time.Time) error {
+	j := s.some()
+	if j == nil || s.down.daemon {
+		return nil
+	}
+	var fit []int
+	for _, n := range sizes {
+		if n <= j.max {
+			fit = append(fit, n)
+		}
+	}
+	s.count.pins++
+	_, err := s.Run(ctx, "", "sluice", "resize", fmt.Sprint(j.id), "--gpus", fmt.Sprint(fit[s.rng.IntN(len(fit))]))
+	return tolerable(err)
+}
+
+// tolerable forgives what a user is told of a job that just ended.
+func tolerable(err error) error {
+	if err != nil && (strings.Contains(err.Error(), "has ended") || strings.Contains(err.Error(), "no such job")) {
+		return nil
+	}
+	return err
+}
+
+// hold keeps a job from starting again, for a while.
+func (s *soak) hold(ctx context.Context, now time.Time) error {
+	j := s.some()
+	if j == nil || s.down.daemon {
+		return nil
+	}
+	s.count.holds++
+	s.later(now, 3*time.Second, 15*time.Second, func(ctx context.Context) error { return s.release(ctx, j) })
+	_, err := s.Run(ctx, "", "sluice", "hold", fmt.Sprint(j.id))
+	return tolerable(err)
+}
+
+// release lifts a hold, once sluiced lives to be told.
+func (s *soak) release(ctx context.Context, j *job) error {
+	if j.over {
+		return nil
+	}
+	_, err := s.Run(ctx, "", "sluice", "release", fmt.Sprint(j.id))
+	if tolerable(err) != nil {
+		s.later(time.Now(), 2*time.Second, 2*time.Second, func(ctx context.Context) error { return s.release(ctx, j) })
+	}
+	return ctx.Err()
+}
+
+// look asks Slurm for all jobs at once, and judges those that ended.
+func (s *soak) look(ctx context.Context) error {
+	if s.down.controller {
+		return nil
+	}
+	if s.live() == 0 {
+		return nil
+	}
+	out, err := s.Run(ctx, "", "squeue", "--noheader", "--states=all", "--format=%i %T")
+	if err != nil {
+		return s.nurse(ctx)
+	}
+	states := parseStates(out)
+	for _, j := range s.jobs {
+		if j.over {
+			continue
+		}
+		state, known := states[j.id]
+		if !known {
+			s.breaks("job %d is gone from Slurm, last seen %s", j.id, j.state)
+			j.over = true
+			continue
+		}
+		if j.state = state; state == "COMPLETED" || state == "CANCELLED" && j.cancelled {
+			s.judge(j)
+			continue
+		}
+		s.plead(ctx, j)
+	}
+	return nil
+}
+
+// parseStates reads lines "JOB STATE"; others are passed over.
+func parseStates(out string) map[int64]string {
+	states := map[int64]string{}
+	for line := range strings.Lines(out) {
+		number, state, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if id, err := strconv.ParseInt(number, 10, 64); err == nil {
+			states[id] = state
+		}
+	}
+	return states
+}
+
+// plead does what a job's user does when it ended badly and sluice has not
+// brought it back in some seconds.
+func (s *soak) plead(ctx context.Context, j *job) {
+	switch j.state {
+	case "FAILED", "NODE_FAIL", "CANCELLED", "TIMEOUT", "BOOT_FAIL":
+	default:
+		j.failed = time.Time{}
+		return
+	}
+	if j.failed.IsZero() {
+		j.failed = time.Now()
+	}
+	if time.Since(j.failed) < 10*time.Second {
+		return
+	}
+	if j.state == "CANCELLED" || j.state == "TIMEOUT" {
+		s.breaks("job %d ended as %s, and nobody cancelled it", j.id, j.state)
+	}
+	s.count.requeued++
+	if _, err := s.Run(ctx, "", "scontrol", "requeue", fmt.Sprint(j.id)); err == nil {
+		j.failed = time.Time{}
+	}
+}
+
+// judge reads what an ended job trained.
+func (s *soak) judge(j *job) {
+	j.over = true
+	s.count.ended++
+	epochs := j.epochs
+	if j.state != "COMPLETED" {
+		epochs = 0 // it was not meant to finish
+	} else {
+		s.count.completed++
+	}
+	t, err := site.ReadTraining(j.log, epochs, perEpoch)
+	switch {
+	case os.IsNotExist(err) && epochs == 0:
+		return // cancelled before its first step
+	case err != nil:
+		s.breaks("job %d: %v", j.id, err)
+	case t.Missing > 0:
+		s.breaks("job %d completed, and %d of its steps were never trained", j.id, t.Missing)
+	}
+	s.count.steps += t.Steps
+	s.count.repeated += t.Repeated
+	s.count.resizes += t.Grown + t.Shrunk
+	_ = os.Remove(j.log)
+}
+
+// nurse starts a slurmctld that crashed, as systemd does on a site; one that is
+// only slow is asked again.
+func (s *soak) nurse(ctx context.Context) error {
+	st, err := s.Lab.Status(ctx)
+	if err != nil {
+		return err
+	}
+	for _, d := range st.Daemons {
+		if d.Name == "slurmctld" && d.PID == 0 {
+			s.count.crashes++
+			s.tell("slurmctld is gone, of itself; started again\n%s", strings.Join(s.Lab.Logs(10), "\n"))
+			return s.Lab.StartController(ctx)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,214 @@
+package soak
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/sluice-hpc/sluice/checkpoint/python"
+	"github.com/sluice-hpc/sluice/cmd/site"
+	"github.com/sluice-hpc/sluice/slurm/lab"
+)
+
+// Options of a run.
+type Options struct {
+	Bin   string    // directory of sluice and sluiced
+	Root  string    // tree of another Slurm release; "" = this machine's
+	Hours float64   // how long trouble is made; more than 0
+	Seed  uint64    // of the troubles
+	Out   io.Writer // the verdict
+	Story io.Writer // a line a minute, and what goes wrong
+}
+
+// A third of the time sluiced is killed now and then; for the rest it lives, so
+// that it shows what grows. Everything else goes on all the time.
+const killedFor = 1. / 3
+
+const (
+	most      = 8                // jobs at a time
+	meanGap   = 4 * time.Second  // between two troubles
+	lookEvery = 2 * time.Second  // at Slurm's queue
+	restFor   = 12 * time.Minute // for the last jobs to end, once there is peace
+)
+
+const config = `[cycle]
+period = "1s"
+transition = "300ms"
+[resize]
+grace = "20s"
+cooldown = "2s"
+payback = 1
+confirm = "40s"
+save = "0s"
+drain = "0s"
+start = "1s"
+load = "1s"
+[log]
+level = "debug"
+format = "json"
+`
+
+//go:embed train.py
+var train string
+
+// soak is one run.
+type soak struct {
+	*site.Site
+	o      Options
+	rng    *rand.Rand
+	began  time.Time
+	jobs   []*job
+	due    []repair
+	broken []string // promises, in words
+	heard  map[string]bool
+	count  counts
+	gauges []gauge
+	life   int // of sluiced: which of its lives this is
+	down   struct{ daemon, controller, node bool }
+	calm   bool      // no more trouble
+	calmer bool      // sluiced is not killed any more
+	asked  time.Time // when a job was last submitted
+}
+
+// counts is what was done, and what came of it.
+type counts struct {
+	submits, cancels, pins, holds, drains  int
+	nodes, controllers, daemons            int
+	completed, requeued, crashes, mistakes int
+	steps, repeated, resizes, ended        int
+}
+
+// kills is how often something was ended without a word.
+func (c counts) kills() int { return c.nodes + c.controllers + c.daemons }
+
+// Run makes trouble for the given time and prints the verdict. It returns an error
+// unless every promise was kept.
+func Run(ctx context.Context, o Options) (err error) {
+	if !(o.Hours > 0 && o.Hours <= 1000) { // NaN is refused, too
+		return fmt.Errorf("--hours %g: want more than 0 and at most 1000", o.Hours)
+	}
+	s := &soak{o: o, rng: rand.New(rand.NewPCG(o.Seed, 0)), began: time.Now(), heard: map[string]bool{}}
+	if err := s.build(ctx); err != nil {
+		return err
+	}
+	defer func() {
+		clean, stop := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Minute)
+		defer stop()
+		err = errors.Join(err, s.Down(clean))
+	}()
+	if err := s.play(ctx); err != nil && ctx.Err() == nil {
+		return fmt.Errorf("%w\nsluiced's last words:\n%s", err, s.Tail(20))
+	}
+	return s.verdict(context.WithoutCancel(ctx))
+}
+
+func (s *soak) tell(format string, args ...any) {
+	fmt.Fprintf(s.o.Story, "soak: %6.1f min  %s\n", time.Since(s.began).Minutes(), fmt.Sprintf(format, args...))
+}
+
+// breaks notes a broken promise, once.
+func (s *soak) breaks(format string, args ...any) {
+	words := fmt.Sprintf(format, args...)
+	if !s.heard[words] {
+		s.heard[words] = true
+		s.broken = append(s.broken, words)
+		s.tell("PROMISE BROKEN: %s", words)
+	}
+}
+
+// build starts Slurm and sluiced.
+func (s *soak) build(ctx context.Context) error {
+	dir := filepath.Join(os.TempDir(), fmt.Sprintf("sluice-soak-%d", os.Getpid()))
+	// As in cmd/site/exact: a silent node is dead after 5 s, and Slurm runs a job
+	// again 6 s after its node died, not 121 s.
+	settings := "AuthInfo=socket=" + filepath.Join(dir, "run", "munge.sock") + ",cred_expire=5"
+	st, err := site.Up(ctx, site.Config{Bin: s.o.Bin, Config: config, Lab: lab.Config{
+		Dir: dir, Nodes: 3, GPUs: 4, Root: s.o.Root, SlurmdTimeout: 5 * time.Second, ExtraConf: settings}})
+	if err != nil {
+		return err
+	}
+	s.Site = st
+	err = python.WriteTo(s.Path("python"))
+	if err == nil {
+		err = os.WriteFile(s.Path("train.py"), []byte(train), 0o644)
+	}
+	if err == nil {
+		err = s.Start(ctx)
+	}
+	if err != nil {
+		return errors.Join(err, s.Down(context.WithoutCancel(ctx)))
+	}
+	s.tell("Slurm %s, 3 nodes x 4 GPUs (device files stand in for GPUs, training is emulated), sluiced runs; %g hours, seed %d",
+		s.Lab.Release(), s.o.Hours, s.o.Seed)
+	return nil
+}
+
+// play makes trouble until the time is over, then lets the last jobs end.
+func (s *soak) play(ctx context.Context) error {
+	end := s.began.Add(time.Duration(s.o.Hours * float64(time.Hour)))
+	calmer := s.began.Add(time.Duration(s.o.Hours * killedFor * float64(time.Hour)))
+	next, look, gauge := time.Now(), time.Now(), time.Now()
+	for now := s.began; now.Before(end); now = time.Now() {
+		s.calmer = s.calmer || now.After(calmer)
+		if err := s.repairs(ctx, now); err != nil {
+			return err
+		}
+		if now.After(look) {
+			look = now.Add(lookEvery)
+			if err := s.look(ctx); err != nil {
+				return err
+			}
+		}
+		if now.After(gauge) {
+			gauge = now.Add(gaugeEvery)
+			s.measure(ctx)
+		}
+		if now.After(next) {
+			next = now.Add(time.Duration(s.rng.ExpFloat64() * float64(meanGap)))
+			s.trouble(ctx, now)
+		}
+		if err := pause(ctx, 100*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return s.rest(ctx)
+}
+
+// rest repairs everything and waits for the last jobs.
+func (s *soak) rest(ctx context.Context) error {
+	s.calm = true
+	s.tell("peace: everything is repaired, and the last jobs may end")
+	if err := s.repairs(ctx, time.Now().Add(time.Hour)); err != nil {
+		return err
+	}
+	err := site.Until(ctx, restFor, "the last jobs to end", func() (bool, error) {
+		err := errors.Join(s.look(ctx), s.repairs(ctx, time.Now().Add(time.Hour)))
+		return s.live() == 0, err
+	})
+	if err != nil && ctx.Err() == nil {
+		for _, j := range s.jobs {
+			if !j.over {
+				why, _ := s.Run(ctx, "", "sluice", "explain", fmt.Sprint(j.id))
+				s.breaks("job %d did not end in %s of peace, Slurm calls it %s; sluice explains:\n%s", j.id, restFor, j.state, why)
+			}
+		}
+		return nil
+	}
+	return err
+}
+
+// pause waits, or returns early with the context's error.
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}

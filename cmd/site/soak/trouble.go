@@ -1,0 +1,208 @@
+package soak
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+// trouble is one kind of thing that happens to a cluster.
+type trouble struct {
+	name   string
+	weight int
+	make   func(*soak, context.Context, time.Time) error
+}
+
+// troubles are what may happen, with how often of a hundred and some.
+var troubles = []trouble{
+	{"submit", 34, (*soak).submit},
+	{"cancel", 6, (*soak).cancel},
+	{"resize", 30, (*soak).pin},
+	{"hold", 4, (*soak).hold},
+	{"drain", 4, (*soak).drain},
+	{"node", 7, (*soak).crashNode},
+	{"restart controller", 3, (*soak).restartController},
+	{"kill controller", 2, (*soak).killController},
+	{"kill sluiced", 8, (*soak).killDaemon},
+}
+
+// draw chooses a trouble by its weight.
+func draw(rng *rand.Rand) trouble {
+	sum := 0
+	for _, t := range troubles {
+		sum += t.weight
+	}
+	n := rng.IntN(sum)
+	for _, t := range troubles {
+		if n -= t.weight; n < 0 {
+			return t
+		}
+	}
+	return troubles[0]
+}
+
+// trouble makes one. What a command cannot do because something is down is no
+// fault: it is counted and forgotten.
+func (s *soak) trouble(ctx context.Context, now time.Time) {
+	t := draw(s.rng)
+	if err := t.make(s, ctx, now); err != nil && ctx.Err() == nil {
+		s.count.mistakes++
+		if !s.down.daemon && !s.down.controller {
+			s.tell("%s: %v", t.name, err)
+		}
+	}
+}
+
+// repair undoes a trouble later.
+type repair struct {
+	at time.Time
+	do func(context.Context) error
+}
+
+func (s *soak) later(now time.Time, least, span time.Duration, do func(context.Context) error) {
+	s.due = append(s.due, repair{now.Add(least + time.Duration(s.rng.Int64N(int64(span)))), do})
+}
+
+// repairs does what is due. What fails is an error: the lab cannot be mended.
+func (s *soak) repairs(ctx context.Context, now time.Time) error {
+	for i := 0; i < len(s.due); {
+		r := s.due[i]
+		if r.at.After(now) {
+			i++
+			continue
+		}
+		s.due = slices.Delete(s.due, i, i+1)
+		if err := r.do(ctx); err != nil {
+			return err
+		}
+	}
+	if !s.down.daemon && !s.Alive() {
+		s.breaks("sluiced ended by itself; its last words:\n%s", s.Tail(10))
+		return s.start(ctx)
+	}
+	return nil
+}
+
+// node is a random one.
+func (s *soak) node() string {
+	names := s.Lab.NodeNames()
+	return names[s.rng.IntN(len(names))]
+}
+
+// drain keeps new jobs from a node for a while.
+func (s *soak) drain(ctx context.Context, now time.Time) error {
+	if s.down.node || s.down.controller {
+		return nil
+	}
+	node := s.node()
+	if err := s.Lab.Drain(ctx, node, "soak"); err != nil {
+		return err
+	}
+	s.count.drains++
+	s.down.node = true
+	s.later(now, 5*time.Second, 20*time.Second, func(ctx context.Context) error {
+		s.down.node = false
+		return s.withController(ctx, func() error { return s.Lab.Resume(ctx, node) })
+	})
+	return nil
+}
+
+// crashNode ends a node with all that runs there. Three times in four it is then
+// declared down, as a site's health check does; else Slurm has to notice.
+func (s *soak) crashNode(ctx context.Context, now time.Time) error {
+	if s.down.node || s.down.controller {
+		return nil
+	}
+	node := s.node()
+	if err := s.Lab.CrashNode(ctx, node); err != nil {
+		return err
+	}
+	s.count.nodes++
+	s.down.node = true
+	s.later(now, 3*time.Second, 15*time.Second, func(ctx context.Context) error {
+		s.down.node = false
+		return s.Lab.StartSlurmd(ctx, node)
+	})
+	if s.rng.IntN(4) == 0 {
+		return nil
+	}
+	return s.Lab.SetDown(ctx, node, "crashed")
+}
+
+// restartController ends slurmctld in order.
+func (s *soak) restartController(ctx context.Context, now time.Time) error {
+	return s.endController(ctx, now, s.Lab.StopController)
+}
+
+// killController ends slurmctld with what it had not saved. A job that it has
+// just accepted it may forget, and give its number to the next; that is Slurm's,
+// so nothing is submitted shortly before.
+func (s *soak) killController(ctx context.Context, now time.Time) error {
+	if now.Sub(s.asked) < 8*time.Second {
+		return nil
+	}
+	return s.endController(ctx, now, s.Lab.KillController)
+}
+
+func (s *soak) endController(ctx context.Context, now time.Time, end func(context.Context) error) error {
+	if s.down.controller {
+		return nil
+	}
+	if err := end(ctx); err != nil {
+		return err
+	}
+	s.count.controllers++
+	s.down.controller = true
+	s.later(now, time.Second, 10*time.Second, s.startController)
+	return nil
+}
+
+func (s *soak) startController(ctx context.Context) error {
+	s.down.controller = false
+	return s.Lab.StartController(ctx)
+}
+
+// withController does what needs slurmctld, which may be down on purpose.
+func (s *soak) withController(ctx context.Context, do func() error) error {
+	if err := s.startController(ctx); err != nil {
+		return err
+	}
+	return do()
+}
+
+// killDaemon ends sluiced without a word, and audits while it is dead.
+func (s *soak) killDaemon(ctx context.Context, now time.Time) error {
+	if s.down.daemon || s.calmer {
+		return nil
+	}
+	s.Kill()
+	s.count.daemons++
+	s.down.daemon = true
+	s.later(now, 0, 8*time.Second, func(ctx context.Context) error {
+		s.audit(ctx)
+		return s.withController(ctx, func() error { return s.start(ctx) })
+	})
+	return nil
+}
+
+// start begins another life of sluiced.
+func (s *soak) start(ctx context.Context) error {
+	s.down.daemon = false
+	s.life++
+	return s.Start(ctx)
+}
+
+// audit holds what sluiced said it did so far against Slurm's own records.
+func (s *soak) audit(ctx context.Context) string {
+	report, err := s.Audit(ctx)
+	if err != nil {
+		s.breaks("the audit could not be made: %v", err)
+		return ""
+	}
+	for _, v := range report.Violations {
+		s.breaks("%s", v)
+	}
+	return fmt.Sprint(report)
+}
