@@ -97,6 +97,7 @@ type jobState struct {
 	hold    bool                  // the last hold through Slurm was sluice's own
 	disown  bool                  // its user took the tag away
 	rest    time.Time             // not started again before; see mourn
+	freed   time.Time             // the runner's sign of life upon which a request was withdrawn last
 	revived int                   // the last run that was brought back, counted from 1
 	words   *checkpoint.LastWords // of an ended job; nil when it ended well
 }
