@@ -24,6 +24,7 @@ type note struct {
 	Local  int    `json:"local"`
 	Master string `json:"master,omitempty"` // node 0 only
 	Port   int    `json:"port,omitempty"`   // node 0 only
+	Line   int    `json:"line,omitempty"`   // node 0 only: port for the nodes' own connections
 }
 
 // Meet tells the other nodes of the step how many processes this one starts,
@@ -33,7 +34,7 @@ type note struct {
 func (n Node) Meet(ctx context.Context, pause time.Duration) (World, error) {
 	own := note{Name: n.Name, Local: n.Local}
 	if n.ID == 0 {
-		own.Master, own.Port = n.Master, n.port()
+		own.Master, own.Port, own.Line = n.Master, n.port(), n.Line
 		if own.Master == "" {
 			own.Master = "127.0.0.1"
 		}
@@ -71,8 +72,9 @@ func (n Node) port() int {
 }
 
 func (n Node) world(notes []note) (World, error) {
-	w := World{Master: notes[0].Master, Port: notes[0].Port}
+	w := World{Master: notes[0].Master, Port: notes[0].Port, Line: notes[0].Line}
 	for id, other := range notes {
+		w.Peers = append(w.Peers, Peer{Name: other.Name, First: w.Size})
 		if id < n.ID {
 			w.First += other.Local
 		}

@@ -21,6 +21,7 @@ type Node struct {
 	Name    string // for messages
 	Master  string // address that Slurm's side proposes; "" = none
 	Port    int    // likewise; 0 = none
+	Line    int    // node 0: port on which it hears the other nodes' ends; 0 = none
 }
 
 // Look reads a Node from the environment. perNode > 0 overrides the number of
@@ -107,6 +108,14 @@ type World struct {
 	First  int // rank of this node's first process
 	Master string
 	Port   int
+	Line   int    // node 0's port for the nodes' own connections; 0 = none
+	Peers  []Peer // all nodes, where they met
+}
+
+// Peer is one of the nodes that met.
+type Peer struct {
+	Name  string
+	First int // rank of its first process
 }
 
 // variables returns what the process with a local number is told beside env.

@@ -55,7 +55,8 @@ func Run(c Config) int {
 		return 2
 	}
 	defer family.Close()
-	t := &team{Config: c, family: family, ended: make(chan end)}
+	t := &team{Config: c, family: family, ended: make(chan end), party: newParty(1)}
+	defer func() { t.party.part() }()
 	if err := t.gather(); err != nil {
 		fmt.Fprintln(c.Stderr, "sluice ranks: error:", err)
 		if !t.told {
@@ -95,6 +96,7 @@ type team struct {
 	code    int
 	signals chan os.Signal
 	kills   int // for memory, before this step
+	party   *party
 
 	orphaned <-chan struct{} // closes when nobody is left to end this step
 }
@@ -119,6 +121,9 @@ func (t *team) gather() error {
 		syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGHUP, syscall.SIGALRM)
 	if err := t.meet(); err != nil {
 		return err
+	}
+	if t.node.ID > 0 && t.world.Line > 0 {
+		go t.party.join(t.node, t.world) // ends when either does
 	}
 	if err := t.startAll(vars); err != nil {
 		return err
@@ -165,6 +170,12 @@ func (t *team) start(local int, argv, env []string) error {
 func (t *team) meet() error {
 	ctx, cancel := context.WithTimeout(context.Background(), t.Wait)
 	defer cancel()
+	if t.node.Meeting != "" {
+		t.party = newParty(t.node.Nodes)
+		if t.node.ID == 0 {
+			t.node.Line = t.party.host(t.node)
+		}
+	}
 	met := make(chan error, 1)
 	go func() { // bounded by ctx
 		var err error
@@ -196,7 +207,8 @@ func (t *team) work() int {
 	// to the shared file system.
 	elsewhere := time.NewTicker(10 * t.Poll)
 	defer elsewhere.Stop()
-	var kill <-chan time.Time
+	var kill, missed <-chan time.Time
+	gone := -1
 	for t.left > 0 {
 		select {
 		case e := <-t.ended:
@@ -208,6 +220,17 @@ func (t *team) work() int {
 			t.signalled(s.(syscall.Signal))
 		case <-elsewhere.C:
 			if t.code == 0 && t.listen() {
+				kill = time.After(t.Grace)
+			}
+		case id := <-t.party.gone:
+			if gone < 0 { // whoever ends all nodes ends this one next
+				gone, missed = id, time.After(t.Grace)
+			}
+		case <-missed:
+			if t.code == 0 && !t.told && !t.listen() {
+				t.miss(t.world.Peers[gone])
+			}
+			if t.code != 0 && kill == nil {
 				kill = time.After(t.Grace)
 			}
 		case <-t.orphaned:
@@ -240,6 +263,16 @@ func (t *team) listen() bool {
 	}
 	t.end(syscall.SIGTERM)
 	return true
+}
+
+// miss ends the members: those of another node are gone, without a word.
+func (t *team) miss(p Peer) {
+	fmt.Fprintf(t.Stderr, "sluice ranks: node %s: what ran on node %s was killed: ending the rest\n", t.node.Name, p.Name)
+	f := t.node.failed(p.First, 128+int(syscall.SIGKILL))
+	f.Node, f.Signal = p.Name, "KILL"
+	t.code = f.Code
+	t.tell(f)
+	t.end(syscall.SIGTERM)
 }
 
 // abandoned: whoever ends the job has lost this step, or the runner is gone. Nobody

@@ -100,18 +100,19 @@ type jobState struct {
 	fresh   []speed.Sample    // not yet in the store
 	paces   []speed.Sample    // likewise, seconds a step
 	why     string
-	last    string    // how the last move closed
-	hold    bool      // the last hold through Slurm was sluice's own
-	disown  bool      // its user took the tag away
-	rest    time.Time // not started again before; see mourn
-	revived int       // the last run that was brought back, counted from 1
+	last    string                // how the last move closed
+	hold    bool                  // the last hold through Slurm was sluice's own
+	disown  bool                  // its user took the tag away
+	rest    time.Time             // not started again before; see mourn
+	freed   time.Time             // the runner's sign of life upon which a request was withdrawn last
+	revived int                   // the last run that was brought back, counted from 1
+	words   *checkpoint.LastWords // of an ended job; nil when it ended well
 	// stranded is how often it was requeued for it, when last, and in which run, counted from 1.
 	stranded struct {
 		times int
 		last  time.Time
 		of    int
 	}
-	words *checkpoint.LastWords // of an ended job; nil when it ended well
 }
 
 // New returns an engine that has looked at nothing yet.
@@ -162,6 +163,10 @@ func (e *Engine) Cycle(ctx context.Context, now time.Time) (wake time.Time, err 
 		if view.nodes, err = e.askNodes(ctx); err != nil {
 			return e.blinded(now, err), err
 		}
+		snap = e.snapshot(view, now)
+		plan = e.decide(snap)
+	}
+	if len(plan.Open) > 0 && e.askLimits(ctx, limitsFresh, now) { // nor on old limits
 		snap = e.snapshot(view, now)
 		plan = e.decide(snap)
 	}

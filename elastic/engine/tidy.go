@@ -61,8 +61,10 @@ func (e *Engine) chores(js *jobState, now time.Time) []elastic.Action {
 	case phase == elastic.Running && js.slurm.Held && js.hold:
 		return []elastic.Action{elastic.Release{Job: js.rec.ID}}
 	// A request nobody stands behind any more: the daemon lost its journal, or
-	// a move was closed while the file system refused. The job must not wait.
-	case phase == elastic.Running && js.runner.ok && pausing[js.runner.word.State]:
+	// a move was closed while the file system refused. The job must not wait. A
+	// runner that says no more is not told again.
+	case phase == elastic.Running && js.runner.ok && pausing[js.runner.word.State] && !js.runner.word.Beat.Equal(js.freed):
+		js.freed = js.runner.word.Beat
 		return []elastic.Action{elastic.WithdrawRequest{Job: js.rec.ID, Why: "no move stands behind it"}}
 	}
 	return nil

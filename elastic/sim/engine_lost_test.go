@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
 	"github.com/sluice-hpc/sluice/elastic/sim"
@@ -93,5 +94,38 @@ func TestWrongedRunComesBack(t *testing.T) {
 				t.Errorf("%s: %s\n%s", got.Job.State, got.Why, d.log.String())
 			}
 		})
+	}
+}
+
+// silenced is a mailbox whose runners died while their programs waited to be stopped:
+// their word stands, whatever is done.
+type silenced struct {
+	engine.Mailbox
+	at time.Time
+}
+
+// Runner reads the runner's word as it was then.
+func (s silenced) Runner(token string, uid uint32) (checkpoint.Runner, bool, error) {
+	r, ok, err := s.Mailbox.Runner(token, uid)
+	if ok && r.Beat.After(s.at) {
+		r.Beat, r.State = s.at, checkpoint.Waiting
+	}
+	return r, ok, err
+}
+
+// TestADeadRunnerIsToldOnce: a request that nobody stands behind is withdrawn, from
+// one who says no more only once.
+func TestADeadRunnerIsToldOnce(t *testing.T) {
+	w := sim.New(sim.Config{Fake: fake.Config{Seed: 3, Nodes: fake.Grid(1, 4)}})
+	d := boot(t, w, new(engine.Memory), "lookahead", func(c *engine.Config) {
+		c.Mailbox = silenced{c.Mailbox, w.Now().Add(30 * time.Second)}
+		c.Period = time.Second
+	})
+	w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 2, Max: 2, Total: 600}})
+	d.drive(t, time.Minute)
+	before := strings.Count(d.log.String(), "withdraw the request")
+	d.drive(t, 10*time.Minute)
+	if n := strings.Count(d.log.String(), "withdraw the request"); before < 2 || n != before { // one ends the start
+		t.Errorf("withdrawn %d times, then %d", before, n)
 	}
 }

@@ -1,0 +1,45 @@
+package main_test
+
+import (
+	"fmt"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/cmd/site"
+	"github.com/sluice-hpc/sluice/elastic/control"
+)
+
+// TestLateWord: a node is lost and comes back, the job trains again, and what Slurm
+// owed to the lost run ends this one: its runner is killed, which Slurm calls FAILED.
+// sluice brings the job back, and every step is trained. Once the node's loss is long
+// past, or without one, a job that is killed stays FAILED (TestMisbehavingPrograms).
+func TestLateWord(t *testing.T) {
+	t.Parallel()
+	s := play(t, withNodes(1, 2))
+	j := s.submit("late", "", 30, []string{"--max-gpus=2"})
+	at := j.runsOn(2).Place[0].Node
+	s.must(s.Lab.CrashNode(s.ctx, at))
+	s.must(s.Lab.SetDown(s.ctx, at, "test"))
+	j.until("to be requeued", func(v control.Job) bool { return v.State != "RUNNING" })
+	s.must(s.Lab.StartSlurmd(s.ctx, at))
+	again := j.runsOn(2)
+	mail, err := checkpoint.NewMailbox(s.Jobs, s.Outbox)
+	s.must(err)
+	s.must(site.Until(s.ctx, time.Minute, "the new run's runner to speak", func() (bool, error) {
+		word, ok, err := mail.Runner(again.Token, again.UID)
+		if err != nil || !ok || word.State != checkpoint.Training || fmt.Sprint(word.Restarts) != j.field("Restarts") {
+			return false, err
+		}
+		return true, syscall.Kill(word.PID, syscall.SIGKILL)
+	}))
+	if state := j.ends(); state != "COMPLETED" {
+		t.Errorf("ended as %s:\n%s", state, s.as("", "sluice", "explain", fmt.Sprint(j.id)))
+	}
+	tr, err := site.ReadTraining(j.stepsLog(), j.epochs, perEpoch)
+	s.must(err)
+	if tr.Missing > 0 || j.field("Restarts") != "2" {
+		t.Errorf("%d steps were never trained, %s restarts", tr.Missing, j.field("Restarts"))
+	}
+}
