@@ -143,16 +143,23 @@ func (p *play) lets(job *sim.Trainer) bool {
 	return p.orders(job, func(elastic.Directive) elastic.Directive { return elastic.Directive{} })
 }
 
-// letGo is everybody letting go of what he held, when all else has happened.
+// letGo is everybody letting go of what he held, and nodes being mended, when all else
+// has happened.
 func (p *play) letGo() {
 	if p.insisting > 0 {
 		p.w.At(p.now()+time.Minute, func() { p.insist(p.letGo) })
 		return
 	}
 	p.letting = true
+	for i := range p.s.Nodes {
+		p.w.Slurm.NodeReturn(fmt.Sprintf("gpu%d", i+1))
+	}
 	for i, job := range p.jobs {
 		if job == nil || !p.held[i] && !p.s.forgetful() && !p.s.has("second daemon") {
 			continue
+		}
+		if p.left[i] && p.stranded[i] { // nobody else looks after it
+			_ = p.w.User("root").Cancel(p.ctx, job.ID())
 		}
 		p.lets(job)
 		_ = p.w.User("root").Release(p.ctx, job.ID())

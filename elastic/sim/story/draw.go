@@ -9,6 +9,9 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
+// horizon is how long there is something to happen.
+const horizon = 25 * time.Minute
+
 // drawing is a story half drawn.
 type drawing struct {
 	*rand.Rand
@@ -22,15 +25,15 @@ func Draw(seed uint64) Story {
 		Seed: seed, Nodes: 2 + d.IntN(3), GPUs: 4, Personal: d.one(5), Disk: d.one(16),
 		Policy: []string{"knapsack", "lookahead", "lookahead", "srpt", "turns"}[d.IntN(5)],
 		Jitter: time.Duration(d.IntN(3)) * time.Second, Draining: time.Duration(1+d.IntN(20)) * 100 * time.Millisecond,
-		Period:     []time.Duration{5 * time.Second, 15 * time.Second, 30 * time.Second}[d.IntN(3)],
-		Transition: []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second}[d.IntN(3)],
+		Period:     []time.Duration{5 * time.Second, 15 * time.Second, 30 * time.Second, 30 * time.Second, time.Minute}[d.IntN(5)],
+		Transition: []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second, 2 * time.Second, 5 * time.Second}[d.IntN(5)],
 	}
 	habit := d.one(5)
 	for range 2 + d.IntN(4) {
 		d.job(habit)
 	}
 	for range d.IntN(3) {
-		d.act(Act{At: d.within(40 * time.Minute), What: "ordinary", GPUs: 1 + d.IntN(4), For: time.Minute + d.within(10*time.Minute)})
+		d.act(Act{At: d.within(horizon), What: "ordinary", GPUs: 1 + d.IntN(4), For: time.Minute + d.within(10*time.Minute)})
 	}
 	d.machines()
 	d.slurm()
@@ -53,8 +56,8 @@ func (d *drawing) node() string { return fmt.Sprintf("gpu%d", 1+d.IntN(d.Nodes))
 // job draws a job and what its user does to it.
 func (d *drawing) job(habit bool) {
 	j := Job{
-		At: d.within(15 * time.Minute), User: []string{"alice", "bob"}[d.IntN(2)], Min: 1 + d.IntN(2),
-		Total: float64(5 + d.IntN(40)), Seconds: float64(60 + d.IntN(300)), Serial: float64(d.IntN(30)) / 100,
+		At: d.within(10 * time.Minute), User: []string{"alice", "bob"}[d.IntN(2)], Min: 1 + d.IntN(2),
+		Total: float64(3 + d.IntN(16)), Seconds: float64(60 + d.IntN(240)), Serial: float64(d.IntN(30)) / 100,
 		Save: time.Duration(1+d.IntN(20)) * time.Second, Load: time.Duration(1+d.IntN(20)) * time.Second,
 		Uneven: d.one(2), Habit: habit,
 	}
@@ -87,7 +90,7 @@ func (d *drawing) meddling(job int) {
 	if d.one(3) && !strings.HasPrefix(what, "sluice") {
 		a.Effect = 1 + d.IntN(120)
 	} else {
-		a.At = d.Jobs[job].At + time.Second + d.within(30*time.Minute)
+		a.At = d.Jobs[job].At + time.Second + d.within(10*time.Minute)
 	}
 	d.act(a)
 }
@@ -97,9 +100,9 @@ func (d *drawing) machines() {
 	for range d.IntN(4) {
 		a := Act{Node: d.node(), What: []string{"node fails", "node is drained"}[d.IntN(2)]}
 		back := Act{Node: a.Node, What: "node returns"}
-		if a.At = d.within(40 * time.Minute); d.one(3) {
+		if a.At = d.within(horizon); d.one(3) {
 			a.Effect, a.At = 1+d.IntN(120), 0
-			back.At = 41*time.Minute + d.within(20*time.Minute)
+			back.At = horizon + d.within(10*time.Minute)
 		} else {
 			back.At = a.At + time.Duration(1+d.IntN(3)*d.IntN(400))*time.Second
 		}
@@ -156,26 +159,26 @@ func (d *drawing) daemon() {
 		d.Kills = append(d.Kills, Kill{Effect: 1 + d.IntN(150), After: d.one(2)})
 	}
 	if d.one(4) {
-		d.act(Act{At: d.within(40 * time.Minute), What: "daemon is stopped", For: d.outage()})
+		d.act(Act{At: d.within(horizon), What: "daemon is stopped", For: d.outage()})
 	}
 	if d.one(5) {
 		jumps := []time.Duration{time.Hour, -time.Hour, 3 * time.Second, -3 * time.Second, tenYears, -tenYears, 47 * time.Minute, -13 * time.Minute}
-		a := Act{At: d.within(40 * time.Minute), What: "clock is set", For: jumps[d.IntN(len(jumps))]}
+		a := Act{At: d.within(horizon), What: "clock is set", For: jumps[d.IntN(len(jumps))]}
 		d.act(a)
 		if d.one(2) {
-			d.act(Act{At: a.At + d.within(20*time.Minute), What: "clock is set", For: -a.For})
+			d.act(Act{At: a.At + d.within(10*time.Minute), What: "clock is set", For: -a.For})
 		}
 	}
 	if d.one(6) {
-		a := Act{At: d.within(30 * time.Minute), What: "journal is copied"}
+		a := Act{At: d.within(horizon), What: "journal is copied"}
 		d.act(a)
-		d.act(Act{At: a.At + time.Second + d.within(20*time.Minute), What: "copy is put back"})
+		d.act(Act{At: a.At + time.Second + d.within(10*time.Minute), What: "copy is put back"})
 	}
 	if d.one(12) {
-		d.act(Act{At: d.within(40 * time.Minute), What: "journal is lost"})
+		d.act(Act{At: d.within(horizon), What: "journal is lost"})
 	}
 	if d.one(10) {
-		d.act(Act{At: d.within(40 * time.Minute), What: "second daemon", For: time.Minute + d.within(20*time.Minute)})
+		d.act(Act{At: d.within(horizon), What: "second daemon", For: time.Minute + d.within(10*time.Minute)})
 	}
 }
 
@@ -184,7 +187,7 @@ const tenYears = 10 * 365 * 24 * time.Hour
 // files draws file systems that refuse.
 func (d *drawing) files() {
 	for d.one(2) {
-		w := Window{At: d.within(40 * time.Minute), For: time.Second + d.within(20*time.Minute),
+		w := Window{At: d.within(horizon), For: time.Second + d.within(10*time.Minute),
 			Where: []string{"store", "outbox", "jobs"}[d.IntN(3)], How: errnos[d.IntN(len(errnos))].name, Nth: 1 + d.IntN(2)*d.IntN(20)}
 		if w.Where == "jobs" {
 			w.How = "EIO"

@@ -41,8 +41,7 @@ func (p *play) forgotten(i int) bool {
 	if !p.s.forgetful() {
 		return false
 	}
-	plan, _ := p.s.plan() // set has looked
-	for _, f := range plan {
+	for _, f := range p.plan {
 		if f.Kind == fake.Forget && p.jobs[i] != nil && p.handed[i] >= f.At-f.For && p.handed[i] <= f.At+time.Minute {
 			return true
 		}
@@ -56,8 +55,7 @@ func (p *play) count() {
 	for _, job := range p.w.Trainers() {
 		p.out.Runs += len(job.Runs())
 	}
-	plan, _ := p.s.plan() // set has looked
-	for _, f := range plan {
+	for _, f := range p.plan {
 		struck := p.w.Slurm.Calls(f.On) >= f.Nth
 		if f.On == "" {
 			struck = p.now() >= f.At

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/sluice-hpc/sluice/elastic/engine"
 	"github.com/sluice-hpc/sluice/elastic/policy"
@@ -21,6 +22,17 @@ type Outcome struct {
 	Runs      int            // of elastic jobs
 	Moves     int            // opened
 	Happened  map[string]int // by kind: what people, machines and files did
+}
+
+// Kind is the first broken promise without its numbers, to tell one failure from
+// another; "" when all were kept.
+func (o Outcome) Kind() string {
+	if len(o.Broken) == 0 {
+		return ""
+	}
+	line, _, _ := strings.Cut(o.Broken[0], "\n")
+	words := strings.FieldsFunc(line, func(r rune) bool { return !unicode.IsLetter(r) })
+	return strings.Join(words[:min(len(words), 6)], " ")
 }
 
 // play is a story on its way.
@@ -39,6 +51,8 @@ type play struct {
 	insisting               int          // how many wait for slurmctld
 	letting                 bool         // everybody has let go of what he held
 	begin                   time.Time
+	plan                    fake.Plan
+	last                    time.Duration // when everything that was to happen at a time has happened
 	out                     Outcome
 }
 
@@ -71,15 +85,16 @@ func Play(ctx context.Context, s Story, shelves Shelves, log *strings.Builder) O
 // set puts everything in its place before the first moment.
 func (p *play) set(shelves Shelves) error {
 	s := p.s
-	plan, err := s.plan()
-	if err != nil {
+	var err error
+	if p.plan, err = s.plan(); err != nil {
 		return err
 	}
+	p.last = p.end()
 	if _, err := policy.ByName(s.Policy); err != nil && s.Policy != "turns" {
 		return err
 	}
 	cfg := sim.Config{Recorded: p.audited(), User: s.Personal, Fake: fake.Config{
-		Seed: s.Seed, Nodes: fake.Grid(s.Nodes, s.GPUs), Jitter: s.Jitter, Draining: s.Draining, Faults: plan,
+		Seed: s.Seed, Nodes: fake.Grid(s.Nodes, s.GPUs), Jitter: s.Jitter, Draining: s.Draining, Faults: p.plan,
 	}}
 	if s.Personal {
 		cfg.Account = "alice"
@@ -134,7 +149,7 @@ func (p *play) arrange() {
 			p.w.At(a.At, func() { p.insist(func() { p.do(a) }) })
 		}
 	}
-	p.w.At(p.end(), func() { p.insist(p.letGo) })
+	p.w.At(p.last, func() { p.insist(p.letGo) })
 }
 
 // ownAct reports whether the act needs no slurmctld.
@@ -157,8 +172,7 @@ func (p *play) end() time.Duration {
 	for _, w := range p.s.Windows {
 		end = max(end, w.At+w.For)
 	}
-	plan, _ := p.s.plan() // set has looked
-	for _, f := range plan {
+	for _, f := range p.plan {
 		if f.On == "" {
 			end = max(end, f.At)
 		}
@@ -168,9 +182,9 @@ func (p *play) end() time.Duration {
 
 // run lets time pass until every job that can end has ended.
 func (p *play) run() {
-	over := func() bool { return p.now() > p.end() && p.over() }
+	over := func() bool { return p.now() > p.last && p.over() }
 	for range 100 { // an outage of two days may begin late
-		if err := p.w.DriveUntil(p.ctx, p.d, p.end()+spare, over); err != nil {
+		if err := p.w.DriveUntil(p.ctx, p.d, p.last+spare, over); err != nil {
 			p.broken("%v", err)
 			return
 		}
