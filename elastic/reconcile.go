@@ -127,6 +127,9 @@ func (d *docket) reconcile(j *Job, why string) (*Intent, string) {
 		why = reason
 	}
 	target := d.where.Target[j.ID]
+	if j.Kept != "" && j.Phase == Held && len(target) == 0 {
+		why += "; " + j.Kept
+	}
 	for _, v := range verdicts {
 		if v.when(d, j, target) {
 			return v.then(d, j, target, why)

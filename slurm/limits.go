@@ -60,6 +60,8 @@ type QOS struct {
 	// each account, Job each job and Node each node of a job. Least is what a job
 	// must have at least.
 	Group, User, Account, Job, Node, Least []Amount
+	// OverPartition: what it sets goes before what the partition's QOS sets.
+	OverPartition bool
 }
 
 // Partition is what a partition asks of its jobs.

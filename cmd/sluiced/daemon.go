@@ -98,7 +98,7 @@ func (d *daemon) engineConfig(c etc.Config) (engine.Config, error) {
 		return engine.Config{}, err
 	}
 	cfg := engine.Config{
-		Slurm: client, Journal: fragile(d.store), Samples: d.store, Mailbox: mailbox, Events: d.logEvent,
+		Slurm: client, Limiter: client, Journal: fragile(d.store), Samples: d.store, Mailbox: mailbox, Events: d.logEvent,
 	}
 	return cfg, d.tune(&cfg, c)
 }
@@ -168,7 +168,7 @@ func (d *daemon) reload() {
 		return
 	}
 	d.engine.Reconfigure(func(old *engine.Config) {
-		cfg.Slurm, cfg.Journal, cfg.Samples, cfg.Mailbox, cfg.Events = old.Slurm, old.Journal, old.Samples, old.Mailbox, old.Events
+		cfg.Slurm, cfg.Limiter, cfg.Journal, cfg.Samples, cfg.Mailbox, cfg.Events = old.Slurm, old.Limiter, old.Journal, old.Samples, old.Mailbox, old.Events
 		*old = cfg
 	})
 	if err := d.server.Configure(d.serverOptions(c)); err != nil {

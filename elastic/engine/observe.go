@@ -88,6 +88,7 @@ func (e *Engine) observe(ctx context.Context, now time.Time) (view, error) {
 	e.noteLost(inventory, now)
 	v := view{jobs: jobs, nodes: inventory, old: old}
 	e.match(v, now)
+	e.lookAtLimits(ctx, jobs, now)
 	if err := e.lookForMissing(ctx, now); err != nil {
 		return view{}, err
 	}

@@ -3,17 +3,19 @@ package engine
 import (
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/speed"
+	"github.com/sluice-hpc/sluice/nodes"
 )
 
 // publish hands the cycle's result to readers, whole.
 func (e *Engine) publish(snap elastic.Snapshot, plan elastic.Plan, now time.Time) {
 	snap.Intents = slices.Clone(e.open)
 	e.last, e.sealed = snap, true
-	r := &Report{At: now, Policy: e.cfg.Policy.Name, Nodes: snap.Nodes, Demands: snap.Demands, Health: e.health.Findings(e.cfg.Health)}
+	r := &Report{At: now, Policy: e.cfg.Policy.Name, Nodes: asSlurmHasThem(snap.Nodes), Demands: snap.Demands, Health: e.health.Findings(e.cfg.Health)}
 	jobs := map[elastic.JobID]elastic.Job{}
 	for _, j := range snap.Jobs {
 		jobs[j.ID] = j
@@ -34,6 +36,17 @@ func (e *Engine) publish(snap elastic.Snapshot, plan elastic.Plan, now time.Time
 	r.Jobs = append(r.Jobs, ended...)
 	e.report.Store(r)
 	e.forgetOld(now)
+}
+
+// asSlurmHasThem is the inventory without the partitions that reserve made.
+func asSlurmHasThem(inventory []nodes.Node) []nodes.Node {
+	out := slices.Clone(inventory)
+	for i := range out {
+		if made := func(p string) bool { return strings.Contains(p, "@") }; slices.ContainsFunc(out[i].Partitions, made) {
+			out[i].Partitions = slices.DeleteFunc(slices.Clone(out[i].Partitions), made)
+		}
+	}
+	return out
 }
 
 // publishBlind repeats the last report with the reason nothing newer is there.

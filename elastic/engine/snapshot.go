@@ -29,6 +29,9 @@ func (e *Engine) snapshot(v view, now time.Time) elastic.Snapshot {
 			s.Demands = append(s.Demands, d)
 		}
 	}
+	s.Caps = e.caps(v, &s)
+	spread(&s)
+	e.reserve(&s)
 	return s
 }
 

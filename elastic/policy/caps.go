@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/speed"
@@ -81,7 +82,7 @@ func (b *bounds) alone(j *bound, c *elastic.Cap) {
 	}
 	few := slices.DeleteFunc(slices.Clone(j.sizes), func(n int) bool {
 		if c.Least {
-			return c.Of == elastic.GPUs && n < c.Most
+			return (c.Of == elastic.GPUs || c.Of == elastic.Nodes) && n < c.Most
 		}
 		return b.cost(j, c, n) > most
 	})
@@ -352,7 +353,11 @@ func (b *bounds) explain(a elastic.Allocation) elastic.Allocation {
 		case j.gives && d.GPUs < j.now:
 			d.Why = fmt.Sprintf("%s: another job waits within %s", change(j.now, d.GPUs), j.why)
 		case j.why != "" && len(j.sizes) > 0 && d.GPUs >= j.sizes[len(j.sizes)-1]:
-			d.Why += "; no more within " + j.why
+			if head, isMost := strings.CutSuffix(d.Why, "that is its maximum"); isMost {
+				d.Why = head + "no more within " + j.why
+			} else {
+				d.Why += "; no more within " + j.why
+			}
 		default:
 			continue
 		}

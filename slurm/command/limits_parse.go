@@ -11,7 +11,7 @@ import (
 // The fields asked of sacctmgr, in the order it prints them.
 var (
 	associationFields = [...]string{"Account", "User", "Partition", "ParentName", "GrpTRES", "GrpJobs", "MaxTRES", "MaxTRESPerNode", "MaxJobs"}
-	qosFields         = [...]string{"Name", "GrpTRES", "GrpJobs", "MaxTRES", "MaxTRESPerNode", "MaxTRESPU", "MaxTRESPA", "MaxJobsPU", "MaxJobsPA", "MinTRES"}
+	qosFields         = [...]string{"Name", "GrpTRES", "GrpJobs", "MaxTRES", "MaxTRESPerNode", "MaxTRESPU", "MaxTRESPA", "MaxJobsPU", "MaxJobsPA", "MinTRES", "Flags"}
 )
 
 // maxLimitRecords bounds associations, QOS, partitions and reservations.
@@ -31,7 +31,7 @@ func parseAssociations(out string) ([]slurm.Association, error) {
 func parseQOS(out string) ([]slurm.QOS, error) {
 	var list []slurm.QOS
 	err := sheet(out, len(qosFields), func(f []string) {
-		q := slurm.QOS{Name: f[0], Job: amounts(f[3]), Node: amounts(f[4]), Least: amounts(f[9])}
+		q := slurm.QOS{Name: f[0], Job: amounts(f[3]), Node: amounts(f[4]), Least: amounts(f[9]), OverPartition: strings.Contains(f[10], "OverPartQOS")}
 		q.Group = append(amounts(f[1]), jobs(f[2])...)
 		q.User = append(amounts(f[5]), jobs(f[7])...)
 		q.Account = append(amounts(f[6]), jobs(f[8])...)

@@ -27,7 +27,7 @@ func TestLimitsAsRecorded(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 	qos, err := parseQOS(fixture(t, "22.05", "limits", "qos.txt"))
-	if err != nil || len(qos) != 2 || fmt.Sprint(qos[1]) != "{capped [{gres/gpu 7} {job 9}] [{gres/gpu 3} {job 2}] [{gres/gpu 5} {node 2} {job 4}] [] [{gres/gpu 4}] [{gres/gpu 1}]}" {
+	if err != nil || len(qos) != 2 || fmt.Sprint(qos[1]) != "{capped [{gres/gpu 7} {job 9}] [{gres/gpu 3} {job 2}] [{gres/gpu 5} {node 2} {job 4}] [] [{gres/gpu 4}] [{gres/gpu 1}] true}" {
 		t.Errorf("%v, %v", qos, err)
 	}
 	partitions, err := parsePartitions(fixture(t, "22.05", "limits", "partition.txt"))
@@ -82,7 +82,7 @@ func TestLimitsTakeFewQueries(t *testing.T) {
 	s.write("qos", fixture(t, "22.05", "limits", "qos.txt"))
 	s.write("reservation", fixture(t, "22.05", "limits", "reservation.txt"))
 	s.set("sacctmgr", `cat $here/$4`)
-	s.set("squeue", `nonce=${5#*:@}; nonce=${nonce%%|*}; printf '7@%s|r1@%s.\n8@%s|@%s.\n' $nonce $nonce $nonce $nonce`)
+	s.set("squeue", `nonce=${4#*:@}; nonce=${nonce%%|*}; printf '7@%s|r1@%s.\n8@%s|@%s.\n' $nonce $nonce $nonce $nonce`)
 	s.set("scontrol", `case "$*" in
 *config*) printf 'ClusterName = c\nAccountingStorageEnforce = associations,limits,qos\n' ;;
 *partition*) echo 'PartitionName=gpu State=UP MaxNodes=2 MinNodes=0 MaxTime=UNLIMITED' ;;

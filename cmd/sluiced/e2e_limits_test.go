@@ -1,0 +1,59 @@
+package main_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/sluice-hpc/sluice/cmd/site"
+	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/slurm/lab"
+)
+
+// An operator's account may write any size on a job; Slurm then leaves it pending for
+// good if its user may not have so much. So sluice keeps within the limits itself: a
+// user with 2 of a node's 4 GPUs has his job grow to 2, whatever is idle, and further
+// once he may; and he is told why.
+func TestLimitsOfAnAccount(t *testing.T) {
+	if err := lab.MissingAccounting(""); err != nil {
+		if os.Getenv("SLUICE_REQUIRE_LAB") == "1" {
+			t.Fatal(err)
+		}
+		t.Skipf("SKIPPED, limits were not tested on a real Slurm: %v", err)
+	}
+	t.Parallel()
+	const user = "sluice-test-l"
+	s := play(t, withNodes(1, 4), withUsers([]string{user}), func(c *site.Config) { c.Lab.Accounting = true })
+	s.must(s.Lab.Enroll(s.ctx, "phys", user))
+	s.limit("user", user, "GrpTRES=gres/gpu=2")
+
+	a := s.submit("a", user, 1000, []string{"--max-gpus=4"}, "--seconds", "0.4")
+	a.runsOn(2)
+	b := s.submit("b", user, 5, []string{"--min-gpus=3"})
+	b.until("to wait for the limit", func(v control.Job) bool { return strings.Contains(v.Reason, "GrpTRES=gres/gpu=2 of user "+user) })
+	if why := s.as(user, "sluice", "explain", fmt.Sprint(b.id)); !strings.Contains(why, "waits for 3 GPUs: within GrpTRES=gres/gpu=2 of user "+user+" in account phys") {
+		t.Errorf("explain says:\n%s", why)
+	}
+	s.cancel(b)
+	if v := a.view(); v.GPUs != 2 || a.field("Restarts") != fmt.Sprint(v.Restarts) {
+		t.Errorf("moved meanwhile: %+v", v)
+	}
+
+	s.limit("user", user, "GrpTRES=gres/gpu=4")
+	a.runsOn(4)
+	s.limit("user", user, "GrpTRES=gres/gpu=1") // lowered below what it has: it runs on
+	before := a.field("Restarts")
+	c := s.submit("c", user, 5, nil)
+	c.until("to wait for the limit", func(v control.Job) bool { return strings.Contains(v.Reason, "GrpTRES=gres/gpu=1") })
+	if after := a.field("Restarts"); after != before || a.view().GPUs != 4 {
+		t.Errorf("a limit below what it has moved it: %s restarts, then %s, on %d GPUs", before, after, a.view().GPUs)
+	}
+	s.cancel(a, c)
+}
+
+// limit sets a limit as an administrator does.
+func (s *scene) limit(kind, name, limit string) {
+	s.t.Helper()
+	s.as("", "sacctmgr", "-i", "modify", kind, name, "set", limit)
+}

@@ -1,0 +1,258 @@
+package engine
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// capBook gathers the limits that concern sluice's jobs, by what sets them.
+type capBook struct {
+	limits     slurm.Limits
+	qos        map[string]*slurm.QOS
+	partitions map[string]*slurm.Partition
+	accounts   map[string]*slurm.Association // those of accounts, by name
+	users      map[[3]string]*slurm.Association
+	caps       map[string]*elastic.Cap // those of a group, and of each alone
+	found      []string                // their keys, in the order they were met
+	unknown    map[elastic.JobID]bool  // jobs whose association was not in the answer
+}
+
+func newCapBook(l slurm.Limits) *capBook {
+	b := &capBook{
+		limits: l, qos: map[string]*slurm.QOS{}, partitions: map[string]*slurm.Partition{},
+		accounts: map[string]*slurm.Association{}, users: map[[3]string]*slurm.Association{}, caps: map[string]*elastic.Cap{}, unknown: map[elastic.JobID]bool{},
+	}
+	for i := range l.QOS {
+		b.qos[l.QOS[i].Name] = &l.QOS[i]
+	}
+	for i := range l.Partitions {
+		b.partitions[l.Partitions[i].Name] = &l.Partitions[i]
+	}
+	for i := range l.Associations {
+		a := &l.Associations[i]
+		if a.User == "" {
+			b.accounts[a.Account] = a
+		} else {
+			b.users[[3]string{a.Account, a.User, a.Partition}] = a
+		}
+	}
+	return b
+}
+
+// rule is one limit that holds for a job.
+type rule struct {
+	key, name         string
+	amount            slurm.Amount
+	each, node, least bool
+	exempt            bool // what goes before it is set: the job counts, and is not bound
+}
+
+// rules lists the limits that hold for a job: of the QOS of its partitions, of its
+// own QOS, of its association and of the accounts above. What a QOS sets goes before
+// what an association sets for the same.
+func (b *capBook) rules(sj slurm.Job) []rule {
+	l := ladder{set: map[string]bool{}}
+	for _, q := range b.orders(sj) {
+		of := "QOS " + q.Name
+		l.add("Grp", of, of, q.Group, rule{})
+		l.add("MaxPerUser", of+" for user "+sj.User, of+" "+sj.User, q.User, rule{})
+		l.add("MaxPerAccount", of+" for account "+sj.Account, of+" "+sj.Account, q.Account, rule{})
+		l.add("Max", of, of, q.Job, rule{each: true})
+		l.add("MaxPerNode", of, of, q.Node, rule{each: true, node: true})
+		l.add("Min", of, of, q.Least, rule{least: true})
+		l.up()
+	}
+	if a := b.association(sj); a != nil {
+		of := "user " + sj.User + " in account " + sj.Account
+		key := of + " " + a.Partition
+		l.add("Grp", of, key, a.Group, rule{})
+		l.add("MaxJobs", of, key, a.Own, rule{})
+		l.add("Max", of, key, a.Job, rule{each: true})
+		l.add("MaxPerNode", of, key, a.Node, rule{each: true, node: true})
+	}
+	for name, depth := sj.Account, 0; name != "" && depth < 64; depth++ {
+		a := b.accounts[name]
+		if a == nil {
+			break
+		}
+		l.add("Grp", "account "+name, "account "+name, a.Group, rule{})
+		name = a.Parent
+	}
+	return append(l.out, b.partitionRules(sj)...)
+}
+
+// ladder gathers rules. What stands higher goes before what is lower: then a limit of
+// the same kind on the same resource further down does not bind the job.
+type ladder struct {
+	out  []rule
+	set  map[string]bool // kind and resource
+	from int             // rules of the present rung
+}
+
+func (l *ladder) add(kind, of, key string, amounts []slurm.Amount, form rule) {
+	for _, a := range amounts {
+		form.amount, form.exempt = a, l.set[kind+" "+a.Of]
+		form.key, form.name = kind+" "+key+" "+a.Of, limitName(kind, a)+" of "+of
+		l.out = append(l.out, form)
+	}
+}
+
+// up ends a rung.
+func (l *ladder) up() {
+	for _, r := range l.out[l.from:] {
+		kind, _, _ := strings.Cut(r.key, " ")
+		l.set[kind+" "+r.amount.Of] = true
+	}
+	l.from = len(l.out)
+}
+
+// orders lists the QOS whose limits hold for the job, the one that goes first in front.
+func (b *capBook) orders(sj slurm.Job) []*slurm.QOS {
+	own := b.qos[sj.QOS]
+	var out []*slurm.QOS
+	if own != nil && own.OverPartition {
+		out = append(out, own)
+	}
+	for _, name := range strings.Split(sj.Partition, ",") {
+		if p := b.partitions[name]; p != nil && b.qos[p.QOS] != nil && !slices.Contains(out, b.qos[p.QOS]) {
+			out = append(out, b.qos[p.QOS])
+		}
+	}
+	if own != nil && !slices.Contains(out, own) {
+		out = append(out, own)
+	}
+	return out
+}
+
+func (b *capBook) association(sj slurm.Job) *slurm.Association {
+	if a := b.users[[3]string{sj.Account, sj.User, sj.Partition}]; a != nil {
+		return a
+	}
+	return b.users[[3]string{sj.Account, sj.User, ""}]
+}
+
+// partitionRules are the limits of the job's partitions themselves. One that starts
+// nothing, or not this job, lets it have no job more.
+func (b *capBook) partitionRules(sj slurm.Job) []rule {
+	var out []rule
+	for _, name := range strings.Split(sj.Partition, ",") {
+		p := b.partitions[name]
+		if p == nil {
+			continue
+		}
+		of := "partition " + name
+		if p.MaxNodes > 0 {
+			out = append(out, rule{key: of + " max", name: fmt.Sprintf("MaxNodes=%d of %s", p.MaxNodes, of), amount: slurm.Amount{Of: slurm.OfNodes, N: p.MaxNodes}, each: true})
+		}
+		if p.MinNodes > 1 {
+			out = append(out, rule{key: of + " min", name: fmt.Sprintf("MinNodes=%d of %s", p.MinNodes, of), amount: slurm.Amount{Of: slurm.OfNodes, N: p.MinNodes}, least: true})
+		}
+		if why := closed(*p, sj); why != "" {
+			out = append(out, rule{key: of + " closed " + why, name: fmt.Sprintf("%s: %s", of, why), amount: slurm.Amount{Of: slurm.OfJobs}, each: true})
+		}
+	}
+	return out
+}
+
+// closed says why the partition would not start the job again; "" when it would.
+func closed(p slurm.Partition, sj slurm.Job) string {
+	allows := func(name string, allowed, denied []string) bool {
+		return (len(allowed) == 0 || slices.Contains(allowed, name)) && !slices.Contains(denied, name)
+	}
+	switch {
+	case !p.Up:
+		return "it starts no jobs now"
+	case !allows(sj.Account, p.AllowAccounts, p.DenyAccounts):
+		return "closed to account " + sj.Account
+	case !allows(sj.QOS, p.AllowQOS, p.DenyQOS):
+		return "closed to QOS " + sj.QOS
+	case p.MaxTime > 0 && (sj.TimeLimit == 0 || sj.TimeLimit > p.MaxTime):
+		return fmt.Sprintf("its MaxTime is %s", p.MaxTime.Round(time.Minute))
+	}
+	return ""
+}
+
+// concern notes the limits of one of sluice's jobs.
+func (b *capBook) concern(sj slurm.Job) {
+	id := elastic.JobID(sj.ID)
+	if b.limits.Enforced && b.association(sj) == nil {
+		b.unknown[id] = true
+	}
+	for _, r := range b.rules(sj) {
+		if r.exempt {
+			continue
+		}
+		c := b.caps[r.key]
+		if c == nil {
+			c = capOf(r)
+			b.caps[r.key] = c
+			b.found = append(b.found, r.key)
+		}
+		c.Jobs[id] = true
+	}
+}
+
+// count notes what a job that runs has of the limits it shares with jobs of sluice, if
+// it is none of those that the limit binds.
+func (b *capBook) count(sj slurm.Job) {
+	for _, r := range b.rules(sj) {
+		c := b.caps[r.key]
+		if c == nil || c.Each || c.Least || c.Jobs[elastic.JobID(sj.ID)] {
+			continue
+		}
+		n := 1
+		switch c.Of {
+		case elastic.GPUs:
+			if n = sj.GPUs; c.Type != "" && c.Type != sj.GPUType {
+				n = 0
+			}
+		case elastic.CPUs:
+			n = sj.CPUs
+		case elastic.Nodes:
+			n = len(sj.Nodes)
+		}
+		if c.Others += n; n > 0 {
+			c.Users = append(c.Users, fmt.Sprintf("job %d of %s has %d", sj.ID, sj.User, n))
+		}
+	}
+}
+
+func (b *capBook) list() []elastic.Cap {
+	out := make([]elastic.Cap, 0, len(b.found))
+	for _, key := range b.found {
+		out = append(out, *b.caps[key])
+	}
+	return out
+}
+
+func capOf(r rule) *elastic.Cap {
+	c := &elastic.Cap{Name: r.name, Most: r.amount.N, Each: r.each, Node: r.node, Least: r.least, Jobs: map[elastic.JobID]bool{}}
+	switch {
+	case r.amount.Of == slurm.OfCPUs:
+		c.Of = elastic.CPUs
+	case r.amount.Of == slurm.OfNodes:
+		c.Of = elastic.Nodes
+	case r.amount.Of == slurm.OfJobs:
+		c.Of = elastic.Jobs
+	default:
+		c.Of = elastic.GPUs
+		_, c.Type, _ = strings.Cut(r.amount.Of, ":")
+	}
+	return c
+}
+
+// limitName is a limit as sacctmgr takes it: "GrpTRES=gres/gpu=2".
+func limitName(kind string, a slurm.Amount) string {
+	if a.Of == slurm.OfJobs {
+		word := map[string]string{"Grp": "GrpJobs", "MaxPerUser": "MaxJobsPerUser", "MaxPerAccount": "MaxJobsPerAccount"}[kind]
+		return fmt.Sprintf("%s=%d", cmp.Or(word, kind), a.N)
+	}
+	word := map[string]string{"Grp": "GrpTRES", "MaxPerUser": "MaxTRESPerUser", "MaxPerAccount": "MaxTRESPerAccount", "Max": "MaxTRES", "MaxPerNode": "MaxTRESPerNode", "Min": "MinTRES"}[kind]
+	return fmt.Sprintf("%s=%s=%d", word, a.Of, a.N)
+}

@@ -1,0 +1,112 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/nodes"
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// A reservation keeps its nodes from every job that is not in it and would run, by its
+// time limit, at some moment of it; Slurm then leaves the job pending. A job that was
+// submitted into one gets its nodes alone. So jobs that may not use all nodes of their
+// partition are told another one, which exists in a snapshot only: the partition's name
+// and what is kept from them, as in "gpu@maint".
+
+// reserve gives jobs that reservations concern the nodes that are left to them.
+func (e *Engine) reserve(s *elastic.Snapshot) {
+	l := e.limits.Limits
+	if len(l.Reservations) == 0 {
+		return
+	}
+	for i := range s.Jobs {
+		j := &s.Jobs[i]
+		js := e.byID[j.ID]
+		if js == nil {
+			continue
+		}
+		kept := keptFrom(l, slurm.JobID(j.ID), js.slurm.TimeLimit, s.Now)
+		if kept.name == "" || !kept.concerns(s, j.Partition) {
+			continue
+		}
+		j.Partition, j.Kept = kept.partition(s, j.Partition), kept.why
+	}
+}
+
+// kept is what reservations leave a job.
+type kept struct {
+	name    string          // of the reservations that concern it
+	why     string          // for people
+	nodes   map[string]bool // kept from it
+	only    map[string]bool // the only nodes it may have; nil = all the others
+	waiting bool            // its own reservation has not begun
+}
+
+func keptFrom(l slurm.Limits, id slurm.JobID, limit time.Duration, now time.Time) kept {
+	k := kept{nodes: map[string]bool{}}
+	var names, words []string
+	own := l.Reserved[id]
+	for _, r := range l.Reservations {
+		switch {
+		case r.Name == own:
+			k.only, k.waiting = map[string]bool{}, now.Before(r.Start)
+			for _, n := range r.Nodes {
+				k.only[n] = true
+			}
+			names, words = append(names, r.Name), append(words, fmt.Sprintf("it is in reservation %s, which has %s", r.Name, slurm.Compress(r.Nodes)))
+		case now.Before(r.End) && (limit == 0 || now.Add(limit).After(r.Start)):
+			for _, n := range r.Nodes {
+				k.nodes[n] = true
+			}
+			names = append(names, "-"+r.Name)
+			words = append(words, fmt.Sprintf("reservation %s keeps %s from %s to %s", r.Name, slurm.Compress(r.Nodes), r.Start.Format("2 Jan 15:04"), r.End.Format("2 Jan 15:04")))
+		}
+	}
+	k.name, k.why = strings.Join(names, ""), strings.Join(words, "; ")
+	if limit == 0 && len(k.nodes) > 0 {
+		k.why += ", and the job has no time limit"
+	}
+	return k
+}
+
+// open reports whether the job may have the node.
+func (k kept) open(node string) bool {
+	return !k.waiting && !k.nodes[node] && (k.only == nil || k.only[node])
+}
+
+// concerns reports whether some node of the partitions is kept from the job, or is its
+// own.
+func (k kept) concerns(s *elastic.Snapshot, partitions string) bool {
+	if k.only != nil || k.waiting {
+		return true
+	}
+	for _, p := range strings.Split(partitions, ",") {
+		if slices.ContainsFunc(s.Nodes, func(n nodes.Node) bool { return n.In(p) && k.nodes[n.Name] }) {
+			return true
+		}
+	}
+	return false
+}
+
+// partition makes the partitions of the nodes that are left, and returns their names.
+func (k kept) partition(s *elastic.Snapshot, partitions string) string {
+	names := strings.Split(partitions, ",")
+	for i, p := range names {
+		names[i] = p + "@" + k.name
+		for n := range s.Nodes {
+			node := &s.Nodes[n]
+			if !node.In(p) || !k.open(node.Name) || node.In(names[i]) {
+				continue
+			}
+			node.Partitions = append(slices.Clone(node.Partitions), names[i])
+			if k.only[node.Name] && (strings.HasPrefix(node.Why, "RESERVED") || strings.HasPrefix(node.Why, "MAINT")) {
+				node.Usable, node.Why = true, "" // to its own jobs it is open
+			}
+		}
+	}
+	return strings.Join(names, ",")
+}
