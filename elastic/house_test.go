@@ -19,6 +19,7 @@ const module = "github.com/sluice-hpc/sluice/"
 var may = map[string][]string{
 	"slurm":                       {},
 	"elastic/audit":               {},
+	"elastic/planted":             {},
 	"nodes":                       {},
 	"nodes/nvml":                  {"checkpoint"},
 	"etc":                         {},

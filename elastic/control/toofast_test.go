@@ -1,0 +1,44 @@
+package control_test
+
+import (
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/controltest"
+)
+
+// Orders and questions have a limit each: who is too fast is told so, is not carried
+// out, and may go on after a moment.
+func TestTooFast(t *testing.T) {
+	for name, what := range map[string]struct {
+		burst int
+		ask   func(*control.Client) error
+	}{
+		"orders": {20, func(c *control.Client) error {
+			return c.Direct(ctx, controltest.Growing, control.Change{Order: control.Unpin})
+		}},
+		"plans":     {20, func(c *control.Client) error { _, err := c.Plan(ctx); return err }},
+		"questions": {200, func(c *control.Client) error { _, err := c.Explain(ctx, controltest.Growing); return err }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var seconds atomic.Int64
+			o := options()
+			o.Now = func() time.Time { return time.Unix(seconds.Load(), 0) }
+			service := controltest.New()
+			client := control.DialHere(serve(t, o, service))
+			for n := range what.burst + 5 {
+				err := what.ask(client)
+				if late := n >= what.burst; late != errors.Is(err, control.ErrTooMany) || !late && err != nil {
+					t.Fatalf("request %d: %v", n+1, err)
+				}
+			}
+			seconds.Add(1)
+			if err := what.ask(client); err != nil {
+				t.Errorf("a second later: %v", err)
+			}
+		})
+	}
+}

@@ -1,0 +1,115 @@
+package planted
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// verdict is what a run of tests says.
+type verdict string
+
+const (
+	passed   verdict = "passed"
+	failed   verdict = "failed" // by an assertion or the race detector
+	idle     verdict = "ran no test"
+	unbuilt  verdict = "does not build"
+	panicked verdict = "panicked"
+	hung     verdict = "hung"
+	broken   verdict = "ended without a verdict"
+)
+
+// patience is how long one run of tests may take. It is there to end runs that
+// hang, not to measure any.
+const patience = 10 * time.Minute
+
+// outcome is a verdict with what led to it.
+type outcome struct {
+	verdict
+	test, word string // the first test that failed, and what it said first
+	text       string // all that was printed
+}
+
+// try builds the tests of the fault's room, with the files of an overlay in place
+// of their own when there is one, and runs those it names.
+func (p plant) try(ctx context.Context, overlay, dir string) outcome {
+	program := filepath.Join(dir, "tests")
+	build := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", fmt.Sprintf("-race=%t", p.Race), "-o", program, "./"+p.Room)
+	build.Dir = source
+	build.Env = p.environment(overlay)
+	if text, err := build.CombinedOutput(); err != nil {
+		return outcome{verdict: unbuilt, text: string(text)}
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	run := exec.CommandContext(ctx, program, "-test.v", "-test.failfast", "-test.run", p.Run)
+	run.Dir = filepath.Join(source, p.Room) // where go test would run it
+	run.Env = p.environment(overlay)
+	run.WaitDelay = time.Second
+	text, err := run.CombinedOutput()
+	return judge(string(text), err, ctx.Err() != nil)
+}
+
+// environment hands the overlay on to programs that the tests build themselves.
+func (p plant) environment(overlay string) []string {
+	env := os.Environ()
+	if overlay != "" {
+		env = append(env, "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -overlay="+overlay))
+	}
+	if p.With != "" {
+		env = append(env, p.With)
+	}
+	return env
+}
+
+var (
+	failLine = regexp.MustCompile(`(?m)^--- FAIL: (\S+)`)
+	passLine = regexp.MustCompile(`(?m)^--- PASS: `)
+	saidLine = regexp.MustCompile(`(?m)^\s+\S+\.go:\d+: (.*(?:\n {8}.*)?)`)
+	panicAt  = regexp.MustCompile(`(?m)^(panic: |fatal error: |runtime: )`)
+)
+
+// judge reads the verdict off what a test program printed and how it ended.
+func judge(text string, err error, late bool) outcome {
+	o := outcome{text: text}
+	var exit *exec.ExitError
+	fails := failLine.FindStringSubmatch(text)
+	switch {
+	case late:
+		o.verdict = hung
+	case panicAt.MatchString(text):
+		o.verdict = panicked
+	case err == nil && passLine.MatchString(text):
+		o.verdict = passed
+	case err == nil:
+		o.verdict = idle
+	case errors.As(err, &exit) && exit.ExitCode() == 1 && fails != nil:
+		o.verdict, o.test, o.word = failed, fails[1], firstWord(text)
+	default:
+		o.verdict = broken
+		o.text += fmt.Sprintf("\n(%v)", err)
+	}
+	return o
+}
+
+// firstWord is what the first assertion that failed said, on one line.
+func firstWord(text string) string {
+	if strings.Contains(text, "WARNING: DATA RACE") {
+		return "data race"
+	}
+	said := saidLine.FindStringSubmatch(text)
+	if said == nil {
+		return ""
+	}
+	line := strings.Join(strings.Fields(said[1]), " ")
+	if runes := []rune(line); len(runes) > 160 {
+		line = string(runes[:160]) + "..."
+	}
+	return line
+}
