@@ -12,7 +12,7 @@ import (
 var beside = []string{"", "-wal", "-shm", "-journal"}
 
 // prepareFolder makes the state folder, or checks that nobody else can put
-// files into the one that is there.
+// files into the one that is there, and closes it to others' eyes.
 func prepareFolder(dir string) error {
 	if _, err := os.Lstat(dir); errors.Is(err, os.ErrNotExist) {
 		if err := makeFolder(dir); err != nil {
@@ -26,6 +26,9 @@ func prepareFolder(dir string) error {
 	if info.Mode().Perm()&0o022 != 0 {
 		return &Error{Op: "open", Path: dir, Err: ErrForeign, Text: fmt.Sprintf("others may write in the folder (mode %v)", info.Mode().Perm()),
 			Hint: fmt.Sprintf("chmod 700 %s", dir)}
+	}
+	if info.Mode().Perm()&0o077 != 0 { // copies of the database may lie there, too
+		return explain("close to others", dir, os.Chmod(dir, 0o700))
 	}
 	return nil
 }

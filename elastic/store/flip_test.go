@@ -157,8 +157,8 @@ func mask(rng *rand.Rand, round int) byte {
 
 // draw makes flips: every byte of the first page and of the log's and index's
 // headers, and as many again elsewhere, at least one byte in a hundred. A usual
-// run, where count is 0, takes every byte of the headers themselves and one in many
-// of the rest.
+// run, where count is 0, takes every byte of the headers themselves, every second of
+// the index's, which is there twice, and one in many of the rest.
 func draw(m image, count int) []flip {
 	rng := rand.New(rand.NewPCG(3, 4))
 	heads := map[string]int{"": 4096, "-wal": logHeader + frameHeader, "-shm": indexFilled + 8, ".lock": 1 << 10}
@@ -167,7 +167,7 @@ func draw(m image, count int) []flip {
 		for at := range m[suffix] {
 			switch {
 			case at < heads[suffix]:
-				if count > 0 || at < 128 || at%64 == 1 {
+				if count > 0 || at < 128 && (suffix != "-shm" || at%2 == 0) || at%128 == 1 {
 					head = append(head, flip{file: suffix, at: at})
 				}
 			case suffix == "" || suffix == "-wal": // the index's own table is made anew
@@ -176,7 +176,7 @@ func draw(m image, count int) []flip {
 		}
 	}
 	rng.Shuffle(len(rest), func(i, j int) { rest[i], rest[j] = rest[j], rest[i] })
-	others := 60
+	others := 40
 	if count > 0 {
 		others = min(len(rest), max(len(rest)/100, count-len(head)))
 	}

@@ -71,7 +71,7 @@ func TestEveryWriteOfAMigrationFails(t *testing.T) {
 }
 
 // everyWriteFails tells the story that begin begins with one failure each time. A
-// usual run takes one call in five, in one way each.
+// usual run takes one call in seven, in one way each.
 func everyWriteFails(t *testing.T, begin func(root string) *story) (total, failed, surfaced int) {
 	t.Helper()
 	healthy := &trouble{}
@@ -83,7 +83,7 @@ func everyWriteFails(t *testing.T, begin func(root string) *story) (total, faile
 	for at := range healthy.count {
 		for i, errno := range refusals {
 			for _, forever := range []bool{false, true} {
-				if !every && (at%5 > 0 || i != (at/2)%4 || forever != (at%2 == 0)) {
+				if !every && (at%7 > 0 || i != (at/2)%4 || forever != (at%2 == 0)) {
 					continue
 				}
 				f := &trouble{errno: errno, at: at, forever: forever}

@@ -45,7 +45,7 @@ type platter struct {
 	calls   int
 	rng     *rand.Rand
 	every   int  // outcomes tried at a call
-	thin    bool // nothing lost, as with kill -9, is tried at one call in four
+	thin    bool // tried is nothing lost, as with kill -9, at one call in four, a coin at one in two
 	ignore  bool // planted: syncs are lost too
 	short   bool // the short story, on what hold put there
 }
@@ -89,7 +89,7 @@ func (p *platter) take(c call) unix.Errno {
 		}
 	}
 	for n := range p.every {
-		if p.thin && n == 0 && p.calls%4 > 0 {
+		if p.thin && (n == 0 && p.calls%4 > 0 || n == 2 && p.calls%2 > 0) {
 			continue
 		}
 		p.lost = append(p.lost, p.lose(c.kind+" "+filepath.Base(c.file), n))

@@ -144,7 +144,7 @@ var began = time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC)
 // Whatever happens to the store between two lives of the daemon, no job runs
 // twice, none is lost, no step is trained twice, and all of them end.
 func TestMisfortunesOfTheStore(t *testing.T) {
-	seeds := 15
+	seeds := 10
 	if n, err := strconv.Atoi(os.Getenv("SLUICE_STORE_MUTATIONS")); err == nil {
 		seeds = max(seeds, n/100)
 	}
