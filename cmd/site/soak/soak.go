@@ -102,8 +102,9 @@ func Run(ctx context.Context, o Options) (err error) {
 		defer stop()
 		err = errors.Join(err, s.Down(clean))
 	}()
+	// What was seen until then counts, also when it is interrupted or broken off.
 	if err := s.play(ctx); err != nil && ctx.Err() == nil {
-		return fmt.Errorf("%w\nsluiced's last words:\n%s", err, s.Tail(20))
+		s.breaks("broken off: %v; sluiced's last words:\n%s", err, s.Tail(10))
 	}
 	return s.verdict(context.WithoutCancel(ctx))
 }

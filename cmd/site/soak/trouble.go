@@ -104,7 +104,12 @@ func (s *soak) drain(ctx context.Context, now time.Time) error {
 	s.down.node = true
 	s.later(now, 5*time.Second, 20*time.Second, func(ctx context.Context) error {
 		s.down.node = false
-		return s.withController(ctx, func() error { return s.Lab.Resume(ctx, node) })
+		return s.withController(ctx, func() error {
+			if s.Lab.Resume(ctx, node) != nil {
+				s.count.mistakes++ // a slurmctld that was killed has forgotten the drain
+			}
+			return ctx.Err()
+		})
 	})
 	return nil
 }
