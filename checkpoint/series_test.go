@@ -73,7 +73,7 @@ func TestDamage(t *testing.T) {
 			}
 			got, skipped := newest(t, s)
 			if got != "00000001" || len(skipped) != 1 || skipped[0].Name != name {
-				t.Errorf("resumes from %q, skipped %v", got, skipped)
+				t.Fatalf("resumes from %q, skipped %v", got, skipped)
 			}
 			if text := skipped[0].String(); strings.ContainsAny(text, "\n\x1b") {
 				t.Errorf("reason unsafe to show: %q", text)
