@@ -67,6 +67,7 @@ var table = map[Step][]row{
 		// Its user asked Slurm to hold it: he wins.
 		{userHolds, userWon("its user holds the job; it keeps its size until released")},
 		{targetGone, abandon("a node of the new placement can no longer be used")},
+		{refusedRunning, abandon("a limit of the site no longer allows the new size")},
 		{always, askCheckpoint},
 	},
 	// R2: the request is out.
@@ -76,6 +77,7 @@ var table = map[Step][]row{
 		{notRunning, withdraw(UserWon, "the job was requeued or stopped by somebody else meanwhile")},
 		{userHolds, withdraw(UserWon, "its user holds the job; it keeps its size until released")},
 		{targetGone, withdraw(Abandoned, "a node of the new placement can no longer be used")},
+		{refusedRunning, withdraw(Abandoned, "a limit of the site no longer allows the new size; the job keeps the one it has")},
 		{answeredWell, noteCheckpoint},
 		{answeredBadly, withdrawAnswered},
 		{pastDeadline, withdraw(Abandoned, "no checkpoint within the grace period; the job keeps its size")},
@@ -117,7 +119,7 @@ var table = map[Step][]row{
 		{targetGone, closeNow(Fellback, "a node of the new placement can no longer be used")},
 		{targetTaken, closeNow(Fellback, "the GPUs meant for it were taken meanwhile")},
 		// Others of its group took what the site's limits left: Slurm would not start it.
-		{targetRefused, closeNow(Fellback, "a limit of the site no longer allows the new size; placed afresh")},
+		{refusedHeld, closeNow(Fellback, "a limit of the site no longer allows the new size; placed afresh")},
 		{is(Held), write},
 	},
 	// R5: size and incarnation stand on the held job.

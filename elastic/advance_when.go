@@ -105,16 +105,21 @@ func targetTaken(s situation) bool {
 	return !s.in.AnyNodes && !s.snap.Available(s.in.Target, s.job)
 }
 
-func targetRefused(s situation) bool {
-	if s.job.Phase != Held {
-		return false
-	}
-	_, refused := s.snap.Refuses(s.job, s.in.Target)
-	return refused
+// refused: Slurm would leave the job pending at the target, for a limit of the site.
+func refused(s situation) bool {
+	_, yes := s.snap.Refuses(s.job, s.in.Target)
+	return yes
 }
 
+func refusedRunning(s situation) bool { return s.job.Phase == Running && refused(s) }
+func refusedHeld(s situation) bool    { return s.job.Phase == Held && refused(s) }
+
 func elsewhere(s situation) bool {
-	return s.job.Phase == Held && (targetGone(s) || targetTaken(s)) && len(replacement(s)) > 0
+	if s.job.Phase != Held || !targetGone(s) && !targetTaken(s) {
+		return false
+	}
+	p := replacement(s)
+	return len(p) > 0 && !p.Equal(s.in.Target) // else the two disagree, and would for ever
 }
 
 // replacement is another placement of the same size on GPUs free now.

@@ -43,6 +43,7 @@ func TestLimitsOfAnAccount(t *testing.T) {
 	s.limit("user", user, "GrpTRES=gres/gpu=4")
 	a.runsOn(4)
 	s.limit("user", user, "GrpTRES=gres/gpu=1") // lowered below what it has: it runs on
+	a.until("to be known beyond its limit", func(v control.Job) bool { return strings.Contains(v.Reason, "GrpTRES=gres/gpu=1") })
 	before := a.field("Restarts")
 	c := s.submit("c", user, 5, nil)
 	c.until("to wait for the limit", func(v control.Job) bool { return strings.Contains(v.Reason, "GrpTRES=gres/gpu=1") })

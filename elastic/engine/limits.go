@@ -18,7 +18,7 @@ const (
 	limitsPeriod = time.Minute
 	limitsCycles = 6
 	limitsAgain  = 15 * time.Second
-	limitsFresh  = 5 * time.Second
+	limitsFresh  = time.Second
 )
 
 // limitsSeen is what is known of the site's limits.
