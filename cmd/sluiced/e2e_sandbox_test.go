@@ -28,6 +28,9 @@ func TestSandbox(t *testing.T) {
 	s := play(t, withNodes(1, 4), func(c *site.Config) { c.Bin = boxed })
 	status, err := s.Control().Status(s.ctx)
 	s.must(err)
+	if status.Goroutines < 3 || status.Cycles < 1 {
+		t.Errorf("it says of itself: %d goroutines, %d cycles", status.Goroutines, status.Cycles)
+	}
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", status.PID))
 	s.must(err)
 	for _, want := range []string{"\nSeccomp:\t2\n", "\nNoNewPrivs:\t1\n"} {
