@@ -79,7 +79,7 @@ func (e *Engine) walk(ctx context.Context, in elastic.Intent, job elastic.Job, s
 	for range maxRows {
 		next := elastic.Advance(in, job, snap)
 		if next.Close != "" && onlyWithdraws(next.Do) {
-			return e.closeFirst(ctx, next, job, now)
+			return e.closeFirst(ctx, in, next, job, now)
 		}
 		for _, action := range next.Do {
 			if err := e.perform(ctx, action, job, now); err != nil {
@@ -89,7 +89,7 @@ func (e *Engine) walk(ctx context.Context, in elastic.Intent, job elastic.Job, s
 			did = true
 		}
 		if next.Close != "" {
-			return next.Intent, !e.closeMove(ctx, next, now), true, false
+			return in, !e.closeMove(ctx, next, now), true, false
 		}
 		if changed(in, next.Intent) {
 			if err := e.cfg.Journal.Advance(ctx, next.Intent); err != nil {
@@ -127,9 +127,10 @@ func (e *Engine) letGo(ctx context.Context, js *jobState, in elastic.Intent, now
 // closeFirst ends a move before its request is withdrawn: were it the other way
 // round, a crash in between would let the answer of a job that trains on again
 // count for the move. A request that stays behind is withdrawn as a chore.
-func (e *Engine) closeFirst(ctx context.Context, next elastic.Next, job elastic.Job, now time.Time) (_ elastic.Intent, keep, did, down bool) {
+// An end the journal does not take has not come: the move stands as before.
+func (e *Engine) closeFirst(ctx context.Context, in elastic.Intent, next elastic.Next, job elastic.Job, now time.Time) (_ elastic.Intent, keep, did, down bool) {
 	if !e.closeMove(ctx, next, now) {
-		return next.Intent, true, true, false
+		return in, true, true, false
 	}
 	for _, action := range next.Do {
 		if err := e.perform(ctx, action, job, now); err != nil {

@@ -82,7 +82,7 @@ func (t *Trainer) request() *checkpoint.Request {
 
 // look compares the request file with what is being done about it.
 func (t *Trainer) look() {
-	if t.run == nil || t.Job.Silent || t.Job.Deaf {
+	if t.run == nil || t.Job.Silent || t.Job.Deaf || t.word.Stranded {
 		return
 	}
 	r := t.request()
@@ -158,6 +158,9 @@ func (t *Trainer) serve(r checkpoint.Request) {
 
 // saved commits and answers, then waits to be stopped or told to train on.
 func (t *Trainer) saved(r checkpoint.Request) {
+	if t.word.Stranded {
+		return
+	}
 	name := t.commit()
 	if t.serving != r.ID { // withdrawn while saving
 		t.train()

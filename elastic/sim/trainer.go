@@ -230,6 +230,9 @@ func (t *Trainer) pace() float64 { return t.Job.Model(t.run.GPUs(), len(t.run.Sp
 
 // train goes on from what is done and plans the next thing to say or save.
 func (t *Trainer) train() {
+	if t.word.Stranded {
+		return // there is nobody to train
+	}
 	t.since, t.moving = t.run.Now(), true
 	t.word.State = checkpoint.Training
 	t.write()
@@ -277,6 +280,9 @@ func (t *Trainer) reach(done float64) {
 		t.say("progress")
 		t.pause()
 		t.run.After(t.Job.Save+t.Job.Extra, func() {
+			if t.word.Stranded {
+				return
+			}
 			name := t.commit()
 			if t.Job.Spec.Habit {
 				t.adopted(name)

@@ -88,7 +88,11 @@ func (s *Session) call(ctx context.Context, op string, id slurm.JobID, do func()
 	}
 	for _, fault := range faults {
 		if fault.Kind == Late && op != opJobs && op != opNodes && op != opJob {
-			f.after(fault.For, func() { f.whenUp(func() { f.note(s, op, id, do()) }) })
+			f.after(fault.For, func() {
+				if !f.now.Before(f.downUntil) { // else it went under with slurmctld
+					f.note(s, op, id, do())
+				}
+			})
 			return wrap(fail(slurm.ErrUnknownOutcome, "Socket timed out on send/recv operation"))
 		}
 	}

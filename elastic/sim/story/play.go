@@ -101,6 +101,9 @@ func (p *play) set(shelves Shelves) error {
 	}
 	p.w = sim.New(cfg)
 	p.begin = p.w.Now()
+	if p.w.Records != nil {
+		p.w.Records.Blind = p.blind()
+	}
 	shelf, err := InMemory(s)
 	if s.Disk && shelves != nil {
 		shelf, err = shelves(s)
@@ -124,6 +127,21 @@ func (p *play) set(shelves Shelves) error {
 func (p *play) audited() bool {
 	s := p.s
 	return !s.forgetful() && !s.has("second daemon") && !s.has("strands") && !s.stranded() && !s.has("copy is put back") && !s.has("journal is lost")
+}
+
+// blind is how long slurmctld or sluiced are away in all, at most.
+func (p *play) blind() (d time.Duration) {
+	for _, f := range p.plan {
+		if f.Kind == fake.Down {
+			d += f.For
+		}
+	}
+	for _, a := range p.s.Acts {
+		if strings.HasPrefix(a.What, "daemon") {
+			d += a.For
+		}
+	}
+	return d
 }
 
 // mail is asked before every operation on the files between daemon and jobs.
