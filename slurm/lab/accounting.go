@@ -173,15 +173,18 @@ func (l *Lab) enrollCallers(ctx context.Context) error {
 
 // accountingSettings are the keys of slurm.conf that come with Accounting.
 func (s site) accountingSettings() []setting {
-	return []setting{
+	list := []setting{
 		{"AccountingStorageType", "accounting_storage/slurmdbd"},
 		{"AccountingStorageHost", "127.0.0.1"},
 		{"AccountingStoragePort", fmt.Sprint(s.DbdPort)},
 		// Where sacctmgr and slurmctld find munged for slurmdbd: AuthInfo is not asked.
 		{"AccountingStoragePass", layout(s.Config.Dir).mungeSocket()},
 		{"AccountingStorageEnforce", "limits,qos"},
-		{"AccountingStorageTRES", "gres/gpu"},
 	}
+	if s.Config.GPUs > 0 {
+		list = append(list, setting{"AccountingStorageTRES", "gres/gpu"})
+	}
+	return list
 }
 
 // slurmdbdConf renders slurmdbd.conf; "" = no accounting. The database's socket is

@@ -25,7 +25,8 @@ var sites = map[string]site{
 		Partitions: []Partition{{Name: "main", Nodes: []string{"edge1"}}, {Name: "all", Options: "PriorityTier=2"}},
 		ExtraConf:  "schedulerparameters=defer\nEpilog=/lab/epilog\n",
 	}},
-	"no GPUs": {Release: release{22, 5, "22.05.8"}, Config: Config{Dir: "/lab", Nodes: 1, GPUs: -1}},
+	"accounting": {Config: Config{Dir: "/lab", Nodes: 1, Accounting: true}, Release: release{22, 5, "22.05.8"}, DbdPort: 20009},
+	"no GPUs":    {Release: release{22, 5, "22.05.8"}, Config: Config{Dir: "/lab", Nodes: 1, GPUs: -1}},
 }
 
 func TestConfGolden(t *testing.T) {
@@ -37,6 +38,9 @@ func TestConfGolden(t *testing.T) {
 				s.Ports = append(s.Ports, 20001+i)
 			}
 			got := s.slurmConf() + "--- gres.conf\n" + s.gresConf() + "--- cgroup.conf\n" + s.cgroupConf()
+			if dbd := s.slurmdbdConf(); dbd != "" {
+				got += "--- slurmdbd.conf\n" + dbd
+			}
 			path := filepath.Join("testdata", strings.ReplaceAll(name, " ", "-")+".golden")
 			if *update {
 				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
