@@ -123,7 +123,7 @@ func (s Snapshot) Refuses(j Job, target nodes.Placement) (Cap, bool) {
 	if len(s.Caps) == 0 || len(target) == 0 {
 		return Cap{}, false
 	}
-	return newQuota(&s).refuses(&j, target)
+	return newQuota(&s, func(c Cap) bool { return c.Jobs[j.ID] }).refuses(&j, target)
 }
 
 // quota keeps count of the caps while moves are opened one after the other.
@@ -133,16 +133,23 @@ type quota struct {
 	used  []int // of each cap, by everybody
 }
 
-func newQuota(s *Snapshot) *quota {
+// newQuota counts the caps that are of interest.
+func newQuota(s *Snapshot, of func(Cap) bool) *quota {
 	q := &quota{s: s, used: make([]int, len(s.Caps))}
 	if len(s.Caps) == 0 {
 		return q
 	}
 	q.bound = s.bound()
+	at := make(map[JobID]*Job, len(s.Jobs))
+	for i := range s.Jobs {
+		at[s.Jobs[i].ID] = &s.Jobs[i]
+	}
 	for k, c := range s.Caps {
-		q.used[k] = c.Others
-		for i := range s.Jobs {
-			if j := &s.Jobs[i]; c.Jobs[j.ID] {
+		if q.used[k] = c.Others; !of(c) {
+			continue
+		}
+		for id, concerned := range c.Jobs {
+			if j := at[id]; concerned && j != nil {
 				q.used[k] += s.taken(c, j, q.bound)
 			}
 		}

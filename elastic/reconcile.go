@@ -39,7 +39,7 @@ type docket struct {
 
 func newDocket(s Snapshot, where Arrangement) *docket {
 	d := &docket{s: s, where: where, open: make(map[JobID]Intent, len(s.Intents)), now: nodes.NewLedger(s.Nodes)}
-	d.quota = newQuota(&d.s)
+	d.quota = newQuota(&d.s, func(Cap) bool { return true })
 	for _, in := range s.Intents {
 		if _, twice := d.open[in.Job]; !twice {
 			d.open[in.Job] = in

@@ -51,6 +51,15 @@ func TestLimitsOfAnAccount(t *testing.T) {
 		t.Errorf("a limit below what it has moved it: %s restarts, then %s, on %d GPUs", before, after, a.view().GPUs)
 	}
 	s.cancel(a, c)
+
+	// A job without a time limit would run into tomorrow's maintenance: Slurm does not
+	// start it, so sluice does not either, and says so.
+	s.limit("user", user, "GrpTRES=gres/gpu=-1")
+	s.as("", "scontrol", "create", "reservation", "ReservationName=maint", "StartTime=now+1day", "Duration=60", "Users=root", "Nodes=gpu1", "Flags=maint")
+	d := s.submit("d", user, 5, nil)
+	d.until("to wait for the maintenance", func(v control.Job) bool { return strings.Contains(v.Reason, "reservation maint keeps gpu1") })
+	s.as("", "scontrol", "delete", "reservation", "maint")
+	d.completes()
 }
 
 // limit sets a limit as an administrator does.

@@ -35,6 +35,7 @@ type bounds struct {
 	snap elastic.Snapshot
 	jobs []bound // in order of the snapshot
 	gpus int     // of the largest node
+	said map[*elastic.Cap]string
 }
 
 // bound is one job within the limits.
@@ -50,7 +51,7 @@ type bound struct {
 }
 
 func newBounds(s elastic.Snapshot) *bounds {
-	b := &bounds{snap: s, jobs: make([]bound, len(s.Jobs))}
+	b := &bounds{snap: s, jobs: make([]bound, len(s.Jobs)), said: map[*elastic.Cap]string{}}
 	all := 0
 	for _, n := range s.Nodes {
 		b.gpus, all = max(b.gpus, n.GPUs), all+n.GPUs
@@ -333,7 +334,10 @@ func (b *bounds) words(c *elastic.Cap) string {
 	if c.Each || c.Node || c.Least {
 		return c.Name
 	}
-	return fmt.Sprintf("%s (%s)", c.Name, b.snap.Using(*c))
+	if b.said[c] == "" {
+		b.said[c] = fmt.Sprintf("%s (%s)", c.Name, b.snap.Using(*c))
+	}
+	return b.said[c]
 }
 
 // explain names the limit where it is why a job has no more, and speaks for those

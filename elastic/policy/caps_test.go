@@ -199,3 +199,36 @@ func TestDecisionsWithinCaps(t *testing.T) {
 		})
 	}
 }
+
+// BenchmarkCaps is a decision on 2000 jobs of 100 accounts, each with a limit, beside
+// the same without limits.
+func BenchmarkCaps(b *testing.B) {
+	s := elastic.Snapshot{Now: now}
+	for i := range 500 {
+		s.Nodes = append(s.Nodes, nodes.Node{Name: fmt.Sprintf("n%d", i+1), GPUs: 8, Usable: true, Partitions: []string{"gpu"}})
+	}
+	for i := range 2000 {
+		j := elastic.Job{ID: elastic.JobID(i + 1), Phase: elastic.Held, Partition: "gpu", Spec: elastic.Spec{Min: 1, Max: 8}}
+		if i < 1500 {
+			j.Phase, j.Speaks, j.Place = elastic.Running, true, nodes.Placement{{Node: s.Nodes[i%500].Name, GPUs: 1}}
+			s.Nodes = nodes.With(s.Nodes, nodes.Load{Place: j.Place})
+		}
+		s.Jobs = append(s.Jobs, j)
+	}
+	for _, with := range []bool{false, true} {
+		t := s
+		for k := 0; with && k < 100; k++ {
+			c := group(25, 0)
+			for i := k; i < 2000; i += 100 {
+				c.Jobs[elastic.JobID(i+1)] = true
+			}
+			t.Caps = append(t.Caps, c)
+		}
+		b.Run(fmt.Sprintf("limits=%v", with), func(b *testing.B) {
+			for range b.N {
+				a := policy.All[0].Decide(t)
+				elastic.Reconcile(t, a, elastic.Arrange(t, a))
+			}
+		})
+	}
+}

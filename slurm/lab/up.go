@@ -194,6 +194,7 @@ func (l *Lab) prepare(ctx context.Context) (site, error) {
 	}
 	l.rec.Programs, l.rec.Libraries = suite.programs, suite.libraries
 	if cfg.Accounting {
+		l.note("slurmdbd listens on all addresses, for it cannot be told otherwise; only the lab's own munge key is accepted")
 		for _, name := range []string{"mariadbd", "mariadb-install-db"} {
 			if l.rec.Programs[name], err = find("", name); err != nil {
 				return site{}, err
