@@ -48,6 +48,7 @@ var may = map[string][]string{
 	"elastic/control":             {"elastic", "elastic/control/munge", "elastic/engine", "elastic/speed", "nodes", "slurm"},
 	"elastic/control/controltest": {"elastic", "elastic/control", "elastic/engine", "elastic/speed", "nodes"},
 	"elastic/sim":                 {"elastic", "elastic/audit", "elastic/engine", "elastic/policy", "elastic/speed", "nodes", "checkpoint", "slurm", "slurm/fake"},
+	"elastic/sim/story":           {"elastic", "elastic/engine", "elastic/policy", "elastic/speed", "elastic/sim", "nodes", "checkpoint", "slurm", "slurm/fake"},
 	"elastic/sim/workload":        {"elastic", "elastic/speed", "nodes"},
 	"elastic/sim/replay":          {"elastic", "elastic/policy", "elastic/speed", "elastic/sim/workload", "nodes"},
 	"elastic/sim/bound":           {"elastic", "elastic/speed", "elastic/sim/workload", "elastic/sim/replay", "nodes"},

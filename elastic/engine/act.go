@@ -84,7 +84,7 @@ func (e *Engine) walk(ctx context.Context, in elastic.Intent, job elastic.Job, s
 		for _, action := range next.Do {
 			if err := e.perform(ctx, action, job, now); err != nil {
 				keep, down = e.failed(ctx, in, action, err, now)
-				return in, keep, true, down
+				return perhapsDone(in, action, err, now), keep, true, down
 			}
 			did = true
 		}
@@ -179,6 +179,19 @@ func (e *Engine) failed(ctx context.Context, in elastic.Intent, a elastic.Action
 		return !e.refused(ctx, in, a, err, now), false
 	}
 	return true, false // outcome unknown, wrong state, not found: look again
+}
+
+// perhapsDone notes a stop of which nobody knows whether Slurm took it. A busy
+// slurmctld may still carry it out: asked again at once, it would stop the next run as
+// well, so that it is looked for as long as one that was answered.
+func perhapsDone(in elastic.Intent, a elastic.Action, err error, now time.Time) elastic.Intent {
+	switch a.(type) {
+	case elastic.RequeueHold, elastic.Revive:
+		if errors.Is(err, slurm.ErrUnknownOutcome) {
+			in.RequeuedAt = now
+		}
+	}
+	return in
 }
 
 // refused closes a move Slurm will not carry out. A running job trains on; a

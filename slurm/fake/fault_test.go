@@ -15,6 +15,7 @@ func TestPlansPrintAndParseBack(t *testing.T) {
 		"scontrol requeuehold #3: lost-reply",
 		"squeue: garbage; at 1m30s: node-down gpu2",
 		"after scontrol release #1: user-cancel; launch #2: slow 45s",
+		"at 10m0s: forget 5m0s; scontrol update #2: late 7s",
 		"at 10s: user-size job=7 gpus=3; scontrol show nodes #4: empty; sbatch #1: down 2m0s",
 	} {
 		p, err := fake.Parse(text)
@@ -165,5 +166,61 @@ func TestEndsAreRemembered(t *testing.T) {
 	ends := c.Ends()
 	if len(ends) != 1 || ends[0].Job != id || ends[0].State != slurm.Cancelled || ends[0].Why != (fake.Cause{What: fake.CancelledBy, By: "sluice"}) {
 		t.Errorf("got %+v", ends)
+	}
+}
+
+// A slurmctld that forgets: what it saved comes back, what was submitted since is
+// gone, and a run it does not know of is ended.
+func TestForget(t *testing.T) {
+	f := fake.New(fake.Config{Nodes: fake.Grid(1, 4), Faults: fake.MustParse("at 1m0s: forget 30s")})
+	alice := f.As("alice")
+	submit := func(args ...string) slurm.JobID {
+		id, _, err := alice.Submit(t.Context(), slurm.Submission{Args: append(args, "--requeue", "--gpus=1"), Stdin: []byte("sleep 600\n")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return id
+	}
+	runs, held := submit(), submit("--hold")
+	f.Advance(40 * time.Second)
+	lost := submit()
+	if err := alice.Release(t.Context(), held); err != nil {
+		t.Fatal(err)
+	}
+	f.Advance(10 * time.Second)
+	if d, _ := alice.Job(t.Context(), held); d.State != slurm.Running {
+		t.Fatalf("%+v", d.Job)
+	}
+	f.Advance(20 * time.Second)
+	if d, err := alice.Job(t.Context(), runs); err != nil || d.State != slurm.Running || d.Restarts != 0 {
+		t.Errorf("what ran all the time: %+v, %v", d.Job, err)
+	}
+	if d, err := alice.Job(t.Context(), held); err != nil || d.State != slurm.Pending || !d.Held {
+		t.Errorf("what was released since: %+v, %v", d.Job, err)
+	}
+	if _, err := alice.Job(t.Context(), lost); !errors.Is(err, slurm.ErrNotFound) {
+		t.Errorf("what was handed in since: %v", err)
+	}
+	if again := submit(); again != lost {
+		t.Errorf("the next number is %d, want %d again", again, lost)
+	}
+}
+
+// A command that is carried out late: its caller was told that nobody knows.
+func TestLate(t *testing.T) {
+	f := fake.New(fake.Config{Nodes: fake.Grid(1, 4), Faults: fake.MustParse("scontrol release #1: late 5s")})
+	alice := f.As("alice")
+	id, _, err := alice.Submit(t.Context(), slurm.Submission{Args: []string{"--hold", "--gpus=1"}, Stdin: []byte("sleep 600\n")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := alice.Release(t.Context(), id); !errors.Is(err, slurm.ErrUnknownOutcome) {
+		t.Error(err)
+	}
+	for _, want := range []bool{true, false} {
+		if d, err := alice.Job(t.Context(), id); err != nil || d.Held != want {
+			t.Errorf("held %t, want %t (%v)", d.Held, want, err)
+		}
+		f.Advance(6 * time.Second)
 	}
 }

@@ -105,6 +105,14 @@ func (f *Fake) down(d time.Duration) {
 	})
 }
 
+// DownUntil is when slurmctld answers again, or answered after its last outage; zero
+// when there was none.
+func (f *Fake) DownUntil() time.Time {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.downUntil
+}
+
 // whenUp carries out do now, or once slurmctld is back.
 func (f *Fake) whenUp(do func()) {
 	if f.now.Before(f.downUntil) {

@@ -126,7 +126,12 @@ func (p *play) set(shelves Shelves) error {
 // makes them tell of another world than the true one.
 func (p *play) audited() bool {
 	s := p.s
-	return !s.forgetful() && !s.has("second daemon") && !s.has("strands") && !s.stranded() && !s.has("copy is put back") && !s.has("journal is lost")
+	for _, what := range []string{"second daemon", "user removes the comment", "user breaks the comment"} {
+		if s.has(what) {
+			return false
+		}
+	}
+	return !s.forgetful() && !s.has("strands") && !s.stranded() && !s.has("copy is put back") && !s.has("journal is lost")
 }
 
 // blind is how long slurmctld or sluiced are away in all, at most.
@@ -201,16 +206,21 @@ func (p *play) end() time.Duration {
 // run lets time pass until every job that can end has ended.
 func (p *play) run() {
 	over := func() bool { return p.now() > p.last && p.over() }
-	for range 100 { // an outage of two days may begin late
+	for calm := false; !calm; { // an outage of two days may begin late
+		began := p.w.Now()
 		if err := p.w.DriveUntil(p.ctx, p.d, p.last+spare, over); err != nil {
 			p.broken("%v", err)
 			return
 		}
-		if _, err := p.w.User("root").Jobs(p.ctx); err == nil {
-			break
-		}
+		calm = over() || !p.blindSince(began) || p.now() > 30*24*time.Hour
 	}
 	p.w.Advance(10 * time.Second)
+}
+
+// blindSince reports whether slurmctld was away at some time since.
+func (p *play) blindSince(at time.Time) bool {
+	_, err := p.w.User("root").Jobs(p.ctx)
+	return err != nil || p.w.Slurm.DownUntil().After(at)
 }
 
 // over reports whether all jobs have ended that will.

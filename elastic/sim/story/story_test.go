@@ -3,6 +3,7 @@ package story_test
 import (
 	"context"
 	"flag"
+	"os"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -33,7 +34,7 @@ func TestSeeds(t *testing.T) {
 	case testing.Short():
 		n = 10
 	default:
-		n = 40
+		n = 15
 	}
 	shelves := onDisk(t)
 	began := time.Now()
@@ -83,5 +84,65 @@ func TestSeed(t *testing.T) {
 	}
 	if len(o.Broken) > 0 && *tale == "" && !*brief {
 		t.Log(shortened(s, shelves))
+	}
+}
+
+// TestRegressions plays the stories that once broke a promise, each a line of
+// testdata/regressions.txt behind a line that says what it was.
+func TestRegressions(t *testing.T) {
+	raw, err := os.ReadFile("testdata/regressions.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shelves, what := onDisk(t), ""
+	for _, line := range strings.Split(strings.TrimSpace(string(raw)), "\n") {
+		if strings.HasPrefix(line, "#") {
+			what = line
+			continue
+		}
+		s, err := story.Parse(line)
+		if err != nil {
+			t.Fatalf("%s\n%v", what, err)
+		}
+		if o := story.Play(t.Context(), s, shelves, nil); len(o.Broken) > 0 {
+			t.Errorf("%s\n%s", what, strings.Join(o.Broken, "\n"))
+		}
+	}
+}
+
+// TestSameStoryTwice: I9, the same story goes the same way.
+func TestSameStoryTwice(t *testing.T) {
+	for seed := range uint64(5) {
+		var logs [2]strings.Builder
+		for i := range logs {
+			story.Play(t.Context(), story.Draw(seed), nil, &logs[i])
+		}
+		if logs[0].String() != logs[1].String() {
+			t.Errorf("seed %d goes two ways", seed)
+		}
+	}
+}
+
+// TestStoriesPrintAndParseBack: a failure's line is the whole story.
+func TestStoriesPrintAndParseBack(t *testing.T) {
+	for seed := range uint64(200) {
+		s := story.Draw(seed)
+		again, err := story.Parse(s.Line())
+		if err != nil || again.Line() != s.Line() {
+			t.Errorf("seed %d: %v", seed, err)
+		}
+	}
+}
+
+// TestShrinkFindsWhatMatters: of a story that fails for one fault and one job, little
+// else is left.
+func TestShrinkFindsWhatMatters(t *testing.T) {
+	s := story.Draw(3)
+	s.Kills = append(s.Kills, story.Kill{Effect: 77})
+	short := story.Shrink(s, 1000, func(s story.Story) bool {
+		return len(s.Jobs) > 0 && len(s.Kills) > 0 && s.Kills[len(s.Kills)-1].Effect == 77
+	})
+	if len(short.Jobs) != 1 || len(short.Kills) != 1 || len(short.Acts)+len(short.Faults)+len(short.Windows) > 0 || short.Jobs[0].Manner != "" {
+		t.Errorf("%s", short)
 	}
 }
