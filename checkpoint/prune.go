@@ -72,7 +72,7 @@ func (s *Series) discard(name string) error {
 	}
 	m, err := s.manifest(dir, name)
 	if err == nil {
-		err = errors.Join(dir.Remove(ManifestFile), dir.Sync(), dir.removeFiles(m.Files))
+		err = dir.removeListed(m.Files)
 	} else if errors.Is(err, ErrUnfinished) || errors.Is(err, ErrInvalid) {
 		err = dir.removeContent()
 	}
@@ -85,6 +85,18 @@ func (s *Series) discard(name string) error {
 		return err
 	}
 	return nil
+}
+
+// removeListed removes a checkpoint's manifest, and then, if that is gone for good,
+// its files.
+func (d *Dir) removeListed(files []File) error {
+	if err := d.Remove(ManifestFile); err != nil {
+		return err
+	}
+	if err := d.Sync(); err != nil {
+		return err
+	}
+	return d.removeFiles(files)
 }
 
 // removeFiles removes the listed files, then the directories they were in as
