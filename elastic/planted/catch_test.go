@@ -29,6 +29,9 @@ const (
 // hang, not to measure any.
 const patience = 10 * time.Minute
 
+// mostMemory bounds a test program's address space, in bytes.
+const mostMemory = 6 << 30
+
 // outcome is a verdict with what led to it.
 type outcome struct {
 	verdict
@@ -48,12 +51,21 @@ func (p plant) try(ctx context.Context, overlay, dir string) outcome {
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	run := exec.CommandContext(ctx, program, "-test.v", "-test.failfast", "-test.run", p.Run)
+	run := exec.CommandContext(ctx, "/bin/sh", "-c", p.bounded(), program, "-test.v", "-test.failfast", "-test.run", p.Run)
 	run.Dir = filepath.Join(source, p.Room) // where go test would run it
 	run.Env = p.environment(overlay)
 	run.WaitDelay = time.Second
 	text, err := run.CombinedOutput()
 	return judge(string(text), err, ctx.Err() != nil)
+}
+
+// bounded is how the shell starts a test program: with a fault in it, it might well
+// fill the machine's memory. The race detector reserves more than any bound.
+func (p plant) bounded() string {
+	if p.Race {
+		return `exec "$0" "$@"`
+	}
+	return fmt.Sprintf(`ulimit -v %d && exec "$0" "$@"`, mostMemory>>10)
 }
 
 // environment hands the overlay on to programs that the tests build themselves.
