@@ -65,7 +65,8 @@ func hostileFor(t *testing.T) time.Duration {
 func TestHostileUsers(t *testing.T) {
 	t.Parallel()
 	last := hostileFor(t)
-	s := &siege{scene: play(t, withUsers(evils)), last: last}
+	// It looks often: every look is a chance for whoever exchanges what is looked at.
+	s := &siege{scene: play(t, withUsers(evils), withConfig(strings.Replace(quick, `period = "2s"`, `period = "1s"`, 1))), last: last}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute+2*last)
 	defer cancel()
 	s.ctx = ctx
@@ -79,7 +80,7 @@ func TestHostileUsers(t *testing.T) {
 	gid, _ := strconv.Atoi(u.Gid)
 	s.canaries = newCanaries(t, s.Path("canary"), uid, gid)
 
-	s.victim = s.submit("victim", evils[0], 60+2*int(last/time.Second), []string{"--max-gpus=4"}, "--seconds", "0.4")
+	s.victim = s.submit("victim", evils[0], 60+3*int(last/time.Second), []string{"--max-gpus=4"}, "--seconds", "0.4")
 	v := s.victim.until("to run", func(v control.Job) bool { return v.State == "RUNNING" && v.Move == nil && v.Speaks })
 	s.token = v.Token
 	status, err := s.Control().Status(s.ctx)
@@ -90,14 +91,22 @@ func TestHostileUsers(t *testing.T) {
 	for i, name := range evils[1:] {
 		a := s.attack(name, fmt.Sprintf("%032x", 0xe0+i))
 		denials += s.invade(name, a)
+		a.Folder = i > 0
 		all.Go(func() { s.swap(name, a) })
 	}
 	denials += s.slurmAndCommands()
+	poisoned := s.poisoned(evils[2])
 	s.forgedJobs()
 	s.tables()
 	s.logs()
 	all.Wait()
 	after := vitalsOf(t, status.PID)
+	if state := poisoned.ends(); state != "COMPLETED" {
+		said, _ := os.ReadFile(filepath.Join(s.Home(evils[2]), "poisoned.out"))
+		t.Errorf("the job from a poisoned environment ended as %s: %s", state, said)
+	} else {
+		poisoned.whole()
+	}
 	for _, name := range evils[1:] {
 		s.as("", "scancel", "--quiet", "--user="+name)
 	}
@@ -310,13 +319,18 @@ func (s *siege) logs() {
 		}
 		for _, who := range []string{evils[0], ""} {
 			master, slave := terminal(s.t)
-			cmd, err := s.Command(s.ctx, who, "sluice", "logs", fmt.Sprint(j.JobID))
+			ctx, cancel := context.WithTimeout(s.ctx, 30*time.Second)
+			cmd, err := s.Command(ctx, who, "sluice", "logs", fmt.Sprint(j.JobID))
 			s.must(err)
 			cmd.Stdout, cmd.Stderr = slave, slave
 			s.must(cmd.Start())
 			slave.Close()
 			out, _ := io.ReadAll(master) // ends with EIO
 			_ = cmd.Wait()
+			if ctx.Err() != nil {
+				s.t.Errorf("sluice logs %d hangs in what the attacker made of his files", j.JobID)
+			}
+			cancel()
 			if e := evil(strings.ReplaceAll(string(out), "\r\n", "\n")); e != "" {
 				s.t.Errorf("sluice logs %d: %s", j.JobID, e)
 			}

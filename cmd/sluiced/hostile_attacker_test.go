@@ -24,6 +24,7 @@ import (
 type attack struct {
 	What      string        // swap, break in or knock
 	For       time.Duration // how long to swap
+	Folder    bool          // his job's folder as a whole, mostly for a FIFO
 	Jobs      string        // folder of the jobs' folders
 	Own       string        // his own job's token
 	OwnJob    int64

@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -11,6 +12,9 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/control"
 )
 
 // swapper is one attacker who exchanges what is in his own job's folder, and the
@@ -50,6 +54,7 @@ func (a attack) swap() (swapped, error) {
 	}
 	w.prepareFolders()
 	out := swapped{Kinds: w.made, Refused: w.refused}
+	go a.wake()
 	for end := time.Now().Add(a.For); time.Now().Before(end); {
 		for range 1000 {
 			w.one(&out)
@@ -58,16 +63,28 @@ func (a attack) swap() (swapped, error) {
 	return out, nil
 }
 
+// wake makes the daemon look as often as it lets a user make it: every look is a chance.
+func (a attack) wake() {
+	c := control.Dial(a.Socket)
+	for {
+		_ = c.Event(context.Background(), elastic.JobID(a.OwnJob), "submit")
+		time.Sleep(200 * time.Millisecond)
+	}
+}
+
 // one exchanges something of the job's folder, or now and then the folder itself, for
 // a moment.
 func (w *swapper) one(out *swapped) {
-	if rand.IntN(16) > 0 {
+	if rand.IntN(16) > 0 && !w.a.Folder {
 		name := w.names[rand.IntN(len(w.names))]
 		all := w.entries[name]
 		out.exchange(filepath.Join(w.job, name), all[rand.IntN(len(all))])
 		return
 	}
 	other := w.whole[rand.IntN(len(w.whole))]
+	if w.a.Folder && rand.IntN(4) > 0 { // opening it waits for a writer
+		other = filepath.Join(w.store, "whole.fifo")
+	}
 	out.exchange(w.job, other)
 	for range rand.IntN(50) {
 		_ = syscall.Getpid() // so long it stays away
