@@ -92,15 +92,15 @@ func (p *party) drop(conn net.Conn) {
 
 // goodbye closes a connection so that nobody is missed.
 func goodbye(conn net.Conn) {
-	_ = conn.SetWriteDeadline(time.Now().Add(time.Second)) // a peer that does not read has no hurry either
-	_, _ = io.WriteString(conn, farewell)
+	_, _ = io.WriteString(conn, farewell) // fits where nothing else was written
 	conn.Close()
 }
 
 // answer hears who connects to node 0.
 func (p *party) answer(conn net.Conn, n Node) {
 	defer p.drop(conn)
-	_ = conn.SetReadDeadline(time.Now().Add(lineWithin)) // else it fails below
+	slow := time.AfterFunc(lineWithin, func() { goodbye(conn) })
+	defer slow.Stop()
 	words := bufio.NewReader(io.LimitReader(conn, maxGreeting))
 	said, err := words.ReadString('\n')
 	if err != nil {
@@ -114,7 +114,7 @@ func (p *party) answer(conn net.Conn, n Node) {
 	if other.ID = id; said != other.greeting() {
 		return
 	}
-	if conn.SetReadDeadline(time.Time{}) == nil {
+	if slow.Stop() {
 		p.watch(words, id)
 	}
 }
@@ -130,7 +130,6 @@ func (p *party) join(n Node, w World) {
 		return
 	}
 	defer p.drop(conn)
-	_ = conn.SetWriteDeadline(time.Now().Add(lineWithin)) // else it fails below
 	if _, err := io.WriteString(conn, n.greeting()); err == nil {
 		p.watch(conn, 0)
 	}
