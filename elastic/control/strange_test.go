@@ -2,8 +2,11 @@ package control
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"testing/synctest"
+
+	"github.com/sluice-hpc/sluice/elastic/engine"
 )
 
 // Who a caller is to a job hangs on his account alone: no number of a group, no
@@ -55,4 +58,22 @@ func TestTurnsCalledJustAfterLeaving(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Readers who come together, before and after a cycle, are sent a report that is
+// whole. What it needs to be seen is the race detector.
+func TestReadersShareAReport(t *testing.T) {
+	var s seen
+	var all sync.WaitGroup
+	reports := []*engine.Report{{Policy: "one"}, {Policy: "two"}}
+	for n := range 16 {
+		all.Go(func() {
+			for k := range 50 {
+				if raw, ok := s.report(reports[(n+k)%2], request{}).(ready); !ok || len(raw) == 0 {
+					t.Errorf("no report: %T", raw)
+				}
+			}
+		})
+	}
+	all.Wait()
 }
