@@ -4,7 +4,7 @@ GO      ?= go
 VERSION := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS := -X main.version=$(VERSION)
 
-.PHONY: all build packages demo test lint bench bench-job bench-live bench-policy conform deb exact soak damage fuzz clean
+.PHONY: all build packages demo test lint bench bench-job bench-live bench-policy conform damage deb exact planted seeds soak fuzz fuzz-all reliability-report clean
 
 all: build
 
@@ -61,7 +61,7 @@ bench-job: packages
 KILLS ?= 200
 SEED ?= 1
 exact: packages build
-	@bin/sluice lab exact --kills $(KILLS) --seed $(SEED)
+	@etc/campaign exact bin/sluice lab exact --kills $(KILLS) --seed $(SEED)
 
 # What is claimed about the policies, simulated, beside what was published: one line
 # a figure, half an hour on two cores. Published data, which is not part of the
@@ -71,30 +71,60 @@ OPTIONS ?=
 bench-policy: build
 	@bin/sluice bench-policy --data '$(DATA)' $(OPTIONS)
 
-# The same promises on the fake and on a real Slurm: this machine's, or the one of
-# a tree as debootstrap makes it (make conform SLUICE_LAB_ROOT=/path/of/tree).
-conform: packages build
-	$(GO) test -race -count=1 -timeout 30m -v -run 'TestFake|TestReal' ./slurm/conform
+# The campaigns below keep what they print in .campaigns, where reliability-report
+# finds it.
 
-# Random stories in the simulated world: faults, crashes, lost replies, meddling
-# users; and every crash and user's action at every effect. SEEDS says how many.
+# The same promises on the fake and on real Slurm 20.11, 22.05, 24.11 and 26.05: this
+# machine's, and trees that debootstrap makes of Debian's other suites, built once.
+conform: packages build
+	@etc/slurm-trees; case $$? in 0|69|75) ;; *) exit 1 ;; esac # said what cannot be had
+	$(GO) test -race -c -o bin/conform.test ./slurm/conform
+	@SLUICE_LAB_ROOTS="$$(etc/slurm-trees --roots)" etc/campaign conform bin/conform.test -test.timeout 90m -test.run 'TestFake$$|TestRealSlurm'
+
+# Random stories in the simulated world, and every crash and user's action at every
+# effect. SEEDS says how many; a failure prints a line that tells it again, shortened.
 SEEDS ?= 10000
-soak:
-	SLUICE_CHAOS_SEEDS=$(SEEDS) SLUICE_EXHAUSTIVE=1 $(GO) test -count=1 -timeout 0 ./elastic/sim
+FROM ?= 0
+seeds:
+	$(GO) test -c -o bin/story.test ./elastic/sim/story
+	@cd elastic/sim/story && CAMPAIGNS=$(CURDIR)/.campaigns $(CURDIR)/etc/campaign seeds $(CURDIR)/bin/story.test -test.run 'TestSeeds$$' -test.timeout 0 -test.v -seeds=$(SEEDS) -from=$(FROM)
+	@SLUICE_EXHAUSTIVE=1 etc/campaign enumerated $(GO) test -count=1 -timeout 0 -v ./elastic/sim ./elastic/sim/story
+
+# Hours of random submits, cancels, resizes, lost nodes, restarted controllers and
+# killed daemons on a real Slurm, audited; memory, files and database must stay flat.
+HOURS ?= 8
+soak: packages build
+	@etc/campaign soak bin/sluice lab soak --hours $(HOURS) --seed $(SEED)
 
 # sluiced's store against damage: flipped bytes, every write that fails, every moment
 # at which the power may go, kills, daemons that race. Some of each is in every
 # "make test"; this is the whole, MUTATIONS of what cannot be tried one by one.
 MUTATIONS ?= 10000
 damage:
-	SLUICE_STORE_MUTATIONS=$(MUTATIONS) $(GO) test -count=1 -timeout 0 -v ./elastic/store
+	@SLUICE_STORE_MUTATIONS=$(MUTATIONS) etc/campaign damage $(GO) test -count=1 -timeout 0 -v ./elastic/store
 
+# Deliberate faults, laid over the source when a test is built: each must be noticed.
+planted:
+	@SLUICE_PLANTED=all etc/campaign planted $(GO) test -count=1 -timeout 0 -v -run TestEveryPlantIsCaught ./elastic/planted
+
+# Every parser, FUZZ long each.
 FUZZ ?= 60s
 fuzz:
+	@etc/campaign fuzz $(MAKE) --no-print-directory fuzz-all
+fuzz-all:
 	@for target in $$(grep -rlE '^func Fuzz' --include='*_test.go' . | xargs -n1 dirname | sort -u); do \
 	  for f in $$(grep -hoE '^func Fuzz[A-Za-z0-9_]+' $$target/*_test.go | sed 's/func //'); do \
 	    echo "$$target $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZ) $$target || exit 1; \
 	  done; done
+
+# What all of that came to: a few minutes' figures computed now, and those that the
+# campaigns left. What was not run here is said to be so.
+reliability-report: build
+	@etc/campaign boundaries $(GO) test -count=1 -v -run 'TestCrashAtEveryBoundary$$' ./elastic/sim >/dev/null
+	@etc/campaign matrix $(GO) test -count=1 -v -run 'TestMatrix$$' ./elastic/control >/dev/null
+	@etc/campaign manifests $(GO) test -count=1 -v -run 'TestMutations$$' ./checkpoint >/dev/null
+	@etc/campaign units $(GO) test -count=1 -v -run 'TestUnitsExposure$$' ./etc >/dev/null
+	@bin/sluice lab figures
 
 clean:
 	rm -rf bin
