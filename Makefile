@@ -4,7 +4,7 @@ GO      ?= go
 VERSION := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS := -X main.version=$(VERSION)
 
-.PHONY: all build packages demo test lint bench bench-job bench-live bench-policy conform damage deb exact planted seeds soak fuzz fuzz-all reliability-report clean
+.PHONY: all build packages demo test lint bench bench-job bench-live bench-policy conform damage deb exact planted seeds soak fuzz fuzz-all hostile reliability-report clean
 
 all: build
 
@@ -102,6 +102,14 @@ soak: packages build
 MUTATIONS ?= 10000
 damage:
 	@SLUICE_STORE_MUTATIONS=$(MUTATIONS) etc/campaign damage $(GO) test -count=1 -timeout 0 -v ./elastic/store
+
+# Two hostile accounts against a third one's training and the daemon, FOR so long;
+# hostile words through every command line, hostile names through every folder.
+FOR ?= 1h
+hostile: packages
+	@SLUICE_HOSTILE_FOR=$(FOR) etc/campaign hostile $(GO) test -count=1 -v -timeout 0 -run TestHostileUsers ./cmd/sluiced
+	@SLUICE_STRINGS=34000000 etc/campaign strings $(GO) test -count=1 -v -timeout 0 -run TestHostileStrings ./slurm/command
+	@SLUICE_NAMES=100000000 SLUICE_NAMES_OPENED=1000000 etc/campaign names $(GO) test -count=1 -v -timeout 0 -run 'TestNamesThatCount|TestHostileNames' ./checkpoint
 
 # Deliberate faults, laid over the source when a test is built: each must be noticed.
 planted:
