@@ -59,6 +59,8 @@ var may = map[string][]string{
 	"cmd/site/demo":               {"*"},
 	"cmd/site/bench":              {"*"},
 	"cmd/site/exact":              {"*"},
+	"cmd/site/reliability":        {"*"},
+	"cmd/site/soak":               {"*"},
 	"cmd/sluice-nvml":             {"*"},
 	"cmd/sluice-plot":             {"*"},
 	"cmd/sluice":                  {"*"},
