@@ -45,7 +45,7 @@ func (p plant) try(ctx context.Context, overlay, dir string) outcome {
 	program := filepath.Join(dir, "tests")
 	build := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", fmt.Sprintf("-race=%t", p.Race), "-o", program, "./"+p.Room)
 	build.Dir = source
-	build.Env = p.environment(overlay)
+	build.Env = environment(overlay)
 	if text, err := build.CombinedOutput(); err != nil {
 		return outcome{verdict: unbuilt, text: string(text)}
 	}
@@ -53,7 +53,7 @@ func (p plant) try(ctx context.Context, overlay, dir string) outcome {
 	defer cancel()
 	run := exec.CommandContext(ctx, "/bin/sh", "-c", p.bounded(), program, "-test.v", "-test.failfast", "-test.run", p.Run)
 	run.Dir = filepath.Join(source, p.Room) // where go test would run it
-	run.Env = p.environment(overlay)
+	run.Env = environment(overlay)
 	run.WaitDelay = time.Second
 	text, err := run.CombinedOutput()
 	return judge(string(text), err, ctx.Err() != nil)
@@ -69,13 +69,10 @@ func (p plant) bounded() string {
 }
 
 // environment hands the overlay on to programs that the tests build themselves.
-func (p plant) environment(overlay string) []string {
+func environment(overlay string) []string {
 	env := os.Environ()
 	if overlay != "" {
 		env = append(env, "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -overlay="+overlay))
-	}
-	if p.With != "" {
-		env = append(env, p.With)
 	}
 	return env
 }

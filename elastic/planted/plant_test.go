@@ -16,7 +16,6 @@ type plant struct {
 	Room   string // the package whose tests must catch it, as a path in the module
 	Run    string // which of them, as for go test -run
 	By     string // the machinery that catches it, for people
-	With   string // NAME=value for the tests' environment, if any
 	Cheap  bool   // its tests take a second or two: one to draw every day
 	Race   bool   // it takes the race detector to see it
 	Edits  []edit
@@ -145,8 +144,6 @@ func (t *table) set(word, value string) error {
 		p.Room, p.Run, _ = strings.Cut(value, " ")
 	case "by":
 		p.By = value
-	case "with":
-		p.With = value
 	case "cheap":
 		p.Cheap = true
 	case "race":

@@ -143,7 +143,7 @@ func (c *campaign) catch(p plant) (line string, ok bool) {
 
 // control shows, once for each pattern, that the tests pass without a fault.
 func (c *campaign) control(ctx context.Context, p plant) error {
-	key := fmt.Sprint(p.Room, " ", p.Run, " ", p.With, " ", p.Race)
+	key := fmt.Sprint(p.Room, " ", p.Run, " ", p.Race)
 	if err, known := c.clean[key]; known {
 		return err
 	}
