@@ -241,6 +241,10 @@ func TestExchangedWhileVerified(t *testing.T) {
 		save(t, s, folder, i+1)
 	}
 	store := mkdir(t, filepath.Join(base, "store"))
+	whole := filepath.Join(base, "whole") // nobody exchanges anything there
+	if err := os.CopyFS(whole, os.DirFS(filepath.Join(folder, "00000004"))); err != nil {
+		t.Fatal(err)
+	}
 	touched := watch(t, outside)
 	var swaps atomic.Int64
 	stop, done := make(chan struct{}), make(chan struct{})
@@ -268,7 +272,10 @@ func TestExchangedWhileVerified(t *testing.T) {
 		if pruned > 0 && verified%20 == 0 { // there must be something to fight about
 			for i := range 3 {
 				_ = os.RemoveAll(filepath.Join(folder, Name(i+1)))
-				_ = os.CopyFS(filepath.Join(folder, Name(i+1)), os.DirFS(filepath.Join(folder, "00000004")))
+				_ = os.CopyFS(filepath.Join(base, "next"), os.DirFS(whole))
+				if os.Rename(filepath.Join(base, "next"), filepath.Join(folder, Name(i+1))) != nil {
+					_ = os.RemoveAll(filepath.Join(base, "next"))
+				}
 			}
 		}
 	}

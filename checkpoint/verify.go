@@ -120,7 +120,11 @@ func (f File) sized(_ *os.File, info fs.FileInfo) error {
 
 func (f File) summed(ctx context.Context) func(*os.File, fs.FileInfo) error {
 	return func(file *os.File, info fs.FileInfo) error {
-		size, sum, err := sumOf(ctx, file)
+		// Another file may have taken its place since it was measured, of any size.
+		if err := f.sized(file, info); err != nil {
+			return err
+		}
+		size, sum, err := sumOf(ctx, io.LimitReader(file, f.Size+1))
 		switch {
 		case err != nil:
 			return fmt.Errorf("%s: %w", f.Path, err)
