@@ -34,8 +34,9 @@ func TestLateWord(t *testing.T) {
 		}
 		return true, syscall.Kill(word.PID, syscall.SIGKILL)
 	}))
-	if state := j.ends(); state != "COMPLETED" {
-		t.Errorf("ended as %s:\n%s", state, s.as("", "sluice", "explain", fmt.Sprint(j.id)))
+	// For a moment Slurm calls it FAILED.
+	if err := site.Until(s.ctx, 5*time.Minute, "the job to complete", func() (bool, error) { return j.field("JobState") == "COMPLETED", nil }); err != nil {
+		t.Errorf("%v:\n%s", err, s.as("", "sluice", "explain", fmt.Sprint(j.id)))
 	}
 	tr, err := site.ReadTraining(j.stepsLog(), j.epochs, perEpoch)
 	s.must(err)

@@ -17,7 +17,7 @@ type Share struct {
 
 // move is what an open or taken event says of a move.
 type move struct {
-	kind        string // start, resize, park
+	kind        string // start, resize, park, revive
 	target      []Share
 	incarnation int
 	step        int
@@ -26,7 +26,7 @@ type move struct {
 
 var (
 	openForm = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^(start|resize|park) (\S+) -> (\S+), incarnation (\d+)(?:, at R(\d))?(?:, checkpoint (\S+))?(?:$|[:;])`)
+		return regexp.MustCompile(`^(start|resize|park|revive) (\S+) -> (\S+), incarnation (\d+)(?:, at R(\d))?(?:, checkpoint (\S+))?(?:$|[:;])`)
 	})
 	stepForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^R(\d) (.*)$`) })
 	runForm  = sync.OnceValue(func() *regexp.Regexp {
@@ -98,6 +98,7 @@ const (
 	actAsk      act = "ask"
 	actWithdraw act = "withdraw"
 	actRequeue  act = "requeue"
+	actRevive   act = "revive" // of a job that had failed
 	actHold     act = "hold"
 	actRelease  act = "release"
 	actWrite    act = "write"
@@ -114,7 +115,7 @@ func parseAct(text string) (_ act, incarnation int) {
 		prefix string
 		act    act
 	}{
-		{"ask job ", actAsk}, {"withdraw the request", actWithdraw}, {"requeue and hold job ", actRequeue},
+		{"ask job ", actAsk}, {"withdraw the request", actWithdraw}, {"requeue and hold job ", actRequeue}, {"bring job ", actRevive},
 		{"hold job ", actHold}, {"release job ", actRelease}, {"write pin=", actAnnotate},
 	} {
 		if strings.HasPrefix(text, known.prefix) {
