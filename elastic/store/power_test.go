@@ -34,20 +34,18 @@ type entry struct {
 // platter is a disk with the store on it.
 type platter struct {
 	sync.Mutex
-	root    string
-	live    map[string]*inode // as programs see it
-	safe    map[string]*inode // as it is after a power loss, if all of loose is lost
-	loose   []entry
-	index   []byte // the log's index, which is shared memory: as it was lately
-	indexes [][]byte
-	lost    []loss
-	step    int
-	calls   int
-	rng     *rand.Rand
-	every   int  // outcomes tried at a call
-	thin    bool // tried is nothing lost, as with kill -9, at one call in four, a coin at one in two
-	ignore  bool // planted: syncs are lost too
-	short   bool // the short story, on what hold put there
+	root   string
+	live   map[string]*inode // as programs see it
+	safe   map[string]*inode // as it is after a power loss, if all of loose is lost
+	loose  []entry
+	lost   []loss
+	step   int
+	calls  int
+	rng    *rand.Rand
+	every  int  // outcomes tried at a call
+	thin   bool // tried is nothing lost, as with kill -9, at one call in four, a coin at one in two
+	ignore bool // planted: syncs are lost too
+	short  bool // the short story, on what hold put there
 }
 
 // loss is what a power loss at one call left, in one of its outcomes.

@@ -1,7 +1,6 @@
 package story
 
 import (
-	"errors"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic/engine"
@@ -36,9 +35,6 @@ type Shelves func(Story) (Shelf, error)
 
 // InMemory keeps every story's journal in memory.
 func InMemory(Story) (Shelf, error) { return &memory{now: new(engine.Memory)}, nil }
-
-// errRefused is a second daemon's answer.
-var errRefused = errors.New("in use by another sluiced")
 
 // memory is a shelf in memory.
 type memory struct{ now, copy *engine.Memory }
