@@ -29,7 +29,7 @@ type Cap struct {
 	Type string // GPUs of this type alone; "" = of any
 	Most int    // at least 0
 	// Each: every job alone has to keep within it, else all of Jobs and Others
-	// together. Node: every node of every job alone (implies Each). Least: it is the
+	// together. Node, beside Each: every node of every job alone. Least: it is the
 	// least that each job must have.
 	Each, Node, Least bool
 	// Jobs are those it concerns.
@@ -39,6 +39,9 @@ type Cap struct {
 	Others int
 	Users  []string
 }
+
+// Shared reports whether its jobs and the others have to keep within it together.
+func (c Cap) Shared() bool { return !c.Each && !c.Least }
 
 // use is how much of the resource the job takes at a place.
 func (c Cap) use(j *Job, at nodes.Placement, s *Snapshot) int {
@@ -78,18 +81,6 @@ func (s *Snapshot) typed(node, kind string) bool {
 		}
 	}
 	return false
-}
-
-// Used returns what the jobs of the cap and the others have of it, or are promised.
-func (s Snapshot) Used(c Cap) int {
-	bound := s.bound()
-	sum := c.Others
-	for i := range s.Jobs {
-		if j := &s.Jobs[i]; c.Jobs[j.ID] {
-			sum += s.taken(c, j, bound)
-		}
-	}
-	return sum
 }
 
 // taken is what one job has of the cap, or what it is promised where that is more.
@@ -165,9 +156,9 @@ func (q *quota) refuses(j *Job, target nodes.Placement) (Cap, bool) {
 		}
 		n := c.use(j, target, q.s)
 		switch {
-		case c.Least && n < c.Most, (c.Each || c.Node) && !c.Least && n > c.Most:
+		case c.Least && n < c.Most, c.Each && n > c.Most:
 			return c, true
-		case !c.Each && !c.Node && !c.Least && q.used[k]-q.s.taken(c, j, q.bound)+n > c.Most:
+		case c.Shared() && q.used[k]-q.s.taken(c, j, q.bound)+n > c.Most:
 			return c, true
 		}
 	}
@@ -188,7 +179,7 @@ func (s Snapshot) refused(c Cap, target nodes.Placement) string {
 	switch {
 	case c.Least:
 		return fmt.Sprintf("%d GPUs are fewer than %s asks for", target.GPUs(), c.Name)
-	case c.Each || c.Node:
+	case c.Each:
 		return fmt.Sprintf("%s is beyond %s", target, c.Name)
 	}
 	return fmt.Sprintf("%s would be beyond %s: %s", target, c.Name, s.Using(c))

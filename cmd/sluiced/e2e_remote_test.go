@@ -55,7 +55,8 @@ func TestRemoteLoginNode(t *testing.T) {
 	}
 	log, err := os.ReadFile(s.Log)
 	s.must(err)
-	if n := strings.Count(string(log), "event=denied from=127.0.0.1 job="+id); n != 2 {
+	denial := fmt.Sprintf(`"user":%q,"from":"127.0.0.1","job":%s,"verb":"direct"`, bob, id)
+	if n := strings.Count(string(log), denial); n != 2 {
 		t.Errorf("%d denials in the log, want 2:\n%s", n, log)
 	}
 	s.cancel(j)

@@ -155,31 +155,6 @@ func TestTurns(t *testing.T) {
 	})
 }
 
-// Called and leaving in the same moment: the place goes on to the next.
-func TestTurnsCalledWhileLeaving(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		turns := newTurns(1)
-		for range 100 {
-			if err := turns.take(t.Context(), "a"); err != nil {
-				t.Fatal(err)
-			}
-			ctx, cancel := context.WithCancel(t.Context())
-			go func() {
-				if turns.take(ctx, "b") == nil {
-					turns.give()
-				}
-			}()
-			synctest.Wait()
-			turns.give()
-			cancel()
-			synctest.Wait()
-			if turns.free != 1 {
-				t.Fatalf("%d places, had 1", turns.free)
-			}
-		}
-	})
-}
-
 // However takers come, give up and go, no place is lost and none is made up.
 func TestTurnsLoseNothing(t *testing.T) {
 	turns := newTurns(3)

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"reflect"
-	"slices"
 	"strings"
 	"time"
 
@@ -60,20 +59,25 @@ func (e *Engine) askLimits(ctx context.Context, most time.Duration, now time.Tim
 	return changed
 }
 
-// associates reports whether the job's user and account were in the answer.
-func (l *limitsSeen) associates(sj slurm.Job) bool {
-	return slices.ContainsFunc(l.Associations, func(a slurm.Association) bool { return a.Account == sj.Account && a.User == sj.User })
+// members are the accounts and users that were in the answer.
+func (l *limitsSeen) members() map[[2]string]bool {
+	known := make(map[[2]string]bool, len(l.Associations))
+	for _, a := range l.Associations {
+		known[[2]string{a.Account, a.User}] = true
+	}
+	return known
 }
 
 // limited reports whether Slurm leaves one of sluice's jobs waiting for a limit, or one
 // is of an account or user of which nothing is known.
 func (e *Engine) limited(jobs []slurm.Job) bool {
+	members := e.limits.members()
 	for _, sj := range jobs {
 		js := e.byID[elastic.JobID(sj.ID)]
 		if js == nil || js.disown || sj.State != slurm.Pending {
 			continue
 		}
-		if e.limits.Enforced && !e.limits.associates(sj) {
+		if e.limits.Enforced && !members[[2]string{sj.Account, sj.User}] {
 			return true
 		}
 		if sj.Held {

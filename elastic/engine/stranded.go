@@ -15,7 +15,7 @@ const (
 )
 
 // strandedNow reports whether a node lost what ran on it, Slurm has not noticed, and it is
-// time to requeue the job. Asked in a cycle that acts on it.
+// time to requeue the job.
 func (js *jobState) strandedNow(now time.Time) bool {
 	word := js.runner.word
 	if phaseOf(js.slurm) != elastic.Running || !js.runner.ok || !word.Stranded || word.Restarts != js.slurm.Restarts {
@@ -25,15 +25,15 @@ func (js *jobState) strandedNow(now time.Time) bool {
 	if s.of == word.Restarts+1 {
 		return true // Slurm was asked and has not done it
 	}
-	if now.Before(s.last.Add(min(time.Duration(s.times)*strandedRest, strandedMost))) {
-		return false
-	}
-	s.times, s.last, s.of = s.times+1, now, word.Restarts+1
-	return true
+	return !now.Before(s.last.Add(min(time.Duration(s.times)*strandedRest, strandedMost)))
 }
 
-// requeueStranded is the chore that follows.
-func requeueStranded(js *jobState) []elastic.Action {
+// requeueStranded is the chore that follows. A run is requeued for it once, however
+// often Slurm has to be asked.
+func requeueStranded(js *jobState, now time.Time) []elastic.Action {
+	if s, run := &js.stranded, js.runner.word.Restarts+1; s.of != run {
+		s.times, s.last, s.of = s.times+1, now, run
+	}
 	js.hold = true
 	return []elastic.Action{elastic.RequeueHold{Job: js.rec.ID}}
 }

@@ -78,7 +78,7 @@ func (b *bounds) alone(j *bound, c *elastic.Cap) {
 		return
 	}
 	most := c.Most
-	if !c.Each && !c.Node && !c.Least {
+	if c.Shared() {
 		most -= c.Others
 	}
 	few := slices.DeleteFunc(slices.Clone(j.sizes), func(n int) bool {
@@ -115,14 +115,8 @@ func (b *bounds) cost(j *bound, c *elastic.Cap, n int) int {
 
 // settle takes out the jobs to which the limits leave nothing to decide.
 func (b *bounds) settle(j *bound) {
-	switch {
-	case j.role == fixed || j.why == "":
-	case j.pin > 0 && !slices.Contains(j.sizes, j.pin):
-		j.out = true
-	case j.role == waiting && len(j.sizes) == 0:
-		j.out = true
-	case j.role == movable && len(j.sizes) == 0:
-		j.out = true
+	if j.role != fixed && j.why != "" {
+		j.out = j.out || len(j.sizes) == 0 || j.pin > 0 && !slices.Contains(j.sizes, j.pin)
 	}
 }
 
@@ -166,7 +160,7 @@ func (b *bounds) tighten(a elastic.Allocation) bool {
 	changed := false
 	for k := range b.snap.Caps {
 		c := &b.snap.Caps[k]
-		if c.Each || c.Node || c.Least {
+		if !c.Shared() {
 			continue
 		}
 		if s := b.share(c, a); s.want > s.room() && b.divide(s) {
@@ -331,7 +325,7 @@ func (b *bounds) yields(j *bound) bool {
 
 // words says what a limit is, and who uses it.
 func (b *bounds) words(c *elastic.Cap) string {
-	if c.Each || c.Node || c.Least {
+	if !c.Shared() {
 		return c.Name
 	}
 	if b.said[c] == "" {

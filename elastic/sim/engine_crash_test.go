@@ -7,11 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
 	"github.com/sluice-hpc/sluice/elastic/sim"
-	"github.com/sluice-hpc/sluice/slurm"
+	stories "github.com/sluice-hpc/sluice/elastic/sim/story"
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
@@ -42,56 +41,10 @@ func (b *boundaries) cross(name string, effect func() error) error {
 	return err
 }
 
-// The seams with boundaries in them. Reads pass through.
-type (
-	crashSlurm struct {
-		slurm.Client
-		b *boundaries
-	}
-	crashMail struct {
-		engine.Mailbox
-		b *boundaries
-	}
-	crashJournal struct {
-		*engine.Memory
-		b *boundaries
-	}
-)
-
-func (c crashSlurm) Signal(ctx context.Context, id slurm.JobID, sig string, batch bool) error {
-	return c.b.cross("signal", func() error { return c.Client.Signal(ctx, id, sig, batch) })
-}
-
-func (c crashSlurm) RequeueHold(ctx context.Context, id slurm.JobID) error {
-	return c.b.cross("requeuehold", func() error { return c.Client.RequeueHold(ctx, id) })
-}
-
-func (c crashSlurm) Revive(ctx context.Context, id slurm.JobID) error {
-	return c.b.cross("revive", func() error { return c.Client.Revive(ctx, id) })
-}
-
-func (c crashSlurm) Update(ctx context.Context, id slurm.JobID, u slurm.Update) error {
-	return c.b.cross("update", func() error { return c.Client.Update(ctx, id, u) })
-}
-
-func (c crashSlurm) Hold(ctx context.Context, id slurm.JobID) error {
-	return c.b.cross("hold", func() error { return c.Client.Hold(ctx, id) })
-}
-
-func (c crashSlurm) Release(ctx context.Context, id slurm.JobID) error {
-	return c.b.cross("release", func() error { return c.Client.Release(ctx, id) })
-}
-
-func (c crashMail) Ask(token string, r checkpoint.Request) error {
-	return c.b.cross("ask", func() error { return c.Mailbox.Ask(token, r) })
-}
-
-func (c crashMail) Withdraw(token string) error {
-	return c.b.cross("withdraw", func() error { return c.Mailbox.Withdraw(token) })
-}
-
-func (c crashMail) Aim(token string, t checkpoint.Target) error {
-	return c.b.cross("aim", func() error { return c.Mailbox.Aim(token, t) })
+// crashJournal is a journal with boundaries in it. Reads pass through.
+type crashJournal struct {
+	*engine.Memory
+	b *boundaries
 }
 
 func (c crashJournal) Intend(ctx context.Context, ins []elastic.Intent) (out []elastic.Intent, err error) {
@@ -132,7 +85,7 @@ func newMortal(t *testing.T, w *sim.World, b *boundaries, change ...func(*engine
 
 func (m *mortal) birth() {
 	m.now = boot(m.t, m.w, crashJournal{m.journal, m.b}, "knapsack", func(c *engine.Config) {
-		c.Slurm, c.Mailbox = crashSlurm{c.Slurm, m.b}, crashMail{c.Mailbox, m.b}
+		c.Slurm, c.Mailbox = stories.CountSlurm(c.Slurm, m.b.cross), stories.CountMail(c.Mailbox, m.b.cross)
 		for _, f := range m.change {
 			f(c)
 		}

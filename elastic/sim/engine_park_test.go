@@ -8,9 +8,8 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
-	"github.com/sluice-hpc/sluice/elastic/policy"
 	"github.com/sluice-hpc/sluice/elastic/sim"
-	"github.com/sluice-hpc/sluice/nodes"
+	stories "github.com/sluice-hpc/sluice/elastic/sim/story"
 	"github.com/sluice-hpc/sluice/slurm"
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
@@ -18,46 +17,7 @@ import (
 // turn is how long each job in its turn is first.
 const turn = 80 * time.Second
 
-// inTurns makes the engine follow the most restless of policies: whose turn it is
-// gets all it can use, the next what is left, and who gets nothing is stopped. In
-// every second turn it also says where, with no thought for where jobs are.
-func inTurns(c *engine.Config) {
-	c.Policy = policy.Policy{Name: "turns", Allocate: turns}
-	c.Limits.Preempt = true
-}
-
-func turns(s elastic.Snapshot) elastic.Allocation {
-	a := elastic.Allocation{}
-	var who []elastic.Job
-	inv := s.Foreign()
-	for _, j := range s.Jobs {
-		if j.Directive.Hold || j.Deaf >= s.Limits.DeafAfter || j.Phase != elastic.Held && !j.Speaks {
-			inv = nodes.With(inv, nodes.Load{Place: s.Committed(j)})
-		} else {
-			who = append(who, j)
-		}
-	}
-	number := int(s.Now.Unix() / int64(turn/time.Second))
-	for k := range who {
-		j := who[(number+k)%len(who)]
-		size := nodes.Free(inv, j.Partition)
-		if j.Spec.Max > 0 {
-			size = min(size, j.Spec.Max)
-		}
-		var p nodes.Placement
-		for p == nil && size >= j.Spec.Min {
-			p = nodes.Place(inv, []nodes.Request{{GPUs: size, Partition: j.Partition}})[0].Placement
-			size--
-		}
-		inv = nodes.With(inv, nodes.Load{Place: p})
-		d := elastic.Decision{GPUs: p.GPUs(), Why: "its turn"}
-		if number%2 == 1 {
-			d.Place = p
-		}
-		a[j.ID] = d
-	}
-	return a
-}
+func inTurns(c *engine.Config) { stories.InTurns(c, turn) }
 
 // TestParkedJobsComeBack: jobs are stopped and started in turns, nothing is lost
 // and nobody is forgotten.

@@ -99,7 +99,7 @@ func run(name string, args ...string) string {
 }
 
 // The munge and unmunge of these tests are scripts.
-func stub(t *testing.T, script string) *munge.Tool {
+func scripted(t *testing.T, script string) *munge.Tool {
 	t.Helper()
 	dir := t.TempDir()
 	for _, name := range []string{"munge", "unmunge"} {
@@ -142,7 +142,7 @@ func TestPrograms(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := stub(t, c.script).Open(t.Context(), form, 500)
+			got, err := scripted(t, c.script).Open(t.Context(), form, 500)
 			if !errors.Is(err, c.want) || err != nil && !strings.Contains(err.Error(), c.words) {
 				t.Fatalf("got %v, want %v %q", err, c.want, c.words)
 			}
@@ -157,7 +157,7 @@ func TestPrograms(t *testing.T) {
 // nothing.
 func TestHanging(t *testing.T) {
 	t.Parallel()
-	tool := stub(t, `sleep 600 & sleep 600`)
+	tool := scripted(t, `sleep 600 & sleep 600`)
 	if _, err := tool.Seal(t.Context(), []byte("x"), 1); !errors.Is(err, munge.ErrMissing) || !strings.Contains(err.Error(), "not answered") {
 		t.Errorf("got %v", err)
 	}
@@ -171,7 +171,7 @@ func TestHanging(t *testing.T) {
 // The secret goes through standard input, and the arguments are the same few
 // words whatever is asked.
 func TestArguments(t *testing.T) {
-	tool := stub(t, `cat >/dev/null; printf 'MUNGE:%s:' "$(printf '%s\n' "$@" | base64 -w0)"`)
+	tool := scripted(t, `cat >/dev/null; printf 'MUNGE:%s:' "$(printf '%s\n' "$@" | base64 -w0)"`)
 	got, err := tool.Seal(t.Context(), []byte("secret; --uid=0 $(touch x)"), 500)
 	if err != nil {
 		t.Fatal(err)

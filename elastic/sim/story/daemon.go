@@ -42,7 +42,7 @@ func (d *daemon) birth() error {
 	d.journal = j
 	d.play.starts()
 	d.now = d.engine(journalSeam{j, d}, func(c *engine.Config) {
-		c.Slurm, c.Mailbox = slurmSeam{c.Slurm, d}, mailSeam{c.Mailbox, d}
+		c.Slurm, c.Mailbox = CountSlurm(c.Slurm, d.cross), CountMail(c.Mailbox, d.cross)
 	})
 	return nil
 }
@@ -59,7 +59,7 @@ func (d *daemon) engine(j Journal, change func(*engine.Config)) *engine.Engine {
 		Events: p.event,
 	}
 	if p.s.Policy == "turns" {
-		inTurns(&cfg)
+		InTurns(&cfg, turn)
 	} else if named, err := policy.ByName(p.s.Policy); err == nil {
 		cfg.Policy = named
 	} else {

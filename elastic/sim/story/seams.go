@@ -34,15 +34,24 @@ func (d *daemon) cross(name string, effect func() error) error {
 	return err
 }
 
-// The seams with effects counted in them. Reads pass through.
+// Cross is passed at every effect: it does it, or not.
+type Cross func(name string, effect func() error) error
+
+// CountSlurm has every change through Slurm pass x. Reads pass by.
+func CountSlurm(c slurm.Client, x Cross) slurm.Client { return slurmSeam{c, x} }
+
+// CountMail has every write to the outbox pass x.
+func CountMail(m engine.Mailbox, x Cross) engine.Mailbox { return mailSeam{m, x} }
+
+// The seams with effects counted in them.
 type (
 	slurmSeam struct {
 		slurm.Client
-		d *daemon
+		cross Cross
 	}
 	mailSeam struct {
 		engine.Mailbox
-		d *daemon
+		cross Cross
 	}
 	journalSeam struct {
 		Journal
@@ -51,43 +60,43 @@ type (
 )
 
 func (c slurmSeam) Signal(ctx context.Context, id slurm.JobID, sig string, batch bool) error {
-	return c.d.cross("signal", func() error { return c.Client.Signal(ctx, id, sig, batch) })
+	return c.cross("signal", func() error { return c.Client.Signal(ctx, id, sig, batch) })
 }
 
 func (c slurmSeam) RequeueHold(ctx context.Context, id slurm.JobID) error {
-	return c.d.cross("requeuehold", func() error { return c.Client.RequeueHold(ctx, id) })
+	return c.cross("requeuehold", func() error { return c.Client.RequeueHold(ctx, id) })
 }
 
 func (c slurmSeam) Revive(ctx context.Context, id slurm.JobID) error {
-	return c.d.cross("revive", func() error { return c.Client.Revive(ctx, id) })
+	return c.cross("revive", func() error { return c.Client.Revive(ctx, id) })
 }
 
 func (c slurmSeam) Update(ctx context.Context, id slurm.JobID, u slurm.Update) error {
-	return c.d.cross("update", func() error { return c.Client.Update(ctx, id, u) })
+	return c.cross("update", func() error { return c.Client.Update(ctx, id, u) })
 }
 
 func (c slurmSeam) Hold(ctx context.Context, id slurm.JobID) error {
-	return c.d.cross("hold", func() error { return c.Client.Hold(ctx, id) })
+	return c.cross("hold", func() error { return c.Client.Hold(ctx, id) })
 }
 
 func (c slurmSeam) Release(ctx context.Context, id slurm.JobID) error {
-	return c.d.cross("release", func() error { return c.Client.Release(ctx, id) })
+	return c.cross("release", func() error { return c.Client.Release(ctx, id) })
 }
 
 func (c mailSeam) Ask(token string, r checkpoint.Request) error {
-	return c.d.cross("ask", func() error { return c.Mailbox.Ask(token, r) })
+	return c.cross("ask", func() error { return c.Mailbox.Ask(token, r) })
 }
 
 func (c mailSeam) Withdraw(token string) error {
-	return c.d.cross("withdraw", func() error { return c.Mailbox.Withdraw(token) })
+	return c.cross("withdraw", func() error { return c.Mailbox.Withdraw(token) })
 }
 
 func (c mailSeam) Aim(token string, t checkpoint.Target) error {
-	return c.d.cross("aim", func() error { return c.Mailbox.Aim(token, t) })
+	return c.cross("aim", func() error { return c.Mailbox.Aim(token, t) })
 }
 
 func (c mailSeam) Forget(token string) error {
-	return c.d.cross("forget", func() error { return c.Mailbox.Forget(token) })
+	return c.cross("forget", func() error { return c.Mailbox.Forget(token) })
 }
 
 // write is a write of the journal, on a disk that may refuse.

@@ -9,18 +9,19 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// turn is how long one job has it.
+// turn is how long one job of a story has it.
 const turn = 5 * time.Minute
 
-// inTurns makes the engine follow the most restless of policies: whose turn it is
-// gets all it can use, the next what is left, and who gets nothing is stopped. In
-// every second turn it also says where, with no thought for where jobs are.
-func inTurns(c *engine.Config) {
-	c.Policy = policy.Policy{Name: "turns", Allocate: turns}
+// InTurns makes the engine follow the most restless of policies: whose turn it is gets
+// all it can use, the next what is left, and who gets nothing is stopped. In every
+// second turn it also says where, with no thought for where jobs are. turn is how long
+// one job has it, in whole seconds.
+func InTurns(c *engine.Config, turn time.Duration) {
+	c.Policy = policy.Policy{Name: "turns", Allocate: func(s elastic.Snapshot) elastic.Allocation { return turns(s, turn) }}
 	c.Limits.Preempt = true
 }
 
-func turns(s elastic.Snapshot) elastic.Allocation {
+func turns(s elastic.Snapshot, turn time.Duration) elastic.Allocation {
 	a := elastic.Allocation{}
 	var who []elastic.Job
 	inv := s.Foreign()
