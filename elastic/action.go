@@ -11,6 +11,7 @@ func (a AskCheckpoint) About() JobID   { return a.Job }
 func (a WithdrawRequest) About() JobID { return a.Job }
 func (a RequeueHold) About() JobID     { return a.Job }
 func (a Revive) About() JobID          { return a.Job }
+func (a Clear) About() JobID           { return a.Job }
 func (a HoldPending) About() JobID     { return a.Job }
 func (a Write) About() JobID           { return a.Job }
 func (a Release) About() JobID         { return a.Job }
@@ -27,6 +28,7 @@ func (a AskCheckpoint) String() string {
 func (a WithdrawRequest) String() string { return fmt.Sprintf("withdraw the request to job %d", a.Job) }
 func (a RequeueHold) String() string     { return fmt.Sprintf("requeue and hold job %d", a.Job) }
 func (a Revive) String() string          { return fmt.Sprintf("bring job %d back, held", a.Job) }
+func (a Clear) String() string           { return fmt.Sprintf("clear job %d of its last run", a.Job) }
 func (a HoldPending) String() string     { return fmt.Sprintf("hold job %d", a.Job) }
 func (a Release) String() string         { return fmt.Sprintf("release job %d", a.Job) }
 

@@ -88,8 +88,9 @@ var table = map[Step][]row{
 	Verified: {
 		// Slurm was asked a moment ago, and is still at it.
 		{justRevived, waiting("waits for Slurm to bring it back")},
-		// A revival begins so; a request that came too early went under.
+		// A revival begins so, and a clearing; a request that came too early went under.
 		{toRevive, revive},
+		{toClear, clearAway},
 		{ended, closeEnded},
 		{runsAlready, closeNow(UserWon, "somebody else brought it back; it runs")},
 		{restartedSince, withdraw(UserWon, "the job was requeued by somebody else and runs again")},
@@ -98,6 +99,7 @@ var table = map[Step][]row{
 		{runningUnstopped, requeue},
 		{is(Running), waiting("waits for Slurm to stop the job")},
 		{is(Completing), waiting("waits for the nodes to be cleaned")},
+		{keepsLingering, closeNow(Fellback, "Slurm goes on counting it on nodes of its last run")},
 		{is(Held), pendingAndHeld},
 		// Requeued without the hold, by its user or by a lost node.
 		{is(Queued), holdFirst},
@@ -113,6 +115,8 @@ var table = map[Step][]row{
 		// from a wrong end; it waits for its turn.
 		{parks, closeParked},
 		{revives, closeRevived},
+		// Started so, it would get no GPUs.
+		{lingers, closeNow(Fellback, "Slurm still counts it on nodes of its last run; cleared of it first")},
 		// Others were faster, or a node went: the same size elsewhere, if there is
 		// such a place now; else the job is placed afresh.
 		{elsewhere, retarget},

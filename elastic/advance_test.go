@@ -29,10 +29,10 @@ type circumstance struct {
 func TestAdvanceTable(t *testing.T) {
 	var b strings.Builder
 	steps := []elastic.Step{elastic.Intended, elastic.Asked, elastic.Verified, elastic.Requeued, elastic.Written, elastic.Released}
-	for _, kind := range []elastic.Kind{elastic.Resize, elastic.Start, elastic.Park, elastic.Revival} {
+	for _, kind := range []elastic.Kind{elastic.Resize, elastic.Start, elastic.Park, elastic.Revival, elastic.Clearing} {
 		for _, step := range steps {
 			if kind == elastic.Start && step < elastic.Requeued || kind == elastic.Park && step > elastic.Requeued ||
-				kind == elastic.Revival && step != elastic.Verified && step != elastic.Requeued {
+				(kind == elastic.Revival || kind == elastic.Clearing) && step != elastic.Verified && step != elastic.Requeued {
 				continue
 			}
 			fmt.Fprintf(&b, "%s at R%d\n", kind, step)
@@ -68,7 +68,7 @@ func scene(kind elastic.Kind, step elastic.Step) (elastic.Intent, elastic.Job, e
 	if step >= elastic.Verified && kind != elastic.Start {
 		in.Checkpoint = "00000005"
 	}
-	if kind == elastic.Park || kind == elastic.Revival {
+	if kind == elastic.Park || kind == elastic.Revival || kind == elastic.Clearing {
 		in.Target = nil
 	}
 	job := elastic.Job{ID: 7, Restarts: 1, Spec: elastic.Spec{Min: 1}}
@@ -118,6 +118,9 @@ func circumstances() []circumstance {
 		{"running, user holds", with(running, saved, func(j *elastic.Job) { j.UserHold = true }), nil, nil},
 		{"running, target node drained", with(running, saved), func(s *elastic.Snapshot) { s.Nodes[1].Usable = false }, nil},
 		{"held", phase(elastic.Held), nil, nil},
+		{"held, counted where it ran", with(phase(elastic.Held), func(j *elastic.Job) { j.Lingers = true }), nil, func(in *elastic.Intent) { in.Moved = noon }},
+		{"... just cleared", with(phase(elastic.Held), func(j *elastic.Job) { j.Lingers = true }), nil, func(in *elastic.Intent) { in.Moved, in.RequeuedAt = noon, noon.Add(-time.Second) }},
+		{"... in spite of all", with(phase(elastic.Held), func(j *elastic.Job) { j.Lingers = true }), nil, nil},
 		{"held, by directive", with(phase(elastic.Held), func(j *elastic.Job) { j.Directive.Hold = true }), nil, nil},
 		{"held, bad constraints", with(phase(elastic.Held), func(j *elastic.Job) { j.Reason = "BadConstraints" }), nil, nil},
 		{"held, target node drained", phase(elastic.Held), func(s *elastic.Snapshot) { s.Nodes[1].Usable = false }, nil},
@@ -134,6 +137,7 @@ func circumstances() []circumstance {
 		{"runs anew from elsewhere", again, nil, nil},
 		{"runs anew on fewer GPUs", with(again, resumed, func(j *elastic.Job) { j.Place = on("gpu2", 2) }), nil, nil},
 		{"cancelled", func(j *elastic.Job) { j.Phase, j.State = elastic.Ended, "CANCELLED" }, nil, nil},
+		{"cancelled, just now", func(j *elastic.Job) { j.Phase, j.State = elastic.Ended, "CANCELLED" }, nil, func(in *elastic.Intent) { in.RequeuedAt = noon.Add(-time.Second) }},
 		{"completed", func(j *elastic.Job) { j.Phase, j.State, j.Heartbeat = elastic.Ended, "COMPLETED", noon }, nil, nil},
 		{"failed before its first line", failed, nil, nil},
 		{"failed", func(j *elastic.Job) { j.Phase, j.State, j.Heartbeat = elastic.Ended, "FAILED", noon }, nil, nil},

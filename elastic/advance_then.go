@@ -115,6 +115,13 @@ func released(s situation) Next {
 	return next
 }
 
+// clearAway makes Slurm forget where the job ran.
+func clearAway(s situation) Next {
+	next := Next{Intent: s.in, Why: "cleared of its last run", Do: []Action{Clear{Job: s.in.Job}}}
+	next.Intent.RequeuedAt = s.now
+	return next
+}
+
 // closeRevived ends a revival: what follows is a start as any other.
 func closeRevived(s situation) Next {
 	next := Next{Intent: s.in, Close: Done, Why: "brought back; starts again from its newest checkpoint"}

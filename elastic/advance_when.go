@@ -21,10 +21,16 @@ func userHolds(s situation) bool {
 func held_(s situation) bool { return s.job.Phase == Held && s.job.Directive.Hold }
 
 // runsAlready: a revival never stops a job.
-func runsAlready(s situation) bool { return s.in.Kind == Revival && s.job.Phase == Running }
+func runsAlready(s situation) bool { return bringsBack(s) && s.job.Phase == Running }
 
-// revives: the job was ended wrongly, and is back.
-func revives(s situation) bool { return s.in.Kind == Revival && s.job.Phase == Held }
+// revives: the job was ended wrongly, or for its own good, and is back.
+func revives(s situation) bool { return bringsBack(s) && s.job.Phase == Held && !s.job.Lingers }
+
+// bringsBack: all that the move is for is that the job waits as any other.
+func bringsBack(s situation) bool { return s.in.Kind == Revival || s.in.Kind == Clearing }
+
+// lingers: what a crash of a node leaves behind that came while the job was cleaned away.
+func lingers(s situation) bool { return s.job.Phase == Held && s.job.Lingers }
 
 // parks: the job gives up its GPUs, and has done so.
 func parks(s situation) bool { return s.in.Kind == Park && s.job.Phase == Held }
@@ -53,9 +59,22 @@ func failedWrongly(s situation) bool {
 	return s.job.Phase == Ended && s.job.State == "FAILED" && (s.in.Kind == Revival || s.in.Fallbacks > 0)
 }
 
-func justRevived(s situation) bool {
-	return failedWrongly(s) && !s.now.After(s.in.RequeuedAt.Add(requeuePatience))
+// halfCleared: cancelled in order to be brought back. Sluice owes that however long it
+// takes, and says no to a user alone who cancels in the very same moment.
+func halfCleared(s situation) bool {
+	return s.in.Kind == Clearing && s.job.Phase == Ended && s.job.State == "CANCELLED"
 }
+
+func justRevived(s situation) bool {
+	waits := failedWrongly(s) || halfCleared(s) || s.in.Kind == Clearing && lingers(s)
+	return waits && !s.now.After(s.in.RequeuedAt.Add(requeuePatience))
+}
+
+func toClear(s situation) bool {
+	return halfCleared(s) || s.in.Kind == Clearing && lingers(s) && !s.now.After(s.in.Moved.Add(reviveFor))
+}
+
+func keepsLingering(s situation) bool { return s.in.Kind == Clearing && lingers(s) }
 
 func toRevive(s situation) bool {
 	return failedWrongly(s) && !s.now.After(s.in.Moved.Add(reviveFor))

@@ -11,8 +11,8 @@ import (
 type Step int
 
 // The steps of a move. A start begins at Requeued: there is nothing to save. A
-// park ends there: nothing is to be started. A revival begins at Verified, behind the
-// job's last checkpoint, and ends as a park does.
+// park ends there: nothing is to be started. A revival and a clearing begin at Verified,
+// behind the job's last checkpoint, and end as a park does.
 const (
 	Intended  Step = 1 // R1: written down, nothing done
 	Asked     Step = 2 // R2: a checkpoint was asked for
@@ -32,6 +32,9 @@ const (
 	Resize  Kind = "resize" // a running job changes size or nodes
 	Park    Kind = "park"   // a running job saves and gives up its GPUs; it waits again
 	Revival Kind = "revive" // a job that Slurm ended wrongly is brought back; it waits again
+	// A pending job that Slurm still counts on nodes is cancelled and brought back; it
+	// waits again.
+	Clearing Kind = "clear"
 )
 
 // Intent is one move of one job, durable before any effect of it.

@@ -51,6 +51,9 @@ type (
 	RequeueHold struct{ Job JobID }
 	// Revive brings a job back that Slurm calls FAILED: pending and held.
 	Revive struct{ Job JobID }
+	// Clear makes Slurm forget the last run of a pending job that it still counts on
+	// nodes: cancelled and brought back, pending and held.
+	Clear struct{ Job JobID }
 	// HoldPending keeps a pending job from starting by itself.
 	HoldPending struct{ Job JobID }
 	// Write puts size, nodes and incarnation on a held job.

@@ -74,8 +74,9 @@ type Checkpoint struct{ Keep int }
 
 // Users says who may do what.
 type Users struct {
-	Operators []string
-	Private   bool
+	Operators   []string
+	Private     bool
+	ShareSpeeds bool
 }
 
 // Health bounds what jobs' words about unfit GPUs do.

@@ -230,6 +230,7 @@ func TestStringRoundTrip(t *testing.T) {
 		c.Resize.Moves = rapid.IntRange(0, 10000).Draw(t, "moves")
 		c.Users.Operators = rapid.SliceOf(rapid.StringMatching(`[a-z"\\._-]{1,12}`)).Draw(t, "operators")
 		c.Users.Private = rapid.Bool().Draw(t, "private")
+		c.Users.ShareSpeeds = rapid.Bool().Draw(t, "share speeds")
 		again, err := parse(Config{}, "f", c.String())
 		if err != nil {
 			t.Fatalf("%v in\n%s", err, c)

@@ -61,6 +61,7 @@ var keys = []key{
 
 	names("users", "operators", func(c *Config) *[]string { return &c.Users.Operators }),
 	truth("users", "private", func(c *Config) *bool { return &c.Users.Private }),
+	truth("users", "share_speeds", func(c *Config) *bool { return &c.Users.ShareSpeeds }),
 
 	duration("health", "exclude", 0, 30*day, func(c *Config) *time.Duration { return &c.Health.Exclude }),
 	whole("health", "per_user", 0, 10000, func(c *Config) *int { return &c.Health.PerUser }),

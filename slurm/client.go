@@ -32,6 +32,11 @@ type Client interface {
 	// Revive brings a job back that FAILED: pending and held, as RequeueHold leaves
 	// it. A job in any other state is left alone, without an error.
 	Revive(ctx context.Context, id JobID) error
+	// Clear makes Slurm forget the last run of a pending job that it still shows on
+	// nodes: the job is cancelled and brought back, pending and held. One that is
+	// cancelled is brought back, too: call it only for a job that an earlier call may
+	// have cancelled. A job in any other state is left alone, without an error.
+	Clear(ctx context.Context, id JobID) error
 	// Update writes the fields that are set on a job.
 	Update(ctx context.Context, id JobID, u Update) error
 	// Hold keeps a pending job from starting, as a user hold that the owner

@@ -62,7 +62,7 @@ type Job struct {
 	CPUs      int      // allocated; 0 while it has none
 	GPUType   string   // "" when the job names none
 	NodeCount int      // allocated when running, else asked for
-	Nodes     []string // allocated nodes in Slurm's order; empty when pending
+	Nodes     []string // allocated nodes in Slurm's order; empty when pending, but see Lingers
 	ReqNodes  []string // nodes the job insists on
 	Restarts  int      // times the job was requeued: SLURM_RESTART_COUNT
 
@@ -75,6 +75,10 @@ type Job struct {
 	WorkDir string
 	Comment string
 }
+
+// Lingers reports whether Slurm shows a pending job on nodes: it has lost track of the
+// job's last run. See Client.Clear.
+func (j Job) Lingers() bool { return j.State == Pending && !j.Completing && len(j.Nodes) > 0 }
 
 // Whole returns how many whole GPUs the job has, or asks for: MIG slices are others,
 // and of no use to who waits for GPUs.

@@ -120,6 +120,7 @@ func examineDaemon(ctx context.Context, p patient) (control.Status, bool, []find
 	}
 	if report, err := client.Report(ctx); err == nil {
 		all = append(all, nodeClocks(report, p.now())...)
+		all = append(all, lostGPUs(report)...)
 	}
 	return status, true, all
 }
@@ -131,6 +132,19 @@ func nodeClocks(report control.Report, now time.Time) []finding {
 		if ahead := j.Heartbeat.Sub(now); !j.Ended && ahead > tolerable {
 			all = append(all, warned("clock", "run NTP on all nodes", "the clock of %s is %s ahead of this host's (heartbeat of job %d)",
 				strings.Join(j.Place.Nodes(), ", "), clock(ahead), j.JobID))
+		}
+	}
+	return all
+}
+
+// lostGPUs are those that Slurm counts as used on nodes where it has no job: it gives
+// every job at least one CPU. Nobody gets them until slurmctld has counted anew.
+func lostGPUs(report control.Report) []finding {
+	var all []finding
+	for _, n := range report.Nodes {
+		if n.Used > 0 && n.CPUsUsed == 0 {
+			all = append(all, warned("gpus", "restart slurmctld; jobs run on meanwhile",
+				"Slurm counts %d GPUs of %s as used, where it has no job", n.Used, n.Name))
 		}
 	}
 	return all

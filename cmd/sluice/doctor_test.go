@@ -125,6 +125,15 @@ func TestClocks(t *testing.T) {
 	}
 }
 
+func TestLostGPUs(t *testing.T) {
+	r := control.Report{Nodes: []control.Node{
+		{Name: "gpu1", GPUs: 4}, {Name: "gpu2", GPUs: 4, Used: 2, CPUsUsed: 1}, {Name: "gpu3", GPUs: 4, Used: 3},
+	}}
+	if got, want := said(lostGPUs(r)), "3 GPUs of gpu3"; !strings.Contains(got, want) || strings.Contains(got, "gpu2") {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestFolders(t *testing.T) {
 	base := t.TempDir()
 	me := ownerOf(must(os.Stat(base)))

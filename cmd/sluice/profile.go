@@ -42,7 +42,7 @@ func newProfileCommand() *cobra.Command {
 const (
 	profileHelp = `Runs a job script for a few steps at each of several sizes, as ordinary jobs of
 yours, and prints how fast it is on each: the curve by which sluice decides. What is
-measured is kept under the script's --model, for all later jobs of that name.
+measured is kept under the script's --model, for your later jobs of that name.
 
 A program that uses sluice's library, or whose log is read by --progress-regex,
 needs no change. Each run ends by itself once its steps are measured; its folder,

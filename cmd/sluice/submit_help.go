@@ -21,7 +21,7 @@ Sizes
 
 Work
   --epochs=N, --steps=N all the work there is; without it the end is not predicted
-  --model=NAME          jobs of one name share what is learned about their speed
+  --model=NAME          your jobs of one name share what is learned of their speed
   --profile[=1,2,4]     measure the speed at these sizes (a few powers of two) in
                         the job's first minutes, while GPUs are idle; with task,
                         energy and the like it is sbatch's option of that name

@@ -109,6 +109,36 @@ func TestSlurmdKilledDuringResize(t *testing.T) {
 	}
 }
 
+// A node is lost while a job on it is cleaned away. Slurm 20.11 and 22.05 then go on
+// counting the job there: started so, it would get no GPUs, and Slurm would take those
+// meant for it as used until slurmctld restarts.
+func TestNodeLostWhileCleanedAway(t *testing.T) {
+	t.Parallel()
+	s := play(t, withNodes(2, 4))
+	j := s.submit("lingers", "", 60, []string{"--max-gpus=4"}, "--save-seconds", "1")
+	s.as("", "sluice", "resize", fmt.Sprint(j.id), "--gpus", "2")
+	at := j.runsOn(2).Place[0].Node
+	s.must(s.Lab.KillSlurmd(s.ctx, at)) // so that Slurm waits for the node
+	s.as("", "sluice", "resize", fmt.Sprint(j.id), "--gpus", "4")
+	j.until("to be stopped", func(control.Job) bool { return strings.Count(s.Tail(80), "stopped for its move") == 2 })
+	s.must(s.Lab.CrashNode(s.ctx, at))
+	s.must(s.Lab.SetDown(s.ctx, at, "crashed"))
+	s.must(s.Lab.StartSlurmd(s.ctx, at))
+	j.runsOn(4)
+	j.completes()
+	for _, n := range strings.Fields(s.as("", "sinfo", "-h", "-N", "-O", "GresUsed")) {
+		if n != "gpu:0" {
+			t.Errorf("of an idle node %s are counted as used", n)
+		}
+	}
+	if !strings.HasPrefix(s.Lab.Release(), "22.05") {
+		return
+	}
+	if log, err := os.ReadFile(s.Log); err != nil || strings.Count(string(log), fmt.Sprintf("clear job %d of its last run", j.id)) != 1 {
+		t.Errorf("the job was not cleared of its last run, or more than once (%v)", err)
+	}
+}
+
 func TestControllerRestartedDuringResize(t *testing.T) {
 	t.Parallel()
 	j := restarted(t, (*lab.Lab).StopController)

@@ -57,7 +57,7 @@ func (c *check) movesFirst() {
 			closed[e.Job] = e
 		case "act":
 			what, _ := parseAct(e.Text)
-			if (what == actWrite || what == actRequeue || what == actRevive || what == actAsk) && !open[e.Job] {
+			if (what == actWrite || what == actRequeue || what == actRevive || what == actClear || what == actAsk) && !open[e.Job] {
 				c.broken("I5", e.Job, e.At, "sluiced acts for a move that it has not opened", closed[e.Job].Line, e.Line, c.effectOf(e).Line)
 			}
 		}
@@ -134,11 +134,11 @@ func effects(r Record) (acts map[act]bool, once bool) {
 	change := r.Change
 	switch {
 	case r.Kind == Requeued:
-		return set(actRequeue, actRevive), true
+		return set(actRequeue, actRevive, actClear), true
 	case r.Kind == Signalled && r.Signal != 9:
 		return set(actAsk), true
 	case r.Kind == Signalled:
-		return nil, true
+		return set(actClear), false // and brings it back after that
 	case change.Comment && (change.Size || change.Begin):
 		return set(actWrite), true
 	case change.Size:
@@ -148,7 +148,7 @@ func effects(r Record) (acts map[act]bool, once bool) {
 	case change.Released:
 		return set(actRelease), true
 	case change.Held:
-		return set(actHold, actRequeue, actRevive), true
+		return set(actHold, actRequeue, actRevive, actClear), true
 	case change.Begin: // put off, before a size is written
 		return set(actWrite), false
 	}

@@ -99,6 +99,7 @@ const (
 	actWithdraw act = "withdraw"
 	actRequeue  act = "requeue"
 	actRevive   act = "revive" // of a job that had failed
+	actClear    act = "clear"  // of a job that Slurm counts where it no longer runs
 	actHold     act = "hold"
 	actRelease  act = "release"
 	actWrite    act = "write"
@@ -115,7 +116,7 @@ func parseAct(text string) (_ act, incarnation int) {
 		prefix string
 		act    act
 	}{
-		{"ask job ", actAsk}, {"withdraw the request", actWithdraw}, {"requeue and hold job ", actRequeue}, {"bring job ", actRevive},
+		{"ask job ", actAsk}, {"withdraw the request", actWithdraw}, {"requeue and hold job ", actRequeue}, {"bring job ", actRevive}, {"clear job ", actClear},
 		{"hold job ", actHold}, {"release job ", actRelease}, {"write pin=", actAnnotate},
 	} {
 		if strings.HasPrefix(text, known.prefix) {

@@ -186,7 +186,7 @@ func (e *Engine) failed(ctx context.Context, in elastic.Intent, a elastic.Action
 // well, so that it is looked for as long as one that was answered.
 func perhapsDone(in elastic.Intent, a elastic.Action, err error, now time.Time) elastic.Intent {
 	switch a.(type) {
-	case elastic.RequeueHold, elastic.Revive:
+	case elastic.RequeueHold, elastic.Revive, elastic.Clear:
 		if errors.Is(err, slurm.ErrUnknownOutcome) {
 			in.RequeuedAt = now
 		}

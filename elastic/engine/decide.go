@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
@@ -32,7 +33,11 @@ func (e *Engine) record(ctx context.Context, plan elastic.Plan, now time.Time) (
 			js.why = r.Why
 		}
 	}
-	plan.Open = append(plan.Open, e.revivals(now)...)
+	// What brings a job back goes before its next start.
+	first := append(e.revivals(now), e.clearings(now)...)
+	plan.Open = append(slices.DeleteFunc(plan.Open, func(in elastic.Intent) bool {
+		return slices.ContainsFunc(first, func(f elastic.Intent) bool { return f.Job == in.Job })
+	}), first...)
 	if len(plan.Open) == 0 {
 		return nil, nil
 	}
@@ -41,6 +46,9 @@ func (e *Engine) record(ctx context.Context, plan elastic.Plan, now time.Time) (
 		return nil, fmt.Errorf("recording %d moves: %w; nothing was started", len(plan.Open), err)
 	}
 	for _, in := range opened {
+		if js := e.byID[in.Job]; js != nil {
+			js.opened(in.Kind)
+		}
 		e.event(now, in.Job, "open", fmt.Sprintf("%s %s -> %s, incarnation %d: %s", in.Kind, in.From, in.Target, in.To, in.Cause))
 	}
 	e.open = append(e.open, opened...)

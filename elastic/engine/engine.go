@@ -29,6 +29,9 @@ type Config struct {
 	// Period is the time between two cycles in peace, Transition while a job is
 	// between two sizes, Backoff the longest time while Slurm does not answer.
 	Period, Transition, Backoff time.Duration
+	// ShareSpeeds lets the jobs of different users that name one model learn from each
+	// other; else every user's jobs learn from that user's alone.
+	ShareSpeeds bool
 	// Mine tells which jobs this engine looks after; nil = every tagged one.
 	Mine func(slurm.Job) bool
 	// Events receives what happened, in order; nil drops it. It must not block.
@@ -106,6 +109,7 @@ type jobState struct {
 	rest    time.Time             // not started again before; see mourn
 	freed   time.Time             // the runner's sign of life upon which a request was withdrawn last
 	revived int                   // the last run that was brought back, counted from 1
+	cleared int                   // the last run that Slurm was made to forget, likewise
 	words   *checkpoint.LastWords // of an ended job; nil when it ended well
 	// stranded is how often it was requeued for it, when last, and in which run, counted from 1.
 	stranded struct {

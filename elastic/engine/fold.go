@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -61,7 +62,8 @@ func (e *Engine) fold(ctx context.Context, v view, now time.Time) {
 func (e *Engine) reviving(js *jobState) bool {
 	for _, in := range e.open {
 		if in.Job == js.rec.ID && in.Step >= elastic.Verified {
-			return js.slurm.State == slurm.Failed && (!js.runner.ok || in.Kind == elastic.Revival || in.Fallbacks > 0)
+			return js.slurm.State == slurm.Failed && (!js.runner.ok || in.Kind == elastic.Revival || in.Fallbacks > 0) ||
+				js.slurm.State == slurm.Cancelled && in.Kind == elastic.Clearing
 		}
 	}
 	return false
@@ -120,7 +122,7 @@ func (e *Engine) foldSample(js *jobState, line checkpoint.Progress, now time.Tim
 		return
 	}
 	s := speed.Sample{Shape: shape, Seconds: line.Seconds, Units: 1, At: now}
-	e.keep(modelOf(js.rec), s)
+	e.keep(e.modelOf(js.rec), s)
 	js.fresh = append(js.fresh, s)
 }
 
@@ -131,7 +133,7 @@ func (e *Engine) foldPace(js *jobState, line checkpoint.Progress, now time.Time)
 		return
 	}
 	s := speed.Sample{Shape: shape, Seconds: line.Pace, Units: 1, At: now}
-	e.keep(paceOf(js.rec), s)
+	e.keep(e.paceOf(js.rec), s)
 	js.paces = append(js.paces, s)
 }
 
@@ -160,24 +162,30 @@ func (e *Engine) keep(key string, s speed.Sample) {
 
 // modelOf is the key under which a job's speeds are kept. Jobs that count in
 // different units never share.
-func modelOf(rec JobRecord) string {
+func (e *Engine) modelOf(rec JobRecord) string {
 	unit := rec.Tag.Spec.Unit
 	if unit == "" {
 		unit = elastic.Epochs
 	}
-	if rec.Tag.Spec.Model == "" {
-		return "job:" + rec.Token + "/" + string(unit)
-	}
-	return "model:" + rec.Tag.Spec.Model + "/" + string(unit)
+	return e.learner(rec) + "/" + string(unit)
 }
 
 // paceOf is the key under which the time of a job's steps is kept, whatever it
 // counts in.
-func paceOf(rec JobRecord) string {
-	if rec.Tag.Spec.Model == "" {
-		return "job:" + rec.Token + "/pace"
+func (e *Engine) paceOf(rec JobRecord) string { return e.learner(rec) + "/pace" }
+
+// learner is who learns from the job: itself alone, its user's jobs of that model, or
+// everybody's. Speeds are the job's own word, so that a false one could slow the jobs of
+// all who share it.
+func (e *Engine) learner(rec JobRecord) string {
+	switch model := rec.Tag.Spec.Model; {
+	case model == "":
+		return "job:" + rec.Token
+	case e.cfg.ShareSpeeds:
+		return "model:" + model
+	default:
+		return fmt.Sprintf("user:%d/model:%s", rec.UID, model)
 	}
-	return "model:" + rec.Tag.Spec.Model + "/pace"
 }
 
 // recall returns a model's samples, from the store the first time.
@@ -194,11 +202,11 @@ func (e *Engine) recall(key string) []speed.Sample {
 }
 
 func (e *Engine) curveOf(rec JobRecord, now time.Time) *speed.Curve {
-	key := modelOf(rec)
+	key := e.modelOf(rec)
 	if c, ok := e.curves[key]; ok {
 		return c
 	}
-	c := speed.FitWith(e.recall(key), e.recall(paceOf(rec)), now)
+	c := speed.FitWith(e.recall(key), e.recall(e.paceOf(rec)), now)
 	e.curves[key] = c
 	return c
 }

@@ -32,6 +32,8 @@ func (e *Engine) perform(ctx context.Context, a elastic.Action, job elastic.Job,
 		return e.cfg.Slurm.RequeueHold(ctx, id)
 	case elastic.Revive:
 		return e.cfg.Slurm.Revive(ctx, id)
+	case elastic.Clear:
+		return e.cfg.Slurm.Clear(ctx, id)
 	case elastic.HoldPending:
 		e.markHold(a.Job, true)
 		return e.cfg.Slurm.Hold(ctx, id)

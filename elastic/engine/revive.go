@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
@@ -44,15 +45,49 @@ func (e *Engine) revivals(now time.Time) []elastic.Intent {
 		if !js.seen || !js.rec.Ended.IsZero() || e.moves(js.rec.ID) || !e.wronged(js, now) {
 			continue
 		}
-		js.revived = js.slurm.Restarts + 1
-		to := js.rec.Tag.Incarnation + 1
-		out = append(out, elastic.Intent{
-			Job: js.rec.ID, Kind: elastic.Revival, Step: elastic.Verified, To: to, Restarts: js.slurm.Restarts,
-			From: js.rec.Place, Cause: "its run was ended by what Slurm owed to one that was lost", Opened: now, Moved: now,
-			Request: fmt.Sprintf("%d.%d.%d", js.rec.ID, to, now.UnixMilli()),
-		})
+		out = append(out, e.bringBack(js, elastic.Revival, "its run was ended by what Slurm owed to one that was lost", now))
 	}
 	return out
+}
+
+// lingers reports whether Slurm counts the pending job on nodes of its last run, which
+// clearing it mends. That is tried in one move for every run: what it does not mend
+// never will be. What an administrator holds is left as it is.
+func (e *Engine) lingers(js *jobState) bool {
+	return js.slurm.Lingers() && js.slurm.Reason != "JobHeldAdmin" &&
+		(js.cleared <= js.slurm.Restarts || slices.ContainsFunc(e.open, func(in elastic.Intent) bool { return in.Job == js.rec.ID && in.Kind == elastic.Clearing }))
+}
+
+// clearings are the moves that make Slurm forget where held jobs ran.
+func (e *Engine) clearings(now time.Time) []elastic.Intent {
+	var out []elastic.Intent
+	for _, js := range e.ordered() {
+		if !js.seen || js.disown || e.moves(js.rec.ID) || phaseOf(js.slurm) != elastic.Held || !e.lingers(js) {
+			continue
+		}
+		out = append(out, e.bringBack(js, elastic.Clearing, "Slurm still counts it on "+strings.Join(js.slurm.Nodes, "+")+", where it no longer runs", now))
+	}
+	return out
+}
+
+// bringBack is a move after which the job waits as any other.
+func (e *Engine) bringBack(js *jobState, kind elastic.Kind, cause string, now time.Time) elastic.Intent {
+	to := js.rec.Tag.Incarnation + 1
+	return elastic.Intent{
+		Job: js.rec.ID, Kind: kind, Step: elastic.Verified, To: to, Restarts: js.slurm.Restarts,
+		From: js.rec.Place, Cause: cause, Opened: now, Moved: now,
+		Request: fmt.Sprintf("%d.%d.%d", js.rec.ID, to, now.UnixMilli()),
+	}
+}
+
+// opened notes that a move is open, as the next look at the job has to know.
+func (js *jobState) opened(kind elastic.Kind) {
+	switch kind {
+	case elastic.Revival:
+		js.revived = js.slurm.Restarts + 1
+	case elastic.Clearing:
+		js.cleared = js.slurm.Restarts + 1
+	}
 }
 
 // moves reports whether the job has an open move.

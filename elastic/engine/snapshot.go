@@ -95,6 +95,7 @@ func (e *Engine) jobOf(js *jobState, now time.Time) elastic.Job {
 	if rest := deafRest * e.cfg.Limits.Grace; r.Deaf >= e.cfg.Limits.DeafAfter && now.Sub(r.Moved) > rest {
 		j.Deaf = e.cfg.Limits.DeafAfter - 1
 	}
+	j.Lingers = e.lingers(js)
 	j.UserHold = j.Phase == elastic.Running && sj.Held && !js.hold
 	// While a job is being cleaned away Slurm counts its GPUs as free already,
 	// so they must not be taken off what others use.

@@ -96,13 +96,13 @@ func (e *Engine) save(ctx context.Context) error {
 			segments = append(segments, *js.seg)
 		}
 		if len(js.fresh) > 0 {
-			if err := e.cfg.Samples.AddSamples(ctx, modelOf(js.rec), js.fresh); err != nil {
+			if err := e.cfg.Samples.AddSamples(ctx, e.modelOf(js.rec), js.fresh); err != nil {
 				return fmt.Errorf("keeping speeds: %w", err)
 			}
 			js.fresh = nil
 		}
 		if len(js.paces) > 0 {
-			if err := e.cfg.Samples.AddSamples(ctx, paceOf(js.rec), js.paces); err != nil {
+			if err := e.cfg.Samples.AddSamples(ctx, e.paceOf(js.rec), js.paces); err != nil {
 				return fmt.Errorf("keeping paces: %w", err)
 			}
 			js.paces = nil

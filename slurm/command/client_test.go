@@ -167,6 +167,44 @@ func TestReviveOnlyTheFailed(t *testing.T) {
 	}
 }
 
+// TestClearOnlyWhatLingers: only a pending job that is shown on nodes is cancelled, and
+// brought back; one that is cancelled is brought back.
+func TestClearOnlyWhatLingers(t *testing.T) {
+	for _, k := range []struct {
+		state, nodes string
+		want         []string
+	}{
+		{"PENDING", "gpu1", []string{"scancel [--state=PENDING] [%d]", "scontrol [requeuehold] [%d]"}},
+		{"PENDING", "", nil},
+		{"CANCELLED", "", []string{"scontrol [requeuehold] [%d]"}},
+		{"RUNNING", "gpu1", nil}, {"FAILED", "gpu1", nil}, {"COMPLETED", "gpu1", nil},
+	} {
+		s := newStubs(t)
+		s.replay("squeue", "22.05", "jobs", "held.squeue")
+		text := strings.ReplaceAll(fixture(t, "22.05", "jobs", "held.squeue"), "PENDING", k.state)
+		if k.nodes != "" {
+			text = strings.Replace(text, "|2@fixture|2@fixture|@fixture|", "|2@fixture|2@fixture|"+k.nodes+"@fixture|", 1)
+		}
+		s.write("squeue.out", text)
+		jobs, err := parseJobs(text, fixtureDelimiter)
+		if err != nil || string(jobs[0].State) != k.state || strings.Join(jobs[0].Nodes, "+") != k.nodes {
+			t.Fatalf("%s: %+v, %v", k.state, jobs, err)
+		}
+		if err := s.client(Config{}).Clear(background, jobs[0].ID); err != nil {
+			t.Errorf("%s: %v", k.state, err)
+		}
+		var changed []string
+		for _, c := range s.calls() {
+			if strings.HasPrefix(c, "scontrol [requeue") || strings.HasPrefix(c, "scancel") {
+				changed = append(changed, c)
+			}
+		}
+		if want := strings.ReplaceAll(strings.Join(k.want, "\n"), "%d", fmt.Sprint(jobs[0].ID)); strings.Join(changed, "\n") != want {
+			t.Errorf("%s on %q: ran %q, want %q", k.state, k.nodes, changed, want)
+		}
+	}
+}
+
 // TestHoldNeverWeakensAHold: uhold would turn an administrator's hold into one
 // the user can lift.
 func TestHoldNeverWeakensAHold(t *testing.T) {

@@ -34,6 +34,26 @@ func (c *Client) Revive(ctx context.Context, id slurm.JobID) error {
 	return c.change(ctx, op, id, "scontrol", "requeuehold", idArg(id))
 }
 
+// Clear is for a job that Slurm 20.11 and 22.05 (24.11 no more) still count on the
+// nodes of its last run though it is pending: its last node was lost while it was
+// COMPLETING. Started so, it would get no GPUs, and those chosen for it would be counted
+// as used until slurmctld restarts. Only what brings an ended job back makes Slurm forget.
+func (c *Client) Clear(ctx context.Context, id slurm.JobID) error {
+	const op = "scontrol requeuehold"
+	d, err := c.job(ctx, op, id)
+	switch {
+	case err != nil:
+		return err
+	case d.Lingers():
+		if err := c.change(ctx, "scancel", id, "scancel", "--state=PENDING", idArg(id)); err != nil {
+			return err
+		}
+	case d.State != slurm.Cancelled || d.Completing:
+		return nil
+	}
+	return c.change(ctx, op, id, "scontrol", "requeuehold", idArg(id))
+}
+
 // Hold keeps a pending job from starting, as a user hold that the owner may
 // release himself, also when an operator asks (uhold; plain hold by an operator
 // is one that the owner cannot lift). A job that is held already is left as it

@@ -21,6 +21,11 @@ func TestFakeWhateverItsPace(t *testing.T) {
 	}
 }
 
+// TestFakeThatLosesTrack: as older releases do.
+func TestFakeThatLosesTrack(t *testing.T) {
+	conform.Run(t, conform.Fake(fake.Config{Seed: 1, Lingering: true}))
+}
+
 // TestThePlannerPredictsSlurm: what nodes foretells is what Slurm does.
 func TestThePlannerPredictsSlurm(t *testing.T) {
 	for _, s := range conform.Splits {

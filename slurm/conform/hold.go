@@ -176,6 +176,23 @@ var requeues = []promise{
 		}
 		c.fails("revive", c.Other.Revive(c.ctx, c.failed()), slurm.ErrPermission)
 	}},
+	{"clear leaves every other job alone", 1, func(c *check) {
+		runs := c.running(long, 1)
+		done := c.submit("#!/bin/sh\nexit 0\n", "--nodes=1", "--ntasks=1")
+		c.ends(done, slurm.Completed)
+		for _, id := range []slurm.JobID{runs, done, c.held(1), c.failed()} {
+			before := c.job(id)
+			c.must(c.Owner.Clear(c.ctx, id))
+			c.stays(id, string(before.State), func(d slurm.Detail) bool { return d.State == before.State && d.Restarts == before.Restarts })
+		}
+		// One that is cancelled is brought back: the caller knows that it is owed.
+		c.must(c.Owner.Cancel(c.ctx, runs))
+		c.ends(runs, slurm.Cancelled)
+		c.must(c.Operator.Clear(c.ctx, runs))
+		if d := c.pends(runs); !d.Held || d.Restarts != 1 || len(d.Nodes) != 0 {
+			c.Errorf("cleared: %s", text(d))
+		}
+	}},
 	{"a job submitted with --no-requeue cannot be requeued", 1, func(c *check) {
 		id := c.running(long, 1, "--no-requeue")
 		if c.job(id).Requeue {

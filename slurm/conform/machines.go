@@ -63,6 +63,26 @@ var machines = []promise{
 		c.must(c.Owner.Release(c.ctx, again))
 		c.splitIs(c.runs(again), 2)
 	}},
+	{"a job whose node fails while it is cleaned away can start anew", 2, func(c *check) {
+		id := c.completing(func(slurm.JobID) {})
+		c.must(c.NodeDown(c.ctx, c.nodes[0]))
+		defer c.giveBack(c.nodes[0])
+		d := c.pends(id)
+		// Slurm 20.11 and 22.05 go on counting it there.
+		c.must(c.Operator.Clear(c.ctx, id))
+		c.until(id, "cleared", func(d slurm.Detail) bool { return isPending(d) && d.Held && !d.Lingers() })
+		if again := c.job(id).Restarts; d.Lingers() != (again == 2) || !d.Lingers() && again != 1 {
+			c.Errorf("was %s, is %s", text(d), text(c.job(id)))
+		}
+		c.must(c.Owner.Update(c.ctx, id, slurm.Update{Nodes: c.nodes[1:], GPUsPerNode: 2, CPUs: 1, StartAfter: time.Second}))
+		c.must(c.Owner.Release(c.ctx, id))
+		c.splitIs(c.runs(id), 2)
+		c.must(c.Owner.Cancel(c.ctx, id))
+		c.ends(id, slurm.Cancelled)
+		if n := c.node(c.nodes[1]); n.GPUsUsed != 0 {
+			c.Errorf("%d GPUs of an idle node are counted as used", n.GPUsUsed)
+		}
+	}},
 	{"a job over two nodes loses one", 2, func(c *check) {
 		id := c.held(1)
 		c.must(c.Owner.Update(c.ctx, id, slurm.Update{Nodes: c.nodes, GPUsPerNode: 2, CPUs: 2, StartAfter: time.Second}))

@@ -66,6 +66,20 @@ func (s *Session) Revive(ctx context.Context, id slurm.JobID) error {
 	})
 }
 
+// Clear cancels a pending job that is still counted on nodes, and brings it back; one
+// that is cancelled is brought back, every other is left alone.
+func (s *Session) Clear(ctx context.Context, id slurm.JobID) error {
+	return s.change(ctx, opClear, id, func(j *job) *failure {
+		switch {
+		case j.state == slurm.Pending && !j.completing && len(j.counted) > 0:
+			s.f.finish(j, slurm.Cancelled, Cause{What: CancelledBy, By: s.name})
+		case j.state != slurm.Cancelled || j.completing:
+			return nil
+		}
+		return s.requeue(j, userHold, RequeuedHeld)
+	})
+}
+
 // Requeue is the plain "scontrol requeue" of people, and no part of
 // slurm.Client: a running job, or an ended one still remembered, is pending
 // again and starts after the requeue delay.

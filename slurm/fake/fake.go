@@ -34,6 +34,11 @@ type Config struct {
 	// priority.
 	Strict bool
 
+	// Lingering makes a requeued job whose last node is lost while it is COMPLETING
+	// stay counted there, as Slurm 20.11 and 22.05 do: its next run ends at once, and
+	// the GPUs that it got are lost track of.
+	Lingering bool
+
 	Faults Plan
 	// Programs gives a new job's program; nil, or a nil answer, means the
 	// script's "sleep" and "exit" lines are followed.

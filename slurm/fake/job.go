@@ -65,6 +65,7 @@ type job struct {
 	exitCode      int
 	exitSignal    int
 
+	counted []string // nodes that slurmctld forgot to take a pending job off
 	split   []slurm.GPUShare
 	cpusOn  map[string]int
 	from    time.Time // when the split was given
@@ -86,6 +87,9 @@ func (j *job) view(f *Fake) slurm.Job {
 		ReqNodes: slices.Clone(j.want.req), Restarts: j.restarts,
 		Submit: second(j.submit), Eligible: second(j.begin), TimeLimit: j.limit,
 		WorkDir: j.dir, Comment: j.comment,
+	}
+	if j.state == slurm.Pending {
+		v.Nodes = slices.Clone(j.counted)
 	}
 	if len(j.split) > 0 {
 		v.GPUs, v.NodeCount, v.Nodes = 0, len(j.split), nil

@@ -154,7 +154,11 @@ func (f *Fake) lostNode(j *job, r *Run, why Cause) {
 		j.reason = "NodeDown"
 	}
 	if len(j.split) == 1 && j.completing {
+		requeued, left := j.state == slurm.Pending && j.run == nil && r == nil, j.split[0].Node
 		f.drained(j)
+		if requeued && f.cfg.Lingering {
+			j.counted = []string{left}
+		}
 	}
 }
 
@@ -175,7 +179,10 @@ func (f *Fake) take(j *job, shares []slurm.GPUShare, cpus []int) {
 	}
 }
 
-// give takes them back.
+// nobody holds what slurmctld has lost track of.
+const nobody slurm.JobID = -1
+
+// give takes them back; what a job got that was still counted elsewhere is lost track of.
 func (f *Fake) give(j *job) {
 	for _, s := range j.split {
 		f.held = append(f.held, Allocation{Job: j.id, Node: s.Node, GPUs: s.GPUs, From: j.from, To: f.now})
@@ -183,6 +190,9 @@ func (f *Fake) give(j *job) {
 		for idx, id := range n.holder {
 			if id == j.id {
 				n.holder[idx] = 0
+				if len(j.counted) > 0 {
+					n.holder[idx] = nobody
+				}
 			}
 		}
 		n.cpus -= j.cpusOn[s.Node]

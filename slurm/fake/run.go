@@ -31,6 +31,7 @@ const (
 	TimedOut     = "timeout"
 	NodeFailed   = "node-fail"
 	Revoked      = "credential-revoked" // launched in the same second as the kill
+	NoStep       = "no-step"            // launched while it was still counted on nodes of its last run
 )
 
 // Cause is why a run is stopped, and who asked: a Session's name, or
@@ -133,6 +134,14 @@ func (f *Fake) launch(j *job, shares []slurm.GPUShare, cpus []int) {
 		})
 		return
 	}
+	if len(j.counted) > 0 {
+		r.After(f.cfg.Starting, func() {
+			r.stop()
+			j.exitCode = 1
+			f.finish(j, slurm.Failed, Cause{What: NoStep, By: "slurmctld"})
+		})
+		return
+	}
 	if j.limit > 0 {
 		j.limitEv = f.after(j.limit, func() { f.timeOut(j, r) })
 	}
@@ -186,6 +195,9 @@ func (f *Fake) toQueue(j *job, why Cause) {
 	f.logf("job %d requeued%s", j.id, why)
 	if j.state == slurm.Running {
 		f.halt(j, why)
+	}
+	if j.state.Ended() {
+		j.counted = nil
 	}
 	j.state, j.requeued = slurm.Pending, true
 	j.restarts++

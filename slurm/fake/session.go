@@ -143,6 +143,7 @@ const (
 	opSignal      = "scancel --signal"
 	opRequeueHold = "scontrol requeuehold"
 	opRevive      = "scontrol requeuehold failed"
+	opClear       = "scontrol requeuehold pending"
 	opRequeue     = "scontrol requeue"
 	opUpdate      = "scontrol update"
 	opHold        = "scontrol uhold"
@@ -153,7 +154,7 @@ const (
 
 // Ops returns the names of the calls a slurm.Client makes, which faults name.
 func Ops() []string {
-	return []string{opJobs, opNodes, opJob, opSubmit, opSignal, opRequeueHold, opRevive, opUpdate, opHold, opRelease, opCancel}
+	return []string{opJobs, opNodes, opJob, opSubmit, opSignal, opRequeueHold, opRevive, opClear, opUpdate, opHold, opRelease, opCancel}
 }
 
 // Jobs returns every job still remembered, in order of id.

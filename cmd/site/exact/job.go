@@ -66,7 +66,7 @@ func (j *job) until(ctx context.Context, limit time.Duration, what string, done 
 	b, _ := os.ReadFile(j.out)
 	f, _ := j.slurm(ctx)
 	why, _ := j.t.Run(ctx, "", "sluice", "explain", fmt.Sprint(j.id))
-	nodes, _ := j.t.Run(ctx, "", "sinfo", "-N", "-O", "NodeHost:12,StateLong:16,Gres:16,GresUsed:32,Reason")
+	nodes, _ := j.t.Run(ctx, "", "sinfo", "-N", "-O", "NodeList:12,StateLong:16,Gres:16,GresUsed:32,Reason")
 	return fmt.Errorf("%w\nSlurm says: state %s (%s) restarts %d on %s\n%s\nsluice explains:\n%s\nthe job's last words:\n%s\nsluiced's:\n%s\n%s",
 		err, f.state, f.reason, f.restarts, f.nodes, nodes, why, b[max(0, len(b)-1500):], j.t.Tail(40), strings.Join(j.t.Lab.Logs(25), "\n"))
 }

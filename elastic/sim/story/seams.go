@@ -71,6 +71,10 @@ func (c slurmSeam) Revive(ctx context.Context, id slurm.JobID) error {
 	return c.cross("revive", func() error { return c.Client.Revive(ctx, id) })
 }
 
+func (c slurmSeam) Clear(ctx context.Context, id slurm.JobID) error {
+	return c.cross("clear", func() error { return c.Client.Clear(ctx, id) })
+}
+
 func (c slurmSeam) Update(ctx context.Context, id slurm.JobID, u slurm.Update) error {
 	return c.cross("update", func() error { return c.Client.Update(ctx, id, u) })
 }

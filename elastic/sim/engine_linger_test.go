@@ -1,0 +1,122 @@
+package sim_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/sim"
+	"github.com/sluice-hpc/sluice/slurm"
+	"github.com/sluice-hpc/sluice/slurm/fake"
+)
+
+// unlucky loses the node of a job in the moment in which the job is stopped for its
+// move, and may lose the daemon in the middle of what mends that.
+type unlucky struct {
+	slurm.Client
+	lose func()
+	half func(slurm.JobID) bool
+}
+
+func (u unlucky) RequeueHold(ctx context.Context, id slurm.JobID) error {
+	defer u.lose()
+	return u.Client.RequeueHold(ctx, id)
+}
+
+func (u unlucky) Clear(ctx context.Context, id slurm.JobID) error {
+	if u.half(id) {
+		panic(crashed{"half of clear"})
+	}
+	return u.Client.Clear(ctx, id)
+}
+
+// lingering plays a job that shrinks for another on its node, or is requeued by its user
+// while another node is idle, and loses its node while it is cleaned away, on a Slurm
+// that then goes on counting it there.
+func lingering(t *testing.T, grid int, kill []int, after, half bool) (total int, log string) {
+	t.Helper()
+	b := &boundaries{after: after, kill: map[int]bool{}}
+	for _, k := range kill {
+		b.kill[k] = true
+	}
+	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 7, Nodes: fake.Grid(grid, 4), Draining: 2 * time.Second, Lingering: true}})
+	begin, lost := w.Now(), false
+	lose := func() {
+		if !lost {
+			lost = true
+			w.Slurm.NodeDown("gpu1", "crashed")
+			w.At(w.Now().Sub(begin)+20*time.Second, func() { w.Slurm.NodeReturn("gpu1") })
+		}
+	}
+	m := newMortal(t, w, b, func(c *engine.Config) {
+		c.Slurm = unlucky{c.Slurm, lose, func(id slurm.JobID) bool {
+			was := half
+			if half = false; was && w.Slurm.As("root").Cancel(context.Background(), id) != nil {
+				t.Error("cannot cancel")
+			}
+			return was
+		}}
+	})
+	alice := w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 2, Max: 4, Total: 40}, Model: sim.Amdahl(60, 0.05)})
+	w.At(100*time.Second, func() {
+		if grid == 1 {
+			w.Submit(sim.Job{User: "bob", Spec: elastic.Spec{Min: 2, Max: 4, Total: 10}, Model: sim.Amdahl(60, 0.05)})
+			return
+		}
+		if err := w.Slurm.As("alice").Requeue(context.Background(), alice.ID()); err != nil {
+			t.Error(err)
+		}
+		lose()
+	})
+	if err := w.Drive(context.Background(), m, 3*time.Hour); err != nil {
+		t.Errorf("killed at %v (after=%t): %v", kill, after, err)
+	}
+	for _, bad := range w.Check() {
+		t.Errorf("killed at %v (after=%t), died at %v: %s", kill, after, m.deaths, bad)
+	}
+	if alice.Done() < 40 {
+		t.Fatalf("killed at %v (after=%t), died at %v: alice's job did %v of 40\n%s", kill, after, m.deaths, alice.Done(), m.log())
+	}
+	nodes, err := w.Client.Nodes(context.Background())
+	for _, n := range nodes {
+		if err != nil || n.GPUsUsed != 0 {
+			t.Errorf("killed at %v (after=%t): %d GPUs of %s are still counted as used, %v", kill, after, n.GPUsUsed, n.Name, err)
+		}
+	}
+	return b.n, m.log()
+}
+
+// TestNodeLostWhileCleanedAway: Slurm is made to forget where the job was, before the job
+// is started anew, and that is told; wherever sluiced dies meanwhile.
+func TestNodeLostWhileCleanedAway(t *testing.T) {
+	for grid := 1; grid <= 2; grid++ {
+		total, log := lingering(t, grid, nil, false, false)
+		for _, want := range []string{"open: clear", "job 1 act: clear job 1 of its last run", "Slurm still counts it on gpu1"} {
+			if strings.Count(log, want) != 1 {
+				t.Errorf("%d nodes: %q is said %d times:\n%s", grid, want, strings.Count(log, want), log)
+			}
+		}
+		if bad := "decided nothing"; strings.Contains(log, bad) {
+			t.Errorf("%d nodes: %q:\n%s", grid, bad, log)
+		}
+		for k := 1; k <= total; k += sampling() {
+			lingering(t, grid, []int{k}, false, false)
+			lingering(t, grid, []int{k}, true, false)
+		}
+	}
+}
+
+// TestKilledInTheMiddleOfClearing: the job is cancelled, and the daemon dies before it
+// brings it back.
+func TestKilledInTheMiddleOfClearing(t *testing.T) {
+	_, log := lingering(t, 1, nil, false, true)
+	if want := "(half of clear)"; strings.Count(log, want) != 1 {
+		t.Errorf("died %d times\n%s", strings.Count(log, want), log)
+	}
+	if n := strings.Count(log, "act: clear job 1"); n != 2 {
+		t.Errorf("cleared %d times\n%s", n, log)
+	}
+}
