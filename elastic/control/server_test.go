@@ -165,6 +165,7 @@ func TestDirect(t *testing.T) {
 		{controltest.OnHold, control.Change{Order: control.Release}, nil, ""},
 		{controltest.Steady, control.Change{Order: control.Pin, GPUs: 3}, control.ErrConflict, "job 42 cannot be pinned to 3 GPUs: it accepts 2, 4 or 8 GPUs"},
 		{controltest.Growing, control.Change{Order: control.Pin, GPUs: 12}, control.ErrConflict, "it accepts 1 to 8 GPUs"},
+		{controltest.Growing, control.Change{Order: control.Pin, GPUs: 5}, control.ErrConflict, "here 1, 2, 3, 4, 6 or 8 GPUs; 'sluice submit --allow-uneven' admits other splits"},
 		{controltest.Growing, control.Change{Order: control.Pin}, control.ErrBadRequest, "pin to 0 GPUs: want 1 to"},
 		{controltest.Growing, control.Change{Order: "stop"}, control.ErrBadRequest, `unknown order "stop"`},
 		{controltest.Growing, control.Change{Order: control.Hold, GPUs: 1}, control.ErrBadRequest, "takes no GPUs"},

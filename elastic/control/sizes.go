@@ -26,8 +26,11 @@ func viewExplanation(r *engine.Report, jr engine.JobReport) Explanation {
 	}
 	spec := jr.Record.Tag.Spec
 	options := spec.Options(max(capacity(r.Nodes, jr.Record.Partition), spec.Min))
+	can := attainable(r, jr, options)
 	for _, gpus := range options[:min(len(options), manySizes)] {
-		out.Sizes = append(out.Sizes, viewSize(r, jr, gpus))
+		if slices.Contains(can, gpus) || gpus == jr.Job.Place.GPUs() {
+			out.Sizes = append(out.Sizes, viewSize(r, jr, gpus))
+		}
 	}
 	return out
 }
@@ -69,9 +72,14 @@ func fewest(all []nodes.Node, gpus int) int {
 	return 0
 }
 
+// attainable returns those of the sizes that the job could have on the cluster as it is built.
+func attainable(r *engine.Report, jr engine.JobReport, sizes []int) []int {
+	j := elastic.Job{ID: jr.Record.ID, Spec: jr.Record.Tag.Spec, Partition: jr.Record.Partition, MaxNodes: jr.Job.MaxNodes}
+	return elastic.Attainable(j, r.Nodes, sizes[:min(len(sizes), manySizes)])
+}
+
 // sizesInWords lists what a job accepts: "1, 2, 4 or 8 GPUs".
-func sizesInWords(s elastic.Spec, limit int) string {
-	options := s.Options(limit)
+func sizesInWords(options []int) string {
 	if len(options) > 2 && options[len(options)-1]-options[0] == len(options)-1 {
 		return fmt.Sprintf("%d to %d GPUs", options[0], options[len(options)-1])
 	}

@@ -116,9 +116,21 @@ func fits(r *engine.Report, jr engine.JobReport, change Change) error {
 	spec := jr.Record.Tag.Spec
 	limit := max(capacity(r.Nodes, jr.Record.Partition), spec.Min)
 	if change.Order == Pin && !spec.Allows(change.GPUs, limit) {
-		return fail(Conflict, "", "job %d cannot be pinned to %d GPUs: it accepts %s", id, change.GPUs, sizesInWords(spec, limit))
+		return fail(Conflict, "", "job %d cannot be pinned to %d GPUs: it accepts %s", id, change.GPUs, sizesInWords(spec.Options(limit)))
+	}
+	if change.Order == Pin && len(attainable(r, jr, []int{change.GPUs})) == 0 {
+		return fail(Conflict, "", "job %d cannot be pinned to %d GPUs: Slurm gives a job all its GPUs on one node or the same number on each of several, here %s%s",
+			id, change.GPUs, sizesInWords(attainable(r, jr, spec.Options(limit))), unlessUneven(spec))
 	}
 	return nil
+}
+
+// unlessUneven names the option that lifts the bound, to who does not use it.
+func unlessUneven(s elastic.Spec) string {
+	if s.AllowUneven {
+		return ""
+	}
+	return "; 'sluice submit --allow-uneven' admits other splits"
 }
 
 // trust takes back what is said against a node's GPUs.

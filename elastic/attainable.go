@@ -1,0 +1,23 @@
+package elastic
+
+import "github.com/sluice-hpc/sluice/nodes"
+
+// Attainable returns those of the sizes that the job could have if it were alone on all
+// nodes of its partition, lost and drained ones included: Slurm gives all GPUs on one
+// node, the same number on each of several, or, where the job admits it, other splits.
+func Attainable(j Job, inventory []nodes.Node, sizes []int) []int {
+	whole := make([]nodes.Node, len(inventory))
+	for i, n := range inventory {
+		n.Used, n.CPUsUsed, n.MemUsedMB, n.Spanning, n.Usable = 0, 0, 0, 0, true
+		whole[i] = n
+	}
+	var out []int
+	for _, size := range sizes {
+		r := j.request(Limits{ShareNodes: true})
+		r.GPUs, r.Sizes = size, []int{size}
+		if len(nodes.Place(whole, []nodes.Request{r})[0].Placement) > 0 {
+			out = append(out, size)
+		}
+	}
+	return out
+}
