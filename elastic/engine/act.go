@@ -84,7 +84,7 @@ func (e *Engine) walk(ctx context.Context, in elastic.Intent, job elastic.Job, s
 		for _, action := range next.Do {
 			if err := e.perform(ctx, action, job, now); err != nil {
 				keep, down = e.failed(ctx, in, action, err, now)
-				return perhapsDone(in, action, err, now), keep, true, down
+				return e.noteAsked(ctx, in, perhapsDone(in, action, err, now), now), keep, true, down
 			}
 			did = true
 		}
@@ -192,6 +192,17 @@ func perhapsDone(in elastic.Intent, a elastic.Action, err error, now time.Time) 
 		}
 	}
 	return in
+}
+
+// noteAsked makes durable that a stop was asked for, so that a daemon which dies now does
+// not ask again at once. A journal that refuses changes nothing for this one.
+func (e *Engine) noteAsked(ctx context.Context, before, after elastic.Intent, now time.Time) elastic.Intent {
+	if changed(before, after) {
+		if err := e.cfg.Journal.Advance(ctx, after); err != nil {
+			e.event(now, after.Job, "problem", "the journal did not take that the job was perhaps stopped: "+err.Error())
+		}
+	}
+	return after
 }
 
 // refused closes a move Slurm will not carry out. A running job trains on; a

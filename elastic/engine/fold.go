@@ -13,9 +13,6 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// maxSamples is how many samples a model keeps in memory; the newest count.
-const maxSamples = 512
-
 // ordered returns all known jobs by first submit, then id: the order of service.
 func (e *Engine) ordered() []*jobState {
 	out := make([]*jobState, 0, len(e.jobs))
@@ -151,7 +148,7 @@ func (js *jobState) shapeOf(line checkpoint.Progress) (speed.Shape, bool) {
 // keep takes in a sample of a model's.
 func (e *Engine) keep(key string, s speed.Sample) {
 	e.samples[key] = append(e.recall(key), s)
-	if over := len(e.samples[key]) - maxSamples; over > 0 {
+	if over := len(e.samples[key]) - MaxSamples; over > 0 {
 		e.samples[key] = e.samples[key][over:]
 	}
 	model := key[:strings.LastIndexByte(key, '/')]
@@ -193,7 +190,7 @@ func (e *Engine) recall(key string) []speed.Sample {
 	if got, ok := e.samples[key]; ok {
 		return got
 	}
-	got, err := e.cfg.Samples.Samples(context.Background(), key, maxSamples)
+	got, err := e.cfg.Samples.Samples(context.Background(), key, MaxSamples)
 	if err != nil {
 		return nil // asked again; a curve without history is only slower to learn
 	}

@@ -14,9 +14,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/speed"
 )
 
-// MaxSamples is how many samples of one model a Samples keeps at least, and
-// Memory and store at most: the newest ones.
-const MaxSamples = 4096
+// MaxSamples is how many samples of one model are used, and kept: the newest ones.
+const MaxSamples = 512
 
 // Memory is a Journal and Samples in memory, for simulation, dry runs and tests.
 // It behaves as the store does, except that it does not survive. The zero value
