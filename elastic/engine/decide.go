@@ -25,6 +25,17 @@ func (e *Engine) Plan() (elastic.Snapshot, elastic.Plan, bool) {
 	return e.last, e.decide(e.last), true
 }
 
+// oneEach keeps the first move of each job that has none: the journal refuses a second,
+// and with it the whole plan.
+func (e *Engine) oneEach(moves []elastic.Intent) []elastic.Intent {
+	seen := map[elastic.JobID]bool{}
+	return slices.DeleteFunc(moves, func(in elastic.Intent) bool {
+		twice := seen[in.Job] || e.moves(in.Job)
+		seen[in.Job] = true
+		return twice
+	})
+}
+
 // record makes the plan's moves durable, notes each job's reason and returns the
 // moves as the journal numbered them.
 func (e *Engine) record(ctx context.Context, plan elastic.Plan, now time.Time) ([]elastic.Intent, error) {
@@ -34,10 +45,7 @@ func (e *Engine) record(ctx context.Context, plan elastic.Plan, now time.Time) (
 		}
 	}
 	// What brings a job back goes before its next start.
-	first := append(e.revivals(now), e.clearings(now)...)
-	plan.Open = append(slices.DeleteFunc(plan.Open, func(in elastic.Intent) bool {
-		return slices.ContainsFunc(first, func(f elastic.Intent) bool { return f.Job == in.Job })
-	}), first...)
+	plan.Open = e.oneEach(append(append(e.revivals(now), e.clearings(now)...), plan.Open...))
 	if len(plan.Open) == 0 {
 		return nil, nil
 	}
