@@ -115,7 +115,7 @@ func TestSlurmdKilledDuringResize(t *testing.T) {
 func TestNodeLostWhileCleanedAway(t *testing.T) {
 	t.Parallel()
 	s := play(t, withNodes(2, 4))
-	j := s.submit("lingers", "", 60, []string{"--max-gpus=4"}, "--save-seconds", "1")
+	j := s.submit("lingers", "", 25, []string{"--max-gpus=4"}, "--save-seconds", "1")
 	s.as("", "sluice", "resize", fmt.Sprint(j.id), "--gpus", "2")
 	at := j.runsOn(2).Place[0].Node
 	s.must(s.Lab.KillSlurmd(s.ctx, at)) // so that Slurm waits for the node

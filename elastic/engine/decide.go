@@ -55,7 +55,7 @@ func (e *Engine) record(ctx context.Context, plan elastic.Plan, now time.Time) (
 	}
 	for _, in := range opened {
 		if js := e.byID[in.Job]; js != nil {
-			js.opened(in.Kind)
+			e.opened(js, in.Kind, now)
 		}
 		e.event(now, in.Job, "open", fmt.Sprintf("%s %s -> %s, incarnation %d: %s", in.Kind, in.From, in.Target, in.To, in.Cause))
 	}

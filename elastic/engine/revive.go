@@ -81,12 +81,15 @@ func (e *Engine) bringBack(js *jobState, kind elastic.Kind, cause string, now ti
 }
 
 // opened notes that a move is open, as the next look at the job has to know.
-func (js *jobState) opened(kind elastic.Kind) {
+func (e *Engine) opened(js *jobState, kind elastic.Kind, now time.Time) {
 	switch kind {
 	case elastic.Revival:
 		js.revived = js.slurm.Restarts + 1
 	case elastic.Clearing:
 		js.cleared = js.slurm.Restarts + 1
+		for _, node := range js.slurm.Nodes { // perhaps for less time than lies between two looks
+			e.lost[node] = now
+		}
 	}
 }
 

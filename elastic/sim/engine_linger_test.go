@@ -2,6 +2,7 @@ package sim_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -36,7 +37,7 @@ func (u unlucky) Clear(ctx context.Context, id slurm.JobID) error {
 // lingering plays a job that shrinks for another on its node, or is requeued by its user
 // while another node is idle, and loses its node while it is cleaned away, on a Slurm
 // that then goes on counting it there.
-func lingering(t *testing.T, grid int, kill []int, after, half bool) (total int, log string) {
+func lingering(t *testing.T, grid int, away time.Duration, kill []int, after, half bool) (total int, log string) {
 	t.Helper()
 	b := &boundaries{after: after, kill: map[int]bool{}}
 	for _, k := range kill {
@@ -48,7 +49,7 @@ func lingering(t *testing.T, grid int, kill []int, after, half bool) (total int,
 		if !lost {
 			lost = true
 			w.Slurm.NodeDown("gpu1", "crashed")
-			w.At(w.Now().Sub(begin)+20*time.Second, func() { w.Slurm.NodeReturn("gpu1") })
+			w.At(w.Now().Sub(begin)+away, func() { w.Slurm.NodeReturn("gpu1") })
 		}
 	}
 	m := newMortal(t, w, b, func(c *engine.Config) {
@@ -93,7 +94,7 @@ func lingering(t *testing.T, grid int, kill []int, after, half bool) (total int,
 // is started anew, and that is told; wherever sluiced dies meanwhile.
 func TestNodeLostWhileCleanedAway(t *testing.T) {
 	for grid := 1; grid <= 2; grid++ {
-		total, log := lingering(t, grid, nil, false, false)
+		total, log := lingering(t, grid, 20*time.Second, nil, false, false)
 		for _, want := range []string{"open: clear", "job 1 act: clear job 1 of its last run", "Slurm still counts it on gpu1"} {
 			if strings.Count(log, want) != 1 {
 				t.Errorf("%d nodes: %q is said %d times:\n%s", grid, want, strings.Count(log, want), log)
@@ -103,8 +104,8 @@ func TestNodeLostWhileCleanedAway(t *testing.T) {
 			t.Errorf("%d nodes: %q:\n%s", grid, bad, log)
 		}
 		for k := 1; k <= total; k += sampling() {
-			lingering(t, grid, []int{k}, false, false)
-			lingering(t, grid, []int{k}, true, false)
+			lingering(t, grid, 20*time.Second, []int{k}, false, false)
+			lingering(t, grid, 20*time.Second, []int{k}, true, false)
 		}
 	}
 }
@@ -112,11 +113,33 @@ func TestNodeLostWhileCleanedAway(t *testing.T) {
 // TestKilledInTheMiddleOfClearing: the job is cancelled, and the daemon dies before it
 // brings it back.
 func TestKilledInTheMiddleOfClearing(t *testing.T) {
-	_, log := lingering(t, 1, nil, false, true)
+	_, log := lingering(t, 1, 20*time.Second, nil, false, true)
 	if want := "(half of clear)"; strings.Count(log, want) != 1 {
 		t.Errorf("died %d times\n%s", strings.Count(log, want), log)
 	}
 	if n := strings.Count(log, "act: clear job 1"); n != 2 {
 		t.Errorf("cleared %d times\n%s", n, log)
+	}
+}
+
+// TestClearedNodeIsLeftAlone: the node was away for less time than lies between two
+// looks, and Slurm still owes it the word to end what ran there.
+func TestClearedNodeIsLeftAlone(t *testing.T) {
+	_, log := lingering(t, 1, 100*time.Millisecond, nil, false, false)
+	var cleared, started float64
+	for line := range strings.Lines(log) {
+		var at float64
+		if _, err := fmt.Sscan(line, &at); err != nil {
+			continue
+		}
+		switch {
+		case strings.Contains(line, "job 1 open: clear"):
+			cleared = at
+		case strings.Contains(line, "job 1 open: start") && cleared > 0 && started == 0:
+			started = at
+		}
+	}
+	if cleared == 0 || started < cleared+settling.Seconds() {
+		t.Errorf("cleared at %.1f s, started at %.1f s\n%s", cleared, started, log)
 	}
 }
