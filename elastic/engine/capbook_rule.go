@@ -57,7 +57,11 @@ func (b *capBook) minutes(l *ladder, sj slurm.Job, of, key string, m slurm.Minut
 	l.add("GrpRun", of, key, m.Group, rule{minutes: true})
 	l.add("MaxMins", of, key, m.Job, rule{each: true, minutes: true})
 	for i, a := range m.Budget {
-		b.budget(l, of, key, a, m.Used[i].N)
+		used := 0
+		if i < len(m.Used) {
+			used = m.Used[i].N
+		}
+		b.budget(l, of, key, a, used)
 	}
 	if m.Wall > 0 {
 		// Started again without a limit, a job has the longest.
