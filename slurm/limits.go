@@ -101,8 +101,8 @@ type Partition struct {
 	MaxTime            time.Duration // 0 = no limit
 	QOS                string        // whose limits hold for all its jobs; "" = none
 	Up                 bool          // jobs are started
-	// CPUsPerNode and MemoryPerNode (megabytes) bound what a job, on each of its
-	// nodes, and all jobs of the partition there together may have; 0 = any number.
+	// CPUsPerNode bounds what all jobs of the partition have on a node together, and
+	// MemoryPerNode (megabytes) what a job has on each of its nodes; 0 = any number.
 	CPUsPerNode, MemoryPerNode int
 	// Who may use it; empty = everybody but those denied.
 	AllowAccounts, DenyAccounts, AllowQOS, DenyQOS []string

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/nodes"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
@@ -104,5 +105,24 @@ func TestWhoUsesMemoryAndMinutes(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// What a partition may have of CPUs on a node is all that there is, where the node is in
+// no other.
+func TestCPUsOfAPartitionOnANode(t *testing.T) {
+	list := []nodes.Node{
+		{Name: "n1", CPUs: 64, CPUsUsed: 6, Partitions: []string{"small"}},
+		{Name: "n2", CPUs: 4, Partitions: []string{"small"}},
+		{Name: "n3", CPUs: 64, Partitions: []string{"small", "gpu"}},
+		{Name: "n4", CPUs: 64, Partitions: []string{"gpu"}},
+	}
+	perNode(minutesSite(), list)
+	var got []int
+	for _, n := range list {
+		got = append(got, n.CPUs)
+	}
+	if want := []int{8, 4, 64, 64}; !slices.Equal(got, want) || list[0].CPUsUsed != 6 {
+		t.Errorf("%v, want %v", got, want)
 	}
 }

@@ -29,6 +29,7 @@ func (e *Engine) snapshot(v view, now time.Time) elastic.Snapshot {
 			s.Demands = append(s.Demands, d)
 		}
 	}
+	perNode(e.limits.Limits, s.Nodes)
 	s.Caps = e.caps(v, &s)
 	spread(&s)
 	e.reserve(&s)
