@@ -57,7 +57,7 @@ func perNode(l slurm.Limits, list []nodes.Node) {
 	}
 	for i := range list {
 		if n := &list[i]; len(n.Partitions) == 1 && most[n.Partitions[0]] > 0 {
-			n.CPUs = min(n.CPUs, most[n.Partitions[0]])
+			n.CPUs = min(n.CPUs, max(most[n.Partitions[0]], n.CPUsUsed)) // a lowered limit overfills nothing
 		}
 	}
 }

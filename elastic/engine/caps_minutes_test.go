@@ -116,13 +116,14 @@ func TestCPUsOfAPartitionOnANode(t *testing.T) {
 		{Name: "n2", CPUs: 4, Partitions: []string{"small"}},
 		{Name: "n3", CPUs: 64, Partitions: []string{"small", "gpu"}},
 		{Name: "n4", CPUs: 64, Partitions: []string{"gpu"}},
+		{Name: "n5", CPUs: 64, CPUsUsed: 12, Partitions: []string{"small"}}, // the limit was lowered
 	}
 	perNode(minutesSite(), list)
 	var got []int
 	for _, n := range list {
 		got = append(got, n.CPUs)
 	}
-	if want := []int{8, 4, 64, 64}; !slices.Equal(got, want) || list[0].CPUsUsed != 6 {
+	if want := []int{8, 4, 64, 64, 12}; !slices.Equal(got, want) || list[0].CPUsUsed != 6 {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
