@@ -3,6 +3,7 @@ package elastic
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/sluice-hpc/sluice/nodes"
 )
@@ -12,10 +13,11 @@ type Resource string
 
 // The resources that a move of a job changes.
 const (
-	GPUs  Resource = "GPUs"
-	CPUs  Resource = "CPUs"
-	Nodes Resource = "nodes"
-	Jobs  Resource = "jobs" // that run
+	GPUs     Resource = "GPUs"
+	CPUs     Resource = "CPUs"
+	Nodes    Resource = "nodes"
+	MemoryMB Resource = "MB of memory"
+	Jobs     Resource = "jobs" // that run
 )
 
 // Cap is one limit of the site on some of sluice's jobs. Slurm does not start a job
@@ -32,6 +34,9 @@ type Cap struct {
 	// together. Node, beside Each: every node of every job alone. Least: it is the
 	// least that each job must have.
 	Each, Node, Least bool
+	// Minutes: what is counted is the resource times the minutes that the job's time
+	// limit leaves it; a job that is started again has all of it before it.
+	Minutes bool
 	// Jobs are those it concerns.
 	Jobs map[JobID]bool
 	// Others is what runs in the same group and is not decided about, and Users who
@@ -43,35 +48,99 @@ type Cap struct {
 // Shared reports whether its jobs and the others have to keep within it together.
 func (c Cap) Shared() bool { return !c.Each && !c.Least }
 
-// use is how much of the resource the job takes at a place.
+// use is how much of the cap the job takes at a place, started there anew.
 func (c Cap) use(j *Job, at nodes.Placement, s *Snapshot) int {
-	if len(at) == 0 {
-		return 0
-	}
-	switch c.Of {
-	case GPUs:
-		return c.gpus(at, s)
-	case CPUs:
-		return max(len(at), j.Spec.CPUsPerGPU*at.GPUs())
-	case Nodes:
-		return len(at)
-	}
-	return 1
+	return times(c.amount(j, at, s), c.minutes(j.TimeLimit))
 }
 
-// gpus counts the GPUs of the cap's type; of each node alone the most.
-func (c Cap) gpus(at nodes.Placement, s *Snapshot) int {
+// amount is how much of the resource the job takes at a place.
+func (c Cap) amount(j *Job, at nodes.Placement, s *Snapshot) int {
+	if c.Of != GPUs || c.Type == "" {
+		sum, most := 0, 0
+		for _, share := range at {
+			sum, most = sum+share.GPUs, max(most, share.GPUs)
+		}
+		return c.of(j, sum, len(at), most)
+	}
 	sum, most := 0, 0
 	for _, share := range at {
-		if c.Type != "" && !s.typed(share.Node, c.Type) {
-			continue
+		if s.typed(share.Node, c.Type) {
+			sum, most = sum+share.GPUs, max(most, share.GPUs)
 		}
-		sum, most = sum+share.GPUs, max(most, share.GPUs)
 	}
 	if c.Node {
 		return most
 	}
 	return sum
+}
+
+// Takes is how much of the cap the job takes when it is started on so many GPUs, on so
+// many nodes, at most so many of them on one.
+func (c Cap) Takes(j *Job, gpus, nodes, most int) int {
+	return times(c.of(j, gpus, nodes, most), c.minutes(j.TimeLimit))
+}
+
+func (c Cap) of(j *Job, gpus, nodes, most int) int {
+	if c.Node {
+		gpus, nodes = most, min(nodes, 1)
+	}
+	if gpus < 1 {
+		return 0
+	}
+	cpus := max(nodes, j.Spec.CPUsPerGPU*gpus)
+	switch c.Of {
+	case GPUs:
+		return gpus
+	case CPUs:
+		return cpus
+	case Nodes:
+		return nodes
+	case MemoryMB:
+		if j.Spec.MemPerGPUMB > 0 {
+			return int(j.Spec.MemPerGPUMB) * gpus
+		}
+		return max(int(j.Memory.PerNodeMB)*nodes, int(j.Memory.PerCPUMB)*cpus, int(j.Memory.PerGPUMB)*gpus)
+	}
+	return 1
+}
+
+// unlimited is the minutes of a job without a time limit: more than any cap has.
+const unlimited = 1 << 32
+
+// minutes is what the amount is multiplied with for a job that may take so long; 0 is
+// for ever.
+func (c Cap) minutes(limit time.Duration) int {
+	switch {
+	case !c.Minutes:
+		return 1
+	case limit <= 0:
+		return unlimited
+	}
+	return int((limit + time.Minute - 1) / time.Minute)
+}
+
+// mostUse is where what one job takes ends, so that sums of many are numbers still.
+const mostUse = 1 << 48
+
+func times(n, minutes int) int {
+	if n > 0 && minutes > mostUse/n {
+		return mostUse
+	}
+	return n * minutes
+}
+
+// Over is what so much of the resource counts for, had by a job that runs and has so
+// much left of its time limit; 0 as the limit is none.
+func (c Cap) Over(n int, left, limit time.Duration) int {
+	if limit > 0 {
+		left = max(left, time.Nanosecond) // beyond its limit, it is about to end
+	}
+	return times(n, c.minutes(left))
+}
+
+// has is how much of the cap the job takes where it runs, from now on.
+func (c Cap) has(j *Job, s *Snapshot) int {
+	return c.Over(c.amount(j, j.Place, s), j.TimeLeft, j.TimeLimit)
 }
 
 func (s *Snapshot) typed(node, kind string) bool {
@@ -85,7 +154,7 @@ func (s *Snapshot) typed(node, kind string) bool {
 
 // taken is what one job has of the cap, or what it is promised where that is more.
 func (s *Snapshot) taken(c Cap, j *Job, bound map[JobID]nodes.Placement) int {
-	return max(c.use(j, j.Place, s), c.use(j, bound[j.ID], s))
+	return max(c.has(j, s), c.use(j, bound[j.ID], s))
 }
 
 // Using says who has how much of the cap, for people; at most a few of them.
@@ -95,7 +164,7 @@ func (s Snapshot) Using(c Cap) string {
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
 		if n := s.taken(c, j, bound); c.Jobs[j.ID] && n > 0 {
-			who = append(who, fmt.Sprintf("job %d of %s has %d", j.ID, j.User, n))
+			who = append(who, fmt.Sprintf("job %d of %s has %s", j.ID, j.User, c.Count(n)))
 		}
 	}
 	const most = 3
@@ -106,6 +175,20 @@ func (s Snapshot) Using(c Cap) string {
 		return fmt.Sprintf("%s, and %d more jobs", strings.Join(who[:most], ", "), len(who)-most)
 	}
 	return strings.Join(who, ", ")
+}
+
+// Count writes an amount of what the cap counts, for people: "3", "4000M" of memory,
+// "90 min".
+func (c Cap) Count(n int) string {
+	switch {
+	case c.Minutes && n >= unlimited:
+		return "no end"
+	case c.Minutes:
+		return fmt.Sprintf("%d min", n)
+	case c.Of == MemoryMB:
+		return fmt.Sprintf("%dM", n)
+	}
+	return fmt.Sprint(n)
 }
 
 // Refuses returns the first cap under which Slurm would leave the job pending if it

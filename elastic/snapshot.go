@@ -45,6 +45,8 @@ type Job struct {
 	Begun     time.Time     // first seen running; zero before
 	Started   time.Time     // of the present run
 	TimeLeft  time.Duration // of the time limit; 0 = no limit or not running
+	TimeLimit time.Duration // of each run; 0 = none
+	Memory    Memory        // that it asks for other than by Spec.MemPerGPUMB
 
 	// Speaks is set once the job's program has shown that it answers
 	// checkpoint requests. Until then it keeps its size.
@@ -86,6 +88,11 @@ type Job struct {
 	// Ailing: its own runner calls a GPU it has unfit, on a node that gets nothing
 	// new for it.
 	Ailing bool
+}
+
+// Memory is what a job asks for of main memory, in megabytes; it takes what is more.
+type Memory struct {
+	PerNodeMB, PerCPUMB, PerGPUMB int64 // 0 = not asked for so, or not known
 }
 
 // Remaining returns the units of work left, and false when the user gave no

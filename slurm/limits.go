@@ -23,20 +23,46 @@ type Limits struct {
 	Reservations []Reservation
 	// Reserved names the reservation of each job that was submitted into one.
 	Reserved map[JobID]string
+	// Safe says that no job is started that could use up more minutes than its group
+	// has left (AccountingStorageEnforce=safe); else one is as long as some are left.
+	Safe bool
+	// Memory is what jobs ask for other than for each GPU. It is listed only where
+	// memory is limited somewhere.
+	Memory map[JobID]Memory
+}
+
+// Memory is how much memory a job asks for, in megabytes. Where several are set Slurm
+// does not tell which of them is meant.
+type Memory struct {
+	PerNode, PerCPU, PerGPU int64 // 0 = not asked for so
 }
 
 // What an Amount is of, as Slurm writes it. GPUs of one type are "gres/gpu:TYPE".
 const (
-	OfGPUs  = "gres/gpu"
-	OfCPUs  = "cpu"
-	OfNodes = "node"
-	OfJobs  = "job" // jobs that run
+	OfGPUs   = "gres/gpu"
+	OfCPUs   = "cpu"
+	OfNodes  = "node"
+	OfMemory = "mem"  // megabytes
+	OfJobs   = "job"  // jobs that run
+	OfWall   = "wall" // of Budget: jobs, whatever their size
 )
 
 // Amount bounds one resource.
 type Amount struct {
 	Of string
-	N  int // at least 0
+	N  int // at least 0; what is more than 1<<44 is 1<<44
+}
+
+// Minutes bounds resources times the minutes they are had.
+type Minutes struct {
+	// Budget is what a group's jobs may use up in all as time goes by (GrpTRESMins,
+	// GrpWall), and Used what they have used up; Slurm lets that fade away.
+	Budget, Used []Amount
+	// Group bounds what all running jobs of a group may still come to, each by its
+	// time limit (GrpTRESRunMins), and Job what one may (MaxTRESMins).
+	Group, Job []Amount
+	// Wall is the longest time limit of a job (MaxWall); 0 = any.
+	Wall time.Duration
 }
 
 // Association is an account, or a user in an account, with its limits.
@@ -50,6 +76,7 @@ type Association struct {
 	// (MaxTRES) and Node each node of a job (MaxTRESPerNode). Of a user the last
 	// three hold what he inherits as well.
 	Group, Own, Job, Node []Amount
+	Minutes               Minutes
 }
 
 // QOS is a quality of service with its limits. What it sets goes before what an
@@ -60,6 +87,9 @@ type QOS struct {
 	// each account, Job each job and Node each node of a job. Least is what a job
 	// must have at least.
 	Group, User, Account, Job, Node, Least []Amount
+	Minutes                                Minutes
+	// UserMinutes and AccountMinutes are Minutes.Group of each user and account.
+	UserMinutes, AccountMinutes []Amount
 	// OverPartition: what it sets goes before what the partition's QOS sets.
 	OverPartition bool
 }
@@ -71,6 +101,9 @@ type Partition struct {
 	MaxTime            time.Duration // 0 = no limit
 	QOS                string        // whose limits hold for all its jobs; "" = none
 	Up                 bool          // jobs are started
+	// CPUsPerNode bounds what all jobs of the partition have on a node together, and
+	// MemoryPerNode (megabytes) what a job has on each of its nodes; 0 = any number.
+	CPUsPerNode, MemoryPerNode int
 	// Who may use it; empty = everybody but those denied.
 	AllowAccounts, DenyAccounts, AllowQOS, DenyQOS []string
 }

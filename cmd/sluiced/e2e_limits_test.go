@@ -24,7 +24,9 @@ func TestLimitsOfAnAccount(t *testing.T) {
 	}
 	t.Parallel()
 	const user = "sluice-test-l"
-	s := play(t, withNodes(1, 4), withUsers([]string{user}), func(c *site.Config) { c.Lab.Accounting = true })
+	s := play(t, withNodes(1, 4), withUsers([]string{user}), func(c *site.Config) {
+		c.Lab.Accounting, c.Lab.ExtraConf = true, "SelectTypeParameters=CR_Core_Memory\nDefMemPerCPU=100\n"
+	})
 	s.must(s.Lab.Enroll(s.ctx, "phys", user))
 	s.limit("user", user, "GrpTRES=gres/gpu=2")
 
@@ -52,9 +54,27 @@ func TestLimitsOfAnAccount(t *testing.T) {
 	}
 	s.cancel(a, c)
 
+	// Memory grows with the GPUs, and Slurm counts it whoever wrote the size.
+	s.limit("user", user, "GrpTRES=gres/gpu=-1,mem=2500")
+	m := s.submit("m", user, 1000, []string{"--max-gpus=4", "--mem-per-gpu=1000M"}, "--seconds", "0.4")
+	m.runsOn(2)
+	if why := s.as(user, "sluice", "explain", fmt.Sprint(m.id)); !strings.Contains(why, "no more within GrpTRES=mem=2500M of user "+user) {
+		t.Errorf("explain says:\n%s", why)
+	}
+	// Minutes that are used up start nothing, and what runs is left alone.
+	s.limit("user", user, "GrpTRES=mem=-1 GrpTRESMins=gres/gpu=0")
+	n := s.submit("n", user, 5, nil)
+	n.until("to wait for minutes", func(v control.Job) bool {
+		return strings.Contains(v.Reason, "GrpTRESMins=gres/gpu=0 of user "+user+" in account phys, which is used up")
+	})
+	if v := m.view(); v.GPUs != 2 {
+		t.Errorf("moved meanwhile: %+v", v)
+	}
+	s.cancel(m, n)
+
 	// A job without a time limit would run into tomorrow's maintenance: Slurm does not
 	// start it, so sluice does not either, and says so.
-	s.limit("user", user, "GrpTRES=gres/gpu=-1")
+	s.limit("user", user, "GrpTRES=gres/gpu=-1 GrpTRESMins=gres/gpu=-1")
 	s.as("", "scontrol", "create", "reservation", "ReservationName=maint", "StartTime=now+1day", "Duration=60", "Users=root", "Nodes=gpu1", "Flags=maint")
 	d := s.submit("d", user, 5, nil)
 	d.until("to wait for the maintenance", func(v control.Job) bool { return strings.Contains(v.Reason, "reservation maint keeps gpu1") })
@@ -65,5 +85,5 @@ func TestLimitsOfAnAccount(t *testing.T) {
 // limit sets a limit as an administrator does.
 func (s *scene) limit(kind, name, limit string) {
 	s.t.Helper()
-	s.as("", "sacctmgr", "-i", "modify", kind, name, "set", limit)
+	s.as("", "sacctmgr", append([]string{"-i", "modify", kind, name, "set"}, strings.Fields(limit)...)...)
 }

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -50,6 +49,7 @@ type rule struct {
 	key, name         string
 	amount            slurm.Amount
 	each, node, least bool
+	minutes           bool // elastic.Cap.Minutes
 	exempt            bool // what goes before it is set: the job counts, and is not bound
 }
 
@@ -66,6 +66,9 @@ func (b *capBook) rules(sj slurm.Job) []rule {
 		l.add("Max", of, of, q.Job, rule{each: true})
 		l.add("MaxPerNode", of, of, q.Node, rule{each: true, node: true})
 		l.add("Min", of, of, q.Least, rule{least: true})
+		b.minutes(&l, sj, of, of, q.Minutes)
+		l.add("RunPerUser", of+" for user "+sj.User, of+" "+sj.User, q.UserMinutes, rule{minutes: true})
+		l.add("RunPerAccount", of+" for account "+sj.Account, of+" "+sj.Account, q.AccountMinutes, rule{minutes: true})
 		l.up()
 	}
 	if a := b.association(sj); a != nil {
@@ -75,6 +78,7 @@ func (b *capBook) rules(sj slurm.Job) []rule {
 		l.add("MaxJobs", of, key, a.Own, rule{})
 		l.add("Max", of, key, a.Job, rule{each: true})
 		l.add("MaxPerNode", of, key, a.Node, rule{each: true, node: true})
+		b.minutes(&l, sj, of, key, a.Minutes)
 	}
 	for name, depth := sj.Account, 0; name != "" && depth < 64; depth++ {
 		a := b.accounts[name]
@@ -82,6 +86,8 @@ func (b *capBook) rules(sj slurm.Job) []rule {
 			break
 		}
 		l.add("Grp", "account "+name, "account "+name, a.Group, rule{})
+		// What bounds each job its users inherit.
+		b.minutes(&l, sj, "account "+name, "account "+name, slurm.Minutes{Budget: a.Minutes.Budget, Used: a.Minutes.Used, Group: a.Minutes.Group})
 		name = a.Parent
 	}
 	return append(l.out, b.partitionRules(sj)...)
@@ -92,24 +98,29 @@ func (b *capBook) rules(sj slurm.Job) []rule {
 type ladder struct {
 	out  []rule
 	set  map[string]bool // kind and resource
-	from int             // rules of the present rung
+	rung []string        // what the present rung sets
 }
 
 func (l *ladder) add(kind, of, key string, amounts []slurm.Amount, form rule) {
 	for _, a := range amounts {
-		form.amount, form.exempt = a, l.set[kind+" "+a.Of]
-		form.key, form.name = kind+" "+key+" "+a.Of, limitName(kind, a)+" of "+of
-		l.out = append(l.out, form)
+		form.amount, form.name = a, limitName(kind, a)+" of "+of
+		l.put(kind, key, a.Of, form)
 	}
+}
+
+// put adds a rule of that kind on the resource.
+func (l *ladder) put(kind, key, of string, r rule) {
+	r.key, r.exempt = kind+" "+key+" "+of, r.exempt || l.set[kind+" "+of]
+	l.out = append(l.out, r)
+	l.rung = append(l.rung, kind+" "+of)
 }
 
 // up ends a rung.
 func (l *ladder) up() {
-	for _, r := range l.out[l.from:] {
-		kind, _, _ := strings.Cut(r.key, " ")
-		l.set[kind+" "+r.amount.Of] = true
+	for _, set := range l.rung {
+		l.set[set] = true
 	}
-	l.from = len(l.out)
+	l.rung = nil
 }
 
 // orders lists the QOS whose limits hold for the job, the one that goes first in front.
@@ -152,6 +163,12 @@ func (b *capBook) partitionRules(sj slurm.Job) []rule {
 		}
 		if p.MinNodes > 1 {
 			out = append(out, rule{key: of + " min", name: fmt.Sprintf("MinNodes=%d of %s", p.MinNodes, of), amount: slurm.Amount{Of: slurm.OfNodes, N: p.MinNodes}, least: true})
+		}
+		if p.CPUsPerNode > 0 {
+			out = append(out, rule{key: of + " cpus", name: fmt.Sprintf("MaxCPUsPerNode=%d of %s", p.CPUsPerNode, of), amount: slurm.Amount{Of: slurm.OfCPUs, N: p.CPUsPerNode}, each: true, node: true})
+		}
+		if p.MemoryPerNode > 0 {
+			out = append(out, rule{key: of + " memory", name: fmt.Sprintf("MaxMemPerNode=%dM of %s", p.MemoryPerNode, of), amount: slurm.Amount{Of: slurm.OfMemory, N: p.MemoryPerNode}, each: true, node: true})
 		}
 		if why := closed(*p, sj); why != "" {
 			out = append(out, rule{key: of + " closed " + why, name: fmt.Sprintf("%s: %s", of, why), amount: slurm.Amount{Of: slurm.OfJobs}, each: true})
@@ -206,21 +223,29 @@ func (b *capBook) count(sj slurm.Job) {
 		if c == nil || c.Each || c.Least || c.Jobs[elastic.JobID(sj.ID)] {
 			continue
 		}
-		n := 1
-		switch c.Of {
-		case elastic.GPUs:
-			if n = sj.GPUs; c.Type != "" && c.Type != sj.GPUType {
-				n = 0
-			}
-		case elastic.CPUs:
-			n = sj.CPUs
-		case elastic.Nodes:
-			n = len(sj.Nodes)
-		}
+		n := c.Over(amountOf(sj, c), sj.TimeLeft, sj.TimeLimit)
 		if c.Others += n; n > 0 {
-			c.Users = append(c.Users, fmt.Sprintf("job %d of %s has %d", sj.ID, sj.User, n))
+			c.Users = append(c.Users, fmt.Sprintf("job %d of %s has %s", sj.ID, sj.User, c.Count(n)))
 		}
 	}
+}
+
+// amountOf is how much of what the cap counts a job has that runs.
+func amountOf(sj slurm.Job, c *elastic.Cap) int {
+	switch c.Of {
+	case elastic.GPUs:
+		if c.Type != "" && c.Type != sj.GPUType {
+			return 0
+		}
+		return sj.GPUs
+	case elastic.CPUs:
+		return sj.CPUs
+	case elastic.Nodes:
+		return len(sj.Nodes)
+	case elastic.MemoryMB:
+		return sj.MemoryMB
+	}
+	return 1
 }
 
 func (b *capBook) list() []elastic.Cap {
@@ -229,30 +254,4 @@ func (b *capBook) list() []elastic.Cap {
 		out = append(out, *b.caps[key])
 	}
 	return out
-}
-
-func capOf(r rule) *elastic.Cap {
-	c := &elastic.Cap{Name: r.name, Most: r.amount.N, Each: r.each, Node: r.node, Least: r.least, Jobs: map[elastic.JobID]bool{}}
-	switch {
-	case r.amount.Of == slurm.OfCPUs:
-		c.Of = elastic.CPUs
-	case r.amount.Of == slurm.OfNodes:
-		c.Of = elastic.Nodes
-	case r.amount.Of == slurm.OfJobs:
-		c.Of = elastic.Jobs
-	default:
-		c.Of = elastic.GPUs
-		_, c.Type, _ = strings.Cut(r.amount.Of, ":")
-	}
-	return c
-}
-
-// limitName is a limit as sacctmgr takes it: "GrpTRES=gres/gpu=2".
-func limitName(kind string, a slurm.Amount) string {
-	if a.Of == slurm.OfJobs {
-		word := map[string]string{"Grp": "GrpJobs", "MaxPerUser": "MaxJobsPerUser", "MaxPerAccount": "MaxJobsPerAccount"}[kind]
-		return fmt.Sprintf("%s=%d", cmp.Or(word, kind), a.N)
-	}
-	word := map[string]string{"Grp": "GrpTRES", "MaxPerUser": "MaxTRESPerUser", "MaxPerAccount": "MaxTRESPerAccount", "Max": "MaxTRES", "MaxPerNode": "MaxTRESPerNode", "Min": "MinTRES"}[kind]
-	return fmt.Sprintf("%s=%s=%d", word, a.Of, a.N)
 }

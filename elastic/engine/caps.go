@@ -2,6 +2,8 @@ package engine
 
 import (
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/nodes"
+	"github.com/sluice-hpc/sluice/slurm"
 )
 
 // caps turns the site's limits into what decisions know: each limit with the jobs of
@@ -42,6 +44,22 @@ func unread(jobs []elastic.Job, named map[elastic.JobID]bool) []elastic.Cap {
 		})
 	}
 	return out
+}
+
+// perNode leaves the nodes no more CPUs than their partition may have on one
+// (MaxCPUsPerNode), so that no place is chosen there that others of it have filled. Of a
+// node in several partitions nothing tells whose its CPUs are: there a job alone is kept
+// within the limit, and it may have to wait.
+func perNode(l slurm.Limits, list []nodes.Node) {
+	most := map[string]int{}
+	for _, p := range l.Partitions {
+		most[p.Name] = p.CPUsPerNode
+	}
+	for i := range list {
+		if n := &list[i]; len(n.Partitions) == 1 && most[n.Partitions[0]] > 0 {
+			n.CPUs = min(n.CPUs, max(most[n.Partitions[0]], n.CPUsUsed)) // a lowered limit overfills nothing
+		}
+	}
 }
 
 // spread tells each job on how many nodes it may be, so that places are looked for on

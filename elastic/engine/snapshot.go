@@ -29,6 +29,7 @@ func (e *Engine) snapshot(v view, now time.Time) elastic.Snapshot {
 			s.Demands = append(s.Demands, d)
 		}
 	}
+	perNode(e.limits.Limits, s.Nodes)
 	s.Caps = e.caps(v, &s)
 	spread(&s)
 	e.reserve(&s)
@@ -86,11 +87,13 @@ func (e *Engine) jobOf(js *jobState, now time.Time) elastic.Job {
 		ID: r.ID, Name: r.Name, User: r.User, UID: r.UID, Partition: r.Partition, Spec: r.Tag.Spec,
 		Directive: r.Tag.Directive, Incarnation: r.Tag.Incarnation,
 		Phase: phaseOf(sj), State: string(sj.State), Reason: sj.Reason, Restarts: sj.Restarts,
-		Submitted: r.Submitted, Begun: r.FirstRun, Started: sj.Start, TimeLeft: sj.TimeLeft,
+		Submitted: r.Submitted, Begun: r.FirstRun, Started: sj.Start, TimeLeft: sj.TimeLeft, TimeLimit: sj.TimeLimit,
 		Speaks: r.Speaks || r.Tag.Spec.Signal != "", Deaf: r.Deaf, Done: r.Done,
 		Curve: js.doubted(e.curveOf(r, now)), MIG: js.gauged.mig, Ailing: js.ailing, Price: r.Price, Moved: r.Moved, Rest: js.rest,
 		Asked: cmp.Or(r.Tag.Directive.Pin, r.Tag.Spec.Min), Attained: js.attained(now),
 	}
+	m := e.limits.Memory[sj.ID]
+	j.Memory = elastic.Memory{PerNodeMB: m.PerNode, PerCPUMB: m.PerCPU, PerGPUMB: m.PerGPU}
 	// A deaf job is asked again after a rest: disks get room, users repair.
 	if rest := deafRest * e.cfg.Limits.Grace; r.Deaf >= e.cfg.Limits.DeafAfter && now.Sub(r.Moved) > rest {
 		j.Deaf = e.cfg.Limits.DeafAfter - 1

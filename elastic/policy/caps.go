@@ -83,7 +83,10 @@ func (b *bounds) alone(j *bound, c *elastic.Cap) {
 	}
 	few := slices.DeleteFunc(slices.Clone(j.sizes), func(n int) bool {
 		if c.Least {
-			return (c.Of == elastic.GPUs || c.Of == elastic.Nodes) && n < c.Most
+			if c.Of == elastic.Nodes {
+				return n < c.Most // each has one GPU at least
+			}
+			return b.cost(j, c, n) < c.Most
 		}
 		return b.cost(j, c, n) > most
 	})
@@ -101,16 +104,7 @@ func (b *bounds) cost(j *bound, c *elastic.Cap, n int) int {
 	if n < 1 {
 		return 0
 	}
-	nodes := (n + b.gpus - 1) / max(1, b.gpus)
-	switch c.Of {
-	case elastic.GPUs:
-		return n
-	case elastic.CPUs:
-		return max(nodes, j.Spec.CPUsPerGPU*n)
-	case elastic.Nodes:
-		return nodes
-	}
-	return 1
+	return c.Takes(&j.Job, n, (n+b.gpus-1)/max(1, b.gpus), min(n, b.gpus))
 }
 
 // settle takes out the jobs to which the limits leave nothing to decide.

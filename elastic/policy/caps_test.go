@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -15,11 +16,34 @@ import (
 // drawCaps puts limits on a cluster: on some of its jobs, above or below what these
 // have already.
 func drawCaps(t *rapid.T, s *elastic.Snapshot) {
+	for i := range s.Jobs {
+		j := &s.Jobs[i]
+		switch rapid.IntRange(0, 3).Draw(t, "memory") {
+		case 0:
+			j.Spec.MemPerGPUMB = 1000
+		case 1:
+			j.Memory.PerNodeMB = 2000
+		case 2:
+			j.Memory.PerCPUMB = 500
+		}
+		if rapid.Bool().Draw(t, "limited") {
+			j.TimeLimit = time.Duration(rapid.IntRange(1, 120).Draw(t, "limit")) * time.Minute
+			if len(j.Place) > 0 {
+				j.TimeLeft = j.TimeLimit / 2
+			}
+		}
+	}
 	for k := range rapid.IntRange(1, 4).Draw(t, "caps") {
 		c := elastic.Cap{
 			Name: fmt.Sprintf("limit %d", k+1), Jobs: map[elastic.JobID]bool{},
-			Of:   rapid.SampledFrom([]elastic.Resource{elastic.GPUs, elastic.GPUs, elastic.CPUs, elastic.Nodes, elastic.Jobs}).Draw(t, "of"),
+			Of:   rapid.SampledFrom([]elastic.Resource{elastic.GPUs, elastic.GPUs, elastic.CPUs, elastic.Nodes, elastic.Jobs, elastic.MemoryMB}).Draw(t, "of"),
 			Most: rapid.IntRange(0, 12).Draw(t, "most"), Others: rapid.IntRange(0, 3).Draw(t, "others"),
+		}
+		if c.Of == elastic.MemoryMB {
+			c.Most *= 1000
+		}
+		if c.Minutes = rapid.IntRange(0, 3).Draw(t, "minutes") == 0; c.Minutes {
+			c.Most *= 60
 		}
 		switch rapid.IntRange(0, 5).Draw(t, "kind") {
 		case 0:
@@ -27,7 +51,7 @@ func drawCaps(t *rapid.T, s *elastic.Snapshot) {
 		case 1:
 			c.Each, c.Node = true, true
 		case 2:
-			c.Least, c.Of, c.Most = true, elastic.GPUs, rapid.IntRange(1, 3).Draw(t, "least")
+			c.Least, c.Minutes, c.Of, c.Most = true, false, elastic.GPUs, rapid.IntRange(1, 3).Draw(t, "least")
 		}
 		for _, j := range s.Jobs {
 			c.Jobs[j.ID] = rapid.IntRange(0, 3).Draw(t, "concerned") > 0
@@ -36,25 +60,46 @@ func drawCaps(t *rapid.T, s *elastic.Snapshot) {
 	}
 }
 
-// amount is what a job takes of a cap at a place, counted anew.
-func amount(c elastic.Cap, j elastic.Job, at nodes.Placement) int {
-	most := 0
-	for _, share := range at {
-		most = max(most, share.GPUs)
+// amount is what a job takes of a cap at a place, counted anew; from its present run
+// only what is left of that.
+func amount(c elastic.Cap, j elastic.Job, at nodes.Placement, run bool) int {
+	if len(at) == 0 {
+		return 0
+	}
+	gpus, on := at.GPUs(), len(at)
+	if c.Node {
+		gpus, on = 0, 1
+		for _, share := range at {
+			gpus = max(gpus, share.GPUs)
+		}
+	}
+	n := 1
+	switch c.Of {
+	case elastic.GPUs:
+		n = gpus
+	case elastic.CPUs:
+		n = max(on, gpus*j.Spec.CPUsPerGPU)
+	case elastic.Nodes:
+		n = on
+	case elastic.MemoryMB:
+		switch {
+		case j.Spec.MemPerGPUMB > 0:
+			n = gpus * int(j.Spec.MemPerGPUMB)
+		case j.Memory.PerNodeMB > 0:
+			n = on * int(j.Memory.PerNodeMB)
+		default:
+			n = max(on, gpus*j.Spec.CPUsPerGPU) * int(j.Memory.PerCPUMB)
+		}
 	}
 	switch {
-	case len(at) == 0:
-		return 0
-	case c.Of == elastic.GPUs && c.Node:
-		return most
-	case c.Of == elastic.GPUs:
-		return at.GPUs()
-	case c.Of == elastic.CPUs:
-		return max(len(at), at.GPUs()*j.Spec.CPUsPerGPU)
-	case c.Of == elastic.Nodes:
-		return len(at)
+	case !c.Minutes:
+		return n
+	case j.TimeLimit == 0:
+		return n << 32
+	case run:
+		return n * int((j.TimeLeft+time.Minute-1)/time.Minute)
 	}
-	return 1
+	return n * int(j.TimeLimit/time.Minute)
 }
 
 // Whatever the policy: no plan takes a job, or a group of jobs, to where a limit
@@ -86,7 +131,12 @@ func kept(t *rapid.T, policy string, s elastic.Snapshot, c elastic.Cap, target m
 			continue
 		}
 		to, moves := target[j.ID]
-		n, has := amount(c, j, to), max(amount(c, j, j.Place), amount(c, j, s.Committed(j)))
+		n, has := amount(c, j, to, false), amount(c, j, j.Place, true)
+		if in, ok := s.Intent(j.ID); ok && !(in.AnyNodes && len(j.Place) > 0) {
+			has = max(has, amount(c, j, in.Target, false))
+		} else if ok {
+			has = max(has, amount(c, j, j.Place, false))
+		}
 		sum += max(n, has)
 		grows = grows || moves && n > has
 		switch {
@@ -161,6 +211,26 @@ func on(id elastic.JobID, most int, place ...nodes.Share) elastic.Job {
 	return elastic.Job{ID: id, Phase: elastic.Running, Spec: elastic.Spec{Min: 1, Max: most}, Place: place}
 }
 
+func needs(j elastic.Job, perGPU int64) elastic.Job {
+	j.Spec.MemPerGPUMB = perGPU
+	return j
+}
+
+func asks(j elastic.Job, m elastic.Memory) elastic.Job {
+	j.Memory = m
+	return j
+}
+
+func cpus(j elastic.Job, perGPU int) elastic.Job {
+	j.Spec.CPUsPerGPU = perGPU
+	return j
+}
+
+func lasts(j elastic.Job, limit, left time.Duration) elastic.Job {
+	j.TimeLimit, j.TimeLeft = limit, left
+	return j
+}
+
 func TestDecisionsWithinCaps(t *testing.T) {
 	n1 := func(n int) nodes.Share { return nodes.Share{Node: "n1", GPUs: n} }
 	n2 := func(n int) nodes.Share { return nodes.Share{Node: "n2", GPUs: n} }
@@ -186,6 +256,24 @@ func TestDecisionsWithinCaps(t *testing.T) {
 			map[elastic.JobID]int{1: 2, 2: 4}, nil},
 		{"number of jobs", []elastic.Job{on(1, 1, n2(1)), held(2, 1, 1)}, []elastic.Cap{{Name: "GrpJobs=1 of account phys", Of: elastic.Jobs, Most: 1, Jobs: map[elastic.JobID]bool{1: true, 2: true}}},
 			map[elastic.JobID]int{1: 1, 2: 0}, map[elastic.JobID]string{2: "within GrpJobs=1 of account phys (job 1 of alice has 1)"}},
+		{"memory grows with the GPUs", []elastic.Job{needs(held(1, 1, 4), 1000)}, []elastic.Cap{{Name: "GrpTRES=mem=2500M of account phys", Of: elastic.MemoryMB, Most: 2500, Jobs: map[elastic.JobID]bool{1: true}}},
+			map[elastic.JobID]int{1: 2}, map[elastic.JobID]string{1: "no more within GrpTRES=mem=2500M of account phys (nobody has any)"}},
+		{"two share memory", []elastic.Job{needs(on(1, 4, n1(1)), 1000), needs(held(2, 1, 4), 1000)}, []elastic.Cap{{Name: "GrpTRES=mem=3000M", Of: elastic.MemoryMB, Most: 3000, Jobs: map[elastic.JobID]bool{1: true, 2: true}}},
+			map[elastic.JobID]int{1: 2, 2: 1}, map[elastic.JobID]string{2: "(job 1 of alice has 1000M)"}},
+		{"memory of each node does not keep a job from growing on it", []elastic.Job{asks(held(1, 1, 4), elastic.Memory{PerNodeMB: 2000})}, []elastic.Cap{{Name: "MaxTRES=mem=2500M", Of: elastic.MemoryMB, Most: 2500, Each: true, Jobs: map[elastic.JobID]bool{1: true}}},
+			map[elastic.JobID]int{1: 4}, nil},
+		{"MaxCPUsPerNode", []elastic.Job{cpus(held(1, 1, 4), 2)}, []elastic.Cap{{Name: "MaxCPUsPerNode=4 of partition gpu", Of: elastic.CPUs, Most: 4, Each: true, Node: true, Jobs: map[elastic.JobID]bool{1: true}}},
+			map[elastic.JobID]int{1: 2}, map[elastic.JobID]string{1: "no more within MaxCPUsPerNode=4 of partition gpu"}},
+		{"so many on each of two nodes", []elastic.Job{cpus(held(1, 1, 8), 1)}, []elastic.Cap{{Name: "MaxCPUsPerNode=4 of partition gpu", Of: elastic.CPUs, Most: 4, Each: true, Node: true, Jobs: map[elastic.JobID]bool{1: true}}},
+			map[elastic.JobID]int{1: 8}, nil},
+		{"GPU minutes of a job", []elastic.Job{lasts(held(1, 1, 4), time.Hour, 0)}, []elastic.Cap{{Name: "MaxTRESMins=gres/gpu=120 of QOS q", Of: elastic.GPUs, Most: 120, Each: true, Minutes: true, Jobs: map[elastic.JobID]bool{1: true}}},
+			map[elastic.JobID]int{1: 2}, map[elastic.JobID]string{1: "no more within MaxTRESMins=gres/gpu=120 of QOS q"}},
+		{"GPU minutes that run: a move has the whole time limit before it", []elastic.Job{lasts(on(1, 4, n1(2)), time.Hour, 10*time.Minute)},
+			[]elastic.Cap{{Name: "GrpTRESRunMins=gres/gpu=150", Of: elastic.GPUs, Most: 150, Minutes: true, Jobs: map[elastic.JobID]bool{1: true}}}, map[elastic.JobID]int{1: 2}, nil},
+		{"GPU minutes that are used up start nothing and grow nothing", []elastic.Job{on(1, 4, n1(1)), held(2, 1, 4)}, []elastic.Cap{{Name: "GrpTRESMins=gres/gpu=100 of account phys, which is used up", Of: elastic.Jobs, Each: true, Jobs: map[elastic.JobID]bool{1: true, 2: true}}},
+			map[elastic.JobID]int{1: 1, 2: 0}, map[elastic.JobID]string{1: "keeps 1 GPU: started again, it would not be within GrpTRESMins=gres/gpu=100", 2: "waits for 1 GPU: within GrpTRESMins=gres/gpu=100 of account phys, which is used up"}},
+		{"without a time limit there is no end of minutes", []elastic.Job{held(1, 1, 4)}, []elastic.Cap{{Name: "MaxTRESMins=gres/gpu=120", Of: elastic.GPUs, Most: 1 << 30, Each: true, Minutes: true, Jobs: map[elastic.JobID]bool{1: true}}},
+			map[elastic.JobID]int{1: 0}, map[elastic.JobID]string{1: "within MaxTRESMins=gres/gpu=120"}},
 		{"at least", []elastic.Job{held(1, 1, 8)}, []elastic.Cap{{Name: "MinTRES", Of: elastic.GPUs, Most: 3, Least: true, Jobs: map[elastic.JobID]bool{1: true}}, group(3, 0, 1)}, map[elastic.JobID]int{1: 3}, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

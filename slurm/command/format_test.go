@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -34,5 +35,8 @@ func golden(t *testing.T, name, got string) {
 // TestFormats pins what record.sh asks with to what the client asks with.
 func TestFormats(t *testing.T) {
 	golden(t, "squeue.format", fixtureDelimiter.format(jobFields[:])+"\n")
+	golden(t, "limits.format", fixtureDelimiter.format(jobLimitFields[:])+"\n")
+	golden(t, "assoc.format", strings.Join(associationFields[:], ",")+"\n")
+	golden(t, "qos.format", strings.Join(qosFields[:], ",")+"\n")
 	golden(t, "sinfo.format", fixtureDelimiter.format(nodeFields[:])+"\n")
 }

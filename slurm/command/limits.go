@@ -11,9 +11,10 @@ import (
 var _ slurm.Limiter = (*Client)(nil)
 
 // Limits asks slurmctld for its settings, partitions and reservations; where limits
-// are enforced slurmdbd, through two sacctmgr, for associations and QOS; and where
-// there is a reservation one squeue tells whose jobs are in it. That is three to six
-// queries whatever the number of jobs.
+// are enforced slurmdbd, through two sacctmgr, for associations and QOS; where some
+// have a budget of minutes slurmctld for what is used of it; and where there is a
+// reservation, or memory is limited, one squeue for which job is in which and how it
+// asks for memory. That is three to seven queries whatever the number of jobs.
 func (c *Client) Limits(ctx context.Context) (slurm.Limits, error) {
 	l := slurm.Limits{}
 	var site accounting
@@ -35,13 +36,29 @@ func (c *Client) Limits(ctx context.Context) (slurm.Limits, error) {
 			return slurm.Limits{}, err
 		}
 	}
-	if len(l.Reservations) == 0 {
-		return l, nil
+	l.Safe = site.safe
+	if !site.memory {
+		forgetMemory(&l)
+	}
+	if err := c.jobLimits(ctx, &l); err != nil {
+		return slurm.Limits{}, err
+	}
+	return l, nil
+}
+
+// jobLimits asks for what only each job's record tells, if anything depends on it.
+func (c *Client) jobLimits(ctx context.Context, l *slurm.Limits) error {
+	memory := limitsMemory(l)
+	if len(l.Reservations) == 0 && !memory {
+		return nil
 	}
 	d := newDelimiter()
-	err := c.limitsFrom(ctx, "squeue", []string{"-h", "-a", "-O", d.format([]string{"JobID", "Reservation"})},
-		func(out string) (err error) { l.Reserved, err = parseReserved(out, d); return })
-	return l, err
+	err := c.limitsFrom(ctx, "squeue", []string{"-h", "-a", "-O", d.format(jobLimitFields[:])},
+		func(out string) (err error) { l.Reserved, l.Memory, err = parseJobLimits(out, d); return })
+	if !memory {
+		l.Memory = nil
+	}
+	return err
 }
 
 func (c *Client) accountLimits(ctx context.Context, cluster string, l *slurm.Limits) error {
@@ -50,8 +67,13 @@ func (c *Client) accountLimits(ctx context.Context, cluster string, l *slurm.Lim
 	if err != nil {
 		return err
 	}
-	return c.limitsFrom(ctx, "sacctmgr", []string{"-n", "-P", "show", "qos", "format=" + strings.Join(qosFields[:], ",")},
+	err = c.limitsFrom(ctx, "sacctmgr", []string{"-n", "-P", "show", "qos", "format=" + strings.Join(qosFields[:], ",")},
 		func(out string) (err error) { l.QOS, err = parseQOS(out); return })
+	if err != nil || !budgeted(l) {
+		return err
+	}
+	return c.limitsFrom(ctx, "scontrol", []string{"-o", "show", "assoc_mgr", "flags=assoc,qos"},
+		func(out string) error { return parseUsage(out, cluster, l) })
 }
 
 // limitsFrom runs one query and hands its answer to parse.
@@ -69,8 +91,9 @@ func (c *Client) limitsFrom(ctx context.Context, program string, args []string, 
 
 // accounting is what the settings say about limits.
 type accounting struct {
-	cluster  string
-	enforced bool
+	cluster        string
+	enforced, safe bool
+	memory         bool // is given out: else no limit on it ever binds
 }
 
 // parseAccounting reads "Key = value" lines of scontrol show config.
@@ -83,28 +106,15 @@ func parseAccounting(out string) (a accounting, err error) {
 			a.cluster = value
 		case "AccountingStorageEnforce":
 			for _, word := range strings.Split(strings.ToLower(value), ",") {
+				a.safe = a.safe || word == "safe"
 				a.enforced = a.enforced || word == "limits" || word == "safe" || word == "all"
 			}
+		case "SelectTypeParameters":
+			a.memory = strings.Contains(strings.ToUpper(value), "MEMORY")
 		}
 	}
 	if a.cluster == "" {
 		return a, fmt.Errorf("no ClusterName")
 	}
 	return a, nil
-}
-
-// parseReserved reads which jobs are in which reservation.
-func parseReserved(out string, d delimiter) (map[slurm.JobID]string, error) {
-	records, err := d.split(out, 2)
-	if err != nil {
-		return nil, err
-	}
-	in := map[slurm.JobID]string{}
-	for _, r := range records {
-		id, err := jobID(r[0])
-		if err == nil && !empty(r[1]) {
-			in[id] = r[1]
-		}
-	}
-	return in, nil
 }

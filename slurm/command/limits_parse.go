@@ -3,15 +3,20 @@ package command
 import (
 	"errors"
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
 // The fields asked of sacctmgr, in the order it prints them.
 var (
-	associationFields = [...]string{"Account", "User", "Partition", "ParentName", "GrpTRES", "GrpJobs", "MaxTRES", "MaxTRESPerNode", "MaxJobs"}
-	qosFields         = [...]string{"Name", "GrpTRES", "GrpJobs", "MaxTRES", "MaxTRESPerNode", "MaxTRESPU", "MaxTRESPA", "MaxJobsPU", "MaxJobsPA", "MinTRES", "Flags"}
+	associationFields = [...]string{"Account", "User", "Partition", "ParentName", "GrpTRES", "GrpJobs", "MaxTRES", "MaxTRESPerNode", "MaxJobs",
+		"GrpTRESMins", "GrpWall", "GrpTRESRunMins", "MaxTRESMins", "MaxWall"}
+	qosFields = [...]string{"Name", "GrpTRES", "GrpJobs", "MaxTRES", "MaxTRESPerNode", "MaxTRESPU", "MaxTRESPA", "MaxJobsPU", "MaxJobsPA", "MinTRES", "Flags",
+		"GrpTRESMins", "GrpWall", "GrpTRESRunMins", "MaxTRESMins", "MaxWall", "MaxTRESRunMinsPU", "MaxTRESRunMinsPA"}
 )
 
 // maxLimitRecords bounds associations, QOS, partitions and reservations.
@@ -19,30 +24,47 @@ const maxLimitRecords = 1 << 20
 
 func parseAssociations(out string) ([]slurm.Association, error) {
 	var list []slurm.Association
-	err := sheet(out, len(associationFields), func(f []string) {
+	err := sheet(out, len(associationFields), func(f []string) (err error) {
 		a := slurm.Association{Account: f[0], User: f[1], Partition: f[2], Parent: f[3]}
 		a.Group = append(amounts(f[4]), jobs(f[5])...)
 		a.Job, a.Node, a.Own = amounts(f[6]), amounts(f[7]), jobs(f[8])
+		a.Minutes, err = minutes(f[9:14])
 		list = append(list, a)
+		return err
 	})
 	return list, err
 }
 
 func parseQOS(out string) ([]slurm.QOS, error) {
 	var list []slurm.QOS
-	err := sheet(out, len(qosFields), func(f []string) {
+	err := sheet(out, len(qosFields), func(f []string) (err error) {
 		q := slurm.QOS{Name: f[0], Job: amounts(f[3]), Node: amounts(f[4]), Least: amounts(f[9]), OverPartition: strings.Contains(f[10], "OverPartQOS")}
 		q.Group = append(amounts(f[1]), jobs(f[2])...)
 		q.User = append(amounts(f[5]), jobs(f[7])...)
 		q.Account = append(amounts(f[6]), jobs(f[8])...)
+		q.Minutes, err = minutes(f[11:16])
+		q.UserMinutes, q.AccountMinutes = amounts(f[16]), amounts(f[17])
 		list = append(list, q)
+		return err
 	})
 	return list, err
 }
 
+// minutes reads GrpTRESMins, GrpWall, GrpTRESRunMins, MaxTRESMins and MaxWall.
+func minutes(f []string) (m slurm.Minutes, err error) {
+	m.Budget, m.Group, m.Job = amounts(f[0]), amounts(f[2]), amounts(f[3])
+	wall, err1 := duration(f[1])
+	if f[1] != "" && err1 == nil {
+		m.Budget = append(m.Budget, slurm.Amount{Of: slurm.OfWall, N: int(wall / time.Minute)})
+	}
+	var err2 error
+	m.Wall, err2 = duration(f[4])
+	return m, errors.Join(err1, err2)
+}
+
 // sheet reads lines of so many fields, each line whole. A cluster with limits has
 // associations and QOS: no line at all is no answer.
-func sheet(out string, fields int, take func([]string)) error {
+func sheet(out string, fields int, take func([]string) error) error {
 	lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
 	if !strings.HasSuffix(out, "\n") {
 		return errTruncated
@@ -58,7 +80,9 @@ func sheet(out string, fields int, take func([]string)) error {
 		if err := readable(f); err != nil {
 			return fmt.Errorf("line %d: %w", i+1, err)
 		}
-		take(f)
+		if err := take(f); err != nil {
+			return fmt.Errorf("line %d: %w", i+1, err)
+		}
 	}
 	return nil
 }
@@ -74,7 +98,7 @@ func readable(fields []string) error {
 			if !ok || name == "" || n == "" {
 				return fmt.Errorf("%q is not an amount", shorten(item))
 			}
-			if _, tracked := ofInterest(name); tracked && !isAmount(n) {
+			if name, tracked := ofInterest(name); tracked && !isAmount(name, n) {
 				return fmt.Errorf("%q is not a number", shorten(item))
 			}
 		}
@@ -82,8 +106,8 @@ func readable(fields []string) error {
 	return nil
 }
 
-func isAmount(s string) bool {
-	_, ok := digits(s, 1<<31)
+func isAmount(name, s string) bool {
+	_, ok := amount(name, s)
 	return ok || s == "-1"
 }
 
@@ -91,21 +115,60 @@ func isAmount(s string) bool {
 func ofInterest(name string) (string, bool) {
 	name = strings.ToLower(name)
 	gpus := name == slurm.OfGPUs || strings.HasPrefix(name, slurm.OfGPUs+":")
-	return name, gpus || name == slurm.OfCPUs || name == slurm.OfNodes
+	return name, gpus || name == slurm.OfCPUs || name == slurm.OfNodes || name == slurm.OfMemory
 }
 
-// amounts reads "cpu=10,gres/gpu=2"; what sluice does not change is left out, and
-// -1 is none.
+// amounts reads "cpu=10,gres/gpu=2,mem=2500M"; what sluice does not change is left
+// out, and -1 is none.
 func amounts(list string) []slurm.Amount {
 	var out []slurm.Amount
 	for _, item := range strings.Split(list, ",") {
 		name, n, _ := strings.Cut(item, "=")
 		name, tracked := ofInterest(name)
-		if most, ok := digits(n, 1<<31); tracked && ok {
-			out = append(out, slurm.Amount{Of: name, N: int(most)})
+		if most, ok := amount(name, n); tracked && ok {
+			out = append(out, slurm.Amount{Of: name, N: most})
 		}
 	}
 	return out
+}
+
+// mostAmount is where larger numbers end, so that sums of many are numbers still.
+const mostAmount = 1 << 44
+
+// amount reads a number of the resource named; of memory with its unit, in megabytes
+// rounded down, as "64001M" and "62.50G".
+func amount(name, s string) (int, bool) {
+	if name == slurm.OfMemory {
+		return megabytes(s)
+	}
+	if s == "" || strings.Trim(s, "0123456789") != "" {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(s, 10, 64)
+	if err != nil || n > mostAmount {
+		n = mostAmount
+	}
+	return int(n), true
+}
+
+// megabytes reads an amount of memory; without a unit it is in megabytes.
+func megabytes(s string) (int, bool) {
+	unit := 1.0
+	if at := strings.IndexByte("KMGTPE", last(s)); at >= 0 {
+		unit, s = math.Pow(1024, float64(at-1)), s[:len(s)-1]
+	}
+	if s == "" || len(s) > 32 || strings.Trim(s, "0123456789.") != "" {
+		return 0, false
+	}
+	n, err := strconv.ParseFloat(s, 64)
+	return int(min(n*unit, mostAmount)), err == nil
+}
+
+func last(s string) byte {
+	if s == "" {
+		return 0
+	}
+	return s[len(s)-1]
 }
 
 // jobs reads a number of jobs; "" is none.
@@ -151,10 +214,12 @@ func parsePartitions(out string) ([]slurm.Partition, error) {
 		if p.Name == "" || v["State"] == "" {
 			return errTruncated
 		}
-		var errs [3]error
+		var errs [5]error
 		p.MinNodes, errs[0] = nodeCount(v["MinNodes"])
 		p.MaxNodes, errs[1] = nodeCount(v["MaxNodes"])
 		p.MaxTime, errs[2] = duration(v["MaxTime"])
+		p.CPUsPerNode, errs[3] = nodeCount(v["MaxCPUsPerNode"])
+		p.MemoryPerNode, errs[4] = nodeCount(v["MaxMemPerNode"])
 		if !empty(v["QoS"]) {
 			p.QOS = v["QoS"]
 		}
@@ -169,7 +234,7 @@ func parsePartitions(out string) ([]slurm.Partition, error) {
 	return list, err
 }
 
-// nodeCount reads a bound on nodes; UNLIMITED is 0.
+// nodeCount reads a bound on nodes, or on what a job has on each; UNLIMITED is 0.
 func nodeCount(s string) (int, error) {
 	if s == "UNLIMITED" {
 		return 0, nil

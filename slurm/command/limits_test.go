@@ -2,7 +2,7 @@ package command
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"reflect"
 	"strings"
 	"testing"
@@ -11,47 +11,165 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// The answers were recorded on a lab with accounting (sluice lab up --accounting).
+// amountsOf lists resources and how many of each.
+func amountsOf(words ...any) (out []slurm.Amount) {
+	for i := 0; i < len(words); i += 2 {
+		out = append(out, slurm.Amount{Of: words[i].(string), N: words[i+1].(int)})
+	}
+	return out
+}
+
+// recordedLimits is what record-limits.sh set, less what was used up meanwhile.
+func recordedLimits() (associations map[string]slurm.Association, qos slurm.QOS) {
+	const gpu, cpu, node, job, mem, wall = slurm.OfGPUs, slurm.OfCPUs, slurm.OfNodes, slurm.OfJobs, slurm.OfMemory, slurm.OfWall
+	associations = map[string]slurm.Association{
+		"phys": {Account: "phys", Parent: "root", Group: amountsOf(gpu, 6, mem, 64001, job, 5), Job: amountsOf(cpu, 4),
+			Minutes: slurm.Minutes{Budget: amountsOf(cpu, 5000, gpu, 100, wall, 90)}},
+		"phys mail": {Account: "phys", User: "mail", Job: amountsOf(cpu, 4)},
+		"theory":    {Account: "theory", Parent: "phys", Job: amountsOf(cpu, 4), Minutes: slurm.Minutes{Group: amountsOf(gpu, 3000)}},
+		"theory games": {Account: "theory", User: "games", Group: amountsOf(cpu, 10, gpu, 2), Job: amountsOf(cpu, 4, gpu, 2, mem, 16384, node, 1), Own: amountsOf(job, 3),
+			Minutes: slurm.Minutes{Job: amountsOf(gpu, 600), Wall: 26*time.Hour + 3*time.Minute}},
+	}
+	qos = slurm.QOS{Name: "capped", Group: amountsOf(gpu, 7, job, 9), User: amountsOf(gpu, 3, job, 2), Account: amountsOf(gpu, 5, node, 2, job, 4),
+		Node: amountsOf(gpu, 4), Least: amountsOf(gpu, 1), OverPartition: true, UserMinutes: amountsOf(gpu, 480), AccountMinutes: amountsOf(cpu, 9000),
+		Minutes: slurm.Minutes{Budget: amountsOf(gpu, 200, wall, 60), Group: amountsOf(gpu, 900), Job: amountsOf(gpu, 240), Wall: 2 * time.Hour}}
+	return associations, qos
+}
+
+// The answers were recorded on labs with accounting, one a release: see
+// testdata/record-limits.sh.
 func TestLimitsAsRecorded(t *testing.T) {
-	site, err := parseAccounting(fixture(t, "22.05", "limits", "config.txt"))
-	if err != nil || !site.enforced || !strings.HasPrefix(site.cluster, "lab") {
-		t.Errorf("%+v, %v", site, err)
+	for _, release := range releases {
+		t.Run(release, func(t *testing.T) {
+			file := func(name string) string { return fixture(t, release, "limits", name) }
+			site, err := parseAccounting(file("config.txt"))
+			if err != nil || !site.enforced || !site.safe || !site.memory || !strings.HasPrefix(site.cluster, "lab") {
+				t.Errorf("%+v, %v", site, err)
+			}
+			var l slurm.Limits
+			var err1, err2 error
+			l.Associations, err1 = parseAssociations(file("assoc.txt"))
+			l.QOS, err2 = parseQOS(file("qos.txt"))
+			wantAssociations, wantQOS := recordedLimits()
+			if err := errors.Join(err1, err2); err != nil || len(l.Associations) != 9 || len(l.QOS) != 2 || !reflect.DeepEqual(l.QOS[1], wantQOS) {
+				t.Fatalf("%v\n%+v\n%+v", err, l.QOS, l.Associations)
+			}
+			for _, a := range l.Associations {
+				if want, ok := wantAssociations[strings.TrimSpace(a.Account+" "+a.User)]; ok && !reflect.DeepEqual(a, want) {
+					t.Errorf("got  %+v\nwant %+v", a, want)
+				}
+			}
+			usageAsRecorded(t, file("usage.txt"), site.cluster, l)
+			partitions, err := parsePartitions(file("partition.txt"))
+			if err != nil || !reflect.DeepEqual(partitions, []slurm.Partition{{Name: "gpu", MaxNodes: 1, CPUsPerNode: 8, MemoryPerNode: 32000, QOS: "capped", Up: true}}) {
+				t.Errorf("%+v, %v", partitions, err)
+			}
+			reservations, err := parseReservations(file("reservation.txt"))
+			if err != nil || len(reservations) != 2 || reservations[1].Name != "maint" || len(reservations[1].Nodes) != 2 || reservations[1].End.Sub(reservations[1].Start) != time.Hour {
+				t.Errorf("%+v, %v", reservations, err)
+			}
+			if none, err := parseReservations(file("noreservation.txt")); err != nil || len(none) != 0 {
+				t.Errorf("%v, %v", none, err)
+			}
+			memoryAsRecorded(t, release, file("jobs.txt"))
+		})
 	}
-	associations, err := parseAssociations(fixture(t, "22.05", "limits", "assoc.txt"))
-	want := slurm.Association{Account: "theory", User: "i5a", Group: []slurm.Amount{{Of: "cpu", N: 10}, {Of: "gres/gpu", N: 2}},
-		Job: []slurm.Amount{{Of: "cpu", N: 4}, {Of: "gres/gpu", N: 2}, {Of: "node", N: 1}}, Own: []slurm.Amount{{Of: "job", N: 3}}}
-	if err != nil || len(associations) != 9 || !reflect.DeepEqual(associations[8], want) {
-		t.Errorf("%+v, %v", associations, err)
+}
+
+// usageAsRecorded: two jobs with two GPUs each had run for some two minutes.
+func usageAsRecorded(t *testing.T, out, cluster string, l slurm.Limits) {
+	t.Helper()
+	if err := parseUsage(out, cluster, &l); err != nil {
+		t.Fatal(err)
 	}
-	if a := associations[5]; a.Account != "phys" || a.Parent != "root" || !reflect.DeepEqual(a.Group, []slurm.Amount{{Of: "gres/gpu", N: 6}, {Of: "job", N: 5}}) {
-		t.Errorf("%+v", a)
+	for _, a := range l.Associations {
+		if m := a.Minutes; a.Account == "phys" && a.User == "" {
+			if len(m.Used) != 3 || m.Used[1].Of != slurm.OfGPUs || m.Used[1].N < 3 || m.Used[1].N > 20 || m.Used[0].N < 2 || m.Used[0].N > m.Used[1].N || m.Used[2].N < 1 || m.Used[2].N > 10 {
+				t.Errorf("%+v", m)
+			}
+		} else if len(m.Used) != 0 {
+			t.Errorf("%+v", a)
+		}
 	}
-	qos, err := parseQOS(fixture(t, "22.05", "limits", "qos.txt"))
-	if err != nil || len(qos) != 2 || fmt.Sprint(qos[1]) != "{capped [{gres/gpu 7} {job 9}] [{gres/gpu 3} {job 2}] [{gres/gpu 5} {node 2} {job 4}] [] [{gres/gpu 4}] [{gres/gpu 1}] true}" {
-		t.Errorf("%v, %v", qos, err)
+	if m := l.QOS[1].Minutes; !reflect.DeepEqual(m.Used, amountsOf(slurm.OfGPUs, 0, slurm.OfWall, 0)) {
+		t.Errorf("%+v", m)
 	}
-	partitions, err := parsePartitions(fixture(t, "22.05", "limits", "partition.txt"))
-	if err != nil || !reflect.DeepEqual(partitions, []slurm.Partition{{Name: "gpu", MaxNodes: 1, QOS: "capped", Up: true}}) {
-		t.Errorf("%+v, %v", partitions, err)
+	l.Associations[0].Minutes.Budget = amountsOf("gres/gpu:a100", 5)
+	if err := parseUsage(out, cluster, &l); err == nil {
+		t.Error("a budget whose use is not told passed for unused")
 	}
-	reservations, err := parseReservations(fixture(t, "22.05", "limits", "reservation.txt"))
-	if err != nil || len(reservations) != 2 || reservations[1].Name != "maint" || len(reservations[1].Nodes) != 2 ||
-		reservations[1].End.Sub(reservations[1].Start) != time.Hour || !reservations[0].Start.Equal(time.Unix(1795279547, 0)) {
-		t.Errorf("%+v, %v", reservations, err)
+}
+
+// memoryAsRecorded: per GPU, per CPU, per node, and without a word, of which 20.11
+// counts nothing before the job runs.
+func memoryAsRecorded(t *testing.T, release, out string) {
+	t.Helper()
+	_, memory, err := parseJobLimits(out, fixtureDelimiter)
+	got := map[slurm.Memory]bool{}
+	for _, m := range memory {
+		got[m] = true
 	}
-	if none, err := parseReservations(fixture(t, "22.05", "limits", "noreservation.txt")); err != nil || len(none) != 0 {
-		t.Errorf("%v, %v", none, err)
+	want := map[slurm.Memory]bool{{PerNode: 1000}: true, {PerCPU: 500}: true}
+	switch release {
+	case "20.11":
+		want[slurm.Memory{PerNode: 2000}] = true
+	case "22.05":
+		want[slurm.Memory{PerNode: 2000}], want[slurm.Memory{PerNode: 64000}] = true, true
+	default:
+		want[slurm.Memory{PerGPU: 1000}], want[slurm.Memory{PerNode: 64000}] = true, true
+	}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, %v; want %v", got, err, want)
+	}
+}
+
+// What a job has of memory is known once it runs; before, Slurm tells what the size it
+// was submitted with would take.
+func TestMemoryThatAJobHas(t *testing.T) {
+	for _, tc := range []struct {
+		tracked string
+		nodes   []string
+		want    int
+	}{
+		{"cpu=2,mem=2000M,node=1,gres/gpu=2", []string{"gpu1"}, 2000},
+		{"cpu=2,mem=62.50G,node=1", []string{"gpu1"}, 64000},
+		{"cpu=2,node=1", []string{"gpu1"}, 0},
+		{"cpu=2,mem=2000M,node=1", nil, 0},
+	} {
+		v, j := reader{record: make([]string, jobFieldCount)}, slurm.Job{Nodes: tc.nodes}
+		v.record[fTresAlloc] = tc.tracked
+		if v.size(&j); v.err != nil || j.MemoryMB != tc.want || j.CPUs != 2 {
+			t.Errorf("%s on %v: %+v, %v", tc.tracked, tc.nodes, j, v.err)
+		}
+	}
+	for text, want := range map[string]int{"2500": 2500, "64001M": 64001, "62.50G": 64000, "1T": 1 << 20, "2048K": 2, "1E": 1 << 40, "9999999999999P": 1 << 44} {
+		if got, ok := megabytes(text); !ok || got != want {
+			t.Errorf("%s is %d, %t; want %d", text, got, ok, want)
+		}
+	}
+	for _, text := range []string{"", "M", "4X", "-1", "0x10", "1e9", "1.2.3", "NaN", "+5"} {
+		if got, ok := megabytes(text); ok {
+			t.Errorf("%q was read as %d", text, got)
+		}
 	}
 }
 
 // A torn or strange answer is an error: half of the limits must not pass for all.
 func TestLimitsThatCannotBeRead(t *testing.T) {
-	for _, out := range []string{"", "\n", "phys||", "phys|||root|gres/gpu=6|5|cpu=4||", "phys|||root|gres/gpu=x|5|||\n", "phys|||root|gres/gpu=|5|||\n", "phys|||\n", "|||root|||||\n"} {
+	for _, out := range []string{"", "\n", "phys||", "phys|||root|gres/gpu=6|5|cpu=4|||||||", "phys|||root|gres/gpu=x|5||||||||\n",
+		"phys|||root|gres/gpu=|5||||||||\n", "phys|||root|mem=4X|5||||||||\n", "phys|||root||5|||||soon|||\n", "phys|||root||5||||||||soon\n", "phys|||\n", "|||root||||||||||\n"} {
 		if list, err := parseAssociations(out); err == nil {
 			t.Errorf("%q was read as %+v", out, list)
 		}
 	}
-	for _, out := range []string{"", "PartitionName=gpu MaxNodes=4", "PartitionName=gpu State=UP MaxNodes=many", "slurm_load_partitions: error"} {
+	for _, out := range []string{"ClusterName=c Account=phys UserName= Partition= GrpTRESMins=gres/gpu=100", "ClusterName=c Account=phys UserName= Partition= GrpTRESMins=gres/gpu=100(x)",
+		"ClusterName=d Account=phys UserName= Partition= GrpTRESMins=gres/gpu=100(7)", "ClusterName=c Account=phys UserName=bob(5) Partition= GrpTRESMins=gres/gpu=100(7)", ""} {
+		l := slurm.Limits{Associations: []slurm.Association{{Account: "phys", Minutes: slurm.Minutes{Budget: amountsOf(slurm.OfGPUs, 100)}}}}
+		if err := parseUsage(out, "c", &l); err == nil {
+			t.Errorf("%q was read as %+v", out, l)
+		}
+	}
+	for _, out := range []string{"", "PartitionName=gpu MaxNodes=4", "PartitionName=gpu State=UP MaxNodes=many", "PartitionName=gpu State=UP MaxMemPerNode=lots", "slurm_load_partitions: error"} {
 		if list, err := parsePartitions(out); err == nil {
 			t.Errorf("%q was read as %+v", out, list)
 		}
@@ -64,7 +182,7 @@ func TestLimitsThatCannotBeRead(t *testing.T) {
 }
 
 // The number of queries does not depend on the number of jobs: three where limits
-// are not enforced and nothing is reserved, six at most.
+// are not enforced and nothing is reserved, seven at most.
 func TestLimitsTakeFewQueries(t *testing.T) {
 	s := newStubs(t)
 	s.set("scontrol", `case "$*" in
@@ -80,18 +198,22 @@ func TestLimitsTakeFewQueries(t *testing.T) {
 	}
 	s.write("assoc", fixture(t, "22.05", "limits", "assoc.txt"))
 	s.write("qos", fixture(t, "22.05", "limits", "qos.txt"))
+	s.write("assoc_mgr", fixture(t, "22.05", "limits", "usage.txt"))
 	s.write("reservation", fixture(t, "22.05", "limits", "reservation.txt"))
 	s.set("sacctmgr", `cat $here/$4`)
-	s.set("squeue", `nonce=${4#*:@}; nonce=${nonce%%|*}; printf '7@%s|r1@%s.\n8@%s|@%s.\n' $nonce $nonce $nonce $nonce`)
+	s.set("squeue", `nonce=${4#*:@}; nonce=${nonce%%|*}; printf '7@%s|r1@%s|1000M@%s|cpu=2,mem=1000M,node=1@%s.\n8@%s|@%s|0@%s|@%s.\n' $nonce $nonce $nonce $nonce $nonce $nonce $nonce $nonce`)
+	s.write("config", fixture(t, "22.05", "limits", "config.txt"))
 	s.set("scontrol", `case "$*" in
-*config*) printf 'ClusterName = c\nAccountingStorageEnforce = associations,limits,qos\n' ;;
+*config*) cat $here/config ;;
+*assoc_mgr*) cat $here/assoc_mgr ;;
 *partition*) echo 'PartitionName=gpu State=UP MaxNodes=2 MinNodes=0 MaxTime=UNLIMITED' ;;
 *) cat $here/reservation ;; esac`)
 	got, err = s.client(Config{}).Limits(context.Background())
-	if err != nil || !got.Enforced || len(got.Associations) != 9 || len(got.QOS) != 2 || len(got.Reservations) != 2 || len(got.Reserved) != 1 || got.Reserved[7] != "r1" {
+	if err != nil || !got.Enforced || len(got.Associations) != 9 || len(got.QOS) != 2 || len(got.Reservations) != 2 || len(got.Reserved) != 1 || got.Reserved[7] != "r1" || !got.Safe ||
+		got.Memory[7] != (slurm.Memory{PerNode: 1000}) || len(got.Associations[5].Minutes.Used) != 3 {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	if calls := s.calls(); len(calls) != 6 {
+	if calls := s.calls(); len(calls) != 7 {
 		t.Errorf("%d queries: %v", len(calls), calls)
 	}
 	s.set("sacctmgr", "exit 1") // what cannot be had whole is not had at all
@@ -101,8 +223,10 @@ func TestLimitsTakeFewQueries(t *testing.T) {
 }
 
 func FuzzLimits(f *testing.F) {
-	for _, name := range []string{"assoc.txt", "qos.txt", "partition.txt", "reservation.txt", "noreservation.txt", "config.txt"} {
-		f.Add(fixture(f, "22.05", "limits", name))
+	for _, release := range releases {
+		for _, name := range []string{"assoc.txt", "qos.txt", "partition.txt", "reservation.txt", "noreservation.txt", "config.txt", "usage.txt", "jobs.txt"} {
+			f.Add(fixture(f, release, "limits", name))
+		}
 	}
 	f.Fuzz(func(t *testing.T, out string) {
 		all := func(amounts ...[]slurm.Amount) {
@@ -116,14 +240,22 @@ func FuzzLimits(f *testing.F) {
 		}
 		associations, err := parseAssociations(out)
 		for _, a := range associations {
-			all(a.Group, a.Own, a.Job, a.Node)
+			all(a.Group, a.Own, a.Job, a.Node, a.Minutes.Budget, a.Minutes.Group, a.Minutes.Job)
 		}
 		if err == nil && len(associations) == 0 {
 			t.Fatal("nothing passed for the associations")
 		}
 		qos, _ := parseQOS(out)
 		for _, q := range qos {
-			all(q.Group, q.User, q.Account, q.Job, q.Node, q.Least)
+			all(q.Group, q.User, q.Account, q.Job, q.Node, q.Least, q.Minutes.Budget, q.UserMinutes)
+		}
+		l := slurm.Limits{Associations: associations, QOS: qos}
+		if parseUsage(out, "c", &l) == nil {
+			for _, a := range l.Associations {
+				if len(a.Minutes.Used) != len(a.Minutes.Budget) {
+					t.Fatalf("%+v", a)
+				}
+			}
 		}
 		partitions, err := parsePartitions(out)
 		for _, p := range partitions {
@@ -138,6 +270,6 @@ func FuzzLimits(f *testing.F) {
 			}
 		}
 		_, _ = parseAccounting(out)
-		_, _ = parseReserved(out, fixtureDelimiter)
+		_, _, _ = parseJobLimits(out, fixtureDelimiter)
 	})
 }

@@ -82,7 +82,14 @@ func (v *reader) size(j *slurm.Job) {
 	} else if most := v.count(fMaxNodes); most > 0 && j.NodeCount > most {
 		j.NodeCount = most
 	}
-	j.CPUs = trackedCPUs(v.record[fTresAlloc])
+	for _, a := range amounts(v.record[fTresAlloc]) {
+		switch {
+		case a.Of == slurm.OfCPUs:
+			j.CPUs = a.N
+		case a.Of == slurm.OfMemory && len(j.Nodes) > 0:
+			j.MemoryMB = a.N
+		}
+	}
 	asked := v.asked(j.NodeCount)
 	j.GPUs, j.Slices, j.GPUType = asked.count, asked.slices, asked.kind
 	tracked := v.gpus(fTresAlloc)
@@ -92,16 +99,6 @@ func (v *reader) size(j *slurm.Job) {
 			j.GPUType = tracked.kind
 		}
 	}
-}
-
-// trackedCPUs reads the cpu=N of tracked resources; 0 where there is none.
-func trackedCPUs(list string) int {
-	for _, a := range amounts(list) {
-		if a.Of == slurm.OfCPUs {
-			return a.N
-		}
-	}
-	return 0
 }
 
 // asked adds up what the job asks for. A request per job is the total; one per

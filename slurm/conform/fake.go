@@ -15,6 +15,7 @@ func Fake(cfg fake.Config) Subject {
 	f := fake.New(cfg)
 	owner := f.As("alice")
 	done := func(do func()) error { do(); return nil }
+	books := newFakeBooks(f, "alice")
 	return Subject{
 		Owner: owner, Other: f.As("bob"), Operator: f.As("operator"), OwnerName: "alice",
 		Nodes: []string{"gpu1", "gpu2", "gpu3", "gpu4"}, GPUs: 4,
@@ -25,8 +26,9 @@ func Fake(cfg fake.Config) Subject {
 		NodeReturn: func(_ context.Context, node string) error {
 			return done(func() { f.NodeReturn(node) })
 		},
-		Stop:  func(context.Context) error { return done(func() { f.Down(time.Minute) }) },
-		Start: func(context.Context) error { return done(func() { f.Advance(time.Minute) }) },
-		Now:   f.Now, Step: func() { f.Advance(200 * time.Millisecond) }, Patience: 60 * time.Second, Lanes: 1,
+		Stop:    func(context.Context) error { return done(func() { f.Down(time.Minute) }) },
+		Start:   func(context.Context) error { return done(func() { f.Advance(time.Minute) }) },
+		Account: books.account, Limit: books.limit, QOS: books.qos,
+		Now: f.Now, Step: func() { f.Advance(200 * time.Millisecond) }, Patience: 60 * time.Second, Lanes: 1,
 	}
 }

@@ -14,6 +14,12 @@ func TestFake(t *testing.T) {
 	tell("fake", conform.Run(t, conform.Fake(fake.Config{Seed: 1})))
 }
 
+func TestFakeWithLimits(t *testing.T) {
+	for seed := range uint64(3) {
+		conform.RunLimits(t, conform.Fake(fake.Config{Seed: seed, Jitter: time.Duration(seed) * time.Second}))
+	}
+}
+
 // TestFakeWhateverItsPace: the promises do not hang on one set of delays.
 func TestFakeWhateverItsPace(t *testing.T) {
 	for seed := range uint64(5) {

@@ -24,6 +24,7 @@ func Lab(t testing.TB, l *lab.Lab, owner, other string) Subject {
 	admin := func(args ...string) func(context.Context) error {
 		return func(ctx context.Context) error { return run(l.Command(ctx, "scontrol", args...)) }
 	}
+	books := &books{l: l, owner: owner}
 	return Subject{
 		Owner: me, Other: as(t, l, other), Operator: as(t, l, l.SlurmUser()), OwnerName: owner,
 		Nodes: l.NodeNames(), GPUs: l.Config().GPUs,
@@ -46,12 +47,13 @@ func Lab(t testing.TB, l *lab.Lab, owner, other string) Subject {
 			return l.Resume(ctx, node)
 		},
 		Stop: l.StopController, Start: l.StartController,
+		Account: books.account, Limit: books.limit, QOS: books.qos,
 		Now: time.Now, Step: func() { time.Sleep(300 * time.Millisecond) }, Patience: 90 * time.Second, Lanes: 5,
 	}
 }
 
 // programs are what a command.Client runs.
-var programs = []string{"sbatch", "scontrol", "scancel", "squeue", "sinfo"}
+var programs = []string{"sbatch", "scontrol", "scancel", "squeue", "sinfo", "sacctmgr"}
 
 // as returns a client whose programs run as the account: a folder of scripts
 // that change the user and run the lab's own.

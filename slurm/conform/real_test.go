@@ -28,7 +28,7 @@ func TestRealSlurm(t *testing.T) {
 	if os.Geteuid() != 0 {
 		skip(t, "only root can act as several users")
 	}
-	owner, other := accounts(t)
+	owner, other := accounts(t, "alice", "bob", "nobody", "games", "mail")
 	if root := os.Getenv(rootEnv); root != "" {
 		realSlurm(t, root, owner, other)
 		return
@@ -43,6 +43,29 @@ func realSlurm(t *testing.T, root, owner, other string) {
 	l := labtest.Up(t, lab.Config{Nodes: 10, GPUs: 4, Root: root})
 	t.Logf("Slurm %s, jobs of %s and %s", l.Release(), owner, other)
 	tell(l.Release(), conform.Run(t, conform.Lab(t, l, owner, other)))
+}
+
+// TestRealSlurmWithLimits holds every release at hand that has slurmdbd to the promises
+// about limits.
+func TestRealSlurmWithLimits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("NOT TESTED on a real Slurm: -short")
+	}
+	if os.Geteuid() != 0 {
+		skip(t, "only root can act as several users")
+	}
+	// Slurm 26.05 takes nobody for no user, where limits are concerned.
+	owner, other := accounts(t, "alice", "bob", "games", "mail")
+	for _, root := range labtest.Roots() {
+		t.Run(treeName(root), func(t *testing.T) {
+			if err := lab.MissingAccounting(root); err != nil {
+				skip(t, err.Error())
+			}
+			l := labtest.Up(t, lab.Config{Nodes: 8, GPUs: 4, Root: root, Accounting: true, ExtraConf: "SelectTypeParameters=CR_Core_Memory\nDefMemPerCPU=100\n"})
+			t.Logf("Slurm %s with slurmdbd, jobs of %s", l.Release(), owner)
+			tell(l.Release()+"+slurmdbd", conform.RunLimits(t, conform.Lab(t, l, owner, other)))
+		})
+	}
 }
 
 // treeName names a subtest: TestRealSlurm/bullseye.
@@ -61,10 +84,10 @@ func skip(t *testing.T, why string) {
 	t.Skipf("NOT TESTED on a real Slurm: %s", why)
 }
 
-// accounts finds two unprivileged accounts that every Debian has, or better.
-func accounts(t *testing.T) (owner, other string) {
+// accounts finds two of these unprivileged accounts, the last of which every Debian has.
+func accounts(t *testing.T, names ...string) (owner, other string) {
 	var found []string
-	for _, name := range []string{"alice", "bob", "nobody", "games", "mail"} {
+	for _, name := range names {
 		if _, err := user.Lookup(name); err == nil {
 			found = append(found, name)
 		}

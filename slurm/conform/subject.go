@@ -31,6 +31,14 @@ type Subject struct {
 	// the checks that need them out.
 	Stop, Start func(context.Context) error
 
+	// Account returns an accounting account that no check had, with the owner in it;
+	// Limit sets the owner's limits in one; QOS returns a quality of service with
+	// limits, for him to use in each. Limits are in the words of sacctmgr:
+	// "GrpTRES=gres/gpu=2 MaxJobs=3". Only RunLimits needs them.
+	Account func(ctx context.Context) (string, error)
+	Limit   func(ctx context.Context, account, limits string) error
+	QOS     func(ctx context.Context, limits string) (string, error)
+
 	// Now is the subject's clock, Step lets a moment of it pass, and Patience is
 	// how much of it a promise may take to come true.
 	Now      func() time.Time
@@ -65,10 +73,19 @@ type Score struct{ Kept, Total int }
 // Run holds the subject to every promise, as subtests of t, and returns how many
 // it kept. Checks that have nodes of their own run side by side in Lanes; the
 // others follow alone.
-func Run(t *testing.T, s Subject) Score {
+func Run(t *testing.T, s Subject) Score { return hold(t, s, suite()) }
+
+// RunLimits is Run with the promises about the limits of accounts, users and QOS. The
+// subject enforces them, and gives memory out, 100 MB a CPU where nobody asks.
+func RunLimits(t *testing.T, s Subject) Score {
+	s.Stop = nil
+	return hold(t, s, limits)
+}
+
+func hold(t *testing.T, s Subject, suite []promise) Score {
 	p := newPool(s.Nodes)
 	var kept, total atomic.Int64
-	hold := func(row promise) {
+	keep := func(row promise) {
 		total.Add(1)
 		if t.Run(row.name, func(t *testing.T) { s.run(t, p, row) }) {
 			kept.Add(1)
@@ -79,12 +96,12 @@ func Run(t *testing.T, s Subject) Score {
 	for range s.Lanes {
 		lanes.Go(func() {
 			for row := range rows {
-				hold(row)
+				keep(row)
 			}
 		})
 	}
 	var alone []promise
-	for _, row := range suite() {
+	for _, row := range suite {
 		if row.nodes == all {
 			alone = append(alone, row)
 			continue
@@ -97,7 +114,7 @@ func Run(t *testing.T, s Subject) Score {
 		alone = append(alone, promise{"an outage", 1, outage})
 	}
 	for _, row := range alone {
-		hold(row)
+		keep(row)
 	}
 	return Score{Kept: int(kept.Load()), Total: int(total.Load())}
 }

@@ -197,6 +197,9 @@ func (s *Session) Update(ctx context.Context, id slurm.JobID, u slurm.Update) er
 			return a
 		}
 		j.want = w
+		if u.CPUs > 0 {
+			j.cpusWritten = s.operator() // who writes them last
+		}
 		if u.StartAfter != 0 {
 			j.begin = second(s.f.now).Add(u.StartAfter)
 		}

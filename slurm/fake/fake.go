@@ -92,6 +92,7 @@ type Fake struct {
 	ends      []End
 	lastJobs  []slurm.Job  // as Jobs saw them the time before
 	lastNodes []slurm.Node // as Nodes saw them
+	limits    slurm.Limits
 }
 
 // New returns a cluster with idle nodes and no jobs. It panics on a cluster

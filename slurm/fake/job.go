@@ -24,6 +24,7 @@ type want struct {
 	tasks              int
 	perTask, perGPU    int // CPUs
 	cpus               int // least CPUs in all
+	memPerGPU          int // megabytes; 0 = not asked for so
 	req                []string
 	exclude            []string
 }
@@ -42,12 +43,15 @@ type job struct {
 	name    string
 	user    string
 	account string
+	qos     string
 	part    string
 	comment string
 	dir     string
 	stdout  string
 	want    want
 	limit   time.Duration
+	// cpusWritten: an operator wrote how many CPUs it has, which no limit binds then.
+	cpusWritten bool
 
 	state      slurm.State
 	completing bool
@@ -80,7 +84,7 @@ type job struct {
 func (j *job) view(f *Fake) slurm.Job {
 	v := slurm.Job{
 		ID: j.id, Name: j.name, User: j.user, UID: f.uid(j.user), Account: j.account,
-		Partition: j.part, QOS: "normal",
+		Partition: j.part, QOS: j.qos,
 		State: j.state, Completing: j.completing, Requeued: j.requeued,
 		Held: j.held != notHeld || j.reason == badConstraints, Reason: j.reason,
 		GPUs: j.want.gpus(), GPUType: j.want.gpuType, NodeCount: j.want.minNodes,

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"time"
 
 	"github.com/sluice-hpc/sluice/slurm"
 )
@@ -50,6 +51,12 @@ func (f *Fake) try(j *job) {
 		j.reason = reason
 		if reason == badConstraints {
 			f.logf("job %d bad constraints", j.id)
+		}
+		return
+	}
+	if reason := f.limited(j); reason != "" {
+		if j.reason = reason; strings.Contains(reason, "Minutes") {
+			f.after(time.Minute, f.schedule) // what others may still come to gets less
 		}
 		return
 	}

@@ -119,7 +119,7 @@ func (s *Session) due(op string) []Fault {
 
 // note logs a call that changes something, or would.
 func (f *Fake) note(s *Session, op string, id slurm.JobID, a *failure) {
-	if op == opJobs || op == opNodes || op == opJob {
+	if op == opJobs || op == opNodes || op == opJob || op == opLimits {
 		return
 	}
 	line := fmt.Sprintf("%s %s", s.name, op)
@@ -150,6 +150,7 @@ const (
 	opAdminHold   = "scontrol hold"
 	opRelease     = "scontrol release"
 	opCancel      = "scancel"
+	opLimits      = "sacctmgr show"
 )
 
 // Ops returns the names of the calls a slurm.Client makes, which faults name.
@@ -241,7 +242,7 @@ func (f *Fake) submit(user string, sub slurm.Submission) (slurm.JobID, string, *
 		return 0, "", fail(slurm.ErrRefused, "sbatch: error: "+err.Error())
 	}
 	j := &job{
-		id: f.nextID, name: r.name, user: user, account: r.account, part: r.part, comment: r.comment,
+		id: f.nextID, name: r.name, user: user, account: r.account, qos: r.qos, part: r.part, comment: r.comment,
 		dir: r.dir, want: r.want, limit: r.limit, requeue: r.requeue,
 		state: slurm.Pending, prio: f.nextPrio(), first: f.now, submit: f.now, begin: f.begin(r.begin),
 	}
@@ -278,6 +279,9 @@ func (f *Fake) admit(j *job) *failure {
 		return fail(slurm.ErrRefused, "Batch job submission failed: Invalid partition name specified")
 	}
 	if a := f.knownNodes(j.want.req); a != nil {
+		return a
+	}
+	if a := f.enroll(j); a != nil {
 		return a
 	}
 	if f.impossible(j) == badConstraints {

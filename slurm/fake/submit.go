@@ -27,6 +27,7 @@ type request struct {
 	name     string
 	part     string
 	account  string
+	qos      string
 	comment  string
 	dir      string
 	stdout   string
@@ -127,6 +128,8 @@ func (r *request) set(name, value string) (err error) {
 		r.part = value
 	case "account":
 		r.account = value
+	case "qos":
+		r.qos = value
 	case "comment":
 		r.comment = value
 	case "chdir":
@@ -145,6 +148,8 @@ func (r *request) set(name, value string) (err error) {
 		w.perTask, err = count(name, value)
 	case "cpus-per-gpu":
 		w.perGPU, err = count(name, value)
+	case "mem-per-gpu":
+		w.memPerGPU, err = count(name, strings.TrimSuffix(value, "M"))
 	case "gpus":
 		w.gpuType, w.total, err = gpus(value)
 	case "gpus-per-node":

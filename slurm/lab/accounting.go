@@ -7,7 +7,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -85,9 +87,18 @@ func (l *Lab) makeDatabase(ctx context.Context) error {
 		args = append(args, "--user="+slurm.Name)
 	}
 	cmd := grouped(exec.CommandContext(ctx, l.Bin("mariadb-install-db"), args...))
-	cmd.Env = l.daemonEnv()
+	cmd.Env = l.databaseEnv()
 	_, err := output(cmd)
 	return err
+}
+
+// databaseServer is this machine's own even where Slurm is of another tree.
+const databaseServer = "mariadbd"
+
+// databaseEnv is the environment of what is this machine's own: a tree's libraries
+// are not for it.
+func (l *Lab) databaseEnv() []string {
+	return slices.DeleteFunc(l.daemonEnv(), func(set string) bool { return strings.HasPrefix(set, "LD_LIBRARY_PATH=") })
 }
 
 func (l *Lab) startDatabase(ctx context.Context) (*daemon, error) {
@@ -98,7 +109,7 @@ func (l *Lab) startDatabase(ctx context.Context) (*daemon, error) {
 	if os.Geteuid() == 0 {
 		args = append(args, "--user="+l.rec.Slurm.Name)
 	}
-	started, err := l.start("mariadbd", d.database(), "mariadbd", args...)
+	started, err := l.start(databaseServer, d.database(), databaseServer, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -109,6 +120,15 @@ func (l *Lab) startDatabase(ctx context.Context) (*daemon, error) {
 		}
 		return c.Close() == nil
 	})
+}
+
+// credential is the account a daemon has to be started as; nil = the caller's. The
+// database knows SlurmUser by his uid, and slurmdbd 20.11 asks it before it becomes him.
+func (l *Lab) credential(program string) *syscall.Credential {
+	if program != "slurmdbd" || os.Geteuid() != 0 {
+		return nil
+	}
+	return &syscall.Credential{Uid: uint32(l.rec.Slurm.UID), Gid: uint32(l.rec.Slurm.GID)}
 }
 
 func (l *Lab) startSlurmdbd(ctx context.Context) (*daemon, error) {

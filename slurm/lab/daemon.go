@@ -32,8 +32,11 @@ func (l *Lab) start(name, dir, program string, args ...string) (*daemon, error) 
 	defer out.Close()
 	cmd := exec.Command(l.Bin(program), args...)
 	cmd.Dir, cmd.Env = dir, l.daemonEnv()
+	if program == databaseServer {
+		cmd.Env = l.databaseEnv()
+	}
 	cmd.Stdout, cmd.Stderr = out, out
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Credential: l.credential(program)}
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}

@@ -1,0 +1,106 @@
+package command
+
+import (
+	"slices"
+
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// jobLimitFields are asked of squeue for limits alone.
+var jobLimitFields = [...]string{"JobID", "Reservation", "MinMemory", "tres-alloc"}
+
+// parseJobLimits reads which jobs are in which reservation, and how each asks for
+// memory.
+func parseJobLimits(out string, d delimiter) (map[slurm.JobID]string, map[slurm.JobID]slurm.Memory, error) {
+	records, err := d.split(out, len(jobLimitFields))
+	if err != nil {
+		return nil, nil, err
+	}
+	in, memory := map[slurm.JobID]string{}, map[slurm.JobID]slurm.Memory{}
+	for _, r := range records {
+		id, err := jobID(r[0])
+		if err != nil {
+			continue
+		}
+		if !empty(r[1]) {
+			in[id] = r[1]
+		}
+		if m := askedMemory(r[2], r[3]); m != (slurm.Memory{}) {
+			memory[id] = m
+		}
+	}
+	return in, memory, nil
+}
+
+// askedMemory finds out what squeue's MinMemory means, which it prints alike for
+// memory of each node, of each CPU, and, in newer releases, of each GPU: what it comes
+// to in all tells, where it can; that it is of each GPU only where nothing else fits,
+// for what a job asks for each GPU its Spec says. A job that asks for none is given the node's whole
+// memory, or the site's default.
+func askedMemory(least, tracked string) (m slurm.Memory) {
+	each, ok := megabytes(least)
+	had := map[string]int{}
+	for _, a := range amounts(tracked) {
+		had[a.Of] = a.N
+	}
+	all, nodes, cpus, gpus := had[slurm.OfMemory], max(1, had[slurm.OfNodes]), max(1, had[slurm.OfCPUs]), max(1, had[slurm.OfGPUs])
+	if !ok || each == 0 {
+		m.PerNode = int64(all / nodes)
+		return m
+	}
+	node, cpu := all == each*nodes, all == each*cpus
+	switch {
+	case node || cpu:
+		if node {
+			m.PerNode = int64(each)
+		}
+		if cpu {
+			m.PerCPU = int64(each)
+		}
+	case all == each*gpus:
+		m.PerGPU = int64(each)
+	default:
+		m = slurm.Memory{PerNode: int64(each), PerCPU: int64(each), PerGPU: int64(each)}
+	}
+	return m
+}
+
+// limitsMemory reports whether memory is limited anywhere.
+func limitsMemory(l *slurm.Limits) bool {
+	found := slices.ContainsFunc(l.Partitions, func(p slurm.Partition) bool { return p.MemoryPerNode > 0 })
+	everyAmount(l, func(list *[]slurm.Amount) {
+		found = found || slices.ContainsFunc(*list, func(a slurm.Amount) bool { return a.Of == slurm.OfMemory })
+	})
+	return found
+}
+
+// forgetMemory takes the limits on memory out, which bind nobody where Slurm does not
+// give memory out.
+func forgetMemory(l *slurm.Limits) {
+	everyAmount(l, func(list *[]slurm.Amount) {
+		*list = slices.DeleteFunc(*list, func(a slurm.Amount) bool { return a.Of == slurm.OfMemory })
+	})
+	for i := range l.Partitions {
+		l.Partitions[i].MemoryPerNode = 0
+	}
+}
+
+// everyAmount shows do each list of amounts.
+func everyAmount(l *slurm.Limits, do func(*[]slurm.Amount)) {
+	minutes := func(m *slurm.Minutes) { do(&m.Budget); do(&m.Used); do(&m.Group); do(&m.Job) }
+	for i := range l.Associations {
+		a := &l.Associations[i]
+		do(&a.Group)
+		do(&a.Own)
+		do(&a.Job)
+		do(&a.Node)
+		minutes(&a.Minutes)
+	}
+	for i := range l.QOS {
+		q := &l.QOS[i]
+		for _, list := range []*[]slurm.Amount{&q.Group, &q.User, &q.Account, &q.Job, &q.Node, &q.Least, &q.UserMinutes, &q.AccountMinutes} {
+			do(list)
+		}
+		minutes(&q.Minutes)
+	}
+}

@@ -1,0 +1,97 @@
+package conform
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sluice-hpc/sluice/slurm/lab"
+)
+
+// books are a lab's accounts and QOS. They are made all at once for all checks and
+// lent one by one: a sacctmgr takes a second on a busy machine.
+type books struct {
+	l     *lab.Lab
+	owner string
+
+	mu       sync.Mutex
+	made     bool
+	accounts []string // not lent yet
+	orders   []string // QOS
+}
+
+// shelf is how many of each are made.
+const shelf = 32
+
+// fill makes accounts with the owner in them, and QOS that he may use there.
+func (b *books) fill(ctx context.Context) error {
+	if b.made {
+		return nil
+	}
+	for i := range shelf {
+		b.accounts, b.orders = append(b.accounts, fmt.Sprintf("account%d", i+1)), append(b.orders, fmt.Sprintf("qos%d", i+1))
+	}
+	accounts, orders := strings.Join(b.accounts, ","), strings.Join(b.orders, ",")
+	b.made = true
+	err := errors.Join(b.sacctmgr(ctx, "add", "account", accounts), b.sacctmgr(ctx, "add", "qos", orders),
+		b.sacctmgr(ctx, "add", "user", b.owner, "account="+accounts, "qos=normal,"+orders))
+	if err != nil {
+		return err
+	}
+	return b.told(ctx, b.accounts[shelf-1], "UserName="+b.owner)
+}
+
+// told waits until slurmctld says so of the owner in an account: slurmdbd tells it what
+// sacctmgr wrote, and 26.05 does so in its own time.
+func (b *books) told(ctx context.Context, account, words string) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	for {
+		out, err := b.l.Command(ctx, "scontrol", "-o", "show", "assoc_mgr", "flags=assoc", "accounts="+account).Output()
+		for line := range strings.Lines(string(out)) {
+			if strings.Contains(line, "UserName="+b.owner) && strings.Contains(line, words) {
+				return nil
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("slurmctld does not hear of %s of %s in %s: %w", words, b.owner, account, errors.Join(err, ctx.Err()))
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+func (b *books) lend(ctx context.Context, from *[]string) (string, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err := b.fill(ctx); err != nil {
+		return "", err
+	}
+	if len(*from) == 0 {
+		return "", fmt.Errorf("more than %d are wanted", shelf)
+	}
+	name := (*from)[0]
+	*from = (*from)[1:]
+	return name, nil
+}
+
+func (b *books) account(ctx context.Context) (string, error) { return b.lend(ctx, &b.accounts) }
+
+func (b *books) limit(ctx context.Context, account, limits string) error {
+	return b.sacctmgr(ctx, append([]string{"modify", "user", b.owner, "where", "account=" + account, "set"}, strings.Fields(limits)...)...)
+}
+
+func (b *books) qos(ctx context.Context, limits string) (string, error) {
+	name, err := b.lend(ctx, &b.orders)
+	if err != nil {
+		return "", err
+	}
+	return name, b.sacctmgr(ctx, append([]string{"modify", "qos", name, "set"}, strings.Fields(limits)...)...)
+}
+
+func (b *books) sacctmgr(ctx context.Context, args ...string) error {
+	return run(b.l.Command(ctx, "sacctmgr", append([]string{"-i"}, args...)...))
+}

@@ -1,0 +1,177 @@
+package conform
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// limits are the promises about what accounts, users and QOS may have. Slurm leaves a
+// job waiting whose size is beyond a limit, whoever wrote it: with the rights of an
+// operator only CPUs pass. So sluice keeps within them itself (elastic.Cap).
+var limits = []promise{
+	{"a job beyond what its user may have waits", 1, func(c *check) {
+		a := c.account("GrpTRES=gres/gpu=2")
+		first := c.running(long, 2, a)
+		next := c.submit(long, "--gres=gpu:1", a)
+		c.waits(next, "AssocGrpGRES")
+		c.must(c.Owner.Cancel(c.ctx, first))
+		c.runs(next)
+	}},
+	{"nobody submits into an account that is not his", 0, func(c *check) {
+		id, _, err := c.Owner.Submit(c.ctx, slurm.Submission{Args: []string{"--account=nosuch", "--output=/dev/null"}, Dir: "/tmp", Stdin: []byte(long)})
+		if err == nil {
+			c.jobs = append(c.jobs, id)
+		}
+		c.fails("submit", err, slurm.ErrRefused)
+	}},
+	{"a lowered limit leaves a running job alone, until it is started again", 1, func(c *check) {
+		a := c.account("")
+		id := c.running(long, 2, a)
+		c.limit(a, "GrpTRES=gres/gpu=1")
+		c.stays(id, "running", isRunning)
+		c.must(c.Operator.RequeueHold(c.ctx, id))
+		c.pends(id)
+		c.must(c.Operator.Update(c.ctx, id, slurm.Update{StartAfter: time.Second}))
+		c.must(c.Operator.Release(c.ctx, id))
+		c.waits(id, "AssocGrpGRES")
+		c.limit(a, "GrpTRES=gres/gpu=2")
+		c.runs(id)
+	}},
+	{"a QOS goes before a user", 1, func(c *check) {
+		a := c.account("MaxTRES=gres/gpu=2")
+		q := c.qos("MaxTRES=gres/gpu=4")
+		c.running(long, 3, a, q)
+	}},
+	{"the owner may write a size beyond a limit, in vain", 1, func(c *check) {
+		id := c.held(1, c.account("MaxTRES=gres/gpu=2"))
+		c.must(c.Owner.Update(c.ctx, id, slurm.Update{Nodes: c.nodes, GPUsPerNode: 4, CPUs: 1, StartAfter: time.Second}))
+		c.must(c.Owner.Release(c.ctx, id))
+		c.waits(id, "AssocMaxGRESPerJob")
+	}},
+	{"an operator's CPUs are no matter of limits", 1, func(c *check) {
+		id := c.written(slurm.Update{Nodes: c.nodes, GPUsPerNode: 4, CPUs: 4}, c.account("MaxTRES=cpu=2"), "--cpus-per-gpu=1")
+		c.splitIs(c.runs(id), 4)
+	}},
+	{"limits are read as they were set", 0, func(c *check) {
+		a := c.account("GrpTRES=gres/gpu=2,mem=3000 MaxTRES=node=1 GrpJobs=5 MaxJobs=4 MaxTRESMins=gres/gpu=120 GrpTRESMins=gres/gpu=0 MaxWall=60")
+		limiter, ok := c.Operator.(slurm.Limiter)
+		if !ok {
+			c.Fatal("no slurm.Limiter")
+		}
+		l, err := limiter.Limits(c.ctx)
+		c.must(err)
+		for _, got := range l.Associations {
+			if "--account="+got.Account != a || got.User != c.OwnerName {
+				continue
+			}
+			const want = "[{gres/gpu 2} {mem 3000} {job 5}] [{job 4}] [{node 1}] {[{gres/gpu 0}] [{gres/gpu 0}] [] [{gres/gpu 120}] 1h0m0s}"
+			if all := fmt.Sprint(got.Group, got.Own, got.Job, got.Minutes); !l.Enforced || all != want {
+				c.Errorf("got  %s\nwant %s", all, want)
+			}
+			return
+		}
+		c.Errorf("%s is not among %+v", a, l.Associations)
+	}},
+}
+
+// beyond are sizes that an operator writes, limits, and why Slurm then leaves the job
+// waiting.
+var beyond = []struct {
+	limit  string
+	qos    bool // set on a QOS
+	gpus   int
+	nodes  int
+	args   string
+	reason string
+	enough string // the limit under which it starts
+}{
+	{"GrpTRES=gres/gpu=2", false, 4, 1, "", "AssocGrpGRES", "GrpTRES=gres/gpu=4"},
+	{"MaxTRES=gres/gpu=2", false, 4, 1, "", "AssocMaxGRESPerJob", ""},
+	{"MaxTRES=node=1", false, 1, 2, "", "AssocMaxNodePerJobLimit", ""},
+	{"GrpJobs=0", false, 1, 1, "", "AssocGrpJobsLimit", ""},
+	{"GrpTRES=mem=3999", false, 4, 1, "--mem-per-gpu=1000", "AssocGrpMemLimit", "GrpTRES=mem=4000"},
+	{"MaxTRESMins=gres/gpu=239", false, 4, 1, "--time=60", "AssocMaxGRESMinutesPerJob", "MaxTRESMins=gres/gpu=240"},
+	{"GrpTRESRunMins=gres/gpu=239", false, 4, 1, "--time=60", "AssocGrpGRESRunMinutes", "GrpTRESRunMins=gres/gpu=240"},
+	{"GrpTRESMins=gres/gpu=0", false, 4, 1, "", "AssocGrpGRESMinutes", ""},
+	{"MaxWall=59", false, 4, 1, "--time=60", "AssocMaxWallDurationPerJobLimit", "MaxWall=60"},
+	{"MaxTRESPerUser=gres/gpu=2", true, 4, 1, "", "QOSMaxGRESPerUser", ""},
+	{"GrpTRES=gres/gpu=2", true, 4, 1, "", "QOSGrpGRES", ""},
+	{"MinTRES=gres/gpu=2", true, 1, 1, "", "QOSMinGRES", ""},
+}
+
+func init() {
+	for _, b := range beyond {
+		of := "a user's "
+		if b.qos {
+			of = "a QOS's "
+		}
+		limits = append(limits, promise{of + b.limit + " binds an operator's size", b.nodes, func(c *check) {
+			args := strings.Fields(b.args)
+			a := c.account("")
+			if b.qos {
+				args = append(args, c.qos(b.limit))
+			}
+			id := c.held(b.gpus/b.nodes, append(args, a)...)
+			if !b.qos {
+				c.limit(a, b.limit)
+			}
+			c.write(id, slurm.Update{Nodes: c.nodes, GPUsPerNode: b.gpus, CPUs: b.nodes})
+			c.waits(id, b.reason)
+			if b.enough != "" {
+				c.limit(a, b.enough)
+				c.runs(id)
+			}
+		}})
+	}
+}
+
+// account returns the option that submits into one that is the check's alone, with
+// limits of the owner in it.
+func (c *check) account(limits string) string {
+	c.Helper()
+	name, err := c.Account(c.ctx)
+	c.must(err)
+	option := "--account=" + name
+	if limits != "" {
+		c.limit(option, limits)
+	}
+	return option
+}
+
+func (c *check) limit(account, limits string) {
+	c.Helper()
+	c.must(c.Limit(c.ctx, strings.TrimPrefix(account, "--account="), limits))
+}
+
+// qos likewise.
+func (c *check) qos(limits string) string {
+	c.Helper()
+	name, err := c.QOS(c.ctx, limits)
+	c.must(err)
+	return "--qos=" + name
+}
+
+// written submits a held job of one GPU and has an operator write its size and let it
+// go.
+func (c *check) written(u slurm.Update, args ...string) slurm.JobID {
+	c.Helper()
+	id := c.held(1, args...)
+	c.write(id, u)
+	return id
+}
+
+func (c *check) write(id slurm.JobID, u slurm.Update) {
+	c.Helper()
+	u.StartAfter = time.Second
+	c.must(c.Operator.Update(c.ctx, id, u))
+	c.must(c.Operator.Release(c.ctx, id))
+}
+
+// waits waits until Slurm gives the reason why the job does not start.
+func (c *check) waits(id slurm.JobID, reason string) {
+	c.Helper()
+	c.until(id, "waiting for "+reason, func(d slurm.Detail) bool { return isPending(d) && !d.Held && d.Reason == reason })
+}

@@ -1,0 +1,275 @@
+package fake
+
+import (
+	"context"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// SetLimits gives the site these limits from now on, in place of those it had. Those of
+// associations and QOS are enforced where l.Enforced is set, as slurm/conform found real
+// ones to be: a job beyond one waits with Slurm's reason, whoever wrote its size, but
+// for CPUs that an operator wrote; what runs is left alone; only users with an
+// association can submit. What is used of a budget of minutes is what l says. Limits
+// of partitions, and reservations, are told and not enforced.
+func (f *Fake) SetLimits(l slurm.Limits) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.limits = copied(l)
+	f.schedule()
+}
+
+// Limits tells the limits that were set.
+func (s *Session) Limits(ctx context.Context) (l slurm.Limits, err error) {
+	err = s.call(ctx, opLimits, 0, func() *failure {
+		l = copied(s.f.limits)
+		return nil
+	})
+	return l, err
+}
+
+var _ slurm.Limiter = (*Session)(nil)
+
+// copied keeps the lists apart, and has something used of each budget, if nothing.
+func copied(l slurm.Limits) slurm.Limits {
+	l.Associations, l.QOS = slices.Clone(l.Associations), slices.Clone(l.QOS)
+	l.Partitions, l.Reservations = slices.Clone(l.Partitions), slices.Clone(l.Reservations)
+	pad := func(m *slurm.Minutes) {
+		m.Used = slices.Clone(m.Used)
+		for _, b := range m.Budget[len(m.Used):] {
+			m.Used = append(m.Used, slurm.Amount{Of: b.Of})
+		}
+	}
+	for i := range l.Associations {
+		pad(&l.Associations[i].Minutes)
+	}
+	for i := range l.QOS {
+		pad(&l.QOS[i].Minutes)
+	}
+	return l
+}
+
+// enroll finds the job's account and QOS, and refuses who is in none.
+func (f *Fake) enroll(j *job) *failure {
+	if j.qos == "" {
+		j.qos = "normal"
+	}
+	if !f.limits.Enforced {
+		return nil
+	}
+	at := slices.IndexFunc(f.limits.Associations, func(a slurm.Association) bool {
+		return a.User == j.user && (j.account == "" || a.Account == j.account)
+	})
+	if at < 0 {
+		return fail(slurm.ErrRefused, "Batch job submission failed: Invalid account or account/partition combination specified")
+	}
+	j.account = f.limits.Associations[at].Account
+	if j.qos != "normal" && f.order(j.qos) == nil {
+		return fail(slurm.ErrRefused, "Batch job submission failed: Invalid qos specification")
+	}
+	return nil
+}
+
+func (f *Fake) order(name string) *slurm.QOS {
+	for i := range f.limits.QOS {
+		if f.limits.QOS[i].Name == name {
+			return &f.limits.QOS[i]
+		}
+	}
+	return nil
+}
+
+func (f *Fake) association(account, user string) *slurm.Association {
+	for i := range f.limits.Associations {
+		if a := &f.limits.Associations[i]; a.Account == account && a.User == user {
+			return a
+		}
+	}
+	return nil
+}
+
+// limited is the reason for which a limit keeps the job from starting; "" = none does.
+func (f *Fake) limited(j *job) string {
+	if !f.limits.Enforced {
+		return ""
+	}
+	t := &test{f: f, j: j, want: f.asked(j), set: map[string]bool{}}
+	if q := f.order(j.qos); q != nil {
+		t.order(q)
+	}
+	own := f.association(j.account, j.user)
+	if own != nil {
+		mine := func(o *job) bool { return o.account == j.account && o.user == j.user }
+		t.group("AssocGrp", own.Group, mine)
+		t.group("AssocMaxJobs", own.Own, mine)
+		t.alone("AssocMax", own.Job)
+		t.minutes("Assoc", own.Minutes, mine)
+	}
+	for name, depth := j.account, 0; name != "" && depth < 64; depth++ {
+		a := f.association(name, "")
+		if a == nil {
+			break
+		}
+		below := func(o *job) bool { return f.below(o.account, a.Account) }
+		t.group("AssocGrp", a.Group, below)
+		t.minutes("Assoc", slurm.Minutes{Budget: a.Minutes.Budget, Used: a.Minutes.Used, Group: a.Minutes.Group}, below)
+		name = a.Parent
+	}
+	return t.reason
+}
+
+// below reports whether an account is another one, or somewhere below it.
+func (f *Fake) below(account, top string) bool {
+	for depth := 0; account != "" && depth < 64; depth++ {
+		if account == top {
+			return true
+		}
+		a := f.association(account, "")
+		if a == nil {
+			return false
+		}
+		account = a.Parent
+	}
+	return false
+}
+
+// test is a job held against the limits, those that go first in front.
+type test struct {
+	f      *Fake
+	j      *job
+	want   func(of string) int
+	set    map[string]bool // kinds and resources that a QOS sets: an association's do not bind
+	reason string          // the first that binds
+}
+
+// order tests the limits of the job's QOS, which go before those of associations.
+func (t *test) order(q *slurm.QOS) {
+	j := t.j
+	in := func(o *job) bool { return o.qos == q.Name }
+	t.group("QOSGrp", q.Group, in)
+	t.group("QOSMaxPerUser", q.User, func(o *job) bool { return in(o) && o.user == j.user })
+	t.group("MaxPerAccount", q.Account, func(o *job) bool { return in(o) && o.account == j.account })
+	t.alone("QOSMax", q.Job)
+	for _, a := range q.Least {
+		t.fails(t.want(a.Of) < a.N, "QOSMin", a.Of)
+	}
+	t.minutes("QOS", q.Minutes, in)
+	note := func(kind string, list []slurm.Amount) {
+		for _, a := range list {
+			t.set[kind+a.Of] = true
+		}
+	}
+	note("AssocGrp", q.Group)
+	note("AssocMax", q.Job)
+	note("AssocGrpRun", q.Minutes.Group)
+	note("AssocMaxMins", q.Minutes.Job)
+	note("AssocGrpMins", q.Minutes.Budget)
+	t.set["AssocMaxWall"+slurm.OfWall] = q.Minutes.Wall > 0
+}
+
+// fails notes the reason, if it is the first.
+func (t *test) fails(beyond bool, kind, of string) {
+	switch {
+	case !beyond || t.reason != "" || t.set[kind+of]:
+	case of == slurm.OfCPUs && t.j.cpusWritten:
+	default:
+		t.reason = reasonOf(kind, of)
+	}
+}
+
+func (t *test) alone(kind string, list []slurm.Amount) {
+	for _, a := range list {
+		t.fails(t.want(a.Of) > a.N, kind, a.Of)
+	}
+}
+
+// group tests what the job and the running ones of a group would have together.
+func (t *test) group(kind string, list []slurm.Amount, in func(*job) bool) {
+	for _, a := range list {
+		sum := t.want(a.Of)
+		for _, o := range t.f.jobs {
+			if o.state == slurm.Running && in(o) {
+				sum += o.has(a.Of)
+			}
+		}
+		t.fails(sum > a.N, kind, a.Of)
+	}
+}
+
+// minutes tests resources times the minutes they may be had: by the time limit.
+func (t *test) minutes(of string, m slurm.Minutes, in func(*job) bool) {
+	whole := minutesIn(t.j.limit, t.j.limit)
+	t.fails(m.Wall > 0 && t.j.limit > m.Wall, of+"MaxWall", slurm.OfWall)
+	for _, a := range m.Job {
+		t.fails(float64(t.want(a.Of))*whole > float64(a.N), of+"MaxMins", a.Of)
+	}
+	run := func(resource string) float64 {
+		sum := float64(t.want(resource)) * whole
+		for _, o := range t.f.jobs {
+			if o.state == slurm.Running && in(o) {
+				sum += float64(o.has(resource)) * minutesIn(o.limit-t.f.now.Sub(o.start), o.limit)
+			}
+		}
+		return sum
+	}
+	for _, a := range m.Group {
+		t.fails(run(a.Of) > float64(a.N), of+"GrpRun", a.Of)
+	}
+	for i, a := range m.Budget {
+		used := m.Used[i].N
+		t.fails(used >= a.N || t.f.limits.Safe && a.Of != slurm.OfWall && float64(used)+run(a.Of) > float64(a.N), of+"GrpMins", a.Of)
+	}
+}
+
+// minutesIn is what is left of a time limit in minutes; without one there is no end.
+func minutesIn(left, limit time.Duration) float64 {
+	if limit == 0 {
+		return math.MaxUint32
+	}
+	return max(0, left).Minutes()
+}
+
+// asked is what a job takes when it is started.
+func (f *Fake) asked(j *job) func(of string) int {
+	w := j.want
+	return func(of string) int {
+		switch of {
+		case slurm.OfGPUs:
+			return w.gpus()
+		case slurm.OfGPUs + ":" + w.gpuType:
+			return w.gpus()
+		case slurm.OfNodes:
+			return w.minNodes
+		case slurm.OfCPUs:
+			return max(w.cpus, w.tasks*w.perTask, w.perGPU*w.gpus())
+		case slurm.OfMemory:
+			return w.memPerGPU * w.gpus()
+		case slurm.OfJobs:
+			return 1
+		}
+		return 0
+	}
+}
+
+// has is what a job has that runs.
+func (j *job) has(of string) (n int) {
+	for _, s := range j.split {
+		switch of {
+		case slurm.OfGPUs, slurm.OfGPUs + ":" + j.want.gpuType:
+			n += s.GPUs
+		case slurm.OfNodes:
+			n++
+		case slurm.OfCPUs:
+			n += j.cpusOn[s.Node]
+		case slurm.OfMemory:
+			n += s.GPUs * j.want.memPerGPU
+		}
+	}
+	if of == slurm.OfJobs {
+		return 1
+	}
+	return n
+}

@@ -1,0 +1,37 @@
+package fake
+
+import (
+	"strings"
+
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// The words in which Slurm gives a limit as the reason, by kind: before and after its
+// word for the resource.
+var limitReasons = map[string][2]string{
+	"AssocGrp": {"AssocGrp", "Limit"}, "AssocMax": {"AssocMax", "PerJobLimit"}, "AssocMaxJobs": {"AssocMax", "Limit"},
+	"AssocGrpRun": {"AssocGrp", "RunMinutes"}, "AssocGrpMins": {"AssocGrp", "Minutes"}, "AssocMaxMins": {"AssocMax", "MinutesPerJob"},
+	"QOSGrp": {"QOSGrp", "Limit"}, "QOSMax": {"QOSMax", "PerJobLimit"}, "QOSMaxPerUser": {"QOSMax", "PerUserLimit"}, "MaxPerAccount": {"Max", "PerAccount"},
+	"QOSMin": {"QOSMin", "NotSatisfied"}, "QOSGrpRun": {"QOSGrp", "RunMinutes"}, "QOSGrpMins": {"QOSGrp", "Minutes"}, "QOSMaxMins": {"QOSMax", "MinutesPerJob"},
+}
+
+// reasonOf is Slurm's reason for a kind of limit on a resource. Only of some of CPUs,
+// nodes and jobs does it say that it is a limit.
+func reasonOf(kind, of string) string {
+	if rest, ok := strings.CutSuffix(kind, "MaxWall"); ok {
+		return rest + "MaxWallDurationPerJobLimit"
+	}
+	resource := map[string]string{slurm.OfCPUs: "Cpu", slurm.OfNodes: "Node", slurm.OfMemory: "Mem", slurm.OfJobs: "Jobs", slurm.OfWall: "Wall"}[of]
+	if resource == "" {
+		resource = "GRES"
+	}
+	words := limitReasons[kind]
+	end := words[1]
+	switch {
+	case of == slurm.OfWall:
+		end = "Limit"
+	case resource == "GRES" || resource == "Mem" && end != "Limit":
+		end = strings.TrimSuffix(strings.TrimSuffix(end, "Limit"), "NotSatisfied")
+	}
+	return words[0] + resource + end
+}
