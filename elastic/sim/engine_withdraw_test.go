@@ -23,14 +23,26 @@ func (b before) Cycle(ctx context.Context, now time.Time) (time.Time, error) {
 	return b.mortal.Cycle(ctx, now)
 }
 
-// withdrawnRun plays one story: a job is asked to save for a move and answers; its user
-// holds it in the same moment, so that the move is off, and a second later lets go of
-// it again. The job trains on, but its runner cannot say so for ten minutes: the user's
-// quota is full. The daemon is killed at the n-th effect behind the hold, 0 = never. It
-// returns how many effects there were.
-func withdrawnRun(t *testing.T, n int, after bool) int {
+// callOffs are how a move ends after its job answered: its user holds the job in the same
+// moment and lets go of it a second later, or Slurm refuses to stop it.
+var callOffs = []struct {
+	name   string
+	faults fake.Plan
+	holds  bool
+	how    elastic.Outcome
+}{
+	{name: "its user holds the job", holds: true, how: elastic.UserWon},
+	{name: "Slurm refuses to stop it", faults: fake.Plan{{On: "scontrol requeuehold", Nth: 1, Kind: fake.Refused}}, how: elastic.Abandoned},
+}
+
+// withdrawnRun plays one story: a job is asked to save for a move and answers, and the
+// move is called off. The job trains on, but its runner cannot say so for ten minutes:
+// the user's quota is full. The daemon is killed at the n-th effect behind the answer,
+// 0 = never. It returns how many effects there were.
+func withdrawnRun(t *testing.T, off, n int, after bool) int {
 	t.Helper()
-	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 7, Nodes: fake.Grid(1, 4)}})
+	c := callOffs[off]
+	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 7, Nodes: fake.Grid(1, 4), Faults: c.faults}})
 	began := w.Now()
 	b := &boundaries{after: after, kill: map[int]bool{}}
 	m := newMortal(t, w, b)
@@ -48,13 +60,17 @@ func withdrawnRun(t *testing.T, n int, after bool) int {
 			t.Error(err)
 		}
 	})
-	held := 0
+	answered := 0
 	d := before{m, func(now time.Time) {
-		if stuck == nil || stuck.Answer == nil || held > 0 {
+		if stuck == nil || stuck.Answer == nil || answered > 0 {
 			return
 		}
-		if held = b.n; n > 0 {
-			b.kill[held+n] = true
+		if answered = b.n; n > 0 {
+			b.kill[answered+n] = true
+		}
+		w.At(now.Sub(began)+10*time.Minute, func() { full = false })
+		if !c.holds {
+			return
 		}
 		if err := w.User("alice").Hold(t.Context(), job.ID()); err != nil {
 			t.Error(err)
@@ -64,7 +80,6 @@ func withdrawnRun(t *testing.T, n int, after bool) int {
 				t.Error(err)
 			}
 		})
-		w.At(now.Sub(began)+10*time.Minute, func() { full = false })
 	}}
 	if err := w.Drive(t.Context(), d, 3*time.Hour); err != nil {
 		t.Error(err)
@@ -73,25 +88,29 @@ func withdrawnRun(t *testing.T, n int, after bool) int {
 		t.Error(bad)
 	}
 	switch log := m.log(); {
-	case held == 0 || !strings.Contains(log, string(elastic.UserWon)):
-		t.Errorf("the move was not called off by its user\n%s", log)
+	case answered == 0 || n == 0 && !strings.Contains(log, "close: "+string(c.how)):
+		t.Errorf("the move was not called off\n%s", log)
 	case !job.Ended() || job.Done() < 30:
 		t.Errorf("ended: %t, with %g units done\n%s", job.Ended(), job.Done(), log)
 	case t.Failed():
-		t.Logf("killed at effect %d behind the hold (after=%t), died at %v\n%s", n, after, m.deaths, log)
+		t.Logf("killed at effect %d behind the answer (after=%t), died at %v\n%s", n, after, m.deaths, log)
 	}
-	return b.n - held
+	return b.n - answered
 }
 
 // TestAnAnswerDiesWithItsMove: a request is withdrawn once its move is closed, never
 // before. Were it the other way round, a daemon killed in between would find the move
 // open and the answer of a job that trains on again, and stop it.
 func TestAnAnswerDiesWithItsMove(t *testing.T) {
-	if total := withdrawnRun(t, 0, false); total < 3 {
-		t.Errorf("%d effects", total)
-	}
-	for n := 1; n <= 4 && !t.Failed(); n++ {
-		withdrawnRun(t, n, false)
-		withdrawnRun(t, n, true)
+	for off, c := range callOffs {
+		t.Run(c.name, func(t *testing.T) {
+			if total := withdrawnRun(t, off, 0, false); total < 3 {
+				t.Errorf("%d effects", total)
+			}
+			for n := 1; n <= 6 && !t.Failed(); n++ {
+				withdrawnRun(t, off, n, false)
+				withdrawnRun(t, off, n, true)
+			}
+		})
 	}
 }
