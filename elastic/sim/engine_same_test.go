@@ -2,7 +2,6 @@ package sim_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -24,8 +23,13 @@ type telling struct {
 
 func (d telling) Cycle(ctx context.Context, now time.Time) (time.Time, error) {
 	wake, err := d.mortal.Cycle(ctx, now)
-	raw, broken := json.Marshal(d.now.Report())
-	fmt.Fprintln(d.to, wake.Sub(now), err, broken, string(raw))
+	fmt.Fprintln(d.to, now.UnixNano(), wake.UnixNano(), err)
+	if r := d.now.Report(); r != nil {
+		fmt.Fprintln(d.to, r.Blind, r.Nodes, r.Demands, r.Health)
+		for _, j := range r.Jobs {
+			fmt.Fprintf(d.to, "%d %v %q %q %q %v\n", j.Record.ID, j.Target, j.Why, j.Problems, j.Last, j.ETA)
+		}
+	}
 	return wake, err
 }
 
@@ -35,8 +39,8 @@ func (d telling) Cycle(ctx context.Context, now time.Time) (time.Time, error) {
 func told(t *testing.T, seed uint64, policy string) (events, reports string) {
 	t.Helper()
 	var e, r strings.Builder
-	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: seed, Nodes: fake.Grid(4, 4), Jitter: time.Second}})
-	d := newMortal(t, w, &boundaries{kill: map[int]bool{60: true}}, func(c *engine.Config) {
+	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: seed, Nodes: fake.Grid(3, 4), Jitter: time.Second}})
+	d := newMortal(t, w, &boundaries{kill: map[int]bool{40: true}}, func(c *engine.Config) {
 		tell := c.Events
 		c.Events = func(x engine.Event) {
 			fmt.Fprintln(&e, x.At.UnixNano(), x.Job, x.Kind, x.Text)
@@ -48,8 +52,8 @@ func told(t *testing.T, seed uint64, policy string) (events, reports string) {
 		}
 		c.Policy = p
 	})
-	for n := range 6 {
-		w.At(time.Duration(n/3)*3*time.Minute, func() {
+	for n := range 4 {
+		w.At(time.Duration(n/2)*3*time.Minute, func() {
 			w.Submit(sim.Job{User: []string{"alice", "bob"}[n%2], Spec: elastic.Spec{Min: 1, Max: 2 + 3*n, Total: 10 + float64(n)}, Model: sim.Amdahl(60, 0.05), Every: 1})
 		})
 	}
@@ -62,14 +66,14 @@ func told(t *testing.T, seed uint64, policy string) (events, reports string) {
 		}
 		return nil
 	}
-	if err := w.Drive(context.Background(), telling{d, &r}, time.Hour); err != nil {
+	if err := w.Drive(context.Background(), telling{d, &r}, 30*time.Minute); err != nil {
 		t.Error(err)
 	}
 	return e.String(), r.String()
 }
 
 // TestEventsAreTheSame: I9, the same trace and the same seed give the same log, byte by
-// byte, and the same reports, under the policies that move jobs most.
+// byte, and the same reports, under policies that move jobs often.
 func TestEventsAreTheSame(t *testing.T) {
 	for _, policy := range []string{"lookahead", "knapsack"} {
 		events, reports := told(t, 5, policy)

@@ -100,9 +100,9 @@ var outages = []struct {
 func TestFailStatic(t *testing.T) {
 	for i, o := range outages {
 		begins := []time.Duration{90 * time.Second}
-		for n := range 6 {
+		for n := range 4 {
 			if o.moving {
-				begins = append(begins, 122200*time.Millisecond+time.Duration(n)*600*time.Millisecond)
+				begins = append(begins, 122200*time.Millisecond+time.Duration(n)*900*time.Millisecond)
 			}
 		}
 		for n, from := range begins {

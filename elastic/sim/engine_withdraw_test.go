@@ -107,7 +107,7 @@ func TestAnAnswerDiesWithItsMove(t *testing.T) {
 			if total := withdrawnRun(t, off, 0, false); total < 3 {
 				t.Errorf("%d effects", total)
 			}
-			for n := 1; n <= 6 && !t.Failed(); n++ {
+			for n := 1; n <= 4 && !t.Failed(); n++ {
 				withdrawnRun(t, off, n, false)
 				withdrawnRun(t, off, n, true)
 			}
