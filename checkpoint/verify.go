@@ -158,15 +158,18 @@ func sumOf(ctx context.Context, r io.Reader) (int64, string, error) {
 	}
 }
 
-// sumTree lists every file below dir but the manifest, flushed and summed.
+// sumTree lists every file below dir but the manifest, flushed and summed. The names in
+// the folders below are flushed as well: those of dir itself are with the manifest's.
 func sumTree(ctx context.Context, dir *Dir) ([]File, error) {
 	var files []File
 	err := fs.WalkDir(dir.root.FS(), ".", func(p string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
-		case entry.IsDir() || p == ManifestFile || strings.HasSuffix(p, tempSuffix):
+		case p == "." || p == ManifestFile || strings.HasSuffix(p, tempSuffix):
 			return nil
+		case entry.IsDir():
+			return dir.syncBelow(p)
 		}
 		return dir.within(p, func(f *os.File, _ fs.FileInfo) error {
 			if err := f.Sync(); err != nil {
@@ -179,4 +182,19 @@ func sumTree(ctx context.Context, dir *Dir) ([]File, error) {
 	})
 	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	return files, err
+}
+
+// syncBelow makes the names in the folder at p, below d, durable.
+func (d *Dir) syncBelow(p string) error {
+	above, name, err := d.Reach(p)
+	if err != nil {
+		return err
+	}
+	defer above.Close()
+	folder, err := above.Sub(name)
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
+	return folder.Sync()
 }

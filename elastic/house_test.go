@@ -29,6 +29,7 @@ var may = map[string][]string{
 	"elastic/joint":               {},
 	"checkpoint/python":           {},
 	"checkpoint/pythontest":       {},
+	"checkpoint/disktest":         {},
 	"checkpoint/process":          {},
 	"elastic":                     {"nodes", "elastic/speed"},
 	"sbatch":                      {"elastic", "slurm"},

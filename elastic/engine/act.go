@@ -211,13 +211,12 @@ func (e *Engine) refused(ctx context.Context, in elastic.Intent, a elastic.Actio
 	if _, ok := a.(elastic.WithdrawRequest); ok {
 		return false
 	}
-	if in.Step <= elastic.Verified {
-		if werr := e.cfg.Mailbox.Withdraw(e.tokenOf(in.Job)); werr != nil {
-			return false // the request must go first, or the job would wait for ever
-		}
-	}
 	next := elastic.Next{Intent: in, Close: elastic.Abandoned, Why: err.Error()}
-	return e.closeMove(ctx, next, now)
+	if in.Step <= elastic.Verified {
+		next.Do = []elastic.Action{elastic.WithdrawRequest{Job: in.Job, Why: "Slurm refused the move"}}
+	}
+	_, keep, _, _ := e.closeFirst(ctx, in, next, elastic.Job{ID: in.Job}, now)
+	return !keep
 }
 
 func (e *Engine) tokenOf(id elastic.JobID) string {

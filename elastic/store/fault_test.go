@@ -179,17 +179,19 @@ func TestForeignFileIsRefused(t *testing.T) {
 }
 
 func TestForeignFolderIsRefused(t *testing.T) {
-	dir := t.TempDir()
-	if err := os.Chmod(dir, 0o777); err != nil {
-		t.Fatal(err)
+	for _, mode := range []fs.FileMode{0o777, 0o770, 0o707, 0o720, 0o702, 0o777 | fs.ModeSticky} {
+		dir := t.TempDir()
+		if err := os.Chmod(dir, mode); err != nil {
+			t.Fatal(err)
+		}
+		_, _, err := Open(t.Context(), filepath.Join(dir, "sluice.db"), noon)
+		refused(t, err, ErrForeign, "others may write", "chmod 700 "+dir)
 	}
-	_, _, err := Open(t.Context(), filepath.Join(dir, "sluice.db"), noon)
-	refused(t, err, ErrForeign, "others may write", "chmod 700 "+dir)
 	link := filepath.Join(t.TempDir(), "sluice.db")
 	if err := os.Symlink("/etc/passwd", link); err != nil {
 		t.Fatal(err)
 	}
-	_, _, err = Open(t.Context(), link, noon)
+	_, _, err := Open(t.Context(), link, noon)
 	refused(t, err, ErrForeign, "not a regular file", "move it away")
 	_, _, err = Open(t.Context(), "/proc/none/sluice.db", noon)
 	if err == nil {
@@ -199,7 +201,7 @@ func TestForeignFolderIsRefused(t *testing.T) {
 
 func TestModes(t *testing.T) {
 	path := filled(t)
-	if err := os.Chmod(path, 0o666); err != nil {
+	if err := errors.Join(os.Chmod(path, 0o666), os.Chmod(filepath.Dir(path), 0o755)); err != nil {
 		t.Fatal(err)
 	}
 	must(t, path)

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/sluice-hpc/sluice/checkpoint/disktest"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
 )
@@ -36,7 +37,7 @@ type image map[string][]byte
 // kill -9: the last transactions are in the log only.
 func full(t *testing.T, killed bool) (image, string) {
 	t.Helper()
-	root := scratch(t)
+	root := disktest.Scratch(t)
 	y := newStory(root)
 	if err := y.open(); err != nil {
 		t.Fatal(err)
@@ -132,7 +133,7 @@ func (v *verdicts) tryAll(t *testing.T, m image, want string, flips []flip) {
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
-		root := scratch(t)
+		root := disktest.Scratch(t)
 		wg.Go(func() {
 			for n := int(next.Add(1)) - 1; n < len(flips) && !t.Failed(); n = int(next.Add(1)) - 1 {
 				if err := v.try(m, root, want, flips[n]); err != nil {
@@ -201,7 +202,7 @@ func TestFlippedBytes(t *testing.T) {
 		if _, ok := m["-shm"]; ok != killed {
 			t.Fatalf("killed: %v, and the log's index is there: %v", killed, ok)
 		}
-		if err := v.try(m, scratch(t), want, flip{}); err != nil {
+		if err := v.try(m, disktest.Scratch(t), want, flip{}); err != nil {
 			t.Fatalf("nothing flipped: %v", err)
 		}
 		flips := draw(m, campaign(t, 0)/2)
@@ -219,7 +220,7 @@ func TestFlippedBytes(t *testing.T) {
 // the indexes' pages are tried, which are few.
 func TestFlippedIndexes(t *testing.T) {
 	m, want := full(t, false)
-	root := scratch(t)
+	root := disktest.Scratch(t)
 	if err := m.write(root, flip{}); err != nil {
 		t.Fatal(err)
 	}
@@ -253,7 +254,7 @@ func TestFlippedIndexes(t *testing.T) {
 // daemon learns that it must stop.
 func TestFlipWhileRunning(t *testing.T) {
 	m, _ := full(t, false)
-	root := scratch(t)
+	root := disktest.Scratch(t)
 	if err := m.write(root, flip{}); err != nil {
 		t.Fatal(err)
 	}
@@ -280,7 +281,7 @@ func TestFileReplacedWhileRunning(t *testing.T) {
 			return errors.Join(os.Rename(path, path+".away"), os.WriteFile(path, m[""], 0o600))
 		},
 	} {
-		root := scratch(t)
+		root := disktest.Scratch(t)
 		if err := m.write(root, flip{}); err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/sluice-hpc/sluice/checkpoint/disktest"
 )
 
 // refusals are what a full, shared, read-only or dying file system answers.
@@ -24,7 +26,7 @@ type trouble struct {
 	healed  bool
 }
 
-func (f *trouble) judge(call) unix.Errno {
+func (f *trouble) judge(disktest.Call) unix.Errno {
 	f.Lock()
 	defer f.Unlock()
 	f.count++
@@ -76,9 +78,9 @@ func everyWriteFails(t *testing.T, begin func(root string) *story) (total, faile
 	t.Helper()
 	healthy := &trouble{}
 	var want []string
-	w := &watch{root: scratch(t), seen: healthy.judge}
-	y := begin(w.root)
-	w.do(t, func() { want = tell(t, y, nil, nil) })
+	w := &disktest.Watch{Root: disktest.Scratch(t), Seen: healthy.judge}
+	y := begin(w.Root)
+	w.Do(t, func() { want = tell(t, y, nil, nil) })
 	every := campaign(t, 0) > 0
 	for at := range healthy.count {
 		for i, errno := range refusals {
@@ -87,9 +89,9 @@ func everyWriteFails(t *testing.T, begin func(root string) *story) (total, faile
 					continue
 				}
 				f := &trouble{errno: errno, at: at, forever: forever}
-				w := &watch{root: scratch(t), seen: f.judge}
-				y := begin(w.root)
-				w.do(t, func() { tell(t, y, want, f) })
+				w := &disktest.Watch{Root: disktest.Scratch(t), Seen: f.judge}
+				y := begin(w.Root)
+				w.Do(t, func() { tell(t, y, want, f) })
 				if t.Failed() {
 					t.Fatalf("call %d of %d fails with %v, and all behind it: %v", at, healthy.count, errno, forever)
 				}

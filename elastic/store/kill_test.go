@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-hpc/sluice/checkpoint/disktest"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
 	"github.com/sluice-hpc/sluice/elastic/store/contract"
@@ -54,7 +55,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 		t.Fatal(err)
 	}
 	rng := rand.New(rand.NewPCG(5, 6))
-	path := newStory(scratch(t)).path
+	path := newStory(disktest.Scratch(t)).path
 	kills, acknowledged := max(15, campaign(t, 0)/50), 0
 	for kill := range kills {
 		acknowledged = max(acknowledged, killBusy(t, self, path, 1+rng.IntN(30), time.Duration(rng.IntN(2000))*time.Microsecond))

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/sluice-hpc/sluice/checkpoint/disktest"
 )
 
 // sector is what a disk writes wholly or not at all.
@@ -20,7 +22,7 @@ const sector = 512
 // written since the last sync.
 type inode struct {
 	safe  []byte
-	loose []call
+	loose []disktest.Call
 	was   [][]byte // of the log's index, which is shared memory: as it was since the last sync
 }
 
@@ -77,7 +79,7 @@ func (p *platter) hold(t *testing.T, m image) {
 }
 
 // take notes a call, and what a power loss right before it would leave.
-func (p *platter) take(c call) unix.Errno {
+func (p *platter) take(c disktest.Call) unix.Errno {
 	p.Lock()
 	defer p.Unlock()
 	name := filepath.Join(p.root, "state", "sluice.db-shm")
@@ -90,7 +92,7 @@ func (p *platter) take(c call) unix.Errno {
 		if p.thin && (n == 0 && p.calls%4 > 0 || n == 2 && p.calls%2 > 0) {
 			continue
 		}
-		p.lost = append(p.lost, p.lose(c.kind+" "+filepath.Base(c.file), n))
+		p.lost = append(p.lost, p.lose(c.Kind+" "+filepath.Base(c.File), n))
 	}
 	p.calls++
 	p.apply(c)
@@ -98,16 +100,16 @@ func (p *platter) take(c call) unix.Errno {
 }
 
 // apply does what the call does.
-func (p *platter) apply(c call) {
-	file := p.live[c.file]
-	switch c.kind {
+func (p *platter) apply(c disktest.Call) {
+	file := p.live[c.File]
+	switch c.Kind {
 	case "create":
-		p.link(c.file, &inode{})
+		p.link(c.File, &inode{})
 	case "remove":
-		p.link(c.file, nil)
+		p.link(c.File, nil)
 	case "rename":
-		p.link(c.to, file)
-		p.link(c.file, nil)
+		p.link(c.To, file)
+		p.link(c.File, nil)
 	case "write", "cut":
 		if file != nil {
 			file.loose = append(file.loose, c)
@@ -173,11 +175,11 @@ func (p *platter) survive(file *inode, n int) []byte {
 		switch {
 		case n == 0 || n > 1 && fate == 0:
 			now = done(now, c)
-		case n > 1 && fate == 1 && c.kind == "write": // torn
-			for at := 0; at < len(c.data); {
-				size := min(sector-int((c.at+int64(at))%sector), len(c.data)-at)
+		case n > 1 && fate == 1 && c.Kind == "write": // torn
+			for at := 0; at < len(c.Data); {
+				size := min(sector-int((c.At+int64(at))%sector), len(c.Data)-at)
 				if p.rng.IntN(2) == 0 {
-					now = done(now, call{kind: "write", at: c.at + int64(at), data: c.data[at : at+size]})
+					now = done(now, disktest.Call{Kind: "write", At: c.At + int64(at), Data: c.Data[at : at+size]})
 				}
 				at += size
 			}
@@ -187,15 +189,15 @@ func (p *platter) survive(file *inode, n int) []byte {
 }
 
 // done returns a file's bytes behind a write or a cut.
-func done(raw []byte, c call) []byte {
-	end := int(c.at) + len(c.data)
-	if c.kind == "cut" {
+func done(raw []byte, c disktest.Call) []byte {
+	end := int(c.At) + len(c.Data)
+	if c.Kind == "cut" {
 		return append(raw, make([]byte, max(0, end-len(raw)))...)[:end]
 	}
 	if end > len(raw) {
 		raw = append(raw, make([]byte, end-len(raw))...)
 	}
-	copy(raw[c.at:], c.data)
+	copy(raw[c.At:], c.Data)
 	return raw
 }
 
@@ -203,8 +205,8 @@ func done(raw []byte, c call) []byte {
 // every step.
 func (p *platter) record(t *testing.T) (stood []string) {
 	t.Helper()
-	w := &watch{root: p.root, seen: p.take}
-	w.do(t, func() {
+	w := &disktest.Watch{Root: p.root, Seen: p.take}
+	w.Do(t, func() {
 		y := newStory(p.root)
 		y.short = p.short
 		for n, step := range y.steps() {
@@ -260,7 +262,7 @@ func TestPowerLoss(t *testing.T) {
 	if n := campaign(t, 0); n > 0 {
 		outcomes = max(4, min(256, n/300))
 	}
-	p := newPlatter(scratch(t), outcomes)
+	p := newPlatter(disktest.Scratch(t), outcomes)
 	p.thin = outcomes == 3
 	boundaries := p.lossesFit(t)
 	counted(t, "store-power-loss-boundaries", boundaries)
@@ -278,7 +280,7 @@ func TestPowerLossInAMigration(t *testing.T) {
 		} else if boundaries > 0 {
 			break // a usual run takes one
 		}
-		p := newPlatter(scratch(t), outcomes)
+		p := newPlatter(disktest.Scratch(t), outcomes)
 		p.short, p.thin = true, outcomes == 2
 		m, _ := earlier(t, name)
 		p.hold(t, m)
@@ -306,7 +308,7 @@ func (p *platter) lossesFit(t *testing.T) int {
 
 // A disk that forgets what was synced is found out: the test above can fail.
 func TestPowerLossIsSeen(t *testing.T) {
-	p := newPlatter(scratch(t), 2)
+	p := newPlatter(disktest.Scratch(t), 2)
 	p.ignore = true
 	stood := p.record(t)
 	for _, l := range p.lost {
@@ -320,20 +322,20 @@ func TestPowerLossIsSeen(t *testing.T) {
 // Every folder that is made is synced into the one above it before anything is
 // acknowledged.
 func TestNewFoldersAreDurable(t *testing.T) {
-	root := scratch(t)
+	root := disktest.Scratch(t)
 	synced := map[string]bool{} // by folder that was made
-	w := &watch{root: root, seen: func(c call) unix.Errno {
-		switch c.kind {
+	w := &disktest.Watch{Root: root, Seen: func(c disktest.Call) unix.Errno {
+		switch c.Kind {
 		case "mkdir":
-			synced[c.file] = false
+			synced[c.File] = false
 		case "sync":
 			for made := range synced {
-				synced[made] = synced[made] || filepath.Dir(made) == c.file
+				synced[made] = synced[made] || filepath.Dir(made) == c.File
 			}
 		}
 		return 0
 	}}
-	w.do(t, func() {
+	w.Do(t, func() {
 		s, _, err := Open(never, filepath.Join(root, "var", "lib", "sluice", "sluice.db"), noon)
 		if err == nil {
 			err = s.Shutdown()

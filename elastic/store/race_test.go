@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-hpc/sluice/checkpoint/disktest"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/store/contract"
 )
@@ -19,7 +20,7 @@ import (
 // the others are told so, whoever comes first, also while it is being closed.
 func TestDaemonsRace(t *testing.T) {
 	const daemons = 5
-	path := newStory(scratch(t)).path
+	path := newStory(disktest.Scratch(t)).path
 	rounds := campaign(t, 0) / 10
 	if rounds == 0 {
 		rounds = 100
@@ -63,7 +64,7 @@ func TestDaemonsRace(t *testing.T) {
 
 // The same with processes.
 func TestProcessesRace(t *testing.T) {
-	path := newStory(scratch(t)).path
+	path := newStory(disktest.Scratch(t)).path
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -90,7 +91,7 @@ func TestProcessesRace(t *testing.T) {
 // Somebody takes the lock file for stale and removes it while the daemon runs:
 // a second one is refused all the same.
 func TestLockFileRemoved(t *testing.T) {
-	path := newStory(scratch(t)).path
+	path := newStory(disktest.Scratch(t)).path
 	must(t, path)
 	if err := os.Remove(path + ".lock"); err != nil {
 		t.Fatal(err)
@@ -141,7 +142,7 @@ func TestLockedByAnotherProcess(t *testing.T) {
 // A copy from yesterday is put back: the store says that it is one, and goes on.
 func TestOlderCopyIsSaidAloud(t *testing.T) {
 	m, want := full(t, false)
-	root := scratch(t)
+	root := disktest.Scratch(t)
 	path := newStory(root).path
 	if err := m.write(root, flip{}); err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sluice-hpc/sluice/checkpoint/disktest"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/store/contract"
 )
@@ -28,7 +29,7 @@ func TestReadersBesideTheDaemon(t *testing.T) {
 	for _, read := range reads {
 		for _, killed := range []bool{false, true} {
 			m, want := full(t, killed)
-			root := scratch(t)
+			root := disktest.Scratch(t)
 			if err := m.write(root, flip{}); err != nil {
 				t.Fatal(err)
 			}
@@ -65,7 +66,7 @@ func TestReaderLeavesAsTheDaemonStarts(t *testing.T) {
 		t.Fatal(err)
 	}
 	m, want := full(t, true)
-	root := scratch(t)
+	root := disktest.Scratch(t)
 	path := newStory(root).path
 	t.Setenv("STORE_TEST_PASS", "1")
 	other, _ := another(t, self, path, nil)

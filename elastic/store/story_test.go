@@ -26,7 +26,7 @@ type story struct {
 	short bool     // only a start, on what is there already
 }
 
-// never is a context that cannot be cancelled; see watch.do.
+// never is a context that cannot be cancelled; see disktest.Watch.Do.
 var never = context.Background()
 
 func newStory(root string) *story {

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sluice-hpc/sluice/checkpoint/disktest"
 )
 
 // Damage that leaves every row sound for itself, and all of SQLite's structures:
@@ -26,7 +28,7 @@ func TestRowsAreCounted(t *testing.T) {
 		"UPDATE tally SET last = 0 WHERE of = 'intents'",
 		"UPDATE tally SET mix = 0",
 	} {
-		root := scratch(t)
+		root := disktest.Scratch(t)
 		path := newStory(root).path
 		if err := m.write(root, flip{}); err != nil {
 			t.Fatal(err)
@@ -45,7 +47,7 @@ func TestRowsAreCounted(t *testing.T) {
 // The database is gone, and the log that belonged to it is not: the two never meet.
 func TestLogWithoutItsDatabase(t *testing.T) {
 	m, _ := full(t, true)
-	root := scratch(t)
+	root := disktest.Scratch(t)
 	path := newStory(root).path
 	delete(m, "")
 	if err := m.write(root, flip{}); err != nil {
@@ -65,7 +67,7 @@ func TestLogWithoutItsDatabase(t *testing.T) {
 func TestLogCutOff(t *testing.T) {
 	for _, left := range []float64{-1, 0, 0.00001, 0.5, 0.999} {
 		m, _ := full(t, true)
-		root := scratch(t)
+		root := disktest.Scratch(t)
 		path := newStory(root).path
 		if left < 0 {
 			delete(m, "-wal")

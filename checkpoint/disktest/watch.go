@@ -1,4 +1,4 @@
-package store
+package disktest
 
 import (
 	"bytes"
@@ -14,13 +14,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// call is one system call that would change a file or a folder of the store.
-type call struct {
-	kind string // write, sync, cut, create, open, remove, rename, mkdir, other
-	file string // its path
-	to   string // of a rename
-	at   int64  // of a write: its offset; of a cut: the new size
-	data []byte // of a write
+// Call is one system call that would change a file or a folder.
+type Call struct {
+	Kind string // write, sync, cut, create, open, read, remove, rename, link, mkdir, other
+	File string // its path; of a link: the new name
+	To   string // of a rename
+	At   int64  // of a write: its offset; of a cut: the new size
+	Data []byte // of a write
 }
 
 // mutators are the system calls by which Go and SQLite change files. Shared
@@ -29,16 +29,18 @@ var mutators = map[int32]string{
 	unix.SYS_WRITE: "write", unix.SYS_PWRITE64: "write", unix.SYS_FSYNC: "sync", unix.SYS_FDATASYNC: "sync",
 	unix.SYS_FTRUNCATE: "cut", unix.SYS_OPENAT: "openat", unix.SYS_MKDIRAT: "mkdirat", unix.SYS_UNLINKAT: "unlinkat",
 	unix.SYS_RENAMEAT: "renameat", unix.SYS_RENAMEAT2: "renameat", unix.SYS_FCHMOD: "other", unix.SYS_FCHOWN: "other",
-	unix.SYS_FCHMODAT: "chmodat", unix.SYS_FALLOCATE: "other",
+	unix.SYS_FCHMODAT: "chmodat", unix.SYS_FALLOCATE: "other", unix.SYS_LINKAT: "linkat",
 }
 
-// watch shows every such call below root to seen, before it is carried out. What
-// seen returns, if not 0, is the call's result instead. The kernel does the
-// watching (seccomp), for one thread: the real SQLite and the real file system
+// Watch shows every such call below Root, a path without links, to Seen before it is
+// carried out. What Seen returns, if not 0, is the call's result instead. The kernel
+// does the watching (seccomp), for one thread: real programs and the real file system
 // are tested, with neither root nor a file system of our own.
-type watch struct {
-	root string
-	seen func(call) unix.Errno
+type Watch struct {
+	Root string
+	Seen func(Call) unix.Errno
+	// Reads also shows what is opened for reading only, as "read".
+	Reads bool
 }
 
 // notice and answer are the kernel's struct seccomp_notif and seccomp_notif_resp.
@@ -59,9 +61,10 @@ type answer struct {
 	flags uint32
 }
 
-// do runs f on a thread of its own under the watch. f must pass no context that
-// can be cancelled to the store: the driver would change the thread.
-func (w *watch) do(t *testing.T, f func()) {
+// Do runs f on a thread of its own under the watch; where the kernel cannot watch, the
+// test is skipped. f must stay on its thread: it must pass no context that can be
+// cancelled to database/sql, whose driver would change it.
+func (w *Watch) Do(t *testing.T, f func()) {
 	t.Helper()
 	type start struct {
 		listener int
@@ -138,7 +141,7 @@ func schedulers() int {
 }
 
 // serve answers until over is closed at its other end.
-func (w *watch) serve(t *testing.T, listener, over int) {
+func (w *Watch) serve(t *testing.T, listener, over int) {
 	var again *notice // interrupted, and coming a second time
 	var verdict unix.Errno
 	for {
@@ -156,7 +159,7 @@ func (w *watch) serve(t *testing.T, listener, over int) {
 		if again == nil || again.number != n.number || again.args != n.args {
 			verdict = 0
 			if c, ok := w.read(t, n); ok {
-				verdict = w.seen(c)
+				verdict = w.Seen(c)
 			}
 		}
 		again = nil
@@ -170,44 +173,47 @@ func (w *watch) serve(t *testing.T, listener, over int) {
 	}
 }
 
-// read says what a call would do; ok is false when it is none of the store's, or
+// read says what a call would do; ok is false when it lies outside of the root, or
 // would change nothing.
-func (w *watch) read(t *testing.T, n notice) (c call, ok bool) {
-	c.kind = mutators[n.number]
-	switch c.kind {
+func (w *Watch) read(t *testing.T, n notice) (c Call, ok bool) {
+	c.Kind = mutators[n.number]
+	switch c.Kind {
 	case "write", "sync", "cut", "other":
-		c.file, _ = os.Readlink(fmt.Sprintf("/proc/self/fd/%d", n.args[0]))
+		c.File, _ = os.Readlink(fmt.Sprintf("/proc/self/fd/%d", n.args[0]))
 	case "openat", "mkdirat", "unlinkat", "renameat", "chmodat":
-		c.kind = strings.TrimSuffix(c.kind, "at")
-		c.file = text(t, n.args[1])
+		c.Kind = strings.TrimSuffix(c.Kind, "at")
+		c.File = below(n.args[0], text(t, n.args[1]))
+	case "linkat":
+		c.Kind, c.File = "link", below(n.args[2], text(t, n.args[3]))
 	default: // the old forms without a folder
-		c.file = text(t, n.args[0])
+		c.File = text(t, n.args[0])
 	}
-	if !strings.HasPrefix(c.file, w.root) {
+	if !strings.HasPrefix(c.File, w.Root) {
 		return c, false
 	}
-	_, err := os.Lstat(c.file)
+	_, err := os.Lstat(c.File)
 	there := err == nil
-	switch c.kind {
+	switch c.Kind {
 	case "open":
 		if n.args[2]&unix.O_ACCMODE == unix.O_RDONLY {
-			return c, false
+			c.Kind = "read"
+			return c, w.Reads
 		}
 		if !there && n.args[2]&unix.O_CREAT != 0 {
-			c.kind = "create"
+			c.Kind = "create"
 		}
 	case "write":
-		c.at, c.data = int64(n.args[3]), memory(t, n.args[1], int(n.args[2]))
+		c.At, c.Data = int64(n.args[3]), memory(t, n.args[1], int(n.args[2]))
 		if n.number == unix.SYS_WRITE {
-			c.at, _ = unix.Seek(int(n.args[0]), 0, unix.SEEK_CUR)
+			c.At, _ = unix.Seek(int(n.args[0]), 0, unix.SEEK_CUR)
 		}
 	case "cut":
-		c.at = int64(n.args[1])
+		c.At = int64(n.args[1])
 	case "rename":
-		c.to = text(t, n.args[3])
+		c.To = below(n.args[2], text(t, n.args[3]))
 		return c, there
 	case "unlink":
-		c.kind = "remove"
+		c.Kind = "remove"
 		return c, there
 	case "mkdir":
 		return c, !there
@@ -243,11 +249,20 @@ func text(t *testing.T, at uint64) string {
 	return ""
 }
 
-// scratch returns a folder in memory where there is one: what a power loss does
+// below returns a path as the folder of that descriptor has it.
+func below(folder uint64, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	at, _ := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", int32(folder)))
+	return filepath.Join(at, path)
+}
+
+// Scratch returns a folder in memory where there is one: what a power loss does
 // to it is simulated, and its writes need not wait for a disk.
-func scratch(t *testing.T) string {
+func Scratch(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "store-test-")
+	dir, err := os.MkdirTemp("/dev/shm", "sluice-disktest-")
 	if err != nil {
 		return t.TempDir()
 	}

@@ -1,4 +1,4 @@
-package store
+package disktest
 
 import "golang.org/x/sys/unix"
 
