@@ -45,9 +45,10 @@ func (c *check) intentFirst() {
 	}
 }
 
-// movesFirst: sluiced stops and writes jobs only in moves.
+// movesFirst: sluiced stops and writes jobs only in moves, but for a run of which it
+// said right before that it is stranded.
 func (c *check) movesFirst() {
-	open, closed := map[int64]bool{}, map[int64]Event{}
+	open, closed, stranded := map[int64]bool{}, map[int64]Event{}, map[int64]bool{}
 	for _, e := range c.Events {
 		switch e.Kind {
 		case "open", "taken":
@@ -57,10 +58,12 @@ func (c *check) movesFirst() {
 			closed[e.Job] = e
 		case "act":
 			what, _ := parseAct(e.Text)
-			if (what == actWrite || what == actRequeue || what == actRevive || what == actAsk) && !open[e.Job] {
+			excused := what == actRequeue && stranded[e.Job]
+			if (what == actWrite || what == actRequeue || what == actRevive || what == actAsk) && !open[e.Job] && !excused {
 				c.broken("I5", e.Job, e.At, "sluiced acts for a move that it has not opened", closed[e.Job].Line, e.Line, c.effectOf(e).Line)
 			}
 		}
+		stranded[e.Job] = e.Kind == "stranded"
 	}
 }
 

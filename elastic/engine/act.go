@@ -41,8 +41,6 @@ func (e *Engine) act(ctx context.Context, moves []elastic.Intent, snap elastic.S
 func (e *Engine) step(ctx context.Context, in elastic.Intent, jobs map[elastic.JobID]elastic.Job, snap elastic.Snapshot, now time.Time) (_ elastic.Intent, keep, did, down bool) {
 	if js := e.byID[in.Job]; js != nil && js.disown {
 		return in, !e.letGo(ctx, js, in, now), true, false
-	} else if js != nil && js.unplaced() && in.Step == elastic.Released && now.Sub(in.ReleasedAt) < e.cfg.Limits.Confirm {
-		return in, true, false, false // asked again next cycle; how the move ended is not known before
 	}
 	return e.walk(ctx, in, e.jobFor(jobs, in), snap, now)
 }
@@ -77,6 +75,9 @@ func (e *Engine) jobFor(jobs map[elastic.JobID]elastic.Job, in elastic.Intent) e
 // walk takes one move through the table until it has to wait, closes, or fails.
 func (e *Engine) walk(ctx context.Context, in elastic.Intent, job elastic.Job, snap elastic.Snapshot, now time.Time) (_ elastic.Intent, keep, did, down bool) {
 	for range maxRows {
+		if e.unread(in, now) {
+			break
+		}
 		next := elastic.Advance(in, job, snap)
 		if next.Close != "" && onlyWithdraws(next.Do) {
 			return e.closeFirst(ctx, in, next, job, now)
@@ -105,6 +106,13 @@ func (e *Engine) walk(ctx context.Context, in elastic.Intent, job elastic.Job, s
 		snap.Intents = replaced(snap.Intents, in)
 	}
 	return in, true, did, false
+}
+
+// unread reports whether the released job runs and where is not known yet. It is asked
+// again next cycle; how the move ended is not known before.
+func (e *Engine) unread(in elastic.Intent, now time.Time) bool {
+	js := e.byID[in.Job]
+	return js != nil && js.unplaced() && in.Step == elastic.Released && now.Sub(in.ReleasedAt) < e.cfg.Limits.Confirm
 }
 
 // letGo ends the move of a job whose user took the tag away: the request goes,

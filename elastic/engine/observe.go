@@ -252,14 +252,24 @@ func (e *Engine) lookForMissing(ctx context.Context, now time.Time) error {
 			e.ended(js, "forgotten by Slurm", now)
 		case err != nil:
 			return err
-		case detail.UID != js.rec.UID || !elastic.Tagged(detail.Comment):
+		case detail.UID != js.rec.UID || another(js, detail.Comment):
 			// The number was given to another job long since.
 			e.ended(js, "forgotten by Slurm", now)
+		case !elastic.Tagged(detail.Comment):
+			// Its user took the tag away in the moment in which it was not shown. What
+			// sluice holds of it has to be let go of.
+			e.disowned(detail.Job, now)
 		default:
 			js.seen, js.slurm = true, detail.Job
 		}
 	}
 	return nil
+}
+
+// another reports whether the comment carries the token of another job.
+func another(js *jobState, comment string) bool {
+	tag, err := elastic.ParseTag(comment)
+	return err == nil && tag.Spec.Token != js.rec.Token
 }
 
 func (e *Engine) ended(js *jobState, state string, now time.Time) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm"
 )
@@ -68,6 +69,25 @@ var doings = map[string]func(p *play, a Act, job *sim.Trainer) bool{
 		p.held[a.Job] = true
 		return p.orders(job, func(d elastic.Directive) elastic.Directive { d.Hold = true; return d })
 	},
+	"progress is scribbled on": func(_ *play, a Act, job *sim.Trainer) bool {
+		job.Scribble(scribbles(a.Way)...)
+		return true
+	},
+	"progress is replaced": func(_ *play, _ Act, job *sim.Trainer) bool {
+		job.Rewrite()
+		return true
+	},
+	"runner is garbled": func(_ *play, a Act, job *sim.Trainer) bool {
+		job.Garble(pick(garbles, a.Way))
+		return true
+	},
+	"checkpoint is spoiled": func(p *play, a Act, job *sim.Trainer) bool {
+		done, err := job.Spoil(a.Way)
+		if err != nil {
+			p.broken("a checkpoint could not be spoiled: %v", err)
+		}
+		return done
+	},
 	"sluice releases": func(p *play, _ Act, job *sim.Trainer) bool { return p.lets(job) },
 }
 
@@ -91,6 +111,14 @@ func (p *play) do(a Act) {
 		p.swap(a.What)
 	case "second daemon":
 		p.another(a)
+	case "configuration is reloaded":
+		p.d.retune(a.Way)
+	case "stranger":
+		p.stranger(a)
+	case "power fails":
+		p.powerFails(a)
+	case "store is corrupted", "store is cut off", "store is half lost", "store is newer":
+		done = p.hurt(a)
 	default:
 		job := p.jobs[a.Job]
 		done = job != nil && doings[a.What](p, a, job)
@@ -115,13 +143,17 @@ func (p *play) swap(what string) {
 // another starts a second daemon beside the first. One on the same store is refused;
 // where the journal is a copy, the two meet in Slurm alone.
 func (p *play) another(a Act) {
+	if p.d.now == nil {
+		return // it would be the first
+	}
 	j, err := p.d.shelf.Second(p.w.Now())
 	switch {
-	case p.d.now == nil:
 	case err == nil && p.onDisk:
 		p.broken("F16 a second daemon was let in")
 	case err == nil:
-		p.d.second, p.d.secondUntil = p.d.engine(j, unchanged), p.w.Now().Add(a.For)
+		p.w.Records.SecondStarts(p.w.Now())
+		p.d.secondUntil = p.w.Now().Add(a.For)
+		p.d.second = p.d.engine(j, func(c *engine.Config) { c.Slurm, c.Events = p.w.Client.Named(sim.Second), p.secondEvent })
 	}
 }
 

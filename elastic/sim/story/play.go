@@ -3,7 +3,6 @@ package story
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -11,6 +10,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/engine"
 	"github.com/sluice-hpc/sluice/elastic/policy"
 	"github.com/sluice-hpc/sluice/elastic/sim"
+	"github.com/sluice-hpc/sluice/slurm"
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
@@ -93,16 +93,11 @@ func (p *play) set(shelves Shelves) error {
 	if _, err := policy.ByName(s.Policy); err != nil && s.Policy != "turns" {
 		return err
 	}
-	cfg := sim.Config{Recorded: p.audited(), User: s.Personal, Fake: fake.Config{
+	cfg := sim.Config{Recorded: true, User: s.Personal, Fake: fake.Config{
 		Seed: s.Seed, Nodes: fake.Grid(s.Nodes, s.GPUs), Jitter: s.Jitter, Draining: s.Draining, Faults: p.plan,
 	}}
 	if s.Personal {
 		cfg.Account = "alice"
-	}
-	p.w = sim.New(cfg)
-	p.begin = p.w.Now()
-	if p.w.Records != nil {
-		p.w.Records.Blind = p.blind()
 	}
 	shelf, err := InMemory(s)
 	if s.Disk && shelves != nil {
@@ -113,6 +108,12 @@ func (p *play) set(shelves Shelves) error {
 	if err != nil {
 		return err
 	}
+	if folder := shelf.Folder(); folder != "" {
+		cfg.Series = func(job slurm.JobID, token string) (sim.Series, error) { return keep(folder, job, token) }
+	}
+	p.w = sim.New(cfg)
+	p.begin = p.w.Now()
+	p.w.Records.Blind = p.blind()
 	p.d = &daemon{play: p, shelf: shelf, kills: map[int]Kill{}, strikes: map[int][]Act{}, refused: map[int]int{}}
 	for _, k := range s.Kills {
 		p.d.kills[k.Effect] = k
@@ -120,18 +121,6 @@ func (p *play) set(shelves Shelves) error {
 	p.w.Mail.Fault = p.mail
 	p.arrange()
 	return nil
-}
-
-// audited: the records are held against each other unless something happened that
-// makes them tell of another world than the true one.
-func (p *play) audited() bool {
-	s := p.s
-	for _, what := range []string{"second daemon", "user removes the comment", "user breaks the comment"} {
-		if s.has(what) {
-			return false
-		}
-	}
-	return !s.forgetful() && !s.has("strands") && !s.stranded() && !s.has("copy is put back") && !s.has("journal is lost")
 }
 
 // blind is how long slurmctld or sluiced are away in all, at most.
@@ -178,7 +167,8 @@ func (p *play) arrange() {
 // ownAct reports whether the act needs no slurmctld.
 func (p *play) ownAct(what string) bool {
 	return strings.HasPrefix(what, "daemon") || strings.HasPrefix(what, "clock") || strings.HasPrefix(what, "journal") ||
-		strings.HasPrefix(what, "copy") || strings.HasPrefix(what, "second") || what == "late word" || what == "strands"
+		strings.HasPrefix(what, "copy") || strings.HasPrefix(what, "second") || strings.HasPrefix(what, "store") || strings.HasPrefix(what, "configuration") ||
+		strings.HasPrefix(what, "checkpoint") || strings.HasPrefix(what, "progress") || strings.HasPrefix(what, "runner") || what == "power fails" || what == "late word" || what == "strands"
 }
 
 // end is when everything that was to happen at a time has happened.
@@ -256,28 +246,26 @@ func (p *play) note(format string, args ...any) {
 	}
 }
 
-// starts notes that an engine begins its life.
-func (p *play) starts() {
-	if p.w.Records != nil {
-		p.w.Records.Starts(p.w.Now())
-	}
-	p.note("sluiced starts")
+// starts notes that an engine begins its life, and what its store said.
+func (p *play) starts(notices []string) {
+	p.w.Records.Starts(p.w.Now(), notices...)
+	p.note("sluiced starts %q", notices)
 }
 
 // event takes what an engine says. The records have the true time.
 func (p *play) event(e engine.Event) {
+	_ = p.d.refuses("log") // it may block, and takes every line in the end
 	e.At = p.w.Now()
-	if p.w.Records != nil {
-		p.w.Records.Event(e)
-	}
+	p.w.Records.Event(e)
 	if e.Kind == "open" {
 		p.out.Moves++
 	}
 	p.note("job %d %s: %s", e.Job, e.Kind, e.Text)
 }
 
-// stranded reports whether a job of the story says that it is stranded: sluiced then
-// requeues it outside of any move.
-func (s Story) stranded() bool {
-	return slices.ContainsFunc(s.Jobs, func(j Job) bool { return j.Manner == "is always stranded" })
+// secondEvent is event for a second daemon's engine.
+func (p *play) secondEvent(e engine.Event) {
+	e.At = p.w.Now()
+	p.w.Records.SecondEvent(e)
+	p.note("second: job %d %s: %s", e.Job, e.Kind, e.Text)
 }
