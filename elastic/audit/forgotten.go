@@ -60,7 +60,7 @@ func (c *check) unknown(s story, f Completion) bool {
 func (c *check) sees(i int) time.Time {
 	for _, e := range c.Events[i+1:] {
 		switch e.Kind {
-		case "emptied", "starts", "blind":
+		case "emptied", "starts", "taken", "blind":
 		default:
 			return e.At
 		}
@@ -127,15 +127,15 @@ func (c *check) endedRuns(id int64, until time.Time) {
 		for _, e := range c.Events {
 			switch {
 			case e.Job != id:
-			case e.Kind == "problem" && (strings.HasPrefix(e.Text, untagged) || strings.HasPrefix(e.Text, broken)):
+			case e.Kind == "problem" && e.At.Before(r.At.Add(c.o.Patience)) && (strings.HasPrefix(e.Text, untagged) || strings.HasPrefix(e.Text, broken)):
 				alone = true
-			case e.Kind == "ended" && e.At.Before(r.At) && !alone && !c.renumbered(id, r.At):
+			case e.Kind == "ended" && e.At.Before(r.At) && !c.renumbered(id, r.At):
 				ended = e
 			case e.Kind == "adopted" && !e.At.After(r.At.Add(c.o.Patience)):
 				ended, alone = Event{}, false
 			}
 		}
-		if ended.Number > 0 && !c.missed(r) {
+		if ended.Number > 0 && !alone && !c.missed(r) {
 			c.broken("I2", id, r.At, "sluiced took it for ended, and Slurm ran it afterwards", ended.Line, r.Line)
 			return
 		}

@@ -5,10 +5,6 @@ import (
 	"time"
 )
 
-// window is how long an effect may follow its announcement: a command that waits
-// for a slurmctld that is away ends by its deadline long before.
-const window = 2 * time.Minute
-
 // announced is an act that sluiced wrote down.
 type announced struct {
 	Event
@@ -98,10 +94,10 @@ func (c *check) hadIntent(r Record, acts []*announced) {
 		switch {
 		case !want[a.what] || once && a.used || a.what == actWrite && r.Change.Incarnation > 0 && a.incarnation != r.Change.Incarnation:
 		case a.At.After(r.At.Add(max(a.Grain, r.Grain))):
-			if late == nil && a.At.Sub(r.At) < window {
+			if late == nil && a.At.Sub(r.At) < c.o.Window {
 				late = a
 			}
-		case r.At.Sub(a.At) <= window:
+		case r.At.Sub(a.At) <= c.o.Window:
 			found = a
 		}
 	}

@@ -84,7 +84,7 @@ type jobState struct {
 	counted bool      // had is known
 	dirty   bool      // rec differs from the journal
 	segNew  bool      // seg differs from the journal
-	told    bool      // the comment still lacks the directive of rec
+	told    bool      // the comment still lacks the directive, or the incarnation, of rec
 	slurm   slurm.Job
 	seen    bool // Slurm showed it in this cycle
 	runner  runnerWord

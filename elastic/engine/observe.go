@@ -179,6 +179,11 @@ func (e *Engine) take(sj slurm.Job, tag elastic.Tag, now time.Time) {
 	if tag.Directive != js.rec.Tag.Directive {
 		tag.Directive, js.told = js.rec.Tag.Directive, true
 	}
+	// Incarnations never go back: a change that slurmctld carried out late, or one that
+	// it forgot, may have put an older comment in place of a newer.
+	if tag.Incarnation < js.rec.Tag.Incarnation {
+		tag.Incarnation, js.told = js.rec.Tag.Incarnation, true
+	}
 	if !js.rec.Ended.IsZero() && !sj.State.Ended() && !sj.Completing {
 		// An ended job may be requeued by its user while Slurm remembers it.
 		js.rec.Ended, js.rec.Deaf, js.words, js.dirty = time.Time{}, 0, nil, true

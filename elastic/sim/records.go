@@ -22,6 +22,8 @@ type Records struct {
 	// Blind is how long slurmctld or sluiced may be away in all: moves stay open so
 	// much longer.
 	Blind time.Duration
+	// Blocked is how long one operation on a file may take at most.
+	Blocked time.Duration
 
 	events                  [2]strings.Builder // of the daemon, and of a second one
 	controller, completions strings.Builder
@@ -223,5 +225,5 @@ func (r *Records) audit(who int, e audit.Evidence, other []audit.Line) audit.Rep
 	for _, l := range append(other, more...) {
 		e.Notes = append(e.Notes, "not read: "+l.String())
 	}
-	return audit.Check(e, audit.Options{Patience: 5 * time.Minute, Open: 2*time.Hour + r.Blind})
+	return audit.Check(e, audit.Options{Patience: 5 * time.Minute, Open: 2*time.Hour + r.Blind, Window: 2*time.Minute + 4*r.Blocked})
 }

@@ -132,6 +132,9 @@ func (p *play) do(a Act) {
 // swap stops the daemon and does something to its journal.
 func (p *play) swap(what string) {
 	p.d.dies(false, again)
+	if what != "journal is copied" {
+		p.d.newer, p.d.stood = time.Time{}, nil
+	}
 	err := map[string]func() error{
 		"journal is copied": p.d.shelf.Copy, "copy is put back": p.d.shelf.PutBack, "journal is lost": p.d.shelf.Lose,
 	}[what]()

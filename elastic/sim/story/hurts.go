@@ -56,10 +56,13 @@ func (d *daemon) expected(notices []string) {
 // hurt damages the store: of a daemon that runs, or of one that was killed.
 func (p *play) hurt(a Act) bool {
 	d := p.d
+	if !d.newer.IsZero() {
+		return false
+	}
 	newer := a.What == "store is newer"
 	running := a.Way&1 == 1 && a.What != "store is half lost"
 	if d.now != nil && (newer || !running) {
-		if newer {
+		if newer && !d.damaged {
 			d.stood = []string{d.moves()}
 		}
 		d.dies(!newer, again)
@@ -83,6 +86,9 @@ func (p *play) hurt(a Act) bool {
 
 // mend is a person putting the store of the right version back.
 func (p *play) mend() {
+	if p.d.newer.IsZero() {
+		return // somebody put another one in its place
+	}
 	if p.d.now != nil {
 		p.broken("F8 a store of a newer version was opened")
 	}

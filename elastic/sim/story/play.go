@@ -114,6 +114,9 @@ func (p *play) set(shelves Shelves) error {
 	p.w = sim.New(cfg)
 	p.begin = p.w.Now()
 	p.w.Records.Blind = p.blind()
+	for _, w := range s.Windows {
+		p.w.Records.Blocked = max(p.w.Records.Blocked, w.Hold)
+	}
 	p.d = &daemon{play: p, shelf: shelf, kills: map[int]Kill{}, strikes: map[int][]Act{}, refused: map[int]int{}}
 	for _, k := range s.Kills {
 		p.d.kills[k.Effect] = k
