@@ -202,6 +202,17 @@ func perhapsDone(in elastic.Intent, a elastic.Action, err error, now time.Time) 
 	return in
 }
 
+// perhapsAsked is the same for stops that an earlier life may have asked for in its last
+// moment, before the journal could know.
+func perhapsAsked(open []elastic.Intent, now time.Time) {
+	for i := range open {
+		in := &open[i]
+		if stops := in.Kind == elastic.Resize || in.Kind == elastic.Park; stops && in.Step == elastic.Verified && in.RequeuedAt.IsZero() {
+			in.RequeuedAt = now
+		}
+	}
+}
+
 // refused closes a move Slurm will not carry out. A running job trains on; a
 // held one is placed afresh.
 func (e *Engine) refused(ctx context.Context, in elastic.Intent, a elastic.Action, err error, now time.Time) bool {

@@ -57,6 +57,7 @@ func (e *Engine) load(ctx context.Context, now time.Time) error {
 		}
 	}
 	e.open, e.loaded = open, true
+	perhapsAsked(e.open, now)
 	for _, in := range open {
 		e.event(now, in.Job, "taken", takenUp(in))
 	}

@@ -122,7 +122,8 @@ func cut(path string, rng *rand.Rand) error {
 	return os.WriteFile(path, raw, 0o600)
 }
 
-// Spoil damages a checkpoint: its files, or its manifest.
+// Spoil damages a checkpoint: its files, or its manifest. It is never gone altogether:
+// the records would not tell that from one that was forgotten.
 func (k *kept) Spoil(name string, way uint64) error {
 	rng := rand.New(rand.NewPCG(way, 0x5b01))
 	dir := filepath.Join(k.dir, name)
@@ -132,7 +133,7 @@ func (k *kept) Spoil(name string, way uint64) error {
 	}
 	switch rng.IntN(5) {
 	case 0:
-		return os.RemoveAll(dir)
+		return os.Remove(filepath.Join(dir, checkpoint.ManifestFile)) // it was never finished
 	case 1:
 		return os.Remove(data)
 	case 2:
