@@ -35,3 +35,9 @@ func (e *Engine) squats(sj slurm.Job, tag elastic.Tag) bool {
 	_, _, err := e.cfg.Mailbox.Runner(tag.Spec.Token, sj.UID)
 	return errors.Is(err, checkpoint.ErrOwner)
 }
+
+// another reports whether the comment carries the token of another job.
+func another(js *jobState, comment string) bool {
+	tag, err := elastic.ParseTag(comment)
+	return err == nil && tag.Spec.Token != js.rec.Token
+}

@@ -180,8 +180,7 @@ func (e *Engine) take(sj slurm.Job, tag elastic.Tag, now time.Time) {
 	if tag.Directive != js.rec.Tag.Directive {
 		tag.Directive, js.told = js.rec.Tag.Directive, true
 	}
-	// Incarnations never go back: a change that slurmctld carried out late, or one that
-	// it forgot, may have put an older comment in place of a newer.
+	// Never back: slurmctld may have carried an older change out late, or forgotten this one.
 	if tag.Incarnation < js.rec.Tag.Incarnation {
 		tag.Incarnation, js.told = js.rec.Tag.Incarnation, true
 	}
@@ -262,20 +261,13 @@ func (e *Engine) lookForMissing(ctx context.Context, now time.Time) error {
 			// The number was given to another job long since.
 			e.ended(js, "forgotten by Slurm", now)
 		case !elastic.Tagged(detail.Comment):
-			// Its user took the tag away in the moment in which it was not shown. What
-			// sluice holds of it has to be let go of.
+			// Its user took the tag away while it was not shown: let go of what sluice holds.
 			e.disowned(detail.Job, now)
 		default:
 			js.seen, js.slurm = true, detail.Job
 		}
 	}
 	return nil
-}
-
-// another reports whether the comment carries the token of another job.
-func another(js *jobState, comment string) bool {
-	tag, err := elastic.ParseTag(comment)
-	return err == nil && tag.Spec.Token != js.rec.Token
 }
 
 func (e *Engine) ended(js *jobState, state string, now time.Time) {
