@@ -36,7 +36,7 @@ func (d *drawing) store() {
 	for d.one(2) {
 		a := Act{What: []string{"store is corrupted", "store is corrupted", "store is cut off", "store is half lost", "store is newer"}[d.IntN(5)],
 			At: d.within(horizon), For: time.Second + d.within(3*time.Minute), Way: d.Uint64() >> 1}
-		if d.one(3) && a.What != "store is newer" && a.Way&1 == 1 {
+		if d.one(3) && (a.What == "store is corrupted" || a.What == "store is cut off") && a.Way&1 == 1 {
 			a.At, a.Effect = 0, 1+d.IntN(120)
 		}
 		d.act(a)
