@@ -132,8 +132,8 @@ func (p *play) do(a Act) {
 // swap stops the daemon and does something to its journal.
 func (p *play) swap(what string) {
 	p.d.dies(false, again)
-	if what != "journal is copied" {
-		p.d.newer, p.d.stood = time.Time{}, nil
+	if p.mend(); what != "journal is copied" {
+		p.d.stood = nil
 	}
 	err := map[string]func() error{
 		"journal is copied": p.d.shelf.Copy, "copy is put back": p.d.shelf.PutBack, "journal is lost": p.d.shelf.Lose,
@@ -186,6 +186,7 @@ func (p *play) letGo() {
 		return
 	}
 	p.letting = true
+	again := false
 	for i := range p.s.Nodes {
 		p.w.Slurm.NodeReturn(fmt.Sprintf("gpu%d", i+1))
 	}
@@ -196,9 +197,12 @@ func (p *play) letGo() {
 		if p.left[i] && p.stranded[i] { // nobody else looks after it
 			_ = p.w.User("root").Cancel(p.ctx, job.ID())
 		}
-		p.lets(job)
+		again = !p.lets(job) && !job.Ended() || again
 		_ = p.w.User("root").Release(p.ctx, job.ID())
 		p.note("somebody lets go of job %d", i)
+	}
+	if p.lettings++; again && p.lettings < 5 { // sluiced was away, or took it for ended still
+		p.w.At(p.now()+time.Minute, func() { p.insist(p.letGo) })
 	}
 }
 

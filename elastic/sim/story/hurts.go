@@ -87,7 +87,7 @@ func (p *play) hurt(a Act) bool {
 // mend is a person putting the store of the right version back.
 func (p *play) mend() {
 	if p.d.newer.IsZero() {
-		return // somebody put another one in its place
+		return // somebody was at it before
 	}
 	if p.d.now != nil {
 		p.broken("F8 a store of a newer version was opened")

@@ -3,6 +3,7 @@ package story
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -49,7 +50,8 @@ type play struct {
 	cancelled, held, killed map[int]bool
 	left, stranded          map[int]bool // its tag is gone; its processes are
 	insisting               int          // how many wait for slurmctld
-	letting                 bool         // everybody has let go of what he held
+	letting                 bool         // everybody has let go of what he held,
+	lettings                int          // so often
 	begin                   time.Time
 	plan                    fake.Plan
 	last                    time.Duration // when everything that was to happen at a time has happened
@@ -113,7 +115,7 @@ func (p *play) set(shelves Shelves) error {
 	}
 	p.w = sim.New(cfg)
 	p.begin = p.w.Now()
-	p.w.Records.Blind = p.blind()
+	p.w.Records.Blind, p.w.Records.Uncounted = p.blind(), p.uncounted()
 	for _, w := range s.Windows {
 		p.w.Records.Blocked = max(p.w.Records.Blocked, w.Hold)
 	}
@@ -139,6 +141,17 @@ func (p *play) blind() (d time.Duration) {
 		}
 	}
 	return d
+}
+
+// uncounted reports whether incarnations may be lost with both their keepers: comments
+// are broken and the store is lost, damaged, or an older copy.
+func (p *play) uncounted() bool {
+	if !p.s.has("user breaks the comment") && !p.s.has("user removes the comment") {
+		return false
+	}
+	return slices.ContainsFunc(p.s.Acts, func(a Act) bool {
+		return strings.HasPrefix(a.What, "store ") || a.What == "copy is put back" || a.What == "journal is lost"
+	})
 }
 
 // mail is asked before every operation on the files between daemon and jobs.
