@@ -13,6 +13,7 @@ type story struct {
 	opened Event // of the open move; likewise
 	last   Event // of any kind
 	cared  Event // the last that is no complaint: sluiced knew the job then
+	alone  bool  // its user took the tag away
 }
 
 // nothingForgotten: I2, sluiced hears of every end, takes no job for ended that
@@ -48,8 +49,7 @@ func (c *check) unknown(s story, f Completion) bool {
 		if e.Kind != began || e.At.Before(s.cared.At) || e.Line.Number < s.cared.Number {
 			continue
 		}
-		alone := s.last.Kind == "problem" && (s.last.Number > e.Number || strings.HasPrefix(s.last.Text, untagged))
-		if alone || f.End.Before(c.sees(i).Add(c.o.Patience)) {
+		if s.alone || s.last.Kind == "problem" && s.last.Number > e.Number || f.End.Before(c.sees(i).Add(c.o.Patience)) {
 			return true
 		}
 	}
@@ -84,8 +84,10 @@ func (c *check) stories() map[int64]story {
 			s.cared = e
 		}
 		switch e.Kind {
+		case "problem":
+			s.alone = s.alone || strings.HasPrefix(e.Text, untagged)
 		case "adopted":
-			s.ended = Event{}
+			s.ended, s.alone = Event{}, false
 		case "ended":
 			s.ended = e
 		case "open", "taken":

@@ -56,13 +56,13 @@ func (d *daemon) expected(notices []string) {
 // hurt damages the store: of a daemon that runs, or of one that was killed.
 func (p *play) hurt(a Act) bool {
 	d := p.d
-	if !d.newer.IsZero() {
+	newer := a.What == "store is newer"
+	if !d.newer.IsZero() || newer && d.damaged { // no program opens that one
 		return false
 	}
-	newer := a.What == "store is newer"
 	running := a.Way&1 == 1 && a.What != "store is half lost"
 	if d.now != nil && (newer || !running) {
-		if newer && !d.damaged {
+		if newer {
 			d.stood = []string{d.moves()}
 		}
 		d.dies(!newer, again)
