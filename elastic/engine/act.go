@@ -108,6 +108,12 @@ func (e *Engine) walk(ctx context.Context, in elastic.Intent, job elastic.Job, s
 	return in, true, did, false
 }
 
+// unplaced reports whether the job runs and its split could not be read yet.
+func (js *jobState) unplaced() bool {
+	return js.seen && js.slurm.State == slurm.Running && !js.slurm.Completing &&
+		(js.rec.Restarts != js.slurm.Restarts || !fits(js.rec.Place, js.slurm))
+}
+
 // unread reports whether the released job runs and where is not known yet. It is asked
 // again next cycle; how the move ended is not known before.
 func (e *Engine) unread(in elastic.Intent, now time.Time) bool {

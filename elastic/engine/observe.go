@@ -258,8 +258,9 @@ func (e *Engine) lookForMissing(ctx context.Context, now time.Time) error {
 		case err != nil:
 			return err
 		case detail.UID != js.rec.UID || another(js, detail.Comment):
-			// The number was given to another job long since.
-			e.ended(js, "forgotten by Slurm", now)
+			if err := e.renumbered(ctx, js, now); err != nil {
+				return err
+			}
 		case !elastic.Tagged(detail.Comment):
 			// Its user took the tag away while it was not shown: let go of what sluice holds.
 			e.disowned(detail.Job, now)
@@ -309,12 +310,6 @@ func (e *Engine) readSplits(ctx context.Context, now time.Time) {
 		}
 		js.rec.Restarts, js.dirty = sj.Restarts, true
 	}
-}
-
-// unplaced reports whether the job runs and its split could not be read yet.
-func (js *jobState) unplaced() bool {
-	return js.seen && js.slurm.State == slurm.Running && !js.slurm.Completing &&
-		(js.rec.Restarts != js.slurm.Restarts || !fits(js.rec.Place, js.slurm))
 }
 
 // fits reports whether the placement may be that of the job as Slurm shows it.
