@@ -117,8 +117,11 @@ func (js *jobState) unplaced() bool {
 // unread reports whether the released job runs and where is not known yet. It is asked
 // again next cycle; how the move ended is not known before.
 func (e *Engine) unread(in elastic.Intent, now time.Time) bool {
-	js := e.byID[in.Job]
-	return js != nil && js.unplaced() && in.Step == elastic.Released && now.Sub(in.ReleasedAt) < e.cfg.Limits.Confirm
+	js, since := e.byID[in.Job], in.ReleasedAt
+	if js != nil && js.slurm.Start.After(since) { // slurmctld may have been away in between
+		since = js.slurm.Start
+	}
+	return js != nil && js.unplaced() && in.Step == elastic.Released && now.Sub(since) < e.cfg.Limits.Confirm
 }
 
 // letGo ends the move of a job whose user took the tag away: the request goes,
