@@ -140,6 +140,8 @@ var forged = map[string][]forger{
 	"checkpoint-older":  {put(events, "R3 checkpoint 00000001", said("12:00:11.900", "step", "1", "R3 checkpoint 00000005 verified"))},
 	"began-from-older":  {swap(events, "14.400Z from checkpoint 00000001", "14.400Z from nothing")},
 	"stopped-long-done": {put(events, `"ended","job":2`, said("12:00:50.000", "act", "1", "requeue and hold job 1"))},
+	"stranded-long-ago": {put(events, `"ended","job":2`, said("12:00:30.000", "stranded", "2", "run 0: its script is ended"),
+		said("12:00:31.000", "run", "2", "run 1 of incarnation 1 began at 2026-11-21T12:00:30.500Z from nothing"), said("12:00:32.000", "act", "2", "requeue and hold job 2"))},
 	// I4
 	"too-many-gpus": {swap(slurm, "gres_bit_alloc[0]:2-3 of 4", "gres_bit_alloc[0]:1-3 of 4"), wider},
 	"one-gpu-twice": {swap(slurm, "gres_bit_alloc[0]:2-3 of 4", "gres_bit_alloc[0]:1-2 of 4")},
@@ -159,6 +161,10 @@ var forged = map[string][]forger{
 	"foreign-job": {put(slurm, "12:01:00.000", did("12:00:30.000", "sched: _hold_job_rec: hold on JobId=7 by uid 64030"),
 		did("12:00:30.001", "_slurm_rpc_update_job: complete JobId=7 uid=64030 usec=100"))},
 }
+
+// requeued is slurmctld's word of sluiced requeuing job 2.
+var requeued = []string{did("12:00:30.010", "debug2: Processing RPC: REQUEST_JOB_REQUEUE from UID=64030"),
+	did("12:00:30.011", "debug:  _job_requeue_op: JobId=2 state 0x8000 reason 16 priority 0")}
 
 // wider gives job 2 a third GPU.
 func wider(t testing.TB, r records) {
@@ -230,6 +236,12 @@ func TestForgivenStories(t *testing.T) {
 		"sluiced was not there": {drop(events, `"ended","job":1`), swap(events, "12:05:00.000", "12:02:00.500")},
 		"slurmctld could not be asked": {drop(events, `"ended","job":1`),
 			put(events, "sluiced stops", `{"level":"warn","event":"blind","time":"2026-11-21T12:01:30.000Z","message":"no answer"}`)},
+		"a job was stranded": {put(events, `"ended","job":2`, said("12:00:30.000", "stranded", "2", "run 0: its script is ended"),
+			said("12:00:30.001", "act", "2", "requeue and hold job 2")), put(slurm, "12:01:00.000", requeued...)},
+		"the store was emptied": {drop(events, `"ended","job":1`), put(events, "sluiced stops",
+			`{"level":"error","time":"2026-11-21T12:02:00.500Z","message":"the store /s/sluice.db was damaged (x): it is kept as y and an empty one is started; z"}`)},
+		"the number was given again": {put(events, "R6 released", said("12:00:01.050", "ended", "1", "forgotten by Slurm")),
+			put(slurm, "JobId=2 InitPrio", did("12:00:01.040", "_slurm_rpc_submit_batch_job: JobId=1 InitPrio=0 usec=300"))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := clean(t)

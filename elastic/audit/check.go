@@ -12,6 +12,10 @@ type Options struct {
 	// Patience is how long sluiced may take to notice something; 0 = a minute. It
 	// has to be more than two of its cycles.
 	Patience time.Duration
+	// Window is how long an effect may follow its announcement; 0 = two minutes. A
+	// command that waits for a slurmctld that is away ends by its deadline long before;
+	// files that block may take longer.
+	Window time.Duration
 	// Open is how long a move may stay open while Slurm answers; 0 = half an hour.
 	Open time.Duration
 	// UID is the account of sluiced, where its log does not say; 0 = unknown.
@@ -23,6 +27,7 @@ type Options struct {
 func Check(e Evidence, o Options) Report {
 	o.Patience = cmp.Or(o.Patience, time.Minute)
 	o.Open = cmp.Or(o.Open, 30*time.Minute)
+	o.Window = cmp.Or(o.Window, 2*time.Minute)
 	c := &check{Evidence: e, o: o, ours: map[int64]Event{}}
 	c.report.Notes = slices.Clone(e.Notes)
 	c.survey()

@@ -10,8 +10,10 @@ import (
 // Event is one line of sluiced's event log.
 type Event struct {
 	Line
-	Kind string // adopted, open, taken, act, step, run, close, ended, blind, sighted, starts, stops, ...
-	Job  int64  // 0 = about no single job
+	// Kind is adopted, open, taken, act, step, run, close, ended, stranded, blind,
+	// sighted, starts, stops, emptied (the store was started empty) ...
+	Kind string
+	Job  int64 // 0 = about no single job
 	Text string
 	UID  int64 // of starts: the account sluiced runs as; -1 = it does not say
 }
@@ -56,6 +58,8 @@ func parseEvent(l Line) (Event, bool) {
 		}
 	case strings.HasPrefix(e.Text, "sluiced stops"):
 		e.Kind = "stops"
+	case strings.HasPrefix(e.Text, "the store ") && strings.Contains(e.Text, " an empty one is started"), strings.HasPrefix(e.Text, "the store ") && strings.Contains(e.Text, " is an older copy"):
+		e.Kind = "emptied"
 	}
 	return e, true
 }

@@ -2,6 +2,8 @@ package audit
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -10,6 +12,8 @@ type story struct {
 	ended  Event // the last one, unless it was adopted since; none when Number is 0
 	opened Event // of the open move; likewise
 	last   Event // of any kind
+	cared  Event // the last that is no complaint: sluiced knew the job then
+	alone  bool  // its user took the tag away
 }
 
 // nothingForgotten: I2, sluiced hears of every end, takes no job for ended that
@@ -20,7 +24,7 @@ func (c *check) nothingForgotten() {
 	finals := c.finals()
 	for _, id := range sorted(stories) {
 		s := stories[id]
-		if f, over := finals[id]; over && s.ended.Number == 0 && until.Sub(f.End) > c.o.Patience && !c.runAfter(id, f.End) && !s.last.At.After(f.End.Add(f.Grain)) {
+		if f, over := finals[id]; over && s.ended.Number == 0 && !c.unknown(s, f) && until.Sub(f.End) > c.o.Patience && !c.runAfter(id, f.End) && !s.last.At.After(f.End.Add(f.Grain)) {
 			c.broken("I2", id, f.End, fmt.Sprintf("ended as %s, and sluiced said nothing about it within %s", f.State, until.Sub(f.End).Round(time.Second)), f.Line, s.last.Line)
 		}
 		c.endedRuns(id, until)
@@ -30,6 +34,38 @@ func (c *check) nothingForgotten() {
 		}
 	}
 	c.neverAdopted(until)
+}
+
+// unknown reports whether sluiced need not have heard of that end: it had adopted the
+// job and was started again before that was kept, or its store was emptied, or went back
+// to an older one, after it last looked after the job; and the job ended before the
+// daemon that started so can have met it, or that one said that it leaves it alone.
+func (c *check) unknown(s story, f Completion) bool {
+	began := "emptied"
+	if s.cared.Kind == "adopted" {
+		began = "starts"
+	}
+	for i, e := range c.Events {
+		if e.Kind != began || e.At.Before(s.cared.At) || e.Line.Number < s.cared.Number {
+			continue
+		}
+		if s.alone || s.last.Kind == "problem" && s.last.Number > e.Number || f.End.Before(c.sees(i).Add(c.o.Patience)) {
+			return true
+		}
+	}
+	return false
+}
+
+// sees is when a daemon whose life began with the i-th event first saw Slurm.
+func (c *check) sees(i int) time.Time {
+	for _, e := range c.Events[i+1:] {
+		switch e.Kind {
+		case "emptied", "starts", "taken", "blind":
+		default:
+			return e.At
+		}
+	}
+	return c.Events[len(c.Events)-1].At
 }
 
 // stories sums up the events of each job of sluice's.
@@ -44,9 +80,14 @@ func (c *check) stories() map[int64]story {
 			continue
 		}
 		s.last = e
+		if e.Kind != "problem" {
+			s.cared = e
+		}
 		switch e.Kind {
+		case "problem":
+			s.alone = s.alone || strings.HasPrefix(e.Text, untagged)
 		case "adopted":
-			s.ended = Event{}
+			s.ended, s.alone = Event{}, false
 		case "ended":
 			s.ended = e
 		case "open", "taken":
@@ -69,28 +110,64 @@ func (c *check) runAfter(id int64, at time.Time) bool {
 	return false
 }
 
+// What sluiced says of a job whose comment its user took away, or broke after its end.
+const (
+	untagged = "its sluice comment was removed; left alone"
+	broken   = "its comment cannot be read"
+)
+
 // endedRuns: a job that sluiced takes for ended does not run on, unless sluiced
-// takes it up again.
+// takes it up again, its user took it out of sluice's hands, or the number is another
+// job's since.
 func (c *check) endedRuns(id int64, until time.Time) {
 	for _, r := range c.Controller {
 		if r.Job != id || r.Kind != Allocated || until.Sub(r.At) <= c.o.Patience {
 			continue
 		}
 		var ended Event
+		alone := false
 		for _, e := range c.Events {
 			switch {
 			case e.Job != id:
-			case e.Kind == "ended" && e.At.Before(r.At):
+			case e.Kind == "problem" && e.At.Before(r.At.Add(c.o.Patience)) && (strings.HasPrefix(e.Text, untagged) || strings.HasPrefix(e.Text, broken)):
+				alone = true
+			case e.Kind == "ended" && e.At.Before(r.At) && !c.renumbered(id, r.At):
 				ended = e
 			case e.Kind == "adopted" && !e.At.After(r.At.Add(c.o.Patience)):
-				ended = Event{}
+				ended, alone = Event{}, false
 			}
 		}
-		if ended.Number > 0 {
+		if ended.Number > 0 && !alone && !c.missed(r) {
 			c.broken("I2", id, r.At, "sluiced took it for ended, and Slurm ran it afterwards", ended.Line, r.Line)
 			return
 		}
 	}
+}
+
+// renumbered reports whether the number was given to a second job by then: slurmctld
+// had forgotten the first.
+func (c *check) renumbered(id int64, by time.Time) bool {
+	given := 0
+	for _, r := range c.Controller {
+		if r.Kind == Submitted && r.Job == id && !r.At.After(by) {
+			given++
+		}
+	}
+	return given > 1
+}
+
+// missed reports whether the run was over before sluiced, which was started anew then,
+// said anything: it was away.
+func (c *check) missed(run Record) bool {
+	for _, e := range c.Events {
+		if e.At.Before(run.At) {
+			continue
+		}
+		return e.Kind == "starts" && slices.ContainsFunc(c.Controller, func(r Record) bool {
+			return r.Kind == Freed && r.Job == run.Job && r.At.After(run.At) && !r.At.After(e.At)
+		})
+	}
+	return false
 }
 
 // neverAdopted: every job that carries a tag at the end was taken up.

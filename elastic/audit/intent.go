@@ -5,10 +5,6 @@ import (
 	"time"
 )
 
-// window is how long an effect may follow its announcement: a command that waits
-// for a slurmctld that is away ends by its deadline long before.
-const window = 2 * time.Minute
-
 // announced is an act that sluiced wrote down.
 type announced struct {
 	Event
@@ -45,9 +41,10 @@ func (c *check) intentFirst() {
 	}
 }
 
-// movesFirst: sluiced stops and writes jobs only in moves.
+// movesFirst: sluiced stops and writes jobs only in moves, but for a run of which it
+// said right before that it is stranded.
 func (c *check) movesFirst() {
-	open, closed := map[int64]bool{}, map[int64]Event{}
+	open, closed, stranded := map[int64]bool{}, map[int64]Event{}, map[int64]bool{}
 	for _, e := range c.Events {
 		switch e.Kind {
 		case "open", "taken":
@@ -57,10 +54,12 @@ func (c *check) movesFirst() {
 			closed[e.Job] = e
 		case "act":
 			what, _ := parseAct(e.Text)
-			if (what == actWrite || what == actRequeue || what == actRevive || what == actClear || what == actAsk) && !open[e.Job] {
+			excused := what == actRequeue && stranded[e.Job]
+			if (what == actWrite || what == actRequeue || what == actRevive || what == actClear || what == actAsk) && !open[e.Job] && !excused {
 				c.broken("I5", e.Job, e.At, "sluiced acts for a move that it has not opened", closed[e.Job].Line, e.Line, c.effectOf(e).Line)
 			}
 		}
+		stranded[e.Job] = e.Kind == "stranded"
 	}
 }
 
@@ -95,10 +94,10 @@ func (c *check) hadIntent(r Record, acts []*announced) {
 		switch {
 		case !want[a.what] || once && a.used || a.what == actWrite && r.Change.Incarnation > 0 && a.incarnation != r.Change.Incarnation:
 		case a.At.After(r.At.Add(max(a.Grain, r.Grain))):
-			if late == nil && a.At.Sub(r.At) < window {
+			if late == nil && a.At.Sub(r.At) < c.o.Window {
 				late = a
 			}
-		case r.At.Sub(a.At) <= window:
+		case r.At.Sub(a.At) <= c.o.Window:
 			found = a
 		}
 	}

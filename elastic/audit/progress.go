@@ -13,6 +13,8 @@ type progress struct {
 	verified Event         // for the open move; none when Number is 0
 	newest   int           // last verified
 	step     int           // of the open move
+	token    string        // "" = not known
+	stranded bool          // sluiced has just said that nothing of its run is left to save
 }
 
 // noLostProgress: I3, verified checkpoints ascend, sluiced stops no job without
@@ -20,6 +22,11 @@ type progress struct {
 func (c *check) noLostProgress() {
 	jobs := map[int64]*progress{}
 	for _, e := range c.Events {
+		if e.Kind == "emptied" { // what was verified since the copy is not known to it
+			for _, p := range jobs {
+				p.newest = 0
+			}
+		}
 		if e.Job == 0 {
 			continue
 		}
@@ -33,7 +40,15 @@ func (c *check) noLostProgress() {
 }
 
 func (c *check) progress(p *progress, e Event) {
+	defer func() { p.stranded = e.Kind == "stranded" }()
 	switch e.Kind {
+	case "adopted":
+		if m := tokenForm().FindStringSubmatch(e.Text); m != nil {
+			if p.token != "" && p.token != m[1] { // slurmctld forgot a job and gave its number again
+				*p = progress{good: map[int]Event{}}
+			}
+			p.token = m[1]
+		}
 	case "open", "taken":
 		m, _ := parseMove(e.Text)
 		p.step, p.verified = m.step, Event{}
@@ -44,7 +59,7 @@ func (c *check) progress(p *progress, e Event) {
 		c.stepped(p, e)
 	case "act":
 		// From R6 on the run that may have failed is a new one: nothing was done in it.
-		if what, _ := parseAct(e.Text); what == actRequeue && p.verified.Number == 0 && p.step < 6 {
+		if what, _ := parseAct(e.Text); what == actRequeue && p.verified.Number == 0 && p.step < 6 && !p.stranded {
 			c.broken("I3", e.Job, e.At, "sluiced stops it, and no checkpoint was verified for this move", e.Line, c.stopOf(e).Line)
 		}
 	case "close", "ended":

@@ -34,6 +34,7 @@ var (
 	})
 	passedForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"(\d+): `) })
 	runsOnForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(done|fellback): runs on ([^ ,;]+)`) })
+	tokenForm  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(` id=([0-9a-f]{32}) `) })
 	writeForm  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^write incarnation (\d+) `) })
 )
 

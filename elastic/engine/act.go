@@ -41,8 +41,6 @@ func (e *Engine) act(ctx context.Context, moves []elastic.Intent, snap elastic.S
 func (e *Engine) step(ctx context.Context, in elastic.Intent, jobs map[elastic.JobID]elastic.Job, snap elastic.Snapshot, now time.Time) (_ elastic.Intent, keep, did, down bool) {
 	if js := e.byID[in.Job]; js != nil && js.disown {
 		return in, !e.letGo(ctx, js, in, now), true, false
-	} else if js != nil && js.unplaced() && in.Step == elastic.Released && now.Sub(in.ReleasedAt) < e.cfg.Limits.Confirm {
-		return in, true, false, false // asked again next cycle; how the move ended is not known before
 	}
 	return e.walk(ctx, in, e.jobFor(jobs, in), snap, now)
 }
@@ -77,6 +75,9 @@ func (e *Engine) jobFor(jobs map[elastic.JobID]elastic.Job, in elastic.Intent) e
 // walk takes one move through the table until it has to wait, closes, or fails.
 func (e *Engine) walk(ctx context.Context, in elastic.Intent, job elastic.Job, snap elastic.Snapshot, now time.Time) (_ elastic.Intent, keep, did, down bool) {
 	for range maxRows {
+		if e.unread(in, now) {
+			break
+		}
 		next := elastic.Advance(in, job, snap)
 		if next.Close != "" && onlyWithdraws(next.Do) {
 			return e.closeFirst(ctx, in, next, job, now)
@@ -84,7 +85,7 @@ func (e *Engine) walk(ctx context.Context, in elastic.Intent, job elastic.Job, s
 		for _, action := range next.Do {
 			if err := e.perform(ctx, action, job, now); err != nil {
 				keep, down = e.failed(ctx, in, action, err, now)
-				return e.noteAsked(ctx, in, perhapsDone(in, action, err, now), now), keep, true, down
+				return perhapsDone(in, action, err, now), keep, true, down
 			}
 			did = true
 		}
@@ -105,6 +106,22 @@ func (e *Engine) walk(ctx context.Context, in elastic.Intent, job elastic.Job, s
 		snap.Intents = replaced(snap.Intents, in)
 	}
 	return in, true, did, false
+}
+
+// unplaced reports whether the job runs and its split could not be read yet.
+func (js *jobState) unplaced() bool {
+	return js.seen && js.slurm.State == slurm.Running && !js.slurm.Completing &&
+		(js.rec.Restarts != js.slurm.Restarts || !fits(js.rec.Place, js.slurm))
+}
+
+// unread reports whether the released job runs and where is not known yet. It is asked
+// again next cycle; how the move ended is not known before.
+func (e *Engine) unread(in elastic.Intent, now time.Time) bool {
+	js, since := e.byID[in.Job], in.ReleasedAt
+	if js != nil && js.slurm.Start.After(since) { // slurmctld may have been away in between
+		since = js.slurm.Start
+	}
+	return js != nil && js.unplaced() && in.Step == elastic.Released && now.Sub(since) < e.cfg.Limits.Confirm
 }
 
 // letGo ends the move of a job whose user took the tag away: the request goes,
@@ -194,15 +211,15 @@ func perhapsDone(in elastic.Intent, a elastic.Action, err error, now time.Time) 
 	return in
 }
 
-// noteAsked makes durable that a stop was asked for, so that a daemon which dies now does
-// not ask again at once. A journal that refuses changes nothing for this one.
-func (e *Engine) noteAsked(ctx context.Context, before, after elastic.Intent, now time.Time) elastic.Intent {
-	if changed(before, after) {
-		if err := e.cfg.Journal.Advance(ctx, after); err != nil {
-			e.event(now, after.Job, "problem", "the journal did not take that the job was perhaps stopped: "+err.Error())
+// perhapsAsked is the same for stops that an earlier life may have asked for in its last
+// moment, before the journal could know.
+func perhapsAsked(open []elastic.Intent, now time.Time) {
+	for i := range open {
+		in := &open[i]
+		if stops := in.Kind == elastic.Resize || in.Kind == elastic.Park; stops && in.Step == elastic.Verified && in.RequeuedAt.IsZero() {
+			in.RequeuedAt = now
 		}
 	}
-	return after
 }
 
 // refused closes a move Slurm will not carry out. A running job trains on; a

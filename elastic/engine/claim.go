@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
@@ -34,4 +36,27 @@ func (e *Engine) leave(sj slurm.Job, now time.Time, why string) {
 func (e *Engine) squats(sj slurm.Job, tag elastic.Tag) bool {
 	_, _, err := e.cfg.Mailbox.Runner(tag.Spec.Token, sj.UID)
 	return errors.Is(err, checkpoint.ErrOwner)
+}
+
+// another reports whether the comment carries the token of another job.
+func another(js *jobState, comment string) bool {
+	tag, err := elastic.ParseTag(comment)
+	return err == nil && tag.Spec.Token != js.rec.Token
+}
+
+// renumbered ends a job whose number is another's by now: slurmctld forgot it. Its move
+// ends first: moves know their job by its number, and would go on with the other one.
+func (e *Engine) renumbered(ctx context.Context, js *jobState, now time.Time) error {
+	for _, in := range slices.Clone(e.open) {
+		if in.Job != js.rec.ID {
+			continue
+		}
+		next := elastic.Next{Intent: in, Close: elastic.Lost, Why: "slurmctld forgot the job and gave its number to another"}
+		if !e.closeMove(ctx, next, now) {
+			return errors.New("the journal does not take the end of a forgotten job's move, and its number is another job's")
+		}
+		e.settle(in, in, false)
+	}
+	e.ended(js, "forgotten by Slurm", now)
+	return nil
 }

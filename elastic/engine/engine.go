@@ -42,7 +42,7 @@ type Config struct {
 type Event struct {
 	At   time.Time
 	Job  elastic.JobID // 0 when it concerns no single job
-	Kind string        // one word: adopted, taken, open, act, step, run, close, ended, problem, blind, sighted, health
+	Kind string        // one word: adopted, taken, open, act, step, run, close, ended, problem, blind, sighted, health, stranded
 	Text string
 }
 
@@ -87,7 +87,7 @@ type jobState struct {
 	counted bool      // had is known
 	dirty   bool      // rec differs from the journal
 	segNew  bool      // seg differs from the journal
-	told    bool      // the comment still lacks the directive of rec
+	told    bool      // the comment still lacks the directive, or the incarnation, of rec
 	slurm   slurm.Job
 	seen    bool // Slurm showed it in this cycle
 	runner  runnerWord
@@ -148,6 +148,7 @@ func (e *Engine) Cycle(ctx context.Context, now time.Time) (wake time.Time, err 
 	if err := e.load(ctx, now); err != nil {
 		return now.Add(e.cfg.Period), err
 	}
+	e.rewind(now)
 	// 1. Observe: two queries, and the small files of the jobs that run.
 	view, err := e.observe(ctx, now)
 	if err != nil {

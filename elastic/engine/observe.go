@@ -57,6 +57,7 @@ func (e *Engine) load(ctx context.Context, now time.Time) error {
 		}
 	}
 	e.open, e.loaded = open, true
+	perhapsAsked(e.open, now)
 	for _, in := range open {
 		e.event(now, in.Job, "taken", takenUp(in))
 	}
@@ -179,6 +180,10 @@ func (e *Engine) take(sj slurm.Job, tag elastic.Tag, now time.Time) {
 	if tag.Directive != js.rec.Tag.Directive {
 		tag.Directive, js.told = js.rec.Tag.Directive, true
 	}
+	// Never back: slurmctld may have carried an older change out late, or forgotten this one.
+	if tag.Incarnation < js.rec.Tag.Incarnation {
+		tag.Incarnation, js.told = js.rec.Tag.Incarnation, true
+	}
 	if !js.rec.Ended.IsZero() && !sj.State.Ended() && !sj.Completing {
 		// An ended job may be requeued by its user while Slurm remembers it.
 		js.rec.Ended, js.rec.Deaf, js.words, js.dirty = time.Time{}, 0, nil, true
@@ -252,9 +257,13 @@ func (e *Engine) lookForMissing(ctx context.Context, now time.Time) error {
 			e.ended(js, "forgotten by Slurm", now)
 		case err != nil:
 			return err
-		case detail.UID != js.rec.UID || !elastic.Tagged(detail.Comment):
-			// The number was given to another job long since.
-			e.ended(js, "forgotten by Slurm", now)
+		case detail.UID != js.rec.UID || another(js, detail.Comment):
+			if err := e.renumbered(ctx, js, now); err != nil {
+				return err
+			}
+		case !elastic.Tagged(detail.Comment):
+			// Its user took the tag away while it was not shown: let go of what sluice holds.
+			e.disowned(detail.Job, now)
 		default:
 			js.seen, js.slurm = true, detail.Job
 		}
@@ -301,12 +310,6 @@ func (e *Engine) readSplits(ctx context.Context, now time.Time) {
 		}
 		js.rec.Restarts, js.dirty = sj.Restarts, true
 	}
-}
-
-// unplaced reports whether the job runs and its split could not be read yet.
-func (js *jobState) unplaced() bool {
-	return js.seen && js.slurm.State == slurm.Running && !js.slurm.Completing &&
-		(js.rec.Restarts != js.slurm.Restarts || !fits(js.rec.Place, js.slurm))
 }
 
 // fits reports whether the placement may be that of the job as Slurm shows it.

@@ -29,6 +29,9 @@ func (e *Engine) perform(ctx context.Context, a elastic.Action, job elastic.Job,
 		}
 		return nil
 	case elastic.RequeueHold:
+		if err := e.stillWaits(job); err != nil {
+			return err
+		}
 		return e.cfg.Slurm.RequeueHold(ctx, id)
 	case elastic.Revive:
 		return e.cfg.Slurm.Revive(ctx, id)
@@ -46,6 +49,24 @@ func (e *Engine) perform(ctx context.Context, a elastic.Action, job elastic.Job,
 		return e.annotate(ctx, a)
 	}
 	return fmt.Errorf("no such action: %T", a)
+}
+
+// stillWaits looks once more, right before a job is stopped for its move, whether its
+// answer stands: a log, a disk or a file system that blocked may have let minutes pass
+// since it was read, and a runner to which nobody comes lets its program train on.
+func (e *Engine) stillWaits(job elastic.Job) error {
+	js := e.byID[job.ID]
+	if js == nil || job.Phase != elastic.Running || job.Saved.Request == "" {
+		return nil // a chore, or nothing that could train on
+	}
+	word, ok, err := e.cfg.Mailbox.Runner(js.rec.Token, js.rec.UID)
+	switch a := word.Answer; {
+	case err != nil:
+		return fmt.Errorf("looking whether it still waits: %w", err)
+	case !ok || a == nil || a.Request != job.Saved.Request || a.Checkpoint != job.Saved.Checkpoint:
+		return errors.New("it does not wait any more; what it did since its checkpoint would be lost")
+	}
+	return nil
 }
 
 // markHold remembers whose the last hold was. A job that started in the moment

@@ -77,8 +77,9 @@ func spans(jobs []slurm.Job) map[string]int {
 	return out
 }
 
-// deafRest is how many grace periods a job that did not answer is left alone.
-const deafRest = 10
+// deafRest is how many grace periods a job that did not answer is left alone, and
+// deafMost how often that doubles at most.
+const deafRest, deafMost = 10, 6
 
 // jobOf is one job as decisions see it.
 func (e *Engine) jobOf(js *jobState, now time.Time) elastic.Job {
@@ -94,8 +95,9 @@ func (e *Engine) jobOf(js *jobState, now time.Time) elastic.Job {
 	}
 	m := e.limits.Memory[sj.ID]
 	j.Memory = elastic.Memory{PerNodeMB: m.PerNode, PerCPUMB: m.PerCPU, PerGPUMB: m.PerGPU}
-	// A deaf job is asked again after a rest: disks get room, users repair.
-	if rest := deafRest * e.cfg.Limits.Grace; r.Deaf >= e.cfg.Limits.DeafAfter && now.Sub(r.Moved) > rest {
+	// A deaf job is asked again after a rest: disks get room, users repair. The rest
+	// doubles each time, or one that saves for longer than it lasts would do nothing else.
+	if rest := deafRest * e.cfg.Limits.Grace << min(max(0, r.Deaf-e.cfg.Limits.DeafAfter), deafMost); r.Deaf >= e.cfg.Limits.DeafAfter && now.Sub(r.Moved) > rest {
 		j.Deaf = e.cfg.Limits.DeafAfter - 1
 	}
 	j.Lingers = e.lingers(js)

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
@@ -29,11 +30,12 @@ func (js *jobState) strandedNow(now time.Time) bool {
 }
 
 // requeueStranded is the chore that follows. A run is requeued for it once, however
-// often Slurm has to be asked.
-func requeueStranded(js *jobState, now time.Time) []elastic.Action {
+// often Slurm has to be asked. It is the one stop outside of any move, so it says why.
+func (e *Engine) requeueStranded(js *jobState, now time.Time) []elastic.Action {
 	if s, run := &js.stranded, js.runner.word.Restarts+1; s.of != run {
 		s.times, s.last, s.of = s.times+1, now, run
 	}
+	e.event(now, js.rec.ID, "stranded", fmt.Sprintf("run %d: its script is ended, and Slurm has not noticed that a node lost what ran there", js.runner.word.Restarts))
 	js.hold = true
 	return []elastic.Action{elastic.RequeueHold{Job: js.rec.ID}}
 }

@@ -56,7 +56,7 @@ func (e *Engine) chores(js *jobState, now time.Time) []elastic.Action {
 		return []elastic.Action{elastic.Annotate{Job: js.rec.ID, Directive: js.rec.Tag.Directive}}
 	// A node lost what ran on it, and Slurm has not noticed.
 	case js.strandedNow(now):
-		return requeueStranded(js, now)
+		return e.requeueStranded(js, now)
 	// It started in the very moment it was held.
 	case phase == elastic.Running && js.slurm.Held && js.hold:
 		return []elastic.Action{elastic.Release{Job: js.rec.ID}}

@@ -35,7 +35,8 @@ func (t *Trainer) write() {
 	if t.Job.Forge != nil {
 		t.Job.Forge(&word)
 	}
-	t.box().runner = &word
+	b := t.box()
+	b.runner, b.garbled = &word, nil
 }
 
 // say appends a line to progress.jsonl.
@@ -43,24 +44,24 @@ func (t *Trainer) say(event string) {
 	if t.Job.Silent {
 		return
 	}
-	line := checkpoint.Progress{
+	p := checkpoint.Progress{
 		Time: float64(t.run.Now().UnixNano()) / 1e9, Restarts: t.run.Restarts, Event: event, Done: t.from,
 		Epoch: math.Floor(t.from), Step: int64(t.from * float64(t.Job.Steps)), GPUs: t.run.GPUs(), Nodes: len(t.run.Split),
 	}
 	if event == "progress" {
-		line.Seconds = t.pace()
+		p.Seconds = t.pace()
 		if t.Job.Lie > 0 {
-			line.Seconds /= t.Job.Lie
+			p.Seconds /= t.Job.Lie
 		}
 	}
 	if event == "pace" {
-		line.Pace, line.Steps = t.pace()/float64(t.Job.Steps), 4
+		p.Pace, p.Steps = t.pace()/float64(t.Job.Steps), 4
 	}
 	if t.Job.ForgeLine != nil {
-		t.Job.ForgeLine(&line)
+		t.Job.ForgeLine(&p)
 	}
 	b := t.box()
-	b.lines = append(b.lines, line)
+	b.lines = append(b.lines, line{Progress: p})
 }
 
 // patience is how long a runner honours a request beyond its deadline.

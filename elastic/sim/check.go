@@ -41,6 +41,9 @@ func (w *World) Check() []string {
 	c.ownJobsOnly()
 	c.noLaunchLost()
 	c.audited()
+	for _, err := range w.faults {
+		c.broken = append(c.broken, fmt.Sprintf("the world: %v", err))
+	}
 	return c.broken
 }
 
@@ -122,9 +125,9 @@ func (c *checker) nothingLost(t *Trainer, runs []RunRecord) {
 		if t.Job.Spec.Habit {
 			slack += moment * (r.Done - r.Start) / r.Ended.Sub(r.Began).Seconds()
 		}
-		if r.Why.By == Daemon && r.Done > r.Saved+slack {
+		if ours(r.Why.By) && r.Done > r.Saved+slack {
 			c.add("I3", t, "run %d was stopped by %s (%s) with %.6g units done and %.6g saved",
-				r.Restarts, Daemon, r.Why.What, r.Done, r.Saved)
+				r.Restarts, r.Why.By, r.Why.What, r.Done, r.Saved)
 		}
 	}
 }
@@ -145,8 +148,8 @@ func (c *checker) ownJobsOnly() {
 		own[t.id] = true
 	}
 	for _, ch := range c.w.Slurm.Changes() {
-		if ch.By == Daemon && (!own[ch.Job] || ch.Op == "scancel" || ch.Op == "sbatch") {
-			c.broken = append(c.broken, fmt.Sprintf("I8 job %d: %s by %s", ch.Job, ch.Op, Daemon))
+		if ours(ch.By) && (!own[ch.Job] || ch.Op == "scancel" || ch.Op == "sbatch") {
+			c.broken = append(c.broken, fmt.Sprintf("I8 job %d: %s by %s", ch.Job, ch.Op, ch.By))
 		}
 	}
 }
@@ -158,7 +161,8 @@ func (c *checker) visible(t *Trainer) {
 	if err != nil || d.State != slurm.Completed {
 		return
 	}
-	if elastic.Tagged(d.Comment) && !strings.Contains(d.Comment, t.Token) || t.Job.Liar {
+	another := d.User != t.Job.User || d.Name != t.Job.Name || elastic.Tagged(d.Comment) && !strings.Contains(d.Comment, t.Token)
+	if another || t.Job.Liar {
 		return // another job of this number, or a word that means nothing
 	}
 	if done := t.Done(); done < t.Job.Spec.Total-rounding && t.Job.ExitAt == 0 && !t.Job.OnRequest {

@@ -31,7 +31,14 @@ type box struct {
 	target  *checkpoint.Target
 	uid     uint32
 	runner  *checkpoint.Runner
-	lines   []checkpoint.Progress
+	garbled []byte // what stands in the runner's file instead of its word
+	lines   []line
+}
+
+// line is one line of a progress log: as the program wrote it, or as raw text.
+type line struct {
+	checkpoint.Progress
+	raw []byte
 }
 
 func (m *Mailbox) box(token string) *box {
@@ -100,6 +107,11 @@ func (m *Mailbox) Runner(token string, uid uint32) (r checkpoint.Runner, ok bool
 		if err := b.ownedBy(uid); err != nil {
 			return err
 		}
+		if b.garbled != nil {
+			word, err := checkpoint.ParseRunner(b.garbled)
+			r, ok = word, err == nil
+			return err
+		}
 		r, ok = *b.runner, true
 		m.w.heartbeat(token, &r)
 		m.w.gauge(token, &r)
@@ -108,28 +120,45 @@ func (m *Mailbox) Runner(token string, uid uint32) (r checkpoint.Runner, ok bool
 	return r, ok, err
 }
 
-// Progress reads the lines behind offset, which counts lines.
+// Progress reads the lines behind offset, which counts lines. Raw ones are read by the
+// real reader, and come back in bad where it refuses them.
 func (m *Mailbox) Progress(token string, uid uint32, offset int64) (lines []checkpoint.Progress, next int64, bad []error, err error) {
 	next = offset
 	err = m.do("progress", token, func(b *box) error {
-		if len(b.lines) == 0 {
+		if len(b.lines) == 0 && offset == 0 {
 			return nil
 		}
 		if err := b.ownedBy(uid); err != nil {
 			return err
 		}
 		if offset < 0 || offset > int64(len(b.lines)) {
+			bad = append(bad, fmt.Errorf("%s: %w: it was replaced and is read afresh", checkpoint.ProgressFile, checkpoint.ErrMalformed))
 			offset = 0
 		}
 		rest := b.lines[offset:]
 		if len(rest) > maxLines {
 			rest = rest[:maxLines]
 		}
-		lines = append(lines, rest...)
+		for _, l := range rest {
+			p, err := l.read()
+			if err != nil {
+				bad = append(bad, err)
+				continue
+			}
+			lines = append(lines, p)
+		}
 		next = offset + int64(len(rest))
 		return nil
 	})
-	return lines, next, nil, err
+	return lines, next, bad, err
+}
+
+// read is what the real reader makes of the line.
+func (l line) read() (checkpoint.Progress, error) {
+	if l.raw == nil {
+		return l.Progress, nil
+	}
+	return checkpoint.ParseProgress(l.raw)
 }
 
 func (b *box) ownedBy(uid uint32) error {

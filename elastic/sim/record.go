@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/sluice-hpc/sluice/nodes"
@@ -91,6 +92,11 @@ func (t *Trainer) begin(r *fake.Run) {
 	if target := t.box().target; target != nil {
 		aim = target.Split
 	}
+	for _, c := range t.checkpoints {
+		if c.Bad && c.Name == t.word.Resumed {
+			t.w.fault(fmt.Errorf("I3 job %d: run %d resumed from %s, which is bad", r.Job, r.Restarts, c.Name))
+		}
+	}
 	t.runs = append(t.runs, RunRecord{
 		Aim: aim, Job: r.Job, Restarts: r.Restarts, Split: r.Split, Began: r.Now(),
 		Resumed: t.word.Resumed, Start: t.from, Best: t.newest(), Done: t.from,
@@ -107,4 +113,9 @@ func (t *Trainer) over(why fake.Cause, code int) {
 	run := &t.runs[len(t.runs)-1]
 	run.Ended, run.Why, run.Code = t.run.Now(), why, code
 	run.Done, run.Saved = t.from, t.newest()
+	for _, c := range t.checkpoints {
+		if c.spoiled.After(run.Began) { // it was good when the run was stopped for it
+			run.Saved = max(run.Saved, c.Done)
+		}
+	}
 }

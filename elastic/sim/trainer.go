@@ -79,6 +79,8 @@ type Checkpoint struct {
 	Done float64
 	At   time.Time
 	Bad  bool
+
+	spoiled time.Time // when it went bad by Spoil; zero = it did not
 }
 
 // Trainer is one job of the world and its program.
@@ -87,6 +89,7 @@ type Trainer struct {
 	Token string
 
 	w           *World
+	series      Series // nil: a checkpoint is its name
 	id          slurm.JobID
 	checkpoints []Checkpoint
 	runs        []RunRecord
@@ -191,6 +194,12 @@ func (t *Trainer) paces(r *fake.Run) {
 func (t *Trainer) resume(chosen string) float64 {
 	if n := len(t.checkpoints); n > 0 && t.Job.ForgetLast && !t.checkpoints[n-1].Bad {
 		t.checkpoints[n-1].Bad = true
+		if t.series != nil {
+			t.w.fault(t.series.Spoil(t.checkpoints[n-1].Name, uint64(n)))
+		}
+	}
+	if done, ok := t.found(); ok {
+		return done
 	}
 	best := -1
 	for i, c := range t.checkpoints {
@@ -352,8 +361,13 @@ func (t *Trainer) Stop(r *fake.Run, why fake.Cause) {
 
 // commit makes what is done durable.
 func (t *Trainer) commit() string {
-	name := fmt.Sprintf("%08d", len(t.checkpoints)+1)
+	name := t.nextName()
+	if t.series != nil {
+		t.w.fault(t.series.Commit(name))
+	}
 	t.checkpoints = append(t.checkpoints, Checkpoint{Name: name, Done: t.from, At: t.run.Now()})
 	t.run.Log(fmt.Sprintf("committed %s done=%.4g", name, t.from))
 	return name
 }
+
+func (t *Trainer) nextName() string { return fmt.Sprintf("%08d", len(t.checkpoints)+1) }

@@ -11,8 +11,12 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// Daemon is the name under which the engine's client appears in logs and causes.
-const Daemon = "sluiced"
+// Daemon is the name under which the engine's client appears in logs and causes, and
+// Second that of a second daemon's beside it.
+const Daemon, Second = "sluiced", "sluiced2"
+
+// ours reports whether a daemon did it.
+func ours(by string) bool { return by == Daemon || by == Second }
 
 // Config describes a world.
 type Config struct {
@@ -24,6 +28,9 @@ type Config struct {
 	User    bool // user mode: Account gets no rights over other users
 	// Recorded makes the world keep Records, which Check then audits.
 	Recorded bool
+	// Series keeps the checkpoints of the job with that number and token; nil = they are
+	// names. What it cannot do Check reports.
+	Series func(job slurm.JobID, token string) (Series, error)
 	// Notice is how long a runner takes to see a changed file; 0 = 250 ms.
 	Notice time.Duration
 }
@@ -50,6 +57,7 @@ type World struct {
 	byToken  map[string]*Trainer
 	pending  *Trainer  // being submitted
 	plan     []planned // in order of time
+	faults   []error   // of the world itself
 	begin    time.Time
 }
 
@@ -69,6 +77,11 @@ func New(cfg Config) *World {
 	fc.Programs = func(id slurm.JobID, _ slurm.Submission) fake.Program {
 		if t := w.pending; t != nil {
 			t.id = id
+			if cfg.Series != nil {
+				var err error
+				t.series, err = cfg.Series(id, t.Token)
+				w.fault(err)
+			}
 			return t
 		}
 		return nil
@@ -82,6 +95,13 @@ func New(cfg Config) *World {
 	w.Client = w.Slurm.As(cfg.Account).Named(Daemon)
 	w.Mail = &Mailbox{w: w, boxes: map[string]*box{}}
 	return w
+}
+
+// fault notes what the world itself could not do.
+func (w *World) fault(err error) {
+	if err != nil {
+		w.faults = append(w.faults, err)
+	}
 }
 
 // Now returns the virtual time.

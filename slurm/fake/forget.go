@@ -96,6 +96,7 @@ func (f *Fake) recall(j *job, was job) {
 	j.split, j.cpusOn = nil, nil
 	switch {
 	case same:
+		f.logf("job %d recovered", j.id)
 		j.limitEv = limit
 		f.retake(j, split, cpus)
 	case was.completing: // its nodes were cleaned long since

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm"
 )
@@ -68,6 +69,25 @@ var doings = map[string]func(p *play, a Act, job *sim.Trainer) bool{
 		p.held[a.Job] = true
 		return p.orders(job, func(d elastic.Directive) elastic.Directive { d.Hold = true; return d })
 	},
+	"progress is scribbled on": func(_ *play, a Act, job *sim.Trainer) bool {
+		job.Scribble(scribbles(a.Way)...)
+		return true
+	},
+	"progress is replaced": func(_ *play, _ Act, job *sim.Trainer) bool {
+		job.Rewrite()
+		return true
+	},
+	"runner is garbled": func(_ *play, a Act, job *sim.Trainer) bool {
+		job.Garble(pick(garbles, a.Way))
+		return true
+	},
+	"checkpoint is spoiled": func(p *play, a Act, job *sim.Trainer) bool {
+		done, err := job.Spoil(a.Way)
+		if err != nil {
+			p.broken("a checkpoint could not be spoiled: %v", err)
+		}
+		return done
+	},
 	"sluice releases": func(p *play, _ Act, job *sim.Trainer) bool { return p.lets(job) },
 }
 
@@ -91,6 +111,14 @@ func (p *play) do(a Act) {
 		p.swap(a.What)
 	case "second daemon":
 		p.another(a)
+	case "configuration is reloaded":
+		p.d.retune(a.Way)
+	case "stranger":
+		p.stranger(a)
+	case "power fails":
+		p.powerFails(a)
+	case "store is corrupted", "store is cut off", "store is half lost", "store is newer":
+		done = p.hurt(a)
 	default:
 		job := p.jobs[a.Job]
 		done = job != nil && doings[a.What](p, a, job)
@@ -104,6 +132,9 @@ func (p *play) do(a Act) {
 // swap stops the daemon and does something to its journal.
 func (p *play) swap(what string) {
 	p.d.dies(false, again)
+	if p.mend(); what != "journal is copied" {
+		p.d.stood = nil
+	}
 	err := map[string]func() error{
 		"journal is copied": p.d.shelf.Copy, "copy is put back": p.d.shelf.PutBack, "journal is lost": p.d.shelf.Lose,
 	}[what]()
@@ -115,13 +146,17 @@ func (p *play) swap(what string) {
 // another starts a second daemon beside the first. One on the same store is refused;
 // where the journal is a copy, the two meet in Slurm alone.
 func (p *play) another(a Act) {
+	if p.d.now == nil {
+		return // it would be the first
+	}
 	j, err := p.d.shelf.Second(p.w.Now())
 	switch {
-	case p.d.now == nil:
 	case err == nil && p.onDisk:
 		p.broken("F16 a second daemon was let in")
 	case err == nil:
-		p.d.second, p.d.secondUntil = p.d.engine(j, unchanged), p.w.Now().Add(a.For)
+		p.w.Records.SecondStarts(p.w.Now())
+		p.d.secondUntil = p.w.Now().Add(a.For)
+		p.d.second = p.d.engine(j, func(c *engine.Config) { c.Slurm, c.Events = p.w.Client.Named(sim.Second), p.secondEvent })
 	}
 }
 
@@ -151,6 +186,7 @@ func (p *play) letGo() {
 		return
 	}
 	p.letting = true
+	again := false
 	for i := range p.s.Nodes {
 		p.w.Slurm.NodeReturn(fmt.Sprintf("gpu%d", i+1))
 	}
@@ -161,9 +197,12 @@ func (p *play) letGo() {
 		if p.left[i] && p.stranded[i] { // nobody else looks after it
 			_ = p.w.User("root").Cancel(p.ctx, job.ID())
 		}
-		p.lets(job)
+		again = !p.lets(job) && !job.Ended() || again
 		_ = p.w.User("root").Release(p.ctx, job.ID())
 		p.note("somebody lets go of job %d", i)
+	}
+	if p.lettings++; again && p.lettings < 5 { // sluiced was away, or took it for ended still
+		p.w.At(p.now()+time.Minute, func() { p.insist(p.letGo) })
 	}
 }
 

@@ -28,6 +28,13 @@ type daemon struct {
 	second      *engine.Engine
 	secondUntil time.Time
 
+	stood   []string               // what the journal may say when it is opened next; nil = anything
+	damaged bool                   // since it was opened
+	newer   time.Time              // until then the store is that of a newer version
+	tunes   []func(*engine.Config) // the configuration, as it was reloaded
+	reload  bool                   // once this cycle is over
+	inCycle bool
+
 	effects int
 	kills   map[int]Kill
 	strikes map[int][]Act
@@ -35,12 +42,16 @@ type daemon struct {
 }
 
 func (d *daemon) birth() error {
-	j, err := d.shelf.Open(d.play.w.Now())
+	if err := d.refuses("store"); err != nil {
+		return err
+	}
+	j, notices, err := d.shelf.Open(d.play.w.Now())
 	if err != nil {
 		return err
 	}
 	d.journal = j
-	d.play.starts()
+	d.expected(notices)
+	d.play.starts(notices)
 	d.now = d.engine(journalSeam{j, d}, func(c *engine.Config) {
 		c.Slurm, c.Mailbox = CountSlurm(c.Slurm, d.cross), CountMail(c.Mailbox, d.cross)
 	})
@@ -64,6 +75,9 @@ func (d *daemon) engine(j Journal, change func(*engine.Config)) *engine.Engine {
 		cfg.Policy = named
 	} else {
 		panic(err) // Play has looked
+	}
+	for _, tune := range d.tunes {
+		tune(&cfg)
 	}
 	change(&cfg)
 	return engine.New(cfg)
@@ -97,10 +111,13 @@ func (d *daemon) Cycle(ctx context.Context, now time.Time) (wake time.Time, err 
 		}
 	}
 	next := now
+	d.inCycle = true
 	d.living(func() {
 		next, err = d.now.Cycle(ctx, now.Add(d.offset))
 		next = next.Add(-d.offset)
 	})
+	d.inCycle = false
+	d.between()
 	if d.now == nil { // killed
 		return earlier(wake, d.away), nil
 	}
@@ -129,7 +146,10 @@ func (d *daemon) Stirred() bool {
 var errnos = []struct {
 	name string
 	no   syscall.Errno
-}{{"ENOSPC", syscall.ENOSPC}, {"EDQUOT", syscall.EDQUOT}, {"EROFS", syscall.EROFS}, {"EIO", syscall.EIO}}
+}{{"ENOSPC", syscall.ENOSPC}, {"EDQUOT", syscall.EDQUOT}, {"EROFS", syscall.EROFS}, {"EIO", syscall.EIO}, {"EBUSY", syscall.EBUSY}, {"ETIMEDOUT", syscall.ETIMEDOUT}}
+
+// usual is how many of them any file system may say.
+const usual = 4
 
 // refuses is asked before each operation on a file system.
 func (d *daemon) refuses(where string) error {
@@ -140,6 +160,10 @@ func (d *daemon) refuses(where string) error {
 		}
 		if d.refused[i]++; d.refused[i]%max(1, w.Nth) != 0 {
 			continue
+		}
+		if w.Hold > 0 {
+			d.play.did(where + " blocks")
+			d.play.w.Advance(w.Hold)
 		}
 		for _, e := range errnos {
 			if strings.EqualFold(e.name, w.How) {
@@ -166,11 +190,12 @@ func (d *daemon) living(do func()) {
 			if !ok {
 				panic(r)
 			}
-			d.play.did("kill at " + c.at)
+			d.play.did(map[bool]string{false: "kill at ", true: "power lost at "}[c.power] + c.at)
 			d.dies(true, again)
+			if c.power {
+				d.tear()
+			}
 		}
 	}()
 	do()
 }
-
-func unchanged(*engine.Config) {}

@@ -8,6 +8,16 @@
 //		fmt.Println(s) // what is left of it
 //	}
 //
+// It draws misfortunes of every kind of F1 to F18: users, programs, nodes, slurmctld,
+// clocks and files that misbehave; daemons that are killed, that lose power, run twice,
+// or find their store damaged; words that are malformed; files and a log that block.
+// All of it is judged three times: by what became of every job, by what the world
+// recorded, and by package audit from the records alone.
+//
+// On a shelf with a disk the store is SQLite and checkpoints are files, written, closed
+// and verified by the real code. What a power loss leaves of a write is derived from the
+// order in which SQLite syncs, not watched: the store's own tests watch it.
+//
 // A story is drawn whole before anything happens, so that parts of it can be left
 // out one by one. It is JSON, and the same story always goes the same way.
 package story

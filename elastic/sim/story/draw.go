@@ -39,6 +39,7 @@ func Draw(seed uint64) Story {
 	d.slurm()
 	d.daemon()
 	d.files()
+	d.late()
 	return d.Story
 }
 
@@ -188,7 +189,7 @@ const tenYears = 10 * 365 * 24 * time.Hour
 func (d *drawing) files() {
 	for d.one(2) {
 		w := Window{At: d.within(horizon), For: time.Second + d.within(10*time.Minute),
-			Where: []string{"store", "outbox", "jobs"}[d.IntN(3)], How: errnos[d.IntN(len(errnos))].name, Nth: 1 + d.IntN(2)*d.IntN(20)}
+			Where: []string{"store", "outbox", "jobs"}[d.IntN(3)], How: errnos[d.IntN(usual)].name, Nth: 1 + d.IntN(2)*d.IntN(20)}
 		if w.Where == "jobs" {
 			w.How = "EIO"
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/engine"
 	"github.com/sluice-hpc/sluice/elastic/policy"
 	"github.com/sluice-hpc/sluice/elastic/sim"
+	"github.com/sluice-hpc/sluice/slurm"
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
@@ -49,7 +50,8 @@ type play struct {
 	cancelled, held, killed map[int]bool
 	left, stranded          map[int]bool // its tag is gone; its processes are
 	insisting               int          // how many wait for slurmctld
-	letting                 bool         // everybody has let go of what he held
+	letting                 bool         // everybody has let go of what he held,
+	lettings                int          // so often
 	begin                   time.Time
 	plan                    fake.Plan
 	last                    time.Duration // when everything that was to happen at a time has happened
@@ -93,16 +95,12 @@ func (p *play) set(shelves Shelves) error {
 	if _, err := policy.ByName(s.Policy); err != nil && s.Policy != "turns" {
 		return err
 	}
-	cfg := sim.Config{Recorded: p.audited(), User: s.Personal, Fake: fake.Config{
+	cfg := sim.Config{Recorded: true, User: s.Personal, Fake: fake.Config{
 		Seed: s.Seed, Nodes: fake.Grid(s.Nodes, s.GPUs), Jitter: s.Jitter, Draining: s.Draining, Faults: p.plan,
+		Lingering: s.Seed%2 == 0, // every other Slurm is an old one
 	}}
 	if s.Personal {
 		cfg.Account = "alice"
-	}
-	p.w = sim.New(cfg)
-	p.begin = p.w.Now()
-	if p.w.Records != nil {
-		p.w.Records.Blind = p.blind()
 	}
 	shelf, err := InMemory(s)
 	if s.Disk && shelves != nil {
@@ -113,6 +111,15 @@ func (p *play) set(shelves Shelves) error {
 	if err != nil {
 		return err
 	}
+	if folder := shelf.Folder(); folder != "" {
+		cfg.Series = func(job slurm.JobID, token string) (sim.Series, error) { return keep(folder, job, token) }
+	}
+	p.w = sim.New(cfg)
+	p.begin = p.w.Now()
+	p.w.Records.Blind, p.w.Records.Uncounted = p.blind(), p.uncounted()
+	for _, w := range s.Windows {
+		p.w.Records.Blocked = max(p.w.Records.Blocked, w.Hold)
+	}
 	p.d = &daemon{play: p, shelf: shelf, kills: map[int]Kill{}, strikes: map[int][]Act{}, refused: map[int]int{}}
 	for _, k := range s.Kills {
 		p.d.kills[k.Effect] = k
@@ -120,18 +127,6 @@ func (p *play) set(shelves Shelves) error {
 	p.w.Mail.Fault = p.mail
 	p.arrange()
 	return nil
-}
-
-// audited: the records are held against each other unless something happened that
-// makes them tell of another world than the true one.
-func (p *play) audited() bool {
-	s := p.s
-	for _, what := range []string{"second daemon", "user removes the comment", "user breaks the comment"} {
-		if s.has(what) {
-			return false
-		}
-	}
-	return !s.forgetful() && !s.has("strands") && !s.stranded() && !s.has("copy is put back") && !s.has("journal is lost")
 }
 
 // blind is how long slurmctld or sluiced are away in all, at most.
@@ -147,6 +142,17 @@ func (p *play) blind() (d time.Duration) {
 		}
 	}
 	return d
+}
+
+// uncounted reports whether incarnations may be lost with both their keepers: comments
+// are broken and the store is lost, damaged, or an older copy.
+func (p *play) uncounted() bool {
+	if !p.s.has("user breaks the comment") && !p.s.has("user removes the comment") {
+		return false
+	}
+	return slices.ContainsFunc(p.s.Acts, func(a Act) bool {
+		return strings.HasPrefix(a.What, "store ") || a.What == "copy is put back" || a.What == "journal is lost"
+	})
 }
 
 // mail is asked before every operation on the files between daemon and jobs.
@@ -178,7 +184,8 @@ func (p *play) arrange() {
 // ownAct reports whether the act needs no slurmctld.
 func (p *play) ownAct(what string) bool {
 	return strings.HasPrefix(what, "daemon") || strings.HasPrefix(what, "clock") || strings.HasPrefix(what, "journal") ||
-		strings.HasPrefix(what, "copy") || strings.HasPrefix(what, "second") || what == "late word" || what == "strands"
+		strings.HasPrefix(what, "copy") || strings.HasPrefix(what, "second") || strings.HasPrefix(what, "store") || strings.HasPrefix(what, "configuration") ||
+		strings.HasPrefix(what, "checkpoint") || strings.HasPrefix(what, "progress") || strings.HasPrefix(what, "runner") || what == "power fails" || what == "late word" || what == "strands"
 }
 
 // end is when everything that was to happen at a time has happened.
@@ -256,28 +263,26 @@ func (p *play) note(format string, args ...any) {
 	}
 }
 
-// starts notes that an engine begins its life.
-func (p *play) starts() {
-	if p.w.Records != nil {
-		p.w.Records.Starts(p.w.Now())
-	}
-	p.note("sluiced starts")
+// starts notes that an engine begins its life, and what its store said.
+func (p *play) starts(notices []string) {
+	p.w.Records.Starts(p.w.Now(), notices...)
+	p.note("sluiced starts %q", notices)
 }
 
 // event takes what an engine says. The records have the true time.
 func (p *play) event(e engine.Event) {
+	_ = p.d.refuses("log") // it may block, and takes every line in the end
 	e.At = p.w.Now()
-	if p.w.Records != nil {
-		p.w.Records.Event(e)
-	}
+	p.w.Records.Event(e)
 	if e.Kind == "open" {
 		p.out.Moves++
 	}
 	p.note("job %d %s: %s", e.Job, e.Kind, e.Text)
 }
 
-// stranded reports whether a job of the story says that it is stranded: sluiced then
-// requeues it outside of any move.
-func (s Story) stranded() bool {
-	return slices.ContainsFunc(s.Jobs, func(j Job) bool { return j.Manner == "is always stranded" })
+// secondEvent is event for a second daemon's engine.
+func (p *play) secondEvent(e engine.Event) {
+	e.At = p.w.Now()
+	p.w.Records.SecondEvent(e)
+	p.note("second: job %d %s: %s", e.Job, e.Kind, e.Text)
 }

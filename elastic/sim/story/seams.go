@@ -12,7 +12,10 @@ import (
 )
 
 // crashed is what an effect panics with when the daemon is killed there.
-type crashed struct{ at string }
+type crashed struct {
+	at    string
+	power bool
+}
 
 // cross is passed at every effect of the daemon's; effect is what would be done.
 func (d *daemon) cross(name string, effect func() error) error {
@@ -24,12 +27,15 @@ func (d *daemon) cross(name string, effect func() error) error {
 		}
 	}
 	kill, dies := d.kills[n]
+	if dies && kill.Power {
+		d.losePower(name, effect)
+	}
 	if dies && !kill.After {
-		panic(crashed{name})
+		panic(crashed{at: name})
 	}
 	err := effect()
 	if dies {
-		panic(crashed{name})
+		panic(crashed{at: name})
 	}
 	return err
 }

@@ -14,8 +14,9 @@ type Journal interface {
 
 // Shelf is where a story's journal lies between two lives of the daemon.
 type Shelf interface {
-	// Open gives the journal to a daemon that starts; now names files set aside.
-	Open(now time.Time) (Journal, error)
+	// Open gives the journal to a daemon that starts, with what has to be said of it;
+	// now names files set aside.
+	Open(now time.Time) (j Journal, notices []string, err error)
 	// Close takes it back from one that ends; killed ones leave what they leave.
 	Close(killed bool) error
 	// Copy keeps a copy, PutBack puts it in the journal's place; without a copy
@@ -23,6 +24,16 @@ type Shelf interface {
 	Copy() error
 	PutBack() error
 	Lose() error
+	// Hurt does to it what the act of that name says, in one of many ways, also while
+	// it is open; Mend puts right what "store is newer" did. False: it cannot be.
+	Hurt(what string, way uint64) (bool, error)
+	Mend() error
+	// Mark notes what is on the disk for certain, right before a write; Tear, once it
+	// is closed, leaves of what was written since what a power loss may leave.
+	Mark()
+	Tear(way uint64) error
+	// Folder is where checkpoints can be kept; "" = nowhere.
+	Folder() string
 	// Second gives the journal to a second daemon while the first has it. It fails
 	// where that is refused; else the second has a copy of its own.
 	Second(now time.Time) (Journal, error)
@@ -37,12 +48,33 @@ type Shelves func(Story) (Shelf, error)
 func InMemory(Story) (Shelf, error) { return &memory{now: new(engine.Memory)}, nil }
 
 // memory is a shelf in memory.
-type memory struct{ now, copy *engine.Memory }
+type memory struct {
+	now, copy *engine.Memory
+	notices   []string // for who opens it next
+}
 
-func (m *memory) Open(time.Time) (Journal, error)   { return m.now, nil }
+// The store's own words: an audit looks for them.
+const (
+	emptied = "the store in memory is gone: an empty one is started"
+	older   = "the store in memory is an older copy"
+)
+
+func (m *memory) Open(time.Time) (Journal, []string, error) {
+	said := m.notices
+	m.notices = nil
+	return m.now, said, nil
+}
+
 func (m *memory) Close(bool) error                  { return nil }
 func (m *memory) Second(time.Time) (Journal, error) { return m.now.Copy(), nil }
 func (m *memory) Remove() error                     { return nil }
+func (m *memory) Folder() string                    { return "" }
+func (m *memory) Mend() error                       { return nil }
+func (m *memory) Mark()                             {}
+func (m *memory) Tear(uint64) error                 { return nil }
+
+// Hurt does nothing: memory has no bytes.
+func (m *memory) Hurt(string, uint64) (bool, error) { return false, nil }
 
 func (m *memory) Copy() error {
 	m.copy = m.now.Copy()
@@ -51,12 +83,12 @@ func (m *memory) Copy() error {
 
 func (m *memory) PutBack() error {
 	if m.copy != nil {
-		m.now = m.copy.Copy()
+		m.now, m.notices = m.copy.Copy(), []string{older}
 	}
 	return nil
 }
 
 func (m *memory) Lose() error {
-	m.now = new(engine.Memory)
+	m.now, m.notices = new(engine.Memory), []string{emptied}
 	return nil
 }

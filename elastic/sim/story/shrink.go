@@ -1,6 +1,9 @@
 package story
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Shrink returns a story that still fails and from which nothing can be left out
 // without making it pass: parts are dropped by halves, then one by one (delta
@@ -108,7 +111,8 @@ func (k *shrinking) plainer() {
 // placed reports whether all nodes that are named exist.
 func (k *shrinking) placed(s Story) bool {
 	for _, a := range s.Acts {
-		if a.Node != "" && a.Node > "gpu"+string(rune('0'+s.Nodes)) {
+		var n int
+		if _, err := fmt.Sscanf(a.Node, "gpu%d", &n); err == nil && n > s.Nodes {
 			return false
 		}
 	}

@@ -62,21 +62,27 @@ type Act struct {
 	Node   string        `json:"node,omitempty"`
 	For    time.Duration `json:"for,omitempty"`
 	GPUs   int           `json:"gpus,omitempty"`
+	Way    uint64        `json:"way,omitempty"` // which of many, where an act has many ways
 }
 
 // Kill ends the daemon at its n-th effect, before it takes place or after.
 type Kill struct {
 	Effect int  `json:"effect"`
 	After  bool `json:"after,omitempty"`
+	// Power: its machine loses power in the middle of the effect. What the journal
+	// wrote in it and had not synced is gone or torn.
+	Power bool `json:"power,omitempty"`
 }
 
 // Window is a time in which a file system refuses: each Nth operation on it fails.
 type Window struct {
 	At    time.Duration `json:"at"`
 	For   time.Duration `json:"for"`
-	Where string        `json:"where"` // "store", "outbox" (writes) or "jobs" (reads)
-	How   string        `json:"how"`   // ENOSPC, EDQUOT, EROFS, EIO
+	Where string        `json:"where"` // "store", "outbox" (writes), "jobs" (reads) or "log" (events; blocks only)
+	How   string        `json:"how"`   // ENOSPC, EDQUOT, EROFS, EIO, EBUSY, ETIMEDOUT; "" = it goes well
 	Nth   int           `json:"nth"`   // 1 = every one
+	// Hold is how long such an operation blocks before it answers.
+	Hold time.Duration `json:"hold,omitempty"`
 }
 
 // plan is the story's faults for the fake.
@@ -152,16 +158,16 @@ func (s Story) String() string {
 		if a.Effect > 0 {
 			at = fmt.Sprintf("effect %d", a.Effect)
 		}
-		fmt.Fprintf(&b, "%10s %s job=%d node=%s for=%s gpus=%d\n", at, a.What, a.Job, a.Node, a.For, a.GPUs)
+		fmt.Fprintf(&b, "%10s %s job=%d node=%s for=%s gpus=%d way=%d\n", at, a.What, a.Job, a.Node, a.For, a.GPUs, a.Way)
 	}
 	for _, w := range s.Windows {
-		fmt.Fprintf(&b, "%10s %s says %s for %s, each %d.\n", w.At, w.Where, w.How, w.For, w.Nth)
+		fmt.Fprintf(&b, "%10s %s says %s for %s, each %d, after %s.\n", w.At, w.Where, w.How, w.For, w.Nth, w.Hold)
 	}
 	for _, f := range s.Faults {
 		fmt.Fprintf(&b, "           %s\n", f)
 	}
 	for _, k := range s.Kills {
-		fmt.Fprintf(&b, "           killed at effect %d (after=%t)\n", k.Effect, k.After)
+		fmt.Fprintf(&b, "           killed at effect %d (after=%t, power=%t)\n", k.Effect, k.After, k.Power)
 	}
 	return b.String()
 }

@@ -1,0 +1,47 @@
+package engine
+
+import (
+	"slices"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+)
+
+// rewind takes for now what is remembered as later than now: the clock was set back
+// since, by a person or by NTP. Else a node would count as lost, a job would rest and a
+// move would wait for its deadline for as long as the clock had been ahead, for ever if
+// that was years. A rest may end a little ahead.
+func (e *Engine) rewind(now time.Time) {
+	for node, at := range e.lost {
+		if at.After(now) {
+			e.lost[node] = now
+		}
+	}
+	for _, js := range e.jobs {
+		atMost(&js.rest, now.Add(settling))
+		atMost(&js.stranded.last, now)
+		moved, ended := atMost(&js.rec.Moved, now), atMost(&js.rec.Ended, now)
+		js.dirty = js.dirty || moved || ended
+	}
+	atMost(&e.limits.asked, now)
+	e.open = slices.Clone(e.open) // the last report has the old ones
+	for i := range e.open {
+		for _, t := range times(&e.open[i]) {
+			atMost(t, now)
+		}
+	}
+}
+
+// times are when things happened in a move.
+func times(in *elastic.Intent) []*time.Time {
+	return []*time.Time{&in.Opened, &in.Moved, &in.AskedAt, &in.SavedAt, &in.RequeuedAt, &in.PendingAt, &in.ReleasedAt}
+}
+
+// atMost lowers t to most and reports whether it had to.
+func atMost(t *time.Time, most time.Time) bool {
+	later := t.After(most)
+	if later {
+		*t = most
+	}
+	return later
+}

@@ -1,0 +1,102 @@
+package story
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// crowds are one story in so many: each takes as long as hundreds of others.
+const crowds = 4000
+
+// late draws what was thought of later, from numbers of its own: seeds told before go
+// on telling what they told, and more.
+func (d *drawing) late() {
+	d.Rand = rand.New(rand.NewPCG(d.Seed, 0x1a7e))
+	d.store()
+	d.words()
+	d.slow()
+	d.wear()
+	if d.one(crowds) {
+		d.crowd()
+	}
+}
+
+// store draws power losses of the daemon's machine, damage to its store and another
+// program that has it locked.
+func (d *drawing) store() {
+	if d.one(8) {
+		d.Windows = append(d.Windows, Window{At: d.within(horizon), For: time.Second + d.within(5*time.Minute), Where: "store", How: "EBUSY", Nth: 1 + d.IntN(2)*d.IntN(9)})
+	}
+	if !d.Disk {
+		return
+	}
+	for range d.IntN(4) {
+		d.Kills = append(d.Kills, Kill{Effect: 1 + d.IntN(150), Power: true})
+	}
+	for d.one(2) {
+		a := Act{What: []string{"store is corrupted", "store is corrupted", "store is cut off", "store is half lost", "store is newer"}[d.IntN(5)],
+			At: d.within(horizon), For: time.Second + d.within(3*time.Minute), Way: d.Uint64() >> 1}
+		if d.one(3) && (a.What == "store is corrupted" || a.What == "store is cut off") && a.Way&1 == 1 {
+			a.At, a.Effect = 0, 1+d.IntN(120)
+		}
+		d.act(a)
+	}
+}
+
+// words draws malformed words: of programs, runners, users and files.
+func (d *drawing) words() {
+	for i := range d.Jobs {
+		for d.one(4) {
+			a := Act{What: []string{"progress is scribbled on", "progress is scribbled on", "progress is replaced", "runner is garbled", "runner is garbled",
+				"checkpoint is spoiled"}[d.IntN(6)], Job: i, Way: d.Uint64() >> 1}
+			if a.At = d.Jobs[i].At + d.within(12*time.Minute); d.one(3) {
+				a.At, a.Effect = 0, 1+d.IntN(120)
+			}
+			d.act(a)
+		}
+	}
+	for d.one(6) {
+		d.act(Act{At: d.within(horizon), What: "stranger", Way: d.Uint64() >> 1})
+	}
+	for d.one(5) {
+		a := Act{What: "configuration is reloaded", Way: d.Uint64() >> 1}
+		if a.At = d.within(horizon); d.one(2) {
+			a.At, a.Effect = 0, 1+d.IntN(120)
+		}
+		d.act(a)
+	}
+}
+
+// slow draws files, and a log, that block: an operation that answers late has gone
+// well, or has not.
+func (d *drawing) slow() {
+	for d.one(6) {
+		d.Windows = append(d.Windows, Window{
+			At: d.within(horizon), For: time.Second + d.within(4*time.Minute), Where: []string{"store", "outbox", "jobs", "log"}[d.IntN(4)],
+			How: []string{"", "ETIMEDOUT", "EIO"}[d.IntN(3)], Nth: 1 + d.IntN(2)*d.IntN(20), Hold: time.Second + d.within(90*time.Second),
+		})
+	}
+}
+
+// wear draws nodes that lose power.
+func (d *drawing) wear() {
+	if d.one(4) {
+		a := Act{Node: d.node(), What: "power fails", At: d.within(horizon), Way: d.Uint64() >> 1}
+		d.act(a)
+		d.act(Act{Node: a.Node, What: "node returns", At: a.At + time.Second + d.within(5*time.Minute)})
+	}
+}
+
+// crowd makes it a story of hundreds to thousands of jobs on a larger cluster.
+func (d *drawing) crowd() {
+	d.Nodes, d.GPUs = 16+d.IntN(33), 8
+	some := d.Jobs
+	for range 200 * (1 + d.IntN(10)) {
+		j := some[d.IntN(len(some))]
+		j.At, j.Total, j.Manner = d.within(2*time.Hour), float64(1+d.IntN(4)), ""
+		if j.Max = j.Min + d.IntN(16); d.one(20) {
+			j.Manner = manners[d.IntN(len(manners))].name
+		}
+		d.Jobs = append(d.Jobs, j)
+	}
+}
