@@ -84,7 +84,12 @@ func answered(s situation) bool { return s.job.Saved.Request == s.in.Request }
 
 func answeredWell(s situation) bool  { return answered(s) && s.job.Saved.Checkpoint != "" }
 func answeredBadly(s situation) bool { return answered(s) && s.job.Saved.Checkpoint == "" }
-func answerGone(s situation) bool    { return s.job.Phase == Running && !answeredWell(s) }
+
+// answerGone: nor has a stop been asked for a moment ago, which may be carried out still;
+// or the job's word cannot be read just now.
+func answerGone(s situation) bool {
+	return s.job.Phase == Running && !answeredWell(s) && s.now.After(s.in.RequeuedAt.Add(requeuePatience))
+}
 
 func pastDeadline(s situation) bool { return s.now.After(s.in.AskedAt.Add(grace(s))) }
 

@@ -39,21 +39,30 @@ func (c *check) nothingForgotten() {
 // unknown reports whether sluiced need not have heard of that end: it had adopted the
 // job and was started again before that was kept, or its store was emptied, or went back
 // to an older one, after it last looked after the job; and the job ended before the
-// daemon that started so can have met it, or that one said that it leaves it alone.
+// daemon that started so can have met it, or that one said that it leaves it alone, or
+// the job's user took the tag away.
 func (c *check) unknown(s story, f Completion) bool {
 	began := "emptied"
 	if s.cared.Kind == "adopted" {
 		began = "starts"
 	}
+	alone := s.alone || c.untagged(f.Job, s.cared.At, f.End)
 	for i, e := range c.Events {
 		if e.Kind != began || e.At.Before(s.cared.At) || e.Line.Number < s.cared.Number {
 			continue
 		}
-		if s.alone || s.last.Kind == "problem" && s.last.Number > e.Number || f.End.Before(c.sees(i).Add(c.o.Patience)) {
+		if alone || s.last.Kind == "problem" && s.last.Number > e.Number || f.End.Before(c.sees(i).Add(c.o.Patience)) {
 			return true
 		}
 	}
 	return false
+}
+
+// untagged reports whether somebody wrote a comment without a tag on the job in between.
+func (c *check) untagged(id int64, from, to time.Time) bool {
+	return slices.ContainsFunc(c.Controller, func(r Record) bool {
+		return r.Job == id && r.Kind == Changed && r.Change.Comment && r.Change.Token == "" && r.UID != c.uid && !r.At.Before(from) && !r.At.After(to)
+	})
 }
 
 // sees is when a daemon whose life began with the i-th event first saw Slurm.
@@ -117,7 +126,7 @@ const (
 )
 
 // endedRuns: a job that sluiced takes for ended does not run on, unless sluiced
-// takes it up again, its user took it out of sluice's hands, or the number is another
+// takes it up again or moves it, its user took it out of sluice's hands, or the number is another
 // job's since.
 func (c *check) endedRuns(id int64, until time.Time) {
 	for _, r := range c.Controller {
@@ -135,6 +144,8 @@ func (c *check) endedRuns(id int64, until time.Time) {
 				ended = e
 			case e.Kind == "adopted" && !e.At.After(r.At.Add(c.o.Patience)):
 				ended, alone = Event{}, false
+			case e.Kind == "open" && !e.At.After(r.At):
+				ended = Event{} // another life of the daemon's brought it back
 			}
 		}
 		if ended.Number > 0 && !alone && !c.missed(r) {

@@ -75,7 +75,7 @@ func (e *Engine) jobFor(jobs map[elastic.JobID]elastic.Job, in elastic.Intent) e
 // walk takes one move through the table until it has to wait, closes, or fails.
 func (e *Engine) walk(ctx context.Context, in elastic.Intent, job elastic.Job, snap elastic.Snapshot, now time.Time) (_ elastic.Intent, keep, did, down bool) {
 	for range maxRows {
-		if e.unread(in, now) {
+		if e.unread(in, now) || e.unsure(in, now) {
 			break
 		}
 		next := elastic.Advance(in, job, snap)
@@ -85,7 +85,7 @@ func (e *Engine) walk(ctx context.Context, in elastic.Intent, job elastic.Job, s
 		for _, action := range next.Do {
 			if err := e.perform(ctx, action, job, now); err != nil {
 				keep, down = e.failed(ctx, in, action, err, now)
-				return perhapsDone(in, action, err, now), keep, true, down
+				return e.perhapsDone(in, action, err, now), keep, true, down
 			}
 			did = true
 		}
@@ -122,6 +122,13 @@ func (e *Engine) unread(in elastic.Intent, now time.Time) bool {
 		since = js.slurm.Start
 	}
 	return js != nil && js.unplaced() && in.Step == elastic.Released && now.Sub(since) < e.cfg.Limits.Confirm
+}
+
+// unsure reports whether a stop that Slurm did not answer may still be carried out, though
+// something else stopped the job meanwhile: it would stop the run that is due next.
+func (e *Engine) unsure(in elastic.Intent, now time.Time) bool {
+	js := e.byID[in.Job]
+	return js != nil && in.Step == elastic.Requeued && now.Before(js.unheard)
 }
 
 // letGo ends the move of a job whose user took the tag away: the request goes,
@@ -201,15 +208,21 @@ func (e *Engine) failed(ctx context.Context, in elastic.Intent, a elastic.Action
 // perhapsDone notes a stop of which nobody knows whether Slurm took it. A busy
 // slurmctld may still carry it out: asked again at once, it would stop the next run as
 // well, so that it is looked for as long as one that was answered.
-func perhapsDone(in elastic.Intent, a elastic.Action, err error, now time.Time) elastic.Intent {
+func (e *Engine) perhapsDone(in elastic.Intent, a elastic.Action, err error, now time.Time) elastic.Intent {
 	switch a.(type) {
 	case elastic.RequeueHold, elastic.Revive, elastic.Clear:
 		if errors.Is(err, slurm.ErrUnknownOutcome) {
 			in.RequeuedAt = now
+			if js := e.byID[in.Job]; js != nil {
+				js.unheard = now.Add(late)
+			}
 		}
 	}
 	return in
 }
+
+// late is how long after a call was given up slurmctld may still carry it out.
+const late = 15 * time.Second
 
 // perhapsAsked is the same for stops that an earlier life may have asked for in its last
 // moment, before the journal could know.

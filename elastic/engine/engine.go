@@ -108,6 +108,7 @@ type jobState struct {
 	disown  bool                  // its user took the tag away
 	rest    time.Time             // not started again before; see mourn
 	freed   time.Time             // the runner's sign of life upon which a request was withdrawn last
+	unheard time.Time             // until then a stop that Slurm did not answer may be carried out
 	revived int                   // the last run that was brought back, counted from 1
 	cleared int                   // the last run that Slurm was made to forget, likewise
 	words   *checkpoint.LastWords // of an ended job; nil when it ended well

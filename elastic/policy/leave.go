@@ -46,7 +46,8 @@ func leaves(s elastic.Snapshot, j *elastic.Job, a elastic.Allocation) bool {
 		return false
 	}
 	role, _ := (&job{Job: *j, at: j.Place, now: j.GPUs()}).classified(s)
-	return role == movable && j.GPUs() > 0
+	// To a size that its user gave it through Slurm alone nothing may move it again.
+	return role == movable && j.Spec.Allows(j.GPUs(), j.GPUs())
 }
 
 // refuge is where as many GPUs as the job has are idle, beside what the arrangement
