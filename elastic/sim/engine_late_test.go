@@ -55,3 +55,42 @@ func TestKilledAfterAStopThatComesLate(t *testing.T) {
 		t.Errorf("%v %s, restarts %d, died at %v\n%s", err, d.State, d.Restarts, m.deaths, m.log())
 	}
 }
+
+// struck is a client that loses the job's node in the moment of the first stop.
+type struck struct {
+	slurm.Client
+	lose func()
+}
+
+func (s struck) RequeueHold(ctx context.Context, id slurm.JobID) error {
+	defer s.lose()
+	return s.Client.RequeueHold(ctx, id)
+}
+
+// TestLateStopAndALostNode: slurmctld does not answer a stop, which it carries out seconds
+// later; meanwhile the job's node is lost, so that the job is pending by that. It is not
+// started before the stop has come or has gone under.
+func TestLateStopAndALostNode(t *testing.T) {
+	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{
+		Seed: 7, Nodes: fake.Grid(2, 4), Faults: fake.MustParse("scontrol requeuehold #1: late 8s"),
+	}})
+	lost := false
+	d := boot(t, w, new(engine.Memory), "knapsack", func(c *engine.Config) {
+		c.Slurm = struck{c.Slurm, func() {
+			if !lost {
+				lost = true
+				w.Slurm.NodeDown("gpu1", "crashed")
+			}
+		}}
+	})
+	job := w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 2, Max: 4, Total: 60}, Model: sim.Amdahl(60, 0.05)})
+	w.At(100*time.Second, func() {
+		if err := d.Direct(context.Background(), elastic.JobID(job.ID()), func(o elastic.Directive) elastic.Directive { o.Pin = 2; return o }); err != nil {
+			t.Error(err)
+		}
+	})
+	d.drive(t, 10*time.Minute)
+	if got := d.of(t, job); !lost || got.Job.Phase != elastic.Running || got.Job.GPUs() != 2 || got.Job.Restarts != 1 {
+		t.Errorf("lost=%t, %s on %d GPUs, restarts %d\n%s", lost, got.Job.State, got.Job.GPUs(), got.Job.Restarts, d.log.String())
+	}
+}
