@@ -128,7 +128,7 @@ func (d *disk) Mark() { d.marked = d.read() }
 // speaks of frames only once they are synced.
 func (d *disk) Tear(way uint64) error {
 	was, now := d.marked, d.read()
-	if was == nil || len(was) == 0 {
+	if len(was) == 0 {
 		return nil // it was not there yet
 	}
 	rng := rand.New(rand.NewPCG(way, 0x7ea7))
