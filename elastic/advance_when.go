@@ -85,8 +85,8 @@ func answered(s situation) bool { return s.job.Saved.Request == s.in.Request }
 func answeredWell(s situation) bool  { return answered(s) && s.job.Saved.Checkpoint != "" }
 func answeredBadly(s situation) bool { return answered(s) && s.job.Saved.Checkpoint == "" }
 
-// answerGone: nor has a stop been asked for a moment ago, which may be carried out still;
-// or the job's word cannot be read just now.
+// answerGone: the job trains on, or its word cannot be read, and no stop is on its way
+// that would then take what it does without its checkpoint.
 func answerGone(s situation) bool {
 	return s.job.Phase == Running && !answeredWell(s) && s.now.After(s.in.RequeuedAt.Add(requeuePatience))
 }

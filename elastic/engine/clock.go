@@ -19,6 +19,7 @@ func (e *Engine) rewind(now time.Time) {
 	}
 	for _, js := range e.jobs {
 		atMost(&js.rest, now.Add(settling))
+		atMost(&js.unheard, now.Add(late))
 		atMost(&js.stranded.last, now)
 		moved, ended := atMost(&js.rec.Moved, now), atMost(&js.rec.Ended, now)
 		js.dirty = js.dirty || moved || ended

@@ -230,7 +230,7 @@ func (m *Memory) Samples(ctx context.Context, model string, limit int) ([]speed.
 // without a monotonic part, empty lists nil, no list shared.
 func NormalIntent(in elastic.Intent) elastic.Intent {
 	in.From, in.Target = normalList(in.From), normalList(in.Target)
-	for _, t := range []*time.Time{&in.Opened, &in.Moved, &in.AskedAt, &in.SavedAt, &in.RequeuedAt, &in.PendingAt, &in.ReleasedAt} {
+	for _, t := range times(&in) {
 		*t = normalTime(*t)
 	}
 	return in

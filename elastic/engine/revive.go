@@ -45,7 +45,7 @@ func (e *Engine) revivals(now time.Time) []elastic.Intent {
 		if !js.seen || !js.rec.Ended.IsZero() || e.moves(js.rec.ID) || !e.wronged(js, now) {
 			continue
 		}
-		out = append(out, e.bringBack(js, elastic.Revival, "its run was ended by what Slurm owed to one that was lost", now))
+		out = append(out, js.bringBack(elastic.Revival, "its run was ended by what Slurm owed to one that was lost", now))
 	}
 	return out
 }
@@ -65,13 +65,13 @@ func (e *Engine) clearings(now time.Time) []elastic.Intent {
 		if !js.seen || js.disown || e.moves(js.rec.ID) || phaseOf(js.slurm) != elastic.Held || !e.lingers(js) {
 			continue
 		}
-		out = append(out, e.bringBack(js, elastic.Clearing, "Slurm still counts it on "+strings.Join(js.slurm.Nodes, "+")+", where it no longer runs", now))
+		out = append(out, js.bringBack(elastic.Clearing, "Slurm still counts it on "+strings.Join(js.slurm.Nodes, "+")+", where it no longer runs", now))
 	}
 	return out
 }
 
 // bringBack is a move after which the job waits as any other.
-func (e *Engine) bringBack(js *jobState, kind elastic.Kind, cause string, now time.Time) elastic.Intent {
+func (js *jobState) bringBack(kind elastic.Kind, cause string, now time.Time) elastic.Intent {
 	to := js.rec.Tag.Incarnation + 1
 	return elastic.Intent{
 		Job: js.rec.ID, Kind: kind, Step: elastic.Verified, To: to, Restarts: js.slurm.Restarts,

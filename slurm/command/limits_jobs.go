@@ -35,8 +35,8 @@ func parseJobLimits(out string, d delimiter) (map[slurm.JobID]string, map[slurm.
 // askedMemory finds out what squeue's MinMemory means, which it prints alike for
 // memory of each node, of each CPU, and, in newer releases, of each GPU: what it comes
 // to in all tells, where it can; that it is of each GPU only where nothing else fits,
-// for what a job asks for each GPU its Spec says. A job that asks for none is given the node's whole
-// memory, or the site's default.
+// for what a job asks for each GPU its Spec says. A job that asks for none is given the
+// node's whole memory, or the site's default.
 func askedMemory(least, tracked string) (m slurm.Memory) {
 	each, ok := megabytes(least)
 	had := map[string]int{}
