@@ -117,15 +117,13 @@ func (js *jobState) unplaced() bool {
 // unread reports whether the released job runs and where is not known yet. It is asked
 // again next cycle; how the move ended is not known before.
 func (e *Engine) unread(in elastic.Intent, now time.Time) bool {
-	js, since := e.byID[in.Job], in.ReleasedAt
-	if js != nil && js.slurm.Start.After(since) { // slurmctld may have been away in between
-		since = js.slurm.Start
-	}
-	return js != nil && js.unplaced() && in.Step == elastic.Released && now.Sub(since) < e.cfg.Limits.Confirm
+	js := e.byID[in.Job]
+	return js != nil && in.Step == elastic.Released && js.unplaced() && now.Sub(js.placeless) < e.cfg.Limits.Confirm
 }
 
-// unsure reports whether a stop that Slurm did not answer may still be carried out, though
-// something else stopped the job meanwhile: it would stop the run that is due next.
+// unsure reports whether a stop or a hold that Slurm did not answer may still be carried
+// out, though something else stopped the job meanwhile: it would stop the run that is due
+// next, or hold it as its user does.
 func (e *Engine) unsure(in elastic.Intent, now time.Time) bool {
 	js := e.byID[in.Job]
 	return js != nil && in.Step == elastic.Requeued && now.Before(js.unheard)
@@ -209,14 +207,18 @@ func (e *Engine) failed(ctx context.Context, in elastic.Intent, a elastic.Action
 // slurmctld may still carry it out: asked again at once, it would stop the next run as
 // well, so that it is looked for as long as one that was answered.
 func (e *Engine) perhapsDone(in elastic.Intent, a elastic.Action, err error, now time.Time) elastic.Intent {
+	if !errors.Is(err, slurm.ErrUnknownOutcome) {
+		return in
+	}
 	switch a.(type) {
+	case elastic.HoldPending:
 	case elastic.RequeueHold, elastic.Revive, elastic.Clear:
-		if errors.Is(err, slurm.ErrUnknownOutcome) {
-			in.RequeuedAt = now
-			if js := e.byID[in.Job]; js != nil {
-				js.unheard = now.Add(late)
-			}
-		}
+		in.RequeuedAt = now
+	default:
+		return in
+	}
+	if js := e.byID[in.Job]; js != nil {
+		js.unheard = now.Add(late)
 	}
 	return in
 }

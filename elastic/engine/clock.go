@@ -20,6 +20,7 @@ func (e *Engine) rewind(now time.Time) {
 	for _, js := range e.jobs {
 		atMost(&js.rest, now.Add(settling))
 		atMost(&js.unheard, now.Add(late))
+		atMost(&js.placeless, now)
 		atMost(&js.stranded.last, now)
 		moved, ended := atMost(&js.rec.Moved, now), atMost(&js.rec.Ended, now)
 		js.dirty = js.dirty || moved || ended
@@ -36,6 +37,13 @@ func (e *Engine) rewind(now time.Time) {
 // times are when things happened in a move.
 func times(in *elastic.Intent) []*time.Time {
 	return []*time.Time{&in.Opened, &in.Moved, &in.AskedAt, &in.SavedAt, &in.RequeuedAt, &in.PendingAt, &in.ReleasedAt}
+}
+
+// atLeast raises t to least, unless it is zero.
+func atLeast(t *time.Time, least time.Time) {
+	if !t.IsZero() && t.Before(least) {
+		*t = least
+	}
 }
 
 // atMost lowers t to most and reports whether it had to.

@@ -99,19 +99,20 @@ type jobState struct {
 		idle        float64
 		at          speed.Shape
 	}
-	problem map[string]string // by source, for people
-	fresh   []speed.Sample    // not yet in the store
-	paces   []speed.Sample    // likewise, seconds a step
-	why     string
-	last    string                // how the last move closed
-	hold    bool                  // the last hold through Slurm was sluice's own
-	disown  bool                  // its user took the tag away
-	rest    time.Time             // not started again before; see mourn
-	freed   time.Time             // the runner's sign of life upon which a request was withdrawn last
-	unheard time.Time             // until then a stop that Slurm did not answer may be carried out
-	revived int                   // the last run that was brought back, counted from 1
-	cleared int                   // the last run that Slurm was made to forget, likewise
-	words   *checkpoint.LastWords // of an ended job; nil when it ended well
+	problem   map[string]string // by source, for people
+	fresh     []speed.Sample    // not yet in the store
+	paces     []speed.Sample    // likewise, seconds a step
+	why       string
+	last      string                // how the last move closed
+	hold      bool                  // the last hold through Slurm was sluice's own
+	disown    bool                  // its user took the tag away
+	rest      time.Time             // not started again before; see mourn
+	freed     time.Time             // the runner's sign of life upon which a request was withdrawn last
+	unheard   time.Time             // until then a stop or a hold that Slurm did not answer may be carried out
+	placeless time.Time             // when it was first seen to run nobody knows where; zero = it is known
+	revived   int                   // the last run that was brought back, counted from 1
+	cleared   int                   // the last run that Slurm was made to forget, likewise
+	words     *checkpoint.LastWords // of an ended job; nil when it ended well
 	// stranded is how often it was requeued for it, when last, and in which run, counted from 1.
 	stranded struct {
 		times int
@@ -222,6 +223,9 @@ func (e *Engine) blinded(now time.Time, err error) time.Time {
 func (e *Engine) sighted(now time.Time) {
 	if e.blind.why != "" {
 		e.event(now, 0, "sighted", "Slurm answers again after "+now.Sub(e.blind.since).String())
+		for _, js := range e.jobs {
+			atLeast(&js.placeless, now) // it could not be asked
+		}
 	}
 	e.blind.why = ""
 }

@@ -121,7 +121,9 @@ func (m *Memory) Close(ctx context.Context, in elastic.Intent, _ elastic.Outcome
 		if old, ok := m.intents[in.ID]; !ok || old.Job != in.Job {
 			return fmt.Errorf("job %d, intent %d: %w", in.Job, in.ID, ErrNoIntent)
 		}
-		m.closed[in.ID] = true
+		if !m.closed[in.ID] {
+			m.intents[in.ID], m.closed[in.ID] = NormalIntent(in), true
+		}
 		return nil
 	})
 }
@@ -134,6 +136,19 @@ func (m *Memory) Open(ctx context.Context) ([]elastic.Intent, error) {
 	for _, id := range slices.Sorted(maps.Keys(m.intents)) {
 		if !m.closed[id] {
 			out = append(out, NormalIntent(m.intents[id]))
+		}
+	}
+	return out, ctx.Err()
+}
+
+// Written returns the highest incarnation that each job's moves have written.
+func (m *Memory) Written(ctx context.Context) (map[elastic.JobID]int, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	out := map[elastic.JobID]int{}
+	for _, in := range m.intents {
+		if in.Step >= elastic.Written {
+			out[in.Job] = max(out[in.Job], in.To)
 		}
 	}
 	return out, ctx.Err()

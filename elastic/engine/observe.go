@@ -45,12 +45,19 @@ func (e *Engine) load(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return fmt.Errorf("reading the journal's open moves: %w", err)
 	}
+	written, err := e.cfg.Journal.Written(ctx)
+	if err != nil {
+		return fmt.Errorf("reading the journal's moves: %w", err)
+	}
 	if e.kept, err = e.cfg.Journal.Health(ctx); err != nil {
 		return fmt.Errorf("reading what the journal knows of nodes' GPUs: %w", err)
 	}
 	e.health = e.kept
 	for _, r := range records {
 		js := &jobState{rec: r}
+		if n := written[r.ID]; n > r.Tag.Incarnation { // an earlier life ended before it kept the record
+			js.rec.Tag.Incarnation, js.dirty = n, true
+		}
 		e.remember(js)
 		if !r.Ended.IsZero() {
 			e.hearLast(js)
@@ -290,7 +297,11 @@ func (e *Engine) readSplits(ctx context.Context, now time.Time) {
 		// While a requeued job is cleaned up, Slurm counts the next run already and
 		// still shows the nodes of the last.
 		if !js.seen || sj.State == slurm.Pending || !onNodes(sj) || js.rec.Restarts == sj.Restarts && fits(js.rec.Place, sj) {
+			js.placeless = time.Time{}
 			continue
+		}
+		if js.placeless.IsZero() {
+			js.placeless = now
 		}
 		if len(sj.Nodes) == 1 {
 			js.rec.Place = nodes.Placement{{Node: sj.Nodes[0], GPUs: sj.GPUs}}

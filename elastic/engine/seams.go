@@ -22,6 +22,10 @@ type Journal interface {
 	Close(ctx context.Context, in elastic.Intent, how elastic.Outcome, why string, at time.Time) error
 	// Open returns the open intents in order of ID.
 	Open(ctx context.Context) ([]elastic.Intent, error)
+	// Written returns the highest incarnation that each job's moves have written, open
+	// ones and closed, as far back as they are kept. A record that was to be saved after
+	// that may have been lost with the daemon.
+	Written(ctx context.Context) (map[elastic.JobID]int, error)
 
 	// SaveJobs inserts or replaces records by token in one transaction.
 	SaveJobs(ctx context.Context, records []JobRecord) error

@@ -8,10 +8,10 @@ import (
 
 // Strand is a node that loses what runs on it unnoticed by Slurm: the script is
 // ended, and the runner says that the job is stranded. Nothing happens while the
-// job does not run.
+// job does not run, or its script has ended though slurmctld has not heard of it.
 func (t *Trainer) Strand() {
 	t.w.Slurm.Do(func(time.Time) {
-		if t.run == nil {
+		if t.run == nil || t.word.State == checkpoint.Exited {
 			return
 		}
 		t.pause()

@@ -20,6 +20,7 @@ const (
 
 	selectIntent    = `SELECT ` + intentColumns + ` FROM intents WHERE id = ? AND job = ?`
 	selectIntentSum = `SELECT sum FROM intents WHERE id = ?`
+	selectWritten   = `SELECT ` + intentColumns + ` FROM intents WHERE step >= ?`
 	selectOpen      = `SELECT ` + intentColumns + ` FROM intents WHERE outcome IS NULL ORDER BY id`
 )
 
@@ -123,6 +124,22 @@ func (s *Store) Open(ctx context.Context) ([]elastic.Intent, error) {
 		out = append(out, in)
 		return err
 	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// Written returns the highest incarnation that each job's moves have written, open ones
+// and closed.
+func (s *Store) Written(ctx context.Context) (map[elastic.JobID]int, error) {
+	out := map[elastic.JobID]int{}
+	err := s.rows(ctx, "read written moves", "intents", selectWritten, func(r row) error {
+		var in elastic.Intent
+		err := r.Scan(&in.ID, &in.Job, &in.Kind, &in.Step, &in.To)
+		out[in.Job] = max(out[in.Job], in.To)
+		return err
+	}, elastic.Written)
 	if err != nil {
 		return nil, err
 	}

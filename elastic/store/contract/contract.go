@@ -41,6 +41,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Subject) {
 		{"intents", testIntents},
 		{"one open move a job", testOneOpen},
 		{"closing", testClosing},
+		{"written", testWritten},
 		{"jobs", testJobs},
 		{"segments", testSegments},
 		{"health", testHealth},
@@ -142,6 +143,34 @@ func testOneOpen(t *testing.T, s Subject) {
 	if err != nil || second[0].ID <= first[0].ID {
 		t.Errorf("after closing: %v %v", second, err)
 	}
+}
+
+func testWritten(t *testing.T, s Subject) {
+	ctx := t.Context()
+	move := func(job elastic.JobID, to int, step elastic.Step, end bool) {
+		t.Helper()
+		in := Intent(job)
+		in.To, in.Step = to, elastic.Intended
+		got, err := s.Intend(ctx, []elastic.Intent{in})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got[0].Step = step
+		if end {
+			equal(t, nil, nil, s.Close(ctx, got[0], elastic.Done, "", day))
+		} else {
+			equal(t, nil, nil, s.Advance(ctx, got[0]))
+		}
+	}
+	got, err := s.Written(ctx)
+	equal(t, got, map[elastic.JobID]int{}, err)
+	move(1, 3, elastic.Released, true)
+	move(1, 4, elastic.Requeued, true)
+	move(1, 2, elastic.Written, false)
+	move(2, 7, elastic.Written, false)
+	move(3, 1, elastic.Requeued, false)
+	got, err = s.again().Written(ctx)
+	equal(t, got, map[elastic.JobID]int{1: 3, 2: 7}, err)
 }
 
 func testClosing(t *testing.T, s Subject) {
