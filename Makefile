@@ -82,12 +82,13 @@ conform: packages build
 	@SLUICE_LAB_ROOTS="$$(etc/slurm-trees --roots)" etc/campaign conform bin/conform.test -test.timeout 90m -test.run 'TestFake$$|TestRealSlurm'
 
 # Random stories in the simulated world, SEEDS of them; a failure prints a line that
-# tells it again, shortened.
+# tells it again, shortened. Stores lie in memory where there is such a folder: what the
+# disks of stories lose is simulated.
 SEEDS ?= 10000
 FROM ?= 0
 seeds:
 	$(GO) test -c -o bin/story.test ./elastic/sim/story
-	@cd elastic/sim/story && CAMPAIGNS=$(CURDIR)/.campaigns $(CURDIR)/etc/campaign seeds $(CURDIR)/bin/story.test -test.run 'TestSeeds$$' -test.timeout 0 -test.v -seeds=$(SEEDS) -from=$(FROM)
+	@cd elastic/sim/story && TMPDIR=$$(test -w /dev/shm && echo /dev/shm || echo $${TMPDIR:-/tmp}) CAMPAIGNS=$(CURDIR)/.campaigns $(CURDIR)/etc/campaign seeds $(CURDIR)/bin/story.test -test.run 'TestSeeds$$' -test.timeout 0 -test.v -seeds=$(SEEDS) -from=$(FROM)
 
 # Every crash, every pair of crashes and every user's action at every effect: hours.
 crashes:

@@ -34,6 +34,7 @@ type Record struct {
 	Signal int     // of Signalled
 	Shares []Share // of Allocated: by node; of Recovered: in the order of its nodes, unnamed
 	Runs   bool    // of Recovered: something of it was found running
+	Again  bool    // of Freed: the job was requeued, by whomever
 }
 
 // Change is what one scontrol call changed.
@@ -62,7 +63,7 @@ var (
 		return regexp.MustCompile(`^(?:_start_job: Started JobId=(\d+) in \S+ on (\S+)|Allocate JobId=(\d+) NodeList=(\S+) )`)
 	})
 	freedForm = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^(?:TRACE_JOBS: deallocate_nodes:|Requeuing) JobId=(\d+)`)
+		return regexp.MustCompile(`^(TRACE_JOBS: deallocate_nodes:|Requeuing) JobId=(\d+)`)
 	})
 	doneForm      = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^_job_complete: JobId=(\d+) done`) })
 	submitForm    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^_slurm_rpc_submit_batch_job: JobId=(\d+) `) })
@@ -126,7 +127,9 @@ func (p *controller) line(l Line, text string) {
 	for _, s := range sources {
 		text = strings.TrimPrefix(text, s)
 	}
-	p.block = 0
+	if strings.HasPrefix(text, "gres") || strings.HasPrefix(text, "step") { // another thread's line ends no block
+		p.block = 0
+	}
 	switch {
 	case strings.HasPrefix(text, "gres_job_state "):
 		p.heads(text)
@@ -214,8 +217,8 @@ func (p *controller) happened(l Line, text string) bool {
 		return true
 	}
 	if m := freedForm().FindStringSubmatch(text); m != nil {
-		p.add(Record{Line: l, Kind: Freed, Job: job(m[1]), UID: -1})
-		delete(p.gres, job(m[1]))
+		p.add(Record{Line: l, Kind: Freed, Job: job(m[2]), UID: -1, Again: m[1] == "Requeuing"})
+		delete(p.gres, job(m[2]))
 		return true
 	}
 	if m := doneForm().FindStringSubmatch(text); m != nil {

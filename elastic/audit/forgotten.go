@@ -12,7 +12,8 @@ type story struct {
 	ended  Event // the last one, unless it was adopted since; none when Number is 0
 	opened Event // of the open move; likewise
 	last   Event // of any kind
-	cared  Event // the last that is no complaint: sluiced knew the job then
+	cared  Event // the last of a life of sluiced's that knew the job
+	taken  Event // where it was adopted last
 	alone  bool  // its user took the tag away
 }
 
@@ -36,17 +37,20 @@ func (c *check) nothingForgotten() {
 	c.neverAdopted(until)
 }
 
+// cycle is how long the record of a job that was adopted may not be kept yet.
+const cycle = 5 * time.Second
+
 // unknown reports whether sluiced need not have heard of that end: it had adopted the
-// job and was started again before that was kept, or its store was emptied, or went back
-// to an older one, after it last looked after the job; and the job ended before the
-// daemon that started so can have met it, or that one said that it leaves it alone, or
+// job and was started again before that can have been kept, or its store was emptied, or
+// went back to an older one, after it last looked after the job; and the job ended before
+// the daemon that started so can have met it, or that one said that it leaves it alone, or
 // the job's user took the tag away.
 func (c *check) unknown(s story, f Completion) bool {
+	alone := s.alone || c.untagged(f.Job, s.taken.At, f.End)
 	began := "emptied"
-	if s.cared.Kind == "adopted" {
+	if alone || s.cared.At.Sub(s.taken.At) < cycle {
 		began = "starts"
 	}
-	alone := s.alone || c.untagged(f.Job, s.cared.At, f.End)
 	for i, e := range c.Events {
 		if e.Kind != began || e.At.Before(s.cared.At) || e.Line.Number < s.cared.Number {
 			continue
@@ -58,10 +62,11 @@ func (c *check) unknown(s story, f Completion) bool {
 	return false
 }
 
-// untagged reports whether somebody wrote a comment without a tag on the job in between.
+// untagged reports whether somebody other than sluiced wrote a comment on the job in
+// between; where sluiced has its user's account, whether a comment without a tag was.
 func (c *check) untagged(id int64, from, to time.Time) bool {
 	return slices.ContainsFunc(c.Controller, func(r Record) bool {
-		return r.Job == id && r.Kind == Changed && r.Change.Comment && r.Change.Token == "" && r.UID != c.uid && !r.At.Before(from) && !r.At.After(to)
+		return r.Job == id && r.Kind == Changed && r.Change.Comment && (r.Change.Token == "" || r.UID != c.uid) && !r.At.Before(from) && !r.At.After(to)
 	})
 }
 
@@ -89,14 +94,14 @@ func (c *check) stories() map[int64]story {
 			continue
 		}
 		s.last = e
-		if e.Kind != "problem" {
+		if e.Kind != "problem" && e.Kind != "taken" && !(e.Kind == "close" && strings.HasSuffix(e.Text, stranger)) {
 			s.cared = e
 		}
 		switch e.Kind {
 		case "problem":
 			s.alone = s.alone || strings.HasPrefix(e.Text, untagged)
 		case "adopted":
-			s.ended, s.alone = Event{}, false
+			s.ended, s.alone, s.taken = Event{}, false, e
 		case "ended":
 			s.ended = e
 		case "open", "taken":
@@ -112,12 +117,15 @@ func (c *check) stories() map[int64]story {
 // runAfter reports whether Slurm ran or requeued the job at that time or later.
 func (c *check) runAfter(id int64, at time.Time) bool {
 	for _, r := range c.Controller {
-		if r.Job == id && (r.Kind == Allocated || r.Kind == Requeued) && !r.At.Before(at) {
+		if r.Job == id && (r.Kind == Allocated || r.Kind == Requeued || r.Again) && !r.At.Before(at) {
 			return true
 		}
 	}
 	return false
 }
+
+// stranger ends what sluiced says of a move of a job that it does not know.
+const stranger = "the job ended: gone"
 
 // What sluiced says of a job whose comment its user took away, or broke after its end.
 const (
@@ -148,7 +156,7 @@ func (c *check) endedRuns(id int64, until time.Time) {
 				ended = Event{} // another life of the daemon's brought it back
 			}
 		}
-		if ended.Number > 0 && !alone && !c.missed(r) {
+		if ended.Number > 0 && !alone && !c.missed(r) && !c.untagged(id, ended.At, r.At.Add(c.o.Patience)) {
 			c.broken("I2", id, r.At, "sluiced took it for ended, and Slurm ran it afterwards", ended.Line, r.Line)
 			return
 		}
@@ -167,18 +175,30 @@ func (c *check) renumbered(id int64, by time.Time) bool {
 	return given > 1
 }
 
-// missed reports whether the run was over before sluiced, which was started anew then,
-// said anything: it was away.
+// missed reports whether the run was over before sluiced, which was away or could not
+// see Slurm, saw anything.
 func (c *check) missed(run Record) bool {
-	for _, e := range c.Events {
-		if e.At.Before(run.At) {
-			continue
+	back, away := c.backAfter(run.At)
+	return away && slices.ContainsFunc(c.Controller, func(r Record) bool {
+		return r.Kind == Freed && r.Job == run.Job && r.At.After(run.At) && !r.At.After(back)
+	})
+}
+
+// backAfter reports when sluiced, which was away at that time, was started or saw Slurm
+// again.
+func (c *check) backAfter(at time.Time) (back time.Time, away bool) {
+	blind := false
+	for i, e := range c.Events {
+		switch {
+		case e.At.Before(at):
+			blind = e.Kind == "blind" || blind && e.Kind != "sighted" && e.Kind != "starts"
+		case blind && e.Kind == "sighted", !blind && e.Kind == "starts" && (i == 0 || c.Events[i-1].At.Before(at)):
+			return e.At, true
+		case !blind:
+			return time.Time{}, false
 		}
-		return e.Kind == "starts" && slices.ContainsFunc(c.Controller, func(r Record) bool {
-			return r.Kind == Freed && r.Job == run.Job && r.At.After(run.At) && !r.At.After(e.At)
-		})
 	}
-	return false
+	return time.Time{}, false
 }
 
 // neverAdopted: every job that carries a tag at the end was taken up.

@@ -48,12 +48,13 @@ func TestGrain(t *testing.T) {
 }
 
 // TestUnevenSplit: shares go to the nodes of a job in order, those of a job that
-// was not started yet to none.
+// was not started yet to none. A line of another thread of slurmctld's comes between.
 func TestUnevenSplit(t *testing.T) {
 	log := `[2026-11-21T14:27:00.540] gres_job_state gres:gpu(7696487) type:(null)(4294967294) job:1 flags:
 [2026-11-21T14:27:00.540]   total_gres:5
 [2026-11-21T14:27:00.540]   gres_cnt_node_alloc[0]:4
 [2026-11-21T14:27:00.540]   gres_bit_alloc[0]:0-3 of 4
+[2026-11-21T14:27:00.540] debug2: Tree head got back 0 looking for 1
 [2026-11-21T14:27:00.540]   gres_cnt_node_alloc[1]:1
 [2026-11-21T14:27:00.540]   gres_bit_alloc[1]:2 of 4
 [2026-11-21T14:27:00.541] sched/backfill: _start_job: Started JobId=1 in gpu on gpu[1-2]
@@ -64,8 +65,39 @@ func TestUnevenSplit(t *testing.T) {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	want := []Share{{Node: "gpu1", GPUs: 4, Bits: []int{0, 1, 2, 3}}, {Node: "gpu2", GPUs: 1, Bits: []int{2}}}
-	if !reflect.DeepEqual(got[0].Shares, want) || got[0].Number != 7 || len(got[1].Shares) != 0 {
+	if !reflect.DeepEqual(got[0].Shares, want) || got[0].Number != 8 || len(got[1].Shares) != 0 {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestRequeuedByANode: the completion of a run whose node was lost is not the job's last,
+// though nobody asked for a requeue and it was not started again yet.
+func TestRequeuedByANode(t *testing.T) {
+	log := `[2026-11-21T14:27:00.100] _slurm_rpc_submit_batch_job: JobId=1 InitPrio=1 usec=1
+[2026-11-21T14:27:01.100] sched: Allocate JobId=1 NodeList=gpu1 #CPUs=1 Partition=gpu
+[2026-11-21T14:27:22.220] requeue job JobId=1 due to failure of node gpu1
+[2026-11-21T14:27:22.220] TRACE_JOBS: deallocate_nodes: JobId=1
+[2026-11-21T14:27:22.220] Requeuing JobId=1
+`
+	for text, want := range map[string]int{log: 0, strings.ReplaceAll(log, "Requeuing", "Forgetting"): 1} {
+		records, err := ParseController(strings.NewReader(text), "log", time.UTC)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := func(s int) time.Time { return time.Date(2026, 11, 21, 14, 27, s, 0, time.UTC) }
+		e := Evidence{Controller: records, GPUs: map[string]int{"gpu1": 4},
+			Completions: []Completion{{Job: 1, State: "NODE_FAIL", Start: at(1), End: at(22), Line: Line{Number: 1, Grain: time.Second}}},
+			Events: []Event{{Line: Line{Number: 1, At: at(0)}, Kind: "adopted", Job: 1}, {Line: Line{Number: 2, At: at(10)}, Kind: "run", Job: 1},
+				{Line: Line{Number: 3, At: at(59)}, Kind: "act", Job: 2}}}
+		n := 0
+		for _, v := range Check(e, Options{Patience: 15 * time.Second}).Violations {
+			if v.Invariant == "I2" {
+				n++
+			}
+		}
+		if n != want {
+			t.Errorf("%d complaints, want %d: %s\n%s", n, want, text, Check(e, Options{Patience: 15 * time.Second}))
+		}
 	}
 }
 

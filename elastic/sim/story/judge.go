@@ -1,9 +1,11 @@
 package story
 
 import (
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm"
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
@@ -26,13 +28,21 @@ func (p *play) judge() {
 		case !job.Ended():
 			d, _ := p.w.User("root").Job(p.ctx, job.ID())
 			p.broken("I2 job %d never ended: %s held=%t %s, %g of %g done", i, d.State, d.Held, d.Reason, job.Done(), j.Total)
-		case state == slurm.Completed || p.cancelled[i]:
+		case state == slurm.Completed || p.called(p.cancelled, i):
 		case state == slurm.Timeout && j.Limit > 0:
 		case state == slurm.Failed && p.killed[i]:
 		default:
 			p.broken("I2 job %d ended as %s with %g of %g done", i, state, job.Done(), j.Total)
 		}
 	}
+}
+
+// called reports whether that was done to the job, or to another of its number: who
+// names a job that slurmctld has forgotten means the one that has its number since.
+func (p *play) called(done map[int]bool, i int) bool {
+	return slices.ContainsFunc(p.jobs, func(job *sim.Trainer) bool {
+		return job != nil && job.ID() == p.jobs[i].ID() && done[slices.Index(p.jobs, job)]
+	})
 }
 
 // forgotten reports whether slurmctld forgot the job altogether, or gave its number
