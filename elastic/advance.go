@@ -151,7 +151,8 @@ var table = map[Step][]row{
 		// Held when sluice itself was due to hold it: the reply to its own hold was
 		// lost, or it died before it wrote the hold down.
 		{heldAsDue, closeNow(Fellback, "did not start in time; placed afresh")},
-		{is(Held), userHeld},
+		{heldStill, userHeld},
+		{is(Held), waiting("waits for another look: Slurm may not show its release yet")},
 		{targetGone, giveUp},
 		// An ordinary job was faster: waiting for it to end would help nobody.
 		{takenByOthers, giveUpTaken},

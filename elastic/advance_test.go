@@ -73,7 +73,7 @@ func scene(kind elastic.Kind, step elastic.Step) (elastic.Intent, elastic.Job, e
 	}
 	job := elastic.Job{ID: 7, Restarts: 1, Spec: elastic.Spec{Min: 1}}
 	snap := elastic.Snapshot{
-		Now: noon,
+		Now: noon, Before: noon.Add(-time.Second),
 		Nodes: []nodes.Node{
 			{Name: "gpu1", GPUs: 4, Used: 2, Usable: true}, {Name: "gpu2", GPUs: 4, Usable: true},
 		},
@@ -118,6 +118,7 @@ func circumstances() []circumstance {
 		{"running, user holds", with(running, saved, func(j *elastic.Job) { j.UserHold = true }), nil, nil},
 		{"running, target node drained", with(running, saved), func(s *elastic.Snapshot) { s.Nodes[1].Usable = false }, nil},
 		{"held", phase(elastic.Held), nil, nil},
+		{"held, at the first look", phase(elastic.Held), func(s *elastic.Snapshot) { s.Before = noon.Add(-10 * time.Second) }, nil},
 		{"held, counted where it ran", with(phase(elastic.Held), func(j *elastic.Job) { j.Lingers = true }), nil, func(in *elastic.Intent) { in.Moved = noon }},
 		{"... just cleared", with(phase(elastic.Held), func(j *elastic.Job) { j.Lingers = true }), nil, func(in *elastic.Intent) { in.Moved, in.RequeuedAt = noon, noon.Add(-time.Second) }},
 		{"... in spite of all", with(phase(elastic.Held), func(j *elastic.Job) { j.Lingers = true }), nil, nil},

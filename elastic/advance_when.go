@@ -54,6 +54,12 @@ func neverStopped(s situation) bool {
 	return notYetRestarted(s) && lateBy(s, s.snap.Limits.Confirm)
 }
 
+// heldStill: held in a look that is not the first after the release. An answer may be
+// older than the question: from the one before, the hold may be sluice's own.
+func heldStill(s situation) bool {
+	return s.job.Phase == Held && s.in.ReleasedAt.Before(s.snap.Before)
+}
+
 // failedWrongly: Slurm calls the job failed, and the move is there to bring it back.
 func failedWrongly(s situation) bool {
 	return s.job.Phase == Ended && s.job.State == "FAILED" && (s.in.Kind == Revival || s.in.Fallbacks > 0)

@@ -168,6 +168,8 @@ type Limits struct {
 // Snapshot is everything a decision may depend on.
 type Snapshot struct {
 	Now time.Time
+	// Before is when Slurm was looked at last before this look; zero = not yet.
+	Before time.Time
 	// Nodes is the whole inventory with what all jobs use now.
 	Nodes []nodes.Node
 	// Jobs are sluice's jobs that have not ended, in order of first submit,

@@ -9,16 +9,23 @@ import (
 	"github.com/sluice-hpc/sluice/elastic"
 )
 
-// ErrNoJob: no live sluice job has that number.
-var ErrNoJob = errors.New("no such sluice job")
+// What an order may be answered with: no sluice job has that number, or the one that had
+// it is over, perhaps since its user last looked.
+var (
+	ErrNoJob = errors.New("no such sluice job")
+	ErrEnded = errors.New("has ended")
+)
 
 // Direct changes a user's standing order about one job, durably, for the next
 // cycle to act on. The caller has been authorised. Errors are for people:
-// ErrNoJob, a pin the job's own options exclude, or the journal's.
+// ErrNoJob, ErrEnded, a pin the job's own options exclude, or the journal's.
 func (e *Engine) Direct(ctx context.Context, id elastic.JobID, change func(elastic.Directive) elastic.Directive) error {
 	js := e.byID[id]
-	if js == nil || !js.rec.Ended.IsZero() || js.disown {
+	switch {
+	case js == nil || js.disown:
 		return fmt.Errorf("%w: %d", ErrNoJob, id)
+	case !js.rec.Ended.IsZero():
+		return fmt.Errorf("job %d %w (%s)", id, ErrEnded, js.rec.State)
 	}
 	d := change(js.rec.Tag.Directive)
 	if err := pinnable(js.rec.Tag.Spec, d.Pin, e.clusterGPUs()); err != nil {

@@ -123,7 +123,7 @@ func (c *checker) nothingLost(t *Trainer, runs []RunRecord) {
 		}
 		slack := rounding
 		if t.Job.Spec.Habit {
-			slack += moment * (r.Done - r.Start) / r.Ended.Sub(r.Began).Seconds()
+			slack += moment / t.Job.Model(r.gpus(), len(r.Split))
 		}
 		if ours(r.Why.By) && r.Done > r.Saved+slack {
 			c.add("I3", t, "run %d was stopped by %s (%s) with %.6g units done and %.6g saved",

@@ -35,6 +35,14 @@ type RunRecord struct {
 	Code     int
 }
 
+// gpus is how many the run had.
+func (r RunRecord) gpus() (n int) {
+	for _, s := range r.Split {
+		n += s.GPUs
+	}
+	return n
+}
+
 // Runs returns the job's runs in order.
 func (t *Trainer) Runs() (out []RunRecord) {
 	t.w.Slurm.Do(func(time.Time) { out = append(out, t.runs...) })
