@@ -191,10 +191,10 @@ func (p *play) letGo() {
 		p.w.Slurm.NodeReturn(fmt.Sprintf("gpu%d", i+1))
 	}
 	for i, job := range p.jobs {
-		if job == nil || !p.held[i] && !p.s.forgetful() && !p.s.has("second daemon") {
+		if job == nil || !p.held[i] && !(p.stranded[i] && p.exempt(i)) && !p.s.forgetful() && !p.s.has("second daemon") {
 			continue
 		}
-		if p.left[i] && p.stranded[i] { // nobody else looks after it
+		if p.stranded[i] && p.exempt(i) { // nobody else looks after it
 			_ = p.w.User("root").Cancel(p.ctx, job.ID())
 		}
 		again = !p.lets(job) && !job.Ended() || again
