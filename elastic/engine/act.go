@@ -110,8 +110,7 @@ func (e *Engine) walk(ctx context.Context, in elastic.Intent, job elastic.Job, s
 
 // unplaced reports whether the job runs and its split could not be read yet.
 func (js *jobState) unplaced() bool {
-	return js.seen && js.slurm.State == slurm.Running && !js.slurm.Completing &&
-		(js.rec.Restarts != js.slurm.Restarts || !fits(js.rec.Place, js.slurm))
+	return js.seen && js.slurm.State == slurm.Running && !js.slurm.Completing && !js.placeKnown()
 }
 
 // unread reports whether the released job runs and where is not known yet. It is asked

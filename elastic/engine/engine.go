@@ -112,6 +112,7 @@ type jobState struct {
 	rest      time.Time             // not started again before; see mourn
 	freed     time.Time             // the runner's sign of life upon which a request was withdrawn last
 	unheard   time.Time             // until then a stop or a hold that Slurm did not answer may be carried out
+	placed    time.Time             // the start of the run whose place is on record; zero = not asked in this life
 	placeless time.Time             // when it was first seen to run nobody knows where; zero = it is known
 	revived   int                   // the last run that was brought back, counted from 1
 	cleared   int                   // the last run that Slurm was made to forget, likewise

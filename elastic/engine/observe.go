@@ -296,7 +296,7 @@ func (e *Engine) readSplits(ctx context.Context, now time.Time) {
 		sj := js.slurm
 		// While a requeued job is cleaned up, Slurm counts the next run already and
 		// still shows the nodes of the last.
-		if !js.seen || sj.State == slurm.Pending || !onNodes(sj) || js.rec.Restarts == sj.Restarts && fits(js.rec.Place, sj) {
+		if !js.seen || sj.State == slurm.Pending || !onNodes(sj) || js.placeKnown() {
 			js.placeless = time.Time{}
 			continue
 		}
@@ -305,7 +305,7 @@ func (e *Engine) readSplits(ctx context.Context, now time.Time) {
 		}
 		if len(sj.Nodes) == 1 {
 			js.rec.Place = nodes.Placement{{Node: sj.Nodes[0], GPUs: sj.GPUs}}
-			js.rec.Restarts, js.dirty = sj.Restarts, true
+			js.rec.Restarts, js.placed, js.dirty = sj.Restarts, sj.Start, true
 			continue
 		}
 		if lookups++; lookups > maxLookups {
@@ -319,8 +319,15 @@ func (e *Engine) readSplits(ctx context.Context, now time.Time) {
 		for _, share := range detail.Split {
 			js.rec.Place = append(js.rec.Place, nodes.Share{Node: share.Node, GPUs: share.GPUs})
 		}
-		js.rec.Restarts, js.dirty = sj.Restarts, true
+		js.rec.Restarts, js.placed, js.dirty = sj.Restarts, sj.Start, true
 	}
+}
+
+// placeKnown reports whether the place on record is that of the run that Slurm shows. A
+// slurmctld that forgot its last minutes counts restarts a second time, so that each life
+// of the daemon's asks once where each run is, too.
+func (js *jobState) placeKnown() bool {
+	return js.rec.Restarts == js.slurm.Restarts && js.placed.Equal(js.slurm.Start) && fits(js.rec.Place, js.slurm)
 }
 
 // fits reports whether the placement may be that of the job as Slurm shows it.
