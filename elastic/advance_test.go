@@ -29,9 +29,9 @@ type circumstance struct {
 func TestAdvanceTable(t *testing.T) {
 	var b strings.Builder
 	steps := []elastic.Step{elastic.Intended, elastic.Asked, elastic.Verified, elastic.Requeued, elastic.Written, elastic.Released}
-	for _, kind := range []elastic.Kind{elastic.Resize, elastic.Start, elastic.Park, elastic.Revival, elastic.Clearing} {
+	for _, kind := range []elastic.Kind{elastic.Resize, elastic.Start, elastic.Park, elastic.Revival, elastic.Clearing, elastic.Save} {
 		for _, step := range steps {
-			if kind == elastic.Start && step < elastic.Requeued || kind == elastic.Park && step > elastic.Requeued ||
+			if kind == elastic.Start && step < elastic.Requeued || kind == elastic.Park && step > elastic.Requeued || kind == elastic.Save && step > elastic.Asked ||
 				(kind == elastic.Revival || kind == elastic.Clearing) && step != elastic.Verified && step != elastic.Requeued {
 				continue
 			}

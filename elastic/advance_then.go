@@ -1,6 +1,9 @@
 package elastic
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 // The consequences of the table in advance.go.
 
@@ -54,12 +57,17 @@ func askCheckpoint(s situation) Next {
 func noteCheckpoint(s situation) Next {
 	next := Next{Intent: s.in, Again: true, Why: "checkpoint " + s.job.Saved.Checkpoint + " verified"}
 	next.Intent.Step, next.Intent.Checkpoint = Verified, s.job.Saved.Checkpoint
-	next.Intent.SavedAt = s.now
-	// The job's own clock is finer than our polling; take it when it is sane.
-	if at := s.job.Saved.Committed; at.After(s.in.AskedAt) && at.Before(s.now) {
-		next.Intent.SavedAt = at
-	}
+	next.Intent.SavedAt = savedAt(s)
 	return next
+}
+
+// savedAt is when the job saved. Its own clock is finer than our polling, and taken when
+// it is sane.
+func savedAt(s situation) time.Time {
+	if at := s.job.Saved.Committed; at.After(s.in.AskedAt) && at.Before(s.now) {
+		return at
+	}
+	return s.now
 }
 
 func requeue(s situation) Next {
@@ -75,6 +83,13 @@ func holdFirst(s situation) Next {
 func pendingAndHeld(s situation) Next {
 	next := Next{Intent: s.in, Again: true, Why: "pending and held"}
 	next.Intent.Step, next.Intent.PendingAt = Requeued, s.now
+	return next
+}
+
+// closeSaved ends the move of a job that only had to save.
+func closeSaved(s situation) Next {
+	next := withdraw(Done, "saved "+s.job.Saved.Checkpoint+"; trains on")(s)
+	next.Intent.Checkpoint, next.Intent.SavedAt = s.job.Saved.Checkpoint, savedAt(s)
 	return next
 }
 

@@ -32,6 +32,14 @@ func bringsBack(s situation) bool { return s.in.Kind == Revival || s.in.Kind == 
 // lingers: what a crash of a node leaves behind that came while the job was cleaned away.
 func lingers(s situation) bool { return s.job.Phase == Held && s.job.Lingers }
 
+// saves: all that the move is for is a checkpoint. Neither holds nor limits nor what
+// becomes of nodes stand against one.
+func saves(s situation) bool     { return s.in.Kind == Save }
+func savedOnly(s situation) bool { return saves(s) && answeredWell(s) }
+func savesStill(s situation) bool {
+	return saves(s) && !answered(s) && !pastDeadline(s)
+}
+
 // parks: the job gives up its GPUs, and has done so.
 func parks(s situation) bool { return s.in.Kind == Park && s.job.Phase == Held }
 

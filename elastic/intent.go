@@ -11,7 +11,8 @@ import (
 type Step int
 
 // The steps of a move. A start begins at Requeued: there is nothing to save. A
-// park ends there: nothing is to be started. A revival and a clearing begin at Verified,
+// park ends there: nothing is to be started. A save ends with the answer to its request:
+// nothing is stopped. A revival and a clearing begin at Verified,
 // behind the job's last checkpoint, and end as a park does.
 const (
 	Intended  Step = 1 // R1: written down, nothing done
@@ -35,6 +36,8 @@ const (
 	// A pending job that Slurm still counts on nodes is cancelled and brought back; it
 	// waits again.
 	Clearing Kind = "clear"
+	// A running job saves, before its time limit ends it, and trains on where it is.
+	Save Kind = "save"
 )
 
 // Intent is one move of one job, durable before any effect of it.

@@ -181,10 +181,11 @@ func waitFor(d *docket, j *Job, t nodes.Placement, why string) (*Intent, string)
 	return nil, fmt.Sprintf("%s; waits for GPUs on %s to be given back", why, t)
 }
 
-// rests keeps the GPUs of a job whose last run vanished until Slurm has forgotten it.
+// rests keeps the GPUs of a job that Slurm may still stop or hold, for a run that vanished
+// or a call that was not answered.
 func rests(d *docket, j *Job, t nodes.Placement, why string) (*Intent, string) {
 	promise(d.now, j, t, 1)
-	return nil, fmt.Sprintf("%s; its last run was lost: starts at %s, when Slurm is done with it", why, j.Rest.Format("15:04:05"))
+	return nil, fmt.Sprintf("%s; starts at %s, when Slurm is done with what was asked of it before", why, j.Rest.Format("15:04:05"))
 }
 
 func in(p Phase) func(*docket, *Job, nodes.Placement) bool {

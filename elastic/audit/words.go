@@ -17,7 +17,7 @@ type Share struct {
 
 // move is what an open or taken event says of a move.
 type move struct {
-	kind        string // start, resize, park, revive, clear
+	kind        string // start, resize, park, revive, clear, save
 	target      []Share
 	incarnation int
 	step        int
@@ -26,7 +26,7 @@ type move struct {
 
 var (
 	openForm = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^(start|resize|park|revive|clear) (\S+) -> (\S+), incarnation (\d+)(?:, at R(\d))?(?:, checkpoint (\S+))?(?:$|[:;])`)
+		return regexp.MustCompile(`^(start|resize|park|revive|clear|save) (\S+) -> (\S+), incarnation (\d+)(?:, at R(\d))?(?:, checkpoint (\S+))?(?:$|[:;])`)
 	})
 	stepForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^R(\d) (.*)$`) })
 	runForm  = sync.OnceValue(func() *regexp.Regexp {

@@ -236,6 +236,15 @@ func perhapsAsked(open []elastic.Intent, now time.Time) {
 	}
 }
 
+// perhapsHolding is the same for holds outside of moves: jobs are not started so soon.
+func (e *Engine) perhapsHolding(now time.Time) {
+	for _, js := range e.jobs {
+		if js.rec.Ended.IsZero() && !e.moves(js.rec.ID) {
+			js.unheard = now.Add(late)
+		}
+	}
+}
+
 // refused closes a move Slurm will not carry out. A running job trains on; a
 // held one is placed afresh.
 func (e *Engine) refused(ctx context.Context, in elastic.Intent, a elastic.Action, err error, now time.Time) bool {
@@ -274,8 +283,11 @@ func (e *Engine) closeMove(ctx context.Context, next elastic.Next, now time.Time
 	if next.Close == elastic.Done {
 		delete(js.problem, "move")
 	}
-	if in.Kind != elastic.Start {
+	if in.Kind != elastic.Start && in.Kind != elastic.Save {
 		js.rec.Moved = now
+	}
+	if in.Kind == elastic.Save && next.Close == elastic.Done {
+		js.took = max(in.SavedAt.Sub(in.AskedAt), time.Second)
 	}
 	if next.Close == elastic.Abandoned && in.Step == elastic.Asked {
 		js.rec.Deaf++

@@ -21,6 +21,7 @@ func (e *Engine) rewind(now time.Time) {
 		atMost(&js.rest, now.Add(settling))
 		atMost(&js.unheard, now.Add(late))
 		atMost(&js.placeless, now)
+		atMost(&js.saving, now)
 		atMost(&js.stranded.last, now)
 		moved, ended := atMost(&js.rec.Moved, now), atMost(&js.rec.Ended, now)
 		js.dirty = js.dirty || moved || ended
@@ -45,6 +46,14 @@ func atLeast(t *time.Time, least time.Time) {
 	if !t.IsZero() && t.Before(least) {
 		*t = least
 	}
+}
+
+// later returns the later of two times.
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // atMost lowers t to most and reports whether it had to.

@@ -45,7 +45,7 @@ func (e *Engine) record(ctx context.Context, plan elastic.Plan, now time.Time) (
 		}
 	}
 	// What brings a job back goes before its next start.
-	plan.Open = e.oneEach(append(append(e.revivals(now), e.clearings(now)...), plan.Open...))
+	plan.Open = e.oneEach(slices.Concat(e.revivals(now), e.clearings(now), plan.Open, e.savings(now)))
 	if len(plan.Open) == 0 {
 		return nil, nil
 	}

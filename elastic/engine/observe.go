@@ -65,6 +65,7 @@ func (e *Engine) load(ctx context.Context, now time.Time) error {
 	}
 	e.open, e.loaded = open, true
 	perhapsAsked(e.open, now)
+	e.perhapsHolding(now)
 	for _, in := range open {
 		e.event(now, in.Job, "taken", takenUp(in))
 	}

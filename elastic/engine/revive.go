@@ -85,6 +85,8 @@ func (e *Engine) opened(js *jobState, kind elastic.Kind, now time.Time) {
 	switch kind {
 	case elastic.Revival:
 		js.revived = js.slurm.Restarts + 1
+	case elastic.Save:
+		js.saving = now
 	case elastic.Clearing:
 		js.cleared = js.slurm.Restarts + 1
 		for _, node := range js.slurm.Nodes { // perhaps for less time than lies between two looks

@@ -90,7 +90,7 @@ func (e *Engine) jobOf(js *jobState, now time.Time) elastic.Job {
 		Phase: phaseOf(sj), State: string(sj.State), Reason: sj.Reason, Restarts: sj.Restarts,
 		Submitted: r.Submitted, Begun: r.FirstRun, Started: sj.Start, TimeLeft: sj.TimeLeft, TimeLimit: sj.TimeLimit,
 		Speaks: r.Speaks || r.Tag.Spec.Signal != "", Deaf: r.Deaf, Done: r.Done,
-		Curve: js.doubted(e.curveOf(r, now)), MIG: js.gauged.mig, Ailing: js.ailing, Price: r.Price, Moved: r.Moved, Rest: js.rest,
+		Curve: js.doubted(e.curveOf(r, now)), MIG: js.gauged.mig, Ailing: js.ailing, Price: r.Price, Moved: r.Moved, Rest: later(js.rest, js.unheard),
 		Asked: cmp.Or(r.Tag.Directive.Pin, r.Tag.Spec.Min), Attained: js.attained(now),
 	}
 	m := e.limits.Memory[sj.ID]

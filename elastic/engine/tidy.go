@@ -40,7 +40,7 @@ func (e *Engine) tidy(ctx context.Context, now time.Time) bool {
 // a job that was released meanwhile it would look like its user's hold.
 func (js *jobState) perhapsHeld(a elastic.Action, err error, now time.Time) {
 	if _, hold := a.(elastic.HoldPending); hold && errors.Is(err, slurm.ErrUnknownOutcome) {
-		js.rest = now.Add(late)
+		js.unheard = now.Add(late)
 	}
 }
 

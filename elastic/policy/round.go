@@ -150,6 +150,9 @@ func underWay(s elastic.Snapshot, j *job) string {
 	if in.Kind == elastic.Start {
 		return fmt.Sprintf("is being started on %s: %s", gpus(j.now), in.Cause)
 	}
+	if in.Kind == elastic.Save {
+		return fmt.Sprintf("keeps %s: %s", gpus(j.now), in.Cause)
+	}
 	return fmt.Sprintf("is moving from %d to %s: %s", in.From.GPUs(), gpus(j.now), in.Cause)
 }
 

@@ -2,6 +2,7 @@ package sim_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -92,5 +93,49 @@ func TestLateStopAndALostNode(t *testing.T) {
 	d.drive(t, 10*time.Minute)
 	if got := d.of(t, job); !lost || got.Job.Phase != elastic.Running || got.Job.GPUs() != 2 || got.Job.Restarts != 1 {
 		t.Errorf("lost=%t, %s on %d GPUs, restarts %d\n%s", lost, got.Job.State, got.Job.GPUs(), got.Job.Restarts, d.log.String())
+	}
+}
+
+// leaving is a client that drains a node when a job is released to it.
+type leaving struct {
+	slurm.Client
+	drain func()
+}
+
+func (l leaving) Release(ctx context.Context, id slurm.JobID) error {
+	defer l.drain()
+	return l.Client.Release(ctx, id)
+}
+
+// TestLateHold: a job was released to a node that is drained in that moment, and held
+// again; slurmctld does not answer, and holds it seconds later. It is not started before
+// that has come: it would be taken for its user's hold, and the job wait for him.
+func TestLateHold(t *testing.T) {
+	for _, late := range []string{"1200ms", "8s"} {
+		t.Run(late, func(t *testing.T) { lateHold(t, late) })
+	}
+}
+
+func lateHold(t *testing.T, late string) {
+	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{
+		Seed: 7, Nodes: fake.Grid(2, 4), Faults: fake.MustParse("scontrol uhold #2: late " + late),
+	}})
+	drained := false
+	d := boot(t, w, new(engine.Memory), "knapsack", func(c *engine.Config) {
+		c.Slurm = leaving{c.Slurm, func() {
+			if !drained {
+				drained = true
+				w.Slurm.Drain("gpu1", "a test")
+			}
+		}}
+	})
+	job := w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 2, Max: 4, Total: 60}, Model: sim.Amdahl(60, 0.05)})
+	d.drive(t, 5*time.Minute)
+	log := d.log.String()
+	if got := d.of(t, job).Job; got.Phase != elastic.Running || got.Directive.Hold || got.UserHold || !strings.Contains(log, "outcome unknown") {
+		t.Errorf("%s, held by its user %t, %t\n%s", got.Phase, got.Directive.Hold, got.UserHold, log)
+	}
+	for _, bad := range w.Check() {
+		t.Error(bad)
 	}
 }

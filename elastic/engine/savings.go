@@ -1,0 +1,60 @@
+package engine
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+)
+
+// moment is what a save may take beyond what one like it took.
+const moment = 30 * time.Second
+
+// savings are the moves that let running jobs save before their time limit ends them.
+// Slurm ends such a job for good, and what it did since its last checkpoint would have to
+// be done again by the job that its user hands in next.
+func (e *Engine) savings(now time.Time) []elastic.Intent {
+	var out []elastic.Intent
+	for _, js := range e.ordered() {
+		if !js.seen || js.disown || !js.rec.Ended.IsZero() || !js.placeKnown() || !js.endsSoon(now, e.margin(js)) || e.mute(js) {
+			continue
+		}
+		out = append(out, elastic.Intent{
+			Job: js.rec.ID, Kind: elastic.Save, Step: elastic.Intended, To: js.rec.Tag.Incarnation + 1, Restarts: js.slurm.Restarts,
+			From: js.rec.Place, Target: js.rec.Place, Opened: now, Moved: now,
+			Cause:   fmt.Sprintf("its time limit ends it in %s, so it saves", js.slurm.TimeLeft),
+			Request: fmt.Sprintf("%d.%d.%d", js.rec.ID, js.rec.Tag.Incarnation+1, now.UnixMilli()),
+		})
+	}
+	return out
+}
+
+// margin is how long before its limit a job is asked: time for two cycles and for the
+// save, which may take all that is granted until one was seen. At most a quarter of the
+// limit.
+func (e *Engine) margin(js *jobState) time.Duration {
+	save := e.cfg.Limits.Grace
+	switch spec := js.rec.Tag.Spec; {
+	case js.took > 0:
+		save = 3*js.took + moment
+	case js.rec.Price.Measured > 0:
+		save = 3*js.rec.Price.Save + moment
+	case spec.Grace > 0:
+		save = spec.Grace
+	}
+	return min(2*e.cfg.Period+save, js.slurm.TimeLimit/4)
+}
+
+// endsSoon reports whether the limit is that near, and the job was not asked since it is.
+// One that an administrator has put off comes near again.
+func (js *jobState) endsSoon(now time.Time, margin time.Duration) bool {
+	left := js.slurm.TimeLeft
+	return phaseOf(js.slurm) == elastic.Running && left > 0 && left <= margin && js.saving.Before(now.Add(left-margin))
+}
+
+// mute reports whether asking the job is of no use: it would not answer, or its program
+// saves by a habit of its own and no question changes when.
+func (e *Engine) mute(js *jobState) bool {
+	spec, deaf := js.rec.Tag.Spec, e.cfg.Limits.DeafAfter
+	return spec.Signal == "" && (spec.Habit || !js.rec.Speaks) || deaf > 0 && js.rec.Deaf >= deaf
+}

@@ -1,0 +1,100 @@
+package sim_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/sim"
+	"github.com/sluice-hpc/sluice/slurm"
+	"github.com/sluice-hpc/sluice/slurm/fake"
+)
+
+// TestSavesBeforeItsTimeLimit: F14, a job that Slurm ends at its time limit saved shortly
+// before, wherever in a cycle the limit falls; how shortly, once it is known what a save
+// takes. It is asked a few times at most and never stopped for it.
+func TestSavesBeforeItsTimeLimit(t *testing.T) {
+	const limit = 30 * time.Minute
+	for _, period := range []time.Duration{time.Second, 30 * time.Second} {
+		for at := time.Duration(0); at < 30*time.Second; at += 7 * time.Second {
+			w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 5, Nodes: fake.Grid(1, 4)}})
+			d := boot(t, w, new(engine.Memory), "knapsack", func(c *engine.Config) { c.Period = period })
+			var j *sim.Trainer
+			w.At(at, func() {
+				j = w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 4, Max: 4, Total: 1e6}, Save: 3 * time.Second, Limit: limit, Model: sim.Perfect(1)})
+			})
+			d.drive(t, at+limit+3*time.Minute)
+			runs := j.Runs()
+			if len(runs) != 1 || j.State() != slurm.Timeout {
+				t.Fatalf("period %s, at %s: %d runs, %s\n%s", period, at, len(runs), j.State(), d.log.String())
+			}
+			lost := runs[0].Done - runs[0].Saved // units of a quarter of a second
+			if most := 4 * (2*period + 45*time.Second).Seconds(); lost > most {
+				t.Errorf("period %s, at %s: %.0f s of work lost at the limit, want %.0f at most\n%s", period, at, lost/4, most/4, d.log.String())
+			}
+			if asked := strings.Count(d.log.String(), "open: save "); asked < 2 || asked > 4 {
+				t.Errorf("period %s, at %s: asked %d times", period, at, asked)
+			}
+			for _, bad := range w.Check() {
+				t.Error(bad)
+			}
+		}
+	}
+}
+
+// TestWhoIsNotAskedAtItsLimit: a job that has no limit, one that never showed that it
+// answers, and one that saves by a habit of its own.
+func TestWhoIsNotAskedAtItsLimit(t *testing.T) {
+	for name, job := range map[string]sim.Job{
+		"no limit": {},
+		"silent":   {Limit: 20 * time.Minute, Behaviour: sim.Behaviour{Silent: true}},
+		"by habit": {Limit: 20 * time.Minute, Every: 60, Spec: elastic.Spec{Habit: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 5, Nodes: fake.Grid(1, 4)}})
+			d := boot(t, w, new(engine.Memory), "knapsack", func(c *engine.Config) { c.Period = 10 * time.Second })
+			job.User, job.Model = "alice", sim.Perfect(4)
+			job.Spec.Min, job.Spec.Max, job.Spec.Total = 4, 4, 1e5
+			w.Submit(job)
+			d.drive(t, 25*time.Minute)
+			if log := d.log.String(); strings.Contains(log, "open: save") {
+				t.Error(log)
+			}
+			for _, bad := range w.Check() {
+				t.Error(bad)
+			}
+		})
+	}
+}
+
+// TestHeldJobSavesBeforeItsLimit: neither its user's hold nor a drained node stands
+// against a save, and a job that cannot save is not asked without end.
+func TestHeldJobSavesBeforeItsLimit(t *testing.T) {
+	for _, stuck := range []bool{false, true} {
+		t.Run(fmt.Sprint("stuck ", stuck), func(t *testing.T) {
+			w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 5, Nodes: fake.Grid(1, 4)}})
+			d := boot(t, w, new(engine.Memory), "knapsack", func(c *engine.Config) { c.Period = 10 * time.Second })
+			j := w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 4, Max: 4, Total: 1e6}, Limit: 30 * time.Minute, Model: sim.Perfect(4), Behaviour: sim.Behaviour{Stuck: stuck}})
+			w.At(time.Minute, func() {
+				if err := w.User("alice").Hold(t.Context(), j.ID()); err != nil {
+					t.Error(err)
+				}
+				w.Slurm.Drain("gpu1", "soon")
+			})
+			d.drive(t, 33*time.Minute)
+			log := d.log.String()
+			if asked := strings.Count(log, "open: save "); asked < 1 || asked > 4 {
+				t.Errorf("asked %d times\n%s", asked, log)
+			}
+			if saved := j.Runs()[0].Saved > 0; saved == stuck {
+				t.Errorf("saved %t\n%s", saved, log)
+			}
+			for _, bad := range w.Check() {
+				t.Error(bad)
+			}
+		})
+	}
+}
