@@ -56,7 +56,7 @@ func (c *checker) audited() {
 	report := c.w.Records.Audit()
 	liars := map[int64]bool{}
 	for _, t := range c.w.trainers {
-		liars[int64(t.id)] = t.Job.Liar
+		liars[int64(t.id)] = liars[int64(t.id)] || t.Job.Liar // numbers may be given twice
 	}
 	for _, v := range report.Violations {
 		if v.Invariant == "I3" && liars[v.Job] {
