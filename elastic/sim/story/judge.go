@@ -12,7 +12,7 @@ import (
 
 // judge looks at what became of every job.
 func (p *play) judge() {
-	p.out.Broken = append(p.out.Broken, p.w.Check()...)
+	p.out.Broken = append(p.out.Broken, slices.DeleteFunc(p.w.Check(), p.stopForgotten)...)
 	last := map[slurm.JobID]slurm.State{}
 	for _, end := range p.w.Slurm.Ends() {
 		last[end.Job] = end.State
@@ -35,6 +35,14 @@ func (p *play) judge() {
 			p.broken("I2 job %d ended as %s with %g of %g done", i, state, job.Done(), j.Total)
 		}
 	}
+}
+
+// stopForgotten reports whether what is broken came of a stop that slurmctld carried out
+// late, and of which nobody could know any more: the store was another by then. The job was
+// told to train on, and what it did for these seconds is lost.
+func (p *play) stopForgotten(broken string) bool {
+	late := slices.ContainsFunc(p.plan, func(f fake.Fault) bool { return f.Kind == fake.Late && f.On == "scontrol requeuehold" })
+	return late && p.replaced() && strings.HasPrefix(broken, "I3 ") && strings.Contains(broken, "was stopped by sluiced (requeuehold)")
 }
 
 // called reports whether that was done to the job, or to another of its number: who

@@ -150,6 +150,11 @@ func (p *play) uncounted() bool {
 	if !p.s.has("user breaks the comment") && !p.s.has("user removes the comment") {
 		return false
 	}
+	return p.replaced()
+}
+
+// replaced reports whether the store is lost, damaged, or an older copy at some time.
+func (p *play) replaced() bool {
 	return slices.ContainsFunc(p.s.Acts, func(a Act) bool {
 		return strings.HasPrefix(a.What, "store ") || a.What == "copy is put back" || a.What == "journal is lost"
 	})
