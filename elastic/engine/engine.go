@@ -83,25 +83,22 @@ type Engine struct {
 
 // jobState is what the engine knows about one job between cycles.
 type jobState struct {
-	rec     JobRecord
-	seg     *Segment  // of the present run, or the last; nil before the first
-	past    []Segment // earlier ones not yet in the journal
-	had     float64   // GPU-seconds of the runs before seg
-	counted bool      // had is known
-	dirty   bool      // rec differs from the journal
-	segNew  bool      // seg differs from the journal
-	told    bool      // the comment still lacks the directive, or the incarnation, of rec
-	slurm   slurm.Job
-	seen    bool // Slurm showed it in this cycle
-	runner  runnerWord
-	begun   time.Time // first line of the run that was last told of
-	gauged  gauged
-	ailing  bool     // a GPU it has is unfit by its own word, and keeps its node out
-	lazy    struct { // the curve as doubted, kept because it remembers its answers
-		from, curve *speed.Curve
-		idle        float64
-		at          speed.Shape
-	}
+	rec       JobRecord
+	seg       *Segment  // of the present run, or the last; nil before the first
+	past      []Segment // earlier ones not yet in the journal
+	had       float64   // GPU-seconds of the runs before seg
+	counted   bool      // had is known
+	dirty     bool      // rec differs from the journal
+	segNew    bool      // seg differs from the journal
+	told      bool      // the comment still lacks the directive, or the incarnation, of rec
+	slurm     slurm.Job
+	seen      bool // Slurm showed it in this cycle
+	runner    runnerWord
+	begun     time.Time // first line of the run that was last told of
+	gauged    gauged
+	ailing    bool // a GPU it has is unfit by its own word, and keeps its node out
+	lazy      lazyCurve
+	unlearned bool              // it has ended, and what was learnt from it is in the store alone
 	problem   map[string]string // by source, for people
 	fresh     []speed.Sample    // not yet in the store
 	paces     []speed.Sample    // likewise, seconds a step
@@ -125,6 +122,13 @@ type jobState struct {
 		last  time.Time
 		of    int
 	}
+}
+
+// lazyCurve is a curve as doubted, kept because it remembers its answers.
+type lazyCurve struct {
+	from, curve *speed.Curve
+	idle        float64
+	at          speed.Shape
 }
 
 // New returns an engine that has looked at nothing yet.

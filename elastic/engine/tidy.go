@@ -134,8 +134,10 @@ func (e *Engine) save(ctx context.Context) error {
 	return e.keepHealth(ctx)
 }
 
-// forgetOld drops jobs that ended long ago from memory; the journal keeps them.
+// forgetOld drops jobs that ended long ago from memory, and what only decisions about
+// them needed at once; the journal and the store keep it.
 func (e *Engine) forgetOld(now time.Time) {
+	e.unlearn()
 	for token, js := range e.jobs {
 		if !js.rec.Ended.IsZero() && now.Sub(js.rec.Ended) > endedMemory {
 			delete(e.jobs, token)
@@ -149,4 +151,33 @@ func (e *Engine) forgetOld(now time.Time) {
 // releasable reports whether a disowned job stands held by sluice's own hand.
 func releasable(sj slurm.Job) bool {
 	return sj.State == slurm.Pending && sj.Held && !sj.Completing && sj.Reason != "JobHeldAdmin"
+}
+
+// unlearn drops the speeds of models of which no job is left. Those that are not in the
+// store yet are kept until they are.
+func (e *Engine) unlearn() {
+	var over []*jobState
+	for _, js := range e.jobs {
+		switch {
+		case js.rec.Ended.IsZero():
+			js.unlearned = false
+		case !js.unlearned && len(js.fresh)+len(js.paces) == 0:
+			over = append(over, js)
+		}
+	}
+	if len(over) == 0 {
+		return
+	}
+	live := map[string]bool{}
+	for _, js := range e.jobs {
+		live[e.learner(js.rec)] = live[e.learner(js.rec)] || js.rec.Ended.IsZero()
+	}
+	for _, js := range over {
+		js.unlearned, js.lazy = true, lazyCurve{}
+		if !live[e.learner(js.rec)] {
+			delete(e.samples, e.modelOf(js.rec))
+			delete(e.samples, e.paceOf(js.rec))
+			delete(e.curves, e.modelOf(js.rec))
+		}
+	}
 }

@@ -1,0 +1,50 @@
+package engine
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/speed"
+)
+
+// TestUnlearn: what was learnt from jobs that have ended leaves memory once it is in the
+// store, unless a job of the same model lives; and it is found in the store again.
+func TestUnlearn(t *testing.T) {
+	noon := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	store := new(Memory)
+	e := New(Config{Samples: store})
+	for i := range 100 {
+		rec := JobRecord{Token: fmt.Sprintf("%032x", i), ID: elastic.JobID(i + 1), UID: 1000}
+		if i < 2 {
+			rec.Tag.Spec.Model = "shared"
+		}
+		js := &jobState{rec: rec}
+		e.remember(js)
+		s := speed.Sample{Shape: speed.Shape{GPUs: 1, Nodes: 1}, Seconds: 10, Units: 1, At: noon}
+		e.keep(e.modelOf(rec), s)
+		e.keep(e.paceOf(rec), s)
+		e.curveOf(rec, noon)
+		js.lazy.curve = new(speed.Curve)
+		if i > 0 { // the first of the two that share a model runs on
+			js.rec.Ended = noon
+		}
+		if i == 99 {
+			js.fresh = []speed.Sample{s} // not in the store yet
+		}
+		if err := store.AddSamples(t.Context(), e.modelOf(rec), []speed.Sample{s}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e.forgetOld(noon)
+	if len(e.samples) != 4 || len(e.curves) != 2 {
+		t.Errorf("%d series of samples and %d curves are left, want 4 and 2", len(e.samples), len(e.curves))
+	}
+	if js := e.byID[50]; js == nil || js.lazy.curve != nil {
+		t.Error("an ended job keeps its curve, or is gone")
+	}
+	if got := e.recall(e.modelOf(e.byID[50].rec)); len(got) != 1 {
+		t.Errorf("%d samples found again, want 1", len(got))
+	}
+}
