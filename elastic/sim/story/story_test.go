@@ -4,10 +4,12 @@ import (
 	"context"
 	"flag"
 	"os"
+	"os/signal"
 	"regexp"
 	"runtime"
 	"runtime/debug"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -46,7 +48,9 @@ func TestSeeds(t *testing.T) {
 			t.Log(shortened(s, shelves))
 		}
 	}}
-	total := c.Run(t.Context())
+	ctx, stop := signal.NotifyContext(t.Context(), os.Interrupt, syscall.SIGTERM) // what was played until then counts
+	defer stop()
+	total := c.Run(ctx)
 	t.Logf("%.1f seeds/s\n%s", float64(total.Seeds)/time.Since(began).Seconds(), total)
 }
 
