@@ -31,7 +31,10 @@ func tales() map[string]story.Story {
 	habit.Habit, habit.Every = true, 1
 	deaf := job(30*time.Second, "bob", 8, 10)
 	deaf.Manner = "saves for ever"
+	limited := job(0, "alice", 8, 1000)
+	limited.Limit = 12 * time.Minute
 	all := map[string]story.Story{
+		"time limit":      plain("lookahead", []story.Job{limited, job(100*time.Second, "bob", 8, 12)}),
 		"grow and shrink": plain("knapsack", three, story.Act{At: 200 * time.Second, What: "ordinary", GPUs: 2, For: 4 * time.Minute}),
 		"in turns":        plain("turns", three[:2]),
 		"signal and deaf": plain("lookahead", []story.Job{signalled, deaf}),
