@@ -270,7 +270,7 @@ func TestHiddenTakesAsLong(t *testing.T) {
 		if want := fmt.Sprintf("no sluice job %d", job); !errors.Is(err, control.ErrNotFound) || !strings.Contains(err.Error(), want) {
 			t.Errorf("job %d: %v", job, err)
 		}
-		if got := service.Asked(); len(got) != 1 || got[0] != "wake" {
+		if got := strings.Join(service.Asked(), " "); got != "wake" && got != "wake wake" { // twice where reports come in time
 			t.Errorf("job %d: asked %q", job, got)
 		}
 	}

@@ -176,7 +176,7 @@ func (s *Server) about(q request, v verb) (*engine.Report, engine.JobReport, err
 	}
 	jr, ok := lookup(r, elastic.JobID(id))
 	if !ok || !q.sees(jr) { // the two take as long: how long tells nobody which it was
-		r = s.lookAgain(q, r)
+		r = s.lookAgain(q, r, elastic.JobID(id))
 		jr, ok = lookup(r, elastic.JobID(id))
 	}
 	if ok && !may(v, q.options.role(q.caller, jr.Record.UID), q.options.Private) {
@@ -194,11 +194,15 @@ func (s *Server) about(q request, v verb) (*engine.Report, engine.JobReport, err
 // freshWithin is how long an order about an unknown job waits for a newer report:
 // one typed right after sluice submit finds its job. Shorter than the client's
 // own deadline.
-const freshWithin = 1500 * time.Millisecond
+const freshWithin = 3500 * time.Millisecond
 
-// lookAgain asks for a cycle and returns the report it publishes, or the old one
-// when none comes in time or the caller has asked for too many.
-func (s *Server) lookAgain(q request, old *engine.Report) *engine.Report {
+// newReports is how many of them it takes to know that there is no such job: the cycle of
+// the first may have looked before it was submitted.
+const newReports = 2
+
+// lookAgain asks for a cycle and returns the first report with the job in it, else the last
+// one that came in time; the old one when the caller has asked for too many.
+func (s *Server) lookAgain(q request, old *engine.Report, id elastic.JobID) *engine.Report {
 	if !s.orders.take(q.caller.UID, q.options.Now()) {
 		return old
 	}
@@ -207,16 +211,23 @@ func (s *Server) lookAgain(q request, old *engine.Report) *engine.Report {
 	defer cancel()
 	poll := time.NewTicker(20 * time.Millisecond)
 	defer poll.Stop()
-	for {
+	for n := 0; n < newReports; {
 		select {
 		case <-ctx.Done():
 			return old
 		case <-poll.C:
-			if r := s.service.Report(); r != nil && r.At.After(old.At) {
+		}
+		if r := s.service.Report(); r != nil && r.At.After(old.At) {
+			old, n = r, n+1
+			if jr, ok := lookup(r, id); ok && q.sees(jr) {
 				return r
+			}
+			if n < newReports {
+				s.service.Wake()
 			}
 		}
 	}
+	return old
 }
 
 // lookup finds a job by number. Slurm may give a number again after its state
