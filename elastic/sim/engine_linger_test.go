@@ -34,16 +34,16 @@ func (u unlucky) Clear(ctx context.Context, id slurm.JobID) error {
 	return u.Client.Clear(ctx, id)
 }
 
-// lingering plays a job that shrinks for another on its node, or is requeued by its user
-// while another node is idle, and loses its node while it is cleaned away, on a Slurm
-// that then goes on counting it there.
-func lingering(t *testing.T, grid int, away time.Duration, kill []int, after, half bool) (total int, log string) {
+// lingering plays a job that shrinks for another on its node, is requeued by its user, or
+// shrinks at his order while another node is idle, and loses its node while it is cleaned
+// away, on a Slurm that then goes on counting it there.
+func lingering(t *testing.T, way int, away time.Duration, kill []int, after, half bool) (total int, log string) {
 	t.Helper()
 	b := &boundaries{after: after, kill: map[int]bool{}}
 	for _, k := range kill {
 		b.kill[k] = true
 	}
-	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 7, Nodes: fake.Grid(grid, 4), Draining: 2 * time.Second, Lingering: true}})
+	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 7, Nodes: fake.Grid(min(way, 2), 4), Draining: 2 * time.Second, Lingering: true}})
 	begin, lost := w.Now(), false
 	lose := func() {
 		if !lost {
@@ -63,8 +63,12 @@ func lingering(t *testing.T, grid int, away time.Duration, kill []int, after, ha
 	})
 	alice := w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 2, Max: 4, Total: 40}, Model: sim.Amdahl(60, 0.05)})
 	w.At(100*time.Second, func() {
-		if grid == 1 {
+		switch way {
+		case 1:
 			w.Submit(sim.Job{User: "bob", Spec: elastic.Spec{Min: 2, Max: 4, Total: 10}, Model: sim.Amdahl(60, 0.05)})
+			return
+		case 3:
+			_ = m.now.Direct(context.Background(), elastic.JobID(alice.ID()), func(elastic.Directive) elastic.Directive { return elastic.Directive{Pin: 2} })
 			return
 		}
 		if err := w.Slurm.As("alice").Requeue(context.Background(), alice.ID()); err != nil {
@@ -93,16 +97,16 @@ func lingering(t *testing.T, grid int, away time.Duration, kill []int, after, ha
 // TestNodeLostWhileCleanedAway: Slurm is made to forget where the job was, before the job
 // is started anew, and that is told; wherever sluiced dies meanwhile.
 func TestNodeLostWhileCleanedAway(t *testing.T) {
-	for grid := 1; grid <= 2; grid++ {
-		total, log := lingering(t, grid, 20*time.Second, nil, false, false)
+	for way := 1; way <= 3; way++ {
+		total, log := lingering(t, way, 20*time.Second, nil, false, false)
 		for _, want := range []string{"open: clear", "job 1 act: clear job 1 of its last run", "Slurm still counts it on gpu1"} {
 			if strings.Count(log, want) != 1 {
-				t.Errorf("%d nodes: %q is said %d times:\n%s", grid, want, strings.Count(log, want), log)
+				t.Errorf("way %d: %q is said %d times:\n%s", way, want, strings.Count(log, want), log)
 			}
 		}
 		for k := 1; k <= total; k += sampling() {
-			lingering(t, grid, 20*time.Second, []int{k}, false, false)
-			lingering(t, grid, 20*time.Second, []int{k}, true, false)
+			lingering(t, way, 20*time.Second, []int{k}, false, false)
+			lingering(t, way, 20*time.Second, []int{k}, true, false)
 		}
 	}
 }
