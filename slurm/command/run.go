@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"strings"
 	"syscall"
 	"time"
 
@@ -89,7 +90,11 @@ func (k call) failed(ctx, bounded context.Context, err error, out answer, timeou
 	var exit *exec.ExitError
 	switch cause := context.Cause(bounded); {
 	case errors.Is(cause, errTooMuch):
-		return k.fail(slurm.ErrGarbage, fmt.Sprintf("more than %d bytes of output", maxOutput), "")
+		most := k.limit
+		if most == 0 {
+			most = maxOutput
+		}
+		return k.fail(slurm.ErrGarbage, fmt.Sprintf("more than %d bytes of output", most), "")
 	case cause != nil && k.mutates:
 		return k.fail(slurm.ErrUnknownOutcome, because(cause, timeout), "look at the job before trying again")
 	case cause != nil && ctx.Err() != nil:
@@ -121,7 +126,7 @@ func (k call) fail(kind error, words, hint string) error {
 // capped keeps the first bytes it is given. When full is set, one byte too many
 // is an error and calls it; else the rest is dropped in silence.
 type capped struct {
-	buf  bytes.Buffer
+	buf  strings.Builder // its text is handed out without a copy
 	left int64
 	over bool
 	full func()
@@ -132,6 +137,9 @@ var _ io.Writer = (*capped)(nil)
 func (w *capped) Write(p []byte) (int, error) {
 	if int64(len(p)) <= w.left {
 		w.left -= int64(len(p))
+		if w.buf.Cap()-w.buf.Len() < len(p) {
+			w.buf.Grow(len(p) + w.buf.Len()) // to twice as much: 60 MB are copied a few times only
+		}
 		return w.buf.Write(p)
 	}
 	w.buf.Write(p[:w.left])
