@@ -108,6 +108,11 @@ func (k call) failed(ctx, bounded context.Context, err error, out answer, timeou
 	case errors.As(err, &exit):
 		return k.fail(slurm.ErrControllerDown, "ended by "+exit.String(), "")
 	}
+	for _, short := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EAGAIN} {
+		if errors.Is(err, short) { // nothing was started; later there may be room again
+			return k.fail(slurm.ErrControllerDown, clean(err.Error()), "this machine, or the limit of this process, is used up: see LimitNOFILE and TasksMax of sluiced.service")
+		}
+	}
 	return k.fail(slurm.ErrMissingProgram, clean(err.Error()), "see that the program may be run here")
 }
 
