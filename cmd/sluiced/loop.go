@@ -25,10 +25,12 @@ const (
 // loop is the daemon's only clock: it calls the engine when it asked to be
 // called, and earlier when something happened.
 type loop struct {
-	d     *daemon
-	woken chan struct{}
-	calls chan func()   // to run between two cycles, on the engine's goroutine
-	begun atomic.Uint64 // cycles
+	d       *daemon
+	woken   chan struct{}
+	calls   chan func()   // to run between two cycles, on the engine's goroutine
+	begun   atomic.Uint64 // cycles
+	told    string        // why the last cycle decided nothing
+	systemd notifier
 }
 
 func newLoop(d *daemon) *loop {
@@ -66,8 +68,8 @@ func (l *loop) run(ctx context.Context) error {
 		started := time.Now()
 		l.begun.Add(1)
 		next, err := l.d.engine.Cycle(ctx, started)
-		if err != nil && ctx.Err() == nil {
-			l.d.log.Error().Err(err).Msg("this cycle decided nothing")
+		if ctx.Err() == nil {
+			l.tell(err)
 		}
 		if err := l.d.store.Damage(); err != nil {
 			// A new start checks all of it, sets it aside and finds the jobs in Slurm.
@@ -75,7 +77,7 @@ func (l *loop) run(ctx context.Context) error {
 		}
 		if !ready {
 			ready = true
-			_, _ = sd.SdNotify(false, sd.SdNotifyReady)
+			l.systemd.say(sd.SdNotifyReady)
 		}
 		if started.Sub(pruned) > 24*time.Hour {
 			pruned = started
@@ -85,8 +87,21 @@ func (l *loop) run(ctx context.Context) error {
 		}
 		l.rest(ctx, hup, started, next)
 	}
-	_, _ = sd.SdNotify(false, sd.SdNotifyStopping)
+	l.systemd.say(sd.SdNotifyStopping)
 	return nil
+}
+
+// tell writes down why a cycle decided nothing: once for as long as it is the same,
+// which with a disk that is full or descriptors that ran out may be for days.
+func (l *loop) tell(err error) {
+	said := ""
+	if err != nil {
+		said = err.Error()
+	}
+	if said != "" && said != l.told {
+		l.d.log.Error().Err(err).Msg("this cycle decided nothing")
+	}
+	l.told = said
 }
 
 // rest waits for the next cycle and serves what comes in between.
@@ -98,7 +113,7 @@ func (l *loop) rest(ctx context.Context, hup <-chan os.Signal, started, next tim
 	defer stir.Stop()
 	woken := l.woken
 	for {
-		_, _ = sd.SdNotify(false, sd.SdNotifyWatchdog)
+		l.systemd.say(sd.SdNotifyWatchdog)
 		select {
 		case <-ctx.Done():
 			return

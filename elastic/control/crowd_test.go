@@ -194,7 +194,7 @@ func TestArrivals(t *testing.T) {
 	}
 	defer l.Close()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	g := newGate(l, func() time.Time { return now })
+	g := newGate(l, func() time.Time { return now }, func(error) {})
 	g.arrivals.burst = 3
 	accepted := make(chan net.Conn, 10)
 	go func() {

@@ -12,6 +12,7 @@ type gate struct {
 	crowd    crowd[uint32]
 	arrivals buckets[uint32] // beyond them it costs sluiced next to nothing to say no
 	now      func() time.Time
+	short    shortage
 }
 
 // visit is one request's caller and what the server has to know of his
@@ -35,15 +36,21 @@ func (g *guest) Close() error {
 	return g.Conn.Close()
 }
 
-func newGate(l *net.UnixListener, now func() time.Time) *gate {
-	return &gate{UnixListener: l, now: now, crowd: crowd[uint32]{each: perUserHard, all: inAll},
+func newGate(l *net.UnixListener, now func() time.Time, log func(error)) *gate {
+	return &gate{UnixListener: l, now: now, short: shortage{log: log}, crowd: crowd[uint32]{each: perUserHard, all: inAll},
 		arrivals: buckets[uint32]{burst: 2000, every: 5 * time.Millisecond}}
 }
 
-// Accept returns the next connection that there is room for.
+// Accept returns the next connection that there is room for. Where the process has no
+// file descriptor left it waits for one: net/http would, too, with a line in the log
+// each second.
 func (g *gate) Accept() (net.Conn, error) {
 	for {
 		conn, err := g.AcceptUnix()
+		if g.short.passing(err) {
+			time.Sleep(acceptAgain)
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}

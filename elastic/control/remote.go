@@ -76,15 +76,14 @@ func (r *remote) serve(ctx context.Context, handler http.Handler) error {
 }
 
 func (r *remote) accept(ctx context.Context, handler http.Handler, all *sync.WaitGroup) error {
+	short := shortage{log: r.server.log}
 	for {
 		conn, err := r.listener.Accept()
-		var slow interface{ Temporary() bool }
 		switch {
-		case err == nil:
-		case ctx.Err() == nil && errors.As(err, &slow) && slow.Temporary(): // out of file descriptors, or reset
-			pause(ctx, 10*time.Millisecond)
+		case ctx.Err() == nil && short.passing(err): // out of file descriptors, or reset
+			pause(ctx, acceptAgain)
 			continue
-		default:
+		case err != nil:
 			return err
 		}
 		inner, cancel := context.WithCancel(ctx)

@@ -151,7 +151,7 @@ func (s *Server) serveSocket(ctx context.Context, handler http.Handler) error {
 			h.Close()
 		}
 	})
-	err := h.Serve(newGate(s.socket.UnixListener, func() time.Time { return s.options.Load().Now() }))
+	err := h.Serve(newGate(s.socket.UnixListener, func() time.Time { return s.options.Load().Now() }, s.log))
 	if !unhook() {
 		<-stopped
 	}
@@ -160,6 +160,9 @@ func (s *Server) serveSocket(ctx context.Context, handler http.Handler) error {
 	}
 	return err
 }
+
+// log tells what no client is told.
+func (s *Server) log(err error) { s.options.Load().Log(err) }
 
 // visitKey finds a request's *visit in its context.
 type visitKey struct{}

@@ -12,22 +12,21 @@ var jobLimitFields = [...]string{"JobID", "Reservation", "MinMemory", "tres-allo
 // parseJobLimits reads which jobs are in which reservation, and how each asks for
 // memory.
 func parseJobLimits(out string, d delimiter) (map[slurm.JobID]string, map[slurm.JobID]slurm.Memory, error) {
-	records, err := d.split(out, len(jobLimitFields))
-	if err != nil {
-		return nil, nil, err
-	}
-	in, memory := map[slurm.JobID]string{}, map[slurm.JobID]slurm.Memory{}
-	for _, r := range records {
+	in, memory, words := map[slurm.JobID]string{}, map[slurm.JobID]slurm.Memory{}, pool{}
+	_, err := d.split(out, len(jobLimitFields), func(r []string) {
 		id, err := jobID(r[0])
 		if err != nil {
-			continue
+			return
 		}
 		if !empty(r[1]) {
-			in[id] = r[1]
+			in[id] = words.own(r[1])
 		}
 		if m := askedMemory(r[2], r[3]); m != (slurm.Memory{}) {
 			memory[id] = m
 		}
+	})
+	if err != nil {
+		return nil, nil, err
 	}
 	return in, memory, nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"strings"
 	"syscall"
 	"time"
 
@@ -89,7 +90,11 @@ func (k call) failed(ctx, bounded context.Context, err error, out answer, timeou
 	var exit *exec.ExitError
 	switch cause := context.Cause(bounded); {
 	case errors.Is(cause, errTooMuch):
-		return k.fail(slurm.ErrGarbage, fmt.Sprintf("more than %d bytes of output", maxOutput), "")
+		most := k.limit
+		if most == 0 {
+			most = maxOutput
+		}
+		return k.fail(slurm.ErrGarbage, fmt.Sprintf("more than %d bytes of output", most), "")
 	case cause != nil && k.mutates:
 		return k.fail(slurm.ErrUnknownOutcome, because(cause, timeout), "look at the job before trying again")
 	case cause != nil && ctx.Err() != nil:
@@ -102,6 +107,11 @@ func (k call) failed(ctx, bounded context.Context, err error, out answer, timeou
 		return k.fail(slurm.ErrUnknownOutcome, "killed by "+exit.String(), "look at the job before trying again")
 	case errors.As(err, &exit):
 		return k.fail(slurm.ErrControllerDown, "ended by "+exit.String(), "")
+	}
+	for _, short := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EAGAIN} {
+		if errors.Is(err, short) { // nothing was started; later there may be room again
+			return k.fail(slurm.ErrControllerDown, clean(err.Error()), "this machine, or the limit of this process, is used up: see LimitNOFILE and TasksMax of sluiced.service")
+		}
 	}
 	return k.fail(slurm.ErrMissingProgram, clean(err.Error()), "see that the program may be run here")
 }
@@ -121,7 +131,7 @@ func (k call) fail(kind error, words, hint string) error {
 // capped keeps the first bytes it is given. When full is set, one byte too many
 // is an error and calls it; else the rest is dropped in silence.
 type capped struct {
-	buf  bytes.Buffer
+	buf  strings.Builder // its text is handed out without a copy
 	left int64
 	over bool
 	full func()
@@ -132,6 +142,9 @@ var _ io.Writer = (*capped)(nil)
 func (w *capped) Write(p []byte) (int, error) {
 	if int64(len(p)) <= w.left {
 		w.left -= int64(len(p))
+		if w.buf.Cap()-w.buf.Len() < len(p) {
+			w.buf.Grow(len(p) + w.buf.Len()) // to twice as much: 60 MB are copied a few times only
+		}
 		return w.buf.Write(p)
 	}
 	w.buf.Write(p[:w.left])

@@ -53,33 +53,46 @@ func (c *Client) Nodes(ctx context.Context) ([]slurm.Node, error) {
 // partition, and joins a node's records into one. A node whose numbers cannot
 // be read gets the state UNKNOWN, in which nothing is started.
 func parseNodes(out string, d delimiter) ([]slurm.Node, error) {
-	records, err := d.split(out, int(nodeFieldCount))
-	if err != nil {
-		return nil, err
-	}
 	var nodes []slurm.Node
-	at := map[string]int{}
-	for _, r := range records {
+	at, words, tooMany := map[string]int{}, pool{}, false
+	records, err := d.split(out, int(nodeFieldCount), func(r []string) {
 		names, err := slurm.Expand(r[nName][strings.LastIndexByte(r[nName], '\n')+1:])
-		if err != nil || len(names) == 0 {
-			continue
+		if err != nil {
+			return
 		}
 		for _, name := range names {
-			if i, known := at[name]; known {
-				addPartition(&nodes[i], r[nPartition])
-				continue
+			i, known := at[name]
+			switch {
+			case known:
+				addPartition(&nodes[i], words.own(r[nPartition]))
+			case len(nodes) == slurm.MaxHosts:
+				tooMany = true
+				return
+			default:
+				node := parseNode(name, r)
+				words.ofNode(&node)
+				at[node.Name] = len(nodes)
+				nodes = append(nodes, node)
 			}
-			if len(nodes) == slurm.MaxHosts {
-				return nil, fmt.Errorf("more than %d nodes", slurm.MaxHosts)
-			}
-			at[name] = len(nodes)
-			nodes = append(nodes, parseNode(name, r))
 		}
-	}
-	if len(nodes) == 0 && len(records) > 0 {
-		return nil, fmt.Errorf("%d records, and none has a node", len(records))
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case tooMany:
+		return nil, fmt.Errorf("more than %d nodes", slurm.MaxHosts)
+	case len(nodes) == 0 && records > 0:
+		return nil, fmt.Errorf("%d records, and none has a node", records)
 	}
 	return nodes, nil
+}
+
+// ofNode copies what was said of a node out of the answer.
+func (p pool) ofNode(n *slurm.Node) {
+	p.all(&n.Name, &n.GPUType, &n.Reason)
+	p.list(n.States)
+	p.list(n.Features)
+	p.list(n.Partitions)
 }
 
 func parseNode(name string, r []string) slurm.Node {

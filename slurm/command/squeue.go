@@ -95,19 +95,19 @@ func (c *Client) squeue(ctx context.Context, op string, id slurm.JobID) ([]slurm
 // parseJobs reads squeue's answer. A record whose id cannot be read is left out,
 // for it is nobody's; when all are, the answer is garbage.
 func parseJobs(out string, d delimiter) ([]slurm.Detail, error) {
-	records, err := d.split(out, int(jobFieldCount))
+	var details []slurm.Detail
+	words := pool{}
+	records, err := d.split(out, int(jobFieldCount), func(r []string) {
+		if detail, ok := parseJob(r); ok {
+			words.ofJob(&detail)
+			details = append(details, detail)
+		}
+	})
 	if err != nil {
 		return nil, err
 	}
-	details := make([]slurm.Detail, 0, len(records))
-	for _, r := range records {
-		detail, ok := parseJob(r)
-		if ok {
-			details = append(details, detail)
-		}
-	}
-	if len(details) == 0 && len(records) > 0 {
-		return nil, fmt.Errorf("%d records, and none has a job id", len(records))
+	if len(details) == 0 && records > 0 {
+		return nil, fmt.Errorf("%d records, and none has a job id", records)
 	}
 	slices.SortStableFunc(details, func(a, b slurm.Detail) int { return int(min(max(a.ID-b.ID, -1), 1)) })
 	return details, nil
@@ -147,6 +147,15 @@ func parseJob(r []string) (d slurm.Detail, ok bool) {
 		j.State = slurm.Unknown
 	}
 	return d, true
+}
+
+// ofJob copies what was said of a job out of the answer.
+func (p pool) ofJob(d *slurm.Detail) {
+	state := string(d.State)
+	p.all(&d.Name, &d.User, &d.Account, &d.Partition, &d.QOS, &state, &d.Reason, &d.GPUType, &d.WorkDir, &d.Comment, &d.StdOut)
+	d.State = slurm.State(state)
+	p.list(d.Nodes)
+	p.list(d.ReqNodes)
 }
 
 // jobID reads an id; lines that something printed before it are skipped.

@@ -1,0 +1,36 @@
+package control
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// acceptAgain is how long a listener waits when no connection can be taken.
+const acceptAgain = 50 * time.Millisecond
+
+// shortage says once that connections cannot be taken, for want of file descriptors
+// mostly, and once that they can be again.
+type shortage struct {
+	log   func(error)
+	since int // failures
+}
+
+// passing reports whether err, of Accept, is one that passes; nil ends the shortage.
+func (s *shortage) passing(err error) bool {
+	if err == nil {
+		if s.since > 0 {
+			s.log(fmt.Errorf("requests are taken again; %d times one could not be", s.since))
+		}
+		s.since = 0
+		return false
+	}
+	var slow interface{ Temporary() bool }
+	if !errors.As(err, &slow) || !slow.Temporary() {
+		return false
+	}
+	if s.since++; s.since == 1 {
+		s.log(fmt.Errorf("no request can be taken for now: %w; see LimitNOFILE of sluiced.service, and /proc/PID/fd for what holds them", err))
+	}
+	return true
+}

@@ -1,0 +1,33 @@
+package control
+
+import (
+	"errors"
+	"net"
+	"syscall"
+	"testing"
+)
+
+// TestShortageSpeaksOnce: F17, a listener without file descriptors says so once and goes
+// on; what does not pass is left to its caller.
+func TestShortageSpeaksOnce(t *testing.T) {
+	var said []string
+	s := shortage{log: func(err error) { said = append(said, err.Error()) }}
+	full := &net.OpError{Op: "accept", Net: "unix", Err: syscall.EMFILE}
+	for range 1000 {
+		if !s.passing(full) {
+			t.Fatal("it does not pass")
+		}
+	}
+	if len(said) != 1 {
+		t.Errorf("%d lines for one shortage: %q", len(said), said)
+	}
+	if s.passing(nil) || s.passing(nil) || len(said) != 2 {
+		t.Errorf("its end: %q", said)
+	}
+	if s.passing(net.ErrClosed) || s.passing(errors.New("else")) || len(said) != 2 {
+		t.Errorf("a closed listener: %q", said)
+	}
+	if !s.passing(full) || len(said) != 3 {
+		t.Errorf("the second shortage: %q", said)
+	}
+}
