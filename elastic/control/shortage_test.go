@@ -21,7 +21,7 @@ func TestShortageSpeaksOnce(t *testing.T) {
 	if len(said) != 1 {
 		t.Errorf("%d lines for one shortage: %q", len(said), said)
 	}
-	if s.passing(nil) || s.passing(nil) || len(said) != 2 {
+	if first, second := s.passing(nil), s.passing(nil); first || second || len(said) != 2 {
 		t.Errorf("its end: %q", said)
 	}
 	if s.passing(net.ErrClosed) || s.passing(errors.New("else")) || len(said) != 2 {
