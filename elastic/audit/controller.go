@@ -62,6 +62,13 @@ var (
 	startForm    = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^(?:_start_job: Started JobId=(\d+) in \S+ on (\S+)|Allocate JobId=(\d+) NodeList=(\S+) )`)
 	})
+	// Slurm 26.05 has no line of its own for what backfill starts, but these two.
+	runsForm = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^TRACE_JOBS: select_nodes: \[JobId=(\d+)\] change state: PENDING -> RUNNING`)
+	})
+	laidForm = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^laying out the \d+ tasks on \d+ hosts (\S+) dist`)
+	})
 	freedForm = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^(TRACE_JOBS: deallocate_nodes:|Requeuing) JobId=(\d+)`)
 	})
@@ -112,6 +119,7 @@ type controller struct {
 	requeuers []int64           // who asked for a requeue that was not carried out yet
 	killers   map[int64]int64   // who asked to signal a job
 	gres      map[int64][]Share // what a job was last said to have, by place of the node
+	starting  int64             // job that was chosen to run, of which no start was told yet
 	block     int64             // job whose GPUs are being listed
 	steps     map[int64]bool    // jobs of which a step was found at the last start
 }
@@ -136,7 +144,9 @@ func (p *controller) line(l Line, text string) {
 	case strings.HasPrefix(text, "slurmctld version ") && strings.Contains(text, " started on cluster"):
 		p.add(Record{Line: l, Kind: Booted, UID: -1})
 		p.changes, p.gres, p.requeuers, p.killers = map[int64]*Change{}, map[int64][]Share{}, nil, map[int64]int64{}
-		p.steps = map[int64]bool{}
+		p.steps, p.starting = map[int64]bool{}, 0
+	case p.starting != 0 && strings.HasPrefix(text, "laying out "):
+		p.laidOut(l, text)
 	case strings.Contains(text, "JobId=") || strings.HasPrefix(text, "Processing RPC: REQUEST_JOB_REQUEUE"):
 		_ = p.asked(l, text) || p.happened(l, text)
 	}
@@ -209,10 +219,25 @@ func (p *controller) setting(_ Line, field, rest string, id int64) {
 	}
 }
 
+// laidOut takes the nodes of a job that was started without a word.
+func (p *controller) laidOut(l Line, text string) {
+	if m := laidForm().FindStringSubmatch(text); m != nil {
+		p.add(Record{Line: l, Kind: Allocated, Job: p.starting, UID: -1, Shares: named(p.gres[p.starting], m[1])})
+		p.starting = 0
+	}
+}
+
 // happened takes lines about what became of jobs.
 func (p *controller) happened(l Line, text string) bool {
+	if m := runsForm().FindStringSubmatch(text); m != nil {
+		p.starting = job(m[1])
+		return true
+	}
 	if m := startForm().FindStringSubmatch(text); m != nil {
 		id, list := job(m[1]+m[3]), m[2]+m[4]
+		if p.starting == id {
+			p.starting = 0
+		}
 		p.add(Record{Line: l, Kind: Allocated, Job: id, UID: -1, Shares: named(p.gres[id], list)})
 		return true
 	}

@@ -101,6 +101,35 @@ func TestRequeuedByANode(t *testing.T) {
 	}
 }
 
+// TestStartedByBackfill: Slurm 26.05 says of a job that its main scheduler starts what
+// older ones say, and of one that backfill starts only where its tasks are.
+func TestStartedByBackfill(t *testing.T) {
+	chosen := func(job string) string {
+		return `[2026-11-22T00:29:37.049] TRACE_JOBS: select_nodes: [JobId=` + job + `] change state: PENDING -> RUNNING
+[2026-11-22T00:29:37.049] TRACE_JOBS: select_nodes: [JobId=` + job + `] change state: PENDING -> RUNNING
+[2026-11-22T00:29:37.049] gres_job_state gres:gpu(7696487) type:(null)(0) job:` + job + ` flags:
+[2026-11-22T00:29:37.049]   gres_cnt_node_alloc[0]:1
+[2026-11-22T00:29:37.049]   gres_bit_alloc[0]:1 of 4
+`
+	}
+	log := chosen("60") + `[2026-11-22T00:29:37.049] debug:  slurm_cred_create: creating credential for JobId=60 SLUID=sD99M80AGJYK00
+[2026-11-22T00:29:37.049] debug2: Tree head got back 0 looking for 1
+[2026-11-22T00:29:37.049] debug:  laying out the 1 tasks on 1 hosts gpu3 dist 8192
+` + chosen("61") + `[2026-11-22T00:29:38.005] sched: Allocate JobId=61 NodeList=gpu2 #CPUs=1 Partition=gpu
+[2026-11-22T00:29:38.006] debug:  laying out the 1 tasks on 1 hosts gpu2 dist 8192
+`
+	got, err := ParseController(strings.NewReader(log), "log", time.UTC)
+	if err != nil || len(got) != 2 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	for i, want := range []Record{{Kind: Allocated, Job: 60, Shares: []Share{{Node: "gpu3", GPUs: 1, Bits: []int{1}}}},
+		{Kind: Allocated, Job: 61, Shares: []Share{{Node: "gpu2", GPUs: 1, Bits: []int{1}}}}} {
+		if r := got[i]; r.Kind != want.Kind || r.Job != want.Job || !reflect.DeepEqual(r.Shares, want.Shares) {
+			t.Errorf("%+v, want %+v", r, want)
+		}
+	}
+}
+
 // TestFailedCalls: what Slurm refused is no change, and its asker is not taken
 // for that of the next.
 func TestFailedCalls(t *testing.T) {

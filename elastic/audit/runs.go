@@ -11,7 +11,7 @@ type holding struct {
 // replay walks slurmctld's log and keeps who holds what. see is called before a
 // record takes effect, with what is held then.
 func (c *check) replay(see func(r Record, held map[int64]holding)) {
-	held, last, before := map[int64]holding{}, map[int64]holding{}, map[int64]holding{}
+	held, last := map[int64]holding{}, map[int64]holding{}
 	for _, r := range c.Controller {
 		see(r, held)
 		switch r.Kind {
@@ -21,13 +21,11 @@ func (c *check) replay(see func(r Record, held map[int64]holding)) {
 		case Freed:
 			delete(held, r.Job)
 		case Booted: // what runs is what it finds in its saved state
-			before, held = held, map[int64]holding{}
+			held = map[int64]holding{}
 		case Recovered:
-			// A job that had ended is listed with what its last run had.
-			if _, had := before[r.Job]; !had && !r.Runs {
-				continue
-			}
-			if h, ok := recovered(r, last[r.Job]); ok {
+			// A job that had ended, or whose start slurmctld has forgotten, is listed with
+			// what its last run had; one that runs has a step.
+			if h, ok := recovered(r, last[r.Job]); ok && r.Runs {
 				held[r.Job] = h
 			}
 		}
