@@ -64,7 +64,6 @@ var table = map[Step][]row{
 		{ended, closeEnded},
 		// Somebody else stopped it first; it will be placed afresh.
 		{notRunning, abandon("the job stopped running before it was asked to save")},
-		{saves, askCheckpoint},
 		// Its user asked Slurm to hold it: he wins.
 		{userHolds, userWon("its user holds the job; it keeps its size until released")},
 		{targetGone, abandon("a node of the new placement can no longer be used")},
@@ -77,7 +76,6 @@ var table = map[Step][]row{
 		{restartedSince, withdraw(UserWon, "the job was requeued by somebody else meanwhile")},
 		{notRunning, withdraw(UserWon, "the job was requeued or stopped by somebody else meanwhile")},
 		{savedOnly, closeSaved},
-		{savesStill, waiting("waits for the job's checkpoint")},
 		{userHolds, withdraw(UserWon, "its user holds the job; it keeps its size until released")},
 		{targetGone, withdraw(Abandoned, "a node of the new placement can no longer be used")},
 		{refusedRunning, withdraw(Abandoned, "a limit of the site no longer allows the new size; the job keeps the one it has")},

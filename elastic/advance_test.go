@@ -71,6 +71,9 @@ func scene(kind elastic.Kind, step elastic.Step) (elastic.Intent, elastic.Job, e
 	if kind == elastic.Park || kind == elastic.Revival || kind == elastic.Clearing {
 		in.Target = nil
 	}
+	if kind == elastic.Save {
+		in.Target = in.From // it stays where it is
+	}
 	job := elastic.Job{ID: 7, Restarts: 1, Spec: elastic.Spec{Min: 1}}
 	snap := elastic.Snapshot{
 		Now: noon, Before: noon.Add(-time.Second),

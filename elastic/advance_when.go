@@ -13,9 +13,9 @@ func ended(s situation) bool      { return s.job.Phase == Ended }
 func notRunning(s situation) bool { return s.job.Phase != Running && s.job.Phase != Suspended }
 
 // userHolds: held while running, through Slurm or through sluice. A move would
-// stop the job and leave it held.
+// stop the job and leave it held; a save stops nothing.
 func userHolds(s situation) bool {
-	return s.job.Phase == Running && (s.job.UserHold || s.job.Directive.Hold)
+	return s.in.Kind != Save && s.job.Phase == Running && (s.job.UserHold || s.job.Directive.Hold)
 }
 
 func held_(s situation) bool { return s.job.Phase == Held && s.job.Directive.Hold }
@@ -32,13 +32,8 @@ func bringsBack(s situation) bool { return s.in.Kind == Revival || s.in.Kind == 
 // lingers: what a crash of a node leaves behind that came while the job was cleaned away.
 func lingers(s situation) bool { return s.job.Phase == Held && s.job.Lingers }
 
-// saves: all that the move is for is a checkpoint. Neither holds nor limits nor what
-// becomes of nodes stand against one.
-func saves(s situation) bool     { return s.in.Kind == Save }
-func savedOnly(s situation) bool { return saves(s) && answeredWell(s) }
-func savesStill(s situation) bool {
-	return saves(s) && !answered(s) && !pastDeadline(s)
-}
+// savedOnly: all that the move was for is a checkpoint.
+func savedOnly(s situation) bool { return s.in.Kind == Save && answeredWell(s) }
 
 // parks: the job gives up its GPUs, and has done so.
 func parks(s situation) bool { return s.in.Kind == Park && s.job.Phase == Held }
@@ -149,8 +144,12 @@ func refused(s situation) bool {
 	return yes
 }
 
-func refusedRunning(s situation) bool { return s.job.Phase == Running && refused(s) }
-func refusedHeld(s situation) bool    { return s.job.Phase == Held && refused(s) }
+// refusedRunning: a save leaves the job what it has, whatever the limit is by now.
+func refusedRunning(s situation) bool {
+	return s.in.Kind != Save && s.job.Phase == Running && refused(s)
+}
+
+func refusedHeld(s situation) bool { return s.job.Phase == Held && refused(s) }
 
 func elsewhere(s situation) bool {
 	if s.job.Phase != Held || !targetGone(s) && !targetTaken(s) {

@@ -135,7 +135,7 @@ func (p *controller) line(l Line, text string) {
 	for _, s := range sources {
 		text = strings.TrimPrefix(text, s)
 	}
-	if strings.HasPrefix(text, "gres") || strings.HasPrefix(text, "step") { // another thread's line ends no block
+	if strings.HasPrefix(text, "gres") { // the next block; another thread's line ends none
 		p.block = 0
 	}
 	switch {

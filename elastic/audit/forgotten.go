@@ -13,7 +13,7 @@ type story struct {
 	opened Event // of the open move; likewise
 	last   Event // of any kind
 	cared  Event // the last of a life of sluiced's that knew the job
-	taken  Event // where it was adopted last
+	began  Event // where it was adopted last
 	alone  bool  // its user took the tag away
 }
 
@@ -46,9 +46,9 @@ const cycle = 5 * time.Second
 // the daemon that started so can have met it, or that one said that it leaves it alone, or
 // the job's user took the tag away.
 func (c *check) unknown(s story, f Completion) bool {
-	alone := s.alone || c.untagged(f.Job, s.taken.At, f.End)
+	alone := s.alone || c.untagged(f.Job, s.began.At, f.End)
 	began := "emptied"
-	if alone || s.cared.At.Sub(s.taken.At) < cycle {
+	if alone || s.cared.At.Sub(s.began.At) < cycle {
 		began = "starts"
 	}
 	for i, e := range c.Events {
@@ -101,7 +101,7 @@ func (c *check) stories() map[int64]story {
 		case "problem":
 			s.alone = s.alone || strings.HasPrefix(e.Text, untagged)
 		case "adopted":
-			s.ended, s.alone, s.taken = Event{}, false, e
+			s.ended, s.alone, s.began = Event{}, false, e
 		case "ended":
 			s.ended = e
 		case "open", "taken":

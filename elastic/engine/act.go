@@ -85,7 +85,7 @@ func (e *Engine) walk(ctx context.Context, in elastic.Intent, job elastic.Job, s
 		for _, action := range next.Do {
 			if err := e.perform(ctx, action, job, now); err != nil {
 				keep, down = e.failed(ctx, in, action, err, now)
-				return e.perhapsDone(in, action, err, now), keep, true, down
+				return perhapsDone(in, action, err, now), keep, true, down
 			}
 			did = true
 		}
@@ -106,26 +106,6 @@ func (e *Engine) walk(ctx context.Context, in elastic.Intent, job elastic.Job, s
 		snap.Intents = replaced(snap.Intents, in)
 	}
 	return in, true, did, false
-}
-
-// unplaced reports whether the job runs and its split could not be read yet.
-func (js *jobState) unplaced() bool {
-	return js.seen && js.slurm.State == slurm.Running && !js.slurm.Completing && !js.placeKnown()
-}
-
-// unread reports whether the released job runs and where is not known yet. It is asked
-// again next cycle; how the move ended is not known before.
-func (e *Engine) unread(in elastic.Intent, now time.Time) bool {
-	js := e.byID[in.Job]
-	return js != nil && in.Step == elastic.Released && js.unplaced() && now.Sub(js.placeless) < e.cfg.Limits.Confirm
-}
-
-// unsure reports whether a stop or a hold that Slurm did not answer may still be carried
-// out, though something else stopped the job meanwhile: it would stop the run that is due
-// next, or hold it as its user does.
-func (e *Engine) unsure(in elastic.Intent, now time.Time) bool {
-	js := e.byID[in.Job]
-	return js != nil && in.Step == elastic.Requeued && now.Before(js.unheard)
 }
 
 // letGo ends the move of a job whose user took the tag away: the request goes,
@@ -200,49 +180,6 @@ func (e *Engine) failed(ctx context.Context, in elastic.Intent, a elastic.Action
 		return !e.refused(ctx, in, a, err, now), false
 	}
 	return true, false // outcome unknown, wrong state, not found: look again
-}
-
-// perhapsDone notes a stop of which nobody knows whether Slurm took it. A busy
-// slurmctld may still carry it out: asked again at once, it would stop the next run as
-// well, so that it is looked for as long as one that was answered.
-func (e *Engine) perhapsDone(in elastic.Intent, a elastic.Action, err error, now time.Time) elastic.Intent {
-	if !errors.Is(err, slurm.ErrUnknownOutcome) {
-		return in
-	}
-	switch a.(type) {
-	case elastic.HoldPending:
-	case elastic.RequeueHold, elastic.Revive, elastic.Clear:
-		in.RequeuedAt = now
-	default:
-		return in
-	}
-	if js := e.byID[in.Job]; js != nil {
-		js.unheard = now.Add(late)
-	}
-	return in
-}
-
-// late is how long after a call was given up slurmctld may still carry it out.
-const late = 15 * time.Second
-
-// perhapsAsked is the same for stops that an earlier life may have asked for in its last
-// moment, before the journal could know.
-func perhapsAsked(open []elastic.Intent, now time.Time) {
-	for i := range open {
-		in := &open[i]
-		if stops := in.Kind == elastic.Resize || in.Kind == elastic.Park; stops && in.Step == elastic.Verified && in.RequeuedAt.IsZero() {
-			in.RequeuedAt = now
-		}
-	}
-}
-
-// perhapsHolding is the same for holds outside of moves: jobs are not started so soon.
-func (e *Engine) perhapsHolding(now time.Time) {
-	for _, js := range e.jobs {
-		if js.rec.Ended.IsZero() && !e.moves(js.rec.ID) {
-			js.unheard = now.Add(late)
-		}
-	}
 }
 
 // refused closes a move Slurm will not carry out. A running job trains on; a

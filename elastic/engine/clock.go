@@ -27,7 +27,7 @@ func (e *Engine) rewind(now time.Time) {
 		js.dirty = js.dirty || moved || ended
 	}
 	atMost(&e.limits.asked, now)
-	atMost(&e.looked.last, now)
+	atMost(&e.last.Now, now)
 	e.open = slices.Clone(e.open) // the last report has the old ones
 	for i := range e.open {
 		for _, t := range times(&e.open[i]) {

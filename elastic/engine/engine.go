@@ -64,9 +64,6 @@ type Engine struct {
 		why   string
 		wait  time.Duration
 	}
-	looked struct { // when Slurm was seen last, and before that
-		before, last time.Time
-	}
 	strange struct { // why tagged jobs are left alone, in the last look and in this
 		before, now map[slurm.JobID]string
 	}
@@ -167,7 +164,6 @@ func (e *Engine) Cycle(ctx context.Context, now time.Time) (wake time.Time, err 
 		return e.blinded(now, err), err
 	}
 	e.sighted(now)
-	e.looked.before, e.looked.last = e.looked.last, now
 	// 2. Fold: what was known and what was seen make a snapshot.
 	e.fold(ctx, view, now)
 	e.hear(now)

@@ -72,9 +72,16 @@ func (e *Engine) clearings(now time.Time) []elastic.Intent {
 
 // bringBack is a move after which the job waits as any other.
 func (js *jobState) bringBack(kind elastic.Kind, cause string, now time.Time) elastic.Intent {
+	in := js.intend(kind, cause, now)
+	in.Step = elastic.Verified
+	return in
+}
+
+// intend is a move of the job that no policy asked for, with nothing done yet.
+func (js *jobState) intend(kind elastic.Kind, cause string, now time.Time) elastic.Intent {
 	to := js.rec.Tag.Incarnation + 1
 	return elastic.Intent{
-		Job: js.rec.ID, Kind: kind, Step: elastic.Verified, To: to, Restarts: js.slurm.Restarts,
+		Job: js.rec.ID, Kind: kind, Step: elastic.Intended, To: to, Restarts: js.slurm.Restarts,
 		From: js.rec.Place, Cause: cause, Opened: now, Moved: now,
 		Request: fmt.Sprintf("%d.%d.%d", js.rec.ID, to, now.UnixMilli()),
 	}

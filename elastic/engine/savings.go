@@ -19,12 +19,9 @@ func (e *Engine) savings(now time.Time) []elastic.Intent {
 		if !js.seen || js.disown || !js.rec.Ended.IsZero() || !js.placeKnown() || !js.endsSoon(now, e.margin(js)) || e.mute(js) {
 			continue
 		}
-		out = append(out, elastic.Intent{
-			Job: js.rec.ID, Kind: elastic.Save, Step: elastic.Intended, To: js.rec.Tag.Incarnation + 1, Restarts: js.slurm.Restarts,
-			From: js.rec.Place, Target: js.rec.Place, Opened: now, Moved: now,
-			Cause:   fmt.Sprintf("its time limit ends it in %s, so it saves", js.slurm.TimeLeft),
-			Request: fmt.Sprintf("%d.%d.%d", js.rec.ID, js.rec.Tag.Incarnation+1, now.UnixMilli()),
-		})
+		in := js.intend(elastic.Save, fmt.Sprintf("its time limit ends it in %s, so it saves", js.slurm.TimeLeft), now)
+		in.Target = in.From
+		out = append(out, in)
 	}
 	return out
 }

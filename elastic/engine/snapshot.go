@@ -13,7 +13,7 @@ import (
 
 // snapshot gathers everything the decision may depend on.
 func (e *Engine) snapshot(v view, now time.Time) elastic.Snapshot {
-	s := elastic.Snapshot{Now: now, Before: e.looked.before, Limits: e.cfg.Limits, Nodes: e.settled(e.well(inventory(v)), now), Others: map[string]int{}}
+	s := elastic.Snapshot{Now: now, Before: e.last.Now, Limits: e.cfg.Limits, Nodes: e.settled(e.well(inventory(v)), now), Others: map[string]int{}}
 	for _, js := range e.ordered() {
 		if js.rec.Ended.IsZero() && !js.disown {
 			s.Jobs = append(s.Jobs, e.jobOf(js, now))

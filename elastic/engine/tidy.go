@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -29,19 +28,10 @@ func (e *Engine) tidy(ctx context.Context, now time.Time) bool {
 			did = true
 			if err := e.perform(ctx, a, elastic.Job{ID: js.rec.ID}, now); err != nil {
 				e.event(now, js.rec.ID, "problem", fmt.Sprintf("could not %s: %v", a, err))
-				js.perhapsHeld(a, err, now)
 			}
 		}
 	}
 	return did
-}
-
-// perhapsHeld lets a job rest that slurmctld may still hold, though it did not answer: of
-// a job that was released meanwhile it would look like its user's hold.
-func (js *jobState) perhapsHeld(a elastic.Action, err error, now time.Time) {
-	if _, hold := a.(elastic.HoldPending); hold && errors.Is(err, slurm.ErrUnknownOutcome) {
-		js.unheard = now.Add(late)
-	}
 }
 
 // chores lists what is due for a job without an open move.

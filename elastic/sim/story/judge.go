@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm"
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
@@ -48,9 +47,12 @@ func (p *play) stopForgotten(broken string) bool {
 // called reports whether that was done to the job, or to another of its number: who
 // names a job that slurmctld has forgotten means the one that has its number since.
 func (p *play) called(done map[int]bool, i int) bool {
-	return slices.ContainsFunc(p.jobs, func(job *sim.Trainer) bool {
-		return job != nil && job.ID() == p.jobs[i].ID() && done[slices.Index(p.jobs, job)]
-	})
+	for k, job := range p.jobs {
+		if done[k] && job != nil && job.ID() == p.jobs[i].ID() {
+			return true
+		}
+	}
+	return false
 }
 
 // forgotten reports whether slurmctld forgot the job altogether, or gave its number
