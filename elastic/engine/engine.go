@@ -97,6 +97,8 @@ type jobState struct {
 	lazy      lazyCurve
 	unlearned bool              // it has ended, and what was learnt from it is in the store alone
 	problem   map[string]string // by source, for people
+	heard     time.Time         // when its progress was last read; zero = not in this life
+	witness   witness           // what its present run says of its speed against the clock
 	fresh     []speed.Sample    // not yet in the store
 	paces     []speed.Sample    // likewise, seconds a step
 	why       string

@@ -351,6 +351,8 @@ func (e *Engine) readProgress(js *jobState, now time.Time) {
 		js.rec.Offset, js.dirty = next, true
 	}
 	for _, line := range lines {
+		line.Seconds = e.borneOut(js, line, now)
 		e.foldProgress(js, line, now)
 	}
+	js.heard = now
 }

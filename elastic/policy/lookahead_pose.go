@@ -132,7 +132,7 @@ func (o *outlook) moveWorth(p *prospect, size int, rest, horizon float64) float6
 		if o.snap.Limits.Payback > 0 {
 			times = o.snap.Limits.Payback
 		}
-		v *= math.Max(0, 1-p.price/max(horizon, patient*p.price)) * rest / (rest + times*p.price)
+		v *= math.Max(0, 1-p.price/max(horizon, patient*p.price)) * rest / (rest + times*p.price) * p.surely
 		if size != p.pin && p.rests {
 			v -= restless
 		}

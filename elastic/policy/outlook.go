@@ -42,6 +42,7 @@ type prospect struct {
 	end     float64   // seconds the rest would take on an equal share
 	stay    float64   // seconds the rest takes where it is; 0 when it is nowhere
 	worth   float64   // co-state: seconds saved, over all jobs, by doing the rest
+	surely  float64   // of what another size promises, the part that is not noise
 }
 
 // choice is a size with the ways to have it.
@@ -245,6 +246,7 @@ func (o *outlook) estimate() {
 			p.stay = seconds * p.work
 		}
 		p.rests = o.resting(p)
+		p.surely = 1 / (1 + p.Curve.Scatter())
 		if p.choices = o.choices(p); p.role == movable && len(p.choices) == 0 {
 			o.fix(p, "no other size it accepts can be had")
 		}

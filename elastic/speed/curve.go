@@ -44,6 +44,7 @@ type point struct {
 	Shape
 	seconds float64
 	count   float64 // how many samples of equal weight they are worth
+	scatter float64 // how far they differ; see Scatter
 }
 
 // Fit makes a curve of samples in any order; those that are not finite, not
@@ -53,7 +54,7 @@ func Fit(samples []Sample, now time.Time) *Curve {
 	c := &Curve{}
 	for _, of := range byShape(samples) {
 		seconds, count := robustMean(of, now)
-		c.measured = append(c.measured, point{of[0].Shape, seconds, count})
+		c.measured = append(c.measured, point{of[0].Shape, seconds, count, scatterOf(of)})
 		c.samples += len(of)
 	}
 	if c.samples == 0 {

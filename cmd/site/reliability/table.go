@@ -47,6 +47,7 @@ var figures = []figure{
 	{"planted bugs caught / planted", "planted", func(f []fact) string {
 		return last(f).values["caught"] + " / " + last(f).values["planted"]
 	}},
+	{"adversaries: seeds each; time the luckiest gained by false speeds; by a lie that could be true", "liars", liars},
 	{"database: bytes flipped", "store-byte-flips", count},
 	{"database: of these harmless, set aside and rebuilt", "store-byte-flips-harmless", count},
 	{"database: calls that write", "store-write-calls", count},
@@ -154,6 +155,20 @@ func sum(facts []fact, key string) float64 {
 		all += f.number(key)
 	}
 	return all
+}
+
+// liars tells the most that any adversary gained on average, those apart whose words
+// agree with each other and with the clock.
+func liars(facts []fact) string {
+	most := map[string]fact{}
+	now := latest(facts, "in")
+	for _, f := range now {
+		if m, some := most[f.values["detectable"]]; !some || m.number("gain_percent") < f.number("gain_percent") {
+			most[f.values["detectable"]] = f
+		}
+	}
+	gain := func(f fact) string { return f.values["gain_percent"] + " +-" + f.values["give_percent"] + " %" }
+	return fmt.Sprintf("%d with %s; %s; %s", len(now), last(facts).values["seeds"], gain(most["true"]), gain(most["false"]))
 }
 
 // latest is the newest fact of each value of a key, in order of the values.

@@ -1,0 +1,31 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/elastic/speed"
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// witness is a run's claims about its speed held against the daemon's own clock.
+type witness struct {
+	speed.Witness
+	of int // the run, counted from 1; 0 = none
+}
+
+// borneOut is the seconds a unit that a line claims, as far as the time bears them out
+// that passed since lines before it. The line was written since progress was last read:
+// what it says of the time itself is its own word. While a move is under way, or Slurm
+// has the job stopped, it may wait and not train, and nothing is held against it.
+func (e *Engine) borneOut(js *jobState, line checkpoint.Progress, now time.Time) float64 {
+	if e.moves(js.rec.ID) || js.slurm.State != slurm.Running || line.Restarts != js.restarts() || js.witness.of != line.Restarts+1 {
+		js.witness = witness{of: line.Restarts + 1}
+	}
+	early := later(js.heard, js.slurm.Start)
+	seconds := js.witness.Heard(line.Seconds, line.Done, early, now)
+	if line.Seconds <= 0 {
+		return line.Seconds // it claims none
+	}
+	return seconds
+}
