@@ -1,11 +1,14 @@
 package elastic_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/nodes"
 )
 
 // However many jobs a decision would move, no more of those that have started are
@@ -25,6 +28,71 @@ func TestMovesAtOnceAreBounded(t *testing.T) {
 		opened := moving(elastic.Reconcile(s, a, where).Open)
 		if most := s.Limits.Moves; most > 0 && opened > 0 && moving(s.Intents)+opened > most {
 			t.Fatalf("%d moves under way, %d opened, %d allowed\n%s", moving(s.Intents), opened, most, story(s, a, where))
+		}
+	})
+}
+
+// Two jobs wait for the GPUs of a third that has yet to leave its node: what is free
+// there now is promised to one of them, and to one alone.
+func TestFreeGPUsArePromisedOnce(t *testing.T) {
+	on := func(node string) nodes.Placement { return nodes.Placement{{Node: node, GPUs: 2}} }
+	s := elastic.Snapshot{
+		Now:   noon,
+		Nodes: []nodes.Node{{Name: "n1", GPUs: 4, Used: 2, Usable: true, CPUs: 8, CPUsUsed: 2}, {Name: "n2", GPUs: 4, Usable: true, CPUs: 8}},
+		Jobs: []elastic.Job{
+			{ID: 1, Phase: elastic.Running, Place: on("n1"), Spec: elastic.Spec{Min: 2, Max: 2}},
+			{ID: 2, Phase: elastic.Held, Spec: elastic.Spec{Min: 2, Max: 2}},
+			{ID: 3, Phase: elastic.Held, Spec: elastic.Spec{Min: 2, Max: 2}},
+		},
+	}
+	where := elastic.Arrangement{
+		Target: map[elastic.JobID]nodes.Placement{1: on("n2"), 2: on("n1"), 3: on("n1")},
+		Order:  []elastic.JobID{2, 3, 1},
+	}
+	var opened []string
+	for _, in := range elastic.Reconcile(s, elastic.Allocation{}, where).Open {
+		opened = append(opened, fmt.Sprintf("%s %d on %s", in.Kind, in.Job, in.Target))
+	}
+	if got, want := strings.Join(opened, ", "), "resize 1 on n2:2, start 2 on n1:2"; got != want {
+		t.Errorf("%s; want %s", got, want)
+	}
+}
+
+// What is due to a job is in every plan, unless the job moves already: to be brought back
+// instead of any other move, to save unless another move of it does so.
+func TestDueMovesAreInThePlan(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s, a := drawWorld(t)
+		where := elastic.Arrange(s, a)
+		planned := map[elastic.JobID]elastic.Kind{}
+		for _, in := range elastic.Reconcile(s, a, where).Open {
+			planned[in.Job] = in.Kind
+		}
+		due := map[elastic.JobID]elastic.Kind{}
+		for _, j := range s.Jobs {
+			if kind := rapid.SampledFrom([]elastic.Kind{"", elastic.Clearing, elastic.Revival, elastic.Save}).Draw(t, "due"); kind != "" {
+				due[j.ID] = kind
+				s.Due = append(s.Due, elastic.Intent{Job: j.ID, Kind: kind})
+			}
+		}
+		got := map[elastic.JobID]elastic.Kind{}
+		for _, in := range elastic.Reconcile(s, a, where).Open {
+			if got[in.Job] != "" {
+				t.Fatalf("job %d: %s and %s in one plan", in.Job, got[in.Job], in.Kind)
+			}
+			got[in.Job] = in.Kind
+		}
+		for _, j := range s.Jobs {
+			want := due[j.ID]
+			if want == "" || want == elastic.Save && planned[j.ID] != "" {
+				want = planned[j.ID]
+			}
+			if _, moves := s.Intent(j.ID); moves {
+				want = ""
+			}
+			if got[j.ID] != want {
+				t.Fatalf("job %d: %q planned, %q due, %q in the plan, want %q", j.ID, planned[j.ID], due[j.ID], got[j.ID], want)
+			}
 		}
 	})
 }

@@ -2,6 +2,7 @@ package elastic
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/sluice-hpc/sluice/nodes"
 )
@@ -24,7 +25,23 @@ func Reconcile(s Snapshot, a Allocation, where Arrangement) Plan {
 			p.Open = append(p.Open, *in)
 		}
 	}
+	p.Open = withDue(d.open, s.Due, p.Open)
 	return p
+}
+
+// withDue adds what is due to the moves of a plan, one move a job. What brings a job
+// back goes before its next start; a move of any kind saves, too.
+func withDue(open map[JobID]Intent, due, planned []Intent) []Intent {
+	saves := func(in Intent) bool { return in.Kind == Save }
+	back := slices.DeleteFunc(slices.Clone(due), saves)
+	save := slices.DeleteFunc(slices.Clone(due), func(in Intent) bool { return !saves(in) })
+	moved := map[JobID]bool{}
+	return slices.DeleteFunc(slices.Concat(back, planned, save), func(in Intent) bool {
+		_, moves := open[in.Job]
+		another := moves || moved[in.Job]
+		moved[in.Job] = true
+		return another
+	})
 }
 
 // docket is what Reconcile goes through, job by job.

@@ -176,6 +176,9 @@ type Snapshot struct {
 	// then id.
 	Jobs    []Job
 	Intents []Intent // open ones, at most one a job
+	// Due are moves owed to jobs whatever a policy says: to be brought back, or to save
+	// before a time limit ends them.
+	Due     []Intent
 	Demands []Demand // ordinary pending jobs that Slurm could start with more GPUs
 	// Others counts, per node, the GPUs of jobs that are not sluice's, from the
 	// very answer that showed sluice's; a job over several nodes counts evenly.

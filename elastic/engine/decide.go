@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
@@ -25,17 +24,6 @@ func (e *Engine) Plan() (elastic.Snapshot, elastic.Plan, bool) {
 	return e.last, e.decide(e.last), true
 }
 
-// oneEach keeps the first move of each job that has none: the journal refuses a second,
-// and with it the whole plan.
-func (e *Engine) oneEach(moves []elastic.Intent) []elastic.Intent {
-	seen := map[elastic.JobID]bool{}
-	return slices.DeleteFunc(moves, func(in elastic.Intent) bool {
-		twice := seen[in.Job] || e.moves(in.Job)
-		seen[in.Job] = true
-		return twice
-	})
-}
-
 // record makes the plan's moves durable, notes each job's reason and returns the
 // moves as the journal numbered them.
 func (e *Engine) record(ctx context.Context, plan elastic.Plan, now time.Time) ([]elastic.Intent, error) {
@@ -44,8 +32,6 @@ func (e *Engine) record(ctx context.Context, plan elastic.Plan, now time.Time) (
 			js.why = r.Why
 		}
 	}
-	// What brings a job back goes before its next start.
-	plan.Open = e.oneEach(slices.Concat(e.revivals(now), e.clearings(now), plan.Open, e.savings(now)))
 	if len(plan.Open) == 0 {
 		return nil, nil
 	}

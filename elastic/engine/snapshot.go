@@ -20,6 +20,7 @@ func (e *Engine) snapshot(v view, now time.Time) elastic.Snapshot {
 		}
 	}
 	s.Intents = slices.Clone(e.open)
+	s.Due = slices.Concat(e.revivals(now), e.clearings(now), e.savings(now))
 	for _, sj := range v.jobs {
 		if js := e.byID[elastic.JobID(sj.ID)]; js != nil && js.seen && !js.disown {
 			continue
