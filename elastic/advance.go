@@ -13,6 +13,9 @@ const reviveFor = time.Minute
 // job placed afresh.
 const maxFallbacks = 1
 
+// olderJournal is why a move is closed that later ones have followed.
+const olderJournal = "it was over long ago: the journal is an older copy"
+
 // Next is Advance's word on an intent.
 type Next struct {
 	// Intent is the intent as it stands once every action of Do succeeded. It
@@ -62,6 +65,7 @@ var table = map[Step][]row{
 	// R1: nothing was done yet.
 	Intended: {
 		{ended, closeEnded},
+		{superseded, closeNow(Abandoned, olderJournal)},
 		// Somebody else stopped it first; it will be placed afresh.
 		{notRunning, abandon("the job stopped running before it was asked to save")},
 		// Its user asked Slurm to hold it: he wins.
@@ -73,6 +77,7 @@ var table = map[Step][]row{
 	// R2: the request is out.
 	Asked: {
 		{ended, closeEnded},
+		{superseded, withdraw(Abandoned, olderJournal)},
 		{restartedSince, withdraw(UserWon, "the job was requeued by somebody else meanwhile")},
 		{notRunning, withdraw(UserWon, "the job was requeued or stopped by somebody else meanwhile")},
 		{savedOnly, closeSaved},
@@ -93,9 +98,10 @@ var table = map[Step][]row{
 		{toRevive, revive},
 		{toClear, clearAway},
 		{ended, closeEnded},
+		{superseded, closeNow(Fellback, olderJournal)},
 		{runsAlready, closeNow(UserWon, "somebody else brought it back; it runs")},
 		{restartedSince, withdraw(UserWon, "the job was requeued by somebody else and runs again")},
-		{userHolds, withdraw(UserWon, "its user holds the job; it keeps its size until released")},
+		{userHoldsUnstopped, withdraw(UserWon, "its user holds the job; it keeps its size until released")},
 		{answerGone, withdraw(Abandoned, "the verified checkpoint's job is no longer waiting; it keeps its size")},
 		{runningUnstopped, requeue},
 		{is(Running), waiting("waits for Slurm to stop the job")},
@@ -108,6 +114,8 @@ var table = map[Step][]row{
 	// R4: pending and held.
 	Requeued: {
 		{ended, closeEnded},
+		{superseded, closeNow(Fellback, olderJournal)},
+		{ranAlready, closeNow(Fellback, olderJournal)},
 		{is(Running), closeNow(UserWon, "somebody released the job; it runs as Slurm placed it")},
 		{is(Completing), waiting("waits for the nodes to be cleaned")},
 		{held_, closeNow(UserWon, "held by its user or an administrator; waits to be released")},
@@ -130,6 +138,7 @@ var table = map[Step][]row{
 	// R5: size and incarnation stand on the held job.
 	Written: {
 		{ended, closeEnded},
+		{superseded, closeNow(Fellback, olderJournal)},
 		{held_, closeNow(UserWon, "held by its user or an administrator; waits to be released")},
 		{is(Held), release},
 		{is(Queued), released},

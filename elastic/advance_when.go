@@ -18,6 +18,14 @@ func userHolds(s situation) bool {
 	return s.in.Kind != Save && s.job.Phase == Running && (s.job.UserHold || s.job.Directive.Hold)
 }
 
+// superseded: a later move's incarnation stands on the job. The journal was put back
+// from an older copy, and this move was over long ago.
+func superseded(s situation) bool { return s.job.Incarnation > s.in.To }
+
+// ranAlready: so was it, and nothing followed. Only the word of a run that is over
+// counts: a job that runs could keep every move away from itself.
+func ranAlready(s situation) bool { return s.job.Phase == Held && s.job.RunnerOf >= s.in.To }
+
 func held_(s situation) bool { return s.job.Phase == Held && s.job.Directive.Hold }
 
 // runsAlready: a revival never stops a job.
@@ -97,8 +105,12 @@ func answeredBadly(s situation) bool { return answered(s) && s.job.Saved.Checkpo
 // answerGone: the job trains on, or its word cannot be read, and no stop is on its way
 // that would then take what it does without its checkpoint.
 func answerGone(s situation) bool {
-	return s.job.Phase == Running && !answeredWell(s) && s.now.After(s.in.RequeuedAt.Add(requeuePatience))
+	return !answeredWell(s) && runningUnstopped(s)
 }
+
+// userHoldsUnstopped: no stop is on its way, either, that would take what the job does
+// once its request is withdrawn.
+func userHoldsUnstopped(s situation) bool { return userHolds(s) && runningUnstopped(s) }
 
 func pastDeadline(s situation) bool { return s.now.After(s.in.AskedAt.Add(grace(s))) }
 
