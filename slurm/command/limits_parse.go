@@ -210,7 +210,8 @@ func keyed(out, head string, take func(map[string]string) error) error {
 func parsePartitions(out string) ([]slurm.Partition, error) {
 	var list []slurm.Partition
 	err := keyed(out, "PartitionName", func(v map[string]string) error {
-		p := slurm.Partition{Name: v["PartitionName"], Up: v["State"] == "UP"}
+		// One that drains takes no jobs and starts those it has.
+		p := slurm.Partition{Name: v["PartitionName"], Up: v["State"] == "UP" || v["State"] == "DRAIN"}
 		if p.Name == "" || v["State"] == "" {
 			return errTruncated
 		}

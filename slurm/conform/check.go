@@ -16,8 +16,10 @@ type check struct {
 	*testing.T
 	Subject
 	ctx   context.Context
+	row   string
 	nodes []string // its own
 	jobs  []slurm.JobID
+	made  []func(context.Context) error // undo what it made, when its jobs are gone
 }
 
 // Scripts the checks run; the fake understands them too.
@@ -47,7 +49,7 @@ func (c *check) fails(what string, got, want error) {
 func (c *check) submit(script string, args ...string) slurm.JobID {
 	c.Helper()
 	base := []string{"--requeue", "--output=/dev/null", "--job-name=conform"}
-	if !strings.Contains(strings.Join(args, " "), "--nodelist") && len(c.nodes) > 0 && len(c.nodes) < len(c.Nodes) {
+	if words := strings.Join(args, " "); !strings.Contains(words, "--nodelist") && !strings.Contains(words, "--reservation") && len(c.nodes) > 0 && len(c.nodes) < len(c.Nodes) {
 		base = append(base, "--nodelist="+c.nodes[0])
 	}
 	id, _, err := c.Owner.Submit(c.ctx, slurm.Submission{
@@ -224,6 +226,15 @@ func (c *check) clean() {
 				break
 			}
 			c.Step()
+		}
+	}
+}
+
+// undo takes back what the check made beside its jobs.
+func (c *check) undo() {
+	for _, do := range c.made {
+		if err := do(context.Background()); err != nil {
+			c.Error(err)
 		}
 	}
 }

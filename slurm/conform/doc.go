@@ -6,7 +6,8 @@
 //	conform.Run(t, conform.Fake())           // an instant
 //	conform.Run(t, conform.Lab(t, lab, ...)) // about a minute
 //
-// RunLimits holds a Subject to what is promised about limits of accounts and QOS; a lab
+// RunLimits holds a Subject to what is promised about limits of accounts and QOS, and whom
+// partitions let in; a lab
 // needs slurmdbd for it.
 //
 // Each check borrows nodes of its own, so that checks run side by side on a real

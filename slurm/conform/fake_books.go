@@ -11,7 +11,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// fakeBooks are the accounts and QOS of a fake, set in the words of sacctmgr.
+// fakeBooks are the accounts, QOS, partitions and reservations of a fake, set in the
+// words of sacctmgr and scontrol.
 type fakeBooks struct {
 	f      *fake.Fake
 	owner  string
@@ -19,11 +20,12 @@ type fakeBooks struct {
 }
 
 func newFakeBooks(f *fake.Fake, owner string) *fakeBooks {
-	return &fakeBooks{f: f, owner: owner, limits: slurm.Limits{Enforced: true, Associations: []slurm.Association{{Account: "root"}}}}
+	return &fakeBooks{f: f, owner: owner, limits: slurm.Limits{Associations: []slurm.Association{{Account: "root"}}}}
 }
 
 func (b *fakeBooks) account(context.Context) (string, error) {
 	name := fmt.Sprintf("account%d", len(b.limits.Associations))
+	b.limits.Enforced = true
 	b.limits.Associations = append(b.limits.Associations, slurm.Association{Account: name, Parent: "root"}, slurm.Association{Account: name, User: b.owner})
 	b.f.SetLimits(b.limits)
 	return name, nil

@@ -47,7 +47,18 @@ func Lab(t testing.TB, l *lab.Lab, owner, other string) Subject {
 			return l.Resume(ctx, node)
 		},
 		Stop: l.StopController, Start: l.StartController,
-		Account: books.account, Limit: books.limit, QOS: books.qos,
+		Partition: func(ctx context.Context, name string, nodes []string, settings string) error {
+			return admin(append([]string{"create", "PartitionName=" + name, "Nodes=" + strings.Join(nodes, ",")}, strings.Fields(settings)...)...)(ctx)
+		},
+		SetPartition: func(ctx context.Context, name, settings string) error {
+			return admin(append([]string{"update", "PartitionName=" + name}, strings.Fields(settings)...)...)(ctx)
+		},
+		Reserve: func(ctx context.Context, name string, nodes []string, begins, lasts time.Duration) error {
+			return admin("create", "reservation", "ReservationName="+name, "Nodes="+strings.Join(nodes, ","), "Users="+owner, "Flags=IGNORE_JOBS",
+				fmt.Sprintf("StartTime=now+%d", int(begins/time.Second)), fmt.Sprintf("Duration=%d", int(lasts/time.Minute)))(ctx)
+		},
+		Unreserve: func(ctx context.Context, name string) error { return admin("delete", "ReservationName="+name)(ctx) },
+		Account:   books.account, Limit: books.limit, QOS: books.qos,
 		Now: time.Now, Step: func() { time.Sleep(300 * time.Millisecond) }, Patience: 90 * time.Second, Lanes: 5,
 	}
 }

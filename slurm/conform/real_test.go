@@ -28,7 +28,8 @@ func TestRealSlurm(t *testing.T) {
 	if os.Geteuid() != 0 {
 		skip(t, "only root can act as several users")
 	}
-	owner, other := accounts(t, "alice", "bob", "nobody", "games", "mail")
+	// Slurm 26.05 takes nobody for no user, where limits and reservations are concerned.
+	owner, other := accounts(t, "alice", "bob", "games", "mail")
 	if root := os.Getenv(rootEnv); root != "" {
 		realSlurm(t, root, owner, other)
 		return
@@ -54,7 +55,6 @@ func TestRealSlurmWithLimits(t *testing.T) {
 	if os.Geteuid() != 0 {
 		skip(t, "only root can act as several users")
 	}
-	// Slurm 26.05 takes nobody for no user, where limits are concerned.
 	owner, other := accounts(t, "alice", "bob", "games", "mail")
 	for _, root := range labtest.Roots() {
 		t.Run(treeName(root), func(t *testing.T) {

@@ -39,6 +39,15 @@ type Subject struct {
 	Limit   func(ctx context.Context, account, limits string) error
 	QOS     func(ctx context.Context, limits string) (string, error)
 
+	// Partition makes a partition of some of the nodes, and SetPartition changes one, in
+	// the words of scontrol: "MaxTime=10 State=DOWN". Reserve keeps nodes for jobs of the
+	// owner's that name the reservation, from then on, for whole minutes, whatever runs
+	// there; Unreserve ends one that no job is in.
+	Partition    func(ctx context.Context, name string, nodes []string, settings string) error
+	SetPartition func(ctx context.Context, name, settings string) error
+	Reserve      func(ctx context.Context, name string, nodes []string, begins, lasts time.Duration) error
+	Unreserve    func(ctx context.Context, name string) error
+
 	// Now is the subject's clock, Step lets a moment of it pass, and Patience is
 	// how much of it a promise may take to come true.
 	Now      func() time.Time
@@ -61,7 +70,7 @@ const all = -1
 // suite is every promise, in the order of a job's life.
 func suite() []promise {
 	var s []promise
-	for _, part := range [][]promise{submits, holds, resizes, splits(), requeues, states, refusals, comments, machines} {
+	for _, part := range [][]promise{submits, holds, resizes, splits(), requeues, states, refusals, comments, machines, partitions, reservations} {
 		s = append(s, part...)
 	}
 	return s
@@ -79,7 +88,7 @@ func Run(t *testing.T, s Subject) Score { return hold(t, s, suite()) }
 // subject enforces them, and gives memory out, 100 MB a CPU where nobody asks.
 func RunLimits(t *testing.T, s Subject) Score {
 	s.Stop = nil
-	return hold(t, s, limits)
+	return hold(t, s, append(limits[:len(limits):len(limits)], lettingIn...))
 }
 
 func hold(t *testing.T, s Subject, suite []promise) Score {
@@ -126,8 +135,9 @@ func (s Subject) run(t *testing.T, p *pool, row promise) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	c := &check{T: t, Subject: s, ctx: ctx, nodes: p.take(n)}
+	c := &check{T: t, Subject: s, ctx: ctx, row: row.name, nodes: p.take(n)}
 	defer p.give(c.nodes)
+	defer c.undo()
 	defer c.clean()
 	row.keep(c)
 }

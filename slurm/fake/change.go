@@ -1,6 +1,7 @@
 package fake
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -109,7 +110,7 @@ func (s *Session) Hold(ctx context.Context, id slurm.JobID) error {
 		if j := s.f.find(id); j != nil && !s.steady && (j.held != notHeld || j.reason == badConstraints) {
 			return nil
 		}
-		return s.own(id, func(j *job) *failure { return s.hold(j, userHold) })
+		return s.own(id, func(j *job) *failure { return cmp.Or(s.hold(j, userHold), s.f.answered(j)) })
 	})
 }
 
@@ -154,7 +155,7 @@ func (s *Session) Release(ctx context.Context, id slurm.JobID) error {
 		if j.state == slurm.Pending {
 			s.f.wakeAt(j)
 		}
-		return nil
+		return s.f.answered(j)
 	})
 }
 
@@ -191,6 +192,9 @@ func (s *Session) Update(ctx context.Context, id slurm.JobID, u slurm.Update) er
 		}
 		if size && !s.steady {
 			j.begin = second(s.f.now).Add(fence)
+			if a := s.f.answered(j); a != nil {
+				return a // the command client goes no further
+			}
 		}
 		w, a := s.f.reshape(j.want, u)
 		if a != nil {
@@ -207,7 +211,7 @@ func (s *Session) Update(ctx context.Context, id slurm.JobID, u slurm.Update) er
 			j.comment = *u.Comment
 		}
 		s.f.reconsider(j)
-		return nil
+		return s.f.answered(j)
 	})
 }
 

@@ -18,7 +18,8 @@
 // and "exit" lines are understood. The same seed, configuration and calls give a
 // byte-identical Log.
 //
-// SetLimits gives it accounts and QOS whose limits it enforces as Slurm does.
+// SetLimits gives it accounts, QOS, partitions and reservations, whose limits it enforces
+// as Slurm does; AddPartition and SetPartitionState are an administrator's.
 //
 // A Plan of faults makes chosen calls fail, lose their reply or be preceded by an
 // outage, a failing node or an action of the job's user; it prints as text and

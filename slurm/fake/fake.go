@@ -93,6 +93,7 @@ type Fake struct {
 	lastJobs  []slurm.Job  // as Jobs saw them the time before
 	lastNodes []slurm.Node // as Nodes saw them
 	limits    slurm.Limits
+	states    map[string]string // of partitions, where one was set
 }
 
 // New returns a cluster with idle nodes and no jobs. It panics on a cluster
@@ -107,6 +108,7 @@ func New(cfg Config) *Fake {
 		uids:   map[string]uint32{"root": 0},
 		prio:   4_294_901_760,
 		counts: map[string]int{},
+		states: map[string]string{},
 	}
 	for user, uid := range cfg.Users {
 		f.uids[user] = uid

@@ -77,9 +77,9 @@ func TestResizeKeepsTheID(t *testing.T) {
 	c.shows(id, "RUNNING None gpu1:1")
 
 	c.must(c.sluice.RequeueHold(ctx, id))
-	c.shows(id, "PENDING job requeued in held state completing")
+	c.shows(id, "PENDING job_requeued_in_held_state completing")
 	c.Advance(time.Second)
-	c.shows(id, "PENDING job requeued in held state")
+	c.shows(id, "PENDING job_requeued_in_held_state")
 	c.must(c.sluice.Update(ctx, id, slurm.Update{Nodes: []string{"gpu1", "gpu2"}, GPUsTotal: 6, StartAfter: time.Second}))
 	c.must(c.alice.Release(ctx, id)) // it is a user hold
 	c.Advance(3 * time.Second)

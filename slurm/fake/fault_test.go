@@ -82,7 +82,7 @@ func TestFaultsOfACall(t *testing.T) {
 func TestTheUserActsDuringACall(t *testing.T) {
 	for plan, want := range map[string]string{
 		"scontrol requeuehold #1: user-cancel":                                                         "CANCELLED None",
-		"after scontrol requeuehold #1: user-cancel":                                                   "CANCELLED job requeued in held state",
+		"after scontrol requeuehold #1: user-cancel":                                                   "CANCELLED job_requeued_in_held_state",
 		"after scontrol requeuehold #1: user-release; after scontrol requeuehold #1: user-size gpus=3": "RUNNING None gpu1:3",
 		"scontrol requeuehold #1: user-requeue":                                                        "PENDING BeginTime",
 	} {

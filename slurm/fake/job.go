@@ -2,6 +2,7 @@ package fake
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sluice-hpc/sluice/slurm"
@@ -48,8 +49,12 @@ type job struct {
 	comment string
 	dir     string
 	stdout  string
-	want    want
-	limit   time.Duration
+	// reservation is the one it was submitted into.
+	reservation string
+	want        want
+	limit       time.Duration // asked for; 0 = none, or without end
+	endless     bool          // without end
+	granted     time.Duration // to the run; 0 = for ever
 	// cpusWritten: an operator wrote how many CPUs it has, which no limit binds then.
 	cpusWritten bool
 
@@ -89,7 +94,7 @@ func (j *job) view(f *Fake) slurm.Job {
 		Held: j.held != notHeld || j.reason == badConstraints, Reason: j.reason,
 		GPUs: j.want.gpus(), GPUType: j.want.gpuType, NodeCount: j.want.minNodes,
 		ReqNodes: slices.Clone(j.want.req), Restarts: j.restarts,
-		Submit: second(j.submit), Eligible: second(j.begin), TimeLimit: j.limit,
+		Submit: second(j.submit), Eligible: second(j.begin), TimeLimit: f.limitOf(j),
 		WorkDir: j.dir, Comment: j.comment,
 	}
 	if j.state == slurm.Pending {
@@ -111,8 +116,8 @@ func (j *job) view(f *Fake) slurm.Job {
 	case j.begin.After(f.now):
 		v.Start = second(j.begin)
 	}
-	if j.state == slurm.Running && j.limit > 0 {
-		v.TimeLeft = max(0, j.limit-f.now.Sub(j.start)).Truncate(time.Second)
+	if j.state == slurm.Running && j.granted > 0 {
+		v.TimeLeft = max(0, j.granted-f.now.Sub(j.start)).Truncate(time.Second)
 	}
 	return v
 }
@@ -121,6 +126,7 @@ func (j *job) view(f *Fake) slurm.Job {
 func (j *job) detail(f *Fake) slurm.Detail {
 	d := slurm.Detail{Job: j.view(f), Requeue: j.requeue, StdOut: j.stdout,
 		ExitCode: j.exitCode, ExitSignal: j.exitSignal}
+	d.Reason = strings.ReplaceAll(d.Reason, " ", "_") // in a list of words
 	if j.completing {
 		return d // no program tells the split any more
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sluice-hpc/sluice/slurm"
@@ -13,12 +14,14 @@ import (
 // associations and QOS are enforced where l.Enforced is set, as slurm/conform found real
 // ones to be: a job beyond one waits with Slurm's reason, whoever wrote its size, but
 // for CPUs that an operator wrote; what runs is left alone; only users with an
-// association can submit. What is used of a budget of minutes is what l says. Limits
-// of partitions, and reservations, are told and not enforced.
+// association can submit. What is used of a budget of minutes is what l says. What
+// partitions and reservations ask holds in any case, but for memory; a job that runs in
+// a reservation ends with it.
 func (f *Fake) SetLimits(l slurm.Limits) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.limits = copied(l)
+	f.planReservations()
 	f.schedule()
 }
 
@@ -26,6 +29,10 @@ func (f *Fake) SetLimits(l slurm.Limits) {
 func (s *Session) Limits(ctx context.Context) (l slurm.Limits, err error) {
 	err = s.call(ctx, opLimits, 0, func() *failure {
 		l = copied(s.f.limits)
+		for i, p := range l.Partitions {
+			l.Partitions[i], _ = s.f.partition(p.Name)
+		}
+		l.Reserved = s.f.inReservations()
 		return nil
 	})
 	return l, err
@@ -82,6 +89,23 @@ func (f *Fake) order(name string) *slurm.QOS {
 	return nil
 }
 
+// orders are the QOS whose limits hold for the job, the one that goes first in front: that
+// of its partition, but where its own one says that it goes before.
+func (f *Fake) orders(j *job) []*slurm.QOS {
+	p, _ := f.partition(j.part)
+	first, second := f.order(p.QOS), f.order(j.qos)
+	if second != nil && second.OverPartition {
+		first, second = second, first
+	}
+	var out []*slurm.QOS
+	for _, q := range []*slurm.QOS{first, second} {
+		if q != nil && !slices.Contains(out, q) {
+			out = append(out, q)
+		}
+	}
+	return out
+}
+
 func (f *Fake) association(account, user string) *slurm.Association {
 	for i := range f.limits.Associations {
 		if a := &f.limits.Associations[i]; a.Account == account && a.User == user {
@@ -97,7 +121,7 @@ func (f *Fake) limited(j *job) string {
 		return ""
 	}
 	t := &test{f: f, j: j, want: f.asked(j), set: map[string]bool{}}
-	if q := f.order(j.qos); q != nil {
+	for _, q := range f.orders(j) {
 		t.order(q)
 	}
 	own := f.association(j.account, j.user)
@@ -148,7 +172,7 @@ type test struct {
 // order tests the limits of the job's QOS, which go before those of associations.
 func (t *test) order(q *slurm.QOS) {
 	j := t.j
-	in := func(o *job) bool { return o.qos == q.Name }
+	in := func(o *job) bool { return slices.Contains(t.f.orders(o), q) }
 	t.group("QOSGrp", q.Group, in)
 	t.group("QOSMaxPerUser", q.User, func(o *job) bool { return in(o) && o.user == j.user })
 	t.group("MaxPerAccount", q.Account, func(o *job) bool { return in(o) && o.account == j.account })
@@ -159,7 +183,7 @@ func (t *test) order(q *slurm.QOS) {
 	t.minutes("QOS", q.Minutes, in)
 	note := func(kind string, list []slurm.Amount) {
 		for _, a := range list {
-			t.set[kind+a.Of] = true
+			t.set["QOS"+strings.TrimPrefix(kind, "Assoc")+a.Of], t.set[kind+a.Of] = true, true
 		}
 	}
 	note("AssocGrp", q.Group)
@@ -167,7 +191,9 @@ func (t *test) order(q *slurm.QOS) {
 	note("AssocGrpRun", q.Minutes.Group)
 	note("AssocMaxMins", q.Minutes.Job)
 	note("AssocGrpMins", q.Minutes.Budget)
-	t.set["AssocMaxWall"+slurm.OfWall] = q.Minutes.Wall > 0
+	if q.Minutes.Wall > 0 {
+		t.set["QOSMaxWall"+slurm.OfWall], t.set["AssocMaxWall"+slurm.OfWall] = true, true
+	}
 }
 
 // fails notes the reason, if it is the first.
@@ -201,8 +227,9 @@ func (t *test) group(kind string, list []slurm.Amount, in func(*job) bool) {
 
 // minutes tests resources times the minutes they may be had: by the time limit.
 func (t *test) minutes(of string, m slurm.Minutes, in func(*job) bool) {
-	whole := minutesIn(t.j.limit, t.j.limit)
-	t.fails(m.Wall > 0 && t.j.limit > m.Wall, of+"MaxWall", slurm.OfWall)
+	limit := t.f.limitOf(t.j)
+	whole := minutesIn(limit, limit)
+	t.fails(m.Wall > 0 && limit > m.Wall, of+"MaxWall", slurm.OfWall)
 	for _, a := range m.Job {
 		t.fails(float64(t.want(a.Of))*whole > float64(a.N), of+"MaxMins", a.Of)
 	}
@@ -210,7 +237,7 @@ func (t *test) minutes(of string, m slurm.Minutes, in func(*job) bool) {
 		sum := float64(t.want(resource)) * whole
 		for _, o := range t.f.jobs {
 			if o.state == slurm.Running && in(o) {
-				sum += float64(o.has(resource)) * minutesIn(o.limit-t.f.now.Sub(o.start), o.limit)
+				sum += float64(o.has(resource)) * minutesIn(o.granted-t.f.now.Sub(o.start), o.granted)
 			}
 		}
 		return sum

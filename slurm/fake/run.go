@@ -120,6 +120,7 @@ func (r *Run) stop() {
 // launch starts the job on its nodes.
 func (f *Fake) launch(j *job, shares []slurm.GPUShare, cpus []int) {
 	f.take(j, shares, cpus)
+	j.granted = f.limitOf(j)
 	j.state, j.reason, j.start, j.end = slurm.Running, "None", f.now, zero
 	j.exitCode, j.exitSignal = 0, 0
 	r := &Run{Job: j.id, Name: j.name, User: j.user, UID: f.uid(j.user), Comment: j.comment,
@@ -142,8 +143,8 @@ func (f *Fake) launch(j *job, shares []slurm.GPUShare, cpus []int) {
 		})
 		return
 	}
-	if j.limit > 0 {
-		j.limitEv = f.after(j.limit, func() { f.timeOut(j, r) })
+	if j.granted > 0 {
+		j.limitEv = f.after(j.granted, func() { f.timeOut(j, r) })
 	}
 	r.After(f.jittered(f.cfg.Starting)+f.delay("launch", j), func() { j.program.Start(r) })
 }

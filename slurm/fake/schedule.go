@@ -1,6 +1,7 @@
 package fake
 
 import (
+	"cmp"
 	"slices"
 	"sort"
 	"strings"
@@ -47,7 +48,7 @@ func (f *Fake) pass() {
 
 // try starts the job or notes why it cannot start.
 func (f *Fake) try(j *job) {
-	if reason := f.impossible(j); reason != "" {
+	if reason := cmp.Or(f.closed(j), f.impossible(j, func(n *node) int { return f.cpusOf(j, n) }), f.reserved(j)); reason != "" {
 		j.reason = reason
 		if reason == badConstraints {
 			f.logf("job %d bad constraints", j.id)
@@ -60,7 +61,8 @@ func (f *Fake) try(j *job) {
 		}
 		return
 	}
-	shares, cpus, ok := f.fit(j, (*node).usable, (*node).free, func(n *node) int { return n.CPUs - n.cpus })
+	open := func(n *node) bool { return n.usable() && !f.kept(j, n) }
+	shares, cpus, ok := f.fit(j, open, (*node).free, func(n *node) int { return f.cpusFree(j, n) })
 	if !ok {
 		j.reason = "Resources"
 		if gone := f.unusable(j.want.req); len(gone) > 0 {
@@ -76,8 +78,8 @@ func (f *Fake) try(j *job) {
 const badConstraints = "BadConstraints"
 
 // impossible returns the reason when the request could not be met by the whole
-// cluster, empty and healthy; "" when it could.
-func (f *Fake) impossible(j *job) string {
+// cluster, empty and healthy, with so many CPUs a node; "" when it could.
+func (f *Fake) impossible(j *job, cpus func(*node) int) string {
 	in := 0
 	for _, n := range f.nodes {
 		if slices.Contains(n.Partitions, j.part) {
@@ -88,7 +90,7 @@ func (f *Fake) impossible(j *job) string {
 		return "PartitionNodeLimit"
 	}
 	_, _, ok := f.fit(j, func(*node) bool { return true },
-		func(n *node) int { return n.GPUs }, func(n *node) int { return n.CPUs })
+		func(n *node) int { return n.GPUs }, cpus)
 	if !ok {
 		return badConstraints
 	}
@@ -126,11 +128,14 @@ func (f *Fake) fit(j *job, may func(*node) bool, gpus, cpus func(*node) int) ([]
 	if len(first) < len(w.req) {
 		return nil, nil, false
 	}
-	high := w.maxNodes
-	if high == 0 {
-		high = len(first) + len(rest)
+	p, _ := f.partition(j.part)
+	high := len(first) + len(rest)
+	for _, most := range []int{w.maxNodes, p.MaxNodes} {
+		if most > 0 {
+			high = min(high, most)
+		}
 	}
-	for count := max(w.minNodes, len(first), 1); count <= min(high, len(first)+len(rest)); count++ {
+	for count := max(w.minNodes, p.MinNodes, len(first), 1); count <= high; count++ {
 		if shares, per, ok := f.fitOn(w, f.choose(w, first, rest, count, gpus), gpus, cpus); ok {
 			return shares, per, true
 		}

@@ -180,6 +180,9 @@ func (s *Session) Nodes(ctx context.Context) (out []slurm.Node, err error) {
 		now := make([]slurm.Node, len(s.f.nodes))
 		for i, n := range s.f.nodes {
 			now[i] = n.view()
+			if s.f.reservedNow(n) {
+				now[i].States = append(now[i].States, "RESERVED")
+			}
 		}
 		out = distorted(s.now, now, &s.f.lastNodes)
 		return nil
@@ -243,7 +246,7 @@ func (f *Fake) submit(user string, sub slurm.Submission) (slurm.JobID, string, *
 	}
 	j := &job{
 		id: f.nextID, name: r.name, user: user, account: r.account, qos: r.qos, part: r.part, comment: r.comment,
-		dir: r.dir, want: r.want, limit: r.limit, requeue: r.requeue,
+		dir: r.dir, want: r.want, limit: r.limit, endless: r.endless, reservation: r.resv, requeue: r.requeue,
 		state: slurm.Pending, prio: f.nextPrio(), first: f.now, submit: f.now, begin: f.begin(r.begin),
 	}
 	j.stdout = strings.ReplaceAll(r.stdout, "%j", fmt.Sprint(j.id))
@@ -281,10 +284,12 @@ func (f *Fake) admit(j *job) *failure {
 	if a := f.knownNodes(j.want.req); a != nil {
 		return a
 	}
-	if a := f.enroll(j); a != nil {
-		return a
+	for _, refuse := range []func(*job) *failure{f.enroll, f.takes, f.enter} {
+		if a := refuse(j); a != nil {
+			return a
+		}
 	}
-	if f.impossible(j) == badConstraints {
+	if f.closed(j) == "" && f.impossible(j, func(n *node) int { return n.CPUs }) == badConstraints {
 		return fail(slurm.ErrRefused, "Batch job submission failed: Requested node configuration is not available")
 	}
 	return nil

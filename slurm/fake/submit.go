@@ -32,6 +32,8 @@ type request struct {
 	dir      string
 	stdout   string
 	limit    time.Duration
+	endless  bool // the limit is none
+	resv     string
 	begin    string
 	held     bool
 	requeue  bool
@@ -136,10 +138,13 @@ func (r *request) set(name, value string) (err error) {
 		r.dir = value
 	case "output":
 		r.stdout = value
+	case "reservation":
+		r.resv = value
 	case "begin":
 		r.begin = value
 	case "time":
 		r.limit, err = limit(value)
+		r.endless = r.limit == 0
 	case "nodes":
 		w.minNodes, w.maxNodes, err = nodeRange(value)
 	case "ntasks":
