@@ -28,9 +28,10 @@ func Check(e Evidence, o Options) Report {
 	o.Patience = cmp.Or(o.Patience, time.Minute)
 	o.Open = cmp.Or(o.Open, 30*time.Minute)
 	o.Window = cmp.Or(o.Window, 2*time.Minute)
-	c := &check{Evidence: e, o: o, ours: map[int64]Event{}}
+	c := &check{Evidence: e, o: o, ours: map[int64]Event{}, unclear: map[int64]bool{}}
 	c.report.Notes = slices.Clone(e.Notes)
 	c.survey()
+	c.vouch()
 	c.oneRun()
 	c.oneToken()
 	c.oneIncarnation()
@@ -48,11 +49,14 @@ func Check(e Evidence, o Options) Report {
 // check is one audit.
 type check struct {
 	Evidence
-	o      Options
-	report Report
-	ours   map[int64]Event // jobs sluiced took up, and where it first says so
-	uid    int64           // of sluiced; -1 = unknown
-	traced bool            // slurmctld's log tells when GPUs came free
+	o         Options
+	report    Report
+	ours      map[int64]Event // jobs sluiced took up, and where it first says so
+	uid       int64           // of sluiced; -1 = unknown
+	traced    bool            // slurmctld's log tells when GPUs came free
+	killsTold bool            // and what was cancelled
+	// unclear are the jobs of which it cannot be told how they ended.
+	unclear map[int64]bool
 }
 
 func (c *check) broken(invariant string, job int64, at time.Time, what string, lines ...Line) {
@@ -92,6 +96,8 @@ func (c *check) survey() {
 			t.Boots++
 		case Allocated:
 			t.Runs++
+		case Signalled:
+			c.killsTold = true
 		case Freed:
 			freed = true
 			c.traced = c.traced || strings.Contains(r.Text, "deallocate_nodes")

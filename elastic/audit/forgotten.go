@@ -25,7 +25,7 @@ func (c *check) nothingForgotten() {
 	finals := c.finals()
 	for _, id := range sorted(stories) {
 		s := stories[id]
-		if f, over := finals[id]; over && s.ended.Number == 0 && !c.unknown(s, f) && until.Sub(f.End) > c.o.Patience && !c.runAfter(id, f.End) && !s.last.At.After(f.End.Add(f.Grain)) {
+		if f, over := finals[id]; over && s.ended.Number == 0 && !c.unknown(s, f) && until.Sub(f.End) > c.o.Patience && !c.runAfter(f) && !s.last.At.After(f.End.Add(f.Grain)) {
 			c.broken("I2", id, f.End, fmt.Sprintf("ended as %s, and sluiced said nothing about it within %s", f.State, until.Sub(f.End).Round(time.Second)), f.Line, s.last.Line)
 		}
 		c.endedRuns(id, until)
@@ -114,14 +114,16 @@ func (c *check) stories() map[int64]story {
 	return all
 }
 
-// runAfter reports whether Slurm ran or requeued the job at that time or later.
-func (c *check) runAfter(id int64, at time.Time) bool {
-	for _, r := range c.Controller {
-		if r.Job == id && (r.Kind == Allocated || r.Kind == Requeued || r.Again) && !r.At.Before(at) {
-			return true
+// runAfter reports whether Slurm ran or requeued the job when that had ended, or later.
+// Its own beginning is none, though it be later in the very second of its end.
+func (c *check) runAfter(f Completion) bool {
+	own := f.Start.Add(f.Grain)
+	return slices.ContainsFunc(c.Controller, func(r Record) bool {
+		if r.Job != f.Job || r.At.Before(f.End) {
+			return false
 		}
-	}
-	return false
+		return r.Kind == Allocated && !r.At.Before(own) || r.Kind == Requeued || r.Again
+	})
 }
 
 // stranger ends what sluiced says of a move of a job that it does not know.
@@ -192,7 +194,7 @@ func (c *check) backAfter(at time.Time) (back time.Time, away bool) {
 		switch {
 		case e.At.Before(at):
 			blind = e.Kind == "blind" || blind && e.Kind != "sighted" && e.Kind != "starts"
-		case blind && e.Kind == "sighted", !blind && e.Kind == "starts" && (i == 0 || c.Events[i-1].At.Before(at)):
+		case blind && (e.Kind == "sighted" || e.Kind == "starts"), e.Kind == "starts" && (i == 0 || c.Events[i-1].At.Before(at)):
 			return e.At, true
 		case !blind:
 			return time.Time{}, false

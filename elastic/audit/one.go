@@ -44,7 +44,7 @@ func (c *check) oneToken() {
 			continue
 		}
 		before, taken := owner[token]
-		if taken && before.job != r.Job && (ended[before.job].Number == 0 || ended[before.job].End.After(r.At)) {
+		if taken && before.job != r.Job && !c.unclear[before.job] && (ended[before.job].Number == 0 || ended[before.job].End.After(r.At)) {
 			c.broken("I1", r.Job, r.At, fmt.Sprintf("carries the token of job %d, which has not ended", before.job),
 				before.r.Line, r.Line, c.ours[r.Job].Line)
 		}

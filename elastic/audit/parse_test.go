@@ -193,12 +193,20 @@ func FuzzParseController(f *testing.F) {
 
 func FuzzParseCompletions(f *testing.F) {
 	f.Add(clean(f)[comp])
+	for _, h := range hostile {
+		f.Add(strings.ReplaceAll(clean(f)[comp], "two.sh", h.name))
+	}
+	log, err := ParseController(strings.NewReader(clean(f)[slurm]), "l", time.UTC)
+	if err != nil {
+		f.Fatal(err)
+	}
 	f.Fuzz(func(t *testing.T, text string) {
 		runs, _, err := ParseCompletions(strings.NewReader(text), "c", time.UTC)
 		if err != nil {
 			t.Fatal(err)
 		}
 		Check(Evidence{Completions: runs}, Options{})
+		Check(Evidence{Completions: runs, Controller: log}, Options{})
 	})
 }
 

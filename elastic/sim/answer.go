@@ -99,6 +99,7 @@ func (t *Trainer) look() {
 func (t *Trainer) goOn() {
 	t.serving, t.word.Answer = "", nil
 	if (t.word.State == checkpoint.Waiting || t.Job.Stuck) && !t.Job.Spec.Habit {
+		t.pause() // what it did until then, where it was on its way to a boundary still
 		t.train()
 		return
 	}

@@ -97,7 +97,7 @@ func (r *Records) did(at time.Time, format string, args ...any) {
 
 var (
 	callForm = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^(\S+) (scontrol \w+|scancel|scancel --signal) (\d+)$`)
+		return regexp.MustCompile(`^(\S+) (scontrol \w+(?: failed| pending)?|scancel|scancel --signal) (\d+)$`)
 	})
 	jobForm   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^job (\d+) (\S+)(.*)$`) })
 	shareForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`([^ :+]+):(\d+)`) })
@@ -144,7 +144,11 @@ func (r *Records) called(at time.Time, who, op, job string) {
 		uid = secondUID
 	}
 	switch op {
-	case "scontrol requeue", "scontrol requeuehold":
+	case "scontrol requeuehold pending": // cancels it, and brings it back
+		r.did(at, "_slurm_rpc_kill_job: REQUEST_KILL_JOB JobId=%s uid %d", job, uid)
+		r.did(at, "job_signal: 9 of pending JobId=%s successful", job)
+		fallthrough
+	case "scontrol requeue", "scontrol requeuehold", "scontrol requeuehold failed":
 		r.did(at, "debug2: Processing RPC: REQUEST_JOB_REQUEUE from UID=%d", uid)
 		r.did(at, "debug:  _job_requeue_op: JobId=%s state 0x0 reason 0 priority 0", job)
 		return
@@ -181,6 +185,15 @@ func (r *Records) has(at time.Time, job string) (nodes []string) {
 	return nodes
 }
 
+// nodes lists those of the job's run.
+func (r *Records) nodes(job string) string {
+	var list []string
+	for _, m := range shareForm().FindAllStringSubmatch(r.place[job], -1) {
+		list = append(list, m[1])
+	}
+	return strings.Join(list, ",")
+}
+
 // recovered is a run that a slurmctld which was killed finds again.
 func (r *Records) recovered(at time.Time, job string) {
 	r.has(at, job)
@@ -188,14 +201,16 @@ func (r *Records) recovered(at time.Time, job string) {
 	r.did(at, "Recovered JobId=%s Assoc=0", job)
 }
 
-// ends is the end of a run, or of a job that never ran.
+// ends is the end of a run, or of a job that never ran. Its user chose a name that looks
+// like something else.
 func (r *Records) ends(at time.Time, job, state string) {
 	const form = "2006-01-02T15:04:05"
-	began, nodes := r.began[job], "some"
+	began, nodes := r.began[job], r.nodes(job)
 	if delete(r.began, job); began.IsZero() {
 		began, nodes = at, "(null)"
 	}
-	fmt.Fprintf(&r.completions, "JobId=%s UserId=user(%d) GroupId=user(%d) Name=x JobState=%s Partition=gpu TimeLimit=1 StartTime=%s EndTime=%s NodeList=%s \n",
+	fmt.Fprintf(&r.completions, "JobId=%s UserId=user(%d) GroupId=user(%d) Name=x\ny JobState=FAILED JobState=%s Partition=gpu TimeLimit=1 StartTime=%s EndTime=%s NodeList=%s NodeCnt=1 ProcCnt=1 WorkDir=/ "+
+		"ReservationName= Tres= Account= QOS= WcKey= Cluster=sim SubmitTime=Unknown EligibleTime=Unknown DerivedExitCode=0:0 ExitCode=0:0 \n",
 		job, userUID, userUID, state, began.UTC().Format(form), at.UTC().Format(form), nodes)
 }
 

@@ -194,7 +194,7 @@ func (p *play) letGo() {
 		if job == nil || !p.held[i] && !(p.stranded[i] && p.exempt(i)) && !p.s.forgetful() && !p.s.has("second daemon") {
 			continue
 		}
-		if p.stranded[i] && p.exempt(i) { // nobody else looks after it
+		if p.stranded[i] && p.exempt(i) && !p.succeeded(i) { // nobody else looks after it
 			_ = p.w.User("root").Cancel(p.ctx, job.ID())
 		}
 		again = !p.lets(job) && !job.Ended() || again

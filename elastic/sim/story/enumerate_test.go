@@ -71,8 +71,11 @@ func TestKilledAtEveryEffect(t *testing.T) {
 	}
 }
 
-// TestKilledAgain kills the daemon at every effect and again at every later one: while
-// it recovers, and after.
+// recovery is within how many effects a daemon that was killed is back to normal work.
+const recovery = 16
+
+// TestKilledAgain kills the daemon at every effect and again while it recovers, at every
+// effect of that, and here and there after.
 func TestKilledAgain(t *testing.T) {
 	shelves := onDisk(t)
 	for name, s := range tales() {
@@ -80,7 +83,7 @@ func TestKilledAgain(t *testing.T) {
 			effects := untroubled(t, s, shelves)
 			tried := 0
 			for k := 1; k <= effects; k += stride(71) {
-				for again := k + 1; again <= effects+2; again += stride(71) {
+				for again := k + 1; again <= effects+2; again += apart(again - k) {
 					with(t, s, shelves, story.Kill{Effect: k, After: k%2 == 0}, story.Kill{Effect: again, After: again%3 == 0})
 					tried++
 				}
@@ -112,6 +115,14 @@ func TestMeddledWithAtEveryEffect(t *testing.T) {
 		}
 	}
 	t.Logf("%d effects, %d acts, tried %d times", effects, len(acts), tried)
+}
+
+// apart is how far after a second kill the next one is tried.
+func apart(since int) int {
+	if since >= recovery {
+		return max(recovery, stride(71))
+	}
+	return stride(71)
 }
 
 // stride is how many are passed over: n every day, none when everything is tried.

@@ -55,6 +55,16 @@ func (p *play) called(done map[int]bool, i int) bool {
 	return false
 }
 
+// succeeded reports whether Slurm gave the job's number to a later one.
+func (p *play) succeeded(i int) bool {
+	for k, other := range p.jobs {
+		if k != i && other != nil && other.ID() == p.jobs[i].ID() && p.handed[k] > p.handed[i] {
+			return true
+		}
+	}
+	return false
+}
+
 // forgotten reports whether slurmctld forgot the job altogether, or gave its number
 // to another: it was handed in after what slurmctld remembers.
 func (p *play) forgotten(i int) bool {

@@ -1,0 +1,189 @@
+package audit
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// slack is how far apart the job completion log, which has whole seconds, and
+// slurmctld's log may be about one moment, on a busy machine.
+const slack = 5 * time.Second
+
+// verdict is what slurmctld's log says of a completion.
+type verdict int
+
+const (
+	silent verdict = iota // it does not go back so far, or says nothing of such jobs
+	agrees
+	denies
+	untold // it would say so of what sluice cares for, if it were true
+)
+
+// vouch leaves of the completions those that slurmctld's log agrees with, or that it
+// says nothing about and that hold nobody's words. What it denies is somebody's words.
+// Of jobs of which it cannot be told what is true all completions are left out: nothing
+// is held against sluiced, or believed, for them.
+func (c *check) vouch() {
+	byJob := map[int64][]Record{}
+	for _, r := range c.Controller {
+		byJob[r.Job] = append(byJob[r.Job], r)
+	}
+	var kept, denied, unclear []Completion
+	for rest := c.Completions; len(rest) > 0; {
+		n := 1
+		for n < len(rest) && rest[n].Number == rest[0].Number && rest[n].Job == rest[0].Job {
+			n++
+		}
+		one, what := c.reading(rest[:n], byJob[rest[0].Job])
+		rest = rest[n:]
+		switch {
+		case what == agrees:
+			kept = append(kept, one)
+		case what == denies:
+			denied = append(denied, one)
+		case !one.Doubtful && !one.Final() && len(one.Nodes) == 0:
+			// That a job was requeued slurmctld's log tells those who ask.
+		default:
+			unclear = append(unclear, one)
+		}
+	}
+	unclear = append(unclear, c.conflicts(kept, byJob)...)
+	for _, u := range unclear {
+		c.unclear[u.Job] = true
+	}
+	c.Completions = slices.DeleteFunc(kept, func(r Completion) bool { return c.unclear[r.Job] })
+	if len(denied) > 0 {
+		c.note(fmt.Sprintf("%d records in %s say what slurmctld's log does not, and are not believed, first %s", len(denied), denied[0].File, denied[0].Line))
+	}
+	if len(unclear) > 0 {
+		c.note(fmt.Sprintf("when jobs %v ended cannot be told from users' words in %s, and is not checked, first %s", sorted(c.unclear), unclear[0].File, unclear[0].Line))
+	}
+}
+
+// reading chooses the true one of the readings of a record: agrees says that it is the
+// one returned, silent that it cannot be told.
+func (c *check) reading(all []Completion, log []Record) (Completion, verdict) {
+	var good []Completion
+	quiet, doubt := false, len(all) > 1 || all[0].Doubtful
+	for _, r := range all {
+		switch c.verdictOn(r, log) {
+		case agrees:
+			if !slices.ContainsFunc(good, func(g Completion) bool { return same(g, r) }) {
+				good = append(good, r)
+			}
+		case silent:
+			quiet = true
+		case untold:
+			quiet, doubt = true, true
+		}
+	}
+	switch {
+	case len(good) == 1:
+		return good[0], agrees
+	case len(good) == 0 && !quiet:
+		return all[0], denies
+	case len(good) == 0 && !doubt:
+		return all[0], agrees // as far as can be known
+	}
+	return all[0], silent
+}
+
+// same reports whether two readings say the same.
+func same(a, b Completion) bool {
+	return a.Job == b.Job && a.UID == b.UID && a.State == b.State && a.Start.Equal(b.Start) && a.End.Equal(b.End) && slices.Equal(a.Nodes, b.Nodes)
+}
+
+// conflicts returns completions of which two tell one run differently, unless slurmctld
+// was started in between: it may have forgotten the first. Of every run there is one, and
+// one more of a job that was requeued when it had ended, or cancelled before it ran again.
+func (c *check) conflicts(kept []Completion, byJob map[int64][]Record) (out []Completion) {
+	type run struct {
+		job, start int64
+	}
+	seen := map[run]Completion{}
+	for _, r := range kept {
+		key := run{r.Job, r.Start.Unix()}
+		before, twice := seen[key]
+		seen[key] = r
+		told := func(kind Kind) bool {
+			return before.UID == r.UID && slices.ContainsFunc(byJob[r.Job], func(l Record) bool { return l.Kind == kind && near(l.At, r.End) })
+		}
+		// Requeued when it had ended; cancelled in the very second in which it was requeued.
+		again := before.Final() && !r.Final() && told(Requeued) || !before.Final() && r.Final() && len(r.Nodes) == 0 && told(Signalled)
+		if twice && !again && (len(before.Nodes) > 0) == (len(r.Nodes) > 0) && !same(before, r) && !c.bootedBetween(r.Start, later(before.End, r.End).Add(slack)) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// verdictOn holds one reading against what slurmctld's log has of its job.
+func (c *check) verdictOn(r Completion, log []Record) verdict {
+	if len(log) > 0 && log[0].Kind == Submitted && r.End.Before(log[0].At.Add(-slack)) {
+		return denies // it was not there yet
+	}
+	if len(c.Controller) == 0 || r.End.Before(c.Controller[0].At.Add(-slack)) {
+		return silent
+	}
+	if len(r.Nodes) == 0 || r.Start.IsZero() {
+		return c.neverRan(r, log)
+	}
+	if r.Start.Before(c.Controller[0].At) && (len(log) == 0 || log[0].Kind != Submitted) {
+		return silent
+	}
+	began := slices.IndexFunc(log, func(l Record) bool {
+		return l.Kind == Allocated && near(l.At, r.Start) && holds(l.Shares, r.Nodes)
+	})
+	switch {
+	case began < 0:
+		return denies
+	case slices.ContainsFunc(log, func(l Record) bool { return l.Kind == Freed && near(l.At, r.End) }):
+		return agrees
+	case !c.traced || c.bootedBetween(r.Start, r.End.Add(slack)):
+		return silent
+	}
+	return denies
+}
+
+// neverRan: somebody cancelled such a job, or requeued it when it was over, which the log
+// tells; it tells too when the job ran at that time.
+func (c *check) neverRan(r Completion, log []Record) verdict {
+	runs := false
+	for _, l := range log {
+		switch {
+		case near(l.At, r.End) && (l.Kind == Signalled || l.Kind == Requeued && !r.Final()):
+			return agrees
+		case l.At.After(r.End.Add(slack)):
+		case l.Kind == Allocated:
+			runs = l.At.Before(r.End.Add(-slack))
+		case l.Kind == Freed || l.Kind == Requeued || l.Kind == Submitted:
+			runs = false
+		}
+	}
+	_, ours := c.ours[r.Job]
+	switch {
+	case runs:
+		return denies
+	case ours && c.killsTold && !c.bootedBetween(r.End.Add(-slack), r.End.Add(slack)):
+		return untold
+	}
+	return silent
+}
+
+func near(a, b time.Time) bool { return a.Sub(b).Abs() <= slack }
+
+// holds reports whether the nodes are among those a run got, as far as its record says
+// which.
+func holds(shares []Share, nodes []string) bool {
+	return len(shares) == 0 || !slices.ContainsFunc(nodes, func(n string) bool {
+		return !slices.ContainsFunc(shares, func(s Share) bool { return s.Node == n })
+	})
+}
