@@ -194,20 +194,23 @@ func TestPruneNeedsProof(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for what, try := range map[string]func() ([]string, error){
-		"unproved":  func() ([]string, error) { return s.Prune(Checkpoint{Name: "00000003"}, 1) },
-		"keep none": func() ([]string, error) { return s.Prune(proved, 0) },
-		"cut since": func() ([]string, error) {
+	for _, c := range []struct { // in this order: the last two spoil the newest
+		what string
+		try  func() ([]string, error)
+	}{
+		{"unproved", func() ([]string, error) { return s.Prune(Checkpoint{Name: "00000003"}, 1) }},
+		{"keep none", func() ([]string, error) { return s.Prune(proved, 0) }},
+		{"cut since", func() ([]string, error) {
 			os.Truncate(filepath.Join(base, "00000003", "model.pt"), 1)
 			return s.Prune(proved, 1)
-		},
-		"gone since": func() ([]string, error) {
+		}},
+		{"gone since", func() ([]string, error) {
 			os.RemoveAll(filepath.Join(base, "00000003"))
 			return s.Prune(proved, 1)
-		},
+		}},
 	} {
-		if removed, err := try(); err == nil || len(removed) > 0 {
-			t.Errorf("%s: removed %v, %v", what, removed, err)
+		if removed, err := c.try(); err == nil || len(removed) > 0 {
+			t.Errorf("%s: removed %v, %v", c.what, removed, err)
 		}
 	}
 	if _, err := s.Verify(t.Context(), "00000002"); err != nil {
