@@ -4,7 +4,7 @@ GO      ?= go
 VERSION := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS := -X main.version=$(VERSION)
 
-.PHONY: all build packages demo test lint bench bench-job bench-live bench-policy conform damage deb exact planted seeds crashes soak fuzz fuzz-all hostile reliability-report clean
+.PHONY: all build packages demo test lint bench bench-job bench-live bench-policy conform damage deb exact liars planted seeds crashes soak fuzz fuzz-all hostile reliability-report clean
 
 all: build
 
@@ -90,7 +90,7 @@ seeds:
 	$(GO) test -c -o bin/story.test ./elastic/sim/story
 	@cd elastic/sim/story && TMPDIR=$$(test -w /dev/shm && echo /dev/shm || echo $${TMPDIR:-/tmp}) CAMPAIGNS=$(CURDIR)/.campaigns $(CURDIR)/etc/campaign seeds $(CURDIR)/bin/story.test -test.run 'TestSeeds$$' -test.timeout 0 -test.v -seeds=$(SEEDS) -from=$(FROM)
 
-# Every crash, every pair of crashes and every user's action at every effect: hours.
+# Every crash, every crash while it recovers from one, and every user's action at every effect: hours.
 crashes:
 	@SLUICE_EXHAUSTIVE=1 etc/campaign crashes $(GO) test -count=1 -timeout 0 -v ./elastic/sim ./elastic/sim/story
 
@@ -114,6 +114,12 @@ hostile: packages
 	@SLUICE_HOSTILE_FOR=$(FOR) etc/campaign hostile $(GO) test -count=1 -v -timeout 0 -run TestHostileUsers ./cmd/sluiced
 	@SLUICE_STRINGS=34000000 etc/campaign strings $(GO) test -count=1 -v -timeout 0 -run TestHostileStrings ./slurm/command
 	@SLUICE_NAMES=100000000 SLUICE_NAMES_OPENED=1000000 etc/campaign names $(GO) test -count=1 -v -timeout 0 -run 'TestNamesThatCount|TestHostileNames' ./checkpoint
+
+# Adversaries that report false speeds, false progress and noise, LIARS seeds of each:
+# what it brings them, and what it costs in resizes.
+LIARS ?= 20
+liars:
+	@SLUICE_LIARS=$(LIARS) etc/campaign liars $(GO) test -count=1 -v -timeout 0 -run 'TestLiarsGainNothing|TestFalseSpeedsMoveNobody|TestEqualUsers' ./elastic/sim
 
 # Deliberate faults, each laid over the source when a test is built, and the tests that
 # must notice it: one line a fault. ONLY=store/ tries some.

@@ -100,9 +100,14 @@ func (s *Site) Home(user string) string {
 }
 
 // Down stops everything and removes every trace: daemon, Slurm, accounts, files.
-func (s *Site) Down(ctx context.Context) error {
+func (s *Site) Down(ctx context.Context) error { return s.end(ctx, s.Lab.Down) }
+
+// Leave is Down, but that the files stay: logs, and what jobs wrote. Down removes them.
+func (s *Site) Leave(ctx context.Context) error { return s.end(ctx, s.Lab.Stop) }
+
+func (s *Site) end(ctx context.Context, lab func(context.Context) error) error {
 	err := s.Stop()
-	err = errors.Join(err, s.Lab.Down(ctx))
+	err = errors.Join(err, lab(ctx))
 	for _, a := range s.accounts {
 		err = errors.Join(err, a.remove())
 	}

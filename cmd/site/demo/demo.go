@@ -90,12 +90,18 @@ func Run(ctx context.Context, o Options) (err error) {
 		// Taking down must work even when ctx is what ended the demo.
 		clean, stop := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Minute)
 		defer stop()
-		if o.Keep {
+		wrong := err != nil && ctx.Err() == nil // and nobody interrupted it
+		if o.Keep || wrong {
 			d.say("kept: %s (sluice lab down --dir %s removes it)", d.Path(), d.Path())
-			err = errors.Join(err, d.Stop())
-			return
 		}
-		err = errors.Join(err, d.Down(clean))
+		switch {
+		case o.Keep:
+			err = errors.Join(err, d.Stop())
+		case wrong: // why stands in its logs
+			err = errors.Join(err, d.Leave(clean))
+		default:
+			err = errors.Join(err, d.Down(clean))
+		}
 	}()
 	if err := d.play(ctx); err != nil {
 		return fmt.Errorf("%w\nsluiced's last words:\n%s", err, d.Tail(15))

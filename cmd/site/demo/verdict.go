@@ -64,9 +64,12 @@ func (d *demo) judge(ctx context.Context, p *plan, t *tally) error {
 	if err != nil {
 		return err
 	}
-	epochs := p.epochs
+	epochs, want := p.epochs, "COMPLETED"
 	if p.cancel {
-		epochs = 0
+		epochs, want = 0, "CANCELLED"
+	}
+	if state != want {
+		return fmt.Errorf("job %d (%s) ended as %s, not %s; its last words:\n%s", p.id, p.name, state, want, d.lastWords(p))
 	}
 	tr, err := site.ReadTraining(d.stepsLog(p), epochs, perEpoch)
 	if err != nil {
@@ -74,19 +77,25 @@ func (d *demo) judge(ctx context.Context, p *plan, t *tally) error {
 	}
 	t.grown, t.shrunk, t.resizes, t.lost = t.grown+tr.Grown, t.shrunk+tr.Shrunk, t.resizes+tr.Moves, t.lost+tr.Repeated
 	d.say("job %d %-10s %-9s GPUs per run %v: %d steps trained, %d repeated, %d missing", p.id, p.name, state, tr.Worlds, tr.Steps, tr.Repeated, tr.Missing)
-	switch {
-	case p.cancel && state == "CANCELLED":
+	if p.cancel {
 		t.cancelled++
 		return nil
-	case !p.cancel && state == "COMPLETED":
-		t.completed++
-	default:
-		return fmt.Errorf("job %d (%s) ended as %s", p.id, p.name, state)
 	}
+	t.completed++
 	if tr.Missing > 0 || tr.Repeated > 0 || tr.Steps != p.epochs*perEpoch {
 		return fmt.Errorf("job %d (%s) trained %d of %d steps, %d missing, %d repeated", p.id, p.name, tr.Steps, p.epochs*perEpoch, tr.Missing, tr.Repeated)
 	}
 	return nil
+}
+
+// lastWords is the end of what the job printed.
+func (d *demo) lastWords(p *plan) string {
+	const most = 2000 // bytes
+	text, err := os.ReadFile(filepath.Join(d.Home(d.users[p.user]), p.name+".out"))
+	if err != nil {
+		return err.Error()
+	}
+	return string(text[max(0, len(text)-most):])
 }
 
 // state asks Slurm for the job by its first id and checks that it is still the
