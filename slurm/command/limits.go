@@ -36,6 +36,9 @@ func (c *Client) Limits(ctx context.Context) (slurm.Limits, error) {
 			return slurm.Limits{}, err
 		}
 	}
+	if err := c.access(ctx, site, &l); err != nil {
+		return slurm.Limits{}, err
+	}
 	l.Safe = site.safe
 	if !site.memory {
 		forgetMemory(&l)
@@ -61,10 +64,15 @@ func (c *Client) jobLimits(ctx context.Context, l *slurm.Limits) error {
 	return err
 }
 
+func (c *Client) associations(ctx context.Context, cluster string) (list []slurm.Association, err error) {
+	err = c.limitsFrom(ctx, "sacctmgr", []string{"-n", "-P", "show", "assoc", "cluster=" + cluster, "format=" + strings.Join(associationFields[:], ",")},
+		func(out string) (err error) { list, err = parseAssociations(out); return })
+	return list, err
+}
+
 func (c *Client) accountLimits(ctx context.Context, cluster string, l *slurm.Limits) error {
-	err := c.limitsFrom(ctx, "sacctmgr", []string{"-n", "-P", "show", "assoc", "cluster=" + cluster, "format=" + strings.Join(associationFields[:], ",")},
-		func(out string) (err error) { l.Associations, err = parseAssociations(out); return })
-	if err != nil {
+	var err error
+	if l.Associations, err = c.associations(ctx, cluster); err != nil {
 		return err
 	}
 	err = c.limitsFrom(ctx, "sacctmgr", []string{"-n", "-P", "show", "qos", "format=" + strings.Join(qosFields[:], ",")},
@@ -93,7 +101,9 @@ func (c *Client) limitsFrom(ctx context.Context, program string, args []string, 
 type accounting struct {
 	cluster        string
 	enforced, safe bool
+	associations   bool // are looked at, with or without their limits
 	memory         bool // is given out: else no limit on it ever binds
+	below          bool // a partition's lists of accounts are of those below them, too
 }
 
 // parseAccounting reads "Key = value" lines of scontrol show config.
@@ -108,6 +118,7 @@ func parseAccounting(out string) (a accounting, err error) {
 			for _, word := range strings.Split(strings.ToLower(value), ",") {
 				a.safe = a.safe || word == "safe"
 				a.enforced = a.enforced || word == "limits" || word == "safe" || word == "all"
+				a.associations = a.associations || word != "" && word != "none"
 			}
 		case "SelectTypeParameters":
 			a.memory = strings.Contains(strings.ToUpper(value), "MEMORY")
@@ -116,5 +127,10 @@ func parseAccounting(out string) (a accounting, err error) {
 	if a.cluster == "" {
 		return a, fmt.Errorf("no ClusterName")
 	}
+	v, ok := parseVersion(out)
+	if !ok {
+		return a, fmt.Errorf("no SLURM_VERSION")
+	}
+	a.below = v.AtLeast(22, 6) // 22.05 has them not, 24.11 has; in between: rather let a job try
 	return a, nil
 }

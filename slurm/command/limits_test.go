@@ -186,7 +186,7 @@ func TestLimitsThatCannotBeRead(t *testing.T) {
 func TestLimitsTakeFewQueries(t *testing.T) {
 	s := newStubs(t)
 	s.set("scontrol", `case "$*" in
-*config*) printf 'ClusterName = c\nAccountingStorageEnforce = none\n' ;;
+*config*) printf 'ClusterName = c\nAccountingStorageEnforce = none\nSLURM_VERSION = 22.05.8\n' ;;
 *partition*) echo 'PartitionName=gpu State=UP MaxNodes=2 MinNodes=0 MaxTime=UNLIMITED' ;;
 *) echo 'No reservations in the system' ;; esac`)
 	got, err := s.client(Config{}).Limits(context.Background())
@@ -219,6 +219,45 @@ func TestLimitsTakeFewQueries(t *testing.T) {
 	s.set("sacctmgr", "exit 1") // what cannot be had whole is not had at all
 	if got, err = s.client(Config{}).Limits(context.Background()); err == nil || got.Partitions != nil {
 		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// As seen on Slurm 22.05.8 and 24.11.5, with and without accounting.
+func TestWhomAPartitionLetsIn(t *testing.T) {
+	const partition = "PartitionName=gpu State=UP AllowAccounts=Phys AllowQos=fast"
+	for _, tc := range []struct {
+		release, enforce string
+		accounts, qos    string // let in
+	}{
+		{"22.05.8", "none", "Phys", ""},
+		{"22.05.8", "associations", "Phys", "fast"},
+		{"22.05.8", "associations,limits", "Phys", "fast"},
+		{"24.11.5", "none", "", ""},
+		{"24.11.5", "associations", "Phys,theory,strings", "fast"},
+		{"24.11.5", "associations,limits", "Phys,theory,strings", "fast"},
+	} {
+		for _, list := range []string{"Allow", "Deny"} {
+			s := newStubs(t)
+			s.set("scontrol", `case "$*" in
+*config*) printf 'ClusterName = c\nAccountingStorageEnforce = `+tc.enforce+`\nSLURM_VERSION = `+tc.release+`\n' ;;
+*partition*) echo '`+strings.ReplaceAll(partition, "Allow", list)+`' ;;
+*) echo 'No reservations in the system' ;; esac`)
+			s.set("sacctmgr", `case "$*" in
+*qos*) echo 'fast|||||||||||||||||' ;;
+*) printf '%s\n' 'theory|||phys||||||||||' 'strings|||theory||||||||||' 'phys|||root||||||||||' 'chem|||root||||||||||' 'theory|ann||||||||||||' ;; esac`)
+			l, err := s.client(Config{}).Limits(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := l.Partitions[0]
+			accounts, qos := p.AllowAccounts, p.AllowQOS
+			if list == "Deny" {
+				accounts, qos = p.DenyAccounts, p.DenyQOS
+			}
+			if strings.Join(accounts, ",") != tc.accounts || strings.Join(qos, ",") != tc.qos {
+				t.Errorf("%s, %s, %s: accounts %v, QOS %v; want %s, %s", tc.release, tc.enforce, list, accounts, qos, tc.accounts, tc.qos)
+			}
+		}
 	}
 }
 

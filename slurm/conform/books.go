@@ -44,21 +44,21 @@ func (b *books) fill(ctx context.Context) error {
 	return b.told(ctx, b.accounts[shelf-1], "UserName="+b.owner)
 }
 
-// told waits until slurmctld says so of the owner in an account: slurmdbd tells it what
-// sacctmgr wrote, and 26.05 does so in its own time.
+// told waits until slurmctld has an association of the account with these words: slurmdbd
+// tells it what sacctmgr wrote, and 26.05 does so in its own time.
 func (b *books) told(ctx context.Context, account, words string) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	for {
 		out, err := b.l.Command(ctx, "scontrol", "-o", "show", "assoc_mgr", "flags=assoc", "accounts="+account).Output()
 		for line := range strings.Lines(string(out)) {
-			if strings.Contains(line, "UserName="+b.owner) && strings.Contains(line, words) {
+			if strings.Contains(line, words) {
 				return nil
 			}
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("slurmctld does not hear of %s of %s in %s: %w", words, b.owner, account, errors.Join(err, ctx.Err()))
+			return fmt.Errorf("slurmctld does not hear of %s of account %s: %w", words, account, errors.Join(err, ctx.Err()))
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
@@ -79,6 +79,11 @@ func (b *books) lend(ctx context.Context, from *[]string) (string, error) {
 }
 
 func (b *books) account(ctx context.Context) (string, error) { return b.lend(ctx, &b.accounts) }
+
+func (b *books) under(ctx context.Context, account, above string) error {
+	err := b.sacctmgr(ctx, "modify", "account", "where", "name="+account, "set", "parent="+above)
+	return errors.Join(err, b.told(ctx, account, "ParentAccount="+above))
+}
 
 func (b *books) limit(ctx context.Context, account, limits string) error {
 	return b.sacctmgr(ctx, append([]string{"modify", "user", b.owner, "where", "account=" + account, "set"}, strings.Fields(limits)...)...)

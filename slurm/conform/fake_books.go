@@ -3,6 +3,7 @@ package conform
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -29,6 +30,17 @@ func (b *fakeBooks) account(context.Context) (string, error) {
 	b.limits.Associations = append(b.limits.Associations, slurm.Association{Account: name, Parent: "root"}, slurm.Association{Account: name, User: b.owner})
 	b.f.SetLimits(b.limits)
 	return name, nil
+}
+
+func (b *fakeBooks) under(_ context.Context, account, above string) error {
+	b.limits.Associations = slices.Clone(b.limits.Associations)
+	for i := range b.limits.Associations {
+		if a := &b.limits.Associations[i]; a.Account == account && a.User == "" {
+			a.Parent = above
+		}
+	}
+	b.f.SetLimits(b.limits)
+	return nil
 }
 
 func (b *fakeBooks) limit(_ context.Context, account, limits string) error {

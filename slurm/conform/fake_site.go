@@ -38,6 +38,8 @@ func (b *fakeBooks) setPartition(_ context.Context, name, settings string) error
 			b.f.SetPartitionState(name, value)
 		case "AllowAccounts":
 			p.AllowAccounts = listed(value)
+		case "DenyAccounts":
+			p.DenyAccounts = listed(value)
 		case "AllowQos":
 			p.AllowQOS = listed(value)
 		case "QOS":

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -120,11 +121,21 @@ var partitions = []promise{
 // lettingIn are the promises about whom a partition lets in, for RunLimits.
 var lettingIn = []promise{
 	{"a partition closed to an account starts none of its jobs", 1, func(c *check) {
-		other := strings.TrimPrefix(c.account(""), "--account=") // 24.11 lets those below an account in
+		other := strings.TrimPrefix(c.account(""), "--account=")
 		closedTo(c, "AllowAccounts="+other, "AllowAccounts=ALL", "Job's account not permitted", c.account(""))
 	}},
 	{"a partition closed to a QOS starts none of its jobs", 1, func(c *check) {
 		closedTo(c, "AllowQos=normal", "AllowQos=ALL", "Job's QOS not permitted", c.account(""), c.qos("MaxTRES=gres/gpu=4"))
+	}},
+	{"accounts below those that a partition names are told as they are let in", 1, func(c *check) {
+		p, option := c.partition(""), c.account("")
+		above, below := strings.TrimPrefix(c.account(""), "--account="), strings.TrimPrefix(option, "--account=")
+		c.must(c.Under(c.ctx, below, above))
+		p.set("AllowAccounts=" + above)
+		p.letsIn(c.submit(long, "--gres=gpu:1", p.option(), option), below)
+		p.set("AllowAccounts=ALL")
+		p.set("DenyAccounts=" + above)
+		p.letsIn(c.submit(long, "--gres=gpu:1", p.option(), option), below)
 	}},
 	{"a partition's QOS binds its jobs, and goes before their own", 1, func(c *check) {
 		p := c.partition("QOS=" + strings.TrimPrefix(c.qos("MaxTRES=gres/gpu=2"), "--qos="))
@@ -134,6 +145,20 @@ var lettingIn = []promise{
 		c.write(id, slurm.Update{Nodes: c.nodes, GPUsPerNode: 2, CPUs: 1})
 		c.runs(id)
 	}},
+}
+
+// letsIn holds what is told of an account against what becomes of its job.
+func (p partition) letsIn(id slurm.JobID, account string) {
+	p.c.Helper()
+	told := p.read()
+	if len(told.AllowAccounts)+len(told.DenyAccounts) == 0 {
+		p.c.Fatalf("no lists: %+v", told)
+	}
+	if (len(told.AllowAccounts) == 0 || slices.Contains(told.AllowAccounts, account)) && !slices.Contains(told.DenyAccounts, account) {
+		p.c.runs(id)
+		return
+	}
+	p.c.kept(id, "Job's account not permitted", "Nodes required for job are", "PartitionConfig", "Priority")
 }
 
 // closedTo shuts a partition to a job that waits and to one that runs.
