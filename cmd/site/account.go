@@ -19,16 +19,36 @@ type account struct {
 	made       bool // by us: removed at the end
 }
 
-// makeAccount makes a Unix account without a login, or takes the one a broken
-// run left behind. Only root can.
+// FreeAccount is a name for an account that no site has: base, or base with a number.
+func FreeAccount(base string) string {
+	name := base
+	for n := 2; n < 100 && taken(name); n++ {
+		name = base + strconv.Itoa(n)
+	}
+	return name
+}
+
+// taken reports whether the account of that name is another site's, or a person's. One
+// whose home is gone was left behind by a site that was killed.
+func taken(name string) bool {
+	u, err := user.Lookup(name)
+	if err != nil {
+		return false
+	}
+	_, err = os.Lstat(u.HomeDir)
+	return err == nil
+}
+
+// makeAccount makes a Unix account without a login, or takes the one a broken run left
+// behind. Only root can.
 func makeAccount(name, home string) (account, error) {
 	if os.Geteuid() != 0 {
 		return account{}, errors.New("only root can make the accounts of a site; run it as root, or without accounts")
 	}
-	if _, err := user.Lookup(name); err != nil {
-		if err := quickly("useradd", "--system", "--user-group", "--no-create-home", "--home-dir", home, "--shell", "/bin/sh", name); err != nil {
-			return account{}, err
-		}
+	if _, err := user.Lookup(name); err == nil {
+		_ = quickly("usermod", "-d", home, name) // for FreeAccount; refused while a process of it is left
+	} else if err := quickly("useradd", "--system", "--user-group", "--no-create-home", "-d", home, "--shell", "/bin/sh", name); err != nil {
+		return account{}, err
 	}
 	u, err := user.Lookup(name)
 	if err != nil {

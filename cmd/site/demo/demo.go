@@ -118,7 +118,7 @@ func (d *demo) build(ctx context.Context) error {
 	d.users = []string{"", ""}
 	var accounts []string
 	if os.Geteuid() == 0 {
-		d.users = []string{"sluice-ada", "sluice-bob"}
+		d.users = []string{site.FreeAccount("sluice-ada"), site.FreeAccount("sluice-bob")}
 		accounts = d.users
 	} else {
 		d.say("not root: all jobs run under your own account, so the part with a second user is missing")
