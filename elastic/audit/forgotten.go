@@ -144,21 +144,24 @@ func (c *check) endedRuns(id int64, until time.Time) {
 			continue
 		}
 		var ended Event
-		alone := false
+		alone, by := false, r.At.Add(c.o.Patience)
+		if back, away := c.backAfter(r.At); away {
+			by = back.Add(c.o.Patience)
+		}
 		for _, e := range c.Events {
 			switch {
 			case e.Job != id:
-			case e.Kind == "problem" && e.At.Before(r.At.Add(c.o.Patience)) && (strings.HasPrefix(e.Text, untagged) || strings.HasPrefix(e.Text, broken)):
+			case e.Kind == "problem" && e.At.Before(by) && (strings.HasPrefix(e.Text, untagged) || strings.HasPrefix(e.Text, broken)):
 				alone = true
 			case e.Kind == "ended" && e.At.Before(r.At) && !c.renumbered(id, r.At):
 				ended = e
-			case e.Kind == "adopted" && !e.At.After(r.At.Add(c.o.Patience)):
+			case e.Kind == "adopted" && !e.At.After(by):
 				ended, alone = Event{}, false
 			case e.Kind == "open" && !e.At.After(r.At):
 				ended = Event{} // another life of the daemon's brought it back
 			}
 		}
-		if ended.Number > 0 && !alone && !c.missed(r) && !c.untagged(id, ended.At, r.At.Add(c.o.Patience)) {
+		if ended.Number > 0 && !alone && !c.missed(r) && !c.untagged(id, ended.At, by) {
 			c.broken("I2", id, r.At, "sluiced took it for ended, and Slurm ran it afterwards", ended.Line, r.Line)
 			return
 		}

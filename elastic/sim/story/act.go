@@ -117,6 +117,10 @@ func (p *play) do(a Act) {
 		p.stranger(a)
 	case "power fails":
 		p.powerFails(a)
+	case ruleIsSet:
+		p.sets(a)
+	case reserved:
+		p.reserves(a)
 	case "store is corrupted", "store is cut off", "store is half lost", "store is newer":
 		done = p.hurt(a)
 	default:
@@ -185,7 +189,10 @@ func (p *play) letGo() {
 		p.w.At(p.now()+time.Minute, func() { p.insist(p.letGo) })
 		return
 	}
-	p.letting = true
+	if p.letting = true; len(p.site.rules) > 0 {
+		p.site.rules = nil
+		p.enforce()
+	}
 	again := false
 	for i := range p.s.Nodes {
 		p.w.Slurm.NodeReturn(fmt.Sprintf("gpu%d", i+1))
@@ -222,6 +229,18 @@ func (p *play) submit(i int) {
 		p.did("job " + j.Manner)
 	}
 	p.note("job %d is Slurm's %d", i, p.jobs[i].ID())
+}
+
+// handIn is insist for who hands in a job: as soon as the partition takes some, too.
+func (p *play) handIn(do func()) {
+	p.insist(func() {
+		if !p.shut {
+			do()
+			return
+		}
+		p.insisting++
+		p.w.At(p.now()+15*time.Second, func() { p.insisting--; p.handIn(do) })
+	})
 }
 
 // insist does it now, or as soon as slurmctld answers: people try again.

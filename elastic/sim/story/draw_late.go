@@ -19,6 +19,25 @@ func (d *drawing) late() {
 	if d.one(crowds) {
 		d.crowd()
 	}
+	d.rules()
+}
+
+// rules draws what administrators set for a time: states and limits of the partition,
+// limits of accounts and users, reservations.
+func (d *drawing) rules() {
+	if !d.one(3) {
+		return
+	}
+	for range 1 + d.IntN(3) {
+		a := Act{What: ruleIsSet, For: time.Second + d.within([]time.Duration{20 * time.Second, 3 * time.Minute, 20 * time.Minute}[d.IntN(3)]), Way: d.Uint64() >> 1}
+		if d.one(4) {
+			a.What, a.Node = reserved, d.node()
+		}
+		if a.At = d.within(horizon); d.one(3) {
+			a.At, a.Effect = 0, 1+d.IntN(120)
+		}
+		d.act(a)
+	}
 }
 
 // store draws power losses of the daemon's machine, damage to its store and another

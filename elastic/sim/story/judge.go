@@ -28,7 +28,7 @@ func (p *play) judge() {
 			d, _ := p.w.User("root").Job(p.ctx, job.ID())
 			p.broken("I2 job %d never ended: %s held=%t %s, %g of %g done", i, d.State, d.Held, d.Reason, job.Done(), j.Total)
 		case state == slurm.Completed || p.called(p.cancelled, i):
-		case state == slurm.Timeout && j.Limit > 0:
+		case state == slurm.Timeout && (j.Limit > 0 || p.timed()):
 		case state == slurm.Failed && p.killed[i]:
 		default:
 			p.broken("I2 job %d ended as %s with %g of %g done", i, state, job.Done(), j.Total)

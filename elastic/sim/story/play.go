@@ -50,8 +50,10 @@ type play struct {
 	cancelled, held, killed map[int]bool
 	left, stranded          map[int]bool // its tag is gone; its processes are
 	insisting               int          // how many wait for slurmctld
-	letting                 bool         // everybody has let go of what he held,
-	lettings                int          // so often
+	site                    site
+	shut                    bool // the partition takes no jobs
+	letting                 bool // everybody has let go of what he held,
+	lettings                int  // so often
 	begin                   time.Time
 	plan                    fake.Plan
 	last                    time.Duration // when everything that was to happen at a time has happened
@@ -125,6 +127,9 @@ func (p *play) set(shelves Shelves) error {
 		p.d.kills[k.Effect] = k
 	}
 	p.w.Mail.Fault = p.mail
+	if s.has(ruleIsSet) || s.has(reserved) {
+		p.enforce()
+	}
 	p.arrange()
 	return nil
 }
@@ -171,13 +176,15 @@ func (p *play) mail(op, _ string) error {
 // arrange plans what happens when.
 func (p *play) arrange() {
 	for i := range p.s.Jobs {
-		p.w.At(p.s.Jobs[i].At, func() { p.insist(func() { p.submit(i) }) })
+		p.w.At(p.s.Jobs[i].At, func() { p.handIn(func() { p.submit(i) }) })
 	}
 	for _, a := range p.s.Acts {
 		switch {
 		case a.Effect > 0:
 			p.d.strikes[a.Effect] = append(p.d.strikes[a.Effect], a)
-		case a.Node != "" || p.ownAct(a.What):
+		case a.What == "ordinary" || a.What == "stranger":
+			p.w.At(a.At, func() { p.handIn(func() { p.do(a) }) })
+		case a.Node != "" && a.What != reserved || p.ownAct(a.What):
 			p.w.At(a.At, func() { p.do(a) })
 		default:
 			p.w.At(a.At, func() { p.insist(func() { p.do(a) }) })

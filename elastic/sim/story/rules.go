@@ -1,0 +1,108 @@
+package story
+
+import (
+	"slices"
+	"time"
+
+	"github.com/sluice-hpc/sluice/slurm"
+	"github.com/sluice-hpc/sluice/slurm/fake"
+)
+
+// site is what administrators have set, for as long as each rule lasts.
+type site struct {
+	rules []*rule
+}
+
+// rule is one thing that an administrator sets, in one of many ways.
+type rule struct {
+	name string
+	// Each is nil where it does not matter.
+	state     string
+	partition func(p *slurm.Partition, way uint64)
+	limits    func(l *slurm.Limits, way uint64)
+
+	way uint64
+}
+
+// What an administrator does.
+const (
+	ruleIsSet = "rule is set"
+	reserved  = "node is reserved"
+)
+
+// timed is the rule that lets Slurm end jobs that asked for no limit.
+const timed = "partition has a MaxTime"
+
+func gpus(n uint64) []slurm.Amount { return []slurm.Amount{{Of: slurm.OfGPUs, N: int(n)}} }
+
+var rules = []rule{
+	{name: "partition is down", state: fake.PartitionDown},
+	{name: "partition is drained", state: fake.PartitionDrain},
+	{name: "partition is inactive", state: fake.PartitionInactive},
+	{name: "partition is inactive", state: fake.PartitionInactive},
+	{name: "partition has MaxNodes", partition: func(p *slurm.Partition, way uint64) { p.MaxNodes = 1 + int(way%2) }},
+	{name: "partition has MinNodes", partition: func(p *slurm.Partition, _ uint64) { p.MinNodes = 2 }},
+	{name: "partition has MaxCPUsPerNode", partition: func(p *slurm.Partition, way uint64) { p.CPUsPerNode = 1 + int(way%3) }},
+	{name: timed, partition: func(p *slurm.Partition, way uint64) { p.MaxTime = time.Duration(3+way%40) * time.Minute }},
+	{name: "alice has GrpTRES", limits: func(l *slurm.Limits, way uint64) { l.Associations[1].Group = gpus(way % 9) }},
+	{name: "bob has MaxTRES", limits: func(l *slurm.Limits, way uint64) { l.Associations[2].Job = gpus(1 + way%5) }},
+	{name: "bob has MaxJobs", limits: func(l *slurm.Limits, way uint64) {
+		l.Associations[2].Own = []slurm.Amount{{Of: slurm.OfJobs, N: int(way % 3)}}
+	}},
+	{name: "account has GrpTRES", limits: func(l *slurm.Limits, way uint64) { l.Associations[0].Group = gpus(1 + way%8) }},
+}
+
+// sets puts a rule in force for a time.
+func (p *play) sets(a Act) {
+	r := rules[a.Way%uint64(len(rules))]
+	r.way = a.Way >> 8
+	set := &r
+	p.site.rules = append(p.site.rules, set)
+	p.enforce()
+	p.did(r.name)
+	p.w.At(p.now()+a.For, func() {
+		p.site.rules = slices.DeleteFunc(p.site.rules, func(r *rule) bool { return r == set })
+		p.enforce()
+		p.note("no more: %s", r.name)
+	})
+}
+
+// reserves keeps a node for somebody else for a time that begins later.
+func (p *play) reserves(a Act) {
+	set := &rule{name: "reservation", way: a.Way}
+	start := p.w.Now().Truncate(time.Second).Add(time.Duration(a.Way%600) * time.Second)
+	set.limits = func(l *slurm.Limits, _ uint64) {
+		l.Reservations = append(l.Reservations, slurm.Reservation{Name: "theirs", Start: start, End: start.Add(a.For), Nodes: []string{a.Node}})
+	}
+	p.site.rules = append(p.site.rules, set)
+	p.enforce()
+	p.w.At(p.now()+time.Duration(a.Way%600)*time.Second+a.For, func() {
+		p.site.rules = slices.DeleteFunc(p.site.rules, func(r *rule) bool { return r == set })
+		p.enforce()
+	})
+}
+
+// enforce tells Slurm the rules in force.
+func (p *play) enforce() {
+	part, state := slurm.Partition{Name: "gpu", Up: true}, fake.PartitionUp
+	l := slurm.Limits{Enforced: true, Associations: []slurm.Association{
+		{Account: "phys"}, {Account: "phys", User: "alice"}, {Account: "phys", User: "bob"}, {Account: "phys", User: "carol"}}}
+	for _, r := range p.site.rules {
+		if r.state != "" {
+			state = r.state
+		}
+		if r.partition != nil {
+			r.partition(&part, r.way)
+		}
+		if r.limits != nil {
+			r.limits(&l, r.way)
+		}
+	}
+	l.Partitions = []slurm.Partition{part}
+	p.w.Slurm.SetLimits(l)
+	p.w.Slurm.SetPartitionState("gpu", state)
+	p.shut = state == fake.PartitionDrain || state == fake.PartitionInactive
+}
+
+// timed reports whether a job's time may have been bounded though it asked for none.
+func (p *play) timed() bool { return p.out.Happened[timed] > 0 }
