@@ -93,14 +93,18 @@ func TestKilledAgain(t *testing.T) {
 	}
 }
 
-// TestMeddledWithAtEveryEffect lets a user act, or a node fail, be drained or come
-// back, right before every effect.
+// TestMeddledWithAtEveryEffect lets a user act, a node fail, be drained or come back, or
+// an administrator set a rule, right before every effect.
 func TestMeddledWithAtEveryEffect(t *testing.T) {
 	acts := []story.Act{
 		{What: "node fails", Node: "gpu1"}, {What: "node is drained", Node: "gpu2"}, {What: "node returns", Node: "gpu1"},
 		{What: "user cancels"}, {What: "user holds"}, {What: "user releases"}, {What: "user requeues"}, {What: "user requeueholds"},
 		{What: "user resizes", GPUs: 1}, {What: "user removes the comment"}, {What: "user breaks the comment"},
 		{What: "operator holds"}, {What: "late word"}, {What: "strands"},
+		{What: "node is reserved", Node: "gpu2", For: 2 * time.Minute, Way: 5},
+	}
+	for way := range uint64(story.Rules) {
+		acts = append(acts, story.Act{What: "rule is set", For: 20 * time.Second, Way: way}, story.Act{What: "rule is set", For: 4 * time.Minute, Way: 1<<8 + way})
 	}
 	s := tales()["grow and shrink"]
 	effects := untroubled(t, s, nil)

@@ -52,6 +52,9 @@ var rules = []rule{
 	{name: "account has GrpTRES", limits: func(l *slurm.Limits, way uint64) { l.Associations[0].Group = gpus(1 + way%8) }},
 }
 
+// Rules is how many ways there are for a "rule is set".
+var Rules = len(rules)
+
 // sets puts a rule in force for a time.
 func (p *play) sets(a Act) {
 	r := rules[a.Way%uint64(len(rules))]
@@ -85,8 +88,10 @@ func (p *play) reserves(a Act) {
 // enforce tells Slurm the rules in force.
 func (p *play) enforce() {
 	part, state := slurm.Partition{Name: "gpu", Up: true}, fake.PartitionUp
-	l := slurm.Limits{Enforced: true, Associations: []slurm.Association{
-		{Account: "phys"}, {Account: "phys", User: "alice"}, {Account: "phys", User: "bob"}, {Account: "phys", User: "carol"}}}
+	l := slurm.Limits{Enforced: true, Associations: []slurm.Association{{Account: "phys"}}}
+	for _, user := range p.users() {
+		l.Associations = append(l.Associations, slurm.Association{Account: "phys", User: user})
+	}
 	for _, r := range p.site.rules {
 		if r.state != "" {
 			state = r.state
@@ -102,6 +107,17 @@ func (p *play) enforce() {
 	p.w.Slurm.SetLimits(l)
 	p.w.Slurm.SetPartitionState("gpu", state)
 	p.shut = state == fake.PartitionDrain || state == fake.PartitionInactive
+}
+
+// users are all who hand in jobs; alice and bob first.
+func (p *play) users() []string {
+	all := []string{"alice", "bob", "carol"}
+	for _, j := range p.s.Jobs {
+		if !slices.Contains(all, j.User) {
+			all = append(all, j.User)
+		}
+	}
+	return all
 }
 
 // timed reports whether a job's time may have been bounded though it asked for none.
