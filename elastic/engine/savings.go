@@ -10,25 +10,44 @@ import (
 // moment is what a save may take beyond what one like it took.
 const moment = 30 * time.Second
 
-// savings are the moves that let running jobs save before their time limit ends them.
-// Slurm ends such a job for good, and what it did since its last checkpoint would have to
-// be done again by the job that its user hands in next.
+// savings are the moves that let running jobs save before their time limit, or the end of
+// the reservation they are in, ends them. Slurm ends such a job for good, and what it did
+// since its last checkpoint would have to be done again by the job that its user hands in
+// next.
 func (e *Engine) savings(now time.Time) []elastic.Intent {
 	var out []elastic.Intent
 	for _, js := range e.ordered() {
-		if !js.seen || js.disown || !js.rec.Ended.IsZero() || !js.placeKnown() || !js.endsSoon(now, e.margin(js)) || e.mute(js) {
+		if !js.seen || js.disown || !js.rec.Ended.IsZero() || !js.placeKnown() || e.mute(js) {
 			continue
 		}
-		in := js.intend(elastic.Save, fmt.Sprintf("its time limit ends it in %s, so it saves", js.slurm.TimeLeft), now)
+		left, what := e.left(js, now)
+		if !js.endsSoon(now, left, e.margin(js)) {
+			continue
+		}
+		in := js.intend(elastic.Save, fmt.Sprintf("%s ends it in %s, so it saves", what, left), now)
 		in.Target = in.From
 		out = append(out, in)
 	}
 	return out
 }
 
+// left is how long Slurm lets a running job run still, 0 being for ever, and what ends it
+// then.
+func (e *Engine) left(js *jobState, now time.Time) (left time.Duration, what string) {
+	left, what = js.slurm.TimeLeft, "its time limit"
+	in := e.limits.Reserved[js.slurm.ID]
+	for _, r := range e.limits.Reservations {
+		rest := r.End.Sub(now).Truncate(time.Second)
+		if in != "" && r.Name == in && rest > 0 && (left == 0 || rest < left) {
+			left, what = rest, "the end of reservation "+r.Name
+		}
+	}
+	return left, what
+}
+
 // margin is how long before its limit a job is asked: time for two cycles and for the
 // save, which may take all that is granted until one was seen. At most a quarter of the
-// limit.
+// limit, where there is one.
 func (e *Engine) margin(js *jobState) time.Duration {
 	save := e.cfg.Limits.Grace
 	switch spec := js.rec.Tag.Spec; {
@@ -39,13 +58,15 @@ func (e *Engine) margin(js *jobState) time.Duration {
 	case spec.Grace > 0:
 		save = spec.Grace
 	}
-	return min(2*e.cfg.Period+save, js.slurm.TimeLimit/4)
+	if limit := js.slurm.TimeLimit; limit > 0 {
+		return min(2*e.cfg.Period+save, limit/4)
+	}
+	return 2*e.cfg.Period + save
 }
 
-// endsSoon reports whether the limit is that near, and the job was not asked since it is.
-// One that an administrator has put off comes near again.
-func (js *jobState) endsSoon(now time.Time, margin time.Duration) bool {
-	left := js.slurm.TimeLeft
+// endsSoon reports whether what is left to the job is within the margin, and it was not
+// asked since it is. A limit that an administrator has put off comes near again.
+func (js *jobState) endsSoon(now time.Time, left, margin time.Duration) bool {
 	return phaseOf(js.slurm) == elastic.Running && left > 0 && left <= margin && js.saving.Before(now.Add(left-margin))
 }
 

@@ -45,6 +45,32 @@ func TestSavesBeforeItsTimeLimit(t *testing.T) {
 	}
 }
 
+// TestSavesBeforeItsReservationEnds: Slurm ends what runs in a reservation with it, however
+// long the job's own limit is, or without one.
+func TestSavesBeforeItsReservationEnds(t *testing.T) {
+	const lasts = 30 * time.Minute
+	for _, limit := range []time.Duration{0, 3 * time.Hour} {
+		w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 5, Nodes: fake.Grid(1, 4)}})
+		w.Slurm.SetLimits(slurm.Limits{Reservations: []slurm.Reservation{{Name: "theirs", Start: w.Now(), End: w.Now().Add(lasts), Nodes: []string{"gpu1"}}}})
+		d := boot(t, w, new(engine.Memory), "knapsack", func(c *engine.Config) { c.Period, c.Limiter = 10*time.Second, w.Client })
+		j := w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 4, Max: 4, Total: 1e6}, Save: 3 * time.Second, Limit: limit, Model: sim.Perfect(1), Args: []string{"--reservation=theirs"}})
+		d.drive(t, lasts+3*time.Minute)
+		runs := j.Runs()
+		if len(runs) != 1 || j.State() != slurm.Timeout {
+			t.Fatalf("limit %s: %d runs, %s\n%s", limit, len(runs), j.State(), d.log.String())
+		}
+		if lost := (runs[0].Done - runs[0].Saved) / 4; lost > 65 {
+			t.Errorf("limit %s: %.0f s of work lost at the end of the reservation\n%s", limit, lost, d.log.String())
+		}
+		if asked := strings.Count(d.log.String(), "the end of reservation theirs ends it in"); asked < 1 || asked > 4 {
+			t.Errorf("limit %s: asked %d times\n%s", limit, asked, d.log.String())
+		}
+		for _, bad := range w.Check() {
+			t.Error(bad)
+		}
+	}
+}
+
 // TestWhoIsNotAskedAtItsLimit: a job that has no limit, one that never showed that it
 // answers, and one that saves by a habit of its own.
 func TestWhoIsNotAskedAtItsLimit(t *testing.T) {
