@@ -26,6 +26,12 @@ type books struct {
 // shelf is how many of each are made.
 const shelf = 32
 
+// Two accounts, the second below the first.
+const (
+	upper = "above"
+	lower = "below"
+)
+
 // fill makes accounts with the owner in them, and QOS that he may use there.
 func (b *books) fill(ctx context.Context) error {
 	if b.made {
@@ -36,8 +42,8 @@ func (b *books) fill(ctx context.Context) error {
 	}
 	accounts, orders := strings.Join(b.accounts, ","), strings.Join(b.orders, ",")
 	b.made = true
-	err := errors.Join(b.sacctmgr(ctx, "add", "account", accounts), b.sacctmgr(ctx, "add", "qos", orders),
-		b.sacctmgr(ctx, "add", "user", b.owner, "account="+accounts, "qos=normal,"+orders))
+	err := errors.Join(b.sacctmgr(ctx, "add", "account", upper+","+accounts), b.sacctmgr(ctx, "add", "account", lower, "parent="+upper),
+		b.sacctmgr(ctx, "add", "qos", orders), b.sacctmgr(ctx, "add", "user", b.owner, "account="+lower+","+accounts, "qos=normal,"+orders))
 	if err != nil {
 		return err
 	}
@@ -80,9 +86,12 @@ func (b *books) lend(ctx context.Context, from *[]string) (string, error) {
 
 func (b *books) account(ctx context.Context) (string, error) { return b.lend(ctx, &b.accounts) }
 
-func (b *books) under(ctx context.Context, account, above string) error {
-	err := b.sacctmgr(ctx, "modify", "account", "where", "name="+account, "set", "parent="+above)
-	return errors.Join(err, b.told(ctx, account, "ParentAccount="+above))
+// below is made with the others: a slurmctld of 20.11 that hears of it later does not
+// hear of what else is set meanwhile.
+func (b *books) below(ctx context.Context) (string, string, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return upper, lower, b.fill(ctx)
 }
 
 func (b *books) limit(ctx context.Context, account, limits string) error {

@@ -3,7 +3,6 @@ package conform
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -32,15 +31,12 @@ func (b *fakeBooks) account(context.Context) (string, error) {
 	return name, nil
 }
 
-func (b *fakeBooks) under(_ context.Context, account, above string) error {
-	b.limits.Associations = slices.Clone(b.limits.Associations)
-	for i := range b.limits.Associations {
-		if a := &b.limits.Associations[i]; a.Account == account && a.User == "" {
-			a.Parent = above
-		}
-	}
+func (b *fakeBooks) below(context.Context) (string, string, error) {
+	b.limits.Enforced = true
+	b.limits.Associations = append(b.limits.Associations, slurm.Association{Account: upper, Parent: "root"},
+		slurm.Association{Account: lower, Parent: upper}, slurm.Association{Account: lower, User: b.owner})
 	b.f.SetLimits(b.limits)
-	return nil
+	return upper, lower, nil
 }
 
 func (b *fakeBooks) limit(_ context.Context, account, limits string) error {

@@ -128,14 +128,14 @@ var lettingIn = []promise{
 		closedTo(c, "AllowQos=normal", "AllowQos=ALL", "Job's QOS not permitted", c.account(""), c.qos("MaxTRES=gres/gpu=4"))
 	}},
 	{"accounts below those that a partition names are told as they are let in", 1, func(c *check) {
-		p, option := c.partition(""), c.account("")
-		above, below := strings.TrimPrefix(c.account(""), "--account="), strings.TrimPrefix(option, "--account=")
-		c.must(c.Under(c.ctx, below, above))
+		p := c.partition("")
+		above, below, err := c.Below(c.ctx)
+		c.must(err)
 		p.set("AllowAccounts=" + above)
-		p.letsIn(c.submit(long, "--gres=gpu:1", p.option(), option), below)
+		p.letsIn(c.submit(long, "--gres=gpu:1", p.option(), "--account="+below), below)
 		p.set("AllowAccounts=ALL")
 		p.set("DenyAccounts=" + above)
-		p.letsIn(c.submit(long, "--gres=gpu:1", p.option(), option), below)
+		p.letsIn(c.submit(long, "--gres=gpu:1", p.option(), "--account="+below), below)
 	}},
 	{"a partition's QOS binds its jobs, and goes before their own", 1, func(c *check) {
 		p := c.partition("QOS=" + strings.TrimPrefix(c.qos("MaxTRES=gres/gpu=2"), "--qos="))

@@ -32,11 +32,12 @@ type Subject struct {
 	Stop, Start func(context.Context) error
 
 	// Account returns an accounting account that no check had, with the owner in it;
-	// Under puts it below another; Limit sets the owner's limits in one; QOS returns a quality of service with
-	// limits, for him to use in each. Limits are in the words of sacctmgr:
-	// "GrpTRES=gres/gpu=2 MaxJobs=3". Only RunLimits needs them.
+	// Below returns one with the owner in it and the account above that; Limit sets the
+	// owner's limits in one; QOS returns a quality of service with limits, for him to use
+	// in each. Limits are in the words of sacctmgr: "GrpTRES=gres/gpu=2 MaxJobs=3". Only
+	// RunLimits needs them.
 	Account func(ctx context.Context) (string, error)
-	Under   func(ctx context.Context, account, above string) error
+	Below   func(ctx context.Context) (above, below string, err error)
 	Limit   func(ctx context.Context, account, limits string) error
 	QOS     func(ctx context.Context, limits string) (string, error)
 
