@@ -88,7 +88,11 @@ func (c *check) stories() map[int64]story {
 	for id := range c.ours {
 		all[id] = story{}
 	}
-	for _, e := range c.Events {
+	emptied := -1
+	for i, e := range c.Events {
+		if e.Kind == "emptied" {
+			emptied = i
+		}
 		s, known := all[e.Job]
 		if !known {
 			continue
@@ -100,6 +104,9 @@ func (c *check) stories() map[int64]story {
 		switch e.Kind {
 		case "problem":
 			s.alone = s.alone || strings.HasPrefix(e.Text, untagged)
+			if emptied >= 0 && s.opened.Number < c.Events[emptied].Number && (s.alone || strings.HasPrefix(e.Text, broken)) {
+				s.opened = Event{} // nothing knows of the move any more, nor whose job it is
+			}
 		case "adopted":
 			s.ended, s.alone, s.began = Event{}, false, e
 		case "ended":

@@ -45,7 +45,7 @@ var doings = map[string]func(p *play, a Act, job *sim.Trainer) bool{
 		return p.comments(a, job, "mine")
 	},
 	"user breaks the comment": func(p *play, a Act, job *sim.Trainer) bool {
-		p.held[a.Job] = true
+		p.held[a.Job], p.torn[a.Job] = true, true
 		return p.comments(a, job, "sluice/1 min=x")
 	},
 	"operator holds": func(p *play, a Act, job *sim.Trainer) bool {

@@ -48,7 +48,7 @@ type play struct {
 	jobs                    []*sim.Trainer // nil before they are handed in
 	handed                  []time.Duration
 	cancelled, held, killed map[int]bool
-	left, stranded          map[int]bool // its tag is gone; its processes are
+	left, torn, stranded    map[int]bool // its tag is gone, unreadable; its processes are
 	insisting               int          // how many wait for slurmctld
 	site                    site
 	shut                    bool // the partition takes no jobs
@@ -68,7 +68,7 @@ const spare = 12 * time.Hour
 func Play(ctx context.Context, s Story, shelves Shelves, log *strings.Builder) Outcome {
 	p := &play{
 		ctx: ctx, s: s, log: log, jobs: make([]*sim.Trainer, len(s.Jobs)), handed: make([]time.Duration, len(s.Jobs)),
-		cancelled: map[int]bool{}, held: map[int]bool{}, killed: map[int]bool{}, left: map[int]bool{}, stranded: map[int]bool{},
+		cancelled: map[int]bool{}, held: map[int]bool{}, killed: map[int]bool{}, left: map[int]bool{}, torn: map[int]bool{}, stranded: map[int]bool{},
 		out: Outcome{Happened: map[string]int{}},
 	}
 	if err := p.set(shelves); err != nil {
@@ -255,7 +255,7 @@ func (p *play) over() bool {
 // exempt reports whether the job need not complete, nor even end.
 func (p *play) exempt(i int) bool {
 	return behaviour(p.s.Jobs[i].Manner).odd || p.forgotten(i) ||
-		p.left[i] && p.stranded[i] // nobody looks after it any more
+		(p.left[i] || p.torn[i] && p.replaced()) && p.stranded[i] // nobody looks after it any more
 }
 
 // now is the time since the first moment.
