@@ -163,6 +163,7 @@ var table = map[Step][]row{
 		{heldAsDue, closeNow(Fellback, "did not start in time; placed afresh")},
 		{heldStill, userHeld},
 		{is(Held), waiting("waits for another look: Slurm may not show its release yet")},
+		{toTakeBack, takeBack},
 		{targetGone, giveUp},
 		// An ordinary job was faster: waiting for it to end would help nobody.
 		{takenByOthers, giveUpTaken},

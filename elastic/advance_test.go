@@ -105,6 +105,7 @@ func circumstances() []circumstance {
 	late := func(in *elastic.Intent) {
 		in.AskedAt, in.ReleasedAt = noon.Add(-time.Hour), noon.Add(-time.Hour)
 	}
+	takenBack := func(in *elastic.Intent) { in.ReleasedAt = time.Time{} }
 	failed := func(j *elastic.Job) { j.Phase, j.State, j.Restarts, j.Spoke = elastic.Ended, "FAILED", 2, true }
 	revived := func(since, asked time.Duration) func(*elastic.Intent) {
 		return func(in *elastic.Intent) {
@@ -137,6 +138,10 @@ func circumstances() []circumstance {
 		{"queued, an ordinary job was faster", phase(elastic.Queued), func(s *elastic.Snapshot) { s.Others = map[string]int{"gpu2": 2} }, nil},
 		{"queued, late", phase(elastic.Queued), nil, late},
 		{"queued, late again", phase(elastic.Queued), nil, func(in *elastic.Intent) { late(in); in.Fallbacks = 1 }},
+		{"queued, taken back", phase(elastic.Queued), nil, takenBack},
+		{"held, taken back", phase(elastic.Held), nil, takenBack},
+		{"held by directive, taken back", with(phase(elastic.Held), func(j *elastic.Job) { j.Directive.Hold = true }), nil, takenBack},
+		{"runs anew, taken back", with(again, resumed), nil, takenBack},
 		{"completing", phase(elastic.Completing), nil, nil},
 		{"suspended, late", phase(elastic.Suspended), nil, late},
 		{"runs anew as meant", with(again, resumed), nil, nil},

@@ -186,6 +186,14 @@ func userHeld(s situation) Next {
 // had released it; the job then waits for its user.
 const UserHeldWhy = "held through Slurm after its release; type scontrol release or sluice release"
 
+// takeBack notes that sluice takes its release back, before it holds the job: a hold that
+// is found later is its own then, however things stand by that time.
+func takeBack(s situation) Next {
+	next := Next{Intent: s.in, Again: true, Why: "its release is taken back"}
+	next.Intent.ReleasedAt = time.Time{}
+	return next
+}
+
 // fallBack returns to the last good size and lets Slurm choose the nodes.
 func fallBack(s situation) Next {
 	next := Next{Intent: s.in, Do: []Action{HoldPending{Job: s.in.Job}}}

@@ -216,9 +216,19 @@ func overdueFirst(s situation) bool {
 // still waiting: the node query is later and may show the job's own start.
 func takenByOthers(s situation) bool { return s.job.Phase == Queued && othersHold(s) }
 
+// dueBack: sluice has taken its release back, or has reason to. Once it has, that is so
+// whatever the next look shows.
+func dueBack(s situation) bool {
+	return lateBy(s, s.snap.Limits.Confirm) || targetGone(s) || othersHold(s)
+}
+
+// toTakeBack: and nobody knows it yet.
+func toTakeBack(s situation) bool {
+	return s.job.Phase == Queued && !s.in.ReleasedAt.IsZero() && dueBack(s)
+}
+
 func heldAsDue(s situation) bool {
-	return s.job.Phase == Held && !s.job.Directive.Hold &&
-		(lateBy(s, s.snap.Limits.Confirm) || targetGone(s) || othersHold(s))
+	return s.job.Phase == Held && !s.job.Directive.Hold && dueBack(s)
 }
 
 // othersHold reports whether ordinary jobs hold GPUs of the target.

@@ -60,7 +60,8 @@ type Intent struct {
 	Cause      string // why, for people
 	Opened     time.Time
 	Moved      time.Time // when Step last changed
-	// Marks of the move's timing, zero until known.
+	// Marks of the move's timing, zero until known; ReleasedAt also once sluice takes its
+	// release back.
 	AskedAt, SavedAt, RequeuedAt, PendingAt, ReleasedAt time.Time
 	Fallbacks                                           int // times the move fell back to the last good size
 }

@@ -32,6 +32,28 @@ func TestMovesAtOnceAreBounded(t *testing.T) {
 	})
 }
 
+// Three jobs would shrink, and one at a time may: it does, and no other; nor any while an
+// earlier one is on its way.
+func TestOneMoveAtATime(t *testing.T) {
+	on := func(node string, gpus int) nodes.Placement { return nodes.Placement{{Node: node, GPUs: gpus}} }
+	s := elastic.Snapshot{Now: noon, Limits: elastic.Limits{Moves: 1}}
+	a := elastic.Allocation{}
+	where := elastic.Arrangement{Target: map[elastic.JobID]nodes.Placement{}}
+	for i, node := range []string{"n1", "n2", "n3"} {
+		id := elastic.JobID(i + 1)
+		s.Nodes = append(s.Nodes, nodes.Node{Name: node, GPUs: 4, Used: 4, Usable: true})
+		s.Jobs = append(s.Jobs, elastic.Job{ID: id, Phase: elastic.Running, Place: on(node, 4), Spec: elastic.Spec{Min: 1, Max: 4}})
+		a[id], where.Target[id], where.Order = elastic.Decision{GPUs: 2}, on(node, 2), append(where.Order, id)
+	}
+	if open := elastic.Reconcile(s, a, where).Open; len(open) != 1 {
+		t.Errorf("%d moves at once: %v", len(open), open)
+	}
+	s.Intents = []elastic.Intent{{Job: 3, Kind: elastic.Resize, Step: elastic.Asked, From: on("n3", 4), Target: on("n3", 2)}}
+	if open := elastic.Reconcile(s, a, where).Open; len(open) != 0 {
+		t.Errorf("beside one on its way: %v", open)
+	}
+}
+
 // Two jobs wait for the GPUs of a third that has yet to leave its node: what is free
 // there now is promised to one of them, and to one alone.
 func TestFreeGPUsArePromisedOnce(t *testing.T) {

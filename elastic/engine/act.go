@@ -152,7 +152,7 @@ func onlyWithdraws(actions []elastic.Action) bool {
 
 // changed reports whether the move has anything new to remember.
 func changed(a, b elastic.Intent) bool {
-	return a.Step != b.Step || !a.RequeuedAt.Equal(b.RequeuedAt) || a.AnyNodes != b.AnyNodes || !a.Target.Equal(b.Target)
+	return a.Step != b.Step || !a.RequeuedAt.Equal(b.RequeuedAt) || !a.ReleasedAt.Equal(b.ReleasedAt) || a.AnyNodes != b.AnyNodes || !a.Target.Equal(b.Target)
 }
 
 func replaced(ins []elastic.Intent, in elastic.Intent) []elastic.Intent {
