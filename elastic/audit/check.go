@@ -57,6 +57,20 @@ type check struct {
 	killsTold bool            // and what was cancelled
 	// unclear are the jobs of which it cannot be told how they ended.
 	unclear map[int64]bool
+	// said and did are the events and records by job, in order; see byJob.
+	said map[int64][]Event
+	did  map[int64][]Record
+}
+
+// byJob sorts events and records, once: a crowd's are hundreds of thousands.
+func (c *check) byJob() {
+	c.said, c.did = map[int64][]Event{}, map[int64][]Record{}
+	for _, e := range c.Events {
+		c.said[e.Job] = append(c.said[e.Job], e)
+	}
+	for _, r := range c.Controller {
+		c.did[r.Job] = append(c.did[r.Job], r)
+	}
 }
 
 func (c *check) broken(invariant string, job int64, at time.Time, what string, lines ...Line) {

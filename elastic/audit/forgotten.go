@@ -20,6 +20,7 @@ type story struct {
 // nothingForgotten: I2, sluiced hears of every end, takes no job for ended that
 // Slurm runs, leaves no move open, and takes up every tagged job.
 func (c *check) nothingForgotten() {
+	c.byJob()
 	until := c.horizon()
 	stories := c.stories()
 	finals := c.finals()
@@ -65,8 +66,8 @@ func (c *check) unknown(s story, f Completion) bool {
 // untagged reports whether somebody other than sluiced wrote a comment on the job in
 // between; where sluiced has its user's account, whether a comment without a tag was.
 func (c *check) untagged(id int64, from, to time.Time) bool {
-	return slices.ContainsFunc(c.Controller, func(r Record) bool {
-		return r.Job == id && r.Kind == Changed && r.Change.Comment && (r.Change.Token == "" || r.UID != c.uid) && !r.At.Before(from) && !r.At.After(to)
+	return slices.ContainsFunc(c.did[id], func(r Record) bool {
+		return r.Kind == Changed && r.Change.Comment && (r.Change.Token == "" || r.UID != c.uid) && !r.At.Before(from) && !r.At.After(to)
 	})
 }
 
@@ -125,8 +126,8 @@ func (c *check) stories() map[int64]story {
 // Its own beginning is none, though it be later in the very second of its end.
 func (c *check) runAfter(f Completion) bool {
 	own := f.Start.Add(f.Grain)
-	return slices.ContainsFunc(c.Controller, func(r Record) bool {
-		if r.Job != f.Job || r.At.Before(f.End) {
+	return slices.ContainsFunc(c.did[f.Job], func(r Record) bool {
+		if r.At.Before(f.End) {
 			return false
 		}
 		return r.Kind == Allocated && !r.At.Before(own) || r.Kind == Requeued || r.Again
@@ -146,8 +147,9 @@ const (
 // takes it up again or moves it, its user took it out of sluice's hands, or the number is another
 // job's since.
 func (c *check) endedRuns(id int64, until time.Time) {
-	for _, r := range c.Controller {
-		if r.Job != id || r.Kind != Allocated || until.Sub(r.At) <= c.o.Patience {
+	first := slices.IndexFunc(c.said[id], func(e Event) bool { return e.Kind == "ended" })
+	for _, r := range c.did[id] {
+		if r.Kind != Allocated || until.Sub(r.At) <= c.o.Patience || first < 0 || !c.said[id][first].At.Before(r.At) {
 			continue
 		}
 		var ended Event
@@ -155,9 +157,8 @@ func (c *check) endedRuns(id int64, until time.Time) {
 		if back, away := c.backAfter(r.At); away {
 			by = back.Add(c.o.Patience)
 		}
-		for _, e := range c.Events {
+		for _, e := range c.said[id] {
 			switch {
-			case e.Job != id:
 			case e.Kind == "problem" && e.At.Before(by) && (strings.HasPrefix(e.Text, untagged) || strings.HasPrefix(e.Text, broken)):
 				alone = true
 			case e.Kind == "ended" && e.At.Before(r.At) && !c.renumbered(id, r.At):
@@ -179,8 +180,8 @@ func (c *check) endedRuns(id int64, until time.Time) {
 // had forgotten the first.
 func (c *check) renumbered(id int64, by time.Time) bool {
 	given := 0
-	for _, r := range c.Controller {
-		if r.Kind == Submitted && r.Job == id && !r.At.After(by) {
+	for _, r := range c.did[id] {
+		if r.Kind == Submitted && !r.At.After(by) {
 			given++
 		}
 	}
@@ -191,8 +192,8 @@ func (c *check) renumbered(id int64, by time.Time) bool {
 // see Slurm, saw anything.
 func (c *check) missed(run Record) bool {
 	back, away := c.backAfter(run.At)
-	return away && slices.ContainsFunc(c.Controller, func(r Record) bool {
-		return r.Kind == Freed && r.Job == run.Job && r.At.After(run.At) && !r.At.After(back)
+	return away && slices.ContainsFunc(c.did[run.Job], func(r Record) bool {
+		return r.Kind == Freed && r.At.After(run.At) && !r.At.After(back)
 	})
 }
 

@@ -108,7 +108,9 @@ func (d *drawing) wear() {
 
 // crowd makes it a story of hundreds to thousands of jobs on a larger cluster.
 func (d *drawing) crowd() {
-	d.Nodes, d.GPUs = 16+d.IntN(33), 8
+	if d.Nodes, d.GPUs = 16+d.IntN(33), 8; d.Policy == "turns" {
+		d.Policy = "knapsack" // a thousand moves in every cycle take hours to tell
+	}
 	some := d.Jobs
 	for range 200 * (1 + d.IntN(10)) {
 		j := some[d.IntN(len(some))]
