@@ -109,7 +109,9 @@ func (c *check) stories() map[int64]story {
 				s.opened = Event{} // nothing knows of the move any more, nor whose job it is
 			}
 		case "adopted":
-			s.ended, s.alone, s.began = Event{}, false, e
+			if s.ended, s.alone, s.began = (Event{}), false, e; emptied >= 0 && s.opened.Number < c.Events[emptied].Number {
+				s.opened = Event{} // of a move that the lost store knew alone
+			}
 		case "ended":
 			s.ended = e
 		case "open", "taken":
