@@ -119,19 +119,34 @@ const maxEnviron = 4 << 20
 // StartedWith reports whether a process was started with the variable, such as
 // "SLURM_JOB_ID=42", in its environment. What cannot be read was not.
 func StartedWith(pid int, variable string) bool {
-	f, err := os.Open("/proc/" + strconv.Itoa(pid) + "/environ")
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxEnviron))
-	if err != nil {
-		return false
-	}
-	for entry := range bytes.SplitSeq(data, []byte{0}) {
+	for entry := range bytes.SplitSeq(environ(pid), []byte{0}) {
 		if variable != "" && string(entry) == variable {
 			return true
 		}
 	}
 	return false
+}
+
+// execTakes is how many milliseconds a process may take to become another program.
+const execTakes = 20
+
+// environ returns what a process was started with. Of one that is just becoming another
+// program the kernel shows none for a moment: none is believed only after a while.
+func environ(pid int) (data []byte) {
+	for range execTakes {
+		f, err := os.Open("/proc/" + strconv.Itoa(pid) + "/environ")
+		if err != nil {
+			return nil
+		}
+		data, err = io.ReadAll(io.LimitReader(f, maxEnviron))
+		f.Close()
+		switch {
+		case err != nil:
+			return nil
+		case len(data) > 0:
+			return data
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return nil
 }
