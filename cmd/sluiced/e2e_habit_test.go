@@ -27,8 +27,9 @@ func frameworks(t *testing.T, module string) string {
 	return python
 }
 
-// steps the script trains, and after how many it saves.
-const habitSteps, habitSaves = 160, 8
+// steps the script trains, and after how many it saves: of a program that saves every
+// second, and keeps two, no checkpoint stays long enough to be adopted.
+const habitSteps, habitSaves = 320, 32
 
 // sft is the job script around TRL's own trl/scripts/sft.py, of which no line is
 // changed: sluice is in the two #SLUICE lines, and in what the script is told of
@@ -69,13 +70,16 @@ func TestUnmodifiedHuggingFace(t *testing.T) {
 		v := j.until("to train on", func(v control.Job) bool { return v.Done > 0 && v.Seconds > 0 })
 		t.Logf("on %d GPUs: %.0f of %d steps, %.2f s a step", gpus, v.Done, habitSteps, v.Seconds)
 	}
-	if hangsAtItsEnd(j, filepath.Join(home, "sft.out")) {
-		t.Skip("SKIPPED: the program did all its steps, and PyTorch hangs in the destructor of its ProcessGroupGloo: what follows is not tested")
+	said, want := filepath.Join(home, "sft.out"), "COMPLETED"
+	if hangsAtItsEnd(j, said) {
+		t.Log("NOT TESTED: that the job ends by itself: PyTorch hangs in a destructor (its issue 56297); cancelled, as its user would")
+		s.as("", "scancel", fmt.Sprint(id))
+		want = "CANCELLED"
 	}
-	if state := j.ends(); state != "COMPLETED" || j.field("Restarts") != "2" {
+	if state := j.ends(); state != want || j.field("Restarts") != "2" {
 		t.Fatalf("ended as %s after %s restarts", state, j.field("Restarts"))
 	}
-	out, err := os.ReadFile(filepath.Join(home, "sft.out"))
+	out, err := os.ReadFile(said)
 	s.must(err)
 	t.Logf("steps trained again after the stops: %v", repeated(string(out)))
 	moved := trained(t, filepath.Join(home, "out"))
@@ -85,8 +89,8 @@ func TestUnmodifiedHuggingFace(t *testing.T) {
 	plain := exec.CommandContext(s.ctx, "/bin/bash", "-c", strings.Replace(fmt.Sprintf(sft, habitSteps, habitSaves, python), `"$SLUICE" ranks --`, "", 1))
 	plain.Dir, plain.Env = s.Path("home"), append(os.Environ(), "SLUICE_GPUS=1", "SLUICE_RESUME=")
 	s.must(os.Rename(filepath.Join(home, "out"), filepath.Join(home, "moved")))
-	if said, err := plain.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, said)
+	if words, err := plain.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, words)
 	}
 	worst := 0.0
 	for n, loss := range trained(t, filepath.Join(home, "out")) {
@@ -98,14 +102,15 @@ func TestUnmodifiedHuggingFace(t *testing.T) {
 	}
 }
 
-// hangsAtItsEnd reports whether the program is still there a minute after it said that
-// its training is over.
+// hangsAtItsEnd reports whether the program is still there a minute after it said its
+// last word. Under torchrun alone it hangs there, too, now and then: the thread that joins
+// Gloo's holds the interpreter's lock, for which Gloo's waits.
 func hangsAtItsEnd(j *job, out string) bool {
 	var said time.Time
 	for end := time.Now().Add(8 * time.Minute); time.Now().Before(end) && j.field("JobState") == "RUNNING"; time.Sleep(time.Second) {
 		text, _ := os.ReadFile(out)
 		switch {
-		case said.IsZero() && strings.Contains(string(text), "Training completed."):
+		case said.IsZero() && strings.Contains(string(text), "Model saved to out."):
 			said = time.Now()
 		case !said.IsZero() && time.Since(said) > time.Minute:
 			return true
