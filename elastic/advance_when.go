@@ -84,7 +84,7 @@ func halfCleared(s situation) bool {
 
 func justRevived(s situation) bool {
 	waits := failedWrongly(s) || halfCleared(s) || s.in.Kind == Clearing && lingers(s)
-	return waits && !s.now.After(s.in.RequeuedAt.Add(requeuePatience))
+	return waits && s.in.BeingStopped(s.now)
 }
 
 func toClear(s situation) bool {
@@ -128,7 +128,7 @@ func grace(s situation) time.Duration {
 }
 
 func runningUnstopped(s situation) bool {
-	return s.job.Phase == Running && s.now.After(s.in.RequeuedAt.Add(requeuePatience))
+	return s.job.Phase == Running && !s.in.BeingStopped(s.now)
 }
 
 func targetGone(s situation) bool {
@@ -203,9 +203,8 @@ func runningElsewise(s situation) bool {
 
 func setAside(s situation) bool { return s.job.Phase == Held && s.job.Reason == "BadConstraints" }
 
-func overdue(s situation) bool {
-	return s.job.Phase == Queued && lateBy(s, s.snap.Limits.Confirm)
-}
+// overdue: sluice waits for it no longer, and it waits still.
+func overdue(s situation) bool { return s.job.Phase == Queued && takenBack(s) }
 
 // overdueFirst: only a resize has a last good size to go back to.
 func overdueFirst(s situation) bool {
@@ -216,15 +215,18 @@ func overdueFirst(s situation) bool {
 // still waiting: the node query is later and may show the job's own start.
 func takenByOthers(s situation) bool { return s.job.Phase == Queued && othersHold(s) }
 
-// dueBack: sluice has taken its release back, or has reason to. Once it has, that is so
-// whatever the next look shows.
+// takenBack: sluice has noted that it takes its release back. That stays so, whatever
+// the next look shows.
+func takenBack(s situation) bool { return s.in.ReleasedAt.IsZero() }
+
+// dueBack: it has, or there is reason to.
 func dueBack(s situation) bool {
-	return lateBy(s, s.snap.Limits.Confirm) || targetGone(s) || othersHold(s)
+	return takenBack(s) || lateBy(s, s.snap.Limits.Confirm) || targetGone(s) || othersHold(s)
 }
 
-// toTakeBack: and nobody knows it yet.
+// toTakeBack: and it is not noted yet.
 func toTakeBack(s situation) bool {
-	return s.job.Phase == Queued && !s.in.ReleasedAt.IsZero() && dueBack(s)
+	return s.job.Phase == Queued && !takenBack(s) && dueBack(s)
 }
 
 func heldAsDue(s situation) bool {

@@ -66,6 +66,11 @@ type Intent struct {
 	Fallbacks                                           int // times the move fell back to the last good size
 }
 
+// BeingStopped reports whether a stop that was asked of Slurm may still come.
+func (in Intent) BeingStopped(now time.Time) bool {
+	return in.Step == Verified && !now.After(in.RequeuedAt.Add(requeuePatience))
+}
+
 // Outcome is how an intent was closed.
 type Outcome string
 

@@ -30,6 +30,7 @@ func Check(e Evidence, o Options) Report {
 	o.Window = cmp.Or(o.Window, 2*time.Minute)
 	c := &check{Evidence: e, o: o, ours: map[int64]Event{}, unclear: map[int64]bool{}}
 	c.report.Notes = slices.Clone(e.Notes)
+	c.byJob()
 	c.survey()
 	c.vouch()
 	c.oneRun()

@@ -20,7 +20,6 @@ type story struct {
 // nothingForgotten: I2, sluiced hears of every end, takes no job for ended that
 // Slurm runs, leaves no move open, and takes up every tagged job.
 func (c *check) nothingForgotten() {
-	c.byJob()
 	until := c.horizon()
 	stories := c.stories()
 	finals := c.finals()
@@ -89,10 +88,10 @@ func (c *check) stories() map[int64]story {
 	for id := range c.ours {
 		all[id] = story{}
 	}
-	emptied := -1
-	for i, e := range c.Events {
+	emptied := 0 // the line that says so last
+	for _, e := range c.Events {
 		if e.Kind == "emptied" {
-			emptied = i
+			emptied = e.Number
 		}
 		s, known := all[e.Job]
 		if !known {
@@ -102,15 +101,17 @@ func (c *check) stories() map[int64]story {
 		if e.Kind != "problem" && e.Kind != "taken" && !(e.Kind == "close" && strings.HasSuffix(e.Text, stranger)) {
 			s.cared = e
 		}
+		orphan := s.opened.Number < emptied // the lost store alone knew of the move
 		switch e.Kind {
 		case "problem":
 			s.alone = s.alone || strings.HasPrefix(e.Text, untagged)
-			if emptied >= 0 && s.opened.Number < c.Events[emptied].Number && (s.alone || strings.HasPrefix(e.Text, broken)) {
-				s.opened = Event{} // nothing knows of the move any more, nor whose job it is
+			if orphan && (s.alone || strings.HasPrefix(e.Text, broken)) {
+				s.opened = Event{} // nor does anything say whose job it is
 			}
 		case "adopted":
-			if s.ended, s.alone, s.began = (Event{}), false, e; emptied >= 0 && s.opened.Number < c.Events[emptied].Number {
-				s.opened = Event{} // of a move that the lost store knew alone
+			s.ended, s.alone, s.began = Event{}, false, e
+			if orphan {
+				s.opened = Event{}
 			}
 		case "ended":
 			s.ended = e
@@ -149,6 +150,7 @@ const (
 // takes it up again or moves it, its user took it out of sluice's hands, or the number is another
 // job's since.
 func (c *check) endedRuns(id int64, until time.Time) {
+	// Before the first end that sluiced tells of there is nothing to go through the events for.
 	first := slices.IndexFunc(c.said[id], func(e Event) bool { return e.Kind == "ended" })
 	for _, r := range c.did[id] {
 		if r.Kind != Allocated || until.Sub(r.At) <= c.o.Patience || first < 0 || !c.said[id][first].At.Before(r.At) {

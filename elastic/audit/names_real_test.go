@@ -95,6 +95,7 @@ func ended(t *testing.T, p Places, e *Evidence, jobs []string) []string {
 		}
 	}
 	c := &check{Evidence: *e, ours: map[int64]Event{}, unclear: map[int64]bool{}}
+	c.byJob()
 	c.survey()
 	c.vouch()
 	var out []string

@@ -25,17 +25,13 @@ const (
 // Of jobs of which it cannot be told what is true all completions are left out: nothing
 // is held against sluiced, or believed, for them.
 func (c *check) vouch() {
-	byJob := map[int64][]Record{}
-	for _, r := range c.Controller {
-		byJob[r.Job] = append(byJob[r.Job], r)
-	}
 	var kept, denied, unclear []Completion
 	for rest := c.Completions; len(rest) > 0; {
 		n := 1
 		for n < len(rest) && rest[n].Number == rest[0].Number && rest[n].Job == rest[0].Job {
 			n++
 		}
-		one, what := c.reading(rest[:n], byJob[rest[0].Job])
+		one, what := c.reading(rest[:n], c.did[rest[0].Job])
 		rest = rest[n:]
 		switch {
 		case what == agrees:
@@ -48,7 +44,7 @@ func (c *check) vouch() {
 			unclear = append(unclear, one)
 		}
 	}
-	unclear = append(unclear, c.conflicts(kept, byJob)...)
+	unclear = append(unclear, c.conflicts(kept)...)
 	for _, u := range unclear {
 		c.unclear[u.Job] = true
 	}
@@ -97,7 +93,7 @@ func same(a, b Completion) bool {
 // conflicts returns completions of which two tell one run differently, unless slurmctld
 // was started in between: it may have forgotten the first. Of every run there is one, and
 // one more of a job that was requeued when it had ended, or cancelled before it ran again.
-func (c *check) conflicts(kept []Completion, byJob map[int64][]Record) (out []Completion) {
+func (c *check) conflicts(kept []Completion) (out []Completion) {
 	type run struct {
 		job, start int64
 	}
@@ -107,7 +103,7 @@ func (c *check) conflicts(kept []Completion, byJob map[int64][]Record) (out []Co
 		before, twice := seen[key]
 		seen[key] = r
 		told := func(kind Kind) bool {
-			return before.UID == r.UID && slices.ContainsFunc(byJob[r.Job], func(l Record) bool { return l.Kind == kind && near(l.At, r.End) })
+			return before.UID == r.UID && slices.ContainsFunc(c.did[r.Job], func(l Record) bool { return l.Kind == kind && near(l.At, r.End) })
 		}
 		// Requeued when it had ended; cancelled in the very second in which it was requeued.
 		again := before.Final() && !r.Final() && told(Requeued) || !before.Final() && r.Final() && len(r.Nodes) == 0 && told(Signalled)

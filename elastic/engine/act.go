@@ -112,7 +112,7 @@ func (e *Engine) walk(ctx context.Context, in elastic.Intent, job elastic.Job, s
 // and a job that stands held by sluice's hand is released as it is. While a stop may be on
 // its way the job waits: what it trained until then would be lost.
 func (e *Engine) letGo(ctx context.Context, js *jobState, in elastic.Intent, now time.Time) bool {
-	if in.Step == elastic.Verified && phaseOf(js.slurm) == elastic.Running && now.Before(in.RequeuedAt.Add(late)) {
+	if phaseOf(js.slurm) == elastic.Running && in.BeingStopped(now) {
 		return false
 	}
 	effects := []elastic.Action{elastic.WithdrawRequest{Job: in.Job, Why: "no longer sluice's job"}}

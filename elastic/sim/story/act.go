@@ -189,8 +189,8 @@ func (p *play) letGo() {
 		p.w.At(p.now()+time.Minute, func() { p.insist(p.letGo) })
 		return
 	}
-	if p.letting = true; len(p.site.rules) > 0 {
-		p.site.rules = nil
+	if p.letting = true; len(p.rules) > 0 {
+		p.rules = nil
 		p.enforce()
 	}
 	again := false

@@ -50,10 +50,10 @@ type play struct {
 	cancelled, held, killed map[int]bool
 	left, torn, stranded    map[int]bool // its tag is gone, unreadable; its processes are
 	insisting               int          // how many wait for slurmctld
-	site                    site
-	shut                    bool // the partition takes no jobs
-	letting                 bool // everybody has let go of what he held,
-	lettings                int  // so often
+	rules                   []*rule      // of administrators, in force
+	shut                    bool         // the partition takes no jobs
+	letting                 bool         // everybody has let go of what he held,
+	lettings                int          // so often
 	begin                   time.Time
 	plan                    fake.Plan
 	last                    time.Duration // when everything that was to happen at a time has happened

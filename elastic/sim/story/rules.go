@@ -8,11 +8,6 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// site is what administrators have set, for as long as each rule lasts.
-type site struct {
-	rules []*rule
-}
-
 // rule is one thing that an administrator sets, in one of many ways.
 type rule struct {
 	name string
@@ -59,30 +54,30 @@ var Rules = len(rules)
 func (p *play) sets(a Act) {
 	r := rules[a.Way%uint64(len(rules))]
 	r.way = a.Way >> 8
-	set := &r
-	p.site.rules = append(p.site.rules, set)
-	p.enforce()
+	p.inForce(&r, a.For)
 	p.did(r.name)
-	p.w.At(p.now()+a.For, func() {
-		p.site.rules = slices.DeleteFunc(p.site.rules, func(r *rule) bool { return r == set })
+}
+
+// inForce is a rule that holds from now on, for a time.
+func (p *play) inForce(set *rule, d time.Duration) {
+	p.rules = append(p.rules, set)
+	p.enforce()
+	p.w.At(p.now()+d, func() {
+		p.rules = slices.DeleteFunc(p.rules, func(r *rule) bool { return r == set })
 		p.enforce()
-		p.note("no more: %s", r.name)
+		p.note("no more: %s", set.name)
 	})
 }
 
 // reserves keeps a node for somebody else for a time that begins later.
 func (p *play) reserves(a Act) {
 	set := &rule{name: "reservation", way: a.Way}
-	start := p.w.Now().Truncate(time.Second).Add(time.Duration(a.Way%600) * time.Second)
+	later := time.Duration(a.Way%600) * time.Second
+	start := p.w.Now().Truncate(time.Second).Add(later)
 	set.limits = func(l *slurm.Limits, _ uint64) {
 		l.Reservations = append(l.Reservations, slurm.Reservation{Name: "theirs", Start: start, End: start.Add(a.For), Nodes: []string{a.Node}})
 	}
-	p.site.rules = append(p.site.rules, set)
-	p.enforce()
-	p.w.At(p.now()+time.Duration(a.Way%600)*time.Second+a.For, func() {
-		p.site.rules = slices.DeleteFunc(p.site.rules, func(r *rule) bool { return r == set })
-		p.enforce()
-	})
+	p.inForce(set, later+a.For)
 }
 
 // enforce tells Slurm the rules in force.
@@ -92,7 +87,7 @@ func (p *play) enforce() {
 	for _, user := range p.users() {
 		l.Associations = append(l.Associations, slurm.Association{Account: "phys", User: user})
 	}
-	for _, r := range p.site.rules {
+	for _, r := range p.rules {
 		if r.state != "" {
 			state = r.state
 		}
