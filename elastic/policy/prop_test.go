@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -159,6 +160,27 @@ func TestNobodyOvertakes(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestNobodyOvertakesByOneGPU: who came later and could run elsewhere too does not take
+// the one GPU that is free where an earlier job waits.
+func TestNobodyOvertakesByOneGPU(t *testing.T) {
+	s := elastic.Snapshot{
+		Now: time.Unix(1e9, 0),
+		Nodes: []nodes.Node{
+			{Name: "n1", GPUs: 4, Used: 3, Usable: true, Partitions: []string{"fast"}},
+			{Name: "n2", GPUs: 4, Used: 4, Usable: true, Partitions: []string{"gpu"}},
+		},
+		Jobs: []elastic.Job{
+			{ID: 1, Phase: elastic.Held, Partition: "fast", Spec: elastic.Spec{Min: 2}, Speaks: true},
+			{ID: 2, Phase: elastic.Held, Partition: "gpu,fast", Spec: elastic.Spec{Min: 1}, Speaks: true},
+		},
+	}
+	for _, p := range policy.All {
+		if a := p.Allocate(s); a[1].GPUs != 0 || a[2].GPUs != 0 {
+			t.Errorf("%s: %+v", p.Name, a)
+		}
+	}
 }
 
 // startable reports whether the job could start were the cluster empty.

@@ -2,6 +2,7 @@ package sim_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -137,5 +138,55 @@ func lateHold(t *testing.T, late string) {
 	}
 	for _, bad := range w.Check() {
 		t.Error(bad)
+	}
+}
+
+// holding is a client whose daemon dies in its first hold that is not answered.
+type holding struct {
+	slurm.Client
+	died *bool
+}
+
+func (h holding) Hold(ctx context.Context, id slurm.JobID) error {
+	err := h.Client.Hold(ctx, id)
+	if errors.Is(err, slurm.ErrUnknownOutcome) && !*h.died {
+		*h.died = true
+		panic(crashed{"its hold"})
+	}
+	return err
+}
+
+// TestKilledInAHoldThatComesLate: as TestLateHold, and sluiced is killed before it can note
+// anything. The next one does not start the job before the hold has come that it knows
+// nothing of.
+func TestKilledInAHoldThatComesLate(t *testing.T) {
+	for _, late := range []string{"2100ms", "2500ms", "3s", "4s", "8s"} {
+		t.Run(late, func(t *testing.T) { killedInLateHold(t, late) })
+	}
+}
+
+func killedInLateHold(t *testing.T, late string) {
+	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{
+		Seed: 7, Nodes: fake.Grid(2, 4), Faults: fake.MustParse("scontrol uhold #2: late " + late),
+	}})
+	var drained, died bool
+	m := newMortal(t, w, new(boundaries), func(c *engine.Config) {
+		c.Slurm = holding{leaving{c.Slurm, func() {
+			if !drained {
+				drained = true
+				w.Slurm.Drain("gpu1", "a test")
+			}
+		}}, &died}
+	})
+	job := w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 2, Max: 4, Total: 60}, Model: sim.Amdahl(60, 0.05)})
+	if err := w.Drive(context.Background(), m, 5*time.Minute); err != nil {
+		t.Error(err)
+	}
+	for _, bad := range w.Check() {
+		t.Error(bad)
+	}
+	d, err := w.Client.Job(context.Background(), job.ID())
+	if err != nil || len(m.deaths) != 1 || d.State != slurm.Running || d.Held {
+		t.Errorf("%v %s %s held=%t, died at %v\n%s", err, d.State, d.Reason, d.Held, m.deaths, m.log())
 	}
 }
