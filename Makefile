@@ -4,7 +4,7 @@ GO      ?= go
 VERSION := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS := -X main.version=$(VERSION)
 
-.PHONY: all build packages demo test lint bench bench-job bench-live bench-policy conform damage deb exact liars planted seeds crashes soak fuzz fuzz-all hostile reliability-report clean
+.PHONY: all build packages demo test lint bench bench-job bench-live bench-policy bench-systems conform damage deb exact liars planted seeds crashes soak fuzz fuzz-all hostile reliability-report clean
 
 all: build
 
@@ -70,6 +70,10 @@ DATA ?= $(or $(SLUICE_DATA),$(wildcard ../shared/data))
 OPTIONS ?=
 bench-policy: build
 	@bin/sluice bench-policy --data '$(DATA)' $(OPTIONS)
+
+# The same for what other published systems do: deadlines, on testbench B.
+bench-systems: build
+	@bin/sluice bench-policy --data '$(DATA)' --figure 8 $(OPTIONS)
 
 # The campaigns below keep what they print in .campaigns, where reliability-report
 # finds it.

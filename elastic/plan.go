@@ -15,6 +15,10 @@ type Decision struct {
 	// running job whose Place differs from where it is moves, at the same size too.
 	Place nodes.Placement
 	Why   string // one sentence for people: why this size, why now
+	// Promised: the job will end by its deadline, whoever comes after it. Ends is when,
+	// as far as can be seen; zero = not in sight, or of no concern.
+	Promised bool
+	Ends     time.Time
 }
 
 // Allocation is a policy's answer: GPUs per job. A job it does not name keeps
@@ -77,6 +81,9 @@ type (
 type Reason struct {
 	Job JobID  `json:"job"`
 	Why string `json:"why"`
+	// Promised and Ends are the decision's word on the job's deadline.
+	Promised bool      `json:"promised,omitempty"`
+	Ends     time.Time `json:"ends,omitzero"`
 }
 
 // Plan is what a cycle decided: what to write down first, what to do then, and

@@ -57,6 +57,8 @@ type Job struct {
 	// Curve answers seconds a unit for every shape; nil when nothing is known.
 	Curve *speed.Curve
 	Price Price
+	// Promised: the job was told that it will end by its deadline.
+	Promised bool
 	// Moved is when the job last changed size; zero when never.
 	Moved time.Time
 	// Asked is the size its user would take from plain Slurm, for policies that
@@ -139,6 +141,9 @@ type Demand struct {
 // Limits are the site's rules for moves.
 type Limits struct {
 	Cooldown time.Duration // least time between two voluntary moves of a job
+	// Every is the usual time between two decisions; 0 = a minute. Plans ahead change
+	// sizes at such moments.
+	Every time.Duration
 	// Payback is how many times over its price a voluntary move must repay.
 	Payback float64
 	Grace   time.Duration // for a checkpoint, when the job names none

@@ -33,6 +33,11 @@ type Spec struct {
 	// AllowUneven admits splits with different GPU counts on the nodes.
 	AllowUneven bool
 
+	// Deadline is when the job is to have ended; zero = it has none. It needs Total. Of
+	// a Soft one that cannot be met as much is made as can be; else such a job waits.
+	Deadline time.Time `json:",omitzero"`
+	Soft     bool      `json:",omitempty"`
+
 	Total float64 // units of work in all; 0 = the user did not say
 	Unit  Unit    // "" is read as Epochs
 	Model string  // key under which speeds are shared (see ValidModel); "" = this job alone
@@ -87,6 +92,8 @@ const (
 	maxCount = 1_000_000     // GPUs, CPUs
 	maxMemMB = 1_000_000_000 // megabytes a GPU
 	maxSizes = 1024          // entries of Sizes
+	// maxDeadline is the last deadline, in seconds since 1970.
+	maxDeadline = 7_258_118_400
 
 	// MaxProfile bounds the entries of Profile.
 	MaxProfile = 16
@@ -106,6 +113,12 @@ func (s Spec) Validate() error {
 		return fmt.Errorf("--max-gpus %d is below --min-gpus %d", s.Max, s.Min)
 	case s.Total < 0 || s.Total != s.Total || s.Total > 1e15:
 		return fmt.Errorf("--epochs/--steps %v: between 0 and 1e15", s.Total)
+	case !s.Deadline.IsZero() && s.Total == 0:
+		return fmt.Errorf("--deadline needs --epochs or --steps: else nobody knows when the job ends")
+	case s.Deadline.IsZero() && s.Soft:
+		return fmt.Errorf("--deadline-mode needs --deadline")
+	case !s.Deadline.IsZero() && (s.Deadline.Unix() < 1 || s.Deadline.Unix() > maxDeadline || s.Deadline.Nanosecond() != 0):
+		return fmt.Errorf("--deadline %v: want whole seconds, before the year 2200", s.Deadline)
 	case s.Unit != "" && s.Unit != Epochs && s.Unit != Steps:
 		return fmt.Errorf("unit %q: want epoch or step", s.Unit)
 	case s.Model != "" && !ValidModel(s.Model):

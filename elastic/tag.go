@@ -54,6 +54,12 @@ func (t Tag) String() string {
 	if s.Total > 0 {
 		put("total", strconv.FormatFloat(s.Total, 'g', -1, 64))
 	}
+	if !s.Deadline.IsZero() {
+		put("due", strconv.FormatInt(s.Deadline.Unix(), 10))
+	}
+	if s.Soft {
+		put("soft", "1")
+	}
 	if s.Unit != "" {
 		put("unit", string(s.Unit))
 	}
@@ -150,6 +156,12 @@ func (t *Tag) set(key, value string) (err error) {
 		if s.Total, err = strconv.ParseFloat(value, 64); err != nil {
 			err = fmt.Errorf("%s=%q: want a number", key, value)
 		}
+	case "due":
+		var due int
+		due, err = natural(key, value, maxDeadline)
+		s.Deadline = time.Unix(int64(due), 0).UTC()
+	case "soft":
+		s.Soft, err = flag(key, value)
 	case "unit":
 		s.Unit = Unit(value)
 	case "model":

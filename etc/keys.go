@@ -40,7 +40,7 @@ var keys = []key{
 	duration("slurm", "timeout", time.Second, 10*time.Minute, func(c *Config) *time.Duration { return &c.Slurm.Timeout }),
 	names("slurm", "partitions", func(c *Config) *[]string { return &c.Slurm.Partitions }),
 
-	choice("policy", "name", []string{"lookahead", "knapsack", "fcfs", "ef", "optimus", "afs", "tiresias", "srpt", "maxspeedup"}, func(c *Config) *string { return &c.Policy.Name }),
+	choice("policy", "name", []string{"lookahead", "knapsack", "deadline", "fcfs", "ef", "optimus", "afs", "tiresias", "srpt", "edf", "elasticflow", "maxspeedup"}, func(c *Config) *string { return &c.Policy.Name }),
 	truth("policy", "preempt", func(c *Config) *bool { return &c.Policy.Preempt }),
 	number("policy", "overload", 0, 100, func(c *Config) *float64 { return &c.Policy.Overload }),
 	duration("policy", "wait", 0, 30*day, func(c *Config) *time.Duration { return &c.Policy.Wait }),

@@ -46,7 +46,7 @@ which is not part of the project; without it they say so.`,
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&o.data, "data", "", "folder that holds testbench-a (default: SLUICE_DATA)")
+	f.StringVar(&o.data, "data", "", "folder that holds testbench-a and testbench-b (default: SLUICE_DATA)")
 	f.IntSliceVar(&o.figures, "figure", nil, "figures to give, such as 1,5 (default all)")
 	f.IntVar(&o.seeds, "seeds", 0, "seeds of system A's experiment (default 30, or 2 with --quick)")
 	f.BoolVar(&o.quick, "quick", false, "few seeds and settings, for a look")
@@ -68,7 +68,8 @@ func (o *benchPolicyOptions) run(ctx context.Context, out, errs io.Writer) error
 	begin := time.Now()
 	opts := figures.Options{
 		Only: o.figures, Quick: o.quick, Seeds: o.seeds, Workers: runtime.GOMAXPROCS(0), Clock: computed,
-		Testbench: o.testbench(errs), Progress: benchProgress(errs, begin),
+		Testbench: o.testbench("testbench-a", "workloads", errs), Deadlines: o.testbench("testbench-b", "traces", errs),
+		Progress: benchProgress(errs, begin),
 	}
 	err := figures.Run(ctx, opts, out)
 	if err != nil && ctx.Err() != nil {
@@ -78,19 +79,19 @@ func (o *benchPolicyOptions) run(ctx context.Context, out, errs io.Writer) error
 	return err
 }
 
-// testbench finds testbench A, or says that it is missing.
-func (o *benchPolicyOptions) testbench(errs io.Writer) string {
+// testbench finds a folder of published data, or says that it is missing.
+func (o *benchPolicyOptions) testbench(name, inside string, errs io.Writer) string {
 	data := o.data
 	if data == "" {
 		data = os.Getenv("SLUICE_DATA")
 	}
 	if data == "" {
-		warn(errs, "no published data: figures that need it are left out; name its folder with --data or SLUICE_DATA")
+		warn(errs, fmt.Sprintf("no %s: figures that need it are left out; name the folder that holds it with --data or SLUICE_DATA", name))
 		return ""
 	}
-	folder := filepath.Join(data, "testbench-a")
-	if _, err := os.Stat(filepath.Join(folder, "workloads")); err != nil {
-		warn(errs, fmt.Sprintf("%v: figures that need testbench A are left out; --data or SLUICE_DATA names the folder that holds testbench-a", err))
+	folder := filepath.Join(data, name)
+	if _, err := os.Stat(filepath.Join(folder, inside)); err != nil {
+		warn(errs, fmt.Sprintf("%v: figures that need %s are left out; --data or SLUICE_DATA names the folder that holds it", err, name))
 		return ""
 	}
 	return folder

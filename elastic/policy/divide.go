@@ -93,9 +93,13 @@ func (j *job) asked() int {
 
 // division is a published policy.
 type division struct {
-	rule  rule
+	rule rule
+	// bind, when set, makes the rule for one round.
+	bind  func(*round) rule
 	stops bool // it stops jobs, where the site lets it
-	rigid bool // jobs get the size their user asked for, or none
+	// starts: it says too who is started, and in which order.
+	starts bool
+	rigid  bool // jobs get the size their user asked for, or none
 	// because says in a few words why a job gets what it gets.
 	because func(w *words, j *job) string
 }
@@ -106,10 +110,13 @@ type division struct {
 func (d division) allocate(s elastic.Snapshot) elastic.Allocation {
 	d.stops = d.stops && s.Limits.Preempt
 	r := newRound(s)
+	if d.bind != nil {
+		d.rule = d.bind(r)
+	}
 	if !d.rigid {
 		r.release()
 	}
-	if !d.stops {
+	if !d.stops && !d.starts {
 		r.admit()
 	}
 	if !d.rigid {
@@ -174,7 +181,7 @@ func (r *round) choices(i int, d division) []int {
 		return nil
 	case j.pin > 0 || j.blocked != nil || len(j.sizes) == 0:
 		return nil
-	case j.role == waiting && (d.stops || r.size[i] > 0):
+	case j.role == waiting && (d.stops || d.starts || r.size[i] > 0):
 	case j.role == movable && !r.resting(j) && !r.strands(j) && j.sizes[0] <= r.size[i]:
 		if d.rigid {
 			return []int{0, j.now}
@@ -183,7 +190,7 @@ func (r *round) choices(i int, d division) []int {
 		return nil
 	}
 	var out []int
-	if d.stops {
+	if d.stops || d.starts && j.role == waiting {
 		out = append(out, 0)
 	}
 	for _, n := range j.sizes {

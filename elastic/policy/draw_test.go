@@ -71,6 +71,10 @@ func drawJob(t *rapid.T, id int, partitions []string) elastic.Job {
 	}
 	if rapid.IntRange(0, 3).Draw(t, "total") > 0 {
 		spec.Total = rapid.Float64Range(1, 1000).Draw(t, "units")
+		if rapid.IntRange(0, 2).Draw(t, "due") == 0 {
+			spec.Deadline = now.Add(time.Duration(rapid.IntRange(-100, 50_000).Draw(t, "deadline")) * time.Second)
+			spec.Soft = rapid.Bool().Draw(t, "soft")
+		}
 	}
 	j := elastic.Job{
 		ID: elastic.JobID(id), Partition: rapid.SampledFrom(partitions).Draw(t, "partition"), Spec: spec,
@@ -78,6 +82,7 @@ func drawJob(t *rapid.T, id int, partitions []string) elastic.Job {
 		Done:  rapid.Float64Range(0, 500).Draw(t, "done"),
 		Price: elastic.Price{Start: time.Duration(rapid.SampledFrom([]int{0, 10, 100}).Draw(t, "price")) * time.Second},
 	}
+	j.Promised = !spec.Deadline.IsZero() && rapid.Bool().Draw(t, "promised")
 	j.Directive.Hold = rapid.IntRange(0, 9).Draw(t, "held") == 0
 	if rapid.IntRange(0, 5).Draw(t, "pinned") == 0 {
 		j.Directive.Pin = rapid.IntRange(1, 8).Draw(t, "pin")

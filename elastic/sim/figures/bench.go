@@ -39,7 +39,7 @@ type task struct {
 func newBench(ctx context.Context, o Options) *bench {
 	b := &bench{Options: o, trials: map[trial]*task{}}
 	b.ctx, b.stop = context.WithCancel(ctx)
-	b.loads.folder = o.Testbench
+	b.loads.folder, b.loads.deadlines = o.Testbench, o.Deadlines
 	return b
 }
 
@@ -153,7 +153,7 @@ func (b *bench) replay(t trial, clock func() time.Duration) (replay.Result, erro
 	}
 	r, err := replay.Run(b.ctx, replay.Config{
 		Nodes: t.cluster().inventory(), Policy: p, Interval: t.interval, Restart: t.restart, Info: t.info,
-		Placing: t.rules.placing, Limits: t.rules.limits, Seed: t.seed, Timer: clock,
+		Placing: t.rules.placing, Limits: t.rules.limits, Seed: t.seed, Timer: clock, RestartOn: t.restartOn(),
 	}, w)
 	if err != nil {
 		return replay.Result{}, fmt.Errorf("%s on %s, seed %d, %s: %w", t.policy, t.load, t.seed, t.rules.name, err)

@@ -14,6 +14,8 @@ type Options struct {
 	// Testbench is the folder of testbench A, which holds workloads and profiles;
 	// "" leaves out what needs it.
 	Testbench string
+	// Deadlines is the folder of testbench B, which holds traces and throughputs; likewise.
+	Deadlines string
 	Only      []int // figures; nil = all
 	// Quick runs few seeds and few settings, for a look.
 	Quick   bool
@@ -30,18 +32,22 @@ type Options struct {
 type figure struct {
 	number int
 	title  string
-	data   bool // needs testbench A
+	needs  func(Options) string // the folder it cannot do without; nil = none
 	ask    func(*bench) func(*sheet)
 }
 
 var all = []figure{
-	{1, "system A's experiment: every policy relative to fcfs, ef and knapsack", false, experiment},
-	{2, "testbench A, workloads 1 to 4: every policy, told everything and learning", true, testbench},
-	{3, "testbench A: loads, intervals and restart costs, and the worst step between neighbours", true, slopes},
-	{4, "distance to the lower bound on mean JCT, and parking under overload", true, distance},
-	{5, "CPU time of a decision of lookahead", false, decisions},
-	{6, "learned against told everything: ratio of mean JCT", false, learning},
+	{1, "system A's experiment: every policy relative to fcfs, ef and knapsack", nil, experiment},
+	{2, "testbench A, workloads 1 to 4: every policy, told everything and learning", testbenchFolder, testbench},
+	{3, "testbench A: loads, intervals and restart costs, and the worst step between neighbours", testbenchFolder, slopes},
+	{4, "distance to the lower bound on mean JCT, and parking under overload", testbenchFolder, distance},
+	{5, "CPU time of a decision of lookahead", nil, decisions},
+	{6, "learned against told everything: ratio of mean JCT", nil, learning},
+	{8, "testbench B: share of deadlines met, and CPU time of a decision of deadline", deadlinesFolder, deadlines},
 }
+
+func testbenchFolder(o Options) string { return o.Testbench }
+func deadlinesFolder(o Options) string { return o.Deadlines }
 
 // Numbers lists the figures there are.
 func Numbers() []int {
@@ -72,7 +78,7 @@ func run(ctx context.Context, o Options, all []figure, out io.Writer) error {
 			continue
 		}
 		s := section{figure: f}
-		if !f.data || o.Testbench != "" {
+		if f.needs == nil || f.needs(o) != "" {
 			s.write = f.ask(b)
 		}
 		sections = append(sections, s)
@@ -85,7 +91,7 @@ func run(ctx context.Context, o Options, all []figure, out io.Writer) error {
 		sheet := newSheet(s.number)
 		fmt.Fprintf(out, "\n# Figure %d: %s\n", s.number, s.title)
 		if s.write == nil {
-			sheet.say("not measured: it needs testbench A's data")
+			sheet.say("not measured: it needs data that is not there")
 		} else {
 			s.write(sheet)
 		}

@@ -11,9 +11,10 @@ import (
 
 // loads gives workloads by name; recordings are read once.
 type loads struct {
-	folder string // of testbench A; "" = not there
-	mu     sync.Mutex
-	read   map[string]workload.Workload
+	folder    string // of testbench A; "" = not there
+	deadlines string // of testbench B; likewise
+	mu        sync.Mutex
+	read      map[string]workload.Workload
 }
 
 // get returns the workload at a multiple of its load. A recording has no seed of
@@ -28,6 +29,9 @@ func (l *loads) get(name string, seed uint64, times float64) (workload.Workload,
 }
 
 func (l *loads) original(name string, seed uint64) (workload.Workload, error) {
+	if trace, known := traces[name]; known {
+		return workload.ReadElasticFlow(filepath.Join(l.deadlines, "traces", name+".csv"), filepath.Join(l.deadlines, "throughputs", trace.gpu))
+	}
 	if !strings.HasPrefix(name, recordedName) {
 		c := clusterOf(name)
 		return workload.Generate(name, seed, workload.Options{GPUs: c.nodes * c.gpus, PerNode: c.gpus})

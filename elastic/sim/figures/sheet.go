@@ -48,6 +48,15 @@ func (s *sheet) goal(what string, value, most float64, unit string) {
 	s.say("goal %-6s  %s: %s, at most %s", verdict, what, amount(value)+unit, amount(most)+unit)
 }
 
+// least writes what came of a goal: the value is to be at least so much.
+func (s *sheet) least(what string, value, least float64) {
+	verdict := "met"
+	if value < least {
+		verdict = "MISSED"
+	}
+	s.say("goal %-6s  %s: %s, at least %s", verdict, what, amount(value), amount(least))
+}
+
 func (s *sheet) writeTo(w io.Writer) error {
 	s.table.Flush()
 	_, err := w.Write(s.text.Bytes())

@@ -19,7 +19,7 @@ type trial struct {
 	rules    rules
 	info     replay.Info
 	interval time.Duration
-	restart  time.Duration // what a start and every resize cost
+	restart  time.Duration // what a start and every resize cost; < 0: by ElasticFlow's rule
 }
 
 // rules are what may be done with jobs and nodes.
@@ -94,6 +94,9 @@ func (t trial) wholeEpochs() bool {
 func (t trial) cluster() cluster { return clusterOf(t.load) }
 
 func clusterOf(load string) cluster {
+	if trace, known := traces[load]; known {
+		return trace.cluster
+	}
 	if strings.HasPrefix(load, recordedName) {
 		return testbenchA
 	}

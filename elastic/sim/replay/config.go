@@ -41,6 +41,9 @@ type Config struct {
 	// RestartOf, when set, goes before Restart: a price for each job, asked for once
 	// as the job comes, in the order of the workload.
 	RestartOf func(workload.Job) time.Duration
+	// RestartOn, when set, goes before Restart too: a price by the number of GPUs a job
+	// starts on, or is resized to. Its policy is told the price of its largest size.
+	RestartOn func(gpus int) time.Duration
 	Info      Info
 	// Noise is the relative scatter of the samples under Learned: each is the true
 	// time times a lognormal factor, the standard deviation of whose logarithm this

@@ -24,6 +24,10 @@ func (r *round) decide() error {
 	r.out.Rounds++
 	started := r.clock()
 	a := r.cfg.Policy.Allocate(r.snap)
+	for i := range r.snap.Jobs {
+		j := &r.snap.Jobs[i]
+		j.Promised = j.Promised || a[j.ID].Promised
+	}
 	var where map[elastic.JobID]nodes.Placement
 	if r.cfg.Placing == Published {
 		where = r.published(a)
@@ -173,6 +177,9 @@ func (r *round) change(m move) {
 		l.split = m.to.Split()
 		l.pace = l.Speeds.Seconds(l.split)
 		l.pause, l.upTo, l.gpus = l.price, r.now, float64(m.to.GPUs())
+		if r.cfg.RestartOn != nil {
+			l.pause = r.cfg.RestartOn(m.to.GPUs())
+		}
 		if r.cfg.Policy.OnEvents {
 			r.ends.push(ending{r.now + l.price + seconds((l.Spec.Total-j.Done)*l.pace), int32(l.index)})
 		}

@@ -52,6 +52,7 @@ func newRound(cfg Config) *round {
 	r := &round{cfg: cfg, at: map[string]int{}, told: newTold(cfg)}
 	r.snap.Nodes = slices.Clone(cfg.Nodes)
 	r.snap.Limits = cfg.Limits
+	r.snap.Limits.Every = cfg.Interval
 	for i, n := range r.snap.Nodes {
 		r.at[n.Name] = i
 		r.cluster += n.GPUs - n.Used
@@ -72,6 +73,12 @@ func (r *round) take(j workload.Job) error {
 	price := r.cfg.Restart
 	if r.cfg.RestartOf != nil {
 		price = r.cfg.RestartOf(j)
+	}
+	if r.cfg.RestartOn != nil {
+		price = r.cfg.RestartOn(min(j.Spec.Max, r.cluster))
+	}
+	if j.Deadline > 0 {
+		j.Spec.Deadline, j.Spec.Soft = begin.Add(j.Deadline), true
 	}
 	r.pos = append(r.pos, int32(len(r.live)))
 	m := r.told.model(j)

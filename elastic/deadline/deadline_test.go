@@ -1,0 +1,179 @@
+package deadline
+
+import (
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// job is one of linear speed up to four GPUs, a unit a second on one, that is planned to
+// end by then.
+func job(work, by float64) Job {
+	return Job{Sizes: []int{1, 2, 4}, Rate: []float64{1, 2, 4}, Work: work, Due: by/(1-margin) + 1e-6}
+}
+
+func TestSmallestShare(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		jobs     []Job
+		gpus     int
+		now      []int // GPUs
+		promised []bool
+	}{
+		{"one GPU is enough, and the rest is free", []Job{job(600, 900)}, 4, []int{4}, []bool{true}},
+		{"all four are just enough", []Job{job(2400, 600)}, 4, []int{4}, []bool{true}},
+		{"no size is enough", []Job{job(2401, 600)}, 4, []int{4}, []bool{false}},
+		{"the second fits beside the first", []Job{job(1200, 600), job(1200, 600)}, 4, []int{2, 2}, []bool{true, true}},
+		{"the later deadline waits", []Job{job(2400, 1300), job(2400, 600)}, 4, []int{0, 4}, []bool{true, true}},
+		{"three are too many: the largest is left out", []Job{job(2400, 600), job(600, 600), job(600, 600)}, 4, []int{0, 2, 2}, []bool{false, true, true}},
+		{"what was promised goes before what is smaller", []Job{promised(job(2400, 600)), job(600, 600)}, 4, []int{4, 0}, []bool{true, false}},
+		{"who has no deadline gets what is left", []Job{job(1200, 600), inLine(job(1e6, math.Inf(1)))}, 4, []int{2, 2}, []bool{true, false}},
+		{"they are served as they came", []Job{queues(4, 4), queues(1, 1)}, 3, []int{0, 0}, []bool{false, false}},
+	} {
+		p := Decide(c.jobs, c.gpus, 0, 60)
+		for i := range c.jobs {
+			if p.GPUs[i] != c.now[i] || p.Promised[i] != c.promised[i] {
+				t.Errorf("%s: job %d gets %d GPUs, promised %t, want %d, %t", c.name, i, p.GPUs[i], p.Promised[i], c.now[i], c.promised[i])
+			}
+		}
+	}
+}
+
+func promised(j Job) Job {
+	j.Promised = true
+	return j
+}
+
+func inLine(j Job) Job {
+	j.Queues = true
+	return j
+}
+
+// queues is a job without a deadline that runs on one number of GPUs.
+func queues(gpus int, rate float64) Job {
+	return Job{Sizes: []int{gpus}, Rate: []float64{rate}, Work: 1e6, Due: math.Inf(1), Queues: true}
+}
+
+// TestPriceCounts: a share that is enough but for the start is not.
+func TestPriceCounts(t *testing.T) {
+	j := job(2400, 655)
+	j.Price = 30
+	if p := Decide([]Job{j}, 4, 0, 60); p.Promised[0] || math.Abs(p.Soonest[0]-630) > 1 {
+		t.Errorf("%+v", p)
+	}
+	j.Now = 4 // it is there already
+	if p := Decide([]Job{j}, 4, 0, 60); !p.Promised[0] {
+		t.Errorf("%+v", p)
+	}
+}
+
+// TestNobodyStartsInAPromisesWay: who could not be stopped again waits where a promise
+// needs the GPUs later.
+func TestNobodyStartsInAPromisesWay(t *testing.T) {
+	due, other := promised(job(4*600+1*590, 1200)), queues(1, 1)
+	other.Work = 1e4
+	for stays, want := range map[bool]int{true: 0, false: 1} {
+		other.Stays = stays
+		if p := Decide([]Job{due, other}, 4, 0, 60); p.GPUs[1] != want || !p.Promised[0] {
+			t.Errorf("stays=%t: %+v", stays, p)
+		}
+	}
+}
+
+// TestSettledStaysSettled: who cannot be moved now is planned for as he is, and others
+// are promised nothing that he was.
+func TestSettledStaysSettled(t *testing.T) {
+	moving := promised(job(1200, 600))
+	moving.Now, moving.Settled = 1, true
+	p := Decide([]Job{moving, job(1800, 600)}, 4, 0, 60)
+	if p.GPUs[0] != 1 || !p.Promised[0] || p.Promised[1] {
+		t.Errorf("%+v", p)
+	}
+}
+
+// TestWhoMayNotBeStopped keeps his least, whatever is promised to others.
+func TestWhoMayNotBeStopped(t *testing.T) {
+	keeps := queues(2, 1)
+	keeps.Keeps, keeps.Now = true, 2
+	p := Decide([]Job{keeps, job(2400, 600), job(1200, 600)}, 4, 0, 60)
+	if p.GPUs[0] != 2 || p.Promised[1] || p.GPUs[2] != 2 || !p.Promised[2] {
+		t.Errorf("%+v", p)
+	}
+}
+
+// drawJobs draws jobs of which those that may not be stopped fit.
+func drawJobs(t *rapid.T) (jobs []Job, gpus int) {
+	gpus = rapid.IntRange(1, 32).Draw(t, "gpus")
+	kept := 0
+	for range rapid.IntRange(0, 12).Draw(t, "jobs") {
+		j := Job{Due: math.Inf(1), Work: rapid.Float64Range(1, 1e5).Draw(t, "work"), Price: rapid.Float64Range(0, 100).Draw(t, "price")}
+		for n := rapid.SampledFrom([]int{1, 1, 2, 3}).Draw(t, "least"); n <= 16; n *= 2 {
+			j.Sizes, j.Rate = append(j.Sizes, n), append(j.Rate, rapid.Float64Range(.1, 20).Draw(t, "rate"))
+		}
+		if rapid.Bool().Draw(t, "dated") {
+			j.Due = rapid.Float64Range(-100, 50_000).Draw(t, "due")
+			j.Promised, j.Waits = rapid.Bool().Draw(t, "promised"), rapid.Bool().Draw(t, "waits")
+		}
+		j.Queues = math.IsInf(j.Due, 1)
+		if kept+j.Sizes[0] <= gpus && rapid.Bool().Draw(t, "keeps") {
+			j.Keeps, j.Now = true, j.Sizes[0]
+			kept += j.Now
+		}
+		jobs = append(jobs, j)
+	}
+	return jobs, gpus
+}
+
+// TestPlansAreSound: no more GPUs than there are, sizes that jobs accept, their least to
+// those who keep it, and the same answer each time.
+func TestPlansAreSound(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		jobs, gpus := drawJobs(t)
+		now := rapid.Float64Range(0, 1e6).Draw(t, "now")
+		p, again := Decide(jobs, gpus, now, 60), Decide(jobs, gpus, now, 60)
+		sum := 0
+		for i, j := range jobs {
+			n := p.GPUs[i]
+			sum += n
+			if k := j.under(n); n < 0 || n > 0 && (k < 0 || j.Sizes[k] != n) || j.Keeps && n < j.Sizes[0] {
+				t.Fatalf("job %d gets %d: %+v", i, n, j)
+			}
+			if j.Waits && !p.Promised[i] && n > 0 && !j.Keeps {
+				t.Fatalf("job %d runs without a promise", i)
+			}
+			if p.Promised[i] && !(j.Due > 0) {
+				t.Fatalf("job %d is promised what is over", i)
+			}
+			if n != again.GPUs[i] || p.Promised[i] != again.Promised[i] {
+				t.Fatalf("job %d: %d, and again %d", i, n, again.GPUs[i])
+			}
+		}
+		if sum > gpus {
+			t.Fatalf("%d of %d GPUs", sum, gpus)
+		}
+	})
+}
+
+// TestNewcomersBreakNoPromise: whoever comes, who was promised his deadline keeps it.
+func TestNewcomersBreakNoPromise(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		jobs, gpus := drawJobs(t)
+		p := Decide(jobs, gpus, 0, 60)
+		more, _ := drawJobs(t)
+		before := len(jobs)
+		for i := range jobs {
+			jobs[i].Promised = p.Promised[i]
+		}
+		for _, j := range more {
+			j.Promised, j.Keeps, j.Now = false, false, 0
+			jobs = append(jobs, j)
+		}
+		q := Decide(jobs, gpus, 0, 60)
+		for i := range before {
+			if p.Promised[i] && !q.Promised[i] {
+				t.Fatalf("job %d of %d lost its promise to %d others", i, before, len(more))
+			}
+		}
+	})
+}

@@ -1,0 +1,79 @@
+package deadline
+
+import "slices"
+
+// Job is one job as the plan sees it.
+type Job struct {
+	Sizes []int     // GPUs it can run on, ascending, each above 0
+	Rate  []float64 // units of work a second on each of Sizes, above 0
+	Work  float64   // units left, above 0
+	Due   float64   // when it is to have ended; +Inf = it does not matter when
+	Now   int       // GPUs it has
+	// Price is how long the job does nothing at every change of its size, a start
+	// among them.
+	Price float64
+	// Promised: the job was told that it will end in time.
+	Promised bool
+	// Turned: it was not promised its deadline, and is not again considered for it.
+	Turned bool
+	// Waits: without a promise it is given nothing.
+	Waits bool
+	// Queues: without a promise it gets its least before those behind it who queue.
+	Queues bool
+	// Settled: it has what it has until the next decision.
+	Settled bool
+	// Keeps: it has started, and may not be stopped. Stays: once started it may not be.
+	Keeps, Stays bool
+}
+
+// rising leaves of the sizes those that are faster than every smaller one, and the
+// one the job has: no share of a plan is larger than it need be.
+func (j Job) rising() Job {
+	sizes, rate := []int{}, []float64{}
+	best := 0.0
+	for i, n := range j.Sizes {
+		if j.Rate[i] > best {
+			best = j.Rate[i]
+			sizes, rate = append(sizes, n), append(rate, best)
+		}
+	}
+	j.Sizes, j.Rate = sizes, rate
+	return j
+}
+
+// under is the largest size of up to n GPUs; -1 when there is none.
+func (j *Job) under(n int) int {
+	k, found := slices.BinarySearch(j.Sizes, n)
+	if !found {
+		k--
+	}
+	return k
+}
+
+// gpus is what the k-th size takes; -1 stands for no GPUs.
+func (j *Job) gpus(k int) int {
+	if k < 0 {
+		return 0
+	}
+	return j.Sizes[k]
+}
+
+// rate is the speed on the k-th size.
+func (j *Job) rate(k int) float64 {
+	if k < 0 {
+		return 0
+	}
+	return j.Rate[k]
+}
+
+// floor is the smallest index of a size the job may get.
+func (j *Job) floor() int {
+	if j.Keeps {
+		return 0
+	}
+	return -1
+}
+
+// least is the fewest GPU-seconds the job can do its work in, as far as its smallest
+// size is its most efficient.
+func (j *Job) least() float64 { return j.Work / j.Rate[0] * float64(j.Sizes[0]) }

@@ -1,0 +1,229 @@
+package deadline
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// Plan is the answer for every job.
+type Plan struct {
+	GPUs []int // from now on
+	// Promised says who ends in time: those who were promised it, as long as that can be
+	// kept, and those who are from now on.
+	Promised []bool
+	// Soonest is when a job with a deadline that is not promised could end, as far as can
+	// be seen; +Inf when that is not in sight, 0 for others.
+	Soonest []float64
+}
+
+const (
+	// margin is how much of the time to its deadline a job is planned to have left when it
+	// ends, beside the price of a move: speeds and prices are estimates.
+	margin = .02
+	// tries bounds for how many jobs a decision looks whether they fit among the
+	// promises rather than behind them: each look is a plan of its own.
+	tries = 8
+	// beyond is how far behind the last deadline the future is looked at, at least.
+	beyond = 24 * 3600.0
+)
+
+// Decide divides the GPUs. It is taken at the time now, in seconds since any moment, and
+// every round seconds; who is promised an
+// end in time is promised it whatever comes later, but that GPUs go away.
+func Decide(jobs []Job, gpus int, now, round float64) Plan {
+	p := newPlanning(jobs, gpus, now, round)
+	p.keepPromises()
+	p.promise()
+	p.look()
+	p.serve()
+	p.spend()
+	return p.plan
+}
+
+// planning is a plan in the making.
+type planning struct {
+	jobs   []Job
+	now    *future  // nobody was given anything, but those who may not be stopped their least
+	free   *future  // what the promises leave
+	next   *future  // what they leave after this round
+	order  []int    // whose deadline is promised, by deadline
+	course []course // of those in order
+	broken int      // promises that cannot be kept
+	left   int      // GPUs nobody has, now
+	plan   Plan
+}
+
+func newPlanning(jobs []Job, gpus int, now, round float64) *planning {
+	p := &planning{jobs: make([]Job, len(jobs)), course: make([]course, len(jobs))}
+	p.plan = Plan{make([]int, len(jobs)), make([]bool, len(jobs)), make([]float64, len(jobs))}
+	horizon := round
+	for i, j := range jobs {
+		p.jobs[i] = j.rising()
+		if !math.IsInf(j.Due, 1) {
+			horizon = max(horizon, j.Due)
+		}
+	}
+	p.now = newFuture(gpus, now, round, horizon+beyond)
+	for i := range p.jobs {
+		p.hold(p.now, i, 1)
+		p.plan.GPUs[i] = p.has(i)
+	}
+	return p
+}
+
+// hold gives a job, or takes from it where times is -1, what nobody can take away from it:
+// its least, where it may not be stopped, and what it has, where that is settled.
+func (p *planning) hold(f *future, i, times int) {
+	j := &p.jobs[i]
+	least := 0
+	if j.Keeps {
+		least = j.Sizes[0]
+		f.take(times*least, p.rest(j))
+	}
+	if j.Settled {
+		f.free[0] -= times * (p.has(i) - least)
+	}
+}
+
+// has is what nobody can take away from a job now.
+func (p *planning) has(i int) int {
+	j := &p.jobs[i]
+	if j.Settled {
+		return j.gpus(j.under(j.Now))
+	}
+	return j.gpus(j.floor())
+}
+
+// rest is how long a job that may not be stopped has its least at least.
+func (p *planning) rest(j *Job) float64 { return j.Work / j.Rate[0] }
+
+// keepPromises plans for those who were promised their deadline, the next first.
+func (p *planning) keepPromises() {
+	for i := range p.jobs {
+		if p.jobs[i].Promised {
+			p.order = append(p.order, i)
+		}
+	}
+	slices.SortStableFunc(p.order, func(a, b int) int { return cmp.Compare(p.jobs[a].Due, p.jobs[b].Due) })
+	p.free = p.now.clone()
+	for _, i := range p.order {
+		if !p.add(p.free, i) {
+			p.broken++
+		}
+	}
+	for _, i := range slices.Clone(p.order) {
+		if !p.plan.Promised[i] {
+			p.rescue(i)
+		}
+	}
+}
+
+// rescue plans earlier than in his turn for one that found no share in it, as far ahead as
+// it needs so that fewer promises break.
+func (p *planning) rescue(i int) {
+	at := slices.Index(p.order, i)
+	for to := at - 1; to >= max(0, at-tries); to-- {
+		if p.replan(slices.Insert(slices.Delete(slices.Clone(p.order), at, at+1), to, i), to, p.broken-1) {
+			return
+		}
+	}
+}
+
+// replan plans in another order, which is the old one up to from, if that breaks no more
+// promises than so many.
+func (p *planning) replan(order []int, from, most int) bool {
+	free, plan, course := p.free.clone(), p.plan.clone(), slices.Clone(p.course)
+	broken := 0
+	for at, i := range p.order {
+		switch {
+		case at < from && !p.plan.Promised[i]:
+			broken++
+		case at >= from && p.plan.Promised[i]:
+			p.drop(free, i)
+		}
+	}
+	for _, i := range order[from:] {
+		if !p.add(free, i) {
+			if broken++; broken > most {
+				p.plan, p.course = plan, course
+				return false
+			}
+		}
+	}
+	p.order, p.free, p.broken = order, free, broken
+	return true
+}
+
+// drop gives back what a job was planned to have.
+func (p *planning) drop(free *future, i int) {
+	j := &p.jobs[i]
+	for s, k := range p.course[i] {
+		free.free[s] += j.gpus(k)
+	}
+	p.hold(free, i, 1)
+}
+
+// add plans for one more job on what is free.
+func (p *planning) add(free *future, i int) bool {
+	j := &p.jobs[i]
+	p.hold(free, i, -1)
+	early := *j
+	early.Due -= j.Price + margin*j.Due
+	c := free.share(&early)
+	if c == nil && j.Promised {
+		c = free.share(j)
+	}
+	if c == nil {
+		p.hold(free, i, 1)
+		p.plan.Promised[i], p.plan.GPUs[i] = false, p.has(i)
+		return false
+	}
+	p.course[i] = c
+	free.give(j, c)
+	p.plan.Promised[i], p.plan.GPUs[i] = true, j.gpus(c[0])
+	return true
+}
+
+// promise looks who else can be promised his deadline: first behind all promises, then,
+// for a few, among them, as long as nobody else's breaks.
+func (p *planning) promise() {
+	for _, i := range p.undecided() {
+		if p.add(p.free, i) {
+			p.order = append(p.order, i)
+		}
+	}
+	late := p.undecided()
+	for _, i := range late[:min(tries, len(late))] {
+		at := slices.IndexFunc(p.order, func(k int) bool { return p.jobs[k].Due > p.jobs[i].Due })
+		if at >= 0 {
+			p.replan(slices.Insert(slices.Clone(p.order), at, i), at, p.broken)
+		}
+	}
+}
+
+// undecided are those with a deadline that is not promised and not out of reach, the
+// least work first.
+func (p *planning) undecided() []int {
+	var out []int
+	for i := range p.jobs {
+		if j := &p.jobs[i]; !p.plan.Promised[i] && !j.Promised && !j.Turned && !math.IsInf(j.Due, 1) && p.now.share(j) != nil {
+			out = append(out, i)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b int) int { return cmp.Compare(p.jobs[a].least(), p.jobs[b].least()) })
+	return out
+}
+
+// look tells those who are not promised their deadline when they could end.
+func (p *planning) look() {
+	for i := range p.jobs {
+		if j := &p.jobs[i]; !p.plan.Promised[i] && !math.IsInf(j.Due, 1) {
+			p.plan.Soonest[i] = p.free.soonest(j)
+		}
+	}
+}
+
+func (a Plan) clone() Plan {
+	return Plan{slices.Clone(a.GPUs), slices.Clone(a.Promised), slices.Clone(a.Soonest)}
+}

@@ -1,0 +1,116 @@
+package deadline
+
+import "math"
+
+// course is what a job gets over time: sizes (index into Job.Sizes, -1 = none) by
+// stretch of the future.
+type course []int
+
+// share finds the smallest share with which the job ends in time on what is free, and
+// nil where no share does. A share is one size from some time on and the next smaller
+// one before, each as far as it is free: the larger one as late as possible, so that
+// the GPUs of the near future stay for those who come.
+func (f *future) share(j *Job) course {
+	end := f.until(j.Due)
+	if end == 0 {
+		return nil
+	}
+	for k := max(0, j.floor()); k < len(j.Sizes); k++ {
+		if f.work(j, k, 0, end) < j.Work {
+			continue
+		}
+		from, to := 0, end // the last stretch from which on k is enough is in between
+		for from < to {
+			if middle := (from + to + 1) / 2; f.work(j, k, middle, end) >= j.Work {
+				from = middle
+			} else {
+				to = middle - 1
+			}
+		}
+		c := make(course, end)
+		for i := range c {
+			c[i] = f.size(j, i, f.wants(j, k, i, from))
+		}
+		return c
+	}
+	return nil
+}
+
+// wants is the size a share gives in a stretch: k from the stretch `from` on, and one
+// less before.
+func (f *future) wants(j *Job, k, i, from int) int {
+	if i < from {
+		return max(k-1, j.floor())
+	}
+	return k
+}
+
+// size is what is free of the k-th size; at once, what the job has where that is settled.
+func (f *future) size(j *Job, i, k int) int {
+	if i == 0 && j.Settled {
+		return j.under(j.Now)
+	}
+	if k < 0 || f.free[i] >= j.Sizes[k] {
+		return k
+	}
+	return max(j.floor(), j.under(f.free[i]))
+}
+
+// work is how much the job does until it is due, with the share that is k from a
+// stretch on. Each change of size costs its price.
+func (f *future) work(j *Job, k, from, end int) float64 {
+	done, idle, now := 0.0, 0.0, j.Now
+	for i := range end {
+		size := f.size(j, i, f.wants(j, k, i, from))
+		if n := j.gpus(size); n != now {
+			now, idle = n, j.Price
+		}
+		if size < 0 {
+			continue
+		}
+		length := math.Min(f.at[i+1], j.Due) - f.at[i]
+		lost := math.Min(idle, length)
+		idle -= lost
+		done += (length - lost) * j.Rate[size]
+	}
+	return done
+}
+
+// soonest is when the job could end if it took all that is free; +Inf when it cannot
+// end within the future.
+func (f *future) soonest(j *Job) float64 {
+	left, idle, now := j.Work, 0.0, j.Now
+	for i := range f.free {
+		size := f.size(j, i, len(j.Sizes)-1)
+		if n := j.gpus(size); n != now {
+			now, idle = n, j.Price
+		}
+		if size < 0 {
+			continue
+		}
+		length := f.at[i+1] - f.at[i]
+		lost := math.Min(idle, length)
+		idle -= lost
+		if done := (length - lost) * j.Rate[size]; done < left {
+			left -= done
+			continue
+		}
+		return f.at[i] + lost + left/j.Rate[size]
+	}
+	return math.Inf(1)
+}
+
+// give takes a course out of what is free.
+func (f *future) give(j *Job, c course) {
+	for i, k := range c {
+		f.free[i] -= j.gpus(k)
+	}
+}
+
+// cost is the GPU-seconds of a course.
+func (f *future) cost(j *Job, c course) (sum float64) {
+	for i, k := range c {
+		sum += float64(j.gpus(k)) * (f.at[i+1] - f.at[i])
+	}
+	return sum
+}

@@ -1,0 +1,176 @@
+package deadline
+
+import "container/heap"
+
+const (
+	// worthwhile is how long, in seconds, a change of size is taken to last: its price is
+	// held against that.
+	worthwhile = 300.0
+	// hopeless is what the work of a job is worth that misses its deadline anyhow: it gets
+	// what nobody else can use.
+	hopeless = 1e-3
+)
+
+// serve gives those who queue their least, as they came, as far as that is free. What the
+// first needs who finds too little is kept for him; who would be in the way of a promise
+// waits, and those behind him.
+func (p *planning) serve() {
+	p.left = p.free.free[0]
+	for i := range p.jobs {
+		j := &p.jobs[i]
+		switch {
+		case !j.Queues || j.Keeps || j.Settled || p.plan.Promised[i]:
+		case p.left < j.Sizes[0]:
+			p.left = 0
+			return
+		case !p.fits(j):
+			return
+		default:
+			p.plan.GPUs[i] = j.Sizes[0]
+			p.left -= j.Sizes[0]
+			if j.Stays {
+				p.free.take(j.Sizes[0], p.rest(j))
+			}
+		}
+	}
+}
+
+// fits reports whether the job, once started on its least, is in no promise's way for as
+// long as it may not be stopped.
+func (p *planning) fits(j *Job) bool {
+	if !j.Stays {
+		return true
+	}
+	for i := range p.free.until(p.rest(j)) {
+		if p.free.free[i] < j.Sizes[0] {
+			return false
+		}
+	}
+	return true
+}
+
+// spend gives away what is free now, each time where a GPU-second saves most of those
+// that would be spent later.
+func (p *planning) spend() {
+	left := p.left
+	p.next = p.free.after()
+	var raises raises
+	for i := range p.jobs {
+		if r, ok := p.raise(i, left); ok {
+			raises = append(raises, r)
+		}
+	}
+	heap.Init(&raises)
+	for len(raises) > 0 {
+		r := heap.Pop(&raises).(raise)
+		if more := p.jobs[r.job].Sizes[r.to] - p.plan.GPUs[r.job]; more <= left {
+			if !p.safe(r.job, r.to) {
+				continue
+			}
+			left -= more
+			p.plan.GPUs[r.job] += more
+		}
+		if r, ok := p.raise(r.job, left); ok {
+			heap.Push(&raises, r)
+		}
+	}
+}
+
+// raise is a job's best way to use some more GPUs.
+type raise struct {
+	job, to int
+	worth   float64 // GPU-seconds saved by each that is spent
+}
+
+// raise finds the best larger size within the GPUs left.
+func (p *planning) raise(i, left int) (best raise, ok bool) {
+	j, has := &p.jobs[i], p.plan.GPUs[i]
+	if j.Settled || j.Waits && !p.plan.Promised[i] || j.Queues && has == 0 && !p.plan.Promised[i] {
+		return raise{}, false
+	}
+	at := j.under(has)
+	for k := at + 1; k < len(j.Sizes) && j.Sizes[k]-has <= left; k++ {
+		gain := (j.Rate[k] - j.rate(at)) / float64(j.Sizes[k]-has)
+		if j.Sizes[k] != j.Now {
+			gain *= max(0, 1-j.Price/worthwhile)
+		}
+		if worth := gain * p.unit(i, k); worth > best.worth {
+			best, ok = raise{i, k, worth}, true
+		}
+	}
+	return best, ok
+}
+
+// unit is what a unit of the job's work is worth, in GPU-seconds: what it is planned to
+// cost, or costs on the smallest size.
+func (p *planning) unit(i, k int) float64 {
+	j := &p.jobs[i]
+	least := float64(j.Sizes[0]) / j.Rate[0]
+	switch need := j.need(); {
+	case p.plan.Promised[i]:
+		return p.now.cost(j, p.course[i]) / j.Work
+	case need == len(j.Sizes) || j.Turned:
+		return hopeless * least
+	case k < need: // not enough to be in time
+		return least / 2
+	}
+	return least
+}
+
+// safe reports whether a job that was promised its deadline could have the k-th size
+// until the next decision, and no more than its share from then on, and still end in time.
+func (p *planning) safe(i, k int) bool {
+	if !p.plan.Promised[i] {
+		return true
+	}
+	j, length := p.jobs[i], p.free.at[1]
+	lost := 0.0
+	if j.Sizes[k] != j.Now {
+		lost = min(j.Price, length)
+	}
+	j.Work -= (length - lost) * j.Rate[k]
+	j.Due -= length
+	j.Now = j.Sizes[k]
+	if j.Work <= 0 {
+		return true
+	}
+	own := p.course[i][1:]
+	for s, size := range own {
+		p.next.free[s] += j.gpus(size)
+	}
+	c := p.next.share(&j)
+	if c == nil {
+		p.next.give(&j, own)
+		return false
+	}
+	p.next.give(&j, c)
+	p.course[i] = append(course{k}, c...)
+	return true
+}
+
+// need is the smallest size on which the job, alone, ends in time; the number of its
+// sizes when none does.
+func (j *Job) need() int {
+	for k, rate := range j.Rate {
+		if j.Price+j.Work/rate <= j.Due {
+			return k
+		}
+	}
+	return len(j.Sizes)
+}
+
+// raises is a heap, the best on top; of equals the job that came first.
+type raises []raise
+
+func (h raises) Len() int { return len(h) }
+func (h raises) Less(a, b int) bool {
+	return h[a].worth > h[b].worth || h[a].worth == h[b].worth && h[a].job < h[b].job
+}
+func (h raises) Swap(a, b int) { h[a], h[b] = h[b], h[a] }
+func (h *raises) Push(x any)   { *h = append(*h, x.(raise)) }
+func (h *raises) Pop() any {
+	old := *h
+	last := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return last
+}
