@@ -58,7 +58,6 @@ var options = []option{
 	{"cpu-freq", 0, valued, passed},
 	{"cpus-per-gpu", 0, valued, shared},
 	{"cpus-per-task", 'c', valued, watched},
-	{"deadline", 0, valued, passed},
 	{"delay-boot", 0, valued, passed},
 	{"dependency", 'd', valued, passed},
 	{"distribution", 'm', valued, watched},
@@ -162,6 +161,8 @@ var options = []option{
 	{"checkpoint-signal", 0, valued, own},
 	{"checkpoint-still", 0, valued, own},
 	{"config", 0, valued, own},
+	{"deadline", 0, valued, own}, // on #SBATCH lines sbatch's, see slurms
+	{"deadline-mode", 0, valued, own},
 	{"epochs", 0, valued, own},
 	{"gpu-sizes", 0, valued, own},
 	{"gpu-step", 0, valued, own},

@@ -32,6 +32,7 @@ type Request struct {
 	// Warnings are for the user's eyes; the request stands.
 	Warnings []string
 
+	due     when
 	script  Script
 	args    []string
 	wrapped bool

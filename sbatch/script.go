@@ -80,7 +80,7 @@ func (s *Script) take(words []word, kind byte) []error {
 	r := reader{words: words, inScript: true}
 	r.read()
 	for _, found := range r.found {
-		found.line = kind
+		found = found.slurms(kind)
 		if err := misplaced(found); err != nil {
 			r.errs = append(r.errs, err)
 			continue
@@ -88,6 +88,15 @@ func (s *Script) take(words []word, kind byte) []error {
 		s.settings = append(s.settings, found)
 	}
 	return r.errs
+}
+
+// slurms gives a setting its line, and what bears a name of sluice's there its meaning:
+// --deadline is when Slurm ends a job, on a line for Slurm.
+func (s setting) slurms(kind byte) setting {
+	if s.line = kind; kind == 'B' && s.name == "deadline" {
+		s.option = option{takes: valued, is: passed}
+	}
+	return s
 }
 
 // misplaced refuses sluice's options on an #SBATCH line, where sbatch would not

@@ -21,6 +21,9 @@ func (m *merger) spec() {
 	m.value("allow-uneven", func(v string) (err error) { spec.AllowUneven, err = parseYes(v); return err })
 	m.value("epochs", func(v string) (err error) { spec.Unit = elastic.Epochs; spec.Total, err = parseTotal(v); return err })
 	m.value("steps", func(v string) (err error) { spec.Unit = elastic.Steps; spec.Total, err = parseTotal(v); return err })
+	m.value("deadline", func(v string) (err error) { m.request.due, err = parseWhen(v); return err })
+	m.value("deadline-mode", func(v string) (err error) { spec.Soft, err = parseMode(v); return err })
+	m.dated()
 	m.value("model", func(v string) error { spec.Model = v; return checkModel(v) })
 	m.value("checkpoint-signal", func(v string) (err error) { spec.Signal, err = parseSignal(v); return err })
 	m.adopt()
@@ -45,6 +48,18 @@ func (m *merger) value(name string, read func(string) error) {
 	}
 	if err := read(s.value); err != nil {
 		m.fail(s.fail(err.Error(), ""))
+	}
+}
+
+// dated checks that a deadline can be planned with.
+func (m *merger) dated() {
+	due, dated := m.chosen["deadline"]
+	mode, moded := m.chosen["deadline-mode"]
+	switch {
+	case dated && m.request.Spec.Total == 0:
+		m.fail(due.fail("without --epochs or --steps nobody knows when the job ends", "say how much work it has"))
+	case moded && !dated:
+		m.fail(mode.fail("there is no --deadline", "give one, or leave it out"))
 	}
 }
 
@@ -78,7 +93,7 @@ func (m *merger) sizes(pow2 bool) {
 		return
 	}
 	check := *spec
-	check.Token = strings.Repeat("0", 32)
+	check.Token, check.Soft = strings.Repeat("0", 32), false // its deadline comes with Date
 	if err := check.Validate(); err != nil {
 		m.errs = append(m.errs, &Error{Why: err.Error()})
 		return

@@ -58,6 +58,7 @@ func explain(w io.Writer, e control.Explanation) error {
 	s.put("Last move", "%s", j.Last)
 	if !j.Ended {
 		s.put("Work", "%s", workLine(j, e.At))
+		s.put("Deadline", "%s", strings.TrimPrefix(deadlineLine(j, e.Policy), "deadline "))
 		s.put("Move costs", "%s", priceLine(j.Price))
 		s.put("Decided", "%s by policy %s", when(e.At), e.Policy)
 	}

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -103,7 +104,9 @@ func (s *submission) submit(ctx context.Context, cmd *cobra.Command, args []stri
 	if err != nil || id == 0 {
 		return err
 	}
-	s.wake(id)
+	if s.wake(id) && !s.request.Spec.Deadline.IsZero() {
+		s.foretell(ctx, id)
+	}
 	if s.request.Wait {
 		return s.wait(ctx, id)
 	}
@@ -126,7 +129,7 @@ func (s *submission) understand(line sbatch.CommandLine) error {
 		warn(s.errs, text)
 	}
 	s.request = request
-	return nil
+	return s.request.Date(time.Now())
 }
 
 // managed refuses partitions in which nobody would ever release the job.
@@ -231,7 +234,7 @@ func (s *submission) test(ctx context.Context) error {
 
 // wake tells sluiced to look now rather than at its next round. It must never
 // hold the user up: the job is submitted.
-func (s *submission) wake(id slurm.JobID) {
+func (s *submission) wake(id slurm.JobID) (awake bool) {
 	err := error(control.ErrNoDaemon)
 	if askable(s.site) {
 		err = s.event(id)
@@ -239,6 +242,7 @@ func (s *submission) wake(id slurm.JobID) {
 	if errors.Is(err, control.ErrNoDaemon) {
 		warn(s.errs, fmt.Sprintf("sluiced is not running: job %d is held until it is (%s)", id, howToStart(s.site)))
 	}
+	return err == nil
 }
 
 func (s *submission) event(id slurm.JobID) error {

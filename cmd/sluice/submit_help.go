@@ -21,6 +21,9 @@ Sizes
 
 Work
   --epochs=N, --steps=N all the work there is; without it the end is not predicted
+  --deadline=TIME       when it is to have ended: now+8hours, 18:00, 2026-11-23T18:00; for
+                        sites whose policy looks at that (on #SBATCH lines: Slurm's own)
+  --deadline-mode=soft  run as well as it can where that cannot be promised; else it waits
   --model=NAME          your jobs of one name share what is learned of their speed
   --profile[=1,2,4]     measure the speed at these sizes (a few powers of two) in
                         the job's first minutes, while GPUs are idle; with task,

@@ -108,3 +108,32 @@ func FuzzFormat(f *testing.F) {
 		}
 	})
 }
+
+func TestDeadlineLine(t *testing.T) {
+	due := time.Date(2026, 11, 22, 18, 0, 0, 0, time.Local)
+	job := func(change func(*control.Job)) control.Job {
+		j := control.Job{JobID: 7, Deadline: due, Reason: "its speed is not known yet"}
+		change(&j)
+		return j
+	}
+	for want, c := range map[string]struct {
+		job    control.Job
+		policy string
+	}{
+		"": {control.Job{}, "deadline"},
+		"deadline 2026-11-22 18:00:00, promised: it ends by 2026-11-22 17:30:00, 30:00 before":         {job(func(j *control.Job) { j.Promised, j.Ends = true, due.Add(-30*time.Minute) }), "deadline"},
+		"deadline 2026-11-22 18:00:00 cannot be met: the earliest it could end is 2026-11-22 19:00:00": {job(func(j *control.Job) { j.Ends = due.Add(time.Hour) }), "deadline"},
+		"deadline 2026-11-22 18:00:00: cannot be promised: its speed is not known yet":                 {job(func(*control.Job) {}), "deadline"},
+		"deadline 2026-11-22 18:00:00: the site's policy, lookahead, does not look at deadlines":       {job(func(*control.Job) {}), "lookahead"},
+		"deadline 2026-11-22 18:00:00: it ended 1:00 before":                                           {job(func(j *control.Job) { j.Ended, j.EndedAt = true, due.Add(-time.Minute) }), "lookahead"},
+		"deadline 2026-11-22 18:00:00: it ended 1:00 after":                                            {job(func(j *control.Job) { j.Ended, j.EndedAt = true, due.Add(time.Minute) }), "deadline"},
+	} {
+		if got := deadlineLine(c.job, c.policy); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	hard, soft := job(func(j *control.Job) { j.Ends = due.Add(time.Hour) }), job(func(j *control.Job) { j.Ends, j.Soft = due.Add(time.Hour), true })
+	if h, s := foretold(control.Explanation{Policy: "deadline", Job: hard}), foretold(control.Explanation{Policy: "deadline", Job: soft}); !strings.Contains(h, "'sluice cancel 7'") || strings.Contains(s, "cancel") {
+		t.Errorf("%q, %q", h, s)
+	}
+}

@@ -103,6 +103,7 @@ func viewJob(r *engine.Report, jr engine.JobReport) Job {
 		Pinned: rec.Tag.Directive.Pin, OnHold: rec.Tag.Directive.Hold, Model: spec.Model, Comment: rec.Tag.Comment,
 		Place: placement(jr.Job.Place), Target: placement(jr.Target),
 		Done: finite(rec.Done), Total: finite(spec.Total), Unit: string(cmp.Or(spec.Unit, elastic.Epochs)), ETA: jr.ETA,
+		Deadline: spec.Deadline, Soft: spec.Soft, Promised: jr.Promised && !jr.Ended, Ends: jr.Ends,
 		Reason: jr.Why, SlurmReason: jr.Job.Reason, Move: viewMove(jr.Intent), Last: jr.Last, Problems: jr.Problems,
 		Speaks: rec.Speaks, Deaf: rec.Deaf, Incarnation: rec.Tag.Incarnation, Restarts: rec.Restarts,
 		Price: viewPrice(cmp.Or(jr.Job.Price, rec.Price)), Submitted: rec.Submitted, FirstRun: rec.FirstRun,

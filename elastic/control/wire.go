@@ -118,6 +118,12 @@ type Job struct {
 	Seconds float64   `json:"seconds_per_unit,omitempty"`
 	Source  string    `json:"speed_source,omitempty"` // measured, fitted or prior
 	ETA     time.Time `json:"eta,omitzero"`
+	// Deadline is when its user wants it to have ended. Promised: it will have, whoever
+	// comes after it; Ends is when, or the earliest it could; zero = not in sight.
+	Deadline time.Time `json:"deadline,omitzero"`
+	Soft     bool      `json:"deadline_soft,omitempty"`
+	Promised bool      `json:"deadline_promised,omitempty"`
+	Ends     time.Time `json:"ends,omitzero"`
 	// Busy is the mean share of time with work on its GPUs, lately, from 0 to 1;
 	// absent when not known.
 	Busy *float64 `json:"gpus_busy,omitempty"`

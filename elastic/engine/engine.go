@@ -102,6 +102,10 @@ type jobState struct {
 	fresh     []speed.Sample    // not yet in the store
 	paces     []speed.Sample    // likewise, seconds a step
 	why       string
+	// promised: the job was told that it will end by its deadline; prospect is what the
+	// last decision says of that.
+	promised  bool
+	prospect  elastic.Reason
 	last      string                // how the last move closed
 	hold      bool                  // the last hold through Slurm was sluice's own
 	disown    bool                  // its user took the tag away

@@ -254,7 +254,7 @@ func NormalIntent(in elastic.Intent) elastic.Intent {
 // NormalJob is NormalIntent for records.
 func NormalJob(r JobRecord) JobRecord {
 	r.Place, r.Tag.Spec.Sizes = normalList(r.Place), normalList(r.Tag.Spec.Sizes)
-	for _, t := range []*time.Time{&r.Submitted, &r.FirstRun, &r.Ended, &r.Moved} {
+	for _, t := range []*time.Time{&r.Submitted, &r.FirstRun, &r.Ended, &r.Moved, &r.Tag.Spec.Deadline} {
 		*t = normalTime(*t)
 	}
 	r.Done, r.Tag.Spec.Total = finite(r.Done), finite(r.Tag.Spec.Total)

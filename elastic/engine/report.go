@@ -38,6 +38,10 @@ type JobReport struct {
 	Problems []string
 	// ETA is the expected end at the present size; zero when unknown.
 	ETA time.Time
+	// Promised: the last decision says that the job ends by its deadline; Ends is when,
+	// as far as can be seen; zero = not in sight, or it has none.
+	Promised bool
+	Ends     time.Time
 	// Utilisation is the mean share of time with work on the job's GPUs in the last
 	// minutes, from 0 to 1; only where they are Gauged.
 	Gauged      bool

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+const (
+	// foresight is how long the user is kept waiting for a word on the job's deadline.
+	foresight = 10 * time.Second
+	// foreseen is how often it is looked for.
+	foreseen = 250 * time.Millisecond
+)
+
+// foretell says, as soon as sluiced has looked at the job, whether it will end by its
+// deadline, or else when it could. Whatever comes of that: the job is submitted.
+func (s *submission) foretell(ctx context.Context, id slurm.JobID) {
+	ctx, stop := context.WithTimeout(ctx, foresight)
+	defer stop()
+	daemon, err := dial(s.site)
+	for err == nil {
+		var e control.Explanation
+		if e, err = daemon.Explain(ctx, elastic.JobID(id)); err == nil && e.Job.Reason != "" {
+			fmt.Fprintf(s.errs, "sluice: job %d: %s\n", id, foretold(e))
+			return
+		}
+		select {
+		case <-ctx.Done():
+			err = ctx.Err()
+		case <-time.After(foreseen):
+			err = nil // not known yet
+		}
+	}
+	warn(s.errs, fmt.Sprintf("job %d: no word on its deadline yet; see 'sluice explain %d'", id, id))
+}
+
+// foretold is the word on a deadline and what to do about it.
+func foretold(e control.Explanation) string {
+	line := deadlineLine(e.Job, e.Policy)
+	if e.Policy == byDeadline && !e.Job.Promised && !e.Job.Soft && !e.Job.Ends.IsZero() {
+		line += fmt.Sprintf("; it waits until it can be met. 'sluice cancel %d' takes it back, and with --deadline-mode=soft it would run as well as it can", e.Job.JobID)
+	}
+	return line
+}
+
+// byDeadline is the policy that looks at deadlines.
+const byDeadline = "deadline"
+
+// deadlineLine is a job's deadline and what is foreseen of it; "" when it has none.
+func deadlineLine(j control.Job, policy string) string {
+	if j.Deadline.IsZero() {
+		return ""
+	}
+	line := "deadline " + stamp(j.Deadline)
+	switch {
+	case j.Ended && !j.EndedAt.IsZero() && !j.EndedAt.After(j.Deadline):
+		return line + fmt.Sprintf(": it ended %s before", clock(j.Deadline.Sub(j.EndedAt)))
+	case j.Ended:
+		return line + fmt.Sprintf(": it ended %s after", clock(j.EndedAt.Sub(j.Deadline)))
+	case policy != byDeadline:
+		return line + fmt.Sprintf(": the site's policy, %s, does not look at deadlines", policy)
+	case j.Promised:
+		return line + fmt.Sprintf(", promised: it ends by %s, %s before", stamp(j.Ends), clock(j.Deadline.Sub(j.Ends)))
+	case j.Ends.IsZero():
+		return line + ": cannot be promised: " + j.Reason
+	}
+	return line + fmt.Sprintf(" cannot be met: the earliest it could end is %s", stamp(j.Ends))
+}
+
+// stamp is a time of the reader's clock.
+func stamp(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }

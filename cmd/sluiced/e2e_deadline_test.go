@@ -1,0 +1,85 @@
+package main_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic/control"
+)
+
+// TestDeadlines: on a real Slurm, a job that can end by its deadline is promised it as it
+// is handed in, gets GPUs back from others for it, and keeps it; one that cannot is told
+// when it could, and waits, or, in soft mode, runs all the same.
+func TestDeadlines(t *testing.T) {
+	s := play(t, withNodes(1, 4), withConfig(quick+"[policy]\nname = \"deadline\"\n"))
+	model := "--model=net"
+	// What a step takes is learned on two sizes: it is a second on one GPU.
+	for _, gpus := range []string{"1", "4"} {
+		if state := s.submit("teach"+gpus, "", 3, []string{model, "--min-gpus=" + gpus, "--max-gpus=" + gpus}).ends(); state != "COMPLETED" {
+			t.Fatalf("ended as %s", state)
+		}
+	}
+	filler := s.submit("filler", "", 1000, []string{model, "--max-gpus=4"})
+	filler.runsOn(4)
+
+	due := time.Now().Add(80 * time.Second)
+	kept, said := s.dated("kept", 24, model, "--deadline=now+80")
+	if !strings.Contains(said, "promised: it ends by") {
+		t.Errorf("said at submit: %q", said)
+	}
+	t.Log(said)
+	kept.until("to run", func(v control.Job) bool { return v.GPUs >= 2 && v.Promised && v.State == "RUNNING" })
+	if out := s.as("", "sluice", "explain", fmt.Sprint(kept.id)); !strings.Contains(out, "promised") {
+		t.Errorf("explained as\n%s", out)
+	}
+
+	// Nothing is known of the speed of this one: it runs, and is promised its deadline then.
+	unknown, said := s.dated("unknown", 100, "--deadline=now+1hour", "--max-gpus=1")
+	if !strings.Contains(said, "cannot be promised") || strings.Contains(said, "waits until") {
+		t.Errorf("said at submit: %q", said)
+	}
+	unknown.until("to be promised its deadline", func(v control.Job) bool { return v.State == "RUNNING" && v.Promised })
+
+	late, said := s.dated("late", 1000, model, "--deadline=now+60")
+	if !strings.Contains(said, "cannot be met: the earliest it could end is 20") || !strings.Contains(said, "--deadline-mode=soft") {
+		t.Errorf("said at submit: %q", said)
+	}
+	soft, said := s.dated("soft", 1000, model, "--deadline=now+60", "--deadline-mode=soft")
+	if !strings.Contains(said, "cannot be met: the earliest it could end is 20") || strings.Contains(said, "waits until") {
+		t.Errorf("said at submit: %q", said)
+	}
+
+	if state := kept.ends(); state != "COMPLETED" {
+		t.Errorf("ended as %s", state)
+	}
+	v := kept.until("to be seen to have ended", func(v control.Job) bool { return v.Ended })
+	t.Logf("ended %s before its deadline, after %s restarts", due.Sub(v.EndedAt).Round(time.Second), kept.field("Restarts"))
+	if v.EndedAt.After(due) {
+		t.Errorf("ended at %v, its deadline was %v", v.EndedAt, due)
+	}
+	soft.until("to run", func(v control.Job) bool { return v.State == "RUNNING" && v.GPUs > 0 })
+	if v := late.view(); v.State != "PENDING" || v.GPUs != 0 {
+		t.Errorf("%+v", v)
+	}
+}
+
+// dated submits a job and returns what its user was told of its deadline.
+func (s *scene) dated(name string, epochs int, args ...string) (*job, string) {
+	s.t.Helper()
+	errs := filepath.Join(s.Home(""), name+".err")
+	s.must(os.WriteFile(filepath.Join(s.Home(""), name+".sh"), []byte(fmt.Sprintf("#!/bin/bash\nexec /usr/bin/python3 -u %s --steps-log %s --epochs %d\n",
+		s.Path("loop.py"), filepath.Join(s.Home(""), name+".steps"), epochs)), 0o755))
+	words := strings.Join(append([]string{fmt.Sprintf("--epochs=%d", epochs), "--output=" + name + ".out"}, args...), " ")
+	out := s.as("", "bash", "-c", fmt.Sprintf("sluice submit --parsable %s %s 2>%s", words, filepath.Join(s.Home(""), name+".sh"), errs))
+	j := &job{s: s, name: name, epochs: epochs}
+	if _, err := fmt.Sscan(out, &j.id); err != nil {
+		s.t.Fatalf("%v in %q", err, out)
+	}
+	said, err := os.ReadFile(errs)
+	s.must(err)
+	return j, string(said)
+}

@@ -1,0 +1,96 @@
+package sbatch
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// when is a time as users write it; the zero value is none.
+type when struct {
+	text  string
+	after time.Duration // from now on, where it is that
+	form  string        // else: how time.Parse reads it
+}
+
+// whenForms are the ways of writing a time that sbatch knows and sluice does, too.
+var whenForms = []string{"2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02", "15:04:05", "15:04"}
+
+// maxAhead bounds how far ahead a deadline may be.
+const maxAhead = 10 * 365 * 24 * time.Hour
+
+// parseWhen reads now+8hours, a time of day such as 18:00, or a date with or without one,
+// such as 2026-11-23T18:00, as sbatch does.
+func parseWhen(value string) (when, error) {
+	wrong := fmt.Errorf("want a time such as now+8hours, 18:00 or 2026-11-23T18:00")
+	if rest, relative := strings.CutPrefix(value, "now+"); relative {
+		number := strings.TrimRight(rest, "abcdefghijklmnopqrstuvwxyz")
+		n, err := strconv.ParseUint(number, 10, 32)
+		unit, known := units[rest[len(number):]]
+		after := time.Duration(n) * unit
+		if err != nil || !known || after <= 0 || after > maxAhead {
+			return when{}, wrong
+		}
+		return when{text: value, after: after}, nil
+	}
+	for _, form := range whenForms {
+		if _, err := time.Parse(form, value); err == nil {
+			return when{text: value, form: form}, nil
+		}
+	}
+	return when{}, wrong
+}
+
+// units are what a number behind now+ may count.
+var units = map[string]time.Duration{
+	"": time.Second, "second": time.Second, "seconds": time.Second, "minute": time.Minute, "minutes": time.Minute,
+	"hour": time.Hour, "hours": time.Hour, "day": 24 * time.Hour, "days": 24 * time.Hour, "week": 7 * 24 * time.Hour, "weeks": 7 * 24 * time.Hour,
+}
+
+// at is the time meant by somebody who writes it now, in whole seconds. A time of day is
+// the next one.
+func (w when) at(now time.Time) (time.Time, error) {
+	if w.form == "" {
+		return now.Add(w.after).Truncate(time.Second), nil
+	}
+	t, err := time.ParseInLocation(w.form, w.text, now.Location())
+	if err != nil {
+		return time.Time{}, err
+	}
+	if !strings.Contains(w.form, "2006") {
+		t = time.Date(now.Year(), now.Month(), now.Day(), t.Hour(), t.Minute(), t.Second(), 0, now.Location())
+		if !t.After(now) {
+			t = t.AddDate(0, 0, 1)
+		}
+	}
+	switch {
+	case !t.After(now):
+		return time.Time{}, fmt.Errorf("that is over: it is %s", now.Format("2006-01-02 15:04:05"))
+	case t.Sub(now) > maxAhead:
+		return time.Time{}, fmt.Errorf("that is more than ten years ahead")
+	}
+	return t, nil
+}
+
+// Date settles the deadline of a request that is made now.
+func (r *Request) Date(now time.Time) error {
+	if r.due.text == "" {
+		return nil
+	}
+	t, err := r.due.at(now)
+	if err != nil {
+		return &Error{What: "--deadline=" + r.due.text, Why: err.Error(), Do: "name a time to come"}
+	}
+	r.Spec.Deadline = t.UTC()
+	return nil
+}
+
+// parseMode reads hard or soft.
+func parseMode(value string) (soft bool, err error) {
+	switch value {
+	case "hard", "soft":
+		return value == "soft", nil
+	}
+	return false, fmt.Errorf("want hard (without a promise the job waits) or soft (it runs as well as it can)")
+}

@@ -1,0 +1,100 @@
+package sbatch
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestWhen(t *testing.T) {
+	now := time.Date(2026, 11, 22, 16, 30, 0, 5, time.FixedZone("there", 3600))
+	at := func(day, hour, minute, second int) time.Time {
+		return time.Date(2026, 11, day, hour, minute, second, 0, now.Location())
+	}
+	for text, want := range map[string]time.Time{
+		"now+90": at(22, 16, 31, 30), "now+1hour": at(22, 17, 30, 0), "now+8hours": at(23, 0, 30, 0), "now+2minutes": at(22, 16, 32, 0), "now+1weeks": at(29, 16, 30, 0),
+		"18:00": at(22, 18, 0, 0), "16:30": at(23, 16, 30, 0), "16:30:01": at(22, 16, 30, 1), "09:15": at(23, 9, 15, 0),
+		"2026-11-23T18:00": at(23, 18, 0, 0), "2026-11-23": at(23, 0, 0, 0), "2026-11-22T16:30:01": at(22, 16, 30, 1),
+	} {
+		w, err := parseWhen(text)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if got, err := w.at(now); err != nil || !got.Equal(want) {
+			t.Errorf("%s: %v, %v, want %v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "now", "now+", "now+0", "now-1", "now+1fortnight", "now+99999999999", "now+4000weeks", "tomorrow", "25:00", "1118", "2026-13-01", "18", "now+1.5hours", "now+-1"} {
+		if w, err := parseWhen(text); err == nil {
+			t.Errorf("%q: %+v", text, w)
+		}
+	}
+	for _, text := range []string{"2026-11-22T16:30", "2026-11-22", "1999-01-01", "2090-01-01"} {
+		w, err := parseWhen(text)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+		} else if got, err := w.at(now); err == nil {
+			t.Errorf("%s: %v", text, got)
+		}
+	}
+}
+
+func FuzzWhen(f *testing.F) {
+	for _, text := range []string{"now+8hours", "18:00", "2026-11-23T18:00", "now+99999999999weeks", "24:00:61"} {
+		f.Add(text)
+	}
+	now := time.Date(2026, 11, 22, 16, 30, 0, 0, time.UTC)
+	f.Fuzz(func(t *testing.T, text string) {
+		w, err := parseWhen(text)
+		if err != nil {
+			return
+		}
+		if at, err := w.at(now); err == nil && (!at.After(now) || at.Sub(now) > maxAhead || at.Nanosecond() != 0) {
+			t.Errorf("%q is %v", text, at)
+		}
+	})
+}
+
+// TestDeadlineOfSlurm: on an #SBATCH line --deadline is Slurm's, on others sluice's.
+func TestDeadlineOfSlurm(t *testing.T) {
+	now := time.Date(2026, 11, 22, 16, 30, 0, 0, time.UTC)
+	read := func(script string, args ...string) (Request, error) {
+		line, err := ParseCommandLine(append(args, "job.sh"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := ParseScript("job.sh", []byte("#!/bin/sh\n"+script+"\ntrue\n"))
+		if err != nil {
+			return Request{}, err
+		}
+		r, err := Merge(line, nil, s)
+		if err == nil {
+			err = r.Date(now)
+		}
+		return r, err
+	}
+	slurms, err := read("#SBATCH --deadline=now+1day\n#SLUICE --epochs=3")
+	if err != nil || !slurms.Spec.Deadline.IsZero() {
+		t.Errorf("%v, %v", slurms.Spec.Deadline, err)
+	}
+	both, err := read("#SBATCH --deadline=now+1day\n#SLUICE --steps=3 --deadline=18:00 --deadline-mode=soft")
+	if want := time.Date(2026, 11, 22, 18, 0, 0, 0, time.UTC); err != nil || !both.Spec.Deadline.Equal(want) || !both.Spec.Soft {
+		t.Errorf("%+v, %v", both.Spec, err)
+	}
+	over, err := read("#SLUICE --steps=3 --deadline=18:00", "--deadline=now+1hour")
+	if want := now.Add(time.Hour); err != nil || !over.Spec.Deadline.Equal(want) || len(over.options) != 0 {
+		t.Errorf("%+v, %v, %v", over.Spec, over.options, err)
+	}
+	for script, want := range map[string]string{
+		"#SLUICE --deadline=18:00":                              "nobody knows when the job ends",
+		"#SLUICE --steps=3 --deadline-mode=soft":                "there is no --deadline",
+		"#SLUICE --steps=3 --deadline=18:00 --deadline-mode=so": "want hard",
+		"#SLUICE --steps=3 --deadline=2026-11-22":               "that is over",
+		"#SLUICE --steps=3 --deadline=later":                    "want a time such as",
+	} {
+		if _, err := read(script); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", script, err)
+		}
+	}
+}
