@@ -174,7 +174,7 @@ func (r *round) postpone() {
 func (r *round) choices(i int, d division) []int {
 	j := &r.jobs[i]
 	switch {
-	case j.role == waiting && d.stops && (d.rigid || j.pin > 0):
+	case j.role == waiting && (d.stops || d.starts) && (d.rigid || j.pin > 0):
 		if j.pool.splits(j.asked()) {
 			return []int{0, j.asked()}
 		}

@@ -186,6 +186,21 @@ func TestNobodyOvertakesByOneGPU(t *testing.T) {
 	}
 }
 
+// TestDeadlineStartsThePinned: a policy that says itself who is started starts those, too,
+// whose size is not for it to choose.
+func TestDeadlineStartsThePinned(t *testing.T) {
+	s := elastic.Snapshot{
+		Now:   time.Unix(1e9, 0),
+		Nodes: []nodes.Node{{Name: "n1", GPUs: 4, Usable: true, Partitions: []string{"gpu"}}},
+		Jobs:  []elastic.Job{{ID: 1, Phase: elastic.Held, Partition: "gpu", Spec: elastic.Spec{Min: 1}, Speaks: true, Directive: elastic.Directive{Pin: 2}}},
+	}
+	for _, p := range policy.All {
+		if a := p.Allocate(s); a[1].GPUs != 2 {
+			t.Errorf("%s: %+v", p.Name, a)
+		}
+	}
+}
+
 // startable reports whether the job could start were the cluster empty.
 func startable(s elastic.Snapshot, j elastic.Job) bool {
 	empty := elastic.Snapshot{}

@@ -218,11 +218,16 @@ func (p *play) submit(i int) {
 	j := p.s.Jobs[i]
 	m := behaviour(j.Manner)
 	p.handed[i] = p.now()
+	var due time.Time
+	if j.Due > 0 {
+		due = p.w.Now().Add(j.Due).Truncate(time.Second)
+	}
 	p.jobs[i] = p.w.Submit(sim.Job{
 		User: j.User, Name: fmt.Sprintf("job%d", i), Behaviour: m.is, Every: j.Every, Save: j.Save, Load: j.Load, Limit: j.Limit,
 		Model: sim.Amdahl(j.Seconds, j.Serial),
 		Spec: elastic.Spec{
 			Min: j.Min, Max: j.Max, Total: j.Total, AllowUneven: j.Uneven, Signal: j.Signal, Habit: j.Habit,
+			Deadline: due, Soft: j.Due > 0,
 		},
 	})
 	if j.Manner != "" {

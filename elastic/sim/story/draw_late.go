@@ -20,6 +20,20 @@ func (d *drawing) late() {
 		d.crowd()
 	}
 	d.rules()
+	d.dates()
+}
+
+// dates draws deadlines, under the policy that looks at them.
+func (d *drawing) dates() {
+	if !d.one(8) {
+		return
+	}
+	d.Policy = "deadline"
+	for i := range d.Jobs {
+		if d.one(2) {
+			d.Jobs[i].Due = time.Minute + d.within(time.Hour)
+		}
+	}
 }
 
 // rules draws what administrators set for a time: states and limits of the partition,

@@ -46,6 +46,7 @@ type Job struct {
 	Load    time.Duration `json:"load"`
 	Every   float64       `json:"every,omitempty"`
 	Limit   time.Duration `json:"limit,omitempty"`
+	Due     time.Duration `json:"due,omitempty"` // its deadline, which it need not meet, after it came
 	Signal  string        `json:"signal,omitempty"`
 	Uneven  bool          `json:"uneven,omitempty"`
 	Habit   bool          `json:"habit,omitempty"`
@@ -145,7 +146,7 @@ func (s Story) String() string {
 		for _, more := range []struct {
 			is   bool
 			what string
-		}{{j.Every > 0, fmt.Sprintf("every %g", j.Every)}, {j.Limit > 0, "limit " + j.Limit.String()}, {j.Signal != "", j.Signal},
+		}{{j.Every > 0, fmt.Sprintf("every %g", j.Every)}, {j.Limit > 0, "limit " + j.Limit.String()}, {j.Due > 0, "due in " + j.Due.String()}, {j.Signal != "", j.Signal},
 			{j.Uneven, "uneven"}, {j.Habit, "by habit"}, {j.Manner != "", j.Manner}} {
 			if more.is {
 				b.WriteString(", " + more.what)
