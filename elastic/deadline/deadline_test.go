@@ -90,6 +90,10 @@ func TestSettledStaysSettled(t *testing.T) {
 	if p.GPUs[0] != 1 || !p.Promised[0] || p.Promised[1] {
 		t.Errorf("%+v", p)
 	}
+	slower := promised(Job{Sizes: []int{1, 2, 4}, Rate: []float64{1, 2, 1.5}, Work: 600, Due: 1200, Now: 4, Settled: true})
+	if p := Decide([]Job{slower, inLine(job(1e6, math.Inf(1)))}, 4, 0, 60); p.GPUs[0] != 4 || p.GPUs[1] != 0 {
+		t.Errorf("a size that is slower than a smaller one: %+v", p)
+	}
 }
 
 // TestWhoMayNotBeStopped keeps his least, whatever is promised to others.

@@ -26,15 +26,15 @@ type Job struct {
 	Keeps, Stays bool
 }
 
-// rising leaves of the sizes those that are faster than every smaller one, and the
-// one the job has: no share of a plan is larger than it need be.
+// rising leaves of the sizes those that are faster than every smaller one, and one that is
+// settled: no share of a plan is larger than it need be.
 func (j Job) rising() Job {
 	sizes, rate := []int{}, []float64{}
 	best := 0.0
 	for i, n := range j.Sizes {
-		if j.Rate[i] > best {
-			best = j.Rate[i]
-			sizes, rate = append(sizes, n), append(rate, best)
+		if j.Rate[i] > best || j.Settled && n == j.Now {
+			best = max(best, j.Rate[i])
+			sizes, rate = append(sizes, n), append(rate, j.Rate[i])
 		}
 	}
 	j.Sizes, j.Rate = sizes, rate

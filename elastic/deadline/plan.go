@@ -28,9 +28,9 @@ const (
 	beyond = 24 * 3600.0
 )
 
-// Decide divides the GPUs. It is taken at the time now, in seconds since any moment, and
-// every round seconds; who is promised an
-// end in time is promised it whatever comes later, but that GPUs go away.
+// Decide divides the GPUs. It is asked at the time now, in seconds since any moment, and
+// again every round seconds. Who is promised an end in time is promised it whoever comes
+// later, unless GPUs go away.
 func Decide(jobs []Job, gpus int, now, round float64) Plan {
 	p := newPlanning(jobs, gpus, now, round)
 	p.keepPromises()
