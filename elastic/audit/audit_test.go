@@ -240,6 +240,8 @@ func TestForgivenStories(t *testing.T) {
 			said("12:00:30.001", "act", "2", "requeue and hold job 2")), put(slurm, "12:01:00.000", requeued...)},
 		"the store was emptied": {drop(events, `"ended","job":1`), put(events, "sluiced stops",
 			`{"level":"error","time":"2026-11-21T12:02:00.500Z","message":"the store /s/sluice.db was damaged (x): it is kept as y and an empty one is started; z"}`)},
+		"sluiced was killed before it could tell that it closed a move": {drop(events, `"close"`, `"job":2`),
+			put(events, `"ended","job":2`, `{"level":"info","uid":64030,"time":"2026-11-21T12:00:30.000Z","message":"sluiced starts"}`)},
 		"the number was given again": {put(events, "R6 released", said("12:00:01.050", "ended", "1", "forgotten by Slurm")),
 			put(slurm, "JobId=2 InitPrio", did("12:00:01.040", "_slurm_rpc_submit_batch_job: JobId=1 InitPrio=0 usec=300"))},
 	} {

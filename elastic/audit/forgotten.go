@@ -23,13 +23,21 @@ func (c *check) nothingForgotten() {
 	until := c.horizon()
 	stories := c.stories()
 	finals := c.finals()
+	lastStart := 0
+	for _, e := range c.Events {
+		if e.Kind == "starts" {
+			lastStart = e.Number
+		}
+	}
 	for _, id := range sorted(stories) {
 		s := stories[id]
 		if f, over := finals[id]; over && s.ended.Number == 0 && !c.unknown(s, f) && until.Sub(f.End) > c.o.Patience && !c.runAfter(f) && !s.last.At.After(f.End.Add(f.Grain)) {
 			c.broken("I2", id, f.End, fmt.Sprintf("ended as %s, and sluiced said nothing about it within %s", f.State, until.Sub(f.End).Round(time.Second)), f.Line, s.last.Line)
 		}
 		c.endedRuns(id, until)
-		if s.opened.Number > 0 && until.Sub(s.opened.At) > c.o.Open {
+		// What a later life did not take up its journal had as closed, or lost: killed
+		// between the two, sluiced does not tell of the close.
+		if s.opened.Number > lastStart && until.Sub(s.opened.At) > c.o.Open {
 			c.broken("I2", id, s.opened.At, fmt.Sprintf("its move has been open for %s", until.Sub(s.opened.At).Round(time.Second)),
 				s.opened.Line, c.lastEvent(id, until).Line)
 		}
