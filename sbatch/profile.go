@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
 )
@@ -151,6 +152,7 @@ func accepted(spec elastic.Spec, n int) int {
 func (r Request) Fixed(gpus int, before, after []string) Request {
 	r.Spec.Min, r.Spec.Max, r.Spec.Step, r.Spec.Sizes = gpus, gpus, 0, nil
 	r.Spec.Total, r.Spec.Profile, r.Spec.Habit = 0, nil, false
+	r.Spec.Deadline, r.Spec.Soft = time.Time{}, false
 	r.Adopt.Glob, r.Adopt.Marker, r.Retries = "", "", 0
 	r.Hold, r.Wait, r.Quiet = false, false, true
 	r.options = slices.Concat(before, r.options, after)

@@ -98,3 +98,31 @@ func TestDeadlineOfSlurm(t *testing.T) {
 		}
 	}
 }
+
+// TestMeasuredWithoutADeadline: a job that only measures a script's speed has no end to be
+// in time for, and its comment can be read.
+func TestMeasuredWithoutADeadline(t *testing.T) {
+	now := time.Date(2026, 11, 22, 16, 30, 0, 0, time.UTC)
+	for _, header := range []string{"--deadline=18:00", "--deadline=18:00 --deadline-mode=soft"} {
+		line, err := ParseCommandLine([]string{"job.sh"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := ParseScript("job.sh", []byte("#!/bin/sh\n#SLUICE --steps=3 "+header+"\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := Merge(line, nil, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Date(now); err != nil {
+			t.Fatal(err)
+		}
+		spec := r.Fixed(2, nil, nil).Spec
+		spec.Token = strings.Repeat("0", 32)
+		if err := spec.Validate(); err != nil {
+			t.Errorf("%s: %v", header, err)
+		}
+	}
+}

@@ -104,7 +104,7 @@ func (s *submission) submit(ctx context.Context, cmd *cobra.Command, args []stri
 	if err != nil || id == 0 {
 		return err
 	}
-	if s.wake(id) && !s.request.Spec.Deadline.IsZero() {
+	if s.wake(id) && !s.request.Spec.Deadline.IsZero() && !s.request.Quiet {
 		s.foretell(ctx, id)
 	}
 	if s.request.Wait {
@@ -233,8 +233,8 @@ func (s *submission) test(ctx context.Context) error {
 }
 
 // wake tells sluiced to look now rather than at its next round. It must never
-// hold the user up: the job is submitted.
-func (s *submission) wake(id slurm.JobID) (awake bool) {
+// hold the user up: the job is submitted. It reports whether sluiced heard.
+func (s *submission) wake(id slurm.JobID) bool {
 	err := error(control.ErrNoDaemon)
 	if askable(s.site) {
 		err = s.event(id)

@@ -23,17 +23,14 @@ func (s *submission) foretell(ctx context.Context, id slurm.JobID) {
 	ctx, stop := context.WithTimeout(ctx, foresight)
 	defer stop()
 	daemon, err := dial(s.site)
-	for err == nil {
-		var e control.Explanation
-		if e, err = daemon.Explain(ctx, elastic.JobID(id)); err == nil && e.Job.Reason != "" {
+	for err == nil && ctx.Err() == nil {
+		if e, err := daemon.Explain(ctx, elastic.JobID(id)); err == nil && e.Job.Reason != "" {
 			fmt.Fprintf(s.errs, "sluice: job %d: %s\n", id, foretold(e))
 			return
 		}
 		select {
 		case <-ctx.Done():
-			err = ctx.Err()
-		case <-time.After(foreseen):
-			err = nil // not known yet
+		case <-time.After(foreseen): // not known yet
 		}
 	}
 	warn(s.errs, fmt.Sprintf("job %d: no word on its deadline yet; see 'sluice explain %d'", id, id))
@@ -56,7 +53,7 @@ func deadlineLine(j control.Job, policy string) string {
 	if j.Deadline.IsZero() {
 		return ""
 	}
-	line := "deadline " + stamp(j.Deadline)
+	line := "deadline " + when(j.Deadline)
 	switch {
 	case j.Ended && !j.EndedAt.IsZero() && !j.EndedAt.After(j.Deadline):
 		return line + fmt.Sprintf(": it ended %s before", clock(j.Deadline.Sub(j.EndedAt)))
@@ -65,12 +62,9 @@ func deadlineLine(j control.Job, policy string) string {
 	case policy != byDeadline:
 		return line + fmt.Sprintf(": the site's policy, %s, does not look at deadlines", policy)
 	case j.Promised:
-		return line + fmt.Sprintf(", promised: it ends by %s, %s before", stamp(j.Ends), clock(j.Deadline.Sub(j.Ends)))
+		return line + fmt.Sprintf(", promised: it ends by %s, %s before", when(j.Ends), clock(j.Deadline.Sub(j.Ends)))
 	case j.Ends.IsZero():
 		return line + ": cannot be promised: " + j.Reason
 	}
-	return line + fmt.Sprintf(" cannot be met: the earliest it could end is %s", stamp(j.Ends))
+	return line + fmt.Sprintf(" cannot be met: the earliest it could end is %s", when(j.Ends))
 }
-
-// stamp is a time of the reader's clock.
-func stamp(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }

@@ -2,8 +2,6 @@ package main_test
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -31,7 +29,6 @@ func TestDeadlines(t *testing.T) {
 	if !strings.Contains(said, "promised: it ends by") {
 		t.Errorf("said at submit: %q", said)
 	}
-	t.Log(said)
 	kept.until("to run", func(v control.Job) bool { return v.GPUs >= 2 && v.Promised && v.State == "RUNNING" })
 	if out := s.as("", "sluice", "explain", fmt.Sprint(kept.id)); !strings.Contains(out, "promised") {
 		t.Errorf("explained as\n%s", out)
@@ -70,16 +67,16 @@ func TestDeadlines(t *testing.T) {
 // dated submits a job and returns what its user was told of its deadline.
 func (s *scene) dated(name string, epochs int, args ...string) (*job, string) {
 	s.t.Helper()
-	errs := filepath.Join(s.Home(""), name+".err")
-	s.must(os.WriteFile(filepath.Join(s.Home(""), name+".sh"), []byte(fmt.Sprintf("#!/bin/bash\nexec /usr/bin/python3 -u %s --steps-log %s --epochs %d\n",
-		s.Path("loop.py"), filepath.Join(s.Home(""), name+".steps"), epochs)), 0o755))
-	words := strings.Join(append([]string{fmt.Sprintf("--epochs=%d", epochs), "--output=" + name + ".out"}, args...), " ")
-	out := s.as("", "bash", "-c", fmt.Sprintf("sluice submit --parsable %s %s 2>%s", words, filepath.Join(s.Home(""), name+".sh"), errs))
-	j := &job{s: s, name: name, epochs: epochs}
-	if _, err := fmt.Sscan(out, &j.id); err != nil {
+	j, args := s.loop(name, "", epochs, args)
+	submit, err := s.Command(s.ctx, "", "sluice", append([]string{"submit", "--parsable"}, args...)...)
+	s.must(err)
+	var said strings.Builder
+	submit.Stderr = &said
+	out, err := submit.Output()
+	s.must(err)
+	if _, err := fmt.Sscan(string(out), &j.id); err != nil {
 		s.t.Fatalf("%v in %q", err, out)
 	}
-	said, err := os.ReadFile(errs)
-	s.must(err)
-	return j, string(said)
+	s.t.Log(said.String())
+	return j, said.String()
 }

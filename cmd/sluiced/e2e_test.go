@@ -170,16 +170,24 @@ const perEpoch = 4
 // submit hands in a training loop; args go to sluice submit, program to loop.py.
 func (s *scene) submit(name, user string, epochs int, args []string, program ...string) *job {
 	s.t.Helper()
+	j, args := s.loop(name, user, epochs, args, program...)
+	id, err := s.Submit(s.ctx, user, args...)
+	s.must(err)
+	j.id = id
+	return j
+}
+
+// loop writes a training loop's script, and returns the job that it will be and what to
+// submit it with.
+func (s *scene) loop(name, user string, epochs int, args []string, program ...string) (*job, []string) {
+	s.t.Helper()
 	j := &job{s: s, user: user, name: name, epochs: epochs}
 	path := filepath.Join(s.Home(user), name+".sh")
 	text := fmt.Sprintf("#!/bin/bash\nexec /usr/bin/python3 -u %s --steps-log %s --epochs %d %s\n",
 		s.Path("loop.py"), j.stepsLog(), epochs, strings.Join(program, " "))
 	s.must(os.WriteFile(path, []byte(text), 0o755))
 	args = append([]string{fmt.Sprintf("--epochs=%d", epochs), "--output=" + name + ".out"}, args...)
-	id, err := s.Submit(s.ctx, user, append(args, path)...)
-	s.must(err)
-	j.id = id
-	return j
+	return j, append(args, path)
 }
 
 func (j *job) stepsLog() string { return filepath.Join(j.s.Home(j.user), j.name+".steps") }

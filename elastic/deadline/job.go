@@ -77,3 +77,6 @@ func (j *Job) floor() int {
 // least is the fewest GPU-seconds the job can do its work in, as far as its smallest
 // size is its most efficient.
 func (j *Job) least() float64 { return j.Work / j.Rate[0] * float64(j.Sizes[0]) }
+
+// rest is how long the job takes at most, once it has its least.
+func (j *Job) rest() float64 { return j.Work / j.Rate[0] }

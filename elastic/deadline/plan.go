@@ -47,8 +47,8 @@ type planning struct {
 	now    *future  // nobody was given anything, but those who may not be stopped their least
 	free   *future  // what the promises leave
 	next   *future  // what they leave after this round
-	order  []int    // whose deadline is promised, by deadline
-	course []course // of those in order
+	order  []int    // whose deadline is promised, as they are planned for
+	course []course // by job, of those in order
 	broken int      // promises that cannot be kept
 	left   int      // GPUs nobody has, now
 	plan   Plan
@@ -79,7 +79,7 @@ func (p *planning) hold(f *future, i, times int) {
 	least := 0
 	if j.Keeps {
 		least = j.Sizes[0]
-		f.take(times*least, p.rest(j))
+		f.take(times*least, j.rest())
 	}
 	if j.Settled {
 		f.free[0] -= times * (p.has(i) - least)
@@ -94,9 +94,6 @@ func (p *planning) has(i int) int {
 	}
 	return j.gpus(j.floor())
 }
-
-// rest is how long a job that may not be stopped has its least at least.
-func (p *planning) rest(j *Job) float64 { return j.Work / j.Rate[0] }
 
 // keepPromises plans for those who were promised their deadline, the next first.
 func (p *planning) keepPromises() {

@@ -29,7 +29,7 @@ func (p *planning) serve() {
 			p.plan.GPUs[i] = j.Sizes[0]
 			p.left -= j.Sizes[0]
 			if j.Stays {
-				p.free.take(j.Sizes[0], p.rest(j))
+				p.free.take(j.Sizes[0], j.rest())
 			}
 		}
 	}
@@ -41,7 +41,7 @@ func (p *planning) fits(j *Job) bool {
 	if !j.Stays {
 		return true
 	}
-	for i := range p.free.until(p.rest(j)) {
+	for i := range p.free.until(j.rest()) {
 		if p.free.free[i] < j.Sizes[0] {
 			return false
 		}

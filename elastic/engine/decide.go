@@ -29,7 +29,7 @@ func (e *Engine) Plan() (elastic.Snapshot, elastic.Plan, bool) {
 func (e *Engine) record(ctx context.Context, plan elastic.Plan, now time.Time) ([]elastic.Intent, error) {
 	for _, r := range plan.Reasons {
 		if js := e.byID[r.Job]; js != nil {
-			js.why, js.prospect = r.Why, r
+			js.said = r
 			js.promised = js.promised || r.Promised
 		}
 	}

@@ -95,17 +95,14 @@ type jobState struct {
 	gauged    gauged
 	ailing    bool // a GPU it has is unfit by its own word, and keeps its node out
 	lazy      lazyCurve
-	unlearned bool              // it has ended, and what was learnt from it is in the store alone
-	problem   map[string]string // by source, for people
-	heard     time.Time         // when its progress was last read; zero = not in this life
-	witness   witness           // what its present run says of its speed against the clock
-	fresh     []speed.Sample    // not yet in the store
-	paces     []speed.Sample    // likewise, seconds a step
-	why       string
-	// promised: the job was told that it will end by its deadline; prospect is what the
-	// last decision says of that.
-	promised  bool
-	prospect  elastic.Reason
+	unlearned bool                  // it has ended, and what was learnt from it is in the store alone
+	problem   map[string]string     // by source, for people
+	heard     time.Time             // when its progress was last read; zero = not in this life
+	witness   witness               // what its present run says of its speed against the clock
+	fresh     []speed.Sample        // not yet in the store
+	paces     []speed.Sample        // likewise, seconds a step
+	said      elastic.Reason        // what the last decision says of it
+	promised  bool                  // it was told, once, that it will end by its deadline
 	last      string                // how the last move closed
 	hold      bool                  // the last hold through Slurm was sluice's own
 	disown    bool                  // its user took the tag away

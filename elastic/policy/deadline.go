@@ -139,5 +139,5 @@ func (d dues) because(_ *words, j *job) string {
 	return fmt.Sprintf("its deadline of %s cannot be met; it could end at %s", clock(due), clock(said.Ends))
 }
 
-// clock is a time as people write it.
-func clock(t time.Time) string { return t.Format("2006-01-02 15:04:05") }
+// clock is a time as Slurm writes it.
+func clock(t time.Time) string { return t.Format("2006-01-02T15:04:05") }

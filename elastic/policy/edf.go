@@ -1,10 +1,8 @@
 package policy
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
 )
@@ -29,10 +27,13 @@ func nextDeadline(parts []part, gpus int) {
 	}
 	slices.SortStableFunc(order, func(a, b int) int {
 		x, y := parts[a].Spec.Deadline, parts[b].Spec.Deadline
-		if x.IsZero() || y.IsZero() {
-			return -cmp.Compare(age(x), age(y))
+		switch {
+		case x.IsZero() == y.IsZero():
+			return x.Compare(y)
+		case x.IsZero():
+			return 1
 		}
-		return x.Compare(y)
+		return -1
 	})
 	for _, i := range order {
 		p := &parts[i]
@@ -42,15 +43,7 @@ func nextDeadline(parts []part, gpus int) {
 				best = k
 			}
 		}
-		p.at = max(p.at, best)
+		p.at = best
 		gpus -= p.size() - floor
 	}
-}
-
-// age orders those with a deadline before those without.
-func age(t time.Time) int {
-	if t.IsZero() {
-		return 0
-	}
-	return 1
 }

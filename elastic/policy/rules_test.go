@@ -45,7 +45,7 @@ func TestRulesGiveWhatThereIs(t *testing.T) {
 	rules := []struct {
 		name string
 		rule rule
-	}{{"optimus", greatestSaving}, {"afs", futureShare}, {"tiresias", leastAttained}, {"srpt", shortestRest}, {"maxspeedup", greatestSpeedup}}
+	}{{"optimus", greatestSaving}, {"afs", futureShare}, {"tiresias", leastAttained}, {"srpt", shortestRest}, {"maxspeedup", greatestSpeedup}, {"edf", nextDeadline}}
 	for _, r := range rules {
 		t.Run(r.name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {

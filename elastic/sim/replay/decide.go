@@ -24,10 +24,6 @@ func (r *round) decide() error {
 	r.out.Rounds++
 	started := r.clock()
 	a := r.cfg.Policy.Allocate(r.snap)
-	for i := range r.snap.Jobs {
-		j := &r.snap.Jobs[i]
-		j.Promised = j.Promised || a[j.ID].Promised
-	}
 	var where map[elastic.JobID]nodes.Placement
 	if r.cfg.Placing == Published {
 		where = r.published(a)
@@ -38,6 +34,11 @@ func (r *round) decide() error {
 		r.out.Decisions = append(r.out.Decisions, r.clock()-started)
 	}
 	r.changed = false
+	for id, d := range a {
+		if d.Promised {
+			r.snap.Jobs[r.pos[id-1]].Promised = true
+		}
+	}
 	if err := r.carryOut(r.moves(a, where)); err != nil {
 		return err
 	}
@@ -181,7 +182,7 @@ func (r *round) change(m move) {
 			l.pause = r.cfg.RestartOn(m.to.GPUs())
 		}
 		if r.cfg.Policy.OnEvents {
-			r.ends.push(ending{r.now + l.price + seconds((l.Spec.Total-j.Done)*l.pace), int32(l.index)})
+			r.ends.push(ending{r.now + l.pause + seconds((l.Spec.Total-j.Done)*l.pace), int32(l.index)})
 		}
 		j.Started = r.snap.Now
 	}

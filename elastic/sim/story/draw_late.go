@@ -9,7 +9,7 @@ import (
 const crowds = 4000
 
 // late draws what was thought of later, from numbers of its own: seeds told before go
-// on telling what they told, and more.
+// on telling what they told, and more; but one in eight under another policy, see dates.
 func (d *drawing) late() {
 	d.Rand = rand.New(rand.NewPCG(d.Seed, 0x1a7e))
 	d.store()
