@@ -30,7 +30,9 @@ func (e *Engine) record(ctx context.Context, plan elastic.Plan, now time.Time) (
 	for _, r := range plan.Reasons {
 		if js := e.byID[r.Job]; js != nil {
 			js.said = r
-			js.promised = js.promised || r.Promised
+			if r.Promised && !js.rec.Promised {
+				js.rec.Promised, js.dirty = true, true
+			}
 		}
 	}
 	if len(plan.Open) == 0 {

@@ -102,7 +102,6 @@ type jobState struct {
 	fresh     []speed.Sample        // not yet in the store
 	paces     []speed.Sample        // likewise, seconds a step
 	said      elastic.Reason        // what the last decision says of it
-	promised  bool                  // it was told, once, that it will end by its deadline
 	last      string                // how the last move closed
 	hold      bool                  // the last hold through Slurm was sluice's own
 	disown    bool                  // its user took the tag away

@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/speed"
+	"github.com/sluice-hpc/sluice/nodes"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
@@ -114,35 +116,63 @@ func (e *Engine) foldProgress(js *jobState, line checkpoint.Progress, now time.T
 // foldSample keeps a speed only when the line comes from the present run and
 // agrees with the GPUs Slurm gave it.
 func (e *Engine) foldSample(js *jobState, line checkpoint.Progress, now time.Time) {
-	shape, ok := js.shapeOf(line)
+	place, ok := js.placeOf(line)
 	if !ok {
 		return
 	}
-	s := speed.Sample{Shape: shape, Seconds: line.Seconds, Units: 1, At: now}
+	s := e.sample(js, place, line.Seconds, now)
 	e.keep(e.modelOf(js.rec), s)
 	js.fresh = append(js.fresh, s)
 }
 
 // foldPace keeps how long a step took, likewise.
 func (e *Engine) foldPace(js *jobState, line checkpoint.Progress, now time.Time) {
-	shape, ok := js.shapeOf(line)
+	place, ok := js.placeOf(line)
 	if !ok || line.Pace <= 0 || line.Steps < 1 {
 		return
 	}
-	s := speed.Sample{Shape: shape, Seconds: line.Pace, Units: 1, At: now}
+	s := e.sample(js, place, line.Pace, now)
 	e.keep(e.paceOf(js.rec), s)
 	js.paces = append(js.paces, s)
 }
 
-// shapeOf is where the present run is, if the line is about it and its program found
+// placeOf is where the present run is, if the line is about it and its program found
 // the GPUs that Slurm gave. A run seen for the first time has no segment yet.
-func (js *jobState) shapeOf(line checkpoint.Progress) (speed.Shape, bool) {
+func (js *jobState) placeOf(line checkpoint.Progress) (nodes.Placement, bool) {
 	place, restarts := js.rec.Place, js.rec.Restarts
 	if js.seg != nil && js.seg.Restarts == line.Restarts {
 		place, restarts = js.seg.Place, js.seg.Restarts
 	}
-	ok := line.Restarts == restarts && line.GPUs == place.GPUs() && line.GPUs > 0
-	return speed.Shape{GPUs: line.GPUs, Nodes: len(place)}, ok
+	return place, line.Restarts == restarts && line.GPUs == place.GPUs() && line.GPUs > 0
+}
+
+// sample is a speed with what the last look says of the place it was seen at.
+func (e *Engine) sample(js *jobState, place nodes.Placement, seconds float64, now time.Time) speed.Sample {
+	s := speed.Sample{Shape: speed.Shape{GPUs: place.GPUs(), Nodes: len(place)}, Seconds: seconds, Units: 1, At: now}
+	types := make([]string, 0, len(place))
+	for _, n := range e.seen.nodes {
+		if place.On(n.Name) > 0 {
+			types = append(types, n.GPUType)
+		}
+	}
+	s.Kind, s.Split = speed.KindOf(types), splitWords(place.Split())
+	for _, sj := range e.seen.jobs {
+		if elastic.JobID(sj.ID) != js.rec.ID && onNodes(sj) && slices.ContainsFunc(sj.Nodes, func(n string) bool { return place.On(n) > 0 }) {
+			s.Beside++
+		}
+	}
+	return s
+}
+
+// splitWords writes a split largest first: "4,2".
+func splitWords(split []int) string {
+	sorted := slices.Clone(split)
+	slices.SortFunc(sorted, func(a, b int) int { return b - a })
+	words := make([]string, len(sorted))
+	for i, g := range sorted {
+		words[i] = strconv.Itoa(g)
+	}
+	return strings.Join(words, ",")
 }
 
 // keep takes in a sample of a model's.

@@ -53,7 +53,7 @@ func (e *Engine) load(ctx context.Context, now time.Time) error {
 	}
 	e.health = e.kept
 	for _, r := range records {
-		js := &jobState{rec: r, promised: promisedBefore(r)}
+		js := &jobState{rec: r}
 		if n := written[r.ID]; n > r.Tag.Incarnation { // an earlier life ended before it kept the record
 			js.rec.Tag.Incarnation, js.dirty = n, true
 		}
@@ -69,13 +69,6 @@ func (e *Engine) load(ctx context.Context, now time.Time) error {
 		e.event(now, in.Job, "taken", takenUp(in))
 	}
 	return nil
-}
-
-// promisedBefore reports whether an earlier life of the daemon's may have told the job that
-// it will end by its deadline: no job runs without that which wants nothing else.
-func promisedBefore(r JobRecord) bool {
-	spec := r.Tag.Spec
-	return !spec.Deadline.IsZero() && !spec.Soft && !r.FirstRun.IsZero()
 }
 
 // endedMemory is how long ended jobs stay in the report.

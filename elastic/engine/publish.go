@@ -29,7 +29,7 @@ func (e *Engine) publish(snap elastic.Snapshot, plan elastic.Plan, now time.Time
 			continue
 		}
 		jr.Job = jobs[js.rec.ID]
-		jr.ETA = etaOf(jr.Job, now)
+		jr.ETA = etaOf(jr.Job, snap.Kind(jr.Job.Place), now)
 		jr.Gauged, jr.Utilisation = js.gauged.known && jr.Job.Phase == elastic.Running, js.gauged.share
 		r.Jobs = append(r.Jobs, jr)
 	}
@@ -74,11 +74,11 @@ func (e *Engine) reportOf(js *jobState, plan elastic.Plan) JobReport {
 }
 
 // etaOf is the expected end at the present size; zero when unknown.
-func etaOf(j elastic.Job, now time.Time) time.Time {
+func etaOf(j elastic.Job, kind string, now time.Time) time.Time {
 	left, ok := j.Remaining()
 	if !ok || j.Phase != elastic.Running || j.Curve.Samples() == 0 {
 		return time.Time{}
 	}
-	seconds, _ := j.Curve.Seconds(speed.Shape{GPUs: j.GPUs(), Nodes: len(j.Place)})
+	seconds, _ := j.Curve.On(kind).Seconds(speed.Shape{GPUs: j.GPUs(), Nodes: len(j.Place)})
 	return now.Add(time.Duration(left * seconds * float64(time.Second)))
 }

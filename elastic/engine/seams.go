@@ -91,6 +91,8 @@ type JobRecord struct {
 	Offset   int64 // read so far of progress.jsonl
 	Moved    time.Time
 	Price    elastic.Price
+	// Promised: it was told that it ends by its deadline.
+	Promised bool `json:",omitempty"`
 }
 
 // Segment is one run of a job between two moves.

@@ -33,6 +33,12 @@ func (e *Engine) snapshot(v view, now time.Time) elastic.Snapshot {
 	perNode(e.limits.Limits, s.Nodes)
 	s.Caps = e.caps(v, &s)
 	spread(&s)
+	s.Expected()
+	for i := range s.Jobs {
+		if js := e.byID[s.Jobs[i].ID]; js != nil {
+			s.Jobs[i].Curve = js.doubted(s.Jobs[i].Curve)
+		}
+	}
 	e.reserve(&s)
 	return s
 }
@@ -91,10 +97,10 @@ func (e *Engine) jobOf(js *jobState, now time.Time) elastic.Job {
 		Phase: phaseOf(sj), State: string(sj.State), Reason: sj.Reason, Restarts: sj.Restarts,
 		Submitted: r.Submitted, Begun: r.FirstRun, Started: sj.Start, TimeLeft: sj.TimeLeft, TimeLimit: sj.TimeLimit,
 		Speaks: r.Speaks || r.Tag.Spec.Signal != "", Deaf: r.Deaf, Done: r.Done,
-		Curve: js.doubted(e.curveOf(r, now)), MIG: js.gauged.mig, Ailing: js.ailing, Price: r.Price, Moved: r.Moved, Rest: later(js.rest, js.unheard),
+		Curve: e.curveOf(r, now), MIG: js.gauged.mig, Ailing: js.ailing, Price: r.Price, Moved: r.Moved, Rest: later(js.rest, js.unheard),
 		Asked: cmp.Or(r.Tag.Directive.Pin, r.Tag.Spec.Min), Attained: js.attained(now),
 	}
-	j.Promised = js.promised
+	j.Promised = r.Promised
 	m := e.limits.Memory[sj.ID]
 	j.Memory = elastic.Memory{PerNodeMB: m.PerNode, PerCPUMB: m.PerCPU, PerGPUMB: m.PerGPU}
 	// A deaf job is asked again after a rest: disks get room, users repair. The rest

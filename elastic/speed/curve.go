@@ -36,6 +36,7 @@ type Curve struct {
 	samples  int
 	known    func(split []int) float64 // answers everything; nil but in Known
 	idle     *idle                     // nil where nothing was seen of the GPUs
+	kin      *family                   // the curves on other kinds of node; nil = one kind is known
 	memo     memo
 }
 
@@ -45,16 +46,21 @@ type point struct {
 	seconds float64
 	count   float64 // how many samples of equal weight they are worth
 	scatter float64 // how far they differ; see Scatter
+	lent    bool    // none was seen on this kind of node
 }
 
 // Fit makes a curve of samples in any order; those that are not finite, not
 // positive or of an impossible shape are ignored. now dates them: old samples
 // of a shape weigh less than new ones. Fit returns nil when nothing is usable.
-func Fit(samples []Sample, now time.Time) *Curve {
+// Samples of several kinds of node make a curve for each; see On.
+func Fit(samples []Sample, now time.Time) *Curve { return FitWith(samples, nil, now) }
+
+// fit is Fit for samples that are, or stand for, one kind of node's.
+func fit(samples []Sample, now time.Time) *Curve {
 	c := &Curve{}
 	for _, of := range byShape(samples) {
 		seconds, count := robustMean(of, now)
-		c.measured = append(c.measured, point{of[0].Shape, seconds, count, scatterOf(of)})
+		c.measured = append(c.measured, point{of[0].Shape, seconds, count, scatterOf(of), false})
 		c.samples += len(of)
 	}
 	if c.samples == 0 {
@@ -136,7 +142,7 @@ func (c *Curve) answer(s Shape, benefit float64) (seconds float64, src Source) {
 		return c.known(s.Even()), Measured
 	}
 	if p, ok := c.at(s); ok {
-		return p.seconds, Measured
+		return p.seconds, p.source()
 	}
 	off := c.residual.of(s) - benefit*c.doubt(s)
 	return max(c.form.seconds(s)*math.Exp(off), c.floor(s), c.sink(s), c.packed(s), c.stall(s)), c.source
@@ -163,6 +169,14 @@ func (c *Curve) at(s Shape) (point, bool) {
 		return point{}, false
 	}
 	return c.measured[i], true
+}
+
+// source is Measured for what was seen on this very kind of node.
+func (p point) source() Source {
+	if p.lent {
+		return Fitted
+	}
+	return Measured
 }
 
 // floor is the shortest time believed in the shape, given what smaller ones take.
@@ -215,9 +229,11 @@ func (c *Curve) Shapes() []Shape {
 	if c == nil {
 		return nil
 	}
-	out := make([]Shape, len(c.measured))
-	for i, p := range c.measured {
-		out[i] = p.Shape
+	out := make([]Shape, 0, len(c.measured))
+	for _, p := range c.measured {
+		if !p.lent {
+			out = append(out, p.Shape)
+		}
 	}
 	return out
 }
@@ -234,7 +250,7 @@ func (c *Curve) Confidence(s Shape) float64 {
 	if c.known != nil {
 		return 1
 	}
-	if p, ok := c.at(s); ok {
+	if p, ok := c.at(s); ok && !p.lent {
 		return p.count / (p.count + 1)
 	}
 	if c.source == Prior {

@@ -14,14 +14,23 @@ const unlike = 1.3
 // at every size, as with a constant global batch. Where both were measured that part
 // is learned; as long as it is not, the curve has the right form but no seconds, and
 // Samples is 0. Where the two contradict each other the units alone count.
+// Samples of several kinds of node make a curve for each; see On.
 func FitWith(units, steps []Sample, now time.Time) *Curve {
-	own, paced := Fit(units, now), Fit(steps, now)
+	if kinds := kindsOf(units, steps); len(kinds) > 1 {
+		return fitKinds(units, steps, kinds, now)
+	}
+	return fitWith(units, steps, now)
+}
+
+// fitWith is FitWith for one kind of node.
+func fitWith(units, steps []Sample, now time.Time) *Curve {
+	own, paced := fit(units, now), fit(steps, now)
 	if paced == nil {
 		return own
 	}
 	if own == nil {
 		one, _ := paced.Seconds(Shape{GPUs: 1, Nodes: 1})
-		c := Fit(scaled(steps, 1/one, nil), now)
+		c := fit(scaled(steps, 1/one, nil), now)
 		if c != nil { // steps beyond all reason may be lost in the scaling
 			c.samples = 0
 		}
@@ -31,7 +40,7 @@ func FitWith(units, steps []Sample, now time.Time) *Curve {
 	if !ok {
 		return own
 	}
-	return Fit(append(scaled(steps, part, own), units...), now)
+	return fit(append(scaled(steps, part, own), units...), now)
 }
 
 // part is how many steps make a unit, going by the shapes where units were measured;
@@ -75,7 +84,7 @@ func (c *Curve) Tried(gpus int) float64 {
 	}
 	sum := 0.0
 	for _, p := range c.measured {
-		if p.GPUs == gpus {
+		if p.GPUs == gpus && !p.lent {
 			sum += p.count
 		}
 	}

@@ -15,4 +15,11 @@ type Sample struct {
 	Seconds float64 // > 0, finite
 	Units   float64 // units the observation averages over, > 0; its weight
 	At      time.Time
+	// Kind is the type of the GPUs, as Slurm's GRES names it; "" = it names none, or it is
+	// not known. Of several types all, as KindOf joins them.
+	Kind string `json:",omitempty"`
+	// Split is the GPUs on each node, such as "4,2", largest first; "" = not known.
+	Split string `json:",omitempty"`
+	// Beside counts the other jobs on these nodes when it was made.
+	Beside int `json:",omitempty"`
 }

@@ -77,7 +77,7 @@ func BenchmarkSealLarge(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if err := seal(never, tx); err != nil {
+		if err := seal(never, tx, tables, true); err != nil {
 			b.Fatal(err)
 		}
 		if err := tx.Rollback(); err != nil {

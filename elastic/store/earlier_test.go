@@ -125,3 +125,21 @@ func TestStoresOfEarlierPrograms(t *testing.T) {
 		})
 	}
 }
+
+// A row of an earlier schema that does not match its sum gets no new one: the store is set
+// aside as any damaged one.
+func TestDamageIsNotSealed(t *testing.T) {
+	for _, spoil := range []string{"UPDATE samples SET seconds = seconds / 2", "UPDATE jobs SET deaf = deaf + 1", "DELETE FROM segments", "DELETE FROM tally WHERE of = 'jobs'"} {
+		m, _ := earlier(t, "schema3")
+		root := t.TempDir()
+		if err := m.write(root, flip{}); err != nil {
+			t.Fatal(err)
+		}
+		path := newStory(root).path
+		raw(t, path, spoil).Close()
+		_, notices := reopen(t, path)
+		if left, _ := filepath.Glob(path + ".corrupt-*-rows"); len(left) != 1 || len(notices) != 1 || !strings.Contains(notices[0], left[0]) {
+			t.Errorf("%s: set aside %v, notices %q", spoil, left, notices)
+		}
+	}
+}

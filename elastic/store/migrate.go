@@ -6,6 +6,7 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 )
 
@@ -90,6 +91,12 @@ func apply(ctx context.Context, db *sql.DB, steps []string, from int) error {
 		return err
 	}
 	defer tx.Rollback() // after Commit it does nothing
+	summed := from >= firstSummed
+	if summed { // what is damaged gets no new sum
+		if err := verify(ctx, tx, before(from)); err != nil {
+			return err
+		}
+	}
 	for n, script := range steps[from:] {
 		if _, err := tx.ExecContext(ctx, script); err != nil {
 			return err
@@ -102,10 +109,8 @@ func apply(ctx context.Context, db *sql.DB, steps []string, from int) error {
 			return fmt.Errorf("the migration to schema %d set schema %d", from+n+1, now)
 		}
 	}
-	if from < firstSummed {
-		if err := seal(ctx, tx); err != nil {
-			return err
-		}
+	if err := seal(ctx, tx, resealed(from), !summed); err != nil {
+		return err
 	}
 	store, err := readTally(ctx, tx, whole)
 	if err != nil {
@@ -118,5 +123,30 @@ func apply(ctx context.Context, db *sql.DB, steps []string, from int) error {
 	return tx.Commit()
 }
 
-// firstSummed is the first schema whose rows have sums.
-const firstSummed = 3
+const (
+	// firstSummed is the first schema whose rows have sums.
+	firstSummed = 3
+	// kindsKnown is the first schema in which speeds have a kind of node.
+	kindsKnown = 4
+)
+
+// before is the tables as an earlier schema with sums has them.
+func before(schema int) []table {
+	out := slices.Clone(tables)
+	for i := range out {
+		if schema < kindsKnown {
+			out[i] = out[i].asBefore()
+		}
+	}
+	return out
+}
+
+// resealed lists the tables whose rows hold more than in an earlier schema.
+func resealed(schema int) []table {
+	if schema < firstSummed {
+		return tables
+	}
+	return slices.DeleteFunc(slices.Clone(tables), func(t table) bool {
+		return schema >= kindsKnown || t.name != "samples" && t.name != "jobs"
+	})
+}

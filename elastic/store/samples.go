@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	insertSample = `INSERT INTO samples (` + sampleColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
+	insertSample = `INSERT INTO samples (` + sampleColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 	// Those behind the newest ones of the model.
 	forgetSamples = `DELETE FROM samples WHERE id IN
@@ -30,7 +30,7 @@ func (s *Store) AddSamples(ctx context.Context, model string, samples []speed.Sa
 		for _, x := range samples {
 			x = engine.NormalSample(x)
 			t.last++
-			values := []any{t.last, model, x.GPUs, x.Nodes, x.Seconds, x.Units, order(x.At)}
+			values := []any{t.last, model, x.GPUs, x.Nodes, x.Seconds, x.Units, order(x.At), x.Kind, x.Split, x.Beside}
 			if err := c.put("samples", insertSample, values, ""); err != nil {
 				return err
 			}
@@ -45,7 +45,7 @@ func (s *Store) Samples(ctx context.Context, model string, limit int) ([]speed.S
 	err := s.rows(ctx, "read speeds", "samples", selectSamples, func(r row) error {
 		var x speed.Sample
 		var id, at int64
-		err := r.Scan(&id, &model, &x.GPUs, &x.Nodes, &x.Seconds, &x.Units, &at)
+		err := r.Scan(&id, &model, &x.GPUs, &x.Nodes, &x.Seconds, &x.Units, &at, &x.Kind, &x.Split, &x.Beside)
 		if at != unknownTime {
 			x.At = time.Unix(0, at).UTC()
 		}

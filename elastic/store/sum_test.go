@@ -21,7 +21,7 @@ func TestRowsAreCounted(t *testing.T) {
 		"DELETE FROM complaints WHERE node = 'gpu2'",
 		"UPDATE complaints SET muted = 1 - muted",
 		"UPDATE intents SET id = 1000 WHERE id = 1",
-		"INSERT INTO samples SELECT id + 900, model, gpus, nodes, seconds, units, at, sum FROM samples",
+		"INSERT INTO samples SELECT id + 900, model, gpus, nodes, seconds, units, at, sum, kind, split, beside FROM samples",
 		"UPDATE jobs SET (id, sum) = (SELECT id, sum FROM jobs WHERE token = 'token8') WHERE token = 'token7'",
 		"DELETE FROM tally WHERE of = 'segments'",
 		"DELETE FROM tally",

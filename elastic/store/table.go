@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // columns lists a table's columns in the order in which they are summed, the sum
@@ -14,10 +15,10 @@ const (
 		checkpoint, cause, fallbacks, opened, moved, asked_at, saved_at, requeued_at, pending_at, released_at,
 		outcome, why, closed_at, sum`
 	jobColumns = `token, id, name, user, uid, partition, tag, submitted, first_run, ended, state, place,
-		restarts, speaks, deaf, done, read_to, moved, save_ns, drain_ns, start_ns, load_ns, measured, sum`
+		restarts, speaks, deaf, done, read_to, moved, save_ns, drain_ns, start_ns, load_ns, measured, promised, sum`
 	segmentColumns = `token, restarts, incarnation, place, started, ended, done_from, done_to, seconds, cause,
 		save_ns, drain_ns, start_ns, load_ns, measured, sum`
-	sampleColumns    = `id, model, gpus, nodes, seconds, units, at, sum`
+	sampleColumns    = `id, model, gpus, nodes, seconds, units, at, kind, split, beside, sum`
 	complaintColumns = `node, gpu, uid, label, job, user, unfit, first, last, muted, confirmed, sum`
 )
 
@@ -79,8 +80,16 @@ func (r row) Scan(into ...any) error {
 	return r.rows.Scan(append(into, rest...)...)
 }
 
+// asBefore is the table as the first schema with sums had it: its columns stood in the
+// order in which they were summed.
+func (t table) asBefore() table {
+	_, rest, _ := strings.Cut(t.text, " FROM ")
+	t.text = "SELECT * FROM " + rest
+	return t
+}
+
 // verify reads every row and compares sums and tallies.
-func verify(ctx context.Context, q asker) error {
+func verify(ctx context.Context, q asker, tables []table) error {
 	for _, t := range tables {
 		want, err := readTally(ctx, q, t.name)
 		if err != nil {
@@ -123,14 +132,21 @@ func each(ctx context.Context, q asker, t table, do func(row) error) error {
 	return rows.Err()
 }
 
-// seal gives sums to the rows of a store that had none, and counts them.
-func seal(ctx context.Context, tx *sql.Tx) error {
+// seal gives new sums to the rows of tables, or the first ones, and counts them.
+func seal(ctx context.Context, tx *sql.Tx, tables []table, first bool) error {
 	for _, t := range tables {
 		all, err := readRaw(ctx, tx, t)
 		if err != nil {
 			return err
 		}
 		total := tally{of: t.name}
+		if !first {
+			before, err := readTally(ctx, tx, t.name)
+			if err != nil {
+				return err
+			}
+			total.last = before.last
+		}
 		for _, raw := range all {
 			sum, err := rowSum(t.name, raw)
 			if err != nil {
@@ -145,7 +161,7 @@ func seal(ctx context.Context, tx *sql.Tx) error {
 			}
 			total.add(sum)
 		}
-		if t.name == "intents" { // ids of moves that were pruned
+		if first && t.name == "intents" { // ids of moves that were pruned
 			if err := tx.QueryRowContext(ctx, "SELECT max(?, ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'intents'), 0))",
 				total.last).Scan(&total.last); err != nil {
 				return err
@@ -154,6 +170,9 @@ func seal(ctx context.Context, tx *sql.Tx) error {
 		if err := writeTally(ctx, tx, &total); err != nil {
 			return err
 		}
+	}
+	if !first {
+		return nil
 	}
 	return writeTally(ctx, tx, &tally{of: whole})
 }

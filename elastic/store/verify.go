@@ -77,7 +77,7 @@ func checkRows(ctx context.Context, db *sql.DB, path string) error {
 			return explain("check", path, damaged(sortSchema, "%s is not as sluice made it", name))
 		}
 	}
-	return suspect("check", path, sortRows, verify(ctx, db))
+	return suspect("check", path, sortRows, verify(ctx, db, tables))
 }
 
 // blueprint returns the tables and indexes of a fresh store.

@@ -221,7 +221,7 @@ func Job(token string, id elastic.JobID) engine.JobRecord {
 			Incarnation: 3, Directive: elastic.Directive{Pin: 2, Hold: true}, Comment: "mine"},
 		Submitted: day, FirstRun: day.Add(1), State: "RUNNING",
 		Place: nodes.Placement{{Node: "gpu1", GPUs: 2}}, Restarts: 3, Speaks: true, Deaf: 1, Done: 3.25, Offset: 1 << 40,
-		Moved: day.Add(2), Price: elastic.Price{Save: 1, Drain: 2, Start: 3, Load: 4, Measured: 5},
+		Moved: day.Add(2), Price: elastic.Price{Save: 1, Drain: 2, Start: 3, Load: 4, Measured: 5}, Promised: true,
 	}
 }
 
@@ -271,7 +271,7 @@ func testHealth(t *testing.T, s Subject) {
 }
 
 func sample(gpus int, at time.Time) speed.Sample {
-	return speed.Sample{Shape: speed.Shape{GPUs: gpus, Nodes: 1}, Seconds: 1 / float64(gpus), Units: 2, At: at}
+	return speed.Sample{Shape: speed.Shape{GPUs: gpus, Nodes: 1}, Seconds: 1 / float64(gpus), Units: 2, At: at, Kind: "a100", Split: "1", Beside: 3}
 }
 
 func testSamples(t *testing.T, s Subject) {

@@ -1,0 +1,184 @@
+package speed
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// family is the curves of one job on every kind of node it was seen on.
+type family struct {
+	on   map[string]*Curve
+	base string // the kind that most is known of
+}
+
+// Kinds joins the curves of one job on several kinds of node, for On. The first kind of
+// the order given is what the job is expected on where nothing is said of the kind.
+func Kinds(order []string, on map[string]*Curve) *Curve {
+	kin := &family{on: make(map[string]*Curve, len(on)), base: order[0]}
+	for _, kind := range order {
+		c := Curve{}
+		if from := on[kind]; from != nil {
+			c = Curve{measured: from.measured, form: from.form, residual: from.residual, source: from.source,
+				samples: from.samples, known: from.known, idle: from.idle}
+		} else {
+			c.form, c.source = prior, Prior
+		}
+		c.kin = kin
+		kin.on[kind] = &c
+	}
+	return kin.on[kin.base]
+}
+
+// KindOf is the kind of a place on nodes of these types: the type they have in common,
+// else all of them in order, joined by +.
+func KindOf(types []string) string {
+	sorted := slices.Clone(types)
+	slices.Sort(sorted)
+	return strings.Join(slices.Compact(sorted), "+")
+}
+
+// On returns the curve on one kind of node (Sample.Kind). A kind nobody saw the job on is
+// taken to be as fast as the one that most is known of; of several kinds together the
+// slowest counts, since all GPUs of a job wait for each other.
+func (c *Curve) On(kind string) *Curve {
+	if c == nil || c.kin == nil {
+		return c
+	}
+	own, seen := c.kin.on[kind]
+	if !seen {
+		own = c.kin.slowest(kind)
+	}
+	if c.idle != nil && own.idle == nil {
+		return own.Idle(c.idle.at, c.idle.share)
+	}
+	return own
+}
+
+// slowest is the curve on several kinds together, or on one nobody saw.
+func (f *family) slowest(kinds string) *Curve {
+	slowest := f.on[f.base]
+	worst := 0.0
+	for part := range strings.SplitSeq(kinds, "+") {
+		own, seen := f.on[part]
+		if !seen {
+			continue
+		}
+		if s, _ := own.Seconds(Shape{1, 1}); s > worst {
+			slowest, worst = own, s
+		}
+	}
+	return slowest
+}
+
+// KindsSeen lists the kinds of node the curve tells apart, in order; nil where it is one
+// curve for all.
+func (c *Curve) KindsSeen() []string {
+	if c == nil || c.kin == nil {
+		return nil
+	}
+	out := make([]string, 0, len(c.kin.on))
+	for kind := range c.kin.on {
+		out = append(out, kind)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// kindsOf lists the kinds of node of usable samples, in order. Samples that name none are
+// of the only kind there is, where there is only one.
+func kindsOf(all ...[]Sample) []string {
+	var out []string
+	for _, samples := range all {
+		for i := range samples {
+			if s := &samples[i]; s.usable() && !slices.Contains(out, s.Kind) {
+				out = append(out, s.Kind)
+			}
+		}
+	}
+	slices.Sort(out)
+	if len(out) == 2 && out[0] == "" {
+		return out[1:]
+	}
+	return out
+}
+
+// kindred is what is known of one kind of node by itself.
+type kindred struct {
+	units, steps []Sample
+	unit, step   *Curve
+}
+
+// fitKinds makes a curve for each kind of node. What was seen on one kind only says how
+// the time changes with the shape on the others too: it is lent them, scaled by how much
+// faster or slower the kinds were where both were seen.
+func fitKinds(units, steps []Sample, kinds []string, now time.Time) *Curve {
+	known := make([]kindred, len(kinds))
+	for i, kind := range kinds {
+		k := &known[i]
+		k.units, k.steps = ofKind(units, kind), ofKind(steps, kind)
+		k.unit, k.step = fit(k.units, now), fit(k.steps, now)
+	}
+	on := make(map[string]*Curve, len(kinds))
+	for i, kind := range kinds {
+		k := &known[i]
+		units, steps := k.units, k.steps
+		for j := range known {
+			if j == i {
+				continue
+			}
+			if by, ok := k.slower(&known[j]); ok {
+				units = append(slices.Clip(units), scaled(known[j].units, by, k.unit)...)
+				steps = append(slices.Clip(steps), scaled(known[j].steps, by, k.step)...)
+			}
+		}
+		on[kind] = fitWith(units, steps, now)
+		on[kind].disown(k)
+	}
+	order := slices.Clone(kinds)
+	weight := func(kind string) int {
+		k := &known[slices.Index(kinds, kind)]
+		return 2*len(k.units) + len(k.steps) // an epoch says more than a step
+	}
+	slices.SortStableFunc(order, func(a, b string) int { return cmp.Compare(weight(b), weight(a)) })
+	return Kinds(order, on)
+}
+
+// slower is how many times as long as on the other kind everything takes; false when
+// nothing was timed on both, or shapes timed on both do not agree.
+func (k *kindred) slower(than *kindred) (float64, bool) {
+	if k.step != nil && than.step != nil {
+		return k.step.part(than.step)
+	}
+	if k.unit != nil && than.unit != nil {
+		return k.unit.part(than.unit)
+	}
+	return 0, false
+}
+
+// disown marks the points that nobody saw on this kind of node.
+func (c *Curve) disown(k *kindred) {
+	for i := range c.measured {
+		p := &c.measured[i]
+		p.lent = !k.unit.has(p.Shape) && !k.step.has(p.Shape)
+	}
+}
+
+func (c *Curve) has(s Shape) bool {
+	if c == nil {
+		return false
+	}
+	_, seen := c.at(s)
+	return seen
+}
+
+func ofKind(samples []Sample, kind string) []Sample {
+	var out []Sample
+	for _, s := range samples {
+		if s.Kind == kind {
+			out = append(out, s)
+		}
+	}
+	return out
+}
