@@ -45,7 +45,8 @@ type job struct {
 	user    string
 	account string
 	qos     string
-	part    string
+	part    string   // where it is, or is looked at
+	parts   []string // all that it may be in
 	comment string
 	dir     string
 	stdout  string
@@ -98,6 +99,7 @@ func (j *job) view(f *Fake) slurm.Job {
 		WorkDir: j.dir, Comment: j.comment,
 	}
 	if j.state == slurm.Pending {
+		v.Partition = strings.Join(j.parts, ",")
 		v.Nodes = slices.Clone(j.counted)
 	}
 	if len(j.split) > 0 {

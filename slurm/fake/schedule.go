@@ -35,14 +35,34 @@ func (f *Fake) pass() {
 			j.reason = "BeginTime"
 			continue
 		}
-		if blocked[j.part] {
-			j.reason = "Priority"
-			continue
+		f.offer(j, blocked)
+	}
+}
+
+// offer tries the job in its partitions, one after the other. After a run Slurm names the
+// one first in which it was.
+func (f *Fake) offer(j *job, blocked map[string]bool) {
+	reason := badConstraints
+	for _, part := range slices.Clone(j.parts) {
+		j.part, j.reason = part, "Priority"
+		if !blocked[part] {
+			f.try(j)
 		}
-		f.try(j)
-		if f.cfg.Strict && j.state == slurm.Pending && j.reason == "Resources" {
-			blocked[j.part] = true
+		if j.state != slurm.Pending {
+			j.parts = slices.DeleteFunc(j.parts, func(p string) bool { return p == part })
+			j.parts = slices.Insert(j.parts, 0, part)
+			return
 		}
+		if f.cfg.Strict && j.reason == "Resources" {
+			blocked[part] = true
+		}
+		if reason == badConstraints { // it is only where every partition says so
+			reason = j.reason
+		}
+	}
+	j.part, j.reason = j.parts[0], reason
+	if reason == badConstraints {
+		f.logf("job %d bad constraints", j.id)
 	}
 }
 
@@ -50,9 +70,6 @@ func (f *Fake) pass() {
 func (f *Fake) try(j *job) {
 	if reason := cmp.Or(f.closed(j), f.impossible(j, func(n *node) int { return f.cpusOf(j, n) }), f.reserved(j)); reason != "" {
 		j.reason = reason
-		if reason == badConstraints {
-			f.logf("job %d bad constraints", j.id)
-		}
 		return
 	}
 	if reason := f.limited(j); reason != "" {

@@ -278,9 +278,13 @@ func (f *Fake) admit(j *job) *failure {
 	if j.part == "" {
 		j.part = f.nodes[0].Partitions[0]
 	}
-	if !slices.ContainsFunc(f.nodes, func(n *node) bool { return slices.Contains(n.Partitions, j.part) }) {
-		return fail(slurm.ErrRefused, "Batch job submission failed: Invalid partition name specified")
+	j.parts = strings.Split(j.part, ",")
+	for _, part := range j.parts {
+		if !slices.ContainsFunc(f.nodes, func(n *node) bool { return slices.Contains(n.Partitions, part) }) {
+			return fail(slurm.ErrRefused, "Batch job submission failed: Invalid partition name specified")
+		}
 	}
+	j.part = j.parts[0]
 	if a := f.knownNodes(j.want.req); a != nil {
 		return a
 	}
@@ -289,10 +293,22 @@ func (f *Fake) admit(j *job) *failure {
 			return a
 		}
 	}
-	if f.closed(j) == "" && f.impossible(j, func(n *node) int { return n.CPUs }) == badConstraints {
+	if !f.anywhere(j) {
 		return fail(slurm.ErrRefused, "Batch job submission failed: Requested node configuration is not available")
 	}
 	return nil
+}
+
+// anywhere reports whether one of the job's partitions could ever run it, or is shut to it
+// for now.
+func (f *Fake) anywhere(j *job) bool {
+	defer func(first string) { j.part = first }(j.part)
+	for _, j.part = range j.parts {
+		if f.closed(j) != "" || f.impossible(j, func(n *node) int { return n.CPUs }) != badConstraints {
+			return true
+		}
+	}
+	return false
 }
 
 func (f *Fake) knownNodes(names []string) *failure {
