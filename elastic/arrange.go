@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/sluice-hpc/sluice/nodes"
 )
@@ -37,10 +38,11 @@ type Arrangement struct {
 // Limits.Preempt is set a decision of 0 GPUs stops a running job; else it means
 // nothing to a job that has GPUs.
 func Arrange(s Snapshot, a Allocation) Arrangement {
+	s = s.within(a)
 	start := newSketch(s)
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
-		if d := a[j.ID]; len(d.place()) == 0 && d.GPUs > 0 && d.GPUs < j.GPUs() && start.free(j) {
+		if d := a[j.ID]; len(d.place()) == 0 && d.GPUs > 0 && d.GPUs < j.GPUs() && start.free(j) && !s.away(j, d) {
 			start.shrink(*j, d.GPUs)
 		}
 	}
@@ -49,11 +51,49 @@ func Arrange(s Snapshot, a Allocation) Arrangement {
 	var grow []Job
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
-		if !start.named[i] && a[j.ID].GPUs > j.GPUs() && start.free(j) {
+		if d := a[j.ID]; !start.named[i] && (d.GPUs > j.GPUs() || d.GPUs > 0 && s.away(j, d)) && start.free(j) {
 			grow = append(grow, *j)
 		}
 	}
 	return start.growth(grow, a)
+}
+
+// within is the snapshot in which jobs are in the partitions their decisions name.
+func (s Snapshot) within(a Allocation) Snapshot {
+	cloned := false
+	for i := range s.Jobs {
+		d := a[s.Jobs[i].ID]
+		if d.Within == "" || d.Within == s.Jobs[i].Partition {
+			continue
+		}
+		if !cloned {
+			s.Jobs, cloned = slices.Clone(s.Jobs), true
+		}
+		s.Jobs[i].Partition = d.Within
+	}
+	return s
+}
+
+// away reports whether the job runs in none of the partitions its decision names.
+func (s Snapshot) away(j *Job, d Decision) bool {
+	return d.Within != "" && len(j.Place) > 0 && !s.Holds(d.Within, j.Place)
+}
+
+// Holds reports whether all nodes of a place are in one of a list of partitions, as Slurm
+// writes it.
+func (s Snapshot) Holds(partitions string, place nodes.Placement) bool {
+	for p := range strings.SplitSeq(partitions, ",") {
+		in := 0
+		for i := range s.Nodes {
+			if n := &s.Nodes[i]; place.On(n.Name) > 0 && n.In(p) {
+				in++
+			}
+		}
+		if in == len(place) {
+			return true
+		}
+	}
+	return false
 }
 
 // place returns the place the decision names; empty when there is none, or one

@@ -14,7 +14,13 @@ type Decision struct {
 	// Place is where, exactly GPUs in all; nil lets Arrange find a place. A
 	// running job whose Place differs from where it is moves, at the same size too.
 	Place nodes.Placement
-	Why   string // one sentence for people: why this size, why now
+	// Within names those of the job's partitions that the place is to be in; "" = any. A
+	// running job that is in none of them moves there once it finds GPUs.
+	Within string
+	// Leaves: with 0 GPUs, a running job is stopped after a checkpoint whatever
+	// Limits.Preempt says: its GPUs are another's.
+	Leaves bool
+	Why    string // one sentence for people: why this size, why now
 	// Promised: the job will end by its deadline, whoever comes after it. Ends is when,
 	// as far as can be seen; zero = not in sight, or of no concern.
 	Promised bool

@@ -82,7 +82,7 @@ func (k *sketch) cross(a Allocation) {
 	for i := range k.s.Jobs {
 		j := &k.s.Jobs[i]
 		d, named := a[j.ID]
-		stops := named && d.GPUs == 0 && k.s.Limits.Preempt && j.Phase == Running
+		stops := named && d.GPUs == 0 && (k.s.Limits.Preempt || d.Leaves) && j.Phase == Running
 		if p := d.place(); stops || len(p) > 0 {
 			c.want(i, p)
 			k.named[i] = true

@@ -189,6 +189,9 @@ type Snapshot struct {
 	// very answer that showed sluice's; a job over several nodes counts evenly.
 	Others map[string]int
 	Limits Limits
+	// Edges are the partitions of jobs that are one node of an edge pool each: they exist in
+	// a snapshot only.
+	Edges map[string]bool
 	// Caps are the site's limits on what jobs may have (Slurm's own, of partitions,
 	// accounts, users and QOS).
 	Caps []Cap

@@ -20,6 +20,7 @@ type Config struct {
 	Cycle      Cycle
 	Slurm      Slurm
 	Policy     Policy
+	Partition  map[string]Partition // by name; nil = nothing is said of any
 	Resize     Resize
 	Checkpoint Checkpoint
 	Users      Users

@@ -95,6 +95,21 @@ func TestLoadMergesOverDefaults(t *testing.T) {
 	}
 }
 
+// What is said of single partitions is read back as it was written, whatever their names.
+func TestPartitions(t *testing.T) {
+	c, err := Load(write(t, "[partition.lab]\npool = \"edge\"\n[partition.\"gpu.big\"]\npolicy = \"deadline\"\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lab, big := c.Partition["lab"], c.Partition["gpu.big"]; !lab.Edge || lab.Policy != "" || big.Edge || big.Policy != "deadline" {
+		t.Errorf("%+v", c.Partition)
+	}
+	again, err := Load(write(t, c.String()))
+	if err != nil || again.String() != c.String() {
+		t.Errorf("%v\n%s\nbecame\n%s", err, c, again)
+	}
+}
+
 func TestMistakes(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"syntax", "[cycle]\nperiod = \n", "FILE:2:10: "},
@@ -117,6 +132,12 @@ func TestMistakes(t *testing.T) {
 		{"relative", "[paths]\nstate = \"var\"\n", `FILE:2:10: state = "var": want an absolute path`},
 		{"dots", "[paths]\nstate = \"/a/../b\"\n", `FILE:2:10: state = "/a/../b": want an absolute path`},
 		{"long socket", "[paths]\nsocket = \"/" + strings.Repeat("s", 120) + "\"\n", "want an absolute path of at most 100 bytes"},
+		{"no such pool", "[partition.lab]\npool = \"side\"\n", `FILE:2:9: pool = "side": want one of "main" or "edge"`},
+		{"no such partition key", "[partition.lab]\nnodes = 3\n", "FILE:2:9: unknown key nodes in [partition.lab]: there are pool, policy"},
+		{"no such partition policy", "[partition.lab]\npolicy = \"drf\"\n", `FILE:2:11: policy = "drf": want one of "", "lookahead",`},
+		{"partition without a name", "[partition]\npool = \"edge\"\n", "FILE:2:9: pool stands in no partition's section: write [partition.NAME] and pool below it"},
+		{"partition of a strange name", "[partition.\"a,b\"]\npool = \"edge\"\n", "[partition.a,b]: want the name of one partition"},
+		{"no partition", "partition = 3\n", "FILE:1:13: write [partition.NAME] and its keys below it"},
 		{"no port", "[remote]\naddress = \"login1\"\n", `FILE:2:12: address = "login1": want a host:port, or ""`},
 		{"port 0", "[remote]\naddress = \"login1:0\"\n", `want a host:port, or ""`},
 		{"any host", "[remote]\naddress = \":6830\"\n", `want a host:port, or ""`},

@@ -40,7 +40,7 @@ var keys = []key{
 	duration("slurm", "timeout", time.Second, 10*time.Minute, func(c *Config) *time.Duration { return &c.Slurm.Timeout }),
 	names("slurm", "partitions", func(c *Config) *[]string { return &c.Slurm.Partitions }),
 
-	choice("policy", "name", []string{"lookahead", "knapsack", "deadline", "fcfs", "ef", "optimus", "afs", "tiresias", "srpt", "edf", "elasticflow", "maxspeedup"}, func(c *Config) *string { return &c.Policy.Name }),
+	choice("policy", "name", policies, func(c *Config) *string { return &c.Policy.Name }),
 	truth("policy", "preempt", func(c *Config) *bool { return &c.Policy.Preempt }),
 	number("policy", "overload", 0, 100, func(c *Config) *float64 { return &c.Policy.Overload }),
 	duration("policy", "wait", 0, 30*day, func(c *Config) *time.Duration { return &c.Policy.Wait }),
@@ -69,6 +69,9 @@ var keys = []key{
 	choice("log", "level", []string{"debug", "info", "warn", "error"}, func(c *Config) *string { return &c.Log.Level }),
 	choice("log", "format", []string{"text", "json"}, func(c *Config) *string { return &c.Log.Format }),
 }
+
+// policies are the names that [policy] name takes.
+var policies = []string{"lookahead", "knapsack", "deadline", "fcfs", "ef", "optimus", "afs", "tiresias", "srpt", "edf", "elasticflow", "maxspeedup"}
 
 const day = 24 * time.Hour
 
@@ -110,12 +113,7 @@ func socket(section, name string, at func(*Config) *string) key {
 }
 
 func choice(section, name string, words []string, at func(*Config) *string) key {
-	quoted := make([]string, len(words))
-	for i, w := range words {
-		quoted[i] = strconv.Quote(w)
-	}
-	last := len(quoted) - 1
-	want := "one of " + strings.Join(quoted[:last], ", ") + " or " + quoted[last]
+	want := oneOf(words)
 	return text(section, name, want, func(s string) bool { return slices.Contains(words, s) }, at)
 }
 

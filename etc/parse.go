@@ -3,6 +3,7 @@ package etc
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -65,7 +66,10 @@ func join(wrong []*Mistake) error {
 
 // readSection sets every key of one [section].
 func readSection(c *Config, meta *toml.MetaData, file, section string, raw toml.Primitive) []*Mistake {
-	known := sectionNames()
+	if section == partitionSection {
+		return readPartitions(c, meta, file, raw)
+	}
+	known := append(sectionNames(), partitionSection+".NAME")
 	var values map[string]toml.Primitive
 	switch isTable := isTable(meta, raw); {
 	case !slices.Contains(known, section) && !isTable:
@@ -177,6 +181,7 @@ func (c Config) String() string {
 		}
 		fmt.Fprintf(&b, "%s = %s\n", k.name, k.get(c))
 	}
+	writePartitions(&b, c.Partition)
 	return b.String()
 }
 
@@ -184,6 +189,7 @@ func (c Config) String() string {
 func (c Config) clone() Config {
 	c.Slurm.Partitions = slices.Clone(c.Slurm.Partitions)
 	c.Users.Operators = slices.Clone(c.Users.Operators)
+	c.Partition = maps.Clone(c.Partition)
 	return c
 }
 

@@ -105,7 +105,15 @@ func (d *daemon) engineConfig(c etc.Config) (engine.Config, error) {
 
 // tune sets what a reload may change.
 func (d *daemon) tune(cfg *engine.Config, c etc.Config) error {
-	p, err := policy.ByName(c.Policy.Name)
+	own := map[string]string{}
+	cfg.Edge = map[string]bool{}
+	for name, p := range c.Partition {
+		cfg.Edge[name] = p.Edge
+		if p.Policy != "" {
+			own[name] = p.Policy
+		}
+	}
+	p, err := policy.InPartitions(c.Policy.Name, own)
 	if err != nil {
 		return err
 	}

@@ -67,7 +67,13 @@ func TestDeadlines(t *testing.T) {
 // dated submits a job and returns what its user was told of its deadline.
 func (s *scene) dated(name string, epochs int, args ...string) (*job, string) {
 	s.t.Helper()
-	j, args := s.loop(name, "", epochs, args)
+	return s.datedWith(nil, name, epochs, args...)
+}
+
+// datedWith is dated for a program with options.
+func (s *scene) datedWith(program []string, name string, epochs int, args ...string) (*job, string) {
+	s.t.Helper()
+	j, args := s.loop(name, "", epochs, args, program...)
 	submit, err := s.Command(s.ctx, "", "sluice", append([]string{"submit", "--parsable"}, args...)...)
 	s.must(err)
 	var said strings.Builder

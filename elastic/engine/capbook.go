@@ -15,6 +15,7 @@ type capBook struct {
 	limits     slurm.Limits
 	qos        map[string]*slurm.QOS
 	partitions map[string]*slurm.Partition
+	edge       map[string]bool               // partitions that are edge pools
 	accounts   map[string]*slurm.Association // those of accounts, by name
 	users      map[[3]string]*slurm.Association
 	caps       map[string]*elastic.Cap // those of a group, and of each alone
@@ -158,7 +159,7 @@ func (b *capBook) partitionRules(sj slurm.Job) []rule {
 			continue
 		}
 		of := "partition " + name
-		if p.MaxNodes > 0 {
+		if p.MaxNodes > 0 && !b.edge[name] { // there it has one node whatever the limit
 			out = append(out, rule{key: of + " max", name: fmt.Sprintf("MaxNodes=%d of %s", p.MaxNodes, of), amount: slurm.Amount{Of: slurm.OfNodes, N: p.MaxNodes}, each: true})
 		}
 		if p.MinNodes > 1 {

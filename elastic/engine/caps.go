@@ -18,9 +18,10 @@ func (e *Engine) caps(v view, s *elastic.Snapshot) []elastic.Cap {
 		return unread(s.Jobs, nil)
 	}
 	b := newCapBook(e.limits.Limits)
+	b.edge = e.cfg.Edge
 	for _, sj := range v.jobs {
 		if js := e.byID[elastic.JobID(sj.ID)]; js != nil && js.seen && !js.disown && js.rec.Ended.IsZero() {
-			b.concern(sj)
+			b.concern(e.openTo(js))
 		}
 	}
 	for _, sj := range v.jobs {

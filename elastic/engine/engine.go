@@ -32,6 +32,8 @@ type Config struct {
 	// ShareSpeeds lets the jobs of different users that name one model learn from each
 	// other; else every user's jobs learn from that user's alone.
 	ShareSpeeds bool
+	// Edge names the partitions that are edge pools.
+	Edge map[string]bool
 	// Mine tells which jobs this engine looks after; nil = every tagged one.
 	Mine func(slurm.Job) bool
 	// Events receives what happened, in order; nil drops it. It must not block.

@@ -198,7 +198,7 @@ func (e *Engine) take(sj slurm.Job, tag elastic.Tag, now time.Time) {
 	}
 	js.seen, js.disown, js.slurm = true, false, sj
 	delete(js.problem, "comment")
-	js.rec.Name, js.rec.Partition = sj.Name, sj.Partition
+	js.rec.Name, js.rec.Partition = sj.Name, partitionsOf(js.rec.Partition, sj)
 	if !sameTag(js.rec.Tag, tag) {
 		js.rec.Tag, js.dirty = tag, true
 	}

@@ -40,6 +40,7 @@ func (e *Engine) snapshot(v view, now time.Time) elastic.Snapshot {
 		}
 	}
 	e.reserve(&s)
+	e.edges(&s)
 	return s
 }
 
@@ -92,7 +93,7 @@ const deafRest, deafMost = 10, 6
 func (e *Engine) jobOf(js *jobState, now time.Time) elastic.Job {
 	r, sj := js.rec, js.slurm
 	j := elastic.Job{
-		ID: r.ID, Name: r.Name, User: r.User, UID: r.UID, Partition: r.Partition, Spec: r.Tag.Spec,
+		ID: r.ID, Name: r.Name, User: r.User, UID: r.UID, Partition: e.openTo(js).Partition, Spec: r.Tag.Spec,
 		Directive: r.Tag.Directive, Incarnation: r.Tag.Incarnation,
 		Phase: phaseOf(sj), State: string(sj.State), Reason: sj.Reason, Restarts: sj.Restarts,
 		Submitted: r.Submitted, Begun: r.FirstRun, Started: sj.Start, TimeLeft: sj.TimeLeft, TimeLimit: sj.TimeLimit,

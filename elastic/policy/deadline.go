@@ -14,7 +14,9 @@ import (
 // byDeadline promises jobs their deadlines and keeps that by the smallest share that
 // does (package deadline). Jobs without one share what is left.
 func byDeadline(s elastic.Snapshot) elastic.Allocation {
-	return dues{snap: s, told: map[elastic.JobID]elastic.Decision{}}.allocate()
+	return byPools(s, func(s elastic.Snapshot) elastic.Allocation {
+		return dues{snap: s, told: map[elastic.JobID]elastic.Decision{}}.allocate()
+	})
 }
 
 // elasticflow is the baseline after Gu et al., ElasticFlow, ASPLOS 2023: a job that is

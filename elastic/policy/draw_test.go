@@ -37,6 +37,9 @@ func drawSnapshot(t *rapid.T, partitions []string, demands int) elastic.Snapshot
 		}
 		s.Nodes = append(s.Nodes, n)
 	}
+	if len(partitions) > 1 {
+		partitions = append(drawEdges(t, &s), partitions...)
+	}
 	for i := range rapid.IntRange(0, 8).Draw(t, "jobs") {
 		j := drawJob(t, i+1, partitions)
 		if rapid.Bool().Draw(t, "runs") {
@@ -49,11 +52,38 @@ func drawSnapshot(t *rapid.T, partitions []string, demands int) elastic.Snapshot
 	}
 	for i := range rapid.IntRange(0, demands).Draw(t, "demands") {
 		s.Demands = append(s.Demands, elastic.Demand{
-			ID: elastic.JobID(900 + i), Partition: rapid.SampledFrom([]string{"gpu", "fast"}).Draw(t, "partition"),
+			ID: elastic.JobID(900 + i), Partition: rapid.SampledFrom([]string{"gpu", "fast", "lab"}).Draw(t, "partition"),
 			Nodes: rapid.IntRange(1, 2).Draw(t, "nodes"), GPUs: rapid.IntRange(1, 8).Draw(t, "gpus"),
 		})
 	}
 	return s
+}
+
+// drawEdges makes some nodes those of an edge pool, and returns in which partitions jobs can
+// be that may use it; none where there is no such pool.
+func drawEdges(t *rapid.T, s *elastic.Snapshot) []string {
+	if rapid.IntRange(0, 2).Draw(t, "edges") > 0 {
+		return nil
+	}
+	s.Edges = map[string]bool{}
+	var own []string
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		if rapid.IntRange(0, 2).Draw(t, "edge") > 0 {
+			continue
+		}
+		name := "lab@" + n.Name
+		if n.Partitions = []string{"lab", name}; rapid.IntRange(0, 5).Draw(t, "both") == 0 {
+			n.Partitions = append(n.Partitions, "gpu")
+		}
+		own, s.Edges[name] = append(own, name), true
+		n.Type = rapid.SampledFrom([]string{"", "t4"}).Draw(t, "type")
+	}
+	if len(own) == 0 {
+		return nil
+	}
+	lab := strings.Join(own, ",")
+	return []string{lab, "gpu," + lab, "gpu," + lab}
 }
 
 func drawJob(t *rapid.T, id int, partitions []string) elastic.Job {
@@ -91,7 +121,8 @@ func drawJob(t *rapid.T, id int, partitions []string) elastic.Job {
 	one := rapid.Float64Range(0.1, 100).Draw(t, "one")
 	for _, g := range []int{1, 2, 4, 8} {
 		if rapid.Bool().Draw(t, "measured") {
-			samples = append(samples, speed.Sample{Shape: speed.Shape{GPUs: g, Nodes: 1}, Units: 1, At: now, Seconds: one * rapid.Float64Range(1/float64(g), 1.2).Draw(t, "relative")})
+			samples = append(samples, speed.Sample{Shape: speed.Shape{GPUs: g, Nodes: 1}, Units: 1, At: now, Seconds: one * rapid.Float64Range(1/float64(g), 1.2).Draw(t, "relative"),
+				Kind: rapid.SampledFrom([]string{"", "", "t4"}).Draw(t, "kind")})
 		}
 	}
 	j.Curve = speed.Fit(samples, now)

@@ -23,7 +23,7 @@ func leave(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation {
 		if before.Target == nil {
 			before = elastic.Arrange(s, a)
 		}
-		to := refuge(s, before, j)
+		to := refuge(s, before, j, j.GPUs())
 		if len(to) == 0 || to.Equal(j.Place) {
 			continue
 		}
@@ -50,9 +50,9 @@ func leaves(s elastic.Snapshot, j *elastic.Job, a elastic.Allocation) bool {
 	return role == movable && j.Spec.Allows(j.GPUs(), j.GPUs())
 }
 
-// refuge is where as many GPUs as the job has are idle, beside what the arrangement
+// refuge is where n GPUs are idle for the job, which gives back what it has, beside what the arrangement
 // promises to others and what ordinary jobs wait for; empty when there is no such place.
-func refuge(s elastic.Snapshot, where elastic.Arrangement, j *elastic.Job) nodes.Placement {
+func refuge(s elastic.Snapshot, where elastic.Arrangement, j *elastic.Job, n int) nodes.Placement {
 	var promised []nodes.Load
 	for i := range s.Jobs {
 		if k := (&job{Job: s.Jobs[i]}); k.ID != j.ID {
@@ -65,7 +65,7 @@ func refuge(s elastic.Snapshot, where elastic.Arrangement, j *elastic.Job) nodes
 	}
 	idle, _ := nodes.Reserve(nodes.With(s.Nodes, promised...), wants)
 	return nodes.Place(nodes.Without(idle, (&job{Job: *j}).load(j.Place)), []nodes.Request{{
-		ID: int64(j.ID), Partition: j.Partition, GPUs: j.GPUs(),
+		ID: int64(j.ID), Partition: j.Partition, GPUs: n,
 		Uneven: j.Spec.AllowUneven || s.Limits.AnySplit, Share: s.Limits.ShareNodes,
 		CPUsPerGPU: j.Spec.CPUsPerGPU, MemPerGPUMB: j.Spec.MemPerGPUMB, MaxNodes: j.MaxNodes,
 	}})[0].Placement

@@ -22,6 +22,8 @@ type Policy struct {
 	// Queue ranks jobs that simulators as published place rank by rank, each in the
 	// order they came; nil = they place small ones first.
 	Queue func(elastic.Job) int
+
+	measures func(elastic.Snapshot) bool // nil = as profiling says
 }
 
 // All lists the policies; the first is the default.
@@ -41,19 +43,25 @@ var All = []Policy{
 }
 
 // Decide is Allocate within the site's limits, with the measuring of jobs whose users
-// asked for it, and with jobs leaving unfit GPUs: see capped, profile and leave.
+// asked for it, and with jobs leaving unfit GPUs and the nodes of others: see capped,
+// profile, leave and vacate.
 func (p Policy) Decide(s elastic.Snapshot) elastic.Allocation { return capped(s, p.decide) }
 
 func (p Policy) decide(s elastic.Snapshot) elastic.Allocation {
 	if p.Rigid {
-		return p.Allocate(s)
+		return vacate(s, p.Allocate(s))
 	}
-	return leave(s, profile(s, p.Allocate(s)))
+	return leave(s, vacate(s, profile(s, p.Allocate(s))))
 }
 
 // Measures reports whether some job of the snapshot is being measured, so that it
 // is worth looking again soon.
-func (p Policy) Measures(s elastic.Snapshot) bool { return !p.Rigid && profiling(s) }
+func (p Policy) Measures(s elastic.Snapshot) bool {
+	if p.measures != nil {
+		return p.measures(s)
+	}
+	return !p.Rigid && profiling(s)
+}
 
 // ByName returns the policy; the error names those there are.
 func ByName(name string) (Policy, error) {

@@ -25,7 +25,7 @@ var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 //
 //	policy knapsack
 //	limits cooldown=60s payback=2 deaf=3 preempt overload=0.5 wait=1h anysplit sharenodes
-//	node n1 gpus=4 foreign=1 partition=gpu,fast down cpus=16
+//	node n1 gpus=4 foreign=1 partition=gpu,fast down cpus=16 type=t4
 //	job 7 on=n1:2+n2:2 min=1 max=8 step=1 sizes=1,2,4 pin=4 uneven
 //	    done=3 total=10 curve=100/60/40 (seconds a unit on 1, 2, 3 GPUs; one node)
 //	    over2=-/55/-/20 (the same on two nodes; - = not measured)
@@ -33,8 +33,11 @@ var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 //	    twice on each) moves=2 (so far)
 //	    asked=4 had=100 (GPU-seconds) waited=1h (since submit) ran=5m (since its start)
 //	    price=12s moved=30s (ago) silent deaf=2 partition=gpu
+//	    due=2h (from now) soft promised curve.t4=300/160 (on nodes of that type)
 //	    held userhold suspended queued completing moving=n1:4 starting=n1:4
 //	demand 9 gpus=4 nodes=1 partition=gpu
+//
+// A partition with an @, such as lab@n3, is a node of an edge pool.
 //
 // Below the line of dashes stands what comes out.
 func TestScenarios(t *testing.T) {
@@ -96,7 +99,16 @@ func parse(text string) (p policy.Policy, s elastic.Snapshot, err error) {
 				Overload: args.number("overload"), Wait: args.span("wait"), Preempt: args["preempt"] != "", AnySplit: args["anysplit"] != "", ShareNodes: args["sharenodes"] != "",
 			}
 		case "node":
-			s.Nodes = append(s.Nodes, args.node(f[1]))
+			n := args.node(f[1])
+			for _, p := range n.Partitions {
+				if strings.Contains(p, "@") {
+					if s.Edges == nil {
+						s.Edges = map[string]bool{}
+					}
+					s.Edges[p] = true
+				}
+			}
+			s.Nodes = append(s.Nodes, n)
 		case "job":
 			args.job(&s, f[1])
 		case "demand":
@@ -109,6 +121,7 @@ func parse(text string) (p policy.Policy, s elastic.Snapshot, err error) {
 			return p, s, err
 		}
 	}
+	s.Expected()
 	// Slurm counts what sluice's jobs hold among what is used.
 	for _, j := range s.Jobs {
 		s.Nodes = nodes.With(s.Nodes, nodes.Load{Place: j.Place, CPUsPerGPU: j.Spec.CPUsPerGPU})
@@ -149,7 +162,10 @@ func (a arguments) place(key string) nodes.Placement {
 }
 
 func (a arguments) node(name string) nodes.Node {
-	n := nodes.Node{Name: name, GPUs: a.int("gpus"), Used: a.int("foreign"), Usable: a["down"] == "", CPUs: a.int("cpus"), Partitions: []string{"gpu"}}
+	n := nodes.Node{Name: name, GPUs: a.int("gpus"), Used: a.int("foreign"), Usable: a["down"] == "", CPUs: a.int("cpus"), Type: a["type"], Partitions: []string{"gpu"}}
+	if !n.Usable {
+		n.Why = "it is drained"
+	}
 	if a["partition"] != "" {
 		n.Partitions = strings.Split(a["partition"], ",")
 	}
@@ -171,6 +187,9 @@ func (a arguments) job(s *elastic.Snapshot, name string) {
 	}
 	if a["partition"] != "" {
 		j.Partition = a["partition"]
+	}
+	if a["due"] != "" {
+		j.Spec.Deadline, j.Spec.Soft, j.Promised = now.Add(a.span("due")), a["soft"] != "", a["promised"] != ""
 	}
 	if a["moved"] != "" {
 		j.Moved = now.Add(-a.span("moved"))
@@ -215,19 +234,22 @@ func (a arguments) job(s *elastic.Snapshot, name string) {
 }
 
 func (a arguments) curve() *speed.Curve {
-	var samples []speed.Sample
-	for across, key := range []string{"curve", "over2"} {
-		for i, v := range strings.Split(a[key], "/") {
-			if x, err := strconv.ParseFloat(v, 64); err == nil {
-				samples = append(samples, speed.Sample{Shape: speed.Shape{GPUs: i + 1, Nodes: across + 1}, Seconds: x, Units: 1, At: now})
+	var samples, steps []speed.Sample
+	for key, values := range a {
+		of, kind, _ := strings.Cut(key, ".")
+		for i, v := range strings.Split(values, "/") {
+			x, err := strconv.ParseFloat(v, 64)
+			one := speed.Sample{Shape: speed.Shape{GPUs: i + 1, Nodes: 1}, Seconds: x, Units: 1, At: now, Kind: kind}
+			switch {
+			case err != nil:
+			case of == "curve":
+				samples = append(samples, one)
+			case of == "over2":
+				one.Nodes = 2
+				samples = append(samples, one)
+			case of == "steps":
+				steps = append(steps, one, one)
 			}
-		}
-	}
-	var steps []speed.Sample
-	for i, v := range strings.Split(a["steps"], "/") {
-		if x, err := strconv.ParseFloat(v, 64); err == nil {
-			one := speed.Sample{Shape: speed.Shape{GPUs: i + 1, Nodes: 1}, Seconds: x, Units: 1, At: now}
-			steps = append(steps, one, one)
 		}
 	}
 	return speed.FitWith(samples, steps, now)

@@ -114,7 +114,7 @@ func (s site) writeNodes(b *strings.Builder) {
 		fmt.Fprintf(b, "NodeName=%s NodeHostname=%s NodeAddr=127.0.0.1 Port=%d CPUs=%d SocketsPerBoard=1 CoresPerSocket=%d ThreadsPerCore=1 RealMemory=%d",
 			name, s.Host, s.Ports[i], c.CPUs, c.CPUs, c.MemoryMB)
 		if c.GPUs > 0 {
-			fmt.Fprintf(b, " Gres=%s:%d", strings.Join(nonEmpty("gpu", c.GPUType), ":"), c.GPUs)
+			fmt.Fprintf(b, " Gres=%s:%d", strings.Join(nonEmpty("gpu", c.gpuType(i)), ":"), c.GPUs)
 		}
 		b.WriteString(" State=UNKNOWN\n")
 	}
@@ -146,10 +146,10 @@ func (s site) gresConf() string {
 		return b.String()
 	}
 	d := layout(s.Config.Dir)
-	for _, name := range s.Config.NodeNames() {
+	for i, name := range s.Config.NodeNames() {
 		fmt.Fprintf(&b, "NodeName=%s Name=gpu", name)
-		if s.Config.GPUType != "" {
-			fmt.Fprintf(&b, " Type=%s", s.Config.GPUType)
+		if t := s.Config.gpuType(i); t != "" {
+			fmt.Fprintf(&b, " Type=%s", t)
 		}
 		files := d.gpu(name, 0)
 		if n := s.Config.GPUs; n > 1 {

@@ -25,6 +25,7 @@ var sites = map[string]site{
 		Partitions: []Partition{{Name: "main", Nodes: []string{"edge1"}}, {Name: "all", Options: "PriorityTier=2"}},
 		ExtraConf:  "schedulerparameters=defer\nEpilog=/lab/epilog\n",
 	}},
+	"two types":  {Release: release{22, 5, "22.05.8"}, Config: Config{Dir: "/lab", GPUType: "a", GPUTypes: []string{"", "b"}}},
 	"accounting": {Config: Config{Dir: "/lab", Nodes: 1, Accounting: true}, Release: release{22, 5, "22.05.8"}, DbdPort: 20009},
 	"no GPUs":    {Release: release{22, 5, "22.05.8"}, Config: Config{Dir: "/lab", Nodes: 1, GPUs: -1}},
 }
@@ -75,6 +76,7 @@ func TestConfigCheck(t *testing.T) {
 		{"GPUs", Config{Dir: "/tmp/x", GPUs: 65}, "at most 64"},
 		{"no GPUs", Config{Dir: "/tmp/x", GPUs: -1}, ""},
 		{"GPU type", Config{Dir: "/tmp/x", GPUType: "a:b"}, "GPU type"},
+		{"GPU types", Config{Dir: "/tmp/x", GPUTypes: []string{"a", "b c"}}, "GPU types"},
 		{"CPUs", Config{Dir: "/tmp/x", CPUs: -2}, "CPUs"},
 		{"memory", Config{Dir: "/tmp/x", MemoryMB: -2}, "MB"},
 		{"slurmd timeout", Config{Dir: "/tmp/x", SlurmdTimeout: time.Second}, "slurmd timeout"},

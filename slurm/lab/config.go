@@ -26,6 +26,8 @@ type Config struct {
 	GPUs int
 	// GPUType is the Slurm type of the GPUs; "" = they have none.
 	GPUType string
+	// GPUTypes are those of single nodes, in order; "" and nodes beyond have GPUType.
+	GPUTypes []string
 	// CPUs and MemoryMB are what each node claims to have, whatever the machine
 	// has; 0 = 16 CPUs, 64000 MB.
 	CPUs     int
@@ -86,6 +88,14 @@ func (c Config) NodeNames() []string {
 	return names
 }
 
+// gpuType is the type of the i-th node's GPUs; "" = they have none.
+func (c Config) gpuType(i int) string {
+	if i < len(c.GPUTypes) && c.GPUTypes[i] != "" {
+		return c.GPUTypes[i]
+	}
+	return c.GPUType
+}
+
 // complete fills in the defaults.
 func (c Config) complete() Config {
 	c.Dir = cmp.Or(c.Dir, DefaultDir())
@@ -128,6 +138,8 @@ func (c Config) check() error {
 		return bad("%d GPUs a node: must be at most 64", c.GPUs)
 	case c.GPUType != "" && !plainName().MatchString(c.GPUType):
 		return bad("GPU type %q: must be a letter, then letters, digits, - or _", c.GPUType)
+	case slices.ContainsFunc(c.GPUTypes, func(t string) bool { return t != "" && !plainName().MatchString(t) }):
+		return bad("GPU types %q: each must be a letter, then letters, digits, - or _", c.GPUTypes)
 	case c.CPUs < 1 || c.CPUs > 4096:
 		return bad("%d CPUs a node: must be 1 to 4096", c.CPUs)
 	case c.MemoryMB < 1:

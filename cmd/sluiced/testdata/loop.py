@@ -17,11 +17,15 @@ p.add_argument("--steps-log", required=True)
 p.add_argument("--ignore", action="store_true", help="never answer a request")
 p.add_argument("--exit-on-request", type=int, help="exit with this code instead of saving")
 p.add_argument("--fail-at", type=int, help="exit 3 at this step")
+p.add_argument("--slow", action="append", default=[], metavar="NODE=TIMES", help="so many times as slow on that node")
 p.add_argument("--save-seconds", type=float, default=0.0)
 a = p.parse_args()
 
 world = int(os.environ.get("SLUICE_GPUS", "1"))
 restart = int(os.environ.get("SLUICE_RESTARTS", "0"))
+for node, times in (s.split("=") for s in a.slow):
+    if node == os.environ.get("SLURMD_NODENAME"):
+        a.seconds *= float(times)
 at = 0
 found = sluice.resume()
 if found:

@@ -1,0 +1,111 @@
+package policy
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/sluice-hpc/sluice/elastic"
+)
+
+// ByPartition has the jobs of some partitions, by name, decided about by policies of their
+// own; a job belongs to the first partition it names. For each policy the jobs of the others
+// are as ordinary ones: they keep what they have. So partitions that share nodes should have
+// one policy.
+func ByPartition(usual Policy, of map[string]Policy) Policy {
+	names := []string{usual.Name}
+	for _, partition := range slices.Sorted(maps.Keys(of)) {
+		if of[partition].Name != usual.Name {
+			names = append(names, partition+": "+of[partition].Name)
+		}
+	}
+	if len(names) == 1 {
+		return usual
+	}
+	b := byPartition{usual, of}
+	return Policy{
+		Name: names[0] + " (" + strings.Join(names[1:], ", ") + ")", Doc: usual.Doc,
+		Allocate: b.allocate, Rigid: true, measures: b.measures,
+	}
+}
+
+type byPartition struct {
+	usual Policy
+	of    map[string]Policy
+}
+
+// allocate asks every policy about its own jobs.
+func (b byPartition) allocate(s elastic.Snapshot) elastic.Allocation {
+	out := elastic.Allocation{}
+	for _, p := range b.policies() {
+		few := b.only(s, p)
+		if len(few.Jobs) > 0 {
+			maps.Copy(out, p.Decide(few))
+		}
+	}
+	return out
+}
+
+func (b byPartition) measures(s elastic.Snapshot) bool {
+	return slices.ContainsFunc(b.policies(), func(p Policy) bool { return p.Measures(b.only(s, p)) })
+}
+
+// policies lists each policy once, the usual one first.
+func (b byPartition) policies() []Policy {
+	out := []Policy{b.usual}
+	for _, partition := range slices.Sorted(maps.Keys(b.of)) {
+		p := b.of[partition]
+		if !slices.ContainsFunc(out, func(q Policy) bool { return q.Name == p.Name }) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// only is the snapshot as one policy sees it. What is promised to the moves of other jobs
+// is used already.
+func (b byPartition) only(s elastic.Snapshot, p Policy) elastic.Snapshot {
+	all := s.Jobs
+	s.Jobs = nil
+	s.Nodes = slices.Clone(s.Nodes)
+	for _, j := range all {
+		if b.policyOf(j).Name == p.Name {
+			s.Jobs = append(s.Jobs, j)
+			continue
+		}
+		if in, moving := s.Intent(j.ID); moving && !in.AnyNodes {
+			for i := range s.Nodes {
+				n := &s.Nodes[i]
+				n.Used += max(0, in.Target.On(n.Name)-j.Place.On(n.Name))
+			}
+		}
+	}
+	return s
+}
+
+// policyOf is who decides about a job. Behind an @ stands what a snapshot made of a
+// partition.
+func (b byPartition) policyOf(j elastic.Job) Policy {
+	first, _, _ := strings.Cut(j.Partition, ",")
+	name, _, _ := strings.Cut(first, "@")
+	if p, own := b.of[name]; own {
+		return p
+	}
+	return b.usual
+}
+
+// InPartitions is ByPartition for policies by name; the error names those there are.
+func InPartitions(usual string, of map[string]string) (Policy, error) {
+	p, err := ByName(usual)
+	if err != nil {
+		return Policy{}, err
+	}
+	own := map[string]Policy{}
+	for partition, name := range of {
+		if own[partition], err = ByName(name); err != nil {
+			return Policy{}, fmt.Errorf("partition %s: %w", partition, err)
+		}
+	}
+	return ByPartition(p, own), nil
+}

@@ -1,0 +1,196 @@
+package policy
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sluice-hpc/sluice/elastic"
+)
+
+// byPools has a policy that counts GPUs decide about jobs that could run in several pools:
+// each node of an edge pool is one, all else a job may use together another. A job is
+// decided about where it is, or, as it waits, outside of edge pools; one whose deadline
+// cannot be promised there, and one that finds no GPUs, is tried in its other pools. It goes
+// where a promise is won, or GPUs, and nobody loses his.
+func byPools(s elastic.Snapshot, decide func(elastic.Snapshot) elastic.Allocation) elastic.Allocation {
+	p := newPooling(s, decide)
+	if p == nil {
+		return decide(s)
+	}
+	p.best = p.decided()
+	for _, i := range p.order() {
+		if d := p.best[s.Jobs[i].ID]; !s.Jobs[i].Spec.Deadline.IsZero() && !d.Promised {
+			p.elsewhere(i, func(a elastic.Allocation) bool {
+				return a[s.Jobs[i].ID].Promised && p.promises(a) > p.promises(p.best)
+			})
+		}
+	}
+	for i := range s.Jobs {
+		if d := p.best[s.Jobs[i].ID]; d.GPUs == 0 && s.Jobs[i].Phase == elastic.Held {
+			p.elsewhere(i, func(a elastic.Allocation) bool {
+				return a[s.Jobs[i].ID].GPUs > 0 && p.served(a) > p.served(p.best) && p.promises(a) >= p.promises(p.best)
+			})
+		}
+	}
+	return p.answer()
+}
+
+// attempts bounds how many further decisions one decision looks at.
+const attempts = 12
+
+// pooling is one decision about pools.
+type pooling struct {
+	snap   elastic.Snapshot
+	decide func(elastic.Snapshot) elastic.Allocation
+	pools  [][]string // by job, lists of partitions; one where it cannot, or may not, go elsewhere
+	at     []int      // index into pools: where it is decided about
+	best   elastic.Allocation
+	left   int // attempts
+}
+
+// newPooling is nil where there is nothing to choose.
+func newPooling(s elastic.Snapshot, decide func(elastic.Snapshot) elastic.Allocation) *pooling {
+	if len(s.Edges) == 0 {
+		return nil
+	}
+	p := &pooling{snap: s, decide: decide, left: attempts, pools: make([][]string, len(s.Jobs)), at: make([]int, len(s.Jobs))}
+	several := false
+	for i := range s.Jobs {
+		j := &s.Jobs[i]
+		p.pools[i] = p.poolsOf(j.Partition)
+		if place := s.Committed(*j); len(place) > 0 {
+			p.at[i] = max(0, slices.IndexFunc(p.pools[i], func(pool string) bool { return s.Holds(pool, place) }))
+		}
+		several = several || len(p.pools[i]) > 1
+	}
+	if !several {
+		return nil
+	}
+	return p
+}
+
+// poolsOf cuts a list of partitions into pools: what is in no edge pool first, then the
+// nodes of edge pools, those with most free GPUs first.
+func (p *pooling) poolsOf(list string) []string {
+	var main, edge []string
+	free := map[string]int{}
+	for name := range strings.SplitSeq(list, ",") {
+		if !p.snap.Edges[name] {
+			main = append(main, name)
+			continue
+		}
+		edge = append(edge, name)
+		for i := range p.snap.Nodes {
+			if n := &p.snap.Nodes[i]; n.In(name) {
+				free[name] += n.Free()
+			}
+		}
+	}
+	slices.SortStableFunc(edge, func(a, b string) int { return cmp.Compare(free[b], free[a]) })
+	if len(main) > 0 {
+		return append([]string{strings.Join(main, ",")}, edge...)
+	}
+	return edge
+}
+
+// order lists the jobs, the next deadline first.
+func (p *pooling) order() []int {
+	out := make([]int, len(p.snap.Jobs))
+	for i := range out {
+		out[i] = i
+	}
+	slices.SortStableFunc(out, func(a, b int) int {
+		return p.snap.Jobs[a].Spec.Deadline.Compare(p.snap.Jobs[b].Spec.Deadline)
+	})
+	return out
+}
+
+// elsewhere tries the job in its other pools and keeps to the first that is better.
+func (p *pooling) elsewhere(i int, better func(elastic.Allocation) bool) {
+	j := &job{Job: p.snap.Jobs[i], now: p.snap.Committed(p.snap.Jobs[i]).GPUs()}
+	if role, _ := j.classified(p.snap); role == fixed || j.Directive.Pin > 0 || restsNow(p.snap, &j.Job) {
+		return
+	}
+	was := p.at[i]
+	for k := range p.pools[i] {
+		if k == was || p.left == 0 {
+			continue
+		}
+		p.left--
+		p.at[i] = k
+		if a := p.decided(); better(a) {
+			p.best = a
+			return
+		}
+	}
+	p.at[i] = was
+}
+
+// restsNow reports whether the job moved a moment ago.
+func restsNow(s elastic.Snapshot, j *elastic.Job) bool {
+	return !j.Moved.IsZero() && s.Now.Sub(j.Moved) < s.Limits.Cooldown
+}
+
+// decided asks about everybody in the pool where he is decided about. There a job that runs
+// elsewhere waits to be started, and what it has is not to be given away yet.
+func (p *pooling) decided() elastic.Allocation {
+	s := p.snap
+	s.Jobs = slices.Clone(s.Jobs)
+	for i := range s.Jobs {
+		if len(p.pools[i]) < 2 {
+			continue
+		}
+		j := &s.Jobs[i]
+		j.Partition = p.pools[i][p.at[i]]
+		j.Curve = j.Curve.On(s.KindIn(j.Partition))
+		if p.runsElsewhere(i) {
+			j.Place, j.Phase = nil, elastic.Held
+		}
+	}
+	return p.decide(s)
+}
+
+// runsElsewhere reports whether the job runs outside of the pool where it is decided about.
+func (p *pooling) runsElsewhere(i int) bool {
+	place := p.snap.Jobs[i].Place
+	return len(place) > 0 && !p.snap.Holds(p.pools[i][p.at[i]], place)
+}
+
+func (p *pooling) promises(a elastic.Allocation) int {
+	return p.count(func(j *elastic.Job) bool { return a[j.ID].Promised })
+}
+
+func (p *pooling) served(a elastic.Allocation) int {
+	return p.count(func(j *elastic.Job) bool { return a[j.ID].GPUs > 0 })
+}
+
+func (p *pooling) count(is func(*elastic.Job) bool) (n int) {
+	for i := range p.snap.Jobs {
+		if is(&p.snap.Jobs[i]) {
+			n++
+		}
+	}
+	return n
+}
+
+// answer keeps everybody to his pool.
+func (p *pooling) answer() elastic.Allocation {
+	for i := range p.snap.Jobs {
+		id := p.snap.Jobs[i].ID
+		d, decided := p.best[id]
+		if !decided || len(p.pools[i]) < 2 {
+			continue
+		}
+		d.Within = p.pools[i][p.at[i]]
+		if _, why, found := strings.Cut(d.Why, ": "); found && d.GPUs > 0 && p.runsElsewhere(i) {
+			d.Why = fmt.Sprintf("moves to another pool with %s: %s", gpus(d.GPUs), why)
+		}
+		if name, node, _ := strings.Cut(d.Within, "@"); p.snap.Edges[d.Within] && d.GPUs > 0 {
+			d.Why += fmt.Sprintf("; on %s of the edge pool %s", node, name)
+		}
+		p.best[id] = d
+	}
+	return p.best
+}

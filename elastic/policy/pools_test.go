@@ -1,0 +1,110 @@
+package policy_test
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/policy"
+)
+
+// TestEdgePoolsAreLeft: whatever the policy, nobody runs on two nodes of an edge pool, who
+// is on a node that takes nothing new leaves it, nobody is stopped who is elsewhere, and who
+// left an edge node for an ordinary job left it the GPUs it waits for.
+func TestEdgePoolsAreLeft(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := snapshots(t)
+		for _, p := range policy.All {
+			a := p.Decide(s)
+			where := elastic.Arrange(s, a)
+			for _, j := range s.Jobs {
+				was, now := s.Committed(j), where.Target[j.ID]
+				switch d := a[j.ID]; {
+				case d.Leaves && (!onEdge(s, j) || !where.Park[j.ID]):
+					t.Fatalf("%s: job %d is to leave %v: %+v\n%s", p.Name, j.ID, was, d, dump(s))
+				case where.Park[j.ID] && !d.Leaves:
+					t.Fatalf("%s: job %d is stopped: %+v", p.Name, j.ID, d)
+				case len(now) > 1 && !now.Equal(was) && !holdsMain(s, j):
+					t.Fatalf("%s: job %d is to be on several edge nodes: %v", p.Name, j.ID, now)
+				}
+				if onEdge(s, j) && movesFreely(s, j) && now.On(j.Place[0].Node) > 0 && !usable(s, j.Place[0].Node) {
+					t.Fatalf("%s: job %d stays on %v, which takes nothing new: %s\n%s", p.Name, j.ID, now, a[j.ID].Why, dump(s))
+				}
+			}
+		}
+	})
+}
+
+// onEdge: it runs on an edge node it has no other right to.
+func onEdge(s elastic.Snapshot, j elastic.Job) bool {
+	if len(j.Place) != 1 || j.Phase != elastic.Running {
+		return false
+	}
+	edge := false
+	for _, p := range strings.Split(j.Partition, ",") {
+		for _, n := range s.Nodes {
+			if n.Name == j.Place[0].Node && n.In(p) {
+				if !s.Edges[p] {
+					return false
+				}
+				edge = true
+			}
+		}
+	}
+	return edge
+}
+
+// holdsMain: it may be outside of edge pools.
+func holdsMain(s elastic.Snapshot, j elastic.Job) bool {
+	for _, p := range strings.Split(j.Partition, ",") {
+		if !s.Edges[p] {
+			return true
+		}
+	}
+	return false
+}
+
+func movesFreely(s elastic.Snapshot, j elastic.Job) bool {
+	_, moving := s.Intent(j.ID)
+	return j.Speaks && !j.UserHold && !j.Directive.Hold && !moving && (s.Limits.DeafAfter == 0 || j.Deaf < s.Limits.DeafAfter)
+}
+
+func usable(s elastic.Snapshot, node string) bool {
+	for _, n := range s.Nodes {
+		if n.Name == node {
+			return n.Usable
+		}
+	}
+	return false
+}
+
+// TestByPartition: each partition's jobs are decided about by its own policy, and nothing is
+// given twice.
+func TestByPartition(t *testing.T) {
+	both, err := policy.InPartitions("knapsack", map[string]string{"fast": "fcfs", "gpu": "knapsack"})
+	if err != nil || both.Name != "knapsack (fast: fcfs)" {
+		t.Fatalf("%q, %v", both.Name, err)
+	}
+	if same, _ := policy.InPartitions("knapsack", map[string]string{"fast": "knapsack"}); same.Name != "knapsack" {
+		t.Errorf("%q", same.Name)
+	}
+	if _, err := policy.InPartitions("knapsack", map[string]string{"fast": "drf"}); err == nil || !strings.Contains(err.Error(), "partition fast") {
+		t.Error(err)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		s := snapshots(t)
+		a := both.Decide(s)
+		where := elastic.Arrange(s, a)
+		within(t, both.Name, s, apply(s, a))
+		for _, j := range s.Jobs {
+			if a[j.ID].Why == "" {
+				t.Fatalf("job %d: no reason", j.ID)
+			}
+			if was := s.Committed(j); strings.HasPrefix(j.Partition, "fast") && len(was) > 0 && !where.Target[j.ID].Equal(was) {
+				t.Fatalf("job %d, under fcfs, goes from %v to %v", j.ID, was, where.Target[j.ID])
+			}
+		}
+	})
+}

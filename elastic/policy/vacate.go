@@ -1,0 +1,167 @@
+package policy
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/nodes"
+)
+
+// vacate is applied to the answer of every policy. The nodes of an edge pool are there for
+// others: a job of sluice's that runs on one leaves it when an ordinary job waits for it in
+// vain, or nothing new is started on it (it is drained, or reserved). It leaves for another
+// of its partitions where there is room, at the largest size up to its own that fits, and
+// else saves and waits again. It is pure.
+func vacate(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation {
+	if len(s.Edges) == 0 {
+		return a
+	}
+	v := &eviction{s: s, a: a, where: elastic.Arrange(s, a)}
+	for i := range s.Jobs {
+		if j := &s.Jobs[i]; v.onEdge(j) && v.mayLeave(j) {
+			if n := v.node(j.Place[0].Node); n != nil && !n.Usable {
+				v.leave(j, n.Name+" takes nothing new: "+n.Why)
+			}
+		}
+	}
+	for _, d := range s.Demands {
+		v.makeRoom(d)
+	}
+	return v.a
+}
+
+// eviction is the leaving of one decision.
+type eviction struct {
+	s     elastic.Snapshot
+	a     elastic.Allocation
+	where elastic.Arrangement
+}
+
+// onEdge reports whether the job runs on a node that it may have as an edge pool's alone.
+func (v *eviction) onEdge(j *elastic.Job) bool {
+	if len(j.Place) != 1 || j.Phase != elastic.Running {
+		return false
+	}
+	n, edge := v.node(j.Place[0].Node), false
+	for p := range strings.SplitSeq(j.Partition, ",") {
+		switch {
+		case n == nil || !n.In(p):
+		case !v.s.Edges[p]:
+			return false
+		default:
+			edge = true
+		}
+	}
+	return edge
+}
+
+// mayLeave reports whether nothing keeps the job where it is, and the decision does.
+func (v *eviction) mayLeave(j *elastic.Job) bool {
+	role, _ := (&job{Job: *j, at: j.Place, now: j.GPUs()}).classified(v.s)
+	return role == movable && v.where.Target[j.ID].On(j.Place[0].Node) > 0
+}
+
+func (v *eviction) node(name string) *nodes.Node {
+	for i := range v.s.Nodes {
+		if v.s.Nodes[i].Name == name {
+			return &v.s.Nodes[i]
+		}
+	}
+	return nil
+}
+
+// makeRoom has jobs leave, the last started first, until an ordinary job finds the GPUs it
+// waits for, or none is left that stands in its way.
+func (v *eviction) makeRoom(d elastic.Demand) {
+	var inWay []*elastic.Job
+	for i := range v.s.Jobs {
+		j := &v.s.Jobs[i]
+		if v.onEdge(j) && v.mayLeave(j) && v.inPartitions(j.Place[0].Node, d.Partition) {
+			inWay = append(inWay, j)
+		}
+	}
+	if len(inWay) == 0 || v.fits(d, nil) {
+		return
+	}
+	slices.SortStableFunc(inWay, func(x, y *elastic.Job) int { return y.Started.Compare(x.Started) })
+	for k := range inWay {
+		if v.fits(d, inWay[k:k+1]) { // one is enough
+			inWay = inWay[k : k+1]
+			break
+		}
+	}
+	if !v.fits(d, inWay) {
+		return
+	}
+	for len(inWay) > 1 && v.fits(d, inWay[:len(inWay)-1]) {
+		inWay = inWay[:len(inWay)-1]
+	}
+	for _, j := range inWay {
+		v.leave(j, fmt.Sprintf("ordinary job %d waits for %s", d.ID, j.Place[0].Node))
+	}
+}
+
+func (v *eviction) inPartitions(node, list string) bool {
+	n := v.node(node)
+	for p := range strings.SplitSeq(list, ",") {
+		if n != nil && n.In(p) {
+			return true
+		}
+	}
+	return false
+}
+
+// fits reports whether the ordinary job would find its GPUs once the decision is carried
+// out and these jobs are gone.
+func (v *eviction) fits(d elastic.Demand, gone []*elastic.Job) bool {
+	var here, then []nodes.Load
+	for i := range v.s.Jobs {
+		j := &job{Job: v.s.Jobs[i]}
+		here = append(here, j.load(j.Place))
+		if !slices.ContainsFunc(gone, func(g *elastic.Job) bool { return g.ID == j.ID }) {
+			then = append(then, j.load(v.where.Target[j.ID]))
+		}
+	}
+	_, met := nodes.Reserve(nodes.With(nodes.Without(v.s.Nodes, here...), then...), []nodes.Want{{Partition: d.Partition, Nodes: d.Nodes, GPUs: d.GPUs}})
+	return met[0]
+}
+
+// leave sends the job elsewhere, or has it wait.
+func (v *eviction) leave(j *elastic.Job, why string) {
+	next := maps.Clone(v.a)
+	if to := v.refuge(j); len(to) > 0 {
+		next[j.ID] = elastic.Decision{GPUs: to.GPUs(), Place: to, Why: fmt.Sprintf("moves to %s with %s: %s", to, gpus(to.GPUs()), why)}
+		if after := elastic.Arrange(v.s, next); after.Target[j.ID].Equal(to) && unhurt(v.s, v.where, after, j.ID, next[j.ID]) {
+			v.a, v.where = next, after
+			return
+		}
+	}
+	next[j.ID] = elastic.Decision{Leaves: true, Why: "saves, leaves the edge pool and waits for other GPUs: " + why}
+	v.a, v.where = next, elastic.Arrange(v.s, next)
+}
+
+// refuge is where the job finds GPUs outside of its edge pool's node, beside what others are
+// promised and ordinary jobs wait for.
+func (v *eviction) refuge(j *elastic.Job) nodes.Placement {
+	elsewhere := *j
+	var rest []string
+	for p := range strings.SplitSeq(j.Partition, ",") {
+		if !v.s.Edges[p] {
+			rest = append(rest, p)
+		}
+	}
+	if len(rest) == 0 {
+		return nil
+	}
+	elsewhere.Partition = strings.Join(rest, ",")
+	sizes := j.Spec.Options(j.GPUs())
+	for k := len(sizes) - 1; k >= 0; k-- {
+		if to := refuge(v.s, v.where, &elsewhere, sizes[k]); len(to) > 0 {
+			return to
+		}
+	}
+	return nil
+}
