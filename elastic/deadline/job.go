@@ -78,5 +78,8 @@ func (j *Job) floor() int {
 // size is its most efficient.
 func (j *Job) least() float64 { return j.Work / j.Rate[0] * float64(j.Sizes[0]) }
 
+// aim is when the job is planned to end: some time before its deadline.
+func (j *Job) aim() float64 { return j.Due - j.Price - margin*j.Due }
+
 // rest is how long the job takes at most, once it has its least.
 func (j *Job) rest() float64 { return j.Work / j.Rate[0] }

@@ -21,6 +21,8 @@ const (
 	// margin is how much of the time to its deadline a job is planned to have left when it
 	// ends, beside the price of a move: speeds and prices are estimates.
 	margin = .02
+	// linger is how many rounds further ahead a job with GPUs is planned to be.
+	linger = 10
 	// tries bounds for how many jobs a decision looks whether they fit among the
 	// promises rather than behind them: each look is a plan of its own.
 	tries = 8
@@ -51,11 +53,12 @@ type planning struct {
 	course []course // by job, of those in order
 	broken int      // promises that cannot be kept
 	left   int      // GPUs nobody has, now
+	round  float64
 	plan   Plan
 }
 
 func newPlanning(jobs []Job, gpus int, now, round float64) *planning {
-	p := &planning{jobs: make([]Job, len(jobs)), course: make([]course, len(jobs))}
+	p := &planning{jobs: make([]Job, len(jobs)), course: make([]course, len(jobs)), round: round}
 	p.plan = Plan{make([]int, len(jobs)), make([]bool, len(jobs)), make([]float64, len(jobs))}
 	horizon := round
 	for i, j := range jobs {
@@ -165,12 +168,7 @@ func (p *planning) drop(free *future, i int) {
 func (p *planning) add(free *future, i int) bool {
 	j := &p.jobs[i]
 	p.hold(free, i, -1)
-	early := *j
-	early.Due -= j.Price + margin*j.Due
-	c := free.share(&early)
-	if c == nil && j.Promised {
-		c = free.share(j)
-	}
+	c := p.find(free, j)
 	if c == nil {
 		p.hold(free, i, 1)
 		p.plan.Promised[i], p.plan.GPUs[i] = false, p.has(i)
@@ -180,6 +178,27 @@ func (p *planning) add(free *future, i int) bool {
 	free.give(j, c)
 	p.plan.Promised[i], p.plan.GPUs[i] = true, j.gpus(c[0])
 	return true
+}
+
+// find finds a share with which the job ends some time before its deadline. One that has
+// GPUs aims to be earlier still, so that it is not stopped and started every other round;
+// one that is promised its deadline, and late for that, has what it needs at once.
+func (p *planning) find(free *future, j *Job) course {
+	early := *j
+	early.Due = j.aim()
+	c := free.share(&early)
+	switch {
+	case c == nil && j.Promised:
+		return free.soon(free.share(j), j)
+	case c == nil || j.Now == 0 || !j.Promised:
+		return c
+	}
+	ahead := early
+	ahead.Due -= max(linger*p.round, 10*j.Price)
+	if d := free.share(&ahead); d != nil && slices.Max(d) == slices.Max(c) {
+		return d
+	}
+	return c
 }
 
 // promise looks who else can be promised his deadline: first behind all promises, then,

@@ -1,6 +1,9 @@
 package deadline
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // course is what a job gets over time: sizes (index into Job.Sizes, -1 = none) by
 // stretch of the future.
@@ -34,6 +37,18 @@ func (f *future) share(j *Job) course {
 		return c
 	}
 	return nil
+}
+
+// soon is a share with its largest size from the beginning on.
+func (f *future) soon(c course, j *Job) course {
+	if c == nil {
+		return nil
+	}
+	k := slices.Max(c)
+	for i := range c {
+		c[i] = f.size(j, i, k)
+	}
+	return c
 }
 
 // wants is the size a share gives in a stretch: k from the stretch `from` on, and one

@@ -5,7 +5,9 @@ import "container/heap"
 const (
 	// worthwhile is how long, in seconds, a change of size is taken to last: its price is
 	// held against that.
-	worthwhile = 300.0
+	worthwhile = 60.0
+	// keeping is how much better another must use GPUs than who has them, to get them.
+	keeping = 1.5
 	// hopeless is what the work of a job is worth that misses its deadline anyhow: it gets
 	// what nobody else can use.
 	hopeless = 1e-3
@@ -52,8 +54,8 @@ func (p *planning) fits(j *Job) bool {
 // spend gives away what is free now, each time where a GPU-second saves most of those
 // that would be spent later.
 func (p *planning) spend() {
-	left := p.left
 	p.next = p.free.after()
+	left := p.left + p.rest()
 	var raises raises
 	for i := range p.jobs {
 		if r, ok := p.raise(i, left); ok {
@@ -64,7 +66,7 @@ func (p *planning) spend() {
 	for len(raises) > 0 {
 		r := heap.Pop(&raises).(raise)
 		if more := p.jobs[r.job].Sizes[r.to] - p.plan.GPUs[r.job]; more <= left {
-			if !p.safe(r.job, r.to) {
+			if !p.safe(r.job, r.to, p.jobs[r.job].Due) {
 				continue
 			}
 			left -= more
@@ -91,8 +93,8 @@ func (p *planning) raise(i, left int) (best raise, ok bool) {
 	at := j.under(has)
 	for k := at + 1; k < len(j.Sizes) && j.Sizes[k]-has <= left; k++ {
 		gain := (j.Rate[k] - j.rate(at)) / float64(j.Sizes[k]-has)
-		if j.Sizes[k] != j.Now {
-			gain *= max(0, 1-j.Price/worthwhile)
+		if j.Sizes[k] > j.Now {
+			gain *= max(0, 1-j.Price/worthwhile) / keeping
 		}
 		if worth := gain * p.unit(i, k); worth > best.worth {
 			best, ok = raise{i, k, worth}, true
@@ -117,20 +119,42 @@ func (p *planning) unit(i, k int) float64 {
 	return least
 }
 
+// rest has promised jobs that are planned to get more stay as they are for this round, the
+// last deadline first, where they can and still end in time: else two jobs would take turns
+// with the same GPUs. What that leaves is spent where it is of most use, which may be there.
+func (p *planning) rest() (left int) {
+	lose := -p.left // GPUs that promised jobs have and are not planned to keep, nor can
+	for i := range p.jobs {
+		if p.plan.Promised[i] {
+			lose += max(0, p.jobs[i].Now-p.plan.GPUs[i])
+		}
+	}
+	for at := len(p.order) - 1; at >= 0 && left < lose; at-- {
+		i := p.order[at]
+		j := &p.jobs[i]
+		k := j.under(j.Now)
+		if more := p.plan.GPUs[i] - j.gpus(k); p.plan.Promised[i] && !j.Settled && k >= j.floor() && more > 0 && p.safe(i, k, j.aim()) {
+			p.plan.GPUs[i] -= more
+			left += more
+		}
+	}
+	return left
+}
+
 // safe reports whether a job that was promised its deadline could have the k-th size
-// until the next decision, and no more than its share from then on, and still end in time.
-func (p *planning) safe(i, k int) bool {
+// until the next decision, and no more than its share from then on, and still end by due.
+func (p *planning) safe(i, k int, due float64) bool {
 	if !p.plan.Promised[i] {
 		return true
 	}
 	j, length := p.jobs[i], p.free.at[1]
 	lost := 0.0
-	if j.Sizes[k] != j.Now {
+	if j.gpus(k) != j.Now {
 		lost = min(j.Price, length)
 	}
-	j.Work -= (length - lost) * j.Rate[k]
-	j.Due -= length
-	j.Now = j.Sizes[k]
+	j.Work -= (length - lost) * j.rate(k)
+	j.Due = due - length
+	j.Now = j.gpus(k)
 	if j.Work <= 0 {
 		return true
 	}
