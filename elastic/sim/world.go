@@ -146,10 +146,10 @@ func firstSize(w *World, s elastic.Spec) int {
 	return min(s.Min, most)
 }
 
-// Ordinary hands in a job sluice has nothing to do with.
-func (w *World) Ordinary(user string, nodes, gpus int, runs time.Duration) slurm.JobID {
+// Ordinary hands in a job sluice has nothing to do with; args are further ones of sbatch.
+func (w *World) Ordinary(user string, nodes, gpus int, runs time.Duration, args ...string) slurm.JobID {
 	id, _, err := w.User(user).Submit(context.Background(), slurm.Submission{
-		Args:  []string{"--job-name=ordinary", fmt.Sprintf("--nodes=%d", nodes), fmt.Sprintf("--gpus=%d", gpus)},
+		Args:  append([]string{"--job-name=ordinary", fmt.Sprintf("--nodes=%d", nodes), fmt.Sprintf("--gpus=%d", gpus)}, args...),
 		Stdin: fmt.Appendf(nil, "#!/bin/sh\nsleep %g\n", runs.Seconds()),
 	})
 	if err != nil {

@@ -91,12 +91,17 @@ var doings = map[string]func(p *play, a Act, job *sim.Trainer) bool{
 	"sluice releases": func(p *play, _ Act, job *sim.Trainer) bool { return p.lets(job) },
 }
 
+// atTheEdge is an ordinary job in the edge pool.
+const atTheEdge = "ordinary at the edge"
+
 // do carries out an act.
 func (p *play) do(a Act) {
 	done := true
 	switch a.What {
 	case "ordinary":
 		p.w.Ordinary("carol", 1, a.GPUs, a.For)
+	case atTheEdge:
+		p.w.Ordinary("carol", 1, a.GPUs, a.For, "--partition="+edgePool)
 	case "node fails":
 		p.w.Slurm.NodeDown(a.Node, "a story")
 	case "node is drained":
@@ -222,8 +227,12 @@ func (p *play) submit(i int) {
 	if j.Due > 0 {
 		due = p.w.Now().Add(j.Due).Truncate(time.Second)
 	}
+	var args []string
+	if j.Edge {
+		args = append(args, "--partition=gpu,"+edgePool)
+	}
 	p.jobs[i] = p.w.Submit(sim.Job{
-		User: j.User, Name: fmt.Sprintf("job%d", i), Behaviour: m.is, Every: j.Every, Save: j.Save, Load: j.Load, Limit: j.Limit,
+		Args: args, User: j.User, Name: fmt.Sprintf("job%d", i), Behaviour: m.is, Every: j.Every, Save: j.Save, Load: j.Load, Limit: j.Limit,
 		Model: sim.Amdahl(j.Seconds, j.Serial),
 		Spec: elastic.Spec{
 			Min: j.Min, Max: j.Max, Total: j.Total, AllowUneven: j.Uneven, Signal: j.Signal, Habit: j.Habit,

@@ -67,7 +67,7 @@ func (d *daemon) engine(j Journal, change func(*engine.Config)) *engine.Engine {
 		Health: elastic.HealthRules{Exclude: 10 * time.Minute, PerUser: 1},
 		Price:  elastic.Price{Save: 2 * time.Second, Drain: time.Second, Start: 2 * time.Second, Load: 5 * time.Second},
 		Period: p.s.Period, Transition: p.s.Transition, Backoff: time.Minute,
-		Events: p.event,
+		Events: p.event, Edge: map[string]bool{edgePool: true},
 	}
 	if p.s.Policy == "turns" {
 		InTurns(&cfg, turn)

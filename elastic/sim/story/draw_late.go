@@ -1,6 +1,7 @@
 package story
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"time"
 )
@@ -21,6 +22,26 @@ func (d *drawing) late() {
 	}
 	d.rules()
 	d.dates()
+	d.edge()
+}
+
+// edge draws an edge pool: nodes that some jobs may use too, and what takes them away.
+func (d *drawing) edge() {
+	if !d.one(6) {
+		return
+	}
+	d.Edge = 1 + d.IntN(2)
+	for i := range d.Jobs {
+		d.Jobs[i].Edge = !d.one(4)
+	}
+	for range d.IntN(5) {
+		d.act(Act{At: d.within(horizon), What: atTheEdge, GPUs: 1 + d.IntN(d.GPUs), For: time.Minute + d.within(10*time.Minute)})
+	}
+	for range d.IntN(4) {
+		a := Act{At: d.within(horizon), What: []string{"node is drained", "node is drained", "node fails"}[d.IntN(3)], Node: fmt.Sprintf("gpu%d", d.Nodes+1+d.IntN(d.Edge))}
+		d.act(a)
+		d.act(Act{Node: a.Node, What: "node returns", At: a.At + time.Second + d.within(10*time.Minute)})
+	}
 }
 
 // dates draws deadlines, under the policy that looks at them.

@@ -98,7 +98,7 @@ func (p *play) set(shelves Shelves) error {
 		return err
 	}
 	cfg := sim.Config{Recorded: true, User: s.Personal, Fake: fake.Config{
-		Seed: s.Seed, Nodes: fake.Grid(s.Nodes, s.GPUs), Jitter: s.Jitter, Draining: s.Draining, Faults: p.plan,
+		Seed: s.Seed, Nodes: s.grid(), Jitter: s.Jitter, Draining: s.Draining, Faults: p.plan,
 		Lingering: s.Seed%2 == 0, // every other Slurm is an old one
 	}}
 	if s.Personal {
@@ -132,6 +132,18 @@ func (p *play) set(shelves Shelves) error {
 	}
 	p.arrange()
 	return nil
+}
+
+// edgePool is the partition of the nodes at the edge.
+const edgePool = "lab"
+
+// grid is the nodes, those of the edge pool last.
+func (s Story) grid() []fake.NodeConfig {
+	out := fake.Grid(s.Nodes+s.Edge, s.GPUs)
+	for i := range out[s.Nodes:] {
+		out[s.Nodes+i].Partitions = []string{edgePool}
+	}
+	return out
 }
 
 // blind is how long slurmctld or sluiced are away in all, at most.
@@ -182,7 +194,7 @@ func (p *play) arrange() {
 		switch {
 		case a.Effect > 0:
 			p.d.strikes[a.Effect] = append(p.d.strikes[a.Effect], a)
-		case a.What == "ordinary" || a.What == "stranger":
+		case a.What == "ordinary" || a.What == atTheEdge || a.What == "stranger":
 			p.w.At(a.At, func() { p.handIn(func() { p.do(a) }) })
 		case a.Node != "" && a.What != reserved || p.ownAct(a.What):
 			p.w.At(a.At, func() { p.do(a) })

@@ -15,6 +15,8 @@ type Story struct {
 	Seed  uint64 `json:"seed"`
 	Nodes int    `json:"nodes"` // of GPUs each
 	GPUs  int    `json:"gpus"`
+	// Edge is how many nodes more there are, of an edge pool.
+	Edge int `json:"edge,omitempty"`
 	// Personal: sluiced serves one user, without rights over others.
 	Personal bool   `json:"personal,omitempty"`
 	Policy   string `json:"policy"`         // a policy's name, or "turns"
@@ -49,6 +51,7 @@ type Job struct {
 	Due     time.Duration `json:"due,omitempty"` // its deadline, which it need not meet, after it came
 	Signal  string        `json:"signal,omitempty"`
 	Uneven  bool          `json:"uneven,omitempty"`
+	Edge    bool          `json:"edge,omitempty"` // it may use the edge pool, too
 	Habit   bool          `json:"habit,omitempty"`
 	Manner  string        `json:"manner,omitempty"` // see Manners; "" behaves
 }
@@ -140,14 +143,14 @@ func Parse(line string) (Story, error) {
 // String prints the story for people, one thing a line.
 func (s Story) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d nodes of %d GPUs, policy %s, period %s/%s, disk=%t, personal=%t\n", s.Nodes, s.GPUs, s.Policy, s.Period, s.Transition, s.Disk, s.Personal)
+	fmt.Fprintf(&b, "%d nodes of %d GPUs and %d at the edge, policy %s, period %s/%s, disk=%t, personal=%t\n", s.Nodes, s.GPUs, s.Edge, s.Policy, s.Period, s.Transition, s.Disk, s.Personal)
 	for i, j := range s.Jobs {
 		fmt.Fprintf(&b, "%10s job %d of %s: %d-%d GPUs, %g epochs of %gs, saves in %s", j.At, i, j.User, j.Min, j.Max, j.Total, j.Seconds, j.Save)
 		for _, more := range []struct {
 			is   bool
 			what string
 		}{{j.Every > 0, fmt.Sprintf("every %g", j.Every)}, {j.Limit > 0, "limit " + j.Limit.String()}, {j.Due > 0, "due in " + j.Due.String()}, {j.Signal != "", j.Signal},
-			{j.Uneven, "uneven"}, {j.Habit, "by habit"}, {j.Manner != "", j.Manner}} {
+			{j.Uneven, "uneven"}, {j.Edge, "in the edge pool too"}, {j.Habit, "by habit"}, {j.Manner != "", j.Manner}} {
 			if more.is {
 				b.WriteString(", " + more.what)
 			}

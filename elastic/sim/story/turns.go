@@ -1,6 +1,7 @@
 package story
 
 import (
+	"strings"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
@@ -48,7 +49,10 @@ func turns(s elastic.Snapshot, turn time.Duration) elastic.Allocation {
 
 // most is the largest placement the job can have of what is free.
 func most(inv []nodes.Node, j elastic.Job) nodes.Placement {
-	size := nodes.Free(inv, j.Partition)
+	size := 0
+	for partition := range strings.SplitSeq(j.Partition, ",") {
+		size = max(size, nodes.Free(inv, partition))
+	}
 	if j.Spec.Max > 0 {
 		size = min(size, j.Spec.Max)
 	}
