@@ -49,11 +49,12 @@ type play struct {
 	handed                  []time.Duration
 	cancelled, held, killed map[int]bool
 	left, torn, stranded    map[int]bool // its tag is gone, unreadable; its processes are
-	insisting               int          // how many wait for slurmctld
-	rules                   []*rule      // of administrators, in force
-	shut                    bool         // the partition takes no jobs
-	letting                 bool         // everybody has let go of what he held,
-	lettings                int          // so often
+	adopted                 map[slurm.JobID]bool
+	insisting               int     // how many wait for slurmctld
+	rules                   []*rule // of administrators, in force
+	shut                    bool    // the partition takes no jobs
+	letting                 bool    // everybody has let go of what he held,
+	lettings                int     // so often
 	begin                   time.Time
 	plan                    fake.Plan
 	last                    time.Duration // when everything that was to happen at a time has happened
@@ -69,7 +70,8 @@ func Play(ctx context.Context, s Story, shelves Shelves, log *strings.Builder) O
 	p := &play{
 		ctx: ctx, s: s, log: log, jobs: make([]*sim.Trainer, len(s.Jobs)), handed: make([]time.Duration, len(s.Jobs)),
 		cancelled: map[int]bool{}, held: map[int]bool{}, killed: map[int]bool{}, left: map[int]bool{}, torn: map[int]bool{}, stranded: map[int]bool{},
-		out: Outcome{Happened: map[string]int{}},
+		adopted: map[slurm.JobID]bool{},
+		out:     Outcome{Happened: map[string]int{}},
 	}
 	if err := p.set(shelves); err != nil {
 		p.broken("%v", err)
@@ -267,7 +269,7 @@ func (p *play) over() bool {
 // exempt reports whether the job need not complete, nor even end.
 func (p *play) exempt(i int) bool {
 	return behaviour(p.s.Jobs[i].Manner).odd || p.forgotten(i) ||
-		(p.left[i] || p.torn[i] && p.replaced()) && p.stranded[i] // nobody looks after it any more
+		(p.left[i] || p.torn[i] && (p.replaced() || !p.adopted[p.jobs[i].ID()])) && p.stranded[i] // nobody looks after it
 }
 
 // now is the time since the first moment.
@@ -298,8 +300,11 @@ func (p *play) event(e engine.Event) {
 	_ = p.d.refuses("log") // it may block, and takes every line in the end
 	e.At = p.w.Now()
 	p.w.Records.Event(e)
-	if e.Kind == "open" {
+	switch e.Kind {
+	case "open":
 		p.out.Moves++
+	case "adopted":
+		p.adopted[slurm.JobID(e.Job)] = true
 	}
 	p.note("job %d %s: %s", e.Job, e.Kind, e.Text)
 }
