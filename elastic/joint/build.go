@@ -14,7 +14,9 @@ type Search struct {
 	places [][]Share
 	value  []float64 // of each job where it is; 0 without a place
 	nodes  []int32   // workspace of fit
+	among  []int     // the only nodes a place is looked for on; nil = all
 	shares []Share   // memory of places
+	change Change    // the one being made
 	dear   [][]int32 // by job: its sizes, by index, the best value first
 	r      road
 }

@@ -5,5 +5,6 @@
 //
 // Build places given sizes, in an order; Improve takes a few jobs off the cluster
 // at a time and puts them back at other sizes, keeping what is better. Both are
-// deterministic: randomness comes from a seed.
+// deterministic: randomness comes from a seed. A Change is such a step by itself, for
+// other searches; Exact looks at all plans, where these are few.
 package joint

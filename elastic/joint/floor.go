@@ -1,5 +1,7 @@
 package joint
 
+import "slices"
+
 // floor is the nodes while jobs are being placed, with an index by free GPUs, so
 // that the best fit is found without looking at every node.
 type floor struct {
@@ -267,6 +269,22 @@ func (f *floor) from(slot int, j *Job, n int, to []int32) (found int) {
 		}
 		f.spoken[i] = f.stamp
 		to[found] = i
+		found++
+	}
+	return found
+}
+
+// pick is find among the nodes listed, the first of them first.
+func (f *floor) pick(among []int, j *Job, group []int, n int, several bool, to []int32) (found int) {
+	for _, i := range among {
+		if found == len(to) {
+			break
+		}
+		if f.spoken[i] == f.stamp || !slices.Contains(group, f.class[i]) || !f.holds(i, j, n) || several && !f.share && f.spans[i] > 0 {
+			continue
+		}
+		f.spoken[i] = f.stamp
+		to[found] = int32(i)
 		found++
 	}
 	return found

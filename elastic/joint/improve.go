@@ -9,14 +9,8 @@ import (
 // cluster and puts them back at another size, and keeps what raises the sum of
 // values and can still be carried out. The plan must fit the problem.
 func (s *Search) Improve(from Plan, moves int, rng *rand.Rand) Plan {
-	s.clear()
-	p := s.p
-	for i, place := range from.Places {
-		if place != nil {
-			s.put(i, spot{place: place, value: p.Jobs[i].worth(place)})
-		}
-	}
-	if len(p.Jobs) == 0 {
+	s.Resume(from)
+	if len(s.p.Jobs) == 0 {
 		return s.Plan()
 	}
 	t := trial{s: s, rng: rng}
@@ -26,12 +20,12 @@ func (s *Search) Improve(from Plan, moves int, rng *rand.Rand) Plan {
 	return s.Plan()
 }
 
-// worth is the value of a place.
-func (j *Job) worth(place []Share) float64 {
+// Worth is the value of a place; 0 of none, and of one the job does not accept.
+func (j *Job) Worth(place []Share) float64 {
 	if sameShares(place, j.Now) {
 		return j.Stay
 	}
-	for _, o := range j.at(held(place)) {
+	for _, o := range j.At(held(place)) {
 		if o.Loose && len(o.Split) == len(place) || sameSplit(o.Split, place) {
 			return o.Value
 		}
@@ -44,6 +38,13 @@ func sameSplit(split []int, place []Share) bool {
 	if len(split) != len(place) {
 		return false
 	}
+	same := true
+	for k, s := range place {
+		same = same && split[k] == s.GPUs
+	}
+	if same {
+		return true
+	}
 	left := slices.Clone(split)
 	for _, s := range place {
 		k := slices.Index(left, s.GPUs)
@@ -55,51 +56,28 @@ func sameSplit(split []int, place []Share) bool {
 	return true
 }
 
-// trial is the workspace of one move.
+// trial is what one move needs.
 type trial struct {
-	s     *Search
-	rng   *rand.Rand
-	who   [3]int
-	was   [3][]Share
-	value [3]float64
+	s   *Search
+	rng *rand.Rand
+	who [3]int
 }
 
 // once tries one move. The order in which the jobs come back is that in which they
 // were drawn.
 func (t *trial) once() {
-	s, n := t.s, t.draw()
-	kept := s.shares
-	before := 0.0
-	for k, i := range t.who[:n] {
-		t.was[k], t.value[k] = s.places[i], s.value[i]
-		before += s.value[i]
-		s.off(i)
-	}
-	after, ok := 0.0, true
+	c, n := t.s.Begin(), t.draw()
 	for _, i := range t.who[:n] {
-		size := t.size(i)
-		at, found := spot{}, false
-		if size > 0 {
-			at, found = s.place(i, size)
-		}
-		switch {
-		case found:
-			s.put(i, at)
-			after += s.value[i]
-		case s.p.Jobs[i].Must:
-			ok = false
-		}
-	}
-	if ok && after > before+1e-12*max(1, before) && s.reachable() {
-		return
-	}
-	for _, i := range t.who[:n] {
-		s.off(i)
+		c.Off(i)
 	}
 	for k, i := range t.who[:n] {
-		s.back(i, t.was[k], t.value[k])
+		if size := t.size(i, held(c.was[k])); size > 0 {
+			c.Best(i, size)
+		}
 	}
-	s.drop(kept)
+	if before, after, ok := c.sums(); !ok || after <= before+1e-12*max(1, before) || !t.s.reachable() {
+		c.Undo()
+	}
 }
 
 // draw picks one to three different jobs.
@@ -118,17 +96,10 @@ func (t *trial) draw() int {
 // size draws a size for a job from its neighbours: what it has now on the cluster,
 // in the plan, a step up or down, double, half, four more or less, or what is worth
 // most in what is free.
-func (t *trial) size(i int) int {
+func (t *trial) size(i, now int) int {
 	j := &t.s.p.Jobs[i]
 	if len(j.Sizes) == 0 {
 		return 0
-	}
-	now := 0
-	for k, w := range t.who {
-		if w == i {
-			now = held(t.was[k])
-			break
-		}
 	}
 	switch t.rng.IntN(9) {
 	case 0:
@@ -136,23 +107,24 @@ func (t *trial) size(i int) int {
 	case 1:
 		return held(j.Now)
 	case 2:
-		return j.step(now, 1)
+		return j.Step(now, 1)
 	case 3:
-		return j.step(now, -1)
+		return j.Step(now, -1)
 	case 4:
-		return j.nearest(2 * now)
+		return j.Nearest(2 * now)
 	case 5:
-		return j.nearest(now / 2)
+		return j.Nearest(now / 2)
 	case 6:
-		return j.nearest(now + 4)
+		return j.Nearest(now + 4)
 	case 7:
-		return j.nearest(now - 4)
+		return j.Nearest(now - 4)
 	}
-	return t.best(i)
+	return t.s.fullest(i)
 }
 
-// step is the next accepted size above or below.
-func (j *Job) step(n, by int) int {
+// Step is the next accepted size above or below n; n where there is none, 0 below the
+// smallest when the job may be left without GPUs.
+func (j *Job) Step(n, by int) int {
 	if by > 0 {
 		for _, s := range j.Sizes {
 			if s.GPUs > n {
@@ -172,8 +144,8 @@ func (j *Job) step(n, by int) int {
 	return 0
 }
 
-// nearest is the largest accepted size up to n, else the smallest.
-func (j *Job) nearest(n int) int {
+// Nearest is the largest accepted size up to n, else the smallest.
+func (j *Job) Nearest(n int) int {
 	for _, s := range slices.Backward(j.Sizes) {
 		if s.GPUs <= n {
 			return s.GPUs
@@ -182,21 +154,30 @@ func (j *Job) nearest(n int) int {
 	return j.Sizes[0].GPUs
 }
 
-// best is the size that is worth most in what is free now.
-func (t *trial) best(i int) int {
+// Smallest is the smallest accepted size; 0 when there is none.
+func (j *Job) Smallest() int {
+	if len(j.Sizes) == 0 {
+		return 0
+	}
+	return j.Sizes[0].GPUs
+}
+
+// fullest is the size that is worth most in what is free now; 0 when none fits. The
+// job is off the nodes.
+func (s *Search) fullest(i int) int {
 	size, most := 0, 0.0
-	j := &t.s.p.Jobs[i]
-	defer t.s.drop(t.s.shares)
-	if at, ok := t.s.place(i, held(j.Now)); ok {
+	j := &s.p.Jobs[i]
+	defer s.drop(s.shares)
+	if at, ok := s.place(i, held(j.Now)); ok {
 		size, most = held(j.Now), at.value
 	}
-	for _, k := range t.s.dear[i] {
-		s := &j.Sizes[k]
-		if s.Options[0].Value <= most {
+	for _, k := range s.dear[i] {
+		n := &j.Sizes[k]
+		if n.Options[0].Value <= most {
 			break
 		}
-		if at, ok := t.s.place(i, s.GPUs); ok && at.value > most {
-			size, most = s.GPUs, at.value
+		if at, ok := s.place(i, n.GPUs); ok && at.value > most {
+			size, most = n.GPUs, at.value
 		}
 	}
 	return size

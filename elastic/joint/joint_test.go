@@ -149,6 +149,27 @@ func TestNearTheBest(t *testing.T) {
 	}
 }
 
+// TestExact: the exhaustive search finds what looking at all plans the naive way finds.
+// With jobs that nobody can keep from sharing nodes a plan may only be reached in an
+// order in which they come last; these it may pass over.
+func TestExact(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := problems(t, false)
+		most := best(p)
+		plan, ok := joint.Exact(p)
+		mixes := slices.ContainsFunc(p.Jobs, func(j joint.Job) bool { return j.Mixes })
+		if ok != !math.IsInf(most, 0) && !mixes {
+			t.Fatalf("found a plan: %v; the best of all is worth %v", ok, most)
+		}
+		if ok && (plan.Value > most+1e-9*max(1, most) || !mixes && plan.Value < most-1e-9*max(1, most)) {
+			t.Fatalf("worth %v, and the best of all is %v: %+v of %+v", plan.Value, most, plan, p)
+		}
+		if ok {
+			checkPlan(t, p, plan)
+		}
+	})
+}
+
 // TestManyNodes: a job finds nodes of its own however many it needs.
 func TestManyNodes(t *testing.T) {
 	p := &joint.Problem{Nodes: make([]joint.Node, 300)}

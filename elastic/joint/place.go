@@ -24,7 +24,7 @@ func (s *Search) place(i, size int) (spot, bool) {
 	if size > s.f.idle(j) {
 		return best, len(best.place) > 0
 	}
-	options := j.at(size)
+	options := j.At(size)
 	broken := math.MaxInt
 	for _, o := range options {
 		if len(best.place) > 0 && o.Value <= best.value && !s.near(o.Value, best) {
@@ -49,8 +49,8 @@ func (s *Search) near(v float64, best spot) bool {
 	return !best.stays && v >= best.value-s.p.Near*math.Abs(best.value)
 }
 
-// at returns the options of a size; nil when the job does not accept it.
-func (j *Job) at(size int) []Option {
+// At returns the options of a size; nil when the job does not accept it.
+func (j *Job) At(size int) []Option {
 	lo, hi := 0, len(j.Sizes)
 	for lo < hi {
 		mid := (lo + hi) / 2
@@ -106,7 +106,7 @@ func (s *Search) fitIn(j *Job, group, split []int) (place []Share, breaks int) {
 	for size := top; size >= low; size-- {
 		f.next[size] = from
 		to := s.nodes[from : from+f.tally[size]]
-		if from += len(to); len(to) > 0 && f.find(j, group, size, several, to) < len(to) {
+		if from += len(to); len(to) > 0 && s.find(j, group, size, several, to) < len(to) {
 			return nil, 0
 		}
 		for _, node := range to {
@@ -119,6 +119,15 @@ func (s *Search) fitIn(j *Job, group, split []int) (place []Share, breaks int) {
 		return s.filled(j, split), breaks
 	}
 	return s.keepShares(split), breaks
+}
+
+// find looks for as many nodes as there are places in to: on the whole floor, or among
+// the nodes the search is narrowed to.
+func (s *Search) find(j *Job, group []int, n int, several bool, to []int32) (found int) {
+	if s.among != nil {
+		return s.f.pick(s.among, j, group, n, several, to)
+	}
+	return s.f.find(j, group, n, several, to)
 }
 
 // filled is the uneven split that was sorted as Slurm gives it on the nodes found: it

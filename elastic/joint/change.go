@@ -1,0 +1,157 @@
+package joint
+
+import (
+	"iter"
+	"slices"
+)
+
+// Change takes a few jobs off the nodes and puts them elsewhere, to be kept or undone
+// as a whole. It costs what the nodes it touches cost, however many jobs there are.
+type Change struct {
+	s     *Search
+	who   []int
+	was   [][]Share
+	value []float64
+	kept  []Share // memory of places when it began
+}
+
+// Resume puts every job where a plan has it. The plan must fit the problem.
+func (s *Search) Resume(plan Plan) {
+	s.clear()
+	for i, place := range plan.Places {
+		if place != nil {
+			s.put(i, spot{place: place, value: s.p.Jobs[i].Worth(place)})
+		}
+	}
+}
+
+// Begin begins a change; the one before is kept as it is.
+func (s *Search) Begin() *Change {
+	c := &s.change
+	c.s, c.kept = s, s.shares
+	c.who, c.was, c.value = c.who[:0], c.was[:0], c.value[:0]
+	return c
+}
+
+// Off takes a job off the nodes, where it was before or where the change put it.
+func (c *Change) Off(i int) {
+	if !slices.Contains(c.who, i) {
+		c.who, c.was, c.value = append(c.who, i), append(c.was, c.s.places[i]), append(c.value, c.s.value[i])
+	}
+	c.s.off(i)
+}
+
+// Best puts a job that is off the nodes at a size, on the best place there is. It is
+// false when there is none.
+func (c *Change) Best(i, size int) bool {
+	at, found := c.s.place(i, size)
+	if found {
+		c.s.put(i, at)
+	}
+	return found
+}
+
+// Fullest is the size at which a job that is off the nodes is worth most in what is
+// free now; 0 when none fits.
+func (c *Change) Fullest(i int) int { return c.s.fullest(i) }
+
+// Fit puts a job that is off the nodes on a place with the split of an option: among
+// the nodes listed, the first of them first, or, where that is nil, on those it fills
+// best. It is false when there is none.
+func (c *Change) Fit(i int, o *Option, among []int) bool {
+	s, j := c.s, &c.s.p.Jobs[i]
+	s.among = among
+	place, _ := s.fit(j, o.Split)
+	s.among = nil
+	if place == nil && o.Loose && among == nil {
+		place, _ = s.fitLoosely(j, gpus(o.Split), len(o.Split))
+	}
+	switch {
+	case place == nil:
+		return false
+	case sameShares(place, j.Now):
+		s.put(i, spot{j.Now, j.Stay, true})
+	default:
+		s.put(i, spot{place: place, value: o.Value})
+	}
+	return true
+}
+
+// sums are the values before and after of the jobs concerned; it is false when one of
+// them is without GPUs and may not be.
+func (c *Change) sums() (before, after float64, ok bool) {
+	for k, i := range c.who {
+		if c.s.places[i] == nil && c.s.p.Jobs[i].Must {
+			return 0, 0, false
+		}
+		before += c.value[k]
+		after += c.s.value[i]
+	}
+	return before, after, true
+}
+
+// Gain is by how much the change raises the sum of values; it is false when it leaves
+// a job without GPUs that may not be.
+func (c *Change) Gain() (gain float64, ok bool) {
+	before, after, ok := c.sums()
+	return after - before, ok
+}
+
+// Home puts a job that is off the nodes where it is now. It is false when it is nowhere
+// or somebody is in its way.
+func (c *Change) Home(i int) bool {
+	j := &c.s.p.Jobs[i]
+	if len(j.Now) == 0 || !c.s.f.fits(j, j.Now) {
+		return false
+	}
+	c.s.put(i, spot{j.Now, j.Stay, true})
+	return true
+}
+
+// Who lists the jobs concerned. It is valid until the next change.
+func (c *Change) Who() []int { return c.who }
+
+// Moved gives the jobs concerned with the places they had before.
+func (c *Change) Moved() iter.Seq2[int, []Share] {
+	return func(yield func(int, []Share) bool) {
+		for k, i := range c.who {
+			if !yield(i, c.was[k]) {
+				return
+			}
+		}
+	}
+}
+
+// Same reports whether everybody is where he was before.
+func (c *Change) Same() bool {
+	for k, i := range c.who {
+		if !sameShares(c.was[k], c.s.places[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// Undo puts everybody back.
+func (c *Change) Undo() {
+	for _, i := range c.who {
+		c.s.off(i)
+	}
+	for k, i := range c.who {
+		c.s.back(i, c.was[k], c.value[k])
+	}
+	c.s.drop(c.kept)
+}
+
+// Reachable reports whether the jobs can get to where they were put one after the
+// other, without waiting for each other in a circle.
+func (s *Search) Reachable() bool { return s.reachable() }
+
+// Place is where a job was put last; nil = nowhere.
+func (s *Search) Place(i int) []Share { return s.places[i] }
+
+// Stays reports whether a job was put where it is now.
+func (s *Search) Stays(i int) bool { return sameShares(s.places[i], s.p.Jobs[i].Now) }
+
+// Problem is the one searched.
+func (s *Search) Problem() *Problem { return s.p }
