@@ -126,7 +126,7 @@ func TestMistakes(t *testing.T) {
 		{"bare number", "[cycle]\nperiod = 30\n", "FILE:2:10: period = 30: want a duration from 1s to 1h"},
 		{"no unit", "[cycle]\nperiod = \"30\"\n", `FILE:2:11: period = "30": want a duration`},
 		{"too short", "[cycle]\nperiod = \"1ms\"\n", `FILE:2:11: period = "1ms": want a duration from 1s to 1h`},
-		{"choice", "[policy]\nname = \"drf\"\n", `FILE:2:9: name = "drf": want one of "lookahead", "knapsack", "deadline", "fcfs", "ef", "optimus", "afs", "tiresias", "srpt", "edf", "elasticflow" or "maxspeedup"`},
+		{"choice", "[policy]\nname = \"drf\"\n", `FILE:2:9: name = "drf": want one of "lookahead", "knapsack", "annealing", "deadline", "fcfs", "ef", "optimus", "afs", "tiresias", "srpt", "edf", "elasticflow" or "maxspeedup"`},
 		{"fraction", "[resize]\nmoves = 1.5\n", "FILE:2:9: moves = 1.5: want a whole number from 0 to 10000"},
 		{"nan", "[resize]\npayback = nan\n", "FILE:2:11: payback = NaN: want a number from 1 to 100"},
 		{"relative", "[paths]\nstate = \"var\"\n", `FILE:2:10: state = "var": want an absolute path`},

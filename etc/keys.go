@@ -71,7 +71,7 @@ var keys = []key{
 }
 
 // policies are the names that [policy] name takes.
-var policies = []string{"lookahead", "knapsack", "deadline", "fcfs", "ef", "optimus", "afs", "tiresias", "srpt", "edf", "elasticflow", "maxspeedup"}
+var policies = []string{"lookahead", "knapsack", "annealing", "deadline", "fcfs", "ef", "optimus", "afs", "tiresias", "srpt", "edf", "elasticflow", "maxspeedup"}
 
 const day = 24 * time.Hour
 

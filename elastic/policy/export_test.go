@@ -10,7 +10,7 @@ import (
 // plan can exceed: the best of each size for everybody, wherever that may be.
 func Foresee(s elastic.Snapshot) (value, bound float64) {
 	o := newOutlook(s)
-	plan, p := o.decide()
+	plan, p := o.decide((*outlook).value, (*outlook).solve)
 	return plan.Value, ceiling(p)
 }
 

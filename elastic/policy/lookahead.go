@@ -15,20 +15,21 @@ import (
 // job keeps its minimum, and jobs start in the order they came.
 func lookahead(s elastic.Snapshot) elastic.Allocation {
 	o := newOutlook(s)
-	plan, _ := o.decide()
+	plan, _ := o.decide((*outlook).value, (*outlook).solve)
 	return o.answer(plan) // 6. In words, and in an order in which it can be done.
 }
 
-// decide returns the plan and the problem it answers.
-func (o *outlook) decide() (joint.Plan, *joint.Problem) {
+// decide returns the plan and the problem it answers. It is given how work is valued,
+// and how the problem is solved.
+func (o *outlook) decide(value func(*outlook), solve func(*outlook, *joint.Problem) (joint.Plan, bool)) (joint.Plan, *joint.Problem) {
 	o.classify() // 1. Who may be started, who may move, who stays as he is.
 	o.estimate() // 2. How long the rest of each job takes at every size.
 	o.stop = o.mayStop()
 	o.admit() // 3. Who of those that wait gets his minimum now.
 	for {
-		o.value()     // 4. What the rest of each job is worth.
+		value(o)      // 4. What the rest of each job is worth.
 		p := o.pose() // 5. Every place each job could have, with its value.
-		best, ok := o.solve(p)
+		best, ok := solve(o, p)
 		if ok || !o.admitFewer() {
 			return best, p
 		}

@@ -115,7 +115,7 @@ func (w foresight) why(p *prospect, d elastic.Decision) string {
 	case d.GPUs > p.now:
 		return fmt.Sprintf("%s: %s", change(p.now, d.GPUs), w.takes(p, d))
 	case !d.Place.Equal(p.at) && len(d.Place) > 0:
-		return fmt.Sprintf("moves from %s to %s: %s", p.at, d.Place, w.takes(p, d))
+		return fmt.Sprintf("moves from %s to %s: %s", p.at, d.Place, w.shifts(p, d))
 	}
 	return w.keeps(p)
 }
@@ -160,6 +160,17 @@ func (w foresight) served() string {
 // takes compares how long the rest takes, the move included, with staying.
 func (w foresight) takes(p *prospect, d elastic.Decision) string {
 	return fmt.Sprintf("its rest takes %s instead of %s", p.time(w.restAt(p, d)+p.price), p.time(p.stay))
+}
+
+// shifts says what a job that keeps its size moves for: itself or others.
+func (w foresight) shifts(p *prospect, d elastic.Decision) string {
+	switch {
+	case w.restAt(p, d)+p.price < p.stay:
+		return w.takes(p, d)
+	case len(w.starts)+len(w.room) > 0:
+		return w.served()
+	}
+	return "others end sooner by more where it was"
 }
 
 // restAt is how long the rest takes at the decision's place, without the hope that

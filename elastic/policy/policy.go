@@ -30,6 +30,7 @@ type Policy struct {
 var All = []Policy{
 	{Name: "lookahead", Doc: "sizes and places together, by what finishing each job saves all of them; the minimum at once, and kept", Allocate: lookahead},
 	{Name: "knapsack", Doc: "start everybody on the minimum at once, then give idle GPUs where they save most time", Allocate: knapsackPolicy},
+	{Name: "annealing", Doc: "sizes and places together, by simulated annealing from what everybody has; the minimum at once, and kept", Allocate: annealing},
 	{Name: "deadline", Doc: "who has a deadline gets the smallest share that meets it; what is left goes where it saves most", Allocate: byDeadline},
 	{Name: "fcfs", Doc: "the minimum each, first come, first served; never resized (a baseline)", Allocate: fcfs, OnEvents: true, Rigid: true},
 	{Name: "ef", Doc: "all free GPUs to the job at the head of the queue; never resized (a baseline)", Allocate: ef, OnEvents: true, Rigid: true},

@@ -1,0 +1,85 @@
+package policy
+
+import (
+	"math/rand/v2"
+	"slices"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/anneal"
+	"github.com/sluice-hpc/sluice/elastic/joint"
+)
+
+// annealing poses the decision as lookahead does, with the same hard rules, and solves
+// it by simulated annealing over sizes and places together, from what everybody has
+// (package anneal). What it makes greatest is the sum of the predicted speeds, each
+// weighted by what finishing its job saves all of them, and the price of a resize taken
+// off. The sum of plain speeds, which was published with the method, does not know
+// who ends soon: see BySpeeds.
+func annealing(s elastic.Snapshot) elastic.Allocation { return annealed(s, (*outlook).value) }
+
+// BySpeeds is annealing with the score it was published with: every job's speed counts
+// as many times as it is faster than on its smallest size, however much is left of it.
+// It is not among the policies to choose from, but shown beside them.
+var BySpeeds = Policy{
+	Name: "annealing, sum of speeds", Doc: "annealing with the score it was published with",
+	Allocate: func(s elastic.Snapshot) elastic.Allocation { return annealed(s, (*outlook).speeds) },
+}
+
+func annealed(s elastic.Snapshot, value func(*outlook)) elastic.Allocation {
+	o := newOutlook(s)
+	plan, _ := o.decide(value, (*outlook).anneal)
+	return o.answer(plan)
+}
+
+// speeds values a job's rest by how long it takes on the smallest size.
+func (o *outlook) speeds() {
+	for i := range o.jobs {
+		if p := &o.jobs[i]; p.active() {
+			p.worth = p.choices[0].best
+		}
+	}
+}
+
+// The changes tried in one decision: so many for every job there is, at least and at
+// most so many in all. On one core that is some milliseconds for a few dozen jobs.
+const (
+	changesAJob  = 500
+	leastChanges = 2000
+	mostChanges  = 100_000
+)
+
+// anneal goes on from the present. It is false when somebody who must have GPUs finds
+// none; then the plan changes nothing.
+func (o *outlook) anneal(p *joint.Problem) (joint.Plan, bool) {
+	rng := rand.New(rand.NewPCG(o.seed(), 0xa2))
+	search := joint.NewSearch(p)
+	start, ok := o.present(search, p, rng)
+	if !ok {
+		return stayPut(p), false
+	}
+	return anneal.Improve(search, start, min(max(leastChanges, changesAJob*len(p.Jobs)), mostChanges), rng), true
+}
+
+// presents is in how many orders those who start are placed beside those who run.
+const presents = 4
+
+// present is everybody as he is, and on its minimum who must start; others make room
+// where there is none. Where an ordinary job waits or a pin is not met, which many
+// have to make room for together, sizes are taken from the knapsack that do.
+func (o *outlook) present(search *joint.Search, p *joint.Problem, rng *rand.Rand) (best joint.Plan, found bool) {
+	begin := [][]int{o.asNow(p)}
+	if len(p.Jobs) > len(o.posed) || slices.ContainsFunc(o.posed, o.offPin) {
+		begin = o.candidates(p, 1)
+	}
+	for _, sizes := range begin {
+		for _, order := range joint.Orders(sizes, presents, rng) {
+			if value, ok := search.Build(sizes, order); ok && (!found || value > best.Value) {
+				best, found = search.Plan(), true
+			}
+		}
+	}
+	return best, found
+}
+
+// offPin reports whether a job has another size than the one its user pinned it to.
+func (o *outlook) offPin(i int) bool { return o.jobs[i].pin > 0 && o.jobs[i].now != o.jobs[i].pin }
