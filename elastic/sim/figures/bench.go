@@ -138,13 +138,21 @@ func (b *bench) simulate(t trial) (report.Summary, error) {
 	return report.Summarise(r, report.Setting{Interval: t.interval, Restart: t.restart, Seed: t.seed}), nil
 }
 
+// named is a policy of the table, or one that is shown beside them only.
+func named(name string) (policy.Policy, error) {
+	if name == policy.BySpeeds.Name {
+		return policy.BySpeeds, nil
+	}
+	return policy.ByName(name)
+}
+
 // replay runs a trial; with a clock, decisions are timed.
 func (b *bench) replay(t trial, clock func() time.Duration) (replay.Result, error) {
 	w, err := b.loads.get(t.load, t.seed, t.times)
 	if err != nil {
 		return replay.Result{}, err
 	}
-	p, err := policy.ByName(t.policy)
+	p, err := named(t.policy)
 	if err != nil {
 		return replay.Result{}, err
 	}

@@ -44,6 +44,7 @@ var all = []figure{
 	{5, "CPU time of a decision of lookahead", nil, decisions},
 	{6, "learned against told everything: ratio of mean JCT", nil, learning},
 	{8, "testbench B: share of deadlines met, and CPU time of a decision of deadline", deadlinesFolder, deadlines},
+	{10, "testbench A: annealing beside knapsack and lookahead, and how far each is from the best plan", testbenchFolder, annealings},
 }
 
 func testbenchFolder(o Options) string { return o.Testbench }
@@ -60,7 +61,7 @@ func Numbers() []int {
 
 // Run works the figures out and writes each as soon as it and those before it are
 // known. The lines are the same in every run with the same options, but for the
-// times of figure 5. It fails with the first simulation that does, or with ctx's
+// times of decisions. It fails with the first simulation that does, or with ctx's
 // error.
 func Run(ctx context.Context, o Options, out io.Writer) error { return run(ctx, o, all, out) }
 
