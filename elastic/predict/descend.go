@@ -1,0 +1,81 @@
+package predict
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+const (
+	mostDescents = 300   // steps of a search
+	mostHalvings = 40    // of a step
+	flat         = 1e-10 // of the cost: less than this a step is not worth taking
+)
+
+// descend searches for the lowest cost from a point by BFGS with halved steps (Nocedal
+// and Wright, Numerical Optimization, 2006, algorithm 6.1 and section 3.1). cost returns
+// the slope as well.
+func descend(from []float64, cost func([]float64) (float64, []float64)) ([]float64, float64) {
+	n := len(from)
+	x := mat.NewVecDense(n, append([]float64(nil), from...))
+	at, slope := cost(x.RawVector().Data)
+	bend := identity(n) // the inverse of the second derivatives, as far as seen
+	for range mostDescents {
+		g := mat.NewVecDense(n, slope)
+		var along mat.VecDense
+		along.MulVec(bend, g)
+		along.ScaleVec(-1, &along)
+		if mat.Dot(&along, g) >= 0 { // rounding: begin anew
+			bend = identity(n)
+			along.ScaleVec(-1, g)
+		}
+		next, lower, nextSlope := halve(x, &along, at, mat.Dot(&along, g), cost)
+		if next == nil {
+			break
+		}
+		var moved, turned mat.VecDense
+		moved.SubVec(next, x)
+		turned.SubVec(mat.NewVecDense(n, nextSlope), g)
+		update(bend, &moved, &turned)
+		gain := at - lower
+		x, at, slope = next, lower, nextSlope
+		if gain < flat {
+			break
+		}
+	}
+	return x.RawVector().Data, at
+}
+
+// halve goes along a direction as far as the cost falls by enough (Armijo's condition);
+// nil when it does nowhere.
+func halve(x, along *mat.VecDense, at, fall float64, cost func([]float64) (float64, []float64)) (*mat.VecDense, float64, []float64) {
+	for step, tries := 1.0, 0; tries < mostHalvings; step, tries = step/2, tries+1 {
+		var next mat.VecDense
+		next.AddScaledVec(x, step, along)
+		if lower, slope := cost(next.RawVector().Data); lower <= at+1e-4*step*fall && !math.IsNaN(lower) {
+			return &next, lower, slope
+		}
+	}
+	return nil, at, nil
+}
+
+// update is equation 6.17: how the slope turned over a step says how the cost bends there.
+func update(bend *mat.Dense, moved, turned *mat.VecDense) {
+	curve := mat.Dot(moved, turned)
+	if !(curve > 1e-12*mat.Norm(moved, 2)*mat.Norm(turned, 2)) {
+		return
+	}
+	var seen mat.VecDense
+	seen.MulVec(bend, turned)
+	bend.RankOne(bend, (1+mat.Dot(turned, &seen)/curve)/curve, moved, moved)
+	bend.RankOne(bend, -1/curve, &seen, moved)
+	bend.RankOne(bend, -1/curve, moved, &seen)
+}
+
+func identity(n int) *mat.Dense {
+	out := mat.NewDense(n, n, nil)
+	for i := range n {
+		out.Set(i, i, 1)
+	}
+	return out
+}

@@ -1,0 +1,109 @@
+package predict
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+)
+
+const (
+	// parts is into how many parts observations are cut, each held back once.
+	parts = 5
+	// fewest is how many observations there must be for one to be missed.
+	fewest = 6
+	// mostCuts is at how many numbers of GPUs, and of nodes, the larger are held back.
+	mostCuts = 3
+)
+
+// ordered sorts observations by what they say, so that the order they came in does not
+// matter.
+func ordered(observations []Observation) []Observation {
+	out := slices.Clone(observations)
+	slices.SortStableFunc(out, func(a, b Observation) int {
+		return cmp.Or(cmp.Compare(a.GPUs(), b.GPUs()), slices.Compare(a.Split, b.Split), cmp.Compare(a.Kind, b.Kind),
+			cmp.Compare(a.Batch, b.Batch), cmp.Compare(a.Beside, b.Beside), cmp.Compare(a.Seconds, b.Seconds), cmp.Compare(a.weight(), b.weight()))
+	})
+	return out
+}
+
+// folds says, for each part, which of so many observations it holds back; none when they
+// are too few. The parts are drawn, always the same.
+func folds(count int) [][]bool {
+	if count < fewest {
+		return nil
+	}
+	out := make([][]bool, parts)
+	for i := range out {
+		out[i] = make([]bool, count)
+	}
+	for place, i := range rand.New(rand.NewPCG(1, uint64(count))).Perm(count) {
+		out[place%parts][i] = true
+	}
+	return out
+}
+
+// cuts holds back all that is larger than some size, by GPUs and by nodes, as a question
+// for more of them than were measured finds it: with at least two sizes left, from the
+// largest downwards.
+func cuts(observations []Observation) [][]bool {
+	if len(observations) < fewest {
+		return nil
+	}
+	gpus := func(o Observation) int { return o.GPUs() }
+	nodes := func(o Observation) int { return len(o.Split) }
+	return append(cutsBy(observations, gpus, 2), cutsBy(observations, nodes, 1)...)
+}
+
+// cutsBy leaves at least so many sizes.
+func cutsBy(observations []Observation, size func(Observation) int, leave int) [][]bool {
+	var sizes []int
+	for _, o := range observations {
+		sizes = append(sizes, size(o))
+	}
+	slices.Sort(sizes)
+	sizes = slices.Compact(sizes)
+	var out [][]bool
+	for i := len(sizes) - 1; i >= leave && len(out) < mostCuts; i-- {
+		held := make([]bool, len(observations))
+		for k, o := range observations {
+			held[k] = size(o) >= sizes[i]
+		}
+		out = append(out, held)
+	}
+	return out
+}
+
+// extent is what was measured, from the least to the most.
+type extent struct {
+	gpus, nodes, fullest, beside [2]int
+	part                         [2]float64
+	kinds                        []string
+}
+
+func extentOf(observations []Observation) extent {
+	e := extent{kinds: kindsOf(observations)}
+	for i, o := range observations {
+		first := i == 0
+		reach(&e.gpus, o.GPUs(), first)
+		reach(&e.nodes, len(o.Split), first)
+		reach(&e.fullest, o.fullest(), first)
+		reach(&e.beside, o.Beside, first)
+		reach(&e.part, o.part(), first)
+	}
+	return e
+}
+
+func reach[T cmp.Ordered](to *[2]T, x T, first bool) {
+	if first {
+		*to = [2]T{x, x}
+	}
+	to[0], to[1] = min(to[0], x), max(to[1], x)
+}
+
+// holds reports whether a configuration lies between those measured.
+func (e extent) holds(c Configuration) bool {
+	return among(e.gpus, c.GPUs()) && among(e.nodes, len(c.Split)) && among(e.fullest, c.fullest()) &&
+		among(e.beside, c.Beside) && among(e.part, c.part()) && slices.Contains(e.kinds, c.Kind)
+}
+
+func among[T cmp.Ordered](of [2]T, x T) bool { return of[0] <= x && x <= of[1] }

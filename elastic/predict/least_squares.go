@@ -1,0 +1,86 @@
+package predict
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// LeastSquares is seconds as a sum of terms that are never negative, with g GPUs on n
+// nodes, m of them on the fullest, j other jobs beside, and p the part of the batch a GPU
+// works on:
+//
+//	a + b*p  for each kind of GPU
+//	+ c*[g>1] + d*max(g-2, 0) + e*[n=1]max(g-2, 0) + f*[n>1] + h*[n>1](n-1) + i*[n>1](m-1) + k*j
+//
+// Computing takes a constant and grows with the batch. Whoever has somebody to wait for
+// pays once, for every further GPU, and more of that where they share the insides of one
+// node; for crossing nodes at all, for every further node, and for GPUs that share a
+// node's link. Relative errors are squared: a step of a second and one of an hour count
+// alike.
+//
+// As long as nothing was seen of several nodes, d and e cannot be told apart, and all is
+// d: waiting goes on growing beyond a node as it did within, since a network is not
+// faster than the insides of a node (the same prior as Pollux's).
+var LeastSquares = Form{"least squares", fitLeastSquares}
+
+func fitLeastSquares(observations []Observation) (Predictor, error) {
+	t := termsFor(observations)
+	rows := mat.NewDense(len(observations), t.count(), nil)
+	ones := make([]float64, len(observations))
+	for i, o := range observations {
+		ones[i] = math.Sqrt(o.weight())
+		for j, x := range t.of(o.Configuration) {
+			rows.Set(i, j, ones[i]*x/o.Seconds)
+		}
+	}
+	coefficients, err := nonNegative(rows, ones)
+	if err != nil {
+		return nil, err
+	}
+	return bounded(func(c Configuration) float64 {
+		sum := 0.0
+		for j, x := range t.of(c) {
+			sum += coefficients[j] * x
+		}
+		return sum
+	}), nil
+}
+
+// terms says which terms there are.
+type terms struct {
+	kinds   []string
+	spanned bool // several nodes were seen
+}
+
+func termsFor(observations []Observation) terms {
+	t := terms{kinds: kindsOf(observations)}
+	for _, o := range observations {
+		t.spanned = t.spanned || o.spans()
+	}
+	return t
+}
+
+func (t terms) count() int { return 7 + 2*len(t.kinds) }
+
+// of returns the terms of a configuration, coefficients left out.
+func (t terms) of(c Configuration) []float64 {
+	g, n := float64(c.GPUs()), float64(len(c.Split))
+	crossing, further := when(n > 1), max(g-2, 0)
+	out := []float64{
+		when(g > 1), further, when(t.spanned && n == 1) * further,
+		crossing, crossing * (n - 1), crossing * float64(c.fullest()-1), float64(c.Beside),
+	}
+	for k := range t.kinds {
+		own := share(c, t.kinds, k)
+		out = append(out, own, own*c.part())
+	}
+	return out
+}
+
+func when(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}

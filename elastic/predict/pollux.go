@@ -1,0 +1,132 @@
+package predict
+
+import "math"
+
+// Pollux is the form of Qiao et al., OSDI 2021, section 4.1: with b examples for each GPU
+// and r GPUs, a step computes for c = alpha_c + beta_c*b, waits for the network for
+// s = alpha + beta*max(r-2, 0), 0 on one GPU, with an alpha and a beta of their own within
+// a node and across nodes, and overlaps the two by as much as gamma says:
+//
+//	(c^gamma + s^gamma)^(1/gamma)
+//
+// It is fitted as its authors fit it (AdaptDL, goodput.py): the root mean squares of the
+// errors of the logarithms of the step and of its computing part are minimised; gamma is
+// drawn towards 1, beta towards being small beside alpha. Where nothing was seen of several
+// nodes, crossing them is taken to cost a tenth more than it does within one; their later
+// prior, without which this form is at a loss there.
+var Pollux = Form{"pollux", fitPollux}
+
+// parameters are alpha_c, beta_c, alpha and beta across nodes, alpha and beta within one,
+// gamma.
+type parameters [7]float64
+
+const (
+	within, across = 4, 2 // where the alpha is; its beta follows
+	gamma          = 6
+	smallest       = 1e-8 // of all but gamma
+	steepestGamma  = 10   // at which the longer of the two is all that counts, nearly
+)
+
+// polluxStarts are where the search begins: the authors' own point, and others that are
+// slower, faster, and overlap more.
+var polluxStarts = []parameters{
+	{.1, .01, .1, .01, .1, .01, 1.001}, {.01, .001, .01, .001, .01, .001, 1.5}, {1, .001, 1, .01, .1, .01, 2}, {.05, .002, .05, .004, .02, .002, 4},
+}
+
+func fitPollux(observations []Observation) (Predictor, error) {
+	f := polluxFit{observations: observations}
+	for _, o := range observations {
+		f.nodes = f.nodes || o.spans()
+		f.scale = max(f.scale, o.part())
+	}
+	var best parameters
+	lowest := math.Inf(1)
+	for _, start := range polluxStarts {
+		start[1] /= f.scale // a start for any size of batch
+		p, cost := f.descend(start)
+		if cost < lowest { // not of NaN
+			best, lowest = p, cost
+		}
+	}
+	if math.IsInf(lowest, 1) {
+		best = polluxStarts[0]
+	}
+	if !f.nodes {
+		best[across] = 1.1 * best[within]
+		best[across+1] = 1.1 * best[within+1]
+	}
+	return bounded(func(c Configuration) float64 { seconds, _ := best.predict(c); return seconds }), nil
+}
+
+// polluxFit is what the search looks at.
+type polluxFit struct {
+	observations []Observation
+	nodes        bool    // some observation is of several
+	scale        float64 // the largest batch of a GPU
+}
+
+// descend searches from a point over the logarithms of the parameters, and over that of
+// gamma's odds between its bounds, so that no bound is ever in the way.
+func (f *polluxFit) descend(from parameters) (parameters, float64) {
+	x, cost := descend(fold(from), func(x []float64) (float64, []float64) {
+		p := unfold(x)
+		cost, by := f.cost(p)
+		slope := make([]float64, len(p))
+		for i := range gamma {
+			slope[i] = by[i] * (p[i] - smallest)
+		}
+		odds := (p[gamma] - 1) / (steepestGamma - 1)
+		slope[gamma] = by[gamma] * (steepestGamma - 1) * odds * (1 - odds)
+		return cost, slope
+	})
+	return unfold(x), cost
+}
+
+func fold(p parameters) []float64 {
+	x := make([]float64, len(p))
+	for i := range gamma {
+		x[i] = math.Log(max(p[i], 2*smallest) - smallest)
+	}
+	odds := (p[gamma] - 1) / (steepestGamma - 1)
+	x[gamma] = math.Log(odds / (1 - odds))
+	return x
+}
+
+func unfold(x []float64) (p parameters) {
+	for i := range gamma {
+		p[i] = smallest + math.Exp(min(40, x[i])) // far beyond any second
+	}
+	p[gamma] = 1 + (steepestGamma-1)/(1+math.Exp(-x[gamma]))
+	return p
+}
+
+// network is the row of alpha and beta a configuration goes by, and what beta is
+// multiplied by; false on one GPU.
+func (c Configuration) network() (at int, times float64, ok bool) {
+	r := c.GPUs()
+	switch {
+	case c.spans():
+		return across, max(float64(r-2), smallest), true
+	case r > 1:
+		return within, max(float64(r-2), smallest), true
+	}
+	return 0, 0, false
+}
+
+// predict returns the seconds of a step, and of its computing part.
+func (p parameters) predict(c Configuration) (step, compute float64) {
+	compute = p[0] + p[1]*c.part()
+	wait := smallest
+	if at, times, ok := c.network(); ok {
+		wait = p[at] + p[at+1]*times
+	}
+	return norm(compute, wait, p[gamma]), compute
+}
+
+// norm is (a^g + b^g)^(1/g), without overflow.
+func norm(a, b, g float64) float64 {
+	if a < b {
+		a, b = b, a
+	}
+	return a * math.Exp(math.Log1p(math.Pow(b/a, g))/g)
+}
