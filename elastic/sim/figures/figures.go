@@ -44,6 +44,7 @@ var all = []figure{
 	{5, "CPU time of a decision of lookahead", nil, decisions},
 	{6, "learned against told everything: ratio of mean JCT", nil, learning},
 	{8, "testbench B: share of deadlines met, and CPU time of a decision of deadline", deadlinesFolder, deadlines},
+	{9, "profiles of testbench A: speeds of configurations that were held back", testbenchFolder, predictions},
 	{10, "testbench A: annealing beside knapsack and lookahead, and how far each is from the best plan", testbenchFolder, annealings},
 }
 

@@ -112,9 +112,10 @@ type Profile struct {
 	// InitBatch and MaxBatch bound the global batch.
 	InitBatch, MaxBatch int
 
-	placements map[place]line // by smallest rotation
-	grid       *grid          // every other split, by nodes and GPUs
-	progress   *progress
+	placements  map[place]line // by smallest rotation
+	scalability []Measurement  // of more nodes
+	grid        *grid          // every other split, by nodes and GPUs
+	progress    *progress
 }
 
 // published is what the Pollux simulator states of its applications beside the
@@ -211,7 +212,11 @@ func (p *Profile) readScalability(path string) error {
 	}
 	for t.next() {
 		s := shape{t.whole("num_nodes", 1, wideNodes), t.whole("num_replicas", 1, wideGPUs)}
-		p.grid.set(s, t.whole("local_bsz", 1, maxBatch), t.times())
+		local, took := t.whole("local_bsz", 1, maxBatch), t.times()
+		p.grid.set(s, local, took)
+		if m, ok := even(s, local, took); ok {
+			p.scalability = append(p.scalability, m)
+		}
 	}
 	return t.err
 }
