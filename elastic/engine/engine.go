@@ -51,17 +51,19 @@ type Event struct {
 // Engine runs cycles. Its methods are called from one goroutine, except Report,
 // which any may call.
 type Engine struct {
-	cfg     Config
-	loaded  bool
-	jobs    map[string]*jobState // by token
-	byID    map[elastic.JobID]*jobState
-	open    []elastic.Intent
-	samples map[string][]speed.Sample
-	curves  map[string]*speed.Curve
-	health  elastic.Health
-	kept    elastic.Health       // as the journal has it
-	lost    map[string]time.Time // nodes by when they were last seen lost
-	blind   struct {
+	cfg      Config
+	loaded   bool
+	jobs     map[string]*jobState // by token
+	byID     map[elastic.JobID]*jobState
+	open     []elastic.Intent
+	samples  map[string][]speed.Sample
+	curves   map[string]*speed.Curve
+	foreseen map[string]*foresight // by the key of the samples
+	series   map[string]series     // by model
+	health   elastic.Health
+	kept     elastic.Health       // as the journal has it
+	lost     map[string]time.Time // nodes by when they were last seen lost
+	blind    struct {
 		since time.Time
 		why   string
 		wait  time.Duration
@@ -138,12 +140,14 @@ func New(cfg Config) *Engine {
 		cfg.Events = func(Event) {}
 	}
 	return &Engine{
-		cfg:     cfg,
-		jobs:    map[string]*jobState{},
-		byID:    map[elastic.JobID]*jobState{},
-		samples: map[string][]speed.Sample{},
-		curves:  map[string]*speed.Curve{},
-		lost:    map[string]time.Time{},
+		cfg:      cfg,
+		jobs:     map[string]*jobState{},
+		byID:     map[elastic.JobID]*jobState{},
+		samples:  map[string][]speed.Sample{},
+		curves:   map[string]*speed.Curve{},
+		foreseen: map[string]*foresight{},
+		series:   map[string]series{},
+		lost:     map[string]time.Time{},
 	}
 }
 
@@ -171,6 +175,7 @@ func (e *Engine) Cycle(ctx context.Context, now time.Time) (wake time.Time, err 
 	// 2. Fold: what was known and what was seen make a snapshot.
 	e.fold(ctx, view, now)
 	e.hear(now)
+	e.foresee(now)
 	snap := e.snapshot(view, now)
 	// 3. Go on with the moves under way: as many steps as need no new look.
 	acted := e.act(ctx, e.open, snap, now)

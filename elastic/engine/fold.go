@@ -205,14 +205,18 @@ func (e *Engine) paceOf(rec JobRecord) string { return e.learner(rec) + "/pace" 
 // everybody's. Speeds are the job's own word, so that a false one could slow the jobs of
 // all who share it.
 func (e *Engine) learner(rec JobRecord) string {
-	switch model := rec.Tag.Spec.Model; {
-	case model == "":
-		return "job:" + rec.Token
-	case e.cfg.ShareSpeeds:
-		return "model:" + model
-	default:
-		return fmt.Sprintf("user:%d/model:%s", rec.UID, model)
+	if model := rec.Tag.Spec.Model; model != "" {
+		return e.learnerOf(rec.UID, model)
 	}
+	return "job:" + rec.Token
+}
+
+// learnerOf is who learns from a user's jobs of a model.
+func (e *Engine) learnerOf(uid uint32, model string) string {
+	if e.cfg.ShareSpeeds {
+		return "model:" + model
+	}
+	return fmt.Sprintf("user:%d/model:%s", uid, model)
 }
 
 // recall returns a model's samples, from the store the first time.
@@ -234,6 +238,9 @@ func (e *Engine) curveOf(rec JobRecord, now time.Time) *speed.Curve {
 		return c
 	}
 	c := speed.FitWith(e.recall(key), e.recall(e.paceOf(rec)), now)
+	if f := e.foreseen[e.telling(rec)]; f != nil && f.choice != nil {
+		c = c.Foretell(f.answer)
+	}
 	e.curves[key] = c
 	return c
 }

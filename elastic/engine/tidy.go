@@ -168,6 +168,9 @@ func (e *Engine) unlearn() {
 			delete(e.samples, e.modelOf(js.rec))
 			delete(e.samples, e.paceOf(js.rec))
 			delete(e.curves, e.modelOf(js.rec))
+			delete(e.series, e.modelOf(js.rec))
+			delete(e.foreseen, e.modelOf(js.rec))
+			delete(e.foreseen, e.paceOf(js.rec))
 		}
 	}
 }

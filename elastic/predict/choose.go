@@ -11,7 +11,7 @@ type Choice struct {
 	// Within is what cross-validation says of questions within what was measured, Beyond
 	// of those for more GPUs or nodes than were.
 	Within, Beyond Trial
-	fitted         []Predictor // by form; nil where it is believed nowhere
+	fitted         []Predictor // by form; nil where it cannot be fitted
 	seen           extent
 }
 
@@ -27,23 +27,21 @@ type Trial struct {
 // Choose fits the forms, of which the first is the simplest, and says which to believe:
 // the first, unless cross-validation on the observations finds another better by more
 // than one standard error of the difference (the rule of Breiman et al., Classification
-// and Regression Trees, 1984, section 3.4.3, for few observations). The errors are those
-// of Check, and what kept the form believed from being fitted.
-func Choose(forms []Form, observations []Observation) (*Choice, error) {
+// and Regression Trees, 1984, section 3.4.3, for few observations). Observations for which
+// together says the same are held back together; nil holds back each by itself. The errors
+// are those of Check, and what kept a form that is believed from being fitted.
+func Choose(forms []Form, observations []Observation, together func(Configuration) string) (*Choice, error) {
 	if err := Check(observations); err != nil {
 		return nil, err
 	}
 	observations = ordered(observations)
 	c := &Choice{Forms: forms, seen: extentOf(observations), fitted: make([]Predictor, len(forms))}
-	c.Within = try(forms, observations, folds(len(observations)))
+	c.Within = try(forms, observations, folds(observations, together))
 	c.Beyond = try(forms, observations, cuts(observations))
-	for _, i := range []int{c.Within.Best, c.Beyond.Best} {
-		if c.fitted[i] != nil {
-			continue
-		}
+	for i, f := range forms {
 		var err error
-		if c.fitted[i], err = forms[i].Fit(observations); err != nil {
-			return nil, fmt.Errorf("%s: %w", forms[i].Name, err)
+		if c.fitted[i], err = f.Fit(observations); err != nil && (i == c.Within.Best || i == c.Beyond.Best) {
+			return nil, fmt.Errorf("%s: %w", f.Name, err)
 		}
 	}
 	return c, nil
@@ -63,6 +61,15 @@ func (c *Choice) Seconds(q Configuration) (seconds float64, err error) {
 		return 0, fmt.Errorf("a configuration that cannot be: %s", why)
 	}
 	return c.fitted[c.Believed(q)](q), nil
+}
+
+// Says is what one form answers for a configuration that can be; 0 of a form that could
+// not be fitted.
+func (c *Choice) Says(form int, q Configuration) float64 {
+	if c.fitted[form] == nil || q.wrong() != "" {
+		return 0
+	}
+	return c.fitted[form](q)
 }
 
 // try holds back what each split says, and asks every form for it.

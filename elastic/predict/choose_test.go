@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"testing"
 )
 
@@ -12,7 +13,7 @@ var contest = []Form{LeastSquares, Network}
 
 func choose(t *testing.T, observations []Observation) *Choice {
 	t.Helper()
-	c, err := Choose(contest, observations)
+	c, err := Choose(contest, observations, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +40,7 @@ func TestTheSimplerFormIsBelievedUntilAnotherIsBetter(t *testing.T) {
 // TestBeyondIsAnotherQuestion: larger sizes than any measured, or other kinds of GPU, are
 // answered by the form that was best at what it could not see.
 func TestBeyondIsAnotherQuestion(t *testing.T) {
-	c, err := Choose([]Form{LeastSquares, LeastSquares}, observe(wavy, ways, 1, 4, 16, 64))
+	c, err := Choose([]Form{LeastSquares, LeastSquares}, observe(wavy, ways, 1, 4, 16, 64), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,11 +97,11 @@ func TestOrderDoesNotMatter(t *testing.T) {
 func TestAFormThatFailsIsNotBelieved(t *testing.T) {
 	broken := Form{"broken", func([]Observation) (Predictor, error) { return nil, errSingular }}
 	all := observe(linear, ways, 1, 4)
-	c, err := Choose([]Form{broken, LeastSquares}, all)
+	c, err := Choose([]Form{broken, LeastSquares}, all, nil)
 	if err != nil || c.Within.Best != 1 || !math.IsInf(c.Within.Errors[0], 1) {
 		t.Fatalf("%v %+v", err, c)
 	}
-	if _, err := Choose([]Form{broken}, all); !errors.Is(err, errSingular) {
+	if _, err := Choose([]Form{broken}, all, nil); !errors.Is(err, errSingular) {
 		t.Errorf("%v", err)
 	}
 }
@@ -153,5 +154,32 @@ func TestCuts(t *testing.T) {
 	all[7].Split = []int{4, 4}
 	if n := len(cuts(all)); n != 4 {
 		t.Errorf("with a second node there are %d cuts, want 4", n)
+	}
+}
+
+// TestHeldBackTogether: what belongs together is never known in part.
+func TestHeldBackTogether(t *testing.T) {
+	all := ordered(observe(wavy, ways, 1, 4))
+	size := func(c Configuration) string { return strconv.Itoa(c.GPUs()) }
+	often := make([]int, len(all))
+	for _, held := range folds(all, size) {
+		for i := range all {
+			if held[i] {
+				often[i]++
+			}
+			for k := range all {
+				if all[i].GPUs() == all[k].GPUs() && held[i] != held[k] {
+					t.Fatalf("%v and %v are parted", all[i].Configuration, all[k].Configuration)
+				}
+			}
+		}
+	}
+	for i, n := range often {
+		if n != 1 {
+			t.Errorf("%v is held back %d times", all[i].Configuration, n)
+		}
+	}
+	if folds(all, func(Configuration) string { return "" }) != nil {
+		t.Error("all of them together are held back")
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 // Curve is the form sluice goes by where nothing better is known (elastic/speed): least
 // squares over GPUs and nodes alone, near an assumption as long as little was measured.
-// It tells neither batches nor kinds of GPU nor splits of one shape apart.
+// It tells neither batches nor splits of one shape apart.
 var Curve = Form{"curve", fitCurve}
 
 // worth is up to how many samples one observation counts for: a speed.Curve believes no
@@ -19,7 +19,7 @@ const worth = 8
 func fitCurve(observations []Observation) (Predictor, error) {
 	var samples []speed.Sample
 	for _, o := range observations {
-		s := speed.Sample{Shape: o.shape(), Seconds: o.Seconds, Units: 1}
+		s := speed.Sample{Shape: o.shape(), Seconds: o.Seconds, Units: 1, Kind: o.Kind}
 		for range int(min(worth, math.Ceil(o.weight()))) {
 			samples = append(samples, s)
 		}
@@ -29,7 +29,7 @@ func fitCurve(observations []Observation) (Predictor, error) {
 		return nil, ErrNothing
 	}
 	return bounded(func(q Configuration) float64 {
-		seconds, _ := c.Seconds(q.shape())
+		seconds, _ := c.On(q.Kind).Seconds(q.shape())
 		return seconds
 	}), nil
 }

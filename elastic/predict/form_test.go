@@ -210,14 +210,14 @@ func TestGarbageIsRefused(t *testing.T) {
 		bad.Split = slices.Clone(good.Split)
 		spoil(&bad)
 		var e *Unusable
-		if _, err := Choose([]Form{LeastSquares}, []Observation{good, bad}); !errors.As(err, &e) || e.Index != 1 || e.Why == "" {
+		if _, err := Choose([]Form{LeastSquares}, []Observation{good, bad}, nil); !errors.As(err, &e) || e.Index != 1 || e.Why == "" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := Choose([]Form{LeastSquares}, nil); !errors.Is(err, ErrNothing) {
+	if _, err := Choose([]Form{LeastSquares}, nil, nil); !errors.Is(err, ErrNothing) {
 		t.Errorf("nothing: %v", err)
 	}
-	c, err := Choose([]Form{LeastSquares}, []Observation{good})
+	c, err := Choose([]Form{LeastSquares}, []Observation{good}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,18 +26,41 @@ func ordered(observations []Observation) []Observation {
 	return out
 }
 
-// folds says, for each part, which of so many observations it holds back; none when they
-// are too few. The parts are drawn, always the same.
-func folds(count int) [][]bool {
-	if count < fewest {
+// folds says, for each part, which observations it holds back; none when there are too few
+// of them, or of what is held back together. The parts are drawn, always the same.
+func folds(observations []Observation, together func(Configuration) string) [][]bool {
+	groups := grouped(observations, together)
+	if len(groups) < fewest {
 		return nil
 	}
 	out := make([][]bool, parts)
 	for i := range out {
-		out[i] = make([]bool, count)
+		out[i] = make([]bool, len(observations))
 	}
-	for place, i := range rand.New(rand.NewPCG(1, uint64(count))).Perm(count) {
-		out[place%parts][i] = true
+	for place, g := range rand.New(rand.NewPCG(1, uint64(len(groups)))).Perm(len(groups)) {
+		for _, i := range groups[g] {
+			out[place%parts][i] = true
+		}
+	}
+	return out
+}
+
+// grouped lists the observations that are held back together, in the order of the first.
+func grouped(observations []Observation, together func(Configuration) string) [][]int {
+	var out [][]int
+	known := map[string]int{}
+	for i, o := range observations {
+		if together == nil {
+			out = append(out, []int{i})
+			continue
+		}
+		word := together(o.Configuration)
+		at, ok := known[word]
+		if !ok {
+			at = len(out)
+			known[word], out = at, append(out, nil)
+		}
+		out[at] = append(out[at], i)
 	}
 	return out
 }

@@ -13,6 +13,7 @@ type Source string
 // The sources, best first.
 const (
 	Measured Source = "measured" // samples of this very shape
+	Learned  Source = "learned"  // a better form over other shapes; see Foretell
 	Fitted   Source = "fitted"   // least squares over other shapes
 	Prior    Source = "prior"    // nothing measured there: an assumption, scaled to what was measured elsewhere
 )
@@ -36,6 +37,7 @@ type Curve struct {
 	samples  int
 	known    func(split []int) float64 // answers everything; nil but in Known
 	idle     *idle                     // nil where nothing was seen of the GPUs
+	foretold *told                     // instead of form and residual; nil = nobody knows better
 	kin      *family                   // the curves on other kinds of node; nil = one kind is known
 	memo     memo
 }
@@ -144,8 +146,12 @@ func (c *Curve) answer(s Shape, benefit float64) (seconds float64, src Source) {
 	if p, ok := c.at(s); ok {
 		return p.seconds, p.source()
 	}
-	off := c.residual.of(s) - benefit*c.doubt(s)
-	return max(c.form.seconds(s)*math.Exp(off), c.floor(s), c.sink(s), c.packed(s), c.stall(s)), c.source
+	own := c.form.seconds(s)
+	seconds, src = own*math.Exp(c.residual.of(s)), c.source
+	if told, ok := c.foretold.seconds(s, own); ok {
+		seconds, src = told, Learned
+	}
+	return max(seconds*math.Exp(-benefit*c.doubt(s)), c.floor(s), c.sink(s), c.packed(s), c.stall(s)), src
 }
 
 // doubt is how far off, as a relative standard deviation, an answer may be for want

@@ -21,7 +21,7 @@ func Kinds(order []string, on map[string]*Curve) *Curve {
 		c := Curve{}
 		if from := on[kind]; from != nil {
 			c = Curve{measured: from.measured, form: from.form, residual: from.residual, source: from.source,
-				samples: from.samples, known: from.known, idle: from.idle}
+				samples: from.samples, known: from.known, idle: from.idle, foretold: from.foretold}
 		} else {
 			c.form, c.source = prior, Prior
 		}

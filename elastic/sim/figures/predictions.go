@@ -100,7 +100,7 @@ func foretell(testbench, name string, part parting) (foretold, error) {
 		}
 		out.errors = append(out.errors, off(asked, fit))
 	}
-	choice, err := predict.Choose(contenders, known)
+	choice, err := predict.Choose(contenders, known, nil)
 	if err != nil {
 		return foretold{}, fmt.Errorf("%s: %w", name, err)
 	}
