@@ -50,7 +50,7 @@ var may = map[string][]string{
 	"elastic/store":               {"elastic", "elastic/engine", "elastic/speed", "nodes"},
 	"elastic/store/contract":      {"elastic", "elastic/engine", "elastic/speed", "nodes"},
 	"elastic/control/munge":       {},
-	"elastic/control":             {"elastic", "elastic/control/munge", "elastic/engine", "elastic/speed", "nodes", "slurm"},
+	"elastic/control":             {"elastic", "elastic/control/munge", "elastic/engine", "elastic/predict", "elastic/speed", "nodes", "slurm"},
 	"elastic/control/controltest": {"elastic", "elastic/control", "elastic/engine", "elastic/speed", "nodes"},
 	"elastic/sim":                 {"elastic", "elastic/audit", "elastic/engine", "elastic/policy", "elastic/speed", "nodes", "checkpoint", "slurm", "slurm/fake"},
 	"elastic/sim/story":           {"elastic", "elastic/engine", "elastic/policy", "elastic/speed", "elastic/sim", "nodes", "checkpoint", "slurm", "slurm/fake"},

@@ -31,14 +31,24 @@ var (
 	blue  = color.RGBA{R: 0x1f, G: 0x6f, B: 0xb5, A: 0xff}
 	pale  = color.RGBA{R: 0x93, G: 0xbf, B: 0xe3, A: 0xff}
 	grey  = color.RGBA{R: 0x8a, G: 0x93, B: 0x9c, A: 0xff}
+	amber = color.RGBA{R: 0xd8, G: 0x8a, B: 0x1d, A: 0xff}
+	green = color.RGBA{R: 0x2f, G: 0x8f, B: 0x5b, A: 0xff}
 	faint = color.RGBA{R: 0xe3, G: 0xe7, B: 0xeb, A: 0xff}
 )
 
+// formInks are the colours of forms, in their order.
+var formInks = []color.Color{pale, amber, green}
+
 // figure draws the measured points with their scatter, the curve that sluice would
-// decide by, and what perfect scaling from the smallest size would be.
+// decide by or what several forms say, and what perfect scaling from the smallest size would be.
 func figure(p speed.Profile) (*plot.Plot, error) {
 	slices.SortFunc(p.Points, func(a, b speed.Point) int { return a.GPUs - b.GPUs })
 	most := p.Points[len(p.Points)-1].GPUs
+	for _, f := range p.Forms {
+		for _, pt := range f.Points {
+			most = max(most, pt.GPUs)
+		}
+	}
 	fig := plot.New()
 	frame(fig, p, most)
 	ideal, err := line(plotter.XYs{{X: 0, Y: 0}, {X: float64(most), Y: 1 / p.Ideal(most)}}, grey, vg.Points(1.2))
@@ -46,25 +56,54 @@ func figure(p speed.Profile) (*plot.Plot, error) {
 		return nil, err
 	}
 	ideal.Dashes = []vg.Length{vg.Points(4), vg.Points(3)}
-	curve, err := line(fitted(p, most), pale, vg.Points(2.5))
-	if err != nil {
-		return nil, err
-	}
 	dots, bars, err := points(p)
 	if err != nil {
 		return nil, err
 	}
 	grid := plotter.NewGrid()
 	grid.Vertical.Color, grid.Horizontal.Color = faint, faint
-	fig.Add(grid, ideal, curve, bars, dots)
+	fig.Add(grid, ideal)
 	fig.Legend.Add("measured", dots)
-	fig.Legend.Add("fitted", curve)
+	if err := curves(fig, p, most); err != nil {
+		return nil, err
+	}
+	fig.Add(bars, dots)
 	fig.Legend.Add("ideal", ideal)
 	fig.Y.Min, fig.X.Min = 0, 0
 	fig.X.Max = float64(most) * 1.04
 	fig.Y.Tick.Marker = plot.ConstantTicks(rounds(fig.Y.Max))
 	fig.Y.Max *= 1.04
 	return fig, nil
+}
+
+// curves draws what is expected between and beyond the points: what each form says, or
+// the curve that sluice decides by.
+func curves(fig *plot.Plot, p speed.Profile, most int) error {
+	if len(p.Forms) == 0 {
+		curve, err := line(fitted(p, most), pale, vg.Points(2.5))
+		if err != nil {
+			return err
+		}
+		fig.Add(curve)
+		fig.Legend.Add("fitted", curve)
+		return nil
+	}
+	for i, f := range p.Forms {
+		var xys plotter.XYs
+		for _, pt := range f.Points {
+			xys = append(xys, plotter.XY{X: float64(pt.GPUs), Y: 1 / pt.Seconds})
+		}
+		curve, err := line(xys, formInks[i%len(formInks)], vg.Points(1.4))
+		if err != nil {
+			return err
+		}
+		if f.Used {
+			curve.Width = vg.Points(2.5)
+		}
+		fig.Add(curve)
+		fig.Legend.Add(printable(f.Name), curve)
+	}
+	return nil
 }
 
 // frame sets title, axes and letters.
@@ -136,6 +175,9 @@ func ticks(p speed.Profile, most int) []plot.Tick {
 			t.Label, last = strconv.Itoa(pt.GPUs), t.Value
 		}
 		out = append(out, t)
+	}
+	if float64(most)-last >= float64(most)*0.03 {
+		out = append(out, plot.Tick{Value: float64(most), Label: strconv.Itoa(most)})
 	}
 	return out
 }

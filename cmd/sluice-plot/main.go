@@ -1,5 +1,5 @@
-// Command sluice-plot draws what 'sluice profile --json' prints: throughput against
-// GPUs. It is a program of its own because drawing, fonts above all, would slow every
+// Command sluice-plot draws what 'sluice profile --json' prints, and 'sluice speed' hands
+// it: throughput against GPUs. It is a program of its own because drawing, fonts above all, would slow every
 // start of sluice, which finds it beside itself.
 package main
 
@@ -100,14 +100,27 @@ func read(in io.Reader) (speed.Profile, error) {
 	if p.Version > speed.ProfileVersion {
 		return p, fmt.Errorf("the profile has version %d, and this program knows %d; install the sluice-plot of the same release", p.Version, speed.ProfileVersion)
 	}
-	var good []speed.Point
-	for _, pt := range p.Points {
+	if p.Points = drawable(p.Points); len(p.Points) == 0 {
+		return p, fmt.Errorf("no size was measured, so there is nothing to draw")
+	}
+	var forms []speed.Line
+	for _, f := range p.Forms {
+		if f.Points = drawable(f.Points); len(f.Points) > 0 && len(forms) < mostForms {
+			forms = append(forms, f)
+		}
+	}
+	p.Forms = forms
+	return p, nil
+}
+
+// mostForms bounds the lines of a picture.
+const mostForms = 8
+
+func drawable(points []speed.Point) (good []speed.Point) {
+	for _, pt := range points {
 		if pt.Seconds > 1e-9 && pt.Seconds < 1e9 && pt.GPUs >= 1 && pt.GPUs <= 1_000_000 && pt.Spread >= 0 {
 			good = append(good, pt)
 		}
 	}
-	if p.Points = good; len(good) == 0 {
-		return p, fmt.Errorf("no size was measured, so there is nothing to draw")
-	}
-	return p, nil
+	return good
 }

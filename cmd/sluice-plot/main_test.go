@@ -75,6 +75,27 @@ func TestSVG(t *testing.T) {
 	}
 }
 
+// TestForms: with forms, what each says is drawn instead of the curve; those without a point
+// that can be drawn are left out.
+func TestForms(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "forms.svg")
+	with := strings.Replace(sample, `"notes"`, `"forms":[{"name":"curve, off by 9%","points":[{"gpus":1,"seconds":0.4},{"gpus":8,"seconds":0.1}]},
+{"name":"network","used":true,"points":[{"gpus":1,"seconds":0.4},{"gpus":16,"seconds":0.05},{"gpus":4,"seconds":-1}]},{"name":"nothing","points":[{"gpus":0}]}],"notes"`, 1)
+	var errs bytes.Buffer
+	if code := run([]string{"-o", file}, strings.NewReader(with), &errs); code != 0 {
+		t.Fatal(errs.String())
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, is := range map[string]bool{"curve, off by 9%": true, "network": true, ">16<": true, "nothing": false, "fitted": false} {
+		if strings.Contains(string(data), want) != is {
+			t.Errorf("%q in it: %v", want, !is)
+		}
+	}
+}
+
 func TestWhatIsWrong(t *testing.T) {
 	dir := t.TempDir()
 	old := filepath.Join(dir, "old.png")

@@ -33,6 +33,10 @@ type hostileDaemon struct {
 	plan     elastic.Plan
 }
 
+func (d *hostileDaemon) Speeds(context.Context, uint32, string) (engine.Speeds, error) {
+	return engine.Speeds{}, nil
+}
+
 func (d *hostileDaemon) Segments(context.Context, string) ([]engine.Segment, error) {
 	return d.segments, nil
 }

@@ -73,6 +73,7 @@ var verbs = []struct {
 	{"release", newReleaseCommand},
 	{"resize", newResizeCommand},
 	{"profile", newProfileCommand},
+	{"speed", newSpeedCommand},
 	{"run", newRunCommand},
 	{"ranks", newRanksCommand},
 	{"event", newEventCommand},

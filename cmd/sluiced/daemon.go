@@ -32,6 +32,7 @@ type daemon struct {
 	engine  *engine.Engine
 	loop    *loop
 	server  *control.Server
+	settled settled
 	started time.Time
 }
 

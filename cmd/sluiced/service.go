@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
+	"sync"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
@@ -63,6 +65,44 @@ func (d *daemon) Trust(ctx context.Context, caller control.Caller, node string) 
 // Segments returns the runs of a job, oldest first.
 func (d *daemon) Segments(ctx context.Context, token string) ([]engine.Segment, error) {
 	return d.store.Segments(ctx, token)
+}
+
+// Speeds returns what is known of a user's jobs of a model. Where no cycle settled who is
+// believed it is settled here, outside the loop, for one caller at a time, and remembered.
+func (d *daemon) Speeds(ctx context.Context, uid uint32, model string) (engine.Speeds, error) {
+	var out engine.Speeds
+	var result error
+	if err := d.loop.call(ctx, func() { out, result = d.engine.Speeds(ctx, uid, model, time.Now()) }); err != nil || result != nil {
+		return out, errors.Join(err, result)
+	}
+	d.settled.settle(&out)
+	return out, nil
+}
+
+// settled remembers who is believed of models that no cycle settled.
+type settled struct {
+	mu    sync.Mutex
+	known map[string]engine.Speeds // by key
+}
+
+// mostSettled is of how many models that is remembered.
+const mostSettled = 64
+
+func (s *settled) settle(of *engine.Speeds) {
+	if of.Choice != nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if had, known := s.known[of.Key]; known && had.At.Equal(of.At) && had.Count == of.Count {
+		of.Choice = had.Choice
+		return
+	}
+	of.Settle()
+	if s.known == nil || len(s.known) >= mostSettled {
+		s.known = map[string]engine.Speeds{}
+	}
+	s.known[of.Key] = *of
 }
 
 // Wake makes the next cycle start soon.

@@ -15,6 +15,7 @@ const (
 	verbDirect  verb = "direct"
 	verbEvent   verb = "event"
 	verbTrust   verb = "trust"
+	verbSpeed   verb = "speed"
 )
 
 // role is what a caller is to a job. Where no job is concerned, nobody is owner.
@@ -50,6 +51,7 @@ var rights = map[verb][4]answer{
 	verbDirect:  {always, always, always, never},
 	verbEvent:   {always, always, always, always},
 	verbTrust:   {always, always, never, never},
+	verbSpeed:   {always, always, always, public}, // the owner is who the samples are of
 }
 
 // may reports whether the role may use the verb. Unknown verbs are nobody's.

@@ -81,6 +81,18 @@ func (c *Client) History(ctx context.Context, job elastic.JobID) (History, error
 	return out, err
 }
 
+// Speeds returns what is known of the speed of a model: of the caller's own jobs, or, with
+// a user's number, of that user's; nil is the caller.
+func (c *Client) Speeds(ctx context.Context, model string, uid *uint32) (Speeds, error) {
+	query := url.Values{"model": {model}}
+	if uid != nil {
+		query.Set("uid", strconv.FormatUint(uint64(*uid), 10))
+	}
+	var out Speeds
+	err := c.call(ctx, patient, http.MethodGet, "/v1/speed?"+query.Encode(), nil, &out)
+	return out, err
+}
+
 // Plan returns what the next cycle would do. Nothing is done.
 func (c *Client) Plan(ctx context.Context) (Plan, error) {
 	var out Plan

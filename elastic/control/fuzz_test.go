@@ -15,7 +15,7 @@ import (
 )
 
 // one is a daemon with one job, of uid 7.
-type one struct{ orders int }
+type one struct{ orders, seen int }
 
 func (o *one) Report() *engine.Report {
 	rec := engine.JobRecord{ID: 41, UID: 7, User: "ann", Tag: elastic.Tag{Spec: elastic.Spec{Min: 1}}}
@@ -23,7 +23,13 @@ func (o *one) Report() *engine.Report {
 }
 func (o *one) Plan(context.Context) (elastic.Plan, error)                 { return elastic.Plan{}, nil }
 func (o *one) Segments(context.Context, string) ([]engine.Segment, error) { return nil, nil }
-func (o *one) Wake()                                                      {}
+func (o *one) Speeds(_ context.Context, uid uint32, _ string) (engine.Speeds, error) {
+	if uid != 8 {
+		o.seen++
+	}
+	return engine.Speeds{Count: 1}, nil
+}
+func (o *one) Wake() {}
 func (o *one) Trust(context.Context, Caller, string) error {
 	o.orders++
 	return nil
@@ -39,6 +45,7 @@ func FuzzRequest(f *testing.F) {
 	f.Add("GET", "/v1/report", "")
 	f.Add("POST", "/v1/jobs/41/direct", `{"order":"pin","gpus":2}`)
 	f.Add("POST", "/v1/nodes/gpu1/trust", "")
+	f.Add("GET", "/v1/speed?model=resnet50&uid=8", "")
 	f.Add("POST", "/v1/event", `{"kind":"end","job_id":41}`)
 	f.Add("GET", "/v1/jobs/-1/explain", "{")
 	service := &one{}
@@ -46,7 +53,7 @@ func FuzzRequest(f *testing.F) {
 	// The clock stands, so that only the first few unknown jobs are waited for.
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	s.reads.burst = 1 << 40 // or nothing would be asked after the first 200
-	if err := s.Configure(Options{UID: 500, Now: func() time.Time { return now }}); err != nil {
+	if err := s.Configure(Options{UID: 500, Private: true, Now: func() time.Time { return now }}); err != nil {
 		f.Fatal(err)
 	}
 	routes := s.routes()
@@ -61,6 +68,9 @@ func FuzzRequest(f *testing.F) {
 		redirect := w.Code == http.StatusTemporaryRedirect || w.Code == http.StatusMovedPermanently
 		if w.Code >= 500 || !redirect && r.Method != http.MethodConnect && !json.Valid(w.Body.Bytes()) {
 			t.Fatalf("%s %s: %d %s", method, url, w.Code, w.Body)
+		}
+		if service.seen > 0 {
+			t.Fatalf("%s %s: the speeds of another's jobs", method, url)
 		}
 		if service.orders > 0 {
 			t.Fatalf("%s %s %s: an order about another's job, or a node", method, url, body)

@@ -103,6 +103,15 @@ var general = []ask{
 		p, err := c.Plan(ctx)
 		return fmt.Sprintf(" %d jobs", len(p.Moves)+len(p.Stays)), err
 	}},
+	{"speed", func(c *control.Client) (string, error) {
+		_, err := c.Speeds(ctx, controltest.Model, nil) // of the caller's own jobs
+		return "", err
+	}},
+	{"ann's", func(c *control.Client) (string, error) {
+		uid := uint32(controltest.AnnUID)
+		_, err := c.Speeds(ctx, controltest.Model, &uid)
+		return "", err
+	}},
 	{"event", func(c *control.Client) (string, error) { return "", c.Event(ctx, 41, "end") }},
 	{"trust", func(c *control.Client) (string, error) { return "", c.Trust(ctx, "gpu1") }},
 }

@@ -88,7 +88,11 @@ func TestRemoteIsTheSameAPI(t *testing.T) {
 		"explain": func(c *control.Client) (any, error) { return c.Explain(ctx, controltest.Growing) },
 		"history": func(c *control.Client) (any, error) { return c.History(ctx, controltest.Growing) },
 		"plan":    func(c *control.Client) (any, error) { return c.Plan(ctx) },
-		"status":  func(c *control.Client) (any, error) { return c.Status(ctx) },
+		"speed": func(c *control.Client) (any, error) {
+			uid := uint32(controltest.AnnUID)
+			return c.Speeds(ctx, controltest.Model, &uid)
+		},
+		"status": func(c *control.Client) (any, error) { return c.Status(ctx) },
 	} {
 		want, err := ask(near)
 		if err != nil {

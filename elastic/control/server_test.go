@@ -112,6 +112,10 @@ func TestWire(t *testing.T) {
 		"explain": func() (any, error) { return client.Explain(ctx, controltest.Growing) },
 		"history": func() (any, error) { return client.History(ctx, controltest.Growing) },
 		"plan":    func() (any, error) { return client.Plan(ctx) },
+		"speed": func() (any, error) {
+			uid := uint32(controltest.AnnUID)
+			return client.Speeds(ctx, controltest.Model, &uid)
+		},
 		"status": func() (any, error) {
 			s, err := client.Status(ctx)
 			s.PID, s.User = 1, "sluice"

@@ -28,6 +28,9 @@ type Service interface {
 	Trust(ctx context.Context, caller Caller, node string) error
 	// Segments returns the runs of the job with this token, oldest first.
 	Segments(ctx context.Context, token string) ([]engine.Segment, error)
+	// Speeds returns what is known of a user's jobs of a model, settled; empty when
+	// nothing is. The server has checked that the caller may see it.
+	Speeds(ctx context.Context, uid uint32, model string) (engine.Speeds, error)
 	// Wake makes the next cycle start soon. It never blocks.
 	Wake()
 }

@@ -1,6 +1,7 @@
 package predict
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -57,6 +58,12 @@ func (o Observation) weight() float64 {
 		return 1
 	}
 	return o.Weight
+}
+
+// Compare orders observations by GPUs, split, kind of GPU and whatever else they say.
+func (o Observation) Compare(p Observation) int {
+	return cmp.Or(cmp.Compare(o.GPUs(), p.GPUs()), cmp.Compare(len(o.Split), len(p.Split)), slices.Compare(o.Split, p.Split), cmp.Compare(o.Kind, p.Kind),
+		cmp.Compare(o.Batch, p.Batch), cmp.Compare(o.Beside, p.Beside), cmp.Compare(o.Seconds, p.Seconds), cmp.Compare(o.weight(), p.weight()))
 }
 
 // ErrNothing says that there are no observations.

@@ -19,10 +19,7 @@ const (
 // matter.
 func ordered(observations []Observation) []Observation {
 	out := slices.Clone(observations)
-	slices.SortStableFunc(out, func(a, b Observation) int {
-		return cmp.Or(cmp.Compare(a.GPUs(), b.GPUs()), slices.Compare(a.Split, b.Split), cmp.Compare(a.Kind, b.Kind),
-			cmp.Compare(a.Batch, b.Batch), cmp.Compare(a.Beside, b.Beside), cmp.Compare(a.Seconds, b.Seconds), cmp.Compare(a.weight(), b.weight()))
-	})
+	slices.SortStableFunc(out, Observation.Compare)
 	return out
 }
 

@@ -16,6 +16,16 @@ type Profile struct {
 	// Notes are what whoever reads the figures must know, such as that the time of
 	// GPUs was emulated.
 	Notes []string `json:"notes,omitempty"`
+	// Forms are drawn instead of the curve through the points, where there are any: what
+	// each says of sizes on the fewest nodes (see elastic/predict).
+	Forms []Line `json:"forms,omitempty"`
+}
+
+// Line is what one form says.
+type Line struct {
+	Name   string  `json:"name"`
+	Points []Point `json:"points"` // only GPUs and Seconds count
+	Used   bool    `json:"used,omitempty"`
 }
 
 // ProfileVersion is the version of Profile. Fields are only ever added; a change
