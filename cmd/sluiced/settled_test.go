@@ -15,7 +15,7 @@ func TestSettledOnce(t *testing.T) {
 	var s settled
 	ask := func(change func(*engine.Speeds)) *predict.Choice {
 		of := controltest.Speeds()
-		of.Choice = nil
+		of.Choice, of.Seen = nil, of.Seen[:6]
 		change(&of)
 		s.settle(&of)
 		return of.Choice

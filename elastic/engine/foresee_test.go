@@ -75,9 +75,17 @@ func TestForeseeNeedsShapes(t *testing.T) {
 	}
 }
 
+// cheaply leaves out the form that takes longest to learn.
+func cheaply(t *testing.T) {
+	all := foreseers
+	foreseers = foreseers[:2]
+	t.Cleanup(func() { foreseers = all })
+}
+
 // TestForeseeLearnsOnce: not again of the same samples, nor of more of the same; again of
 // a new shape, of twice as many samples, and of new ones much later.
 func TestForeseeLearnsOnce(t *testing.T) {
+	cheaply(t)
 	e, rec := trained(t, seenShapes[:enoughShapes]...)
 	key, now := e.telling(rec), foreseeNoon
 	choice := func() any {
@@ -116,6 +124,7 @@ func TestForeseeLearnsOnce(t *testing.T) {
 
 // TestForeseeOneModelACycle: and the next in the next.
 func TestForeseeOneModelACycle(t *testing.T) {
+	cheaply(t)
 	e, _ := trained(t, seenShapes[:enoughShapes]...)
 	other := JobRecord{Token: "u", ID: 2, UID: 1000}
 	other.Tag.Spec.Model = "n"
@@ -168,6 +177,7 @@ func TestObservations(t *testing.T) {
 
 // TestForesightLeavesMemory with the samples it was made of.
 func TestForesightLeavesMemory(t *testing.T) {
+	cheaply(t)
 	e, rec := trained(t, seenShapes[:enoughShapes]...)
 	e.foresee(foreseeNoon)
 	for _, js := range e.jobs {

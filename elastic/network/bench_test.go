@@ -10,3 +10,12 @@ func BenchmarkTrain40(b *testing.B) {
 		}
 	}
 }
+
+func BenchmarkTrain10(b *testing.B) {
+	all := wavy(1, 10)
+	for b.Loop() {
+		if _, err := Train(all, Options{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

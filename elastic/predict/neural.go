@@ -9,33 +9,35 @@ import (
 // Network is a two-layer network over what makes a configuration. It learns by what factor
 // least squares is off, in logarithms, so that relative errors count: what grows without
 // bound is left to terms that do, and where nothing was measured the network says little.
-var Network = Form{"network", fitNetwork}
+var Network = networkOf(network.Options{Seed: 1})
 
 // NetworkAlone learns the logarithm of seconds with nothing beneath, to show what
 // least squares is good for.
 var NetworkAlone = Form{"network alone", fitAlone}
 
-func fitNetwork(observations []Observation) (Predictor, error) {
-	base, err := fitLeastSquares(observations)
-	if err != nil {
-		return nil, err
-	}
-	return learn(observations, base)
+func networkOf(o network.Options) Form {
+	return Form{"network", func(observations []Observation) (Predictor, error) {
+		base, err := fitLeastSquares(observations)
+		if err != nil {
+			return nil, err
+		}
+		return learn(observations, base, o)
+	}}
 }
 
 func fitAlone(observations []Observation) (Predictor, error) {
-	return learn(observations, func(Configuration) float64 { return 1 })
+	return learn(observations, func(Configuration) float64 { return 1 }, network.Options{Seed: 1})
 }
 
 // learn trains the network on the factors by which observations are off a base.
-func learn(observations []Observation, base Predictor) (Predictor, error) {
+func learn(observations []Observation, base Predictor, o network.Options) (Predictor, error) {
 	kinds := kindsOf(observations)
 	examples := make([]network.Example, len(observations))
-	for i, o := range observations {
-		off := math.Log(o.Seconds / base(o.Configuration))
-		examples[i] = network.Example{In: features(o.Configuration, kinds), Out: off, Weight: o.weight()}
+	for i, seen := range observations {
+		off := math.Log(seen.Seconds / base(seen.Configuration))
+		examples[i] = network.Example{In: features(seen.Configuration, kinds), Out: off, Weight: seen.weight()}
 	}
-	n, err := network.Train(examples, network.Options{Seed: 1})
+	n, err := network.Train(examples, o)
 	if err != nil {
 		return nil, err
 	}
