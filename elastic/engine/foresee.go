@@ -15,8 +15,8 @@ const (
 	// held against its curve: of fewer, too few can be held back.
 	enoughShapes = 6
 	// mostObservations bounds what is learned from, those with most samples: it bounds
-	// how long learning takes, a third of a second.
-	mostObservations = 64
+	// how long learning takes, 0.3 s of CPU time.
+	mostObservations = 40
 	// stale is the age at which a choice is made again, if there are new samples.
 	stale = 6 * time.Hour
 )

@@ -59,7 +59,7 @@ func (e *Engine) Speeds(ctx context.Context, uid uint32, model string, now time.
 }
 
 // Settle finds out who is believed, where there are shapes enough and no cycle did. It
-// takes up to half a second.
+// takes about 0.3 s of CPU time.
 func (s *Speeds) Settle() {
 	if s.Choice != nil || s.Shapes < s.Enough {
 		return
