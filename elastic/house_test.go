@@ -31,6 +31,7 @@ var may = map[string][]string{
 	"elastic/anneal":              {"elastic/joint"},
 	"elastic/network":             {},
 	"elastic/predict":             {"elastic/network", "elastic/speed"},
+	"elastic/welfare":             {},
 	"checkpoint/python":           {},
 	"checkpoint/pythontest":       {},
 	"checkpoint/disktest":         {},

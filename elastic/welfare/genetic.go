@@ -1,0 +1,269 @@
+package welfare
+
+import (
+	"math/rand/v2"
+	"slices"
+)
+
+// Effort bounds a search; counted, not timed.
+type Effort struct {
+	Members int // of the population, at least 2
+	Steps   int // couples that have children
+}
+
+// Genetic searches by a genetic algorithm from the plans given, those that are none
+// of the problem left out, and returns the best plan it ever saw. It is false when
+// it started from none.
+//
+// A chromosome is an assignment of all tasks to nodes. In each step two parents are
+// drawn by roulette, welfare above the worst member's being the share of the wheel;
+// two children are made of them by exchanging what the parents have on one node,
+// whole gangs at a time, and some of their jobs mutate: a task goes to another node
+// that it has an edge to, or the job to another option. Children that do not fit are
+// rejected; the others take the place of the worst members that are worse than they.
+func Genetic(p *Problem, starts []Plan, e Effort, rng *rand.Rand) (Plan, bool) {
+	g := genetic{p: p, rng: rng, child: newFloor(p)}
+	for _, s := range starts {
+		if f := newFloor(p); len(s.Places) == len(p.Jobs) && f.lay(s.Places) {
+			g.enter(member{f, f.welfare()}, e.Members)
+		}
+	}
+	if len(g.members) == 0 {
+		return Plan{}, false
+	}
+	g.fill(max(2, e.Members))
+	for range e.Steps {
+		g.step()
+	}
+	return g.members[g.best()].plan(), true
+}
+
+// genetic is a search in progress.
+type genetic struct {
+	p       *Problem
+	rng     *rand.Rand
+	members []member
+	child   *floor // workspace
+	moved   []int  // jobs of a crossing; workspace
+}
+
+type member struct {
+	*floor
+	welfare float64
+}
+
+// enter takes a member in. A population that is full keeps its best.
+func (g *genetic) enter(m member, most int) {
+	if len(g.members) < max(2, most) {
+		g.members = append(g.members, m)
+	} else if w := g.worst(); m.welfare > g.members[w].welfare {
+		g.members[w] = m
+	}
+}
+
+// fill makes the population full of mutants of those it starts with.
+func (g *genetic) fill(members int) {
+	for k := 0; len(g.members) < members; k++ {
+		f := newFloor(g.p)
+		f.copy(g.members[k].floor)
+		if g.child.copy(f); g.mutate() && g.child.allowed() {
+			f.copy(g.child)
+		}
+		g.members = append(g.members, member{f, f.welfare()})
+	}
+}
+
+// step makes two children of two parents.
+func (g *genetic) step() {
+	a, b := g.draw(), g.draw()
+	if len(g.p.Nodes) == 0 || len(g.p.Jobs) == 0 {
+		return
+	}
+	node := int32(g.rng.IntN(len(g.p.Nodes)))
+	mother, father := g.members[a].floor, g.members[b].floor
+	g.bear(mother, father, node)
+	g.bear(father, mother, node)
+}
+
+// bear makes a child: the mother with what the father has on the node, and mutated.
+func (g *genetic) bear(mother, father *floor, node int32) {
+	g.child.copy(mother)
+	if mother != father && !g.cross(father, node) || !g.mutate() || !g.child.allowed() {
+		return
+	}
+	w := g.child.welfare()
+	if g.has(w) {
+		return // a twin, as good as surely
+	}
+	if k := g.worst(); w > g.members[k].welfare {
+		g.members[k].copy(g.child)
+		g.members[k].welfare = w
+	}
+}
+
+// has reports whether a member has this very welfare.
+func (g *genetic) has(w float64) bool {
+	return slices.ContainsFunc(g.members, func(m member) bool { return m.welfare == w })
+}
+
+// cross gives the child's jobs that either parent has on the node the father's
+// places. It is false when these do not fit.
+func (g *genetic) cross(father *floor, node int32) bool {
+	g.moved = g.moved[:0]
+	for i := range g.child.places {
+		if slices.Contains(g.child.places[i].Nodes, node) || slices.Contains(father.places[i].Nodes, node) {
+			g.moved = append(g.moved, i)
+			g.child.off(i)
+		}
+	}
+	for _, i := range g.moved {
+		if !g.child.put(i, father.places[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// mutate changes one to three of the child's jobs, which leave their nodes before any
+// of them looks for others: they may exchange them, or take what one gives back. It
+// is false when one finds no room.
+func (g *genetic) mutate() bool {
+	if len(g.p.Jobs) == 0 {
+		return true
+	}
+	var who [3]int
+	var was [3]Place
+	n := 1 + g.rng.IntN(min(3, len(g.p.Jobs)))
+	for k := range n {
+		who[k] = g.rng.IntN(len(g.p.Jobs))
+		was[k] = g.child.places[who[k]] // drawn twice it is nowhere, and changes once
+		g.child.off(who[k])
+	}
+	for k, i := range who[:n] {
+		if !slices.Contains(who[:k], i) && !g.change(i, was[k]) {
+			return false
+		}
+	}
+	return true
+}
+
+// change has one task of a job that was there go to a random node that it has an edge
+// to, or all of them to such nodes in another option.
+func (g *genetic) change(i int, was Place) bool {
+	j := &g.p.Jobs[i]
+	if was.Option != None && g.rng.IntN(3) == 0 {
+		return g.move(i, was)
+	}
+	to := g.option(j, was.Option)
+	if to == None {
+		return !j.Must
+	}
+	nodes, ok := g.scatter(&j.Options[to])
+	return ok && g.child.put(i, Place{to, nodes})
+}
+
+// option draws another option: any, or one listed near the one there is; none where
+// the job may be without.
+func (g *genetic) option(j *Job, now int) int {
+	if len(j.Options) == 0 {
+		return None
+	}
+	if now != None && g.rng.IntN(2) == 0 {
+		if k := now + g.rng.IntN(9) - 4; k >= 0 && k < len(j.Options) {
+			return k
+		}
+	}
+	if j.Must {
+		return g.rng.IntN(len(j.Options))
+	}
+	return g.rng.IntN(len(j.Options)+1) - 1
+}
+
+// move draws another node for one task.
+func (g *genetic) move(i int, was Place) bool {
+	o := &g.p.Jobs[i].Options[was.Option]
+	nodes := slices.Clone(was.Nodes)
+	k := g.rng.IntN(len(nodes))
+	t, first := 0, 0
+	for first+o.Tasks[t].Count <= k {
+		first += o.Tasks[t].Count
+		t++
+	}
+	nodes[k] = -1
+	if nodes[k] = g.connected(&o.Tasks[t], nodes); nodes[k] < 0 {
+		return false
+	}
+	return g.child.put(i, Place{was.Option, nodes})
+}
+
+// scatter draws a node for each task.
+func (g *genetic) scatter(o *Option) (nodes []int32, ok bool) {
+	nodes = make([]int32, 0, o.tasks())
+	for t := range o.Tasks {
+		for range o.Tasks[t].Count {
+			n := g.connected(&o.Tasks[t], nodes)
+			if n < 0 {
+				return nil, false
+			}
+			nodes = append(nodes, n)
+		}
+	}
+	return nodes, true
+}
+
+// connected is the first node from a random one on that a task has an edge to, has
+// room for it, and is none of those taken; -1 when there is none.
+func (g *genetic) connected(t *Task, taken []int32) int32 {
+	if len(t.Nodes) == 0 {
+		return -1
+	}
+	from := g.rng.IntN(len(t.Nodes))
+	for k := range t.Nodes {
+		n := t.Nodes[(from+k)%len(t.Nodes)]
+		if g.child.room(n, t.Needs) && !slices.Contains(taken, n) {
+			return n
+		}
+	}
+	return -1
+}
+
+// draw is roulette: a member's share of the wheel is by how much it is better than
+// the worst.
+func (g *genetic) draw() int {
+	low := g.members[g.worst()].welfare
+	sum := 0.0
+	for _, m := range g.members {
+		sum += m.welfare - low
+	}
+	if sum <= 0 {
+		return g.rng.IntN(len(g.members))
+	}
+	x := g.rng.Float64() * sum
+	for i, m := range g.members {
+		if x -= m.welfare - low; x < 0 {
+			return i
+		}
+	}
+	return g.best()
+}
+
+// best and worst are the first of their kind. The best is never replaced by a worse.
+func (g *genetic) best() int {
+	k := 0
+	for i, m := range g.members {
+		if m.welfare > g.members[k].welfare {
+			k = i
+		}
+	}
+	return k
+}
+
+func (g *genetic) worst() int {
+	k := 0
+	for i, m := range g.members {
+		if m.welfare < g.members[k].welfare {
+			k = i
+		}
+	}
+	return k
+}

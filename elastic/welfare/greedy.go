@@ -1,0 +1,155 @@
+package welfare
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Greedy goes on from a plan: again and again the job goes to another option whose
+// gain in welfare is greatest, for each unit of the first resource or, with whole
+// set, as it is. Nobody is made to give anything back. The plan must be one of the
+// problem.
+func Greedy(p *Problem, from Plan, whole bool) Plan {
+	g := greedy{floor: newFloor(p), whole: whole, dear: make([][]int, len(p.Jobs))}
+	if !g.lay(from.Places) {
+		return from
+	}
+	queue := make([]bid, 0, len(p.Jobs))
+	for i := range p.Jobs {
+		g.dear[i] = p.Jobs[i].dearest()
+		if b, ok := g.bid(i); ok {
+			queue = append(queue, b)
+		}
+	}
+	for len(queue) > 0 {
+		k := best(queue)
+		i := queue[k].job
+		if b, ok := g.bid(i); !ok {
+			queue = slices.Delete(queue, k, k+1)
+		} else if queue[k] = b; best(queue) == k { // still the best bid
+			g.take(b)
+			if queue[k], ok = g.bid(i); !ok {
+				queue = slices.Delete(queue, k, k+1)
+			}
+		}
+	}
+	return g.plan()
+}
+
+type greedy struct {
+	*floor
+	whole bool
+	dear  [][]int // by job: its options, those with most value first
+}
+
+// bid is a job's best way to go on.
+type bid struct {
+	job, option int
+	rank        float64
+	nodes       []int32
+}
+
+func best(queue []bid) int {
+	k := 0
+	for i := range queue {
+		if queue[i].rank > queue[k].rank {
+			k = i
+		}
+	}
+	return k
+}
+
+// dearest lists the options, those with most value first.
+func (j *Job) dearest() []int {
+	out := make([]int, len(j.Options))
+	for k := range out {
+		out[k] = k
+	}
+	slices.SortStableFunc(out, func(a, b int) int { return cmp.Compare(j.Options[b].Value, j.Options[a].Value) })
+	return out
+}
+
+// bid looks for the job's best option in what is free with the job away.
+func (g *greedy) bid(i int) (b bid, ok bool) {
+	was, before := g.places[i], g.welfare()
+	value, held := 0.0, int64(0)
+	if was.Option != None {
+		o := &g.p.Jobs[i].Options[was.Option]
+		value, held = o.Value, o.weight()
+	}
+	g.off(i)
+	for _, k := range g.dear[i] {
+		o := &g.p.Jobs[i].Options[k]
+		gain := o.Value - value // before costs
+		if gain <= 0 {
+			break
+		}
+		if ok && g.rank(gain, o.weight()-held) <= b.rank {
+			continue
+		}
+		nodes, fits := g.fit(o)
+		if !fits || !g.put(i, Place{k, nodes}) {
+			continue
+		}
+		gain = g.welfare() - before
+		if r := g.rank(gain, o.weight()-held); gain > 1e-12*(1+abs(before)) && (!ok || r > b.rank) && g.allowed() {
+			b, ok = bid{i, k, r, nodes}, true
+		}
+		g.off(i)
+	}
+	g.put(i, was)
+	return b, ok
+}
+
+// rank is what a gain for so many more units counts.
+func (g *greedy) rank(gain float64, more int64) float64 {
+	if g.whole {
+		return gain
+	}
+	return gain / float64(max(1, more))
+}
+
+func (g *greedy) take(b bid) {
+	g.off(b.job)
+	g.put(b.job, Place{b.option, b.nodes})
+}
+
+// weight is what an option needs of the first resource.
+func (o *Option) weight() int64 {
+	sum := int64(0)
+	for i := range o.Tasks {
+		if t := &o.Tasks[i]; len(t.Needs) > 0 {
+			sum += int64(t.Count) * t.Needs[0]
+		}
+	}
+	return sum
+}
+
+// fit finds a node for each task: the one it fills best.
+func (f *floor) fit(o *Option) (nodes []int32, ok bool) {
+	nodes = make([]int32, 0, o.tasks())
+	for i := range o.Tasks {
+		t := &o.Tasks[i]
+		for range t.Count {
+			n := f.tightest(t, nodes)
+			if n < 0 {
+				return nil, false
+			}
+			nodes = append(nodes, n)
+		}
+	}
+	return nodes, true
+}
+
+// tightest is the node with the least of the first resource left among those that
+// have room and none of the nodes taken; -1 when there is none.
+func (f *floor) tightest(t *Task, taken []int32) int32 {
+	found, least := int32(-1), int64(0)
+	for _, n := range t.Nodes {
+		free := f.free[int(n)*f.kinds]
+		if (found < 0 || free < least) && f.room(n, t.Needs) && !slices.Contains(taken, n) {
+			found, least = n, free
+		}
+	}
+	return found
+}
