@@ -25,6 +25,7 @@ var may = map[string][]string{
 	"etc":                         {},
 	"elastic/knapsack":            {},
 	"elastic/speed":               {},
+	"elastic/bandit":              {},
 	"elastic/costate":             {},
 	"elastic/deadline":            {},
 	"elastic/joint":               {},
