@@ -47,7 +47,7 @@ var may = map[string][]string{
 	"slurm/lab":                   {"slurm"},
 	"slurm/lab/labtest":           {"slurm", "slurm/lab"},
 	"slurm/conform":               {"nodes", "slurm", "slurm/fake", "slurm/lab", "slurm/lab/labtest", "slurm/command"},
-	"elastic/policy":              {"elastic", "elastic/anneal", "elastic/costate", "elastic/deadline", "elastic/joint", "elastic/knapsack", "elastic/speed", "nodes"},
+	"elastic/policy":              {"elastic", "elastic/anneal", "elastic/bandit", "elastic/costate", "elastic/deadline", "elastic/joint", "elastic/knapsack", "elastic/speed", "elastic/welfare", "nodes"},
 	"elastic/engine":              {"elastic", "elastic/policy", "elastic/predict", "elastic/speed", "nodes", "checkpoint", "slurm"},
 	"elastic/store":               {"elastic", "elastic/engine", "elastic/speed", "nodes"},
 	"elastic/store/contract":      {"elastic", "elastic/engine", "elastic/speed", "nodes"},

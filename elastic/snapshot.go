@@ -162,6 +162,8 @@ type Limits struct {
 	// Wait is how long, under Preempt, a job is kept without GPUs at most, as far as
 	// there are GPUs for all who waited as long; 0 = no bound.
 	Wait time.Duration
+	// Costs are what the policy welfare goes by; nil = nothing costs anything.
+	Costs *Costs
 	// ShareNodes lets two jobs that both run on several nodes share a node.
 	ShareNodes bool
 	// AnySplit says that the cluster is a published simulator's: it gives exactly the

@@ -26,6 +26,13 @@ func (s *Search) reachable() bool {
 	return r.left == 0
 }
 
+// Reachable reports whether a plan that fits can be carried out one job after the other.
+// It leaves the search where the plan is.
+func (s *Search) Reachable(places [][]Share) bool {
+	copy(s.places, places)
+	return s.reachable()
+}
+
 // road is the nodes while a plan is carried out in thought.
 type road struct {
 	now, then []stand // with everybody where he is, and as the plan is carried out

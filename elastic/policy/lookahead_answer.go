@@ -101,7 +101,7 @@ func (w foresight) why(p *prospect, d elastic.Decision) string {
 	case p.now == 0:
 		return w.begins(p, d)
 	case d.GPUs == 0:
-		return "stops after a checkpoint and waits: jobs that end sooner go first"
+		return "stops after a checkpoint and waits: " + w.creed.sooner
 	case p.pin > 0 && d.GPUs == p.pin && p.now == p.pin:
 		return fmt.Sprintf("keeps %s: pinned to it", gpus(p.now))
 	case p.pin > 0 && d.GPUs == p.pin:
@@ -126,7 +126,7 @@ func (w foresight) waits(p *prospect) string {
 	case len(p.choices) == 0:
 		return impossible(want, p.group.gpus)
 	case w.stop:
-		return fmt.Sprintf("waits for %s: jobs that end sooner go first", gpus(want))
+		return fmt.Sprintf("waits for %s: %s", gpus(want), w.creed.sooner)
 	case p.behind != nil:
 		return fmt.Sprintf("waits behind job %d, which came first and needs %s", p.behind.ID, gpus(p.behind.least()))
 	}
@@ -154,12 +154,16 @@ func (w foresight) served() string {
 	case len(w.room) > 0:
 		return fmt.Sprintf("ordinary job %d waits for room", w.room[0])
 	}
-	return "others end sooner by more with them"
+	return w.creed.better
 }
 
 // takes compares how long the rest takes, the move included, with staying.
 func (w foresight) takes(p *prospect, d elastic.Decision) string {
-	return fmt.Sprintf("its rest takes %s instead of %s", p.time(w.restAt(p, d)+p.price), p.time(p.stay))
+	text := fmt.Sprintf("its rest takes %s instead of %s", p.time(w.restAt(p, d)+p.price), p.time(p.stay))
+	if kind := w.kindOf(d.Place); w.creed.kinds && kind != "" && p.Curve.Observed(kind) == 0 {
+		return text + ", as is assumed: it was never seen on " + kind
+	}
+	return text
 }
 
 // shifts says what a job that keeps its size moves for: itself or others.
@@ -176,9 +180,10 @@ func (w foresight) shifts(p *prospect, d elastic.Decision) string {
 // restAt is how long the rest takes at the decision's place, without the hope that
 // sizes nobody tried are decided with.
 func (w foresight) restAt(p *prospect, d elastic.Decision) float64 {
-	seconds, _ := p.Curve.Seconds(speed.Shape{GPUs: d.GPUs, Nodes: len(d.Place)})
-	if p.Curve.Exact() {
-		seconds, _ = p.Curve.Split(d.Place.Split())
+	curve := w.curve(p, d.Place)
+	seconds, _ := curve.Seconds(speed.Shape{GPUs: d.GPUs, Nodes: len(d.Place)})
+	if curve.Exact() {
+		seconds, _ = curve.Split(d.Place.Split())
 	}
 	return seconds * p.work
 }
@@ -196,5 +201,5 @@ func (w foresight) keeps(p *prospect) string {
 	case p.Spec.Max > 0 && p.now >= p.Spec.Max:
 		return head + "that is its maximum"
 	}
-	return head + fmt.Sprintf("no move pays its price now; its rest takes %s", p.time(p.stay))
+	return head + fmt.Sprintf("%s; its rest takes %s", w.creed.idle, p.time(p.stay))
 }

@@ -28,7 +28,18 @@ type outlook struct {
 	solver  knapsack.Solver
 	classes knapsack.Classes
 	sizes   []int // workspace of accepted
+	creed   creed
 }
+
+// creed is what sets looks ahead apart where they say why.
+type creed struct {
+	sooner string // who goes first where jobs are stopped
+	better string // what others do with GPUs that are given back
+	idle   string // why nobody grows
+	kinds  bool   // it tells kinds of node apart
+}
+
+var endings = creed{sooner: "jobs that end sooner go first", better: "others end sooner by more with them", idle: "no move pays its price now"}
 
 // prospect is a job with what every step of a look ahead needs to know of it.
 type prospect struct {
@@ -69,7 +80,7 @@ type group struct {
 func newOutlook(s elastic.Snapshot) *outlook {
 	o := &outlook{
 		snap: s, at: make(map[string]int, len(s.Nodes)), groups: map[string]*group{},
-		moving: make(map[elastic.JobID]elastic.Intent, len(s.Intents)), starts: len(s.Jobs),
+		moving: make(map[elastic.JobID]elastic.Intent, len(s.Intents)), starts: len(s.Jobs), creed: endings,
 	}
 	for _, in := range s.Intents {
 		o.moving[in.Job] = in
@@ -242,7 +253,7 @@ func (o *outlook) estimate() {
 			p.work = leastRest * math.Max(1, p.Spec.Total)
 		}
 		if len(p.at) > 0 {
-			seconds, _ := p.Curve.Split(p.at.Split())
+			seconds, _ := o.curve(p, p.at).Split(p.at.Split())
 			p.stay = seconds * p.work
 		}
 		p.rests = o.resting(p)
@@ -251,6 +262,25 @@ func (o *outlook) estimate() {
 			o.fix(p, "no other size it accepts can be had")
 		}
 	}
+}
+
+// curve is a job's at a place: where kinds of node are told apart, on the place's kind.
+func (o *outlook) curve(p *prospect, place nodes.Placement) *speed.Curve {
+	if !o.creed.kinds {
+		return p.Curve
+	}
+	return p.Curve.On(o.kindOf(place))
+}
+
+// kindOf is the type of the GPUs of a place, as speeds are kept by it.
+func (o *outlook) kindOf(place nodes.Placement) string {
+	types := make([]string, 0, len(place))
+	for _, s := range place {
+		if i, known := o.at[s.Node]; known {
+			types = append(types, o.snap.Nodes[i].Type)
+		}
+	}
+	return speed.KindOf(types)
 }
 
 // fix takes a running job out of the decision: it keeps what it has.

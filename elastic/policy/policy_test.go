@@ -18,7 +18,7 @@ func TestByName(t *testing.T) {
 			t.Errorf("%s allocates %v of nothing", p.Name, a)
 		}
 	}
-	if _, err := policy.ByName("best"); err == nil || !strings.Contains(err.Error(), "knapsack, annealing, deadline, fcfs, ef") {
+	if _, err := policy.ByName("best"); err == nil || !strings.Contains(err.Error(), "knapsack, annealing, deadline, welfare, fcfs, ef") {
 		t.Errorf("unknown policy: %v", err)
 	}
 }

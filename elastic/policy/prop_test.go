@@ -285,7 +285,7 @@ func TestAllocationsComeToRest(t *testing.T) {
 // take back what somebody kept for want of a place for another. The look ahead and the
 // annealing do so where they find a better division than they had: the former once in
 // a thousand clusters.
-var redivides = map[string]bool{"lookahead": true, "annealing": true, "optimus": true, "afs": true, "srpt": true, "maxspeedup": true,
+var redivides = map[string]bool{"lookahead": true, "annealing": true, "welfare": true, "optimus": true, "afs": true, "srpt": true, "maxspeedup": true,
 	"deadline": true, "elasticflow": true, "edf": true}
 
 // On equal nodes, with jobs that accept every size and split, nothing given is

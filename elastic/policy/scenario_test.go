@@ -25,6 +25,7 @@ var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 //
 //	policy knapsack
 //	limits cooldown=60s payback=2 deaf=3 preempt overload=0.5 wait=1h anysplit sharenodes
+//	costs value=1 gpu=0.1 types=a100:0.5,t4:0.1 peak=0.5 surcharge=3
 //	node n1 gpus=4 foreign=1 partition=gpu,fast down cpus=16 type=t4
 //	job 7 on=n1:2+n2:2 min=1 max=8 step=1 sizes=1,2,4 pin=4 uneven
 //	    done=3 total=10 curve=100/60/40 (seconds a unit on 1, 2, 3 GPUs; one node)
@@ -98,6 +99,8 @@ func parse(text string) (p policy.Policy, s elastic.Snapshot, err error) {
 				Cooldown: args.span("cooldown"), Payback: args.number("payback"), DeafAfter: args.int("deaf"),
 				Overload: args.number("overload"), Wait: args.span("wait"), Preempt: args["preempt"] != "", AnySplit: args["anysplit"] != "", ShareNodes: args["sharenodes"] != "",
 			}
+		case "costs":
+			s.Limits.Costs = args.costs()
 		case "node":
 			n := args.node(f[1])
 			for _, p := range n.Partitions {
@@ -159,6 +162,16 @@ func (a arguments) place(key string) nodes.Placement {
 		}
 	}
 	return p
+}
+
+func (a arguments) costs() *elastic.Costs {
+	c := elastic.Costs{Value: a.number("value"), GPU: a.number("gpu"), Types: map[string]float64{}, Peak: a.number("peak"), Surcharge: a.number("surcharge")}
+	for _, word := range strings.Split(a["types"], ",") {
+		if name, cost, named := strings.Cut(word, ":"); named {
+			c.Types[name], _ = strconv.ParseFloat(cost, 64)
+		}
+	}
+	return &c
 }
 
 func (a arguments) node(name string) nodes.Node {

@@ -39,6 +39,7 @@ type Curve struct {
 	idle     *idle                     // nil where nothing was seen of the GPUs
 	foretold *told                     // instead of form and residual; nil = nobody knows better
 	kin      *family                   // the curves on other kinds of node; nil = one kind is known
+	kind     string                    // where one kind is known, that; "" = not known which
 	memo     memo
 }
 

@@ -24,7 +24,7 @@ func (c *Curve) Idle(s Shape, share float64) *Curve {
 		return c
 	}
 	return &Curve{measured: c.measured, form: c.form, residual: c.residual, source: c.source, samples: c.samples,
-		idle: &idle{s, share}, foretold: c.foretold, kin: c.kin}
+		idle: &idle{s, share}, foretold: c.foretold, kin: c.kin, kind: c.kind}
 }
 
 // stall is the shortest time believed in a shape nobody tried, given how idle fewer

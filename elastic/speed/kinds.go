@@ -2,6 +2,7 @@ package speed
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -84,6 +85,33 @@ func (c *Curve) KindsSeen() []string {
 	}
 	slices.Sort(out)
 	return out
+}
+
+// Observed is how many samples of equal weight the curve has of one kind of node; +Inf
+// where it is known.
+func (c *Curve) Observed(kind string) float64 {
+	switch {
+	case c == nil:
+		return 0
+	case c.kin != nil:
+		own, seen := c.kin.on[kind]
+		if !seen {
+			return 0
+		}
+		c = own
+	case c.kind != kind && c.known == nil:
+		return 0
+	}
+	if c.known != nil {
+		return math.Inf(1)
+	}
+	sum := 0.0
+	for _, p := range c.measured {
+		if !p.lent {
+			sum += p.count
+		}
+	}
+	return sum
 }
 
 // kindsOf lists the kinds of node of usable samples, in order. Samples that name none are

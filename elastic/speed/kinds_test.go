@@ -112,3 +112,22 @@ func TestKnownKinds(t *testing.T) {
 		t.Errorf("where nothing is said %v", s)
 	}
 }
+
+func TestObserved(t *testing.T) {
+	one := speed.Sample{Shape: speed.Shape{GPUs: 1, Nodes: 1}, Seconds: 5, Units: 1, At: now, Kind: "a"}
+	other := one
+	other.Kind, other.Seconds = "b", 9
+	for name, c := range map[string]struct {
+		curve *speed.Curve
+		want  [2]bool // seen on a, on b
+	}{
+		"nothing": {nil, [2]bool{}},
+		"one":     {speed.Fit([]speed.Sample{one, one}, now), [2]bool{true, false}},
+		"two":     {speed.Fit([]speed.Sample{one, other}, now), [2]bool{true, true}},
+		"known":   {speed.Known(func([]int) float64 { return 1 }), [2]bool{true, true}},
+	} {
+		if got := [2]bool{c.curve.Observed("a") > 0, c.curve.Observed("b") > 0}; got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}

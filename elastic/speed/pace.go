@@ -16,10 +16,15 @@ const unlike = 1.3
 // Samples is 0. Where the two contradict each other the units alone count.
 // Samples of several kinds of node make a curve for each; see On.
 func FitWith(units, steps []Sample, now time.Time) *Curve {
-	if kinds := kindsOf(units, steps); len(kinds) > 1 {
+	kinds := kindsOf(units, steps)
+	if len(kinds) > 1 {
 		return fitKinds(units, steps, kinds, now)
 	}
-	return fitWith(units, steps, now)
+	c := fitWith(units, steps, now)
+	if c != nil && len(kinds) == 1 {
+		c.kind = kinds[0]
+	}
+	return c
 }
 
 // fitWith is FitWith for one kind of node.

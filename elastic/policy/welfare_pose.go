@@ -1,0 +1,233 @@
+package policy
+
+import (
+	"math"
+	"slices"
+
+	"github.com/sluice-hpc/sluice/elastic/bandit"
+	"github.com/sluice-hpc/sluice/elastic/joint"
+	"github.com/sluice-hpc/sluice/elastic/speed"
+	"github.com/sluice-hpc/sluice/elastic/welfare"
+)
+
+// The resources of a node. The last is counted so that two jobs on several nodes do not
+// share one.
+const (
+	resGPU = iota
+	resCPU
+	resMemory // MB
+	resSpan
+	resources
+)
+
+// unheard is how far off, relatively, the speed of a job is taken to be on a type of GPU
+// on which one epoch of it was seen, and most what one never tried there is hoped to gain.
+const (
+	unheard = 0.1
+	most    = 0.3
+)
+
+// loyal is what staying counts more than it is worth, so that nothing changes for
+// nothing: many runs are worth the same.
+const loyal = 1.001
+
+// appraise makes a job worth what users pay for an hour of a GPU at its best use, that
+// of its smallest size on the type it is fastest on, times the hours that its rest would
+// take so: what an hour of a run is worth is in proportion to its speed.
+func (w *weighing) appraise() {
+	for i := range w.jobs {
+		p := &w.jobs[i]
+		if p.role == fixed || len(p.choices) == 0 {
+			continue
+		}
+		least, alone := p.choices[0].gpus, math.Inf(1)
+		for _, classes := range p.group.kinds {
+			for _, s := range p.Curve.On(w.kindOfClasses(classes)).Splits(w.grid(p), least)[0] {
+				alone = min(alone, s.Seconds)
+			}
+		}
+		if math.IsInf(alone, 1) { // it runs on no type so, as far as is known
+			alone = p.choices[0].splits[0].Seconds
+		}
+		p.worth = w.costs.Value * alone * float64(least) * p.work
+	}
+}
+
+// kindOfClasses is the type of the GPUs of classes of nodes, as speeds are kept by it.
+func (w *weighing) kindOfClasses(classes []int) string {
+	types := make([]string, 0, len(classes))
+	for _, c := range classes {
+		types = append(types, w.snap.Nodes[slices.Index(w.class, c)].Type)
+	}
+	return speed.KindOf(types)
+}
+
+// grid is the splits the cluster can give the job.
+func (w *weighing) grid(p *prospect) speed.Grid {
+	grid := p.group.grid
+	grid.Uneven = p.Spec.AllowUneven
+	if p.MaxNodes > 0 {
+		grid.Nodes = min(grid.Nodes, p.MaxNodes)
+	}
+	return grid
+}
+
+// hoped is how much faster a job is taken to be on a type than what was seen says: the
+// less, the more was seen of it there. Where there is one type there is nothing to try.
+func (w *weighing) hoped(p *prospect, kind string) float64 {
+	seen := p.Curve.Observed(kind)
+	if len(w.types) < 2 || math.IsInf(seen, 1) || p.Curve.Samples() == 0 {
+		return 1
+	}
+	return 1 + min(most, bandit.Bonus(unheard, int(seen), p.Curve.Samples()))
+}
+
+// staying is what staying is worth, on a type that may be faster than it seems as well.
+func (w *weighing) staying(p *prospect) float64 {
+	v := p.worth / p.stay * w.hoped(p, w.kindOf(p.at)) * loyal
+	if p.now == p.pin {
+		v += wantPin
+	}
+	return v
+}
+
+// weigh writes the decision down: first the jobs, then the ordinary jobs that wait for
+// room, in the order of posed.
+func (w *weighing) weigh() *welfare.Problem {
+	p := &welfare.Problem{Nodes: w.weighNodes()}
+	w.price(p)
+	w.edges, w.of, w.stays = nil, nil, nil
+	for _, i := range w.posed {
+		p.Jobs = append(p.Jobs, w.weighJob(&w.jobs[i]))
+		w.stays = append(w.stays, w.jobs[i].now > 0)
+	}
+	for k, d := range w.snap.Demands[:min(len(w.snap.Demands), mostDemands)] {
+		asked := w.poseDemand(d, k)
+		o := asked.Sizes[0].Options[0]
+		p.Jobs = append(p.Jobs, welfare.Job{Options: []welfare.Option{{Value: o.Value, Tasks: []welfare.Task{{
+			Count: len(o.Split), Needs: []int64{int64(o.Split[0]), 1, 0, 0}, Nodes: w.nodes(asked.Groups[0]),
+		}}}}})
+		w.stays = append(w.stays, false)
+	}
+	return p
+}
+
+// weighNodes is what is free on each node. Jobs that share one, though each is on
+// several, may stay.
+func (w *weighing) weighNodes() []welfare.Node {
+	spans := make([]int64, len(w.floor))
+	for _, i := range w.posed {
+		for _, s := range w.jobs[i].at {
+			if len(w.jobs[i].at) > 1 {
+				spans[w.at[s.Node]]++
+			}
+		}
+	}
+	out := make([]welfare.Node, len(w.floor))
+	for i, n := range w.poseNodes() {
+		free := []int64{int64(n.Free), int64(n.CPUs), n.MemoryMB, max(1, spans[i])}
+		if n.Spanning {
+			free[resSpan] = spans[i]
+		}
+		for r := range free {
+			if free[r] < 0 || r == resSpan && w.snap.Limits.ShareNodes {
+				free[r] = math.MaxInt32 // not counted
+			}
+		}
+		out[i].Free = free
+	}
+	return out
+}
+
+// weighJob lists a job's places: where it is, and every split on every type of node.
+func (w *weighing) weighJob(p *prospect) welfare.Job {
+	j := welfare.Job{Must: p.must}
+	if p.now > 0 {
+		o := welfare.Option{Value: w.staying(p)}
+		for _, s := range p.at {
+			o.Tasks = append(o.Tasks, welfare.Task{Count: 1, Needs: w.needs(p, s.GPUs, len(p.at)), Nodes: []int32{int32(w.at[s.Node])}})
+		}
+		j.Options = append(j.Options, o)
+	}
+	sizes := make([]int, len(p.choices))
+	for k, c := range p.choices {
+		sizes[k] = c.gpus
+	}
+	for _, classes := range p.group.kinds {
+		kind, nodes := w.kindOfClasses(classes), w.nodes(classes)
+		faster := w.hoped(p, kind)
+		for k, splits := range p.Curve.On(kind).Splits(w.grid(p), sizes...) {
+			for _, s := range splits {
+				if len(s.Split) <= len(nodes) {
+					value := w.moveWorth(p, sizes[k], s.Seconds*p.work/faster, horizon)
+					j.Options = append(j.Options, welfare.Option{Value: value, Tasks: w.tasks(p, s.Split, nodes)})
+				}
+			}
+		}
+	}
+	return j
+}
+
+// tasks are the shares of a split, in its order, equal ones together.
+func (w *weighing) tasks(p *prospect, split []int, nodes []int32) []welfare.Task {
+	var out []welfare.Task
+	for k, n := range split {
+		if k > 0 && n == split[k-1] {
+			out[len(out)-1].Count++
+			continue
+		}
+		out = append(out, welfare.Task{Count: 1, Needs: w.needs(p, n, len(split)), Nodes: nodes})
+	}
+	return out
+}
+
+// needs is what a share of so many GPUs takes of its node.
+func (w *weighing) needs(p *prospect, gpus, across int) []int64 {
+	load := p.load(nil)
+	out := []int64{int64(gpus), int64(load.CPUs(gpus)), int64(gpus) * load.MemPerGPUMB, 0}
+	if across > 1 {
+		out[resSpan] = 1
+	}
+	return out
+}
+
+// nodes lists the nodes of classes, the same list for the same classes.
+func (w *weighing) nodes(classes []int) []int32 {
+	for k, of := range w.of {
+		if slices.Equal(of, classes) {
+			return w.edges[k]
+		}
+	}
+	var out []int32
+	for i, c := range w.class {
+		if slices.Contains(classes, c) && w.floor[i].Usable {
+			out = append(out, int32(i))
+		}
+	}
+	w.of, w.edges = append(w.of, classes), append(w.edges, out)
+	return out
+}
+
+func sameShares(a, b []joint.Share) bool { return slices.Equal(a, b) }
+
+// onto is the nodes of a place in the order of an option's tasks; false when it is none
+// of the option.
+func onto(o *welfare.Option, place []joint.Share) ([]int32, bool) {
+	left := slices.Clone(place)
+	var out []int32
+	for t := range o.Tasks {
+		task := &o.Tasks[t]
+		for range task.Count {
+			k := slices.IndexFunc(left, func(s joint.Share) bool {
+				_, edge := slices.BinarySearch(task.Nodes, int32(s.Node))
+				return edge && int64(s.GPUs) == task.Needs[resGPU]
+			})
+			if k < 0 {
+				return nil, false
+			}
+			out = append(out, int32(left[k].Node))
+			left = slices.Delete(left, k, k+1)
+		}
+	}
+	return out, len(left) == 0
+}

@@ -1,0 +1,109 @@
+package policy_test
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/policy"
+	"github.com/sluice-hpc/sluice/elastic/speed"
+)
+
+// typed draws clusters of two types of GPU, and how fast jobs were seen on each.
+func typed(t *rapid.T) elastic.Snapshot {
+	s := snapshots(t)
+	for i := range s.Nodes {
+		s.Nodes[i].Type = rapid.SampledFrom([]string{"a100", "t4"}).Draw(t, "type")
+	}
+	for i := range s.Jobs {
+		var samples []speed.Sample
+		for _, kind := range []string{"a100", "t4", "a100+t4"} {
+			one := rapid.Float64Range(10, 100).Draw(t, "one")
+			for _, g := range []int{1, 2, 4} {
+				if rapid.Bool().Draw(t, "measured") {
+					samples = append(samples, speed.Sample{Shape: speed.Shape{GPUs: g, Nodes: 1}, Units: 1, At: now, Kind: kind,
+						Seconds: one * rapid.Float64Range(1/float64(g), 1.2).Draw(t, "relative")})
+				}
+			}
+		}
+		s.Jobs[i].Curve = speed.Fit(samples, now)
+	}
+	s.Expected()
+	if rapid.Bool().Draw(t, "costs") {
+		s.Limits.Costs = &elastic.Costs{
+			Value: 1, GPU: rapid.Float64Range(0, 2).Draw(t, "gpu"), Types: map[string]float64{"a100": rapid.Float64Range(0, 2).Draw(t, "a100")},
+			CPU: .01, MemoryGB: .001, Peak: rapid.Float64Range(0, 1).Draw(t, "peak"), Surcharge: 2,
+		}
+	}
+	return s
+}
+
+// TestWelfareIsSoundOnTwoTypes: as every policy is on one, it breaks no rule, gives no
+// node away twice, answers the same when asked again, and comes to rest.
+func TestWelfareIsSoundOnTwoTypes(t *testing.T) {
+	p, err := policy.ByName("welfare")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		first := typed(t)
+		s := first
+		for looks := 0; ; looks++ {
+			a := p.Allocate(s)
+			if !reflect.DeepEqual(a, p.Allocate(s)) {
+				t.Fatal("it answers otherwise when asked again")
+			}
+			where := elastic.Arrange(s, a)
+			for _, j := range s.Jobs {
+				sound(t, p.Name, s, j, a, where)
+			}
+			next := apply(s, a)
+			within(t, p.Name, s, next)
+			if unchanged(s, a) {
+				return
+			}
+			if looks > 5 {
+				t.Fatalf("still changing after %d looks\n%s", looks, dump(first))
+			}
+			s = next
+		}
+	})
+}
+
+// TestWelfareTriesTypes: a job of a model that was seen on one type only goes, where it
+// has the choice, to the type that nobody tried; once it was seen to be slow there, the
+// next does not.
+func TestWelfareTriesTypes(t *testing.T) {
+	p, err := policy.ByName("welfare")
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := func(kind string, seconds float64, count int) (out []speed.Sample) {
+		for range count {
+			out = append(out, speed.Sample{Shape: speed.Shape{GPUs: 1, Nodes: 1}, Seconds: seconds, Units: 1, At: now, Kind: kind})
+		}
+		return out
+	}
+	for _, c := range []struct {
+		name    string
+		samples []speed.Sample
+		want    string
+	}{
+		{"never tried on a t4", one("a100", 10, 20), "n2"},
+		{"slow on a t4", append(one("a100", 10, 20), one("t4", 30, 3)...), "n1"},
+		{"hardly slower there, as far as a look shows", append(one("a100", 10, 20), one("t4", 10.5, 1)...), "n2"},
+		{"hardly slower there, as many show", append(one("a100", 10, 20), one("t4", 10.5, 400)...), "n1"},
+	} {
+		_, s, err := parse("node n1 gpus=1 type=a100\nnode n2 gpus=1 type=t4\njob 1 min=1 max=1 total=100\n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Jobs[0].Curve = speed.Fit(c.samples, now.Add(time.Second))
+		if d := p.Allocate(s)[1]; d.Place.On(c.want) != 1 {
+			t.Errorf("%s: %v (%s), want %s", c.name, d.Place, d.Why, c.want)
+		}
+	}
+}
