@@ -21,6 +21,7 @@ type Config struct {
 	Slurm      Slurm
 	Policy     Policy
 	Partition  map[string]Partition // by name; nil = nothing is said of any
+	Welfare    Welfare
 	Resize     Resize
 	Checkpoint Checkpoint
 	Users      Users

@@ -46,6 +46,14 @@ var keys = []key{
 	duration("policy", "wait", 0, 30*day, func(c *Config) *time.Duration { return &c.Policy.Wait }),
 	truth("policy", "share_nodes", func(c *Config) *bool { return &c.Policy.ShareNodes }),
 
+	number("welfare", "value", 0, dearest, func(c *Config) *float64 { return &c.Welfare.Value }),
+	number("welfare", "gpu", 0, dearest, func(c *Config) *float64 { return &c.Welfare.GPU }),
+	typeCosts("welfare", "types", func(c *Config) *[]TypeCost { return &c.Welfare.Types }),
+	number("welfare", "cpu", 0, dearest, func(c *Config) *float64 { return &c.Welfare.CPU }),
+	number("welfare", "memory", 0, dearest, func(c *Config) *float64 { return &c.Welfare.Memory }),
+	number("welfare", "peak", 0, 1, func(c *Config) *float64 { return &c.Welfare.Peak }),
+	number("welfare", "surcharge", 1, 1000, func(c *Config) *float64 { return &c.Welfare.Surcharge }),
+
 	duration("resize", "grace", time.Second, day, func(c *Config) *time.Duration { return &c.Resize.Grace }),
 	duration("resize", "cooldown", 0, day, func(c *Config) *time.Duration { return &c.Resize.Cooldown }),
 	number("resize", "payback", 1, 100, func(c *Config) *float64 { return &c.Resize.Payback }),
@@ -71,7 +79,7 @@ var keys = []key{
 }
 
 // policies are the names that [policy] name takes.
-var policies = []string{"lookahead", "knapsack", "annealing", "deadline", "fcfs", "ef", "optimus", "afs", "tiresias", "srpt", "edf", "elasticflow", "maxspeedup"}
+var policies = []string{"lookahead", "knapsack", "annealing", "deadline", "welfare", "fcfs", "ef", "optimus", "afs", "tiresias", "srpt", "edf", "elasticflow", "maxspeedup"}
 
 const day = 24 * time.Hour
 

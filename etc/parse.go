@@ -190,6 +190,7 @@ func (c Config) clone() Config {
 	c.Slurm.Partitions = slices.Clone(c.Slurm.Partitions)
 	c.Users.Operators = slices.Clone(c.Users.Operators)
 	c.Partition = maps.Clone(c.Partition)
+	c.Welfare.Types = slices.Clone(c.Welfare.Types)
 	return c
 }
 

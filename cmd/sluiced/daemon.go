@@ -123,6 +123,7 @@ func (d *daemon) tune(cfg *engine.Config, c etc.Config) error {
 		Cooldown: c.Resize.Cooldown, Every: c.Cycle.Period, Payback: c.Resize.Payback, Grace: c.Resize.Grace,
 		Confirm: c.Resize.Confirm, Moves: c.Resize.Moves, DeafAfter: c.Resize.DeafAfter,
 		Preempt: c.Policy.Preempt, Overload: c.Policy.Overload, Wait: c.Policy.Wait, ShareNodes: c.Policy.ShareNodes,
+		Costs: costs(c.Welfare),
 	}
 	cfg.Health = elastic.HealthRules{Exclude: c.Health.Exclude, PerUser: c.Health.PerUser}
 	if d.options.user { // one's own word about one's own jobs
@@ -133,6 +134,15 @@ func (d *daemon) tune(cfg *engine.Config, c etc.Config) error {
 	cfg.ShareSpeeds = c.Users.ShareSpeeds
 	cfg.Mine = mine(d.options.user, uint32(os.Getuid()), c.Slurm.Partitions)
 	return nil
+}
+
+// costs are what the policy welfare goes by.
+func costs(w etc.Welfare) *elastic.Costs {
+	c := &elastic.Costs{Value: w.Value, GPU: w.GPU, Types: map[string]float64{}, CPU: w.CPU, MemoryGB: w.Memory, Peak: w.Peak, Surcharge: w.Surcharge}
+	for _, t := range w.Types {
+		c.Types[t.Type] = t.Cost
+	}
+	return c
 }
 
 // mine tells whose jobs the daemon looks after: in user mode only one's own, and

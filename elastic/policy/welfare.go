@@ -21,7 +21,7 @@ func byWelfare(s elastic.Snapshot) elastic.Allocation {
 
 // fares is how a weighing says why.
 var fares = creed{
-	sooner: "runs worth more go first", better: "others make more of them",
+	sooner: "runs worth more go first", better: "others make more of them, or they cost more than they bring",
 	idle: "no move is worth its price, and what the GPUs cost, now", kinds: true,
 }
 
