@@ -43,6 +43,7 @@ type simulateOptions struct {
 	events    string
 	parallel  int
 	engine    bool
+	cost      string
 }
 
 func newSimulateCommand() *cobra.Command {
@@ -69,7 +70,7 @@ func newSimulateCommand() *cobra.Command {
 func (o *simulateOptions) flags(c *cobra.Command) {
 	f := c.Flags()
 	f.SortFlags = false
-	f.StringVar(&o.cluster, "cluster", "", "nodes and GPUs a node, such as 16x4; several kinds with commas: 4x8,2x4")
+	f.StringVar(&o.cluster, "cluster", "", "nodes and GPUs a node, such as 16x4; several kinds with commas: 4x8,2x4, by type of GPU and how many times as fast as the workload says: 4x4:a100,4x4:t4=0.5")
 	f.StringSliceVar(&o.workloads, "workload", nil, "a file, or gen:NAME[@ARGUMENT][:SEED]; repeat, or separate by commas")
 	f.StringVar(&o.format, "format", "", "what the files are: "+formatNames())
 	f.StringVar(&o.profiles, "profiles", "", "folder of measured step times (pollux) or throughput tables (elasticflow)")
@@ -89,6 +90,7 @@ func (o *simulateOptions) flags(c *cobra.Command) {
 	f.BoolVar(&o.share, "share-nodes", false, "let two jobs over several nodes share a node")
 	f.BoolVar(&o.anySplit, "any-split", false, "assume any split of GPUs over nodes can be had; Slurm gives fewer")
 	f.BoolVar(&o.bound, "bound", false, "compute a mean JCT that no policy can beat under the same rules (minimum kept, first GPU within a round, where the run has it so), and the ratio to it; takes longer")
+	f.StringVar(&o.cost, "gpu-cost", "0.1", "what an hour of a GPU costs where its best use is worth 1, for the policy welfare; by type: a100=0.4,t4=0.1")
 	f.StringVar(&o.output, "output", "table", "table, json (one object a line), csv or html")
 	f.StringVarP(&o.file, "out", "o", "", "file to write to rather than standard output")
 	f.StringVar(&o.events, "events", "", "write what happens in the simulations to this file, one JSON object a line")

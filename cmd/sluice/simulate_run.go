@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -39,7 +40,14 @@ type simulationCase struct {
 
 // plan reads the command line and the workloads.
 func (o *simulateOptions) plan() (*simulation, error) {
-	inventory, gpus, err := parseCluster(o.cluster)
+	inventory, gpus, times, err := parseTypes(o.cluster)
+	if err != nil {
+		return nil, err
+	}
+	if times != nil && (o.engine || o.bound) {
+		return nil, errors.New("--cluster with :TYPE=TIMES: leave out --engine and --bound, which know one speed a job")
+	}
+	costs, err := parseCosts(o.cost)
 	if err != nil {
 		return nil, err
 	}
@@ -58,10 +66,10 @@ func (o *simulateOptions) plan() (*simulation, error) {
 	published := o.placing == string(replay.Published)
 	s := &simulation{options: o, restart: price}
 	s.config = replay.Config{
-		Nodes: inventory, Interval: o.interval, Restart: price.fixed, Info: replay.Info(o.info), Placing: replay.Placing(o.placing),
+		Nodes: inventory, Interval: o.interval, Restart: price.fixed, Info: replay.Info(o.info), Placing: replay.Placing(o.placing), Faster: faster(times),
 		Limits: elastic.Limits{
 			Cooldown: o.cooldown, Payback: o.payback, Preempt: o.preempt, Overload: o.overload, Wait: o.wait,
-			ShareNodes: o.share || published, AnySplit: o.anySplit || published,
+			ShareNodes: o.share || published, AnySplit: o.anySplit || published, Costs: costs,
 		},
 	}
 	s.setting = report.Setting{

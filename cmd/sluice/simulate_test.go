@@ -32,14 +32,45 @@ func TestParseCluster(t *testing.T) {
 	}
 }
 
+func TestParseTypes(t *testing.T) {
+	inventory, gpus, times, err := parseTypes("2x4:a100,1x8:t4=0.5")
+	if err != nil || gpus != 16 || len(inventory) != 3 || inventory[0].Type != "a100" || inventory[2].Type != "t4" || times["t4"] != 0.5 {
+		t.Fatalf("%v %d %v: %v", inventory, gpus, times, err)
+	}
+	if by := faster(times); by("any", "t4") != 0.5 || by("any", "a100") != 1 {
+		t.Error("times are lost")
+	}
+	for _, text := range []string{"4x4:", "4x4:a b", "4x4:a=", "4x4:a=0", "4x4:a=-1", "4x4:a=nan", "4x4:=2", "4x4:a=2,4x4:a=3", "4x4:a:b"} {
+		if _, _, _, err := parseTypes(text); err == nil {
+			t.Errorf("%q passes", text)
+		}
+	}
+	if _, _, err := parseCluster("4x4:a=2"); err == nil {
+		t.Error("where jobs are as fast everywhere, that passes")
+	}
+}
+
+func TestParseCosts(t *testing.T) {
+	c, err := parseCosts("0.1, t4=0.05")
+	if err != nil || c.Of("a100") != 0.1 || c.Of("t4") != 0.05 {
+		t.Fatalf("%+v: %v", c, err)
+	}
+	for _, text := range []string{"", "x", "-1", "nan", "inf", "t4=", "=1", "a b=1"} {
+		if _, err := parseCosts(text); err == nil {
+			t.Errorf("%q passes", text)
+		}
+	}
+}
+
 func FuzzParseCluster(f *testing.F) {
 	f.Add("16x4")
 	f.Add("4x8,2x4")
+	f.Add("4x8:a,2x4:b=0.5")
 	f.Fuzz(func(t *testing.T, text string) {
 		if len(text) > 100 {
 			return
 		}
-		inventory, gpus, err := parseCluster(text)
+		inventory, gpus, _, err := parseTypes(text)
 		if err == nil && (len(inventory) == 0 || len(inventory) > maxSimNodes || gpus < len(inventory) || gpus > maxSimGPUs) {
 			t.Fatalf("%d nodes, %d GPUs", len(inventory), gpus)
 		}

@@ -44,7 +44,10 @@ type Config struct {
 	// RestartOn, when set, goes before Restart too: a price by the number of GPUs a job
 	// starts on, or is resized to. Its policy is told the price of its largest size.
 	RestartOn func(gpus int) time.Duration
-	Info      Info
+	// Faster, when set, is how many times as fast as the workload says a job of a model is on
+	// GPUs of a type, above 0; on several types it is as fast as on the slowest of them.
+	Faster func(model, kind string) float64
+	Info   Info
 	// Noise is the relative scatter of the samples under Learned: each is the true
 	// time times a lognormal factor, the standard deviation of whose logarithm this
 	// is, drawn with Seed. 0 = every sample is the true time.

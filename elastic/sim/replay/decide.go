@@ -176,7 +176,8 @@ func (r *round) change(m move) {
 		j.Phase, l.split, l.pause = elastic.Held, nil, 0
 	} else {
 		l.split = m.to.Split()
-		l.pace = l.Speeds.Seconds(l.split)
+		l.pace = l.Speeds.Seconds(l.split) / r.told.kinds.times(l.Job, m.to)
+		l.kind, l.rate = r.told.kinds.on(m.to), r.rateOf(m.to)
 		l.pause, l.upTo, l.gpus = l.price, r.now, float64(m.to.GPUs())
 		if r.cfg.RestartOn != nil {
 			l.pause = r.cfg.RestartOn(m.to.GPUs())

@@ -15,7 +15,7 @@ func TestNoiseScattersSamples(t *testing.T) {
 		told := newTold(Config{Info: Learned, Noise: noise, Seed: seed})
 		m := told.model(job)
 		for range 5 {
-			told.sample(m, []int{2, 1}, 100, 1, begin.Add(time.Minute))
+			told.sample(m, []int{2, 1}, "", 100, 1, begin.Add(time.Minute))
 		}
 		return m.samples
 	}

@@ -30,6 +30,9 @@ type JobResult struct {
 	Deadline           time.Duration // 0 = none
 	Restarts           int
 	Useful, Restarting float64 // GPU-seconds
+	// Worth is what its work is worth to its user, Cost what its GPUs cost while it had
+	// them, below the peak, both by Limits.Costs; 0 without.
+	Worth, Cost float64
 }
 
 // JCT is the time from submit to end.

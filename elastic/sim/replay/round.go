@@ -43,6 +43,8 @@ type live struct {
 	split []int         // of its place; nil while it has none
 	pace  float64       // seconds a unit on the split
 	price time.Duration // of a restart
+	kind  string        // of its place
+	rate  float64       // what its GPUs cost an hour, where costs are given
 	gpus  float64       // of its place
 	pause time.Duration // of restart still to pass
 	upTo  time.Duration // booked so far
@@ -69,7 +71,7 @@ func (r *round) take(j workload.Job) error {
 	if index == 0 {
 		r.firstCome = j.Submit
 	}
-	r.out.Jobs = append(r.out.Jobs, JobResult{Name: j.Name, Submit: j.Submit, Start: -1, Deadline: j.Deadline})
+	r.out.Jobs = append(r.out.Jobs, JobResult{Name: j.Name, Submit: j.Submit, Start: -1, Deadline: j.Deadline, Worth: r.worth(j)})
 	price := r.cfg.Restart
 	if r.cfg.RestartOf != nil {
 		price = r.cfg.RestartOf(j)
@@ -125,6 +127,7 @@ func (r *round) train(i int, until time.Duration) {
 	res.Restarting += l.gpus * delay.Seconds()
 	res.Useful += l.gpus * worked
 	j.Attained += l.gpus * (delay.Seconds() + worked)
+	res.Cost += l.rate * (delay.Seconds() + worked) / 3600
 	if need <= left {
 		j.Done, j.Phase = l.Spec.Total, elastic.Ended
 		res.End = l.upTo + delay + seconds(worked)
@@ -135,8 +138,34 @@ func (r *round) train(i int, until time.Duration) {
 	l.upTo = until
 	j.Done += worked / l.pace
 	if worked > 0 {
-		r.told.sample(l.model, l.split, l.pace, worked/l.pace, r.snap.Now)
+		r.told.sample(l.model, l.split, l.kind, l.pace, worked/l.pace, r.snap.Now)
 	}
+}
+
+// worth is what all of a job's work is worth to its user, as the policy welfare has it:
+// the hours it takes on its smallest size, on the type it is fastest on, for each GPU.
+func (r *round) worth(j workload.Job) float64 {
+	if r.cfg.Limits.Costs == nil {
+		return 0
+	}
+	size := max(1, j.Spec.Min)
+	least := j.Speeds.Seconds([]int{size}) / r.told.kinds.best(j)
+	if math.IsInf(least, 0) {
+		return 0
+	}
+	return r.cfg.Limits.Costs.Value * least * j.Spec.Total * float64(size) / 3600
+}
+
+// rateOf is what the GPUs of a place cost an hour, below the peak.
+func (r *round) rateOf(place nodes.Placement) float64 {
+	if r.cfg.Limits.Costs == nil {
+		return 0
+	}
+	sum := 0.0
+	for _, s := range place {
+		sum += float64(s.GPUs) * r.cfg.Limits.Costs.Of(r.told.kinds.of[s.Node])
+	}
+	return sum
 }
 
 func seconds(s float64) time.Duration { return time.Duration(math.Ceil(s * float64(time.Second))) }

@@ -13,18 +13,32 @@ import (
 // have shown.
 type told struct {
 	info   Info
-	noise  float64                          // of samples
-	rng    *rand.Rand                       // draws it
-	known  map[workload.Speeds]*speed.Curve // oracle: one curve for all jobs of equal speeds
-	models map[string]*model                // learned
+	noise  float64                  // of samples
+	rng    *rand.Rand               // draws it
+	known  map[knownOf]*speed.Curve // oracle: one curve for all jobs of equal speeds
+	kinds  *kinds
+	models map[string]*model // learned
+}
+
+// knownOf is what a curve that is known depends on: of the model, where types of GPU are
+// told apart.
+type knownOf struct {
+	speeds workload.Speeds
+	model  string
 }
 
 // model is what was learned under one name.
 type model struct {
 	samples []speed.Sample
-	seen    map[speed.Shape]int // samples by shape
+	seen    map[shapeOn]int // samples by shape and type
 	curve   *speed.Curve
 	stale   bool
+}
+
+// shapeOn is a shape on a type of GPU.
+type shapeOn struct {
+	speed.Shape
+	kind string
 }
 
 const (
@@ -41,7 +55,7 @@ const (
 func newTold(cfg Config) *told {
 	return &told{
 		info: cfg.Info, noise: cfg.Noise, rng: rand.New(rand.NewPCG(cfg.Seed, noiseStream)),
-		known: map[workload.Speeds]*speed.Curve{}, models: map[string]*model{},
+		known: map[knownOf]*speed.Curve{}, kinds: newKinds(cfg), models: map[string]*model{},
 	}
 }
 
@@ -50,13 +64,17 @@ func (t *told) curve(j workload.Job, m *model) *speed.Curve {
 	if t.info == Learned {
 		return m.curve
 	}
-	c, ok := t.known[j.Speeds]
+	of := knownOf{speeds: j.Speeds}
+	if t.kinds.differ() {
+		of.model = j.Spec.Model
+	}
+	c, ok := t.known[of]
 	if !ok {
 		if len(t.known) >= most {
 			clear(t.known)
 		}
-		c = speed.Known(j.Speeds.Seconds)
-		t.known[j.Speeds] = c
+		c = t.kinds.known(j)
+		t.known[of] = c
 	}
 	return c
 }
@@ -78,10 +96,10 @@ func (t *told) model(j workload.Job) *model {
 	return m
 }
 
-func newModel() *model { return &model{seen: map[speed.Shape]int{}} }
+func newModel() *model { return &model{seen: map[shapeOn]int{}} }
 
 // sample is what a job's progress shows: the time of a unit in its shape.
-func (t *told) sample(m *model, split []int, pace, units float64, at time.Time) {
+func (t *told) sample(m *model, split []int, kind string, pace, units float64, at time.Time) {
 	if m == nil {
 		return
 	}
@@ -89,14 +107,14 @@ func (t *told) sample(m *model, split []int, pace, units float64, at time.Time) 
 	for _, g := range split {
 		s.GPUs += g
 	}
-	if m.seen[s] >= enough {
+	if m.seen[shapeOn{s, kind}] >= enough {
 		return
 	}
-	m.seen[s]++
+	m.seen[shapeOn{s, kind}]++
 	if t.noise > 0 {
 		pace *= math.Exp(t.noise * t.rng.NormFloat64())
 	}
-	m.samples = append(m.samples, speed.Sample{Shape: s, Seconds: pace, Units: units, At: at})
+	m.samples = append(m.samples, speed.Sample{Shape: s, Seconds: pace, Units: units, At: at, Kind: kind})
 	m.stale = true
 }
 
@@ -108,7 +126,7 @@ func (t *told) refresh(r *round) {
 			return // an oracle: nobody has one
 		}
 		if m.stale {
-			m.curve, m.stale = speed.Fit(m.samples, r.snap.Now), false
+			m.curve, m.stale = speed.Fit(m.samples, r.snap.Now).On(t.kinds.all), false
 		}
 		r.snap.Jobs[i].Curve = m.curve
 	}
