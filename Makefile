@@ -72,9 +72,10 @@ bench-policy: build
 	@bin/sluice bench-policy --data '$(DATA)' $(OPTIONS)
 
 # The same for what other published systems do: deadlines, on testbench B; speeds nobody
-# measured, on the profiles of testbench A; simulated annealing, on its workloads.
+# measured, on the profiles of testbench A; simulated annealing, on its workloads; welfare,
+# on them and on two types of GPU.
 bench-systems: build
-	@bin/sluice bench-policy --data '$(DATA)' --figure 8,9,10 $(OPTIONS)
+	@bin/sluice bench-policy --data '$(DATA)' --figure 8,9,10,11 $(OPTIONS)
 
 # The campaigns below keep what they print in .campaigns, where reliability-report
 # finds it.

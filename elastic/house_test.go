@@ -60,7 +60,7 @@ var may = map[string][]string{
 	"elastic/sim/replay":          {"elastic", "elastic/policy", "elastic/speed", "elastic/sim/workload", "nodes"},
 	"elastic/sim/bound":           {"elastic", "elastic/speed", "elastic/sim/workload", "elastic/sim/replay", "nodes"},
 	"elastic/sim/report":          {"elastic", "elastic/sim/workload", "elastic/sim/replay", "nodes"},
-	"elastic/sim/figures":         {"elastic", "elastic/deadline", "elastic/policy", "elastic/predict", "elastic/speed", "elastic/knapsack", "elastic/sim/workload", "elastic/sim/replay", "elastic/sim/report", "elastic/sim/bound", "nodes"},
+	"elastic/sim/figures":         {"elastic", "elastic/bandit", "elastic/deadline", "elastic/policy", "elastic/predict", "elastic/speed", "elastic/knapsack", "elastic/sim/workload", "elastic/sim/replay", "elastic/sim/report", "elastic/sim/bound", "elastic/welfare", "nodes"},
 	"elastic/sim/whole":           {"elastic", "elastic/engine", "elastic/policy", "elastic/speed", "elastic/sim", "elastic/sim/workload", "elastic/sim/replay", "nodes", "slurm/fake", "checkpoint", "slurm"},
 	"cmd/site":                    {"*"},
 	"cmd/site/demo":               {"*"},

@@ -33,6 +33,7 @@ type task struct {
 	work  func(*task) error
 	ready chan struct{}
 	sum   report.Summary // of a trial
+	paid  paid           // likewise
 	bound time.Duration  // of a floor
 }
 
@@ -50,7 +51,7 @@ func (b *bench) ask(trials ...trial) batch {
 		k, known := b.trials[t]
 		if !known {
 			k = b.enqueue(func(k *task) (err error) {
-				k.sum, err = b.simulate(t)
+				k.sum, k.paid, err = b.simulate(t)
 				return err
 			})
 			b.trials[t] = k
@@ -130,12 +131,12 @@ func (b *bench) failed() error {
 }
 
 // simulate runs a trial and sums it up.
-func (b *bench) simulate(t trial) (report.Summary, error) {
+func (b *bench) simulate(t trial) (report.Summary, paid, error) {
 	r, err := b.replay(t, nil)
 	if err != nil {
-		return report.Summary{}, err
+		return report.Summary{}, paid{}, err
 	}
-	return report.Summarise(r, report.Setting{Interval: t.interval, Restart: t.restart, Seed: t.seed}), nil
+	return report.Summarise(r, report.Setting{Interval: t.interval, Restart: t.restart, Seed: t.seed}), paidIn(r), nil
 }
 
 // named is a policy of the table, or one that is shown beside them only.
@@ -160,7 +161,7 @@ func (b *bench) replay(t trial, clock func() time.Duration) (replay.Result, erro
 		p = replay.WholeEpochs(p)
 	}
 	r, err := replay.Run(b.ctx, replay.Config{
-		Nodes: t.cluster().inventory(), Policy: p, Interval: t.interval, Restart: t.restart, Info: t.info,
+		Nodes: t.inventory(), Faster: t.faster(), Policy: p, Interval: t.interval, Restart: t.restart, Info: t.info,
 		Placing: t.rules.placing, Limits: t.rules.limits, Seed: t.seed, Timer: clock, RestartOn: t.restartOn(),
 	}, w)
 	if err != nil {

@@ -29,6 +29,7 @@ func (l *loads) get(name string, seed uint64, times float64) (workload.Workload,
 }
 
 func (l *loads) original(name string, seed uint64) (workload.Workload, error) {
+	name = strings.TrimSuffix(name, onTwoTypes)
 	if trace, known := traces[name]; known {
 		return workload.ReadElasticFlow(filepath.Join(l.deadlines, "traces", name+".csv"), filepath.Join(l.deadlines, "throughputs", trace.gpu))
 	}

@@ -1,0 +1,90 @@
+package figures
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/sim/replay"
+)
+
+// weighed are Slurm's rules, at a site that knows its costs.
+var weighed = rules{"slurm", replay.Ours, elastic.Limits{Payback: 1, Costs: costsShown}}
+
+// weighers are the policies of figure 11.
+var weighers = []string{"lookahead", "knapsack", "welfare"}
+
+// welfares compares welfare with the policies that look at time alone.
+func welfares(b *bench) func(*sheet) {
+	type row struct {
+		load, policy string
+		info         replay.Info
+		run          batch
+	}
+	var rows []row
+	if b.Testbench != "" {
+		for _, on := range []string{"", onTwoTypes} {
+			for _, load := range either(b, recordings[:2], recordings[:1]) {
+				for _, info := range []replay.Info{replay.Oracle, replay.Learned} {
+					for _, policy := range weighers {
+						rows = append(rows, row{load + on, policy, info, b.ask(trial{load + on, 0, 1, policy, weighed, info, everyB, restartB})})
+					}
+				}
+			}
+		}
+	}
+	return func(s *sheet) {
+		if len(rows) == 0 {
+			s.say("JCT, makespan and welfare are not measured: they need testbench A's data")
+		} else {
+			s.heads("load", "info", "policy", "jct", "p99", "makespan", "restarts", "worth", "cost", "welfare", "an hour", "setting")
+		}
+		for _, r := range rows {
+			m, p := r.run.means(), r.run.paid()
+			s.line(r.load, string(r.info), r.policy, secs(m.jct), secs(m.p99), hours(m.makespan), two(m.restarts),
+				two(p.worth), two(p.cost), two(p.worth-p.cost), two((p.worth-p.cost)/math.Max(1, m.makespan/3600)), settingOf(r.load))
+		}
+		for i := 0; i+len(weighers) <= len(rows); i += len(weighers) {
+			look, knap, own := rows[i].run.means(), rows[i+1].run.means(), rows[i+2].run.means()
+			s.say("welfare, %s, %s: JCT %s of knapsack and %s of lookahead, makespan %s and %s", rows[i].load, rows[i].info,
+				ratio(own.jct, knap.jct), ratio(own.jct, look.jct), ratio(own.makespan, knap.makespan), ratio(own.makespan, look.makespan))
+		}
+		distances(b, s)
+		regrets(b, s)
+		thinking(b, s)
+	}
+}
+
+func settingOf(load string) string {
+	types := "one type, costs 0.1"
+	if len(load) > len(onTwoTypes) && load[len(load)-len(onTwoTypes):] == onTwoTypes {
+		types = fmt.Sprintf("8 nodes each of %s, costs %g, and %s, costs %g; imagenet 2.2 and deepspeech2 3.2 times as fast as measured, others assumed",
+			fasterType, costsShown.Of(fasterType), measuredType, costsShown.Of(measuredType))
+	}
+	return fmt.Sprintf("%s, %s, every %s, restart %s", testbenchA, types, short(everyB), short(restartB))
+}
+
+// thinking times decisions, alone.
+func thinking(b *bench, s *sheet) {
+	b.quiet()
+	if b.failed() != nil || b.Clock == nil || b.Testbench == "" {
+		return
+	}
+	s.heads("CPU time of a decision", "policy", "decisions", "p50 ms", "p99 ms", "most ms", "setting")
+	for _, load := range []string{recordings[0], recordings[0] + onTwoTypes} {
+		for _, policy := range weighers {
+			all, err := b.decisions(trial{load, 0, 1, policy, weighed, replay.Oracle, everyB, restartB})
+			if err != nil {
+				b.fail(err)
+				return
+			}
+			most := time.Duration(0)
+			for _, d := range all {
+				most = max(most, d)
+			}
+			s.line(load, policy, fmt.Sprint(len(all)), fmt.Sprintf("%.2f", ms(rank(all, 50))), fmt.Sprintf("%.2f", ms(rank(all, 99))), fmt.Sprintf("%.2f", ms(most)),
+				"oracle, with placing, "+testbenchA.String())
+		}
+	}
+}
