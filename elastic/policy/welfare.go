@@ -83,7 +83,9 @@ func (w *weighing) breed(around *joint.Problem, p *welfare.Problem) (joint.Plan,
 	}
 	p.Allows = w.reachable(search, around, p, built)
 	for _, from := range starts[:len(built):len(built)] {
-		starts = append(starts, welfare.Greedy(p, from, false), welfare.Greedy(p, from, true))
+		if starts = append(starts, welfare.Greedy(p, from, false)); len(p.Jobs) <= crowded {
+			starts = append(starts, welfare.Greedy(p, from, true))
+		}
 	}
 	best, ok := welfare.Genetic(p, starts, breeding(len(p.Jobs)), rng)
 	if !ok {
@@ -103,12 +105,15 @@ func (w *weighing) leasts(around *joint.Problem) []int {
 	return sizes
 }
 
+// crowded is up to how many jobs no work is spared.
+const crowded = 200
+
 // breeding is how much work goes into one decision; counted, not timed.
 func breeding(jobs int) welfare.Effort {
 	switch {
 	case jobs <= 32:
 		return welfare.Effort{Members: 12, Steps: 600}
-	case jobs <= 200:
+	case jobs <= crowded:
 		return welfare.Effort{Members: 12, Steps: 1000}
 	}
 	return welfare.Effort{Members: 8, Steps: 400}

@@ -27,8 +27,10 @@ func Greedy(p *Problem, from Plan, whole bool) Plan {
 		if b, ok := g.bid(i); !ok {
 			queue = slices.Delete(queue, k, k+1)
 		} else if queue[k] = b; best(queue) == k { // still the best bid
-			g.take(b)
-			if queue[k], ok = g.bid(i); !ok {
+			if ok = g.take(b); ok {
+				queue[k], ok = g.bid(i)
+			}
+			if !ok {
 				queue = slices.Delete(queue, k, k+1)
 			}
 		}
@@ -92,7 +94,7 @@ func (g *greedy) bid(i int) (b bid, ok bool) {
 			continue
 		}
 		gain = g.welfare() - before
-		if r := g.rank(gain, o.weight()-held); gain > 1e-12*(1+abs(before)) && (!ok || r > b.rank) && g.allowed() {
+		if r := g.rank(gain, o.weight()-held); gain > 1e-12*(1+abs(before)) && (!ok || r > b.rank) {
 			b, ok = bid{i, k, r, nodes}, true
 		}
 		g.off(i)
@@ -109,9 +111,17 @@ func (g *greedy) rank(gain float64, more int64) float64 {
 	return gain / float64(max(1, more))
 }
 
-func (g *greedy) take(b bid) {
+// take gives a job what it bids for, where that is allowed.
+func (g *greedy) take(b bid) bool {
+	was := g.places[b.job]
 	g.off(b.job)
 	g.put(b.job, Place{b.option, b.nodes})
+	if g.allowed() {
+		return true
+	}
+	g.off(b.job)
+	g.put(b.job, was)
+	return false
 }
 
 // weight is what an option needs of the first resource.

@@ -35,7 +35,7 @@ func (c case11) measure(s *sheet) {
 		effort := welfare.Effort{Members: 12, Steps: 1000}
 		own, _ := welfare.Genetic(p, starts, effort, rng)
 		alone, _ := welfare.Genetic(p, starts[:1], effort, rng)
-		best := math.Inf(1)
+		var best float64
 		if c.exact {
 			plan, sure := welfare.Exact(p, own, 3_000_000)
 			if !sure {
