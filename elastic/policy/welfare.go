@@ -39,7 +39,7 @@ func newWeighing(s elastic.Snapshot) *weighing {
 	w := &weighing{outlook: newOutlook(s), costs: elastic.Costs{Value: 1}}
 	w.creed = fares
 	if s.Limits.Costs != nil {
-		w.costs = *s.Limits.Costs
+		w.costs = relative(*s.Limits.Costs)
 	}
 	for _, n := range s.Nodes {
 		if !slices.Contains(w.types, n.Type) {
@@ -47,6 +47,25 @@ func newWeighing(s elastic.Snapshot) *weighing {
 		}
 	}
 	return w
+}
+
+// dear is a cost that nothing a GPU does is worth: that is at most superlinear growth.
+const dear = 10
+
+// relative has an hour of a GPU at its best use be worth 1, so that in no currency costs
+// come before pins, rests and ordinary jobs' demands.
+func relative(c elastic.Costs) elastic.Costs {
+	per := func(cost float64) float64 {
+		if cost <= 0 {
+			return 0
+		}
+		return min(dear, cost/c.Value) // of what is worth nothing all is dear
+	}
+	types := make(map[string]float64, len(c.Types))
+	for kind, cost := range c.Types {
+		types[kind] = per(cost)
+	}
+	return elastic.Costs{Value: 1, GPU: per(c.GPU), Types: types, CPU: per(c.CPU), MemoryGB: per(c.MemoryGB), Peak: c.Peak, Surcharge: c.Surcharge}
 }
 
 func (w *weighing) decide() joint.Plan {

@@ -41,7 +41,7 @@ func (w *weighing) price(p *welfare.Problem) {
 func (w *weighing) rising(rate float64, have int64) welfare.Cost {
 	out := welfare.Cost{{From: 0, Rate: rate}}
 	if from := int64(w.costs.Peak * float64(have)); w.costs.Surcharge > 1 && from > 0 && from < have {
-		out = append(out, welfare.Step{From: from, Rate: rate * w.costs.Surcharge})
+		out = append(out, welfare.Step{From: from, Rate: max(rate, min(dear, rate*w.costs.Surcharge))})
 	}
 	return out
 }

@@ -107,3 +107,29 @@ func TestWelfareTriesTypes(t *testing.T) {
 		}
 	}
 }
+
+// TestNoCurrencyBreaksRules: in a currency of small units, and where nothing is worth
+// anything, decisions are what they are, and a pin is kept.
+func TestNoCurrencyBreaksRules(t *testing.T) {
+	p, err := policy.ByName("welfare")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		s := typed(t)
+		c := elastic.Costs{Value: 1, GPU: rapid.Float64Range(0, 2).Draw(t, "gpu"), Types: map[string]float64{"a100": .5}}
+		s.Limits.Costs = &c
+		small := p.Allocate(s)
+		by := 1024. // no rounding
+		s.Limits.Costs = &elastic.Costs{Value: by, GPU: by * c.GPU, Types: map[string]float64{"a100": by * .5}}
+		if many := p.Allocate(s); !reflect.DeepEqual(small, many) {
+			t.Fatalf("%v, and in small units %v", small, many)
+		}
+		s.Limits.Costs = &elastic.Costs{GPU: 1e6}
+		a := p.Allocate(s)
+		where := elastic.Arrange(s, a)
+		for _, j := range s.Jobs {
+			sound(t, p.Name, s, j, a, where)
+		}
+	})
+}
