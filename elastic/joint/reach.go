@@ -26,9 +26,9 @@ func (s *Search) reachable() bool {
 	return r.left == 0
 }
 
-// Reachable reports whether a plan that fits can be carried out one job after the other.
+// CanReach reports whether a plan that fits can be carried out one job after the other.
 // It leaves the search where the plan is.
-func (s *Search) Reachable(places [][]Share) bool {
+func (s *Search) CanReach(places [][]Share) bool {
 	copy(s.places, places)
 	return s.reachable()
 }

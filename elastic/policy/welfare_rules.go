@@ -58,7 +58,7 @@ func (w *weighing) reachable(search *joint.Search, around *joint.Problem, p *wel
 				memory[i] = places[i]
 			}
 		}
-		return search.Reachable(places) && (around.AtOnce || w.given(places, built, around))
+		return search.CanReach(places) && (around.AtOnce || w.given(places, built, around))
 	}
 }
 
