@@ -65,7 +65,13 @@ type Job struct {
 	NodeCount int      // allocated when running, else asked for
 	Nodes     []string // allocated nodes in Slurm's order; empty when pending, but see Lingers
 	ReqNodes  []string // nodes the job insists on
-	Restarts  int      // times the job was requeued: SLURM_RESTART_COUNT
+	// ExcNodes are nodes the job will not have. Slurm before 24.11 does not list them
+	// here; see Limits.Excluded.
+	ExcNodes []string
+	// Constraint is what it asks of its nodes' features, as ParseConstraint reads it; ""
+	// when nothing.
+	Constraint string
+	Restarts   int // times the job was requeued: SLURM_RESTART_COUNT
 
 	Submit    time.Time
 	Eligible  time.Time     // earliest start; zero when unknown

@@ -26,6 +26,9 @@ type Limits struct {
 	// Safe says that no job is started that could use up more minutes than its group
 	// has left (AccountingStorageEnforce=safe); else one is as long as some are left.
 	Safe bool
+	// Excluded are the nodes that jobs will not have, where the release does not tell in
+	// Job.ExcNodes.
+	Excluded map[JobID][]string
 	// Memory is what jobs ask for other than for each GPU. It is listed only where
 	// memory is limited somewhere.
 	Memory map[JobID]Memory

@@ -6,7 +6,7 @@ import "strings"
 type Node struct {
 	Name       string
 	Partitions []string
-	Features   []string
+	Features   []string // those that are active: others count for nothing
 	States     []string // base state first, then flags, upper case: MIXED, DRAIN, NOT_RESPONDING ...
 	Reason     string   // the administrator's reason for drain or down
 	GPUs       int      // configured, all types together

@@ -36,6 +36,7 @@ func golden(t *testing.T, name, got string) {
 func TestFormats(t *testing.T) {
 	golden(t, "squeue.format", fixtureDelimiter.format(jobFields[:])+"\n")
 	golden(t, "limits.format", fixtureDelimiter.format(jobLimitFields[:])+"\n")
+	golden(t, "excluded.format", excludedFormat(fixtureDelimiter)+"\n")
 	golden(t, "assoc.format", strings.Join(associationFields[:], ",")+"\n")
 	golden(t, "qos.format", strings.Join(qosFields[:], ",")+"\n")
 	golden(t, "sinfo.format", fixtureDelimiter.format(nodeFields[:])+"\n")

@@ -12,12 +12,14 @@ var _ slurm.Limiter = (*Client)(nil)
 
 // Limits asks slurmctld for its settings, partitions and reservations; where limits
 // are enforced slurmdbd, through two sacctmgr, for associations and QOS; where some
-// have a budget of minutes slurmctld for what is used of it; and where there is a
+// have a budget of minutes slurmctld for what is used of it; where there is a
 // reservation, or memory is limited, one squeue for which job is in which and how it
-// asks for memory. That is three to seven queries whatever the number of jobs.
+// asks for memory; and before Slurm 24.11 one squeue for the nodes that jobs exclude.
+// That is three to eight queries whatever the number of jobs.
 func (c *Client) Limits(ctx context.Context) (slurm.Limits, error) {
 	l := slurm.Limits{}
 	var site accounting
+	var err error
 	for _, q := range []struct {
 		program string
 		args    []string
@@ -45,6 +47,11 @@ func (c *Client) Limits(ctx context.Context) (slurm.Limits, error) {
 	}
 	if err := c.jobLimits(ctx, &l); err != nil {
 		return slurm.Limits{}, err
+	}
+	if site.silent {
+		if l.Excluded, err = c.excluded(ctx); err != nil {
+			return slurm.Limits{}, err
+		}
 	}
 	return l, nil
 }
@@ -104,6 +111,7 @@ type accounting struct {
 	associations   bool // are looked at, with or without their limits
 	memory         bool // is given out: else no limit on it ever binds
 	below          bool // a partition's lists of accounts are of those below them, too
+	silent         bool // the bulk query does not tell which nodes jobs exclude
 }
 
 // parseAccounting reads "Key = value" lines of scontrol show config.
@@ -132,5 +140,6 @@ func parseAccounting(out string) (a accounting, err error) {
 		return a, fmt.Errorf("no SLURM_VERSION")
 	}
 	a.below = v.AtLeast(22, 6) // 22.05 has them not, 24.11 has; in between: rather let a job try
+	a.silent = !v.AtLeast(24, 11)
 	return a, nil
 }

@@ -182,11 +182,11 @@ func TestLimitsThatCannotBeRead(t *testing.T) {
 }
 
 // The number of queries does not depend on the number of jobs: three where limits
-// are not enforced and nothing is reserved, seven at most.
+// are not enforced and nothing is reserved, eight at most.
 func TestLimitsTakeFewQueries(t *testing.T) {
 	s := newStubs(t)
 	s.set("scontrol", `case "$*" in
-*config*) printf 'ClusterName = c\nAccountingStorageEnforce = none\nSLURM_VERSION = 22.05.8\n' ;;
+*config*) printf 'ClusterName = c\nAccountingStorageEnforce = none\nSLURM_VERSION = 24.11.5\n' ;;
 *partition*) echo 'PartitionName=gpu State=UP MaxNodes=2 MinNodes=0 MaxTime=UNLIMITED' ;;
 *) echo 'No reservations in the system' ;; esac`)
 	got, err := s.client(Config{}).Limits(context.Background())
@@ -201,7 +201,8 @@ func TestLimitsTakeFewQueries(t *testing.T) {
 	s.write("assoc_mgr", fixture(t, "22.05", "limits", "usage.txt"))
 	s.write("reservation", fixture(t, "22.05", "limits", "reservation.txt"))
 	s.set("sacctmgr", `cat $here/$4`)
-	s.set("squeue", `nonce=${4#*:@}; nonce=${nonce%%|*}; printf '7@%s|r1@%s|1000M@%s|cpu=2,mem=1000M,node=1@%s.\n8@%s|@%s|0@%s|@%s.\n' $nonce $nonce $nonce $nonce $nonce $nonce $nonce $nonce`)
+	s.set("squeue", `nonce=${4#*@}; nonce=${nonce%%|*}; [ $3 = -o ] && { printf '7@%s|gpu[1-2]@%s.\n8@%s|@%s.\n' $nonce $nonce $nonce $nonce; exit; }
+printf '7@%s|r1@%s|1000M@%s|cpu=2,mem=1000M,node=1@%s.\n8@%s|@%s|0@%s|@%s.\n' $nonce $nonce $nonce $nonce $nonce $nonce $nonce $nonce`)
 	s.write("config", fixture(t, "22.05", "limits", "config.txt"))
 	s.set("scontrol", `case "$*" in
 *config*) cat $here/config ;;
@@ -210,10 +211,10 @@ func TestLimitsTakeFewQueries(t *testing.T) {
 *) cat $here/reservation ;; esac`)
 	got, err = s.client(Config{}).Limits(context.Background())
 	if err != nil || !got.Enforced || len(got.Associations) != 9 || len(got.QOS) != 2 || len(got.Reservations) != 2 || len(got.Reserved) != 1 || got.Reserved[7] != "r1" || !got.Safe ||
-		got.Memory[7] != (slurm.Memory{PerNode: 1000}) || len(got.Associations[5].Minutes.Used) != 3 {
+		got.Memory[7] != (slurm.Memory{PerNode: 1000}) || !reflect.DeepEqual(got.Excluded, map[slurm.JobID][]string{7: {"gpu1", "gpu2"}}) || len(got.Associations[5].Minutes.Used) != 3 {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	if calls := s.calls(); len(calls) != 7 {
+	if calls := s.calls(); len(calls) != 8 {
 		t.Errorf("%d queries: %v", len(calls), calls)
 	}
 	s.set("sacctmgr", "exit 1") // what cannot be had whole is not had at all
@@ -310,5 +311,6 @@ func FuzzLimits(f *testing.F) {
 		}
 		_, _ = parseAccounting(out)
 		_, _, _ = parseJobLimits(out, fixtureDelimiter)
+		_, _ = parseExcluded(out, fixtureDelimiter)
 	})
 }

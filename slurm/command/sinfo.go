@@ -27,7 +27,7 @@ const (
 
 var nodeFields = [nodeFieldCount]string{
 	"NodeList", "PartitionName", "StateComplete", "StateLong", "Gres", "GresUsed",
-	"CPUsState", "Memory", "AllocMem", "Features", "Reason",
+	"CPUsState", "Memory", "AllocMem", "features_act", "Reason",
 }
 
 // Nodes returns all nodes that belong to a partition, in Slurm's order: one

@@ -29,6 +29,8 @@ const (
 	fMaxNodes
 	fNodes
 	fReqNodes
+	fExcNodes
+	fFeature
 	fTresAlloc
 	fTresPerJob
 	fTresPerNode
@@ -52,7 +54,7 @@ const (
 
 var jobFields = [jobFieldCount]string{
 	"JobID", "ArrayTaskID", "HetJobID", "Name", "UserName", "UserID", "Account", "Partition", "QOS",
-	"State", "Reason", "PriorityLong", "NumNodes", "MaxNodes", "NodeList", "ReqNodes",
+	"State", "Reason", "PriorityLong", "NumNodes", "MaxNodes", "NodeList", "ReqNodes", "ExcNodes", "Feature",
 	"tres-alloc", "tres-per-job", "tres-per-node", "tres-per-task", "NumTasks", "RestartCnt", "Requeue",
 	"SubmitTime", "EligibleTime", "StartTime", "EndTime", "TimeLimit", "TimeLeft", "TimeUsed",
 	"exit_code", "StdOut", "WorkDir", "Comment",
@@ -131,7 +133,8 @@ func parseJob(r []string) (d slurm.Detail, ok bool) {
 	j.Restarts = v.count(fRestarts)
 	j.Submit, j.Eligible, j.Start = v.time(fSubmit), v.time(fEligible), v.time(fStart)
 	j.TimeLimit, j.TimeLeft = v.duration(fTimeLimit), v.duration(fTimeLeft)
-	j.Nodes, j.ReqNodes = v.hosts(fNodes), v.hosts(fReqNodes)
+	j.Nodes, j.ReqNodes, j.ExcNodes = v.hosts(fNodes), v.hosts(fReqNodes), v.hosts(fExcNodes)
+	j.Constraint = constraint(r[fFeature])
 
 	s := readState(r[fState], v.duration(fTimeUsed), j.Start, v.time(fEnd), j.TimeLimit)
 	j.State, j.Completing, j.Requeued = s.base, s.completing, s.requeued
@@ -152,10 +155,19 @@ func parseJob(r []string) (d slurm.Detail, ok bool) {
 // ofJob copies what was said of a job out of the answer.
 func (p pool) ofJob(d *slurm.Detail) {
 	state := string(d.State)
-	p.all(&d.Name, &d.User, &d.Account, &d.Partition, &d.QOS, &state, &d.Reason, &d.GPUType, &d.WorkDir, &d.Comment, &d.StdOut)
+	p.all(&d.Name, &d.User, &d.Account, &d.Partition, &d.QOS, &state, &d.Reason, &d.GPUType, &d.WorkDir, &d.Comment, &d.StdOut, &d.Constraint)
 	d.State = slurm.State(state)
 	p.list(d.Nodes)
 	p.list(d.ReqNodes)
+	p.list(d.ExcNodes)
+}
+
+// constraint is what the job asks of its nodes' features, "" when nothing.
+func constraint(s string) string {
+	if empty(s) {
+		return ""
+	}
+	return s
 }
 
 // jobID reads an id; lines that something printed before it are skipped.

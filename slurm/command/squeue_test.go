@@ -2,6 +2,8 @@ package command
 
 import (
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -34,8 +36,8 @@ func describe(d slurm.Detail) string {
 		}
 		return t.Sub(d.Submit).String()
 	}
-	return fmt.Sprintf("%d %q %s(%d) %s %s reason=%s gpus=%d%s nodes=%d%v req=%v restarts=%d eligible=%s start=%s limit=%v exit=%d:%d %s requeue=%v comment=%q dir=%s out=%s",
-		d.ID, d.Name, d.User, d.UID, d.Partition, state, d.Reason, d.GPUs, d.GPUType, d.NodeCount, d.Nodes, d.ReqNodes,
+	return fmt.Sprintf("%d %q %s(%d) %s %s reason=%s gpus=%d%s nodes=%d%v req=%v exc=%v constraint=%q restarts=%d eligible=%s start=%s limit=%v exit=%d:%d %s requeue=%v comment=%q dir=%s out=%s",
+		d.ID, d.Name, d.User, d.UID, d.Partition, state, d.Reason, d.GPUs, d.GPUType, d.NodeCount, d.Nodes, d.ReqNodes, d.ExcNodes, d.Constraint,
 		d.Restarts, since(d.Eligible), since(d.Start), d.TimeLimit, d.ExitCode, d.ExitSignal, strings.Join(flags, ","),
 		d.Requeue, d.Comment, d.WorkDir, d.StdOut)
 }
@@ -82,6 +84,10 @@ var kinds = []struct {
 	}, ""},
 	{"held", func(d slurm.Detail) bool {
 		return pending("JobHeldUser")(d) && d.Held && d.GPUs == 3 && d.NodeCount == 2 && d.Comment == `sluice: min=1 max="8", a=b`
+	}, ""},
+	{"choosy", func(d slurm.Detail) bool {
+		// Before 24.11 only TestExcludedNodes tells what it excludes.
+		return pending("JobHeldUser")(d) && d.Constraint == "[ib|nvme]&ib" && (len(d.ExcNodes) == 0 || strings.Join(d.ExcNodes, " ") == "gpu1 gpu3")
 	}, ""},
 	{"adminheld", func(d slurm.Detail) bool { return pending("JobHeldAdmin")(d) && d.Held }, ""},
 	{"pending", func(d slurm.Detail) bool {
@@ -269,5 +275,38 @@ func TestOneBadRecordHidesNoOther(t *testing.T) {
 	}
 	if details, err := parseJobs("a banner of the site\n"+good, fixtureDelimiter); err != nil || len(details) != 1 || details[0].ID < 1 {
 		t.Errorf("a banner before the first record: %d jobs, %v", len(details), err)
+	}
+}
+
+// TestExcludedNodes: the nodes that a job excludes are told by every release, in one of
+// two places.
+func TestExcludedNodes(t *testing.T) {
+	for _, release := range releases {
+		told := map[slurm.JobID][]string{}
+		details, err := parseJobs(fixture(t, release, "squeue.txt"), fixtureDelimiter)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range details {
+			if len(d.ExcNodes) > 0 {
+				told[d.ID] = d.ExcNodes
+			}
+		}
+		site, err := parseAccounting(fixture(t, release, "config.txt"))
+		if err != nil || site.silent != (len(told) == 0) {
+			t.Errorf("%s: silent=%t, and %v is told (%v)", release, site.silent, told, err)
+		}
+		apart, err := parseExcluded(fixture(t, release, "excluded.txt"), fixtureDelimiter)
+		if err != nil || len(apart) != 1 || !site.silent && !reflect.DeepEqual(apart, told) {
+			t.Errorf("%s: %v, %v", release, apart, err)
+		}
+		for id, nodes := range apart {
+			if i := slices.IndexFunc(details, func(d slurm.Detail) bool { return d.ID == id }); details[i].Name != "choosy" || strings.Join(nodes, " ") != "gpu1 gpu3" {
+				t.Errorf("%s: job %d excludes %v", release, id, nodes)
+			}
+		}
+	}
+	if got, err := parseExcluded("7@fixture|gpu[1-@fixture.\n", fixtureDelimiter); err == nil {
+		t.Errorf("half a list was read as %v", got)
 	}
 }

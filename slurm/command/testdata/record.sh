@@ -34,6 +34,8 @@ answer() { # name user command...: exit code, output and errors of one command
 
 record_jobs() {
   local stubborn='trap "" TERM CONT; s=$SECONDS; while [ $((SECONDS-s)) -lt 300 ]; do sleep 0.2; done'
+  $AS slurm scontrol update NodeName=gpu1,gpu2 AvailableFeatures=ib ActiveFeatures=ib
+  $AS slurm scontrol update NodeName=gpu3 AvailableFeatures=ib,nvme,hbm ActiveFeatures=ib,nvme
   even=$(submit -J even -N2 --gres=gpu:2 -w gpu1,gpu2 --wrap 'sleep 600'); await $even RUNNING
   uneven=$(submit -J uneven -N2 --gpus=3 -w gpu2,gpu3 --cpus-per-gpu=2 -t 1-02:03:04 --wrap 'sleep 600'); await $uneven RUNNING
   typed=$(submit -J typed --gres=gpu:a100:2 -c 4 --wrap 'sleep 600'); await $typed RUNNING
@@ -48,6 +50,7 @@ record_jobs() {
   cancelled=$(submit -J cancelled --gres=gpu:1 --wrap 'sleep 600'); await $cancelled RUNNING; $AS alice scancel $cancelled
   requeueheld=$(submit -J requeueheld --gres=gpu:1 --wrap 'sleep 600'); await $requeueheld RUNNING
   $AS alice scontrol requeuehold $requeueheld
+  choosy=$(submit -J choosy -H -C '[ib|nvme]&ib' -x gpu1,gpu3 --gres=gpu:1 --wrap true)
   held=$(submit -J held -H --gpus=3 -N2 --comment 'sluice: min=1 max="8", a=b' --wrap true)
   adminheld=$(submit -J adminheld --begin now+1hour --wrap true); $AS slurm scontrol hold $adminheld
   pending=$(submit -J pending -N3 --gres=gpu:4 -p gpu,short --wrap true)
@@ -59,10 +62,11 @@ record_jobs() {
     --comment "$(printf '@0123456789abcdef.\n77@0123456789abcdef|a\tb\033[31m "q" \x27s\x27 \\ %%s ,;|')" \
     -D '/tmp' --gres=gpu:a100:1 --wrap 'sleep 600'); await $hostile RUNNING
   sleep 2.5 # a cycle of the scheduler, so that pending jobs have their reasons
-  for kind in even uneven typed plain completed failed killed cancelled requeueheld held adminheld pending later after array het hostile; do
+  for kind in even uneven typed plain completed failed killed cancelled requeueheld held adminheld pending later after array het hostile choosy; do
     job $kind ${!kind}
   done
   squeue_ > "$OUT/squeue.txt" 2>/dev/null
+  $AS alice env LC_ALL=C squeue -h -a -o "$(cat "$here/excluded.format")" > "$OUT/excluded.txt" 2>/dev/null
   nodes sinfo.txt
   $AS slurm scontrol update NodeName=gpu3 State=DOWN Reason=broken; nodes sinfo-down.txt
   $AS slurm scontrol update NodeName=gpu1 State=DRAIN Reason='fan @ 50% | see #12'
