@@ -29,6 +29,9 @@ func Fake(cfg fake.Config) Subject {
 		Stop:      func(context.Context) error { return done(func() { f.Down(time.Minute) }) },
 		Start:     func(context.Context) error { return done(func() { f.Advance(time.Minute) }) },
 		Partition: books.partition, SetPartition: books.setPartition, Reserve: books.reserve, Unreserve: books.unreserve,
+		Features: func(_ context.Context, node string, active, _ []string) error {
+			return done(func() { f.SetFeatures(node, active...) })
+		},
 		Account: books.account, Below: books.below, Limit: books.limit, QOS: books.qos,
 		Now: f.Now, Step: func() { f.Advance(200 * time.Millisecond) }, Patience: 60 * time.Second, Lanes: 1,
 	}

@@ -58,7 +58,10 @@ func Lab(t testing.TB, l *lab.Lab, owner, other string) Subject {
 				fmt.Sprintf("StartTime=now+%d", int(begins/time.Second)), fmt.Sprintf("Duration=%d", int(lasts/time.Minute)))(ctx)
 		},
 		Unreserve: func(ctx context.Context, name string) error { return admin("delete", "ReservationName="+name)(ctx) },
-		Account:   books.account, Below: books.below, Limit: books.limit, QOS: books.qos,
+		Features: func(ctx context.Context, node string, active, available []string) error {
+			return admin("update", "NodeName="+node, "AvailableFeatures="+strings.Join(available, ","), "ActiveFeatures="+strings.Join(active, ","))(ctx)
+		},
+		Account: books.account, Below: books.below, Limit: books.limit, QOS: books.qos,
 		Now: time.Now, Step: func() { time.Sleep(300 * time.Millisecond) }, Patience: 90 * time.Second, Lanes: 5,
 	}
 }

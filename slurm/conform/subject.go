@@ -50,6 +50,9 @@ type Subject struct {
 	Reserve      func(ctx context.Context, name string, nodes []string, begins, lasts time.Duration) error
 	Unreserve    func(ctx context.Context, name string) error
 
+	// Features gives a node its features, active and available; none takes them away.
+	Features func(ctx context.Context, node string, active, available []string) error
+
 	// Now is the subject's clock, Step lets a moment of it pass, and Patience is
 	// how much of it a promise may take to come true.
 	Now      func() time.Time
@@ -72,7 +75,7 @@ const all = -1
 // suite is every promise, in the order of a job's life.
 func suite() []promise {
 	var s []promise
-	for _, part := range [][]promise{submits, holds, resizes, splits(), requeues, states, refusals, comments, machines, partitions, pools, reservations} {
+	for _, part := range [][]promise{submits, holds, resizes, splits(), requeues, states, refusals, comments, machines, partitions, pools, reservations, affinity} {
 		s = append(s, part...)
 	}
 	return s

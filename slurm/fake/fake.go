@@ -55,6 +55,7 @@ type NodeConfig struct {
 	CPUs       int   // 64
 	MemoryMB   int64 // 256000
 	Partitions []string
+	Features   []string // active
 }
 
 // Grid returns n nodes gpu1 to gpuN with the same number of GPUs each, all in

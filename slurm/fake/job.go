@@ -28,6 +28,7 @@ type want struct {
 	memPerGPU          int // megabytes; 0 = not asked for so
 	req                []string
 	exclude            []string
+	constraint         string
 }
 
 // gpus returns what the queue shows for a pending job.
@@ -94,7 +95,7 @@ func (j *job) view(f *Fake) slurm.Job {
 		State: j.state, Completing: j.completing, Requeued: j.requeued,
 		Held: j.held != notHeld || j.reason == badConstraints, Reason: j.reason,
 		GPUs: j.want.gpus(), GPUType: j.want.gpuType, NodeCount: j.want.minNodes,
-		ReqNodes: slices.Clone(j.want.req), Restarts: j.restarts,
+		ReqNodes: slices.Clone(j.want.req), ExcNodes: slices.Clone(j.want.exclude), Constraint: j.want.constraint, Restarts: j.restarts,
 		Submit: second(j.submit), Eligible: second(j.begin), TimeLimit: f.limitOf(j),
 		WorkDir: j.dir, Comment: j.comment,
 	}

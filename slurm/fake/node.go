@@ -62,7 +62,7 @@ func (n *node) usable() bool { return !n.down && !n.drain }
 // view is the node as the node query shows it.
 func (n *node) view() slurm.Node {
 	v := slurm.Node{
-		Name: n.Name, Partitions: slices.Clone(n.Partitions), GPUs: n.GPUs, GPUType: n.GPUType,
+		Name: n.Name, Partitions: slices.Clone(n.Partitions), Features: slices.Clone(n.Features), GPUs: n.GPUs, GPUType: n.GPUType,
 		GPUsUsed: n.GPUs - n.free(), CPUs: n.CPUs, CPUsUsed: n.cpus, MemoryMB: n.MemoryMB, Reason: n.reason,
 	}
 	switch {

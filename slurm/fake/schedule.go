@@ -127,6 +127,18 @@ func (f *Fake) unusable(names []string) (gone []string) {
 // fit chooses nodes and the split over them, given which nodes may be used and
 // what is free on them.
 func (f *Fake) fit(j *job, may func(*node) bool, gpus, cpus func(*node) int) ([]slurm.GPUShare, []int, bool) {
+	each, some := j.want.accepted()
+	for _, accepts := range each {
+		open := func(n *node) bool { return may(n) && (accepts(n) || some(n) && slices.Contains(j.want.req, n.Name)) }
+		if shares, per, ok := f.fitWithin(j, open, gpus, cpus); ok {
+			return shares, per, true
+		}
+	}
+	return nil, nil, false
+}
+
+// fitWithin does so for one alternative of the job's constraint.
+func (f *Fake) fitWithin(j *job, may func(*node) bool, gpus, cpus func(*node) int) ([]slurm.GPUShare, []int, bool) {
 	w := j.want
 	if w.cpus > max(w.tasks*w.perTask, w.perGPU*w.gpus()) {
 		return nil, nil, false // more CPUs than the tasks can use

@@ -288,7 +288,7 @@ func (f *Fake) admit(j *job) *failure {
 	if a := f.knownNodes(j.want.req); a != nil {
 		return a
 	}
-	for _, refuse := range []func(*job) *failure{f.enroll, f.takes, f.enter} {
+	for _, refuse := range []func(*job) *failure{f.enroll, f.takes, f.enter, f.featured} {
 		if a := refuse(j); a != nil {
 			return a
 		}

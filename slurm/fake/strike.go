@@ -157,6 +157,9 @@ func (w want) String() string {
 	if len(w.req) > 0 {
 		fmt.Fprintf(&b, " on %s", strings.Join(w.req, ","))
 	}
+	if w.constraint != "" {
+		fmt.Fprintf(&b, " with %s", w.constraint)
+	}
 	return b.String()
 }
 

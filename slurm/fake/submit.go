@@ -15,7 +15,7 @@ import (
 var shortOptions = map[byte]string{
 	'H': "hold", 'J': "job-name", 'p': "partition", 'A': "account", 'N': "nodes", 'n': "ntasks",
 	'c': "cpus-per-task", 'w': "nodelist", 'x': "exclude", 't': "time", 'b': "begin", 'D': "chdir",
-	'o': "output", 'e': "error", 'G': "gpus", 'q': "qos",
+	'o': "output", 'e': "error", 'G': "gpus", 'q': "qos", 'C': "constraint",
 }
 
 // flags are the options without a value.
@@ -163,6 +163,8 @@ func (r *request) set(name, value string) (err error) {
 		w.gpuType, w.perNode, err = gpus(strings.TrimPrefix(value, "gpu:"))
 	case "nodelist":
 		w.req, err = slurm.Expand(value)
+	case "constraint":
+		w.constraint = strings.ReplaceAll(value, ",", "&")
 	case "exclude":
 		w.exclude, err = slurm.Expand(value)
 	}
