@@ -14,8 +14,10 @@ type variable struct {
 // business and pass.
 var variables = []variable{
 	{"SBATCH_ARRAY_INX", "array", false},
+	{"SBATCH_BATCH", "batch", false},
 	{"SBATCH_CLUSTERS", "clusters", false},
 	{"SLURM_CLUSTERS", "clusters", false},
+	{"SBATCH_CONSTRAINT", "constraint", false},
 	{"SBATCH_CORE_SPEC", "core-spec", false},
 	{"SBATCH_CPUS_PER_GPU", "cpus-per-gpu", false},
 	{"SBATCH_DISTRIBUTION", "distribution", false},

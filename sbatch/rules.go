@@ -1,6 +1,7 @@
 package sbatch
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -41,7 +42,13 @@ func refusal(option, value string) (why, do string) {
 	case "ntasks-per-gpu", "ntasks-per-tres":
 		return "sluice starts the script once, whatever the number of GPUs", startOwn
 	case "nodelist", "nodefile":
-		return "sluice chooses the nodes, and a resize would write over this list", "leave it out; choose among nodes with --partition"
+		return "sluice chooses the nodes, and a resize would write over this list", "leave it out; choose among nodes with --partition, --constraint or --exclude"
+	case "constraint":
+		return constraint(value)
+	case "prefer":
+		return "sluice names the nodes, and Slurm then wants on each of them what was only preferred", "leave it out; --constraint says what the nodes must have"
+	case "batch":
+		return "sluice names the nodes, and Slurm would not start the job where none of them has this feature", "leave it out; --constraint says what all nodes must have"
 	case "distribution":
 		return distribution(value)
 
@@ -99,6 +106,18 @@ func countGPUs(value string) (why, do string) {
 // gpu:a100_3g.20gb:2.
 func sliced(value string) bool {
 	return slices.ContainsFunc(strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(":=,", r) }), slurm.Slice)
+}
+
+// constraint refuses one that sluice could not keep to: it names the job's nodes, and
+// Slurm starts the job on these or not at all.
+func constraint(value string) (why, do string) {
+	_, err := slurm.ParseConstraint(value)
+	var bad *slurm.ConstraintError
+	if !errors.As(err, &bad) {
+		return "", ""
+	}
+	return fmt.Sprintf("column %d of the constraint: %s", bad.Column, bad.Reason),
+		`write features joined by "&" and "|", as a&(b|c), or [a|b] for nodes that all have the same`
 }
 
 // gresName drops what may stand before the name of a generic resource.
