@@ -85,7 +85,8 @@ type Job struct {
 	MIG bool
 	// MaxNodes is on how many nodes it may be, by the site's limits; 0 = on any number.
 	MaxNodes int
-	// Kept says which nodes reservations keep from it, for people; "" = none.
+	// Kept says which nodes reservations, its constraint and what it excludes keep from
+	// it, for people; "" = none.
 	Kept string
 	// Ailing: its own runner calls a GPU it has unfit, on a node that gets nothing
 	// new for it.

@@ -15,7 +15,7 @@ import (
 func (e *Engine) publish(snap elastic.Snapshot, plan elastic.Plan, now time.Time) {
 	snap.Intents = slices.Clone(e.open)
 	e.last, e.sealed = snap, true
-	r := &Report{At: now, Policy: e.cfg.Policy.Name, Nodes: asSlurmHasThem(snap.Nodes), Demands: snap.Demands, Health: e.health.Findings(e.cfg.Health)}
+	r := &Report{At: now, Policy: e.cfg.Policy.Name, Nodes: asSlurmHasThem(snap.Nodes), Demands: demandsAsSlurmHasThem(snap.Demands), Health: e.health.Findings(e.cfg.Health)}
 	jobs := map[elastic.JobID]elastic.Job{}
 	for _, j := range snap.Jobs {
 		jobs[j.ID] = j
@@ -38,7 +38,16 @@ func (e *Engine) publish(snap elastic.Snapshot, plan elastic.Plan, now time.Time
 	e.forgetOld(now)
 }
 
-// asSlurmHasThem is the inventory without the partitions that reserve made.
+// demandsAsSlurmHasThem are what waits, in the partitions that Slurm knows.
+func demandsAsSlurmHasThem(demands []elastic.Demand) []elastic.Demand {
+	out := slices.Clone(demands)
+	for i := range out {
+		out[i].Partition = asPartitioned(out[i].Partition)
+	}
+	return out
+}
+
+// asSlurmHasThem is the inventory without the partitions that reserve and choose made.
 func asSlurmHasThem(inventory []nodes.Node) []nodes.Node {
 	out := slices.Clone(inventory)
 	for i := range out {

@@ -33,8 +33,16 @@ func (e *Engine) reserve(s *elastic.Snapshot) {
 		if kept.name == "" || !kept.concerns(s, j.Partition) {
 			continue
 		}
-		j.Partition, j.Kept = kept.partition(s, j.Partition), kept.why
+		j.Partition, j.Kept = kept.partition(s, j.Partition), both(j.Kept, kept.why)
 	}
+}
+
+// both joins what is said for people of two things that keep nodes from a job.
+func both(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + "; " + b
 }
 
 // kept is what reservations leave a job.

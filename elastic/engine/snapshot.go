@@ -33,6 +33,7 @@ func (e *Engine) snapshot(v view, now time.Time) elastic.Snapshot {
 	perNode(e.limits.Limits, s.Nodes)
 	s.Caps = e.caps(v, &s)
 	spread(&s)
+	e.choose(&s, v)
 	s.Expected()
 	for i := range s.Jobs {
 		if js := e.byID[s.Jobs[i].ID]; js != nil {

@@ -1,0 +1,200 @@
+package engine
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// Slurm starts no job on nodes that its constraint does not accept, or that it excludes;
+// where they are named for it all the same, it waits for good (BadConstraints). So a job
+// that chooses is told a partition of its own, as reserve does: the nodes that it
+// accepts, as "gpu@gpu[1-2]". One with alternatives in its constraint is told one for
+// each, for all nodes of a job are of one partition, and of one alternative.
+
+// choose gives jobs that choose among their partitions' nodes those that they accept, and
+// has ordinary jobs wait for such alone.
+func (e *Engine) choose(s *elastic.Snapshot, v view) {
+	c := newChooser(s, v.nodes)
+	for i := range s.Jobs {
+		j := &s.Jobs[i]
+		js := e.byID[j.ID]
+		if js == nil {
+			continue
+		}
+		delete(js.problem, "constraint")
+		w := e.wishOf(js.slurm)
+		if w.none() {
+			continue
+		}
+		got := c.chosen(w, j.Partition)
+		if got.bad != nil {
+			js.problem["constraint"] = got.why
+		}
+		j.Partition, j.Kept = got.partitions, got.why
+	}
+	ordinary := map[elastic.JobID]wish{}
+	for _, sj := range v.jobs {
+		if w := e.wishOf(sj); !w.none() && sj.State == slurm.Pending {
+			ordinary[elastic.JobID(sj.ID)] = w
+		}
+	}
+	for i := range s.Demands {
+		d := &s.Demands[i]
+		if w, ok := ordinary[d.ID]; ok {
+			if got := c.chosen(w, d.Partition); got.bad == nil {
+				d.Partition = got.partitions
+			}
+		}
+	}
+}
+
+// wish is what a job asks of its nodes.
+type wish struct {
+	constraint string
+	excluded   string // the nodes, with commas
+}
+
+func (w wish) none() bool { return w == wish{} }
+
+func (e *Engine) wishOf(sj slurm.Job) wish {
+	excluded := sj.ExcNodes
+	if len(excluded) == 0 {
+		excluded = e.limits.Excluded[sj.ID]
+	}
+	return wish{sj.Constraint, strings.Join(excluded, ",")}
+}
+
+// choice is what a wish leaves of partitions.
+type choice struct {
+	partitions string
+	why        string // for people; "" = it leaves all of them
+	bad        error  // the constraint cannot be read: no node is known to be accepted
+}
+
+// chooser makes the partitions of a snapshot, each once however many jobs wish for it.
+type chooser struct {
+	s        *elastic.Snapshot
+	features map[string][]string // of each node
+	made     map[[2]string]choice
+}
+
+func newChooser(s *elastic.Snapshot, inventory []slurm.Node) *chooser {
+	c := &chooser{s: s, features: make(map[string][]string, len(inventory)), made: map[[2]string]choice{}}
+	for _, n := range inventory {
+		c.features[n.Name] = n.Features
+	}
+	return c
+}
+
+func (c *chooser) chosen(w wish, partitions string) choice {
+	key := [2]string{w.constraint + "\n" + w.excluded, partitions}
+	got, known := c.made[key]
+	if !known {
+		got = c.make(w, partitions)
+		c.made[key] = got
+	}
+	return got
+}
+
+// make makes the partitions of the nodes that a wish accepts. Where nobody is left out of
+// one it stays as it is; where none is left in any there is one without nodes.
+func (c *chooser) make(w wish, partitions string) choice {
+	alternatives, err := w.alternatives()
+	var names, open []string
+	for _, accepts := range alternatives {
+		for _, p := range strings.Split(partitions, ",") {
+			name, in := c.narrow(p, accepts)
+			if len(in) > 0 && !slices.Contains(names, name) {
+				names, open = append(names, name), append(open, in...)
+			}
+		}
+	}
+	slices.Sort(open)
+	got := choice{partitions: strings.Join(names, ","), bad: err}
+	if got.partitions != partitions {
+		first, _, _ := strings.Cut(partitions, ",")
+		got.partitions = cmp.Or(got.partitions, first+"@") // no node is in it
+		got.why = w.leaves(slices.Compact(open), err)
+	}
+	return got
+}
+
+// narrow returns the partition of those nodes of p that are accepted, and their names.
+func (c *chooser) narrow(p string, accepts func(name string, features []string) bool) (partition string, in []string) {
+	all := 0
+	var at []int
+	for i, n := range c.s.Nodes {
+		if !n.In(p) {
+			continue
+		}
+		if all++; accepts(n.Name, c.features[n.Name]) {
+			at, in = append(at, i), append(in, n.Name)
+		}
+	}
+	if len(in) == all || len(in) == 0 {
+		return p, in
+	}
+	// A comma would end the name of a partition.
+	partition = p + "@" + strings.ReplaceAll(slurm.Compress(in), ",", "+")
+	for _, i := range at {
+		if n := &c.s.Nodes[i]; !n.In(partition) {
+			n.Partitions = append(slices.Clone(n.Partitions), partition)
+		}
+	}
+	return partition, in
+}
+
+// alternatives are the sets of nodes in one of which all the job's nodes have to be; none
+// when the constraint cannot be read.
+func (w wish) alternatives() (sets []func(name string, features []string) bool, err error) {
+	excluded := map[string]bool{}
+	for _, n := range strings.Split(w.excluded, ",") {
+		excluded[n] = true
+	}
+	if w.constraint == "" {
+		return append(sets, func(name string, _ []string) bool { return !excluded[name] }), nil
+	}
+	c, err := slurm.ParseConstraint(w.constraint)
+	if err != nil {
+		return nil, err
+	}
+	for i := range c.Alternatives() {
+		sets = append(sets, func(name string, features []string) bool { return !excluded[name] && c.Accepts(i, features) })
+	}
+	return sets, nil
+}
+
+// leaves says for people which nodes a wish leaves.
+func (w wish) leaves(open []string, err error) string {
+	if err != nil {
+		return fmt.Sprintf("its %v; it stays as it is until that is changed: scontrol update JobId=... Features=...", err)
+	}
+	var words []string
+	if w.constraint != "" {
+		words = append(words, "its constraint "+w.constraint)
+	}
+	if w.excluded != "" {
+		words = append(words, "what it excludes ("+slurm.Compress(strings.Split(w.excluded, ","))+")")
+	}
+	verb := " leaves "
+	if len(words) > 1 {
+		verb = " leave "
+	}
+	return strings.Join(words, " and ") + verb + cmp.Or(slurm.Compress(open), "no node of its partition")
+}
+
+// asPartitioned is the partitions' names as Slurm has them.
+func asPartitioned(partitions string) string {
+	var names []string
+	for _, p := range strings.Split(partitions, ",") {
+		if p, _, _ = strings.Cut(p, "@"); !slices.Contains(names, p) {
+			names = append(names, p)
+		}
+	}
+	return strings.Join(names, ",")
+}
