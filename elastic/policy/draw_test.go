@@ -12,9 +12,10 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// snapshots draws clusters in any state sluice can find or bring them into.
+// snapshots draws clusters in any state sluice can find or bring them into. Jobs that
+// accept some nodes alone have partitions of their own there, such as gpu@a.
 func snapshots(t *rapid.T) elastic.Snapshot {
-	return drawSnapshot(t, []string{"gpu", "gpu", "fast", "gpu,fast"}, 2)
+	return drawSnapshot(t, []string{"gpu", "gpu", "fast", "gpu,fast", "gpu@a", "gpu@a,gpu@b", "gpu@"}, 2)
 }
 
 // plain draws clusters with one partition and nobody but sluice's jobs waiting.
@@ -30,7 +31,7 @@ func drawSnapshot(t *rapid.T, partitions []string, demands int) elastic.Snapshot
 		n := nodes.Node{Name: fmt.Sprintf("n%d", i+1), GPUs: rapid.SampledFrom([]int{2, 4, 4, 8}).Draw(t, "gpus"), Usable: true}
 		n.Partitions = []string{"gpu"}
 		if len(partitions) > 1 {
-			n.Partitions = rapid.SampledFrom([][]string{{"gpu"}, {"gpu"}, {"gpu", "fast"}, {"fast"}}).Draw(t, "partitions")
+			n.Partitions = rapid.SampledFrom([][]string{{"gpu"}, {"gpu"}, {"gpu", "fast"}, {"fast"}, {"gpu", "gpu@a"}, {"gpu", "gpu@b"}, {"gpu", "gpu@a", "gpu@b"}}).Draw(t, "partitions")
 		}
 		if rapid.IntRange(0, 3).Draw(t, "foreign") == 0 {
 			n.Used = rapid.IntRange(0, n.GPUs).Draw(t, "used")
@@ -52,7 +53,7 @@ func drawSnapshot(t *rapid.T, partitions []string, demands int) elastic.Snapshot
 	}
 	for i := range rapid.IntRange(0, demands).Draw(t, "demands") {
 		s.Demands = append(s.Demands, elastic.Demand{
-			ID: elastic.JobID(900 + i), Partition: rapid.SampledFrom([]string{"gpu", "fast", "lab"}).Draw(t, "partition"),
+			ID: elastic.JobID(900 + i), Partition: rapid.SampledFrom([]string{"gpu", "fast", "lab", "gpu@a"}).Draw(t, "partition"),
 			Nodes: rapid.IntRange(1, 2).Draw(t, "nodes"), GPUs: rapid.IntRange(1, 8).Draw(t, "gpus"),
 		})
 	}

@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -72,6 +73,8 @@ func sound(t *rapid.T, policy string, s elastic.Snapshot, j elastic.Job, a elast
 		t.Fatalf("%s: job %d is not to be started, and gets %d", policy, j.ID, d.GPUs)
 	case !j.Spec.Allows(d.GPUs, d.GPUs):
 		t.Fatalf("%s: job %d does not accept %d of %+v", policy, j.ID, d.GPUs, j.Spec)
+	case !inOne(s, j, where.Target[j.ID]):
+		t.Fatalf("%s: job %d of %s is put on %v\n%s", policy, j.ID, j.Partition, where.Target[j.ID], dump(s))
 	case where.Target[j.ID].GPUs() != d.GPUs:
 		t.Fatalf("%s: job %d gets %d on %v and is arranged as %v (%s)\n%s\n%s", policy, j.ID, d.GPUs, d.Place, where.Target[j.ID], where.Unplaced[j.ID], dump(s), render(s, a))
 	}
@@ -217,8 +220,15 @@ func startable(s elastic.Snapshot, j elastic.Job) bool {
 	return placed(empty, j, want) != nil
 }
 
+// inOne reports whether all nodes are of one of the job's partitions.
+func inOne(s elastic.Snapshot, j elastic.Job, at nodes.Placement) bool {
+	return slices.ContainsFunc(strings.Split(j.Partition, ","), func(p string) bool {
+		return !slices.ContainsFunc(s.Nodes, func(n nodes.Node) bool { return at.On(n.Name) > 0 && !n.In(p) })
+	})
+}
+
 func inAny(n nodes.Node, j elastic.Job) bool {
-	for _, p := range map[string][]string{"gpu": {"gpu"}, "fast": {"fast"}, "gpu,fast": {"gpu", "fast"}}[j.Partition] {
+	for _, p := range strings.Split(j.Partition, ",") {
 		if n.In(p) {
 			return true
 		}
