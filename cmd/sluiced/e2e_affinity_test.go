@@ -1,0 +1,69 @@
+package main_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sluice-hpc/sluice/elastic/control"
+)
+
+// Jobs grow onto nodes that their constraints accept and that they do not exclude, and
+// onto no others, however idle; alternatives in brackets are not mixed; what no node
+// satisfies is said to wait for that; and a changed constraint moves nobody who runs and
+// binds the next move.
+func TestConstraints(t *testing.T) {
+	t.Parallel()
+	s := play(t, withNodes(4, 2))
+	for node, feature := range map[string]string{"gpu1": "fast", "gpu2": "fast", "gpu3": "slow", "gpu4": "slow"} {
+		s.as("", "scontrol", "update", "NodeName="+node, "AvailableFeatures="+feature, "ActiveFeatures="+feature)
+	}
+	a := s.submit("a", "", 1000, []string{"--constraint=fast"}, "--seconds", "0.4")
+	a.on(4, "gpu1", "gpu2")
+	x := s.submit("x", "", 5, []string{"--constraint=fast&slow"})
+	x.until("to be told why it waits", func(v control.Job) bool {
+		return strings.Contains(v.Reason, "its constraint fast&slow leaves no node of its partition")
+	})
+	if why := s.as("", "sluice", "explain", fmt.Sprint(x.id)); !strings.Contains(why, "its constraint fast&slow leaves no node") {
+		t.Errorf("explain says:\n%s", why)
+	}
+	b := s.submit("b", "", 1000, []string{"--exclude=gpu1,gpu3"}, "--seconds", "0.4")
+	b.on(2, "gpu4")
+	s.cancel(a)
+	b.on(4, "gpu2", "gpu4")
+	c := s.submit("c", "", 1000, []string{"--constraint=[fast|slow]"}, "--seconds", "0.4")
+	c.on(2, "gpu1", "gpu3") // one of them, for they are not alike
+	s.cancel(b)
+	grown := c.runsOn(4)
+	if names := c.nodes(grown); !slices.Equal(names, []string{"gpu1", "gpu2"}) && !slices.Equal(names, []string{"gpu3", "gpu4"}) {
+		t.Errorf("c runs on %v", names)
+	}
+
+	// Its user changes his mind: where it runs it stays, and may go on from there.
+	s.as("", "scontrol", "update", fmt.Sprintf("JobId=%d", x.id), "Features=slow")
+	x.completes()
+	s.cancel(c)
+	if out, err := s.Run(s.ctx, "", "sluice", "submit", "--constraint=fast*2", "--wrap=true"); err == nil || !strings.Contains(err.Error()+out, "column 5 of the constraint") {
+		t.Errorf("a count was answered %q, %v", out, err)
+	}
+}
+
+// on waits until the job runs on so many GPUs, and checks that they are on some of these
+// nodes.
+func (j *job) on(gpus int, nodes ...string) {
+	j.s.t.Helper()
+	for _, name := range j.nodes(j.runsOn(gpus)) {
+		if !slices.Contains(nodes, name) {
+			j.s.t.Errorf("%s runs on %s, and accepts %v", j.name, name, nodes)
+		}
+	}
+}
+
+func (j *job) nodes(v control.Job) (names []string) {
+	for _, share := range v.Place {
+		names = append(names, share.Node)
+	}
+	slices.Sort(names)
+	return names
+}
