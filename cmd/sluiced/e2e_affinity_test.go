@@ -11,8 +11,7 @@ import (
 
 // Jobs grow onto nodes that their constraints accept and that they do not exclude, and
 // onto no others, however idle; alternatives in brackets are not mixed; what no node
-// satisfies is said to wait for that; and a changed constraint moves nobody who runs and
-// binds the next move.
+// satisfies is said to wait for that, until its user asks for something else.
 func TestConstraints(t *testing.T) {
 	t.Parallel()
 	s := play(t, withNodes(4, 2))
@@ -40,7 +39,6 @@ func TestConstraints(t *testing.T) {
 		t.Errorf("c runs on %v", names)
 	}
 
-	// Its user changes his mind: where it runs it stays, and may go on from there.
 	s.as("", "scontrol", "update", fmt.Sprintf("JobId=%d", x.id), "Features=slow")
 	x.completes()
 	s.cancel(c)

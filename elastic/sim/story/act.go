@@ -232,7 +232,7 @@ func (p *play) submit(i int) {
 		args = append(args, "--partition=gpu,"+edgePool)
 	}
 	p.jobs[i] = p.w.Submit(sim.Job{
-		Args: args, User: j.User, Name: fmt.Sprintf("job%d", i), Behaviour: m.is, Every: j.Every, Save: j.Save, Load: j.Load, Limit: j.Limit,
+		Args: append(args, j.asks()...), User: j.User, Name: fmt.Sprintf("job%d", i), Behaviour: m.is, Every: j.Every, Save: j.Save, Load: j.Load, Limit: j.Limit,
 		Model: sim.Amdahl(j.Seconds, j.Serial),
 		Spec: elastic.Spec{
 			Min: j.Min, Max: j.Max, Total: j.Total, AllowUneven: j.Uneven, Signal: j.Signal, Habit: j.Habit,

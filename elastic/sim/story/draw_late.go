@@ -23,6 +23,7 @@ func (d *drawing) late() {
 	d.rules()
 	d.dates()
 	d.edge()
+	d.choosy()
 }
 
 // edge draws an edge pool: nodes that some jobs may use too, and what takes them away.

@@ -22,6 +22,7 @@ func (p *play) judge() {
 			continue
 		}
 		j := p.s.Jobs[i]
+		p.placed(i)
 		switch state := last[job.ID()]; {
 		case p.exempt(i):
 		case !job.Ended():

@@ -139,15 +139,6 @@ func (p *play) set(shelves Shelves) error {
 // edgePool is the partition of the nodes at the edge.
 const edgePool = "lab"
 
-// grid is the nodes, those of the edge pool last.
-func (s Story) grid() []fake.NodeConfig {
-	out := fake.Grid(s.Nodes+s.Edge, s.GPUs)
-	for i := range out[s.Nodes:] {
-		out[s.Nodes+i].Partitions = []string{edgePool}
-	}
-	return out
-}
-
 // blind is how long slurmctld or sluiced are away in all, at most.
 func (p *play) blind() (d time.Duration) {
 	for _, f := range p.plan {

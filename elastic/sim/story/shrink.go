@@ -86,7 +86,7 @@ func (k *shrinking) plainer() {
 	for i := range k.Jobs {
 		for _, change := range []func(*Job){
 			func(j *Job) { j.Manner = "" }, func(j *Job) { j.Habit = false }, func(j *Job) { j.Every = 0 },
-			func(j *Job) { j.Signal = "" }, func(j *Job) { j.Limit = 0 }, func(j *Job) { j.Due = 0 }, func(j *Job) { j.Uneven = false },
+			func(j *Job) { j.Signal = "" }, func(j *Job) { j.Limit = 0 }, func(j *Job) { j.Due = 0 }, func(j *Job) { j.Constraint = "" }, func(j *Job) { j.Uneven = false },
 			func(j *Job) { j.Serial = 0 }, func(j *Job) { j.Min = 1 }, func(j *Job) { j.At = 0 },
 			func(j *Job) { j.Save, j.Load = time.Second, time.Second }, func(j *Job) { j.Total = (j.Total + 1) / 2 },
 		} {
@@ -102,7 +102,7 @@ func (k *shrinking) plainer() {
 		func(s *Story) { s.Policy = "knapsack" }, func(s *Story) { s.Nodes-- },
 	} {
 		s := k.Story
-		if change(&s); s.Nodes > 0 && s.Line() != k.Line() && k.placed(s) {
+		if change(&s); s.Nodes > min(len(s.Features), 1) && s.Line() != k.Line() && k.placed(s) {
 			k.keep(s)
 		}
 	}

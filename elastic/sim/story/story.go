@@ -17,6 +17,8 @@ type Story struct {
 	GPUs  int    `json:"gpus"`
 	// Edge is how many nodes more there are, of an edge pool.
 	Edge int `json:"edge,omitempty"`
+	// Features are those of each node, with commas; none has any where it is empty.
+	Features []string `json:"features,omitempty"`
 	// Personal: sluiced serves one user, without rights over others.
 	Personal bool   `json:"personal,omitempty"`
 	Policy   string `json:"policy"`         // a policy's name, or "turns"
@@ -52,8 +54,10 @@ type Job struct {
 	Signal  string        `json:"signal,omitempty"`
 	Uneven  bool          `json:"uneven,omitempty"`
 	Edge    bool          `json:"edge,omitempty"` // it may use the edge pool, too
-	Habit   bool          `json:"habit,omitempty"`
-	Manner  string        `json:"manner,omitempty"` // see Manners; "" behaves
+	// Constraint is one of constraints; "" = any node will do.
+	Constraint string `json:"constraint,omitempty"`
+	Habit      bool   `json:"habit,omitempty"`
+	Manner     string `json:"manner,omitempty"` // see Manners; "" behaves
 }
 
 // Act is something that somebody does at a time, or right before an effect of the
