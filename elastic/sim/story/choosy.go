@@ -83,13 +83,14 @@ func (p *play) placed(i int) {
 // accepts reports whether the nodes are as one of constraints says, by hand.
 func (s Story) accepts(constraint string, at nodes.Placement) bool {
 	fast, slow := 0, 0
-	for n, features := range s.features() {
-		if at.On(fmt.Sprintf("gpu%d", n+1)) == 0 {
-			continue
-		}
-		if strings.Contains(features, "fast") {
+	for n, node := range s.grid() {
+		switch {
+		case at.On(node.Name) == 0:
+		case n >= s.Nodes:
+			return false // those of the edge pool have no features
+		case slices.Contains(node.Features, "fast"):
 			fast++
-		} else {
+		default:
 			slow++
 		}
 	}

@@ -38,11 +38,12 @@ func (p *play) judge() {
 }
 
 // stopForgotten reports whether what is broken came of a stop that slurmctld carried out
-// late, and of which nobody could know any more: the store was another by then. The job was
-// told to train on, and what it did for these seconds is lost.
+// late, and of which nobody could know any more, the store being another by then, or who
+// told the job to train on knew nothing of it: a second daemon with a store of its own. What
+// the job did for these seconds is lost.
 func (p *play) stopForgotten(broken string) bool {
 	late := slices.ContainsFunc(p.plan, func(f fake.Fault) bool { return f.Kind == fake.Late && f.On == "scontrol requeuehold" })
-	return late && p.replaced() && strings.HasPrefix(broken, "I3 ") && strings.Contains(broken, "was stopped by sluiced (requeuehold)")
+	return late && (p.replaced() || p.s.has("second daemon")) && strings.HasPrefix(broken, "I3 ") && strings.Contains(broken, "was stopped by sluiced (requeuehold)")
 }
 
 // called reports whether that was done to the job, or to another of its number: who
