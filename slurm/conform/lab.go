@@ -46,7 +46,8 @@ func Lab(t testing.TB, l *lab.Lab, owner, other string) Subject {
 			}
 			return l.Resume(ctx, node)
 		},
-		Stop: l.StopController, Start: l.StartController,
+		Gangs: true,
+		Stop:  l.StopController, Start: l.StartController,
 		Partition: func(ctx context.Context, name string, nodes []string, settings string) error {
 			return admin(append([]string{"create", "PartitionName=" + name, "Nodes=" + strings.Join(nodes, ",")}, strings.Fields(settings)...)...)(ctx)
 		},

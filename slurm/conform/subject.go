@@ -53,6 +53,9 @@ type Subject struct {
 	// Features gives a node its features, active and available; none takes them away.
 	Features func(ctx context.Context, node string, active, available []string) error
 
+	// Gangs says that the subject has heterogeneous jobs.
+	Gangs bool
+
 	// Now is the subject's clock, Step lets a moment of it pass, and Patience is
 	// how much of it a promise may take to come true.
 	Now      func() time.Time
@@ -87,7 +90,13 @@ type Score struct{ Kept, Total int }
 // Run holds the subject to every promise, as subtests of t, and returns how many
 // it kept. Checks that have nodes of their own run side by side in Lanes; the
 // others follow alone.
-func Run(t *testing.T, s Subject) Score { return hold(t, s, suite()) }
+func Run(t *testing.T, s Subject) Score {
+	rows := suite()
+	if s.Gangs {
+		rows = append(rows, gangs...)
+	}
+	return hold(t, s, rows)
+}
 
 // RunLimits is Run with the promises about the limits of accounts, users and QOS. The
 // subject enforces them, and gives memory out, 100 MB a CPU where nobody asks.
