@@ -139,7 +139,7 @@ func TestInterrupted(t *testing.T) {
 	}
 	o := simulateOptions{
 		cluster: "3x4", workloads: []string{"gen:w1"}, policies: []string{"fcfs"}, interval: time.Minute, restart: "10s",
-		info: "oracle", placing: "sluice", seeds: 2, loads: []float64{1}, output: "json", parallel: 1, file: file,
+		cost: "0.1", info: "oracle", placing: "sluice", seeds: 2, loads: []float64{1}, output: "json", parallel: 1, file: file,
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

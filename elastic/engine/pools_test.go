@@ -1,0 +1,99 @@
+package engine
+
+import (
+	"testing"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/nodes"
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// TestEdges: to its jobs an edge pool is its nodes one by one, behind their other partitions,
+// whatever else the snapshot made of these; people see none of it.
+func TestEdges(t *testing.T) {
+	node := func(name string, gpus int, partitions ...string) nodes.Node {
+		return nodes.Node{Name: name, GPUs: gpus, Usable: true, Partitions: partitions}
+	}
+	for list, want := range map[string]string{
+		"gpu": "gpu", "lab,gpu": "gpu,lab@l1,lab@l2", "gpu,lab": "gpu,lab@l1,lab@l2", "lab": "lab@l1,lab@l2",
+		"gpu,lab@-maint": "gpu,lab@-maint@l2", "empty": "empty", "other,gpu": "other,gpu",
+	} {
+		s := elastic.Snapshot{Jobs: []elastic.Job{{ID: 1, Partition: list}}, Nodes: []nodes.Node{
+			node("g1", 4, "gpu"), node("l1", 2, "lab"), node("l2", 2, "lab", "lab@-maint"), node("l3", 0, "lab"),
+		}}
+		e := &Engine{cfg: Config{Edge: map[string]bool{"lab": true, "empty": true}}}
+		e.edges(&s)
+		if got := s.Jobs[0].Partition; got != want {
+			t.Errorf("%s becomes %s, want %s", list, got, want)
+		}
+		for name := range s.Edges {
+			in := 0
+			for _, n := range s.Nodes {
+				if n.In(name) {
+					in++
+				}
+			}
+			if in != 1 {
+				t.Errorf("%s has %d nodes", name, in)
+			}
+		}
+		for _, n := range asSlurmHasThem(s.Nodes) {
+			if len(n.Partitions) != 1 {
+				t.Errorf("people see %s in %v", n.Name, n.Partitions)
+			}
+		}
+	}
+}
+
+// TestPartitionsOf: what a job may be in is remembered while it runs in one of them, in the
+// order its user gave; what he changes counts.
+func TestPartitionsOf(t *testing.T) {
+	for _, c := range []struct {
+		known, now string
+		state      slurm.State
+		want       string
+	}{
+		{"", "gpu,lab", slurm.Pending, "gpu,lab"},
+		{"gpu,lab", "lab", slurm.Running, "gpu,lab"},
+		{"gpu,lab", "lab,gpu", slurm.Pending, "gpu,lab"}, // after a run there
+		{"gpu,lab", "lab", slurm.Pending, "lab"},         // scontrol update Partition=lab
+		{"gpu,lab", "big", slurm.Running, "big"},
+		{"gpu", "gpu", slurm.Running, "gpu"},
+	} {
+		if got := partitionsOf(c.known, slurm.Job{Partition: c.now, State: c.state}); got != c.want {
+			t.Errorf("known as %s, %s in %s: %s, want %s", c.known, c.state, c.now, got, c.want)
+		}
+	}
+}
+
+// TestOpenTo: a partition that starts nothing leaves a job the others, but for the one it
+// runs in; where all are shut it waits for all.
+func TestOpenTo(t *testing.T) {
+	for _, c := range []struct {
+		shut  []string
+		state slurm.State
+		in    string
+		want  string
+	}{
+		{nil, slurm.Pending, "gpu,lab", "gpu,lab"},
+		{[]string{"lab"}, slurm.Pending, "gpu,lab", "gpu"},
+		{[]string{"lab"}, slurm.Running, "lab", "gpu,lab"},
+		{[]string{"lab"}, slurm.Running, "gpu", "gpu"},
+		{[]string{"gpu", "lab"}, slurm.Pending, "gpu,lab", "gpu,lab"},
+	} {
+		e := &Engine{}
+		e.limits.known = true
+		for _, name := range []string{"gpu", "lab"} {
+			p := slurm.Partition{Name: name, Up: true}
+			for _, s := range c.shut {
+				p.Up = p.Up && s != name
+			}
+			e.limits.Partitions = append(e.limits.Partitions, p)
+		}
+		js := &jobState{rec: JobRecord{Partition: "gpu,lab"}, slurm: slurm.Job{State: c.state, Partition: c.in, TimeLimit: time.Hour}}
+		if got := e.openTo(js).Partition; got != c.want {
+			t.Errorf("%v shut, %s in %s: %s, want %s", c.shut, c.state, c.in, got, c.want)
+		}
+	}
+}
