@@ -64,7 +64,7 @@ func problem(seed uint64, nodes, jobs int) *joint.Problem {
 	}
 	for i, place := range s.Plan().Places {
 		if len(place) > 0 && rng.IntN(3) > 0 {
-			p.Jobs[i].Now, p.Jobs[i].Stay = place, p.Jobs[i].Worth(place)/0.9
+			p.Jobs[i].Now, p.Jobs[i].Stay = place, p.Worth(i, place)/0.9
 		}
 	}
 	return p
@@ -127,10 +127,10 @@ func sound(t *rapid.T, p *joint.Problem, plan joint.Plan) {
 			t.Fatalf("job %d must have a place: %+v", i, plan)
 		}
 		if len(place) > 0 {
-			if p.Jobs[i].Worth(place) == 0 {
+			if p.Worth(i, place) == 0 {
 				t.Fatalf("job %d does not accept %v", i, place)
 			}
-			value += p.Jobs[i].Worth(place)
+			value += p.Worth(i, place)
 		}
 		for _, s := range place {
 			used[s.Node] += s.GPUs

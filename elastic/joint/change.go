@@ -20,7 +20,7 @@ func (s *Search) Resume(plan Plan) {
 	s.clear()
 	for i, place := range plan.Places {
 		if place != nil {
-			s.put(i, spot{place: place, value: s.p.Jobs[i].Worth(place)})
+			s.put(i, spot{place: place, value: s.p.Worth(i, place)})
 		}
 	}
 }
@@ -61,10 +61,10 @@ func (c *Change) Fullest(i int) int { return c.s.fullest(i) }
 func (c *Change) Fit(i int, o *Option, among []int) bool {
 	s, j := c.s, &c.s.p.Jobs[i]
 	s.among = among
-	place, _ := s.fit(j, o.Split)
+	place, _ := s.fit(j, o)
 	s.among = nil
 	if place == nil && o.Loose && among == nil {
-		place, _ = s.fitLoosely(j, gpus(o.Split), len(o.Split))
+		place, _ = s.fitLoosely(j, o)
 	}
 	switch {
 	case place == nil:

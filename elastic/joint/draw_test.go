@@ -25,25 +25,32 @@ func problems(t *rapid.T, uneven bool) *joint.Problem {
 		p.Nodes = append(p.Nodes, n)
 	}
 	for range rapid.IntRange(1, 4).Draw(t, "jobs") {
-		p.Jobs = append(p.Jobs, drawJob(t, uneven || p.AtOnce))
+		p.Jobs = append(p.Jobs, drawJob(t, uneven || p.AtOnce, p.Near == 0))
 		settle(t, p)
 	}
 	return p
 }
 
-func drawJob(t *rapid.T, uneven bool) joint.Job {
+// drawJob draws a job; with kinds it may be worth something else on each of its groups.
+func drawJob(t *rapid.T, uneven, kinds bool) joint.Job {
 	j := joint.Job{
 		Groups:     rapid.SampledFrom([][][]int{{{0}}, {{0}, {1}, {0, 1}}, {{1}}}).Draw(t, "groups"),
 		Must:       rapid.IntRange(0, 2).Draw(t, "must") == 0,
 		Mixes:      rapid.IntRange(0, 7).Draw(t, "mixes") == 0,
 		CPUsPerGPU: rapid.IntRange(0, 3).Draw(t, "cpus a GPU"), MemPerGPUMB: rapid.SampledFrom([]int64{0, 0, 10, 20}).Draw(t, "memory a GPU"),
 	}
+	kinds = kinds && rapid.IntRange(0, 2).Draw(t, "kinds") == 0
 	all := [][]int{{1}, {2}, {1, 1}, {3}, {2, 1}, {1, 1, 1}, {4}, {2, 2}, {3, 1}, {1, 2, 1}}
 	for _, size := range rapid.SampledFrom([][]int{{1, 2, 3, 4}, {1, 2, 4}, {2}, {1}, {2, 3}}).Draw(t, "sizes") {
 		s := joint.Size{GPUs: size}
 		for _, split := range all {
-			if sum(split) == size && (uneven || split[0]*len(split) == size) {
-				s.Options = append(s.Options, joint.Option{Split: split, Value: 0.1 + 10*rapid.Float64Range(0, 1).Draw(t, "value")})
+			if sum(split) != size || !uneven && split[0]*len(split) != size {
+				continue
+			}
+			for of := range 1 + len(j.Groups) {
+				if (of > 0) == kinds {
+					s.Options = append(s.Options, joint.Option{Split: split, Value: 0.1 + 10*rapid.Float64Range(0, 1).Draw(t, "value"), Of: of})
+				}
 			}
 		}
 		slices.SortStableFunc(s.Options, func(a, b joint.Option) int { return cmp.Compare(b.Value, a.Value) })
@@ -65,7 +72,7 @@ func settle(t *rapid.T, p *joint.Problem) {
 	}
 	j := &p.Jobs[k]
 	j.Now = spots[rapid.IntRange(0, len(spots)-1).Draw(t, "spot")]
-	j.Stay = worth(joint.Job{Sizes: j.Sizes}, j.Now) * (1 + rapid.Float64Range(0, 1).Draw(t, "stay"))
+	j.Stay = worth(p, joint.Job{Sizes: j.Sizes, Groups: j.Groups}, j.Now) * (1 + rapid.Float64Range(0, 1).Draw(t, "stay"))
 }
 
 func sum(split []int) (n int) {
@@ -137,7 +144,10 @@ func (w world) spots(i int) (out [][]joint.Share) {
 func everywhere(p *joint.Problem, j joint.Job) (out [][]joint.Share) {
 	for _, s := range j.Sizes {
 		for _, o := range s.Options {
-			for _, group := range j.Groups {
+			for g, group := range j.Groups {
+				if o.Of > 0 && o.Of != g+1 {
+					continue
+				}
 				lay(p, group, o.Split, nil, func(place []joint.Share) { out = append(out, slices.Clone(place)) })
 			}
 		}
@@ -207,7 +217,7 @@ func best(p *joint.Problem) float64 {
 		}
 		for _, place := range spots {
 			w.place[i] = place
-			each(i+1, value+worth(j, place))
+			each(i+1, value+worth(p, j, place))
 		}
 		w.place[i] = nil
 	}

@@ -99,7 +99,7 @@ func (e *exhaustive) over(k int, value float64, o *Option, among []int) {
 	i := e.order[k]
 	j := &e.s.p.Jobs[i]
 	e.s.among = among
-	for _, group := range j.Groups {
+	for _, group := range j.groups(o) {
 		if place, _ := e.s.fitIn(j, group, o.Split); place != nil && !sameShares(place, j.Now) {
 			e.s.put(i, spot{place: place, value: o.Value})
 			e.s.among = nil

@@ -20,17 +20,28 @@ func (s *Search) Improve(from Plan, moves int, rng *rand.Rand) Plan {
 	return s.Plan()
 }
 
-// Worth is the value of a place; 0 of none, and of one the job does not accept.
-func (j *Job) Worth(place []Share) float64 {
+// Worth is the value of a place to a job; 0 of none, and of one it does not accept.
+func (p *Problem) Worth(i int, place []Share) float64 {
+	j := &p.Jobs[i]
 	if sameShares(place, j.Now) {
 		return j.Stay
 	}
 	for _, o := range j.At(held(place)) {
-		if o.Loose && len(o.Split) == len(place) || sameSplit(o.Split, place) {
+		if (o.Loose && len(o.Split) == len(place) || sameSplit(o.Split, place)) && (o.Of == 0 || p.in(place, j.Groups[o.Of-1])) {
 			return o.Value
 		}
 	}
 	return 0
+}
+
+// in reports whether all nodes of a place are of a group of classes.
+func (p *Problem) in(place []Share, group []int) bool {
+	for _, s := range place {
+		if !slices.Contains(group, p.Nodes[s.Node].Class) {
+			return false
+		}
+	}
+	return true
 }
 
 // sameSplit reports whether a place has the shares of a split, in any order.

@@ -72,7 +72,7 @@ func checkPlan(t *rapid.T, p *joint.Problem, plan joint.Plan) {
 		case !w.fits(i, place):
 			t.Fatalf("job %d is on %v, for which there is no room: %+v", i, place, plan)
 		}
-		value += worth(j, place)
+		value += worth(p, j, place)
 	}
 	if math.Abs(value-plan.Value) > 1e-9*math.Max(1, value) {
 		t.Fatalf("is worth %v, says %v: %+v", value, plan.Value, plan)
@@ -102,7 +102,7 @@ func sizes(place []joint.Share) []int {
 }
 
 // worth is the best value the place has.
-func worth(j joint.Job, place []joint.Share) float64 {
+func worth(p *joint.Problem, j joint.Job, place []joint.Share) float64 {
 	switch {
 	case len(place) == 0:
 		return 0
@@ -112,7 +112,8 @@ func worth(j joint.Job, place []joint.Share) float64 {
 	best := math.Inf(-1)
 	for _, s := range j.Sizes {
 		for _, o := range s.Options {
-			if slices.Equal(slices.Sorted(slices.Values(o.Split)), sizes(place)) {
+			outside := func(s joint.Share) bool { return !slices.Contains(j.Groups[o.Of-1], p.Nodes[s.Node].Class) }
+			if slices.Equal(slices.Sorted(slices.Values(o.Split)), sizes(place)) && (o.Of == 0 || !slices.ContainsFunc(place, outside)) {
 				best = max(best, o.Value)
 			}
 		}

@@ -31,9 +31,9 @@ func (s *Search) place(i, size int) (spot, bool) {
 			break
 		}
 		kept := s.shares
-		place, breaks := s.fit(j, o.Split)
+		place, breaks := s.fit(j, &o)
 		if place == nil && o.Loose {
-			place, breaks = s.fitLoosely(j, size, len(o.Split))
+			place, breaks = s.fitLoosely(j, &o)
 		}
 		if place != nil && !sameShares(place, j.Now) && (o.Value > best.value || (s.near(o.Value, best) && breaks < broken)) {
 			best, broken = spot{place, o.Value, false}, breaks
@@ -66,15 +66,23 @@ func (j *Job) At(size int) []Option {
 	return nil
 }
 
-// fit finds nodes for a split, largest share first, each on the node it fills
+// fit finds nodes for an option, largest share first, each on the node it fills
 // best, and counts the idle nodes it breaks. The place keeps the split's order.
-func (s *Search) fit(j *Job, split []int) (place []Share, breaks int) {
-	for _, group := range j.Groups {
-		if place, breaks = s.fitIn(j, group, split); place != nil {
+func (s *Search) fit(j *Job, o *Option) (place []Share, breaks int) {
+	for _, group := range j.groups(o) {
+		if place, breaks = s.fitIn(j, group, o.Split); place != nil {
 			return place, breaks
 		}
 	}
 	return nil, 0
+}
+
+// groups are those an option can be on.
+func (j *Job) groups(o *Option) [][]int {
+	if o.Of > 0 {
+		return j.Groups[o.Of-1 : o.Of]
+	}
+	return j.Groups
 }
 
 // loosely bounds the nodes among which another split is looked for.
@@ -82,9 +90,9 @@ const loosely = 512
 
 // fitLoosely finds nodes for another split of so many GPUs over so many nodes: the
 // one that leaves the fewest GPUs behind on them.
-func (s *Search) fitLoosely(j *Job, n, over int) (place []Share, breaks int) {
-	for _, group := range j.Groups {
-		if split := s.f.loose(group, n, over); split != nil {
+func (s *Search) fitLoosely(j *Job, o *Option) (place []Share, breaks int) {
+	for _, group := range j.groups(o) {
+		if split := s.f.loose(group, gpus(o.Split), len(o.Split)); split != nil {
 			if place, breaks = s.fitIn(j, group, split); place != nil {
 				return place, breaks
 			}

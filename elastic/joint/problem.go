@@ -24,6 +24,8 @@ type Option struct {
 	Value float64 // higher is better; finite
 	// Loose says that every other split over as many nodes is worth as much.
 	Loose bool
+	// Of is the group of the job's that it is on, counted from 1; 0 = any.
+	Of int
 }
 
 // Size lists the options of one size, at least one, best value first.

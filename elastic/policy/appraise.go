@@ -29,7 +29,7 @@ func Appraise(s elastic.Snapshot, a elastic.Allocation) (value, best float64, ok
 		if len(place) == 0 && p.Jobs[k].Must {
 			return 0, 0, false
 		}
-		value += p.Jobs[k].Worth(place)
+		value += p.Worth(k, place)
 	}
 	return value, plan.Value, true
 }

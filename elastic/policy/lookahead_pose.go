@@ -1,11 +1,13 @@
 package policy
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/joint"
+	"github.com/sluice-hpc/sluice/elastic/speed"
 )
 
 // What must be outweighs what pays: values of work add up to the number of jobs.
@@ -77,18 +79,32 @@ func (o *outlook) poseJob(p *prospect) joint.Job {
 	j.Stay = p.stayWorth()
 	count := 0
 	for _, c := range p.choices {
-		count += len(c.splits)
+		count += len(c.splits) * (1 + len(c.kinds))
 	}
 	options := make([]joint.Option, 0, count)
 	j.Sizes = make([]joint.Size, len(p.choices))
 	for k, c := range p.choices {
 		from := len(options)
-		for _, s := range c.splits {
-			options = append(options, joint.Option{Split: s.Split, Value: o.moveWorth(p, c.gpus, s.Seconds*p.work, horizon), Loose: s.Loose})
+		if c.kinds == nil {
+			options = o.poseSplits(options, p, c.gpus, c.splits, 0)
+		}
+		for g, splits := range c.kinds {
+			options = o.poseSplits(options, p, c.gpus, splits, g+1)
 		}
 		j.Sizes[k] = joint.Size{GPUs: c.gpus, Options: options[from:]}
+		if c.kinds != nil {
+			slices.SortStableFunc(options[from:], func(a, b joint.Option) int { return cmp.Compare(b.Value, a.Value) })
+		}
 	}
 	return j
+}
+
+// poseSplits adds the options of a size on one group of nodes, or, with 0, on any.
+func (o *outlook) poseSplits(to []joint.Option, p *prospect, size int, splits []speed.Timed, of int) []joint.Option {
+	for _, s := range splits {
+		to = append(to, joint.Option{Split: s.Split, Value: o.moveWorth(p, size, s.Seconds*p.work, horizon), Loose: s.Loose, Of: of})
+	}
+	return to
 }
 
 // poseDemand is an ordinary job as one that wants one size: room for it outweighs

@@ -28,6 +28,7 @@ type outlook struct {
 	solver  knapsack.Solver
 	classes knapsack.Classes
 	sizes   []int // workspace of accepted
+	several bool  // there are several types of GPU
 	creed   creed
 }
 
@@ -59,9 +60,10 @@ type prospect struct {
 // choice is a size with the ways to have it.
 type choice struct {
 	gpus   int
-	splits []speed.Timed // seconds a unit, fastest first
-	best   float64       // seconds the rest takes with the fastest
-	packed float64       // and on the fewest nodes
+	splits []speed.Timed   // seconds a unit, fastest first; on the type of GPU it is fastest on
+	kinds  [][]speed.Timed // the same on each of the group's kinds; nil where speeds do not tell these apart
+	best   float64         // seconds the rest takes with the fastest
+	packed float64         // and on the fewest nodes
 }
 
 // typical is what the rest is expected to take at a size before its place is known:
@@ -95,6 +97,7 @@ func newOutlook(s elastic.Snapshot) *outlook {
 			o.class[i] = len(o.sorts)
 			o.sorts = append(o.sorts, kind)
 		}
+		o.several = o.several || n.Type != s.Nodes[0].Type
 	}
 	return o
 }
@@ -264,9 +267,9 @@ func (o *outlook) estimate() {
 	}
 }
 
-// curve is a job's at a place: where kinds of node are told apart, on the place's kind.
+// curve is a job's at a place: where there are several kinds of node, on the place's kind.
 func (o *outlook) curve(p *prospect, place nodes.Placement) *speed.Curve {
-	if !o.creed.kinds {
+	if !o.several {
 		return p.Curve
 	}
 	return p.Curve.On(o.kindOf(place))
@@ -313,18 +316,60 @@ func (o *outlook) work() (typical float64) {
 // choices lists the sizes a job accepts and some split exists for.
 func (o *outlook) choices(p *prospect) []choice {
 	sizes := o.accepted(p)
-	grid := p.group.grid
-	grid.Uneven = p.Spec.AllowUneven
-	if p.MaxNodes > 0 {
-		grid.Nodes = min(grid.Nodes, p.MaxNodes)
-	}
 	out := make([]choice, 0, len(sizes))
-	for i, splits := range p.Curve.Splits(grid, sizes...) {
+	if o.several && len(p.group.kinds) > 1 && p.Curve.KindsSeen() != nil {
+		return o.byKind(p, sizes, out)
+	}
+	for i, splits := range p.Curve.Splits(o.grid(p), sizes...) {
 		if len(splits) > 0 {
 			out = append(out, p.choice(sizes[i], splits))
 		}
 	}
 	return out
+}
+
+// byKind is choices for a job that is faster on some types of GPU than on others.
+func (o *outlook) byKind(p *prospect, sizes []int, out []choice) []choice {
+	grid := o.grid(p)
+	on := make([][][]speed.Timed, len(p.group.kinds))
+	for g, classes := range p.group.kinds {
+		on[g] = p.Curve.On(o.kindOfClasses(classes)).Splits(grid, sizes...)
+	}
+	for i, n := range sizes {
+		kinds := make([][]speed.Timed, len(on))
+		var best []speed.Timed
+		for g := range on {
+			kinds[g] = on[g][i]
+			if len(kinds[g]) > 0 && (best == nil || kinds[g][0].Seconds < best[0].Seconds) {
+				best = kinds[g]
+			}
+		}
+		if best != nil {
+			c := p.choice(n, best)
+			c.kinds = kinds
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// kindOfClasses is the type of the GPUs of classes of nodes, as speeds are kept by it.
+func (o *outlook) kindOfClasses(classes []int) string {
+	types := make([]string, 0, len(classes))
+	for _, c := range classes {
+		types = append(types, o.snap.Nodes[slices.Index(o.class, c)].Type)
+	}
+	return speed.KindOf(types)
+}
+
+// grid is the splits the cluster can give the job.
+func (o *outlook) grid(p *prospect) speed.Grid {
+	grid := p.group.grid
+	grid.Uneven = p.Spec.AllowUneven
+	if p.MaxNodes > 0 {
+		grid.Nodes = min(grid.Nodes, p.MaxNodes)
+	}
+	return grid
 }
 
 // accepted lists the sizes worth trying that a job accepts, ascending. It is valid

@@ -6,7 +6,6 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic/bandit"
 	"github.com/sluice-hpc/sluice/elastic/joint"
-	"github.com/sluice-hpc/sluice/elastic/speed"
 	"github.com/sluice-hpc/sluice/elastic/welfare"
 )
 
@@ -51,25 +50,6 @@ func (w *weighing) appraise() {
 		}
 		p.worth = w.costs.Value * alone * float64(least) * p.work
 	}
-}
-
-// kindOfClasses is the type of the GPUs of classes of nodes, as speeds are kept by it.
-func (w *weighing) kindOfClasses(classes []int) string {
-	types := make([]string, 0, len(classes))
-	for _, c := range classes {
-		types = append(types, w.snap.Nodes[slices.Index(w.class, c)].Type)
-	}
-	return speed.KindOf(types)
-}
-
-// grid is the splits the cluster can give the job.
-func (w *weighing) grid(p *prospect) speed.Grid {
-	grid := p.group.grid
-	grid.Uneven = p.Spec.AllowUneven
-	if p.MaxNodes > 0 {
-		grid.Nodes = min(grid.Nodes, p.MaxNodes)
-	}
-	return grid
 }
 
 // hoped is how much faster a job is taken to be on a type than what was seen says: the
