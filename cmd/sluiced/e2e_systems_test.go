@@ -1,0 +1,48 @@
+package main_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/sluice-hpc/sluice/cmd/site"
+	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/slurm/lab"
+)
+
+// TestPolicyPerPartition: on one real Slurm simulated annealing decides about one partition,
+// welfare about another with two types of GPU, and the default about the third; jobs of each
+// grow, give back, and end well, and each decision explains itself.
+func TestPolicyPerPartition(t *testing.T) {
+	t.Parallel()
+	s := play(t, func(c *site.Config) {
+		c.Lab.Nodes, c.Lab.GPUs = 5, 2
+		c.Lab.GPUTypes = []string{"big", "big", "big", "small", "big"}
+		c.Lab.Partitions = []lab.Partition{
+			{Name: "anneal", Nodes: []string{"gpu1", "gpu2"}}, {Name: "mixed", Nodes: []string{"gpu3", "gpu4"}}, {Name: "plain", Nodes: []string{"gpu5"}},
+		}
+		c.Config = quick + "[partition.anneal]\npolicy = \"annealing\"\n[partition.mixed]\npolicy = \"welfare\"\n"
+	})
+	small := []string{"--slow", "gpu4=3"}
+	// What a step takes on each type is learned first.
+	for _, node := range []string{"gpu3", "gpu4"} {
+		teach := s.submit("teach-"+node, "", 2, []string{"--model=net", "--partition=mixed", "--max-gpus=1", "--exclude=" + map[string]string{"gpu3": "gpu4", "gpu4": "gpu3"}[node]}, small...)
+		if state := teach.ends(); state != "COMPLETED" {
+			t.Fatalf("ended as %s", state)
+		}
+	}
+	wide := s.submit("wide", "", 24, []string{"--partition=anneal", "--max-gpus=4"})
+	alone := s.submit("alone", "", 8, []string{"--partition=plain", "--max-gpus=2"})
+	fast := s.submit("fast", "", 12, []string{"--model=net", "--partition=mixed", "--max-gpus=2"}, small...)
+	wide.runsOn(4)
+	alone.runsOn(2)
+	fast.until("to run on the faster node", func(v control.Job) bool { return v.State == "RUNNING" && v.GPUs == 2 && onNodes(v, "gpu3") })
+	if out := s.as("", "sluice", "explain", fmt.Sprint(wide.id)); !strings.Contains(out, "4 GPUs") {
+		t.Errorf("explained as\n%s", out)
+	}
+	guest := s.submit("guest", "", 4, []string{"--partition=anneal", "--max-gpus=1"})
+	guest.until("to get GPUs back", func(v control.Job) bool { return v.State == "RUNNING" && v.GPUs == 1 })
+	for _, j := range []*job{wide, alone, fast, guest} {
+		j.completes()
+	}
+}
