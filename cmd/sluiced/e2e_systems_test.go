@@ -37,7 +37,7 @@ func TestPolicyPerPartition(t *testing.T) {
 	wide.runsOn(4)
 	alone.runsOn(2)
 	fast.until("to run on the faster node", func(v control.Job) bool { return v.State == "RUNNING" && v.GPUs == 2 && onNodes(v, "gpu3") })
-	if out := s.as("", "sluice", "explain", fmt.Sprint(wide.id)); !strings.Contains(out, "4 GPUs") {
+	if out := s.as("", "sluice", "explain", fmt.Sprint(wide.id)); !strings.Contains(out, "(anneal: annealing, mixed: welfare)") {
 		t.Errorf("explained as\n%s", out)
 	}
 	guest := s.submit("guest", "", 4, []string{"--partition=anneal", "--max-gpus=1"})
