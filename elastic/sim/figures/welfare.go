@@ -53,7 +53,7 @@ func welfares(b *bench) func(*sheet) {
 				ratio(own.jct, knap.jct), ratio(own.jct, look.jct), ratio(own.makespan, knap.makespan), ratio(own.makespan, look.makespan))
 		}
 		if len(rows) > 0 {
-			s.say("lookahead and knapsack do not tell types of GPU apart: to them a job is everywhere as fast as on the slowest it is known on")
+			s.say("knapsack does not tell types of GPU apart: to it a job is everywhere as fast as on the slowest it is known on")
 		}
 		distances(b, s)
 		regrets(b, s)
