@@ -35,6 +35,12 @@ func TestPools(t *testing.T) {
 			t.Fatalf("ended as %s", state)
 		}
 	}
+	// What was learned is told apart by the type of the GPUs.
+	if out := s.as("", "sluice", "speed", "net"); !strings.Contains(out, "big") || !strings.Contains(out, "small") {
+		t.Errorf("speeds of the model:\n%s", out)
+	} else {
+		t.Log("\n" + out)
+	}
 	// All main GPUs are promised: each of these needs both of a node until nearly its deadline.
 	// An epoch takes 4 s on one GPU of the main nodes.
 	var due []promised
