@@ -30,7 +30,7 @@ func gauged(t *testing.T, script, program string) *live {
 	t.Helper()
 	l := newJob(t, script)
 	l.config.Gauge = filepath.Join(l.dir, "gauge.sh")
-	must(t, os.WriteFile(l.config.Gauge, []byte(gaugeProgram+program), 0o755))
+	writeProgram(t, l.config.Gauge, gaugeProgram+program)
 	return l
 }
 

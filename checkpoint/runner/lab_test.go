@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -44,7 +45,7 @@ func submitLive(t *testing.T, l *lab.Lab, script string) *slurmJob {
 	must(t, python.WriteTo(lib))
 	batch := filepath.Join(j.dir, "batch")
 	text := fmt.Sprintf("#!/bin/sh\nexport SLUICE_PYTHON=%s GORACE=atexit_sleep_ms=0\nexec %s run %s/script\n", lib, program, j.dir)
-	must(t, os.WriteFile(batch, []byte(text), 0o755))
+	writeProgram(t, batch, text)
 	id, _, err := client.Submit(t.Context(), slurm.Submission{Dir: "/tmp", Env: append(os.Environ(), l.Env()...),
 		Args: []string{"--requeue", "--open-mode=append", "--nodes=1", "--ntasks=1", "--gres=gpu:1", "--output=" + j.out, batch}})
 	must(t, err)
@@ -57,6 +58,15 @@ func (j *slurmJob) dump() {
 	if j.Failed() {
 		j.Logf("the job printed:\n%s\nand told:\n%s", slurp(j.out), j.story())
 	}
+}
+
+// writeProgram writes a script. A child that another test starts in the meantime would
+// hold it open for writing until its own program begins: "text file busy".
+func writeProgram(t *testing.T, path, text string) {
+	t.Helper()
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	must(t, os.WriteFile(path, []byte(text), 0o755))
 }
 
 func copyProgram(t *testing.T, to string) {

@@ -99,9 +99,7 @@ func recorder(t *testing.T) (stubs, *Client, func() [][]string) {
 	text := "#!/bin/sh\n{ printf '%s\\0' \"$@\"; printf '\\0'; } >>" + filepath.Join(s.dir, "argv") + "\n[ \"$1\" = --version ] && echo 'slurm 24.11.5'\n" +
 		"case $* in *show*config*) echo 'SLURM_VERSION           = 24.11.5';; esac\nenv >" + filepath.Join(s.dir, "env") + "\n[ ${0##*/} != sbatch ] || echo 7\nexit 0\n"
 	for _, name := range programs {
-		if err := os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		s.program(name, text)
 	}
 	return s, s.client(Config{}), func() [][]string {
 		raw := s.read("argv")

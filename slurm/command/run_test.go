@@ -137,9 +137,7 @@ func TestMissingPrograms(t *testing.T) {
 		t.Errorf("the others still work: %v", err)
 	}
 	s.set("scancel", "")
-	if err := os.WriteFile(filepath.Join(s.dir, "scancel"), []byte("#!/nonexistent/interpreter\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	s.program("scancel", "#!/nonexistent/interpreter\n")
 	if err := c.Cancel(context.Background(), 7); !errors.Is(err, slurm.ErrMissingProgram) {
 		t.Errorf("a program that cannot be started: %v", err)
 	}

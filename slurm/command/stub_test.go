@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -31,6 +32,15 @@ func (s stubs) set(name, body string) {
 here=` + s.dir + `
 { printf '` + name + `'; for a in "$@"; do printf ' [%s]' "$a"; done; echo; } >> $here/calls
 ` + body + "\n"
+	s.program(name, text)
+}
+
+// program writes a script. A child that another test starts in the meantime would hold
+// it open for writing until its own program begins: "text file busy".
+func (s stubs) program(name, text string) {
+	s.t.Helper()
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	if err := os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o755); err != nil {
 		s.t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -102,6 +103,10 @@ func run(name string, args ...string) string {
 func scripted(t *testing.T, script string) *munge.Tool {
 	t.Helper()
 	dir := t.TempDir()
+	// A child that another test starts in the meantime would hold a script open for
+	// writing until its own program begins: "text file busy".
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	for _, name := range []string{"munge", "unmunge"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+script), 0o755); err != nil {
 			t.Fatal(err)
