@@ -30,6 +30,12 @@ const drag = 4
 // Curve is a job's time per unit of work in every shape. See Fit. A nil Curve
 // answers with the relative prior, in which one unit on one GPU takes 1 second.
 type Curve struct {
+	knowledge
+	memo memo
+}
+
+// knowledge is what a curve answers by. It never changes.
+type knowledge struct {
 	measured []point  // ascending by GPUs, then nodes; superlinear claims capped
 	form     form     // for every other shape, in seconds
 	residual residual // what form leaves of the measured shapes
@@ -40,7 +46,6 @@ type Curve struct {
 	foretold *told                     // instead of form and residual; nil = nobody knows better
 	kin      *family                   // the curves on other kinds of node; nil = one kind is known
 	kind     string                    // where one kind is known, that; "" = not known which
-	memo     memo
 }
 
 // point is one shape's samples in short.

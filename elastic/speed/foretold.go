@@ -41,7 +41,8 @@ func (c *Curve) Foretell(f Foretold) *Curve {
 }
 
 func (c *Curve) told(kind string, f Foretold) *Curve {
-	out := &Curve{measured: c.measured, form: c.form, residual: c.residual, source: c.source, samples: c.samples, idle: c.idle, kin: c.kin, kind: c.kind}
+	out := &Curve{knowledge: c.knowledge}
+	out.foretold = nil
 	ratios, weights := make([]float64, 0, len(c.measured)), make([]float64, 0, len(c.measured))
 	for _, p := range c.measured {
 		if seconds, _ := f(kind, p.Shape); sane(seconds) {

@@ -23,8 +23,9 @@ func (c *Curve) Idle(s Shape, share float64) *Curve {
 	if n := len(c.measured); n > 0 && c.measured[n-1].GPUs > s.GPUs {
 		return c
 	}
-	return &Curve{measured: c.measured, form: c.form, residual: c.residual, source: c.source, samples: c.samples,
-		idle: &idle{s, share}, foretold: c.foretold, kin: c.kin, kind: c.kind}
+	out := &Curve{knowledge: c.knowledge}
+	out.idle = &idle{s, share}
+	return out
 }
 
 // stall is the shortest time believed in a shape nobody tried, given how idle fewer

@@ -19,15 +19,13 @@ type family struct {
 func Kinds(order []string, on map[string]*Curve) *Curve {
 	kin := &family{on: make(map[string]*Curve, len(on)), base: order[0]}
 	for _, kind := range order {
-		c := Curve{}
-		if from := on[kind]; from != nil {
-			c = Curve{measured: from.measured, form: from.form, residual: from.residual, source: from.source,
-				samples: from.samples, known: from.known, idle: from.idle, foretold: from.foretold}
-		} else {
-			c.form, c.source = prior, Prior
+		from := on[kind]
+		if from == nil {
+			from = unknown
 		}
-		c.kin = kin
-		kin.on[kind] = &c
+		own := &Curve{knowledge: from.knowledge}
+		own.kin, own.kind = kin, ""
+		kin.on[kind] = own
 	}
 	return kin.on[kin.base]
 }

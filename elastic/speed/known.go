@@ -5,7 +5,7 @@ package speed
 // split, the GPUs on each node; it must be positive, is +Inf where the job cannot
 // run, and must depend on nothing but the split.
 func Known(seconds func(split []int) float64) *Curve {
-	return &Curve{known: seconds, samples: 1, source: Measured}
+	return &Curve{knowledge: knowledge{known: seconds, samples: 1, source: Measured}}
 }
 
 // Split is Hoped for an exact split of GPUs over nodes. Curves of samples know

@@ -92,7 +92,7 @@ func (m *memo) of(g Grid) map[int][]Timed {
 }
 
 // unknown answers as a nil Curve does, and remembers.
-var unknown = &Curve{form: prior, source: Prior}
+var unknown = &Curve{knowledge: knowledge{form: prior, source: Prior}}
 
 func (c *Curve) splits(n int, g Grid) []Timed {
 	if n < 1 || g.PerNode < 1 {
