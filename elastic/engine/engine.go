@@ -72,9 +72,10 @@ type Engine struct {
 		before, now map[slurm.JobID]string
 	}
 	seen struct { // the last look
-		jobs  []slurm.Job
-		nodes []slurm.Node
-		old   bool // the nodes were used a second time
+		jobs   []slurm.Job
+		nodes  []slurm.Node
+		old    bool    // the nodes were used a second time
+		around *around // what samples ask of both; nil = nobody asked yet
 	}
 	limits limitsSeen
 	last   elastic.Snapshot

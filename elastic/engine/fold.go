@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -144,35 +143,6 @@ func (js *jobState) placeOf(line checkpoint.Progress) (nodes.Placement, bool) {
 		place, restarts = js.seg.Place, js.seg.Restarts
 	}
 	return place, line.Restarts == restarts && line.GPUs == place.GPUs() && line.GPUs > 0
-}
-
-// sample is a speed with what the last look says of the place it was seen at.
-func (e *Engine) sample(js *jobState, place nodes.Placement, seconds float64, now time.Time) speed.Sample {
-	s := speed.Sample{Shape: speed.Shape{GPUs: place.GPUs(), Nodes: len(place)}, Seconds: seconds, Units: 1, At: now}
-	types := make([]string, 0, len(place))
-	for _, n := range e.seen.nodes {
-		if place.On(n.Name) > 0 {
-			types = append(types, n.GPUType)
-		}
-	}
-	s.Kind, s.Split = speed.KindOf(types), splitWords(place.Split())
-	for _, sj := range e.seen.jobs {
-		if elastic.JobID(sj.ID) != js.rec.ID && onNodes(sj) && slices.ContainsFunc(sj.Nodes, func(n string) bool { return place.On(n) > 0 }) {
-			s.Beside++
-		}
-	}
-	return s
-}
-
-// splitWords writes a split largest first: "4,2".
-func splitWords(split []int) string {
-	sorted := slices.Clone(split)
-	slices.SortFunc(sorted, func(a, b int) int { return b - a })
-	words := make([]string, len(sorted))
-	for i, g := range sorted {
-		words[i] = strconv.Itoa(g)
-	}
-	return strings.Join(words, ",")
 }
 
 // keep takes in a sample of a model's.

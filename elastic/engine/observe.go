@@ -111,7 +111,7 @@ func (e *Engine) observe(ctx context.Context, now time.Time) (view, error) {
 // what an idle daemon costs slurmctld. No move is ever opened on an old view.
 func (e *Engine) inventoryFor(ctx context.Context, jobs []slurm.Job) (_ []slurm.Node, old bool, err error) {
 	same := slices.EqualFunc(jobs, e.seen.jobs, alike)
-	e.seen.jobs = jobs
+	e.seen.jobs, e.seen.around = jobs, nil
 	if same && len(e.open) == 0 && len(e.seen.nodes) > 0 && !e.seen.old {
 		e.seen.old = true
 		return e.seen.nodes, true, nil
@@ -130,7 +130,7 @@ func (e *Engine) askNodes(ctx context.Context) ([]slurm.Node, error) {
 	if len(fresh) == 0 {
 		return nil, fmt.Errorf("%w: no nodes at all", errSuspicious)
 	}
-	e.seen.nodes, e.seen.old = fresh, false
+	e.seen.nodes, e.seen.old, e.seen.around = fresh, false, nil
 	return fresh, nil
 }
 

@@ -1,0 +1,67 @@
+package engine
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/speed"
+	"github.com/sluice-hpc/sluice/nodes"
+)
+
+// around is what the last look says of each node, by its name.
+type around struct {
+	types map[string]string // of GPU
+	jobs  map[string][]elastic.JobID
+}
+
+// around answers of the last look; it is gathered once, however many samples ask.
+func (e *Engine) around() *around {
+	if e.seen.around == nil {
+		a := &around{map[string]string{}, map[string][]elastic.JobID{}}
+		for i := range e.seen.nodes {
+			a.types[e.seen.nodes[i].Name] = e.seen.nodes[i].GPUType
+		}
+		for i := range e.seen.jobs {
+			if sj := &e.seen.jobs[i]; onNodes(*sj) {
+				for _, n := range sj.Nodes {
+					a.jobs[n] = append(a.jobs[n], elastic.JobID(sj.ID))
+				}
+			}
+		}
+		e.seen.around = a
+	}
+	return e.seen.around
+}
+
+// sample is a speed with what the last look says of the place it was seen at.
+func (e *Engine) sample(js *jobState, place nodes.Placement, seconds float64, now time.Time) speed.Sample {
+	a := e.around()
+	types, others := make([]string, 0, len(place)), map[elastic.JobID]bool{}
+	for _, share := range place {
+		if kind, there := a.types[share.Node]; there {
+			types = append(types, kind)
+		}
+		for _, id := range a.jobs[share.Node] {
+			others[id] = true
+		}
+	}
+	delete(others, js.rec.ID)
+	return speed.Sample{
+		Shape: speed.Shape{GPUs: place.GPUs(), Nodes: len(place)}, Seconds: seconds, Units: 1, At: now,
+		Kind: speed.KindOf(types), Split: splitWords(place.Split()), Beside: len(others),
+	}
+}
+
+// splitWords writes a split largest first: "4,2".
+func splitWords(split []int) string {
+	sorted := slices.Clone(split)
+	slices.SortFunc(sorted, func(a, b int) int { return b - a })
+	words := make([]string, len(sorted))
+	for i, g := range sorted {
+		words[i] = strconv.Itoa(g)
+	}
+	return strings.Join(words, ",")
+}
