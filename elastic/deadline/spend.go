@@ -55,7 +55,7 @@ func (p *planning) fits(j *Job) bool {
 // that would be spent later.
 func (p *planning) spend() {
 	p.next = p.free.after()
-	left := p.left + p.rest()
+	left := p.left + p.postpone()
 	var raises raises
 	for i := range p.jobs {
 		if r, ok := p.raise(i, left); ok {
@@ -119,10 +119,10 @@ func (p *planning) unit(i, k int) float64 {
 	return least
 }
 
-// rest has promised jobs that are planned to get more stay as they are for this round, the
+// postpone has promised jobs that are planned to get more stay as they are for this round, the
 // last deadline first, where they can and still end in time: else two jobs would take turns
 // with the same GPUs. What that leaves is spent where it is of most use, which may be there.
-func (p *planning) rest() (left int) {
+func (p *planning) postpone() (left int) {
 	lose := -p.left // GPUs that promised jobs have and are not planned to keep, nor can
 	for i := range p.jobs {
 		if p.plan.Promised[i] {

@@ -9,7 +9,7 @@ import "math"
 //
 //	(c^gamma + s^gamma)^(1/gamma)
 //
-// It is fitted as its authors fit it (AdaptDL, goodput.py): the root mean squares of the
+// It is fitted as its authors fit it (AdaptDL, goodput.py, fit_perf_params): the root mean squares of the
 // errors of the logarithms of the step and of its computing part are minimised; gamma is
 // drawn towards 1, beta towards being small beside alpha. Where nothing was seen of several
 // nodes, crossing them is taken to cost a tenth more than it does within one; their later
