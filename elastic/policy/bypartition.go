@@ -23,11 +23,8 @@ func ByPartition(usual Policy, of map[string]Policy) Policy {
 	if len(names) == 1 {
 		return usual
 	}
-	b := byPartition{usual, of}
-	return Policy{
-		Name: names[0] + " (" + strings.Join(names[1:], ", ") + ")", Doc: usual.Doc,
-		Allocate: b.allocate, Rigid: true, measures: b.measures,
-	}
+	b := &byPartition{usual, of}
+	return Policy{Name: names[0] + " (" + strings.Join(names[1:], ", ") + ")", Doc: usual.Doc, Allocate: b.allocate, parts: b}
 }
 
 type byPartition struct {
@@ -35,13 +32,14 @@ type byPartition struct {
 	of    map[string]Policy
 }
 
-// allocate asks every policy about its own jobs.
+// allocate asks every policy about its own jobs. The site's limits are kept for all
+// together (Policy.Decide).
 func (b byPartition) allocate(s elastic.Snapshot) elastic.Allocation {
 	out := elastic.Allocation{}
 	for _, p := range b.policies() {
 		few := b.only(s, p)
 		if len(few.Jobs) > 0 {
-			maps.Copy(out, p.Decide(few))
+			maps.Copy(out, p.decide(few))
 		}
 	}
 	return out

@@ -23,7 +23,7 @@ type Policy struct {
 	// order they came; nil = they place small ones first.
 	Queue func(elastic.Job) int
 
-	measures func(elastic.Snapshot) bool // nil = as profiling says
+	parts *byPartition // policies of their own for some partitions; nil = this one for all
 }
 
 // All lists the policies; the first is the default.
@@ -50,7 +50,10 @@ var All = []Policy{
 func (p Policy) Decide(s elastic.Snapshot) elastic.Allocation { return capped(s, p.decide) }
 
 func (p Policy) decide(s elastic.Snapshot) elastic.Allocation {
-	if p.Rigid {
+	switch {
+	case p.parts != nil: // each of them does all this itself
+		return p.Allocate(s)
+	case p.Rigid:
 		return vacate(s, p.Allocate(s))
 	}
 	return leave(s, vacate(s, profile(s, p.Allocate(s))))
@@ -59,8 +62,8 @@ func (p Policy) decide(s elastic.Snapshot) elastic.Allocation {
 // Measures reports whether some job of the snapshot is being measured, so that it
 // is worth looking again soon.
 func (p Policy) Measures(s elastic.Snapshot) bool {
-	if p.measures != nil {
-		return p.measures(s)
+	if p.parts != nil {
+		return p.parts.measures(s)
 	}
 	return !p.Rigid && profiling(s)
 }

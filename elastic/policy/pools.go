@@ -7,13 +7,16 @@ import (
 	"strings"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/speed"
 )
 
 // byPools has a policy that counts GPUs decide about jobs that could run in several pools:
 // each node of an edge pool is one, all else a job may use together another. A job is
 // decided about where it is, or, as it waits, outside of edge pools; one whose deadline
 // cannot be promised there, and one that finds no GPUs, is tried in its other pools. It goes
-// where a promise is won, or GPUs, and nobody loses his.
+// where a promise is won, or GPUs, and nobody loses his. Each try is a decision of its own:
+// one about everybody's pools takes up to 1 + attempts times as long as one about a single
+// pool. So nobody is tried where he could not be helped if he were alone there.
 func byPools(s elastic.Snapshot, decide func(elastic.Snapshot) elastic.Allocation) elastic.Allocation {
 	p := newPooling(s, decide)
 	if p == nil {
@@ -22,15 +25,19 @@ func byPools(s elastic.Snapshot, decide func(elastic.Snapshot) elastic.Allocatio
 	p.best = p.decided()
 	for _, i := range p.order() {
 		if d := p.best[s.Jobs[i].ID]; !s.Jobs[i].Spec.Deadline.IsZero() && !d.Promised {
-			p.elsewhere(i, func(a elastic.Allocation) bool {
+			p.elsewhere(i, p.inTime, func(a elastic.Allocation) bool {
 				return a[s.Jobs[i].ID].Promised && p.promises(a) > p.promises(p.best)
 			})
 		}
 	}
 	for i := range s.Jobs {
-		if d := p.best[s.Jobs[i].ID]; d.GPUs == 0 && s.Jobs[i].Phase == elastic.Held {
-			p.elsewhere(i, func(a elastic.Allocation) bool {
-				return a[s.Jobs[i].ID].GPUs > 0 && p.served(a) > p.served(p.best) && p.promises(a) >= p.promises(p.best)
+		j := &s.Jobs[i]
+		if d := p.best[j.ID]; d.GPUs > 0 || j.Phase != elastic.Held {
+			continue
+		}
+		if j.Spec.Deadline.IsZero() || j.Spec.Soft { // else only a promise would help it
+			p.elsewhere(i, p.room, func(a elastic.Allocation) bool {
+				return a[j.ID].GPUs > 0 && p.served(a) > p.served(p.best) && p.promises(a) >= p.promises(p.best)
 			})
 		}
 	}
@@ -107,15 +114,47 @@ func (p *pooling) order() []int {
 	return out
 }
 
-// elsewhere tries the job in its other pools and keeps to the first that is better.
-func (p *pooling) elsewhere(i int, better func(elastic.Allocation) bool) {
+// room reports whether the job accepts any size that the pool could give it.
+func (p *pooling) room(j *elastic.Job, pool string) bool {
+	gpus, _ := p.built(pool)
+	return len(j.Spec.Options(gpus)) > 0
+}
+
+// inTime reports whether the job could end in time if it had the pool for itself.
+func (p *pooling) inTime(j *elastic.Job, pool string) bool {
+	gpus, most := p.built(pool)
+	left, counted := j.Remaining()
+	curve := j.Curve.On(p.snap.KindIn(pool))
+	if !counted || curve.Samples() == 0 {
+		return true // who knows
+	}
+	within := j.Spec.Deadline.Sub(p.snap.Now).Seconds()
+	return slices.ContainsFunc(j.Spec.Options(gpus), func(n int) bool {
+		seconds, _ := curve.Hoped(speed.Shape{GPUs: n, Nodes: (n + most - 1) / most})
+		return left*seconds < within
+	})
+}
+
+// built is how many GPUs the usable nodes of a pool have, and how many the largest has.
+func (p *pooling) built(pool string) (gpus, most int) {
+	for i := range p.snap.Nodes {
+		if n := &p.snap.Nodes[i]; n.Usable && n.InAny(pool) {
+			gpus, most = gpus+n.GPUs, max(most, n.GPUs)
+		}
+	}
+	return gpus, most
+}
+
+// elsewhere tries the job in those of its other pools that suit it, and keeps to the first
+// that is better.
+func (p *pooling) elsewhere(i int, suits func(*elastic.Job, string) bool, better func(elastic.Allocation) bool) {
 	j := &job{Job: p.snap.Jobs[i], now: p.snap.Committed(p.snap.Jobs[i]).GPUs()}
-	if role, _ := j.classified(p.snap); role == fixed || j.Directive.Pin > 0 || restsNow(p.snap, &j.Job) {
+	if role, _ := j.classified(p.snap); role == fixed || j.Directive.Pin > 0 || p.snap.Resting(&j.Job) {
 		return
 	}
 	was := p.at[i]
 	for k := range p.pools[i] {
-		if k == was || p.left == 0 {
+		if k == was || p.left == 0 || !suits(&p.snap.Jobs[i], p.pools[i][k]) {
 			continue
 		}
 		p.left--
@@ -126,11 +165,6 @@ func (p *pooling) elsewhere(i int, better func(elastic.Allocation) bool) {
 		}
 	}
 	p.at[i] = was
-}
-
-// restsNow reports whether the job moved a moment ago.
-func restsNow(s elastic.Snapshot, j *elastic.Job) bool {
-	return !j.Moved.IsZero() && s.Now.Sub(j.Moved) < s.Limits.Cooldown
 }
 
 // decided asks about everybody in the pool where he is decided about. There a job that runs
