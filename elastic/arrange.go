@@ -147,7 +147,7 @@ func (k *sketch) reserve() {
 	}
 	wants := make([]nodes.Want, len(k.s.Demands))
 	for i, d := range k.s.Demands {
-		wants[i] = nodes.Want{Partition: d.Partition, Nodes: d.Nodes, GPUs: d.GPUs}
+		wants[i] = d.Want()
 	}
 	after, _ := nodes.Reserve(k.soon.Nodes, wants)
 	for i, n := range after {

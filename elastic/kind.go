@@ -14,20 +14,12 @@ func (s Snapshot) Kind(place nodes.Placement) string {
 
 // KindIn is the type of the GPUs of a list of partitions, as Slurm writes it.
 func (s Snapshot) KindIn(partitions string) string {
-	list := strings.Split(partitions, ",")
-	return s.kind(func(n *nodes.Node) bool {
-		for _, p := range list {
-			if n.GPUs > 0 && n.In(p) {
-				return true
-			}
-		}
-		return false
-	})
+	return s.kind(func(n *nodes.Node) bool { return n.GPUs > 0 && n.InAny(partitions) })
 }
 
-// Expected gives every job its curve on the nodes of the first partition it names: that is
+// Expect gives every job its curve on the nodes of the first partition it names: that is
 // what is expected of it where nothing is said of the kind of node.
-func (s Snapshot) Expected() {
+func (s *Snapshot) Expect() {
 	kinds := map[string]string{}
 	for i := range s.Jobs {
 		j := &s.Jobs[i]

@@ -139,6 +139,11 @@ type Demand struct {
 	GPUs      int // in all, at least 1
 }
 
+// Want is what the job needs to start.
+func (d Demand) Want() nodes.Want {
+	return nodes.Want{Partition: d.Partition, Nodes: d.Nodes, GPUs: d.GPUs}
+}
+
 // Limits are the site's rules for moves.
 type Limits struct {
 	Cooldown time.Duration // least time between two voluntary moves of a job
@@ -198,6 +203,11 @@ type Snapshot struct {
 	// Caps are the site's limits on what jobs may have (Slurm's own, of partitions,
 	// accounts, users and QOS).
 	Caps []Cap
+}
+
+// Resting reports whether the job moved less than a cooldown ago.
+func (s *Snapshot) Resting(j *Job) bool {
+	return !j.Moved.IsZero() && s.Now.Sub(j.Moved) < s.Limits.Cooldown
 }
 
 // Intent returns the open intent of the job.

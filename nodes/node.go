@@ -1,5 +1,7 @@
 package nodes
 
+import "strings"
+
 // Node is one machine with GPUs as the planner sees it.
 type Node struct {
 	Name       string
@@ -23,6 +25,17 @@ func (n Node) Free() int {
 		return 0
 	}
 	return n.GPUs - n.Used
+}
+
+// InAny reports whether the node belongs to one of a list of partitions, separated by
+// commas.
+func (n Node) InAny(partitions string) bool {
+	for p := range strings.SplitSeq(partitions, ",") {
+		if n.In(p) {
+			return true
+		}
+	}
+	return false
 }
 
 // In reports whether the node belongs to the partition; every node belongs to "".

@@ -109,7 +109,9 @@ func (d *daemon) tune(cfg *engine.Config, c etc.Config) error {
 	own := map[string]string{}
 	cfg.Edge = map[string]bool{}
 	for name, p := range c.Partition {
-		cfg.Edge[name] = p.Edge
+		if p.Edge {
+			cfg.Edge[name] = true
+		}
 		if p.Policy != "" {
 			own[name] = p.Policy
 		}

@@ -110,7 +110,7 @@ func capacity(all []nodes.Node, partitions string) int {
 func in(all []nodes.Node, partitions string) []nodes.Node {
 	var out []nodes.Node
 	for _, n := range all {
-		if slices.ContainsFunc(strings.Split(partitions, ","), n.In) {
+		if n.InAny(partitions) {
 			out = append(out, n)
 		}
 	}

@@ -34,15 +34,21 @@ func (e *Engine) snapshot(v view, now time.Time) elastic.Snapshot {
 	s.Caps = e.caps(v, &s)
 	spread(&s)
 	e.choose(&s, v)
-	s.Expected()
+	e.expect(&s)
+	e.reserve(&s)
+	e.edges(&s)
+	return s
+}
+
+// expect settles what is expected of jobs where nothing is said of the kind of node, as far
+// as the idleness of their GPUs does not speak against it.
+func (e *Engine) expect(s *elastic.Snapshot) {
+	s.Expect()
 	for i := range s.Jobs {
 		if js := e.byID[s.Jobs[i].ID]; js != nil {
 			s.Jobs[i].Curve = js.doubted(s.Jobs[i].Curve)
 		}
 	}
-	e.reserve(&s)
-	e.edges(&s)
-	return s
 }
 
 func countOthers(others map[string]int, sj slurm.Job) {

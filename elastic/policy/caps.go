@@ -313,8 +313,7 @@ func (b *bounds) giveWay(s share, short int) {
 
 // yields reports whether the job may be made smaller now.
 func (b *bounds) yields(j *bound) bool {
-	rests := !j.Moved.IsZero() && b.snap.Now.Sub(j.Moved) < b.snap.Limits.Cooldown
-	return j.role == movable && !j.out && j.pin == 0 && !rests && len(j.sizes) > 0
+	return j.role == movable && !j.out && j.pin == 0 && !b.snap.Resting(&j.Job) && len(j.sizes) > 0
 }
 
 // words says what a limit is, and who uses it.

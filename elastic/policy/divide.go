@@ -182,7 +182,7 @@ func (r *round) choices(i int, d division) []int {
 	case j.pin > 0 || j.blocked != nil || len(j.sizes) == 0:
 		return nil
 	case j.role == waiting && (d.stops || d.starts || r.size[i] > 0):
-	case j.role == movable && !r.resting(j) && !r.strands(j) && j.sizes[0] <= r.size[i]:
+	case j.role == movable && !r.snap.Resting(&j.Job) && !r.strands(j) && j.sizes[0] <= r.size[i]:
 		if d.rigid {
 			return []int{0, j.now}
 		}

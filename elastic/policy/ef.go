@@ -44,8 +44,7 @@ func everything(q *queue, j *elastic.Job, ask nodes.Request, place nodes.Placeme
 func (q *queue) reserved(load nodes.Load) []nodes.Node {
 	wants := make([]nodes.Want, min(mostDemands, len(q.snap.Demands)))
 	for i := range wants {
-		d := q.snap.Demands[i]
-		wants[i] = nodes.Want{Partition: d.Partition, Nodes: d.Nodes, GPUs: d.GPUs}
+		wants[i] = q.snap.Demands[i].Want()
 	}
 	after, _ := nodes.Reserve(nodes.With(q.stock.nodes, load), wants)
 	return nodes.Without(after, load)

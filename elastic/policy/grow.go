@@ -10,11 +10,6 @@ import (
 // could not be placed. By then only gaps between the nodes' jobs are left.
 const vain = 3
 
-// resting reports whether the job moved too short a time ago.
-func (r *round) resting(j *job) bool {
-	return !j.Moved.IsZero() && r.snap.Now.Sub(j.Moved) < r.snap.Limits.Cooldown
-}
-
 // expand gives idle GPUs to the jobs whose rest they shorten most, by the exact
 // knapsack. Sizes that turn out to have no split on the nodes left are struck
 // out, and what they leave is given again.
@@ -99,7 +94,7 @@ func (r *round) mayGrow(i int) bool {
 	if j.blocked != nil || j.pin > 0 || r.size[i] == 0 {
 		return false
 	}
-	return j.role == waiting || (j.role == movable && (r.size[i] != j.now || !r.resting(j)))
+	return j.role == waiting || (j.role == movable && (r.size[i] != j.now || !r.snap.Resting(&j.Job)))
 }
 
 // growths lists the sizes above the planned one that are worth it: weight is the

@@ -42,7 +42,7 @@ func leaves(s elastic.Snapshot, j *elastic.Job, a elastic.Allocation) bool {
 	if named && (d.GPUs != j.GPUs() || len(d.Place) > 0 && !d.Place.Equal(j.Place)) {
 		return false
 	}
-	if !j.Moved.IsZero() && s.Now.Sub(j.Moved) < s.Limits.Cooldown {
+	if s.Resting(j) {
 		return false
 	}
 	role, _ := (&job{Job: *j, at: j.Place, now: j.GPUs()}).classified(s)
@@ -61,7 +61,7 @@ func refuge(s elastic.Snapshot, where elastic.Arrangement, j *elastic.Job, n int
 	}
 	wants := make([]nodes.Want, len(s.Demands))
 	for i, d := range s.Demands {
-		wants[i] = nodes.Want{Partition: d.Partition, Nodes: d.Nodes, GPUs: d.GPUs}
+		wants[i] = d.Want()
 	}
 	idle, _ := nodes.Reserve(nodes.With(s.Nodes, promised...), wants)
 	return nodes.Place(nodes.Without(idle, (&job{Job: *j}).load(j.Place)), []nodes.Request{{

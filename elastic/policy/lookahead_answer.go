@@ -195,9 +195,8 @@ func (w foresight) keeps(p *prospect) string {
 		return head + "it has done all its work"
 	case p.behind != nil:
 		return head + fmt.Sprintf("job %d waits for %s and comes first", p.behind.ID, gpus(p.behind.least()))
-	case w.resting(p):
-		ago, rest := w.snap.Now.Sub(p.Moved), w.snap.Limits.Cooldown
-		return head + fmt.Sprintf("it moved %s ago, and moves again after %s", span(ago.Seconds()), span(rest.Seconds()))
+	case w.snap.Resting(&p.Job):
+		return head + restWords(w.snap, &p.Job)
 	case p.Spec.Max > 0 && p.now >= p.Spec.Max:
 		return head + "that is its maximum"
 	}

@@ -159,10 +159,6 @@ func (o *outlook) moveWorth(p *prospect, size int, rest, horizon float64) float6
 	return v
 }
 
-func (o *outlook) resting(p *prospect) bool {
-	return !p.Moved.IsZero() && o.snap.Now.Sub(p.Moved) < o.snap.Limits.Cooldown
-}
-
 // beliefs are ways to guess what a size is worth before its place is known.
 var beliefs = []func(choice) float64{
 	choice.typical,

@@ -25,7 +25,7 @@ func (r *round) divided(d division, i int) string {
 		return fmt.Sprintf("stops after a checkpoint and waits: %s", d.because(w, j))
 	case n != j.now:
 		return fmt.Sprintf("%s: its rest takes %s instead of %s; %s", change(j.now, n), j.time(j.seconds(n)), j.time(j.seconds(j.now)), d.because(w, j))
-	case r.resting(j):
+	case r.snap.Resting(&j.Job):
 		return w.keeps(i)
 	}
 	return fmt.Sprintf("keeps %s: %s", gpus(n), d.because(w, j))

@@ -259,7 +259,7 @@ func (o *outlook) estimate() {
 			seconds, _ := o.curve(p, p.at).Split(p.at.Split())
 			p.stay = seconds * p.work
 		}
-		p.rests = o.resting(p)
+		p.rests = o.snap.Resting(&p.Job)
 		p.surely = 1 / (1 + p.Curve.Scatter())
 		if p.choices = o.choices(p); p.role == movable && len(p.choices) == 0 {
 			o.fix(p, "no other size it accepts can be had")

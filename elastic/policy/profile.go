@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/speed"
+	"github.com/sluice-hpc/sluice/nodes"
 )
 
 // What measuring a job's speed in its first minutes (Spec.Profile) may cost.
@@ -158,15 +158,9 @@ func wanted(s elastic.Snapshot, a elastic.Allocation, j *elastic.Job) bool {
 
 // overlap reports whether two lists of partitions share a usable node with GPUs.
 func overlap(s elastic.Snapshot, one, other string) bool {
-	in := func(list string, i int) bool {
-		return slices.ContainsFunc(strings.Split(list, ","), s.Nodes[i].In)
-	}
-	for i, n := range s.Nodes {
-		if n.Usable && n.GPUs > 0 && in(one, i) && in(other, i) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.Nodes, func(n nodes.Node) bool {
+		return n.Usable && n.GPUs > 0 && n.InAny(one) && n.InAny(other)
+	})
 }
 
 // unhurt reports whether the job gets what it was given, and everybody else as much

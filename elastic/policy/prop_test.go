@@ -251,7 +251,7 @@ func TestGrowthYields(t *testing.T) {
 			}
 		}
 		d := s.Demands[0]
-		want := []nodes.Want{{Partition: d.Partition, Nodes: d.Nodes, GPUs: d.GPUs}}
+		want := []nodes.Want{d.Want()}
 		_, before := nodes.Reserve(s.Nodes, want)
 		for _, name := range []string{"lookahead", "annealing"} {
 			p, _ := policy.ByName(name)

@@ -37,7 +37,7 @@ func (j *job) measured(n int) bool {
 
 // free reports whether a voluntary move of a running job is open to it.
 func (r *round) free(j *job) bool {
-	return j.role == movable && j.pin == 0 && !r.resting(j)
+	return j.role == movable && j.pin == 0 && !r.snap.Resting(&j.Job)
 }
 
 // fastestBelow returns how long the rest takes at the best size below the present

@@ -124,7 +124,7 @@ func parse(text string) (p policy.Policy, s elastic.Snapshot, err error) {
 			return p, s, err
 		}
 	}
-	s.Expected()
+	s.Expect()
 	// Slurm counts what sluice's jobs hold among what is used.
 	for _, j := range s.Jobs {
 		s.Nodes = nodes.With(s.Nodes, nodes.Load{Place: j.Place, CPUsPerGPU: j.Spec.CPUsPerGPU})

@@ -158,13 +158,5 @@ func (k *stock) meet(a, b nodes.Request) bool {
 
 // mayUse reports whether the node is usable and of the request's partitions.
 func (k *stock) mayUse(node int, r nodes.Request) bool {
-	if !k.nodes[node].Usable {
-		return false
-	}
-	for _, partition := range strings.Split(r.Partition, ",") {
-		if k.nodes[node].In(partition) {
-			return true
-		}
-	}
-	return false
+	return k.nodes[node].Usable && k.nodes[node].InAny(r.Partition)
 }

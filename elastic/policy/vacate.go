@@ -79,7 +79,7 @@ func (v *eviction) makeRoom(d elastic.Demand) {
 	var inWay []*elastic.Job
 	for i := range v.s.Jobs {
 		j := &v.s.Jobs[i]
-		if v.onEdge(j) && v.mayLeave(j) && v.inPartitions(j.Place[0].Node, d.Partition) {
+		if v.onEdge(j) && v.mayLeave(j) && v.node(j.Place[0].Node).InAny(d.Partition) {
 			inWay = append(inWay, j)
 		}
 	}
@@ -104,16 +104,6 @@ func (v *eviction) makeRoom(d elastic.Demand) {
 	}
 }
 
-func (v *eviction) inPartitions(node, list string) bool {
-	n := v.node(node)
-	for p := range strings.SplitSeq(list, ",") {
-		if n != nil && n.In(p) {
-			return true
-		}
-	}
-	return false
-}
-
 // fits reports whether the ordinary job would find its GPUs once the decision is carried
 // out and these jobs are gone.
 func (v *eviction) fits(d elastic.Demand, gone []*elastic.Job) bool {
@@ -125,7 +115,7 @@ func (v *eviction) fits(d elastic.Demand, gone []*elastic.Job) bool {
 			then = append(then, j.load(v.where.Target[j.ID]))
 		}
 	}
-	_, met := nodes.Reserve(nodes.With(nodes.Without(v.s.Nodes, here...), then...), []nodes.Want{{Partition: d.Partition, Nodes: d.Nodes, GPUs: d.GPUs}})
+	_, met := nodes.Reserve(nodes.With(nodes.Without(v.s.Nodes, here...), then...), []nodes.Want{d.Want()})
 	return met[0]
 }
 

@@ -31,7 +31,7 @@ func typed(t *rapid.T) elastic.Snapshot {
 		}
 		s.Jobs[i].Curve = speed.Fit(samples, now)
 	}
-	s.Expected()
+	s.Expect()
 	if rapid.Bool().Draw(t, "costs") {
 		s.Limits.Costs = &elastic.Costs{
 			Value: 1, GPU: rapid.Float64Range(0, 2).Draw(t, "gpu"), Types: map[string]float64{"a100": rapid.Float64Range(0, 2).Draw(t, "a100")},

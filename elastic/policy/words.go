@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
@@ -173,9 +174,8 @@ func (w *words) noGrowth(i int) string {
 		return fmt.Sprintf("job %d waits for %s and comes first", j.blocked.ID, gpus(j.blocked.least()))
 	case j.finished():
 		return "it has done all its work"
-	case j.started() && w.resting(j):
-		ago, rest := w.snap.Now.Sub(j.Moved), w.snap.Limits.Cooldown
-		return fmt.Sprintf("it moved %s ago, and moves again after %s", span(ago.Seconds()), span(rest.Seconds()))
+	case j.started() && w.snap.Resting(&j.Job):
+		return restWords(w.snap, &j.Job)
 	case idle == 0 && len(w.wants) > 0:
 		return fmt.Sprintf("no GPU is idle but those kept for ordinary job %d", w.wants[0].id)
 	case idle == 0:
@@ -184,6 +184,12 @@ func (w *words) noGrowth(i int) string {
 		return fmt.Sprintf("its next size is %d, and %s", next, areIdle(idle))
 	}
 	return w.notWorth(i, idle)
+}
+
+// restWords say how long ago a job moved that rests.
+func restWords(s elastic.Snapshot, j *elastic.Job) string {
+	ago, rest := s.Now.Sub(j.Moved), s.Limits.Cooldown
+	return fmt.Sprintf("it moved %s ago, and moves again after %s", span(ago.Seconds()), span(rest.Seconds()))
 }
 
 // notWorth says why idle GPUs in reach do not pay for the job.

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/nodes"
 )
 
 // mostDemands bounds how many pending ordinary jobs are looked at in one round;
@@ -23,7 +22,7 @@ func (r *round) yield() {
 		if slices.ContainsFunc(vain, func(v elastic.Demand) bool { return asksAsMuch(d, v) }) {
 			continue
 		}
-		more := append(slices.Clone(r.wants), want{nodes.Want{Partition: d.Partition, Nodes: d.Nodes, GPUs: d.GPUs}, d.ID})
+		more := append(slices.Clone(r.wants), want{d.Want(), d.ID})
 		if size, ok := r.fill(slices.Clone(r.base), more); ok {
 			r.size, r.wants = size, more
 		} else {
