@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/policy"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
@@ -39,17 +40,20 @@ func (s *submission) foretell(ctx context.Context, id slurm.JobID) {
 // foretold is the word on a deadline and what to do about it.
 func foretold(e control.Explanation) string {
 	line := deadlineLine(e.Job, e.Policy)
-	if e.Policy == byDeadline && !e.Job.Promised && !e.Job.Soft && !e.Job.Ends.IsZero() {
+	if promises(e.Policy) && !e.Job.Promised && !e.Job.Soft && !e.Job.Ends.IsZero() {
 		line += fmt.Sprintf("; it waits until it can be met. 'sluice cancel %d' takes it back, and with --deadline-mode=soft it would run as well as it can", e.Job.JobID)
 	}
 	return line
 }
 
-// byDeadline is the policy that looks at deadlines.
-const byDeadline = "deadline"
+// promises reports whether the policy promises jobs their deadlines.
+func promises(name string) bool {
+	p, err := policy.ByName(name)
+	return err == nil && p.Dates
+}
 
 // deadlineLine is a job's deadline and what is foreseen of it; "" when it has none.
-func deadlineLine(j control.Job, policy string) string {
+func deadlineLine(j control.Job, decider string) string {
 	if j.Deadline.IsZero() {
 		return ""
 	}
@@ -59,8 +63,8 @@ func deadlineLine(j control.Job, policy string) string {
 		return line + fmt.Sprintf(": it ended %s before", clock(j.Deadline.Sub(j.EndedAt)))
 	case j.Ended:
 		return line + fmt.Sprintf(": it ended %s after", clock(j.EndedAt.Sub(j.Deadline)))
-	case policy != byDeadline:
-		return line + fmt.Sprintf(": the site's policy, %s, does not look at deadlines", policy)
+	case !promises(decider):
+		return line + fmt.Sprintf(": the site's policy, %s, does not look at deadlines", decider)
 	case j.Promised:
 		return line + fmt.Sprintf(", promised: it ends by %s, %s before", when(j.Ends), clock(j.Deadline.Sub(j.Ends)))
 	case j.Ends.IsZero():

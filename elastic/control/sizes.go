@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,7 +16,7 @@ import (
 const manySizes = 64
 
 func viewExplanation(r *engine.Report, jr engine.JobReport) Explanation {
-	out := Explanation{Version: WireVersion, At: r.At, Policy: r.Policy, Blind: r.Blind, BlindFor: r.BlindFor.Seconds(), Job: viewJob(r, jr), Sizes: []Size{}}
+	out := Explanation{Version: WireVersion, At: r.At, Policy: cmp.Or(jr.Policy, r.Policy), Blind: r.Blind, BlindFor: r.BlindFor.Seconds(), Job: viewJob(r, jr), Sizes: []Size{}}
 	if jr.Ended {
 		return out
 	}

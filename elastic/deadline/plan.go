@@ -9,6 +9,9 @@ import (
 // Plan is the answer for every job.
 type Plan struct {
 	GPUs []int // from now on
+	// Least is what jobs that are promised their deadline need at once so that it can be
+	// kept: GPUs may give them more.
+	Least []int
 	// Promised says who ends in time: those who were promised it, as long as that can be
 	// kept, and those who are from now on.
 	Promised []bool
@@ -59,7 +62,7 @@ type planning struct {
 
 func newPlanning(jobs []Job, gpus int, now, round float64) *planning {
 	p := &planning{jobs: make([]Job, len(jobs)), course: make([]course, len(jobs)), round: round}
-	p.plan = Plan{make([]int, len(jobs)), make([]bool, len(jobs)), make([]float64, len(jobs))}
+	p.plan = Plan{GPUs: make([]int, len(jobs)), Promised: make([]bool, len(jobs)), Soonest: make([]float64, len(jobs))}
 	horizon := round
 	for i, j := range jobs {
 		p.jobs[i] = j.rising()
@@ -241,5 +244,5 @@ func (p *planning) look() {
 }
 
 func (a Plan) clone() Plan {
-	return Plan{slices.Clone(a.GPUs), slices.Clone(a.Promised), slices.Clone(a.Soonest)}
+	return Plan{GPUs: slices.Clone(a.GPUs), Promised: slices.Clone(a.Promised), Soonest: slices.Clone(a.Soonest)}
 }

@@ -1,6 +1,9 @@
 package deadline
 
-import "container/heap"
+import (
+	"container/heap"
+	"slices"
+)
 
 const (
 	// worthwhile is how long, in seconds, a change of size is taken to last: its price is
@@ -56,6 +59,7 @@ func (p *planning) fits(j *Job) bool {
 func (p *planning) spend() {
 	p.next = p.free.after()
 	left := p.left + p.postpone()
+	p.plan.Least = slices.Clone(p.plan.GPUs)
 	var raises raises
 	for i := range p.jobs {
 		if r, ok := p.raise(i, left); ok {

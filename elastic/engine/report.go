@@ -32,6 +32,7 @@ type JobReport struct {
 	// Target is where the plan wants the job; equal to Job.Place when it stays.
 	Target nodes.Placement
 	Why    string          // why this size, why now
+	Policy string          // of the job's partition
 	Intent *elastic.Intent // the open move, if any
 	// Problems are things a person should know: unreadable progress lines, a
 	// heartbeat that stopped, a refused comment.

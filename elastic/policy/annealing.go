@@ -26,9 +26,11 @@ var BySpeeds = Policy{
 }
 
 func annealed(s elastic.Snapshot, value func(*outlook)) elastic.Allocation {
-	o := newOutlook(s)
-	plan, _ := o.decide(value, (*outlook).anneal)
-	return o.answer(plan)
+	return datesByPools(s, func(s elastic.Snapshot) elastic.Allocation {
+		o := newOutlook(s)
+		plan, _ := o.decide(value, (*outlook).anneal)
+		return o.answer(plan)
+	})
 }
 
 // speeds values a job's rest by how long it takes on the smallest size.
@@ -64,11 +66,11 @@ func (o *outlook) anneal(p *joint.Problem) (joint.Plan, bool) {
 const presents = 4
 
 // present is everybody as he is, and on its minimum who must start; others make room
-// where there is none. Where an ordinary job waits or a pin is not met, which many
+// where there is none. Where an ordinary job waits, or a pin or a promise is not met, which many
 // have to make room for together, sizes are taken from the knapsack that do.
 func (o *outlook) present(search *joint.Search, p *joint.Problem, rng *rand.Rand) (best joint.Plan, found bool) {
 	begin := [][]int{o.asNow(p)}
-	if len(p.Jobs) > len(o.posed) || slices.ContainsFunc(o.posed, o.offPin) {
+	if len(p.Jobs) > len(o.posed) || slices.ContainsFunc(o.posed, o.amiss) {
 		begin = o.candidates(p, 1)
 	}
 	for _, sizes := range begin {
@@ -81,5 +83,9 @@ func (o *outlook) present(search *joint.Search, p *joint.Problem, rng *rand.Rand
 	return best, found
 }
 
-// offPin reports whether a job has another size than the one its user pinned it to.
-func (o *outlook) offPin(i int) bool { return o.jobs[i].pin > 0 && o.jobs[i].now != o.jobs[i].pin }
+// amiss reports whether a job has another size than the one its user pinned it to, or
+// less than its promised deadline needs.
+func (o *outlook) amiss(i int) bool {
+	p := &o.jobs[i]
+	return p.pin > 0 && p.now != p.pin || p.now < p.terms.least
+}

@@ -68,7 +68,7 @@ func (b byPartition) only(s elastic.Snapshot, p Policy) elastic.Snapshot {
 	s.Jobs = nil
 	s.Nodes = slices.Clone(s.Nodes)
 	for _, j := range all {
-		if b.policyOf(j).Name == p.Name {
+		if b.policyOf(j.Partition).Name == p.Name {
 			s.Jobs = append(s.Jobs, j)
 			continue
 		}
@@ -84,8 +84,8 @@ func (b byPartition) only(s elastic.Snapshot, p Policy) elastic.Snapshot {
 
 // policyOf is who decides about a job. Behind an @ stands what a snapshot made of a
 // partition.
-func (b byPartition) policyOf(j elastic.Job) Policy {
-	first, _, _ := strings.Cut(j.Partition, ",")
+func (b byPartition) policyOf(partitions string) Policy {
+	first, _, _ := strings.Cut(partitions, ",")
 	name, _, _ := strings.Cut(first, "@")
 	if p, own := b.of[name]; own {
 		return p

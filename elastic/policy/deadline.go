@@ -105,14 +105,21 @@ func (d dues) tell(j deadline.Job, plan deadline.Plan, i int) elastic.Decision {
 }
 
 // pose is the job as the plan sees it; false when its speed is nothing to plan with.
-func (d dues) pose(p *part) (deadline.Job, bool) {
+func (d dues) pose(p *part) (deadline.Job, bool) { return d.duty(p.job, p.sizes, p.unit) }
+
+// duty is a job that may have some sizes, on the k-th of which a unit of its work takes so
+// many seconds, as the plan sees it.
+func (d dues) duty(p *job, sizes []int, seconds func(k int) float64) (deadline.Job, bool) {
 	j := deadline.Job{Work: max(p.work, math.SmallestNonzeroFloat32), Now: p.now, Price: p.price, Promised: p.Promised, Due: math.Inf(1)}
-	for k, n := range p.sizes {
-		if unit := p.unit(k); n > 0 && unit > 0 && !math.IsInf(unit, 0) {
+	for k, n := range sizes {
+		if n == 0 {
+			continue
+		}
+		if unit := seconds(k); unit > 0 && !math.IsInf(unit, 0) {
 			j.Sizes, j.Rate = append(j.Sizes, n), append(j.Rate, 1/unit)
 		}
 	}
-	j.Keeps, j.Stays = p.sizes[0] > 0, !d.snap.Limits.Preempt
+	j.Keeps, j.Stays = sizes[0] > 0, !d.snap.Limits.Preempt
 	j.Queues = p.Spec.Deadline.IsZero() || p.Spec.Soft
 	if due := p.Spec.Deadline; !due.IsZero() {
 		j.Due = due.Sub(d.snap.Now).Seconds()
@@ -122,7 +129,7 @@ func (d dues) pose(p *part) (deadline.Job, bool) {
 			j.Due, j.Queues, j.Waits = math.Inf(1), true, false
 		}
 	}
-	return j, len(j.Sizes) > 0 && (!j.Keeps || j.Sizes[0] == p.sizes[0])
+	return j, len(j.Sizes) > 0 && (!j.Keeps || j.Sizes[0] == sizes[0])
 }
 
 // because says in a few words what a job's deadline does to its size.

@@ -12,11 +12,14 @@ import (
 // size and place would give, the price of getting there taken off, and looks for
 // sizes and places together that add up to most (package joint). Hard rules come
 // first: a new request gets its minimum at once if any GPU can be freed, a started
-// job keeps its minimum, and jobs start in the order they came.
+// job keeps its minimum, and jobs start in the order they came; promised deadlines come
+// before that (see terms).
 func lookahead(s elastic.Snapshot) elastic.Allocation {
-	o := newOutlook(s)
-	plan, _ := o.decide((*outlook).value, (*outlook).solve)
-	return o.answer(plan) // 6. In words, and in an order in which it can be done.
+	return datesByPools(s, func(s elastic.Snapshot) elastic.Allocation {
+		o := newOutlook(s)
+		plan, _ := o.decide((*outlook).value, (*outlook).solve)
+		return o.answer(plan) // 7. In words, and in an order in which it can be done.
+	})
 }
 
 // decide returns the plan and the problem it answers. It is given how work is valued,
@@ -25,10 +28,11 @@ func (o *outlook) decide(value func(*outlook), solve func(*outlook, *joint.Probl
 	o.classify() // 1. Who may be started, who may move, who stays as he is.
 	o.estimate() // 2. How long the rest of each job takes at every size.
 	o.stop = o.mayStop()
-	o.admit() // 3. Who of those that wait gets his minimum now.
+	o.keepDates() // 3. What deadlines that are promised need now.
+	o.admit()     // 4. Who of those that wait gets his minimum now.
 	for {
-		value(o)      // 4. What the rest of each job is worth.
-		p := o.pose() // 5. Every place each job could have, with its value.
+		value(o)      // 5. What the rest of each job is worth.
+		p := o.pose() // 6. Every place each job could have, with its value.
 		best, ok := solve(o, p)
 		if ok || !o.admitFewer() {
 			return best, p

@@ -30,37 +30,38 @@ func (o *outlook) admit() {
 		if p.role != movable || len(p.choices) == 0 {
 			continue
 		}
-		if p.must = !o.stop || o.justServed(p); p.must {
+		if p.must = !o.stop || o.justServed(p) || p.terms.least > 0; p.must {
 			room.charge(o.classesOf(p), p.choices[0].gpus)
+			room.charge(p.group.classes, max(0, p.terms.least-p.choices[0].gpus))
 		}
 	}
+	starts := o.admitPromised(room)
 	if o.stop {
-		o.admitAll(room)
+		o.admitAll(room, starts)
 	} else {
-		o.admitInTurn(room)
+		o.admitInTurn(room, starts)
 	}
 }
 
 // admitInTurn starts the jobs that wait on their minimum in the order they came. One
 // that finds none stops everybody behind it who could use the same nodes; so does
 // one that is stopped.
-func (o *outlook) admitInTurn(room room) {
+func (o *outlook) admitInTurn(room room, starts int) {
 	var shut []*prospect // one a group
-	starts := 0
 	for i := range o.jobs {
 		p := &o.jobs[i]
-		if p.role != waiting || len(p.choices) == 0 {
+		if p.role != waiting || len(p.choices) == 0 || p.admit || p.terms.later {
 			continue
 		}
 		p.behind = meeting(shut, p)
-		p.admit = p.behind == nil && starts < o.starts && room.charge(p.group.classes, p.least())
+		p.admit = p.behind == nil && !p.terms.held && starts < o.starts && room.charge(p.group.classes, p.least())
 		if p.must = p.admit; p.admit {
 			starts++
 		} else if !slices.ContainsFunc(shut, func(h *prospect) bool { return h.group == p.group }) {
 			shut = append(shut, p)
 		}
 	}
-	o.shut(shut)
+	o.shut(slices.DeleteFunc(shut, func(p *prospect) bool { return p.terms.held })) // for those GPUs gather elsewhere
 }
 
 // shut keeps jobs that run from growing where somebody waits to start: idle GPUs
@@ -94,11 +95,10 @@ func meeting(heads []*prospect, p *prospect) *prospect {
 
 // admitAll lets everybody compete. Those who have waited as long as anybody may
 // have a minimum, as far as it goes, those first who came first.
-func (o *outlook) admitAll(room room) {
-	starts := 0
+func (o *outlook) admitAll(room room, starts int) {
 	for i := range o.jobs {
 		p := &o.jobs[i]
-		if p.role != waiting || len(p.choices) == 0 {
+		if p.role != waiting || len(p.choices) == 0 || p.admit || p.terms.later {
 			continue
 		}
 		p.admit = true
@@ -170,7 +170,7 @@ func (r room) charge(classes []int, n int) bool {
 
 // meets reports whether two groups have a class of nodes in common.
 func (g *group) meets(h *group) bool {
-	return slices.ContainsFunc(g.classes, func(c int) bool { return slices.Contains(h.classes, c) })
+	return haveCommon(g.classes, h.classes)
 }
 
 // classesOf lists the classes of the nodes a running job is on.

@@ -65,7 +65,8 @@ func (o *outlook) explain(a elastic.Allocation, plan joint.Plan) {
 		if !ok {
 			d = elastic.Decision{GPUs: p.now, Place: p.at}
 		}
-		d.Why = w.why(p, d)
+		d.Why = p.withDate(w.why(p, d))
+		d.Promised, d.Ends = p.terms.said.Promised, w.ends(p, d)
 		a[p.ID] = d
 	}
 }
@@ -122,9 +123,11 @@ func (w foresight) why(p *prospect, d elastic.Decision) string {
 
 func (w foresight) waits(p *prospect) string {
 	want := p.least()
-	switch {
+	switch dated := w.waitsForDate(p); {
 	case len(p.choices) == 0:
 		return impossible(want, p.group.gpus)
+	case dated != "":
+		return dated
 	case w.stop:
 		return fmt.Sprintf("waits for %s: %s", gpus(want), w.creed.sooner)
 	case p.behind != nil:
@@ -180,12 +183,21 @@ func (w foresight) shifts(p *prospect, d elastic.Decision) string {
 // restAt is how long the rest takes at the decision's place, without the hope that
 // sizes nobody tried are decided with.
 func (w foresight) restAt(p *prospect, d elastic.Decision) float64 {
-	curve := w.curve(p, d.Place)
-	seconds, _ := curve.Seconds(speed.Shape{GPUs: d.GPUs, Nodes: len(d.Place)})
-	if curve.Exact() {
-		seconds, _ = curve.Split(d.Place.Split())
+	return expected(w.curve(p, d.Place), d.Place.Split()) * p.work
+}
+
+// expected is how many seconds a unit of work takes on a split, without hope.
+func expected(c *speed.Curve, split []int) float64 {
+	if c.Exact() {
+		seconds, _ := c.Split(split)
+		return seconds
 	}
-	return seconds * p.work
+	gpus := 0
+	for _, n := range split {
+		gpus += n
+	}
+	seconds, _ := c.Seconds(speed.Shape{GPUs: gpus, Nodes: len(split)})
+	return seconds
 }
 
 func (w foresight) keeps(p *prospect) string {

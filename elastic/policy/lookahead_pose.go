@@ -14,6 +14,7 @@ import (
 const (
 	wantDemand = 1e6 // an ordinary job that waits finds room
 	wantPin    = 1e4 // a pinned job has its pin
+	wantDue    = 5e3 // a job has what its promised deadline needs
 	restless   = 1e3 // a job that moved a moment ago is left alone
 )
 
@@ -131,7 +132,7 @@ func (p *prospect) stayWorth() float64 {
 	if p.now == 0 {
 		return 0
 	}
-	v := p.worth / p.stay
+	v := p.worth/p.stay - p.broken(p.now)
 	if p.now == p.pin {
 		v += wantPin
 	}
@@ -156,7 +157,7 @@ func (o *outlook) moveWorth(p *prospect, size int, rest, horizon float64) float6
 	if size == p.pin {
 		v += wantPin
 	}
-	return v
+	return v - p.broken(size)
 }
 
 // beliefs are ways to guess what a size is worth before its place is known.
@@ -193,7 +194,7 @@ func (o *outlook) asNow(p *joint.Problem) []int {
 	for k, i := range o.posed {
 		sizes[k] = o.jobs[i].now
 		if sizes[k] == 0 && o.jobs[i].must {
-			sizes[k] = o.jobs[i].least()
+			sizes[k] = max(o.jobs[i].least(), o.jobs[i].terms.least)
 		}
 	}
 	for k := len(o.posed); k < len(p.Jobs); k++ {

@@ -51,6 +51,9 @@ func (o *outlook) costates(who []*prospect, gpus float64) []float64 {
 			points = append(points, costate.Point{})
 		}
 		for _, c := range p.choices {
+			if c.gpus < p.terms.least {
+				continue
+			}
 			points = append(points, costate.Point{GPUs: float64(c.gpus), Rate: 1 / p.rest(c)})
 		}
 		hulls[k] = costate.NewHull(points, nil)

@@ -55,6 +55,7 @@ type prospect struct {
 	stay    float64   // seconds the rest takes where it is; 0 when it is nowhere
 	worth   float64   // co-state: seconds saved, over all jobs, by doing the rest
 	surely  float64   // of what another size promises, the part that is not noise
+	terms   terms     // what deadlines mean for it
 }
 
 // choice is a size with the ways to have it.
@@ -346,12 +347,17 @@ func (o *outlook) accepted(p *prospect) []int {
 
 func (p *prospect) choice(n int, splits []speed.Timed) choice {
 	c := choice{gpus: n, splits: splits, best: splits[0].Seconds * p.work}
-	fewest := splits[0]
-	for _, s := range splits[1:] {
+	c.packed = c.fewest().Seconds * p.work
+	return c
+}
+
+// fewest is the way to have the size on the fewest nodes.
+func (c choice) fewest() speed.Timed {
+	fewest := c.splits[0]
+	for _, s := range c.splits[1:] {
 		if len(s.Split) < len(fewest.Split) {
 			fewest = s
 		}
 	}
-	c.packed = fewest.Seconds * p.work
-	return c
+	return fewest
 }

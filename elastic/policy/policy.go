@@ -19,6 +19,8 @@ type Policy struct {
 	// Rigid says that it never resizes a job, so that none is measured either: it
 	// would stay at the last size tried.
 	Rigid bool
+	// Dates says that it promises jobs their deadlines, and keeps that.
+	Dates bool
 	// Queue ranks jobs that simulators as published place rank by rank, each in the
 	// order they came; nil = they place small ones first.
 	Queue func(elastic.Job) int
@@ -28,10 +30,10 @@ type Policy struct {
 
 // All lists the policies; the first is the default.
 var All = []Policy{
-	{Name: "lookahead", Doc: "sizes and places together, by what finishing each job saves all of them; the minimum at once, and kept", Allocate: lookahead},
+	{Name: "lookahead", Doc: "sizes and places together, by what finishing each job saves all of them; the minimum at once, and kept", Allocate: lookahead, Dates: true},
 	{Name: "knapsack", Doc: "start everybody on the minimum at once, then give idle GPUs where they save most time", Allocate: knapsackPolicy},
-	{Name: "annealing", Doc: "sizes and places together, by simulated annealing from what everybody has; the minimum at once, and kept", Allocate: annealing},
-	{Name: "deadline", Doc: "who has a deadline gets the smallest share that meets it; what is left goes where it saves most", Allocate: byDeadline},
+	{Name: "annealing", Doc: "sizes and places together, by simulated annealing from what everybody has; the minimum at once, and kept", Allocate: annealing, Dates: true},
+	{Name: "deadline", Doc: "who has a deadline gets the smallest share that meets it; what is left goes where it saves most", Allocate: byDeadline, Dates: true},
 	{Name: "welfare", Doc: "what runs are worth to users less what they cost the provider, by type of GPU; types hardly tried are tried", Allocate: byWelfare},
 	{Name: "fcfs", Doc: "the minimum each, first come, first served; never resized (a baseline)", Allocate: fcfs, OnEvents: true, Rigid: true},
 	{Name: "ef", Doc: "all free GPUs to the job at the head of the queue; never resized (a baseline)", Allocate: ef, OnEvents: true, Rigid: true},
@@ -40,7 +42,7 @@ var All = []Policy{
 	{Name: "tiresias", Doc: "two queues by GPU-hours had, on the sizes users asked for; never resized (a baseline)", Allocate: tiresias, Queue: demoted, Rigid: true},
 	{Name: "srpt", Doc: "the shortest rest first on the size its user asked for, whatever moves cost (a baseline)", Allocate: srpt},
 	{Name: "edf", Doc: "the next deadline first, on all GPUs that make the job faster, whatever moves cost (a baseline)", Allocate: edf},
-	{Name: "elasticflow", Doc: "as deadline, but who cannot be promised his deadline as he comes gets what nobody else can use (a baseline)", Allocate: elasticflow},
+	{Name: "elasticflow", Doc: "as deadline, but who cannot be promised his deadline as he comes gets what nobody else can use (a baseline)", Allocate: elasticflow, Dates: true},
 	{Name: "maxspeedup", Doc: "the largest sum of speed-ups, as in FfDL, whatever moves cost (a baseline)", Allocate: maxspeedup},
 }
 
@@ -57,6 +59,14 @@ func (p Policy) decide(s elastic.Snapshot) elastic.Allocation {
 		return vacate(s, p.Allocate(s))
 	}
 	return leave(s, vacate(s, profile(s, p.Allocate(s))))
+}
+
+// Of is the policy that decides about the jobs of a list of partitions.
+func (p Policy) Of(partitions string) Policy {
+	if p.parts == nil {
+		return p
+	}
+	return p.parts.policyOf(partitions)
 }
 
 // Measures reports whether some job of the snapshot is being measured, so that it

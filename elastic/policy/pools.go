@@ -18,7 +18,17 @@ import (
 // one about everybody's pools takes up to 1 + attempts times as long as one about a single
 // pool. So nobody is tried where he could not be helped if he were alone there.
 func byPools(s elastic.Snapshot, decide func(elastic.Snapshot) elastic.Allocation) elastic.Allocation {
-	p := newPooling(s, decide)
+	return pooled(s, decide, func(*elastic.Job) bool { return true })
+}
+
+// datesByPools is byPools for a policy that weighs every place a job could have, and plans
+// by numbers of GPUs for jobs with deadlines alone: only these it has look at one pool.
+func datesByPools(s elastic.Snapshot, decide func(elastic.Snapshot) elastic.Allocation) elastic.Allocation {
+	return pooled(s, decide, func(j *elastic.Job) bool { return !j.Spec.Deadline.IsZero() })
+}
+
+func pooled(s elastic.Snapshot, decide func(elastic.Snapshot) elastic.Allocation, counts func(*elastic.Job) bool) elastic.Allocation {
+	p := newPooling(s, decide, counts)
 	if p == nil {
 		return decide(s)
 	}
@@ -57,8 +67,9 @@ type pooling struct {
 	left   int // attempts
 }
 
-// newPooling is nil where there is nothing to choose.
-func newPooling(s elastic.Snapshot, decide func(elastic.Snapshot) elastic.Allocation) *pooling {
+// newPooling is nil where there is nothing to choose. Pools are chosen for the jobs that
+// count.
+func newPooling(s elastic.Snapshot, decide func(elastic.Snapshot) elastic.Allocation, counts func(*elastic.Job) bool) *pooling {
 	if len(s.Edges) == 0 {
 		return nil
 	}
@@ -66,7 +77,9 @@ func newPooling(s elastic.Snapshot, decide func(elastic.Snapshot) elastic.Alloca
 	several := false
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
-		p.pools[i] = p.poolsOf(j.Partition)
+		if p.pools[i] = []string{j.Partition}; counts(j) {
+			p.pools[i] = p.poolsOf(j.Partition)
+		}
 		if place := s.Committed(*j); len(place) > 0 {
 			p.at[i] = max(0, slices.IndexFunc(p.pools[i], func(pool string) bool { return s.Holds(pool, place) }))
 		}

@@ -139,6 +139,47 @@ func within(t *rapid.T, policy string, before, after elastic.Snapshot) {
 	}
 }
 
+// undated is the snapshot without deadlines.
+func undated(s elastic.Snapshot) elastic.Snapshot {
+	s.Jobs = slices.Clone(s.Jobs)
+	for i := range s.Jobs {
+		j := &s.Jobs[i]
+		j.Spec.Deadline, j.Spec.Soft, j.Promised = time.Time{}, false, false
+	}
+	return s
+}
+
+// TestOnlyPromisesOvertake: who starts before one who came earlier and waits, and could run
+// there, was promised a deadline, or the other one waits for his.
+func TestOnlyPromisesOvertake(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := snapshots(t)
+		for _, p := range policy.All {
+			if p.Name != "lookahead" && p.Name != "annealing" {
+				continue
+			}
+			a := p.Allocate(s)
+			where := elastic.Arrange(s, a)
+			for i, first := range s.Jobs {
+				dated := !first.Spec.Deadline.IsZero() && (a[first.ID].Promised || !first.Spec.Soft)
+				if first.Phase != elastic.Held || first.Directive.Hold || a[first.ID].GPUs > 0 || dated || !startable(s, first) {
+					continue
+				}
+				for _, j := range s.Jobs[i+1:] {
+					if len(s.Committed(j)) > 0 || a[j.ID].GPUs == 0 || a[j.ID].Promised {
+						continue
+					}
+					for _, n := range s.Nodes {
+						if n.Usable && inAny(n, first) && where.Target[j.ID].On(n.Name) > 0 {
+							t.Fatalf("%s: job %d waits (%s), and job %d starts on %v (%s)\n%s", p.Name, first.ID, a[first.ID].Why, j.ID, where.Target[j.ID], a[j.ID].Why, dump(s))
+						}
+					}
+				}
+			}
+		}
+	})
+}
+
 // Strict first come, first served: who is given GPUs on nodes that an earlier job
 // could use, which is not started, has overtaken it.
 func TestNobodyOvertakes(t *testing.T) {
@@ -147,6 +188,9 @@ func TestNobodyOvertakes(t *testing.T) {
 		for _, p := range policy.All {
 			if p.Name == "deadline" || p.Name == "elasticflow" {
 				continue // who has a deadline may come first
+			}
+			if p.Dates {
+				s = undated(s)
 			}
 			a := p.Allocate(s)
 			where := elastic.Arrange(s, a)
