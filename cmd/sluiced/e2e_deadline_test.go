@@ -9,11 +9,11 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/control"
 )
 
-// TestDeadlines: on a real Slurm, a job that can end by its deadline is promised it as it
+// TestDeadlines: on a real Slurm, under the default policy, a job that can end by its deadline is promised it as it
 // is handed in, gets GPUs back from others for it, and keeps it; one that cannot is told
 // when it could, and waits, or, in soft mode, runs all the same.
 func TestDeadlines(t *testing.T) {
-	s := play(t, withNodes(1, 4), withConfig(quick+"[policy]\nname = \"deadline\"\n"))
+	s := play(t, withNodes(1, 4))
 	model := "--model=net"
 	// What a step takes is learned on two sizes: it is a second on one GPU.
 	for _, gpus := range []string{"1", "4"} {

@@ -65,9 +65,8 @@ func (o *outlook) explain(a elastic.Allocation, plan joint.Plan) {
 		if !ok {
 			d = elastic.Decision{GPUs: p.now, Place: p.at}
 		}
-		d.Why = p.withDate(w.why(p, d))
-		d.Promised, d.Ends = p.terms.said.Promised, w.ends(p, d)
-		a[p.ID] = d
+		d.Why = w.why(p, d)
+		a[p.ID] = w.dated(p, d)
 	}
 }
 

@@ -21,7 +21,6 @@ type terms struct {
 	later   bool // waits for its time, or for ever: without a promise nothing is done for it
 	held    bool // waits, for it would be in the way of a promise to another
 	said    elastic.Decision
-	why     string // what is to be said of its deadline; "" = it has none
 }
 
 // keepDates plans for the deadlines, apart for jobs that share no nodes.
@@ -164,8 +163,6 @@ func (o *outlook) termsOf(d dues, p *prospect, j deadline.Job, plan deadline.Pla
 		return t
 	}
 	t.said = d.tell(j, plan, i)
-	d.told[p.ID] = t.said
-	t.why = d.because(nil, &p.job)
 	switch {
 	case plan.Promised[i]:
 		t.least = plan.Least[i]
@@ -202,12 +199,14 @@ func (p *prospect) broken(size int) float64 {
 	return 0
 }
 
-// withDate adds to a reason what is to be said of the job's deadline.
-func (p *prospect) withDate(why string) string {
-	if p.terms.why == "" {
-		return why
+// dated completes the decision on a job with what is to be said of its deadline.
+func (w foresight) dated(p *prospect, d elastic.Decision) elastic.Decision {
+	if !p.terms.planned || p.Spec.Deadline.IsZero() {
+		return d
 	}
-	return why + "; " + p.terms.why
+	d.Promised, d.Ends = p.terms.said.Promised, w.ends(p, d)
+	d.Why += "; " + dues{snap: w.snap, told: map[elastic.JobID]elastic.Decision{p.ID: d}}.because(nil, &p.job)
+	return d
 }
 
 // waitsForDate is why a job waits on account of deadlines; "" when it does not.
@@ -223,8 +222,8 @@ func (w foresight) waitsForDate(p *prospect) string {
 	return ""
 }
 
-// ends is when the job with a deadline ends, as far as can be seen; zero when it has none,
-// or that is not in sight.
+// ends is when the job with a deadline ends, as far as can be seen; zero when that is not
+// in sight.
 func (w foresight) ends(p *prospect, d elastic.Decision) time.Time {
 	said := p.terms.said
 	if !said.Promised || d.GPUs == 0 || p.role == fixed {
