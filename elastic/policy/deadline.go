@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/deadline"
+	"github.com/sluice-hpc/sluice/elastic/speed"
 )
 
 // byDeadline promises jobs their deadlines and keeps that by the smallest share that
@@ -115,7 +116,11 @@ func (d dues) duty(p *job, sizes []int, seconds func(k int) float64) (deadline.J
 		if n == 0 {
 			continue
 		}
-		if unit := seconds(k); unit > 0 && !math.IsInf(unit, 0) {
+		unit := seconds(k)
+		if !p.Promised { // who was, was it with this to spare
+			unit *= 1 + p.Curve.Doubt(speed.Shape{GPUs: n, Nodes: 1})
+		}
+		if unit > 0 && !math.IsInf(unit, 0) {
 			j.Sizes, j.Rate = append(j.Sizes, n), append(j.Rate, 1/unit)
 		}
 	}

@@ -33,6 +33,16 @@ func scatterOf(samples []Sample) float64 {
 	return max(0, logs[int(within*float64(len(logs)))]-spread)
 }
 
+// Doubt returns by how much the time that is to be expected in a shape may be off, as a
+// relative standard deviation: the more the further its number of GPUs is from one that was
+// measured, and the more samples differ. It is 0 of a curve that is Known.
+func (c *Curve) Doubt(s Shape) float64 {
+	if c == nil || c.known != nil {
+		return 0
+	}
+	return math.Hypot(c.doubt(s.possible()), c.Scatter())
+}
+
 // Scatter returns how far the samples of one shape differ among each other, as a
 // relative standard deviation, where they differ most; 0 where they agree, where too
 // few were seen to tell, and of a curve that is Known. It says how far the speed of a

@@ -35,3 +35,27 @@ func TestScatter(t *testing.T) {
 		t.Errorf("what nobody measured scatters by %g", got)
 	}
 }
+
+// TestDoubt: what was measured again and again is certain, what is far from it, or differs
+// each time, is not; an oracle has no doubts.
+func TestDoubt(t *testing.T) {
+	steady := speed.Fit([]speed.Sample{at(1, 1, 100), at(2, 1, 55)}, now)
+	if d := steady.Doubt(speed.Shape{GPUs: 2, Nodes: 1}); d != 0 {
+		t.Errorf("%v of what was measured", d)
+	}
+	near, far := steady.Doubt(speed.Shape{GPUs: 3, Nodes: 1}), steady.Doubt(speed.Shape{GPUs: 16, Nodes: 1})
+	if near <= 0 || far <= near || far > 0.2 {
+		t.Errorf("near %v, far %v", near, far)
+	}
+	var wild []speed.Sample
+	for i := range 20 {
+		wild = append(wild, at(1, 1, 100+60*float64(i%3)))
+	}
+	if d := speed.Fit(wild, now).Doubt(speed.Shape{GPUs: 1, Nodes: 1}); d < 0.05 {
+		t.Errorf("%v of samples that differ", d)
+	}
+	var none *speed.Curve
+	if none.Doubt(speed.Shape{}) != 0 || speed.Known(func([]int) float64 { return 1 }).Doubt(speed.Shape{GPUs: 9, Nodes: 1}) != 0 {
+		t.Error("an oracle doubts")
+	}
+}
