@@ -14,22 +14,25 @@ import (
 // default, and annealing with the score it was published with.
 var annealers = []string{"knapsack", "lookahead", "annealing", policy.BySpeeds.Name}
 
-// annealings shows annealing on testbench A.
+// annealings shows annealing on testbench A, of one type of GPU and of two.
 func annealings(b *bench) func(*sheet) {
 	type row struct {
 		contender
 		info replay.Info
+		on   string // ends the names of its loads
 		runs batch
 	}
 	var rows []row
-	for _, info := range []replay.Info{replay.Oracle, replay.Learned} {
-		for _, r := range []rules{slurms, asPublished} {
-			for _, name := range annealers {
-				if b.Quick && (info == replay.Learned || r == asPublished) {
+	for _, on := range []string{"", onTwoTypes} {
+		for _, info := range []replay.Info{replay.Oracle, replay.Learned} {
+			for _, r := range []rules{slurms, asPublished} {
+				if b.Quick && (info == replay.Learned || r == asPublished) || on == onTwoTypes && r == asPublished {
 					continue
 				}
-				who := contender{name, r}
-				rows = append(rows, row{who, info, b.ask(testbenchTrials(who, info)...)})
+				for _, name := range annealers {
+					who := contender{name, r}
+					rows = append(rows, row{who, info, on, b.ask(trialsOn(on, who, info)...)})
+				}
 			}
 		}
 	}
@@ -42,16 +45,20 @@ func annealings(b *bench) func(*sheet) {
 				yardstick = m
 			}
 			s.line(r.policy, r.rules.name, string(r.info), secs(m.jct), ratio(m.jct, yardstick.jct), secs(each[0]), secs(each[1]), secs(each[2]), secs(each[3]),
-				secs(m.p99), hours(m.makespan), ratio(m.makespan, yardstick.makespan), two(m.restarts), b.onTestbench())
+				secs(m.p99), hours(m.makespan), ratio(m.makespan, yardstick.makespan), two(m.restarts), "workloads 1-4, "+settingOn(r.on))
 		}
 		annealingTimes(b, s)
 		annealingGaps(b, s)
 	}
 }
 
-// onTestbench says what testbench A's trials have in common.
-func (b *bench) onTestbench() string {
-	return fmt.Sprintf("workloads 1-4, %s, every %s, restart %s", testbenchA, short(everyB), short(restartB))
+// trialsOn are a contender's runs of workloads 1 to 4 on one type of GPU, or on two.
+func trialsOn(on string, who contender, info replay.Info) []trial {
+	out := testbenchTrials(who, info)
+	for i := range out {
+		out[i].load += on
+	}
+	return out
 }
 
 // annealingTimes times the decisions of replays, alone.
@@ -62,18 +69,20 @@ func annealingTimes(b *bench, s *sheet) {
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(100)) // as in the daemon
 	s.heads("policy", "rules", "decisions", "CPU ms, p50", "p99", "longest", "setting")
-	for _, name := range annealers[:3] {
-		var all []time.Duration
-		for _, t := range testbenchTrials(contender{name, slurms}, replay.Oracle) {
-			d, err := b.decisions(t)
-			if err != nil {
-				b.fail(err)
-				return
+	for _, on := range []string{"", onTwoTypes} {
+		for _, name := range annealers[:3] {
+			var all []time.Duration
+			for _, t := range trialsOn(on, contender{name, slurms}, replay.Oracle) {
+				d, err := b.decisions(t)
+				if err != nil {
+					b.fail(err)
+					return
+				}
+				all = append(all, d...)
 			}
-			all = append(all, d...)
+			s.line(name, slurms.name, fmt.Sprint(len(all)), fmt.Sprintf("%.2f", ms(rank(all, 50))), fmt.Sprintf("%.2f", ms(rank(all, 99))),
+				fmt.Sprintf("%.2f", ms(slices.Max(all))), "oracle, with placing, workloads 1-4, "+settingOn(on))
 		}
-		s.line(name, slurms.name, fmt.Sprint(len(all)), fmt.Sprintf("%.2f", ms(rank(all, 50))), fmt.Sprintf("%.2f", ms(rank(all, 99))),
-			fmt.Sprintf("%.2f", ms(slices.Max(all))), "oracle, "+b.onTestbench()+"; with placing")
 	}
 }
 
@@ -81,19 +90,25 @@ func annealingTimes(b *bench, s *sheet) {
 var tinySites = []size{
 	{cluster: cluster{2, 4}, jobs: 3, waiting: 1, snapshots: 200},
 	{cluster: cluster{2, 4}, jobs: 4, waiting: 1, snapshots: 200},
+	{cluster: cluster{2, 4}, jobs: 3, waiting: 1, snapshots: 200, typed: true},
+	{cluster: cluster{2, 4}, jobs: 4, waiting: 1, snapshots: 200, typed: true},
 }
 
 // annealingGaps holds what policies answer on tiny sites against the best of all plans.
 func annealingGaps(b *bench, s *sheet) {
-	s.heads("policy", "where", "jobs", "snapshots", "gap, mean", "gap, most", "the best in", "setting")
+	s.heads("policy", "where", "types", "jobs", "snapshots", "gap, mean", "gap, most", "the best in", "setting")
 	for _, z := range tinySites {
+		types := "one"
+		if z.typed {
+			types = "two"
+		}
 		for _, name := range annealers {
 			g, err := z.gap(name)
 			if err != nil {
 				b.fail(err)
 				return
 			}
-			s.line(name, z.cluster.String(), fmt.Sprint(z.jobs), fmt.Sprint(g.count), percent(g.sum/float64(max(1, g.count))), percent(g.most),
+			s.line(name, z.cluster.String(), types, fmt.Sprint(z.jobs), fmt.Sprint(g.count), percent(g.sum/float64(max(1, g.count))), percent(g.most),
 				fmt.Sprint(g.exact), fmt.Sprintf("slurm, oracle, made-up snapshots, seeds 1-%d; worth in annealing's score, of all plans' best", z.snapshots))
 		}
 	}

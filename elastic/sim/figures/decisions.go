@@ -17,13 +17,14 @@ type size struct {
 	jobs, waiting int
 	snapshots     int     // different ones
 	most          float64 // goal for the 99th percentile, in ms
+	typed         bool    // half of it is of faster GPUs
 }
 
 var sizes = []size{
-	{cluster{16, 4}, 160, 100, 100, 3},
-	{cluster{256, 8}, 640, 40, 20, 60},
-	{cluster{1250, 8}, 1000, 60, 10, 200},
-	{cluster{12500, 8}, 10_000, 300, 3, 2000},
+	{cluster{16, 4}, 160, 100, 100, 3, false},
+	{cluster{256, 8}, 640, 40, 20, 60, false},
+	{cluster{1250, 8}, 1000, 60, 10, 200, false},
+	{cluster{12500, 8}, 10_000, 300, 3, 2000, false},
 }
 
 // decisions times them, alone: nothing else runs meanwhile.

@@ -45,7 +45,7 @@ var all = []figure{
 	{6, "learned against told everything: ratio of mean JCT", nil, learning},
 	{8, "testbench B: share of deadlines met, and CPU time of a decision of deadline", deadlinesFolder, deadlines},
 	{9, "profiles of testbench A: speeds of configurations that were held back", testbenchFolder, predictions},
-	{10, "testbench A: annealing beside knapsack and lookahead, and how far each is from the best plan", testbenchFolder, annealings},
+	{10, "testbench A, of one and of two types of GPU: annealing beside knapsack and lookahead, CPU time, and how far each is from the best plan", testbenchFolder, annealings},
 	{11, "welfare: JCT, makespan and welfare on one and on two types of GPU, CPU time, distance to the exact best, regret of learned speeds", nil, welfares},
 }
 

@@ -155,7 +155,7 @@ func TestSnapshotsHoldTogether(t *testing.T) {
 func TestDecisionsAreTimed(t *testing.T) {
 	var now time.Duration
 	b := newBench(context.Background(), Options{Clock: func() time.Duration { now += time.Millisecond; return now }})
-	z := size{cluster{4, 4}, 20, 4, 3, 0}
+	z := size{cluster{4, 4}, 20, 4, 3, 0, false}
 	first, again := z.time(b)
 	if len(first) != 3 || len(again) != 3 || rank(again, 99) != time.Millisecond {
 		t.Errorf("got %v and %v", first, again)

@@ -45,7 +45,28 @@ func (z size) snapshot(seed uint64) elastic.Snapshot {
 		}
 		s.Jobs = append(s.Jobs, j)
 	}
+	if z.typed {
+		onTwo(&s, rng)
+	}
 	return s
+}
+
+// onTwo makes the first half of the nodes of the faster type, on which each job is up to
+// four times as fast.
+func onTwo(s *elastic.Snapshot, rng *rand.Rand) {
+	for i := range s.Nodes {
+		if s.Nodes[i].Type = measuredType; i < len(s.Nodes)/2 {
+			s.Nodes[i].Type = fasterType
+		}
+	}
+	for i := range s.Jobs {
+		slow, by := s.Jobs[i].Curve, 1+3*rng.Float64()
+		fast := speed.Known(func(split []int) float64 {
+			seconds, _ := slow.Split(split)
+			return seconds / by
+		})
+		s.Jobs[i].Curve = speed.Kinds([]string{fasterType, measuredType}, map[string]*speed.Curve{fasterType: fast, measuredType: slow})
+	}
 }
 
 // scaling draws how a job scales: by Amdahl's law, or by a power of the GPUs; each

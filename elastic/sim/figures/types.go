@@ -1,6 +1,7 @@
 package figures
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/sluice-hpc/sluice/elastic"
@@ -39,6 +40,15 @@ func (t trial) inventory() []nodes.Node {
 		}
 	}
 	return out
+}
+
+// settingOn says what testbench A's trials have in common, on one type or on two.
+func settingOn(on string) string {
+	types := ""
+	if on == onTwoTypes {
+		types = fmt.Sprintf(", half %s and half %s; on the first imagenet 2.2 and deepspeech2 3.2 times as fast, as measured, others as assumed", fasterType, measuredType)
+	}
+	return fmt.Sprintf("%s, every %s, restart %s%s", testbenchA, short(everyB), short(restartB), types)
 }
 
 // faster is how fast models are by type; nil where there is one.

@@ -14,8 +14,8 @@ import (
 // weighed are Slurm's rules, at a site that knows its costs.
 var weighed = rules{"slurm", replay.Ours, elastic.Limits{Payback: 1, Costs: costsShown}}
 
-// weighers are the policies of figure 11.
-var weighers = []string{"lookahead", "knapsack", "welfare"}
+// weighers are the policies of figure 11; the third is held against the first two.
+var weighers = []string{"lookahead", "knapsack", "welfare", "annealing"}
 
 // welfares compares welfare with the policies that look at time alone.
 func welfares(b *bench) func(*sheet) {
@@ -61,13 +61,12 @@ func welfares(b *bench) func(*sheet) {
 	}
 }
 
+// settingOf says what a load is on, and what that costs.
 func settingOf(load string) string {
-	types := fmt.Sprintf("one type, costs %g", costsShown.GPU)
 	if strings.HasSuffix(load, onTwoTypes) {
-		types = fmt.Sprintf("8 nodes each of %s, costs %g, and %s, costs %g; imagenet 2.2 and deepspeech2 3.2 times as fast as measured, others assumed",
-			fasterType, costsShown.Of(fasterType), measuredType, costsShown.Of(measuredType))
+		return fmt.Sprintf("%s; an hour costs %g and %g", settingOn(onTwoTypes), costsShown.Of(fasterType), costsShown.Of(measuredType))
 	}
-	return fmt.Sprintf("%s, %s, every %s, restart %s", testbenchA, types, short(everyB), short(restartB))
+	return fmt.Sprintf("%s; an hour costs %g", settingOn(""), costsShown.GPU)
 }
 
 // thinking times decisions, alone.
