@@ -27,6 +27,8 @@ type Next struct {
 	// Again asks for another look at once: the next row of the table depends
 	// on nothing that has to be observed first.
 	Again bool
+	// Refused: Slurm would not take what was written.
+	Refused bool
 }
 
 // situation is all that a row may look at.
@@ -157,7 +159,8 @@ var table = map[Step][]row{
 		{runningElsewise, closeRunning(Fellback)},
 		{is(Running), closeRunning(Done)},
 		// Slurm itself set it aside: this size cannot be had as it is written.
-		{setAside, closeNow(Fellback, "Slurm cannot satisfy the size as written (BadConstraints); placed afresh")},
+		{setAsideFirst, fallBackRefused},
+		{setAside, closeRefused},
 		// Held when sluice itself was due to hold it: the reply to its own hold was
 		// lost, or it died before it wrote the hold down.
 		{heldAsDue, closeNow(Fellback, "did not start in time; placed afresh")},

@@ -132,6 +132,7 @@ func circumstances() []circumstance {
 		{"held, its run is over already", with(phase(elastic.Held), func(j *elastic.Job) { j.Incarnation, j.RunnerOf = 4, 4 }), nil, nil},
 		{"held, by directive", with(phase(elastic.Held), func(j *elastic.Job) { j.Directive.Hold = true }), nil, nil},
 		{"held, bad constraints", with(phase(elastic.Held), func(j *elastic.Job) { j.Reason = "BadConstraints" }), nil, nil},
+		{"held, bad constraints again", with(phase(elastic.Held), func(j *elastic.Job) { j.Reason = "BadConstraints" }), nil, func(in *elastic.Intent) { in.Fallbacks = 1 }},
 		{"held, target node drained", phase(elastic.Held), func(s *elastic.Snapshot) { s.Nodes[1].Usable = false }, nil},
 		{"held, target taken by others", phase(elastic.Held), func(s *elastic.Snapshot) { s.Nodes[1].Used = 3 }, nil},
 		{"queued", phase(elastic.Queued), nil, nil},
@@ -171,6 +172,9 @@ func describe(before elastic.Intent, n elastic.Next) string {
 	}
 	if n.Close != "" {
 		parts = append(parts, "close "+string(n.Close))
+	}
+	if n.Refused {
+		parts = append(parts, "note the refusal")
 	}
 	if len(parts) == 0 {
 		parts = []string{"wait"}

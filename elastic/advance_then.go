@@ -203,6 +203,20 @@ func fallBack(s situation) Next {
 	return next
 }
 
+// fallBackRefused is fallBack of a job that stands set aside: held as it is.
+func fallBackRefused(s situation) Next {
+	next := fallBack(s)
+	next.Do, next.Refused = nil, true
+	next.Why = "Slurm cannot satisfy the size as written (" + s.job.Reason + "); back to the last good size"
+	return next
+}
+
+func closeRefused(s situation) Next {
+	next := closeNow(Fellback, "Slurm cannot satisfy the size as written ("+s.job.Reason+"); placed afresh")(s)
+	next.Refused = true
+	return next
+}
+
 func giveUpTaken(s situation) Next {
 	why := "the GPUs meant for it were taken by an ordinary job; placed afresh"
 	return Next{Intent: s.in, Close: Fellback, Why: why, Do: []Action{HoldPending{Job: s.in.Job}}}

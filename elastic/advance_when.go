@@ -203,6 +203,11 @@ func runningElsewise(s situation) bool {
 
 func setAside(s situation) bool { return s.job.Phase == Held && s.job.Reason == "BadConstraints" }
 
+// setAsideFirst: only a resize has a last good size to go back to.
+func setAsideFirst(s situation) bool {
+	return setAside(s) && s.in.Kind == Resize && s.in.Fallbacks < maxFallbacks
+}
+
 // overdue: sluice waits for it no longer, and it waits still.
 func overdue(s situation) bool { return s.job.Phase == Queued && takenBack(s) }
 

@@ -116,6 +116,8 @@ var verdicts = []verdict{
 	{in(Queued), func(_ *docket, j *Job, _ nodes.Placement, _ string) (*Intent, string) {
 		return nil, "released; waits in Slurm: " + j.Reason
 	}},
+	// Slurm would not take it, and is not asked again so soon.
+	{startRefused, waitsForSlurm},
 	// Nothing to do.
 	{func(d *docket, j *Job, t nodes.Placement) bool {
 		return t.Equal(j.Place) || (len(t) == 0 && !d.where.Park[j.ID])
@@ -126,6 +128,7 @@ var verdicts = []verdict{
 		c, _ := d.quota.refuses(j, t)
 		return nil, fmt.Sprintf("%s; not now: %s", why, d.s.refused(c, t))
 	}},
+	{resizeRefused, staysForSlurm},
 	// The GPUs are still with somebody who is giving them back.
 	{func(d *docket, j *Job, t nodes.Placement) bool { return !d.available(t, j) }, waitFor},
 	{func(d *docket, j *Job, _ nodes.Placement) bool { return j.Phase == Held && d.s.Now.Before(j.Rest) }, rests},

@@ -68,6 +68,8 @@ type Job struct {
 	Attained float64
 	// Rest is when a job may be started again whose last run vanished; zero = at once.
 	Rest time.Time
+	// Refused is what Slurm would not take of it lately.
+	Refused Refused
 	// Saved is what the job's side says about checkpoints.
 	Saved Saved
 	// Spoke says that a runner of the job has spoken, in this run or an earlier one.

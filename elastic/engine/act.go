@@ -79,6 +79,9 @@ func (e *Engine) walk(ctx context.Context, in elastic.Intent, job elastic.Job, s
 			break
 		}
 		next := elastic.Advance(in, job, snap)
+		if next.Refused {
+			e.noteRefused(in, job.Reason, now)
+		}
 		if next.Close != "" && onlyWithdraws(next.Do) {
 			return e.closeFirst(ctx, in, next, job, now)
 		}
@@ -181,6 +184,9 @@ func (e *Engine) failed(ctx context.Context, in elastic.Intent, a elastic.Action
 	case errors.Is(err, slurm.ErrControllerDown), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return true, true
 	case errors.Is(err, slurm.ErrRefused), errors.Is(err, slurm.ErrPermission):
+		if in.Step >= elastic.Requeued && !stops(a) {
+			e.noteRefused(in, err.Error(), now)
+		}
 		return !e.refused(ctx, in, a, err, now), false
 	}
 	return true, false // outcome unknown, wrong state, not found: look again
@@ -223,6 +229,9 @@ func (e *Engine) closeMove(ctx context.Context, next elastic.Next, now time.Time
 	js.dirty = true
 	if next.Close == elastic.Done {
 		delete(js.problem, "move")
+		if in.Kind == elastic.Resize && in.Fallbacks == 0 {
+			js.refused = elastic.Refused{}
+		}
 	}
 	if in.Kind != elastic.Start && in.Kind != elastic.Save {
 		js.rec.Moved = now

@@ -27,15 +27,14 @@ func (e *Engine) choose(s *elastic.Snapshot, v view) {
 			continue
 		}
 		delete(js.problem, "constraint")
-		w := e.wishOf(js.slurm)
-		if w.none() {
-			continue
+		if w := e.wishOf(js.slurm); !w.none() {
+			got := c.chosen(w, j.Partition)
+			if got.bad != nil {
+				js.problem["constraint"] = got.why
+			}
+			j.Partition, j.Kept = got.partitions, got.why
 		}
-		got := c.chosen(w, j.Partition)
-		if got.bad != nil {
-			js.problem["constraint"] = got.why
-		}
-		j.Partition, j.Kept = got.partitions, got.why
+		c.shun(j)
 	}
 	ordinary := map[elastic.JobID]wish{}
 	for _, sj := range v.jobs {

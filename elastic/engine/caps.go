@@ -6,11 +6,17 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// caps turns the site's limits into what decisions know: each limit with the jobs of
+// caps are the limits that decisions know: what Slurm refused single jobs lately, and the
+// site's own.
+func (e *Engine) caps(v view, s *elastic.Snapshot) []elastic.Cap {
+	return append(e.refusedCaps(s), e.siteCaps(v, s)...)
+}
+
+// siteCaps turns the site's limits into what decisions know: each limit with the jobs of
 // sluice it concerns and what ordinary jobs of the same group have of it. Where no
 // limit could be read yet, jobs keep what they have and start on their minimum, which
 // their users were allowed.
-func (e *Engine) caps(v view, s *elastic.Snapshot) []elastic.Cap {
+func (e *Engine) siteCaps(v view, s *elastic.Snapshot) []elastic.Cap {
 	if e.cfg.Limiter == nil {
 		return nil
 	}

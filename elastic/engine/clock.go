@@ -20,6 +20,8 @@ func (e *Engine) rewind(now time.Time) {
 	for _, js := range e.jobs {
 		atMost(&js.rest, now.Add(settling))
 		atMost(&js.unheard, now.Add(late))
+		atMost(&js.refused.Start.Last, now)
+		atMost(&js.refused.Resize.Last, now)
 		atMost(&js.placeless, now)
 		atMost(&js.saving, now)
 		atMost(&js.stranded.last, now)

@@ -38,6 +38,7 @@ func (e *Engine) Direct(ctx context.Context, id elastic.JobID, change func(elast
 		return fmt.Errorf("job %d: not recorded: %w", id, err)
 	}
 	js.rec, js.told = rec, true
+	js.refused = elastic.Refused{} // and another try
 	return nil
 }
 

@@ -78,6 +78,7 @@ type Engine struct {
 		around *around // what samples ask of both; nil = nobody asked yet
 	}
 	limits limitsSeen
+	ground *ground // what the refusals there are were judged by; nil = there are none
 	last   elastic.Snapshot
 	sealed bool // last holds a snapshot
 	report atomic.Pointer[Report]
@@ -112,6 +113,8 @@ type jobState struct {
 	disown    bool                  // its user took the tag away
 	rest      time.Time             // not started again before; see mourn
 	freed     time.Time             // the runner's sign of life upon which a request was withdrawn last
+	refused   elastic.Refused       // what Slurm would not take of it lately
+	asked     asked                 // of Slurm, when it was refused
 	unheard   time.Time             // until then a stop or a hold that Slurm did not answer may be carried out
 	placed    time.Time             // the start of the run whose place is on record; zero = not asked in this life
 	placeless time.Time             // when it was first seen to run nobody knows where; zero = it is known
@@ -175,6 +178,7 @@ func (e *Engine) Cycle(ctx context.Context, now time.Time) (wake time.Time, err 
 	e.sighted(now)
 	// 2. Fold: what was known and what was seen make a snapshot.
 	e.fold(ctx, view, now)
+	e.reconsider(view)
 	e.hear(now)
 	e.foresee(now)
 	snap := e.snapshot(view, now)
@@ -219,7 +223,7 @@ func (e *Engine) wake(now time.Time, acted, measuring bool) time.Time {
 	case measuring:
 		return now.Add(min(e.cfg.Period, measurePeriod))
 	}
-	return now.Add(e.cfg.Period)
+	return e.nextTry(now, now.Add(e.cfg.Period))
 }
 
 // measurePeriod is the longest time between two looks while a job is measured.

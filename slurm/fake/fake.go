@@ -39,6 +39,11 @@ type Config struct {
 	// the GPUs that it got are lost track of.
 	Lingering bool
 
+	// Unseen, when set, is a rule of the site's that no query shows: no job may start on
+	// so many GPUs of these nodes, or of any where none are named. A job that asks for
+	// it is taken, and given up when it is to start, as one whose request cannot be met.
+	Unseen func(nodes []string, gpus int) bool
+
 	Faults Plan
 	// Programs gives a new job's program; nil, or a nil answer, means the
 	// script's "sleep" and "exit" lines are followed.

@@ -68,7 +68,7 @@ func (f *Fake) offer(j *job, blocked map[string]bool) {
 
 // try starts the job or notes why it cannot start.
 func (f *Fake) try(j *job) {
-	if reason := cmp.Or(f.closed(j), f.impossible(j, func(n *node) int { return f.cpusOf(j, n) }), f.reserved(j)); reason != "" {
+	if reason := cmp.Or(f.closed(j), f.impossible(j, func(n *node) int { return f.cpusOf(j, n) }), f.unseen(j), f.reserved(j)); reason != "" {
 		j.reason = reason
 		return
 	}
@@ -109,6 +109,14 @@ func (f *Fake) impossible(j *job, cpus func(*node) int) string {
 	_, _, ok := f.fit(j, func(*node) bool { return true },
 		func(n *node) int { return n.GPUs }, cpus)
 	if !ok {
+		return badConstraints
+	}
+	return ""
+}
+
+// unseen gives the job up by a rule that no query shows.
+func (f *Fake) unseen(j *job) string {
+	if f.cfg.Unseen != nil && f.cfg.Unseen(j.want.req, j.want.gpus()) {
 		return badConstraints
 	}
 	return ""

@@ -1,0 +1,154 @@
+package engine
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// What Slurm refused is forgotten with the daemon: after a restart each job is tried once
+// at once, which is harmless.
+
+// noteRefused notes that Slurm would not take what a move wrote, and why.
+func (e *Engine) noteRefused(in elastic.Intent, why string, now time.Time) {
+	js := e.byID[in.Job]
+	if js == nil {
+		return
+	}
+	r, again := &js.refused, time.Time{}
+	if in.Kind == elastic.Resize && in.Fallbacks == 0 {
+		r.Resize, r.From = r.Resize.And(in.Target, why, now), in.From
+		again = r.ResizeAgain()
+	} else {
+		r.Start = r.Start.And(in.Target, why, now)
+		again = r.StartAgain()
+	}
+	js.asked = askedOf(js)
+	e.event(now, in.Job, "problem", fmt.Sprintf("Slurm does not take %s (%s); the next try is not before %s", in.Target, why, again.Format(time.TimeOnly)))
+}
+
+// nextTry is when the first of the jobs that wait after a refusal is due, and at the latest
+// the time given.
+func (e *Engine) nextTry(now, latest time.Time) time.Time {
+	for _, js := range e.jobs {
+		if at := js.refused.StartAgain(); at.After(now) && at.Before(latest) && js.rec.Ended.IsZero() {
+			latest = at
+		}
+	}
+	return latest
+}
+
+// refusedCaps tells decisions what Slurm refused each job lately, and what it may have so
+// long.
+func (e *Engine) refusedCaps(s *elastic.Snapshot) []elastic.Cap {
+	var out []elastic.Cap
+	for i := range s.Jobs {
+		j := &s.Jobs[i]
+		if js := e.byID[j.ID]; js != nil {
+			js.refused.Idle = js.refused.Start.Times > 0 && idle(s, j)
+			j.Refused = js.refused
+		}
+		if c, ok := j.RefusedCap(s.Now); ok {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// idle reports whether as many GPUs as the job needs at least are idle in its partitions.
+func idle(s *elastic.Snapshot, j *elastic.Job) bool {
+	free := 0
+	for _, n := range s.Nodes {
+		if n.Usable && slices.ContainsFunc(strings.Split(j.Partition, ","), n.In) {
+			free += n.Free()
+		}
+	}
+	return free >= max(j.Spec.Min, j.Directive.Pin)
+}
+
+// shun has a job tried on other nodes of its partitions than those on which Slurm would
+// not start it, as long as there are any.
+func (c *chooser) shun(j *elastic.Job) {
+	shunned := map[string]bool{}
+	for _, node := range j.Refused.Shuns(c.s.Now) {
+		shunned[node] = true
+	}
+	if len(shunned) == 0 || j.Phase != elastic.Held {
+		return
+	}
+	var names []string
+	for _, p := range strings.Split(j.Partition, ",") {
+		if name, in := c.narrow(p, func(node string, _ []string) bool { return !shunned[node] }); len(in) > 0 {
+			names = append(names, name)
+		}
+	}
+	if others := strings.Join(names, ","); others != "" && others != j.Partition {
+		j.Partition = others
+		j.Kept = both(j.Kept, "other nodes are tried first than "+slurm.Compress(j.Refused.Start.Nodes)+", where Slurm would not start it")
+	}
+}
+
+// asked is what its user asks of Slurm, as far as sluice reads it and does not write it.
+type asked struct {
+	wish
+	partition, account, qos string
+	limit                   time.Duration
+}
+
+func askedOf(js *jobState) asked {
+	sj := js.slurm
+	return asked{wish{sj.Constraint, strings.Join(sj.ExcNodes, ",")}, js.rec.Partition, sj.Account, sj.QOS, sj.TimeLimit}
+}
+
+// ground is what Slurm judges requests by, whatever runs.
+type ground struct {
+	nodes      []slurm.Node // as configured
+	partitions []slurm.Partition
+}
+
+func (e *Engine) groundOf(v view) *ground {
+	g := &ground{partitions: e.limits.Partitions}
+	for _, n := range v.nodes {
+		g.nodes = append(g.nodes, slurm.Node{Name: n.Name, Partitions: n.Partitions, GPUs: n.GPUs, GPUType: n.GPUType, CPUs: n.CPUs, MemoryMB: n.MemoryMB, Features: n.Features})
+	}
+	return g
+}
+
+// reconsider forgets refusals that stand no more: of a job that runs, that was released or
+// changed by its user, and of all once nodes or partitions are others than they were.
+func (e *Engine) reconsider(v view) {
+	var refused []*jobState
+	for _, js := range e.jobs {
+		r := &js.refused
+		phase := phaseOf(js.slurm)
+		released := phase == elastic.Queued && !e.moves(js.rec.ID)
+		switch {
+		case !js.rec.Ended.IsZero():
+			*r = elastic.Refused{}
+		case !js.seen:
+		case askedOf(js) != js.asked:
+			*r = elastic.Refused{}
+		case phase == elastic.Running || released:
+			r.Start = elastic.Refusals{}
+		}
+		if r.Start.Times+r.Resize.Times > 0 {
+			refused = append(refused, js)
+		}
+	}
+	if len(refused) == 0 {
+		e.ground = nil
+		return
+	}
+	was, is := e.ground, e.groundOf(v)
+	if e.ground = is; was == nil || reflect.DeepEqual(was, is) {
+		return
+	}
+	for _, js := range refused {
+		js.refused = elastic.Refused{}
+	}
+}
