@@ -3,7 +3,6 @@ package engine
 import (
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 	"time"
 
@@ -64,7 +63,7 @@ func (e *Engine) refusedCaps(s *elastic.Snapshot) []elastic.Cap {
 func idle(s *elastic.Snapshot, j *elastic.Job) bool {
 	free := 0
 	for _, n := range s.Nodes {
-		if n.Usable && slices.ContainsFunc(strings.Split(j.Partition, ","), n.In) {
+		if n.InAny(j.Partition) {
 			free += n.Free()
 		}
 	}
