@@ -213,6 +213,7 @@ func (t *team) work() int {
 		select {
 		case e := <-t.ended:
 			t.left--
+			t.overhear(e)
 			if t.failed(e) {
 				kill = time.After(t.patience())
 			}
@@ -320,6 +321,27 @@ func (t *team) patience() time.Duration {
 		return max(t.Grace, toldPatience)
 	}
 	return t.Grace
+}
+
+// stopWindow is how long after a member's end by a signal this process's own is waited
+// for. Slurm signals all processes of a step, one after the other.
+const stopWindow = time.Second
+
+// overhear takes in the signal that ended a member, when somebody outside sent it to all:
+// then its end is no failure, and the others have their time to save.
+func (t *team) overhear(e end) {
+	if t.code != 0 || !ending(syscall.Signal(e.exit.Code-128)) {
+		return
+	}
+	over := time.After(stopWindow)
+	for !t.told {
+		select {
+		case s := <-t.signals:
+			t.signalled(s.(syscall.Signal))
+		case <-over:
+			return
+		}
+	}
 }
 
 // failed notes a member's end and reports whether it is the first failure, upon

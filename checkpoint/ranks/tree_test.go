@@ -183,3 +183,25 @@ func TestGPUsReleased(t *testing.T) {
 		t.Error("it was killed")
 	}
 }
+
+// TestStopComesInAnyOrder: Slurm sends a signal to every process of a step, and the end of
+// one that does not listen may be seen before sluice ranks gets its own. The others have
+// their time to save all the same.
+func TestStopComesInAnyOrder(t *testing.T) {
+	dir := t.TempDir()
+	n := begin(t, `echo $$ >`+dir+`/pid.$RANK; [ $RANK = 0 ] && exec sleep 1000
+		trap "sleep 1; echo saved >`+dir+`/saved; exit 0" TERM; echo up >`+dir+`/up; while :; do sleep 0.01; done`, "SLURM_GPUS_ON_NODE=2")
+	until(t, "both are up", func() bool { return slurp(dir+"/pid.0") != "" && slurp(dir+"/up") != "" })
+	pid, err := strconv.Atoi(strings.TrimSpace(slurp(dir + "/pid.0")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(50 * time.Millisecond) // it becomes a sleep
+	syscall.Kill(pid, syscall.SIGTERM)
+	until(t, "it has ended", func() bool { return gone(strconv.Itoa(pid)) })
+	n.Process.Signal(syscall.SIGTERM)
+	n.exits(t, 143)
+	if slurp(dir+"/saved") != "saved\n" || strings.Contains(n.errs.String(), "sluice") {
+		t.Errorf("it did not save; errors %q", n.errs.String())
+	}
+}
