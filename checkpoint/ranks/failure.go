@@ -21,6 +21,12 @@ type Failure struct {
 	Memory bool `json:"memory,omitempty"`
 	// Nodes is how many the step has, where they meet; else 0.
 	Nodes int `json:"nodes,omitempty"`
+	// Task is the kind of a task of a gang that is no worker, ID its number in its kind.
+	// Rank is then a rank of the same node.
+	Task string `json:"task,omitempty"`
+	ID   int    `json:"id,omitempty"`
+	// Why a process could not be started; "" of one that was.
+	Why string `json:"why,omitempty"`
 }
 
 // failureFile is the note of the first failure among a step's nodes, alone the
@@ -87,7 +93,7 @@ func readFailure(dir *checkpoint.Dir) (f Failure, told bool) {
 	if err != nil || json.Unmarshal(data, &f) != nil {
 		return Failure{}, false
 	}
-	return f, f.Code > 0 && f.Code < 256 && f.Rank >= 0 && f.Nodes >= 0 && f.Nodes <= maxNodes
+	return f, f.Code > 0 && f.Code < 256 && f.Rank >= 0 && f.ID >= 0 && f.Nodes >= 0 && f.Nodes <= maxNodes
 }
 
 // FirstFailure returns which process failed first in the last of the steps that
@@ -106,7 +112,18 @@ func FirstFailure(jobDir string) (f Failure, told bool) {
 
 // String is such as "rank 3 on node gpu2 failed first (exit code 1)".
 func (f Failure) String() string {
-	return fmt.Sprintf("rank %d on node %s failed first (%s)", f.Rank, f.Node, f.how())
+	if f.Why != "" {
+		return fmt.Sprintf("%s on node %s could not be started: %s", f.who(), f.Node, f.Why)
+	}
+	return fmt.Sprintf("%s on node %s failed first (%s)", f.who(), f.Node, f.how())
+}
+
+// who is such as "rank 3" or "ps 1".
+func (f Failure) who() string {
+	if f.Task != "" {
+		return fmt.Sprintf("%s %d", f.Task, f.ID)
+	}
+	return fmt.Sprintf("rank %d", f.Rank)
 }
 
 func (f Failure) how() string {

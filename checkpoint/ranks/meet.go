@@ -15,8 +15,9 @@ import (
 // Folder is where nodes meet, in the job's folder: <Folder>/<run>.<step>/<node>.
 const Folder = "ranks"
 
-// maxNote is the size of a note; real ones have some hundred bytes.
-const maxNote = 4 << 10
+// maxNote is the size of a note; real ones have some hundred bytes, and six more for
+// each task of a gang.
+const maxNote = 32 << 10
 
 // note is what one node tells the others.
 type note struct {
@@ -25,6 +26,8 @@ type note struct {
 	Master string `json:"master,omitempty"` // node 0 only
 	Port   int    `json:"port,omitempty"`   // node 0 only
 	Line   int    `json:"line,omitempty"`   // node 0 only: port for the nodes' own connections
+	// Gang is there where there are several kinds of tasks.
+	Gang *gangNote `json:"gang,omitempty"`
 }
 
 // Meet tells the other nodes of the step how many processes this one starts,
@@ -32,7 +35,7 @@ type note struct {
 // to meet next, for the training itself. ctx bounds the wait; its end names the
 // nodes that did not come.
 func (n Node) Meet(ctx context.Context, pause time.Duration) (World, error) {
-	own := note{Name: n.Name, Local: n.Local}
+	own := note{Name: n.Name, Local: n.Local, Gang: n.Gang}
 	if n.ID == 0 {
 		own.Master, own.Port, own.Line = n.Master, n.port(), n.Line
 		if own.Master == "" {
@@ -40,7 +43,8 @@ func (n Node) Meet(ctx context.Context, pause time.Duration) (World, error) {
 		}
 	}
 	if n.Meeting == "" {
-		return World{Size: n.Local, Master: own.Master, Port: own.Port}, nil
+		gang, err := groups([]note{own}, 0)
+		return World{Size: n.Local, Master: own.Master, Port: own.Port, Gang: gang}, err
 	}
 	if err := n.leave(strconv.Itoa(n.ID), own); err != nil {
 		return World{}, fmt.Errorf("meeting the other nodes: %w", err)
@@ -83,7 +87,9 @@ func (n Node) world(notes []note) (World, error) {
 	if w.Master == "" || w.Port == 0 {
 		return w, errors.New("node 0 named no meeting point")
 	}
-	return w, nil
+	var err error
+	w.Gang, err = groups(notes, n.ID)
+	return w, err
 }
 
 // meeting opens the folder of this step's meeting.
@@ -144,6 +150,9 @@ func readNote(dir *checkpoint.Dir, id int) (n note, err error) {
 	}
 	if err == nil && (n.Local < 1 || n.Local > 1024) {
 		err = fmt.Errorf("%d processes on node %d", n.Local, id)
+	}
+	if err == nil && n.Gang != nil && !n.Gang.sound(n.Local) {
+		err = fmt.Errorf("node %d: no such gang", id)
 	}
 	return n, err
 }

@@ -18,18 +18,20 @@ type Node struct {
 	// when there is nobody to meet.
 	Meeting string
 	JobDir  string
-	Name    string // for messages
-	Master  string // address that Slurm's side proposes; "" = none
-	Port    int    // likewise; 0 = none
-	Line    int    // node 0: port on which it hears the other nodes' ends; 0 = none
+	Name    string    // for messages
+	Master  string    // address that Slurm's side proposes; "" = none
+	Port    int       // likewise; 0 = none
+	Line    int       // node 0: port on which it hears the other nodes' ends; 0 = none
+	GPUs    int       // that Slurm gave here, at least 1
+	Gang    *gangNote // what it brings to a gang; nil without several kinds of tasks
 }
 
 // Look reads a Node from the environment. perNode > 0 overrides the number of
 // GPUs found.
 func Look(env map[string]string, host string, perNode int) (Node, error) {
-	n := Node{Nodes: 1, Local: perNode, JobDir: env["SLUICE_JOB_DIR"], Name: host, Master: env["MASTER_ADDR"]}
+	n := Node{Nodes: 1, Local: perNode, JobDir: env["SLUICE_JOB_DIR"], Name: host, Master: env["MASTER_ADDR"], GPUs: gpus(env)}
 	if n.Local == 0 {
-		n.Local = gpus(env)
+		n.Local = n.GPUs
 	}
 	n.Port, _ = strconv.Atoi(env["MASTER_PORT"]) // 0: one is chosen
 	n.CPUs, _ = strconv.Atoi(env["SLURM_CPUS_ON_NODE"])
@@ -108,8 +110,9 @@ type World struct {
 	First  int // rank of this node's first process
 	Master string
 	Port   int
-	Line   int    // node 0's port for the nodes' own connections; 0 = none
-	Peers  []Peer // all nodes, where they met
+	Line   int     // node 0's port for the nodes' own connections; 0 = none
+	Peers  []Peer  // all nodes, where they met
+	Gang   []Group // of each kind, the workers first; none without several kinds
 }
 
 // Peer is one of the nodes that met.
@@ -135,9 +138,17 @@ func (n Node) shared(w World, env map[string]string) []string {
 	if env["OMP_NUM_THREADS"] == "" {
 		// As many threads as there are cores in each of many processes is slower
 		// than one.
-		out = append(out, set("OMP_NUM_THREADS", max(1, n.CPUs/n.Local)))
+		out = append(out, set("OMP_NUM_THREADS", max(1, n.CPUs/n.processes())))
 	}
 	return out
+}
+
+// processes is how many start here, of all kinds.
+func (n Node) processes() int {
+	if n.Gang == nil {
+		return n.Local
+	}
+	return n.Gang.local()
 }
 
 // NeedsSrun reports whether the caller is on one of several nodes of a job and

@@ -2,6 +2,7 @@ package ranks
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -15,6 +16,7 @@ import (
 // Config is one call of sluice ranks on one node.
 type Config struct {
 	Argv    []string // the training program and its arguments
+	And     []Kind   // tasks beside it; not with Torchrun
 	Env     []string
 	PerNode int // processes on this node; 0 = one for each GPU
 	// Torchrun starts one torchrun on this node, which starts the processes.
@@ -45,7 +47,8 @@ func (c Config) withDefaults() Config {
 
 // Run starts the processes of this node and waits for all of them. It returns 0
 // when all exit 0, else the exit code of the first that failed, here or on
-// another node, after ending the rest; 2 when they could not be started. The
+// another node, after ending the rest; 2 when they could not be started. Tasks
+// beside the workers are ended once the workers of all nodes have exited 0. The
 // calling process must have no other children.
 func Run(c Config) int {
 	c = c.withDefaults()
@@ -55,12 +58,13 @@ func Run(c Config) int {
 		return 2
 	}
 	defer family.Close()
-	t := &team{Config: c, family: family, ended: make(chan end), party: newParty(1)}
+	t := &team{Config: c, family: family, ended: make(chan *member), party: newParty(1)}
 	defer func() { t.party.part() }()
+	defer func() { t.forgetGang() }()
 	if err := t.gather(); err != nil {
 		fmt.Fprintln(c.Stderr, "sluice ranks: error:", err)
 		if !t.told {
-			t.tell(t.node.failed(t.world.First, startCode))
+			t.tell(t.unstarted(err))
 		}
 		t.over()
 		return startCode
@@ -88,8 +92,8 @@ type team struct {
 	family  *process.Family
 	node    Node
 	world   World
-	members []*process.Child
-	ended   chan end
+	members []*member
+	ended   chan *member
 	left    int  // members still running
 	told    bool // somebody outside ends them: their ends are no failures
 	lost    bool // nobody will tell Slurm of this node's end
@@ -97,14 +101,16 @@ type team struct {
 	signals chan os.Signal
 	kills   int // for memory, before this step
 	party   *party
+	gang    gang // of a job with several kinds of tasks
 
 	orphaned <-chan struct{} // closes when nobody is left to end this step
 }
 
-// end is one process's end.
-type end struct {
-	local int
-	exit  process.Exit
+// member is one process that was started.
+type member struct {
+	*process.Child
+	kind string // of a task beside the workers; "" of these
+	id   int    // its rank, or its number in its kind
 }
 
 // gather meets the other nodes and starts this one's processes.
@@ -119,7 +125,10 @@ func (t *team) gather() error {
 	t.signals = make(chan os.Signal, 16)
 	signal.Notify(t.signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGPIPE,
 		syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGHUP, syscall.SIGALRM)
-	if err := t.meet(); err != nil {
+	t.enlist()
+	err = t.meet()
+	t.gang.ports.release() // for the tasks they are meant for
+	if err != nil {
 		return err
 	}
 	if t.node.ID > 0 && t.world.Line > 0 {
@@ -136,9 +145,16 @@ func (t *team) startAll(vars map[string]string) error {
 	if t.Torchrun {
 		return t.startTorchrun(vars)
 	}
+	if err := t.startBeside(); err != nil {
+		return err
+	}
 	for local := range t.node.Local {
-		env := overlay(t.Env, t.node.variables(t.world, local, vars))
-		if err := t.start(local, t.Argv, env); err != nil {
+		over := append(t.node.variables(t.world, local, vars), t.asTask(local)...)
+		command := process.Command{Argv: t.Argv, Env: overlay(t.Env, over)}
+		if local == 0 {
+			command.Stdin = t.Stdin
+		}
+		if err := t.start(member{id: t.world.First + local}, command); err != nil {
 			return err
 		}
 	}
@@ -146,24 +162,33 @@ func (t *team) startAll(vars map[string]string) error {
 }
 
 // start starts one member; when it cannot, none is left.
-func (t *team) start(local int, argv, env []string) error {
-	command := process.Command{Argv: argv, Env: env, Stdout: t.Stdout, Stderr: t.Stderr}
-	if local == 0 {
-		command.Stdin = t.Stdin
-	}
-	member, err := t.family.Start(command)
-	if err != nil {
+func (t *team) start(m member, command process.Command) (err error) {
+	command.Stdout, command.Stderr = t.Stdout, t.Stderr
+	if m.Child, err = t.family.Start(command); err != nil {
 		t.family.KillAll(t.Grace)
-		t.tell(t.node.failed(t.world.First+local, startCode))
+		f := t.failure(&m, startCode)
+		if len(t.And) > 0 {
+			f.Why = clip(err.Error())
+		}
+		t.tell(f)
 		return err
 	}
-	t.members = append(t.members, member)
+	t.members = append(t.members, &m)
 	t.left++
 	go func() { // ends with the member
-		<-member.Done()
-		t.ended <- end{local, member.Exit()}
+		<-m.Done()
+		t.ended <- &m
 	}()
 	return nil
+}
+
+// unstarted is the failure of a node whose processes could not be started.
+func (t *team) unstarted(err error) Failure {
+	f := t.node.failed(t.world.First, startCode)
+	if lacking := (*lackError)(nil); errors.As(err, &lacking) {
+		return lacking.failure(f)
+	}
+	return f
 }
 
 // meet waits for the other nodes; a signal to end ends the wait.
@@ -209,18 +234,21 @@ func (t *team) work() int {
 	defer elsewhere.Stop()
 	var kill, missed <-chan time.Time
 	gone := -1
-	for t.left > 0 {
+	for t.left > 0 || t.mute() {
 		select {
-		case e := <-t.ended:
+		case m := <-t.ended:
 			t.left--
-			t.overhear(e)
-			if t.failed(e) {
+			t.overhear(m)
+			if parting := t.part(); t.failed(m) || parting {
 				kill = time.After(t.patience())
 			}
 		case s := <-t.signals:
 			t.signalled(s.(syscall.Signal))
 		case <-elsewhere.C:
-			if t.code == 0 && t.listen() {
+			switch {
+			case t.part():
+				kill = time.After(t.patience())
+			case t.code == 0 && !t.gang.parting && t.listen():
 				kill = time.After(t.Grace)
 			}
 		case id := <-t.party.gone:
@@ -228,7 +256,7 @@ func (t *team) work() int {
 				gone, missed = id, time.After(t.Grace)
 			}
 		case <-missed:
-			if t.code == 0 && !t.told && !t.listen() {
+			if t.code == 0 && !t.told && !t.gang.parting && !t.listen() {
 				t.miss(t.world.Peers[gone])
 			}
 			if t.code != 0 && kill == nil {
@@ -257,7 +285,7 @@ func (t *team) listen() bool {
 		fmt.Fprintf(t.Stderr, "sluice ranks: node %s: the script was started again: ending what is left of this step\n", t.node.Name)
 		t.code = orphanCode
 	case heard.told:
-		fmt.Fprintf(t.Stderr, "sluice ranks: node %s: rank %d failed on node %s (%s): ending the rest\n", t.node.Name, f.Rank, f.Node, f.how())
+		fmt.Fprintf(t.Stderr, "sluice ranks: node %s: %s failed on node %s (%s): ending the rest\n", t.node.Name, f.who(), f.Node, f.how())
 		t.code = f.Code
 	default:
 		return false
@@ -317,7 +345,10 @@ func keeper(vars map[string]string) <-chan struct{} {
 const toldPatience = 20 * time.Second
 
 func (t *team) patience() time.Duration {
-	if t.told {
+	switch {
+	case t.gang.parting:
+		return partings * t.Grace
+	case t.told:
 		return max(t.Grace, toldPatience)
 	}
 	return t.Grace
@@ -329,8 +360,8 @@ const stopWindow = time.Second
 
 // overhear takes in the signal that ended a member, when somebody outside sent it to all:
 // then its end is no failure, and the others have their time to save.
-func (t *team) overhear(e end) {
-	if t.code != 0 || !ending(syscall.Signal(e.exit.Code-128)) {
+func (t *team) overhear(m *member) {
+	if t.code != 0 || t.gang.parting || !ending(syscall.Signal(m.Exit().Code-128)) {
 		return
 	}
 	over := time.After(stopWindow)
@@ -346,32 +377,46 @@ func (t *team) overhear(e end) {
 
 // failed notes a member's end and reports whether it is the first failure, upon
 // which the rest is told to end.
-func (t *team) failed(e end) bool {
-	if e.exit.Code == 0 || t.code != 0 {
+func (t *team) failed(m *member) bool {
+	exit := m.Exit()
+	if exit.Code == 0 || t.code != 0 || t.mayFail(m) {
 		return false
 	}
-	t.code = e.exit.Code
+	t.code = exit.Code
 	if t.told {
 		return true
 	}
-	f := t.node.failed(t.world.First+e.local, e.exit.Code)
-	f.Signal = e.exit.Signal
-	if kills, known := process.OOMKills(process.Cgroups); known && e.exit.Signal == "KILL" {
+	f := t.failure(m, exit.Code)
+	f.Signal = exit.Signal
+	if kills, known := process.OOMKills(process.Cgroups); known && exit.Signal == "KILL" {
 		f.Memory = kills > t.kills
 	}
-	fmt.Fprintf(t.Stderr, "sluice ranks: node %s: %s failed (%s)\n", f.Node, t.named(f.Rank), f.how())
+	fmt.Fprintf(t.Stderr, "sluice ranks: node %s: %s failed (%s)\n", f.Node, t.named(m), f.how())
 	t.tell(f)
 	t.end(syscall.SIGTERM)
 	return true
 }
 
+// failure is that of one member.
+func (t *team) failure(m *member, code int) Failure {
+	if m.kind == "" {
+		return t.node.failed(m.id, code)
+	}
+	f := t.node.failed(t.world.First, code)
+	f.Task, f.ID = m.kind, m.id
+	return f
+}
+
 // named is what a member is called in messages; torchrun says itself which rank
 // failed.
-func (t *team) named(rank int) string {
-	if t.Torchrun {
+func (t *team) named(m *member) string {
+	switch {
+	case t.Torchrun:
 		return "torchrun"
+	case m.kind != "":
+		return fmt.Sprintf("%s %d of %d", m.kind, m.id, t.world.tasks(m.kind))
 	}
-	return fmt.Sprintf("rank %d of %d", rank, t.world.Size)
+	return fmt.Sprintf("rank %d of %d", m.id, t.world.Size)
 }
 
 func (t *team) tell(f Failure) {

@@ -35,7 +35,11 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		wait = 20 * time.Second
 	}
-	os.Exit(Run(Config{Argv: os.Args[1:], Env: os.Environ(), PerNode: perNode, Torchrun: os.Getenv(asTorchrun) != "", Host: "testhost", Gauge: os.Getenv("SLUICE_TEST_GAUGE"),
+	argv, beside, err := Kinds(os.Args[1:], AndWord)
+	if err != nil {
+		panic(err)
+	}
+	os.Exit(Run(Config{Argv: argv, And: beside, Env: os.Environ(), PerNode: perNode, Torchrun: os.Getenv(asTorchrun) != "", Host: "testhost", Gauge: os.Getenv("SLUICE_TEST_GAUGE"),
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		Wait: wait, Poll: 10 * time.Millisecond, Grace: 300 * time.Millisecond}))
 }

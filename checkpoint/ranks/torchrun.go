@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"github.com/sluice-hpc/sluice/checkpoint/process"
 )
 
 // torchrun turns a command such as "python3 -u train.py --epochs 3", or the
@@ -77,7 +79,7 @@ func (t *team) startTorchrun(vars map[string]string) error {
 	}
 	signal.Ignore(notTorchruns...)
 	defer signal.Notify(t.signals, notTorchruns...)
-	return t.start(0, argv, overlay(t.Env, t.node.shared(t.world, vars)))
+	return t.start(member{id: t.world.First}, process.Command{Argv: argv, Env: overlay(t.Env, t.node.shared(t.world, vars)), Stdin: t.Stdin})
 }
 
 var notTorchruns = []os.Signal{syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGALRM}

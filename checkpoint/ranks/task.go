@@ -1,0 +1,99 @@
+package ranks
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// ofRanks are the variables that make a process one of the workers' process group.
+var ofRanks = []string{"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK", "NODE_RANK"}
+
+// noGPUs hides them. Empty is none to CUDA and to ROCm's run time; HIP takes empty for
+// not set, and a number that is not there for the end of its list.
+var noGPUs = []string{"CUDA_VISIBLE_DEVICES=", "ROCR_VISIBLE_DEVICES=", "HIP_VISIBLE_DEVICES=-1"}
+
+// task returns what a task of a gang is told of itself.
+func (g Group) task(local int, file string) []string {
+	return []string{
+		"SLUICE_TASK=" + g.Kind, "SLUICE_TASK_ID=" + strconv.Itoa(g.First+local),
+		"SLUICE_TASK_COUNT=" + strconv.Itoa(len(g.Tasks)), "SLUICE_GANG=" + file,
+	}
+}
+
+// beside is the environment of a task that is no worker.
+func (n Node) beside(w World, g Group, local int, file string, env []string) []string {
+	out := overlay(env, slices.Concat(n.shared(w, table(env)), noGPUs, g.task(local, file)))
+	return slices.DeleteFunc(out, func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return slices.Contains(ofRanks, name)
+	})
+}
+
+// address is where other nodes reach this one: the first as they all name it, the others
+// by the address that they have towards it. Nothing is sent to learn that.
+func (n Node) address() string {
+	if n.Master == "" {
+		return "127.0.0.1"
+	}
+	if n.ID == 0 {
+		return n.Master
+	}
+	conn, err := net.DialTimeout("udp", net.JoinHostPort(n.Master, strconv.Itoa(lowestPort)), lineWithin)
+	if err != nil {
+		return n.Name
+	}
+	defer conn.Close()
+	return conn.LocalAddr().(*net.UDPAddr).IP.String()
+}
+
+// gangFile is what is told to every task in the file that SLUICE_GANG names.
+type gangFile struct {
+	Kinds map[string][]Task `json:"kinds"` // in the order of their numbers
+}
+
+// tell writes the file for this node's tasks, each node its own, and returns its path.
+// It is in the step's folder; without a job's folder it is a temporary one.
+func (n Node) tellGang(all []Group) (path string, err error) {
+	kinds := map[string][]Task{}
+	for _, g := range all {
+		kinds[g.Kind] = g.Tasks
+	}
+	data, err := json.Marshal(gangFile{kinds})
+	if err != nil {
+		return "", err
+	}
+	if n.JobDir == "" {
+		return temporary(append(data, '\n'))
+	}
+	dir, err := n.meeting()
+	if err != nil {
+		return "", err
+	}
+	defer dir.Close()
+	step := n.Meeting
+	if step == "" {
+		step = alone // where several may be at once
+	}
+	name := fmt.Sprintf("%s.%d.gang", n.Name, os.Getpid())
+	return filepath.Join(n.JobDir, Folder, step, name), dir.Write(name, append(data, '\n'), 0o644)
+}
+
+func temporary(data []byte) (path string, err error) {
+	f, err := os.CreateTemp("", "sluice-*.gang")
+	if err != nil {
+		return "", err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Close()); err != nil {
+		os.Remove(f.Name())
+		return "", err
+	}
+	return f.Name(), nil
+}
