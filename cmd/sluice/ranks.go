@@ -17,8 +17,9 @@ import (
 // processes.
 func newRanksCommand() *cobra.Command {
 	var c ranks.Config
+	var word string
 	cmd := &cobra.Command{
-		Use:   "ranks [--per-node N] [--wait TIME] [--torchrun] -- COMMAND [ARGS...]",
+		Use:   "ranks [--per-node N] [--wait TIME] [--torchrun] -- COMMAND [ARGS...] [--and NAME=COUNT COMMAND [ARGS...]]...",
 		Short: "Start one training process for each GPU of the job",
 		Long: `Started once on every node, sluice ranks starts one process for each GPU that the
 job really has there and tells each who it is: RANK, LOCAL_RANK, WORLD_SIZE,
@@ -32,19 +33,42 @@ With --torchrun it starts one torchrun on each node instead, of the Python that 
 command names (python3 when it begins with the script), told how many GPUs that node
 has and where this run's nodes meet. Signals torchrun would die of are kept from it
 and passed on to the processes that listen for them; a failed run is not tried again
-by torchrun itself.`,
+by torchrun itself.
+
+--and NAME=COUNT begins the command of another kind of task: parameter servers, actors,
+data loaders. COUNT is 2 (so many in the whole job whatever its size, spread over the
+nodes), 1/node or 2/gpu. All kinds start together or not at all: nothing is started
+before every node has found the commands that it is to start. When the workers, the
+first kind, have ended well on all nodes, the others get SIGTERM and some seconds later
+SIGKILL; one that fails before ends all, and one that ends well is done.
+
+Every task is then told SLUICE_TASK (its kind; worker is the first), SLUICE_TASK_ID
+(from 0 in its kind), SLUICE_TASK_COUNT, and SLUICE_GANG, the path of a JSON file:
+{"kinds": {"ps": [{"id": 0, "node": "gpu1", "address": "10.0.0.1", "port": 12345}, ...],
+"worker": [...], ...}}, with a TCP port for each task that was free on its node. RANK
+and its like are the workers' alone, and so are the GPUs. To save and to report is the
+workers' part as well. When the job is resized all are started anew, by the new counts.
+An argument --and of a command's own: choose another word with --and-word.`,
 		Example: `  srun "$SLUICE" ranks -- python3 train.py
   srun "$SLUICE" ranks --torchrun -- train.py --epochs 3
-  "$SLUICE" ranks --per-node 2 -- python3 train.py`,
+  "$SLUICE" ranks --per-node 2 -- python3 train.py
+  srun "$SLUICE" ranks -- python3 train.py --and ps=2 python3 ps.py --and loader=1/node ./loader`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if c.PerNode < 0 {
 				return errors.New("--per-node: at least 1")
 			}
-			if ranks.NeedsSrun(os.Environ()) {
-				return underSrun(c, args)
+			var err error
+			if c.Argv, c.And, err = ranks.Kinds(args, word); err != nil {
+				return err
 			}
-			c.Argv, c.Env = args, os.Environ()
+			if c.Torchrun && len(c.And) > 0 {
+				return errors.New("--torchrun: not with " + word + ": torchrun numbers its processes by itself; leave --torchrun out, the workers are told RANK and its like all the same")
+			}
+			if ranks.NeedsSrun(os.Environ()) {
+				return underSrun(c, word, args)
+			}
+			c.Env = os.Environ()
 			c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
 			c.Host, _ = os.Hostname() // only shown to people
 			c.Gauge = beside("sluice-nvml")
@@ -54,12 +78,13 @@ by torchrun itself.`,
 	cmd.Flags().SetInterspersed(false) // what follows the command is the command's
 	cmd.Flags().IntVar(&c.PerNode, "per-node", 0, "processes on each node (default: one for each GPU)")
 	cmd.Flags().BoolVar(&c.Torchrun, "torchrun", false, "start one torchrun on each node, which starts the processes")
+	cmd.Flags().StringVar(&word, "and-word", ranks.AndWord, "what begins the command of another kind of task")
 	cmd.Flags().DurationVar(&c.Wait, "wait", 2*time.Minute, "how long to wait for the other nodes")
 	return cmd
 }
 
 // underSrun replaces this process by srun, which starts it again on every node.
-func underSrun(c ranks.Config, args []string) error {
+func underSrun(c ranks.Config, word string, args []string) error {
 	srun, err := exec.LookPath("srun")
 	if err != nil {
 		return err
@@ -68,13 +93,13 @@ func underSrun(c ranks.Config, args []string) error {
 	if err != nil {
 		return err
 	}
-	argv := srunCommand(self, os.Getenv("SLURM_NNODES"), c, args) // NeedsSrun read it
+	argv := srunCommand(self, os.Getenv("SLURM_NNODES"), c, word, args) // NeedsSrun read it
 	return syscall.Exec(srun, argv, os.Environ())
 }
 
 // srunCommand is the srun that starts "sluice ranks", as it was called, once on every
 // node.
-func srunCommand(self, nodes string, c ranks.Config, args []string) []string {
+func srunCommand(self, nodes string, c ranks.Config, word string, args []string) []string {
 	return append([]string{"srun", "--nodes=" + nodes, "--ntasks=" + nodes, self, "ranks",
-		"--per-node=" + strconv.Itoa(c.PerNode), "--wait=" + c.Wait.String(), "--torchrun=" + strconv.FormatBool(c.Torchrun), "--"}, args...)
+		"--per-node=" + strconv.Itoa(c.PerNode), "--wait=" + c.Wait.String(), "--torchrun=" + strconv.FormatBool(c.Torchrun), "--and-word=" + word, "--"}, args...)
 }
