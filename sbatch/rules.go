@@ -12,7 +12,7 @@ import (
 
 const (
 	hetWhy = "this begins another part of a heterogeneous job, whose number of parts can never change"
-	hetDo  = "submit one elastic job; it may span nodes by itself"
+	hetDo  = "submit one elastic job; it may span nodes by itself, and for tasks of several kinds there is sluice ranks ... --and NAME=COUNT COMMAND"
 
 	startOwn        = "leave it out; the script starts its processes itself, e.g. torchrun --nproc-per-node=$SLURM_GPUS_ON_NODE"
 	submitsAsCaller = "sluice submits jobs as the user who calls it"
