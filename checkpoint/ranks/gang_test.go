@@ -54,9 +54,13 @@ const tellTask = `echo "$SLUICE_TASK $SLUICE_TASK_ID/$SLUICE_TASK_COUNT omp $OMP
 // TestGangOnOneNode: who is told what, without a job's folder.
 func TestGangOnOneNode(t *testing.T) {
 	n := beginGang(t, []string{"SLURM_GPUS_ON_NODE=2", "SLURM_CPUS_ON_NODE=12", "CUDA_VISIBLE_DEVICES=4,5", "RANK=9", "GROUP_RANK=1", "TMPDIR=" + t.TempDir()},
-		tellTask+`; cp $SLUICE_GANG $TMPDIR/copy.$RANK; echo "file $SLUICE_GANG"; touch $TMPDIR/copied.$RANK; until [ -e $TMPDIR/go ]; do sleep 0.01; done`, "ps=1", tellTask, "actor=1/gpu", tellTask+`; env | grep -c '^[A-Z_]*RANK='; true`)
+		tellTask+`; cp $SLUICE_GANG $TMPDIR/copy.$RANK; echo "file $SLUICE_GANG"; touch $TMPDIR/copied.$RANK; until [ -e $TMPDIR/go ]; do sleep 0.01; done`, "ps=1", tellTask+`; touch $TMPDIR/done.ps`,
+		"actor=1/gpu", tellTask+`; env | grep -c '^[A-Z_]*RANK='; touch $TMPDIR/done.$SLUICE_TASK_ID`)
 	tmp := n.Env[len(n.Env)-1][len("TMPDIR="):]
-	until(t, "the file is copied", func() bool { return exists(tmp + "/copied.0") })
+	until(t, "all have spoken", func() bool {
+		done, _ := filepath.Glob(tmp + "/done.*")
+		return len(done) == 3 && exists(tmp+"/copied.0")
+	})
 	whoIsWho(t, tmp+"/copy.0", map[string][]string{"worker": {"testhost", "testhost"}, "ps": {"testhost"}, "actor": {"testhost", "testhost"}})
 	if err := os.WriteFile(tmp+"/go", nil, 0o644); err != nil {
 		t.Fatal(err)

@@ -77,7 +77,7 @@ func TestWhatIsRefusedIsTriedOtherwise(t *testing.T) {
 		"not on more than two GPUs": {func(_ []string, gpus int) bool { return gpus > 2 }, time.Minute, 12},
 		"not on one GPU":            {func(_ []string, gpus int) bool { return gpus == 1 }, 15 * time.Minute, 8},
 	} {
-		for _, p := range []string{"lookahead", "knapsack", "annealing", "welfare", "ef"} {
+		for _, p := range []string{"lookahead", "knapsack", "welfare"} {
 			t.Run(name+"/"+p, func(t *testing.T) {
 				w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 5, Nodes: fake.Grid(3, 4), Unseen: tc.unseen}})
 				d := boot(t, w, new(engine.Memory), p)
