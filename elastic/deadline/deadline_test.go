@@ -181,3 +181,29 @@ func TestNewcomersBreakNoPromise(t *testing.T) {
 		}
 	})
 }
+
+// TestReachLeavesNothingOut: the share found is that of a search through all sizes.
+func TestReachLeavesNothingOut(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		jobs, gpus := drawJobs(t)
+		f := newFuture(gpus, 0, 60, 60_000)
+		for i := range f.free {
+			f.free[i] = rapid.IntRange(0, gpus).Draw(t, "free")
+		}
+		for _, j := range jobs {
+			j = j.rising()
+			j.Due = min(j.Due, 30_000)
+			j.Settled = j.Now > 0 && rapid.Bool().Draw(t, "settled")
+			end, smallest := f.until(j.Due), -1
+			for k := max(0, j.floor()); k < len(j.Sizes) && smallest < 0 && end > 0; k++ {
+				if f.work(&j, k, 0, end) >= j.Work {
+					smallest = k
+				}
+			}
+			c := f.share(&j)
+			if (c != nil) != (smallest >= 0) || c != nil && c[end-1] != f.size(&j, end-1, smallest) {
+				t.Fatalf("share %v, smallest size %d of %+v", c, smallest, j)
+			}
+		}
+	})
+}

@@ -18,25 +18,37 @@ func (f *future) share(j *Job) course {
 	if end == 0 {
 		return nil
 	}
-	for k := max(0, j.floor()); k < len(j.Sizes); k++ {
-		if f.work(j, k, 0, end) < j.Work {
-			continue
-		}
-		from, to := 0, end // the last stretch from which on k is enough is in between
-		for from < to {
-			if middle := (from + to + 1) / 2; f.work(j, k, middle, end) >= j.Work {
-				from = middle
-			} else {
-				to = middle - 1
-			}
-		}
-		c := make(course, end)
-		for i := range c {
-			c[i] = f.size(j, i, f.wants(j, k, i, from))
-		}
-		return c
+	k, most := f.reach(j, end)
+	for k <= most && f.work(j, k, 0, end) < j.Work {
+		k++
 	}
-	return nil
+	if k > most {
+		return nil
+	}
+	from, to := 0, end // the last stretch from which on k is enough is in between
+	for from < to {
+		if middle := (from + to + 1) / 2; f.work(j, k, middle, end) >= j.Work {
+			from = middle
+		} else {
+			to = middle - 1
+		}
+	}
+	c := make(course, end)
+	for i := range c {
+		c[i] = f.size(j, i, f.wants(j, k, i, from))
+	}
+	return c
+}
+
+// reach is the smallest size with which the job ends in time if it has that all along, and
+// the largest that is ever free for it: what lies outside of them need not be looked at.
+func (f *future) reach(j *Job, end int) (least, most int) {
+	first := max(0, j.floor())
+	if j.Settled { // it may do more in the first stretch than from then on
+		return first, len(j.Sizes) - 1
+	}
+	least, _ = slices.BinarySearch(j.Rate, j.Work/j.Due)
+	return max(least, first), max(j.under(slices.Max(f.free[:end])), first)
 }
 
 // soon is a share with its largest size from the beginning on.
@@ -83,8 +95,8 @@ func (f *future) work(j *Job, k, from, end int) float64 {
 		if size < 0 {
 			continue
 		}
-		length := math.Min(f.at[i+1], j.Due) - f.at[i]
-		lost := math.Min(idle, length)
+		length := min(f.at[i+1], j.Due) - f.at[i]
+		lost := min(idle, length)
 		idle -= lost
 		done += (length - lost) * j.Rate[size]
 	}
@@ -104,7 +116,7 @@ func (f *future) soonest(j *Job) float64 {
 			continue
 		}
 		length := f.at[i+1] - f.at[i]
-		lost := math.Min(idle, length)
+		lost := min(idle, length)
 		idle -= lost
 		if done := (length - lost) * j.Rate[size]; done < left {
 			left -= done

@@ -5,7 +5,7 @@ import "fmt"
 // divided says why a division gave the job what it gave it.
 func (r *round) divided(d division, i int) string {
 	if r.said == nil {
-		r.said = &words{round: r, idle: r.try(r.size, r.wants).after}
+		r.said = &words{round: r, idle: r.try(r.size, r.wants).after, gives: map[*pool]int{}}
 	}
 	w, j, n := r.said, &r.jobs[i], r.size[i]
 	switch {

@@ -16,13 +16,14 @@ type words struct {
 	*round
 	idle  []nodes.Node // the inventory after the decision
 	cause string       // for whom running jobs gave GPUs back; "" until asked for
+	gives map[*pool]int
 }
 
 // explain says in one sentence why the job gets what it gets. It is called once
 // the sizes are final.
 func (r *round) explain(i int) string {
 	if r.said == nil {
-		r.said = &words{round: r, idle: r.try(r.size, r.wants).after}
+		r.said = &words{round: r, idle: r.try(r.size, r.wants).after, gives: map[*pool]int{}}
 	}
 	w, j := r.said, &r.jobs[i]
 	switch {
@@ -78,7 +79,7 @@ func (w *words) waits(i int) string {
 		return fmt.Sprintf("waits behind job %d, which came first and needs %s", head.ID, gpus(head.least()))
 	}
 	idle := j.pool.free(w.idle)
-	_, _, back := w.reductions(w.base, j.pool)
+	back := w.back(j.pool)
 	switch {
 	case idle+back == 0:
 		return fmt.Sprintf("waits for %s: none is idle, and no running job can give one back", gpus(want))
@@ -86,6 +87,16 @@ func (w *words) waits(i int) string {
 		return fmt.Sprintf("waits for %s: %s, and running jobs can give back %d", gpus(want), areIdle(idle), back)
 	}
 	return fmt.Sprintf("waits for %s: %s, running jobs can give back %d, but not on nodes as it needs them", gpus(want), areIdle(idle), back)
+}
+
+// back is how many GPUs running jobs can give back in a pool.
+func (w *words) back(on *pool) int {
+	back, known := w.gives[on]
+	if !known {
+		_, _, back = w.reductions(w.base, on)
+		w.gives[on] = back
+	}
+	return back
 }
 
 // impossible says why so many GPUs cannot be had even on an empty cluster.
