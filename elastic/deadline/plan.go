@@ -29,6 +29,8 @@ const (
 	// tries bounds for how many jobs a decision looks whether they fit among the
 	// promises rather than behind them: each look is a plan of its own.
 	tries = 8
+	// looks bounds how many jobs all of these plan for anew.
+	looks = 2000
 	// beyond is how far behind the last deadline the future is looked at, at least.
 	beyond = 24 * 3600.0
 )
@@ -212,10 +214,10 @@ func (p *planning) promise() {
 			p.order = append(p.order, i)
 		}
 	}
-	late := p.undecided()
+	late, left := p.undecided(), looks
 	for _, i := range late[:min(tries, len(late))] {
 		at := slices.IndexFunc(p.order, func(k int) bool { return p.jobs[k].Due > p.jobs[i].Due })
-		if at >= 0 {
+		if left -= len(p.order) - at; at >= 0 && left >= 0 {
 			p.replan(slices.Insert(slices.Clone(p.order), at, i), at, p.broken)
 		}
 	}

@@ -115,5 +115,18 @@ func planning(b *bench, s *sheet) {
 		deadline.Decide(jobs, gpus, 0, 60)
 		all = append(all, b.Clock()-from)
 	}
+	for _, name := range []string{"deadline", "lookahead"} {
+		p, err := named(name)
+		if err != nil {
+			b.fail(err)
+			return
+		}
+		var whole []time.Duration
+		for seed := range uint64(5) {
+			snap := datedSnapshot(size{cluster: cluster{gpus / 8, 8}, jobs: count, waiting: count * 3 / 4}, seed+1, p)
+			whole = append(whole, took(b.Clock, p, snap))
+		}
+		s.goal(fmt.Sprintf("%d GPUs, %d jobs, seeds 1-5, CPU time of a whole decision of %s, with placing, median %.0f ms, the longest", gpus, count, name, ms(rank(whole, 50))), ms(slices.Max(whole)), 50, " ms")
+	}
 	s.goal(fmt.Sprintf("%d GPUs, %d jobs, seeds 1-%d, CPU time of a plan, median %.1f ms, the longest", gpus, count, draws, ms(rank(all, 50))), ms(slices.Max(all)), 50, " ms")
 }

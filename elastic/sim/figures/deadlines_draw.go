@@ -3,8 +3,12 @@ package figures
 import (
 	"math"
 	"math/rand/v2"
+	"time"
 
+	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/deadline"
+	"github.com/sluice-hpc/sluice/elastic/policy"
+	"github.com/sluice-hpc/sluice/nodes"
 )
 
 // drawnJobs are made-up jobs with deadlines, a third of them promised theirs.
@@ -22,4 +26,29 @@ func drawnJobs(seed uint64, count int) []deadline.Job {
 		out[i] = j
 	}
 	return out
+}
+
+// datedSnapshot is a made-up site whose jobs all have deadlines within a day, a minute after
+// the policy decided about it first.
+func datedSnapshot(z size, seed uint64, p policy.Policy) elastic.Snapshot {
+	s := z.snapshot(seed)
+	rng := rand.New(rand.NewPCG(seed, 0xda7e))
+	for i := range s.Jobs {
+		s.Jobs[i].Spec.Deadline = s.Now.Add(time.Duration(600+rng.IntN(24*3600)) * time.Second)
+	}
+	a := p.Allocate(s)
+	where := elastic.Arrange(s, a)
+	for i := range s.Jobs {
+		j := &s.Jobs[i]
+		j.Promised = a[j.ID].Promised
+		if to := where.Target[j.ID]; !to.Equal(j.Place) {
+			s.Nodes = nodes.With(nodes.Without(s.Nodes, nodes.Load{Place: j.Place}), nodes.Load{Place: to})
+			j.Place, j.Phase, j.Moved = to, elastic.Running, s.Now
+		}
+		if len(j.Place) == 0 {
+			j.Phase = elastic.Held
+		}
+	}
+	s.Now = s.Now.Add(time.Minute)
+	return s
 }
