@@ -47,7 +47,10 @@ class Job:
         self.clock = clock
         self.steady = steady
         self.folder = environ.get("SLUICE_JOB_DIR", "")
-        self.active = bool(self.folder)
+        # A task beside the workers (sluice ranks --and): to save, to report and to answer
+        # is the workers' part; it may look where to start from.
+        self.beside = environ.get("SLUICE_TASK", "worker") != "worker"
+        self.active = bool(self.folder) and not self.beside
         self.id = _world.number(environ, "SLUICE_JOB_ID")
         self.restarts = _world.number(environ, "SLUICE_RESTARTS")
         self.request_path = environ.get("SLUICE_REQUEST", "")
@@ -311,11 +314,11 @@ class Job:
 
     def resume(self) -> Optional[_files.Checkpoint]:
         """The checkpoint to start from; the runner has verified it."""
-        if not self.active or not self.resume_path:
+        if not (self.active or self.beside) or not self.resume_path:
             return None
         if self.resumed is None:
             self.resumed = found = _files.Checkpoint(self.resume_path, _files.read_manifest(self.resume_path))
-            if self.first():
+            if self.active and self.first():
                 self.progress.resumed(self._done(found.step, found.epoch), found.step, found.epoch)
         return self.resumed
 

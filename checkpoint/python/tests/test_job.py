@@ -282,6 +282,27 @@ class Checkpoints(JobCase):
         self.assertIs(sluice.resume(), saved)
         self.assertEqual([p["event"] for p in self.progress()], ["resumed"])
 
+    def test_beside_the_workers(self):
+        """A task that serves the workers says nothing in their place; it may resume."""
+        self.job()
+        with sluice.checkpoint(step=7, epoch=1.5) as folder:
+            write(folder / "model")
+        self.ask()
+        self.job(SLUICE_RESUME=str(folder), SLUICE_TASK="ps")
+        self.assertEqual(os.fspath(sluice.resume()), str(folder))
+        self.assertFalse(sluice.active())
+        look_again()
+        self.assertFalse(sluice.should_checkpoint())
+        sluice.report(epoch=3)
+        with sluice.checkpoint(step=8, epoch=2) as scratch:
+            write(scratch / "model")
+        sluice.finished()
+        self.assertEqual(os.listdir(self.checkpoints), ["00000001"])
+        self.assertEqual(self.progress(), [])
+        self.job(SLUICE_TASK="worker")
+        look_again()
+        self.assertTrue(sluice.should_checkpoint())
+
 
 class Progress(JobCase):
     def test_lines(self):
