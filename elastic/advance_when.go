@@ -73,7 +73,13 @@ func heldStill(s situation) bool {
 
 // failedWrongly: Slurm calls the job failed, and the move is there to bring it back.
 func failedWrongly(s situation) bool {
-	return s.job.Phase == Ended && s.job.State == "FAILED" && (s.in.Kind == Revival || s.in.Fallbacks > 0)
+	return s.job.Phase == Ended && s.job.State == "FAILED" && (s.in.Kind == Revival || s.in.Fallbacks > 0 || startedUncleared(s))
+}
+
+// startedUncleared: somebody released the job before it was cleared, so that it got no
+// GPUs and failed before its runner began. Sluice owes what halfCleared says.
+func startedUncleared(s situation) bool {
+	return s.in.Kind == Clearing && s.job.Phase == Ended && s.job.State == "FAILED" && s.job.Heartbeat.IsZero()
 }
 
 // halfCleared: cancelled in order to be brought back. Sluice owes that however long it
@@ -94,7 +100,7 @@ func toClear(s situation) bool {
 func keepsLingering(s situation) bool { return s.in.Kind == Clearing && lingers(s) }
 
 func toRevive(s situation) bool {
-	return failedWrongly(s) && !s.now.After(s.in.Moved.Add(reviveFor))
+	return startedUncleared(s) || failedWrongly(s) && !s.now.After(s.in.Moved.Add(reviveFor))
 }
 
 func answered(s situation) bool { return s.job.Saved.Request == s.in.Request }
