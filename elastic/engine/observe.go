@@ -274,9 +274,18 @@ func (e *Engine) lookForMissing(ctx context.Context, now time.Time) error {
 			e.disowned(detail.Job, now)
 		default:
 			js.seen, js.slurm = true, detail.Job
+			js.atLeast(detail.Comment)
 		}
 	}
 	return nil
+}
+
+// atLeast keeps a record that is an older copy from giving an incarnation again that the
+// job's comment shows.
+func (js *jobState) atLeast(comment string) {
+	if tag, err := elastic.ParseTag(comment); err == nil && tag.Incarnation > js.rec.Tag.Incarnation {
+		js.rec.Tag.Incarnation, js.dirty = tag.Incarnation, true
+	}
 }
 
 func (e *Engine) ended(js *jobState, state string, now time.Time) {
