@@ -37,8 +37,10 @@ func TestPolicyPerPartition(t *testing.T) {
 	wide.runsOn(4)
 	alone.runsOn(2)
 	fast.until("to run on the faster node", func(v control.Job) bool { return v.State == "RUNNING" && v.GPUs == 2 && onNodes(v, "gpu3") })
-	if out := s.as("", "sluice", "explain", fmt.Sprint(wide.id)); !strings.Contains(out, "(anneal: annealing, mixed: welfare)") {
-		t.Errorf("explained as\n%s", out)
+	for id, policy := range map[int64]string{wide.id: "annealing", fast.id: "welfare", alone.id: "lookahead"} {
+		if out := s.as("", "sluice", "explain", fmt.Sprint(id)); !strings.Contains(out, "by policy "+policy+"\n") {
+			t.Errorf("explained as\n%s", out)
+		}
 	}
 	guest := s.submit("guest", "", 4, []string{"--partition=anneal", "--max-gpus=1"})
 	guest.until("to get GPUs back", func(v control.Job) bool { return v.State == "RUNNING" && v.GPUs == 1 })
