@@ -137,7 +137,8 @@ func TestDrainSpares(t *testing.T) {
 
 func TestTellOnlyThoseWhoListen(t *testing.T) {
 	p := filepath.Join(t.TempDir(), "story")
-	c := shell(t, `bash -c 'trap "echo told >>`+p+`; exit 4" USR1; echo up >>`+p+`; while :; do sleep 0.01; done'; exit $?`)
+	// A loop that starts nothing: a child listens, too, until it becomes another program.
+	c := shell(t, `bash -c 'trap "echo told >>`+p+`; exit 4" USR1; echo up >>`+p+`; while :; do :; done'; exit $?`)
 	until(t, "it listens", func() bool { b, _ := os.ReadFile(p); return strings.Contains(string(b), "up") })
 	if n := family.Tell(syscall.SIGUSR1); n != 1 {
 		t.Errorf("told %d", n)
