@@ -1,0 +1,232 @@
+package ranks
+
+import (
+	"fmt"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/sluice-hpc/sluice/checkpoint/process"
+)
+
+// What happens from the start of this node's processes to the end of the last: ends, here
+// and elsewhere, signals, and who waits for whom.
+
+// work waits until all members have ended.
+func (t *team) work() int {
+	// Other nodes' failures are looked for at leisure: each look is a question
+	// to the shared file system.
+	elsewhere := time.NewTicker(10 * t.Poll)
+	defer elsewhere.Stop()
+	var kill, missed <-chan time.Time
+	gone := -1
+	for t.left > 0 || t.mute() {
+		select {
+		case m := <-t.ended:
+			t.left--
+			t.overhear(m)
+			if parting := t.part(); t.failed(m) || parting {
+				kill = time.After(t.patience())
+			}
+		case s := <-t.signals:
+			t.signalled(s.(syscall.Signal))
+		case <-elsewhere.C:
+			switch {
+			case t.part():
+				kill = time.After(t.patience())
+			case t.code == 0 && !t.gang.parting && t.listen():
+				kill = time.After(t.Grace)
+			}
+		case id := <-t.party.gone:
+			if gone < 0 { // whoever ends all nodes ends this one next
+				gone, missed = id, time.After(t.Grace)
+			}
+		case <-missed:
+			if t.code == 0 && !t.told && !t.gang.parting && !t.listen() {
+				t.miss(t.world.Peers[gone])
+			}
+			if t.code != 0 && kill == nil {
+				kill = time.After(t.Grace)
+			}
+		case <-t.orphaned:
+			t.abandoned()
+			kill = time.After(t.Grace)
+		case <-kill:
+			kill = nil
+			if left := t.family.KillAll(t.Grace); len(left) > 0 {
+				t.left = 0 // they hang in the kernel; Slurm is told that the step is over
+			}
+		}
+	}
+	t.clear()
+	return t.code
+}
+
+// listen hears what others told and reports whether the members are to end for it.
+func (t *team) listen() bool {
+	heard := t.node.hear()
+	f := heard.failure
+	switch {
+	case heard.past:
+		fmt.Fprintf(t.Stderr, "sluice ranks: node %s: the script was started again: ending what is left of this step\n", t.node.Name)
+		t.code = orphanCode
+	case heard.told:
+		fmt.Fprintf(t.Stderr, "sluice ranks: node %s: %s failed on node %s (%s): ending the rest\n", t.node.Name, f.who(), f.Node, f.how())
+		t.code = f.Code
+	default:
+		return false
+	}
+	t.end(syscall.SIGTERM)
+	return true
+}
+
+// miss ends the members: those of another node are gone, without a word.
+func (t *team) miss(p Peer) {
+	fmt.Fprintf(t.Stderr, "sluice ranks: node %s: what ran on node %s was killed: ending the rest\n", t.node.Name, p.Name)
+	f := t.node.failed(p.First, 128+int(syscall.SIGKILL))
+	f.Node, f.Signal = p.Name, "KILL"
+	t.code = f.Code
+	t.tell(f)
+	t.end(syscall.SIGTERM)
+}
+
+// abandoned: whoever ends the job has lost this step, or the runner is gone. Nobody
+// would stop these processes, and the job may be running again elsewhere.
+func (t *team) abandoned() {
+	fmt.Fprintf(t.Stderr, "sluice ranks: node %s: what started this step is gone: ending the training\n", t.node.Name)
+	if t.code == 0 {
+		t.tell(t.node.failed(t.world.First, orphanCode))
+	}
+	t.orphaned, t.lost, t.code = nil, true, max(t.code, orphanCode)
+	t.end(syscall.SIGTERM)
+}
+
+// orphanCode is the exit code of a training that nobody is there to hear of.
+const orphanCode = 143
+
+// clear ends what members left behind and waits, at most for a grace period
+// each, until this node's GPUs are let go.
+func (t *team) clear() {
+	for _, p := range t.family.KillAll(t.Grace) {
+		fmt.Fprintf(t.Stderr, "sluice ranks: node %s: process %s cannot be ended\n", t.node.Name, p)
+	}
+	vars := table(t.Env)
+	job := "SLURM_JOB_ID=" + vars["SLURM_JOB_ID"]
+	for _, h := range process.Released(GPUFiles(vars), t.Grace, func(pid int) bool { return process.StartedWith(pid, job) }) {
+		fmt.Fprintf(t.Stderr, "sluice ranks: node %s: GPU %s is still held by process %s\n", t.node.Name, h.File, h.Process)
+	}
+}
+
+// keeper returns a channel that closes when nobody is left to end this step: the
+// runner, by its number in the environment, or the daemon of the step.
+func keeper(vars map[string]string) <-chan struct{} {
+	runner, err := strconv.Atoi(vars["SLUICE_RUNNER"])
+	return process.Orphaned(func(pid int, name string) bool {
+		return err == nil && pid == runner && !underSrun(vars) || name == "slurmstepd"
+	})
+}
+
+// toldPatience is how long members may outlive the first when somebody outside
+// ends them: one of them may be saving, and Slurm's own patience is 30 s.
+const toldPatience = 20 * time.Second
+
+func (t *team) patience() time.Duration {
+	switch {
+	case t.gang.parting:
+		return partings * t.Grace
+	case t.told:
+		return max(t.Grace, toldPatience)
+	}
+	return t.Grace
+}
+
+// stopWindow is how long after a member's end by a signal this process's own is waited
+// for. Slurm signals all processes of a step, one after the other.
+const stopWindow = time.Second
+
+// overhear takes in the signal that ended a member, when somebody outside sent it to all:
+// then its end is no failure, and the others have their time to save.
+func (t *team) overhear(m *member) {
+	if t.code != 0 || t.gang.parting || !ending(syscall.Signal(m.Exit().Code-128)) {
+		return
+	}
+	over := time.After(stopWindow)
+	for !t.told {
+		select {
+		case s := <-t.signals:
+			t.signalled(s.(syscall.Signal))
+		case <-over:
+			return
+		}
+	}
+}
+
+// failed notes a member's end and reports whether it is the first failure, upon
+// which the rest is told to end.
+func (t *team) failed(m *member) bool {
+	exit := m.Exit()
+	if exit.Code == 0 || t.code != 0 || t.mayFail(m) {
+		return false
+	}
+	t.code = exit.Code
+	if t.told {
+		return true
+	}
+	f := t.failure(m, exit.Code)
+	f.Signal = exit.Signal
+	if kills, known := process.OOMKills(process.Cgroups); known && exit.Signal == "KILL" {
+		f.Memory = kills > t.kills
+	}
+	fmt.Fprintf(t.Stderr, "sluice ranks: node %s: %s failed (%s)\n", f.Node, t.named(m), f.how())
+	t.tell(f)
+	t.end(syscall.SIGTERM)
+	return true
+}
+
+// failure is that of one member.
+func (t *team) failure(m *member, code int) Failure {
+	if m.kind == "" {
+		return t.node.failed(m.id, code)
+	}
+	f := t.node.failed(t.world.First, code)
+	f.Task, f.ID = m.kind, m.id
+	return f
+}
+
+// named is what a member is called in messages; torchrun says itself which rank
+// failed.
+func (t *team) named(m *member) string {
+	switch {
+	case t.Torchrun:
+		return "torchrun"
+	case m.kind != "":
+		return fmt.Sprintf("%s %d of %d", m.kind, m.id, t.world.tasks(m.kind))
+	}
+	return fmt.Sprintf("rank %d of %d", m.id, t.world.Size)
+}
+
+func (t *team) tell(f Failure) {
+	if err := t.node.tellFailure(f); err != nil {
+		fmt.Fprintln(t.Stderr, "sluice ranks: telling the other nodes:", err)
+	}
+}
+
+// end passes a signal to every member's group.
+func (t *team) end(s syscall.Signal) {
+	for _, m := range t.members {
+		m.Signal(s)
+	}
+}
+
+// signalled passes signals on: those that end to all, the others to those that
+// listen for them.
+func (t *team) signalled(s syscall.Signal) {
+	switch {
+	case s == syscall.SIGPIPE:
+	case ending(s):
+		t.told = true
+		t.end(s)
+	default:
+		t.family.Tell(s)
+	}
+}
