@@ -64,7 +64,7 @@ func deadlineLine(j control.Job, decider string) string {
 	case j.Ended:
 		return line + fmt.Sprintf(": it ended %s after", clock(j.EndedAt.Sub(j.Deadline)))
 	case !promises(decider):
-		return line + fmt.Sprintf(": the site's policy, %s, does not look at deadlines", decider)
+		return line + fmt.Sprintf(": the site's policy, %s, promises no deadlines", decider)
 	case j.Promised:
 		return line + fmt.Sprintf(", promised: it ends by %s, %s before", when(j.Ends), clock(j.Deadline.Sub(j.Ends)))
 	case j.Ends.IsZero():

@@ -124,7 +124,7 @@ func TestDeadlineLine(t *testing.T) {
 		"deadline 2026-11-22T18:00:00, promised: it ends by 2026-11-22T17:30:00, 30:00 before":         {job(func(j *control.Job) { j.Promised, j.Ends = true, due.Add(-30*time.Minute) }), "deadline"},
 		"deadline 2026-11-22T18:00:00 cannot be met: the earliest it could end is 2026-11-22T19:00:00": {job(func(j *control.Job) { j.Ends = due.Add(time.Hour) }), "deadline"},
 		"deadline 2026-11-22T18:00:00: cannot be promised: its speed is not known yet":                 {job(func(*control.Job) {}), "deadline"},
-		"deadline 2026-11-22T18:00:00: the site's policy, knapsack, does not look at deadlines":        {job(func(*control.Job) {}), "knapsack"},
+		"deadline 2026-11-22T18:00:00: the site's policy, knapsack, promises no deadlines":             {job(func(*control.Job) {}), "knapsack"},
 		"deadline 2026-11-22T18:00:00: it ended 1:00 before":                                           {job(func(j *control.Job) { j.Ended, j.EndedAt = true, due.Add(-time.Minute) }), "lookahead"},
 		"deadline 2026-11-22T18:00:00: it ended 1:00 after":                                            {job(func(j *control.Job) { j.Ended, j.EndedAt = true, due.Add(time.Minute) }), "deadline"},
 	} {

@@ -66,8 +66,8 @@ func (o *outlook) anneal(p *joint.Problem) (joint.Plan, bool) {
 const presents = 4
 
 // present is everybody as he is, and on its minimum who must start; others make room
-// where there is none. Where an ordinary job waits, or a pin or a promise is not met, which many
-// have to make room for together, sizes are taken from the knapsack that do.
+// where there is none. Where an ordinary job waits, or a pin or a promise is not met, which
+// many have to make room for together, sizes are taken from the knapsack that do.
 func (o *outlook) present(search *joint.Search, p *joint.Problem, rng *rand.Rand) (best joint.Plan, found bool) {
 	begin := [][]int{o.asNow(p)}
 	if len(p.Jobs) > len(o.posed) || slices.ContainsFunc(o.posed, o.amiss) {

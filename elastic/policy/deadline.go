@@ -117,7 +117,7 @@ func (d dues) duty(p *job, sizes []int, seconds func(k int) float64) (deadline.J
 			continue
 		}
 		unit := seconds(k)
-		if !p.Promised { // who was, was it with this to spare
+		if !p.Promised && !p.Spec.Deadline.IsZero() { // who was, was it with this to spare
 			unit *= 1 + p.Curve.Doubt(speed.Shape{GPUs: n, Nodes: 1})
 		}
 		if unit > 0 && !math.IsInf(unit, 0) {

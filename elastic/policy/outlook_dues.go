@@ -61,7 +61,7 @@ func haveCommon(a, b []int) bool {
 // keepDatesOn plans for the jobs with deadlines on some classes of nodes, and for those
 // that have GPUs there, or could get some.
 func (o *outlook) keepDatesOn(classes []int) {
-	d := dues{snap: o.snap, told: map[elastic.JobID]elastic.Decision{}}
+	d := dues{snap: o.snap}
 	gpus := o.free(classes)
 	var jobs []deadline.Job
 	var who []*prospect
@@ -158,19 +158,17 @@ func (o *outlook) unit(p *prospect, c choice) float64 {
 // termsOf reads the plan.
 func (o *outlook) termsOf(d dues, p *prospect, j deadline.Job, plan deadline.Plan, i int) terms {
 	t := terms{planned: true}
-	if p.Spec.Deadline.IsZero() {
-		t.held = p.role == waiting && j.Stays && plan.GPUs[i] == 0
-		return t
+	notNow := p.role == waiting && j.Stays && plan.GPUs[i] == 0
+	if !p.Spec.Deadline.IsZero() {
+		t.said = d.tell(j, plan, i)
 	}
-	t.said = d.tell(j, plan, i)
 	switch {
 	case plan.Promised[i]:
-		t.least = plan.Least[i]
-		t.later = p.role == waiting && j.Stays && plan.GPUs[i] == 0
+		t.least, t.later = plan.Least[i], notNow
 	case j.Waits:
 		t.later = true
 	default:
-		t.held = p.role == waiting && j.Stays && plan.GPUs[i] == 0
+		t.held = notNow
 	}
 	return t
 }

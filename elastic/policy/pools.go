@@ -42,10 +42,11 @@ func pooled(s elastic.Snapshot, decide func(elastic.Snapshot) elastic.Allocation
 	}
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
-		if d := p.best[j.ID]; d.GPUs > 0 || j.Phase != elastic.Held {
+		d := p.best[j.ID]
+		if d.GPUs > 0 || j.Phase != elastic.Held {
 			continue
 		}
-		if j.Spec.Deadline.IsZero() || j.Spec.Soft || p.best[j.ID].Promised { // else only a promise would help it
+		if j.Spec.Deadline.IsZero() || j.Spec.Soft || d.Promised { // else only a promise would help it
 			p.elsewhere(i, p.room, func(a elastic.Allocation) bool {
 				return a[j.ID].GPUs > 0 && p.served(a) > p.served(p.best) && p.promises(a) >= p.promises(p.best)
 			})

@@ -14,9 +14,9 @@ import (
 // words is what the reasons need to know about the whole round.
 type words struct {
 	*round
-	idle  []nodes.Node // the inventory after the decision
-	cause string       // for whom running jobs gave GPUs back; "" until asked for
-	gives map[*pool]int
+	idle  []nodes.Node  // the inventory after the decision
+	cause string        // for whom running jobs gave GPUs back; "" until asked for
+	gives map[*pool]int // GPUs that running jobs can give back, where that was asked for
 }
 
 // explain says in one sentence why the job gets what it gets. It is called once
