@@ -112,9 +112,6 @@ class Elastic(sluice.torch.Elastic):
         del state["model"]
         return state
 
-    def _facts(self) -> Dict[str, Any]:
-        return {name: getattr(self, name) for name in ("step",) + sluice.torch._FIXED}
-
     def read(self, saved: Any) -> Dict[str, Any]:
         load(saved, self.model, self._parts["optimizer"])
         # The job's own file, verified by its checksum.

@@ -18,9 +18,20 @@ augmentation, dropout, the learning rate and the number of steps do not depend o
 the number of ranks; only the order in which floating-point numbers are added up
 does. BatchNorm's running averages are the mean over the shards.
 
-Elastic resumes by itself, saves when asked and reports every epoch. Its parts
-are here for programs with a loop of their own: order(), shard_of(), rng(),
-capture() and restore().
+Elastic resumes by itself, saves when asked and reports every epoch. A program with
+work at the end of an epoch loops over epochs and steps:
+
+    for epoch in training.epochs():
+        for step in training.steps():
+            ...                               # as above, without the scheduler
+        scheduler.step()
+        scores = training.validate(held_out, measure)
+        if training.best(scores["accuracy"]) and training.rank == 0:
+            torch.save(model.state_dict(), "best.pt")
+
+What is asked for at an epoch's last step is saved after that work, so it is never
+lost and never done twice. Its parts are here for programs with a loop of their own:
+order(), shard_of(), rng(), capture() and restore().
 
 Outside of a sluice job the same program gives the same results and saves
 nothing.
@@ -29,6 +40,7 @@ nothing.
 from __future__ import annotations
 
 import contextlib
+import math
 from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 import torch
@@ -38,6 +50,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 import sluice
 
+from . import _torch_measures as measures
 from ._shards import bounds, share
 from ._torch_averages import Averages
 from ._torch_streams import Seeded, ShardSampler, order, rng, seed, shard_of
@@ -46,6 +59,7 @@ __all__ = ["Elastic", "Step", "capture", "order", "restore", "rng", "seed", "sha
 
 STATE = "state.pt"
 _FIXED = ("shards", "batch", "seed", "samples")  # for the life of a training
+_OWN = "sluice"  # the part of a state that the program has no name for
 
 
 def capture(model: nn.Module, optimizer: Any = None, scheduler: Any = None, scaler: Any = None,
@@ -122,6 +136,19 @@ class Step:
         (part if scaler is None else scaler.scale(part)).backward()
         part = part.detach() / self._training.size
         self._loss = part if self._loss is None else self._loss + part
+        self._track("loss", loss)
+
+    def track(self, **means: Any) -> None:
+        """Count numbers in the epoch's means: each is a mean over the present shard's
+        samples, such as accuracy=(predicted == labels).float().mean(). Call it once for
+        each shard. Tensors are not waited for. "loss" is counted by backward()."""
+        for name, value in means.items():
+            if name == "loss":
+                raise ValueError('the mean "loss" is that of step.backward(); give another name')
+            self._track(name, value)
+
+    def _track(self, name: str, value: Any) -> None:
+        self._training._means.add(name, value, self.weight / self._training.size, self._left == 0)
 
     def loss(self) -> float:
         """The mean loss over the global batch, of the shards given to backward().
@@ -160,8 +187,11 @@ class Elastic:
     goes on, from a copy in host memory. scaler is a GradScaler; stateful are objects
     with a state_dict() to save and load with the rest.
 
-    step is the number of finished steps; epoch that of finished epochs, with
-    the fraction of the present one.
+    step is the number of finished steps: in the body of the loop the present one is
+    not counted yet, so that it equals the step's number. epoch is the number of
+    finished epochs, with the fraction of the present one. values is a dict of the
+    program's own (numbers, text, lists and dicts of these) that is saved and loaded
+    with the rest.
     """
 
     def __init__(self, model: nn.Module, optimizer: Any, scheduler: Any = None, *, dataset: Any, batch: int,
@@ -178,6 +208,12 @@ class Elastic:
         self.checkpoint_every, self.background = checkpoint_every, background
         self.workers, self.collate = workers, collate
         self.step = 0
+        self.values: Dict[str, Any] = {}
+        self._means = measures.Means(self.rank, self.size)
+        self._best: Dict[str, float] = {}
+        self._scores: Dict[str, float] = {}  # of the epoch's last validate(), to be reported
+        self._by_epoch = False  # epochs() is under way
+        self._batches: Optional[Iterator[Any]] = None
         self._parts: Dict[str, Any] = {"optimizer": optimizer, "scheduler": scheduler, "scaler": scaler, **stateful}
         self._check()
         self.resumed = self._resume(chosen=bool(shards))
@@ -203,29 +239,104 @@ class Elastic:
         return self.step / self.steps_per_epoch
 
     def __iter__(self) -> Iterator[Step]:
-        batches = iter(torch.utils.data.DataLoader(
-            Seeded(self.dataset, self.seed), batch_sampler=ShardSampler(self), num_workers=self.workers,
-            collate_fn=self.collate, generator=torch.Generator()))
         while self.step < self.total:
-            step = Step(self, batches)
-            seed(self.seed, "before", self.step)
-            yield step
-            step.finish()
-            self.step += 1
-            self.between(step)
-        sluice.wait()
-        sluice.finished()
+            yield from self._trained()
+        self._done()
+
+    def epochs(self) -> Iterator[int]:
+        """The epochs that are left, counted from 0: loop over steps() in each, to its
+        end. What the body does after the steps belongs to the epoch: it is done before
+        anything asked for is saved."""
+        self._by_epoch = True
+        while self.step < self.total:
+            epoch = self.step // self.steps_per_epoch
+            yield epoch
+            left = (epoch + 1) * self.steps_per_epoch - self.step
+            if left > 0:
+                raise RuntimeError(f"epoch {epoch}: {left} of its {self.steps_per_epoch} steps were not trained: loop over "
+                                   "training.steps() to the end, or leave both loops")
+            self._close_epoch()
+            self._save_when_due()
+        self._done()
+
+    def steps(self) -> Iterator[Step]:
+        """The steps that are left of the present epoch, inside of a loop over epochs()."""
+        if not self._by_epoch:
+            raise RuntimeError("training.steps() belongs into a loop over training.epochs(); without one, loop over the training itself")
+        last = (self.step // self.steps_per_epoch + 1) * self.steps_per_epoch
+        while self.step < last:
+            yield from self._trained()
+
+    def _trained(self) -> Iterator[Step]:
+        """One step, and what comes after it."""
+        if self._batches is None:
+            self._batches = iter(torch.utils.data.DataLoader(
+                Seeded(self.dataset, self.seed), batch_sampler=ShardSampler(self), num_workers=self.workers,
+                collate_fn=self.collate, generator=torch.Generator()))
+        step = Step(self, self._batches)
+        if step.within == 0:
+            self._means.clear()
+        seed(self.seed, "before", self.step)
+        yield step
+        step.finish()
+        self.step += 1
+        self.between(step)
 
     def between(self, step: Step) -> None:
         """What happens after every step: report, and save when it is time."""
+        if step.ends_epoch and step._loss is not None:
+            self._scores["loss"] = step.loss()
+        if step.ends_epoch and self._by_epoch:
+            return  # epochs() does the rest once the body of its loop is through
         if step.ends_epoch:
-            metric = {"loss": step.loss()} if step._loss is not None else None
-            sluice.report(epoch=step.epoch + 1, step=self.step, metric=metric)
-        if self.step < self.total:
-            due = self.checkpoint_every > 0 and self.step % self.checkpoint_every == 0
-            asked = self.asked()
-            if asked or due:
-                self.save(background=self.background and not asked)
+            self._close_epoch()
+        self._save_when_due()
+
+    def _close_epoch(self) -> None:
+        sluice.report(epoch=self.step // self.steps_per_epoch, step=self.step, metric=self._scores or None)
+        self._scores = {}
+
+    def _save_when_due(self) -> None:
+        if self.step >= self.total:
+            return
+        due = self.checkpoint_every > 0 and self.step % self.checkpoint_every == 0
+        asked = self.asked()
+        if asked or due:
+            self.save(background=self.background and not asked)
+
+    def _done(self) -> None:
+        sluice.wait()
+        sluice.finished()
+
+    def means(self) -> Dict[str, float]:
+        """The means over the present epoch so far, of "loss" and of what was given to
+        step.track(), over all ranks. Collective: call it on every rank."""
+        return self._means.share()
+
+    def validate(self, dataset: Any, measure: measures.Measure, batch: int = 0) -> Dict[str, float]:
+        """Means over a whole data set, shared out over the ranks. Collective.
+
+        measure is called with each batch (inputs, labels) and returns a dict of means
+        over its samples. The model is in eval mode, without gradients. batch is the
+        number of samples in each call; default: as many as in a shard of a step. The
+        result is reported with the epoch, each name with "val/" before it.
+        """
+        scores = measures.validate(self.model, dataset, measure, batch or max(1, self.batch // self.shards), self.rank, self.size,
+                                   self.workers, self.collate)
+        self._scores.update({f"val/{name}": value for name, value in scores.items()})
+        return scores
+
+    def best(self, value: Any, mode: str = "max", name: str = "best") -> bool:
+        """Whether value is the best so far; it is remembered over resizes. mode is "max"
+        or "min"; name tells several bests apart. Not a number is never the best."""
+        if mode not in ("max", "min"):
+            raise ValueError(f'mode {mode!r}: "max" or "min"')
+        value = float(value)
+        old = self._best.get(name)
+        if math.isnan(value) or (old is not None and (value <= old if mode == "max" else value >= old)):
+            return False
+        self._best[name] = value
+        return True
 
     def asked(self) -> bool:
         """Whether to save now. Collective."""
@@ -234,6 +345,7 @@ class Elastic:
     def save(self, pause: bool = True, background: bool = False) -> None:
         """Save everything that the next step depends on. Collective; see
         sluice.checkpoint()."""
+        self._means.share()  # on every rank: rank 0 saves the sums of all
         with sluice.checkpoint(step=self.step, epoch=self.epoch, pause=pause, background=background) as folder:
             self.write(folder)
 
@@ -253,8 +365,11 @@ class Elastic:
 
     def capture(self) -> Dict[str, Any]:
         """All that the next step depends on, the same on every rank."""
+        return capture(self.model, **self._parts, **self._facts())
+
+    def _facts(self) -> Dict[str, Any]:
         facts = {name: getattr(self, name) for name in ("step",) + _FIXED}
-        return capture(self.model, **self._parts, **facts)
+        return {**facts, _OWN: {"values": self.values, "best": self._best, "means": self._means.state(), "scores": self._scores}}
 
     def _resume(self, chosen: bool) -> Any:
         saved = sluice.resume()
@@ -268,4 +383,8 @@ class Elastic:
                 raise ValueError(f"{name} is {getattr(self, name)}, and was {facts[name]} in {saved}: the results would not be "
                                  "those of one training; give what it was, or submit a new job")
         self.step = facts["step"]
+        own = facts.get(_OWN)  # a checkpoint of an earlier release has none
+        if own is not None:
+            self.values, self._best, self._scores = own["values"], own["best"], own["scores"]
+            self._means.restore(own["means"])
         return saved
