@@ -26,6 +26,7 @@ type note struct {
 	Master string `json:"master,omitempty"` // node 0 only
 	Port   int    `json:"port,omitempty"`   // node 0 only
 	Line   int    `json:"line,omitempty"`   // node 0 only: port for the nodes' own connections
+	Agree  int    `json:"agree,omitempty"`  // node 0 only: port on which rank 0 may let the ranks agree
 	// Gang is there where there are several kinds of tasks.
 	Gang *gangNote `json:"gang,omitempty"`
 }
@@ -38,13 +39,14 @@ func (n Node) Meet(ctx context.Context, pause time.Duration) (World, error) {
 	own := note{Name: n.Name, Local: n.Local, Gang: n.Gang}
 	if n.ID == 0 {
 		own.Master, own.Port, own.Line = n.Master, n.port(), n.Line
+		own.Agree = n.agreePort(own.Port)
 		if own.Master == "" {
 			own.Master = "127.0.0.1"
 		}
 	}
 	if n.Meeting == "" {
 		gang, err := groups([]note{own}, 0)
-		return World{Size: n.Local, Master: own.Master, Port: own.Port, Gang: gang}, err
+		return World{Size: n.Local, Master: own.Master, Port: own.Port, Agree: own.Agree, Gang: gang}, err
 	}
 	if err := n.leave(strconv.Itoa(n.ID), own); err != nil {
 		return World{}, fmt.Errorf("meeting the other nodes: %w", err)
@@ -75,8 +77,18 @@ func (n Node) port() int {
 	return port
 }
 
+// agreePort returns a free port for the ranks' agreements, another than the one they
+// meet on; 0 when there is none, and the ranks then agree as their framework lets them.
+func (n Node) agreePort(meeting int) int {
+	port, err := FreePort(n.JobDir + n.Meeting + "agree" + strconv.Itoa(n.Port))
+	if err != nil || port == meeting {
+		return 0
+	}
+	return port
+}
+
 func (n Node) world(notes []note) (World, error) {
-	w := World{Master: notes[0].Master, Port: notes[0].Port, Line: notes[0].Line}
+	w := World{Master: notes[0].Master, Port: notes[0].Port, Line: notes[0].Line, Agree: notes[0].Agree}
 	for id, other := range notes {
 		w.Peers = append(w.Peers, Peer{Name: other.Name, First: w.Size})
 		if id < n.ID {

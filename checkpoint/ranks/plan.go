@@ -3,6 +3,7 @@ package ranks
 import (
 	"errors"
 	"fmt"
+	"net"
 	"regexp"
 	"strconv"
 	"strings"
@@ -111,6 +112,7 @@ type World struct {
 	Master string
 	Port   int
 	Line   int     // node 0's port for the nodes' own connections; 0 = none
+	Agree  int     // rank 0's port for agreements of ranks without torch or MPI; 0 = none
 	Peers  []Peer  // all nodes, where they met
 	Gang   []Group // of each kind, the workers first; none without several kinds
 }
@@ -124,11 +126,15 @@ type Peer struct {
 // variables returns what the process with a local number is told beside env.
 func (n Node) variables(w World, local int, env map[string]string) []string {
 	set := func(name string, v int) string { return name + "=" + strconv.Itoa(v) }
-	return append([]string{
+	own := []string{
 		set("RANK", w.First+local), set("WORLD_SIZE", w.Size),
 		set("LOCAL_RANK", local), set("LOCAL_WORLD_SIZE", n.Local),
 		set("GROUP_RANK", n.ID),
-	}, n.shared(w, env)...)
+	}
+	if w.Agree > 0 {
+		own = append(own, "SLUICE_AGREE="+net.JoinHostPort(w.Master, strconv.Itoa(w.Agree)))
+	}
+	return append(own, n.shared(w, env)...)
 }
 
 // shared returns what all processes of the node are told.

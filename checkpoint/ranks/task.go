@@ -13,7 +13,7 @@ import (
 )
 
 // ofRanks are the variables that make a process one of the workers' process group.
-var ofRanks = []string{"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK", "NODE_RANK"}
+var ofRanks = []string{"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK", "NODE_RANK", "SLUICE_AGREE"}
 
 // noGPUs hides them. Empty is none to CUDA and to ROCm's run time; HIP takes empty for
 // not set, and a number that is not there for the end of its list.

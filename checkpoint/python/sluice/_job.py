@@ -130,7 +130,7 @@ class Job:
         if not self.active:
             return False
         if not self.agreement.met():
-            self.warn("asked whether to save", "the ranks have not met through torch.distributed or mpi4py; they cannot agree")
+            self.warn("asked whether to save", "the ranks have not met through torch.distributed or mpi4py, and `sluice ranks` did not start them; they cannot agree")
             return False
         self.speaks = self.first()
         self.hello()

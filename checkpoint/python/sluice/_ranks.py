@@ -1,7 +1,9 @@
 """Who the ranks of a program are, and how they agree.
 
-Neither torch nor mpi4py is ever imported here: a program of several ranks has
-imported the one it speaks through, and this library speaks through the same.
+Neither torch nor mpi4py is ever imported here: a program of several ranks that has
+imported one of them speaks through it, and this library speaks through the same. A
+program of neither, such as one of JAX or TensorFlow, is given connections of the
+library's own (_star).
 """
 
 from __future__ import annotations
@@ -13,6 +15,8 @@ import os
 import sys
 import time
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+
+from . import _star
 
 Later = Callable[[], List[int]]  # waits for what was begun and returns it
 
@@ -96,7 +100,7 @@ class Agreement:
         False before the program's ranks have met, and where they use something
         this library does not know.
         """
-        return size() == 1 or torch_distributed() is not None or mpi() is not None
+        return size() == 1 or torch_distributed() is not None or mpi() is not None or _star.usable()
 
     def from_first(self, content: bytes) -> bytes:
         """Return rank 0's bytes, at most 255, on every rank."""
@@ -131,13 +135,17 @@ class Agreement:
         if distributed is not None:
             return distributed.group.WORLD
         found = mpi()
-        return found and found.COMM_WORLD
+        if found:
+            return found.COMM_WORLD
+        return _star if _star.usable() else None
 
     def _ready(self) -> Any:
         world = self._world()
         if world is not self._for:
             self._for, self._line = world, None
-            if world is not None:
+            if world is _star:
+                self._line = _star.Star(rank(), size(), PATIENCE.total_seconds())
+            elif world is not None:
                 distributed = torch_distributed()
                 self._line = _Torch(distributed) if distributed is not None else _Mpi(world)
         return self._line
