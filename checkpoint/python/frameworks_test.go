@@ -51,6 +51,7 @@ func TestLinesChanged(t *testing.T) {
 		marked  bool // each of those lines is marked [elastic]
 	}{
 		{"train_ddp.py", 5, true}, {"train_fsdp.py", 5, true}, {"train_mpi.py", 11, true},
+		{"train_validate.py", 20, true},
 		{"train_lightning.py", 3, false}, {"train_transformers.py", 4, false}, {"train_accelerate.py", 5, false},
 	} {
 		upstream := code(t, filepath.Join("examples", "upstream", c.example))

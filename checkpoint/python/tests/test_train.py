@@ -15,7 +15,8 @@ try:
 except ImportError:
     TORCH = False
 
-EXAMPLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "examples", "train_ddp.py")
+LIBRARY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+EXAMPLE = os.path.join(LIBRARY, "examples", "train_ddp.py")
 
 
 @unittest.skipUnless(TORCH, "NOT TESTED: torch is not installed")
@@ -91,6 +92,60 @@ class Train(JobCase):
         self.assertEqual(os.listdir(self.checkpoints), ["00000001"])
         out = self.train(1, "--emulate-step-seconds=0.01")
         self.assertIn("GPU time is emulated", out)
+
+
+@unittest.skipUnless(TORCH, "NOT TESTED: torch is not installed")
+class Validate(JobCase):
+    """examples/train_validate.py and the program of README.md."""
+
+    def start(self, size, *command, **more):
+        with socket.socket() as s:
+            s.bind(("127.0.0.1", 0))
+            port = s.getsockname()[1]
+        ranks = []
+        for rank in range(size):
+            env = {**os.environ, **self.environ(**more), "RANK": str(rank), "WORLD_SIZE": str(size), "PYTHONPATH": LIBRARY,
+                   "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "OMP_NUM_THREADS": "1"}
+            ranks.append(subprocess.Popen([sys.executable, *command], env=env, cwd=self.base, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+        out = []
+        for p in ranks:
+            try:
+                out.append(p.communicate(timeout=120))
+            finally:
+                p.kill()
+        self.assertEqual([p.returncode for p in ranks], [0] * size, out)
+        return out[0][0]
+
+    def test_example(self):
+        """The same lines at any size, and the best model is kept."""
+        example = os.path.join(LIBRARY, "examples", "train_validate.py")
+        want = self.start(1, example, "--epochs=3")
+        self.assertEqual(len(want.splitlines()), 3)
+        self.assertTrue(os.path.exists(os.path.join(self.base, "best.pt")))
+        got = self.start(3, example, "--epochs=3")
+        for a, b in zip(want.split(), got.split()):
+            try:
+                self.assertAlmostEqual(float(a), float(b), places=3)
+            except ValueError:
+                self.assertEqual(a, b)
+        self.assertEqual(set([p["metric"] is not None for p in self.progress() if p["event"] == "progress"]), {True})
+
+    def test_readme(self):
+        """The program of README.md runs as it is written there."""
+        with open(os.path.join(LIBRARY, "README.md"), encoding="utf-8") as f:
+            program = f.read().split("```python\n")[1].split("```")[0]
+        before = """
+import sluice.torch, torch
+from torch.utils.data import TensorDataset
+made = lambda n: TensorDataset(torch.randn(n, 4), torch.randint(2, (n,)))
+torch.manual_seed(1)
+data, held_out, model, criterion = made(480), made(50), torch.nn.Linear(4, 2), torch.nn.CrossEntropyLoss()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 1)
+"""
+        self.start(1, "-c", before + program)
+        self.assertTrue(os.path.exists(os.path.join(self.base, "best.pt")))
+        self.assertEqual([p["epoch"] for p in self.progress() if p["event"] == "progress"], [1, 2, 3])
 
 
 if __name__ == "__main__":
