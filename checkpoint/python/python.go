@@ -1,6 +1,6 @@
-// Package python carries the training library that users import, and its
-// example, in the program itself, so that every job finds the version that its
-// runner understands.
+// Package python carries the training library that users import, its form for C and
+// C++ (include/sluice.h) and the examples, in the program itself, so that every job
+// finds the version that its runner understands.
 package python
 
 import (
@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 )
 
-//go:embed sluice/*.py sluice/py.typed examples/*.py examples/*.sh
+//go:embed sluice/*.py sluice/py.typed include/*.h examples/*.py examples/*.sh examples/*.cpp
 var files embed.FS
 
 // WriteTo writes the library to dir/sluice and the examples to dir/examples,
