@@ -33,6 +33,8 @@ ordinary user, your own.`,
   eval "$(sluice lab env)"
   sinfo
   sluice lab down`,
+		Args: cobra.ArbitraryArgs,
+		RunE: onlyVerbs,
 	}
 	c.PersistentFlags().StringVar(&dir, "dir", "", "the lab's directory (default: SLUICE_LAB_DIR, else "+lab.DefaultDir()+")")
 	c.AddCommand(newLabUpCommand(&dir), newLabEnvCommand(&dir), newLabStatusCommand(&dir), newLabDownCommand(&dir),

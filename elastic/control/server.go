@@ -41,6 +41,8 @@ type Options struct {
 	// Self returns, for status, how many goroutines the daemon has and how many
 	// cycles it has begun; nil leaves them out.
 	Self func() (goroutines int, cycles uint64)
+	// Troubles returns, for status, what only an administrator can mend; nil = nothing.
+	Troubles func() []Trouble
 	// Log receives what no client is told or can repair; nil drops it.
 	Log func(error)
 	// Denied receives every request that was refused for who the caller is; nil
