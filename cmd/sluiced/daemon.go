@@ -128,8 +128,8 @@ func (d *daemon) tune(cfg *engine.Config, c etc.Config) error {
 		Costs: costs(c.Welfare),
 	}
 	cfg.Health = elastic.HealthRules{Exclude: c.Health.Exclude, PerUser: c.Health.PerUser}
-	if d.options.user { // one's own word about one's own jobs
-		cfg.Health.PerUser = 0
+	if d.options.user { // one's own word about one's own jobs; and there is no epilog
+		cfg.Health.PerUser, cfg.Listen = 0, true
 	}
 	cfg.Price = elastic.Price{Save: c.Resize.Save, Drain: c.Resize.Drain, Start: c.Resize.Start, Load: c.Resize.Load}
 	cfg.Period, cfg.Transition, cfg.Backoff = c.Cycle.Period, c.Cycle.Transition, c.Cycle.Backoff
