@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -49,6 +50,7 @@ type Event struct {
 	Job  elastic.JobID // 0 when it concerns no single job
 	Kind string        // one word: adopted, taken, open, act, step, run, close, ended, problem, blind, sighted, health, stranded
 	Text string
+	Err  error // of an action that failed; nil else
 }
 
 // Engine runs cycles. Its methods are called from one goroutine, except Report,
@@ -253,6 +255,11 @@ func (e *Engine) sighted(now time.Time) {
 		}
 	}
 	e.blind.why = ""
+}
+
+// couldNot tells that an action failed.
+func (e *Engine) couldNot(a elastic.Action, job elastic.JobID, err error, now time.Time) {
+	e.cfg.Events(Event{At: now, Job: job, Kind: "problem", Text: fmt.Sprintf("could not %s: %v", a, err), Err: err})
 }
 
 func (e *Engine) event(at time.Time, job elastic.JobID, kind, text string) {
