@@ -52,8 +52,9 @@ func freshSite(t *testing.T, user string) (*scene, string) {
 	base := s.Path("fresh")
 	s.Jobs, s.Outbox, s.State = base+"/shared/jobs", base+"/shared/outbox", base+"/var/sluice"
 	s.Socket, s.Log = base+"/run/sluiced.sock", s.Path("sluiced.log")
+	text := strings.NewReplacer(`"debug"`, `"info"`, `"json"`, `"text"`).Replace(quick) // as an administrator reads it
 	s.must(os.WriteFile(s.Conf, fmt.Appendf(nil, "[paths]\nstate = %q\njobs = %q\noutbox = %q\nsocket = %q\n[slurm]\nconf = %q\n[remote]\nuser = %q\n%s",
-		s.State, s.Jobs, s.Outbox, s.Socket, s.Lab.Conf(), daemon, quick), 0o644))
+		s.State, s.Jobs, s.Outbox, s.Socket, s.Lab.Conf(), daemon, text), 0o644))
 	s.must(python.WriteTo(s.Path("python")))
 	program, err := os.ReadFile("testdata/loop.py")
 	s.must(err)
@@ -186,7 +187,9 @@ func TestTroublesAreToldOnce(t *testing.T) {
 		}
 		return n
 	}
-	s.must(site.Until(s.ctx, 20*time.Second, "both troubles", func() (bool, error) { return told("rights") > 0 && told("outbox") > 0, nil }))
+	if err := site.Until(s.ctx, 20*time.Second, "both troubles", func() (bool, error) { return told("rights") > 0 && told("outbox") > 0, nil }); err != nil {
+		t.Fatalf("%v; sluiced's log:\n%s", err, s.Tail(30))
+	}
 	raw, err := os.ReadFile(s.Log)
 	s.must(err)
 	before := len(raw)

@@ -50,8 +50,12 @@ func (t *troubles) list() []control.Trouble {
 	return slices.Clone(t.now)
 }
 
-// suspect has them looked for soon. It never blocks.
+// suspect has them looked for soon, unless there are some, which are looked at again
+// anyway. It never blocks.
 func (t *troubles) suspect() {
+	if len(t.list()) > 0 {
+		return
+	}
 	select {
 	case t.ask <- struct{}{}:
 	default:
@@ -148,6 +152,10 @@ func ours(info fs.FileInfo) bool {
 // writable makes and removes a file in the folder.
 func writable(dir string) error {
 	f, err := os.CreateTemp(dir, ".sluiced-")
+	var path *fs.PathError
+	if errors.As(err, &path) { // its name is another one each time
+		return fmt.Errorf("%s: %w", dir, path.Err)
+	}
 	if err != nil {
 		return err
 	}
