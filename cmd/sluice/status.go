@@ -63,7 +63,7 @@ func printDaemon(w io.Writer, where string, s control.Status, r control.Report, 
 		lines = append(lines, [2]string{"SLURM", "not looked at yet"})
 	} else {
 		lines = append(lines, [2]string{"POLICY", s.Policy},
-			[2]string{"SLURM", fmt.Sprintf("last looked at %s, in %s s", ago(s.Cycled, now), figure(s.Took))},
+			[2]string{"SLURM", "last looked at " + ago(s.Cycled, now)},
 			[2]string{"SEES", nodesSeen(r) + fmt.Sprintf("%d GPUs, %d of them free", s.GPUs, s.GPUsFree)},
 			[2]string{"JOBS", fmt.Sprintf("%d elastic jobs that have not ended, %d between two sizes", s.Jobs, s.Moves)})
 	}

@@ -205,6 +205,17 @@ func TestTroublesAreToldOnce(t *testing.T) {
 	if err == nil || !strings.Contains(out, "ERROR    "+daemon+" is not a Slurm operator") || !strings.Contains(out, "-> sacctmgr") {
 		t.Errorf("status says: %v\n%s", err, out)
 	}
+	s.must(os.Chown(s.Outbox, statUID(t, s.Jobs), -1)) // only the rights are missing now
+	time.Sleep(6 * time.Second)
+	raw, err = os.ReadFile(s.Log)
+	s.must(err)
+	before = len(raw)
+	time.Sleep(10 * time.Second)
+	raw, err = os.ReadFile(s.Log)
+	s.must(err)
+	if lines := strings.Count(string(raw[before:]), "\n"); lines > 6 {
+		t.Errorf("%d lines in 10 s without rights:\n%s", lines, raw[before:])
+	}
 	for {
 		lines, failed := s.advice()
 		if failed == 0 {
@@ -216,4 +227,13 @@ func TestTroublesAreToldOnce(t *testing.T) {
 		time.Sleep(2 * time.Second)
 	}
 	j.completes()
+}
+
+func statUID(t *testing.T, path string) int {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return int(info.Sys().(*syscall.Stat_t).Uid)
 }
