@@ -4,7 +4,7 @@ GO      ?= go
 VERSION := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS := -X main.version=$(VERSION)
 
-.PHONY: all build packages demo test lint bench bench-job bench-live bench-policy bench-systems conform damage deb exact liars planted seeds crashes soak fuzz fuzz-all hostile reliability-report clean
+.PHONY: all build packages demo test test-elsewhere lint bench bench-job bench-live bench-policy bench-systems conform damage deb exact liars planted seeds crashes soak fuzz fuzz-all hostile reliability-report clean
 
 all: build
 
@@ -29,6 +29,12 @@ test: build
 	@etc/install-frameworks; case $$? in 0|69|75) ;; *) exit 1 ;; esac # likewise
 	$(GO) vet ./...
 	$(GO) test -race -timeout 35m -p 2 ./...
+
+# The tests again, as on another machine: 500 accounts, another locale and time zone,
+# umask 077, a home that cannot be written. PACKAGES="./slurm/lab ./cmd/sluiced" is some.
+PACKAGES ?=
+test-elsewhere: build
+	@etc/campaign elsewhere etc/elsewhere $(PACKAGES)
 
 # dist/*.deb: the programs with units and configuration, and the training library.
 deb: build

@@ -6,7 +6,7 @@ import (
 )
 
 // systemFile is where an installation's configuration lies.
-const systemFile = "/etc/sluice/sluice.toml"
+var systemFile = "/etc/sluice/sluice.toml" // a test has another
 
 // Find returns the configuration file in force: the one SLUICE_CONF names,
 // whether it exists or not, else ~/.config/sluice/sluice.toml in user mode or
@@ -37,6 +37,30 @@ func Current(user bool) (Config, string, error) {
 		user = err == nil && exists(own.Paths.Socket)
 	}
 	return current(user, home)
+}
+
+// Cluster is Current for the cluster's sluiced, whether this user has one or not.
+func Cluster() (Config, string, error) { return current(false, "") }
+
+// Rivals returns the sockets of this user's own sluiced and of the cluster's when Current
+// has both to choose from, which is then the own one; "" else.
+func Rivals() (own, cluster string) {
+	home, _ := os.UserHomeDir()
+	if os.Getenv("SLUICE_CONF") != "" || home == "" {
+		return "", ""
+	}
+	mine, _, err := current(true, home)
+	if err != nil || !exists(mine.Paths.Socket) {
+		return "", ""
+	}
+	site, _, err := Cluster()
+	if err != nil || !exists(site.Paths.Socket) && site.Remote.Address == "" || site.Paths.Socket == mine.Paths.Socket {
+		return "", ""
+	}
+	if exists(site.Paths.Socket) {
+		return mine.Paths.Socket, site.Paths.Socket
+	}
+	return mine.Paths.Socket, site.Remote.Address
 }
 
 func current(user bool, home string) (Config, string, error) {

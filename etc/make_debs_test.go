@@ -61,7 +61,7 @@ func TestDebs(t *testing.T) {
 		"usr/share/doc/python3-sluice/examples/train_ddp.py": 0o644, "usr/share/doc/python3-sluice/examples/upstream/train_ddp.py": 0o644,
 		"usr/share/doc/python3-sluice/examples/container.sh": 0o644, "usr/lib/systemd/system/sluiced.service": 0o644,
 		"usr/lib/systemd/user/sluiced.service": 0o644, "usr/lib/sysusers.d/sluice.conf": 0o644, "etc/sluice/sluice.toml": 0o644,
-		"usr/share/sluice/epilog-sluice": 0o755, "usr/lib/python3/dist-packages/sluice/py.typed": 0o644,
+		"usr/share/sluice/epilog-sluice": 0o755, "usr/share/man/man8/sluiced.8.gz": 0o644, "usr/lib/python3/dist-packages/sluice/py.typed": 0o644,
 	} {
 		if info, err := os.Stat(filepath.Join(root, name)); err != nil || info.Mode().Perm() != mode {
 			t.Errorf("%s: %v, %v", name, info, err)

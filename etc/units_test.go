@@ -83,6 +83,33 @@ func TestPathsAgree(t *testing.T) {
 	}
 }
 
+// What the units name as documentation is packed, and the page names every option of
+// sluiced and the places of the defaults.
+func TestManPage(t *testing.T) {
+	page := strings.ReplaceAll(read(t, "sluiced.8"), `\-`, "-")
+	for _, unit := range []string{"sluiced.service", "sluiced-user.service"} {
+		for line := range strings.Lines(read(t, unit)) {
+			if doc, is := strings.CutPrefix(strings.TrimSpace(line), "Documentation="); is && doc != "man:sluiced(8)" {
+				t.Errorf("%s: %s is not packed", unit, doc)
+			}
+		}
+	}
+	c := Default()
+	for _, want := range []string{"--config", "--user", "--lab", "check", c.Paths.Jobs, c.Paths.Outbox, c.Paths.Socket, c.Paths.State + "/sluice.db", systemFile} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not name %s", want)
+		}
+	}
+	man, err := exec.LookPath("man")
+	if err != nil {
+		t.Skip("SKIPPED, the page was not formatted: there is no man")
+	}
+	out, err := exec.CommandContext(t.Context(), man, "--warnings", "-l", "sluiced.8").CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "decide how many GPUs") || strings.Contains(string(out), "warning:") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
 // slurmctld waits for its epilog: it must be valid, quick and never fail, even
 // where sluice is not there.
 func TestEpilogHarmless(t *testing.T) {

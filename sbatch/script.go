@@ -107,6 +107,8 @@ func misplaced(s setting) error {
 		return s.fail("this is sluice's option, which sbatch does not know", "write it on a #SLUICE line")
 	case s.line == 'L' && (s.name == "user" || s.name == "config"):
 		return s.fail("this says where to look for sluiced, not what the job is", "write it on the command line")
+	case s.line == 'L' && byName(s.name) == nil && s.name != "" && suggestion(s.name, true) != "":
+		return s.fail("this is not one of sluice's options", "did you mean "+suggestion(s.name, true)+"?")
 	case s.line == 'L' && s.is != own && s.is != shared:
 		return s.fail("this is not one of sluice's options, and sbatch does not read #SLUICE lines", "write it on an #SBATCH line")
 	}

@@ -24,6 +24,9 @@ func daemonFor(cmd *cobra.Command) (*control.Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	if cmd.Name() != "event" {
+		tellRival(cmd)
+	}
 	return dial(c)
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,19 +30,26 @@ type finding struct {
 	Verdict verdict `json:"verdict"`
 	About   string  `json:"about"`
 	Text    string  `json:"text"`
-	Do      string  `json:"do,omitempty"` // what to type or change
+	Do      string  `json:"do,omitempty"`   // what to type or change
+	Type    string  `json:"type,omitempty"` // exactly what to type, where that mends it
 }
 
 func passed(about, format string, args ...any) finding {
-	return finding{fine, about, fmt.Sprintf(format, args...), ""}
+	return finding{Verdict: fine, About: about, Text: fmt.Sprintf(format, args...)}
 }
 
 func warned(about, do, format string, args ...any) finding {
-	return finding{warning, about, fmt.Sprintf(format, args...), do}
+	return finding{Verdict: warning, About: about, Text: fmt.Sprintf(format, args...), Do: do}
 }
 
 func failed(about, do, format string, args ...any) finding {
-	return finding{failure, about, fmt.Sprintf(format, args...), do}
+	return finding{Verdict: failure, About: about, Text: fmt.Sprintf(format, args...), Do: do}
+}
+
+// typed is the finding with the command, typed as root, that mends it.
+func typed(f finding, command string) finding {
+	f.Do, f.Type = command, command
+	return f
 }
 
 func newDoctorCommand() *cobra.Command {
@@ -59,7 +68,7 @@ The exit code is 1 when something failed.`,
 				return err
 			}
 			user, _ := cmd.Flags().GetBool("user")
-			all := examine(cmd.Context(), patient{site: c, user: user, now: time.Now})
+			all := examine(cmd.Context(), patient{site: c, user: user, config: configNamed(cmd), now: time.Now})
 			if err := printFindings(cmd.OutOrStdout(), all, asJSON); err != nil {
 				return err
 			}
@@ -75,26 +84,56 @@ The exit code is 1 when something failed.`,
 	return c
 }
 
+// configNamed is the configuration file that the user named; "" = none.
+func configNamed(cmd *cobra.Command) string {
+	if file, _ := cmd.Flags().GetString("config"); file != "" {
+		return file
+	}
+	return os.Getenv("SLUICE_CONF")
+}
+
 // patient is what is examined.
 type patient struct {
 	site etc.Config
 	user bool // a sluiced --user is meant
-	now  func() time.Time
+	// config is the file in force, as sluiced has to be told it; "" = it finds it.
+	config string
+	now    func() time.Time
 }
 
 // examine looks at everything; one part that cannot be seen does not hide the
 // others.
 func examine(ctx context.Context, p patient) []finding {
-	all, settings, seen := examineSlurm(ctx, p)
 	status, reached, findings := examineDaemon(ctx, p)
-	all = append(all, findings...)
 	if reached && status.Mode == "user" {
 		p.user = true
 	}
+	// In the order in which a new site is set up.
+	all, settings, seen := examineSlurm(ctx, p)
+	account, is := examineAccount(p, status)
+	all = append(all, is...)
 	if seen {
-		all = append(all, examineRights(ctx, p, settings, status)...)
+		all = append(all, examineRights(ctx, p, settings, account)...)
 	}
-	return append(all, examineFolders(p, status)...)
+	all = append(all, examineFolders(p, account)...)
+	all = append(all, examineHome(p, account, reached)...)
+	if !reached && !p.user && findings[0].Do == "" && addressOf(p.site) == "" {
+		findings[0] = typed(findings[0], startCommand(account, p.config))
+	}
+	return append(append(all, findings...), onlySeenThere(status.Troubles, all)...)
+}
+
+// onlySeenThere are the daemon's troubles that do not show from here, such as a folder
+// that it alone cannot write to.
+func onlySeenThere(troubles []control.Trouble, found []finding) []finding {
+	var all []finding
+	for _, t := range troubles {
+		seen := slices.ContainsFunc(found, func(f finding) bool { return f.About == t.Code && f.Verdict == failure })
+		if !seen {
+			all = append(all, failed("daemon", t.Do, "%s", t.Text))
+		}
+	}
+	return all
 }
 
 // examineDaemon asks the daemon how it is.
@@ -150,6 +189,15 @@ func lostGPUs(report control.Report) []finding {
 	return all
 }
 
+// oneLine puts what a program said on several lines on one.
+func oneLine(text string) string {
+	lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })
+	for i, line := range lines {
+		lines[i] = strings.Join(strings.Fields(line), " ")
+	}
+	return strings.Join(lines, "; ")
+}
+
 // printFindings prints the findings, one a line with what to do below it.
 func printFindings(w io.Writer, all []finding, asJSON bool) error {
 	if asJSON {
@@ -161,9 +209,9 @@ func printFindings(w io.Writer, all []finding, asJSON bool) error {
 	}
 	var b strings.Builder
 	for _, f := range all {
-		fmt.Fprintf(&b, "%-4s  %-*s  %s\n", f.Verdict, width, f.About, escape(f.Text))
+		fmt.Fprintf(&b, "%-4s  %-*s  %s\n", f.Verdict, width, f.About, escape(oneLine(f.Text)))
 		if f.Do != "" {
-			fmt.Fprintf(&b, "      %-*s  -> %s\n", width, "", escape(f.Do))
+			fmt.Fprintf(&b, "      %-*s  -> %s\n", width, "", escape(oneLine(f.Do)))
 		}
 	}
 	_, err := io.WriteString(w, b.String())

@@ -7,20 +7,15 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
-
-	"github.com/sluice-hpc/sluice/elastic/control"
 )
 
 // examineFolders checks the two shared folders.
-func examineFolders(p patient, status control.Status) []finding {
+func examineFolders(p patient, owner account) []finding {
 	jobs, outbox := p.site.Paths.Jobs, p.site.Paths.Outbox
-	owner := status.User
-	if p.user {
-		owner = "" // one's own folders, under one's own home
-	}
 	all := []finding{examineFolder("jobs", jobs, owner, jobsMode(p.user)), examineFolder("outbox", outbox, owner, outboxMode(p.user))}
 	if !p.user {
 		all = append(all, reachable(jobs, outbox)...)
@@ -38,7 +33,7 @@ func reachable(paths ...string) []finding {
 	for _, path := range paths {
 		if closed := closedAbove(path); closed != "" && !told[closed] {
 			told[closed] = true
-			all = append(all, failed("folders", "chmod o+x "+closed, "others may not enter %s on the way to %s", closed, path))
+			all = append(all, typed(failed("folders", "", "others may not enter %s on the way to %s", closed, path), "chmod o+x "+closed))
 		}
 	}
 	return all
@@ -48,13 +43,14 @@ func reachable(paths ...string) []finding {
 type wanted struct {
 	set, clear fs.FileMode
 	chmod      string
+	group      bool // it has to be one of sluiced's
 }
 
 func jobsMode(own bool) wanted {
 	if own {
 		return wanted{set: 0o700, clear: 0o022, chmod: "700"}
 	}
-	return wanted{set: 0o777 | fs.ModeSticky | fs.ModeSetgid, chmod: "3777"}
+	return wanted{set: 0o777 | fs.ModeSticky | fs.ModeSetgid, chmod: "3777", group: true}
 }
 
 func outboxMode(own bool) wanted {
@@ -64,11 +60,13 @@ func outboxMode(own bool) wanted {
 	return wanted{set: 0o755, clear: 0o022, chmod: "755"}
 }
 
-// examineFolder checks existence, mode and, where one is given, owner.
-func examineFolder(about, path, owner string, want wanted) finding {
+// examineFolder checks existence, mode and, where an account is given, owner and group:
+// what users make below jobs inherits its group, by which sluiced reads it.
+func examineFolder(about, path string, owner account, want wanted) finding {
+	mend := "install -d -m " + want.chmod + " " + ownerOption(owner) + path
 	info, err := os.Stat(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return failed(about, fmt.Sprintf("install -d -m %s %s%s, on the file system all nodes share", want.chmod, ownerOption(owner), path), "%s does not exist", path)
+		return typed(failed(about, "", "%s does not exist%s", path, where(about)), mend)
 	}
 	if err != nil {
 		return failed(about, "", "%v", err)
@@ -77,19 +75,47 @@ func examineFolder(about, path, owner string, want wanted) finding {
 		return failed(about, "set [paths] "+about, "%s is not a folder", path)
 	}
 	if mode := info.Mode(); mode&want.set != want.set || mode&want.clear != 0 {
-		return failed(about, fmt.Sprintf("chmod %s %s", want.chmod, path), "%s has mode %s, which does not do", path, octal(mode))
+		return typed(failed(about, "", "%s has mode %s, which does not do", path, octal(mode)), mend)
 	}
-	if is := ownerOf(info); owner != "" && is != owner {
-		return failed(about, fmt.Sprintf("chown %s %s", owner, path), "%s belongs to %s, but sluiced runs as %s", path, is, owner)
+	if is := ownerOf(info); owner.name != "" && is != owner.name {
+		return typed(failed(about, "", "%s belongs to %s, but sluiced runs as %s", path, is, owner.name), mend)
+	}
+	if gid, group := groupOf(info); want.group && owner.name != "" && !slices.Contains(owner.gids, gid) {
+		return typed(failed(about, "", "%s is of group %s, which jobs' folders inherit, but sluiced (%s) is of group %s and could not read them",
+			path, group, owner.name, owner.group), mend)
 	}
 	return passed(about, "%s is as it should be (mode %s)", path, octal(info.Mode()))
 }
 
-func ownerOption(owner string) string {
-	if owner == "" {
+// where says what kind of file system a folder has to be on.
+func where(about string) string {
+	if about == "jobs" || about == "outbox" {
+		return "; it has to be on the file system that all nodes share"
+	}
+	return ""
+}
+
+func ownerOption(owner account) string {
+	if owner.name == "" {
 		return ""
 	}
-	return "-o " + owner + " "
+	return "-o " + owner.name + " -g " + owner.group + " "
+}
+
+// folderOf is the folder of a file.
+func folderOf(path string) string { return filepath.Dir(path) }
+
+// groupOf returns the folder's group as a number and as people call it.
+func groupOf(info fs.FileInfo) (gid, name string) {
+	stat, is := info.Sys().(*syscall.Stat_t)
+	if !is {
+		return "?", "?"
+	}
+	gid = strconv.FormatUint(uint64(stat.Gid), 10)
+	if g, err := user.LookupGroupId(gid); err == nil {
+		return gid, g.Name
+	}
+	return gid, gid
 }
 
 // octal writes a mode as chmod takes it.

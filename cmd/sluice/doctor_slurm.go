@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/slurm"
 )
 
 // tolerable is how far apart two clocks may be: less than what a resize takes.
@@ -139,30 +139,28 @@ func (p patient) ask(ctx context.Context, program string, args ...string) (strin
 }
 
 // examineRights checks that the daemon's account may direct jobs.
-func examineRights(ctx context.Context, p patient, s settings, status control.Status) []finding {
+func examineRights(ctx context.Context, p patient, s settings, daemon account) []finding {
 	if p.user {
 		return []finding{passed("rights", "user mode: your own jobs, which Slurm lets you direct")}
 	}
-	who := status.User
-	if who == "" {
-		who = "sluice" // the unit's account
+	r := slurm.Rights{Account: daemon.name, Database: s.get("AccountingStorageType") == "accounting_storage/slurmdbd"}
+	r.SlurmUser, _, _ = strings.Cut(s.get("SlurmUser"), "(")
+	if r.Owns() {
+		return []finding{passed("rights", "%s may direct all jobs", r.Account)}
 	}
-	slurmUser, _, _ := strings.Cut(s.get("SlurmUser"), "(")
-	if who == slurmUser || who == "root" {
-		return []finding{passed("rights", "%s may direct all jobs", who)}
+	if r.Database {
+		level, err := p.ask(ctx, "sacctmgr", "-n", "-P", "show", "user", r.Account, "format=adminlevel")
+		if err != nil {
+			return []finding{warned("rights", "", "cannot tell whether %s is an operator: %v", r.Account, err)}
+		}
+		r.Level = strings.TrimSpace(level)
 	}
-	if s.get("AccountingStorageType") != "accounting_storage/slurmdbd" {
-		return []finding{failed("rights", fmt.Sprintf("run sluiced as %s, or 'sluiced --user'", slurmUser),
-			"%s may not direct others' jobs: without slurmdbd only root and %s may", who, slurmUser)}
+	text, do := r.Missing()
+	switch {
+	case text == "":
+		return []finding{passed("rights", "%s is a Slurm %s", r.Account, strings.ToLower(r.Level))}
+	case r.Database:
+		return []finding{typed(failed("rights", "", "%s", text), do)}
 	}
-	level, err := p.ask(ctx, "sacctmgr", "-n", "-P", "show", "user", who, "format=adminlevel")
-	level = strings.TrimSpace(level)
-	if err != nil {
-		return []finding{warned("rights", "", "cannot tell whether %s is an operator: %v", who, err)}
-	}
-	if level == "Operator" || level == "Administrator" {
-		return []finding{passed("rights", "%s is a Slurm %s", who, strings.ToLower(level))}
-	}
-	return []finding{failed("rights", fmt.Sprintf("sacctmgr modify user %s set adminlevel=operator (or 'add user', with an account)", who),
-		"%s is not a Slurm operator and may not direct others' jobs", who)}
+	return []finding{failed("rights", do, "%s", text)}
 }

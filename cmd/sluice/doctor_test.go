@@ -138,26 +138,36 @@ func TestFolders(t *testing.T) {
 	base := t.TempDir()
 	me := ownerOf(must(os.Stat(base)))
 	dir := filepath.Join(base, "jobs")
-	look := func() finding { return examineFolder("jobs", dir, me, jobsMode(false)) }
+	mine, err := accountOf(me)
+	if err != nil {
+		t.Fatal(err)
+	}
+	group := mine.group
+	look := func() finding { return examineFolder("jobs", dir, mine, jobsMode(false)) }
 	expect := func(want verdict, text, do string) {
 		t.Helper()
 		if f := look(); f.Verdict != want || !strings.Contains(f.Text, text) || !strings.Contains(f.Do, do) {
 			t.Errorf("got %+v, want %s %q %q", f, want, text, do)
 		}
 	}
-	expect(failure, "does not exist", "install -d -m 3777 -o "+me+" "+dir)
-	if err := os.Mkdir(dir, 0o755); err != nil {
+	expect(failure, "does not exist", "install -d -m 3777 -o "+me+" -g "+group+" "+dir)
+	if err := errors.Join(os.Mkdir(dir, 0o755), os.Chmod(dir, 0o755)); err != nil { // whatever the umask is
 		t.Fatal(err)
 	}
-	expect(failure, "has mode 0755", "chmod 3777 "+dir)
+	expect(failure, "has mode 0755", "install -d -m 3777 -o "+me+" -g "+group+" "+dir)
 	if err := os.Chmod(dir, 0o777|fs.ModeSticky|fs.ModeSetgid); err != nil {
 		t.Fatal(err)
 	}
 	expect(fine, "as it should be (mode 3777)", "")
-	if f := examineFolder("jobs", dir, "somebody", jobsMode(false)); f.Verdict != failure || !strings.Contains(f.Do, "chown somebody "+dir) {
+	if f := examineFolder("jobs", dir, account{name: "somebody", group: "them"}, jobsMode(false)); f.Verdict != failure || !strings.Contains(f.Type, "-o somebody -g them "+dir) {
 		t.Errorf("another owner: %+v", f)
 	}
-	if f := examineFolder("outbox", dir, me, outboxMode(false)); f.Verdict != failure {
+	// The owner is right, and what users make there is not sluiced's to read.
+	if f := examineFolder("jobs", dir, account{name: me, group: "them", gids: []string{"4000000001"}}, jobsMode(false)); f.Verdict != failure ||
+		!strings.Contains(f.Text, "could not read them") || !strings.Contains(f.Type, "-g them ") {
+		t.Errorf("another group: %+v", f)
+	}
+	if f := examineFolder("outbox", dir, mine, outboxMode(false)); f.Verdict != failure {
 		t.Errorf("an outbox that others may write: %+v", f)
 	}
 	if f := fileServer(dir, time.Now); f.Verdict != fine {
@@ -196,16 +206,16 @@ func TestRights(t *testing.T) {
 	look := func(user, storage string) string {
 		s, _ := recorded(t)
 		s["AccountingStorageType"] = storage
-		return said(examineRights(context.Background(), p, s, control.Status{User: user}))
+		return said(examineRights(context.Background(), p, s, account{name: user}))
 	}
 	const slurmdbd = "accounting_storage/slurmdbd"
 	for _, c := range []struct{ user, storage, level, want string }{
 		{"slurm", "", "", "OK rights: slurm may direct all jobs"},
 		{"sluice", "accounting_storage/none", "", "FAIL rights: sluice may not direct others' jobs: without slurmdbd only root and slurm may"},
 		{"sluice", slurmdbd, "echo Operator", "OK rights: sluice is a Slurm operator"},
-		{"sluice", slurmdbd, "echo None", "FAIL rights: sluice is not a Slurm operator"},
+		{"sluice", slurmdbd, "echo None", "FAIL rights: sluice is not a Slurm operator and may not direct others' jobs"},
 		{"sluice", slurmdbd, "exit 1", "WARN rights: cannot tell"},
-		{"", slurmdbd, "echo Administrator", "OK rights: sluice is a Slurm administrator"},
+		{"sluice", slurmdbd, "echo Administrator", "OK rights: sluice is a Slurm administrator"},
 	} {
 		fakeProgram(t, dir, "sacctmgr", c.level)
 		if got := look(c.user, c.storage); !strings.HasPrefix(got, c.want) {

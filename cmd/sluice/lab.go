@@ -29,10 +29,12 @@ with pretended GPUs, everything under one directory, in seconds and without a
 trace afterwards. It needs Debian's slurmctld, slurmd, slurm-client and munge
 installed, and no configuration. As root, jobs of every account run; as an
 ordinary user, your own.`,
-		Example: `  sluice lab up --nodes 3 --gpus 4
+		Example: `  sluice lab up --nodes 3 --gpus 4 --gpu-types a100,a100,t4 --daemon
   eval "$(sluice lab env)"
-  sinfo
+  sluice status
   sluice lab down`,
+		Args: cobra.ArbitraryArgs,
+		RunE: onlyVerbs,
 	}
 	c.PersistentFlags().StringVar(&dir, "dir", "", "the lab's directory (default: SLUICE_LAB_DIR, else "+lab.DefaultDir()+")")
 	c.AddCommand(newLabUpCommand(&dir), newLabEnvCommand(&dir), newLabStatusCommand(&dir), newLabDownCommand(&dir),
@@ -43,6 +45,7 @@ ordinary user, your own.`,
 func newLabUpCommand(dir *string) *cobra.Command {
 	var cfg lab.Config
 	var partitions, settings []string
+	var daemon bool
 	c := &cobra.Command{
 		Use:   "up",
 		Short: "Start a lab and wait until every node is idle",
@@ -65,13 +68,15 @@ func newLabUpCommand(dir *string) *cobra.Command {
 				return err
 			}
 			printUp(cmd.OutOrStdout(), l, time.Since(from))
-			return nil
+			return furnishLab(ctx, cmd.OutOrStdout(), l, daemon)
 		},
 	}
 	f := c.Flags()
 	f.IntVar(&cfg.Nodes, "nodes", 3, "number of nodes, 1 to 64")
 	f.IntVar(&cfg.GPUs, "gpus", 4, "GPUs of each node, 0 to 64")
 	f.StringVar(&cfg.GPUType, "gpu-type", "", "Slurm type of the GPUs (default: none)")
+	f.StringSliceVar(&cfg.GPUTypes, "gpu-types", nil, "types of single nodes' GPUs, in order: a100,a100,t4")
+	f.BoolVar(&daemon, "daemon", false, "start sluiced on it, too; 'lab down' stops it")
 	f.IntVar(&cfg.CPUs, "cpus", 16, "CPUs each node claims to have")
 	f.StringVar(&cfg.SlurmUser, "slurm-user", "", "account that runs slurmctld (default: slurm as root, else yourself)")
 	f.StringArrayVar(&partitions, "partition", nil, `a partition, NAME or NAME=NODE,NODE; repeat for more (default "gpu" with all nodes)`)
@@ -125,6 +130,9 @@ func newLabEnvCommand(dir *string) *cobra.Command {
 			for _, v := range l.Env() {
 				name, value, _ := strings.Cut(v, "=")
 				fmt.Fprintf(cmd.OutOrStdout(), "export %s='%s'\n", name, strings.ReplaceAll(value, "'", `'\''`))
+			}
+			if _, err := os.Stat(labConf(l)); err == nil {
+				fmt.Fprintf(cmd.OutOrStdout(), "export SLUICE_CONF='%s'\n", strings.ReplaceAll(labConf(l), "'", `'\''`))
 			}
 			return nil
 		},
@@ -194,6 +202,7 @@ func newLabDownCommand(dir *string) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			endLabDaemon(cmd.Context(), l)
 			if keep {
 				return l.Stop(cmd.Context())
 			}

@@ -39,7 +39,10 @@ func TestLabCommands(t *testing.T) {
 	if !strings.Contains(out, "1 nodes x 2 GPUs is up") || !strings.Contains(out, "sluice lab env --dir "+dir) {
 		t.Errorf("up printed:\n%s", out)
 	}
-	if out, err = runLab("env", "--dir", dir); err != nil || !strings.Contains(out, "export SLURM_CONF='"+dir+"/etc/slurm.conf'\n") {
+	if !strings.Contains(out, "to start sluiced on it: ") || !strings.Contains(out, "sluiced --config "+dir+"/sluice.toml") {
+		t.Errorf("up does not say how to start sluiced:\n%s", out)
+	}
+	if out, err = runLab("env", "--dir", dir); err != nil || !strings.Contains(out, "export SLURM_CONF='"+dir+"/etc/slurm.conf'\n") || !strings.Contains(out, "export SLUICE_CONF='"+dir+"/sluice.toml'\n") {
 		t.Errorf("env: %v\n%s", err, out)
 	}
 	if out, err = runLab("status", "--dir", dir); err != nil || !strings.Contains(out, "idle   gpu:2") {

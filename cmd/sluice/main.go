@@ -47,8 +47,10 @@ func (c exitCode) Error() string { return "exit code " + strconv.Itoa(int(c)) }
 // complain prints an error as Slurm's tools do; of several joined ones each has
 // a line. Errors carry other people's words: they are escaped here, once for all.
 func complain(errs io.Writer, err error) {
-	for _, line := range strings.Split(err.Error(), "\n") {
-		fmt.Fprintln(errs, "sluice: error:", escape(line))
+	for line := range strings.SplitSeq(err.Error(), "\n") {
+		if line = strings.TrimSpace(strings.ReplaceAll(line, "\t", " ")); line != "" {
+			fmt.Fprintln(errs, "sluice: error:", escape(line))
+		}
 	}
 }
 
@@ -62,6 +64,7 @@ var verbs = []struct {
 }{
 	{"submit", newSubmitCommand},
 	{"queue", newQueueCommand},
+	{"status", newStatusCommand},
 	{"show", newShowCommand},
 	{"explain", newExplainCommand},
 	{"history", newHistoryCommand},
@@ -80,6 +83,7 @@ var verbs = []struct {
 	{"simulate", newSimulateCommand},
 	{"whatif", newWhatifCommand},
 	{"doctor", newDoctorCommand},
+	{"version", newVersionCommand},
 	{"lab", newLabCommand},
 	{"bench-policy", newBenchPolicyCommand},
 }
@@ -99,7 +103,10 @@ others arrive, and keeps its job id: squeue, scancel and sacct work as ever.`,
 		Version:       version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
+		Args:          cobra.ArbitraryArgs,
+		RunE:          onlyVerbs,
 	}
+	c.SetFlagErrorFunc(unknownFlag)
 	c.SetVersionTemplate("sluice {{.Version}}\n")
 	f := c.PersistentFlags()
 	f.String("config", "", "configuration file (default: SLUICE_CONF, then the usual places)")

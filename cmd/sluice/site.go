@@ -16,7 +16,26 @@ import (
 func siteFor(cmd *cobra.Command) (etc.Config, error) {
 	file, _ := cmd.Flags().GetString("config") // both are always defined by the root
 	user, _ := cmd.Flags().GetBool("user")
+	if file == "" && cmd.Flags().Changed("user") && !user {
+		c, _, err := etc.Cluster()
+		return c, err
+	}
 	return loadSite(file, user)
+}
+
+// tellRival says which sluiced is asked where there are two and the user named neither.
+func tellRival(cmd *cobra.Command) {
+	file, _ := cmd.Flags().GetString("config")
+	if file != "" || cmd.Flags().Changed("user") {
+		return
+	}
+	if own, cluster := etc.Rivals(); cluster != "" {
+		fmt.Fprintln(cmd.ErrOrStderr(), "sluice:", escape(rivalNote(own, cluster)))
+	}
+}
+
+func rivalNote(own, cluster string) string {
+	return fmt.Sprintf("asking your own sluiced (%s), not the cluster's (%s); --user or --user=false chooses", own, cluster)
 }
 
 func loadSite(file string, user bool) (etc.Config, error) {

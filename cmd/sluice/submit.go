@@ -101,6 +101,12 @@ func (s *submission) submit(ctx context.Context, cmd *cobra.Command, args []stri
 		return s.test(ctx)
 	}
 	id, err := s.create(ctx, line.User)
+	var code exitCode
+	if errors.As(err, &code) { // sbatch has said why; perhaps it is this
+		for _, text := range line.Misspelt() {
+			warn(s.errs, text)
+		}
+	}
 	if err != nil || id == 0 {
 		return err
 	}

@@ -34,6 +34,10 @@ type daemon struct {
 	server  *control.Server
 	settled settled
 	started time.Time
+
+	troubles troubles
+	rights   *command.Client // asked what the daemon may do
+	repeats  repeats         // on the engine's goroutine
 }
 
 // run wires the daemon and supervises it until ctx ends or a part of it fails.
@@ -64,6 +68,7 @@ func run(ctx context.Context, o options) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return d.server.Serve(ctx) })
 	g.Go(func() error { return d.loop.run(ctx) })
+	g.Go(func() error { return d.watchTroubles(ctx, c) })
 	err = g.Wait()
 	log.Info().Err(err).Msg("sluiced stops; jobs run on at their size")
 	return err
@@ -77,7 +82,7 @@ func newDaemon(ctx context.Context, o options, c etc.Config, log zerolog.Logger)
 	for _, n := range notices { // something is lost or not as it was left: a person should read it
 		log.Error().Msg(n)
 	}
-	d := &daemon{options: o, log: log, store: st, started: time.Now()}
+	d := &daemon{options: o, log: log, store: st, started: time.Now(), troubles: troubles{ask: make(chan struct{}, 1)}}
 	cfg, err := d.engineConfig(c)
 	if err != nil {
 		st.Shutdown()
@@ -94,6 +99,7 @@ func (d *daemon) engineConfig(c etc.Config) (engine.Config, error) {
 	if err != nil {
 		return engine.Config{}, err
 	}
+	d.rights = client
 	mailbox, err := checkpoint.NewMailbox(c.Paths.Jobs, c.Paths.Outbox)
 	if err != nil {
 		return engine.Config{}, err
@@ -128,8 +134,8 @@ func (d *daemon) tune(cfg *engine.Config, c etc.Config) error {
 		Costs: costs(c.Welfare),
 	}
 	cfg.Health = elastic.HealthRules{Exclude: c.Health.Exclude, PerUser: c.Health.PerUser}
-	if d.options.user { // one's own word about one's own jobs
-		cfg.Health.PerUser = 0
+	if d.options.user { // one's own word about one's own jobs; and there is no epilog
+		cfg.Health.PerUser, cfg.Listen = 0, true
 	}
 	cfg.Price = elastic.Price{Save: c.Resize.Save, Drain: c.Resize.Drain, Start: c.Resize.Start, Load: c.Resize.Load}
 	cfg.Period, cfg.Transition, cfg.Backoff = c.Cycle.Period, c.Cycle.Transition, c.Cycle.Backoff
@@ -216,6 +222,16 @@ func newLog(c etc.Log, to *os.File) zerolog.Logger {
 // logEvent writes one thing that happened. The text may hold users' words; plain
 // escapes them.
 func (d *daemon) logEvent(e engine.Event) {
+	missed := 0
+	if key := problemKey(e); key != "" {
+		if key == noRights || key == noOutbox {
+			d.troubles.suspect()
+		}
+		var tell bool
+		if tell, missed = d.repeats.tell(key, e.At); !tell {
+			return
+		}
+	}
 	level := zerolog.InfoLevel
 	switch e.Kind {
 	case "problem", "blind":
@@ -226,6 +242,9 @@ func (d *daemon) logEvent(e engine.Event) {
 	entry := d.log.WithLevel(level).Str("event", e.Kind)
 	if e.Job != 0 {
 		entry = entry.Int64("job", int64(e.Job))
+	}
+	if missed > 0 {
+		entry = entry.Int("more", missed)
 	}
 	entry.Msg(e.Text)
 }

@@ -18,6 +18,9 @@ const (
 	// stirEvery is how often the answers of jobs that were asked to save are
 	// looked for: one small file each, nothing of Slurm.
 	stirEvery = 100 * time.Millisecond
+	// listenEvery is how often a sluiced --user looks whether a runner said that its job
+	// is over: likewise.
+	listenEvery = time.Second
 	// Ended jobs, and what is known of them, are kept this long.
 	historyFor = 90 * 24 * time.Hour
 )
@@ -111,6 +114,8 @@ func (l *loop) rest(ctx context.Context, hup <-chan os.Signal, started, next tim
 	defer timer.Stop()
 	stir := time.NewTicker(stirEvery)
 	defer stir.Stop()
+	listen := time.NewTicker(listenEvery)
+	defer listen.Stop()
 	woken := l.woken
 	for {
 		l.systemd.say(sd.SdNotifyWatchdog)
@@ -124,6 +129,10 @@ func (l *loop) rest(ctx context.Context, hup <-chan os.Signal, started, next tim
 			timer.Reset(max(0, time.Until(earliest)))
 		case <-stir.C:
 			if l.d.engine.Stirred() {
+				return
+			}
+		case <-listen.C:
+			if l.d.engine.Exited() {
 				return
 			}
 		case f := <-l.calls:

@@ -41,8 +41,9 @@ func peer(conn *net.UnixConn) (Caller, error) {
 // names remembers user names, so that a slow directory service is asked once an
 // account.
 type names struct {
-	mu   sync.Mutex
-	seen map[uint32]string
+	account func(uint32) string // nil = the system's
+	mu      sync.Mutex
+	seen    map[uint32]string
 }
 
 // most bounds what is remembered.
@@ -56,16 +57,27 @@ func (n *names) of(uid uint32) string {
 	if ok {
 		return name
 	}
-	number := strconv.FormatUint(uint64(uid), 10)
-	account, err := user.LookupId(number)
-	if err != nil {
-		return number // perhaps the directory is down: ask again next time
+	ask := n.account
+	if ask == nil {
+		ask = systemAccount
+	}
+	if name = ask(uid); name == "" {
+		return strconv.FormatUint(uint64(uid), 10) // perhaps the directory is down: ask again next time
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.seen == nil || len(n.seen) >= most {
 		n.seen = map[uint32]string{}
 	}
-	n.seen[uid] = account.Username
+	n.seen[uid] = name
+	return name
+}
+
+// systemAccount asks the system for the account's name.
+func systemAccount(uid uint32) string {
+	account, err := user.LookupId(strconv.FormatUint(uint64(uid), 10))
+	if err != nil {
+		return ""
+	}
 	return account.Username
 }

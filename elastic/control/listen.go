@@ -32,7 +32,7 @@ func listen(ctx context.Context, path string, userMode bool) (*socket, error) {
 	if userMode {
 		dirMode, mode = 0o700, 0o600
 	}
-	if err := os.MkdirAll(filepath.Dir(path), dirMode); err != nil {
+	if err := makeFolder(filepath.Dir(path), dirMode); err != nil {
 		return nil, fmt.Errorf("socket %s: %w; the daemon's account must be able to make its folder", path, err)
 	}
 	lock, err := lockSocket(path)
@@ -45,6 +45,18 @@ func listen(ctx context.Context, path string, userMode bool) (*socket, error) {
 		return nil, err
 	}
 	return &socket{UnixListener: listener, lock: lock}, nil
+}
+
+// makeFolder makes the socket's folder with this mode, whatever the umask is: users
+// MUST be able to enter it. One that exists keeps the mode its administrator gave it.
+func makeFolder(dir string, mode fs.FileMode) error {
+	if _, err := os.Stat(dir); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(dir, mode); err != nil {
+		return err
+	}
+	return os.Chmod(dir, mode)
 }
 
 // Close removes the socket, then drops the lock.

@@ -32,12 +32,17 @@ type Options struct {
 	UserMode  bool     // nobody but UID and root may connect
 	UID       uint32   // the daemon's own account, an operator
 	Now       func() time.Time
+	// Account returns the name of an account, "" where there is none; nil asks the
+	// system. It may be slow: it is asked once an account.
+	Account func(uid uint32) string
 
 	Version string    // of the program, for status
 	Started time.Time // of the daemon, for status
 	// Self returns, for status, how many goroutines the daemon has and how many
 	// cycles it has begun; nil leaves them out.
 	Self func() (goroutines int, cycles uint64)
+	// Troubles returns, for status, what only an administrator can mend; nil = nothing.
+	Troubles func() []Trouble
 	// Log receives what no client is told or can repair; nil drops it.
 	Log func(error)
 	// Denied receives every request that was refused for who the caller is; nil
@@ -72,6 +77,7 @@ func newServer(service Service) *Server {
 // with ErrInUse when a live daemon answers there.
 func Listen(ctx context.Context, path string, o Options, service Service) (*Server, error) {
 	s := newServer(service)
+	s.names.account = o.Account
 	if err := s.Configure(o); err != nil {
 		return nil, err
 	}

@@ -25,9 +25,11 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// options are those of a daemon whose account is nobody here.
+// options are those of a daemon whose account is nobody here. What accounts this machine
+// has does not matter: these are all there are.
 func options() control.Options {
-	return control.Options{UID: 4242, Now: func() time.Time { return controltest.Now }, Version: "1.2.3", Started: controltest.Now}
+	accounts := map[uint32]string{0: "root", 1: "daemon", controltest.AnnUID: "ann"}
+	return control.Options{UID: 4242, Account: func(uid uint32) string { return accounts[uid] }, Now: func() time.Time { return controltest.Now }, Version: "1.2.3", Started: controltest.Now}
 }
 
 // serve runs a server and returns its socket.

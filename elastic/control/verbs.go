@@ -47,6 +47,9 @@ func (s *Server) status(q request) (any, error) {
 	if q.options.Self != nil {
 		out.Goroutines, out.Cycles = q.options.Self()
 	}
+	if q.options.Troubles != nil {
+		out.Troubles = q.options.Troubles()
+	}
 	if q.options.UserMode {
 		out.Mode = "user"
 	}

@@ -33,6 +33,15 @@ type Status struct {
 	// What the daemon says of itself; the kernel knows the rest.
 	Goroutines int    `json:"goroutines,omitempty"`
 	Cycles     uint64 `json:"cycles,omitempty"` // begun since Started
+	// Troubles are what keeps the daemon from its work until a person does something.
+	Troubles []Trouble `json:"troubles,omitempty"`
+}
+
+// Trouble is one thing that only an administrator can mend.
+type Trouble struct {
+	Code string `json:"code"` // "rights" or "outbox"
+	Text string `json:"text"` // what is wrong
+	Do   string `json:"do"`   // what to type
 }
 
 // Report is what the last cycle saw and decided, for queue, show and nodes.

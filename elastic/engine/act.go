@@ -124,7 +124,7 @@ func (e *Engine) letGo(ctx context.Context, js *jobState, in elastic.Intent, now
 	}
 	for _, a := range effects {
 		if err := e.perform(ctx, a, elastic.Job{ID: in.Job}, now); err != nil {
-			e.event(now, in.Job, "problem", fmt.Sprintf("could not %s: %v", a, err))
+			e.couldNot(a, in.Job, err, now)
 			return false
 		}
 	}
@@ -142,7 +142,7 @@ func (e *Engine) closeFirst(ctx context.Context, in elastic.Intent, next elastic
 	}
 	for _, action := range next.Do {
 		if err := e.perform(ctx, action, job, now); err != nil {
-			e.event(now, action.About(), "problem", fmt.Sprintf("could not %s: %v", action, err))
+			e.couldNot(action, action.About(), err, now)
 		}
 	}
 	return next.Intent, false, true, false
@@ -175,7 +175,7 @@ func replaced(ins []elastic.Intent, in elastic.Intent) []elastic.Intent {
 // failed decides what a failed effect means. It never repeats blindly: the next
 // cycle looks first.
 func (e *Engine) failed(ctx context.Context, in elastic.Intent, a elastic.Action, err error, now time.Time) (keep, down bool) {
-	e.event(now, in.Job, "problem", fmt.Sprintf("could not %s: %v", a, err))
+	e.couldNot(a, in.Job, err, now)
 	js := e.byID[in.Job]
 	if js != nil {
 		js.problem["move"] = err.Error()

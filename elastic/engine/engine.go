@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -32,6 +33,9 @@ type Config struct {
 	// ShareSpeeds lets the jobs of different users that name one model learn from each
 	// other; else every user's jobs learn from that user's alone.
 	ShareSpeeds bool
+	// Listen believes a runner that says its run is over, and looks at Slurm at once: where
+	// no epilog of slurmctld's tells.
+	Listen bool
 	// Edge names the partitions that are edge pools.
 	Edge map[string]bool
 	// Mine tells which jobs this engine looks after; nil = every tagged one.
@@ -46,6 +50,7 @@ type Event struct {
 	Job  elastic.JobID // 0 when it concerns no single job
 	Kind string        // one word: adopted, taken, open, act, step, run, close, ended, problem, blind, sighted, health, stranded
 	Text string
+	Err  error // of an action that failed; nil else
 }
 
 // Engine runs cycles. Its methods are called from one goroutine, except Report,
@@ -100,6 +105,7 @@ type jobState struct {
 	begun     time.Time // first line of the run that was last told of
 	gauged    gauged
 	ailing    bool // a GPU it has is unfit by its own word, and keeps its node out
+	exited    exited
 	lazy      lazyCurve
 	unlearned bool                  // it has ended, and what was learnt from it is in the store alone
 	problem   map[string]string     // by source, for people
@@ -218,7 +224,7 @@ func (e *Engine) Cycle(ctx context.Context, now time.Time) (wake time.Time, err 
 // before long while a job is measured, which waits at a size until it is known.
 func (e *Engine) wake(now time.Time, acted, measuring bool) time.Time {
 	switch {
-	case acted || len(e.open) > 0:
+	case acted || len(e.open) > 0 || e.ending(now):
 		return now.Add(e.cfg.Transition)
 	case measuring:
 		return now.Add(min(e.cfg.Period, measurePeriod))
@@ -249,6 +255,11 @@ func (e *Engine) sighted(now time.Time) {
 		}
 	}
 	e.blind.why = ""
+}
+
+// couldNot tells that an action failed.
+func (e *Engine) couldNot(a elastic.Action, job elastic.JobID, err error, now time.Time) {
+	e.cfg.Events(Event{At: now, Job: job, Kind: "problem", Text: fmt.Sprintf("could not %s: %v", a, err), Err: err})
 }
 
 func (e *Engine) event(at time.Time, job elastic.JobID, kind, text string) {

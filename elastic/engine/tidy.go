@@ -27,7 +27,7 @@ func (e *Engine) tidy(ctx context.Context, now time.Time) bool {
 		for _, a := range e.chores(js, now) {
 			did = true
 			if err := e.perform(ctx, a, elastic.Job{ID: js.rec.ID}, now); err != nil {
-				e.event(now, js.rec.ID, "problem", fmt.Sprintf("could not %s: %v", a, err))
+				e.couldNot(a, js.rec.ID, err, now)
 			}
 		}
 	}

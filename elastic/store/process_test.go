@@ -206,4 +206,7 @@ func copyFile(t *testing.T, from, to string) {
 	if err := os.WriteFile(to, raw, 0o755); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.Chmod(to, 0o755); err != nil { // whatever the umask is
+		t.Fatal(err)
+	}
 }

@@ -175,7 +175,7 @@ func testSecondAccount(t *testing.T, l *lab.Lab) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	out := filepath.Join(dir, "out")
-	cmd := as(t, l.Command(within(t), "sbatch", "--parsable", "--gpus=1", "-o", out, "--wrap", "id -un"), "nobody")
+	cmd := as(t, l.Command(within(t), "sbatch", "--parsable", "--gpus=1", "-o", out, "--wrap", "id -un; chmod 640 "+out), "nobody") // whatever the umask is
 	cmd.Dir = "/"
 	line, err := cmd.CombinedOutput()
 	if err != nil {

@@ -164,6 +164,9 @@ func rerunAsNobody(t *testing.T) {
 	if err := os.WriteFile(copied, binary, 0o755); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.Chmod(copied, 0o755); err != nil { // whatever the umask is
+		t.Fatal(err)
+	}
 	cmd := as(t, exec.CommandContext(within(t), copied, "-test.run=^TestOrdinaryUser$", "-test.v"), "nobody")
 	cmd.Dir = dir
 	text, err := cmd.CombinedOutput()

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-hpc/sluice/elastic/control"
+)
+
+func newStatusCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "status",
+		Short: "Show which sluiced answers, since when, its policy and what it can see",
+		Long: `Shows the sluiced that the other commands ask: where it answers, its account, since
+when it runs, its policy, and what it sees of the cluster. The exit code is 1 when
+none answers, or when it cannot see Slurm or direct jobs.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			client, err := daemonFor(cmd)
+			if err != nil {
+				return err
+			}
+			s, err := client.Status(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				err = writeJSON(cmd.OutOrStdout(), s)
+			} else {
+				report, _ := client.Report(cmd.Context()) // none yet: it says so
+				err = printDaemon(cmd.OutOrStdout(), client.Where(), s, report, time.Now())
+			}
+			if err == nil && (s.Blind != "" || len(s.Troubles) > 0) {
+				return exitCode(1)
+			}
+			return err
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+// printDaemon prints one fact a line.
+func printDaemon(w io.Writer, where string, s control.Status, r control.Report, now time.Time) error {
+	whose := "for the whole cluster"
+	if s.Mode == "user" {
+		whose = "for the jobs of this account only"
+	}
+	lines := [][2]string{
+		{"DAEMON", fmt.Sprintf("sluiced %s, pid %d, answers on %s", s.Program, s.PID, where)},
+		{"ACCOUNT", fmt.Sprintf("%s, %s", s.User, whose)},
+	}
+	if !s.Started.IsZero() {
+		lines = append(lines, [2]string{"SINCE", fmt.Sprintf("%s (%s)", when(s.Started), clock(now.Sub(s.Started)))})
+	}
+	if s.Cycled.IsZero() {
+		lines = append(lines, [2]string{"SLURM", "not looked at yet"})
+	} else {
+		lines = append(lines, [2]string{"POLICY", s.Policy},
+			[2]string{"SLURM", "last looked at " + ago(s.Cycled, now)},
+			[2]string{"SEES", nodesSeen(r) + fmt.Sprintf("%d GPUs, %d of them free", s.GPUs, s.GPUsFree)},
+			[2]string{"JOBS", fmt.Sprintf("%d elastic jobs that have not ended, %d between two sizes", s.Jobs, s.Moves)})
+	}
+	if s.Blind != "" {
+		lines = append(lines, [2]string{"ERROR", fmt.Sprintf("Slurm has not been seen for %s: %s", span(s.BlindFor), s.Blind)})
+	}
+	for _, t := range s.Troubles {
+		lines = append(lines, [2]string{"ERROR", t.Text}, [2]string{"", "-> " + t.Do})
+	}
+	var b strings.Builder
+	for _, l := range lines {
+		fmt.Fprintf(&b, "%-8s %s\n", l[0], escape(l[1]))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// nodesSeen says which nodes the GPUs are on: "3 nodes in gpu, lab (1 not usable) with ".
+func nodesSeen(r control.Report) string {
+	if len(r.Nodes) == 0 {
+		return ""
+	}
+	unfit := 0
+	var parts []string
+	for _, n := range r.Nodes {
+		if !n.Usable {
+			unfit++
+		}
+		for _, p := range n.Partitions {
+			if !slices.Contains(parts, p) {
+				parts = append(parts, p)
+			}
+		}
+	}
+	slices.Sort(parts)
+	out := fmt.Sprintf("%d nodes in %s", len(r.Nodes), strings.Join(parts, ", "))
+	if unfit > 0 {
+		out += fmt.Sprintf(" (%d not usable)", unfit)
+	}
+	return out + " with "
+}

@@ -1,0 +1,29 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+func newVersionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the release of this program, and of the sluiced that answers it",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			out := cmd.OutOrStdout()
+			fmt.Fprintln(out, "sluice", version)
+			client, err := daemonFor(cmd)
+			if err == nil {
+				s, asked := client.Status(cmd.Context())
+				if err = asked; err == nil {
+					fmt.Fprintf(out, "sluiced %s, on %s\n", escape(s.Program), escape(client.Where()))
+					return nil
+				}
+			}
+			fmt.Fprintf(out, "sluiced: none answers: %s\n", escape(err.Error()))
+			return nil
+		},
+	}
+}

@@ -1,0 +1,65 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// exitLook is how long Slurm is asked every Transition whether a run is over whose
+// runner has said so: Slurm still runs its epilog. It is the job's own word, so it is
+// believed once for each run, and not for longer.
+const exitLook = 15 * time.Second
+
+// exited is which run, counted from 1, said that it was over, and when that was read.
+type exited struct {
+	of   int
+	seen time.Time
+}
+
+// Exited reports whether a runner has said since the last cycle that its run is over. It
+// reads one small file for each running job and asks Slurm nothing. Always false unless
+// Config.Listen is set.
+func (e *Engine) Exited() bool {
+	if !e.cfg.Listen {
+		return false
+	}
+	for _, js := range e.jobs {
+		if !js.listened() {
+			continue
+		}
+		word, ok, err := e.cfg.Mailbox.Runner(js.rec.Token, js.rec.UID)
+		if err == nil && ok && js.overBy(word) && js.exited.of != word.Restarts+1 {
+			return true
+		}
+	}
+	return false
+}
+
+// listened reports whether the job ran when it was last seen.
+func (js *jobState) listened() bool {
+	return js.seen && !js.disown && js.rec.Ended.IsZero() && js.slurm.State == slurm.Running
+}
+
+func (js *jobState) overBy(word checkpoint.Runner) bool {
+	return word.State == checkpoint.Exited && current(word, js.slurm)
+}
+
+// ending reports whether a run that said it is over is still to be seen over in Slurm.
+func (e *Engine) ending(now time.Time) bool {
+	if !e.cfg.Listen {
+		return false
+	}
+	any := false
+	for _, js := range e.jobs {
+		if !js.listened() || !js.runner.ok || !js.overBy(js.runner.word) {
+			continue
+		}
+		if run := js.runner.word.Restarts + 1; js.exited.of != run {
+			js.exited = exited{of: run, seen: now}
+		}
+		any = any || now.Sub(js.exited.seen) < exitLook
+	}
+	return any
+}
