@@ -41,7 +41,7 @@ func TestRealSlurm(t *testing.T) {
 
 // realSlurm holds the release of a tree ("" = this machine's own) to the promises.
 func realSlurm(t *testing.T, root, owner, other string) {
-	l := labtest.Up(t, lab.Config{Nodes: 10, GPUs: 4, Root: root})
+	l := labtest.Up(t, lab.Config{FastScheduling: true, Nodes: 10, GPUs: 4, Root: root})
 	t.Logf("Slurm %s, jobs of %s and %s", l.Release(), owner, other)
 	tell(l.Release(), conform.Run(t, conform.Lab(t, l, owner, other)))
 }
@@ -61,7 +61,7 @@ func TestRealSlurmWithLimits(t *testing.T) {
 			if err := lab.MissingAccounting(root); err != nil {
 				skip(t, err.Error())
 			}
-			l := labtest.Up(t, lab.Config{Nodes: 8, GPUs: 4, Root: root, Accounting: true, ExtraConf: "SelectTypeParameters=CR_Core_Memory\nDefMemPerCPU=100\n"})
+			l := labtest.Up(t, lab.Config{FastScheduling: true, Nodes: 8, GPUs: 4, Root: root, Accounting: true, ExtraConf: "SelectTypeParameters=CR_Core_Memory\nDefMemPerCPU=100\n"})
 			t.Logf("Slurm %s with slurmdbd, jobs of %s", l.Release(), owner)
 			tell(l.Release()+"+slurmdbd", conform.RunLimits(t, conform.Lab(t, l, owner, other)))
 		})
