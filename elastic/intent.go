@@ -64,9 +64,6 @@ type Intent struct {
 	// release back.
 	AskedAt, SavedAt, RequeuedAt, PendingAt, ReleasedAt time.Time
 	Fallbacks                                           int // times the move fell back to the last good size
-	// PassAskedAt is when Slurm was last asked for another scheduling pass. The journal does
-	// not keep it: asking once more does no harm.
-	PassAskedAt time.Time
 }
 
 // BeingStopped reports whether a stop that was asked of Slurm may still come.

@@ -39,14 +39,12 @@ func missedPass(s situation) bool {
 	if s.job.Phase != Queued || s.job.Eligible.After(s.now) || !startable[s.job.Reason] || targetTaken(s) {
 		return false
 	}
-	if s.in.PassAskedAt.Before(s.in.ReleasedAt) { // none for this release
+	if s.job.PassAsked.Before(s.in.ReleasedAt) { // none for this release
 		return lateBy(s, firstPass)
 	}
-	return s.now.Sub(s.in.PassAskedAt) >= max(nextPass, s.in.PassAskedAt.Sub(s.in.ReleasedAt))
+	return s.now.Sub(s.job.PassAsked) >= max(nextPass, s.job.PassAsked.Sub(s.in.ReleasedAt))
 }
 
 func requestPass(s situation) Next {
-	next := Next{Intent: s.in, Why: "released; asked Slurm for another scheduling pass", Do: []Action{RequestPass{Job: s.in.Job}}}
-	next.Intent.PassAskedAt = s.now
-	return next
+	return Next{Intent: s.in, Why: "released; asked Slurm for another scheduling pass", Do: []Action{RequestPass{Job: s.in.Job}}}
 }

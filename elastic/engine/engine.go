@@ -118,6 +118,7 @@ type jobState struct {
 	unheard   time.Time             // until then a stop or a hold that Slurm did not answer may be carried out
 	placed    time.Time             // the start of the run whose place is on record; zero = not asked in this life
 	placeless time.Time             // when it was first seen to run nobody knows where; zero = it is known
+	passAsked time.Time             // when Slurm was last asked for another scheduling pass for it
 	saving    time.Time             // when it was last asked to save before its time limit
 	took      time.Duration         // what its last such save took; 0 = unknown
 	revived   int                   // the last run that was brought back, counted from 1

@@ -80,6 +80,9 @@ func (e *Engine) stillWaits(job elastic.Job) error {
 // requestPass fails only where Slurm does not answer at all: a request that is refused, or
 // that comes when the job has started, leaves the move as it is.
 func (e *Engine) requestPass(ctx context.Context, a elastic.RequestPass, now time.Time) error {
+	if js := e.byID[a.Job]; js != nil {
+		js.passAsked = now
+	}
 	err := e.cfg.Slurm.RequestPass(ctx, slurm.JobID(a.Job))
 	if err == nil || errors.Is(err, slurm.ErrControllerDown) || ctx.Err() != nil {
 		return err

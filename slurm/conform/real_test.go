@@ -46,6 +46,24 @@ func realSlurm(t *testing.T, root, owner, other string) {
 	tell(l.Release(), conform.Run(t, conform.Lab(t, l, owner, other)))
 }
 
+// TestRealSlurmAtItsDefaults holds every release at hand, with the scheduling parameters
+// that most sites have, to the promises about passes.
+func TestRealSlurmAtItsDefaults(t *testing.T) {
+	if testing.Short() {
+		t.Skip("NOT TESTED on a real Slurm: -short")
+	}
+	if os.Geteuid() != 0 {
+		skip(t, "only root can act as several users")
+	}
+	owner, other := accounts(t, "alice", "bob", "games", "mail")
+	for _, root := range labtest.Roots() {
+		t.Run(treeName(root), func(t *testing.T) {
+			l := labtest.Up(t, lab.Config{Nodes: 3, GPUs: 4, Root: root})
+			tell(l.Release()+"+defaults", conform.RunPasses(t, conform.Lab(t, l, owner, other)))
+		})
+	}
+}
+
 // TestRealSlurmWithLimits holds every release at hand that has slurmdbd to the promises
 // about limits.
 func TestRealSlurmWithLimits(t *testing.T) {

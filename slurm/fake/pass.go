@@ -9,7 +9,7 @@ import (
 
 // RequestPass asks for a scheduling pass, as every update of a job does.
 func (s *Session) RequestPass(ctx context.Context, id slurm.JobID) error {
-	return s.change(ctx, opUpdate, id, func(j *job) *failure {
+	return s.change(ctx, opPass, id, func(j *job) *failure {
 		if j.state.Ended() {
 			return finished()
 		}

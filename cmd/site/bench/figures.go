@@ -66,6 +66,7 @@ func (b *bench) deadTime(ctx context.Context) error {
 	passes := 0
 	for i := range b.o.Resizes {
 		size := 1 + (i+1)%2
+		time.Sleep(pause(i))
 		if _, err := b.Run(ctx, "", "sluice", "resize", fmt.Sprint(id), "--gpus", fmt.Sprint(size)); err != nil {
 			return err
 		}
@@ -99,6 +100,12 @@ func (b *bench) deadTime(ctx context.Context) error {
 	b.figure("slurm_requeue_dead_time", own, "s", "scontrol requeue of the same job without sluiced, command to first line, once")
 	b.figure("resize_speedup", own/median(dead), "times", "slurm_requeue_dead_time / resize_dead_time_median; wanted 40 on 22.05")
 	return nil
+}
+
+// pause is the time before a resize. Resizes one right after the other keep in step with
+// the scheduler, which looks at most every 3 s; so each comes at another moment of its 3 s.
+func pause(i int) time.Duration {
+	return 3*time.Second + time.Duration(i)*1300*time.Millisecond%(3*time.Second)
 }
 
 // restarts prints what the resizes came to.
