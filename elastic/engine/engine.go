@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -219,6 +220,8 @@ func (e *Engine) Cycle(ctx context.Context, now time.Time) (wake time.Time, err 
 // before long while a job is measured, which waits at a size until it is known.
 func (e *Engine) wake(now time.Time, acted, measuring bool) time.Time {
 	switch {
+	case slices.ContainsFunc(e.open, stopped):
+		return beforeSecond(now.Add(e.cfg.Transition / 2))
 	case acted || len(e.open) > 0:
 		return now.Add(e.cfg.Transition)
 	case measuring:
