@@ -47,9 +47,12 @@ lint:
 	else $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2 -checks inherit,-ST1005 ./... ; fi
 	@$(GO) run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./... || echo "govulncheck: cannot be had here, or it has findings; see above"
 
-# One line a figure on standard output, nothing else; progress goes to stderr.
+# One line a figure on standard output, nothing else; progress goes to stderr. Resizes on
+# every Slurm release at hand (etc/slurm-trees makes the trees of others), the rest on
+# this machine's.
 bench: packages build
 	@bin/sluice lab bench
+	@for root in $$(etc/slurm-trees --roots | tr : ' '); do bin/sluice lab bench --only-resizes --root $$root || exit 1; done
 
 # Twenty short jobs on a real Slurm under several policies, beside what the
 # simulator says of them; GPU work is emulated. Some five minutes a policy.

@@ -172,6 +172,7 @@ var table = map[Step][]row{
 		{takenByOthers, giveUpTaken},
 		{overdueFirst, fallBack},
 		{overdue, giveUp},
+		{missedPass, requestPass},
 		{is(Queued), waitingInSlurm},
 	},
 }

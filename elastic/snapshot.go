@@ -36,8 +36,13 @@ type Job struct {
 	State    string // Slurm's own word, for people
 	Reason   string // Slurm's own reason, for people
 	UserHold bool   // running with priority 0: its user asked Slurm to hold it
-	Lingers  bool   // pending, and Slurm still counts it on nodes of its last run
-	Restarts int    // Slurm's restart count
+	// Eligible is when Slurm may start it at the earliest; zero = not known.
+	Eligible time.Time
+	// PassAsked is when sluice last asked Slurm for another scheduling pass for it; zero =
+	// not in this life of the daemon.
+	PassAsked time.Time
+	Lingers   bool // pending, and Slurm still counts it on nodes of its last run
+	Restarts  int  // Slurm's restart count
 
 	// Place is where the job is: its true split while it runs, else empty.
 	Place     nodes.Placement

@@ -44,6 +44,10 @@ type Client interface {
 	Hold(ctx context.Context, id JobID) error
 	// Release lifts a hold.
 	Release(ctx context.Context, id JobID) error
+	// RequestPass makes slurmctld run its scheduler soon, by an update of the job that
+	// changes nothing. A pass skips jobs whose begin time has not come, and Slurm plans
+	// none for that time. The job must be requeueable and must not have ended.
+	RequestPass(ctx context.Context, id JobID) error
 	// Cancel ends the job.
 	Cancel(ctx context.Context, id JobID) error
 }

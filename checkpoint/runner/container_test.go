@@ -65,7 +65,7 @@ func TestContainerOnSlurm(t *testing.T) {
 	if err := exec.Command("/usr/bin/python3", "-c", "import torch.distributed").Run(); err != nil {
 		t.Skipf("LOUD SKIP: NOT TESTED in a container: /usr/bin/python3 has no torch: %v", err)
 	}
-	l := labtest.Up(t, lab.Config{Nodes: 2, GPUs: 2})
+	l := labtest.Up(t, lab.Config{FastScheduling: true, Nodes: 2, GPUs: 2})
 	j := submitLive(t, l, box+`
 cat >$SLUICE_JOB_DIR/inside.py <<'END'`+inside+`END
 export -f box 2>/dev/null

@@ -156,7 +156,7 @@ await; save $((n+1)) "$request"; pause "$request"
 // sluice ranks starts one process a GPU, on every Slurm release at hand.
 func TestEnvironmentOnSlurm(t *testing.T) {
 	for _, root := range labtest.Roots() {
-		l := labtest.Up(t, lab.Config{Nodes: 3, GPUs: 4, Root: root})
+		l := labtest.Up(t, lab.Config{FastScheduling: true, Nodes: 3, GPUs: 4, Root: root})
 		t.Run(l.Release(), func(t *testing.T) {
 			j := submitLive(t, l, claims)
 			want := func(run int, split nodes.Placement) {
@@ -206,7 +206,7 @@ func expected(run int, split nodes.Placement) []string {
 // TestExitZeroOnSlurm: a program that exits 0 after its checkpoint leaves the
 // job running, so that no dependant starts; taken back, it trains on.
 func TestExitZeroOnSlurm(t *testing.T) {
-	l := labtest.Up(t, lab.Config{Nodes: 1, GPUs: 2})
+	l := labtest.Up(t, lab.Config{FastScheduling: true, Nodes: 1, GPUs: 2})
 	j := submitLive(t, l, `say "from ${SLUICE_RESUME##*/}"; await; save 1 "$request"; exit 0`)
 	j.reach(checkpoint.Training)
 	j.save()
@@ -228,7 +228,7 @@ func TestTrainingOnSlurm(t *testing.T) {
 	if err := exec.Command("/usr/bin/python3", "-c", "import torch.distributed").Run(); err != nil {
 		t.Skipf("NOT TESTED: a real training on a real Slurm; /usr/bin/python3 has no torch: %v", err)
 	}
-	l := labtest.Up(t, lab.Config{Nodes: 2, GPUs: 3})
+	l := labtest.Up(t, lab.Config{FastScheduling: true, Nodes: 2, GPUs: 3})
 	train := func(step float64) string {
 		return fmt.Sprintf(`srun "$SLUICE" ranks -- /usr/bin/python3 -u "$SLUICE_PYTHON/examples/train_ddp.py" --epochs 4 --steps-per-epoch 25 --emulate-step-seconds %g --steps-log $SLUICE_JOB_DIR/steps`, step)
 	}

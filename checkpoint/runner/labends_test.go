@@ -65,7 +65,7 @@ func (j *slurmJob) pids(n int) []string {
 // nothing of it stays on any and nothing holds a GPU there, though every rank has
 // left daemons behind and Slurm here tracks processes by their parents only.
 func TestNothingStaysOnSlurm(t *testing.T) {
-	l := labtest.Up(t, lab.Config{Nodes: 2, GPUs: 2})
+	l := labtest.Up(t, lab.Config{FastScheduling: true, Nodes: 2, GPUs: 2})
 	dir := filepath.Dir(filepath.Dir(l.Conf()))
 	const trains = `await; save $((n+1)) "$request"; pause "$request"`
 	over := func(job slurm.Job) bool { return job.State.Ended() && !job.Completing }

@@ -38,7 +38,7 @@ exec srun "$SLUICE" ranks -- bash $SLUICE_JOB_DIR/rank
 // once. Slurm does not notice, and srun waits for ever; the runner says that the job
 // is stranded, and requeued it trains on all of its GPUs from its newest checkpoint.
 func TestNodeCrashesUnseen(t *testing.T) {
-	l := labtest.Up(t, lab.Config{Nodes: 2, GPUs: 3})
+	l := labtest.Up(t, lab.Config{FastScheduling: true, Nodes: 2, GPUs: 3})
 	t.Setenv(lingerEnv, "1s")
 	uneven := nodes.Placement{{Node: "gpu1", GPUs: 3}, {Node: "gpu2", GPUs: 1}}
 	j := submitLive(t, l, breaks)
@@ -62,7 +62,7 @@ func TestNodeCrashesUnseen(t *testing.T) {
 // TestStrandedAlone: nobody requeues a stranded job. It starts again in the same
 // run, beside the step that Slurm believes in.
 func TestStrandedAlone(t *testing.T) {
-	l := labtest.Up(t, lab.Config{Nodes: 2, GPUs: 2})
+	l := labtest.Up(t, lab.Config{FastScheduling: true, Nodes: 2, GPUs: 2})
 	t.Setenv(lingerEnv, "1s")
 	t.Setenv(patienceEnv, "500ms")
 	j := submitLive(t, l, breaks)

@@ -57,6 +57,7 @@ func newLabBenchCommand() *cobra.Command {
 	}
 	c.Flags().StringVar(&o.Root, "root", "", "root of another tree whose Slurm to measure, as debootstrap makes it")
 	c.Flags().IntVar(&o.Resizes, "resizes", 20, "dead times to measure")
+	c.Flags().BoolVar(&o.OnlyResizes, "only-resizes", false, "measure resizes and nothing else")
 	return c
 }
 

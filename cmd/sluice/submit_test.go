@@ -343,7 +343,7 @@ func TestSubmitWakesTheDaemon(t *testing.T) {
 // TestSubmitOnSlurm submits to a real Slurm: the job is held, tagged and runs
 // through this program, whose exit code is the script's.
 func TestSubmitOnSlurm(t *testing.T) {
-	l := labtest.Up(t, lab.Config{Nodes: 1, GPUs: 2})
+	l := labtest.Up(t, lab.Config{FastScheduling: true, Nodes: 1, GPUs: 2})
 	work := t.TempDir()
 	sluice := filepath.Join(work, "sluice")
 	self, err := os.Executable()

@@ -40,6 +40,7 @@ type Record struct {
 // Change is what one scontrol call changed.
 type Change struct {
 	Comment, Size, Begin, Held, Released bool
+	Requeueable                          bool   // Requeue was written, which is how a scheduling pass is asked for
 	Incarnation                          int    // of the comment written, when it is a tag of sluice's
 	Token                                string // likewise
 }
@@ -211,6 +212,8 @@ func (p *controller) setting(_ Line, field, rest string, id int64) {
 		}
 	case "begin":
 		c.Begin = true
+	case "requeue":
+		c.Requeueable = true
 	case "priority":
 		c.Held = strings.HasPrefix(rest, " to 0")
 		c.Released = !c.Held

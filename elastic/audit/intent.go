@@ -150,8 +150,10 @@ func effects(r Record) (acts map[act]bool, once bool) {
 		return set(actHold, actRequeue, actRevive, actClear), true
 	case change.Begin: // put off, before a size is written
 		return set(actWrite), false
+	case change.Requeueable:
+		return set(actPass), true
 	}
-	return set(actWrite, actAnnotate, actHold, actRelease), false // nothing was different
+	return set(actWrite, actAnnotate, actHold, actRelease, actPass), false // nothing was different
 }
 
 // describe says what Slurm did.

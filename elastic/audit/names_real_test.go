@@ -22,7 +22,7 @@ func TestHostileNamesOnARealSlurm(t *testing.T) {
 	if testing.Short() {
 		t.Skip("NOT TESTED on a real Slurm: -short")
 	}
-	l := labtest.Up(t, lab.Config{Nodes: 2, GPUs: 2})
+	l := labtest.Up(t, lab.Config{FastScheduling: true, Nodes: 2, GPUs: 2})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	began := time.Now().Add(-2 * time.Second) // whole seconds stand in that log

@@ -105,6 +105,7 @@ const (
 	actRelease  act = "release"
 	actWrite    act = "write"
 	actAnnotate act = "annotate"
+	actPass     act = "pass" // of the scheduler, asked for
 	actUnknown  act = "unknown"
 )
 
@@ -119,6 +120,7 @@ func parseAct(text string) (_ act, incarnation int) {
 	}{
 		{"ask job ", actAsk}, {"withdraw the request", actWithdraw}, {"requeue and hold job ", actRequeue}, {"bring job ", actRevive}, {"clear job ", actClear},
 		{"hold job ", actHold}, {"release job ", actRelease}, {"write pin=", actAnnotate},
+		{"ask for a scheduling pass for job ", actPass},
 	} {
 		if strings.HasPrefix(text, known.prefix) {
 			return known.act, 0

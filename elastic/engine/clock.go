@@ -24,6 +24,7 @@ func (e *Engine) rewind(now time.Time) {
 		atMost(&js.refused.Resize.Last, now)
 		atMost(&js.placeless, now)
 		atMost(&js.saving, now)
+		atMost(&js.passAsked, now)
 		atMost(&js.stranded.last, now)
 		moved, ended := atMost(&js.rec.Moved, now), atMost(&js.rec.Ended, now)
 		js.dirty = js.dirty || moved || ended

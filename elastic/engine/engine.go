@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -124,6 +125,7 @@ type jobState struct {
 	unheard   time.Time             // until then a stop or a hold that Slurm did not answer may be carried out
 	placed    time.Time             // the start of the run whose place is on record; zero = not asked in this life
 	placeless time.Time             // when it was first seen to run nobody knows where; zero = it is known
+	passAsked time.Time             // when Slurm was last asked for another scheduling pass for it
 	saving    time.Time             // when it was last asked to save before its time limit
 	took      time.Duration         // what its last such save took; 0 = unknown
 	revived   int                   // the last run that was brought back, counted from 1
@@ -224,6 +226,8 @@ func (e *Engine) Cycle(ctx context.Context, now time.Time) (wake time.Time, err 
 // before long while a job is measured, which waits at a size until it is known.
 func (e *Engine) wake(now time.Time, acted, measuring bool) time.Time {
 	switch {
+	case slices.ContainsFunc(e.open, stopped):
+		return beforeSecond(now.Add(e.cfg.Transition / 2))
 	case acted || len(e.open) > 0 || e.ending(now):
 		return now.Add(e.cfg.Transition)
 	case measuring:

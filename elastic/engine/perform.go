@@ -51,6 +51,8 @@ func (e *Engine) carryOut(ctx context.Context, a elastic.Action, job elastic.Job
 	case elastic.Release:
 		e.markHold(a.Job, false)
 		return e.cfg.Slurm.Release(ctx, id)
+	case elastic.RequestPass:
+		return e.requestPass(ctx, a, now)
 	case elastic.Annotate:
 		return e.annotate(ctx, a)
 	}
@@ -72,6 +74,20 @@ func (e *Engine) stillWaits(job elastic.Job) error {
 	case !ok || a == nil || a.Request != job.Saved.Request || a.Checkpoint != job.Saved.Checkpoint:
 		return errors.New("it does not wait any more; what it did since its checkpoint would be lost")
 	}
+	return nil
+}
+
+// requestPass fails only where Slurm does not answer at all: a request that is refused, or
+// that comes when the job has started, leaves the move as it is.
+func (e *Engine) requestPass(ctx context.Context, a elastic.RequestPass, now time.Time) error {
+	if js := e.byID[a.Job]; js != nil {
+		js.passAsked = now
+	}
+	err := e.cfg.Slurm.RequestPass(ctx, slurm.JobID(a.Job))
+	if err == nil || errors.Is(err, slurm.ErrControllerDown) || ctx.Err() != nil {
+		return err
+	}
+	e.event(now, a.Job, "problem", fmt.Sprintf("could not %s: %v", a, err))
 	return nil
 }
 

@@ -102,7 +102,7 @@ func (e *Engine) jobOf(js *jobState, now time.Time) elastic.Job {
 	j := elastic.Job{
 		ID: r.ID, Name: r.Name, User: r.User, UID: r.UID, Partition: e.openTo(js).Partition, Spec: r.Tag.Spec,
 		Directive: r.Tag.Directive, Incarnation: r.Tag.Incarnation,
-		Phase: phaseOf(sj), State: string(sj.State), Reason: sj.Reason, Restarts: sj.Restarts,
+		Phase: phaseOf(sj), State: string(sj.State), Reason: sj.Reason, Restarts: sj.Restarts, Eligible: sj.Eligible, PassAsked: js.passAsked,
 		Submitted: r.Submitted, Begun: r.FirstRun, Started: sj.Start, TimeLeft: sj.TimeLeft, TimeLimit: sj.TimeLimit,
 		Speaks: r.Speaks || r.Tag.Spec.Signal != "", Deaf: r.Deaf, Done: r.Done,
 		Curve: e.curveOf(r, now), MIG: js.gauged.mig, Ailing: js.ailing, Price: r.Price, Moved: r.Moved, Rest: later(js.rest, js.unheard),

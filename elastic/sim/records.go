@@ -161,6 +161,8 @@ func (r *Records) called(at time.Time, who, op, job string) {
 		r.did(at, "sched: _hold_job_rec: hold on JobId=%s by uid %d", job, uid)
 	case "scontrol release":
 		r.did(at, "sched: _release_job_rec: release hold on JobId=%s by uid %d", job, uid)
+	case "scontrol update requeue":
+		r.did(at, "_update_job: setting requeue to 1 for JobId=%s", job)
 	case "scontrol update":
 		r.did(at, "_update_job: setting comment to something for JobId=%s", job)
 	}

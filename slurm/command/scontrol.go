@@ -76,3 +76,10 @@ func (c *Client) Hold(ctx context.Context, id slurm.JobID) error {
 func (c *Client) Release(ctx context.Context, id slurm.JobID) error {
 	return c.change(ctx, "scontrol release", id, "scontrol", "release", idArg(id))
 }
+
+// RequestPass makes slurmctld run its scheduler: on 20.11 to 26.05 any update does,
+// within a second, or within batch_sched_delay of the pass before. Requeue=1 is what
+// sluice's jobs have; a comment written here could undo one that its user just wrote.
+func (c *Client) RequestPass(ctx context.Context, id slurm.JobID) error {
+	return c.change(ctx, "scontrol update", id, "scontrol", "update", "JobId="+idArg(id), "Requeue=1")
+}

@@ -27,6 +27,13 @@ func TestFakeWhateverItsPace(t *testing.T) {
 	}
 }
 
+// TestFakeAtSlurmsDefaults: passes come only when asked for, at most every 3 s.
+func TestFakeAtSlurmsDefaults(t *testing.T) {
+	for seed := range uint64(3) {
+		conform.RunPasses(t, conform.Fake(fake.Config{Seed: seed, PassDelay: 3 * time.Second, Jitter: time.Second}))
+	}
+}
+
 // TestFakeThatLosesTrack: as older releases do.
 func TestFakeThatLosesTrack(t *testing.T) {
 	conform.Run(t, conform.Fake(fake.Config{Seed: 1, Lingering: true}))

@@ -41,9 +41,27 @@ func TestRealSlurm(t *testing.T) {
 
 // realSlurm holds the release of a tree ("" = this machine's own) to the promises.
 func realSlurm(t *testing.T, root, owner, other string) {
-	l := labtest.Up(t, lab.Config{Nodes: 10, GPUs: 4, Root: root})
+	l := labtest.Up(t, lab.Config{FastScheduling: true, Nodes: 10, GPUs: 4, Root: root})
 	t.Logf("Slurm %s, jobs of %s and %s", l.Release(), owner, other)
 	tell(l.Release(), conform.Run(t, conform.Lab(t, l, owner, other)))
+}
+
+// TestRealSlurmAtItsDefaults holds every release at hand, with the scheduling parameters
+// that most sites have, to the promises about passes.
+func TestRealSlurmAtItsDefaults(t *testing.T) {
+	if testing.Short() {
+		t.Skip("NOT TESTED on a real Slurm: -short")
+	}
+	if os.Geteuid() != 0 {
+		skip(t, "only root can act as several users")
+	}
+	owner, other := accounts(t, "alice", "bob", "games", "mail")
+	for _, root := range labtest.Roots() {
+		t.Run(treeName(root), func(t *testing.T) {
+			l := labtest.Up(t, lab.Config{Nodes: 3, GPUs: 4, Root: root})
+			tell(l.Release()+"+defaults", conform.RunPasses(t, conform.Lab(t, l, owner, other)))
+		})
+	}
 }
 
 // TestRealSlurmWithLimits holds every release at hand that has slurmdbd to the promises
@@ -61,7 +79,7 @@ func TestRealSlurmWithLimits(t *testing.T) {
 			if err := lab.MissingAccounting(root); err != nil {
 				skip(t, err.Error())
 			}
-			l := labtest.Up(t, lab.Config{Nodes: 8, GPUs: 4, Root: root, Accounting: true, ExtraConf: "SelectTypeParameters=CR_Core_Memory\nDefMemPerCPU=100\n"})
+			l := labtest.Up(t, lab.Config{FastScheduling: true, Nodes: 8, GPUs: 4, Root: root, Accounting: true, ExtraConf: "SelectTypeParameters=CR_Core_Memory\nDefMemPerCPU=100\n"})
 			t.Logf("Slurm %s with slurmdbd, jobs of %s", l.Release(), owner)
 			tell(l.Release()+"+slurmdbd", conform.RunLimits(t, conform.Lab(t, l, owner, other)))
 		})

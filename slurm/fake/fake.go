@@ -29,6 +29,12 @@ type Config struct {
 	MinJobAge    time.Duration // an ended job is remembered this long; 300 s
 	FirstID      slurm.JobID   // 1
 
+	// PassDelay is the least time between two passes of the scheduler, which come only when
+	// something asks for them: a job whose begin time comes waits for the next request, or
+	// for a look of the Backfill (30 s). Slurm's default is 3 s. 0 = a pass comes at once, and
+	// at every begin time.
+	PassDelay, Backfill time.Duration
+
 	// Strict makes a job that waits for resources block all later ones of its
 	// partition. Otherwise everything that fits is started, in order of
 	// priority.
@@ -91,6 +97,7 @@ type Fake struct {
 	saved     *memory   // what slurmctld last saved; nil = nothing
 	deferred  []func()  // what the nodes have to tell it when it is back
 	passAt    time.Time // next scheduler pass, zero when none is due
+	lastPass  time.Time
 	counts    map[string]int
 	log       []string
 	held      []Allocation
@@ -157,6 +164,7 @@ func (c Config) withDefaults() Config {
 		{&c.Draining, 300 * time.Millisecond},
 		{&c.RequeueDelay, 121 * time.Second},
 		{&c.MinJobAge, 300 * time.Second},
+		{&c.Backfill, 30 * time.Second},
 	} {
 		if *d.field == 0 {
 			*d.field = d.value

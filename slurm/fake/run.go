@@ -242,14 +242,6 @@ func (f *Fake) drained(j *job) {
 	})
 }
 
-// wakeAt plans a scheduler pass for the job's begin time.
-func (f *Fake) wakeAt(j *job) {
-	if j.begin.After(f.now) {
-		f.events.push(j.begin, f.schedule)
-	}
-	f.schedule()
-}
-
 // forget drops an ended job.
 func (f *Fake) forget(j *job) {
 	if !j.state.Ended() || f.now.Sub(j.end) < f.cfg.MinJobAge {

@@ -15,13 +15,13 @@ func (f *Fake) schedule() {
 	if !f.passAt.IsZero() {
 		return
 	}
-	f.passAt = f.now.Add(f.jittered(f.cfg.Scheduling))
+	f.passAt = f.soonest()
 	f.events.push(f.passAt, f.pass)
 }
 
 // pass starts what fits, in order of priority.
 func (f *Fake) pass() {
-	f.passAt = zero
+	f.passAt, f.lastPass = zero, f.now
 	if f.now.Before(f.downUntil) {
 		return // schedule is called again when slurmctld is back
 	}

@@ -146,6 +146,7 @@ const (
 	opClear       = "scontrol requeuehold pending"
 	opRequeue     = "scontrol requeue"
 	opUpdate      = "scontrol update"
+	opPass        = "scontrol update requeue"
 	opHold        = "scontrol uhold"
 	opAdminHold   = "scontrol hold"
 	opRelease     = "scontrol release"
@@ -155,7 +156,7 @@ const (
 
 // Ops returns the names of the calls a slurm.Client makes, which faults name.
 func Ops() []string {
-	return []string{opJobs, opNodes, opJob, opSubmit, opSignal, opRequeueHold, opRevive, opClear, opUpdate, opHold, opRelease, opCancel}
+	return []string{opJobs, opNodes, opJob, opSubmit, opSignal, opRequeueHold, opRevive, opClear, opUpdate, opHold, opRelease, opCancel, opPass}
 }
 
 // Jobs returns every job still remembered, in order of id.

@@ -87,7 +87,9 @@ func (s site) settings() []setting {
 		// Slurm's 10 s: it is also how long a command waits for a dead slurmctld.
 		{"BatchStartTimeout", "60"},
 		{"MinJobAge", seconds(s.Config.MinJobAge)},
-		{"SchedulerParameters", "sched_interval=2,bf_interval=2,batch_sched_delay=0"},
+	}
+	if s.Config.FastScheduling {
+		list = append(list, setting{"SchedulerParameters", "sched_interval=2,bf_interval=2,batch_sched_delay=0"})
 	}
 	if s.Config.GPUs > 0 {
 		list = append(list, setting{"GresTypes", "gpu"})

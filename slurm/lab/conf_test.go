@@ -27,6 +27,7 @@ var sites = map[string]site{
 	}},
 	"two types":  {Release: release{22, 5, "22.05.8"}, Config: Config{Dir: "/lab", GPUType: "a", GPUTypes: []string{"", "b"}}},
 	"accounting": {Config: Config{Dir: "/lab", Nodes: 1, Accounting: true}, Release: release{22, 5, "22.05.8"}, DbdPort: 20009},
+	"fast":       {Release: release{22, 5, "22.05.8"}, Config: Config{Dir: "/lab", Nodes: 1, FastScheduling: true}},
 	"no GPUs":    {Release: release{22, 5, "22.05.8"}, Config: Config{Dir: "/lab", Nodes: 1, GPUs: -1}},
 }
 

@@ -45,6 +45,11 @@ type Config struct {
 	// SlurmdTimeout is after how long a silent node is DOWN; 0 = 20 s, at least
 	// 3 s. Whole seconds.
 	SlurmdTimeout time.Duration
+	// FastScheduling makes slurmctld look at its queue as often as it can, for tests that
+	// wait for many jobs and are about something else than when those start. Off,
+	// SchedulerParameters are Slurm's defaults, as on most sites: a pass of the scheduler
+	// at most every 3 s, and only when asked for; the backfill every 30 s.
+	FastScheduling bool
 	// StartTimeout bounds Up's wait for all nodes to be idle; 0 = 90 s. A lab
 	// usually needs two seconds; a starved machine many more.
 	StartTimeout time.Duration

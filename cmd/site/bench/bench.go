@@ -17,11 +17,13 @@ import (
 
 // Options of a benchmark run.
 type Options struct {
-	Bin     string    // directory of sluice and sluiced
-	Root    string    // tree of another Slurm release; "" = this machine's
-	Resizes int       // dead times to measure; 0 = 20
-	Figures io.Writer // "figure: NAME VALUE UNIT  # how", nothing else
-	Story   io.Writer // what is going on
+	Bin     string // directory of sluice and sluiced
+	Root    string // tree of another Slurm release; "" = this machine's
+	Resizes int    // dead times to measure; 0 = 20
+	// OnlyResizes leaves out every other figure: the resizes alone take two minutes.
+	OnlyResizes bool
+	Figures     io.Writer // "figure: NAME VALUE UNIT  # how", nothing else
+	Story       io.Writer // what is going on
 }
 
 // Run measures all figures on a site of its own.
@@ -50,7 +52,11 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err := b.Start(ctx); err != nil {
 		return err
 	}
-	for _, measure := range []func(context.Context) error{b.submits, b.deadTime, b.arrival, b.rpcs} {
+	figures := []func(context.Context) error{b.submits, b.deadTime, b.arrival, b.rpcs}
+	if o.OnlyResizes {
+		figures = figures[1:2]
+	}
+	for _, measure := range figures {
 		if err := measure(ctx); err != nil {
 			return fmt.Errorf("%w\nsluiced's last words:\n%s", err, b.Tail(15))
 		}
@@ -66,6 +72,7 @@ grace = "60s"
 cooldown = "0s"
 [log]
 level = "debug"
+format = "json"
 `
 
 // loop is a training without a framework: the least a program must do, so that

@@ -93,6 +93,10 @@ func (c slurmSeam) Release(ctx context.Context, id slurm.JobID) error {
 	return c.cross("release", func() error { return c.Client.Release(ctx, id) })
 }
 
+func (c slurmSeam) RequestPass(ctx context.Context, id slurm.JobID) error {
+	return c.cross("pass", func() error { return c.Client.RequestPass(ctx, id) })
+}
+
 func (c mailSeam) Ask(token string, r checkpoint.Request) error {
 	return c.cross("ask", func() error { return c.Mailbox.Ask(token, r) })
 }

@@ -1,0 +1,61 @@
+package conform
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// RunPasses is Run with the promises about passes of the scheduler alone, for a subject
+// whose scheduling parameters are Slurm's defaults: Run's others wait for many jobs.
+func RunPasses(t *testing.T, s Subject) Score {
+	s.Stop = nil
+	return hold(t, s, passes)
+}
+
+// passSoon is how soon a pass comes that is asked for: batch_sched_delay, a second of
+// slurmctld's own loop, and two for a busy machine.
+const passSoon = 6 * time.Second
+
+var passes = []promise{
+	{"a job whose begin time came starts soon after a pass is asked for", 1, func(c *check) {
+		for _, who := range []slurm.Client{c.Owner, c.Operator} {
+			id := c.held(1)
+			c.must(c.Owner.Update(c.ctx, id, slurm.Update{Nodes: c.nodes, GPUsPerNode: 1, CPUs: 1, StartAfter: 5 * time.Second}))
+			c.must(c.Owner.Release(c.ctx, id))
+			begin := c.job(id).Eligible
+			for c.Now().Before(begin.Add(time.Second)) { // the pass of the release has come
+				c.Step()
+			}
+			c.must(who.RequestPass(c.ctx, id))
+			asked := c.Now()
+			c.runs(id)
+			if took := c.Now().Sub(asked); took > passSoon {
+				c.Errorf("started %s after a pass was asked for", took)
+			}
+			c.must(c.Owner.Cancel(c.ctx, id))
+			c.until(id, "ended", isOver)
+		}
+	}},
+	{"asking for a pass changes nothing", 1, func(c *check) {
+		held, running := c.held(1), c.running(long, 1)
+		for _, id := range []slurm.JobID{held, running} {
+			before := c.listed(id)
+			c.must(c.Operator.RequestPass(c.ctx, id))
+			c.stays(id, "as it was", func(slurm.Detail) bool {
+				after := c.listed(id)
+				after.TimeLeft, after.Start, before.TimeLeft, before.Start = 0, time.Time{}, 0, time.Time{}
+				return reflect.DeepEqual(before, after)
+			})
+		}
+	}},
+	{"a pass is asked for by who may change the job", 1, func(c *check) {
+		id := c.held(1)
+		c.fails("another user's request", c.Other.RequestPass(c.ctx, id), slurm.ErrPermission)
+		c.must(c.Owner.Cancel(c.ctx, id))
+		c.until(id, "ended", isOver)
+		c.fails("a request for a job that has ended", c.Owner.RequestPass(c.ctx, id), slurm.ErrWrongState)
+	}},
+}
