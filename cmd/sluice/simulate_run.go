@@ -89,11 +89,7 @@ func (o *simulateOptions) plan() (*simulation, error) {
 // run runs every case and returns those that ended, in order.
 func (s *simulation) run(ctx context.Context, p *progress) ([]report.Run, error) {
 	defer p.clear()
-	if os.Getenv("GOGC") == "" {
-		// A round leaves garbage and little else: looking for it less often takes a
-		// third off long simulations, for some hundred megabytes with a million jobs.
-		defer debug.SetGCPercent(debug.SetGCPercent(300))
-	}
+	defer lessCollection()()
 	var events *report.EventWriter
 	if path := s.options.events; path != "" {
 		f, err := os.Create(path)
@@ -126,6 +122,17 @@ func (s *simulation) run(ctx context.Context, p *progress) ([]report.Run, error)
 		}
 	}
 	return out, err
+}
+
+// lessCollection has garbage collected less often, until the function returned is called:
+// a round leaves garbage and little else, and this takes a third off long simulations, for
+// some hundred megabytes with a million jobs.
+func lessCollection() (restore func()) {
+	if os.Getenv("GOGC") != "" {
+		return func() {}
+	}
+	before := debug.SetGCPercent(300)
+	return func() { debug.SetGCPercent(before) }
 }
 
 // atOnce is how many simulations run at the same time.
