@@ -151,6 +151,7 @@ func (s *simulation) one(ctx context.Context, c simulationCase, events *report.E
 		return report.Run{}, err
 	}
 	cfg, setting := s.config, s.setting
+	setting.Stops = c.policy.Stops
 	cfg.Policy, cfg.Seed, cfg.Progress = c.policy, c.seed, p.start(w)
 	setting.Seed, setting.Load, setting.Restart, setting.ByModel = c.seed, c.source.load, price.mean, s.restart.byModel
 	if s.restart.byModel {
@@ -179,6 +180,9 @@ func (s *simulation) one(ctx context.Context, c simulationCase, events *report.E
 		}
 	}
 	run.Summary = report.Summarise(res, setting)
+	if s.options.jobs != "" {
+		run.Jobs = res.Jobs
+	}
 	if s.options.output == "html" {
 		run.Spread = report.Spread(res.Jobs)
 	}
