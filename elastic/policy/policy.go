@@ -50,8 +50,8 @@ var All = []Policy{
 }
 
 // Decide is Allocate within the site's limits, with the measuring of jobs whose users
-// asked for it, and with jobs leaving unfit GPUs and the nodes of others: see capped,
-// profile, leave and vacate.
+// asked for it, and with jobs leaving unfit GPUs, drained nodes and the nodes of others: see
+// capped, profile, leave, depart and vacate.
 func (p Policy) Decide(s elastic.Snapshot) elastic.Allocation { return capped(s, p.decide) }
 
 func (p Policy) decide(s elastic.Snapshot) elastic.Allocation {
@@ -59,9 +59,9 @@ func (p Policy) decide(s elastic.Snapshot) elastic.Allocation {
 	case p.parts != nil: // each of them does all this itself
 		return p.Allocate(s)
 	case p.Rigid:
-		return vacate(s, p.Allocate(s))
+		return depart(s, vacate(s, p.Allocate(s)), true)
 	}
-	return leave(s, vacate(s, profile(s, p.Allocate(s))))
+	return leave(s, depart(s, vacate(s, profile(s, p.Allocate(s))), false))
 }
 
 // Of is the policy that decides about the jobs of a list of partitions.
