@@ -98,6 +98,8 @@ type Job struct {
 	// Ailing: its own runner calls a GPU it has unfit, on a node that gets nothing
 	// new for it.
 	Ailing bool
+	// Departures are the nodes of Place that it should leave.
+	Departures []Departure
 }
 
 // Memory is what a job asks for of main memory, in megabytes; it takes what is more.

@@ -116,4 +116,5 @@ type Reservation struct {
 	Name       string
 	Start, End time.Time
 	Nodes      []string
+	Maint      bool // of maintenance (flag MAINT)
 }

@@ -15,6 +15,7 @@ import (
 func newNodesCommand() *cobra.Command {
 	var asJSON, noHeader bool
 	var trust []string
+	var change drainOptions
 	c := &cobra.Command{
 		Use:   "nodes",
 		Short: "List the nodes with GPUs and what is free on them",
@@ -24,13 +25,25 @@ those of sluice among them, FREE what could be given to a job now.
 HEALTH is what running jobs said against a node's GPUs: unfit nodes get nothing new
 from sluice, doubted ones are used all the same. The lines below say why. An operator
 who has looked at such a node has it used again with --trust, until another job or
-another reason speaks against it.`,
-		Example: "  sluice nodes\n  sluice nodes --trust gpu3",
+another reason speaks against it.
+
+--drain says what becomes of the jobs on a node and drains it, by scontrol and with your
+own rights. Elastic jobs that have shown that they can save leave a drained node, whoever
+drained it: at their size where there is room, else at the largest that fits; where nothing
+fits they run on until there is. They leave a node before a maintenance reservation
+(Flags=MAINT) as well, and wait then where nothing fits.`,
+		Example: "  sluice nodes\n  sluice nodes --drain gpu3 --reason 'kernel update' --dry-run\n  sluice nodes --resume gpu[3-4]\n  sluice nodes --trust gpu3",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := change.check(); err != nil {
+				return err
+			}
 			client, err := daemonFor(cmd)
 			if err != nil {
 				return err
+			}
+			if change.drain != "" || change.resume != "" {
+				return change.changeNodes(cmd, client, cmd.ErrOrStderr())
 			}
 			if len(trust) > 0 {
 				return trustNodes(cmd, client, trust)
@@ -49,6 +62,7 @@ another reason speaks against it.`,
 	helpWithoutShorthand(c)
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().StringSliceVar(&trust, "trust", nil, "use these nodes whatever jobs said of their GPUs (operators)")
+	change.flags(c)
 	c.Flags().BoolVarP(&noHeader, "noheader", "h", false, "print no header")
 	return c
 }

@@ -3,9 +3,12 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/sluice-hpc/sluice/elastic/sim/workload"
 )
@@ -33,7 +36,18 @@ type oneProgress struct {
 }
 
 func newProgress(w io.Writer, total int) *progress {
-	return &progress{w: w, columns: room(w), began: time.Now(), total: total}
+	return &progress{w: w, columns: progressRoom(w), began: time.Now(), total: total}
+}
+
+// progressRoom is the width of the terminal, 0 where there is none. A terminal that does
+// not know its width, as one of a container, has the usual 80.
+func progressRoom(w io.Writer) int {
+	if f, ok := w.(*os.File); ok {
+		if size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ); err == nil && size.Col == 0 {
+			return 80
+		}
+	}
+	return room(w)
 }
 
 func (p *progress) of(policy string) *oneProgress { return &oneProgress{all: p, policy: policy} }

@@ -89,11 +89,7 @@ func (o *simulateOptions) plan() (*simulation, error) {
 // run runs every case and returns those that ended, in order.
 func (s *simulation) run(ctx context.Context, p *progress) ([]report.Run, error) {
 	defer p.clear()
-	if os.Getenv("GOGC") == "" {
-		// A round leaves garbage and little else: looking for it less often takes a
-		// third off long simulations, for some hundred megabytes with a million jobs.
-		defer debug.SetGCPercent(debug.SetGCPercent(300))
-	}
+	defer lessCollection()()
 	var events *report.EventWriter
 	if path := s.options.events; path != "" {
 		f, err := os.Create(path)
@@ -128,6 +124,17 @@ func (s *simulation) run(ctx context.Context, p *progress) ([]report.Run, error)
 	return out, err
 }
 
+// lessCollection has garbage collected less often, until the function returned is called:
+// a round leaves garbage and little else, and this takes a third off long simulations, for
+// some hundred megabytes with a million jobs.
+func lessCollection() (restore func()) {
+	if os.Getenv("GOGC") != "" {
+		return func() {}
+	}
+	before := debug.SetGCPercent(300)
+	return func() { debug.SetGCPercent(before) }
+}
+
 // atOnce is how many simulations run at the same time.
 func (s *simulation) atOnce() int {
 	return cmp.Or(s.options.parallel, runtime.GOMAXPROCS(0))
@@ -144,6 +151,7 @@ func (s *simulation) one(ctx context.Context, c simulationCase, events *report.E
 		return report.Run{}, err
 	}
 	cfg, setting := s.config, s.setting
+	setting.Stops = c.policy.Stops
 	cfg.Policy, cfg.Seed, cfg.Progress = c.policy, c.seed, p.start(w)
 	setting.Seed, setting.Load, setting.Restart, setting.ByModel = c.seed, c.source.load, price.mean, s.restart.byModel
 	if s.restart.byModel {
@@ -172,6 +180,9 @@ func (s *simulation) one(ctx context.Context, c simulationCase, events *report.E
 		}
 	}
 	run.Summary = report.Summarise(res, setting)
+	if s.options.jobs != "" {
+		run.Jobs = res.Jobs
+	}
 	if s.options.output == "html" {
 		run.Spread = report.Spread(res.Jobs)
 	}

@@ -168,7 +168,7 @@ func TestInterrupted(t *testing.T) {
 func TestRewrites(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "report")
 	for _, text := range []string{"a long report", "short"} {
-		s, err := openSink(file, nil)
+		s, err := openSink("-o", file, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

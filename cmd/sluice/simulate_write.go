@@ -25,22 +25,23 @@ func (o *simulateOptions) write(w io.Writer, runs []report.Run) error {
 // sink is where a report goes. A file is opened before anything is simulated, so
 // that a wrong path costs no time, and changed only when there is a report.
 type sink struct {
+	flag string // that named it
 	out  io.Writer
 	file *os.File // nil = out
 	made bool     // the file was not there before
 }
 
-func openSink(path string, out io.Writer) (*sink, error) {
+func openSink(flag, path string, out io.Writer) (*sink, error) {
 	if path == "" {
-		return &sink{out: out}, nil
+		return &sink{flag: flag, out: out}, nil
 	}
 	_, err := os.Stat(path)
 	made := errors.Is(err, os.ErrNotExist)
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o666)
 	if err != nil {
-		return nil, fmt.Errorf("-o: %w", err)
+		return nil, fmt.Errorf("%s: %w", flag, err)
 	}
-	return &sink{file: f, made: made}, nil
+	return &sink{flag: flag, file: f, made: made}, nil
 }
 
 // write puts the report where it belongs.
@@ -50,11 +51,11 @@ func (s *sink) write(report func(io.Writer) error) error {
 	}
 	if info, err := s.file.Stat(); err == nil && info.Mode().IsRegular() {
 		if err := s.file.Truncate(0); err != nil {
-			return fmt.Errorf("-o: %w", err)
+			return fmt.Errorf("%s: %w", s.flag, err)
 		}
 	}
 	if err := errors.Join(report(s.file), s.file.Close()); err != nil {
-		return fmt.Errorf("-o: %w", err)
+		return fmt.Errorf("%s: %w", s.flag, err)
 	}
 	return nil
 }

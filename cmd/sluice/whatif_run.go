@@ -36,6 +36,7 @@ type outcome struct {
 func (w *whatif) run(ctx context.Context, p policy.Policy, errs io.Writer) error {
 	bar := newProgress(errs, 1+len(w.after))
 	defer bar.clear()
+	defer lessCollection()()
 	slurm := backfill{}
 	for _, r := range w.history.Runs {
 		slurm.took = append(slurm.took, r.Took.Seconds())

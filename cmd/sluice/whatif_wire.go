@@ -15,15 +15,19 @@ type whatifWire struct {
 	States   []workload.Count `json:"states"`
 	Skipped  []workload.Count `json:"skipped"`
 	GPUTypes []workload.Count `json:"gpu_types"`
-	Cluster  string           `json:"cluster"`
-	GPUs     int              `json:"gpus"`
-	Inferred bool             `json:"cluster_inferred"`
-	Policy   string           `json:"policy"`
-	Restart  report.Seconds   `json:"restart_s"`
-	Interval report.Seconds   `json:"interval_s"`
-	Recorded whatifFigures    `json:"recorded"`
-	Baseline whatifFigures    `json:"baseline"`
-	Sluice   []whatifOutcome  `json:"sluice"` // likely, worse, better
+	// Unreadable are the first lines that were skipped because they cannot be read.
+	Unreadable []string        `json:"unreadable"`
+	Requeued   int             `json:"requeued_jobs"` // of Jobs, joined from several lines
+	Joined     int             `json:"requeued_runs"` // those lines
+	Cluster    string          `json:"cluster"`
+	GPUs       int             `json:"gpus"`
+	Inferred   bool            `json:"cluster_inferred"`
+	Policy     string          `json:"policy"`
+	Restart    report.Seconds  `json:"restart_s"`
+	Interval   report.Seconds  `json:"interval_s"`
+	Recorded   whatifFigures   `json:"recorded"`
+	Baseline   whatifFigures   `json:"baseline"`
+	Sluice     []whatifOutcome `json:"sluice"` // likely, worse, better
 }
 
 // whatifFigures are one row of the table.
@@ -59,6 +63,7 @@ func (w *whatif) wire() whatifWire {
 	out := whatifWire{
 		Sacct: w.options.sacct, First: w.history.First.Format("2006-01-02T15:04:05"), Jobs: len(w.history.Runs),
 		States: listed(w.history.States), Skipped: listed(w.history.Skipped), GPUTypes: listed(w.history.Types),
+		Unreadable: append([]string{}, w.history.Unreadable...), Requeued: w.history.Requeued, Joined: w.history.Joined,
 		Cluster: w.site.text, GPUs: w.site.gpus, Inferred: w.site.inferred, Policy: w.options.policy,
 		Restart: inSeconds(w.options.restart), Interval: inSeconds(w.options.interval),
 		Recorded: figuresWire(f, w.recordedIdle(f)), Baseline: figuresWire(w.before.Figures, w.before.idle),

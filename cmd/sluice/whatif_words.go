@@ -13,7 +13,7 @@ import (
 // write prints the summary for people.
 func (w *whatif) write(out io.Writer) error {
 	var b strings.Builder
-	for _, p := range []string{w.replayed() + w.leftOut(), w.assumed(), w.compare()} {
+	for _, p := range []string{w.replayed() + w.leftOut() + w.requeued(), w.assumed(), w.compare()} {
 		b.WriteString(fold(p))
 	}
 	b.WriteByte('\n')
@@ -75,7 +75,28 @@ func (w *whatif) leftOut() string {
 	if len(w.history.Skipped) == 0 {
 		return ""
 	}
-	return " Left out: " + counts(w.history.Skipped) + "."
+	text := " Left out: " + counts(w.history.Skipped) + "."
+	if bad := w.history.Unreadable; len(bad) > 0 {
+		text += " The first that cannot be read is " + bad[0] + "."
+	}
+	return text
+}
+
+// requeued says what is assumed of jobs that ran more than once.
+func (w *whatif) requeued() string {
+	h := w.history
+	if h.Joined == 0 {
+		return " No job has two runs. If sacct ran without -D, a job that was requeued counts as its last run only."
+	}
+	return fmt.Sprintf(" %s requeued and ran %d times. Each counts as one job with the GPU time of all its runs, as if each run had continued the one before; what a run did again counts as work.",
+		wasOrWere(h.Requeued), h.Joined)
+}
+
+func wasOrWere(jobs int) string {
+	if jobs == 1 {
+		return "1 job was"
+	}
+	return plural(jobs, "job") + " were"
 }
 
 // counts writes "without GPUs (5), never started (2)".

@@ -37,6 +37,7 @@ func (e *Engine) snapshot(v view, now time.Time) elastic.Snapshot {
 	e.expect(&s)
 	e.reserve(&s)
 	e.edges(&s)
+	e.depart(&s, v)
 	return s
 }
 

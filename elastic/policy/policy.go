@@ -19,6 +19,9 @@ type Policy struct {
 	// Rigid says that it never resizes a job, so that none is measured either: it
 	// would stay at the last size tried.
 	Rigid bool
+	// Stops says that it was published for clusters on which started jobs may be stopped
+	// (Limits.Preempt) and placed at will (Limits.AnySplit): without these it is another policy.
+	Stops bool
 	// Dates says that it promises jobs their deadlines, and keeps that.
 	Dates bool
 	// Queue ranks jobs that simulators as published place rank by rank, each in the
@@ -37,18 +40,18 @@ var All = []Policy{
 	{Name: "welfare", Doc: "what runs are worth to users less what they cost the provider, by type of GPU; types hardly tried are tried", Allocate: byWelfare},
 	{Name: "fcfs", Doc: "the minimum each, first come, first served; never resized (a baseline)", Allocate: fcfs, OnEvents: true, Rigid: true},
 	{Name: "ef", Doc: "all free GPUs to the job at the head of the queue; never resized (a baseline)", Allocate: ef, OnEvents: true, Rigid: true},
-	{Name: "optimus", Doc: "the minimum each, then each GPU where it saves most time, whatever moves cost (a baseline)", Allocate: optimus},
-	{Name: "afs", Doc: "AFS-L: each GPU weighed between short and long jobs, whatever moves cost (a baseline)", Allocate: afs},
-	{Name: "tiresias", Doc: "two queues by GPU-hours had, on the sizes users asked for; never resized (a baseline)", Allocate: tiresias, Queue: demoted, Rigid: true},
-	{Name: "srpt", Doc: "the shortest rest first on the size its user asked for, whatever moves cost (a baseline)", Allocate: srpt},
-	{Name: "edf", Doc: "the next deadline first, on all GPUs that make the job faster, whatever moves cost (a baseline)", Allocate: edf},
-	{Name: "elasticflow", Doc: "as deadline, but who cannot be promised his deadline as he comes gets what nobody else can use (a baseline)", Allocate: elasticflow, Dates: true},
+	{Name: "optimus", Doc: "the minimum each, then each GPU where it saves most time, whatever moves cost (a baseline)", Allocate: optimus, Stops: true},
+	{Name: "afs", Doc: "AFS-L: each GPU weighed between short and long jobs, whatever moves cost (a baseline)", Allocate: afs, Stops: true},
+	{Name: "tiresias", Doc: "two queues by GPU-hours had, on the sizes users asked for; never resized (a baseline)", Allocate: tiresias, Queue: demoted, Rigid: true, Stops: true},
+	{Name: "srpt", Doc: "the shortest rest first on the size its user asked for, whatever moves cost (a baseline)", Allocate: srpt, Stops: true},
+	{Name: "edf", Doc: "the next deadline first, on all GPUs that make the job faster, whatever moves cost (a baseline)", Allocate: edf, Stops: true},
+	{Name: "elasticflow", Doc: "as deadline, but who cannot be promised his deadline as he comes gets what nobody else can use (a baseline)", Allocate: elasticflow, Dates: true, Stops: true},
 	{Name: "maxspeedup", Doc: "the largest sum of speed-ups, as in FfDL, whatever moves cost (a baseline)", Allocate: maxspeedup},
 }
 
 // Decide is Allocate within the site's limits, with the measuring of jobs whose users
-// asked for it, and with jobs leaving unfit GPUs and the nodes of others: see capped,
-// profile, leave and vacate.
+// asked for it, and with jobs leaving unfit GPUs, drained nodes and the nodes of others: see
+// capped, profile, leave, depart and vacate.
 func (p Policy) Decide(s elastic.Snapshot) elastic.Allocation { return capped(s, p.decide) }
 
 func (p Policy) decide(s elastic.Snapshot) elastic.Allocation {
@@ -56,9 +59,9 @@ func (p Policy) decide(s elastic.Snapshot) elastic.Allocation {
 	case p.parts != nil: // each of them does all this itself
 		return p.Allocate(s)
 	case p.Rigid:
-		return vacate(s, p.Allocate(s))
+		return depart(s, vacate(s, p.Allocate(s)), true)
 	}
-	return leave(s, vacate(s, profile(s, p.Allocate(s))))
+	return leave(s, depart(s, vacate(s, profile(s, p.Allocate(s))), false))
 }
 
 // Of is the policy that decides about the jobs of a list of partitions.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -254,7 +255,7 @@ func named(s string) []string {
 func parseReservations(out string) ([]slurm.Reservation, error) {
 	var list []slurm.Reservation
 	err := keyed(out, "ReservationName", func(v map[string]string) error {
-		r := slurm.Reservation{Name: v["ReservationName"]}
+		r := slurm.Reservation{Name: v["ReservationName"], Maint: slices.Contains(strings.Split(v["Flags"], ","), "MAINT")}
 		var err1, err2, err3 error
 		r.Start, err1 = epoch(v["StartTime"])
 		r.End, err2 = epoch(v["EndTime"])

@@ -65,7 +65,7 @@ func TestLimitsAsRecorded(t *testing.T) {
 				t.Errorf("%+v, %v", partitions, err)
 			}
 			reservations, err := parseReservations(file("reservation.txt"))
-			if err != nil || len(reservations) != 2 || reservations[1].Name != "maint" || len(reservations[1].Nodes) != 2 || reservations[1].End.Sub(reservations[1].Start) != time.Hour {
+			if err != nil || len(reservations) != 2 || reservations[1].Name != "maint" || reservations[0].Maint || !reservations[1].Maint || len(reservations[1].Nodes) != 2 || reservations[1].End.Sub(reservations[1].Start) != time.Hour {
 				t.Errorf("%+v, %v", reservations, err)
 			}
 			if none, err := parseReservations(file("noreservation.txt")); err != nil || len(none) != 0 {

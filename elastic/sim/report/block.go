@@ -1,6 +1,10 @@
 package report
 
-import "time"
+import (
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic/sim/replay"
+)
 
 // Run is one simulation as a report needs it.
 type Run struct {
@@ -10,6 +14,8 @@ type Run struct {
 	Spread []time.Duration
 	// Track is what happened in the course of time; nil leaves it out of the page.
 	Track *Track
+	// Jobs are its jobs, for WriteJobs; nil where they are not written.
+	Jobs []replay.JobResult
 }
 
 // block is all there is of one workload.

@@ -56,6 +56,7 @@ var pageColumns = []pageColumn{
 	{"no policy beats", "ratio to it", func(r row) string { return orDash(r.ToBound) }, nil, false},
 	{"decision, ms", "p50", func(r row) string { return orDash(r.DecisionP50) }, nil, false},
 	{"decision, ms", "p99", func(r row) string { return orDash(r.DecisionP99) }, nil, false},
+	{"decision, ms", "longest", func(r row) string { return orDash(r.DecisionMax) }, nil, false},
 }
 
 // figures makes the table of the rows; columns that no row has are left out.

@@ -1,7 +1,7 @@
 package report
 
 // Mean returns one summary for several seeds of one policy on one workload: the
-// mean of every figure, but the greatest of the longest waits. Of a figure that
+// mean of every figure, but the greatest of the longest waits and decisions. Of a figure that
 // some seeds lack it is the mean of those that have it. It needs at least one
 // summary; Seed is the first one's.
 func Mean(of []Summary) Summary {
@@ -29,6 +29,7 @@ func Mean(of []Summary) Summary {
 	m.DeadlineMet = meanOf(of, func(s Summary) *Ratio { return s.DeadlineMet })
 	m.DecisionP50 = meanOf(of, func(s Summary) *Millis { return s.DecisionP50 })
 	m.DecisionP99 = meanOf(of, func(s Summary) *Millis { return s.DecisionP99 })
+	m.DecisionMax = mostOf(of, func(s Summary) *Millis { return s.DecisionMax })
 	m.Bound = meanOf(of, func(s Summary) *Seconds { return s.Bound })
 	m.ToBound = meanOf(of, func(s Summary) *Ratio { return s.ToBound })
 	return m
@@ -49,4 +50,15 @@ func meanOf[F ~float64](of []Summary, figure func(Summary) *F) *F {
 	}
 	sum /= F(n)
 	return &sum
+}
+
+// mostOf is the greatest of the figures there are; nil when there is none.
+func mostOf[F ~float64](of []Summary, figure func(Summary) *F) *F {
+	var most *F
+	for _, s := range of {
+		if f := figure(s); f != nil && (most == nil || *f > *most) {
+			most = f
+		}
+	}
+	return most
 }

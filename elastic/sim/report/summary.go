@@ -25,6 +25,9 @@ type Setting struct {
 	Wait       time.Duration
 	ShareNodes bool
 	AnySplit   bool
+	// Stops: the policy was published with rules that let it stop started jobs and place
+	// them at will.
+	Stops bool
 	// Bound is a mean JCT that no policy can beat; 0 = none was asked for.
 	Bound time.Duration
 }
@@ -57,10 +60,11 @@ type Summary struct {
 	// DeadlineMet is the share of the jobs with a deadline that met it; nil
 	// without any.
 	DeadlineMet *Ratio `json:"deadline_met_ratio"`
-	// DecisionP50 and DecisionP99 are the time of one decision; nil when it was
-	// not measured.
+	// DecisionP50 and DecisionP99 are the time of one decision, DecisionMax that of the
+	// longest; nil when it was not measured.
 	DecisionP50 *Millis `json:"decision_ms_p50"`
 	DecisionP99 *Millis `json:"decision_ms_p99"`
+	DecisionMax *Millis `json:"decision_ms_max"`
 
 	Rounds        int            `json:"rounds"`
 	Fragmentation Ratio          `json:"fragmentation"`
@@ -79,6 +83,8 @@ type Summary struct {
 	Wait          Seconds        `json:"wait_s"`
 	ShareNodes    bool           `json:"share_nodes"`
 	AnySplit      bool           `json:"any_split"`
+	// OtherRules: the policy was published with rules that this run did not have.
+	OtherRules bool `json:"other_rules"`
 	// Bound is a mean JCT no policy can beat, ToBound the mean JCT over it; nil
 	// when not asked for.
 	Bound   *Seconds `json:"bound_s,omitempty"`
@@ -96,13 +102,14 @@ func Summarise(r replay.Result, s Setting) Summary {
 		Interval: seconds(s.Interval), Restart: seconds(s.Restart), ByModel: s.ByModel, Load: Ratio(s.Load), Placing: s.Placing,
 		Cooldown: seconds(s.Cooldown), Payback: Ratio(s.Payback),
 		Preempt: s.Preempt, Overload: Ratio(s.Overload), Wait: seconds(s.Wait), ShareNodes: s.ShareNodes, AnySplit: s.AnySplit, Note: r.Note,
+		OtherRules: s.Stops && !(s.Preempt && s.AnySplit),
 	}
 	sum.times(r.Jobs)
 	sum.deadlines(r.Jobs)
 	if len(r.Decisions) > 0 {
 		d := slices.Sorted(slices.Values(r.Decisions))
-		p50, p99 := millis(nearestRank(d, 50)), millis(nearestRank(d, 99))
-		sum.DecisionP50, sum.DecisionP99 = &p50, &p99
+		p50, p99, most := millis(nearestRank(d, 50)), millis(nearestRank(d, 99)), millis(d[len(d)-1])
+		sum.DecisionP50, sum.DecisionP99, sum.DecisionMax = &p50, &p99, &most
 	}
 	if s.Bound > 0 {
 		bound, ratio := seconds(s.Bound), Ratio(float64(sum.MeanJCT)/s.Bound.Seconds())

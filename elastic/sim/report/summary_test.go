@@ -3,6 +3,7 @@ package report
 import (
 	"encoding/json"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -60,12 +61,27 @@ func TestSummarise(t *testing.T) {
 	if *s.DeadlineMet != .5 || s.Restarts != 1.5 || s.Useful != 2 || *s.Bound != 100 || *s.ToBound != 5 {
 		t.Errorf("others: %+v", s)
 	}
-	if *s.DecisionP50 != 1 || *s.DecisionP99 != 3 || s.Seed != 7 {
+	if *s.DecisionP50 != 1 || *s.DecisionP99 != 3 || *s.DecisionMax != 3 || s.Seed != 7 {
 		t.Errorf("decisions: %v %v, seed %d", *s.DecisionP50, *s.DecisionP99, s.Seed)
 	}
 	empty := Summarise(replay.Result{}, Setting{})
 	if empty.DeadlineMet != nil || empty.DecisionP50 != nil || empty.Bound != nil || empty.MeanJCT != 0 {
 		t.Errorf("of nothing: %+v", empty)
+	}
+}
+
+// TestOtherRules: a policy published with other rules is not shown without a warning.
+func TestOtherRules(t *testing.T) {
+	for set, warned := range map[Setting]bool{
+		{Stops: true}: true, {Stops: true, Preempt: true}: true, {Stops: true, Preempt: true, AnySplit: true}: false, {}: false,
+	} {
+		var b strings.Builder
+		if err := WriteTable(&b, []Run{{Summary: Summarise(result("tiresias", "w", 1, 1), set)}}); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(b.String(), "\nrules: decisions in rounds; ") || strings.Contains(b.String(), "warning: tiresias: ") != warned {
+			t.Errorf("%+v:\n%s", set, b.String())
+		}
 	}
 }
 
@@ -112,7 +128,7 @@ func runs() []Run {
 		}
 		s := set
 		s.Seed = c.seed
-		out = append(out, Run{Summary: Summarise(r, s), Spread: Spread(r.Jobs)})
+		out = append(out, Run{Summary: Summarise(r, s), Spread: Spread(r.Jobs), Jobs: r.Jobs})
 	}
 	return out
 }

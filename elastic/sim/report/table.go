@@ -34,6 +34,7 @@ var tableColumns = []tableColumn{
 	{"VS_BOUND", func(r row) string { return orDash(r.ToBound) }},
 	{"DECIDE_P50", func(r row) string { return orDash(r.DecisionP50) }},
 	{"DECIDE_P99", func(r row) string { return orDash(r.DecisionP99) }},
+	{"DECIDE_MAX", func(r row) string { return orDash(r.DecisionMax) }},
 }
 
 // WriteTable writes one block a workload: what was run, then one row a policy with
@@ -49,6 +50,8 @@ func WriteTable(w io.Writer, runs []Run) error {
 		if bl.note != "" {
 			b.WriteString(printable(bl.note) + "\n")
 		}
+		b.WriteString("rules: " + limits(bl.rows[0].Summary) + "\n")
+		b.WriteString(bl.warning())
 		writeRows(&b, bl.rows)
 	}
 	_, err := io.WriteString(w, b.String())
@@ -69,6 +72,21 @@ func (b block) title() string {
 		parts = append(parts, fmt.Sprintf("seed %d", r.Seed))
 	}
 	return strings.Join(parts, ", ")
+}
+
+// warning names the policies whose figures are not those of their publications; "" = none.
+func (b block) warning() string {
+	var names []string
+	for _, r := range b.rows {
+		if r.OtherRules {
+			names = append(names, printable(r.Policy))
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "warning: " + strings.Join(names, ", ") + ": published with other rules, which let a policy stop started jobs and place them at will; " +
+		"these figures are not the published ones; the other rules: --preempt --placing published\n"
 }
 
 func writeRows(b *strings.Builder, rows []row) {

@@ -18,7 +18,7 @@ var update = flag.Bool("update", false, "write testdata anew; read the diff befo
 // TestForms holds table, JSON, CSV and events against testdata.
 func TestForms(t *testing.T) {
 	for name, write := range map[string]func(io.Writer, []Run) error{
-		"table.txt": WriteTable, "lines.jsonl": WriteJSON, "lines.csv": WriteCSV, "events.jsonl": writeEvents,
+		"table.txt": WriteTable, "lines.jsonl": WriteJSON, "lines.csv": WriteCSV, "events.jsonl": writeEvents, "jobs.csv": WriteJobs,
 	} {
 		t.Run(name, func(t *testing.T) {
 			var b bytes.Buffer

@@ -90,7 +90,7 @@ func (t *phillyTime) UnmarshalJSON(data []byte) error {
 // decodePhilly reads a log; name is what errors call it. They name where the job
 // begins that is wrong.
 func decodePhilly(data []byte, name string, clusters []string) (History, error) {
-	d := phillyReader{clusters: clusters, tally: sacctReader{skipped: map[string]int{}, states: map[string]int{}}}
+	d := phillyReader{clusters: clusters, tally: sacctReader{skipped: map[string]int{}, runs: map[record]dated{}, open: map[record]dated{}}}
 	if at, err := d.log(json.NewDecoder(bytes.NewReader(data))); err != nil {
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 			err = errors.New("the file ends before the list of jobs does; is it whole?")
@@ -100,7 +100,7 @@ func decodePhilly(data []byte, name string, clusters []string) (History, error) 
 	if len(d.tally.runs) == 0 {
 		return History{}, fmt.Errorf("%s: no finished job on GPUs among %d", name, d.jobs)
 	}
-	return d.tally.history(name)
+	return d.tally.history(name), nil
 }
 
 // log reads the list of jobs; on an error it returns the offset of its job.

@@ -10,20 +10,28 @@ import (
 	"time"
 )
 
-// SacctCommand prints what ReadHistory reads, for one month. -X leaves the steps
-// out, which makes it ten times as short.
-const SacctCommand = "sacct -a -X -P -S 2026-01-01 -E 2026-02-01 " +
+// SacctCommand prints what ReadHistory reads, for one month. -D prints all runs of a
+// requeued job rather than its last one. -X leaves the steps out, which makes it ten
+// times as short.
+const SacctCommand = "sacct -a -D -X -P -S 2026-01-01 -E 2026-02-01 " +
 	"--format=JobID,User,Partition,Submit,Eligible,Start,End,Elapsed,State,NNodes,AllocTRES"
 
 // History is what a cluster really did, by its own accounts.
 type History struct {
 	Name  string    // of the file
 	First time.Time // the first submit; local time of the cluster, called UTC
-	// Runs are the finished runs on GPUs, in order of submit.
-	Runs    []Run
-	States  []Count // of Runs, by Slurm's state, most frequent first
-	Skipped []Count // lines that are not among Runs, by reason; none with 0
-	Types   []Count // of Runs, by GPU type, where types are named
+	// Runs are the finished runs on GPUs, in order of submit. The runs of a requeued job
+	// are joined to one.
+	Runs []Run
+	// Requeued counts the Runs that were joined from several, Joined the lines they were
+	// joined from. Both are 0 when every job has one line, as without sacct's -D.
+	Requeued, Joined int
+	// Unreadable are the first lines that were skipped because they cannot be read, as
+	// errors that name file, line and column. Skipped has their number.
+	Unreadable []string
+	States     []Count // of Runs, by Slurm's state, most frequent first
+	Skipped    []Count // lines that are not among Runs, by reason; none with 0
+	Types      []Count // of Runs, by GPU type, where types are named
 	// PeakGPUs is the most GPUs that were in use at one time, by Runs and by what
 	// was still running; PerNode the most that a run had on a node, MostNodes the
 	// most nodes that a run had. They tell how large the cluster is at least.
@@ -38,9 +46,11 @@ type Run struct {
 	// Submit is when the job could have run: its submit, or later when it was held
 	// by a dependency or its begin time.
 	Submit, Start, End time.Duration
-	Took               time.Duration // really run, without time suspended; above 0
-	GPUs               int           // at least 1
-	Nodes              int           // with GPUs; at least 1, at most GPUs
+	// Took is the time really run, without time suspended; above 0. Runs that were joined
+	// add up, those on other numbers of GPUs in proportion.
+	Took  time.Duration
+	GPUs  int // at least 1
+	Nodes int // with GPUs; at least 1, at most GPUs
 }
 
 // JCT is the time from submit to end.
@@ -64,9 +74,11 @@ const (
 	SkipUnstarted = "never started"
 	SkipRunning   = "not finished"
 	SkipInstant   = "ended within a second"
+	SkipRepeated  = "printed twice"
+	SkipBad       = "lines that cannot be read"
 )
 
-var skipReasons = []string{SkipStep, SkipPartition, SkipNoGPU, SkipUnstarted, SkipRunning, SkipInstant}
+var skipReasons = []string{SkipStep, SkipPartition, SkipNoGPU, SkipUnstarted, SkipRunning, SkipInstant, SkipRepeated, SkipBad}
 
 // ReadSacct reads the accounts of a cluster, as SacctCommand prints them, and
 // makes the workload that they are under the assumption. It is ReadHistory and
@@ -81,8 +93,9 @@ func ReadSacct(path string, a Assumption) (Workload, History, error) {
 }
 
 // ReadHistory reads the output of "sacct -P", of the partitions named or of all.
-// Columns may come in any order, and more than are needed; the error names file,
-// line, column and what to type.
+// Columns may come in any order, and more than are needed. A line that cannot be read is
+// skipped and counted; the error, also that of too many such lines, names file, line,
+// column and what to type.
 func ReadHistory(path string, partitions []string) (History, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -96,8 +109,8 @@ func ReadHistory(path string, partitions []string) (History, error) {
 // at most 4 GiB, lines of at most 1 MiB and MaxJobs runs.
 func DecodeHistory(r io.Reader, name string, partitions []string) (History, error) {
 	d := &sacctReader{
-		in: newLines(r, name), partitions: partitions, pools: newPools(), seen: map[string]int{},
-		skipped: map[string]int{}, states: map[string]int{}, types: map[string]int{},
+		in: newLines(r, name), partitions: partitions, pools: newPools(), runs: map[record]dated{}, open: map[record]dated{},
+		skipped: map[string]int{},
 	}
 	if err := d.header(); err != nil {
 		return History{}, err
@@ -114,7 +127,21 @@ func DecodeHistory(r io.Reader, name string, partitions []string) (History, erro
 			return History{}, err
 		}
 	}
-	return d.history(name)
+	return d.result(name)
+}
+
+// result is the history, or why it cannot be told from the lines.
+func (d *sacctReader) result(name string) (History, error) {
+	h, lines, bad := d.history(name), d.in.n-1, d.skipped[SkipBad]
+	switch {
+	case bad > badLines && bad*badShare > lines:
+		return h, fmt.Errorf("%s: %d of %d lines cannot be read, which is too many to trust the others; the first is\n%s", name, bad, lines, d.bad[0])
+	case len(d.runs) == 0 && bad > 0:
+		return h, d.in.fail(1, "no finished run on GPUs among %d lines%s; the first that cannot be read is\n%s", lines, d.why(h), d.bad[0])
+	case len(d.runs) == 0:
+		return h, d.in.fail(1, "no finished run on GPUs among %d lines%s; print them with\n%s", lines, d.why(h), SacctCommand)
+	}
+	return h, nil
 }
 
 // sacctReader reads one file.
@@ -123,41 +150,52 @@ type sacctReader struct {
 	partitions []string
 	columns    columns
 	pools      pools
-	runs       []dated
-	open       []dated        // started, and not finished
-	seen       map[string]int // runs by job id
+	runs       map[record]dated
+	open       map[record]dated // started, and not finished
 	skipped    map[string]int
-	states     map[string]int
-	types      map[string]int
+	bad        []string // the first lines that cannot be read
 }
 
 // dated is a run with its times as the file has them.
 type dated struct {
 	Run
+	line               int       // of the file
+	said               time.Time // the submit that the line names
 	submit, start, end time.Time
+	state, kind        string
 }
 
 // history sums up what was read.
-func (d *sacctReader) history(name string) (History, error) {
-	h := History{Name: name, States: byNumber(d.states), Types: byNumber(d.types)}
+func (d *sacctReader) history(name string) History {
+	h := History{Name: name, Unreadable: d.bad}
 	for _, reason := range skipReasons {
 		if n := d.skipped[reason]; n > 0 {
 			h.Skipped = append(h.Skipped, Count{reason, n})
 		}
 	}
 	if len(d.runs) == 0 {
-		return h, d.in.fail(1, "no finished run on GPUs among %d lines%s; print them with\n%s", d.in.n-1, d.why(h), SacctCommand)
+		return h
 	}
-	slices.SortStableFunc(d.runs, func(a, b dated) int { return a.submit.Compare(b.submit) })
-	h.First = d.runs[0].submit
-	for _, r := range d.runs {
+	single := d.inOrder()
+	h.PeakGPUs = d.peak(single)
+	states, types := map[string]int{}, map[string]int{}
+	jobs := joined(single, &h)
+	slices.SortStableFunc(jobs, func(a, b dated) int { return a.submit.Compare(b.submit) })
+	h.First = jobs[0].submit
+	for _, r := range jobs {
 		r.Submit, r.Start, r.End = r.submit.Sub(h.First), r.start.Sub(h.First), r.end.Sub(h.First)
 		h.Runs = append(h.Runs, r.Run)
+		states[r.state]++
+		if r.kind != "" {
+			types[r.kind]++
+		}
+	}
+	for _, r := range single {
 		h.PerNode = max(h.PerNode, (r.GPUs+r.Nodes-1)/r.Nodes)
 		h.MostNodes = max(h.MostNodes, r.Nodes)
 	}
-	h.PeakGPUs = d.peak()
-	return h, nil
+	h.States, h.Types = byNumber(states), byNumber(types)
+	return h
 }
 
 // why lists what was skipped: ": never started (3), not finished (2)".
@@ -186,17 +224,19 @@ func byNumber(counts map[string]int) []Count {
 
 // peak returns the most GPUs in use at one time. What was still running counts up
 // to the last moment the file knows.
-func (d *sacctReader) peak() int {
+func (d *sacctReader) peak(runs []dated) int {
 	type step struct {
 		at   time.Time
 		gpus int
 	}
 	var steps []step
-	for _, r := range d.runs {
+	for _, r := range runs {
 		steps = append(steps, step{r.start, r.GPUs}, step{r.end, -r.GPUs})
 	}
-	for _, r := range d.open {
-		steps = append(steps, step{r.start, r.GPUs})
+	for at, r := range d.open {
+		if _, ended := d.runs[at]; !ended {
+			steps = append(steps, step{r.start, r.GPUs})
+		}
 	}
 	slices.SortFunc(steps, func(a, b step) int {
 		return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.gpus, b.gpus)) // ends before starts

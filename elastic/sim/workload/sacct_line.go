@@ -74,36 +74,38 @@ func (d *sacctReader) fields(line string) ([]string, error) {
 	return f, nil
 }
 
-// line takes one line in.
+// line takes one line in. What cannot be read is skipped and counted: a user's words can
+// hold the separator, and one such line says nothing against the others.
 func (d *sacctReader) line(line string) error {
 	f, err := d.fields(line)
 	if err != nil {
-		return err
+		d.unreadable(err)
+		return nil
 	}
 	p := &sacctLine{d: d, fields: f}
 	run, skip := p.read()
-	switch {
-	case p.err != nil:
-		return p.err
-	case skip == SkipRunning:
-		d.open = append(d.open, run)
-	case skip == "" && len(d.runs) == MaxJobs:
-		return d.in.fail(1, "more than %d runs; replay a shorter time", MaxJobs)
-	}
-	if skip != "" {
-		d.skipped[skip]++
+	if p.err != nil {
+		d.unreadable(p.err)
 		return nil
 	}
-	d.seen[run.ID]++
-	if n := d.seen[run.ID]; n > 1 {
-		run.ID += "#" + strconv.Itoa(n)
+	run.line, run.kind = d.in.n, p.kind
+	run.state = d.pools.text(p.state())
+	switch skip {
+	case "":
+		return d.keep(run)
+	case SkipRunning:
+		d.open[run.record()] = run
 	}
-	d.runs = append(d.runs, run)
-	d.states[d.pools.text(p.state())]++
-	if kind := p.kind; kind != "" {
-		d.types[kind]++
-	}
+	d.skipped[skip]++
 	return nil
+}
+
+// unreadable counts a line that cannot be read, and keeps the words of the first ones.
+func (d *sacctReader) unreadable(err error) {
+	d.skipped[SkipBad]++
+	if len(d.bad) < badShown {
+		d.bad = append(d.bad, err.Error())
+	}
 }
 
 // sacctLine is one line; the first thing wrong with it stays in err.
@@ -154,6 +156,7 @@ func (p *sacctLine) read() (run dated, skip string) {
 		return run, SkipNoGPU
 	}
 	run.submit, run.start = p.moment(c.submit), p.moment(c.start)
+	run.said = run.submit
 	if run.start.IsZero() || run.GPUs == 0 {
 		return run, SkipUnstarted
 	}

@@ -127,10 +127,6 @@ func TestHistoryColumns(t *testing.T) {
 	if len(only.Runs) != 1 || only.Runs[0].ID != "9" || !slices.Equal(only.Skipped, []workload.Count{{What: workload.SkipPartition, N: 1}}) {
 		t.Errorf("%+v", only)
 	}
-	again := history(t, accounts(plain, plain))
-	if again.Runs[1].ID != "7#2" {
-		t.Errorf("the second run of a job is %q", again.Runs[1].ID)
-	}
 }
 
 func TestPeakCountsWhatStillRuns(t *testing.T) {
@@ -144,27 +140,14 @@ func TestPeakCountsWhatStillRuns(t *testing.T) {
 }
 
 func TestHistoryErrors(t *testing.T) {
-	bad := func(from, to string) string { return accounts(plain, strings.Replace(plain, from, to, 1)) }
 	for name, tc := range map[string]struct{ text, want string }{
-		"empty":      {"", "acct.txt:1:1: the file is empty; fill it with\nsacct -a -X -P"},
-		"no header":  {plain, "acct.txt:1:1: the first line names no column JobID; print the accounts, with their header, by\nsacct"},
-		"no start":   {"JobID|Submit|End|State|AllocTRES\n", "no column Start;"},
-		"no length":  {"JobID|Submit|Start|State|AllocTRES\n", "no column End, or Elapsed,;"},
-		"no jobs":    {accounts(strings.Replace(plain, "COMPLETED", "RUNNING", 1)), "acct.txt:2:1: no finished run on GPUs among 1 lines: not finished (1)"},
-		"fields":     {bad("|COMPLETED", ""), "acct.txt:3:1: 5 fields, and the first line names 6"},
-		"more":       {bad("COMPLETED", "COMPL|ETED"), "acct.txt:3:1: 7 fields"},
-		"id":         {bad("7|", "x7|"), `acct.txt:3:1: "x7": want a job id`},
-		"submit":     {bad("2026-01-02T00:00:00", "yesterday"), `acct.txt:3:3: "yesterday": want a time such as`},
-		"no submit":  {bad("2026-01-02T00:00:00", "Unknown"), `acct.txt:3:3: "Unknown": want a time such as`},
-		"start":      {bad("2026-01-02T01:00:00", "2026-13-02T01:00:00"), `acct.txt:3:23: "2026-13-02T01:00:00": want a time`},
-		"end":        {bad("2026-01-02T03:00:00", "2026-01-02T00:30:00"), `acct.txt:3:43: "2026-01-02T00:30:00": want an end after the start`},
-		"gpus":       {bad("gpu=4", "gpu=four"), `acct.txt:3:73: "cpu=8,node=2,gres/gpu=four": want resources`},
-		"partition":  {accounts(plain), ""},
-		"long":       {accounts(strings.Repeat("x", 2<<20)), "acct.txt:2:1: the line is longer than"},
-		"too early":  {bad("2026-01-02T00:00:00", "0001-01-02T00:00:00"), "want a time"},
-		"elapsed":    {"JobID|Submit|Start|Elapsed|State|ReqTRES\n1|2026-01-02T00:00:00|2026-01-02T00:00:00|1:2:3:4|X|gres/gpu=1\n", `"1:2:3:4": want a time run`},
-		"elapsedraw": {"JobID|Submit|Start|ElapsedRaw|State|ReqTRES\n1|2026-01-02T00:00:00|2026-01-02T00:00:00|-4|X|gres/gpu=1\n", `"-4": want elapsed seconds`},
-		"nodes":      {"JobID|Submit|Start|ElapsedRaw|State|ReqTRES|NNodes\n1|2026-01-02T00:00:00|2026-01-02T00:00:00|4|X|gres/gpu=1|many\n", `"many": want a number of nodes`},
+		"empty":     {"", "acct.txt:1:1: the file is empty; fill it with\nsacct -a -D -X -P"},
+		"no header": {plain, "acct.txt:1:1: the first line names no column JobID; print the accounts, with their header, by\nsacct"},
+		"no start":  {"JobID|Submit|End|State|AllocTRES\n", "no column Start;"},
+		"no length": {"JobID|Submit|Start|State|AllocTRES\n", "no column End, or Elapsed,;"},
+		"no jobs":   {accounts(strings.Replace(plain, "COMPLETED", "RUNNING", 1)), "acct.txt:2:1: no finished run on GPUs among 1 lines: not finished (1)"},
+		"partition": {accounts(plain), ""},
+		"long":      {accounts(strings.Repeat("x", 2<<20)), "acct.txt:2:1: the line is longer than"},
 	} {
 		_, err := workload.DecodeHistory(strings.NewReader(tc.text), "acct.txt", nil)
 		if name == "partition" {
@@ -180,6 +163,94 @@ func TestHistoryErrors(t *testing.T) {
 	}
 	if _, _, err := workload.ReadSacct(site, workload.Assumption{}); err == nil || !strings.Contains(err.Error(), "growth 0: want 1") {
 		t.Error(err)
+	}
+}
+
+// TestUnreadableLines: a line that cannot be read is skipped, counted and named, and the
+// others are replayed; too many of them, or none beside them, are refused.
+func TestUnreadableLines(t *testing.T) {
+	bad := func(from, to string) string { return accounts(plain, strings.Replace(plain, from, to, 1)) }
+	for name, tc := range map[string]struct{ text, want string }{
+		"fields":     {bad("|COMPLETED", ""), "acct.txt:3:1: 5 fields, and the first line names 6"},
+		"more":       {bad("COMPLETED", "COMPL|ETED"), "acct.txt:3:1: 7 fields"},
+		"id":         {bad("7|", "x7|"), `acct.txt:3:1: "x7": want a job id`},
+		"submit":     {bad("2026-01-02T00:00:00", "yesterday"), `acct.txt:3:3: "yesterday": want a time such as`},
+		"no submit":  {bad("2026-01-02T00:00:00", "Unknown"), `acct.txt:3:3: "Unknown": want a time such as`},
+		"start":      {bad("2026-01-02T01:00:00", "2026-13-02T01:00:00"), `acct.txt:3:23: "2026-13-02T01:00:00": want a time`},
+		"end":        {bad("2026-01-02T03:00:00", "2026-01-02T00:30:00"), `acct.txt:3:43: "2026-01-02T00:30:00": want an end after the start`},
+		"gpus":       {bad("gpu=4", "gpu=four"), `acct.txt:3:73: "cpu=8,node=2,gres/gpu=four": want resources`},
+		"too early":  {bad("2026-01-02T00:00:00", "0001-01-02T00:00:00"), "want a time"},
+		"elapsed":    {"JobID|Submit|Start|Elapsed|State|ReqTRES\n1|2026-01-02T00:00:00|2026-01-02T00:00:00|1:2:3:4|X|gres/gpu=1\n", `"1:2:3:4": want a time run`},
+		"elapsedraw": {"JobID|Submit|Start|ElapsedRaw|State|ReqTRES\n1|2026-01-02T00:00:00|2026-01-02T00:00:00|-4|X|gres/gpu=1\n", `"-4": want elapsed seconds`},
+		"nodes":      {"JobID|Submit|Start|ElapsedRaw|State|ReqTRES|NNodes\n1|2026-01-02T00:00:00|2026-01-02T00:00:00|4|X|gres/gpu=1|many\n", `"many": want a number of nodes`},
+	} {
+		lone := !strings.Contains(tc.text, plain)
+		h, err := workload.DecodeHistory(strings.NewReader(tc.text), "acct.txt", nil)
+		if lone {
+			if err == nil || !strings.Contains(err.Error(), "lines that cannot be read (1); the first") || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%s: %v\nwant %s", name, err, tc.want)
+			}
+			continue
+		}
+		if err != nil || len(h.Runs) != 1 || !slices.Equal(h.Skipped, []workload.Count{{What: workload.SkipBad, N: 1}}) {
+			t.Errorf("%s: %d runs, skipped %v, %v", name, len(h.Runs), h.Skipped, err)
+			continue
+		}
+		if len(h.Unreadable) != 1 || !strings.Contains(h.Unreadable[0], tc.want) {
+			t.Errorf("%s: %v\nwant %s", name, h.Unreadable, tc.want)
+		}
+	}
+	other := func(k int) string { return strings.Replace(plain, "7|", fmt.Sprint(100+k, "|"), 1) }
+	for ill, want := range map[int]string{10: "", 12: "acct.txt: 12 of 62 lines cannot be read, which is too many to trust the others; the first is\nacct.txt:52:1: 7 fields"} {
+		var lines []string
+		for k := range 50 {
+			lines = append(lines, other(k))
+		}
+		for range ill {
+			lines = append(lines, plain+"|extra")
+		}
+		_, err := workload.DecodeHistory(strings.NewReader(accounts(lines...)), "acct.txt", nil)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%d: %v", ill, err)
+		}
+	}
+}
+
+// TestRequeuedJobs: the lines are what sacct -D of Slurm 22.05.8 prints of jobs that were
+// requeued: the same id, the submit of the requeue.
+func TestRequeuedJobs(t *testing.T) {
+	at := func(id, submit, start, end, state string, gpus int) string {
+		return fmt.Sprintf("%s|2026-11-23T%s|2026-11-23T%s|2026-11-23T%s|%s|billing=1,cpu=1,gres/gpu=%d,node=1", id, submit, start, end, state, gpus)
+	}
+	first := at("1", "00:51:38", "00:51:38", "00:51:44", "REQUEUED", 2)
+	member := at("2_2", "00:51:38", "00:51:38", "00:51:44", "REQUEUED", 1)
+	text := accounts(first, at("2_1", "00:51:38", "00:51:38", "00:52:01", "CANCELLED by 0", 1), member,
+		at("1", "00:51:44", "00:51:48", "00:51:55", "REQUEUED", 2), at("2_2", "00:51:44", "00:51:48", "00:52:01", "CANCELLED by 0", 1),
+		at("1", "00:51:55", "00:52:00", "00:53:00", "COMPLETED", 4), // with other GPUs
+		at("1", "05:51:55", "05:52:00", "05:53:00", "FAILED", 1),    // after the ids were reset
+		first)
+	h := history(t, text)
+	if len(h.Runs) != 4 || h.Requeued != 2 || h.Joined != 5 || !slices.Equal(h.Skipped, []workload.Count{{What: workload.SkipRepeated, N: 1}}) {
+		t.Fatalf("%d jobs, %d requeued with %d runs, skipped %v: %+v", len(h.Runs), h.Requeued, h.Joined, h.Skipped, h.Runs)
+	}
+	one := h.Runs[0]
+	// 13 s on 2 GPUs and 60 s on 4 are as much as 66.5 s on 4.
+	if one.ID != "1" || one.Wait() != 0 || one.JCT() != 82*time.Second || one.GPUs != 4 || one.Took.Round(time.Second) != 67*time.Second {
+		t.Errorf("%+v", one)
+	}
+	if m := h.Runs[2]; m.ID != "2_2" || m.Took != 19*time.Second || m.JCT() != 23*time.Second {
+		t.Errorf("%+v", m)
+	}
+	if again := h.Runs[3]; again.ID != "1#2" || again.Took != time.Minute {
+		t.Errorf("%+v", again)
+	}
+	if h.PeakGPUs != 6 || h.States[0] != (workload.Count{What: "CANCELLED", N: 2}) {
+		t.Errorf("peak %d, states %v", h.PeakGPUs, h.States)
+	}
+	// A run that was unfinished in the accounts of one month and ended in the next is one.
+	h = history(t, accounts(strings.Replace(plain, "03:00:00|COMPLETED", "02:00:00|RUNNING", 1), plain))
+	if len(h.Runs) != 1 || h.PeakGPUs != 4 || h.Runs[0].Took != 2*time.Hour {
+		t.Errorf("%+v", h)
 	}
 }
 

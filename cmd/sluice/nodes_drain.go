@@ -1,0 +1,182 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/control"
+	planner "github.com/sluice-hpc/sluice/nodes"
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// drainOptions are those of "sluice nodes" that change nodes in Slurm.
+type drainOptions struct {
+	drain, resume string // host lists
+	reason        string
+	dry           bool
+}
+
+func (o *drainOptions) flags(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVar(&o.drain, "drain", "", "drain these nodes in Slurm; elastic jobs leave them (administrators)")
+	f.StringVar(&o.resume, "resume", "", "return these nodes to service in Slurm (administrators)")
+	f.StringVar(&o.reason, "reason", "", "with --drain: why, as Slurm shows it")
+	f.BoolVar(&o.dry, "dry-run", false, "with --drain or --resume: only say what would be done")
+}
+
+// check refuses what cannot be meant.
+func (o *drainOptions) check() error {
+	switch {
+	case o.drain != "" && o.resume != "":
+		return errors.New("--drain and --resume: give one of them")
+	case o.drain != "" && strings.TrimSpace(o.reason) == "":
+		return errors.New(`say why, as Slurm wants it too: --reason "kernel update"`)
+	case o.drain == "" && o.reason != "":
+		return errors.New("--reason belongs to --drain")
+	case o.drain == "" && o.resume == "" && o.dry:
+		return errors.New("--dry-run belongs to --drain or --resume")
+	}
+	return nil
+}
+
+// change says what will be done, and has scontrol do it as the user that types: the
+// daemon's rights are not lent.
+func (o *drainOptions) change(cmd *cobra.Command, report control.Report) error {
+	names, err := known(cmp.Or(o.drain, o.resume), report.Nodes)
+	if err != nil {
+		return err
+	}
+	out, list := cmd.OutOrStdout(), slurm.Compress(names)
+	if o.drain != "" {
+		fmt.Fprint(out, drainPlan(report, names, o.reason))
+	}
+	if o.dry {
+		return nil
+	}
+	site, err := siteFor(cmd)
+	if err != nil {
+		return err
+	}
+	args := []string{"update", "NodeName=" + list, "State=RESUME"}
+	if o.drain != "" {
+		args = []string{"update", "NodeName=" + list, "State=DRAIN", "Reason=" + o.reason}
+	}
+	if err := setNodes(cmd.Context(), patient{site: site}, args); err != nil {
+		return err
+	}
+	if o.drain != "" {
+		fmt.Fprintf(out, "%s drained; `sluice nodes` shows what is left on it, `sluice nodes --resume %s` undoes this\n", isOrAre(list, names), list)
+		return nil
+	}
+	fmt.Fprintf(out, "%s in service again\n", isOrAre(list, names))
+	return nil
+}
+
+func isOrAre(list string, names []string) string {
+	if len(names) == 1 {
+		return list + " is"
+	}
+	return list + " are"
+}
+
+// setNodes runs scontrol as the user.
+func setNodes(ctx context.Context, p patient, args []string) error {
+	_, err := p.ask(ctx, "scontrol", args...)
+	if err != nil {
+		return fmt.Errorf("scontrol %s: %w; changing nodes needs Slurm's own rights (operator or administrator), which sluice does not lend", strings.Join(args, " "), err)
+	}
+	return nil
+}
+
+// known reads a host list of nodes that there are.
+func known(list string, nodes []control.Node) ([]string, error) {
+	names, err := slurm.Expand(list)
+	if err != nil {
+		return nil, fmt.Errorf("%q: %w", list, err)
+	}
+	for _, name := range names {
+		if !slices.ContainsFunc(nodes, func(n control.Node) bool { return n.Name == name }) {
+			return nil, fmt.Errorf("%s: no such node with GPUs; `sluice nodes` lists them", escape(name))
+		}
+	}
+	return names, nil
+}
+
+// drainPlan says what a drain of the nodes does to the jobs on them, as things stand.
+func drainPlan(report control.Report, names []string, reason string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Slurm starts nothing new on %s (%s).\n", slurm.Compress(names), escape(reason))
+	left := inventoryWithout(report.Nodes, names)
+	for _, j := range report.Jobs {
+		if !slices.ContainsFunc(names, func(n string) bool { return j.Place.On(n) > 0 }) {
+			continue
+		}
+		fmt.Fprintf(&b, "  job %d (%s) of %s, %s: %s\n", j.JobID, escape(j.Name), escape(j.User), plural(j.Place.GPUs(), "GPU"), fateOnDrain(j, left))
+	}
+	others := 0
+	for _, n := range report.Nodes {
+		if slices.Contains(names, n.Name) {
+			others += max(0, n.Used-n.Elastic)
+		}
+	}
+	if others > 0 {
+		fmt.Fprintf(&b, "  other jobs have %s there and run on until they end\n", plural(others, "GPU"))
+	}
+	return b.String()
+}
+
+// inventoryWithout is what the daemon shows of the nodes, as if some were drained.
+func inventoryWithout(all []control.Node, names []string) []planner.Node {
+	out := make([]planner.Node, len(all))
+	for i, n := range all {
+		out[i] = planner.Node{Name: n.Name, Partitions: n.Partitions, Type: n.Type, GPUs: n.GPUs, Used: n.Used,
+			Usable: n.Usable && !slices.Contains(names, n.Name), CPUs: n.CPUs, CPUsUsed: n.CPUsUsed, MemoryMB: n.MemoryMB, MemUsedMB: n.MemUsedMB}
+	}
+	return out
+}
+
+// fateOnDrain is what becomes of a job, whose new GPUs are taken off what is left.
+func fateOnDrain(j control.Job, left []planner.Node) string {
+	switch {
+	case !j.Speaks:
+		return "stays until it ends: no checkpoint seen yet"
+	case j.OnHold:
+		return "stays until it ends: held by its user"
+	case j.MIG:
+		return "stays until it ends: it runs on MIG slices"
+	}
+	sizes := elastic.Spec{Min: j.Min, Max: j.Max, Step: j.Step, Sizes: j.Sizes, AllowUneven: j.Uneven}.Options(j.Place.GPUs())
+	if j.Pinned > 0 || j.Promised {
+		sizes = []int{j.Place.GPUs()}
+	}
+	freed := planner.Without(left, planner.Load{Place: j.Place})
+	for _, n := range slices.Backward(sizes) {
+		to := planner.Place(freed, []planner.Request{{ID: j.JobID, Partition: j.Partition, GPUs: n, Uneven: j.Uneven}})[0].Placement
+		if len(to) > 0 {
+			planner.Charge(left, planner.Load{Place: to})
+			if have := j.Place.GPUs(); n < have {
+				return fmt.Sprintf("saves and moves to %s, with %s instead of %d (as things stand)", to, plural(n, "GPU"), have)
+			}
+			return fmt.Sprintf("saves and moves to %s (as things stand)", to)
+		}
+	}
+	return "runs on until it ends or there is room elsewhere; then it saves and moves"
+}
+
+// changeNodes is "sluice nodes --drain" and "--resume".
+func (o *drainOptions) changeNodes(cmd *cobra.Command, client *control.Client, errs io.Writer) error {
+	report, err := client.Report(cmd.Context())
+	if err != nil {
+		return err
+	}
+	warnBlind(errs, report.Blind, report.BlindFor, report.At)
+	return o.change(cmd, report)
+}

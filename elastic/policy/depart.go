@@ -1,0 +1,150 @@
+package policy
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/nodes"
+)
+
+// depart is applied to the answer of every policy. A job that runs on a node that is
+// drained, or on which maintenance begins soon, moves to other nodes after a checkpoint: at
+// its size where there is room, else at the largest that fits. Idle GPUs go to it before
+// others grow onto them. Where there is no room it stays on a drained node, for Slurm lets
+// it end there, and moves once there is; before a maintenance it saves and waits again. A
+// rigid policy's jobs keep their size. It is pure.
+func depart(s elastic.Snapshot, a elastic.Allocation, rigid bool) elastic.Allocation {
+	if !slices.ContainsFunc(s.Jobs, func(j elastic.Job) bool { return len(j.Departures) > 0 }) {
+		return a
+	}
+	e := &exodus{eviction{s: s, a: a, where: elastic.Arrange(s, a)}, rigid}
+	// Maintenance has a date, a drain has not.
+	for _, cause := range []elastic.Cause{elastic.Maintenance, elastic.Draining} {
+		for i := range s.Jobs {
+			j := &s.Jobs[i]
+			if d, any := j.Departs(); any && d.Cause == cause && e.may(j) {
+				e.leave(j, d)
+			}
+		}
+	}
+	return e.a
+}
+
+// exodus is the leaving of drained nodes in one decision.
+type exodus struct {
+	eviction
+	rigid bool // no job changes its size
+}
+
+// may reports whether the job can be moved, and the decision leaves it on a node that it
+// should leave.
+func (e *exodus) may(j *elastic.Job) bool {
+	role, _ := (&job{Job: *j, at: j.Place, now: j.GPUs()}).classified(e.s)
+	on := slices.ContainsFunc(j.Departures, func(d elastic.Departure) bool { return e.where.Target[j.ID].On(d.Node) > 0 })
+	// To a size that its user gave it through Slurm alone nothing may move it again.
+	return role == movable && on && !e.onEdge(j) && j.Spec.Allows(j.GPUs(), j.GPUs())
+}
+
+// leave moves the job, or says why it stays.
+func (e *exodus) leave(j *elastic.Job, d elastic.Departure) {
+	last := d.Cause == elastic.Maintenance
+	if e.s.Resting(j) && !last {
+		e.stays(j, d, "it moved a moment ago; it moves again when its cooldown is over")
+		return
+	}
+	for _, n := range e.sizes(j, last) {
+		if e.move(j, n, d, e.a) || e.move(j, n, d, e.ungrown(j.ID)) {
+			return
+		}
+	}
+	if !last {
+		e.stays(j, d, "there is no room for it elsewhere; it moves when there is, or ends there")
+		return
+	}
+	next := maps.Clone(e.a)
+	next[j.ID] = elastic.Decision{Leaves: true, Why: "saves and waits for other GPUs: " + d.String()}
+	e.a, e.where = next, elastic.Arrange(e.s, next)
+}
+
+// sizes lists the sizes to try, its own first. Who is promised a deadline does not shrink
+// for a drain, and who is pinned not at all.
+func (e *exodus) sizes(j *elastic.Job, last bool) []int {
+	if e.rigid || j.Directive.Pin > 0 || j.Promised && !last {
+		return []int{j.GPUs()}
+	}
+	sizes := j.Spec.Options(j.GPUs())
+	slices.Reverse(sizes)
+	return sizes
+}
+
+// move moves the job within the allocation, where it hurts nobody.
+func (e *exodus) move(j *elastic.Job, n int, d elastic.Departure, within elastic.Allocation) bool {
+	if within == nil {
+		return false
+	}
+	before := elastic.Arrange(e.s, within)
+	to := e.away(j, refugeFrom(e.s, before, j, n))
+	if len(to) == 0 {
+		return false
+	}
+	next, was := maps.Clone(within), within[j.ID]
+	next[j.ID] = elastic.Decision{GPUs: n, Place: to, Promised: was.Promised && n == j.GPUs(), Why: fmt.Sprintf("moves to %s with %s: %s", to, gpus(n), d)}
+	after := elastic.Arrange(e.s, next)
+	if !after.Target[j.ID].Equal(to) || !unhurt(e.s, before, after, j.ID, next[j.ID]) {
+		return false
+	}
+	e.a, e.where = next, after
+	return true
+}
+
+// refugeFrom is where the job finds n GPUs on nodes that it need not leave.
+func refugeFrom(s elastic.Snapshot, where elastic.Arrangement, j *elastic.Job, n int) nodes.Placement {
+	s.Nodes = slices.Clone(s.Nodes)
+	for i := range s.Nodes {
+		if slices.ContainsFunc(j.Departures, func(d elastic.Departure) bool { return d.Node == s.Nodes[i].Name }) {
+			s.Nodes[i].Usable = false
+		}
+	}
+	return refuge(s, where, j, n)
+}
+
+// away is the place, unless it is none or on a node that the job should leave.
+func (e *exodus) away(j *elastic.Job, to nodes.Placement) nodes.Placement {
+	for _, d := range j.Departures {
+		if to.On(d.Node) > 0 {
+			return nil
+		}
+	}
+	return to
+}
+
+// ungrown is the allocation without the growth of other running jobs; nil when none grows.
+func (e *exodus) ungrown(but elastic.JobID) elastic.Allocation {
+	var next elastic.Allocation
+	for i := range e.s.Jobs {
+		k := &e.s.Jobs[i]
+		d, named := e.a[k.ID]
+		if k.ID == but || !named || k.Phase != elastic.Running || k.GPUs() == 0 || d.GPUs <= k.GPUs() {
+			continue
+		}
+		if _, moving := e.s.Intent(k.ID); moving {
+			continue
+		}
+		if next == nil {
+			next = maps.Clone(e.a)
+		}
+		next[k.ID] = elastic.Decision{GPUs: k.GPUs(), Promised: d.Promised, Why: fmt.Sprintf("stays at %s: idle GPUs go first to jobs that leave their nodes", gpus(k.GPUs()))}
+	}
+	return next
+}
+
+// stays says why the job stays where it is; a decision to shrink it stands.
+func (e *exodus) stays(j *elastic.Job, d elastic.Departure, why string) {
+	if was := e.a[j.ID]; was.GPUs == j.GPUs() && (len(was.Place) == 0 || was.Place.Equal(j.Place)) {
+		was.Why = fmt.Sprintf("stays at %s, and %s: %s", gpus(j.GPUs()), d, why)
+		e.a = maps.Clone(e.a)
+		e.a[j.ID] = was
+	}
+}
