@@ -28,8 +28,13 @@ case " $* " in *" 9 "*)
 esac
 `
 
-// fakeScontrol notes how it was called; node gpu2 is not its user's to change.
+// fakeScontrol notes how it changes nodes; gpu2 is not its user's to change, and no
+// slurmctld answers what it asks.
 const fakeScontrol = `#!/bin/sh
+case "$1" in show)
+	echo "slurm_load_ctl_conf error: Unable to contact slurm controller" >&2
+	exit 1;;
+esac
 echo "$@" >> "$(dirname "$0")/../scontrol.log"
 case " $* " in *" NodeName=gpu2 "*)
 	echo "slurm_update error: Invalid user id" >&2
