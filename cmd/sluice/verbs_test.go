@@ -28,15 +28,6 @@ case " $* " in *" 9 "*)
 esac
 `
 
-// fakeScontrol notes how it was called; node gpu2 is not its user's to change.
-const fakeScontrol = `#!/bin/sh
-echo "$@" >> "$(dirname "$0")/../scontrol.log"
-case " $* " in *" NodeName=gpu2 "*)
-	echo "slurm_update error: Invalid user id" >&2
-	exit 1;;
-esac
-`
-
 // TestVerbs runs testdata/verbs/*.txt against a daemon with the canned report
 // of controltest; ann is whoever runs the test. The scripts' commands "asked"
 // and "daemon" look at and change that daemon.
@@ -60,7 +51,6 @@ func setupVerbs(env *testscript.Env) error {
 	env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
 	env.Setenv("TZ", "UTC")
 	if err := errors.Join(os.Mkdir(bin, 0o755), os.WriteFile(filepath.Join(bin, "scancel"), []byte(fakeScancel), 0o755),
-		os.WriteFile(filepath.Join(bin, "scontrol"), []byte(fakeScontrol), 0o755),
 		os.WriteFile(conf, []byte(text), 0o644)); err != nil {
 		return err
 	}
