@@ -28,20 +28,6 @@ case " $* " in *" 9 "*)
 esac
 `
 
-// fakeScontrol notes how it changes nodes; gpu2 is not its user's to change, and no
-// slurmctld answers what it asks.
-const fakeScontrol = `#!/bin/sh
-case "$1" in show)
-	echo "slurm_load_ctl_conf error: Unable to contact slurm controller" >&2
-	exit 1;;
-esac
-echo "$@" >> "$(dirname "$0")/../scontrol.log"
-case " $* " in *" NodeName=gpu2 "*)
-	echo "slurm_update error: Invalid user id" >&2
-	exit 1;;
-esac
-`
-
 // TestVerbs runs testdata/verbs/*.txt against a daemon with the canned report
 // of controltest; ann is whoever runs the test. The scripts' commands "asked"
 // and "daemon" look at and change that daemon.
@@ -65,7 +51,6 @@ func setupVerbs(env *testscript.Env) error {
 	env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
 	env.Setenv("TZ", "UTC")
 	if err := errors.Join(os.Mkdir(bin, 0o755), os.WriteFile(filepath.Join(bin, "scancel"), []byte(fakeScancel), 0o755),
-		os.WriteFile(filepath.Join(bin, "scontrol"), []byte(fakeScontrol), 0o755),
 		os.WriteFile(conf, []byte(text), 0o644)); err != nil {
 		return err
 	}

@@ -58,38 +58,51 @@ func (d *sacctReader) inOrder() []dated {
 // joined makes one run of the runs of each job, and counts in the history what it joined.
 // Jobs that only share their id get "#2", "#3" and so on behind it.
 func joined(runs []dated, h *History) []dated {
-	type chain struct {
-		at   int // in the result
-		runs []dated
-	}
-	var out []dated
+	var chains []*chain
 	last, jobs := map[string]*chain{}, map[string]int{}
 	for _, r := range runs {
-		c := last[r.ID]
-		if c != nil && requeued(out[c.at], r) {
-			if c.runs = append(c.runs, r); len(c.runs) == 2 {
-				h.Requeued++
-				h.Joined++
-			}
-			h.Joined++
-			id := out[c.at].ID
-			out[c.at] = asOne(c.runs)
-			out[c.at].ID = id
+		if c := last[r.ID]; c != nil && c.goesOn(r) {
+			c.runs = append(c.runs, r)
+			c.end = later(c.end, r.end)
 			continue
 		}
-		last[r.ID] = &chain{len(out), []dated{r}}
 		jobs[r.ID]++
+		c := &chain{id: r.ID, runs: []dated{r}, end: r.end}
 		if n := jobs[r.ID]; n > 1 {
-			r.ID += "#" + strconv.Itoa(n)
+			c.id += "#" + strconv.Itoa(n)
 		}
-		out = append(out, r)
+		last[r.ID], chains = c, append(chains, c)
+	}
+	out := make([]dated, len(chains))
+	for i, c := range chains {
+		out[i] = asOne(c.runs)
+		out[i].ID = c.id
+		if len(c.runs) > 1 {
+			h.Requeued++
+			h.Joined += len(c.runs)
+		}
 	}
 	return out
 }
 
-// requeued reports whether the later of two runs with one job id is of the same job.
-func requeued(first, next dated) bool {
-	return first.User == next.User && !next.said.Before(first.start) && next.said.Sub(first.end) <= idReuse
+// chain is the runs of one job.
+type chain struct {
+	id   string
+	runs []dated
+	end  time.Time // of the last one
+}
+
+// goesOn reports whether a later run with the job's id is of the same job.
+func (c *chain) goesOn(next dated) bool {
+	first := c.runs[0]
+	return first.User == next.User && !next.said.Before(first.start) && next.said.Sub(c.end) <= idReuse
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
 
 // asOne is a job with the GPU time of all its runs, on as many GPUs as it had longest. That
@@ -102,9 +115,7 @@ func asOne(runs []dated) dated {
 			longest = r.Took
 			one.GPUs, one.Nodes, one.kind = r.GPUs, r.Nodes, r.kind
 		}
-		if r.end.After(one.end) {
-			one.end = r.end
-		}
+		one.end = later(one.end, r.end)
 		one.state = r.state
 		work += r.Took.Seconds() * float64(r.GPUs)
 	}
