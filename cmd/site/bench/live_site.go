@@ -53,7 +53,8 @@ func (l *live) onSite(ctx context.Context, policy string, price elastic.Price, d
 	s, err := site.Up(ctx, site.Config{
 		Lab: lab.Config{
 			Dir: filepath.Join(os.TempDir(), fmt.Sprintf("sluice-live-%d", os.Getpid())), Root: l.o.Root,
-			Nodes: liveNodes, GPUs: liveGPUs, MinJobAge: time.Hour, // so that Slurm remembers every end
+			Nodes: liveNodes, GPUs: liveGPUs, FastScheduling: true, // it compares policies: minutes are seconds here
+			MinJobAge: time.Hour, // so that Slurm remembers every end
 		},
 		Bin: l.o.Bin, Config: liveConfig(policy, price),
 	})

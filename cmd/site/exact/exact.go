@@ -199,10 +199,10 @@ func newTrial(ctx context.Context, o Options, s *story, number int, p precision)
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("sluice-exact-%d-%d", os.Getpid(), number))
 	// A silent node is dead after 5 s, and Slurm runs a job again 6 s after its
 	// node died; usually that is 121 s (cred_expire), and nothing would be
-	// learned in them.
+	// learned in them, nor while a job waits for the backfill.
 	settings := "AuthInfo=socket=" + filepath.Join(dir, "run", "munge.sock") + ",cred_expire=5"
 	st, err := site.Up(ctx, site.Config{Bin: o.Bin, Config: config, Lab: lab.Config{
-		Dir: dir, Nodes: 2, GPUs: maxGPUs / 2, Root: o.Root, SlurmdTimeout: 5 * time.Second, ExtraConf: settings}})
+		Dir: dir, Nodes: 2, GPUs: maxGPUs / 2, Root: o.Root, FastScheduling: true, SlurmdTimeout: 5 * time.Second, ExtraConf: settings}})
 	if err != nil {
 		return nil, err
 	}
