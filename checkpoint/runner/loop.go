@@ -179,6 +179,7 @@ func (r *run) over() {
 	e := r.scriptEnded()
 	if r.answeredByItsEnd(e) {
 		e.again = true
+		r.happen(withdrawn{}) // of the next, which may stand by now
 		r.endsWhenAsked()
 	}
 	r.happen(e)

@@ -174,7 +174,7 @@ func (r *run) endsWhenAsked() {
 func (r *run) answeredByItsEnd(e ended) bool {
 	p := &r.periodic
 	return e.exit.Code == 0 && !e.complete && !e.hung && !p.exits && !p.answered.IsZero() &&
-		r.Now().Sub(p.answered) < exitsWithin && r.state.request == nil && !r.state.stopping
+		r.Now().Sub(p.answered) < exitsWithin && (r.state.request == nil || r.ownStands() && e.candidate == "") && !r.state.stopping
 }
 
 // startedOwn sets when the program is asked next.
