@@ -177,10 +177,14 @@ func (r *run) over() {
 		return
 	}
 	e := r.scriptEnded()
-	if r.answeredByItsEnd(e) {
+	switch again := r.answeredByItsEnd(e); {
+	case again:
 		e.again = true
 		r.happen(withdrawn{}) // of the next, which may stand by now
 		r.endsWhenAsked()
+	case r.ownStands() && e.exit.Code != 0:
+		r.periodic.request = "" // it failed, whatever it was asked meanwhile
+		r.happen(withdrawn{})
 	}
 	r.happen(e)
 	r.announce(true, r.ended(e))

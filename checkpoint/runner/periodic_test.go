@@ -92,6 +92,16 @@ func TestJudgedRetries(t *testing.T) {
 	}
 }
 
+// TestKilledRightAfterOwnSave: that is a failure, not an answer to the request.
+func TestKilledRightAfterOwnSave(t *testing.T) {
+	l := often(newJob(t, `[ -n "$SLUICE_RESUME" ] && { await; save 2 "$request"; pause "$request"; say "asked again"; sleep 20; exit 0; }; await; save 1 "$request"; kill -9 $$`))
+	l.config.Judge, l.config.Backoff = true, 300*time.Millisecond
+	l.start(withBanners).tells("asked again")
+	if out := slurp(l.out); !strings.Contains(out, "retry 1 of 2") {
+		t.Error(out)
+	}
+}
+
 // TestSignalBesideOwnRequest: only where it is named, and only to what listens.
 func TestSignalBesideOwnRequest(t *testing.T) {
 	l := often(newJob(t, `bash -c 'trap "touch $SLUICE_JOB_DIR/heard" USR1; until [ -e $SLUICE_JOB_DIR/heard ]; do sleep 0.01; done'; say heard; exit 0`))
