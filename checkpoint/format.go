@@ -23,6 +23,8 @@ type Request struct {
 	Asked    time.Time       `json:"asked"`
 	Deadline time.Time       `json:"deadline"` // after it the request is given up
 	Why      string          `json:"why"`
+	// Continue: the program is to train on once it has saved, not to wait.
+	Continue bool `json:"continue,omitempty"`
 }
 
 // Target is sluiced telling the next run what it is.
@@ -163,7 +165,9 @@ type Manifest struct {
 	Request  string    `json:"request,omitempty"` // the request it answers
 	Created  time.Time `json:"created"`
 	GPUs     int       `json:"gpus"` // world size that saved it
-	Files    []File    `json:"files"`
+	// Seconds is how long the program was blocked by the save; 0 = not said.
+	Seconds float64 `json:"seconds,omitempty"`
+	Files   []File  `json:"files"`
 }
 
 // File is one file of a checkpoint, relative to its directory.

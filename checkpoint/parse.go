@@ -221,6 +221,7 @@ func ParseManifest(data []byte) (Manifest, error) {
 	}
 	c.moment("created", m.Created)
 	c.whole("gpus", int64(m.GPUs), 0, maxCount)
+	c.number("seconds", m.Seconds)
 	c.files(m.Files)
 	if c.err != nil {
 		return Manifest{}, c.err

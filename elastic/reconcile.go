@@ -32,7 +32,7 @@ func Reconcile(s Snapshot, a Allocation, where Arrangement) Plan {
 // withDue adds what is due to the moves of a plan, one move a job. What brings a job
 // back goes before its next start; a move of any kind saves, too.
 func withDue(open map[JobID]Intent, due, planned []Intent) []Intent {
-	saves := func(in Intent) bool { return in.Kind == Save }
+	saves := func(in Intent) bool { return in.Kind == Save || in.Kind == Park }
 	back := slices.DeleteFunc(slices.Clone(due), saves)
 	save := slices.DeleteFunc(slices.Clone(due), func(in Intent) bool { return !saves(in) })
 	moved := map[JobID]bool{}

@@ -50,6 +50,9 @@ type Spec struct {
 	// Habit: the program knows nothing of requests and saves by a habit of its
 	// own; a request waits for its next checkpoint while it trains on.
 	Habit bool
+	// Again: before its time limit ends it, the job saves and waits again, as long as
+	// each run brings it further.
+	Again bool `json:",omitempty"`
 	// Profile lists sizes to measure the job's speed at in its first minutes,
 	// while GPUs are idle; ascending, each one the job accepts. Empty = none.
 	Profile []int

@@ -75,6 +75,9 @@ func (t Tag) String() string {
 	if s.Habit {
 		put("habit", "1")
 	}
+	if s.Again {
+		put("again", "1")
+	}
 	if len(s.Profile) > 0 {
 		put("profile", joinInts(s.Profile))
 	}
@@ -174,6 +177,8 @@ func (t *Tag) set(key, value string) (err error) {
 		}
 	case "habit":
 		s.Habit, err = flag(key, value)
+	case "again":
+		s.Again, err = flag(key, value)
 	case "profile":
 		s.Profile, err = splitInts(value)
 	case "cpus":

@@ -71,8 +71,14 @@ type Resize struct {
 	Save, Drain, Start, Load time.Duration
 }
 
-// Checkpoint is how checkpoints are kept.
-type Checkpoint struct{ Keep int }
+// Checkpoint is how checkpoints are made and kept, and what follows from a failure.
+type Checkpoint struct {
+	Keep      int
+	Every     string        // auto, off or a duration
+	NodeMTBF  time.Duration // mean time between failures of one node
+	Retries   string        // auto or a number
+	OnTimeout string        // requeue or end
+}
 
 // Users says who may do what.
 type Users struct {

@@ -66,6 +66,10 @@ var keys = []key{
 	duration("resize", "load", 0, day, func(c *Config) *time.Duration { return &c.Resize.Load }),
 
 	whole("checkpoint", "keep", 1, 1000, func(c *Config) *int { return &c.Checkpoint.Keep }),
+	text("checkpoint", "every", `"auto", "off" or a duration from 10s to 720h`, isEvery, func(c *Config) *string { return &c.Checkpoint.Every }),
+	duration("checkpoint", "node_mtbf", time.Hour, 36500*day, func(c *Config) *time.Duration { return &c.Checkpoint.NodeMTBF }),
+	text("checkpoint", "retries", `"auto" or a number from "0" to "1000"`, isRetries, func(c *Config) *string { return &c.Checkpoint.Retries }),
+	choice("checkpoint", "on_timeout", []string{"requeue", "end"}, func(c *Config) *string { return &c.Checkpoint.OnTimeout }),
 
 	names("users", "operators", func(c *Config) *[]string { return &c.Users.Operators }),
 	truth("users", "private", func(c *Config) *bool { return &c.Users.Private }),
@@ -193,6 +197,17 @@ func isAddress(s string) bool {
 	host, port, err := net.SplitHostPort(s)
 	n, notPort := strconv.ParseUint(port, 10, 16)
 	return err == nil && notPort == nil && n > 0 && host != "" && len(host) <= 253 && !strings.ContainsAny(host, " /%")
+}
+
+// isEvery takes auto, off and durations such as 10m.
+func isEvery(s string) bool {
+	d, err := time.ParseDuration(s)
+	return s == "auto" || s == "off" || err == nil && d >= 10*time.Second && d <= 30*day
+}
+
+func isRetries(s string) bool {
+	n, err := strconv.Atoi(s)
+	return s == "auto" || err == nil && n >= 0 && n <= 1000
 }
 
 func isAccount(s string) bool {

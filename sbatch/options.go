@@ -156,6 +156,7 @@ var options = []option{
 
 	{"allow-uneven", 0, optional, own},
 	{"checkpoint-dir", 0, valued, own},
+	{"checkpoint-every", 0, valued, own},
 	{"checkpoint-glob", 0, valued, own},
 	{"checkpoint-marker", 0, valued, own},
 	{"checkpoint-signal", 0, valued, own},
@@ -170,6 +171,7 @@ var options = []option{
 	{"max-gpus", 0, valued, own},
 	{"min-gpus", 0, valued, own},
 	{"model", 0, valued, own},
+	{"on-timeout", 0, valued, own},
 	{"progress-regex", 0, valued, own},
 	{"retries", 0, valued, own},
 	{"steps", 0, valued, own},

@@ -153,7 +153,8 @@ func (r Request) Fixed(gpus int, before, after []string) Request {
 	r.Spec.Min, r.Spec.Max, r.Spec.Step, r.Spec.Sizes = gpus, gpus, 0, nil
 	r.Spec.Total, r.Spec.Profile, r.Spec.Habit = 0, nil, false
 	r.Spec.Deadline, r.Spec.Soft = time.Time{}, false
-	r.Adopt.Glob, r.Adopt.Marker, r.Retries = "", "", 0
+	r.Adopt.Glob, r.Adopt.Marker = "", ""
+	r.Retries, r.Every, r.OnTimeout = "0", "off", "end"
 	r.Hold, r.Wait, r.Quiet = false, false, true
 	r.options = slices.Concat(before, r.options, after)
 	r.name = true // named by before

@@ -16,9 +16,11 @@ type Request struct {
 	// Adopt says how the job's checkpoints and progress are found where its
 	// program knows nothing of sluice.
 	Adopt Adopt
-	// Retries is how often a script that failed is started again in a row
-	// without a newer checkpoint, 0 to 1000.
-	Retries int
+	// Retries is how often a script that failed is started again in a row without a
+	// newer checkpoint: auto, or 0 to 1000. "" = as the site says, and so it is of Every,
+	// how often it is asked for a checkpoint (auto, off or a duration), and of OnTimeout
+	// (requeue or end).
+	Retries, Every, OnTimeout string
 	// Hold: the user wants the job held until he releases it.
 	Hold bool
 	// Wait: do not return before the job has ended.

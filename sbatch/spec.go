@@ -28,6 +28,8 @@ func (m *merger) spec() {
 	m.value("checkpoint-signal", func(v string) (err error) { spec.Signal, err = parseSignal(v); return err })
 	m.adopt()
 	m.value("retries", func(v string) (err error) { m.request.Retries, err = parseRetries(v); return err })
+	m.value("checkpoint-every", func(v string) (err error) { m.request.Every, err = parseEvery(v); return err })
+	m.value("on-timeout", func(v string) (err error) { m.request.OnTimeout, err = parseOnTimeout(v); return err })
 	m.value("grace", func(v string) (err error) { spec.Grace, err = ParseDuration(v); return err })
 	m.value("cpus-per-gpu", func(v string) (err error) { spec.CPUsPerGPU, err = parseCount(v, 1); return err })
 	m.value("mem-per-gpu", func(v string) (err error) { spec.MemPerGPUMB, err = parseMemory(v); return err })

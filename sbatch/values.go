@@ -27,12 +27,48 @@ func parseCount(value string, least int) (int, error) {
 const maxRetries = 1000
 
 // parseRetries reads a number of retries.
-func parseRetries(value string) (int, error) {
+func parseRetries(value string) (string, error) {
+	if value == "auto" {
+		return value, nil
+	}
 	n, err := parseCount(value, 0)
 	if err != nil || n > maxRetries {
-		return 0, fmt.Errorf("want a whole number from 0 to %d", maxRetries)
+		return "", fmt.Errorf("want auto, or a whole number from 0 to %d", maxRetries)
 	}
-	return n, nil
+	return strconv.Itoa(n), nil
+}
+
+// The shortest and the longest time between two checkpoints that a user may name.
+const (
+	minEvery = 10 * time.Second
+	maxEvery = 30 * 24 * time.Hour
+)
+
+// parseEvery reads how often a job is asked for a checkpoint.
+func parseEvery(value string) (string, error) {
+	switch value {
+	case "auto":
+		return value, nil
+	case "off", "0":
+		return "off", nil
+	}
+	d, ok := slurmTime(value)
+	if !ok {
+		var err error
+		d, err = time.ParseDuration(value)
+		ok = err == nil
+	}
+	if !ok || d < minEvery || d > maxEvery {
+		return "", fmt.Errorf("want auto, off, or 10 seconds to 30 days, such as 10m or 5:00")
+	}
+	return d.String(), nil
+}
+
+func parseOnTimeout(value string) (string, error) {
+	if value != "requeue" && value != "end" {
+		return "", fmt.Errorf("want requeue or end")
+	}
+	return value, nil
 }
 
 // parseTotal reads an amount of work, such as 90, 2.5 or 1e6.

@@ -64,6 +64,10 @@ type settings struct {
 	Adopt                              runner.Adopt
 	Profile                            runner.Profile
 	Unit                               string
+	Judge                              bool
+	Backoff, First                     time.Duration
+	Every                              runner.Every
+	Signal                             string
 }
 
 // runAsRunner is what `sluice run` does, with shorter times.
@@ -74,7 +78,8 @@ func runAsRunner() int {
 		return 99
 	}
 	os.Unsetenv(asRunner)
-	c := runner.Config{Keep: s.Keep, Retries: s.Retries, Poll: s.Poll, Beat: s.Beat, Grace: s.Grace, Patience: s.Patience, Stuck: s.Stuck, Stands: s.Stands, Linger: s.Linger, Gauge: s.Gauge, Adopt: s.Adopt, Profile: s.Profile, Unit: s.Unit}
+	c := runner.Config{Keep: s.Keep, Retries: s.Retries, Poll: s.Poll, Beat: s.Beat, Grace: s.Grace, Patience: s.Patience, Stuck: s.Stuck, Stands: s.Stands, Linger: s.Linger, Gauge: s.Gauge, Adopt: s.Adopt, Profile: s.Profile, Unit: s.Unit,
+		Judge: s.Judge, Backoff: s.Backoff, First: s.First, Every: s.Every, Signal: s.Signal}
 	c.Script, c.Args, c.Env = os.Args[1], os.Args[2:], os.Environ()
 	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
 	c.Now, c.Host, c.Sluice = time.Now, "testhost", "/bin/sluice"

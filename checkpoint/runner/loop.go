@@ -48,6 +48,8 @@ type run struct {
 	signals  <-chan os.Signal
 
 	adopted  adoption
+	periodic periodic
+	offset   int64 // of the progress log, where the script was started
 	gauge    gauge
 	measured measurement
 	hang     hang
@@ -77,6 +79,7 @@ func (r *run) loop(signals <-chan os.Signal) int {
 			r.adopt()
 			r.measure()
 			r.look()
+			r.safeguard()
 			r.profile()
 			r.unhang()
 		case <-beat.C:
@@ -98,7 +101,8 @@ func (r *run) happen(event any) {
 	before := r.state
 	next, effects := r.state.step(event)
 	r.state = next
-	r.sentry.waits.Store(next.request != nil || next.retries > 0 || next.hung > 0)
+	r.sentry.waits.Store(next.request != nil || next.hung > 0)
+	r.sentry.tries.Store(next.retries > 0)
 	if next.phase != before.phase || next.answer != before.answer {
 		r.dirty = true
 	}
@@ -135,7 +139,7 @@ func (r *run) perform(effect any) {
 
 // begin prepares the job's folder and looks for the checkpoint to start from.
 func (r *run) begin() {
-	r.state = state{phase: checkpoint.Starting, retries: r.Retries}
+	r.state = state{phase: checkpoint.Starting, retries: r.Retries, judged: r.Judge}
 	if r.alone {
 		r.happen(ready{})
 		return
@@ -173,12 +177,21 @@ func (r *run) over() {
 		return
 	}
 	e := r.scriptEnded()
+	switch again := r.answeredByItsEnd(e); {
+	case again:
+		e.again = true
+		r.happen(withdrawn{}) // of the next, which may stand by now
+		r.endsWhenAsked()
+	case r.ownStands() && e.exit.Code != 0:
+		r.periodic.request = "" // it failed, whatever it was asked meanwhile
+		r.happen(withdrawn{})
+	}
 	r.happen(e)
 	r.announce(true, r.ended(e))
 }
 
 func (r *run) scriptEnded() ended {
-	e := ended{exit: r.child.Exit(), hung: r.hang.over}
+	e := ended{exit: r.child.Exit(), hung: r.hang.over, reached: r.reached()}
 	r.child = nil
 	r.sentry.child.Store(nil)
 	if !r.alone {
@@ -252,6 +265,7 @@ func (r *run) start() {
 	}
 	r.first = r.Now()
 	r.dirty = true
+	r.startedOwn()
 }
 
 // prologue notes how things stand before the script is started.
@@ -263,6 +277,7 @@ func (r *run) prologue() {
 	if r.starts > 0 && !r.alone {
 		r.complain("clearing "+r.job.jobDir, ranks.Forget(r.job.jobDir))
 	}
+	r.offset = r.job.progressSize()
 	r.killed, r.counted = process.OOMKills(process.Cgroups)
 	r.announce(false, r.beginning()...)
 }

@@ -20,6 +20,9 @@ type state struct {
 	exit      *process.Exit       // how it ended, when it is not alive
 	stopping  bool                // Slurm told the job to end
 	retries   int                 // times a failed script is started again without new progress
+	judged    bool                // but not one that failed for a reason of its own (see own)
+	reached   reached             // how far it had come when it ended last
+	before    reached             // and when it failed the time before
 	tried     int                 // times in a row it failed
 	hung      int                 // times in a row it was ended because a step hung, or failed after that
 	stranded  bool                // the last end was such; sluiced is to start the job afresh
@@ -63,6 +66,8 @@ type (
 		complete  bool
 		hung      bool
 		candidate string
+		reached   reached
+		again     bool // it ended because of a checkpoint by time, not of itself
 	}
 	// told: Slurm sent SIGTERM.
 	told struct{}
@@ -209,9 +214,10 @@ func (s state) torn() (state, []any) {
 
 // failed: the script ended and should not have.
 func (s state) failed() (state, []any) {
-	if s.retries == 0 && s.hung == 0 || s.stopping || s.exit.Code == 0 {
+	if s.retries == 0 && s.hung == 0 || s.stopping || s.exit.Code == 0 || s.own() {
 		return s, []any{quit{s.exit.Code}}
 	}
+	s.before = s.reached
 	s.tried++
 	if s.hung > 0 {
 		s.hung++
@@ -220,11 +226,31 @@ func (s state) failed() (state, []any) {
 	return s, []any{find{}}
 }
 
+// own reports whether a failure is the program's own, which another try would only
+// repeat: it had done nothing yet, or it failed at the same place as the time before.
+func (s state) own() bool {
+	return s.judged && s.hung == 0 && (!s.reached.came || s.tried > 0 && s.reached.same(s.before))
+}
+
+// reached is how far a start of the script had come.
+type reached struct {
+	came        bool   // it reported progress, or it started from a checkpoint
+	known       bool   // the rest is
+	checkpoint  string // newest complete one
+	step        int64  // as it reported last
+	epoch, done float64
+}
+
+func (a reached) same(b reached) bool { return a.known && a == b }
+
 // pause is how long to wait before the next start. A job that is stranded is left to
 // sluiced, for patience; where that did not come the next starts, should they fail,
-// wait for Slurm to notice that a node is gone.
-func (s state) pause(patience, linger time.Duration) time.Duration {
+// wait for Slurm to notice that a node is gone. What made a program fail may pass:
+// its next start waits for backoff, the one after that for four times as long.
+func (s state) pause(patience, linger, backoff time.Duration) time.Duration {
 	switch {
+	case s.judged && s.hung == 0 && s.tried > 0 && s.tried <= s.retries:
+		return backoff << (2 * min(s.tried-1, 4))
 	case s.stranded:
 		return patience
 	case s.hung > 1:
@@ -234,10 +260,13 @@ func (s state) pause(patience, linger time.Duration) time.Duration {
 }
 
 func (s state) ended(e ended) (state, []any) {
-	s.alive, s.exit = false, &e.exit
+	s.alive, s.exit, s.reached = false, &e.exit, e.reached
 	switch {
 	case e.complete:
 		return s, []any{quit{e.exit.Code}}
+	case e.again && !s.stopping:
+		s.phase = checkpoint.Starting
+		return s, []any{find{}}
 	case s.stopping || s.request == nil && !e.hung:
 		return s.failed()
 	case s.phase == checkpoint.Waiting || s.verifying != "":

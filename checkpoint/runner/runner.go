@@ -21,10 +21,21 @@ type Config struct {
 	// Retries is how often a script that failed is started again from its newest
 	// valid checkpoint, in a row without a newer one; 0 = its end is the job's.
 	Retries int
-	Sluice  string   // path of this program, for the script
-	Python  string   // folder of the training library, for PYTHONPATH; "" = none
-	Host    string   // this machine's name
-	Env     []string // the environment as Slurm gave it
+	// Judge, in place of Retries: twice, but not a failure of the program's own (see
+	// state.own), and with a pause before each: Backoff, then four times that.
+	Judge   bool
+	Backoff time.Duration
+	// Every is how often the program is asked for a checkpoint by time; First is how
+	// long after a start, as long as it is not known what a save takes. MTBF is the mean
+	// time between failures of one node. Signal goes beside the request, as for
+	// sluiced's: USR1, USR2, HUP; "" = none.
+	Every       Every
+	First, MTBF time.Duration
+	Signal      string
+	Sluice      string   // path of this program, for the script
+	Python      string   // folder of the training library, for PYTHONPATH; "" = none
+	Host        string   // this machine's name
+	Env         []string // the environment as Slurm gave it
 
 	// Adopt says how to find the checkpoints and the progress of a program that
 	// knows nothing of sluice; zero = it speaks for itself.
@@ -66,12 +77,24 @@ func (c Config) WithDefaults() Config {
 	set(&c.Stands, 15*time.Second)
 	set(&c.Linger, 30*time.Second)
 	set(&c.Stuck, 15*time.Second) // less than Slurm waits between SIGTERM and SIGKILL
+	set(&c.Backoff, 30*time.Second)
+	set(&c.First, firstAfter)
+	set(&c.MTBF, UsualMTBF)
 	c.Keep, c.Retries = max(1, c.Keep), max(0, c.Retries)
+	if c.Judge {
+		c.Retries = judgedRetries
+	}
 	if c.Unit == "" {
 		c.Unit = "epoch"
 	}
 	return c
 }
+
+// UsualMTBF is assumed of a node where a site says nothing: 30 days.
+const UsualMTBF = 30 * 24 * time.Hour
+
+// judgedRetries is how often a job is tried again that its user said nothing about.
+const judgedRetries = 2
 
 // Run runs the script to its end and returns the exit code of the job: the
 // script's own, 128+n when signal n ended it. It returns after everything the

@@ -17,6 +17,7 @@ type sentry struct {
 	turns atomic.Int64                  // of the loop
 	child atomic.Pointer[process.Child] // whose end the loop has not taken
 	waits atomic.Bool                   // the script's end need not be the job's
+	tries atomic.Bool                   // nor need its failure be
 }
 
 // ListenAlways has to be called from an init function of a program that calls Run
@@ -80,7 +81,7 @@ func (r *run) unheard(first, told bool) (code int, over bool) {
 	default:
 		return 0, false
 	}
-	if r.sentry.waits.Load() && !told {
+	if (r.sentry.waits.Load() || r.sentry.tries.Load() && child.Exit().Code != 0) && !told {
 		return 0, false // only the loop knows: it may have to be started again
 	}
 	r.remains(r.family.KillAll(r.Grace))

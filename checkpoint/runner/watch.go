@@ -27,7 +27,7 @@ type watch struct {
 // pace is how often to look: more often while an answer is due, when every
 // moment counts as dead time.
 func (r *run) pace() time.Duration {
-	if r.state.phase == checkpoint.Saving {
+	if r.state.phase == checkpoint.Saving && !r.ownStands() {
 		return r.Poll / 4
 	}
 	return r.Poll
@@ -50,7 +50,7 @@ func (r *run) look() {
 		r.watch.base = r.newestSealed()
 		r.happen(passed{})
 	}
-	if r.state.phase == checkpoint.Saving && r.state.verifying == "" {
+	if r.state.phase == checkpoint.Saving && r.state.verifying == "" && !r.ownStands() {
 		if name := r.answering(); name != "" {
 			r.happen(sealed{name})
 		}
@@ -61,6 +61,7 @@ func (r *run) look() {
 func (r *run) consider(request *checkpoint.Request) {
 	present := r.state.request
 	switch {
+	case (request == nil || request.ID == r.watch.settled) && r.ownStands():
 	case request == nil || request.ID == r.watch.settled:
 		r.happen(withdrawn{})
 	case request.ID == r.watch.gaveUp && !request.Deadline.After(r.watch.until):

@@ -1,10 +1,8 @@
 package runner
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -32,7 +30,7 @@ func (r *run) write() {
 func (r *run) word() checkpoint.Runner {
 	w := checkpoint.Runner{
 		Version: checkpoint.Version, Job: r.job.id.Job, Restarts: r.job.restarts, Incarnation: r.target.Incarnation,
-		State: r.state.phase, Host: r.Host, PID: os.Getpid(), Split: r.where.split, Resumed: r.from.name,
+		State: r.spoken(), Host: r.Host, PID: os.Getpid(), Split: r.where.split, Resumed: r.from.name,
 		Skipped: r.from.skipped[:min(len(r.from.skipped), maxSkips)], FirstLine: r.first, Beat: r.Now(),
 		Answer: r.state.answer, Note: r.note(),
 		Rhythm: r.rhythm(), Devices: r.devices(), LastWords: r.last, Stranded: r.state.stranded,
@@ -54,6 +52,15 @@ func (r *run) word() checkpoint.Runner {
 		}
 	}
 	return w
+}
+
+// spoken is the state that the runner speaks of. While a checkpoint by time is made
+// the program trains as far as sluiced is concerned: nothing is being waited for.
+func (r *run) spoken() checkpoint.RunnerState {
+	if r.ownStands() && r.child != nil {
+		return checkpoint.Training
+	}
+	return r.state.phase
 }
 
 // note is what a person should know about this run.
@@ -89,23 +96,8 @@ const progressTail = 64 << 10
 
 // complete reports whether the program of this run said so.
 func (f folders) complete() bool {
-	dir, err := checkpoint.OpenDir(f.jobDir)
-	if err != nil {
-		return false
-	}
-	defer dir.Close()
-	file, info, err := dir.Open(checkpoint.ProgressFile)
-	if err != nil {
-		return false
-	}
-	defer file.Close()
-	tail, err := io.ReadAll(io.NewSectionReader(file, max(0, info.Size()-progressTail), progressTail))
-	if err != nil {
-		return false
-	}
-	for line := range bytes.Lines(tail) {
-		p, err := checkpoint.ParseProgress(bytes.TrimSpace(line))
-		if err == nil && p.Event == "finished" && p.Restarts == f.restarts {
+	for _, p := range f.progressSince(0) {
+		if p.Event == "finished" && p.Restarts == f.restarts {
 			return true
 		}
 	}

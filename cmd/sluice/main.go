@@ -75,6 +75,8 @@ var verbs = []struct {
 	{"hold", newHoldCommand},
 	{"release", newReleaseCommand},
 	{"resize", newResizeCommand},
+	{"checkpoint", newCheckpointCommand},
+	{"requeue", newRequeueCommand},
 	{"profile", newProfileCommand},
 	{"speed", newSpeedCommand},
 	{"run", newRunCommand},

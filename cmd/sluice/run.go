@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -76,7 +78,11 @@ present allocation, with all of the job's GPUs there.`,
 	cmd.Flags().SetInterspersed(false) // what follows the script is the script's
 	cmd.Flags().StringVar(&c.Outbox, "outbox", "", "directory of sluiced's requests (default: outbox beside the directory of the jobs)")
 	cmd.Flags().IntVar(&c.Keep, "keep", 2, "complete checkpoints to keep")
-	cmd.Flags().IntVar(&c.Retries, "retries", 0, "times to start a script that failed again without a newer checkpoint")
+	c.Every, c.Judge = runner.Every{Auto: true}, true
+	cmd.Flags().Var(&c.Every, "checkpoint-every", "how often to ask the program for a checkpoint: chosen by what a save costs (auto), never (off), or a time")
+	cmd.Flags().DurationVar(&c.MTBF, "node-mtbf", runner.UsualMTBF, "mean time between failures of one node")
+	cmd.Flags().StringVar(&c.Signal, "checkpoint-signal", "", "signal beside such a request: USR1, USR2 or HUP")
+	cmd.Flags().Var((*retries)(&c), "retries", "times to start a script that failed again without a newer checkpoint; auto: 2, unless the failure is its own")
 	cmd.Flags().StringVar(&c.Adopt.Glob, "glob", "", "adopt checkpoints of this pattern that the program saves by itself")
 	cmd.Flags().StringVar(&c.Adopt.Marker, "marker", "", "file in such a checkpoint that makes it complete (default: stillness does)")
 	cmd.Flags().DurationVar(&c.Adopt.Still, "still", 10*time.Second, "how long nothing in such a checkpoint may have changed")
@@ -87,6 +93,28 @@ present allocation, with all of the job's GPUs there.`,
 	cmd.Flags().StringVar(&c.Unit, "unit", "epoch", "what the job counts its work in, epoch or step")
 	return cmd
 }
+
+// retries is the value of --retries.
+type retries runner.Config
+
+func (r *retries) String() string {
+	if r.Judge {
+		return "auto"
+	}
+	return strconv.Itoa(r.Retries)
+}
+
+func (r *retries) Set(text string) (err error) {
+	if r.Judge = text == "auto"; r.Judge {
+		return nil
+	}
+	if r.Retries, err = strconv.Atoi(text); err != nil || r.Retries < 0 {
+		return errors.New("want auto or a whole number")
+	}
+	return nil
+}
+
+func (r *retries) Type() string { return "auto|N" }
 
 // exitAs ends sluice with the code, without a word of its own.
 func exitAs(code int) error {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -160,6 +161,7 @@ func (s *submission) name() {
 		s.job.Sluice, _ = os.Executable()
 	}
 	s.job.Run = runOptions(s.site, s.request)
+	s.request.Spec.Again = cmp.Or(s.request.OnTimeout, s.site.Checkpoint.OnTimeout) == "requeue"
 	s.place(s.site.Paths.Jobs)
 }
 

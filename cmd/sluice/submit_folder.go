@@ -1,15 +1,16 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"syscall"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/checkpoint/runner"
 	"github.com/sluice-hpc/sluice/etc"
 	"github.com/sluice-hpc/sluice/sbatch"
 )
@@ -33,9 +34,17 @@ func runOptions(c etc.Config, request sbatch.Request) []string {
 		}
 	}
 	say("--unit", string(request.Spec.Unit))
-	if request.Retries > 0 {
-		say("--retries", strconv.Itoa(request.Retries))
+	// What 'sluice run' does by itself need not be said.
+	if every := cmp.Or(request.Every, c.Checkpoint.Every); every != "auto" {
+		say("--checkpoint-every", every)
 	}
+	if n := cmp.Or(request.Retries, c.Checkpoint.Retries); n != "auto" {
+		say("--retries", n)
+	}
+	if c.Checkpoint.NodeMTBF != runner.UsualMTBF {
+		say("--node-mtbf", c.Checkpoint.NodeMTBF.String())
+	}
+	say("--checkpoint-signal", request.Spec.Signal)
 	say("--glob", request.Adopt.Glob)
 	say("--marker", request.Adopt.Marker)
 	if request.Adopt.Still > 0 {

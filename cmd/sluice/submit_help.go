@@ -32,8 +32,13 @@ Work
 Checkpoints
   --checkpoint-signal=NAME  a signal beside the request file: USR1, USR2 or HUP
   --grace=TIME          how long saving may take: 90, 90s or 5:00
+  --checkpoint-every=TIME   ask for a checkpoint this often; off; or auto: at most 1 %
+                        of the time, by what a save takes and how often nodes fail (auto)
   --retries=N           start a script that failed again from its newest checkpoint,
-                        on the same GPUs; N times in a row without a newer one (0)
+                        on the same GPUs; N times in a row without a newer one, or
+                        auto: 2, unless it failed at once or at the same step twice (auto)
+  --on-timeout=requeue|end  at the time limit: save, wait again and go on (requeue, if
+                        it made progress since it was started), or end
 
 Programs that cannot be changed
   --checkpoint-glob=PATTERN   adopt what the program saves by its own habit

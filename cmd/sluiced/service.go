@@ -36,7 +36,14 @@ func (d *daemon) Plan(ctx context.Context) (elastic.Plan, error) {
 func (d *daemon) Direct(ctx context.Context, caller control.Caller, job elastic.JobID, change control.Change) error {
 	var result error
 	err := d.loop.call(ctx, func() {
-		result = d.engine.Direct(ctx, job, change.Apply)
+		switch change.Order {
+		case control.Save:
+			result = d.engine.Order(ctx, job, elastic.Save, time.Now())
+		case control.Requeue:
+			result = d.engine.Order(ctx, job, elastic.Park, time.Now())
+		default:
+			result = d.engine.Direct(ctx, job, change.Apply)
+		}
 	})
 	if err != nil {
 		return err

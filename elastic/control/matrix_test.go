@@ -81,6 +81,8 @@ func onJobs(target int) []ask {
 		{"unpin", order(control.Change{Order: control.Unpin})},
 		{"hold", order(control.Change{Order: control.Hold})},
 		{"release", order(control.Change{Order: control.Release})},
+		{"save", order(control.Change{Order: control.Save})},
+		{"requeue", order(control.Change{Order: control.Requeue})},
 	}
 	if at.incarnation != 0 {
 		return asks[2:] // only orders are of one

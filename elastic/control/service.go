@@ -44,9 +44,14 @@ const (
 	Unpin   Order = "unpin"   // sluice decides the size again
 	Hold    Order = "hold"    // do not start the job (again) until released
 	Release Order = "release" // take a hold back
+	Save    Order = "save"    // save now, once, and train on
+	Requeue Order = "requeue" // save now, stop, and wait again
 )
 
-// Change is one standing order about one job.
+// Once reports whether the order is carried out once, rather than to stand.
+func (o Order) Once() bool { return o == Save || o == Requeue }
+
+// Change is one order about one job.
 type Change struct {
 	Order Order `json:"order"`
 	GPUs  int   `json:"gpus,omitempty"` // with Pin only: at least 1
@@ -66,13 +71,13 @@ func (c Change) Validate() error {
 			return fmt.Errorf("pin to %d GPUs: want 1 to %d", c.GPUs, maxGPUs)
 		}
 		return nil
-	case Unpin, Hold, Release:
+	case Unpin, Hold, Release, Save, Requeue:
 		if c.GPUs != 0 {
 			return fmt.Errorf("order %q takes no GPUs", c.Order)
 		}
 		return nil
 	}
-	return fmt.Errorf("unknown order %q: want pin, unpin, hold or release", c.Order)
+	return fmt.Errorf("unknown order %q: want pin, unpin, hold, release, save or requeue", c.Order)
 }
 
 // maxGPUs is the largest size the job's comment can carry.

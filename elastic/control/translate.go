@@ -17,6 +17,7 @@ var translations = []struct {
 }{
 	{engine.ErrNoJob, NotFound, "'sluice queue' lists the jobs sluice looks after"},
 	{engine.ErrEnded, Conflict, "'sluice history JOB' shows what it did"},
+	{engine.ErrBusy, Conflict, "'sluice show JOB' tells what it does"},
 	{engine.ErrNoNode, NotFound, "'sluice nodes' lists them"},
 	{engine.ErrNoComplaint, Conflict, "'sluice nodes' shows what is said"},
 	{slurm.ErrNotFound, NotFound, "'sluice queue' lists the jobs sluice looks after"},

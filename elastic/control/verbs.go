@@ -117,6 +117,9 @@ func fits(r *engine.Report, jr engine.JobReport, change Change) error {
 	if now := jr.Record.Tag.Incarnation; change.Incarnation != 0 && change.Incarnation < now {
 		return fail(Conflict, "", "job %d is at incarnation %d by now: an order of its incarnation %d does not count", id, now, change.Incarnation)
 	}
+	if change.Order.Once() && jr.Job.Phase != elastic.Running {
+		return fail(Conflict, "", "job %d does not run: there is nothing to save", id)
+	}
 	spec := jr.Record.Tag.Spec
 	limit := max(capacity(r.Nodes, jr.Record.Partition), spec.Min)
 	if change.Order == Pin && !spec.Allows(change.GPUs, limit) {

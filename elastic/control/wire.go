@@ -162,6 +162,16 @@ type Job struct {
 	Heartbeat  time.Time `json:"heartbeat,omitzero"`
 	Checkpoint string    `json:"checkpoint,omitempty"` // the last one verified on request
 	Resumed    string    `json:"resumed,omitempty"`    // the one this run started from
+	Saved      *Saved    `json:"saved,omitempty"`      // the last one asked for
+}
+
+// Saved is a verified checkpoint that was asked for.
+type Saved struct {
+	Request    string    `json:"request"`
+	Checkpoint string    `json:"checkpoint"`
+	Step       int64     `json:"step"`
+	Epoch      float64   `json:"epoch"`
+	At         time.Time `json:"at,omitzero"`
 }
 
 // LastWords are why a job did not end well, and what it printed last.

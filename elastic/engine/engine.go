@@ -127,6 +127,7 @@ type jobState struct {
 	placeless time.Time             // when it was first seen to run nobody knows where; zero = it is known
 	passAsked time.Time             // when Slurm was last asked for another scheduling pass for it
 	saving    time.Time             // when it was last asked to save before its time limit
+	kept      *checkpoint.Answer    // the last verified checkpoint that was asked for; nil = none in this life
 	took      time.Duration         // what its last such save took; 0 = unknown
 	revived   int                   // the last run that was brought back, counted from 1
 	cleared   int                   // the last run that Slurm was made to forget, likewise

@@ -323,6 +323,9 @@ func (e *Engine) readRunner(js *jobState) {
 	}
 	delete(js.problem, "runner")
 	js.runner = runnerWord{word: word, ok: ok && current(word, js.slurm)}
+	if a := word.Answer; js.runner.ok && a != nil && a.Checkpoint != "" {
+		js.kept = a
+	}
 	if js.runner.ok && word.Note != "" {
 		js.problem["note"] = word.Note
 	} else {

@@ -47,6 +47,8 @@ type JobReport struct {
 	// minutes, from 0 to 1; only where they are Gauged.
 	Gauged      bool
 	Utilisation float64
+	// Kept is the last verified checkpoint that was asked for; nil = none was.
+	Kept *checkpoint.Answer
 	// Last describes how the last move closed.
 	Last string
 	// LastWords are why an ended job did not end well; nil when it did, or when

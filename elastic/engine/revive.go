@@ -92,7 +92,7 @@ func (e *Engine) opened(js *jobState, kind elastic.Kind, now time.Time) {
 	switch kind {
 	case elastic.Revival:
 		js.revived = js.slurm.Restarts + 1
-	case elastic.Save:
+	case elastic.Save, elastic.Park:
 		js.saving = now
 	case elastic.Clearing:
 		js.cleared = js.slurm.Restarts + 1

@@ -24,6 +24,10 @@ func (e *Engine) savings(now time.Time) []elastic.Intent {
 		if !js.endsSoon(now, left, e.margin(js)) {
 			continue
 		}
+		if what == timeLimit && e.goesOn(js) {
+			out = append(out, js.intend(elastic.Park, fmt.Sprintf("%s ends it in %s, so it saves and waits again", what, left), now))
+			continue
+		}
 		in := js.intend(elastic.Save, fmt.Sprintf("%s ends it in %s, so it saves", what, left), now)
 		in.Target = in.From
 		out = append(out, in)
@@ -34,7 +38,7 @@ func (e *Engine) savings(now time.Time) []elastic.Intent {
 // left is how long Slurm lets a running job run still, 0 being for ever, and what ends it
 // then.
 func (e *Engine) left(js *jobState, now time.Time) (left time.Duration, what string) {
-	left, what = js.slurm.TimeLeft, "its time limit"
+	left, what = js.slurm.TimeLeft, timeLimit
 	in := e.limits.Reserved[js.slurm.ID]
 	for _, r := range e.limits.Reservations {
 		rest := r.End.Sub(now).Truncate(time.Second)
@@ -43,6 +47,19 @@ func (e *Engine) left(js *jobState, now time.Time) (left time.Duration, what str
 		}
 	}
 	return left, what
+}
+
+// timeLimit is what ends most jobs that do not end by themselves.
+const timeLimit = "its time limit"
+
+// goesOn reports whether the job is requeued before its time limit, with its whole limit
+// before it again. Each run has to have brought it further: else it would never end. A
+// user's hold would keep it from being started again, so that such a job only saves.
+func (e *Engine) goesOn(js *jobState) bool {
+	tag := js.rec.Tag
+	held := tag.Directive.Hold || js.slurm.Held && !js.hold
+	return tag.Spec.Again && !held && js.seg != nil && js.seg.Ended.IsZero() && js.seg.DoneTo > js.seg.DoneFrom &&
+		(tag.Spec.Total == 0 || js.rec.Done < tag.Spec.Total)
 }
 
 // margin is how long before its limit a job is asked: time for two cycles and for the

@@ -45,6 +45,39 @@ func TestSavesBeforeItsTimeLimit(t *testing.T) {
 	}
 }
 
+// TestGoesOnAfterItsTimeLimit: a job that brings its work further is started again with
+// its whole limit before it, and loses nothing; one that its user holds, or that may not
+// go on, is ended as Slurm ends jobs.
+func TestGoesOnAfterItsTimeLimit(t *testing.T) {
+	const limit = 20 * time.Minute
+	for name, want := range map[string]struct {
+		runs  int
+		state slurm.State
+	}{"goes on": {3, slurm.Completed}, "held": {1, slurm.Timeout}, "ends": {1, slurm.Timeout}} {
+		t.Run(name, func(t *testing.T) {
+			w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 5, Nodes: fake.Grid(1, 4)}})
+			d := boot(t, w, new(engine.Memory), "knapsack", func(c *engine.Config) { c.Period = 10 * time.Second })
+			// Four units a second: 50 minutes of work.
+			j := w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 4, Max: 4, Total: 12000, Again: name != "ends"}, Save: 3 * time.Second, Limit: limit, Model: sim.Perfect(1)})
+			if name == "held" {
+				w.At(time.Minute, func() {
+					if err := w.User("alice").Hold(t.Context(), j.ID()); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			d.drive(t, 70*time.Minute)
+			runs := j.Runs()
+			if len(runs) != want.runs || !strings.Contains(d.log.String(), "job 1 ended: "+string(want.state)) {
+				t.Errorf("%d runs; want %d, %s\n%s", len(runs), want.runs, want.state, d.log.String())
+			}
+			for _, bad := range w.Check() {
+				t.Error(bad)
+			}
+		})
+	}
+}
+
 // TestSavesBeforeItsReservationEnds: Slurm ends what runs in a reservation with it, however
 // long the job's own limit is, or without one.
 func TestSavesBeforeItsReservationEnds(t *testing.T) {

@@ -15,7 +15,7 @@ import re
 import shutil
 import stat
 from datetime import datetime, timezone
-from typing import Any, Dict, List, Mapping, Optional
+from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from . import _threads, _write
 from ._write import Sum
@@ -62,7 +62,13 @@ class Checkpoint(os.PathLike):
 
 
 def read_request(path: str) -> str:
-    """Return the id of the request at path, or "" when there is none.
+    """Return the id of the request at path, or "" when there is none."""
+    return look_for_request(path)[0]
+
+
+def look_for_request(path: str) -> Tuple[str, bool]:
+    """Return the id of the request at path, "" when there is none, and whether
+    training is to go on after the save.
 
     Opening the directory first makes network file systems look again; a name
     that was missing is otherwise remembered as missing for a while.
@@ -77,15 +83,15 @@ def read_request(path: str) -> str:
         with os.fdopen(file, "rb") as f:
             request = json.loads(f.read(65536))
     except FileNotFoundError:
-        return ""
+        return "", False
     except RecursionError as e:
         raise ValueError("not a request") from e
     found = request.get("request") if isinstance(request, dict) else None
     if not isinstance(found, str):
-        return ""
+        return "", False
     if not REQUEST.fullmatch(found):
         raise ValueError("not a request's id")  # ranks tell it each other: it has a bounded length
-    return found
+    return found, request.get("continue") is True
 
 
 def next_checkpoint(base: str, after: int) -> tuple[str, int]:

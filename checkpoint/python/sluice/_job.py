@@ -9,7 +9,7 @@ import pathlib
 import sys
 import tempfile
 import time
-from typing import Any, Callable, Dict, List, Mapping, Optional
+from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
 
 from . import _asking, _files, _flights, _pace, _profile, _progress, _ranks, _world, _write
 
@@ -109,13 +109,17 @@ class Job:
 
     def pending(self) -> str:
         """The id of the request that stands, "" = none."""
+        return self._standing()[0]
+
+    def _standing(self) -> Tuple[str, bool]:
+        """The id of the request that stands, and whether to train on after it."""
         if not self.request_path:
-            return ""
+            return "", False
         try:
-            return _files.read_request(self.request_path)
+            return _files.look_for_request(self.request_path)
         except (OSError, ValueError) as e:
             self.warn("reading the request to save", e)
-            return ""
+            return "", False
 
     def should_checkpoint(self) -> bool:
         """Whether to save now, the same on every rank."""
@@ -246,7 +250,7 @@ class Job:
         answer, problem = b"", None
         if self.first():
             try:
-                answer = b"+" + self._seal(opened.path, manifest, opened.sums).encode()
+                answer = self._seal(opened.path, manifest, opened.sums)
             except (OSError, ValueError) as e:
                 problem = e
         answer = self.agreement.from_first(answer)
@@ -257,12 +261,13 @@ class Job:
         self.last, self.answered = opened.path, answer[1:].decode()
         if self.first():
             self.watch.know(self.answered)
-        if self.answered and pause:
+        if self.answered and pause and answer[:1] == b"+":
             self._wait(self.answered)
         return True
 
-    def _seal(self, path: str, manifest: Dict[str, Any], sums: Mapping[str, _write.Sum]) -> str:
-        """Sum the files and write the manifest; return the request it answers.
+    def _seal(self, path: str, manifest: Dict[str, Any], sums: Mapping[str, _write.Sum]) -> bytes:
+        """Sum the files and write the manifest; return the request it answers,
+        behind a + when it is to be waited for, else behind a =.
 
         The request is looked for last, when the state on disk is complete: a
         checkpoint that happened to be under way answers it, and no second one is
@@ -271,11 +276,12 @@ class Job:
         """
         entries = self.entries(path, sums)
         manifest["created"] = _files.timestamp(self.clock())
-        request = self.pending()
+        manifest["seconds"] = max(0.0, round(self.clock() - self.saving, 3))
+        request, onward = self._standing()
         if request:
             manifest["request"] = request
         _files.write_manifest(path, {**manifest, "files": entries})
-        return request
+        return (b"=" if onward else b"+") + request.encode()
 
     def entries(self, path: str, sums: Mapping[str, _write.Sum]) -> List[Dict[str, Any]]:
         """What a manifest lists; an error where nothing was saved."""

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/control"
+)
+
+func newCheckpointCommand() *cobra.Command {
+	var wait bool
+	cmd := &cobra.Command{
+		Use:   "checkpoint JOB... [--wait]",
+		Short: "Have running jobs save now, and train on",
+		Long: `Asks running jobs for a checkpoint. They train on where they are once they have
+saved. With --wait it returns when the checkpoint is there and verified, and prints
+its name and step; it fails where no checkpoint came within the job's grace period.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !wait {
+				return direct(cmd, args, control.Change{Order: control.Save})
+			}
+			jobs, err := jobNumbers(args)
+			if err != nil {
+				return err
+			}
+			client, err := daemonFor(cmd)
+			if err != nil {
+				return err
+			}
+			return each(jobs, func(job elastic.JobID) error {
+				saved, err := saveAndWait(cmd.Context(), client, job)
+				if err == nil {
+					fmt.Fprintf(cmd.OutOrStdout(), "job %d saved checkpoint %s at step %d, epoch %s\n", job, saved.Checkpoint, saved.Step, strconv.FormatFloat(saved.Epoch, 'f', -1, 64))
+				}
+				return err
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&wait, "wait", false, "return when the checkpoint is verified, and print it")
+	return cmd
+}
+
+func newRequeueCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "requeue JOB...",
+		Short: "Have running jobs save, stop, and start again when their turn comes",
+		Long: `Asks running jobs for a checkpoint, requeues them once it is verified, and lets them
+wait for their turn as any other: they are placed afresh and resume from it. A job that
+does not save within its grace period runs on; "scontrol requeue" stops such a job, and
+it resumes from its newest checkpoint, if it has one.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return direct(cmd, args, control.Change{Order: control.Requeue})
+		},
+	}
+}
+
+// lookEvery is how often --wait looks.
+const lookEvery = 300 * time.Millisecond
+
+// saveAndWait has a job save and returns the verified checkpoint.
+func saveAndWait(ctx context.Context, client *control.Client, job elastic.JobID) (control.Saved, error) {
+	before, err := client.Explain(ctx, job)
+	if err == nil {
+		err = client.Direct(ctx, job, control.Change{Order: control.Save, Incarnation: incarnation(job)})
+	}
+	if err != nil {
+		return control.Saved{}, err
+	}
+	for {
+		now, err := client.Explain(ctx, job)
+		if err != nil {
+			return control.Saved{}, err
+		}
+		switch j, was := now.Job, before.Job.Saved; {
+		case j.Saved != nil && (was == nil || was.Request != j.Saved.Request):
+			return *j.Saved, nil
+		case j.Ended:
+			return control.Saved{}, fmt.Errorf("job %d ended (%s) before it had saved", job, j.State)
+		case j.Move == nil && j.Last != before.Job.Last:
+			return control.Saved{}, fmt.Errorf("job %d has not saved: %s", job, j.Last)
+		}
+		select {
+		case <-ctx.Done():
+			return control.Saved{}, ctx.Err()
+		case <-time.After(lookEvery):
+		}
+	}
+}
