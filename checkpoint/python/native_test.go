@@ -173,6 +173,43 @@ func TestHeader(t *testing.T) {
 	}
 }
 
+// TestTrainsOn: a request for a checkpoint by time is answered, and not waited for, by the
+// header and by the shell alike.
+func TestTrainsOn(t *testing.T) {
+	ask := func(t *testing.T, f folder) {
+		t.Helper()
+		content := `{"version": 1, "job": 42, "request": "t1", "why": "as \"continue\": false said", "continue": true}`
+		if err := os.WriteFile(f.request, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Run("shell", func(t *testing.T) {
+		f := newFolder(t)
+		ask(t, f)
+		f.start(t, []string{"STEPS=3", "PAUSE=0"}, "bash", "examples/train.sh")
+		if saved := f.newest(t); saved.Name != "00000001" || saved.Manifest.Request != "t1" {
+			t.Errorf("%s: %+v", saved.Name, saved.Manifest)
+		}
+	})
+	t.Run("c", func(t *testing.T) {
+		if _, err := exec.LookPath("gcc"); err != nil {
+			t.Skip("NOT TESTED: sluice.h; there is no gcc")
+		}
+		program := filepath.Join(t.TempDir(), "program")
+		compile := exec.CommandContext(t.Context(), "gcc", "-x", "c", "-Iinclude", "-o", program, "-")
+		compile.Stdin = strings.NewReader(cProgram)
+		if out, err := compile.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		f := newFolder(t)
+		ask(t, f)
+		f.start(t, nil, program)
+		if saved := f.newest(t); saved.Name != "00000001" || saved.Manifest.Request != "t1" || saved.Manifest.Seconds <= 0 {
+			t.Errorf("%s: %+v", saved.Name, saved.Manifest)
+		}
+	})
+}
+
 // TestHeaderOnAFullDisk: a checkpoint that cannot be written whole does not exist.
 func TestHeaderOnAFullDisk(t *testing.T) {
 	if _, err := exec.LookPath("gcc"); err != nil {

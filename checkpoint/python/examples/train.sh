@@ -15,6 +15,10 @@ request() { # the id of the request that stands, or nothing
 	sed -n 's/.*[^\\]"request": *"\([A-Za-z0-9][A-Za-z0-9._:-]*\)".*/\1/p' "$SLUICE_REQUEST" 2>/dev/null | head -n 1
 }
 
+onward() { # whether training is to go on after the save
+	grep -q '[^\\]"continue": *true' "$SLUICE_REQUEST" 2>/dev/null
+}
+
 save() { # save REQUEST: write a checkpoint; the manifest comes last, as a whole
 	mkdir -p -m 0700 "$SLUICE_CHECKPOINTS"
 	local last name folder
@@ -47,8 +51,12 @@ while [ "$count" -lt "${STEPS:-600}" ]; do
 	line progress
 	asked=$(request)
 	if [ -n "$asked" ]; then
+		if [ "$asked" = "${answered:-}" ]; then continue; fi
+		answered=$asked
+		pause=yes
+		if onward; then pause=no; fi
 		save "$asked"
-		while [ "$(request)" = "$asked" ]; do sleep 0.2; done # to be stopped, or to train on
+		while [ $pause = yes ] && [ "$(request)" = "$asked" ]; do sleep 0.2; done # to be stopped, or to train on
 	fi
 done
 line finished

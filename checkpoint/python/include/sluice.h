@@ -49,6 +49,7 @@
 /* The state of this process. */
 static struct {
 	double looked, reported;     /* seconds on a clock that never jumps; 0 = never */
+	double began;                /* the open checkpoint, on that clock */
 	char seen[SLUICE_ID];        /* the request that stands; "" = none */
 	char answered[SLUICE_ID];    /* the request answered last */
 	long highest, step, since;   /* checkpoint, step reported last, step at the line before */
@@ -107,19 +108,21 @@ static inline const char *sluice_value_(const char *json, const char *key) {
 	return "";
 }
 
-/* Looks for the request that stands; its id goes to id, "" = none. */
-static inline void sluice_request_(char *id) {
+/* Looks for the request that stands; its id goes to id, "" = none. Returns 1 when
+ * training is to go on after the save. */
+static inline int sluice_request_(char *id) {
 	char json[65536];
 	const char *value;
 	size_t n = 0;
 	*id = 0;
-	if (sluice_read_(sluice_env_("SLUICE_REQUEST"), json, sizeof json) <= 0) return;
+	if (sluice_read_(sluice_env_("SLUICE_REQUEST"), json, sizeof json) <= 0) return 0;
 	value = sluice_value_(json, "request");
-	if (*value++ != '"') return;
+	if (*value++ != '"') return 0;
 	while (n < SLUICE_ID - 1 && (strchr("._:-", value[n]) ? n > 0 && value[n] : (value[n] >= '0' && value[n] <= '9') || (value[n] >= 'A' && value[n] <= 'Z') || (value[n] >= 'a' && value[n] <= 'z'))) n++;
-	if (n == 0 || value[n] != '"') return;
+	if (n == 0 || value[n] != '"') return 0;
 	memcpy(id, value, n);
 	id[n] = 0;
+	return strncmp(sluice_value_(json, "continue"), "true", 4) == 0;
 }
 
 /* Appends a line to the progress log. Lines are for people and for speeds: losing one
@@ -193,6 +196,7 @@ static inline int sluice_begin(char *folder) {
 		if (snprintf(folder, SLUICE_PATH, "%s/%08ld", base, ++next) >= SLUICE_PATH) return errno = ENAMETOOLONG, -1;
 	} while (mkdir(folder, 0700) != 0 && errno == EEXIST);
 	sluice_state_.highest = next;
+	sluice_state_.began = sluice_clock_(CLOCK_MONOTONIC);
 	return access(folder, W_OK);
 }
 
@@ -321,15 +325,16 @@ static inline void sluice_wait_(const char *request) {
 
 /* Closes a checkpoint whose files are all written: sums them and writes the manifest,
  * last and as a whole. step and epoch are what the training has finished. When it
- * answers a request the call then waits: the job is stopped meanwhile and goes on from
- * this checkpoint at another size, or the request is taken back and the call returns.
+ * answers a request that says nothing else, the call then waits: the job is stopped
+ * meanwhile and goes on from this checkpoint at another size, or the request is taken
+ * back and the call returns.
  * Returns 0, or -1: then there is no checkpoint, and training should simply go on. */
 static inline int sluice_commit(const char *folder, long step, double epoch) {
 	char temporary[SLUICE_PATH + 32], manifest[SLUICE_PATH + 32], base[SLUICE_PATH], created[32], request[SLUICE_ID], token[SLUICE_PATH];
 	const char *number = strrchr(folder, '/');
 	time_t now = time(NULL);
 	struct tm utc;
-	int count = 0, good;
+	int count = 0, good, onward;
 	FILE *out;
 	if (!sluice_active() || !number || strlen(folder) >= SLUICE_PATH) return errno = EINVAL, -1;
 	snprintf(token, sizeof token, "%s", sluice_env_("SLUICE_JOB_DIR"));
@@ -345,8 +350,8 @@ static inline int sluice_commit(const char *folder, long step, double epoch) {
 	        atol(sluice_env_("SLUICE_RESTARTS")), atol(number + 1), step, epoch, created, atol(sluice_env_("SLUICE_GPUS")));
 	good = sluice_files_(out, folder, "", &count) == 0 && count > 0;
 	/* Looked for last, when all is on disk: a checkpoint that was under way answers, too. */
-	sluice_request_(request);
-	fprintf(out, "\n ]%s%s%s}\n", *request ? ", \"request\": \"" : "", request, *request ? "\"" : "");
+	onward = sluice_request_(request);
+	fprintf(out, "\n ], \"seconds\": %.3f%s%s%s}\n", sluice_clock_(CLOCK_MONOTONIC) - sluice_state_.began, *request ? ", \"request\": \"" : "", request, *request ? "\"" : "");
 	good = fflush(out) == 0 && !ferror(out) && fsync(fileno(out)) == 0 && good;
 	good = fclose(out) == 0 && good;
 	if (!good || rename(temporary, manifest) != 0) {
@@ -357,7 +362,7 @@ static inline int sluice_commit(const char *folder, long step, double epoch) {
 	snprintf(base, sizeof base, "%.*s", (int)(number - folder), folder);
 	if (sluice_sync_(folder) != 0 || sluice_sync_(base) != 0) return -1;
 	strcpy(sluice_state_.answered, request);
-	if (*request) sluice_wait_(request);
+	if (*request && !onward) sluice_wait_(request);
 	return 0;
 }
 
