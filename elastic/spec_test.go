@@ -122,6 +122,7 @@ func drawSpec(t *rapid.T) Spec {
 		Grace:       time.Duration(rapid.Int64Range(0, int64(100*time.Hour)).Draw(t, "grace")),
 		CPUsPerGPU:  rapid.IntRange(0, maxCount).Draw(t, "cpus"),
 		Habit:       rapid.Bool().Draw(t, "habit"),
+		Again:       rapid.Bool().Draw(t, "again"),
 		MemPerGPUMB: rapid.Int64Range(0, maxMemMB).Draw(t, "mem"),
 	}
 	if rapid.Bool().Draw(t, "bounded") {
