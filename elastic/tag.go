@@ -78,6 +78,10 @@ func (t Tag) String() string {
 	if len(s.Profile) > 0 {
 		put("profile", joinInts(s.Profile))
 	}
+	if s.Script != "" {
+		put("script", s.Script)
+	}
+	number("nodes", s.Nodes)
 	number("cpus", s.CPUsPerGPU)
 	number("mem", int(s.MemPerGPUMB))
 	number("pin", t.Directive.Pin)
@@ -176,6 +180,10 @@ func (t *Tag) set(key, value string) (err error) {
 		s.Habit, err = flag(key, value)
 	case "profile":
 		s.Profile, err = splitInts(value)
+	case "script":
+		s.Script = value
+	case "nodes":
+		s.Nodes, err = natural(key, value, maxCount)
 	case "cpus":
 		s.CPUsPerGPU, err = natural(key, value, maxCount)
 	case "mem":

@@ -73,6 +73,14 @@ func checkModel(name string) error {
 // sizes settles the minimum and what contradicts it.
 func (m *merger) sizes(pow2 bool) {
 	spec := &m.request.Spec
+	if m.fixed.gpus > 0 {
+		spec.Min, spec.Max = m.fixed.gpus, m.fixed.gpus
+		if m.fixed.perNode {
+			spec.Nodes = 1
+		}
+		m.settleProfile()
+		return
+	}
 	_, asked := m.chosen["min-gpus"]
 	if !asked {
 		spec.Min = 1
