@@ -90,13 +90,10 @@ func (s *submission) submit(ctx context.Context, cmd *cobra.Command, args []stri
 	if err := s.understand(line); err != nil {
 		return err
 	}
-	if err := s.request.Sized(); err != nil {
-		return err
-	}
 	if s.site, err = loadSite(line.Config, line.User); err != nil {
 		return err
 	}
-	if err := s.managed(); err != nil {
+	if err := errors.Join(s.managed(), s.request.Sized()); err != nil {
 		return err
 	}
 	s.name()

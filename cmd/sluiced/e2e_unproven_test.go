@@ -1,13 +1,13 @@
 package main_test
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/sluice-hpc/sluice/cmd/site"
 	"github.com/sluice-hpc/sluice/elastic/control"
 )
 
@@ -59,9 +59,8 @@ func TestUnproven(t *testing.T) {
 		t.Errorf("the next job started after %s", took)
 	}
 	taught.runsOn(4)
-	first, _, _ := strings.Cut(strings.TrimSpace(s.as("", "sluice", "history", "-h", fmt.Sprint(taught.id))), "\n")
-	if fields := strings.Fields(first); len(fields) < 2 {
-		t.Errorf("history begins with %q", first)
+	if tr, err := site.ReadTraining(taught.stepsLog(), 400, perEpoch); err != nil || len(tr.Worlds) == 0 || tr.Worlds[0] != 1 {
+		t.Errorf("runs on %v GPUs, %v: want the first on 1", tr.Worlds, err)
 	}
 	s.cancel(taught)
 	s.must(os.Remove(taught.stepsLog()))
