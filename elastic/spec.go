@@ -60,6 +60,10 @@ type Spec struct {
 	// Nodes is on how many nodes it may run at most; 0 = on any number.
 	Nodes int `json:",omitempty"`
 
+	// Types are the types of GPU it accepts, as Slurm names them; all GPUs of a run are of
+	// one. Empty = any.
+	Types []string `json:",omitempty"`
+
 	CPUsPerGPU  int   // 0 = one CPU a node
 	MemPerGPUMB int64 // 0 = as Slurm decides
 }
@@ -110,6 +114,9 @@ const (
 	// MaxProfile bounds the entries of Profile.
 	MaxProfile = 16
 
+	// MaxTypes bounds the entries of Types.
+	MaxTypes = 16
+
 	// ScriptDigits is the length of Script. It tells the scripts of one user apart.
 	ScriptDigits = 12
 )
@@ -146,6 +153,8 @@ func (s Spec) Validate() error {
 		return fmt.Errorf("script %q: want %d lower-case hex digits", s.Script, ScriptDigits)
 	case s.Nodes < 0 || s.Nodes > maxCount:
 		return fmt.Errorf("nodes %d: want 0 to %d", s.Nodes, maxCount)
+	case len(s.Types) > MaxTypes || slices.ContainsFunc(s.Types, func(t string) bool { return !ValidType(t) }):
+		return fmt.Errorf("--gpu-types %s: want at most %d names of letters, digits and . _ -", strings.Join(s.Types, ","), MaxTypes)
 	case s.CPUsPerGPU < 0 || s.CPUsPerGPU > maxCount:
 		return fmt.Errorf("--cpus-per-gpu %d: want 0 to %d", s.CPUsPerGPU, maxCount)
 	case s.MemPerGPUMB < 0 || s.MemPerGPUMB > maxMemMB:
@@ -218,6 +227,12 @@ func ValidModel(name string) bool {
 		}
 	}
 	return true
+}
+
+// ValidType reports whether the name can be one of Spec.Types: 1 to 64 letters, digits
+// and . _ -, beginning with a letter or a digit.
+func ValidType(name string) bool {
+	return ValidModel(name) && !strings.ContainsAny(name, "+/:@")
 }
 
 func validToken(t string) bool { return hexDigits(t, 32) }

@@ -82,6 +82,9 @@ func (t Tag) String() string {
 		put("script", s.Script)
 	}
 	number("nodes", s.Nodes)
+	if len(s.Types) > 0 {
+		put("types", strings.Join(s.Types, ","))
+	}
 	number("cpus", s.CPUsPerGPU)
 	number("mem", int(s.MemPerGPUMB))
 	number("pin", t.Directive.Pin)
@@ -182,6 +185,8 @@ func (t *Tag) set(key, value string) (err error) {
 		s.Profile, err = splitInts(value)
 	case "script":
 		s.Script = value
+	case "types":
+		s.Types = strings.Split(value, ",")
 	case "nodes":
 		s.Nodes, err = natural(key, value, maxCount)
 	case "cpus":

@@ -4,12 +4,15 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/sluice-hpc/sluice/elastic"
 )
 
 // count is a number of GPUs as sbatch's own options say it.
 type count struct {
 	gpus    int
-	perNode bool // that many on each node
+	perNode bool   // that many on each node
+	kind    string // of GPU; "" = any
 }
 
 // counting lists the options that may say how many GPUs a job has. Of a job that sluice
@@ -19,7 +22,7 @@ var counting = []string{"gpus", "gpus-per-node", "gpus-per-task", "gres", "tres-
 // sizing lists sluice's options that say which sizes a job accepts.
 var sizing = []string{"min-gpus", "max-gpus", "gpu-step", "gpu-sizes"}
 
-// counts reads the option as a number of GPUs of any type; ok is false when it says
+// counts reads the option as a number of GPUs of one type, or any; ok is false when it says
 // something else, or more.
 func counts(option, value string) (c count, ok bool) {
 	if !slices.Contains(counting, option) || sliced(value) || strings.Contains(value, ",") {
@@ -31,12 +34,23 @@ func counts(option, value string) (c count, ok bool) {
 		if !named {
 			return c, false
 		}
+		if rest != "" && rest[0] != ':' && rest[0] != '=' {
+			return c, false
+		}
 		if number = strings.TrimLeft(rest, ":="); rest == "" {
 			number = "1"
 		}
 	}
+	kind := ""
+	if i := strings.LastIndexAny(number, ":="); i >= 0 {
+		if kind, number = number[:i], number[i+1:]; !elastic.ValidType(kind) {
+			return c, false
+		}
+	} else if elastic.ValidType(number) && strings.Trim(number, "0123456789") != "" {
+		kind, number = number, "1" // gpu:a100
+	}
 	n, err := parseCount(number, 1)
-	return count{n, option == "gres" || option == "gpus-per-node"}, err == nil
+	return count{n, option == "gres" || option == "gpus-per-node", kind}, err == nil
 }
 
 // oneNode reports whether the setting keeps the job on one node.
@@ -59,6 +73,9 @@ func (m *merger) fix() {
 		default:
 			m.fail(s.fail("it counts the GPUs a second time, after "+first.where(), "leave one out"))
 		}
+	}
+	if s, ok := m.chosen["gpu-types"]; ok && m.fixed.kind != "" {
+		m.fail(s.fail("the type of GPU is said twice, and there is "+first.where(), "leave one out"))
 	}
 	if s := m.chosen["nodes"]; m.fixed.gpus > 0 && oneNode(s) {
 		m.fixed.perNode = true
@@ -92,7 +109,7 @@ func (r Request) Sized() error {
 // elastic reports whether any of sluice's options says something about the job.
 func (m *merger) elastic() bool {
 	for _, s := range m.chosen {
-		if s.is == own && !slices.Contains([]string{"user", "config", "retries", "checkpoint-dir"}, s.name) {
+		if s.is == own && !slices.Contains([]string{"user", "config", "retries", "checkpoint-dir", "gpu-types"}, s.name) {
 			return true
 		}
 	}

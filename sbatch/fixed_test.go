@@ -45,6 +45,26 @@ func TestFixedSize(t *testing.T) {
 	}
 }
 
+// TestTypes: a type of GPU stands in a fixed size or in --gpu-types.
+func TestTypes(t *testing.T) {
+	for args, want := range map[string]string{
+		"--gpus=a100:4 job":                       "min=4 max=4 types=a100",
+		"--gres=gpu:a100:2 job":                   "min=2 max=2 nodes=1 types=a100",
+		"--gres=gpu:a100 job":                     "min=1 max=1 nodes=1 types=a100",
+		"--gpus=2 --gpu-types=a100,h100,a100 job": "min=2 max=2 types=a100,h100",
+		"--max-gpus=8 --gpu-types=h100 job":       "min=1 max=8 types=h100",
+	} {
+		r := merge(t, args, nil)
+		if got := specText(r.Spec); !strings.HasSuffix(got, want) {
+			t.Errorf("%s: %s, want %s", args, got, want)
+		}
+		said, err := r.Args(Job{Token: token, Batch: "/b"})
+		if gres := "--gres=gpu:" + map[bool]string{true: r.Spec.Types[0] + ":"}[len(r.Spec.Types) == 1]; err != nil || !strings.Contains(strings.Join(said, " "), gres) {
+			t.Errorf("%s: %q, want %s", args, said, gres)
+		}
+	}
+}
+
 // TestSizeless: a script that says nothing of its size is refused, with what to type.
 func TestSizeless(t *testing.T) {
 	const want = "job.sh: nothing says how many GPUs the job can use; for a fixed size give --gpus=N; " +

@@ -105,8 +105,12 @@ func (r Request) Args(j Job) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	kind := "" // of several the first update names the one it gets
+	if len(r.Spec.Types) == 1 {
+		kind = r.Spec.Types[0] + ":"
+	}
 	args := []string{"--requeue", "--open-mode=append", "--nodes=1", "--ntasks=1",
-		"--gres=gpu:" + strconv.Itoa(r.Spec.Min), "--comment=" + comment}
+		"--gres=gpu:" + kind + strconv.Itoa(r.Spec.Min), "--comment=" + comment}
 	if r.TestOnly {
 		args = append([]string{"--test-only"}, args...)
 	} else {

@@ -29,6 +29,7 @@ func (m *merger) spec() {
 	m.adopt()
 	m.value("retries", func(v string) (err error) { m.request.Retries, err = parseRetries(v); return err })
 	m.value("grace", func(v string) (err error) { spec.Grace, err = ParseDuration(v); return err })
+	m.value("gpu-types", func(v string) (err error) { spec.Types, err = parseTypes(v); return err })
 	m.value("cpus-per-gpu", func(v string) (err error) { spec.CPUsPerGPU, err = parseCount(v, 1); return err })
 	m.value("mem-per-gpu", func(v string) (err error) { spec.MemPerGPUMB, err = parseMemory(v); return err })
 	if len(m.errs) == before && !(step && sizes) {
@@ -77,6 +78,9 @@ func (m *merger) sizes(pow2 bool) {
 		spec.Min, spec.Max = m.fixed.gpus, m.fixed.gpus
 		if m.fixed.perNode {
 			spec.Nodes = 1
+		}
+		if m.fixed.kind != "" {
+			spec.Types = []string{m.fixed.kind}
 		}
 		m.settleProfile()
 		return

@@ -21,6 +21,8 @@ Sizes
   --gpu-step=N          only the minimum plus multiples of N
   --gpu-sizes=LIST      only these, such as 1,2,4,8, or pow2 for powers of two
   --allow-uneven        also splits with different numbers on the nodes
+  --gpu-types=LIST      only GPUs of these types, such as a100,h100, and all of one;
+                        with a fixed size also --gpus=a100:4, --gres=gpu:a100:2
   --cpus-per-gpu=N      CPUs for each GPU
   --mem-per-gpu=SIZE    memory for each GPU, such as 64G
 

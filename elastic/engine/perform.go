@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
@@ -125,6 +126,9 @@ func (e *Engine) write(ctx context.Context, a elastic.Write, job elastic.Job) er
 	tag := js.rec.Tag
 	tag.Incarnation = a.To
 	update := updateFor(a, job.Spec)
+	if kind := e.around().types[a.Target[0].Node]; slices.Contains(job.Spec.Types, kind) {
+		update.GPUType = kind
+	}
 	comment := tag.String()
 	update.Comment = &comment
 	update.StartAfter = startAfter
