@@ -105,7 +105,7 @@ func (r Request) Args(j Job) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	kind := "" // of several the first update names the one it gets
+	kind := "" // of several none is named, but nodes of one
 	if len(r.Spec.Types) == 1 {
 		kind = r.Spec.Types[0] + ":"
 	}

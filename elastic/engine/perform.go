@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
@@ -126,9 +125,6 @@ func (e *Engine) write(ctx context.Context, a elastic.Write, job elastic.Job) er
 	tag := js.rec.Tag
 	tag.Incarnation = a.To
 	update := updateFor(a, job.Spec)
-	if kind := e.around().types[a.Target[0].Node]; slices.Contains(job.Spec.Types, kind) {
-		update.GPUType = kind
-	}
 	comment := tag.String()
 	update.Comment = &comment
 	update.StartAfter = startAfter
@@ -143,7 +139,12 @@ func (e *Engine) write(ctx context.Context, a elastic.Write, job elastic.Job) er
 // number on every node, or a total that it fills greedily in node order.
 func updateFor(a elastic.Write, spec elastic.Spec) slurm.Update {
 	u := slurm.Update{CPUs: max(len(a.Target), spec.CPUsPerGPU*a.Target.GPUs())}
-	if a.AnyNodes {
+	// Slurm refuses a count with a type where sbatch was told one without, so that of
+	// several types none is named, but always nodes of the one that was chosen.
+	if len(spec.Types) == 1 {
+		u.GPUType = spec.Types[0]
+	}
+	if a.AnyNodes && len(spec.Types) < 2 {
 		u.AnyNodes, u.NodeCount = true, len(a.Target)
 	} else {
 		u.Nodes = a.Target.Nodes()
