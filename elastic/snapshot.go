@@ -56,6 +56,11 @@ type Job struct {
 	// Speaks is set once the job's program has shown that it answers
 	// checkpoint requests. Until then it keeps its size.
 	Speaks bool
+	// Unproven: no checkpoint was seen yet of this job, nor of an earlier one of the same
+	// user and script or model. It starts at its minimum: until it is started Spec has no
+	// other size, unless its user pinned it. Once it Speaks, the request of its first
+	// move is the question whether it can come back.
+	Unproven bool
 	// Deaf counts the requests in a row that got no valid checkpoint.
 	Deaf int
 	Done float64 // units of work finished, fractional

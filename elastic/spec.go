@@ -57,8 +57,24 @@ type Spec struct {
 	// while GPUs are idle; ascending, each one the job accepts. Empty = none.
 	Profile []int
 
+	// Script names the user's script: the first ScriptDigits hex digits of a SHA-256; "" =
+	// not known. Jobs of one user and script answer requests alike.
+	Script string `json:",omitempty"`
+	// Nodes is on how many nodes it may run at most; 0 = on any number.
+	Nodes int `json:",omitempty"`
+
+	// Types are the types of GPU it accepts, as Slurm names them; all GPUs of a run are of
+	// one. Empty = any.
+	Types []string `json:",omitempty"`
+
 	CPUsPerGPU  int   // 0 = one CPU a node
 	MemPerGPUMB int64 // 0 = as Slurm decides
+}
+
+// AtMinimum is the spec of a job that is to start at its minimum and no other size.
+func (s Spec) AtMinimum() Spec {
+	s.Max, s.Step, s.Sizes, s.Profile = s.Min, 0, nil, nil
+	return s
 }
 
 // Allows reports whether the job accepts to run on n GPUs in a cluster of limit.
@@ -100,6 +116,12 @@ const (
 
 	// MaxProfile bounds the entries of Profile.
 	MaxProfile = 16
+
+	// MaxTypes bounds the entries of Types.
+	MaxTypes = 16
+
+	// ScriptDigits is the length of Script. It tells the scripts of one user apart.
+	ScriptDigits = 12
 )
 
 // Validate reports what contradicts itself in the spec, in the words of the
@@ -130,6 +152,12 @@ func (s Spec) Validate() error {
 		return fmt.Errorf("--checkpoint-signal %q: want one of %s", s.Signal, strings.Join(Signals, ", "))
 	case s.Grace < 0:
 		return fmt.Errorf("--grace %v: may not be negative", s.Grace)
+	case s.Script != "" && !hexDigits(s.Script, ScriptDigits):
+		return fmt.Errorf("script %q: want %d lower-case hex digits", s.Script, ScriptDigits)
+	case s.Nodes < 0 || s.Nodes > maxCount:
+		return fmt.Errorf("nodes %d: want 0 to %d", s.Nodes, maxCount)
+	case len(s.Types) > MaxTypes || slices.ContainsFunc(s.Types, func(t string) bool { return !ValidType(t) }):
+		return fmt.Errorf("--gpu-types %s: want at most %d names of letters, digits and . _ -", strings.Join(s.Types, ","), MaxTypes)
 	case s.CPUsPerGPU < 0 || s.CPUsPerGPU > maxCount:
 		return fmt.Errorf("--cpus-per-gpu %d: want 0 to %d", s.CPUsPerGPU, maxCount)
 	case s.MemPerGPUMB < 0 || s.MemPerGPUMB > maxMemMB:
@@ -204,8 +232,16 @@ func ValidModel(name string) bool {
 	return true
 }
 
-func validToken(t string) bool {
-	if len(t) != 32 {
+// ValidType reports whether the name can be one of Spec.Types: 1 to 64 letters, digits
+// and . _ -, beginning with a letter or a digit.
+func ValidType(name string) bool {
+	return ValidModel(name) && !strings.ContainsAny(name, "+/:@")
+}
+
+func validToken(t string) bool { return hexDigits(t, 32) }
+
+func hexDigits(t string, n int) bool {
+	if len(t) != n {
 		return false
 	}
 	for _, c := range t {

@@ -81,6 +81,13 @@ func (t Tag) String() string {
 	if len(s.Profile) > 0 {
 		put("profile", joinInts(s.Profile))
 	}
+	if s.Script != "" {
+		put("script", s.Script)
+	}
+	number("nodes", s.Nodes)
+	if len(s.Types) > 0 {
+		put("types", strings.Join(s.Types, ","))
+	}
 	number("cpus", s.CPUsPerGPU)
 	number("mem", int(s.MemPerGPUMB))
 	number("pin", t.Directive.Pin)
@@ -181,6 +188,12 @@ func (t *Tag) set(key, value string) (err error) {
 		s.Again, err = flag(key, value)
 	case "profile":
 		s.Profile, err = splitInts(value)
+	case "script":
+		s.Script = value
+	case "types":
+		s.Types = strings.Split(value, ",")
+	case "nodes":
+		s.Nodes, err = natural(key, value, maxCount)
 	case "cpus":
 		s.CPUsPerGPU, err = natural(key, value, maxCount)
 	case "mem":

@@ -60,7 +60,7 @@ func TestParseCommandLineRefuses(t *testing.T) {
 		"--time":                   "--time: needs a value",
 		"-n":                       "-n: needs a value",
 		"--hold=yes job.sh":        "--hold=yes: takes no value; write --hold",
-		"--gp=4 job.sh":            "--gp=4: could be --gpu-bind, --gpu-freq, --gpus, --gpus-per-node, --gpus-per-socket, --gpus-per-task, --gpu-sizes, --gpu-step; write it in full",
+		"--gp=4 job.sh":            "--gp=4: could be --gpu-bind, --gpu-freq, --gpus, --gpus-per-node, --gpus-per-socket, --gpus-per-task, --gpu-sizes, --gpu-step, --gpu-types; write it in full",
 		"-zz job.sh":               "-zz: sbatch has no option -z; see 'man sbatch'",
 		"--time=1 : -n1 job.sh":    ":: " + hetWhy + "; " + hetDo,
 		"--comment : job.sh":       ":: " + hetWhy + "; " + hetDo,

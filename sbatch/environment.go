@@ -107,9 +107,21 @@ func overruled(name string) bool {
 func Without(environ []string) []string {
 	out := make([]string, 0, len(environ))
 	for _, entry := range environ {
-		if !strings.HasPrefix(entry, "SBATCH_WAIT=") {
+		if !strings.HasPrefix(entry, "SBATCH_WAIT=") && !countsGPUs(entry) {
 			out = append(out, entry)
 		}
 	}
 	return out
+}
+
+// countsGPUs reports whether the variable is a count of GPUs, which is a fixed size.
+func countsGPUs(entry string) bool {
+	name, value, _ := strings.Cut(entry, "=")
+	for _, v := range variables {
+		if v.name == name {
+			_, ok := counts(v.option, value)
+			return ok
+		}
+	}
+	return false
 }

@@ -167,6 +167,7 @@ var options = []option{
 	{"epochs", 0, valued, own},
 	{"gpu-sizes", 0, valued, own},
 	{"gpu-step", 0, valued, own},
+	{"gpu-types", 0, valued, own},
 	{"grace", 0, valued, own},
 	{"max-gpus", 0, valued, own},
 	{"min-gpus", 0, valued, own},

@@ -1,6 +1,8 @@
 package sbatch
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"path"
 	"slices"
@@ -90,8 +92,9 @@ func (s Script) rendered() []string {
 }
 
 // dropped reports whether a script's setting must not reach sbatch: it would
-// wait by itself, beyond the deadline of the call.
-func dropped(s setting) bool { return s.name == "wait" }
+// wait by itself, beyond the deadline of the call, or count the GPUs of a fixed size
+// beside sluice.
+func dropped(s setting) bool { return s.name == "wait" || consumed(s) }
 
 // Args renders the arguments for sbatch: sluice's own, the user's options of the
 // command line as typed, the batch script and the script's arguments. The user's
@@ -102,8 +105,12 @@ func (r Request) Args(j Job) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	kind := "" // of several none is named, but nodes of one
+	if len(r.Spec.Types) == 1 {
+		kind = r.Spec.Types[0] + ":"
+	}
 	args := []string{"--requeue", "--open-mode=append", "--nodes=1", "--ntasks=1",
-		"--gres=gpu:" + strconv.Itoa(r.Spec.Min), "--comment=" + comment}
+		"--gres=gpu:" + kind + strconv.Itoa(r.Spec.Min), "--comment=" + comment}
 	if r.TestOnly {
 		args = append([]string{"--test-only"}, args...)
 	} else {
@@ -134,7 +141,7 @@ func (r Request) Args(j Job) ([]string, error) {
 // tag renders the comment that makes the job sluice's.
 func (r Request) tag(token string) (string, error) {
 	spec := r.Spec
-	spec.Token = token
+	spec.Token, spec.Script = token, r.digest()
 	t := elastic.Tag{Spec: spec, Directive: elastic.Directive{Hold: r.Hold}, Comment: r.comment}
 	comment := t.String()
 	if len(comment)+growth <= maxComment {
@@ -148,6 +155,16 @@ func (r Request) tag(token string) (string, error) {
 	}
 	return "", &Error{What: "--comment", Why: fmt.Sprintf("%d bytes; Slurm keeps %d, and sluice needs all but %d of them",
 		len(r.comment), maxComment, room), Do: "shorten it"}
+}
+
+// digest names the script, and what tells how its program saves, among its user's.
+func (r Request) digest() string {
+	sum := sha256.New()
+	for _, part := range []string{r.Spec.Signal, r.Adopt.Glob, r.Adopt.Marker, ""} {
+		fmt.Fprintf(sum, "%q\n", part)
+	}
+	sum.Write(r.script.Body)
+	return hex.EncodeToString(sum.Sum(nil))[:elastic.ScriptDigits]
 }
 
 // jobName is the name sbatch would give the job had it got the user's script.

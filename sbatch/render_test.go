@@ -52,13 +52,13 @@ func TestArgs(t *testing.T) {
 		want  string
 	}{
 		{"dir/train.sh --lr 1", "", "--hold --requeue --open-mode=append --nodes=1 --ntasks=1 --gres=gpu:1 " +
-			"--comment=sluice/1_id=" + token + "_inc=0_min=1 --job-name=train.sh /jobs/t/batch --lr 1"},
+			"--comment=sluice/1_id=" + token + "_inc=0_min=1_script=dcdf954b6ca1 --job-name=train.sh /jobs/t/batch --lr 1"},
 		{"-t 5 -Jx --min-gpus=4 --cpus-per-gpu=2 --mem-per-gpu=1G -O --parsable j.sh", "", "--hold --requeue --open-mode=append --nodes=1 --ntasks=1 --gres=gpu:4 " +
-			"--comment=sluice/1_id=" + token + "_inc=0_min=4_cpus=2_mem=1024 --cpus-per-gpu=2 --mem-per-gpu=1024M -t 5 -Jx -O --parsable /jobs/t/batch"},
+			"--comment=sluice/1_id=" + token + "_inc=0_min=4_script=dcdf954b6ca1_cpus=2_mem=1024 --cpus-per-gpu=2 --mem-per-gpu=1024M -t 5 -Jx -O --parsable /jobs/t/batch"},
 		{"-H j.sh", "#SBATCH --job-name=n --comment=c", "--hold --requeue --open-mode=append --nodes=1 --ntasks=1 --gres=gpu:1 " +
-			"--comment=sluice/1_id=" + token + "_inc=0_min=1_hold=1_;_c /jobs/t/batch"},
+			"--comment=sluice/1_id=" + token + "_inc=0_min=1_script=71b77a4523c1_hold=1_;_c /jobs/t/batch"},
 		{"--test-only j.sh :", "", "--test-only --requeue --open-mode=append --nodes=1 --ntasks=1 --gres=gpu:1 " +
-			"--comment=sluice/1_id=" + token + "_inc=0_min=1 --job-name=j.sh /jobs/t/batch"},
+			"--comment=sluice/1_id=" + token + "_inc=0_min=1_script=dcdf954b6ca1 --job-name=j.sh /jobs/t/batch"},
 	} {
 		c, err := ParseCommandLine(strings.Fields(tc.args))
 		if err != nil {
@@ -106,10 +106,10 @@ func TestCommentsHaveAnEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err = r.Args(Job{Token: token}); err == nil || err.Error() != "--comment: 950 bytes; Slurm keeps 1024, and sluice needs all but 936 of them; shorten it" {
+	if _, err = r.Args(Job{Token: token}); err == nil || err.Error() != "--comment: 950 bytes; Slurm keeps 1024, and sluice needs all but 916 of them; shorten it" {
 		t.Errorf("got %v", err)
 	}
-	r.comment = r.comment[:936]
+	r.comment = r.comment[:916]
 	args, err := r.Args(Job{Token: token})
 	if err != nil {
 		t.Fatal(err)

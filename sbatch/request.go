@@ -38,9 +38,11 @@ type Request struct {
 	script  Script
 	args    []string
 	wrapped bool
-	comment string   // the user's own
-	name    bool     // the user named the job
-	options []string // of the command line, for sbatch, as typed
+	comment string // the user's own
+	name    bool   // the user named the job
+	// sizeless: nothing says how many GPUs the job can use.
+	sizeless bool
+	options  []string // of the command line, for sbatch, as typed
 }
 
 // Adopt is what the runner takes over from a program that cannot be changed.
@@ -66,8 +68,11 @@ func Merge(c CommandLine, environ []string, s Script) (Request, error) {
 	env := readEnvironment(environ)
 	sources := [][]setting{s.settings, env.settings(), c.settings}
 	for _, source := range sources {
-		m.check(source)
 		m.take(source)
+	}
+	m.fix()
+	for _, source := range sources {
+		m.check(source)
 	}
 	if hosts, ok := env["SLURM_HOSTFILE"]; ok {
 		m.fail(&Error{At: Place{Source: "SLURM_HOSTFILE"}, What: "SLURM_HOSTFILE=" + hosts,
@@ -76,6 +81,8 @@ func Merge(c CommandLine, environ []string, s Script) (Request, error) {
 	if _, ignored := m.chosen["ignore-pbs"]; !ignored {
 		m.errs = append(m.errs, asErrors(s.foreign)...)
 	}
+	m.request.sizeless = m.fixed.gpus == 0 && !m.elastic()
+	m.fixedWords()
 	m.keep(c.settings)
 	m.spec()
 	m.rest()
@@ -86,6 +93,7 @@ func Merge(c CommandLine, environ []string, s Script) (Request, error) {
 type merger struct {
 	request Request
 	chosen  map[string]setting // by option: the one that counts
+	fixed   count              // the job's fixed size; zero = it has none
 	errs    []error
 }
 
@@ -97,7 +105,7 @@ func (m *merger) check(source []setting) {
 	for _, s := range source {
 		why, do := refusal(s.name, s.value)
 		switch {
-		case why == "":
+		case why == "" || m.fixes(s):
 		case s.at.Line > 0 || s.at.Source == "":
 			m.fail(s.fail(why, do))
 		case overruled(s.at.Source):
@@ -159,7 +167,7 @@ func taken(option string) bool {
 // keep collects the words for sbatch.
 func (m *merger) keep(line []setting) {
 	for _, s := range line {
-		if s.is != own && !taken(s.name) {
+		if s.is != own && !taken(s.name) && !consumed(s) {
 			m.request.options = append(m.request.options, s.words...)
 		}
 	}

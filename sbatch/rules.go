@@ -97,7 +97,7 @@ func countGPUs(value string) (why, do string) {
 	}
 	why, do = "sluice decides how many GPUs a job gets, and changes it", "give the range it can use: "+rangeFor(value)
 	if kind := strings.TrimPrefix(gresName(value), "gpu"); len(kind) > 0 && strings.ContainsAny(kind[1:], ":=") {
-		do += "; choose the type of GPU with --partition"
+		do += "; choose the type of GPU with --gpu-types"
 	}
 	return why, do
 }

@@ -31,6 +31,7 @@ func (m *merger) spec() {
 	m.value("checkpoint-every", func(v string) (err error) { m.request.Every, err = parseEvery(v); return err })
 	m.value("on-timeout", func(v string) (err error) { m.request.OnTimeout, err = parseOnTimeout(v); return err })
 	m.value("grace", func(v string) (err error) { spec.Grace, err = ParseDuration(v); return err })
+	m.value("gpu-types", func(v string) (err error) { spec.Types, err = parseTypes(v); return err })
 	m.value("cpus-per-gpu", func(v string) (err error) { spec.CPUsPerGPU, err = parseCount(v, 1); return err })
 	m.value("mem-per-gpu", func(v string) (err error) { spec.MemPerGPUMB, err = parseMemory(v); return err })
 	if len(m.errs) == before && !(step && sizes) {
@@ -75,6 +76,17 @@ func checkModel(name string) error {
 // sizes settles the minimum and what contradicts it.
 func (m *merger) sizes(pow2 bool) {
 	spec := &m.request.Spec
+	if m.fixed.gpus > 0 {
+		spec.Min, spec.Max = m.fixed.gpus, m.fixed.gpus
+		if m.fixed.perNode {
+			spec.Nodes = 1
+		}
+		if m.fixed.kind != "" {
+			spec.Types = []string{m.fixed.kind}
+		}
+		m.settleProfile()
+		return
+	}
 	_, asked := m.chosen["min-gpus"]
 	if !asked {
 		spec.Min = 1

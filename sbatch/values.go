@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/slurm"
 )
 
 // maxCount bounds GPU and CPU counts: what a job's comment can carry.
@@ -78,6 +79,22 @@ func parseTotal(value string) (float64, error) {
 		return 0, fmt.Errorf("want a number above 0, up to 1e15")
 	}
 	return total, nil
+}
+
+// parseTypes reads types of GPU, such as a100,h100.
+func parseTypes(value string) (types []string, err error) {
+	for _, t := range strings.Split(value, ",") {
+		if !elastic.ValidType(t) || slurm.Slice(t) {
+			return nil, errors.New("want types of GPU as sinfo -o %G shows them, such as a100,h100")
+		}
+		if !slices.Contains(types, t) {
+			types = append(types, t)
+		}
+	}
+	if len(types) > elastic.MaxTypes {
+		return nil, fmt.Errorf("want at most %d types", elastic.MaxTypes)
+	}
+	return types, nil
 }
 
 // largestPower bounds the list that the word pow2 stands for.

@@ -81,7 +81,7 @@ func stuckLine(j control.Job) string {
 	case j.Deaf > 0:
 		return fmt.Sprintf("%s in a row went unanswered: its program does not save when asked", plural(j.Deaf, "checkpoint request"))
 	case !j.Speaks && j.GPUs > 0:
-		return "its program has not yet shown that it answers checkpoint requests; until then it keeps its size"
+		return "no checkpoint seen yet; until then it stays at its size"
 	case j.MIG:
 		return "it runs on MIG slices, whose number sluice does not change"
 	case j.Min == j.Max:

@@ -185,7 +185,7 @@ func heartbeatLine(j control.Job, at time.Time) string {
 	case j.Deaf > 0:
 		s += fmt.Sprintf("; %s in a row without an answer", plural(j.Deaf, "request"))
 	case !j.Speaks:
-		s += "; its program has not yet shown that it answers checkpoint requests"
+		s += "; no checkpoint seen yet"
 	}
 	return s
 }

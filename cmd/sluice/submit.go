@@ -94,7 +94,7 @@ func (s *submission) submit(ctx context.Context, cmd *cobra.Command, args []stri
 	if s.site, err = loadSite(line.Config, line.User); err != nil {
 		return err
 	}
-	if err := s.managed(); err != nil {
+	if err := errors.Join(s.managed(), s.request.Sized()); err != nil {
 		return err
 	}
 	s.name()

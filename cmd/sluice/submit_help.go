@@ -3,8 +3,13 @@ package main
 // submitHelp and submitExample are what 'sluice submit --help' says.
 const (
 	submitHelp = `Submits a job script to Slurm, as sbatch does, without a fixed number of GPUs:
-sluice starts the job with its minimum and changes its size while it runs. The
-job id, the line printed and the exit codes are sbatch's.
+sluice starts the job and changes its size while it runs. Until a checkpoint of it
+was seen, or of an earlier job of yours with the same script or --model, it starts
+at its minimum. The job id, the line printed and the exit codes are sbatch's.
+
+A job for which none of the sizes below is given has the fixed size that sbatch's
+own --gpus, --gres=gpu, --gpus-per-node (on one node) or --gpus-per-task says; with
+neither these nor any option of sluice's it is refused.
 
 The options below stand on the command line, on #SLUICE lines of the script, or
 in the environment: SLUICE_MIN_GPUS for --min-gpus and so on. The command line
@@ -16,6 +21,8 @@ Sizes
   --gpu-step=N          only the minimum plus multiples of N
   --gpu-sizes=LIST      only these, such as 1,2,4,8, or pow2 for powers of two
   --allow-uneven        also splits with different numbers on the nodes
+  --gpu-types=LIST      only GPUs of these types, such as a100,h100, and all of one;
+                        with a fixed size also --gpus=a100:4, --gres=gpu:a100:2
   --cpus-per-gpu=N      CPUs for each GPU
   --mem-per-gpu=SIZE    memory for each GPU, such as 64G
 
@@ -53,7 +60,8 @@ Where
 
 Every other option is sbatch's and reaches it unchanged, on the command line and
 on #SBATCH lines. Refused, each with the reason, are those that fix what sluice
-decides (--gpus, --gres=gpu, --nodes, --ntasks, --nodelist, --exclusive) and jobs
+decides (--gpus or --gres=gpu beside a range, --nodes, --ntasks, --nodelist,
+--exclusive) and jobs
 that cannot be resized (--array, heterogeneous jobs). --hold keeps the job held
 until 'sluice release'; --wait returns with the job's exit code; --parsable,
 --test-only, --wrap and a script on standard input work as with sbatch.`

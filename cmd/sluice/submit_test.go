@@ -328,7 +328,7 @@ func TestSubmitWakesTheDaemon(t *testing.T) {
 	defer d.stop()
 	bin := filepath.Dir(program(t, "echo Submitted batch job 77\n"))
 	conf := fmt.Sprintf("[paths]\njobs = %q\nsocket = %q\n[slurm]\nbin = %q\n", t.TempDir(), socket, bin)
-	out, errs, code := submitHere(t, conf, "--wrap=true")
+	out, errs, code := submitHere(t, conf, "--gpus=1", "--wrap=true")
 	if out != "Submitted batch job 77\n" || errs != "" || code != 0 {
 		t.Errorf("%d %q %q", code, out, errs)
 	}

@@ -261,7 +261,7 @@ func (s *siege) forgedJobs() {
 		{"--account=-" + evilWords}, {"--partition=;$(touch " + pwned + ")"}, {"--output=-" + evilWords + ".out"}, {"--model=../" + evilWords}, {"--wckey=" + evilWords}, {"--chdir=/" + evilWords},
 	} {
 		count++
-		try(append(append([]string{"sluice", "submit"}, args...), "--wrap=sleep 1")...)
+		try(append(append([]string{"sluice", "submit", "--gpus=1"}, args...), "--wrap=sleep 1")...)
 	}
 	if _, err := os.Stat(pwned); err == nil {
 		s.t.Errorf("somebody ran a command out of a name: %s is there", pwned)

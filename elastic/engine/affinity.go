@@ -27,7 +27,8 @@ func (e *Engine) choose(s *elastic.Snapshot, v view) {
 			continue
 		}
 		delete(js.problem, "constraint")
-		if w := e.wishOf(js.slurm); !w.none() {
+		w := e.wishOf(js.slurm)
+		if w.types = strings.Join(js.rec.Tag.Spec.Types, ","); !w.none() {
 			got := c.chosen(w, j.Partition)
 			if got.bad != nil {
 				js.problem["constraint"] = got.why
@@ -56,6 +57,7 @@ func (e *Engine) choose(s *elastic.Snapshot, v view) {
 type wish struct {
 	constraint string
 	excluded   string // the nodes, with commas
+	types      string // of GPU, with commas
 }
 
 func (w wish) none() bool { return w == wish{} }
@@ -65,7 +67,7 @@ func (e *Engine) wishOf(sj slurm.Job) wish {
 	if len(excluded) == 0 {
 		excluded = e.limits.Excluded[sj.ID]
 	}
-	return wish{sj.Constraint, strings.Join(excluded, ",")}
+	return wish{constraint: sj.Constraint, excluded: strings.Join(excluded, ",")}
 }
 
 // choice is what a wish leaves of partitions.
@@ -79,19 +81,20 @@ type choice struct {
 type chooser struct {
 	s        *elastic.Snapshot
 	features map[string][]string // of each node
+	types    map[string]string   // of each node's GPUs
 	made     map[[2]string]choice
 }
 
 func newChooser(s *elastic.Snapshot, inventory []slurm.Node) *chooser {
-	c := &chooser{s: s, features: make(map[string][]string, len(inventory)), made: map[[2]string]choice{}}
+	c := &chooser{s: s, features: make(map[string][]string, len(inventory)), types: make(map[string]string, len(inventory)), made: map[[2]string]choice{}}
 	for _, n := range inventory {
-		c.features[n.Name] = n.Features
+		c.features[n.Name], c.types[n.Name] = n.Features, n.GPUType
 	}
 	return c
 }
 
 func (c *chooser) chosen(w wish, partitions string) choice {
-	key := [2]string{w.constraint + "\n" + w.excluded, partitions}
+	key := [2]string{w.constraint + "\n" + w.excluded + "\n" + w.types, partitions}
 	got, known := c.made[key]
 	if !known {
 		got = c.make(w, partitions)
@@ -104,6 +107,7 @@ func (c *chooser) chosen(w wish, partitions string) choice {
 // one it stays as it is; where none is left in any there is one without nodes.
 func (c *chooser) make(w wish, partitions string) choice {
 	alternatives, err := w.alternatives()
+	alternatives = w.typed(alternatives, c.types)
 	var names, open []string
 	for _, accepts := range alternatives {
 		for _, p := range strings.Split(partitions, ",") {
@@ -150,7 +154,7 @@ func (c *chooser) narrow(p string, accepts func(name string, features []string) 
 
 // alternatives are the sets of nodes in one of which all the job's nodes have to be; none
 // when the constraint cannot be read.
-func (w wish) alternatives() (sets []func(name string, features []string) bool, err error) {
+func (w wish) alternatives() (sets []func(string, []string) bool, err error) {
 	excluded := map[string]bool{}
 	for _, n := range strings.Split(w.excluded, ",") {
 		excluded[n] = true
@@ -168,6 +172,21 @@ func (w wish) alternatives() (sets []func(name string, features []string) bool, 
 	return sets, nil
 }
 
+// typed parts each set of nodes by the type of their GPUs, where types are wished for: a
+// run has GPUs of one.
+func (w wish) typed(sets []func(string, []string) bool, types map[string]string) []func(string, []string) bool {
+	if w.types == "" {
+		return sets
+	}
+	var out []func(string, []string) bool
+	for _, accepts := range sets {
+		for _, kind := range strings.Split(w.types, ",") {
+			out = append(out, func(name string, features []string) bool { return types[name] == kind && accepts(name, features) })
+		}
+	}
+	return out
+}
+
 // leaves says for people which nodes a wish leaves.
 func (w wish) leaves(open []string, err error) string {
 	if err != nil {
@@ -176,6 +195,9 @@ func (w wish) leaves(open []string, err error) string {
 	var words []string
 	if w.constraint != "" {
 		words = append(words, "its constraint "+w.constraint)
+	}
+	if w.types != "" {
+		words = append(words, "its type of GPU, "+strings.ReplaceAll(w.types, ",", " or "))
 	}
 	if w.excluded != "" {
 		words = append(words, "what it excludes ("+slurm.Compress(strings.Split(w.excluded, ","))+")")

@@ -65,7 +65,7 @@ func TestWhatAWishLeaves(t *testing.T) {
 	} {
 		s, inventory := featured("fast a", "fast a", "slow a", "slow a y")
 		c := newChooser(&s, inventory)
-		w := wish{tc.constraint, tc.excluded}
+		w := wish{constraint: tc.constraint, excluded: tc.excluded}
 		got := c.chosen(w, tc.partitions)
 		left := inEach(s, got.partitions)
 		if strings.Trim(left, " |") == "" {
@@ -91,7 +91,7 @@ func TestWhatAWishLeaves(t *testing.T) {
 // A job that chooses is in a reservation, too, or is kept from what one has.
 func TestWishesAndReservations(t *testing.T) {
 	s, inventory := featured("fast", "fast", "slow", "slow")
-	got := newChooser(&s, inventory).chosen(wish{"fast", ""}, "gpu")
+	got := newChooser(&s, inventory).chosen(wish{constraint: "fast"}, "gpu")
 	l := slurm.Limits{Reservations: []slurm.Reservation{{Name: "r", Start: s.Now, End: s.Now.Add(time.Hour), Nodes: []string{"n2", "n3"}}}}
 	k := keptFrom(l, 7, 0, s.Now)
 	if !k.concerns(&s, got.partitions) {
@@ -187,8 +187,8 @@ func drawChoosy(t *rapid.T) (s elastic.Snapshot, inventory []slurm.Node, wishes 
 	c := newChooser(&s, inventory)
 	for i := range rapid.IntRange(1, 5).Draw(t, "jobs") {
 		w := wanted{wish{
-			rapid.SampledFrom([]string{"", "fast", "fast|slow", "[fast|slow]", "[fast|x]&x", "fast&x", "x", "fast*2"}).Draw(t, "constraint"),
-			rapid.SampledFrom([]string{"", "", "n1", "n2,n3"}).Draw(t, "excluded"),
+			constraint: rapid.SampledFrom([]string{"", "fast", "fast|slow", "[fast|slow]", "[fast|x]&x", "fast&x", "x", "fast*2"}).Draw(t, "constraint"),
+			excluded:   rapid.SampledFrom([]string{"", "", "n1", "n2,n3"}).Draw(t, "excluded"),
 		}, rapid.SampledFrom([]string{"gpu", "all", "gpu,all"}).Draw(t, "partitions")}
 		j := elastic.Job{
 			ID: elastic.JobID(i + 1), Phase: elastic.Held, Speaks: true, Partition: w.partitions,

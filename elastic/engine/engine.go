@@ -37,6 +37,9 @@ type Config struct {
 	// Listen believes a runner that says its run is over, and looks at Slurm at once: where
 	// no epilog of slurmctld's tells.
 	Listen bool
+	// Proven takes every job for one that answers requests, as simulated programs do: it
+	// may start above its minimum.
+	Proven bool
 	// Edge names the partitions that are edge pools.
 	Edge map[string]bool
 	// Mine tells which jobs this engine looks after; nil = every tagged one.
@@ -67,8 +70,10 @@ type Engine struct {
 	foreseen map[string]*foresight // by the key of the samples
 	series   map[string]series     // by model
 	health   elastic.Health
-	kept     elastic.Health       // as the journal has it
-	lost     map[string]time.Time // nodes by when they were last seen lost
+	kept     elastic.Health // as the journal has it
+	answers  map[answerKey]time.Time
+	unsaved  map[answerKey]time.Time // of answers, what the journal does not have; zero = forgotten
+	lost     map[string]time.Time    // nodes by when they were last seen lost
 	blind    struct {
 		since time.Time
 		why   string
@@ -126,6 +131,8 @@ type jobState struct {
 	placed    time.Time             // the start of the run whose place is on record; zero = not asked in this life
 	placeless time.Time             // when it was first seen to run nobody knows where; zero = it is known
 	passAsked time.Time             // when Slurm was last asked for another scheduling pass for it
+	answer    string                // the last answer with a checkpoint, or the checkpoint it resumed from
+	dumb      bool                  // what its script and model had answered was taken back for it
 	saving    time.Time             // when it was last asked to save before its time limit
 	kept      *checkpoint.Answer    // the last verified checkpoint that was asked for; nil = none in this life
 	took      time.Duration         // what its last such save took; 0 = unknown
@@ -161,6 +168,8 @@ func New(cfg Config) *Engine {
 		foreseen: map[string]*foresight{},
 		series:   map[string]series{},
 		lost:     map[string]time.Time{},
+		answers:  map[answerKey]time.Time{},
+		unsaved:  map[answerKey]time.Time{},
 	}
 }
 
@@ -187,6 +196,7 @@ func (e *Engine) Cycle(ctx context.Context, now time.Time) (wake time.Time, err 
 	e.sighted(now)
 	// 2. Fold: what was known and what was seen make a snapshot.
 	e.fold(ctx, view, now)
+	e.foldAnswers(now)
 	e.reconsider(view)
 	e.hear(now)
 	e.foresee(now)

@@ -33,6 +33,7 @@ type Memory struct {
 	segments map[string]map[int]Segment
 	samples  map[string][]speed.Sample
 	health   elastic.Health
+	answers  map[answerKey]time.Time
 }
 
 // Copy returns a journal that holds the same, as a copy of the store's file would.
@@ -41,7 +42,7 @@ func (m *Memory) Copy() *Memory {
 	defer m.mu.Unlock()
 	c := &Memory{
 		last: m.last, intents: maps.Clone(m.intents), closed: maps.Clone(m.closed), jobs: maps.Clone(m.jobs),
-		samples: maps.Clone(m.samples), health: slices.Clone(m.health),
+		samples: maps.Clone(m.samples), health: slices.Clone(m.health), answers: maps.Clone(m.answers),
 	}
 	if m.segments != nil {
 		c.segments = map[string]map[int]Segment{}
@@ -67,7 +68,7 @@ func (m *Memory) write(ctx context.Context, op string, change func() error) erro
 	if m.jobs == nil {
 		m.intents, m.closed = map[int64]elastic.Intent{}, map[int64]bool{}
 		m.jobs, m.segments = map[string]JobRecord{}, map[string]map[int]Segment{}
-		m.samples = map[string][]speed.Sample{}
+		m.samples, m.answers = map[string][]speed.Sample{}, map[answerKey]time.Time{}
 	}
 	return change()
 }
@@ -254,6 +255,7 @@ func NormalIntent(in elastic.Intent) elastic.Intent {
 // NormalJob is NormalIntent for records.
 func NormalJob(r JobRecord) JobRecord {
 	r.Place, r.Tag.Spec.Sizes = normalList(r.Place), normalList(r.Tag.Spec.Sizes)
+	r.Tag.Spec.Types = normalList(r.Tag.Spec.Types)
 	for _, t := range []*time.Time{&r.Submitted, &r.FirstRun, &r.Ended, &r.Moved, &r.Tag.Spec.Deadline} {
 		*t = normalTime(*t)
 	}

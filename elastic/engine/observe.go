@@ -52,6 +52,13 @@ func (e *Engine) load(ctx context.Context, now time.Time) error {
 		return fmt.Errorf("reading what the journal knows of nodes' GPUs: %w", err)
 	}
 	e.health = e.kept
+	answers, err := e.cfg.Journal.Answers(ctx)
+	if err != nil {
+		return fmt.Errorf("reading which scripts and models have answered: %w", err)
+	}
+	for _, a := range answers {
+		e.answers[answerKey{a.UID, a.Key}] = a.At
+	}
 	for _, r := range records {
 		js := &jobState{rec: r}
 		if n := written[r.ID]; n > r.Tag.Incarnation { // an earlier life ended before it kept the record

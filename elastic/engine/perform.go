@@ -155,7 +155,12 @@ func (e *Engine) write(ctx context.Context, a elastic.Write, job elastic.Job) er
 // number on every node, or a total that it fills greedily in node order.
 func updateFor(a elastic.Write, spec elastic.Spec) slurm.Update {
 	u := slurm.Update{CPUs: max(len(a.Target), spec.CPUsPerGPU*a.Target.GPUs())}
-	if a.AnyNodes {
+	// Slurm refuses a count with a type where sbatch was told one without, so that of
+	// several types none is named, but always nodes of the one that was chosen.
+	if len(spec.Types) == 1 {
+		u.GPUType = spec.Types[0]
+	}
+	if a.AnyNodes && len(spec.Types) < 2 {
 		u.AnyNodes, u.NodeCount = true, len(a.Target)
 	} else {
 		u.Nodes = a.Target.Nodes()

@@ -101,7 +101,7 @@ type asked struct {
 
 func askedOf(js *jobState) asked {
 	sj := js.slurm
-	return asked{wish{sj.Constraint, strings.Join(sj.ExcNodes, ",")}, js.rec.Partition, sj.Account, sj.QOS, sj.TimeLimit}
+	return asked{wish{constraint: sj.Constraint, excluded: strings.Join(sj.ExcNodes, ",")}, js.rec.Partition, sj.Account, sj.QOS, sj.TimeLimit}
 }
 
 // ground is what Slurm judges requests by, whatever runs.

@@ -42,6 +42,19 @@ type Journal interface {
 	SaveHealth(ctx context.Context, h elastic.Health) error
 	// Health returns it, in order of node, GPU and user.
 	Health(ctx context.Context) (elastic.Health, error)
+
+	// SaveAnswers inserts or replaces answers by user and key in one transaction; one of
+	// a zero time is forgotten instead.
+	SaveAnswers(ctx context.Context, answers []Answer) error
+	// Answers returns them in order of user and key.
+	Answers(ctx context.Context) ([]Answer, error)
+}
+
+// Answer says that a job of this user has answered a request with a verified checkpoint.
+type Answer struct {
+	UID uint32
+	Key string    // what the job had: "script/DIGEST" or "model/NAME"
+	At  time.Time // when it was noted last, to the day
 }
 
 // Samples keeps observed speeds across jobs.

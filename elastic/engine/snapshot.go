@@ -117,6 +117,10 @@ func (e *Engine) jobOf(js *jobState, now time.Time) elastic.Job {
 	if rest := deafRest * e.cfg.Limits.Grace << min(max(0, r.Deaf-e.cfg.Limits.DeafAfter), deafMost); r.Deaf >= e.cfg.Limits.DeafAfter && now.Sub(r.Moved) > rest {
 		j.Deaf = e.cfg.Limits.DeafAfter - 1
 	}
+	if j.Unproven = !e.proven(js); j.Unproven && j.Phase == elastic.Held && j.Directive.Pin == 0 {
+		j.Spec = j.Spec.AtMinimum()
+	}
+	j.MaxNodes = j.Spec.Nodes
 	j.Lingers = e.lingers(js)
 	j.UserHold = j.Phase == elastic.Running && sj.Held && !js.hold
 	// While a job is being cleaned away Slurm counts its GPUs as free already,

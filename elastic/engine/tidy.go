@@ -121,6 +121,9 @@ func (e *Engine) save(ctx context.Context) error {
 	for _, js := range e.jobs {
 		js.dirty, js.segNew, js.past = false, false, nil
 	}
+	if err := e.keepAnswers(ctx); err != nil {
+		return err
+	}
 	return e.keepHealth(ctx)
 }
 

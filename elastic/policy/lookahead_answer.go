@@ -143,7 +143,11 @@ func (w foresight) begins(p *prospect, d elastic.Decision) string {
 		return fmt.Sprintf("starts on %s, %d above its minimum: takes %s instead of %s", gpus(d.GPUs), d.GPUs-least,
 			p.time(w.restAt(p, d)), p.time(p.choices[0].best))
 	}
-	return fmt.Sprintf("starts on its minimum of %s", gpus(d.GPUs))
+	text := fmt.Sprintf("starts on its minimum of %s", gpus(d.GPUs))
+	if p.Unproven {
+		text += ": " + unproven
+	}
+	return text
 }
 
 // served names whom GPUs that are given back serve.

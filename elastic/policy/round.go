@@ -124,12 +124,15 @@ var roles = []struct {
 	{fixed, func(_ elastic.Snapshot, j *job) bool { return j.Phase == elastic.Suspended }, keeps("it is suspended in Slurm")},
 	{fixed, func(_ elastic.Snapshot, j *job) bool { return j.UserHold || j.Directive.Hold }, keeps("its user holds it")},
 	{fixed, func(_ elastic.Snapshot, j *job) bool { return j.MIG }, keeps("it runs on MIG slices, whose number sluice does not change")},
-	{fixed, func(_ elastic.Snapshot, j *job) bool { return !j.Speaks }, keeps("it has not yet shown that it answers checkpoint requests")},
+	{fixed, func(_ elastic.Snapshot, j *job) bool { return !j.Speaks }, func(_ elastic.Snapshot, j *job) string { return "stays at " + gpus(j.now) + ": " + unproven }},
 	{fixed, func(s elastic.Snapshot, j *job) bool { return s.Limits.DeafAfter > 0 && j.Deaf >= s.Limits.DeafAfter }, func(_ elastic.Snapshot, j *job) string {
 		return fmt.Sprintf("keeps %s: it left the last %d checkpoint requests without a valid checkpoint", gpus(j.now), j.Deaf)
 	}},
 	{movable, func(elastic.Snapshot, *job) bool { return true }, nil},
 }
+
+// unproven says why a job has no more than its minimum.
+const unproven = "no checkpoint seen yet"
 
 // classified returns what may be decided about the job, and why nothing when it is
 // fixed.

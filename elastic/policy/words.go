@@ -179,6 +179,8 @@ func (w *words) noGrowth(i int) string {
 	}
 	idle := j.pool.free(w.idle)
 	switch {
+	case j.Unproven && !j.started() && j.pin == 0:
+		return unproven + "; it grows once it has shown one"
 	case next == 0:
 		return w.most(j, n)
 	case j.blocked != nil:

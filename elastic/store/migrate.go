@@ -109,6 +109,11 @@ func apply(ctx context.Context, db *sql.DB, steps []string, from int) error {
 			return fmt.Errorf("the migration to schema %d set schema %d", from+n+1, now)
 		}
 	}
+	if summed && from < answersKnown { // a table that is new begins with nothing counted
+		if err := writeTally(ctx, tx, &tally{of: "answers"}); err != nil {
+			return err
+		}
+	}
 	if err := seal(ctx, tx, resealed(from), !summed); err != nil {
 		return err
 	}
@@ -128,11 +133,16 @@ const (
 	firstSummed = 3
 	// kindsKnown is the first schema in which speeds have a kind of node.
 	kindsKnown = 4
+	// answersKnown is the first schema with answers.
+	answersKnown = 5
 )
 
 // before is the tables as an earlier schema with sums has them.
 func before(schema int) []table {
 	out := slices.Clone(tables)
+	if schema < answersKnown {
+		out = slices.DeleteFunc(out, isAnswers)
+	}
 	for i := range out {
 		if schema < kindsKnown {
 			out[i] = out[i].asBefore()
@@ -150,3 +160,5 @@ func resealed(schema int) []table {
 		return schema >= kindsKnown || t.name != "samples" && t.name != "jobs"
 	})
 }
+
+func isAnswers(t table) bool { return t.name == "answers" }

@@ -204,7 +204,7 @@ func (b *bench) submits(ctx context.Context) error {
 	}
 	var ours, theirs, ratio []float64
 	for range 21 {
-		s, err := b.timed(func() (int64, error) { return b.Submit(ctx, "", "--hold", path) })
+		s, err := b.timed(func() (int64, error) { return b.Submit(ctx, "", "--hold", "--gpus=1", path) })
 		if err != nil {
 			return err
 		}

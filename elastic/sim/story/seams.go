@@ -148,6 +148,10 @@ func (c journalSeam) SaveHealth(ctx context.Context, h elastic.Health) error {
 	return c.write("savehealth", func() error { return c.Journal.SaveHealth(ctx, h) })
 }
 
+func (c journalSeam) SaveAnswers(ctx context.Context, a []engine.Answer) error {
+	return c.write("saveanswers", func() error { return c.Journal.SaveAnswers(ctx, a) })
+}
+
 func (c journalSeam) AddSamples(ctx context.Context, model string, s []speed.Sample) error {
 	return c.write("addsamples", func() error { return c.Journal.AddSamples(ctx, model, s) })
 }

@@ -67,7 +67,7 @@ func newSite(cfg Config) (*site, error) {
 	s.engine = engine.New(engine.Config{
 		Slurm: s.w.Client, Mailbox: s.w.Mail, Journal: s.journal, Samples: s.journal,
 		Policy: s.policy(), Limits: cfg.Limits, Price: cfg.Price,
-		Period: cfg.Interval, Transition: cfg.Transition, Backoff: backoff, Events: s.event, ShareSpeeds: true,
+		Period: cfg.Interval, Transition: cfg.Transition, Backoff: backoff, Events: s.event, ShareSpeeds: true, Proven: true,
 	})
 	return s, nil
 }

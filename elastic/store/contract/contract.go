@@ -45,6 +45,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Subject) {
 		{"jobs", testJobs},
 		{"segments", testSegments},
 		{"health", testHealth},
+		{"answers", testAnswers},
 		{"samples", testSamples},
 		{"sample bound", testSampleBound},
 		{"cancelled", testCancelled},
@@ -75,6 +76,9 @@ func testEmpty(t *testing.T, s Subject) {
 	equal(t, len(samples), 0, err)
 	health, err := s.Health(ctx)
 	equal(t, health, nil, err)
+	answers, err := s.Answers(ctx)
+	equal(t, answers, nil, err)
+	equal(t, nil, nil, s.SaveAnswers(ctx, nil))
 	none, err := s.Intend(ctx, nil)
 	equal(t, len(none), 0, err)
 	equal(t, nil, nil, s.SaveJobs(ctx, nil))
@@ -217,7 +221,7 @@ func Job(token string, id elastic.JobID) engine.JobRecord {
 		Token: token, ID: id, Name: "train; drop table jobs", User: "ann", UID: 4294967294, Partition: "gpu",
 		Tag: elastic.Tag{Spec: elastic.Spec{Token: token, Min: 1, Max: 8, Sizes: []int{1, 2, 4}, Total: 12.5, Unit: elastic.Epochs,
 			Model: "resnet ☂", Signal: "USR2", Grace: time.Minute, CPUsPerGPU: 4, MemPerGPUMB: 1 << 40, AllowUneven: true,
-			Habit: true, Again: true, Profile: []int{1, 4}, Deadline: day.Add(time.Hour), Soft: true},
+			Habit: true, Again: true, Profile: []int{1, 4}, Script: "0123456789ab", Nodes: 2, Types: []string{"a100"}, Deadline: day.Add(time.Hour), Soft: true},
 			Incarnation: 3, Directive: elastic.Directive{Pin: 2, Hold: true}, Comment: "mine"},
 		Submitted: day, FirstRun: day.Add(1), State: "RUNNING",
 		Place: nodes.Placement{{Node: "gpu1", GPUs: 2}}, Restarts: 3, Speaks: true, Deaf: 1, Done: 3.25, Offset: 1 << 40,
@@ -270,6 +274,20 @@ func testHealth(t *testing.T, s Subject) {
 	equal(t, got, nil, err)
 }
 
+func testAnswers(t *testing.T, s Subject) {
+	ctx := t.Context()
+	script := engine.Answer{UID: 7, Key: "script/0123456789ab", At: day.Add(1)}
+	all := []engine.Answer{{UID: 7, Key: "model/it's ☂", At: day}, script, {UID: 4294967294, Key: script.Key, At: day}}
+	equal(t, nil, nil, s.SaveAnswers(ctx, []engine.Answer{all[2], all[1], all[0]}))
+	got, err := s.again().Answers(ctx)
+	equal(t, got, all, err)
+	// One of a zero time is forgotten; the others stand.
+	all[1].At = day.Add(time.Hour)
+	equal(t, nil, nil, s.again().SaveAnswers(ctx, []engine.Answer{{UID: 7, Key: all[0].Key}, all[1], {UID: 8, Key: "never/there"}}))
+	got, err = s.again().Answers(ctx)
+	equal(t, got, all[1:], err)
+}
+
 func sample(gpus int, at time.Time) speed.Sample {
 	return speed.Sample{Shape: speed.Shape{GPUs: gpus, Nodes: 1}, Seconds: 1 / float64(gpus), Units: 2, At: at, Kind: "a100", Split: "1", Beside: 3}
 }
@@ -312,6 +330,7 @@ func testCancelled(t *testing.T, s Subject) {
 		"SaveJobs":     s.SaveJobs(ctx, []engine.JobRecord{Job("a", 1)}),
 		"SaveSegments": s.SaveSegments(ctx, []engine.Segment{{Token: "a"}}),
 		"SaveHealth":   s.SaveHealth(ctx, elastic.Health{complaint("gpu1", "0", 7)}),
+		"SaveAnswers":  s.SaveAnswers(ctx, []engine.Answer{{UID: 7, Key: "model/m", At: day}}),
 		"AddSamples":   s.AddSamples(ctx, "m", []speed.Sample{sample(1, day)}),
 		"Advance":      s.Advance(ctx, Intent(1)),
 		"Close":        s.Close(ctx, Intent(1), elastic.Done, "", day),

@@ -1,0 +1,132 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// answerKey is a script or a model of one user. Whether a program answers is its user's
+// own word, so that no user's jobs ever speak for another's.
+type answerKey struct {
+	uid uint32
+	key string
+}
+
+// answerDay is how old an answer on record becomes before it is written anew.
+const answerDay = 24 * time.Hour
+
+// answersOf is what a job's answer speaks for beside the job itself.
+func answersOf(rec JobRecord) []answerKey {
+	var out []answerKey
+	if script := rec.Tag.Spec.Script; script != "" {
+		out = append(out, answerKey{rec.UID, "script/" + script})
+	}
+	if model := rec.Tag.Spec.Model; model != "" {
+		out = append(out, answerKey{rec.UID, "model/" + model})
+	}
+	return out
+}
+
+// proven reports whether the job has shown that it can be stopped and come back, or an
+// earlier one of its user has that ran the same script or model.
+func (e *Engine) proven(js *jobState) bool {
+	if e.cfg.Proven || js.answer != "" || js.rec.Price.Measured > 0 {
+		return true
+	}
+	return slices.ContainsFunc(answersOf(js.rec), func(k answerKey) bool { return !e.answers[k].IsZero() })
+}
+
+// foldAnswers notes which jobs have shown a checkpoint: one verified upon a request, one
+// that a run resumed from, or one adopted of a program that saves by its own habit. A job
+// that leaves every request unanswered takes back what others of its script and model
+// have shown, until one of them answers again.
+func (e *Engine) foldAnswers(now time.Time) {
+	for _, js := range e.ordered() {
+		if !js.seen || js.disown || !js.rec.Ended.IsZero() {
+			continue
+		}
+		if shown := js.shown(); shown != "" && shown != js.answer {
+			js.answer, js.dumb = shown, false
+			e.noteAnswer(js, now)
+		}
+		if deaf := e.cfg.Limits.DeafAfter; deaf > 0 && js.rec.Deaf >= deaf && !js.dumb {
+			js.dumb = true
+			e.noteAnswer(js, time.Time{})
+		}
+	}
+}
+
+// shown is the newest checkpoint that tells that the job can come back; "" when there is
+// none.
+func (js *jobState) shown() string {
+	if js.runner.ok {
+		if a := js.runner.word.Answer; a != nil && a.Checkpoint != "" {
+			return a.Checkpoint
+		}
+		if js.runner.word.Resumed != "" {
+			return js.runner.word.Resumed
+		}
+	}
+	if js.rec.Tag.Spec.Habit && js.rec.Speaks {
+		return "adopted"
+	}
+	return ""
+}
+
+func (e *Engine) noteAnswer(js *jobState, at time.Time) {
+	for _, k := range answersOf(js.rec) {
+		known := e.answers[k]
+		if at.IsZero() == known.IsZero() && at.Sub(known) < answerDay && known.Sub(at) < answerDay {
+			continue
+		}
+		e.unsaved[k] = at
+		if e.answers[k] = at; at.IsZero() {
+			delete(e.answers, k)
+		}
+	}
+}
+
+// keepAnswers makes durable what was noted.
+func (e *Engine) keepAnswers(ctx context.Context) error {
+	if len(e.unsaved) == 0 {
+		return nil
+	}
+	if err := e.cfg.Journal.SaveAnswers(ctx, answerList(e.unsaved)); err != nil {
+		return fmt.Errorf("keeping which scripts and models have answered: %w", err)
+	}
+	clear(e.unsaved)
+	return nil
+}
+
+func answerList(of map[answerKey]time.Time) []Answer {
+	out := make([]Answer, 0, len(of))
+	for k, at := range of {
+		out = append(out, Answer{k.uid, k.key, at})
+	}
+	slices.SortFunc(out, func(a, b Answer) int { return cmp.Or(cmp.Compare(a.UID, b.UID), cmp.Compare(a.Key, b.Key)) })
+	return out
+}
+
+// SaveAnswers inserts, replaces or forgets answers by user and key.
+func (m *Memory) SaveAnswers(ctx context.Context, answers []Answer) error {
+	return m.write(ctx, "SaveAnswers", func() error {
+		for _, a := range answers {
+			k := answerKey{a.UID, a.Key}
+			if m.answers[k] = normalTime(a.At); m.answers[k].IsZero() {
+				delete(m.answers, k)
+			}
+		}
+		return nil
+	})
+}
+
+// Answers returns them in order of user and key.
+func (m *Memory) Answers(ctx context.Context) ([]Answer, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return answerList(maps.Clone(m.answers)), ctx.Err()
+}

@@ -1,0 +1,47 @@
+package store
+
+import (
+	"context"
+
+	"github.com/sluice-hpc/sluice/elastic/engine"
+)
+
+const (
+	replaceAnswer   = `INSERT OR REPLACE INTO answers (` + answerColumns + `) VALUES (?, ?, ?, ?)`
+	deleteAnswer    = `DELETE FROM answers WHERE uid = ? AND key = ? RETURNING sum`
+	selectAnswerSum = `SELECT sum FROM answers WHERE uid = ? AND key = ?`
+	selectAnswers   = `SELECT ` + answerColumns + ` FROM answers ORDER BY uid, key`
+)
+
+// SaveAnswers inserts, replaces or forgets answers by user and key, all or none.
+func (s *Store) SaveAnswers(ctx context.Context, answers []engine.Answer) error {
+	return s.write(ctx, "save answers", func(c *change) error {
+		for _, a := range answers {
+			var err error
+			if at := nanos(a.At); at.Valid {
+				err = c.put("answers", replaceAnswer, []any{a.UID, a.Key, at}, selectAnswerSum, a.UID, a.Key)
+			} else {
+				err = c.forget("answers", deleteAnswer, a.UID, a.Key)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Answers returns them in order of user and key.
+func (s *Store) Answers(ctx context.Context) ([]engine.Answer, error) {
+	var out []engine.Answer
+	err := s.rows(ctx, "read answers", "answers", selectAnswers, func(r row) error {
+		var a engine.Answer
+		err := r.Scan(&a.UID, &a.Key, instant{&a.At})
+		out = append(out, a)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}

@@ -1,0 +1,124 @@
+package sbatch
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sluice-hpc/sluice/elastic"
+)
+
+// count is a number of GPUs as sbatch's own options say it.
+type count struct {
+	gpus    int
+	perNode bool   // that many on each node
+	kind    string // of GPU; "" = any
+}
+
+// counting lists the options that may say how many GPUs a job has. Of a job that sluice
+// may resize they are refused; of one without any size for sluice they are its fixed size.
+var counting = []string{"gpus", "gpus-per-node", "gpus-per-task", "gres", "tres-per-task"}
+
+// sizing lists sluice's options that say which sizes a job accepts.
+var sizing = []string{"min-gpus", "max-gpus", "gpu-step", "gpu-sizes"}
+
+// counts reads the option as a number of GPUs of one type, or any; ok is false when it says
+// something else, or more.
+func counts(option, value string) (c count, ok bool) {
+	if !slices.Contains(counting, option) || sliced(value) || strings.Contains(value, ",") {
+		return c, false
+	}
+	number := value
+	if option == "gres" || option == "tres-per-task" || strings.HasPrefix(gresName(value), "gpu") {
+		rest, named := strings.CutPrefix(gresName(value), "gpu")
+		if !named {
+			return c, false
+		}
+		if rest != "" && rest[0] != ':' && rest[0] != '=' {
+			return c, false
+		}
+		if number = strings.TrimLeft(rest, ":="); rest == "" {
+			number = "1"
+		}
+	}
+	kind := ""
+	if i := strings.LastIndexAny(number, ":="); i >= 0 {
+		if kind, number = number[:i], number[i+1:]; !elastic.ValidType(kind) {
+			return c, false
+		}
+	} else if elastic.ValidType(number) && strings.Trim(number, "0123456789") != "" {
+		kind, number = number, "1" // gpu:a100
+	}
+	n, err := parseCount(number, 1)
+	return count{n, option == "gres" || option == "gpus-per-node", kind}, err == nil
+}
+
+// oneNode reports whether the setting keeps the job on one node.
+func oneNode(s setting) bool { return s.name == "nodes" && (s.value == "1" || s.value == "1-1") }
+
+// fix settles whether sbatch's options give the job a fixed size: where none of
+// sluice's says which sizes it accepts.
+func (m *merger) fix() {
+	if slices.ContainsFunc(sizing, func(name string) bool { _, is := m.chosen[name]; return is }) {
+		return
+	}
+	var first setting
+	for _, name := range counting {
+		s := m.chosen[name]
+		c, ok := counts(s.name, s.value)
+		switch {
+		case !ok:
+		case m.fixed == (count{}):
+			m.fixed, first = c, s
+		default:
+			m.fail(s.fail("it counts the GPUs a second time, after "+first.where(), "leave one out"))
+		}
+	}
+	if s, ok := m.chosen["gpu-types"]; ok && m.fixed.kind != "" {
+		m.fail(s.fail("the type of GPU is said twice, and there is "+first.where(), "leave one out"))
+	}
+	if s := m.chosen["nodes"]; m.fixed.gpus > 0 && oneNode(s) {
+		m.fixed.perNode = true
+	}
+}
+
+// fixes reports whether the setting is part of the job's fixed size, which sluice says
+// to sbatch in its own words.
+func (m *merger) fixes(s setting) bool { return m.fixed.gpus > 0 && consumed(s) }
+
+// consumed reports whether a setting that was not refused is part of a fixed size.
+func consumed(s setting) bool {
+	_, ok := counts(s.name, s.value)
+	return ok || oneNode(s)
+}
+
+// Sized refuses a request that says nothing of the job's size, neither to sbatch nor to
+// sluice: the job would have to be taken for one that runs on any number of GPUs.
+func (r Request) Sized() error {
+	if !r.sizeless {
+		return nil
+	}
+	name := r.script.source
+	if r.wrapped {
+		name = "--wrap"
+	}
+	return &Error{What: name, Why: "nothing says how many GPUs the job can use",
+		Do: "for a fixed size give --gpus=N; for a program that saves when asked and resumes give --min-gpus=1 --max-gpus=N, as options or on a #SLUICE line"}
+}
+
+// elastic reports whether any of sluice's options says something about the job.
+func (m *merger) elastic() bool {
+	for _, s := range m.chosen {
+		if s.is == own && !slices.Contains([]string{"user", "config", "retries", "checkpoint-dir", "gpu-types"}, s.name) {
+			return true
+		}
+	}
+	return false
+}
+
+// fixedWords tells the user which size the job has and why it stays so.
+func (m *merger) fixedWords() {
+	if m.fixed.gpus > 0 && m.elastic() {
+		m.warn(fmt.Sprintf("the job has a fixed size of %d GPUs, from sbatch's options; for one that is resized leave them out and give --min-gpus and --max-gpus", m.fixed.gpus))
+	}
+}
