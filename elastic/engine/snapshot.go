@@ -37,6 +37,7 @@ func (e *Engine) snapshot(v view, now time.Time) elastic.Snapshot {
 	e.expect(&s)
 	e.reserve(&s)
 	e.edges(&s)
+	e.bar(&s, v)
 	return s
 }
 
@@ -123,7 +124,8 @@ func (e *Engine) jobOf(js *jobState, now time.Time) elastic.Job {
 	if onNodes(sj) && !sj.Completing {
 		j.Place = r.Place
 	}
-	if j.Phase == elastic.Held && sj.Reason == "JobHeldAdmin" {
+	// Slurm shows the same of a held job with a dependency that cannot be satisfied.
+	if j.Phase == elastic.Held && sj.Reason == "JobHeldAdmin" && !neverDepends(sj) {
 		j.Directive.Hold = true
 	}
 	j.Spoke = js.runner.word.State != ""
