@@ -108,6 +108,10 @@ var verdicts = []verdict{
 	}},
 	// What nobody may start or move.
 	{func(_ *docket, j *Job, _ nodes.Placement) bool { return j.Phase == Held && j.Directive.Hold }, stay("held; type sluice release to let it start")},
+	// Slurm would not start it, whatever GPUs it were given.
+	{func(_ *docket, j *Job, _ nodes.Placement) bool { return j.WaitsOutside() != "" }, func(_ *docket, j *Job, _ nodes.Placement, _ string) (*Intent, string) {
+		return nil, j.WaitsOutside()
+	}},
 	{func(_ *docket, j *Job, _ nodes.Placement) bool {
 		return j.Phase == Running && (j.UserHold || j.Directive.Hold)
 	}, stay("held by its user; it runs on, and starts again only when released")},

@@ -80,6 +80,8 @@ type Job struct {
 	Rest time.Time
 	// Refused is what Slurm would not take of it lately.
 	Refused Refused
+	// Blocked is what keeps a held job from starting now, whatever GPUs are free.
+	Blocked Blocked
 	// Saved is what the job's side says about checkpoints.
 	Saved Saved
 	// Spoke says that a runner of the job has spoken, in this run or an earlier one.

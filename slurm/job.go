@@ -56,6 +56,9 @@ type Job struct {
 	Requeued bool
 	Held     bool   // priority 0: will not start, or not start again, by itself
 	Reason   string // Slurm's word: Resources, Priority, JobHeldUser, BeginTime ...
+	// Dependency is what a pending job waits for, as ParseDependency reads it; "" = nothing.
+	// Of a held job Slurm renews it within a minute only.
+	Dependency string
 
 	GPUs      int      // allocated when running, else asked for; 0 when none
 	Slices    int      // those of GPUs that are MIG slices
@@ -73,8 +76,10 @@ type Job struct {
 	Constraint string
 	Restarts   int // times the job was requeued: SLURM_RESTART_COUNT
 
-	Submit    time.Time
-	Eligible  time.Time     // earliest start; zero when unknown
+	Submit time.Time
+	// Eligible is the earliest start, also of a held job; zero when unknown. A requeue sets
+	// it where it is not in the future: two minutes after Submit by default.
+	Eligible  time.Time
 	Start     time.Time     // zero when pending without an estimate
 	TimeLimit time.Duration // 0 = unlimited
 	TimeLeft  time.Duration // 0 when not running or unlimited

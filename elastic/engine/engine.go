@@ -125,6 +125,7 @@ type jobState struct {
 	disown    bool                  // its user took the tag away
 	rest      time.Time             // not started again before; see mourn
 	freed     time.Time             // the runner's sign of life upon which a request was withdrawn last
+	blocked   elastic.Blocked       // what keeps it from starting, held, whatever GPUs are free
 	refused   elastic.Refused       // what Slurm would not take of it lately
 	asked     asked                 // of Slurm, when it was refused
 	unheard   time.Time             // until then a stop or a hold that Slurm did not answer may be carried out

@@ -145,7 +145,7 @@ func (e *Engine) askNodes(ctx context.Context) ([]slurm.Node, error) {
 func alike(a, b slurm.Job) bool {
 	return a.ID == b.ID && a.State == b.State && a.Completing == b.Completing && a.Held == b.Held &&
 		a.Reason == b.Reason && a.GPUs == b.GPUs && a.Restarts == b.Restarts && a.Comment == b.Comment &&
-		a.Partition == b.Partition && slices.Equal(a.Nodes, b.Nodes) &&
+		a.Partition == b.Partition && a.Dependency == b.Dependency && a.Eligible.Equal(b.Eligible) && slices.Equal(a.Nodes, b.Nodes) &&
 		a.Constraint == b.Constraint && slices.Equal(a.ExcNodes, b.ExcNodes)
 }
 

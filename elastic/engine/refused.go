@@ -31,11 +31,17 @@ func (e *Engine) noteRefused(in elastic.Intent, why string, now time.Time) {
 	e.event(now, in.Job, "problem", fmt.Sprintf("Slurm does not take %s (%s); the next try is not before %s", in.Target, why, again.Format(time.TimeOnly)))
 }
 
-// nextTry is when the first of the jobs that wait after a refusal is due, and at the latest
-// the time given.
+// nextTry is when the first of the jobs that wait after a refusal, for their begin time or for
+// other jobs is due, and at the latest the time given.
 func (e *Engine) nextTry(now, latest time.Time) time.Time {
 	for _, js := range e.jobs {
 		if at := js.refused.StartAgain(); at.After(now) && at.Before(latest) && js.rec.Ended.IsZero() {
+			latest = at
+		}
+		if js.blocked.Code == elastic.Depends && now.Add(dependPeriod).Before(latest) {
+			latest = now.Add(dependPeriod)
+		}
+		if at := js.blocked.Until; at.After(now) && at.Before(latest) {
 			latest = at
 		}
 	}

@@ -38,6 +38,7 @@ func (e *Engine) snapshot(v view, now time.Time) elastic.Snapshot {
 	e.reserve(&s)
 	e.edges(&s)
 	e.depart(&s, v)
+	e.bar(&s, v)
 	return s
 }
 
@@ -128,7 +129,8 @@ func (e *Engine) jobOf(js *jobState, now time.Time) elastic.Job {
 	if onNodes(sj) && !sj.Completing {
 		j.Place = r.Place
 	}
-	if j.Phase == elastic.Held && sj.Reason == "JobHeldAdmin" {
+	// Slurm shows the same of a held job with a dependency that cannot be satisfied.
+	if j.Phase == elastic.Held && sj.Reason == "JobHeldAdmin" && !neverDepends(sj) {
 		j.Directive.Hold = true
 	}
 	j.Spoke = js.runner.word.State != ""

@@ -49,10 +49,13 @@ var All = []Policy{
 	{Name: "maxspeedup", Doc: "the largest sum of speed-ups, as in FfDL, whatever moves cost (a baseline)", Allocate: maxspeedup},
 }
 
-// Decide is Allocate within the site's limits, with the measuring of jobs whose users
-// asked for it, and with jobs leaving unfit GPUs, drained nodes and the nodes of others: see
-// capped, profile, leave, depart and vacate.
-func (p Policy) Decide(s elastic.Snapshot) elastic.Allocation { return capped(s, p.decide) }
+// Decide is Allocate for the jobs that Slurm would start (see startable), within the
+// site's limits, with the measuring of jobs whose users asked for it, and with jobs leaving
+// unfit GPUs, drained nodes and the nodes of others: see capped, profile, leave, depart and
+// vacate.
+func (p Policy) Decide(s elastic.Snapshot) elastic.Allocation {
+	return startable(s, func(s elastic.Snapshot) elastic.Allocation { return capped(s, p.decide) })
+}
 
 func (p Policy) decide(s elastic.Snapshot) elastic.Allocation {
 	switch {

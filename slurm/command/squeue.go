@@ -24,6 +24,7 @@ const (
 	fQOS
 	fState
 	fReason
+	fDependency
 	fPriority
 	fNumNodes
 	fMaxNodes
@@ -54,7 +55,7 @@ const (
 
 var jobFields = [jobFieldCount]string{
 	"JobID", "ArrayTaskID", "HetJobID", "Name", "UserName", "UserID", "Account", "Partition", "QOS",
-	"State", "Reason", "PriorityLong", "NumNodes", "MaxNodes", "NodeList", "ReqNodes", "ExcNodes", "Feature",
+	"State", "Reason", "Dependency", "PriorityLong", "NumNodes", "MaxNodes", "NodeList", "ReqNodes", "ExcNodes", "Feature",
 	"tres-alloc", "tres-per-job", "tres-per-node", "tres-per-task", "NumTasks", "RestartCnt", "Requeue",
 	"SubmitTime", "EligibleTime", "StartTime", "EndTime", "TimeLimit", "TimeLeft", "TimeUsed",
 	"exit_code", "StdOut", "WorkDir", "Comment",
@@ -129,12 +130,12 @@ func parseJob(r []string) (d slurm.Detail, ok bool) {
 	j.Name, j.User, j.WorkDir, j.Comment = text(r[fName]), text(r[fUser]), text(r[fWorkDir]), text(r[fComment])
 	j.UID = v.uid(fUID)
 	j.Account, j.Partition, j.QOS = text(r[fAccount]), text(r[fPartition]), text(r[fQOS])
-	j.Reason = reason(r[fReason])
+	j.Reason, j.Dependency = reason(r[fReason]), present(r[fDependency])
 	j.Restarts = v.count(fRestarts)
 	j.Submit, j.Eligible, j.Start = v.time(fSubmit), v.time(fEligible), v.time(fStart)
 	j.TimeLimit, j.TimeLeft = v.duration(fTimeLimit), v.duration(fTimeLeft)
 	j.Nodes, j.ReqNodes, j.ExcNodes = v.hosts(fNodes), v.hosts(fReqNodes), v.hosts(fExcNodes)
-	j.Constraint = constraint(r[fFeature])
+	j.Constraint = present(r[fFeature])
 
 	s := readState(r[fState], v.duration(fTimeUsed), j.Start, v.time(fEnd), j.TimeLimit)
 	j.State, j.Completing, j.Requeued = s.base, s.completing, s.requeued
@@ -155,15 +156,15 @@ func parseJob(r []string) (d slurm.Detail, ok bool) {
 // ofJob copies what was said of a job out of the answer.
 func (p pool) ofJob(d *slurm.Detail) {
 	state := string(d.State)
-	p.all(&d.Name, &d.User, &d.Account, &d.Partition, &d.QOS, &state, &d.Reason, &d.GPUType, &d.WorkDir, &d.Comment, &d.StdOut, &d.Constraint)
+	p.all(&d.Name, &d.User, &d.Account, &d.Partition, &d.QOS, &state, &d.Reason, &d.Dependency, &d.GPUType, &d.WorkDir, &d.Comment, &d.StdOut, &d.Constraint)
 	d.State = slurm.State(state)
 	p.list(d.Nodes)
 	p.list(d.ReqNodes)
 	p.list(d.ExcNodes)
 }
 
-// constraint is what the job asks of its nodes' features, "" when nothing.
-func constraint(s string) string {
+// present is the value, "" where Slurm prints one of its words for none.
+func present(s string) string {
 	if empty(s) {
 		return ""
 	}

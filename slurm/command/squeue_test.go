@@ -36,8 +36,8 @@ func describe(d slurm.Detail) string {
 		}
 		return t.Sub(d.Submit).String()
 	}
-	return fmt.Sprintf("%d %q %s(%d) %s %s reason=%s gpus=%d%s nodes=%d%v req=%v exc=%v constraint=%q restarts=%d eligible=%s start=%s limit=%v exit=%d:%d %s requeue=%v comment=%q dir=%s out=%s",
-		d.ID, d.Name, d.User, d.UID, d.Partition, state, d.Reason, d.GPUs, d.GPUType, d.NodeCount, d.Nodes, d.ReqNodes, d.ExcNodes, d.Constraint,
+	return fmt.Sprintf("%d %q %s(%d) %s %s reason=%s dependency=%q gpus=%d%s nodes=%d%v req=%v exc=%v constraint=%q restarts=%d eligible=%s start=%s limit=%v exit=%d:%d %s requeue=%v comment=%q dir=%s out=%s",
+		d.ID, d.Name, d.User, d.UID, d.Partition, state, d.Reason, d.Dependency, d.GPUs, d.GPUType, d.NodeCount, d.Nodes, d.ReqNodes, d.ExcNodes, d.Constraint,
 		d.Restarts, since(d.Eligible), since(d.Start), d.TimeLimit, d.ExitCode, d.ExitSignal, strings.Join(flags, ","),
 		d.Requeue, d.Comment, d.WorkDir, d.StdOut)
 }
@@ -96,7 +96,10 @@ var kinds = []struct {
 	{"later", func(d slurm.Detail) bool {
 		return pending("BeginTime")(d) && d.GPUs == 4 && d.Eligible.Sub(d.Submit).Round(time.Minute) == 2*time.Hour
 	}, ""},
-	{"after", pending("Dependency"), ""},
+	{"after", func(d slurm.Detail) bool {
+		dep := slurm.ParseDependency(d.Dependency)
+		return pending("Dependency")(d) && len(dep.Terms) == 1 && dep.Terms[0].Kind == "afterok" && dep.Terms[0].Job > 0 && !dep.Terms[0].Failed
+	}, ""},
 	{"array", func(d slurm.Detail) bool { return d.State == slurm.Pending && d.Array }, ""},
 	{"het", func(d slurm.Detail) bool { return d.State == slurm.Pending && d.Het && d.GPUs == 1 }, ""},
 	{"completed", ended(slurm.Completed, 0, 0), ""},

@@ -53,6 +53,7 @@ type job struct {
 	stdout  string
 	// reservation is the one it was submitted into.
 	reservation string
+	depends     []term // that are not satisfied yet
 	want        want
 	limit       time.Duration // asked for; 0 = none, or without end
 	endless     bool          // without end
@@ -100,6 +101,7 @@ func (j *job) view(f *Fake) slurm.Job {
 		WorkDir: j.dir, Comment: j.comment,
 	}
 	if j.state == slurm.Pending {
+		v.Dependency = dependencyText(j.depends)
 		v.Partition = strings.Join(j.parts, ",")
 		v.Nodes = slices.Clone(j.counted)
 	}

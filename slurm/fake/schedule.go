@@ -31,6 +31,10 @@ func (f *Fake) pass() {
 	sort.SliceStable(waiting, func(a, b int) bool { return waiting[a].prio > waiting[b].prio })
 	blocked := map[string]bool{}
 	for _, j := range waiting {
+		if f.depends(j); len(j.depends) > 0 {
+			j.reason = dependencyReason(j.depends)
+			continue
+		}
 		if j.begin.After(f.now) {
 			j.reason = "BeginTime"
 			continue

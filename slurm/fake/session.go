@@ -248,7 +248,7 @@ func (f *Fake) submit(user string, sub slurm.Submission) (slurm.JobID, string, *
 	j := &job{
 		id: f.nextID, name: r.name, user: user, account: r.account, qos: r.qos, part: r.part, comment: r.comment,
 		dir: r.dir, want: r.want, limit: r.limit, endless: r.endless, reservation: r.resv, requeue: r.requeue,
-		state: slurm.Pending, prio: f.nextPrio(), first: f.now, submit: f.now, begin: f.begin(r.begin),
+		state: slurm.Pending, prio: f.nextPrio(), first: f.now, submit: f.now, begin: f.begin(r.begin), depends: r.depends,
 	}
 	j.stdout = strings.ReplaceAll(r.stdout, "%j", fmt.Sprint(j.id))
 	if a := f.admit(j); a != nil {

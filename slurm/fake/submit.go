@@ -15,7 +15,7 @@ import (
 var shortOptions = map[byte]string{
 	'H': "hold", 'J': "job-name", 'p': "partition", 'A': "account", 'N': "nodes", 'n': "ntasks",
 	'c': "cpus-per-task", 'w': "nodelist", 'x': "exclude", 't': "time", 'b': "begin", 'D': "chdir",
-	'o': "output", 'e': "error", 'G': "gpus", 'q': "qos", 'C': "constraint",
+	'o': "output", 'e': "error", 'G': "gpus", 'q': "qos", 'C': "constraint", 'd': "dependency",
 }
 
 // flags are the options without a value.
@@ -35,6 +35,7 @@ type request struct {
 	endless  bool // the limit is none
 	resv     string
 	begin    string
+	depends  []term
 	held     bool
 	requeue  bool
 	parsable bool
@@ -142,6 +143,8 @@ func (r *request) set(name, value string) (err error) {
 		r.resv = value
 	case "begin":
 		r.begin = value
+	case "dependency":
+		r.depends, err = dependency(value)
 	case "time":
 		r.limit, err = limit(value)
 		r.endless = r.limit == 0

@@ -1,0 +1,41 @@
+package main_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/sluice-hpc/sluice/elastic/control"
+)
+
+// Jobs that Slurm itself would not start hold no GPUs: they wait for their begin time or for
+// what they depend on, are told so, keep nobody waiting, and start when it is there.
+func TestWhatSlurmWouldNotStart(t *testing.T) {
+	t.Parallel()
+	s := play(t, withNodes(1, 4))
+	says := func(j *job, what string) {
+		t.Helper()
+		j.until("to be told "+what, func(v control.Job) bool { return v.GPUs == 0 && v.Move == nil && strings.Contains(v.Reason, what) })
+	}
+	later := s.submit("later", "", 5, []string{"--begin=now+1hour", "--min-gpus=4"})
+	says(later, "(--begin)")
+	first := s.submit("first", "", 40, []string{"--max-gpus=1"}, "--seconds", "0.4")
+	after := s.submit("after", "", 5, []string{fmt.Sprintf("--dependency=afterok:%d", first.id), "--min-gpus=4"})
+	never := s.submit("never", "", 5, []string{fmt.Sprintf("--dependency=afternotok:%d", first.id)})
+	says(after, fmt.Sprintf("depends on job %d (afterok)", first.id))
+	says(never, fmt.Sprintf("depends on job %d (afternotok)", first.id))
+	soon := s.submit("soon", "", 5, []string{"--begin=now+30", "--min-gpus=1", "--max-gpus=1"})
+	says(soon, "(--begin)")
+	first.completes()
+	after.completes()
+	says(never, "never starts: its dependency on")
+	soon.completes()
+	for _, j := range []*job{later, never} {
+		if state, starts := j.field("JobState"), j.field("Restarts"); state != "PENDING" || starts != "0" {
+			t.Errorf("job %s is %s, %s restarts", j.name, state, starts)
+		}
+	}
+	s.as("", "scontrol", "update", fmt.Sprintf("JobId=%d", later.id), "StartTime=now")
+	later.completes()
+	s.cancel(never)
+}

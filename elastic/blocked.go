@@ -1,0 +1,51 @@
+package elastic
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Block says what keeps a waiting job from starting now, however many GPUs are free.
+type Block string
+
+// What Slurm itself would not start a job for.
+const (
+	BeginsLater  Block = "begin"      // its begin time lies ahead
+	Depends      Block = "dependency" // what it depends on has not happened
+	NeverDepends Block = "never"      // what it depends on cannot happen any more
+)
+
+// Blocked is a Block with what there is to say of it; the zero value is none.
+type Blocked struct {
+	Code  Block
+	Until time.Time // when it is over by itself; zero = not known
+	On    string    // of dependencies: "job 12 (afterok)"
+}
+
+// words say it for people.
+func (b Blocked) words(id JobID) string {
+	switch b.Code {
+	case BeginsLater:
+		return fmt.Sprintf("waiting: begins %s (--begin)", b.Until.Format("2006-01-02T15:04:05"))
+	case NeverDepends:
+		return fmt.Sprintf("never starts: its dependency on %s cannot be satisfied; cancel it with scancel %d, or take the dependency away with scontrol update JobId=%d Dependency=", b.On, id, id)
+	}
+	return "waiting: depends on " + b.On
+}
+
+// WaitsOutside says why Slurm would not start the held job now, "" where it would.
+func (j *Job) WaitsOutside() string {
+	if j.Phase != Held || j.Blocked.Code == "" {
+		return ""
+	}
+	return j.Blocked.words(j.ID)
+}
+
+// DependsOn joins the terms of a dependency, for people; oneIsEnough joins them with "or".
+func DependsOn(terms []string, oneIsEnough bool) string {
+	if oneIsEnough {
+		return strings.Join(terms, " or ")
+	}
+	return strings.Join(terms, " and ")
+}

@@ -1,0 +1,126 @@
+package engine
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// A held job shows JobHeldUser, whatever else Slurm would not start it for. So its begin
+// time and its dependencies are read themselves.
+
+// requeueDelay is more than Slurm puts a requeued job off by itself (121 s by default): a
+// begin time that lies further ahead is its user's.
+const requeueDelay = 10 * time.Minute
+
+// dependPeriod is the longest time between two looks while a job waits for others to end.
+const dependPeriod = 10 * time.Second
+
+// bar notes what keeps held jobs from starting however many GPUs are free.
+func (e *Engine) bar(s *elastic.Snapshot, v view) {
+	listed := func(id slurm.JobID) *slurm.Job { return nil }
+	for i := range v.jobs {
+		if v.jobs[i].Dependency != "" && v.jobs[i].State == slurm.Pending {
+			listed = byNumber(v.jobs)
+			break
+		}
+	}
+	for i := range s.Jobs {
+		js := e.byID[s.Jobs[i].ID]
+		if js == nil {
+			continue
+		}
+		js.blocked = elastic.Blocked{}
+		if s.Jobs[i].Phase == elastic.Held {
+			js.blocked = blockedBy(js.slurm, !js.rec.FirstRun.IsZero(), listed, s.Now)
+		}
+		s.Jobs[i].Blocked = js.blocked
+	}
+}
+
+func byNumber(jobs []slurm.Job) func(slurm.JobID) *slurm.Job {
+	at := make(map[slurm.JobID]*slurm.Job, len(jobs))
+	for i := range jobs {
+		at[jobs[i].ID] = &jobs[i]
+	}
+	return func(id slurm.JobID) *slurm.Job { return at[id] }
+}
+
+// blockedBy says why Slurm would not start a held job now. A job that ran before may be put
+// off by its requeue, which sluice lifts.
+func blockedBy(sj slurm.Job, ran bool, listed func(slurm.JobID) *slurm.Job, now time.Time) elastic.Blocked {
+	if b := dependency(slurm.ParseDependency(sj.Dependency), listed, now); b.Code != "" {
+		return b
+	}
+	if sj.Eligible.After(now) && (!ran && sj.Restarts == 0 || sj.Eligible.Sub(sj.Submit) > requeueDelay) {
+		return elastic.Blocked{Code: elastic.BeginsLater, Until: sj.Eligible.In(now.Location())}
+	}
+	return elastic.Blocked{}
+}
+
+// dependency says what of it is not satisfied. Slurm renews the dependencies of held jobs
+// once a minute only, so what can be seen of the jobs named is judged here.
+func dependency(d slurm.Dependency, listed func(slurm.JobID) *slurm.Job, now time.Time) elastic.Blocked {
+	var waits, fails []string
+	var until time.Time
+	satisfied := 0
+	for _, t := range d.Terms {
+		words := t.Kind
+		if t.Job > 0 {
+			words = fmt.Sprintf("job %d (%s)", t.Job, t.Kind)
+		}
+		switch done, failed, at := term(t, listed(t.Job), now); {
+		case failed:
+			fails = append(fails, words)
+		case done:
+			satisfied++
+		default:
+			waits, until = append(waits, words), later(until, at)
+		}
+	}
+	switch {
+	case len(d.Terms) == 0 || d.Any && satisfied > 0:
+		return elastic.Blocked{}
+	case len(fails) > 0 && (!d.Any || len(waits) == 0):
+		return elastic.Blocked{Code: elastic.NeverDepends, On: elastic.DependsOn(fails, d.Any)}
+	case len(waits) > 0:
+		return elastic.Blocked{Code: elastic.Depends, Until: until, On: elastic.DependsOn(waits, d.Any)}
+	}
+	return elastic.Blocked{}
+}
+
+// term judges one condition by the job that it names, nil where Slurm lists none; at is when
+// it is satisfied by itself, where that is known.
+func term(t slurm.DependencyTerm, on *slurm.Job, now time.Time) (done, failed bool, at time.Time) {
+	if t.Failed || on == nil || on.Array || on.Het {
+		return false, t.Failed, at
+	}
+	over := on.State.Ended() && !on.Completing
+	switch t.Kind {
+	case "afterany":
+		return over, false, at
+	case "afterok":
+		return over && on.State == slurm.Completed, over && on.State != slurm.Completed, at
+	case "afternotok":
+		return over && on.State != slurm.Completed, over && on.State == slurm.Completed, at
+	case "after":
+		if begun := over || on.State == slurm.Running; begun && !on.Start.IsZero() {
+			at = on.Start.Add(t.Delay)
+			return !now.Before(at), false, at
+		}
+	}
+	return false, false, at
+}
+
+// neverDepends: Slurm says that the job's dependency cannot be satisfied.
+func neverDepends(sj slurm.Job) bool {
+	failed, d := 0, slurm.ParseDependency(sj.Dependency)
+	for _, t := range d.Terms {
+		if t.Failed {
+			failed++
+		}
+	}
+	return failed > 0 && (!d.Any || failed == len(d.Terms))
+}

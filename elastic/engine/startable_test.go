@@ -1,0 +1,66 @@
+package engine
+
+import (
+	"testing"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// What a held job waits for is read off its begin time and its dependencies.
+func TestBlockedBy(t *testing.T) {
+	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+	at := func(d time.Duration) time.Time { return now.Add(d) }
+	listed := byNumber([]slurm.Job{
+		{ID: 1, State: slurm.Running, Start: at(-time.Minute)}, {ID: 2, State: slurm.Completed, Start: at(-time.Hour)},
+		{ID: 3, State: slurm.Failed, Start: at(-time.Hour)}, {ID: 4, State: slurm.Pending}, {ID: 5, State: slurm.Completed, Completing: true}, {ID: 6, State: slurm.Completed, Array: true},
+	})
+	for _, tc := range []struct {
+		name, depends   string
+		begins, submits time.Duration // from now
+		ran             bool
+		code            elastic.Block
+		on              string
+		until           time.Duration
+	}{
+		{"nothing", "", 0, 0, false, "", "", 0},
+		{"it begins later", "", time.Hour, 0, false, elastic.BeginsLater, "", time.Hour},
+		{"its begin has passed", "", -time.Second, -time.Hour, false, "", "", 0},
+		{"its requeue put it off", "", 2 * time.Minute, 0, true, "", "", 0},
+		{"it ran, and its user put it off", "", time.Hour, 0, true, elastic.BeginsLater, "", time.Hour},
+		{"a job runs", "afterok:1(unfulfilled)", 0, 0, false, elastic.Depends, "job 1 (afterok)", 0},
+		{"a job is done, Slurm says so later", "afterok:2(unfulfilled)", 0, 0, false, "", "", 0},
+		{"a job is done, and it begins later", "afterok:2(unfulfilled)", time.Hour, 0, false, elastic.BeginsLater, "", time.Hour},
+		{"a job failed", "afterok:3(unfulfilled)", 0, 0, false, elastic.NeverDepends, "job 3 (afterok)", 0},
+		{"Slurm says that it failed", "afterok:99(failed)", 0, 0, false, elastic.NeverDepends, "job 99 (afterok)", 0},
+		{"a failure was wanted", "afternotok:3(unfulfilled)", 0, 0, false, "", "", 0},
+		{"none was had", "afternotok:2(unfulfilled)", 0, 0, false, elastic.NeverDepends, "job 2 (afternotok)", 0},
+		{"any end", "afterany:3(unfulfilled)", 0, 0, false, "", "", 0},
+		{"it is being cleaned away", "afterany:5(unfulfilled)", 0, 0, false, elastic.Depends, "job 5 (afterany)", 0},
+		{"an array is Slurm's to judge", "afterany:6(unfulfilled)", 0, 0, false, elastic.Depends, "job 6 (afterany)", 0},
+		{"members of an array, too", "afterok:12_*(unfulfilled)", 0, 0, false, elastic.Depends, "afterok", 0},
+		{"minutes after a start", "after:1+5(unfulfilled)", 0, 0, false, elastic.Depends, "job 1 (after)", 4 * time.Minute},
+		{"after a start", "after:1(unfulfilled)", 0, 0, false, "", "", 0},
+		{"a job not started", "after:4(unfulfilled)", 0, 0, false, elastic.Depends, "job 4 (after)", 0},
+		{"Slurm has forgotten it", "afterok:99(unfulfilled)", 0, 0, false, elastic.Depends, "job 99 (afterok)", 0},
+		{"the only one of its name", "singleton(unfulfilled)", 0, 0, false, elastic.Depends, "singleton", 0},
+		{"two", "afterok:1(unfulfilled),afterany:4(unfulfilled)", 0, 0, false, elastic.Depends, "job 1 (afterok) and job 4 (afterany)", 0},
+		{"one of two failed", "afterok:1(unfulfilled),afterok:3(unfulfilled)", 0, 0, false, elastic.NeverDepends, "job 3 (afterok)", 0},
+		{"one of two is enough, and there", "afterok:1(unfulfilled)?afterok:2(unfulfilled)", 0, 0, false, "", "", 0},
+		{"one of two is enough, and may come", "afterok:1(unfulfilled)?afterok:3(failed)", 0, 0, false, elastic.Depends, "job 1 (afterok)", 0},
+	} {
+		sj := slurm.Job{ID: 9, State: slurm.Pending, Held: true, Dependency: tc.depends, Submit: at(tc.submits)}
+		if tc.begins != 0 {
+			sj.Eligible = at(tc.begins)
+		}
+		got := blockedBy(sj, tc.ran, listed, now)
+		want := elastic.Blocked{Code: tc.code, On: tc.on}
+		if tc.until != 0 {
+			want.Until = at(tc.until)
+		}
+		if got != want {
+			t.Errorf("%s: %+v, want %+v", tc.name, got, want)
+		}
+	}
+}

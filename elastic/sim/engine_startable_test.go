@@ -1,0 +1,50 @@
+package sim_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/policy"
+	"github.com/sluice-hpc/sluice/elastic/sim"
+	"github.com/sluice-hpc/sluice/slurm"
+	"github.com/sluice-hpc/sluice/slurm/fake"
+)
+
+// Under every policy a job that Slurm would not start holds no GPUs and keeps no other
+// waiting; it starts once its begin time has passed, or what it depends on has ended.
+func TestWhatSlurmWouldNotStartGetsNothing(t *testing.T) {
+	for _, p := range policy.All {
+		t.Run(p.Name, func(t *testing.T) {
+			w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 5, Nodes: fake.Grid(1, 4)}})
+			d := boot(t, w, new(engine.Memory), p.Name)
+			submit := func(total float64, args ...string) *sim.Trainer {
+				return w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 4, Max: 4, Total: total}, Model: sim.Perfect(1), Args: args})
+			}
+			later := submit(5, "--begin=now+3600")
+			first := submit(4000)
+			after := submit(5, fmt.Sprintf("--dependency=afterok:%d", first.ID()))
+			never := submit(5, fmt.Sprintf("--dependency=afternotok:%d", first.ID()))
+			start := w.Now()
+			w.At(2*time.Minute, func() {
+				if first.Ended() || sent(w, start) == 0 {
+					t.Error("the first, which nothing keeps from starting, does not run")
+				}
+			})
+			w.At(59*time.Minute, func() {
+				if !first.Ended() || !after.Ended() || later.Ended() || never.Ended() {
+					t.Errorf("before the begin time: first %t, after %t, later %t, never %t", first.Ended(), after.Ended(), later.Ended(), never.Ended())
+				}
+			})
+			w.At(62*time.Minute, func() {
+				if !later.Ended() {
+					t.Error("it did not start at its begin time")
+				}
+			})
+			w.At(63*time.Minute, func() { _ = w.User("alice").Cancel(t.Context(), slurm.JobID(never.ID())) })
+			finish(t, w, d, 70*time.Minute)
+		})
+	}
+}
