@@ -209,7 +209,7 @@ func (j *job) view() control.Job {
 func (j *job) until(what string, ok func(control.Job) bool) control.Job {
 	j.s.t.Helper()
 	var last control.Job
-	err := site.Until(j.s.ctx, 90*time.Second, fmt.Sprintf("job %d %s", j.id, what), func() (bool, error) {
+	err := site.Until(j.s.ctx, 3*time.Minute, fmt.Sprintf("job %d %s", j.id, what), func() (bool, error) {
 		r, err := j.s.Control().Report(j.s.ctx)
 		if err != nil {
 			return false, nil // a killed daemon answers again later
