@@ -15,7 +15,7 @@ import (
 func TestSavesBeforeItsTimeLimit(t *testing.T) {
 	t.Parallel()
 	s := play(t, withNodes(1, 2))
-	j := s.submit("limit", "", 4000, []string{"--max-gpus=2", "--time=2", "--on-timeout=end"})
+	j := s.submit("limit", "", 4000, []string{"--min-gpus=2", "--max-gpus=2", "--time=2", "--on-timeout=end", "--checkpoint-every=off"})
 	at := j.runsOn(2)
 	s.must(site.Until(s.ctx, 5*time.Minute, "its limit to end it", func() (bool, error) { return j.field("JobState") == "TIMEOUT", nil }))
 	saved, err := filepath.Glob(filepath.Join(s.Jobs, at.Token, checkpoint.Checkpoints, "*", checkpoint.ManifestFile))
