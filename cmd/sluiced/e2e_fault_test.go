@@ -30,6 +30,7 @@ func TestMisbehavingPrograms(t *testing.T) {
 	})
 	t.Run("exits 0 during the request", func(t *testing.T) {
 		j := s.submit("exits", "", 500, []string{"--max-gpus=2"}, "--exit-on-request", "0")
+		s.as("", "sluice", "resize", fmt.Sprint(j.id), "--gpus", "2") // else its first growth is the request
 		j.runsOn(2)
 		s.as("", "sluice", "resize", fmt.Sprint(j.id), "--gpus", "1")
 		if state := j.ends(); state != "COMPLETED" {
@@ -38,6 +39,7 @@ func TestMisbehavingPrograms(t *testing.T) {
 	})
 	t.Run("exits 7 during the request", func(t *testing.T) {
 		j := s.submit("exits7", "", 500, []string{"--max-gpus=2", "--retries=0"}, "--exit-on-request", "7")
+		s.as("", "sluice", "resize", fmt.Sprint(j.id), "--gpus", "2") // else its first growth is the request
 		j.runsOn(2)
 		s.as("", "sluice", "resize", fmt.Sprint(j.id), "--gpus", "1")
 		if state, code := j.ends(), j.field("ExitCode"); state != "FAILED" || code != "7:0" {

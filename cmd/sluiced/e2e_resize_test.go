@@ -103,6 +103,7 @@ func TestDistributedTraining(t *testing.T) {
 	id, err := s.Submit(s.ctx, "", fmt.Sprintf("--epochs=%d", a.epochs), "--max-gpus=4", "--output=ddp.out", script)
 	s.must(err)
 	a.id = id
+	s.as("", "sluice", "resize", fmt.Sprint(id), "--gpus", "4") // it would start on one GPU
 	a.runsOn(4)
 	s.as("", "sluice", "resize", fmt.Sprint(id), "--gpus", "1")
 	a.runsOn(1)
