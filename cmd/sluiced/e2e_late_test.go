@@ -18,7 +18,7 @@ import (
 func TestLateWord(t *testing.T) {
 	t.Parallel()
 	s := play(t, withNodes(1, 2))
-	j := s.submit("late", "", 30, []string{"--max-gpus=2"})
+	j := s.submit("late", "", 30, []string{"--min-gpus=2", "--max-gpus=2"})
 	at := j.runsOn(2).Place[0].Node
 	s.must(s.Lab.CrashNode(s.ctx, at))
 	s.must(s.Lab.SetDown(s.ctx, at, "test"))
