@@ -211,7 +211,7 @@ const mostOrders = 8
 func (t *timetable) besides(h *shadow, new holding) bool {
 	if !h.at.IsZero() {
 		then := t.at(h.at)
-		return fits(then, h.ask) && fits(nodes.With(then, new.load), h.ask)
+		return fits(then, h.ask) && alike(then, nodes.With(then, new.load), h.ask)
 	}
 	var ends []holding
 	for _, held := range t.held {
@@ -232,11 +232,28 @@ func (t *timetable) besides(h *shadow, new holding) bool {
 				held.credit(then)
 			}
 		}
-		if fits(then, h.ask) && !fits(nodes.With(then, new.load), h.ask) {
+		if fits(then, h.ask) && !alike(then, nodes.With(then, new.load), h.ask) {
 			return false
 		}
 	}
 	return true
+}
+
+// alike reports whether the request gets the same split over nodes of the same types in
+// both, so that a policy that takes the one takes the other.
+func alike(a, b []nodes.Node, ask nodes.Request) bool {
+	type part struct {
+		gpus int
+		kind string
+	}
+	split := func(inventory []nodes.Node) (out []part) {
+		for _, share := range nodes.Place(inventory, []nodes.Request{ask})[0].Placement {
+			i := slices.IndexFunc(inventory, func(n nodes.Node) bool { return n.Name == share.Node })
+			out = append(out, part{share.GPUs, inventory[i].Type})
+		}
+		return out
+	}
+	return slices.Equal(split(a), split(b))
 }
 
 // meet reports whether part of the place is on nodes of the partitions.
