@@ -20,7 +20,11 @@ type Decision struct {
 	// Leaves: with 0 GPUs, a running job is stopped after a checkpoint whatever
 	// Limits.Preempt says: its GPUs are another's.
 	Leaves bool
-	Why    string // one sentence for people: why this size, why now
+	// Reserves: it waits, and idle GPUs gather for it: jobs that came later start in front of
+	// it only where that does not delay it. Behind is the job that it waits behind so; 0 = none.
+	Reserves bool
+	Behind   JobID
+	Why      string // one sentence for people: why this size, why now
 	// Promised: the job will end by its deadline, whoever comes after it. Ends is when,
 	// as far as can be seen; zero = not in sight, or of no concern.
 	Promised bool

@@ -155,6 +155,13 @@ type Demand struct {
 	GPUs      int // in all, at least 1
 }
 
+// Tenant is an ordinary Slurm job that has GPUs.
+type Tenant struct {
+	ID    JobID
+	Place nodes.Placement // GPUs spread evenly: Slurm's list of jobs tells no split
+	Ends  time.Time       // by its time limit; zero = it has none
+}
+
 // Want is what the job needs to start.
 func (d Demand) Want() nodes.Want {
 	return nodes.Want{Partition: d.Partition, Nodes: d.Nodes, GPUs: d.GPUs}
@@ -212,7 +219,9 @@ type Snapshot struct {
 	// Others counts, per node, the GPUs of jobs that are not sluice's, from the
 	// very answer that showed sluice's; a job over several nodes counts evenly.
 	Others map[string]int
-	Limits Limits
+	// Tenants are those jobs one by one.
+	Tenants []Tenant
+	Limits  Limits
 	// Edges are the partitions of jobs that are one node of an edge pool each: they exist in
 	// a snapshot only.
 	Edges map[string]bool

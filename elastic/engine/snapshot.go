@@ -26,6 +26,9 @@ func (e *Engine) snapshot(v view, now time.Time) elastic.Snapshot {
 			continue
 		}
 		countOthers(s.Others, sj)
+		if tenant, ok := tenantOf(sj, now); ok {
+			s.Tenants = append(s.Tenants, tenant)
+		}
 		if d, ok := demandOf(sj); ok {
 			s.Demands = append(s.Demands, d)
 		}
@@ -60,6 +63,22 @@ func countOthers(others map[string]int, sj slurm.Job) {
 	for _, n := range sj.Nodes {
 		others[n] += (sj.Whole() + len(sj.Nodes) - 1) / len(sj.Nodes)
 	}
+}
+
+// tenantOf is an ordinary job that has GPUs. While it is being cleaned away Slurm counts
+// them as free already.
+func tenantOf(sj slurm.Job, now time.Time) (elastic.Tenant, bool) {
+	if !onNodes(sj) || sj.Completing || sj.Whole() < 1 {
+		return elastic.Tenant{}, false
+	}
+	t := elastic.Tenant{ID: elastic.JobID(sj.ID)}
+	for _, n := range sj.Nodes {
+		t.Place = append(t.Place, nodes.Share{Node: n, GPUs: (sj.Whole() + len(sj.Nodes) - 1) / len(sj.Nodes)})
+	}
+	if sj.TimeLeft > 0 {
+		t.Ends = now.Add(sj.TimeLeft)
+	}
+	return t, true
 }
 
 func inventory(v view) []nodes.Node {

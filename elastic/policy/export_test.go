@@ -53,3 +53,6 @@ func held(place []joint.Share) (n int) {
 	}
 	return n
 }
+
+// Word is the policy's answer before jobs are measured and moved off nodes.
+func Word(p Policy, s elastic.Snapshot) elastic.Allocation { return p.start(s) }

@@ -66,6 +66,9 @@ func (o *outlook) explain(a elastic.Allocation, plan joint.Plan) {
 			d = elastic.Decision{GPUs: p.now, Place: p.at}
 		}
 		d.Why = w.why(p, d)
+		if p.role == waiting && d.GPUs == 0 {
+			d.Reserves, d.Behind = w.inLine(p)
+		}
 		a[p.ID] = w.dated(p, d)
 	}
 }
@@ -133,6 +136,21 @@ func (w foresight) waits(p *prospect) string {
 		return fmt.Sprintf("waits behind job %d, which came first and needs %s", p.behind.ID, gpus(p.behind.least()))
 	}
 	return fmt.Sprintf("waits for %s: none can be freed where it could run; started jobs keep their minimum", gpus(want))
+}
+
+// inLine is the job's part in the order in which jobs start. What is promised to jobs with
+// deadlines is no gap to fill.
+func (w foresight) inLine(p *prospect) (reserves bool, behind elastic.JobID) {
+	if w.stop || p.terms.held || p.terms.later || len(p.choices) == 0 {
+		return false, 0
+	}
+	if p.behind == nil {
+		return true, 0
+	}
+	if p.behind.terms.held {
+		return false, 0
+	}
+	return false, p.behind.ID
 }
 
 func (w foresight) begins(p *prospect, d elastic.Decision) string {

@@ -62,9 +62,18 @@ func (p Policy) decide(s elastic.Snapshot) elastic.Allocation {
 	case p.parts != nil: // each of them does all this itself
 		return p.Allocate(s)
 	case p.Rigid:
-		return depart(s, vacate(s, p.Allocate(s)), true)
+		return depart(s, vacate(s, p.start(s)), true)
 	}
-	return leave(s, depart(s, vacate(s, profile(s, p.Allocate(s))), false))
+	return leave(s, depart(s, vacate(s, profile(s, p.start(s))), false))
+}
+
+// start is Allocate with jobs started in front of others that they do not delay. Policies
+// of clusters on which jobs may be stopped stay as published.
+func (p Policy) start(s elastic.Snapshot) elastic.Allocation {
+	if p.Stops {
+		return p.Allocate(s)
+	}
+	return backfill(s, p.Allocate(s))
 }
 
 // Of is the policy that decides about the jobs of a list of partitions.

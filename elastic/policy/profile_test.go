@@ -46,7 +46,7 @@ func TestProfileIsSound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := measured(t)
 		for _, p := range policy.All {
-			plain, a := p.Allocate(s), p.Decide(s)
+			plain, a := policy.Word(p, s), p.Decide(s)
 			if !reflect.DeepEqual(a, p.Decide(s)) {
 				t.Fatalf("%s answers otherwise when asked again", p.Name)
 			}
@@ -88,7 +88,7 @@ func TestProfileEnds(t *testing.T) {
 		p := rapid.SampledFrom(policy.All).Draw(t, "policy")
 		s, visits := first, map[elastic.JobID]int{}
 		for range 70 { // 20 s each: longer than anybody is measured
-			a, plain := p.Decide(s), p.Allocate(s)
+			a, plain := p.Decide(s), policy.Word(p, s)
 			for _, j := range s.Jobs {
 				if d := a[j.ID]; d.GPUs != j.GPUs() && !reflect.DeepEqual(d, plain[j.ID]) {
 					visits[j.ID]++

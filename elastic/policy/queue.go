@@ -139,10 +139,13 @@ func (q *queue) rearrange(ask nodes.Request) nodes.Placement {
 // wait has the job wait, and everybody behind it who could use the same nodes.
 // One that could not start on an empty cluster keeps nobody waiting.
 func (q *queue) wait(j *elastic.Job, ask nodes.Request) {
-	say := func(format string, args ...any) { q.out[j.ID] = elastic.Decision{Why: fmt.Sprintf(format, args...)} }
+	var behind elastic.JobID
+	say := func(format string, args ...any) {
+		q.out[j.ID] = elastic.Decision{Why: fmt.Sprintf(format, args...), Reserves: behind == 0, Behind: behind}
+	}
 	if ask.GPUs > q.largest(ask.Partition) {
 		if p := q.pool(ask); !p.splits(ask.GPUs) {
-			say("%s", impossible(ask.GPUs, p.reach))
+			q.out[j.ID] = elastic.Decision{Why: impossible(ask.GPUs, p.reach)}
 			return
 		}
 	}
@@ -150,6 +153,7 @@ func (q *queue) wait(j *elastic.Job, ask nodes.Request) {
 	first := slices.IndexFunc(q.heads, func(h nodes.Request) bool { return q.stock.meet(h, ask) })
 	switch {
 	case first >= 0:
+		behind = elastic.JobID(q.heads[first].ID)
 		say("waits behind job %d, which came first and needs %s", q.heads[first].ID, gpus(q.heads[first].GPUs))
 	case idle < ask.GPUs:
 		say("waits for %s: %s, and the %s policy takes none back", gpus(ask.GPUs), areIdle(idle), q.policy)

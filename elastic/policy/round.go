@@ -171,7 +171,24 @@ func keeps(why string) func(elastic.Snapshot, *job) string {
 func (r *round) decide(why func(i int) string) elastic.Allocation {
 	a := make(elastic.Allocation, len(r.jobs))
 	for i := range r.jobs {
-		a[r.jobs[i].ID] = elastic.Decision{GPUs: r.size[i], Why: why(i)}
+		d := elastic.Decision{GPUs: r.size[i], Why: why(i)}
+		d.Reserves, d.Behind = r.inLine(i)
+		a[r.jobs[i].ID] = d
 	}
 	return a
 }
+
+// inLine is the job's part in the order in which jobs start. Beside deadlines, which a
+// division plans for by numbers of GPUs, idle GPUs may be planned for.
+func (r *round) inLine(i int) (reserves bool, behind elastic.JobID) {
+	j := &r.jobs[i]
+	if j.role != waiting || r.size[i] > 0 || j.blocked == nil || slices.ContainsFunc(r.snap.Jobs, dated) {
+		return false, 0
+	}
+	if j.blocked == j {
+		return true, 0
+	}
+	return false, j.blocked.ID
+}
+
+func dated(j elastic.Job) bool { return !j.Spec.Deadline.IsZero() }

@@ -36,6 +36,8 @@ var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 //	    price=12s moved=30s (ago) silent deaf=2 partition=gpu
 //	    due=2h (from now) soft promised curve.t4=300/160 (on nodes of that type)
 //	    held userhold suspended queued completing moving=n1:4 starting=n1:4
+//	    limit=2h (its time limit; of one that runs, what is left of it)
+//	tenant 8 on=n1:2 left=1h (an ordinary job among foreign; until its time limit)
 //	demand 9 gpus=4 nodes=1 partition=gpu
 //
 // A partition with an @, such as lab@n3, is a node of an edge pool.
@@ -114,6 +116,12 @@ func parse(text string) (p policy.Policy, s elastic.Snapshot, err error) {
 			s.Nodes = append(s.Nodes, n)
 		case "job":
 			args.job(&s, f[1])
+		case "tenant":
+			tenant := elastic.Tenant{Place: args.place("on")}
+			if args["left"] != "" {
+				tenant.Ends = now.Add(args.span("left"))
+			}
+			s.Tenants = append(s.Tenants, tenant)
 		case "demand":
 			id, _ := strconv.Atoi(f[1])
 			s.Demands = append(s.Demands, elastic.Demand{ID: elastic.JobID(id), Partition: args["partition"], Nodes: max(1, args.int("nodes")), GPUs: args.int("gpus")})
@@ -209,6 +217,9 @@ func (a arguments) job(s *elastic.Snapshot, name string) {
 	}
 	if a["waited"] != "" {
 		j.Submitted = now.Add(-a.span("waited"))
+	}
+	if j.TimeLimit = a.span("limit"); len(j.Place) > 0 {
+		j.TimeLeft = a.span("limit")
 	}
 	if a["ran"] != "" {
 		j.Started = now.Add(-a.span("ran"))

@@ -1,0 +1,160 @@
+package policy
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/nodes"
+)
+
+// mostBackfills is how many jobs behind a head are tried in one decision.
+const mostBackfills = 256
+
+// backfillSlack is what a job may take, beyond its time limit, from the decision to the
+// moment Slurm has its GPUs free again: to be started, and to be killed at the limit
+// (KillWait, 30 s by default).
+const backfillSlack = time.Minute
+
+// backfill is applied to the answer of every policy that starts jobs in the order they
+// came. The first job that does not fit (Decision.Reserves) reserves its GPUs: its shadow
+// time is the earliest at which it could start if no job that runs ends before its time
+// limit. A job behind it (Decision.Behind) starts on its minimum on idle GPUs when
+//
+//   - its own time limit ends it before the shadow time, or
+//   - the head finds its GPUs at the shadow time beside it. With no shadow time the head
+//     must find them in whatever order the jobs end that run where it could.
+//
+// A started job keeps its minimum, so nothing else is safe. Predicted ends are not used.
+// It is pure.
+func backfill(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation {
+	if s.Limits.AnySplit { // a published simulator's cluster: its policies do not backfill
+		return a
+	}
+	var heads, behind []*elastic.Job
+	for i := range s.Jobs {
+		switch j := &s.Jobs[i]; {
+		case a[j.ID].Reserves:
+			heads = append(heads, j)
+		case a[j.ID].Behind != 0 && len(behind) < mostBackfills:
+			behind = append(behind, j)
+		}
+	}
+	if len(heads) == 0 {
+		return a
+	}
+	t := newTimetable(s, a)
+	shadows := make([]shadow, len(heads))
+	for i, h := range heads {
+		shadows[i] = t.shadow(h, a[h.ID].Within)
+	}
+	out := make(elastic.Allocation, len(a))
+	for id, d := range a {
+		out[id] = d
+	}
+	for _, j := range behind {
+		if place, why := t.fill(j, a[j.ID].Within, shadows); place != nil {
+			d := out[j.ID]
+			d.GPUs, d.Place, d.Why, d.Behind = place.GPUs(), place, why.String(), 0
+			out[j.ID] = d
+		}
+	}
+	if !t.holds(out) {
+		out = a
+	}
+	for _, h := range shadows {
+		d := out[h.job.ID]
+		d.Why += h.String()
+		out[h.job.ID] = d
+	}
+	return out
+}
+
+// leastSize is the size at which a job that waits is started.
+func leastSize(j *elastic.Job) int {
+	if pin := j.Directive.Pin; pin > 0 && j.Spec.Allows(pin, pin) {
+		return pin
+	}
+	return j.Spec.Min
+}
+
+// ask is a waiting job on the size at which it is started, in some of its partitions; "" = all.
+func (t *timetable) ask(j *elastic.Job, within string) nodes.Request {
+	return nodes.Request{
+		ID: int64(j.ID), GPUs: leastSize(j), Partition: cmp.Or(within, j.Partition), Uneven: j.Spec.AllowUneven, Share: t.s.Limits.ShareNodes,
+		CPUsPerGPU: j.Spec.CPUsPerGPU, MemPerGPUMB: j.Spec.MemPerGPUMB, MaxNodes: j.MaxNodes,
+	}
+}
+
+// shadow is the reservation of a head of the queue.
+type shadow struct {
+	job *elastic.Job
+	ask nodes.Request
+	now time.Time
+	at  time.Time // the shadow time; zero = not known
+}
+
+// String completes the head's own reason; "" when there is nothing to add.
+func (h shadow) String() string {
+	if !h.at.After(h.now) {
+		return ""
+	}
+	return "; by the time limits of running jobs it can start at " + hour(h.now, h.at)
+}
+
+// hour prints a time of the next day without its date.
+func hour(now, t time.Time) string {
+	if t.Sub(now) < 24*time.Hour {
+		return t.In(now.Location()).Format("15:04")
+	}
+	return clock(t.In(now.Location()))
+}
+
+// backfilled is why a job may start though another came first.
+type backfilled struct {
+	gpus   int
+	before *shadow // the first of the jobs that came first
+	beside bool    // that job finds its GPUs beside it; else this one ends before
+}
+
+func (b backfilled) String() string {
+	head := fmt.Sprintf("starts on %s: backfilled: ", gpus(b.gpus))
+	if b.beside {
+		return head + fmt.Sprintf("job %d, which came first, does not need these GPUs to start", b.before.job.ID)
+	}
+	return head + fmt.Sprintf("its time limit ends it before job %d can start at %s", b.before.job.ID, hour(b.before.now, b.before.at))
+}
+
+// fill starts a job behind others if that delays none of them; nil when it would, or
+// when no idle GPUs suit it.
+func (t *timetable) fill(j *elastic.Job, within string, shadows []shadow) (nodes.Placement, backfilled) {
+	ask := t.ask(j, within)
+	place := nodes.Place(t.idle, []nodes.Request{ask})[0].Placement
+	if len(place) == 0 {
+		return nil, backfilled{}
+	}
+	new := holding{load: ask.Load(place)}
+	if j.TimeLimit > 0 && len(j.Spec.Profile) == 0 { // each size measured is a run with a limit of its own
+		new.ends = t.s.Now.Add(j.TimeLimit + backfillSlack)
+	}
+	why := backfilled{gpus: ask.GPUs}
+	for i := range shadows {
+		h := &shadows[i]
+		if !t.meet(h.ask.Partition, place) {
+			continue
+		}
+		ends := !new.ends.IsZero() && !h.at.IsZero() && !new.ends.After(h.at)
+		if !ends && !t.besides(h, new) {
+			return nil, backfilled{}
+		}
+		if why.before == nil {
+			why.before, why.beside = h, !ends
+		}
+	}
+	if why.before == nil { // on nodes that no head could use
+		why.before, why.beside = &shadows[0], true
+	}
+	t.take(new)
+	return place, why
+}

@@ -1,0 +1,154 @@
+package policy_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/policy"
+	"github.com/sluice-hpc/sluice/nodes"
+)
+
+// queueing draws a cluster on which jobs run that no policy moves, with time limits or
+// without, and others wait.
+func queueing(t *rapid.T) elastic.Snapshot {
+	s := elastic.Snapshot{Now: now}
+	for i := range rapid.IntRange(1, 3).Draw(t, "nodes") {
+		s.Nodes = append(s.Nodes, nodes.Node{Name: fmt.Sprintf("n%d", i), Partitions: []string{"gpu"}, GPUs: rapid.IntRange(1, 4).Draw(t, "gpus"), Usable: true})
+	}
+	limits := []time.Duration{0, time.Minute, 10 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour}
+	for i := range rapid.IntRange(2, 9).Draw(t, "jobs") {
+		j := elastic.Job{ID: elastic.JobID(i + 1), Partition: "gpu", Phase: elastic.Held, TimeLimit: rapid.SampledFrom(limits).Draw(t, "limit")}
+		j.Spec = elastic.Spec{Min: rapid.IntRange(1, 6).Draw(t, "min"), AllowUneven: rapid.Bool().Draw(t, "uneven")}
+		j.Spec.Max = j.Spec.Min
+		if rapid.Bool().Draw(t, "runs") {
+			place := nodes.Place(s.Nodes, []nodes.Request{{GPUs: j.Spec.Min, Partition: "gpu", Uneven: j.Spec.AllowUneven}})[0].Placement
+			tenant := rapid.Bool().Draw(t, "ordinary")
+			nodes.Charge(s.Nodes, nodes.Load{Place: place})
+			j.Phase, j.Place, j.TimeLeft = elastic.Running, place, j.TimeLimit
+			if len(place) == 0 {
+				j.Phase, j.TimeLeft = elastic.Held, 0
+			} else if tenant && len(place) == 1 {
+				own := elastic.Tenant{ID: j.ID, Place: place}
+				if j.TimeLimit > 0 {
+					own.Ends = now.Add(j.TimeLimit)
+				}
+				s.Tenants = append(s.Tenants, own)
+				continue
+			}
+		}
+		s.Jobs = append(s.Jobs, j)
+	}
+	return s
+}
+
+// start carries out the starts of a decision, and of those that follow in the same moment:
+// the jobs' limits begin.
+func start(s elastic.Snapshot, p policy.Policy) elastic.Snapshot {
+	a := p.Decide(s)
+	where := elastic.Arrange(s, a)
+	s.Jobs, s.Nodes = slices.Clone(s.Jobs), slices.Clone(s.Nodes)
+	more := false
+	for i := range s.Jobs {
+		if j := &s.Jobs[i]; len(j.Place) == 0 && a[j.ID].GPUs > 0 {
+			j.Place, j.Phase, j.TimeLeft = where.Target[j.ID], elastic.Running, j.TimeLimit
+			nodes.Charge(s.Nodes, nodes.Load{Place: j.Place})
+			more = len(j.Place) > 0
+		}
+	}
+	if more {
+		return start(s, p)
+	}
+	return s
+}
+
+// next is the cluster when the next job has ended by its limit; false when none will.
+func next(s elastic.Snapshot) (elastic.Snapshot, bool) {
+	left := time.Duration(0)
+	soonest := func(d time.Duration) {
+		if d > 0 && (left == 0 || d < left) {
+			left = d
+		}
+	}
+	for _, j := range s.Jobs {
+		soonest(j.TimeLeft)
+	}
+	for _, t := range s.Tenants {
+		soonest(t.Ends.Sub(s.Now))
+	}
+	if left == 0 {
+		return s, false
+	}
+	jobs, tenants := s.Jobs, s.Tenants
+	s.Now, s.Jobs, s.Tenants, s.Nodes = s.Now.Add(left), nil, nil, slices.Clone(s.Nodes)
+	for _, j := range jobs {
+		if j.TimeLeft == left {
+			nodes.Credit(s.Nodes, nodes.Load{Place: j.Place})
+			continue
+		}
+		j.TimeLeft = max(0, j.TimeLeft-left)
+		s.Jobs = append(s.Jobs, j)
+	}
+	for _, t := range tenants {
+		if t.Ends.Equal(s.Now) {
+			nodes.Credit(s.Nodes, nodes.Load{Place: t.Place})
+			continue
+		}
+		s.Tenants = append(s.Tenants, t)
+	}
+	return s, true
+}
+
+// begins is when the job starts as all jobs end by their limits; zero when it never does.
+func begins(s elastic.Snapshot, p policy.Policy, id elastic.JobID) time.Time {
+	for more := true; more; s, more = next(s) {
+		s = start(s, p)
+		for _, j := range s.Jobs {
+			if j.ID == id && len(j.Place) > 0 {
+				return s.Now
+			}
+		}
+	}
+	return time.Time{}
+}
+
+// TestBackfillDelaysNobodyReserved plays on, with jobs that end by their time limits alone:
+// the first job that waits starts as early with all that came later as without them.
+func TestBackfillDelaysNobodyReserved(t *testing.T) {
+	filled := 0
+	rapid.Check(t, func(t *rapid.T) {
+		s := queueing(t)
+		name := rapid.SampledFrom([]string{"lookahead", "annealing", "knapsack", "welfare", "fcfs", "ef"}).Draw(t, "policy")
+		p, err := policy.ByName(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := p.Decide(s)
+		head := slices.IndexFunc(s.Jobs, func(j elastic.Job) bool { return a[j.ID].Reserves })
+		if head < 0 {
+			return
+		}
+		id := s.Jobs[head].ID
+		alone := s
+		alone.Jobs = nil
+		for i, j := range s.Jobs {
+			if i <= head || len(j.Place) > 0 {
+				alone.Jobs = append(alone.Jobs, j)
+			} else if a[j.ID].GPUs > 0 {
+				filled++
+			}
+		}
+		want, got := begins(alone, p, id), begins(s, p, id)
+		if !got.Equal(want) {
+			t.Fatalf("%s: job %d starts at %v, without those behind it at %v\n%+v", p.Name, id, got, want, a)
+		}
+	})
+	t.Logf("%d jobs were backfilled", filled)
+	if filled == 0 {
+		t.Error("no job was ever backfilled")
+	}
+}

@@ -1,0 +1,291 @@
+package policy
+
+import (
+	"slices"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/nodes"
+)
+
+// timetable is who has which GPUs until when, as far as time limits tell.
+type timetable struct {
+	s     elastic.Snapshot
+	where elastic.Arrangement // of the policy's answer
+	floor []nodes.Node        // with everything that holds GPUs now, or is to get them, on it
+	idle  []nodes.Node        // floor with what ordinary jobs wait for set aside
+	held  []holding           // what is on floor
+}
+
+// holding is what one job has.
+type holding struct {
+	load nodes.Load
+	ends time.Time // at the latest; zero = not known
+	gpus bool      // an ordinary job's: CPUs and memory are not known
+	// movable: a policy may move it, and take back all above its minimum, at any time.
+	movable   bool
+	least     int // its minimum
+	partition string
+}
+
+func newTimetable(s elastic.Snapshot, a elastic.Allocation) *timetable {
+	t := &timetable{s: s, where: elastic.Arrange(s, a), floor: nodes.With(s.Nodes)}
+	for i := range s.Jobs {
+		j := job{Job: s.Jobs[i]}
+		target, ok := t.where.Target[j.ID]
+		if !ok {
+			target = s.Committed(j.Job)
+		}
+		more := beyond(target, j.Place)
+		nodes.Charge(t.floor, j.load(more))
+		if at := slices.Concat(j.Place, more); len(at) > 0 {
+			j.at, j.now = s.Committed(j.Job), s.Committed(j.Job).GPUs()
+			role, _ := j.classified(s)
+			t.held = append(t.held, holding{
+				load: j.load(at), ends: endOf(s.Now, &j.Job), movable: role == movable, least: j.Spec.Min, partition: j.Partition,
+			})
+		}
+	}
+	t.tenants()
+	wants := make([]nodes.Want, min(mostDemands, len(s.Demands)))
+	for i := range wants {
+		wants[i] = s.Demands[i].Want()
+	}
+	t.idle, _ = nodes.Reserve(t.floor, wants)
+	return t
+}
+
+// endOf is when the job's time limit ends it; zero = it has none. One that has not
+// started its run could do so now.
+func endOf(now time.Time, j *elastic.Job) time.Time {
+	switch {
+	case j.TimeLeft > 0:
+		return now.Add(j.TimeLeft)
+	case j.TimeLimit > 0:
+		return now.Add(j.TimeLimit)
+	}
+	return time.Time{}
+}
+
+// tenants adds what ordinary jobs hold, and what is used by nobody knows whom, which never
+// ends. squeue shows no split of GPUs: each node counts for as much as is used on it.
+func (t *timetable) tenants() {
+	left := make(map[string]int, len(t.floor))
+	for _, n := range t.floor {
+		left[n.Name] = n.Used
+	}
+	for _, h := range t.held {
+		for _, share := range h.load.Place {
+			left[share.Node] -= share.GPUs
+		}
+	}
+	first, several := len(t.held), map[string]int{}
+	for _, tenant := range t.s.Tenants {
+		h := holding{ends: tenant.Ends, gpus: true}
+		for _, share := range tenant.Place {
+			n := max(0, min(share.GPUs, left[share.Node]))
+			left[share.Node] -= n
+			h.load.Place = append(h.load.Place, nodes.Share{Node: share.Node, GPUs: n})
+			if len(tenant.Place) > 1 {
+				several[share.Node] = len(t.held) - first
+			}
+		}
+		t.held = append(t.held, h)
+	}
+	for _, n := range t.floor {
+		more := nodes.Share{Node: n.Name, GPUs: left[n.Name]}
+		if more.GPUs < 1 {
+			continue
+		}
+		if k, uneven := several[n.Name]; uneven {
+			h := &t.held[first+k]
+			h.load.Place = append(h.load.Place, more)
+		} else {
+			t.held = append(t.held, holding{load: nodes.Load{Place: nodes.Placement{more}}, gpus: true})
+		}
+	}
+}
+
+// credit takes a holding off the inventory.
+func (h holding) credit(inventory []nodes.Node) {
+	if !h.gpus {
+		nodes.Credit(inventory, h.load)
+		return
+	}
+	for i := range inventory {
+		for _, share := range h.load.Place {
+			if share.Node == inventory[i].Name {
+				inventory[i].Used = max(0, inventory[i].Used-share.GPUs)
+			}
+		}
+	}
+}
+
+// at is the inventory when all have gone whom their limits have ended by then.
+func (t *timetable) at(when time.Time) []nodes.Node {
+	out := nodes.With(t.floor)
+	for _, h := range t.held {
+		if !h.ends.IsZero() && !h.ends.After(when) {
+			h.credit(out)
+		}
+	}
+	return out
+}
+
+// shadow finds the head's shadow time. It errs towards too early, which is safe: jobs
+// that can be resized may give back all above their minimum and move anywhere, and CPUs,
+// memory and other jobs over several nodes are in nobody's way.
+func (t *timetable) shadow(j *elastic.Job, within string) shadow {
+	h := shadow{job: j, ask: t.ask(j, within), now: t.s.Now}
+	moments := []time.Time{t.s.Now}
+	for _, held := range t.held {
+		if held.ends.After(t.s.Now) {
+			moments = append(moments, held.ends)
+		}
+	}
+	slices.SortFunc(moments, time.Time.Compare)
+	k, _ := slices.BinarySearchFunc(moments, true, func(when time.Time, _ bool) int {
+		if t.could(h.ask, when) {
+			return 0
+		}
+		return -1
+	})
+	if k < len(moments) {
+		h.at = moments[k]
+	}
+	return h
+}
+
+// could reports whether the request may find its GPUs then.
+func (t *timetable) could(ask nodes.Request, when time.Time) bool {
+	inventory := t.at(when)
+	free := 0
+	for _, n := range inventory {
+		if n.InAny(ask.Partition) {
+			free += n.Free()
+		}
+	}
+	for _, h := range t.held {
+		if h.movable && (h.ends.IsZero() || h.ends.After(when)) {
+			free += t.spare(h, ask.Partition)
+			h.credit(inventory)
+		}
+	}
+	if free < ask.GPUs {
+		return false
+	}
+	for i := range inventory {
+		inventory[i].CPUs, inventory[i].MemoryMB, inventory[i].Spanning = 0, 0, 0
+	}
+	return fits(inventory, ask)
+}
+
+// spare is how many GPUs a movable job may leave on the nodes of the partitions at most.
+func (t *timetable) spare(h holding, partitions string) int {
+	on, elsewhere := 0, false
+	for i := range t.floor {
+		n := &t.floor[i]
+		switch {
+		case !n.Usable:
+		case n.InAny(partitions):
+			on += h.load.Place.On(n.Name)
+		default:
+			elsewhere = elsewhere || n.InAny(h.partition)
+		}
+	}
+	if elsewhere {
+		return on
+	}
+	return min(on, max(0, h.load.Place.GPUs()-h.least))
+}
+
+func fits(inventory []nodes.Node, ask nodes.Request) bool {
+	return len(nodes.Place(inventory, []nodes.Request{ask})[0].Placement) > 0
+}
+
+// mostOrders bounds how many jobs may run where a head without a shadow time could, for
+// all sets of them to be looked at.
+const mostOrders = 8
+
+// besides reports whether the head finds its GPUs as early with the new job beside it.
+func (t *timetable) besides(h *shadow, new holding) bool {
+	if !h.at.IsZero() {
+		then := t.at(h.at)
+		return fits(then, h.ask) && alike(then, nodes.With(then, new.load), h.ask)
+	}
+	var ends []holding
+	for _, held := range t.held {
+		if !t.meet(h.ask.Partition, held.load.Place) {
+			continue
+		}
+		if ends = append(ends, held); held.movable && t.spare(held, h.ask.Partition) > 0 {
+			return false // which GPUs it gives back is not known
+		}
+	}
+	if len(ends) > mostOrders {
+		return false
+	}
+	for set := range 1 << len(ends) {
+		then := nodes.With(t.floor)
+		for k, held := range ends {
+			if set&(1<<k) != 0 {
+				held.credit(then)
+			}
+		}
+		if fits(then, h.ask) && !alike(then, nodes.With(then, new.load), h.ask) {
+			return false
+		}
+	}
+	return true
+}
+
+// alike reports whether the request gets the same split over nodes of the same types in
+// both, so that a policy that takes the one takes the other.
+func alike(a, b []nodes.Node, ask nodes.Request) bool {
+	type part struct {
+		gpus int
+		kind string
+	}
+	split := func(inventory []nodes.Node) (out []part) {
+		for _, share := range nodes.Place(inventory, []nodes.Request{ask})[0].Placement {
+			i := slices.IndexFunc(inventory, func(n nodes.Node) bool { return n.Name == share.Node })
+			out = append(out, part{share.GPUs, inventory[i].Type})
+		}
+		return out
+	}
+	return slices.Equal(split(a), split(b))
+}
+
+// meet reports whether part of the place is on nodes of the partitions.
+func (t *timetable) meet(partitions string, place nodes.Placement) bool {
+	for i := range t.floor {
+		if n := &t.floor[i]; place.On(n.Name) > 0 && n.InAny(partitions) {
+			return true
+		}
+	}
+	return false
+}
+
+// take gives a job its GPUs.
+func (t *timetable) take(new holding) {
+	nodes.Charge(t.floor, new.load)
+	nodes.Charge(t.idle, new.load)
+	t.held = append(t.held, new)
+}
+
+// holds reports whether everybody gets the place the policy meant for it, and those that
+// were backfilled theirs.
+func (t *timetable) holds(a elastic.Allocation) bool {
+	again := elastic.Arrange(t.s, a)
+	for i := range t.s.Jobs {
+		id := t.s.Jobs[i].ID
+		want, had := t.where.Target[id]
+		if !had {
+			want = a[id].Place
+		}
+		if !again.Target[id].Equal(want) {
+			return false
+		}
+	}
+	return true
+}
