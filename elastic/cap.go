@@ -43,6 +43,10 @@ type Cap struct {
 	// that is, for people: "job 7 of alice has 2".
 	Others int
 	Users  []string
+	// MaxTime, when not 0, is the longest time limit of Partition: a job that asks for
+	// more never starts.
+	MaxTime   time.Duration
+	Partition string
 }
 
 // Shared reports whether its jobs and the others have to keep within it together.

@@ -81,8 +81,13 @@ type Job struct {
 	// it where it is not in the future: two minutes after Submit by default.
 	Eligible  time.Time
 	Start     time.Time     // zero when pending without an estimate
+	End       time.Time     // of an ended job; else zero
 	TimeLimit time.Duration // 0 = unlimited
 	TimeLeft  time.Duration // 0 when not running or unlimited
+
+	// ExitCode and ExitSignal of the batch script once the job ended.
+	ExitCode, ExitSignal int
+	StdOut               string
 
 	WorkDir string
 	Comment string
@@ -108,7 +113,9 @@ type Detail struct {
 	Job
 	Split   []GPUShare // in Slurm's node order; empty unless running or completing
 	Requeue bool       // Requeue=1
-	StdOut  string
-	// ExitCode and ExitSignal of the batch script once the job ended.
-	ExitCode, ExitSignal int
 }
+
+// LaunchIO is the ExitSignal of a job whose output or error file could not be opened: the
+// low bits of slurmd's ESLURMD_IO_ERROR, where a wait status has its signal. The script
+// was never started, and Reason is JobLaunchFailure.
+const LaunchIO = 53

@@ -145,7 +145,7 @@ func meaning(exit process.Exit, m memory) string {
 		}
 		return words
 	case m.known:
-		return words + ": somebody killed it; the memory of its control group was not used up"
+		return "killed by signal 9 (not out of memory)"
 	}
 	return words + ": killed, probably out of memory"
 }

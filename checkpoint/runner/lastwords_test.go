@@ -13,14 +13,14 @@ func TestMeaning(t *testing.T) {
 		exit process.Exit
 		memory
 	}{
-		"exit code 1":                                                                        {process.Exit{Code: 1}, memory{}},
-		"exit code 127: a command was not found":                                             {process.Exit{Code: 127}, memory{0, true}},
-		"exit code 139: a process crashed: segmentation fault":                               {process.Exit{Code: 139}, memory{}},
-		"killed by signal SEGV":                                                              {process.Exit{Code: 139, Signal: "SEGV"}, memory{}},
-		"killed by signal KILL: killed, probably out of memory":                              {process.Exit{Code: 137, Signal: "KILL"}, memory{}},
-		"exit code 137: killed, probably out of memory":                                      {process.Exit{Code: 137}, memory{3, false}},
-		"exit code 137: somebody killed it; the memory of its control group was not used up": {process.Exit{Code: 137}, memory{0, true}},
-		"exit code 1: out of memory, the kernel killed 2 of the job's processes":             {process.Exit{Code: 1}, memory{2, true}},
+		"exit code 1":                                                            {process.Exit{Code: 1}, memory{}},
+		"exit code 127: a command was not found":                                 {process.Exit{Code: 127}, memory{0, true}},
+		"exit code 139: a process crashed: segmentation fault":                   {process.Exit{Code: 139}, memory{}},
+		"killed by signal SEGV":                                                  {process.Exit{Code: 139, Signal: "SEGV"}, memory{}},
+		"killed by signal KILL: killed, probably out of memory":                  {process.Exit{Code: 137, Signal: "KILL"}, memory{}},
+		"exit code 137: killed, probably out of memory":                          {process.Exit{Code: 137}, memory{3, false}},
+		"killed by signal 9 (not out of memory)":                                 {process.Exit{Code: 137}, memory{0, true}},
+		"exit code 1: out of memory, the kernel killed 2 of the job's processes": {process.Exit{Code: 1}, memory{2, true}},
 	} {
 		if got := meaning(c.exit, c.memory); got != want {
 			t.Errorf("%+v: %q, want %q", c, got, want)

@@ -65,5 +65,9 @@ func history(w io.Writer, h control.History, noHeader bool) error {
 		t.add(fmt.Sprint(g.Restarts), fmt.Sprint(g.GPUs), g.Place.String(), when(g.Started), lasted,
 			amount(g.DoneFrom)+"-"+amount(g.DoneTo), pace(g.Seconds, "", unit(h.Job)), cost, g.Cause)
 	}
-	return t.write(w)
+	if err := t.write(w); err != nil || noHeader || !h.Job.Ended {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "ended %s: %s\n", when(h.Job.EndedAt), escape(h.Job.Reason))
+	return err
 }

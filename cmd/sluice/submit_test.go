@@ -201,7 +201,7 @@ func TestWaiter(t *testing.T) {
 		err    error
 	}
 	job := func(state slurm.State, code, signal int) slurm.Detail {
-		return slurm.Detail{Job: slurm.Job{State: state}, ExitCode: code, ExitSignal: signal}
+		return slurm.Detail{Job: slurm.Job{State: state, ExitCode: code, ExitSignal: signal}}
 	}
 	report := func(ended bool) control.Report { return control.Report{Jobs: []control.Job{{JobID: 5, Ended: ended}}} }
 	moving := job(slurm.Preempted, 0, 0)

@@ -49,6 +49,7 @@ func (t *table) write(w io.Writer) error {
 		lines = append(lines, safe)
 	}
 	widths := t.widths(lines)
+	t.fit(widths)
 	var b strings.Builder
 	for _, line := range lines {
 		b.WriteString(t.line(line, widths))
@@ -69,6 +70,26 @@ func (t *table) widths(lines [][]string) []int {
 		}
 	}
 	return widths
+}
+
+// A name gives way, down to leastName, so that the last column keeps leastLast.
+const leastName, leastLast = 8, 24
+
+// fit narrows the NAME column where a terminal has no room for the last one.
+func (t *table) fit(widths []int) {
+	if t.room == 0 || t.between != nil || len(widths) == 0 {
+		return
+	}
+	need := min(widths[len(widths)-1], leastLast)
+	for _, width := range widths[:len(widths)-1] {
+		need += width + 2
+	}
+	for i, c := range t.columns[:len(t.columns)-1] {
+		if over := need - t.room; over > 0 && c.head == "NAME" && c.width == 0 {
+			widths[i] = min(widths[i], max(leastName, widths[i]-over))
+			t.columns[i].width = widths[i]
+		}
+	}
 }
 
 func (t *table) line(cells []string, widths []int) string {

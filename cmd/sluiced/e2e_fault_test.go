@@ -309,3 +309,30 @@ func TestGarbageInTheJobDirectory(t *testing.T) {
 	s.as("", "sluice", "resize", fmt.Sprint(j.id), "--gpus", "auto")
 	j.completes()
 }
+
+// TestEndings: how a job ended is said by sluice queue, explain and history, that of a
+// script that fails at once and of one that Slurm cannot start for its output file.
+func TestEndings(t *testing.T) {
+	t.Parallel()
+	s := play(t, withNodes(1, 4))
+	for name, c := range map[string]struct{ script, how, reason string }{
+		"fails": {"#SBATCH -o fails.out\necho 'ValueError: boom'\nexit 3\n", "failed", "failed: exit code 3; last line: ValueError: boom"},
+		"x":     {"#SBATCH -o /nonexistent/x\nexit 3\n", "no_output", "failed: Slurm could not open its output file /nonexistent/x"},
+	} {
+		script := filepath.Join(s.Home(""), name+".sh")
+		s.write(script, "#!/bin/bash\n"+c.script)
+		id, err := s.Submit(s.ctx, "", "--min-gpus=1", "--max-gpus=1", script)
+		s.must(err)
+		j := &job{s: s, id: id}
+		v := j.until("to be over", func(v control.Job) bool { return v.Ended })
+		if v.Ending == nil || v.Ending.How != c.how || !strings.HasPrefix(v.Reason, c.reason) {
+			t.Errorf("%s: ending %+v, reason %q", name, v.Ending, v.Reason)
+		}
+		for _, verb := range [][]string{{"queue", "-a"}, {"explain", fmt.Sprint(id)}, {"history", fmt.Sprint(id)}} {
+			out := s.as("", "sluice", verb...)
+			if !strings.Contains(out, c.reason) || verb[0] == "history" && !strings.Contains(out, "gpu1:1") {
+				t.Errorf("%s: sluice %s:\n%s", name, verb[0], out)
+			}
+		}
+	}
+}

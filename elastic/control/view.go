@@ -118,6 +118,10 @@ func viewJob(r *engine.Report, jr engine.JobReport) Job {
 		out.Busy = &busy
 	}
 	out.MIG = jr.Job.MIG
+	if jr.Ended {
+		out.Reason, out.SlurmReason = jr.Ending.String(), ""
+		out.Ending = viewEnding(jr.Ending)
+	}
 	if w := jr.LastWords; jr.Ended && w != nil {
 		out.LastWords = &LastWords{Why: w.Why, Lines: w.Lines}
 	}
@@ -167,6 +171,14 @@ func viewMove(in *elastic.Intent) *Move {
 	}
 	return &Move{Kind: string(in.Kind), Step: int(in.Step), Doing: doing[in.Step], From: placement(in.From),
 		Target: placement(in.Target), Cause: in.Cause, Opened: in.Opened, Since: in.Moved}
+}
+
+// viewEnding is how a job ended; nil when that is not known.
+func viewEnding(e engine.Ending) *Ending {
+	if e.How == "" {
+		return nil
+	}
+	return &Ending{How: string(e.How), Code: e.Code, Signal: e.Signal, Ran: e.Ran, Output: e.Output}
 }
 
 func viewPrice(p elastic.Price) Price {

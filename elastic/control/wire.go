@@ -144,6 +144,7 @@ type Job struct {
 	Move        *Move    `json:"move,omitempty"` // the open one
 	Last        string   `json:"last_move,omitempty"`
 	Problems    []string `json:"problems,omitempty"`
+	Ending      *Ending  `json:"ending,omitempty"` // once the job has ended
 	// LastWords are there once the job has ended and did not end well.
 	LastWords *LastWords `json:"last_words,omitempty"`
 
@@ -178,6 +179,18 @@ type Saved struct {
 type LastWords struct {
 	Why   string   `json:"why"`
 	Lines []string `json:"lines,omitempty"` // at most 20
+}
+
+// Ending is how a job ended; its Reason says so in English.
+type Ending struct {
+	// How is "completed", "failed" with Code, "killed" by Signal, "no_output": Output could
+	// not be opened, "not_launched", "cancelled", "time_limit", "out_of_memory",
+	// "node_failed", "preempted", "slurm_deadline" or "forgotten": Slurm knows no more.
+	How    string `json:"how"`
+	Code   int    `json:"exit_code"`
+	Signal string `json:"signal,omitempty"`
+	Ran    bool   `json:"ran"` // its script was started
+	Output string `json:"output,omitempty"`
 }
 
 // Price is what a move costs a job, in seconds.

@@ -51,7 +51,9 @@ type rule struct {
 	amount            slurm.Amount
 	each, node, least bool
 	minutes           bool // elastic.Cap.Minutes
-	exempt            bool // what goes before it is set: the job counts, and is not bound
+	partition         string
+	maxTime           time.Duration // elastic.Cap.MaxTime, of partition
+	exempt            bool          // what goes before it is set: the job counts, and is not bound
 }
 
 // rules lists the limits that hold for a job: of the QOS of its partitions, of its
@@ -172,7 +174,11 @@ func (b *capBook) partitionRules(sj slurm.Job) []rule {
 			out = append(out, rule{key: of + " memory", name: fmt.Sprintf("MaxMemPerNode=%dM of %s", p.MemoryPerNode, of), amount: slurm.Amount{Of: slurm.OfMemory, N: p.MemoryPerNode}, each: true, node: true})
 		}
 		if why := closed(*p, sj); why != "" {
-			out = append(out, rule{key: of + " closed " + why, name: fmt.Sprintf("%s: %s", of, why), amount: slurm.Amount{Of: slurm.OfJobs}, each: true})
+			r := rule{key: of + " closed " + why, name: fmt.Sprintf("%s: %s", of, why), amount: slurm.Amount{Of: slurm.OfJobs}, each: true}
+			if tooLong(*p, sj) && !strings.Contains(sj.Partition, ",") {
+				r.partition, r.maxTime = name, p.MaxTime
+			}
+			out = append(out, r)
 		}
 	}
 	return out
@@ -190,10 +196,15 @@ func closed(p slurm.Partition, sj slurm.Job) string {
 		return "closed to account " + sj.Account
 	case !allows(sj.QOS, p.AllowQOS, p.DenyQOS):
 		return "closed to QOS " + sj.QOS
-	case p.MaxTime > 0 && (sj.TimeLimit == 0 || sj.TimeLimit > p.MaxTime):
+	case tooLong(p, sj):
 		return fmt.Sprintf("its MaxTime is %s", p.MaxTime.Round(time.Minute))
 	}
 	return ""
+}
+
+// tooLong reports whether the job asks for more time than the partition gives any job.
+func tooLong(p slurm.Partition, sj slurm.Job) bool {
+	return p.MaxTime > 0 && (sj.TimeLimit == 0 || sj.TimeLimit > p.MaxTime)
 }
 
 // concern notes the limits of one of sluice's jobs.

@@ -11,7 +11,7 @@ import (
 )
 
 func capOf(r rule) *elastic.Cap {
-	c := &elastic.Cap{Name: r.name, Most: r.amount.N, Each: r.each, Node: r.node, Least: r.least, Minutes: r.minutes, Jobs: map[elastic.JobID]bool{}}
+	c := &elastic.Cap{Name: r.name, Most: r.amount.N, Each: r.each, Node: r.node, Least: r.least, Minutes: r.minutes, Partition: r.partition, MaxTime: r.maxTime, Jobs: map[elastic.JobID]bool{}}
 	switch {
 	case r.amount.Of == slurm.OfCPUs:
 		c.Of = elastic.CPUs

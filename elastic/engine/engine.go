@@ -140,6 +140,7 @@ type jobState struct {
 	revived   int                   // the last run that was brought back, counted from 1
 	cleared   int                   // the last run that Slurm was made to forget, likewise
 	words     *checkpoint.LastWords // of an ended job; nil when it ended well
+	exit      *checkpoint.Exit      // of an ended job, as its runner saw it; nil when that is not known
 	// stranded is how often it was requeued for it, when last, and in which run, counted from 1.
 	stranded struct {
 		times int

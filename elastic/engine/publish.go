@@ -24,7 +24,7 @@ func (e *Engine) publish(snap elastic.Snapshot, plan elastic.Plan, now time.Time
 	for _, js := range e.ordered() {
 		jr := e.reportOf(js, plan)
 		if !js.rec.Ended.IsZero() {
-			jr.Ended = true
+			jr.Ended, jr.Ending, jr.Why = true, js.ending(), ""
 			ended = append(ended, jr)
 			continue
 		}

@@ -51,6 +51,8 @@ type JobReport struct {
 	Kept *checkpoint.Answer
 	// Last describes how the last move closed.
 	Last string
+	// Ending is how it ended; zero while it lives.
+	Ending Ending
 	// LastWords are why an ended job did not end well; nil when it did, or when
 	// that is not known.
 	LastWords *checkpoint.LastWords

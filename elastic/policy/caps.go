@@ -40,6 +40,7 @@ type bounds struct {
 
 // bound is one job within the limits.
 type bound struct {
+	never tooLong // set where no change of the cluster lets it start
 	elastic.Job
 	role  role
 	now   int // GPUs it has or is promised
@@ -96,6 +97,9 @@ func (b *bounds) alone(j *bound, c *elastic.Cap) {
 	j.sizes = few
 	if !c.Least || len(few) == 0 {
 		j.why = b.words(c)
+		if c.MaxTime > 0 {
+			j.never = tooLong{j.ID, j.TimeLimit, c.MaxTime, c.Partition}
+		}
 	}
 }
 
@@ -335,6 +339,8 @@ func (b *bounds) explain(a elastic.Allocation) elastic.Allocation {
 		j := &b.jobs[i]
 		d := a[j.ID]
 		switch {
+		case j.out && j.now == 0 && j.never.most > 0:
+			d = elastic.Decision{Why: j.never.String()}
 		case j.out && j.now == 0 && j.pin > 0:
 			d = elastic.Decision{Why: fmt.Sprintf("waits for %s, to which it is pinned: within %s", gpus(j.pin), j.why)}
 		case j.out && j.now == 0:

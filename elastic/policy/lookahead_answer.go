@@ -135,7 +135,7 @@ func (w foresight) waits(p *prospect) string {
 	case p.behind != nil:
 		return fmt.Sprintf("waits behind job %d, which came first and needs %s", p.behind.ID, gpus(p.behind.least()))
 	}
-	return fmt.Sprintf("waits for %s: none can be freed where it could run; started jobs keep their minimum", gpus(want))
+	return w.obstacle(p).String()
 }
 
 // inLine is the job's part in the order in which jobs start. What is promised to jobs with

@@ -46,3 +46,41 @@ func TestLastWordsOutliveTheJob(t *testing.T) {
 		d.drive(t, time.Minute)
 	}
 }
+
+// TestEndedJobsSayHow: an ended job says how it ended, not what it last waited for, and
+// its history has its run however short that was.
+func TestEndedJobsSayHow(t *testing.T) {
+	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 3, Nodes: fake.Grid(2, 4)}})
+	memory := new(engine.Memory)
+	d := boot(t, w, memory, "lookahead")
+	spec := elastic.Spec{Min: 1, Max: 1, Total: 600}
+	fails := w.Submit(sim.Job{User: "alice", Spec: spec, Behaviour: sim.Behaviour{ExitAt: 0.01, ExitCode: 3}})
+	noOutput := w.Submit(sim.Job{User: "alice", Spec: spec, Args: []string{"--output=/nonexistent/x"}})
+	hog := w.Submit(sim.Job{User: "alice", Spec: spec})
+	waits := w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 8, Max: 8, Total: 600}})
+	d.drive(t, time.Minute)
+	if err := w.User("alice").Cancel(t.Context(), waits.ID()); err != nil {
+		t.Fatal(err)
+	}
+	d.drive(t, time.Minute)
+	for j, want := range map[*sim.Trainer]struct {
+		how  engine.How
+		text string
+		runs int
+	}{
+		fails: {engine.Failed, "failed: exit code 3", 1},
+		noOutput: {engine.NoOutput, "failed: Slurm could not open its output file /nonexistent/x; " +
+			"create its folder or submit with another --output", 1},
+		waits: {engine.Cancelled, "cancelled before it started", 0},
+		hog:   {"", "", 1},
+	} {
+		jr := d.of(t, j)
+		if jr.Ending.How != want.how || jr.Ending.String() != want.text || jr.Ended && jr.Why != "" {
+			t.Errorf("job %d: %+v %q, why %q", j.ID(), jr.Ending, jr.Ending, jr.Why)
+		}
+		runs, err := memory.Segments(t.Context(), j.Token)
+		if err != nil || len(runs) != want.runs || want.runs > 0 && (runs[0].Place.GPUs() != 1 || jr.Ended && runs[0].Ended.IsZero()) {
+			t.Errorf("job %d: runs %+v, %v", j.ID(), runs, err)
+		}
+	}
+}

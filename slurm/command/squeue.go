@@ -147,6 +147,9 @@ func parseJob(r []string) (d slurm.Detail, ok bool) {
 	d.Requeue = r[fRequeue] == "1"
 	d.StdOut = outputFile(r[fStdOut], d.Job)
 	d.ExitCode, d.ExitSignal = v.exit(fExit)
+	if j.State.Ended() {
+		j.End = v.time(fEnd)
+	}
 	if v.err != nil {
 		j.State = slurm.Unknown
 	}

@@ -58,7 +58,7 @@ var states = []promise{
 		c.ends(id, slurm.Cancelled)
 	}},
 	{"exit codes are told", 1, func(c *check) {
-		for script, want := range map[string]slurm.Detail{
+		for script, want := range map[string]slurm.Job{
 			"#!/bin/sh\nexit 3\n":     {ExitCode: 3},
 			"#!/bin/sh\nkill -9 $$\n": {ExitSignal: 9},
 		} {
@@ -66,6 +66,13 @@ var states = []promise{
 			if d.ExitCode != want.ExitCode || d.ExitSignal != want.ExitSignal {
 				c.Errorf("%q: code %d signal %d", script, d.ExitCode, d.ExitSignal)
 			}
+		}
+	}},
+	{"an output file that cannot be opened ends the job", 1, func(c *check) {
+		d := c.ends(c.submit("#!/bin/sh\nexit 3\n", "--gres=gpu:1", "--output=/nonexistent/x"), slurm.Failed)
+		if j := c.listed(d.ID); j.ExitSignal != slurm.LaunchIO || j.Reason != "JobLaunchFailure" || j.StdOut != "/nonexistent/x" ||
+			len(j.Nodes) != 1 || j.Start.IsZero() || j.End.Before(j.Start) {
+			c.Errorf("%+v", j)
 		}
 	}},
 	{"a signal reaches the batch script", 1, func(c *check) {

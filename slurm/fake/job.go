@@ -77,6 +77,7 @@ type job struct {
 	exitCode      int
 	exitSignal    int
 
+	ranOn   []string // nodes of the run that ended it
 	counted []string // nodes that slurmctld forgot to take a pending job off
 	split   []slurm.GPUShare
 	cpusOn  map[string]int
@@ -98,7 +99,11 @@ func (j *job) view(f *Fake) slurm.Job {
 		GPUs: j.want.gpus(), GPUType: j.want.gpuType, NodeCount: j.want.minNodes,
 		ReqNodes: slices.Clone(j.want.req), ExcNodes: slices.Clone(j.want.exclude), Constraint: j.want.constraint, Restarts: j.restarts,
 		Submit: second(j.submit), Eligible: second(j.begin), TimeLimit: f.limitOf(j),
-		WorkDir: j.dir, Comment: j.comment,
+		WorkDir: j.dir, Comment: j.comment, StdOut: j.stdout,
+	}
+	if j.state.Ended() && !j.completing {
+		v.Nodes = slices.Clone(j.ranOn)
+		v.End, v.ExitCode, v.ExitSignal = second(j.end), j.exitCode, j.exitSignal
 	}
 	if j.state == slurm.Pending {
 		v.Dependency = dependencyText(j.depends)
@@ -129,8 +134,7 @@ func (j *job) view(f *Fake) slurm.Job {
 
 // detail is the job as the per-job query shows it.
 func (j *job) detail(f *Fake) slurm.Detail {
-	d := slurm.Detail{Job: j.view(f), Requeue: j.requeue, StdOut: j.stdout,
-		ExitCode: j.exitCode, ExitSignal: j.exitSignal}
+	d := slurm.Detail{Job: j.view(f), Requeue: j.requeue}
 	d.Reason = strings.ReplaceAll(d.Reason, " ", "_") // in a list of words
 	if j.completing {
 		return d // no program tells the split any more

@@ -197,6 +197,12 @@ func (f *Fake) give(j *job) {
 		}
 		n.cpus -= j.cpusOn[s.Node]
 	}
+	if j.state.Ended() {
+		j.ranOn = nil
+		for _, s := range j.split {
+			j.ranOn = append(j.ranOn, s.Node)
+		}
+	}
 	j.split, j.cpusOn = nil, nil
 }
 

@@ -2,6 +2,7 @@ package fake
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sluice-hpc/sluice/slurm"
@@ -31,6 +32,7 @@ const (
 	TimedOut     = "timeout"
 	NodeFailed   = "node-fail"
 	Revoked      = "credential-revoked" // launched in the same second as the kill
+	NoOutput     = "no-output"          // its output file, below /nonexistent, could not be opened
 	NoStep       = "no-step"            // launched while it was still counted on nodes of its last run
 )
 
@@ -143,6 +145,15 @@ func (f *Fake) launch(j *job, shares []slurm.GPUShare, cpus []int) {
 		})
 		return
 	}
+	if strings.HasPrefix(j.stdout, "/nonexistent/") {
+		r.After(f.cfg.Starting, func() {
+			r.stop()
+			j.exitSignal = slurm.LaunchIO
+			f.finish(j, slurm.Failed, Cause{What: NoOutput, By: "slurmd"})
+			j.reason = "JobLaunchFailure"
+		})
+		return
+	}
 	if j.granted > 0 {
 		j.limitEv = f.after(j.granted, func() { f.timeOut(j, r) })
 	}
@@ -200,7 +211,7 @@ func (f *Fake) toQueue(j *job, why Cause) {
 	if j.state.Ended() {
 		j.counted = nil
 	}
-	j.state, j.requeued = slurm.Pending, true
+	j.state, j.requeued, j.ranOn = slurm.Pending, true, nil
 	j.restarts++
 	switch {
 	case why.What == RequeuedHeld:

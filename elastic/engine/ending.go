@@ -1,0 +1,221 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/nodes"
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// How is the way a job ended, in one word.
+type How string
+
+// The ways a job can end.
+const (
+	Completed    How = "completed"
+	Failed       How = "failed"         // with Code
+	Killed       How = "killed"         // by Signal
+	NoOutput     How = "no_output"      // Output could not be opened; the script was not started
+	NotLaunched  How = "not_launched"   // Slurm could not start the script: Reason
+	Cancelled    How = "cancelled"      //
+	OutOfTime    How = "time_limit"     // Limit
+	OutOfMemory  How = "out_of_memory"  //
+	NodeFailed   How = "node_failed"    // one of Nodes
+	Preempted    How = "preempted"      //
+	PastDeadline How = "slurm_deadline" // Slurm's own --deadline
+	Forgotten    How = "forgotten"      // Slurm no longer knows the job
+)
+
+// Ending is how a job ended. The zero value is that of a job that has not.
+type Ending struct {
+	How    How
+	Code   int           // exit code of the script; 0 when a signal ended it
+	Signal string        // number or name
+	Ran    bool          // its script was started
+	Output string        // the file that could not be opened
+	Nodes  []string      // of its last run
+	Limit  time.Duration // of its time; 0 = unknown
+	Reason string        // Slurm's word
+	Words  *checkpoint.LastWords
+}
+
+// endings are the states that say by themselves how a job ended.
+var endings = map[slurm.State]How{
+	slurm.Completed: Completed, slurm.Cancelled: Cancelled, slurm.Timeout: OutOfTime, slurm.OutOfMemory: OutOfMemory,
+	slurm.NodeFail: NodeFailed, slurm.BootFail: NodeFailed, slurm.Preempted: Preempted, slurm.Deadline: PastDeadline,
+}
+
+// ending is how the job ended, from its state, what Slurm last showed of it and what its
+// runner said last.
+func (js *jobState) ending() Ending {
+	if js.rec.Ended.IsZero() {
+		return Ending{}
+	}
+	sj := js.slurm
+	if sj.State != slurm.State(js.rec.State) { // Slurm has forgotten it, or says no more
+		sj = slurm.Job{State: slurm.State(js.rec.State)}
+	}
+	e := Ending{Ran: !js.rec.FirstRun.IsZero(), Nodes: js.rec.Place.Nodes(), Limit: sj.TimeLimit, Reason: sj.Reason, Words: js.words, Code: sj.ExitCode}
+	if sj.ExitSignal != 0 {
+		e.Code, e.Signal = 0, fmt.Sprint(sj.ExitSignal)
+	}
+	if js.exit != nil {
+		e.Code, e.Signal, e.Ran = js.exit.Code, js.exit.Signal, true
+	}
+	e.How = endings[sj.State]
+	switch {
+	case e.How != "":
+	case sj.State != slurm.Failed:
+		e.How = Forgotten
+	case js.exit == nil && sj.ExitSignal == slurm.LaunchIO:
+		e.How, e.Output, e.Ran, e.Signal = NoOutput, sj.StdOut, false, ""
+	case js.exit == nil && sj.Reason == "JobLaunchFailure":
+		e.How, e.Ran = NotLaunched, false
+	case e.Signal != "":
+		e.How = Killed
+	default:
+		e.How = Failed
+	}
+	return e
+}
+
+// String is the one place that says an ending in English.
+func (e Ending) String() string {
+	switch e.How {
+	case "":
+		return ""
+	case Completed:
+		return "completed: exit code 0"
+	case NoOutput:
+		return "failed: Slurm could not open its output file " + orUnnamed(e.Output) + "; create its folder or submit with another --output"
+	case NotLaunched:
+		return "failed: Slurm could not start its script (JobLaunchFailure); slurmd's log on " + orUnnamed(strings.Join(e.Nodes, "+")) + " says why"
+	case Cancelled:
+		if !e.Ran {
+			return "cancelled before it started"
+		}
+		return "cancelled"
+	case OutOfTime:
+		return "ended at its time limit" + within(e.Limit)
+	case OutOfMemory:
+		return "failed: out of memory"
+	case NodeFailed:
+		return "failed: node failure on " + orUnnamed(strings.Join(e.Nodes, "+"))
+	case Preempted:
+		return "ended by a preemption"
+	case PastDeadline:
+		return "ended by Slurm: its --deadline could not be met"
+	case Forgotten:
+		return "ended; Slurm no longer knows how" + e.said("; its runner said: ")
+	}
+	return "failed: " + e.failure() + e.last()
+}
+
+// failure is why a script failed, from who knows most.
+func (e Ending) failure() string {
+	switch {
+	case e.Words != nil && e.Words.Why != "":
+		return e.Words.Why
+	case e.How == Killed:
+		return "killed by signal " + e.Signal
+	}
+	return fmt.Sprintf("exit code %d", e.Code)
+}
+
+// last is the last line that the script printed, unless the reason has it.
+func (e Ending) last() string {
+	if e.Words == nil || len(e.Words.Lines) == 0 {
+		return ""
+	}
+	line := e.Words.Lines[len(e.Words.Lines)-1]
+	if strings.Contains(e.Words.Why, line) {
+		return ""
+	}
+	return "; last line: " + line
+}
+
+func (e Ending) said(head string) string {
+	if e.Words == nil {
+		return ""
+	}
+	return head + e.Words.Why
+}
+
+func within(d time.Duration) string {
+	switch {
+	case d <= 0:
+		return ""
+	case d%time.Hour == 0:
+		return fmt.Sprintf(" of %d h", d/time.Hour)
+	case d%time.Minute == 0:
+		return fmt.Sprintf(" of %d min", d/time.Minute)
+	}
+	return fmt.Sprintf(" of %.0f s", d.Seconds())
+}
+
+func orUnnamed(s string) string {
+	if s == "" {
+		return "(unknown)"
+	}
+	return s
+}
+
+// hadRun makes up the history row of a run that began and ended between two looks.
+func (e *Engine) hadRun(js *jobState, now time.Time) {
+	sj := js.slurm
+	if !sj.State.Ended() || sj.Start.IsZero() || len(sj.Nodes) == 0 || js.seg != nil && js.seg.Restarts >= sj.Restarts {
+		return
+	}
+	js.rec.Place, js.rec.Restarts = e.placeOfEnded(js), sj.Restarts
+	if js.rec.FirstRun.IsZero() {
+		js.rec.FirstRun = sj.Start
+	}
+	e.endSegment(js, js.changed(now))
+	js.putBy()
+	js.seg = &Segment{
+		Token: js.rec.Token, Restarts: sj.Restarts, Incarnation: js.rec.Tag.Incarnation, Place: js.rec.Place,
+		Started: sj.Start, DoneFrom: js.rec.Done, DoneTo: js.rec.Done, Cause: e.causeOf(js),
+	}
+	js.segNew, js.dirty = true, true
+}
+
+// placeOfEnded is where the last run was: where its move put it, or as many GPUs on each
+// node.
+func (e *Engine) placeOfEnded(js *jobState) nodes.Placement {
+	sj := js.slurm
+	for _, in := range e.open {
+		if in.Job == js.rec.ID && in.Step >= elastic.Written && sameNodes(in.Target, sj) {
+			return in.Target
+		}
+	}
+	var place nodes.Placement
+	for i, node := range sj.Nodes {
+		n := sj.GPUs / len(sj.Nodes)
+		if i < sj.GPUs%len(sj.Nodes) {
+			n++
+		}
+		place = append(place, nodes.Share{Node: node, GPUs: n})
+	}
+	return place
+}
+
+func sameNodes(place nodes.Placement, sj slurm.Job) bool {
+	for _, node := range sj.Nodes {
+		if place.On(node) == 0 {
+			return false
+		}
+	}
+	return len(place.Nodes()) == len(sj.Nodes)
+}
+
+// endOfRun is when Slurm says that the run ended; now where it does not.
+func (js *jobState) endOfRun(now time.Time) time.Time {
+	if end := js.slurm.End; js.slurm.State.Ended() && js.seg != nil && !end.Before(js.seg.Started) && end.Before(now) {
+		return end
+	}
+	return now
+}

@@ -1,0 +1,110 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+)
+
+// tooLong is why a job never starts: it asks for more time than its partition gives.
+type tooLong struct {
+	job       elastic.JobID
+	asked     time.Duration // 0 = without end
+	most      time.Duration
+	partition string
+}
+
+func (t tooLong) String() string {
+	asked := "asks for no time limit"
+	if t.asked > 0 {
+		asked = "asks for " + limit(t.asked)
+	}
+	minutes := max(1, int(t.most/time.Minute))
+	return fmt.Sprintf("never starts: it %s, and the MaxTime of partition %s is %s; type: scontrol update JobId=%d TimeLimit=%d",
+		asked, t.partition, limit(t.most), t.job, minutes)
+}
+
+// limit prints a time limit: "36 h", "90 min".
+func limit(d time.Duration) string {
+	if d%time.Hour == 0 {
+		return fmt.Sprintf("%d h", d/time.Hour)
+	}
+	return fmt.Sprintf("%d min", d/time.Minute)
+}
+
+// obstacle is what keeps a waiting job that comes first from starting.
+type obstacle struct {
+	want    int
+	all     int   // usable GPUs of its partition
+	free    []int // by node that has any
+	uneven  bool  // it takes any split
+	minimum int   // jobs that run there at their minimum
+	fixed   int   // jobs that run there and cannot be resized now
+}
+
+// obstacle looks at the nodes that the job may use.
+func (w foresight) obstacle(p *prospect) obstacle {
+	o := obstacle{want: p.least(), uneven: p.Spec.AllowUneven || w.snap.Limits.AnySplit}
+	usable := map[string]bool{}
+	for _, n := range w.snap.Nodes {
+		if !n.Usable || !slices.ContainsFunc(strings.Split(p.Partition, ","), n.In) {
+			continue
+		}
+		usable[n.Name] = true
+		if o.all += n.GPUs; n.Free() > 0 {
+			o.free = append(o.free, n.Free())
+		}
+	}
+	for i := range w.jobs {
+		j := &w.jobs[i]
+		if !slices.ContainsFunc(j.at.Nodes(), func(name string) bool { return usable[name] }) {
+			continue
+		}
+		switch {
+		case j.role == fixed:
+			o.fixed++
+		case j.now <= j.least():
+			o.minimum++
+		}
+	}
+	return o
+}
+
+func (o obstacle) String() string {
+	head, free := fmt.Sprintf("waiting for %s: ", gpus(o.want)), 0
+	var split []string
+	for _, n := range o.free {
+		free, split = free+n, append(split, fmt.Sprint(n))
+	}
+	switch where := strings.Join(split, "+"); {
+	case free >= o.want && !o.uneven:
+		return head + fmt.Sprintf("%d are free, as %s on %d nodes, but a job gets the same number on each node; --allow-uneven at submit lifts that", free, where, len(split))
+	case free >= o.want:
+		return head + fmt.Sprintf("%d are free, as %s, but not with the CPUs, memory or number of nodes it needs", free, where)
+	case free > 0:
+		head += fmt.Sprintf("%d of %d are free", free, o.all)
+	default:
+		head += fmt.Sprintf("all %d GPUs are in use", o.all)
+	}
+	var holds []string
+	if o.minimum > 0 {
+		holds = append(holds, number(o.minimum, "job runs", "jobs run")+map[bool]string{true: " at its minimum", false: " at their minimum"}[o.minimum == 1])
+	}
+	if o.fixed > 0 {
+		holds = append(holds, number(o.fixed, "job", "jobs")+" cannot be resized now")
+	}
+	if len(holds) > 0 {
+		head += "; " + strings.Join(holds, ", ")
+	}
+	return head
+}
+
+func number(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
