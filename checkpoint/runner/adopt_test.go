@@ -244,6 +244,21 @@ func TestTracker(t *testing.T) {
 	}
 }
 
+// TestTheTimeOfAStepIsNotAnEpochs: a line that counts steps says how long a step takes; of
+// a job counted in epochs the time from epoch to epoch counts.
+func TestTheTimeOfAStepIsNotAnEpochs(t *testing.T) {
+	t0 := time.Unix(1e9, 0)
+	tr := tracker{unit: "epoch"}
+	tr.take(words{1, 10, -1, 0.5, -1}, t0)
+	if p, ok := tr.tell(t0, false); !ok || p.Seconds != 0 {
+		t.Errorf("at the first: %+v", p)
+	}
+	tr.take(words{2, 20, -1, -1, 2}, t0.Add(5*time.Second))
+	if p, ok := tr.tell(t0.Add(5*time.Second), false); !ok || p.Seconds != 5 {
+		t.Errorf("at the second: %+v", p)
+	}
+}
+
 func TestTrackerSeconds(t *testing.T) {
 	t0 := time.Unix(1000, 0)
 	tr := tracker{unit: "epoch"}

@@ -48,6 +48,7 @@ func (t *tracker) take(w words, now time.Time) {
 		p.Step = int64(w.step)
 	}
 	switch {
+	case t.unit != "step" && w.step >= 0: // what a line that counts steps says is of a step
 	case w.seconds > 0:
 		p.Seconds = w.seconds
 	case w.speed > 0:

@@ -30,6 +30,7 @@ class Progress:
         self._since_done = 0.0  # speed's measurement began
         self.steps = 0  # steps during it
         self._late = True  # it began after its first step, not before
+        self._began_at = 0  # the step it was resumed from; 0 = it was not, or not lately
         self._away = 0.0  # seconds of it spent saving and waiting
         self._credit = BURST
         self._credited = clock()
@@ -50,6 +51,7 @@ class Progress:
     def resumed(self, done: float, step: int, epoch: float) -> None:
         """Work begins where the checkpoint ended."""
         self.done = self._since_done = done
+        self._began_at = step
         self.note("resumed", step, epoch)
 
     def report(self, done: float, step: Optional[float], epoch: Optional[float], metric: Optional[Mapping[str, float]]) -> None:
@@ -71,15 +73,29 @@ class Progress:
             self.note("progress", self._step, self._epoch, metric, self._speed())
 
     def _speed(self) -> float:
-        """Seconds a unit of work took since the last line; 0 = not known."""
+        """Seconds a unit of work took since the last line that named more work; 0 = not known.
+
+        A program may report every step and whole epochs: the measurement goes on until
+        the count changes, else the time of one step would pass for that of an epoch.
+        """
         now, seconds = self.clock(), 0.0
-        if self._since is not None and self.done > self._since_done:
+        if self._since is not None and self.done == self._since_done:
+            return 0.0
+        if self._since is not None and self.done > self._since_done and not self._partial():
             seconds = max(0.0, now - self._since - self._away) / (self.done - self._since_done)
             if self._late:
                 seconds = seconds * self.steps / (self.steps - 1) if self.steps > 1 else 0.0
-        self._since, self._since_done = now, self.done
+        self._since, self._since_done, self._began_at = now, self.done, 0
         self.steps, self._late, self._away = 0, False, 0.0
         return seconds
+
+    def _partial(self) -> bool:
+        """Whether the count went up by more than was done in this run: a program that
+        counts whole epochs was resumed within one. Its steps tell."""
+        began, step, work = self._began_at, self._step or 0, self.done - self._since_done
+        if began <= 0 or step <= began or self._epoch != self.done:
+            return False
+        return (step - began) * self.done / step < 0.9 * work
 
     def note(self, event: str, step: Optional[float] = None, epoch: Optional[float] = None,
              metric: Optional[Mapping[str, float]] = None, seconds: float = 0.0) -> None:

@@ -348,6 +348,30 @@ class Progress(JobCase):
         seconds = [p.get("seconds") for p in self.progress() if p["event"] == "progress"]
         self.assertEqual(seconds, [10.0, 20.0, None])
 
+    def test_speed_of_whole_epochs_reported_at_every_step(self):
+        """The time of an epoch, not that of the step since the line before."""
+        self.job()
+        for step in range(1, 31):
+            self.now += 0.5
+            sluice.should_checkpoint()
+            sluice.report(epoch=step // 10, step=step)
+        seconds = [p["seconds"] for p in self.progress() if p.get("seconds")]
+        self.assertEqual(seconds, [5.0, 5.0, 5.0])
+
+    def test_speed_of_an_epoch_resumed_within(self):
+        """A part of an epoch is not taken for a whole one."""
+        self.job()
+        with sluice.checkpoint(step=15, epoch=1) as folder:
+            write(folder / "model")
+        self.job(SLUICE_RESUME=str(folder))
+        sluice.resume()
+        for step in range(16, 31):
+            self.now += 0.5
+            sluice.should_checkpoint()
+            sluice.report(epoch=step // 10, step=step)
+        seconds = [p["seconds"] for p in self.progress() if p.get("seconds")]
+        self.assertEqual(seconds, [5.0])
+
     def test_speed_after_resume(self):
         self.job()
         with sluice.checkpoint(step=15, epoch=1.5) as folder:
