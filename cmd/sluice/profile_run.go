@@ -194,11 +194,17 @@ func (p *profiling) ahead(report control.Report) string {
 		}
 	}
 	for _, j := range report.Jobs {
-		if !j.Ended && j.GPUs == 0 && !j.OnHold && !p.own(j.JobID) && p.meets(report, j.Partition) {
+		if !j.Ended && j.GPUs == 0 && !j.OnHold && !dateless(j, report.At) && !p.own(j.JobID) && p.meets(report, j.Partition) {
 			return fmt.Sprintf("job %d", j.JobID)
 		}
 	}
 	return ""
+}
+
+// dateless reports whether a job waits for a promise of its deadline that it cannot be
+// given: it takes no GPUs, however many are idle.
+func dateless(j control.Job, now time.Time) bool {
+	return !j.Soft && !j.Promised && j.Deadline.After(now) && !j.Ends.IsZero()
 }
 
 // meets reports whether a job of these partitions could be on a node that the runs

@@ -155,6 +155,8 @@ func TestIdleForProfile(t *testing.T) {
 		{"one waits elsewhere", control.Report{Nodes: nodes, Demands: []control.Demand{{JobID: 1, Partition: "fast", GPUs: 1}}}, []string{"gpu"}, 3},
 		{"an elastic job waits elsewhere", control.Report{Nodes: nodes, Jobs: []control.Job{{JobID: 1, Partition: "fast"}}}, []string{"gpu"}, 3},
 		{"an elastic job waits", control.Report{Nodes: nodes, Jobs: []control.Job{{JobID: 1}}}, nil, 0},
+		{"one waits for a promise it cannot have", control.Report{Nodes: nodes, Jobs: []control.Job{{JobID: 1, Deadline: time.Unix(2e9, 0), Ends: time.Unix(3e9, 0)}}}, nil, 11},
+		{"one waits for its time", control.Report{Nodes: nodes, Jobs: []control.Job{{JobID: 1, Deadline: time.Unix(2e9, 0), Ends: time.Unix(1e9, 0), Promised: true}}}, nil, 0},
 		{"one is held by its user", control.Report{Nodes: nodes, Jobs: []control.Job{{JobID: 1, OnHold: true}, {JobID: 2, Ended: true}}}, nil, 11},
 		{"a run of its own is about to start", control.Report{Nodes: nodes, Jobs: []control.Job{{JobID: 77}}}, nil, 9},
 		{"Slurm is not seen", control.Report{Nodes: nodes, Blind: "slurmctld is down"}, nil, 0},

@@ -126,7 +126,11 @@ func (d dues) duty(p *job, sizes []int, seconds func(k int) float64) (deadline.J
 	}
 	j.Keeps, j.Stays = sizes[0] > 0, !d.snap.Limits.Preempt
 	j.Queues = p.Spec.Deadline.IsZero() || p.Spec.Soft
-	if due := p.Spec.Deadline; !due.IsZero() {
+	switch due := p.Spec.Deadline; {
+	case due.IsZero():
+	case d.passed(p): // nothing it waits for could come: it counts as a job without a deadline
+		j.Queues, j.Promised = true, false
+	default:
 		j.Due = due.Sub(d.snap.Now).Seconds()
 		j.Waits = !p.Spec.Soft && !p.started()
 		j.Turned = d.once && !p.Promised && d.snap.Now.Sub(p.Submitted) > d.every()
@@ -137,6 +141,12 @@ func (d dues) duty(p *job, sizes []int, seconds func(k int) float64) (deadline.J
 	return j, len(j.Sizes) > 0 && (!j.Keeps || j.Sizes[0] == sizes[0])
 }
 
+// passed reports whether the job's deadline is over. Such a job is best effort, in either
+// mode: a hard one would otherwise wait for ever. The published baseline drops it.
+func (d dues) passed(j *job) bool {
+	return !d.once && !j.Spec.Deadline.IsZero() && !j.Spec.Deadline.After(d.snap.Now)
+}
+
 // because says in a few words what a job's deadline does to its size.
 func (d dues) because(_ *words, j *job) string {
 	due, said := j.Spec.Deadline.In(d.snap.Now.Location()), d.told[j.ID]
@@ -145,6 +155,8 @@ func (d dues) because(_ *words, j *job) string {
 		return "jobs with deadlines come first; what they leave goes where it saves most"
 	case said.Promised:
 		return fmt.Sprintf("it ends by %s, %s before its deadline, on what is planned for it", clock(said.Ends), span(due.Sub(said.Ends).Seconds()))
+	case d.passed(j):
+		return fmt.Sprintf("its deadline of %s has passed: it counts as a job without one", clock(due))
 	case j.Curve.Samples() == 0:
 		return fmt.Sprintf("its deadline of %s cannot be promised: its speed is not known yet", clock(due))
 	case said.Ends.IsZero():

@@ -46,7 +46,7 @@ func pooled(s elastic.Snapshot, decide func(elastic.Snapshot) elastic.Allocation
 		if d.GPUs > 0 || j.Phase != elastic.Held {
 			continue
 		}
-		if j.Spec.Deadline.IsZero() || j.Spec.Soft || d.Promised { // else only a promise would help it
+		if j.Spec.Deadline.IsZero() || j.Spec.Soft || d.Promised || !j.Spec.Deadline.After(s.Now) { // else only a promise would help it
 			p.elsewhere(i, p.room, func(a elastic.Allocation) bool {
 				return a[j.ID].GPUs > 0 && p.served(a) > p.served(p.best) && p.promises(a) >= p.promises(p.best)
 			})
