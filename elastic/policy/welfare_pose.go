@@ -3,9 +3,11 @@ package policy
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/sluice-hpc/sluice/elastic/bandit"
 	"github.com/sluice-hpc/sluice/elastic/joint"
+	"github.com/sluice-hpc/sluice/elastic/speed"
 	"github.com/sluice-hpc/sluice/elastic/welfare"
 )
 
@@ -20,10 +22,13 @@ const (
 )
 
 // unheard is how far off, relatively, the speed of a job is taken to be on a type of GPU
-// on which one epoch of it was seen, and most what one never tried there is hoped to gain.
+// on which one epoch of it was seen, and most what it is hoped to gain there. A job that
+// runs elsewhere is hoped to gain fresh where it was never tried: that is more than what
+// staying may gain after one epoch, and the price of the move, or no type would be tried.
 const (
 	unheard = 0.1
 	most    = 0.3
+	fresh   = 0.5
 )
 
 // loyal is what staying counts more than it is worth, so that nothing changes for
@@ -54,10 +59,22 @@ func (w *weighing) appraise() {
 
 // hoped is how much faster a job is taken to be on a type than what was seen says: the
 // less, the more was seen of it there. Where there is one type there is nothing to try.
+// Several types together teach nothing of any of them: while one of them was never tried,
+// a job that runs has no more to hope for there than on the one with least hope.
 func (w *weighing) hoped(p *prospect, kind string) float64 {
 	seen := p.Curve.Observed(kind)
 	if len(w.types) < 2 || math.IsInf(seen, 1) || p.Curve.Samples() == 0 {
 		return 1
+	}
+	if parts := strings.Split(kind, "+"); len(parts) > 1 && p.now > 0 && slices.ContainsFunc(parts, func(part string) bool { return p.Curve.Observed(part) == 0 }) {
+		least := math.Inf(1)
+		for _, part := range parts {
+			least = min(least, w.hoped(p, part))
+		}
+		return least
+	}
+	if seen == 0 && p.now > 0 && !speed.Mixed(kind) {
+		return 1 + fresh
 	}
 	return 1 + min(most, bandit.Bonus(unheard, int(seen), p.Curve.Samples()))
 }

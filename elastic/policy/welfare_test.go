@@ -108,6 +108,35 @@ func TestWelfareTriesTypes(t *testing.T) {
 	}
 }
 
+// TestWelfareTriesIdleTypes: a job that runs on one type, and whose epochs were seen there
+// alone, or there and on a mix, goes to the idle nodes of the other, not to a mix of both.
+func TestWelfareTriesIdleTypes(t *testing.T) {
+	p, err := policy.ByName("welfare")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, epochs := range []int{1, 2, 5} {
+		for _, mixed := range []bool{false, true} {
+			_, s, err := parse("node n1 gpus=4 type=a100\nnode n2 gpus=4 type=a100\nnode n3 gpus=4 type=t4\nnode n4 gpus=4 type=t4\n" +
+				"job 1 on=n3:4+n4:4 min=1 max=8 total=1000 price=14s ran=1h moved=1h\n")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var samples []speed.Sample
+			for range epochs {
+				samples = append(samples, speed.Sample{Shape: speed.Shape{GPUs: 8, Nodes: 2}, Seconds: 30, Units: 1, At: now, Kind: "t4"})
+			}
+			if mixed {
+				samples = append(samples, speed.Sample{Shape: speed.Shape{GPUs: 8, Nodes: 2}, Seconds: 30, Units: 1, At: now, Kind: "a100+t4"})
+			}
+			s.Jobs[0].Curve = speed.Fit(samples, now.Add(time.Second))
+			if d := p.Allocate(s)[1]; d.Place.On("n1") != 4 || d.Place.On("n2") != 4 {
+				t.Errorf("after %d epochs on t4, one more on a mix: %v: %v (%s)", epochs, mixed, d.Place, d.Why)
+			}
+		}
+	}
+}
+
 // TestNoCurrencyBreaksRules: in a currency of small units, and where nothing is worth
 // anything, decisions are what they are, and a pin is kept.
 func TestNoCurrencyBreaksRules(t *testing.T) {

@@ -38,6 +38,9 @@ func KindOf(types []string) string {
 	return strings.Join(slices.Compact(sorted), "+")
 }
 
+// Mixed reports whether a kind is several types together.
+func Mixed(kind string) bool { return strings.Contains(kind, "+") }
+
 // On returns the curve on one kind of node (Sample.Kind). A kind nobody saw the job on is
 // taken to be as fast as the one that most is known of; of several kinds together the
 // slowest counts, since all GPUs of a job wait for each other.
@@ -151,7 +154,7 @@ func fitKinds(units, steps []Sample, kinds []string, now time.Time) *Curve {
 		k := &known[i]
 		units, steps := k.units, k.steps
 		for j := range known {
-			if j == i {
+			if j == i || Mixed(kinds[j]) { // whom a run on several types waited for is not known
 				continue
 			}
 			if by, ok := k.slower(&known[j]); ok {
@@ -167,8 +170,20 @@ func fitKinds(units, steps []Sample, kinds []string, now time.Time) *Curve {
 		k := &known[slices.Index(kinds, kind)]
 		return 2*len(k.units) + len(k.steps) // an epoch says more than a step
 	}
-	slices.SortStableFunc(order, func(a, b string) int { return cmp.Compare(weight(b), weight(a)) })
+	slices.SortStableFunc(order, func(a, b string) int {
+		if Mixed(a) != Mixed(b) { // it stands for none of its types
+			return mixedLast(a)
+		}
+		return cmp.Compare(weight(b), weight(a))
+	})
 	return Kinds(order, on)
+}
+
+func mixedLast(a string) int {
+	if Mixed(a) {
+		return 1
+	}
+	return -1
 }
 
 // slower is how many times as long as on the other kind everything takes; false when

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -128,6 +129,26 @@ func TestObserved(t *testing.T) {
 	} {
 		if got := [2]bool{c.curve.Observed("a") > 0, c.curve.Observed("b") > 0}; got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// TestAMixedRunTeachesNoType: what a job took on several types together is a sample of
+// none of them, however many there are.
+func TestAMixedRunTeachesNoType(t *testing.T) {
+	at := time.Unix(1e9, 0)
+	sample := func(kind string, gpus int, seconds float64) speed.Sample {
+		return speed.Sample{Shape: speed.Shape{GPUs: gpus, Nodes: 1}, Seconds: seconds, Units: 1, At: at, Kind: kind}
+	}
+	own := []speed.Sample{sample("t4", 1, 30), sample("t4", 2, 16)}
+	alone := speed.Fit(own, at)
+	mixed := speed.Fit(append(own, sample("a100+t4", 4, 90), sample("a100+t4", 4, 91), sample("a100+t4", 4, 92), sample("a100+t4", 2, 50)), at)
+	for _, kind := range []string{"t4", "a100"} {
+		for gpus := 1; gpus <= 8; gpus *= 2 {
+			want, _ := alone.On(kind).Seconds(speed.Shape{GPUs: gpus, Nodes: 1})
+			if got, _ := mixed.On(kind).Seconds(speed.Shape{GPUs: gpus, Nodes: 1}); got != want {
+				t.Errorf("%d GPUs of %s: %v s, without the mixed runs %v s", gpus, kind, got, want)
+			}
 		}
 	}
 }
