@@ -66,6 +66,7 @@ type Engine struct {
 	byID     map[elastic.JobID]*jobState
 	open     []elastic.Intent
 	samples  map[string][]speed.Sample
+	units    map[string]elastic.Unit // by token: what programs of jobs submitted without a unit report in
 	curves   map[string]*speed.Curve
 	foreseen map[string]*foresight // by the key of the samples
 	series   map[string]series     // by model
@@ -166,6 +167,7 @@ func New(cfg Config) *Engine {
 		jobs:     map[string]*jobState{},
 		byID:     map[elastic.JobID]*jobState{},
 		samples:  map[string][]speed.Sample{},
+		units:    map[string]elastic.Unit{},
 		curves:   map[string]*speed.Curve{},
 		foreseen: map[string]*foresight{},
 		series:   map[string]series{},

@@ -116,7 +116,7 @@ func (e *Engine) foldProgress(js *jobState, line checkpoint.Progress, now time.T
 // agrees with the GPUs Slurm gave it.
 func (e *Engine) foldSample(js *jobState, line checkpoint.Progress, now time.Time) {
 	place, ok := js.placeOf(line)
-	if !ok {
+	if !ok || !e.sameUnit(js.rec, line) {
 		return
 	}
 	s := e.sample(js, place, line.Seconds, now)
@@ -160,11 +160,7 @@ func (e *Engine) keep(key string, s speed.Sample) {
 // modelOf is the key under which a job's speeds are kept. Jobs that count in
 // different units never share.
 func (e *Engine) modelOf(rec JobRecord) string {
-	unit := rec.Tag.Spec.Unit
-	if unit == "" {
-		unit = elastic.Epochs
-	}
-	return e.learner(rec) + "/" + string(unit)
+	return e.learner(rec) + "/" + string(e.unitOf(rec))
 }
 
 // paceOf is the key under which the time of a job's steps is kept, whatever it

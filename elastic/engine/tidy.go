@@ -134,6 +134,7 @@ func (e *Engine) forgetOld(now time.Time) {
 	for token, js := range e.jobs {
 		if !js.rec.Ended.IsZero() && now.Sub(js.rec.Ended) > endedMemory {
 			delete(e.jobs, token)
+			delete(e.units, token)
 			if e.byID[js.rec.ID] == js {
 				delete(e.byID, js.rec.ID)
 			}

@@ -328,6 +328,18 @@ class Progress(JobCase):
         sluice.report(done=21.5)
         self.assertEqual([p["done"] for p in self.progress()], [20.0, 21.5])
 
+    def test_speed_of_an_epoch_reported_at_each_step(self):
+        """Ten steps make an epoch: the last step's time is not that of the epoch."""
+        self.job()
+        for step in range(1, 21):
+            self.now += 0.575
+            sluice.should_checkpoint()
+            sluice.report(epoch=step // 10, step=step)
+        told = [p["seconds"] for p in self.progress() if "seconds" in p]
+        self.assertTrue(told)
+        for seconds in told:
+            self.assertAlmostEqual(seconds, 5.75, delta=0.6)
+
     def test_speed(self):
         """Seconds a unit, without the time spent saving and waiting."""
         self.job()
