@@ -176,8 +176,8 @@ class Elastic:
     Loop over it for its steps, see the module's first lines. Make it on every
     rank, after torch.distributed and DDP where there are several.
 
-    dataset has a length and indices; collate and workers are DataLoader's
-    collate_fn and num_workers. batch is the number of samples a step on all ranks
+    dataset has a length and indices; collate, workers and pin_memory are DataLoader's
+    collate_fn, num_workers and pin_memory. batch is the number of samples a step on all ranks
     together; what is left of an epoch below one batch is not used. shards is into
     how many parts the batch is cut: as many as the most ranks there may be is
     good, a number with many divisors is better. It stays what it was at the first
@@ -196,7 +196,8 @@ class Elastic:
 
     def __init__(self, model: nn.Module, optimizer: Any, scheduler: Any = None, *, dataset: Any, batch: int,
                  epochs: int, shards: int = 0, seed: int = 0, scaler: Any = None, checkpoint_every: int = 0,
-                 background: bool = False, workers: int = 0, collate: Optional[Callable[..., Any]] = None, **stateful: Any):
+                 background: bool = False, workers: int = 0, collate: Optional[Callable[..., Any]] = None,
+                 pin_memory: bool = False, **stateful: Any):
         world = sluice.world()
         self.rank, self.size = world.rank, world.size
         self.model, self.dataset = model, dataset
@@ -206,7 +207,7 @@ class Elastic:
         self.steps_per_epoch = self.samples // max(1, batch)
         self.total = epochs * self.steps_per_epoch
         self.checkpoint_every, self.background = checkpoint_every, background
-        self.workers, self.collate = workers, collate
+        self.workers, self.collate, self.pin_memory = workers, collate, pin_memory
         self.step = 0
         self.values: Dict[str, Any] = {}
         self._means = measures.Means(self.rank, self.size)
@@ -272,7 +273,7 @@ class Elastic:
         if self._batches is None:
             self._batches = iter(torch.utils.data.DataLoader(
                 Seeded(self.dataset, self.seed), batch_sampler=ShardSampler(self), num_workers=self.workers,
-                collate_fn=self.collate, generator=torch.Generator()))
+                collate_fn=self.collate, pin_memory=self.pin_memory, generator=torch.Generator()))
         step = Step(self, self._batches)
         if step.within == 0:
             self._means.clear()
