@@ -28,7 +28,7 @@ test: build
 	@etc/install-packages || [ $$? -eq 75 ] # 75: no archive in reach; it said what is skipped
 	@etc/install-frameworks; case $$? in 0|69|75) ;; *) exit 1 ;; esac # likewise
 	$(GO) vet ./...
-	$(GO) test -race -timeout 35m -p 2 ./...
+	$(GO) test -race -timeout 40m -p 2 -parallel 4 ./... # end-to-end tests mostly wait for Slurm
 
 # The tests again, as on another machine: 500 accounts, another locale and time zone,
 # umask 077, a home that cannot be written. PACKAGES="./slurm/lab ./cmd/sluiced" is some.

@@ -52,7 +52,7 @@ func TestCrashes(t *testing.T) {
 			t.Errorf("ended as %s with %s after %v, want FAILED with 127:0 at once", state, code, time.Since(began))
 		}
 	})
-	j := s.submit("crashes", "", 120, []string{"--min-gpus=2", "--max-gpus=2", "--checkpoint-every=10s"})
+	j := s.submit("crashes", "", 80, []string{"--min-gpus=2", "--max-gpus=2", "--checkpoint-every=10s"})
 	j.runsOn(2)
 	saved := func(more int) {
 		t.Helper()
@@ -119,7 +119,7 @@ func TestSaveAndRequeueOnOrder(t *testing.T) {
 func TestGoesOnAfterItsTimeLimit(t *testing.T) {
 	t.Parallel()
 	s := play(t, withNodes(1, 2))
-	j := s.submit("limits", "", 150, []string{"--max-gpus=2", "--time=1"}, "--seconds", "0.5")
+	j := s.submit("limits", "", 90, []string{"--max-gpus=2", "--time=1"}, "--seconds", "0.5")
 	if tr := j.completes(); tr.Moves < 1 || tr.Repeated > 0 {
 		t.Errorf("%d restarts, %d steps trained twice", tr.Moves, tr.Repeated)
 	}
