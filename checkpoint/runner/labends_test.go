@@ -113,7 +113,7 @@ func TestNothingStaysOnSlurm(t *testing.T) {
 		if w.Output != j.out || d.StdOut != j.out || w.Errors != "" || d.ExitCode != 137 {
 			t.Errorf("runner says output %q, Slurm %q; exit code %d", w.Output, d.StdOut, d.ExitCode)
 		}
-		if said := slurp(j.out); !strings.Contains(said, "== sluice: segment 0 of job "+fmt.Sprint(j.id)+" ended · failed: exit code 137") {
+		if said := slurp(j.out); !strings.Contains(said, "== sluice: segment 0 of job "+fmt.Sprint(j.id)+" ended · failed: killed by signal 9 (not out of memory)") {
 			t.Error("no banner at the end")
 		}
 	})
