@@ -96,7 +96,7 @@ func (j *job) output() string {
 func TestSaveAndRequeueOnOrder(t *testing.T) {
 	t.Parallel()
 	s := play(t, withNodes(1, 2))
-	j := s.submit("orders", "", 60, []string{"--max-gpus=2"})
+	j := s.submit("orders", "", 60, []string{"--min-gpus=2", "--max-gpus=2"})
 	j.runsOn(2)
 	if out := s.as("", "sluice", "checkpoint", fmt.Sprint(j.id), "--wait"); !strings.Contains(out, fmt.Sprintf("job %d saved checkpoint 0000000", j.id)) {
 		t.Errorf("said %q", out)
