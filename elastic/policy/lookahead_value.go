@@ -56,6 +56,10 @@ func (o *outlook) costates(who []*prospect, gpus float64) []float64 {
 			}
 			points = append(points, costate.Point{GPUs: float64(c.gpus), Rate: 1 / p.rest(c)})
 		}
+		if len(points) == 0 { // no size left is what its promise needs: the next best
+			c := p.choices[len(p.choices)-1]
+			points = append(points, costate.Point{GPUs: float64(c.gpus), Rate: 1 / p.rest(c)})
+		}
 		hulls[k] = costate.NewHull(points, nil)
 		floors += hulls[k].Floor.GPUs
 	}

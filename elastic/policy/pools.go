@@ -48,7 +48,7 @@ func pooled(s elastic.Snapshot, decide func(elastic.Snapshot) elastic.Allocation
 		}
 		if j.Spec.Deadline.IsZero() || j.Spec.Soft || d.Promised || !j.Spec.Deadline.After(s.Now) { // else only a promise would help it
 			p.elsewhere(i, p.room, func(a elastic.Allocation) bool {
-				return a[j.ID].GPUs > 0 && p.served(a) > p.served(p.best) && p.promises(a) >= p.promises(p.best)
+				return a[j.ID].GPUs > 0 && (p.served(a) > p.served(p.best) || p.overtakers(i, a)) && p.promises(a) >= p.promises(p.best)
 			})
 		}
 	}
@@ -163,7 +163,8 @@ func (p *pooling) built(pool string) (gpus, most int) {
 // that is better.
 func (p *pooling) elsewhere(i int, suits func(*elastic.Job, string) bool, better func(elastic.Allocation) bool) {
 	j := &job{Job: p.snap.Jobs[i], now: p.snap.Committed(p.snap.Jobs[i]).GPUs()}
-	if role, _ := j.classified(p.snap); role == fixed || j.Directive.Pin > 0 || p.snap.Resting(&j.Job) {
+	stays := j.Directive.Pin > 0 && j.now > 0 // who waits is pinned to a size, not to a pool
+	if role, _ := j.classified(p.snap); role == fixed || stays || p.snap.Resting(&j.Job) {
 		return
 	}
 	was := p.at[i]
@@ -212,6 +213,19 @@ func (p *pooling) promises(a elastic.Allocation) int {
 
 func (p *pooling) served(a elastic.Allocation) int {
 	return p.count(func(j *elastic.Job) bool { return a[j.ID].GPUs > 0 })
+}
+
+// overtakers reports whether those who lose their GPUs by the answer all came after job i,
+// have not started, and were promised nothing: who came first starts first in any pool.
+func (p *pooling) overtakers(i int, a elastic.Allocation) bool {
+	for k := range p.snap.Jobs {
+		j := &p.snap.Jobs[k]
+		was := p.best[j.ID]
+		if was.GPUs > 0 && a[j.ID].GPUs == 0 && (k < i || was.Promised || len(p.snap.Committed(*j)) > 0) {
+			return false
+		}
+	}
+	return true
 }
 
 func (p *pooling) count(is func(*elastic.Job) bool) (n int) {

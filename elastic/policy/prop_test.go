@@ -170,7 +170,7 @@ func TestOnlyPromisesOvertake(t *testing.T) {
 						continue
 					}
 					for _, n := range s.Nodes {
-						if n.Usable && inAny(n, first) && where.Target[j.ID].On(n.Name) > 0 {
+						if n.Usable && usableBy(s, first, n) && where.Target[j.ID].On(n.Name) > 0 {
 							t.Fatalf("%s: job %d waits (%s), and job %d starts on %v (%s)\n%s", p.Name, first.ID, a[first.ID].Why, j.ID, where.Target[j.ID], a[j.ID].Why, dump(s))
 						}
 					}
@@ -262,6 +262,20 @@ func startable(s elastic.Snapshot, j elastic.Job) bool {
 		want = pin
 	}
 	return placed(empty, j, want) != nil
+}
+
+// usableBy reports whether the job could start on nodes of a partition of the node's, if all
+// were empty: a node of an edge pool alone is none that a larger job could use.
+func usableBy(s elastic.Snapshot, j elastic.Job, n nodes.Node) bool {
+	return slices.ContainsFunc(strings.Split(j.Partition, ","), func(p string) bool {
+		within := elastic.Snapshot{Limits: s.Limits, Edges: s.Edges}
+		for _, other := range s.Nodes {
+			if other.In(p) {
+				within.Nodes = append(within.Nodes, other)
+			}
+		}
+		return n.In(p) && startable(within, j)
+	})
 }
 
 // inOne reports whether all nodes are of one of the job's partitions.
