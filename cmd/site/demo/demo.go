@@ -28,6 +28,7 @@ type plan struct {
 	name   string
 	user   int // index of the account
 	after  time.Duration
+	grown  bool // submitted once the others have what they can get
 	epochs int
 	max    int
 	cancel bool // in the middle of a resize
@@ -35,17 +36,18 @@ type plan struct {
 }
 
 const (
-	perEpoch = 4   // steps an epoch
-	oneGPU   = 1.0 // emulated seconds of a step on one GPU
+	patience = 12 * time.Second // how long an arrival waits for the others to grow
+	perEpoch = 4                // steps an epoch
+	oneGPU   = 1.0              // emulated seconds of a step on one GPU
 )
 
 // plans are the six jobs: mixed lengths, with gaps, one by a second user.
 func plans() []*plan {
 	return []*plan{
-		{name: "long", epochs: 70, max: 6},
-		{name: "wide", after: 8 * time.Second, epochs: 55, max: 4},
-		{name: "other-user", user: 1, after: 8 * time.Second, epochs: 45, max: 4},
-		{name: "doomed", after: 6 * time.Second, epochs: 90, max: 4, cancel: true},
+		{name: "long", epochs: 110, max: 6},
+		{name: "wide", after: 4 * time.Second, grown: true, epochs: 55, max: 4},
+		{name: "other-user", user: 1, after: 4 * time.Second, grown: true, epochs: 45, max: 4},
+		{name: "doomed", after: 4 * time.Second, grown: true, epochs: 90, max: 4, cancel: true},
 		{name: "short", after: 6 * time.Second, epochs: 10, max: 2},
 		{name: "late", after: 14 * time.Second, epochs: 30, max: 4},
 	}
@@ -156,6 +158,11 @@ func (d *demo) play(ctx context.Context) error {
 		if err := d.watch(ctx, p.after, func() bool { return false }); err != nil {
 			return err
 		}
+		if p.grown {
+			if err := d.watch(ctx, patience, d.allGrown(ctx)); err != nil {
+				return err
+			}
+		}
 		if err := d.submit(ctx, p); err != nil {
 			return err
 		}
@@ -263,6 +270,25 @@ func (d *demo) cancelDoomed(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// allGrown: jobs start on their minimum until one of their user's is known to save. Who
+// arrives now finds no idle GPU, or nobody who could use one.
+func (d *demo) allGrown(ctx context.Context) func() bool {
+	return func() bool {
+		r, err := d.Control().Report(ctx)
+		if err != nil {
+			return false // asked again in a moment
+		}
+		idle, rest := 0, true
+		for _, n := range r.Nodes {
+			idle += n.Free
+		}
+		for _, j := range r.Jobs {
+			rest = rest && (j.Ended || j.Move == nil && j.State == "RUNNING" && (idle == 0 || j.GPUs >= j.Max))
+		}
+		return rest
+	}
 }
 
 // allEnded asks Slurm, not sluice, at most once a second.
