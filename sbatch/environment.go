@@ -42,6 +42,7 @@ var variables = []variable{
 	{"SBATCH_SEGMENT_SIZE", "segment", false},
 	{"SBATCH_SPREAD_JOB", "spread-job", false},
 	{"SBATCH_THREAD_SPEC", "thread-spec", false},
+	{"SBATCH_TIMELIMIT", "time", false},
 	{"SBATCH_TRES_PER_TASK", "tres-per-task", false},
 	{"SBATCH_WAIT", "wait", false},
 }

@@ -35,6 +35,7 @@ type Request struct {
 	Warnings []string
 
 	due     when
+	limit   Limit
 	script  Script
 	args    []string
 	wrapped bool
@@ -85,6 +86,7 @@ func Merge(c CommandLine, environ []string, s Script) (Request, error) {
 	m.fixedWords()
 	m.keep(c.settings)
 	m.spec()
+	m.limits()
 	m.rest()
 	return m.request, join(m.errs)
 }

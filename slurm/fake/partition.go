@@ -68,12 +68,18 @@ func (f *Fake) closed(j *job) string {
 		return "PartitionInactive"
 	case p.MaxNodes > 0 && w.minNodes > p.MaxNodes, w.maxNodes > 0 && w.maxNodes < p.MinNodes:
 		return "PartitionNodeLimit"
-	case p.MaxTime > 0 && (limit == 0 || limit > p.MaxTime):
+	case p.MaxTime > 0 && (limit == 0 || limit > p.MaxTime) && !f.anyTime(j, p):
 		return "PartitionTimeLimit"
 	case !f.limits.Enforced:
 		return ""
 	}
 	return cmp.Or(shut("account", j.account, p, p.AllowAccounts, p.DenyAccounts), shut("QOS", j.qos, p, p.AllowQOS, p.DenyQOS))
+}
+
+// anyTime reports whether a QOS of the job or of its partition lifts the partition's MaxTime.
+func (f *Fake) anyTime(j *job, p slurm.Partition) bool {
+	own, its := f.order(j.qos), f.order(p.QOS)
+	return own != nil && own.AnyTime || its != nil && its.AnyTime
 }
 
 // shut says in Slurm's words that the partition does not let a name in; no names to allow
