@@ -96,7 +96,7 @@ type QOS struct {
 	// OverPartition: what it sets goes before what the partition's QOS sets.
 	OverPartition bool
 	// AnyTime: its jobs may ask for more time than their partition's MaxTime (flag
-	// PartitionTimeLimit).
+	// PartitionTimeLimit). As the QOS of a partition it lifts nothing.
 	AnyTime bool
 }
 

@@ -173,8 +173,7 @@ func (b *capBook) partitionRules(sj slurm.Job) []rule {
 		if p.MemoryPerNode > 0 {
 			out = append(out, rule{key: of + " memory", name: fmt.Sprintf("MaxMemPerNode=%dM of %s", p.MemoryPerNode, of), amount: slurm.Amount{Of: slurm.OfMemory, N: p.MemoryPerNode}, each: true, node: true})
 		}
-		anyTime := slices.ContainsFunc([]*slurm.QOS{b.qos[sj.QOS], b.qos[p.QOS]}, func(q *slurm.QOS) bool { return q != nil && q.AnyTime })
-		if anyTime {
+		if own := b.qos[sj.QOS]; own != nil && own.AnyTime { // the partition's own QOS lifts nothing
 			open := *p
 			open.MaxTime, p = 0, &open
 		}

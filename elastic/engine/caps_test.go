@@ -60,7 +60,7 @@ func TestWhichLimitsHoldForAJob(t *testing.T) {
 		{"a partition that is down", "bob", "phys", "big", "shut", "partition shut: it starts no jobs now"},
 		{"more time than its partition gives", "bob", "phys", "normal", "blink", "partition blink: its MaxTime is 0s"},
 		{"unless its QOS lifts that", "bob", "phys", "long", "blink", "GrpTRES=gres/gpu=8 of account phys; GrpJobs=5 of account phys"},
-		{"or that of the partition", "bob", "phys", "normal", "lifted", "GrpTRES=gres/gpu=8 of account phys; GrpJobs=5 of account phys"},
+		{"which that of the partition does not", "bob", "phys", "normal", "lifted", "partition lifted: its MaxTime is 0s"},
 		{"a partition for others", "bob", "phys", "big", "theirs", "partition theirs: closed to account phys"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -68,7 +68,7 @@ func (f *Fake) closed(j *job) string {
 		return "PartitionInactive"
 	case p.MaxNodes > 0 && w.minNodes > p.MaxNodes, w.maxNodes > 0 && w.maxNodes < p.MinNodes:
 		return "PartitionNodeLimit"
-	case p.MaxTime > 0 && (limit == 0 || limit > p.MaxTime) && !f.anyTime(j, p):
+	case p.MaxTime > 0 && (limit == 0 || limit > p.MaxTime) && !f.anyTime(j):
 		return "PartitionTimeLimit"
 	case !f.limits.Enforced:
 		return ""
@@ -76,10 +76,11 @@ func (f *Fake) closed(j *job) string {
 	return cmp.Or(shut("account", j.account, p, p.AllowAccounts, p.DenyAccounts), shut("QOS", j.qos, p, p.AllowQOS, p.DenyQOS))
 }
 
-// anyTime reports whether a QOS of the job or of its partition lifts the partition's MaxTime.
-func (f *Fake) anyTime(j *job, p slurm.Partition) bool {
-	own, its := f.order(j.qos), f.order(p.QOS)
-	return own != nil && own.AnyTime || its != nil && its.AnyTime
+// anyTime reports whether the job's QOS lifts its partition's MaxTime; the partition's own
+// does not.
+func (f *Fake) anyTime(j *job) bool {
+	own := f.order(j.qos)
+	return own != nil && own.AnyTime
 }
 
 // shut says in Slurm's words that the partition does not let a name in; no names to allow
