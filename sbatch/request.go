@@ -35,6 +35,7 @@ type Request struct {
 	Warnings []string
 
 	due     when
+	limit   Limit
 	script  Script
 	args    []string
 	wrapped bool
@@ -85,6 +86,7 @@ func Merge(c CommandLine, environ []string, s Script) (Request, error) {
 	m.fixedWords()
 	m.keep(c.settings)
 	m.spec()
+	m.limits()
 	m.rest()
 	return m.request, join(m.errs)
 }
@@ -196,9 +198,19 @@ func (m *merger) rest() {
 	if s, ok := m.chosen["export"]; ok && strings.EqualFold(s.value, "none") {
 		m.warn(s.typed() + ": the job gets none of your variables, but still those that Slurm and sluice set")
 	}
+	if s, ok := m.chosen["mail-type"]; ok && m.fixed.gpus == 0 && mailsStarts(s.value) {
+		m.warn(s.typed() + ": Slurm also sends these mails at each resize; END and FAIL come once")
+	}
 	m.clash("cpus-per-gpu", "cpus-per-task", "CPUs are counted either for each GPU or, as -c, for each node")
 	m.clash("mem-per-gpu", "mem", "memory is counted either for each GPU or for each node")
 	m.clash("mem-per-gpu", "mem-per-cpu", "memory is counted either for each GPU or for each CPU")
+}
+
+// mailsStarts reports whether --mail-type asks for mails that a resize causes.
+func mailsStarts(types string) bool {
+	return slices.ContainsFunc(strings.Split(strings.ToUpper(types), ","), func(t string) bool {
+		return t == "ALL" || t == "BEGIN" || t == "REQUEUE"
+	})
 }
 
 // clash refuses two options that sbatch would refuse together, naming both

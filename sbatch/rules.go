@@ -15,6 +15,10 @@ const (
 	hetDo  = "submit one elastic job; it may span nodes by itself, and for tasks of several kinds there is sluice ranks ... --and NAME=COUNT COMMAND"
 
 	startOwn        = "leave it out; the script starts its processes itself, e.g. torchrun --nproc-per-node=$SLURM_GPUS_ON_NODE"
+	namesNodes      = "sluice names the nodes at every size, so Slurm cannot choose them by this"
+	alike           = "leave it out; --constraint='[a|b]' keeps the job on nodes that have the same feature, such as one switch"
+	inContainer     = "the job's script would start inside of the container, where sluice is not"
+	startContainer  = "leave it out and start the container in the script: srun --container=..., or as in examples/container.sh"
 	submitsAsCaller = "sluice submits jobs as the user who calls it"
 )
 
@@ -41,6 +45,10 @@ func refusal(option, value string) (why, do string) {
 		return "Slurm lets nobody but an operator change it afterwards, so the job could not be resized", startOwn
 	case "ntasks-per-gpu", "ntasks-per-tres":
 		return "sluice starts the script once, whatever the number of GPUs", startOwn
+	case "contiguous", "switches", "segment", "consolidate-segments", "spread-segments":
+		return namesNodes, alike
+	case "spread-job":
+		return namesNodes, "leave it out; --max-gpus bounds the size"
 	case "nodelist", "nodefile":
 		return "sluice chooses the nodes, and a resize would write over this list", "leave it out; choose among nodes with --partition, --constraint or --exclude"
 	case "constraint":
@@ -61,10 +69,15 @@ func refusal(option, value string) (why, do string) {
 			"leave it out; GPUs are never shared between jobs anyway"
 	case "core-spec", "thread-spec":
 		return "Slurm makes such a job exclusive: it takes whole nodes and can only grow by nodes", "leave it out"
+	case "container", "container-id", "container-type":
+		return inContainer, startContainer
 	case "external":
 		return "such a job has no script that sluice could start", "leave it out"
 
 	// A resize is a requeue of a held job under the same id.
+	case slurmsDeadline:
+		return "a resize starts the job's time limit again, and Slurm removes a job that may then end after this",
+			"write it on a #SLUICE line, with --epochs or --steps"
 	case "no-requeue":
 		return "sluice resizes a job by requeueing it from its checkpoint", "leave it out"
 	case "requeue":
@@ -76,6 +89,8 @@ func refusal(option, value string) (why, do string) {
 			"leave it out; --nice and --qos work"
 
 	// Whose job, and where.
+	case "autocomplete":
+		return "this asks sbatch for names of options and submits nothing", "run 'sbatch --autocomplete=...'"
 	case "clusters", "cluster":
 		return "sluice looks after the jobs of one cluster", "run 'sluice submit' on a login node of that cluster"
 	case "uid":
@@ -157,7 +172,12 @@ func oneTask(value string) (why, do string) {
 	if value == "1" {
 		return "", ""
 	}
-	return "sluice starts the script once, whatever the number of GPUs", startOwn
+	n, err := parseCount(value, 2)
+	if err != nil {
+		return "sluice starts the script once, whatever the number of GPUs", startOwn
+	}
+	return fmt.Sprintf("sluice starts the script once, and the number of its processes changes with its GPUs: %d tasks become at most %d GPUs with one process each", n, n),
+		fmt.Sprintf(`leave it out, give --max-gpus=%d, and write in the script: srun "$SLUICE" ranks -- COMMAND`, n)
 }
 
 func distribution(value string) (why, do string) {

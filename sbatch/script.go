@@ -90,11 +90,14 @@ func (s *Script) take(words []word, kind byte) []error {
 	return r.errs
 }
 
+// slurmsDeadline tells sbatch's --deadline from sluice's. It cannot be typed.
+const slurmsDeadline = "deadline of Slurm"
+
 // slurms gives a setting its line, and what bears a name of sluice's there its meaning:
-// --deadline is when Slurm ends a job, on a line for Slurm.
+// --deadline is when Slurm removes a job, on a line for Slurm.
 func (s setting) slurms(kind byte) setting {
 	if s.line = kind; kind == 'B' && s.name == "deadline" {
-		s.option = option{takes: valued, is: passed}
+		s.option = option{name: slurmsDeadline, takes: valued, is: watched}
 	}
 	return s
 }

@@ -56,7 +56,8 @@ func FuzzWhen(f *testing.F) {
 	})
 }
 
-// TestDeadlineOfSlurm: on an #SBATCH line --deadline is Slurm's, on others sluice's.
+// TestDeadlineOfSlurm: on an #SBATCH line --deadline is Slurm's, which no job that is
+// resized can have; on others it is sluice's.
 func TestDeadlineOfSlurm(t *testing.T) {
 	now := time.Date(2026, 11, 22, 16, 30, 0, 0, time.UTC)
 	read := func(script string, args ...string) (Request, error) {
@@ -74,11 +75,12 @@ func TestDeadlineOfSlurm(t *testing.T) {
 		}
 		return r, err
 	}
-	slurms, err := read("#SBATCH --deadline=now+1day\n#SLUICE --epochs=3")
-	if err != nil || !slurms.Spec.Deadline.IsZero() {
-		t.Errorf("%v, %v", slurms.Spec.Deadline, err)
+	for _, script := range []string{"#SBATCH --deadline=now+1day\n#SLUICE --epochs=3", "#SBATCH --deadline=now+1day\n#SLUICE --steps=3 --deadline=18:00"} {
+		if _, err := read(script); err == nil || !strings.Contains(err.Error(), "write it on a #SLUICE line") {
+			t.Errorf("%s: %v", script, err)
+		}
 	}
-	both, err := read("#SBATCH --deadline=now+1day\n#SLUICE --steps=3 --deadline=18:00 --deadline-mode=soft")
+	both, err := read("#SLUICE --steps=3 --deadline=18:00 --deadline-mode=soft")
 	if want := time.Date(2026, 11, 22, 18, 0, 0, 0, time.UTC); err != nil || !both.Spec.Deadline.Equal(want) || !both.Spec.Soft {
 		t.Errorf("%+v, %v", both.Spec, err)
 	}

@@ -95,6 +95,9 @@ type QOS struct {
 	UserMinutes, AccountMinutes []Amount
 	// OverPartition: what it sets goes before what the partition's QOS sets.
 	OverPartition bool
+	// AnyTime: its jobs may ask for more time than their partition's MaxTime (flag
+	// PartitionTimeLimit). As the QOS of a partition it lifts nothing.
+	AnyTime bool
 }
 
 // Partition is what a partition asks of its jobs.
@@ -104,6 +107,7 @@ type Partition struct {
 	MaxTime            time.Duration // 0 = no limit
 	QOS                string        // whose limits hold for all its jobs; "" = none
 	Up                 bool          // jobs are started
+	Default            bool          // of jobs that name none
 	// CPUsPerNode bounds what all jobs of the partition have on a node together, and
 	// MemoryPerNode (megabytes) what a job has on each of its nodes; 0 = any number.
 	CPUsPerNode, MemoryPerNode int

@@ -55,10 +55,12 @@ func (o *drainOptions) change(cmd *cobra.Command, report control.Report) error {
 		return err
 	}
 	out, list := cmd.OutOrStdout(), slurm.Compress(names)
+	plan := ""
 	if o.drain != "" {
-		fmt.Fprint(out, drainPlan(report, names, o.reason))
+		plan = drainPlan(report, names, o.reason)
 	}
 	if o.dry {
+		fmt.Fprint(out, plan)
 		return nil
 	}
 	site, err := siteFor(cmd)
@@ -72,6 +74,7 @@ func (o *drainOptions) change(cmd *cobra.Command, report control.Report) error {
 	if err := setNodes(cmd.Context(), patient{site: site}, args); err != nil {
 		return err
 	}
+	fmt.Fprint(out, plan) // only what is true now
 	if o.drain != "" {
 		fmt.Fprintf(out, "%s drained; `sluice nodes` shows what is left on it, `sluice nodes --resume %s` undoes this\n", isOrAre(list, names), list)
 		return nil
@@ -90,10 +93,25 @@ func isOrAre(list string, names []string) string {
 // setNodes runs scontrol as the user.
 func setNodes(ctx context.Context, p patient, args []string) error {
 	_, err := p.ask(ctx, "scontrol", args...)
-	if err != nil {
-		return fmt.Errorf("scontrol %s: %w; changing nodes needs Slurm's own rights (operator or administrator), which sluice does not lend", strings.Join(args, " "), err)
+	switch {
+	case err == nil:
+		return nil
+	case strings.Contains(err.Error(), "Invalid user id") || strings.Contains(err.Error(), "ermission denied"):
+		return fmt.Errorf("you may not change nodes: that needs the rights of a Slurm operator or administrator, which sluice does not lend, and a 'sluiced --user' does not have; nothing was changed, ask your administrators for: scontrol %s",
+			strings.Join(quoted(args), " "))
 	}
-	return nil
+	return fmt.Errorf("scontrol %s: %w", strings.Join(quoted(args), " "), err)
+}
+
+// quoted writes arguments as they would be typed.
+func quoted(args []string) []string {
+	out := slices.Clone(args)
+	for i, arg := range out {
+		if strings.ContainsAny(arg, " '\"$`\\") {
+			out[i] = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+		}
+	}
+	return out
 }
 
 // known reads a host list of nodes that there are.

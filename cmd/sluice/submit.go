@@ -97,6 +97,9 @@ func (s *submission) submit(ctx context.Context, cmd *cobra.Command, args []stri
 	if err := errors.Join(s.managed(), s.request.Sized()); err != nil {
 		return err
 	}
+	if err := s.startable(ctx); err != nil {
+		return err
+	}
 	s.name()
 	if s.request.TestOnly {
 		return s.test(ctx)

@@ -29,7 +29,7 @@ Sizes
 Work
   --epochs=N, --steps=N all the work there is; without it the end is not predicted
   --deadline=TIME       when it is to have ended: now+8hours, 18:00, 2026-11-23T18:00; for
-                        sites whose policy looks at that (on #SBATCH lines: Slurm's own)
+                        sites whose policy looks at that (on #SLUICE lines, not on #SBATCH lines)
   --deadline-mode=soft  run as well as it can where that cannot be promised; else it waits
   --model=NAME          your jobs of one name share what is learned of their speed
   --profile[=1,2,4]     measure the speed at these sizes (a few powers of two) in
@@ -61,8 +61,8 @@ Where
 Every other option is sbatch's and reaches it unchanged, on the command line and
 on #SBATCH lines. Refused, each with the reason, are those that fix what sluice
 decides (--gpus or --gres=gpu beside a range, --nodes, --ntasks, --nodelist,
---exclusive) and jobs
-that cannot be resized (--array, heterogeneous jobs). --hold keeps the job held
+--exclusive, --contiguous, --switches) and jobs that cannot be resized (--array,
+heterogeneous jobs). --hold keeps the job held
 until 'sluice release'; --wait returns with the job's exit code; --parsable,
 --test-only, --wrap and a script on standard input work as with sbatch.`
 

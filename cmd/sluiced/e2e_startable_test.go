@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sluice-hpc/sluice/elastic/control"
 )
@@ -38,4 +39,25 @@ func TestWhatSlurmWouldNotStart(t *testing.T) {
 	s.as("", "scontrol", "update", fmt.Sprintf("JobId=%d", later.id), "StartTime=now")
 	later.completes()
 	s.cancel(never)
+}
+
+// TestSingleton: of two jobs of one name with --dependency=singleton the first starts at
+// once, keeps the second waiting through a resize, and the second starts when it has ended.
+func TestSingleton(t *testing.T) {
+	t.Parallel()
+	s := play(t, withNodes(1, 4))
+	options := []string{"--dependency=singleton", "--job-name=alone", "--max-gpus=2"}
+	asked := time.Now()
+	first := s.submit("first", "", 1000, options, "--seconds", "0.4")
+	second := s.submit("second", "", 3, options)
+	first.runsOn(2) // grown: it was requeued once
+	if took := time.Since(asked); took > 40*time.Second {
+		t.Errorf("the first waited for Slurm's next look at held jobs: %v", took)
+	}
+	second.until("to wait for the first", func(v control.Job) bool { return v.GPUs == 0 && strings.Contains(v.Reason, "depends on singleton") })
+	if state, starts := second.field("JobState"), first.field("Restarts"); state != "PENDING" || starts == "0" {
+		t.Errorf("the second is %s, the first was restarted %s times", state, starts)
+	}
+	s.cancel(first)
+	second.completes()
 }

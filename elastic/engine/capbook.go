@@ -173,6 +173,10 @@ func (b *capBook) partitionRules(sj slurm.Job) []rule {
 		if p.MemoryPerNode > 0 {
 			out = append(out, rule{key: of + " memory", name: fmt.Sprintf("MaxMemPerNode=%dM of %s", p.MemoryPerNode, of), amount: slurm.Amount{Of: slurm.OfMemory, N: p.MemoryPerNode}, each: true, node: true})
 		}
+		if own := b.qos[sj.QOS]; own != nil && own.AnyTime { // the partition's own QOS lifts nothing
+			open := *p
+			open.MaxTime, p = 0, &open
+		}
 		if why := closed(*p, sj); why != "" {
 			r := rule{key: of + " closed " + why, name: fmt.Sprintf("%s: %s", of, why), amount: slurm.Amount{Of: slurm.OfJobs}, each: true}
 			if tooLong(*p, sj) && !strings.Contains(sj.Partition, ",") {

@@ -27,9 +27,11 @@ func siteLimits() slurm.Limits {
 			{Name: "normal"},
 			{Name: "big", Group: gpusOf(16), Job: gpusOf(12), OverPartition: true},
 			{Name: "part", Job: gpusOf(2), User: gpusOf(5), Least: gpusOf(1)},
+			{Name: "long", AnyTime: true},
 		},
 		Partitions: []slurm.Partition{
 			{Name: "gpu", Up: true, MaxNodes: 2}, {Name: "fast", Up: true, QOS: "part", MaxTime: time.Hour},
+			{Name: "blink", Up: true, MaxTime: time.Second}, {Name: "lifted", Up: true, MaxTime: time.Second, QOS: "long"},
 			{Name: "shut", Up: false}, {Name: "theirs", Up: true, AllowAccounts: []string{"chem"}},
 		},
 	}
@@ -56,6 +58,9 @@ func TestWhichLimitsHoldForAJob(t *testing.T) {
 			"GrpTRES=gres/gpu=16 of QOS big; MaxTRES=gres/gpu=12 of QOS big; MaxTRESPerUser=gres/gpu=5 of QOS part for user bob; (MaxTRES=gres/gpu=2 of QOS part); MinTRES=gres/gpu=1 of QOS part; " +
 				"(GrpTRES=gres/gpu=8 of account phys); GrpJobs=5 of account phys"},
 		{"a partition that is down", "bob", "phys", "big", "shut", "partition shut: it starts no jobs now"},
+		{"more time than its partition gives", "bob", "phys", "normal", "blink", "partition blink: its MaxTime is 0s"},
+		{"unless its QOS lifts that", "bob", "phys", "long", "blink", "GrpTRES=gres/gpu=8 of account phys; GrpJobs=5 of account phys"},
+		{"which that of the partition does not", "bob", "phys", "normal", "lifted", "partition lifted: its MaxTime is 0s"},
 		{"a partition for others", "bob", "phys", "big", "theirs", "partition theirs: closed to account phys"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -21,9 +21,10 @@ const dependPeriod = 10 * time.Second
 // bar notes what keeps held jobs from starting however many GPUs are free.
 func (e *Engine) bar(s *elastic.Snapshot, v view) {
 	listed := func(id slurm.JobID) *slurm.Job { return nil }
+	first := func(slurm.Job) bool { return false }
 	for i := range v.jobs {
 		if v.jobs[i].Dependency != "" && v.jobs[i].State == slurm.Pending {
-			listed = byNumber(v.jobs)
+			listed, first = byNumber(v.jobs), byName(v.jobs)
 			break
 		}
 	}
@@ -34,7 +35,7 @@ func (e *Engine) bar(s *elastic.Snapshot, v view) {
 		}
 		js.blocked = elastic.Blocked{}
 		if s.Jobs[i].Phase == elastic.Held {
-			js.blocked = blockedBy(js.slurm, !js.rec.FirstRun.IsZero(), listed, s.Now)
+			js.blocked = blockedBy(js.slurm, !js.rec.FirstRun.IsZero(), listed, first, s.Now)
 		}
 		s.Jobs[i].Blocked = js.blocked
 	}
@@ -48,10 +49,33 @@ func byNumber(jobs []slurm.Job) func(slurm.JobID) *slurm.Job {
 	return func(id slurm.JobID) *slurm.Job { return at[id] }
 }
 
+// byName reports of a pending job whether Slurm would start it as the only one of its name
+// and user (--dependency=singleton): none runs, and none that waits came before it.
+func byName(jobs []slurm.Job) func(slurm.Job) bool {
+	type name struct {
+		uid  uint32
+		name string
+	}
+	runs, waits := map[name]bool{}, map[name]slurm.JobID{}
+	for _, j := range jobs {
+		key := name{j.UID, j.Name}
+		switch at, some := waits[key]; {
+		case j.State == slurm.Pending && (!some || j.ID < at):
+			waits[key] = j.ID
+		case j.State != slurm.Pending && (!j.State.Ended() || j.Completing):
+			runs[key] = true
+		}
+	}
+	return func(j slurm.Job) bool {
+		key := name{j.UID, j.Name}
+		return !runs[key] && waits[key] == j.ID
+	}
+}
+
 // blockedBy says why Slurm would not start a held job now. A job that ran before may be put
 // off by its requeue, which sluice lifts.
-func blockedBy(sj slurm.Job, ran bool, listed func(slurm.JobID) *slurm.Job, now time.Time) elastic.Blocked {
-	if b := dependency(slurm.ParseDependency(sj.Dependency), listed, now); b.Code != "" {
+func blockedBy(sj slurm.Job, ran bool, listed func(slurm.JobID) *slurm.Job, first func(slurm.Job) bool, now time.Time) elastic.Blocked {
+	if b := dependency(slurm.ParseDependency(sj.Dependency), listed, func() bool { return first(sj) }, now); b.Code != "" {
 		return b
 	}
 	if sj.Eligible.After(now) && (!ran && sj.Restarts == 0 || sj.Eligible.Sub(sj.Submit) > requeueDelay) {
@@ -62,7 +86,7 @@ func blockedBy(sj slurm.Job, ran bool, listed func(slurm.JobID) *slurm.Job, now 
 
 // dependency says what of it is not satisfied. Slurm renews the dependencies of held jobs
 // once a minute only, so what can be seen of the jobs named is judged here.
-func dependency(d slurm.Dependency, listed func(slurm.JobID) *slurm.Job, now time.Time) elastic.Blocked {
+func dependency(d slurm.Dependency, listed func(slurm.JobID) *slurm.Job, first func() bool, now time.Time) elastic.Blocked {
 	var waits, fails []string
 	var until time.Time
 	satisfied := 0
@@ -71,7 +95,9 @@ func dependency(d slurm.Dependency, listed func(slurm.JobID) *slurm.Job, now tim
 		if t.Job > 0 {
 			words = fmt.Sprintf("job %d (%s)", t.Job, t.Kind)
 		}
-		switch done, failed, at := term(t, listed(t.Job), now); {
+		done, failed, at := term(t, listed(t.Job), now)
+		done = done || t.Kind == "singleton" && first()
+		switch {
 		case failed:
 			fails = append(fails, words)
 		case done:

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -44,7 +45,7 @@ func TestBlockedBy(t *testing.T) {
 		{"after a start", "after:1(unfulfilled)", 0, 0, false, "", "", 0},
 		{"a job not started", "after:4(unfulfilled)", 0, 0, false, elastic.Depends, "job 4 (after)", 0},
 		{"Slurm has forgotten it", "afterok:99(unfulfilled)", 0, 0, false, elastic.Depends, "job 99 (afterok)", 0},
-		{"the only one of its name", "singleton(unfulfilled)", 0, 0, false, elastic.Depends, "singleton", 0},
+		{"another of its name", "singleton(unfulfilled)", 0, 0, false, elastic.Depends, "singleton", 0},
 		{"two", "afterok:1(unfulfilled),afterany:4(unfulfilled)", 0, 0, false, elastic.Depends, "job 1 (afterok) and job 4 (afterany)", 0},
 		{"one of two failed", "afterok:1(unfulfilled),afterok:3(unfulfilled)", 0, 0, false, elastic.NeverDepends, "job 3 (afterok)", 0},
 		{"one of two is enough, and there", "afterok:1(unfulfilled)?afterok:2(unfulfilled)", 0, 0, false, "", "", 0},
@@ -54,13 +55,36 @@ func TestBlockedBy(t *testing.T) {
 		if tc.begins != 0 {
 			sj.Eligible = at(tc.begins)
 		}
-		got := blockedBy(sj, tc.ran, listed, now)
+		got := blockedBy(sj, tc.ran, listed, func(slurm.Job) bool { return false }, now)
 		want := elastic.Blocked{Code: tc.code, On: tc.on}
 		if tc.until != 0 {
 			want.Until = at(tc.until)
 		}
 		if got != want {
 			t.Errorf("%s: %+v, want %+v", tc.name, got, want)
+		}
+	}
+}
+
+// TestOnlyOneOfItsName: of jobs with --dependency=singleton the first may start while none
+// of its name and user runs; Slurm itself looks at held ones once a minute only.
+func TestOnlyOneOfItsName(t *testing.T) {
+	pending := func(id slurm.JobID, uid uint32, name string) slurm.Job {
+		return slurm.Job{ID: id, UID: uid, Name: name, State: slurm.Pending, Held: true, Dependency: "singleton(unfulfilled)"}
+	}
+	jobs := []slurm.Job{
+		pending(1, 7, "a"), pending(2, 7, "a"), pending(3, 8, "a"),
+		{ID: 4, UID: 7, Name: "b", State: slurm.Running}, pending(5, 7, "b"), pending(6, 8, "b"),
+		{ID: 7, UID: 7, Name: "c", State: slurm.Completed, Completing: true}, pending(8, 7, "c"),
+		{ID: 9, UID: 7, Name: "d", State: slurm.Completed}, pending(10, 7, "d"),
+	}
+	for _, sj := range jobs {
+		if sj.Dependency == "" {
+			continue
+		}
+		starts := blockedBy(sj, false, byNumber(jobs), byName(jobs), time.Time{}).Code == ""
+		if want := slices.Contains([]slurm.JobID{1, 3, 6, 10}, sj.ID); starts != want {
+			t.Errorf("job %d starts: %t", sj.ID, starts)
 		}
 	}
 }

@@ -127,7 +127,7 @@ func (w foresight) waits(p *prospect) string {
 	want := p.least()
 	switch dated := w.waitsForDate(p); {
 	case len(p.choices) == 0:
-		return impossible(want, p.group.gpus)
+		return impossible(&w.snap, &p.Job, want)
 	case dated != "":
 		return dated
 	case w.stop:

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/nodes"
 )
 
 // tooLong is why a job never starts: it asks for more time than its partition gives.
@@ -41,6 +42,7 @@ type obstacle struct {
 	all     int   // usable GPUs of its partition
 	free    []int // by node that has any
 	uneven  bool  // it takes any split
+	split   bool  // some split with different numbers is there now, and it takes none such
 	minimum int   // jobs that run there at their minimum
 	fixed   int   // jobs that run there and cannot be resized now
 }
@@ -48,6 +50,7 @@ type obstacle struct {
 // obstacle looks at the nodes that the job may use.
 func (w foresight) obstacle(p *prospect) obstacle {
 	o := obstacle{want: p.least(), uneven: p.Spec.AllowUneven || w.snap.Limits.AnySplit}
+	o.split = !o.uneven && unevenly(w.snap.Nodes, &p.Job, o.want, w.snap.Limits)
 	usable := map[string]bool{}
 	for _, n := range w.snap.Nodes {
 		if !n.Usable || !slices.ContainsFunc(strings.Split(p.Partition, ","), n.In) {
@@ -80,7 +83,7 @@ func (o obstacle) String() string {
 		free, split = free+n, append(split, fmt.Sprint(n))
 	}
 	switch where := strings.Join(split, "+"); {
-	case free >= o.want && !o.uneven:
+	case free >= o.want && o.split:
 		return head + fmt.Sprintf("%d are free, as %s on %d nodes, but a job gets the same number on each node; --allow-uneven at submit lifts that", free, where, len(split))
 	case free >= o.want:
 		return head + fmt.Sprintf("%d are free, as %s, but not with the CPUs, memory or number of nodes it needs", free, where)
@@ -100,6 +103,40 @@ func (o obstacle) String() string {
 		head += "; " + strings.Join(holds, ", ")
 	}
 	return head
+}
+
+// unevenly reports whether Slurm would give the job so many GPUs, with different numbers on
+// the nodes, if it took such splits.
+func unevenly(inventory []nodes.Node, j *elastic.Job, want int, l elastic.Limits) bool {
+	return len(nodes.Place(inventory, []nodes.Request{{
+		ID: int64(j.ID), Partition: j.Partition, GPUs: want, Uneven: true, Share: l.ShareNodes,
+		CPUsPerGPU: j.Spec.CPUsPerGPU, MemPerGPUMB: j.Spec.MemPerGPUMB, MaxNodes: j.MaxNodes,
+	}})[0].Placement) > 0
+}
+
+// impossible says why so many GPUs cannot be had even on an empty cluster.
+func impossible(s *elastic.Snapshot, j *elastic.Job, want int) string {
+	empty, most := slices.Clone(s.Nodes), 0
+	for i := range empty {
+		empty[i].Used, empty[i].CPUsUsed, empty[i].MemUsedMB = 0, 0, 0
+	}
+	for _, partition := range strings.Split(j.Partition, ",") {
+		have := 0
+		for _, n := range empty {
+			if n.In(partition) {
+				have += n.Free()
+			}
+		}
+		most = max(most, have)
+	}
+	head := fmt.Sprintf("cannot start: %s cannot be split evenly over the usable nodes of its partition; ", gpus(want))
+	switch {
+	case want > most:
+		return fmt.Sprintf("cannot start: it needs %s, and the usable nodes of its partition have %d", gpus(want), most)
+	case !j.Spec.AllowUneven && unevenly(empty, j, want, s.Limits):
+		return head + "submit with --allow-uneven, or another --min-gpus"
+	}
+	return head + "submit with another --min-gpus"
 }
 
 func number(n int, one, many string) string {

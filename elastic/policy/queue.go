@@ -145,7 +145,7 @@ func (q *queue) wait(j *elastic.Job, ask nodes.Request) {
 	}
 	if ask.GPUs > q.largest(ask.Partition) {
 		if p := q.pool(ask); !p.splits(ask.GPUs) {
-			q.out[j.ID] = elastic.Decision{Why: impossible(ask.GPUs, p.reach)}
+			q.out[j.ID] = elastic.Decision{Why: impossible(&q.snap, j, ask.GPUs)}
 			return
 		}
 	}

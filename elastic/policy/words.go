@@ -73,7 +73,7 @@ func (w *words) waits(i int) string {
 	head := j.blocked
 	switch {
 	case !j.pool.splits(want):
-		return impossible(want, j.pool.reach)
+		return impossible(&w.snap, &j.Job, want)
 	case head == nil || head == j:
 	default:
 		return fmt.Sprintf("waits behind job %d, which came first and needs %s", head.ID, gpus(head.least()))
@@ -97,14 +97,6 @@ func (w *words) back(on *pool) int {
 		w.gives[on] = back
 	}
 	return back
-}
-
-// impossible says why so many GPUs cannot be had even on an empty cluster.
-func impossible(want, reach int) string {
-	if want > reach {
-		return fmt.Sprintf("cannot start: it needs %s, and the usable nodes of its partition have %d", gpus(want), reach)
-	}
-	return fmt.Sprintf("cannot start: %s cannot be split evenly over the usable nodes of its partition; submit with --allow-uneven, or another --min-gpus", gpus(want))
 }
 
 func (w *words) starts(i int) string {

@@ -39,7 +39,8 @@ func parseAssociations(out string) ([]slurm.Association, error) {
 func parseQOS(out string) ([]slurm.QOS, error) {
 	var list []slurm.QOS
 	err := sheet(out, len(qosFields), func(f []string) (err error) {
-		q := slurm.QOS{Name: f[0], Job: amounts(f[3]), Node: amounts(f[4]), Least: amounts(f[9]), OverPartition: strings.Contains(f[10], "OverPartQOS")}
+		q := slurm.QOS{Name: f[0], Job: amounts(f[3]), Node: amounts(f[4]), Least: amounts(f[9]), OverPartition: strings.Contains(f[10], "OverPartQOS"),
+			AnyTime: strings.Contains(f[10], "PartitionTimeLimit")}
 		q.Group = append(amounts(f[1]), jobs(f[2])...)
 		q.User = append(amounts(f[5]), jobs(f[7])...)
 		q.Account = append(amounts(f[6]), jobs(f[8])...)
@@ -213,6 +214,7 @@ func parsePartitions(out string) ([]slurm.Partition, error) {
 	err := keyed(out, "PartitionName", func(v map[string]string) error {
 		// One that drains takes no jobs and starts those it has.
 		p := slurm.Partition{Name: v["PartitionName"], Up: v["State"] == "UP" || v["State"] == "DRAIN"}
+		p.Default = v["Default"] == "YES"
 		if p.Name == "" || v["State"] == "" {
 			return errTruncated
 		}

@@ -56,12 +56,18 @@ func (b *fakeBooks) limit(_ context.Context, account, limits string) error {
 }
 
 func (b *fakeBooks) qos(_ context.Context, limits string) (string, error) {
-	q := slurm.QOS{Name: fmt.Sprintf("qos%d", len(b.limits.QOS)+1)}
+	q := slurm.QOS{Name: fmt.Sprintf("qos%d", len(b.limits.QOS)+1), AnyTime: limits == anyTime}
+	if q.AnyTime {
+		limits = ""
+	}
 	err := read(limits, map[string]*[]slurm.Amount{"GrpTRES": &q.Group, "MaxTRES": &q.Job, "MaxTRESPerUser": &q.User, "MinTRES": &q.Least}, &q.Minutes.Wall)
 	b.limits.QOS = append(b.limits.QOS, q)
 	b.f.SetLimits(b.limits)
 	return q.Name, err
 }
+
+// anyTime is the flag of a QOS whose jobs may take longer than their partition's MaxTime.
+const anyTime = "Flags=PartitionTimeLimit"
 
 // read sets the limits named, each in place of the one that was: "GrpTRES=gres/gpu=2,
 // mem=3000 MaxWall=60".

@@ -127,6 +127,14 @@ var lettingIn = []promise{
 	{"a partition closed to a QOS starts none of its jobs", 1, func(c *check) {
 		closedTo(c, "AllowQos=normal", "AllowQos=ALL", "Job's QOS not permitted", c.account(""), c.qos("MaxTRES=gres/gpu=4"))
 	}},
+	{"a QOS may lift MaxTime for its jobs, that of a partition for none", 1, func(c *check) {
+		p := c.partition("MaxTime=10")
+		c.waits(c.submit(long, p.option(), "--gres=gpu:1", "--time=20", c.account("")), "PartitionTimeLimit")
+		order := c.qos(anyTime)
+		c.runs(c.submit(long, p.option(), "--gres=gpu:1", "--time=20", c.account(""), order))
+		p.set("QOS=" + strings.TrimPrefix(order, "--qos="))
+		c.waits(c.submit(long, p.option(), "--gres=gpu:1", "--time=20", c.account("")), "PartitionTimeLimit")
+	}},
 	{"accounts below those that a partition names are told as they are let in", 1, func(c *check) {
 		p := c.partition("")
 		above, below, err := c.Below(c.ctx)

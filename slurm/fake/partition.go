@@ -68,12 +68,19 @@ func (f *Fake) closed(j *job) string {
 		return "PartitionInactive"
 	case p.MaxNodes > 0 && w.minNodes > p.MaxNodes, w.maxNodes > 0 && w.maxNodes < p.MinNodes:
 		return "PartitionNodeLimit"
-	case p.MaxTime > 0 && (limit == 0 || limit > p.MaxTime):
+	case p.MaxTime > 0 && (limit == 0 || limit > p.MaxTime) && !f.anyTime(j):
 		return "PartitionTimeLimit"
 	case !f.limits.Enforced:
 		return ""
 	}
 	return cmp.Or(shut("account", j.account, p, p.AllowAccounts, p.DenyAccounts), shut("QOS", j.qos, p, p.AllowQOS, p.DenyQOS))
+}
+
+// anyTime reports whether the job's QOS lifts its partition's MaxTime; the partition's own
+// does not.
+func (f *Fake) anyTime(j *job) bool {
+	own := f.order(j.qos)
+	return own != nil && own.AnyTime
 }
 
 // shut says in Slurm's words that the partition does not let a name in; no names to allow

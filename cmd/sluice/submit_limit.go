@@ -1,0 +1,81 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sluice-hpc/sluice/sbatch"
+	"github.com/sluice-hpc/sluice/slurm"
+	"github.com/sluice-hpc/sluice/slurm/command"
+)
+
+// limitsLimit is how long the user is kept waiting for what partitions allow. Where that
+// cannot be had the job is submitted, and sluiced says why it waits.
+const limitsLimit = 5 * time.Second
+
+// startable refuses a job that would never start because it asks for more time than any of
+// its partitions gives. Slurm is asked where the job names a time limit; its QOS, where
+// that limit is too long.
+func (s *submission) startable(ctx context.Context) error {
+	limit, ok := s.request.TimeLimit()
+	if !ok {
+		return nil
+	}
+	ctx, stop := context.WithTimeout(ctx, limitsLimit)
+	defer stop()
+	slurm, err := command.New(command.Config{Dir: s.site.Slurm.Bin, Conf: s.site.Slurm.Conf, Timeout: min(s.site.Slurm.Timeout, limitsLimit)})
+	if err != nil {
+		return nil
+	}
+	partitions, err := slurm.Partitions(ctx)
+	if err != nil {
+		return nil
+	}
+	wrong := tooLong(limit, s.request.Partitions, partitions, cmp.Or(s.request.OnTimeout, s.site.Checkpoint.OnTimeout) == "requeue")
+	if wrong == nil {
+		return nil
+	}
+	if lifts, err := slurm.LiftsTime(ctx); lifts || err != nil {
+		return nil
+	}
+	return wrong
+}
+
+// tooLong is the refusal of a time limit that none of the job's partitions, or the default
+// one where it names none, allows, and what to type; again: the job goes on after its limit. It is nil when one does, or is not known.
+func tooLong(limit sbatch.Limit, names []string, partitions []slurm.Partition, again bool) error {
+	var most time.Duration
+	var said []string
+	for _, p := range partitions {
+		if len(names) == 0 && !p.Default || len(names) > 0 && !slices.Contains(names, p.Name) {
+			continue
+		}
+		if p.MaxTime == 0 || limit.Most > 0 && limit.Most <= p.MaxTime {
+			return nil
+		}
+		said = append(said, fmt.Sprintf("%s of partition %s", slurmLimit(p.MaxTime), p.Name))
+		most = max(most, p.MaxTime)
+	}
+	if len(said) < max(1, len(names)) {
+		return nil
+	}
+	do := "give --time=" + slurmLimit(most) + " or less"
+	if again {
+		do += "; at its limit it saves, waits again and goes on"
+	}
+	return fmt.Errorf("%s: the job would never start: that is more than MaxTime, %s; %s", limit.At, strings.Join(said, " and "), do)
+}
+
+// slurmLimit prints a time limit as sbatch reads it: 1-00:00:00, 12:00:00.
+func slurmLimit(d time.Duration) string {
+	rest := d % (24 * time.Hour)
+	clock := fmt.Sprintf("%02d:%02d:%02d", rest/time.Hour, rest%time.Hour/time.Minute, rest%time.Minute/time.Second)
+	if days := d / (24 * time.Hour); days > 0 {
+		return fmt.Sprintf("%d-%s", days, clock)
+	}
+	return clock
+}

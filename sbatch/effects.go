@@ -1,0 +1,159 @@
+package sbatch
+
+import (
+	"slices"
+	"strings"
+)
+
+// Does is what sluice submit does with an option of sbatch's.
+type Does string
+
+// What may become of an option.
+const (
+	Passes  Does = "passed on"  // as typed, and it means what it means to sbatch
+	Takes   Does = "taken over" // sluice acts on it, or says it to sbatch in its own words
+	Partly  Does = "by value"   // some values pass, or are a fixed size; others are refused
+	Refuses Does = "refused"
+)
+
+// Effect is what an option of sbatch's becomes under sluice submit.
+type Effect struct {
+	Name  string // without hyphens
+	Short string // its letter; "" = none
+	Does  Does
+	// Note is what a user has to know beyond that; of a refused option why it is, and
+	// what to write instead.
+	Note string
+}
+
+// Effects lists what becomes of every option of sbatch's, in the order of their names.
+func Effects() []Effect {
+	var out []Effect
+	for _, o := range options {
+		if o.is == own && o.name != "deadline" {
+			continue
+		}
+		e := Effect{Name: o.name, Does: Passes}
+		if o.short != 0 {
+			e.Short = string(o.short)
+		}
+		if row, ok := notable[o.name]; ok {
+			e.Does, e.Note = row.does, row.note
+		}
+		if why, do := refusal(refusedAs(o.name), samples[o.name]); e.Does == Refuses {
+			e.Note = why + ": " + do
+		}
+		out = append(out, e)
+	}
+	slices.SortFunc(out, func(a, b Effect) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// refusedAs is the name by which refusal knows an option of an #SBATCH line.
+func refusedAs(name string) string {
+	if name == "deadline" {
+		return slurmsDeadline
+	}
+	return name
+}
+
+// samples are values with which an option is refused whose value decides.
+var samples = map[string]string{
+	"constraint": "[a*1&b*1]", "distribution": "arbitrary", "export-file": "5", "gpus": "4", "gpus-per-node": "4", "gpus-per-socket": "1",
+	"gpus-per-task": "1", "gres": "license:1", "ntasks": "4", "open-mode": "truncate", "requeue": "expedite", "tres-per-task": "gres/gpu:1",
+}
+
+const fixedSize = "a fixed size where no size is given to sluice; refused beside --max-gpus and its like"
+
+// notable are the options of which more is to be said than that they are passed on.
+var notable = map[string]struct {
+	does Does
+	note string
+}{
+	"array":                {Refuses, ""},
+	"autocomplete":         {Refuses, ""},
+	"batch":                {Refuses, ""},
+	"bb":                   {Passes, "what is staged in and out is so at every start"},
+	"bbf":                  {Passes, "as --bb"},
+	"begin":                {Passes, "the job waits without GPUs until then"},
+	"cluster":              {Refuses, ""},
+	"clusters":             {Refuses, ""},
+	"comment":              {Takes, "kept behind sluice's own words in the job's comment"},
+	"consolidate-segments": {Refuses, ""},
+	"constraint":           {Partly, "kept at every size; counts of nodes as in [a*1&b*1] are refused"},
+	"container":            {Refuses, ""},
+	"container-id":         {Refuses, ""},
+	"container-type":       {Refuses, ""},
+	"contiguous":           {Refuses, ""},
+	"core-spec":            {Refuses, ""},
+	"cpus-per-gpu":         {Takes, "scales with the GPUs of every size"},
+	"cpus-per-task":        {Passes, "the CPUs on each node, whatever the number of GPUs; --cpus-per-gpu scales"},
+	"deadline":             {Refuses, ""},
+	"dependency":           {Passes, "the job waits without GPUs until it is satisfied; a resize does not end a job for those that depend on it"},
+	"distribution":         {Partly, "refused: arbitrary"},
+	"exclude":              {Passes, "kept at every size"},
+	"exclusive":            {Refuses, ""},
+	"export":               {Passes, "Slurm's and sluice's own variables are set all the same"},
+	"external":             {Refuses, ""},
+	"gid":                  {Refuses, ""},
+	"gpus":                 {Partly, fixedSize},
+	"gpus-per-node":        {Partly, fixedSize},
+	"gpus-per-socket":      {Refuses, ""},
+	"gpus-per-task":        {Partly, fixedSize},
+	"gres":                 {Partly, "of gpu " + fixedSize + "; other resources are refused: a resize would drop them"},
+	"help":                 {Takes, "sluice's own help"},
+	"hold":                 {Takes, "until sluice release"},
+	"ignore-pbs":           {Passes, "without it a script with #PBS or #BSUB lines is refused"},
+	"input":                {Passes, "read from its beginning at every start"},
+	"mail-type":            {Passes, "BEGIN, REQUEUE and ALL also send mails at each resize"},
+	"mem":                  {Passes, "on each node, whatever the number of GPUs; --mem-per-gpu scales"},
+	"mem-per-gpu":          {Takes, "scales with the GPUs of every size"},
+	"nice":                 {Passes, ""},
+	"no-requeue":           {Refuses, ""},
+	"nodefile":             {Refuses, ""},
+	"nodelist":             {Refuses, ""},
+	"nodes":                {Partly, "1 with a fixed size: all of it on one node; else refused: sluice decides how many nodes a job spans"},
+	"ntasks":               {Partly, "1 passes; else refused: sluice ranks starts one process a GPU"},
+	"ntasks-per-core":      {Passes, "an upper bound for the one task on each node; srun in the script does not see it"},
+	"ntasks-per-gpu":       {Refuses, ""},
+	"ntasks-per-node":      {Refuses, ""},
+	"ntasks-per-socket":    {Passes, "as --ntasks-per-core"},
+	"ntasks-per-tres":      {Refuses, ""},
+	"open-mode":            {Partly, "append, which is what sluice writes; truncate is refused: a resize would wipe the output"},
+	"parsable":             {Passes, "the id is printed as sbatch prints it"},
+	"partition":            {Passes, "of several, sluice chooses one"},
+	"prefer":               {Refuses, ""},
+	"priority":             {Refuses, ""},
+	"profile":              {Passes, "with all, none, task, energy and the like; with sizes, or none, it is sluice's option"},
+	"quiet":                {Takes, "sbatch's line is not printed"},
+	"reboot":               {Passes, "nodes are rebooted at every start, so also for each resize"},
+	"requeue":              {Partly, "what sluice writes itself; --requeue=expedite is refused"},
+	"segment":              {Refuses, ""},
+	"signal":               {Passes, "again in every run of the job, and none at a resize"},
+	"spread-job":           {Refuses, ""},
+	"spread-segments":      {Refuses, ""},
+	"switches":             {Refuses, ""},
+	"tasks-per-node":       {Refuses, ""},
+	"test-only":            {Takes, "sbatch answers for the minimum; nothing is submitted"},
+	"thread-spec":          {Refuses, ""},
+	"time":                 {Passes, "of every run of the job: a resize starts it again"},
+	"tres-per-task":        {Partly, "of gpu " + fixedSize + "; other resources pass"},
+	"uid":                  {Refuses, ""},
+	"usage":                {Takes, "sluice's own help"},
+	"use-min-nodes":        {Passes, "sluice uses few nodes anyway"},
+	"version":              {Takes, "sluice's own"},
+	"wait":                 {Takes, "sluice waits; the exit code is the job's"},
+	"wrap":                 {Takes, ""},
+}
+
+// Typed is the option with a value with which it is refused, if any is.
+func (e Effect) Typed() string {
+	value := samples[e.Name]
+	if value == "" && byName(e.Name).takes == valued {
+		value = "1"
+	}
+	if value == "" {
+		return "--" + e.Name
+	}
+	return "--" + e.Name + "=" + value
+}

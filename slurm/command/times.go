@@ -1,0 +1,45 @@
+package command
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// Partitions asks what partitions ask of their jobs, in one query.
+func (c *Client) Partitions(ctx context.Context) (list []slurm.Partition, err error) {
+	err = c.limitsFrom(ctx, "scontrol", []string{"-a", "-o", "show", "partition"}, func(out string) (err error) {
+		list, err = parsePartitions(out)
+		return err
+	})
+	return list, err
+}
+
+// LiftsTime reports whether a job may be started that asks for more time than its
+// partition's MaxTime: the site has a submit plugin, which may change either, or a QOS
+// with the flag PartitionTimeLimit. That takes two queries; where QOS cannot be read the
+// error says so.
+func (c *Client) LiftsTime(ctx context.Context) (bool, error) {
+	plugin, books := false, false
+	err := c.limitsFrom(ctx, "scontrol", []string{"show", "config"}, func(out string) error {
+		for line := range strings.Lines(out) {
+			key, value, _ := strings.Cut(line, "=")
+			switch value = strings.TrimSpace(value); strings.TrimSpace(key) {
+			case "JobSubmitPlugins":
+				plugin = !empty(value)
+			case "AccountingStorageType":
+				books = strings.HasSuffix(value, "slurmdbd")
+			}
+		}
+		return nil
+	})
+	if err != nil || plugin || !books {
+		return plugin, err
+	}
+	var orders []slurm.QOS
+	err = c.limitsFrom(ctx, "sacctmgr", []string{"-n", "-P", "show", "qos", "format=" + strings.Join(qosFields[:], ",")},
+		func(out string) (err error) { orders, err = parseQOS(out); return })
+	return slices.ContainsFunc(orders, func(q slurm.QOS) bool { return q.AnyTime }), err
+}
