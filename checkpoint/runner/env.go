@@ -34,6 +34,7 @@ type facts struct {
 	runner      int    // number of the runner's process
 	sluice      string // path of the program
 	profile     string // steps to measure the speed by; "" = it is not measured
+	array       Array
 	python      string // directory of the training library; "" = none
 	// overlap: Slurm still counts GPUs as taken by a step that is gone; srun starts
 	// others beside it.
@@ -52,7 +53,7 @@ func environment(given []string, f facts) []string {
 	out := make([]string, 0, len(given)+len(own))
 	for _, entry := range given {
 		name, _, _ := strings.Cut(entry, "=")
-		if !replaced[name] && !(f.jobDir != "" && outdated(name, vars)) {
+		if !replaced[name] && !(f.jobDir != "" && (outdated(name, vars) || ofArray(name))) {
 			out = append(out, entry)
 		}
 	}
@@ -94,6 +95,7 @@ func (f facts) variables(vars map[string]string) []variable {
 		job("SLUICE_RUNNER", known(f.runner)),
 		job("SLUICE_PROFILE_STEPS", f.profile),
 	}
+	own = append(own, f.array.variables(f.job)...)
 	if f.overlap {
 		own = append(own, always("SLURM_OVERLAP", "1"))
 	}
