@@ -15,22 +15,14 @@ import (
 type Array struct {
 	Tasks []int // indices, ascending, each once; at least one
 	Limit int   // how many may run at once; 0 = any number
+	Step  int   // the first step written, whatever the indices; 1 without
 }
 
-// Min, Max and Step are what sbatch tells the tasks of an array: its step is the distance
-// of the first two.
+// Min is the first index.
 func (a Array) Min() int { return a.Tasks[0] }
 
 // Max is the last index.
 func (a Array) Max() int { return a.Tasks[len(a.Tasks)-1] }
-
-// Step is 1 for a single task.
-func (a Array) Step() int {
-	if len(a.Tasks) < 2 {
-		return 1
-	}
-	return a.Tasks[1] - a.Tasks[0]
-}
 
 // ParseArray reads sbatch's list of indices: 0-15, 0-15:4, 1,3,5-7, each with %N behind.
 // The indices may stand in brackets. An error names its column, from 1 in bytes.
@@ -48,7 +40,7 @@ func ParseArray(value string) (Array, error) {
 	if p.bracketed && !p.take(']') {
 		return Array{}, p.wrong("want ]")
 	}
-	a := Array{}
+	a := Array{Step: max(1, p.step)}
 	if p.take('%') {
 		n, err := p.number("how many tasks may run at once")
 		if err != nil {
@@ -68,6 +60,7 @@ type arrayParser struct {
 	text      string
 	at        int
 	bracketed bool
+	step      int // the first; 0 = none yet
 	tasks     []int
 }
 
@@ -123,13 +116,15 @@ func (p *arrayParser) span() error {
 				p.at = at
 				return p.wrong("a step is 1 or more")
 			}
+			step = min(step, elastic.MaxIndex+1)
+			p.step = cmp.Or(p.step, step)
 		}
 	}
 	if len(p.tasks) > 2*elastic.MaxIndex {
 		p.at = from
 		return p.wrong("too many indices")
 	}
-	for i := first; i <= last; i += min(step, elastic.MaxIndex+1) {
+	for i := first; i <= last; i += step {
 		p.tasks = append(p.tasks, i)
 	}
 	return nil
@@ -186,7 +181,7 @@ func (r Request) task(j Job) []string {
 	if r.Array == nil {
 		return nil
 	}
-	return []string{fmt.Sprintf("--array=%d_%d/%d:%d-%d:%d", j.Of, j.Index, len(r.Array.Tasks), r.Array.Min(), r.Array.Max(), r.Array.Step())}
+	return []string{fmt.Sprintf("--array=%d_%d/%d:%d-%d:%d", j.Of, j.Index, len(r.Array.Tasks), r.Array.Min(), r.Array.Max(), r.Array.Step)}
 }
 
 // filesOf are the options that name the task's files, where %A or %a does: to sbatch the
