@@ -132,6 +132,9 @@ func (r Request) Args(j Job) ([]string, error) {
 		args = append(args, "--job-name="+r.jobName())
 	}
 	args = append(append(args, r.options...), r.filesOf(j)...)
+	if r.depends != "" {
+		args = append(args, "--dependency="+r.depends)
+	}
 	if j.Batch == "" {
 		return args, nil
 	}

@@ -33,6 +33,8 @@ type Request struct {
 	Partitions []string
 	// Array is the job array to be submitted, a job for each task; nil = one job.
 	Array *Array
+	// Dependency is what --dependency says, as typed; see Depend.
+	Dependency string
 	// Parsable: print what scripts can use.
 	Parsable bool
 	// Warnings are for the user's eyes; the request stands.
@@ -48,6 +50,7 @@ type Request struct {
 	sizeless bool
 	options  []string // of the command line, for sbatch, as typed
 	files    []string // of an array: options that name files by %A and %a
+	depends  string   // in the place of Dependency; "" = it stands as it is
 }
 
 // Adopt is what the runner takes over from a program that cannot be changed.
@@ -186,6 +189,7 @@ func (m *merger) rest(env environment) {
 	_, r.TestOnly = m.chosen["test-only"]
 	_, r.name = m.chosen["job-name"]
 	_, r.Parsable = m.chosen["parsable"]
+	r.Dependency = m.chosen["dependency"].value
 	m.array(env)
 	// sbatch itself does not read --quiet in a script.
 	if s, ok := m.chosen["quiet"]; ok {

@@ -118,14 +118,7 @@ func expand(words []jobWord, known []arrayTask) (out []elastic.JobID, err error)
 			out = append(out, w.id)
 			continue
 		}
-		// Comments are in users' hands: an array is the jobs of its first job's user.
-		owner := uint32(os.Getuid())
-		for _, t := range known {
-			if t.job == w.id && t.array == w.id {
-				owner = t.uid
-			}
-		}
-		found := 0
+		owner, found := arrayOwner(known, w.id), 0
 		for _, t := range known {
 			if t.array == w.id && t.uid == owner && (w.tasks == nil && !t.ended || w.tasks != nil && slices.Contains(w.tasks.Tasks, t.index)) {
 				out, found = append(out, t.job), found+1
@@ -136,6 +129,17 @@ func expand(words []jobWord, known []arrayTask) (out []elastic.JobID, err error)
 		}
 	}
 	return out, nil
+}
+
+// arrayOwner is whose jobs an array is made of: of its first job's user, or of who asks. For
+// comments are in users' hands.
+func arrayOwner(known []arrayTask, array elastic.JobID) uint32 {
+	for _, t := range known {
+		if t.job == array && t.array == array {
+			return t.uid
+		}
+	}
+	return uint32(os.Getuid())
 }
 
 // jobsNamed returns the jobs that the words name; report is asked only where there are

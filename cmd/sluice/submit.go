@@ -120,6 +120,9 @@ func (s *submission) submit(ctx context.Context, cmd *cobra.Command, args []stri
 
 // perform submits what was asked for: one job, those of an array, or none for a test.
 func (s *submission) perform(ctx context.Context, user bool) ([]handedIn, error) {
+	if err := s.depend(ctx); err != nil {
+		return nil, err
+	}
 	s.name()
 	if s.request.TestOnly {
 		return nil, s.test(ctx)

@@ -153,3 +153,37 @@ func ranges[N ~int | ~int64](numbers []N) string {
 	}
 	return strings.Join(parts, ",")
 }
+
+// depend has the job depend on the jobs of an array that is named in --dependency: Slurm
+// knows no array of that number.
+func (s *submission) depend(ctx context.Context) error {
+	if !strings.ContainsAny(s.request.Dependency, "0123456789") {
+		return nil
+	}
+	client, err := slurmFor(s.site)
+	if err != nil {
+		return err
+	}
+	jobs, err := client.Jobs(ctx)
+	switch {
+	case err != nil && !strings.Contains(s.request.Dependency, "_"):
+		return nil // it is for sbatch to fail
+	case err != nil:
+		return fmt.Errorf("what --dependency=%s names: %w", escape(s.request.Dependency), err)
+	}
+	known := tagged(jobs)
+	request, whole := s.request.Depend(func(array elastic.JobID) map[int]elastic.JobID {
+		out, owner := map[int]elastic.JobID{}, arrayOwner(known, array)
+		for _, t := range known {
+			if t.array == array && t.uid == owner {
+				out[t.index] = t.job
+			}
+		}
+		return out
+	})
+	s.request = request
+	for _, id := range whole {
+		warn(s.errs, fmt.Sprintf("--dependency: %d is the first job of array %d and no other; for all its tasks write %d_*", id, id, id))
+	}
+	return nil
+}

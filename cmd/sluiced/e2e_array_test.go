@@ -62,10 +62,15 @@ exec /usr/bin/python3 -u %[2]s --steps-log array$SLURM_ARRAY_TASK_ID.steps --epo
 	}
 	s.must(s.Start(s.ctx))
 	tasks[5].until("to wait for the others", waits)
+	after, err := s.Submit(s.ctx, "", "--gpus=1", "--dependency=afterany:"+ids[0]+"_*", "--wrap", "true")
+	s.must(err)
 	// Who is cancelled is not waited for.
 	s.as("", "sluice", "cancel", ids[0]+"_11")
 
 	folders := map[string]int{}
+	if d := (&job{s: s, id: after}).field("Dependency"); strings.Count(d, "afterany:") != 6 {
+		t.Errorf("it depends on %s", d)
+	}
 	for i, j := range tasks[:5] {
 		j.completes()
 		index := 1 + 2*i
@@ -81,6 +86,10 @@ exec /usr/bin/python3 -u %[2]s --steps-log array$SLURM_ARRAY_TASK_ID.steps --epo
 	}
 	if len(folders) != 5 || slices.Max(slices.Collect(maps.Values(folders))) < 2 {
 		t.Errorf("checkpoint folders and their runs: %v", folders)
+	}
+	last := &job{s: s, id: after}
+	if state := last.ends(); state != "COMPLETED" {
+		t.Errorf("the job that depends on the array is %s", state)
 	}
 	if n := most(); n != 2 {
 		t.Errorf("%d tasks ran at once", n)
