@@ -53,7 +53,7 @@ func environment(given []string, f facts) []string {
 	out := make([]string, 0, len(given)+len(own))
 	for _, entry := range given {
 		name, _, _ := strings.Cut(entry, "=")
-		if !replaced[name] && !(f.jobDir != "" && (outdated(name, vars) || ofArray(name))) {
+		if !replaced[name] && !(f.jobDir != "" && outdated(name, vars)) {
 			out = append(out, entry)
 		}
 	}
@@ -121,7 +121,7 @@ func outdated(name string, vars map[string]string) bool {
 		// submitted with --cpus-per-task; else it would tie srun to too few.
 		return vars[name] != vars["SLURM_CPUS_ON_NODE"]
 	}
-	return slices.Contains(stale, name)
+	return slices.Contains(stale, name) || ofArray(name)
 }
 
 // table makes a look-up table of "NAME=value" entries. As for a shell, the last
