@@ -2,6 +2,7 @@ package elastic
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -44,6 +45,10 @@ func (j *Job) WaitsOutside() string {
 
 // DependsOn joins the terms of a dependency, for people; oneIsEnough joins them with "or".
 func DependsOn(terms []string, oneIsEnough bool) string {
+	const most = 4 // as of an array's tasks
+	if n := len(terms); n > most {
+		terms = append(slices.Clone(terms[:most-1]), fmt.Sprintf("%d more", n-most+1))
+	}
 	if oneIsEnough {
 		return strings.Join(terms, " or ")
 	}

@@ -43,6 +43,8 @@ type Cap struct {
 	// that is, for people: "job 7 of alice has 2".
 	Others int
 	Users  []string
+	// Throttle: it is the %N of a job array.
+	Throttle bool
 	// MaxTime, when not 0, is the longest time limit of Partition: a job that asks for
 	// more never starts.
 	MaxTime   time.Duration

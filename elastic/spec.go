@@ -60,6 +60,8 @@ type Spec struct {
 	// Script names the user's script: the first ScriptDigits hex digits of a SHA-256; "" =
 	// not known. Jobs of one user and script answer requests alike.
 	Script string `json:",omitempty"`
+	// Array is its part in a job array; zero = it is none of one.
+	Array Array `json:",omitzero"`
 	// Nodes is on how many nodes it may run at most; 0 = on any number.
 	Nodes int `json:",omitempty"`
 
@@ -162,6 +164,9 @@ func (s Spec) Validate() error {
 		return fmt.Errorf("--cpus-per-gpu %d: want 0 to %d", s.CPUsPerGPU, maxCount)
 	case s.MemPerGPUMB < 0 || s.MemPerGPUMB > maxMemMB:
 		return fmt.Errorf("--mem-per-gpu %dM: want 0 to %dM", s.MemPerGPUMB, maxMemMB)
+	}
+	if err := s.Array.validate(); err != nil {
+		return err
 	}
 	if err := s.validateProfile(); err != nil {
 		return err

@@ -125,6 +125,10 @@ func drawSpec(t *rapid.T) Spec {
 		Again:       rapid.Bool().Draw(t, "again"),
 		MemPerGPUMB: rapid.Int64Range(0, maxMemMB).Draw(t, "mem"),
 	}
+	if rapid.Bool().Draw(t, "array") {
+		s.Array = Array{JobID(rapid.IntRange(0, maxID).Draw(t, "of")), rapid.IntRange(0, MaxIndex).Draw(t, "index"),
+			rapid.IntRange(1, MaxIndex+1).Draw(t, "tasks"), rapid.IntRange(0, MaxIndex+1).Draw(t, "at once")}
+	}
 	if rapid.Bool().Draw(t, "bounded") {
 		s.Max = rapid.IntRange(s.Min, maxCount).Draw(t, "max")
 	}

@@ -39,6 +39,11 @@ func (t Tag) String() string {
 			put(key, strconv.Itoa(n))
 		}
 	}
+	text := func(key, value string) {
+		if value != "" {
+			put(key, value)
+		}
+	}
 	s := t.Spec
 	put("id", s.Token)
 	put("inc", strconv.Itoa(t.Incarnation))
@@ -60,15 +65,9 @@ func (t Tag) String() string {
 	if s.Soft {
 		put("soft", "1")
 	}
-	if s.Unit != "" {
-		put("unit", string(s.Unit))
-	}
-	if s.Model != "" {
-		put("model", s.Model)
-	}
-	if s.Signal != "" {
-		put("signal", s.Signal)
-	}
+	text("unit", string(s.Unit))
+	text("model", s.Model)
+	text("signal", s.Signal)
 	if s.Grace > 0 {
 		put("grace", s.Grace.String())
 	}
@@ -81,13 +80,12 @@ func (t Tag) String() string {
 	if len(s.Profile) > 0 {
 		put("profile", joinInts(s.Profile))
 	}
-	if s.Script != "" {
-		put("script", s.Script)
+	text("script", s.Script)
+	if s.Array.Is() {
+		put("array", s.Array.String())
 	}
 	number("nodes", s.Nodes)
-	if len(s.Types) > 0 {
-		put("types", strings.Join(s.Types, ","))
-	}
+	text("types", strings.Join(s.Types, ","))
 	number("cpus", s.CPUsPerGPU)
 	number("mem", int(s.MemPerGPUMB))
 	number("pin", t.Directive.Pin)
@@ -190,6 +188,8 @@ func (t *Tag) set(key, value string) (err error) {
 		s.Profile, err = splitInts(value)
 	case "script":
 		s.Script = value
+	case "array":
+		s.Array, err = parseArray(value)
 	case "types":
 		s.Types = strings.Split(value, ",")
 	case "nodes":

@@ -13,11 +13,11 @@ func TestTagText(t *testing.T) {
 	tag := Tag{
 		Spec: Spec{Token: testToken, Min: 2, Max: 16, Sizes: []int{2, 4, 8}, AllowUneven: true, Total: 1.5e6, Unit: Steps,
 			Model: "resnet50", Signal: "USR2", Grace: 90 * time.Second, CPUsPerGPU: 8, MemPerGPUMB: 4096,
-			Habit: true, Again: true, Profile: []int{2, 8}, Script: "0123456789ab", Nodes: 2, Types: []string{"a100", "h100"}},
+			Habit: true, Again: true, Profile: []int{2, 8}, Script: "0123456789ab", Array: Array{Job: 101, Index: 3, Count: 16, Limit: 4}, Nodes: 2, Types: []string{"a100", "h100"}},
 		Incarnation: 3, Directive: Directive{Pin: 4, Hold: true}, Comment: "mine; yours ; theirs",
 	}
 	want := "sluice/1 id=" + testToken + " inc=3 min=2 max=16 sizes=2,4,8 uneven=1 total=1.5e+06 unit=step model=resnet50" +
-		" signal=USR2 grace=1m30s habit=1 again=1 profile=2,8 script=0123456789ab nodes=2 types=a100,h100 cpus=8 mem=4096 pin=4 hold=1 ; mine; yours ; theirs"
+		" signal=USR2 grace=1m30s habit=1 again=1 profile=2,8 script=0123456789ab array=101_3/16%4 nodes=2 types=a100,h100 cpus=8 mem=4096 pin=4 hold=1 ; mine; yours ; theirs"
 	if got := tag.String(); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -55,6 +55,7 @@ func TestParseTagRefuses(t *testing.T) {
 		head + " model=a;b":              `column 10: --model "a;b"`,
 		head + " script=0123456789aB":    `column 10: script "0123456789aB": want 12 lower-case hex digits`,
 		head + " types=a100,":            `column 10: --gpu-types a100,: want at most 16 names`,
+		head + " array=1_2":              `column 58: array="1_2": want JOB_INDEX/COUNT`,
 		head + " signal=KILL":            `column 10: --checkpoint-signal "KILL"`,
 		head + strings.Repeat(" ", 5000): `column 4097: sluice part of the comment longer than 4096 bytes`,
 		head + " sizes=1" + strings.Repeat(",1", 1024): `column 58: sizes: more than 1024`,
@@ -85,7 +86,7 @@ func TestTagComesBack(t *testing.T) {
 // reading what it renders to gives the same.
 func FuzzParseTag(f *testing.F) {
 	for _, seed := range []string{"", "sluice/1", "sluice/1 id=" + testToken + " inc=0 min=1",
-		"sluice/1 id=" + testToken + " min=1 sizes=1,2,4 total=1e3 unit=epoch grace=90s pin=2 hold=1 ; a ; b", "sluice/1 a=b=c  ;"} {
+		"sluice/1 id=" + testToken + " min=1 sizes=1,2,4 total=1e3 unit=epoch grace=90s array=7_3/16%4 pin=2 hold=1 ; a ; b", "sluice/1 a=b=c  ;"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, comment string) {

@@ -70,7 +70,7 @@ var notable = map[string]struct {
 	does Does
 	note string
 }{
-	"array":                {Refuses, ""},
+	"array":                {Takes, "an elastic job for each index, with an id of its own: see 'sluice submit --help'"},
 	"autocomplete":         {Refuses, ""},
 	"batch":                {Refuses, ""},
 	"bb":                   {Passes, "what is staged in and out is so at every start"},

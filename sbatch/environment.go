@@ -115,7 +115,7 @@ func overruled(name string) bool {
 func Without(environ []string) []string {
 	out := make([]string, 0, len(environ))
 	for _, entry := range environ {
-		if !strings.HasPrefix(entry, "SBATCH_WAIT=") && !countsGPUs(entry) {
+		if !strings.HasPrefix(entry, "SBATCH_WAIT=") && !strings.HasPrefix(entry, "SBATCH_ARRAY_INX=") && !countsGPUs(entry) {
 			out = append(out, entry)
 		}
 	}

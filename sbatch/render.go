@@ -29,6 +29,10 @@ type Job struct {
 	Run    []string // options for 'sluice run'
 	Script string   // the stored copy of the user's script, absolute
 	Batch  string   // the file that Batch is written to, absolute; "" = standard input
+	// Index and Of are the job's task in an array and the array's id: 0 for its first job,
+	// whose own id that is.
+	Index int
+	Of    elastic.JobID
 }
 
 // Batch renders the script that Slurm really starts: the header of the user's
@@ -41,7 +45,7 @@ func (r Request) Batch(j Job) []byte {
 		b.WriteString(line + "\n")
 	}
 	b.WriteString("exec " + shellQuote(j.Sluice) + " run ")
-	for _, option := range j.Run {
+	for _, option := range append(r.task(j), j.Run...) {
 		b.WriteString(shellQuote(option) + " ")
 	}
 	b.WriteString("-- " + shellQuote(j.Script))
@@ -92,16 +96,16 @@ func (s Script) rendered() []string {
 }
 
 // dropped reports whether a script's setting must not reach sbatch: it would
-// wait by itself, beyond the deadline of the call, or count the GPUs of a fixed size
-// beside sluice.
-func dropped(s setting) bool { return s.name == "wait" || consumed(s) }
+// wait by itself, beyond the deadline of the call, make an array of its own, or count the
+// GPUs of a fixed size beside sluice.
+func dropped(s setting) bool { return s.name == "wait" || s.name == "array" || consumed(s) }
 
 // Args renders the arguments for sbatch: sluice's own, the user's options of the
 // command line as typed, the batch script and the script's arguments. The user's
 // stand last, so that an option nobody knows cannot swallow one of sluice's.
 // The error is a comment that is too long.
 func (r Request) Args(j Job) ([]string, error) {
-	comment, err := r.tag(j.Token)
+	comment, err := r.tag(j)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +131,10 @@ func (r Request) Args(j Job) ([]string, error) {
 	if !r.name {
 		args = append(args, "--job-name="+r.jobName())
 	}
-	args = append(args, r.options...)
+	args = append(append(args, r.options...), r.filesOf(j)...)
+	if r.depends != "" {
+		args = append(args, "--dependency="+r.depends)
+	}
 	if j.Batch == "" {
 		return args, nil
 	}
@@ -139,9 +146,9 @@ func (r Request) Args(j Job) ([]string, error) {
 }
 
 // tag renders the comment that makes the job sluice's.
-func (r Request) tag(token string) (string, error) {
+func (r Request) tag(j Job) (string, error) {
 	spec := r.Spec
-	spec.Token, spec.Script = token, r.digest()
+	spec.Token, spec.Script, spec.Array = j.Token, r.digest(), r.part(j)
 	t := elastic.Tag{Spec: spec, Directive: elastic.Directive{Hold: r.Hold}, Comment: r.comment}
 	comment := t.String()
 	if len(comment)+growth <= maxComment {

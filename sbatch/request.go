@@ -31,6 +31,12 @@ type Request struct {
 	TestOnly bool
 	// Partitions are the partitions asked for; empty when none was.
 	Partitions []string
+	// Array is the job array to be submitted, a job for each task; nil = one job.
+	Array *Array
+	// Dependency is what --dependency says, as typed; see Depend.
+	Dependency string
+	// Parsable: print what scripts can use.
+	Parsable bool
 	// Warnings are for the user's eyes; the request stands.
 	Warnings []string
 
@@ -44,6 +50,8 @@ type Request struct {
 	// sizeless: nothing says how many GPUs the job can use.
 	sizeless bool
 	options  []string // of the command line, for sbatch, as typed
+	files    []string // of an array: options that name files by %A and %a
+	depends  string   // in the place of Dependency; "" = it stands as it is
 }
 
 // Adopt is what the runner takes over from a program that cannot be changed.
@@ -87,7 +95,7 @@ func Merge(c CommandLine, environ []string, s Script) (Request, error) {
 	m.keep(c.settings)
 	m.spec()
 	m.limits()
-	m.rest()
+	m.rest(env)
 	return m.request, join(m.errs)
 }
 
@@ -160,7 +168,7 @@ func (m *merger) take(source []setting) {
 // sluice acts on it itself, or says it in its own words.
 func taken(option string) bool {
 	switch option {
-	case "hold", "wait", "quiet", "comment", "wrap", "requeue", "open-mode", "test-only", "cpus-per-gpu", "mem-per-gpu":
+	case "hold", "wait", "quiet", "array", "comment", "wrap", "requeue", "open-mode", "test-only", "cpus-per-gpu", "mem-per-gpu":
 		return true
 	}
 	return false
@@ -176,12 +184,15 @@ func (m *merger) keep(line []setting) {
 }
 
 // rest takes over what is neither sluice's nor refused.
-func (m *merger) rest() {
+func (m *merger) rest(env environment) {
 	r := &m.request
 	_, r.Hold = m.chosen["hold"]
 	_, r.Wait = m.chosen["wait"]
 	_, r.TestOnly = m.chosen["test-only"]
 	_, r.name = m.chosen["job-name"]
+	_, r.Parsable = m.chosen["parsable"]
+	r.Dependency = m.chosen["dependency"].value
+	m.array(env)
 	// sbatch itself does not read --quiet in a script.
 	if s, ok := m.chosen["quiet"]; ok {
 		r.Quiet = s.at.Line == 0

@@ -61,9 +61,6 @@ func refusal(option, value string) (why, do string) {
 		return distribution(value)
 
 	// Jobs that cannot be resized as one.
-	case "array":
-		return "the jobs of an array share one record in Slurm and cannot be resized one by one",
-			"submit one job for each index: for i in 1 2 3; do sluice submit job.sh $i; done"
 	case "exclusive":
 		return "it takes whole nodes, with GPUs the job does not use, and such a job can only grow by nodes",
 			"leave it out; GPUs are never shared between jobs anyway"

@@ -34,6 +34,7 @@ type facts struct {
 	runner      int    // number of the runner's process
 	sluice      string // path of the program
 	profile     string // steps to measure the speed by; "" = it is not measured
+	array       Array
 	python      string // directory of the training library; "" = none
 	// overlap: Slurm still counts GPUs as taken by a step that is gone; srun starts
 	// others beside it.
@@ -94,6 +95,7 @@ func (f facts) variables(vars map[string]string) []variable {
 		job("SLUICE_RUNNER", known(f.runner)),
 		job("SLUICE_PROFILE_STEPS", f.profile),
 	}
+	own = append(own, f.array.variables(f.job)...)
 	if f.overlap {
 		own = append(own, always("SLURM_OVERLAP", "1"))
 	}
@@ -119,7 +121,7 @@ func outdated(name string, vars map[string]string) bool {
 		// submitted with --cpus-per-task; else it would tie srun to too few.
 		return vars[name] != vars["SLURM_CPUS_ON_NODE"]
 	}
-	return slices.Contains(stale, name)
+	return slices.Contains(stale, name) || ofArray(name)
 }
 
 // table makes a look-up table of "NAME=value" entries. As for a shell, the last

@@ -286,7 +286,7 @@ func (r *run) environment() []string {
 	f := facts{
 		where: r.where, largest: r.target.Largest, incarnation: r.target.Incarnation, unit: r.Unit,
 		master: r.from.master, port: r.from.port, sluice: r.Sluice, python: r.Python,
-		profile: r.Profile.String(), overlap: r.hang.times > 0,
+		profile: r.Profile.String(), array: r.Array, overlap: r.hang.times > 0,
 	}
 	if r.alone {
 		return environment(r.Env, f)

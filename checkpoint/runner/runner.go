@@ -18,6 +18,7 @@ type Config struct {
 	Outbox string   // base of the daemon's folders; "" = outbox beside the jobs'
 	Keep   int      // complete checkpoints to keep, at least 1
 	Unit   string   // what the job counts its work in: epoch or step
+	Array  Array    // its part in a job array; zero = it is none of one
 	// Retries is how often a script that failed is started again from its newest
 	// valid checkpoint, in a row without a newer one; 0 = its end is the job's.
 	Retries int

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/spf13/cobra"
 
 	"github.com/sluice-hpc/sluice/elastic"
@@ -13,13 +16,13 @@ func newCancelCommand() *cobra.Command {
 		Short: "Cancel jobs, as scancel does",
 		Long: `Cancels jobs with Slurm's scancel, as you, and tells sluiced, so that their GPUs go
 to other jobs at once. scancel by itself works as well: sluiced then notices at
-its next look. A job in the middle of a resize is cancelled too.`,
-		Args: cobra.MinimumNArgs(1),
+its next look. A job in the middle of a resize is cancelled too.
+
+A number is one job, to sluice as to Slurm, also that of an array's first: 101_* is
+every task of array 101, 101_3 and 101_[4-7] are some.`,
+		Example: "  sluice cancel 4711\n  sluice cancel '101_*'",
+		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			jobs, err := jobNumbers(args)
-			if err != nil {
-				return err
-			}
 			c, err := siteFor(cmd)
 			if err != nil {
 				return err
@@ -31,6 +34,29 @@ its next look. A job in the middle of a resize is cancelled too.`,
 			daemon, err := dial(c)
 			if err != nil {
 				warn(cmd.ErrOrStderr(), err.Error())
+			}
+			words, err := jobWords(args)
+			if err != nil {
+				return err
+			}
+			var known []arrayTask
+			if slices.ContainsFunc(words, jobWord.many) { // Slurm knows them without a daemon
+				all, err := client.Jobs(cmd.Context())
+				if err != nil {
+					return err
+				}
+				known = tagged(all)
+			}
+			jobs, err := expand(words, known)
+			if err != nil {
+				return err
+			}
+			if daemon != nil {
+				if report, err := daemon.Report(cmd.Context()); err == nil {
+					for _, text := range goOn(reported(report), jobs) {
+						defer warn(cmd.ErrOrStderr(), text)
+					}
+				}
 			}
 			return each(jobs, func(job elastic.JobID) error {
 				if err := client.Cancel(cmd.Context(), slurm.JobID(job)); err != nil {
@@ -44,4 +70,21 @@ its next look. A job in the middle of a resize is cancelled too.`,
 			})
 		},
 	}
+}
+
+// goOn tells who cancels the first job of an array, by which its array is called, that the
+// other tasks go on.
+func goOn(known []arrayTask, cancelled []elastic.JobID) (out []string) {
+	for _, id := range cancelled {
+		first, others := slices.IndexFunc(known, func(t arrayTask) bool { return t.job == id && t.array == id }), 0
+		for _, t := range known {
+			if first >= 0 && t.array == id && t.uid == known[first].uid && !t.ended && !slices.Contains(cancelled, t.job) {
+				others++
+			}
+		}
+		if others > 0 {
+			out = append(out, fmt.Sprintf("job %d is task %d of array %d; its %s go on: sluice cancel '%d_*' ends them", id, known[first].index, id, plural(others, "other task"), id))
+		}
+	}
+	return out
 }

@@ -25,11 +25,11 @@ its name and step; it fails where no checkpoint came within the job's grace peri
 			if !wait {
 				return direct(cmd, args, control.Change{Order: control.Save})
 			}
-			jobs, err := jobNumbers(args)
+			client, err := daemonFor(cmd)
 			if err != nil {
 				return err
 			}
-			client, err := daemonFor(cmd)
+			jobs, err := jobsNamed(cmd.Context(), args, client.Report)
 			if err != nil {
 				return err
 			}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -28,33 +27,6 @@ func daemonFor(cmd *cobra.Command) (*control.Client, error) {
 		tellRival(cmd)
 	}
 	return dial(c)
-}
-
-// jobNumber reads a job as users write it.
-func jobNumber(s string) (elastic.JobID, error) {
-	n, err := strconv.ParseInt(s, 10, 64)
-	switch {
-	case err == nil && n > 0:
-		return elastic.JobID(n), nil
-	case strings.ContainsAny(s, "_+") && s[0] >= '0' && s[0] <= '9':
-		return 0, fmt.Errorf("%s: arrays and heterogeneous jobs are not elastic; use Slurm's own commands", escape(s))
-	}
-	return 0, fmt.Errorf("invalid job id %q", s)
-}
-
-// jobNumbers reads several, each possibly a comma-separated list.
-func jobNumbers(args []string) ([]elastic.JobID, error) {
-	var out []elastic.JobID
-	for _, arg := range args {
-		for word := range strings.SplitSeq(arg, ",") {
-			id, err := jobNumber(word)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, id)
-		}
-	}
-	return out, nil
 }
 
 // each does something to every job and goes on after a failure, as Slurm's

@@ -22,7 +22,7 @@ hook epilog-sluice calls it when a job ends.`,
 			var id elastic.JobID
 			var err error
 			if job != "" {
-				if id, err = jobNumber(job); err != nil {
+				if id, err = jobNamed(cmd.Context(), job, reportFor(cmd)); err != nil {
 					return err
 				}
 			}

@@ -19,11 +19,11 @@ func newExplainCommand() *cobra.Command {
 		Example: "  sluice explain 4711",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			job, err := jobNumber(args[0])
+			client, err := daemonFor(cmd)
 			if err != nil {
 				return err
 			}
-			client, err := daemonFor(cmd)
+			job, err := jobNamed(cmd.Context(), args[0], client.Report)
 			if err != nil {
 				return err
 			}
@@ -46,6 +46,7 @@ func explain(w io.Writer, e control.Explanation) error {
 	j := e.Job
 	var s sheet
 	s.put("Job", "%d (%s) of %s: %s", j.JobID, j.Name, j.User, stateLine(j))
+	s.put("Array", "%s", arrayLine(j))
 	s.put("GPUs", "%s", gpuLine(j))
 	s.put("GPUs busy", "%s", busyLine(j))
 	s.put("Why", "%s", j.Reason)

@@ -19,11 +19,11 @@ the move that led to the run, in seconds: saving, stopping, starting and loading
 		Example: "  sluice history 4711",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			job, err := jobNumber(args[0])
+			client, err := daemonFor(cmd)
 			if err != nil {
 				return err
 			}
-			client, err := daemonFor(cmd)
+			job, err := jobNamed(cmd.Context(), args[0], client.Report)
 			if err != nil {
 				return err
 			}

@@ -25,11 +25,11 @@ again should it be stopped.`,
 
 // direct gives the same order about every job named.
 func direct(cmd *cobra.Command, args []string, change control.Change) error {
-	jobs, err := jobNumbers(args)
+	client, err := daemonFor(cmd)
 	if err != nil {
 		return err
 	}
-	client, err := daemonFor(cmd)
+	jobs, err := jobsNamed(cmd.Context(), args, client.Report)
 	if err != nil {
 		return err
 	}

@@ -34,7 +34,7 @@ for a job that has ended that is as long as sluice or Slurm remember it.`,
 		Example: "  sluice logs 4711\n  sluice logs -f --segment last 4711",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			job, err := jobNumber(args[0])
+			job, err := jobNamed(cmd.Context(), args[0], reportFor(cmd))
 			if err != nil {
 				return err
 			}

@@ -72,6 +72,10 @@ func (p *profiling) prepare(ctx context.Context, line sbatch.CommandLine) (err e
 	if err := p.base.managed(); err != nil {
 		return err
 	}
+	if p.base.request.Array != nil {
+		p.base.request = p.base.request.Single()
+		warn(p.errs, "--array: the script is measured as a single job, outside of an array")
+	}
 	p.user, p.script = line.User, filepath.Base(line.Script)
 	if line.Script == "" {
 		p.script = "the script"

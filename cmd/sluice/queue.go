@@ -17,6 +17,7 @@ import (
 // queueOptions are the command line of "sluice queue".
 type queueOptions struct {
 	json, noHeader, me, all bool
+	array                   bool
 	format                  string
 	users, jobs             []string
 	partitions, states      []string
@@ -36,6 +37,8 @@ run as often as one likes. Columns of the default format:
   SPEED   seconds a unit of work at this size; "~" marks an estimate
   ETA     time to the end at this size
   REASON  why this size, why now, what it waits for
+
+The tasks of a job array that wait for the same stand in one line, as 101_[4-15%4].
 
 ` + formatHelp(),
 		Example: `  sluice queue --me
@@ -67,11 +70,12 @@ run as often as one likes. Columns of the default format:
 	f.StringSliceVarP(&o.partitions, "partition", "p", nil, "only jobs of these partitions")
 	f.StringSliceVarP(&o.states, "states", "t", nil, "only jobs in these states, such as R or PENDING; 'all' for ended ones too")
 	f.BoolVarP(&o.all, "all", "a", false, "ended jobs too")
+	f.BoolVarP(&o.array, "array", "r", false, "one line for each task of a job array, also of those that wait")
 	return c
 }
 
 func (o queueOptions) print(w io.Writer, report control.Report) error {
-	wanted, err := o.filter()
+	wanted, err := o.filter(report)
 	if err != nil {
 		return err
 	}
@@ -82,6 +86,9 @@ func (o queueOptions) print(w io.Writer, report control.Report) error {
 	report.Jobs = slices.DeleteFunc(slices.Clone(report.Jobs), func(j control.Job) bool { return !wanted(j) })
 	if o.json {
 		return writeJSON(w, report)
+	}
+	if !o.array && len(o.jobs) == 0 {
+		report.Jobs = folded(report.Jobs)
 	}
 	t := table{noHeader: o.noHeader, room: room(w), between: format.between}
 	for _, f := range format.fields {
@@ -98,8 +105,12 @@ func (o queueOptions) print(w io.Writer, report control.Report) error {
 }
 
 // filter makes one question of all filters.
-func (o queueOptions) filter() (func(control.Job) bool, error) {
-	ids, err := jobNumbers(o.jobs)
+func (o queueOptions) filter(report control.Report) (func(control.Job) bool, error) {
+	words, err := jobWords(o.wordsOf())
+	if err != nil {
+		return nil, err
+	}
+	ids, err := expand(words, reported(report))
 	if err != nil {
 		return nil, err
 	}

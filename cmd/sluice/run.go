@@ -49,6 +49,8 @@ The script finds in its environment, beside Slurm's variables:
   SLUICE_SPLIT          GPUs of each node, as in gpu1:4,gpu2:1; empty likewise
   SLUICE_MAX_GPUS       most GPUs the job may ever get; empty = no bound
   SLUICE_PROFILE_STEPS  steps of warm-up + steps to report the pace of; empty = none
+  SLUICE_ARRAY_JOB_ID, SLUICE_ARRAY_TASK_ID, SLUICE_ARRAY_TASK_COUNT, _MIN, _MAX, _STEP
+                        of a task of a job array only; also as SLURM_ARRAY_...
   SLUICE_PYTHON         folder of the Python library, also in PYTHONPATH
   SLUICE_RUNNER         the number of this process
   MASTER_ADDR           address of the first node
@@ -90,6 +92,7 @@ present allocation, with all of the job's GPUs there.`,
 	cmd.Flags().Var(&c.Profile, "profile", "have the program report its pace: steps of warm-up, and steps to measure")
 	cmd.Flags().DurationVar(&c.Profile.Limit, "profile-limit", 0, "end the run when they are measured, or after this long")
 	cmd.Flags().Float64Var(&c.Adopt.Total, "total", 0, "how much work the job has, in its unit; 0 = not known")
+	cmd.Flags().Var(&c.Array, "array", "the job's part in a job array")
 	cmd.Flags().StringVar(&c.Unit, "unit", "epoch", "what the job counts its work in, epoch or step")
 	return cmd
 }

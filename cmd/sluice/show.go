@@ -20,11 +20,11 @@ func newShowCommand() *cobra.Command {
 		Example: "  sluice show 4711\n  sluice show --json 4711",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			jobs, err := jobNumbers(args)
+			client, err := daemonFor(cmd)
 			if err != nil {
 				return err
 			}
-			client, err := daemonFor(cmd)
+			jobs, err := jobsNamed(cmd.Context(), args, client.Report)
 			if err != nil {
 				return err
 			}
@@ -72,6 +72,7 @@ func printJob(w io.Writer, j control.Job, at time.Time, asJSON, gap bool) error 
 	s.put("Last move", "%s", j.Last)
 	s.put("Checkpoint", "%s", checkpointLine(j))
 	s.put("Heartbeat", "%s", heartbeatLine(j, at))
+	s.put("Array", "%s", arrayLine(j))
 	s.put("Model", "%s", j.Model)
 	s.put("Comment", "%s", j.Comment)
 	s.moment("Submitted", j.Submitted)

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -72,6 +73,7 @@ type submission struct {
 	site    etc.Config
 	request sbatch.Request
 	job     sbatch.Job
+	member  bool // the job is one of many: of its id nothing is printed
 }
 
 // submit does it step by step. Until sbatch is run nothing is left behind; from
@@ -100,27 +102,42 @@ func (s *submission) submit(ctx context.Context, cmd *cobra.Command, args []stri
 	if err := s.startable(ctx); err != nil {
 		return err
 	}
-	s.name()
-	if s.request.TestOnly {
-		return s.test(ctx)
-	}
-	id, err := s.create(ctx, line.User)
+	made, err := s.perform(ctx, line.User)
 	var code exitCode
 	if errors.As(err, &code) { // sbatch has said why; perhaps it is this
 		for _, text := range line.Misspelt() {
 			warn(s.errs, text)
 		}
 	}
-	if err != nil || id == 0 {
+	if err != nil || len(made) == 0 {
 		return err
 	}
-	if s.wake(id) && !s.request.Spec.Deadline.IsZero() && !s.request.Quiet {
-		s.foretell(ctx, id)
+	if s.wake(made[0].id) && !s.request.Spec.Deadline.IsZero() && !s.request.Quiet && len(made) == 1 {
+		s.foretell(ctx, made[0].id)
 	}
 	if s.request.Wait {
-		return s.wait(ctx, id)
+		return s.wait(ctx, made)
 	}
 	return nil
+}
+
+// perform submits what was asked for: one job, those of an array, or none for a test.
+func (s *submission) perform(ctx context.Context, user bool) ([]handedIn, error) {
+	if err := s.depend(ctx); err != nil {
+		return nil, err
+	}
+	s.name()
+	if s.request.TestOnly {
+		return nil, s.test(ctx)
+	}
+	if s.request.Array != nil {
+		return s.createArray(ctx, user)
+	}
+	id, err := s.create(ctx, user)
+	if err != nil || id == 0 {
+		return nil, err
+	}
+	return []handedIn{{id, filepath.Dir(s.job.Script)}}, nil
 }
 
 // understand reads the script and takes it together with the command line and
@@ -204,7 +221,7 @@ func (s *submission) create(ctx context.Context, user bool) (slurm.JobID, error)
 	case unknown:
 		return 0, s.doubt(answer)
 	}
-	if !s.request.Quiet {
+	if !s.request.Quiet && !s.member {
 		fmt.Fprint(s.out, answer.out)
 	}
 	id, ok := jobID(answer.out)

@@ -61,12 +61,21 @@ Where
 Every other option is sbatch's and reaches it unchanged, on the command line and
 on #SBATCH lines. Refused, each with the reason, are those that fix what sluice
 decides (--gpus or --gres=gpu beside a range, --nodes, --ntasks, --nodelist,
---exclusive, --contiguous, --switches) and jobs that cannot be resized (--array,
-heterogeneous jobs). --hold keeps the job held
+--exclusive, --contiguous, --switches) and heterogeneous jobs. --hold keeps the job held
 until 'sluice release'; --wait returns with the job's exit code; --parsable,
---test-only, --wrap and a script on standard input work as with sbatch.`
+--test-only, --wrap and a script on standard input work as with sbatch.
+
+--array=0-15%4 makes a job array: an elastic job for each index, each with an id and
+checkpoints of its own, of which 4 run at once at most. The script finds its index in
+SLURM_ARRAY_TASK_ID (and SLUICE_ARRAY_TASK_ID), and files are named by %A and %a, as
+sbatch does it. All are submitted, or none. --parsable prints the ids as 101:102:103,
+which --dependency=afterok: and 'sluice cancel' take. An array is called by the id of
+its first job: 101_3 is a task and 101_* all of them, to sluice's commands and in its
+--dependency; 101 alone is that first job. --wait waits for all and returns with the
+highest exit code.`
 
 	submitExample = `  sluice submit --max-gpus=8 --epochs=90 train.sh --lr 0.1
   sluice submit --gpu-sizes=pow2 --model=resnet50 -p gpu -t 1-0 train.sh
-  sluice submit --wrap "python train.py"`
+  sluice submit --wrap "python train.py"
+  sluice submit --array=0-15%4 --max-gpus=4 sweep.sh`
 )

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
@@ -17,8 +17,9 @@ import (
 // when one of them says that the job has ended, or there is neither.
 const (
 	waitPeriod = 2 * time.Second
-	slowly     = 5 // periods between two questions to sluiced
-	insist     = 3 // times Slurm is asked in a row after the runner's last word
+	waitEach   = 10 * time.Millisecond // for each job, where that is longer
+	slowly     = 5                     // periods between two questions to sluiced
+	insist     = 3                     // times Slurm is asked in a row after the runner's last word
 )
 
 // waiter waits for one job to end. A move does not end it: that only takes the
@@ -36,8 +37,8 @@ type waiter struct {
 	said   string    // the last complaint
 }
 
-// wait returns once the job has ended, with its exit code as an error.
-func (s *submission) wait(ctx context.Context, id slurm.JobID) error {
+// wait returns once the jobs have ended, with the highest of their exit codes as an error.
+func (s *submission) wait(ctx context.Context, made []handedIn) error {
 	client, err := slurmFor(s.site)
 	if err != nil {
 		return err
@@ -46,15 +47,73 @@ func (s *submission) wait(ctx context.Context, id slurm.JobID) error {
 	if err != nil {
 		return err
 	}
-	w := waiter{
-		id:     id,
-		runner: func() time.Time { return scriptEnded(filepath.Dir(s.job.Script)) },
-		daemon: daemon.Report,
-		slurm:  client.Job,
-		period: waitPeriod,
-		say:    func(text string) { warn(s.errs, text) },
+	period := max(waitPeriod, time.Duration(len(made))*waitEach)
+	reports, says := sharedReport{ask: daemon.Report, fresh: period}, sync.Mutex{}
+	ends := make([]error, len(made))
+	var all sync.WaitGroup
+	for i, m := range made {
+		w := waiter{
+			id:     m.id,
+			runner: func() time.Time { return scriptEnded(m.folder) },
+			daemon: reports.report,
+			slurm:  client.Job,
+			period: period,
+			say: func(text string) {
+				says.Lock()
+				defer says.Unlock()
+				if len(made) == 1 || ctx.Err() == nil {
+					warn(s.errs, text)
+				}
+			},
+		}
+		all.Go(func() { ends[i] = w.run(ctx) })
 	}
-	return w.run(ctx)
+	all.Wait()
+	if ctx.Err() != nil && len(made) > 1 {
+		warn(s.errs, fmt.Sprintf("interrupted; jobs %s go on ('scancel %s' ends them)", ranges(ids(made)), joined(ids(made), " ")))
+	}
+	return s.worst(ends)
+}
+
+// worst is the highest exit code; errors that are none are told.
+func (s *submission) worst(ends []error) error {
+	if len(ends) == 1 {
+		return ends[0]
+	}
+	worst := exitCode(0)
+	for _, err := range ends {
+		var code exitCode
+		if err != nil && !errors.As(err, &code) {
+			complain(s.errs, err)
+			code = 1
+		}
+		worst = max(worst, code)
+	}
+	if worst == 0 {
+		return nil
+	}
+	return worst
+}
+
+// sharedReport asks once for all who ask at about the same time.
+type sharedReport struct {
+	ask   func(context.Context) (control.Report, error)
+	fresh time.Duration
+
+	mu   sync.Mutex
+	at   time.Time
+	last control.Report
+	err  error
+}
+
+func (r *sharedReport) report(ctx context.Context) (control.Report, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if time.Since(r.at) >= r.fresh {
+		r.last, r.err = r.ask(ctx)
+		r.at = time.Now()
+	}
+	return r.last, r.err
 }
 
 // scriptEnded reads in the job's folder when its script ended; zero when it has not,

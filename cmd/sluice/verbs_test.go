@@ -131,6 +131,21 @@ func changeDaemon(ts *testscript.TestScript, _ bool, args []string) {
 			next.Jobs[1].Gauged, next.Jobs[1].Utilisation = true, 0.23
 			next.Jobs[4].Job.MIG = true
 			s.Last = &next
+		case "array": // 41, which runs, 43 and 46 to 48; 44 says that it is part of it, and is bob's
+			next.Jobs = slices.Clone(next.Jobs)
+			for i, id := range []elastic.JobID{46, 47, 48} {
+				jr := next.Jobs[2]
+				jr.Record.ID, jr.Job.ID = id, id
+				next.Jobs = slices.Insert(next.Jobs, 4+i, jr)
+			}
+			for i, n := range map[int]int{0: 0, 2: 1, 3: 9, 4: 2, 5: 3, 6: 7} {
+				spec := &next.Jobs[i].Record.Tag.Spec
+				if spec.Array = (elastic.Array{Job: 41, Index: n, Count: 5, Limit: 1}); n == 0 {
+					spec.Array.Job = 0
+				}
+			}
+			next.Jobs[3].Record.UID = controltest.BobUID
+			s.Last = &next
 		case "empty":
 			next.Jobs = nil
 			s.Last = &next

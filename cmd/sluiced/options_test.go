@@ -99,6 +99,7 @@ const (
 // shownApart are the options that are shown in a test of their own, or are not.
 var shownApart = map[string]string{
 	"bbf":            "the lab has no burst buffer; its words reach sbatch unchanged",
+	"array":          "TestArray",
 	"begin":          "TestWhatSlurmWouldNotStart",
 	"comment":        "TestEveryOption: it stands behind sluice's words",
 	"context":        newer,

@@ -110,6 +110,9 @@ func viewJob(r *engine.Report, jr engine.JobReport) Job {
 		Started: jr.Job.Started, Moved: rec.Moved, EndedAt: rec.Ended, TimeLeft: jr.Job.TimeLeft.Seconds(),
 		Heartbeat: jr.Job.Heartbeat, Checkpoint: jr.Job.Saved.Checkpoint, Resumed: jr.Job.Resumed,
 	}
+	if a := spec.Array; a.Is() {
+		out.Array = &Array{JobID: int64(a.Of(rec.ID)), Index: a.Index, Count: a.Count, Limit: a.Limit}
+	}
 	if a := jr.Kept; a != nil {
 		out.Saved = &Saved{Request: a.Request, Checkpoint: a.Checkpoint, Step: a.Step, Epoch: finite(a.Epoch), At: a.Verified}
 	}

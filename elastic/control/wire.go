@@ -120,6 +120,7 @@ type Job struct {
 	Uneven  bool            `json:"allow_uneven,omitempty"`
 	Model   string          `json:"model,omitempty"`
 	Comment string          `json:"comment,omitempty"`
+	Array   *Array          `json:"array,omitempty"` // absent of a job that is part of none
 
 	Done    float64   `json:"done"`
 	Total   float64   `json:"total,omitempty"` // 0 = the user did not say
@@ -164,6 +165,16 @@ type Job struct {
 	Checkpoint string    `json:"checkpoint,omitempty"` // the last one verified on request
 	Resumed    string    `json:"resumed,omitempty"`    // the one this run started from
 	Saved      *Saved    `json:"saved,omitempty"`      // the last one asked for
+}
+
+// Array is a job's part in a job array.
+type Array struct {
+	JobID int64 `json:"job_id"`          // the array's: that of its first job
+	Index int   `json:"task_id"`         // SLURM_ARRAY_TASK_ID
+	Count int   `json:"tasks"`           // in all
+	Limit int   `json:"limit,omitempty"` // of these may run at once; 0 = any number
+
+	Folded string `json:"-"` // what stands for several tasks in a table
 }
 
 // Saved is a verified checkpoint that was asked for.

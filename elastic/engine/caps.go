@@ -1,15 +1,17 @@
 package engine
 
 import (
+	"slices"
+
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/nodes"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// caps are the limits that decisions know: what Slurm refused single jobs lately, and the
-// site's own.
+// caps are the limits that decisions know: what Slurm refused single jobs lately, the %N of
+// job arrays, and the site's own.
 func (e *Engine) caps(v view, s *elastic.Snapshot) []elastic.Cap {
-	return append(e.refusedCaps(s), e.siteCaps(v, s)...)
+	return slices.Concat(e.refusedCaps(s), elastic.ArrayCaps(s), e.siteCaps(v, s))
 }
 
 // siteCaps turns the site's limits into what decisions know: each limit with the jobs of

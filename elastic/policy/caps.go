@@ -40,7 +40,8 @@ type bounds struct {
 
 // bound is one job within the limits.
 type bound struct {
-	never tooLong // set where no change of the cluster lets it start
+	never tooLong      // set where no change of the cluster lets it start
+	array *elastic.Cap // the %N of its array, where that keeps it from starting
 	elastic.Job
 	role  role
 	now   int // GPUs it has or is promised
@@ -206,13 +207,21 @@ func (b *bounds) divide(s share) bool {
 		most[i] = j.now
 		spare -= b.cost(j, s.Cap, j.now)
 	}
+	// Who gets more for nothing, as of a limit on jobs that run, is in nobody's way.
+	for i, j := range s.members {
+		if j.now > 0 && j.role != fixed && s.given[i] > j.now && b.cost(j, s.Cap, s.given[i]) == b.cost(j, s.Cap, j.now) {
+			most[i] = s.given[i]
+		}
+	}
 	var first *bound // the first that waits in vain
 	for i, j := range s.members {
 		if j.now > 0 || s.given[i] == 0 {
 			continue
 		}
 		if need := b.cost(j, s.Cap, j.least()); first == nil && need <= spare {
-			most[i], spare = j.least(), spare-need
+			if most[i], spare = j.least(), spare-need; b.cost(j, s.Cap, s.given[i]) == need {
+				most[i] = s.given[i]
+			}
 		} else if first == nil {
 			first = j
 			b.giveWay(s, need-spare)
@@ -230,7 +239,9 @@ func (b *bounds) divide(s share) bool {
 	for i, j := range s.members {
 		if s.given[i] > most[i] {
 			changed = true
-			j.atMost(most[i], b.words(s.Cap))
+			if j.atMost(most[i], b.words(s.Cap)); j.out && s.Throttle {
+				j.array = s.Cap
+			}
 			b.settle(j)
 		}
 	}
@@ -341,6 +352,8 @@ func (b *bounds) explain(a elastic.Allocation) elastic.Allocation {
 		switch {
 		case j.out && j.now == 0 && j.never.most > 0:
 			d = elastic.Decision{Why: j.never.String()}
+		case j.out && j.now == 0 && j.array != nil:
+			d = elastic.Decision{Why: throttled{j.array.Most}.String()}
 		case j.out && j.now == 0 && j.pin > 0:
 			d = elastic.Decision{Why: fmt.Sprintf("waits for %s, to which it is pinned: within %s", gpus(j.pin), j.why)}
 		case j.out && j.now == 0:

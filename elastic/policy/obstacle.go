@@ -145,3 +145,10 @@ func number(n int, one, many string) string {
 	}
 	return fmt.Sprintf("%d %s", n, many)
 }
+
+// throttled is why a job of an array waits: as many of its tasks run as %N lets.
+type throttled struct{ most int }
+
+func (t throttled) String() string {
+	return fmt.Sprintf("waits: %d of its array's tasks %s (%%%d)", t.most, map[bool]string{true: "runs", false: "run"}[t.most == 1], t.most)
+}

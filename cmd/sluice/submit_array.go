@@ -1,0 +1,189 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/slurm"
+	"github.com/sluice-hpc/sluice/slurm/command"
+)
+
+// To Slurm the tasks of a job array are jobs of their own: the jobs of one of Slurm's
+// arrays share one record and could not be resized one by one.
+
+// handedIn is a job that was submitted, and its folder.
+type handedIn struct {
+	id     slurm.JobID
+	folder string
+}
+
+// undoLimit bounds how long the jobs of an array are cancelled that did not come about.
+const undoLimit = 2 * time.Minute
+
+// createArray submits a job for each task, or none: what was submitted before a failure
+// is cancelled.
+func (s *submission) createArray(ctx context.Context, user bool) ([]handedIn, error) {
+	if err := s.fits(ctx); err != nil {
+		return nil, err
+	}
+	s.member = true
+	var made []handedIn
+	for _, index := range s.request.Array.Tasks {
+		s.name()
+		s.job.Index = index
+		if len(made) > 0 {
+			s.job.Of = elastic.JobID(made[0].id)
+		}
+		id, err := slurm.JobID(0), error(nil)
+		if ctx.Err() != nil {
+			err = fmt.Errorf("interrupted before task %d was submitted", index)
+		} else if id, err = s.create(ctx, user); err == nil && id == 0 {
+			err = fmt.Errorf("the number of task %d is not known; 'scancel' it once you have found it", index)
+		}
+		if err != nil {
+			return nil, s.takeBack(ctx, made, index, err)
+		}
+		made = append(made, handedIn{id, filepath.Dir(s.job.Script)})
+	}
+	switch {
+	case s.request.Quiet:
+	case s.request.Parsable:
+		fmt.Fprintln(s.out, joined(ids(made), ":"))
+	default:
+		fmt.Fprintf(s.out, "Submitted array of %s %s\n", plural(len(made), "job"), ranges(ids(made)))
+	}
+	return made, nil
+}
+
+// fits refuses an array that Slurm would not take whole, before any of it is submitted.
+func (s *submission) fits(ctx context.Context) error {
+	client, err := command.New(command.Config{Dir: s.site.Slurm.Bin, Conf: s.site.Slurm.Conf, Timeout: s.site.Slurm.Timeout})
+	if err != nil {
+		return err
+	}
+	bounds, err := client.ArrayBounds(ctx)
+	if err != nil {
+		return fmt.Errorf("how large an array may be: %w", err)
+	}
+	a := s.request.Array
+	if size := cmp.Or(bounds.Size, 1001); a.Max() >= size {
+		return fmt.Errorf("--array: index %d is too large: MaxArraySize of this cluster is %d; give indices from 0 to %d, in several arrays if need be", a.Max(), size, size-1)
+	}
+	for _, most := range []struct {
+		n    int
+		what string
+	}{{bounds.Tasks, "max_array_tasks"}, {bounds.Jobs, "MaxJobCount"}} {
+		if n := len(a.Tasks); most.n > 0 && n > most.n {
+			return fmt.Errorf("--array: %d tasks are too many: %s of this cluster is %d; nothing was submitted", n, most.what, most.n)
+		}
+	}
+	return nil
+}
+
+// takeBack cancels the jobs of an array of which one could not be submitted.
+func (s *submission) takeBack(ctx context.Context, made []handedIn, index int, why error) error {
+	if len(made) == 0 {
+		return why
+	}
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), undoLimit)
+	defer stop()
+	client, err := slurmFor(s.site)
+	var left []slurm.JobID
+	var last error
+	for _, m := range made {
+		if err == nil {
+			last = client.Cancel(ctx, m.id)
+		}
+		if last = errors.Join(err, last); last != nil && !errors.Is(last, slurm.ErrNotFound) && !errors.Is(last, slurm.ErrWrongState) {
+			left = append(left, m.id)
+		}
+	}
+	text := fmt.Sprintf("the %s of the array submitted before task %d (%s)", plural(len(made), "job"), index, ranges(ids(made)))
+	if len(left) == 0 {
+		text += " were cancelled"
+	} else {
+		text += fmt.Sprintf(" should be cancelled, and %s could not (%v); type: scancel %s", ranges(left), last, joined(left, " "))
+	}
+	var code exitCode
+	if !errors.As(why, &code) {
+		return fmt.Errorf("%w; %s", why, text)
+	}
+	complain(s.errs, errors.New(text)) // sbatch has said why
+	return why
+}
+
+func ids(made []handedIn) []slurm.JobID {
+	out := make([]slurm.JobID, len(made))
+	for i, m := range made {
+		out[i] = m.id
+	}
+	return out
+}
+
+func joined(ids []slurm.JobID, with string) string {
+	words := make([]string, len(ids))
+	for i, id := range ids {
+		words[i] = fmt.Sprint(id)
+	}
+	return strings.Join(words, with)
+}
+
+// ranges writes numbers as "101-103,105".
+func ranges[N ~int | ~int64](numbers []N) string {
+	numbers = slices.Sorted(slices.Values(numbers))
+	var parts []string
+	for i := 0; i < len(numbers); {
+		last := i
+		for last+1 < len(numbers) && numbers[last+1] == numbers[last]+1 {
+			last++
+		}
+		if last == i {
+			parts = append(parts, fmt.Sprint(numbers[i]))
+		} else {
+			parts = append(parts, fmt.Sprintf("%d-%d", numbers[i], numbers[last]))
+		}
+		i = last + 1
+	}
+	return strings.Join(parts, ",")
+}
+
+// depend has the job depend on the jobs of an array that is named in --dependency: Slurm
+// knows no array of that number.
+func (s *submission) depend(ctx context.Context) error {
+	if !strings.ContainsAny(s.request.Dependency, "0123456789") {
+		return nil
+	}
+	client, err := slurmFor(s.site)
+	if err != nil {
+		return err
+	}
+	jobs, err := client.Jobs(ctx)
+	switch {
+	case err != nil && !strings.Contains(s.request.Dependency, "_"):
+		return nil // it is for sbatch to fail
+	case err != nil:
+		return fmt.Errorf("what --dependency=%s names: %w", escape(s.request.Dependency), err)
+	}
+	known := tagged(jobs)
+	request, whole := s.request.Depend(func(array elastic.JobID) map[int]elastic.JobID {
+		out, owner := map[int]elastic.JobID{}, arrayOwner(known, array)
+		for _, t := range known {
+			if t.array == array && t.uid == owner {
+				out[t.index] = t.job
+			}
+		}
+		return out
+	})
+	s.request = request
+	for _, id := range whole {
+		warn(s.errs, fmt.Sprintf("--dependency: %d is the first job of array %d and no other; for all its tasks write %d_*", id, id, id))
+	}
+	return nil
+}
