@@ -20,13 +20,7 @@ const dependPeriod = 10 * time.Second
 
 // bar notes what keeps held jobs from starting however many GPUs are free.
 func (e *Engine) bar(s *elastic.Snapshot, v view) {
-	listed := func(id slurm.JobID) *slurm.Job { return nil }
-	for i := range v.jobs {
-		if v.jobs[i].Dependency != "" && v.jobs[i].State == slurm.Pending {
-			listed = byNumber(v.jobs)
-			break
-		}
-	}
+	listed := byNumber(v.jobs)
 	for i := range s.Jobs {
 		js := e.byID[s.Jobs[i].ID]
 		if js == nil {
@@ -35,17 +29,29 @@ func (e *Engine) bar(s *elastic.Snapshot, v view) {
 		js.blocked = elastic.Blocked{}
 		if s.Jobs[i].Phase == elastic.Held {
 			js.blocked = blockedBy(js.slurm, !js.rec.FirstRun.IsZero(), listed, s.Now)
+			if js.blocked.Code == "" {
+				js.blocked = e.notBegun(js, s.Now)
+			}
+			if js.blocked.Code == "" {
+				js.blocked = e.obstructed(js, listed, s.Now)
+			}
 		}
 		s.Jobs[i].Blocked = js.blocked
 	}
 }
 
+// byNumber finds jobs by their number; it sorts them when it is first asked.
 func byNumber(jobs []slurm.Job) func(slurm.JobID) *slurm.Job {
-	at := make(map[slurm.JobID]*slurm.Job, len(jobs))
-	for i := range jobs {
-		at[jobs[i].ID] = &jobs[i]
+	var at map[slurm.JobID]*slurm.Job
+	return func(id slurm.JobID) *slurm.Job {
+		if at == nil {
+			at = make(map[slurm.JobID]*slurm.Job, len(jobs))
+			for i := range jobs {
+				at[jobs[i].ID] = &jobs[i]
+			}
+		}
+		return at[id]
 	}
-	return func(id slurm.JobID) *slurm.Job { return at[id] }
 }
 
 // blockedBy says why Slurm would not start a held job now. A job that ran before may be put

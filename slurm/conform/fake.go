@@ -12,6 +12,7 @@ import (
 func Fake(cfg fake.Config) Subject {
 	cfg.Nodes = fake.Grid(4, 4)
 	cfg.Operators = []string{"operator"}
+	cfg.Licenses = map[string]int{License: 1}
 	f := fake.New(cfg)
 	owner := f.As("alice")
 	done := func(do func()) error { do(); return nil }

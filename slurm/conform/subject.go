@@ -78,7 +78,7 @@ const all = -1
 // suite is every promise, in the order of a job's life.
 func suite() []promise {
 	var s []promise
-	for _, part := range [][]promise{submits, holds, passes, resizes, splits(), requeues, states, refusals, comments, machines, partitions, pools, reservations, affinity} {
+	for _, part := range [][]promise{submits, holds, outside, passes, resizes, splits(), requeues, states, refusals, comments, machines, partitions, pools, reservations, affinity} {
 		s = append(s, part...)
 	}
 	return s
