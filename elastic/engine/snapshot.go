@@ -148,8 +148,7 @@ func (e *Engine) jobOf(js *jobState, now time.Time) elastic.Job {
 	if onNodes(sj) && !sj.Completing {
 		j.Place = r.Place
 	}
-	// Slurm shows the same of a held job with a dependency that cannot be satisfied.
-	if j.Phase == elastic.Held && sj.Reason == "JobHeldAdmin" && !neverDepends(sj) {
+	if j.Phase == elastic.Held && sj.Reason == heldByAdmin && !r.Barred {
 		j.Directive.Hold = true
 	}
 	j.Spoke = js.runner.word.State != ""

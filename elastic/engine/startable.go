@@ -120,6 +120,20 @@ func term(t slurm.DependencyTerm, on *slurm.Job, now time.Time) (done, failed bo
 	return false, false, at
 }
 
+// heldByAdmin is Slurm's reason for a job that an administrator holds, and for one that it
+// holds itself since its dependency cannot be satisfied.
+const heldByAdmin = "JobHeldAdmin"
+
+// barred notes which of the two it is, for as long as the job is held so: Slurm does not lift
+// its own hold when the dependency is taken away, and the owner may not.
+func (js *jobState) barred() {
+	sj := js.slurm
+	now := sj.Held && sj.Reason == heldByAdmin && (js.rec.Barred || neverDepends(sj))
+	if now != js.rec.Barred {
+		js.rec.Barred, js.dirty = now, true
+	}
+}
+
 // neverDepends: Slurm says that the job's dependency cannot be satisfied.
 func neverDepends(sj slurm.Job) bool {
 	failed, d := 0, slurm.ParseDependency(sj.Dependency)

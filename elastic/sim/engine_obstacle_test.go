@@ -72,3 +72,18 @@ func TestWhatSlurmRefusesAfterTheReleaseHoldsNothing(t *testing.T) {
 		})
 	}
 }
+
+// How a job ended is known after a restart of the daemon, when Slurm has forgotten the job.
+func TestEndingsOutliveTheDaemon(t *testing.T) {
+	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 5, Nodes: fake.Grid(1, 4)}})
+	journal := new(engine.Memory)
+	w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 1, Max: 1, Total: 100}, Model: sim.Perfect(60), Limit: time.Minute, Behaviour: sim.Behaviour{Silent: true}})
+	for _, life := range []string{"first", "second"} {
+		d := boot(t, w, journal, "lookahead")
+		finish(t, w, d, 20*time.Minute)
+		jobs := d.Report().Jobs
+		if len(jobs) != 1 || jobs[0].Ending.String() != "ended at its time limit of 1 min" {
+			t.Errorf("the %s daemon says %+v", life, jobs)
+		}
+	}
+}

@@ -56,6 +56,22 @@ var outside = []promise{
 		c.must(c.Owner.Release(c.ctx, ok))
 		c.runs(ok)
 	}},
+	{"a held job that can never start stays held, as by an administrator, when its dependency goes", 1, func(c *check) {
+		first := c.failed()
+		id := c.held(1, fmt.Sprintf("--dependency=afterok:%d", first))
+		c.until(id, "held for ever", func(d slurm.Detail) bool { return d.Held && d.Reason == "JobHeldAdmin" })
+		if d := slurm.ParseDependency(c.listed(id).Dependency); len(d.Terms) != 1 || !d.Terms[0].Failed {
+			c.Errorf("it depends on %+v", d)
+		}
+		c.must(c.Independent(c.ctx, id))
+		c.stays(id, "held", func(d slurm.Detail) bool { return d.Held && d.Reason == "JobHeldAdmin" })
+		if on := c.listed(id).Dependency; on != "" {
+			c.Errorf("it depends on %q", on)
+		}
+		c.fails("the owner's release", c.Owner.Release(c.ctx, id), slurm.ErrPermission)
+		c.must(c.Operator.Release(c.ctx, id))
+		c.runs(id)
+	}},
 	{"the begin time of a held job is listed", 1, func(c *check) {
 		began := c.Now()
 		id := c.held(1, "--begin=now+3600")

@@ -23,8 +23,10 @@ type Subject struct {
 	// administrator: what people do and sluice does not.
 	Requeue   func(context.Context, slurm.JobID) error
 	AdminHold func(context.Context, slurm.JobID) error
-	Drain     func(ctx context.Context, node string) error
-	NodeDown  func(ctx context.Context, node string) error
+	// Independent takes a pending job's dependencies away, as its owner.
+	Independent func(context.Context, slurm.JobID) error
+	Drain       func(ctx context.Context, node string) error
+	NodeDown    func(ctx context.Context, node string) error
 	// NodeReturn brings a drained or failed node back, however it failed.
 	NodeReturn func(ctx context.Context, node string) error
 	// Stop ends slurmctld and Start starts it again, with its state. Nil leaves
