@@ -125,10 +125,11 @@ func term(t slurm.DependencyTerm, on *slurm.Job, now time.Time) (done, failed bo
 const heldByAdmin = "JobHeldAdmin"
 
 // barred notes which of the two it is, for as long as the job is held so: Slurm does not lift
-// its own hold when the dependency is taken away, and the owner may not.
+// its own hold when the dependency is taken away, and the owner may not. Sluice may have known
+// before Slurm that the dependency cannot be satisfied, and see it gone at the next look.
 func (js *jobState) barred() {
 	sj := js.slurm
-	now := sj.Held && sj.Reason == heldByAdmin && (js.rec.Barred || neverDepends(sj))
+	now := sj.Held && sj.Reason == heldByAdmin && (js.rec.Barred || neverDepends(sj) || js.blocked.Code == elastic.NeverDepends)
 	if now != js.rec.Barred {
 		js.rec.Barred, js.dirty = now, true
 	}
