@@ -27,8 +27,10 @@ type Next struct {
 	// Again asks for another look at once: the next row of the table depends
 	// on nothing that has to be observed first.
 	Again bool
-	// Refused: Slurm would not take what was written.
-	Refused bool
+	// Refused: Slurm would not take what was written. Blameless: not for the nodes.
+	Refused, Blameless bool
+	// Obstacle is Slurm's reason for which it would not start the job anywhere now; "" = none.
+	Obstacle string
 }
 
 // situation is all that a row may look at.
@@ -170,6 +172,10 @@ var table = map[Step][]row{
 		{targetGone, giveUp},
 		// An ordinary job was faster: waiting for it to end would help nobody.
 		{takenByOthers, giveUpTaken},
+		// Slurm has looked, and another look would change nothing.
+		{turnedAwayFirst, fallBackHere},
+		{turnedAwayHere, giveUpHere},
+		{turnedAwayAtAll, giveUpAtAll},
 		{overdueFirst, fallBack},
 		{overdue, giveUp},
 		{missedPass, requestPass},

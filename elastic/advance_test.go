@@ -105,6 +105,10 @@ func circumstances() []circumstance {
 	late := func(in *elastic.Intent) {
 		in.AskedAt, in.ReleasedAt = noon.Add(-time.Hour), noon.Add(-time.Hour)
 	}
+	queuedFor := func(reason string) func(*elastic.Job) {
+		return func(j *elastic.Job) { j.Phase, j.Reason = elastic.Queued, reason }
+	}
+	settled := func(in *elastic.Intent) { in.ReleasedAt = noon.Add(-12 * time.Second) }
 	takenBack := func(in *elastic.Intent) { in.ReleasedAt = time.Time{} }
 	failed := func(j *elastic.Job) { j.Phase, j.State, j.Restarts, j.Spoke = elastic.Ended, "FAILED", 2, true }
 	revived := func(since, asked time.Duration) func(*elastic.Intent) {
@@ -139,6 +143,15 @@ func circumstances() []circumstance {
 		{"queued, an ordinary job was faster", phase(elastic.Queued), func(s *elastic.Snapshot) { s.Others = map[string]int{"gpu2": 2} }, nil},
 		{"queued, late", phase(elastic.Queued), nil, late},
 		{"queued, late again", phase(elastic.Queued), nil, func(in *elastic.Intent) { late(in); in.Fallbacks = 1 }},
+		{"queued, no license, at once", queuedFor("Licenses"), nil, nil},
+		{"queued, no license", queuedFor("Licenses"), nil, settled},
+		{"queued, no license, taken back", queuedFor("Licenses"), nil, takenBack},
+		{"queued, no license, back again", queuedFor("Licenses"), nil, func(in *elastic.Intent) { settled(in); in.Fallbacks = 1 }},
+		{"queued, a limit on its size", queuedFor("QOSMaxGRESPerUser"), nil, takenBack},
+		{"queued, a limit on its size again", queuedFor("QOSMaxGRESPerUser"), nil, func(in *elastic.Intent) { takenBack(in); in.Fallbacks = 1 }},
+		{"queued, a limit on its smallest", with(queuedFor("QOSMaxGRESPerUser"), func(j *elastic.Job) { j.Spec.Min = 3 }), nil, takenBack},
+		{"queued, nodes not available", queuedFor("ReqNodeNotAvail,_UnavailableNodes:gpu2"), nil, takenBack},
+		{"queued, for a word nobody knows", queuedFor("Mystery"), nil, settled},
 		{"queued, taken back", phase(elastic.Queued), nil, takenBack},
 		{"held, taken back", phase(elastic.Held), nil, takenBack},
 		{"held by directive, taken back", with(phase(elastic.Held), func(j *elastic.Job) { j.Directive.Hold = true }), nil, takenBack},
@@ -175,6 +188,12 @@ func describe(before elastic.Intent, n elastic.Next) string {
 	}
 	if n.Refused {
 		parts = append(parts, "note the refusal")
+	}
+	if n.Blameless {
+		parts = append(parts, "of no node")
+	}
+	if n.Obstacle != "" {
+		parts = append(parts, "note the obstacle")
 	}
 	if len(parts) == 0 {
 		parts = []string{"wait"}

@@ -232,7 +232,7 @@ func takenBack(s situation) bool { return s.in.ReleasedAt.IsZero() }
 
 // dueBack: it has, or there is reason to.
 func dueBack(s situation) bool {
-	return takenBack(s) || lateBy(s, s.snap.Limits.Confirm) || targetGone(s) || othersHold(s)
+	return takenBack(s) || lateBy(s, s.snap.Limits.Confirm) || targetGone(s) || othersHold(s) || turnedAway(s)
 }
 
 // toTakeBack: and it is not noted yet.

@@ -12,16 +12,20 @@ type Block string
 
 // What Slurm itself would not start a job for.
 const (
-	BeginsLater  Block = "begin"      // its begin time lies ahead
-	Depends      Block = "dependency" // what it depends on has not happened
-	NeverDepends Block = "never"      // what it depends on cannot happen any more
+	BeginsLater  Block = "begin"       // its begin time lies ahead
+	Depends      Block = "dependency"  // what it depends on has not happened
+	NeverDepends Block = "never"       // what it depends on cannot happen any more
+	NotBegun     Block = "reservation" // its reservation lies ahead
+	Obstructed   Block = "obstacle"    // what Slurm says after a release only
 )
 
 // Blocked is a Block with what there is to say of it; the zero value is none.
 type Blocked struct {
 	Code  Block
 	Until time.Time // when it is over by itself; zero = not known
-	On    string    // of dependencies: "job 12 (afterok)"
+	On    string    // of dependencies: "job 12 (afterok)"; else the reservation, or Slurm's reason
+	Since time.Time // of Obstructed: when Slurm last said so
+	Times int       // and how often in a row
 }
 
 // words say it for people.
@@ -29,6 +33,10 @@ func (b Blocked) words(id JobID) string {
 	switch b.Code {
 	case BeginsLater:
 		return fmt.Sprintf("waiting: begins %s (--begin)", b.Until.Format("2006-01-02T15:04:05"))
+	case NotBegun:
+		return fmt.Sprintf("waiting: its reservation %s begins %s", b.On, b.Until.Format("2006-01-02T15:04:05"))
+	case Obstructed:
+		return b.obstacleWords(id)
 	case NeverDepends:
 		return fmt.Sprintf("never starts: its dependency on %s cannot be satisfied; cancel it with scancel %d, or take the dependency away with scontrol update JobId=%d Dependency=", b.On, id, id)
 	}

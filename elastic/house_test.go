@@ -50,7 +50,7 @@ var may = map[string][]string{
 	"elastic/policy":              {"elastic", "elastic/anneal", "elastic/bandit", "elastic/costate", "elastic/deadline", "elastic/joint", "elastic/knapsack", "elastic/speed", "elastic/welfare", "nodes"},
 	"elastic/engine":              {"elastic", "elastic/policy", "elastic/predict", "elastic/speed", "nodes", "checkpoint", "slurm"},
 	"elastic/store":               {"elastic", "elastic/engine", "elastic/speed", "nodes"},
-	"elastic/store/contract":      {"elastic", "elastic/engine", "elastic/speed", "nodes"},
+	"elastic/store/contract":      {"checkpoint", "elastic", "elastic/engine", "elastic/speed", "nodes"},
 	"elastic/control/munge":       {},
 	"elastic/control":             {"elastic", "elastic/control/munge", "elastic/engine", "elastic/predict", "elastic/speed", "nodes", "slurm"},
 	"elastic/control/controltest": {"elastic", "elastic/control", "elastic/engine", "elastic/speed", "nodes"},

@@ -52,11 +52,13 @@ type docket struct {
 	now    *nodes.Ledger // used, promised to open moves, and kept for those who came first
 	moving int           // started jobs that are being stopped or between two sizes
 	quota  *quota        // what the site's limits leave
+	taking licensed      // licenses of jobs that start, or are between two sizes
 }
 
 func newDocket(s Snapshot, where Arrangement) *docket {
 	d := &docket{s: s, where: where, open: make(map[JobID]Intent, len(s.Intents)), now: nodes.NewLedger(s.Nodes)}
 	d.quota = newQuota(&d.s, func(Cap) bool { return true })
+	d.taking = licensesMoving(&s)
 	for _, in := range s.Intents {
 		if _, twice := d.open[in.Job]; !twice {
 			d.open[in.Job] = in
@@ -136,6 +138,7 @@ var verdicts = []verdict{
 	// The GPUs are still with somebody who is giving them back.
 	{func(d *docket, j *Job, t nodes.Placement) bool { return !d.available(t, j) }, waitFor},
 	{func(d *docket, j *Job, _ nodes.Placement) bool { return j.Phase == Held && d.s.Now.Before(j.Rest) }, rests},
+	{licensesTaken, waitsForLicenses},
 	{in(Held), open(Start)},
 	// Bounded harm: so many jobs between two sizes at once.
 	{tooMany, func(d *docket, j *Job, t nodes.Placement, _ string) (*Intent, string) {
@@ -253,6 +256,7 @@ func open(kind Kind) func(*docket, *Job, nodes.Placement, string) (*Intent, stri
 		if kind != Start {
 			d.moving++
 		}
+		d.taking.add(kind, j)
 		d.quota.take(j, target)
 		promise(d.now, j, target, 1) // the next jobs see what this one was promised
 		return in, why

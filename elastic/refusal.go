@@ -37,14 +37,20 @@ type Refusals struct {
 
 // And is the refusals with one more.
 func (r Refusals) And(at nodes.Placement, why string, now time.Time) Refusals {
-	if r.Times == 0 {
-		r.First = now
-	}
+	r = r.AndNoNodes(at, why, now)
 	tried := func(node string) bool { return slices.Contains(r.Nodes, node) }
 	if slices.ContainsFunc(at.Nodes(), tried) {
 		r.Nodes = nil // there were no others: from the beginning
 	}
 	r.Nodes = slices.Concat(r.Nodes, at.Nodes())
+	return r
+}
+
+// AndNoNodes is the refusals with one more, for which no node is to blame.
+func (r Refusals) AndNoNodes(at nodes.Placement, why string, now time.Time) Refusals {
+	if r.Times == 0 {
+		r.First = now
+	}
 	r.Times, r.Last, r.Why, r.At = r.Times+1, now, why, at
 	return r
 }
@@ -64,6 +70,8 @@ type Refused struct {
 	// many GPUs as it needs at least are idle in its partitions.
 	Start Refusals
 	Idle  bool
+	// Obstacle is of one that waits, too: Slurm would start it on no size and no nodes.
+	Obstacle Refusals
 	// Resize is of one that runs, and From what it had then.
 	Resize Refusals
 	From   nodes.Placement

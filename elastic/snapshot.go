@@ -82,6 +82,8 @@ type Job struct {
 	Refused Refused
 	// Blocked is what keeps a held job from starting now, whatever GPUs are free.
 	Blocked Blocked
+	// Licenses are the names of those that it asks Slurm for.
+	Licenses []string
 	// Saved is what the job's side says about checkpoints.
 	Saved Saved
 	// Spoke says that a runner of the job has spoken, in this run or an earlier one.

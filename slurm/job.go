@@ -74,7 +74,8 @@ type Job struct {
 	// Constraint is what it asks of its nodes' features, as ParseConstraint reads it; ""
 	// when nothing.
 	Constraint string
-	Restarts   int // times the job was requeued: SLURM_RESTART_COUNT
+	Licenses   string // that it asks for, as "matlab:2,stata:1"; "" = none
+	Restarts   int    // times the job was requeued: SLURM_RESTART_COUNT
 
 	Submit time.Time
 	// Eligible is the earliest start, also of a held job; zero when unknown. A requeue sets

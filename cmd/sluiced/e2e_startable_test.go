@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-hpc/sluice/cmd/site"
 	"github.com/sluice-hpc/sluice/elastic/control"
 )
 
@@ -38,7 +39,12 @@ func TestWhatSlurmWouldNotStart(t *testing.T) {
 	}
 	s.as("", "scontrol", "update", fmt.Sprintf("JobId=%d", later.id), "StartTime=now")
 	later.completes()
-	s.cancel(never)
+	// Slurm by now shows it as held by an administrator, and goes on doing so.
+	s.must(site.Until(s.ctx, 2*time.Minute, "Slurm to hold the job that can never start", func() (bool, error) {
+		return never.field("Reason") == "JobHeldAdmin", nil
+	}))
+	s.as("", "scontrol", "update", fmt.Sprintf("JobId=%d", never.id), "Dependency=")
+	never.completes()
 }
 
 // TestSingleton: of two jobs of one name with --dependency=singleton the first starts at

@@ -80,7 +80,10 @@ func (e *Engine) walk(ctx context.Context, in elastic.Intent, job elastic.Job, s
 		}
 		next := elastic.Advance(in, job, snap)
 		if next.Refused {
-			e.noteRefused(in, job.Reason, now)
+			e.noteRefused(in, job.Reason, next.Blameless, now)
+		}
+		if next.Obstacle != "" {
+			e.noteObstacle(in, next.Obstacle, now)
 		}
 		if next.Close != "" && onlyWithdraws(next.Do) {
 			return e.closeFirst(ctx, in, next, job, now)
@@ -185,7 +188,7 @@ func (e *Engine) failed(ctx context.Context, in elastic.Intent, a elastic.Action
 		return true, true
 	case errors.Is(err, slurm.ErrRefused), errors.Is(err, slurm.ErrPermission):
 		if in.Step >= elastic.Requeued && !stops(a) {
-			e.noteRefused(in, err.Error(), now)
+			e.noteRefused(in, err.Error(), false, now)
 		}
 		return !e.refused(ctx, in, a, err, now), false
 	}

@@ -22,6 +22,7 @@ func (e *Engine) rewind(now time.Time) {
 		atMost(&js.unheard, now.Add(late))
 		atMost(&js.refused.Start.Last, now)
 		atMost(&js.refused.Resize.Last, now)
+		atMost(&js.refused.Obstacle.Last, now)
 		atMost(&js.placeless, now)
 		atMost(&js.saving, now)
 		atMost(&js.passAsked, now)

@@ -39,6 +39,7 @@ func (e *Engine) fold(ctx context.Context, v view, now time.Time) {
 			continue
 		}
 		e.recount(ctx, js)
+		js.barred()
 		sj := js.slurm
 		if word := string(sj.State); js.rec.State != word {
 			js.rec.State, js.dirty = word, true

@@ -255,7 +255,7 @@ func NormalIntent(in elastic.Intent) elastic.Intent {
 // NormalJob is NormalIntent for records.
 func NormalJob(r JobRecord) JobRecord {
 	r.Place, r.Tag.Spec.Sizes = normalList(r.Place), normalList(r.Tag.Spec.Sizes)
-	r.Tag.Spec.Types = normalList(r.Tag.Spec.Types)
+	r.Tag.Spec.Types, r.Ending.Nodes = normalList(r.Tag.Spec.Types), normalList(r.Ending.Nodes)
 	for _, t := range []*time.Time{&r.Submitted, &r.FirstRun, &r.Ended, &r.Moved, &r.Tag.Spec.Deadline} {
 		*t = normalTime(*t)
 	}

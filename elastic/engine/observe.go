@@ -202,7 +202,7 @@ func (e *Engine) take(sj slurm.Job, tag elastic.Tag, now time.Time) {
 	if !js.rec.Ended.IsZero() && !sj.State.Ended() && !sj.Completing {
 		// An ended job may be requeued by its user while Slurm remembers it.
 		js.rec.Ended, js.rec.Deaf, js.words, js.dirty = time.Time{}, 0, nil, true
-		js.exit = nil
+		js.exit, js.rec.Ending = nil, Ending{}
 		e.event(now, js.rec.ID, "adopted", "lives again: its user requeued it")
 	}
 	js.seen, js.disown, js.slurm = true, false, sj
@@ -304,6 +304,7 @@ func (e *Engine) ended(js *jobState, state string, now time.Time) {
 	e.hadRun(js, now)
 	e.hearLast(js)
 	e.endSegment(js, js.endOfRun(now))
+	js.rec.Ending = js.ending()
 	e.event(now, js.rec.ID, "ended", state+": "+js.ending().String())
 }
 

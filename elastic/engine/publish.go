@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -69,7 +70,7 @@ func (e *Engine) publishBlind(now time.Time) {
 }
 
 func (e *Engine) reportOf(js *jobState, plan elastic.Plan) JobReport {
-	jr := JobReport{Record: js.rec, Why: js.said.Why, Policy: e.cfg.Policy.Of(js.rec.Partition).Name, Promised: js.said.Promised, Ends: js.said.Ends, Last: js.last, Kept: js.kept, LastWords: js.words, Target: plan.Target[js.rec.ID]}
+	jr := JobReport{Record: js.rec, Why: js.said.Why, Policy: e.cfg.Policy.Of(js.rec.Partition).Name, Promised: js.said.Promised, Ends: js.said.Ends, Last: js.last, Kept: js.kept, LastWords: cmp.Or(js.words, js.rec.Ending.Words), Target: plan.Target[js.rec.ID]}
 	for _, source := range slices.Sorted(maps.Keys(js.problem)) {
 		jr.Problems = append(jr.Problems, js.problem[source])
 	}

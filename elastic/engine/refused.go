@@ -14,17 +14,21 @@ import (
 // at once, which is harmless.
 
 // noteRefused notes that Slurm would not take what a move wrote, and why.
-func (e *Engine) noteRefused(in elastic.Intent, why string, now time.Time) {
+func (e *Engine) noteRefused(in elastic.Intent, why string, blameless bool, now time.Time) {
 	js := e.byID[in.Job]
 	if js == nil {
 		return
 	}
 	r, again := &js.refused, time.Time{}
+	and := elastic.Refusals.And
+	if blameless {
+		and = elastic.Refusals.AndNoNodes
+	}
 	if in.Kind == elastic.Resize && in.Fallbacks == 0 {
-		r.Resize, r.From = r.Resize.And(in.Target, why, now), in.From
+		r.Resize, r.From = and(r.Resize, in.Target, why, now), in.From
 		again = r.ResizeAgain()
 	} else {
-		r.Start = r.Start.And(in.Target, why, now)
+		r.Start = and(r.Start, in.Target, why, now)
 		again = r.StartAgain()
 	}
 	js.asked = askedOf(js)
@@ -38,7 +42,7 @@ func (e *Engine) nextTry(now, latest time.Time) time.Time {
 		if at := js.refused.StartAgain(); at.After(now) && at.Before(latest) && js.rec.Ended.IsZero() {
 			latest = at
 		}
-		if js.blocked.Code == elastic.Depends && now.Add(dependPeriod).Before(latest) {
+		if c := js.blocked.Code; (c == elastic.Depends || c == elastic.Obstructed) && now.Add(dependPeriod).Before(latest) {
 			latest = now.Add(dependPeriod)
 		}
 		if at := js.blocked.Until; at.After(now) && at.Before(latest) {
@@ -55,7 +59,7 @@ func (e *Engine) refusedCaps(s *elastic.Snapshot) []elastic.Cap {
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
 		if js := e.byID[j.ID]; js != nil {
-			js.refused.Idle = js.refused.Start.Times > 0 && idle(s, j)
+			js.refused.Idle = js.refused.Start.Times+js.refused.Obstacle.Times > 0 && idle(s, j)
 			j.Refused = js.refused
 		}
 		if c, ok := j.RefusedCap(s.Now); ok {
@@ -101,13 +105,13 @@ func (c *chooser) shun(j *elastic.Job) {
 // asked is what its user asks of Slurm, as far as sluice reads it and does not write it.
 type asked struct {
 	wish
-	partition, account, qos string
-	limit                   time.Duration
+	partition, account, qos, licenses string
+	limit                             time.Duration
 }
 
 func askedOf(js *jobState) asked {
 	sj := js.slurm
-	return asked{wish{constraint: sj.Constraint, excluded: strings.Join(sj.ExcNodes, ",")}, js.rec.Partition, sj.Account, sj.QOS, sj.TimeLimit}
+	return asked{wish{constraint: sj.Constraint, excluded: strings.Join(sj.ExcNodes, ",")}, js.rec.Partition, sj.Account, sj.QOS, sj.Licenses, sj.TimeLimit}
 }
 
 // ground is what Slurm judges requests by, whatever runs.
@@ -139,9 +143,9 @@ func (e *Engine) reconsider(v view) {
 		case askedOf(js) != js.asked:
 			*r = elastic.Refused{}
 		case phase == elastic.Running || released:
-			r.Start = elastic.Refusals{}
+			r.Start, r.Obstacle = elastic.Refusals{}, elastic.Refusals{}
 		}
-		if r.Start.Times+r.Resize.Times > 0 {
+		if r.Start.Times+r.Resize.Times+r.Obstacle.Times > 0 {
 			refused = append(refused, js)
 		}
 	}

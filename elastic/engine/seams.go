@@ -106,6 +106,11 @@ type JobRecord struct {
 	Price    elastic.Price
 	// Promised: it was told that it ends by its deadline.
 	Promised bool `json:",omitempty"`
+	// Barred: Slurm itself holds the job, as an administrator would, since its dependency
+	// cannot be satisfied. It goes on doing so once the dependency is gone.
+	Barred bool `json:",omitempty"`
+	// Ending is how it ended; zero while it lives.
+	Ending Ending `json:",omitzero"`
 }
 
 // Segment is one run of a job between two moves.

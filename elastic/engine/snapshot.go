@@ -129,7 +129,7 @@ func (e *Engine) jobOf(js *jobState, now time.Time) elastic.Job {
 		Curve: e.curveOf(r, now), MIG: js.gauged.mig, Ailing: js.ailing, Price: r.Price, Moved: r.Moved, Rest: later(js.rest, js.unheard),
 		Asked: cmp.Or(r.Tag.Directive.Pin, r.Tag.Spec.Min), Attained: js.attained(now),
 	}
-	j.Promised = r.Promised
+	j.Promised, j.Licenses = r.Promised, licenses(sj)
 	m := e.limits.Memory[sj.ID]
 	j.Memory = elastic.Memory{PerNodeMB: m.PerNode, PerCPUMB: m.PerCPU, PerGPUMB: m.PerGPU}
 	// A deaf job is asked again after a rest: disks get room, users repair. The rest
@@ -148,8 +148,7 @@ func (e *Engine) jobOf(js *jobState, now time.Time) elastic.Job {
 	if onNodes(sj) && !sj.Completing {
 		j.Place = r.Place
 	}
-	// Slurm shows the same of a held job with a dependency that cannot be satisfied.
-	if j.Phase == elastic.Held && sj.Reason == "JobHeldAdmin" && !neverDepends(sj) {
+	if j.Phase == elastic.Held && sj.Reason == heldByAdmin && !r.Barred {
 		j.Directive.Hold = true
 	}
 	j.Spoke = js.runner.word.State != ""

@@ -20,14 +20,7 @@ const dependPeriod = 10 * time.Second
 
 // bar notes what keeps held jobs from starting however many GPUs are free.
 func (e *Engine) bar(s *elastic.Snapshot, v view) {
-	listed := func(id slurm.JobID) *slurm.Job { return nil }
-	first := func(slurm.Job) bool { return false }
-	for i := range v.jobs {
-		if v.jobs[i].Dependency != "" && v.jobs[i].State == slurm.Pending {
-			listed, first = byNumber(v.jobs), byName(v.jobs)
-			break
-		}
-	}
+	listed, first := byNumber(v.jobs), byName(v.jobs)
 	for i := range s.Jobs {
 		js := e.byID[s.Jobs[i].ID]
 		if js == nil {
@@ -36,37 +29,55 @@ func (e *Engine) bar(s *elastic.Snapshot, v view) {
 		js.blocked = elastic.Blocked{}
 		if s.Jobs[i].Phase == elastic.Held {
 			js.blocked = blockedBy(js.slurm, !js.rec.FirstRun.IsZero(), listed, first, s.Now)
+			if js.blocked.Code == "" {
+				js.blocked = e.notBegun(js, s.Now)
+			}
+			if js.blocked.Code == "" {
+				js.blocked = e.obstructed(js, listed, s.Now)
+			}
 		}
 		s.Jobs[i].Blocked = js.blocked
 	}
 }
 
+// byNumber finds jobs by their number; it sorts them when it is first asked.
 func byNumber(jobs []slurm.Job) func(slurm.JobID) *slurm.Job {
-	at := make(map[slurm.JobID]*slurm.Job, len(jobs))
-	for i := range jobs {
-		at[jobs[i].ID] = &jobs[i]
+	var at map[slurm.JobID]*slurm.Job
+	return func(id slurm.JobID) *slurm.Job {
+		if at == nil {
+			at = make(map[slurm.JobID]*slurm.Job, len(jobs))
+			for i := range jobs {
+				at[jobs[i].ID] = &jobs[i]
+			}
+		}
+		return at[id]
 	}
-	return func(id slurm.JobID) *slurm.Job { return at[id] }
 }
 
 // byName reports of a pending job whether Slurm would start it as the only one of its name
-// and user (--dependency=singleton): none runs, and none that waits came before it.
+// and user (--dependency=singleton): none runs, and none that waits came before it. It
+// sorts them when it is first asked.
 func byName(jobs []slurm.Job) func(slurm.Job) bool {
 	type name struct {
 		uid  uint32
 		name string
 	}
 	runs, waits := map[name]bool{}, map[name]slurm.JobID{}
-	for _, j := range jobs {
-		key := name{j.UID, j.Name}
-		switch at, some := waits[key]; {
-		case j.State == slurm.Pending && (!some || j.ID < at):
-			waits[key] = j.ID
-		case j.State != slurm.Pending && (!j.State.Ended() || j.Completing):
-			runs[key] = true
-		}
-	}
+	sorted := false
 	return func(j slurm.Job) bool {
+		for _, other := range jobs {
+			if sorted {
+				break
+			}
+			key := name{other.UID, other.Name}
+			switch at, some := waits[key]; {
+			case other.State == slurm.Pending && (!some || other.ID < at):
+				waits[key] = other.ID
+			case other.State != slurm.Pending && (!other.State.Ended() || other.Completing):
+				runs[key] = true
+			}
+		}
+		sorted = true
 		key := name{j.UID, j.Name}
 		return !runs[key] && waits[key] == j.ID
 	}
@@ -138,6 +149,21 @@ func term(t slurm.DependencyTerm, on *slurm.Job, now time.Time) (done, failed bo
 		}
 	}
 	return false, false, at
+}
+
+// heldByAdmin is Slurm's reason for a job that an administrator holds, and for one that it
+// holds itself since its dependency cannot be satisfied.
+const heldByAdmin = "JobHeldAdmin"
+
+// barred notes which of the two it is, for as long as the job is held so: Slurm does not lift
+// its own hold when the dependency is taken away, and the owner may not. Sluice may have known
+// before Slurm that the dependency cannot be satisfied, and see it gone at the next look.
+func (js *jobState) barred() {
+	sj := js.slurm
+	now := sj.Held && sj.Reason == heldByAdmin && (js.rec.Barred || neverDepends(sj) || js.blocked.Code == elastic.NeverDepends)
+	if now != js.rec.Barred {
+		js.rec.Barred, js.dirty = now, true
+	}
 }
 
 // neverDepends: Slurm says that the job's dependency cannot be satisfied.

@@ -2,6 +2,7 @@ package sim_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -46,5 +47,38 @@ func TestWhatSlurmWouldNotStartGetsNothing(t *testing.T) {
 			w.At(63*time.Minute, func() { _ = w.User("alice").Cancel(t.Context(), slurm.JobID(never.ID())) })
 			finish(t, w, d, 70*time.Minute)
 		})
+	}
+}
+
+// A job whose dependency can never be satisfied starts once its user takes that away, though
+// Slurm goes on showing it as held by an administrator; one that an administrator holds does
+// not.
+func TestARepairedDependencyStarts(t *testing.T) {
+	for _, restart := range []bool{false, true} {
+		w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 5, Nodes: fake.Grid(1, 4)}})
+		journal := new(engine.Memory)
+		d := boot(t, w, journal, "lookahead")
+		submit := func(args ...string) *sim.Trainer {
+			return w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 1, Max: 1, Total: 2}, Model: sim.Perfect(10), Args: args})
+		}
+		first := submit()
+		never, held := submit(fmt.Sprintf("--dependency=afternotok:%d", first.ID())), submit()
+		if err := w.User("root").AdminHold(t.Context(), slurm.JobID(held.ID())); err != nil {
+			t.Fatal(err)
+		}
+		finish(t, w, d, 10*time.Minute)
+		if said := whys(d); never.Ended() || !strings.Contains(said, "never starts: its dependency on") {
+			t.Fatalf("before the repair: ended %t\n%s", never.Ended(), said)
+		}
+		if err := w.User("alice").Independent(t.Context(), slurm.JobID(never.ID())); err != nil {
+			t.Fatal(err)
+		}
+		if restart {
+			d = boot(t, w, journal, "lookahead")
+		}
+		finish(t, w, d, 10*time.Minute)
+		if !never.Ended() || held.Ended() {
+			t.Errorf("restarted %t: the repaired one ended %t, the held one %t\n%s", restart, never.Ended(), held.Ended(), whys(d))
+		}
 	}
 }

@@ -96,7 +96,7 @@ func equal(t *testing.T, got, want saying) {
 // without a notice; its rows have sums from now on, and the next move gets an id that
 // no move ever had, not even one that was pruned.
 func TestStoresOfEarlierPrograms(t *testing.T) {
-	for name, next := range map[string]int64{"schema1": 6, "schema2": 6, "schema2-killed": 7, "schema3": 6, "schema3-killed": 7, "schema4": 9, "schema4-killed": 9} {
+	for name, next := range map[string]int64{"schema1": 6, "schema2": 6, "schema2-killed": 7, "schema3": 6, "schema3-killed": 7, "schema4": 9, "schema4-killed": 9, "schema5": 9, "schema5-killed": 9} {
 		t.Run(name, func(t *testing.T) {
 			m, want := earlier(t, name)
 			if len(want.Open) == 0 || len(want.Jobs) == 0 || len(want.Runs) == 0 || len(want.Speeds) == 0 || len(want.Health) == 0 != (name == "schema1") {

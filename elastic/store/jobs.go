@@ -9,7 +9,7 @@ import (
 
 const (
 	replaceJob = `INSERT OR REPLACE INTO jobs (` + jobColumns + `)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 	selectJobSum = `SELECT sum FROM jobs WHERE token = ?`
 
@@ -42,7 +42,7 @@ func (s *Store) Jobs(ctx context.Context, since time.Time) ([]engine.JobRecord, 
 		err := row.Scan(&r.Token, &r.ID, &r.Name, &r.User, &r.UID, &r.Partition, document{&r.Tag},
 			instant{&r.Submitted}, instant{&r.FirstRun}, instant{&r.Ended}, &r.State, document{&r.Place},
 			&r.Restarts, &r.Speaks, &r.Deaf, &r.Done, &r.Offset, instant{&r.Moved},
-			&r.Price.Save, &r.Price.Drain, &r.Price.Start, &r.Price.Load, &r.Price.Measured, &r.Promised)
+			&r.Price.Save, &r.Price.Drain, &r.Price.Start, &r.Price.Load, &r.Price.Measured, &r.Promised, &r.Barred, document{&r.Ending})
 		out = append(out, r)
 		return err
 	}, nanos(since), nanos(since))
@@ -61,7 +61,11 @@ func jobValues(r engine.JobRecord) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
+	ending, err := encode(r.Ending)
+	if err != nil {
+		return nil, err
+	}
 	return []any{r.Token, r.ID, r.Name, r.User, r.UID, r.Partition, tag, nanos(r.Submitted), nanos(r.FirstRun),
 		nanos(r.Ended), r.State, place, r.Restarts, r.Speaks, r.Deaf, r.Done, r.Offset, nanos(r.Moved),
-		r.Price.Save, r.Price.Drain, r.Price.Start, r.Price.Load, r.Price.Measured, r.Promised}, nil
+		r.Price.Save, r.Price.Drain, r.Price.Start, r.Price.Load, r.Price.Measured, r.Promised, r.Barred, ending}, nil
 }

@@ -135,6 +135,8 @@ const (
 	kindsKnown = 4
 	// answersKnown is the first schema with answers.
 	answersKnown = 5
+	// endingsKnown is the first schema in which jobs have an ending.
+	endingsKnown = 6
 )
 
 // before is the tables as an earlier schema with sums has them.
@@ -144,8 +146,11 @@ func before(schema int) []table {
 		out = slices.DeleteFunc(out, isAnswers)
 	}
 	for i := range out {
-		if schema < kindsKnown {
+		switch {
+		case schema < kindsKnown:
 			out[i] = out[i].asBefore()
+		case schema < endingsKnown:
+			out[i] = out[i].asBeforeEndings()
 		}
 	}
 	return out
@@ -157,7 +162,7 @@ func resealed(schema int) []table {
 		return tables
 	}
 	return slices.DeleteFunc(slices.Clone(tables), func(t table) bool {
-		return schema >= kindsKnown || t.name != "samples" && t.name != "jobs"
+		return t.name != "jobs" && (t.name != "samples" || schema >= kindsKnown) || schema >= endingsKnown
 	})
 }
 

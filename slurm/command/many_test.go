@@ -20,7 +20,7 @@ func (s stubs) manyJobs(n int) {
 nonce=${SQUEUE_FORMAT2#*:@}; nonce=${nonce%%%%|*}
 exec awk -v n=%d -v nonce="$nonce" 'BEGIN {
 	f = "@" nonce "|"
-	a = f "N/A" f "N/A" f "train_resnet50_lr0.1_seed7" f "alice" f "2001" f "physics" f "gpu" f "normal" f "PENDING" f "Priority" f "(null)" f "4294901760" f "2" f "2" f f f f f
+	a = f "N/A" f "N/A" f "train_resnet50_lr0.1_seed7" f "alice" f "2001" f "physics" f "gpu" f "normal" f "PENDING" f "Priority" f "(null)" f "4294901760" f "2" f "2" f f f f f "(null)" f
 	b = "cpu=8,mem=64000M,node=2,billing=8,gres/gpu=8" f "N/A" f "gres/gpu:4" f "N/A" f "2" f "0" f "1" f "1795234787" f "1795234787" f "N/A" f "N/A" f "1-00:00:00" f "1-00:00:00" f "0:00" f "0:0" f
 	c = "/home/alice/projects/vision/logs/slurm-%%j.out" f "/home/alice/projects/vision" f
 	for (i = n; i > 0; i--) print i a b c (i %% 100 ? "(null)" : "sluice/1 id=" sprintf("%%032x", i) " inc=0 min=1") "@" nonce "."

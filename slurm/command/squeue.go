@@ -32,6 +32,7 @@ const (
 	fReqNodes
 	fExcNodes
 	fFeature
+	fLicenses
 	fTresAlloc
 	fTresPerJob
 	fTresPerNode
@@ -55,7 +56,7 @@ const (
 
 var jobFields = [jobFieldCount]string{
 	"JobID", "ArrayTaskID", "HetJobID", "Name", "UserName", "UserID", "Account", "Partition", "QOS",
-	"State", "Reason", "Dependency", "PriorityLong", "NumNodes", "MaxNodes", "NodeList", "ReqNodes", "ExcNodes", "Feature",
+	"State", "Reason", "Dependency", "PriorityLong", "NumNodes", "MaxNodes", "NodeList", "ReqNodes", "ExcNodes", "Feature", "Licenses",
 	"tres-alloc", "tres-per-job", "tres-per-node", "tres-per-task", "NumTasks", "RestartCnt", "Requeue",
 	"SubmitTime", "EligibleTime", "StartTime", "EndTime", "TimeLimit", "TimeLeft", "TimeUsed",
 	"exit_code", "StdOut", "WorkDir", "Comment",
@@ -135,7 +136,7 @@ func parseJob(r []string) (d slurm.Detail, ok bool) {
 	j.Submit, j.Eligible, j.Start = v.time(fSubmit), v.time(fEligible), v.time(fStart)
 	j.TimeLimit, j.TimeLeft = v.duration(fTimeLimit), v.duration(fTimeLeft)
 	j.Nodes, j.ReqNodes, j.ExcNodes = v.hosts(fNodes), v.hosts(fReqNodes), v.hosts(fExcNodes)
-	j.Constraint = present(r[fFeature])
+	j.Constraint, j.Licenses = present(r[fFeature]), present(r[fLicenses])
 
 	s := readState(r[fState], v.duration(fTimeUsed), j.Start, v.time(fEnd), j.TimeLimit)
 	j.State, j.Completing, j.Requeued = s.base, s.completing, s.requeued
@@ -159,7 +160,7 @@ func parseJob(r []string) (d slurm.Detail, ok bool) {
 // ofJob copies what was said of a job out of the answer.
 func (p pool) ofJob(d *slurm.Detail) {
 	state := string(d.State)
-	p.all(&d.Name, &d.User, &d.Account, &d.Partition, &d.QOS, &state, &d.Reason, &d.Dependency, &d.GPUType, &d.WorkDir, &d.Comment, &d.StdOut, &d.Constraint)
+	p.all(&d.Name, &d.User, &d.Account, &d.Partition, &d.QOS, &state, &d.Reason, &d.Dependency, &d.GPUType, &d.WorkDir, &d.Comment, &d.StdOut, &d.Constraint, &d.Licenses)
 	d.State = slurm.State(state)
 	p.list(d.Nodes)
 	p.list(d.ReqNodes)

@@ -36,8 +36,8 @@ func describe(d slurm.Detail) string {
 		}
 		return t.Sub(d.Submit).String()
 	}
-	return fmt.Sprintf("%d %q %s(%d) %s %s reason=%s dependency=%q gpus=%d%s nodes=%d%v req=%v exc=%v constraint=%q restarts=%d eligible=%s start=%s limit=%v exit=%d:%d %s requeue=%v comment=%q dir=%s out=%s",
-		d.ID, d.Name, d.User, d.UID, d.Partition, state, d.Reason, d.Dependency, d.GPUs, d.GPUType, d.NodeCount, d.Nodes, d.ReqNodes, d.ExcNodes, d.Constraint,
+	return fmt.Sprintf("%d %q %s(%d) %s %s reason=%s dependency=%q gpus=%d%s nodes=%d%v req=%v exc=%v constraint=%q licenses=%q restarts=%d eligible=%s start=%s limit=%v exit=%d:%d %s requeue=%v comment=%q dir=%s out=%s",
+		d.ID, d.Name, d.User, d.UID, d.Partition, state, d.Reason, d.Dependency, d.GPUs, d.GPUType, d.NodeCount, d.Nodes, d.ReqNodes, d.ExcNodes, d.Constraint, d.Licenses,
 		d.Restarts, since(d.Eligible), since(d.Start), d.TimeLimit, d.ExitCode, d.ExitSignal, strings.Join(flags, ","),
 		d.Requeue, d.Comment, d.WorkDir, d.StdOut)
 }
@@ -87,7 +87,7 @@ var kinds = []struct {
 	}, ""},
 	{"choosy", func(d slurm.Detail) bool {
 		// Before 24.11 only TestExcludedNodes tells what it excludes.
-		return pending("JobHeldUser")(d) && d.Constraint == "[ib|nvme]&ib" && (len(d.ExcNodes) == 0 || strings.Join(d.ExcNodes, " ") == "gpu1 gpu3")
+		return pending("JobHeldUser")(d) && d.Constraint == "[ib|nvme]&ib" && d.Licenses == "lic:2" && (len(d.ExcNodes) == 0 || strings.Join(d.ExcNodes, " ") == "gpu1 gpu3")
 	}, ""},
 	{"adminheld", func(d slurm.Detail) bool { return pending("JobHeldAdmin")(d) && d.Held }, ""},
 	{"pending", func(d slurm.Detail) bool {

@@ -12,6 +12,7 @@ import (
 func Fake(cfg fake.Config) Subject {
 	cfg.Nodes = fake.Grid(4, 4)
 	cfg.Operators = []string{"operator"}
+	cfg.Licenses = map[string]int{License: 1}
 	f := fake.New(cfg)
 	owner := f.As("alice")
 	done := func(do func()) error { do(); return nil }
@@ -19,10 +20,11 @@ func Fake(cfg fake.Config) Subject {
 	return Subject{
 		Owner: owner, Other: f.As("bob"), Operator: f.As("operator"), OwnerName: "alice",
 		Nodes: []string{"gpu1", "gpu2", "gpu3", "gpu4"}, GPUs: 4,
-		Requeue:   func(ctx context.Context, id slurm.JobID) error { return owner.Requeue(ctx, id) },
-		AdminHold: func(ctx context.Context, id slurm.JobID) error { return f.As("root").AdminHold(ctx, id) },
-		Drain:     func(_ context.Context, node string) error { return done(func() { f.Drain(node, "conform") }) },
-		NodeDown:  func(_ context.Context, node string) error { return done(func() { f.NodeDown(node, "conform") }) },
+		Requeue:     func(ctx context.Context, id slurm.JobID) error { return owner.Requeue(ctx, id) },
+		AdminHold:   func(ctx context.Context, id slurm.JobID) error { return f.As("root").AdminHold(ctx, id) },
+		Independent: func(ctx context.Context, id slurm.JobID) error { return owner.Independent(ctx, id) },
+		Drain:       func(_ context.Context, node string) error { return done(func() { f.Drain(node, "conform") }) },
+		NodeDown:    func(_ context.Context, node string) error { return done(func() { f.NodeDown(node, "conform") }) },
 		NodeReturn: func(_ context.Context, node string) error {
 			return done(func() { f.NodeReturn(node) })
 		},

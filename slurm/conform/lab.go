@@ -32,6 +32,9 @@ func Lab(t testing.TB, l *lab.Lab, owner, other string) Subject {
 		AdminHold: func(ctx context.Context, id slurm.JobID) error {
 			return admin("hold", fmt.Sprint(id))(ctx)
 		},
+		Independent: func(ctx context.Context, id slurm.JobID) error {
+			return admin("update", fmt.Sprintf("JobId=%d", id), "Dependency=")(ctx)
+		},
 		Drain:    func(ctx context.Context, node string) error { return l.Drain(ctx, node, "conform") },
 		NodeDown: func(ctx context.Context, node string) error { return l.SetDown(ctx, node, "conform") },
 		NodeReturn: func(ctx context.Context, node string) error {

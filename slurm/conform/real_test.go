@@ -41,7 +41,7 @@ func TestRealSlurm(t *testing.T) {
 
 // realSlurm holds the release of a tree ("" = this machine's own) to the promises.
 func realSlurm(t *testing.T, root, owner, other string) {
-	l := labtest.Up(t, lab.Config{FastScheduling: true, Nodes: 10, GPUs: 4, Root: root})
+	l := labtest.Up(t, lab.Config{FastScheduling: true, Nodes: 10, GPUs: 4, Root: root, ExtraConf: "Licenses=" + conform.License + ":1"})
 	t.Logf("Slurm %s, jobs of %s and %s", l.Release(), owner, other)
 	tell(l.Release(), conform.Run(t, conform.Lab(t, l, owner, other)))
 }

@@ -23,8 +23,10 @@ type Subject struct {
 	// administrator: what people do and sluice does not.
 	Requeue   func(context.Context, slurm.JobID) error
 	AdminHold func(context.Context, slurm.JobID) error
-	Drain     func(ctx context.Context, node string) error
-	NodeDown  func(ctx context.Context, node string) error
+	// Independent takes a pending job's dependencies away, as its owner.
+	Independent func(context.Context, slurm.JobID) error
+	Drain       func(ctx context.Context, node string) error
+	NodeDown    func(ctx context.Context, node string) error
 	// NodeReturn brings a drained or failed node back, however it failed.
 	NodeReturn func(ctx context.Context, node string) error
 	// Stop ends slurmctld and Start starts it again, with its state. Nil leaves
@@ -78,7 +80,7 @@ const all = -1
 // suite is every promise, in the order of a job's life.
 func suite() []promise {
 	var s []promise
-	for _, part := range [][]promise{submits, holds, passes, resizes, splits(), requeues, states, refusals, comments, machines, partitions, pools, reservations, affinity} {
+	for _, part := range [][]promise{submits, holds, outside, passes, resizes, splits(), requeues, states, refusals, comments, machines, partitions, pools, reservations, affinity} {
 		s = append(s, part...)
 	}
 	return s

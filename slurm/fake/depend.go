@@ -1,10 +1,12 @@
 package fake
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/sluice-hpc/sluice/slurm"
 )
@@ -34,8 +36,7 @@ func dependency(value string) (terms []term, err error) {
 	return terms, nil
 }
 
-// depends renews what the job waits for. Of held jobs Slurm does that once a minute only;
-// here they keep what they had until they are released.
+// depends renews what the job waits for. Of held jobs Slurm does that once a minute only.
 func (f *Fake) depends(j *job) {
 	j.depends = slices.DeleteFunc(slices.Clone(j.depends), func(t term) bool {
 		on := f.find(t.job)
@@ -51,6 +52,33 @@ func (f *Fake) depends(j *job) {
 			j.depends[i].failed = true
 		}
 	}
+}
+
+// dependRenewal is the longest time from the end of a job to when slurmctld sees what that
+// means for held jobs.
+const dependRenewal = time.Minute
+
+// renew holds jobs whose dependency cannot be satisfied any more, as an administrator would:
+// that stays when the dependency is taken away.
+func (f *Fake) renew() {
+	for _, j := range f.jobs {
+		if j.state != slurm.Pending || j.held == notHeld || len(j.depends) == 0 {
+			continue
+		}
+		if f.depends(j); dependencyReason(j.depends) == "DependencyNeverSatisfied" && len(j.depends) > 0 {
+			j.held, j.reason = adminHold, "JobHeldAdmin"
+		}
+	}
+}
+
+// Independent takes a pending job's dependencies away: "scontrol update Dependency=" of
+// people, and no part of slurm.Client.
+func (s *Session) Independent(ctx context.Context, id slurm.JobID) error {
+	return s.change(ctx, opUpdate, id, func(j *job) *failure {
+		j.depends = nil
+		s.f.schedule()
+		return nil
+	})
 }
 
 // dependencyText is what squeue prints.

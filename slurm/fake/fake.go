@@ -50,6 +50,9 @@ type Config struct {
 	// it is taken, and given up when it is to start, as one whose request cannot be met.
 	Unseen func(nodes []string, gpus int) bool
 
+	// Licenses are the cluster's, by name.
+	Licenses map[string]int
+
 	Faults Plan
 	// Programs gives a new job's program; nil, or a nil answer, means the
 	// script's "sleep" and "exit" lines are followed.

@@ -54,6 +54,7 @@ type job struct {
 	// reservation is the one it was submitted into.
 	reservation string
 	depends     []term // that are not satisfied yet
+	licenses    string
 	want        want
 	limit       time.Duration // asked for; 0 = none, or without end
 	endless     bool          // without end
@@ -97,7 +98,7 @@ func (j *job) view(f *Fake) slurm.Job {
 		State: j.state, Completing: j.completing, Requeued: j.requeued,
 		Held: j.held != notHeld || j.reason == badConstraints, Reason: j.reason,
 		GPUs: j.want.gpus(), GPUType: j.want.gpuType, NodeCount: j.want.minNodes,
-		ReqNodes: slices.Clone(j.want.req), ExcNodes: slices.Clone(j.want.exclude), Constraint: j.want.constraint, Restarts: j.restarts,
+		ReqNodes: slices.Clone(j.want.req), ExcNodes: slices.Clone(j.want.exclude), Constraint: j.want.constraint, Licenses: j.licenses, Restarts: j.restarts,
 		Submit: second(j.submit), Eligible: second(j.begin), TimeLimit: f.limitOf(j),
 		WorkDir: j.dir, Comment: j.comment, StdOut: j.stdout,
 	}

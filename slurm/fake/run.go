@@ -199,6 +199,9 @@ func (f *Fake) finish(j *job, state slurm.State, why Cause) {
 	}
 	j.state, j.end, j.requeued = state, f.now, false
 	j.next = nil
+	if slices.ContainsFunc(f.jobs, func(o *job) bool { return len(o.depends) > 0 }) {
+		f.after(min(dependRenewal, f.cfg.MinJobAge), f.renew)
+	}
 	f.after(f.cfg.MinJobAge, func() { f.forget(j) })
 }
 

@@ -82,6 +82,10 @@ func (f *Fake) try(j *job) {
 		}
 		return
 	}
+	if !f.licensed(j) {
+		j.reason = "Licenses"
+		return
+	}
 	open := func(n *node) bool { return n.usable() && !f.kept(j, n) }
 	shares, cpus, ok := f.fit(j, open, (*node).free, func(n *node) int { return f.cpusFree(j, n) })
 	if !ok {

@@ -248,7 +248,7 @@ func (f *Fake) submit(user string, sub slurm.Submission) (slurm.JobID, string, *
 	j := &job{
 		id: f.nextID, name: r.name, user: user, account: r.account, qos: r.qos, part: r.part, comment: r.comment,
 		dir: r.dir, want: r.want, limit: r.limit, endless: r.endless, reservation: r.resv, requeue: r.requeue,
-		state: slurm.Pending, prio: f.nextPrio(), first: f.now, submit: f.now, begin: f.begin(r.begin), depends: r.depends,
+		state: slurm.Pending, prio: f.nextPrio(), first: f.now, submit: f.now, begin: f.begin(r.begin), depends: r.depends, licenses: r.licenses,
 	}
 	j.stdout = strings.ReplaceAll(r.stdout, "%j", fmt.Sprint(j.id))
 	if a := f.admit(j); a != nil {
@@ -289,7 +289,7 @@ func (f *Fake) admit(j *job) *failure {
 	if a := f.knownNodes(j.want.req); a != nil {
 		return a
 	}
-	for _, refuse := range []func(*job) *failure{f.enroll, f.takes, f.enter, f.featured} {
+	for _, refuse := range []func(*job) *failure{f.enroll, f.takes, f.enter, f.featured, f.unlicensed} {
 		if a := refuse(j); a != nil {
 			return a
 		}

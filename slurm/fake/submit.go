@@ -15,7 +15,7 @@ import (
 var shortOptions = map[byte]string{
 	'H': "hold", 'J': "job-name", 'p': "partition", 'A': "account", 'N': "nodes", 'n': "ntasks",
 	'c': "cpus-per-task", 'w': "nodelist", 'x': "exclude", 't': "time", 'b': "begin", 'D': "chdir",
-	'o': "output", 'e': "error", 'G': "gpus", 'q': "qos", 'C': "constraint", 'd': "dependency",
+	'o': "output", 'e': "error", 'G': "gpus", 'q': "qos", 'C': "constraint", 'd': "dependency", 'L': "licenses",
 }
 
 // flags are the options without a value.
@@ -36,6 +36,7 @@ type request struct {
 	resv     string
 	begin    string
 	depends  []term
+	licenses string
 	held     bool
 	requeue  bool
 	parsable bool
@@ -143,6 +144,8 @@ func (r *request) set(name, value string) (err error) {
 		r.resv = value
 	case "begin":
 		r.begin = value
+	case "licenses":
+		r.licenses = value
 	case "dependency":
 		r.depends, err = dependency(value)
 	case "time":

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
 	"github.com/sluice-hpc/sluice/elastic/speed"
@@ -225,7 +226,8 @@ func Job(token string, id elastic.JobID) engine.JobRecord {
 			Incarnation: 3, Directive: elastic.Directive{Pin: 2, Hold: true}, Comment: "mine"},
 		Submitted: day, FirstRun: day.Add(1), State: "RUNNING",
 		Place: nodes.Placement{{Node: "gpu1", GPUs: 2}}, Restarts: 3, Speaks: true, Deaf: 1, Done: 3.25, Offset: 1 << 40,
-		Moved: day.Add(2), Price: elastic.Price{Save: 1, Drain: 2, Start: 3, Load: 4, Measured: 5}, Promised: true,
+		Moved: day.Add(2), Price: elastic.Price{Save: 1, Drain: 2, Start: 3, Load: 4, Measured: 5}, Promised: true, Barred: true,
+		Ending: engine.Ending{How: engine.Failed, Code: 3, Signal: "9", Ran: true, Output: "/home/alice/x.out", Reason: "NonZeroExitCode", Nodes: []string{"gpu1"}, Limit: time.Hour, Words: &checkpoint.LastWords{Why: "exit code 3", Lines: []string{"oh \"no\""}}},
 	}
 }
 

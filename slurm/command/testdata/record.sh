@@ -4,7 +4,7 @@
 #   CTL  pid of slurmctld, to be stopped and continued for the "hung" answers
 #   OUT  folder to write, one a release
 #   PARTS  what to record, of "jobs answers silence"; all when unset
-# The Slurm has nodes gpu[1-3] with 4 GPUs each (those of gpu3 of type a100) and
+# The Slurm has nodes gpu[1-3] with 4 GPUs each (those of gpu3 of type a100), Licenses=lic:4, and
 # is empty; alice and bob are ordinary users, slurm is SlurmUser.
 set -u
 : "${AS:?}" "${OUT:?}"
@@ -50,7 +50,7 @@ record_jobs() {
   cancelled=$(submit -J cancelled --gres=gpu:1 --wrap 'sleep 600'); await $cancelled RUNNING; $AS alice scancel $cancelled
   requeueheld=$(submit -J requeueheld --gres=gpu:1 --wrap 'sleep 600'); await $requeueheld RUNNING
   $AS alice scontrol requeuehold $requeueheld
-  choosy=$(submit -J choosy -H -C '[ib|nvme]&ib' -x gpu1,gpu3 --gres=gpu:1 --wrap true)
+  choosy=$(submit -J choosy -H -L lic:2 -C '[ib|nvme]&ib' -x gpu1,gpu3 --gres=gpu:1 --wrap true)
   held=$(submit -J held -H --gpus=3 -N2 --comment 'sluice: min=1 max="8", a=b' --wrap true)
   adminheld=$(submit -J adminheld --begin now+1hour --wrap true); $AS slurm scontrol hold $adminheld
   pending=$(submit -J pending -N3 --gres=gpu:4 -p gpu,short --wrap true)

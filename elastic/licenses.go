@@ -1,0 +1,63 @@
+package elastic
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/sluice-hpc/sluice/nodes"
+)
+
+// A job between two sizes gives its licenses back for a few seconds. A job that is started
+// meanwhile with the same ones would take them, and the other one could not go on. So no
+// job is started with a license of one that is resized, and none is resized with a license
+// of one that starts.
+
+// licensed are jobs by the licenses that they have, or ask for, and the kind of their move.
+type licensed map[Kind]map[string]JobID
+
+func (l licensed) add(kind Kind, j *Job) {
+	for _, name := range j.Licenses {
+		if l[kind] == nil {
+			l[kind] = map[string]JobID{}
+		}
+		l[kind][name] = j.ID
+	}
+}
+
+// licensesMoving are those of the jobs with open moves.
+func licensesMoving(s *Snapshot) licensed {
+	l := licensed{}
+	for i := range s.Jobs {
+		if j := &s.Jobs[i]; len(j.Licenses) > 0 {
+			if in, ok := s.Intent(j.ID); ok {
+				l.add(in.Kind, j)
+			}
+		}
+	}
+	return l
+}
+
+// against is the kind of move in whose way one of the job would be, and the other job.
+func (l licensed) against(j *Job) (JobID, bool) {
+	other := Start
+	if j.Phase == Held {
+		other = Resize
+	}
+	at := slices.IndexFunc(j.Licenses, func(name string) bool { return l[other][name] != 0 })
+	if at < 0 {
+		return 0, false
+	}
+	return l[other][j.Licenses[at]], true
+}
+
+func licensesTaken(d *docket, j *Job, _ nodes.Placement) bool {
+	_, taken := d.taking.against(j)
+	return taken && !d.where.Park[j.ID]
+}
+
+// waitsForLicenses keeps the target for it: the other move takes seconds.
+func waitsForLicenses(d *docket, j *Job, t nodes.Placement, why string) (*Intent, string) {
+	promise(d.now, j, t, 1)
+	other, _ := d.taking.against(j)
+	return nil, fmt.Sprintf("%s; waits until job %d, which asks for the same licenses, is between two sizes no more", why, other)
+}
