@@ -1,6 +1,7 @@
 package elastic
 
 import (
+	"slices"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic/speed"
@@ -230,9 +231,37 @@ type Snapshot struct {
 	Caps []Cap
 }
 
+// At is the snapshot as it will be at a later time, if nothing else changes.
+func (s Snapshot) At(now time.Time) Snapshot {
+	passed := now.Sub(s.Now)
+	if passed <= 0 {
+		return s
+	}
+	s.Now, s.Jobs = now, slices.Clone(s.Jobs)
+	for i := range s.Jobs {
+		j := &s.Jobs[i]
+		if j.Phase != Running {
+			continue
+		}
+		j.Attained += passed.Seconds() * float64(j.GPUs())
+		if j.TimeLeft > 0 {
+			j.TimeLeft = max(time.Second, j.TimeLeft-passed)
+		}
+	}
+	return s
+}
+
 // Resting reports whether the job moved less than a cooldown ago.
 func (s *Snapshot) Resting(j *Job) bool {
 	return !j.Moved.IsZero() && s.Now.Sub(j.Moved) < s.Limits.Cooldown
+}
+
+// RestsUntil is when the job's cooldown ends; zero when it never moved.
+func (s *Snapshot) RestsUntil(j *Job) time.Time {
+	if j.Moved.IsZero() {
+		return time.Time{}
+	}
+	return j.Moved.Add(s.Limits.Cooldown)
 }
 
 // Intent returns the open intent of the job.

@@ -21,11 +21,11 @@ var _ control.Service = (*daemon)(nil)
 // Report returns what the last cycle published.
 func (d *daemon) Report() *engine.Report { return d.engine.Report() }
 
-// Plan decides on the world as last seen and does nothing.
-func (d *daemon) Plan(ctx context.Context) (elastic.Plan, error) {
-	var plan elastic.Plan
+// Plan decides on the world as last seen, as the next cycle will, and does nothing.
+func (d *daemon) Plan(ctx context.Context) (engine.Forecast, error) {
+	var plan engine.Forecast
 	var ok bool
-	err := d.loop.call(ctx, func() { _, plan, ok = d.engine.Plan() })
+	err := d.loop.call(ctx, func() { _, plan, ok = d.engine.Plan(time.Now()) })
 	if err == nil && !ok {
 		err = fmt.Errorf("sluiced has not seen Slurm yet; try again in a moment")
 	}

@@ -17,7 +17,7 @@ type Service interface {
 	// server never changes it.
 	Report() *engine.Report
 	// Plan observes and decides as the next cycle would and does nothing.
-	Plan(ctx context.Context) (elastic.Plan, error)
+	Plan(ctx context.Context) (engine.Forecast, error)
 	// Direct carries out the user's order on a job that is in the Report. The
 	// server has already checked that the caller may give it and that the
 	// change is valid; it returns once the order is durable (in the job's

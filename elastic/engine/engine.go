@@ -92,7 +92,8 @@ type Engine struct {
 	limits limitsSeen
 	ground *ground // what the refusals there are were judged by; nil = there are none
 	last   elastic.Snapshot
-	sealed bool // last holds a snapshot
+	next   time.Time // when the next cycle is due
+	sealed bool      // last holds a snapshot
 	report atomic.Pointer[Report]
 }
 
@@ -187,6 +188,7 @@ func (e *Engine) Report() *Report { return e.report.Load() }
 // again. An error means that nothing was decided in this cycle; running jobs
 // keep their size, and the next cycle starts from what it sees.
 func (e *Engine) Cycle(ctx context.Context, now time.Time) (wake time.Time, err error) {
+	defer func() { e.due(wake) }()
 	// 0. Remember: journal to memory, once.
 	if err := e.load(ctx, now); err != nil {
 		return now.Add(e.cfg.Period), err

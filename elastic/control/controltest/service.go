@@ -65,7 +65,7 @@ func (s *Service) Report() *engine.Report {
 }
 
 // Plan returns the canned plan.
-func (s *Service) Plan(context.Context) (elastic.Plan, error) { return Plan(), s.fault() }
+func (s *Service) Plan(context.Context) (engine.Forecast, error) { return Plan(), s.fault() }
 
 // Direct notes the order.
 func (s *Service) Direct(_ context.Context, c control.Caller, job elastic.JobID, change control.Change) error {
