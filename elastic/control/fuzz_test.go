@@ -29,6 +29,10 @@ func (o *one) Speeds(_ context.Context, uid uint32, _ string) (engine.Speeds, er
 	}
 	return engine.Speeds{Count: 1}, nil
 }
+func (*one) Refresh(context.Context) {}
+
+func (*one) Meet(context.Context, elastic.JobID) {}
+
 func (o *one) Wake() {}
 func (o *one) Trust(context.Context, Caller, string) error {
 	o.orders++

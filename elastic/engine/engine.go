@@ -44,6 +44,9 @@ type Config struct {
 	Edge map[string]bool
 	// Mine tells which jobs this engine looks after; nil = every tagged one.
 	Mine func(slurm.Job) bool
+	// Between, when set, is called before every effect of a cycle and between its queries:
+	// there Direct and Meet may be called.
+	Between func()
 	// Events receives what happened, in order; nil drops it. It must not block.
 	Events func(Event)
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
@@ -28,6 +29,8 @@ func (e *Engine) Plan(now time.Time) (elastic.Snapshot, Forecast, bool) {
 		return elastic.Snapshot{}, Forecast{}, false
 	}
 	s := e.last.At(later(e.next, now))
+	s.Jobs = slices.Clone(s.Jobs)
+	e.barAt(&s, e.seen.jobs) // a begin time may have come
 	f := Forecast{At: s.Now, Plan: e.decide(s)}
 	f.Later = e.postponed(s, f.Plan)
 	return e.last, f, true

@@ -20,10 +20,20 @@ const dependPeriod = 10 * time.Second
 
 // bar notes what keeps held jobs from starting however many GPUs are free.
 func (e *Engine) bar(s *elastic.Snapshot, v view) {
+	e.barAt(s, v.jobs)
+	for i := range s.Jobs {
+		if js := e.byID[s.Jobs[i].ID]; js != nil {
+			js.blocked = s.Jobs[i].Blocked
+		}
+	}
+}
+
+// barAt notes it in the snapshot alone, at its time.
+func (e *Engine) barAt(s *elastic.Snapshot, jobs []slurm.Job) {
 	listed := func(id slurm.JobID) *slurm.Job { return nil }
-	for i := range v.jobs {
-		if v.jobs[i].Dependency != "" && v.jobs[i].State == slurm.Pending {
-			listed = byNumber(v.jobs)
+	for i := range jobs {
+		if jobs[i].Dependency != "" && jobs[i].State == slurm.Pending {
+			listed = byNumber(jobs)
 			break
 		}
 	}
@@ -32,11 +42,10 @@ func (e *Engine) bar(s *elastic.Snapshot, v view) {
 		if js == nil {
 			continue
 		}
-		js.blocked = elastic.Blocked{}
+		s.Jobs[i].Blocked = elastic.Blocked{}
 		if s.Jobs[i].Phase == elastic.Held {
-			js.blocked = blockedBy(js.slurm, !js.rec.FirstRun.IsZero(), listed, s.Now)
+			s.Jobs[i].Blocked = blockedBy(js.slurm, !js.rec.FirstRun.IsZero(), listed, s.Now)
 		}
-		s.Jobs[i].Blocked = js.blocked
 	}
 }
 

@@ -106,5 +106,11 @@ func (s *Service) anns(uid uint32) bool {
 	return r != nil && slices.ContainsFunc(r.Jobs, func(jr engine.JobReport) bool { return jr.Record.ID == Growing && jr.Record.UID == uid })
 }
 
+// Refresh does nothing: the canned report is fresh.
+func (s *Service) Refresh(context.Context) {}
+
+// Meet finds no job.
+func (s *Service) Meet(context.Context, elastic.JobID) {}
+
 // Wake notes the call.
 func (s *Service) Wake() { s.note("wake") }
