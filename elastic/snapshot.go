@@ -62,6 +62,9 @@ type Job struct {
 	// other size, unless its user pinned it. Once it Speaks, the request of its first
 	// move is the question whether it can come back.
 	Unproven bool
+	// Grown is what it accepts once it has shown a checkpoint, while Spec has its minimum
+	// only; Grown.Min is 0 where Spec says it all.
+	Grown Spec
 	// Deaf counts the requests in a row that got no valid checkpoint.
 	Deaf int
 	Done float64 // units of work finished, fractional

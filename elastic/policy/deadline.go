@@ -67,7 +67,7 @@ func (d dues) plans(j *job) bool {
 	if j.now == 0 || len(j.sizes) == 0 || j.Spec.Deadline.IsZero() {
 		return false
 	}
-	return j.Promised && j.role == fixed || j.role == movable
+	return j.role == fixed && (j.Promised || j.unshown()) || j.role == movable
 }
 
 func (d dues) divide(settled, parts []part, gpus int) {
@@ -118,7 +118,41 @@ func (d dues) tell(p *job, j deadline.Job, plan deadline.Plan, i int) elastic.De
 }
 
 // pose is the job as the plan sees it; false when its speed is nothing to plan with.
-func (d dues) pose(p *part) (deadline.Job, bool) { return d.duty(p.job, p.sizes, p.unit) }
+func (d dues) pose(p *part) (deadline.Job, bool) {
+	more := p.grown()
+	if p.role != waiting || p.pin > 0 || len(more) == 0 {
+		return d.duty(p.job, p.sizes, p.unit)
+	}
+	return d.duty(p.job, append(slices.Clone(p.sizes), more...), func(k int) float64 {
+		if k < len(p.sizes) {
+			return p.unit(k)
+		}
+		return p.packed(more[k-len(p.sizes)])
+	})
+}
+
+// grown lists the sizes above its minimum that a job is expected to accept once it has shown
+// a checkpoint.
+func (j *job) grown() []int {
+	if !j.Unproven || j.Grown.Min == 0 || j.Spec.Deadline.IsZero() {
+		return nil
+	}
+	return slices.DeleteFunc(j.Grown.Options(j.pool.reach), func(n int) bool {
+		return n <= j.Spec.Min || !j.pool.splits(n) || j.MaxNodes > 0 && j.pool.spread[n] > j.MaxNodes
+	})
+}
+
+// unshown reports whether the job runs, has a deadline, and is not moved before its program
+// has shown that it saves.
+func (j *job) unshown() bool {
+	return j.Unproven && !j.Speaks && j.now > 0 && !j.Spec.Deadline.IsZero() && j.Phase == elastic.Running
+}
+
+// proves is how many seconds a job is taken to need, from its start, until it has shown a
+// checkpoint: to start, and for a unit of work; two decisions at least.
+func (d dues) proves(j *job, unit float64) float64 {
+	return max((j.Price.Start+j.Price.Load).Seconds()+unit, 2*d.every().Seconds())
+}
 
 // duty is a job that may have some sizes, on the k-th of which a unit of its work takes so
 // many seconds, as the plan sees it.
@@ -135,6 +169,19 @@ func (d dues) duty(p *job, sizes []int, seconds func(k int) float64) (deadline.J
 		if unit > 0 && !math.IsInf(unit, 0) {
 			j.Sizes, j.Rate = append(j.Sizes, n), append(j.Rate, 1/unit)
 		}
+	}
+	if until := d.snap.RestsUntil(&p.Job); p.now > 0 && until.After(d.snap.Now) && !d.snap.Limits.AnySplit {
+		j.Rests, j.Until = true, until.Sub(d.snap.Now).Seconds()
+	}
+	switch {
+	case len(j.Rate) == 0:
+	case p.role == waiting && p.Unproven && p.Grown.Min > 0 && len(j.Sizes) > 1:
+		j.Proves = d.proves(p, 1/j.Rate[0])
+	case p.unshown():
+		j.Until = max(j.Until, d.proves(p, 1/j.Rate[0])-d.snap.Now.Sub(p.Started).Seconds())
+	}
+	if !d.once && !d.snap.Limits.AnySplit {
+		j.Payback = d.snap.Limits.Payback
 	}
 	j.Keeps, j.Stays = sizes[0] > 0, !d.snap.Limits.Preempt
 	j.Queues = p.Spec.Deadline.IsZero() || p.Spec.Soft

@@ -160,10 +160,15 @@ func (o *outlook) beside(classes []int, gpus int, jobs []deadline.Job) int {
 func (o *outlook) duty(d dues, p *prospect) (deadline.Job, bool) {
 	choices := p.choices
 	if p.role == fixed {
-		if !p.Promised || p.now == 0 {
+		if !p.Promised && !p.unshown() || p.now == 0 {
 			return deadline.Job{}, false
 		}
 		choices = o.choices(p)
+	}
+	if p.role == waiting && p.Unproven && p.pin == 0 && p.Grown.Min > 0 && !p.Spec.Deadline.IsZero() {
+		grown := *p
+		grown.Spec = p.Grown
+		choices = slices.DeleteFunc(o.choices(&grown), func(c choice) bool { return c.gpus < p.Spec.Min })
 	}
 	var sizes []int
 	if p.role == waiting || o.snap.Limits.Preempt && p.role == movable {
