@@ -29,7 +29,20 @@ type Decision struct {
 	// as far as can be seen; zero = not in sight, or of no concern.
 	Promised bool
 	Ends     time.Time
+	Due      Due
 }
+
+// Due is what a decision makes of a job's deadline, for cmd/sluice to put into English.
+type Due string
+
+// What becomes of a deadline.
+const (
+	DueUnjudged Due = ""              // it has none, or this decision did not look at it
+	DuePromised Due = "promised"      // it will be met; Ends is when
+	DueUnknown  Due = "unknown_speed" // nobody knows yet how fast the job is
+	DueUnmet    Due = "unmet"         // it cannot be met; Ends is the earliest end, zero = none in sight
+	DuePassed   Due = "passed"        // the job counts as one without a deadline
+)
 
 // Allocation is a policy's answer: GPUs per job. A job it does not name keeps
 // what it has.
@@ -94,6 +107,7 @@ type Reason struct {
 	// Promised and Ends are the decision's word on the job's deadline.
 	Promised bool      `json:"promised,omitempty"`
 	Ends     time.Time `json:"ends,omitzero"`
+	Due      Due       `json:"due,omitempty"`
 }
 
 // Plan is what a cycle decided: what to write down first, what to do then, and

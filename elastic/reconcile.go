@@ -17,7 +17,7 @@ func Reconcile(s Snapshot, a Allocation, where Arrangement) Plan {
 	for _, i := range d.turns() {
 		j := &s.Jobs[i]
 		in, why := d.reconcile(j, a[j.ID].Why)
-		p.Reasons[i] = Reason{Job: j.ID, Why: why, Promised: a[j.ID].Promised, Ends: a[j.ID].Ends}
+		p.Reasons[i] = Reason{Job: j.ID, Why: why, Promised: a[j.ID].Promised, Ends: a[j.ID].Ends, Due: a[j.ID].Due}
 		opened[i] = in
 	}
 	for _, in := range opened {

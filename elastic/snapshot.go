@@ -1,6 +1,7 @@
 package elastic
 
 import (
+	"slices"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic/speed"
@@ -61,6 +62,9 @@ type Job struct {
 	// other size, unless its user pinned it. Once it Speaks, the request of its first
 	// move is the question whether it can come back.
 	Unproven bool
+	// Grown is what it accepts once it has shown a checkpoint, while Spec has its minimum
+	// only; Grown.Min is 0 where Spec says it all.
+	Grown Spec
 	// Deaf counts the requests in a row that got no valid checkpoint.
 	Deaf int
 	Done float64 // units of work finished, fractional
@@ -232,9 +236,37 @@ type Snapshot struct {
 	Caps []Cap
 }
 
+// At is the snapshot as it will be at a later time, if nothing else changes.
+func (s Snapshot) At(now time.Time) Snapshot {
+	passed := now.Sub(s.Now)
+	if passed <= 0 {
+		return s
+	}
+	s.Now, s.Jobs = now, slices.Clone(s.Jobs)
+	for i := range s.Jobs {
+		j := &s.Jobs[i]
+		if j.Phase != Running {
+			continue
+		}
+		j.Attained += passed.Seconds() * float64(j.GPUs())
+		if j.TimeLeft > 0 {
+			j.TimeLeft = max(time.Second, j.TimeLeft-passed)
+		}
+	}
+	return s
+}
+
 // Resting reports whether the job moved less than a cooldown ago.
 func (s *Snapshot) Resting(j *Job) bool {
 	return !j.Moved.IsZero() && s.Now.Sub(j.Moved) < s.Limits.Cooldown
+}
+
+// RestsUntil is when the job's cooldown ends; zero when it never moved.
+func (s *Snapshot) RestsUntil(j *Job) time.Time {
+	if j.Moved.IsZero() {
+		return time.Time{}
+	}
+	return j.Moved.Add(s.Limits.Cooldown)
 }
 
 // Intent returns the open intent of the job.

@@ -71,7 +71,30 @@ func explain(w io.Writer, e control.Explanation) error {
 		return err
 	}
 	fmt.Fprintln(w)
-	return sizeTable(j, e.Sizes).write(w)
+	if err := sizeTable(j, e.Sizes).write(w); err != nil {
+		return err
+	}
+	if note := sizeNote(j, e); note != "" {
+		_, err := fmt.Fprintln(w, note)
+		return err
+	}
+	return nil
+}
+
+// sizeNote says what the table of sizes leaves out for want of room.
+func sizeNote(j control.Job, e control.Explanation) string {
+	var notes []string
+	if e.Type != "" {
+		notes = append(notes, "speeds on "+e.Type)
+	}
+	k := slices.IndexFunc(e.Sizes, func(s control.Size) bool { return s.Left > 0 && s.Dead > 0 })
+	switch {
+	case k >= 0 && j.GPUs == 0:
+		notes = append(notes, fmt.Sprintf("TO END incl. %s for its start", span(e.Sizes[k].Dead)))
+	case k >= 0:
+		notes = append(notes, fmt.Sprintf("TO END at other sizes incl. %s for its resize", span(e.Sizes[k].Dead)))
+	}
+	return strings.Join(notes, "; ")
 }
 
 // stuckLine says what keeps a job from ever changing size, "" when nothing does.

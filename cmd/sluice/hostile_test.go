@@ -30,7 +30,7 @@ const hostileWords = "x\x1b[31m\x1b]0;pwned\x07\r\nsluice: all is well\x00\x7f\u
 type hostileDaemon struct {
 	*controltest.Service
 	segments []engine.Segment
-	plan     elastic.Plan
+	plan     engine.Forecast
 }
 
 func (d *hostileDaemon) Speeds(context.Context, uint32, string) (engine.Speeds, error) {
@@ -40,7 +40,7 @@ func (d *hostileDaemon) Speeds(context.Context, uint32, string) (engine.Speeds, 
 func (d *hostileDaemon) Segments(context.Context, string) ([]engine.Segment, error) {
 	return d.segments, nil
 }
-func (d *hostileDaemon) Plan(context.Context) (elastic.Plan, error) { return d.plan, nil }
+func (d *hostileDaemon) Plan(context.Context) (engine.Forecast, error) { return d.plan, nil }
 func (d *hostileDaemon) Direct(context.Context, control.Caller, elastic.JobID, control.Change) error {
 	return &slurm.Error{Op: "scontrol " + hostileWords, JobID: 41, Err: slurm.ErrRefused, Words: hostileWords, Hint: hostileWords}
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -14,8 +16,9 @@ func newPlanCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plan",
 		Short: "Say what sluice would do next, and why; nothing is done",
-		Long: `Decides as the next cycle would on what sluiced sees now, and prints the moves and
-their reasons. No job is signalled and nothing is written.`,
+		Long: `Decides as the next cycle will, at its time, on what sluiced saw last, and prints the
+moves and their reasons. A move that only waits for the job's cooldown is listed with the
+end of that. No job is signalled and nothing is written.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			client, err := daemonFor(cmd)
@@ -40,20 +43,35 @@ their reasons. No job is signalled and nothing is written.`,
 }
 
 func plan(w io.Writer, p control.Plan, all, noHeader bool) error {
-	rows := p.Moves
+	rows := slices.Concat(p.Moves, p.Later)
 	if all {
-		rows = append(rows[:len(rows):len(rows)], p.Stays...)
+		rows = append(rows, p.Stays...)
 	}
 	if len(rows) == 0 {
-		_, err := fmt.Fprintf(w, "no moves; %s (policy %s, as of %s)\n", stays(len(p.Stays)), p.Policy, when(p.At))
+		_, err := fmt.Fprintf(w, "no moves at %s, the next cycle; %s (policy %s, as of %s)\n", clockOf(p.At, p.Next), stays(len(p.Stays)), p.Policy, when(p.At))
 		return err
 	}
 	t := table{noHeader: noHeader, room: room(w), columns: []column{{"JOBID", true, 0}, {"NAME", false, 0}, {"USER", false, 0},
-		{"ACTION", false, 0}, {"GPUS", false, 0}, {"FROM", false, 0}, {"TO", false, 0}, {"REASON", false, 0}}}
+		{"ACTION", false, 0}, {"WHEN", false, 0}, {"GPUS", false, 0}, {"FROM", false, 0}, {"TO", false, 0}, {"REASON", false, 0}}}
 	for _, r := range rows {
-		t.add(fmt.Sprint(r.JobID), r.Name, r.User, action(r), change(r), r.From.String(), r.To.String(), r.Reason)
+		at := clockOf(p.At, r.When)
+		if r.When.After(p.Next) {
+			r.Reason = "rests until " + at + "; then " + r.Reason
+		}
+		t.add(fmt.Sprint(r.JobID), r.Name, r.User, action(r), at, change(r), r.From.String(), r.To.String(), r.Reason)
 	}
 	return t.write(w)
+}
+
+// clockOf is a time of day, with its date where it is far from now; "-" for none.
+func clockOf(now, t time.Time) string {
+	switch {
+	case t.IsZero():
+		return "-"
+	case t.Sub(now).Abs() < 12*time.Hour:
+		return t.Local().Format("15:04:05")
+	}
+	return when(t)
 }
 
 func stays(n int) string {

@@ -65,10 +65,21 @@ func deadlineLine(j control.Job, decider string) string {
 		return line + fmt.Sprintf(": it ended %s after", clock(j.EndedAt.Sub(j.Deadline)))
 	case !promises(decider):
 		return line + fmt.Sprintf(": the site's policy, %s, promises no deadlines", decider)
+	case j.Promised && j.Ends.IsZero(): // it is between two sizes
+		return line + ", promised"
 	case j.Promised:
 		return line + fmt.Sprintf(", promised: it ends by %s, %s before", when(j.Ends), clock(j.Deadline.Sub(j.Ends)))
-	case j.Ends.IsZero():
-		return line + ": cannot be promised: " + j.Reason
 	}
-	return line + fmt.Sprintf(" cannot be met: the earliest it could end is %s", when(j.Ends))
+	switch elastic.Due(j.Due) {
+	case elastic.DueUnknown:
+		return line + ": cannot be promised: its speed is not known yet"
+	case elastic.DuePassed:
+		return line + " has passed: it counts as a job without one"
+	case elastic.DueUnmet:
+		if j.Ends.IsZero() {
+			return line + " cannot be met, and no end is in sight"
+		}
+		return line + fmt.Sprintf(" cannot be met: the earliest it could end is %s", when(j.Ends))
+	}
+	return line + ": not promised; it is judged when the job can be started or moved"
 }

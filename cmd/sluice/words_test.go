@@ -112,7 +112,7 @@ func FuzzFormat(f *testing.F) {
 func TestDeadlineLine(t *testing.T) {
 	due := time.Date(2026, 11, 22, 18, 0, 0, 0, time.Local)
 	job := func(change func(*control.Job)) control.Job {
-		j := control.Job{JobID: 7, Deadline: due, Reason: "its speed is not known yet"}
+		j := control.Job{JobID: 7, Deadline: due, Reason: "it was moved at 12:00:00"}
 		change(&j)
 		return j
 	}
@@ -121,18 +121,22 @@ func TestDeadlineLine(t *testing.T) {
 		policy string
 	}{
 		"": {control.Job{}, "deadline"},
-		"deadline 2026-11-22T18:00:00, promised: it ends by 2026-11-22T17:30:00, 30:00 before":         {job(func(j *control.Job) { j.Promised, j.Ends = true, due.Add(-30*time.Minute) }), "deadline"},
-		"deadline 2026-11-22T18:00:00 cannot be met: the earliest it could end is 2026-11-22T19:00:00": {job(func(j *control.Job) { j.Ends = due.Add(time.Hour) }), "deadline"},
-		"deadline 2026-11-22T18:00:00: cannot be promised: its speed is not known yet":                 {job(func(*control.Job) {}), "deadline"},
-		"deadline 2026-11-22T18:00:00: the site's policy, knapsack, promises no deadlines":             {job(func(*control.Job) {}), "knapsack"},
-		"deadline 2026-11-22T18:00:00: it ended 1:00 before":                                           {job(func(j *control.Job) { j.Ended, j.EndedAt = true, due.Add(-time.Minute) }), "lookahead"},
-		"deadline 2026-11-22T18:00:00: it ended 1:00 after":                                            {job(func(j *control.Job) { j.Ended, j.EndedAt = true, due.Add(time.Minute) }), "deadline"},
+		"deadline 2026-11-22T18:00:00, promised: it ends by 2026-11-22T17:30:00, 30:00 before":          {job(func(j *control.Job) { j.Promised, j.Ends = true, due.Add(-30*time.Minute) }), "deadline"},
+		"deadline 2026-11-22T18:00:00 cannot be met: the earliest it could end is 2026-11-22T19:00:00":  {job(func(j *control.Job) { j.Due, j.Ends = "unmet", due.Add(time.Hour) }), "deadline"},
+		"deadline 2026-11-22T18:00:00: cannot be promised: its speed is not known yet":                  {job(func(j *control.Job) { j.Due = "unknown_speed" }), "deadline"},
+		"deadline 2026-11-22T18:00:00, promised":                                                        {job(func(j *control.Job) { j.Promised = true }), "deadline"},
+		"deadline 2026-11-22T18:00:00 cannot be met, and no end is in sight":                            {job(func(j *control.Job) { j.Due = "unmet" }), "deadline"},
+		"deadline 2026-11-22T18:00:00 has passed: it counts as a job without one":                       {job(func(j *control.Job) { j.Due = "passed" }), "lookahead"},
+		"deadline 2026-11-22T18:00:00: not promised; it is judged when the job can be started or moved": {job(func(*control.Job) {}), "deadline"},
+		"deadline 2026-11-22T18:00:00: the site's policy, knapsack, promises no deadlines":              {job(func(*control.Job) {}), "knapsack"},
+		"deadline 2026-11-22T18:00:00: it ended 1:00 before":                                            {job(func(j *control.Job) { j.Ended, j.EndedAt = true, due.Add(-time.Minute) }), "lookahead"},
+		"deadline 2026-11-22T18:00:00: it ended 1:00 after":                                             {job(func(j *control.Job) { j.Ended, j.EndedAt = true, due.Add(time.Minute) }), "deadline"},
 	} {
 		if got := deadlineLine(c.job, c.policy); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	hard, soft := job(func(j *control.Job) { j.Ends = due.Add(time.Hour) }), job(func(j *control.Job) { j.Ends, j.Soft = due.Add(time.Hour), true })
+	hard, soft := job(func(j *control.Job) { j.Due, j.Ends = "unmet", due.Add(time.Hour) }), job(func(j *control.Job) { j.Due, j.Ends, j.Soft = "unmet", due.Add(time.Hour), true })
 	if h, s := foretold(control.Explanation{Policy: "deadline", Job: hard}), foretold(control.Explanation{Policy: "deadline", Job: soft}); !strings.Contains(h, "'sluice cancel 7'") || strings.Contains(s, "cancel") {
 		t.Errorf("%q, %q", h, s)
 	}

@@ -38,6 +38,8 @@ type daemon struct {
 	troubles troubles
 	rights   *command.Client // asked what the daemon may do
 	repeats  repeats         // on the engine's goroutine
+
+	refreshed time.Time // likewise
 }
 
 // run wires the daemon and supervises it until ctx ends or a part of it fails.
@@ -88,8 +90,9 @@ func newDaemon(ctx context.Context, o options, c etc.Config, log zerolog.Logger)
 		st.Shutdown()
 		return nil, err
 	}
-	d.engine = engine.New(cfg)
 	d.loop = newLoop(d)
+	cfg.Between = d.loop.serve
+	d.engine = engine.New(cfg)
 	return d, nil
 }
 
@@ -196,7 +199,7 @@ func (d *daemon) reload() {
 		return
 	}
 	d.engine.Reconfigure(func(old *engine.Config) {
-		cfg.Slurm, cfg.Limiter, cfg.Journal, cfg.Samples, cfg.Mailbox, cfg.Events = old.Slurm, old.Limiter, old.Journal, old.Samples, old.Mailbox, old.Events
+		cfg.Slurm, cfg.Limiter, cfg.Journal, cfg.Samples, cfg.Mailbox, cfg.Events, cfg.Between = old.Slurm, old.Limiter, old.Journal, old.Samples, old.Mailbox, old.Events, old.Between
 		*old = cfg
 	})
 	if err := d.server.Configure(d.serverOptions(c)); err != nil {

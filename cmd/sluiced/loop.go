@@ -21,6 +21,9 @@ const (
 	// listenEvery is how often a sluiced --user looks whether a runner said that its job
 	// is over: likewise.
 	listenEvery = time.Second
+	// freshEvery is the least time between two looks at what running jobs have written,
+	// when somebody asks, and freshWait how long who asks waits for one: not for a cycle.
+	freshEvery, freshWait = time.Second, 50 * time.Millisecond
 	// Ended jobs, and what is known of them, are kept this long.
 	historyFor = 90 * 24 * time.Hour
 )
@@ -31,13 +34,14 @@ type loop struct {
 	d       *daemon
 	woken   chan struct{}
 	calls   chan func()   // to run between two cycles, on the engine's goroutine
+	orders  chan func()   // likewise, or between two effects of a cycle
 	begun   atomic.Uint64 // cycles
 	told    string        // why the last cycle decided nothing
 	systemd notifier
 }
 
 func newLoop(d *daemon) *loop {
-	return &loop{d: d, woken: make(chan struct{}, 1), calls: make(chan func())}
+	return &loop{d: d, woken: make(chan struct{}, 1), calls: make(chan func()), orders: make(chan func())}
 }
 
 // wake makes the next cycle start soon. It never blocks.
@@ -49,10 +53,27 @@ func (l *loop) wake() {
 }
 
 // call runs f between two cycles and waits for it, or for ctx.
-func (l *loop) call(ctx context.Context, f func()) error {
+func (l *loop) call(ctx context.Context, f func()) error { return inTurn(ctx, l.calls, f) }
+
+// order runs f as soon as the engine allows, in the midst of a cycle too, and waits for it.
+func (l *loop) order(ctx context.Context, f func()) error { return inTurn(ctx, l.orders, f) }
+
+// serve runs the orders that wait. The engine calls it between two effects.
+func (l *loop) serve() {
+	for {
+		select {
+		case f := <-l.orders:
+			f()
+		default:
+			return
+		}
+	}
+}
+
+func inTurn(ctx context.Context, turn chan func(), f func()) error {
 	done := make(chan struct{})
 	select {
-	case l.calls <- func() { f(); close(done) }:
+	case turn <- func() { f(); close(done) }:
 		<-done
 		return nil
 	case <-ctx.Done():
@@ -136,6 +157,8 @@ func (l *loop) rest(ctx context.Context, hup <-chan os.Signal, started, next tim
 				return
 			}
 		case f := <-l.calls:
+			f()
+		case f := <-l.orders:
 			f()
 		case <-hup:
 			l.d.reload()

@@ -21,11 +21,11 @@ var _ control.Service = (*daemon)(nil)
 // Report returns what the last cycle published.
 func (d *daemon) Report() *engine.Report { return d.engine.Report() }
 
-// Plan decides on the world as last seen and does nothing.
-func (d *daemon) Plan(ctx context.Context) (elastic.Plan, error) {
-	var plan elastic.Plan
+// Plan decides on the world as last seen, as the next cycle will, and does nothing.
+func (d *daemon) Plan(ctx context.Context) (engine.Forecast, error) {
+	var plan engine.Forecast
 	var ok bool
-	err := d.loop.call(ctx, func() { _, plan, ok = d.engine.Plan() })
+	err := d.loop.call(ctx, func() { _, plan, ok = d.engine.Plan(time.Now()) })
 	if err == nil && !ok {
 		err = fmt.Errorf("sluiced has not seen Slurm yet; try again in a moment")
 	}
@@ -35,16 +35,15 @@ func (d *daemon) Plan(ctx context.Context) (elastic.Plan, error) {
 // Direct stores a user's order and wakes the cycle that acts on it.
 func (d *daemon) Direct(ctx context.Context, caller control.Caller, job elastic.JobID, change control.Change) error {
 	var result error
-	err := d.loop.call(ctx, func() {
-		switch change.Order {
-		case control.Save:
-			result = d.engine.Order(ctx, job, elastic.Save, time.Now())
-		case control.Requeue:
-			result = d.engine.Order(ctx, job, elastic.Park, time.Now())
-		default:
-			result = d.engine.Direct(ctx, job, change.Apply)
-		}
-	})
+	var err error
+	switch change.Order {
+	case control.Save:
+		err = d.loop.call(ctx, func() { result = d.engine.Order(ctx, job, elastic.Save, time.Now()) })
+	case control.Requeue:
+		err = d.loop.call(ctx, func() { result = d.engine.Order(ctx, job, elastic.Park, time.Now()) })
+	default: // a standing order need not wait for the end of a cycle
+		err = d.loop.order(ctx, func() { result = d.engine.Direct(ctx, job, change.Apply) })
+	}
 	if err != nil {
 		return err
 	}
@@ -110,6 +109,24 @@ func (s *settled) settle(of *engine.Speeds) {
 		s.known = map[string]engine.Speeds{}
 	}
 	s.known[of.Key] = *of
+}
+
+// Refresh reads what running jobs have written, at most once in freshEvery. In the midst of
+// a cycle nothing is read: a report is about to come.
+func (d *daemon) Refresh(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, freshWait)
+	defer cancel()
+	_ = d.loop.call(ctx, func() {
+		if now := time.Now(); now.Sub(d.refreshed) >= freshEvery {
+			d.refreshed = now
+			d.engine.Refresh(now)
+		}
+	})
+}
+
+// Meet looks for a job that no cycle has seen yet.
+func (d *daemon) Meet(ctx context.Context, job elastic.JobID) {
+	_ = d.loop.order(ctx, func() { d.engine.Meet(ctx, job, time.Now()) })
 }
 
 // Wake makes the next cycle start soon.

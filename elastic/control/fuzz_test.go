@@ -21,7 +21,7 @@ func (o *one) Report() *engine.Report {
 	rec := engine.JobRecord{ID: 41, UID: 7, User: "ann", Tag: elastic.Tag{Spec: elastic.Spec{Min: 1}}}
 	return &engine.Report{Jobs: []engine.JobReport{{Record: rec}}, Nodes: []nodes.Node{{Name: "gpu1"}}}
 }
-func (o *one) Plan(context.Context) (elastic.Plan, error)                 { return elastic.Plan{}, nil }
+func (o *one) Plan(context.Context) (engine.Forecast, error)              { return engine.Forecast{}, nil }
 func (o *one) Segments(context.Context, string) ([]engine.Segment, error) { return nil, nil }
 func (o *one) Speeds(_ context.Context, uid uint32, _ string) (engine.Speeds, error) {
 	if uid != 8 {
@@ -29,6 +29,10 @@ func (o *one) Speeds(_ context.Context, uid uint32, _ string) (engine.Speeds, er
 	}
 	return engine.Speeds{Count: 1}, nil
 }
+func (*one) Refresh(context.Context) {}
+
+func (*one) Meet(context.Context, elastic.JobID) {}
+
 func (o *one) Wake() {}
 func (o *one) Trust(context.Context, Caller, string) error {
 	o.orders++

@@ -103,7 +103,7 @@ var general = []ask{
 	}},
 	{"plan", func(c *control.Client) (string, error) {
 		p, err := c.Plan(ctx)
-		return fmt.Sprintf(" %d jobs", len(p.Moves)+len(p.Stays)), err
+		return fmt.Sprintf(" %d jobs", len(p.Moves)+len(p.Later)+len(p.Stays)), err
 	}},
 	{"speed", func(c *control.Client) (string, error) {
 		_, err := c.Speeds(ctx, controltest.Model, nil) // of the caller's own jobs

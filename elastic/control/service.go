@@ -17,7 +17,7 @@ type Service interface {
 	// server never changes it.
 	Report() *engine.Report
 	// Plan observes and decides as the next cycle would and does nothing.
-	Plan(ctx context.Context) (elastic.Plan, error)
+	Plan(ctx context.Context) (engine.Forecast, error)
 	// Direct carries out the user's order on a job that is in the Report. The
 	// server has already checked that the caller may give it and that the
 	// change is valid; it returns once the order is durable (in the job's
@@ -31,6 +31,11 @@ type Service interface {
 	// Speeds returns what is known of a user's jobs of a model, settled; empty when
 	// nothing is. The server has checked that the caller may see it.
 	Speeds(ctx context.Context, uid uint32, model string) (engine.Speeds, error)
+	// Refresh brings the report up to what running jobs have written, where that can be
+	// done at once. It is called as often as clients ask.
+	Refresh(ctx context.Context)
+	// Meet looks for one job that is not in the report, and puts it there.
+	Meet(ctx context.Context, job elastic.JobID)
 	// Wake makes the next cycle start soon. It never blocks.
 	Wake()
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
@@ -16,7 +17,7 @@ import (
 const manySizes = 64
 
 func viewExplanation(r *engine.Report, jr engine.JobReport) Explanation {
-	out := Explanation{Version: WireVersion, At: r.At, Policy: cmp.Or(jr.Policy, r.Policy), Blind: r.Blind, BlindFor: r.BlindFor.Seconds(), Job: viewJob(r, jr), Sizes: []Size{}}
+	out := Explanation{Version: WireVersion, At: r.At, Policy: cmp.Or(jr.Policy, r.Policy), Blind: r.Blind, BlindFor: r.BlindFor.Seconds(), Job: viewJob(r, jr), Type: typed(r, jr), Sizes: []Size{}}
 	if jr.Ended {
 		return out
 	}
@@ -42,18 +43,39 @@ func viewSize(r *engine.Report, jr engine.JobReport, gpus int) Size {
 	if now {
 		out.Nodes = len(jr.Job.Place)
 	}
-	out.Seconds, out.Source = pace(jr.Job.Curve, speed.Shape{GPUs: gpus, Nodes: max(1, out.Nodes)})
-	if c := jr.Job.Curve; out.Seconds == 0 && len(c.Shapes()) > 0 {
+	out.Seconds, out.Source = pace(curveOf(jr), speed.Shape{GPUs: gpus, Nodes: max(1, out.Nodes)})
+	if c := curveOf(jr); out.Seconds == 0 && len(c.Shapes()) > 0 {
 		seconds, src := c.Seconds(speed.Shape{GPUs: gpus, Nodes: max(1, out.Nodes)})
 		out.Relative, out.Source = 1/seconds, string(src)
 	}
 	if left, ok := jr.Job.Remaining(); ok && out.Seconds > 0 {
 		out.Left = left * out.Seconds
-		if !now {
-			out.Left += jr.Job.Price.Total().Seconds()
-		}
+		out.Dead = deadTime(jr.Job, gpus).Seconds()
+		out.Left += out.Dead
 	}
 	return out
+}
+
+// deadTime is how long the job would do nothing on its way to a size: the cost of a resize,
+// or of its start.
+func deadTime(j elastic.Job, gpus int) time.Duration {
+	switch j.GPUs() {
+	case gpus:
+		return 0
+	case 0:
+		return j.Price.Start + j.Price.Load
+	}
+	return j.Price.Total()
+}
+
+// typed names the type of the GPUs that the speeds are of, where its partition has several.
+func typed(r *engine.Report, jr engine.JobReport) string {
+	for _, n := range in(r.Nodes, jr.Record.Partition) {
+		if n.GPUs > 0 && n.Type != jr.Kind && len(jr.Job.Place) > 0 {
+			return jr.Kind
+		}
+	}
+	return ""
 }
 
 // fewest is the least number of nodes that hold so many GPUs when empty; 0 when

@@ -60,6 +60,7 @@ func (s *Server) status(q request) (any, error) {
 }
 
 func (s *Server) report(q request) (any, error) {
+	s.service.Refresh(q.Context())
 	r, err := s.published()
 	if err != nil {
 		return nil, err
@@ -82,7 +83,13 @@ func (s *Server) plan(q request) (any, error) {
 	return viewPlan(r, p, q.sees), nil
 }
 
-func (s *Server) explain(_ request, r *engine.Report, jr engine.JobReport) (any, error) {
+func (s *Server) explain(q request, r *engine.Report, jr engine.JobReport) (any, error) {
+	s.service.Refresh(q.Context())
+	if fresh := s.service.Report(); fresh != nil {
+		if again, ok := lookup(fresh, jr.Record.ID); ok && again.Record.Token == jr.Record.Token {
+			r, jr = fresh, again
+		}
+	}
 	return viewExplanation(r, jr), nil
 }
 
@@ -207,15 +214,21 @@ const freshWithin = 3500 * time.Millisecond
 // the first may have looked before it was submitted.
 const newReports = 2
 
-// lookAgain asks for a cycle and returns the first report with the job in it, else the last
+// lookAgain has the daemon look for the job itself, else asks for a cycle, and returns the first report with the job in it, else the last
 // one that came in time; the old one when the caller has asked for too many.
 func (s *Server) lookAgain(q request, old *engine.Report, id elastic.JobID) *engine.Report {
 	if !s.orders.take(q.caller.UID, q.options.Now()) {
 		return old
 	}
-	s.service.Wake()
 	ctx, cancel := context.WithTimeout(q.Context(), freshWithin)
 	defer cancel()
+	s.service.Meet(ctx, id)
+	if r := s.service.Report(); r != nil {
+		if jr, ok := lookup(r, id); ok && q.sees(jr) {
+			return r
+		}
+	}
+	s.service.Wake()
 	poll := time.NewTicker(20 * time.Millisecond)
 	defer poll.Stop()
 	for n := 0; n < newReports; {

@@ -103,7 +103,7 @@ func viewJob(r *engine.Report, jr engine.JobReport) Job {
 		Pinned: rec.Tag.Directive.Pin, OnHold: rec.Tag.Directive.Hold, Model: spec.Model, Comment: rec.Tag.Comment,
 		Place: placement(jr.Job.Place), Target: placement(jr.Target),
 		Done: finite(rec.Done), Total: finite(spec.Total), Unit: string(cmp.Or(spec.Unit, elastic.Epochs)), ETA: jr.ETA,
-		Deadline: spec.Deadline, Soft: spec.Soft, Promised: jr.Promised && !jr.Ended, Ends: jr.Ends,
+		Deadline: spec.Deadline, Soft: spec.Soft, Promised: jr.Promised && !jr.Ended, Ends: jr.Ends, Due: string(jr.Due),
 		Reason: jr.Why, SlurmReason: jr.Job.Reason, Move: viewMove(jr.Intent), Last: jr.Last, Problems: jr.Problems,
 		Speaks: rec.Speaks, Deaf: rec.Deaf, Incarnation: rec.Tag.Incarnation, Restarts: rec.Restarts,
 		Price: viewPrice(cmp.Or(jr.Job.Price, rec.Price)), Submitted: rec.Submitted, FirstRun: rec.FirstRun,
@@ -138,7 +138,7 @@ func viewJob(r *engine.Report, jr engine.JobReport) Job {
 	}
 	out.ST = code(out, jr)
 	if !jr.Ended && out.GPUs > 0 {
-		out.Seconds, out.Source = pace(jr.Job.Curve, speed.Shape{GPUs: out.GPUs, Nodes: len(out.Place)})
+		out.Seconds, out.Source = pace(curveOf(jr), speed.Shape{GPUs: out.GPUs, Nodes: len(out.Place)})
 	}
 	return out
 }
@@ -157,6 +157,15 @@ func code(j Job, jr engine.JobReport) string {
 		return c
 	}
 	return "?"
+}
+
+// curveOf is the job's speed on the type of GPUs it is on; while it has none, on the one
+// that it is expected to get.
+func curveOf(jr engine.JobReport) *speed.Curve {
+	if len(jr.Job.Place) == 0 {
+		return jr.Job.Curve
+	}
+	return jr.Job.Curve.On(jr.Kind)
 }
 
 // pace answers only what rests on samples: the relative prior is not seconds.

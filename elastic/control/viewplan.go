@@ -17,14 +17,17 @@ func viewHistory(r *engine.Report, jr engine.JobReport, segments []engine.Segmen
 	return out
 }
 
-func viewPlan(r *engine.Report, p elastic.Plan, sees func(engine.JobReport) bool) Plan {
-	out := Plan{Version: WireVersion, At: r.At, Policy: r.Policy, Moves: []Planned{}, Stays: []Planned{}}
-	moves := map[elastic.JobID]elastic.Intent{}
-	for _, in := range p.Open {
+func viewPlan(r *engine.Report, f engine.Forecast, sees func(engine.JobReport) bool) Plan {
+	out := Plan{Version: WireVersion, At: r.At, Next: f.At, Policy: r.Policy, Moves: []Planned{}, Later: []Planned{}, Stays: []Planned{}}
+	moves, rests := map[elastic.JobID]elastic.Intent{}, map[elastic.JobID]engine.Postponed{}
+	for _, in := range f.Plan.Open {
 		moves[in.Job] = in
 	}
+	for _, p := range f.Later {
+		rests[p.Intent.Job] = p
+	}
 	why := map[elastic.JobID]string{}
-	for _, reason := range p.Reasons {
+	for _, reason := range f.Plan.Reasons {
 		why[reason.Job] = reason.Why
 	}
 	for _, jr := range r.Jobs {
@@ -34,11 +37,16 @@ func viewPlan(r *engine.Report, p elastic.Plan, sees func(engine.JobReport) bool
 		row := Planned{JobID: int64(jr.Record.ID), Name: jr.Record.Name, User: jr.Record.User,
 			From: placement(jr.Job.Place), To: placement(jr.Job.Place), Reason: why[jr.Record.ID]}
 		in, moved := moves[jr.Record.ID]
+		if p, later := rests[jr.Record.ID]; later && !moved {
+			row.Kind, row.To, row.Reason, row.When = string(p.Intent.Kind), placement(p.Intent.Target), p.Intent.Cause, p.Until
+			out.Later = append(out.Later, row)
+			continue
+		}
 		if !moved {
 			out.Stays = append(out.Stays, row)
 			continue
 		}
-		row.Kind, row.To, row.Reason = string(in.Kind), placement(in.Target), cmp.Or(row.Reason, in.Cause)
+		row.Kind, row.To, row.Reason, row.When = string(in.Kind), placement(in.Target), cmp.Or(row.Reason, in.Cause), f.At
 		out.Moves = append(out.Moves, row)
 	}
 	return out

@@ -134,6 +134,8 @@ type Job struct {
 	Soft     bool      `json:"deadline_soft,omitempty"`
 	Promised bool      `json:"deadline_promised,omitempty"`
 	Ends     time.Time `json:"ends,omitzero"`
+	// Due is "promised", "unknown_speed", "unmet", "passed", or "" where nothing was decided.
+	Due string `json:"due,omitempty"`
 	// Busy is the mean share of time with work on its GPUs, lately, from 0 to 1;
 	// absent when not known.
 	Busy *float64 `json:"gpus_busy,omitempty"`
@@ -234,6 +236,7 @@ type Explanation struct {
 	Blind    string    `json:"blind,omitempty"`
 	BlindFor float64   `json:"blind_seconds,omitempty"`
 	Job      Job       `json:"job"`
+	Type     string    `json:"gpu_type,omitempty"` // what Sizes are of, where there are several
 	Sizes    []Size    `json:"sizes"`
 	// LeftOut are nodes of its partition on which nothing new is placed for what is
 	// said of their GPUs.
@@ -256,9 +259,10 @@ type Size struct {
 	// Relative is the speed over that of one GPU, where so far only steps were
 	// timed and the seconds of a unit are not known.
 	Relative float64 `json:"relative_speed,omitempty"`
-	// Left is the time to finish at this size, dead time of the move to it
-	// included; 0 when unknown.
+	// Left is the time to finish at this size, dead time of the move to it, which is
+	// Dead, included; 0 when unknown.
 	Left float64 `json:"left_seconds,omitempty"`
+	Dead float64 `json:"dead_seconds,omitempty"`
 	Now  bool    `json:"now,omitempty"` // the present size
 }
 
@@ -288,10 +292,13 @@ type Segment struct {
 // Plan is what the next cycle would do.
 type Plan struct {
 	Version int       `json:"version"`
-	At      time.Time `json:"at"`
+	At      time.Time `json:"at"`   // when Slurm was looked at
+	Next    time.Time `json:"next"` // the next cycle, which was judged
 	Policy  string    `json:"policy"`
 	Moves   []Planned `json:"moves"`
-	Stays   []Planned `json:"stays"`
+	// Later are moves that only wait for a cooldown, as far as can be seen now. When is its end.
+	Later []Planned `json:"later"`
+	Stays []Planned `json:"stays"`
 }
 
 // Planned is the plan's word on one job.
@@ -302,6 +309,7 @@ type Planned struct {
 	Kind   string          `json:"kind,omitempty"` // "start", "resize" or "park"; "" = stays
 	From   nodes.Placement `json:"from"`
 	To     nodes.Placement `json:"to"`
+	When   time.Time       `json:"when,omitzero"`
 	Reason string          `json:"reason"`
 }
 

@@ -20,8 +20,17 @@ type Job struct {
 	Waits bool
 	// Queues: without a promise it gets its least before those behind it who queue.
 	Queues bool
-	// Settled: it has what it has until the next decision.
+	// Settled: it has what it has until the next decision, and until Until.
 	Settled bool
+	Until   float64
+	// Rests: it moved a moment ago, and keeps what it has until Until as far as no promise
+	// that was given breaks by that.
+	Rests bool
+	// Proves is until when a job that waits has its smallest size at most if it starts at
+	// once: it has not been seen to save. It is promised nothing unless it does start.
+	Proves float64
+	// Payback is how many times Price a growth has to save that no promise needs; 0 = none.
+	Payback float64
 	// Keeps: it has started, and may not be stopped. Stays: once started it may not be.
 	Keeps, Stays bool
 }
@@ -72,6 +81,27 @@ func (j *Job) floor() int {
 		return 0
 	}
 	return -1
+}
+
+// first is the smallest index of a size in a share of the job, as far as that is free.
+func (j *Job) first() int {
+	if j.Proves > 0 {
+		return 0
+	}
+	return j.floor()
+}
+
+// stuck reports whether a stretch that begins then is one in which a settled job has what
+// it has.
+func (j *Job) stuck(i int, from float64) bool { return j.Settled && (i == 0 || from < j.Until) }
+
+// pays reports whether growing to the k-th size saves enough to be done for its own sake.
+func (j *Job) pays(k int) bool {
+	at := j.under(j.Now)
+	if j.Now == 0 || at < 0 || k <= at {
+		return true
+	}
+	return j.Work/j.Rate[at]-j.Work/j.Rate[k] >= j.Payback*j.Price
 }
 
 // least is the fewest GPU-seconds the job can do its work in, as far as its smallest

@@ -18,6 +18,8 @@ type Plan struct {
 	// Soonest is when a job with a deadline that is not promised could end, as far as can
 	// be seen; +Inf when that is not in sight, 0 for others.
 	Soonest []float64
+	// tight tells of jobs with a promise that nothing is left to spare for.
+	tight []bool
 }
 
 const (
@@ -38,7 +40,45 @@ const (
 // Decide divides the GPUs. It is asked at the time now, in seconds since any moment, and
 // again every round seconds. Who is promised an end in time is promised it whoever comes
 // later, unless GPUs go away.
+//
+// Jobs that rest keep what they have, unless a promise that was given breaks by that which
+// could be kept else. A new promise is not worth as much: its job waits until they have
+// rested.
 func Decide(jobs []Job, gpus int, now, round float64) Plan {
+	free := decide(jobs, gpus, now, round)
+	calm := slices.Clone(jobs)
+	wait := 0.0
+	for i := range calm {
+		j := &calm[i]
+		if j.Rests = j.Rests && j.Promised && !j.Settled && slices.Contains(j.Sizes, j.Now); j.Rests {
+			j.Settled, wait = true, max(wait, j.Until, round)
+		}
+	}
+	if wait == 0 {
+		return free
+	}
+	// Places may not be had as numbers of GPUs may: who waits keeps some time to spare.
+	early := slices.Clone(calm)
+	for i := range early {
+		early[i].Due -= wait + 2*early[i].Price
+	}
+	plan := decide(calm, gpus, now, round)
+	for _, p := range []Plan{plan, decide(early, gpus, now, round)} {
+		for i := range jobs {
+			if jobs[i].Promised && free.Promised[i] && (!p.Promised[i] || p.tight[i] && !free.tight[i]) {
+				return free
+			}
+		}
+	}
+	for i := range calm {
+		if calm[i].Rests { // what it could do with
+			plan.Least[i] = min(plan.Least[i], free.Least[i])
+		}
+	}
+	return plan
+}
+
+func decide(jobs []Job, gpus int, now, round float64) Plan {
 	p := newPlanning(jobs, gpus, now, round)
 	p.keepPromises()
 	p.promise()
@@ -64,7 +104,7 @@ type planning struct {
 
 func newPlanning(jobs []Job, gpus int, now, round float64) *planning {
 	p := &planning{jobs: make([]Job, len(jobs)), course: make([]course, len(jobs)), round: round}
-	p.plan = Plan{GPUs: make([]int, len(jobs)), Promised: make([]bool, len(jobs)), Soonest: make([]float64, len(jobs))}
+	p.plan = Plan{GPUs: make([]int, len(jobs)), Promised: make([]bool, len(jobs)), Soonest: make([]float64, len(jobs)), tight: make([]bool, len(jobs))}
 	horizon := round
 	for i, j := range jobs {
 		p.jobs[i] = j.rising()
@@ -89,8 +129,8 @@ func (p *planning) hold(f *future, i, times int) {
 		least = j.Sizes[0]
 		f.take(times*least, j.rest())
 	}
-	if j.Settled {
-		f.free[0] -= times * (p.has(i) - least)
+	for s := 0; s < len(f.free) && j.stuck(s, f.at[s]); s++ {
+		f.free[s] -= times * (p.has(i) - least)
 	}
 }
 
@@ -173,7 +213,7 @@ func (p *planning) drop(free *future, i int) {
 func (p *planning) add(free *future, i int) bool {
 	j := &p.jobs[i]
 	p.hold(free, i, -1)
-	c := p.find(free, j)
+	c, tight := p.find(free, j)
 	if c == nil {
 		p.hold(free, i, 1)
 		p.plan.Promised[i], p.plan.GPUs[i] = false, p.has(i)
@@ -181,29 +221,29 @@ func (p *planning) add(free *future, i int) bool {
 	}
 	p.course[i] = c
 	free.give(j, c)
-	p.plan.Promised[i], p.plan.GPUs[i] = true, j.gpus(c[0])
+	p.plan.Promised[i], p.plan.GPUs[i], p.plan.tight[i] = true, j.gpus(c[0]), tight
 	return true
 }
 
 // find finds a share with which the job ends some time before its deadline. One that has
 // GPUs aims to be earlier still, so that it is not stopped and started every other round;
 // one that is promised its deadline, and late for that, has what it needs at once.
-func (p *planning) find(free *future, j *Job) course {
+func (p *planning) find(free *future, j *Job) (_ course, tight bool) {
 	early := *j
 	early.Due = j.aim()
 	c := free.share(&early)
 	switch {
 	case c == nil && j.Promised:
-		return free.soon(free.share(j), j)
+		return free.soon(free.share(j), j), true
 	case c == nil || j.Now == 0 || !j.Promised:
-		return c
+		return c, false
 	}
 	ahead := early
 	ahead.Due -= max(linger*p.round, 10*j.Price)
 	if d := free.share(&ahead); d != nil && slices.Max(d) == slices.Max(c) {
-		return d
+		return d, false
 	}
-	return c
+	return c, false
 }
 
 // promise looks who else can be promised his deadline: first behind all promises, then,
@@ -246,5 +286,5 @@ func (p *planning) look() {
 }
 
 func (a Plan) clone() Plan {
-	return Plan{GPUs: slices.Clone(a.GPUs), Promised: slices.Clone(a.Promised), Soonest: slices.Clone(a.Soonest)}
+	return Plan{GPUs: slices.Clone(a.GPUs), Promised: slices.Clone(a.Promised), Soonest: slices.Clone(a.Soonest), tight: slices.Clone(a.tight)}
 }

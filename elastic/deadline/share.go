@@ -37,6 +37,9 @@ func (f *future) share(j *Job) course {
 	for i := range c {
 		c[i] = f.size(j, i, f.wants(j, k, i, from))
 	}
+	if j.Proves > 0 && c[0] < 0 && !j.Promised {
+		return nil
+	}
 	return c
 }
 
@@ -44,7 +47,7 @@ func (f *future) share(j *Job) course {
 // the largest that is ever free for it: what lies outside of them need not be looked at.
 func (f *future) reach(j *Job, end int) (least, most int) {
 	first := max(0, j.floor())
-	if j.Settled { // it may do more in the first stretch than from then on
+	if j.Settled { // it may do more in the first stretches than from then on
 		return first, len(j.Sizes) - 1
 	}
 	least, _ = slices.BinarySearch(j.Rate, j.Work/j.Due)
@@ -67,15 +70,18 @@ func (f *future) soon(c course, j *Job) course {
 // less before.
 func (f *future) wants(j *Job, k, i, from int) int {
 	if i < from {
-		return max(k-1, j.floor())
+		return max(k-1, j.first())
 	}
 	return k
 }
 
 // size is what is free of the k-th size; at once, what the job has where that is settled.
 func (f *future) size(j *Job, i, k int) int {
-	if i == 0 && j.Settled {
+	if j.stuck(i, f.at[i]) {
 		return j.under(j.Now)
+	}
+	if j.Proves > f.at[i] {
+		k = min(k, 0)
 	}
 	if k < 0 || f.free[i] >= j.Sizes[k] {
 		return k

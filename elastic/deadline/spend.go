@@ -96,6 +96,12 @@ func (p *planning) raise(i, left int) (best raise, ok bool) {
 	}
 	at := j.under(has)
 	for k := at + 1; k < len(j.Sizes) && j.Sizes[k]-has <= left; k++ {
+		if j.Proves > 0 && k > 0 {
+			break
+		}
+		if !j.pays(k) {
+			continue
+		}
 		gain := (j.Rate[k] - j.rate(at)) / float64(j.Sizes[k]-has)
 		if j.Sizes[k] > j.Now {
 			gain *= max(0, 1-j.Price/worthwhile) / keeping

@@ -15,15 +15,6 @@ func (e *Engine) decide(s elastic.Snapshot) elastic.Plan {
 	return elastic.Reconcile(s, allocation, elastic.Arrange(s, allocation))
 }
 
-// Plan returns what a cycle would do now about the world as last seen. Nothing
-// is recorded or touched. It is false before the first good look.
-func (e *Engine) Plan() (elastic.Snapshot, elastic.Plan, bool) {
-	if !e.sealed {
-		return elastic.Snapshot{}, elastic.Plan{}, false
-	}
-	return e.last, e.decide(e.last), true
-}
-
 // record makes the plan's moves durable, notes each job's reason and returns the
 // moves as the journal numbered them.
 func (e *Engine) record(ctx context.Context, plan elastic.Plan, now time.Time) ([]elastic.Intent, error) {

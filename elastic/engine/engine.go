@@ -44,6 +44,9 @@ type Config struct {
 	Edge map[string]bool
 	// Mine tells which jobs this engine looks after; nil = every tagged one.
 	Mine func(slurm.Job) bool
+	// Between, when set, is called before every effect of a cycle and between its queries:
+	// there Direct and Meet may be called.
+	Between func()
 	// Events receives what happened, in order; nil drops it. It must not block.
 	Events func(Event)
 }
@@ -92,7 +95,8 @@ type Engine struct {
 	limits limitsSeen
 	ground *ground // what the refusals there are were judged by; nil = there are none
 	last   elastic.Snapshot
-	sealed bool // last holds a snapshot
+	next   time.Time // when the next cycle is due
+	sealed bool      // last holds a snapshot
 	report atomic.Pointer[Report]
 }
 
@@ -188,6 +192,7 @@ func (e *Engine) Report() *Report { return e.report.Load() }
 // again. An error means that nothing was decided in this cycle; running jobs
 // keep their size, and the next cycle starts from what it sees.
 func (e *Engine) Cycle(ctx context.Context, now time.Time) (wake time.Time, err error) {
+	defer func() { e.due(wake) }()
 	// 0. Remember: journal to memory, once.
 	if err := e.load(ctx, now); err != nil {
 		return now.Add(e.cfg.Period), err

@@ -95,6 +95,7 @@ func (e *Engine) observe(ctx context.Context, now time.Time) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
+	e.between()
 	// Asked second, so that GPUs a job of the first answer has left show free.
 	inventory, old, err := e.inventoryFor(ctx, jobs)
 	if err != nil {

@@ -18,6 +18,7 @@ const startAfter = time.Second
 
 // perform carries out one action. Every action may be repeated.
 func (e *Engine) perform(ctx context.Context, a elastic.Action, job elastic.Job, now time.Time) error {
+	e.between()
 	e.event(now, a.About(), "act", a.String())
 	err := e.carryOut(ctx, a, job, now)
 	e.unanswered(a, err, now)

@@ -30,7 +30,13 @@ func (e *Engine) publish(snap elastic.Snapshot, plan elastic.Plan, now time.Time
 			continue
 		}
 		jr.Job = jobs[js.rec.ID]
-		jr.ETA = etaOf(jr.Job, snap.Kind(jr.Job.Place), now)
+		if len(jr.Job.Place) > 0 {
+			jr.Kind = snap.Kind(jr.Job.Place)
+		}
+		jr.ETA = etaOf(jr.Job, jr.Kind, now)
+		if due := jr.Record.Tag.Spec.Deadline; jr.Due == elastic.DueUnjudged && jr.Record.Promised && due.After(now) {
+			jr.Promised, jr.Due = true, elastic.DuePromised // as it was promised, until a decision says otherwise
+		}
 		jr.Gauged, jr.Utilisation = js.gauged.known && jr.Job.Phase == elastic.Running, js.gauged.share
 		r.Jobs = append(r.Jobs, jr)
 	}
@@ -70,7 +76,7 @@ func (e *Engine) publishBlind(now time.Time) {
 }
 
 func (e *Engine) reportOf(js *jobState, plan elastic.Plan) JobReport {
-	jr := JobReport{Record: js.rec, Why: js.said.Why, Policy: e.cfg.Policy.Of(js.rec.Partition).Name, Promised: js.said.Promised, Ends: js.said.Ends, Last: js.last, Kept: js.kept, LastWords: cmp.Or(js.words, js.rec.Ending.Words), Target: plan.Target[js.rec.ID]}
+	jr := JobReport{Record: js.rec, Why: js.said.Why, Policy: e.cfg.Policy.Of(js.rec.Partition).Name, Promised: js.said.Promised, Ends: js.said.Ends, Due: js.said.Due, Last: js.last, Kept: js.kept, LastWords: cmp.Or(js.words, js.rec.Ending.Words), Target: plan.Target[js.rec.ID]}
 	for _, source := range slices.Sorted(maps.Keys(js.problem)) {
 		jr.Problems = append(jr.Problems, js.problem[source])
 	}

@@ -43,6 +43,9 @@ type JobReport struct {
 	// as far as can be seen; zero = not in sight, or it has none.
 	Promised bool
 	Ends     time.Time
+	Due      elastic.Due
+	// Kind is the type of the GPUs it is on, as Slurm writes it; "" while it has none.
+	Kind string
 	// Utilisation is the mean share of time with work on the job's GPUs in the last
 	// minutes, from 0 to 1; only where they are Gauged.
 	Gauged      bool

@@ -138,7 +138,7 @@ func (e *Engine) jobOf(js *jobState, now time.Time) elastic.Job {
 		j.Deaf = e.cfg.Limits.DeafAfter - 1
 	}
 	if j.Unproven = !e.proven(js); j.Unproven && j.Phase == elastic.Held && j.Directive.Pin == 0 {
-		j.Spec = j.Spec.AtMinimum()
+		j.Grown, j.Spec = j.Spec, j.Spec.AtMinimum()
 	}
 	j.MaxNodes = j.Spec.Nodes
 	j.Lingers = e.lingers(js)

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -20,23 +21,29 @@ const dependPeriod = 10 * time.Second
 
 // bar notes what keeps held jobs from starting however many GPUs are free.
 func (e *Engine) bar(s *elastic.Snapshot, v view) {
-	listed, first := byNumber(v.jobs), byName(v.jobs)
+	e.barAt(s, v.jobs)
+	for i := range s.Jobs {
+		if js := e.byID[s.Jobs[i].ID]; js != nil {
+			js.blocked = s.Jobs[i].Blocked
+		}
+	}
+}
+
+// barAt notes it in the snapshot alone, at its time.
+func (e *Engine) barAt(s *elastic.Snapshot, jobs []slurm.Job) {
+	listed, first := byNumber(jobs), byName(jobs)
 	for i := range s.Jobs {
 		js := e.byID[s.Jobs[i].ID]
 		if js == nil {
 			continue
 		}
-		js.blocked = elastic.Blocked{}
+		s.Jobs[i].Blocked = elastic.Blocked{}
 		if s.Jobs[i].Phase == elastic.Held {
-			js.blocked = blockedBy(js.slurm, !js.rec.FirstRun.IsZero(), listed, first, s.Now)
-			if js.blocked.Code == "" {
-				js.blocked = e.notBegun(js, s.Now)
-			}
-			if js.blocked.Code == "" {
-				js.blocked = e.obstructed(js, listed, s.Now)
-			}
+			s.Jobs[i].Blocked = cmp.Or(
+				blockedBy(js.slurm, !js.rec.FirstRun.IsZero(), listed, first, s.Now),
+				e.notBegun(js, s.Now),
+				e.obstructed(js, listed, s.Now))
 		}
-		s.Jobs[i].Blocked = js.blocked
 	}
 }
 

@@ -16,28 +16,34 @@ import (
 // does (package deadline). Jobs without one share what is left.
 func byDeadline(s elastic.Snapshot) elastic.Allocation {
 	return byPools(s, func(s elastic.Snapshot) elastic.Allocation {
-		return dues{snap: s, told: map[elastic.JobID]elastic.Decision{}}.allocate()
+		return newDues(s, false).allocate()
 	})
 }
 
 // elasticflow is the baseline after Gu et al., ElasticFlow, ASPLOS 2023: a job that is
 // not promised its deadline in the first decision after it came is not looked at again.
 func elasticflow(s elastic.Snapshot) elastic.Allocation {
-	return dues{snap: s, once: true, told: map[elastic.JobID]elastic.Decision{}}.allocate()
+	return newDues(s, true).allocate()
 }
 
 // dues is one decision about deadlines.
 type dues struct {
-	snap elastic.Snapshot
-	once bool
-	told map[elastic.JobID]elastic.Decision // what is said of each deadline
+	snap  elastic.Snapshot
+	once  bool
+	told  map[elastic.JobID]elastic.Decision // what is said of each deadline
+	waits map[elastic.JobID]dateWait         // why jobs that wait do, on account of deadlines
+}
+
+// newDues is a decision with nothing said yet.
+func newDues(s elastic.Snapshot, once bool) dues {
+	return dues{snap: s, once: once, told: map[elastic.JobID]elastic.Decision{}, waits: map[elastic.JobID]dateWait{}}
 }
 
 func (d dues) allocate() elastic.Allocation {
-	a := division{bind: d.bind, stops: true, starts: true, because: d.because}.allocate(d.snap)
+	a := division{bind: d.bind, plans: d.plans, stops: true, starts: true, because: d.because, waits: d.waiting}.allocate(d.snap)
 	for id, said := range d.told {
 		if decision, there := a[id]; there {
-			decision.Promised, decision.Ends = said.Promised, said.Ends
+			decision.Promised, decision.Ends, decision.Due = said.Promised, said.Ends, said.Due
 			a[id] = decision
 		}
 	}
@@ -49,13 +55,22 @@ func (d dues) every() time.Duration {
 	return max(time.Second, cmp.Or(d.snap.Limits.Every, time.Minute))
 }
 
-// bind makes the rule of a round: who was promised his deadline and may not be touched now
-// is planned for, too.
-func (d dues) bind(r *round) rule {
-	return func(parts []part, gpus int) { d.divide(r, parts, gpus) }
+// bind makes the rule for a group of jobs. Those that were promised their deadline and may
+// not be touched now are planned for, too.
+func (d dues) bind(settled []part) rule {
+	return func(parts []part, gpus int) { d.divide(settled, parts, gpus) }
 }
 
-func (d dues) divide(r *round, parts []part, gpus int) {
+// plans reports whether a job is planned for though it keeps what it has: one that was
+// promised its deadline, and one with a deadline that rests.
+func (d dues) plans(j *job) bool {
+	if j.now == 0 || len(j.sizes) == 0 || j.Spec.Deadline.IsZero() {
+		return false
+	}
+	return j.role == fixed && (j.Promised || j.unshown()) || j.role == movable
+}
+
+func (d dues) divide(settled, parts []part, gpus int) {
 	var jobs []deadline.Job
 	var who []*part
 	for i := range parts {
@@ -65,15 +80,11 @@ func (d dues) divide(r *round, parts []part, gpus int) {
 			gpus -= parts[i].size()
 		}
 	}
-	for i := range r.jobs {
-		j := &r.jobs[i]
-		if j.role != fixed || !j.Promised || j.now == 0 || len(j.sizes) == 0 || !j.pool.meets(parts[0].pool) {
-			continue
-		}
-		settled := part{job: j, index: i, sizes: j.sizes}
-		if posed, ok := d.pose(&settled); ok && slices.Contains(posed.Sizes, j.now) {
+	for i := range settled {
+		p := &settled[i]
+		if posed, ok := d.pose(p); ok && slices.Contains(posed.Sizes, p.now) {
 			posed.Settled = true
-			jobs, who, gpus = append(jobs, posed), append(who, &settled), gpus+j.now
+			jobs, who, gpus = append(jobs, posed), append(who, p), gpus+p.now
 		}
 	}
 	plan := deadline.Decide(jobs, gpus, float64(d.snap.Now.Unix()), d.every().Seconds())
@@ -82,13 +93,14 @@ func (d dues) divide(r *round, parts []part, gpus int) {
 			p.at = p.atMost(plan.GPUs[i])
 		}
 		if !p.Spec.Deadline.IsZero() {
-			d.told[p.ID] = d.tell(jobs[i], plan, i)
+			d.told[p.ID] = d.tell(p.job, jobs[i], plan, i)
 		}
+		d.waits[p.ID] = waitOf(p.role == waiting, jobs[i], plan, i)
 	}
 }
 
 // tell says when a job ends, as far as can be seen.
-func (d dues) tell(j deadline.Job, plan deadline.Plan, i int) elastic.Decision {
+func (d dues) tell(p *job, j deadline.Job, plan deadline.Plan, i int) elastic.Decision {
 	ends := plan.Soonest[i]
 	if plan.Promised[i] {
 		ends = j.Due
@@ -98,7 +110,7 @@ func (d dues) tell(j deadline.Job, plan deadline.Plan, i int) elastic.Decision {
 			}
 		}
 	}
-	said := elastic.Decision{Promised: plan.Promised[i]}
+	said := elastic.Decision{Promised: plan.Promised[i], Due: d.due(p, plan.Promised[i])}
 	if ends > 0 && !math.IsInf(ends, 0) {
 		said.Ends = d.snap.Now.Add(time.Duration(ends * float64(time.Second)))
 	}
@@ -106,7 +118,41 @@ func (d dues) tell(j deadline.Job, plan deadline.Plan, i int) elastic.Decision {
 }
 
 // pose is the job as the plan sees it; false when its speed is nothing to plan with.
-func (d dues) pose(p *part) (deadline.Job, bool) { return d.duty(p.job, p.sizes, p.unit) }
+func (d dues) pose(p *part) (deadline.Job, bool) {
+	more := p.grown()
+	if p.role != waiting || p.pin > 0 || len(more) == 0 {
+		return d.duty(p.job, p.sizes, p.unit)
+	}
+	return d.duty(p.job, append(slices.Clone(p.sizes), more...), func(k int) float64 {
+		if k < len(p.sizes) {
+			return p.unit(k)
+		}
+		return p.packed(more[k-len(p.sizes)])
+	})
+}
+
+// grown lists the sizes above its minimum that a job is expected to accept once it has shown
+// a checkpoint.
+func (j *job) grown() []int {
+	if !j.Unproven || j.Grown.Min == 0 || j.Spec.Deadline.IsZero() {
+		return nil
+	}
+	return slices.DeleteFunc(j.Grown.Options(j.pool.reach), func(n int) bool {
+		return n <= j.Spec.Min || !j.pool.splits(n) || j.MaxNodes > 0 && j.pool.spread[n] > j.MaxNodes
+	})
+}
+
+// unshown reports whether the job runs, has a deadline, and is not moved before its program
+// has shown that it saves.
+func (j *job) unshown() bool {
+	return j.Unproven && !j.Speaks && j.now > 0 && !j.Spec.Deadline.IsZero() && j.Phase == elastic.Running
+}
+
+// proves is how many seconds a job is taken to need, from its start, until it has shown a
+// checkpoint: to start, and for a unit of work; two decisions at least.
+func (d dues) proves(j *job, unit float64) float64 {
+	return max((j.Price.Start+j.Price.Load).Seconds()+unit, 2*d.every().Seconds())
+}
 
 // duty is a job that may have some sizes, on the k-th of which a unit of its work takes so
 // many seconds, as the plan sees it.
@@ -123,6 +169,19 @@ func (d dues) duty(p *job, sizes []int, seconds func(k int) float64) (deadline.J
 		if unit > 0 && !math.IsInf(unit, 0) {
 			j.Sizes, j.Rate = append(j.Sizes, n), append(j.Rate, 1/unit)
 		}
+	}
+	if until := d.snap.RestsUntil(&p.Job); p.now > 0 && until.After(d.snap.Now) && !d.snap.Limits.AnySplit {
+		j.Rests, j.Until = true, until.Sub(d.snap.Now).Seconds()
+	}
+	switch {
+	case len(j.Rate) == 0:
+	case p.role == waiting && p.Unproven && p.Grown.Min > 0 && len(j.Sizes) > 1:
+		j.Proves = d.proves(p, 1/j.Rate[0])
+	case p.unshown():
+		j.Until = max(j.Until, d.proves(p, 1/j.Rate[0])-d.snap.Now.Sub(p.Started).Seconds())
+	}
+	if !d.once && !d.snap.Limits.AnySplit {
+		j.Payback = d.snap.Limits.Payback
 	}
 	j.Keeps, j.Stays = sizes[0] > 0, !d.snap.Limits.Preempt
 	j.Queues = p.Spec.Deadline.IsZero() || p.Spec.Soft
@@ -149,20 +208,48 @@ func (d dues) passed(j *job) bool {
 
 // because says in a few words what a job's deadline does to its size.
 func (d dues) because(_ *words, j *job) string {
-	due, said := j.Spec.Deadline.In(d.snap.Now.Location()), d.told[j.ID]
-	switch {
-	case j.Spec.Deadline.IsZero():
+	if j.Spec.Deadline.IsZero() {
 		return "jobs with deadlines come first; what they leave goes where it saves most"
-	case said.Promised:
+	}
+	due, said := j.Spec.Deadline.In(d.snap.Now.Location()), d.told[j.ID]
+	switch said.Due {
+	case elastic.DuePromised:
 		return fmt.Sprintf("it ends by %s, %s before its deadline, on what is planned for it", clock(said.Ends), span(due.Sub(said.Ends).Seconds()))
-	case d.passed(j):
+	case elastic.DuePassed:
 		return fmt.Sprintf("its deadline of %s has passed: it counts as a job without one", clock(due))
-	case j.Curve.Samples() == 0:
+	case elastic.DueUnknown:
 		return fmt.Sprintf("its deadline of %s cannot be promised: its speed is not known yet", clock(due))
-	case said.Ends.IsZero():
+	case elastic.DueUnjudged:
+		return fmt.Sprintf("its deadline of %s is judged when it can be moved", clock(due))
+	}
+	if said.Ends.IsZero() {
 		return fmt.Sprintf("its deadline of %s cannot be met, and no end is in sight", clock(due))
 	}
 	return fmt.Sprintf("its deadline of %s cannot be met; it could end at %s", clock(due), clock(said.Ends))
+}
+
+// due is what a plan makes of a job's deadline.
+func (d dues) due(j *job, promised bool) elastic.Due {
+	switch {
+	case j.Spec.Deadline.IsZero():
+		return elastic.DueUnjudged
+	case promised:
+		return elastic.DuePromised
+	case d.passed(j):
+		return elastic.DuePassed
+	case j.Curve.Samples() == 0:
+		return elastic.DueUnknown
+	}
+	return elastic.DueUnmet
+}
+
+// waiting says why a job waits that could be placed, as far as deadlines are the reason.
+func (d dues) waiting(w *words, j *job) string {
+	text := d.waits[j.ID].words(j.least())
+	if text != "" && !j.Spec.Deadline.IsZero() {
+		text += "; " + d.because(w, j)
+	}
+	return text
 }
 
 // clock is a time as Slurm writes it.

@@ -94,14 +94,19 @@ func (j *job) asked() int {
 // division is a published policy.
 type division struct {
 	rule rule
-	// bind, when set, makes the rule for one round.
-	bind  func(*round) rule
+	// bind, when set, makes the rule for a group of jobs, given those that keep what they
+	// have and are planned for: plans tells which.
+	bind  func(settled []part) rule
+	plans func(*job) bool
 	stops bool // it stops jobs, where the site lets it
 	// starts: it says too who is started, and in which order.
 	starts bool
 	rigid  bool // jobs get the size their user asked for, or none
 	// because says in a few words why a job gets what it gets.
 	because func(w *words, j *job) string
+	// waits, when set, says why a job waits for which there may be GPUs; "" when it does
+	// not know.
+	waits func(w *words, j *job) string
 }
 
 // allocate is a round of a division. Where jobs may be stopped, everybody may go
@@ -110,9 +115,6 @@ type division struct {
 func (d division) allocate(s elastic.Snapshot) elastic.Allocation {
 	d.stops = d.stops && s.Limits.Preempt
 	r := newRound(s)
-	if d.bind != nil {
-		d.rule = d.bind(r)
-	}
 	if !d.rigid {
 		r.release()
 	}
@@ -133,6 +135,7 @@ func (r *round) divide(d division) {
 	t := r.try(r.size, r.wants)
 	want := slices.Clone(r.size)
 	choices := make([][]int, len(r.jobs))
+	var divided []*pool // those of jobs that a rule had a say about
 	for i := range r.jobs {
 		choices[i] = r.choices(i, d)
 	}
@@ -145,15 +148,59 @@ func (r *round) divide(d division) {
 			pools[k] = r.jobs[i].pool
 			gpus += r.size[i]
 		}
-		d.rule(parts, gpus+union(pools).free(t.after))
+		r.ruled(d, r.settled(d, choices, pools))(parts, gpus+union(pools).free(t.after))
 		for k := range parts {
 			want[parts[k].index] = parts[k].size()
 		}
+		divided = append(divided, pools...)
 	}
+	r.planAlone(d, choices, divided, t)
 	if r.rigid = d.rigid; r.rigid {
 		defer r.postpone()
 	}
 	r.carry(want, choices)
+}
+
+// ruled is the rule for one group of jobs.
+func (r *round) ruled(d division, settled []part) rule {
+	if d.bind != nil {
+		return d.bind(settled)
+	}
+	return d.rule
+}
+
+// settled lists the jobs on some of the pools' nodes that keep what they have and are
+// planned for.
+func (r *round) settled(d division, choices [][]int, pools []*pool) (out []part) {
+	for i := range r.jobs {
+		j := &r.jobs[i]
+		if d.plans == nil || choices[i] != nil || !d.plans(j) || !slices.ContainsFunc(pools, j.pool.meets) {
+			continue
+		}
+		p := part{job: j, index: i, sizes: j.sizes}
+		if j.pin > 0 {
+			p.sizes = []int{j.now}
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// planAlone plans for jobs that keep what they have where nothing is divided.
+func (r *round) planAlone(d division, choices [][]int, divided []*pool, t trial) {
+	if d.plans == nil {
+		return
+	}
+	alone := func(i int) bool {
+		return choices[i] == nil && d.plans(&r.jobs[i]) && !slices.ContainsFunc(divided, r.jobs[i].pool.meets)
+	}
+	for _, group := range r.groups(alone) {
+		pools := make([]*pool, len(group))
+		for k, i := range group {
+			pools[k] = r.jobs[i].pool
+		}
+		r.ruled(d, r.settled(d, choices, pools))(nil, union(pools).free(t.after))
+	}
 }
 
 // postpone has waiting jobs wait whose GPUs are still with those who are being

@@ -11,6 +11,8 @@ func (r *round) divided(d division, i int) string {
 	switch {
 	case j.role == fixed:
 		return j.still
+	case j.role == waiting && n == 0 && j.pool.splits(j.least()) && w.unplaced(d, j) != "":
+		return w.unplaced(d, j)
 	case j.role == waiting && n == 0 && (!d.stops || !j.pool.splits(j.least())):
 		return w.waits(i)
 	case j.role == waiting && n == 0:
@@ -29,6 +31,14 @@ func (r *round) divided(d division, i int) string {
 		return w.keeps(i)
 	}
 	return fmt.Sprintf("keeps %s: %s", gpus(n), d.because(w, j))
+}
+
+// unplaced is what the policy itself says of a job that waits; "" when it leaves that to others.
+func (w *words) unplaced(d division, j *job) string {
+	if d.waits == nil || j.blocked != nil && j.blocked != j {
+		return ""
+	}
+	return d.waits(w, j)
 }
 
 // always is the same few words for every job.

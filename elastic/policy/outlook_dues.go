@@ -14,6 +14,44 @@ import (
 // promise, and nobody is started who would be in a promise's way. Within that the look
 // ahead decides as ever, so that a job with a deadline may well get more than it needs.
 
+// dateWait is why a job waits, on account of deadlines.
+type dateWait int
+
+const (
+	noDateWait  dateWait = iota
+	heldBack             // started now, it would be in the way of a promise to another
+	tooEarly             // it is promised its deadline, and starts later
+	notPromised          // its hard deadline cannot be promised
+)
+
+// waitOf reads it from a plan.
+func waitOf(waits bool, j deadline.Job, plan deadline.Plan, i int) dateWait {
+	notNow := waits && plan.GPUs[i] == 0
+	switch {
+	case !notNow:
+		return noDateWait
+	case plan.Promised[i]:
+		return tooEarly
+	case j.Waits:
+		return notPromised
+	case slices.Contains(plan.Promised, true):
+		return heldBack
+	}
+	return noDateWait
+}
+
+func (w dateWait) words(least int) string {
+	switch w {
+	case heldBack:
+		return fmt.Sprintf("waits for %s: what is free is promised to jobs with deadlines", gpus(least))
+	case tooEarly:
+		return "waits: its time has not come"
+	case notPromised:
+		return "waits: with a hard deadline it starts only when that can be met"
+	}
+	return ""
+}
+
 // terms are what deadlines mean for a job now.
 type terms struct {
 	planned bool
@@ -122,10 +160,15 @@ func (o *outlook) beside(classes []int, gpus int, jobs []deadline.Job) int {
 func (o *outlook) duty(d dues, p *prospect) (deadline.Job, bool) {
 	choices := p.choices
 	if p.role == fixed {
-		if !p.Promised || p.now == 0 {
+		if !p.Promised && !p.unshown() || p.now == 0 {
 			return deadline.Job{}, false
 		}
 		choices = o.choices(p)
+	}
+	if p.role == waiting && p.Unproven && p.pin == 0 && p.Grown.Min > 0 && !p.Spec.Deadline.IsZero() {
+		grown := *p
+		grown.Spec = p.Grown
+		choices = slices.DeleteFunc(o.choices(&grown), func(c choice) bool { return c.gpus < p.Spec.Min })
 	}
 	var sizes []int
 	if p.role == waiting || o.snap.Limits.Preempt && p.role == movable {
@@ -160,7 +203,7 @@ func (o *outlook) termsOf(d dues, p *prospect, j deadline.Job, plan deadline.Pla
 	t := terms{planned: true}
 	notNow := p.role == waiting && j.Stays && plan.GPUs[i] == 0
 	if !p.Spec.Deadline.IsZero() {
-		t.said = d.tell(j, plan, i)
+		t.said = d.tell(&p.job, j, plan, i)
 	}
 	switch {
 	case plan.Promised[i]:
@@ -202,7 +245,7 @@ func (w foresight) dated(p *prospect, d elastic.Decision) elastic.Decision {
 	if !p.terms.planned || p.Spec.Deadline.IsZero() {
 		return d
 	}
-	d.Promised, d.Ends = p.terms.said.Promised, w.ends(p, d)
+	d.Promised, d.Ends, d.Due = p.terms.said.Promised, w.ends(p, d), p.terms.said.Due
 	d.Why += "; " + dues{snap: w.snap, told: map[elastic.JobID]elastic.Decision{p.ID: d}}.because(nil, &p.job)
 	return d
 }
@@ -211,11 +254,11 @@ func (w foresight) dated(p *prospect, d elastic.Decision) elastic.Decision {
 func (w foresight) waitsForDate(p *prospect) string {
 	switch t := p.terms; {
 	case t.held:
-		return fmt.Sprintf("waits for %s: what is free is promised to jobs with deadlines", gpus(p.least()))
+		return heldBack.words(p.least())
 	case t.later && t.said.Promised:
-		return "waits: its time has not come"
+		return tooEarly.words(p.least())
 	case t.later:
-		return fmt.Sprintf("waits for %s", gpus(p.least()))
+		return notPromised.words(p.least())
 	}
 	return ""
 }

@@ -191,10 +191,19 @@ func (w *words) noGrowth(i int) string {
 	return w.notWorth(i, idle)
 }
 
-// restWords say how long ago a job moved that rests.
+// restWords say until when a job rests that moved less than a cooldown ago. They hold
+// whenever they are read.
 func restWords(s elastic.Snapshot, j *elastic.Job) string {
-	ago, rest := s.Now.Sub(j.Moved), s.Limits.Cooldown
-	return fmt.Sprintf("it moved %s ago, and moves again after %s", span(ago.Seconds()), span(rest.Seconds()))
+	return fmt.Sprintf("it was moved at %s, and is not moved again before %s", hms(s.Now, j.Moved), hms(s.Now, s.RestsUntil(j)))
+}
+
+// hms is a time of day, with its date where that is another.
+func hms(now, t time.Time) string {
+	t = t.In(now.Location())
+	if t.Sub(now).Abs() < 12*time.Hour {
+		return t.Format("15:04:05")
+	}
+	return clock(t)
 }
 
 // notWorth says why idle GPUs in reach do not pay for the job.

@@ -31,8 +31,8 @@ func TestAttainedIsWhatRunsHeld(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		seen, _, _ := d.Plan()
-		fresh, _, ok := again.Plan()
+		seen, _, _ := d.Plan(w.Now())
+		fresh, _, ok := again.Plan(w.Now())
 		if !ok || len(fresh.Jobs) != len(seen.Jobs) {
 			t.Fatalf("%d jobs, after a restart %d", len(seen.Jobs), len(fresh.Jobs))
 		}
@@ -84,7 +84,7 @@ func TestSnapshotCountsSpanningJobs(t *testing.T) {
 	if err := w.Drive(ctx, d, 2*time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	snap, _, _ := d.Plan()
+	snap, _, _ := d.Plan(w.Now())
 	used, spanning := 0, 0
 	for _, n := range snap.Nodes {
 		used, spanning = used+n.Used, spanning+n.Spanning

@@ -1,6 +1,7 @@
 package controltest
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -163,10 +164,12 @@ func Segments() []engine.Segment {
 	}
 }
 
-// Plan returns the canned plan: Waiting starts, the rest stays.
-func Plan() elastic.Plan {
-	target := nodes.Placement{{Node: "gpu2", GPUs: 2}}
-	return elastic.Plan{
+// Plan returns the canned plan: Waiting starts, Steady would shrink but rests, and the rest
+// stays.
+func Plan() engine.Forecast {
+	target, less := nodes.Placement{{Node: "gpu2", GPUs: 2}}, nodes.Placement{{Node: "gpu1", GPUs: 2}}
+	steady := Report().Jobs[slices.IndexFunc(Report().Jobs, func(jr engine.JobReport) bool { return jr.Record.ID == Steady })]
+	return engine.Forecast{At: Now.Add(30 * time.Second), Plan: elastic.Plan{
 		Open: []elastic.Intent{{Job: Waiting, Kind: elastic.Start, Step: elastic.Requeued, To: 1, Target: target, Cause: "2 GPUs are free on gpu2"}},
 		Reasons: []elastic.Reason{
 			{Job: Growing, Why: "is being moved"},
@@ -175,5 +178,8 @@ func Plan() elastic.Plan {
 			{Job: OnHold, Why: "held by its user: 'sluice release 44'"},
 			{Job: Deaf, Why: "keeps 1 GPU: its program has never answered a checkpoint request"},
 		},
-	}
+	}, Later: []engine.Postponed{{
+		Intent: elastic.Intent{Job: Steady, Kind: elastic.Resize, Step: elastic.Intended, To: 2, Target: less, Cause: "shrinks 4 -> 2: job 43 starts"},
+		From:   steady.Job.Place, Until: Now.Add(50 * time.Second),
+	}}}
 }

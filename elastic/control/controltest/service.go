@@ -65,7 +65,7 @@ func (s *Service) Report() *engine.Report {
 }
 
 // Plan returns the canned plan.
-func (s *Service) Plan(context.Context) (elastic.Plan, error) { return Plan(), s.fault() }
+func (s *Service) Plan(context.Context) (engine.Forecast, error) { return Plan(), s.fault() }
 
 // Direct notes the order.
 func (s *Service) Direct(_ context.Context, c control.Caller, job elastic.JobID, change control.Change) error {
@@ -105,6 +105,12 @@ func (s *Service) anns(uid uint32) bool {
 	r := s.Report()
 	return r != nil && slices.ContainsFunc(r.Jobs, func(jr engine.JobReport) bool { return jr.Record.ID == Growing && jr.Record.UID == uid })
 }
+
+// Refresh does nothing: the canned report is fresh.
+func (s *Service) Refresh(context.Context) {}
+
+// Meet finds no job.
+func (s *Service) Meet(context.Context, elastic.JobID) {}
 
 // Wake notes the call.
 func (s *Service) Wake() { s.note("wake") }

@@ -1,0 +1,72 @@
+package engine
+
+import (
+	"slices"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/nodes"
+)
+
+// Forecast is what the next cycle would do about the world as last seen.
+type Forecast struct {
+	At    time.Time // when the next cycle is due, and what it was judged at
+	Plan  elastic.Plan
+	Later []Postponed // moves that only wait for a cooldown to end, in the order of jobs
+}
+
+// Postponed is a move that would be opened were the job not resting after its last one.
+type Postponed struct {
+	Intent elastic.Intent
+	From   nodes.Placement
+	Until  time.Time // the end of the job's cooldown
+}
+
+// Plan returns the last snapshot, and what the next cycle would do about it. Nothing is recorded or touched. It is false before the first
+// good look.
+func (e *Engine) Plan(now time.Time) (elastic.Snapshot, Forecast, bool) {
+	if !e.sealed {
+		return elastic.Snapshot{}, Forecast{}, false
+	}
+	s := e.last.At(later(e.next, now))
+	s.Jobs = slices.Clone(s.Jobs)
+	e.barAt(&s, e.seen.jobs) // a begin time may have come
+	f := Forecast{At: s.Now, Plan: e.decide(s)}
+	f.Later = e.postponed(s, f.Plan)
+	return e.last, f, true
+}
+
+// postponed lists what waits for a cooldown only: what a decision without cooldowns opens
+// for jobs that rest.
+func (e *Engine) postponed(s elastic.Snapshot, plan elastic.Plan) (out []Postponed) {
+	until := map[elastic.JobID]Postponed{}
+	for i := range s.Jobs {
+		if j := &s.Jobs[i]; s.Resting(j) && j.Phase == elastic.Running {
+			until[j.ID] = Postponed{From: j.Place, Until: s.RestsUntil(j)}
+		}
+	}
+	for _, in := range plan.Open {
+		delete(until, in.Job)
+	}
+	if len(until) == 0 {
+		return nil
+	}
+	s.Limits.Cooldown = 0
+	for _, in := range e.decide(s).Open {
+		if p, rests := until[in.Job]; rests {
+			p.Intent = in
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// due notes when the next cycle is.
+func (e *Engine) due(wake time.Time) {
+	e.next = wake
+	if r := e.report.Load(); r != nil {
+		next := *r
+		next.Next = wake
+		e.report.Store(&next)
+	}
+}

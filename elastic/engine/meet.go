@@ -1,0 +1,99 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// between lets in what may be done between two effects of a cycle (Direct and Meet), so
+// that an order does not wait for all that a cycle does.
+func (e *Engine) between() {
+	if e.cfg.Between != nil {
+		e.cfg.Between()
+	}
+}
+
+// Meet takes up a job that no cycle has seen yet, such as one submitted a moment ago: one
+// query, for that job alone. It reports whether the job is in the report now. Like Direct
+// it may be called between two effects of a cycle.
+func (e *Engine) Meet(ctx context.Context, id elastic.JobID, now time.Time) bool {
+	if e.report.Load() == nil || e.blind.why != "" || !e.loaded {
+		return false
+	}
+	if js := e.byID[id]; js == nil {
+		detail, err := e.cfg.Slurm.Job(ctx, slurm.JobID(id))
+		if err != nil || detail.ID != slurm.JobID(id) || !elastic.Tagged(detail.Comment) || !e.mine(detail.Job) || detail.Array || detail.Het {
+			return false
+		}
+		tag, err := elastic.ParseTag(detail.Comment)
+		if err != nil {
+			return false // the next cycle says so
+		}
+		e.take(detail.Job, tag, now)
+	}
+	js := e.byID[id]
+	if js == nil || !js.seen || js.disown || !js.rec.Ended.IsZero() {
+		return false
+	}
+	e.republish(func(r *Report) {
+		if !slices.ContainsFunc(r.Jobs, func(jr JobReport) bool { return jr.Record.Token == js.rec.Token }) {
+			jr := e.reportOf(js, elastic.Plan{})
+			jr.Job, jr.Why = e.jobOf(js, now), "was submitted a moment ago; the next cycle looks at it"
+			r.Jobs = append([]JobReport{jr}, r.Jobs...)
+		}
+	})
+	return true
+}
+
+// republish changes a copy of the last report and hands it to readers.
+func (e *Engine) republish(change func(*Report)) {
+	next := *e.report.Load()
+	next.Jobs = slices.Clone(next.Jobs)
+	change(&next)
+	e.report.Store(&next)
+}
+
+// mostFresh bounds how many files one Refresh reads.
+const mostFresh = 256
+
+// Refresh brings the report up to what running jobs have written since the last cycle: one
+// small read for each, of those first that were not heard for longest. Slurm is asked
+// nothing. It is called between two cycles.
+func (e *Engine) Refresh(now time.Time) {
+	if r := e.report.Load(); r == nil || r.Blind != "" || !e.loaded {
+		return
+	}
+	var running []*jobState
+	for _, js := range e.ordered() {
+		if js.seen && !js.disown && js.rec.Ended.IsZero() && js.slurm.State == slurm.Running {
+			running = append(running, js)
+		}
+	}
+	slices.SortStableFunc(running, func(a, b *jobState) int { return a.heard.Compare(b.heard) })
+	changed := map[string]*jobState{}
+	for _, js := range running[:min(len(running), mostFresh)] {
+		before := js.rec.Offset
+		if e.readProgress(js, now); js.rec.Offset != before {
+			changed[js.rec.Token] = js
+		}
+	}
+	if len(changed) == 0 {
+		return
+	}
+	e.republish(func(r *Report) {
+		for i := range r.Jobs {
+			jr := &r.Jobs[i]
+			js := changed[jr.Record.Token]
+			if js == nil || jr.Ended {
+				continue
+			}
+			jr.Record, jr.Job.Done, jr.Job.Speaks = js.rec, js.rec.Done, js.rec.Speaks || js.rec.Tag.Spec.Signal != ""
+			jr.Job.Curve = js.doubted(e.curveOf(js.rec, now).On(jr.Kind))
+			jr.ETA = etaOf(jr.Job, jr.Kind, now)
+		}
+	})
+}

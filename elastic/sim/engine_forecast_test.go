@@ -1,0 +1,105 @@
+package sim_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/sim"
+	"github.com/sluice-hpc/sluice/slurm/fake"
+)
+
+// foreseer asks before every cycle what it will do.
+type foreseer struct {
+	*daemon
+	asked    func(engine.Forecast, time.Time)
+	returned func()
+}
+
+func (f *foreseer) Cycle(ctx context.Context, now time.Time) (time.Time, error) {
+	before, forecast, ok := f.Plan(now.Add(-time.Second))
+	if ok {
+		f.asked(forecast, now)
+	}
+	wake, err := f.daemon.Cycle(ctx, now)
+	if after, _, again := f.Plan(now); ok && again && inPeace(before, after) {
+		f.returned()
+	}
+	return wake, err
+}
+
+// inPeace reports whether two snapshots show the same, but for the passing of time.
+func inPeace(a, b elastic.Snapshot) bool {
+	return len(a.Demands) == len(b.Demands) && len(a.Tenants) == len(b.Tenants) && slices.EqualFunc(a.Jobs, b.Jobs, func(a, b elastic.Job) bool {
+		return a.ID == b.ID && a.Phase == b.Phase && a.Place.Equal(b.Place)
+	})
+}
+
+// TestPlanIsJudgedAtTheNextCycle: what a cycle in peace opens for a job that ran before, a
+// plan asked for a second earlier has said; and what only waited for a cooldown was named
+// before, with the end of that.
+func TestPlanIsJudgedAtTheNextCycle(t *testing.T) {
+	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 7, Nodes: fake.Grid(3, 4)}})
+	var opened, foretold []elastic.Intent
+	var due time.Time
+	later := map[elastic.JobID]time.Time{} // the ends of cooldowns that were named
+	resizes, postponed := 0, 0
+	d := boot(t, w, new(engine.Memory), "knapsack", func(c *engine.Config) {
+		c.Limits.Cooldown = 100 * time.Second
+		was := c.Events
+		c.Events = func(e engine.Event) {
+			if e.Kind == "open" {
+				opened = append(opened, elastic.Intent{Job: e.Job, Cause: e.Text})
+			}
+			was(e)
+		}
+	})
+	f := &foreseer{daemon: d}
+	f.asked = func(forecast engine.Forecast, now time.Time) {
+		due, foretold, opened = forecast.At, forecast.Plan.Open, nil
+		for _, p := range forecast.Later {
+			if !p.Until.After(forecast.At) {
+				t.Errorf("job %d waits for a cooldown that ended %v before the next cycle", p.Intent.Job, forecast.At.Sub(p.Until))
+			}
+			later[p.Intent.Job] = p.Until
+		}
+		if due.Before(now.Add(-time.Second)) {
+			t.Errorf("judged at %v, asked at %v", due, now)
+		}
+	}
+	f.returned = func() {
+		for _, in := range opened {
+			if !strings.HasPrefix(in.Cause, "resize") || !due.Equal(w.Now()) {
+				continue // a cycle that something woke sees what the plan did not
+			}
+			resizes++
+			if until, named := later[in.Job]; named && !until.After(w.Now()) {
+				postponed++
+			}
+			found := false
+			for _, said := range foretold {
+				found = found || said.Job == in.Job
+			}
+			if !found {
+				t.Errorf("at %v job %d: %s; nothing was said of it", w.Now(), in.Job, in.Cause)
+			}
+		}
+	}
+	w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 1, Max: 12, Total: 60}, Model: sim.Amdahl(60, 0.05)})
+	for i := range 6 {
+		w.At(time.Duration(5+4*i)*time.Minute+time.Duration(7*i)*time.Second, func() {
+			w.Submit(sim.Job{User: "bob", Spec: elastic.Spec{Min: 2, Max: 4, Total: 1}, Model: sim.Amdahl(30, 0.05)})
+		})
+	}
+	if err := w.Drive(context.Background(), f, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d resizes in peace, %d after a cooldown that was named", resizes, postponed)
+	if resizes == 0 || postponed == 0 {
+		t.Errorf("%d resizes, %d after a cooldown", resizes, postponed)
+	}
+}
