@@ -223,7 +223,8 @@ type Snapshot struct {
 	Due     []Intent
 	Demands []Demand // ordinary pending jobs that Slurm could start with more GPUs
 	// Others counts, per node, the GPUs of jobs that are not sluice's, from the
-	// very answer that showed sluice's; a job over several nodes counts evenly.
+	// very answer that showed sluice's; of a job over several nodes what it holds for
+	// certain, and evenly as far as that was seen to be used in the look before.
 	Others map[string]int
 	// Tenants are those jobs one by one.
 	Tenants []Tenant

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sluice-hpc/sluice/cmd/site"
 	"github.com/sluice-hpc/sluice/elastic/control"
@@ -34,4 +35,39 @@ func TestTypesOfGPU(t *testing.T) {
 	for _, j := range []*job{small, either} {
 		j.until("to end", func(v control.Job) bool { return v.Ended })
 	}
+}
+
+// Under the policy welfare a program three times as fast on one of two types of GPU comes
+// to run there, wherever it was started, and never runs on both: that would teach nothing
+// of either. The slower type is emulated.
+func TestWelfareFindsTheFasterType(t *testing.T) {
+	t.Parallel()
+	s := play(t, withNodes(4, 1), func(c *site.Config) {
+		c.Lab.GPUTypes = []string{"t4", "t4", "a100", "a100"}
+		c.Config = quick + "[policy]\nname = \"welfare\"\n"
+	})
+	script := s.ddp("train", "#SLUICE --model=net --epochs=500", "--epochs 500 --steps-per-epoch 5 --emulate-step-seconds 0.6 --emulate-slow gpu1=3 --emulate-slow gpu2=3")
+	began := time.Now()
+	id, err := s.Submit(s.ctx, "", "--output=train.out", script)
+	s.must(err)
+	j := &job{s: s, id: id, name: "train"}
+	fast := func(v control.Job) bool {
+		return v.State == "RUNNING" && v.Move == nil && v.GPUs == 2 && !onNodes(v, "gpu1", "gpu2")
+	}
+	j.until("to run on the faster type", func(v control.Job) bool {
+		if v.State == "RUNNING" && onNodes(v, "gpu1", "gpu2") && onNodes(v, "gpu3", "gpu4") {
+			t.Fatalf("it runs on both types: %s (%s)", v.Place, v.Reason)
+		}
+		return fast(v)
+	})
+	if took := time.Since(began); took > time.Minute {
+		t.Errorf("that took %s", took)
+	}
+	time.Sleep(15 * time.Second) // some epochs, and as many decisions
+	if v := j.view(); !fast(v) {
+		t.Errorf("it went on to %s: %s", v.Place, v.Reason)
+	}
+	out := s.as("", "sluice", "history", fmt.Sprint(id))
+	t.Logf("\n%s", out)
+	s.cancel(j)
 }

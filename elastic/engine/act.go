@@ -236,6 +236,9 @@ func (e *Engine) closeMove(ctx context.Context, next elastic.Next, now time.Time
 			js.refused = elastic.Refused{}
 		}
 	}
+	if next.Close == elastic.Fellback && !next.Refused {
+		e.noteFallen(js, in, next.Why, now)
+	}
 	if in.Kind != elastic.Start && in.Kind != elastic.Save {
 		js.rec.Moved = now
 	}

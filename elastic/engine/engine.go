@@ -134,6 +134,7 @@ type jobState struct {
 	refused   elastic.Refused       // what Slurm would not take of it lately
 	asked     asked                 // of Slurm, when it was refused
 	holders   []slurm.JobID         // jobs that had what Slurm would not start it for
+	fell      int                   // moves in a row that came to nothing, and did not bring it to run
 	unheard   time.Time             // until then a stop or a hold that Slurm did not answer may be carried out
 	placed    time.Time             // the start of the run whose place is on record; zero = not asked in this life
 	placeless time.Time             // when it was first seen to run nobody knows where; zero = it is known

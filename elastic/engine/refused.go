@@ -35,6 +35,22 @@ func (e *Engine) noteRefused(in elastic.Intent, why string, blameless bool, now 
 	e.event(now, in.Job, "problem", fmt.Sprintf("Slurm does not take %s (%s); the next try is not before %s", in.Target, why, again.Format(time.TimeOnly)))
 }
 
+// mostFallen is how many moves in a row may come to nothing before the next one waits as
+// after a refusal: others may be faster twice, but whatever keeps a job from starting three
+// times is not over at once.
+const mostFallen = 3
+
+// noteFallen notes that a move did not bring its job to run.
+func (e *Engine) noteFallen(js *jobState, in elastic.Intent, why string, now time.Time) {
+	if js.fell++; js.fell < mostFallen || phaseOf(js.slurm) == elastic.Running {
+		return
+	}
+	js.refused.Start = js.refused.Start.And(in.Target, why, now)
+	js.asked = askedOf(js)
+	e.event(now, in.Job, "problem", fmt.Sprintf("it did not start, %d times in a row; the next try is not before %s",
+		js.fell, js.refused.StartAgain().Format(time.TimeOnly)))
+}
+
 // nextTry is when the first of the jobs that wait after a refusal, for their begin time or for
 // other jobs is due, and at the latest the time given.
 func (e *Engine) nextTry(now, latest time.Time) time.Time {
@@ -143,7 +159,7 @@ func (e *Engine) reconsider(v view) {
 		case askedOf(js) != js.asked:
 			*r = elastic.Refused{}
 		case phase == elastic.Running || released:
-			r.Start, r.Obstacle = elastic.Refusals{}, elastic.Refusals{}
+			r.Start, r.Obstacle, js.fell = elastic.Refusals{}, elastic.Refusals{}, 0
 		}
 		if r.Start.Times+r.Resize.Times+r.Obstacle.Times > 0 {
 			refused = append(refused, js)

@@ -13,7 +13,7 @@ import (
 
 // snapshot gathers everything the decision may depend on.
 func (e *Engine) snapshot(v view, now time.Time) elastic.Snapshot {
-	s := elastic.Snapshot{Now: now, Before: e.last.Now, Limits: e.cfg.Limits, Nodes: e.settled(e.well(inventory(v)), now), Others: map[string]int{}}
+	s := elastic.Snapshot{Now: now, Before: e.last.Now, Limits: e.cfg.Limits, Nodes: e.settled(e.well(inventory(v)), now)}
 	for _, js := range e.ordered() {
 		if js.rec.Ended.IsZero() && !js.disown {
 			s.Jobs = append(s.Jobs, e.jobOf(js, now))
@@ -21,11 +21,12 @@ func (e *Engine) snapshot(v view, now time.Time) elastic.Snapshot {
 	}
 	s.Intents = slices.Clone(e.open)
 	s.Due = slices.Concat(e.revivals(now), e.clearings(now), e.savings(now))
+	var ordinary []slurm.Job
 	for _, sj := range v.jobs {
 		if js := e.byID[elastic.JobID(sj.ID)]; js != nil && js.seen && !js.disown {
 			continue
 		}
-		countOthers(s.Others, sj)
+		ordinary = append(ordinary, sj)
 		if tenant, ok := tenantOf(sj, now); ok {
 			s.Tenants = append(s.Tenants, tenant)
 		}
@@ -33,6 +34,7 @@ func (e *Engine) snapshot(v view, now time.Time) elastic.Snapshot {
 			s.Demands = append(s.Demands, d)
 		}
 	}
+	s.Others = e.others(ordinary, v.nodes)
 	perNode(e.limits.Limits, s.Nodes)
 	s.Caps = e.caps(v, &s)
 	spread(&s)
@@ -56,12 +58,46 @@ func (e *Engine) expect(s *elastic.Snapshot) {
 	}
 }
 
-func countOthers(others map[string]int, sj slurm.Job) {
-	if !onNodes(sj) {
+// others counts, on each node, the GPUs of ordinary jobs. Slurm's list of jobs tells no
+// split: 9 GPUs on three nodes of 4 may be 4+4+1 or 3+3+3. A job over several nodes counts
+// evenly, but not for more than ordinary jobs were seen to use on the node in the last look,
+// which came BEFORE this list; else a job that starts on what is left is taken back again
+// and again.
+func (e *Engine) others(ordinary []slurm.Job, all []slurm.Node) map[string]int {
+	out, spread, whole := map[string]int{}, map[string]int{}, map[string]int{}
+	for _, n := range all {
+		whole[n.Name] = n.GPUs
+	}
+	for _, sj := range ordinary {
+		countOthers(out, spread, whole, sj)
+	}
+	if len(spread) == 0 {
+		return out
+	}
+	for _, n := range e.last.Foreign() {
+		if more := min(spread[n.Name], n.Used-out[n.Name]); more > 0 {
+			out[n.Name] += more
+		}
+	}
+	return out
+}
+
+// countOthers adds what a job holds on each of its nodes for certain, and what more it would
+// hold there if its GPUs were spread evenly.
+func countOthers(certain, spread, whole map[string]int, sj slurm.Job) {
+	if !onNodes(sj) || sj.Whole() < 1 {
 		return
 	}
+	most, even := 0, (sj.Whole()+len(sj.Nodes)-1)/len(sj.Nodes)
 	for _, n := range sj.Nodes {
-		others[n] += (sj.Whole() + len(sj.Nodes) - 1) / len(sj.Nodes)
+		most += whole[n]
+	}
+	for _, n := range sj.Nodes {
+		least := max(1, sj.Whole()-(most-whole[n]))
+		certain[n] += least
+		if even > least {
+			spread[n] += even - least
+		}
 	}
 }
 

@@ -18,9 +18,9 @@ func TestSlicesAreNobodysGPUs(t *testing.T) {
 			t.Errorf("%+v waits for GPUs: %v, %+v", c, waits, d)
 		}
 		j.State, j.Nodes = slurm.Running, []string{"gpu1", "gpu2"}
-		others := map[string]int{}
-		countOthers(others, j)
-		if spans := spans([]slurm.Job{j})["gpu2"]; others["gpu1"] != (c.want+1)/2 || (spans > 0) != (c.want > 0) {
+		others, spread := map[string]int{}, map[string]int{}
+		countOthers(others, spread, map[string]int{"gpu1": 4, "gpu2": 4}, j)
+		if spans := spans([]slurm.Job{j})["gpu2"]; others["gpu1"]+spread["gpu1"] != (c.want+1)/2 || (spans > 0) != (c.want > 0) {
 			t.Errorf("%+v: others have %v, %d span", c, others, spans)
 		}
 	}

@@ -32,6 +32,7 @@ func backfill(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation {
 	if s.Limits.AnySplit { // a published simulator's cluster: its policies do not backfill
 		return a
 	}
+	a = remain(s, a)
 	var heads, behind []*elastic.Job
 	for i := range s.Jobs {
 		switch j := &s.Jobs[i]; {

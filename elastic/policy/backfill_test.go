@@ -3,6 +3,7 @@ package policy_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/policy"
+	"github.com/sluice-hpc/sluice/elastic/speed"
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
@@ -150,5 +152,100 @@ func TestBackfillDelaysNobodyReserved(t *testing.T) {
 	t.Logf("%d jobs were backfilled", filled)
 	if filled == 0 {
 		t.Error("no job was ever backfilled")
+	}
+}
+
+// crowdedBehind draws a wide job that waits, and others on two types of GPU that came later
+// and run, beside ordinary ones.
+func crowdedBehind(t *rapid.T) elastic.Snapshot {
+	s := elastic.Snapshot{Now: now}
+	all := 0
+	for i := range rapid.IntRange(2, 4).Draw(t, "nodes") {
+		n := nodes.Node{Name: fmt.Sprintf("n%d", i), Partitions: []string{"gpu"}, GPUs: rapid.IntRange(1, 4).Draw(t, "gpus"), Usable: true}
+		n.Type = rapid.SampledFrom([]string{"a100", "t4"}).Draw(t, "type")
+		s.Nodes, all = append(s.Nodes, n), all+n.GPUs
+	}
+	limits := []time.Duration{0, 20 * time.Minute, time.Hour, 2 * time.Hour}
+	head := elastic.Job{ID: 1, Partition: "gpu", Phase: elastic.Held, TimeLimit: time.Hour}
+	head.Spec = elastic.Spec{Min: rapid.IntRange(1+all/2, all).Draw(t, "wide"), AllowUneven: true}
+	head.Spec.Max = head.Spec.Min
+	s.Jobs = []elastic.Job{head}
+	for id := range elastic.JobID(rapid.IntRange(2, 5).Draw(t, "jobs")) {
+		j := elastic.Job{ID: id + 2, Partition: "gpu", Phase: elastic.Running, TimeLimit: rapid.SampledFrom(limits).Draw(t, "limit"), Speaks: true}
+		j.Spec = elastic.Spec{Min: rapid.IntRange(1, 2).Draw(t, "min"), Max: rapid.IntRange(2, 4).Draw(t, "max"), Total: 1e4}
+		j.TimeLeft = j.TimeLimit * time.Duration(rapid.IntRange(1, 10).Draw(t, "left")) / 10
+		j.Place = nodes.Place(s.Nodes, []nodes.Request{{GPUs: j.Spec.Min, Partition: "gpu"}})[0].Placement
+		if len(j.Place) == 0 {
+			continue
+		}
+		nodes.Charge(s.Nodes, nodes.Load{Place: j.Place})
+		if len(j.Place) == 1 && rapid.Bool().Draw(t, "ordinary") {
+			own := elastic.Tenant{ID: j.ID, Place: j.Place}
+			if j.TimeLeft > 0 {
+				own.Ends = now.Add(j.TimeLeft)
+			}
+			s.Tenants = append(s.Tenants, own)
+			continue
+		}
+		one := func(kind string, seconds float64) speed.Sample {
+			return speed.Sample{Shape: speed.Shape{GPUs: 1, Nodes: 1}, Seconds: seconds, Units: 1, At: now, Kind: kind}
+		}
+		j.Curve = speed.Fit([]speed.Sample{one("a100", 10), one("t4", rapid.SampledFrom([]float64{2, 10, 40}).Draw(t, "t4"))}, now)
+		s.Jobs = append(s.Jobs, j)
+	}
+	return s
+}
+
+// TestOvertakersDoNotMoveInTheWay draws jobs of two types of GPU that run, some of them
+// behind one that waits, with part of their limits gone: what a decision moves starts its
+// limit anew, and the head starts no later for it as all jobs end by their limits.
+func TestOvertakersDoNotMoveInTheWay(t *testing.T) {
+	moves, stay := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		s := crowdedBehind(t)
+		s.Expect()
+		p, err := policy.ByName(rapid.SampledFrom([]string{"lookahead", "annealing", "knapsack", "welfare"}).Draw(t, "policy"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := p.Decide(s)
+		where := elastic.Arrange(s, a)
+		head := slices.IndexFunc(s.Jobs, func(j elastic.Job) bool { return a[j.ID].Reserves })
+		if head < 0 || slices.ContainsFunc(s.Jobs, func(j elastic.Job) bool { return len(j.Place) == 0 && a[j.ID].GPUs > 0 }) {
+			return
+		}
+		// Both worlds have the jobs that run, rigid, and the head.
+		id, came := s.Jobs[head].ID, s.Jobs[head+1:]
+		still := func(move bool) elastic.Snapshot {
+			w := s
+			w.Jobs, w.Nodes = nil, slices.Clone(s.Nodes)
+			for _, j := range s.Jobs {
+				if j.ID != id && len(j.Place) == 0 {
+					continue
+				}
+				j.Speaks = false
+				if target := where.Target[j.ID]; move && j.ID != id && !target.Equal(j.Place) {
+					nodes.Credit(w.Nodes, nodes.Load{Place: j.Place})
+					j.Place, j.TimeLeft = target, j.TimeLimit
+					nodes.Charge(w.Nodes, nodes.Load{Place: j.Place})
+					moves++
+				}
+				w.Jobs = append(w.Jobs, j)
+			}
+			return w
+		}
+		for _, j := range came {
+			if strings.Contains(a[j.ID].Why, "its time limit starts anew") {
+				stay++
+			}
+		}
+		was, is := begins(still(false), p, id), begins(still(true), p, id)
+		if !was.IsZero() && (is.IsZero() || is.After(was)) {
+			t.Fatalf("%s: job %d starts at %v instead of %v\n%s%s", p.Name, id, is, was, dump(s), render(s, a))
+		}
+	})
+	t.Logf("%d moves, %d stayed for it", moves, stay)
+	if stay == 0 {
+		t.Error("nobody ever stayed")
 	}
 }

@@ -65,7 +65,7 @@ func (o *outlook) admitInTurn(room room, starts int) {
 }
 
 // shut keeps jobs that run from growing where somebody waits to start: idle GPUs
-// gather for him. What a promise needs was set aside before he came to his turn.
+// gather for him. What a job needs to keep its deadline it may have.
 func (o *outlook) shut(heads []*prospect) {
 	if len(heads) == 0 {
 		return
@@ -76,7 +76,8 @@ func (o *outlook) shut(heads []*prospect) {
 			continue
 		}
 		p.behind = meeting(heads, p)
-		p.choices = slices.DeleteFunc(p.choices, func(c choice) bool { return c.gpus > max(p.now, p.terms.least) && p.now != 0 })
+		most := max(p.now, p.terms.least) // a promise comes before those who wait
+		p.choices = slices.DeleteFunc(p.choices, func(c choice) bool { return c.gpus > most && p.now != 0 })
 		if len(p.choices) == 0 {
 			o.fix(p, fmt.Sprintf("job %d waits for %s and comes first", p.behind.ID, gpus(p.behind.least())))
 		}

@@ -184,10 +184,16 @@ func (w foresight) served() string {
 // takes compares how long the rest takes, the move included, with staying.
 func (w foresight) takes(p *prospect, d elastic.Decision) string {
 	text := fmt.Sprintf("its rest takes %s instead of %s", p.time(w.restAt(p, d)+p.price), p.time(p.stay))
-	if kind := w.kindOf(d.Place); w.creed.kinds && kind != "" && p.Curve.Observed(kind) == 0 {
-		return text + ", as is assumed: it was never seen on " + kind
+	if w.untried(p, d) {
+		return text + ", as is assumed: it was never seen on " + w.kindOf(d.Place)
 	}
 	return text
+}
+
+// untried reports whether the decision is for a type of GPU that the job was never seen on.
+func (w foresight) untried(p *prospect, d elastic.Decision) bool {
+	kind := w.kindOf(d.Place)
+	return w.creed.kinds && kind != "" && p.Curve.Observed(kind) == 0
 }
 
 // shifts says what a job that keeps its size moves for: itself or others.
@@ -197,6 +203,8 @@ func (w foresight) shifts(p *prospect, d elastic.Decision) string {
 		return w.takes(p, d)
 	case len(w.starts)+len(w.room) > 0:
 		return w.served()
+	case w.untried(p, d):
+		return "it was never seen on " + w.kindOf(d.Place) + ", and may be faster there"
 	}
 	return "others end sooner by more where it was"
 }

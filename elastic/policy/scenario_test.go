@@ -221,6 +221,9 @@ func (a arguments) job(s *elastic.Snapshot, name string) {
 	if j.TimeLimit = a.span("limit"); len(j.Place) > 0 {
 		j.TimeLeft = a.span("limit")
 	}
+	if a["left"] != "" {
+		j.TimeLeft = a.span("left")
+	}
 	if a["ran"] != "" {
 		j.Started = now.Add(-a.span("ran"))
 	}

@@ -19,6 +19,7 @@ type timetable struct {
 
 // holding is what one job has.
 type holding struct {
+	id   elastic.JobID // 0 = an ordinary job's
 	load nodes.Load
 	ends time.Time // at the latest; zero = not known
 	gpus bool      // an ordinary job's: CPUs and memory are not known
@@ -42,7 +43,7 @@ func newTimetable(s elastic.Snapshot, a elastic.Allocation) *timetable {
 			j.at, j.now = s.Committed(j.Job), s.Committed(j.Job).GPUs()
 			role, _ := j.classified(s)
 			t.held = append(t.held, holding{
-				load: j.load(at), ends: endOf(s.Now, &j.Job), movable: role == movable, least: j.Spec.Min, partition: j.Partition,
+				id: j.ID, load: j.load(at), ends: endOf(s.Now, &j.Job), movable: role == movable, least: j.Spec.Min, partition: j.Partition,
 			})
 		}
 	}
@@ -137,13 +138,7 @@ func (t *timetable) at(when time.Time) []nodes.Node {
 // memory and other jobs over several nodes are in nobody's way.
 func (t *timetable) shadow(j *elastic.Job, within string) shadow {
 	h := shadow{job: j, ask: t.ask(j, within), now: t.s.Now}
-	moments := []time.Time{t.s.Now}
-	for _, held := range t.held {
-		if held.ends.After(t.s.Now) {
-			moments = append(moments, held.ends)
-		}
-	}
-	slices.SortFunc(moments, time.Time.Compare)
+	moments := t.moments()
 	k, _ := slices.BinarySearchFunc(moments, true, func(when time.Time, _ bool) int {
 		if t.could(h.ask, when) {
 			return 0
@@ -154,6 +149,18 @@ func (t *timetable) shadow(j *elastic.Job, within string) shadow {
 		h.at = moments[k]
 	}
 	return h
+}
+
+// moments are now and the times at which limits end jobs, in order.
+func (t *timetable) moments() []time.Time {
+	out := []time.Time{t.s.Now}
+	for _, held := range t.held {
+		if held.ends.After(t.s.Now) {
+			out = append(out, held.ends)
+		}
+	}
+	slices.SortFunc(out, time.Time.Compare)
+	return out
 }
 
 // could reports whether the request may find its GPUs then.

@@ -130,6 +130,8 @@ const crowded = 200
 // breeding is how much work goes into one decision; counted, not timed.
 func breeding(jobs int) welfare.Effort {
 	switch {
+	case jobs <= 4: // an exchange among three jobs is one chance in some thousand
+		return welfare.Effort{Members: 12, Steps: 3000}
 	case jobs <= 32:
 		return welfare.Effort{Members: 12, Steps: 600}
 	case jobs <= crowded:

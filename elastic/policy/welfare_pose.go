@@ -59,24 +59,30 @@ func (w *weighing) appraise() {
 
 // hoped is how much faster a job is taken to be on a type than what was seen says: the
 // less, the more was seen of it there. Where there is one type there is nothing to try.
-// Several types together teach nothing of any of them: while one of them was never tried,
-// a job that runs has no more to hope for there than on the one with least hope.
+// Several types together run at the pace of the slowest, and teach nothing of any of
+// them: no more is hoped of them than of the one with least hope.
 func (w *weighing) hoped(p *prospect, kind string) float64 {
 	seen := p.Curve.Observed(kind)
 	if len(w.types) < 2 || math.IsInf(seen, 1) || p.Curve.Samples() == 0 {
 		return 1
 	}
-	if parts := strings.Split(kind, "+"); len(parts) > 1 && p.now > 0 && slices.ContainsFunc(parts, func(part string) bool { return p.Curve.Observed(part) == 0 }) {
-		least := math.Inf(1)
-		for _, part := range parts {
-			least = min(least, w.hoped(p, part))
-		}
-		return least
-	}
 	if seen == 0 && p.now > 0 && !speed.Mixed(kind) {
 		return 1 + fresh
 	}
-	return 1 + min(most, bandit.Bonus(unheard, int(seen), p.Curve.Samples()))
+	hope := 1 + min(most, bandit.Bonus(unheard, int(seen), p.Curve.Samples()))
+	if parts := strings.Split(kind, "+"); len(parts) > 1 && p.now > 0 {
+		for _, part := range parts {
+			hope = min(hope, w.hoped(p, part))
+		}
+	}
+	return hope
+}
+
+// blind reports whether a kind is several types together, of which one was never tried
+// alone: a job grows there only once it is known what each is worth, since such a run
+// would never teach it.
+func blind(p *prospect, kind string) bool {
+	return speed.Mixed(kind) && slices.ContainsFunc(strings.Split(kind, "+"), func(part string) bool { return p.Curve.Observed(part) == 0 })
 }
 
 // staying is what staying is worth, on a type that may be faster than it seems as well.
@@ -152,8 +158,11 @@ func (w *weighing) weighJob(p *prospect) welfare.Job {
 	}
 	for _, classes := range p.group.kinds {
 		kind, nodes := w.kindOfClasses(classes), w.nodes(classes)
-		faster := w.hoped(p, kind)
-		for k, splits := range p.Curve.On(kind).Splits(w.grid(p), sizes...) {
+		faster, few := w.hoped(p, kind), sizes
+		if blind(p, kind) {
+			few = sizes[:min(1, len(sizes))] // its minimum it may have anywhere
+		}
+		for k, splits := range p.Curve.On(kind).Splits(w.grid(p), few...) {
 			for _, s := range splits {
 				if len(s.Split) <= len(nodes) {
 					value := w.moveWorth(p, sizes[k], s.Seconds*p.work/faster, horizon)

@@ -137,6 +137,38 @@ func TestWelfareTriesIdleTypes(t *testing.T) {
 	}
 }
 
+// TestWelfareLearnsNothingFromMixes: a job grows onto several types at once only when each
+// of them was tried alone; until then it takes its minimum there where one type has no room
+// for it.
+func TestWelfareLearnsNothingFromMixes(t *testing.T) {
+	p, err := policy.ByName("welfare")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const site = "node n1 gpus=2 type=t4\nnode n2 gpus=2 type=t4\nnode n3 gpus=2 type=a100\nnode n4 gpus=2 type=a100\n"
+	for name, c := range map[string]struct {
+		text  string
+		mixed bool
+	}{
+		"nothing is known":         {"job 1 on=n1:1 min=1 max=8 total=100 price=14s ran=1h moved=1h\n", false},
+		"one type was tried":       {"job 1 on=n1:1 min=1 max=8 total=100 price=14s ran=1h moved=1h curve.t4=90/45\n", false},
+		"both are equal":           {"job 1 on=n1:1 min=1 max=8 total=1000 price=14s ran=1h moved=1h curve.t4=90/45 curve.a100=90/45\n", true},
+		"one is slower":            {"job 1 on=n1:1 min=1 max=8 total=1000 price=14s ran=1h moved=1h curve.t4=90/45 curve.a100=30/15\n", false},
+		"its minimum is on a mix":  {"job 1 min=6 max=8 total=100\n", true},
+		"it starts, tried nowhere": {"job 1 min=1 max=8 total=100\n", false},
+	} {
+		_, s, err := parse(site + c.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := p.Allocate(s)[1]
+		mixed := d.Place.On("n1")+d.Place.On("n2") > 0 && d.Place.On("n3")+d.Place.On("n4") > 0
+		if d.GPUs == 0 || mixed != c.mixed {
+			t.Errorf("%s: %v (%s), a mix: want %v", name, d.Place, d.Why, c.mixed)
+		}
+	}
+}
+
 // TestNoCurrencyBreaksRules: in a currency of small units, and where nothing is worth
 // anything, decisions are what they are, and a pin is kept.
 func TestNoCurrencyBreaksRules(t *testing.T) {

@@ -1,7 +1,7 @@
 """Orders that tests and demonstrations give the examples; no part of training.
 
 GPU time may be emulated: a step is stretched to some seconds divided by the
-number of ranks, and the program says so.
+number of ranks, on some nodes longer than on others, and the program says so.
 """
 
 import os
@@ -19,6 +19,8 @@ def options(parser):
     t = parser.add_argument_group("for tests and demonstrations")
     t.add_argument("--emulate-step-seconds", type=float, default=0.0, metavar="S",
                    help="stretch every step to S seconds divided by the world size, as if GPUs computed it")
+    t.add_argument("--emulate-slow", action="append", default=[], metavar="NODE=TIMES",
+                   help="on that node stretch it so many times as long, as if its GPUs were of a slower type; repeat for more")
     t.add_argument("--steps-log", help="append a line for every step: restart epoch step loss world")
     t.add_argument("--checkpoint-every", type=int, default=0, metavar="EPOCHS", help="save by itself, too; 0 = only when asked")
     t.add_argument("--checkpoint-steps", type=int, default=0, metavar="STEPS", help="likewise, after so many steps")
@@ -36,6 +38,7 @@ class Orders:
     def __init__(self, a, training):
         self.a, self.training = a, training
         self.first, self.began, self.started, self.loss = training.step, time.monotonic(), 0.0, 0.0
+        self.stretched = a.emulate_step_seconds * slowness(a.emulate_slow) / training.size
         training.checkpoint_every = a.checkpoint_steps or a.checkpoint_every * training.steps_per_epoch
         training.background = a.background
         self._ask, training.asked = training.asked, self.asked
@@ -45,6 +48,8 @@ class Orders:
         if a.emulate_step_seconds:
             self.say(f"GPU time is emulated: every step is stretched to {a.emulate_step_seconds} s / {training.size} "
                      f"= {a.emulate_step_seconds / training.size:.3f} s")
+            for slow in a.emulate_slow:
+                self.say(f"A slower type of GPU is emulated: {slow} times as long on that node")
 
     def say(self, text):
         if self.training.rank == 0:
@@ -58,7 +63,7 @@ class Orders:
 
     def after(self, step):
         self.loss = step.loss()
-        rest = self.a.emulate_step_seconds / self.training.size - (time.monotonic() - self.started)
+        rest = self.stretched - (time.monotonic() - self.started)
         if rest > 0:
             time.sleep(rest)
         if self.a.steps_log and self.training.rank == 0:
@@ -86,6 +91,12 @@ class Orders:
 
     def done(self, model):
         self.say(f"finished after step {self.training.step - 1}: model {checksum(model):.6f}")
+
+
+def slowness(slow):
+    """How many times as long a step takes on this node."""
+    times = dict(one.split("=", 1) for one in slow)
+    return float(times.get(os.environ.get("SLURMD_NODENAME", ""), 1))
 
 
 def restarts():

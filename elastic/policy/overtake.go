@@ -1,0 +1,141 @@
+package policy
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/nodes"
+)
+
+// remain has jobs that overtook the head of the queue stay where they are, if a move would
+// delay the head. Such a job was started in front of it because its time limit ends it
+// before the shadow time, or because the head finds its GPUs beside it; a move starts that
+// limit anew, and takes other GPUs. What gives GPUs back to others goes on: to a job that
+// starts, or to ordinary jobs.
+// backfill does this BEFORE it starts anybody.
+func remain(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation {
+	heads := slices.DeleteFunc(indices(s), func(i int) bool { return !a[s.Jobs[i].ID].Reserves })
+	if len(heads) == 0 {
+		return a
+	}
+	gives := len(s.Demands) > 0 || slices.ContainsFunc(s.Jobs, func(j elastic.Job) bool {
+		return len(j.Place) == 0 && a[j.ID].GPUs > 0
+	})
+	where := elastic.Arrange(s, a)
+	t := newTimetable(s, starts(s, a))
+	out := maps.Clone(a)
+	for i := range s.Jobs {
+		j := &s.Jobs[i]
+		target, known := where.Target[j.ID]
+		_, moving := s.Intent(j.ID)
+		if !known || moving || j.Phase != elastic.Running || j.Directive.Pin > 0 ||
+			len(target) == 0 || target.Equal(j.Place) || gives && target.GPUs() < j.GPUs() {
+			continue
+		}
+		before := heads[:0:0]
+		for _, h := range heads {
+			if h < i {
+				before = append(before, h)
+			}
+		}
+		next, delayed := t.moved(j, target, before, a)
+		if delayed != nil {
+			out[j.ID] = elastic.Decision{GPUs: j.GPUs(), Place: j.Place, Why: overtook{j.GPUs(), delayed.ID}.String()}
+			continue
+		}
+		t = next
+	}
+	return out
+}
+
+// starts is the part of an answer that concerns jobs that wait: the others stay.
+func starts(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation {
+	out := make(elastic.Allocation, len(a))
+	for i := range s.Jobs {
+		j := &s.Jobs[i]
+		if out[j.ID] = a[j.ID]; len(j.Place) > 0 {
+			out[j.ID] = elastic.Decision{GPUs: j.GPUs(), Place: j.Place}
+		}
+	}
+	return out
+}
+
+func indices(s elastic.Snapshot) []int {
+	out := make([]int, len(s.Jobs))
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+// overtook is why a job that runs does not move.
+type overtook struct {
+	gpus int
+	head elastic.JobID
+}
+
+func (o overtook) String() string {
+	return fmt.Sprintf("keeps %s: a move, after which its time limit starts anew, could delay job %d, which came first", gpus(o.gpus), o.head)
+}
+
+// moved is the timetable when the job has moved, and the first of the heads, by index, that
+// would wait longer for it.
+func (t *timetable) moved(j *elastic.Job, target nodes.Placement, heads []int, a elastic.Allocation) (*timetable, *elastic.Job) {
+	rest, was := t.without(j.ID)
+	own, is := job{Job: *j}, was
+	is.load, is.ends = own.load(target), time.Time{}
+	if j.TimeLimit > 0 {
+		is.ends = t.s.Now.Add(j.TimeLimit + j.Price.Total() + backfillSlack)
+	}
+	next := *rest
+	next.floor, next.held = nodes.With(rest.floor, is.load), append(slices.Clip(rest.held), is)
+	for _, k := range heads {
+		head := &t.s.Jobs[k]
+		ask := t.ask(head, a[head.ID].Within)
+		if when, known := t.surely(ask); known {
+			if then := next.at(when); !fits(then, ask) || !alike(t.at(when), then, ask) {
+				return t, head
+			}
+			continue
+		}
+		h := shadow{job: head, ask: ask, now: t.s.Now}
+		if rest.besides(&h, was) && t.meet(ask.Partition, target) && !rest.besides(&h, is) {
+			return t, head
+		}
+	}
+	return &next, nil
+}
+
+// surely is the earliest moment at which the request finds its GPUs though no job gives any
+// back or moves before its limit ends it; false when there is none.
+func (t *timetable) surely(ask nodes.Request) (time.Time, bool) {
+	moments := t.moments()
+	k, _ := slices.BinarySearchFunc(moments, true, func(when time.Time, _ bool) int {
+		if fits(t.at(when), ask) {
+			return 0
+		}
+		return -1
+	})
+	if k == len(moments) {
+		return time.Time{}, false
+	}
+	return moments[k], true
+}
+
+// without is the timetable when a job has gone, and what it had.
+func (t *timetable) without(id elastic.JobID) (*timetable, holding) {
+	out, had := *t, holding{}
+	out.floor, out.held = nodes.With(t.floor), nil
+	for _, h := range t.held {
+		if h.id == id {
+			h.credit(out.floor)
+			had = h
+			continue
+		}
+		out.held = append(out.held, h)
+	}
+	return &out, had
+}
