@@ -25,6 +25,10 @@ type Request struct {
 	Why      string          `json:"why"`
 	// Continue: the program is to train on once it has saved, not to wait.
 	Continue bool `json:"continue,omitempty"`
+	// Stop: the job is stopped for certain once its answer is there.
+	Stop bool `json:"stop,omitempty"`
+	// End is the runner's word to a program that answered and waits: exit with code 0.
+	End bool `json:"end,omitempty"`
 }
 
 // Target is sluiced telling the next run what it is.
@@ -167,7 +171,9 @@ type Manifest struct {
 	GPUs     int       `json:"gpus"` // world size that saved it
 	// Seconds is how long the program was blocked by the save; 0 = not said.
 	Seconds float64 `json:"seconds,omitempty"`
-	Files   []File  `json:"files"`
+	// Ends: the program exits by itself while it waits, once Request.End says so.
+	Ends  bool   `json:"ends,omitempty"`
+	Files []File `json:"files"`
 }
 
 // File is one file of a checkpoint, relative to its directory.
