@@ -15,7 +15,7 @@ import (
 // all costs a start, from the checkpoint that was just verified.
 
 // quietly bounds the wait for the job's steps to end by themselves.
-const quietly = 2 * time.Second
+const quietly = 5 * time.Second
 
 // settle ends the job's steps before Slurm does.
 func (r *run) settle() {
