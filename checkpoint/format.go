@@ -85,6 +85,10 @@ type Runner struct {
 	// program saved by its own habit, as the runner adopted them: in this run, or
 	// in an earlier one while this has none. 0 = it does not, or not known.
 	Rhythm float64 `json:"rhythm,omitempty"`
+	// Every is the time, in seconds, from one checkpoint by time to the next, and Cost
+	// how long a save blocks the program, as seen lately; 0 = none is made, or not known.
+	Every float64 `json:"every,omitempty"`
+	Cost  float64 `json:"cost,omitempty"`
 	// Devices are the job's GPUs as the driver shows them, each node's; empty
 	// where there is no driver to ask.
 	Devices []Devices `json:"devices,omitempty"`
