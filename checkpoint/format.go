@@ -25,6 +25,10 @@ type Request struct {
 	Why      string          `json:"why"`
 	// Continue: the program is to train on once it has saved, not to wait.
 	Continue bool `json:"continue,omitempty"`
+	// Stop: the job is stopped for certain once its answer is there.
+	Stop bool `json:"stop,omitempty"`
+	// End is the runner's word to a program that answered and waits: exit with code 0.
+	End bool `json:"end,omitempty"`
 }
 
 // Target is sluiced telling the next run what it is.
@@ -81,6 +85,10 @@ type Runner struct {
 	// program saved by its own habit, as the runner adopted them: in this run, or
 	// in an earlier one while this has none. 0 = it does not, or not known.
 	Rhythm float64 `json:"rhythm,omitempty"`
+	// Every is the time, in seconds, from one checkpoint by time to the next, and Cost
+	// how long a save blocks the program, as seen lately; 0 = none is made, or not known.
+	Every float64 `json:"every,omitempty"`
+	Cost  float64 `json:"cost,omitempty"`
 	// Devices are the job's GPUs as the driver shows them, each node's; empty
 	// where there is no driver to ask.
 	Devices []Devices `json:"devices,omitempty"`
@@ -167,7 +175,9 @@ type Manifest struct {
 	GPUs     int       `json:"gpus"` // world size that saved it
 	// Seconds is how long the program was blocked by the save; 0 = not said.
 	Seconds float64 `json:"seconds,omitempty"`
-	Files   []File  `json:"files"`
+	// Ends: the program exits by itself while it waits, once Request.End says so.
+	Ends  bool   `json:"ends,omitempty"`
+	Files []File `json:"files"`
 }
 
 // File is one file of a checkpoint, relative to its directory.

@@ -86,6 +86,9 @@ func ParseRunner(data []byte) (Runner, error) {
 	c.exit(r.Exit)
 	c.lastWords(r.LastWords)
 	c.want(len(r.Output) <= maxPath && len(r.Errors) <= maxPath, "output", "longer than a path can be")
+	for name, seconds := range map[string]float64{"every": r.Every, "cost": r.Cost} {
+		c.want(seconds >= 0 && seconds <= maxSpan, name, fmt.Sprintf("%g: want seconds from 0 to %g", seconds, float64(maxSpan)))
+	}
 	c.want(r.Rhythm >= 0 && r.Rhythm <= maxSpan, "rhythm", fmt.Sprintf("%g: want seconds from 0 to %g", r.Rhythm, float64(maxSpan)))
 	c.devices(r.Devices)
 	if c.err != nil {

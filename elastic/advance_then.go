@@ -48,7 +48,7 @@ func askCheckpoint(s situation) Next {
 	next := Next{Intent: s.in, Why: "asked to save"}
 	next.Do = []Action{AskCheckpoint{
 		Job: s.in.Job, Request: s.in.Request, To: s.in.To, Target: s.in.Target,
-		Deadline: s.now.Add(grace(s)), Why: s.in.Cause,
+		Deadline: s.now.Add(grace(s)), Why: s.in.Cause, Stop: s.in.Kind != Save,
 	}}
 	next.Intent.Step, next.Intent.AskedAt = Asked, s.now
 	return next

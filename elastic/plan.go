@@ -68,6 +68,7 @@ type (
 		Target   nodes.Placement // empty when the job is to wait
 		Deadline time.Time
 		Why      string
+		Stop     bool // once it has answered it is stopped, not left to train on
 	}
 	// WithdrawRequest takes the request back: the job trains on as it was.
 	WithdrawRequest struct {

@@ -101,6 +101,9 @@ type Job struct {
 	// Rhythm is the longest the program of Spec.Habit took between two of its
 	// checkpoints, as its runner saw it; 0 = not known yet.
 	Rhythm time.Duration
+	// SavesEvery is the time between two checkpoints that its runner asks for, and
+	// SaveCost how long one blocks the program; 0 = none is made, not known.
+	SavesEvery, SaveCost time.Duration
 	// MIG: it runs on slices of GPUs. How many it has is fixed.
 	MIG bool
 	// MaxNodes is on how many nodes it may be, by the site's limits; 0 = on any number.

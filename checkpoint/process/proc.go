@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -49,7 +50,32 @@ func see(pid int) (entry, bool) {
 	if err != nil {
 		return entry{}, false
 	}
-	return parseStat(stat)
+	e, ok := parseStat(stat)
+	if ok && strings.HasPrefix(e.name, loader) {
+		line, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline") // none: it keeps the loader's
+		e.name = loaded(e.name, strings.Split(string(line), "\x00"))
+	}
+	return e, ok
+}
+
+// loader begins the names of the dynamic loader, which can be called with a program of
+// another file tree: ld-linux-x86-64.so.2 --library-path DIRS PROGRAM ARGUMENTS.
+const loader = "ld-linux"
+
+// loaded is the name of the program that a loader was called with, else the loader's.
+func loaded(name string, argv []string) string {
+	for i := 1; i < len(argv); i++ {
+		switch option, _, joined := strings.Cut(argv[i], "="); {
+		case !strings.HasPrefix(option, "--"):
+			if base := filepath.Base(option); base != "." {
+				return base[:min(len(base), 15)]
+			}
+			return name
+		case !joined && slices.Contains([]string{"--library-path", "--argv0", "--preload", "--audit", "--inhibit-rpath", "--glibc-hwcaps-prepend", "--glibc-hwcaps-mask"}, option):
+			i++
+		}
+	}
+	return name
 }
 
 // children returns the calling process's own children, dead ones too, at once;

@@ -111,7 +111,7 @@ func (r *run) announce(end bool, words ...string) {
 func (r *run) beginning() []string {
 	where, from := "on "+r.Host, "from the start"
 	if r.where.gpus > 0 {
-		where = gpuCount(r.where.gpus) + " on " + splitWords(r.where.split)
+		where = gpuCount(r.where.gpus) + " on " + r.where.split.String()
 	}
 	if r.from.name != "" {
 		from = fmt.Sprintf("resumed from checkpoint %s (step %d, epoch %s)", r.from.name, r.from.step, strconv.FormatFloat(r.from.epoch, 'f', -1, 64))
@@ -125,11 +125,12 @@ func (r *run) beginning() []string {
 	return []string{where, from}
 }
 
-// ended is what the banner says where a script ended by itself.
+// ended is what the banner says where a script ended by itself, in the words of
+// `sluice history` (engine.Ending) as far as the runner can know them.
 func (r *run) ended(e ended) string {
 	how := "failed: " + meaning(e.exit, r.memory())
 	if e.exit.Code == 0 {
-		how = "finished"
+		how = "completed: exit code 0"
 	}
 	switch s := r.state; {
 	case e.hung && s.phase == checkpoint.Starting:
@@ -155,9 +156,9 @@ func (r *run) stopped() string {
 	case request.Target.GPUs() == 0:
 		return "stopped, to wait for GPUs"
 	case request.Target.GPUs() == r.where.gpus:
-		return "moved to " + splitWords(request.Target)
+		return "moved to " + request.Target.String()
 	}
-	return "resized to " + gpuCount(request.Target.GPUs()) + " on " + splitWords(request.Target)
+	return "resized to " + gpuCount(request.Target.GPUs()) + " on " + request.Target.String()
 }
 
 func gpuCount(n int) string {

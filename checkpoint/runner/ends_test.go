@@ -54,7 +54,7 @@ func TestBanners(t *testing.T) {
 	l.reach(checkpoint.Waiting)
 	l.stop()
 	l.exits(143)
-	want := []string{"0 begins: 2 GPUs on gpu1:2, from the start", "0 ended: resized to 3 GPUs on gpu1:2,gpu2:1",
+	want := []string{"0 begins: 2 GPUs on gpu1:2, from the start", "0 ended: resized to 3 GPUs on gpu1:2+gpu2:1",
 		"1 begins: 2 GPUs on gpu1:2, resumed from checkpoint 00000001 (step 1, epoch 1)", "1 ended: stopped, to wait for GPUs"}
 	if got := banners(t, l.out); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
@@ -69,7 +69,7 @@ func TestBanners(t *testing.T) {
 
 func TestBannersOfEnds(t *testing.T) {
 	for script, want := range map[string]string{
-		"exit 0":                             "0 ended: finished",
+		"exit 0":                             "0 ended: completed: exit code 0",
 		"exit 3":                             "0 ended: failed: exit code 3",
 		"kill -SEGV $$":                      "0 ended: failed: killed by signal SEGV",
 		"touch $SLUICE_JOB_DIR/up; sleep 99": "0 ended: stopped by Slurm",
@@ -109,7 +109,7 @@ func TestRetries(t *testing.T) {
 	want := []string{"0 begins: 2 GPUs on gpu1:2, from the start", "0 ended: failed: exit code 4, to be started again",
 		"0 begins: retry 1 of 2, 2 GPUs on gpu1:2, from the start", "0 ended: failed: exit code 4, to be started again",
 		"0 begins: retry 1 of 2, 2 GPUs on gpu1:2, resumed from checkpoint 00000001 (step 1, epoch 1)"}
-	if len(got) != 8 || !slices.Equal(got[:5], want) || got[7] != "0 ended: finished" {
+	if len(got) != 8 || !slices.Equal(got[:5], want) || got[7] != "0 ended: completed: exit code 0" {
 		t.Errorf("%q", got)
 	}
 }

@@ -96,6 +96,10 @@ func (f facts) variables(vars map[string]string) []variable {
 		job("SLUICE_PROFILE_STEPS", f.profile),
 	}
 	own = append(own, f.array.variables(f.job)...)
+	if vars["PET_MONITOR_INTERVAL"] == "" {
+		// torchrun's own 5 s (until torch 2.3) would be dead time: it notices its workers' end so late.
+		own = append(own, job("PET_MONITOR_INTERVAL", "0.5"))
+	}
 	if f.overlap {
 		own = append(own, always("SLURM_OVERLAP", "1"))
 	}

@@ -40,6 +40,7 @@ type run struct {
 
 	sentry   sentry
 	outputs  []*output
+	settled  bool // the script was ended because Slurm is about to stop the job
 	killed   int  // processes of the job killed for memory before the script was started
 	counted  bool // that is known
 	failures int  // times a script that failed was started again
@@ -132,6 +133,8 @@ func (r *run) perform(effect any) {
 		}
 	case drain:
 		r.drain()
+	case settle:
+		r.settle()
 	case quit:
 		r.done, r.code = true, e.code
 	}
@@ -177,6 +180,11 @@ func (r *run) over() {
 		return
 	}
 	e := r.scriptEnded()
+	if r.settled {
+		e.exit, e.complete = process.Exit{}, false // it was ended, with its work saved
+		r.happen(e)
+		return
+	}
 	switch again := r.answeredByItsEnd(e); {
 	case again:
 		e.again = true
@@ -270,6 +278,7 @@ func (r *run) start() {
 
 // prologue notes how things stand before the script is started.
 func (r *run) prologue() {
+	r.unsettled()
 	r.hang.started()
 	if r.state.tried > 0 && !r.hang.again {
 		r.failures++
@@ -308,7 +317,7 @@ func (r *run) end() {
 	running := r.child != nil
 	r.child = nil
 	r.clear()
-	if running {
+	if running || r.settled {
 		r.announce(true, r.stopped())
 	} else if e := r.state.exit; e != nil {
 		r.last = r.lastWords(*e)

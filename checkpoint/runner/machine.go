@@ -82,6 +82,7 @@ type (
 	verify  struct{ name string }                // verify an answer
 	forward struct{}                             // pass SIGTERM on to the script
 	drain   struct{}                             // end the script at once: its work is saved
+	settle  struct{}                             // end its steps, for Slurm is about to
 	quit    struct{ code int }                   // end the run
 )
 
@@ -190,6 +191,9 @@ func (s state) verified(v verified) (state, []any) {
 		s.answer, s.phase = &a, checkpoint.Waiting
 		if s.stopping {
 			return s, []any{drain{}, quit{stopped}}
+		}
+		if s.request.Stop && !s.request.Continue && v.manifest.Ends && s.alive {
+			return s, []any{settle{}}
 		}
 		return s, nil
 	}

@@ -32,6 +32,9 @@ func TestStories(t *testing.T) {
 	asks := scene{ask("a"), "saving [relay]"}
 	seals := scene{sealed{"1"}, "saving [verify]"}
 	proves := scene{good("1"), "waiting []"}
+	stop := asked{checkpoint.Request{ID: "a", Stop: true}}
+	ends := good("1")
+	ends.manifest.Ends = true
 	hangs := ended{exit: process.Exit{Code: 143}, hung: true}
 	for name, story := range map[string][]scene{
 		"runs to its end":           {started, {exit(7), "training [quit 7]"}},
@@ -39,6 +42,10 @@ func TestStories(t *testing.T) {
 		"stopped while starting":    {{told{}, "starting [quit 143]"}},
 		"stopped while training":    {started, {told{}, "training [forward]"}, {exit(143), "training [quit 143]"}},
 		"moved":                     {started, asks, seals, proves, {told{}, "waiting [drain quit 143]"}},
+		"ended to be moved":         {started, {stop, "saving [relay]"}, seals, {ends, "waiting [settle]"}, {exit(0), "waiting []"}, {told{}, "waiting [drain quit 143]"}},
+		"ended, given up":           {started, {stop, "saving [relay]"}, seals, {ends, "waiting [settle]"}, {exit(0), "waiting []"}, {withdrawn{}, "starting [unrelay find]"}, started},
+		"not to be stopped":         {started, asks, seals, {ends, "waiting []"}},
+		"cannot end":                {started, {stop, "saving [relay]"}, seals, proves},
 		"asked twice":               {started, asks, asks, seals, {ask("a"), "saving [relay]"}, proves, {ask("a"), "waiting [relay]"}},
 		"withdrawn while saving":    {started, asks, {withdrawn{}, "training [unrelay]"}, {exit(0), "training [quit 0]"}},
 		"withdrawn while proving":   {started, asks, seals, {withdrawn{}, "training [unrelay]"}, {good("1"), "training []"}},

@@ -58,9 +58,13 @@ func (r *run) safeguard() {
 // mayAsk reports whether a checkpoint by time makes sense now.
 func (r *run) mayAsk() bool {
 	p, s := &r.periodic, r.state
-	return !r.alone && !r.Every.off() && r.adopted.habit == nil && r.Profile.Limit <= 0 &&
-		r.child != nil && s.phase == checkpoint.Training && s.request == nil && !s.stopping &&
-		!p.exits && p.missed < mostUnanswered && !p.next.IsZero()
+	return r.saves() && r.child != nil && s.phase == checkpoint.Training && s.request == nil && !s.stopping && !p.next.IsZero()
+}
+
+// saves reports whether checkpoints by time are made of this program.
+func (r *run) saves() bool {
+	p := &r.periodic
+	return !r.alone && !r.Every.off() && r.adopted.habit == nil && r.Profile.Limit <= 0 && !p.exits && p.missed < mostUnanswered
 }
 
 // interval is the time from one checkpoint to the next.
@@ -159,6 +163,7 @@ func (r *run) answeredOwn(name string) {
 	}
 	p.cost, p.newest, p.missed, p.request, p.answered = cost, name, 0, "", now
 	p.next = now.Add(r.interval())
+	r.dirty = true // it says the interval
 	r.happen(withdrawn{})
 }
 

@@ -34,6 +34,23 @@ func TestSavesByTime(t *testing.T) {
 	l.until("only two are kept", func() bool { return len(l.saved()) == 2 })
 }
 
+// TestSaysItsInterval: how often it saves is said, and follows from what a save took.
+func TestSaysItsInterval(t *testing.T) {
+	l := newJob(t, `await; say asked; save 1 "$request"; pause "$request"; say on; while :; do sleep 0.01; done`)
+	l.config.Every, l.config.First = runner.Every{Auto: true}, 500*time.Millisecond
+	l.start()
+	if w := l.reach(checkpoint.Training); w.Every != 0.5 || w.Cost != 0 {
+		t.Errorf("before its first: every %g s, a save takes %g s", w.Every, w.Cost)
+	}
+	l.tells("asked")
+	l.until("the cost of a save is told", func() bool { return l.word().Cost > 0 })
+	w := l.word()
+	want := runner.Interval(time.Duration(w.Cost*float64(time.Second)), runner.UsualMTBF)
+	if got := time.Duration(w.Every * float64(time.Second)); (got - want).Abs() > time.Second {
+		t.Errorf("every %v, a save takes %g s: want %v", got, w.Cost, want)
+	}
+}
+
 // TestSluicedComesFirst: its request takes the place of the runner's own.
 func TestSluicedComesFirst(t *testing.T) {
 	l := often(newJob(t, `await; say asked; until [ "$(requested)" = theirs ]; do sleep 0.01; done; save 1 theirs; pause theirs; say on`)).start()

@@ -35,6 +35,9 @@ func (r *run) word() checkpoint.Runner {
 		Answer: r.state.answer, Note: r.note(),
 		Rhythm: r.rhythm(), Devices: r.devices(), LastWords: r.last, Stranded: r.state.stranded,
 	}
+	if r.saves() {
+		w.Every, w.Cost = r.interval().Seconds(), r.periodic.cost.Seconds()
+	}
 	for _, o := range r.outputs {
 		if o.file == r.Stdout {
 			w.Output = o.path

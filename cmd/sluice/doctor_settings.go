@@ -31,39 +31,26 @@ func gpuSelection(s settings, _ patient) []finding {
 	return all
 }
 
-// waits are Slurm's pauses before it starts a job that was released: the word of
-// SchedulerParameters, Slurm's default, and what is short enough, in seconds.
-var waits = []struct {
-	name         string
-	usual, short int
-	what         string
-}{
-	{"batch_sched_delay", 3, 1, "pause after a submit or release before the queue is looked at"},
-	{"sched_interval", 60, 15, "time between full looks at the queue"},
-	{"bf_interval", 30, 15, "time between backfill runs"},
-}
+// usualDelay is Slurm's own batch_sched_delay, in seconds.
+const usualDelay = 3
 
+// schedulerWaits: sluiced asks for a look at the queue when the begin time of a job it
+// restarts has come, and slurmctld takes one within batch_sched_delay. So the time
+// between looks by themselves, sched_interval and bf_interval, is none of a resize's.
 func schedulerWaits(s settings, _ patient) []finding {
-	var all []finding
-	for _, w := range waits {
-		seconds := w.usual
-		if text, set := s.scheduling(w.name); set {
-			n, err := strconv.Atoi(text)
-			if err != nil {
-				all = append(all, warned("scheduler", "", "SchedulerParameters: %s=%s cannot be read", w.name, text))
-				continue
-			}
-			seconds = n
+	delay := usualDelay
+	if text, set := s.scheduling("batch_sched_delay"); set {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			return []finding{warned("scheduler", "", "SchedulerParameters: batch_sched_delay=%s cannot be read", text)}
 		}
-		if seconds > w.short {
-			all = append(all, warned("scheduler", fmt.Sprintf("set %s=%d in SchedulerParameters", w.name, w.short),
-				"%s is %d s (%s): a resize may wait for it", w.name, seconds, w.what))
-		}
+		delay = n
 	}
-	if len(all) == 0 {
-		all = append(all, passed("scheduler", "Slurm looks at its queue often enough"))
+	if delay > usualDelay {
+		return []finding{warned("scheduler", fmt.Sprintf("remove batch_sched_delay from SchedulerParameters: Slurm's default is %d s", usualDelay),
+			"batch_sched_delay is %d s: each resize waits up to so long for a look at the queue", delay)}
 	}
-	return all
+	return []finding{passed("scheduler", "a restart waits at most %d s for a look at the queue: sluiced asks for it", delay)}
 }
 
 func schedulerDefers(s settings, _ patient) []finding {

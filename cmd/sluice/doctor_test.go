@@ -73,14 +73,15 @@ func TestSettings(t *testing.T) {
 		key, value string
 		want       string // a line that must be there
 	}{
-		{"", "", "OK gpus: Slurm gives GPUs one by one (select/cons_tres)\nOK scheduler: Slurm looks at its queue often enough\n" +
+		{"", "", "OK gpus: Slurm gives GPUs one by one (select/cons_tres)\nOK scheduler: a restart waits at most 0 s for a look at the queue: sluiced asks for it\n" +
 			"OK stop: a stopped job gives its nodes back without delay\nOK scripts: no Prolog or Epilog that each resize would run\nOK preemption: off\n"},
 		{"SelectType", "select/linear", "FAIL gpus: SelectType is select/linear: jobs cannot get single GPUs"},
 		{"GresTypes", "(null)", "FAIL gpus: GresTypes is (null): Slurm does not know of GPUs"},
 		{"GresTypes", "mps, gpu", "OK gpus"},
-		{"SchedulerParameters", "(null)", "WARN scheduler: batch_sched_delay is 3 s (pause after a submit"},
-		{"SchedulerParameters", "(null)", "WARN scheduler: sched_interval is 60 s"},
-		{"SchedulerParameters", "batch_sched_delay=0,sched_interval=5,bf_interval=120", "WARN scheduler: bf_interval is 120 s"},
+		{"SchedulerParameters", "(null)", "OK scheduler: a restart waits at most 3 s for a look at the queue"},
+		{"SchedulerParameters", "sched_interval=120,bf_interval=120", "OK scheduler: a restart waits at most 3 s for a look at the queue"},
+		{"SchedulerParameters", "batch_sched_delay=20", "WARN scheduler: batch_sched_delay is 20 s: each resize waits up to so long"},
+		{"SchedulerParameters", "batch_sched_delay=soon", "WARN scheduler: SchedulerParameters: batch_sched_delay=soon cannot be read"},
 		{"SchedulerParameters", "defer", "WARN scheduler: defer is set: a released job is not started at once"},
 		{"CompleteWait", "32 sec", "WARN stop: CompleteWait is 32 s"},
 		{"KillWait", "120 sec", "WARN stop: KillWait is 120 s"},

@@ -60,6 +60,7 @@ func explain(w io.Writer, e control.Explanation) error {
 	if !j.Ended {
 		s.put("Work", "%s", workLine(j, e.At))
 		s.put("Deadline", "%s", strings.TrimPrefix(deadlineLine(j, e.Policy), "deadline "))
+		s.put("Saves", "%s", savesLine(j))
 		s.put("Move costs", "%s", priceLine(j.Price))
 		s.put("Decided", "%s by policy %s", when(e.At), e.Policy)
 	}
@@ -95,6 +96,17 @@ func sizeNote(j control.Job, e control.Explanation) string {
 		notes = append(notes, fmt.Sprintf("TO END at other sizes incl. %s for its resize", span(e.Sizes[k].Dead)))
 	}
 	return strings.Join(notes, "; ")
+}
+
+// savesLine says how often the job saves by time; "" when it does not.
+func savesLine(j control.Job) string {
+	switch {
+	case j.SavesEvery <= 0 || j.GPUs == 0:
+		return ""
+	case j.SaveCost <= 0:
+		return fmt.Sprintf("first after %s; the cost of a save is not known yet", span(j.SavesEvery))
+	}
+	return fmt.Sprintf("every %s; a save takes %s s, %.2g %% of the time", span(j.SavesEvery), figure(j.SaveCost), 100*j.SaveCost/(j.SavesEvery+j.SaveCost))
 }
 
 // stuckLine says what keeps a job from ever changing size, "" when nothing does.

@@ -109,6 +109,7 @@ func viewJob(r *engine.Report, jr engine.JobReport) Job {
 		Price: viewPrice(cmp.Or(jr.Job.Price, rec.Price)), Submitted: rec.Submitted, FirstRun: rec.FirstRun,
 		Started: jr.Job.Started, Moved: rec.Moved, EndedAt: rec.Ended, TimeLeft: jr.Job.TimeLeft.Seconds(),
 		Heartbeat: jr.Job.Heartbeat, Checkpoint: jr.Job.Saved.Checkpoint, Resumed: jr.Job.Resumed,
+		SavesEvery: jr.Job.SavesEvery.Seconds(), SaveCost: jr.Job.SaveCost.Seconds(),
 	}
 	if a := spec.Array; a.Is() {
 		out.Array = &Array{JobID: int64(a.Of(rec.ID)), Index: a.Index, Count: a.Count, Limit: a.Limit}

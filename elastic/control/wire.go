@@ -167,6 +167,10 @@ type Job struct {
 	Checkpoint string    `json:"checkpoint,omitempty"` // the last one verified on request
 	Resumed    string    `json:"resumed,omitempty"`    // the one this run started from
 	Saved      *Saved    `json:"saved,omitempty"`      // the last one asked for
+	// SavesEvery is the time between checkpoints by time, SaveCost how long one blocks the
+	// program; 0 = none is made, not known.
+	SavesEvery float64 `json:"saves_every_seconds,omitempty"`
+	SaveCost   float64 `json:"save_cost_seconds,omitempty"`
 }
 
 // Array is a job's part in a job array.

@@ -191,6 +191,8 @@ func (e *Engine) jobOf(js *jobState, now time.Time) elastic.Job {
 	if js.runner.ok {
 		j.Heartbeat, j.Resumed, j.RunnerOf = js.runner.word.Beat, js.runner.word.Resumed, js.runner.word.Incarnation
 		j.Rhythm = time.Duration(js.runner.word.Rhythm * float64(time.Second))
+		j.SavesEvery = time.Duration(js.runner.word.Every * float64(time.Second))
+		j.SaveCost = time.Duration(js.runner.word.Cost * float64(time.Second))
 		if a := js.runner.word.Answer; a != nil {
 			j.Saved = elastic.Saved{Request: a.Request, Checkpoint: a.Checkpoint, Error: a.Error, Committed: a.Committed}
 		}

@@ -68,7 +68,20 @@ def read_request(path: str) -> str:
 
 def look_for_request(path: str) -> Tuple[str, bool]:
     """Return the id of the request at path, "" when there is none, and whether
-    training is to go on after the save.
+    training is to go on after the save."""
+    found, request = _request(path)
+    return found, request.get("continue") is True
+
+
+def look_for_end(path: str) -> Tuple[str, bool]:
+    """Return the id of the request at path, "" when there is none, and whether the
+    program that answered it is to exit."""
+    found, request = _request(path)
+    return found, request.get("end") is True
+
+
+def _request(path: str) -> Tuple[str, Dict[str, Any]]:
+    """The request at path and its id, "" when there is none.
 
     Opening the directory first makes network file systems look again; a name
     that was missing is otherwise remembered as missing for a while.
@@ -83,15 +96,15 @@ def look_for_request(path: str) -> Tuple[str, bool]:
         with os.fdopen(file, "rb") as f:
             request = json.loads(f.read(65536))
     except FileNotFoundError:
-        return "", False
+        return "", {}
     except RecursionError as e:
         raise ValueError("not a request") from e
     found = request.get("request") if isinstance(request, dict) else None
     if not isinstance(found, str):
-        return "", False
+        return "", {}
     if not REQUEST.fullmatch(found):
         raise ValueError("not a request's id")  # ranks tell it each other: it has a bounded length
-    return found, request.get("continue") is True
+    return found, request
 
 
 def next_checkpoint(base: str, after: int) -> tuple[str, int]:

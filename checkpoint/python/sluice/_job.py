@@ -11,7 +11,7 @@ import tempfile
 import time
 from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
 
-from . import _asking, _files, _flights, _pace, _profile, _progress, _ranks, _world, _write
+from . import _asking, _end, _files, _flights, _pace, _profile, _progress, _ranks, _world, _write
 
 PAUSE = 0.1  # seconds between two looks while waiting to be stopped
 RETRY_AFTER = 10.0  # seconds before a save that failed is tried again
@@ -280,6 +280,8 @@ class Job:
         request, onward = self._standing()
         if request:
             manifest["request"] = request
+            if not onward and _end.quietly():
+                manifest["ends"] = True
         _files.write_manifest(path, {**manifest, "files": entries})
         return (b"=" if onward else b"+") + request.encode()
 
@@ -299,12 +301,17 @@ class Job:
     def _wait(self, request: str) -> None:
         """Wait to be stopped, or until the request is taken back.
 
-        Every rank looks for itself: a collective would run into its time limit.
+        Every rank looks for itself: a collective would run into its time limit. Told
+        to end, each exits before Slurm kills it, which Slurm would write in the job's
+        output; the runner has ended first what would go on behind it.
         """
         while True:
             try:
-                if _files.read_request(self.request_path) != request:
+                standing, end = _files.look_for_end(self.request_path)
+                if standing != request:
                     return
+                if end and _end.quietly():
+                    _end.now()
             except (OSError, ValueError):
                 pass  # a file system that stutters takes nothing back
             time.sleep(PAUSE)

@@ -19,6 +19,7 @@ p.add_argument("--exit-on-request", type=int, help="exit with this code instead 
 p.add_argument("--fail-at", type=int, help="exit 3 at this step")
 p.add_argument("--slow", action="append", default=[], metavar="NODE=TIMES", help="so many times as slow on that node")
 p.add_argument("--save-seconds", type=float, default=0.0)
+p.add_argument("--write-seconds", type=float, default=0.0, help="of a save, while its files are written")
 a = p.parse_args()
 
 world = int(os.environ.get("SLUICE_GPUS", "1"))
@@ -48,6 +49,7 @@ while at < total:
         with sluice.checkpoint(step=at, epoch=epoch) as d:
             with open(os.path.join(str(d), "at.json"), "w") as f:
                 json.dump({"at": at}, f)
+            time.sleep(a.write_seconds)
     if at % a.steps_per_epoch == 0:
         sluice.report(epoch=epoch)
 sluice.finished()
