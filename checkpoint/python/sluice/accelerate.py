@@ -26,6 +26,8 @@ one global batch is not trained. With pieces=N in place of per_gpu_max a step is
 always cut into N pieces, and the random numbers of the model (dropout) are those
 of the piece: then every size gives the same results, but for the order in which
 floating-point numbers are added up. Data sets must have a length.
+global_batch, pieces, seed and the number of samples are kept in the checkpoint: a run
+with others ends before it trains, and says which.
 
 Outside of sluice the same program trains in the same order and saves nothing.
 """
@@ -41,7 +43,7 @@ from accelerate.utils import DataLoaderConfiguration
 
 import sluice
 
-from . import _adopt, _ranks
+from . import _adopt, _facts, _ranks
 from ._torch_streams import seed as seed_all
 from ._torch_whole import Whole, share
 
@@ -132,11 +134,18 @@ class Training:
         self.accelerator, self.prepared, self.plan, self.sampler, self.every = accelerator, prepared, plan, sampler, every
         self.step = 0
 
+    def facts(self) -> Dict[str, Any]:
+        """What stays the same for the life of a training."""
+        return {"global_batch": self.plan.batch, "samples": self.sampler.samples, "seed": self.plan.seed, "pieces": self.plan.pieces}
+
     def resume(self) -> None:
-        """Go back to the checkpoint that this run starts from."""
+        """Go back to the checkpoint that this run starts from. Collective. ValueError
+        where it is of another training, or the ranks have different data."""
+        _facts.agree(self.facts())
         saved = sluice.resume()
         if saved is None:
             return
+        _facts.compare(_facts.read(saved), self.facts(), "give what it was, or submit a new job")
         self.accelerator.load_state(str(saved / FOLDER))
         self.accelerator.step = 0  # it was between two steps; how many batches a step has may differ now
         self.step = saved.step
@@ -161,6 +170,8 @@ class Training:
         """Save what the next step depends on. Collective."""
         with sluice.checkpoint(step=self.step, epoch=self.done()) as folder, _adopt.careful():
             self.accelerator.save_state(os.path.join(str(folder), FOLDER))
+            if self.accelerator.is_main_process:
+                _facts.write(folder, self.facts())
 
 
 class Epoch:

@@ -37,7 +37,7 @@ from typing import Any, Dict, Iterable, Iterator, Optional
 
 import sluice
 
-from . import _files, _ranks
+from . import _facts, _files, _ranks
 from ._lightning_batches import Loader, Plan
 from ._torch_averages import Averages
 from ._torch_streams import seed as seed_all
@@ -193,6 +193,7 @@ class Elastic(Callback):
             raise ValueError("the training data does not come from sluice.lightning.loader(): it would be another at every size")
         if trainer.num_training_batches % self.plan.accumulate:
             raise ValueError(f"limit_train_batches={trainer.limit_train_batches} ends an epoch in the middle of a step")
+        _facts.agree({"samples": self.plan.samples, "batch": self.plan.batch, "seed": self.plan.seed})
         sluice.hello()
 
     def on_train_epoch_start(self, trainer: Any, pl_module: Any) -> None:

@@ -50,6 +50,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 import sluice
 
+from . import _facts
 from . import _torch_measures as measures
 from ._shards import bounds, share
 from ._torch_averages import Averages
@@ -216,6 +217,7 @@ class Elastic:
         self._by_epoch = False  # epochs() is under way
         self._batches: Optional[Iterator[Any]] = None
         self._parts: Dict[str, Any] = {"optimizer": optimizer, "scheduler": scheduler, "scaler": scaler, **stateful}
+        _facts.agree({"samples": self.samples, "batch": batch, "seed": seed, "epochs": epochs})
         self._check()
         self.resumed = self._resume(chosen=bool(shards))
         self.mine = self._share()

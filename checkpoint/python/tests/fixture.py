@@ -2,7 +2,9 @@
 
 import json
 import os
+import random
 import shutil
+import socket
 import sys
 import tempfile
 import threading
@@ -13,6 +15,25 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from sluice import _job  # noqa: E402
 
 TOKEN = "0123456789abcdef0123456789abcdef"
+
+
+def free_port():
+    """A port that nobody listens on, below those that the kernel gives away.
+
+    One of the kernel's may become the source of any connection on this machine before
+    rank 0 listens on it: of another test's, or of a rank that looks for rank 0, which
+    is then connected to itself. The other ranks would wait in vain.
+    """
+    with open("/proc/sys/net/ipv4/ip_local_port_range", encoding="ascii") as f:
+        first = int(f.read().split()[0])
+    while True:
+        port = random.SystemRandom().randrange(10000, max(first, 11000))
+        with socket.socket() as s:
+            try:
+                s.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        return port
 
 
 class JobCase(unittest.TestCase):

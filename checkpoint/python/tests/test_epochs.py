@@ -4,10 +4,9 @@ epoch are the same at any size, resized or not."""
 import json
 import multiprocessing
 import os
-import socket
 import unittest
 
-from .fixture import JobCase
+from .fixture import JobCase, free_port
 
 try:
     import torch
@@ -92,9 +91,7 @@ if TORCH:
 @unittest.skipUnless(TORCH, "NOT TESTED: torch is not installed")
 class Epochs(JobCase):
     def start(self, size, until=0, resume=""):
-        with socket.socket() as s:
-            s.bind(("127.0.0.1", 0))
-            port = s.getsockname()[1]
+        port = free_port()
         out, fork = os.path.join(self.base, "out"), multiprocessing.get_context("fork")
         ranks = [fork.Process(target=one_rank, args=(r, size, port, self.environ(SLUICE_RESUME=resume), until, out)) for r in range(size)]
         for p in ranks:

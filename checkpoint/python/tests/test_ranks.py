@@ -1,12 +1,11 @@
 """Programs of several ranks, over torch.distributed with gloo."""
 
 import os
-import socket
 import subprocess
 import sys
 import unittest
 
-from .fixture import JobCase
+from .fixture import JobCase, free_port
 
 try:
     import torch.distributed
@@ -32,9 +31,7 @@ class Programs(JobCase):
 
     def run_ranks(self, body, size=3, codes=None, **more):
         """Run body on every rank. codes are the exit codes, 0 unless given; "" is any."""
-        with socket.socket() as s:
-            s.bind(("127.0.0.1", 0))
-            port = s.getsockname()[1]
+        port = free_port()
         library = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
         ranks = []
         for rank in range(size):

@@ -8,7 +8,7 @@ import sys
 import threading
 import unittest
 
-from .fixture import TOKEN, JobCase
+from .fixture import TOKEN, JobCase, free_port
 
 PROGRAM = """
 import os, sys, time
@@ -18,12 +18,6 @@ def say(text):
     with open(os.environ["SLUICE_JOB_DIR"] + "/story", "a") as f:
         f.write(text + "\\n")
 """
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 class Star(JobCase):

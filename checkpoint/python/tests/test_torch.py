@@ -8,11 +8,10 @@ import multiprocessing
 import os
 import random
 import re
-import socket
 import unittest
 from unittest import mock
 
-from .fixture import JobCase
+from .fixture import JobCase, free_port
 
 try:
     import torch
@@ -107,6 +106,8 @@ if TORCH:
         torch.set_num_threads(1)
         torch.set_default_dtype(torch.float64 if double else torch.float32)
         dist.init_process_group("gloo")
+        if more.pop("seeds", None):
+            more["seed"] = rank
         result = train(until, **more)
         dist.barrier()
         if rank == 0:
@@ -117,11 +118,10 @@ if TORCH:
 
 @unittest.skipUnless(TORCH, "NOT TESTED: torch is not installed")
 class Exact(JobCase):
-    def start(self, size, until=0, double=True, resume="", **more):
-        """Train with so many ranks. They are forked: importing torch once is enough."""
-        with socket.socket() as s:
-            s.bind(("127.0.0.1", 0))
-            port = s.getsockname()[1]
+    def start(self, size, until=0, double=True, resume="", code=0, **more):
+        """Train with so many ranks. They are forked: importing torch once is enough.
+        seeds gives each a seed of its own."""
+        port = free_port()
         out, fork = os.path.join(self.base, "out"), multiprocessing.get_context("fork")
         environ = self.environ(SLUICE_RESUME=resume)
         ranks = [fork.Process(target=one_rank, args=(r, size, port, environ, until, double, more, out)) for r in range(size)]
@@ -130,7 +130,9 @@ class Exact(JobCase):
         for p in ranks:
             p.join(120)
             p.kill()
-        self.assertEqual([p.exitcode for p in ranks], [0] * size)
+        self.assertEqual([p.exitcode for p in ranks], [code] * size)
+        if code:
+            return None
         with open(out, encoding="utf-8") as f:
             return json.load(f)
 
@@ -152,6 +154,10 @@ class Exact(JobCase):
         self.assertEqual([s[2] for s in story], [s[2] for s in reference])  # the schedule: exactly
         self.assertLessEqual(abs(learned - whole) / whole, bound)
         return off
+
+    def test_other_data(self):
+        """Ranks that would draw different data end before they train."""
+        self.start(2, code=1, seeds=True)
 
     def test_resized(self):
         """Six resizes between 1, 2, 3, 4 and 6 ranks and one of more than there are

@@ -2,12 +2,11 @@
 
 import os
 import re
-import socket
 import subprocess
 import sys
 import unittest
 
-from .fixture import JobCase
+from .fixture import JobCase, free_port
 
 try:
     import torch  # noqa: F401
@@ -26,9 +25,7 @@ class Train(JobCase):
         self.log = os.path.join(self.base, "steps.log")
 
     def train(self, size, *args, code=0, **more):
-        with socket.socket() as s:
-            s.bind(("127.0.0.1", 0))
-            port = s.getsockname()[1]
+        port = free_port()
         ranks = []
         for rank in range(size):
             env = {**os.environ, **self.environ(**more), "RANK": str(rank), "WORLD_SIZE": str(size),
@@ -99,9 +96,7 @@ class Validate(JobCase):
     """examples/train_validate.py and the program of README.md."""
 
     def start(self, size, *command, **more):
-        with socket.socket() as s:
-            s.bind(("127.0.0.1", 0))
-            port = s.getsockname()[1]
+        port = free_port()
         ranks = []
         for rank in range(size):
             env = {**os.environ, **self.environ(**more), "RANK": str(rank), "WORLD_SIZE": str(size), "PYTHONPATH": LIBRARY,

@@ -1,4 +1,8 @@
-"""The Accelerate example, with its steps noted."""
+"""The Accelerate example, with its steps noted. $ELASTIC are arguments in place of
+the example's for elastic()."""
+
+import json
+import os
 
 import notes
 import torch
@@ -30,6 +34,9 @@ if __name__ == "__main__":
         Noting.sums.append(loss.detach().double())
         return loss
 
+    if os.environ.get("ELASTIC"):
+        elastic = sluice.accelerate.elastic
+        sluice.accelerate.elastic = lambda **given: elastic(**{**given, **json.loads(os.environ["ELASTIC"])})
     train_accelerate.nn.functional.cross_entropy = cross_entropy
     sluice.accelerate.Training = Noting
     train_accelerate.main()

@@ -5,12 +5,11 @@ import hashlib
 import os
 import runpy
 import signal
-import socket
 import sys
 import time
 import traceback
 
-from ..fixture import JobCase
+from ..fixture import JobCase, free_port
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 LIBRARY = os.path.join(HERE, "..", "..")
@@ -91,9 +90,7 @@ class ResizeCase(JobCase):
     def start(self, size, *args, **more):
         """Start a run; return its processes, whose output goes to one file. more is
         for their environment; None takes a variable away."""
-        with socket.socket() as s:
-            s.bind(("127.0.0.1", 0))
-            port = s.getsockname()[1]
+        port = free_port()
         self.output = os.path.join(self.base, f"output.{self.restarts}")
         open(self.output, "a").close()
         env = {**os.environ, **self.environ(SLUICE_RESTARTS=str(self.restarts), SLUICE_RESUME=self.saved, SLUICE_NODES="1"),

@@ -1,6 +1,7 @@
 """The Lightning example, with its steps noted. $TRAINER holds more arguments for
 the Trainer, $WORKERS is the number of loader workers, $ELASTIC arguments in place
-of the example's for elastic(); $FULL_DISK makes every save fail."""
+of the example's for elastic(); $FULL_DISK makes every save fail. $FEWER is a rank that has
+one sample less than the others."""
 
 import errno
 import json
@@ -48,6 +49,9 @@ def main():
     given = json.loads(os.environ.get("ELASTIC", "{}"))
 
     def with_workers(dataloader):
+        if os.environ.get("FEWER") == os.environ.get("RANK", "0"):
+            data = dataloader.dataset
+            dataloader = torch.utils.data.DataLoader(torch.utils.data.Subset(data, range(len(data) - 1)), shuffle=True)
         dataloader.num_workers = int(os.environ.get("WORKERS", 0))
         return loader(dataloader)
 

@@ -1,5 +1,6 @@
 """Hugging Face Accelerate: the example, resized."""
 
+import json
 import os
 import subprocess
 import unittest
@@ -27,6 +28,21 @@ class Accelerate(ResizeCase):
         got = self.steps()
         self.assertEqual([s[2] for s in got if s[0] in (0, 9, 18, 27, 39)], [1, 2, 3, 2, 1])
         print(f"accelerate: largest relative difference {self.assert_same(got, want, BOUND):.1e} over {len(got)} steps, 4 resizes")
+
+    def test_other_training(self):
+        """A checkpoint of another batch, seed, cut or data is refused before anything
+        is trained."""
+        self.run_until(3, 1, *self.args)
+        self.steps()
+        for message, more, arguments in (
+            ("global_batch is 24 and was 48 in the checkpoint", {"global_batch": 24}, ()),
+            ("seed is 7 and was 0 in the checkpoint", {"seed": 7}, ()),
+            ("pieces is None and was 12 in the checkpoint", {"pieces": None}, ()),
+            ("samples is 500 and was 490 in the checkpoint", {}, ("--samples=500",)),
+        ):
+            self.end(self.start(2, *self.args, *arguments, ELASTIC=json.dumps(more)), 1)
+            self.assertIn(message, self.said())
+            self.assertFalse(os.path.exists(self.log))
 
     def test_full_disk(self):
         """A disk that is really full: no checkpoint, and training goes on, on all

@@ -130,6 +130,12 @@ class Lightning(ResizeCase):
         self.end(self.start(1, *self.args, "--batch=24"), 1)
         self.assertIn("batch is 24 and was 48 in the checkpoint", self.said())
 
+    def test_other_data(self):
+        """Ranks of different data end before they train."""
+        self.end(self.start(2, *self.args, FEWER="1"), 1)
+        self.assertIn("this is rank 1 with batch=48 samples=479 seed=1", self.said())
+        self.assertFalse(os.path.exists(self.log))
+
     def test_outside(self):
         """Without sluice and without ranks: the same training, nothing saved."""
         ranks = self.start(1, *self.args, SLUICE_JOB_DIR=None, SLUICE_REQUEST=None, SLUICE_CHECKPOINTS=None, SLUICE_RESUME=None,

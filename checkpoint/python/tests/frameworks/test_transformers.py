@@ -69,6 +69,61 @@ class Transformers(ResizeCase):
         for g, w in zip(got, self.want):
             self.assertAlmostEqual(g[3], w[3], delta=1e-12)
 
+    def test_batch_is_kept(self):
+        """The Trainer's own arguments, the same at every size: the global batch stays
+        that of the first run all the same, upwards and downwards."""
+        plain = {"PLAIN": "1", "TRAINING": json.dumps({"per_device_train_batch_size": 24})}
+        less = {"PLAIN": "1", "TRAINING": json.dumps({"per_device_train_batch_size": 8})}
+        want = self.never_resized(1, *self.args, **plain)
+        for step, size, how, more in ((5, 1, None, plain), (12, 2, "on 2 GPUs: {} is 12 x 1 in place of 24 x 1", plain),
+                                      (23, 3, "on 3 GPUs: {} is 8 x 1 in place of 24 x 1", plain), (30, 3, None, less),
+                                      (35, 2, "on 2 GPUs: {} is 6 x 2 in place of 8 x 1", {**less, "OLDER": "8"})):
+            self.run_until(step, size, *self.args, **more)
+            if how:
+                self.assertIn("the global batch stays 24 " + how.format("per_device_train_batch_size x gradient_accumulation_steps"), self.said())
+            else:
+                self.assertNotIn("the global batch", self.said())
+        self.assertIn("finished after step 40", self.run_to_end(1, *self.args, **less))
+        self.assertIn("is 8 x 3 in place of 8 x 1", self.said())
+        self.assert_same(self.steps(), want, BOUND)
+
+    def test_other_batch(self):
+        """A batch that cannot be kept is refused before anything is trained, and one
+        that may change is told."""
+        plain = {"PLAIN": "1", "TRAINING": json.dumps({"per_device_train_batch_size": 24})}
+        self.run_until(3, 1, *self.args)
+        trained = len(self.steps())
+        self.assertEqual(trained, 4)
+        alone, may = {**plain, "CALLBACK": "1"}, {"ELASTIC": json.dumps({"batch_may_change": True})}
+        for message, size, more in (
+            ("global_batch is 48 and was 24 in the checkpoint", 1, {"BATCHES": json.dumps({"global_batch": 48})}),
+            ("global_batch is 48 and was 24 in the checkpoint", 1, {**plain, "ELASTIC": json.dumps({"global_batch": 48})}),
+            ("24 samples a step cannot be shared equally by 5 GPUs: choose --gpu-sizes", 5, plain),
+            ("is 48 (per_device_train_batch_size 24 x gradient_accumulation_steps 1 x 2 GPUs) and was 24 in the checkpoint: nothing was trained. "
+             "Write trainer = sluice.transformers.elastic(trainer)", 2, alone),
+        ):
+            self.end(self.start(size, *self.args, **more), 1)
+            self.assertIn(message, self.said())
+            self.assertFalse(os.path.exists(self.log))
+        self.run_until(5, 2, *self.args, **{**plain, **may})
+        told = "the global batch changed: it is 48 (per_device_train_batch_size 24 x gradient_accumulation_steps 1 x 2 GPUs) and was 24"
+        self.assertEqual(self.said().count(told), 1)
+        self.run_until(7, 1, *self.args, **plain, CALLBACK="1", **may)
+        self.assertIn("it is 24", self.said())
+        os.unlink(os.path.join(self.saved, "sluice.json"))  # as an earlier release left it
+        self.run_to_end(1, *self.args, **plain)
+        self.assertIn("the checkpoint does not say its global batch: this run trains 24 samples a step", self.said())
+
+    def test_other_data(self):
+        """Ranks of different data end before they train; data that changed between
+        two runs are told."""
+        self.end(self.start(2, *self.args, FEWER="1"), 1)
+        self.assertIn("the ranks do not see the same data: rank 0 has samples=250; this is rank 1 with samples=249", self.said())
+        self.assertFalse(os.path.exists(self.log))
+        self.run_until(3, 1, *self.args)
+        self.run_to_end(1, *self.args, "--samples=249")
+        self.assertIn("the dataset has 249 samples and had 250 in the checkpoint", self.said())
+
     def test_full_disk(self):
         """A disk that is really full: no checkpoint, and training goes on, on all
         ranks. The model fits and its optimizer does not, or neither does."""

@@ -1,7 +1,10 @@
 """The Trainer example, with its steps noted.
 
 $TRAINING are arguments in place of TrainingArguments', $BATCHES in place of
-batches()'.
+batches()'; with $PLAIN batches() is not called, and the model has no dropout. $ELASTIC
+are arguments for elastic(); with $CALLBACK an ElasticCallback is added in its place.
+$OLDER are the samples a GPU that releases 4.4x take from the checkpoint. $FEWER is a
+rank that has one sample less than the others.
 """
 
 import json
@@ -44,9 +47,27 @@ def noted(trainer):
 
 def main():
     plain, batches, arguments = sluice.transformers.elastic, sluice.transformers.batches, train_transformers.TrainingArguments
-    sluice.transformers.elastic = lambda trainer: noted(plain(trainer))
+    chosen = json.loads(os.environ.get("ELASTIC", "{}"))
+
+    def elastic(trainer):
+        if not os.environ.get("CALLBACK"):
+            trainer = noted(plain(trainer, **chosen))
+            if os.environ.get("OLDER"):
+                trainer._train_batch_size = int(os.environ["OLDER"])
+            return trainer
+        trainer.add_callback(sluice.transformers.ElasticCallback(**chosen))
+        return noted(trainer)
+
+    sluice.transformers.elastic = elastic
     if os.environ.get("BATCHES"):
         sluice.transformers.batches = lambda **given: batches(**json.loads(os.environ["BATCHES"]))
+    if os.environ.get("PLAIN"):
+        sluice.transformers.batches = lambda **given: {}
+        config = train_transformers.GPT2Config
+        train_transformers.GPT2Config = lambda **given: config(**given, resid_pdrop=0, embd_pdrop=0, attn_pdrop=0)
+    if os.environ.get("FEWER") == os.environ.get("RANK", "0"):
+        counting = train_transformers.Counting
+        train_transformers.Counting = lambda seed, samples: counting(seed, samples - 1)
     more = json.loads(os.environ.get("TRAINING", "{}"))
     train_transformers.TrainingArguments = lambda **given: arguments(**{**given, **more})
     train_transformers.main()
