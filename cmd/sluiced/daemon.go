@@ -40,6 +40,7 @@ type daemon struct {
 	repeats  repeats         // on the engine's goroutine
 
 	refreshed time.Time // likewise
+	met       time.Time // likewise
 }
 
 // run wires the daemon and supervises it until ctx ends or a part of it fails.

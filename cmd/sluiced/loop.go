@@ -24,6 +24,11 @@ const (
 	// freshEvery is the least time between two looks at what running jobs have written,
 	// when somebody asks, and freshWait how long who asks waits for one: not for a cycle.
 	freshEvery, freshWait = time.Second, 50 * time.Millisecond
+	// meetEvery is the least time between two questions to Slurm for jobs that no cycle has
+	// seen: who asks for numbers that are not there must not fill the cycle.
+	meetEvery = 200 * time.Millisecond
+	// mostOrders are carried out between two effects of a cycle; the others wait.
+	mostOrders = 16
 	// Ended jobs, and what is known of them, are kept this long.
 	historyFor = 90 * 24 * time.Hour
 )
@@ -58,9 +63,9 @@ func (l *loop) call(ctx context.Context, f func()) error { return inTurn(ctx, l.
 // order runs f as soon as the engine allows, in the midst of a cycle too, and waits for it.
 func (l *loop) order(ctx context.Context, f func()) error { return inTurn(ctx, l.orders, f) }
 
-// serve runs the orders that wait. The engine calls it between two effects.
+// serve runs orders that wait, but not for ever. The engine calls it between two effects.
 func (l *loop) serve() {
-	for {
+	for range mostOrders {
 		select {
 		case f := <-l.orders:
 			f()

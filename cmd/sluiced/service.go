@@ -126,7 +126,12 @@ func (d *daemon) Refresh(ctx context.Context) {
 
 // Meet looks for a job that no cycle has seen yet.
 func (d *daemon) Meet(ctx context.Context, job elastic.JobID) {
-	_ = d.loop.order(ctx, func() { d.engine.Meet(ctx, job, time.Now()) })
+	_ = d.loop.order(ctx, func() {
+		if now := time.Now(); now.Sub(d.met) >= meetEvery {
+			d.met = now
+			d.engine.Meet(ctx, job, now)
+		}
+	})
 }
 
 // Wake makes the next cycle start soon.
