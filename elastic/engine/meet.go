@@ -42,7 +42,7 @@ func (e *Engine) Meet(ctx context.Context, id elastic.JobID, now time.Time) bool
 	e.republish(func(r *Report) {
 		if !slices.ContainsFunc(r.Jobs, func(jr JobReport) bool { return jr.Record.Token == js.rec.Token }) {
 			jr := e.reportOf(js, elastic.Plan{})
-			jr.Job, jr.Why = e.jobOf(js, now), "was submitted a moment ago; the next cycle looks at it"
+			jr.Job, jr.Why = e.jobOf(js, now), "" // nothing was decided about it yet: who asks for that waits
 			r.Jobs = append([]JobReport{jr}, r.Jobs...)
 		}
 	})
