@@ -28,7 +28,11 @@ func TestConstraints(t *testing.T) {
 		t.Errorf("explain says:\n%s", why)
 	}
 	b := s.submit("b", "", 1000, []string{"--exclude=gpu1,gpu3"}, "--seconds", "0.4")
-	b.on(2, "gpu4")
+	// It starts on gpu4, the only one that is free, and a may give gpu2 back for it.
+	first := b.until("to run", func(v control.Job) bool { return v.State == "RUNNING" && v.GPUs > 0 && v.Speaks })
+	if names := b.nodes(first); slices.Contains(names, "gpu1") || slices.Contains(names, "gpu3") {
+		t.Errorf("b runs on %v, and excludes gpu1 and gpu3", names)
+	}
 	s.cancel(a)
 	b.on(4, "gpu2", "gpu4")
 	c := s.submit("c", "", 1000, []string{"--constraint=[fast|slow]"}, "--seconds", "0.4")
