@@ -39,7 +39,7 @@ func TestDeadlineAfterProfile(t *testing.T) {
 	}
 	// 20 epochs of 5 steps of 0.7 s are 70 s at least.
 	late, said := handIn("late", "--epochs=20", "--deadline=now+40")
-	due := time.Now().Add(40 * time.Second)
+	due := deadlineIn(t, said)
 	if !strings.Contains(said, "cannot be met: the earliest it could end is 20") {
 		t.Errorf("said at submit: %q", said)
 	}
@@ -56,4 +56,17 @@ func TestDeadlineAfterProfile(t *testing.T) {
 		t.Error("it runs before its deadline has passed")
 	}
 	s.cancel(next, late)
+}
+
+// deadlineIn is the deadline that was said at submit: the test's own clock is a second or
+// two later, since sluice waits for the word on it.
+func deadlineIn(t *testing.T, said string) time.Time {
+	t.Helper()
+	_, rest, _ := strings.Cut(said, "deadline ")
+	word, _, _ := strings.Cut(rest, " ")
+	due, err := time.ParseInLocation("2006-01-02T15:04:05", word, time.Local)
+	if err != nil {
+		t.Fatalf("no deadline in %q", said)
+	}
+	return due
 }
