@@ -118,5 +118,6 @@ type Detail struct {
 
 // LaunchIO is the ExitSignal of a job whose output or error file could not be opened: the
 // low bits of slurmd's ESLURMD_IO_ERROR, where a wait status has its signal. The script
-// was never started, and Reason is JobLaunchFailure.
+// was never started. Reason is JobLaunchFailure in Slurm 22.05 and names the signal since;
+// Slurm 20.11 tells no more than an ExitCode of 1.
 const LaunchIO = 53

@@ -21,6 +21,7 @@ const (
 	Killed       How = "killed"         // by Signal
 	NoOutput     How = "no_output"      // Output could not be opened; the script was not started
 	NotLaunched  How = "not_launched"   // Slurm could not start the script: Reason
+	Silent       How = "silent"         // with Code, and its runner said nothing: perhaps Output could not be opened
 	Cancelled    How = "cancelled"      //
 	OutOfTime    How = "time_limit"     // Limit
 	OutOfMemory  How = "out_of_memory"  //
@@ -79,12 +80,20 @@ func (js *jobState) ending() Ending {
 		e.How, e.Output, e.Ran, e.Signal = NoOutput, sj.StdOut, false, ""
 	case js.exit == nil && sj.Reason == "JobLaunchFailure":
 		e.How, e.Ran = NotLaunched, false
+	case js.saidNothing(sj) && e.Code == 1 && e.Signal == "":
+		e.How, e.Output = Silent, sj.StdOut
 	case e.Signal != "":
 		e.How = Killed
 	default:
 		e.How = Failed
 	}
 	return e
+}
+
+// saidNothing reports that the runner of the last run wrote nothing. Slurm 20.11 ends a job
+// whose output file cannot be opened with exit code 1, as a script might end itself.
+func (js *jobState) saidNothing(sj slurm.Job) bool {
+	return js.exit == nil && js.words == nil && !(js.runner.ok && js.runner.word.Restarts == sj.Restarts)
 }
 
 // String is the one place that says an ending in English.
@@ -98,6 +107,8 @@ func (e Ending) String() string {
 		return "failed: Slurm could not open its output file " + orUnnamed(e.Output) + "; create its folder or submit with another --output"
 	case NotLaunched:
 		return "failed: Slurm could not start its script (JobLaunchFailure); slurmd's log on " + orUnnamed(strings.Join(e.Nodes, "+")) + " says why"
+	case Silent:
+		return fmt.Sprintf("failed: exit code %d before its script said anything; see whether its output file %s can be created", e.Code, orUnnamed(e.Output))
 	case Cancelled:
 		if !e.Ran {
 			return "cancelled before it started"

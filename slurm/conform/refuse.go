@@ -70,7 +70,12 @@ var states = []promise{
 	}},
 	{"an output file that cannot be opened ends the job", 1, func(c *check) {
 		d := c.ends(c.submit("#!/bin/sh\nexit 3\n", "--gres=gpu:1", "--output=/nonexistent/x"), slurm.Failed)
-		if j := c.listed(d.ID); j.ExitSignal != slurm.LaunchIO || j.Reason != "JobLaunchFailure" || j.StdOut != "/nonexistent/x" ||
+		j := c.listed(d.ID)
+		told := j.ExitSignal == slurm.LaunchIO
+		if j.ExitCode == 1 && j.Reason == "NonZeroExitCode" { // Slurm 20.11 says no more
+			told = true
+		}
+		if !told || j.StdOut != "/nonexistent/x" ||
 			len(j.Nodes) != 1 || j.Start.IsZero() || j.End.Before(j.Start) {
 			c.Errorf("%+v", j)
 		}

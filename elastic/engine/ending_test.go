@@ -1,0 +1,37 @@
+package engine
+
+import (
+	"testing"
+	"time"
+
+	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// TestUnopenedOutputs: what each release of Slurm tells of an output file that it could not
+// open, beside scripts that fail by themselves.
+func TestUnopenedOutputs(t *testing.T) {
+	heard := runnerWord{word: checkpoint.Runner{Restarts: 2}, ok: true}
+	for name, c := range map[string]struct {
+		slurm  slurm.Job
+		runner runnerWord
+		want   How
+	}{
+		"22.05":                     {slurm.Job{ExitSignal: slurm.LaunchIO, Reason: "JobLaunchFailure"}, runnerWord{}, NoOutput},
+		"24.11 and 26.05":           {slurm.Job{ExitSignal: slurm.LaunchIO, Reason: "RaisedSignal:53(Real-time_signal_19)"}, runnerWord{}, NoOutput},
+		"20.11":                     {slurm.Job{ExitCode: 1, Reason: "NonZeroExitCode"}, runnerWord{}, Silent},
+		"20.11, after a move":       {slurm.Job{ExitCode: 1, Reason: "NonZeroExitCode", Restarts: 3}, heard, Silent},
+		"a script that was started": {slurm.Job{ExitCode: 1, Reason: "NonZeroExitCode", Restarts: 2}, heard, Failed},
+		"another exit code":         {slurm.Job{ExitCode: 3, Reason: "NonZeroExitCode"}, runnerWord{}, Failed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.slurm.State, c.slurm.StdOut = slurm.Failed, "/gone/x"
+			js := &jobState{slurm: c.slurm, runner: c.runner,
+				rec: JobRecord{State: string(slurm.Failed), Ended: time.Unix(1, 0), FirstRun: time.Unix(0, 1)}}
+			got := js.ending()
+			if got.How != c.want || (got.Output == "/gone/x") != (c.want != Failed) {
+				t.Errorf("%+v: %s", got, got)
+			}
+		})
+	}
+}
