@@ -12,7 +12,6 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/slurm"
-	"github.com/sluice-hpc/sluice/slurm/command"
 )
 
 // To Slurm the tasks of a job array are jobs of their own: the jobs of one of Slurm's
@@ -62,9 +61,12 @@ func (s *submission) createArray(ctx context.Context, user bool) ([]handedIn, er
 	return made, nil
 }
 
+// usualArraySize is Slurm's own MaxArraySize.
+const usualArraySize = 1001
+
 // fits refuses an array that Slurm would not take whole, before any of it is submitted.
 func (s *submission) fits(ctx context.Context) error {
-	client, err := command.New(command.Config{Dir: s.site.Slurm.Bin, Conf: s.site.Slurm.Conf, Timeout: s.site.Slurm.Timeout})
+	client, err := slurmFor(s.site)
 	if err != nil {
 		return err
 	}
@@ -73,7 +75,7 @@ func (s *submission) fits(ctx context.Context) error {
 		return fmt.Errorf("how large an array may be: %w", err)
 	}
 	a := s.request.Array
-	if size := cmp.Or(bounds.Size, 1001); a.Max() >= size {
+	if size := cmp.Or(bounds.Size, usualArraySize); a.Max() >= size {
 		return fmt.Errorf("--array: index %d is too large: MaxArraySize of this cluster is %d; give indices from 0 to %d, in several arrays if need be", a.Max(), size, size-1)
 	}
 	for _, most := range []struct {
