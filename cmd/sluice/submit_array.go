@@ -96,22 +96,12 @@ func (s *submission) takeBack(ctx context.Context, made []handedIn, index int, w
 	}
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), undoLimit)
 	defer stop()
-	client, err := slurmFor(s.site)
-	var left []slurm.JobID
-	var last error
-	for _, m := range made {
-		if err == nil {
-			last = client.Cancel(ctx, m.id)
-		}
-		if last = errors.Join(err, last); last != nil && !errors.Is(last, slurm.ErrNotFound) && !errors.Is(last, slurm.ErrWrongState) {
-			left = append(left, m.id)
-		}
-	}
+	left, failed := s.cancelAll(ctx, made)
 	text := fmt.Sprintf("the %s of the array submitted before task %d (%s)", plural(len(made), "job"), index, ranges(ids(made)))
 	if len(left) == 0 {
 		text += " were cancelled"
 	} else {
-		text += fmt.Sprintf(" should be cancelled, and %s could not (%v); type: scancel %s", ranges(left), last, joined(left, " "))
+		text += fmt.Sprintf(" should be cancelled, and %s could not (%v); type: scancel %s", ranges(left), failed, joined(left, " "))
 	}
 	var code exitCode
 	if !errors.As(why, &code) {
@@ -119,6 +109,21 @@ func (s *submission) takeBack(ctx context.Context, made []handedIn, index int, w
 	}
 	complain(s.errs, errors.New(text)) // sbatch has said why
 	return why
+}
+
+// cancelAll cancels jobs, and returns those that it could not, with the last reason.
+func (s *submission) cancelAll(ctx context.Context, made []handedIn) (left []slurm.JobID, failed error) {
+	client, err := slurmFor(s.site)
+	if err != nil {
+		return ids(made), err
+	}
+	for _, m := range made {
+		err := client.Cancel(ctx, m.id)
+		if err != nil && !errors.Is(err, slurm.ErrNotFound) && !errors.Is(err, slurm.ErrWrongState) {
+			left, failed = append(left, m.id), err
+		}
+	}
+	return left, failed
 }
 
 func ids(made []handedIn) []slurm.JobID {

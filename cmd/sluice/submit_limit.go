@@ -45,7 +45,8 @@ func (s *submission) startable(ctx context.Context) error {
 }
 
 // tooLong is the refusal of a time limit that none of the job's partitions, or the default
-// one where it names none, allows, and what to type; again: the job goes on after its limit. It is nil when one does, or is not known.
+// one where it names none, allows, and what to type; again: the job goes on after its
+// limit. It is nil when one does, or is not known.
 func tooLong(limit sbatch.Limit, names []string, partitions []slurm.Partition, again bool) error {
 	var most time.Duration
 	var said []string
