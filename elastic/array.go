@@ -114,7 +114,7 @@ func ArrayCaps(s *Snapshot) []Cap {
 			continue
 		}
 		c := &out[k]
-		if !j.startable() && len(j.Place) == 0 && len(bound[j.ID]) == 0 {
+		if j.Phase != Held && len(j.Place) == 0 && len(bound[j.ID]) == 0 {
 			c.Others++ // Slurm may start it by itself, or has not yet cleaned it away
 			continue
 		}
@@ -122,6 +122,3 @@ func ArrayCaps(s *Snapshot) []Cap {
 	}
 	return slices.DeleteFunc(out, func(c Cap) bool { return len(c.Jobs) == 0 })
 }
-
-// startable reports whether it is for sluice to start the job.
-func (j *Job) startable() bool { return j.Phase == Held }

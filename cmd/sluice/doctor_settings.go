@@ -5,21 +5,23 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/sluice-hpc/sluice/slurm/command"
 )
 
 // settingChecks is the list of what is looked at in Slurm's settings.
-var settingChecks = []func(settings, patient) []finding{
+var settingChecks = []func(command.Settings, patient) []finding{
 	gpuSelection, schedulerWaits, schedulerDefers, afterTheJob, scripts, preemption, jobMemory, privacy,
 }
 
 // gpuSelection: without these Slurm cannot give single GPUs to jobs at all.
-func gpuSelection(s settings, _ patient) []finding {
+func gpuSelection(s command.Settings, _ patient) []finding {
 	var all []finding
-	if s.get("SelectType") != "select/cons_tres" {
+	if s.Get("SelectType") != "select/cons_tres" {
 		all = append(all, failed("gpus", "set SelectType=select/cons_tres in slurm.conf", "SelectType is %s: jobs cannot get single GPUs", s["SelectType"]))
 	}
 	hasGPU := false
-	for kind := range strings.SplitSeq(s.get("GresTypes"), ",") {
+	for kind := range strings.SplitSeq(s.Get("GresTypes"), ",") {
 		hasGPU = hasGPU || strings.TrimSpace(kind) == "gpu"
 	}
 	if !hasGPU {
@@ -37,9 +39,9 @@ const usualDelay = 3
 // schedulerWaits: sluiced asks for a look at the queue when the begin time of a job it
 // restarts has come, and slurmctld takes one within batch_sched_delay. So the time
 // between looks by themselves, sched_interval and bf_interval, is none of a resize's.
-func schedulerWaits(s settings, _ patient) []finding {
+func schedulerWaits(s command.Settings, _ patient) []finding {
 	delay := usualDelay
-	if text, set := s.scheduling("batch_sched_delay"); set {
+	if text, set := s.Scheduling("batch_sched_delay"); set {
 		n, err := strconv.Atoi(text)
 		if err != nil {
 			return []finding{warned("scheduler", "", "SchedulerParameters: batch_sched_delay=%s cannot be read", text)}
@@ -53,10 +55,10 @@ func schedulerWaits(s settings, _ patient) []finding {
 	return []finding{passed("scheduler", "a restart waits at most %d s for a look at the queue: sluiced asks for it", delay)}
 }
 
-func schedulerDefers(s settings, _ patient) []finding {
+func schedulerDefers(s command.Settings, _ patient) []finding {
 	var all []finding
 	for _, word := range []string{"defer", "defer_batch", "max_rpc_cnt"} {
-		if value, set := s.scheduling(word); set && value != "0" {
+		if value, set := s.Scheduling(word); set && value != "0" {
 			all = append(all, warned("scheduler", "expected on a very busy cluster; else remove it from SchedulerParameters",
 				"%s is set: a released job is not started at once", word))
 		}
@@ -65,12 +67,12 @@ func schedulerDefers(s settings, _ patient) []finding {
 }
 
 // afterTheJob: what keeps a job completing after it was stopped.
-func afterTheJob(s settings, _ patient) []finding {
+func afterTheJob(s command.Settings, _ patient) []finding {
 	var all []finding
-	if n, is := s.number("CompleteWait"); is && n > 0 {
+	if n, is := s.Number("CompleteWait"); is && n > 0 {
 		all = append(all, warned("stop", "set CompleteWait=0 in slurm.conf", "CompleteWait is %d s: nodes of a stopped job wait for it", n))
 	}
-	if n, is := s.number("KillWait"); is && n > 30 {
+	if n, is := s.Number("KillWait"); is && n > 30 {
 		all = append(all, warned("stop", "set KillWait=30 in slurm.conf", "KillWait is %d s: a program that ignores SIGTERM lengthens each resize by it", n))
 	}
 	if len(all) == 0 {
@@ -80,14 +82,14 @@ func afterTheJob(s settings, _ patient) []finding {
 }
 
 // scripts run at each start and end of a job, hence at each resize.
-func scripts(s settings, _ patient) []finding {
+func scripts(s command.Settings, _ patient) []finding {
 	var set []string
 	for _, name := range []string{"Prolog", "Epilog", "PrologSlurmctld", "EpilogSlurmctld"} {
-		if s.get(name) != "" {
+		if s.Get(name) != "" {
 			set = append(set, name)
 		}
 		for key := range s { // newer releases number them: Prolog[0]
-			if strings.HasPrefix(key, name+"[") && s.get(key) != "" {
+			if strings.HasPrefix(key, name+"[") && s.Get(key) != "" {
 				set = append(set, name)
 				break
 			}
@@ -99,8 +101,8 @@ func scripts(s settings, _ patient) []finding {
 	return []finding{passed("scripts", "%s: each resize runs them; sluice measures what they cost", strings.Join(set, ", "))}
 }
 
-func preemption(s settings, _ patient) []finding {
-	mode := strings.ToUpper(s.get("PreemptMode"))
+func preemption(s command.Settings, _ patient) []finding {
+	mode := strings.ToUpper(s.Get("PreemptMode"))
 	if mode == "" || mode == "OFF" {
 		return []finding{passed("preemption", "off")}
 	}
@@ -114,8 +116,8 @@ func preemption(s settings, _ patient) []finding {
 }
 
 // jobMemory: the daemon must see how a job ended before Slurm forgets it.
-func jobMemory(s settings, p patient) []finding {
-	n, is := s.number("MinJobAge")
+func jobMemory(s command.Settings, p patient) []finding {
+	n, is := s.Number("MinJobAge")
 	age := time.Duration(n) * time.Second
 	if is && n > 0 && age < 2*p.site.Cycle.Period {
 		return []finding{warned("memory", "set MinJobAge=300 in slurm.conf, or a shorter [cycle] period",
@@ -124,8 +126,8 @@ func jobMemory(s settings, p patient) []finding {
 	return nil
 }
 
-func privacy(s settings, p patient) []finding {
-	if strings.Contains(strings.ToLower(s.get("PrivateData")), "jobs") && !p.site.Users.Private && !p.user {
+func privacy(s command.Settings, p patient) []finding {
+	if strings.Contains(strings.ToLower(s.Get("PrivateData")), "jobs") && !p.site.Users.Private && !p.user {
 		return []finding{warned("privacy", "set [users] private = true", "PrivateData has jobs, but sluice shows all jobs to all users")}
 	}
 	return nil

@@ -8,77 +8,26 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/sluice-hpc/sluice/slurm"
+	"github.com/sluice-hpc/sluice/slurm/command"
 )
 
 // tolerable is how far apart two clocks may be: less than what a resize takes.
 const tolerable = 2 * time.Second
 
-// settings are what "scontrol show config" says.
-type settings map[string]string
-
-// parseSettings reads the "Key = value" lines and the controller's own time at
-// the head; whatever else is there is skipped.
-func parseSettings(text string) (settings, time.Time) {
-	s := settings{}
-	var asOf time.Time
-	for line := range strings.SplitSeq(text, "\n") {
-		if stamp, found := strings.CutPrefix(line, "Configuration data as of "); found {
-			asOf, _ = time.ParseInLocation("2006-01-02T15:04:05", strings.TrimSpace(stamp), time.Local)
-			continue
-		}
-		key, value, found := strings.Cut(line, "=")
-		if key = strings.TrimSpace(key); !found || key == "" {
-			continue
-		}
-		if _, twice := s[key]; !twice {
-			s[key] = strings.TrimSpace(value)
-		}
-	}
-	return s, asOf
-}
-
-// get returns a setting, "" when it is not set.
-func (s settings) get(key string) string {
-	value := s[key]
-	if value == "(null)" || strings.EqualFold(value, "none") {
-		return ""
-	}
-	return value
-}
-
-// number returns the leading number of a setting such as "30 sec".
-func (s settings) number(key string) (int, bool) {
-	word, _, _ := strings.Cut(s.get(key), " ")
-	n, err := strconv.Atoi(word)
-	return n, err == nil
-}
-
-// scheduling returns one word of SchedulerParameters, and whether it is there.
-func (s settings) scheduling(name string) (string, bool) {
-	for word := range strings.SplitSeq(s.get("SchedulerParameters"), ",") {
-		key, value, _ := strings.Cut(strings.TrimSpace(word), "=")
-		if strings.EqualFold(key, name) {
-			return value, true
-		}
-	}
-	return "", false
-}
-
 // examineSlurm checks the programs, the controller, the clock and the settings.
-func examineSlurm(ctx context.Context, p patient) ([]finding, settings, bool) {
+func examineSlurm(ctx context.Context, p patient) ([]finding, command.Settings, bool) {
 	out, err := p.ask(ctx, "scontrol", "show", "config")
 	if err != nil {
 		return []finding{failed("slurm", "see 'scontrol ping'; set [slurm] bin and conf where Slurm is not in its usual place",
 			"scontrol show config: %v", err)}, nil, false
 	}
-	s, asOf := parseSettings(out)
-	all := []finding{release(s.get("SLURM_VERSION"))}
+	s, asOf := command.ParseSettings(out)
+	all := []finding{release(s.Get("SLURM_VERSION"))}
 	all = append(all, controllerClock(asOf, p.now()))
 	for _, check := range settingChecks {
 		all = append(all, check(s, p)...)
@@ -139,12 +88,11 @@ func (p patient) ask(ctx context.Context, program string, args ...string) (strin
 }
 
 // examineRights checks that the daemon's account may direct jobs.
-func examineRights(ctx context.Context, p patient, s settings, daemon account) []finding {
+func examineRights(ctx context.Context, p patient, s command.Settings, daemon account) []finding {
 	if p.user {
 		return []finding{passed("rights", "user mode: your own jobs, which Slurm lets you direct")}
 	}
-	r := slurm.Rights{Account: daemon.name, Database: s.get("AccountingStorageType") == "accounting_storage/slurmdbd"}
-	r.SlurmUser, _, _ = strings.Cut(s.get("SlurmUser"), "(")
+	r := slurm.Rights{Account: daemon.name, SlurmUser: s.SlurmUser(), Database: s.Database()}
 	if r.Owns() {
 		return []finding{passed("rights", "%s may direct all jobs", r.Account)}
 	}

@@ -13,16 +13,17 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic/control"
 	"github.com/sluice-hpc/sluice/etc"
+	"github.com/sluice-hpc/sluice/slurm/command"
 )
 
 // recorded returns the settings of a real Slurm 22.05.8.
-func recorded(t *testing.T) (settings, time.Time) {
+func recorded(t *testing.T) (command.Settings, time.Time) {
 	t.Helper()
 	raw, err := os.ReadFile("testdata/doctor/22.05.config")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return parseSettings(string(raw))
+	return command.ParseSettings(string(raw))
 }
 
 func TestParseSettings(t *testing.T) {
@@ -32,11 +33,11 @@ func TestParseSettings(t *testing.T) {
 	}
 	for key, want := range map[string]string{"SLURM_VERSION": "22.05.8", "SlurmUser": "slurm(64030)", "GresTypes": "gpu",
 		"Prolog": "", "AuthInfo": "socket=/run/munge/munge.socket.2"} {
-		if got := s.get(key); got != want {
+		if got := s.Get(key); got != want {
 			t.Errorf("%s is %q, want %q", key, got, want)
 		}
 	}
-	if n, is := s.number("KillWait"); n != 30 || !is {
+	if n, is := s.Number("KillWait"); n != 30 || !is {
 		t.Errorf("KillWait %d %v", n, is)
 	}
 }
@@ -44,7 +45,7 @@ func TestParseSettings(t *testing.T) {
 func FuzzParseSettings(f *testing.F) {
 	f.Add("Configuration data as of 2026-11-21T04:43:11\nKillWait = 30 sec\n= x\nA=\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		s, _ := parseSettings(text)
+		s, _ := command.ParseSettings(text)
 		p := patient{site: etc.Default()}
 		for _, check := range settingChecks {
 			for _, f := range check(s, p) {

@@ -21,7 +21,7 @@ type field struct {
 
 // fields is the one table of what queue can show.
 var fields = []field{
-	{"jobid", "i", column{"JOBID", true, 0}, jobNumber},
+	{"jobid", "i", column{"JOBID", true, 0}, func(j control.Job, _ time.Time) string { return fmt.Sprint(j.JobID) }},
 	{"name", "j", column{"NAME", false, 0}, func(j control.Job, _ time.Time) string { return j.Name }},
 	{"user", "u", column{"USER", false, 0}, func(j control.Job, _ time.Time) string { return j.User }},
 	{"uid", "U", column{"UID", true, 0}, func(j control.Job, _ time.Time) string { return fmt.Sprint(j.UID) }},

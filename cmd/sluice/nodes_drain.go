@@ -13,8 +13,10 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/etc"
 	planner "github.com/sluice-hpc/sluice/nodes"
 	"github.com/sluice-hpc/sluice/slurm"
+	"github.com/sluice-hpc/sluice/slurm/command"
 )
 
 // drainOptions are those of "sluice nodes" that change nodes in Slurm.
@@ -67,11 +69,7 @@ func (o *drainOptions) change(cmd *cobra.Command, report control.Report) error {
 	if err != nil {
 		return err
 	}
-	args := []string{"update", "NodeName=" + list, "State=RESUME"}
-	if o.drain != "" {
-		args = []string{"update", "NodeName=" + list, "State=DRAIN", "Reason=" + o.reason}
-	}
-	if err := setNodes(cmd.Context(), patient{site: site}, args); err != nil {
+	if err := setNodes(cmd.Context(), site, command.NodeUpdate{Nodes: list, Reason: o.reason}); err != nil {
 		return err
 	}
 	fmt.Fprint(out, plan) // only what is true now
@@ -90,17 +88,17 @@ func isOrAre(list string, names []string) string {
 	return list + " are"
 }
 
-// setNodes runs scontrol as the user.
-func setNodes(ctx context.Context, p patient, args []string) error {
-	_, err := p.ask(ctx, "scontrol", args...)
-	switch {
-	case err == nil:
-		return nil
-	case strings.Contains(err.Error(), "Invalid user id") || strings.Contains(err.Error(), "ermission denied"):
-		return fmt.Errorf("you may not change nodes: that needs the rights of a Slurm operator or administrator, which sluice does not lend, and a 'sluiced --user' does not have; nothing was changed, ask your administrators for: scontrol %s",
-			strings.Join(quoted(args), " "))
+// setNodes changes nodes with the rights of the user that types.
+func setNodes(ctx context.Context, site etc.Config, u command.NodeUpdate) error {
+	client, err := slurmFor(site)
+	if err != nil {
+		return err
 	}
-	return fmt.Errorf("scontrol %s: %w", strings.Join(quoted(args), " "), err)
+	if err = client.SetNodes(ctx, u); errors.Is(err, slurm.ErrPermission) {
+		return fmt.Errorf("you may not change nodes: that needs the rights of a Slurm operator or administrator, which sluice does not lend, and a 'sluiced --user' does not have; nothing was changed, ask your administrators for: scontrol %s",
+			strings.Join(quoted(u.Args()), " "))
+	}
+	return err
 }
 
 // quoted writes arguments as they would be typed.

@@ -66,7 +66,7 @@ The tasks of a job array that wait for the same stand in one line, as 101_[4-15%
 	f.StringVarP(&o.format, "format", "o", "", "columns: names separated by commas, or letters as squeue's: see above")
 	f.StringSliceVarP(&o.users, "users", "u", nil, "only jobs of these users, names or numbers")
 	f.BoolVar(&o.me, "me", false, "only your own jobs")
-	f.StringSliceVarP(&o.jobs, "jobs", "j", nil, "only these jobs, ended ones too")
+	f.StringArrayVarP(&o.jobs, "jobs", "j", nil, "only these jobs, ended ones too")
 	f.StringSliceVarP(&o.partitions, "partition", "p", nil, "only jobs of these partitions")
 	f.StringSliceVarP(&o.states, "states", "t", nil, "only jobs in these states, such as R or PENDING; 'all' for ended ones too")
 	f.BoolVarP(&o.all, "all", "a", false, "ended jobs too")
@@ -87,8 +87,9 @@ func (o queueOptions) print(w io.Writer, report control.Report) error {
 	if o.json {
 		return writeJSON(w, report)
 	}
+	var several map[int64]string // what stands for the numbers of several tasks
 	if !o.array && len(o.jobs) == 0 {
-		report.Jobs = folded(report.Jobs)
+		report.Jobs, several = folded(report.Jobs)
 	}
 	t := table{noHeader: o.noHeader, room: room(w), between: format.between}
 	for _, f := range format.fields {
@@ -98,6 +99,9 @@ func (o queueOptions) print(w io.Writer, report control.Report) error {
 		cells := make([]string, len(format.fields))
 		for i, f := range format.fields {
 			cells[i] = f.cell(j, report.At)
+			if tasks := several[j.JobID]; tasks != "" && f.name == "jobid" {
+				cells[i] = tasks
+			}
 		}
 		t.add(cells...)
 	}
@@ -106,7 +110,7 @@ func (o queueOptions) print(w io.Writer, report control.Report) error {
 
 // filter makes one question of all filters.
 func (o queueOptions) filter(report control.Report) (func(control.Job) bool, error) {
-	words, err := jobWords(o.wordsOf())
+	words, err := jobWords(o.jobs)
 	if err != nil {
 		return nil, err
 	}

@@ -2,14 +2,13 @@ package main
 
 import (
 	"fmt"
-	"strings"
-	"time"
 
 	"github.com/sluice-hpc/sluice/elastic/control"
 )
 
-// folded puts the tasks of an array that wait for the same in one line, that of the first.
-func folded(jobs []control.Job) []control.Job {
+// folded puts the tasks of an array that wait for the same in one line, that of the first,
+// and says what stands there for their numbers.
+func folded(jobs []control.Job) (out []control.Job, names map[int64]string) {
 	type key struct {
 		uid   uint32
 		array int64
@@ -27,7 +26,7 @@ func folded(jobs []control.Job) []control.Job {
 			tasks[k] = append(tasks[k], j.Array.Index)
 		}
 	}
-	var out []control.Job
+	names = map[int64]string{}
 	for _, j := range jobs {
 		k, ok := same(j)
 		waiting := tasks[k]
@@ -35,13 +34,12 @@ func folded(jobs []control.Job) []control.Job {
 		case !ok || len(waiting) == 1:
 			out = append(out, j)
 		case waiting != nil: // the first of them
-			a := *j.Array
-			a.Folded = fmt.Sprintf("%d_[%s%s]", a.JobID, ranges(waiting), throttle(a))
-			j.Array, tasks[k] = &a, nil
+			names[j.JobID] = fmt.Sprintf("%d_[%s%s]", j.Array.JobID, ranges(waiting), throttle(*j.Array))
+			tasks[k] = nil
 			out = append(out, j)
 		}
 	}
-	return out
+	return out, names
 }
 
 // throttle is the %N of an array, "" without.
@@ -50,14 +48,6 @@ func throttle(a control.Array) string {
 		return ""
 	}
 	return fmt.Sprintf("%%%d", a.Limit)
-}
-
-// jobNumber is the job's own number, or the tasks that a line stands for.
-func jobNumber(j control.Job, _ time.Time) string {
-	if j.Array != nil && j.Array.Folded != "" {
-		return j.Array.Folded
-	}
-	return fmt.Sprint(j.JobID)
 }
 
 // arrayLine says which task of which array a job is; "" of a job that is none.
@@ -71,12 +61,4 @@ func arrayLine(j control.Job) string {
 		text += fmt.Sprintf(", at most %d at once", a.Limit)
 	}
 	return text
-}
-
-// wordsOf are the jobs of -j: the flag has cut them at each comma, also within brackets.
-func (o queueOptions) wordsOf() []string {
-	if len(o.jobs) == 0 {
-		return nil
-	}
-	return []string{strings.Join(o.jobs, ",")}
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluice-hpc/sluice/etc"
-	"github.com/sluice-hpc/sluice/slurm"
 	"github.com/sluice-hpc/sluice/slurm/command"
 )
 
@@ -55,6 +54,6 @@ func loadSite(file string, user bool) (etc.Config, error) {
 }
 
 // slurmFor returns the Slurm that the site's configuration names.
-func slurmFor(c etc.Config) (slurm.Client, error) {
+func slurmFor(c etc.Config) (*command.Client, error) {
 	return command.New(command.Config{Dir: c.Slurm.Bin, Conf: c.Slurm.Conf, Timeout: c.Slurm.Timeout})
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/slurm"
-	"github.com/sluice-hpc/sluice/slurm/command"
 )
 
 // To Slurm the tasks of a job array are jobs of their own: the jobs of one of Slurm's
@@ -62,9 +61,12 @@ func (s *submission) createArray(ctx context.Context, user bool) ([]handedIn, er
 	return made, nil
 }
 
+// usualArraySize is Slurm's own MaxArraySize.
+const usualArraySize = 1001
+
 // fits refuses an array that Slurm would not take whole, before any of it is submitted.
 func (s *submission) fits(ctx context.Context) error {
-	client, err := command.New(command.Config{Dir: s.site.Slurm.Bin, Conf: s.site.Slurm.Conf, Timeout: s.site.Slurm.Timeout})
+	client, err := slurmFor(s.site)
 	if err != nil {
 		return err
 	}
@@ -73,7 +75,7 @@ func (s *submission) fits(ctx context.Context) error {
 		return fmt.Errorf("how large an array may be: %w", err)
 	}
 	a := s.request.Array
-	if size := cmp.Or(bounds.Size, 1001); a.Max() >= size {
+	if size := cmp.Or(bounds.Size, usualArraySize); a.Max() >= size {
 		return fmt.Errorf("--array: index %d is too large: MaxArraySize of this cluster is %d; give indices from 0 to %d, in several arrays if need be", a.Max(), size, size-1)
 	}
 	for _, most := range []struct {
@@ -94,22 +96,12 @@ func (s *submission) takeBack(ctx context.Context, made []handedIn, index int, w
 	}
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), undoLimit)
 	defer stop()
-	client, err := slurmFor(s.site)
-	var left []slurm.JobID
-	var last error
-	for _, m := range made {
-		if err == nil {
-			last = client.Cancel(ctx, m.id)
-		}
-		if last = errors.Join(err, last); last != nil && !errors.Is(last, slurm.ErrNotFound) && !errors.Is(last, slurm.ErrWrongState) {
-			left = append(left, m.id)
-		}
-	}
+	left, failed := s.cancelAll(ctx, made)
 	text := fmt.Sprintf("the %s of the array submitted before task %d (%s)", plural(len(made), "job"), index, ranges(ids(made)))
 	if len(left) == 0 {
 		text += " were cancelled"
 	} else {
-		text += fmt.Sprintf(" should be cancelled, and %s could not (%v); type: scancel %s", ranges(left), last, joined(left, " "))
+		text += fmt.Sprintf(" should be cancelled, and %s could not (%v); type: scancel %s", ranges(left), failed, joined(left, " "))
 	}
 	var code exitCode
 	if !errors.As(why, &code) {
@@ -117,6 +109,21 @@ func (s *submission) takeBack(ctx context.Context, made []handedIn, index int, w
 	}
 	complain(s.errs, errors.New(text)) // sbatch has said why
 	return why
+}
+
+// cancelAll cancels jobs, and returns those that it could not, with the last reason.
+func (s *submission) cancelAll(ctx context.Context, made []handedIn) (left []slurm.JobID, failed error) {
+	client, err := slurmFor(s.site)
+	if err != nil {
+		return ids(made), err
+	}
+	for _, m := range made {
+		err := client.Cancel(ctx, m.id)
+		if err != nil && !errors.Is(err, slurm.ErrNotFound) && !errors.Is(err, slurm.ErrWrongState) {
+			left, failed = append(left, m.id), err
+		}
+	}
+	return left, failed
 }
 
 func ids(made []handedIn) []slurm.JobID {

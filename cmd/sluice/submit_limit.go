@@ -10,7 +10,6 @@ import (
 
 	"github.com/sluice-hpc/sluice/sbatch"
 	"github.com/sluice-hpc/sluice/slurm"
-	"github.com/sluice-hpc/sluice/slurm/command"
 )
 
 // limitsLimit is how long the user is kept waiting for what partitions allow. Where that
@@ -27,11 +26,11 @@ func (s *submission) startable(ctx context.Context) error {
 	}
 	ctx, stop := context.WithTimeout(ctx, limitsLimit)
 	defer stop()
-	slurm, err := command.New(command.Config{Dir: s.site.Slurm.Bin, Conf: s.site.Slurm.Conf, Timeout: min(s.site.Slurm.Timeout, limitsLimit)})
+	client, err := slurmFor(s.site)
 	if err != nil {
 		return nil
 	}
-	partitions, err := slurm.Partitions(ctx)
+	partitions, err := client.Partitions(ctx)
 	if err != nil {
 		return nil
 	}
@@ -39,14 +38,15 @@ func (s *submission) startable(ctx context.Context) error {
 	if wrong == nil {
 		return nil
 	}
-	if lifts, err := slurm.LiftsTime(ctx); lifts || err != nil {
+	if lifts, err := client.LiftsTime(ctx); lifts || err != nil {
 		return nil
 	}
 	return wrong
 }
 
 // tooLong is the refusal of a time limit that none of the job's partitions, or the default
-// one where it names none, allows, and what to type; again: the job goes on after its limit. It is nil when one does, or is not known.
+// one where it names none, allows, and what to type; again: the job goes on after its
+// limit. It is nil when one does, or is not known.
 func tooLong(limit sbatch.Limit, names []string, partitions []slurm.Partition, again bool) error {
 	var most time.Duration
 	var said []string

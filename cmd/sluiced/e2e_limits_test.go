@@ -14,7 +14,7 @@ import (
 // An operator's account may write any size on a job; Slurm then leaves it pending for
 // good if its user may not have so much. So sluice keeps within the limits itself: a
 // user with 2 of a node's 4 GPUs has his job grow to 2, whatever is idle, and further
-// once he may; and he is told why.
+// once that is allowed; and its user is told why.
 func TestLimitsOfAnAccount(t *testing.T) {
 	if err := lab.MissingAccounting(""); err != nil {
 		if os.Getenv("SLUICE_REQUIRE_LAB") == "1" {

@@ -214,8 +214,9 @@ const freshWithin = 3500 * time.Millisecond
 // the first may have looked before it was submitted.
 const newReports = 2
 
-// lookAgain has the daemon look for the job itself, else asks for a cycle, and returns the first report with the job in it, else the last
-// one that came in time; the old one when the caller has asked for too many.
+// lookAgain has the daemon look for the job itself, else asks for a cycle. It returns the
+// first report with the job in it, else the last one that came in time; the old one when
+// the caller has asked for too many.
 func (s *Server) lookAgain(q request, old *engine.Report, id elastic.JobID) *engine.Report {
 	if !s.orders.take(q.caller.UID, q.options.Now()) {
 		return old

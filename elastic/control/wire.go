@@ -179,8 +179,6 @@ type Array struct {
 	Index int   `json:"task_id"`         // SLURM_ARRAY_TASK_ID
 	Count int   `json:"tasks"`           // in all
 	Limit int   `json:"limit,omitempty"` // of these may run at once; 0 = any number
-
-	Folded string `json:"-"` // what stands for several tasks in a table
 }
 
 // Saved is a verified checkpoint that was asked for.

@@ -164,7 +164,7 @@ func (p *planning) keepPromises() {
 	}
 }
 
-// rescue plans earlier than in his turn for one that found no share in it, as far ahead as
+// rescue plans earlier than in its turn for one that found no share in it, as far ahead as
 // it needs so that fewer promises break.
 func (p *planning) rescue(i int) {
 	at := slices.Index(p.order, i)
@@ -246,7 +246,7 @@ func (p *planning) find(free *future, j *Job) (_ course, tight bool) {
 	return c, false
 }
 
-// promise looks who else can be promised his deadline: first behind all promises, then,
+// promise looks which others can be promised their deadlines: first behind all promises, then,
 // for a few, among them, as long as nobody else's breaks.
 func (p *planning) promise() {
 	for _, i := range p.undecided() {

@@ -16,9 +16,9 @@ const (
 	hopeless = 1e-3
 )
 
-// serve gives those who queue their least, as they came, as far as that is free. What the
-// first needs who finds too little is kept for him; who would be in the way of a promise
-// waits, and those behind him.
+// serve gives the jobs that queue their least, as they came, as far as that is free. The
+// first that finds too little keeps what there is of it; a job that would be in the way of
+// a promise waits, and so do those behind it.
 func (p *planning) serve() {
 	p.left = p.free.free[0]
 	for i := range p.jobs {

@@ -51,8 +51,8 @@ var endings = map[slurm.State]How{
 }
 
 // ending is how the job ended, from its state, what Slurm last showed of it and what its
-// runner said last.
-// What was known when it ended is kept: Slurm forgets it, and its folder may go.
+// runner said last. What was known when it ended is kept: Slurm forgets it, and its folder
+// may go.
 func (js *jobState) ending() Ending {
 	if js.rec.Ended.IsZero() {
 		return Ending{}

@@ -22,8 +22,8 @@ type Postponed struct {
 	Until  time.Time // the end of the job's cooldown
 }
 
-// Plan returns the last snapshot, and what the next cycle would do about it. Nothing is recorded or touched. It is false before the first
-// good look.
+// Plan returns the last snapshot, and what the next cycle would do about it. Nothing is
+// recorded or touched. It is false before the first good look.
 func (e *Engine) Plan(now time.Time) (elastic.Snapshot, Forecast, bool) {
 	if !e.sealed {
 		return elastic.Snapshot{}, Forecast{}, false

@@ -39,7 +39,7 @@ func (e *Engine) lookAtLimits(ctx context.Context, jobs []slurm.Job, now time.Ti
 
 // askLimits reads the site's limits unless those known are younger than that, and
 // reports whether they are others now. Where they cannot be read the last ones stand;
-// where none were ever read nobody gets more than he has or his minimum (see caps).
+// where none were ever read no job gets more than it has or its minimum (see caps).
 func (e *Engine) askLimits(ctx context.Context, most time.Duration, now time.Time) bool {
 	l := &e.limits
 	if e.cfg.Limiter == nil || !l.asked.IsZero() && now.Sub(l.asked) < most {

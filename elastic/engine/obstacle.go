@@ -28,9 +28,9 @@ func holders(jobs []slurm.Job, sj slurm.Job, reason string) []slurm.JobID {
 	var has func(slurm.Job) bool
 	switch {
 	case strings.HasPrefix(reason, "Licenses"):
-		wanted := licenses(sj)
+		wanted := slurm.LicenseNames(sj.Licenses)
 		has = func(o slurm.Job) bool {
-			return slices.ContainsFunc(licenses(o), func(name string) bool { return slices.Contains(wanted, name) })
+			return slices.ContainsFunc(slurm.LicenseNames(o.Licenses), func(name string) bool { return slices.Contains(wanted, name) })
 		}
 	case strings.HasPrefix(reason, "Assoc"), strings.HasPrefix(reason, "Max"):
 		has = func(o slurm.Job) bool { return o.Account == sj.Account || o.UID == sj.UID }
@@ -46,16 +46,6 @@ func holders(jobs []slurm.Job, sj slurm.Job, reason string) []slurm.JobID {
 		}
 	}
 	return ids
-}
-
-// licenses are the names of those that a job asks for: "matlab:2,stata@db:1".
-func licenses(sj slurm.Job) []string {
-	var names []string
-	for _, one := range strings.FieldsFunc(sj.Licenses, func(r rune) bool { return r == ',' || r == '|' }) {
-		name, _, _ := strings.Cut(one, ":")
-		names = append(names, name)
-	}
-	return names
 }
 
 // given reports whether one of the holders runs no more. One between two sizes takes again

@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
@@ -49,16 +50,14 @@ func (e *Engine) barAt(s *elastic.Snapshot, jobs []slurm.Job) {
 
 // byNumber finds jobs by their number; it sorts them when it is first asked.
 func byNumber(jobs []slurm.Job) func(slurm.JobID) *slurm.Job {
-	var at map[slurm.JobID]*slurm.Job
-	return func(id slurm.JobID) *slurm.Job {
-		if at == nil {
-			at = make(map[slurm.JobID]*slurm.Job, len(jobs))
-			for i := range jobs {
-				at[jobs[i].ID] = &jobs[i]
-			}
+	sorted := sync.OnceValue(func() map[slurm.JobID]*slurm.Job {
+		at := make(map[slurm.JobID]*slurm.Job, len(jobs))
+		for i := range jobs {
+			at[jobs[i].ID] = &jobs[i]
 		}
-		return at[id]
-	}
+		return at
+	})
+	return func(id slurm.JobID) *slurm.Job { return sorted()[id] }
 }
 
 // byName reports of a pending job whether Slurm would start it as the only one of its name
@@ -69,22 +68,21 @@ func byName(jobs []slurm.Job) func(slurm.Job) bool {
 		uid  uint32
 		name string
 	}
-	runs, waits := map[name]bool{}, map[name]slurm.JobID{}
-	sorted := false
-	return func(j slurm.Job) bool {
-		for _, other := range jobs {
-			if sorted {
-				break
-			}
-			key := name{other.UID, other.Name}
-			switch at, some := waits[key]; {
-			case other.State == slurm.Pending && (!some || other.ID < at):
-				waits[key] = other.ID
-			case other.State != slurm.Pending && (!other.State.Ended() || other.Completing):
+	sorted := sync.OnceValues(func() (runs map[name]bool, waits map[name]slurm.JobID) {
+		runs, waits = map[name]bool{}, map[name]slurm.JobID{}
+		for _, j := range jobs {
+			key := name{j.UID, j.Name}
+			switch first, some := waits[key]; {
+			case j.State == slurm.Pending && (!some || j.ID < first):
+				waits[key] = j.ID
+			case j.State != slurm.Pending && (!j.State.Ended() || j.Completing):
 				runs[key] = true
 			}
 		}
-		sorted = true
+		return runs, waits
+	})
+	return func(j slurm.Job) bool {
+		runs, waits := sorted()
 		key := name{j.UID, j.Name}
 		return !runs[key] && waits[key] == j.ID
 	}

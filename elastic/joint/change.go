@@ -122,7 +122,7 @@ func (c *Change) Moved() iter.Seq2[int, []Share] {
 	}
 }
 
-// Same reports whether everybody is where he was before.
+// Same reports whether every job is where it was before.
 func (c *Change) Same() bool {
 	for k, i := range c.who {
 		if !sameShares(c.was[k], c.s.places[i]) {

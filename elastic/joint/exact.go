@@ -15,8 +15,8 @@ func Exact(p *Problem) (Plan, bool) {
 	for i := range p.Jobs {
 		e.order = append(e.order, i)
 	}
-	// Who can be worth most comes first, so that what cannot become the best shows soon;
-	// who may share nodes with anybody comes last, for the others may not come to him.
+	// The job that can be worth most comes first, so that what cannot become the best shows
+	// soon; one that may share nodes with any comes last, for the others may not come to it.
 	slices.SortStableFunc(e.order, func(a, b int) int {
 		if x, y := &p.Jobs[a], &p.Jobs[b]; x.Mixes == y.Mixes {
 			return cmp.Compare(y.most(), x.most())

@@ -35,7 +35,7 @@ func (s *Search) CanReach(places [][]Share) bool {
 
 // road is the nodes while a plan is carried out in thought.
 type road struct {
-	now, then []stand // with everybody where he is, and as the plan is carried out
+	now, then []stand // with every job where it is, and as the plan is carried out
 	ready     []int32
 	queue     []int32 // by node: the first of those that wait there; -1 = none
 	next      []int32 // by job: who waits behind it

@@ -65,7 +65,7 @@ func (o *outlook) anneal(p *joint.Problem) (joint.Plan, bool) {
 // presents is in how many orders those who start are placed beside those who run.
 const presents = 4
 
-// present is everybody as he is, and on its minimum who must start; others make room
+// present is every job as it is, and on its minimum who must start; others make room
 // where there is none. Where an ordinary job waits, or a pin or a promise is not met, which
 // many have to make room for together, sizes are taken from the knapsack that do.
 func (o *outlook) present(search *joint.Search, p *joint.Problem, rng *rand.Rand) (best joint.Plan, found bool) {

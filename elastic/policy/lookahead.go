@@ -25,11 +25,11 @@ func lookahead(s elastic.Snapshot) elastic.Allocation {
 // decide returns the plan and the problem it answers. It is given how work is valued,
 // and how the problem is solved.
 func (o *outlook) decide(value func(*outlook), solve func(*outlook, *joint.Problem) (joint.Plan, bool)) (joint.Plan, *joint.Problem) {
-	o.classify() // 1. Who may be started, who may move, who stays as he is.
+	o.classify() // 1. Who may be started, who may move, who stays as it is.
 	o.estimate() // 2. How long the rest of each job takes at every size.
 	o.stop = o.mayStop()
 	o.keepDates() // 3. What deadlines that are promised need now.
-	o.admit()     // 4. Who of those that wait gets his minimum now.
+	o.admit()     // 4. Who of those that wait gets its minimum now.
 	for {
 		value(o)      // 5. What the rest of each job is worth.
 		p := o.pose() // 6. Every place each job could have, with its value.

@@ -64,8 +64,8 @@ func (o *outlook) admitInTurn(room room, starts int) {
 	o.shut(slices.DeleteFunc(shut, func(p *prospect) bool { return p.terms.held })) // for those GPUs gather elsewhere
 }
 
-// shut keeps jobs that run from growing where somebody waits to start: idle GPUs
-// gather for him. What a job needs to keep its deadline it may have.
+// shut keeps jobs that run from growing where another waits to start: idle GPUs
+// gather for that job. What a job needs to keep its deadline it may have.
 func (o *outlook) shut(heads []*prospect) {
 	if len(heads) == 0 {
 		return

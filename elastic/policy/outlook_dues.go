@@ -10,7 +10,7 @@ import (
 )
 
 // What a look ahead knows of deadlines. Jobs with one are planned for first (package
-// deadline): who is promised his end in time gets at least the share that keeps the
+// deadline): a job that is promised its end in time gets at least the share that keeps the
 // promise, and nobody is started who would be in a promise's way. Within that the look
 // ahead decides as ever, so that a job with a deadline may well get more than it needs.
 

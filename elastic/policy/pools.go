@@ -14,9 +14,9 @@ import (
 // each node of an edge pool is one, all else a job may use together another. A job is
 // decided about where it is, or, as it waits, outside of edge pools; one whose deadline
 // cannot be promised there, and one that finds no GPUs, is tried in its other pools. It goes
-// where a promise is won, or GPUs, and nobody loses his. Each try is a decision of its own:
+// where a promise is won, or GPUs, and no job loses its own. Each try is a decision of its own:
 // one about everybody's pools takes up to 1 + attempts times as long as one about a single
-// pool. So nobody is tried where he could not be helped if he were alone there.
+// pool. So no job is tried where it could not be helped if it were alone there.
 func byPools(s elastic.Snapshot, decide func(elastic.Snapshot) elastic.Allocation) elastic.Allocation {
 	return pooled(s, decide, func(*elastic.Job) bool { return true })
 }
@@ -182,7 +182,7 @@ func (p *pooling) elsewhere(i int, suits func(*elastic.Job, string) bool, better
 	p.at[i] = was
 }
 
-// decided asks about everybody in the pool where he is decided about. There a job that runs
+// decided asks about every job in the pool where it is decided about. There a job that runs
 // elsewhere waits to be started, and what it has is not to be given away yet.
 func (p *pooling) decided() elastic.Allocation {
 	s := p.snap
@@ -237,7 +237,7 @@ func (p *pooling) count(is func(*elastic.Job) bool) (n int) {
 	return n
 }
 
-// answer keeps everybody to his pool.
+// answer keeps every job to its pool.
 func (p *pooling) answer() elastic.Allocation {
 	for i := range p.snap.Jobs {
 		id := p.snap.Jobs[i].ID

@@ -168,8 +168,8 @@ func (w *weighing) shares(i int, at welfare.Place, around *joint.Problem, p *wel
 	return in
 }
 
-// written is a plan of shares as options; who has a place that is none of his options
-// is left where he is, or without.
+// written is a plan of shares as options; a job with a place that is none of its options
+// is left where it is, or without.
 func (w *weighing) written(plan joint.Plan, around *joint.Problem, p *welfare.Problem) welfare.Plan {
 	out := welfare.Plan{Places: make([]welfare.Place, len(p.Jobs))}
 	for i := range p.Jobs {

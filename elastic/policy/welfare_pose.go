@@ -70,8 +70,8 @@ func (w *weighing) hoped(p *prospect, kind string) float64 {
 		return 1 + fresh
 	}
 	hope := 1 + min(most, bandit.Bonus(unheard, int(seen), p.Curve.Samples()))
-	if parts := strings.Split(kind, "+"); len(parts) > 1 && p.now > 0 {
-		for _, part := range parts {
+	if speed.Mixed(kind) {
+		for part := range strings.SplitSeq(kind, "+") {
 			hope = min(hope, w.hoped(p, part))
 		}
 	}
@@ -164,7 +164,7 @@ func (w *weighing) weighJob(p *prospect) welfare.Job {
 		}
 		for k, splits := range p.Curve.On(kind).Splits(w.grid(p), few...) {
 			for _, s := range splits {
-				if len(s.Split) <= len(nodes) {
+				if len(s.Split) <= len(nodes) && (len(s.Split) > 1 || !speed.Mixed(kind)) { // one node has one type
 					value := w.moveWorth(p, sizes[k], s.Seconds*p.work/faster, horizon)
 					j.Options = append(j.Options, welfare.Option{Value: value, Tasks: w.tasks(p, s.Split, nodes)})
 				}

@@ -194,3 +194,27 @@ func TestNoCurrencyBreaksRules(t *testing.T) {
 		}
 	})
 }
+
+// TestWelfareSwapsNoEquals: where jobs may be stopped, one that waits is worth no more than
+// its equal that runs, also if it could use several types of GPU, of which one is free. A
+// place on one node was also offered as one on several types, and hoped to be faster by
+// what was never seen of those: the two jobs took turns at every look.
+func TestWelfareSwapsNoEquals(t *testing.T) {
+	p, first, err := parse(`policy welfare
+limits preempt payback=2
+node n1 gpus=4 foreign=4 type=a100
+node n2 gpus=2 type=t4
+job 1 on=n2:2 min=2 max=2 total=100 curve.t4=100/52
+job 2 min=2 max=2 total=100 curve.t4=100/52
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for s, looks := first, 0; looks < 4; looks++ {
+		a := p.Allocate(s)
+		if !unchanged(s, a) {
+			t.Fatalf("look %d:\n%s", looks, render(s, a))
+		}
+		s = stopped(apply(s, a), a)
+	}
+}

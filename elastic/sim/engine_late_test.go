@@ -110,7 +110,7 @@ func (l leaving) Release(ctx context.Context, id slurm.JobID) error {
 
 // TestLateHold: a job was released to a node that is drained in that moment, and held
 // again; slurmctld does not answer, and holds it seconds later. It is not started before
-// that has come: it would be taken for its user's hold, and the job wait for him.
+// that has come: it would be taken for its user's hold, and the job wait for that user.
 func TestLateHold(t *testing.T) {
 	for _, late := range []string{"1200ms", "8s"} {
 		t.Run(late, func(t *testing.T) { lateHold(t, late) })

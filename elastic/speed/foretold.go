@@ -13,8 +13,8 @@ type told struct {
 	scale float64
 }
 
-// Foretell returns the curve with shapes nobody tried answered by somebody who knows
-// better, where he is to be believed. He may count time in another unit: what he says of
+// Foretell returns the curve with shapes nobody tried answered by a model that knows
+// better, where it is to be believed. It may count time in another unit: what it says of
 // shapes that were tried tells in which. All that is believed of a shape nobody tried is
 // kept within the bounds it has in any case (see Seconds); what was measured stands, and
 // so does a curve that is Known, or of which nothing is known.

@@ -8,7 +8,7 @@ import (
 
 // Bound is what no plan's welfare exceeds: a Lagrangian relaxation in which each job
 // decides alone, paying a price for what it takes of each resource of each node, and
-// the provider sells as much as the prices make worth his cost. The prices are found
+// the provider sells as much as the prices make worth its cost. The prices are found
 // by so many steps of a subgradient method (Held, Wolfe & Crowder, Mathematical
 // Programming 6, 1974); every step's value is a bound, and the least is returned.
 // low is a welfare that can be reached.
@@ -86,7 +86,7 @@ func (d *dual) value() float64 {
 }
 
 // profit is what the provider has of selling the use of an account at its pay: the
-// conjugate of his cost.
+// conjugate of its cost.
 func (d *dual) profit(a int) float64 {
 	c, used := d.p.Costs[a], d.p.used(a)
 	base, best := c.At(used), math.Inf(-1)

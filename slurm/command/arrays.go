@@ -3,7 +3,6 @@ package command
 import (
 	"context"
 	"strconv"
-	"strings"
 )
 
 // ArrayBounds are Slurm's settings that bound a job array.
@@ -15,28 +14,15 @@ type ArrayBounds struct {
 
 // ArrayBounds asks Slurm for them.
 func (c *Client) ArrayBounds(ctx context.Context) (ArrayBounds, error) {
-	out, err := c.read(ctx, "scontrol show config", 0, "scontrol", []string{"show", "config"})
-	if err != nil {
-		return ArrayBounds{}, err
-	}
-	return parseArrayBounds(out.stdout), nil
+	s, err := c.Settings(ctx)
+	return s.arrayBounds(), err
 }
 
-func parseArrayBounds(config string) (b ArrayBounds) {
-	for line := range strings.Lines(config) {
-		key, value, _ := strings.Cut(line, "=")
-		switch value = strings.TrimSpace(value); strings.TrimSpace(key) {
-		case "MaxArraySize":
-			b.Size, _ = strconv.Atoi(value)
-		case "MaxJobCount":
-			b.Jobs, _ = strconv.Atoi(value)
-		case "SchedulerParameters":
-			for word := range strings.SplitSeq(value, ",") {
-				if n, ok := strings.CutPrefix(word, "max_array_tasks="); ok {
-					b.Tasks, _ = strconv.Atoi(n)
-				}
-			}
-		}
+func (s Settings) arrayBounds() (b ArrayBounds) {
+	b.Size, _ = s.Number("MaxArraySize")
+	b.Jobs, _ = s.Number("MaxJobCount")
+	if n, ok := s.Scheduling("max_array_tasks"); ok {
+		b.Tasks, _ = strconv.Atoi(n)
 	}
 	return b
 }

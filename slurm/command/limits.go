@@ -25,7 +25,7 @@ func (c *Client) Limits(ctx context.Context) (slurm.Limits, error) {
 		args    []string
 		parse   func(string) error
 	}{
-		{"scontrol", []string{"show", "config"}, func(out string) (err error) { site, err = parseAccounting(out); return }},
+		{"scontrol", showConfig, func(out string) (err error) { site, err = parseAccounting(out); return }},
 		{"scontrol", []string{"-a", "-o", "show", "partition"}, func(out string) (err error) { l.Partitions, err = parsePartitions(out); return }},
 		{"scontrol", []string{"-a", "-o", "show", "reservation"}, func(out string) (err error) { l.Reservations, err = parseReservations(out); return }},
 	} {
@@ -114,24 +114,16 @@ type accounting struct {
 	silent         bool // the bulk query does not tell which nodes jobs exclude
 }
 
-// parseAccounting reads "Key = value" lines of scontrol show config.
+// parseAccounting reads what "scontrol show config" printed.
 func parseAccounting(out string) (a accounting, err error) {
-	for line := range strings.Lines(out) {
-		key, value, _ := strings.Cut(line, "=")
-		value = strings.TrimSpace(value)
-		switch strings.TrimSpace(key) {
-		case "ClusterName":
-			a.cluster = value
-		case "AccountingStorageEnforce":
-			for _, word := range strings.Split(strings.ToLower(value), ",") {
-				a.safe = a.safe || word == "safe"
-				a.enforced = a.enforced || word == "limits" || word == "safe" || word == "all"
-				a.associations = a.associations || word != "" && word != "none"
-			}
-		case "SelectTypeParameters":
-			a.memory = strings.Contains(strings.ToUpper(value), "MEMORY")
-		}
+	s, _ := ParseSettings(out)
+	a.cluster = s["ClusterName"]
+	for word := range strings.SplitSeq(strings.ToLower(s["AccountingStorageEnforce"]), ",") {
+		a.safe = a.safe || word == "safe"
+		a.enforced = a.enforced || word == "limits" || word == "safe" || word == "all"
+		a.associations = a.associations || word != "" && word != "none"
 	}
+	a.memory = strings.Contains(strings.ToUpper(s["SelectTypeParameters"]), "MEMORY")
 	if a.cluster == "" {
 		return a, fmt.Errorf("no ClusterName")
 	}

@@ -22,21 +22,12 @@ func (c *Client) Partitions(ctx context.Context) (list []slurm.Partition, err er
 // with the flag PartitionTimeLimit. That takes two queries; where QOS cannot be read the
 // error says so.
 func (c *Client) LiftsTime(ctx context.Context) (bool, error) {
-	plugin, books := false, false
-	err := c.limitsFrom(ctx, "scontrol", []string{"show", "config"}, func(out string) error {
-		for line := range strings.Lines(out) {
-			key, value, _ := strings.Cut(line, "=")
-			switch value = strings.TrimSpace(value); strings.TrimSpace(key) {
-			case "JobSubmitPlugins":
-				plugin = !empty(value)
-			case "AccountingStorageType":
-				books = strings.HasSuffix(value, "slurmdbd")
-			}
-		}
-		return nil
-	})
-	if err != nil || plugin || !books {
-		return plugin, err
+	s, err := c.Settings(ctx)
+	if err != nil {
+		return false, err
+	}
+	if plugin := !empty(s["JobSubmitPlugins"]); plugin || !s.Database() {
+		return plugin, nil
 	}
 	var orders []slurm.QOS
 	err = c.limitsFrom(ctx, "sacctmgr", []string{"-n", "-P", "show", "qos", "format=" + strings.Join(qosFields[:], ",")},

@@ -27,14 +27,13 @@ func (c *Client) Version(ctx context.Context) (Version, error) {
 	if c.version != (Version{}) {
 		return c.version, nil
 	}
-	const op = "scontrol show config"
-	out, err := c.read(ctx, op, 0, "scontrol", []string{"show", "config"})
+	out, err := c.read(ctx, opConfig, 0, "scontrol", showConfig)
 	if err != nil {
 		return Version{}, err
 	}
 	v, ok := parseVersion(out.stdout)
 	if !ok {
-		return Version{}, &slurm.Error{Op: op, Err: slurm.ErrGarbage, Words: "no SLURM_VERSION in the answer", Hint: "run it by hand and see what it prints"}
+		return Version{}, &slurm.Error{Op: opConfig, Err: slurm.ErrGarbage, Words: "no SLURM_VERSION in the answer", Hint: "run it by hand and see what it prints"}
 	}
 	c.version = v
 	return v, nil

@@ -35,7 +35,7 @@ type Subject struct {
 
 	// Account returns an accounting account that no check had, with the owner in it;
 	// Below returns one with the owner in it and the account above that; Limit sets the
-	// owner's limits in one; QOS returns a quality of service with limits, for him to use
+	// owner's limits in one; QOS returns a quality of service with limits, for the owner to use
 	// in each. Limits are in the words of sacctmgr: "GrpTRES=gres/gpu=2 MaxJobs=3". Only
 	// RunLimits needs them.
 	Account func(ctx context.Context) (string, error)

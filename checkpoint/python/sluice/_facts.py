@@ -31,7 +31,7 @@ def agree(facts: Facts) -> None:
 def write(folder: Any, facts: Facts) -> None:
     """Keep the facts in a checkpoint. Rank 0's."""
     with open(os.path.join(os.fspath(folder), FILE), "w", encoding="utf-8") as f:
-        json.dump({name: value for name, value in facts.items()}, f)
+        json.dump(dict(facts), f)
 
 
 def read(saved: Any) -> Dict[str, Any]:

@@ -33,8 +33,8 @@ its arguments make another batch it ends before it trains.
 
 Written and tested for transformers 5. Releases 4.4x take the samples of a GPU from the
 checkpoint when they resume; elastic() sets them right, ElasticCallback() alone does not
-see it. Outside
-of sluice the same program trains in the same order and saves as it always did.
+see it. Outside of sluice the same program trains in the same order and saves as it
+always did.
 """
 
 from __future__ import annotations
