@@ -96,6 +96,7 @@ type Engine struct {
 	ground *ground // what the refusals there are were judged by; nil = there are none
 	last   elastic.Snapshot
 	next   time.Time // when the next cycle is due
+	ahead  time.Time // the latest time that the clock has shown
 	sealed bool      // last holds a snapshot
 	report atomic.Pointer[Report]
 }

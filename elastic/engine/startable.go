@@ -32,7 +32,7 @@ func (e *Engine) bar(s *elastic.Snapshot, v view) {
 
 // barAt notes it in the snapshot alone, at its time.
 func (e *Engine) barAt(s *elastic.Snapshot, jobs []slurm.Job) {
-	listed, first := byNumber(jobs), byName(jobs)
+	listed, first, ahead := byNumber(jobs), byName(jobs), e.clockBefore(jobs)
 	for i := range s.Jobs {
 		js := e.byID[s.Jobs[i].ID]
 		if js == nil {
@@ -41,7 +41,7 @@ func (e *Engine) barAt(s *elastic.Snapshot, jobs []slurm.Job) {
 		s.Jobs[i].Blocked = elastic.Blocked{}
 		if s.Jobs[i].Phase == elastic.Held {
 			s.Jobs[i].Blocked = cmp.Or(
-				blockedBy(js.slurm, !js.rec.FirstRun.IsZero(), listed, first, s.Now),
+				blockedBy(js.slurm, !js.rec.FirstRun.IsZero(), listed, first, s.Now, ahead),
 				e.notBegun(js, s.Now),
 				e.obstructed(js, listed, s.Now))
 		}
@@ -89,10 +89,14 @@ func byName(jobs []slurm.Job) func(slurm.Job) bool {
 }
 
 // blockedBy says why Slurm would not start a held job now. A job that ran before may be put
-// off by its requeue, which sluice lifts.
-func blockedBy(sj slurm.Job, ran bool, listed func(slurm.JobID) *slurm.Job, first func(slurm.Job) bool, now time.Time) elastic.Blocked {
+// off by its requeue, which sluice lifts. ahead is where the clock stood before it was set
+// back: what it had reached lies behind a job, whatever the clock shows now.
+func blockedBy(sj slurm.Job, ran bool, listed func(slurm.JobID) *slurm.Job, first func(slurm.Job) bool, now, ahead time.Time) elastic.Blocked {
 	if b := dependency(slurm.ParseDependency(sj.Dependency), listed, func() bool { return first(sj) }, now); b.Code != "" {
 		return b
+	}
+	if ahead.After(now.Add(requeueDelay)) && !sj.Eligible.After(ahead.Add(requeueDelay)) {
+		return elastic.Blocked{}
 	}
 	if sj.Eligible.After(now) && (!ran && sj.Restarts == 0 || sj.Eligible.Sub(sj.Submit) > requeueDelay) {
 		return elastic.Blocked{Code: elastic.BeginsLater, Until: sj.Eligible.In(now.Location())}

@@ -55,7 +55,7 @@ func TestBlockedBy(t *testing.T) {
 		if tc.begins != 0 {
 			sj.Eligible = at(tc.begins)
 		}
-		got := blockedBy(sj, tc.ran, listed, func(slurm.Job) bool { return false }, now)
+		got := blockedBy(sj, tc.ran, listed, func(slurm.Job) bool { return false }, now, time.Time{})
 		want := elastic.Blocked{Code: tc.code, On: tc.on}
 		if tc.until != 0 {
 			want.Until = at(tc.until)
@@ -63,6 +63,39 @@ func TestBlockedBy(t *testing.T) {
 		if got != want {
 			t.Errorf("%s: %+v, want %+v", tc.name, got, want)
 		}
+	}
+}
+
+// TestBeginsBeforeTheClockWasSetBack: a job that had begun before the clock was set back waits for no begin
+// time; one whose user put it off beyond that does, and clocks of two machines may differ.
+func TestBeginsBeforeTheClockWasSetBack(t *testing.T) {
+	now := time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC)
+	at := func(d time.Duration) time.Time { return now.Add(d) }
+	year := 365 * 24 * time.Hour
+	for _, tc := range []struct {
+		name          string
+		begins, ahead time.Duration
+		want          elastic.Block
+	}{
+		{"its begin lay behind", year, year + time.Minute, ""},
+		{"its requeue had put it off", year + 2*time.Minute, year, ""},
+		{"its user put it off", year + time.Hour, year, elastic.BeginsLater},
+		{"another machine's clock is ahead", time.Minute, 2 * time.Minute, elastic.BeginsLater},
+		{"the clock was not set back", time.Hour, -time.Second, elastic.BeginsLater},
+	} {
+		sj := slurm.Job{ID: 9, State: slurm.Pending, Held: true, Submit: at(tc.begins - 5*time.Minute), Eligible: at(tc.begins)}
+		if got := blockedBy(sj, false, byNumber(nil), func(slurm.Job) bool { return false }, now, at(tc.ahead)); got.Code != tc.want {
+			t.Errorf("%s: %+v", tc.name, got)
+		}
+	}
+	e := New(Config{})
+	e.last.Now = at(time.Hour)
+	e.rewind(now)
+	if got := e.clockBefore([]slurm.Job{{State: slurm.Pending, Start: at(year)}}); !got.Equal(at(time.Hour)) {
+		t.Errorf("the clock was at %s: a pending job's start is a forecast", got)
+	}
+	if got := e.clockBefore([]slurm.Job{{State: slurm.Running, Start: at(year)}}); !got.Equal(at(year)) {
+		t.Errorf("the clock was at %s", got)
 	}
 }
 
@@ -82,7 +115,7 @@ func TestOnlyOneOfItsName(t *testing.T) {
 		if sj.Dependency == "" {
 			continue
 		}
-		starts := blockedBy(sj, false, byNumber(jobs), byName(jobs), time.Time{}).Code == ""
+		starts := blockedBy(sj, false, byNumber(jobs), byName(jobs), time.Time{}, time.Time{}).Code == ""
 		if want := slices.Contains([]slurm.JobID{1, 3, 6, 10}, sj.ID); starts != want {
 			t.Errorf("job %d starts: %t", sj.ID, starts)
 		}
