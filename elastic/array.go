@@ -17,8 +17,8 @@ type Array struct {
 	Index int // SLURM_ARRAY_TASK_ID
 	Count int // tasks in all, at least 1; 0 = the job is part of no array
 	Limit int // how many of them may run at once; 0 = any number
-	// Open: the others are still being submitted. Only the first job says so, until all
-	// are there; none of them is started before.
+	// Open: the others are still being submitted. The first job says so, until all are
+	// there; none of them is started before. Of other jobs it means nothing.
 	Open bool
 }
 
@@ -72,7 +72,7 @@ func parseArray(value string) (a Array, err error) {
 	if err == nil && limited {
 		a.Limit, err = natural("array", limit, MaxIndex+1)
 	}
-	if err != nil || a.Count < 1 || limited && a.Limit < 1 || a.Open && a.Job != 0 || a.String() != value {
+	if err != nil || a.Count < 1 || limited && a.Limit < 1 || a.String() != value {
 		return Array{}, bad
 	}
 	return a, nil
@@ -81,7 +81,7 @@ func parseArray(value string) (a Array, err error) {
 func (a Array) validate() error {
 	switch {
 	case a == Array{}:
-	case a.Count < 1 || a.Count > MaxIndex+1 || a.Job < 0 || a.Job > maxID || a.Index < 0 || a.Index > MaxIndex || a.Limit < 0 || a.Limit > MaxIndex+1 || a.Open && a.Job != 0:
+	case a.Count < 1 || a.Count > MaxIndex+1 || a.Job < 0 || a.Job > maxID || a.Index < 0 || a.Index > MaxIndex || a.Limit < 0 || a.Limit > MaxIndex+1:
 		return fmt.Errorf("--array %s: want indices from 0 to %d", a, MaxIndex)
 	}
 	return nil

@@ -128,9 +128,7 @@ func drawSpec(t *rapid.T) Spec {
 	if rapid.Bool().Draw(t, "array") {
 		s.Array = Array{Job: JobID(rapid.IntRange(0, maxID).Draw(t, "of")), Index: rapid.IntRange(0, MaxIndex).Draw(t, "index"),
 			Count: rapid.IntRange(1, MaxIndex+1).Draw(t, "tasks"), Limit: rapid.IntRange(0, MaxIndex+1).Draw(t, "at once")}
-		if rapid.Bool().Draw(t, "open") {
-			s.Array.Job, s.Array.Open = 0, true
-		}
+		s.Array.Open = rapid.Bool().Draw(t, "open")
 	}
 	if rapid.Bool().Draw(t, "bounded") {
 		s.Max = rapid.IntRange(s.Min, maxCount).Draw(t, "max")

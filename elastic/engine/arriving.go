@@ -27,7 +27,7 @@ func arrayOfJob(js *jobState) arrayOf {
 func (e *Engine) arriving() arrivals {
 	open := arrivals{}
 	for _, js := range e.byID {
-		if a := js.rec.Tag.Spec.Array; a.Open && js.rec.Ended.IsZero() && !js.disown {
+		if a := js.rec.Tag.Spec.Array; a.Open && a.Job == 0 && js.rec.Ended.IsZero() && !js.disown {
 			open[arrayOfJob(js)] = &elastic.Arrival{Job: js.rec.ID, Want: a.Count}
 		}
 	}
