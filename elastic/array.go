@@ -17,6 +17,9 @@ type Array struct {
 	Index int // SLURM_ARRAY_TASK_ID
 	Count int // tasks in all, at least 1; 0 = the job is part of no array
 	Limit int // how many of them may run at once; 0 = any number
+	// Open: the others are still being submitted. The first job says so, until all are
+	// there; none of them is started before. Of other jobs it means nothing.
+	Open bool
 }
 
 // Is reports whether the job is part of an array.
@@ -30,11 +33,14 @@ func (a Array) Of(own JobID) JobID {
 	return a.Job
 }
 
-// String is the array as the comment has it: "101_3/16%4".
+// String is the array as the comment has it: "101_3/16%4", and "0_0/16%4+" while it is open.
 func (a Array) String() string {
 	text := fmt.Sprintf("%d_%d/%d", a.Job, a.Index, a.Count)
 	if a.Limit > 0 {
 		text += "%" + strconv.Itoa(a.Limit)
+	}
+	if a.Open {
+		text += "+"
 	}
 	return text
 }
@@ -46,8 +52,10 @@ const MaxIndex = 4_000_000
 const maxID = 1 << 31
 
 func parseArray(value string) (a Array, err error) {
-	bad := fmt.Errorf("array=%q: want JOB_INDEX/COUNT or JOB_INDEX/COUNT%%LIMIT", value)
-	job, rest, ok1 := strings.Cut(value, "_")
+	bad := fmt.Errorf("array=%q: want JOB_INDEX/COUNT or JOB_INDEX/COUNT%%LIMIT, and + behind while the first job waits for the others", value)
+	text, open := strings.CutSuffix(value, "+")
+	a.Open = open
+	job, rest, ok1 := strings.Cut(text, "_")
 	index, rest, ok2 := strings.Cut(rest, "/")
 	count, limit, limited := strings.Cut(rest, "%")
 	if !ok1 || !ok2 {

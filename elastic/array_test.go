@@ -54,7 +54,7 @@ func TestArrayCaps(t *testing.T) {
 }
 
 func TestParseArrayRefuses(t *testing.T) {
-	for _, bad := range []string{"", "1", "1_2", "_/", "1_2/0", "-1_2/3", "1_-2/3", "1_2/3%", "1_2/3%0", "01_2/3", "1_2/3%04", "1_4000001/2", "1_2/3%4%5", "x_1/2"} {
+	for _, bad := range []string{"", "1", "1_2", "_/", "1_2/0", "-1_2/3", "1_-2/3", "1_2/3%", "1_2/3%0", "01_2/3", "1_2/3%04", "1_4000001/2", "1_2/3%4%5", "x_1/2", "0_1/2++", "0_1/2+%3"} {
 		if a, err := parseArray(bad); err == nil {
 			t.Errorf("%q was read as %v", bad, a)
 		}

@@ -19,6 +19,16 @@ const (
 	Obstructed   Block = "obstacle"    // what Slurm says after a release only
 )
 
+// What sluice would not start it for: its array is not there whole.
+const (
+	Arriving   Block = "arriving"   // its other tasks are being submitted
+	Incomplete Block = "incomplete" // they were, and no more have come for ArrayPatience
+)
+
+// ArrayPatience is how long after the last task of an array that came the others are taken
+// to come: longer than one sbatch takes where slurmctld is not very busy.
+const ArrayPatience = time.Minute
+
 // Blocked is a Block with what there is to say of it; the zero value is none.
 type Blocked struct {
 	Code  Block
@@ -26,6 +36,14 @@ type Blocked struct {
 	On    string    // of dependencies: "job 12 (afterok)"; else the reservation, or Slurm's reason
 	Since time.Time // of Obstructed: when Slurm last said so
 	Times int       // and how often in a row
+	Array Arrival   // of Arriving and Incomplete
+}
+
+// Arrival is how far an array has been submitted.
+type Arrival struct {
+	Job        JobID // the array's
+	Have, Want int   // tasks
+	Last       time.Time
 }
 
 // words say it for people.
@@ -37,6 +55,11 @@ func (b Blocked) words(id JobID) string {
 		return fmt.Sprintf("waiting: its reservation %s begins %s", b.On, b.Until.Format("2006-01-02T15:04:05"))
 	case Obstructed:
 		return b.obstacleWords(id)
+	case Arriving:
+		return fmt.Sprintf("waiting: its array is being submitted, %d of %d tasks so far", b.Array.Have, b.Array.Want)
+	case Incomplete:
+		return fmt.Sprintf("not started: only %d of the %d tasks of its array were submitted, the last at %s; cancel them with sluice cancel '%d_*' and submit the array again",
+			b.Array.Have, b.Array.Want, b.Array.Last.Format(time.TimeOnly), b.Array.Job)
 	case NeverDepends:
 		return fmt.Sprintf("never starts: its dependency on %s cannot be satisfied; cancel it with scancel %d, or take the dependency away with scontrol update JobId=%d Dependency=", b.On, id, id)
 	}

@@ -126,8 +126,9 @@ func drawSpec(t *rapid.T) Spec {
 		MemPerGPUMB: rapid.Int64Range(0, maxMemMB).Draw(t, "mem"),
 	}
 	if rapid.Bool().Draw(t, "array") {
-		s.Array = Array{JobID(rapid.IntRange(0, maxID).Draw(t, "of")), rapid.IntRange(0, MaxIndex).Draw(t, "index"),
-			rapid.IntRange(1, MaxIndex+1).Draw(t, "tasks"), rapid.IntRange(0, MaxIndex+1).Draw(t, "at once")}
+		s.Array = Array{Job: JobID(rapid.IntRange(0, maxID).Draw(t, "of")), Index: rapid.IntRange(0, MaxIndex).Draw(t, "index"),
+			Count: rapid.IntRange(1, MaxIndex+1).Draw(t, "tasks"), Limit: rapid.IntRange(0, MaxIndex+1).Draw(t, "at once")}
+		s.Array.Open = rapid.Bool().Draw(t, "open")
 	}
 	if rapid.Bool().Draw(t, "bounded") {
 		s.Max = rapid.IntRange(s.Min, maxCount).Draw(t, "max")

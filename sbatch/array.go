@@ -172,7 +172,8 @@ func (r Request) part(j Job) elastic.Array {
 	if r.Array == nil {
 		return elastic.Array{}
 	}
-	return elastic.Array{Job: j.Of, Index: j.Index, Count: len(r.Array.Tasks), Limit: r.Array.Limit}
+	n := len(r.Array.Tasks)
+	return elastic.Array{Job: j.Of, Index: j.Index, Count: n, Limit: r.Array.Limit, Open: j.Of == 0 && n > 1 && !j.Whole}
 }
 
 // task is the option with which 'sluice run' tells the script its part in the array:

@@ -111,7 +111,7 @@ func TestArrayTask(t *testing.T) {
 		job               Job
 		tag, run, out, to string
 	}{
-		{Job{Token: strings.Repeat("0", 32), Sluice: "/s", Script: "/j/script", Batch: "/j/batch", Index: 3}, " array=0_3/3%2 ", "'--array=0_3/3:3-7:2'", "--output=out/%4j_003_%x_%%a.log", "--error=err.3"},
+		{Job{Token: strings.Repeat("0", 32), Sluice: "/s", Script: "/j/script", Batch: "/j/batch", Index: 3}, " array=0_3/3%2+ ", "'--array=0_3/3:3-7:2'", "--output=out/%4j_003_%x_%%a.log", "--error=err.3"},
 		{Job{Token: strings.Repeat("0", 32), Sluice: "/s", Script: "/j/script", Batch: "/j/batch", Index: 5, Of: 77}, " array=77_5/3%2", "'--array=77_5/3:3-7:2'", "--output=out/0077_005_%x_%%a.log", "--error=err.5"},
 	} {
 		args, err := r.Args(tc.job)

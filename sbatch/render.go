@@ -33,6 +33,7 @@ type Job struct {
 	// whose own id that is.
 	Index int
 	Of    elastic.JobID
+	Whole bool // all tasks of the array are submitted
 }
 
 // Batch renders the script that Slurm really starts: the header of the user's
@@ -143,6 +144,12 @@ func (r Request) Args(j Job) ([]string, error) {
 		args = append(args, r.args...)
 	}
 	return args, nil
+}
+
+// Comment is the job's comment once all tasks of its array are submitted.
+func (r Request) Comment(j Job) (string, error) {
+	j.Whole = true
+	return r.tag(j)
 }
 
 // tag renders the comment that makes the job sluice's.

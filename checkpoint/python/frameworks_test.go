@@ -98,7 +98,7 @@ func beyond(upstream, lines []string) (changed []string) {
 // has for tests and demonstrations only.
 const mark = "  # [elastic]"
 
-var orders = regexp.MustCompile(`^(import demonstration|demonstration\.|orders( =|\.))`)
+var orders = regexp.MustCompile(`\bdemonstration\b|\borders\b`)
 
 // code returns a program's lines without indentation, comments and its first docstring.
 func code(t *testing.T, path string) []string {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/sbatch"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
@@ -34,6 +35,7 @@ func (s *submission) createArray(ctx context.Context, user bool) ([]handedIn, er
 	}
 	s.member = true
 	var made []handedIn
+	var first sbatch.Job
 	for _, index := range s.request.Array.Tasks {
 		s.name()
 		s.job.Index = index
@@ -49,7 +51,13 @@ func (s *submission) createArray(ctx context.Context, user bool) ([]handedIn, er
 		if err != nil {
 			return nil, s.takeBack(ctx, made, index, err)
 		}
+		if len(made) == 0 {
+			first = s.job
+		}
 		made = append(made, handedIn{id, filepath.Dir(s.job.Script)})
+	}
+	if len(made) > 1 {
+		s.complete(ctx, made[0].id, first)
 	}
 	switch {
 	case s.request.Quiet:
@@ -59,6 +67,24 @@ func (s *submission) createArray(ctx context.Context, user bool) ([]handedIn, er
 		fmt.Fprintf(s.out, "Submitted array of %s %s\n", plural(len(made), "job"), ranges(ids(made)))
 	}
 	return made, nil
+}
+
+// complete has the array's first job say that all are there: until then sluiced starts
+// none, so that a submit that is killed on the way leaves nothing that runs. Where Slurm
+// does not take it sluiced counts them.
+func (s *submission) complete(ctx context.Context, id slurm.JobID, first sbatch.Job) {
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), undoLimit)
+	defer stop()
+	comment, err := s.request.Comment(first)
+	if err == nil {
+		var client slurm.Client
+		if client, err = slurmFor(s.site); err == nil {
+			err = client.Update(ctx, id, slurm.Update{Comment: &comment})
+		}
+	}
+	if err != nil {
+		warn(s.errs, fmt.Sprintf("the array starts once sluiced has seen all its tasks: %v", err))
+	}
 }
 
 // usualArraySize is Slurm's own MaxArraySize.

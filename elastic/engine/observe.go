@@ -200,6 +200,9 @@ func (e *Engine) take(sj slurm.Job, tag elastic.Tag, now time.Time) {
 	if tag.Incarnation < js.rec.Tag.Incarnation {
 		tag.Incarnation, js.told = js.rec.Tag.Incarnation, true
 	}
+	if tag.Spec.Array.Open && !js.rec.Tag.Spec.Array.Open {
+		tag.Spec.Array.Open, js.told = false, true
+	}
 	if !js.rec.Ended.IsZero() && !sj.State.Ended() && !sj.Completing {
 		// An ended job may be requeued by its user while Slurm remembers it.
 		js.rec.Ended, js.rec.Deaf, js.words, js.dirty = time.Time{}, 0, nil, true

@@ -22,6 +22,7 @@ const dependPeriod = 10 * time.Second
 
 // bar notes what keeps held jobs from starting however many GPUs are free.
 func (e *Engine) bar(s *elastic.Snapshot, v view) {
+	e.closeArrays()
 	e.barAt(s, v.jobs)
 	for i := range s.Jobs {
 		if js := e.byID[s.Jobs[i].ID]; js != nil {
@@ -32,7 +33,7 @@ func (e *Engine) bar(s *elastic.Snapshot, v view) {
 
 // barAt notes it in the snapshot alone, at its time.
 func (e *Engine) barAt(s *elastic.Snapshot, jobs []slurm.Job) {
-	listed, first, ahead := byNumber(jobs), byName(jobs), e.clockBefore(jobs)
+	listed, first, open, ahead := byNumber(jobs), byName(jobs), e.arrivalsOnce(), e.clockBefore(jobs)
 	for i := range s.Jobs {
 		js := e.byID[s.Jobs[i].ID]
 		if js == nil {
@@ -41,6 +42,7 @@ func (e *Engine) barAt(s *elastic.Snapshot, jobs []slurm.Job) {
 		s.Jobs[i].Blocked = elastic.Blocked{}
 		if s.Jobs[i].Phase == elastic.Held {
 			s.Jobs[i].Blocked = cmp.Or(
+				e.awaits(js, open, s.Now),
 				blockedBy(js.slurm, !js.rec.FirstRun.IsZero(), listed, first, s.Now, ahead),
 				e.notBegun(js, s.Now),
 				e.obstructed(js, listed, s.Now))

@@ -5,13 +5,15 @@ data that it makes itself, on CPUs with gloo.
 What makes it elastic is marked [elastic]; upstream/train_ddp.py is the same
 program without. The result does not depend on the sizes it ran at, up to the
 rounding of sums in another order. What has to do with orders exists for tests
-and demonstrations.
+and demonstrations; it needs demonstration.py beside this file, the training does not.
 """
 
 import argparse
+import importlib.util  # for demonstration
 import os
+import sys  # for demonstration
 
-import demonstration
+demonstration = importlib.import_module("demonstration") if importlib.util.find_spec("demonstration") else None
 import sluice.torch  # [elastic]
 import torch
 import torch.distributed as dist
@@ -28,7 +30,10 @@ def arguments():
     p.add_argument("--learning-rate", type=float, default=0.05)
     p.add_argument("--double", action="store_true", help="train with float64")
     p.add_argument("--output", help="where to write the finished model")
-    demonstration.options(p)
+    if demonstration:
+        demonstration.options(p)
+    elif any(word.startswith("--emulate") for word in sys.argv):  # demonstration
+        p.error("--emulate-...: emulating GPU time needs demonstration.py of sluice's examples, in the folder of this file")
     a = p.parse_args()
     if a.epochs < 1 or a.steps_per_epoch < 1 or a.global_batch < 1:
         p.error("--epochs, --steps-per-epoch and --global-batch: at least 1")
@@ -64,17 +69,20 @@ def main():
     scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=a.epochs * a.steps_per_epoch)
     data = make_data(a)
     training = sluice.torch.Elastic(model, optimizer, scheduler, dataset=data, batch=a.global_batch, epochs=a.epochs, shards=min(12, a.global_batch), seed=a.seed)  # [elastic]
-    orders = demonstration.Orders(a, training)
+    orders = demonstration.Orders(a, training) if demonstration else None
     for step in training:  # [elastic]
-        orders.before(step)
+        if orders:
+            orders.before(step)
         optimizer.zero_grad()
         for inputs, labels in step:  # [elastic]
             loss = criterion(model(inputs), labels)
             step.backward(loss)  # [elastic]
         optimizer.step()
         scheduler.step()
-        orders.after(step)
-    orders.done(model)
+        if orders:
+            orders.after(step)
+    if orders:
+        orders.done(model)
     if a.output and dist.get_rank() == 0:
         torch.save(model.module.state_dict(), a.output)
     dist.barrier()

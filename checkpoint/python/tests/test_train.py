@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import unittest
@@ -89,6 +90,31 @@ class Train(JobCase):
         self.assertEqual(os.listdir(self.checkpoints), ["00000001"])
         out = self.train(1, "--emulate-step-seconds=0.01")
         self.assertIn("GPU time is emulated", out)
+
+
+@unittest.skipUnless(TORCH, "NOT TESTED: torch is not installed")
+class Alone(JobCase):
+    """The example in a folder of its own, without what is beside it."""
+
+    def start(self, *args):
+        copy = os.path.join(self.base, "mine.py")
+        shutil.copy(EXAMPLE, copy)
+        env = {**os.environ, **self.environ(), "RANK": "0", "WORLD_SIZE": "1", "PYTHONPATH": LIBRARY,
+               "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "OMP_NUM_THREADS": "1"}
+        return subprocess.run([sys.executable, copy, "--epochs=1", "--steps-per-epoch=3", *args], env=env, cwd=self.base, timeout=120,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def test_trains(self):
+        done = self.start("--output=model.pt")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue(os.path.exists(os.path.join(self.base, "model.pt")))
+        self.assertEqual([p["event"] for p in self.progress()][-1], "finished")
+
+    def test_says_what_emulation_needs(self):
+        done = self.start("--emulate-step-seconds=0.1")
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("emulating GPU time needs demonstration.py", done.stderr)
+        self.assertNotIn("Traceback", done.stderr)
 
 
 @unittest.skipUnless(TORCH, "NOT TESTED: torch is not installed")
