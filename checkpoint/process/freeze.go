@@ -27,15 +27,16 @@ type frost struct {
 
 // Freeze stops every descendant by SIGSTOP, and the processes that also picks beside them,
 // until Thaw, but for at most the given time: that holds whatever the caller hangs in.
-// Processes that were stopped before are left to whoever stopped them. A caller that is killed
+// The time counts from the last call. Processes that were stopped before are left to whoever stopped them. A caller that is killed
 // thaws nothing: its own children die with it, and the kernel sends SIGHUP and SIGCONT to a
 // stopped process group that thereby loses its last ancestor of the session.
 func (f *Family) Freeze(most time.Duration, also func(pid int, name string) bool) {
 	f.frost.mu.Lock()
 	defer f.frost.mu.Unlock()
-	if f.frost.thaw == nil {
-		f.frost.thaw = time.AfterFunc(most, f.Thaw)
+	if f.frost.thaw != nil {
+		f.frost.thaw.Stop()
 	}
+	f.frost.thaw = time.AfterFunc(most, f.Thaw)
 	for range freezes {
 		fresh, c := false, look()
 		picked := c.below(os.Getpid())

@@ -92,10 +92,10 @@ func (r *run) adoptionDid(v any) {
 		r.complain("looking for checkpoints like "+a.habit.glob, v.err)
 		// Looking may take a twentieth of the time, no more.
 		pause := min(lookEvery, max(a.habit.wait()/4, r.Poll))
-		if r.stops() {
-			pause = min(pause, lookSoon)
-		}
 		a.after = r.Now().Add(max(20*v.took, pause))
+		if r.stops() { // what it trains meanwhile is lost
+			a.after = r.Now().Add(min(lookEvery, max(2*v.took, lookSoon)))
+		}
 		if v.err != nil {
 			return
 		}

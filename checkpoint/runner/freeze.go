@@ -21,8 +21,8 @@ import (
 // other nodes, file systems that are behind. All else is frozen once it was adopted as before.
 
 const (
-	// frozenMost bounds a freeze: collectives and connections of the program must survive one
-	// that no stop follows.
+	// frozenMost bounds a freeze until the answer is there, and once more from then on:
+	// collectives and connections of the program must survive one that no stop follows.
 	frozenMost = 10 * time.Second
 	// lookSoon is how often the program's folder is looked at while an answer is due.
 	lookSoon = 100 * time.Millisecond
@@ -32,11 +32,12 @@ const (
 
 // freezing is where the freezing stands for one request.
 type freezing struct {
-	request string // its id
-	on      bool
-	path    string // the checkpoint for which it was frozen early; "" = it was not
-	thaws   int    // times it had to go on
-	spent   bool   // a freeze lasted too long: it is not frozen again
+	request  string // its id
+	on       bool
+	path     string // the checkpoint for which it was frozen early; "" = it was not
+	thaws    int    // times it had to go on
+	spent    bool   // a freeze lasted too long: it is not frozen again
+	answered bool   // it was frozen, or kept so, for its answer
 }
 
 // stops reports whether the job is stopped as soon as the request that stands is answered.
@@ -105,9 +106,7 @@ func (s sighting) holds(open string) bool {
 		slices.ContainsFunc(s.tree.Entries, func(e checkpoint.Entry) bool { return path.Base(e.Path) == path.Base(open) })
 }
 
-// freeze stops the program, and reports whether it stands still. Below srun the tasks are no
-// descendants: those on this node are known by the job's number, and the others wait for them
-// in their next collective.
+// freeze stops the program, and reports whether it stands still.
 func (r *run) freeze() bool {
 	f := &r.freezing
 	if id := r.state.request.ID; f.request != id {
@@ -116,24 +115,38 @@ func (r *run) freeze() bool {
 	if f.on || f.spent {
 		return f.on
 	}
+	r.hold()
+	f.on = true
+	return true
+}
+
+// freezeAnswered keeps the program frozen, or freezes it, for the time in which it is to be
+// stopped: once for each answer.
+func (r *run) freezeAnswered() {
+	r.freezing = freezing{request: r.state.request.ID, on: true, answered: true}
+	r.hold()
+}
+
+// hold stops the program's processes. Below srun the tasks are no descendants: those on this
+// node are known by the job's number, and the others wait for them in their next collective.
+func (r *run) hold() {
 	var also func(pid int, name string) bool
 	if len(r.family.Named("srun")) > 0 {
 		also = func(pid int, name string) bool { return name != "slurmstepd" && r.ours(pid) }
 	}
 	r.family.Freeze(frozenMost, also)
-	f.on = true
-	return true
 }
 
 // thaw freezes a program whose answer is there, and lets it go on once nothing that is under
 // way leads to a stop any more.
 func (r *run) thaw() {
 	a, f := &r.adopted, &r.freezing
+	if r.stops() && r.state.phase == checkpoint.Waiting && !(f.request == r.state.request.ID && f.answered) {
+		r.freezeAnswered()
+		return
+	}
 	switch {
 	case !f.on:
-		if r.stops() && r.state.phase == checkpoint.Waiting && r.Now().Sub(r.watch.since) < frozenMost {
-			r.freeze()
-		}
 	case !r.family.Frozen():
 		f.on, f.path, f.spent = false, "", true
 	case !r.stops() || f.request != r.state.request.ID:
