@@ -22,6 +22,7 @@ type Family struct {
 	signals  chan os.Signal
 	stopped  chan struct{}
 	forks    chan func() // carried out by the one thread that starts programs
+	frost    frost
 }
 
 // Command is a program to start. Argv[0] is its path, or a name to be looked up

@@ -91,12 +91,17 @@ func (r *run) adoptionDid(v any) {
 	case looked:
 		r.complain("looking for checkpoints like "+a.habit.glob, v.err)
 		// Looking may take a twentieth of the time, no more.
-		a.after = r.Now().Add(max(20*v.took, min(lookEvery, max(a.habit.wait()/4, r.Poll))))
+		pause := min(lookEvery, max(a.habit.wait()/4, r.Poll))
+		a.after = r.Now().Add(max(20*v.took, pause))
+		if r.stops() { // what it trains meanwhile is lost
+			a.after = r.Now().Add(min(lookEvery, max(2*v.took, lookSoon)))
+		}
 		if v.err != nil {
 			return
 		}
 		a.seen.update(v.found, r.Now())
-		if s, ok := a.seen.choose(a.habit, r.Now()); ok {
+		r.chill()
+		if s, ok := a.seen.choose(a.habit, r.Now()); ok && (r.freezing.path == "" || r.freezing.path == s.path) {
 			r.take(s)
 		}
 	case taken:
@@ -108,6 +113,9 @@ func (r *run) adoptionDid(v any) {
 func (r *run) take(s sighting) {
 	h, ctx, job := *r.adopted.habit, r.adopted.ctx, r.job
 	copied := r.adopted.record.rewrites(s)
+	if r.stops() && r.state.phase == checkpoint.Saving {
+		r.freeze()
+	}
 	m := r.describe(s)
 	r.beside(func() any { return job.takeOver(ctx, h, s, m, copied) })
 }
@@ -129,6 +137,7 @@ func (r *run) tookOver(t taken) {
 	a := &r.adopted
 	if t.err != nil {
 		a.seen.again(t.from.path, r.Now())
+		r.melt()
 		if !gone(t.err) {
 			r.complain("adopting "+t.from.path, t.err)
 			a.after = r.Now().Add(max(10*lookEvery, a.habit.wait()))
@@ -142,6 +151,7 @@ func (r *run) tookOver(t taken) {
 	a.last, a.newest = r.Now(), t.name
 	a.seen.settle(t.from.path)
 	a.record.add(t, a.rhythm)
+	a.record.saw(t.from, r.where.gpus)
 	r.keepRecord()
 	r.say("%s is complete: adopted as checkpoint %s", t.from.path, t.name)
 	r.dirty = true

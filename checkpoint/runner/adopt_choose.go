@@ -62,6 +62,20 @@ func (s sights) known() map[string]sighting {
 	return out
 }
 
+// coming returns the newest with its marker that was not taken yet, complete or not.
+func (s sights) coming() (sighting, bool) {
+	var best *sight
+	for _, c := range s {
+		if !c.settled && c.marked && (best == nil || c.newer(best.sighting)) {
+			best = c
+		}
+	}
+	if best == nil {
+		return sighting{}, false
+	}
+	return best.sighting, true
+}
+
 // choose returns the newest complete checkpoint that was not taken yet.
 func (s sights) choose(h *habit, now time.Time) (sighting, bool) {
 	var best *sight

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
@@ -14,6 +16,8 @@ const (
 	recordFile = "adopted.json"
 	maxRecord  = 1 << 20 // bytes
 	maxAdopted = 64      // the newest
+	maxShape   = 1 << 14 // bytes of names
+	maxShapes  = 8
 )
 
 // record is what a later run has to know of this one's adopting.
@@ -23,8 +27,11 @@ type record struct {
 	Adopted []origins         `json:"adopted,omitempty"` // oldest first
 	// Rhythm is the longest time between two adoptions of the last run that had
 	// several, in seconds.
-	Rhythm  float64 `json:"rhythm,omitempty"`
-	Greeted bool    `json:"greeted,omitempty"` // sluiced was told that the job can be moved
+	Rhythm float64 `json:"rhythm,omitempty"`
+	// Shapes is, by the number of GPUs, the names of all files that a checkpoint saved on as
+	// many had, see sighting.shape. What an earlier run saved last is not in it: nobody watched it.
+	Shapes  map[int][]string `json:"shapes,omitempty"`
+	Greeted bool             `json:"greeted,omitempty"` // sluiced was told that the job can be moved
 }
 
 // origins is where an adopted checkpoint came from.
@@ -44,6 +51,19 @@ func (r *record) add(t taken, rhythm time.Duration) {
 	r.Adopted = append(r.Adopted, origins{Checkpoint: t.name, Path: t.from.path, Print: t.from.print, Number: t.from.number,
 		Newest: t.from.tree.Newest(), Plain: t.from.tree.Plain, Copied: t.copied})
 	r.Adopted = r.Adopted[max(0, len(r.Adopted)-maxAdopted):]
+}
+
+// saw notes the names of the files of a checkpoint that was saved on that many GPUs.
+func (r *record) saw(s sighting, gpus int) {
+	names := append(slices.Clone(r.Shapes[gpus]), s.shape()...)
+	slices.Sort(names)
+	if names = slices.Compact(names); gpus <= 0 || len(strings.Join(names, "")) > maxShape {
+		return
+	}
+	if r.Shapes == nil || len(r.Shapes) >= maxShapes {
+		r.Shapes = map[int][]string{}
+	}
+	r.Shapes[gpus] = names
 }
 
 // of returns where a checkpoint came from.

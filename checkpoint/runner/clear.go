@@ -54,6 +54,7 @@ func (r *run) ours(pid int) bool {
 // the node lost and may run the job elsewhere; two must not train.
 func (r *run) abandoned() {
 	r.lost = nil
+	r.melt()
 	r.say("the job's slurmstepd is gone: the job is ended here, as Slurm will run it elsewhere or not at all")
 	r.happen(told{})
 	if r.child == nil {

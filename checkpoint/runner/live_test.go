@@ -249,6 +249,13 @@ func (l *live) ask(id string) {
 	must(l, l.mail.Ask(token, checkpoint.Request{Job: jobID, ID: id, Restarts: l.restarts, Asked: now, Deadline: now.Add(time.Minute), Why: "to test"}))
 }
 
+// askToStop is ask, and the job will be stopped once it has answered.
+func (l *live) askToStop(id string) {
+	l.Helper()
+	now := time.Now()
+	must(l, l.mail.Ask(token, checkpoint.Request{Job: jobID, ID: id, Restarts: l.restarts, Asked: now, Deadline: now.Add(time.Minute), Why: "to test", Stop: true}))
+}
+
 func (l *live) withdraw() { l.Helper(); must(l, l.mail.Withdraw(token)) }
 
 // story is what the script said so far.

@@ -49,6 +49,7 @@ type run struct {
 	signals  <-chan os.Signal
 
 	adopted  adoption
+	freezing freezing
 	periodic periodic
 	offset   int64 // of the progress log, where the script was started
 	gauge    gauge
@@ -83,6 +84,7 @@ func (r *run) loop(signals <-chan os.Signal) int {
 			r.safeguard()
 			r.profile()
 			r.unhang()
+			r.thaw()
 		case <-beat.C:
 			r.dirty = true
 			r.tidy()
@@ -174,6 +176,7 @@ func (r *run) ending() <-chan struct{} {
 
 // over takes the script's end and says so in the job's output.
 func (r *run) over() {
+	r.melt()
 	r.clear()
 	r.hear() // Slurm ends script and runner at once: a script that heard first did not fail
 	if r.done {
@@ -225,6 +228,7 @@ func (r *run) hear() {
 // that listen for them, wherever they are below the script: a shell without a
 // trap would die of them.
 func (r *run) signalled(s syscall.Signal) {
+	r.melt() // what stands still hears nothing
 	switch s {
 	case syscall.SIGPIPE, syscall.SIGCONT:
 	case syscall.SIGTERM:
@@ -314,6 +318,7 @@ func (r *run) end() {
 	if r.cancel != nil {
 		r.cancel()
 	}
+	r.melt()
 	running := r.child != nil
 	r.child = nil
 	r.clear()

@@ -69,6 +69,7 @@ func (r *run) unheard(first, told bool) (code int, over bool) {
 	if first {
 		go r.say("a file system does not answer; the job goes on without sluice meanwhile") // the log may be on it
 	}
+	r.family.Thaw()
 	child := r.sentry.child.Load()
 	if child == nil { // none runs, or it is known what follows from its end
 		return stopped, told

@@ -49,6 +49,8 @@ func (r *run) look() {
 	if r.adopted.habit != nil && r.state.phase == checkpoint.Waiting && r.Now().Sub(r.watch.since) > r.Stands {
 		r.watch.base = r.newestSealed()
 		r.happen(passed{})
+		r.melt()
+		r.freezing = freezing{} // the next answer is another matter
 	}
 	if r.state.phase == checkpoint.Saving && r.state.verifying == "" && !r.ownStands() {
 		if name := r.answering(); name != "" {

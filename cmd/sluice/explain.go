@@ -57,6 +57,7 @@ func explain(w io.Writer, e control.Explanation) error {
 	s.put("Last words", "%s", lastWords(j.LastWords))
 	s.put("Left out", "%s", leftOutLines(e.LeftOut))
 	s.put("Last move", "%s", j.Last)
+	s.put("Trained again", "%s", againLine(e.Again, j.Unit))
 	if !j.Ended {
 		s.put("Work", "%s", workLine(j, e.At))
 		s.put("Deadline", "%s", strings.TrimPrefix(deadlineLine(j, e.Policy), "deadline "))
@@ -148,4 +149,16 @@ func sizeTable(j control.Job, all []control.Size) *table {
 		t.add(mark, fmt.Sprint(s.GPUs), nodes, pace(s.Seconds, s.Source, unit(j)), speedup, span(s.Left), s.Source)
 	}
 	return t
+}
+
+// againLine is the work that moves cost beside their dead time.
+func againLine(a control.Again, unit string) string {
+	if a.Work <= 0 {
+		return ""
+	}
+	took := ""
+	if a.Seconds > 0 {
+		took = fmt.Sprintf(", %s s of training,", figure(a.Seconds))
+	}
+	return fmt.Sprintf("%s%s after %s: what was trained between the checkpoint and the stop", amount(a.Work)+" "+unit+"s", took, plural(a.Runs, "stop"))
 }

@@ -15,7 +15,9 @@ func newHistoryCommand() *cobra.Command {
 		Use:   "history JOB",
 		Short: "List a job's runs: size, nodes, work, speed, cause and cost of each",
 		Long: `Lists what a job did between its moves, one row a run. COST is the dead time of
-the move that led to the run, in seconds: saving, stopping, starting and loading.`,
+the move that led to the run, in seconds: saving, stopping, starting and loading.
+AGAIN is the work of the run before that was done once more, and the time it took:
+what was trained between the checkpoint and the stop.`,
 		Example: "  sluice history 4711",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -49,7 +51,7 @@ func history(w io.Writer, h control.History, noHeader bool) error {
 		work = "STEPS"
 	}
 	t := table{noHeader: noHeader, room: room(w), columns: []column{{"RUN", true, 0}, {"GPUS", true, 0}, {"PLACE", false, 0},
-		{"STARTED", false, 0}, {"TIME", true, 0}, {work, true, 0}, {"SPEED", true, 0}, {"COST", true, 0}, {"CAUSE", false, 0}}}
+		{"STARTED", false, 0}, {"TIME", true, 0}, {work, true, 0}, {"SPEED", true, 0}, {"COST", true, 0}, {"AGAIN", true, 0}, {"CAUSE", false, 0}}}
 	for _, g := range h.Segments {
 		end, open := g.Ended, ""
 		if end.IsZero() {
@@ -62,8 +64,15 @@ func history(w io.Writer, h control.History, noHeader bool) error {
 		if g.Price.Total > 0 {
 			cost = figure(g.Price.Total) + "s"
 		}
+		again := "-"
+		if g.Again > 0 {
+			again = amount(g.Again)
+			if g.AgainSeconds > 0 {
+				again += " " + figure(g.AgainSeconds) + "s"
+			}
+		}
 		t.add(fmt.Sprint(g.Restarts), fmt.Sprint(g.GPUs), g.Place.String(), when(g.Started), lasted,
-			amount(g.DoneFrom)+"-"+amount(g.DoneTo), pace(g.Seconds, "", unit(h.Job)), cost, g.Cause)
+			amount(g.DoneFrom)+"-"+amount(g.DoneTo), pace(g.Seconds, "", unit(h.Job)), cost, again, g.Cause)
 	}
 	if err := t.write(w); err != nil || noHeader || !h.Job.Ended {
 		return err

@@ -90,7 +90,17 @@ func (s *Server) explain(q request, r *engine.Report, jr engine.JobReport) (any,
 			r, jr = fresh, again
 		}
 	}
-	return viewExplanation(r, jr), nil
+	out := viewExplanation(r, jr)
+	segments, err := s.service.Segments(q.Context(), jr.Record.Token)
+	if err != nil {
+		return nil, err
+	}
+	for _, g := range viewHistory(r, jr, segments).Segments {
+		if g.Again > 0 {
+			out.Again.Runs, out.Again.Work, out.Again.Seconds = out.Again.Runs+1, out.Again.Work+g.Again, out.Again.Seconds+g.AgainSeconds
+		}
+	}
+	return out, nil
 }
 
 func (s *Server) history(q request, r *engine.Report, jr engine.JobReport) (any, error) {

@@ -9,10 +9,15 @@ import (
 
 func viewHistory(r *engine.Report, jr engine.JobReport, segments []engine.Segment) History {
 	out := History{Version: WireVersion, At: r.At, Job: viewJob(r, jr), Segments: []Segment{}}
-	for _, g := range segments {
-		out.Segments = append(out.Segments, Segment{Restarts: g.Restarts, Incarnation: g.Incarnation, Place: placement(g.Place),
+	for i, g := range segments {
+		row := Segment{Restarts: g.Restarts, Incarnation: g.Incarnation, Place: placement(g.Place),
 			GPUs: g.Place.GPUs(), Started: g.Started, Ended: g.Ended, DoneFrom: finite(g.DoneFrom), DoneTo: finite(g.DoneTo),
-			Seconds: finite(g.Seconds), Cause: g.Cause, Price: viewPrice(g.Price)})
+			Seconds: finite(g.Seconds), Cause: g.Cause, Price: viewPrice(g.Price)}
+		if i > 0 {
+			row.Again = max(0, finite(segments[i-1].DoneTo-g.DoneFrom))
+			row.AgainSeconds = row.Again * finite(segments[i-1].Seconds)
+		}
+		out.Segments = append(out.Segments, row)
 	}
 	return out
 }

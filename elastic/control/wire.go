@@ -243,6 +243,15 @@ type Explanation struct {
 	// LeftOut are nodes of its partition on which nothing new is placed for what is
 	// said of their GPUs.
 	LeftOut []LeftOut `json:"left_out,omitempty"`
+	// Again is the work of earlier runs that was done once more, all runs together.
+	Again Again `json:"trained_again,omitzero"`
+}
+
+// Again is work that was done once more.
+type Again struct {
+	Runs    int     `json:"runs"` // that began with such work
+	Work    float64 `json:"work"` // in the job's unit
+	Seconds float64 `json:"seconds"`
 }
 
 // LeftOut is a node on which nothing new is placed.
@@ -289,6 +298,10 @@ type Segment struct {
 	Seconds     float64         `json:"seconds_per_unit,omitempty"`
 	Cause       string          `json:"cause"`
 	Price       Price           `json:"price"` // paid to get here
+	// Again is the work of the run before that this one did once more, and AgainSeconds what
+	// that had taken.
+	Again        float64 `json:"trained_again,omitempty"`
+	AgainSeconds float64 `json:"trained_again_seconds,omitempty"`
 }
 
 // Plan is what the next cycle would do.

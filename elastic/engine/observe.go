@@ -345,6 +345,7 @@ func (e *Engine) readRunner(js *jobState) {
 	} else {
 		delete(js.problem, "note")
 	}
+	js.retrace()
 }
 
 // current reports whether the runner's word is about the present run. A

@@ -160,7 +160,7 @@ func Segments() []engine.Segment {
 		{Token: token, Restarts: 0, Incarnation: 1, Place: nodes.Placement{{Node: "gpu1", GPUs: 1}}, Started: Now.Add(-78 * time.Minute),
 			Ended: Now.Add(-31 * time.Minute), DoneFrom: 0, DoneTo: 2, Seconds: 60, Cause: "1 GPU at once for a new job"},
 		{Token: token, Restarts: 1, Incarnation: 2, Place: nodes.Placement{{Node: "gpu1", GPUs: 2}}, Started: Now.Add(-30 * time.Minute),
-			DoneFrom: 2, DoneTo: 3.5, Seconds: 31.6, Cause: "1 idle GPU on gpu1", Price: price},
+			DoneFrom: 1.75, DoneTo: 3.5, Seconds: 31.6, Cause: "1 idle GPU on gpu1", Price: price},
 	}
 }
 
