@@ -53,6 +53,9 @@ type row struct {
 // forgotten is given as a Job with Phase Ended.
 func Advance(in Intent, job Job, snap Snapshot) Next {
 	s := situation{in: in, job: job, snap: snap, now: snap.Now}
+	if err := in.Known(); err != nil {
+		return wait(s, err.Error())
+	}
 	for _, r := range table[in.Step] {
 		if r.when(s) {
 			next := r.then(s)

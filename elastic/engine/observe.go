@@ -44,6 +44,11 @@ func (e *Engine) load(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return fmt.Errorf("reading the journal's open moves: %w", err)
 	}
+	for _, in := range open {
+		if err := in.Known(); err != nil {
+			return fmt.Errorf("reading the journal's open moves: %w; nothing is started or moved until the newer sluice runs again", err)
+		}
+	}
 	written, err := e.cfg.Journal.Written(ctx)
 	if err != nil {
 		return fmt.Errorf("reading the journal's moves: %w", err)
