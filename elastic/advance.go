@@ -16,6 +16,9 @@ const maxFallbacks = 1
 // olderJournal is why a move is closed that later ones have followed.
 const olderJournal = "it was over long ago: the journal is an older copy"
 
+// answeredLate is why a move is closed whose job answered after others had its GPUs.
+const answeredLate = "its checkpoint came after the GPUs meant for it had been lent to others; the job keeps its size"
+
 // Next is Advance's word on an intent.
 type Next struct {
 	// Intent is the intent as it stands once every action of Do succeeded. It
@@ -91,6 +94,7 @@ var table = map[Step][]row{
 		{userHolds, withdraw(UserWon, "its user holds the job; it keeps its size until released")},
 		{targetGone, withdraw(Abandoned, "a node of the new placement can no longer be used")},
 		{refusedRunning, withdraw(Abandoned, "a limit of the site no longer allows the new size; the job keeps the one it has")},
+		{tooLate, withdraw(Abandoned, answeredLate)},
 		{answeredWell, noteCheckpoint},
 		{answeredBadly, withdrawAnswered},
 		{pastDeadline, withdraw(Abandoned, "no checkpoint within the grace period; the job keeps its size")},
