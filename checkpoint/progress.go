@@ -8,11 +8,14 @@ import (
 	"os"
 )
 
+// ErrShortened: the file is shorter than what was read of it before.
+var ErrShortened = errors.New("made shorter")
+
 // maxBad is how many unreadable lines one call tells apart.
 const maxBad = 16
 
 // maxCounted is how far into the file lines are counted to name one by number.
-const maxCounted = 16 << 20
+const maxCounted = 1 << 20
 
 // Progress reads complete lines of progress.jsonl from offset on, at most 2000
 // lines or 256 KiB a call, and returns the offset behind them: call again until
@@ -43,8 +46,8 @@ func (d *Dir) Progress(offset int64) (lines []Progress, next int64, bad []error,
 	}
 	defer f.Close()
 	if offset < 0 || offset > info.Size() {
-		bad = append(bad, fmt.Errorf("%s: %w: %d bytes, %d were read before: it was replaced and is read afresh",
-			ProgressFile, ErrMalformed, info.Size(), offset))
+		bad = append(bad, fmt.Errorf("%s: %w: %w: %d bytes, %d were read before: it was replaced and is read afresh",
+			ProgressFile, ErrMalformed, ErrShortened, info.Size(), offset))
 		offset = 0
 	}
 	chunk := make([]byte, maxChunk)
@@ -54,8 +57,14 @@ func (d *Dir) Progress(offset int64) (lines []Progress, next int64, bad []error,
 	}
 	s := scan{start: offset}
 	s.lines(chunk[:n])
+	before := 0
+	if len(s.bad) > 0 {
+		before = lineAt(f, offset)
+	}
 	for _, e := range s.bad {
-		e.Line = lineAt(f, e.at)
+		if before > 0 { // else it is too far into the file
+			e.Line = before + bytes.Count(chunk[:e.at-offset], []byte("\n"))
+		}
 		bad = append(bad, e.FormatError)
 	}
 	return s.good, offset + s.used, bad, nil

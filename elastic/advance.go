@@ -16,6 +16,9 @@ const maxFallbacks = 1
 // olderJournal is why a move is closed that later ones have followed.
 const olderJournal = "it was over long ago: the journal is an older copy"
 
+// answeredLate is why a move is closed whose job answered after others had its GPUs.
+const answeredLate = "its checkpoint came after the GPUs meant for it had been lent to others; the job keeps its size"
+
 // Next is Advance's word on an intent.
 type Next struct {
 	// Intent is the intent as it stands once every action of Do succeeded. It
@@ -53,6 +56,9 @@ type row struct {
 // forgotten is given as a Job with Phase Ended.
 func Advance(in Intent, job Job, snap Snapshot) Next {
 	s := situation{in: in, job: job, snap: snap, now: snap.Now}
+	if err := in.Known(); err != nil {
+		return wait(s, err.Error())
+	}
 	for _, r := range table[in.Step] {
 		if r.when(s) {
 			next := r.then(s)
@@ -88,6 +94,7 @@ var table = map[Step][]row{
 		{userHolds, withdraw(UserWon, "its user holds the job; it keeps its size until released")},
 		{targetGone, withdraw(Abandoned, "a node of the new placement can no longer be used")},
 		{refusedRunning, withdraw(Abandoned, "a limit of the site no longer allows the new size; the job keeps the one it has")},
+		{tooLate, withdraw(Abandoned, answeredLate)},
 		{answeredWell, noteCheckpoint},
 		{answeredBadly, withdrawAnswered},
 		{pastDeadline, withdraw(Abandoned, "no checkpoint within the grace period; the job keeps its size")},

@@ -120,17 +120,23 @@ func userHoldsUnstopped(s situation) bool { return userHolds(s) && runningUnstop
 
 func pastDeadline(s situation) bool { return s.now.After(s.in.AskedAt.Add(grace(s))) }
 
-// grace is how long saving may take. A program that saves by its own habit
-// trains on meanwhile: waiting for its next checkpoint costs nobody anything but
-// the wait.
-func grace(s situation) time.Duration {
-	if s.job.Spec.Grace > 0 {
-		return s.job.Spec.Grace
+func grace(s situation) time.Duration { return s.snap.Limits.GraceOf(s.job.Spec, s.job.Rhythm) }
+
+// GraceOf is how long saving may take, of a job's spec and rhythm, which are its user's words.
+// A program that saves by its own habit trains on meanwhile: waiting for its next checkpoint
+// costs the wait only.
+func (l Limits) GraceOf(spec Spec, rhythm time.Duration) time.Duration {
+	grace := l.Grace
+	switch {
+	case spec.Grace > 0:
+		grace = spec.Grace
+	case spec.Habit:
+		grace += 2 * rhythm
 	}
-	if s.job.Spec.Habit {
-		return s.snap.Limits.Grace + 2*s.job.Rhythm
+	if l.MaxGrace > 0 {
+		grace = min(grace, max(l.MaxGrace, l.Grace))
 	}
-	return s.snap.Limits.Grace
+	return grace
 }
 
 func runningUnstopped(s situation) bool {

@@ -27,7 +27,7 @@ const (
 // Kind tells what a move is for.
 type Kind string
 
-// The kinds of move.
+// The kinds of move. A new one is for Kinds, too, and a new schema of the store.
 const (
 	Start   Kind = "start"  // a held job gets its first, or its next, GPUs
 	Resize  Kind = "resize" // a running job changes size or nodes

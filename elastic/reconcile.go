@@ -50,7 +50,7 @@ type docket struct {
 	where  Arrangement
 	open   map[JobID]Intent
 	now    *nodes.Ledger // used, promised to open moves, and kept for those who came first
-	moving int           // started jobs that are being stopped or between two sizes
+	slots  *slots        // who may open another move of a started job
 	quota  *quota        // what the site's limits leave
 	taking licensed      // licenses of jobs that start, or are between two sizes
 }
@@ -59,12 +59,10 @@ func newDocket(s Snapshot, where Arrangement) *docket {
 	d := &docket{s: s, where: where, open: make(map[JobID]Intent, len(s.Intents)), now: nodes.NewLedger(s.Nodes)}
 	d.quota = newQuota(&d.s, func(Cap) bool { return true })
 	d.taking = licensesMoving(&s)
+	d.slots = newSlots(&s)
 	for _, in := range s.Intents {
 		if _, twice := d.open[in.Job]; !twice {
 			d.open[in.Job] = in
-		}
-		if in.Kind != Start {
-			d.moving++
 		}
 	}
 	for i := range s.Jobs {
@@ -142,6 +140,9 @@ var verdicts = []verdict{
 	{in(Held), open(Start)},
 	// Bounded harm: so many jobs between two sizes at once.
 	{tooMany, func(d *docket, j *Job, t nodes.Placement, _ string) (*Intent, string) {
+		if _, own := d.slots.full(j.UID); own {
+			return nil, "would move, but enough jobs of its user are between two sizes now; the other moves are for other users"
+		}
 		promise(d.now, j, t, 1) // its turn comes
 		return nil, "would move, but enough jobs are between two sizes now"
 	}},
@@ -229,8 +230,9 @@ func beyond(d *docket, j *Job, t nodes.Placement) bool {
 	return refused
 }
 
-func tooMany(d *docket, _ *Job, _ nodes.Placement) bool {
-	return d.s.Limits.Moves > 0 && d.moving >= d.s.Limits.Moves
+func tooMany(d *docket, j *Job, _ nodes.Placement) bool {
+	full, _ := d.slots.full(j.UID)
+	return full
 }
 
 func stay(reason string) func(*docket, *Job, nodes.Placement, string) (*Intent, string) {
@@ -253,9 +255,7 @@ func open(kind Kind) func(*docket, *Job, nodes.Placement, string) (*Intent, stri
 			in.Step = Requeued // pending and held already: nothing to save
 			in.PendingAt = d.s.Now
 		}
-		if kind != Start {
-			d.moving++
-		}
+		d.slots.opens(*in, j)
 		d.taking.add(kind, j)
 		d.quota.take(j, target)
 		promise(d.now, j, target, 1) // the next jobs see what this one was promised

@@ -185,8 +185,11 @@ type Limits struct {
 	// Payback is how many times over its price a voluntary move must repay.
 	Payback float64
 	Grace   time.Duration // for a checkpoint, when the job names none
-	Confirm time.Duration // from release to running, before falling back
-	// Moves is how many jobs may be in transition at once; 0 = no bound.
+	// MaxGrace is the longest that any job may have for one, whatever it names or its rhythm
+	// says, but at least Grace; 0 = no bound.
+	MaxGrace time.Duration
+	Confirm  time.Duration // from release to running, before falling back
+	// Moves is how many jobs may be in transition at once, shared among users; 0 = no bound.
 	Moves int
 	// DeafAfter is the number of unanswered requests after which a job keeps
 	// its size.

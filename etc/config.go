@@ -63,12 +63,12 @@ type Policy struct {
 
 // Resize are the rules of moves and their assumed price.
 type Resize struct {
-	Grace, Cooldown          time.Duration
-	Payback                  float64
-	Confirm                  time.Duration
-	Moves                    int // 0 = no bound
-	DeafAfter                int
-	Save, Drain, Start, Load time.Duration
+	Grace, MaxGrace, Cooldown time.Duration
+	Payback                   float64
+	Confirm                   time.Duration
+	Moves                     int // 0 = no bound
+	DeafAfter                 int
+	Save, Drain, Start, Load  time.Duration
 }
 
 // Checkpoint is how checkpoints are made and kept, and what follows from a failure.

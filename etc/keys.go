@@ -55,6 +55,7 @@ var keys = []key{
 	number("welfare", "surcharge", 1, 1000, func(c *Config) *float64 { return &c.Welfare.Surcharge }),
 
 	duration("resize", "grace", time.Second, day, func(c *Config) *time.Duration { return &c.Resize.Grace }),
+	duration("resize", "max_grace", time.Second, day, func(c *Config) *time.Duration { return &c.Resize.MaxGrace }),
 	duration("resize", "cooldown", 0, day, func(c *Config) *time.Duration { return &c.Resize.Cooldown }),
 	number("resize", "payback", 1, 100, func(c *Config) *float64 { return &c.Resize.Payback }),
 	duration("resize", "confirm", 5*time.Second, day, func(c *Config) *time.Duration { return &c.Resize.Confirm }),

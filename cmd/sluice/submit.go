@@ -96,7 +96,7 @@ func (s *submission) submit(ctx context.Context, cmd *cobra.Command, args []stri
 	if s.site, err = loadSite(line.Config, line.User); err != nil {
 		return err
 	}
-	if err := errors.Join(s.managed(), s.request.Sized()); err != nil {
+	if err := errors.Join(s.managed(), s.patient(), s.request.Sized()); err != nil {
 		return err
 	}
 	if err := s.startable(ctx); err != nil {
@@ -169,6 +169,16 @@ func (s *submission) managed() error {
 		}
 	}
 	return nil
+}
+
+// patient refuses a grace period that is longer than the site's maximum: sluiced would wait for
+// the maximum only.
+func (s *submission) patient() error {
+	most, asked := max(s.site.Resize.MaxGrace, s.site.Resize.Grace), s.request.Spec.Grace
+	if asked <= most {
+		return nil
+	}
+	return fmt.Errorf("--grace %v: the longest at this site is %v ([resize] max_grace in sluice.toml); give %v or less", asked, most, most)
 }
 
 // name draws the job's token and derives the paths from it.

@@ -38,7 +38,8 @@ Work
 
 Checkpoints
   --checkpoint-signal=NAME  a signal beside the request file: USR1, USR2 or HUP
-  --grace=TIME          how long saving may take: 90, 90s or 5:00
+  --grace=TIME          how long saving may take: 90, 90s or 5:00; the
+                        site has a maximum ([resize] max_grace)
   --checkpoint-every=TIME   ask for a checkpoint this often; off; or auto: at most 1 %
                         of the time, by what a save takes and how often nodes fail (auto)
   --retries=N           start a script that failed again from its newest checkpoint,

@@ -27,7 +27,7 @@ func (e *Engine) act(ctx context.Context, moves []elastic.Intent, snap elastic.S
 	for _, in := range slices.Clone(moves) {
 		snap.Intents = e.open
 		before := in
-		in, keep, did, down := e.step(ctx, in, jobs, snap, now)
+		in, keep, did, down := e.step(ctx, in, jobs, snap.Lent(), now)
 		acted = acted || did
 		e.settle(before, in, keep)
 		if down {
@@ -245,7 +245,8 @@ func (e *Engine) closeMove(ctx context.Context, next elastic.Next, now time.Time
 	if in.Kind == elastic.Save && next.Close == elastic.Done {
 		js.took = max(in.SavedAt.Sub(in.AskedAt), time.Second)
 	}
-	if next.Close == elastic.Abandoned && in.Step == elastic.Asked {
+	answered := js.runner.ok && js.runner.word.Answer != nil && js.runner.word.Answer.Request == in.Request && js.runner.word.Answer.Checkpoint != ""
+	if next.Close == elastic.Abandoned && in.Step == elastic.Asked && !answered {
 		js.rec.Deaf++
 	}
 	if next.Close == elastic.UserWon && next.Why == elastic.UserHeldWhy {

@@ -98,6 +98,7 @@ type Engine struct {
 	next   time.Time // when the next cycle is due
 	ahead  time.Time // the latest time that the clock has shown
 	sealed bool      // last holds a snapshot
+	stores int       // how often speeds were stored
 	report atomic.Pointer[Report]
 }
 
@@ -119,12 +120,14 @@ type jobState struct {
 	ailing    bool // a GPU it has is unfit by its own word, and keeps its node out
 	exited    exited
 	lazy      lazyCurve
-	unlearned bool                  // it has ended, and what was learnt from it is in the store alone
-	problem   map[string]string     // by source, for people
-	heard     time.Time             // when its progress was last read; zero = not in this life
-	witness   witness               // what its present run says of its speed against the clock
+	unlearned bool              // it has ended, and what was learnt from it is in the store alone
+	problem   map[string]string // by source, for people
+	heard     time.Time         // when its progress was last read; zero = not in this life
+	witness   witness           // what its present run says of its speed against the clock
+	shortened shortened
 	fresh     []speed.Sample        // not yet in the store
 	paces     []speed.Sample        // likewise, seconds a step
+	stored    int                   // Engine.stores when they were stored last
 	said      elastic.Reason        // what the last decision says of it
 	last      string                // how the last move closed
 	hold      bool                  // the last hold through Slurm was sluice's own

@@ -82,8 +82,8 @@ func (e *Engine) foldRunning(ctx context.Context, js *jobState, now time.Time) {
 }
 
 // foldProgress takes one line of a job's progress file. Lines are the job's own
-// word and only ever concern the job itself.
-func (e *Engine) foldProgress(js *jobState, line checkpoint.Progress, now time.Time) {
+// word and only ever concern the job itself. Its speed is kept only where sampled says so.
+func (e *Engine) foldProgress(js *jobState, line checkpoint.Progress, now time.Time, sampled bool) {
 	// Of a program that saves by its own habit the runner says hello, when it has
 	// adopted a checkpoint for the first time; progress it reads from the log.
 	habit := js.rec.Tag.Spec.Habit
@@ -97,7 +97,9 @@ func (e *Engine) foldProgress(js *jobState, line checkpoint.Progress, now time.T
 	case "hello":
 		return
 	case "pace":
-		e.foldPace(js, line, now)
+		if sampled {
+			e.foldPace(js, line, now)
+		}
 		return
 	}
 	js.rec.Done, js.dirty = line.Done, true
@@ -108,7 +110,7 @@ func (e *Engine) foldProgress(js *jobState, line checkpoint.Progress, now time.T
 		}
 		js.segNew = true
 	}
-	if line.Event == "progress" && line.Seconds > 0 && line.GPUs > 0 {
+	if sampled && line.Event == "progress" && line.Seconds > 0 && line.GPUs > 0 {
 		e.foldSample(js, line, now)
 	}
 }

@@ -75,11 +75,8 @@ func (e *Engine) Refresh(now time.Time) {
 	}
 	slices.SortStableFunc(running, func(a, b *jobState) int { return a.heard.Compare(b.heard) })
 	changed := map[string]*jobState{}
-	for _, js := range running[:min(len(running), mostFresh)] {
-		before := js.rec.Offset
-		if e.readProgress(js, now); js.rec.Offset != before {
-			changed[js.rec.Token] = js
-		}
+	for _, js := range e.readProgressOf(running[:min(len(running), mostFresh)], now) {
+		changed[js.rec.Token] = js
 	}
 	if len(changed) == 0 {
 		return

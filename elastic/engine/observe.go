@@ -44,6 +44,11 @@ func (e *Engine) load(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return fmt.Errorf("reading the journal's open moves: %w", err)
 	}
+	for _, in := range open {
+		if err := in.Known(); err != nil {
+			return fmt.Errorf("reading the journal's open moves: %w; nothing is started or moved until the newer sluice runs again", err)
+		}
+	}
 	written, err := e.cfg.Journal.Written(ctx)
 	if err != nil {
 		return fmt.Errorf("reading the journal's moves: %w", err)
@@ -315,6 +320,7 @@ func (e *Engine) ended(js *jobState, state string, now time.Time) {
 // readMail reads the runners' words and the new progress lines of jobs that
 // run, or that ended since the last look.
 func (e *Engine) readMail(now time.Time) {
+	var begun []*jobState
 	for _, js := range e.ordered() {
 		if !js.seen || js.disown || !js.rec.Ended.IsZero() {
 			continue
@@ -324,8 +330,9 @@ func (e *Engine) readMail(now time.Time) {
 		}
 		e.readRunner(js)
 		e.tellRun(js, now)
-		e.readProgress(js, now)
+		begun = append(begun, js)
 	}
+	e.readProgressOf(begun, now)
 }
 
 func (e *Engine) readRunner(js *jobState) {
@@ -362,25 +369,4 @@ func (js *jobState) restarts() int {
 		return js.runner.word.Restarts
 	}
 	return js.slurm.Restarts
-}
-
-func (e *Engine) readProgress(js *jobState, now time.Time) {
-	lines, next, bad, err := e.cfg.Mailbox.Progress(js.rec.Token, js.rec.UID, js.rec.Offset)
-	if err != nil {
-		js.problem["progress"] = err.Error()
-		return
-	}
-	delete(js.problem, "progress")
-	if len(bad) > 0 {
-		js.problem["progress lines"] = fmt.Sprintf("%d unreadable progress lines, last: %v", len(bad), bad[len(bad)-1])
-		e.event(now, js.rec.ID, "problem", bad[len(bad)-1].Error())
-	}
-	if next != js.rec.Offset {
-		js.rec.Offset, js.dirty = next, true
-	}
-	for _, line := range lines {
-		line.Seconds = e.borneOut(js, line, now)
-		e.foldProgress(js, line, now)
-	}
-	js.heard = now
 }

@@ -15,7 +15,7 @@ import (
 // publish hands the cycle's result to readers, whole.
 func (e *Engine) publish(snap elastic.Snapshot, plan elastic.Plan, now time.Time) {
 	snap.Intents = slices.Clone(e.open)
-	e.last, e.sealed = snap, true
+	e.last, e.sealed = snap.Lent(), true
 	r := &Report{At: now, Policy: e.cfg.Policy.Name, Nodes: asSlurmHasThem(snap.Nodes), Demands: demandsAsSlurmHasThem(snap.Demands), Health: e.health.Findings(e.cfg.Health)}
 	jobs := map[elastic.JobID]elastic.Job{}
 	for _, j := range snap.Jobs {

@@ -73,7 +73,7 @@ func (e *Engine) margin(js *jobState) time.Duration {
 	case js.rec.Price.Measured > 0:
 		save = 3*js.rec.Price.Save + moment
 	case spec.Grace > 0:
-		save = spec.Grace
+		save = e.cfg.Limits.GraceOf(spec, 0)
 	}
 	if limit := js.slurm.TimeLimit; limit > 0 {
 		return min(2*e.cfg.Period+save, limit/4)

@@ -20,6 +20,7 @@ func (e *Engine) snapshot(v view, now time.Time) elastic.Snapshot {
 		}
 	}
 	s.Intents = slices.Clone(e.open)
+	s = s.Lent()
 	s.Due = slices.Concat(e.revivals(now), e.clearings(now), e.savings(now))
 	var ordinary []slurm.Job
 	for _, sj := range v.jobs {

@@ -95,18 +95,9 @@ func (e *Engine) save(ctx context.Context) error {
 		if js.segNew && js.seg != nil {
 			segments = append(segments, *js.seg)
 		}
-		if len(js.fresh) > 0 {
-			if err := e.cfg.Samples.AddSamples(ctx, e.modelOf(js.rec), js.fresh); err != nil {
-				return fmt.Errorf("keeping speeds: %w", err)
-			}
-			js.fresh = nil
-		}
-		if len(js.paces) > 0 {
-			if err := e.cfg.Samples.AddSamples(ctx, e.paceOf(js.rec), js.paces); err != nil {
-				return fmt.Errorf("keeping paces: %w", err)
-			}
-			js.paces = nil
-		}
+	}
+	if err := e.keepSpeeds(ctx); err != nil {
+		return err
 	}
 	if len(records) > 0 {
 		if err := e.cfg.Journal.SaveJobs(ctx, records); err != nil {

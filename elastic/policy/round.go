@@ -156,6 +156,9 @@ func underWay(s elastic.Snapshot, j *job) string {
 	if in.Kind == elastic.Save {
 		return fmt.Sprintf("keeps %s: %s", gpus(j.now), in.Cause)
 	}
+	if in.Lends(&s) {
+		return fmt.Sprintf("keeps %s: no checkpoint within the site's grace period; until it comes the GPUs meant for the job are lent to others", gpus(j.now))
+	}
 	return fmt.Sprintf("is moving from %d to %s: %s", in.From.GPUs(), gpus(j.now), in.Cause)
 }
 

@@ -132,7 +132,7 @@ func (m *Mailbox) Progress(token string, uid uint32, offset int64) (lines []chec
 			return err
 		}
 		if offset < 0 || offset > int64(len(b.lines)) {
-			bad = append(bad, fmt.Errorf("%s: %w: it was replaced and is read afresh", checkpoint.ProgressFile, checkpoint.ErrMalformed))
+			bad = append(bad, fmt.Errorf("%s: %w: %w: it was replaced and is read afresh", checkpoint.ProgressFile, checkpoint.ErrMalformed, checkpoint.ErrShortened))
 			offset = 0
 		}
 		rest := b.lines[offset:]

@@ -122,12 +122,25 @@ func (s *Store) Open(ctx context.Context) ([]elastic.Intent, error) {
 			instant{&in.Opened}, instant{&in.Moved}, instant{&in.AskedAt}, instant{&in.SavedAt},
 			instant{&in.RequeuedAt}, instant{&in.PendingAt}, instant{&in.ReleasedAt})
 		out = append(out, in)
-		return err
+		if err != nil {
+			return err
+		}
+		return s.newer(in.Known())
 	})
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
+}
+
+// newer is the refusal of an open move that a newer sluice wrote; nil for nil. Whatever it is
+// taken for, its next effect would be another's.
+func (s *Store) newer(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &Error{Op: "read open moves", Path: s.path, Err: ErrNewer, Text: err.Error(),
+		Hint: "install the newer sluice again, or let it run until no move is open ('sluice queue' shows none at RS), then stop it"}
 }
 
 // Written returns the highest incarnation that each job's moves have written, open ones

@@ -90,6 +90,9 @@ func (s *Store) start(ctx context.Context, now time.Time, busy time.Duration) (n
 	if err == nil {
 		s.file, err = os.Stat(s.path)
 	}
+	if err == nil { // BEFORE anything is done about them
+		_, err = s.Open(ctx)
+	}
 	if err != nil {
 		s.db.Close()
 		return nil, explain("open", s.path, err)
