@@ -34,6 +34,7 @@ type adoption struct {
 	record record
 	seen   sights
 	busy   bool
+	taking bool // one is being adopted
 	done   chan any
 	after  time.Time // the next look
 	last   time.Time // of the last adoption, or the script's start
@@ -117,6 +118,7 @@ func (r *run) take(s sighting) {
 		r.freeze()
 	}
 	m := r.describe(s)
+	r.adopted.taking = true
 	r.beside(func() any { return job.takeOver(ctx, h, s, m, copied) })
 }
 
@@ -135,6 +137,7 @@ func (r *run) describe(s sighting) checkpoint.Manifest {
 // tookOver notes an adopted checkpoint, or why there is none.
 func (r *run) tookOver(t taken) {
 	a := &r.adopted
+	a.taking = false
 	if t.err != nil {
 		a.seen.again(t.from.path, r.Now())
 		r.melt()

@@ -223,6 +223,7 @@ func (a *adoption) begin(y *readying, now time.Time) {
 		a.stop()
 	}
 	a.ctx, a.stop = context.WithCancel(context.Background())
+	a.taking = false
 	a.habit, a.record, a.seen = y.habit, y.record, sights{}
 	a.done, a.busy = make(chan any, 1), false
 	a.after, a.last = now, now

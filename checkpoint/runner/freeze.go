@@ -147,6 +147,9 @@ func (r *run) thaw() {
 	}
 	switch {
 	case !f.on:
+		if a.taking && r.stops() && r.state.phase == checkpoint.Saving {
+			r.freeze() // the request came meanwhile, and what is being adopted answers it
+		}
 	case !r.family.Frozen():
 		f.on, f.path, f.spent = false, "", true
 	case !r.stops() || f.request != r.state.request.ID:
