@@ -128,6 +128,7 @@ type jobState struct {
 	last      string                // how the last move closed
 	hold      bool                  // the last hold through Slurm was sluice's own
 	disown    bool                  // its user took the tag away
+	rewrote   bool                  // its comment carried another token, and that was said
 	rest      time.Time             // not started again before; see mourn
 	freed     time.Time             // the runner's sign of life upon which a request was withdrawn last
 	blocked   elastic.Blocked       // what keeps it from starting, held, whatever GPUs are free
