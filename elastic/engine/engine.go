@@ -73,6 +73,7 @@ type Engine struct {
 	curves   map[string]*speed.Curve
 	foreseen map[string]*foresight // by the key of the samples
 	series   map[string]series     // by model
+	renamed  bool                  // a job is of another model than it was
 	health   elastic.Health
 	kept     elastic.Health // as the journal has it
 	answers  map[answerKey]time.Time

@@ -205,6 +205,7 @@ func (e *Engine) take(sj slurm.Job, tag elastic.Tag, now time.Time) {
 	delete(js.problem, "comment")
 	js.rec.Name, js.rec.Partition = sj.Name, partitionsOf(js.rec.Partition, sj)
 	if !sameTag(js.rec.Tag, tag) {
+		e.renamed = e.renamed || tag.Spec.Model != js.rec.Tag.Spec.Model
 		js.rec.Tag, js.dirty = tag, true
 	}
 }
