@@ -34,6 +34,7 @@ type daemon struct {
 	server  *control.Server
 	settled settled
 	started time.Time
+	newest  time.Time // job in the store when it was opened
 
 	troubles troubles
 	rights   *command.Client // asked what the daemon may do
@@ -86,6 +87,10 @@ func newDaemon(ctx context.Context, o options, c etc.Config, log zerolog.Logger)
 		log.Error().Msg(n)
 	}
 	d := &daemon{options: o, log: log, store: st, started: time.Now(), troubles: troubles{ask: make(chan struct{}, 1)}}
+	if d.newest, err = st.Newest(ctx); err != nil {
+		st.Shutdown()
+		return nil, err
+	}
 	cfg, err := d.engineConfig(c)
 	if err != nil {
 		st.Shutdown()

@@ -110,7 +110,7 @@ func (l *loop) run(ctx context.Context) error {
 		}
 		if started.Sub(pruned) > 24*time.Hour {
 			pruned = started
-			if err := l.d.store.Prune(ctx, started.Add(-historyFor)); err != nil {
+			if err := l.d.store.Prune(ctx, oldest(started, l.d.newest, started.Sub(l.d.started))); err != nil {
 				l.d.log.Warn().Err(err).Msg("old history stays in the database")
 			}
 		}
@@ -118,6 +118,19 @@ func (l *loop) run(ctx context.Context) error {
 	}
 	l.systemd.say(sd.SdNotifyStopping)
 	return nil
+}
+
+// oldest is from when on history is kept. The clock may be far ahead: what it says counts
+// no further than the newest job that the store had when it was opened, and the time since
+// then, which is measured by the monotonic clock.
+func oldest(now, newest time.Time, up time.Duration) time.Time {
+	if newest.IsZero() {
+		newest = now.Add(-up) // nothing was there that could be lost
+	}
+	if last := newest.Add(up); last.Before(now) {
+		now = last
+	}
+	return now.Add(-historyFor)
 }
 
 // tell writes down why a cycle decided nothing: once for as long as it is the same,

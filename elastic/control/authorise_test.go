@@ -133,17 +133,45 @@ func TestBucketsForget(t *testing.T) {
 
 func TestNames(t *testing.T) {
 	var n names
-	if got := n.of(0); got != "root" {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	if got := n.of(0, now); got != "root" {
 		t.Errorf("uid 0 is %q", got)
 	}
 	const nobodyHasThis = 4_000_000_001
-	if got := n.of(nobodyHasThis); got != "4000000001" {
+	if got := n.of(nobodyHasThis, now); got != "4000000001" {
 		t.Errorf("an unknown uid is %q", got)
 	}
 	if _, kept := n.seen[nobodyHasThis]; kept {
 		t.Error("a failed look-up is remembered for good")
 	}
-	if got := n.of(uint32(os.Getuid())); got == "" {
+	if got := n.of(uint32(os.Getuid()), now); got == "" {
 		t.Error("no name for oneself")
+	}
+}
+
+// The account of an operator is removed, and its number given to another user: the name,
+// and with it the operator's rights, is not remembered for longer than a minute. While a
+// directory service does not answer, nobody is an operator by an old answer.
+func TestNumberGivenAgain(t *testing.T) {
+	account, asked := "admin", 0
+	n := names{account: func(uint32) string { asked++; return account }}
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for i := range 50 {
+		n.of(1000, now.Add(time.Duration(i)*time.Second))
+	}
+	if asked != 1 {
+		t.Errorf("the directory was asked %d times in a minute, want once", asked)
+	}
+	account = "eve"
+	if got := n.of(1000, now.Add(61*time.Second)); got != "eve" {
+		t.Errorf("a minute later 1000 is still %q", got)
+	}
+	account = ""
+	if got := n.of(1000, now.Add(3*time.Minute)); got != "1000" {
+		t.Errorf("without an account 1000 is %q", got)
+	}
+	account = "bob"
+	if got := n.of(1000, now.Add(-time.Hour)); got != "bob" {
+		t.Errorf("after the clock was set back 1000 is %q", got)
 	}
 }

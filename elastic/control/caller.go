@@ -6,6 +6,7 @@ import (
 	"os/user"
 	"strconv"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -38,38 +39,51 @@ func peer(conn *net.UnixConn) (Caller, error) {
 	return Caller{UID: cred.Uid, GID: cred.Gid, PID: cred.Pid}, nil
 }
 
-// names remembers user names, so that a slow directory service is asked once an
-// account.
+// names remembers user names for a while, so that a slow directory service is seldom
+// asked. Operators are known by their names: an account that is removed, and its number
+// given to another user, MUST NOT stay one.
 type names struct {
 	account func(uint32) string // nil = the system's
 	mu      sync.Mutex
-	seen    map[uint32]string
+	seen    map[uint32]named
 }
+
+type named struct {
+	name string
+	at   time.Time
+}
+
+// namedFor is how long a name is remembered.
+const namedFor = time.Minute
 
 // most bounds what is remembered.
 const most = 100_000
 
 // of returns the account's name, or its number when there is none.
-func (n *names) of(uid uint32) string {
+func (n *names) of(uid uint32, now time.Time) string {
 	n.mu.Lock()
-	name, ok := n.seen[uid]
+	known, ok := n.seen[uid]
 	n.mu.Unlock()
-	if ok {
-		return name
+	if age := now.Sub(known.at); ok && age >= 0 && age < namedFor {
+		return known.name
 	}
 	ask := n.account
 	if ask == nil {
 		ask = systemAccount
 	}
-	if name = ask(uid); name == "" {
+	name := ask(uid)
+	if name == "" {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		delete(n.seen, uid)
 		return strconv.FormatUint(uint64(uid), 10) // perhaps the directory is down: ask again next time
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.seen == nil || len(n.seen) >= most {
-		n.seen = map[uint32]string{}
+		n.seen = map[uint32]named{}
 	}
-	n.seen[uid] = name
+	n.seen[uid] = named{name, now}
 	return name
 }
 

@@ -33,7 +33,8 @@ type Options struct {
 	UID       uint32   // the daemon's own account, an operator
 	Now       func() time.Time
 	// Account returns the name of an account, "" where there is none; nil asks the
-	// system. It may be slow: it is asked once an account.
+	// system. It may be slow: it is asked about an account
+	// at most once a minute, when that account calls.
 	Account func(uid uint32) string
 
 	Version string    // of the program, for status
@@ -218,7 +219,7 @@ func (s *Server) handle(v verb, costly bool, answer func(request) (any, error)) 
 	return func(w http.ResponseWriter, r *http.Request) {
 		who := r.Context().Value(visitKey{}).(*visit)
 		q := request{Request: r, options: *s.options.Load(), caller: who.caller}
-		q.caller.Name = s.names.of(q.caller.UID)
+		q.caller.Name = s.names.of(q.caller.UID, q.options.Now())
 		var err error
 		// All of it is read before the caller counts as served: one who sends his
 		// body a byte at a time is still one who keeps sluiced waiting.
@@ -254,7 +255,7 @@ func (s *Server) admit(q request, who *visit, v verb, costly bool) error {
 	if !q.options.admits(q.caller) {
 		s.denied(Denial{Caller: q.caller, From: q.caller.Host, Verb: string(v), Why: "this is another user's own sluiced"})
 		return fail(Denied, "set SLUICE_CONF, or start your own with 'sluiced --user'",
-			"this is the sluiced of %s alone", s.names.of(q.options.UID))
+			"this is the sluiced of %s alone", s.names.of(q.options.UID, q.options.Now()))
 	}
 	return nil
 }

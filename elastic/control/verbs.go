@@ -43,7 +43,7 @@ func (s *Server) published() (*engine.Report, error) {
 
 func (s *Server) status(q request) (any, error) {
 	out := Status{Version: WireVersion, Program: q.options.Version, PID: os.Getpid(), Mode: "system",
-		User: s.names.of(q.options.UID), Started: q.options.Started}
+		User: s.names.of(q.options.UID, q.options.Now()), Started: q.options.Started}
 	if q.options.Self != nil {
 		out.Goroutines, out.Cycles = q.options.Self()
 	}

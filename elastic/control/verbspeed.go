@@ -41,10 +41,10 @@ func (s *Server) speed(q request) (any, error) {
 		return nil, err
 	}
 	if got.Count == 0 {
-		return nil, fail(NotFound, "speeds are kept by model of jobs submitted with --model", "nothing was measured of model %q of %s", model, s.names.of(uid))
+		return nil, fail(NotFound, "speeds are kept by model of jobs submitted with --model", "nothing was measured of model %q of %s", model, s.names.of(uid, q.options.Now()))
 	}
 	out := viewSpeeds(r, &got)
-	out.Model, out.User = model, s.names.of(uid)
+	out.Model, out.User = model, s.names.of(uid, q.options.Now())
 	return out, nil
 }
 

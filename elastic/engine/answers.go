@@ -83,10 +83,35 @@ func (e *Engine) noteAnswer(js *jobState, at time.Time) {
 		if at.IsZero() == known.IsZero() && at.Sub(known) < answerDay && known.Sub(at) < answerDay {
 			continue
 		}
+		if known.IsZero() {
+			e.roomFor(k.uid)
+		}
 		e.unsaved[k] = at
 		if e.answers[k] = at; at.IsZero() {
 			delete(e.answers, k)
 		}
+	}
+}
+
+// mostAnswers is how many scripts and models are remembered of one user: both names are in
+// comments, which users write.
+const mostAnswers = 1000
+
+// roomFor forgets the oldest answers of a user that has too many.
+func (e *Engine) roomFor(uid uint32) {
+	var of []answerKey
+	for k := range e.answers {
+		if k.uid == uid {
+			of = append(of, k)
+		}
+	}
+	if len(of) < mostAnswers {
+		return
+	}
+	slices.SortFunc(of, func(a, b answerKey) int { return cmp.Or(e.answers[a].Compare(e.answers[b]), cmp.Compare(a.key, b.key)) })
+	for _, k := range of[:len(of)-mostAnswers+1] {
+		e.unsaved[k] = time.Time{}
+		delete(e.answers, k)
 	}
 }
 

@@ -38,10 +38,41 @@ func (e *Engine) squats(sj slurm.Job, tag elastic.Tag) bool {
 	return errors.Is(err, checkpoint.ErrOwner)
 }
 
-// another reports whether the comment carries the token of another job.
-func another(js *jobState, comment string) bool {
-	tag, err := elastic.ParseTag(comment)
-	return err == nil && tag.Spec.Token != js.rec.Token
+// is reports whether the job that Slurm shows is the one on record, whatever its comment
+// says: comments are in its user's hands, and number, user and submit time are not. A
+// requeue renews the submit time and counts as a restart. So a later submit without one
+// more restart is that of another job: slurmctld forgot the first and gave its number
+// again.
+func (js *jobState) is(sj slurm.Job) bool {
+	if js.rec.ID != elastic.JobID(sj.ID) || js.rec.UID != sj.UID {
+		return false
+	}
+	submitted, restarts := js.rec.Submitted, max(js.rec.Restarts, 0)
+	if js.slurm.ID == sj.ID && !js.slurm.Submit.IsZero() {
+		submitted, restarts = js.slurm.Submit, js.slurm.Restarts
+	}
+	return sj.Restarts > restarts || !sj.Submit.After(submitted)
+}
+
+// rewritten notes a job whose comment carries another token than it was submitted with.
+// It is an error of that job alone: it goes on under its last good spec, and no record is
+// made of the other token.
+func (e *Engine) rewritten(js *jobState, sj slurm.Job, now time.Time) {
+	e.livesAgain(js, sj, now)
+	if !js.rewrote && js.rec.Ended.IsZero() {
+		e.event(now, js.rec.ID, "problem", "the id in its comment was changed; its last good comment stands")
+	}
+	js.seen, js.disown, js.slurm, js.rewrote = true, false, sj, true
+	js.problem["comment"] = "the id in the job's comment was changed; its last good comment stands"
+}
+
+// another reports whether Slurm shows another job under the number of the one on record.
+func another(js *jobState, sj slurm.Job) bool {
+	if js.rec.UID != sj.UID {
+		return true
+	}
+	tag, err := elastic.ParseTag(sj.Comment)
+	return err == nil && tag.Spec.Token != js.rec.Token && !js.is(sj)
 }
 
 // renumbered ends a job whose number is another's by now: slurmctld forgot it. Its move

@@ -73,6 +73,7 @@ type Engine struct {
 	curves   map[string]*speed.Curve
 	foreseen map[string]*foresight // by the key of the samples
 	series   map[string]series     // by model
+	renamed  bool                  // a job is of another model than it was
 	health   elastic.Health
 	kept     elastic.Health // as the journal has it
 	answers  map[answerKey]time.Time
@@ -132,6 +133,7 @@ type jobState struct {
 	last      string                // how the last move closed
 	hold      bool                  // the last hold through Slurm was sluice's own
 	disown    bool                  // its user took the tag away
+	rewrote   bool                  // its comment carried another token, and that was said
 	rest      time.Time             // not started again before; see mourn
 	freed     time.Time             // the runner's sign of life upon which a request was withdrawn last
 	blocked   elastic.Blocked       // what keeps it from starting, held, whatever GPUs are free

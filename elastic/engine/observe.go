@@ -12,10 +12,6 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// Per-job queries are the exception: a job that vanished, or the split of a run
-// over several nodes, once. Both are bounded a cycle; the rest waits its turn.
-const maxLookups = 16
-
 // errSuspicious marks an answer that is legal but not believed.
 var errSuspicious = errors.New("suspicious answer from Slurm")
 
@@ -181,6 +177,10 @@ func (e *Engine) match(v view, now time.Time) {
 // take joins one tagged job to its record. A token belongs to one job and one
 // user; a second claimant is left alone.
 func (e *Engine) take(sj slurm.Job, tag elastic.Tag, now time.Time) {
+	if known := e.byID[elastic.JobID(sj.ID)]; known != nil && known.is(sj) && known.rec.Token != tag.Spec.Token {
+		e.rewritten(known, sj, now)
+		return
+	}
 	js := e.jobs[tag.Spec.Token]
 	if js == nil {
 		if sj.State.Ended() {
@@ -208,18 +208,24 @@ func (e *Engine) take(sj slurm.Job, tag elastic.Tag, now time.Time) {
 	if tag.Spec.Array.Open && !js.rec.Tag.Spec.Array.Open {
 		tag.Spec.Array.Open, js.told = false, true
 	}
-	if !js.rec.Ended.IsZero() && !sj.State.Ended() && !sj.Completing {
-		// An ended job may be requeued by its user while Slurm remembers it.
-		js.rec.Ended, js.rec.Deaf, js.words, js.dirty = time.Time{}, 0, nil, true
-		js.exit, js.rec.Ending = nil, Ending{}
-		e.event(now, js.rec.ID, "adopted", "lives again: its user requeued it")
-	}
+	e.livesAgain(js, sj, now)
 	js.seen, js.disown, js.slurm = true, false, sj
 	delete(js.problem, "comment")
 	js.rec.Name, js.rec.Partition = sj.Name, partitionsOf(js.rec.Partition, sj)
 	if !sameTag(js.rec.Tag, tag) {
+		e.renamed = e.renamed || tag.Spec.Model != js.rec.Tag.Spec.Model
 		js.rec.Tag, js.dirty = tag, true
 	}
+}
+
+// livesAgain takes back the end of a job that its user requeued while Slurm remembers it.
+func (e *Engine) livesAgain(js *jobState, sj slurm.Job, now time.Time) {
+	if js.rec.Ended.IsZero() || sj.State.Ended() || sj.Completing {
+		return
+	}
+	js.rec.Ended, js.rec.Deaf, js.words, js.dirty = time.Time{}, 0, nil, true
+	js.exit, js.rec.Ending = nil, Ending{}
+	e.event(now, js.rec.ID, "adopted", "lives again: its user requeued it")
 }
 
 func sameTag(a, b elastic.Tag) bool { return a.String() == b.String() }
@@ -261,40 +267,6 @@ func (e *Engine) unreadable(sj slurm.Job, err error, now time.Time) {
 	}
 	js.seen, js.disown, js.slurm = true, false, sj
 	js.problem["comment"] = "the job's comment cannot be read (" + err.Error() + "); its last good one stands"
-}
-
-// lookForMissing asks for each live job the bulk answer lacks. Only Slurm's
-// explicit "not found" ends a job; anything else leaves the cycle blind, for
-// acting on half a view could stop the wrong job.
-func (e *Engine) lookForMissing(ctx context.Context, now time.Time) error {
-	lookups := 0
-	for _, js := range e.ordered() {
-		if js.seen || !js.rec.Ended.IsZero() {
-			continue
-		}
-		if lookups++; lookups > maxLookups {
-			return fmt.Errorf("%w: %d known jobs missing from one answer", errSuspicious, lookups)
-		}
-		detail, err := e.cfg.Slurm.Job(ctx, slurm.JobID(js.rec.ID))
-		switch {
-		case errors.Is(err, slurm.ErrNotFound):
-			js.slurm = slurm.Job{ID: slurm.JobID(js.rec.ID), UID: js.rec.UID, State: slurm.Unknown}
-			e.ended(js, "forgotten by Slurm", now)
-		case err != nil:
-			return err
-		case detail.UID != js.rec.UID || another(js, detail.Comment):
-			if err := e.renumbered(ctx, js, now); err != nil {
-				return err
-			}
-		case !elastic.Tagged(detail.Comment):
-			// Its user took the tag away while it was not shown: let go of what sluice holds.
-			e.disowned(detail.Job, now)
-		default:
-			js.seen, js.slurm = true, detail.Job
-			js.atLeast(detail.Comment)
-		}
-	}
-	return nil
 }
 
 // atLeast keeps a record that is an older copy from giving an incarnation again that the

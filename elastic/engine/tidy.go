@@ -3,11 +3,14 @@ package engine
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/speed"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
@@ -138,34 +141,31 @@ func releasable(sj slurm.Job) bool {
 	return sj.State == slurm.Pending && sj.Held && !sj.Completing && sj.Reason != "JobHeldAdmin"
 }
 
-// unlearn drops the speeds of models of which no job is left. Those that are not in the
-// store yet are kept until they are.
+// unlearn drops the speeds of models of which no job is left, also of those that a job's
+// user gave another name. Speeds that are not in the store yet are kept until they are.
 func (e *Engine) unlearn() {
-	var over []*jobState
+	over := e.renamed
 	for _, js := range e.jobs {
 		switch {
 		case js.rec.Ended.IsZero():
 			js.unlearned = false
 		case !js.unlearned && len(js.fresh)+len(js.paces) == 0:
-			over = append(over, js)
+			js.unlearned, js.lazy, over = true, lazyCurve{}, true
 		}
 	}
-	if len(over) == 0 {
+	if !over {
 		return
 	}
+	e.renamed = false
 	live := map[string]bool{}
 	for _, js := range e.jobs {
-		live[e.learner(js.rec)] = live[e.learner(js.rec)] || js.rec.Ended.IsZero()
-	}
-	for _, js := range over {
-		js.unlearned, js.lazy = true, lazyCurve{}
-		if !live[e.learner(js.rec)] {
-			delete(e.samples, e.modelOf(js.rec))
-			delete(e.samples, e.paceOf(js.rec))
-			delete(e.curves, e.modelOf(js.rec))
-			delete(e.series, e.modelOf(js.rec))
-			delete(e.foreseen, e.modelOf(js.rec))
-			delete(e.foreseen, e.paceOf(js.rec))
+		if !js.unlearned {
+			live[e.learner(js.rec)] = true
 		}
 	}
+	gone := func(key string) bool { return !live[key[:strings.LastIndexByte(key, '/')]] }
+	maps.DeleteFunc(e.samples, func(key string, _ []speed.Sample) bool { return gone(key) })
+	maps.DeleteFunc(e.curves, func(key string, _ *speed.Curve) bool { return gone(key) })
+	maps.DeleteFunc(e.series, func(key string, _ series) bool { return gone(key) })
+	maps.DeleteFunc(e.foreseen, func(key string, _ *foresight) bool { return gone(key) })
 }

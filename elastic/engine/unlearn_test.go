@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/speed"
+	"github.com/sluice-hpc/sluice/slurm"
 )
 
 // TestUnlearn: what was learnt from jobs that have ended leaves memory once it is in the
@@ -46,5 +47,41 @@ func TestUnlearn(t *testing.T) {
 	}
 	if got := e.recall(e.modelOf(e.byID[50].rec)); len(got) != 1 {
 		t.Errorf("%d samples found again, want 1", len(got))
+	}
+}
+
+// TestUnlearnRenamed: a job whose user gives its model another name in every cycle leaves
+// nothing of the earlier names in memory, and its answers take the user's share at most.
+func TestUnlearnRenamed(t *testing.T) {
+	noon := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	e := New(Config{Samples: new(Memory), Journal: new(Memory)})
+	const token = "0123456789abcdef0123456789abcdef"
+	sj := slurm.Job{ID: 1, UID: 1000, State: slurm.Running, Submit: noon, Start: noon}
+	other := answerKey{2000, "model/bob's"}
+	e.answers[other] = noon.Add(-time.Hour)
+	e.adopt(sj, elastic.Tag{Spec: elastic.Spec{Token: token, Min: 1}}, noon)
+	for i := range 3 * mostAnswers {
+		e.take(sj, elastic.Tag{Spec: elastic.Spec{Token: token, Min: 1, Model: fmt.Sprint("m", i)}}, noon)
+		js := e.byID[1]
+		s := speed.Sample{Shape: speed.Shape{GPUs: 1, Nodes: 1}, Seconds: 10, Units: 1, At: noon}
+		e.keep(e.modelOf(js.rec), s)
+		e.keep(e.paceOf(js.rec), s)
+		e.curveOf(js.rec, noon)
+		e.look(e.telling(js.rec), noon)
+		e.noteAnswer(js, noon.Add(time.Duration(i)*time.Second))
+		if i%100 == 99 {
+			e.forgetOld(noon)
+			if err := e.keepAnswers(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	e.forgetOld(noon)
+	if len(e.samples) > 2 || len(e.curves) > 1 || len(e.series) > 1 || len(e.foreseen) > 2 {
+		t.Errorf("%d series of samples, %d curves, %d readings and %d foresights are left of one job", len(e.samples), len(e.curves), len(e.series), len(e.foreseen))
+	}
+	kept, err := e.cfg.Journal.Answers(t.Context())
+	if err != nil || len(e.answers) != mostAnswers+1 || len(kept) != mostAnswers || e.answers[other].IsZero() {
+		t.Errorf("%d answers in memory and %d in the store, want %d of the user, and bob's (%v)", len(e.answers), len(kept), mostAnswers, err)
 	}
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"time"
 )
 
@@ -31,4 +32,19 @@ func (s *Store) Prune(ctx context.Context, before time.Time) error {
 		}
 		return nil
 	})
+}
+
+const newest = `SELECT max(submitted), max(ended) FROM jobs`
+
+// Newest returns when the newest job in the store was handed in or ended, zero when there
+// is none. It tells a clock that is far ahead from the time that passed.
+func (s *Store) Newest(ctx context.Context) (time.Time, error) {
+	var submitted, ended sql.NullInt64
+	if err := s.db.QueryRowContext(ctx, newest).Scan(&submitted, &ended); err != nil {
+		return time.Time{}, s.explain("read the newest job", err)
+	}
+	if last := max(submitted.Int64, ended.Int64); last > 0 {
+		return time.Unix(0, last).UTC(), nil
+	}
+	return time.Time{}, nil
 }

@@ -1,0 +1,131 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// maxLookups bounds the queries for single jobs in a cycle: jobs that vanished, and the
+// splits of runs over several nodes.
+const maxLookups = 16
+
+// lookForMissing settles what became of the live jobs that the bulk answer lacks. Only
+// Slurm's explicit word ends a job, for acting on half a view could stop the wrong one:
+// each job is asked about, or of more than maxLookups all are at once. What was found
+// out before an error is kept.
+func (e *Engine) lookForMissing(ctx context.Context, now time.Time) error {
+	var missing []*jobState
+	for _, js := range e.ordered() {
+		if !js.seen && js.rec.Ended.IsZero() {
+			missing = append(missing, js)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	err := e.settleMissing(ctx, missing, now)
+	if err != nil && !errors.Is(err, errSuspicious) {
+		err = errors.Join(err, e.save(ctx))
+	}
+	return err
+}
+
+func (e *Engine) settleMissing(ctx context.Context, missing []*jobState, now time.Time) error {
+	if len(missing) > maxLookups {
+		return e.settleMany(ctx, missing, now)
+	}
+	for _, js := range missing {
+		detail, err := e.cfg.Slurm.Job(ctx, slurm.JobID(js.rec.ID))
+		switch {
+		case errors.Is(err, slurm.ErrNotFound):
+			e.forgotten(js, now)
+		case err != nil:
+			return err
+		default:
+			if err := e.shownLate(ctx, js, detail.Job, now); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// settleMany asks for all jobs a second time, and for maxLookups of the missing ones by
+// number. Where all three answers agree, the jobs are gone. A job that only one of them
+// has contradicts the others, and then nothing is believed. So the cost is bounded
+// whatever the number of jobs, as after an outage longer than Slurm's MinJobAge.
+func (e *Engine) settleMany(ctx context.Context, missing []*jobState, now time.Time) error {
+	again, err := e.cfg.Slurm.Jobs(ctx)
+	if err != nil {
+		return err
+	}
+	shown := make(map[slurm.JobID]slurm.Job, len(again))
+	for _, sj := range again {
+		shown[sj.ID] = sj
+	}
+	for _, js := range missing {
+		if sj, there := shown[slurm.JobID(js.rec.ID)]; there && !another(js, sj) {
+			return fmt.Errorf("%w: job %d is missing from one answer and in the next", errSuspicious, js.rec.ID)
+		}
+	}
+	for _, js := range e.spread(missing) {
+		detail, err := e.cfg.Slurm.Job(ctx, slurm.JobID(js.rec.ID))
+		if err != nil && !errors.Is(err, slurm.ErrNotFound) {
+			return err
+		}
+		if err == nil && !another(js, detail.Job) {
+			return fmt.Errorf("%w: job %d is there and missing from two answers", errSuspicious, js.rec.ID)
+		}
+	}
+	for _, js := range missing {
+		if _, there := shown[slurm.JobID(js.rec.ID)]; !there {
+			e.forgotten(js, now)
+		} else if err := e.renumbered(ctx, js, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// spread picks maxLookups of the jobs: those that are between two sizes first, for there a
+// wrong answer costs most, then at equal distances.
+func (e *Engine) spread(missing []*jobState) []*jobState {
+	var picked []*jobState
+	for _, js := range missing {
+		if slices.ContainsFunc(e.open, func(in elastic.Intent) bool { return in.Job == js.rec.ID }) {
+			picked = append(picked, js)
+		}
+	}
+	picked = picked[:min(len(picked), maxLookups/2)]
+	for i := range maxLookups - len(picked) {
+		picked = append(picked, missing[i*len(missing)/maxLookups])
+	}
+	return picked
+}
+
+// forgotten ends a job that Slurm no longer knows.
+func (e *Engine) forgotten(js *jobState, now time.Time) {
+	js.slurm = slurm.Job{ID: slurm.JobID(js.rec.ID), UID: js.rec.UID, State: slurm.Unknown}
+	e.ended(js, "forgotten by Slurm", now)
+}
+
+// shownLate takes up a job that the bulk answer lacked and a query for it shows.
+func (e *Engine) shownLate(ctx context.Context, js *jobState, sj slurm.Job, now time.Time) error {
+	switch {
+	case another(js, sj):
+		return e.renumbered(ctx, js, now)
+	case !elastic.Tagged(sj.Comment):
+		// Its user took the tag away while it was not shown: let go of what sluice holds.
+		e.disowned(sj, now)
+	default:
+		js.seen, js.slurm = true, sj
+		js.atLeast(sj.Comment)
+	}
+	return nil
+}
