@@ -36,9 +36,10 @@ PACKAGES ?=
 test-elsewhere: build
 	@etc/campaign elsewhere etc/elsewhere $(PACKAGES)
 
-# dist/*.deb: the programs with units and configuration, and the training library.
+# dist/*.deb: the programs with units and configuration, and the training library; each
+# with the licences of what is linked into it, and a list of that (SPDX).
 deb: build
-	@etc/make-debs
+	@GO='$(GO)' etc/make-debs
 
 lint:
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'run gofmt -w on these'; exit 1; }
