@@ -1,0 +1,79 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// TestMine: a job outside the partitions is looked after only while it is the one that is
+// known by its number: that user's, and not ended.
+func TestMine(t *testing.T) {
+	inside := func(sj slurm.Job) bool { return sj.Partition == "gpu" }
+	for _, c := range []struct {
+		name  string
+		in    func(slurm.Job) bool
+		job   slurm.Job
+		ended bool
+		want  bool
+	}{
+		{name: "in a partition", in: inside, job: slurm.Job{ID: 8, UID: 1001, Partition: "gpu"}, want: true},
+		{name: "every partition", job: slurm.Job{ID: 8, UID: 1001, Partition: "cpu"}, want: true},
+		{name: "moved out by its user", in: inside, job: slurm.Job{ID: 7, UID: 1000, Partition: "cpu"}, want: true},
+		{name: "another user's, with its number", in: inside, job: slurm.Job{ID: 7, UID: 1001, Partition: "cpu"}},
+		{name: "of a job that ended", in: inside, job: slurm.Job{ID: 7, UID: 1000, Partition: "cpu"}, ended: true},
+		{name: "not known", in: inside, job: slurm.Job{ID: 8, UID: 1000, Partition: "cpu"}},
+	} {
+		e := New(Config{Mine: c.in})
+		js := &jobState{rec: JobRecord{Token: "t", ID: 7, UID: 1000}}
+		if c.ended {
+			js.rec.Ended = time.Unix(1, 0)
+		}
+		e.remember(js)
+		if got := e.mine(c.job); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}
+
+// gone is the mailbox of jobs whose folders are no more.
+type gone struct{ Mailbox }
+
+func (gone) Runner(string, uint32) (checkpoint.Runner, bool, error) {
+	return checkpoint.Runner{}, false, nil
+}
+
+// TestMovesEndWithTheirNumber: when a number is another job's, the moves of the job that
+// had it are over, in the journal and in memory alike; those of others go on. Where the
+// journal does not take that, nothing is forgotten.
+func TestMovesEndWithTheirNumber(t *testing.T) {
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	for _, broken := range []bool{false, true} {
+		journal := new(Memory)
+		e := New(Config{Journal: journal, Samples: journal, Mailbox: gone{}})
+		js := &jobState{rec: JobRecord{Token: "t", ID: 7, UID: 1000}, problem: map[string]string{}}
+		e.remember(js)
+		opened, err := journal.Intend(context.Background(), []elastic.Intent{
+			{Job: 7, Kind: elastic.Resize, Step: elastic.Asked}, {Job: 8, Kind: elastic.Resize, Step: elastic.Asked},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.open = opened
+		if broken {
+			journal.Fail = func(string) error { return errors.New("the disk is full") }
+		}
+		err = e.renumbered(context.Background(), js, now)
+		if broken != (err != nil) || broken != js.rec.Ended.IsZero() {
+			t.Errorf("the journal fails %v: %v, ended %v", broken, err, js.rec.Ended)
+		}
+		if left := e.open; broken && len(left) != 2 || !broken && (len(left) != 1 || left[0].Job != 8) {
+			t.Errorf("the journal fails %v: in memory %+v go on", broken, left)
+		}
+	}
+}
