@@ -41,6 +41,22 @@ func TestMine(t *testing.T) {
 	}
 }
 
+// TestAnother: only a comment that can be read, with the token of another job, makes a
+// number another's; its user may write anything there.
+func TestAnother(t *testing.T) {
+	js := &jobState{rec: JobRecord{Token: "0123456789abcdef0123456789abcdef", ID: 7}}
+	for comment, want := range map[string]bool{
+		"sluice/1 id=0123456789abcdef0123456789abcdef inc=0 min=1": false,
+		"sluice/1 id=0123456789abcdef0123456789abcdee inc=0 min=1": true,
+		"sluice/1 id=0123456789abcdef0123456789abcdee inc=0 min=x": false,
+		"": false,
+	} {
+		if got := another(js, comment); got != want {
+			t.Errorf("%q: %v", comment, got)
+		}
+	}
+}
+
 // gone is the mailbox of jobs whose folders are no more.
 type gone struct{ Mailbox }
 

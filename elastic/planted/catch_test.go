@@ -44,7 +44,7 @@ type outcome struct {
 // of their own when there is one, and runs those it names.
 func (p plant) try(ctx context.Context, overlay, dir string) outcome {
 	program := filepath.Join(dir, "tests")
-	build := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", fmt.Sprintf("-race=%t", p.Race), "-o", program, "./"+p.Room)
+	build := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", fmt.Sprintf("-race=%t", p.Race), "-ldflags=-s -w", "-o", program, "./"+p.Room)
 	build.Dir = source
 	build.Env = environment(overlay)
 	if text, err := build.CombinedOutput(); err != nil {
