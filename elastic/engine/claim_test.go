@@ -57,6 +57,20 @@ func TestAnother(t *testing.T) {
 	}
 }
 
+// TestLeftAloneIsSaidOnce: why a job is left alone is said when it is found and when the
+// reason becomes another, not in every look.
+func TestLeftAloneIsSaidOnce(t *testing.T) {
+	var said []string
+	e := New(Config{Events: func(ev Event) { said = append(said, ev.Text) }})
+	for _, why := range []string{"a", "a", "b", "b", "b", "a"} {
+		e.strange.before, e.strange.now = e.strange.now, map[slurm.JobID]string{}
+		e.leave(slurm.Job{ID: 7}, time.Unix(1, 0), why)
+	}
+	if len(said) != 3 {
+		t.Errorf("said %q, want one for each new reason", said)
+	}
+}
+
 // gone is the mailbox of jobs whose folders are no more.
 type gone struct{ Mailbox }
 

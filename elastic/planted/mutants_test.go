@@ -222,11 +222,12 @@ func muster(t *testing.T, r chamber, seed uint64, sample int) score {
 	return s
 }
 
-// count books an outcome and says it, where a mutant survived.
+// count books an outcome and says it, so that a campaign that is cut off has a figure too.
 func (s *score) count(m mutant, o outcome) {
 	switch o.verdict {
 	case unbuilt:
 		s.unbuilt++
+		fmt.Printf("unbuilt   line %d %s\n", m.line, m.Name)
 		return
 	case passed, idle:
 		s.survived++
@@ -236,6 +237,7 @@ func (s *score) count(m mutant, o outcome) {
 		if o.verdict == hung {
 			s.hung++
 		}
+		fmt.Printf("caught    line %d %s: %s %s\n", m.line, m.Name, o.verdict, o.test)
 	}
 	s.tried++
 }
