@@ -77,6 +77,8 @@ func TestPossible(t *testing.T) {
 		{name: "two that span may meet", are: []string{"n1:2+n2:2", "-"}, to: []string{"n1:2+n2:2", "n2:2+n3:2"}, change: func(s *elastic.Snapshot) { s.Limits.ShareNodes = true }, order: "[2]"},
 		{name: "one that spans meets one that does not", are: []string{"n1:2+n2:2", "-"}, to: []string{"n1:2+n2:2", "n2:2"}, order: "[2]"},
 		{name: "one that spans waits for another to leave", are: []string{"n1:2+n2:2", "-"}, to: []string{"n1:2", "n2:2+n3:2"}, order: "[1 2]"},
+		{name: "one that spans and starts waits for another to leave", are: []string{"n1:2+n2:2", "-"}, to: []string{"n4:4", "n2:2+n3:2"}, order: "[1 2]"},
+		{name: "two that span and swap", are: []string{"n1:2+n2:2", "n3:2+n4:2"}, to: []string{"n3:2+n4:2", "n1:2+n2:2"}, not: "[1 2]"},
 		{name: "a job in motion is left to it", are: []string{"n1:2", "-"}, to: []string{"n3:2", "n2:4"}, change: func(s *elastic.Snapshot) {
 			s.Intents = []elastic.Intent{{Job: 1, Kind: elastic.Resize, Target: nodes.Placement{{Node: "n2", GPUs: 2}}}}
 		}, full: "[2]"},

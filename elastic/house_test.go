@@ -23,6 +23,7 @@ var may = map[string][]string{
 	"nodes":                       {},
 	"nodes/nvml":                  {"checkpoint"},
 	"etc":                         {},
+	"etc/notices":                 {},
 	"elastic/knapsack":            {},
 	"elastic/speed":               {},
 	"elastic/bandit":              {},

@@ -2,15 +2,17 @@ package etc
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
 
-// TestDebs builds the packages with stand-ins for the programs, takes them apart
-// and uses what is in them.
+// TestDebs builds the programs and the packages, takes them apart and uses what is in
+// them.
 func TestDebs(t *testing.T) {
 	for _, need := range []string{"dpkg-deb", "dpkg"} {
 		if _, err := exec.LookPath(need); err != nil {
@@ -21,10 +23,14 @@ func TestDebs(t *testing.T) {
 	programs := filepath.Join(base, "bin")
 	os.Mkdir(programs, 0o755)
 	four := []string{"sluice", "sluiced", "sluice-nvml", "sluice-plot"}
-	for _, p := range append(four, "sluice-of-yesterday") { // the last is nobody's
-		if err := os.WriteFile(filepath.Join(programs, p), []byte("#!/bin/sh\necho "+p+"\n"), 0o755); err != nil {
-			t.Fatal(err)
+	for _, p := range four {
+		cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", programs, "../cmd/"+p) // as make build does
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
 		}
+	}
+	if err := os.WriteFile(filepath.Join(programs, "sluice-of-yesterday"), nil, 0o755); err != nil { // belongs to no package
+		t.Fatal(err)
 	}
 	build := func(folder string) []string {
 		cmd := exec.CommandContext(t.Context(), "./make-debs", "1.0+test", folder)
@@ -70,6 +76,8 @@ func TestDebs(t *testing.T) {
 	if found, _ := filepath.Glob(filepath.Join(root, "usr/bin/*")); len(found) != len(four) {
 		t.Errorf("programs: %v", found)
 	}
+	linkedModulesNamed(t, filepath.Join(root, "usr/share/doc/sluice"), four)
+	linkedModulesNamed(t, filepath.Join(root, "usr/share/doc/python3-sluice"), nil)
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		t.Skip("NOT TESTED: importing the packaged library; there is no python3")
@@ -80,6 +88,74 @@ func TestDebs(t *testing.T) {
 	out, err := cmd.CombinedOutput()
 	if want := filepath.Join(site, "sluice", "__init__.py") + " 1.0 False\n"; err != nil || string(out) != want {
 		t.Errorf("%v: %q, want %q", err, out, want)
+	}
+}
+
+// linkedModulesNamed: what go list says is built into the programs stands in both papers of
+// their package, with its version and sum, and with a licence of its own; nothing else does.
+func linkedModulesNamed(t *testing.T, doc string, programs []string) {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join(doc, "copyright"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	notices := map[string]string{}
+	for _, stanza := range strings.Split(string(raw), "\n\n")[1:] {
+		head, rest, _ := strings.Cut(stanza, "\n")
+		notices[strings.TrimSuffix(strings.TrimPrefix(head, "Files: go/"), "/*")] = rest
+	}
+	if text := notices["Files: *"]; !strings.Contains(text, "END OF TERMS AND CONDITIONS") {
+		t.Errorf("%s: its own licence: %q", doc, text)
+	}
+	var list struct {
+		Packages  []struct{ SPDXID, Name, VersionInfo, SourceInfo, LicenseDeclared string }
+		Relations []struct {
+			From string `json:"spdxElementId"`
+			Kind string `json:"relationshipType"`
+			To   string `json:"relatedSpdxElement"`
+		} `json:"relationships"`
+	}
+	raw, _ = os.ReadFile(filepath.Join(doc, "sbom.spdx.json"))
+	if err := json.Unmarshal(raw, &list); err != nil {
+		t.Fatal(err)
+	}
+	names, links := map[string]string{}, map[string]bool{}
+	for _, p := range list.Packages {
+		names[p.SPDXID] = strings.TrimSpace(p.Name + "@" + p.VersionInfo + " " + strings.TrimPrefix(p.SourceInfo, "go.sum "))
+		if p.LicenseDeclared == "" || p.LicenseDeclared == "NOASSERTION" {
+			t.Errorf("%s has no licence in the list", p.Name)
+		}
+	}
+	for _, r := range list.Relations {
+		if r.Kind == "STATIC_LINK" {
+			program, _, _ := strings.Cut(names[r.From], "@")
+			links[program+" "+names[r.To]] = true
+		}
+	}
+	used := map[string]bool{}
+	for _, program := range programs {
+		const form = `{{with .Module}}{{if not .Main}}{{.Path}}@{{.Version}} {{.Sum}}{{end}}{{end}}`
+		out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", form, "../cmd/"+program).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		version, _, _ := strings.Cut(strings.TrimPrefix(runtime.Version(), "go"), " ")
+		for module := range strings.Lines(string(out) + "std@" + version) {
+			if module = strings.TrimSpace(module); module == "" {
+				continue
+			}
+			name, _, _ := strings.Cut(module, " ")
+			used[name] = true
+			if !links[program+" "+module] {
+				t.Errorf("%s is linked into %s, and the list of the package does not say so", module, program)
+			}
+			if text := notices[name]; len(text) < 500 || !strings.Contains(text, "usr/bin/"+program) {
+				t.Errorf("%s is linked into %s, and the copyright file says of it %q", module, program, text)
+			}
+		}
+	}
+	if len(notices) != len(used)+1 || len(list.Packages) != len(used)+1+len(programs) {
+		t.Errorf("%s: %d notices and %d entries for %d modules and %d programs", doc, len(notices), len(list.Packages), len(used), len(programs))
 	}
 }
 

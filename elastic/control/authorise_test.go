@@ -87,6 +87,17 @@ func TestAdmits(t *testing.T) {
 	}
 }
 
+// The operators of a configuration are a cluster's: a user's own sluiced is no business of
+// theirs, and they have no right there, whatever name they carry.
+func TestOperatorsStayOutOfAUsersOwn(t *testing.T) {
+	o := Options{UserMode: true, UID: 500, Operators: []string{"oscar"}}
+	for caller, want := range map[Caller]bool{{UID: 501, Name: "oscar"}: false, {UID: 1, Name: "daemon"}: false, {UID: 500, Name: "oscar"}: true, {UID: 0, Name: "root"}: true} {
+		if got := o.admits(caller); got != want {
+			t.Errorf("%+v admitted: %v", caller, got)
+		}
+	}
+}
+
 // Over any stretch of time a caller gets at most a burst and what was refilled,
 // and after ten quiet seconds a burst again; others do not matter.
 func TestBuckets(t *testing.T) {

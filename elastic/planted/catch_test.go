@@ -37,26 +37,36 @@ type outcome struct {
 	verdict
 	test, word string // the first test that failed, and what it said first
 	text       string // all that was printed
+	took       time.Duration
 }
 
 // try builds the tests of the fault's room, with the files of an overlay in place
 // of their own when there is one, and runs those it names.
 func (p plant) try(ctx context.Context, overlay, dir string) outcome {
 	program := filepath.Join(dir, "tests")
-	build := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", fmt.Sprintf("-race=%t", p.Race), "-o", program, "./"+p.Room)
+	build := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", fmt.Sprintf("-race=%t", p.Race), "-ldflags=-s -w", "-o", program, "./"+p.Room)
 	build.Dir = source
 	build.Env = environment(overlay)
 	if text, err := build.CombinedOutput(); err != nil {
 		return outcome{verdict: unbuilt, text: string(text)}
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	limit := p.Within
+	if limit == 0 {
+		limit = patience
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	run := exec.CommandContext(ctx, "/bin/sh", "-c", p.bounded(), program, "-test.v", "-test.failfast", "-test.run", p.Run)
+	run := exec.CommandContext(ctx, "/bin/sh", "-c", p.bounded(), program, "-test.v", "-test.failfast",
+		fmt.Sprintf("-test.short=%t", p.Short), "-test.skip", p.Skip, "-test.run", p.Run)
 	run.Dir = filepath.Join(source, p.Room) // where go test would run it
 	run.Env = environment(overlay)
 	run.WaitDelay = time.Second
 	text, err := run.CombinedOutput()
-	return judge(string(text), err, ctx.Err() != nil)
+	o := judge(string(text), err, ctx.Err() != nil)
+	if state := run.ProcessState; state != nil {
+		o.took = state.UserTime() + state.SystemTime()
+	}
+	return o
 }
 
 // bounded is how the shell starts a test program: with a fault in it, it might well

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"time"
 )
 
 // plant is one deliberate fault.
@@ -19,6 +20,11 @@ type plant struct {
 	Cheap  bool   // its tests take a second or two: one to draw every day
 	Race   bool   // it takes the race detector to see it
 	Edits  []edit
+
+	// Of mutants, not of tables:
+	Skip   string        // tests left out, as for go test -skip
+	Short  bool          // as go test -short
+	Within time.Duration // how long the tests may take; 0 is patience
 }
 
 // edit replaces a text that stands exactly once in a file.

@@ -1,0 +1,119 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// TestMine: a job outside the partitions is looked after only while it is the one that is
+// known by its number: that user's, and not ended.
+func TestMine(t *testing.T) {
+	inside := func(sj slurm.Job) bool { return sj.Partition == "gpu" }
+	for _, c := range []struct {
+		name  string
+		in    func(slurm.Job) bool
+		job   slurm.Job
+		ended bool
+		want  bool
+	}{
+		{name: "in a partition", in: inside, job: slurm.Job{ID: 8, UID: 1001, Partition: "gpu"}, want: true},
+		{name: "every partition", job: slurm.Job{ID: 8, UID: 1001, Partition: "cpu"}, want: true},
+		{name: "moved out by its user", in: inside, job: slurm.Job{ID: 7, UID: 1000, Partition: "cpu"}, want: true},
+		{name: "another user's, with its number", in: inside, job: slurm.Job{ID: 7, UID: 1001, Partition: "cpu"}},
+		{name: "of a job that ended", in: inside, job: slurm.Job{ID: 7, UID: 1000, Partition: "cpu"}, ended: true},
+		{name: "not known", in: inside, job: slurm.Job{ID: 8, UID: 1000, Partition: "cpu"}},
+	} {
+		e := New(Config{Mine: c.in})
+		js := &jobState{rec: JobRecord{Token: "t", ID: 7, UID: 1000}}
+		if c.ended {
+			js.rec.Ended = time.Unix(1, 0)
+		}
+		e.remember(js)
+		if got := e.mine(c.job); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}
+
+// TestAnother: a number is another's job when its user is another, or when it was submitted
+// later under another token. What a user writes into the comment makes it nobody else's.
+func TestAnother(t *testing.T) {
+	const own, other = "sluice/1 id=0123456789abcdef0123456789abcdef inc=0 min=1", "sluice/1 id=0123456789abcdef0123456789abcdee inc=0 min=1"
+	submitted := time.Unix(1000, 0)
+	js := &jobState{rec: JobRecord{Token: "0123456789abcdef0123456789abcdef", ID: 7, UID: 5, Submitted: submitted}}
+	for _, c := range []struct {
+		comment string
+		uid     uint32
+		later   time.Duration
+		want    bool
+	}{
+		{own, 5, 0, false},
+		{own, 6, 0, true},
+		{other, 5, 0, false},
+		{other, 5, time.Hour, true},
+		{"sluice/1 id=0123456789abcdef0123456789abcdee inc=0 min=x", 5, time.Hour, false},
+		{"", 5, 0, false},
+	} {
+		sj := slurm.Job{ID: 7, UID: c.uid, Comment: c.comment, State: slurm.Running, Submit: submitted.Add(c.later)}
+		if got := another(js, sj); got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}
+
+// TestLeftAloneIsSaidOnce: why a job is left alone is said when it is found and when the
+// reason becomes another, not in every look.
+func TestLeftAloneIsSaidOnce(t *testing.T) {
+	var said []string
+	e := New(Config{Events: func(ev Event) { said = append(said, ev.Text) }})
+	for _, why := range []string{"a", "a", "b", "b", "b", "a"} {
+		e.strange.before, e.strange.now = e.strange.now, map[slurm.JobID]string{}
+		e.leave(slurm.Job{ID: 7}, time.Unix(1, 0), why)
+	}
+	if len(said) != 3 {
+		t.Errorf("said %q, want one for each new reason", said)
+	}
+}
+
+// gone is the mailbox of jobs whose folders are no more.
+type gone struct{ Mailbox }
+
+func (gone) Runner(string, uint32) (checkpoint.Runner, bool, error) {
+	return checkpoint.Runner{}, false, nil
+}
+
+// TestMovesEndWithTheirNumber: when a number is another job's, the moves of the job that
+// had it are over, in the journal and in memory alike; those of others go on. Where the
+// journal does not take that, nothing is forgotten.
+func TestMovesEndWithTheirNumber(t *testing.T) {
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	for _, broken := range []bool{false, true} {
+		journal := new(Memory)
+		e := New(Config{Journal: journal, Samples: journal, Mailbox: gone{}})
+		js := &jobState{rec: JobRecord{Token: "t", ID: 7, UID: 1000}, problem: map[string]string{}}
+		e.remember(js)
+		opened, err := journal.Intend(context.Background(), []elastic.Intent{
+			{Job: 7, Kind: elastic.Resize, Step: elastic.Asked}, {Job: 8, Kind: elastic.Resize, Step: elastic.Asked},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.open = opened
+		if broken {
+			journal.Fail = func(string) error { return errors.New("the disk is full") }
+		}
+		err = e.renumbered(context.Background(), js, now)
+		if broken != (err != nil) || broken != js.rec.Ended.IsZero() {
+			t.Errorf("the journal fails %v: %v, ended %v", broken, err, js.rec.Ended)
+		}
+		if left := e.open; broken && len(left) != 2 || !broken && (len(left) != 1 || left[0].Job != 8) {
+			t.Errorf("the journal fails %v: in memory %+v go on", broken, left)
+		}
+	}
+}

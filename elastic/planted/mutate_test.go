@@ -1,0 +1,191 @@
+package planted
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// mutant is one change of a file, made by rule.
+type mutant struct {
+	Name       string // file: function: rule: the words changed; with a number where that is not one alone
+	file       string // as a path in the module
+	line       int
+	start, end int // what is replaced, in bytes
+	text       string
+}
+
+// plant is the mutant as a fault: its file whole, since its words may stand there twice.
+func (m mutant) plant(r chamber) (plant, error) {
+	raw, err := os.ReadFile(filepath.Join(source, m.file))
+	if err != nil {
+		return plant{}, err
+	}
+	was := string(raw)
+	p := plant{Name: m.Name, Room: r.dir, Run: r.run, Skip: r.skip, Short: true}
+	p.Edits = []edit{{m.file, was, was[:m.start] + m.text + was[m.end:]}}
+	return p, nil
+}
+
+// mutantsOf lists all mutants of a file, in the order of its text.
+func mutantsOf(file string) ([]mutant, error) {
+	raw, err := os.ReadFile(filepath.Join(source, file))
+	if err != nil {
+		return nil, err
+	}
+	set := token.NewFileSet()
+	tree, err := parser.ParseFile(set, file, raw, parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	f := &mutator{set: set, file: file, raw: string(raw)}
+	for _, d := range tree.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			if d.Body != nil {
+				f.in = d.Name.Name
+				f.early(d)
+				ast.Inspect(d.Body, f.visit)
+			}
+		case *ast.GenDecl: // tables and constants
+			f.in = "-"
+			ast.Inspect(d, f.visit)
+		}
+	}
+	times := map[string]int{}
+	for i := range f.all {
+		m := &f.all[i]
+		times[m.Name]++
+		if n := times[m.Name]; n > 1 {
+			m.Name += fmt.Sprintf(" #%d", n)
+		}
+	}
+	slices.SortStableFunc(f.all, func(a, b mutant) int { return a.start - b.start })
+	return f.all, nil
+}
+
+// mutator collects the mutants of one file.
+type mutator struct {
+	set      *token.FileSet
+	file, in string
+	raw      string
+	all      []mutant
+}
+
+func (f *mutator) at(p token.Pos) int { return f.set.Position(p).Offset }
+
+func (f *mutator) add(rule string, from, to token.Pos, text string) {
+	start, end := f.at(from), f.at(to)
+	words := []rune(strings.Join(strings.Fields(f.raw[start:end]), " "))
+	if len(words) > 60 {
+		words = append(words[:60], '~')
+	}
+	name := fmt.Sprintf("%s: %s: %s: %s", f.file, f.in, rule, string(words))
+	f.all = append(f.all, mutant{Name: name, file: f.file, line: f.set.Position(from).Line, start: start, end: end, text: text})
+}
+
+func (f *mutator) of(n ast.Node) string { return f.raw[f.at(n.Pos()):f.at(n.End())] }
+
+// swapped are the operators that become another.
+var swapped = map[token.Token]string{
+	token.LSS: "<=", token.LEQ: "<", token.GTR: ">=", token.GEQ: ">", token.EQL: "!=", token.NEQ: "==",
+	token.LAND: "||", token.LOR: "&&", token.ADD: "-", token.SUB: "+",
+}
+
+func (f *mutator) visit(n ast.Node) bool {
+	switch n := n.(type) {
+	case *ast.ImportSpec:
+		return false
+	case *ast.IfStmt:
+		f.condition(n)
+	case *ast.ExprStmt:
+		f.add("dropped", n.Pos(), n.End(), "")
+	case *ast.IncDecStmt:
+		f.add("dropped", n.Pos(), n.End(), "")
+	case *ast.AssignStmt:
+		if n.Tok != token.DEFINE {
+			f.drop(n)
+		}
+	case *ast.BinaryExpr:
+		if to, ok := swapped[n.Op]; ok && !(n.Op == token.ADD && f.joins(n)) {
+			f.add("changed "+n.Op.String()+" in "+f.brief(n), n.OpPos, n.OpPos+token.Pos(len(n.Op.String())), to)
+		}
+	case *ast.BasicLit:
+		if v, err := strconv.ParseInt(n.Value, 0, 62); n.Kind == token.INT && err == nil {
+			f.add("off by one", n.Pos(), n.End(), strconv.FormatInt(v+1, 10))
+		}
+	}
+	return true
+}
+
+// brief are the words around an operator, so that a name says which it is.
+func (f *mutator) brief(n ast.Node) string {
+	words := []rune(strings.Join(strings.Fields(f.of(n)), " "))
+	return string(words[:min(len(words), 60)])
+}
+
+// condition of an if: negated; or, where it is about an error, never true.
+func (f *mutator) condition(n *ast.IfStmt) {
+	cond := f.of(n.Cond)
+	f.add("negated", n.Cond.Pos(), n.Cond.End(), "!("+cond+")")
+	if c, ok := n.Cond.(*ast.BinaryExpr); ok && c.Op == token.NEQ && f.of(c.Y) == "nil" && strings.HasSuffix(strings.ToLower(f.of(c.X)), "err") {
+		f.add("error ignored", n.Cond.Pos(), n.Cond.End(), "false && "+cond)
+	}
+}
+
+// drop leaves out an assignment; what was assigned is still computed.
+func (f *mutator) drop(n *ast.AssignStmt) {
+	if n.Tok != token.ASSIGN {
+		f.add("dropped", n.Pos(), n.End(), "_ = "+f.of(n.Rhs[0]))
+		return
+	}
+	var blanks []string
+	for range n.Lhs {
+		blanks = append(blanks, "_")
+	}
+	if all := strings.Join(blanks, ", "); all != f.raw[f.at(n.Lhs[0].Pos()):f.at(n.Lhs[len(n.Lhs)-1].End())] {
+		f.add("dropped", n.Pos(), n.End(), all+" = "+f.raw[f.at(n.Rhs[0].Pos()):f.at(n.Rhs[len(n.Rhs)-1].End())])
+	}
+}
+
+// joins reports whether a sum is one of texts.
+func (f *mutator) joins(n *ast.BinaryExpr) bool {
+	return strings.ContainsAny(f.of(n), "\"`")
+}
+
+// early makes a function return at once, with the zero of each result where its type
+// says what that is.
+func (f *mutator) early(d *ast.FuncDecl) {
+	var zeros []string
+	if r := d.Type.Results; r != nil && len(r.List[0].Names) == 0 {
+		for _, field := range r.List {
+			zero, ok := zeroOf(field.Type)
+			if !ok {
+				return
+			}
+			zeros = append(zeros, zero)
+		}
+	}
+	if len(d.Body.List) > 0 {
+		f.add("returns at once", d.Body.Lbrace, d.Body.Lbrace+1, "{\nif true { return "+strings.Join(zeros, ", ")+" }\n")
+	}
+}
+
+func zeroOf(t ast.Expr) (string, bool) {
+	switch t := t.(type) {
+	case *ast.StarExpr, *ast.MapType, *ast.FuncType, *ast.InterfaceType:
+		return "nil", true
+	case *ast.ArrayType:
+		return "nil", t.Len == nil
+	case *ast.Ident:
+		zero, ok := map[string]string{"bool": "false", "int": "0", "int64": "0", "uint32": "0", "float64": "0", "string": `""`, "error": "nil"}[t.Name]
+		return zero, ok
+	}
+	return "", false
+}
