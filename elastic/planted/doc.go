@@ -9,8 +9,6 @@
 // Beside them mutants are made by rule from the syntax of whole files (mutate_test.go) and
 // tried in the same way against the fast tests of their package (mutants_test.go). There a
 // panic and a hang count: each makes a day's tests red. What does not build was no mutant.
-// No library does this for us: go-gremlins copies the module for each worker, has a
-// deadline that follows the build's time and leaves what ran out of it out of its figure;
-// go-mutesting writes mutants into the source tree. Neither lays files over, draws a
-// sample by seed, or keeps reasons beside equivalents.
+// The libraries that make mutants of Go programs change the source or copies of it. Here
+// files are laid over, a sample is drawn by a seed, and reasons stand beside equivalents.
 package planted
