@@ -32,22 +32,23 @@ func NewMailbox(jobsBase, outboxBase string) (*Mailbox, error) {
 	if inside(m.jobs, m.outbox) || inside(m.outbox, m.jobs) {
 		return nil, fmt.Errorf("checkpoint: jobs %s and outbox %s must not lie in each other: users write in the one, the daemon in the other", m.jobs, m.outbox)
 	}
-	if err := makeReadable(m.outbox); err != nil {
+	if err := makeOutbox(m.outbox); err != nil {
 		return nil, fmt.Errorf("checkpoint: outbox: %w", err)
 	}
 	return m, nil
 }
 
-// makeReadable creates a missing directory that all may read, whatever the
-// umask; one that exists is the administrator's and stays as it is.
-func makeReadable(p string) error {
+// makeOutbox creates a missing directory in which all may open what they can name, whatever
+// the umask: who cannot see a job cannot name its folder either. One that exists is the
+// administrator's and stays as it is.
+func makeOutbox(p string) error {
 	if _, err := os.Stat(p); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	if err := os.MkdirAll(p, 0o755); err != nil {
 		return err
 	}
-	return os.Chmod(p, 0o755)
+	return os.Chmod(p, 0o711)
 }
 
 func inside(base, p string) bool {

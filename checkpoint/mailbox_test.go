@@ -46,7 +46,10 @@ func TestAskWithdrawAim(t *testing.T) {
 	if err != nil || r.ID != "17-3" || r.Version != Version {
 		t.Errorf("%+v, %v", r, err)
 	}
-	for _, readable := range []string{outbox, filepath.Dir(p), p} {
+	if info, err := os.Stat(outbox); err != nil || info.Mode().Perm() != 0o711 {
+		t.Errorf("%s: %v, %v: folders in it are to be opened by name, and not listed", outbox, info.Mode(), err)
+	}
+	for _, readable := range []string{filepath.Dir(p), p} {
 		if info, err := os.Stat(readable); err != nil || info.Mode().Perm()&0o004 == 0 {
 			t.Errorf("%s is closed to the job's user: %v, %v", readable, info.Mode(), err)
 		}

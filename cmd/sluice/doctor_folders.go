@@ -16,7 +16,7 @@ import (
 // examineFolders checks the two shared folders.
 func examineFolders(p patient, owner account) []finding {
 	jobs, outbox := p.site.Paths.Jobs, p.site.Paths.Outbox
-	all := []finding{examineFolder("jobs", jobs, owner, jobsMode(p.user)), examineFolder("outbox", outbox, owner, outboxMode(p.user))}
+	all := []finding{examineFolder("jobs", jobs, owner, jobsMode(p.user)), examineFolder("outbox", outbox, owner, outboxMode(p.user, p.site.Users.Private))}
 	if !p.user {
 		all = append(all, reachable(jobs, outbox)...)
 	}
@@ -53,11 +53,16 @@ func jobsMode(own bool) wanted {
 	return wanted{set: 0o777 | fs.ModeSticky | fs.ModeSetgid, chmod: "3777", group: true}
 }
 
-func outboxMode(own bool) wanted {
-	if own {
+// outboxMode: users open folders in it by name, and need not list it. Where jobs are private
+// they may not, for a folder's name is what a job's user alone knows.
+func outboxMode(own, private bool) wanted {
+	switch {
+	case own:
 		return wanted{set: 0o700, clear: 0o022, chmod: "700"}
+	case private:
+		return wanted{set: 0o711, clear: 0o066, chmod: "711"}
 	}
-	return wanted{set: 0o755, clear: 0o022, chmod: "755"}
+	return wanted{set: 0o711, clear: 0o022, chmod: "711"}
 }
 
 // examineFolder checks existence, mode and, where an account is given, owner and group:

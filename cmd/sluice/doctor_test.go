@@ -169,8 +169,21 @@ func TestFolders(t *testing.T) {
 		!strings.Contains(f.Text, "could not read them") || !strings.Contains(f.Type, "-g them ") {
 		t.Errorf("another group: %+v", f)
 	}
-	if f := examineFolder("outbox", dir, mine, outboxMode(false)); f.Verdict != failure {
+	if f := examineFolder("outbox", dir, mine, outboxMode(false, false)); f.Verdict != failure {
 		t.Errorf("an outbox that others may write: %+v", f)
+	}
+	for _, c := range []struct {
+		mode    fs.FileMode
+		private bool
+		want    verdict
+	}{{0o711, true, fine}, {0o711, false, fine}, {0o755, false, fine}, {0o755, true, failure}, {0o700, true, failure}} {
+		box := t.TempDir()
+		if err := os.Chmod(box, c.mode); err != nil {
+			t.Fatal(err)
+		}
+		if f := examineFolder("outbox", box, mine, outboxMode(false, c.private)); f.Verdict != c.want {
+			t.Errorf("an outbox of mode %o, private=%v: %+v", c.mode, c.private, f)
+		}
 	}
 	if f := fileServer(dir, time.Now); f.Verdict != fine {
 		t.Errorf("%+v", f)

@@ -115,7 +115,7 @@ func (d *daemon) findTroubles(ctx context.Context, c etc.Config) []control.Troub
 	}
 	if err := writable(c.Paths.Outbox); err != nil {
 		all = append(all, control.Trouble{Code: noOutbox, Text: fmt.Sprintf("sluiced (%s) cannot write its requests to jobs: %v", me, err),
-			Do: fmt.Sprintf("install -d -m 755 -o %s -g %s %s", me, group, c.Paths.Outbox)})
+			Do: fmt.Sprintf("install -d -m 711 -o %s -g %s %s", me, group, c.Paths.Outbox)})
 	}
 	if info, err := os.Stat(c.Paths.Jobs); err != nil || !ours(info) {
 		text := fmt.Sprintf("%s is not of sluiced's group %s, which jobs' folders inherit: sluiced cannot read them", c.Paths.Jobs, group)

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -108,13 +109,20 @@ type closer func() error
 // Close calls it.
 func (f closer) Close() error { return f() }
 
-// node is the address that a connection comes from, without the port.
-func node(conn net.Conn) string {
-	host, _, err := net.SplitHostPort(conn.RemoteAddr().String())
+// node is what a connection counts for: the address that it comes from, without the port. Of
+// IPv6 it is the network, since one machine may have all 2^64 addresses of its own.
+func node(conn net.Conn) string { return nodeOf(conn.RemoteAddr().String()) }
+
+func nodeOf(address string) string {
+	at, err := netip.ParseAddrPort(address)
 	if err != nil {
-		return conn.RemoteAddr().String()
+		return address
 	}
-	return host
+	ip := at.Addr().Unmap()
+	if ip.Is4() || ip.IsLoopback() || ip.IsLinkLocalUnicast() {
+		return ip.String()
+	}
+	return netip.PrefixFrom(ip.WithZone(""), 64).Masked().String()
 }
 
 func pause(ctx context.Context, d time.Duration) {

@@ -52,7 +52,7 @@ func (d layout) folders(nodes []string) []folder {
 		{d.join("spool"), 0o755, false},
 		{d.join("shared"), 0o755, false},
 		{d.join("shared", "jobs"), fs.ModeSticky | fs.ModeSetgid | 0o777, true},
-		{d.join("shared", "outbox"), 0o755, true},
+		{d.join("shared", "outbox"), 0o711, true},
 		{d.join("sluice"), 0o755, false},
 		{d.join("sluice", "state"), 0o700, true},
 		{d.join("sluice", "run"), 0o755, true},
