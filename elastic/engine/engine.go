@@ -101,6 +101,8 @@ type Engine struct {
 	sealed bool      // last holds a snapshot
 	stores int       // how often speeds were stored
 	report atomic.Pointer[Report]
+
+	foretold foretold // the last forecast that somebody asked for
 }
 
 // jobState is what the engine knows about one job between cycles.
@@ -190,7 +192,10 @@ func New(cfg Config) *Engine {
 }
 
 // Reconfigure changes policy, limits and pace between two cycles.
-func (e *Engine) Reconfigure(change func(*Config)) { change(&e.cfg) }
+func (e *Engine) Reconfigure(change func(*Config)) {
+	change(&e.cfg)
+	e.foretold = foretold{}
+}
 
 // Report returns what the last cycle saw and decided; nil before the first.
 func (e *Engine) Report() *Report { return e.report.Load() }

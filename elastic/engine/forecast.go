@@ -29,11 +29,26 @@ func (e *Engine) Plan(now time.Time) (elastic.Snapshot, Forecast, bool) {
 		return elastic.Snapshot{}, Forecast{}, false
 	}
 	s := e.last.At(later(e.next, now))
+	if f := e.foretold; f.by == e.report.Load() && f.by != nil && s.Now.Sub(f.At).Abs() < planFresh {
+		return e.last, f.Forecast, true
+	}
 	s.Jobs = slices.Clone(s.Jobs)
 	e.barAt(&s, e.seen.jobs) // a begin time may have come
 	f := Forecast{At: s.Now, Plan: e.decide(s)}
 	f.Later = e.postponed(s, f.Plan)
+	e.foretold = foretold{f, e.report.Load()}
 	return e.last, f, true
+}
+
+// planFresh is for how long a forecast serves all who ask: it is as dear as a decision, and
+// anybody may ask.
+const planFresh = time.Second
+
+// foretold is a forecast and the report on which it was made: each look, order and change of
+// the next cycle's time makes another.
+type foretold struct {
+	Forecast
+	by *Report
 }
 
 // postponed lists what waits for a cooldown only: what a decision without cooldowns opens

@@ -103,3 +103,46 @@ func TestPlanIsJudgedAtTheNextCycle(t *testing.T) {
 		t.Errorf("%d resizes, %d after a cooldown", resizes, postponed)
 	}
 }
+
+// TestPlansAreJudgedOnceALook: a plan costs as much as a decision, and whoever may look may
+// ask for it. So it is made once for each look and change of settings, and no more often than
+// once a second where the next cycle is late.
+func TestPlansAreJudgedOnceALook(t *testing.T) {
+	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 7, Nodes: fake.Grid(1, 4)}})
+	w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 1, Max: 4, Total: 600}})
+	decisions := 0
+	d := boot(t, w, new(engine.Memory), "lookahead", func(c *engine.Config) {
+		allocate := c.Policy.Allocate
+		c.Policy.Allocate = func(s elastic.Snapshot) elastic.Allocation {
+			decisions++
+			return allocate(s)
+		}
+	})
+	d.drive(t, time.Minute)
+	asks := func(at time.Time) int {
+		was := decisions
+		for range 50 {
+			if _, _, ok := d.Plan(at); !ok {
+				t.Fatal("no plan")
+			}
+		}
+		return decisions - was
+	}
+	if n := asks(w.Now()); n < 1 || n > 2 { // 2: one without cooldowns
+		t.Errorf("50 questions cost %d decisions", n)
+	}
+	if n := asks(w.Now()); n != 0 {
+		t.Errorf("50 more cost %d", n)
+	}
+	d.Reconfigure(func(*engine.Config) {})
+	if n := asks(w.Now()); n == 0 {
+		t.Error("new settings change no plan")
+	}
+	d.drive(t, time.Minute)
+	if n := asks(w.Now()); n == 0 {
+		t.Error("a new look changes no plan")
+	}
+	if n := asks(w.Now().Add(time.Hour)); n == 0 {
+		t.Error("an hour later it is the same plan")
+	}
+}
