@@ -26,8 +26,8 @@ func withRemote(t *testing.T) setting {
 // [paths] socket. Everything users do works from there, as themselves.
 func TestRemoteLoginNode(t *testing.T) {
 	t.Parallel()
-	s := play(t, withUsers(users), withRemote(t))
-	ann, bob := users[0], users[1]
+	s := play(t, withUsers(remotes), withRemote(t))
+	ann, bob := remotes[0], remotes[1]
 	near, err := os.ReadFile(s.Conf)
 	s.must(err)
 	far := s.Path("far.toml")

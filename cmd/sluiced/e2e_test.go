@@ -67,10 +67,12 @@ type scene struct {
 
 var scenes atomic.Int64
 
-// users are the ordinary accounts of two tests, which run at the same time.
+// The ordinary accounts of tests that run at the same time: each removes its own in the end.
 var (
-	users = []string{"sluice-test-a", "sluice-test-b"}
-	modes = []string{"sluice-test-c", "sluice-test-d"}
+	users   = []string{"sluice-test-a", "sluice-test-b"}
+	modes   = []string{"sluice-test-c", "sluice-test-d"}
+	verbs   = []string{"sluice-test-e", "sluice-test-f"}
+	remotes = []string{"sluice-test-g", "sluice-test-h"}
 )
 
 type setting func(*site.Config)

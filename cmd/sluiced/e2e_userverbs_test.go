@@ -14,8 +14,8 @@ import (
 // before it announces anything.
 func TestUserModeVerbs(t *testing.T) {
 	t.Parallel()
-	s := play(t, withNodes(2, 2), withUsers(modes), func(c *site.Config) { c.User = modes[0] })
-	me, other := modes[0], modes[1]
+	s := play(t, withNodes(2, 2), withUsers(verbs), func(c *site.Config) { c.User = verbs[0] })
+	me, other := verbs[0], verbs[1]
 	j := s.submit("verbs", me, 60, []string{"--min-gpus=2", "--max-gpus=2"})
 	id := fmt.Sprint(j.id)
 	j.runsOn(2)
