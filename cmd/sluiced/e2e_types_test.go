@@ -46,7 +46,7 @@ func TestWelfareFindsTheFasterType(t *testing.T) {
 		c.Lab.GPUTypes = []string{"t4", "t4", "a100", "a100"}
 		c.Config = quick + "[policy]\nname = \"welfare\"\n"
 	})
-	script := s.ddp("train", "#SLUICE --model=net --epochs=500", "--epochs 500 --steps-per-epoch 5 --emulate-step-seconds 0.6 --emulate-slow gpu1=3 --emulate-slow gpu2=3")
+	script := s.ddp("train", "#SLUICE --model=net --epochs=1500", "--epochs 1500 --steps-per-epoch 5 --emulate-step-seconds 0.2 --emulate-slow gpu1=3 --emulate-slow gpu2=3")
 	began := time.Now()
 	id, err := s.Submit(s.ctx, "", "--output=train.out", script)
 	s.must(err)
