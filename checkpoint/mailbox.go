@@ -171,6 +171,11 @@ func (m *Mailbox) Runner(token string, uid uint32) (r Runner, ok bool, err error
 	return r, true, nil
 }
 
+// RunnerNow is Runner: what is read here is never old.
+func (m *Mailbox) RunnerNow(token string, uid uint32) (Runner, bool, error) {
+	return m.Runner(token, uid)
+}
+
 // job opens a job's folder, which the uid must own.
 func (m *Mailbox) job(token string, uid uint32) (*Dir, error) {
 	if !ValidToken(token) {

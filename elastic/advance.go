@@ -19,6 +19,9 @@ const olderJournal = "it was over long ago: the journal is an older copy"
 // answeredLate is why a move is closed whose job answered after others had its GPUs.
 const answeredLate = "its checkpoint came after the GPUs meant for it had been lent to others; the job keeps its size"
 
+// noAnswer is why a move is closed of a job that cannot be asked.
+const noAnswer = "its folder does not answer; the job keeps its size"
+
 // Next is Advance's word on an intent.
 type Next struct {
 	// Intent is the intent as it stands once every action of Do succeeded. It
@@ -82,6 +85,7 @@ var table = map[Step][]row{
 		{userHolds, userWon("its user holds the job; it keeps its size until released")},
 		{targetGone, abandon("a node of the new placement can no longer be used")},
 		{refusedRunning, abandon("a limit of the site no longer allows the new size")},
+		{unreachable, abandon(noAnswer)},
 		{always, askCheckpoint},
 	},
 	// R2: the request is out.
@@ -97,6 +101,7 @@ var table = map[Step][]row{
 		{tooLate, withdraw(Abandoned, answeredLate)},
 		{answeredWell, noteCheckpoint},
 		{answeredBadly, withdrawAnswered},
+		{unreachable, withdraw(Abandoned, noAnswer)},
 		{pastDeadline, withdraw(Abandoned, "no checkpoint within the grace period; the job keeps its size")},
 		{always, waiting("waits for the job's checkpoint")},
 	},
@@ -137,6 +142,8 @@ var table = map[Step][]row{
 		{revives, closeRevived},
 		// Started so, it would get no GPUs.
 		{lingers, closeNow(Fellback, "Slurm still counts it on nodes of its last run; cleared of it first")},
+		// Its run could not be told its size. Others get the GPUs meanwhile.
+		{unreachable, closeNow(Fellback, "its folder does not answer; placed afresh once it does")},
 		// Others were faster, or a node went: the same size elsewhere, if there is
 		// such a place now; else the job is placed afresh.
 		{elsewhere, retarget},

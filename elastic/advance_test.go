@@ -101,6 +101,7 @@ func circumstances() []circumstance {
 	again := func(j *elastic.Job) {
 		j.Phase, j.Restarts, j.Place, j.Heartbeat = elastic.Running, 2, on("gpu2", 3), noon
 	}
+	unread := func(j *elastic.Job) { j.Unread = noon.Add(-time.Minute) }
 	resumed := func(j *elastic.Job) { j.Resumed = "00000005" }
 	late := func(in *elastic.Intent) {
 		in.AskedAt, in.ReleasedAt = noon.Add(-time.Hour), noon.Add(-time.Hour)
@@ -126,6 +127,9 @@ func circumstances() []circumstance {
 		{"running, user holds", with(running, saved, func(j *elastic.Job) { j.UserHold = true }), nil, nil},
 		{"running, user holds, just requeued", with(running, saved, func(j *elastic.Job) { j.UserHold = true }), nil, func(in *elastic.Intent) { in.RequeuedAt = noon.Add(-5 * time.Second) }},
 		{"running, target node drained", with(running, saved), func(s *elastic.Snapshot) { s.Nodes[1].Usable = false }, nil},
+		{"running, its folder is silent", with(running, unread), nil, nil},
+		{"held, its folder is silent", with(phase(elastic.Held), unread), nil, nil},
+		{"queued, its folder is silent", with(phase(elastic.Queued), unread), nil, nil},
 		{"held", phase(elastic.Held), nil, nil},
 		{"held, at the first look", phase(elastic.Held), func(s *elastic.Snapshot) { s.Before = noon.Add(-10 * time.Second) }, nil},
 		{"held, counted where it ran", with(phase(elastic.Held), func(j *elastic.Job) { j.Lingers = true }), nil, func(in *elastic.Intent) { in.Moved = noon }},

@@ -26,6 +26,9 @@ func superseded(s situation) bool { return s.job.Incarnation > s.in.To }
 // counts: a job that runs could keep every move away from itself.
 func ranAlready(s situation) bool { return s.job.Phase == Held && s.job.RunnerOf >= s.in.To }
 
+// unreachable: nothing can be told to the job, nor heard of it.
+func unreachable(s situation) bool { return !s.job.Unread.IsZero() }
+
 func held_(s situation) bool { return s.job.Phase == Held && s.job.Directive.Hold }
 
 // runsAlready: a revival never stops a job.

@@ -19,6 +19,10 @@ const (
 	Obstructed   Block = "obstacle"    // what Slurm says after a release only
 )
 
+// Unreachable: its folder has not answered for long, so that its run could not be told what
+// it is.
+const Unreachable Block = "folder"
+
 // What sluice would not start it for: its array is not there whole.
 const (
 	Arriving   Block = "arriving"   // its other tasks are being submitted
@@ -34,7 +38,7 @@ type Blocked struct {
 	Code  Block
 	Until time.Time // when it is over by itself; zero = not known
 	On    string    // of dependencies: "job 12 (afterok)"; else the reservation, or Slurm's reason
-	Since time.Time // of Obstructed: when Slurm last said so
+	Since time.Time // of Obstructed: when Slurm last said so; of Unreachable: from when on
 	Times int       // and how often in a row
 	Array Arrival   // of Arriving and Incomplete
 }
@@ -55,6 +59,8 @@ func (b Blocked) words(id JobID) string {
 		return fmt.Sprintf("waiting: its reservation %s begins %s", b.On, b.Until.Format("2006-01-02T15:04:05"))
 	case Obstructed:
 		return b.obstacleWords(id)
+	case Unreachable:
+		return fmt.Sprintf("waiting: its folder has not answered since %s; perhaps its file system hangs", b.Since.Format("2006-01-02T15:04:05"))
 	case Arriving:
 		return fmt.Sprintf("waiting: its array is being submitted, %d of %d tasks so far", b.Array.Have, b.Array.Want)
 	case Incomplete:

@@ -40,7 +40,7 @@ func newSlots(s *Snapshot) *slots {
 
 // couldMove: it would be asked for a checkpoint, if its size were to change.
 func couldMove(j *Job, l *Limits) bool {
-	return j.Phase == Running && j.Speaks && !j.UserHold && !j.Directive.Hold && (l.DeafAfter == 0 || j.Deaf < l.DeafAfter)
+	return j.Phase == Running && j.Speaks && j.Unread.IsZero() && !j.UserHold && !j.Directive.Hold && (l.DeafAfter == 0 || j.Deaf < l.DeafAfter)
 }
 
 // add counts an open move.

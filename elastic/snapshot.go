@@ -92,6 +92,9 @@ type Job struct {
 	Saved Saved
 	// Spoke says that a runner of the job has spoken, in this run or an earlier one.
 	Spoke bool
+	// Unread is since when its folder has not answered, once that is for long: what its
+	// runner does is not known, and it cannot be told anything. Zero = it answers.
+	Unread time.Time
 	// Heartbeat is the runner's last sign of life in this run; zero when none.
 	Heartbeat time.Time
 	// RunnerOf is the incarnation the runner of this run was told; 0 = unknown.

@@ -246,7 +246,7 @@ func (e *Engine) closeMove(ctx context.Context, next elastic.Next, now time.Time
 		js.took = max(in.SavedAt.Sub(in.AskedAt), time.Second)
 	}
 	answered := js.runner.ok && js.runner.word.Answer != nil && js.runner.word.Answer.Request == in.Request && js.runner.word.Answer.Checkpoint != ""
-	if next.Close == elastic.Abandoned && in.Step == elastic.Asked && !answered {
+	if next.Close == elastic.Abandoned && in.Step == elastic.Asked && !answered && js.unreadSince(now).IsZero() {
 		js.rec.Deaf++
 	}
 	if next.Close == elastic.UserWon && next.Why == elastic.UserHeldWhy {

@@ -30,12 +30,20 @@ func (e *Engine) leave(sj slurm.Job, now time.Time, why string) {
 	e.strange.now[sj.ID] = why
 }
 
-// squats reports whether the job's token is another user's. Everybody can see the
-// name of a job's folder before its job is there, and could hand in one that carries
-// it first; the true one would then be left alone for ever.
-func (e *Engine) squats(sj slurm.Job, tag elastic.Tag) bool {
+// squats says why the job is not taken up: its token is another user's, or whose it is cannot
+// be seen yet; "" = it is its own. Everybody can see the name of a job's folder before its
+// job is there, and could hand in one that carries it first; the true one would then be left
+// alone for ever.
+func (e *Engine) squats(sj slurm.Job, tag elastic.Tag) string {
 	_, _, err := e.cfg.Mailbox.Runner(tag.Spec.Token, sj.UID)
-	return errors.Is(err, checkpoint.ErrOwner)
+	var late *Unanswered
+	switch {
+	case errors.Is(err, checkpoint.ErrOwner):
+		return "its comment carries a token whose folder belongs to another user; left alone"
+	case errors.As(err, &late):
+		return late.Error() + "; it is taken up once it answers"
+	}
+	return ""
 }
 
 // is reports whether the job that Slurm shows is the one on record, whatever its comment

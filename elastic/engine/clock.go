@@ -21,6 +21,7 @@ func (e *Engine) rewind(now time.Time) {
 	for _, js := range e.jobs {
 		atMost(&js.rest, now.Add(settling))
 		atMost(&js.unheard, now.Add(late))
+		atMost(&js.silent, now)
 		atMost(&js.refused.Start.Last, now)
 		atMost(&js.refused.Resize.Last, now)
 		atMost(&js.refused.Obstacle.Last, now)

@@ -80,7 +80,7 @@ func (js *jobState) ending() Ending {
 		e.How, e.Output, e.Ran, e.Signal = NoOutput, sj.StdOut, false, ""
 	case js.exit == nil && sj.Reason == "JobLaunchFailure":
 		e.How, e.Ran = NotLaunched, false
-	case js.saidNothing(sj) && e.Code == 1 && e.Signal == "":
+	case js.silent.IsZero() && js.saidNothing(sj) && e.Code == 1 && e.Signal == "":
 		e.How, e.Output = Silent, sj.StdOut
 	case e.Signal != "":
 		e.How = Killed

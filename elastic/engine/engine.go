@@ -126,6 +126,8 @@ type jobState struct {
 	unlearned bool              // it has ended, and what was learnt from it is in the store alone
 	problem   map[string]string // by source, for people
 	heard     time.Time         // when its progress was last read; zero = not in this life
+	silent    time.Time         // since when its folder has not answered; zero = it does
+	unread    time.Time         // the same, once that is for so long that it was told
 	witness   witness           // what its present run says of its speed against the clock
 	shortened shortened
 	fresh     []speed.Sample        // not yet in the store

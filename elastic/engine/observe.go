@@ -186,8 +186,8 @@ func (e *Engine) take(sj slurm.Job, tag elastic.Tag, now time.Time) {
 		if sj.State.Ended() {
 			return // over before sluice ever saw it
 		}
-		if e.squats(sj, tag) {
-			e.leave(sj, now, "its comment carries a token whose folder belongs to another user; left alone")
+		if why := e.squats(sj, tag); why != "" {
+			e.leave(sj, now, why)
 			return
 		}
 		js = e.adopt(sj, tag, now)
@@ -297,18 +297,23 @@ func (e *Engine) readMail(now time.Time) {
 		if !js.seen || js.disown || !js.rec.Ended.IsZero() {
 			continue
 		}
-		if js.slurm.State == slurm.Pending && js.rec.FirstRun.IsZero() {
+		if js.idle() {
 			continue
 		}
-		e.readRunner(js)
+		e.readRunner(js, now)
 		e.tellRun(js, now)
 		begun = append(begun, js)
 	}
 	e.readProgressOf(begun, now)
+	e.tellUnread(now)
 }
 
-func (e *Engine) readRunner(js *jobState) {
+func (e *Engine) readRunner(js *jobState, now time.Time) {
 	word, ok, err := e.cfg.Mailbox.Runner(js.rec.Token, js.rec.UID)
+	if !js.answersBy(err) {
+		js.lateWord(now)
+		return
+	}
 	if err != nil {
 		js.problem["runner"] = err.Error()
 		js.runner = runnerWord{}

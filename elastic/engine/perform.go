@@ -22,6 +22,9 @@ func (e *Engine) perform(ctx context.Context, a elastic.Action, job elastic.Job,
 	e.event(now, a.About(), "act", a.String())
 	err := e.carryOut(ctx, a, job, now)
 	e.unanswered(a, err, now)
+	if js := e.byID[a.About()]; js != nil && errors.As(err, new(*Unanswered)) {
+		js.answersBy(err)
+	}
 	return err
 }
 
@@ -68,7 +71,7 @@ func (e *Engine) stillWaits(job elastic.Job) error {
 	if js == nil || job.Phase != elastic.Running || job.Saved.Request == "" {
 		return nil // a chore, or nothing that could train on
 	}
-	word, ok, err := e.cfg.Mailbox.Runner(js.rec.Token, js.rec.UID)
+	word, ok, err := e.cfg.Mailbox.RunnerNow(js.rec.Token, js.rec.UID)
 	switch a := word.Answer; {
 	case err != nil:
 		return fmt.Errorf("looking whether it still waits: %w", err)

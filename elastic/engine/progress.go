@@ -74,6 +74,9 @@ func (e *Engine) readProgressOf(all []*jobState, now time.Time) (changed []*jobS
 // readProgress takes in one read of a job's lines and returns how many there were.
 func (e *Engine) readProgress(js *jobState, now time.Time) int {
 	lines, next, bad, err := e.cfg.Mailbox.Progress(js.rec.Token, js.rec.UID, js.rec.Offset)
+	if !js.answersBy(err) {
+		return 0
+	}
 	if err != nil {
 		js.problem["progress"] = err.Error()
 		return 0

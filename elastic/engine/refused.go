@@ -42,6 +42,9 @@ const mostFallen = 3
 
 // noteFallen notes that a move did not bring its job to run.
 func (e *Engine) noteFallen(js *jobState, in elastic.Intent, why string, now time.Time) {
+	if !js.silent.IsZero() {
+		return // its folder is what failed
+	}
 	if js.fell++; js.fell < mostFallen || phaseOf(js.slurm) == elastic.Running {
 		return
 	}
@@ -58,7 +61,7 @@ func (e *Engine) nextTry(now, latest time.Time) time.Time {
 		if at := js.refused.StartAgain(); at.After(now) && at.Before(latest) && js.rec.Ended.IsZero() {
 			latest = at
 		}
-		if c := js.blocked.Code; (c == elastic.Depends || c == elastic.Obstructed) && now.Add(dependPeriod).Before(latest) {
+		if c := js.blocked.Code; (c == elastic.Depends || c == elastic.Obstructed || c == elastic.Unreachable) && now.Add(dependPeriod).Before(latest) {
 			latest = now.Add(dependPeriod)
 		}
 		if at := js.blocked.Until; at.After(now) && at.Before(latest) {

@@ -87,9 +87,9 @@ func (js *jobState) endsSoon(now time.Time, left, margin time.Duration) bool {
 	return phaseOf(js.slurm) == elastic.Running && left > 0 && left <= margin && js.saving.Before(now.Add(left-margin))
 }
 
-// mute reports whether asking the job is of no use: it would not answer, or its program
-// saves by a habit of its own and no question changes when.
+// mute reports whether asking the job is of no use: it would not answer, its folder does not,
+// or its program saves by a habit of its own and no question changes when.
 func (e *Engine) mute(js *jobState) bool {
 	spec, deaf := js.rec.Tag.Spec, e.cfg.Limits.DeafAfter
-	return spec.Signal == "" && (spec.Habit || !js.rec.Speaks) || deaf > 0 && js.rec.Deaf >= deaf
+	return !js.unread.IsZero() || spec.Signal == "" && (spec.Habit || !js.rec.Speaks) || deaf > 0 && js.rec.Deaf >= deaf
 }

@@ -65,7 +65,8 @@ type Samples interface {
 }
 
 // Mailbox is the shared file system as the daemon uses it. Reads are bounded,
-// follow no links and check that the job's user owns what is read.
+// follow no links and check that the job's user owns what is read. A folder below which the
+// file system hangs gives an *Unanswered.
 type Mailbox interface {
 	// Ask writes a request; Withdraw removes whatever request there is; Aim
 	// writes the target. All are atomic and repeatable.
@@ -74,8 +75,11 @@ type Mailbox interface {
 	Aim(token string, t checkpoint.Target) error
 	// Forget removes the job's outbox folder.
 	Forget(token string) error
-	// Runner reads the runner's word; ok is false when there is none yet.
+	// Runner reads the runner's word; ok is false when there is none yet. A word that could
+	// not be read in time may be that of a read a moment ago.
 	Runner(token string, uid uint32) (r checkpoint.Runner, ok bool, err error)
+	// RunnerNow is Runner, and the word is never older than the call.
+	RunnerNow(token string, uid uint32) (r checkpoint.Runner, ok bool, err error)
 	// Progress reads complete lines from offset on, at most a bounded number,
 	// and returns the offset behind them. Unreadable lines are skipped and
 	// reported in bad, with line and column.

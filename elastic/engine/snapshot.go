@@ -188,7 +188,7 @@ func (e *Engine) jobOf(js *jobState, now time.Time) elastic.Job {
 	if j.Phase == elastic.Held && sj.Reason == heldByAdmin && !r.Barred {
 		j.Directive.Hold = true
 	}
-	j.Spoke = js.runner.word.State != ""
+	j.Spoke, j.Unread = js.runner.word.State != "", js.unreadSince(now)
 	if js.runner.ok {
 		j.Heartbeat, j.Resumed, j.RunnerOf = js.runner.word.Beat, js.runner.word.Resumed, js.runner.word.Incarnation
 		j.Rhythm = time.Duration(js.runner.word.Rhythm * float64(time.Second))

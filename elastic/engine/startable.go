@@ -45,6 +45,7 @@ func (e *Engine) barAt(s *elastic.Snapshot, jobs []slurm.Job) {
 				e.awaits(js, open, s.Now),
 				blockedBy(js.slurm, !js.rec.FirstRun.IsZero(), listed, first, s.Now, ahead),
 				e.notBegun(js, s.Now),
+				unreachable(js, s.Now),
 				e.obstructed(js, listed, s.Now))
 		}
 	}

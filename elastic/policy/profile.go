@@ -75,7 +75,7 @@ type visit struct {
 // measured, or nobody may decide about it.
 func visitOf(s elastic.Snapshot, j *elastic.Job) (visit, bool) {
 	_, moving := s.Intent(j.ID)
-	if len(j.Spec.Profile) == 0 || moving || j.Directive != (elastic.Directive{}) || j.Deaf > 0 {
+	if len(j.Spec.Profile) == 0 || moving || j.Directive != (elastic.Directive{}) || j.Deaf > 0 || !j.Unread.IsZero() {
 		return visit{}, false
 	}
 	if !j.Begun.IsZero() && s.Now.Sub(j.Begun) >= profileWithin {

@@ -124,6 +124,9 @@ var roles = []struct {
 	{fixed, func(_ elastic.Snapshot, j *job) bool { return j.Phase == elastic.Suspended }, keeps("it is suspended in Slurm")},
 	{fixed, func(_ elastic.Snapshot, j *job) bool { return j.UserHold || j.Directive.Hold }, keeps("its user holds it")},
 	{fixed, func(_ elastic.Snapshot, j *job) bool { return j.MIG }, keeps("it runs on MIG slices, whose number sluice does not change")},
+	{fixed, func(_ elastic.Snapshot, j *job) bool { return !j.Unread.IsZero() }, func(_ elastic.Snapshot, j *job) string {
+		return fmt.Sprintf("stays at %s: its folder has not answered since %s", gpus(j.now), j.Unread.Format("2006-01-02T15:04:05"))
+	}},
 	{fixed, func(_ elastic.Snapshot, j *job) bool { return !j.Speaks }, func(_ elastic.Snapshot, j *job) string { return "stays at " + gpus(j.now) + ": " + unproven }},
 	{fixed, func(s elastic.Snapshot, j *job) bool { return s.Limits.DeafAfter > 0 && j.Deaf >= s.Limits.DeafAfter }, func(_ elastic.Snapshot, j *job) string {
 		return fmt.Sprintf("keeps %s: it left the last %d checkpoint requests without a valid checkpoint", gpus(j.now), j.Deaf)

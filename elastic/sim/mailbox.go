@@ -120,6 +120,11 @@ func (m *Mailbox) Runner(token string, uid uint32) (r checkpoint.Runner, ok bool
 	return r, ok, err
 }
 
+// RunnerNow is Runner: what is read here is never old.
+func (m *Mailbox) RunnerNow(token string, uid uint32) (checkpoint.Runner, bool, error) {
+	return m.Runner(token, uid)
+}
+
 // Progress reads the lines behind offset, which counts lines. Raw ones are read by the
 // real reader, and come back in bad where it refuses them.
 func (m *Mailbox) Progress(token string, uid uint32, offset int64) (lines []checkpoint.Progress, next int64, bad []error, err error) {
