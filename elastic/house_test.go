@@ -52,6 +52,7 @@ var may = map[string][]string{
 	"elastic/engine":              {"elastic", "elastic/policy", "elastic/predict", "elastic/speed", "nodes", "checkpoint", "slurm"},
 	"elastic/store":               {"elastic", "elastic/engine", "elastic/speed", "nodes"},
 	"elastic/store/contract":      {"checkpoint", "elastic", "elastic/engine", "elastic/speed", "nodes"},
+	"elastic/offcycle":            {"checkpoint", "elastic/engine", "elastic/speed"},
 	"elastic/control/munge":       {},
 	"elastic/control":             {"elastic", "elastic/control/munge", "elastic/engine", "elastic/predict", "elastic/speed", "nodes", "slurm"},
 	"elastic/control/controltest": {"elastic", "elastic/control", "elastic/engine", "elastic/speed", "nodes"},

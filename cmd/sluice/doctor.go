@@ -154,6 +154,9 @@ func examineDaemon(ctx context.Context, p patient) (control.Status, bool, []find
 	if status.Blind != "" {
 		all = append(all, failed("daemon", "see sluiced's log", "sluiced has not been able to see Slurm for %s: %s", span(status.BlindFor), status.Blind))
 	}
+	for _, said := range hangs(status) {
+		all = append(all, failed("daemon", "on sluiced's host: timeout 5 ls "+p.site.Paths.Jobs+" "+p.site.Paths.Outbox+" "+p.site.Paths.State, "%s", said))
+	}
 	if status.GPUs == 0 && !status.Cycled.IsZero() {
 		all = append(all, failed("gpus", "give the nodes Gres=gpu:N in slurm.conf and a gres.conf", "Slurm shows no node with GPUs"))
 	}

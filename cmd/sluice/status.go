@@ -36,7 +36,7 @@ none answers, or when it cannot see Slurm or direct jobs.`,
 				report, _ := client.Report(cmd.Context()) // none yet: it says so
 				err = printDaemon(cmd.OutOrStdout(), client.Where(), s, report, time.Now())
 			}
-			if err == nil && (s.Blind != "" || len(s.Troubles) > 0) {
+			if err == nil && (s.Blind != "" || len(s.Troubles) > 0 || len(hangs(s)) > 0) {
 				return exitCode(1)
 			}
 			return err
@@ -70,6 +70,12 @@ func printDaemon(w io.Writer, where string, s control.Status, r control.Report, 
 	if s.Blind != "" {
 		lines = append(lines, [2]string{"ERROR", fmt.Sprintf("Slurm has not been seen for %s: %s", span(s.BlindFor), s.Blind)})
 	}
+	for _, said := range hangs(s) {
+		lines = append(lines, [2]string{"ERROR", said})
+	}
+	if s.SpeedsDropped > 0 {
+		lines = append(lines, [2]string{"SPEEDS", fmt.Sprintf("%d wait to be stored, %d were dropped: the disk of sluiced's store is slow", s.SpeedsWaiting, s.SpeedsDropped)})
+	}
 	for _, t := range s.Troubles {
 		lines = append(lines, [2]string{"ERROR", t.Text}, [2]string{"", "-> " + t.Do})
 	}
@@ -79,6 +85,18 @@ func printDaemon(w io.Writer, where string, s control.Status, r control.Report, 
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// hangs says which file systems do not answer the daemon.
+func hangs(s control.Status) (said []string) {
+	if s.Overdue > 0 {
+		said = append(said, fmt.Sprintf("nothing is decided: a cycle is %s late, most likely because the disk of sluiced's store hangs; jobs run on at their size", span(s.Overdue)))
+	}
+	if s.Unread > 0 {
+		said = append(said, fmt.Sprintf("the folders of %s have not answered, the first since %s: perhaps their file system hangs; these jobs keep their size, all others are decided about",
+			plural(s.Unread, "job"), when(s.UnreadSince)))
+	}
+	return said
 }
 
 // nodesSeen says which nodes the GPUs are on: "3 nodes in gpu, lab (1 not usable) with ".

@@ -74,7 +74,7 @@ func (d *cannedDaemon) start() error {
 			rec.UID = uint32(os.Getuid())
 		}
 	}
-	o := control.Options{UID: uint32(os.Getuid()), Now: time.Now, Version: "1.0.0"}
+	o := control.Options{UID: uint32(os.Getuid()), Now: func() time.Time { return controltest.Now }, Version: "1.0.0"}
 	server, err := control.Listen(context.Background(), d.socket, o, d.service)
 	if err != nil {
 		return err
@@ -118,6 +118,15 @@ func changeDaemon(ts *testscript.TestScript, _ bool, args []string) {
 		switch args[0] {
 		case "blind":
 			next.Blind, next.BlindFor = "squeue: slurmctld cannot be reached", 2*time.Minute
+			s.Last = &next
+		case "late":
+			next.Next = controltest.Now.Add(-5 * time.Minute)
+			s.Last = &next
+		case "unread":
+			next.Jobs = slices.Clone(next.Jobs)
+			for i := range 2 {
+				next.Jobs[i].Job.Unread = controltest.Now.Add(time.Duration(i-2) * time.Minute)
+			}
 			s.Last = &next
 		case "unfit":
 			next.Health = []elastic.Finding{

@@ -17,6 +17,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/offcycle"
 	"github.com/sluice-hpc/sluice/elastic/policy"
 	"github.com/sluice-hpc/sluice/elastic/store"
 	"github.com/sluice-hpc/sluice/etc"
@@ -29,6 +30,7 @@ type daemon struct {
 	options options
 	log     zerolog.Logger
 	store   *store.Store
+	speeds  *offcycle.Samples
 	engine  *engine.Engine
 	loop    *loop
 	server  *control.Server
@@ -73,9 +75,32 @@ func run(ctx context.Context, o options) error {
 	g.Go(func() error { return d.server.Serve(ctx) })
 	g.Go(func() error { return d.loop.run(ctx) })
 	g.Go(func() error { return d.watchTroubles(ctx, c) })
+	g.Go(func() error { return d.speeds.Run(ctx) })
 	err = g.Wait()
+	d.storeSpeeds()
 	log.Info().Err(err).Msg("sluiced stops; jobs run on at their size")
 	return err
+}
+
+// lastSpeeds is how long the end of the daemon waits for speeds to be stored.
+const lastSpeeds = 2 * time.Second
+
+// storeSpeeds stores the speeds that still wait, after the last cycle.
+func (d *daemon) storeSpeeds() {
+	ctx, cancel := context.WithTimeout(context.Background(), lastSpeeds)
+	defer cancel()
+	if err := d.speeds.Flush(ctx); err != nil {
+		d.tellSpeeds(err)
+	}
+}
+
+// tellSpeeds writes down that speeds could not be stored, and that they are again.
+func (d *daemon) tellSpeeds(err error) {
+	if err != nil {
+		d.log.Error().Err(err).Msg("speeds learned from jobs are not stored; it is tried again, and decisions go by them meanwhile")
+		return
+	}
+	d.log.Info().Msg("speeds learned from jobs are stored again")
 }
 
 func newDaemon(ctx context.Context, o options, c etc.Config, log zerolog.Logger) (*daemon, error) {
@@ -87,6 +112,7 @@ func newDaemon(ctx context.Context, o options, c etc.Config, log zerolog.Logger)
 		log.Error().Msg(n)
 	}
 	d := &daemon{options: o, log: log, store: st, started: time.Now(), troubles: troubles{ask: make(chan struct{}, 1)}}
+	d.speeds = offcycle.NewSamples(st, d.tellSpeeds)
 	if d.newest, err = st.Newest(ctx); err != nil {
 		st.Shutdown()
 		return nil, err
@@ -114,7 +140,7 @@ func (d *daemon) engineConfig(c etc.Config) (engine.Config, error) {
 		return engine.Config{}, err
 	}
 	cfg := engine.Config{
-		Slurm: client, Limiter: client, Journal: fragile(d.store), Samples: d.store, Mailbox: mailbox, Events: d.logEvent,
+		Slurm: client, Limiter: client, Journal: fragile(d.store), Samples: d.speeds, Mailbox: offcycle.NewMailbox(mailbox, time.Now), Events: d.logEvent,
 	}
 	return cfg, d.tune(&cfg, c)
 }

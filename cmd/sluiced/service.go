@@ -143,7 +143,7 @@ func (d *daemon) serverOptions(c etc.Config) control.Options {
 		Now: time.Now, Version: version, Started: d.started,
 		Self:   func() (int, uint64) { return runtime.NumGoroutine(), d.loop.begun.Load() },
 		Log:    func(err error) { d.log.Warn().Err(err).Msg("api") },
-		Denied: d.logDenial, Troubles: d.troubles.list,
+		Denied: d.logDenial, Troubles: d.troubles.list, Speeds: d.speeds.Backlog,
 	}
 }
 

@@ -42,6 +42,9 @@ type Options struct {
 	// Self returns, for status, how many goroutines the daemon has and how many
 	// cycles it has begun; nil leaves them out.
 	Self func() (goroutines int, cycles uint64)
+	// Speeds returns, for status, how many learned speeds wait to be stored and how many were
+	// dropped because too many did; nil leaves them out.
+	Speeds func() (waiting int, dropped uint64)
 	// Troubles returns, for status, what only an administrator can mend; nil = nothing.
 	Troubles func() []Trouble
 	// Log receives what no client is told or can repair; nil drops it.

@@ -47,6 +47,9 @@ func (s *Server) status(q request) (any, error) {
 	if q.options.Self != nil {
 		out.Goroutines, out.Cycles = q.options.Self()
 	}
+	if q.options.Speeds != nil {
+		out.SpeedsWaiting, out.SpeedsDropped = q.options.Speeds()
+	}
 	if q.options.Troubles != nil {
 		out.Troubles = q.options.Troubles()
 	}
@@ -54,7 +57,7 @@ func (s *Server) status(q request) (any, error) {
 		out.Mode = "user"
 	}
 	if r := s.service.Report(); r != nil {
-		fillStatus(&out, r)
+		fillStatus(&out, r, q.options.Now())
 	}
 	return out, nil
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
@@ -207,12 +208,24 @@ func placement(p nodes.Placement) nodes.Placement {
 	return p
 }
 
-func fillStatus(out *Status, r *engine.Report) {
+// overdueAfter is how late a cycle has to be for it to be said: one may take seconds.
+const overdueAfter = 30 * time.Second
+
+func fillStatus(out *Status, r *engine.Report, now time.Time) {
 	out.Policy, out.Cycled, out.Took, out.Next = r.Policy, r.At, r.Took.Seconds(), r.Next
 	out.Blind, out.BlindFor = r.Blind, r.BlindFor.Seconds()
+	if late := now.Sub(r.Next); !r.Next.IsZero() && r.Blind == "" && late > overdueAfter {
+		out.Overdue = late.Seconds()
+	}
 	for _, jr := range r.Jobs {
 		if !jr.Ended {
 			out.Jobs++
+		}
+		if since := jr.Job.Unread; !since.IsZero() {
+			out.Unread++
+			if out.UnreadSince.IsZero() || since.Before(out.UnreadSince) {
+				out.UnreadSince = since
+			}
 		}
 		if jr.Intent != nil {
 			out.Moves++

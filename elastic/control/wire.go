@@ -33,6 +33,15 @@ type Status struct {
 	// What the daemon says of itself; the kernel knows the rest.
 	Goroutines int    `json:"goroutines,omitempty"`
 	Cycles     uint64 `json:"cycles,omitempty"` // begun since Started
+	// Overdue is by how much the next cycle is late: the one under way hangs, most likely in
+	// the disk of the daemon's store. 0 = it is not.
+	Overdue float64 `json:"overdue_seconds,omitempty"`
+	// Unread is how many jobs' folders have not answered for long, the first since UnreadSince.
+	Unread      int       `json:"unread,omitempty"`
+	UnreadSince time.Time `json:"unread_since,omitzero"`
+	// Learned speeds that wait to be stored, and those dropped because too many did.
+	SpeedsWaiting int    `json:"speeds_waiting,omitempty"`
+	SpeedsDropped uint64 `json:"speeds_dropped,omitempty"`
 	// Troubles are what keeps the daemon from its work until a person does something.
 	Troubles []Trouble `json:"troubles,omitempty"`
 }

@@ -84,7 +84,7 @@ func TestLeftAloneIsSaidOnce(t *testing.T) {
 // gone is the mailbox of jobs whose folders are no more.
 type gone struct{ Mailbox }
 
-func (gone) Runner(string, uint32) (checkpoint.Runner, bool, error) {
+func (gone) RunnerNow(string, uint32) (checkpoint.Runner, bool, error) {
 	return checkpoint.Runner{}, false, nil
 }
 

@@ -1,0 +1,182 @@
+package offcycle
+
+import (
+	"slices"
+	"time"
+
+	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/elastic/engine"
+)
+
+// unknown is whose a folder is that was never read: uid -1, which no user has.
+const unknown = ^uint32(0)
+
+// mostTodo bounds what waits in one folder: a read of each kind, and writes that follow each
+// other.
+const mostTodo = 4
+
+// idleFor is how long a folder without work is remembered.
+const idleFor = time.Minute
+
+type kind int
+
+const (
+	change    kind = iota // a write, or a look that has to be of this moment
+	readWord              // Mailbox.Runner
+	readLines             // Mailbox.Progress
+)
+
+// work is one call of the mailbox below. What it found is written by its goroutine alone,
+// and read once finished is set.
+type work struct {
+	kind     kind
+	uid      uint32
+	offset   int64
+	do       func(*work)
+	asked    time.Time
+	ended    time.Time
+	begun    bool
+	finished bool
+	done     chan struct{} // closed when it is finished
+
+	word  checkpoint.Runner
+	ok    bool
+	lines []checkpoint.Progress
+	next  int64
+	bad   []error
+	err   error
+}
+
+// folder is what is to be done in one job's folders, in order. The first is under way when
+// busy is set.
+type folder struct {
+	token string
+	uid   uint32
+	todo  []*work
+	busy  bool
+	waits bool  // for a goroutine
+	slow  bool  // its last read that was waited for, or came since, took too long
+	word  *work // the newest that was read
+	lines *work // read, and not handed out
+	used  time.Time
+}
+
+func (f *folder) find(k kind) *work {
+	for _, o := range f.todo {
+		if o.kind == k {
+			return o
+		}
+	}
+	return nil
+}
+
+func (f *folder) drop(o *work) {
+	f.todo = slices.DeleteFunc(f.todo, func(x *work) bool { return x == o })
+}
+
+func (f *folder) has(uid uint32, offset int64) bool {
+	return f.lines != nil && f.lines.uid == uid && f.lines.offset == offset
+}
+
+// late says since when the folder has not answered: since the oldest work in it was asked for.
+func (f *folder) late(o *work) error {
+	since := f.used
+	if o != nil {
+		since = o.asked
+	}
+	if len(f.todo) > 0 {
+		since = f.todo[0].asked
+	}
+	return &engine.Unanswered{Since: since}
+}
+
+// at finds the folder, and whose it is once that was said.
+func (m *Mailbox) at(token string, uid uint32) *folder {
+	f := m.folders[token]
+	if f == nil {
+		f = &folder{token: token, uid: uid}
+		m.folders[token] = f
+	}
+	if uid != unknown && len(f.todo) == 0 { // else a goroutine counts, or waits, for another
+		f.uid = uid
+	}
+	f.used = m.now()
+	m.sweep()
+	return f
+}
+
+// sweep forgets folders that nothing was asked of for a while, once in that while.
+func (m *Mailbox) sweep() {
+	now := m.now()
+	if now.Sub(m.swept) < idleFor && !now.Before(m.swept) {
+		return
+	}
+	m.swept = now
+	for token, f := range m.folders {
+		if len(f.todo) == 0 && now.Sub(f.used) >= idleFor {
+			delete(m.folders, token)
+		}
+	}
+}
+
+// add puts work at the end of the folder's and has it begun as soon as the shares allow.
+func (m *Mailbox) add(f *folder, o *work) *work {
+	o.asked, o.done = m.now(), make(chan struct{})
+	f.todo = append(f.todo, o)
+	switch {
+	case f.busy || f.waits:
+	case m.crew.takes(f.uid):
+		m.begin(f)
+	default:
+		f.waits = true
+		m.crew.ready[f.uid] = append(m.crew.ready[f.uid], f)
+	}
+	return o
+}
+
+func (m *Mailbox) begin(f *folder) {
+	f.busy, f.waits = true, false
+	go m.serve(f, f.uid)
+}
+
+// dispatch begins work in folders that wait for it. Which user comes first is left to chance.
+func (m *Mailbox) dispatch() {
+	for uid, waiting := range m.crew.ready {
+		for len(waiting) > 0 && m.crew.takes(uid) {
+			m.begin(waiting[0])
+			waiting = waiting[1:]
+		}
+		if m.crew.ready[uid] = waiting; len(waiting) == 0 {
+			delete(m.crew.ready, uid)
+		}
+	}
+}
+
+// serve does the folder's work until there is none. It may hang in any of it.
+func (m *Mailbox) serve(f *folder, uid uint32) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for len(f.todo) > 0 {
+		o := f.todo[0]
+		o.begun = true
+		began := m.now()
+		m.mu.Unlock()
+		o.do(o)
+		m.mu.Lock()
+		o.ended, o.finished = m.now(), true
+		f.todo = f.todo[1:]
+		switch o.kind {
+		case readWord:
+			f.word = o
+		case readLines:
+			f.lines = o
+		}
+		if o.kind != change {
+			f.slow = o.ended.Sub(began) >= readWait
+		}
+		close(o.done)
+	}
+	f.todo, f.busy = nil, false
+	m.crew.leaves(uid)
+	m.dispatch()
+}

@@ -1,0 +1,178 @@
+package offcycle
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/elastic/engine"
+)
+
+// What a Mailbox waits for at most, on the goroutine of its caller.
+const (
+	// readWait is how long one read is waited for. What comes later is handed out at the next
+	// call, and a folder that was late is not waited for until it is as fast again.
+	readWait = 50 * time.Millisecond
+	// actWait is how long a write is waited for, or a look that has to be of this moment.
+	actWait = 500 * time.Millisecond
+	// oldest is how long a word that was read is handed out while a newer one is late.
+	oldest = 10 * time.Second
+)
+
+// errNotTried is of a write, or of a look that has to be of this moment, for which no time is
+// left: other folders are late. Nothing was begun; the next cycle tries again.
+var errNotTried = errors.New("not tried now: folders that do not answer used up the time for waiting")
+
+// Mailbox is a Mailbox over another one that may block for ever. At most one goroutine works
+// on a folder, in the order in which it was told to, so that no late write overtakes a newer
+// one. A call that finds its folder late returns an *engine.Unanswered.
+//
+// It is for one caller at a time, as an engine is; more of them are safe.
+type Mailbox struct {
+	under engine.Mailbox
+	now   func() time.Time
+
+	mu      sync.Mutex
+	folders map[string]*folder // that have work, a word not handed out, or were late
+	crew    crew
+	reads   patience
+	acts    patience
+	swept   time.Time
+}
+
+var _ engine.Mailbox = (*Mailbox)(nil)
+
+// NewMailbox returns a Mailbox over the one given; now is the clock.
+func NewMailbox(under engine.Mailbox, now func() time.Time) *Mailbox {
+	return &Mailbox{
+		under: under, now: now, folders: map[string]*folder{}, crew: newCrew(),
+		reads: newPatience(200*time.Millisecond, now()), acts: newPatience(time.Second, now()), swept: now(),
+	}
+}
+
+// Runner hands out the runner's word as read now, or, when the folder is late, as read at most
+// 10 s ago.
+func (m *Mailbox) Runner(token string, uid uint32) (checkpoint.Runner, bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	f := m.at(token, uid)
+	o := f.find(readWord)
+	if o == nil {
+		o = m.add(f, &work{kind: readWord, uid: uid, do: func(w *work) { w.word, w.ok, w.err = m.under.Runner(token, uid) }})
+		if !f.slow {
+			m.wait(o, f, &m.reads, readWait)
+		}
+	}
+	if last := f.word; last != nil && last.uid == uid && (o.finished || m.now().Sub(last.ended) < oldest) {
+		return last.word, last.ok, last.err
+	}
+	return checkpoint.Runner{}, false, f.late(o)
+}
+
+// RunnerNow waits for a read that begins after the call.
+func (m *Mailbox) RunnerNow(token string, uid uint32) (checkpoint.Runner, bool, error) {
+	w, err := m.act(token, uid, func(w *work) { w.word, w.ok, w.err = m.under.RunnerNow(token, uid) })
+	if w == nil {
+		return checkpoint.Runner{}, false, err
+	}
+	return w.word, w.ok, err
+}
+
+// Progress hands out the lines behind the offset, as read now or since the last call.
+func (m *Mailbox) Progress(token string, uid uint32, offset int64) ([]checkpoint.Progress, int64, []error, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	f := m.at(token, uid)
+	o := f.find(readLines)
+	if o == nil && !f.has(uid, offset) {
+		o = m.add(f, &work{kind: readLines, uid: uid, offset: offset, do: func(w *work) {
+			w.lines, w.next, w.bad, w.err = m.under.Progress(token, uid, offset)
+		}})
+		if !f.slow {
+			m.wait(o, f, &m.reads, readWait)
+		}
+	}
+	if f.has(uid, offset) {
+		got := f.lines
+		f.lines = nil
+		return got.lines, got.next, got.bad, got.err
+	}
+	f.lines = nil // of another offset: read afresh
+	return nil, offset, nil, f.late(o)
+}
+
+// Ask writes a request.
+func (m *Mailbox) Ask(token string, r checkpoint.Request) error {
+	_, err := m.act(token, unknown, func(w *work) { w.err = m.under.Ask(token, r) })
+	return err
+}
+
+// Withdraw removes whatever request there is.
+func (m *Mailbox) Withdraw(token string) error {
+	_, err := m.act(token, unknown, func(w *work) { w.err = m.under.Withdraw(token) })
+	return err
+}
+
+// Aim writes the target.
+func (m *Mailbox) Aim(token string, t checkpoint.Target) error {
+	_, err := m.act(token, unknown, func(w *work) { w.err = m.under.Aim(token, t) })
+	return err
+}
+
+// Forget removes the job's outbox folder, some time after it returns.
+func (m *Mailbox) Forget(token string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	f := m.at(token, unknown)
+	if len(f.todo) >= mostTodo {
+		return f.late(f.todo[0])
+	}
+	f.word, f.lines = nil, nil
+	m.add(f, &work{kind: change, do: func(w *work) { w.err = m.under.Forget(token) }})
+	return nil
+}
+
+// act does one thing in the folder and waits for it; the work is nil when it was not done in
+// time. What has not begun by then is not begun any more, and what has may still happen:
+// BEFORE anything else does in that folder.
+func (m *Mailbox) act(token string, uid uint32, do func(*work)) (*work, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	f := m.at(token, uid)
+	if len(f.todo) > 0 && m.now().Sub(f.todo[0].asked) > actWait {
+		return nil, f.late(nil)
+	}
+	if m.acts.left(f.uid, m.now()) <= 0 {
+		return nil, errNotTried
+	}
+	o := m.add(f, &work{kind: change, uid: uid, do: do})
+	m.wait(o, f, &m.acts, actWait)
+	switch {
+	case o.finished:
+		return o, o.err
+	case !o.begun:
+		f.drop(o)
+	}
+	return nil, f.late(o)
+}
+
+// wait gives the work so much time at most. The caller holds the lock, which is let go of
+// meanwhile.
+func (m *Mailbox) wait(o *work, f *folder, p *patience, most time.Duration) {
+	began := m.now()
+	most = min(most, p.left(f.uid, began))
+	if most <= 0 {
+		return
+	}
+	m.mu.Unlock()
+	timer := time.NewTimer(most)
+	select {
+	case <-o.done:
+	case <-timer.C:
+	}
+	timer.Stop()
+	m.mu.Lock()
+	p.spend(f.uid, m.now().Sub(began), m.now())
+	f.slow = f.slow || !o.finished && o.kind != change
+}

@@ -1,0 +1,309 @@
+package offcycle
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/elastic/engine"
+)
+
+// disk is a mailbox whose folders can be made to hang.
+type disk struct {
+	mu    sync.Mutex
+	hung  map[string]chan struct{} // by token: closed when it answers again
+	words map[string]string
+	log   []string
+	busy  map[string]int
+	most  int // goroutines in one folder at once
+	all   int
+	peak  int
+}
+
+func newDisk() *disk {
+	return &disk{hung: map[string]chan struct{}{}, words: map[string]string{}, busy: map[string]int{}}
+}
+
+func (d *disk) hang(tokens ...string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, t := range tokens {
+		d.hung[t] = make(chan struct{})
+	}
+}
+
+func (d *disk) answer(tokens ...string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, t := range tokens {
+		close(d.hung[t])
+		delete(d.hung, t)
+	}
+}
+
+func (d *disk) do(op, token string) string {
+	d.mu.Lock()
+	d.busy[token]++
+	d.all++
+	d.most, d.peak = max(d.most, d.busy[token]), max(d.peak, d.all)
+	hung := d.hung[token]
+	d.mu.Unlock()
+	if hung != nil {
+		<-hung
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.busy[token]--
+	d.all--
+	d.log = append(d.log, op+" "+token)
+	return d.words[token]
+}
+
+func (d *disk) said(token, word string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.words[token] = word
+}
+
+func (d *disk) done() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.log)
+}
+
+func (d *disk) Runner(token string, _ uint32) (checkpoint.Runner, bool, error) {
+	return checkpoint.Runner{Note: d.do("runner", token)}, true, nil
+}
+
+func (d *disk) RunnerNow(token string, _ uint32) (checkpoint.Runner, bool, error) {
+	return checkpoint.Runner{Note: d.do("now", token)}, true, nil
+}
+
+func (d *disk) Progress(token string, _ uint32, offset int64) ([]checkpoint.Progress, int64, []error, error) {
+	d.do("progress", token)
+	return []checkpoint.Progress{{Done: float64(offset + 1)}}, offset + 1, nil, nil
+}
+
+func (d *disk) Ask(token string, r checkpoint.Request) error { d.do("ask "+r.ID, token); return nil }
+func (d *disk) Withdraw(token string) error                  { d.do("withdraw", token); return nil }
+func (d *disk) Aim(token string, _ checkpoint.Target) error  { d.do("aim", token); return nil }
+func (d *disk) Forget(token string) error                    { d.do("forget", token); return nil }
+
+func late(err error) bool { return errors.As(err, new(*engine.Unanswered)) }
+
+// eventually waits for what other goroutines do.
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for range 500 {
+		if is() {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatal("never: " + what)
+}
+
+func within(t *testing.T, most time.Duration, do func()) {
+	t.Helper()
+	began := time.Now()
+	do()
+	if took := time.Since(began); took > most {
+		t.Errorf("took %s, more than %s", took, most)
+	}
+}
+
+// TestHungFolderDelaysNoOther: whatever hangs, all others are read at once, and those that
+// hang cost a bounded wait once.
+func TestHungFolderDelaysNoOther(t *testing.T) {
+	d := newDisk()
+	m := NewMailbox(d, time.Now)
+	var hung []string
+	for i := range 1000 {
+		hung = append(hung, fmt.Sprint("hung", i))
+	}
+	d.hang(hung...)
+	defer d.answer(hung...)
+	round := func() {
+		for i, token := range hung {
+			if _, _, err := m.Runner(token, uint32(1000+i%10)); !late(err) {
+				t.Fatalf("%s: %v", token, err)
+			}
+			if _, _, _, err := m.Progress(token, uint32(1000+i%10), 0); !late(err) {
+				t.Fatalf("%s: %v", token, err)
+			}
+		}
+	}
+	within(t, 2*time.Second, round) // each user's first costs a wait
+	within(t, time.Second, round)
+	d.said("well", "hello")
+	for range 3 {
+		eventually(t, "a folder that answers is read", func() bool {
+			word, ok, err := m.Runner("well", 7)
+			return ok && err == nil && word.Note == "hello"
+		})
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.most > 1 || d.peak > mostAll {
+		t.Errorf("%d goroutines in one folder, %d in all", d.most, d.peak)
+	}
+}
+
+// TestUserWithManyHungFolders: a user's share of goroutines is bounded, and those of
+// others stay free.
+func TestUserWithManyHungFolders(t *testing.T) {
+	d := newDisk()
+	m := NewMailbox(d, time.Now)
+	var hung []string
+	for i := range 100 {
+		hung = append(hung, fmt.Sprint("hung", i))
+	}
+	d.hang(hung...)
+	for _, token := range hung {
+		m.Runner(token, 1)
+	}
+	d.mu.Lock()
+	if d.all > mostUser {
+		t.Errorf("%d goroutines hang for one user", d.all)
+	}
+	d.mu.Unlock()
+	if _, ok, err := m.Runner("well", 2); !ok || err != nil {
+		t.Errorf("another user's folder: %v", err)
+	}
+	d.answer(hung...)
+	eventually(t, "all are read once they answer", func() bool { return len(d.done()) == len(hung)+1 })
+	eventually(t, "no goroutine is left", func() bool {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		return m.crew.all == 0 && len(m.crew.of)+len(m.crew.ready) == 0
+	})
+}
+
+// TestLateWordIsHandedOut: what a slow folder says arrives one call later, and the time of
+// the oldest question is told meanwhile.
+func TestLateWordIsHandedOut(t *testing.T) {
+	d := newDisk()
+	now := time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC)
+	var mu sync.Mutex
+	m := NewMailbox(d, func() time.Time { mu.Lock(); defer mu.Unlock(); return now })
+	pass := func(by time.Duration) { mu.Lock(); now = now.Add(by); mu.Unlock() }
+	d.said("a", "first")
+	if word, _, _ := m.Runner("a", 1); word.Note != "first" {
+		t.Fatalf("read %q", word.Note)
+	}
+	d.hang("a")
+	asked := now
+	for range 3 {
+		if word, ok, err := m.Runner("a", 1); !ok || err != nil || word.Note != "first" {
+			t.Errorf("while it is late a moment ago stands: %q %v", word.Note, err)
+		}
+		pass(3 * time.Second)
+	}
+	if _, _, err := m.Runner("a", 2); !late(err) {
+		t.Errorf("another user's question is answered by what this one's found: %v", err)
+	}
+	pass(3 * time.Second)
+	var u *engine.Unanswered
+	if _, _, err := m.Runner("a", 1); !errors.As(err, &u) || !u.Since.Equal(asked) {
+		t.Errorf("it is late since %v: %v", asked, err)
+	}
+	d.said("a", "second")
+	d.answer("a")
+	eventually(t, "the word arrives", func() bool { word, _, err := m.Runner("a", 1); return err == nil && word.Note == "second" })
+	d.hang("a")
+	if _, _, _, err := m.Progress("a", 1, 5); !late(err) {
+		t.Errorf("progress: %v", err)
+	}
+	d.answer("a")
+	eventually(t, "the lines arrive", func() bool { _, next, _, err := m.Progress("a", 1, 5); return err == nil && next == 6 })
+	if lines, next, _, err := m.Progress("a", 1, 6); err != nil || next != 7 || lines[0].Done != 7 {
+		t.Errorf("lines are handed out twice: %v %d %v", lines, next, err)
+	}
+}
+
+// TestLateWriteIsNotOvertaken: a write that was given up and is carried out late comes BEFORE
+// every later one in that folder; one that had not begun is never carried out.
+func TestLateWriteIsNotOvertaken(t *testing.T) {
+	d := newDisk()
+	m := NewMailbox(d, time.Now)
+	d.hang("a")
+	within(t, 3*actWait, func() {
+		if err := m.Ask("a", checkpoint.Request{ID: "1"}); !late(err) {
+			t.Errorf("ask: %v", err)
+		}
+		if err := m.Withdraw("a"); err == nil {
+			t.Error("withdrawn before the request is there")
+		}
+	})
+	d.answer("a")
+	eventually(t, "it is withdrawn", func() bool { return m.Withdraw("a") == nil })
+	if got := fmt.Sprint(d.done()); got != "[ask 1 a withdraw a]" {
+		t.Errorf("in this order: %s", got)
+	}
+	d.hang("b")
+	m.Runner("b", 1) // hangs, and nothing behind it begins
+	if err := m.Aim("b", checkpoint.Target{}); !late(err) {
+		t.Errorf("aim: %v", err)
+	}
+	d.answer("b")
+	eventually(t, "it answers", func() bool { return m.Withdraw("b") == nil })
+	if got := d.done()[2:]; slices.Contains(got, "aim b") {
+		t.Errorf("what was given up was done: %s", got)
+	}
+}
+
+// TestLookOfThisMoment: the look before a stop is never answered by an earlier one.
+func TestLookOfThisMoment(t *testing.T) {
+	d := newDisk()
+	m := NewMailbox(d, time.Now)
+	d.said("a", "waiting")
+	m.Runner("a", 1)
+	d.said("a", "training")
+	if word, ok, err := m.RunnerNow("a", 1); !ok || err != nil || word.Note != "training" {
+		t.Errorf("%q %v", word.Note, err)
+	}
+	d.hang("a")
+	if _, ok, err := m.RunnerNow("a", 1); ok || !late(err) {
+		t.Errorf("a folder that hangs answers: %v", err)
+	}
+	d.answer("a")
+}
+
+// TestWritesOfOthersHaveTime: a user whose folders hang, all of them new ones, uses up the
+// own half of the time for waiting, not that of others.
+func TestWritesOfOthersHaveTime(t *testing.T) {
+	d := newDisk()
+	m := NewMailbox(d, time.Now)
+	var hung []string
+	for i := range 20 {
+		hung = append(hung, fmt.Sprint("hung", i))
+	}
+	d.hang(hung...)
+	defer d.answer(hung...)
+	within(t, time.Second, func() {
+		for _, token := range hung {
+			m.RunnerNow(token, 1)
+		}
+	})
+	if _, ok, err := m.RunnerNow("well", 2); !ok || err != nil {
+		t.Errorf("another user's: %v", err)
+	}
+}
+
+// TestForgetWaitsForNothing: and what was asked of the folder before is done before.
+func TestForgetWaitsForNothing(t *testing.T) {
+	d := newDisk()
+	m := NewMailbox(d, time.Now)
+	d.hang("a")
+	within(t, 20*time.Millisecond, func() {
+		for range 10 {
+			m.Forget("a")
+		}
+	})
+	d.answer("a")
+	eventually(t, "it is forgotten", func() bool { return len(d.done()) == mostTodo })
+}

@@ -1,0 +1,213 @@
+package offcycle
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/speed"
+)
+
+const (
+	// mostPending is how many speeds wait to be stored. Beyond it every second one of the
+	// longest series is dropped until leftPending are left: the speeds of a model are thinned,
+	// none is cut off.
+	mostPending, leftPending = 8192, 6144
+	// storeAgain is how long a store that refused is left alone.
+	storeAgain = 5 * time.Second
+)
+
+// Samples is Samples over a store that may be slow: what is added is stored by one goroutine,
+// some time later, and is read back as if it were stored. Speeds that wait are lost with the
+// daemon; nothing but the quality of later guesses depends on them.
+type Samples struct {
+	under engine.Samples
+	told  func(error) // that the store refused, and nil when it takes them again
+
+	mu      sync.Mutex
+	waiting map[string][]speed.Sample
+	order   []string // series that wait, the oldest first
+	storing struct { // what is being written
+		model   string
+		samples []speed.Sample
+	}
+	count   int // of those that wait
+	dropped uint64
+	more    chan struct{}
+}
+
+var _ engine.Samples = (*Samples)(nil)
+
+// NewSamples returns Samples over the store given. told is called when the store refuses what
+// waits, and with nil when it no longer does; it may be nil.
+func NewSamples(under engine.Samples, told func(error)) *Samples {
+	if told == nil {
+		told = func(error) {}
+	}
+	return &Samples{under: under, told: told, waiting: map[string][]speed.Sample{}, more: make(chan struct{}, 1)}
+}
+
+// AddSamples has them stored. It never waits for the store.
+func (s *Samples) AddSamples(_ context.Context, model string, samples []speed.Sample) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(samples) == 0 {
+		return nil
+	}
+	if len(s.waiting[model]) == 0 {
+		s.order = append(s.order, model)
+	}
+	s.waiting[model] = append(s.waiting[model], samples...)
+	s.count += len(samples)
+	s.bound()
+	s.wake()
+	return nil
+}
+
+// thin drops every second sample of the longest series, never their newest; where no series
+// has two, those that have waited for longest.
+func (s *Samples) thin() {
+	longest := 0
+	for _, samples := range s.waiting {
+		longest = max(longest, len(samples))
+	}
+	before := s.count
+	for _, model := range slices.Clone(s.order) {
+		all := s.waiting[model]
+		switch {
+		case longest == 1 && s.count > leftPending:
+			delete(s.waiting, model)
+			s.count--
+		case longest > 1 && len(all) > longest/2:
+			kept := make([]speed.Sample, 0, len(all)/2+1)
+			for i := (len(all) - 1) % 2; i < len(all); i += 2 {
+				kept = append(kept, all[i])
+			}
+			s.waiting[model] = kept
+			s.count -= len(all) - len(kept)
+		}
+	}
+	s.order = slices.DeleteFunc(s.order, func(m string) bool { return len(s.waiting[m]) == 0 })
+	s.dropped += uint64(before - s.count)
+}
+
+// Samples returns the newest samples of a model, oldest first, those that wait included. It
+// waits for the store.
+func (s *Samples) Samples(ctx context.Context, model string, limit int) ([]speed.Sample, error) {
+	pending := s.pending(model)
+	stored, err := s.under.Samples(ctx, model, limit)
+	if err != nil || len(pending) == 0 {
+		return stored, err
+	}
+	for _, x := range pending {
+		if x = engine.NormalSample(x); !slices.Contains(stored, x) { // else it was written meanwhile
+			stored = append(stored, x)
+		}
+	}
+	slices.SortStableFunc(stored, func(a, b speed.Sample) int { return a.At.Compare(b.At) })
+	return stored[max(0, len(stored)-max(limit, 0)):], nil
+}
+
+func (s *Samples) pending(model string) (out []speed.Sample) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.storing.model == model {
+		out = append(out, s.storing.samples...)
+	}
+	return append(out, s.waiting[model]...)
+}
+
+// Backlog tells how many speeds wait to be stored, and how many were dropped so far because
+// too many did.
+func (s *Samples) Backlog() (waiting int, dropped uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.count + len(s.storing.samples), s.dropped
+}
+
+// Run stores what is added, one series after the other, until ctx ends.
+func (s *Samples) Run(ctx context.Context) error {
+	failed := false
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-s.more:
+		}
+		err := s.Flush(ctx)
+		if err == nil && failed || err != nil && ctx.Err() == nil {
+			failed = err != nil
+			s.told(err)
+		}
+		if err == nil {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(storeAgain):
+			s.wake()
+		}
+	}
+}
+
+// Flush stores all that waits now, or ends with the first error.
+func (s *Samples) Flush(ctx context.Context) error {
+	for {
+		model, samples := s.take()
+		if len(samples) == 0 {
+			return nil
+		}
+		err := s.under.AddSamples(ctx, model, samples)
+		s.settle(err)
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// take takes out the series that has waited for longest.
+func (s *Samples) take() (string, []speed.Sample) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.order) == 0 {
+		return "", nil
+	}
+	model := s.order[0]
+	s.storing.model, s.storing.samples = model, s.waiting[model]
+	s.count -= len(s.storing.samples)
+	delete(s.waiting, model)
+	s.order = s.order[1:]
+	return model, s.storing.samples
+}
+
+// settle puts back what the store did not take, behind the other series.
+func (s *Samples) settle(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if model, samples := s.storing.model, s.storing.samples; err != nil {
+		if len(s.waiting[model]) == 0 {
+			s.order = append(s.order, model)
+		}
+		s.waiting[model] = append(slices.Clone(samples), s.waiting[model]...)
+		s.count += len(samples)
+		s.bound()
+	}
+	s.storing.model, s.storing.samples = "", nil
+}
+
+// bound keeps what waits within mostPending.
+func (s *Samples) bound() {
+	for over := s.count > mostPending; over && s.count > leftPending; {
+		s.thin()
+	}
+}
+
+func (s *Samples) wake() {
+	select {
+	case s.more <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,92 @@
+package offcycle
+
+import (
+	"maps"
+	"time"
+)
+
+// How many goroutines work in folders at once: all of them may hang for ever, each in a
+// thread of its own. Half of them are for users who have few.
+const (
+	mostAll  = 128
+	mostUser = 32
+	fewUser  = 4
+)
+
+// crew counts the goroutines at work, by user.
+type crew struct {
+	all   int
+	of    map[uint32]int
+	ready map[uint32][]*folder // that wait for one, in order
+}
+
+func newCrew() crew { return crew{of: map[uint32]int{}, ready: map[uint32][]*folder{}} }
+
+// takes counts another one for the user, if there may be one.
+func (c *crew) takes(uid uint32) bool {
+	if c.all >= mostAll || c.of[uid] >= mostUser || c.all >= mostAll/2 && c.of[uid] >= fewUser {
+		return false
+	}
+	c.all++
+	c.of[uid]++
+	return true
+}
+
+func (c *crew) leaves(uid uint32) {
+	c.all--
+	if c.of[uid]--; c.of[uid] <= 0 {
+		delete(c.of, uid)
+	}
+}
+
+// patience is the time that may be waited: so much at once, and a tenth of the time that
+// passes. Of it a user has a half.
+type patience struct {
+	most time.Duration
+	all  purse
+	of   map[uint32]purse // those that are not full
+}
+
+type purse struct {
+	left time.Duration
+	at   time.Time
+}
+
+func newPatience(most time.Duration, now time.Time) patience {
+	return patience{most: most, all: purse{most, now}, of: map[uint32]purse{}}
+}
+
+// refilled is the purse at a later time. A clock that was set back fills nothing.
+func (p purse) refilled(most time.Duration, share time.Duration, now time.Time) purse {
+	if passed := now.Sub(p.at); passed > 0 {
+		p.left = min(most, p.left+passed/share)
+	}
+	p.at = now
+	return p
+}
+
+func (p *patience) user(uid uint32, now time.Time) purse {
+	u, some := p.of[uid]
+	if !some {
+		u = purse{p.most / 2, now}
+	}
+	return u.refilled(p.most/2, 20, now)
+}
+
+// left is what may be waited now for a folder of the user.
+func (p *patience) left(uid uint32, now time.Time) time.Duration {
+	p.all = p.all.refilled(p.most, 10, now)
+	return min(p.all.left, p.user(uid, now).left)
+}
+
+// spend counts what was waited.
+func (p *patience) spend(uid uint32, d time.Duration, now time.Time) {
+	p.all = p.all.refilled(p.most, 10, now)
+	u := p.user(uid, now)
+	p.all.left -= d
+	u.left -= d
+	p.of[uid] = u
+	if len(p.of) > 1024 { // of users that waited long ago nothing is to be known
+		maps.DeleteFunc(p.of, func(_ uint32, u purse) bool { return u.refilled(p.most/2, 20, now).left >= p.most/2 })
+	}
+}
