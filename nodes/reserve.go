@@ -8,6 +8,7 @@ type Want struct {
 	Partition string // as in Request
 	Nodes     int    // at least 1; more are taken when GPUs do not fit on so few
 	GPUs      int    // in all
+	Type      string // of GPU; "" = any
 }
 
 // Reserve sets GPUs aside for the wants, in order: it returns a copy of the
@@ -30,18 +31,18 @@ func Reserve(inventory []Node, wants []Want) ([]Node, []bool) {
 func (w Want) reserve(inventory []Node, partition string) bool {
 	var room []int
 	for i, n := range inventory {
-		if n.In(partition) && n.Free() > 0 {
+		if n.In(partition) && n.FreeOf(w.Type) > 0 {
 			room = append(room, i)
 		}
 	}
-	sort.SliceStable(room, func(a, b int) bool { return inventory[room[a]].Free() < inventory[room[b]].Free() })
+	sort.SliceStable(room, func(a, b int) bool { return inventory[room[a]].FreeOf(w.Type) < inventory[room[b]].FreeOf(w.Type) })
 	count, share := w.shape(inventory, partition)
-	at := sort.Search(len(room), func(i int) bool { return inventory[room[i]].Free() >= share })
+	at := sort.Search(len(room), func(i int) bool { return inventory[room[i]].FreeOf(w.Type) >= share })
 	if count == 0 || at+count > len(room) {
 		return false
 	}
 	for _, i := range room[at : at+count] {
-		inventory[i].Used += share
+		inventory[i].Book(w.Type, share)
 	}
 	return true
 }
@@ -53,7 +54,7 @@ func (w Want) shape(inventory []Node, partition string) (count, share int) {
 	largest := 0
 	for _, n := range inventory {
 		if n.In(partition) {
-			largest = max(largest, n.GPUs)
+			largest = max(largest, n.Has(w.Type))
 		}
 	}
 	if largest == 0 || w.GPUs < 1 {

@@ -25,7 +25,7 @@ func apply(s elastic.Snapshot, a elastic.Allocation) elastic.Snapshot {
 				j.Place, j.Phase, j.Speaks, j.Moved = target, elastic.Running, true, s.Now
 			}
 		}
-		out.Nodes = nodes.With(out.Nodes, nodes.Load{Place: j.Place})
+		out.Nodes = nodes.With(out.Nodes, j.Load(j.Place))
 		out.Jobs = append(out.Jobs, j)
 	}
 	return out
@@ -132,6 +132,11 @@ func within(t *rapid.T, policy string, before, after elastic.Snapshot) {
 	for i, n := range after.Nodes {
 		if n.Used > n.GPUs {
 			t.Fatalf("%s: %s gives %d of %d", policy, n.Name, n.Used, n.GPUs)
+		}
+		for _, of := range n.Types {
+			if of.Used > of.GPUs {
+				t.Fatalf("%s: %s gives %d GPUs of type %s, and has %d\n%s", policy, n.Name, of.Used, of.Type, of.GPUs, dump(before))
+			}
 		}
 		if !n.Usable && n.Used > before.Nodes[i].Used {
 			t.Fatalf("%s: %s is not usable and gets more", policy, n.Name)

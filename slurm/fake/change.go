@@ -256,6 +256,9 @@ func (f *Fake) reshape(w want, u slurm.Update) (want, *failure) {
 		w.minNodes, w.maxNodes, w.tasks = nodes, nodes, nodes
 		w.cpus = max(w.cpus, w.tasks*w.perTask)
 	}
+	if u.GPUType != "" && w.gpuType == "" {
+		return w, fail(slurm.ErrRefused, "Invalid GRES specification (with and without type identification)")
+	}
 	if u.GPUsPerNode > 0 {
 		w.perNode, w.total, w.gpuType = u.GPUsPerNode, 0, u.GPUType
 	}
