@@ -22,7 +22,7 @@ func inventories(t *rapid.T) []nodes.Node {
 			Partitions: rapid.SampledFrom([][]string{{"gpu"}, {"gpu", "fast"}, {"fast"}}).Draw(t, "partitions"),
 		}
 		n.Used = rapid.IntRange(0, n.GPUs).Draw(t, "used")
-		if n.GPUs > 1 && rapid.IntRange(0, 3).Draw(t, "types") == 0 {
+		if n.GPUs > 1 && rapid.Bool().Draw(t, "types") {
 			red := rapid.IntRange(1, n.GPUs-1).Draw(t, "red ones")
 			n.Types = []nodes.OfType{{Type: "blue", GPUs: n.GPUs - red}, {Type: "red", GPUs: red}}
 			n.Types[1].Used = rapid.IntRange(max(0, n.Used-(n.GPUs-red)), min(red, n.Used)).Draw(t, "red ones used")
@@ -118,6 +118,7 @@ func TestPlaceProperties(t *testing.T) {
 			after = nodes.With(after, r.Load(res.Placement))
 		}
 		overfull(t, inv, after)
+		ofTypes(t, inv, reqs, got)
 		if len(reqs) > 0 && !reqs[0].Share {
 			unshared(t, inv, after)
 		}
@@ -144,9 +145,21 @@ func overfull(t *rapid.T, before, after []nodes.Node) {
 			(n.MemoryMB > 0 && n.MemUsedMB > max(n.MemoryMB, before[i].MemUsedMB)) {
 			t.Fatalf("%s overfull: %+v, before %+v", n.Name, n, before[i])
 		}
+	}
+}
+
+// ofTypes fails when requests for a type got more of it on a node than was free.
+func ofTypes(t *rapid.T, inv []nodes.Node, reqs []nodes.Request, got []nodes.Result) {
+	for _, n := range inv {
 		for _, of := range n.Types {
-			if of.Used > of.GPUs {
-				t.Fatalf("%s has not so many of type %s: %+v, before %+v", n.Name, of.Type, n, before[i])
+			given := 0
+			for i, r := range reqs {
+				if r.Type == of.Type && len(r.Keep) == 0 {
+					given += got[i].Placement.On(n.Name)
+				}
+			}
+			if given > 0 && of.Used+given > of.GPUs {
+				t.Fatalf("%d GPUs of type %s given on %+v", given, of.Type, n)
 			}
 		}
 	}

@@ -16,8 +16,17 @@ import (
 // snapshots draws clusters in any state sluice can find or bring them into. Jobs that
 // accept some nodes alone have partitions of their own there, such as gpu@a.
 func snapshots(t *rapid.T) elastic.Snapshot {
-	return drawSnapshot(t, []string{"gpu", "gpu", "fast", "gpu,fast", "gpu@a", "gpu@a,gpu@b", "gpu@", "gpu@red", "gpu@red", "gpu@blue"}, 2)
+	return drawSnapshot(t, []string{"gpu", "gpu", "fast", "gpu,fast", "gpu@a", "gpu@a,gpu@b", "gpu@"}, 2)
 }
+
+// motley draws clusters in which nodes have GPUs of a type, or of two, and jobs that name a
+// type.
+func motley(t *rapid.T) elastic.Snapshot {
+	return drawSnapshot(t, []string{"gpu", red, red, "gpu@blue"}, 2)
+}
+
+// red is a partition for jobs and demands of one type.
+const red = "gpu@red"
 
 // plain draws clusters with one partition and nobody but sluice's jobs waiting.
 func plain(t *rapid.T) elastic.Snapshot { return drawSnapshot(t, []string{"gpu"}, 0) }
@@ -34,11 +43,12 @@ func drawSnapshot(t *rapid.T, partitions []string, demands int) elastic.Snapshot
 		if len(partitions) > 1 {
 			n.Partitions = rapid.SampledFrom([][]string{{"gpu"}, {"gpu"}, {"gpu", "fast"}, {"fast"}, {"gpu", "gpu@a"}, {"gpu", "gpu@b"}, {"gpu", "gpu@a", "gpu@b"}}).Draw(t, "partitions")
 		}
-		if len(partitions) > 1 {
+		if slices.Contains(partitions, red) {
 			drawTypes(t, &n)
 		}
 		if rapid.IntRange(0, 3).Draw(t, "foreign") == 0 {
-			occupy(&n, rapid.IntRange(0, n.GPUs).Draw(t, "used"))
+			n.Used = rapid.IntRange(0, n.GPUs).Draw(t, "used")
+			attribute(&n, n.Used)
 		}
 		s.Nodes = append(s.Nodes, n)
 	}
@@ -57,11 +67,11 @@ func drawSnapshot(t *rapid.T, partitions []string, demands int) elastic.Snapshot
 	}
 	for i := range rapid.IntRange(0, demands).Draw(t, "demands") {
 		s.Demands = append(s.Demands, elastic.Demand{
-			ID: elastic.JobID(900 + i), Partition: rapid.SampledFrom([]string{"gpu", "fast", "lab", "gpu@a", "gpu@red"}).Draw(t, "partition"),
+			ID: elastic.JobID(900 + i), Partition: rapid.SampledFrom([]string{"gpu", "fast", "lab", "gpu@a"}).Draw(t, "partition"),
 			Nodes: rapid.IntRange(1, 2).Draw(t, "nodes"), GPUs: rapid.IntRange(1, 8).Draw(t, "gpus"),
 		})
-		if d := &s.Demands[i]; d.Partition == "gpu@red" {
-			d.Type = "red"
+		if d := &s.Demands[i]; slices.Contains(partitions, red) && rapid.Bool().Draw(t, "of a type") {
+			d.Partition, d.Type = red, "red"
 		}
 	}
 	return s
@@ -79,14 +89,14 @@ func drawTypes(t *rapid.T, n *nodes.Node) {
 	}
 }
 
-// occupy has somebody who names no type use so many GPUs more, as Slurm then shows it.
-func occupy(n *nodes.Node, gpus int) {
-	for _, of := range n.Types {
+// attribute says of which types the GPUs are that somebody has got who named none.
+func attribute(n *nodes.Node, gpus int) {
+	n.Types = slices.Clone(n.Types)
+	for i := range n.Types {
+		of := &n.Types[i]
 		some := min(gpus, of.GPUs-of.Used)
-		n.Book(of.Type, some)
-		gpus -= some
+		of.Used, gpus = of.Used+some, gpus-some
 	}
-	n.Used += gpus
 }
 
 // drawEdges makes some nodes those of an edge pool, and returns in which partitions jobs can
@@ -198,13 +208,9 @@ func run(t *rapid.T, s *elastic.Snapshot, j *elastic.Job) {
 
 // hold has the job be at the place, as Slurm then shows it.
 func hold(s *elastic.Snapshot, j elastic.Job, place nodes.Placement) {
-	if j.Spec.Type() != "" {
-		s.Nodes = nodes.With(s.Nodes, j.Load(place))
-		return
-	}
-	s.Nodes = nodes.With(s.Nodes, j.Load(nil))
-	for i := range s.Nodes {
-		occupy(&s.Nodes[i], place.On(s.Nodes[i].Name))
+	s.Nodes = nodes.With(s.Nodes, j.Load(place))
+	for i := 0; i < len(s.Nodes) && j.Spec.Type() == ""; i++ {
+		attribute(&s.Nodes[i], place.On(s.Nodes[i].Name))
 	}
 }
 

@@ -68,9 +68,12 @@ func (o *outlook) byKind(p *prospect, sizes []int, out []choice) []choice {
 	return out
 }
 
-// acrossTypes reports whether a run on the classes of nodes is one on several types of GPU
-// only if it is on several nodes.
-func (o *outlook) acrossTypes(classes []int) bool {
+// acrossTypes reports whether the job has several types of GPU on the classes of nodes only
+// if it is on several nodes.
+func (o *outlook) acrossTypes(p *prospect, classes []int) bool {
+	if p.Spec.Type() != "" {
+		return false
+	}
 	first := o.snap.Nodes[slices.Index(o.class, classes[0])].Type
 	return slices.ContainsFunc(classes, func(c int) bool { return o.snap.Nodes[slices.Index(o.class, c)].Type != first })
 }

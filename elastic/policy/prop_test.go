@@ -48,6 +48,38 @@ func TestAllocationsAreSound(t *testing.T) {
 	})
 }
 
+// Of no type more GPUs are given than a node has, and what is given can be placed.
+func TestTypesAreKept(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := motley(t)
+		s.Limits.Preempt = rapid.Bool().Draw(t, "preempt")
+		for _, p := range policy.All {
+			a := p.Allocate(s)
+			where := elastic.Arrange(s, a)
+			for _, j := range s.Jobs {
+				if d := a[j.ID]; d.GPUs > 0 && where.Target[j.ID].GPUs() != d.GPUs {
+					t.Fatalf("%s: job %d gets %d on %v and is arranged as %v (%s)\n%s", p.Name, j.ID, d.GPUs, d.Place, where.Target[j.ID], where.Unplaced[j.ID], dump(s))
+				}
+			}
+			next := apply(s, a)
+			within(t, p.Name, s, next)
+			for _, n := range s.Nodes {
+				for _, of := range n.Types {
+					had, has := 0, 0
+					for i, j := range next.Jobs {
+						if slices.Contains(j.Spec.Types, of.Type) {
+							had, has = had+s.Committed(s.Jobs[i]).On(n.Name), has+j.Place.On(n.Name)
+						}
+					}
+					if has > max(had, of.GPUs) {
+						t.Fatalf("%s: %s gives %d of %d GPUs of type %s\n%s", p.Name, n.Name, has, of.GPUs, of.Type, dump(s))
+					}
+				}
+			}
+		}
+	})
+}
+
 // rigid names the policies that never resize.
 var rigid = map[string]bool{"fcfs": true, "ef": true, "tiresias": true}
 
@@ -132,11 +164,6 @@ func within(t *rapid.T, policy string, before, after elastic.Snapshot) {
 	for i, n := range after.Nodes {
 		if n.Used > n.GPUs {
 			t.Fatalf("%s: %s gives %d of %d", policy, n.Name, n.Used, n.GPUs)
-		}
-		for _, of := range n.Types {
-			if of.Used > of.GPUs {
-				t.Fatalf("%s: %s gives %d GPUs of type %s, and has %d\n%s", policy, n.Name, of.Used, of.Type, of.GPUs, dump(before))
-			}
 		}
 		if !n.Usable && n.Used > before.Nodes[i].Used {
 			t.Fatalf("%s: %s is not usable and gets more", policy, n.Name)

@@ -171,7 +171,7 @@ func (w *weighing) weighJob(p *prospect) welfare.Job {
 		}
 		for k, splits := range p.Curve.On(kind).Splits(w.grid(p), few...) {
 			for _, s := range splits {
-				if len(s.Split) <= len(nodes) && (len(s.Split) > 1 || !w.acrossTypes(classes)) { // one node has what it has
+				if len(s.Split) <= len(nodes) && (len(s.Split) > 1 || !w.acrossTypes(p, classes)) { // one node has what it has
 					value := w.moveWorth(p, sizes[k], s.Seconds*p.work/faster, horizon)
 					j.Options = append(j.Options, welfare.Option{Value: value, Tasks: w.tasks(p, s.Split, nodes)})
 				}
