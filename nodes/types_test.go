@@ -54,6 +54,7 @@ func TestRequestsForATypeGetIt(t *testing.T) {
 		want string
 	}{
 		{"one after the other", []nodes.Request{{GPUs: 2, Type: "red"}, {GPUs: 1, Type: "red"}, {GPUs: 4, Type: "blue"}}, "[n1:2 n2:1 n1:4]"},
+		{"none is left of it", []nodes.Request{{GPUs: 2, Type: "red"}, {GPUs: 1, Type: "red"}}, "[n1:2 n2:1]"},
 		{"too many of one node", []nodes.Request{{GPUs: 3, Type: "red"}, {GPUs: 6}}, "[- n1:6]"},
 		{"over nodes", []nodes.Request{{GPUs: 4, Type: "red"}}, "[n1:2+n2:2]"},
 		{"uneven", []nodes.Request{{GPUs: 7, Type: "blue", Uneven: true}}, "[n1:4+n2:3]"},
