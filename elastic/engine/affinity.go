@@ -207,7 +207,7 @@ func (c *chooser) passedOver(w wish) string {
 		return ""
 	}
 	slices.Sort(names)
-	return "; " + slurm.Compress(names) + ", with several types, is for jobs that name one: sluice submit --gpu-types=" + kinds[0]
+	return "; GPUs of " + slurm.Compress(names) + ", with several types, are for jobs that name one: sluice submit --gpu-types=" + kinds[0]
 }
 
 // leaves says for people which nodes a wish leaves.
