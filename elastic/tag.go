@@ -25,7 +25,9 @@ type Tag struct {
 	Spec        Spec
 	Incarnation int // moves made so far: 0 at submit
 	Directive   Directive
-	Comment     string // the user's own comment
+	// Own: its user's own sluiced ('sluiced --user') looks after it, and not the cluster's.
+	Own     bool
+	Comment string // the user's own comment
 }
 
 // String renders the tag as "sluice/1 key=value ... ; user's comment". Keys with
@@ -92,6 +94,9 @@ func (t Tag) String() string {
 	if t.Directive.Hold {
 		put("hold", "1")
 	}
+	if t.Own {
+		put("own", "1")
+	}
 	if t.Comment != "" {
 		b.WriteString(" ; " + t.Comment)
 	}
@@ -102,6 +107,13 @@ func (t Tag) String() string {
 // may still fail to parse.
 func Tagged(comment string) bool {
 	return comment == tagVersion || strings.HasPrefix(comment, tagVersion+" ")
+}
+
+// Own reports whether a comment says that its user's own sluiced looks after the job, also
+// where the rest of it cannot be read.
+func Own(comment string) bool {
+	fields, _, _ := strings.Cut(comment, " ; ")
+	return Tagged(comment) && strings.Contains(fields+" ", " own=1 ")
 }
 
 // ParseTag reads a comment written by String. Comments are in the users' hands:
@@ -204,6 +216,8 @@ func (t *Tag) set(key, value string) (err error) {
 		t.Directive.Pin, err = natural(key, value, maxCount)
 	case "hold":
 		t.Directive.Hold, err = flag(key, value)
+	case "own":
+		t.Own, err = flag(key, value)
 	default:
 		err = fmt.Errorf("unknown key %q", key)
 	}
