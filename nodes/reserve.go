@@ -47,13 +47,17 @@ func (w Want) reserve(inventory []Node, partition string) bool {
 	return true
 }
 
+// Shape returns on how many nodes the want starts, and with how many GPUs on each, wherever
+// it may; 0 where there are no nodes with GPUs for it.
+func (w Want) Shape(inventory []Node) (count, share int) { return w.shape(inventory, w.Partition) }
+
 // shape returns on how many nodes the want starts with how many GPUs on each; 0
 // when the partition has no nodes with GPUs. A want whose node count is only a
 // lower bound is spread over as many nodes as its GPUs need.
 func (w Want) shape(inventory []Node, partition string) (count, share int) {
 	largest := 0
 	for _, n := range inventory {
-		if n.In(partition) {
+		if n.InAny(partition) {
 			largest = max(largest, n.Has(w.Type))
 		}
 	}

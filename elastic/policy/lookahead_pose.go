@@ -113,21 +113,18 @@ func (o *outlook) poseSplits(to []joint.Option, p *prospect, size int, splits []
 }
 
 // poseDemand is an ordinary job as one that wants one size: room for it outweighs
-// any growth, but nobody is stopped for it. The first to wait comes first. As
-// nodes.Reserve has it, Slurm gives equal shares, rounded up.
+// any growth, but nobody is stopped for it. The first to wait comes first. Slurm gives it
+// what nodes.Reserve sets aside.
 func (o *outlook) poseDemand(d elastic.Demand, k int) joint.Job {
 	g := o.group(d.Partition, d.Type)
-	count := max(1, d.Nodes)
-	if g.grid.PerNode > 0 {
-		count = max(count, (d.GPUs+g.grid.PerNode-1)/g.grid.PerNode)
-	}
-	split := make([]int, count)
+	count, share := d.Want().Shape(o.floor)
+	split := make([]int, max(1, count))
 	for i := range split {
-		split[i] = (d.GPUs + count - 1) / count
+		split[i] = max(1, share)
 	}
 	return joint.Job{
 		Groups: [][]int{g.classes}, Mixes: true, Type: o.typeOf(d.Type),
-		Sizes: []joint.Size{{GPUs: count * split[0], Options: []joint.Option{{Split: split, Value: wantDemand * float64(mostDemands-k)}}}},
+		Sizes: []joint.Size{{GPUs: len(split) * split[0], Options: []joint.Option{{Split: split, Value: wantDemand * float64(mostDemands-k)}}}},
 	}
 }
 
