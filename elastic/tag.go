@@ -13,6 +13,9 @@ const tagVersion = "sluice/1"
 // maxMoves bounds Tag.Incarnation.
 const maxMoves = 1_000_000_000
 
+// maxPartitions bounds the bytes of Tag.Partitions.
+const maxPartitions = 512
+
 // Directive is a standing order of the user about one job.
 type Directive struct {
 	Pin  int  // GPUs the job is pinned to; 0 = sluice decides
@@ -25,6 +28,9 @@ type Tag struct {
 	Spec        Spec
 	Incarnation int // moves made so far: 0 at submit
 	Directive   Directive
+	// Partitions are all that it may be in, with commas, where Slurm is told one of them
+	// alone; "" = Slurm knows them.
+	Partitions string
 	// Own: its user's own sluiced ('sluiced --user') looks after it, and not the cluster's.
 	Own     bool
 	Comment string // the user's own comment
@@ -97,6 +103,7 @@ func (t Tag) String() string {
 	if t.Own {
 		put("own", "1")
 	}
+	text("parts", t.Partitions)
 	if t.Comment != "" {
 		b.WriteString(" ; " + t.Comment)
 	}
@@ -216,6 +223,10 @@ func (t *Tag) set(key, value string) (err error) {
 		t.Directive.Pin, err = natural(key, value, maxCount)
 	case "hold":
 		t.Directive.Hold, err = flag(key, value)
+	case "parts":
+		if t.Partitions = value; len(value) > maxPartitions || strings.ContainsAny(value, " ;\t\n") {
+			err = fmt.Errorf("parts=%q: want names of partitions with commas, %d bytes at most", value, maxPartitions)
+		}
 	case "own":
 		t.Own, err = flag(key, value)
 	default:

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
@@ -142,6 +144,7 @@ func (e *Engine) write(ctx context.Context, a elastic.Write, job elastic.Job) er
 	tag := js.rec.Tag
 	tag.Incarnation = a.To
 	update := updateFor(a, job.Spec)
+	update.Partition, tag.Partitions = e.within(js.rec.Partition, update.Nodes)
 	comment := tag.String()
 	update.Comment = &comment
 	update.StartAfter = startAfter
@@ -150,6 +153,24 @@ func (e *Engine) write(ctx context.Context, a elastic.Write, job elastic.Job) er
 	}
 	js.rec.Tag, js.dirty = tag, true
 	return nil
+}
+
+// within is what of several partitions Slurm is told for a run on named nodes: the first
+// that has all of them alone, for else only its backfill would start the job there; and
+// what the comment has to keep then, all of them. A job of one partition is told nothing.
+func (e *Engine) within(partitions string, names []string) (one, all string) {
+	if !strings.Contains(partitions, ",") {
+		return "", ""
+	}
+	for p := range strings.SplitSeq(partitions, ",") {
+		outside := func(name string) bool {
+			return !slices.ContainsFunc(e.seen.nodes, func(n slurm.Node) bool { return n.Name == name && slices.Contains(n.Partitions, p) })
+		}
+		if len(names) > 0 && !slices.ContainsFunc(names, outside) {
+			return p, partitions
+		}
+	}
+	return partitions, ""
 }
 
 // updateFor spells a placement the way Slurm can give it exactly: the same

@@ -59,8 +59,11 @@ func (e *Engine) single(s *elastic.Snapshot, list string) string {
 
 // partitionsOf is which partitions the job may be in: while it runs Slurm names the one it
 // is in, and after that all again, that one first; so what is known of it stands as long as
-// it is no other.
-func partitionsOf(known string, sj slurm.Job) string {
+// it is no other. Where sluice told Slurm one of them alone, the comment has all.
+func partitionsOf(known, tagged string, sj slurm.Job) string {
+	if all := strings.Split(tagged, ","); tagged != "" && !strings.Contains(sj.Partition, ",") && slices.Contains(all, sj.Partition) {
+		return tagged
+	}
 	before, now := strings.Split(known, ","), strings.Split(sj.Partition, ",")
 	same := len(before) == len(now) || sj.State != slurm.Pending
 	for _, p := range now {

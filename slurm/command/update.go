@@ -67,6 +67,9 @@ func updateFields(u slurm.Update, gpuPrefix string) []string {
 	if u.StartAfter > 0 {
 		f = append(f, startTime(u.StartAfter))
 	}
+	if u.Partition != "" {
+		f = append(f, "Partition="+u.Partition)
+	}
 	nodes := u.NodeCount
 	if len(u.Nodes) > 0 {
 		nodes = len(u.Nodes)
@@ -123,6 +126,11 @@ func checkUpdate(u slurm.Update) error {
 	for _, n := range u.Nodes {
 		if !isWord(n) {
 			return fmt.Errorf("%q is not a node name", shorten(n))
+		}
+	}
+	for p := range strings.SplitSeq(u.Partition, ",") {
+		if u.Partition != "" && !isWord(p) {
+			return fmt.Errorf("%q is not a partition", shorten(p))
 		}
 	}
 	if u.GPUType != "" && !isWord(u.GPUType) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sluice-hpc/sluice/slurm"
@@ -199,6 +200,10 @@ func (s *Session) Update(ctx context.Context, id slurm.JobID, u slurm.Update) er
 		w, a := s.f.reshape(j.want, u)
 		if a != nil {
 			return a
+		}
+		if u.Partition != "" {
+			j.parts = strings.Split(u.Partition, ",")
+			j.part = j.parts[0]
 		}
 		j.want = w
 		if u.CPUs > 0 {
