@@ -13,8 +13,8 @@ const tagVersion = "sluice/1"
 // maxMoves bounds Tag.Incarnation.
 const maxMoves = 1_000_000_000
 
-// maxPartitions bounds the bytes of Tag.Partitions.
-const maxPartitions = 512
+// maxPartition bounds the bytes of Tag.Partition.
+const maxPartition = 256
 
 // Directive is a standing order of the user about one job.
 type Directive struct {
@@ -28,9 +28,9 @@ type Tag struct {
 	Spec        Spec
 	Incarnation int // moves made so far: 0 at submit
 	Directive   Directive
-	// Partitions are all that it may be in, with commas, where Slurm is told one of them
-	// alone; "" = Slurm knows them.
-	Partitions string
+	// Partition is the one of several that sluice told Slurm, for this incarnation; "" =
+	// Slurm has them all.
+	Partition string
 	// Own: its user's own sluiced ('sluiced --user') looks after it, and not the cluster's.
 	Own     bool
 	Comment string // the user's own comment
@@ -103,7 +103,7 @@ func (t Tag) String() string {
 	if t.Own {
 		put("own", "1")
 	}
-	text("parts", t.Partitions)
+	text("part", t.Partition)
 	if t.Comment != "" {
 		b.WriteString(" ; " + t.Comment)
 	}
@@ -223,9 +223,9 @@ func (t *Tag) set(key, value string) (err error) {
 		t.Directive.Pin, err = natural(key, value, maxCount)
 	case "hold":
 		t.Directive.Hold, err = flag(key, value)
-	case "parts":
-		if t.Partitions = value; len(value) > maxPartitions || strings.ContainsAny(value, " ;\t\n") {
-			err = fmt.Errorf("parts=%q: want names of partitions with commas, %d bytes at most", value, maxPartitions)
+	case "part":
+		if t.Partition = value; len(value) > maxPartition {
+			err = fmt.Errorf("part=%q: want the name of one partition, %d bytes at most", value, maxPartition)
 		}
 	case "own":
 		t.Own, err = flag(key, value)

@@ -11,11 +11,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/lab"
 )
 
-// withPools makes two main nodes, and two of an edge pool whose GPUs are half as fast. A job
-// of both is started by the backfill alone (ARCHITECTURE.md, 42): by Slurm's defaults half a
-// minute later each time, which promises cannot know.
+// withPools makes two main nodes, and two of an edge pool whose GPUs are half as fast.
 func withPools(c *site.Config) {
-	c.Lab.FastScheduling = true
 	c.Lab.Nodes, c.Lab.GPUs = 4, 2
 	c.Lab.GPUTypes = []string{"big", "big", "small", "small"}
 	c.Lab.Partitions = []lab.Partition{{Name: "main", Nodes: []string{"gpu1", "gpu2"}}, {Name: "edge", Nodes: []string{"gpu3", "gpu4"}}}

@@ -144,7 +144,11 @@ func (e *Engine) write(ctx context.Context, a elastic.Write, job elastic.Job) er
 	tag := js.rec.Tag
 	tag.Incarnation = a.To
 	update := updateFor(a, job.Spec)
-	update.Partition, tag.Partitions = e.within(js.rec.Partition, update.Nodes)
+	if update.Partition, tag.Partition = e.within(js.rec.Partition, update.Nodes); tag.Partition != "" {
+		if err := e.cfg.Journal.SaveJobs(ctx, []JobRecord{js.rec}); err != nil {
+			return fmt.Errorf("keeping the partitions of job %d: %w", a.Job, err)
+		}
+	}
 	comment := tag.String()
 	update.Comment = &comment
 	update.StartAfter = startAfter
@@ -156,9 +160,10 @@ func (e *Engine) write(ctx context.Context, a elastic.Write, job elastic.Job) er
 }
 
 // within is what of several partitions Slurm is told for a run on named nodes: the first
-// that has all of them alone, for else only its backfill would start the job there; and
-// what the comment has to keep then, all of them. A job of one partition is told nothing.
-func (e *Engine) within(partitions string, names []string) (one, all string) {
+// that has them all, and that one alone, for else only Slurm's backfill would start the job
+// there. one is what to write, "" nothing; told is not empty where it is not all of them,
+// which then stand in the record alone.
+func (e *Engine) within(partitions string, names []string) (one, told string) {
 	if !strings.Contains(partitions, ",") {
 		return "", ""
 	}
@@ -167,7 +172,7 @@ func (e *Engine) within(partitions string, names []string) (one, all string) {
 			return !slices.ContainsFunc(e.seen.nodes, func(n slurm.Node) bool { return n.Name == name && slices.Contains(n.Partitions, p) })
 		}
 		if len(names) > 0 && !slices.ContainsFunc(names, outside) {
-			return p, partitions
+			return p, p
 		}
 	}
 	return partitions, ""
