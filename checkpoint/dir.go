@@ -131,6 +131,24 @@ func (d *Dir) Make(name string, perm fs.FileMode) (*Dir, error) {
 	return d.Sub(name)
 }
 
+// OwnGroup has the directory belong to the group of this process, and what is made in it
+// to the group of whoever makes it. Below a setgid directory everything would be that one's
+// group's, and be charged to it where groups have quotas.
+func (d *Dir) OwnGroup() error {
+	info, err := d.root.Stat(".")
+	if err != nil {
+		return err
+	}
+	own := os.Getegid()
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok && int(stat.Gid) == own && info.Mode()&fs.ModeSetgid == 0 {
+		return nil
+	}
+	if err := d.root.Chown(".", -1, own); err != nil {
+		return err
+	}
+	return d.root.Chmod(".", info.Mode().Perm())
+}
+
 // replacements is how often a file may be replaced by its writer just while it is
 // being opened before that counts as an error.
 const replacements = 8

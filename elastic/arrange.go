@@ -150,11 +150,7 @@ func (k *sketch) reserve() {
 		wants[i] = d.Want()
 	}
 	after, _ := nodes.Reserve(k.soon.Nodes, wants)
-	for i, n := range after {
-		if more := n.Used - k.soon.Nodes[i].Used; more > 0 {
-			k.room.Place = append(k.room.Place, nodes.Share{Node: n.Name, GPUs: more})
-		}
-	}
+	k.room = nodes.Taken(k.soon.Nodes, after)
 }
 
 // grown places the jobs in the order given on a copy of the sketch, and returns
@@ -183,7 +179,7 @@ func (k *sketch) grown(order []Job, a Allocation) (*sketch, []JobID) {
 // counts as free: Slurm fills an uneven split greedily from it.
 func (k *sketch) shrink(j Job, want int) {
 	var own []nodes.Node
-	k.now.Credit(j.load(j.Place))
+	k.now.Credit(j.Load(j.Place))
 	for _, i := range k.indices(j.Place) {
 		n := k.now.Nodes[i]
 		if !n.Usable { // draining: it keeps what it has, and gets no more
@@ -191,7 +187,7 @@ func (k *sketch) shrink(j Job, want int) {
 		}
 		own = append(own, n)
 	}
-	k.now.Charge(j.load(j.Place))
+	k.now.Charge(j.Load(j.Place))
 	p, fits := k.place(own, j, want)
 	if p == nil && fits > 0 {
 		p, _ = k.place(own, j, fits)
@@ -205,7 +201,7 @@ func (k *sketch) shrink(j Job, want int) {
 
 // find returns a place for a job that starts or grows; empty when there is none.
 func (k *sketch) find(j Job, want int) nodes.Placement {
-	own := j.load(j.Place)
+	own := j.Load(j.Place)
 	k.now.Credit(own)
 	k.soon.Credit(own)
 	defer k.now.Charge(own)
@@ -240,10 +236,10 @@ func (k *sketch) find(j Job, want int) nodes.Placement {
 // is set aside; only a job that starts may take it when there is nothing else,
 // for its turn came by the order of arrival.
 func (k *sketch) views(j Job) [][]nodes.Node {
-	if len(k.room.Place) == 0 {
+	if len(k.room) == 0 {
 		return [][]nodes.Node{k.now.Nodes, k.soon.Nodes}
 	}
-	views := [][]nodes.Node{nodes.With(k.now.Nodes, k.room), nodes.With(k.soon.Nodes, k.room)}
+	views := [][]nodes.Node{nodes.With(k.now.Nodes, k.room...), nodes.With(k.soon.Nodes, k.room...)}
 	if len(j.Place) == 0 {
 		views = append(views, k.now.Nodes, k.soon.Nodes)
 	}

@@ -23,10 +23,13 @@ func drawWorld(t *rapid.T) (elastic.Snapshot, elastic.Allocation) {
 	tight := rapid.Bool().Draw(t, "tight")
 	for i := range rapid.IntRange(1, 5).Draw(t, "nodes") {
 		n := nodes.Node{Name: fmt.Sprintf("n%d", i+1), GPUs: rapid.SampledFrom([]int{2, 4, 4}).Draw(t, "gpus"), Usable: true, Partitions: []string{"gpu"}}
+		if rapid.IntRange(0, 2).Draw(t, "types") == 0 {
+			n.Types = []nodes.OfType{{Type: "blue", GPUs: n.GPUs - 1}, {Type: "red", GPUs: 1}}
+		}
 		if rapid.IntRange(0, 3).Draw(t, "counted") == 0 {
 			n.CPUs, n.MemoryMB = 8, 4000
 		}
-		if !tight && rapid.IntRange(0, 3).Draw(t, "foreign") == 0 {
+		if !tight && n.Types == nil && rapid.IntRange(0, 3).Draw(t, "foreign") == 0 {
 			n.Used = rapid.IntRange(0, n.GPUs).Draw(t, "used")
 			n.Spanning = rapid.IntRange(0, min(1, n.Used)).Draw(t, "ordinary jobs on several nodes")
 		}
@@ -57,6 +60,9 @@ func drawElastic(t *rapid.T, s *elastic.Snapshot, id int, tight bool) elastic.Jo
 		Min: 1, AllowUneven: rapid.Bool().Draw(t, "uneven"),
 		CPUsPerGPU: rapid.IntRange(0, 2).Draw(t, "cpus"), MemPerGPUMB: int64(rapid.SampledFrom([]int{0, 500}).Draw(t, "memory")),
 	}}
+	if rapid.Bool().Draw(t, "typed") {
+		j.Spec.Types = []string{rapid.SampledFrom([]string{"red", "blue"}).Draw(t, "type")}
+	}
 	if !tight && rapid.IntRange(0, 2).Draw(t, "waits") == 0 {
 		j.Directive.Hold = rapid.IntRange(0, 5).Draw(t, "held") == 0
 		return j
@@ -84,14 +90,16 @@ func drawElastic(t *rapid.T, s *elastic.Snapshot, id int, tight bool) elastic.Jo
 func freePlace(s elastic.Snapshot, j elastic.Job, gpus int) nodes.Placement {
 	inv := nodes.With(s.Nodes)
 	for _, in := range s.Intents {
-		nodes.Charge(inv, nodes.Load{Place: in.Target, CPUsPerGPU: 2, MemPerGPUMB: 500})
+		i := slices.IndexFunc(s.Jobs, func(j elastic.Job) bool { return j.ID == in.Job })
+		nodes.Charge(inv, nodes.Load{Place: in.Target, CPUsPerGPU: 2, MemPerGPUMB: 500, Type: s.Jobs[i].Spec.Type()})
 	}
-	return nodes.Place(inv, []nodes.Request{{GPUs: gpus, Uneven: j.Spec.AllowUneven, Share: s.Limits.ShareNodes,
-		CPUsPerGPU: j.Spec.CPUsPerGPU, MemPerGPUMB: j.Spec.MemPerGPUMB}})[0].Placement
+	r := j.Request(s.Limits)
+	r.GPUs, r.Partition, r.Uneven = gpus, "", j.Spec.AllowUneven
+	return nodes.Place(inv, []nodes.Request{r})[0].Placement
 }
 
 func take(s *elastic.Snapshot, j elastic.Job, p nodes.Placement, sign int) {
-	load := nodes.Load{Place: p, CPUsPerGPU: j.Spec.CPUsPerGPU, MemPerGPUMB: j.Spec.MemPerGPUMB}
+	load := j.Load(p)
 	if sign > 0 {
 		s.Nodes = nodes.With(s.Nodes, load)
 	} else {
@@ -155,12 +163,23 @@ func TestArrangementsAreSound(t *testing.T) {
 				n.CPUs > 0 && n.CPUsUsed > max(n.CPUs, b.CPUsUsed) || n.MemoryMB > 0 && n.MemUsedMB > max(n.MemoryMB, b.MemUsedMB) {
 				t.Fatalf("%s is over-full: %+v, before %+v\n%s", n.Name, n, b, story(s, a, where))
 			}
+			for _, of := range n.Types {
+				had, has := 0, 0
+				for _, j := range s.Jobs {
+					if slices.Contains(j.Spec.Types, of.Type) {
+						had, has = had+s.Committed(j).On(n.Name), has+where.Target[j.ID].On(n.Name)
+					}
+				}
+				if has > max(of.GPUs, had) {
+					t.Fatalf("%s has not so many of type %s: %+v, before %+v\n%s", n.Name, of.Type, n, b, story(s, a, where))
+				}
+			}
 		}
 	})
 }
 
 func loadOf(j elastic.Job, p nodes.Placement) nodes.Load {
-	return nodes.Load{Place: p, CPUsPerGPU: j.Spec.CPUsPerGPU, MemPerGPUMB: j.Spec.MemPerGPUMB}
+	return j.Load(p)
 }
 
 // soundPlace checks one job that is to move.

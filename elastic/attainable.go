@@ -8,12 +8,12 @@ import "github.com/sluice-hpc/sluice/nodes"
 func Attainable(j Job, inventory []nodes.Node, sizes []int) []int {
 	whole := make([]nodes.Node, len(inventory))
 	for i, n := range inventory {
-		n.Used, n.CPUsUsed, n.MemUsedMB, n.Spanning, n.Usable = 0, 0, 0, 0, true
-		whole[i] = n
+		whole[i] = n.Empty()
+		whole[i].Usable = true
 	}
 	var out []int
 	for _, size := range sizes {
-		r := j.request(Limits{ShareNodes: true})
+		r := j.Request(Limits{ShareNodes: true})
 		r.GPUs, r.Sizes = size, []int{size}
 		if len(nodes.Place(whole, []nodes.Request{r})[0].Placement) > 0 {
 			out = append(out, size)

@@ -70,7 +70,7 @@ func (c Cap) amount(j *Job, at nodes.Placement, s *Snapshot) int {
 	}
 	sum, most := 0, 0
 	for _, share := range at {
-		if s.typed(share.Node, c.Type) {
+		if s.typed(j, share.Node, c.Type) {
 			sum, most = sum+share.GPUs, max(most, share.GPUs)
 		}
 	}
@@ -149,10 +149,18 @@ func (c Cap) has(j *Job, s *Snapshot) int {
 	return c.Over(c.amount(j, j.Place, s), j.TimeLeft, j.TimeLimit)
 }
 
-func (s *Snapshot) typed(node, kind string) bool {
+// typed reports whether the GPUs that the job has on the node may be of the type.
+func (s *Snapshot) typed(j *Job, node, kind string) bool {
 	for i := range s.Nodes {
-		if s.Nodes[i].Name == node {
-			return s.Nodes[i].Type == kind
+		n := &s.Nodes[i]
+		switch own := j.Spec.Type(); {
+		case n.Name != node:
+		case len(n.Types) == 0:
+			return n.Type == kind
+		case own != "":
+			return own == kind
+		default:
+			return n.Has(kind) > 0
 		}
 	}
 	return false

@@ -51,3 +51,6 @@ func (c *crossing) passage() Passage {
 	}
 	return p
 }
+
+// Amount is how much of the resource the job takes at a place.
+func (c Cap) Amount(j *Job, at nodes.Placement, s *Snapshot) int { return c.amount(j, at, s) }

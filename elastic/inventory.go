@@ -20,14 +20,14 @@ func (s Snapshot) usable(node string) bool {
 func (s Snapshot) Foreign() []nodes.Node {
 	loads := make([]nodes.Load, len(s.Jobs))
 	for i, j := range s.Jobs {
-		loads[i] = j.load(j.Place)
+		loads[i] = j.Load(j.Place)
 	}
 	return nodes.Without(s.Nodes, loads...)
 }
 
-// load is what the job takes at a placement.
-func (j *Job) load(at nodes.Placement) nodes.Load {
-	return nodes.Load{Place: at, CPUsPerGPU: j.Spec.CPUsPerGPU, MemPerGPUMB: j.Spec.MemPerGPUMB}
+// Load is what the job takes at a placement.
+func (j *Job) Load(at nodes.Placement) nodes.Load {
+	return nodes.Load{Place: at, CPUsPerGPU: j.Spec.CPUsPerGPU, MemPerGPUMB: j.Spec.MemPerGPUMB, Type: j.Spec.Type()}
 }
 
 // Committed returns the placement a job is bound to: the target of its open
@@ -68,11 +68,16 @@ func (s Snapshot) bound() map[JobID]nodes.Placement {
 // were promised.
 func (s Snapshot) Available(target nodes.Placement, j Job) bool {
 	promised := s.promised(j.ID)
+	kind := j.Spec.Type()
 	for _, share := range target {
 		free := -1
 		for _, n := range s.Nodes {
 			if n.Name == share.Node {
-				free = n.GPUs - n.Used + j.Place.On(n.Name) - promised[n.Name]
+				n.Book(kind, -j.Place.On(n.Name))
+				for _, p := range promised[n.Name] {
+					n.Book(p.Type, p.GPUs)
+				}
+				free = n.Left(kind)
 			}
 		}
 		if free < share.GPUs {
@@ -82,13 +87,13 @@ func (s Snapshot) Available(target nodes.Placement, j Job) bool {
 	return true
 }
 
-// promised sums, per node, the GPUs other jobs' open moves will take and do not
-// hold yet.
-func (s Snapshot) promised(except JobID) map[string]int {
-	out := map[string]int{}
-	place := map[JobID]nodes.Placement{}
+// promised lists, per node, the GPUs other jobs' open moves will take and do not
+// hold yet, each with the type it asks for.
+func (s Snapshot) promised(except JobID) map[string][]nodes.OfType {
+	out := map[string][]nodes.OfType{}
+	place, kind := map[JobID]nodes.Placement{}, map[JobID]string{}
 	for _, j := range s.Jobs {
-		place[j.ID] = j.Place
+		place[j.ID], kind[j.ID] = j.Place, j.Spec.Type()
 	}
 	for _, in := range s.Intents {
 		if in.Job == except || in.AnyNodes {
@@ -96,7 +101,7 @@ func (s Snapshot) promised(except JobID) map[string]int {
 		}
 		for _, share := range in.Target {
 			if more := share.GPUs - place[in.Job].On(share.Node); more > 0 {
-				out[share.Node] += more
+				out[share.Node] = append(out[share.Node], nodes.OfType{Type: kind[in.Job], GPUs: more})
 			}
 		}
 	}

@@ -7,13 +7,20 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// Kind is the type of the GPUs of a place, as speeds are kept by it (speed.KindOf).
-func (s Snapshot) Kind(place nodes.Placement) string {
+// Kind is the type of the job's GPUs at a place, as speeds are kept by it (speed.KindOf).
+func (s Snapshot) Kind(j *Job, place nodes.Placement) string {
+	if own := j.Spec.Type(); own != "" {
+		return own
+	}
 	return s.kind(func(n *nodes.Node) bool { return place.On(n.Name) > 0 })
 }
 
-// KindIn is the type of the GPUs of a list of partitions, as Slurm writes it.
-func (s Snapshot) KindIn(partitions string) string {
+// KindIn is the type of the GPUs that the job can have in a list of partitions, as Slurm
+// writes it.
+func (s Snapshot) KindIn(j *Job, partitions string) string {
+	if own := j.Spec.Type(); own != "" {
+		return own
+	}
 	return s.kind(func(n *nodes.Node) bool { return n.GPUs > 0 && n.InAny(partitions) })
 }
 
@@ -25,8 +32,11 @@ func (s *Snapshot) Expect() {
 		j := &s.Jobs[i]
 		first, _, _ := strings.Cut(j.Partition, ",")
 		kind, known := kinds[first]
-		if !known {
-			kind = s.KindIn(first)
+		switch own := j.Spec.Type(); {
+		case own != "":
+			kind = own
+		case !known:
+			kind = s.KindIn(j, first)
 			kinds[first] = kind
 		}
 		j.Curve = j.Curve.On(kind)

@@ -97,7 +97,7 @@ func (c *crossing) ordered(m *mover) bool {
 func (c *crossing) valid(m *mover) bool {
 	for _, s := range m.at {
 		n := &c.soon.Nodes[s.node]
-		if s.gpus < 1 || s.gpus > n.GPUs || !n.Usable {
+		if s.gpus < 1 || s.gpus > n.Has(m.job.Spec.Type()) || !n.Usable {
 			return false
 		}
 	}

@@ -35,7 +35,7 @@ func (c *crossing) fit() {
 // takes more than it has there.
 func (c *crossing) tooMuch(n nodes.Node, m *mover, node int) bool {
 	if held(m.at, node) > held(m.from, node) {
-		if n.Used > n.GPUs || (n.CPUs > 0 && n.CPUsUsed > n.CPUs) ||
+		if n.Left(m.job.Spec.Type()) < 0 || (n.CPUs > 0 && n.CPUsUsed > n.CPUs) ||
 			(n.MemoryMB > 0 && m.job.Spec.MemPerGPUMB > 0 && n.MemUsedMB > n.MemoryMB) {
 			return true
 		}
@@ -58,10 +58,10 @@ func (m *mover) withdraw(view []nodes.Node) {
 }
 
 func (m *mover) book(view []nodes.Node, seats []seat, spans bool, sign int) {
-	load := m.job.load(nil)
+	load := m.job.Load(nil)
 	for _, s := range seats {
 		n := &view[s.node]
-		n.Used += sign * s.gpus
+		n.Book(load.Type, sign*s.gpus)
 		n.CPUsUsed += sign * load.CPUs(s.gpus)
 		n.MemUsedMB += int64(sign) * int64(s.gpus) * load.MemPerGPUMB
 		if spans {

@@ -126,7 +126,7 @@ func (c *crossing) blocked(m *mover) int {
 	defer m.book(view, m.from, m.spanned, 1)
 	for _, s := range m.at {
 		n := &view[s.node]
-		if s.gpus > held(m.from, s.node) && m.job.request(c.s.Limits).Room(*n) < s.gpus {
+		if s.gpus > held(m.from, s.node) && m.job.Request(c.s.Limits).Room(*n) < s.gpus {
 			return s.node
 		}
 		if n.Spanning > 0 && c.meets(m, s.node) {
@@ -145,7 +145,7 @@ func (c *crossing) missplit(m *mover) int {
 	}
 	free := make([]int, len(m.at))
 	for i, s := range m.at {
-		free[i] = c.soon.Nodes[s.node].Free()
+		free[i] = c.soon.Nodes[s.node].FreeOf(m.job.Spec.Type())
 	}
 	split := nodes.GreedySplit(free, m.to.GPUs())
 	for i, s := range m.at {

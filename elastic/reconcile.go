@@ -169,7 +169,7 @@ func (d *docket) reconcile(j *Job, why string) (*Intent, string) {
 // available reports whether the job finds the target free now, its own GPUs
 // counted in and what others were promised left to them.
 func (d *docket) available(target nodes.Placement, j *Job) bool {
-	r := j.request(d.s.Limits)
+	r := j.Request(d.s.Limits)
 	for _, share := range target {
 		n := d.now.Node(share.Node)
 		if n == nil {
@@ -189,11 +189,11 @@ func (d *docket) available(target nodes.Placement, j *Job) bool {
 
 // gone is a node as it would be without the job.
 func (j *Job) gone(n nodes.Node) nodes.Node {
-	own, have := j.load(nil), j.Place.On(n.Name)
+	own, have := j.Load(nil), j.Place.On(n.Name)
 	if have == 0 {
 		return n
 	}
-	n.Used = max(0, n.Used-have)
+	n.Book(own.Type, -min(have, n.Used))
 	n.CPUsUsed = max(0, n.CPUsUsed-own.CPUs(have))
 	n.MemUsedMB = max(0, n.MemUsedMB-int64(have)*own.MemPerGPUMB)
 	if len(j.Place) > 1 {

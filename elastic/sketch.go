@@ -15,7 +15,7 @@ type sketch struct {
 	named []bool                    // by job: its decision names a place, and is settled
 	now   *nodes.Ledger             // everything used, and everything promised to others, on it
 	soon  *nodes.Ledger             // as it will be once every move made its way
-	room  nodes.Load                // what ordinary jobs wait for and could have by then
+	room  []nodes.Load              // what ordinary jobs wait for and could have by then
 }
 
 func newSketch(s Snapshot) *sketch {
@@ -24,7 +24,7 @@ func newSketch(s Snapshot) *sketch {
 	k.now = nodes.NewLedger(s.Nodes)
 	k.soon = k.now.Clone()
 	for i := range s.Jobs {
-		k.soon.Credit(s.Jobs[i].load(s.Jobs[i].Place))
+		k.soon.Credit(s.Jobs[i].Load(s.Jobs[i].Place))
 	}
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
@@ -37,7 +37,7 @@ func newSketch(s Snapshot) *sketch {
 		if len(p) > 0 {
 			k.Target[j.ID] = p
 		}
-		k.soon.Charge(j.load(p))
+		k.soon.Charge(j.Load(p))
 	}
 	return k
 }
@@ -55,8 +55,8 @@ func movable(j *Job) bool {
 
 // settle gives a job its place.
 func (k *sketch) settle(j Job, p nodes.Placement) {
-	k.soon.Credit(j.load(k.Target[j.ID]))
-	k.soon.Charge(j.load(p))
+	k.soon.Credit(j.Load(k.Target[j.ID]))
+	k.soon.Charge(j.Load(p))
 	k.move(&j, p)
 }
 
@@ -132,7 +132,7 @@ func (k *sketch) indices(p nodes.Placement) []int {
 // place returns the job's placement at the wanted size, and when there is none
 // the largest accepted size below it that would fit. A pin admits no other size.
 func (k *sketch) place(inventory []nodes.Node, j Job, want int) (p nodes.Placement, fits int) {
-	r := j.request(k.s.Limits)
+	r := j.Request(k.s.Limits)
 	r.GPUs, r.Sizes = want, j.Spec.Options(want)
 	if j.Directive.Pin == want {
 		r.Sizes = []int{want}
@@ -144,18 +144,18 @@ func (k *sketch) place(inventory []nodes.Node, j Job, want int) (p nodes.Placeme
 	return got.Placement, got.Fits
 }
 
-// request is the job as nodes sees it, its size aside.
-func (j *Job) request(l Limits) nodes.Request {
+// Request is the job as nodes sees it, its size aside.
+func (j *Job) Request(l Limits) nodes.Request {
 	return nodes.Request{
 		ID: int64(j.ID), Partition: j.Partition, Uneven: j.Spec.AllowUneven || l.AnySplit, Share: l.ShareNodes,
-		CPUsPerGPU: j.Spec.CPUsPerGPU, MemPerGPUMB: j.Spec.MemPerGPUMB, MaxNodes: j.MaxNodes,
+		CPUsPerGPU: j.Spec.CPUsPerGPU, MemPerGPUMB: j.Spec.MemPerGPUMB, Type: j.Spec.Type(), MaxNodes: j.MaxNodes,
 	}
 }
 
 // freeNow is the inventory as one job finds it: everything used, and everything
 // promised to others, on it.
 func (k *sketch) freeNow(j Job) []nodes.Node {
-	k.now.Credit(j.load(j.Place))
+	k.now.Credit(j.Load(j.Place))
 	promise(k.now, &j, k.bound[j.ID], -1)
 	return k.now.Nodes
 }
@@ -163,7 +163,7 @@ func (k *sketch) freeNow(j Job) []nodes.Node {
 // promise books what a job will take at a place beyond what it holds; sign -1
 // takes the promise back.
 func promise(l *nodes.Ledger, j *Job, at nodes.Placement, sign int) {
-	load := j.load(nil)
+	load := j.Load(nil)
 	for _, share := range at {
 		n, have := l.Node(share.Node), j.Place.On(share.Node)
 		if n == nil {
@@ -174,7 +174,7 @@ func promise(l *nodes.Ledger, j *Job, at nodes.Placement, sign int) {
 			if have > 0 {
 				cpus -= load.CPUs(have)
 			}
-			n.Used += sign * more
+			n.Book(load.Type, sign*more)
 			n.CPUsUsed += sign * cpus
 			n.MemUsedMB += int64(sign) * int64(more) * load.MemPerGPUMB
 		}

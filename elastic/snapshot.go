@@ -163,8 +163,9 @@ func (p Price) Total() time.Duration { return p.Save + p.Drain + p.Start + p.Loa
 type Demand struct {
 	ID        JobID
 	Partition string
-	Nodes     int // at least 1
-	GPUs      int // in all, at least 1
+	Nodes     int    // at least 1
+	GPUs      int    // in all, at least 1
+	Type      string // of GPU that it asks for; "" = any
 }
 
 // Tenant is an ordinary Slurm job that has GPUs.
@@ -172,11 +173,12 @@ type Tenant struct {
 	ID    JobID
 	Place nodes.Placement // GPUs spread evenly: Slurm's list of jobs tells no split
 	Ends  time.Time       // by its time limit; zero = it has none
+	Type  string          // of GPU that it asked for; "" = any
 }
 
 // Want is what the job needs to start.
 func (d Demand) Want() nodes.Want {
-	return nodes.Want{Partition: d.Partition, Nodes: d.Nodes, GPUs: d.GPUs}
+	return nodes.Want{Partition: d.Partition, Nodes: d.Nodes, GPUs: d.GPUs, Type: d.Type}
 }
 
 // Limits are the site's rules for moves.

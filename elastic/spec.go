@@ -237,6 +237,15 @@ func ValidModel(name string) bool {
 	return true
 }
 
+// Type is the type of GPU that it asks Slurm for; "" where it accepts any, or several: Slurm
+// takes a single type with a number of GPUs.
+func (s *Spec) Type() string {
+	if len(s.Types) == 1 {
+		return s.Types[0]
+	}
+	return ""
+}
+
 // ValidType reports whether the name can be one of Spec.Types: 1 to 64 letters, digits
 // and . _ -, beginning with a letter or a digit.
 func ValidType(name string) bool {

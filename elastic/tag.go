@@ -13,6 +13,9 @@ const tagVersion = "sluice/1"
 // maxMoves bounds Tag.Incarnation.
 const maxMoves = 1_000_000_000
 
+// maxPartition bounds the bytes of Tag.Partition.
+const maxPartition = 256
+
 // Directive is a standing order of the user about one job.
 type Directive struct {
 	Pin  int  // GPUs the job is pinned to; 0 = sluice decides
@@ -25,7 +28,12 @@ type Tag struct {
 	Spec        Spec
 	Incarnation int // moves made so far: 0 at submit
 	Directive   Directive
-	Comment     string // the user's own comment
+	// Partition is the one of several that sluice told Slurm, for this incarnation; "" =
+	// Slurm has them all.
+	Partition string
+	// Own: its user's own sluiced ('sluiced --user') looks after it, and not the cluster's.
+	Own     bool
+	Comment string // the user's own comment
 }
 
 // String renders the tag as "sluice/1 key=value ... ; user's comment". Keys with
@@ -92,6 +100,10 @@ func (t Tag) String() string {
 	if t.Directive.Hold {
 		put("hold", "1")
 	}
+	if t.Own {
+		put("own", "1")
+	}
+	text("part", t.Partition)
 	if t.Comment != "" {
 		b.WriteString(" ; " + t.Comment)
 	}
@@ -102,6 +114,13 @@ func (t Tag) String() string {
 // may still fail to parse.
 func Tagged(comment string) bool {
 	return comment == tagVersion || strings.HasPrefix(comment, tagVersion+" ")
+}
+
+// Own reports whether a comment says that its user's own sluiced looks after the job, also
+// where the rest of it cannot be read.
+func Own(comment string) bool {
+	fields, _, _ := strings.Cut(comment, " ; ")
+	return Tagged(comment) && strings.Contains(fields+" ", " own=1 ")
 }
 
 // ParseTag reads a comment written by String. Comments are in the users' hands:
@@ -204,6 +223,12 @@ func (t *Tag) set(key, value string) (err error) {
 		t.Directive.Pin, err = natural(key, value, maxCount)
 	case "hold":
 		t.Directive.Hold, err = flag(key, value)
+	case "part":
+		if t.Partition = value; len(value) > maxPartition {
+			err = fmt.Errorf("part=%q: want the name of one partition, %d bytes at most", value, maxPartition)
+		}
+	case "own":
+		t.Own, err = flag(key, value)
 	default:
 		err = fmt.Errorf("unknown key %q", key)
 	}

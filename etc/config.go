@@ -15,6 +15,8 @@ var documented string
 // Config is everything a site can set. The meaning, unit and range of each field
 // stand in sluice.toml at the key of the same name.
 type Config struct {
+	// Own: it is that of a user's own sluiced ('sluiced --user'). No file says so.
+	Own        bool
 	Paths      Paths
 	Remote     Remote
 	Cycle      Cycle
@@ -114,6 +116,7 @@ func UserDefaults(home string) Config {
 	c.Paths.Jobs = filepath.Join(base, "jobs")
 	c.Paths.Outbox = filepath.Join(base, "outbox")
 	c.Paths.Socket = filepath.Join(base, "sluiced.sock")
+	c.Own = true
 	return c
 }
 

@@ -25,7 +25,7 @@ func newFloor(inventory []Node) *floor {
 
 // Room returns how many GPUs of the request fit on the node now.
 func (r Request) Room(n Node) int {
-	k := n.Free()
+	k := n.FreeOf(r.Type)
 	if n.CPUs > 0 {
 		free := n.CPUs - n.CPUsUsed
 		if r.CPUsPerGPU > 0 {

@@ -3,8 +3,9 @@ package nodes
 // Load is what one job takes from the nodes it is on.
 type Load struct {
 	Place       Placement
-	CPUsPerGPU  int   // 0 = one CPU a node
-	MemPerGPUMB int64 // 0 = not counted: Slurm decides
+	CPUsPerGPU  int    // 0 = one CPU a node
+	MemPerGPUMB int64  // 0 = not counted: Slurm decides
+	Type        string // of GPU that it asks Slurm for; "" = any
 }
 
 // CPUs returns the CPUs the load takes on a node where it has so many GPUs.
@@ -51,7 +52,7 @@ func (l Load) shift(sign int, find func(string) *Node) {
 		if n == nil || s.GPUs < 1 {
 			continue
 		}
-		n.Used = max(0, n.Used+sign*s.GPUs)
+		n.Book(l.Type, max(sign*s.GPUs, -n.Used))
 		n.CPUsUsed = max(0, n.CPUsUsed+sign*l.CPUs(s.GPUs))
 		n.MemUsedMB = max(0, n.MemUsedMB+int64(sign)*int64(s.GPUs)*l.MemPerGPUMB)
 		if len(l.Place) > 1 {

@@ -6,7 +6,7 @@ import "strings"
 type Node struct {
 	Name       string
 	Partitions []string
-	Type       string // GPU type, "" when Slurm names none
+	Type       string // GPU type, "" when Slurm names none; of several all, joined by +
 	GPUs       int    // configured
 	Used       int    // held by jobs of any kind, as Slurm counts now
 	Usable     bool   // Slurm would start something new here
@@ -17,6 +17,8 @@ type Node struct {
 	MemUsedMB  int64
 	// Spanning counts the jobs here that run on other nodes as well.
 	Spanning int
+	// Types are its GPUs by type where it has several; nil elsewhere.
+	Types []OfType
 }
 
 // Free returns the GPUs nobody holds, 0 when the node is not usable.

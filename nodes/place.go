@@ -22,9 +22,10 @@ type Request struct {
 	// Keep, when it holds exactly GPUs, is where the job stays. It is returned
 	// as it is and not charged: the inventory counts it already.
 	Keep        Placement
-	CPUsPerGPU  int   // 0 = one CPU a node
-	MemPerGPUMB int64 // 0 = memory is not checked
-	MaxNodes    int   // 0 = no bound
+	CPUsPerGPU  int    // 0 = one CPU a node
+	MemPerGPUMB int64  // 0 = memory is not checked
+	Type        string // of GPU that it asks Slurm for; "" = any
+	MaxNodes    int    // 0 = no bound
 	// Share lets the request, when it takes several nodes, take nodes that another
 	// job on several nodes is on. Off, two such jobs never meet: each would slow the
 	// other's network down.
@@ -44,7 +45,7 @@ type Result struct {
 
 // Load returns what the request takes once it is placed there.
 func (r Request) Load(at Placement) Load {
-	return Load{Place: at, CPUsPerGPU: r.CPUsPerGPU, MemPerGPUMB: r.MemPerGPUMB}
+	return Load{Place: at, CPUsPerGPU: r.CPUsPerGPU, MemPerGPUMB: r.MemPerGPUMB, Type: r.Type}
 }
 
 // Place finds nodes for the requests, best fit decreasing: large requests first

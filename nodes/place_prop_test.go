@@ -22,6 +22,12 @@ func inventories(t *rapid.T) []nodes.Node {
 			Partitions: rapid.SampledFrom([][]string{{"gpu"}, {"gpu", "fast"}, {"fast"}}).Draw(t, "partitions"),
 		}
 		n.Used = rapid.IntRange(0, n.GPUs).Draw(t, "used")
+		if n.GPUs > 1 && rapid.Bool().Draw(t, "types") {
+			red := rapid.IntRange(1, n.GPUs-1).Draw(t, "red ones")
+			n.Types = []nodes.OfType{{Type: "blue", GPUs: n.GPUs - red}, {Type: "red", GPUs: red}}
+			n.Types[1].Used = rapid.IntRange(max(0, n.Used-(n.GPUs-red)), min(red, n.Used)).Draw(t, "red ones used")
+			n.Types[0].Used = n.Used - n.Types[1].Used
+		}
 		n.Spanning = rapid.IntRange(0, min(1, n.Used)).Draw(t, "spanning")
 		if rapid.Bool().Draw(t, "cpus known") {
 			n.CPUs, n.CPUsUsed = 16, rapid.IntRange(0, 16).Draw(t, "cpus used")
@@ -43,6 +49,7 @@ func requests(t *rapid.T) []nodes.Request {
 			Uneven:      rapid.Bool().Draw(t, "uneven"),
 			CPUsPerGPU:  rapid.IntRange(0, 3).Draw(t, "cpus"),
 			MemPerGPUMB: int64(rapid.SampledFrom([]int{0, 100, 400}).Draw(t, "memory")),
+			Type:        rapid.SampledFrom([]string{"", "", "red", "blue"}).Draw(t, "type asked for"),
 			MaxNodes:    rapid.SampledFrom([]int{0, 0, 1, 2}).Draw(t, "max nodes"),
 			Share:       share,
 		}
@@ -111,6 +118,7 @@ func TestPlaceProperties(t *testing.T) {
 			after = nodes.With(after, r.Load(res.Placement))
 		}
 		overfull(t, inv, after)
+		ofTypes(t, inv, reqs, got)
 		if len(reqs) > 0 && !reqs[0].Share {
 			unshared(t, inv, after)
 		}
@@ -140,6 +148,23 @@ func overfull(t *rapid.T, before, after []nodes.Node) {
 	}
 }
 
+// ofTypes fails when requests for a type got more of it on a node than was free.
+func ofTypes(t *rapid.T, inv []nodes.Node, reqs []nodes.Request, got []nodes.Result) {
+	for _, n := range inv {
+		for _, of := range n.Types {
+			given := 0
+			for i, r := range reqs {
+				if r.Type == of.Type && len(r.Keep) == 0 {
+					given += got[i].Placement.On(n.Name)
+				}
+			}
+			if given > 0 && of.Used+given > of.GPUs {
+				t.Fatalf("%d GPUs of type %s given on %+v", given, of.Type, n)
+			}
+		}
+	}
+}
+
 // reachable fails when Slurm would split a job otherwise, whether it starts
 // before all others placed with it or after them.
 func reachable(t *rapid.T, before, after []nodes.Node, reqs []nodes.Request, got []nodes.Result) {
@@ -156,8 +181,8 @@ func reachable(t *rapid.T, before, after []nodes.Node, reqs []nodes.Request, got
 				t.Fatalf("%v is not in node order", p)
 			}
 			at = k
-			first = append(first, before[k].Free())
-			last = append(last, after[k].Free()+s.GPUs)
+			first = append(first, before[k].FreeOf(reqs[i].Type))
+			last = append(last, max(after[k].FreeOf(reqs[i].Type), after[k].Left(reqs[i].Type))+s.GPUs)
 			want = append(want, s.GPUs)
 		}
 		if a, b := nodes.GreedySplit(first, p.GPUs()), nodes.GreedySplit(last, p.GPUs()); !reflect.DeepEqual(a, want) || !reflect.DeepEqual(b, want) {

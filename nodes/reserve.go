@@ -8,6 +8,7 @@ type Want struct {
 	Partition string // as in Request
 	Nodes     int    // at least 1; more are taken when GPUs do not fit on so few
 	GPUs      int    // in all
+	Type      string // of GPU; "" = any
 }
 
 // Reserve sets GPUs aside for the wants, in order: it returns a copy of the
@@ -30,21 +31,25 @@ func Reserve(inventory []Node, wants []Want) ([]Node, []bool) {
 func (w Want) reserve(inventory []Node, partition string) bool {
 	var room []int
 	for i, n := range inventory {
-		if n.In(partition) && n.Free() > 0 {
+		if n.In(partition) && n.FreeOf(w.Type) > 0 {
 			room = append(room, i)
 		}
 	}
-	sort.SliceStable(room, func(a, b int) bool { return inventory[room[a]].Free() < inventory[room[b]].Free() })
+	sort.SliceStable(room, func(a, b int) bool { return inventory[room[a]].FreeOf(w.Type) < inventory[room[b]].FreeOf(w.Type) })
 	count, share := w.shape(inventory, partition)
-	at := sort.Search(len(room), func(i int) bool { return inventory[room[i]].Free() >= share })
+	at := sort.Search(len(room), func(i int) bool { return inventory[room[i]].FreeOf(w.Type) >= share })
 	if count == 0 || at+count > len(room) {
 		return false
 	}
 	for _, i := range room[at : at+count] {
-		inventory[i].Used += share
+		inventory[i].Book(w.Type, share)
 	}
 	return true
 }
+
+// Shape returns on how many nodes the want starts, and with how many GPUs on each, wherever
+// it may; 0 where there are no nodes with GPUs for it.
+func (w Want) Shape(inventory []Node) (count, share int) { return w.shape(inventory, w.Partition) }
 
 // shape returns on how many nodes the want starts with how many GPUs on each; 0
 // when the partition has no nodes with GPUs. A want whose node count is only a
@@ -52,8 +57,8 @@ func (w Want) reserve(inventory []Node, partition string) bool {
 func (w Want) shape(inventory []Node, partition string) (count, share int) {
 	largest := 0
 	for _, n := range inventory {
-		if n.In(partition) {
-			largest = max(largest, n.GPUs)
+		if n.InAny(partition) {
+			largest = max(largest, n.Has(w.Type))
 		}
 	}
 	if largest == 0 || w.GPUs < 1 {

@@ -31,11 +31,11 @@ func (f *floor) uneven(r Request, k, m int, room []spot) Placement {
 	exact := make([]spot, 0, len(room)) // CPUs and memory do not narrow the GPUs
 	fresh := make([]spot, 0, len(room)) // and nobody was placed there in this call
 	for _, s := range room {
-		if s.slots != f.now[s.node].Free() {
+		if s.slots != f.now[s.node].FreeOf(r.Type) {
 			continue
 		}
 		exact = append(exact, s)
-		if f.before[s.node].Free() == s.slots {
+		if f.before[s.node].FreeOf(r.Type) == s.slots {
 			fresh = append(fresh, s)
 		}
 	}
@@ -44,8 +44,8 @@ func (f *floor) uneven(r Request, k, m int, room []spot) Placement {
 			continue
 		}
 		chosen := roomiest(among, k, m)
-		split := GreedySplit(f.free(f.now, chosen), k)
-		if split != nil && same(split, GreedySplit(f.free(f.before, chosen), k)) {
+		split := GreedySplit(free(f.now, chosen, r.Type), k)
+		if split != nil && same(split, GreedySplit(free(f.before, chosen, r.Type), k)) {
 			return f.placement(chosen, split)
 		}
 	}
@@ -68,10 +68,10 @@ func roomiest(room []spot, k, m int) []spot {
 	return inOrder(chosen)
 }
 
-func (f *floor) free(inventory []Node, chosen []spot) []int {
+func free(inventory []Node, chosen []spot, kind string) []int {
 	out := make([]int, len(chosen))
 	for i, s := range chosen {
-		out[i] = inventory[s.node].Free()
+		out[i] = inventory[s.node].FreeOf(kind)
 	}
 	return out
 }

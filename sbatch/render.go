@@ -156,7 +156,7 @@ func (r Request) Comment(j Job) (string, error) {
 func (r Request) tag(j Job) (string, error) {
 	spec := r.Spec
 	spec.Token, spec.Script, spec.Array = j.Token, r.digest(), r.part(j)
-	t := elastic.Tag{Spec: spec, Directive: elastic.Directive{Hold: r.Hold}, Comment: r.comment}
+	t := elastic.Tag{Spec: spec, Directive: elastic.Directive{Hold: r.Hold}, Own: r.Own, Comment: r.comment}
 	comment := t.String()
 	if len(comment)+growth <= maxComment {
 		return comment, nil

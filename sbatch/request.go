@@ -21,6 +21,8 @@ type Request struct {
 	// how often it is asked for a checkpoint (auto, off or a duration), and of OnTimeout
 	// (requeue or end).
 	Retries, Every, OnTimeout string
+	// Own: the user's own sluiced is to look after it, not the cluster's.
+	Own bool
 	// Hold: the user wants the job held until he releases it.
 	Hold bool
 	// Wait: do not return before the job has ended.

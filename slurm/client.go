@@ -67,6 +67,10 @@ type Submission struct {
 
 // Update lists the fields to write; the zero value of a field leaves it alone.
 type Update struct {
+	// Partition is what a pending job may be in from now on, several with commas; "" leaves
+	// it. The main pass of Slurm's scheduler starts no job on named nodes that are not of all
+	// its partitions: that waits for the backfill, up to 30 s.
+	Partition string
 	// Nodes, when not empty, is the exact list of nodes: writes
 	// NumNodes=n-n, NumTasks=n (one task a node) and ReqNodeList.
 	Nodes []string

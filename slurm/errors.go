@@ -19,6 +19,8 @@ var (
 	ErrUnknownOutcome = errors.New("timed out, outcome unknown")
 	// ErrRefused: Slurm understood and said no.
 	ErrRefused = errors.New("refused by Slurm")
+	// ErrAgain: refused, though the same may be granted at once.
+	ErrAgain = fmt.Errorf("%w for now", ErrRefused)
 	// ErrWrongState: the job is no longer in a state that allows this, for
 	// example no longer pending, or already ended.
 	ErrWrongState = errors.New("the job's state does not allow it")

@@ -11,12 +11,44 @@ type Node struct {
 	Reason     string   // the administrator's reason for drain or down
 	GPUs       int      // configured, all types together
 	GPUType    string   // the type when the node has a single one, else ""
+	Types      []OfType // by name, where it has several types; nil elsewhere
 	GPUsUsed   int      // allocated to jobs of any kind
 	Slices     int      // MIG slices configured, which are no GPUs: a job cannot use several as one
 	CPUs       int
 	CPUsUsed   int
 	MemoryMB   int64
 	MemUsedMB  int64 // allocated, not resident
+}
+
+// OfType is the GPUs of one type on a node that has several.
+type OfType struct {
+	Type       string // "" of those that have none
+	GPUs, Used int    // configured, and allocated to jobs of any kind
+}
+
+// Kind is the type of the node's GPUs; of several all, joined by +.
+func (n Node) Kind() string {
+	if len(n.Types) == 0 {
+		return n.GPUType
+	}
+	names := make([]string, len(n.Types))
+	for i, t := range n.Types {
+		names[i] = t.Type
+	}
+	return strings.Join(names, "+")
+}
+
+// Has returns how many GPUs of the type the node has.
+func (n Node) Has(kind string) int {
+	for _, t := range n.Types {
+		if t.Type == kind {
+			return t.GPUs
+		}
+	}
+	if len(n.Types) == 0 && n.GPUType == kind {
+		return n.GPUs
+	}
+	return 0
 }
 
 // Is reports whether the node shows the state or flag.

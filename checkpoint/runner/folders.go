@@ -74,6 +74,7 @@ func (f folders) prepare() error {
 	}
 	saved, missing := dir.Make(checkpoint.Checkpoints, 0o700)
 	if missing == nil {
+		saved.OwnGroup() // it has inherited sluiced's; where that cannot be, it is so
 		saved.Close()
 	}
 	return errors.Join(err, failed, missing)

@@ -19,6 +19,8 @@ func examineFolders(p patient, owner account) []finding {
 	all := []finding{examineFolder("jobs", jobs, owner, jobsMode(p.user)), examineFolder("outbox", outbox, owner, outboxMode(p.user, p.site.Users.Private))}
 	if !p.user {
 		all = append(all, reachable(jobs, outbox)...)
+		mounts, _ := os.ReadFile("/proc/self/mountinfo")
+		all = append(all, examineQuota(string(mounts), jobs, owner)...)
 	}
 	if all[0].Verdict == fine {
 		all = append(all, fileServer(jobs, p.now))

@@ -75,7 +75,7 @@ func newLabUpCommand(dir *string) *cobra.Command {
 	f.IntVar(&cfg.Nodes, "nodes", 3, "number of nodes, 1 to 64")
 	f.IntVar(&cfg.GPUs, "gpus", 4, "GPUs of each node, 0 to 64")
 	f.StringVar(&cfg.GPUType, "gpu-type", "", "Slurm type of the GPUs (default: none)")
-	f.StringSliceVar(&cfg.GPUTypes, "gpu-types", nil, "types of single nodes' GPUs, in order: a100,a100,t4")
+	f.StringSliceVar(&cfg.GPUTypes, "gpu-types", nil, "types of single nodes' GPUs, in order: a100,a100,t4; of several on one: a100:2+t4:2")
 	f.BoolVar(&daemon, "daemon", false, "start sluiced on it, too; 'lab down' stops it")
 	f.IntVar(&cfg.CPUs, "cpus", 16, "CPUs each node claims to have")
 	f.StringVar(&cfg.SlurmUser, "slurm-user", "", "account that runs slurmctld (default: slurm as root, else yourself)")

@@ -72,8 +72,8 @@ func nodes(w io.Writer, report control.Report, noHeader bool) error {
 		{"GPUS", true, 0}, {"USED", true, 0}, {"ELASTIC", true, 0}, {"FREE", true, 0}, {"STATE", false, 0}, {"HEALTH", false, 0}, {"JOBS", false, 0}}}
 	for _, n := range report.Nodes {
 		kind := cmp.Or(n.Type, "-")
-		t.add(n.Name, strings.Join(n.Partitions, ","), kind, fmt.Sprint(n.GPUs), fmt.Sprint(n.Used), fmt.Sprint(n.Elastic),
-			fmt.Sprint(n.Free), stateWord(n), healthWord(n), numbers(n.Jobs))
+		has, used, free := byType(n)
+		t.add(n.Name, strings.Join(n.Partitions, ","), kind, has, used, fmt.Sprint(n.Elastic), free, stateWord(n), healthWord(n), numbers(n.Jobs))
 	}
 	if err := t.write(w); err != nil || noHeader {
 		return err
@@ -85,6 +85,21 @@ func nodes(w io.Writer, report control.Report, noHeader bool) error {
 		fmt.Fprintln(w, line)
 	}
 	return nil
+}
+
+// byType is how many GPUs the node has, how many are used and free; of several types the
+// number of each, in the order in which the types are named.
+func byType(n control.Node) (has, used, free string) {
+	if len(n.Types) == 0 {
+		return fmt.Sprint(n.GPUs), fmt.Sprint(n.Used), fmt.Sprint(n.Free)
+	}
+	var all [3][]string
+	for _, t := range n.Types {
+		for i, count := range []int{t.GPUs, t.Used, t.Free} {
+			all[i] = append(all[i], fmt.Sprint(count))
+		}
+	}
+	return strings.Join(all[0], "+"), strings.Join(all[1], "+"), strings.Join(all[2], "+")
 }
 
 // trustNodes orders each node to be used again.

@@ -96,6 +96,7 @@ func (s *submission) submit(ctx context.Context, cmd *cobra.Command, args []stri
 	if s.site, err = loadSite(line.Config, line.User); err != nil {
 		return err
 	}
+	s.request.Own = s.site.Own
 	if err := errors.Join(s.managed(), s.patient(), s.request.Sized()); err != nil {
 		return err
 	}

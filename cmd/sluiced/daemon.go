@@ -58,6 +58,7 @@ func run(ctx context.Context, o options) error {
 		if err := makeUserDirs(c); err != nil {
 			return err
 		}
+		tellOther(log, c)
 	}
 	d, err := newDaemon(ctx, o, c, log)
 	if err != nil {
@@ -175,7 +176,7 @@ func (d *daemon) tune(cfg *engine.Config, c etc.Config) error {
 	cfg.Price = elastic.Price{Save: c.Resize.Save, Drain: c.Resize.Drain, Start: c.Resize.Start, Load: c.Resize.Load}
 	cfg.Period, cfg.Transition, cfg.Backoff = c.Cycle.Period, c.Cycle.Transition, c.Cycle.Backoff
 	cfg.ShareSpeeds = c.Users.ShareSpeeds
-	cfg.Mine = mine(d.options.user, uint32(os.Getuid()), c.Slurm.Partitions)
+	cfg.Mine = mine(d.options.user, uint32(os.Getuid()), c.Slurm.Partitions, c.Paths.Jobs)
 	return nil
 }
 
@@ -188,11 +189,15 @@ func costs(w etc.Welfare) *elastic.Costs {
 	return c
 }
 
-// mine tells whose jobs the daemon looks after: in user mode only one's own, and
-// only those in the partitions named, if any are.
-func mine(user bool, uid uint32, partitions []string) func(slurm.Job) bool {
+// mine tells which jobs the daemon looks after: the cluster's all but those that are their
+// users' own sluiceds', one with --user these of its user; and only those in the partitions
+// named, if any are.
+func mine(user bool, uid uint32, partitions []string, jobs string) func(slurm.Job) bool {
 	return func(j slurm.Job) bool {
-		if user && j.UID != uid {
+		switch own := elastic.Own(j.Comment); {
+		case !user && own, user && j.UID != uid:
+			return false
+		case user && !own && !keptIn(jobs, j.Comment):
 			return false
 		}
 		if len(partitions) == 0 {
@@ -204,6 +209,28 @@ func mine(user bool, uid uint32, partitions []string) func(slurm.Job) bool {
 			}
 		}
 		return false
+	}
+}
+
+// keptIn reports whether the job's folder is in the folder of jobs. Releases of sluice that
+// marked no job as its user's own are told apart by it.
+func keptIn(jobs, comment string) bool {
+	tag, err := elastic.ParseTag(comment)
+	if err != nil {
+		return false
+	}
+	_, err = os.Lstat(filepath.Join(jobs, tag.Spec.Token))
+	return err == nil
+}
+
+// tellOther says whose jobs are whose where the cluster has a sluiced, too.
+func tellOther(log zerolog.Logger, own etc.Config) {
+	cluster, _, err := etc.Cluster()
+	if err != nil || cluster.Paths.Socket == own.Paths.Socket {
+		return
+	}
+	if _, err := os.Stat(cluster.Paths.Socket); err == nil {
+		log.Info().Str("cluster", cluster.Paths.Socket).Msg("the cluster's sluiced is there, too: this one looks after what 'sluice submit --user' submits, that one after all else")
 	}
 }
 

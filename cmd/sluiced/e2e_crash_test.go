@@ -143,15 +143,18 @@ func TestSaveAndRequeueOnOrder(t *testing.T) {
 		t.Errorf("%s restarts after a checkpoint", r)
 	}
 	s.as("", "sluice", "requeue", fmt.Sprint(j.id))
-	// Once is enough: who asks again is told so when it has stopped already.
-	if _, err := s.Run(s.ctx, "", "sluice", "requeue", fmt.Sprint(j.id)); err != nil && !strings.Contains(err.Error(), "does not run") {
+	// Who asks again is told that it stopped already, or that it starts just now; a job that
+	// runs again by then is requeued once more.
+	_, err := s.Run(s.ctx, "", "sluice", "requeue", fmt.Sprint(j.id))
+	if err != nil && !strings.Contains(err.Error(), "does not run") && !strings.Contains(err.Error(), "a move is open (start)") {
 		t.Errorf("asked again: %v", err)
 	}
 	j.until("to run again", func(v control.Job) bool {
-		return v.State == "RUNNING" && v.Restarts == 1 && v.Resumed != "" && v.Move == nil
+		return v.State == "RUNNING" && v.Restarts >= 1 && v.Resumed != "" && v.Move == nil
 	})
-	if tr := j.completes(); tr.Repeated > 0 || j.field("Restarts") != "1" {
-		t.Errorf("%d steps trained twice, %s restarts", tr.Repeated, j.field("Restarts"))
+	r := j.field("Restarts")
+	if tr := j.completes(); tr.Repeated > 0 || r != "1" && (err != nil || r != "2") {
+		t.Errorf("%d steps trained twice, %s restarts", tr.Repeated, r)
 	}
 }
 

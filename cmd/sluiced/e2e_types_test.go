@@ -11,10 +11,13 @@ import (
 )
 
 // A job that names a type of GPU runs on nodes with such alone, however idle others are,
-// and its size in Slurm names the type; one that accepts several has GPUs of one.
+// and its size in Slurm names the type; one that accepts several has GPUs of one. Of a
+// node with both types two jobs have one each.
 func TestTypesOfGPU(t *testing.T) {
 	t.Parallel()
-	s := play(t, withNodes(4, 2), func(c *site.Config) { c.Lab.GPUTypes = []string{"big", "small", "big", "small"} })
+	s := play(t, withNodes(5, 2), func(c *site.Config) {
+		c.Lab.GPUTypes = []string{"big", "small", "big", "small", "big:1+small:1"}
+	})
 	asks := func(j *job, want string) {
 		t.Helper()
 		if out := s.as("", "scontrol", "-o", "show", "job", fmt.Sprint(j.id)); !strings.Contains(out, want) {
@@ -29,6 +32,14 @@ func TestTypesOfGPU(t *testing.T) {
 	asks(fixed, "gpu:big:2")
 	either := s.submit("either", "", 1000, []string{"--gpu-types=big,small", "--max-gpus=4"}, "--seconds", "0.4")
 	either.on(2, "gpu1", "gpu3")
+	var both []*job
+	for _, kind := range []string{"big", "small"} {
+		j := s.submit("one-"+kind, "", 1000, []string{"--gpus=" + kind + ":1"}, "--seconds", "0.4")
+		j.on(1, "gpu5")
+		asks(j, "gpu:"+kind+":1")
+		both = append(both, j)
+	}
+	s.cancel(both...)
 	s.cancel(fixed)
 	either.on(4, "gpu1", "gpu3") // never a mix
 	s.cancel(small, either)

@@ -39,7 +39,7 @@ func viewExplanation(r *engine.Report, jr engine.JobReport) Explanation {
 
 func viewSize(r *engine.Report, jr engine.JobReport, gpus int) Size {
 	now := jr.Job.Place.GPUs() == gpus
-	out := Size{GPUs: gpus, Nodes: fewest(in(r.Nodes, jr.Record.Partition), gpus), Now: now}
+	out := Size{GPUs: gpus, Nodes: fewest(in(r.Nodes, jr.Record.Partition), gpus, jr.Record.Tag.Spec.Type()), Now: now}
 	if now {
 		out.Nodes = len(jr.Job.Place)
 	}
@@ -78,12 +78,12 @@ func typed(r *engine.Report, jr engine.JobReport) string {
 	return ""
 }
 
-// fewest is the least number of nodes that hold so many GPUs when empty; 0 when
+// fewest is the least number of nodes that hold so many GPUs of a type when empty; 0 when
 // all together do not.
-func fewest(all []nodes.Node, gpus int) int {
+func fewest(all []nodes.Node, gpus int, kind string) int {
 	sizes := make([]int, len(all))
 	for i, n := range all {
-		sizes[i] = n.GPUs
+		sizes[i] = n.Has(kind)
 	}
 	slices.Sort(sizes)
 	slices.Reverse(sizes)

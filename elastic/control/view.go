@@ -73,7 +73,11 @@ func holdings(r *engine.Report, sees func(engine.JobReport) bool) map[string]hol
 
 func viewNode(n nodes.Node, h holding, health *Health) Node {
 	slices.Sort(h.jobs)
-	return Node{Name: n.Name, Partitions: append([]string{}, n.Partitions...), Type: n.Type, GPUs: n.GPUs, Used: n.Used,
+	var types []OfType
+	for _, t := range n.Types {
+		types = append(types, OfType{Type: t.Type, GPUs: t.GPUs, Used: t.Used, Free: n.FreeOf(t.Type)})
+	}
+	return Node{Types: types, Name: n.Name, Partitions: append([]string{}, n.Partitions...), Type: n.Type, GPUs: n.GPUs, Used: n.Used,
 		Elastic: h.gpus, Free: n.Free(), Usable: n.Usable, Why: n.Why, CPUs: n.CPUs, CPUsUsed: n.CPUsUsed,
 		MemoryMB: n.MemoryMB, MemUsedMB: n.MemUsedMB, Jobs: append([]int64{}, h.jobs...), Health: health}
 }

@@ -71,7 +71,8 @@ type Report struct {
 type Node struct {
 	Name       string   `json:"name"`
 	Partitions []string `json:"partitions"`
-	Type       string   `json:"gpu_type,omitempty"`
+	Type       string   `json:"gpu_type,omitempty"`  // of several all, joined by +
+	Types      []OfType `json:"gpu_types,omitempty"` // where it has several
 	GPUs       int      `json:"gpus"`
 	Used       int      `json:"gpus_used"`    // by jobs of any kind
 	Elastic    int      `json:"gpus_elastic"` // of these, by sluice's jobs
@@ -84,6 +85,14 @@ type Node struct {
 	MemUsedMB  int64    `json:"memory_used_mb"`
 	Jobs       []int64  `json:"jobs"` // sluice's jobs on it, ascending
 	Health     *Health  `json:"health,omitempty"`
+}
+
+// OfType is the GPUs of one type on a node that has several.
+type OfType struct {
+	Type string `json:"type"`
+	GPUs int    `json:"gpus"`
+	Used int    `json:"used"` // by jobs of any kind
+	Free int    `json:"free"` // nobody's, and usable
 }
 
 // Health is what running jobs said against a node's GPUs; absent when nothing.

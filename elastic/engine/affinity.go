@@ -39,7 +39,8 @@ func (e *Engine) choose(s *elastic.Snapshot, v view) {
 	}
 	ordinary := map[elastic.JobID]wish{}
 	for _, sj := range v.jobs {
-		if w := e.wishOf(sj); !w.none() && sj.State == slurm.Pending {
+		w := e.wishOf(sj)
+		if w.types = sj.GPUType; !w.none() && sj.State == slurm.Pending {
 			ordinary[elastic.JobID(sj.ID)] = w
 		}
 	}
@@ -80,15 +81,15 @@ type choice struct {
 // chooser makes the partitions of a snapshot, each once however many jobs wish for it.
 type chooser struct {
 	s        *elastic.Snapshot
-	features map[string][]string // of each node
-	types    map[string]string   // of each node's GPUs
+	features map[string][]string   // of each node
+	gpus     map[string]slurm.Node // of each type
 	made     map[[2]string]choice
 }
 
 func newChooser(s *elastic.Snapshot, inventory []slurm.Node) *chooser {
-	c := &chooser{s: s, features: make(map[string][]string, len(inventory)), types: make(map[string]string, len(inventory)), made: map[[2]string]choice{}}
+	c := &chooser{s: s, features: make(map[string][]string, len(inventory)), gpus: make(map[string]slurm.Node, len(inventory)), made: map[[2]string]choice{}}
 	for _, n := range inventory {
-		c.features[n.Name], c.types[n.Name] = n.Features, n.GPUType
+		c.features[n.Name], c.gpus[n.Name] = n.Features, n
 	}
 	return c
 }
@@ -107,7 +108,7 @@ func (c *chooser) chosen(w wish, partitions string) choice {
 // one it stays as it is; where none is left in any there is one without nodes.
 func (c *chooser) make(w wish, partitions string) choice {
 	alternatives, err := w.alternatives()
-	alternatives = w.typed(alternatives, c.types)
+	alternatives = w.typed(alternatives, c.gpus)
 	var names, open []string
 	for _, accepts := range alternatives {
 		for _, p := range strings.Split(partitions, ",") {
@@ -122,7 +123,7 @@ func (c *chooser) make(w wish, partitions string) choice {
 	if got.partitions != partitions {
 		first, _, _ := strings.Cut(partitions, ",")
 		got.partitions = cmp.Or(got.partitions, first+"@") // no node is in it
-		got.why = w.leaves(slices.Compact(open), err)
+		got.why = w.leaves(slices.Compact(open), err) + c.passedOver(w)
 	}
 	return got
 }
@@ -173,18 +174,40 @@ func (w wish) alternatives() (sets []func(string, []string) bool, err error) {
 }
 
 // typed parts each set of nodes by the type of their GPUs, where types are wished for: a
-// run has GPUs of one.
-func (w wish) typed(sets []func(string, []string) bool, types map[string]string) []func(string, []string) bool {
+// run has GPUs of one. Slurm is told a type only where there is one to choose from (see
+// elastic.Spec.Type): of a node with several it would give any to others.
+func (w wish) typed(sets []func(string, []string) bool, all map[string]slurm.Node) []func(string, []string) bool {
 	if w.types == "" {
 		return sets
 	}
+	told := !strings.Contains(w.types, ",")
 	var out []func(string, []string) bool
 	for _, accepts := range sets {
 		for _, kind := range strings.Split(w.types, ",") {
-			out = append(out, func(name string, features []string) bool { return types[name] == kind && accepts(name, features) })
+			out = append(out, func(name string, features []string) bool {
+				n := all[name]
+				return n.Has(kind) > 0 && (told || len(n.Types) == 0) && accepts(name, features)
+			})
 		}
 	}
 	return out
+}
+
+// passedOver says for people which nodes have the types wished for beside others, and are
+// not used for them.
+func (c *chooser) passedOver(w wish) string {
+	kinds := strings.Split(w.types, ",")
+	var names []string
+	for name, n := range c.gpus {
+		if len(kinds) > 1 && len(n.Types) > 0 && slices.ContainsFunc(kinds, func(kind string) bool { return n.Has(kind) > 0 }) {
+			names = append(names, name)
+		}
+	}
+	if names == nil {
+		return ""
+	}
+	slices.Sort(names)
+	return "; GPUs of " + slurm.Compress(names) + ", with several types, are for jobs that name one: sluice submit --gpu-types=" + kinds[0]
 }
 
 // leaves says for people which nodes a wish leaves.

@@ -231,3 +231,22 @@ func accepted(w wanted, s elastic.Snapshot, inventory []slurm.Node, target nodes
 	}[w.constraint]
 	return inOne && left && asked
 }
+
+// TestTypesWishedFor: of a node with several types a job has GPUs only where it names one.
+func TestTypesWishedFor(t *testing.T) {
+	for wished, want := range map[string][2]string{
+		"red":      {"n1 n2", "its type of GPU, red leaves n[1-2]"},
+		"blue":     {"n2 n3", "its type of GPU, blue leaves n[2-3]"},
+		"blue,red": {"n3 | n1", "its type of GPU, blue or red leaves n[1,3]; GPUs of n2, with several types, are for jobs that name one: sluice submit --gpu-types=blue"},
+		"green":    {"", "its type of GPU, green leaves no node of its partition"},
+	} {
+		s, inventory := featured("", "", "", "")
+		inventory[0].GPUs, inventory[0].GPUType = 4, "red"
+		inventory[1].GPUs, inventory[1].Types = 4, []slurm.OfType{{Type: "blue", GPUs: 1}, {Type: "red", GPUs: 3}}
+		inventory[2].GPUs, inventory[2].GPUType = 4, "blue"
+		got := newChooser(&s, inventory).chosen(wish{types: wished}, "gpu")
+		if left := inEach(s, got.partitions); left != want[0] || got.why != want[1] {
+			t.Errorf("%s: %q, %q; want %q", wished, left, got.why, want)
+		}
+	}
+}

@@ -13,7 +13,7 @@ import (
 
 // around is what the last look says of each node, by its name.
 type around struct {
-	types map[string]string // of GPU
+	types map[string]string // of GPU; of several all, joined by +
 	jobs  map[string][]elastic.JobID
 }
 
@@ -22,7 +22,7 @@ func (e *Engine) around() *around {
 	if e.seen.around == nil {
 		a := &around{map[string]string{}, map[string][]elastic.JobID{}}
 		for i := range e.seen.nodes {
-			a.types[e.seen.nodes[i].Name] = e.seen.nodes[i].GPUType
+			a.types[e.seen.nodes[i].Name] = e.seen.nodes[i].Kind()
 		}
 		for i := range e.seen.jobs {
 			if sj := &e.seen.jobs[i]; onNodes(*sj) {
@@ -49,6 +49,9 @@ func (e *Engine) sample(js *jobState, place nodes.Placement, seconds float64, no
 		}
 	}
 	delete(others, js.rec.ID)
+	if own := js.rec.Tag.Spec.Type(); own != "" {
+		types = []string{own}
+	}
 	return speed.Sample{
 		Shape: speed.Shape{GPUs: place.GPUs(), Nodes: len(place)}, Seconds: seconds, Units: 1, At: now,
 		Kind: speed.KindOf(types), Split: splitWords(place.Split()), Beside: len(others),

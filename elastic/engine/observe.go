@@ -211,7 +211,7 @@ func (e *Engine) take(sj slurm.Job, tag elastic.Tag, now time.Time) {
 	e.livesAgain(js, sj, now)
 	js.seen, js.disown, js.slurm = true, false, sj
 	delete(js.problem, "comment")
-	js.rec.Name, js.rec.Partition = sj.Name, partitionsOf(js.rec.Partition, sj)
+	js.rec.Name, js.rec.Partition = sj.Name, partitionsOf(js.rec.Partition, tag.Partition, sj)
 	if !sameTag(js.rec.Tag, tag) {
 		e.renamed = e.renamed || tag.Spec.Model != js.rec.Tag.Spec.Model
 		js.rec.Tag, js.dirty = tag, true

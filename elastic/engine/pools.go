@@ -59,8 +59,13 @@ func (e *Engine) single(s *elastic.Snapshot, list string) string {
 
 // partitionsOf is which partitions the job may be in: while it runs Slurm names the one it
 // is in, and after that all again, that one first; so what is known of it stands as long as
-// it is no other.
-func partitionsOf(known string, sj slurm.Job) string {
+// it is no other. The one that sluice told Slurm, for a run on nodes of it, stands for all
+// that are known. These come from Slurm and not from the comment, where a user could name
+// a partition that is closed to him.
+func partitionsOf(known, told string, sj slurm.Job) string {
+	if told != "" && sj.Partition == told && slices.Contains(strings.Split(known, ","), told) {
+		return known
+	}
 	before, now := strings.Split(known, ","), strings.Split(sj.Partition, ",")
 	same := len(before) == len(now) || sj.State != slurm.Pending
 	for _, p := range now {

@@ -50,18 +50,23 @@ func TestEdges(t *testing.T) {
 // order its user gave; what he changes counts.
 func TestPartitionsOf(t *testing.T) {
 	for _, c := range []struct {
-		known, now string
-		state      slurm.State
-		want       string
+		known, told, now string
+		state            slurm.State
+		want             string
 	}{
-		{"", "gpu,lab", slurm.Pending, "gpu,lab"},
-		{"gpu,lab", "lab", slurm.Running, "gpu,lab"},
-		{"gpu,lab", "lab,gpu", slurm.Pending, "gpu,lab"}, // after a run there
-		{"gpu,lab", "lab", slurm.Pending, "lab"},         // scontrol update Partition=lab
-		{"gpu,lab", "big", slurm.Running, "big"},
-		{"gpu", "gpu", slurm.Running, "gpu"},
+		{"", "", "gpu,lab", slurm.Pending, "gpu,lab"},
+		{"gpu,lab", "", "lab", slurm.Running, "gpu,lab"},
+		{"gpu,lab", "", "lab,gpu", slurm.Pending, "gpu,lab"}, // after a run there
+		{"gpu,lab", "", "lab", slurm.Pending, "lab"},         // scontrol update Partition=lab
+		{"gpu,lab", "", "big", slurm.Running, "big"},
+		{"gpu", "", "gpu", slurm.Running, "gpu"},
+		{"gpu,lab", "lab", "lab", slurm.Pending, "gpu,lab"}, // sluice wrote so
+		{"gpu,lab", "lab", "gpu", slurm.Pending, "gpu"},     // and its user another
+		{"gpu,lab", "lab", "gpu,lab", slurm.Pending, "gpu,lab"},
+		{"gpu,lab", "big", "big", slurm.Pending, "big"}, // a comment gives no partition
+		{"", "lab", "lab", slurm.Pending, "lab"},        // nothing is on record
 	} {
-		if got := partitionsOf(c.known, slurm.Job{Partition: c.now, State: c.state}); got != c.want {
+		if got := partitionsOf(c.known, c.told, slurm.Job{Partition: c.now, State: c.state}); got != c.want {
 			t.Errorf("known as %s, %s in %s: %s, want %s", c.known, c.state, c.now, got, c.want)
 		}
 	}

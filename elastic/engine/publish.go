@@ -31,7 +31,7 @@ func (e *Engine) publish(snap elastic.Snapshot, plan elastic.Plan, now time.Time
 		}
 		jr.Job = jobs[js.rec.ID]
 		if len(jr.Job.Place) > 0 {
-			jr.Kind = snap.Kind(jr.Job.Place)
+			jr.Kind = snap.Kind(&jr.Job, jr.Job.Place)
 		}
 		jr.ETA = etaOf(jr.Job, jr.Kind, now)
 		if due := jr.Record.Tag.Spec.Deadline; jr.Due == elastic.DueUnjudged && jr.Record.Promised && due.After(now) {

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -93,7 +94,7 @@ func idle(s *elastic.Snapshot, j *elastic.Job) bool {
 	free := 0
 	for _, n := range s.Nodes {
 		if n.InAny(j.Partition) {
-			free += n.Free()
+			free += n.FreeOf(j.Spec.Type())
 		}
 	}
 	return free >= max(j.Spec.Min, j.Directive.Pin)
@@ -142,9 +143,17 @@ type ground struct {
 func (e *Engine) groundOf(v view) *ground {
 	g := &ground{partitions: e.limits.Partitions}
 	for _, n := range v.nodes {
-		g.nodes = append(g.nodes, slurm.Node{Name: n.Name, Partitions: n.Partitions, GPUs: n.GPUs, GPUType: n.GPUType, CPUs: n.CPUs, MemoryMB: n.MemoryMB, Features: n.Features})
+		g.nodes = append(g.nodes, slurm.Node{Name: n.Name, Partitions: n.Partitions, GPUs: n.GPUs, GPUType: n.GPUType, Types: configured(n.Types), CPUs: n.CPUs, MemoryMB: n.MemoryMB, Features: n.Features})
 	}
 	return g
+}
+
+func configured(types []slurm.OfType) []slurm.OfType {
+	out := slices.Clone(types)
+	for i := range out {
+		out[i].Used = 0
+	}
+	return out
 }
 
 // reconsider forgets refusals that stand no more: of a job that runs, that was released or

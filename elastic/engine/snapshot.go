@@ -108,7 +108,7 @@ func tenantOf(sj slurm.Job, now time.Time) (elastic.Tenant, bool) {
 	if !onNodes(sj) || sj.Completing || sj.Whole() < 1 {
 		return elastic.Tenant{}, false
 	}
-	t := elastic.Tenant{ID: elastic.JobID(sj.ID)}
+	t := elastic.Tenant{ID: elastic.JobID(sj.ID), Type: sj.GPUType}
 	for _, n := range sj.Nodes {
 		t.Place = append(t.Place, nodes.Share{Node: n, GPUs: (sj.Whole() + len(sj.Nodes) - 1) / len(sj.Nodes)})
 	}
@@ -127,10 +127,18 @@ func inventory(v view) []nodes.Node {
 			why = fmt.Sprintf("%s (%s)", why, n.Reason)
 		}
 		out = append(out, nodes.Node{
-			Name: n.Name, Partitions: n.Partitions, Type: n.GPUType, GPUs: n.GPUs, Used: n.GPUsUsed,
+			Name: n.Name, Partitions: n.Partitions, Type: n.Kind(), Types: typesOf(n), GPUs: n.GPUs, Used: n.GPUsUsed,
 			Usable: usable, Why: why, CPUs: n.CPUs, CPUsUsed: n.CPUsUsed, MemoryMB: n.MemoryMB, MemUsedMB: n.MemUsedMB,
 			Spanning: spanning[n.Name],
 		})
+	}
+	return out
+}
+
+// typesOf is a node's GPUs by type where it has several.
+func typesOf(n slurm.Node) (out []nodes.OfType) {
+	for _, t := range n.Types {
+		out = append(out, nodes.OfType{Type: t.Type, GPUs: t.GPUs, Used: t.Used})
 	}
 	return out
 }
@@ -226,6 +234,6 @@ func demandOf(sj slurm.Job) (elastic.Demand, bool) {
 		return elastic.Demand{}, false
 	}
 	return elastic.Demand{
-		ID: elastic.JobID(sj.ID), Partition: sj.Partition, Nodes: max(1, sj.NodeCount), GPUs: sj.Whole(),
+		ID: elastic.JobID(sj.ID), Partition: sj.Partition, Nodes: max(1, sj.NodeCount), GPUs: sj.Whole(), Type: sj.GPUType,
 	}, true
 }

@@ -21,6 +21,10 @@ func problems(t *rapid.T, uneven bool) *joint.Problem {
 			Free: rapid.IntRange(0, 4).Draw(t, "free"), Class: rapid.SampledFrom([]int{0, 0, 1}).Draw(t, "class"),
 			CPUs: rapid.SampledFrom([]int{-1, -1, 4, 8}).Draw(t, "cpus"), MemoryMB: rapid.SampledFrom([]int64{-1, -1, 30, 60}).Draw(t, "memory"),
 		}
+		if rapid.IntRange(0, 4).Draw(t, "types") == 0 {
+			first := rapid.IntRange(0, n.Free).Draw(t, "of the first")
+			n.Types = []int{first, n.Free - first}
+		}
 		n.Spanning = rapid.IntRange(0, 7).Draw(t, "spanning") == 0
 		p.Nodes = append(p.Nodes, n)
 	}
@@ -39,6 +43,7 @@ func drawJob(t *rapid.T, uneven, kinds bool) joint.Job {
 		Mixes:      rapid.IntRange(0, 7).Draw(t, "mixes") == 0,
 		CPUsPerGPU: rapid.IntRange(0, 3).Draw(t, "cpus a GPU"), MemPerGPUMB: rapid.SampledFrom([]int64{0, 0, 10, 20}).Draw(t, "memory a GPU"),
 	}
+	j.Type = rapid.SampledFrom([]int{0, 0, 1, 2, 3}).Draw(t, "type")
 	kinds = kinds && rapid.IntRange(0, 2).Draw(t, "kinds") == 0
 	all := [][]int{{1}, {2}, {1, 1}, {3}, {2, 1}, {1, 1, 1}, {4}, {2, 2}, {3, 1}, {1, 2, 1}}
 	for _, size := range rapid.SampledFrom([][]int{{1, 2, 3, 4}, {1, 2, 4}, {2}, {1}, {2, 3}}).Draw(t, "sizes") {
@@ -101,15 +106,24 @@ func where(p *joint.Problem) world {
 func (w world) takes(i, n, gpus int, several bool) bool {
 	node, j := w.p.Nodes[n], w.p.Jobs[i]
 	free, cpus, mem, spanned := node.Free-gpus, node.CPUs-need(j, gpus), node.MemoryMB-int64(gpus)*j.MemPerGPUMB, node.Spanning
+	typed := math.MaxInt
+	if node.Types != nil && j.Type > 0 {
+		if typed = -gpus; j.Type <= len(node.Types) {
+			typed += node.Types[j.Type-1]
+		}
+	}
 	for k, place := range w.place {
 		for _, s := range place {
+			if k != i && s.Node == n && w.p.Jobs[k].Type == j.Type {
+				typed -= s.GPUs
+			}
 			if k != i && s.Node == n {
 				free, cpus, mem = free-s.GPUs, cpus-need(w.p.Jobs[k], s.GPUs), mem-int64(s.GPUs)*w.p.Jobs[k].MemPerGPUMB
 				spanned = spanned || len(place) > 1 && !w.p.Jobs[k].Mixes
 			}
 		}
 	}
-	return free >= 0 && (node.CPUs < 0 || cpus >= 0) && (node.MemoryMB < 0 || j.MemPerGPUMB == 0 || mem >= 0) &&
+	return free >= 0 && typed >= 0 && (node.CPUs < 0 || cpus >= 0) && (node.MemoryMB < 0 || j.MemPerGPUMB == 0 || mem >= 0) &&
 		!(several && spanned && !w.p.Share && !j.Mixes)
 }
 

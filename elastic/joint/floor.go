@@ -10,7 +10,8 @@ type floor struct {
 	cap    []int // GPUs free when nobody of the problem is there
 	cpus   []int
 	mem    []int64
-	spans  []int     // jobs over several nodes on it
+	spans  []int // jobs over several nodes on it
+	types  byType
 	bucket [][]int32 // nodes by class, spanned or not, and free GPUs
 	pos    []int32   // of each node in its bucket
 	least  [][]int   // by class: how many nodes have so many GPUs free, or more
@@ -29,7 +30,7 @@ func newFloor(p *Problem) *floor {
 	n := len(p.Nodes)
 	f := &floor{
 		free: make([]int, n), class: make([]int, n), cap: make([]int, n), cpus: make([]int, n), mem: make([]int64, n),
-		spans: make([]int, n), pos: make([]int32, n), spoken: make([]int32, n), share: p.Share,
+		spans: make([]int, n), pos: make([]int32, n), spoken: make([]int32, n), share: p.Share, types: newByType(p),
 	}
 	for i, node := range p.Nodes {
 		f.most = max(f.most, node.Free)
@@ -71,6 +72,7 @@ func (f *floor) reset(p *Problem) {
 		clear(f.least[c])
 	}
 	clear(f.room)
+	f.types.reset(p)
 	for i := len(p.Nodes) - 1; i >= 0; i-- { // buckets are used from their end: first nodes first
 		node := &p.Nodes[i]
 		st := node.stand()
@@ -178,6 +180,7 @@ func (f *floor) shift(j *Job, place []Share, sign int) {
 		f.spans[s.Node] += spanning
 		f.cpus[s.Node] -= sign * j.cpusFor(s.GPUs)
 		f.mem[s.Node] -= int64(sign) * int64(s.GPUs) * j.MemPerGPUMB
+		f.types.take(j, s.Node, sign*s.GPUs)
 		f.enter(s.Node)
 	}
 }
@@ -191,7 +194,7 @@ func (j *Job) cpusFor(gpus int) int {
 
 // holds reports whether the node has room for the job's GPUs.
 func (f *floor) holds(i int, j *Job, n int) bool {
-	return f.free[i] >= n &&
+	return f.types.left(j, i, f.free[i]) >= n &&
 		f.cpus[i] >= j.cpusFor(n) &&
 		(j.MemPerGPUMB == 0 || f.mem[i] >= int64(n)*j.MemPerGPUMB)
 }

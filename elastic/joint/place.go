@@ -146,7 +146,7 @@ func (s *Search) filled(j *Job, split []int) []Share {
 	kept, left := s.shares, gpus(split)
 	place := s.room(len(split))
 	for i, node := range s.nodes {
-		n := min(s.f.free[node], left-(len(split)-1-i))
+		n := min(s.f.types.left(j, int(node), s.f.free[node]), left-(len(split)-1-i))
 		if n < 1 || s.f.tally[n] == 0 || !s.f.holds(int(node), j, n) {
 			s.drop(kept)
 			return nil

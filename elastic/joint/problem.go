@@ -10,6 +10,9 @@ type Node struct {
 	// Spanning is whether somebody who is not in the problem, and runs on several
 	// nodes, is on it.
 	Spanning bool
+	// Types are the free GPUs of each type, counted as Job.Type does, where it has several;
+	// nil elsewhere.
+	Types []int
 }
 
 // Share is a job's GPUs on one node.
@@ -53,6 +56,7 @@ type Job struct {
 
 	CPUsPerGPU  int // 0 = one CPU a node
 	MemPerGPUMB int64
+	Type        int // of GPU that it asks for, counted from 1; 0 = any
 }
 
 // Problem is a cluster without the jobs to decide about, and those.

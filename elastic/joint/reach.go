@@ -36,6 +36,7 @@ func (s *Search) CanReach(places [][]Share) bool {
 // road is the nodes while a plan is carried out in thought.
 type road struct {
 	now, then []stand // with every job where it is, and as the plan is carried out
+	has, had  byType  // then, and now
 	ready     []int32
 	queue     []int32 // by node: the first of those that wait there; -1 = none
 	next      []int32 // by job: who waits behind it
@@ -53,6 +54,7 @@ func (r *road) start(s *Search) {
 		r.survey(s)
 	}
 	copy(r.then, r.now)
+	r.has.set(r.had)
 	for n := range r.queue {
 		r.queue[n] = -1
 	}
@@ -70,6 +72,7 @@ func (r *road) survey(s *Search) {
 	count := len(s.p.Nodes)
 	r.now, r.then = make([]stand, count), make([]stand, count)
 	r.queue, r.next = make([]int32, count), make([]int32, len(s.p.Jobs))
+	r.has, r.had = newByType(s.p), newByType(s.p)
 	for n := range s.p.Nodes {
 		r.then[n] = s.p.Nodes[n].stand()
 	}
@@ -77,6 +80,7 @@ func (r *road) survey(s *Search) {
 		r.put(&s.p.Jobs[i], s.p.Jobs[i].Now, 1)
 	}
 	copy(r.now, r.then)
+	r.had.set(r.has)
 }
 
 // sameShares reports whether two places are the same; most are one in memory.
@@ -90,6 +94,7 @@ func (r *road) put(j *Job, place []Share, sign int) {
 		n.free -= sign * sh.GPUs
 		n.cpus -= sign * j.cpusFor(sh.GPUs)
 		n.mem -= int64(sign) * int64(sh.GPUs) * j.MemPerGPUMB
+		r.has.take(j, sh.Node, sign*sh.GPUs)
 		if len(place) > 1 {
 			n.spans += sign
 		}
@@ -108,7 +113,7 @@ func (r *road) stopped(s *Search, i int) int {
 		case len(s.places[i]) > 1 && !s.p.Share && !j.Mixes && n.spans > 0:
 			return sh.Node
 		case sh.GPUs > 0 && on(j.Now, sh.Node) >= sh.GPUs:
-		case n.free < sh.GPUs || n.cpus < j.cpusFor(sh.GPUs) || j.MemPerGPUMB > 0 && n.mem < int64(sh.GPUs)*j.MemPerGPUMB:
+		case r.has.left(j, sh.Node, n.free) < sh.GPUs || n.cpus < j.cpusFor(sh.GPUs) || j.MemPerGPUMB > 0 && n.mem < int64(sh.GPUs)*j.MemPerGPUMB:
 			return sh.Node
 		}
 	}

@@ -16,6 +16,9 @@ const (
 	readWait = 50 * time.Millisecond
 	// actWait is how long a write is waited for, or a look that has to be of this moment.
 	actWait = 500 * time.Millisecond
+	// actFree of each such wait is not counted: a write to a server takes about this long, and
+	// open moves bound how many there are in a cycle.
+	actFree = 20 * time.Millisecond
 	// oldest is how long a word that was read is handed out while a newer one is late.
 	oldest = 10 * time.Second
 )
@@ -47,7 +50,7 @@ var _ engine.Mailbox = (*Mailbox)(nil)
 func NewMailbox(under engine.Mailbox, now func() time.Time) *Mailbox {
 	return &Mailbox{
 		under: under, now: now, folders: map[string]*folder{}, crew: newCrew(),
-		reads: newPatience(200*time.Millisecond, now()), acts: newPatience(time.Second, now()), swept: now(),
+		reads: newPatience(200*time.Millisecond, 0, now()), acts: newPatience(time.Second, actFree, now()), swept: now(),
 	}
 }
 

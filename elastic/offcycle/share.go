@@ -43,6 +43,7 @@ func (c *crew) leaves(uid uint32) {
 // passes. Of it a user has a half.
 type patience struct {
 	most time.Duration
+	free time.Duration // of each wait is not counted
 	all  purse
 	of   map[uint32]purse // those that are not full
 }
@@ -52,8 +53,8 @@ type purse struct {
 	at   time.Time
 }
 
-func newPatience(most time.Duration, now time.Time) patience {
-	return patience{most: most, all: purse{most, now}, of: map[uint32]purse{}}
+func newPatience(most, free time.Duration, now time.Time) patience {
+	return patience{most: most, free: free, all: purse{most, now}, of: map[uint32]purse{}}
 }
 
 // refilled is the purse at a later time. A clock that was set back fills nothing.
@@ -81,6 +82,9 @@ func (p *patience) left(uid uint32, now time.Time) time.Duration {
 
 // spend counts what was waited.
 func (p *patience) spend(uid uint32, d time.Duration, now time.Time) {
+	if d -= p.free; d <= 0 {
+		return
+	}
 	p.all = p.all.refilled(p.most, 10, now)
 	u := p.user(uid, now)
 	p.all.left -= d

@@ -82,10 +82,9 @@ func leastSize(j *elastic.Job) int {
 
 // ask is a waiting job on the size at which it is started, in some of its partitions; "" = all.
 func (t *timetable) ask(j *elastic.Job, within string) nodes.Request {
-	return nodes.Request{
-		ID: int64(j.ID), GPUs: leastSize(j), Partition: cmp.Or(within, j.Partition), Uneven: j.Spec.AllowUneven, Share: t.s.Limits.ShareNodes,
-		CPUsPerGPU: j.Spec.CPUsPerGPU, MemPerGPUMB: j.Spec.MemPerGPUMB, MaxNodes: j.MaxNodes,
-	}
+	r := j.Request(t.s.Limits)
+	r.GPUs, r.Partition, r.Uneven = leastSize(j), cmp.Or(within, j.Partition), j.Spec.AllowUneven
+	return r
 }
 
 // shadow is the reservation of a head of the queue.

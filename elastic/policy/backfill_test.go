@@ -155,6 +155,36 @@ func TestBackfillDelaysNobodyReserved(t *testing.T) {
 	}
 }
 
+// TestBackfillLeavesPieces: the first job that waits takes the GPUs that a backfilled one
+// leaves it, though they are different numbers on more nodes than it needs when all are empty.
+func TestBackfillLeavesPieces(t *testing.T) {
+	for _, p := range policy.All {
+		s := elastic.Snapshot{Now: now}
+		for i, n := range []int{1, 1, 4} {
+			s.Nodes = append(s.Nodes, nodes.Node{Name: fmt.Sprintf("n%d", i), Partitions: []string{"gpu"}, GPUs: n, Usable: true})
+		}
+		add := func(limit time.Duration, n int, uneven bool, place nodes.Placement) {
+			j := elastic.Job{ID: elastic.JobID(len(s.Jobs) + 1), Partition: "gpu", Phase: elastic.Held, TimeLimit: limit, Spec: elastic.Spec{Min: n, Max: n, AllowUneven: uneven}}
+			if len(place) > 0 {
+				j.Phase, j.Place, j.TimeLeft = elastic.Running, place, limit
+				nodes.Charge(s.Nodes, j.Load(place))
+			}
+			s.Jobs = append(s.Jobs, j)
+		}
+		half := nodes.Placement{{Node: "n2", GPUs: 2}}
+		add(time.Minute, 1, false, nil)
+		add(0, 3, true, nil)
+		add(0, 2, false, half)
+		add(time.Minute, 2, false, half)
+		add(0, 1, false, nil)
+		alone := s
+		alone.Jobs = s.Jobs[:4]
+		if want, got := begins(alone, p, 2), begins(s, p, 2); !got.Equal(want) {
+			t.Errorf("%s: job 2 starts at %v, without job 5 at %v", p.Name, got, want)
+		}
+	}
+}
+
 // crowdedBehind draws a wide job that waits, and others on two types of GPU that came later
 // and run, beside ordinary ones.
 func crowdedBehind(t *rapid.T) elastic.Snapshot {

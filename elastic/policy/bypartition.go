@@ -75,7 +75,7 @@ func (b byPartition) only(s elastic.Snapshot, p Policy) elastic.Snapshot {
 		if in, moving := s.Intent(j.ID); moving && !in.AnyNodes {
 			for i := range s.Nodes {
 				n := &s.Nodes[i]
-				n.Used += max(0, in.Target.On(n.Name)-j.Place.On(n.Name))
+				n.Book(j.Spec.Type(), max(0, in.Target.On(n.Name)-j.Place.On(n.Name)))
 			}
 		}
 	}

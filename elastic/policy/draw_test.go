@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +19,15 @@ func snapshots(t *rapid.T) elastic.Snapshot {
 	return drawSnapshot(t, []string{"gpu", "gpu", "fast", "gpu,fast", "gpu@a", "gpu@a,gpu@b", "gpu@"}, 2)
 }
 
+// motley draws clusters in which nodes have GPUs of a type, or of two, and jobs that name a
+// type.
+func motley(t *rapid.T) elastic.Snapshot {
+	return drawSnapshot(t, []string{"gpu", red, red, "gpu@blue"}, 2)
+}
+
+// red is a partition for jobs and demands of one type.
+const red = "gpu@red"
+
 // plain draws clusters with one partition and nobody but sluice's jobs waiting.
 func plain(t *rapid.T) elastic.Snapshot { return drawSnapshot(t, []string{"gpu"}, 0) }
 
@@ -33,8 +43,12 @@ func drawSnapshot(t *rapid.T, partitions []string, demands int) elastic.Snapshot
 		if len(partitions) > 1 {
 			n.Partitions = rapid.SampledFrom([][]string{{"gpu"}, {"gpu"}, {"gpu", "fast"}, {"fast"}, {"gpu", "gpu@a"}, {"gpu", "gpu@b"}, {"gpu", "gpu@a", "gpu@b"}}).Draw(t, "partitions")
 		}
+		if slices.Contains(partitions, red) {
+			drawTypes(t, &n)
+		}
 		if rapid.IntRange(0, 3).Draw(t, "foreign") == 0 {
 			n.Used = rapid.IntRange(0, n.GPUs).Draw(t, "used")
+			attribute(&n, n.Used)
 		}
 		s.Nodes = append(s.Nodes, n)
 	}
@@ -56,8 +70,33 @@ func drawSnapshot(t *rapid.T, partitions []string, demands int) elastic.Snapshot
 			ID: elastic.JobID(900 + i), Partition: rapid.SampledFrom([]string{"gpu", "fast", "lab", "gpu@a"}).Draw(t, "partition"),
 			Nodes: rapid.IntRange(1, 2).Draw(t, "nodes"), GPUs: rapid.IntRange(1, 8).Draw(t, "gpus"),
 		})
+		if d := &s.Demands[i]; slices.Contains(partitions, red) && rapid.Bool().Draw(t, "of a type") {
+			d.Partition, d.Type = red, "red"
+		}
 	}
 	return s
+}
+
+// drawTypes may give the node GPUs of a type, or of two.
+func drawTypes(t *rapid.T, n *nodes.Node) {
+	switch rapid.IntRange(0, 7).Draw(t, "types") {
+	case 0, 1:
+		red := rapid.IntRange(1, n.GPUs-1).Draw(t, "red ones")
+		n.Type, n.Types = "blue+red", []nodes.OfType{{Type: "blue", GPUs: n.GPUs - red}, {Type: "red", GPUs: red}}
+		n.Partitions = append(slices.Clone(n.Partitions), "gpu@red", "gpu@blue")
+	case 2:
+		n.Type, n.Partitions = "red", append(slices.Clone(n.Partitions), "gpu@red")
+	}
+}
+
+// attribute says of which types the GPUs are that somebody has got who named none.
+func attribute(n *nodes.Node, gpus int) {
+	n.Types = slices.Clone(n.Types)
+	for i := range n.Types {
+		of := &n.Types[i]
+		some := min(gpus, of.GPUs-of.Used)
+		of.Used, gpus = of.Used+some, gpus-some
+	}
 }
 
 // drawEdges makes some nodes those of an edge pool, and returns in which partitions jobs can
@@ -107,8 +146,12 @@ func drawJob(t *rapid.T, id int, partitions []string) elastic.Job {
 			spec.Soft = rapid.Bool().Draw(t, "soft")
 		}
 	}
+	partition := rapid.SampledFrom(partitions).Draw(t, "partition")
+	if _, kind, _ := strings.Cut(partition, "@"); kind == "red" || kind == "blue" {
+		spec.Types = []string{kind}
+	}
 	j := elastic.Job{
-		ID: elastic.JobID(id), Partition: rapid.SampledFrom(partitions).Draw(t, "partition"), Spec: spec,
+		ID: elastic.JobID(id), Partition: partition, Spec: spec,
 		Phase: elastic.Held, Speaks: rapid.IntRange(0, 4).Draw(t, "speaks") > 0, Deaf: rapid.SampledFrom([]int{0, 0, 0, 1, 3}).Draw(t, "deaf"),
 		Done:  rapid.Float64Range(0, 500).Draw(t, "done"),
 		Price: elastic.Price{Start: time.Duration(rapid.SampledFrom([]int{0, 10, 100}).Draw(t, "price")) * time.Second},
@@ -150,20 +193,31 @@ func run(t *rapid.T, s *elastic.Snapshot, j *elastic.Job) {
 	case 1:
 		j.UserHold = true
 	case 2:
-		s.Nodes = nodes.With(s.Nodes, nodes.Load{Place: place})
+		hold(s, *j, place)
 		if target := placed(*s, *j, sizes[rapid.IntRange(0, len(sizes)-1).Draw(t, "target")]); target != nil {
 			s.Intents = append(s.Intents, elastic.Intent{Job: j.ID, Kind: elastic.Resize, From: place, Target: target})
 			// Both are kept apart so that the drawn state is one that can come about.
-			s.Nodes = nodes.With(nodes.Without(s.Nodes, nodes.Load{Place: place}), nodes.Load{Place: target})
+			s.Nodes = nodes.Without(s.Nodes, j.Load(place))
+			hold(s, *j, target)
 			j.Place = target
 		}
 		return
 	}
-	s.Nodes = nodes.With(s.Nodes, nodes.Load{Place: place})
+	hold(s, *j, place)
+}
+
+// hold has the job be at the place, as Slurm then shows it.
+func hold(s *elastic.Snapshot, j elastic.Job, place nodes.Placement) {
+	s.Nodes = nodes.With(s.Nodes, j.Load(place))
+	for i := 0; i < len(s.Nodes) && j.Spec.Type() == ""; i++ {
+		attribute(&s.Nodes[i], place.On(s.Nodes[i].Name))
+	}
 }
 
 func placed(s elastic.Snapshot, j elastic.Job, n int) nodes.Placement {
-	return nodes.Place(s.Nodes, []nodes.Request{{ID: int64(j.ID), GPUs: n, Partition: j.Partition, Uneven: j.Spec.AllowUneven}})[0].Placement
+	r := j.Request(elastic.Limits{})
+	r.GPUs = n
+	return nodes.Place(s.Nodes, []nodes.Request{r})[0].Placement
 }
 
 // equal draws plain clusters of equal nodes and jobs that accept every size, in
@@ -185,7 +239,7 @@ func equal(t *rapid.T) elastic.Snapshot {
 func dump(s elastic.Snapshot) string {
 	var b strings.Builder
 	for _, n := range s.Nodes {
-		fmt.Fprintf(&b, "node %s %v gpus=%d used=%d usable=%v\n", n.Name, n.Partitions, n.GPUs, n.Used, n.Usable)
+		fmt.Fprintf(&b, "node %s %v gpus=%d used=%d types=%s %v usable=%v\n", n.Name, n.Partitions, n.GPUs, n.Used, n.Type, n.Types, n.Usable)
 	}
 	for _, j := range s.Jobs {
 		fmt.Fprintf(&b, "job %d %s %s %v min=%d max=%d step=%d sizes=%v uneven=%v pin=%d price=%v speaks=%v deaf=%d\n", j.ID, j.Partition, j.Phase, j.Place, j.Spec.Min, j.Spec.Max, j.Spec.Step, j.Spec.Sizes, j.Spec.AllowUneven, j.Directive.Pin, j.Price.Total(), j.Speaks, j.Deaf)

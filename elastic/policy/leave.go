@@ -56,7 +56,7 @@ func refuge(s elastic.Snapshot, where elastic.Arrangement, j *elastic.Job, n int
 	var promised []nodes.Load
 	for i := range s.Jobs {
 		if k := (&job{Job: s.Jobs[i]}); k.ID != j.ID {
-			promised = append(promised, k.load(beyond(where.Target[k.ID], k.Place)))
+			promised = append(promised, k.Load(beyond(where.Target[k.ID], k.Place)))
 		}
 	}
 	wants := make([]nodes.Want, len(s.Demands))
@@ -64,9 +64,7 @@ func refuge(s elastic.Snapshot, where elastic.Arrangement, j *elastic.Job, n int
 		wants[i] = d.Want()
 	}
 	idle, _ := nodes.Reserve(nodes.With(s.Nodes, promised...), wants)
-	return nodes.Place(nodes.Without(idle, (&job{Job: *j}).load(j.Place)), []nodes.Request{{
-		ID: int64(j.ID), Partition: j.Partition, GPUs: n,
-		Uneven: j.Spec.AllowUneven || s.Limits.AnySplit, Share: s.Limits.ShareNodes,
-		CPUsPerGPU: j.Spec.CPUsPerGPU, MemPerGPUMB: j.Spec.MemPerGPUMB, MaxNodes: j.MaxNodes,
-	}})[0].Placement
+	r := j.Request(s.Limits)
+	r.GPUs = n
+	return nodes.Place(nodes.Without(idle, j.Load(j.Place)), []nodes.Request{r})[0].Placement
 }

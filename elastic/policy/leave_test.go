@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"fmt"
 	"reflect"
 	"testing"
 
@@ -101,6 +102,22 @@ func TestLeavingTakesWhatIsIdle(t *testing.T) {
 			if d := p.Decide(s)[1]; (d.Place.On("n2") == 2) != want {
 				t.Errorf("%s: %s: %+v", name, p.Name, d)
 			}
+		}
+	}
+}
+
+// TestNothingIsGivenBackInVain: where an ordinary job could only start on a node that is
+// down, nobody gives GPUs back for it.
+func TestNothingIsGivenBackInVain(t *testing.T) {
+	s := elastic.Snapshot{Now: now, Demands: []elastic.Demand{{ID: 900, Partition: "gpu", Nodes: 1, GPUs: 5}}}
+	for i, n := range []int{4, 4, 8} {
+		s.Nodes = append(s.Nodes, nodes.Node{Name: fmt.Sprintf("n%d", i+1), Partitions: []string{"gpu"}, GPUs: n, Usable: n < 8})
+	}
+	j := elastic.Job{ID: 1, Partition: "gpu", Phase: elastic.Running, Speaks: true, Spec: elastic.Spec{Min: 1, Step: 1, AllowUneven: true}, Place: nodes.Placement{{Node: "n1", GPUs: 3}}}
+	s.Jobs, s.Nodes = []elastic.Job{j}, nodes.With(s.Nodes, j.Load(j.Place))
+	for _, p := range policy.All {
+		if a := p.Allocate(s); p.Name != "srpt" && a[1].GPUs < 3 { // srpt has jobs on what they asked for
+			t.Errorf("%s: job 1 gives GPUs back: %s", p.Name, a[1].Why)
 		}
 	}
 }

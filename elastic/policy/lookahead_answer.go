@@ -185,14 +185,14 @@ func (w foresight) served() string {
 func (w foresight) takes(p *prospect, d elastic.Decision) string {
 	text := fmt.Sprintf("its rest takes %s instead of %s", p.time(w.restAt(p, d)+p.price), p.time(p.stay))
 	if w.untried(p, d) {
-		return text + ", as is assumed: it was never seen on " + w.kindOf(d.Place)
+		return text + ", as is assumed: it was never seen on " + w.kindOf(p, d.Place)
 	}
 	return text
 }
 
 // untried reports whether the decision is for a type of GPU that the job was never seen on.
 func (w foresight) untried(p *prospect, d elastic.Decision) bool {
-	kind := w.kindOf(d.Place)
+	kind := w.kindOf(p, d.Place)
 	return w.creed.kinds && kind != "" && p.Curve.Observed(kind) == 0
 }
 
@@ -204,7 +204,7 @@ func (w foresight) shifts(p *prospect, d elastic.Decision) string {
 	case len(w.starts)+len(w.room) > 0:
 		return w.served()
 	case w.untried(p, d):
-		return "it was never seen on " + w.kindOf(d.Place) + ", and may be faster there"
+		return "it was never seen on " + w.kindOf(p, d.Place) + ", and may be faster there"
 	}
 	return "others end sooner by more where it was"
 }

@@ -59,6 +59,9 @@ func (o *outlook) poseNodes() []joint.Node {
 	out := make([]joint.Node, len(o.floor))
 	for i, n := range o.floor {
 		out[i] = joint.Node{Free: n.Free(), Class: o.class[i], CPUs: -1, MemoryMB: -1, Spanning: n.Spanning > 0}
+		for k := 0; k < len(o.mixed) && len(n.Types) > 0; k++ {
+			out[i].Types = append(out[i].Types, n.FreeOf(o.mixed[k]))
+		}
 		if n.CPUs > 0 {
 			out[i].CPUs = max(0, n.CPUs-n.CPUsUsed)
 		}
@@ -73,6 +76,7 @@ func (o *outlook) poseNodes() []joint.Node {
 func (o *outlook) poseJob(p *prospect) joint.Job {
 	j := joint.Job{
 		Groups: p.group.kinds, Must: p.must, CPUsPerGPU: p.Spec.CPUsPerGPU, MemPerGPUMB: p.Spec.MemPerGPUMB,
+		Type: o.typeOf(p.Spec.Type()),
 	}
 	for _, s := range p.at {
 		j.Now = append(j.Now, joint.Share{Node: o.at[s.Node], GPUs: s.GPUs})
@@ -109,21 +113,18 @@ func (o *outlook) poseSplits(to []joint.Option, p *prospect, size int, splits []
 }
 
 // poseDemand is an ordinary job as one that wants one size: room for it outweighs
-// any growth, but nobody is stopped for it. The first to wait comes first. As
-// nodes.Reserve has it, Slurm gives equal shares, rounded up.
+// any growth, but nobody is stopped for it. The first to wait comes first. Slurm gives it
+// what nodes.Reserve sets aside.
 func (o *outlook) poseDemand(d elastic.Demand, k int) joint.Job {
-	g := o.group(d.Partition)
-	count := max(1, d.Nodes)
-	if g.grid.PerNode > 0 {
-		count = max(count, (d.GPUs+g.grid.PerNode-1)/g.grid.PerNode)
-	}
-	split := make([]int, count)
+	g := o.group(d.Partition, d.Type)
+	count, share := d.Want().Shape(o.floor)
+	split := make([]int, max(1, count))
 	for i := range split {
-		split[i] = (d.GPUs + count - 1) / count
+		split[i] = max(1, share)
 	}
 	return joint.Job{
-		Groups: [][]int{g.classes}, Mixes: true,
-		Sizes: []joint.Size{{GPUs: count * split[0], Options: []joint.Option{{Split: split, Value: wantDemand * float64(mostDemands-k)}}}},
+		Groups: [][]int{g.classes}, Mixes: true, Type: o.typeOf(d.Type),
+		Sizes: []joint.Size{{GPUs: len(split) * split[0], Options: []joint.Option{{Split: split, Value: wantDemand * float64(mostDemands-k)}}}},
 	}
 }
 

@@ -57,8 +57,8 @@ func (w foresight) obstacle(p *prospect) obstacle {
 			continue
 		}
 		usable[n.Name] = true
-		if o.all += n.GPUs; n.Free() > 0 {
-			o.free = append(o.free, n.Free())
+		if o.all += n.Has(p.Spec.Type()); n.FreeOf(p.Spec.Type()) > 0 {
+			o.free = append(o.free, n.FreeOf(p.Spec.Type()))
 		}
 	}
 	for i := range w.jobs {
@@ -108,23 +108,22 @@ func (o obstacle) String() string {
 // unevenly reports whether Slurm would give the job so many GPUs, with different numbers on
 // the nodes, if it took such splits.
 func unevenly(inventory []nodes.Node, j *elastic.Job, want int, l elastic.Limits) bool {
-	return len(nodes.Place(inventory, []nodes.Request{{
-		ID: int64(j.ID), Partition: j.Partition, GPUs: want, Uneven: true, Share: l.ShareNodes,
-		CPUsPerGPU: j.Spec.CPUsPerGPU, MemPerGPUMB: j.Spec.MemPerGPUMB, MaxNodes: j.MaxNodes,
-	}})[0].Placement) > 0
+	r := j.Request(l)
+	r.GPUs, r.Uneven = want, true
+	return len(nodes.Place(inventory, []nodes.Request{r})[0].Placement) > 0
 }
 
 // impossible says why so many GPUs cannot be had even on an empty cluster.
 func impossible(s *elastic.Snapshot, j *elastic.Job, want int) string {
 	empty, most := slices.Clone(s.Nodes), 0
 	for i := range empty {
-		empty[i].Used, empty[i].CPUsUsed, empty[i].MemUsedMB = 0, 0, 0
+		empty[i] = empty[i].Empty()
 	}
 	for _, partition := range strings.Split(j.Partition, ",") {
 		have := 0
 		for _, n := range empty {
 			if n.In(partition) {
-				have += n.Free()
+				have += n.FreeOf(j.Spec.Type())
 			}
 		}
 		most = max(most, have)

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -27,8 +28,9 @@ type outlook struct {
 	starts  int   // how many of those that wait are started, or get a minimum, at most
 	solver  knapsack.Solver
 	classes knapsack.Classes
-	sizes   []int // workspace of accepted
-	several bool  // there are several types of GPU
+	sizes   []int    // workspace of accepted
+	several bool     // there are several types of GPU
+	mixed   []string // types of GPU of the nodes that have several
 	creed   creed
 }
 
@@ -99,21 +101,27 @@ func newOutlook(s elastic.Snapshot) *outlook {
 			o.sorts = append(o.sorts, kind)
 		}
 		o.several = o.several || n.Type != s.Nodes[0].Type
+		for _, t := range n.Types {
+			if o.several = true; !slices.Contains(o.mixed, t.Type) {
+				o.mixed = append(o.mixed, t.Type)
+			}
+		}
 	}
 	return o
 }
 
-// group returns what a partition's jobs may use.
-func (o *outlook) group(partition string) *group {
-	g, ok := o.groups[partition]
+// group returns what a partition's jobs may use that ask for a type of GPU; "" = any.
+func (o *outlook) group(partition, kind string) *group {
+	key := partition + " " + kind
+	g, ok := o.groups[key]
 	if !ok {
-		g = o.newGroup(partition)
-		o.groups[partition] = g
+		g = o.newGroup(partition, kind)
+		o.groups[key] = g
 	}
 	return g
 }
 
-func (o *outlook) newGroup(partitions string) *group {
+func (o *outlook) newGroup(partitions, own string) *group {
 	g := &group{grid: speed.Grid{Any: o.snap.Limits.AnySplit}}
 	for _, partition := range strings.Split(partitions, ",") {
 		var kinds [][]int
@@ -124,16 +132,17 @@ func (o *outlook) newGroup(partitions string) *group {
 			if !n.Usable || n.GPUs == 0 || !n.In(partition) {
 				continue
 			}
-			count, gpus = count+1, gpus+n.GPUs
-			g.grid.PerNode = max(g.grid.PerNode, n.GPUs)
+			count, gpus = count+1, gpus+n.Has(own)
+			g.grid.PerNode = max(g.grid.PerNode, n.Has(own))
 			c := o.class[i]
 			if slices.Contains(all, c) {
 				continue
 			}
 			all = append(all, c)
-			k := slices.Index(types, n.Type)
+			kind := cmp.Or(own, n.Type)
+			k := slices.Index(types, kind)
 			if k < 0 {
-				types, kinds = append(types, n.Type), append(kinds, nil)
+				types, kinds = append(types, kind), append(kinds, nil)
 				k = len(types) - 1
 			}
 			kinds[k] = append(kinds[k], c)
@@ -192,7 +201,7 @@ func (o *outlook) classify() {
 		p := &o.jobs[i]
 		p.job = job{Job: ej, at: o.committed(ej), price: max(leastPrice, ej.Price.Total().Seconds()) * float64(1+ej.Deaf)}
 		p.now = p.at.GPUs()
-		p.group = o.group(ej.Partition)
+		p.group = o.group(ej.Partition, ej.Spec.Type())
 		if pin := ej.Directive.Pin; pin > 0 && ej.Spec.Allows(pin, max(pin, p.group.gpus)) {
 			p.pin = pin
 		}
@@ -201,7 +210,7 @@ func (o *outlook) classify() {
 			p.role, p.still = fixed, "keeps "+gpus(p.now)+": nothing new is started on "+why
 		}
 		if p.role == fixed && len(p.at) > 0 {
-			fixtures = append(fixtures, p.load(p.at))
+			fixtures = append(fixtures, p.Load(p.at))
 		}
 	}
 	nodes.Charge(o.floor, fixtures...)
@@ -271,7 +280,7 @@ func (o *outlook) estimate() {
 // fix takes a running job out of the decision: it keeps what it has.
 func (o *outlook) fix(p *prospect, why string) {
 	p.role, p.still, p.must = fixed, "keeps "+gpus(p.now)+": "+why, false
-	nodes.Charge(o.floor, p.load(p.at))
+	nodes.Charge(o.floor, p.Load(p.at))
 	o.gpus -= p.now
 }
 

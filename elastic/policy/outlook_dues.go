@@ -149,7 +149,7 @@ func (o *outlook) beside(classes []int, gpus int, jobs []deadline.Job) int {
 		}
 	}
 	for _, d := range o.snap.Demands[:min(len(o.snap.Demands), mostDemands)] {
-		if haveCommon(classes, o.group(d.Partition).classes) && d.GPUs <= gpus-least {
+		if haveCommon(classes, o.group(d.Partition, d.Type).classes) && d.GPUs <= gpus-least {
 			gpus -= d.GPUs
 		}
 	}

@@ -14,11 +14,26 @@ func (o *outlook) curve(p *prospect, place nodes.Placement) *speed.Curve {
 	if !o.several {
 		return p.Curve
 	}
-	return p.Curve.On(o.kindOf(place))
+	return p.Curve.On(o.kindOf(p, place))
 }
 
-// kindOf is the type of the GPUs of a place, as speeds are kept by it.
-func (o *outlook) kindOf(place nodes.Placement) string {
+// typeOf is the number by which problems know a type of GPU on nodes that have several; 0 = any.
+func (o *outlook) typeOf(kind string) int {
+	k := slices.Index(o.mixed, kind)
+	switch {
+	case kind == "" || len(o.mixed) == 0:
+		return 0
+	case k < 0:
+		return len(o.mixed) + 1 // no such node has it
+	}
+	return k + 1
+}
+
+// kindOf is the type of the job's GPUs at a place, as speeds are kept by it.
+func (o *outlook) kindOf(p *prospect, place nodes.Placement) string {
+	if own := p.Spec.Type(); own != "" {
+		return own
+	}
 	types := make([]string, 0, len(place))
 	for _, s := range place {
 		if i, known := o.at[s.Node]; known {
@@ -33,7 +48,7 @@ func (o *outlook) byKind(p *prospect, sizes []int, out []choice) []choice {
 	grid := o.grid(p)
 	on := make([][][]speed.Timed, len(p.group.kinds))
 	for g, classes := range p.group.kinds {
-		on[g] = p.Curve.On(o.kindOfClasses(classes)).Splits(grid, sizes...)
+		on[g] = p.Curve.On(o.kindOfClasses(p, classes)).Splits(grid, sizes...)
 	}
 	for i, n := range sizes {
 		kinds := make([][]speed.Timed, len(on))
@@ -53,8 +68,21 @@ func (o *outlook) byKind(p *prospect, sizes []int, out []choice) []choice {
 	return out
 }
 
-// kindOfClasses is the type of the GPUs of classes of nodes, as speeds are kept by it.
-func (o *outlook) kindOfClasses(classes []int) string {
+// acrossTypes reports whether the job has several types of GPU on the classes of nodes only
+// if it is on several nodes.
+func (o *outlook) acrossTypes(p *prospect, classes []int) bool {
+	if p.Spec.Type() != "" {
+		return false
+	}
+	first := o.snap.Nodes[slices.Index(o.class, classes[0])].Type
+	return slices.ContainsFunc(classes, func(c int) bool { return o.snap.Nodes[slices.Index(o.class, c)].Type != first })
+}
+
+// kindOfClasses is the type of the job's GPUs on classes of nodes, as speeds are kept by it.
+func (o *outlook) kindOfClasses(p *prospect, classes []int) string {
+	if own := p.Spec.Type(); own != "" {
+		return own
+	}
 	types := make([]string, 0, len(classes))
 	for _, c := range classes {
 		types = append(types, o.snap.Nodes[slices.Index(o.class, c)].Type)

@@ -86,7 +86,7 @@ func (o overtook) String() string {
 func (t *timetable) moved(j *elastic.Job, target nodes.Placement, heads []int, a elastic.Allocation) (*timetable, *elastic.Job) {
 	rest, was := t.without(j.ID)
 	own, is := job{Job: *j}, was
-	is.load, is.ends = own.load(target), time.Time{}
+	is.load, is.ends = own.Load(target), time.Time{}
 	if j.TimeLimit > 0 {
 		is.ends = t.s.Now.Add(j.TimeLimit + j.Price.Total() + backfillSlack)
 	}

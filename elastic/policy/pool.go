@@ -10,6 +10,7 @@ import (
 // pool is the part of the cluster that jobs of one kind may use.
 type pool struct {
 	usable []bool // by node of the inventory
+	kind   string // of GPU that its jobs ask for; "" = any
 	reach  int    // the most GPUs one job could have if it were alone
 	spread []int  // nodes that a size takes at least, by GPUs; 0 = no split exists
 	have   []int  // GPUs of the nodes, largest first, of the partition with most
@@ -18,6 +19,7 @@ type pool struct {
 type poolKey struct {
 	partition string
 	uneven    bool
+	kind      string // of GPU that is asked for; "" = any
 }
 
 // newPool looks at what the nodes have, not at who uses it.
@@ -26,21 +28,21 @@ func newPool(inventory []nodes.Node, key poolKey) *pool {
 		if !n.Usable {
 			return 0
 		}
-		return n.GPUs
+		return n.Has(key.kind)
 	})
 }
 
 // open is the pool as one job finds it that leaves the place it has in the view
 // of the inventory.
 func (r *round) open(j *job, inventory []nodes.Node, place nodes.Placement) *pool {
-	request := nodes.Request{CPUsPerGPU: j.Spec.CPUsPerGPU, MemPerGPUMB: j.Spec.MemPerGPUMB}
-	without := nodes.Without(inventory, j.load(place))
-	return poolOf(without, poolKey{j.Partition, j.Spec.AllowUneven}, request.Room)
+	request := j.Request(r.snap.Limits)
+	without := nodes.Without(inventory, j.Load(place))
+	return poolOf(without, poolKey{j.Partition, j.Spec.AllowUneven, j.Spec.Type()}, request.Room)
 }
 
 // poolOf counts on each node what room says it has.
 func poolOf(inventory []nodes.Node, key poolKey, room func(nodes.Node) int) *pool {
-	p := &pool{usable: make([]bool, len(inventory))}
+	p := &pool{usable: make([]bool, len(inventory)), kind: key.kind}
 	for _, partition := range strings.Split(key.partition, ",") {
 		var have []int
 		for i, n := range inventory {
@@ -131,7 +133,7 @@ func (p *pool) free(inventory []nodes.Node) int {
 	sum := 0
 	for i, in := range p.usable {
 		if in {
-			sum += inventory[i].Free()
+			sum += inventory[i].FreeOf(p.kind)
 		}
 	}
 	return sum

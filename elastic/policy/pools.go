@@ -130,15 +130,15 @@ func (p *pooling) order() []int {
 
 // room reports whether the job accepts any size that the pool could give it.
 func (p *pooling) room(j *elastic.Job, pool string) bool {
-	gpus, _ := p.built(pool)
+	gpus, _ := p.built(pool, j.Spec.Type())
 	return len(j.Spec.Options(gpus)) > 0
 }
 
 // inTime reports whether the job could end in time if it had the pool for itself.
 func (p *pooling) inTime(j *elastic.Job, pool string) bool {
-	gpus, most := p.built(pool)
+	gpus, most := p.built(pool, j.Spec.Type())
 	left, counted := j.Remaining()
-	curve := j.Curve.On(p.snap.KindIn(pool))
+	curve := j.Curve.On(p.snap.KindIn(j, pool))
 	if !counted || curve.Samples() == 0 {
 		return true // who knows
 	}
@@ -149,11 +149,11 @@ func (p *pooling) inTime(j *elastic.Job, pool string) bool {
 	})
 }
 
-// built is how many GPUs the usable nodes of a pool have, and how many the largest has.
-func (p *pooling) built(pool string) (gpus, most int) {
+// built is how many GPUs of a type the usable nodes of a pool have, and how many the largest has.
+func (p *pooling) built(pool, kind string) (gpus, most int) {
 	for i := range p.snap.Nodes {
 		if n := &p.snap.Nodes[i]; n.Usable && n.InAny(pool) {
-			gpus, most = gpus+n.GPUs, max(most, n.GPUs)
+			gpus, most = gpus+n.Has(kind), max(most, n.Has(kind))
 		}
 	}
 	return gpus, most
@@ -193,7 +193,7 @@ func (p *pooling) decided() elastic.Allocation {
 		}
 		j := &s.Jobs[i]
 		j.Partition = p.pools[i][p.at[i]]
-		j.Curve = j.Curve.On(s.KindIn(j.Partition))
+		j.Curve = j.Curve.On(s.KindIn(j, j.Partition))
 		if p.runsElsewhere(i) {
 			j.Place, j.Phase = nil, elastic.Held
 		}

@@ -25,7 +25,7 @@ func apply(s elastic.Snapshot, a elastic.Allocation) elastic.Snapshot {
 				j.Place, j.Phase, j.Speaks, j.Moved = target, elastic.Running, true, s.Now
 			}
 		}
-		out.Nodes = nodes.With(out.Nodes, nodes.Load{Place: j.Place})
+		out.Nodes = nodes.With(out.Nodes, j.Load(j.Place))
 		out.Jobs = append(out.Jobs, j)
 	}
 	return out
@@ -44,6 +44,38 @@ func TestAllocationsAreSound(t *testing.T) {
 				sound(t, p.Name, s, j, a, where)
 			}
 			within(t, p.Name, s, apply(s, a))
+		}
+	})
+}
+
+// Of no type more GPUs are given than a node has, and what is given can be placed.
+func TestTypesAreKept(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := motley(t)
+		s.Limits.Preempt = rapid.Bool().Draw(t, "preempt")
+		for _, p := range policy.All {
+			a := p.Allocate(s)
+			where := elastic.Arrange(s, a)
+			for _, j := range s.Jobs {
+				if d := a[j.ID]; d.GPUs > 0 && where.Target[j.ID].GPUs() != d.GPUs {
+					t.Fatalf("%s: job %d gets %d on %v and is arranged as %v (%s)\n%s", p.Name, j.ID, d.GPUs, d.Place, where.Target[j.ID], where.Unplaced[j.ID], dump(s))
+				}
+			}
+			next := apply(s, a)
+			within(t, p.Name, s, next)
+			for _, n := range s.Nodes {
+				for _, of := range n.Types {
+					had, has := 0, 0
+					for i, j := range next.Jobs {
+						if slices.Contains(j.Spec.Types, of.Type) {
+							had, has = had+s.Committed(s.Jobs[i]).On(n.Name), has+j.Place.On(n.Name)
+						}
+					}
+					if has > max(had, of.GPUs) {
+						t.Fatalf("%s: %s gives %d of %d GPUs of type %s\n%s", p.Name, n.Name, has, of.GPUs, of.Type, dump(s))
+					}
+				}
+			}
 		}
 	})
 }

@@ -96,11 +96,7 @@ func (q *queue) began(j *elastic.Job, n int) string {
 
 // request is the job as nodes sees it, on the size it needs to start.
 func (q *queue) request(j *elastic.Job) nodes.Request {
-	r := nodes.Request{
-		ID: int64(j.ID), Partition: j.Partition,
-		Uneven: j.Spec.AllowUneven || q.snap.Limits.AnySplit, Share: q.snap.Limits.ShareNodes,
-		CPUsPerGPU: j.Spec.CPUsPerGPU, MemPerGPUMB: j.Spec.MemPerGPUMB, MaxNodes: j.MaxNodes,
-	}
+	r := j.Request(q.snap.Limits)
 	if pin := j.Directive.Pin; pin > 0 && j.Spec.Allows(pin, pin) {
 		r.GPUs = pin
 	} else {
@@ -180,7 +176,7 @@ func (q *queue) largest(partitions string) int {
 }
 
 func (q *queue) pool(r nodes.Request) *pool {
-	key := poolKey{r.Partition, r.Uneven}
+	key := poolKey{r.Partition, r.Uneven, r.Type}
 	if q.pools[key] == nil {
 		q.pools[key] = newPool(q.snap.Nodes, key)
 	}

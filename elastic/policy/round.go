@@ -82,7 +82,7 @@ func (r *round) classify(ej elastic.Job) job {
 	j := job{Job: ej, at: r.snap.Committed(ej), price: ej.Price.Total().Seconds() * float64(1+ej.Deaf)}
 	j.now = j.at.GPUs()
 	j.Spec.AllowUneven = ej.Spec.AllowUneven || r.snap.Limits.AnySplit
-	j.pool = r.pool(poolKey{ej.Partition, j.Spec.AllowUneven})
+	j.pool = r.pool(poolKey{ej.Partition, j.Spec.AllowUneven, j.Spec.Type()})
 	j.sizes = ej.Spec.Options(j.pool.reach)
 	j.sizes = slices.DeleteFunc(j.sizes, func(n int) bool { return !j.pool.splits(n) || j.MaxNodes > 0 && j.pool.spread[n] > j.MaxNodes })
 	if pin := ej.Directive.Pin; pin > 0 && ej.Spec.Allows(pin, max(pin, j.pool.reach)) {

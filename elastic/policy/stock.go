@@ -25,7 +25,7 @@ func newStock(s elastic.Snapshot) *stock {
 		}
 		j := job{Job: s.Jobs[i]}
 		if in, moving := s.Intent(j.ID); moving && !in.AnyNodes {
-			k.take(j.load(beyond(in.Target, j.Place)))
+			k.take(j.Load(beyond(in.Target, j.Place)))
 		}
 	}
 	for _, n := range k.nodes {
@@ -86,9 +86,9 @@ func (k *stock) idle(r nodes.Request) int {
 }
 
 func (k *stock) shelf(partition string, r nodes.Request) *shelf {
-	kind := nodes.Request{Partition: partition, CPUsPerGPU: r.CPUsPerGPU, MemPerGPUMB: r.MemPerGPUMB}
+	kind := nodes.Request{Partition: partition, CPUsPerGPU: r.CPUsPerGPU, MemPerGPUMB: r.MemPerGPUMB, Type: r.Type}
 	for _, s := range k.shelves {
-		if s.kind.Partition == partition && s.kind.CPUsPerGPU == r.CPUsPerGPU && s.kind.MemPerGPUMB == r.MemPerGPUMB {
+		if s.kind.Partition == partition && s.kind.CPUsPerGPU == r.CPUsPerGPU && s.kind.MemPerGPUMB == r.MemPerGPUMB && s.kind.Type == r.Type {
 			return s
 		}
 	}
@@ -101,7 +101,7 @@ func (k *stock) shelf(partition string, r nodes.Request) *shelf {
 func (k *stock) take(l nodes.Load) {
 	for _, share := range l.Place {
 		if i, ok := k.index(share.Node); ok {
-			nodes.Charge(k.nodes[i:i+1], nodes.Load{Place: l.Place, CPUsPerGPU: l.CPUsPerGPU, MemPerGPUMB: l.MemPerGPUMB})
+			nodes.Charge(k.nodes[i:i+1], l)
 			k.restock(i)
 		}
 	}

@@ -38,12 +38,12 @@ func newTimetable(s elastic.Snapshot, a elastic.Allocation) *timetable {
 			target = s.Committed(j.Job)
 		}
 		more := beyond(target, j.Place)
-		nodes.Charge(t.floor, j.load(more))
+		nodes.Charge(t.floor, j.Load(more))
 		if at := slices.Concat(j.Place, more); len(at) > 0 {
 			j.at, j.now = s.Committed(j.Job), s.Committed(j.Job).GPUs()
 			role, _ := j.classified(s)
 			t.held = append(t.held, holding{
-				id: j.ID, load: j.load(at), ends: endOf(s.Now, &j.Job), movable: role == movable, least: j.Spec.Min, partition: j.Partition,
+				id: j.ID, load: j.Load(at), ends: endOf(s.Now, &j.Job), movable: role == movable, least: j.Spec.Min, partition: j.Partition,
 			})
 		}
 	}
@@ -82,7 +82,7 @@ func (t *timetable) tenants() {
 	}
 	first, several := len(t.held), map[string]int{}
 	for _, tenant := range t.s.Tenants {
-		h := holding{ends: tenant.Ends, gpus: true}
+		h := holding{load: nodes.Load{Type: tenant.Type}, ends: tenant.Ends, gpus: true}
 		for _, share := range tenant.Place {
 			n := max(0, min(share.GPUs, left[share.Node]))
 			left[share.Node] -= n
@@ -116,7 +116,7 @@ func (h holding) credit(inventory []nodes.Node) {
 	for i := range inventory {
 		for _, share := range h.load.Place {
 			if share.Node == inventory[i].Name {
-				inventory[i].Used = max(0, inventory[i].Used-share.GPUs)
+				inventory[i].Book(h.load.Type, -min(share.GPUs, inventory[i].Used))
 			}
 		}
 	}
@@ -169,7 +169,7 @@ func (t *timetable) could(ask nodes.Request, when time.Time) bool {
 	free := 0
 	for _, n := range inventory {
 		if n.InAny(ask.Partition) {
-			free += n.Free()
+			free += n.FreeOf(ask.Type)
 		}
 	}
 	for _, h := range t.held {

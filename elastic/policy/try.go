@@ -39,7 +39,7 @@ func (r *round) try(size []int, wants []want) trial {
 				place = j.at
 			}
 		}
-		t.place[i], loads[i] = place, j.load(place)
+		t.place[i], loads[i] = place, j.Load(place)
 	}
 	asked := make([]nodes.Want, len(wants))
 	for i, w := range wants {
@@ -71,11 +71,6 @@ func (r *round) arrange(size []int) elastic.Arrangement {
 		}
 	}
 	return elastic.Arrange(few, a)
-}
-
-// load is what the job takes at a placement.
-func (j *job) load(place nodes.Placement) nodes.Load {
-	return nodes.Load{Place: place, CPUsPerGPU: j.Spec.CPUsPerGPU, MemPerGPUMB: j.Spec.MemPerGPUMB}
 }
 
 // fill finds the cheapest reduction of running jobs under which all sizes and
@@ -128,7 +123,7 @@ func (r *round) scarce(t trial, wants []want) *pool {
 		pools = append(pools, r.jobs[i].pool)
 	}
 	for _, i := range t.unmet {
-		pools = append(pools, r.pool(poolKey{wants[i].Partition, false}))
+		pools = append(pools, r.pool(poolKey{wants[i].Partition, false, wants[i].Type}))
 	}
 	return union(pools)
 }

@@ -110,9 +110,9 @@ func (v *eviction) fits(d elastic.Demand, gone []*elastic.Job) bool {
 	var here, then []nodes.Load
 	for i := range v.s.Jobs {
 		j := &job{Job: v.s.Jobs[i]}
-		here = append(here, j.load(j.Place))
+		here = append(here, j.Load(j.Place))
 		if !slices.ContainsFunc(gone, func(g *elastic.Job) bool { return g.ID == j.ID }) {
-			then = append(then, j.load(v.where.Target[j.ID]))
+			then = append(then, j.Load(v.where.Target[j.ID]))
 		}
 	}
 	_, met := nodes.Reserve(nodes.With(nodes.Without(v.s.Nodes, here...), then...), []nodes.Want{d.Want()})

@@ -46,7 +46,7 @@ func (w *weighing) appraise() {
 		}
 		least, alone := p.choices[0].gpus, math.Inf(1)
 		for _, classes := range p.group.kinds {
-			for _, s := range p.Curve.On(w.kindOfClasses(classes)).Splits(w.grid(p), least)[0] {
+			for _, s := range p.Curve.On(w.kindOfClasses(p, classes)).Splits(w.grid(p), least)[0] {
 				alone = min(alone, s.Seconds)
 			}
 		}
@@ -87,7 +87,7 @@ func blind(p *prospect, kind string) bool {
 
 // staying is what staying is worth, on a type that may be faster than it seems as well.
 func (w *weighing) staying(p *prospect) float64 {
-	v := p.worth / p.stay * w.hoped(p, w.kindOf(p.at)) * loyal
+	v := p.worth / p.stay * w.hoped(p, w.kindOf(p, p.at)) * loyal
 	if p.now == p.pin {
 		v += wantPin
 	}
@@ -137,6 +137,13 @@ func (w *weighing) weighNodes() []welfare.Node {
 				free[r] = math.MaxInt32 // not counted
 			}
 		}
+		for k := range w.mixed {
+			of := int64(math.MaxInt32)
+			if len(n.Types) > 0 {
+				of = int64(n.Types[k])
+			}
+			free = append(free, of)
+		}
 		out[i].Free = free
 	}
 	return out
@@ -157,14 +164,14 @@ func (w *weighing) weighJob(p *prospect) welfare.Job {
 		sizes[k] = c.gpus
 	}
 	for _, classes := range p.group.kinds {
-		kind, nodes := w.kindOfClasses(classes), w.nodes(classes)
+		kind, nodes := w.kindOfClasses(p, classes), w.nodes(classes)
 		faster, few := w.hoped(p, kind), sizes
 		if blind(p, kind) {
 			few = sizes[:min(1, len(sizes))] // its minimum it may have anywhere
 		}
 		for k, splits := range p.Curve.On(kind).Splits(w.grid(p), few...) {
 			for _, s := range splits {
-				if len(s.Split) <= len(nodes) && (len(s.Split) > 1 || !speed.Mixed(kind)) { // one node has one type
+				if len(s.Split) <= len(nodes) && (len(s.Split) > 1 || !w.acrossTypes(p, classes)) { // one node has what it has
 					value := w.moveWorth(p, sizes[k], s.Seconds*p.work/faster, horizon)
 					j.Options = append(j.Options, welfare.Option{Value: value, Tasks: w.tasks(p, s.Split, nodes)})
 				}
@@ -189,10 +196,17 @@ func (w *weighing) tasks(p *prospect, split []int, nodes []int32) []welfare.Task
 
 // needs is what a share of so many GPUs takes of its node.
 func (w *weighing) needs(p *prospect, gpus, across int) []int64 {
-	load := p.load(nil)
+	load := p.Load(nil)
 	out := []int64{int64(gpus), int64(load.CPUs(gpus)), int64(gpus) * load.MemPerGPUMB, 0}
 	if across > 1 {
 		out[resSpan] = 1
+	}
+	for k := range w.mixed {
+		need := int64(0)
+		if w.typeOf(load.Type) == k+1 {
+			need = int64(gpus)
+		}
+		out = append(out, need)
 	}
 	return out
 }

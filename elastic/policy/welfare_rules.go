@@ -15,6 +15,9 @@ func (w *weighing) price(p *welfare.Problem) {
 	for i, n := range w.snap.Nodes {
 		kind := slices.Index(w.types, n.Type)
 		p.Nodes[i].Account = []int{kind, kinds, kinds + 1, kinds + 2}
+		for range w.mixed {
+			p.Nodes[i].Account = append(p.Nodes[i].Account, kinds+2) // nobody pays for a type twice
+		}
 		if !n.Usable {
 			continue
 		}

@@ -19,6 +19,7 @@ type Job struct {
 	Name string       // "train"
 	Spec elastic.Spec // Token drawn from the seed; Min 1; Total 10
 	Args []string     // further sbatch options
+	Own  bool         // submitted to its user's own sluiced
 	// Limit is the Slurm time limit in whole minutes; none.
 	Limit time.Duration
 

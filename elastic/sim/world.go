@@ -118,7 +118,7 @@ func (w *World) User(name string) *fake.Session { return w.Slurm.As(name).Steady
 // the test.
 func (w *World) Submit(j Job) *Trainer {
 	t := w.trainer(j)
-	tag := elastic.Tag{Spec: t.Job.Spec}
+	tag := elastic.Tag{Spec: t.Job.Spec, Own: j.Own}
 	args := []string{"--hold", "--requeue", "--open-mode=append", "--job-name=" + t.Job.Name,
 		"--comment=" + tag.String(), "--nodes=1-1", "--ntasks=1", fmt.Sprintf("--gpus-per-node=%d", firstSize(w, t.Job.Spec))}
 	if j.Limit > 0 {

@@ -25,8 +25,8 @@ type Grid struct {
 	// Any admits every split, as published simulators do. Off, all shares are
 	// equal, which is what Slurm gives whatever the order of nodes.
 	Any bool
-	// Uneven adds uneven splits over the fewest nodes possible, which Slurm gives
-	// where the nodes' free GPUs happen to be so.
+	// Uneven adds uneven splits over the fewest nodes possible, and over up to four, which
+	// Slurm gives where the nodes' free GPUs happen to be so.
 	Uneven bool
 }
 
@@ -100,14 +100,18 @@ func (c *Curve) splits(n int, g Grid) []Timed {
 	}
 	var out []Timed
 	fewest, most := (n+g.PerNode-1)/g.PerNode, min(n, g.Nodes)
-	if g.Any {
-		most = min(most, max(manyNodes, 2*fewest))
+	uneven := fewest - 1 // on up to so many nodes
+	switch {
+	case g.Any:
+		uneven = min(most, max(manyNodes, 2*fewest))
+	case g.Uneven:
+		uneven = min(most, max(fewest, exactNodes))
 	}
-	for m := fewest; m <= most && (g.Any || g.Uneven && m == fewest); m++ {
+	for m := fewest; m <= uneven; m++ {
 		out = c.uneven(out, n, m, g.PerNode)
 	}
 	for share := g.PerNode; share >= 1 && !g.Any; share-- {
-		if m := n / share; n%share == 0 && m <= most && !(g.Uneven && m == fewest) {
+		if m := n / share; n%share == 0 && m <= most && m > uneven {
 			out = c.add(out, n, equal(share, m))
 		}
 	}

@@ -15,6 +15,8 @@ type gpus struct {
 	slices int
 	kind   string // the type when there is a single one, else ""
 	ids    []int  // indices, where Slurm tells
+	// types count the whole GPUs by type, "" where there is none.
+	types map[string]int
 }
 
 // times is so many times as many, once at least.
@@ -55,6 +57,12 @@ func parseGPUs(list string) (gpus, error) {
 			total.slices += n
 		case kind != "":
 			whole[kind] = true
+			fallthrough
+		case !equals:
+			if total.types == nil {
+				total.types = map[string]int{}
+			}
+			total.types[kind] += n
 		}
 		if equals && kind == "" {
 			tracked.count = n

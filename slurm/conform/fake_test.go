@@ -34,6 +34,16 @@ func TestFakeAtSlurmsDefaults(t *testing.T) {
 	}
 }
 
+// TestFakeWithTypes: types of GPU, several of them on one node.
+func TestFakeWithTypes(t *testing.T) {
+	all := fake.Grid(4, 4)
+	for i := range all {
+		all[i].GPUType = "blue"
+	}
+	all[0].GPUType, all[0].Types = "", conform.Types
+	conform.RunTypes(t, conform.Fake(fake.Config{Seed: 1, Nodes: all}))
+}
+
 // TestFakeThatLosesTrack: as older releases do.
 func TestFakeThatLosesTrack(t *testing.T) {
 	conform.Run(t, conform.Fake(fake.Config{Seed: 1, Lingering: true}))

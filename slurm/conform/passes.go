@@ -20,6 +20,37 @@ func RunPasses(t *testing.T, s Subject) Score {
 const passSoon = 6 * time.Second
 
 var passes = []promise{
+	// Told both, Slurm's main scheduler starts it in none: its nodes are not of all of its
+	// partitions. The backfill would, up to 30 s later.
+	{"a job of two partitions that is told one starts soon, and may be told both again", 2, func(c *check) {
+		first, second := c.partitionOf(c.nodes[:1], ""), c.partitionOf(c.nodes[1:], "")
+		both := first.name + "," + second.name
+		id := c.held(1, "--partition="+both)
+		for _, to := range []struct {
+			partition
+			nodes []string
+		}{{second, c.nodes[1:]}, {first, c.nodes[:1]}} {
+			c.must(c.Operator.Update(c.ctx, id, slurm.Update{Partition: to.name, Nodes: to.nodes, GPUsPerNode: 1, CPUs: 1, StartAfter: time.Second}))
+			c.must(c.Operator.Release(c.ctx, id))
+			begin := c.job(id).Eligible
+			for c.Now().Before(begin.Add(time.Second)) {
+				c.Step()
+			}
+			asked := c.Now()
+			if !isRunning(c.job(id)) {
+				c.must(c.Operator.RequestPass(c.ctx, id))
+			}
+			c.runs(id)
+			if took := c.Now().Sub(asked); took > passSoon {
+				c.Errorf("started %s after a pass was asked for", took)
+			}
+			c.in(id, to.name)
+			c.must(c.Operator.RequeueHold(c.ctx, id))
+			c.pends(id)
+			c.must(c.Operator.Update(c.ctx, id, slurm.Update{Partition: both}))
+			c.in(id, both)
+		}
+	}},
 	{"a job whose begin time came starts soon after a pass is asked for", 1, func(c *check) {
 		for _, who := range []slurm.Client{c.Owner, c.Operator} {
 			id := c.held(1)

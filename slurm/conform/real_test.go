@@ -64,6 +64,24 @@ func TestRealSlurmAtItsDefaults(t *testing.T) {
 	}
 }
 
+// TestRealSlurmWithTypes holds every release at hand to the promises about types of GPU,
+// several of them on one node.
+func TestRealSlurmWithTypes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("NOT TESTED on a real Slurm: -short")
+	}
+	if os.Geteuid() != 0 {
+		skip(t, "only root can act as several users")
+	}
+	owner, other := accounts(t, "alice", "bob", "games", "mail")
+	for _, root := range labtest.Roots() {
+		t.Run(treeName(root), func(t *testing.T) {
+			l := labtest.Up(t, lab.Config{FastScheduling: true, Nodes: 2, GPUs: 4, GPUType: "blue", GPUTypes: []string{"red:2+blue:2"}, Root: root})
+			tell(l.Release()+"+types", conform.RunTypes(t, conform.Lab(t, l, owner, other)))
+		})
+	}
+}
+
 // TestRealSlurmWithLimits holds every release at hand that has slurmdbd to the promises
 // about limits.
 func TestRealSlurmWithLimits(t *testing.T) {

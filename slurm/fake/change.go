@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sluice-hpc/sluice/slurm"
@@ -200,6 +201,10 @@ func (s *Session) Update(ctx context.Context, id slurm.JobID, u slurm.Update) er
 		if a != nil {
 			return a
 		}
+		if u.Partition != "" {
+			j.parts = strings.Split(u.Partition, ",")
+			j.part = j.parts[0]
+		}
 		j.want = w
 		if u.CPUs > 0 {
 			j.cpusWritten = s.operator() // who writes them last
@@ -255,6 +260,9 @@ func (f *Fake) reshape(w want, u slurm.Update) (want, *failure) {
 	if nodes > 0 {
 		w.minNodes, w.maxNodes, w.tasks = nodes, nodes, nodes
 		w.cpus = max(w.cpus, w.tasks*w.perTask)
+	}
+	if u.GPUType != "" && w.gpuType == "" {
+		return w, fail(slurm.ErrRefused, "Invalid GRES specification (with and without type identification)")
 	}
 	if u.GPUsPerNode > 0 {
 		w.perNode, w.total, w.gpuType = u.GPUsPerNode, 0, u.GPUType

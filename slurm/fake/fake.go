@@ -66,8 +66,9 @@ type NodeConfig struct {
 	Name       string
 	GPUs       int
 	GPUType    string
-	CPUs       int   // 64
-	MemoryMB   int64 // 256000
+	Types      []slurm.OfType // where it has several: their GPUs add up to GPUs, in order of index
+	CPUs       int            // 64
+	MemoryMB   int64          // 256000
 	Partitions []string
 	Features   []string // active
 }

@@ -2,6 +2,7 @@ package fake
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sluice-hpc/sluice/slurm"
@@ -47,14 +48,50 @@ func (f *Fake) node(name string) *node {
 	return nil
 }
 
-func (n *node) free() int {
+// free counts the GPUs of a type that nobody holds; "" = of any.
+func (n *node) free(kind string) int {
 	free := 0
-	for _, id := range n.holder {
-		if id == 0 {
+	for idx, id := range n.holder {
+		if id == 0 && n.is(idx, kind) {
 			free++
 		}
 	}
 	return free
+}
+
+// has counts the GPUs of a type; "" = of any.
+func (n *node) has(kind string) int {
+	all := 0
+	for idx := range n.holder {
+		if n.is(idx, kind) {
+			all++
+		}
+	}
+	return all
+}
+
+// is reports whether the GPU of that index is of the type; "" = any is.
+func (n *node) is(idx int, kind string) bool {
+	if kind == "" {
+		return true
+	}
+	for _, t := range n.Types {
+		if idx < t.GPUs {
+			return t.Type == kind
+		}
+		idx -= t.GPUs
+	}
+	return len(n.Types) == 0 && n.GPUType == kind
+}
+
+// types is what the node query shows of a node with several types, by name.
+func (n *node) types() []slurm.OfType {
+	out := slices.Clone(n.Types)
+	slices.SortFunc(out, func(a, b slurm.OfType) int { return strings.Compare(a.Type, b.Type) })
+	for i, t := range out {
+		out[i].Used = t.GPUs - n.free(t.Type)
+	}
+	return out
 }
 
 func (n *node) usable() bool { return !n.down && !n.drain }
@@ -63,7 +100,7 @@ func (n *node) usable() bool { return !n.down && !n.drain }
 func (n *node) view() slurm.Node {
 	v := slurm.Node{
 		Name: n.Name, Partitions: slices.Clone(n.Partitions), Features: slices.Clone(n.Features), GPUs: n.GPUs, GPUType: n.GPUType,
-		GPUsUsed: n.GPUs - n.free(), CPUs: n.CPUs, CPUsUsed: n.cpus, MemoryMB: n.MemoryMB, Reason: n.reason,
+		GPUsUsed: n.GPUs - n.free(""), Types: n.types(), CPUs: n.CPUs, CPUsUsed: n.cpus, MemoryMB: n.MemoryMB, Reason: n.reason,
 	}
 	switch {
 	case n.down:
@@ -169,7 +206,7 @@ func (f *Fake) take(j *job, shares []slurm.GPUShare, cpus []int) {
 		s := &j.split[i]
 		n := f.node(s.Node)
 		for idx := range n.holder {
-			if len(s.IDs) < s.GPUs && n.holder[idx] == 0 {
+			if len(s.IDs) < s.GPUs && n.holder[idx] == 0 && n.is(idx, j.want.gpuType) {
 				n.holder[idx] = j.id
 				s.IDs = append(s.IDs, idx)
 			}

@@ -55,7 +55,7 @@ func (f *Fake) reserved(j *job) string {
 		return waitsForReservation
 	}
 	_, _, ok := f.fit(j, func(n *node) bool { return !f.kept(j, n) },
-		func(n *node) int { return n.GPUs }, func(n *node) int { return f.cpusOf(j, n) })
+		func(n *node) int { return n.has(j.want.gpuType) }, func(n *node) int { return f.cpusOf(j, n) })
 	begun := slices.ContainsFunc(f.nodes, func(n *node) bool { return f.reservedNow(n) })
 	switch {
 	case ok:

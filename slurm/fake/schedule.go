@@ -87,7 +87,7 @@ func (f *Fake) try(j *job) {
 		return
 	}
 	open := func(n *node) bool { return n.usable() && !f.kept(j, n) }
-	shares, cpus, ok := f.fit(j, open, (*node).free, func(n *node) int { return f.cpusFree(j, n) })
+	shares, cpus, ok := f.fit(j, open, func(n *node) int { return n.free(j.want.gpuType) }, func(n *node) int { return f.cpusFree(j, n) })
 	if !ok {
 		j.reason = "Resources"
 		if gone := f.unusable(j.want.req); len(gone) > 0 {
@@ -115,7 +115,7 @@ func (f *Fake) impossible(j *job, cpus func(*node) int) string {
 		return "PartitionNodeLimit"
 	}
 	_, _, ok := f.fit(j, func(*node) bool { return true },
-		func(n *node) int { return n.GPUs }, cpus)
+		func(n *node) int { return n.has(j.want.gpuType) }, cpus)
 	if !ok {
 		return badConstraints
 	}
@@ -163,7 +163,7 @@ func (f *Fake) fitWithin(j *job, may func(*node) bool, gpus, cpus func(*node) in
 	for _, n := range f.nodes {
 		switch {
 		case !may(n) || !slices.Contains(n.Partitions, j.part) || slices.Contains(w.exclude, n.Name):
-		case w.gpuType != "" && n.GPUType != w.gpuType:
+		case w.gpuType != "" && n.has(w.gpuType) == 0:
 		case slices.Contains(w.req, n.Name):
 			first = append(first, n)
 		case gpus(n) >= max(w.perNode, min(1, w.total)) && cpus(n) >= 1:

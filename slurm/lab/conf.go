@@ -3,6 +3,7 @@ package lab
 import (
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -116,7 +117,11 @@ func (s site) writeNodes(b *strings.Builder) {
 		fmt.Fprintf(b, "NodeName=%s NodeHostname=%s NodeAddr=127.0.0.1 Port=%d CPUs=%d SocketsPerBoard=1 CoresPerSocket=%d ThreadsPerCore=1 RealMemory=%d",
 			name, s.Host, s.Ports[i], c.CPUs, c.CPUs, c.MemoryMB)
 		if c.GPUs > 0 {
-			fmt.Fprintf(b, " Gres=%s:%d", strings.Join(nonEmpty("gpu", c.gpuType(i)), ":"), c.GPUs)
+			var gres []string
+			for _, k := range c.kinds(i) {
+				gres = append(gres, strings.Join(nonEmpty("gpu", k.name, strconv.Itoa(k.gpus)), ":"))
+			}
+			b.WriteString(" Gres=" + strings.Join(gres, ","))
 		}
 		b.WriteString(" State=UNKNOWN\n")
 	}
@@ -149,15 +154,19 @@ func (s site) gresConf() string {
 	}
 	d := layout(s.Config.Dir)
 	for i, name := range s.Config.NodeNames() {
-		fmt.Fprintf(&b, "NodeName=%s Name=gpu", name)
-		if t := s.Config.gpuType(i); t != "" {
-			fmt.Fprintf(&b, " Type=%s", t)
+		first := 0
+		for _, k := range s.Config.kinds(i) {
+			fmt.Fprintf(&b, "NodeName=%s Name=gpu", name)
+			if k.name != "" {
+				fmt.Fprintf(&b, " Type=%s", k.name)
+			}
+			files := d.gpu(name, first)
+			if last := first + k.gpus - 1; last > first {
+				files = filepath.Join(d.join("dev"), fmt.Sprintf("%s-[%d-%d]", name, first, last))
+			}
+			fmt.Fprintf(&b, " File=%s\n", files)
+			first += k.gpus
 		}
-		files := d.gpu(name, 0)
-		if n := s.Config.GPUs; n > 1 {
-			files = filepath.Join(d.join("dev"), fmt.Sprintf("%s-[0-%d]", name, n-1))
-		}
-		fmt.Fprintf(&b, " File=%s\n", files)
 	}
 	return b.String()
 }

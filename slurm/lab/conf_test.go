@@ -25,10 +25,11 @@ var sites = map[string]site{
 		Partitions: []Partition{{Name: "main", Nodes: []string{"edge1"}}, {Name: "all", Options: "PriorityTier=2"}},
 		ExtraConf:  "schedulerparameters=defer\nEpilog=/lab/epilog\n",
 	}},
-	"two types":  {Release: release{22, 5, "22.05.8"}, Config: Config{Dir: "/lab", GPUType: "a", GPUTypes: []string{"", "b"}}},
-	"accounting": {Config: Config{Dir: "/lab", Nodes: 1, Accounting: true}, Release: release{22, 5, "22.05.8"}, DbdPort: 20009},
-	"fast":       {Release: release{22, 5, "22.05.8"}, Config: Config{Dir: "/lab", Nodes: 1, FastScheduling: true}},
-	"no GPUs":    {Release: release{22, 5, "22.05.8"}, Config: Config{Dir: "/lab", Nodes: 1, GPUs: -1}},
+	"two types":       {Release: release{22, 5, "22.05.8"}, Config: Config{Dir: "/lab", GPUType: "a", GPUTypes: []string{"", "b"}}},
+	"types on a node": {Release: release{22, 5, "22.05.8"}, Config: Config{Dir: "/lab", Nodes: 2, GPUTypes: []string{"a:3+b:1", "b"}}},
+	"accounting":      {Config: Config{Dir: "/lab", Nodes: 1, Accounting: true}, Release: release{22, 5, "22.05.8"}, DbdPort: 20009},
+	"fast":            {Release: release{22, 5, "22.05.8"}, Config: Config{Dir: "/lab", Nodes: 1, FastScheduling: true}},
+	"no GPUs":         {Release: release{22, 5, "22.05.8"}, Config: Config{Dir: "/lab", Nodes: 1, GPUs: -1}},
 }
 
 func TestConfGolden(t *testing.T) {
@@ -77,7 +78,10 @@ func TestConfigCheck(t *testing.T) {
 		{"GPUs", Config{Dir: "/tmp/x", GPUs: 65}, "at most 64"},
 		{"no GPUs", Config{Dir: "/tmp/x", GPUs: -1}, ""},
 		{"GPU type", Config{Dir: "/tmp/x", GPUType: "a:b"}, "GPU type"},
-		{"GPU types", Config{Dir: "/tmp/x", GPUTypes: []string{"a", "b c"}}, "GPU types"},
+		{"GPU types", Config{Dir: "/tmp/x", GPUTypes: []string{"a", "b c"}}, "GPU type"},
+		{"GPU types of a node", Config{Dir: "/tmp/x", GPUTypes: []string{"a:2+b:2"}}, ""},
+		{"too few of a node", Config{Dir: "/tmp/x", GPUTypes: []string{"a:2+b:1"}}, "add up to 4"},
+		{"a type twice", Config{Dir: "/tmp/x", GPUTypes: []string{"a:2+a:2"}}, "a:2+a:2"},
 		{"CPUs", Config{Dir: "/tmp/x", CPUs: -2}, "CPUs"},
 		{"memory", Config{Dir: "/tmp/x", MemoryMB: -2}, "MB"},
 		{"slurmd timeout", Config{Dir: "/tmp/x", SlurmdTimeout: time.Second}, "slurmd timeout"},

@@ -26,7 +26,8 @@ type Config struct {
 	GPUs int
 	// GPUType is the Slurm type of the GPUs; "" = they have none.
 	GPUType string
-	// GPUTypes are those of single nodes, in order; "" and nodes beyond have GPUType.
+	// GPUTypes are those of single nodes, in order; "" and nodes beyond have GPUType. A node
+	// of several types has their numbers, which add up to GPUs: "a100:2+t4:2".
 	GPUTypes []string
 	// CPUs and MemoryMB are what each node claims to have, whatever the machine
 	// has; 0 = 16 CPUs, 64000 MB.
@@ -101,6 +102,49 @@ func (c Config) gpuType(i int) string {
 	return c.GPUType
 }
 
+// gpuKind is the GPUs of one type on a node.
+type gpuKind struct {
+	name string // "" = they have none
+	gpus int
+}
+
+// kinds are the i-th node's GPUs by type.
+func (c Config) kinds(i int) []gpuKind {
+	list := c.gpuType(i)
+	if !strings.Contains(list, ":") {
+		return []gpuKind{{list, c.GPUs}}
+	}
+	var out []gpuKind
+	for part := range strings.SplitSeq(list, "+") {
+		name, number, _ := strings.Cut(part, ":")
+		n, _ := strconv.Atoi(number)
+		out = append(out, gpuKind{name, n})
+	}
+	return out
+}
+
+// kindsFit reports whether a node's entry of GPUTypes says what each of its GPUs is.
+func (c Config) kindsFit(i int) bool {
+	sum, seen := 0, map[string]bool{}
+	for _, k := range c.kinds(i) {
+		if k.name != "" && !plainName().MatchString(k.name) || k.gpus < 1 && c.GPUs > 0 || seen[k.name] {
+			return false
+		}
+		sum, seen[k.name] = sum+k.gpus, true
+	}
+	return sum == c.GPUs
+}
+
+// mistyped is the first entry of GPUTypes that cannot be; -1 when there is none.
+func (c Config) mistyped() int {
+	for i := range c.GPUTypes {
+		if !c.kindsFit(i) {
+			return i
+		}
+	}
+	return -1
+}
+
 // complete fills in the defaults.
 func (c Config) complete() Config {
 	c.Dir = cmp.Or(c.Dir, DefaultDir())
@@ -143,8 +187,9 @@ func (c Config) check() error {
 		return bad("%d GPUs a node: must be at most 64", c.GPUs)
 	case c.GPUType != "" && !plainName().MatchString(c.GPUType):
 		return bad("GPU type %q: must be a letter, then letters, digits, - or _", c.GPUType)
-	case slices.ContainsFunc(c.GPUTypes, func(t string) bool { return t != "" && !plainName().MatchString(t) }):
-		return bad("GPU types %q: each must be a letter, then letters, digits, - or _", c.GPUTypes)
+	case c.mistyped() >= 0:
+		return bad("GPU type %q: must be a letter, then letters, digits, - or _; or several with numbers that add up to %d, such as a100:2+t4:2",
+			c.GPUTypes[c.mistyped()], c.GPUs)
 	case c.CPUs < 1 || c.CPUs > 4096:
 		return bad("%d CPUs a node: must be 1 to 4096", c.CPUs)
 	case c.MemoryMB < 1:

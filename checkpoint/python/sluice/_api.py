@@ -6,10 +6,11 @@ import contextlib
 import math
 import os
 import pathlib
+import pickle
 import threading
 from typing import Any, Callable, Dict, Iterator, Mapping, Optional, Union
 
-from . import _files, _flights, _job, _ranks, _state, _world, _write
+from . import _files, _flights, _job, _ranks, _state, _trust, _world, _write
 
 Path = Union[str, "os.PathLike[str]"]
 Metric = Mapping[str, float]
@@ -197,12 +198,24 @@ def load(path: Path, map_location: Any = None, **more: Any) -> Any:
 
     map_location is a device onto which all tensors are put; None puts them where
     they were. A single file is torch.load's, which gets whatever else is given.
+
+    Unpickling runs code of whoever wrote the file. Of one that others than its user
+    could have written only tensors and plain values are loaded, and PermissionError
+    is raised where there is more; weights_only=False loads that, too.
     """
     import torch
 
-    if not os.path.isdir(path):
-        return torch.load(os.fspath(path), map_location=map_location, **more)
-    return _state.read(os.fspath(path), None if map_location is None else str(torch.device(map_location)))
+    path = os.fspath(path)
+    why = _trust.doubt(path, os.environ.get("SLUICE_JOB_DIR", ""))
+    try:
+        if os.path.isdir(path):
+            careful = bool(more.get("weights_only", why))
+            return _state.read(path, None if map_location is None else str(torch.device(map_location)), careful)
+        return torch.load(path, map_location=map_location, **{"weights_only": bool(why), **more})
+    except pickle.UnpicklingError as e:
+        if not why or "weights_only" in more:
+            raise
+        raise _trust.refusal(path, why) from e
 
 
 def resume() -> Optional[_files.Checkpoint]:

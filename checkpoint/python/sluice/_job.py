@@ -11,7 +11,7 @@ import tempfile
 import time
 from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
 
-from . import _asking, _end, _files, _flights, _pace, _profile, _progress, _ranks, _world, _write
+from . import _asking, _end, _files, _flights, _pace, _profile, _progress, _ranks, _trust, _world, _write
 
 PAUSE = 0.1  # seconds between two looks while waiting to be stopped
 RETRY_AFTER = 10.0  # seconds before a save that failed is tried again
@@ -330,6 +330,7 @@ class Job:
         if not (self.active or self.beside) or not self.resume_path:
             return None
         if self.resumed is None:
+            _trust.require(self.resume_path, self.folder)
             self.resumed = found = _files.Checkpoint(self.resume_path, _files.read_manifest(self.resume_path))
             if self.active and self.first():
                 self.progress.resumed(self._done(found.step, found.epoch), found.step, found.epoch)

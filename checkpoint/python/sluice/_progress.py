@@ -84,10 +84,20 @@ class Progress:
         if self._since is not None and self.done > self._since_done and not self._partial():
             seconds = max(0.0, now - self._since - self._away) / (self.done - self._since_done)
             if self._late:
-                seconds = seconds * self.steps / (self.steps - 1) if self.steps > 1 else 0.0
+                steps = self._steps()
+                seconds = seconds * steps / (steps - 1) if steps > 1 else 0.0
         self._since, self._since_done, self._began_at = now, self.done, 0
         self.steps, self._late, self._away = 0, False, 0.0
         return seconds
+
+    def _steps(self) -> int:
+        """The steps done while the measurement went on, and the one that it began after.
+
+        It counts how often should_checkpoint() was asked. A program that reports before
+        it asks has done one more; its step number tells.
+        """
+        done = int(self._step or 0) - self._began_at
+        return done if done == self.steps + 1 else self.steps
 
     def _partial(self) -> bool:
         """Whether the count went up by more than was done in this run: a program that

@@ -16,7 +16,7 @@ import pickle
 import threading
 from typing import Any, Dict, List, Optional, Tuple
 
-from . import _threads, _write
+from . import _threads, _trust, _write
 
 PIECE = 64 << 20  # bytes of the largest piece
 OWN = 1 << 20  # bytes from which a tensor begins a piece of its own
@@ -134,13 +134,20 @@ class _Pickler(pickle.Pickler):
 
 
 class _Unpickler(pickle.Unpickler):
-    def __init__(self, rest: bytes, storages: List[Any]) -> None:
+    def __init__(self, rest: bytes, storages: List[Any], careful: bool = False) -> None:
         import torch
 
         super().__init__(io.BytesIO(rest))
+        self._careful = careful
         self._torch = torch
         self._storages = storages
         self._made: Dict[int, Any] = {}  # tensors by number
+
+    def find_class(self, module: str, name: str) -> Any:
+        if self._careful and not _trust.plain(module, name) and not (
+                module == "torch" and isinstance(getattr(self._torch, name, None), self._torch.dtype)):
+            raise pickle.UnpicklingError(f"{module}.{name} is no plain value")
+        return super().find_class(module, name)
 
     def persistent_load(self, saved: Any) -> Any:
         torch = self._torch
@@ -228,8 +235,9 @@ def _piece(path: str, name: str, content: List[memoryview], earlier: Optional[_w
     return _write.Piece(full, content)
 
 
-def read(path: str, device: Optional[str]) -> Any:
-    """Read what write() wrote, its tensors onto device, or to where they were."""
+def read(path: str, device: Optional[str], careful: bool = False) -> Any:
+    """Read what write() wrote, its tensors onto device, or to where they were; when
+    careful, nothing but tensors and plain values."""
     import torch
 
     with open(os.path.join(path, INDEX), "rb") as f:
@@ -246,7 +254,7 @@ def read(path: str, device: Optional[str]) -> Any:
     _threads.each(reading, _write.threads_for(training=False), lambda r: _read_into(*r))
     placed = [m.to(device or s["device"]) for m, s in zip(storages, index["storages"])]
     with open(os.path.join(path, REST), "rb") as f:
-        return _Unpickler(f.read(), placed).load()
+        return _Unpickler(f.read(), placed, careful).load()
 
 
 def _read_into(file: str, offset: int, memory: memoryview) -> None:

@@ -31,7 +31,7 @@ from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_di
 import sluice
 import sluice.torch
 
-from . import _files, _job, _ranks, _write
+from . import _files, _job, _ranks, _trust, _write
 
 __all__ = ["Elastic", "load", "save"]
 
@@ -61,6 +61,7 @@ def save(folder: Any, model: nn.Module, optimizer: Any) -> None:
 def load(saved: Any, model: nn.Module, optimizer: Any) -> None:
     """Load what save() wrote, on any number of ranks. Collective. saved is what
     sluice.resume() gave."""
+    _trust.require(os.fspath(saved / PARTS), os.environ.get("SLUICE_JOB_DIR", ""))  # its index is pickled
     model_state, optimizer_state = get_state_dict(model, optimizer)
     state = {"model": model_state, "optimizer": optimizer_state}
     dcp.load(state, storage_reader=FileSystemReader(os.fspath(saved / PARTS)))
@@ -114,8 +115,7 @@ class Elastic(sluice.torch.Elastic):
 
     def read(self, saved: Any) -> Dict[str, Any]:
         load(saved, self.model, self._parts["optimizer"])
-        # The job's own file, verified by its checksum.
-        facts = torch.load(os.fspath(saved / FACTS), map_location="cpu", weights_only=False)
+        facts = sluice.load(saved / FACTS, map_location="cpu")
         for name, part in self._parts.items():
             if part is not None and name != "optimizer":
                 part.load_state_dict(facts.pop(name))

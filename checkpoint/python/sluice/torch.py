@@ -81,11 +81,11 @@ def restore(path: Any, model: nn.Module, optimizer: Any = None, scheduler: Any =
     """Load what capture() gave and sluice.save() wrote, on any number of ranks and
     any device; return the plain values. more are the objects given to capture().
 
-    The file is the job's own and was verified by its checksum. A part that was
-    not saved raises KeyError.
+    The job's own file was verified by its checksum; see sluice.load() for others. A
+    part that was not saved raises KeyError.
     """
     # CPU: a GPU of the saving run need not exist here. The parts copy to theirs.
-    state = sluice.load(path, map_location="cpu", weights_only=False)
+    state = sluice.load(path, map_location="cpu")
     _bare(model).load_state_dict(state.pop("model"))
     for name, part in {"optimizer": optimizer, "scheduler": scheduler, "scaler": scaler, **more}.items():
         if part is not None:

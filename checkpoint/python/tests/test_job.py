@@ -3,6 +3,8 @@ import errno
 import io
 import json
 import os
+import random
+import shutil
 import tempfile
 import unittest
 from unittest import mock
@@ -396,6 +398,39 @@ class Progress(JobCase):
         self.now -= 1
         sluice.report(epoch=2)
         self.assertEqual(self.progress()[-1]["seconds"], 10.0)
+
+    def test_speed_whatever_the_order(self):
+        """A program may ask and then report, or report and then ask, at an epoch's end or at
+        every step, from the start or after a resume within an epoch, with a first step that
+        takes longer: the time told is that of a whole epoch."""
+        draw = random.Random(20)
+        for _ in range(300):
+            steps, begin = draw.randint(3, 12), draw.randint(0, 30)
+            ask_first, fractions, fresh = draw.random() < 0.5, draw.random() < 0.5, draw.random() < 0.3
+            begin = 0 if fresh else begin
+            if not fractions and steps >= 10 and begin % steps == 1:
+                continue  # a tenth of an epoch is not noticed: steps an epoch may differ a little
+            with self.subTest(steps=steps, begin=begin, ask_first=ask_first, fractions=fractions):
+                write(os.path.join(self.folder, "progress.jsonl"), "")
+                self.job()
+                if begin:
+                    with sluice.checkpoint(step=begin, epoch=begin / steps if fractions else begin // steps) as folder:
+                        write(folder / "model")
+                    self.job(SLUICE_RESUME=str(folder))
+                    sluice.resume()
+                    shutil.rmtree(folder)
+                for step in range(begin + 1, (begin // steps + 3) * steps + 1):
+                    self.now += 7 if step == begin + 1 else 0.5
+                    if ask_first:
+                        sluice.should_checkpoint()
+                    if step % steps == 0:
+                        sluice.report(epoch=step // steps, step=step)
+                    if not ask_first:
+                        sluice.should_checkpoint()
+                told = [p["seconds"] for p in self.progress() if p.get("seconds")]
+                self.assertGreaterEqual(len(told), 2)
+                for seconds in told:
+                    self.assertAlmostEqual(seconds, 0.5 * steps, places=6)
 
     def test_torn_line(self):
         """A run killed in the middle of a line does not spoil the next one's."""

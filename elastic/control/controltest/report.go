@@ -38,7 +38,7 @@ func Report() *engine.Report {
 		Nodes: []nodes.Node{
 			node("gpu1", 4, 4, true, ""),
 			node("gpu2", 4, 3, true, ""),
-			node("gpu3", 4, 1, false, "DRAIN"),
+			motley("gpu3", false, "DRAIN"),
 		},
 		Jobs:    []engine.JobReport{growing(), steady(), waiting(), onHold(), deaf(), finished(), failed()},
 		Demands: []elastic.Demand{{ID: 90, Partition: "gpu", Nodes: 1, GPUs: 2}},
@@ -48,6 +48,13 @@ func Report() *engine.Report {
 func node(name string, gpus, used int, usable bool, why string) nodes.Node {
 	return nodes.Node{Name: name, Partitions: []string{"gpu"}, Type: "h100", GPUs: gpus, Used: used, Usable: usable, Why: why,
 		CPUs: 64, CPUsUsed: 16 * used, MemoryMB: 515_000, MemUsedMB: int64(100_000 * used)}
+}
+
+// motley is a node with GPUs of two types, of which one is used.
+func motley(name string, usable bool, why string) nodes.Node {
+	n := node(name, 4, 1, usable, why)
+	n.Type, n.Types = "h100+l4", []nodes.OfType{{Type: "h100", GPUs: 3, Used: 1}, {Type: "l4", GPUs: 1}}
+	return n
 }
 
 // curve is of a job that takes one unit in seconds on one GPU and scales well;

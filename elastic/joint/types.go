@@ -1,0 +1,53 @@
+package joint
+
+// byType is what is left of each type of GPU on the nodes that have several. Jobs that name
+// no type take of what is free in all: nobody knows which type they get.
+type byType [][]int // by node, by type; nil where there is one type
+
+// newByType is nil when no node has several types.
+func newByType(p *Problem) byType {
+	var b byType
+	for i := range p.Nodes {
+		if p.Nodes[i].Types == nil {
+			continue
+		}
+		if b == nil {
+			b = make(byType, len(p.Nodes))
+		}
+		b[i] = make([]int, len(p.Nodes[i].Types))
+	}
+	b.reset(p)
+	return b
+}
+
+// reset takes every job of the problem off the nodes.
+func (b byType) reset(p *Problem) {
+	for i := range b {
+		copy(b[i], p.Nodes[i].Types)
+	}
+}
+
+// set makes b the same as another of the same problem.
+func (b byType) set(from byType) {
+	for i := range b {
+		copy(b[i], from[i])
+	}
+}
+
+// take books so many GPUs of a node for the job; a negative number gives them back.
+func (b byType) take(j *Job, node, gpus int) {
+	if b != nil && j.Type > 0 && j.Type <= len(b[node]) {
+		b[node][j.Type-1] -= gpus
+	}
+}
+
+// left is how many of the GPUs that are free on a node the job can have.
+func (b byType) left(j *Job, node, free int) int {
+	switch {
+	case b == nil || b[node] == nil || j.Type == 0:
+		return free
+	case j.Type > len(b[node]):
+		return 0
+	}
+	return min(free, b[node][j.Type-1])
+}
