@@ -106,6 +106,7 @@ type Partition struct {
 	MinNodes, MaxNodes int           // of a job; 0 = any number
 	MaxTime            time.Duration // 0 = no limit
 	QOS                string        // whose limits hold for all its jobs; "" = none
+	Tier               int           // PriorityTier: a job of several starts in the highest; jobs of a lower one may be preempted
 	Up                 bool          // jobs are started
 	Default            bool          // of jobs that name none
 	// CPUsPerNode bounds what all jobs of the partition have on a node together, and

@@ -173,13 +173,10 @@ func (b *capBook) partitionRules(sj slurm.Job) []rule {
 		if p.MemoryPerNode > 0 {
 			out = append(out, rule{key: of + " memory", name: fmt.Sprintf("MaxMemPerNode=%dM of %s", p.MemoryPerNode, of), amount: slurm.Amount{Of: slurm.OfMemory, N: p.MemoryPerNode}, each: true, node: true})
 		}
-		if own := b.qos[sj.QOS]; own != nil && own.AnyTime { // the partition's own QOS lifts nothing
-			open := *p
-			open.MaxTime, p = 0, &open
-		}
-		if why := closed(*p, sj); why != "" {
+		own := b.qos[sj.QOS] // the partition's own QOS lifts nothing
+		if why := closed(*p, sj, own != nil && own.AnyTime); why != "" {
 			r := rule{key: of + " closed " + why, name: fmt.Sprintf("%s: %s", of, why), amount: slurm.Amount{Of: slurm.OfJobs}, each: true}
-			if tooLong(*p, sj) && !strings.Contains(sj.Partition, ",") {
+			if tooLong(*p, sj) && (own == nil || !own.AnyTime) && !strings.Contains(sj.Partition, ",") {
 				r.partition, r.maxTime = name, p.MaxTime
 			}
 			out = append(out, r)
@@ -188,8 +185,9 @@ func (b *capBook) partitionRules(sj slurm.Job) []rule {
 	return out
 }
 
-// closed says why the partition would not start the job again; "" when it would.
-func closed(p slurm.Partition, sj slurm.Job) string {
+// closed says why the partition would not start the job again; "" when it would. anyTime is
+// for a job whose QOS lifts MaxTime.
+func closed(p slurm.Partition, sj slurm.Job, anyTime bool) string {
 	allows := func(name string, allowed, denied []string) bool {
 		return (len(allowed) == 0 || slices.Contains(allowed, name)) && !slices.Contains(denied, name)
 	}
@@ -200,7 +198,7 @@ func closed(p slurm.Partition, sj slurm.Job) string {
 		return "closed to account " + sj.Account
 	case !allows(sj.QOS, p.AllowQOS, p.DenyQOS):
 		return "closed to QOS " + sj.QOS
-	case tooLong(p, sj):
+	case tooLong(p, sj) && !anyTime:
 		return fmt.Sprintf("its MaxTime is %s", p.MaxTime.Round(time.Minute))
 	}
 	return ""

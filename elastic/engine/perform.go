@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
@@ -147,7 +145,7 @@ func (e *Engine) write(ctx context.Context, a elastic.Write, job elastic.Job) er
 	tag := js.rec.Tag
 	tag.Incarnation = a.To
 	update := updateFor(a, job.Spec)
-	if update.Partition, tag.Partition = e.within(js.rec.Partition, update.Nodes); tag.Partition != "" {
+	if update.Partition, tag.Partition = e.within(js, update.Nodes); tag.Partition != "" {
 		if err := e.cfg.Journal.SaveJobs(ctx, []JobRecord{js.rec}); err != nil {
 			return fmt.Errorf("keeping the partitions of job %d: %w", a.Job, err)
 		}
@@ -160,25 +158,6 @@ func (e *Engine) write(ctx context.Context, a elastic.Write, job elastic.Job) er
 	}
 	js.rec.Tag, js.dirty = tag, true
 	return nil
-}
-
-// within is what of several partitions Slurm is told for a run on named nodes: the first
-// that has them all, and that one alone, for else only Slurm's backfill would start the job
-// there. one is what to write, "" nothing; told is not empty where it is not all of them,
-// which then stand in the record alone.
-func (e *Engine) within(partitions string, names []string) (one, told string) {
-	if !strings.Contains(partitions, ",") {
-		return "", ""
-	}
-	for p := range strings.SplitSeq(partitions, ",") {
-		outside := func(name string) bool {
-			return !slices.ContainsFunc(e.seen.nodes, func(n slurm.Node) bool { return n.Name == name && slices.Contains(n.Partitions, p) })
-		}
-		if len(names) > 0 && !slices.ContainsFunc(names, outside) {
-			return p, p
-		}
-	}
-	return partitions, ""
 }
 
 // updateFor spells a placement the way Slurm can give it exactly: the same

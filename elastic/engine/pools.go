@@ -85,11 +85,12 @@ func (e *Engine) openTo(js *jobState) slurm.Job {
 	if !strings.Contains(sj.Partition, ",") || !e.limits.known {
 		return sj
 	}
+	anyTime := slices.ContainsFunc(e.limits.QOS, func(q slurm.QOS) bool { return q.Name == sj.QOS && q.AnyTime })
 	var open []string
 	for name := range strings.SplitSeq(sj.Partition, ",") {
-		at := slices.IndexFunc(e.limits.Partitions, func(p slurm.Partition) bool { return p.Name == name })
+		p, known := e.partition(name)
 		runs := js.slurm.State != slurm.Pending && js.slurm.Partition == name
-		if runs || at < 0 || closed(e.limits.Partitions[at], sj) == "" {
+		if runs || !known || closed(p, sj, anyTime) == "" {
 			open = append(open, name)
 		}
 	}
@@ -97,4 +98,47 @@ func (e *Engine) openTo(js *jobState) slurm.Job {
 		sj.Partition = strings.Join(open, ",")
 	}
 	return sj
+}
+
+// partition is what the site's limits say of a partition; known is false where they do not.
+func (e *Engine) partition(name string) (p slurm.Partition, known bool) {
+	at := slices.IndexFunc(e.limits.Partitions, func(p slurm.Partition) bool { return p.Name == name })
+	if at < 0 {
+		return p, false
+	}
+	return e.limits.Partitions[at], true
+}
+
+// within is what of its several partitions Slurm is told for a job's run on named nodes: one
+// that has them all, and that one alone, for else only Slurm's backfill would start the job
+// there. As with Slurm it is of the highest PriorityTier, and among equals the first. Slurm
+// may refuse the job there for what sluice cannot read (AllowGroups): with each try that came
+// to nothing the next one has its turn, after the last all of them together. one is what to
+// write, "" nothing; told is not empty where it is not all of them, which then stand in the
+// record alone.
+func (e *Engine) within(js *jobState, names []string) (one, told string) {
+	all := js.rec.Partition
+	if !strings.Contains(all, ",") {
+		return "", ""
+	}
+	var have []string
+	if len(names) > 0 {
+		have = slices.DeleteFunc(strings.Split(e.openTo(js).Partition, ","), func(p string) bool { return !e.hasAll(p, names) })
+	}
+	slices.SortStableFunc(have, func(a, b string) int {
+		above, _ := e.partition(a)
+		below, _ := e.partition(b)
+		return below.Tier - above.Tier
+	})
+	if turn := js.fell % (len(have) + 1); turn < len(have) {
+		return have[turn], have[turn]
+	}
+	return all, ""
+}
+
+// hasAll reports whether all those nodes are in the partition.
+func (e *Engine) hasAll(partition string, names []string) bool {
+	return !slices.ContainsFunc(names, func(name string) bool {
+		return !slices.ContainsFunc(e.seen.nodes, func(n slurm.Node) bool { return n.Name == name && slices.Contains(n.Partitions, partition) })
+	})
 }

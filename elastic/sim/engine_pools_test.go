@@ -110,3 +110,54 @@ func TestNoPartitionByComment(t *testing.T) {
 		}
 	}
 }
+
+// blind is a site whose limits do not say that a partition is shut, as with AllowGroups.
+type blind struct{ slurm.Limiter }
+
+func (b blind) Limits(ctx context.Context) (slurm.Limits, error) {
+	l, err := b.Limiter.Limits(ctx)
+	for i := range l.Partitions {
+		l.Partitions[i].Up = true
+	}
+	return l, err
+}
+
+// TestAPartitionThatTakesIt: of several partitions that have the nodes Slurm is told one that
+// starts the job, in the order in which Slurm would try them; where it does not, for a reason
+// that sluice cannot read, the next one, and then all.
+func TestAPartitionThatTakesIt(t *testing.T) {
+	ctx := context.Background()
+	for _, c := range []struct {
+		name  string
+		limit time.Duration
+		site  []slurm.Partition
+		told  string
+		runs  int
+	}{
+		{"the first", time.Hour, nil, "[first]", 1},
+		{"the first one's MaxTime is too short", 2 * time.Hour, []slurm.Partition{{Name: "first", MaxTime: time.Hour, Up: true}}, "[second]", 1},
+		{"the second one goes first", time.Hour, []slurm.Partition{{Name: "second", Tier: 2, Up: true}}, "[second]", 1},
+		{"the first one is shut, and nothing says so", time.Hour, []slurm.Partition{{Name: "first"}}, "[first second]", 1},
+		{"so are both", time.Hour, []slurm.Partition{{Name: "first"}, {Name: "second"}}, "[first second first,second first]", 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			grid := fake.Grid(1, 2)
+			grid[0].Partitions = []string{"first", "second"}
+			w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 7, Nodes: grid}})
+			w.Slurm.SetLimits(slurm.Limits{Partitions: c.site})
+			var told []string
+			m := newMortal(t, w, new(boundaries), func(cfg *engine.Config) {
+				cfg.Slurm = narrowing{cfg.Slurm, &told, false}
+				cfg.Limiter = blind{w.Client}
+			})
+			j := w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 2, Max: 2, Total: 40}, Args: []string{"--partition=first,second"}, Limit: c.limit, Model: sim.Amdahl(60, 0.05)})
+			if err := w.Drive(ctx, m, 10*time.Minute); err != nil {
+				t.Error(err)
+			}
+			if got := fmt.Sprint(told); got != c.told && (c.runs > 0 || !strings.HasPrefix(got, strings.TrimSuffix(c.told, "]"))) || len(j.Runs()) != c.runs {
+				t.Errorf("Slurm was told %v, want %s; it ran %v", told, c.told, j.Runs())
+				t.Log("\n" + m.log())
+			}
+		})
+	}
+}

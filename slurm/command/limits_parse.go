@@ -218,12 +218,13 @@ func parsePartitions(out string) ([]slurm.Partition, error) {
 		if p.Name == "" || v["State"] == "" {
 			return errTruncated
 		}
-		var errs [5]error
+		var errs [6]error
 		p.MinNodes, errs[0] = nodeCount(v["MinNodes"])
 		p.MaxNodes, errs[1] = nodeCount(v["MaxNodes"])
 		p.MaxTime, errs[2] = duration(v["MaxTime"])
 		p.CPUsPerNode, errs[3] = nodeCount(v["MaxCPUsPerNode"])
 		p.MemoryPerNode, errs[4] = nodeCount(v["MaxMemPerNode"])
+		p.Tier, errs[5] = nodeCount(v["PriorityTier"])
 		if !empty(v["QoS"]) {
 			p.QOS = v["QoS"]
 		}

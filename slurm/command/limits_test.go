@@ -169,7 +169,7 @@ func TestLimitsThatCannotBeRead(t *testing.T) {
 			t.Errorf("%q was read as %+v", out, l)
 		}
 	}
-	for _, out := range []string{"", "PartitionName=gpu MaxNodes=4", "PartitionName=gpu State=UP MaxNodes=many", "PartitionName=gpu State=UP MaxMemPerNode=lots", "slurm_load_partitions: error"} {
+	for _, out := range []string{"", "PartitionName=gpu MaxNodes=4", "PartitionName=gpu State=UP MaxNodes=many", "PartitionName=gpu State=UP MaxMemPerNode=lots", "PartitionName=gpu State=UP PriorityTier=high", "slurm_load_partitions: error"} {
 		if list, err := parsePartitions(out); err == nil {
 			t.Errorf("%q was read as %+v", out, list)
 		}

@@ -34,9 +34,9 @@ func TestLiftsTime(t *testing.T) {
 
 func TestPartitions(t *testing.T) {
 	s := newStubs(t)
-	s.set("scontrol", "echo 'PartitionName=gpu Default=YES State=UP MaxNodes=2 MinNodes=0 MaxTime=1-00:00:00'")
+	s.set("scontrol", "echo 'PartitionName=gpu Default=YES State=UP MaxNodes=2 MinNodes=0 MaxTime=1-00:00:00 PriorityTier=3'")
 	got, err := s.client(Config{}).Partitions(t.Context())
-	if err != nil || len(got) != 1 || !got[0].Default || got[0].MaxTime.Hours() != 24 || len(s.calls()) != 1 {
+	if err != nil || len(got) != 1 || !got[0].Default || got[0].MaxTime.Hours() != 24 || got[0].Tier != 3 || len(s.calls()) != 1 {
 		t.Errorf("%+v, %v", got, err)
 	}
 }

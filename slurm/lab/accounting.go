@@ -87,7 +87,8 @@ func (l *Lab) makeDatabase(ctx context.Context) error {
 		args = append(args, "--user="+slurm.Name)
 	}
 	cmd := grouped(exec.CommandContext(ctx, l.Bin("mariadb-install-db"), args...))
-	cmd.Env = l.databaseEnv()
+	// Two that are made at once take each other's temporary tables for their own.
+	cmd.Env = append(l.databaseEnv(), "TMPDIR="+d.database())
 	_, err := output(cmd)
 	return err
 }
