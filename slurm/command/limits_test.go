@@ -61,7 +61,7 @@ func TestLimitsAsRecorded(t *testing.T) {
 			}
 			usageAsRecorded(t, file("usage.txt"), site.cluster, l)
 			partitions, err := parsePartitions(file("partition.txt"))
-			if err != nil || !reflect.DeepEqual(partitions, []slurm.Partition{{Name: "gpu", MaxNodes: 1, CPUsPerNode: 8, MemoryPerNode: 32000, QOS: "capped", Up: true, Default: true}}) {
+			if err != nil || !reflect.DeepEqual(partitions, []slurm.Partition{{Name: "gpu", MaxNodes: 1, CPUsPerNode: 8, MemoryPerNode: 32000, QOS: "capped", Tier: 1, Up: true, Default: true}}) {
 				t.Errorf("%+v, %v", partitions, err)
 			}
 			reservations, err := parseReservations(file("reservation.txt"))
