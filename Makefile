@@ -4,7 +4,7 @@ GO      ?= go
 VERSION := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS := -X main.version=$(VERSION)
 
-.PHONY: all build packages demo test test-elsewhere lint bench bench-job bench-live bench-policy bench-systems conform damage deb exact liars planted mutants seeds crashes soak fuzz fuzz-all hostile reliability-report clean
+.PHONY: all build packages demo test test-elsewhere lint bench bench-job bench-live bench-policy bench-systems conform damage deb exact liars planted mutants properties seeds crashes soak fuzz fuzz-all hostile reliability-report clean
 
 all: build
 
@@ -23,12 +23,14 @@ packages:
 demo: packages build
 	bin/sluice lab demo
 
-# Everything, race detector on. What cannot run here is skipped, loudly.
+# Everything, race detector on. What cannot run here is skipped, loudly. Property tests
+# draw the same every time, so that a change is judged by itself; make properties draws anew.
+DRAWS ?= 20261123
 test: build
 	@etc/install-packages || [ $$? -eq 75 ] # 75: no archive in reach; it said what is skipped
 	@etc/install-frameworks; case $$? in 0|69|75) ;; *) exit 1 ;; esac # likewise
 	$(GO) vet ./...
-	$(GO) test -race -timeout 40m -p 2 -parallel 4 ./... # end-to-end tests mostly wait for Slurm
+	RAPID_SEED=$(DRAWS) $(GO) test -race -timeout 40m -p 2 -parallel 4 ./... # end-to-end tests mostly wait for Slurm
 
 # The tests again, as on another machine: 500 accounts, another locale and time zone,
 # umask 077, a home that cannot be written. PACKAGES="./slurm/lab ./cmd/sluiced" is some.
@@ -151,6 +153,12 @@ ROOM ?= .*
 SAMPLE ?= 0
 mutants:
 	@SLUICE_MUTANTS='$(ROOM)' SLUICE_MUTANTS_SEED=$(SEED) SLUICE_MUTANTS_SAMPLE=$(SAMPLE) etc/campaign mutants $(GO) test -count=1 -timeout 0 -v -run 'TestMutants$$' ./elastic/planted
+
+# The property tests with CHECKS draws each that nobody has seen; a failure prints the line
+# that draws it again.
+CHECKS ?= 2500
+properties:
+	@RAPID_CHECKS=$(CHECKS) etc/campaign properties $(GO) test -count=1 -timeout 0 $$(grep -rl pgregory.net/rapid --include='*_test.go' . | xargs -n1 dirname | sort -u | grep -v /cmd/)
 
 # Every parser, FUZZ long each.
 FUZZ ?= 60s

@@ -75,6 +75,16 @@ func (w *World) forgetful() bool {
 	return slices.ContainsFunc(w.cfg.Fake.Faults, func(f fake.Fault) bool { return f.Kind == fake.Forget })
 }
 
+// lateStops is how long, at most, slurmctld takes in this world to carry a stop out.
+func (w *World) lateStops() (most time.Duration) {
+	for _, f := range w.cfg.Fake.Faults {
+		if f.Kind == fake.Late && f.On == "scontrol requeuehold" {
+			most = max(most, f.For)
+		}
+	}
+	return most
+}
+
 type checker struct {
 	w      *World
 	broken []string
@@ -115,7 +125,7 @@ const moment = 20
 
 // nothingLost: I3, every run starts from the newest valid checkpoint, and the
 // daemon stops no run whose work is not saved; but a program of a habit of its own
-// trains on for the moment between its answer and the stop.
+// trains on for the moment between its answer and the stop, which Slurm may carry out late.
 func (c *checker) nothingLost(t *Trainer, runs []RunRecord) {
 	for _, r := range runs {
 		if r.Start < r.Best-rounding {
@@ -123,7 +133,7 @@ func (c *checker) nothingLost(t *Trainer, runs []RunRecord) {
 		}
 		slack := rounding
 		if t.Job.Spec.Habit {
-			slack += moment / t.Job.Model(r.gpus(), len(r.Split))
+			slack += (moment + c.w.lateStops().Seconds()) / t.Job.Model(r.gpus(), len(r.Split))
 		}
 		if ours(r.Why.By) && r.Done > r.Saved+slack {
 			c.add("I3", t, "run %d was stopped by %s (%s) with %.6g units done and %.6g saved",

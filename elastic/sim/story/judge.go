@@ -11,7 +11,9 @@ import (
 
 // judge looks at what became of every job.
 func (p *play) judge() {
-	p.out.Broken = append(p.out.Broken, slices.DeleteFunc(p.w.Check(), p.stopForgotten)...)
+	p.out.Broken = append(p.out.Broken, slices.DeleteFunc(p.w.Check(), func(broken string) bool {
+		return p.stopForgotten(broken) || p.neverKept(broken)
+	})...)
 	last := map[slurm.JobID]slurm.State{}
 	for _, end := range p.w.Slurm.Ends() {
 		last[end.Job] = end.State
@@ -44,6 +46,17 @@ func (p *play) judge() {
 func (p *play) stopForgotten(broken string) bool {
 	late := slices.ContainsFunc(p.plan, func(f fake.Fault) bool { return f.Kind == fake.Late && f.On == "scontrol requeuehold" })
 	return late && (p.replaced() || p.s.has("second daemon")) && strings.HasPrefix(broken, "I3 ") && strings.Contains(broken, "was stopped by sluiced (requeuehold)")
+}
+
+// neverKept reports whether what is broken is the silence about a job whose record the store
+// refused until the daemon was stopped: the next daemon never heard of it.
+func (p *play) neverKept(broken string) bool {
+	return strings.HasPrefix(broken, "audit: I2 ") && strings.Contains(broken, "sluiced said nothing about it") &&
+		slices.ContainsFunc(p.s.Acts, func(a Act) bool {
+			return a.What == "daemon is stopped" && slices.ContainsFunc(p.s.Windows, func(w Window) bool {
+				return w.Where == "store" && w.How != "" && w.At < a.At && w.At+w.For+2*p.s.Period > a.At
+			})
+		})
 }
 
 // called reports whether that was done to the job, or to another of its number: who
