@@ -36,7 +36,7 @@ test: build
 # umask 077, a home that cannot be written. PACKAGES="./slurm/lab ./cmd/sluiced" is some.
 PACKAGES ?=
 test-elsewhere: build
-	@etc/campaign elsewhere etc/elsewhere $(PACKAGES)
+	@RAPID_SEED=$(DRAWS) etc/campaign elsewhere etc/elsewhere $(PACKAGES)
 
 # dist/*.deb: the programs with units and configuration, and the training library; each
 # with the licences of what is linked into it, and a list of that (SPDX).
