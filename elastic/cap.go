@@ -17,6 +17,7 @@ const (
 	CPUs     Resource = "CPUs"
 	Nodes    Resource = "nodes"
 	MemoryMB Resource = "MB of memory"
+	Billing  Resource = "billing"
 	Jobs     Resource = "jobs" // that run
 )
 
@@ -43,6 +44,9 @@ type Cap struct {
 	// that is, for people: "job 7 of alice has 2".
 	Others int
 	Users  []string
+	// Bills are, of a cap of Billing, what it counts by partition; one that is not among
+	// them counts CPUs.
+	Bills map[string]Bill
 	// Throttle: it is the %N of a job array.
 	Throttle bool
 	// MaxTime, when not 0, is the longest time limit of Partition: a job that asks for
@@ -61,6 +65,9 @@ func (c Cap) use(j *Job, at nodes.Placement, s *Snapshot) int {
 
 // amount is how much of the resource the job takes at a place.
 func (c Cap) amount(j *Job, at nodes.Placement, s *Snapshot) int {
+	if c.Of == Billing {
+		return c.bill(j, at, s)
+	}
 	if c.Of != GPUs || c.Type == "" {
 		sum, most := 0, 0
 		for _, share := range at {
@@ -93,7 +100,7 @@ func (c Cap) of(j *Job, gpus, nodes, most int) int {
 	if gpus < 1 {
 		return 0
 	}
-	cpus := max(nodes, j.Spec.CPUsPerGPU*gpus)
+	cpus, mb := needs(j, gpus, nodes)
 	switch c.Of {
 	case GPUs:
 		return gpus
@@ -102,12 +109,20 @@ func (c Cap) of(j *Job, gpus, nodes, most int) int {
 	case Nodes:
 		return nodes
 	case MemoryMB:
-		if j.Spec.MemPerGPUMB > 0 {
-			return int(j.Spec.MemPerGPUMB) * gpus
-		}
-		return max(int(j.Memory.PerNodeMB)*nodes, int(j.Memory.PerCPUMB)*cpus, int(j.Memory.PerGPUMB)*gpus)
+		return mb
+	case Billing:
+		return c.billed(j, size{gpus, nodes, cpus, mb, c.anyType(j, gpus)})
 	}
 	return 1
+}
+
+// needs is how many CPUs and megabytes of memory the job takes on so many GPUs and nodes.
+func needs(j *Job, gpus, nodes int) (cpus, mb int) {
+	cpus = max(nodes, j.Spec.CPUsPerGPU*gpus)
+	if j.Spec.MemPerGPUMB > 0 {
+		return cpus, int(j.Spec.MemPerGPUMB) * gpus
+	}
+	return cpus, max(int(j.Memory.PerNodeMB)*nodes, int(j.Memory.PerCPUMB)*cpus, int(j.Memory.PerGPUMB)*gpus)
 }
 
 // unlimited is the minutes of a job without a time limit: more than any cap has.
@@ -146,7 +161,11 @@ func (c Cap) Over(n int, left, limit time.Duration) int {
 
 // has is how much of the cap the job takes where it runs, from now on.
 func (c Cap) has(j *Job, s *Snapshot) int {
-	return c.Over(c.amount(j, j.Place, s), j.TimeLeft, j.TimeLimit)
+	n := c.amount(j, j.Place, s)
+	if c.Of == Billing && n > 0 {
+		n = max(n, j.Billing)
+	}
+	return c.Over(n, j.TimeLeft, j.TimeLimit)
 }
 
 // typed reports whether the GPUs that the job has on the node may be of the type.

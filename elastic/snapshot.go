@@ -53,6 +53,9 @@ type Job struct {
 	TimeLeft  time.Duration // of the time limit; 0 = no limit or not running
 	TimeLimit time.Duration // of each run; 0 = none
 	Memory    Memory        // that it asks for other than by Spec.MemPerGPUMB
+	// Billing is what Slurm counts the running job for, which is what its first run came
+	// to (measured, 20.11 to 26.05); 0 = not known.
+	Billing int
 
 	// Speaks is set once the job's program has shown that it answers
 	// checkpoint requests. Until then it keeps its size.

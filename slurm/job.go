@@ -64,6 +64,7 @@ type Job struct {
 	Slices    int      // those of GPUs that are MIG slices
 	CPUs      int      // allocated; 0 while it has none
 	MemoryMB  int      // allocated; 0 where Slurm does not track it
+	Billing   int      // what it counts for as billing; 0 while it has nothing
 	GPUType   string   // "" when the job names none
 	NodeCount int      // allocated when running, else asked for
 	Nodes     []string // allocated nodes in Slurm's order; empty when pending, but see Lingers

@@ -23,6 +23,8 @@ type Limits struct {
 	Reservations []Reservation
 	// Reserved names the reservation of each job that was submitted into one.
 	Reserved map[JobID]string
+	// Billing is how a job's weighted resources come to its billing.
+	Billing BillingRule
 	// Safe says that no job is started that could use up more minutes than its group
 	// has left (AccountingStorageEnforce=safe); else one is as long as some are left.
 	Safe bool
@@ -45,9 +47,11 @@ const (
 	OfGPUs   = "gres/gpu"
 	OfCPUs   = "cpu"
 	OfNodes  = "node"
-	OfMemory = "mem"  // megabytes
-	OfJobs   = "job"  // jobs that run
-	OfWall   = "wall" // of Budget: jobs, whatever their size
+	OfMemory = "mem" // megabytes
+	// OfBilling is what a job counts for by the weights of its partition.
+	OfBilling = "billing"
+	OfJobs    = "job"  // jobs that run
+	OfWall    = "wall" // of Budget: jobs, whatever their size
 )
 
 // Amount bounds one resource.
@@ -112,9 +116,29 @@ type Partition struct {
 	// CPUsPerNode bounds what all jobs of the partition have on a node together, and
 	// MemoryPerNode (megabytes) what a job has on each of its nodes; 0 = any number.
 	CPUsPerNode, MemoryPerNode int
+	// Weights are what jobs of it count for as billing (TRESBillingWeights); none = one for
+	// each CPU.
+	Weights []Weight
 	// Who may use it; empty = everybody but those denied.
 	AllowAccounts, DenyAccounts, AllowQOS, DenyQOS []string
 }
+
+// Weight is what one of a resource counts for as billing, of memory a megabyte; see
+// slurm.conf(5), TRESBillingWeights.
+type Weight struct {
+	Of string // OfCPUs, OfNodes, OfMemory, OfGPUs or "gres/gpu:TYPE"
+	N  float64
+}
+
+// BillingRule is how what a job has, weighted, comes to its billing, of which Slurm cuts off
+// what is less than one.
+type BillingRule int
+
+const (
+	BillSum            BillingRule = iota // of all
+	BillLargest                           // the largest of all (PriorityFlags=MAX_TRES)
+	BillLargestAndGRES                    // the largest of CPUs, memory and nodes, and all GRES (MAX_TRES_GRES)
+)
 
 // Reservation keeps nodes for some jobs for a time.
 type Reservation struct {

@@ -61,13 +61,26 @@ func TestLimitsOfAnAccount(t *testing.T) {
 	if why := s.as(user, "sluice", "explain", fmt.Sprint(m.id)); !strings.Contains(why, "no more within GrpTRES=mem=2500M of user "+user) {
 		t.Errorf("explain says:\n%s", why)
 	}
+	s.cancel(m)
+
+	// Billing is by the weights of the partition: 3 GPUs and 3000 MB come to 6.9, of which
+	// Slurm counts 6.
+	s.as("", "scontrol", "update", "PartitionName=gpu", "TRESBillingWeights=GRES/gpu=2,Mem=0.3G")
+	s.limit("user", user, "GrpTRES=mem=-1,billing=1")
+	m = s.submit("billed", user, 1000, []string{"--max-gpus=4", "--mem-per-gpu=1000M"}, "--seconds", "0.4")
+	m.until("to wait for the limit", func(v control.Job) bool { return strings.Contains(v.Reason, "GrpTRES=billing=1 of user "+user) })
+	s.limit("user", user, "GrpTRES=billing=6")
+	m.runsOn(3)
+	if why := s.as(user, "sluice", "explain", fmt.Sprint(m.id)); !strings.Contains(why, "no more within GrpTRES=billing=6 of user "+user) {
+		t.Errorf("explain says:\n%s", why)
+	}
 	// Minutes that are used up start nothing, and what runs is left alone.
-	s.limit("user", user, "GrpTRES=mem=-1 GrpTRESMins=gres/gpu=0")
+	s.limit("user", user, "GrpTRES=billing=-1 GrpTRESMins=gres/gpu=0")
 	n := s.submit("n", user, 5, nil)
 	n.until("to wait for minutes", func(v control.Job) bool {
 		return strings.Contains(v.Reason, "GrpTRESMins=gres/gpu=0 of user "+user+" in account phys, which is used up")
 	})
-	if v := m.view(); v.GPUs != 2 {
+	if v := m.view(); v.GPUs != 3 {
 		t.Errorf("moved meanwhile: %+v", v)
 	}
 	s.cancel(m, n)

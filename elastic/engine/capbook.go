@@ -18,6 +18,7 @@ type capBook struct {
 	edge       map[string]bool               // partitions that are edge pools
 	accounts   map[string]*slurm.Association // those of accounts, by name
 	users      map[[3]string]*slurm.Association
+	bills      map[string]elastic.Bill // what counts as billing, by partition
 	caps       map[string]*elastic.Cap // those of a group, and of each alone
 	found      []string                // their keys, in the order they were met
 	unknown    map[elastic.JobID]bool  // jobs whose association was not in the answer
@@ -25,14 +26,14 @@ type capBook struct {
 
 func newCapBook(l slurm.Limits) *capBook {
 	b := &capBook{
-		limits: l, qos: map[string]*slurm.QOS{}, partitions: map[string]*slurm.Partition{},
+		limits: l, qos: map[string]*slurm.QOS{}, partitions: map[string]*slurm.Partition{}, bills: map[string]elastic.Bill{},
 		accounts: map[string]*slurm.Association{}, users: map[[3]string]*slurm.Association{}, caps: map[string]*elastic.Cap{}, unknown: map[elastic.JobID]bool{},
 	}
 	for i := range l.QOS {
 		b.qos[l.QOS[i].Name] = &l.QOS[i]
 	}
-	for i := range l.Partitions {
-		b.partitions[l.Partitions[i].Name] = &l.Partitions[i]
+	for i, p := range l.Partitions {
+		b.partitions[p.Name], b.bills[p.Name] = &l.Partitions[i], billOf(p, l.Billing)
 	}
 	for i := range l.Associations {
 		a := &l.Associations[i]
@@ -106,6 +107,9 @@ type ladder struct {
 
 func (l *ladder) add(kind, of, key string, amounts []slurm.Amount, form rule) {
 	for _, a := range amounts {
+		if form.node && a.Of == slurm.OfBilling {
+			continue // nodes are not billed one by one
+		}
 		form.amount, form.name = a, limitName(kind, a)+" of "+of
 		l.put(kind, key, a.Of, form)
 	}
@@ -222,6 +226,9 @@ func (b *capBook) concern(sj slurm.Job) {
 		c := b.caps[r.key]
 		if c == nil {
 			c = capOf(r)
+			if c.Of == elastic.Billing {
+				c.Bills = b.bills
+			}
 			b.caps[r.key] = c
 			b.found = append(b.found, r.key)
 		}
@@ -258,6 +265,8 @@ func amountOf(sj slurm.Job, c *elastic.Cap) int {
 		return len(sj.Nodes)
 	case elastic.MemoryMB:
 		return sj.MemoryMB
+	case elastic.Billing:
+		return sj.Billing
 	}
 	return 1
 }

@@ -19,6 +19,8 @@ func capOf(r rule) *elastic.Cap {
 		c.Of = elastic.Nodes
 	case r.amount.Of == slurm.OfMemory:
 		c.Of = elastic.MemoryMB
+	case r.amount.Of == slurm.OfBilling:
+		c.Of = elastic.Billing
 	case r.amount.Of == slurm.OfJobs:
 		c.Of = elastic.Jobs
 	default:

@@ -174,6 +174,7 @@ func (e *Engine) jobOf(js *jobState, now time.Time) elastic.Job {
 		Curve: e.curveOf(r, now), MIG: js.gauged.mig, Ailing: js.ailing, Price: r.Price, Moved: r.Moved, Rest: later(js.rest, js.unheard),
 		Asked: cmp.Or(r.Tag.Directive.Pin, r.Tag.Spec.Min), Attained: js.attained(now),
 	}
+	j.Billing = sj.Billing
 	j.Promised, j.Licenses = r.Promised, slurm.LicenseNames(sj.Licenses)
 	m := e.limits.Memory[sj.ID]
 	j.Memory = elastic.Memory{PerNodeMB: m.PerNode, PerCPUMB: m.PerCPU, PerGPUMB: m.PerGPU}

@@ -41,7 +41,8 @@ func (c *Client) Limits(ctx context.Context) (slurm.Limits, error) {
 	if err := c.access(ctx, site, &l); err != nil {
 		return slurm.Limits{}, err
 	}
-	l.Safe = site.safe
+	l.Safe, l.Billing = site.safe, site.billing
+	site.tracks(l.Partitions)
 	if !site.memory {
 		forgetMemory(&l)
 	}
@@ -112,6 +113,8 @@ type accounting struct {
 	memory         bool // is given out: else no limit on it ever binds
 	below          bool // a partition's lists of accounts are of those below them, too
 	silent         bool // the bulk query does not tell which nodes jobs exclude
+	tracked        []string
+	billing        slurm.BillingRule
 }
 
 // parseAccounting reads what "scontrol show config" printed.
@@ -123,6 +126,7 @@ func parseAccounting(out string) (a accounting, err error) {
 		a.enforced = a.enforced || word == "limits" || word == "safe" || word == "all"
 		a.associations = a.associations || word != "" && word != "none"
 	}
+	a.tracked, a.billing = strings.Split(strings.ToLower(s["AccountingStorageTRES"]), ","), billingRule(s["PriorityFlags"])
 	a.memory = strings.Contains(strings.ToUpper(s["SelectTypeParameters"]), "MEMORY")
 	if a.cluster == "" {
 		return a, fmt.Errorf("no ClusterName")

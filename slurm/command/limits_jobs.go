@@ -67,8 +67,13 @@ func askedMemory(least, tracked string) (m slurm.Memory) {
 // limitsMemory reports whether memory is limited anywhere.
 func limitsMemory(l *slurm.Limits) bool {
 	found := slices.ContainsFunc(l.Partitions, func(p slurm.Partition) bool { return p.MemoryPerNode > 0 })
+	billed := slices.ContainsFunc(l.Partitions, func(p slurm.Partition) bool {
+		return slices.ContainsFunc(p.Weights, func(w slurm.Weight) bool { return w.Of == slurm.OfMemory })
+	})
 	everyAmount(l, func(list *[]slurm.Amount) {
-		found = found || slices.ContainsFunc(*list, func(a slurm.Amount) bool { return a.Of == slurm.OfMemory })
+		found = found || slices.ContainsFunc(*list, func(a slurm.Amount) bool {
+			return a.Of == slurm.OfMemory || billed && a.Of == slurm.OfBilling
+		})
 	})
 	return found
 }

@@ -117,7 +117,7 @@ func isAmount(name, s string) bool {
 func ofInterest(name string) (string, bool) {
 	name = strings.ToLower(name)
 	gpus := name == slurm.OfGPUs || strings.HasPrefix(name, slurm.OfGPUs+":")
-	return name, gpus || name == slurm.OfCPUs || name == slurm.OfNodes || name == slurm.OfMemory
+	return name, gpus || name == slurm.OfCPUs || name == slurm.OfNodes || name == slurm.OfMemory || name == slurm.OfBilling
 }
 
 // amounts reads "cpu=10,gres/gpu=2,mem=2500M"; what sluice does not change is left
@@ -218,13 +218,14 @@ func parsePartitions(out string) ([]slurm.Partition, error) {
 		if p.Name == "" || v["State"] == "" {
 			return errTruncated
 		}
-		var errs [6]error
+		var errs [7]error
 		p.MinNodes, errs[0] = nodeCount(v["MinNodes"])
 		p.MaxNodes, errs[1] = nodeCount(v["MaxNodes"])
 		p.MaxTime, errs[2] = duration(v["MaxTime"])
 		p.CPUsPerNode, errs[3] = nodeCount(v["MaxCPUsPerNode"])
 		p.MemoryPerNode, errs[4] = nodeCount(v["MaxMemPerNode"])
 		p.Tier, errs[5] = nodeCount(v["PriorityTier"])
+		p.Weights, errs[6] = weights(v["TRESBillingWeights"])
 		if !empty(v["QoS"]) {
 			p.QOS = v["QoS"]
 		}

@@ -169,7 +169,7 @@ func TestLimitsThatCannotBeRead(t *testing.T) {
 			t.Errorf("%q was read as %+v", out, l)
 		}
 	}
-	for _, out := range []string{"", "PartitionName=gpu MaxNodes=4", "PartitionName=gpu State=UP MaxNodes=many", "PartitionName=gpu State=UP MaxMemPerNode=lots", "PartitionName=gpu State=UP PriorityTier=high", "slurm_load_partitions: error"} {
+	for _, out := range []string{"", "PartitionName=gpu MaxNodes=4", "PartitionName=gpu State=UP MaxNodes=many", "PartitionName=gpu State=UP MaxMemPerNode=lots", "PartitionName=gpu State=UP PriorityTier=high", "PartitionName=gpu State=UP MinNodes=1 MaxNodes=1 MaxTime=1 MaxCPUsPerNode=1 MaxMemPerNode=1 PriorityTier=1 TRESBillingWeights=CPU=much", "slurm_load_partitions: error"} {
 		if list, err := parsePartitions(out); err == nil {
 			t.Errorf("%q was read as %+v", out, list)
 		}
@@ -268,6 +268,7 @@ func FuzzLimits(f *testing.F) {
 			f.Add(fixture(f, release, "limits", name))
 		}
 	}
+	f.Add("PartitionName=gpu State=UP TRESBillingWeights=CPU=1.0,Mem=0.25G,GRES/gpu:a100=2.0\n")
 	f.Fuzz(func(t *testing.T, out string) {
 		all := func(amounts ...[]slurm.Amount) {
 			for _, list := range amounts {
@@ -299,6 +300,11 @@ func FuzzLimits(f *testing.F) {
 		}
 		partitions, err := parsePartitions(out)
 		for _, p := range partitions {
+			for _, w := range p.Weights {
+				if w.Of == "" || !(w.N >= 0) {
+					t.Fatalf("%+v", p)
+				}
+			}
 			if err == nil && (p.Name == "" || p.MaxNodes < 0 || p.MinNodes < 0 || p.MaxTime < 0) {
 				t.Fatalf("%+v", p)
 			}

@@ -88,6 +88,8 @@ func (v *reader) size(j *slurm.Job) {
 			j.CPUs = a.N
 		case a.Of == slurm.OfMemory && len(j.Nodes) > 0:
 			j.MemoryMB = a.N
+		case a.Of == slurm.OfBilling && len(j.Nodes) > 0:
+			j.Billing = a.N
 		}
 	}
 	asked := v.asked(j.NodeCount)

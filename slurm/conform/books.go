@@ -24,7 +24,7 @@ type books struct {
 }
 
 // shelf is how many of each are made.
-const shelf = 32
+const shelf = 40
 
 // Two accounts, the second below the first.
 const (

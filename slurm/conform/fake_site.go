@@ -34,6 +34,16 @@ func (b *fakeBooks) setPartition(_ context.Context, name, settings string) error
 			return err
 		}
 		switch key {
+		case "TRESBillingWeights":
+			p.Weights = nil
+			for item := range strings.SplitSeq(value, ",") {
+				of, number, _ := strings.Cut(item, "=")
+				weight, err := strconv.ParseFloat(number, 64)
+				if err != nil {
+					return err
+				}
+				p.Weights = append(p.Weights, slurm.Weight{Of: strings.ToLower(of), N: weight})
+			}
 		case "State":
 			b.f.SetPartitionState(name, value)
 		case "AllowAccounts":

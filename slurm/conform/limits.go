@@ -55,8 +55,46 @@ var limits = []promise{
 		id := c.written(slurm.Update{Nodes: c.nodes, GPUsPerNode: 4, CPUs: 4}, c.account("MaxTRES=cpu=2"), "--cpus-per-gpu=1")
 		c.splitIs(c.runs(id), 4)
 	}},
+	{"billing is by the weights of the partition, and cut off", 1, func(c *check) {
+		p := c.partition("TRESBillingWeights=GRES/gpu=1.6")
+		a := c.account("MaxTRES=billing=5")
+		id := c.written(slurm.Update{Nodes: c.nodes, GPUsPerNode: 4, CPUs: 1}, a, p.option(), "--nodelist="+c.nodes[0])
+		c.waits(id, "AssocMaxBillingPerJob")
+		c.limit(a, "MaxTRES=billing=6")
+		c.runs(id)
+		c.billed(id, 6)
+		l, err := c.Operator.(slurm.Limiter).Limits(c.ctx)
+		c.must(err)
+		for _, got := range l.Partitions {
+			if got.Name == p.name && fmt.Sprint(got.Weights) != "[{gres/gpu 1.6}]" {
+				c.Errorf("weights %v", got.Weights)
+			}
+		}
+	}},
+	{"a job that is started again is held against its size, and billed as it was first", 1, func(c *check) {
+		p := c.partition("TRESBillingWeights=GRES/gpu=2")
+		a := c.account("MaxTRES=billing=5")
+		id := c.running(long, 1, a, p.option())
+		c.billed(id, 2)
+		c.must(c.Operator.RequeueHold(c.ctx, id))
+		c.pends(id)
+		c.write(id, slurm.Update{Nodes: c.nodes, GPUsPerNode: 4, CPUs: 1})
+		c.waits(id, "AssocMaxBillingPerJob")
+		c.limit(a, "MaxTRES=billing=8")
+		c.splitIs(c.runs(id), 4)
+		c.billed(id, 2)
+	}},
+	{"jobs that run are billed together", 1, func(c *check) {
+		p := c.partition("TRESBillingWeights=CPU=0.25,GRES/gpu=2")
+		a := c.account("GrpTRES=billing=5")
+		first := c.running(long, 2, a, p.option())
+		next := c.submit(long, "--gres=gpu:1", a, p.option())
+		c.waits(next, "AssocGrpBilling")
+		c.must(c.Owner.Cancel(c.ctx, first))
+		c.runs(next)
+	}},
 	{"limits are read as they were set", 0, func(c *check) {
-		a := c.account("GrpTRES=gres/gpu=2,mem=3000 MaxTRES=node=1 GrpJobs=5 MaxJobs=4 MaxTRESMins=gres/gpu=120 GrpTRESMins=gres/gpu=0 MaxWall=60")
+		a := c.account("GrpTRES=billing=9,gres/gpu=2,mem=3000 MaxTRES=node=1 GrpJobs=5 MaxJobs=4 MaxTRESMins=gres/gpu=120 GrpTRESMins=gres/gpu=0 MaxWall=60")
 		limiter, ok := c.Operator.(slurm.Limiter)
 		if !ok {
 			c.Fatal("no slurm.Limiter")
@@ -67,7 +105,7 @@ var limits = []promise{
 			if "--account="+got.Account != a || got.User != c.OwnerName {
 				continue
 			}
-			const want = "[{gres/gpu 2} {mem 3000} {job 5}] [{job 4}] [{node 1}] {[{gres/gpu 0}] [{gres/gpu 0}] [] [{gres/gpu 120}] 1h0m0s}"
+			const want = "[{billing 9} {gres/gpu 2} {mem 3000} {job 5}] [{job 4}] [{node 1}] {[{gres/gpu 0}] [{gres/gpu 0}] [] [{gres/gpu 120}] 1h0m0s}"
 			if all := fmt.Sprint(got.Group, got.Own, got.Job, got.Minutes); !l.Enforced || all != want {
 				c.Errorf("got  %s\nwant %s", all, want)
 			}
@@ -96,6 +134,7 @@ var beyond = []struct {
 	{"MaxTRESMins=gres/gpu=239", false, 4, 1, "--time=60", "AssocMaxGRESMinutesPerJob", "MaxTRESMins=gres/gpu=240"},
 	{"GrpTRESRunMins=gres/gpu=239", false, 4, 1, "--time=60", "AssocGrpGRESRunMinutes", "GrpTRESRunMins=gres/gpu=240"},
 	{"GrpTRESMins=gres/gpu=0", false, 4, 1, "", "AssocGrpGRESMinutes", ""},
+	{"MaxTRES=billing=3", false, 1, 1, "--cpus-per-gpu=4", "AssocMaxBillingPerJob", "MaxTRES=billing=4"},
 	{"MaxWall=59", false, 4, 1, "--time=60", "AssocMaxWallDurationPerJobLimit", "MaxWall=60"},
 	{"MaxTRESPerUser=gres/gpu=2", true, 4, 1, "", "QOSMaxGRESPerUser", ""},
 	{"GrpTRES=gres/gpu=2", true, 4, 1, "", "QOSGrpGRES", ""},
@@ -125,6 +164,18 @@ func init() {
 				c.runs(id)
 			}
 		}})
+	}
+}
+
+// billed holds what a running job is billed against what it should be.
+func (c *check) billed(id slurm.JobID, want int) {
+	c.Helper()
+	jobs, err := c.Operator.Jobs(c.ctx)
+	c.must(err)
+	for _, j := range jobs {
+		if j.ID == id && j.Billing != want {
+			c.Errorf("job %d has %d GPUs and is billed %d, want %d", id, j.GPUs, j.Billing, want)
+		}
 	}
 }
 

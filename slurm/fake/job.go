@@ -82,6 +82,7 @@ type job struct {
 	counted []string // nodes that slurmctld forgot to take a pending job off
 	split   []slurm.GPUShare
 	cpusOn  map[string]int
+	billed  int       // since its first run, whatever it has had since
 	from    time.Time // when the split was given
 	program Program
 	run     *Run
@@ -116,6 +117,9 @@ func (j *job) view(f *Fake) slurm.Job {
 		for _, s := range j.split {
 			v.GPUs += s.GPUs
 			v.Nodes = append(v.Nodes, s.Node)
+		}
+		if f.limits.Enforced {
+			v.Billing = f.has(j, slurm.OfBilling)
 		}
 	}
 	if j.completing && j.state.Ended() {

@@ -218,7 +218,7 @@ func (t *test) group(kind string, list []slurm.Amount, in func(*job) bool) {
 		sum := t.want(a.Of)
 		for _, o := range t.f.jobs {
 			if o.state == slurm.Running && in(o) {
-				sum += o.has(a.Of)
+				sum += t.f.has(o, a.Of)
 			}
 		}
 		t.fails(sum > a.N, kind, a.Of)
@@ -237,7 +237,7 @@ func (t *test) minutes(of string, m slurm.Minutes, in func(*job) bool) {
 		sum := float64(t.want(resource)) * whole
 		for _, o := range t.f.jobs {
 			if o.state == slurm.Running && in(o) {
-				sum += float64(o.has(resource)) * minutesIn(o.granted-t.f.now.Sub(o.start), o.granted)
+				sum += float64(t.f.has(o, resource)) * minutesIn(o.granted-t.f.now.Sub(o.start), o.granted)
 			}
 		}
 		return sum
@@ -274,6 +274,8 @@ func (f *Fake) asked(j *job) func(of string) int {
 			return max(w.cpus, w.tasks*w.perTask, w.perGPU*w.gpus())
 		case slurm.OfMemory:
 			return w.memPerGPU * w.gpus()
+		case slurm.OfBilling:
+			return f.billing(j, f.asked(j))
 		case slurm.OfJobs:
 			return 1
 		}
@@ -281,8 +283,36 @@ func (f *Fake) asked(j *job) func(of string) int {
 	}
 }
 
+// billing is what a job counts for by the weights of its partition.
+func (f *Fake) billing(j *job, had func(of string) int) int {
+	p, _ := f.partition(j.part)
+	if len(p.Weights) == 0 {
+		return had(slurm.OfCPUs)
+	}
+	sum, most, gres := 0., 0., 0.
+	for _, w := range p.Weights {
+		n := w.N * float64(had(w.Of))
+		sum += n
+		if strings.HasPrefix(w.Of, slurm.OfGPUs) && f.limits.Billing == slurm.BillLargestAndGRES {
+			gres += n
+		} else {
+			most = max(most, n)
+		}
+	}
+	if f.limits.Billing == slurm.BillSum {
+		return int(sum)
+	}
+	return int(most + gres)
+}
+
 // has is what a job has that runs.
-func (j *job) has(of string) (n int) {
+func (f *Fake) has(j *job, of string) (n int) {
+	if of == slurm.OfBilling {
+		if j.billed > 0 {
+			return j.billed
+		}
+		return f.billing(j, func(of string) int { return f.has(j, of) })
+	}
 	for _, s := range j.split {
 		switch of {
 		case slurm.OfGPUs, slurm.OfGPUs + ":" + j.want.gpuType:

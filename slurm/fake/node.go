@@ -214,6 +214,9 @@ func (f *Fake) take(j *job, shares []slurm.GPUShare, cpus []int) {
 		n.cpus += cpus[i]
 		j.cpusOn[s.Node] = cpus[i]
 	}
+	if f.limits.Enforced { // once and for all: has returns what it was billed first
+		j.billed = f.has(j, slurm.OfBilling)
+	}
 }
 
 // nobody holds what slurmctld has lost track of.

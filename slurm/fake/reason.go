@@ -21,7 +21,7 @@ func reasonOf(kind, of string) string {
 	if rest, ok := strings.CutSuffix(kind, "MaxWall"); ok {
 		return rest + "MaxWallDurationPerJobLimit"
 	}
-	resource := map[string]string{slurm.OfCPUs: "Cpu", slurm.OfNodes: "Node", slurm.OfMemory: "Mem", slurm.OfJobs: "Jobs", slurm.OfWall: "Wall"}[of]
+	resource := map[string]string{slurm.OfCPUs: "Cpu", slurm.OfNodes: "Node", slurm.OfMemory: "Mem", slurm.OfJobs: "Jobs", slurm.OfWall: "Wall", slurm.OfBilling: "Billing"}[of]
 	if resource == "" {
 		resource = "GRES"
 	}
@@ -30,7 +30,7 @@ func reasonOf(kind, of string) string {
 	switch {
 	case of == slurm.OfWall:
 		end = "Limit"
-	case resource == "GRES" || resource == "Mem" && end != "Limit":
+	case resource == "GRES" || resource == "Billing" || resource == "Mem" && end != "Limit":
 		end = strings.TrimSuffix(strings.TrimSuffix(end, "Limit"), "NotSatisfied")
 	}
 	return words[0] + resource + end
