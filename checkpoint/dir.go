@@ -42,6 +42,10 @@ type Dir struct {
 // the configuration); links in that path are followed.
 func OpenDir(name string) (*Dir, error) {
 	root, err := os.OpenRoot(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		askAgain(path.Dir(path.Clean(name)))
+		root, err = os.OpenRoot(name)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -247,7 +251,10 @@ func (d *Dir) Write(name string, data []byte, perm fs.FileMode) error {
 	if err != nil {
 		return err
 	}
-	if err := d.root.Rename(temp, name); err != nil {
+	if err = d.settle(); err == nil {
+		err = d.root.Rename(temp, name)
+	}
+	if err != nil {
 		d.root.Remove(temp) // best effort: Sweep finds what is left
 		return err
 	}
@@ -263,6 +270,9 @@ func (d *Dir) Create(name string, data []byte, perm fs.FileMode) error {
 	temp, err := d.temp(name, data, perm)
 	if err != nil {
 		return err
+	}
+	if err := d.settle(); err != nil {
+		return errors.Join(err, d.root.Remove(temp))
 	}
 	err = d.root.Link(temp, name)
 	if err != nil && !errors.Is(err, fs.ErrExist) {

@@ -77,6 +77,10 @@ type Runner struct {
 	// Stranded: a node's processes are gone and Slurm has not noticed. The script is
 	// ended, and the job has to be requeued to train on.
 	Stranded bool `json:"stranded,omitempty"`
+	// RetryAt is when the script, which failed, is started again; zero = it is not waited
+	// for. Final: its user asked that a job that failed is not started again.
+	RetryAt time.Time `json:"retry_at,omitzero"`
+	Final   bool      `json:"final,omitempty"`
 	// Output and Errors are the files that the job's output goes to; "" where it
 	// goes elsewhere, Errors also where it is the same file.
 	Output string `json:"output,omitempty"`

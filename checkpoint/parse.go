@@ -82,6 +82,7 @@ func ParseRunner(data []byte) (Runner, error) {
 	c.want(len(r.Skipped) <= maxSkips, "skipped", fmt.Sprintf("%d entries: at most %d", len(r.Skipped), maxSkips))
 	c.moment("first_line", r.FirstLine)
 	c.moment("beat", r.Beat)
+	c.moment("retry_at", r.RetryAt)
 	c.answer(r.Answer)
 	c.exit(r.Exit)
 	c.lastWords(r.LastWords)

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // Prune removes checkpoints older than newest so that keep complete ones stay,
@@ -31,9 +32,16 @@ func (s *Series) Prune(newest Checkpoint, keep int) (removed []string, err error
 		if sequenceOf(name) >= sequenceOf(newest.Name) {
 			continue
 		}
-		if kept < keep && s.complete(name) == nil {
-			kept++
-			continue
+		if kept < keep {
+			lacks := s.complete(name)
+			if lacks == nil {
+				kept++
+				continue
+			}
+			if transient(lacks) { // it may be whole
+				err = errors.Join(err, fmt.Errorf("prune %s: %w", name, lacks))
+				continue
+			}
 		}
 		if failed := s.discard(name); failed != nil {
 			err = errors.Join(err, fmt.Errorf("prune %s: %w", name, failed))
@@ -145,7 +153,9 @@ func (d *Dir) removeAt(p string) error {
 func (d *Dir) removeContent() error {
 	names, err := d.Names(maxFiles)
 	for _, name := range names {
-		err = errors.Join(err, d.RemoveAll(name))
+		if failed := d.RemoveAll(name); !silly(name) || !errors.Is(failed, syscall.EBUSY) {
+			err = errors.Join(err, failed)
+		}
 	}
 	return err
 }

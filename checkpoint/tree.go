@@ -133,6 +133,9 @@ func (w *walk) folder(dir *Dir, at string, depth int) error {
 		return err
 	}
 	for _, name := range names {
+		if silly(name) {
+			continue
+		}
 		p := path.Join(at, name)
 		info, err := dir.Lstat(name)
 		switch {

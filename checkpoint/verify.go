@@ -137,10 +137,15 @@ func (f File) summed(ctx context.Context) func(*os.File, fs.FileInfo) error {
 	}
 }
 
+// buffers are of a megabyte each, for sumOf.
+var buffers = sync.Pool{New: func() any { return new([1 << 20]byte) }}
+
 // sumOf reads to the end; ctx is looked at once a megabyte.
 func sumOf(ctx context.Context, r io.Reader) (int64, string, error) {
 	hash := sha256.New()
-	buffer := make([]byte, 1<<20)
+	whole := buffers.Get().(*[1 << 20]byte)
+	defer buffers.Put(whole)
+	buffer := whole[:]
 	var size int64
 	for {
 		if err := ctx.Err(); err != nil {
@@ -166,7 +171,7 @@ func sumTree(ctx context.Context, dir *Dir) ([]File, error) {
 		switch {
 		case err != nil:
 			return err
-		case p == "." || p == ManifestFile || strings.HasSuffix(p, tempSuffix):
+		case p == "." || p == ManifestFile || strings.HasSuffix(p, tempSuffix), silly(path.Base(p)):
 			return nil
 		case entry.IsDir():
 			return dir.syncBelow(p)

@@ -1,6 +1,10 @@
 package elastic
 
-import "time"
+import (
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic/reason"
+)
 
 // requeuePatience is how long a requeue may go unseen before it is asked for
 // again. Slurm answers the request at once and acts within a second or two.
@@ -13,23 +17,14 @@ const reviveFor = time.Minute
 // job placed afresh.
 const maxFallbacks = 1
 
-// olderJournal is why a move is closed that later ones have followed.
-const olderJournal = "it was over long ago: the journal is an older copy"
-
-// answeredLate is why a move is closed whose job answered after others had its GPUs.
-const answeredLate = "its checkpoint came after the GPUs meant for it had been lent to others; the job keeps its size"
-
-// noAnswer is why a move is closed of a job that cannot be asked.
-const noAnswer = "its folder does not answer; the job keeps its size"
-
 // Next is Advance's word on an intent.
 type Next struct {
 	// Intent is the intent as it stands once every action of Do succeeded. It
 	// is stored after them, never before: a crash in between repeats them.
 	Intent Intent
 	Do     []Action
-	Close  Outcome // "" = stays open
-	Why    string  // what it waits for, or why it closes
+	Close  Outcome       // "" = stays open
+	Why    reason.Reason // what it waits for, or why it closes
 	// Again asks for another look at once: the next row of the table depends
 	// on nothing that has to be observed first.
 	Again bool
@@ -60,7 +55,7 @@ type row struct {
 func Advance(in Intent, job Job, snap Snapshot) Next {
 	s := situation{in: in, job: job, snap: snap, now: snap.Now}
 	if err := in.Known(); err != nil {
-		return wait(s, err.Error())
+		return wait(s, reason.NewerMove{Error: err.Error()})
 	}
 	for _, r := range table[in.Step] {
 		if r.when(s) {
@@ -71,93 +66,97 @@ func Advance(in Intent, job Job, snap Snapshot) Next {
 			return next
 		}
 	}
-	return wait(s, "waits for Slurm: the job is "+string(job.Phase))
+	return wait(s, reason.AwaitsSlurm{Phase: string(job.Phase)})
 }
 
 var table = map[Step][]row{
 	// R1: nothing was done yet.
 	Intended: {
 		{ended, closeEnded},
-		{superseded, closeNow(Abandoned, olderJournal)},
+		{superseded, closeNow(Abandoned, reason.OlderJournal)},
 		// Somebody else stopped it first; it will be placed afresh.
-		{notRunning, abandon("the job stopped running before it was asked to save")},
+		{notRunning, abandon(reason.StoppedBefore)},
 		// Its user asked Slurm to hold it: he wins.
-		{userHolds, userWon("its user holds the job; it keeps its size until released")},
-		{targetGone, abandon("a node of the new placement can no longer be used")},
-		{refusedRunning, abandon("a limit of the site no longer allows the new size")},
-		{unreachable, abandon(noAnswer)},
+		{userHolds, userWon(reason.UserHoldsJob)},
+		{targetGone, abandon(reason.NodeGone)},
+		{refusedRunning, abandon(reason.LimitRunning)},
+		{unreachable, abandon(reason.NoAnswer)},
 		{always, askCheckpoint},
 	},
 	// R2: the request is out.
 	Asked: {
 		{ended, closeEnded},
-		{superseded, withdraw(Abandoned, olderJournal)},
-		{restartedSince, withdraw(UserWon, "the job was requeued by somebody else meanwhile")},
-		{notRunning, withdraw(UserWon, "the job was requeued or stopped by somebody else meanwhile")},
+		{superseded, withdraw(Abandoned, reason.OlderJournal)},
+		{restartedSince, withdraw(UserWon, reason.Requeued)},
+		{notRunning, withdraw(UserWon, reason.RequeuedOrStopped)},
 		{savedOnly, closeSaved},
-		{userHolds, withdraw(UserWon, "its user holds the job; it keeps its size until released")},
-		{targetGone, withdraw(Abandoned, "a node of the new placement can no longer be used")},
-		{refusedRunning, withdraw(Abandoned, "a limit of the site no longer allows the new size; the job keeps the one it has")},
-		{tooLate, withdraw(Abandoned, answeredLate)},
+		{userHolds, withdraw(UserWon, reason.UserHoldsJob)},
+		{targetGone, withdraw(Abandoned, reason.NodeGone)},
+		{refusedRunning, withdraw(Abandoned, reason.LimitKeeps)},
+		{tooLate, withdraw(Abandoned, reason.AnsweredLate)},
 		{answeredWell, noteCheckpoint},
 		{answeredBadly, withdrawAnswered},
-		{unreachable, withdraw(Abandoned, noAnswer)},
-		{pastDeadline, withdraw(Abandoned, "no checkpoint within the grace period; the job keeps its size")},
-		{always, waiting("waits for the job's checkpoint")},
+		{unreachable, withdraw(Abandoned, reason.NoAnswer)},
+		{pastDeadline, withdraw(Abandoned, reason.GraceOver)},
+		{always, waiting(reason.AwaitsCheckpoint)},
 	},
 	// R3: a checkpoint was verified on the node. From here the job is stopped
 	// and must be brought back.
 	Verified: {
 		// Slurm was asked a moment ago, and is still at it.
-		{justRevived, waiting("waits for Slurm to bring it back")},
+		{justRevived, waiting(reason.AwaitsRevival)},
 		// A revival begins so, and a clearing; a request that came too early went under.
 		{toRevive, revive},
 		{toClear, clearAway},
 		{ended, closeEnded},
-		{superseded, closeNow(Fellback, olderJournal)},
-		{runsAlready, closeNow(UserWon, "somebody else brought it back; it runs")},
-		{restartedSince, withdraw(UserWon, "the job was requeued by somebody else and runs again")},
-		{userHoldsUnstopped, withdraw(UserWon, "its user holds the job; it keeps its size until released")},
-		{answerGone, withdraw(Abandoned, "the verified checkpoint's job is no longer waiting; it keeps its size")},
+		{superseded, closeNow(Fellback, reason.OlderJournal)},
+		{runsAlready, closeNow(UserWon, reason.BroughtBackByOther)},
+		{restartedSince, withdraw(UserWon, reason.RequeuedRuns)},
+		{userHoldsUnstopped, withdraw(UserWon, reason.UserHoldsJob)},
+		{answerGone, withdraw(Abandoned, reason.AnswerGone)},
 		{runningUnstopped, requeue},
-		{is(Running), waiting("waits for Slurm to stop the job")},
-		{is(Completing), waiting("waits for the nodes to be cleaned")},
-		{keepsLingering, closeNow(Fellback, "Slurm goes on counting it on nodes of its last run")},
+		{is(Running), waiting(reason.AwaitsStop)},
+		{is(Completing), waiting(reason.AwaitsCleaning)},
+		{keepsLingering, closeNow(Fellback, reason.StillCounted)},
 		{is(Held), pendingAndHeld},
 		// Requeued without the hold, by its user or by a lost node.
 		{is(Queued), holdFirst},
 	},
 	// R4: pending and held.
 	Requeued: {
+		{failedOfStop, reviveStopped},
 		{ended, closeEnded},
-		{superseded, closeNow(Fellback, olderJournal)},
-		{ranAlready, closeNow(Fellback, olderJournal)},
-		{is(Running), closeNow(UserWon, "somebody released the job; it runs as Slurm placed it")},
-		{is(Completing), waiting("waits for the nodes to be cleaned")},
-		{held_, closeNow(UserWon, "held by its user or an administrator; waits to be released")},
+		{superseded, closeNow(Fellback, reason.OlderJournal)},
+		{ranAlready, closeNow(Fellback, reason.OlderJournal)},
+		{stopLongForgotten, stopAgain},
+		{stopForgotten, waiting(reason.AwaitsNotice)},
+		{is(Running), closeNow(UserWon, reason.ReleasedByOther)},
+		{is(Completing), waiting(reason.AwaitsCleaning)},
+		{held_, closeNow(UserWon, reason.HeldByOther)},
 		{is(Queued), holdFirst},
 		// All there was to do for a job that gives its GPUs up, or that was brought back
 		// from a wrong end; it waits for its turn.
 		{parks, closeParked},
 		{revives, closeRevived},
 		// Started so, it would get no GPUs.
-		{lingers, closeNow(Fellback, "Slurm still counts it on nodes of its last run; cleared of it first")},
+		{lingers, closeNow(Fellback, reason.ClearedFirst)},
 		// Its run could not be told its size. Others get the GPUs meanwhile.
-		{unreachable, closeNow(Fellback, "its folder does not answer; placed afresh once it does")},
+		{unreachable, closeNow(Fellback, reason.FolderPlacedAfresh)},
 		// Others were faster, or a node went: the same size elsewhere, if there is
 		// such a place now; else the job is placed afresh.
 		{elsewhere, retarget},
-		{targetGone, closeNow(Fellback, "a node of the new placement can no longer be used")},
-		{targetTaken, closeNow(Fellback, "the GPUs meant for it were taken meanwhile")},
+		{targetGone, closeNow(Fellback, reason.NodeGone)},
+		{targetTaken, closeNow(Fellback, reason.GPUsTaken)},
 		// Others of its group took what the site's limits left: Slurm would not start it.
-		{refusedHeld, closeNow(Fellback, "a limit of the site no longer allows the new size; placed afresh")},
+		{refusedHeld, closeNow(Fellback, reason.LimitHeld)},
 		{is(Held), write},
 	},
 	// R5: size and incarnation stand on the held job.
 	Written: {
+		{failedOfStop, reviveStopped},
 		{ended, closeEnded},
-		{superseded, closeNow(Fellback, olderJournal)},
-		{held_, closeNow(UserWon, "held by its user or an administrator; waits to be released")},
+		{superseded, closeNow(Fellback, reason.OlderJournal)},
+		{held_, closeNow(UserWon, reason.HeldByOther)},
 		{is(Held), release},
 		{is(Queued), released},
 		{is(Running), released},
@@ -167,11 +166,14 @@ var table = map[Step][]row{
 		// The launch itself failed (a revoked credential, a broken node): the
 		// program never ran, so the end is Slurm's, not the job's.
 		{launchFailed, reviveLaunch},
+		{failedOfStop, reviveStopped},
 		{ended, closeEnded},
-		{neverStopped, closeNow(UserWon, "still runs as before the move")},
-		{notYetRestarted, waiting("waits for Slurm to start it")},
-		{runningSilent, waiting("runs; waits for the first word of its runner")},
+		{stopLongForgotten, stopAgain},
+		{neverStopped, closeNow(UserWon, reason.RunsAsBefore)},
+		{notYetRestarted, waiting(reason.AwaitsStart)},
+		{runningSilent, waiting(reason.AwaitsRunner)},
 		{mute, closeRunning(Fellback)},
+		{choosing, waiting(reason.AwaitsChoice)},
 		{runningElsewise, closeRunning(Fellback)},
 		{is(Running), closeRunning(Done)},
 		// Slurm itself set it aside: this size cannot be had as it is written.
@@ -179,9 +181,10 @@ var table = map[Step][]row{
 		{setAside, closeRefused},
 		// Held when sluice itself was due to hold it: the reply to its own hold was
 		// lost, or it died before it wrote the hold down.
-		{heldAsDue, closeNow(Fellback, "did not start in time; placed afresh")},
+		{heldAsDue, closeNow(Fellback, reason.LatePlacedAfresh)},
+		{releaseForgotten, closeNow(Fellback, reason.ReleaseForgotten)},
 		{heldStill, userHeld},
-		{is(Held), waiting("waits for another look: Slurm may not show its release yet")},
+		{is(Held), waiting(reason.AwaitsLook)},
 		{toTakeBack, takeBack},
 		{targetGone, giveUp},
 		// An ordinary job was faster: waiting for it to end would help nobody.

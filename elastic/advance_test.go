@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
@@ -61,7 +63,7 @@ func (c circumstance) apply(in *elastic.Intent, job *elastic.Job, snap *elastic.
 // scene is a job of 2 GPUs on gpu1 meant to get 3 on gpu2.
 func scene(kind elastic.Kind, step elastic.Step) (elastic.Intent, elastic.Job, elastic.Snapshot) {
 	in := elastic.Intent{
-		ID: 1, Job: 7, Kind: kind, Step: step, To: 4, Restarts: 1, Request: "7.4.1", Cause: "grows",
+		ID: 1, Job: 7, Kind: kind, Step: step, To: 4, Restarts: 1, Request: "7.4.1", Cause: reason.Text{Text: "grows"},
 		From: nodes.Placement{{Node: "gpu1", GPUs: 2}}, Target: nodes.Placement{{Node: "gpu2", GPUs: 3}},
 		Opened: noon.Add(-time.Minute), AskedAt: noon.Add(-10 * time.Second), ReleasedAt: noon.Add(-10 * time.Second),
 	}
@@ -74,7 +76,7 @@ func scene(kind elastic.Kind, step elastic.Step) (elastic.Intent, elastic.Job, e
 	if kind == elastic.Save {
 		in.Target = in.From // it stays where it is
 	}
-	job := elastic.Job{ID: 7, Restarts: 1, Spec: elastic.Spec{Min: 1}}
+	job := elastic.Job{ID: 7, Restarts: 1, HeldBefore: true, Spec: elastic.Spec{Min: 1}}
 	snap := elastic.Snapshot{
 		Now: noon, Before: noon.Add(-time.Second),
 		Nodes: []nodes.Node{
@@ -117,11 +119,24 @@ func circumstances() []circumstance {
 			in.Fallbacks, in.Moved, in.RequeuedAt = 1, noon.Add(-since), noon.Add(-asked)
 		}
 	}
+	ofStop := func(j *elastic.Job) { j.Phase, j.State, j.Heartbeat = elastic.Ended, "FAILED", noon }
+	stoppedAgo := func(d time.Duration) func(*elastic.Intent) {
+		return func(in *elastic.Intent) { in.RequeuedAt, in.Moved = noon.Add(-d), noon.Add(-d) }
+	}
+	roomOn := func(gone, used int) func(*elastic.Snapshot) { // gpu3 has room; of gpu2 so much is used, or it is drained
+		return func(s *elastic.Snapshot) {
+			s.Nodes[1].Usable, s.Nodes[1].Used = gone == 0, used
+			s.Nodes = append(s.Nodes, nodes.Node{Name: "gpu3", GPUs: 4, Usable: true})
+		}
+	}
 	return []circumstance{
 		{"running, no answer", running, nil, nil},
 		{"running, no answer, late", running, nil, late},
 		{"running, saved", with(running, saved), nil, nil},
 		{"running, saved, just requeued", with(running, saved), nil, func(in *elastic.Intent) { in.RequeuedAt = noon.Add(-time.Second) }},
+		{"running, saved between", with(running, saved, func(j *elastic.Job) { j.Saved.Committed = noon.Add(-5 * time.Second) }), nil, nil},
+		{"running, saved by a clock ahead", with(running, saved, func(j *elastic.Job) { j.Saved.Committed = noon.Add(time.Minute) }), nil, nil},
+		{"running, saved by a clock behind", with(running, saved, func(j *elastic.Job) { j.Saved.Committed = noon.Add(-time.Hour) }), nil, nil},
 		{"running, could not save", with(running, func(j *elastic.Job) { j.Saved = elastic.Saved{Request: "7.4.1", Error: "disk full"} }), nil, nil},
 		{"running, answered an older request", with(running, func(j *elastic.Job) { j.Saved = elastic.Saved{Request: "7.3.1", Checkpoint: "00000004"} }), nil, nil},
 		{"running, user holds", with(running, saved, func(j *elastic.Job) { j.UserHold = true }), nil, nil},
@@ -130,7 +145,23 @@ func circumstances() []circumstance {
 		{"running, its folder is silent", with(running, unread), nil, nil},
 		{"held, its folder is silent", with(phase(elastic.Held), unread), nil, nil},
 		{"queued, its folder is silent", with(phase(elastic.Queued), unread), nil, nil},
+		{"running as before its stop", with(running, saved, func(j *elastic.Job) { j.Heartbeat = noon.Add(-30 * time.Second) }), nil, func(in *elastic.Intent) { in.PendingAt = noon.Add(-20 * time.Second) }},
+		{"... for long", with(running, saved, func(j *elastic.Job) { j.Heartbeat = noon.Add(-3 * time.Minute) }), nil, func(in *elastic.Intent) {
+			in.PendingAt, in.ReleasedAt = noon.Add(-2*time.Minute), noon.Add(-2*time.Minute)
+		}},
+		{"... for long, just released", with(running, saved, func(j *elastic.Job) { j.Heartbeat = noon.Add(-3 * time.Minute) }), nil, func(in *elastic.Intent) {
+			in.PendingAt = noon.Add(-2 * time.Minute)
+		}},
+		{"... and its runner is alive", with(running, saved), nil, func(in *elastic.Intent) {
+			in.PendingAt, in.ReleasedAt = noon.Add(-2*time.Minute), noon.Add(-2*time.Minute)
+		}},
 		{"held", phase(elastic.Held), nil, nil},
+		{"failed of its stop", ofStop, nil, stoppedAgo(20 * time.Second)},
+		{"... long ago, and Slurm was away", ofStop, func(s *elastic.Snapshot) { s.Away = noon.Add(-5 * time.Second) }, stoppedAgo(3 * time.Minute)},
+		{"... long ago, and sluiced was away", ofStop, func(s *elastic.Snapshot) { s.Began = noon.Add(-5 * time.Second) }, stoppedAgo(3 * time.Minute)},
+		{"... long ago, and neither was away", ofStop, nil, stoppedAgo(3 * time.Minute)},
+		{"held, and not in the look before", func(j *elastic.Job) { j.Phase, j.HeldBefore = elastic.Held, false }, nil, nil},
+		{"held, after Slurm was away", phase(elastic.Held), func(s *elastic.Snapshot) { s.Away = noon.Add(-5 * time.Second) }, nil},
 		{"held, at the first look", phase(elastic.Held), func(s *elastic.Snapshot) { s.Before = noon.Add(-10 * time.Second) }, nil},
 		{"held, counted where it ran", with(phase(elastic.Held), func(j *elastic.Job) { j.Lingers = true }), nil, func(in *elastic.Intent) { in.Moved = noon }},
 		{"... just cleared", with(phase(elastic.Held), func(j *elastic.Job) { j.Lingers = true }), nil, func(in *elastic.Intent) { in.Moved, in.RequeuedAt = noon, noon.Add(-time.Second) }},
@@ -143,8 +174,15 @@ func circumstances() []circumstance {
 		{"held, bad constraints again", with(phase(elastic.Held), func(j *elastic.Job) { j.Reason = "BadConstraints" }), nil, func(in *elastic.Intent) { in.Fallbacks = 1 }},
 		{"held, target node drained", phase(elastic.Held), func(s *elastic.Snapshot) { s.Nodes[1].Usable = false }, nil},
 		{"held, target taken by others", phase(elastic.Held), func(s *elastic.Snapshot) { s.Nodes[1].Used = 3 }, nil},
+		{"held, target taken, room elsewhere", phase(elastic.Held), roomOn(0, 3), nil},
+		{"held, target drained, room elsewhere", phase(elastic.Held), roomOn(1, 0), nil},
+		{"held, as meant, room elsewhere", phase(elastic.Held), roomOn(0, 0), nil},
+		{"suspended, taken, room elsewhere", phase(elastic.Suspended), roomOn(0, 3), nil},
+		{"running, there, where it is drained", with(running, saved, func(j *elastic.Job) { j.Place = on("gpu2", 3) }), func(s *elastic.Snapshot) { s.Nodes[1].Usable = false }, nil},
+		{"queued, there, where it is drained", func(j *elastic.Job) { j.Phase, j.Place = elastic.Queued, on("gpu2", 3) }, func(s *elastic.Snapshot) { s.Nodes[1].Usable = false }, nil},
 		{"queued", phase(elastic.Queued), nil, nil},
 		{"queued, an ordinary job was faster", phase(elastic.Queued), func(s *elastic.Snapshot) { s.Others = map[string]int{"gpu2": 2} }, nil},
+		{"queued, an ordinary job beside it", phase(elastic.Queued), func(s *elastic.Snapshot) { s.Others = map[string]int{"gpu2": 1} }, nil},
 		{"queued, late", phase(elastic.Queued), nil, late},
 		{"queued, late again", phase(elastic.Queued), nil, func(in *elastic.Intent) { late(in); in.Fallbacks = 1 }},
 		{"queued, no license, at once", queuedFor("Licenses"), nil, nil},
@@ -157,6 +195,9 @@ func circumstances() []circumstance {
 		{"queued, nodes not available", queuedFor("ReqNodeNotAvail,_UnavailableNodes:gpu2"), nil, takenBack},
 		{"queued, for a word nobody knows", queuedFor("Mystery"), nil, settled},
 		{"queued, taken back", phase(elastic.Queued), nil, takenBack},
+		{"queued, taken back again", phase(elastic.Queued), nil, func(in *elastic.Intent) { takenBack(in); in.Fallbacks = 1 }},
+		{"queued, taken back, others there", phase(elastic.Queued), func(s *elastic.Snapshot) { s.Others = map[string]int{"gpu2": 2} }, takenBack},
+		{"completing, taken back, others there", phase(elastic.Completing), func(s *elastic.Snapshot) { s.Others = map[string]int{"gpu2": 2} }, takenBack},
 		{"held, taken back", phase(elastic.Held), nil, takenBack},
 		{"held by directive, taken back", with(phase(elastic.Held), func(j *elastic.Job) { j.Directive.Hold = true }), nil, takenBack},
 		{"runs anew, taken back", with(again, resumed), nil, takenBack},
@@ -164,6 +205,8 @@ func circumstances() []circumstance {
 		{"suspended, late", phase(elastic.Suspended), nil, late},
 		{"runs anew as meant", with(again, resumed), nil, nil},
 		{"runs anew, runner silent", with(again, func(j *elastic.Job) { j.Heartbeat = time.Time{} }), nil, nil},
+		{"runs anew, still verifies", with(again, func(j *elastic.Job) { j.Choosing = true }), nil, nil},
+		{"runs anew, still verifies, late", with(again, func(j *elastic.Job) { j.Choosing = true }), nil, late},
 		{"runs anew, runner silent, late", with(again, func(j *elastic.Job) { j.Heartbeat = time.Time{} }), nil, late},
 		{"runs anew from elsewhere", again, nil, nil},
 		{"runs anew on fewer GPUs", with(again, resumed, func(j *elastic.Job) { j.Place = on("gpu2", 2) }), nil, nil},
@@ -176,6 +219,7 @@ func circumstances() []circumstance {
 		{"failed launch, just requeued", failed, nil, revived(time.Second, time.Second)},
 		{"failed launch, requeue unheard", failed, nil, revived(20*time.Second, 20*time.Second)},
 		{"failed launch, unheard for long", failed, nil, revived(2*time.Minute, 20*time.Second)},
+		{"... and Slurm was away", failed, func(s *elastic.Snapshot) { s.Away = noon.Add(-5 * time.Second) }, revived(3*time.Minute, 3*time.Minute)},
 	}
 }
 
@@ -199,10 +243,35 @@ func describe(before elastic.Intent, n elastic.Next) string {
 	if n.Obstacle != "" {
 		parts = append(parts, "note the obstacle")
 	}
+	for _, a := range n.Do {
+		if ask, ok := a.(elastic.AskCheckpoint); ok && !ask.Stop {
+			parts = append(parts, "trains on")
+		}
+	}
+	parts = append(parts, noted(before, n.Intent)...)
 	if len(parts) == 0 {
 		parts = []string{"wait"}
 	}
-	return strings.Join(parts, "; ") + "  # " + n.Why
+	return strings.Join(parts, "; ") + "  # " + reason.String(n.Why)
+}
+
+// noted is what else of the intent is another now; times are told from noon.
+func noted(before, after elastic.Intent) []string {
+	var parts []string
+	old, now := reflect.ValueOf(before), reflect.ValueOf(after)
+	for i := range now.NumField() {
+		field, is := now.Type().Field(i).Name, now.Field(i).Interface()
+		if field == "Step" || reflect.DeepEqual(old.Field(i).Interface(), is) {
+			continue
+		}
+		if at, ok := is.(time.Time); ok && at.IsZero() {
+			is = "never"
+		} else if ok {
+			is = at.Sub(noon)
+		}
+		parts = append(parts, fmt.Sprintf("%s=%v", field, is))
+	}
+	return parts
 }
 
 // golden compares with a file under testdata. Read the diff before -update: the
@@ -225,5 +294,35 @@ func golden(t *testing.T, name, got string) {
 	}
 	if got != string(want) {
 		t.Errorf("%s differs; if the change is meant, run go test ./elastic -update and read the diff\ngot:\n%s", path, got)
+	}
+}
+
+// A held job is led to other nodes where its own were taken by others. Its own promise is not
+// counted against it, and not twice in its favour.
+func TestElsewhereCountsItsOwnPromiseOnce(t *testing.T) {
+	for used, want := range map[int]string{1: "gpu2:3", 2: "gpu3:3", 4: "gpu3:3"} {
+		in, job, snap := scene(elastic.Start, elastic.Requeued)
+		job.Phase = elastic.Held
+		snap.Nodes[0].Used, snap.Nodes[1].Used = 4, used
+		snap.Nodes = append(snap.Nodes, nodes.Node{Name: "gpu3", GPUs: 4, Usable: true})
+		snap.Jobs, snap.Intents = []elastic.Job{job}, []elastic.Intent{in}
+		if next := elastic.Advance(in, job, snap); next.Intent.Target.String() != want {
+			t.Errorf("%d GPUs of gpu2 are used: %s, want %s: %+v", used, next.Intent.Target, want, next)
+		}
+	}
+	in, job, snap := scene(elastic.Start, elastic.Requeued)
+	job.Phase, job.Spec.AllowUneven = elastic.Held, true
+	in.Target = nodes.Placement{{Node: "gpu1", GPUs: 1}, {Node: "gpu2", GPUs: 2}}
+	snap.Nodes[0].Used, snap.Nodes[1].Used = 1, 3
+	snap.Jobs, snap.Intents = []elastic.Job{job}, []elastic.Intent{in}
+	if next := elastic.Advance(in, job, snap); next.Intent.Target.String() != "gpu1:3" {
+		t.Errorf("what it was promised is its own: %+v", next)
+	}
+	in, job, snap = scene(elastic.Start, elastic.Requeued)
+	job.Phase, job.Place = elastic.Held, on("gpu1", 2) // as Slurm may count it for a while after its run
+	snap.Nodes[1].Used = 2
+	snap.Jobs, snap.Intents = []elastic.Job{job}, []elastic.Intent{in}
+	if next := elastic.Advance(in, job, snap); next.Intent.Target.String() != "gpu1:3" {
+		t.Errorf("what it is still counted on is its own: %+v", next)
 	}
 }

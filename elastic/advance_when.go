@@ -68,15 +68,43 @@ func neverStopped(s situation) bool {
 	return notYetRestarted(s) && lateBy(s, s.snap.Limits.Confirm)
 }
 
-// heldStill: held in a look that is not the first after the release. An answer may be
-// older than the question: from the one before, the hold may be sluice's own.
+// stopForgotten: Slurm had stopped the job and shown it pending, and calls that run running
+// again. A slurmctld that was killed goes back to what it had saved, and may ask
+// the node about a run that had just begun half an hour later only. Nothing has been heard of the run since.
+func stopForgotten(s situation) bool {
+	return (s.in.Kind == Resize || s.in.Kind == Park) && s.job.Phase == Running && s.job.Restarts <= s.in.Restarts && s.job.RunnerOf != s.in.To &&
+		!s.in.PendingAt.IsZero() && !s.job.Heartbeat.After(s.in.PendingAt)
+}
+
+// stopLongForgotten: the node has had time to say that the run is not there.
+func stopLongForgotten(s situation) bool {
+	return stopForgotten(s) && s.now.After(s.in.PendingAt.Add(s.snap.Limits.Confirm)) && (s.in.Step < Released || neverStopped(s))
+}
+
+// heldStill: held in two looks, of which the second is not the first after the release. An
+// answer may be older than the question: from the one before, the hold may be sluice's own.
+// And that a look had to wait for slurmctld, which then may have forgotten the release, is
+// known in the next one.
 func heldStill(s situation) bool {
-	return s.job.Phase == Held && s.in.ReleasedAt.Before(s.snap.Before)
+	return s.job.Phase == Held && s.job.HeldBefore && s.in.ReleasedAt.Before(s.snap.Before)
+}
+
+// releaseForgotten: a slurmctld that was killed goes back to what it had saved, up to some
+// seconds before, and so does a backup that takes over. A user who holds the job in that
+// very time has to do it again.
+func releaseForgotten(s situation) bool {
+	return s.job.Phase == Held && !s.job.Directive.Hold && s.in.ReleasedAt.Before(s.snap.Away)
 }
 
 // failedWrongly: Slurm calls the job failed, and the move is there to bring it back.
 func failedWrongly(s situation) bool {
-	return s.job.Phase == Ended && s.job.State == "FAILED" && (s.in.Kind == Revival || s.in.Fallbacks > 0 || startedUncleared(s))
+	return s.job.Phase == Ended && s.job.State == "FAILED" && (s.in.Kind == Revival || s.in.Fallbacks > 0 || startedUncleared(s)) || failedOfStop(s)
+}
+
+// failedOfStop: the run that was stopped for the move failed. slurmctld was killed before it
+// saved the stop, and the script's end by a signal was told to one that knew nothing of it.
+func failedOfStop(s situation) bool {
+	return s.job.Phase == Ended && s.job.State == "FAILED" && s.in.Stopped() && s.job.Restarts <= s.in.Restarts && s.job.RunnerOf != s.in.To
 }
 
 // startedUncleared: somebody released the job before it was cleared, so that it got no
@@ -102,8 +130,16 @@ func toClear(s situation) bool {
 
 func keepsLingering(s situation) bool { return s.in.Kind == Clearing && lingers(s) }
 
+// toRevive: while Slurm or sluiced was away the job could not be brought back; that time does
+// not count.
 func toRevive(s situation) bool {
-	return startedUncleared(s) || failedWrongly(s) && !s.now.After(s.in.Moved.Add(reviveFor))
+	since := s.in.Moved
+	for _, at := range []time.Time{s.snap.Away, s.snap.Began} {
+		if at.After(since) {
+			since = at
+		}
+	}
+	return startedUncleared(s) || failedWrongly(s) && !s.now.After(since.Add(reviveFor))
 }
 
 func answered(s situation) bool { return s.job.Saved.Request == s.in.Request }
@@ -213,7 +249,13 @@ func runningElsewise(s situation) bool {
 		return false
 	}
 	return s.job.GPUs() != s.in.Target.GPUs() ||
-		(s.in.Checkpoint != "" && s.job.Resumed != s.in.Checkpoint)
+		(s.in.Checkpoint != "" && s.job.Resumed != s.in.Checkpoint && !s.job.Choosing)
+}
+
+// choosing: its runner has yet to verify the checkpoint that it is to start from, which may
+// take as long as reading it.
+func choosing(s situation) bool {
+	return s.job.Phase == Running && s.job.Choosing && s.in.Checkpoint != "" && !lateBy(s, s.snap.Limits.Confirm)
 }
 
 func setAside(s situation) bool { return s.job.Phase == Held && s.job.Reason == "BadConstraints" }

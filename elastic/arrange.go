@@ -1,11 +1,11 @@
 package elastic
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
@@ -16,8 +16,8 @@ type Arrangement struct {
 	Target map[JobID]nodes.Placement
 	// Park holds the running jobs that are to be stopped and wait again.
 	Park map[JobID]bool
-	// Unplaced holds why a job could not get its size or its place, for people.
-	Unplaced map[JobID]string
+	// Unplaced holds why a job could not get its size or its place.
+	Unplaced map[JobID]reason.Reason
 	// Order lists the jobs that move, each after those whose GPUs it may have to
 	// wait for. Reconcile keeps what a job of the list waits for from those behind
 	// it; so whatever the moves take, each comes to its turn.
@@ -166,7 +166,7 @@ func (k *sketch) grown(order []Job, a Allocation) (*sketch, []JobID) {
 		if len(p) > 0 {
 			c.settle(j, p)
 		} else {
-			c.Unplaced[j.ID] = fmt.Sprintf("wants %d GPUs, but no nodes of its partition have them free in a split Slurm can give", want)
+			c.Unplaced[j.ID] = reason.NoPlace{GPUs: want}
 		}
 		if p.GPUs() != want {
 			short = append(short, j.ID)
@@ -196,7 +196,7 @@ func (k *sketch) shrink(j Job, want int) {
 		k.settle(j, p)
 		return
 	}
-	k.Unplaced[j.ID] = fmt.Sprintf("was to give back %d GPUs, but no split of the rest on its own nodes is possible", j.GPUs()-want)
+	k.Unplaced[j.ID] = reason.CannotGiveBack{GPUs: j.GPUs() - want}
 }
 
 // find returns a place for a job that starts or grows; empty when there is none.

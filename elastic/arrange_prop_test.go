@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
@@ -46,10 +47,10 @@ func drawWorld(t *rapid.T) (elastic.Snapshot, elastic.Allocation) {
 		switch rapid.IntRange(0, 9).Draw(t, "decision") {
 		case 0:
 		case 1:
-			a[j.ID] = elastic.Decision{GPUs: rapid.IntRange(0, 6).Draw(t, "size"), Why: "because"}
+			a[j.ID] = elastic.Decision{GPUs: rapid.IntRange(0, 6).Draw(t, "size"), Why: reason.Pinned}
 		default:
 			p := drawPlace(t, s.Nodes)
-			a[j.ID] = elastic.Decision{GPUs: p.GPUs(), Place: p, Why: "because"}
+			a[j.ID] = elastic.Decision{GPUs: p.GPUs(), Place: p, Why: reason.Pinned}
 		}
 	}
 	return s, a
@@ -135,7 +136,7 @@ func story(s elastic.Snapshot, a elastic.Allocation, where elastic.Arrangement) 
 	for _, j := range s.Jobs {
 		d, named := a[j.ID]
 		fmt.Fprintf(&b, "job %d %s at %s %+v, named %t: %d on %s; target %s park %t %s\n", j.ID, j.Phase, j.Place, j.Spec,
-			named, d.GPUs, d.Place, where.Target[j.ID], where.Park[j.ID], where.Unplaced[j.ID])
+			named, d.GPUs, d.Place, where.Target[j.ID], where.Park[j.ID], reason.String(where.Unplaced[j.ID]))
 	}
 	fmt.Fprintf(&b, "order %v", where.Order)
 	return b.String()
@@ -230,7 +231,7 @@ func TestNamedPlacesAreGiven(t *testing.T) {
 		}
 		for _, id := range p.Stuck {
 			j := s.Jobs[slices.IndexFunc(s.Jobs, func(j elastic.Job) bool { return j.ID == id })]
-			if a[id].GPUs == j.GPUs() && (!where.Target[id].Equal(j.Place) || where.Unplaced[id] == "") {
+			if a[id].GPUs == j.GPUs() && (!where.Target[id].Equal(j.Place) || where.Unplaced[id] == nil) {
 				t.Fatalf("job %d does not stay: %s\n%+v\n%s", id, where.Target[id], p, story(s, a, where))
 			}
 		}
@@ -266,8 +267,8 @@ func TestMovesNeverWaitInACircle(t *testing.T) {
 			}
 			if len(s.Intents) == 0 {
 				for _, r := range plan.Reasons {
-					if strings.Contains(r.Why, "to be given back") || strings.Contains(r.Why, "enough jobs") {
-						t.Fatalf("nobody moves, and job %d %s\n%s\nfirst\n%s", r.Job, r.Why, story(s, a, where), first)
+					if reason.Has(r.Why, "waits_return") || reason.Has(r.Why, "moves_taken") || reason.Has(r.Why, "moves_taken_user") {
+						t.Fatalf("no job moves, and job %d %s\n%s\nfirst\n%s", r.Job, sentence(r.Why), story(s, a, where), first)
 					}
 				}
 				return

@@ -11,7 +11,7 @@ import (
 func TestAttainable(t *testing.T) {
 	inventory := []nodes.Node{
 		{Name: "gpu1", GPUs: 4, Used: 4, Usable: true, CPUs: 8, CPUsUsed: 8, Partitions: []string{"a"}},
-		{Name: "gpu2", GPUs: 4, Why: "DOWN", CPUs: 8, Partitions: []string{"a"}},
+		{Name: "gpu2", GPUs: 4, Why: nodes.Unusable{State: "DOWN"}, CPUs: 8, Partitions: []string{"a"}},
 		{Name: "gpu3", GPUs: 2, Usable: true, CPUs: 8, Spanning: 1, Partitions: []string{"b"}},
 	}
 	sizes := []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}

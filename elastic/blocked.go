@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/sluice-hpc/sluice/elastic/reason"
 )
 
 // Block says what keeps a waiting job from starting now, however many GPUs are free.
@@ -50,34 +52,33 @@ type Arrival struct {
 	Last       time.Time
 }
 
-// words say it for people.
-func (b Blocked) words(id JobID) string {
+// why is it as a reason.
+func (b Blocked) why(id JobID) reason.Reason {
 	switch b.Code {
 	case BeginsLater:
-		return fmt.Sprintf("waiting: begins %s (--begin)", b.Until.Format("2006-01-02T15:04:05"))
+		return reason.Begins{At: b.Until}
 	case NotBegun:
-		return fmt.Sprintf("waiting: its reservation %s begins %s", b.On, b.Until.Format("2006-01-02T15:04:05"))
+		return reason.ReservationBegins{Reservation: b.On, At: b.Until}
 	case Obstructed:
-		return b.obstacleWords(id)
+		return b.obstructed(id)
 	case Unreachable:
-		return fmt.Sprintf("waiting: its folder has not answered since %s; perhaps its file system hangs", b.Since.Format("2006-01-02T15:04:05"))
+		return reason.FolderUnreadable{Since: b.Since}
 	case Arriving:
-		return fmt.Sprintf("waiting: its array is being submitted, %d of %d tasks so far", b.Array.Have, b.Array.Want)
+		return reason.ArrayArriving{Have: b.Array.Have, Want: b.Array.Want}
 	case Incomplete:
-		return fmt.Sprintf("not started: only %d of the %d tasks of its array were submitted, the last at %s; cancel them with sluice cancel '%d_*' and submit the array again",
-			b.Array.Have, b.Array.Want, b.Array.Last.Format(time.TimeOnly), b.Array.Job)
+		return reason.ArrayIncomplete{Array: int64(b.Array.Job), Have: b.Array.Have, Want: b.Array.Want, Last: b.Array.Last}
 	case NeverDepends:
-		return fmt.Sprintf("never starts: its dependency on %s cannot be satisfied; cancel it with scancel %d, or take the dependency away with scontrol update JobId=%d Dependency=", b.On, id, id)
+		return reason.NeverDepends{Job: int64(id), On: b.On}
 	}
-	return "waiting: depends on " + b.On
+	return reason.Depends{On: b.On}
 }
 
-// WaitsOutside says why Slurm would not start the held job now, "" where it would.
-func (j *Job) WaitsOutside() string {
+// WaitsOutside says why Slurm would not start the held job now; nil where it would.
+func (j *Job) WaitsOutside() reason.Reason {
 	if j.Phase != Held || j.Blocked.Code == "" {
-		return ""
+		return nil
 	}
-	return j.Blocked.words(j.ID)
+	return j.Blocked.why(j.ID)
 }
 
 // DependsOn joins the terms of a dependency, for people; oneIsEnough joins them with "or".

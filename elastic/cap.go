@@ -2,9 +2,9 @@ package elastic
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
@@ -28,6 +28,8 @@ const (
 // and no job is moved because of a cap alone.
 type Cap struct {
 	Name string // for people: "GrpTRES=gres/gpu=2 of account phys"
+	// Why it is one, where it is no limit of Slurm's; else nil.
+	Why  reason.Reason
 	Of   Resource
 	Type string // GPUs of this type alone; "" = of any
 	Most int    // at least 0
@@ -41,9 +43,9 @@ type Cap struct {
 	// Jobs are those it concerns.
 	Jobs map[JobID]bool
 	// Others is what runs in the same group and is not decided about, and Users who
-	// that is, for people: "job 7 of alice has 2".
+	// has that.
 	Others int
-	Users  []string
+	Users  []reason.Use
 	// Bills are, of a cap of Billing, what it counts by partition; one that is not among
 	// them counts CPUs.
 	Bills map[string]Bill
@@ -190,24 +192,29 @@ func (s *Snapshot) taken(c Cap, j *Job, bound map[JobID]nodes.Placement) int {
 	return max(c.has(j, s), c.use(j, bound[j.ID], s))
 }
 
-// Using says who has how much of the cap, for people; at most a few of them.
-func (s Snapshot) Using(c Cap) string {
-	who := append([]string(nil), c.Users...)
+// Limit is the cap as a reason; where it is shared, with who has how much of it: at most a
+// few of them.
+func (s Snapshot) Limit(c Cap) reason.Reason {
+	if c.Why != nil {
+		return c.Why
+	}
+	if !c.Shared() {
+		return reason.Limit{Name: c.Name}
+	}
+	who := append([]reason.Use(nil), c.Users...)
 	bound := s.bound()
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
 		if n := s.taken(c, j, bound); c.Jobs[j.ID] && n > 0 {
-			who = append(who, fmt.Sprintf("job %d of %s has %s", j.ID, j.User, c.Count(n)))
+			who = append(who, reason.Use{Job: int64(j.ID), User: j.User, Has: c.Count(n)})
 		}
 	}
 	const most = 3
-	switch {
-	case len(who) == 0:
-		return "nobody has any"
-	case len(who) > most:
-		return fmt.Sprintf("%s, and %d more jobs", strings.Join(who[:most], ", "), len(who)-most)
+	limit := reason.Limit{Name: c.Name, Users: who, None: len(who) == 0}
+	if len(who) > most {
+		limit.Users, limit.More = who[:most], len(who)-most
 	}
-	return strings.Join(who, ", ")
+	return limit
 }
 
 // Count writes an amount of what the cap counts, for people: "3", "4000M" of memory,
@@ -290,13 +297,14 @@ func (q *quota) take(j *Job, target nodes.Placement) {
 	}
 }
 
-// refused says in words why the target cannot be, for people.
-func (s Snapshot) refused(c Cap, target nodes.Placement) string {
-	switch {
+// refused is why the target cannot be.
+func (s Snapshot) refused(c Cap, target nodes.Placement) reason.Reason {
+	switch limit := s.Limit(c); {
 	case c.Least:
-		return fmt.Sprintf("%d GPUs are fewer than %s asks for", target.GPUs(), c.Name)
+		return reason.FewerThan{GPUs: target.GPUs(), Limit: limit}
 	case c.Each:
-		return fmt.Sprintf("%s is beyond %s", target, c.Name)
+		return reason.Beyond{To: target, Limit: limit}
+	default:
+		return reason.BeyondShared{To: target, Limit: limit}
 	}
-	return fmt.Sprintf("%s would be beyond %s: %s", target, c.Name, s.Using(c))
 }

@@ -37,7 +37,7 @@ func TestLimitsThatChangeDuringAMove(t *testing.T) {
 				Nodes: []nodes.Node{{Name: "n1", GPUs: 4, Used: j.GPUs(), Usable: true}},
 				Caps:  []elastic.Cap{{Name: "GrpTRES", Of: elastic.GPUs, Most: tc.most, Others: 1, Jobs: map[elastic.JobID]bool{1: true}}}}
 			next := elastic.Advance(in, j, s)
-			if said := next.Why; (tc.want == "") == strings.Contains(said, "limit") || !strings.Contains(said, tc.want) {
+			if said := sentence(next.Why); (tc.want == "") == strings.Contains(said, "limit") || !strings.Contains(said, tc.want) {
 				t.Errorf("%q, want %q", said, tc.want)
 			}
 		})

@@ -1,8 +1,9 @@
 package elastic
 
 import (
-	"fmt"
 	"time"
+
+	"github.com/sluice-hpc/sluice/elastic/reason"
 )
 
 // Cause is why a job should leave a node.
@@ -22,15 +23,12 @@ type Departure struct {
 	At    time.Time // when the maintenance begins; zero for a drain
 }
 
-// String says it to people.
-func (d Departure) String() string {
-	switch {
-	case d.Cause == Maintenance:
-		return fmt.Sprintf("%s is in maintenance from %s on (reservation %s)", d.Node, d.At.Format("15:04:05"), d.Name)
-	case d.Name != "":
-		return fmt.Sprintf("%s is draining (%s)", d.Node, d.Name)
+// Why is the departure as a reason.
+func (d Departure) Why() reason.Reason {
+	if d.Cause == Maintenance {
+		return reason.Maintenance{Node: d.Node, At: d.At, Reservation: d.Name}
 	}
-	return d.Node + " is draining"
+	return reason.Draining{Node: d.Node, Why: d.Name}
 }
 
 // Departs returns the departure that decides, and false when there is none: maintenance

@@ -1,8 +1,10 @@
 package elastic
 
 import (
+	"fmt"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
@@ -55,9 +57,9 @@ type Intent struct {
 	// Restarts is Slurm's restart count when the intent was opened; the move is
 	// done when the job runs with a higher one (or, for a start, runs at all).
 	Restarts   int
-	Request    string // id of the checkpoint request, unique to the intent
-	Checkpoint string // chosen at R3
-	Cause      string // why, for people
+	Request    string        // id of the checkpoint request, unique to the intent
+	Checkpoint string        // chosen at R3
+	Cause      reason.Reason // why
 	Opened     time.Time
 	Moved      time.Time // when Step last changed
 	// Marks of the move's timing, zero until known; ReleasedAt also once sluice takes its
@@ -66,9 +68,25 @@ type Intent struct {
 	Fallbacks                                           int // times the move fell back to the last good size
 }
 
+// RequestID names the checkpoint request of a move. By is the name of the daemon that makes
+// it: two with a store each may open a move of one job in the same moment, and the answer to
+// one is none to the other. At most 100 letters, digits and dots.
+func RequestID(job JobID, to int, now time.Time, by string) string {
+	id := fmt.Sprintf("%d.%d.%d", job, to, now.UnixMilli())
+	if by != "" {
+		id += "." + by
+	}
+	return id
+}
+
 // BeingStopped reports whether a stop that was asked of Slurm may still come.
 func (in Intent) BeingStopped(now time.Time) bool {
 	return in.Step == Verified && !now.After(in.RequeuedAt.Add(requeuePatience))
+}
+
+// Stopped reports whether the run that the move found was stopped for it.
+func (in Intent) Stopped() bool {
+	return (in.Kind == Resize || in.Kind == Park) && in.Step >= Verified && !in.RequeuedAt.IsZero()
 }
 
 // Outcome is how an intent was closed.

@@ -19,8 +19,8 @@ func (s Snapshot) usable(node string) bool {
 // counts less what sluice's jobs hold.
 func (s Snapshot) Foreign() []nodes.Node {
 	loads := make([]nodes.Load, len(s.Jobs))
-	for i, j := range s.Jobs {
-		loads[i] = j.Load(j.Place)
+	for i := range s.Jobs {
+		loads[i] = s.Jobs[i].Load(s.Jobs[i].Place)
 	}
 	return nodes.Without(s.Nodes, loads...)
 }

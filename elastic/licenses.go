@@ -1,9 +1,9 @@
 package elastic
 
 import (
-	"fmt"
 	"slices"
 
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
@@ -56,8 +56,8 @@ func licensesTaken(d *docket, j *Job, _ nodes.Placement) bool {
 }
 
 // waitsForLicenses keeps the target for it: the other move takes seconds.
-func waitsForLicenses(d *docket, j *Job, t nodes.Placement, why string) (*Intent, string) {
+func waitsForLicenses(d *docket, j *Job, t nodes.Placement, why reason.Reason) (*Intent, reason.Reason) {
 	promise(d.now, j, t, 1)
 	other, _ := d.taking.against(j)
-	return nil, fmt.Sprintf("%s; waits until job %d, which asks for the same licenses, is between two sizes no more", why, other)
+	return nil, reason.Join(why, reason.LicenseBusy{Job: int64(other)})
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/sluice-hpc/sluice/elastic/reason"
 )
 
 // Slurm says of a held job only that it is held. What else it would not start the job for,
@@ -123,7 +125,7 @@ func turnedAwayAtAll(s situation) bool { return turnedAway(s) && takenBack(s) }
 func fallBackHere(s situation) Next {
 	next := fallBack(s)
 	next.Refused, next.Blameless = true, scopeOf(s) != ofNodes
-	next.Why = "Slurm does not start it so (" + s.job.Reason + "); back to the last good size"
+	next.Why = reason.TurnedAway{Reason: s.job.Reason, Back: true}
 	return next
 }
 
@@ -131,7 +133,7 @@ func fallBackHere(s situation) Next {
 func giveUpHere(s situation) Next {
 	next := giveUp(s)
 	next.Refused, next.Blameless = true, scopeOf(s) != ofNodes
-	next.Why = "Slurm does not start it so (" + s.job.Reason + "); placed afresh"
+	next.Why = reason.TurnedAway{Reason: s.job.Reason}
 	return next
 }
 
@@ -139,7 +141,7 @@ func giveUpHere(s situation) Next {
 func giveUpAtAll(s situation) Next {
 	next := giveUp(s)
 	next.Obstacle = s.job.Reason
-	next.Why = "Slurm does not start it now (" + s.job.Reason + "); its GPUs are for others"
+	next.Why = reason.TurnedAwayAtAll{Reason: s.job.Reason}
 	return next
 }
 
@@ -151,20 +153,12 @@ func (r Refused) ObstacleAgain() time.Time {
 	return r.Obstacle.again(obstacleAgain, stopsMost)
 }
 
-// obstacleWords say what Slurm would not start the job for.
-func (b Blocked) obstacleWords(id JobID) string {
+// obstructed is what Slurm would not start the job for.
+func (b Blocked) obstructed(id JobID) reason.Reason {
 	o := obstacleOf(b.On)
 	advice := o.advice
 	if strings.Contains(advice, "%d") {
 		advice = fmt.Sprintf(advice, id)
 	}
-	times := ""
-	if b.Times > 1 {
-		times = fmt.Sprintf(" for the %s time", ordinal(b.Times))
-	}
-	next := "once that may have changed"
-	if !b.Until.IsZero() {
-		next = "at " + clock(b.Until) + " at the latest"
-	}
-	return fmt.Sprintf("waiting: Slurm did not start it at %s%s (%s): %s; next try %s, or now with sluice release %d; see %s", clock(b.Since), times, b.On, o.means, next, id, advice)
+	return reason.Obstructed{Job: int64(id), Since: b.Since, Times: b.Times, Reason: b.On, Means: o.means, Until: b.Until, Advice: advice}
 }

@@ -29,7 +29,7 @@ func TestOutcomeOfARun(t *testing.T) {
 		job.Phase, job.Restarts, job.Heartbeat = elastic.Running, 2, noon
 		job.Place, job.Resumed = on(c.node, c.gpus), c.resumed
 		if next := elastic.Advance(in, job, snap); next.Close != c.want || next.Intent.Step != elastic.Confirmed {
-			t.Errorf("%s: closed as %q at R%d, want %q at R%d (%s)", c.name, next.Close, next.Intent.Step, c.want, elastic.Confirmed, next.Why)
+			t.Errorf("%s: closed as %q at R%d, want %q at R%d (%s)", c.name, next.Close, next.Intent.Step, c.want, elastic.Confirmed, sentence(next.Why))
 		}
 	}
 }
@@ -43,7 +43,7 @@ func TestFailedLaunchIsCountedFromItsRun(t *testing.T) {
 	next := elastic.Advance(in, job, snap)
 	got := next.Intent
 	if got.Step != elastic.Verified || got.Restarts != 3 || got.Fallbacks != in.Fallbacks+1 || !got.RequeuedAt.Equal(noon) || got.Checkpoint != in.Checkpoint {
-		t.Errorf("%s: goes on as %+v", next.Why, got)
+		t.Errorf("%s: goes on as %+v", sentence(next.Why), got)
 	}
 	if len(next.Do) != 1 || next.Do[0] != (elastic.Revive{Job: job.ID}) {
 		t.Errorf("does %v", next.Do)

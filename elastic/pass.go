@@ -3,6 +3,8 @@ package elastic
 import (
 	"fmt"
 	"time"
+
+	"github.com/sluice-hpc/sluice/elastic/reason"
 )
 
 // slurmctld runs its scheduler at most every batch_sched_delay (3 s by default), and
@@ -46,5 +48,5 @@ func missedPass(s situation) bool {
 }
 
 func requestPass(s situation) Next {
-	return Next{Intent: s.in, Why: "released; asked Slurm for another scheduling pass", Do: []Action{RequestPass{Job: s.in.Job}}}
+	return Next{Intent: s.in, Why: reason.PassAsked, Do: []Action{RequestPass{Job: s.in.Job}}}
 }

@@ -43,7 +43,7 @@ func TestMissedPassIsAskedAgain(t *testing.T) {
 		next := elastic.Advance(in, job, snap)
 		asks := len(next.Do) == 1 && next.Do[0] == elastic.RequestPass{Job: job.ID}
 		if asks != c.asks {
-			t.Errorf("%s: %v, %s", c.name, next.Do, next.Why)
+			t.Errorf("%s: %v, %s", c.name, next.Do, sentence(next.Why))
 		}
 		if asks && (next.Again || next.Close != "" || next.Intent.Step != elastic.Released) {
 			t.Errorf("%s: %+v", c.name, next)

@@ -3,6 +3,7 @@ package elastic
 import (
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
@@ -24,7 +25,7 @@ type Decision struct {
 	// it only where that does not delay it. Behind is the job that it waits behind so; 0 = none.
 	Reserves bool
 	Behind   JobID
-	Why      string // one sentence for people: why this size, why now
+	Why      reason.Reason // why this size, why now
 	// Promised: the job will end by its deadline, whoever comes after it. Ends is when,
 	// as far as can be seen; zero = not in sight, or of no concern.
 	Promised bool
@@ -67,13 +68,13 @@ type (
 		To       int             // incarnation that follows
 		Target   nodes.Placement // empty when the job is to wait
 		Deadline time.Time
-		Why      string
+		Why      reason.Reason
 		Stop     bool // once it has answered it is stopped, not left to train on
 	}
 	// WithdrawRequest takes the request back: the job trains on as it was.
 	WithdrawRequest struct {
 		Job JobID
-		Why string
+		Why reason.Reason
 	}
 	// RequeueHold stops the job and leaves it pending and held.
 	RequeueHold struct{ Job JobID }
@@ -101,20 +102,20 @@ type (
 	}
 )
 
-// Reason is one sentence about one job, for queue, explain and plan.
-type Reason struct {
-	Job JobID  `json:"job"`
-	Why string `json:"why"`
+// JobReason is why one job is, or is not, moved, for queue, explain and plan.
+type JobReason struct {
+	Job JobID
+	Why reason.Reason
 	// Promised and Ends are the decision's word on the job's deadline.
-	Promised bool      `json:"promised,omitempty"`
-	Ends     time.Time `json:"ends,omitzero"`
-	Due      Due       `json:"due,omitempty"`
+	Promised bool
+	Ends     time.Time
+	Due      Due
 }
 
 // Plan is what a cycle decided: what to write down first, what to do then, and
 // why each job is, or is not, moved.
 type Plan struct {
 	Open    []Intent                  // new intents, IDs not yet given
-	Reasons []Reason                  // one a job, in order of the snapshot
+	Reasons []JobReason               // one a job, in order of the snapshot
 	Target  map[JobID]nodes.Placement // where each job is meant to be after the plan
 }

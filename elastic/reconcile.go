@@ -1,9 +1,9 @@
 package elastic
 
 import (
-	"fmt"
 	"slices"
 
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
@@ -12,12 +12,12 @@ import (
 // free now: nobody is stopped to wait for anybody.
 func Reconcile(s Snapshot, a Allocation, where Arrangement) Plan {
 	d := newDocket(s, where)
-	p := Plan{Target: where.Target, Reasons: make([]Reason, len(s.Jobs))}
+	p := Plan{Target: where.Target, Reasons: make([]JobReason, len(s.Jobs))}
 	opened := make([]*Intent, len(s.Jobs))
 	for _, i := range d.turns() {
 		j := &s.Jobs[i]
 		in, why := d.reconcile(j, a[j.ID].Why)
-		p.Reasons[i] = Reason{Job: j.ID, Why: why, Promised: a[j.ID].Promised, Ends: a[j.ID].Ends, Due: a[j.ID].Due}
+		p.Reasons[i] = JobReason{Job: j.ID, Why: why, Promised: a[j.ID].Promised, Ends: a[j.ID].Ends, Due: a[j.ID].Due}
 		opened[i] = in
 	}
 	for _, in := range opened {
@@ -98,39 +98,39 @@ func (d *docket) turns() []int {
 // verdict is one rule of reconcile: the first that applies speaks.
 type verdict struct {
 	when func(*docket, *Job, nodes.Placement) bool
-	then func(*docket, *Job, nodes.Placement, string) (*Intent, string)
+	then func(*docket, *Job, nodes.Placement, reason.Reason) (*Intent, reason.Reason)
 }
 
 var verdicts = []verdict{
 	// One move at a time.
-	{inTransition, func(d *docket, j *Job, _ nodes.Placement, _ string) (*Intent, string) {
+	{inTransition, func(d *docket, j *Job, _ nodes.Placement, _ reason.Reason) (*Intent, reason.Reason) {
 		return nil, d.open[j.ID].Cause
 	}},
 	// What nobody may start or move.
-	{func(_ *docket, j *Job, _ nodes.Placement) bool { return j.Phase == Held && j.Directive.Hold }, stay("held; type sluice release to let it start")},
+	{func(_ *docket, j *Job, _ nodes.Placement) bool { return j.Phase == Held && j.Directive.Hold }, stay(reason.HeldAside)},
 	// Slurm would not start it, whatever GPUs it were given.
-	{func(_ *docket, j *Job, _ nodes.Placement) bool { return j.WaitsOutside() != "" }, func(_ *docket, j *Job, _ nodes.Placement, _ string) (*Intent, string) {
+	{func(_ *docket, j *Job, _ nodes.Placement) bool { return j.WaitsOutside() != nil }, func(_ *docket, j *Job, _ nodes.Placement, _ reason.Reason) (*Intent, reason.Reason) {
 		return nil, j.WaitsOutside()
 	}},
 	{func(_ *docket, j *Job, _ nodes.Placement) bool {
 		return j.Phase == Running && (j.UserHold || j.Directive.Hold)
-	}, stay("held by its user; it runs on, and starts again only when released")},
-	{in(Completing), stay("its last run is being cleaned away")},
-	{in(Suspended), stay("suspended through Slurm; left alone")},
-	{in(Queued), func(_ *docket, j *Job, _ nodes.Placement, _ string) (*Intent, string) {
-		return nil, "released; waits in Slurm: " + j.Reason
+	}, stay(reason.HeldRunning)},
+	{in(Completing), stay(reason.Cleaning)},
+	{in(Suspended), stay(reason.LeftAlone)},
+	{in(Queued), func(_ *docket, j *Job, _ nodes.Placement, _ reason.Reason) (*Intent, reason.Reason) {
+		return nil, reason.InSlurm{Reason: j.Reason}
 	}},
 	// Slurm would not take it, and is not asked again so soon.
 	{startRefused, waitsForSlurm},
 	// Nothing to do.
 	{func(d *docket, j *Job, t nodes.Placement) bool {
 		return t.Equal(j.Place) || (len(t) == 0 && !d.where.Park[j.ID])
-	}, stay("")},
+	}, stay(nil)},
 	// Slurm would leave it pending there. Nothing is kept for it: what is given back
 	// need not be of use to it.
-	{beyond, func(d *docket, j *Job, t nodes.Placement, why string) (*Intent, string) {
+	{beyond, func(d *docket, j *Job, t nodes.Placement, why reason.Reason) (*Intent, reason.Reason) {
 		c, _ := d.quota.refuses(j, t)
-		return nil, fmt.Sprintf("%s; not now: %s", why, d.s.refused(c, t))
+		return nil, reason.Join(why, reason.NotNow{Because: d.s.refused(c, t)})
 	}},
 	{resizeRefused, staysForSlurm},
 	// The GPUs are still with somebody who is giving them back.
@@ -139,24 +139,24 @@ var verdicts = []verdict{
 	{licensesTaken, waitsForLicenses},
 	{in(Held), open(Start)},
 	// Bounded harm: so many jobs between two sizes at once.
-	{tooMany, func(d *docket, j *Job, t nodes.Placement, _ string) (*Intent, string) {
+	{tooMany, func(d *docket, j *Job, t nodes.Placement, _ reason.Reason) (*Intent, reason.Reason) {
 		if _, own := d.slots.full(j.UID); own {
-			return nil, "would move, but enough jobs of its user are between two sizes now; the other moves are for other users"
+			return nil, reason.MovesOfUser
 		}
 		promise(d.now, j, t, 1) // its turn comes
-		return nil, "would move, but enough jobs are between two sizes now"
+		return nil, reason.MovesTaken
 	}},
 	{func(d *docket, j *Job, _ nodes.Placement) bool { return j.Phase == Running && d.where.Park[j.ID] }, open(Park)},
 	{in(Running), open(Resize)},
 }
 
-func (d *docket) reconcile(j *Job, why string) (*Intent, string) {
-	if reason, ok := d.where.Unplaced[j.ID]; ok {
-		why = reason
+func (d *docket) reconcile(j *Job, why reason.Reason) (*Intent, reason.Reason) {
+	if unplaced, ok := d.where.Unplaced[j.ID]; ok {
+		why = unplaced
 	}
 	target := d.where.Target[j.ID]
-	if j.Kept != "" && j.Phase == Held && len(target) == 0 {
-		why += "; " + j.Kept
+	if j.Kept != nil && j.Phase == Held && len(target) == 0 {
+		why = reason.Join(why, j.Kept)
 	}
 	for _, v := range verdicts {
 		if v.when(d, j, target) {
@@ -187,7 +187,7 @@ func (d *docket) available(target nodes.Placement, j *Job) bool {
 	return true
 }
 
-// gone is a node as it would be without the job.
+// gone is a node as it would be without the job's GPUs, CPUs and memory.
 func (j *Job) gone(n nodes.Node) nodes.Node {
 	own, have := j.Load(nil), j.Place.On(n.Name)
 	if have == 0 {
@@ -196,24 +196,21 @@ func (j *Job) gone(n nodes.Node) nodes.Node {
 	n.Book(own.Type, -min(have, n.Used))
 	n.CPUsUsed = max(0, n.CPUsUsed-own.CPUs(have))
 	n.MemUsedMB = max(0, n.MemUsedMB-int64(have)*own.MemPerGPUMB)
-	if len(j.Place) > 1 {
-		n.Spanning = max(0, n.Spanning-1)
-	}
 	return n
 }
 
 // waitFor leaves a job where it is until its GPUs have been given back. Those
 // behind it in the arrangement's order leave them to it.
-func waitFor(d *docket, j *Job, t nodes.Placement, why string) (*Intent, string) {
+func waitFor(d *docket, j *Job, t nodes.Placement, why reason.Reason) (*Intent, reason.Reason) {
 	promise(d.now, j, t, 1)
-	return nil, fmt.Sprintf("%s; waits for GPUs on %s to be given back", why, t)
+	return nil, reason.Join(why, reason.WaitsReturn{To: t})
 }
 
 // rests keeps the GPUs of a job that Slurm may still stop or hold, for a run that vanished
 // or a call that was not answered.
-func rests(d *docket, j *Job, t nodes.Placement, why string) (*Intent, string) {
+func rests(d *docket, j *Job, t nodes.Placement, why reason.Reason) (*Intent, reason.Reason) {
 	promise(d.now, j, t, 1)
-	return nil, fmt.Sprintf("%s; starts at %s, when Slurm is done with what was asked of it before", why, j.Rest.Format("15:04:05"))
+	return nil, reason.Join(why, reason.StartsAfter{At: j.Rest})
 }
 
 func in(p Phase) func(*docket, *Job, nodes.Placement) bool {
@@ -235,21 +232,21 @@ func tooMany(d *docket, j *Job, _ nodes.Placement) bool {
 	return full
 }
 
-func stay(reason string) func(*docket, *Job, nodes.Placement, string) (*Intent, string) {
-	return func(_ *docket, _ *Job, _ nodes.Placement, why string) (*Intent, string) {
-		if reason != "" {
-			return nil, reason
+func stay(own reason.Reason) func(*docket, *Job, nodes.Placement, reason.Reason) (*Intent, reason.Reason) {
+	return func(_ *docket, _ *Job, _ nodes.Placement, why reason.Reason) (*Intent, reason.Reason) {
+		if own != nil {
+			return nil, own
 		}
 		return nil, why
 	}
 }
 
-func open(kind Kind) func(*docket, *Job, nodes.Placement, string) (*Intent, string) {
-	return func(d *docket, j *Job, target nodes.Placement, why string) (*Intent, string) {
+func open(kind Kind) func(*docket, *Job, nodes.Placement, reason.Reason) (*Intent, reason.Reason) {
+	return func(d *docket, j *Job, target nodes.Placement, why reason.Reason) (*Intent, reason.Reason) {
 		in := &Intent{
 			Job: j.ID, Kind: kind, Step: Intended, To: j.Incarnation + 1, From: j.Place, Target: target,
 			Restarts: j.Restarts, Cause: why, Opened: d.s.Now, Moved: d.s.Now,
-			Request: fmt.Sprintf("%d.%d.%d", j.ID, j.Incarnation+1, d.s.Now.UnixMilli()),
+			Request: RequestID(j.ID, j.Incarnation+1, d.s.Now, d.s.By),
 		}
 		if kind == Start {
 			in.Step = Requeued // pending and held already: nothing to save

@@ -1,10 +1,10 @@
 package elastic
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
@@ -30,13 +30,13 @@ const lapses = 10 * time.Minute
 type Refusals struct {
 	Times       int
 	First, Last time.Time
-	Why         string          // Slurm's last word
+	Why         reason.Reason   // the last of them
 	At          nodes.Placement // refused last
 	Nodes       []string        // of those refused, until none is left to try
 }
 
 // And is the refusals with one more.
-func (r Refusals) And(at nodes.Placement, why string, now time.Time) Refusals {
+func (r Refusals) And(at nodes.Placement, why reason.Reason, now time.Time) Refusals {
 	r = r.AndNoNodes(at, why, now)
 	tried := func(node string) bool { return slices.Contains(r.Nodes, node) }
 	if slices.ContainsFunc(at.Nodes(), tried) {
@@ -47,7 +47,7 @@ func (r Refusals) And(at nodes.Placement, why string, now time.Time) Refusals {
 }
 
 // AndNoNodes is the refusals with one more, for which no node is to blame.
-func (r Refusals) AndNoNodes(at nodes.Placement, why string, now time.Time) Refusals {
+func (r Refusals) AndNoNodes(at nodes.Placement, why reason.Reason, now time.Time) Refusals {
 	if r.Times == 0 {
 		r.First = now
 	}
@@ -106,38 +106,25 @@ func (j Job) RefusedCap(now time.Time) (Cap, bool) {
 	r, c := j.Refused, Cap{Of: GPUs, Each: true, Jobs: map[JobID]bool{j.ID: true}}
 	switch {
 	case j.Phase == Held && now.Before(r.StartAgain()):
-		c.Name, c.Of = "what Slurm takes: "+r.Start.words(), Jobs
+		c.Why, c.Of = reason.SlurmTakes{Refusal: r.Start.reason()}, Jobs
 	case j.Phase == Held && r.careful(now):
-		c.Name, c.Most = "its smallest size, which is tried first after refusals", max(j.Spec.Min, j.Directive.Pin)
+		c.Why, c.Most = reason.SmallestFirst, max(j.Spec.Min, j.Directive.Pin)
 	case now.Before(r.ResizeAgain()):
-		c.Name, c.Most = fmt.Sprintf("what Slurm takes: %s", r.Resize.until(r.ResizeAgain(), j.ID)), r.From.GPUs()
+		c.Why, c.Most = reason.SlurmTakes{Refusal: r.Resize.until(r.ResizeAgain(), j.ID)}, r.From.GPUs()
 	default:
 		return Cap{}, false
 	}
 	return c, true
 }
 
-// words say what was refused, for people.
-func (r Refusals) words() string {
-	since := ""
-	if r.Times > 1 {
-		since = fmt.Sprintf(", for the %s time since %s", ordinal(r.Times), clock(r.First))
-	}
-	return fmt.Sprintf("%s was refused at %s (%s)%s", r.At, clock(r.Last), r.Why, since)
+// reason is what was refused.
+func (r Refusals) reason() reason.Reason {
+	return reason.Refusal{At: r.At, Last: r.Last, Because: r.Why, Times: r.Times, First: r.First}
 }
 
 // until says when it is tried again, too.
-func (r Refusals) until(again time.Time, id JobID) string {
-	return fmt.Sprintf("%s; tried again from %s, or once it is told sluice release %d", r.words(), clock(again), id)
-}
-
-func clock(t time.Time) string { return t.Format(time.TimeOnly) }
-
-func ordinal(n int) string {
-	if n%100/10 != 1 && n%10 > 0 && n%10 < 4 {
-		return fmt.Sprintf("%d%s", n, []string{"st", "nd", "rd"}[n%10-1])
-	}
-	return fmt.Sprintf("%dth", n)
+func (r Refusals) until(again time.Time, id JobID) reason.Reason {
+	return reason.Again{Refusal: r.reason(), At: again, Job: int64(id)}
 }
 
 // The verdicts of Reconcile that follow.
@@ -146,13 +133,13 @@ func startRefused(d *docket, j *Job, _ nodes.Placement) bool {
 	return j.Phase == Held && d.s.Now.Before(j.Refused.StartAgain())
 }
 
-func waitsForSlurm(_ *docket, j *Job, _ nodes.Placement, _ string) (*Intent, string) {
+func waitsForSlurm(_ *docket, j *Job, _ nodes.Placement, _ reason.Reason) (*Intent, reason.Reason) {
 	r := j.Refused
-	sooner := ""
+	why := reason.NotStarted{Again: r.Start.until(r.StartAgain(), j.ID), Job: int64(j.ID)}
 	if idle := r.Start.again(startAgain, startAgainMost); idle.Before(r.StartAgain()) {
-		sooner = fmt.Sprintf(" (from %s where GPUs are idle)", clock(idle))
+		why.Idle = idle
 	}
-	return nil, fmt.Sprintf("Slurm does not start it: %s%s; scontrol show job %d tells what it asks for", r.Start.until(r.StartAgain(), j.ID), sooner, j.ID)
+	return nil, why
 }
 
 // resizeRefused: what gives GPUs back is never kept from it.
@@ -160,6 +147,6 @@ func resizeRefused(d *docket, j *Job, t nodes.Placement) bool {
 	return j.Phase == Running && d.s.Now.Before(j.Refused.ResizeAgain()) && len(t) > 0 && t.GPUs() >= j.GPUs()
 }
 
-func staysForSlurm(_ *docket, j *Job, _ nodes.Placement, _ string) (*Intent, string) {
-	return nil, fmt.Sprintf("would move, but %s", j.Refused.Resize.until(j.Refused.ResizeAgain(), j.ID))
+func staysForSlurm(_ *docket, j *Job, _ nodes.Placement, _ reason.Reason) (*Intent, reason.Reason) {
+	return nil, reason.NotMoved{Again: j.Refused.Resize.until(j.Refused.ResizeAgain(), j.ID)}
 }

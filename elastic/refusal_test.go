@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
@@ -18,7 +19,7 @@ func TestRefusalsWaitLonger(t *testing.T) {
 	}
 	var start, busy, resize []string
 	for range 40 {
-		r.Start, r.Resize = r.Start.And(on("gpu1", 2), "BadConstraints", noon), r.Resize.And(on("gpu1", 2), "BadConstraints", noon)
+		r.Start, r.Resize = r.Start.And(on("gpu1", 2), reason.SlurmSaid{Text: "BadConstraints"}, noon), r.Resize.And(on("gpu1", 2), reason.SlurmSaid{Text: "BadConstraints"}, noon)
 		busy, resize = append(busy, r.StartAgain().Sub(noon).String()), append(resize, r.ResizeAgain().Sub(noon).String())
 		r.Idle = true
 		start = append(start, r.StartAgain().Sub(noon).String())
@@ -40,7 +41,7 @@ func TestRefusalsWaitLonger(t *testing.T) {
 func TestRefusedNodesAreShunned(t *testing.T) {
 	var r elastic.Refused
 	for _, step := range []struct{ at, want string }{{"gpu1", "[gpu1]"}, {"gpu2", "[gpu1 gpu2]"}, {"gpu1", "[gpu1]"}, {"gpu3", "[gpu1 gpu3]"}} {
-		r.Start = r.Start.And(on(step.at, 1), "BadConstraints", noon)
+		r.Start = r.Start.And(on(step.at, 1), reason.SlurmSaid{Text: "BadConstraints"}, noon)
 		if got := fmt.Sprint(r.Shuns(noon)); got != step.want {
 			t.Errorf("after %s: %s, want %s", step.at, got, step.want)
 		}
@@ -53,9 +54,9 @@ func TestRefusedNodesAreShunned(t *testing.T) {
 // What a job may have after refusals, and what Reconcile says of it.
 func TestAfterRefusals(t *testing.T) {
 	once := func(at nodes.Placement) elastic.Refusals {
-		return elastic.Refusals{}.And(at, "BadConstraints", noon)
+		return elastic.Refusals{}.And(at, reason.SlurmSaid{Text: "BadConstraints"}, noon)
 	}
-	twice := once(on("gpu1", 2)).And(on("gpu2", 1), "BadConstraints", noon.Add(20*time.Second))
+	twice := once(on("gpu1", 2)).And(on("gpu2", 1), reason.SlurmSaid{Text: "BadConstraints"}, noon.Add(20*time.Second))
 	for _, tc := range []struct {
 		name  string
 		phase elastic.Phase
@@ -68,14 +69,14 @@ func TestAfterRefusals(t *testing.T) {
 	}{
 		{"nothing was refused", elastic.Held, elastic.Job{}, 0, on("gpu2", 4), -1, true, "grows"},
 		{"it waits", elastic.Held, elastic.Job{Refused: elastic.Refused{Start: once(on("gpu1", 2))}}, 14 * time.Second, on("gpu2", 1), 0, false,
-			"Slurm does not start it: gpu1:2 was refused at 12:00:00 (BadConstraints); tried again from 12:00:15, or once it is told sluice release 7; scontrol show job 7 tells what it asks for"},
+			"Slurm does not start it: gpu1:2 was refused at 12:00:00 (BadConstraints); next try at 12:00:15, or now with sluice release 7; scontrol show job 7 tells what it asks for"},
 		{"it waits for the second time", elastic.Held, elastic.Job{Refused: elastic.Refused{Start: twice}}, 49 * time.Second, nil, 0, false,
-			"Slurm does not start it: gpu2:1 was refused at 12:00:20 (BadConstraints), for the 2nd time since 12:00:00; tried again from 12:00:50, or once it is told sluice release 7; scontrol show job 7 tells what it asks for"},
+			"Slurm does not start it: gpu2:1 was refused at 12:00:20 (BadConstraints), for the 2nd time since 12:00:00; next try at 12:00:50, or now with sluice release 7; scontrol show job 7 tells what it asks for"},
 		{"it is due", elastic.Held, elastic.Job{Refused: elastic.Refused{Start: once(on("gpu1", 2))}}, 15 * time.Second, on("gpu2", 1), 1, true, "grows"},
 		{"a pin is its smallest size", elastic.Held, elastic.Job{Directive: elastic.Directive{Pin: 3}, Refused: elastic.Refused{Start: once(on("gpu1", 3))}}, 15 * time.Second, on("gpu2", 3), 3, true, "grows"},
 		{"it could not be tried so", elastic.Held, elastic.Job{Refused: elastic.Refused{Start: once(on("gpu1", 2))}}, 10*time.Minute + 15*time.Second, on("gpu2", 4), -1, true, "grows"},
 		{"a resize was refused", elastic.Running, elastic.Job{Place: on("gpu1", 2), Refused: elastic.Refused{Resize: once(on("gpu2", 3)), From: on("gpu1", 2)}}, 9 * time.Minute, on("gpu2", 2), 2, false,
-			"would move, but gpu2:3 was refused at 12:00:00 (BadConstraints); tried again from 12:10:00, or once it is told sluice release 7"},
+			"would move, but gpu2:3 was refused at 12:00:00 (BadConstraints); next try at 12:10:00, or now with sluice release 7"},
 		{"it gives back all the same", elastic.Running, elastic.Job{Place: on("gpu1", 2), Refused: elastic.Refused{Resize: once(on("gpu2", 3)), From: on("gpu1", 2)}}, 9 * time.Minute, on("gpu1", 1), 2, true, "grows"},
 		{"a resize was refused long ago", elastic.Running, elastic.Job{Place: on("gpu1", 2), Refused: elastic.Refused{Resize: once(on("gpu2", 3)), From: on("gpu1", 2)}}, 10 * time.Minute, on("gpu2", 3), -1, true, "grows"},
 	} {
@@ -96,9 +97,9 @@ func TestAfterRefusals(t *testing.T) {
 				t.Errorf("it may have %d, want %d", most, tc.most)
 			}
 			snap.Caps = nil
-			a := elastic.Allocation{7: {GPUs: tc.to.GPUs(), Why: "grows"}}
+			a := elastic.Allocation{7: {GPUs: tc.to.GPUs(), Why: reason.Text{Text: "grows"}}}
 			plan := elastic.Reconcile(snap, a, elastic.Arrangement{Target: map[elastic.JobID]nodes.Placement{7: tc.to}})
-			if got := plan.Reasons[0].Why; got != tc.why || (len(plan.Open) > 0) != tc.opens {
+			if got := sentence(plan.Reasons[0].Why); got != tc.why || (len(plan.Open) > 0) != tc.opens {
 				t.Errorf("opens %d moves, says %q", len(plan.Open), got)
 			}
 		})

@@ -1,9 +1,9 @@
 package elastic
 
 import (
-	"fmt"
 	"slices"
 
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
@@ -20,7 +20,7 @@ type sketch struct {
 
 func newSketch(s Snapshot) *sketch {
 	k := &sketch{s: s, bound: s.bound(), named: make([]bool, len(s.Jobs))}
-	k.Target, k.Unplaced = make(map[JobID]nodes.Placement, len(s.Jobs)), map[JobID]string{}
+	k.Target, k.Unplaced = make(map[JobID]nodes.Placement, len(s.Jobs)), map[JobID]reason.Reason{}
 	k.now = nodes.NewLedger(s.Nodes)
 	k.soon = k.now.Clone()
 	for i := range s.Jobs {
@@ -88,6 +88,9 @@ func (k *sketch) cross(a Allocation) {
 			k.named[i] = true
 		}
 	}
+	if len(c.movers) == 0 {
+		return
+	}
 	c.fit()
 	c.sequence()
 	for _, m := range c.order {
@@ -111,9 +114,9 @@ func (k *sketch) refused(m *mover) {
 	case want > j.GPUs() && (m.state == full || len(j.Place) == 0):
 		k.named[m.index] = false
 	case m.state == full:
-		k.Unplaced[j.ID] = fmt.Sprintf("was to move to %s, but there is no room for it beside the others", m.to)
+		k.Unplaced[j.ID] = reason.NoRoomBeside{To: m.to}
 	default:
-		k.Unplaced[j.ID] = fmt.Sprintf("was to move to %s, but would wait in a circle with jobs that wait for its GPUs; stays this time", m.to)
+		k.Unplaced[j.ID] = reason.Circle{To: m.to}
 	}
 }
 

@@ -16,10 +16,10 @@ type slots struct {
 }
 
 func newSlots(s *Snapshot) *slots {
-	b := &slots{limit: s.Limits.Moves, resizes: map[uint32]int{}, others: map[uint32]int{}, lent: map[uint32]int{}, could: map[uint32]int{}, users: map[uint32]bool{}}
-	if b.limit < 1 {
-		return b
+	if s.Limits.Moves < 1 {
+		return &slots{}
 	}
+	b := &slots{limit: s.Limits.Moves, resizes: map[uint32]int{}, others: map[uint32]int{}, lent: map[uint32]int{}, could: map[uint32]int{}, users: map[uint32]bool{}}
 	of := make(map[JobID]uint32, len(s.Jobs))
 	for i := range s.Jobs {
 		of[s.Jobs[i].ID] = s.Jobs[i].UID
@@ -40,7 +40,7 @@ func newSlots(s *Snapshot) *slots {
 
 // couldMove: it would be asked for a checkpoint, if its size were to change.
 func couldMove(j *Job, l *Limits) bool {
-	return j.Phase == Running && j.Speaks && j.Unread.IsZero() && !j.UserHold && !j.Directive.Hold && (l.DeafAfter == 0 || j.Deaf < l.DeafAfter)
+	return j.Phase == Running && j.Speaks && j.Unread.IsZero() && j.Quiet.IsZero() && !j.UserHold && !j.Directive.Hold && (l.DeafAfter == 0 || j.Deaf < l.DeafAfter)
 }
 
 // add counts an open move.
@@ -60,6 +60,9 @@ func (b *slots) add(in Intent, uid uint32, lends bool) {
 
 // opens counts a move that the job's user may open.
 func (b *slots) opens(in Intent, j *Job) {
+	if b.limit < 1 {
+		return
+	}
 	b.add(in, j.UID, false)
 	if in.Kind != Start && b.could[j.UID] > 0 {
 		b.could[j.UID]--

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/length"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/speed"
 	"github.com/sluice-hpc/sluice/nodes"
 )
@@ -33,10 +35,12 @@ type Job struct {
 	// Incarnation is the one in the job's comment.
 	Incarnation int
 
-	Phase    Phase
-	State    string // Slurm's own word, for people
-	Reason   string // Slurm's own reason, for people
-	UserHold bool   // running with priority 0: its user asked Slurm to hold it
+	Phase  Phase
+	State  string // Slurm's own word, for people
+	Reason string // Slurm's own reason, for people
+	// HeldBefore: it was held in the look before this one, too.
+	HeldBefore bool
+	UserHold   bool // running with priority 0: its user asked Slurm to hold it
 	// Eligible is when Slurm may start it at the earliest; zero = not known.
 	Eligible time.Time
 	// PassAsked is when sluice last asked Slurm for another scheduling pass for it; zero =
@@ -83,6 +87,10 @@ type Job struct {
 	Asked int
 	// Attained is what the job has had so far, in GPU-seconds.
 	Attained float64
+	// Reached is Attained as it was when Done reached Spec.Total; 0 = it is not there.
+	Reached float64
+	// Stretch is what its user's earlier jobs took of what they had declared.
+	Stretch Stretch
 	// Rest is when a job may be started again whose last run vanished; zero = at once.
 	Rest time.Time
 	// Refused is what Slurm would not take of it lately.
@@ -98,8 +106,15 @@ type Job struct {
 	// Unread is since when its folder has not answered, once that is for long: what its
 	// runner does is not known, and it cannot be told anything. Zero = it answers.
 	Unread time.Time
+	// Quiet is since when its runner has given no sign of life, by the daemon's clock, once
+	// that is for long; zero = it does. RetryAt is when its script, which failed, is started
+	// again; zero = it is not waited for.
+	Quiet, RetryAt time.Time
 	// Heartbeat is the runner's last sign of life in this run; zero when none.
 	Heartbeat time.Time
+	// Choosing: its runner has spoken in this run, and still looks for the checkpoint to start
+	// from: Resumed is not known yet.
+	Choosing bool
 	// RunnerOf is the incarnation the runner of this run was told; 0 = unknown.
 	RunnerOf int
 	// Resumed names the checkpoint this run started from; "" = from zero.
@@ -115,8 +130,8 @@ type Job struct {
 	// MaxNodes is on how many nodes it may be, by the site's limits; 0 = on any number.
 	MaxNodes int
 	// Kept says which nodes reservations, its constraint and what it excludes keep from
-	// it, for people; "" = none.
-	Kept string
+	// it; nil = none.
+	Kept reason.Reason
 	// Ailing: its own runner calls a GPU it has unfit, on a node that gets nothing
 	// new for it.
 	Ailing bool
@@ -124,18 +139,42 @@ type Job struct {
 	Departures []Departure
 }
 
+// AsAsked is what the job was submitted with, whatever it may have for now.
+func (j *Job) AsAsked() Spec {
+	if j.Grown.Min > 0 {
+		return j.Grown
+	}
+	return j.Spec
+}
+
 // Memory is what a job asks for of main memory, in megabytes; it takes what is more.
 type Memory struct {
 	PerNodeMB, PerCPUMB, PerGPUMB int64 // 0 = not asked for so, or not known
 }
 
+// Stretch is how many times its declared work a job is expected to take.
+type Stretch struct {
+	Factor float64 // above 1; 0 = it is taken at its word
+	Jobs   int     // that it was learned from
+}
+
 // Remaining returns the units of work left, and false when the user gave no
-// total or the job has passed it.
+// total or the job has passed it. Of a job of which more is expected than it declared,
+// more is left.
 func (j Job) Remaining() (float64, bool) {
-	if j.Spec.Total <= 0 || j.Done >= j.Spec.Total {
+	if j.Spec.Total <= 0 {
 		return 0, false
 	}
-	return j.Spec.Total - j.Done, true
+	done, total := j.Done, j.Spec.Total*max(1, j.Stretch.Factor)
+	if j.Reached > 0 { // what it reports beyond its declared end may stand still
+		done = max(done, j.Spec.Total*j.Attained/j.Reached)
+	}
+	return max(0, total-done), done < total
+}
+
+// Overruns reports whether the job trains on past the end that is expected of it.
+func (j Job) Overruns() bool {
+	return length.Past(max(1, j.Stretch.Factor)*j.Reached, j.Attained)
 }
 
 // GPUs returns the job's present size.
@@ -224,8 +263,15 @@ type Limits struct {
 // Snapshot is everything a decision may depend on.
 type Snapshot struct {
 	Now time.Time
+	// By is the name of the daemon that decides, for the requests of its moves; "" = none.
+	By string
 	// Before is when Slurm was looked at last before this look; zero = not yet.
 	Before time.Time
+	// Away is when Slurm last answered again after it had not for a while: it may have gone
+	// back to an older state then. Zero = not in this life.
+	Away time.Time
+	// Began is when Slurm first answered this daemon; zero = unknown.
+	Began time.Time
 	// Nodes is the whole inventory with what all jobs use now.
 	Nodes []nodes.Node
 	// Jobs are sluice's jobs that have not ended, in order of first submit,

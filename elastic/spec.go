@@ -79,6 +79,9 @@ func (s Spec) AtMinimum() Spec {
 	return s
 }
 
+// Fixed reports whether one number of GPUs is all the job accepts.
+func (s Spec) Fixed() bool { return s.Max > 0 && s.Max <= s.Min }
+
 // Allows reports whether the job accepts to run on n GPUs in a cluster of limit.
 func (s Spec) Allows(n, limit int) bool {
 	max := s.Max

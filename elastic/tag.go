@@ -2,6 +2,7 @@ package elastic
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -108,6 +109,16 @@ func (t Tag) String() string {
 		b.WriteString(" ; " + t.Comment)
 	}
 	return b.String()
+}
+
+// Equal reports whether two tags are the same in every field.
+func (t Tag) Equal(u Tag) bool {
+	s, v := &t.Spec, &u.Spec
+	return t.Incarnation == u.Incarnation && t.Directive == u.Directive && t.Partition == u.Partition && t.Own == u.Own && t.Comment == u.Comment &&
+		s.Token == v.Token && s.Min == v.Min && s.Max == v.Max && s.Step == v.Step && slices.Equal(s.Sizes, v.Sizes) && s.AllowUneven == v.AllowUneven &&
+		s.Deadline.Equal(v.Deadline) && s.Soft == v.Soft && s.Total == v.Total && s.Unit == v.Unit && s.Model == v.Model && s.Signal == v.Signal && s.Grace == v.Grace &&
+		s.Habit == v.Habit && s.Again == v.Again && slices.Equal(s.Profile, v.Profile) && s.Script == v.Script && s.Array == v.Array && s.Nodes == v.Nodes &&
+		slices.Equal(s.Types, v.Types) && s.CPUsPerGPU == v.CPUsPerGPU && s.MemPerGPUMB == v.MemPerGPUMB
 }
 
 // Tagged reports whether a Slurm comment claims to be sluice's. Such a comment

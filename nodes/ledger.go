@@ -6,12 +6,19 @@ type Ledger struct {
 	// Nodes is the inventory with what was booked so far. Names and order must not
 	// be changed.
 	Nodes []Node
-	at    map[string]int
+	at    map[string]int // nil of few nodes: they are looked through
 }
+
+// few is up to how many nodes are looked through rather than sorted by name.
+const few = 8
 
 // NewLedger returns a ledger over a copy of the inventory.
 func NewLedger(inventory []Node) *Ledger {
-	l := &Ledger{Nodes: append([]Node(nil), inventory...), at: make(map[string]int, len(inventory))}
+	l := &Ledger{Nodes: append([]Node(nil), inventory...)}
+	if len(inventory) <= few {
+		return l
+	}
+	l.at = make(map[string]int, len(inventory))
 	for i, n := range inventory {
 		l.at[n.Name] = i
 	}
@@ -29,13 +36,21 @@ func (l *Ledger) Over(view []Node) *Ledger {
 
 // Index returns where in Nodes the node is, and false for a node that is not there.
 func (l *Ledger) Index(name string) (int, bool) {
-	i, ok := l.at[name]
-	return i, ok
+	if l.at != nil {
+		i, ok := l.at[name]
+		return i, ok
+	}
+	for i := len(l.Nodes) - 1; i >= 0; i-- {
+		if l.Nodes[i].Name == name {
+			return i, true
+		}
+	}
+	return 0, false
 }
 
 // Node returns the node of that name; nil when there is none.
 func (l *Ledger) Node(name string) *Node {
-	if i, ok := l.at[name]; ok {
+	if i, ok := l.Index(name); ok {
 		return &l.Nodes[i]
 	}
 	return nil

@@ -1,6 +1,7 @@
 package nodes_test
 
 import (
+	"fmt"
 	"reflect"
 	"testing"
 
@@ -48,6 +49,25 @@ func TestLedgerFindsNodes(t *testing.T) {
 	}
 	if view := l.Over(rack(1, 2)); view.Node("n2").Used != 2 {
 		t.Errorf("another view: %+v", view.Nodes)
+	}
+}
+
+// Of many nodes and many shares each is found, whether they are looked through or indexed.
+func TestManyNodesAreFound(t *testing.T) {
+	for _, many := range []int{1, 8, 9, 20} {
+		var inv []nodes.Node
+		var load nodes.Load
+		for i := range many {
+			inv = append(inv, nodes.Node{Name: fmt.Sprint("n", i), GPUs: 8})
+			load.Place = append(load.Place, nodes.Share{Node: fmt.Sprint("n", i), GPUs: 1 + i%7})
+		}
+		l, with := nodes.NewLedger(inv), nodes.With(inv, load)
+		l.Charge(load)
+		for i, n := range with {
+			if at, ok := l.Index(n.Name); at != i || !ok || n.Used != 1+i%7 || l.Node(n.Name).Used != n.Used {
+				t.Errorf("%s of %d is at %d: %+v", n.Name, many, at, n)
+			}
+		}
 	}
 }
 

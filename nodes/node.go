@@ -1,16 +1,18 @@
 package nodes
 
+import "time"
+
 import "strings"
 
 // Node is one machine with GPUs as the planner sees it.
 type Node struct {
 	Name       string
 	Partitions []string
-	Type       string // GPU type, "" when Slurm names none; of several all, joined by +
-	GPUs       int    // configured
-	Used       int    // held by jobs of any kind, as Slurm counts now
-	Usable     bool   // Slurm would start something new here
-	Why        string // why not usable, for people
+	Type       string   // GPU type, "" when Slurm names none; of several all, joined by +
+	GPUs       int      // configured
+	Used       int      // held by jobs of any kind, as Slurm counts now
+	Usable     bool     // Slurm would start something new here
+	Why        Unusable // why not usable
 	CPUs       int
 	CPUsUsed   int
 	MemoryMB   int64
@@ -52,3 +54,16 @@ func (n Node) In(partition string) bool {
 	}
 	return false
 }
+
+// Unusable is why nothing new is placed on a node; the zero value is none.
+type Unusable struct {
+	State string    // Slurm's, such as DRAIN, or one of sluice's own
+	Note  string    // what an administrator said, or what is wrong with its GPUs
+	Until time.Time // of Returned: when it is used again
+}
+
+// The states of a node that are sluice's own.
+const (
+	Unfit    = "UNFIT"    // GPUs of it are said to be unfit
+	Returned = "RETURNED" // it was lost, and came back a moment ago
+)

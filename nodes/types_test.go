@@ -42,6 +42,13 @@ func TestTypesAreCountedApart(t *testing.T) {
 	if is("empty", "6 of 6, red 2 of 2, blue 4 of 4, green 0 of 0"); before.FreeOf("red") != 1 {
 		t.Errorf("another view has changed: %+v", before)
 	}
+	untyped := nodes.Node{GPUs: 3, Usable: true, Types: []nodes.OfType{{GPUs: 2}, {Type: "red", GPUs: 1}}}
+	if untyped.Book("", 1); untyped.Used != 1 || untyped.Types[0].Used != 0 {
+		t.Errorf("which of them Slurm takes is not known: %+v", untyped)
+	}
+	if bare := (nodes.Node{CPUs: 9, CPUsUsed: 1, MemoryMB: 9, MemUsedMB: 1, Used: 1, Spanning: 1}).Empty(); bare.CPUsUsed != 0 || bare.MemUsedMB != 0 || bare.Spanning != 0 || bare.Used != 0 || bare.CPUs != 9 {
+		t.Errorf("empty: %+v", bare)
+	}
 	if plain := (nodes.Node{GPUs: 4, Used: 1, Type: "red", Usable: true}); plain.FreeOf("blue") != 3 || plain.Has("blue") != 4 {
 		t.Error("a node of one type gives what its partition says")
 	}

@@ -123,6 +123,9 @@ func TestOptionsAreOrdered(t *testing.T) {
 			t.Errorf("-%c is --%s and --%s", o.short, shorts[o.short], o.name)
 		}
 		shorts[o.short] = o.name
+		if o.short != 0 && !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", rune(o.short)) {
+			t.Errorf("--%s has %q for a letter", o.name, o.short)
+		}
 		if i > 0 && options[i-1].name > o.name && (options[i-1].is == own) == (o.is == own) {
 			t.Errorf("--%s stands before --%s", options[i-1].name, o.name)
 		}

@@ -31,6 +31,10 @@ func TestDepend(t *testing.T) {
 			t.Errorf("%s: %q, %v", text, r.depends, whole)
 		}
 	}
+	two := func(elastic.JobID) map[int]elastic.JobID { return map[int]elastic.JobID{0: 300, 1: 301} }
+	if r, whole := (Request{Dependency: "afterok:300"}).Depend(two); r.depends != "" || !slices.Equal(whole, []elastic.JobID{300}) {
+		t.Errorf("an array of two: %q, %v", r.depends, whole)
+	}
 	r := merge(t, "--min-gpus=1 -d afterok:101_2 job.sh", nil)
 	r, _ = r.Depend(tasks)
 	args, err := r.Args(Job{Batch: "/b"})

@@ -77,10 +77,18 @@ func (m *merger) fix() {
 	if s, ok := m.chosen["gpu-types"]; ok && m.fixed.kind != "" {
 		m.fail(s.fail("the type of GPU is said twice, and there is "+first.where(), "leave one out"))
 	}
+	if m.fixed.gpus > 0 {
+		m.request.least = first.where()
+	}
 	if s := m.chosen["nodes"]; m.fixed.gpus > 0 && oneNode(s) {
 		m.fixed.perNode = true
+		m.request.least += " with " + s.where()
 	}
 }
+
+// LeastFrom is the option that says how many GPUs the job needs at least, as it was given;
+// "" where none does: it needs one.
+func (r Request) LeastFrom() string { return r.least }
 
 // fixes reports whether the setting is part of the job's fixed size, which sluice says
 // to sbatch in its own words.

@@ -22,6 +22,8 @@ func TestFixedSize(t *testing.T) {
 		{"-N1 job", "", "#SBATCH -G2", 2, 1},
 		{"--gpus-per-task=2 job", "", "", 2, 0},
 		{"--tres-per-task=gres/gpu:2 job", "", "", 2, 0},
+		{"--tres-per-task=gres/gpu=2 job", "", "", 2, 0},
+		{"--gpus=gpu:3 job", "", "", 3, 0},
 		{"--gpus=4 job", "", "#SBATCH --gpus=2", 4, 0},
 		{"job", "", "#SBATCH --gpus=2\n#SLUICE --epochs=9 --allow-uneven", 2, 0},
 	} {

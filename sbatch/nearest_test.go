@@ -11,6 +11,7 @@ func TestNearest(t *testing.T) {
 	for name, want := range map[string]string{
 		"maxgpus": "max-gpus", "MAX_GPUS": "max-gpus", "mx-gpus": "max-gpus", "epoch": "epochs", "step": "steps",
 		"nothing": "", "": "", "-": "", "me": "mem", "gpu": "gpus", "zzzz": "",
+		"memm": "mem", "mex": "mem", "mxx": "", "gpusab": "gpus", "stpsx": "steps", "gpusabc": "", "xpochz": "epochs", "xpxchz": "", "epchs": "epochs", "pchs": "",
 	} {
 		if got := Nearest(name, names); got != want {
 			t.Errorf("%q: %q, want %q", name, got, want)

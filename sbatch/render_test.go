@@ -55,6 +55,8 @@ func TestArgs(t *testing.T) {
 			"--comment=sluice/1_id=" + token + "_inc=0_min=1_script=dcdf954b6ca1 --job-name=train.sh /jobs/t/batch --lr 1"},
 		{"-t 5 -Jx --min-gpus=4 --cpus-per-gpu=2 --mem-per-gpu=1G -O --parsable j.sh", "", "--hold --requeue --open-mode=append --nodes=1 --ntasks=1 --gres=gpu:4 " +
 			"--comment=sluice/1_id=" + token + "_inc=0_min=4_script=dcdf954b6ca1_cpus=2_mem=1024 --cpus-per-gpu=2 --mem-per-gpu=1024M -t 5 -Jx -O --parsable /jobs/t/batch"},
+		{"-Jx --min-gpus=4 --cpus-per-gpu=1 --mem-per-gpu=1 j.sh", "", "--hold --requeue --open-mode=append --nodes=1 --ntasks=1 --gres=gpu:4 " +
+			"--comment=sluice/1_id=" + token + "_inc=0_min=4_script=dcdf954b6ca1_cpus=1_mem=1 --cpus-per-gpu=1 --mem-per-gpu=1M -Jx /jobs/t/batch"},
 		{"-H j.sh", "#SBATCH --job-name=n --comment=c", "--hold --requeue --open-mode=append --nodes=1 --ntasks=1 --gres=gpu:1 " +
 			"--comment=sluice/1_id=" + token + "_inc=0_min=1_script=71b77a4523c1_hold=1_;_c /jobs/t/batch"},
 		{"--test-only j.sh :", "", "--test-only --requeue --open-mode=append --nodes=1 --ntasks=1 --gres=gpu:1 " +
@@ -101,12 +103,12 @@ func TestJobNames(t *testing.T) {
 }
 
 func TestCommentsHaveAnEnd(t *testing.T) {
-	c, _ := ParseCommandLine([]string{"--comment=" + strings.Repeat("x", 950), "j"})
+	c, _ := ParseCommandLine([]string{"--comment=" + strings.Repeat("x", 917), "j"})
 	r, err := Merge(c, nil, mustScript(t, "#!/bin/sh\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err = r.Args(Job{Token: token}); err == nil || err.Error() != "--comment: 950 bytes; Slurm keeps 1024, and sluice needs all but 916 of them; shorten it" {
+	if _, err = r.Args(Job{Token: token}); err == nil || err.Error() != "--comment: 917 bytes; Slurm keeps 1024, and sluice needs all but 916 of them; shorten it" {
 		t.Errorf("got %v", err)
 	}
 	r.comment = r.comment[:916]

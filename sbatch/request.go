@@ -44,6 +44,7 @@ type Request struct {
 
 	due     when
 	limit   Limit
+	least   string // see LeastFrom
 	script  Script
 	args    []string
 	wrapped bool

@@ -87,11 +87,13 @@ func (m *merger) sizes(pow2 bool) {
 		m.settleProfile()
 		return
 	}
-	_, asked := m.chosen["min-gpus"]
-	if !asked {
+	if s, asked := m.chosen["min-gpus"]; asked {
+		m.request.least = s.where()
+	} else {
 		spec.Min = 1
 		if len(spec.Sizes) > 0 {
 			spec.Min = spec.Sizes[0]
+			m.request.least = m.chosen["gpu-sizes"].where()
 		}
 	}
 	if spec.Max != 0 && spec.Max < spec.Min {

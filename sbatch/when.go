@@ -2,6 +2,7 @@ package sbatch
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -28,11 +29,10 @@ func parseWhen(value string) (when, error) {
 		number := strings.TrimRight(rest, "abcdefghijklmnopqrstuvwxyz")
 		n, err := strconv.ParseUint(number, 10, 32)
 		unit, known := units[rest[len(number):]]
-		after := time.Duration(n) * unit
-		if err != nil || !known || after <= 0 || after > maxAhead {
+		if err != nil || !known || n < 1 || n > uint64(maxAhead/unit) {
 			return when{}, wrong
 		}
-		return when{text: value, after: after}, nil
+		return when{text: value, after: time.Duration(n) * unit}, nil
 	}
 	for _, form := range whenForms {
 		if _, err := time.Parse(form, value); err == nil {
@@ -59,10 +59,7 @@ func (w when) at(now time.Time) (time.Time, error) {
 		return time.Time{}, err
 	}
 	if !strings.Contains(w.form, "2006") {
-		t = time.Date(now.Year(), now.Month(), now.Day(), t.Hour(), t.Minute(), t.Second(), 0, now.Location())
-		if !t.After(now) {
-			t = t.AddDate(0, 0, 1)
-		}
+		t = next(now, t)
 	}
 	switch {
 	case !t.After(now):
@@ -71,6 +68,38 @@ func (w when) at(now time.Time) (time.Time, error) {
 		return time.Time{}, fmt.Errorf("that is more than ten years ahead")
 	}
 	return t, nil
+}
+
+// next is the first time after now at which clocks there show the given time of day. In the
+// night in which they are put back they show some times of day twice.
+func next(now, day time.Time) time.Time {
+	hour, minute, second := day.Clock()
+	year, month, today := now.Date()
+	for ahead := 0; ; ahead++ {
+		shown := time.Date(year, month, today+ahead, hour, minute, second, 0, time.UTC)
+		t := readings(shown, now.Location())
+		slices.SortFunc(t, time.Time.Compare)
+		if i := slices.IndexFunc(t, func(t time.Time) bool { return t.After(now) }); i >= 0 {
+			return t[i]
+		}
+	}
+}
+
+// readings are the times at which clocks there show what shown says in UTC: two where they
+// are put back, and where they skip it the time it would have been.
+func readings(shown time.Time, there *time.Location) (found []time.Time) {
+	for _, around := range []time.Duration{-24 * time.Hour, 24 * time.Hour} {
+		_, offset := shown.Add(around).In(there).Zone()
+		t := shown.Add(-time.Duration(offset) * time.Second).In(there)
+		if t.Format(time.DateTime) == shown.Format(time.DateTime) {
+			found = append(found, t)
+		}
+	}
+	if found == nil {
+		_, offset := shown.Add(-24 * time.Hour).In(there).Zone()
+		found = []time.Time{shown.Add(-time.Duration(offset) * time.Second).In(there)}
+	}
+	return found
 }
 
 // Date settles the deadline of a request that is made now.

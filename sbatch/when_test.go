@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	_ "time/tzdata" // for machines that have none
 )
 
 func TestWhen(t *testing.T) {
@@ -25,7 +26,13 @@ func TestWhen(t *testing.T) {
 			t.Errorf("%s: %v, %v, want %v", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"", "now", "now+", "now+0", "now-1", "now+1fortnight", "now+99999999999", "now+4000weeks", "tomorrow", "25:00", "1118", "2026-13-01", "18", "now+1.5hours", "now+-1"} {
+	for unit, want := range map[string]time.Duration{"": time.Second, "second": time.Second, "seconds": time.Second, "minute": time.Minute, "minutes": time.Minute,
+		"hour": time.Hour, "hours": time.Hour, "day": 24 * time.Hour, "days": 24 * time.Hour, "week": 168 * time.Hour, "weeks": 168 * time.Hour} {
+		if w, err := parseWhen("now+2" + unit); err != nil || w.after != 2*want {
+			t.Errorf("now+2%s: %v, %v", unit, w.after, err)
+		}
+	}
+	for _, text := range []string{"", "now", "now+", "now+0", "now-1", "now+1fortnight", "now+99999999999", "now+4000weeks", "now+30501weeks", "now+4294967295weeks", "now+213504days", "tomorrow", "25:00", "1118", "2026-13-01", "18", "now+1.5hours", "now+-1"} {
 		if w, err := parseWhen(text); err == nil {
 			t.Errorf("%q: %+v", text, w)
 		}
@@ -36,6 +43,38 @@ func TestWhen(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 		} else if got, err := w.at(now); err == nil {
 			t.Errorf("%s: %v", text, got)
+		}
+	}
+}
+
+// TestWhenClocksAreSet: in the nights in which clocks are put back and forward a time of day
+// is the next time at which they show it.
+func TestWhenClocksAreSet(t *testing.T) {
+	for _, c := range []struct{ place, now, text, want string }{ // now and want in UTC
+		{"Europe/Berlin", "2026-10-24 23:50:00", "02:30", "2026-10-25 00:30:00"}, // 01:50; shown twice, this is the first
+		{"Europe/Berlin", "2026-10-25 00:31:00", "02:30", "2026-10-25 01:30:00"}, // the first is over
+		{"Europe/Berlin", "2026-10-25 01:31:00", "02:30", "2026-10-26 01:30:00"}, // both are
+		{"Europe/Berlin", "2026-10-24 21:00:00", "04:00", "2026-10-25 03:00:00"}, // 5 hours on clocks, 6 to wait
+		{"Europe/Berlin", "2026-03-28 23:30:00", "04:00", "2026-03-29 02:00:00"}, // 00:30
+		{"Europe/Berlin", "2026-03-28 23:30:00", "02:30", "2026-03-29 01:30:00"}, // never shown: they show 03:30
+		{"Europe/Berlin", "2026-03-29 02:00:00", "02:30", "2026-03-30 00:30:00"},
+		{"Australia/Lord_Howe", "2026-04-04 14:10:00", "01:45", "2026-04-04 14:45:00"}, // put back by half an hour
+		{"Australia/Lord_Howe", "2026-04-04 14:50:00", "01:45", "2026-04-04 15:15:00"},
+	} {
+		there, err := time.LoadLocation(c.place)
+		if err != nil {
+			t.Fatal(err)
+		}
+		now, err := time.Parse(time.DateTime, c.now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := parseWhen(c.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := w.at(now.In(there)); err != nil || got.UTC().Format(time.DateTime) != c.want {
+			t.Errorf("%s, %s: %s is %v, %v, want %s", c.place, c.now, c.text, got.UTC(), err, c.want)
 		}
 	}
 }

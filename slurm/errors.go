@@ -14,6 +14,8 @@ var (
 	ErrPermission = errors.New("permission denied")
 	// ErrControllerDown: slurmctld could not be reached; nothing was done.
 	ErrControllerDown = errors.New("slurmctld cannot be reached")
+	// ErrDatabaseDown: slurmdbd could not be reached.
+	ErrDatabaseDown = errors.New("slurmdbd cannot be reached")
 	// ErrUnknownOutcome: the call was cut off; it may or may not have taken
 	// effect. Look before doing anything else.
 	ErrUnknownOutcome = errors.New("timed out, outcome unknown")

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -16,7 +17,11 @@ import (
 
 // freezes bounds the looks that Freeze takes: the child of a process that forks meanwhile
 // is seen in the next one.
-const freezes = 5
+const freezes = 8
+
+// stillness is the most that Freeze waits, in all its looks together, until those it
+// stopped stand still.
+const stillness = 100 * time.Millisecond
 
 // frost is what stands still because Freeze stopped it.
 type frost struct {
@@ -37,6 +42,8 @@ func (f *Family) Freeze(most time.Duration, also func(pid int, name string) bool
 		f.frost.thaw.Stop()
 	}
 	f.frost.thaw = time.AfterFunc(most, f.Thaw)
+	ctx, done := context.WithTimeout(context.Background(), stillness)
+	defer done()
 	for range freezes {
 		fresh, c := false, look()
 		picked := c.below(os.Getpid())
@@ -53,7 +60,35 @@ func (f *Family) Freeze(most time.Duration, also func(pid int, name string) bool
 		if !fresh {
 			return
 		}
+		f.frost.settle(ctx)
 	}
+}
+
+// settle waits until those that were stopped stand still, or ctx ends. A signal only asks:
+// a process that is in the kernel ends its rename or fork first, and the child of such a
+// fork is seen only by a look after that.
+func (f *frost) settle(ctx context.Context) {
+	for slices.ContainsFunc(f.stopped, Instance.moves) {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
+// moves reports whether a thread of it still runs.
+func (i Instance) moves() bool {
+	if e, there := see(i.PID); !there || e.start != i.start {
+		return false
+	}
+	of := "/proc/" + strconv.Itoa(i.PID) + "/task/"
+	threads, _ := os.ReadDir(of) // none: it ended
+	return slices.ContainsFunc(threads, func(thread os.DirEntry) bool {
+		stat, err := os.ReadFile(of + thread.Name() + "/stat")
+		e, ok := parseStat(stat)
+		return err == nil && ok && !strings.ContainsRune("TtZX", rune(e.state))
+	})
 }
 
 // beside returns what is picked of the others: neither descendants nor ancestors of this process.

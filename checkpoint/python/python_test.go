@@ -103,7 +103,7 @@ sluice.finished()
 	}
 	out := run(t, base, append(env, "SLUICE_RESUME="+filepath.Join(saved, c.Name)), "-c",
 		`import sluice; r = sluice.resume(); print(r.step, r.epoch, r.gpus, (r / "model.pt").exists())`)
-	if out != "20 2.0 1 True\n" {
+	if out != "20 2 1 True\n" {
 		t.Errorf("resumes from %q", out)
 	}
 }

@@ -19,7 +19,7 @@ func TestGaugeOnOtherNodes(t *testing.T) {
 	var nodes []*node
 	for id := range 2 {
 		env := append(step(dir, id, 1, 1), "SLUICE_TEST_GAUGE="+program)
-		nodes = append(nodes, begin(t, "until [ -e "+dir+"/started ]; do sleep 0.02; done", env...))
+		nodes = append(nodes, begin(t, "until [ -s "+dir+"/started ]; do sleep 0.02; done", env...))
 	}
 	for _, n := range nodes {
 		n.exits(t, 0)

@@ -40,10 +40,11 @@ type run struct {
 
 	sentry   sentry
 	outputs  []*output
-	settled  bool // the script was ended because Slurm is about to stop the job
-	killed   int  // processes of the job killed for memory before the script was started
-	counted  bool // that is known
-	failures int  // times a script that failed was started again
+	settled  bool      // the script was ended because Slurm is about to stop the job
+	killed   int       // processes of the job killed for memory before the script was started
+	counted  bool      // that is known
+	failures int       // times a script that failed was started again
+	retryAt  time.Time // when the script that failed is started again; zero = it is not waited for
 	last     *checkpoint.LastWords
 	lost     <-chan struct{} // closes when what runs the job on this node is gone
 	signals  <-chan os.Signal
@@ -284,6 +285,7 @@ func (r *run) start() {
 func (r *run) prologue() {
 	r.unsettled()
 	r.hang.started()
+	r.retryAt = time.Time{}
 	if r.state.tried > 0 && !r.hang.again {
 		r.failures++
 	}

@@ -113,7 +113,13 @@ func TestJudgedRetries(t *testing.T) {
 func TestKilledRightAfterOwnSave(t *testing.T) {
 	l := often(newJob(t, `[ -n "$SLUICE_RESUME" ] && { await; save 2 "$request"; pause "$request"; say "asked again"; sleep 20; exit 0; }; await; save 1 "$request"; kill -9 $$`))
 	l.config.Judge, l.config.Backoff = true, 300*time.Millisecond
-	l.start(withBanners).tells("asked again")
+	l.start(withBanners)
+	l.until("it waits to be started again", func() bool { return !l.word().RetryAt.IsZero() })
+	if waits := l.word(); waits.Final || waits.RetryAt.After(waits.Beat.Add(time.Minute)) {
+		t.Errorf("%+v", waits)
+	}
+	l.tells("asked again")
+	l.until("no more once it was", func() bool { return l.word().RetryAt.IsZero() })
 	if out := slurp(l.out); !strings.Contains(out, "retry 1 of 2") {
 		t.Error(out)
 	}

@@ -34,6 +34,7 @@ func (r *run) word() checkpoint.Runner {
 		Skipped: r.from.skipped[:min(len(r.from.skipped), maxSkips)], FirstLine: r.first, Beat: r.Now(),
 		Answer: r.state.answer, Note: r.note(),
 		Rhythm: r.rhythm(), Devices: r.devices(), LastWords: r.last, Stranded: r.state.stranded,
+		RetryAt: r.retryAt, Final: r.Retries == 0 && !r.Judge,
 	}
 	if r.saves() {
 		w.Every, w.Cost = r.interval().Seconds(), r.periodic.cost.Seconds()

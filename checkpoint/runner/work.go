@@ -105,6 +105,9 @@ func (r *run) findNewest() func(context.Context) any {
 	hosts, host := r.where.hosts, r.Host
 	own := r.readying()
 	pause := r.state.pause(r.Patience, r.Linger, r.Backoff)
+	if r.retryAt = (time.Time{}); pause > 0 && r.state.tried > 0 {
+		r.retryAt = r.Now().Add(pause)
+	}
 	return func(ctx context.Context) any {
 		select {
 		case <-time.After(pause):

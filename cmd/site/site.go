@@ -1,10 +1,10 @@
 package site
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"os/user"
@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/sluice-hpc/sluice/checkpoint/python"
 	"github.com/sluice-hpc/sluice/elastic/control"
 	"github.com/sluice-hpc/sluice/slurm/lab"
 )
@@ -30,6 +31,9 @@ type Config struct {
 	// User, one of Accounts, runs sluiced --user: no privileges, own jobs only.
 	// "" = the lab's Slurm operator runs it for everybody.
 	User string
+	// Mounts are several mounts of one folder, such as one on NFS. Shared folders are in it,
+	// and each machine of the site sees them by a mount of its own. Root only; not with User.
+	Mounts []string
 }
 
 // Site is a running site. Its methods may be called from one goroutine.
@@ -43,6 +47,8 @@ type Site struct {
 	Socket   string // where sluiced answers
 	bin      string
 	user     string // runs sluiced --user; "" = system mode
+	mounts   mounts
+	apart    string // what sluiced mounts first; "" = nothing
 	accounts []account
 	daemon   *exec.Cmd
 	exited   chan struct{} // closed when daemon was reaped
@@ -51,12 +57,24 @@ type Site struct {
 // Up builds the lab, the accounts and the configuration. sluiced is not started.
 // When it fails nothing is left behind.
 func Up(ctx context.Context, c Config) (*Site, error) {
-	l, err := lab.Up(ctx, c.Lab)
-	if err != nil {
-		return nil, err
+	s := &Site{bin: c.Bin}
+	var err error
+	if len(c.Mounts) > 1 {
+		s.mounts = mounts{c.Mounts, filepath.Base(c.Lab.Dir), filepath.Join(c.Lab.Dir, "shared")}
+		if s.apart, err = s.mounts.share(&c.Lab); err != nil {
+			return nil, err
+		}
 	}
-	s := &Site{Lab: l, bin: c.Bin}
-	if err := s.furnish(c); err != nil {
+	if s.Lab, err = lab.Up(ctx, c.Lab); err != nil {
+		return nil, errors.Join(err, s.mounts.hide())
+	}
+	if s.apart != "" {
+		err = s.mounts.show()
+	}
+	if err == nil {
+		err = s.furnish(c)
+	}
+	if err != nil {
 		return nil, errors.Join(err, s.Down(context.WithoutCancel(ctx)))
 	}
 	return s, nil
@@ -66,7 +84,7 @@ func (s *Site) furnish(c Config) error {
 	s.Conf, s.Log = s.Path("sluice.toml"), s.Path("sluiced.log")
 	s.State, s.Jobs, s.Outbox = s.Lab.StateDir(), s.Lab.JobsDir(), s.Lab.OutboxDir()
 	s.Socket = filepath.Join(s.Lab.RunDir(), "sluiced.sock")
-	if err := os.Mkdir(s.Path("home"), 0o755); err != nil {
+	if err := errors.Join(os.Mkdir(s.Path("home"), 0o755), os.Chmod(s.Path("home"), 0o755)); err != nil {
 		return err
 	}
 	for _, name := range c.Accounts {
@@ -83,7 +101,27 @@ func (s *Site) furnish(c Config) error {
 	}
 	text := fmt.Sprintf("[paths]\nstate = %q\njobs = %q\noutbox = %q\nsocket = %q\n\n[slurm]\nconf = %q\nbin = %q\n\n%s\n",
 		s.State, s.Jobs, s.Outbox, s.Socket, s.Lab.Conf(), filepath.Dir(s.Lab.Bin("squeue")), c.Config)
-	return os.WriteFile(s.Conf, []byte(text), 0o644)
+	return Put(s.Conf, []byte(text), 0o644)
+}
+
+// Put writes a file of the site with this very mode, whatever the umask: other accounts
+// read it.
+func Put(path string, content []byte, mode os.FileMode) error {
+	return errors.Join(os.WriteFile(path, content, mode), os.Chmod(path, mode))
+}
+
+// PutLibrary writes the Python library, for all accounts to read.
+func (s *Site) PutLibrary() error {
+	dir := s.Path("python")
+	if err := python.WriteTo(dir); err != nil {
+		return err
+	}
+	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.IsDir() {
+			return errors.Join(err, os.Chmod(path, 0o644))
+		}
+		return os.Chmod(path, 0o755)
+	})
 }
 
 // Path returns a path below the site's directory.
@@ -106,8 +144,7 @@ func (s *Site) Down(ctx context.Context) error { return s.end(ctx, s.Lab.Down) }
 func (s *Site) Leave(ctx context.Context) error { return s.end(ctx, s.Lab.Stop) }
 
 func (s *Site) end(ctx context.Context, lab func(context.Context) error) error {
-	err := s.Stop()
-	err = errors.Join(err, lab(ctx))
+	err := errors.Join(s.Stop(), s.mounts.hide(), lab(ctx))
 	for _, a := range s.accounts {
 		err = errors.Join(err, a.remove())
 	}
@@ -159,6 +196,9 @@ func (s *Site) daemonCommand() (*exec.Cmd, error) {
 	cmd := exec.Command(filepath.Join(s.bin, "sluiced"), args...)
 	cmd.Env = append(s.env(), "SLUICE_CRASH="+filepath.Join(s.State, "crash"))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if s.apart != "" {
+		return apart(cmd, s.apart, owner), nil
+	}
 	if os.Geteuid() == 0 && owner.Uid != 0 {
 		cmd.SysProcAttr.Credential = &owner
 	}
@@ -232,59 +272,6 @@ func (s *Site) signal(sig syscall.Signal) {
 
 // Control talks to sluiced as the calling user.
 func (s *Site) Control() *control.Client { return control.Dial(s.Socket) }
-
-func (s *Site) env() []string {
-	keep := []string{"HOME=" + s.Path("home"), "LANG=C", "LC_ALL=C", "PATH=" + s.bin + ":" + filepath.Dir(s.Lab.Bin("squeue")) +
-		":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
-	if dir := os.Getenv("GOCOVERDIR"); dir != "" {
-		keep = append(keep, "GOCOVERDIR="+dir)
-	}
-	for _, e := range s.Lab.Env() {
-		if !strings.HasPrefix(e, "PATH=") { // the folder of its commands is in ours already
-			keep = append(keep, e)
-		}
-	}
-	return append(keep, "SLUICE_CONF="+s.Conf, "SLUICE_PYTHON="+s.Path("python"))
-}
-
-// Command prepares a command as it would be typed by a user ("" = the caller)
-// in his work directory, with Slurm and sluice set up.
-func (s *Site) Command(ctx context.Context, user, name string, args ...string) (*exec.Cmd, error) {
-	env := s.env()
-	cmd := exec.CommandContext(ctx, lookPath(env, name), args...)
-	cmd.Dir, cmd.Env = s.Home(user), env
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = 2 * time.Second
-	if user == "" {
-		return cmd, nil
-	}
-	for _, a := range s.accounts {
-		if a.name == user {
-			cmd.SysProcAttr.Credential = &a.credential
-			cmd.Env = append(cmd.Env, "USER="+user, "LOGNAME="+user, "HOME="+s.Home(user))
-			return cmd, nil
-		}
-	}
-	return nil, fmt.Errorf("the site has no account %q", user)
-}
-
-// Run runs a command to its end and returns its standard output without the last
-// newline. The error carries what it said on standard error.
-func (s *Site) Run(ctx context.Context, user, name string, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	cmd, err := s.Command(ctx, user, name, args...)
-	if err != nil {
-		return "", err
-	}
-	var out, said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &said
-	if err := cmd.Run(); err != nil {
-		return strings.TrimRight(out.String(), "\n"), fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, strings.TrimSpace(said.String()))
-	}
-	return strings.TrimRight(out.String(), "\n"), nil
-}
 
 // Submit runs sluice submit --parsable and returns the job id.
 func (s *Site) Submit(ctx context.Context, user string, args ...string) (int64, error) {

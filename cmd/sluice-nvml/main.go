@@ -29,8 +29,8 @@ const usage = `sluice-nvml looks at the NVIDIA GPUs of this job on this machine.
   sluice-nvml --into JOBFOLDER     keep a file in the job's folder up to date
 
 Which GPUs are the job's is read from CUDA_VISIBLE_DEVICES, SLURM_STEP_GPUS,
-SLURM_JOB_GPUS or NVIDIA_VISIBLE_DEVICES. Where there is no driver, no library or no
-such GPU it ends without a word.
+SLURM_JOB_GPUS or NVIDIA_VISIBLE_DEVICES. Where there is no driver, no library
+or no such GPU it ends without a word.
 
 `
 
@@ -47,7 +47,7 @@ func main() {
 	o := options{stuck: 20 * time.Second}
 	flags := flag.NewFlagSet("sluice-nvml", flag.ExitOnError)
 	flags.Usage = func() { fmt.Fprint(flags.Output(), usage); flags.PrintDefaults() }
-	flags.StringVar(&o.into, "into", "", "folder of the job; a file there is kept up to date until the caller ends")
+	flags.StringVar(&o.into, "into", "", "folder of the job: keep a file there up to date until the caller ends")
 	flags.StringVar(&o.node, "node", "", "this node's name (default: SLURMD_NODENAME, else the machine's)")
 	flags.DurationVar(&o.look, "look", 5*time.Second, "how often to look how busy the GPUs are")
 	flags.DurationVar(&o.every, "every", 30*time.Second, "how often to write")

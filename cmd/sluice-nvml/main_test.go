@@ -26,6 +26,8 @@ func TestMain(m *testing.M) {
 	switch os.Getenv(asProgram) {
 	case "":
 		os.Exit(m.Run())
+	case "main":
+		main()
 	case "parent": // starts the program and is gone soon
 		c := exec.Command(os.Args[0], os.Args[1:]...)
 		c.Env = append(os.Environ(), asProgram+"=")
@@ -227,4 +229,19 @@ func TestFolderThatStutters(t *testing.T) {
 		found, _ := filepath.Glob(filepath.Join(dir, checkpoint.Gauges, "*.json"))
 		return len(found) == 1
 	})
+}
+
+// TestHelpFits: the help is no wider than a terminal of 80 columns.
+func TestHelpFits(t *testing.T) {
+	c := exec.Command(os.Args[0], "--help")
+	c.Env = append(os.Environ(), asProgram+"=main")
+	out, err := c.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "-into") {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for line := range strings.SplitSeq(strings.ReplaceAll(string(out), "    \t", "        "), "\n") {
+		if len(line) > 80 || strings.Contains(line, "\t") && len(line) > 70 {
+			t.Errorf("%d columns: %s", len(line), line)
+		}
+	}
 }

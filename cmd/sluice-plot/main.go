@@ -17,8 +17,8 @@ import (
 
 const usage = `Usage: sluice profile train.sh --sizes 1,2,4 --json | sluice-plot -o curve.png
 
-Draws throughput against GPUs, as PNG or SVG by the name of the file. 'sluice profile
--o FILE' does both at once.
+Draws throughput against GPUs, as PNG or SVG by the name of the file.
+'sluice profile -o FILE' does both at once.
 `
 
 // maxInput bounds what is read.

@@ -162,3 +162,16 @@ func TestTitle(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// TestHelpFits: the help is no wider than a terminal of 80 columns.
+func TestHelpFits(t *testing.T) {
+	var errs bytes.Buffer
+	if code := run([]string{"--help"}, nil, &errs); code != 0 || errs.Len() == 0 {
+		t.Fatalf("%d: %s", code, errs.String())
+	}
+	for line := range strings.SplitSeq(errs.String(), "\n") {
+		if len(line) > 80 {
+			t.Errorf("%d columns: %s", len(line), line)
+		}
+	}
+}

@@ -21,7 +21,7 @@ its next look. A job in the middle of a resize is cancelled too.
 A number is one job, to sluice as to Slurm, also that of an array's first: 101_* is
 every task of array 101, 101_3 and 101_[4-7] are some.`,
 		Example: "  sluice cancel 4711\n  sluice cancel '101_*'",
-		Args:    cobra.MinimumNArgs(1),
+		Args:    someJobs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := siteFor(cmd)
 			if err != nil {

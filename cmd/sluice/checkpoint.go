@@ -20,7 +20,7 @@ func newCheckpointCommand() *cobra.Command {
 		Long: `Asks running jobs for a checkpoint. They train on where they are once they have
 saved. With --wait it returns when the checkpoint is there and verified, and prints
 its name and step; it fails where no checkpoint came within the job's grace period.`,
-		Args: cobra.MinimumNArgs(1),
+		Args: someJobs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !wait {
 				return direct(cmd, args, control.Change{Order: control.Save})
@@ -54,7 +54,7 @@ func newRequeueCommand() *cobra.Command {
 wait for their turn as any other: they are placed afresh and resume from it. A job that
 does not save within its grace period runs on; "scontrol requeue" stops such a job, and
 it resumes from its newest checkpoint, if it has one.`,
-		Args: cobra.MinimumNArgs(1),
+		Args: someJobs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return direct(cmd, args, control.Change{Order: control.Requeue})
 		},

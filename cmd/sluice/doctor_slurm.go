@@ -69,7 +69,7 @@ func (p patient) ask(ctx context.Context, program string, args ...string) (strin
 		return "", fmt.Errorf("no such program: %w", err)
 	}
 	cmd := exec.CommandContext(ctx, path, args...)
-	cmd.Env = append(os.Environ(), "SLURM_TIME_FORMAT=standard")
+	cmd.Env = append(os.Environ(), "SLURM_TIME_FORMAT=standard", "TZ=UTC")
 	if p.site.Slurm.Conf != "" {
 		cmd.Env = append(cmd.Env, "SLURM_CONF="+p.site.Slurm.Conf)
 	}

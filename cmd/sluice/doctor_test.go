@@ -28,7 +28,7 @@ func recorded(t *testing.T) (command.Settings, time.Time) {
 
 func TestParseSettings(t *testing.T) {
 	s, asOf := recorded(t)
-	if want := time.Date(2026, 11, 21, 4, 43, 11, 0, time.Local); !asOf.Equal(want) {
+	if want := time.Date(2026, 11, 21, 4, 43, 11, 0, time.UTC); !asOf.Equal(want) {
 		t.Errorf("controller's time %v, want %v", asOf, want)
 	}
 	for key, want := range map[string]string{"SLURM_VERSION": "22.05.8", "SlurmUser": "slurm(64030)", "GresTypes": "gpu",
@@ -256,6 +256,12 @@ func TestSlurmInTrouble(t *testing.T) {
 	p.site.Slurm.Timeout = 20 * time.Second
 	if got, _, seen := examineSlurm(t.Context(), p); seen || !strings.Contains(said(got), "Unable to contact slurm controller") {
 		t.Errorf("controller down: %s", said(got))
+	}
+	// In the night in which clocks are set back a local time is two moments: it is asked in UTC.
+	fakeProgram(t, dir, "scontrol", "echo Configuration data as of $(date +%Y-%m-%dT%H:%M:%S); test $TZ = UTC")
+	t.Setenv("TZ", "America/St_Johns")
+	if got, _, seen := examineSlurm(t.Context(), p); !seen || !strings.Contains(said(got), "agrees with slurmctld's") {
+		t.Errorf("clock: %s", said(got))
 	}
 	fakeProgram(t, dir, "scontrol", "sleep 1000 & echo $! > "+dir+"/child; wait")
 	p.site.Slurm.Timeout = time.Second

@@ -17,7 +17,7 @@ func newExplainCommand() *cobra.Command {
 		Use:     "explain JOB",
 		Short:   "Say why a job has its size, why now, and what it waits for",
 		Example: "  sluice explain 4711",
-		Args:    cobra.ExactArgs(1),
+		Args:    oneJob,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			client, err := daemonFor(cmd)
 			if err != nil {
@@ -60,6 +60,7 @@ func explain(w io.Writer, e control.Explanation) error {
 	s.put("Trained again", "%s", againLine(e.Again, j.Unit))
 	if !j.Ended {
 		s.put("Work", "%s", workLine(j, e.At))
+		s.put("Length", "%s", lengthLine(j))
 		s.put("Deadline", "%s", strings.TrimPrefix(deadlineLine(j, e.Policy), "deadline "))
 		s.put("Saves", "%s", savesLine(j))
 		s.put("Move costs", "%s", priceLine(j.Price))
@@ -99,13 +100,24 @@ func sizeNote(j control.Job, e control.Explanation) string {
 	return strings.Join(notes, "; ")
 }
 
+// lengthLine says why the job is not taken at its word about its length; "" when it is.
+func lengthLine(j control.Job) string {
+	switch {
+	case j.Overruns:
+		return fmt.Sprintf("unknown: it trains on past its declared %s %ss", amount(j.Total), j.Unit)
+	case j.Stretch > 0:
+		return fmt.Sprintf("expected to take %.2gx its declared %ss, as its user's last %s did", j.Stretch, j.Unit, plural(j.StretchJobs, "job"))
+	}
+	return ""
+}
+
 // savesLine says how often the job saves by time; "" when it does not.
 func savesLine(j control.Job) string {
 	switch {
 	case j.SavesEvery <= 0 || j.GPUs == 0:
 		return ""
 	case j.SaveCost <= 0:
-		return fmt.Sprintf("first after %s; the cost of a save is not known yet", span(j.SavesEvery))
+		return fmt.Sprintf("first after %s; then as often as its cost allows", span(j.SavesEvery))
 	}
 	return fmt.Sprintf("every %s; a save takes %s s, %.2g %% of the time", span(j.SavesEvery), figure(j.SaveCost), 100*j.SaveCost/(j.SavesEvery+j.SaveCost))
 }
@@ -115,6 +127,8 @@ func stuckLine(j control.Job) string {
 	switch {
 	case j.Ended:
 		return ""
+	case !j.Quiet.IsZero():
+		return "nothing has been heard of its runner since " + when(j.Quiet)
 	case j.Deaf > 0:
 		return fmt.Sprintf("%s in a row went unanswered: its program does not save when asked", plural(j.Deaf, "checkpoint request"))
 	case !j.Speaks && j.GPUs > 0:

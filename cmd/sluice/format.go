@@ -44,7 +44,7 @@ var fields = []field{
 	{"model", "m", column{"MODEL", false, 0}, func(j control.Job, _ time.Time) string { return j.Model }},
 	{"comment", "k", column{"COMMENT", false, 0}, func(j control.Job, _ time.Time) string { return j.Comment }},
 	{"token", "x", column{"TOKEN", false, 0}, func(j control.Job, _ time.Time) string { return j.Token }},
-	{"reason", "R", column{"REASON", false, 0}, func(j control.Job, _ time.Time) string { return reason(j) }},
+	{"reason", "R", column{"REASON", false, 0}, func(j control.Job, _ time.Time) string { return reasonOf(j) }},
 }
 
 // defaultFormat is what queue shows unless told.
@@ -68,9 +68,9 @@ func running(j control.Job, at time.Time) string {
 	return clock(at.Sub(j.Started))
 }
 
-// reason is one line: sluice's own word, else how the last move ended, else
+// reasonOf is one line: sluice's own word, else how the last move ended, else
 // Slurm's.
-func reason(j control.Job) string {
+func reasonOf(j control.Job) string {
 	text := j.Reason
 	switch {
 	case j.Move != nil && text == "":

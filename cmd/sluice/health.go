@@ -3,8 +3,10 @@ package main
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/nodes"
 )
 
 // idleBelow is the share of time from which down GPUs are called idle, as the daemon
@@ -86,12 +88,15 @@ func stateWord(n control.Node) string {
 	if n.Usable {
 		return "up"
 	}
-	word, reason, more := strings.Cut(n.Why, " ")
-	switch {
-	case word == "UNFIT": // the HEALTH column and the lines below say more
+	if n.State == nodes.Unfit { // the HEALTH column and the lines below say more
 		return "left out"
-	case more:
-		return strings.ToLower(word) + " " + reason
 	}
-	return strings.ToLower(word)
+	text := strings.ToLower(n.State)
+	switch {
+	case n.Note != "":
+		text += " (" + n.Note + ")"
+	case !n.Until.IsZero():
+		text += " (used again from " + n.Until.Format(time.TimeOnly) + ")"
+	}
+	return text
 }

@@ -19,7 +19,7 @@ the move that led to the run, in seconds: saving, stopping, starting and loading
 AGAIN is the work of the run before that was done once more, and the time it took:
 what was trained between the checkpoint and the stop.`,
 		Example: "  sluice history 4711",
-		Args:    cobra.ExactArgs(1),
+		Args:    oneJob,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			client, err := daemonFor(cmd)
 			if err != nil {

@@ -16,7 +16,7 @@ func newHoldCommand() *cobra.Command {
 		Short: "Keep jobs from starting (again) until released",
 		Long: `Keeps a waiting job from being started. A job that runs goes on, and is not started
 again should it be stopped.`,
-		Args: cobra.MinimumNArgs(1),
+		Args: someJobs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return direct(cmd, args, control.Change{Order: control.Hold})
 		},

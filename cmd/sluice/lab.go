@@ -83,6 +83,7 @@ func newLabUpCommand(dir *string) *cobra.Command {
 	f.StringArrayVar(&settings, "set", nil, "a line of slurm.conf, KEY=VALUE; replaces the lab's; repeat for more")
 	f.BoolVar(&cfg.FastScheduling, "fast-scheduling", false, "let slurmctld look at its queue as often as it can, rather than as by Slurm's defaults")
 	f.BoolVar(&cfg.Accounting, "accounting", false, "run slurmdbd on a private MariaDB and enforce limits; needs Debian's slurmdbd and mariadb-server-core")
+	f.BoolVar(&cfg.Backup, "backup", false, "run a second slurmctld that takes over when the first is silent for 6 s; root only")
 	f.StringVar(&cfg.Root, "root", "", "run the Slurm installed in this file-system tree (made by debootstrap)")
 	f.DurationVar(&cfg.StartTimeout, "timeout", 90*time.Second, "how long the nodes may take to become idle")
 	return c

@@ -1,11 +1,8 @@
 package main
 
 import (
-	"context"
 	"os"
-	"os/signal"
 	"path/filepath"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -65,10 +62,4 @@ func newLabBenchCommand() *cobra.Command {
 func ownFolder() (string, error) {
 	self, err := os.Executable()
 	return filepath.Dir(self), err
-}
-
-// interruptible ends when the user types ^C, so that what was started is taken
-// down.
-func interruptible(ctx context.Context) (context.Context, context.CancelFunc) {
-	return signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 }

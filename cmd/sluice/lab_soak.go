@@ -36,6 +36,7 @@ exit code is 0 only if every promise was kept and nothing grew.`,
 	f := c.Flags()
 	f.Float64Var(&o.Hours, "hours", 1, "how long to make trouble")
 	f.Uint64Var(&o.Seed, "seed", 1, "seed of the troubles")
+	f.BoolVar(&o.Fast, "fast", false, "Slurm gives silent nodes up after 5 s and starts their jobs 6 s later (its defaults: 300 s and 121 s)")
 	f.StringVar(&o.Root, "root", "", "root of another tree whose Slurm to use, as debootstrap makes it")
 	return c
 }

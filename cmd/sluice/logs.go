@@ -21,7 +21,7 @@ func newLogsCommand() *cobra.Command {
 		Long: `Prints the file that a job's output goes to. Every run of the job's script begins
 and ends there with a line of sluice's own:
 
-  == sluice: segment 3 of job 4711 · 4 GPUs on gpu1:4 · resumed from checkpoint ... ==
+  == sluice: segment 3 of job 4711 · 4 GPUs on gpu1:4 · resumed from ... ==
 
 --segment 3 prints that run only; its number is RUN in 'sluice history', and "last"
 is the newest. With -f, what is added is printed as it comes, across runs, until
@@ -32,7 +32,7 @@ to a terminal.
 The file is looked for where the job itself said that it is, else where Slurm says;
 for a job that has ended that is as long as sluice or Slurm remember it.`,
 		Example: "  sluice logs 4711\n  sluice logs -f --segment last 4711",
-		Args:    cobra.ExactArgs(1),
+		Args:    oneJob,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			job, err := jobNamed(cmd.Context(), args[0], reportFor(cmd))
 			if err != nil {

@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/sluice-hpc/sluice/cmd/help"
 )
 
 // version is set when sluice is built.
@@ -109,6 +111,7 @@ others arrive, and keeps its job id: squeue, scancel and sacct work as ever.`,
 		RunE:          onlyVerbs,
 	}
 	c.SetFlagErrorFunc(unknownFlag)
+	help.Narrow(c)
 	c.SetVersionTemplate("sluice {{.Version}}\n")
 	f := c.PersistentFlags()
 	f.String("config", "", "configuration file (default: SLUICE_CONF, then the usual places)")

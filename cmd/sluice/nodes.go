@@ -56,7 +56,7 @@ fits they run on until there is. They leave a node before a maintenance reservat
 			if asJSON {
 				return writeJSON(cmd.OutOrStdout(), report.Nodes)
 			}
-			return nodes(cmd.OutOrStdout(), report, noHeader)
+			return printNodes(cmd.OutOrStdout(), report, noHeader)
 		},
 	}
 	helpWithoutShorthand(c)
@@ -67,7 +67,7 @@ fits they run on until there is. They leave a node before a maintenance reservat
 	return c
 }
 
-func nodes(w io.Writer, report control.Report, noHeader bool) error {
+func printNodes(w io.Writer, report control.Report, noHeader bool) error {
 	t := table{noHeader: noHeader, room: room(w), columns: []column{{"NODE", false, 0}, {"PARTITION", false, 0}, {"TYPE", false, 0},
 		{"GPUS", true, 0}, {"USED", true, 0}, {"ELASTIC", true, 0}, {"FREE", true, 0}, {"STATE", false, 0}, {"HEALTH", false, 0}, {"JOBS", false, 0}}}
 	for _, n := range report.Nodes {

@@ -132,7 +132,7 @@ func drainPlan(report control.Report, names []string, reason string) string {
 	fmt.Fprintf(&b, "Slurm starts nothing new on %s (%s).\n", slurm.Compress(names), escape(reason))
 	left := inventoryWithout(report.Nodes, names)
 	for _, j := range report.Jobs {
-		if !slices.ContainsFunc(names, func(n string) bool { return j.Place.On(n) > 0 }) {
+		if j.Ended || !slices.ContainsFunc(names, func(n string) bool { return j.Place.On(n) > 0 }) { // an ended job's place is its last
 			continue
 		}
 		fmt.Fprintf(&b, "  job %d (%s) of %s, %s: %s\n", j.JobID, escape(j.Name), escape(j.User), plural(j.Place.GPUs(), "GPU"), fateOnDrain(j, left))
@@ -155,8 +155,32 @@ func inventoryWithout(all []control.Node, names []string) []planner.Node {
 	for i, n := range all {
 		out[i] = planner.Node{Name: n.Name, Partitions: n.Partitions, Type: n.Type, GPUs: n.GPUs, Used: n.Used,
 			Usable: n.Usable && !slices.Contains(names, n.Name), CPUs: n.CPUs, CPUsUsed: n.CPUsUsed, MemoryMB: n.MemoryMB, MemUsedMB: n.MemUsedMB}
+		for _, t := range n.Types {
+			out[i].Types = append(out[i].Types, planner.OfType{Type: t.Type, GPUs: t.GPUs, Used: t.Used})
+		}
 	}
 	return out
+}
+
+// accepts reports whether the node has GPUs of a type that the job accepts. One that accepts
+// several uses nodes with a single one.
+func accepts(j control.Job, n planner.Node) bool {
+	has := func(t planner.OfType) bool { return t.Type == typeOf(j) }
+	return len(j.Types) == 0 || slices.Contains(j.Types, n.Type) || len(j.Types) == 1 && slices.ContainsFunc(n.Types, has)
+}
+
+// typeOf is the one type of GPU that the job asks for; "" where it accepts several or any.
+func typeOf(j control.Job) string {
+	if len(j.Types) == 1 {
+		return j.Types[0]
+	}
+	return ""
+}
+
+// placeOf is where the job would go at that size.
+func placeOf(j control.Job, gpus int, left []planner.Node) planner.Placement {
+	ask := planner.Request{ID: j.JobID, Partition: j.Partition, GPUs: gpus, Uneven: j.Uneven, Type: typeOf(j)}
+	return planner.Place(left, []planner.Request{ask})[0].Placement
 }
 
 // fateOnDrain is what becomes of a job, whose new GPUs are taken off what is left.
@@ -173,11 +197,13 @@ func fateOnDrain(j control.Job, left []planner.Node) string {
 	if j.Pinned > 0 || j.Promised {
 		sizes = []int{j.Place.GPUs()}
 	}
-	freed := planner.Without(left, planner.Load{Place: j.Place})
+	freed := planner.Without(left, planner.Load{Place: j.Place, Type: typeOf(j)})
+	for i := range freed {
+		freed[i].Usable = freed[i].Usable && accepts(j, freed[i])
+	}
 	for _, n := range slices.Backward(sizes) {
-		to := planner.Place(freed, []planner.Request{{ID: j.JobID, Partition: j.Partition, GPUs: n, Uneven: j.Uneven}})[0].Placement
-		if len(to) > 0 {
-			planner.Charge(left, planner.Load{Place: to})
+		if to := placeOf(j, n, freed); len(to) > 0 {
+			planner.Charge(left, planner.Load{Place: to, Type: typeOf(j)})
 			if have := j.Place.GPUs(); n < have {
 				return fmt.Sprintf("saves and moves to %s, with %s instead of %d (as things stand)", to, plural(n, "GPU"), have)
 			}
@@ -194,5 +220,11 @@ func (o *drainOptions) changeNodes(cmd *cobra.Command, client *control.Client, e
 		return err
 	}
 	warnBlind(errs, report.Blind, report.BlindFor, report.At)
-	return o.change(cmd, report)
+	if err := o.change(cmd, report); err != nil || o.dry {
+		return err
+	}
+	// Jobs on a drained node would else stay for up to two periods. Where sluiced does not
+	// hear, it looks by itself.
+	_ = client.Event(cmd.Context(), 0, "nodes")
+	return nil
 }

@@ -18,7 +18,7 @@ func folded(jobs []control.Job) (out []control.Job, names map[int64]string) {
 		if j.Array == nil || j.Ended || j.GPUs > 0 || j.Move != nil || j.ST != "PD" || len(j.Problems) > 0 {
 			return key{}, false
 		}
-		return key{j.UID, j.Array.JobID, reason(j)}, true
+		return key{j.UID, j.Array.JobID, reasonOf(j)}, true
 	}
 	tasks := map[key][]int{}
 	for _, j := range jobs {

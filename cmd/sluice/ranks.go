@@ -52,7 +52,8 @@ An argument --and of a command's own: choose another word with --and-word.`,
 		Example: `  srun "$SLUICE" ranks -- python3 train.py
   srun "$SLUICE" ranks --torchrun -- train.py --epochs 3
   "$SLUICE" ranks --per-node 2 -- python3 train.py
-  srun "$SLUICE" ranks -- python3 train.py --and ps=2 python3 ps.py --and loader=1/node ./loader`,
+  srun "$SLUICE" ranks -- python3 train.py \
+      --and ps=2 python3 ps.py --and loader=1/node ./loader`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if c.PerNode < 0 {

@@ -10,7 +10,7 @@ func newReleaseCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "release JOB...",
 		Short: "Let jobs start that 'sluice hold' keeps",
-		Args:  cobra.MinimumNArgs(1),
+		Args:  someJobs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return direct(cmd, args, control.Change{Order: control.Release})
 		},

@@ -18,7 +18,7 @@ func newResizeCommand() *cobra.Command {
 checkpoint as soon as the GPUs are free; others are not stopped for it beyond
 what their minimum leaves. 'auto' undoes it.`,
 		Example: "  sluice resize 4711 --gpus 4\n  sluice resize 4711 --gpus auto",
-		Args:    cobra.MinimumNArgs(1),
+		Args:    someJobs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			change, err := sizeOrder(size)
 			if err != nil {

@@ -49,7 +49,8 @@ The script finds in its environment, beside Slurm's variables:
   SLUICE_SPLIT          GPUs of each node, as in gpu1:4,gpu2:1; empty likewise
   SLUICE_MAX_GPUS       most GPUs the job may ever get; empty = no bound
   SLUICE_PROFILE_STEPS  steps of warm-up + steps to report the pace of; empty = none
-  SLUICE_ARRAY_JOB_ID, SLUICE_ARRAY_TASK_ID, SLUICE_ARRAY_TASK_COUNT, _MIN, _MAX, _STEP
+  SLUICE_ARRAY_JOB_ID, SLUICE_ARRAY_TASK_ID, SLUICE_ARRAY_TASK_COUNT, _MIN,
+  _MAX, _STEP
                         of a task of a job array only; also as SLURM_ARRAY_...
   SLUICE_PYTHON         folder of the Python library, also in PYTHONPATH
   SLUICE_RUNNER         the number of this process

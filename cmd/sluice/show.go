@@ -18,7 +18,7 @@ func newShowCommand() *cobra.Command {
 		Use:     "show JOB...",
 		Short:   "Show everything sluice knows about a job",
 		Example: "  sluice show 4711\n  sluice show --json 4711",
-		Args:    cobra.MinimumNArgs(1),
+		Args:    someJobs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			client, err := daemonFor(cmd)
 			if err != nil {

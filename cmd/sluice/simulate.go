@@ -54,15 +54,18 @@ func newSimulateCommand() *cobra.Command {
 		Use:   "simulate --cluster NODESxGPUS --workload FILE|gen:NAME [OPTION]...",
 		Short: "Try policies on recorded or generated jobs, in virtual time",
 		Long:  simulateHelp(),
-		Example: `  sluice simulate --cluster 3x4 --workload gen:w1,gen:w4@10m --policy fcfs,ef,knapsack --restart 10s --seeds 30
-  sluice simulate --cluster 16x4 --workload workload-1.csv --format pollux --profiles profiles \
-      --policy knapsack,fcfs --info learned --output html -o report.html
-  sluice simulate --cluster 1250x8 --workload gen:powerlaw@1000000 --policy fcfs --output json | jq .mean_jct_s`,
+		Example: `  sluice simulate --cluster 3x4 --workload gen:w1,gen:w4@10m \
+      --policy fcfs,ef,knapsack --restart 10s --seeds 30
+  sluice simulate --cluster 16x4 --workload workload-1.csv --format pollux \
+      --profiles profiles --policy knapsack,fcfs --info learned \
+      --output html -o report.html
+  sluice simulate --cluster 1250x8 --workload gen:powerlaw@1000000 \
+      --policy fcfs --output json | jq .mean_jct_s`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, stop := interruptible(cmd.Context())
 			defer stop()
-			return o.simulate(ctx, cmd.OutOrStdout(), cmd.ErrOrStderr())
+			return interrupted(ctx, o.simulate(ctx, cmd.OutOrStdout(), cmd.ErrOrStderr()))
 		},
 	}
 	o.flags(c)

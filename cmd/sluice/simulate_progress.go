@@ -87,17 +87,19 @@ func (o *oneProgress) end() {
 	p.ended++
 }
 
-// line is "[=======             ]  34%  knapsack on w1, 54 of 160 jobs; 2 of 8 done, 0:12 left".
+// line is "[=======             ]  34%, about 0:12 left  knapsack on w1, 54% of 160 jobs; 2 of
+// 8 done". What is cut off on a narrow terminal comes last.
 func (p *progress) line(o *oneProgress, now time.Time) string {
 	const wide = 20
 	all := min(1, p.done/float64(p.total))
 	bar := strings.Repeat("=", int(all*wide))
-	text := fmt.Sprintf("[%-*s] %3.0f%%  %s on %s, %.0f%% of %d jobs", wide, bar, 100*all, o.policy, escape(o.workload), 100*o.part, o.jobs)
-	if p.total > 1 {
-		text += fmt.Sprintf("; %d of %d done", p.ended, p.total)
-	}
+	text := fmt.Sprintf("[%-*s] %3.0f%%", wide, bar, 100*all)
 	if all > 0.02 {
 		text += fmt.Sprintf(", about %s left", clock(time.Duration(float64(now.Sub(p.began))*(1-all)/all)))
+	}
+	text += fmt.Sprintf("  %s on %s, %.0f%% of %d jobs", o.policy, escape(o.workload), 100*o.part, o.jobs)
+	if p.total > 1 {
+		text += fmt.Sprintf("; %d of %d done", p.ended, p.total)
 	}
 	return cut(text, p.columns-1)
 }

@@ -132,8 +132,17 @@ func lessCollection() (restore func()) {
 		return func() {}
 	}
 	before := debug.SetGCPercent(300)
-	return func() { debug.SetGCPercent(before) }
+	weight := make([]byte, collectFrom) // never touched: it takes addresses, no memory
+	return func() {
+		runtime.KeepAlive(weight)
+		debug.SetGCPercent(before)
+	}
 }
+
+// collectFrom is a weight on the heap: what simulations of some thousand jobs have live is
+// so little that garbage would be collected every few ms. With it a collection begins at
+// 128 MB.
+const collectFrom = 32 << 20
 
 // atOnce is how many simulations run at the same time.
 func (s *simulation) atOnce() int {

@@ -121,7 +121,7 @@ func TestProgress(t *testing.T) {
 	one.end()
 	p.of("ef").start(workload.Workload{Name: "w", Count: 2})(1)
 	text := b.String()
-	if !strings.Contains(text, `12%  fcfs on night\x1b, 50% of 200 jobs; 0 of 4 done, about 1:10 left`) || strings.Count(text, "\r") != 1 {
+	if !strings.Contains(text, `12%, about 1:10 left  fcfs on night\x1b, 50% of 200 jobs; 0 of 4 done`) || strings.Count(text, "\r") != 1 {
 		t.Errorf("%q", text)
 	}
 	p.clear()

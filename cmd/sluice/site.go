@@ -22,6 +22,16 @@ func siteFor(cmd *cobra.Command) (etc.Config, error) {
 	return loadSite(file, user)
 }
 
+// ownSocket refuses the socket of a cluster's sluiced where one's own is meant: everybody
+// may use that one. A socket that is not there is told of by what asks it.
+func ownSocket(path string) error {
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm()&0o006 == 0 {
+		return nil
+	}
+	return fmt.Errorf("--user: %s is the socket of the cluster's sluiced, not of your own; unset SLUICE_CONF, or leave out --user or --config", path)
+}
+
 // tellRival says which sluiced is asked where there are two and the user named neither.
 func tellRival(cmd *cobra.Command) {
 	file, _ := cmd.Flags().GetString("config")
@@ -37,7 +47,16 @@ func rivalNote(own, cluster string) string {
 	return fmt.Sprintf("asking your own sluiced (%s), not the cluster's (%s); --user or --user=false chooses", own, cluster)
 }
 
-func loadSite(file string, user bool) (etc.Config, error) {
+// loadSite returns the configuration of the file, "" being what etc.Current finds; of the
+// user's own sluiced if user is set.
+func loadSite(file string, user bool) (c etc.Config, err error) {
+	if c, err = siteIn(file, user); err == nil && user {
+		err = ownSocket(c.Paths.Socket)
+	}
+	return c, err
+}
+
+func siteIn(file string, user bool) (etc.Config, error) {
 	if file == "" {
 		c, _, err := etc.Current(user)
 		return c, err

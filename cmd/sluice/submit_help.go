@@ -27,7 +27,8 @@ Sizes
   --mem-per-gpu=SIZE    memory for each GPU, such as 64G
 
 Work
-  --epochs=N, --steps=N all the work there is; without it the end is not predicted
+  --epochs=N
+  --steps=N             all the work there is; without it the end is not predicted
   --deadline=TIME       when it is to have ended: now+8hours, 18:00, 2026-11-23T18:00; for
                         sites whose policy looks at that (on #SLUICE lines, not on #SBATCH lines)
   --deadline-mode=soft  run as well as it can where that cannot be promised; else it waits
@@ -40,13 +41,15 @@ Checkpoints
   --checkpoint-signal=NAME  a signal beside the request file: USR1, USR2 or HUP
   --grace=TIME          how long saving may take: 90, 90s or 5:00; the
                         site has a maximum ([resize] max_grace)
-  --checkpoint-every=TIME   ask for a checkpoint this often; off; or auto: at most 1 %
-                        of the time, by what a save takes and how often nodes fail (auto)
+  --checkpoint-every=TIME
+                        ask for a checkpoint this often; off; or auto: at most
+                        1 % of the time, by what a save takes and how often
+                        nodes fail (auto)
   --retries=N           start a script that failed again from its newest checkpoint,
                         on the same GPUs; N times in a row without a newer one, or
                         auto: 2, unless it failed at once or at the same step twice (auto)
-  --on-timeout=requeue|end  at the time limit: save, wait again and go on (requeue, if
-                        it made progress since it was started), or end
+  --on-timeout=requeue  at the time limit save, wait again and go on, if it made
+                        progress since it was started (requeue); with =end it ends
 
 Programs that cannot be changed
   --checkpoint-glob=PATTERN   adopt what the program saves by its own habit

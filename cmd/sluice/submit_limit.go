@@ -16,12 +16,13 @@ import (
 // cannot be had the job is submitted, and sluiced says why it waits.
 const limitsLimit = 5 * time.Second
 
-// startable refuses a job that would never start because it asks for more time than any of
-// its partitions gives. Slurm is asked where the job names a time limit; its QOS, where
-// that limit is too long.
+// startable refuses a job that would never start: one that asks for more time than any of
+// its partitions gives, and one of a size that none of them has. Slurm is asked where the
+// job names a time limit, or more than any one GPU; its QOS, where the limit is too long.
 func (s *submission) startable(ctx context.Context) error {
-	limit, ok := s.request.TimeLimit()
-	if !ok {
+	limit, limited := s.request.TimeLimit()
+	sized := s.request.Spec.Min > 1 || len(s.request.Spec.Types) > 0
+	if !limited && !sized {
 		return nil
 	}
 	ctx, stop := context.WithTimeout(ctx, limitsLimit)
@@ -34,6 +35,16 @@ func (s *submission) startable(ctx context.Context) error {
 	if err != nil {
 		return nil
 	}
+	if sized {
+		if inventory, err := client.Nodes(ctx); err == nil {
+			if wrong := tooMany(s.request.Spec, s.request.LeastFrom(), usedPartitions(s.request.Partitions, partitions), inventory); wrong != nil {
+				return wrong
+			}
+		}
+	}
+	if !limited {
+		return nil
+	}
 	wrong := tooLong(limit, s.request.Partitions, partitions, cmp.Or(s.request.OnTimeout, s.site.Checkpoint.OnTimeout) == "requeue")
 	if wrong == nil {
 		return nil
@@ -42,6 +53,20 @@ func (s *submission) startable(ctx context.Context) error {
 		return nil
 	}
 	return wrong
+}
+
+// usedPartitions is the partitions that a job names, or the default one. Slurm knows whether they
+// are there.
+func usedPartitions(names []string, partitions []slurm.Partition) []string {
+	if len(names) > 0 {
+		return names
+	}
+	for _, p := range partitions {
+		if p.Default {
+			return []string{p.Name}
+		}
+	}
+	return nil
 }
 
 // tooLong is the refusal of a time limit that none of the job's partitions, or the default

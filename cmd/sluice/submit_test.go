@@ -199,6 +199,7 @@ func TestWaiter(t *testing.T) {
 		none   bool // no daemon
 		job    slurm.Detail
 		err    error
+		past   slurm.State // by accounting
 	}
 	job := func(state slurm.State, code, signal int) slurm.Detail {
 		return slurm.Detail{Job: slurm.Job{State: state, ExitCode: code, ExitSignal: signal}}
@@ -220,6 +221,8 @@ func TestWaiter(t *testing.T) {
 		"the daemon is new":   {[]look{{report: control.Report{}, job: job(slurm.Completed, 0, 0)}}, "", 1},
 		"the daemon is blind": {[]look{{report: control.Report{Blind: "x", Jobs: report(false).Jobs}, job: job(slurm.Completed, 0, 0)}}, "", 1},
 		"slurm is away":       {[]look{{none: true, err: slurm.ErrControllerDown}, {none: true, job: job(slurm.Completed, 0, 0)}}, "", 2},
+		"long forgotten":      {[]look{{none: true, err: slurm.ErrNotFound, past: slurm.Completed}}, "", 1},
+		"forgotten, failed":   {[]look{{none: true, err: slurm.ErrNotFound, past: slurm.Failed}}, "exit code 1", 1},
 		"forgotten":           {[]look{{none: true, err: slurm.ErrNotFound}}, "job 5 ended, and Slurm has already forgotten how; see 'sacct -j 5'", 1},
 	} {
 		n, asked := -1, 0
@@ -236,6 +239,9 @@ func TestWaiter(t *testing.T) {
 		w.slurm = func(context.Context, slurm.JobID) (slurm.Detail, error) {
 			asked++
 			return tc.looks[n].job, tc.looks[n].err
+		}
+		w.past = func(context.Context, slurm.JobID) (slurm.PastRun, bool) {
+			return slurm.PastRun{State: tc.looks[n].past}, tc.looks[n].past != ""
 		}
 		if got := ended(w.run(context.Background())); got != tc.want || asked != tc.asked {
 			t.Errorf("%s: %q after asking Slurm %d times, want %q after %d", name, got, asked, tc.want, tc.asked)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"time"
 
@@ -29,6 +30,7 @@ type waiter struct {
 	runner func() time.Time // when the script ended, as the runner says; zero while it has not
 	daemon func(context.Context) (control.Report, error)
 	slurm  func(context.Context, slurm.JobID) (slurm.Detail, error)
+	past   func(context.Context, slurm.JobID) (slurm.PastRun, bool) // how it ended, by Slurm's accounting
 	period time.Duration
 	say    func(string)
 
@@ -49,7 +51,7 @@ func (s *submission) wait(ctx context.Context, made []handedIn) error {
 	}
 	period := max(waitPeriod, time.Duration(len(made))*waitEach)
 	reports, says := sharedReport{ask: daemon.Report, fresh: period}, sync.Mutex{}
-	ends := make([]error, len(made))
+	ends, handed := make([]error, len(made)), time.Now()
 	var all sync.WaitGroup
 	for i, m := range made {
 		w := waiter{
@@ -57,6 +59,13 @@ func (s *submission) wait(ctx context.Context, made []handedIn) error {
 			runner: func() time.Time { return scriptEnded(m.folder) },
 			daemon: reports.report,
 			slurm:  client.Job,
+			past: func(ctx context.Context, id slurm.JobID) (slurm.PastRun, bool) {
+				runs, err := client.Past(ctx, []slurm.JobID{id}, handed.Add(-time.Hour))
+				if err != nil {
+					return slurm.PastRun{}, false
+				}
+				return slurm.LastRun(runs, uint32(os.Getuid()), handed)
+			},
 			period: period,
 			say: func(text string) {
 				says.Lock()
@@ -176,6 +185,9 @@ func (w *waiter) ask(ctx context.Context) (done bool, err error) {
 	job, err := w.slurm(ctx, w.id)
 	switch {
 	case errors.Is(err, slurm.ErrNotFound):
+		if run, ok := w.past(ctx, w.id); ok {
+			return true, endCode(slurm.Detail{Job: slurm.Job{State: run.State, ExitCode: run.ExitCode, ExitSignal: run.ExitSignal}})
+		}
 		return true, fmt.Errorf("job %d ended, and Slurm has already forgotten how; see 'sacct -j %d'", w.id, w.id)
 	case err != nil:
 		if ctx.Err() == nil && err.Error() != w.said {

@@ -49,7 +49,9 @@ func (t *table) write(w io.Writer) error {
 		lines = append(lines, safe)
 	}
 	widths := t.widths(lines)
-	t.fit(widths)
+	if t.fit(widths); t.tight(widths) {
+		lines, widths = t.fuller(lines, widths)
+	}
 	var b strings.Builder
 	for _, line := range lines {
 		b.WriteString(t.line(line, widths))
@@ -73,19 +75,58 @@ func (t *table) widths(lines [][]string) []int {
 }
 
 // A name gives way, down to leastName, so that the last column keeps leastLast.
-const leastName, leastLast = 8, 24
+const leastName, leastLast = 8, 32
 
-// fit narrows the NAME column where a terminal has no room for the last one.
-func (t *table) fit(widths []int) {
+// over is how many characters a terminal lacks for the last column.
+func (t *table) over(widths []int) int {
 	if t.room == 0 || t.between != nil || len(widths) == 0 {
-		return
+		return 0
 	}
 	need := min(widths[len(widths)-1], leastLast)
 	for _, width := range widths[:len(widths)-1] {
 		need += width + 2
 	}
+	return need - t.room
+}
+
+func (t *table) tight(widths []int) bool { return t.over(widths) > 0 }
+
+// fuller is the table without the columns in which no row says anything, for a terminal
+// that has no room for them.
+func (t *table) fuller(lines [][]string, widths []int) ([][]string, []int) {
+	last := len(widths) - 1
+	empty := func(i int) bool {
+		for _, row := range t.rows {
+			if row[i] != "-" {
+				return false
+			}
+		}
+		return i < last && len(t.rows) > 0
+	}
+	kept := make([][]string, len(lines))
+	var columns []column
+	var wide []int
+	for i, c := range t.columns {
+		if empty(i) {
+			continue
+		}
+		columns, wide = append(columns, c), append(wide, widths[i])
+		for k, line := range lines {
+			kept[k] = append(kept[k], line[i])
+		}
+	}
+	t.columns = columns
+	return kept, wide
+}
+
+// fit narrows the NAME column where a terminal has no room for the last one.
+func (t *table) fit(widths []int) {
+	over := t.over(widths)
+	if over <= 0 {
+		return
+	}
 	for i, c := range t.columns[:len(t.columns)-1] {
-		if over := need - t.room; over > 0 && c.head == "NAME" && c.width == 0 {
+		if c.head == "NAME" && c.width == 0 {
 			widths[i] = min(widths[i], max(leastName, widths[i]-over))
 			t.columns[i].width = widths[i]
 		}

@@ -23,3 +23,38 @@ func TestNamesGiveWay(t *testing.T) {
 		}
 	}
 }
+
+// TestEmptyColumnsGiveWay: where a terminal is too narrow for the reason, columns in which
+// no row says anything are left out; elsewhere they stay.
+func TestEmptyColumnsGiveWay(t *testing.T) {
+	for _, tc := range []struct {
+		room  int
+		speed string
+		want  string
+	}{
+		{64, "-", "JOBID  NAME      USER       GPUS  REASON"},
+		{64, "20.1s/ep", "JOBID  NAME      USER       GPUS  SPEED     REASON"},
+		{200, "-", "JOBID  NAME                            USER       GPUS  SPEED  ETA  REASON"},
+		{0, "-", "JOBID  NAME                            USER       GPUS  SPEED  ETA  REASON"},
+	} {
+		tab := table{room: tc.room, columns: []column{{"JOBID", true, 0}, {"NAME", false, 0}, {"USER", false, 0}, {"GPUS", false, 0},
+			{"SPEED", false, 0}, {"ETA", false, 0}, {"REASON", false, 0}}}
+		for range 2 {
+			tab.add("7", strings.Repeat("n", 30), "somebody1", "1/1", tc.speed, "-", strings.Repeat("why ", 12))
+		}
+		tab.add("8", strings.Repeat("n", 30), "somebody1", "1/1", "-", "-", strings.Repeat("why ", 12))
+		var b bytes.Buffer
+		if err := tab.write(&b); err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(b.String(), "\n")
+		if lines[0] != tc.want {
+			t.Errorf("room %d: %q, want %q", tc.room, lines[0], tc.want)
+		}
+		for _, line := range lines {
+			if tc.room > 0 && len(line) > tc.room {
+				t.Errorf("room %d: %q", tc.room, line)
+			}
+		}
+	}
+}

@@ -16,6 +16,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control"
 	"github.com/sluice-hpc/sluice/elastic/control/controltest"
+	"github.com/sluice-hpc/sluice/nodes"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
@@ -134,7 +135,7 @@ func changeDaemon(ts *testscript.TestScript, _ bool, args []string) {
 				{Node: "gpu2", Why: "GPU 0: row remapping failed", Note: "it is one user's word, which keeps another node out already", By: []elastic.JobID{controltest.Steady}},
 			}
 			next.Nodes = slices.Clone(next.Nodes)
-			next.Nodes[0].Usable, next.Nodes[0].Why = false, "UNFIT (GPU 3: XID 79: fallen off the bus)"
+			next.Nodes[0].Usable, next.Nodes[0].Why = false, nodes.Unusable{State: nodes.Unfit, Note: "GPU 3: XID 79: fallen off the bus"}
 			next.Jobs = slices.Clone(next.Jobs)
 			next.Jobs[0].Gauged, next.Jobs[0].Utilisation = true, 0.93
 			next.Jobs[1].Gauged, next.Jobs[1].Utilisation = true, 0.23

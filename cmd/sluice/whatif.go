@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -36,22 +37,30 @@ func newWhatifCommand() *cobra.Command {
 the size it had, and with sluice choosing sizes. Nothing is submitted and no daemon
 is needed. Print the accounts of a month, say, with
 
-  ` + workload.SacctCommand + ` > history.txt
+` + printHistory() + `
 
 Accounts know one size and one run time for each job. How it would have run at other
 sizes is an assumption; it is printed, can be changed, and is varied both ways.`,
 		Example: `  sluice whatif --sacct history.txt
   sluice whatif --sacct history.txt --partition gpu --cluster 16x4
-  sluice whatif --sacct history.txt --assume-serial 0.1 --elastic-share 0.5 --shrink 2`,
+  sluice whatif --sacct history.txt --assume-serial 0.1 --elastic-share 0.5`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, stop := interruptible(cmd.Context())
 			defer stop()
-			return o.whatif(ctx, cmd.OutOrStdout(), cmd.ErrOrStderr())
+			return interrupted(ctx, o.whatif(ctx, cmd.OutOrStdout(), cmd.ErrOrStderr()))
 		},
 	}
 	o.flags(c)
 	return c
+}
+
+// printHistory is workload.SacctCommand for a shell, in lines that fit on a terminal.
+func printHistory() string {
+	command, fields, _ := strings.Cut(workload.SacctCommand, "--format=")
+	all := strings.Split(fields, ",")
+	half := len(all) / 2
+	return "  F=" + strings.Join(all[:half], ",") + "\n  F=$F," + strings.Join(all[half:], ",") + "\n  " + command + "--format=$F > history.txt"
 }
 
 func (o *whatifOptions) flags(c *cobra.Command) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/policy"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	planner "github.com/sluice-hpc/sluice/nodes"
 )
 
@@ -77,7 +78,7 @@ func (b backfill) serve(s elastic.Snapshot) elastic.Allocation {
 		}
 		looked++
 		if place := e.start(j); place != nil {
-			out[j.ID] = elastic.Decision{GPUs: place.GPUs(), Place: place, Why: "starts on the " + plural(place.GPUs(), "GPU") + " it asked for"}
+			out[j.ID] = elastic.Decision{GPUs: place.GPUs(), Place: place, Why: reason.StartsAsAsked{GPUs: place.GPUs()}}
 		}
 	}
 	return out

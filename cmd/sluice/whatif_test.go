@@ -61,7 +61,7 @@ func TestBackfill(t *testing.T) {
 		for _, j := range s.Jobs {
 			if d, named := answer[j.ID]; named {
 				got = append(got, fmt.Sprint(j.ID))
-				if d.GPUs != j.Spec.Min || d.Place.GPUs() != d.GPUs || d.Why == "" {
+				if d.GPUs != j.Spec.Min || d.Place.GPUs() != d.GPUs || d.Why == nil {
 					t.Errorf("%s: job %d: %+v", name, j.ID, d)
 				}
 			}

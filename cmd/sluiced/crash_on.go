@@ -11,6 +11,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 )
 
 // fragile returns a journal that kills the process, as kill -9 would, at the
@@ -75,7 +76,7 @@ func (c crasher) Advance(ctx context.Context, in elastic.Intent) error {
 	return c.at(in.Step, func() error { return c.Journal.Advance(ctx, in) })
 }
 
-func (c crasher) Close(ctx context.Context, in elastic.Intent, how elastic.Outcome, why string, at time.Time) error {
+func (c crasher) Close(ctx context.Context, in elastic.Intent, how elastic.Outcome, why reason.Reason, at time.Time) error {
 	if in.Step != elastic.Confirmed || in.Kind != elastic.Resize {
 		return c.Journal.Close(ctx, in, how, why, at)
 	}

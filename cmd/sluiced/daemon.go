@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -118,19 +119,22 @@ func newDaemon(ctx context.Context, o options, c etc.Config, log zerolog.Logger)
 		st.Shutdown()
 		return nil, err
 	}
-	cfg, err := d.engineConfig(c)
+	cfg, err := d.engineConfig(ctx, c)
 	if err != nil {
 		st.Shutdown()
 		return nil, err
 	}
 	d.loop = newLoop(d)
-	cfg.Between = d.loop.serve
+	cfg.Between, cfg.By = d.loop.serve, newName()
 	d.engine = engine.New(cfg)
 	return d, nil
 }
 
+// newName is a name that no other daemon has, nor this one in its next life.
+func newName() string { return strings.ToLower(rand.Text()[:10]) }
+
 // engineConfig makes the engine's parts from the configuration.
-func (d *daemon) engineConfig(c etc.Config) (engine.Config, error) {
+func (d *daemon) engineConfig(ctx context.Context, c etc.Config) (engine.Config, error) {
 	client, err := command.New(command.Config{Dir: c.Slurm.Bin, Conf: c.Slurm.Conf, Timeout: c.Slurm.Timeout})
 	if err != nil {
 		return engine.Config{}, err
@@ -141,7 +145,8 @@ func (d *daemon) engineConfig(c etc.Config) (engine.Config, error) {
 		return engine.Config{}, err
 	}
 	cfg := engine.Config{
-		Slurm: client, Limiter: client, Journal: fragile(d.store), Samples: d.speeds, Mailbox: offcycle.NewMailbox(mailbox, time.Now), Events: d.logEvent,
+		Slurm: client, Limiter: offcycle.NewLimiter(ctx, client, time.Now), Accountant: offcycle.NewAccountant(ctx, client, time.Now),
+		Journal: fragile(d.store), Samples: d.speeds, Mailbox: offcycle.NewMailbox(mailbox, time.Now), Events: d.logEvent,
 	}
 	return cfg, d.tune(&cfg, c)
 }
@@ -252,14 +257,12 @@ func (d *daemon) reload() {
 		d.log.Error().Err(err).Msg("reload: the configuration is bad; the old one stays")
 		return
 	}
-	var cfg engine.Config
-	if err := d.tune(&cfg, c); err != nil {
+	if err := d.tune(&engine.Config{}, c); err != nil {
 		d.log.Error().Err(err).Msg("reload: the configuration is bad; the old one stays")
 		return
 	}
 	d.engine.Reconfigure(func(old *engine.Config) {
-		cfg.Slurm, cfg.Limiter, cfg.Journal, cfg.Samples, cfg.Mailbox, cfg.Events, cfg.Between = old.Slurm, old.Limiter, old.Journal, old.Samples, old.Mailbox, old.Events, old.Between
-		*old = cfg
+		_ = d.tune(old, c) // it was good a moment ago
 	})
 	if err := d.server.Configure(d.serverOptions(c)); err != nil {
 		d.log.Error().Err(err).Msg("reload: the API keeps its old settings")

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-hpc/sluice/cmd/site"
 	"github.com/sluice-hpc/sluice/elastic/control"
 )
 
@@ -24,7 +25,7 @@ func TestArray(t *testing.T) {
 	s := play(t, withNodes(2, 4))
 	home := s.Home("")
 	script := filepath.Join(home, "array.sh")
-	s.must(os.WriteFile(script, []byte(fmt.Sprintf(`#!/bin/bash
+	s.must(site.Put(script, []byte(fmt.Sprintf(`#!/bin/bash
 #SBATCH --array=9
 #SBATCH -o array-%%A_%%3a.out
 cd %[1]s

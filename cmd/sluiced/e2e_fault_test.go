@@ -117,8 +117,10 @@ func TestNodeLostWhileCleanedAway(t *testing.T) {
 	s.as("", "sluice", "resize", fmt.Sprint(j.id), "--gpus", "2")
 	at := j.runsOn(2).Place[0].Node
 	s.must(s.Lab.KillSlurmd(s.ctx, at)) // so that Slurm waits for the node
+	stops := func() int { return strings.Count(s.logFrom(0), "stopped for its move") }
+	before := stops() // one, where the first size was not the first that it had
 	s.as("", "sluice", "resize", fmt.Sprint(j.id), "--gpus", "4")
-	j.until("to be stopped", func(control.Job) bool { return strings.Count(s.Tail(80), "stopped for its move") == 2 })
+	j.until("to be stopped", func(control.Job) bool { return stops() == before+1 })
 	s.must(s.Lab.CrashNode(s.ctx, at))
 	s.must(s.Lab.SetDown(s.ctx, at, "crashed"))
 	s.must(s.Lab.StartSlurmd(s.ctx, at))

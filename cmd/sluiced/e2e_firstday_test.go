@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sluice-hpc/sluice/checkpoint/python"
 	"github.com/sluice-hpc/sluice/cmd/site"
 	"github.com/sluice-hpc/sluice/elastic/control"
 	"github.com/sluice-hpc/sluice/slurm/lab"
@@ -53,12 +52,12 @@ func freshSite(t *testing.T, user string) (*scene, string) {
 	s.Jobs, s.Outbox, s.State = base+"/shared/jobs", base+"/shared/outbox", base+"/var/sluice"
 	s.Socket, s.Log = base+"/run/sluiced.sock", s.Path("sluiced.log")
 	text := strings.NewReplacer(`"debug"`, `"info"`, `"json"`, `"text"`).Replace(quick) // as an administrator reads it
-	s.must(os.WriteFile(s.Conf, fmt.Appendf(nil, "[paths]\nstate = %q\njobs = %q\noutbox = %q\nsocket = %q\n[slurm]\nconf = %q\n[remote]\nuser = %q\n%s",
+	s.must(site.Put(s.Conf, fmt.Appendf(nil, "[paths]\nstate = %q\njobs = %q\noutbox = %q\nsocket = %q\n[slurm]\nconf = %q\n[remote]\nuser = %q\n%s",
 		s.State, s.Jobs, s.Outbox, s.Socket, s.Lab.Conf(), daemon, text), 0o644))
-	s.must(python.WriteTo(s.Path("python")))
+	s.must(s.PutLibrary())
 	program, err := os.ReadFile("testdata/loop.py")
 	s.must(err)
-	s.must(os.WriteFile(s.Path("loop.py"), program, 0o644))
+	s.must(site.Put(s.Path("loop.py"), program, 0o644))
 	return s, daemon
 }
 

@@ -23,7 +23,7 @@ func TestGangResized(t *testing.T) {
 	program := s.Path("gang.py")
 	text, err := os.ReadFile("testdata/gang.py")
 	s.must(err)
-	s.must(os.WriteFile(program, text, 0o644))
+	s.must(site.Put(program, text, 0o644))
 	task := fmt.Sprintf("/usr/bin/python3 -u %s %s %d %d", program, a.stepsLog(), a.epochs, perEpoch)
 	a.id = s.submitGang("gang", task, "--and ps=2 "+task+" --and loader=1/node "+task, fmt.Sprintf("--epochs=%d", a.epochs))
 	for _, gpus := range []int{4, 1, 3} {

@@ -40,13 +40,13 @@ func withGPUs(t *testing.T) (folder string, set setting) {
 	must(err)
 	t.Cleanup(func() { os.RemoveAll(folder) })
 	must(os.Chmod(folder, 0o755))
-	must(os.WriteFile(filepath.Join(folder, "on"), nil, 0o644))
+	must(site.Put(filepath.Join(folder, "on"), nil, 0o644))
 	for _, name := range []string{"sluice", "sluiced"} {
 		program, err := os.ReadFile(filepath.Join(bin, name))
 		must(err)
-		must(os.WriteFile(filepath.Join(folder, name), program, 0o755))
+		must(site.Put(filepath.Join(folder, name), program, 0o755))
 	}
-	must(os.WriteFile(filepath.Join(folder, "sluice-nvml"), fmt.Appendf(nil, pretended, folder), 0o755))
+	must(site.Put(filepath.Join(folder, "sluice-nvml"), fmt.Appendf(nil, pretended, folder), 0o755))
 	return folder, func(c *site.Config) { c.Bin = folder }
 }
 

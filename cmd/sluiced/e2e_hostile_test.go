@@ -73,7 +73,7 @@ func TestHostileUsers(t *testing.T) {
 	me, err := os.Executable()
 	s.must(err)
 	s.binary = filepath.Join(bin, "attacker")
-	s.must(exec.Command("cp", me, s.binary).Run())
+	s.must(exec.Command("install", "-m", "755", me, s.binary).Run())
 	u, err := user.Lookup(evils[0])
 	s.must(err)
 	uid, _ := strconv.Atoi(u.Uid)

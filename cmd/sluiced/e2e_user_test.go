@@ -13,7 +13,7 @@ import (
 
 func (s *scene) write(path, text string) {
 	s.t.Helper()
-	s.must(os.WriteFile(path, []byte(text), 0o755))
+	s.must(site.Put(path, []byte(text), 0o755))
 }
 
 // pin orders a size and waits until the move for it is at the step.

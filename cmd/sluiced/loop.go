@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -10,6 +11,8 @@ import (
 	"time"
 
 	sd "github.com/coreos/go-systemd/v22/daemon"
+
+	"github.com/sluice-hpc/sluice/elastic/engine"
 )
 
 const (
@@ -110,7 +113,7 @@ func (l *loop) run(ctx context.Context) error {
 		}
 		if started.Sub(pruned) > 24*time.Hour {
 			pruned = started
-			if err := l.d.store.Prune(ctx, oldest(started, l.d.newest, started.Sub(l.d.started))); err != nil {
+			if err := l.prune(ctx, oldest(started, l.d.newest, started.Sub(l.d.started))); err != nil {
 				l.d.log.Warn().Err(err).Msg("old history stays in the database")
 			}
 		}
@@ -118,6 +121,12 @@ func (l *loop) run(ctx context.Context) error {
 	}
 	l.systemd.say(sd.SdNotifyStopping)
 	return nil
+}
+
+// prune forgets what is older than the time, and of jobs that are no longer in the report
+// what nothing else learns from.
+func (l *loop) prune(ctx context.Context, before time.Time) error {
+	return errors.Join(l.d.store.Prune(ctx, before), l.d.store.ForgetOwn(ctx, before.Add(historyFor-engine.EndedMemory)))
 }
 
 // oldest is from when on history is kept. The clock may be far ahead: what it says counts
@@ -165,6 +174,7 @@ func (l *loop) rest(ctx context.Context, hup <-chan os.Signal, started, next tim
 			return
 		case <-woken:
 			woken = nil // one is enough; the timer does the rest
+			l.d.engine.Happened()
 			timer.Reset(max(0, time.Until(earliest)))
 		case <-stir.C:
 			if l.d.engine.Stirred() {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluice-hpc/sluice/cmd/help"
 	"github.com/sluice-hpc/sluice/etc"
 )
 
@@ -58,6 +59,7 @@ requeue under the same job id. Losing it leaves every job running at its size.`,
 	c.PersistentFlags().BoolVar(&o.user, "user", false, "look after your own jobs only, without privileges, with everything under ~/.sluice")
 	c.Flags().BoolVar(&o.lab, "lab", false, "allow running as root, for a lab on loopback only")
 	c.AddCommand(newCheckCommand(&o))
+	help.Narrow(c)
 	return c
 }
 

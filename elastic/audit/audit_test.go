@@ -2,6 +2,7 @@ package audit
 
 import (
 	"flag"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -130,9 +131,10 @@ var forged = map[string][]forger{
 	"incarnation-again": {swap(events, "gpu1:2, incarnation 2:", "gpu1:2, incarnation 1:"), swap(events, "write incarnation 2", "write incarnation 1"),
 		swap(slurm, " inc=2 ", " inc=1 ")},
 	// I2
-	"end-unnoticed":  {drop(events, `"ended"`, `"job":2`)},
-	"ended-runs-on":  {put(events, "R6 released", said("12:00:01.050", "ended", "1", "forgotten by Slurm"))},
-	"move-left-open": {drop(events, `"close"`, `"job":2`)},
+	"end-unnoticed":         {drop(events, `"ended"`, `"job":2`)},
+	"end-unnoticed-cleaned": {drop(events, `"ended"`, `"job":2`), put(slurm, "_job_complete: JobId=1 WEXITSTATUS", cleanedAt("12:01:02.000", "2"))},
+	"ended-runs-on":         {put(events, "R6 released", said("12:00:01.050", "ended", "1", "forgotten by Slurm"))},
+	"move-left-open":        {drop(events, `"close"`, `"job":2`)},
 	"never-taken-up": {put(slurm, "12:01:00.000", did("12:00:30.000", "_slurm_rpc_submit_batch_job: JobId=3 InitPrio=0 usec=300")),
 		put(shown, "JobId=1", "JobId=3 JobName=x UserId=ada(1000) JobState=PENDING Reason=JobHeldUser Comment=sluice/1 id="+token1[:31]+"0 inc=0 min=1")},
 	// I3
@@ -160,6 +162,11 @@ var forged = map[string][]forger{
 		did("12:00:30.001", "job_signal: 10 of running JobId=2 successful 0x1"))},
 	"foreign-job": {put(slurm, "12:01:00.000", did("12:00:30.000", "sched: _hold_job_rec: hold on JobId=7 by uid 64030"),
 		did("12:00:30.001", "_slurm_rpc_update_job: complete JobId=7 uid=64030 usec=100"))},
+}
+
+// cleanedAt is slurmctld's word that the last node of a job's run has answered.
+func cleanedAt(at, job string) string {
+	return did(at, "TRACE_JOBS: cleanup_completing: JobId="+job)
 }
 
 // requeued is slurmctld's word of sluiced requeuing job 2.
@@ -227,6 +234,10 @@ func TestForgivenStories(t *testing.T) {
 		"a newer checkpoint was bad": {swap(events, "14.400Z from checkpoint 00000001", `14.400Z from nothing; passed over \"00000001: bad checksum\"`)},
 		"slurmctld went back to an older state": {drop(slurm, "12:00:12", "deallocate_nodes: JobId=1"), drop(slurm, "Requeuing JobId=1"),
 			put(slurm, "12:00:14.200", did("12:00:13.000", "slurmctld version 22.05.8 started on cluster lab0"))},
+		"a user requeued, after sluiced had asked for what was done already": {put(slurm, "12:01:00.000",
+			did("12:00:28.000", "debug2: Processing RPC: REQUEST_JOB_REQUEUE from UID=64030"),
+			did("12:00:30.000", "debug2: Processing RPC: REQUEST_JOB_REQUEUE from UID=1000"),
+			did("12:00:30.001", "debug:  _job_requeue_op: JobId=2 state 0x8000 reason 16 priority 0"))},
 		"a user requeued": {put(slurm, "12:01:00.000", did("12:00:30.000", "debug2: Processing RPC: REQUEST_JOB_REQUEUE from UID=1000"),
 			did("12:00:30.001", "debug:  _job_requeue_op: JobId=2 state 0x8000 reason 16 priority 0"))},
 		"sluiced died before it could tell that it opened a move": {drop(events, `"open"`, "resize gpu1:4"),
@@ -236,6 +247,10 @@ func TestForgivenStories(t *testing.T) {
 		"sluiced was not there": {drop(events, `"ended","job":1`), swap(events, "12:05:00.000", "12:02:00.500")},
 		"slurmctld could not be asked": {drop(events, `"ended","job":1`),
 			put(events, "sluiced stops", `{"level":"warn","event":"blind","time":"2026-11-21T12:01:30.000Z","message":"no answer"}`)},
+		"Slurm still cleans it away, from a node that does not answer": {drop(events, `"ended","job":2`), put(slurm, "_job_complete: JobId=1 WEXITSTATUS", cleanedAt("12:01:50.000", "1"))},
+		"Slurm has cleaned it away only now":                           {drop(events, `"ended","job":2`), put(slurm, "_job_complete: JobId=1 WEXITSTATUS", cleanedAt("12:04:50.000", "2"))},
+		"Slurm requeued it, and cleans it away still": {drop(events, `"ended","job":2`), swap(comp, "Name=two.sh JobState=COMPLETED", "Name=two.sh JobState=NODE_FAIL"),
+			put(slurm, "_job_complete: JobId=2 done", did("12:01:00.000", "_job_complete: requeue JobId=2 per user/system request"))},
 		"a job was stranded": {put(events, `"ended","job":2`, said("12:00:30.000", "stranded", "2", "run 0: its script is ended"),
 			said("12:00:30.001", "act", "2", "requeue and hold job 2")), put(slurm, "12:01:00.000", requeued...)},
 		"the store was emptied": {drop(events, `"ended","job":1`), put(events, "sluiced stops",
@@ -254,6 +269,26 @@ func TestForgivenStories(t *testing.T) {
 				t.Errorf("%s", report)
 			}
 		})
+	}
+}
+
+// TestANumberGivenAgain: checkpoints of a job that slurmctld forgot say nothing of the job
+// that has its number now, also where sluiced ended its move after it, and never said that it
+// took it up; of the same job they do.
+func TestANumberGivenAgain(t *testing.T) {
+	at := func(s int, kind, text string) Event {
+		when := time.Date(2026, 11, 21, 12, 0, s, 0, time.UTC)
+		return Event{Line: Line{Number: s, At: when}, Job: 1, Kind: kind, Text: text}
+	}
+	began := func(s int, run, from string) Event {
+		return at(s, "run", fmt.Sprintf("run %s of incarnation 1 began at 2026-11-21T12:00:%02dZ from %s", run, s, from))
+	}
+	over := []Event{began(1, "1", "checkpoint 00000001"), at(3, "ended", "forgotten by Slurm"), at(3, "close", "ended: the job ended: forgotten by Slurm")}
+	for adopted, want := range map[string]int{"job0 of alice, sluice/1 id=41fb60dbe63324060d659b80086ba823 inc=0 min=1": 0, "lives again: its user requeued it": 1} {
+		c := &check{Evidence: Evidence{Events: append(slices.Clone(over), at(5, "adopted", adopted), began(7, "0", "nothing"))}}
+		if c.noLostProgress(); len(c.report.Violations) != want {
+			t.Errorf("%s: %v", adopted, c.report.Violations)
+		}
 	}
 }
 

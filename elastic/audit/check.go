@@ -55,6 +55,7 @@ type check struct {
 	ours      map[int64]Event // jobs sluiced took up, and where it first says so
 	uid       int64           // of sluiced; -1 = unknown
 	traced    bool            // slurmctld's log tells when GPUs came free
+	cleans    bool            // and when nodes were cleaned of a run
 	killsTold bool            // and what was cancelled
 	// unclear are the jobs of which it cannot be told how they ended.
 	unclear map[int64]bool
@@ -113,6 +114,8 @@ func (c *check) survey() {
 			t.Runs++
 		case Signalled:
 			c.killsTold = true
+		case Cleaned:
+			c.cleans = true
 		case Freed:
 			freed = true
 			c.traced = c.traced || strings.Contains(r.Text, "deallocate_nodes")

@@ -20,7 +20,8 @@ const (
 	Signalled Kind = "signalled" // scancel, with or without a signal
 	Allocated Kind = "allocated" // a run got its nodes and GPUs
 	Freed     Kind = "freed"     // a run gave them back
-	Booted    Kind = "booted"    // slurmctld was started
+	Cleaned   Kind = "cleaned"   // the nodes of a run that is over answered, the last of them
+	Booted    Kind = "booted"    // a slurmctld read the saved state: it was started, or took over
 	Recovered Kind = "recovered" // a job as slurmctld found it in its saved state
 )
 
@@ -73,6 +74,10 @@ var (
 	freedForm = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^(TRACE_JOBS: deallocate_nodes:|Requeuing) JobId=(\d+)`)
 	})
+	cleanedForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^TRACE_JOBS: cleanup_completing: JobId=(\d+)$`) })
+	againForm   = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^_job_complete: requeue JobId=(\d+) (?:per user/system request|due to node failure)`)
+	})
 	doneForm      = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^_job_complete: JobId=(\d+) done`) })
 	submitForm    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^_slurm_rpc_submit_batch_job: JobId=(\d+) `) })
 	foundForm     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^Recovered JobId=(\d+) StepId=`) })
@@ -87,7 +92,8 @@ var (
 // SlurmctldDebug=debug2 for who asked for a requeue. Lines it does not know are
 // passed over. The error is that of the reader.
 func ParseController(r io.Reader, file string, loc *time.Location) ([]Record, error) {
-	p := controller{changes: map[int64]*Change{}, gres: map[int64][]Share{}, killers: map[int64]int64{}, steps: map[int64]bool{}}
+	p := &controller{}
+	p.forget()
 	err := eachLine(r, file, func(l Line) {
 		m := stampForm().FindStringSubmatch(l.Text)
 		if m == nil {
@@ -117,12 +123,13 @@ func parseStamp(text string, loc *time.Location) (time.Time, bool) {
 type controller struct {
 	records   []Record
 	changes   map[int64]*Change // settings of the call under way, by job
-	requeuers []int64           // who asked for a requeue that was not carried out yet
+	requeuers []requeuer        // who asked for a requeue that was not carried out yet
 	killers   map[int64]int64   // who asked to signal a job
 	gres      map[int64][]Share // what a job was last said to have, by place of the node
 	starting  int64             // job that was chosen to run, of which no start was told yet
 	block     int64             // job whose GPUs are being listed
 	steps     map[int64]bool    // jobs of which a step was found at the last start
+	before    *controller       // as it was before the last start, if that may be a backup's
 }
 
 // sources are what some parts of slurmctld put before their lines.
@@ -143,9 +150,15 @@ func (p *controller) line(l Line, text string) {
 	case strings.HasPrefix(text, "gres_job_state "):
 		p.heads(text)
 	case strings.HasPrefix(text, "slurmctld version ") && strings.Contains(text, " started on cluster"):
-		p.add(Record{Line: l, Kind: Booted, UID: -1})
-		p.changes, p.gres, p.requeuers, p.killers = map[int64]*Change{}, map[int64][]Share{}, nil, map[int64]int64{}
-		p.steps, p.starting = map[int64]bool{}, 0
+		was := *p
+		p.boots(l)
+		p.before = &was
+	case strings.HasPrefix(text, "ControlMachine ") && strings.HasSuffix(text, " taking over"):
+		p.boots(l)
+	case strings.HasPrefix(text, "shutting down backup controllers"): // it is the primary
+		p.before = nil
+	case text == "slurmctld running in background mode":
+		p.standsBy()
 	case p.starting != 0 && strings.HasPrefix(text, "laying out "):
 		p.laidOut(l, text)
 	case strings.Contains(text, "JobId=") || strings.HasPrefix(text, "Processing RPC: REQUEST_JOB_REQUEUE"):
@@ -174,15 +187,15 @@ func (p *controller) asked(l Line, text string) bool {
 		return true
 	}
 	if m := requeuerForm().FindStringSubmatch(text); m != nil {
-		p.requeuers = append(p.requeuers, job(m[1]))
+		p.requeuers = append(p.requeuers, requeuer{l.At, job(m[1])})
 		return true
 	}
 	if strings.HasPrefix(text, "_slurm_rpc_requeue: Requeue of JobId=") { // returned an error
-		p.requeuer()
+		p.requeuer(l.At)
 		return true
 	}
 	if m := requeuedForm().FindStringSubmatch(text); m != nil {
-		p.add(Record{Line: l, Kind: Requeued, Job: job(m[1]), UID: p.requeuer()})
+		p.add(Record{Line: l, Kind: Requeued, Job: job(m[1]), UID: p.requeuer(l.At)})
 		return true
 	}
 	if m := killForm().FindStringSubmatch(text); m != nil {
@@ -249,9 +262,17 @@ func (p *controller) happened(l Line, text string) bool {
 		delete(p.gres, job(m[2]))
 		return true
 	}
+	if m := againForm().FindStringSubmatch(text); m != nil {
+		p.add(Record{Line: l, Kind: Freed, Job: job(m[1]), UID: -1, Again: true})
+		return true
+	}
 	if m := doneForm().FindStringSubmatch(text); m != nil {
 		p.add(Record{Line: l, Kind: Freed, Job: job(m[1]), UID: -1})
 		delete(p.gres, job(m[1]))
+		return true
+	}
+	if m := cleanedForm().FindStringSubmatch(text); m != nil {
+		p.add(Record{Line: l, Kind: Cleaned, Job: job(m[1]), UID: -1})
 		return true
 	}
 	if m := submitForm().FindStringSubmatch(text); m != nil {
@@ -279,12 +300,25 @@ func (p *controller) change(id int64) *Change {
 	return c
 }
 
-// requeuer is who asked for the requeue that comes next.
-func (p *controller) requeuer() int64 {
+// requeuer is who asked for a requeue, and when.
+type requeuer struct {
+	at  time.Time
+	uid int64
+}
+
+// carried is how long slurmctld takes to carry a requeue out, where others are asked for, too.
+const carried = time.Second
+
+// requeuer is who asked for the requeue that comes next. One that changes nothing, as of a
+// job that stands requeued and held, is carried out without a word.
+func (p *controller) requeuer(at time.Time) int64 {
+	for len(p.requeuers) > 1 && at.Sub(p.requeuers[0].at) > carried {
+		p.requeuers = p.requeuers[1:]
+	}
 	if len(p.requeuers) == 0 {
 		return -1
 	}
-	uid := p.requeuers[0]
+	uid := p.requeuers[0].uid
 	p.requeuers = p.requeuers[1:]
 	return uid
 }

@@ -31,7 +31,7 @@ func (c *check) nothingForgotten() {
 	}
 	for _, id := range sorted(stories) {
 		s := stories[id]
-		if f, over := finals[id]; over && s.ended.Number == 0 && !c.unknown(s, f) && until.Sub(f.End) > c.o.Patience && !c.runAfter(f) && !s.last.At.After(f.End.Add(f.Grain)) {
+		if f, over := finals[id]; over && s.ended.Number == 0 && !c.unknown(s, f) && until.Sub(c.cleaned(f, until)) > c.o.Patience && !c.runAfter(f) && !s.last.At.After(f.End.Add(f.Grain)) {
 			c.broken("I2", id, f.End, fmt.Sprintf("ended as %s, and sluiced said nothing about it within %s", f.State, until.Sub(f.End).Round(time.Second)), f.Line, s.last.Line)
 		}
 		c.endedRuns(id, until)
@@ -43,6 +43,29 @@ func (c *check) nothingForgotten() {
 		}
 	}
 	c.neverAdopted(until)
+}
+
+// cleaned is when a job that is over was cleaned away from its nodes: until then Slurm shows
+// it as completing. A node that does not answer keeps it so until it is back, or given up; it
+// may be so still.
+func (c *check) cleaned(f Completion, until time.Time) time.Time {
+	at, pending := f.End, false
+	if !c.cleans {
+		return at
+	}
+	for _, r := range c.did[f.Job] {
+		switch {
+		case r.At.Before(f.End):
+		case r.Kind == Freed:
+			pending = true
+		case r.Kind == Cleaned:
+			at, pending = r.At, false
+		}
+	}
+	if pending {
+		return until
+	}
+	return at
 }
 
 // cycle is how long the record of a job that was adopted may not be kept yet.

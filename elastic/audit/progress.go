@@ -14,6 +14,7 @@ type progress struct {
 	newest   int           // last verified
 	step     int           // of the open move
 	token    string        // "" = not known
+	over     bool          // sluiced has said that it ended
 	stranded bool          // sluiced has just said that nothing of its run is left to save
 }
 
@@ -43,8 +44,11 @@ func (c *check) progress(p *progress, e Event) {
 	defer func() { p.stranded = e.Kind == "stranded" }()
 	switch e.Kind {
 	case "adopted":
+		over := p.over
+		p.over = false
 		if m := tokenForm().FindStringSubmatch(e.Text); m != nil {
-			if p.token != "" && p.token != m[1] { // slurmctld forgot a job and gave its number again
+			// slurmctld forgot a job and gave its number again
+			if p.token != "" && p.token != m[1] || p.token == "" && over {
 				*p = progress{good: map[int]Event{}}
 			}
 			p.token = m[1]
@@ -63,7 +67,7 @@ func (c *check) progress(p *progress, e Event) {
 			c.broken("I3", e.Job, e.At, "sluiced stops it, and no checkpoint was verified for this move", e.Line, c.stopOf(e).Line)
 		}
 	case "close", "ended":
-		p.step, p.verified = 0, Event{}
+		p.step, p.verified, p.over = 0, Event{}, p.over || e.Kind == "ended" // the end of its move is told after its own
 	case "run":
 		c.report.Tally.Starts++
 		c.began(p, e)

@@ -1,17 +1,20 @@
 package control
 
 import (
+	"bufio"
 	"bytes"
 	"context"
-	"crypto/rand"
+	cryptorand "crypto/rand"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/sluice-hpc/sluice/elastic/control/munge"
@@ -36,9 +39,32 @@ type sealed struct {
 	dialer net.Dialer
 }
 
-// attempts bounds how often a request is tried that was cut off before it can
-// have been read: sluiced cuts off whom it waits for when it has no seat left.
-const attempts = 3
+// How often a request is tried. sluiced cuts off whom it waits for when it has no seat
+// left, and sends away unread what it has no time for: those are tried for 2 s or so. One
+// that may have been read is tried again only where it asks and orders nothing.
+const (
+	attempts, attemptsRead = 60, 3
+	// againLater is by how much the longest pause before the next try grows with each.
+	againLater = 2 * time.Millisecond
+)
+
+// again reports whether the n-th try of a request is not its last.
+func again(err error, n int, method string, sent bool) bool {
+	var said *Error
+	switch {
+	case n >= attempts:
+		return false
+	case errors.Is(err, errUnread):
+		return true
+	case errors.As(err, &said), !cutOff(err):
+		return false
+	}
+	return !sent || method == http.MethodGet && n < attemptsRead
+}
+
+// errUnread: sluiced says that it has not read the request. It says so in plain text:
+// somebody in between can have an order given twice, which comes to the same as once.
+var errUnread = errors.New("not read")
 
 // RoundTrip does one exchange on a connection of its own.
 func (s *sealed) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -53,17 +79,17 @@ func (s *sealed) RoundTrip(req *http.Request) (*http.Response, error) {
 			return nil, fail(BadRequest, "", "the request is longer than %d bytes", maxBody)
 		}
 	}
-	_, _ = rand.Read(l.Key)
+	_, _ = cryptorand.Read(l.Key)
 	for n := 1; ; n++ {
 		status, body, sent, err := s.exchange(req.Context(), l)
-		var said *Error
 		switch {
 		case err == nil:
 			return &http.Response{StatusCode: status, Status: fmt.Sprintf("%d %s", status, http.StatusText(status)),
 				Body: io.NopCloser(bytes.NewReader(body)), Request: req}, nil
-		case n == attempts, sent, errors.As(err, &said), !cutOff(err), req.Context().Err() != nil:
+		case req.Context().Err() != nil, !again(err, n, l.Method, sent):
 			return nil, err
 		}
+		pause(req.Context(), rand.N(time.Duration(n)*againLater))
 	}
 }
 
@@ -83,7 +109,8 @@ func (s *sealed) exchange(ctx context.Context, l letter) (status int, body []byt
 	defer conn.Close()
 	unhook := context.AfterFunc(ctx, func() { conn.Close() })
 	defer unhook()
-	if l.Nonce, err = greeted(conn); err != nil {
+	in := bufio.NewReaderSize(conn, maxGreeting) // what is behind the greeting may be here with it
+	if l.Nonce, err = s.greeted(in); err != nil {
 		return 0, nil, false, orTimeout(ctx, err)
 	}
 	payload, err := json.Marshal(l)
@@ -97,8 +124,8 @@ func (s *sealed) exchange(ctx context.Context, l letter) (status int, body []byt
 	if _, err := conn.Write([]byte(credential + "\n")); err != nil {
 		return 0, nil, false, orTimeout(ctx, err)
 	}
-	raw, err := io.ReadAll(io.LimitReader(conn, maxAnswer+maxPlain))
-	if err != nil {
+	raw, err := io.ReadAll(io.LimitReader(in, maxAnswer+maxPlain))
+	if err != nil && !bytes.HasPrefix(raw, []byte(markPlain)) { // one who is sent away is cut off after it is told
 		return 0, nil, true, orTimeout(ctx, err)
 	}
 	status, body, err = s.understand(l, raw)
@@ -114,14 +141,21 @@ func orTimeout(ctx context.Context, err error) error {
 }
 
 // greeted reads the daemon's first line and returns its nonce.
-func greeted(conn net.Conn) (string, error) {
-	first, err := line(conn, maxGreeting)
+func (s *sealed) greeted(in *bufio.Reader) (string, error) {
+	raw, err := in.ReadSlice('\n')
+	if errors.Is(err, bufio.ErrBufferFull) {
+		return "", errors.New("a line too long")
+	}
 	if err != nil {
 		return "", err
 	}
-	nonce, ok := strings.CutPrefix(first, greeting)
+	first := string(raw)
+	if first == markPlain { // sent away at the door
+		return "", errors.Join(fail(TooMany, "try again in a moment", "%s: %v", s.remote.Address, errCrowdedOut), errUnread)
+	}
+	nonce, ok := strings.CutPrefix(strings.TrimSuffix(first, "\n"), greeting)
 	if raw, err := hex.DecodeString(nonce); !ok || err != nil || len(raw) != nonceBytes {
-		return "", fail(Internal, "is it sluiced, of this release, that listens there?", "%s greets with %.40q", conn.RemoteAddr(), first)
+		return "", fail(Internal, "is it sluiced, of this release, that listens there?", "%s greets with %.40q", s.remote.Address, first)
 	}
 	return nonce, nil
 }
@@ -152,10 +186,14 @@ func (s *sealed) understand(l letter, raw []byte) (int, []byte, error) {
 		return 0, nil, fail(Internal, "is it sluiced that listens there?", "%s answered garbage", s.remote.Address)
 	}
 	code := said.Error.Code
-	if code != Denied {
+	if code != Denied && code != TooMany {
 		code = Unavailable
 	}
-	return 0, nil, fail(code, printable(said.Error.Hint), "%s: %s", s.remote.Address, printable(said.Error.Message))
+	err := error(fail(code, printable(said.Error.Hint), "%s: %s", s.remote.Address, printable(said.Error.Message)))
+	if code == TooMany {
+		err = errors.Join(err, errUnread)
+	}
+	return 0, nil, err
 }
 
 // printable keeps a stranger's words from the terminal's ear.

@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"slices"
 	"sync"
@@ -151,6 +152,57 @@ func TestTurns(t *testing.T) {
 		}
 		if turns.free != 1 || len(turns.lines) != 0 || len(turns.order) != 0 {
 			t.Errorf("left behind: %+v", turns)
+		}
+	})
+}
+
+// Of a node the last to come is called first, and who came first has to go where too many
+// wait; in all no more wait than may, and it is the node with the most that gives way.
+func TestTurnsOfAFlood(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turns := newTurns(1)
+		if err := turns.take(t.Context(), "flood"); err != nil {
+			t.Fatal(err)
+		}
+		var mu sync.Mutex
+		var called, out []string
+		var all sync.WaitGroup
+		wait := func(key string, n int) {
+			all.Go(func() {
+				err := turns.take(t.Context(), key)
+				mu.Lock()
+				defer mu.Unlock()
+				if name := fmt.Sprint(key, n); err == nil {
+					called = append(called, name)
+				} else if out = append(out, name); err != errCrowdedOut {
+					t.Error(err)
+				}
+			})
+			synctest.Wait()
+		}
+		for n := range mostOfNode + 2 {
+			wait("flood", n)
+		}
+		if want := []string{"flood0", "flood1"}; !slices.Equal(out, want) {
+			t.Errorf("sent away: %v, want %v", out, want)
+		}
+		for n := range mostInAll {
+			wait("node"+string(rune('A'+n/20)), n)
+		}
+		if turns.wait != mostInAll || len(turns.lines["flood"]) > 20 || len(out) != 2+mostOfNode {
+			t.Errorf("%d wait, %d of the flood; %d were sent away", turns.wait, len(turns.lines["flood"]), len(out))
+		}
+		turns.give()
+		synctest.Wait()
+		if want := []string{fmt.Sprint("flood", mostOfNode+1)}; !slices.Equal(called, want) {
+			t.Errorf("called: %v, want %v", called, want)
+		}
+		for range mostInAll {
+			turns.give()
+		}
+		all.Wait()
+		if turns.free != 1 || turns.wait != 0 || len(turns.lines) != 0 || len(turns.order) != 0 {
+			t.Errorf("left behind: %d free, %d wait, %v", turns.free, turns.wait, turns.order)
 		}
 	})
 }

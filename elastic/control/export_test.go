@@ -47,6 +47,9 @@ func DialRemoteFrom(r Remote, dialer *net.Dialer) *Client {
 	return &Client{path: r.Address, remote: true, http: http.Client{Transport: &sealed{remote: r, dialer: *dialer}}}
 }
 
+// MostOfNode is how many credentials of a node wait at most.
+const MostOfNode = mostOfNode
+
 // Queued is how many credentials wait to be read.
 func (s *Server) Queued() int {
 	s.remote.readers.mu.Lock()

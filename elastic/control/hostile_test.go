@@ -1,7 +1,6 @@
 package control_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -10,7 +9,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
-	"os/exec"
 	"runtime"
 	"slices"
 	"strconv"
@@ -146,26 +144,7 @@ func hostile(ctx context.Context, t *testing.T, path string, uid, kind int) {
 // stop, which says how many connections they made.
 func attack(t *testing.T, path string, users int) (stop func() string) {
 	t.Helper()
-	cmd := exec.Command("nice", "-n", "19", os.Args[0], "-test.run=^TestAttacker$")
-	cmd.Env = append(os.Environ(), "SLUICE_TEST_ATTACK="+path, fmt.Sprintf("SLUICE_TEST_ATTACKERS=%d", users))
-	var said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &said, &said
-	leash, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	stop = sync.OnceValue(func() string {
-		leash.Close()
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("the attackers: %v\n%s", err, said.String())
-		}
-		return strings.SplitN(said.String(), "\n", 2)[0]
-	})
-	t.Cleanup(func() { stop() })
-	return stop
+	return unleash(t, "TestAttacker", "SLUICE_TEST_ATTACK="+path, fmt.Sprintf("SLUICE_TEST_ATTACKERS=%d", users))
 }
 
 // big is a service whose report takes megabytes.
@@ -305,8 +284,39 @@ func (m *slowMunge) Open(ctx context.Context, credential string, _ uint32) (mung
 	return munge.Credential{UID: controltest.AnnUID, Payload: payload}, err
 }
 
+// Whoever has sent a credential keeps its seat until munge has read it, however many of its
+// node come after and say nothing.
+func TestWhoeverWaitsKeepsItsSeat(t *testing.T) {
+	m := &slowMunge{ready: make(chan struct{})}
+	f := listenWith(t, options(), controltest.New(), m)
+	answered := make(chan error, 1)
+	go func() {
+		_, err := control.DialRemote(f.Remote).History(t.Context(), controltest.Growing)
+		answered <- err
+	}()
+	count := func() int { m.mu.Lock(); defer m.mu.Unlock(); return len(m.asked) }
+	for count() == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	for range 600 { // more than a node has seats
+		conn, err := net.Dial("tcp", f.Address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if _, err := io.ReadFull(conn, make([]byte, 10)); err != nil { // so that it has one
+			t.Fatal(err)
+		}
+	}
+	m.ready <- struct{}{}
+	if err := <-answered; err != nil || count() != 1 {
+		t.Errorf("%v, munge was asked %d times", err, count())
+	}
+}
+
 // Credentials of two nodes are read in turns, however many one of them sends: the
-// first of the second node waits for those that munge has begun with, and no more.
+// first of the second node waits for those that munge has begun with, and no more. Of the
+// flood only so many wait; the others are told to try again, unread.
 func TestNodesTakeTurns(t *testing.T) {
 	m := &slowMunge{ready: make(chan struct{})}
 	f := listenWith(t, options(), controltest.New(), m)
@@ -330,13 +340,13 @@ func TestNodesTakeTurns(t *testing.T) {
 		}
 		t.Fatalf("%d wait, want %d", f.server.Queued(), want)
 	}
-	queued(196) // four are being read
+	queued(control.MostOfNode) // four are being read, all others were sent away
 	answered := make(chan error, 1)
 	go func() {
 		_, err := control.DialRemoteFrom(f.Remote, from("127.0.0.3")).History(t.Context(), controltest.Growing)
 		answered <- err
 	}()
-	queued(197)
+	queued(control.MostOfNode + 1)
 	count := func() int { m.mu.Lock(); defer m.mu.Unlock(); return len(m.asked) }
 	for read := 4; ; read++ { // one by one, so that the order is that of the turns
 		for range 1000 {

@@ -25,8 +25,8 @@ const readers = 4
 // remote serves the same API over TCP, to the login nodes that the socket does
 // not reach. Who asks is what munge says.
 //
-// Until munge has spoken, callers are counted by their node: a flood from one
-// node slows that node's other users, no other node's and nobody on the socket.
+// Until munge has spoken, callers are counted by their node: a flood from one node has
+// that node's other users try again, no other node's and nobody on the socket.
 type remote struct {
 	listener net.Listener
 	munge    Munge
@@ -42,7 +42,7 @@ type remote struct {
 // must be called before Serve, and the process must run as Options.UID, for
 // which callers make their credentials.
 func (s *Server) ListenRemote(ctx context.Context, address string, m Munge) error {
-	var config net.ListenConfig
+	config := net.ListenConfig{KeepAlive: -1} // each wait for a peer has a deadline of its own
 	l, err := config.Listen(ctx, "tcp", address)
 	if err != nil {
 		return fmt.Errorf("%w; see [remote] address", err)
@@ -87,27 +87,18 @@ func (r *remote) accept(ctx context.Context, handler http.Handler, all *sync.Wai
 		case err != nil:
 			return err
 		}
-		inner, cancel := context.WithCancel(ctx)
-		s := r.crowd.enter(node(conn), closer(func() error { cancel(); return conn.Close() }))
-		if s == nil {
-			cancel()
-			conn.Close()
+		c := newConnection(ctx, conn)
+		if c.seat = r.crowd.enter(node(conn), c); c.seat == nil {
+			c.Close()
 			continue
 		}
 		all.Go(func() {
-			defer s.leave()
-			defer cancel()
-			defer conn.Close()
-			r.meet(inner, conn, s, handler)
+			defer c.seat.leave()
+			defer c.hangUp()
+			r.meet(c, handler)
 		})
 	}
 }
-
-// closer is a function as an io.Closer.
-type closer func() error
-
-// Close calls it.
-func (f closer) Close() error { return f() }
 
 // node is what a connection counts for: the address that it comes from, without the port. Of
 // IPv6 it is the network, since one machine may have all 2^64 addresses of its own.
@@ -135,18 +126,18 @@ func pause(ctx context.Context, d time.Duration) {
 }
 
 // meet serves one connection: one letter, one answer.
-func (r *remote) meet(ctx context.Context, conn net.Conn, s *seat[string], handler http.Handler) {
-	nonce := newNonce()
+func (r *remote) meet(c *connection, handler http.Handler) {
+	ctx, conn, s, nonce := c.ctx, c.Conn, c.seat, newNonce()
 	credential, err := hear(conn, nonce)
-	if err != nil {
-		return // it left, or said nothing in time
+	if err != nil || !c.heard() {
+		return // it left, or said nothing in time, or was sent away
 	}
+	s.work(true) // from here on it is sluiced that the caller waits for
 	caller, l, err := r.identify(ctx, s.key, nonce, credential)
-	if err != nil {
+	if err != nil { // told at once, since the little there is to say fits into the kernel's buffer
 		r.turnAway(ctx, conn, s.key, err)
 		return
 	}
-	s.work(true)
 	leave, full := r.enter(caller.UID)
 	defer leave()
 	p := r.answer(ctx, handler, &visit{caller: caller, full: full, work: s.work}, l)
@@ -156,7 +147,7 @@ func (r *remote) meet(ctx context.Context, conn net.Conn, s *seat[string], handl
 		return
 	}
 	s.work(false)
-	say(conn, writeWithin, markSealed, sealed)
+	reply(conn, writeWithin, markSealed, sealed)
 }
 
 // hear greets and reads one line.
@@ -181,8 +172,8 @@ func line(conn net.Conn, limit int) (string, error) {
 	return "", err
 }
 
-// say sends an answer and waits until it is read, or no longer.
-func say(conn net.Conn, within time.Duration, mark string, body []byte) {
+// reply sends an answer and waits until it is read, or no longer.
+func reply(conn net.Conn, within time.Duration, mark string, body []byte) {
 	hangUp := time.AfterFunc(within, func() { conn.Close() })
 	defer hangUp.Stop()
 	pieces := net.Buffers{[]byte(mark), body}
@@ -191,7 +182,7 @@ func say(conn net.Conn, within time.Duration, mark string, body []byte) {
 
 // identify finds out who wrote a credential, and what.
 func (r *remote) identify(ctx context.Context, from, nonce, credential string) (Caller, letter, error) {
-	if !munge.WellFormed(credential) { // said before it costs two processes
+	if !munge.WellFormed(credential) { // said before it takes somebody's turn
 		return Caller{}, letter{}, fmt.Errorf("%w: it has not the form of one", munge.ErrRefused)
 	}
 	ctx, cancel := context.WithTimeout(ctx, readWithin)
@@ -236,8 +227,10 @@ func (r *remote) turnAway(ctx context.Context, conn net.Conn, from string, err e
 		answer = fail(Denied, "", "the request was refused: %v", err)
 	case errors.Is(err, munge.ErrRefused):
 		answer = fail(Denied, "is the time the same on both nodes, and the munge key?", "%v", err)
+	case errors.Is(err, errCrowdedOut):
+		answer = fail(TooMany, "try again in a moment", "%v", err)
 	default:
-		r.server.options.Load().Log(fmt.Errorf("munge: %w", err))
+		r.cannotAsk(from, err)
 	}
 	if answer.Code == Denied {
 		r.server.denied(denial)
@@ -246,7 +239,15 @@ func (r *remote) turnAway(ctx context.Context, conn net.Conn, from string, err e
 	if err != nil || len(raw) > maxPlain {
 		return
 	}
-	say(conn, readWithin, markPlain, raw)
+	reply(conn, readWithin, markPlain, raw)
+}
+
+// cannotAsk logs that munged does not answer: not each time, since it is strangers who
+// decide how often it is asked.
+func (r *remote) cannotAsk(from string, err error) {
+	if o := r.server.options.Load(); r.server.strangers.take(from, o.Now()) {
+		o.Log(fmt.Errorf("munge: %w", err))
+	}
 }
 
 // enter counts one more request of the user.

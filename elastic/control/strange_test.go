@@ -50,7 +50,8 @@ func TestTurnsCalledJustAfterLeaving(t *testing.T) {
 			called := turns.lines["b"][0] // as give does, by one who was quicker
 			delete(turns.lines, "b")
 			turns.order = nil
-			close(called)
+			called.in = true
+			close(called.called)
 			turns.mu.Unlock()
 			synctest.Wait()
 			if turns.free != 1 {

@@ -2,24 +2,45 @@ package control
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 )
 
-// turns shares a few places among many: when all are taken, nodes take turns,
-// however many each has in its line.
+// How many may wait for their turn: of one node, and in all.
+const (
+	mostOfNode = 32
+	mostInAll  = 512
+)
+
+// errCrowdedOut: others came after, more than may wait. Nothing was read.
+var errCrowdedOut = errors.New("many ask from this node at once")
+
+// turns shares a few places among many: when all are taken, nodes take turns, however
+// many each has in its line. Of a node the last to come is the first to go in, and when
+// its line is full the one who has waited longest leaves it: in a flood whoever comes
+// waits briefly or is told at once to try again, where a queue would have everybody
+// wait for the whole flood. No one of a flood gets more out of it than anybody else.
 type turns struct {
 	mu    sync.Mutex
 	free  int
-	lines map[string][]chan struct{}
+	wait  int // in all lines
+	lines map[string][]*waiter
 	order []string // the keys of lines, whose turn is next first
 }
 
-func newTurns(places int) *turns {
-	return &turns{free: places, lines: map[string][]chan struct{}{}}
+// waiter is one who waits. in says whether it was called in or crowded out; it is read
+// once called is closed.
+type waiter struct {
+	called chan struct{}
+	in     bool
 }
 
-// take waits for a place, which give returns.
+func newTurns(places int) *turns {
+	return &turns{free: places, lines: map[string][]*waiter{}}
+}
+
+// take waits for a place, which give returns; errCrowdedOut where none is to be had.
 func (t *turns) take(ctx context.Context, key string) error {
 	t.mu.Lock()
 	if t.free > 0 {
@@ -27,55 +48,79 @@ func (t *turns) take(ctx context.Context, key string) error {
 		t.mu.Unlock()
 		return nil
 	}
-	called := make(chan struct{})
+	w := &waiter{called: make(chan struct{})}
 	if len(t.lines[key]) == 0 {
 		t.order = append(t.order, key)
 	}
-	t.lines[key] = append(t.lines[key], called)
+	t.lines[key] = append(t.lines[key], w)
+	t.wait++
+	t.bound(key)
 	t.mu.Unlock()
 	select {
-	case <-called:
-		return nil
+	case <-w.called:
 	case <-ctx.Done():
-		if !t.forget(key, called) {
-			t.give() // it was called in this very moment
+		if t.forget(key, w) {
+			return ctx.Err()
+		}
+		if w.in { // it was called in this very moment
+			t.give()
 		}
 		return ctx.Err()
 	}
+	if !w.in {
+		return errCrowdedOut
+	}
+	return nil
 }
 
-// forget takes one who left out of the line; false when he was called before.
-func (t *turns) forget(key string, left chan struct{}) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	line := t.lines[key]
-	for i, waiting := range line {
-		if waiting == left {
-			if t.lines[key] = append(line[:i], line[i+1:]...); len(line) == 1 {
-				delete(t.lines, key)
-				t.order = slices.DeleteFunc(t.order, func(k string) bool { return k == key })
+// bound sends away the longest in line where one came too many: of its node, or else of
+// the node with the longest line.
+func (t *turns) bound(key string) {
+	if len(t.lines[key]) <= mostOfNode {
+		if t.wait <= mostInAll {
+			return
+		}
+		for k, line := range t.lines {
+			if len(line) > len(t.lines[key]) {
+				key = k
 			}
-			return true
 		}
 	}
-	return false
+	t.remove(key, 0, false)
 }
 
-// give hands a place to the next node's first.
+// remove takes one out of a line and tells it why.
+func (t *turns) remove(key string, at int, in bool) {
+	w := t.lines[key][at]
+	t.wait--
+	if t.lines[key] = slices.Delete(t.lines[key], at, at+1); len(t.lines[key]) == 0 {
+		delete(t.lines, key)
+		t.order = slices.DeleteFunc(t.order, func(k string) bool { return k == key })
+	}
+	w.in = in
+	close(w.called)
+}
+
+// forget takes one who left out of the line; false when it was called before.
+func (t *turns) forget(key string, left *waiter) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	at := slices.Index(t.lines[key], left)
+	if at >= 0 {
+		t.remove(key, at, false)
+	}
+	return at >= 0
+}
+
+// give hands a place to the next node's last.
 func (t *turns) give() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.order) > 0 {
-		key := t.order[0]
-		t.order = t.order[1:]
-		line := t.lines[key]
-		if t.lines[key] = line[1:]; len(line) > 1 {
-			t.order = append(t.order, key)
-		} else {
-			delete(t.lines, key)
-		}
-		close(line[0])
+	if len(t.order) == 0 {
+		t.free++
 		return
 	}
-	t.free++
+	key := t.order[0]
+	t.order = append(t.order[1:], key)
+	t.remove(key, len(t.lines[key])-1, true)
 }

@@ -87,12 +87,7 @@ func (s *Server) plan(q request) (any, error) {
 }
 
 func (s *Server) explain(q request, r *engine.Report, jr engine.JobReport) (any, error) {
-	s.service.Refresh(q.Context())
-	if fresh := s.service.Report(); fresh != nil {
-		if again, ok := lookup(fresh, jr.Record.ID); ok && again.Record.Token == jr.Record.Token {
-			r, jr = fresh, again
-		}
-	}
+	r, jr = s.afresh(q, r, jr)
 	out := viewExplanation(r, jr)
 	segments, err := s.service.Segments(q.Context(), jr.Record.Token)
 	if err != nil {
@@ -106,12 +101,41 @@ func (s *Server) explain(q request, r *engine.Report, jr engine.JobReport) (any,
 	return out, nil
 }
 
+// afresh is the report, and what it says of the job, after a look at what running jobs
+// have written.
+func (s *Server) afresh(q request, r *engine.Report, jr engine.JobReport) (*engine.Report, engine.JobReport) {
+	s.service.Refresh(q.Context())
+	if fresh := s.service.Report(); fresh != nil {
+		if again, ok := lookup(fresh, jr.Record.ID); ok && again.Record.Token == jr.Record.Token {
+			return fresh, again
+		}
+	}
+	return r, jr
+}
+
+// withPresent are the runs with the present one as it is now: the journal has it as the
+// last cycle saw it.
+func withPresent(segments []engine.Segment, jr engine.JobReport) []engine.Segment {
+	last := len(segments) - 1
+	if jr.Ended || last < 0 || segments[last].Restarts != jr.Run.Restarts || !segments[last].Ended.IsZero() {
+		return segments
+	}
+	segments = slices.Clone(segments)
+	segments[last].DoneFrom, segments[last].DoneTo, segments[last].Seconds = jr.Run.DoneFrom, jr.Run.DoneTo, jr.Run.Seconds
+	return segments
+}
+
 func (s *Server) history(q request, r *engine.Report, jr engine.JobReport) (any, error) {
+	r, jr = s.afresh(q, r, jr)
 	segments, err := s.service.Segments(q.Context(), jr.Record.Token)
 	if err != nil {
 		return nil, err
 	}
-	return viewHistory(r, jr, segments), nil
+	out := viewHistory(r, jr, withPresent(segments, jr))
+	if !jr.Ended && r.Blind == "" {
+		out.At = q.options.Now()
+	}
+	return out, nil
 }
 
 func (s *Server) direct(q request, r *engine.Report, jr engine.JobReport) (any, error) {

@@ -9,8 +9,11 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/reason"
+	"github.com/sluice-hpc/sluice/elastic/say"
 	"github.com/sluice-hpc/sluice/elastic/speed"
 	"github.com/sluice-hpc/sluice/nodes"
+	"github.com/sluice-hpc/sluice/slurm"
 )
 
 // compact is squeue's short code of each state.
@@ -42,7 +45,7 @@ func viewReport(r *engine.Report, sees func(engine.JobReport) bool) Report {
 	}
 	held := holdings(r, sees)
 	for _, n := range r.Nodes {
-		out.Nodes = append(out.Nodes, viewNode(n, held[n.Name], viewHealth(r, n.Name, sees)))
+		out.Nodes = append(out.Nodes, viewNode(n, held[n.Name], viewHealth(r, n.Name, sees), r.At))
 	}
 	for _, d := range r.Demands {
 		out.Demands = append(out.Demands, Demand{JobID: int64(d.ID), Partition: d.Partition, Nodes: d.Nodes, GPUs: d.GPUs})
@@ -71,14 +74,14 @@ func holdings(r *engine.Report, sees func(engine.JobReport) bool) map[string]hol
 	return out
 }
 
-func viewNode(n nodes.Node, h holding, health *Health) Node {
+func viewNode(n nodes.Node, h holding, health *Health, now time.Time) Node {
 	slices.Sort(h.jobs)
 	var types []OfType
 	for _, t := range n.Types {
 		types = append(types, OfType{Type: t.Type, GPUs: t.GPUs, Used: t.Used, Free: n.FreeOf(t.Type)})
 	}
 	return Node{Types: types, Name: n.Name, Partitions: append([]string{}, n.Partitions...), Type: n.Type, GPUs: n.GPUs, Used: n.Used,
-		Elastic: h.gpus, Free: n.Free(), Usable: n.Usable, Why: n.Why, CPUs: n.CPUs, CPUsUsed: n.CPUsUsed,
+		Elastic: h.gpus, Free: n.Free(), Usable: n.Usable, Why: say.Unusable(n.Why, now), State: n.Why.State, Note: n.Why.Note, Until: n.Why.Until, CPUs: n.CPUs, CPUsUsed: n.CPUsUsed,
 		MemoryMB: n.MemoryMB, MemUsedMB: n.MemUsedMB, Jobs: append([]int64{}, h.jobs...), Health: health}
 }
 
@@ -99,22 +102,33 @@ func viewHealth(r *engine.Report, node string, sees func(engine.JobReport) bool)
 	return nil
 }
 
+// stateOf is Slurm's state of the job. squeue calls any job whose last run is being cleaned
+// away COMPLETING, and tells no other state then.
+func stateOf(jr engine.JobReport) string {
+	if jr.Job.Phase == elastic.Completing && jr.Job.State == string(slurm.Unknown) {
+		return "COMPLETING"
+	}
+	return cmp.Or(jr.Job.State, jr.Record.State)
+}
+
 func viewJob(r *engine.Report, jr engine.JobReport) Job {
 	rec, spec := jr.Record, jr.Record.Tag.Spec
 	out := Job{
 		JobID: int64(rec.ID), Token: rec.Token, Name: rec.Name, User: rec.User, UID: rec.UID, Partition: rec.Partition,
-		State: cmp.Or(jr.Job.State, rec.State), Ended: jr.Ended,
-		Min: spec.Min, Max: spec.Max, Step: spec.Step, Sizes: spec.Sizes, Uneven: spec.AllowUneven,
+		State: stateOf(jr), Ended: jr.Ended,
+		Min: spec.Min, Max: spec.Max, Step: spec.Step, Sizes: spec.Sizes, Uneven: spec.AllowUneven, Types: spec.Types,
 		Pinned: rec.Tag.Directive.Pin, OnHold: rec.Tag.Directive.Hold, Model: spec.Model, Comment: rec.Tag.Comment,
 		Place: placement(jr.Job.Place), Target: placement(jr.Target),
 		Done: finite(rec.Done), Total: finite(spec.Total), Unit: string(cmp.Or(spec.Unit, elastic.Epochs)), ETA: jr.ETA,
 		Deadline: spec.Deadline, Soft: spec.Soft, Promised: jr.Promised && !jr.Ended, Ends: jr.Ends, Due: string(jr.Due),
-		Reason: jr.Why, SlurmReason: jr.Job.Reason, Move: viewMove(jr.Intent), Last: jr.Last, Problems: jr.Problems,
+		Reason: say.Reason(jr.Why, r.At), Why: reason.Value{Reason: jr.Why}, SlurmReason: jr.Job.Reason, Move: viewMove(jr.Intent, r.At),
+		Last: say.Reason(jr.Last, r.At), LastWhy: reason.Value{Reason: jr.Last}, Problems: jr.Problems,
 		Speaks: rec.Speaks, Deaf: rec.Deaf, Incarnation: rec.Tag.Incarnation, Restarts: rec.Restarts,
 		Price: viewPrice(cmp.Or(jr.Job.Price, rec.Price)), Submitted: rec.Submitted, FirstRun: rec.FirstRun,
 		Started: jr.Job.Started, Moved: rec.Moved, EndedAt: rec.Ended, TimeLeft: jr.Job.TimeLeft.Seconds(),
-		Heartbeat: jr.Job.Heartbeat, Checkpoint: jr.Job.Saved.Checkpoint, Resumed: jr.Job.Resumed,
+		Heartbeat: jr.Job.Heartbeat, Quiet: jr.Job.Quiet, RetryAt: jr.Job.RetryAt, Checkpoint: jr.Job.Saved.Checkpoint, Resumed: jr.Job.Resumed,
 		SavesEvery: jr.Job.SavesEvery.Seconds(), SaveCost: jr.Job.SaveCost.Seconds(),
+		Stretch: finite(jr.Job.Stretch.Factor), StretchJobs: jr.Job.Stretch.Jobs, Overruns: jr.Job.Overruns(),
 	}
 	if a := spec.Array; a.Is() {
 		out.Array = &Array{JobID: int64(a.Of(rec.ID)), Index: a.Index, Count: a.Count, Limit: a.Limit}
@@ -183,12 +197,12 @@ func pace(c *speed.Curve, s speed.Shape) (float64, string) {
 	return seconds, string(source)
 }
 
-func viewMove(in *elastic.Intent) *Move {
+func viewMove(in *elastic.Intent, now time.Time) *Move {
 	if in == nil {
 		return nil
 	}
 	return &Move{Kind: string(in.Kind), Step: int(in.Step), Doing: doing[in.Step], From: placement(in.From),
-		Target: placement(in.Target), Cause: in.Cause, Opened: in.Opened, Since: in.Moved}
+		Target: placement(in.Target), Cause: say.Reason(in.Cause, now), Why: reason.Value{Reason: in.Cause}, Opened: in.Opened, Since: in.Moved}
 }
 
 // viewEnding is how a job ended; nil when that is not known.

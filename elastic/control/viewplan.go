@@ -1,10 +1,12 @@
 package control
 
 import (
-	"cmp"
+	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/reason"
+	"github.com/sluice-hpc/sluice/elastic/say"
 )
 
 func viewHistory(r *engine.Report, jr engine.JobReport, segments []engine.Segment) History {
@@ -12,7 +14,7 @@ func viewHistory(r *engine.Report, jr engine.JobReport, segments []engine.Segmen
 	for i, g := range segments {
 		row := Segment{Restarts: g.Restarts, Incarnation: g.Incarnation, Place: placement(g.Place),
 			GPUs: g.Place.GPUs(), Started: g.Started, Ended: g.Ended, DoneFrom: finite(g.DoneFrom), DoneTo: finite(g.DoneTo),
-			Seconds: finite(g.Seconds), Cause: g.Cause, Price: viewPrice(g.Price)}
+			Seconds: finite(g.Seconds), Cause: say.Reason(g.Cause, r.At), Why: reason.Value{Reason: g.Cause}, Price: viewPrice(g.Price)}
 		if i > 0 {
 			row.Again = max(0, finite(segments[i-1].DoneTo-g.DoneFrom))
 			row.AgainSeconds = row.Again * finite(segments[i-1].Seconds)
@@ -31,19 +33,21 @@ func viewPlan(r *engine.Report, f engine.Forecast, sees func(engine.JobReport) b
 	for _, p := range f.Later {
 		rests[p.Intent.Job] = p
 	}
-	why := map[elastic.JobID]string{}
-	for _, reason := range f.Plan.Reasons {
-		why[reason.Job] = reason.Why
+	why := map[elastic.JobID]reason.Reason{}
+	for _, said := range f.Plan.Reasons {
+		why[said.Job] = said.Why
 	}
 	for _, jr := range r.Jobs {
 		if jr.Ended || !sees(jr) {
 			continue
 		}
 		row := Planned{JobID: int64(jr.Record.ID), Name: jr.Record.Name, User: jr.Record.User,
-			From: placement(jr.Job.Place), To: placement(jr.Job.Place), Reason: why[jr.Record.ID]}
+			From: placement(jr.Job.Place), To: placement(jr.Job.Place)}
+		row.because(why[jr.Record.ID], r.At)
 		in, moved := moves[jr.Record.ID]
 		if p, later := rests[jr.Record.ID]; later && !moved {
-			row.Kind, row.To, row.Reason, row.When = string(p.Intent.Kind), placement(p.Intent.Target), p.Intent.Cause, p.Until
+			row.Kind, row.To, row.When = string(p.Intent.Kind), placement(p.Intent.Target), p.Until
+			row.because(p.Intent.Cause, r.At)
 			out.Later = append(out.Later, row)
 			continue
 		}
@@ -51,8 +55,16 @@ func viewPlan(r *engine.Report, f engine.Forecast, sees func(engine.JobReport) b
 			out.Stays = append(out.Stays, row)
 			continue
 		}
-		row.Kind, row.To, row.Reason, row.When = string(in.Kind), placement(in.Target), cmp.Or(row.Reason, in.Cause), f.At
+		row.Kind, row.To, row.When = string(in.Kind), placement(in.Target), f.At
+		if row.Why.Reason == nil {
+			row.because(in.Cause, r.At)
+		}
 		out.Moves = append(out.Moves, row)
 	}
 	return out
+}
+
+// because is why, in both forms.
+func (p *Planned) because(why reason.Reason, now time.Time) {
+	p.Reason, p.Why = say.Reason(why, now), reason.Value{Reason: why}
 }

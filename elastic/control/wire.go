@@ -3,6 +3,7 @@ package control
 import (
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
@@ -78,13 +79,17 @@ type Node struct {
 	Elastic    int      `json:"gpus_elastic"` // of these, by sluice's jobs
 	Free       int      `json:"gpus_free"`    // nobody's, and usable
 	Usable     bool     `json:"usable"`
-	Why        string   `json:"why,omitempty"` // why not usable
-	CPUs       int      `json:"cpus"`
-	CPUsUsed   int      `json:"cpus_used"`
-	MemoryMB   int64    `json:"memory_mb"`
-	MemUsedMB  int64    `json:"memory_used_mb"`
-	Jobs       []int64  `json:"jobs"` // sluice's jobs on it, ascending
-	Health     *Health  `json:"health,omitempty"`
+	// Why is why not, and State its first word: Slurm's, or UNFIT or RETURNED.
+	Why       string    `json:"why,omitempty"`
+	State     string    `json:"state,omitempty"`
+	Note      string    `json:"note,omitempty"` // what an administrator said, or what is wrong with its GPUs
+	Until     time.Time `json:"until,omitzero"` // of RETURNED
+	CPUs      int       `json:"cpus"`
+	CPUsUsed  int       `json:"cpus_used"`
+	MemoryMB  int64     `json:"memory_mb"`
+	MemUsedMB int64     `json:"memory_used_mb"`
+	Jobs      []int64   `json:"jobs"` // sluice's jobs on it, ascending
+	Health    *Health   `json:"health,omitempty"`
 }
 
 // OfType is the GPUs of one type on a node that has several.
@@ -136,6 +141,7 @@ type Job struct {
 	Step    int             `json:"gpu_step,omitempty"`
 	Sizes   []int           `json:"gpu_sizes,omitempty"`
 	Uneven  bool            `json:"allow_uneven,omitempty"`
+	Types   []string        `json:"gpu_types,omitempty"` // that it accepts; absent = any
 	Model   string          `json:"model,omitempty"`
 	Comment string          `json:"comment,omitempty"`
 	Array   *Array          `json:"array,omitempty"` // absent of a job that is part of none
@@ -160,12 +166,15 @@ type Job struct {
 	MIG  bool     `json:"mig,omitempty"` // its GPUs are slices, of a fixed number
 
 	Reason string `json:"reason"` // why this size, why now, what it waits for
+	// Why is the same as a code with arguments (elastic/say/REASONS.md).
+	Why reason.Value `json:"why,omitzero"`
 	// SlurmReason is Slurm's own word: Resources, Priority, BeginTime ...
-	SlurmReason string   `json:"slurm_reason,omitempty"`
-	Move        *Move    `json:"move,omitempty"` // the open one
-	Last        string   `json:"last_move,omitempty"`
-	Problems    []string `json:"problems,omitempty"`
-	Ending      *Ending  `json:"ending,omitempty"` // once the job has ended
+	SlurmReason string       `json:"slurm_reason,omitempty"`
+	Move        *Move        `json:"move,omitempty"` // the open one
+	Last        string       `json:"last_move,omitempty"`
+	LastWhy     reason.Value `json:"last_move_why,omitzero"`
+	Problems    []string     `json:"problems,omitempty"`
+	Ending      *Ending      `json:"ending,omitempty"` // once the job has ended
 	// LastWords are there once the job has ended and did not end well.
 	LastWords *LastWords `json:"last_words,omitempty"`
 
@@ -182,6 +191,8 @@ type Job struct {
 	EndedAt    time.Time `json:"ended_at,omitzero"`
 	TimeLeft   float64   `json:"time_left_seconds,omitempty"`
 	Heartbeat  time.Time `json:"heartbeat,omitzero"`
+	Quiet      time.Time `json:"quiet_since,omitzero"` // nothing has been heard of it since, for long
+	RetryAt    time.Time `json:"retry_at,omitzero"`    // when its script, which failed, is started again
 	Checkpoint string    `json:"checkpoint,omitempty"` // the last one verified on request
 	Resumed    string    `json:"resumed,omitempty"`    // the one this run started from
 	Saved      *Saved    `json:"saved,omitempty"`      // the last one asked for
@@ -189,6 +200,12 @@ type Job struct {
 	// program; 0 = none is made, not known.
 	SavesEvery float64 `json:"saves_every_seconds,omitempty"`
 	SaveCost   float64 `json:"save_cost_seconds,omitempty"`
+	// Stretch is how many times its declared work the job is expected to take, learned from
+	// StretchJobs ended jobs of its user; 0 = it is taken at its word. Overruns: it trains
+	// on past its declared end, and how long it will is not known.
+	Stretch     float64 `json:"stretch,omitempty"`
+	StretchJobs int     `json:"stretch_jobs,omitempty"`
+	Overruns    bool    `json:"overruns,omitempty"`
 }
 
 // Array is a job's part in a job array.
@@ -244,6 +261,7 @@ type Move struct {
 	From   nodes.Placement `json:"from"`
 	Target nodes.Placement `json:"target"`
 	Cause  string          `json:"cause"`
+	Why    reason.Value    `json:"why,omitzero"` // the cause as a code with arguments
 	Opened time.Time       `json:"opened,omitzero"`
 	Since  time.Time       `json:"since,omitzero"` // in this step
 }
@@ -315,7 +333,8 @@ type Segment struct {
 	DoneTo      float64         `json:"done_to"`
 	Seconds     float64         `json:"seconds_per_unit,omitempty"`
 	Cause       string          `json:"cause"`
-	Price       Price           `json:"price"` // paid to get here
+	Why         reason.Value    `json:"why,omitzero"` // the cause as a code with arguments
+	Price       Price           `json:"price"`        // paid to get here
 	// Again is the work of the run before that this one did once more, and AgainSeconds what
 	// that had taken.
 	Again        float64 `json:"trained_again,omitempty"`
@@ -344,6 +363,7 @@ type Planned struct {
 	To     nodes.Placement `json:"to"`
 	When   time.Time       `json:"when,omitzero"`
 	Reason string          `json:"reason"`
+	Why    reason.Value    `json:"why,omitzero"` // the reason as a code with arguments
 }
 
 // Event tells the daemon that something happened, so that it looks sooner. It

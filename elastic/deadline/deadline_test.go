@@ -68,6 +68,18 @@ func TestPriceCounts(t *testing.T) {
 	}
 }
 
+// TestIdleGPUsAreUsedEarly: a job that is dear to start does not wait for its time while GPUs
+// are idle, be its deadline years away. One that may be stopped again would pay twice.
+func TestIdleGPUsAreUsedEarly(t *testing.T) {
+	for stays, want := range map[bool]int{true: 4, false: 0} {
+		j := promised(job(2400, 1e8))
+		j.Price, j.Stays = 90, stays
+		if p := Decide([]Job{j}, 4, 0, 60); (p.GPUs[0] > 0) != stays || p.GPUs[0] > want || !p.Promised[0] {
+			t.Errorf("stays=%t: %+v", stays, p)
+		}
+	}
+}
+
 // TestNobodyStartsInAPromisesWay: who could not be stopped again waits where a promise
 // needs the GPUs later.
 func TestNobodyStartsInAPromisesWay(t *testing.T) {

@@ -104,13 +104,22 @@ func (p *planning) raise(i, left int) (best raise, ok bool) {
 		}
 		gain := (j.Rate[k] - j.rate(at)) / float64(j.Sizes[k]-has)
 		if j.Sizes[k] > j.Now {
-			gain *= max(0, 1-j.Price/worthwhile) / keeping
+			gain *= max(j.sooner(), 1-j.Price/worthwhile) / keeping
 		}
 		if worth := gain * p.unit(i, k); worth > best.worth {
 			best, ok = raise{i, k, worth}, true
 		}
 	}
 	return best, ok
+}
+
+// sooner is what is left of the gain from GPUs at least, whatever the price of a change: a
+// job that has none pays to start now or later, so idle GPUs are of some use to it.
+func (j *Job) sooner() float64 {
+	if j.Now == 0 && j.Stays {
+		return hopeless
+	}
+	return 0
 }
 
 // unit is what a unit of the job's work is worth, in GPU-seconds: what it is planned to

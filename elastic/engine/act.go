@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/reason"
+	"github.com/sluice-hpc/sluice/elastic/say"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
@@ -16,33 +19,31 @@ import (
 const maxRows = 4
 
 // act walks moves as far as they get without a new look at the world. It reports
-// whether anything was done. When Slurm goes away in the middle the rest waits
-// for the next cycle.
-func (e *Engine) act(ctx context.Context, moves []elastic.Intent, snap elastic.Snapshot, now time.Time) bool {
-	jobs := map[elastic.JobID]elastic.Job{}
-	for _, j := range snap.Jobs {
-		jobs[j.ID] = j
-	}
-	acted := false
+// whether anything was done, and whether a snapshot of the same look may be another now:
+// whatever changes what is known of a job is told as well. When Slurm goes away in the
+// middle the rest waits for the next cycle.
+func (e *Engine) act(ctx context.Context, moves []elastic.Intent, snap elastic.Snapshot, now time.Time) (acted, stirred bool) {
+	told := e.told
 	for _, in := range slices.Clone(moves) {
 		snap.Intents = e.open
 		before := in
-		in, keep, did, down := e.step(ctx, in, jobs, snap.Lent(), now)
+		in, keep, did, down := e.step(ctx, in, snap.Lent(), now)
 		acted = acted || did
+		stirred = stirred || !keep || !reflect.DeepEqual(before, in)
 		e.settle(before, in, keep)
 		if down {
 			break
 		}
 	}
-	return acted
+	return acted, acted || stirred || e.told != told
 }
 
 // step takes one move onward, or lets go of a job its user took away.
-func (e *Engine) step(ctx context.Context, in elastic.Intent, jobs map[elastic.JobID]elastic.Job, snap elastic.Snapshot, now time.Time) (_ elastic.Intent, keep, did, down bool) {
+func (e *Engine) step(ctx context.Context, in elastic.Intent, snap elastic.Snapshot, now time.Time) (_ elastic.Intent, keep, did, down bool) {
 	if js := e.byID[in.Job]; js != nil && js.disown {
 		return in, !e.letGo(ctx, js, in, now), true, false
 	}
-	return e.walk(ctx, in, e.jobFor(jobs, in), snap, now)
+	return e.walk(ctx, in, e.jobFor(snap.Jobs, in), snap, now)
 }
 
 // settle puts a move's new standing among the open ones, or takes it out.
@@ -61,9 +62,11 @@ func (e *Engine) settle(before, after elastic.Intent, keep bool) {
 
 // jobFor returns the job of an intent; one that left the snapshot has ended, or
 // was taken away by its user.
-func (e *Engine) jobFor(jobs map[elastic.JobID]elastic.Job, in elastic.Intent) elastic.Job {
-	if j, ok := jobs[in.Job]; ok {
-		return j
+func (e *Engine) jobFor(jobs []elastic.Job, in elastic.Intent) elastic.Job {
+	for i := len(jobs) - 1; i >= 0; i-- {
+		if jobs[i].ID == in.Job {
+			return jobs[i]
+		}
 	}
 	j := elastic.Job{ID: in.Job, Phase: elastic.Ended, State: "gone"}
 	if js := e.byID[in.Job]; js != nil {
@@ -80,7 +83,7 @@ func (e *Engine) walk(ctx context.Context, in elastic.Intent, job elastic.Job, s
 		}
 		next := elastic.Advance(in, job, snap)
 		if next.Refused {
-			e.noteRefused(in, job.Reason, next.Blameless, now)
+			e.noteRefused(in, reason.SlurmSaid{Text: job.Reason}, next.Blameless, now)
 		}
 		if next.Obstacle != "" {
 			e.noteObstacle(in, next.Obstacle, now)
@@ -103,7 +106,7 @@ func (e *Engine) walk(ctx context.Context, in elastic.Intent, job elastic.Job, s
 				e.event(now, in.Job, "problem", "the journal did not take a step: "+err.Error())
 				return in, true, did, false // the effect is repeated next cycle, harmlessly
 			}
-			e.event(now, in.Job, "step", fmt.Sprintf("R%d %s", next.Intent.Step, next.Why))
+			e.event(now, in.Job, "step", fmt.Sprintf("R%d %s", next.Intent.Step, say.Reason(next.Why, now)))
 		}
 		in = next.Intent
 		if !next.Again {
@@ -121,7 +124,7 @@ func (e *Engine) letGo(ctx context.Context, js *jobState, in elastic.Intent, now
 	if phaseOf(js.slurm) == elastic.Running && in.BeingStopped(now) {
 		return false
 	}
-	effects := []elastic.Action{elastic.WithdrawRequest{Job: in.Job, Why: "no longer sluice's job"}}
+	effects := []elastic.Action{elastic.WithdrawRequest{Job: in.Job, Why: reason.NoLongerOurs}}
 	if releasable(js.slurm) {
 		effects = append(effects, elastic.Release{Job: in.Job})
 	}
@@ -131,7 +134,7 @@ func (e *Engine) letGo(ctx context.Context, js *jobState, in elastic.Intent, now
 			return false
 		}
 	}
-	next := elastic.Next{Intent: in, Close: elastic.UserWon, Why: "its user removed the sluice comment"}
+	next := elastic.Next{Intent: in, Close: elastic.UserWon, Why: reason.TagRemoved}
 	return e.closeMove(ctx, next, now)
 }
 
@@ -188,7 +191,7 @@ func (e *Engine) failed(ctx context.Context, in elastic.Intent, a elastic.Action
 		return true, true
 	case errors.Is(err, slurm.ErrRefused), errors.Is(err, slurm.ErrPermission):
 		if in.Step >= elastic.Requeued && !stops(a) {
-			e.noteRefused(in, err.Error(), false, now)
+			e.noteRefused(in, reason.SlurmSaid{Text: err.Error()}, false, now)
 		}
 		return !e.refused(ctx, in, a, err, now), false
 	}
@@ -201,9 +204,9 @@ func (e *Engine) refused(ctx context.Context, in elastic.Intent, a elastic.Actio
 	if _, ok := a.(elastic.WithdrawRequest); ok {
 		return false
 	}
-	next := elastic.Next{Intent: in, Close: elastic.Abandoned, Why: err.Error()}
+	next := elastic.Next{Intent: in, Close: elastic.Abandoned, Why: reason.SlurmSaid{Text: err.Error()}}
 	if in.Step <= elastic.Verified {
-		next.Do = []elastic.Action{elastic.WithdrawRequest{Job: in.Job, Why: "Slurm refused the move"}}
+		next.Do = []elastic.Action{elastic.WithdrawRequest{Job: in.Job, Why: reason.RefusedMove}}
 	}
 	_, keep, _, _ := e.closeFirst(ctx, in, next, elastic.Job{ID: in.Job}, now)
 	return !keep
@@ -223,12 +226,12 @@ func (e *Engine) closeMove(ctx context.Context, next elastic.Next, now time.Time
 		e.event(now, in.Job, "problem", "the journal did not take the end of a move: "+err.Error())
 		return false
 	}
-	e.event(now, in.Job, "close", fmt.Sprintf("%s: %s", next.Close, next.Why))
+	e.event(now, in.Job, "close", fmt.Sprintf("%s: %s", next.Close, say.Reason(next.Why, now)))
 	js := e.byID[in.Job]
 	if js == nil {
 		return true
 	}
-	js.last = fmt.Sprintf("%s %s -> %s: %s (%s)", in.Kind, in.From, in.Target, next.Why, next.Close)
+	js.last = reason.MoveClosed{Kind: string(in.Kind), From: in.From, Target: in.Target, Outcome: string(next.Close), Because: next.Why}
 	js.dirty = true
 	if next.Close == elastic.Done {
 		delete(js.problem, "move")
@@ -249,7 +252,7 @@ func (e *Engine) closeMove(ctx context.Context, next elastic.Next, now time.Time
 	if next.Close == elastic.Abandoned && in.Step == elastic.Asked && !answered && js.unreadSince(now).IsZero() {
 		js.rec.Deaf++
 	}
-	if next.Close == elastic.UserWon && next.Why == elastic.UserHeldWhy {
+	if next.Close == elastic.UserWon && next.Why == reason.HeldThroughSlurm {
 		js.rec.Tag.Directive.Hold, js.told = true, true
 	}
 	if next.Close == elastic.Done || next.Close == elastic.Fellback {

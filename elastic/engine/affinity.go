@@ -2,11 +2,12 @@ package engine
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/reason"
+	"github.com/sluice-hpc/sluice/elastic/say"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
@@ -31,7 +32,7 @@ func (e *Engine) choose(s *elastic.Snapshot, v view) {
 		if w.types = strings.Join(js.rec.Tag.Spec.Types, ","); !w.none() {
 			got := c.chosen(w, j.Partition)
 			if got.bad != nil {
-				js.problem["constraint"] = got.why
+				js.problem["constraint"] = say.Reason(got.why, s.Now)
 			}
 			j.Partition, j.Kept = got.partitions, got.why
 		}
@@ -74,30 +75,48 @@ func (e *Engine) wishOf(sj slurm.Job) wish {
 // choice is what a wish leaves of partitions.
 type choice struct {
 	partitions string
-	why        string // for people; "" = it leaves all of them
-	bad        error  // the constraint cannot be read: no node is known to be accepted
+	why        reason.Reason // nil = it leaves all of them
+	bad        error         // the constraint cannot be read: no node is known to be accepted
 }
 
 // chooser makes the partitions of a snapshot, each once however many jobs wish for it.
 type chooser struct {
-	s        *elastic.Snapshot
-	features map[string][]string   // of each node
-	gpus     map[string]slurm.Node // of each type
-	made     map[[2]string]choice
+	s         *elastic.Snapshot
+	inventory []slurm.Node
+	nodes     map[string]*slurm.Node // nil until somebody wishes
+	made      map[[2]string]choice
 }
 
 func newChooser(s *elastic.Snapshot, inventory []slurm.Node) *chooser {
-	c := &chooser{s: s, features: make(map[string][]string, len(inventory)), gpus: make(map[string]slurm.Node, len(inventory)), made: map[[2]string]choice{}}
-	for _, n := range inventory {
-		c.features[n.Name], c.gpus[n.Name] = n.Features, n
+	return &chooser{s: s, inventory: inventory}
+}
+
+// look sorts the nodes by name, when that is first asked for.
+func (c *chooser) look() map[string]*slurm.Node {
+	if c.nodes == nil {
+		c.nodes = make(map[string]*slurm.Node, len(c.inventory))
+		for i := range c.inventory {
+			c.nodes[c.inventory[i].Name] = &c.inventory[i]
+		}
 	}
-	return c
+	return c.nodes
+}
+
+// features are those of a node.
+func (c *chooser) features(name string) []string {
+	if n := c.look()[name]; n != nil {
+		return n.Features
+	}
+	return nil
 }
 
 func (c *chooser) chosen(w wish, partitions string) choice {
 	key := [2]string{w.constraint + "\n" + w.excluded + "\n" + w.types, partitions}
 	got, known := c.made[key]
 	if !known {
+		if c.made == nil {
+			c.made = map[[2]string]choice{}
+		}
 		got = c.make(w, partitions)
 		c.made[key] = got
 	}
@@ -108,7 +127,7 @@ func (c *chooser) chosen(w wish, partitions string) choice {
 // one it stays as it is; where none is left in any there is one without nodes.
 func (c *chooser) make(w wish, partitions string) choice {
 	alternatives, err := w.alternatives()
-	alternatives = w.typed(alternatives, c.gpus)
+	alternatives = w.typed(alternatives, c.look())
 	var names, open []string
 	for _, accepts := range alternatives {
 		for _, p := range strings.Split(partitions, ",") {
@@ -123,7 +142,7 @@ func (c *chooser) make(w wish, partitions string) choice {
 	if got.partitions != partitions {
 		first, _, _ := strings.Cut(partitions, ",")
 		got.partitions = cmp.Or(got.partitions, first+"@") // no node is in it
-		got.why = w.leaves(slices.Compact(open), err) + c.passedOver(w)
+		got.why = w.leaves(slices.Compact(open), c.passedOver(w), err)
 	}
 	return got
 }
@@ -136,7 +155,7 @@ func (c *chooser) narrow(p string, accepts func(name string, features []string) 
 		if !n.In(p) {
 			continue
 		}
-		if all++; accepts(n.Name, c.features[n.Name]) {
+		if all++; accepts(n.Name, c.features(n.Name)) {
 			at, in = append(at, i), append(in, n.Name)
 		}
 	}
@@ -176,7 +195,7 @@ func (w wish) alternatives() (sets []func(string, []string) bool, err error) {
 // typed parts each set of nodes by the type of their GPUs, where types are wished for: a
 // run has GPUs of one. Slurm is told a type only where there is one to choose from (see
 // elastic.Spec.Type): of a node with several it would give any to others.
-func (w wish) typed(sets []func(string, []string) bool, all map[string]slurm.Node) []func(string, []string) bool {
+func (w wish) typed(sets []func(string, []string) bool, all map[string]*slurm.Node) []func(string, []string) bool {
 	if w.types == "" {
 		return sets
 	}
@@ -186,7 +205,7 @@ func (w wish) typed(sets []func(string, []string) bool, all map[string]slurm.Nod
 		for _, kind := range strings.Split(w.types, ",") {
 			out = append(out, func(name string, features []string) bool {
 				n := all[name]
-				return n.Has(kind) > 0 && (told || len(n.Types) == 0) && accepts(name, features)
+				return n != nil && n.Has(kind) > 0 && (told || len(n.Types) == 0) && accepts(name, features)
 			})
 		}
 	}
@@ -198,7 +217,7 @@ func (w wish) typed(sets []func(string, []string) bool, all map[string]slurm.Nod
 func (c *chooser) passedOver(w wish) string {
 	kinds := strings.Split(w.types, ",")
 	var names []string
-	for name, n := range c.gpus {
+	for name, n := range c.look() {
 		if len(kinds) > 1 && len(n.Types) > 0 && slices.ContainsFunc(kinds, func(kind string) bool { return n.Has(kind) > 0 }) {
 			names = append(names, name)
 		}
@@ -207,29 +226,22 @@ func (c *chooser) passedOver(w wish) string {
 		return ""
 	}
 	slices.Sort(names)
-	return "; GPUs of " + slurm.Compress(names) + ", with several types, are for jobs that name one: sluice submit --gpu-types=" + kinds[0]
+	return slurm.Compress(names)
 }
 
 // leaves says for people which nodes a wish leaves.
-func (w wish) leaves(open []string, err error) string {
+func (w wish) leaves(open []string, mixed string, err error) reason.Reason {
 	if err != nil {
-		return fmt.Sprintf("its %v; it stays as it is until that is changed: scontrol update JobId=... Features=...", err)
+		return reason.BadConstraint{Error: err.Error()}
 	}
-	var words []string
-	if w.constraint != "" {
-		words = append(words, "its constraint "+w.constraint)
-	}
+	why := reason.Wish{Constraint: w.constraint, Open: slurm.Compress(open), Mixed: mixed}
 	if w.types != "" {
-		words = append(words, "its type of GPU, "+strings.ReplaceAll(w.types, ",", " or "))
+		why.Types = strings.Split(w.types, ",")
 	}
 	if w.excluded != "" {
-		words = append(words, "what it excludes ("+slurm.Compress(strings.Split(w.excluded, ","))+")")
+		why.Excluded = slurm.Compress(strings.Split(w.excluded, ","))
 	}
-	verb := " leaves "
-	if len(words) > 1 {
-		verb = " leave "
-	}
-	return strings.Join(words, " and ") + verb + cmp.Or(slurm.Compress(open), "no node of its partition")
+	return why
 }
 
 // asPartitioned is the partitions' names as Slurm has them.

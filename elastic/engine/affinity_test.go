@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,8 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/policy"
+	"github.com/sluice-hpc/sluice/elastic/reason"
+	"github.com/sluice-hpc/sluice/elastic/say"
 	"github.com/sluice-hpc/sluice/nodes"
 	"github.com/sluice-hpc/sluice/slurm"
 )
@@ -71,10 +74,10 @@ func TestWhatAWishLeaves(t *testing.T) {
 		if strings.Trim(left, " |") == "" {
 			left = ""
 		}
-		if left != tc.want || got.why != tc.why || (got.bad != nil) != strings.Contains(tc.constraint, "*") {
-			t.Errorf("%+v in %s: %s has %q, %q; want %q, %q", w, tc.partitions, got.partitions, left, got.why, tc.want, tc.why)
+		if left != tc.want || say.Reason(got.why, time.Time{}) != tc.why || (got.bad != nil) != strings.Contains(tc.constraint, "*") {
+			t.Errorf("%+v in %s: %s has %q, %q; want %q, %q", w, tc.partitions, got.partitions, left, say.Reason(got.why, time.Time{}), tc.want, tc.why)
 		}
-		if again := c.chosen(w, tc.partitions); again != got {
+		if again := c.chosen(w, tc.partitions); !reflect.DeepEqual(again, got) {
 			t.Errorf("asked again: %+v, then %+v", got, again)
 		}
 		if back := asPartitioned(got.partitions); left != "" && !strings.Contains(","+tc.partitions+",", ","+back+",") && back != tc.partitions {
@@ -125,8 +128,8 @@ func TestChoose(t *testing.T) {
 	}
 	e.choose(&s, v)
 	for i, want := range []string{"n1", "", "n2"} {
-		if got := inEach(s, s.Jobs[i].Partition); got != want || s.Jobs[i].Kept == "" {
-			t.Errorf("job %d: %q, want %q (%s)", i+1, got, want, s.Jobs[i].Kept)
+		if got := inEach(s, s.Jobs[i].Partition); got != want || s.Jobs[i].Kept == nil {
+			t.Errorf("job %d: %q, want %q (%s)", i+1, got, want, reason.String(s.Jobs[i].Kept))
 		}
 	}
 	if p := e.byID[2].problem["constraint"]; p == "" || e.byID[1].problem["constraint"] != "" {
@@ -235,18 +238,18 @@ func accepted(w wanted, s elastic.Snapshot, inventory []slurm.Node, target nodes
 // TestTypesWishedFor: of a node with several types a job has GPUs only where it names one.
 func TestTypesWishedFor(t *testing.T) {
 	for wished, want := range map[string][2]string{
-		"red":      {"n1 n2", "its type of GPU, red leaves n[1-2]"},
-		"blue":     {"n2 n3", "its type of GPU, blue leaves n[2-3]"},
-		"blue,red": {"n3 | n1", "its type of GPU, blue or red leaves n[1,3]; GPUs of n2, with several types, are for jobs that name one: sluice submit --gpu-types=blue"},
-		"green":    {"", "its type of GPU, green leaves no node of its partition"},
+		"red":      {"n1 n2", "its type of GPU, red, leaves n[1-2]"},
+		"blue":     {"n2 n3", "its type of GPU, blue, leaves n[2-3]"},
+		"blue,red": {"n3 | n1", "its type of GPU, blue or red, leaves n[1,3]; GPUs of n2, with several types, are for jobs that name one: sluice submit --gpu-types=blue"},
+		"green":    {"", "its type of GPU, green, leaves no node of its partition"},
 	} {
 		s, inventory := featured("", "", "", "")
 		inventory[0].GPUs, inventory[0].GPUType = 4, "red"
 		inventory[1].GPUs, inventory[1].Types = 4, []slurm.OfType{{Type: "blue", GPUs: 1}, {Type: "red", GPUs: 3}}
 		inventory[2].GPUs, inventory[2].GPUType = 4, "blue"
 		got := newChooser(&s, inventory).chosen(wish{types: wished}, "gpu")
-		if left := inEach(s, got.partitions); left != want[0] || got.why != want[1] {
-			t.Errorf("%s: %q, %q; want %q", wished, left, got.why, want)
+		if left := inEach(s, got.partitions); left != want[0] || say.Reason(got.why, time.Time{}) != want[1] {
+			t.Errorf("%s: %q, %q; want %q", wished, left, say.Reason(got.why, time.Time{}), want)
 		}
 	}
 }

@@ -7,43 +7,21 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
 // capBook gathers the limits that concern sluice's jobs, by what sets them.
 type capBook struct {
-	limits     slurm.Limits
-	qos        map[string]*slurm.QOS
-	partitions map[string]*slurm.Partition
-	edge       map[string]bool               // partitions that are edge pools
-	accounts   map[string]*slurm.Association // those of accounts, by name
-	users      map[[3]string]*slurm.Association
-	bills      map[string]elastic.Bill // what counts as billing, by partition
-	caps       map[string]*elastic.Cap // those of a group, and of each alone
-	found      []string                // their keys, in the order they were met
-	unknown    map[elastic.JobID]bool  // jobs whose association was not in the answer
+	*limitsIndex
+	edge    map[string]bool         // partitions that are edge pools
+	caps    map[string]*elastic.Cap // those of a group, and of each alone
+	found   []string                // their keys, in the order they were met
+	unknown map[elastic.JobID]bool  // jobs whose association was not in the answer
 }
 
-func newCapBook(l slurm.Limits) *capBook {
-	b := &capBook{
-		limits: l, qos: map[string]*slurm.QOS{}, partitions: map[string]*slurm.Partition{}, bills: map[string]elastic.Bill{},
-		accounts: map[string]*slurm.Association{}, users: map[[3]string]*slurm.Association{}, caps: map[string]*elastic.Cap{}, unknown: map[elastic.JobID]bool{},
-	}
-	for i := range l.QOS {
-		b.qos[l.QOS[i].Name] = &l.QOS[i]
-	}
-	for i, p := range l.Partitions {
-		b.partitions[p.Name], b.bills[p.Name] = &l.Partitions[i], billOf(p, l.Billing)
-	}
-	for i := range l.Associations {
-		a := &l.Associations[i]
-		if a.User == "" {
-			b.accounts[a.Account] = a
-		} else {
-			b.users[[3]string{a.Account, a.User, a.Partition}] = a
-		}
-	}
-	return b
+func newCapBook(x *limitsIndex) *capBook {
+	return &capBook{limitsIndex: x, caps: map[string]*elastic.Cap{}, unknown: map[elastic.JobID]bool{}}
 }
 
 // rule is one limit that holds for a job.
@@ -59,8 +37,19 @@ type rule struct {
 
 // rules lists the limits that hold for a job: of the QOS of its partitions, of its
 // own QOS, of its association and of the accounts above. What a QOS sets goes before
-// what an association sets for the same.
+// what an association sets for the same. They are the same for all jobs of a kind as
+// long as the limits stand.
 func (b *capBook) rules(sj slurm.Job) []rule {
+	kind := limitedKind{sj.User, sj.Account, sj.QOS, sj.Partition, sj.TimeLimit}
+	list, known := b.ruled[kind]
+	if !known {
+		list = b.list(sj)
+		b.ruled[kind] = list
+	}
+	return list
+}
+
+func (b *capBook) list(sj slurm.Job) []rule {
 	l := ladder{set: map[string]bool{}}
 	for _, q := range b.orders(sj) {
 		of := "QOS " + q.Name
@@ -246,7 +235,7 @@ func (b *capBook) count(sj slurm.Job) {
 		}
 		n := c.Over(amountOf(sj, c), sj.TimeLeft, sj.TimeLimit)
 		if c.Others += n; n > 0 {
-			c.Users = append(c.Users, fmt.Sprintf("job %d of %s has %s", sj.ID, sj.User, c.Count(n)))
+			c.Users = append(c.Users, reason.Use{Job: int64(sj.ID), User: sj.User, Has: c.Count(n)})
 		}
 	}
 }
@@ -271,7 +260,7 @@ func amountOf(sj slurm.Job, c *elastic.Cap) int {
 	return 1
 }
 
-func (b *capBook) list() []elastic.Cap {
+func (b *capBook) all() []elastic.Cap {
 	out := make([]elastic.Cap, 0, len(b.found))
 	for _, key := range b.found {
 		out = append(out, *b.caps[key])

@@ -25,7 +25,7 @@ func (e *Engine) siteCaps(v view, s *elastic.Snapshot) []elastic.Cap {
 	if !e.limits.known {
 		return unread(s.Jobs, nil)
 	}
-	b := newCapBook(e.limits.Limits)
+	b := newCapBook(e.limits.sorted())
 	b.edge = e.cfg.Edge
 	for _, sj := range v.jobs {
 		if js := e.byID[elastic.JobID(sj.ID)]; js != nil && js.seen && !js.disown && js.rec.Ended.IsZero() {
@@ -37,7 +37,7 @@ func (e *Engine) siteCaps(v view, s *elastic.Snapshot) []elastic.Cap {
 			b.count(sj)
 		}
 	}
-	return append(b.list(), unread(s.Jobs, b.unknown)...)
+	return append(b.all(), unread(s.Jobs, b.unknown)...)
 }
 
 // unread caps the jobs named, nil being all, at what they have, or their minimum.

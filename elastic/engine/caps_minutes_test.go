@@ -62,7 +62,7 @@ func TestLimitsOnMemoryAndMinutes(t *testing.T) {
 			l := minutesSite()
 			l.Safe = tc.safe
 			var got []string
-			for _, r := range newCapBook(l).rules(sj) {
+			for _, r := range newCapBook(indexed(l)).rules(sj) {
 				if !r.exempt {
 					got = append(got, r.name)
 				}
@@ -79,7 +79,7 @@ func TestLimitsOnMemoryAndMinutes(t *testing.T) {
 func TestWhoUsesMemoryAndMinutes(t *testing.T) {
 	l := minutesSite()
 	l.Safe = true
-	b := newCapBook(l)
+	b := newCapBook(indexed(l))
 	mine := runs(1, "alice", "theory", "normal", 2)
 	b.concern(mine)
 	other := runs(2, "carol", "theory", "normal", 3)
@@ -90,9 +90,9 @@ func TestWhoUsesMemoryAndMinutes(t *testing.T) {
 		b.count(sj)
 	}
 	var got []string
-	for _, c := range b.list() {
+	for _, c := range b.all() {
 		if c.Shared() {
-			got = append(got, fmt.Sprintf("%s: %d %s minutes=%t %v", c.Name, c.Most, c.Of, c.Minutes, c.Users))
+			got = append(got, fmt.Sprintf("%s: %d %s minutes=%t %v", c.Name, c.Most, c.Of, c.Minutes, users(c)))
 		} else if c.Of == elastic.Jobs && c.Most == 0 {
 			got = append(got, c.Name)
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
@@ -67,7 +68,7 @@ func TestWhichLimitsHoldForAJob(t *testing.T) {
 			sj := runs(1, tc.user, tc.account, tc.qos, 1)
 			sj.Partition = tc.partition
 			var got []string
-			for _, r := range newCapBook(siteLimits()).rules(sj) {
+			for _, r := range newCapBook(indexed(siteLimits())).rules(sj) {
 				if r.exempt {
 					r.name = "(" + r.name + ")"
 				}
@@ -83,7 +84,7 @@ func TestWhichLimitsHoldForAJob(t *testing.T) {
 // What ordinary jobs of the group have counts, and what a job has that the limit does
 // not bind, for Slurm counts both.
 func TestWhoUsesALimit(t *testing.T) {
-	b := newCapBook(siteLimits())
+	b := newCapBook(indexed(siteLimits()))
 	mine := []slurm.Job{runs(1, "alice", "theory", "normal", 2), runs(2, "alice", "theory", "big", 3)}
 	for _, sj := range mine {
 		b.concern(sj)
@@ -92,9 +93,9 @@ func TestWhoUsesALimit(t *testing.T) {
 		b.count(sj)
 	}
 	var got []string
-	for _, c := range b.list() {
+	for _, c := range b.all() {
 		if !c.Each && !c.Least {
-			got = append(got, fmt.Sprintf("%s: binds %d, others %d %v", c.Name, len(c.Jobs), c.Others, c.Users))
+			got = append(got, fmt.Sprintf("%s: binds %d, others %d %v", c.Name, len(c.Jobs), c.Others, users(c)))
 		}
 	}
 	want := []string{
@@ -142,4 +143,12 @@ func TestWhatReservationsLeave(t *testing.T) {
 			t.Errorf("job %d with a limit of %v may have %q, want %q (%s)", tc.job, tc.limit, got, tc.open, k.why)
 		}
 	}
+}
+
+// users say who uses a limit.
+func users(c elastic.Cap) (out []string) {
+	for _, u := range c.Users {
+		out = append(out, fmt.Sprintf("job %d of %s has %s", u.Job, u.User, u.Has))
+	}
+	return out
 }

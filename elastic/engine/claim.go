@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
@@ -83,19 +84,18 @@ func another(js *jobState, sj slurm.Job) bool {
 	return err == nil && tag.Spec.Token != js.rec.Token && !js.is(sj)
 }
 
-// renumbered ends a job whose number is another's by now: slurmctld forgot it. Its move
-// ends first: moves know their job by its number, and would go on with the other one.
+// renumbered ends the move of a job whose number is another's by now: slurmctld forgot it.
+// Moves know their job by its number, and would go on with the other one.
 func (e *Engine) renumbered(ctx context.Context, js *jobState, now time.Time) error {
 	for _, in := range slices.Clone(e.open) {
 		if in.Job != js.rec.ID {
 			continue
 		}
-		next := elastic.Next{Intent: in, Close: elastic.Lost, Why: "slurmctld forgot the job and gave its number to another"}
+		next := elastic.Next{Intent: in, Close: elastic.Lost, Why: reason.NumberGiven}
 		if !e.closeMove(ctx, next, now) {
 			return errors.New("the journal does not take the end of a forgotten job's move, and its number is another job's")
 		}
 		e.settle(in, in, false)
 	}
-	e.ended(js, "forgotten by Slurm", now)
 	return nil
 }

@@ -22,6 +22,7 @@ func (e *Engine) rewind(now time.Time) {
 		atMost(&js.rest, now.Add(settling))
 		atMost(&js.unheard, now.Add(late))
 		atMost(&js.silent, now)
+		atMost(&js.quiet.since, now)
 		atMost(&js.refused.Start.Last, now)
 		atMost(&js.refused.Resize.Last, now)
 		atMost(&js.refused.Obstacle.Last, now)
@@ -29,10 +30,15 @@ func (e *Engine) rewind(now time.Time) {
 		atMost(&js.saving, now)
 		atMost(&js.passAsked, now)
 		atMost(&js.stranded.last, now)
+		atMost(&js.noticed, now)
 		moved, ended := atMost(&js.rec.Moved, now), atMost(&js.rec.Ended, now)
 		js.dirty = js.dirty || moved || ended
 	}
 	atMost(&e.limits.asked, now)
+	atMost(&e.limits.late, now)
+	atMost(&e.accounts.next, now.Add(accountsRest))
+	atMost(&e.away, now)
+	atMost(&e.began, now)
 	e.ahead = later(e.ahead, e.last.Now)
 	atMost(&e.last.Now, now)
 	e.open = slices.Clone(e.open) // the last report has the old ones

@@ -42,6 +42,10 @@ type Ending struct {
 	Limit  time.Duration // of its time; 0 = unknown
 	Reason string        // Slurm's word
 	Words  *checkpoint.LastWords
+	// Declared is the GPU-seconds it had had at the end that it declared, Had in all; 0 =
+	// it says nothing of its length.
+	Declared float64 `json:",omitempty"`
+	Had      float64 `json:",omitempty"`
 }
 
 // endings are the states that say by themselves how a job ended.
@@ -78,7 +82,7 @@ func (js *jobState) ending() Ending {
 		e.How = Forgotten
 	case js.exit == nil && sj.ExitSignal == slurm.LaunchIO:
 		e.How, e.Output, e.Ran, e.Signal = NoOutput, sj.StdOut, false, ""
-	case js.exit == nil && sj.Reason == "JobLaunchFailure":
+	case js.exit == nil && sj.Reason == "JobLaunchFailure" && js.saidNothing(sj): // Slurm 22.05 gives it of any script that a signal ends
 		e.How, e.Ran = NotLaunched, false
 	case js.silent.IsZero() && js.saidNothing(sj) && e.Code == 1 && e.Signal == "":
 		e.How, e.Output = Silent, sj.StdOut
@@ -225,6 +229,14 @@ func sameNodes(place nodes.Placement, sj slurm.Job) bool {
 		}
 	}
 	return len(place.Nodes()) == len(sj.Nodes)
+}
+
+// endedAt is when Slurm says that the job ended; now where it does not.
+func (js *jobState) endedAt(now time.Time) time.Time {
+	if end := js.slurm.End; js.slurm.State.Ended() && !end.IsZero() && end.After(js.rec.Submitted) && end.Before(now) {
+		return end
+	}
+	return now
 }
 
 // endOfRun is when Slurm says that the run ended; now where it does not.

@@ -22,6 +22,7 @@ func TestUnopenedOutputs(t *testing.T) {
 		"20.11":                     {slurm.Job{ExitCode: 1, Reason: "NonZeroExitCode"}, runnerWord{}, Silent},
 		"20.11, after a move":       {slurm.Job{ExitCode: 1, Reason: "NonZeroExitCode", Restarts: 3}, heard, Silent},
 		"a script that was started": {slurm.Job{ExitCode: 1, Reason: "NonZeroExitCode", Restarts: 2}, heard, Failed},
+		"22.05, its runner killed":  {slurm.Job{ExitSignal: 9, Reason: "JobLaunchFailure", Restarts: 2}, heard, Killed},
 		"another exit code":         {slurm.Job{ExitCode: 3, Reason: "NonZeroExitCode"}, runnerWord{}, Failed},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -29,7 +30,7 @@ func TestUnopenedOutputs(t *testing.T) {
 			js := &jobState{slurm: c.slurm, runner: c.runner,
 				rec: JobRecord{State: string(slurm.Failed), Ended: time.Unix(1, 0), FirstRun: time.Unix(0, 1)}}
 			got := js.ending()
-			if got.How != c.want || (got.Output == "/gone/x") != (c.want != Failed) {
+			if got.How != c.want || (got.Output == "/gone/x") != (c.want != Failed && c.want != Killed) {
 				t.Errorf("%+v: %s", got, got)
 			}
 		})

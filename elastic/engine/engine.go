@@ -4,12 +4,13 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/length"
 	"github.com/sluice-hpc/sluice/elastic/policy"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/speed"
 	"github.com/sluice-hpc/sluice/slurm"
 )
@@ -22,8 +23,12 @@ type Config struct {
 	Mailbox Mailbox
 	Policy  policy.Policy
 	Limits  elastic.Limits
-	// Limiter tells the site's limits, which every plan keeps; nil = there are none.
+	// Limiter tells the site's limits, which every plan keeps; nil = there are none. It must
+	// not block for long: see ErrAsking.
 	Limiter slurm.Limiter
+	// Accountant tells how jobs ended that Slurm has forgotten; nil = nobody does. It must
+	// not block for long: see ErrAsking.
+	Accountant slurm.Accountant
 	// Health bounds what runners' words about unfit GPUs can do; zero = nothing.
 	Health elastic.HealthRules
 	// Price is assumed for a job whose moves were not measured yet.
@@ -42,6 +47,9 @@ type Config struct {
 	Proven bool
 	// Edge names the partitions that are edge pools.
 	Edge map[string]bool
+	// By is this daemon's name, which its requests carry: up to 32 letters and digits, and no
+	// other daemon's; "" = none.
+	By string
 	// Mine tells which jobs this engine looks after; nil = every tagged one.
 	Mine func(slurm.Job) bool
 	// Between, when set, is called before every effect of a cycle and between its queries:
@@ -67,6 +75,7 @@ type Engine struct {
 	loaded   bool
 	jobs     map[string]*jobState // by token
 	byID     map[elastic.JobID]*jobState
+	order    []*jobState // see ordered; nil = not known
 	open     []elastic.Intent
 	samples  map[string][]speed.Sample
 	units    map[string]elastic.Unit // by token: what programs of jobs submitted without a unit report in
@@ -77,8 +86,11 @@ type Engine struct {
 	health   elastic.Health
 	kept     elastic.Health // as the journal has it
 	answers  map[answerKey]time.Time
-	unsaved  map[answerKey]time.Time // of answers, what the journal does not have; zero = forgotten
-	lost     map[string]time.Time    // nodes by when they were last seen lost
+	unsaved  map[answerKey]time.Time   // of answers, what the journal does not have; zero = forgotten
+	lengths  map[uint32]length.History // by user
+	lost     map[string]time.Time      // nodes by when they were last seen lost
+	away     time.Time                 // when Slurm last answered again after it had not for a while
+	began    time.Time                 // when Slurm first answered in this life; zero = not yet
 	blind    struct {
 		since time.Time
 		why   string
@@ -90,17 +102,19 @@ type Engine struct {
 	seen struct { // the last look
 		jobs   []slurm.Job
 		nodes  []slurm.Node
-		old    bool    // the nodes were used a second time
+		old    bool    // the nodes were used a second time, or may have changed since
 		around *around // what samples ask of both; nil = nobody asked yet
 	}
-	limits limitsSeen
-	ground *ground // what the refusals there are were judged by; nil = there are none
-	last   elastic.Snapshot
-	next   time.Time // when the next cycle is due
-	ahead  time.Time // the latest time that the clock has shown
-	sealed bool      // last holds a snapshot
-	stores int       // how often speeds were stored
-	report atomic.Pointer[Report]
+	limits   limitsSeen
+	accounts accounts
+	ground   *ground // what the refusals there are were judged by; nil = there are none
+	last     elastic.Snapshot
+	next     time.Time // when the next cycle is due
+	ahead    time.Time // the latest time that the clock has shown
+	sealed   bool      // last holds a snapshot
+	stores   int       // how often speeds were stored
+	told     int       // events so far
+	report   published
 
 	foretold foretold // the last forecast that somebody asked for
 }
@@ -112,11 +126,13 @@ type jobState struct {
 	past      []Segment // earlier ones not yet in the journal
 	had       float64   // GPU-seconds of the runs before seg
 	counted   bool      // had is known
-	dirty     bool      // rec differs from the journal
-	segNew    bool      // seg differs from the journal
-	told      bool      // the comment still lacks the directive, or the incarnation, of rec
+	course    course
+	dirty     bool // rec differs from the journal
+	segNew    bool // seg differs from the journal
+	told      bool // the comment still lacks the directive, or the incarnation, of rec
 	slurm     slurm.Job
 	seen      bool // Slurm showed it in this cycle
+	waited    bool // held, in the look before
 	runner    runnerWord
 	begun     time.Time // first line of the run that was last told of
 	gauged    gauged
@@ -127,16 +143,20 @@ type jobState struct {
 	problem   map[string]string // by source, for people
 	heard     time.Time         // when its progress was last read; zero = not in this life
 	silent    time.Time         // since when its folder has not answered; zero = it does
+	outside   bool              // its last run was ended, and the job requeued, by its user or by Slurm
+	quiet     quiet             // when its runner last gave a sign of life
 	unread    time.Time         // the same, once that is for so long that it was told
 	witness   witness           // what its present run says of its speed against the clock
 	shortened shortened
 	fresh     []speed.Sample        // not yet in the store
 	paces     []speed.Sample        // likewise, seconds a step
 	stored    int                   // Engine.stores when they were stored last
-	said      elastic.Reason        // what the last decision says of it
-	last      string                // how the last move closed
+	said      elastic.JobReason     // what the last decision says of it
+	last      reason.Reason         // how the last move closed
 	hold      bool                  // the last hold through Slurm was sluice's own
 	disown    bool                  // its user took the tag away
+	comment   string                // the last one that could be read,
+	commented elastic.Tag           // and what it says
 	rewrote   bool                  // its comment carried another token, and that was said
 	rest      time.Time             // not started again before; see mourn
 	freed     time.Time             // the runner's sign of life upon which a request was withdrawn last
@@ -154,8 +174,11 @@ type jobState struct {
 	saving    time.Time             // when it was last asked to save before its time limit
 	kept      *checkpoint.Answer    // the last verified checkpoint that was asked for; nil = none in this life
 	took      time.Duration         // what its last such save took; 0 = unknown
+	looked    time.Time             // when accounting was asked last how it ended; zero = not in this life
+	noticed   time.Time             // when it was noticed that it had ended; likewise
 	revived   int                   // the last run that was brought back, counted from 1
 	cleared   int                   // the last run that Slurm was made to forget, likewise
+	struck    struck                // how often somebody killed its runner
 	words     *checkpoint.LastWords // of an ended job; nil when it ended well
 	exit      *checkpoint.Exit      // of an ended job, as its runner saw it; nil when that is not known
 	// stranded is how often it was requeued for it, when last, and in which run, counted from 1.
@@ -187,6 +210,7 @@ func New(cfg Config) *Engine {
 		curves:   map[string]*speed.Curve{},
 		foreseen: map[string]*foresight{},
 		series:   map[string]series{},
+		lengths:  map[uint32]length.History{},
 		lost:     map[string]time.Time{},
 		answers:  map[answerKey]time.Time{},
 		unsaved:  map[answerKey]time.Time{},
@@ -196,11 +220,11 @@ func New(cfg Config) *Engine {
 // Reconfigure changes policy, limits and pace between two cycles.
 func (e *Engine) Reconfigure(change func(*Config)) {
 	change(&e.cfg)
-	e.foretold = foretold{}
+	e.foretold, e.limits.index = foretold{}, nil
 }
 
 // Report returns what the last cycle saw and decided; nil before the first.
-func (e *Engine) Report() *Report { return e.report.Load() }
+func (e *Engine) Report() *Report { return e.report.take() }
 
 // Cycle looks at the world once, moves what has to move and returns when to come
 // again. An error means that nothing was decided in this cycle; running jobs
@@ -212,6 +236,7 @@ func (e *Engine) Cycle(ctx context.Context, now time.Time) (wake time.Time, err 
 		return now.Add(e.cfg.Period), err
 	}
 	e.rewind(now)
+	e.noteAway(now)
 	// 1. Observe: two queries, and the small files of the jobs that run.
 	view, err := e.observe(ctx, now)
 	if err != nil {
@@ -226,8 +251,10 @@ func (e *Engine) Cycle(ctx context.Context, now time.Time) (wake time.Time, err 
 	e.foresee(now)
 	snap := e.snapshot(view, now)
 	// 3. Go on with the moves under way: as many steps as need no new look.
-	acted := e.act(ctx, e.open, snap, now)
-	snap = e.snapshot(view, now)
+	acted, stirred := e.act(ctx, e.open, snap, now)
+	if stirred {
+		snap = e.snapshot(view, now)
+	}
 	// 4. Decide: pure, from the snapshot alone.
 	plan := e.decide(snap)
 	if view.old && len(plan.Open) > 0 {
@@ -237,10 +264,7 @@ func (e *Engine) Cycle(ctx context.Context, now time.Time) (wake time.Time, err 
 		snap = e.snapshot(view, now)
 		plan = e.decide(snap)
 	}
-	if len(plan.Open) > 0 && e.askLimits(ctx, limitsFresh, now) { // nor on old limits
-		snap = e.snapshot(view, now)
-		plan = e.decide(snap)
-	}
+	snap, plan, waits := e.byFreshLimits(ctx, view, snap, plan, now) // nor on old limits
 	// 5. Record: every new move stands in the journal before its first effect.
 	opened, err := e.record(ctx, plan, now)
 	if err != nil {
@@ -249,23 +273,23 @@ func (e *Engine) Cycle(ctx context.Context, now time.Time) (wake time.Time, err 
 	}
 	// 6. Act on the new moves.
 	snap.Intents = e.open
-	acted = e.act(ctx, opened, snap, now) || acted
-	acted = e.tidy(ctx, now) || acted
+	more, _ := e.act(ctx, opened, snap, now)
+	acted = e.tidy(ctx, now) || more || acted
 	// 7. Confirm: what became of it is durable, published, and looked at again.
 	err = e.save(ctx)
 	e.publish(snap, plan, now)
-	return e.wake(now, acted, e.cfg.Policy.Measures(snap)), err
+	return e.wake(now, acted, waits || e.cfg.Policy.Measures(snap)), err
 }
 
-// wake returns when to look again: soon while anything is between two sizes, and
-// before long while a job is measured, which waits at a size until it is known.
-func (e *Engine) wake(now time.Time, acted, measuring bool) time.Time {
+// wake returns when to look again: soon while anything is between two sizes, and before
+// long while a job is measured, which waits at a size until it is known, or moves wait.
+func (e *Engine) wake(now time.Time, acted, waits bool) time.Time {
 	switch {
 	case slices.ContainsFunc(e.open, stopped):
 		return beforeSecond(now.Add(e.cfg.Transition / 2))
 	case acted || len(e.open) > 0 || e.ending(now):
 		return now.Add(e.cfg.Transition)
-	case measuring:
+	case waits:
 		return now.Add(min(e.cfg.Period, measurePeriod))
 	}
 	return e.nextTry(now, now.Add(e.cfg.Period))
@@ -292,15 +316,21 @@ func (e *Engine) sighted(now time.Time) {
 		for _, js := range e.jobs {
 			atLeast(&js.placeless, now) // it could not be asked
 		}
+		e.away = now
+	}
+	if e.began.IsZero() {
+		e.began = now
 	}
 	e.blind.why = ""
 }
 
 // couldNot tells that an action failed.
 func (e *Engine) couldNot(a elastic.Action, job elastic.JobID, err error, now time.Time) {
+	e.told++
 	e.cfg.Events(Event{At: now, Job: job, Kind: "problem", Text: fmt.Sprintf("could not %s: %v", a, err), Err: err})
 }
 
 func (e *Engine) event(at time.Time, job elastic.JobID, kind, text string) {
+	e.told++
 	e.cfg.Events(Event{At: at, Job: job, Kind: kind, Text: text})
 }

@@ -14,8 +14,12 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// ordered returns all known jobs by first submit, then id: the order of service.
+// ordered returns all known jobs by first submit, then id: the order of service. It is the
+// same slice until a job comes or is forgotten, and MUST NOT be changed.
 func (e *Engine) ordered() []*jobState {
+	if e.order != nil {
+		return e.order
+	}
 	out := make([]*jobState, 0, len(e.jobs))
 	for _, js := range e.jobs {
 		out = append(out, js)
@@ -29,6 +33,7 @@ func (e *Engine) ordered() []*jobState {
 		}
 		return slices.Compare([]byte(a.rec.Token), []byte(b.rec.Token))
 	})
+	e.order = out
 	return out
 }
 
@@ -39,6 +44,7 @@ func (e *Engine) fold(ctx context.Context, v view, now time.Time) {
 			continue
 		}
 		e.recount(ctx, js)
+		js.foldCourse(now)
 		js.barred()
 		sj := js.slurm
 		if word := string(sj.State); js.rec.State != word {
@@ -48,10 +54,12 @@ func (e *Engine) fold(ctx context.Context, v view, now time.Time) {
 		case sj.State == slurm.Running:
 			e.foldRunning(ctx, js, now)
 		case sj.State.Ended() && !sj.Completing && !e.reviving(js) && !e.wronged(js, now):
+			e.takeSegment(ctx, js)
 			e.ended(js, string(sj.State), now)
 			_ = e.cfg.Mailbox.Forget(js.rec.Token) // swept again by nobody: the folder is small and harmless
 		case sj.State == slurm.Pending && !sj.Completing:
 			e.mourn(js, now)
+			js.outside = js.outside || js.seg != nil && js.seg.Ended.IsZero() && !e.stoppedByMove(js.rec.ID)
 			e.endSegment(js, now)
 		}
 	}
@@ -61,7 +69,7 @@ func (e *Engine) fold(ctx context.Context, v view, now time.Time) {
 func (e *Engine) reviving(js *jobState) bool {
 	for _, in := range e.open {
 		if in.Job == js.rec.ID && in.Step >= elastic.Verified {
-			return js.slurm.State == slurm.Failed && (!js.runner.ok || in.Kind == elastic.Revival || in.Fallbacks > 0) ||
+			return js.slurm.State == slurm.Failed && (!js.runner.ok || in.Kind == elastic.Revival || in.Fallbacks > 0 || in.Stopped() && js.slurm.Restarts <= in.Restarts) ||
 				js.slurm.State == slurm.Cancelled && in.Kind == elastic.Clearing
 		}
 	}
@@ -102,6 +110,7 @@ func (e *Engine) foldProgress(js *jobState, line checkpoint.Progress, now time.T
 		}
 		return
 	}
+	js.resumedAt(line)
 	js.rec.Done, js.dirty = line.Done, true
 	if js.seg != nil && js.seg.Restarts == line.Restarts {
 		js.seg.DoneTo = line.Done
@@ -163,12 +172,20 @@ func (e *Engine) keep(key string, s speed.Sample) {
 // modelOf is the key under which a job's speeds are kept. Jobs that count in
 // different units never share.
 func (e *Engine) modelOf(rec JobRecord) string {
-	return e.learner(rec) + "/" + string(e.unitOf(rec))
+	return e.keyOf(rec, string(e.unitOf(rec)))
 }
 
 // paceOf is the key under which the time of a job's steps is kept, whatever it
 // counts in.
-func (e *Engine) paceOf(rec JobRecord) string { return e.learner(rec) + "/pace" }
+func (e *Engine) paceOf(rec JobRecord) string { return e.keyOf(rec, "pace") }
+
+// keyOf is learner and a unit.
+func (e *Engine) keyOf(rec JobRecord, unit string) string {
+	if rec.Tag.Spec.Model != "" {
+		return e.learner(rec) + "/" + unit
+	}
+	return "job:" + rec.Token + "/" + unit
+}
 
 // learner is who learns from the job: itself alone, its user's jobs of that model, or
 // everybody's. Speeds are the job's own word, so that a false one could slow the jobs of

@@ -29,14 +29,14 @@ func (e *Engine) Plan(now time.Time) (elastic.Snapshot, Forecast, bool) {
 		return elastic.Snapshot{}, Forecast{}, false
 	}
 	s := e.last.At(later(e.next, now))
-	if f := e.foretold; f.by == e.report.Load() && f.by != nil && s.Now.Sub(f.At).Abs() < planFresh {
+	if f := e.foretold; f.by == e.report.last.Load() && f.by != nil && s.Now.Sub(f.At).Abs() < planFresh {
 		return e.last, f.Forecast, true
 	}
 	s.Jobs = slices.Clone(s.Jobs)
 	e.barAt(&s, e.seen.jobs) // a begin time may have come
 	f := Forecast{At: s.Now, Plan: e.decide(s)}
 	f.Later = e.postponed(s, f.Plan)
-	e.foretold = foretold{f, e.report.Load()}
+	e.foretold = foretold{f, e.report.last.Load()}
 	return e.last, f, true
 }
 
@@ -79,9 +79,9 @@ func (e *Engine) postponed(s elastic.Snapshot, plan elastic.Plan) (out []Postpon
 // due notes when the next cycle is.
 func (e *Engine) due(wake time.Time) {
 	e.next = wake
-	if r := e.report.Load(); r != nil {
+	if r := e.report.last.Load(); r != nil {
 		next := *r
 		next.Next = wake
-		e.report.Store(&next)
+		e.report.last.Store(&next)
 	}
 }

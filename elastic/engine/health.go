@@ -50,7 +50,7 @@ func (e *Engine) hear(now time.Time) {
 // devices returns what the runner of the present run, or of one that has just ended,
 // says of the GPUs that Slurm says the job has; nothing when it has fallen silent, or where it is is not known.
 func (js *jobState) devices(now time.Time) []checkpoint.Devices {
-	ended := js.slurm.State.Ended() && (js.rec.Ended.IsZero() || js.rec.Ended.Equal(now)) // of what failed it, perhaps
+	ended := js.slurm.State.Ended() && (js.rec.Ended.IsZero() || js.noticed.Equal(now)) // of what failed it, perhaps
 	if !js.seen || js.disown || js.slurm.State != slurm.Running && !ended || !js.runner.ok ||
 		js.rec.Restarts != js.slurm.Restarts || now.Sub(js.runner.word.Beat) > speechless {
 		return nil
@@ -123,7 +123,7 @@ func (e *Engine) well(inventory []nodes.Node) []nodes.Node {
 	for _, f := range e.health.Findings(e.cfg.Health) {
 		for i := range inventory {
 			if n := &inventory[i]; f.Excluded && n.Name == f.Node && n.Usable {
-				n.Usable, n.Why = false, "UNFIT ("+f.Why+")"
+				n.Usable, n.Why = false, nodes.Unusable{State: nodes.Unfit, Note: f.Why}
 			}
 		}
 	}

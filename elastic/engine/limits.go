@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 	"time"
@@ -24,8 +26,20 @@ const (
 type limitsSeen struct {
 	slurm.Limits
 	known bool      // they were read once
-	asked time.Time // last, in vain or not
+	asked time.Time // when what is known was asked for, or the last question failed
+	tried time.Time // the cycle that asked last
+	late  time.Time // since when Slurm has been asked and has not answered; zero = it has
 	why   string    // why they could not be read the last time
+	told  bool      // that moves wait for them
+	index *limitsIndex
+}
+
+// sorted is the limits sorted, once for each answer.
+func (l *limitsSeen) sorted() *limitsIndex {
+	if l.index == nil {
+		l.index = indexed(l.Limits)
+	}
+	return l.index
 }
 
 // lookAtLimits asks for the site's limits when those known are old.
@@ -38,25 +52,78 @@ func (e *Engine) lookAtLimits(ctx context.Context, jobs []slurm.Job, now time.Ti
 }
 
 // askLimits reads the site's limits unless those known are younger than that, and
-// reports whether they are others now. Where they cannot be read the last ones stand;
-// where none were ever read no job gets more than it has or its minimum (see caps).
+// reports whether they are others now. An answer that is late is taken by the cycle that finds
+// it: Slurm has none that are fresher. Where limits cannot be read the last ones stand; where
+// none were ever read no job gets more than it has or its minimum (see caps).
 func (e *Engine) askLimits(ctx context.Context, most time.Duration, now time.Time) bool {
-	l := &e.limits
-	if e.cfg.Limiter == nil || !l.asked.IsZero() && now.Sub(l.asked) < most {
+	if e.cfg.Limiter == nil || !e.limits.due(most, min(limitsPeriod, limitsCycles*e.cfg.Period), now) {
 		return false
 	}
-	l.asked = now
+	l := &e.limits
+	l.tried = now
 	fresh, err := e.cfg.Limiter.Limits(ctx)
+	began := now
+	switch asking := errors.Is(err, ErrAsking); {
+	case asking && l.late.IsZero():
+		l.late = now
+		return false
+	case asking && now.Sub(l.late) < limitsPeriod:
+		return false
+	case asking: // it counts as failed, and is still asked
+		err = fmt.Errorf("Slurm has not answered for %s", now.Sub(l.late).Round(time.Second))
+	case !l.late.IsZero():
+		began, l.late = l.late, time.Time{}
+	}
+	l.told = false
 	if err != nil {
 		if l.why == "" {
 			e.event(now, 0, "problem", "the site's limits cannot be read; those known stand: "+err.Error())
 		}
-		l.why = err.Error()
+		l.asked, l.why = now, err.Error()
 		return false
 	}
 	changed := !l.known || !reflect.DeepEqual(l.Limits, fresh)
-	l.Limits, l.known, l.why = fresh, true, ""
+	l.Limits, l.known, l.asked, l.why, l.index = fresh, true, began, "", nil
 	return changed
+}
+
+// due reports whether the limits are to be asked for: those known are older than most, or,
+// after a question that failed, than again. Once a cycle is enough, unless what it got had
+// been under way for as long as limits count as known.
+func (l *limitsSeen) due(most, again time.Duration, now time.Time) bool {
+	age := now.Sub(l.asked)
+	switch {
+	case l.tried.Equal(now) && (!l.late.IsZero() || age < again):
+		return false
+	case !l.late.IsZero(), l.asked.IsZero():
+		return true
+	case l.why != "": // a slurmdbd that hangs takes a call's whole deadline
+		most = max(most, again)
+	}
+	return age >= most
+}
+
+// byFreshLimits makes sure that a plan that opens moves was made by limits that are fresh.
+// waits: Slurm has been asked for them and has not answered yet, so that nothing is opened in
+// this cycle. Once it has failed to answer those known stand.
+func (e *Engine) byFreshLimits(ctx context.Context, v view, s elastic.Snapshot, plan elastic.Plan, now time.Time) (_ elastic.Snapshot, _ elastic.Plan, waits bool) {
+	if len(plan.Open) == 0 {
+		return s, plan, false
+	}
+	if e.askLimits(ctx, limitsFresh, now) {
+		s = e.snapshot(v, now)
+		plan = e.decide(s)
+	}
+	l := &e.limits
+	if len(plan.Open) == 0 || l.late.IsZero() || l.why != "" {
+		return s, plan, false
+	}
+	if !l.told {
+		l.told = true
+		e.event(now, 0, "problem", "no move is opened now: Slurm has been asked for the site's limits and has not answered yet")
+	}
+	plan.Open = nil
+	return s, plan, true
 }
 
 // members are the accounts and users that were in the answer.

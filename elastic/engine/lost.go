@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
@@ -44,7 +43,7 @@ func (e *Engine) settled(inventory []nodes.Node, now time.Time) []nodes.Node {
 		n := &inventory[i]
 		if at, ok := e.lost[n.Name]; ok && n.Usable && now.Before(at.Add(settling)) {
 			n.Usable = false
-			n.Why = fmt.Sprintf("RETURNED (used again from %s)", at.Add(settling).Format(time.TimeOnly))
+			n.Why = nodes.Unusable{State: nodes.Returned, Until: at.Add(settling)}
 		}
 	}
 	return inventory

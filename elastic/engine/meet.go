@@ -21,7 +21,7 @@ func (e *Engine) between() {
 // query, for that job alone. It reports whether the job is in the report now. Like Direct
 // it may be called between two effects of a cycle.
 func (e *Engine) Meet(ctx context.Context, id elastic.JobID, now time.Time) bool {
-	if e.report.Load() == nil || e.blind.why != "" || !e.loaded {
+	if e.report.last.Load() == nil || e.blind.why != "" || !e.loaded {
 		return false
 	}
 	if js := e.byID[id]; js == nil {
@@ -41,8 +41,9 @@ func (e *Engine) Meet(ctx context.Context, id elastic.JobID, now time.Time) bool
 	}
 	e.republish(func(r *Report) {
 		if !slices.ContainsFunc(r.Jobs, func(jr JobReport) bool { return jr.Record.Token == js.rec.Token }) {
-			jr := e.reportOf(js, elastic.Plan{})
-			jr.Job, jr.Why = e.jobOf(js, now), "" // nothing was decided about it yet: who asks for that waits
+			var jr JobReport
+			e.reportOf(&jr, js, elastic.Plan{})
+			jr.Job, jr.Why = e.jobOf(js, now), nil // nothing was decided about it yet: who asks for that waits
 			r.Jobs = append([]JobReport{jr}, r.Jobs...)
 		}
 	})
@@ -51,10 +52,10 @@ func (e *Engine) Meet(ctx context.Context, id elastic.JobID, now time.Time) bool
 
 // republish changes a copy of the last report and hands it to readers.
 func (e *Engine) republish(change func(*Report)) {
-	next := *e.report.Load()
+	next := *e.report.last.Load()
 	next.Jobs = slices.Clone(next.Jobs)
 	change(&next)
-	e.report.Store(&next)
+	e.report.last.Store(&next)
 }
 
 // mostFresh bounds how many files one Refresh reads.
@@ -64,7 +65,7 @@ const mostFresh = 256
 // small read for each, of those first that were not heard for longest. Slurm is asked
 // nothing. It is called between two cycles.
 func (e *Engine) Refresh(now time.Time) {
-	if r := e.report.Load(); r == nil || r.Blind != "" || !e.loaded {
+	if r := e.report.last.Load(); r == nil || r.Blind != "" || !e.loaded {
 		return
 	}
 	var running []*jobState
@@ -90,7 +91,10 @@ func (e *Engine) Refresh(now time.Time) {
 			}
 			jr.Record, jr.Job.Done, jr.Job.Speaks = js.rec, js.rec.Done, js.rec.Speaks || js.rec.Tag.Spec.Signal != ""
 			jr.Job.Curve = js.doubted(e.curveOf(js.rec, now).On(jr.Kind))
-			jr.ETA = etaOf(jr.Job, jr.Kind, now)
+			jr.ETA = etaOf(&jr.Job, jr.Kind, now)
+			if js.seg != nil {
+				jr.Run = *js.seg
+			}
 		}
 	})
 }

@@ -7,15 +7,34 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/speed"
 )
 
 // MaxSamples is how many samples of one model are used, and kept: the newest ones.
 const MaxSamples = 512
+
+// MaxSeries is how many series of samples are kept of the models of one user, or of all
+// users where these share their speeds: those of the newest samples. A model has up to 3
+// (epochs, steps and the time of steps). Models' names are in comments, which users write.
+const MaxSeries = 600
+
+// Owner is what the keys of all series begin with that share in MaxSeries; "" where a
+// series is a job's own, which is forgotten with the job.
+func Owner(key string) string {
+	if user, _, ok := strings.Cut(key, "/model:"); ok && strings.HasPrefix(user, "user:") {
+		return user + "/model:"
+	}
+	if strings.HasPrefix(key, "model:") {
+		return "model:"
+	}
+	return ""
+}
 
 // Memory is a Journal and Samples in memory, for simulation, dry runs and tests.
 // It behaves as the store does, except that it does not survive. The zero value
@@ -117,7 +136,7 @@ func (m *Memory) Advance(ctx context.Context, in elastic.Intent) error {
 }
 
 // Close ends an intent. The first word on how stands.
-func (m *Memory) Close(ctx context.Context, in elastic.Intent, _ elastic.Outcome, _ string, _ time.Time) error {
+func (m *Memory) Close(ctx context.Context, in elastic.Intent, _ elastic.Outcome, _ reason.Reason, _ time.Time) error {
 	return m.write(ctx, "Close", func() error {
 		if old, ok := m.intents[in.ID]; !ok || old.Job != in.Job {
 			return fmt.Errorf("job %d, intent %d: %w", in.Job, in.ID, ErrNoIntent)
@@ -230,8 +249,36 @@ func (m *Memory) AddSamples(ctx context.Context, model string, samples []speed.S
 		}
 		slices.SortStableFunc(all, func(a, b speed.Sample) int { return a.At.Compare(b.At) })
 		m.samples[model] = all[max(0, len(all)-MaxSamples):]
+		m.forgetSeries(Owner(model))
 		return nil
 	})
+}
+
+// forgetSeries drops the series of an owner that were heard of longest ago.
+func (m *Memory) forgetSeries(owner string) {
+	if owner == "" || len(m.samples) <= MaxSeries {
+		return
+	}
+	var of []string
+	for key := range m.samples {
+		if strings.HasPrefix(key, owner) {
+			of = append(of, key)
+		}
+	}
+	slices.SortFunc(of, func(a, b string) int {
+		return cmp.Or(newestOf(m.samples[b]).Compare(newestOf(m.samples[a])), cmp.Compare(b, a))
+	})
+	for _, key := range of[min(len(of), MaxSeries):] {
+		delete(m.samples, key)
+	}
+}
+
+// newestOf is the time of the newest of samples, which are in order of time.
+func newestOf(samples []speed.Sample) time.Time {
+	if len(samples) == 0 {
+		return time.Time{}
+	}
+	return samples[len(samples)-1].At
 }
 
 // Samples returns the newest samples of a model, oldest first.
@@ -245,7 +292,7 @@ func (m *Memory) Samples(ctx context.Context, model string, limit int) ([]speed.
 // NormalIntent returns the intent as a Journal gives it back: times in UTC and
 // without a monotonic part, empty lists nil, no list shared.
 func NormalIntent(in elastic.Intent) elastic.Intent {
-	in.From, in.Target = normalList(in.From), normalList(in.Target)
+	in.From, in.Target, in.Cause = normalList(in.From), normalList(in.Target), reason.Normal(in.Cause)
 	for _, t := range times(&in) {
 		*t = normalTime(*t)
 	}
@@ -260,11 +307,13 @@ func NormalJob(r JobRecord) JobRecord {
 		*t = normalTime(*t)
 	}
 	r.Done, r.Tag.Spec.Total = finite(r.Done), finite(r.Tag.Spec.Total)
+	r.Ending.Declared, r.Ending.Had = finite(r.Ending.Declared), finite(r.Ending.Had)
 	return r
 }
 
 // NormalSegment is NormalIntent for segments.
 func NormalSegment(s Segment) Segment {
+	s.Cause = reason.Normal(s.Cause)
 	s.Place = normalList(s.Place)
 	s.Started, s.Ended = normalTime(s.Started), normalTime(s.Ended)
 	s.DoneFrom, s.DoneTo, s.Seconds = finite(s.DoneFrom), finite(s.DoneTo), finite(s.Seconds)

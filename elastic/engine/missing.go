@@ -37,33 +37,44 @@ func (e *Engine) lookForMissing(ctx context.Context, now time.Time) error {
 }
 
 func (e *Engine) settleMissing(ctx context.Context, missing []*jobState, now time.Time) error {
+	settle := e.settleFew
 	if len(missing) > maxLookups {
-		return e.settleMany(ctx, missing, now)
+		settle = e.settleMany
 	}
+	gone, err := settle(ctx, missing, now)
+	e.departed(ctx, gone, now)
+	return err
+}
+
+// settleFew asks about each job, and returns those that Slurm no longer knows.
+func (e *Engine) settleFew(ctx context.Context, missing []*jobState, now time.Time) (gone []*jobState, err error) {
 	for _, js := range missing {
 		detail, err := e.cfg.Slurm.Job(ctx, slurm.JobID(js.rec.ID))
 		switch {
 		case errors.Is(err, slurm.ErrNotFound):
-			e.forgotten(js, now)
 		case err != nil:
-			return err
-		default:
-			if err := e.shownLate(ctx, js, detail.Job, now); err != nil {
-				return err
+			return gone, err
+		case another(js, detail.Job):
+			if err := e.renumbered(ctx, js, now); err != nil {
+				return gone, err
 			}
+		default:
+			e.shownLate(js, detail.Job, now)
+			continue
 		}
+		gone = append(gone, js)
 	}
-	return nil
+	return gone, nil
 }
 
 // settleMany asks for all jobs a second time, and for maxLookups of the missing ones by
 // number. Where all three answers agree, the jobs are gone. A job that only one of them
 // has contradicts the others, and then nothing is believed. So the cost is bounded
 // whatever the number of jobs, as after an outage longer than Slurm's MinJobAge.
-func (e *Engine) settleMany(ctx context.Context, missing []*jobState, now time.Time) error {
+func (e *Engine) settleMany(ctx context.Context, missing []*jobState, now time.Time) (gone []*jobState, err error) {
 	again, err := e.cfg.Slurm.Jobs(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	shown := make(map[slurm.JobID]slurm.Job, len(again))
 	for _, sj := range again {
@@ -71,26 +82,27 @@ func (e *Engine) settleMany(ctx context.Context, missing []*jobState, now time.T
 	}
 	for _, js := range missing {
 		if sj, there := shown[slurm.JobID(js.rec.ID)]; there && !another(js, sj) {
-			return fmt.Errorf("%w: job %d is missing from one answer and in the next", errSuspicious, js.rec.ID)
+			return nil, fmt.Errorf("%w: job %d is missing from one answer and in the next", errSuspicious, js.rec.ID)
 		}
 	}
 	for _, js := range e.spread(missing) {
 		detail, err := e.cfg.Slurm.Job(ctx, slurm.JobID(js.rec.ID))
 		if err != nil && !errors.Is(err, slurm.ErrNotFound) {
-			return err
+			return nil, err
 		}
 		if err == nil && !another(js, detail.Job) {
-			return fmt.Errorf("%w: job %d is there and missing from two answers", errSuspicious, js.rec.ID)
+			return nil, fmt.Errorf("%w: job %d is there and missing from two answers", errSuspicious, js.rec.ID)
 		}
 	}
 	for _, js := range missing {
-		if _, there := shown[slurm.JobID(js.rec.ID)]; !there {
-			e.forgotten(js, now)
-		} else if err := e.renumbered(ctx, js, now); err != nil {
-			return err
+		if _, there := shown[slurm.JobID(js.rec.ID)]; there {
+			if err := e.renumbered(ctx, js, now); err != nil {
+				return gone, err
+			}
 		}
+		gone = append(gone, js)
 	}
-	return nil
+	return gone, nil
 }
 
 // spread picks maxLookups of the jobs: those that are between two sizes first, for there a
@@ -109,23 +121,13 @@ func (e *Engine) spread(missing []*jobState) []*jobState {
 	return picked
 }
 
-// forgotten ends a job that Slurm no longer knows.
-func (e *Engine) forgotten(js *jobState, now time.Time) {
-	js.slurm = slurm.Job{ID: slurm.JobID(js.rec.ID), UID: js.rec.UID, State: slurm.Unknown}
-	e.ended(js, "forgotten by Slurm", now)
-}
-
 // shownLate takes up a job that the bulk answer lacked and a query for it shows.
-func (e *Engine) shownLate(ctx context.Context, js *jobState, sj slurm.Job, now time.Time) error {
-	switch {
-	case another(js, sj):
-		return e.renumbered(ctx, js, now)
-	case !elastic.Tagged(sj.Comment):
+func (e *Engine) shownLate(js *jobState, sj slurm.Job, now time.Time) {
+	if !elastic.Tagged(sj.Comment) {
 		// Its user took the tag away while it was not shown: let go of what sluice holds.
 		e.disowned(sj, now)
-	default:
-		js.seen, js.slurm = true, sj
-		js.atLeast(sj.Comment)
+		return
 	}
-	return nil
+	js.seen, js.slurm = true, sj
+	js.atLeast(sj.Comment)
 }

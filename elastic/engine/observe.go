@@ -32,7 +32,7 @@ func (e *Engine) load(ctx context.Context, now time.Time) error {
 	if e.loaded {
 		return nil
 	}
-	records, err := e.cfg.Journal.Jobs(ctx, now.Add(-endedMemory))
+	records, err := e.cfg.Journal.Jobs(ctx, now.Add(-EndedMemory))
 	if err != nil {
 		return fmt.Errorf("reading the journal: %w", err)
 	}
@@ -57,6 +57,9 @@ func (e *Engine) load(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return fmt.Errorf("reading which scripts and models have answered: %w", err)
 	}
+	if err := e.recallLengths(ctx, now); err != nil {
+		return err
+	}
 	for _, a := range answers {
 		e.answers[answerKey{a.UID, a.Key}] = a.At
 	}
@@ -69,6 +72,9 @@ func (e *Engine) load(ctx context.Context, now time.Time) error {
 		if !r.Ended.IsZero() {
 			e.hearLast(js)
 		}
+		if js.forgotten() {
+			e.askAgain(now)
+		}
 	}
 	e.open, e.loaded = open, true
 	perhapsAsked(e.open, now)
@@ -79,12 +85,12 @@ func (e *Engine) load(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// endedMemory is how long ended jobs stay in the report.
-const endedMemory = 24 * time.Hour
+// EndedMemory is how long ended jobs stay in the report.
+const EndedMemory = 24 * time.Hour
 
 func (e *Engine) remember(js *jobState) {
 	js.problem = map[string]string{}
-	e.jobs[js.rec.Token] = js
+	e.jobs[js.rec.Token], e.order = js, nil
 	if old := e.byID[js.rec.ID]; old == nil || old.rec.Submitted.Before(js.rec.Submitted) {
 		e.byID[js.rec.ID] = js
 	}
@@ -109,6 +115,7 @@ func (e *Engine) observe(ctx context.Context, now time.Time) (view, error) {
 	if err := e.lookForMissing(ctx, now); err != nil {
 		return view{}, err
 	}
+	e.lookUpForgotten(ctx, now)
 	e.readSplits(ctx, now)
 	e.readMail(now)
 	return v, nil
@@ -128,6 +135,10 @@ func (e *Engine) inventoryFor(ctx context.Context, jobs []slurm.Job) (_ []slurm.
 	fresh, err := e.askNodes(ctx)
 	return fresh, false, err
 }
+
+// Happened says that something did, in Slurm perhaps: the next look asks for the nodes, too.
+// It is called between two cycles.
+func (e *Engine) Happened() { e.seen.old = true }
 
 // askNodes asks Slurm for the nodes. An empty answer is never "nothing there": a
 // cluster has nodes.
@@ -165,13 +176,26 @@ func (e *Engine) match(v view, now time.Time) {
 			e.disowned(sj, now)
 			continue
 		}
-		tag, err := elastic.ParseTag(sj.Comment)
+		tag, err := e.tagOf(sj)
 		if err != nil {
 			e.unreadable(sj, err, now)
 			continue
 		}
 		e.take(sj, tag, now)
 	}
+}
+
+// tagOf reads the job's comment, unless it is the one that was read the last time.
+func (e *Engine) tagOf(sj slurm.Job) (elastic.Tag, error) {
+	js := e.byID[elastic.JobID(sj.ID)]
+	if js != nil && js.comment == sj.Comment {
+		return js.commented, nil
+	}
+	tag, err := elastic.ParseTag(sj.Comment)
+	if js != nil && err == nil {
+		js.comment, js.commented = sj.Comment, tag
+	}
+	return tag, err
 }
 
 // take joins one tagged job to its record. A token belongs to one job and one
@@ -209,6 +233,7 @@ func (e *Engine) take(sj slurm.Job, tag elastic.Tag, now time.Time) {
 		tag.Spec.Array.Open, js.told = false, true
 	}
 	e.livesAgain(js, sj, now)
+	js.waited = phaseOf(js.slurm) == elastic.Held
 	js.seen, js.disown, js.slurm = true, false, sj
 	delete(js.problem, "comment")
 	js.rec.Name, js.rec.Partition = sj.Name, partitionsOf(js.rec.Partition, tag.Partition, sj)
@@ -224,11 +249,13 @@ func (e *Engine) livesAgain(js *jobState, sj slurm.Job, now time.Time) {
 		return
 	}
 	js.rec.Ended, js.rec.Deaf, js.words, js.dirty = time.Time{}, 0, nil, true
+	js.noticed = time.Time{}
 	js.exit, js.rec.Ending = nil, Ending{}
 	e.event(now, js.rec.ID, "adopted", "lives again: its user requeued it")
 }
 
-func sameTag(a, b elastic.Tag) bool { return a.String() == b.String() }
+// sameTag reports whether two tags are written alike.
+func sameTag(a, b elastic.Tag) bool { return a.Equal(b) || a.String() == b.String() }
 
 func (e *Engine) adopt(sj slurm.Job, tag elastic.Tag, now time.Time) *jobState {
 	js := &jobState{dirty: true, rec: JobRecord{
@@ -281,11 +308,14 @@ func (e *Engine) ended(js *jobState, state string, now time.Time) {
 	if !js.rec.Ended.IsZero() {
 		return
 	}
-	js.rec.Ended, js.rec.State, js.dirty = now, state, true
+	js.rec.Ended, js.rec.State, js.dirty = js.endedAt(now), state, true
+	js.noticed = now
 	e.hadRun(js, now)
 	e.hearLast(js)
 	e.endSegment(js, js.endOfRun(now))
 	js.rec.Ending = js.ending()
+	js.tookInAll(now)
+	e.noteLength(js.rec)
 	e.event(now, js.rec.ID, "ended", state+": "+js.ending().String())
 }
 
@@ -316,11 +346,12 @@ func (e *Engine) readRunner(js *jobState, now time.Time) {
 	}
 	if err != nil {
 		js.problem["runner"] = err.Error()
-		js.runner = runnerWord{}
+		js.runner, js.quiet = runnerWord{}, quiet{}
 		return
 	}
 	delete(js.problem, "runner")
 	js.runner = runnerWord{word: word, ok: ok && current(word, js.slurm)}
+	js.noteBeat(now)
 	if a := word.Answer; js.runner.ok && a != nil && a.Checkpoint != "" {
 		js.kept = a
 	}

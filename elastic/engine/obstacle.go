@@ -7,34 +7,35 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
 // noteObstacle notes that Slurm would not start a job that was released, whatever its size
 // and nodes, and which jobs may have what it lacks.
-func (e *Engine) noteObstacle(in elastic.Intent, reason string, now time.Time) {
+func (e *Engine) noteObstacle(in elastic.Intent, said string, now time.Time) {
 	js := e.byID[in.Job]
 	if js == nil {
 		return
 	}
-	js.refused.Obstacle = js.refused.Obstacle.AndNoNodes(nil, reason, now)
-	js.asked, js.holders = askedOf(js), holders(e.seen.jobs, js.slurm, reason)
-	e.event(now, in.Job, "problem", fmt.Sprintf("Slurm does not start it (%s); its GPUs are for others, and the next try is not before %s, unless that changes", reason, js.refused.ObstacleAgain().Format(time.TimeOnly)))
+	js.refused.Obstacle = js.refused.Obstacle.AndNoNodes(nil, reason.SlurmSaid{Text: said}, now)
+	js.asked, js.holders = askedOf(js), holders(e.seen.jobs, js.slurm, said)
+	e.event(now, in.Job, "problem", fmt.Sprintf("Slurm does not start it (%s); its GPUs are for others, and the next try is not before %s, unless that changes", said, js.refused.ObstacleAgain().Format(time.TimeOnly)))
 }
 
 // holders are the running jobs that may have what Slurm would not start the job for:
 // licenses of the same name, or their part of a limit.
-func holders(jobs []slurm.Job, sj slurm.Job, reason string) []slurm.JobID {
+func holders(jobs []slurm.Job, sj slurm.Job, said string) []slurm.JobID {
 	var has func(slurm.Job) bool
 	switch {
-	case strings.HasPrefix(reason, "Licenses"):
+	case strings.HasPrefix(said, "Licenses"):
 		wanted := slurm.LicenseNames(sj.Licenses)
 		has = func(o slurm.Job) bool {
 			return slices.ContainsFunc(slurm.LicenseNames(o.Licenses), func(name string) bool { return slices.Contains(wanted, name) })
 		}
-	case strings.HasPrefix(reason, "Assoc"), strings.HasPrefix(reason, "Max"):
+	case strings.HasPrefix(said, "Assoc"), strings.HasPrefix(said, "Max"):
 		has = func(o slurm.Job) bool { return o.Account == sj.Account || o.UID == sj.UID }
-	case strings.HasPrefix(reason, "QOS"):
+	case strings.HasPrefix(said, "QOS"):
 		has = func(o slurm.Job) bool { return o.QOS == sj.QOS || o.Partition == sj.Partition }
 	default:
 		return nil
@@ -67,7 +68,8 @@ func (e *Engine) obstructed(js *jobState, listed func(slurm.JobID) *slurm.Job, n
 	if r.Times == 0 || !moving && (!now.Before(js.refused.ObstacleAgain()) || e.given(js, listed)) {
 		return elastic.Blocked{}
 	}
-	return elastic.Blocked{Code: elastic.Obstructed, On: r.Why, Until: js.refused.ObstacleAgain(), Since: r.Last, Times: r.Times}
+	said, _ := r.Why.(reason.SlurmSaid)
+	return elastic.Blocked{Code: elastic.Obstructed, On: said.Text, Until: js.refused.ObstacleAgain(), Since: r.Last, Times: r.Times}
 }
 
 // notBegun is the job's own reservation, as long as that lies ahead.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
@@ -62,7 +63,7 @@ func TestObstructed(t *testing.T) {
 		}
 		js := &jobState{holders: []slurm.JobID{1}}
 		js.refused.Idle = true
-		js.refused.Obstacle = js.refused.Obstacle.AndNoNodes(nil, "Licenses", noon)
+		js.refused.Obstacle = js.refused.Obstacle.AndNoNodes(nil, reason.SlurmSaid{Text: "Licenses"}, noon)
 		b := e.obstructed(js, byNumber([]slurm.Job{tc.holder}), noon.Add(tc.after))
 		if waits := b.Code == elastic.Obstructed; waits != tc.waits || waits && (b.On != "Licenses" || b.Times != 1 || !b.Since.Equal(noon)) {
 			t.Errorf("%s: %+v", name, b)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 )
 
 // ErrBusy: the job is between two sizes, or does not run.
@@ -39,11 +40,11 @@ func (e *Engine) Order(ctx context.Context, id elastic.JobID, kind elastic.Kind,
 	case kind == elastic.Park && (js.rec.Tag.Directive.Hold || js.slurm.Held && !js.hold):
 		return fmt.Errorf("job %d %w: it is held, and would not start again; type sluice release %d first", id, ErrBusy, id)
 	}
-	cause := "its user asked for a checkpoint"
+	cause := reason.UserAskedSave
 	if kind == elastic.Park {
-		cause = "its user asked for a requeue"
+		cause = reason.UserAskedRequeue
 	}
-	in := js.intend(kind, cause, now)
+	in := e.intend(js, kind, cause, now)
 	if kind == elastic.Save {
 		in.Target = in.From
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/say"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
@@ -110,7 +111,7 @@ func (e *Engine) ask(ctx context.Context, a elastic.AskCheckpoint, job elastic.J
 	}
 	err := e.cfg.Mailbox.Ask(js.rec.Token, checkpoint.Request{
 		Version: checkpoint.Version, Job: int64(a.Job), ID: a.Request, Incarnation: a.To, Restarts: js.restarts(),
-		Target: a.Target, Asked: now, Deadline: a.Deadline, Why: a.Why, Stop: a.Stop,
+		Target: a.Target, Asked: now, Deadline: a.Deadline, Why: say.Reason(a.Why, now), Stop: a.Stop,
 	})
 	if err != nil || job.Spec.Signal == "" {
 		return err

@@ -125,7 +125,7 @@ func thinned(lines []checkpoint.Progress) []bool {
 // that have waited for longest.
 func (e *Engine) keepSpeeds(ctx context.Context) error {
 	e.stores++
-	all := e.ordered()
+	all := slices.DeleteFunc(slices.Clone(e.ordered()), func(js *jobState) bool { return len(js.fresh)+len(js.paces) == 0 })
 	slices.SortStableFunc(all, func(a, b *jobState) int { return cmp.Compare(a.stored, b.stored) })
 	type store struct {
 		key  string

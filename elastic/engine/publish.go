@@ -17,31 +17,40 @@ func (e *Engine) publish(snap elastic.Snapshot, plan elastic.Plan, now time.Time
 	snap.Intents = slices.Clone(e.open)
 	e.last, e.sealed = snap.Lent(), true
 	r := &Report{At: now, Policy: e.cfg.Policy.Name, Nodes: asSlurmHasThem(snap.Nodes), Demands: demandsAsSlurmHasThem(snap.Demands), Health: e.health.Findings(e.cfg.Health)}
-	jobs := map[elastic.JobID]elastic.Job{}
-	for _, j := range snap.Jobs {
-		jobs[j.ID] = j
+	jobs := make(map[elastic.JobID]*elastic.Job, len(snap.Jobs))
+	for i := range snap.Jobs {
+		jobs[snap.Jobs[i].ID] = &snap.Jobs[i]
 	}
-	var ended []JobReport
-	for _, js := range e.ordered() {
-		jr := e.reportOf(js, plan)
+	var ended []*jobState
+	order := e.ordered()
+	r.Jobs = slices.Grow(e.report.room(), len(order))
+	for _, js := range order {
 		if !js.rec.Ended.IsZero() {
-			jr.Ended, jr.Ending, jr.Why = true, js.ending(), ""
-			ended = append(ended, jr)
+			ended = append(ended, js)
 			continue
 		}
-		jr.Job = jobs[js.rec.ID]
+		r.Jobs = append(r.Jobs, JobReport{})
+		jr := &r.Jobs[len(r.Jobs)-1]
+		e.reportOf(jr, js, plan)
+		if j := jobs[js.rec.ID]; j != nil {
+			jr.Job = *j
+		}
 		if len(jr.Job.Place) > 0 {
 			jr.Kind = snap.Kind(&jr.Job, jr.Job.Place)
 		}
-		jr.ETA = etaOf(jr.Job, jr.Kind, now)
+		jr.ETA = etaOf(&jr.Job, jr.Kind, now)
 		if due := jr.Record.Tag.Spec.Deadline; jr.Due == elastic.DueUnjudged && jr.Record.Promised && due.After(now) {
 			jr.Promised, jr.Due = true, elastic.DuePromised // as it was promised, until a decision says otherwise
 		}
 		jr.Gauged, jr.Utilisation = js.gauged.known && jr.Job.Phase == elastic.Running, js.gauged.share
-		r.Jobs = append(r.Jobs, jr)
 	}
-	r.Jobs = append(r.Jobs, ended...)
-	e.report.Store(r)
+	for _, js := range ended {
+		r.Jobs = append(r.Jobs, JobReport{})
+		jr := &r.Jobs[len(r.Jobs)-1]
+		e.reportOf(jr, js, plan)
+		jr.Ended, jr.Ending, jr.Why = true, js.ending(), nil
+	}
+	e.report.replace(r)
 	e.forgetOld(now)
 }
 
@@ -68,15 +77,18 @@ func asSlurmHasThem(inventory []nodes.Node) []nodes.Node {
 // publishBlind repeats the last report with the reason nothing newer is there.
 func (e *Engine) publishBlind(now time.Time) {
 	r := Report{Policy: e.cfg.Policy.Name}
-	if last := e.report.Load(); last != nil {
+	if last := e.report.last.Load(); last != nil {
 		r = *last
 	}
 	r.Blind, r.BlindFor = e.blind.why, now.Sub(e.blind.since)
-	e.report.Store(&r)
+	e.report.last.Store(&r)
 }
 
-func (e *Engine) reportOf(js *jobState, plan elastic.Plan) JobReport {
-	jr := JobReport{Record: js.rec, Why: js.said.Why, Policy: e.cfg.Policy.Of(js.rec.Partition).Name, Promised: js.said.Promised, Ends: js.said.Ends, Due: js.said.Due, Last: js.last, Kept: js.kept, LastWords: cmp.Or(js.words, js.rec.Ending.Words), Target: plan.Target[js.rec.ID]}
+func (e *Engine) reportOf(jr *JobReport, js *jobState, plan elastic.Plan) {
+	*jr = JobReport{Record: js.rec, Why: js.said.Why, Policy: e.cfg.Policy.Of(js.rec.Partition).Name, Promised: js.said.Promised, Ends: js.said.Ends, Due: js.said.Due, Last: js.last, Kept: js.kept, LastWords: cmp.Or(js.words, js.rec.Ending.Words), Target: plan.Target[js.rec.ID]}
+	if js.seg != nil {
+		jr.Run = *js.seg
+	}
 	for _, source := range slices.Sorted(maps.Keys(js.problem)) {
 		jr.Problems = append(jr.Problems, js.problem[source])
 	}
@@ -86,11 +98,10 @@ func (e *Engine) reportOf(js *jobState, plan elastic.Plan) JobReport {
 			jr.Intent, jr.Target = &copied, in.Target
 		}
 	}
-	return jr
 }
 
 // etaOf is the expected end at the present size; zero when unknown.
-func etaOf(j elastic.Job, kind string, now time.Time) time.Time {
+func etaOf(j *elastic.Job, kind string, now time.Time) time.Time {
 	left, ok := j.Remaining()
 	if !ok || j.Phase != elastic.Running || j.Curve.Samples() == 0 {
 		return time.Time{}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/reason"
+	"github.com/sluice-hpc/sluice/elastic/say"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
@@ -15,7 +17,7 @@ import (
 // at once, which is harmless.
 
 // noteRefused notes that Slurm would not take what a move wrote, and why.
-func (e *Engine) noteRefused(in elastic.Intent, why string, blameless bool, now time.Time) {
+func (e *Engine) noteRefused(in elastic.Intent, why reason.Reason, blameless bool, now time.Time) {
 	js := e.byID[in.Job]
 	if js == nil {
 		return
@@ -33,7 +35,7 @@ func (e *Engine) noteRefused(in elastic.Intent, why string, blameless bool, now 
 		again = r.StartAgain()
 	}
 	js.asked = askedOf(js)
-	e.event(now, in.Job, "problem", fmt.Sprintf("Slurm does not take %s (%s); the next try is not before %s", in.Target, why, again.Format(time.TimeOnly)))
+	e.event(now, in.Job, "problem", fmt.Sprintf("Slurm does not take %s (%s); the next try is not before %s", in.Target, say.Reason(why, now), again.Format(time.TimeOnly)))
 }
 
 // mostFallen is how many moves in a row may come to nothing before the next one waits as
@@ -42,7 +44,7 @@ func (e *Engine) noteRefused(in elastic.Intent, why string, blameless bool, now 
 const mostFallen = 3
 
 // noteFallen notes that a move did not bring its job to run.
-func (e *Engine) noteFallen(js *jobState, in elastic.Intent, why string, now time.Time) {
+func (e *Engine) noteFallen(js *jobState, in elastic.Intent, why reason.Reason, now time.Time) {
 	if !js.silent.IsZero() {
 		return // its folder is what failed
 	}
@@ -56,7 +58,7 @@ func (e *Engine) noteFallen(js *jobState, in elastic.Intent, why string, now tim
 }
 
 // nextTry is when the first of the jobs that wait after a refusal, for their begin time or for
-// other jobs is due, and at the latest the time given.
+// other jobs is due, or of those that run is to save before its end; at the latest the time given.
 func (e *Engine) nextTry(now, latest time.Time) time.Time {
 	for _, js := range e.jobs {
 		if at := js.refused.StartAgain(); at.After(now) && at.Before(latest) && js.rec.Ended.IsZero() {
@@ -64,6 +66,12 @@ func (e *Engine) nextTry(now, latest time.Time) time.Time {
 		}
 		if c := js.blocked.Code; (c == elastic.Depends || c == elastic.Obstructed || c == elastic.Unreachable) && now.Add(dependPeriod).Before(latest) {
 			latest = now.Add(dependPeriod)
+		}
+		if at := js.rest; at.After(now) && at.Before(latest) && js.rec.Ended.IsZero() && js.slurm.State == slurm.Pending {
+			latest = at
+		}
+		if at := e.savesAt(js, now); at.After(now) && at.Before(latest) {
+			latest = at
 		}
 		if at := js.blocked.Until; at.After(now) && at.Before(latest) {
 			latest = at
@@ -118,7 +126,7 @@ func (c *chooser) shun(j *elastic.Job) {
 	}
 	if others := strings.Join(names, ","); others != "" && others != j.Partition {
 		j.Partition = others
-		j.Kept = both(j.Kept, "other nodes are tried first than "+slurm.Compress(j.Refused.Start.Nodes)+", where Slurm would not start it")
+		j.Kept = reason.Join(j.Kept, reason.OthersFirst{Nodes: slurm.Compress(j.Refused.Start.Nodes)})
 	}
 }
 

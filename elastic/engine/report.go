@@ -5,6 +5,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
@@ -31,7 +32,7 @@ type JobReport struct {
 	Ended  bool
 	// Target is where the plan wants the job; equal to Job.Place when it stays.
 	Target nodes.Placement
-	Why    string          // why this size, why now
+	Why    reason.Reason   // why this size, why now
 	Policy string          // of the job's partition
 	Intent *elastic.Intent // the open move, if any
 	// Problems are things a person should know: unreadable progress lines, a
@@ -50,10 +51,12 @@ type JobReport struct {
 	// minutes, from 0 to 1; only where they are Gauged.
 	Gauged      bool
 	Utilisation float64
+	// Run is the present run as far as it has come, or the last one; zero before the first.
+	Run Segment
 	// Kept is the last verified checkpoint that was asked for; nil = none was.
 	Kept *checkpoint.Answer
-	// Last describes how the last move closed.
-	Last string
+	// Last is how the last move closed.
+	Last reason.Reason
 	// Ending is how it ended; zero while it lives.
 	Ending Ending
 	// LastWords are why an ended job did not end well; nil when it did, or when

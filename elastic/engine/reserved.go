@@ -1,12 +1,12 @@
 package engine
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/nodes"
 	"github.com/sluice-hpc/sluice/slurm"
 )
@@ -33,22 +33,15 @@ func (e *Engine) reserve(s *elastic.Snapshot) {
 		if kept.name == "" || !kept.concerns(s, j.Partition) {
 			continue
 		}
-		j.Partition, j.Kept = kept.partition(s, j.Partition), both(j.Kept, kept.why)
+		j.Partition, j.Kept = kept.partition(s, j.Partition), reason.Join(j.Kept, kept.why)
 	}
 }
 
 // both joins what is said for people of two things that keep nodes from a job.
-func both(a, b string) string {
-	if a == "" || b == "" {
-		return a + b
-	}
-	return a + "; " + b
-}
-
 // kept is what reservations leave a job.
 type kept struct {
-	name    string          // of the reservations that concern it
-	why     string          // for people
+	name    string // of the reservations that concern it
+	why     reason.Reason
 	nodes   map[string]bool // kept from it
 	only    map[string]bool // the only nodes it may have; nil = all the others
 	waiting bool            // its own reservation has not begun
@@ -56,7 +49,8 @@ type kept struct {
 
 func keptFrom(l slurm.Limits, id slurm.JobID, limit time.Duration, now time.Time) kept {
 	k := kept{nodes: map[string]bool{}}
-	var names, words []string
+	var names []string
+	var why reason.Reserved
 	own := l.Reserved[id]
 	for _, r := range l.Reservations {
 		switch {
@@ -65,19 +59,18 @@ func keptFrom(l slurm.Limits, id slurm.JobID, limit time.Duration, now time.Time
 			for _, n := range r.Nodes {
 				k.only[n] = true
 			}
-			names, words = append(names, r.Name), append(words, fmt.Sprintf("it is in reservation %s, which has %s", r.Name, slurm.Compress(r.Nodes)))
+			names = append(names, r.Name)
+			why.Of = append(why.Of, reason.InReservation{Reservation: r.Name, Nodes: slurm.Compress(r.Nodes)})
 		case now.Before(r.End) && (limit == 0 || now.Add(limit).After(r.Start)):
 			for _, n := range r.Nodes {
 				k.nodes[n] = true
 			}
 			names = append(names, "-"+r.Name)
-			words = append(words, fmt.Sprintf("reservation %s keeps %s from %s to %s", r.Name, slurm.Compress(r.Nodes), r.Start.Format("2 Jan 15:04"), r.End.Format("2 Jan 15:04")))
+			why.Of = append(why.Of, reason.ReservationKeeps{Reservation: r.Name, Nodes: slurm.Compress(r.Nodes), From: r.Start, To: r.End})
 		}
 	}
-	k.name, k.why = strings.Join(names, ""), strings.Join(words, "; ")
-	if limit == 0 && len(k.nodes) > 0 {
-		k.why += ", and the job has no time limit"
-	}
+	why.NoLimit = limit == 0 && len(k.nodes) > 0
+	k.name, k.why = strings.Join(names, ""), why
 	return k
 }
 
@@ -111,8 +104,8 @@ func (k kept) partition(s *elastic.Snapshot, partitions string) string {
 				continue
 			}
 			node.Partitions = append(slices.Clone(node.Partitions), names[i])
-			if k.only[node.Name] && (strings.HasPrefix(node.Why, "RESERVED") || strings.HasPrefix(node.Why, "MAINT")) {
-				node.Usable, node.Why = true, "" // to its own jobs it is open
+			if k.only[node.Name] && (node.Why.State == "RESERVED" || node.Why.State == "MAINT") {
+				node.Usable, node.Why = true, nodes.Unusable{} // to its own jobs it is open
 			}
 		}
 	}

@@ -2,10 +2,58 @@ package engine
 
 import (
 	"testing"
+	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
 )
+
+// A run that Slurm, its user or a failure started again begins where its program says that
+// it resumed, once: a script started again within its run does not move its beginning.
+func TestARunBeginsWhereItsProgramSays(t *testing.T) {
+	for name, c := range map[string]struct {
+		event    string
+		of       int
+		from, to float64 // of the run so far
+		at       float64
+		want     float64
+	}{
+		"a checkpoint by time":       {"resumed", 1, 25, 25, 15, 15},
+		"progress":                   {"progress", 1, 25, 25, 15, 25},
+		"the run before":             {"resumed", 0, 25, 25, 15, 25},
+		"started again in this run":  {"resumed", 1, 25, 40, 15, 25},
+		"where the run before ended": {"resumed", 1, 25, 25, 25, 25},
+	} {
+		js := &jobState{seg: &Segment{Restarts: 1, DoneFrom: c.from, DoneTo: c.to}}
+		new(Engine).foldProgress(js, checkpoint.Progress{Event: c.event, Restarts: c.of, Done: c.at}, time.Time{}, false)
+		if js.seg.DoneFrom != c.want {
+			t.Errorf("%s: begins at %g, want %g", name, js.seg.DoneFrom, c.want)
+		}
+	}
+}
+
+// TestARunThatBeganAnew: one that found no checkpoint does all again.
+func TestARunThatBeganAnew(t *testing.T) {
+	for name, c := range map[string]struct {
+		state   checkpoint.RunnerState
+		resumed string
+		habit   bool
+		want    float64
+	}{
+		"no checkpoint":               {checkpoint.Training, "", false, 0},
+		"one":                         {checkpoint.Training, "00000004", false, 25},
+		"it still looks":              {checkpoint.Starting, "", false, 25},
+		"its program looks by itself": {checkpoint.Training, "", true, 25},
+	} {
+		js := &jobState{seg: &Segment{Restarts: 1, DoneFrom: 25, DoneTo: 25}}
+		js.rec.Tag.Spec.Habit = c.habit
+		js.runner = runnerWord{ok: true, word: checkpoint.Runner{Restarts: 1, State: c.state, Resumed: c.resumed}}
+		new(Engine).foldProgress(js, checkpoint.Progress{Event: "progress", Restarts: 1, Done: 3}, time.Time{}, false)
+		if js.seg.DoneFrom != c.want || js.seg.DoneTo != 3 {
+			t.Errorf("%s: %g-%g, want it to begin at %g", name, js.seg.DoneFrom, js.seg.DoneTo, c.want)
+		}
+	}
+}
 
 // A run begins where its checkpoint was saved, in the job's unit, if that is known and earlier.
 func TestARunBeginsWhereItResumed(t *testing.T) {
@@ -33,6 +81,25 @@ func TestARunBeginsWhereItResumed(t *testing.T) {
 		js.seg.DoneTo = 60
 		if js.retrace(); js.seg.DoneTo != 60 {
 			t.Errorf("%s: what was done since is lost: %+v", name, *js.seg)
+		}
+	}
+}
+
+// Until its runner has verified a checkpoint, it is not known where a run begins.
+func TestARunThatStillVerifies(t *testing.T) {
+	for name, c := range map[string]struct {
+		state   checkpoint.RunnerState
+		resumed string
+		ok      bool
+		want    bool
+	}{
+		"verifies":                        {checkpoint.Starting, "", true, true},
+		"tries again from what it found":  {checkpoint.Starting, "00000004", true, false},
+		"began from nothing":              {checkpoint.Training, "", true, false},
+		"the word of the run before that": {checkpoint.Starting, "", false, false},
+	} {
+		if got := (runnerWord{ok: c.ok, word: checkpoint.Runner{State: c.state, Resumed: c.resumed}}).chooses(); got != c.want {
+			t.Errorf("%s: %v", name, got)
 		}
 	}
 }

@@ -1,23 +1,23 @@
 package engine
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
+	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
 // wronged reports whether the run that failed was most likely ended by the word owed
 // to an earlier one (see owed): somebody killed it, soon after the job or its node was
-// lost. It is brought back once.
+// lost. It is brought back once. One whose runner was killed is, too.
 func (e *Engine) wronged(js *jobState, now time.Time) bool {
 	if js.slurm.State != slurm.Failed || js.slurm.Completing || js.disown || js.revived > js.slurm.Restarts || !js.killed() {
 		return false
 	}
-	if now.Before(js.rest.Add(owed - settling)) {
+	if js.killedRunner() || now.Before(js.rest.Add(owed-settling)) {
 		return true
 	}
 	return slices.ContainsFunc(js.rec.Place.Nodes(), func(node string) bool {
@@ -38,6 +38,27 @@ func (js *jobState) killed() bool {
 	return exit == nil || exit.Signal != "" || exit.Code > signalled
 }
 
+// struck counts how often in a row a job's runner was killed in runs that went on from
+// the same checkpoint.
+type struck struct {
+	times int
+	from  string
+}
+
+// mostStruck is how often in a row a job is brought back without a newer checkpoint.
+const mostStruck = 2
+
+// killedRunner reports whether a signal ended the job's runner, as the kernel does where
+// memory runs out: nothing was left there to say so or to start the script again. A job
+// that can save is brought back, as after a failure of its node, unless --retries=0.
+func (js *jobState) killedRunner() bool {
+	word, signal := js.runner.word, js.slurm.ExitSignal
+	if !js.runner.ok || word.Exit != nil || word.State == checkpoint.Exited || word.Final || signal == 0 || signal == slurm.LaunchIO {
+		return false
+	}
+	return js.rec.Speaks && js.rec.Tag.Spec.Again && (js.struck.from != word.Resumed || js.struck.times < mostStruck)
+}
+
 // revivals are the moves that bring wronged jobs back.
 func (e *Engine) revivals(now time.Time) []elastic.Intent {
 	var out []elastic.Intent
@@ -45,7 +66,11 @@ func (e *Engine) revivals(now time.Time) []elastic.Intent {
 		if !js.seen || !js.rec.Ended.IsZero() || e.moves(js.rec.ID) || !e.wronged(js, now) {
 			continue
 		}
-		out = append(out, js.bringBack(elastic.Revival, "its run was ended by what Slurm owed to one that was lost", now))
+		var why reason.Reason = reason.OwedToLost
+		if js.killedRunner() {
+			why = reason.RunnerKilled{Signal: js.slurm.ExitSignal}
+		}
+		out = append(out, e.bringBack(js, elastic.Revival, why, now))
 	}
 	return out
 }
@@ -65,25 +90,25 @@ func (e *Engine) clearings(now time.Time) []elastic.Intent {
 		if !js.seen || js.disown || e.moves(js.rec.ID) || phaseOf(js.slurm) != elastic.Held || !e.lingers(js) {
 			continue
 		}
-		out = append(out, js.bringBack(elastic.Clearing, "Slurm still counts it on "+strings.Join(js.slurm.Nodes, "+")+", where it no longer runs", now))
+		out = append(out, e.bringBack(js, elastic.Clearing, reason.CountedStill{Nodes: js.slurm.Nodes}, now))
 	}
 	return out
 }
 
 // bringBack is a move after which the job waits as any other.
-func (js *jobState) bringBack(kind elastic.Kind, cause string, now time.Time) elastic.Intent {
-	in := js.intend(kind, cause, now)
+func (e *Engine) bringBack(js *jobState, kind elastic.Kind, cause reason.Reason, now time.Time) elastic.Intent {
+	in := e.intend(js, kind, cause, now)
 	in.Step = elastic.Verified
 	return in
 }
 
 // intend is a move of the job that no policy asked for, with nothing done yet.
-func (js *jobState) intend(kind elastic.Kind, cause string, now time.Time) elastic.Intent {
+func (e *Engine) intend(js *jobState, kind elastic.Kind, cause reason.Reason, now time.Time) elastic.Intent {
 	to := js.rec.Tag.Incarnation + 1
 	return elastic.Intent{
 		Job: js.rec.ID, Kind: kind, Step: elastic.Intended, To: to, Restarts: js.slurm.Restarts,
 		From: js.rec.Place, Cause: cause, Opened: now, Moved: now,
-		Request: fmt.Sprintf("%d.%d.%d", js.rec.ID, to, now.UnixMilli()),
+		Request: elastic.RequestID(js.rec.ID, to, now, e.cfg.By),
 	}
 }
 
@@ -92,6 +117,12 @@ func (e *Engine) opened(js *jobState, kind elastic.Kind, now time.Time) {
 	switch kind {
 	case elastic.Revival:
 		js.revived = js.slurm.Restarts + 1
+		if js.killedRunner() {
+			if from := js.runner.word.Resumed; from != js.struck.from {
+				js.struck = struck{from: from}
+			}
+			js.struck.times++
+		}
 	case elastic.Save, elastic.Park:
 		js.saving = now
 	case elastic.Clearing:

@@ -1,10 +1,10 @@
 package engine
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 )
 
 // moment is what a save may take beyond what one like it took.
@@ -20,37 +20,36 @@ func (e *Engine) savings(now time.Time) []elastic.Intent {
 		if !js.seen || js.disown || !js.rec.Ended.IsZero() || !js.placeKnown() || e.mute(js) {
 			continue
 		}
-		left, what := e.left(js, now)
+		left, reservation := e.left(js, now)
 		if !js.endsSoon(now, left, e.margin(js)) {
 			continue
 		}
-		if what == timeLimit && e.goesOn(js) {
-			out = append(out, js.intend(elastic.Park, fmt.Sprintf("%s ends it in %s, so it saves and waits again", what, left), now))
+		why := reason.EndsSoon{Reservation: reservation, In: left.Seconds()}
+		if reservation == "" && e.goesOn(js) {
+			why.Again = true
+			out = append(out, e.intend(js, elastic.Park, why, now))
 			continue
 		}
-		in := js.intend(elastic.Save, fmt.Sprintf("%s ends it in %s, so it saves", what, left), now)
+		in := e.intend(js, elastic.Save, why, now)
 		in.Target = in.From
 		out = append(out, in)
 	}
 	return out
 }
 
-// left is how long Slurm lets a running job run still, 0 being for ever, and what ends it
-// then.
-func (e *Engine) left(js *jobState, now time.Time) (left time.Duration, what string) {
-	left, what = js.slurm.TimeLeft, timeLimit
+// left is how long Slurm lets a running job run still, 0 being for ever, and the
+// reservation whose end ends it then; "" = its time limit does.
+func (e *Engine) left(js *jobState, now time.Time) (left time.Duration, reservation string) {
+	left = js.slurm.TimeLeft
 	in := e.limits.Reserved[js.slurm.ID]
 	for _, r := range e.limits.Reservations {
 		rest := r.End.Sub(now).Truncate(time.Second)
 		if in != "" && r.Name == in && rest > 0 && (left == 0 || rest < left) {
-			left, what = rest, "the end of reservation "+r.Name
+			left, reservation = rest, r.Name
 		}
 	}
-	return left, what
+	return left, reservation
 }
-
-// timeLimit is what ends most jobs that do not end by themselves.
-const timeLimit = "its time limit"
 
 // goesOn reports whether the job is requeued before its time limit, with its whole limit
 // before it again. Each run has to have brought it further: else it would never end. A
@@ -79,6 +78,19 @@ func (e *Engine) margin(js *jobState) time.Duration {
 		return min(2*e.cfg.Period+save, limit/4)
 	}
 	return 2*e.cfg.Period + save
+}
+
+// savesAt is when a running job is to save before Slurm ends it; zero where it does not end it.
+// Of a job of a minute that is too late for many a period.
+func (e *Engine) savesAt(js *jobState, now time.Time) time.Time {
+	if !js.seen || js.disown || phaseOf(js.slurm) != elastic.Running {
+		return time.Time{}
+	}
+	left, _ := e.left(js, now)
+	if left <= 0 {
+		return time.Time{}
+	}
+	return now.Add(left - e.margin(js))
 }
 
 // endsSoon reports whether what is left to the job is within the margin, and it was not

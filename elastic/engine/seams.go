@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/speed"
 	"github.com/sluice-hpc/sluice/nodes"
 )
@@ -19,7 +20,7 @@ type Journal interface {
 	// Advance stores an open intent's new step.
 	Advance(ctx context.Context, in elastic.Intent) error
 	// Close ends an intent. Closing it again is no error.
-	Close(ctx context.Context, in elastic.Intent, how elastic.Outcome, why string, at time.Time) error
+	Close(ctx context.Context, in elastic.Intent, how elastic.Outcome, why reason.Reason, at time.Time) error
 	// Open returns the open intents in order of ID.
 	Open(ctx context.Context) ([]elastic.Intent, error)
 	// Written returns the highest incarnation that each job's moves have written, open
@@ -128,6 +129,6 @@ type Segment struct {
 	DoneFrom    float64         `json:"done_from"`
 	DoneTo      float64         `json:"done_to"`
 	Seconds     float64         `json:"seconds"` // a unit of work, lately; 0 = unknown
-	Cause       string          `json:"cause"`
+	Cause       reason.Reason   `json:"-"`
 	Price       elastic.Price   `json:"price"` // paid to get here
 }

@@ -3,6 +3,9 @@ package engine
 import (
 	"context"
 	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 )
 
 // beginSegment opens the history row of a new run, or takes up the one the
@@ -30,20 +33,23 @@ func (e *Engine) beginSegment(ctx context.Context, js *jobState, now time.Time) 
 		Place: js.rec.Place, Started: started, DoneFrom: js.rec.Done, DoneTo: js.rec.Done,
 		Cause: e.causeOf(js),
 	}
-	js.segNew, js.dirty = true, true
+	js.segNew, js.dirty, js.outside = true, true, false
 }
 
 // causeOf says why the run began: the open move, or Slurm and its users.
-func (e *Engine) causeOf(js *jobState) string {
+func (e *Engine) causeOf(js *jobState) reason.Reason {
 	for _, in := range e.open {
+		if in.Job == js.rec.ID && in.Kind == elastic.Start && js.outside {
+			return reason.OutsideSluice{Because: in.Cause}
+		}
 		if in.Job == js.rec.ID {
 			return in.Cause
 		}
 	}
 	if js.slurm.Restarts > 0 {
-		return "requeued outside sluice"
+		return reason.RequeuedOutside
 	}
-	return "started by Slurm"
+	return reason.StartedBySlurm
 }
 
 func (e *Engine) endSegment(js *jobState, now time.Time) {
@@ -94,6 +100,9 @@ func (e *Engine) recount(ctx context.Context, js *jobState) {
 		until := time.Time{}
 		if i+1 < len(old) { // nobody saw its end
 			until = old[i+1].Started
+		}
+		if end := js.rec.Tag.Spec.Total; end > 0 && js.course.of == 0 && seg.DoneTo >= end && seg.held(until) > 0 {
+			js.course = passedBefore(js.had, seg, seg.held(until), end)
 		}
 		js.had += seg.held(until)
 	}

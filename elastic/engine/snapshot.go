@@ -2,10 +2,10 @@ package engine
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
+	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/nodes"
 	"github.com/sluice-hpc/sluice/slurm"
@@ -13,9 +13,10 @@ import (
 
 // snapshot gathers everything the decision may depend on.
 func (e *Engine) snapshot(v view, now time.Time) elastic.Snapshot {
-	s := elastic.Snapshot{Now: now, Before: e.last.Now, Limits: e.cfg.Limits, Nodes: e.settled(e.well(inventory(v)), now)}
+	s := elastic.Snapshot{Now: now, By: e.cfg.By, Before: e.last.Now, Away: e.away, Began: e.began, Limits: e.cfg.Limits, Nodes: e.settled(e.well(inventory(v)), now)}
+	s.Jobs = slices.Grow(s.Jobs, e.living())
 	for _, js := range e.ordered() {
-		if js.rec.Ended.IsZero() && !js.disown {
+		if js.lives() {
 			s.Jobs = append(s.Jobs, e.jobOf(js, now))
 		}
 	}
@@ -46,6 +47,18 @@ func (e *Engine) snapshot(v view, now time.Time) elastic.Snapshot {
 	e.depart(&s, v)
 	e.bar(&s, v)
 	return s
+}
+
+// lives reports whether decisions are about the job.
+func (js *jobState) lives() bool { return js.rec.Ended.IsZero() && !js.disown }
+
+func (e *Engine) living() (n int) {
+	for _, js := range e.jobs {
+		if js.lives() {
+			n++
+		}
+	}
+	return n
 }
 
 // expect settles what is expected of jobs where nothing is said of the kind of node, as far
@@ -122,9 +135,10 @@ func inventory(v view) []nodes.Node {
 	spanning := spans(v.jobs)
 	out := make([]nodes.Node, 0, len(v.nodes))
 	for _, n := range v.nodes {
-		usable, why := n.Usable()
-		if why != "" && n.Reason != "" {
-			why = fmt.Sprintf("%s (%s)", why, n.Reason)
+		usable, state := n.Usable()
+		why := nodes.Unusable{State: state}
+		if !usable {
+			why.Note = n.Reason
 		}
 		out = append(out, nodes.Node{
 			Name: n.Name, Partitions: n.Partitions, Type: n.Kind(), Types: typesOf(n), GPUs: n.GPUs, Used: n.GPUsUsed,
@@ -172,7 +186,7 @@ func (e *Engine) jobOf(js *jobState, now time.Time) elastic.Job {
 		Submitted: r.Submitted, Begun: r.FirstRun, Started: sj.Start, TimeLeft: sj.TimeLeft, TimeLimit: sj.TimeLimit,
 		Speaks: r.Speaks || r.Tag.Spec.Signal != "", Deaf: r.Deaf, Done: r.Done,
 		Curve: e.curveOf(r, now), MIG: js.gauged.mig, Ailing: js.ailing, Price: r.Price, Moved: r.Moved, Rest: later(js.rest, js.unheard),
-		Asked: cmp.Or(r.Tag.Directive.Pin, r.Tag.Spec.Min), Attained: js.attained(now),
+		Asked: cmp.Or(r.Tag.Directive.Pin, r.Tag.Spec.Min), Attained: js.attained(now), Reached: js.course.reached, Stretch: e.stretchOf(r, now),
 	}
 	j.Billing = sj.Billing
 	j.Promised, j.Licenses = r.Promised, slurm.LicenseNames(sj.Licenses)
@@ -187,7 +201,7 @@ func (e *Engine) jobOf(js *jobState, now time.Time) elastic.Job {
 		j.Grown, j.Spec = j.Spec, j.Spec.AtMinimum()
 	}
 	j.MaxNodes = j.Spec.Nodes
-	j.Lingers = e.lingers(js)
+	j.Lingers, j.HeldBefore = e.lingers(js), js.waited
 	j.UserHold = j.Phase == elastic.Running && sj.Held && !js.hold
 	// While a job is being cleaned away Slurm counts its GPUs as free already,
 	// so they must not be taken off what others use.
@@ -197,9 +211,10 @@ func (e *Engine) jobOf(js *jobState, now time.Time) elastic.Job {
 	if j.Phase == elastic.Held && sj.Reason == heldByAdmin && !r.Barred {
 		j.Directive.Hold = true
 	}
-	j.Spoke, j.Unread = js.runner.word.State != "", js.unreadSince(now)
+	j.Spoke, j.Unread, j.Quiet = js.runner.word.State != "", js.unreadSince(now), js.quietSince(now)
 	if js.runner.ok {
 		j.Heartbeat, j.Resumed, j.RunnerOf = js.runner.word.Beat, js.runner.word.Resumed, js.runner.word.Incarnation
+		j.Choosing, j.RetryAt = js.runner.chooses(), js.retryAt(now)
 		j.Rhythm = time.Duration(js.runner.word.Rhythm * float64(time.Second))
 		j.SavesEvery = time.Duration(js.runner.word.Every * float64(time.Second))
 		j.SaveCost = time.Duration(js.runner.word.Cost * float64(time.Second))
@@ -208,6 +223,11 @@ func (e *Engine) jobOf(js *jobState, now time.Time) elastic.Job {
 		}
 	}
 	return j
+}
+
+// chooses reports whether a runner spoke that has yet to find the checkpoint to start from.
+func (w runnerWord) chooses() bool {
+	return w.ok && w.word.State == checkpoint.Starting && w.word.Resumed == ""
 }
 
 func phaseOf(sj slurm.Job) elastic.Phase {

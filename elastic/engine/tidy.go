@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/speed"
 	"github.com/sluice-hpc/sluice/slurm"
 )
@@ -68,7 +69,7 @@ func (e *Engine) chores(js *jobState, now time.Time) []elastic.Action {
 	// runner that says no more is not told again.
 	case phase == elastic.Running && js.runner.ok && pausing[js.runner.word.State] && !js.runner.word.Beat.Equal(js.freed):
 		js.freed = js.runner.word.Beat
-		return []elastic.Action{elastic.WithdrawRequest{Job: js.rec.ID, Why: "no move stands behind it"}}
+		return []elastic.Action{elastic.WithdrawRequest{Job: js.rec.ID, Why: reason.NoMoveBehind}}
 	}
 	return nil
 }
@@ -126,8 +127,9 @@ func (e *Engine) save(ctx context.Context) error {
 func (e *Engine) forgetOld(now time.Time) {
 	e.unlearn()
 	for token, js := range e.jobs {
-		if !js.rec.Ended.IsZero() && now.Sub(js.rec.Ended) > endedMemory {
+		if !js.rec.Ended.IsZero() && now.Sub(later(js.rec.Ended, js.noticed)) > EndedMemory {
 			delete(e.jobs, token)
+			e.order = nil
 			delete(e.units, token)
 			if e.byID[js.rec.ID] == js {
 				delete(e.byID, js.rec.ID)

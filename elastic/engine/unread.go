@@ -28,6 +28,10 @@ const unreadAfter = 10 * time.Second
 // answersBy notes whether the job's folder answers, from what a read or a write of it came to,
 // and reports whether it did.
 func (js *jobState) answersBy(err error) bool {
+	if err == nil {
+		js.silent = time.Time{}
+		return true
+	}
 	var u *Unanswered
 	if !errors.As(err, &u) {
 		js.silent = time.Time{}

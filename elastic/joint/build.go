@@ -2,6 +2,7 @@ package joint
 
 import (
 	"cmp"
+	"math"
 	"math/rand/v2"
 	"slices"
 )
@@ -18,15 +19,19 @@ type Search struct {
 	shares []Share   // memory of places
 	change Change    // the one being made
 	dear   [][]int32 // by job: its sizes, by index, the best value first
-	r      road
+	most   struct {
+		each []float64 // the greatest value that each job could have
+		all  float64   // see ceiling; NaN = not asked for yet
+	}
+	r road
 }
 
 // NewSearch prepares a search.
 func NewSearch(p *Problem) *Search {
 	s := &Search{p: p, f: newFloor(p), places: make([][]Share, len(p.Jobs)), value: make([]float64, len(p.Jobs))}
-	s.dear = make([][]int32, len(p.Jobs))
+	s.dear, s.most.each, s.most.all = make([][]int32, len(p.Jobs)), make([]float64, len(p.Jobs)), math.NaN()
 	for i := range p.Jobs {
-		s.dear[i] = p.Jobs[i].dearest()
+		s.dear[i], s.most.each[i] = p.Jobs[i].dearest(), p.Jobs[i].most()
 	}
 	return s
 }
@@ -77,7 +82,7 @@ func (s *Search) keepShares(split []int) []Share {
 // room is memory for so many shares that nothing else uses.
 func (s *Search) room(n int) []Share {
 	if cap(s.shares)-len(s.shares) < n {
-		s.shares = make([]Share, 0, max(4096, n))
+		s.shares = make([]Share, 0, max(64, min(2*cap(s.shares), 4096), n))
 	}
 	from := len(s.shares)
 	s.shares = s.shares[:from+n]
@@ -129,11 +134,41 @@ func (s *Search) Build(sizes, order []int) (value float64, ok bool) {
 	return s.sum(), ok
 }
 
+// Distinct lists those of the orders for which Build comes to a plan of its own: an order
+// is left out that moves the same jobs in the same order as one before it. Where few jobs
+// change size most orders are left out.
+func (s *Search) Distinct(sizes []int, orders [][]int) [][]int {
+	moving := 0
+	for i, size := range sizes {
+		if s.turn(i, size) >= 0 {
+			moving++
+		}
+	}
+	if moving <= 1 {
+		return orders[:min(1, len(orders))]
+	}
+	var out, had [][]int
+	for _, order := range orders {
+		moved := make([]int, 0, moving)
+		for turn := range 3 {
+			for _, i := range order {
+				if s.turn(i, sizes[i]) == turn {
+					moved = append(moved, i)
+				}
+			}
+		}
+		if !slices.ContainsFunc(had, func(m []int) bool { return slices.Equal(m, moved) }) {
+			had, out = append(had, moved), append(out, order)
+		}
+	}
+	return out
+}
+
 // turn tells when a job is moved; -1 when it stays.
 func (s *Search) turn(i, size int) int {
 	j := &s.p.Jobs[i]
 	switch now := held(j.Now); {
-	case now == size && now > 0:
+	case now == size && now > 0, size == 0 && now == 0 && !j.Must:
 		return -1
 	case s.p.AtOnce:
 		return 0

@@ -14,6 +14,7 @@ type floor struct {
 	types  byType
 	bucket [][]int32 // nodes by class, spanned or not, and free GPUs
 	pos    []int32   // of each node in its bucket
+	key    []int     // and that bucket
 	least  [][]int   // by class: how many nodes have so many GPUs free, or more
 	room   []int     // by class: GPUs free
 	most   int       // greatest cap
@@ -30,7 +31,7 @@ func newFloor(p *Problem) *floor {
 	n := len(p.Nodes)
 	f := &floor{
 		free: make([]int, n), class: make([]int, n), cap: make([]int, n), cpus: make([]int, n), mem: make([]int64, n),
-		spans: make([]int, n), pos: make([]int32, n), spoken: make([]int32, n), share: p.Share, types: newByType(p),
+		spans: make([]int, n), pos: make([]int32, n), key: make([]int, n), spoken: make([]int32, n), share: p.Share, types: newByType(p),
 	}
 	for i, node := range p.Nodes {
 		f.most = max(f.most, node.Free)
@@ -140,8 +141,6 @@ func (f *floor) may(group []int, top, low int) bool {
 	return true
 }
 
-func (f *floor) key(i int) int { return f.slot(f.class[i], f.spans[i] > 0, f.free[i]) }
-
 func (f *floor) slot(class int, spanned bool, free int) int {
 	k := class * 2
 	if spanned {
@@ -151,17 +150,18 @@ func (f *floor) slot(class int, spanned bool, free int) int {
 }
 
 func (f *floor) enter(i int) {
-	b := &f.bucket[f.key(i)]
+	f.key[i] = f.slot(f.class[i], f.spans[i] > 0, f.free[i])
+	b := &f.bucket[f.key[i]]
 	f.pos[i] = int32(len(*b))
 	*b = append(*b, int32(i))
 }
 
 func (f *floor) leave(i int) {
-	b := f.bucket[f.key(i)]
+	b := f.bucket[f.key[i]]
 	last := b[len(b)-1]
 	b[f.pos[i]] = last
 	f.pos[last] = f.pos[i]
-	f.bucket[f.key(i)] = b[:len(b)-1]
+	f.bucket[f.key[i]] = b[:len(b)-1]
 }
 
 // take puts a job's share on its nodes; give takes it off again.

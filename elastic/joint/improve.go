@@ -7,17 +7,29 @@ import (
 
 // Improve goes on from a plan: moves times it takes one to three jobs off the
 // cluster and puts them back at another size, and keeps what raises the sum of
-// values and can still be carried out. The plan must fit the problem.
+// values and can still be carried out. It ends early where nothing can raise it. The plan
+// must fit the problem.
 func (s *Search) Improve(from Plan, moves int, rng *rand.Rand) Plan {
 	s.Resume(from)
-	if len(s.p.Jobs) == 0 {
-		return s.Plan()
-	}
 	t := trial{s: s, rng: rng}
-	for range moves {
-		t.once()
+	for kept := true; moves > 0; moves-- {
+		if kept && (s.Tops() || s.ceiling()-s.sum() < leastGain/10) {
+			break
+		}
+		kept = t.once()
 	}
 	return s.Plan()
+}
+
+// Tops reports whether every job has the most valuable place it could have anywhere: then
+// no other plan is worth more.
+func (s *Search) Tops() bool {
+	for i := range s.p.Jobs {
+		if s.value[i] < s.most.each[i] {
+			return false
+		}
+	}
+	return true
 }
 
 // Worth is the value of a place to a job; 0 of none, and of one it does not accept.
@@ -67,6 +79,9 @@ func sameSplit(split []int, place []Share) bool {
 	return true
 }
 
+// leastGain is the least by which a move has to raise the sum of values: less is rounding.
+const leastGain = 1e-12
+
 // trial is what one move needs.
 type trial struct {
 	s   *Search
@@ -74,9 +89,9 @@ type trial struct {
 	who [3]int
 }
 
-// once tries one move. The order in which the jobs come back is that in which they
-// were drawn.
-func (t *trial) once() {
+// once tries one move and reports whether it was kept. The order in which the jobs come
+// back is that in which they were drawn.
+func (t *trial) once() bool {
 	c, n := t.s.Begin(), t.draw()
 	for _, i := range t.who[:n] {
 		c.Off(i)
@@ -86,9 +101,11 @@ func (t *trial) once() {
 			c.Best(i, size)
 		}
 	}
-	if before, after, ok := c.sums(); !ok || after <= before+1e-12*max(1, before) || !t.s.reachable() {
+	if before, after, ok := c.sums(); !ok || after <= before+leastGain*max(1, before) || !t.s.reachable() {
 		c.Undo()
+		return false
 	}
+	return true
 }
 
 // draw picks one to three different jobs.

@@ -26,14 +26,15 @@ func (s *Search) place(i, size int) (spot, bool) {
 	}
 	options := j.At(size)
 	broken := math.MaxInt
-	for _, o := range options {
+	for k := range options {
+		o := &options[k]
 		if len(best.place) > 0 && o.Value <= best.value && !s.near(o.Value, best) {
 			break
 		}
 		kept := s.shares
-		place, breaks := s.fit(j, &o)
+		place, breaks := s.fit(j, o)
 		if place == nil && o.Loose {
-			place, breaks = s.fitLoosely(j, &o)
+			place, breaks = s.fitLoosely(j, o)
 		}
 		if place != nil && !sameShares(place, j.Now) && (o.Value > best.value || (s.near(o.Value, best) && breaks < broken)) {
 			best, broken = spot{place, o.Value, false}, breaks

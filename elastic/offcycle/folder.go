@@ -30,6 +30,7 @@ const (
 // and read once finished is set.
 type work struct {
 	kind     kind
+	what     string // tells one write from another; "" = it is never taken for an earlier one
 	uid      uint32
 	offset   int64
 	do       func(*work)
@@ -58,6 +59,7 @@ type folder struct {
 	slow  bool  // its last read that was waited for, or came since, took too long
 	word  *work // the newest that was read
 	lines *work // read, and not handed out
+	given *work // the last change, given up while it was under way
 	used  time.Time
 }
 
@@ -66,6 +68,16 @@ func (f *folder) find(k kind) *work {
 		if o.kind == k {
 			return o
 		}
+	}
+	return nil
+}
+
+// made is the write of that name, should it be the last change and have been given up: under
+// way still, or done without an error. On a server that is slow every time nothing would
+// ever count as done.
+func (f *folder) made(what string) *work {
+	if o := f.given; o != nil && what != "" && o.what == what && (!o.finished || o.err == nil) {
+		return o
 	}
 	return nil
 }

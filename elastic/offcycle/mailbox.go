@@ -2,6 +2,7 @@ package offcycle
 
 import (
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -75,7 +76,7 @@ func (m *Mailbox) Runner(token string, uid uint32) (checkpoint.Runner, bool, err
 
 // RunnerNow waits for a read that begins after the call.
 func (m *Mailbox) RunnerNow(token string, uid uint32) (checkpoint.Runner, bool, error) {
-	w, err := m.act(token, uid, func(w *work) { w.word, w.ok, w.err = m.under.RunnerNow(token, uid) })
+	w, err := m.act(token, uid, "", func(w *work) { w.word, w.ok, w.err = m.under.RunnerNow(token, uid) })
 	if w == nil {
 		return checkpoint.Runner{}, false, err
 	}
@@ -105,21 +106,23 @@ func (m *Mailbox) Progress(token string, uid uint32, offset int64) ([]checkpoint
 	return nil, offset, nil, f.late(o)
 }
 
-// Ask writes a request.
+// Ask writes a request. One that was written late, with an earlier deadline, is written.
 func (m *Mailbox) Ask(token string, r checkpoint.Request) error {
-	_, err := m.act(token, unknown, func(w *work) { w.err = m.under.Ask(token, r) })
+	same := r
+	same.Asked, same.Deadline = time.Time{}, time.Time{}
+	_, err := m.act(token, unknown, fmt.Sprintf("ask %+v", same), func(w *work) { w.err = m.under.Ask(token, r) })
 	return err
 }
 
 // Withdraw removes whatever request there is.
 func (m *Mailbox) Withdraw(token string) error {
-	_, err := m.act(token, unknown, func(w *work) { w.err = m.under.Withdraw(token) })
+	_, err := m.act(token, unknown, "withdraw", func(w *work) { w.err = m.under.Withdraw(token) })
 	return err
 }
 
 // Aim writes the target.
 func (m *Mailbox) Aim(token string, t checkpoint.Target) error {
-	_, err := m.act(token, unknown, func(w *work) { w.err = m.under.Aim(token, t) })
+	_, err := m.act(token, unknown, fmt.Sprintf("aim %+v", t), func(w *work) { w.err = m.under.Aim(token, t) })
 	return err
 }
 
@@ -131,31 +134,41 @@ func (m *Mailbox) Forget(token string) error {
 	if len(f.todo) >= mostTodo {
 		return f.late(f.todo[0])
 	}
-	f.word, f.lines = nil, nil
+	f.word, f.lines, f.given = nil, nil, nil
 	m.add(f, &work{kind: change, do: func(w *work) { w.err = m.under.Forget(token) }})
 	return nil
 }
 
 // act does one thing in the folder and waits for it; the work is nil when it was not done in
 // time. What has not begun by then is not begun any more, and what has may still happen:
-// BEFORE anything else does in that folder.
-func (m *Mailbox) act(token string, uid uint32, do func(*work)) (*work, error) {
+// BEFORE anything else does in that folder. Who calls again for the same, and for nothing
+// else meanwhile, is told of what happened late.
+func (m *Mailbox) act(token string, uid uint32, what string, do func(*work)) (*work, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	f := m.at(token, uid)
+	o := f.made(what)
+	if o != nil && o.finished {
+		f.given = nil
+		return o, nil
+	}
 	if len(f.todo) > 0 && m.now().Sub(f.todo[0].asked) > actWait {
 		return nil, f.late(nil)
 	}
 	if m.acts.left(f.uid, m.now()) <= 0 {
 		return nil, errNotTried
 	}
-	o := m.add(f, &work{kind: change, uid: uid, do: do})
+	if o == nil {
+		o, f.given = m.add(f, &work{kind: change, what: what, uid: uid, do: do}), nil
+	}
 	m.wait(o, f, &m.acts, actWait)
 	switch {
 	case o.finished:
 		return o, o.err
 	case !o.begun:
 		f.drop(o)
+	default:
+		f.given = o
 	}
 	return nil, f.late(o)
 }

@@ -307,3 +307,50 @@ func TestForgetWaitsForNothing(t *testing.T) {
 	d.answer("a")
 	eventually(t, "it is forgotten", func() bool { return len(d.done()) == mostTodo })
 }
+
+// A write that takes too long each time counts as done at the next call for the same, and for
+// that alone.
+func TestLateWriteCountsAsDone(t *testing.T) {
+	d, now := newDisk(), time.Now()
+	m := NewMailbox(d, time.Now)
+	slow := func(call func() error) {
+		t.Helper()
+		d.hang("a")
+		if err := call(); !late(err) {
+			t.Fatalf("on a folder that hangs: %v", err)
+		}
+		before := len(d.done())
+		d.answer("a")
+		eventually(t, "the write to be done", func() bool { return len(d.done()) > before })
+		eventually(t, "the folder to be idle", func() bool { m.mu.Lock(); defer m.mu.Unlock(); return len(m.folders["a"].todo) == 0 })
+	}
+	ask := func(id string, deadline time.Time) func() error {
+		return func() error { return m.Ask("a", checkpoint.Request{ID: id, Asked: now, Deadline: deadline}) }
+	}
+	slow(ask("r1", now))
+	d.hang("a")
+	if err := ask("r1", now.Add(time.Minute))(); err != nil {
+		t.Errorf("asked again for what was written: %v", err)
+	}
+	if err := ask("r2", now)(); !late(err) {
+		t.Errorf("asked for something else: %v", err)
+	}
+	d.answer("a")
+	slow(ask("r3", now))
+	if err := m.Withdraw("a"); err != nil {
+		t.Error(err)
+	}
+	if err := ask("r3", now)(); err != nil {
+		t.Error(err)
+	}
+	if got := d.done(); !slices.Equal(got, []string{"ask r1 a", "ask r2 a", "ask r3 a", "withdraw a", "ask r3 a"}) {
+		t.Errorf("was done: %q", got)
+	}
+	d.hang("a")
+	for range 2 {
+		if _, _, err := m.RunnerNow("a", 1); !late(err) {
+			t.Errorf("a look of this moment: %v", err)
+		}
+	}
+	d.answer("a")
+}

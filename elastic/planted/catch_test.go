@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -23,6 +24,7 @@ const (
 	panicked verdict = "panicked"
 	hung     verdict = "hung"
 	broken   verdict = "ended without a verdict"
+	slain    verdict = "ended by a signal" // by itself, by what it tested, or by somebody who stopped the campaign
 )
 
 // patience is how long one run of tests may take. It is there to end runs that
@@ -44,12 +46,22 @@ type outcome struct {
 // of their own when there is one, and runs those it names.
 func (p plant) try(ctx context.Context, overlay, dir string) outcome {
 	program := filepath.Join(dir, "tests")
+	if text, err := p.build(ctx, overlay, program); err != nil {
+		return outcome{verdict: unbuilt, text: text}
+	}
+	return p.run(ctx, program, environment(overlay))
+}
+
+func (p plant) build(ctx context.Context, overlay, program string) (string, error) {
 	build := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", fmt.Sprintf("-race=%t", p.Race), "-ldflags=-s -w", "-o", program, "./"+p.Room)
 	build.Dir = source
 	build.Env = environment(overlay)
-	if text, err := build.CombinedOutput(); err != nil {
-		return outcome{verdict: unbuilt, text: string(text)}
-	}
+	text, err := build.CombinedOutput()
+	return string(text), err
+}
+
+// run runs the tests that the fault names.
+func (p plant) run(ctx context.Context, program string, env []string) outcome {
 	limit := p.Within
 	if limit == 0 {
 		limit = patience
@@ -59,13 +71,12 @@ func (p plant) try(ctx context.Context, overlay, dir string) outcome {
 	run := exec.CommandContext(ctx, "/bin/sh", "-c", p.bounded(), program, "-test.v", "-test.failfast",
 		fmt.Sprintf("-test.short=%t", p.Short), "-test.skip", p.Skip, "-test.run", p.Run)
 	run.Dir = filepath.Join(source, p.Room) // where go test would run it
-	run.Env = environment(overlay)
+	run.Env = env
 	run.WaitDelay = time.Second
+	began := time.Now()
 	text, err := run.CombinedOutput()
 	o := judge(string(text), err, ctx.Err() != nil)
-	if state := run.ProcessState; state != nil {
-		o.took = state.UserTime() + state.SystemTime()
-	}
+	o.took = time.Since(began)
 	return o
 }
 
@@ -111,11 +122,23 @@ func judge(text string, err error, late bool) outcome {
 		o.verdict = idle
 	case errors.As(err, &exit) && exit.ExitCode() == 1 && fails != nil:
 		o.verdict, o.test, o.word = failed, fails[1], firstWord(text)
+	case signalled(err):
+		o.verdict = slain
 	default:
 		o.verdict = broken
 		o.text += fmt.Sprintf("\n(%v)", err)
 	}
 	return o
+}
+
+// signalled reports whether a signal ended the program.
+func signalled(err error) bool {
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) {
+		return false
+	}
+	status, ok := exit.Sys().(syscall.WaitStatus)
+	return ok && status.Signaled()
 }
 
 // firstWord is what the first assertion that failed said, on one line.

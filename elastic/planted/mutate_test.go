@@ -19,18 +19,18 @@ type mutant struct {
 	line       int
 	start, end int // what is replaced, in bytes
 	text       string
+	fn         *ast.FuncDecl // the function it is in; nil among tables and constants
+	number     int           // in a program that has many of them, from 1
 }
 
-// plant is the mutant as a fault: its file whole, since its words may stand there twice.
-func (m mutant) plant(r chamber) (plant, error) {
+// edits are the mutant as a fault's: its file whole, since its words may stand there twice.
+func (m mutant) edits() ([]edit, error) {
 	raw, err := os.ReadFile(filepath.Join(source, m.file))
-	if err != nil {
-		return plant{}, err
-	}
 	was := string(raw)
-	p := plant{Name: m.Name, Room: r.dir, Run: r.run, Skip: r.skip, Short: true}
-	p.Edits = []edit{{m.file, was, was[:m.start] + m.text + was[m.end:]}}
-	return p, nil
+	if err != nil {
+		return nil, err
+	}
+	return []edit{{m.file, was, was[:m.start] + m.text + was[m.end:]}}, nil
 }
 
 // mutantsOf lists all mutants of a file, in the order of its text.
@@ -49,12 +49,12 @@ func mutantsOf(file string) ([]mutant, error) {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
 			if d.Body != nil {
-				f.in = d.Name.Name
+				f.in, f.fn = d.Name.Name, d
 				f.early(d)
 				ast.Inspect(d.Body, f.visit)
 			}
 		case *ast.GenDecl: // tables and constants
-			f.in = "-"
+			f.in, f.fn = "-", nil
 			ast.Inspect(d, f.visit)
 		}
 	}
@@ -74,6 +74,7 @@ func mutantsOf(file string) ([]mutant, error) {
 type mutator struct {
 	set      *token.FileSet
 	file, in string
+	fn       *ast.FuncDecl
 	raw      string
 	all      []mutant
 }
@@ -87,7 +88,7 @@ func (f *mutator) add(rule string, from, to token.Pos, text string) {
 		words = append(words[:60], '~')
 	}
 	name := fmt.Sprintf("%s: %s: %s: %s", f.file, f.in, rule, string(words))
-	f.all = append(f.all, mutant{Name: name, file: f.file, line: f.set.Position(from).Line, start: start, end: end, text: text})
+	f.all = append(f.all, mutant{Name: name, file: f.file, line: f.set.Position(from).Line, start: start, end: end, text: text, fn: f.fn})
 }
 
 func (f *mutator) of(n ast.Node) string { return f.raw[f.at(n.Pos()):f.at(n.End())] }

@@ -160,7 +160,7 @@ func (c *campaign) control(ctx context.Context, p plant) error {
 
 // TestJudge: what counts as caught and what does not.
 func TestJudge(t *testing.T) {
-	exit := func(code string) error { return exec.Command("/bin/sh", "-c", "exit "+code).Run() }
+	exit := func(how string) error { return exec.Command("/bin/sh", "-c", how).Run() }
 	const fail = "=== RUN   TestA\n    a_test.go:7: I5 job 1:\n        too early\n--- FAIL: TestA (0.01s)\nFAIL\n"
 	for _, c := range []struct {
 		text string
@@ -172,15 +172,17 @@ func TestJudge(t *testing.T) {
 		{text: "--- PASS: TestA (0.00s)\nPASS\n", want: passed},
 		{text: "testing: warning: no tests to run\nPASS\n", want: idle},
 		{text: "--- SKIP: TestA (0.00s)\nPASS\n", want: idle},
-		{text: fail, err: exit("1"), want: failed, word: "I5 job 1: too early"},
-		{text: "==================\nWARNING: DATA RACE\n" + fail, err: exit("1"), want: failed, word: "data race"},
-		{text: fail + "panic: no luck [recovered]\n", err: exit("2"), want: panicked},
-		{text: "panic: no luck\n", err: exit("2"), want: panicked},
-		{text: "fatal error: all goroutines are asleep\n", err: exit("2"), want: panicked},
-		{text: fail, err: exit("3"), want: broken},
-		{text: "", err: exit("1"), want: broken},
+		{text: fail, err: exit("exit 1"), want: failed, word: "I5 job 1: too early"},
+		{text: "==================\nWARNING: DATA RACE\n" + fail, err: exit("exit 1"), want: failed, word: "data race"},
+		{text: fail + "panic: no luck [recovered]\n", err: exit("exit 2"), want: panicked},
+		{text: "panic: no luck\n", err: exit("exit 2"), want: panicked},
+		{text: "fatal error: all goroutines are asleep\n", err: exit("exit 2"), want: panicked},
+		{text: fail, err: exit("exit 3"), want: broken},
+		{text: "", err: exit("exit 1"), want: broken},
+		{text: "", err: exit("kill -9 $$"), want: slain},
+		{text: fail + "panic: no luck\n", err: exit("kill -9 $$"), want: panicked},
 		{text: "", err: errors.New("no such program"), want: broken},
-		{text: fail, err: exit("1"), late: true, want: hung},
+		{text: fail, err: exit("exit 1"), late: true, want: hung},
 	} {
 		if o := judge(c.text, c.err, c.late); o.verdict != c.want || o.word != c.word {
 			t.Errorf("%q, %v: %s %q, want %s %q", c.text, c.err, o.verdict, o.word, c.want, c.word)

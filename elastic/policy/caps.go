@@ -1,12 +1,11 @@
 package policy
 
 import (
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/speed"
 )
 
@@ -35,25 +34,25 @@ type bounds struct {
 	snap elastic.Snapshot
 	jobs []bound // in order of the snapshot
 	gpus int     // of the largest node
-	said map[*elastic.Cap]string
+	said map[*elastic.Cap]reason.Reason
 }
 
 // bound is one job within the limits.
 type bound struct {
-	never tooLong      // set where no change of the cluster lets it start
-	array *elastic.Cap // the %N of its array, where that keeps it from starting
+	never reason.NeverStarts // set where no change of the cluster lets it start
+	array *elastic.Cap       // the %N of its array, where that keeps it from starting
 	elastic.Job
 	role  role
 	now   int // GPUs it has or is promised
 	sizes []int
 	pin   int
-	out   bool   // not decided about: it keeps what it has
-	why   string // why it has no more, or waits; "" when no limit concerns it
-	gives bool   // it is to give back, for one that waits within the same limit
+	out   bool          // not decided about: it keeps what it has
+	why   reason.Reason // the limit for which it has no more, or waits; nil when none concerns it
+	gives bool          // it is to give back, for one that waits within the same limit
 }
 
 func newBounds(s elastic.Snapshot) *bounds {
-	b := &bounds{snap: s, jobs: make([]bound, len(s.Jobs)), said: map[*elastic.Cap]string{}}
+	b := &bounds{snap: s, jobs: make([]bound, len(s.Jobs)), said: map[*elastic.Cap]reason.Reason{}}
 	all := 0
 	for _, n := range s.Nodes {
 		b.gpus, all = max(b.gpus, n.GPUs), all+n.GPUs
@@ -61,7 +60,7 @@ func newBounds(s elastic.Snapshot) *bounds {
 	for i, ej := range s.Jobs {
 		j := &b.jobs[i]
 		j.Job, j.now, j.pin = ej, s.Committed(ej).GPUs(), ej.Directive.Pin
-		j.role, _ = (&job{Job: ej, now: j.now}).classified(s)
+		j.role, _ = (&job{Job: ej, now: j.now}).classified(&s)
 		if j.role == fixed {
 			continue
 		}
@@ -97,9 +96,9 @@ func (b *bounds) alone(j *bound, c *elastic.Cap) {
 	}
 	j.sizes = few
 	if !c.Least || len(few) == 0 {
-		j.why = b.words(c)
+		j.why = b.limit(c)
 		if c.MaxTime > 0 {
-			j.never = tooLong{j.ID, j.TimeLimit, c.MaxTime, c.Partition}
+			j.never = reason.NeverStarts{Job: int64(j.ID), Asked: j.TimeLimit.Seconds(), MaxTime: c.MaxTime.Seconds(), Partition: c.Partition}
 		}
 	}
 }
@@ -114,7 +113,7 @@ func (b *bounds) cost(j *bound, c *elastic.Cap, n int) int {
 
 // settle takes out the jobs to which the limits leave nothing to decide.
 func (b *bounds) settle(j *bound) {
-	if j.role != fixed && j.why != "" {
+	if j.role != fixed && j.why != nil {
 		j.out = j.out || len(j.sizes) == 0 || j.pin > 0 && !slices.Contains(j.sizes, j.pin)
 	}
 }
@@ -129,7 +128,7 @@ func (b *bounds) snapshot() elastic.Snapshot {
 			continue
 		}
 		ej := j.Job
-		if j.role != fixed && j.why != "" {
+		if j.role != fixed && j.why != nil {
 			ej.Spec = j.within()
 		}
 		if j.gives {
@@ -239,7 +238,7 @@ func (b *bounds) divide(s share) bool {
 	for i, j := range s.members {
 		if s.given[i] > most[i] {
 			changed = true
-			if j.atMost(most[i], b.words(s.Cap)); j.out && s.Throttle {
+			if j.atMost(most[i], b.limit(s.Cap)); j.out && s.Throttle {
 				j.array = s.Cap
 			}
 			b.settle(j)
@@ -257,7 +256,7 @@ func (j *bound) least() int {
 }
 
 // atMost strikes out the sizes above n; with 0 the job waits.
-func (j *bound) atMost(n int, why string) {
+func (j *bound) atMost(n int, why reason.Reason) {
 	j.why = why
 	j.sizes = slices.DeleteFunc(j.sizes, func(k int) bool { return k > n })
 	if len(j.sizes) == 0 {
@@ -321,7 +320,7 @@ func (b *bounds) giveWay(s share, short int) {
 	}
 	for i, j := range s.members {
 		if to[i] < j.now {
-			j.pin, j.gives, j.why = to[i], true, b.words(s.Cap)
+			j.pin, j.gives, j.why = to[i], true, b.limit(s.Cap)
 		}
 	}
 }
@@ -331,13 +330,10 @@ func (b *bounds) yields(j *bound) bool {
 	return j.role == movable && !j.out && j.pin == 0 && !b.snap.Resting(&j.Job) && len(j.sizes) > 0
 }
 
-// words says what a limit is, and who uses it.
-func (b *bounds) words(c *elastic.Cap) string {
-	if !c.Shared() {
-		return c.Name
-	}
-	if b.said[c] == "" {
-		b.said[c] = fmt.Sprintf("%s (%s)", c.Name, b.snap.Using(*c))
+// limit is what a limit is, and who uses it.
+func (b *bounds) limit(c *elastic.Cap) reason.Reason {
+	if b.said[c] == nil {
+		b.said[c] = b.snap.Limit(*c)
 	}
 	return b.said[c]
 }
@@ -350,23 +346,23 @@ func (b *bounds) explain(a elastic.Allocation) elastic.Allocation {
 		j := &b.jobs[i]
 		d := a[j.ID]
 		switch {
-		case j.out && j.now == 0 && j.never.most > 0:
-			d = elastic.Decision{Why: j.never.String()}
+		case j.out && j.now == 0 && j.never.MaxTime > 0:
+			d = elastic.Decision{Why: j.never}
 		case j.out && j.now == 0 && j.array != nil:
-			d = elastic.Decision{Why: throttled{j.array.Most}.String()}
+			d = elastic.Decision{Why: reason.Throttled{Most: j.array.Most}}
 		case j.out && j.now == 0 && j.pin > 0:
-			d = elastic.Decision{Why: fmt.Sprintf("waits for %s, to which it is pinned: within %s", gpus(j.pin), j.why)}
+			d = elastic.Decision{Why: reason.WaitsPinned{GPUs: j.pin, Because: reason.Within{Limit: j.why}}}
 		case j.out && j.now == 0:
-			d = elastic.Decision{Why: fmt.Sprintf("waits for %s: within %s", gpus(j.Spec.Min), j.why)}
+			d = elastic.Decision{Why: reason.Waits{GPUs: j.Spec.Min, Because: reason.Within{Limit: j.why}}}
 		case j.out:
-			d = elastic.Decision{GPUs: j.now, Why: fmt.Sprintf("keeps %s: started again, it would not be within %s", gpus(j.now), j.why)}
+			d = elastic.Decision{GPUs: j.now, Why: reason.Keeps{GPUs: j.now, Because: reason.RestartBeyond{Limit: j.why}}}
 		case j.gives && d.GPUs < j.now:
-			d.Why = fmt.Sprintf("%s: another job waits within %s", change(j.now, d.GPUs), j.why)
-		case j.why != "" && len(j.sizes) > 0 && d.GPUs >= j.sizes[len(j.sizes)-1]:
-			if head, isMost := strings.CutSuffix(d.Why, "that is its maximum"); isMost {
-				d.Why = head + "no more within " + j.why
+			d.Why = reason.Resizes{From: j.now, To: d.GPUs, Because: reason.AnotherWaitsWithin{Limit: j.why}}
+		case j.why != nil && len(j.sizes) > 0 && d.GPUs >= j.sizes[len(j.sizes)-1]:
+			if no := (reason.NoMoreWithin{Limit: j.why}); reason.Cause(d.Why) == reason.AtMaximum {
+				d.Why = reason.Recause(d.Why, no)
 			} else {
-				d.Why += "; no more within " + j.why
+				d.Why = reason.Join(d.Why, no)
 			}
 		default:
 			continue

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/policy"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
@@ -171,7 +172,7 @@ func TestACapAloneMovesNobody(t *testing.T) {
 		a := policy.All[0].Decide(s)
 		for _, j := range s.Jobs {
 			if was := s.Committed(j).GPUs(); a[j.ID].GPUs < was && free[j.ID].GPUs >= was && used > s.Caps[0].Most && !s.Caps[0].Each {
-				t.Fatalf("job %d goes from %d to %d: %s\n%s", j.ID, was, a[j.ID].GPUs, a[j.ID].Why, dump(s))
+				t.Fatalf("job %d goes from %d to %d: %s\n%s", j.ID, was, a[j.ID].GPUs, sentence(a[j.ID].Why), dump(s))
 			}
 		}
 	})
@@ -184,7 +185,7 @@ func group(most, others int, ids ...elastic.JobID) elastic.Cap {
 		c.Jobs[id] = true
 	}
 	if others > 0 {
-		c.Users = []string{fmt.Sprintf("job 77 of bob has %d", others)}
+		c.Users = []reason.Use{{Job: 77, User: "bob", Has: fmt.Sprint(others)}}
 	}
 	return c
 }
@@ -275,7 +276,7 @@ func TestDecisionsWithinCaps(t *testing.T) {
 		{"GPU minutes that run: a move has the whole time limit before it", []elastic.Job{lasts(on(1, 4, n1(2)), time.Hour, 10*time.Minute)},
 			[]elastic.Cap{{Name: "GrpTRESRunMins=gres/gpu=150", Of: elastic.GPUs, Most: 150, Minutes: true, Jobs: map[elastic.JobID]bool{1: true}}}, map[elastic.JobID]int{1: 2}, nil},
 		{"GPU minutes that are used up start nothing and grow nothing", []elastic.Job{on(1, 4, n1(1)), held(2, 1, 4)}, []elastic.Cap{{Name: "GrpTRESMins=gres/gpu=100 of account phys, which is used up", Of: elastic.Jobs, Each: true, Jobs: map[elastic.JobID]bool{1: true, 2: true}}},
-			map[elastic.JobID]int{1: 1, 2: 0}, map[elastic.JobID]string{1: "keeps 1 GPU: started again, it would not be within GrpTRESMins=gres/gpu=100", 2: "waits for 1 GPU: within GrpTRESMins=gres/gpu=100 of account phys, which is used up"}},
+			map[elastic.JobID]int{1: 1, 2: 0}, map[elastic.JobID]string{1: "stays at 1 GPU: started again, it would not be within GrpTRESMins=gres/gpu=100", 2: "waits for 1 GPU: within GrpTRESMins=gres/gpu=100 of account phys, which is used up"}},
 		{"without a time limit there is no end of minutes", []elastic.Job{held(1, 1, 4)}, []elastic.Cap{{Name: "MaxTRESMins=gres/gpu=120", Of: elastic.GPUs, Most: 1 << 30, Each: true, Minutes: true, Jobs: map[elastic.JobID]bool{1: true}}},
 			map[elastic.JobID]int{1: 0}, map[elastic.JobID]string{1: "within MaxTRESMins=gres/gpu=120"}},
 		{"at least", []elastic.Job{held(1, 1, 8)}, []elastic.Cap{{Name: "MinTRES", Of: elastic.GPUs, Most: 3, Least: true, Jobs: map[elastic.JobID]bool{1: true}}, group(3, 0, 1)}, map[elastic.JobID]int{1: 3}, nil},
@@ -285,8 +286,8 @@ func TestDecisionsWithinCaps(t *testing.T) {
 			s.Caps = tc.caps
 			a := policy.All[0].Decide(s)
 			for id, want := range tc.want {
-				if a[id].GPUs != want || !strings.Contains(a[id].Why, tc.say[id]) {
-					t.Errorf("job %d gets %d, want %d: %s", id, a[id].GPUs, want, a[id].Why)
+				if a[id].GPUs != want || !strings.Contains(sentence(a[id].Why), tc.say[id]) {
+					t.Errorf("job %d gets %d, want %d: %s", id, a[id].GPUs, want, sentence(a[id].Why))
 				}
 			}
 		})

@@ -2,13 +2,13 @@ package policy
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/deadline"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/speed"
 )
 
@@ -206,26 +206,23 @@ func (d dues) passed(j *job) bool {
 	return !d.once && !j.Spec.Deadline.IsZero() && !j.Spec.Deadline.After(d.snap.Now)
 }
 
-// because says in a few words what a job's deadline does to its size.
-func (d dues) because(_ *words, j *job) string {
+// because is what a job's deadline does to its size.
+func (d dues) because(_ *reasons, j *job) reason.Reason {
 	if j.Spec.Deadline.IsZero() {
-		return "jobs with deadlines come first; what they leave goes where it saves most"
+		return reason.DeadlinesFirst
 	}
-	due, said := j.Spec.Deadline.In(d.snap.Now.Location()), d.told[j.ID]
+	due, said := j.Spec.Deadline, d.told[j.ID]
 	switch said.Due {
 	case elastic.DuePromised:
-		return fmt.Sprintf("it ends by %s, %s before its deadline, on what is planned for it", clock(said.Ends), span(due.Sub(said.Ends).Seconds()))
+		return reason.EndsBy{Ends: said.Ends, Spare: due.Sub(said.Ends).Seconds()}
 	case elastic.DuePassed:
-		return fmt.Sprintf("its deadline of %s has passed: it counts as a job without one", clock(due))
+		return reason.DeadlinePassed{Deadline: due}
 	case elastic.DueUnknown:
-		return fmt.Sprintf("its deadline of %s cannot be promised: its speed is not known yet", clock(due))
+		return reason.DeadlineUnknown{Deadline: due}
 	case elastic.DueUnjudged:
-		return fmt.Sprintf("its deadline of %s is judged when it can be moved", clock(due))
+		return reason.DeadlineUnjudged{Deadline: due}
 	}
-	if said.Ends.IsZero() {
-		return fmt.Sprintf("its deadline of %s cannot be met, and no end is in sight", clock(due))
-	}
-	return fmt.Sprintf("its deadline of %s cannot be met; it could end at %s", clock(due), clock(said.Ends))
+	return reason.DeadlineUnmet{Deadline: due, Ends: said.Ends}
 }
 
 // due is what a plan makes of a job's deadline.
@@ -244,13 +241,10 @@ func (d dues) due(j *job, promised bool) elastic.Due {
 }
 
 // waiting says why a job waits that could be placed, as far as deadlines are the reason.
-func (d dues) waiting(w *words, j *job) string {
-	text := d.waits[j.ID].words(j.least())
-	if text != "" && !j.Spec.Deadline.IsZero() {
-		text += "; " + d.because(w, j)
+func (d dues) waiting(w *reasons, j *job) reason.Reason {
+	why := d.waits[j.ID].why(j.least())
+	if why != nil && !j.Spec.Deadline.IsZero() {
+		why = reason.Join(why, d.because(w, j))
 	}
-	return text
+	return why
 }
-
-// clock is a time as Slurm writes it.
-func clock(t time.Time) string { return t.Format("2006-01-02T15:04:05") }

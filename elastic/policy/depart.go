@@ -1,11 +1,11 @@
 package policy
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
@@ -41,7 +41,7 @@ type exodus struct {
 // may reports whether the job can be moved, and the decision leaves it on a node that it
 // should leave.
 func (e *exodus) may(j *elastic.Job) bool {
-	role, _ := (&job{Job: *j, at: j.Place, now: j.GPUs()}).classified(e.s)
+	role, _ := (&job{Job: *j, at: j.Place, now: j.GPUs()}).classified(&e.s)
 	on := slices.ContainsFunc(j.Departures, func(d elastic.Departure) bool { return e.where.Target[j.ID].On(d.Node) > 0 })
 	// To a size that its user gave it through Slurm alone nothing may move it again.
 	return role == movable && on && !e.onEdge(j) && j.Spec.Allows(j.GPUs(), j.GPUs())
@@ -51,7 +51,7 @@ func (e *exodus) may(j *elastic.Job) bool {
 func (e *exodus) leave(j *elastic.Job, d elastic.Departure) {
 	last := d.Cause == elastic.Maintenance
 	if e.s.Resting(j) && !last {
-		e.stays(j, d, "it moved a moment ago; it moves again when its cooldown is over")
+		e.stays(j, d, reason.MovedJustNow)
 		return
 	}
 	for _, n := range e.sizes(j, last) {
@@ -60,11 +60,11 @@ func (e *exodus) leave(j *elastic.Job, d elastic.Departure) {
 		}
 	}
 	if !last {
-		e.stays(j, d, "there is no room for it elsewhere; it moves when there is, or ends there")
+		e.stays(j, d, reason.NoRoomElsewhere)
 		return
 	}
 	next := maps.Clone(e.a)
-	next[j.ID] = elastic.Decision{Leaves: true, Why: "saves and waits for other GPUs: " + d.String()}
+	next[j.ID] = elastic.Decision{Leaves: true, Why: reason.Leaves{Because: d.Why()}}
 	e.a, e.where = next, elastic.Arrange(e.s, next)
 }
 
@@ -90,7 +90,7 @@ func (e *exodus) move(j *elastic.Job, n int, d elastic.Departure, within elastic
 		return false
 	}
 	next, was := maps.Clone(within), within[j.ID]
-	next[j.ID] = elastic.Decision{GPUs: n, Place: to, Promised: was.Promised && n == j.GPUs(), Why: fmt.Sprintf("moves to %s with %s: %s", to, gpus(n), d)}
+	next[j.ID] = elastic.Decision{GPUs: n, Place: to, Promised: was.Promised && n == j.GPUs(), Why: reason.MovesTo{To: to, GPUs: n, Because: d.Why()}}
 	after := elastic.Arrange(e.s, next)
 	if !after.Target[j.ID].Equal(to) || !unhurt(e.s, before, after, j.ID, next[j.ID]) {
 		return false
@@ -135,15 +135,15 @@ func (e *exodus) ungrown(but elastic.JobID) elastic.Allocation {
 		if next == nil {
 			next = maps.Clone(e.a)
 		}
-		next[k.ID] = elastic.Decision{GPUs: k.GPUs(), Promised: d.Promised, Why: fmt.Sprintf("stays at %s: idle GPUs go first to jobs that leave their nodes", gpus(k.GPUs()))}
+		next[k.ID] = elastic.Decision{GPUs: k.GPUs(), Promised: d.Promised, Why: reason.Keeps{GPUs: k.GPUs(), Because: reason.LeaversFirst}}
 	}
 	return next
 }
 
 // stays says why the job stays where it is; a decision to shrink it stands.
-func (e *exodus) stays(j *elastic.Job, d elastic.Departure, why string) {
+func (e *exodus) stays(j *elastic.Job, d elastic.Departure, why reason.Reason) {
 	if was := e.a[j.ID]; was.GPUs == j.GPUs() && (len(was.Place) == 0 || was.Place.Equal(j.Place)) {
-		was.Why = fmt.Sprintf("stays at %s, and %s: %s", gpus(j.GPUs()), d, why)
+		was.Why = reason.StaysOn{GPUs: j.GPUs(), Leaving: d.Why(), Because: why}
 		e.a = maps.Clone(e.a)
 		e.a[j.ID] = was
 	}

@@ -64,11 +64,11 @@ func TestDepartures(t *testing.T) {
 				if d.Leaves {
 					got = -1
 				}
-				if got != want || want != 0 && !strings.Contains(d.Why, "kernel update") {
+				if got != want || want != 0 && !strings.Contains(sentence(d.Why), "kernel update") {
 					t.Errorf("%s, %s, %s: %+v, want %d", name, cause, p.Name, d, want)
 				}
-				if want == 0 && cause == elastic.Draining && s.Jobs[0].Speaks && !s.Jobs[0].MIG && !s.Jobs[0].UserHold && !strings.Contains(d.Why, "n1 is draining (kernel update)") {
-					t.Errorf("%s, %s: stays: %s", name, p.Name, d.Why)
+				if want == 0 && cause == elastic.Draining && s.Jobs[0].Speaks && !s.Jobs[0].MIG && !s.Jobs[0].UserHold && !strings.Contains(sentence(d.Why), "n1 is draining (kernel update)") {
+					t.Errorf("%s, %s: stays: %s", name, p.Name, sentence(d.Why))
 				}
 			}
 		}

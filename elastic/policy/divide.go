@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/speed"
 )
 
@@ -102,11 +103,11 @@ type division struct {
 	// starts: it says too who is started, and in which order.
 	starts bool
 	rigid  bool // jobs get the size their user asked for, or none
-	// because says in a few words why a job gets what it gets.
-	because func(w *words, j *job) string
-	// waits, when set, says why a job waits for which there may be GPUs; "" when it does
+	// because is why a job gets what it gets.
+	because func(w *reasons, j *job) reason.Reason
+	// waits, when set, says why a job waits for which there may be GPUs; nil when it does
 	// not know.
-	waits func(w *words, j *job) string
+	waits func(w *reasons, j *job) reason.Reason
 }
 
 // allocate is a round of a division. Where jobs may be stopped, everybody may go
@@ -126,7 +127,7 @@ func (d division) allocate(s elastic.Snapshot) elastic.Allocation {
 		r.enlarge()
 	}
 	r.divide(d)
-	return r.decide(func(i int) string { return r.divided(d, i) })
+	return r.decide(func(i int) reason.Reason { return r.divided(d, i) })
 }
 
 // divide has the rule divide what is idle and what the jobs hold that may be

@@ -1,20 +1,17 @@
 package policy
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 )
 
 // edf is the baseline of the next deadline first: in that order jobs get all the GPUs
 // that make them faster. Jobs without a deadline come last.
 func edf(s elastic.Snapshot) elastic.Allocation {
-	return division{rule: nextDeadline, stops: true, because: func(_ *words, j *job) string {
-		if j.Spec.Deadline.IsZero() {
-			return "the next deadline first, and it has none"
-		}
-		return fmt.Sprintf("the next deadline first, and its own is %s", clock(j.Spec.Deadline))
+	return division{rule: nextDeadline, stops: true, because: func(_ *reasons, j *job) reason.Reason {
+		return reason.NextDeadline{Deadline: j.Spec.Deadline}
 	}}.allocate(s)
 }
 

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
@@ -9,7 +10,7 @@ import (
 // many as it accepts; never resized. What ordinary jobs wait for is not free
 // beyond the job's minimum.
 func ef(s elastic.Snapshot) elastic.Allocation {
-	return entry{policy: "ef", size: minimum, more: everything, why: "the job at the head of the queue gets all it can have"}.allocate(s)
+	return entry{policy: "ef", size: minimum, more: everything, why: reason.EFRule}.allocate(s)
 }
 
 // everything finds the largest place the job accepts; the one it has when there is

@@ -1,11 +1,15 @@
 package policy
 
-import "github.com/sluice-hpc/sluice/elastic"
+import (
+	"github.com/sluice-hpc/sluice/elastic"
+
+	"github.com/sluice-hpc/sluice/elastic/reason"
+)
 
 // fcfs is the baseline of one minimum each: first come, first served, and never
 // resized.
 func fcfs(s elastic.Snapshot) elastic.Allocation {
-	return entry{policy: "fcfs", size: minimum, why: "its minimum, and the fcfs policy gives no more"}.allocate(s)
+	return entry{policy: "fcfs", size: minimum, why: reason.FCFSRule}.allocate(s)
 }
 
 // minimum is the size at which a job can start.

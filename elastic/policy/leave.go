@@ -1,10 +1,10 @@
 package policy
 
 import (
-	"fmt"
 	"maps"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
@@ -28,7 +28,7 @@ func leave(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation {
 			continue
 		}
 		next := maps.Clone(a)
-		next[j.ID] = elastic.Decision{GPUs: j.GPUs(), Place: to, Why: fmt.Sprintf("moves to %s with %s: one of those it has is unfit", to, gpus(j.GPUs()))}
+		next[j.ID] = elastic.Decision{GPUs: j.GPUs(), Place: to, Why: reason.MovesTo{To: to, GPUs: j.GPUs(), Because: reason.UnfitGPU}}
 		if after := elastic.Arrange(s, next); after.Target[j.ID].Equal(to) && unhurt(s, before, after, j.ID, next[j.ID]) {
 			a, before = next, after
 		}
@@ -45,7 +45,7 @@ func leaves(s elastic.Snapshot, j *elastic.Job, a elastic.Allocation) bool {
 	if s.Resting(j) {
 		return false
 	}
-	role, _ := (&job{Job: *j, at: j.Place, now: j.GPUs()}).classified(s)
+	role, _ := (&job{Job: *j, at: j.Place, now: j.GPUs()}).classified(&s)
 	// To a size that its user gave it through Slurm alone nothing may move it again.
 	return role == movable && j.Spec.Allows(j.GPUs(), j.GPUs())
 }

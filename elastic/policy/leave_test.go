@@ -93,7 +93,7 @@ func TestLeavingTakesWhatIsIdle(t *testing.T) {
 	} {
 		at := nodes.Placement{{Node: "n1", GPUs: 2}}
 		s := elastic.Snapshot{Now: now, Nodes: []nodes.Node{
-			{Name: "n1", GPUs: 4, Used: 2, Partitions: []string{"gpu"}, Why: "UNFIT (GPU 0: lost)"},
+			{Name: "n1", GPUs: 4, Used: 2, Partitions: []string{"gpu"}, Why: nodes.Unusable{State: nodes.Unfit, Note: "GPU 0: lost"}},
 			{Name: "n2", GPUs: 4, Partitions: []string{"gpu"}, Usable: true},
 		}, Jobs: []elastic.Job{{ID: 1, Partition: "gpu", Phase: elastic.Running, Place: at, Speaks: true, Ailing: true, Spec: elastic.Spec{Min: 2, Max: 2}}}}
 		c.change(&s)
@@ -117,7 +117,7 @@ func TestNothingIsGivenBackInVain(t *testing.T) {
 	s.Jobs, s.Nodes = []elastic.Job{j}, nodes.With(s.Nodes, j.Load(j.Place))
 	for _, p := range policy.All {
 		if a := p.Allocate(s); p.Name != "srpt" && a[1].GPUs < 3 { // srpt has jobs on what they asked for
-			t.Errorf("%s: job 1 gives GPUs back: %s", p.Name, a[1].Why)
+			t.Errorf("%s: job 1 gives GPUs back: %s", p.Name, sentence(a[1].Why))
 		}
 	}
 }

@@ -49,9 +49,12 @@ func (o *outlook) solve(p *joint.Problem) (joint.Plan, bool) {
 	var best joint.Plan
 	found := false
 	for _, sizes := range o.candidates(p, effort.candidates) {
-		for _, order := range joint.Orders(sizes, effort.orders, rng) {
+		for _, order := range search.Distinct(sizes, joint.Orders(sizes, effort.orders, rng)) {
 			if value, ok := search.Build(sizes, order); ok && (!found || value > best.Value) {
 				best, found = search.Plan(), true
+				if search.Tops() {
+					return best, true
+				}
 			}
 		}
 	}

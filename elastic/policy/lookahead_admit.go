@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"fmt"
 	"slices"
 	"time"
 )
@@ -79,7 +78,7 @@ func (o *outlook) shut(heads []*prospect) {
 		most := max(p.now, p.terms.least) // a promise comes before those who wait
 		p.choices = slices.DeleteFunc(p.choices, func(c choice) bool { return c.gpus > most && p.now != 0 })
 		if len(p.choices) == 0 {
-			o.fix(p, fmt.Sprintf("job %d waits for %s and comes first", p.behind.ID, gpus(p.behind.least())))
+			o.fix(p, p.behind.comesFirst())
 		}
 	}
 }

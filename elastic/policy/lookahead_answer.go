@@ -1,11 +1,11 @@
 package policy
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/joint"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/speed"
 	"github.com/sluice-hpc/sluice/nodes"
 )
@@ -29,7 +29,10 @@ func (o *outlook) answer(plan joint.Plan) elastic.Allocation {
 			few.Jobs = append(few.Jobs, o.snap.Jobs[i])
 		}
 	}
-	where := elastic.Arrange(few, a)
+	var where elastic.Arrangement
+	if len(few.Jobs) > 0 {
+		where = elastic.Arrange(few, a)
+	}
 	for _, j := range few.Jobs {
 		if _, decided := a[j.ID]; decided && !where.Park[j.ID] {
 			a[j.ID] = elastic.Decision{GPUs: where.Target[j.ID].GPUs(), Place: where.Target[j.ID]}
@@ -95,7 +98,7 @@ func (o *outlook) words(a elastic.Allocation, plan joint.Plan) foresight {
 	return w
 }
 
-func (w foresight) why(p *prospect, d elastic.Decision) string {
+func (w foresight) why(p *prospect, d elastic.Decision) reason.Reason {
 	switch {
 	case p.role == fixed:
 		return p.still
@@ -104,38 +107,38 @@ func (w foresight) why(p *prospect, d elastic.Decision) string {
 	case p.now == 0:
 		return w.begins(p, d)
 	case d.GPUs == 0:
-		return "stops after a checkpoint and waits: " + w.creed.sooner
+		return reason.Stops{Because: w.creed.sooner}
 	case p.pin > 0 && d.GPUs == p.pin && p.now == p.pin:
-		return fmt.Sprintf("keeps %s: pinned to it", gpus(p.now))
+		return reason.Keeps{GPUs: p.now, Because: reason.Pinned}
 	case p.pin > 0 && d.GPUs == p.pin:
-		return fmt.Sprintf("%s: its user pinned it to %d", change(p.now, d.GPUs), p.pin)
+		return reason.Resizes{From: p.now, To: d.GPUs, Because: reason.PinnedTo{GPUs: p.pin}}
 	case p.pin > 0:
-		return fmt.Sprintf("keeps %s: pinned to %d, which cannot be had now", gpus(d.GPUs), p.pin)
+		return reason.Keeps{GPUs: d.GPUs, Because: reason.PinnedUnavailable{GPUs: p.pin}}
 	case d.GPUs < p.now && len(w.starts)+len(w.room) == 0 && w.restAt(p, d)+p.price < p.stay:
-		return fmt.Sprintf("%s: it is faster on fewer; %s", change(p.now, d.GPUs), w.takes(p, d))
+		return reason.Resizes{From: p.now, To: d.GPUs, Because: reason.Join(reason.FasterOnFewer, w.takes(p, d))}
 	case d.GPUs < p.now:
-		return fmt.Sprintf("%s: %s; %s", change(p.now, d.GPUs), w.served(), w.takes(p, d))
+		return reason.Resizes{From: p.now, To: d.GPUs, Because: reason.Join(w.served(), w.takes(p, d))}
 	case d.GPUs > p.now:
-		return fmt.Sprintf("%s: %s", change(p.now, d.GPUs), w.takes(p, d))
+		return reason.Resizes{From: p.now, To: d.GPUs, Because: w.takes(p, d)}
 	case !d.Place.Equal(p.at) && len(d.Place) > 0:
-		return fmt.Sprintf("moves from %s to %s: %s", p.at, d.Place, w.shifts(p, d))
+		return reason.Moves{From: p.at, To: d.Place, Because: w.shifts(p, d)}
 	}
 	return w.keeps(p)
 }
 
-func (w foresight) waits(p *prospect) string {
+func (w foresight) waits(p *prospect) reason.Reason {
 	want := p.least()
 	switch dated := w.waitsForDate(p); {
 	case len(p.choices) == 0:
 		return impossible(&w.snap, &p.Job, want)
-	case dated != "":
+	case dated != nil:
 		return dated
 	case w.stop:
-		return fmt.Sprintf("waits for %s: %s", gpus(want), w.creed.sooner)
+		return reason.Waits{GPUs: want, Because: w.creed.sooner}
 	case p.behind != nil:
-		return fmt.Sprintf("waits behind job %d, which came first and needs %s", p.behind.ID, gpus(p.behind.least()))
+		return reason.WaitsBehind{Job: int64(p.behind.ID), GPUs: p.behind.least()}
 	}
-	return w.obstacle(p).String()
+	return w.obstacle(p).reason()
 }
 
 // inLine is the job's part in the order in which jobs start. What is promised to jobs with
@@ -153,41 +156,42 @@ func (w foresight) inLine(p *prospect) (reserves bool, behind elastic.JobID) {
 	return false, p.behind.ID
 }
 
-func (w foresight) begins(p *prospect, d elastic.Decision) string {
+func (w foresight) begins(p *prospect, d elastic.Decision) reason.Reason {
 	switch least := p.least(); {
 	case p.pin > 0:
-		return fmt.Sprintf("starts on %s: pinned to it", gpus(d.GPUs))
+		return reason.Starts{GPUs: d.GPUs, Because: reason.Pinned}
 	case d.GPUs > least:
-		return fmt.Sprintf("starts on %s, %d above its minimum: takes %s instead of %s", gpus(d.GPUs), d.GPUs-least,
-			p.time(w.restAt(p, d)), p.time(p.choices[0].best))
+		return reason.StartsAbove{GPUs: d.GPUs, Above: d.GPUs - least,
+			Because: reason.Takes{After: w.restAt(p, d), Before: p.choices[0].best, Assumed: p.assumed()}}
 	}
-	text := fmt.Sprintf("starts on its minimum of %s", gpus(d.GPUs))
+	if p.Unproven && p.AsAsked().Fixed() {
+		return reason.StartsAsAsked{GPUs: d.GPUs}
+	}
+	why := reason.StartsAtMinimum{GPUs: d.GPUs}
 	if p.Unproven {
-		text += ": " + unproven
+		why.Because = reason.Unproven
 	}
-	return text
+	return why
 }
 
 // served names whom GPUs that are given back serve.
-func (w foresight) served() string {
+func (w foresight) served() reason.Reason {
 	switch {
-	case len(w.starts) == 1:
-		return fmt.Sprintf("job %d starts", w.starts[0])
-	case len(w.starts) > 1:
-		return fmt.Sprintf("job %d and %d more start", w.starts[0], len(w.starts)-1)
+	case len(w.starts) > 0:
+		return reason.JobStarts{Job: int64(w.starts[0]), More: len(w.starts) - 1}
 	case len(w.room) > 0:
-		return fmt.Sprintf("ordinary job %d waits for room", w.room[0])
+		return reason.RoomFor{Job: int64(w.room[0])}
 	}
 	return w.creed.better
 }
 
 // takes compares how long the rest takes, the move included, with staying.
-func (w foresight) takes(p *prospect, d elastic.Decision) string {
-	text := fmt.Sprintf("its rest takes %s instead of %s", p.time(w.restAt(p, d)+p.price), p.time(p.stay))
+func (w foresight) takes(p *prospect, d elastic.Decision) reason.Reason {
+	why := reason.RestTakes{After: w.restAt(p, d) + p.price, Before: p.stay, Assumed: p.assumed()}
 	if w.untried(p, d) {
-		return text + ", as is assumed: it was never seen on " + w.kindOf(p, d.Place)
+		why.Unseen = w.kindOf(p, d.Place)
 	}
-	return text
+	return why
 }
 
 // untried reports whether the decision is for a type of GPU that the job was never seen on.
@@ -197,16 +201,16 @@ func (w foresight) untried(p *prospect, d elastic.Decision) bool {
 }
 
 // shifts says what a job that keeps its size moves for: itself or others.
-func (w foresight) shifts(p *prospect, d elastic.Decision) string {
+func (w foresight) shifts(p *prospect, d elastic.Decision) reason.Reason {
 	switch {
 	case w.restAt(p, d)+p.price < p.stay:
 		return w.takes(p, d)
 	case len(w.starts)+len(w.room) > 0:
 		return w.served()
 	case w.untried(p, d):
-		return "it was never seen on " + w.kindOf(p, d.Place) + ", and may be faster there"
+		return reason.UnseenFaster{Type: w.kindOf(p, d.Place)}
 	}
-	return "others end sooner by more where it was"
+	return reason.OthersSoonerThere
 }
 
 // restAt is how long the rest takes at the decision's place, without the hope that
@@ -229,17 +233,24 @@ func expected(c *speed.Curve, split []int) float64 {
 	return seconds
 }
 
-func (w foresight) keeps(p *prospect) string {
-	head := "keeps " + gpus(p.now) + ": "
+func (w foresight) keeps(p *prospect) reason.Reason {
+	why := reason.Keeps{GPUs: p.now}
 	switch {
 	case p.finished():
-		return head + "it has done all its work"
+		why.Because = reason.WorkDone
 	case p.behind != nil:
-		return head + fmt.Sprintf("job %d waits for %s and comes first", p.behind.ID, gpus(p.behind.least()))
+		why.Because = p.behind.comesFirst()
 	case w.snap.Resting(&p.Job):
-		return head + restWords(w.snap, &p.Job)
+		why.Because = rests(w.snap, &p.Job)
 	case p.Spec.Max > 0 && p.now >= p.Spec.Max:
-		return head + "that is its maximum"
+		why.Because = reason.AtMaximum
+	default:
+		why.Because = reason.Join(w.creed.idle, reason.Rest{Seconds: p.stay, Assumed: p.assumed()})
 	}
-	return head + fmt.Sprintf("%s; its rest takes %s", w.creed.idle, p.time(p.stay))
+	return why
+}
+
+// comesFirst: the job waits, and others that run do not grow.
+func (p *prospect) comesFirst() reason.Reason {
+	return reason.ComesFirst{Job: int64(p.ID), GPUs: p.least()}
 }

@@ -150,7 +150,7 @@ func (o *outlook) moveWorth(p *prospect, size int, rest, horizon float64) float6
 		if o.snap.Limits.Payback > 0 {
 			times = o.snap.Limits.Payback
 		}
-		v *= math.Max(0, 1-p.price/max(horizon, patient*p.price)) * rest / (rest + times*p.price) * p.surely
+		v *= p.useful(horizon) * rest / (rest + times*p.price) * p.surely
 		if size != p.pin && p.rests {
 			v -= restless
 		}
@@ -159,6 +159,15 @@ func (o *outlook) moveWorth(p *prospect, size int, rest, horizon float64) float6
 		v += wantPin
 	}
 	return v - p.broken(size)
+}
+
+// useful is the share of a horizon that a move leaves of it. It remembers the last answer:
+// places are valued one after the other under the same horizon.
+func (p *prospect) useful(horizon float64) float64 {
+	if p.use.horizon != horizon {
+		p.use.horizon, p.use.share = horizon, math.Max(0, 1-p.price/max(horizon, patient*p.price))
+	}
+	return p.use.share
 }
 
 // beliefs are ways to guess what a size is worth before its place is known.

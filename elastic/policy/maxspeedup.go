@@ -5,6 +5,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/knapsack"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 )
 
 // maxspeedup makes the sum of the jobs' speed-ups over their smallest size as
@@ -12,7 +13,7 @@ import (
 // Scaling of Deep Learning Workloads, MASCOTS 2020, section 4, the autoscaler of
 // FfDL). It does not look at what jobs have left, and stops none.
 func maxspeedup(s elastic.Snapshot) elastic.Allocation {
-	return division{rule: greatestSpeedup, because: always("FfDL's rule makes the sum of all speed-ups as large as it can be")}.allocate(s)
+	return division{rule: greatestSpeedup, because: always(reason.MaxSpeedupRule)}.allocate(s)
 }
 
 // greatestSpeedup is the rule of maxspeedup.

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 )
 
 // optimus starts everybody on the minimum and then gives one GPU after the other
@@ -11,7 +12,7 @@ import (
 // section 4.1; for All-reduce jobs as in Qiao et al., Pollux, OSDI 2021, section
 // 5.3). It favours long jobs, which have the most time to save.
 func optimus(s elastic.Snapshot) elastic.Allocation {
-	return division{rule: greatestSaving, stops: true, because: always("optimus gives each GPU to the job whose rest it shortens most")}.allocate(s)
+	return division{rule: greatestSaving, stops: true, because: always(reason.OptimusRule)}.allocate(s)
 }
 
 // greatestSaving is the rule of optimus. Where a job's sizes lie further apart

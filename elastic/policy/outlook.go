@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/knapsack"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/speed"
 	"github.com/sluice-hpc/sluice/nodes"
 )
@@ -36,28 +37,29 @@ type outlook struct {
 
 // creed is what sets looks ahead apart where they say why.
 type creed struct {
-	sooner string // who goes first where jobs are stopped
-	better string // what others do with GPUs that are given back
-	idle   string // why nobody grows
-	kinds  bool   // it tells kinds of node apart
+	sooner reason.Reason // who goes first where jobs are stopped
+	better reason.Reason // what others do with GPUs that are given back
+	idle   reason.Reason // why nobody grows
+	kinds  bool          // it tells kinds of node apart
 }
 
-var endings = creed{sooner: "jobs that end sooner go first", better: "others end sooner by more with them", idle: "no move pays its price now"}
+var endings = creed{sooner: reason.EndSoonerFirst, better: reason.OthersEndSooner, idle: reason.NoResizePays}
 
 // prospect is a job with what every step of a look ahead needs to know of it.
 type prospect struct {
 	job
 	group   *group
-	choices []choice  // accepted sizes with a split that exists, ascending
-	must    bool      // may not be left without GPUs
-	admit   bool      // waits and gets its minimum now
-	rests   bool      // moved a moment ago
-	behind  *prospect // waits because this one came first
-	end     float64   // seconds the rest would take on an equal share
-	stay    float64   // seconds the rest takes where it is; 0 when it is nowhere
-	worth   float64   // co-state: seconds saved, over all jobs, by doing the rest
-	surely  float64   // of what another size promises, the part that is not noise
-	terms   terms     // what deadlines mean for it
+	choices []choice                         // accepted sizes with a split that exists, ascending
+	must    bool                             // may not be left without GPUs
+	admit   bool                             // waits and gets its minimum now
+	rests   bool                             // moved a moment ago
+	behind  *prospect                        // waits because this one came first
+	end     float64                          // seconds the rest would take on an equal share
+	stay    float64                          // seconds the rest takes where it is; 0 when it is nowhere
+	worth   float64                          // co-state: seconds saved, over all jobs, by doing the rest
+	surely  float64                          // of what another size promises, the part that is not noise
+	terms   terms                            // what deadlines mean for it
+	use     struct{ horizon, share float64 } // see useful
 }
 
 // choice is a size with the ways to have it.
@@ -197,17 +199,17 @@ func spaced(k int) bool {
 func (o *outlook) classify() {
 	var fixtures []nodes.Load
 	o.jobs = make([]prospect, len(o.snap.Jobs))
-	for i, ej := range o.snap.Jobs {
-		p := &o.jobs[i]
-		p.job = job{Job: ej, at: o.committed(ej), price: max(leastPrice, ej.Price.Total().Seconds()) * float64(1+ej.Deaf)}
+	for i := range o.snap.Jobs {
+		p, ej := &o.jobs[i], &o.snap.Jobs[i]
+		p.job = job{Job: *ej, at: o.committed(ej), price: max(leastPrice, ej.Price.Total().Seconds()) * float64(1+ej.Deaf)}
 		p.now = p.at.GPUs()
 		p.group = o.group(ej.Partition, ej.Spec.Type())
 		if pin := ej.Directive.Pin; pin > 0 && ej.Spec.Allows(pin, max(pin, p.group.gpus)) {
 			p.pin = pin
 		}
-		p.role, p.still = o.roleOf(p.job)
-		if why := o.strands(p.at); p.role == movable && why != "" {
-			p.role, p.still = fixed, "keeps "+gpus(p.now)+": nothing new is started on "+why
+		p.role, p.still = o.roleOf(&p.job)
+		if why := o.strands(p.at); p.role == movable && why != nil {
+			p.role, p.still = fixed, reason.Keeps{GPUs: p.now, Because: why}
 		}
 		if p.role == fixed && len(p.at) > 0 {
 			fixtures = append(fixtures, p.Load(p.at))
@@ -219,35 +221,39 @@ func (o *outlook) classify() {
 	}
 }
 
-func (o *outlook) committed(j elastic.Job) nodes.Placement {
+func (o *outlook) committed(j *elastic.Job) nodes.Placement {
 	if _, ok := o.moving[j.ID]; !ok {
 		return j.Place
 	}
-	return o.snap.Committed(j)
+	return o.snap.Committed(*j)
 }
 
-func (o *outlook) roleOf(j job) (role, string) {
+func (o *outlook) roleOf(j *job) (role, reason.Reason) {
 	few := o.snap
 	few.Intents = nil
 	if in, ok := o.moving[j.ID]; ok {
 		few.Intents = []elastic.Intent{in}
 	}
-	return j.classified(few)
+	return j.classified(&few)
 }
 
-// strands names a node of a place where nothing new is started, and why that is; ""
+// strands names a node of a place where nothing new is started, and why that is; nil
 // when there is none.
-func (o *outlook) strands(place nodes.Placement) string {
+func (o *outlook) strands(place nodes.Placement) reason.Reason {
 	for _, s := range place {
 		i, known := o.at[s.Node]
 		switch {
 		case !known:
-			return s.Node + ": Slurm does not show it"
+			return reason.NothingNew{Node: s.Node}
 		case !o.floor[i].Usable:
-			return s.Node + ": " + o.floor[i].Why
+			return nothingNew(&o.floor[i])
 		}
 	}
-	return ""
+	return nil
+}
+
+func nothingNew(n *nodes.Node) reason.Reason {
+	return reason.NothingNew{Node: n.Name, State: n.Why.State, Note: n.Why.Note, Until: n.Why.Until}
 }
 
 // estimate fills in how long the rest of each job takes, as it is and at every
@@ -272,14 +278,14 @@ func (o *outlook) estimate() {
 		p.rests = o.snap.Resting(&p.Job)
 		p.surely = 1 / (1 + p.Curve.Scatter())
 		if p.choices = o.choices(p); p.role == movable && len(p.choices) == 0 {
-			o.fix(p, "no other size it accepts can be had")
+			o.fix(p, reason.NoOtherSize)
 		}
 	}
 }
 
 // fix takes a running job out of the decision: it keeps what it has.
-func (o *outlook) fix(p *prospect, why string) {
-	p.role, p.still, p.must = fixed, "keeps "+gpus(p.now)+": "+why, false
+func (o *outlook) fix(p *prospect, why reason.Reason) {
+	p.role, p.still, p.must = fixed, reason.Keeps{GPUs: p.now, Because: why}, false
 	nodes.Charge(o.floor, p.Load(p.at))
 	o.gpus -= p.now
 }

@@ -1,12 +1,12 @@
 package policy
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/deadline"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 )
 
 // What a look ahead knows of deadlines. Jobs with one are planned for first (package
@@ -40,16 +40,17 @@ func waitOf(waits bool, j deadline.Job, plan deadline.Plan, i int) dateWait {
 	return noDateWait
 }
 
-func (w dateWait) words(least int) string {
+// why is it as a reason; nil for none.
+func (w dateWait) why(least int) reason.Reason {
 	switch w {
 	case heldBack:
-		return fmt.Sprintf("waits for %s: what is free is promised to jobs with deadlines", gpus(least))
+		return reason.Waits{GPUs: least, Because: reason.PromisedToThem}
 	case tooEarly:
-		return "waits: its time has not come"
+		return reason.WaitsOn{Because: reason.NotYet}
 	case notPromised:
-		return "waits: with a hard deadline it starts only when that can be met"
+		return reason.WaitsOn{Because: reason.HardDeadline}
 	}
-	return ""
+	return nil
 }
 
 // terms are what deadlines mean for a job now.
@@ -246,21 +247,21 @@ func (w foresight) dated(p *prospect, d elastic.Decision) elastic.Decision {
 		return d
 	}
 	d.Promised, d.Ends, d.Due = p.terms.said.Promised, w.ends(p, d), p.terms.said.Due
-	d.Why += "; " + dues{snap: w.snap, told: map[elastic.JobID]elastic.Decision{p.ID: d}}.because(nil, &p.job)
+	d.Why = reason.Join(d.Why, dues{snap: w.snap, told: map[elastic.JobID]elastic.Decision{p.ID: d}}.because(nil, &p.job))
 	return d
 }
 
-// waitsForDate is why a job waits on account of deadlines; "" when it does not.
-func (w foresight) waitsForDate(p *prospect) string {
+// waitsForDate is why a job waits on account of deadlines; nil when it does not.
+func (w foresight) waitsForDate(p *prospect) reason.Reason {
 	switch t := p.terms; {
 	case t.held:
-		return heldBack.words(p.least())
+		return heldBack.why(p.least())
 	case t.later && t.said.Promised:
-		return tooEarly.words(p.least())
+		return tooEarly.why(p.least())
 	case t.later:
-		return notPromised.words(p.least())
+		return notPromised.why(p.least())
 	}
-	return ""
+	return nil
 }
 
 // ends is when the job with a deadline ends, as far as can be seen; zero when that is not

@@ -1,12 +1,12 @@
 package policy
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
@@ -43,7 +43,7 @@ func remain(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation {
 		}
 		next, delayed := t.moved(j, target, before, a)
 		if delayed != nil {
-			out[j.ID] = elastic.Decision{GPUs: j.GPUs(), Place: j.Place, Why: overtook{j.GPUs(), delayed.ID}.String()}
+			out[j.ID] = elastic.Decision{GPUs: j.GPUs(), Place: j.Place, Why: reason.Keeps{GPUs: j.GPUs(), Because: reason.WouldDelay{Job: int64(delayed.ID)}}}
 			continue
 		}
 		t = next
@@ -69,16 +69,6 @@ func indices(s elastic.Snapshot) []int {
 		out[i] = i
 	}
 	return out
-}
-
-// overtook is why a job that runs does not move.
-type overtook struct {
-	gpus int
-	head elastic.JobID
-}
-
-func (o overtook) String() string {
-	return fmt.Sprintf("keeps %s: a move, after which its time limit starts anew, could delay job %d, which came first", gpus(o.gpus), o.head)
 }
 
 // moved is the timetable when the job has moved, and the first of the heads, by index, that

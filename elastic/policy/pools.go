@@ -2,11 +2,11 @@ package policy
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/speed"
 )
 
@@ -164,7 +164,7 @@ func (p *pooling) built(pool, kind string) (gpus, most int) {
 func (p *pooling) elsewhere(i int, suits func(*elastic.Job, string) bool, better func(elastic.Allocation) bool) {
 	j := &job{Job: p.snap.Jobs[i], now: p.snap.Committed(p.snap.Jobs[i]).GPUs()}
 	stays := j.Directive.Pin > 0 && j.now > 0 // who waits is pinned to a size, not to a pool
-	if role, _ := j.classified(p.snap); role == fixed || stays || p.snap.Resting(&j.Job) {
+	if role, _ := j.classified(&p.snap); role == fixed || stays || p.snap.Resting(&j.Job) {
 		return
 	}
 	was := p.at[i]
@@ -246,11 +246,11 @@ func (p *pooling) answer() elastic.Allocation {
 			continue
 		}
 		d.Within = p.pools[i][p.at[i]]
-		if _, why, found := strings.Cut(d.Why, ": "); found && d.GPUs > 0 && p.runsElsewhere(i) {
-			d.Why = fmt.Sprintf("moves to another pool with %s: %s", gpus(d.GPUs), why)
+		if why := reason.Cause(d.Why); why != nil && d.GPUs > 0 && p.runsElsewhere(i) {
+			d.Why = reason.MovesToPool{GPUs: d.GPUs, Because: why}
 		}
 		if name, node, _ := strings.Cut(d.Within, "@"); p.snap.Edges[d.Within] && d.GPUs > 0 {
-			d.Why += fmt.Sprintf("; on %s of the edge pool %s", node, name)
+			d.Why = reason.Join(d.Why, reason.OnEdge{Node: node, Pool: name})
 		}
 		p.best[id] = d
 	}

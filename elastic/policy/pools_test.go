@@ -30,7 +30,7 @@ func TestEdgePoolsAreLeft(t *testing.T) {
 					t.Fatalf("%s: job %d is to be on several edge nodes: %v", p.Name, j.ID, now)
 				}
 				if onEdge(s, j) && movesFreely(s, j) && now.On(j.Place[0].Node) > 0 && !usable(s, j.Place[0].Node) {
-					t.Fatalf("%s: job %d stays on %v, which takes nothing new: %s\n%s", p.Name, j.ID, now, a[j.ID].Why, dump(s))
+					t.Fatalf("%s: job %d stays on %v, which takes nothing new: %s\n%s", p.Name, j.ID, now, sentence(a[j.ID].Why), dump(s))
 				}
 			}
 		}
@@ -99,7 +99,7 @@ func TestByPartition(t *testing.T) {
 		where := elastic.Arrange(s, a)
 		within(t, both.Name, s, apply(s, a))
 		for _, j := range s.Jobs {
-			if a[j.ID].Why == "" {
+			if a[j.ID].Why == nil {
 				t.Fatalf("job %d: no reason", j.ID)
 			}
 			if was := s.Committed(j); strings.HasPrefix(j.Partition, "fast") && len(was) > 0 && !where.Target[j.ID].Equal(was) {

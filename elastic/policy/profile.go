@@ -1,12 +1,12 @@
 package policy
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/speed"
 	"github.com/sluice-hpc/sluice/nodes"
 )
@@ -125,18 +125,19 @@ func affordable(j *elastic.Job) bool {
 // policy's stands: it gives nothing, or takes GPUs away.
 func (v visit) decide(j *elastic.Job, d elastic.Decision) (elastic.Decision, bool) {
 	now := j.GPUs()
-	of := fmt.Sprintf("(%d of %d sizes)", v.at, len(j.Spec.Profile))
+	why := reason.Measures{Size: v.at, Sizes: len(j.Spec.Profile)}
 	switch {
 	case d.GPUs < max(1, now):
 		return d, false
 	case now == 0 && v.gpus > d.GPUs:
 		return d, false
 	case now == 0:
-		return elastic.Decision{GPUs: v.gpus, Why: fmt.Sprintf("starts on %s: measures its speed there %s", gpus(v.gpus), of)}, true
+		return elastic.Decision{GPUs: v.gpus, Why: reason.Starts{GPUs: v.gpus, Because: why}}, true
 	case v.gpus == now:
-		return elastic.Decision{GPUs: now, Place: j.Place, Why: fmt.Sprintf("keeps %s: measures its speed there %s", gpus(now), of)}, true
+		return elastic.Decision{GPUs: now, Place: j.Place, Why: reason.Keeps{GPUs: now, Because: why}}, true
 	}
-	return elastic.Decision{GPUs: v.gpus, Why: fmt.Sprintf("%s: measures its speed there %s, on idle GPUs", change(now, v.gpus), of)}, true
+	why.Idle = true
+	return elastic.Decision{GPUs: v.gpus, Why: reason.Resizes{From: now, To: v.gpus, Because: why}}, true
 }
 
 // wanted reports whether anybody waits for GPUs that the job has or could have: an

@@ -36,7 +36,7 @@ func TestAPromiseGrowsPastWhoWaits(t *testing.T) {
 			continue
 		}
 		if a := p.Allocate(s); a[2].GPUs < 4 {
-			t.Errorf("%s: the promised job gets %d GPUs (%s), and needs 4", p.Name, a[2].GPUs, a[2].Why)
+			t.Errorf("%s: the promised job gets %d GPUs (%s), and needs 4", p.Name, a[2].GPUs, sentence(a[2].Why))
 		}
 	}
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/policy"
+	"github.com/sluice-hpc/sluice/elastic/reason"
+	"github.com/sluice-hpc/sluice/elastic/speed"
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
@@ -58,7 +60,7 @@ func TestTypesAreKept(t *testing.T) {
 			where := elastic.Arrange(s, a)
 			for _, j := range s.Jobs {
 				if d := a[j.ID]; d.GPUs > 0 && where.Target[j.ID].GPUs() != d.GPUs {
-					t.Fatalf("%s: job %d gets %d on %v and is arranged as %v (%s)\n%s", p.Name, j.ID, d.GPUs, d.Place, where.Target[j.ID], where.Unplaced[j.ID], dump(s))
+					t.Fatalf("%s: job %d gets %d on %v and is arranged as %v (%s)\n%s", p.Name, j.ID, d.GPUs, d.Place, where.Target[j.ID], reason.String(where.Unplaced[j.ID]), dump(s))
 				}
 			}
 			next := apply(s, a)
@@ -91,7 +93,7 @@ func sound(t *rapid.T, policy string, s elastic.Snapshot, j elastic.Job, a elast
 	mayMove := j.Phase == elastic.Running && j.Speaks && !j.UserHold && !j.Directive.Hold && !moving &&
 		(s.Limits.DeafAfter == 0 || j.Deaf < s.Limits.DeafAfter)
 	switch {
-	case !ok || d.Why == "":
+	case !ok || d.Why == nil:
 		t.Fatalf("%s: job %d: no decision or reason: %+v", policy, j.ID, d)
 	case d.GPUs == was:
 		return
@@ -108,7 +110,7 @@ func sound(t *rapid.T, policy string, s elastic.Snapshot, j elastic.Job, a elast
 	case !inOne(s, j, where.Target[j.ID]):
 		t.Fatalf("%s: job %d of %s is put on %v\n%s", policy, j.ID, j.Partition, where.Target[j.ID], dump(s))
 	case where.Target[j.ID].GPUs() != d.GPUs:
-		t.Fatalf("%s: job %d gets %d on %v and is arranged as %v (%s)\n%s\n%s", policy, j.ID, d.GPUs, d.Place, where.Target[j.ID], where.Unplaced[j.ID], dump(s), render(s, a))
+		t.Fatalf("%s: job %d gets %d on %v and is arranged as %v (%s)\n%s\n%s", policy, j.ID, d.GPUs, d.Place, where.Target[j.ID], reason.String(where.Unplaced[j.ID]), dump(s), render(s, a))
 	}
 	if pin := j.Directive.Pin; pin > 0 && j.Spec.Allows(pin, pin) && d.GPUs != pin {
 		t.Fatalf("%s: job %d is pinned to %d and gets %d", policy, j.ID, pin, d.GPUs)
@@ -130,7 +132,7 @@ func TestPreemptionIsSound(t *testing.T) {
 				for _, j := range s.Jobs {
 					if a[j.ID].GPUs > 0 || s.Committed(j).GPUs() == 0 {
 						sound(t, p.Name, s, j, a, where)
-					} else if j.Phase != elastic.Running || !j.Speaks || j.UserHold || j.Directive.Hold || a[j.ID].Why == "" {
+					} else if j.Phase != elastic.Running || !j.Speaks || j.UserHold || j.Directive.Hold || a[j.ID].Why == nil {
 						t.Fatalf("%s: job %d may not be stopped: %+v", p.Name, j.ID, a[j.ID])
 					}
 				}
@@ -203,7 +205,7 @@ func TestOnlyPromisesOvertake(t *testing.T) {
 					}
 					for _, n := range s.Nodes {
 						if n.Usable && usableBy(s, first, n) && where.Target[j.ID].On(n.Name) > 0 {
-							t.Fatalf("%s: job %d waits (%s), and job %d starts on %v (%s)\n%s", p.Name, first.ID, a[first.ID].Why, j.ID, where.Target[j.ID], a[j.ID].Why, dump(s))
+							t.Fatalf("%s: job %d waits (%s), and job %d starts on %v (%s)\n%s", p.Name, first.ID, sentence(a[first.ID].Why), j.ID, where.Target[j.ID], sentence(a[j.ID].Why), dump(s))
 						}
 					}
 				}
@@ -237,7 +239,7 @@ func TestNobodyOvertakes(t *testing.T) {
 					}
 					for _, n := range s.Nodes {
 						if n.Usable && inAny(n, first) && where.Target[j.ID].On(n.Name) > was.On(n.Name) {
-							t.Fatalf("%s: job %d waits (%s), and job %d gets %v", p.Name, first.ID, a[first.ID].Why, j.ID, where.Target[j.ID])
+							t.Fatalf("%s: job %d waits (%s), and job %d gets %v", p.Name, first.ID, sentence(a[first.ID].Why), j.ID, where.Target[j.ID])
 						}
 					}
 				}
@@ -351,7 +353,7 @@ func TestGrowthYields(t *testing.T) {
 				t.Fatalf("%s: %+v could start, and then not\n%s\n%s", name, d, dump(s), render(s, a))
 			}
 			for _, j := range s.Jobs {
-				if !after[0] && a[j.ID].GPUs < s.Committed(j).GPUs() && strings.Contains(a[j.ID].Why, "ordinary job") {
+				if !after[0] && a[j.ID].GPUs < s.Committed(j).GPUs() && strings.Contains(sentence(a[j.ID].Why), "ordinary job") {
 					t.Fatalf("%s: job %d gives GPUs back for %+v in vain\n%s\n%s", name, j.ID, d, dump(s), render(s, a))
 				}
 			}
@@ -389,7 +391,7 @@ var redivides = map[string]bool{"lookahead": true, "annealing": true, "welfare":
 	"deadline": true, "elasticflow": true, "edf": true}
 
 // On equal nodes, with jobs that accept every size and split, nothing given is
-// ever taken back unless somebody new comes.
+// ever taken back unless somebody new comes, or the job was measured to be faster on less.
 func TestAllocationsAreNotTakenBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := equal(t)
@@ -400,12 +402,19 @@ func TestAllocationsAreNotTakenBack(t *testing.T) {
 			next := apply(s, p.Allocate(s))
 			a := p.Allocate(next)
 			for _, j := range next.Jobs {
-				if a[j.ID].GPUs < next.Committed(j).GPUs() {
+				if now, then := next.Committed(j).GPUs(), a[j.ID].GPUs; then < now && !fasterOn(j, then, now) {
 					t.Fatalf("%s\n%s\n%s\nand then\n%s", p.Name, dump(s), render(s, p.Allocate(s)), render(next, a))
 				}
 			}
 		}
 	})
+}
+
+// fasterOn reports whether a job was measured to be faster on fewer GPUs, on one node.
+func fasterOn(j elastic.Job, fewer, now int) bool {
+	less, by := j.Curve.Seconds(speed.Shape{GPUs: fewer, Nodes: 1})
+	more, of := j.Curve.Seconds(speed.Shape{GPUs: now, Nodes: 1})
+	return by == speed.Measured && of == speed.Measured && less < more
 }
 
 func unchanged(s elastic.Snapshot, a elastic.Allocation) bool {

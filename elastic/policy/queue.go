@@ -1,10 +1,10 @@
 package policy
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
@@ -34,7 +34,7 @@ type entry struct {
 	// more, when set, returns a larger place for a job that starts at one.
 	more func(q *queue, j *elastic.Job, ask nodes.Request, place nodes.Placement) nodes.Placement
 	// why a job that starts gets its size.
-	why string
+	why reason.Reason
 }
 
 // allocate is one round.
@@ -56,9 +56,9 @@ func (e entry) allocate(s elastic.Snapshot) elastic.Allocation {
 func (q *queue) leave(ej *elastic.Job) {
 	j := job{Job: *ej, at: q.snap.Committed(*ej)}
 	j.now = j.at.GPUs()
-	role, why := j.classified(q.snap)
+	role, why := j.classified(&q.snap)
 	if role != fixed {
-		why = "keeps " + gpus(j.now) + ": the " + q.policy + " policy never resizes"
+		why = reason.Keeps{GPUs: j.now, Because: reason.NeverResizes{Policy: q.policy}}
 	}
 	q.out[j.ID] = elastic.Decision{GPUs: j.now, Why: why}
 }
@@ -87,11 +87,11 @@ func (q *queue) serve(j *elastic.Job) {
 	q.out[j.ID] = elastic.Decision{GPUs: ask.GPUs, Place: place, Why: q.began(j, ask.GPUs)}
 }
 
-func (q *queue) began(j *elastic.Job, n int) string {
+func (q *queue) began(j *elastic.Job, n int) reason.Reason {
 	if n == j.Directive.Pin {
-		return fmt.Sprintf("starts on %s: pinned to it", gpus(n))
+		return reason.Starts{GPUs: n, Because: reason.Pinned}
 	}
-	return fmt.Sprintf("starts on %s: %s", gpus(n), q.why)
+	return reason.Starts{GPUs: n, Because: q.why}
 }
 
 // request is the job as nodes sees it, on the size it needs to start.
@@ -136,9 +136,7 @@ func (q *queue) rearrange(ask nodes.Request) nodes.Placement {
 // One that could not start on an empty cluster keeps nobody waiting.
 func (q *queue) wait(j *elastic.Job, ask nodes.Request) {
 	var behind elastic.JobID
-	say := func(format string, args ...any) {
-		q.out[j.ID] = elastic.Decision{Why: fmt.Sprintf(format, args...), Reserves: behind == 0, Behind: behind}
-	}
+	var why reason.Reason
 	if ask.GPUs > q.largest(ask.Partition) {
 		if p := q.pool(ask); !p.splits(ask.GPUs) {
 			q.out[j.ID] = elastic.Decision{Why: impossible(&q.snap, j, ask.GPUs)}
@@ -150,12 +148,13 @@ func (q *queue) wait(j *elastic.Job, ask nodes.Request) {
 	switch {
 	case first >= 0:
 		behind = elastic.JobID(q.heads[first].ID)
-		say("waits behind job %d, which came first and needs %s", q.heads[first].ID, gpus(q.heads[first].GPUs))
+		why = reason.WaitsBehind{Job: int64(behind), GPUs: q.heads[first].GPUs}
 	case idle < ask.GPUs:
-		say("waits for %s: %s, and the %s policy takes none back", gpus(ask.GPUs), areIdle(idle), q.policy)
+		why = reason.Waits{GPUs: ask.GPUs, Because: reason.TakesNoneBack{Idle: idle, Policy: q.policy}}
 	default:
-		say("waits for %s: %s, but not on nodes as it needs them", gpus(ask.GPUs), areIdle(idle))
+		why = reason.Waits{GPUs: ask.GPUs, Because: reason.NotAsNeeded{Idle: idle}}
 	}
+	q.out[j.ID] = elastic.Decision{Why: why, Reserves: behind == 0, Behind: behind}
 	if q.stock.close(ask) {
 		q.heads = append(q.heads, ask)
 	}

@@ -1,11 +1,11 @@
 package policy
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/knapsack"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
@@ -23,7 +23,7 @@ type round struct {
 	rigid   bool         // sizes are tried as they are: nobody takes less
 	typical float64      // seconds a job is taken to need on one GPU when nothing is known
 	spare   []nodes.Node // the inventory before idle GPUs were given out
-	said    *words       // made when the first reason is asked for
+	said    *reasons     // made when the first reason is asked for
 }
 
 // role is what may be decided about a job.
@@ -41,9 +41,9 @@ type job struct {
 	at      nodes.Placement // where it is bound to: its open move's target, else where it is
 	now     int             // GPUs of at
 	role    role
-	still   string // why it is fixed, for people
-	pin     int    // 0 = none, or none it accepts
-	sizes   []int  // accepted sizes that some split exists for, ascending
+	still   reason.Reason // why it is fixed
+	pin     int           // 0 = none, or none it accepts
+	sizes   []int         // accepted sizes that some split exists for, ascending
 	pool    *pool
 	work    float64 // units of work left, estimated
 	price   float64 // seconds a move costs
@@ -60,8 +60,8 @@ type want struct {
 func newRound(s elastic.Snapshot) *round {
 	r := &round{snap: s, foreign: s.Foreign(), pools: map[poolKey]*pool{}}
 	r.jobs, r.size = make([]job, len(s.Jobs)), make([]int, len(s.Jobs))
-	for i, j := range s.Jobs {
-		r.jobs[i] = r.classify(j)
+	for i := range s.Jobs {
+		r.classify(&r.jobs[i], &s.Jobs[i])
 		r.size[i] = r.jobs[i].now
 	}
 	r.base = slices.Clone(r.size)
@@ -78,8 +78,8 @@ func (r *round) pool(key poolKey) *pool {
 	return p
 }
 
-func (r *round) classify(ej elastic.Job) job {
-	j := job{Job: ej, at: r.snap.Committed(ej), price: ej.Price.Total().Seconds() * float64(1+ej.Deaf)}
+func (r *round) classify(j *job, ej *elastic.Job) {
+	*j = job{Job: *ej, at: r.snap.Committed(*ej), price: ej.Price.Total().Seconds() * float64(1+ej.Deaf)}
 	j.now = j.at.GPUs()
 	j.Spec.AllowUneven = ej.Spec.AllowUneven || r.snap.Limits.AnySplit
 	j.pool = r.pool(poolKey{ej.Partition, j.Spec.AllowUneven, j.Spec.Type()})
@@ -88,8 +88,7 @@ func (r *round) classify(ej elastic.Job) job {
 	if pin := ej.Directive.Pin; pin > 0 && ej.Spec.Allows(pin, max(pin, j.pool.reach)) {
 		j.pin = pin
 	}
-	j.role, j.still = j.classified(r.snap)
-	return j
+	j.role, j.still = j.classified(&r.snap)
 }
 
 // least is the size at which a job that waits is started.
@@ -107,39 +106,50 @@ func (j *job) started() bool { return j.now > 0 }
 // is fixed has words for people.
 var roles = []struct {
 	role role
-	when func(elastic.Snapshot, *job) bool
-	why  func(elastic.Snapshot, *job) string
+	when func(*elastic.Snapshot, *job) bool
+	why  func(*elastic.Snapshot, *job) reason.Reason
 }{
 	// A move under way is finished first; until then the job counts at its end.
-	{fixed, func(s elastic.Snapshot, j *job) bool { _, moving := s.Intent(j.ID); return moving }, underWay},
+	{fixed, func(s *elastic.Snapshot, j *job) bool { _, moving := s.Intent(j.ID); return moving }, underWay},
 	// What its user, or Slurm, keeps from starting.
-	{fixed, func(_ elastic.Snapshot, j *job) bool { return j.Phase == elastic.Held && j.Directive.Hold }, func(_ elastic.Snapshot, j *job) string {
-		return fmt.Sprintf("is held by its user; `sluice release %d` lets it start", j.ID)
+	{fixed, func(_ *elastic.Snapshot, j *job) bool { return j.Phase == elastic.Held && j.Directive.Hold }, func(_ *elastic.Snapshot, j *job) reason.Reason {
+		return reason.HeldByUser{Job: int64(j.ID)}
 	}},
-	{waiting, func(_ elastic.Snapshot, j *job) bool { return j.Phase == elastic.Held }, nil},
-	{fixed, func(_ elastic.Snapshot, j *job) bool { return j.Phase == elastic.Queued }, still("is released; Slurm starts it when it can")},
-	{fixed, func(_ elastic.Snapshot, j *job) bool { return j.Phase == elastic.Ended }, still("has ended")},
-	{fixed, func(_ elastic.Snapshot, j *job) bool { return j.Phase == elastic.Completing }, still("has stopped; Slurm is still cleaning up after it")},
+	{waiting, func(_ *elastic.Snapshot, j *job) bool { return j.Phase == elastic.Held }, nil},
+	{fixed, func(_ *elastic.Snapshot, j *job) bool { return j.Phase == elastic.Queued }, still(reason.Released)},
+	{fixed, func(_ *elastic.Snapshot, j *job) bool { return j.Phase == elastic.Ended }, still(reason.Over)},
+	{fixed, func(_ *elastic.Snapshot, j *job) bool { return j.Phase == elastic.Completing }, still(reason.CleaningUp)},
 	// What runs and is not to be touched, or cannot be.
-	{fixed, func(_ elastic.Snapshot, j *job) bool { return j.Phase == elastic.Suspended }, keeps("it is suspended in Slurm")},
-	{fixed, func(_ elastic.Snapshot, j *job) bool { return j.UserHold || j.Directive.Hold }, keeps("its user holds it")},
-	{fixed, func(_ elastic.Snapshot, j *job) bool { return j.MIG }, keeps("it runs on MIG slices, whose number sluice does not change")},
-	{fixed, func(_ elastic.Snapshot, j *job) bool { return !j.Unread.IsZero() }, func(_ elastic.Snapshot, j *job) string {
-		return fmt.Sprintf("stays at %s: its folder has not answered since %s", gpus(j.now), j.Unread.Format("2006-01-02T15:04:05"))
+	{fixed, func(_ *elastic.Snapshot, j *job) bool { return j.Phase == elastic.Suspended }, keeps(reason.SuspendedJob)},
+	{fixed, func(_ *elastic.Snapshot, j *job) bool { return j.UserHold || j.Directive.Hold }, keeps(reason.UserHolds)},
+	{fixed, func(_ *elastic.Snapshot, j *job) bool { return j.MIG }, keeps(reason.OnMIG)},
+	{fixed, func(_ *elastic.Snapshot, j *job) bool { return !j.Unread.IsZero() }, func(_ *elastic.Snapshot, j *job) reason.Reason {
+		return reason.Keeps{GPUs: j.now, Because: reason.FolderSilent{Since: j.Unread}}
 	}},
-	{fixed, func(_ elastic.Snapshot, j *job) bool { return !j.Speaks }, func(_ elastic.Snapshot, j *job) string { return "stays at " + gpus(j.now) + ": " + unproven }},
-	{fixed, func(s elastic.Snapshot, j *job) bool { return s.Limits.DeafAfter > 0 && j.Deaf >= s.Limits.DeafAfter }, func(_ elastic.Snapshot, j *job) string {
-		return fmt.Sprintf("keeps %s: it left the last %d checkpoint requests without a valid checkpoint", gpus(j.now), j.Deaf)
+	{fixed, func(_ *elastic.Snapshot, j *job) bool { return !j.Quiet.IsZero() }, func(_ *elastic.Snapshot, j *job) reason.Reason {
+		return reason.Keeps{GPUs: j.now, Because: reason.Quiet{Since: j.Quiet, Job: int64(j.ID)}}
 	}},
-	{movable, func(elastic.Snapshot, *job) bool { return true }, nil},
+	{fixed, func(_ *elastic.Snapshot, j *job) bool { return !j.RetryAt.IsZero() }, func(_ *elastic.Snapshot, j *job) reason.Reason {
+		return reason.Keeps{GPUs: j.now, Because: reason.Retry{At: j.RetryAt}}
+	}},
+	{fixed, func(_ *elastic.Snapshot, j *job) bool { return !j.Speaks }, staysUnproven},
+	{fixed, func(s *elastic.Snapshot, j *job) bool { return s.Limits.DeafAfter > 0 && j.Deaf >= s.Limits.DeafAfter }, func(_ *elastic.Snapshot, j *job) reason.Reason {
+		return reason.Keeps{GPUs: j.now, Because: reason.Deaf{Requests: j.Deaf}}
+	}},
+	{movable, func(*elastic.Snapshot, *job) bool { return true }, nil},
 }
 
-// unproven says why a job has no more than its minimum.
-const unproven = "no checkpoint seen yet"
+// staysUnproven says why a job that has not shown a checkpoint keeps its size.
+func staysUnproven(_ *elastic.Snapshot, j *job) reason.Reason {
+	if j.Spec.Fixed() {
+		return reason.Keeps{GPUs: j.now, Because: reason.FixedSize}
+	}
+	return reason.Keeps{GPUs: j.now, Because: reason.Unproven}
+}
 
 // classified returns what may be decided about the job, and why nothing when it is
 // fixed.
-func (j *job) classified(s elastic.Snapshot) (role role, why string) {
+func (j *job) classified(s *elastic.Snapshot) (role role, why reason.Reason) {
 	for i := range roles {
 		if rule := &roles[i]; rule.when(s, j) {
 			if rule.why != nil {
@@ -148,33 +158,33 @@ func (j *job) classified(s elastic.Snapshot) (role role, why string) {
 			return rule.role, why
 		}
 	}
-	return movable, ""
+	return movable, nil
 }
 
-func underWay(s elastic.Snapshot, j *job) string {
+func underWay(s *elastic.Snapshot, j *job) reason.Reason {
 	in, _ := s.Intent(j.ID)
 	if in.Kind == elastic.Start {
-		return fmt.Sprintf("is being started on %s: %s", gpus(j.now), in.Cause)
+		return reason.BeingStarted{GPUs: j.now, Because: in.Cause}
 	}
 	if in.Kind == elastic.Save {
-		return fmt.Sprintf("keeps %s: %s", gpus(j.now), in.Cause)
+		return reason.Keeps{GPUs: j.now, Because: in.Cause}
 	}
-	if in.Lends(&s) {
-		return fmt.Sprintf("keeps %s: no checkpoint within the site's grace period; until it comes the GPUs meant for the job are lent to others", gpus(j.now))
+	if in.Lends(s) {
+		return reason.Keeps{GPUs: j.now, Because: reason.LentMeanwhile}
 	}
-	return fmt.Sprintf("is moving from %d to %s: %s", in.From.GPUs(), gpus(j.now), in.Cause)
+	return reason.Moving{From: in.From.GPUs(), GPUs: j.now, Because: in.Cause}
 }
 
-func still(text string) func(elastic.Snapshot, *job) string {
-	return func(elastic.Snapshot, *job) string { return text }
+func still(why reason.Reason) func(*elastic.Snapshot, *job) reason.Reason {
+	return func(*elastic.Snapshot, *job) reason.Reason { return why }
 }
 
-func keeps(why string) func(elastic.Snapshot, *job) string {
-	return func(_ elastic.Snapshot, j *job) string { return "keeps " + gpus(j.now) + ": " + why }
+func keeps(why reason.Reason) func(*elastic.Snapshot, *job) reason.Reason {
+	return func(_ *elastic.Snapshot, j *job) reason.Reason { return reason.Keeps{GPUs: j.now, Because: why} }
 }
 
 // decide turns the round into an Allocation with each job's reason.
-func (r *round) decide(why func(i int) string) elastic.Allocation {
+func (r *round) decide(why func(i int) reason.Reason) elastic.Allocation {
 	a := make(elastic.Allocation, len(r.jobs))
 	for i := range r.jobs {
 		d := elastic.Decision{GPUs: r.size[i], Why: why(i)}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/policy"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/speed"
 	"github.com/sluice-hpc/sluice/nodes"
 )
@@ -71,13 +72,13 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// render prints the allocation, where it is arranged, and why.
+// render prints the allocation, where it is arranged, and why, by codes and arguments.
 func render(s elastic.Snapshot, a elastic.Allocation) string {
 	var b bytes.Buffer
 	where := elastic.Arrange(s, a)
 	for _, j := range s.Jobs {
 		d := a[j.ID]
-		fmt.Fprintf(&b, "job %d: %d -> %d on %v: %s\n", j.ID, s.Committed(j).GPUs(), d.GPUs, where.Target[j.ID], d.Why)
+		fmt.Fprintf(&b, "job %d: %d -> %d on %v: %s\n", j.ID, s.Committed(j).GPUs(), d.GPUs, where.Target[j.ID], reason.String(d.Why))
 	}
 	return b.String()
 }
@@ -185,7 +186,7 @@ func (a arguments) costs() *elastic.Costs {
 func (a arguments) node(name string) nodes.Node {
 	n := nodes.Node{Name: name, GPUs: a.int("gpus"), Used: a.int("foreign"), Usable: a["down"] == "", CPUs: a.int("cpus"), Type: a["type"], Partitions: []string{"gpu"}}
 	if !n.Usable {
-		n.Why = "it is drained"
+		n.Why = nodes.Unusable{State: "DRAIN", Note: "by hand"}
 	}
 	if a["partition"] != "" {
 		n.Partitions = strings.Split(a["partition"], ",")
@@ -254,7 +255,7 @@ func (a arguments) job(s *elastic.Snapshot, name string) {
 	j.Curve = a.curve()
 	for _, kind := range []elastic.Kind{elastic.Resize, elastic.Start} {
 		if target := a.place(map[elastic.Kind]string{elastic.Resize: "moving", elastic.Start: "starting"}[kind]); target != nil {
-			s.Intents = append(s.Intents, elastic.Intent{Job: j.ID, Kind: kind, From: j.Place, Target: target, Cause: "decided before"})
+			s.Intents = append(s.Intents, elastic.Intent{Job: j.ID, Kind: kind, From: j.Place, Target: target, Cause: reason.Text{Text: "decided before"}})
 		}
 	}
 	s.Jobs = append(s.Jobs, j)

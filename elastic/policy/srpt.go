@@ -2,10 +2,10 @@ package policy
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 )
 
 // srpt is the baseline of the shortest rest first: in the order of the time their
@@ -16,8 +16,8 @@ func srpt(s elastic.Snapshot) elastic.Allocation {
 }
 
 // restAsAsked says what srpt goes by.
-func restAsAsked(w *words, j *job) string {
-	return fmt.Sprintf("shortest rest first, and its rest takes %s on %s", j.time(j.work*j.packed(j.asked())), gpus(j.asked()))
+func restAsAsked(_ *reasons, j *job) reason.Reason {
+	return reason.ShortestRest{Seconds: j.work * j.packed(j.asked()), GPUs: j.asked(), Assumed: j.assumed()}
 }
 
 // shortestRest is the rule of srpt.

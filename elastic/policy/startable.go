@@ -10,18 +10,22 @@ import (
 // others get nothing, and keep no other job waiting.
 func startable(s elastic.Snapshot, decide func(elastic.Snapshot) elastic.Allocation) elastic.Allocation {
 	out := elastic.Allocation{}
-	jobs := make([]elastic.Job, 0, len(s.Jobs))
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
-		_, moves := s.Intent(j.ID)
-		if why := j.WaitsOutside(); why != "" && !moves {
-			out[j.ID] = elastic.Decision{Why: why}
-			continue
+		if why := j.WaitsOutside(); why != nil {
+			if _, moves := s.Intent(j.ID); !moves {
+				out[j.ID] = elastic.Decision{Why: why}
+			}
 		}
-		jobs = append(jobs, *j)
 	}
 	if len(out) == 0 {
 		return decide(s)
+	}
+	jobs := make([]elastic.Job, 0, len(s.Jobs))
+	for i := range s.Jobs {
+		if _, waits := out[s.Jobs[i].ID]; !waits {
+			jobs = append(jobs, s.Jobs[i])
+		}
 	}
 	s.Jobs = jobs
 	maps.Copy(out, decide(s))

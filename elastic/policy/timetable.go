@@ -41,7 +41,7 @@ func newTimetable(s elastic.Snapshot, a elastic.Allocation) *timetable {
 		nodes.Charge(t.floor, j.Load(more))
 		if at := slices.Concat(j.Place, more); len(at) > 0 {
 			j.at, j.now = s.Committed(j.Job), s.Committed(j.Job).GPUs()
-			role, _ := j.classified(s)
+			role, _ := j.classified(&s)
 			t.held = append(t.held, holding{
 				id: j.ID, load: j.Load(at), ends: endOf(s.Now, &j.Job), movable: role == movable, least: j.Spec.Min, partition: j.Partition,
 			})

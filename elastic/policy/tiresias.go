@@ -1,9 +1,8 @@
 package policy
 
 import (
-	"fmt"
-
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
@@ -21,7 +20,7 @@ func tiresias(s elastic.Snapshot) elastic.Allocation {
 	if s.Limits.Preempt {
 		return division{rule: leastAttained, stops: true, rigid: true, because: attained}.allocate(s)
 	}
-	return entry{policy: "tiresias", size: asked, why: "the size asked for, which the tiresias policy keeps"}.allocate(s)
+	return entry{policy: "tiresias", size: asked, why: reason.TiresiasRule}.allocate(s)
 }
 
 // asked is the size its user asked for, or the largest below it that the job
@@ -37,8 +36,8 @@ func asked(q *queue, j *elastic.Job) int {
 }
 
 // attained says what tiresias goes by.
-func attained(_ *words, j *job) string {
-	return fmt.Sprintf("jobs that had less than 16 GPU-hours come first, by arrival; it had %.1f", j.Attained/3600)
+func attained(_ *reasons, j *job) reason.Reason {
+	return reason.Attained{GPUHours: j.Attained / 3600}
 }
 
 // demoted returns the queue the job is in, 0 or 1.

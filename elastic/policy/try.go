@@ -70,6 +70,9 @@ func (r *round) arrange(size []int) elastic.Arrangement {
 			a[j.ID] = elastic.Decision{GPUs: size[i]}
 		}
 	}
+	if len(few.Jobs) == 0 {
+		return elastic.Arrangement{} // all stay where they are
+	}
 	return elastic.Arrange(few, a)
 }
 

@@ -1,12 +1,12 @@
 package policy
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
@@ -23,7 +23,7 @@ func vacate(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation {
 	for i := range s.Jobs {
 		if j := &s.Jobs[i]; v.onEdge(j) && v.mayLeave(j) {
 			if n := v.node(j.Place[0].Node); n != nil && !n.Usable {
-				v.leave(j, n.Name+" takes nothing new: "+n.Why)
+				v.leave(j, reason.TakesNothingNew{Node: n.Name, State: n.Why.State, Note: n.Why.Note, Until: n.Why.Until})
 			}
 		}
 	}
@@ -60,7 +60,7 @@ func (v *eviction) onEdge(j *elastic.Job) bool {
 
 // mayLeave reports whether nothing keeps the job where it is, and the decision does.
 func (v *eviction) mayLeave(j *elastic.Job) bool {
-	role, _ := (&job{Job: *j, at: j.Place, now: j.GPUs()}).classified(v.s)
+	role, _ := (&job{Job: *j, at: j.Place, now: j.GPUs()}).classified(&v.s)
 	return role == movable && v.where.Target[j.ID].On(j.Place[0].Node) > 0
 }
 
@@ -100,7 +100,7 @@ func (v *eviction) makeRoom(d elastic.Demand) {
 		inWay = inWay[:len(inWay)-1]
 	}
 	for _, j := range inWay {
-		v.leave(j, fmt.Sprintf("ordinary job %d waits for %s", d.ID, j.Place[0].Node))
+		v.leave(j, reason.OrdinaryWaits{Job: int64(d.ID), Node: j.Place[0].Node})
 	}
 }
 
@@ -120,16 +120,16 @@ func (v *eviction) fits(d elastic.Demand, gone []*elastic.Job) bool {
 }
 
 // leave sends the job elsewhere, or has it wait.
-func (v *eviction) leave(j *elastic.Job, why string) {
+func (v *eviction) leave(j *elastic.Job, why reason.Reason) {
 	next := maps.Clone(v.a)
 	if to := v.refuge(j); len(to) > 0 {
-		next[j.ID] = elastic.Decision{GPUs: to.GPUs(), Place: to, Why: fmt.Sprintf("moves to %s with %s: %s", to, gpus(to.GPUs()), why)}
+		next[j.ID] = elastic.Decision{GPUs: to.GPUs(), Place: to, Why: reason.MovesTo{To: to, GPUs: to.GPUs(), Because: why}}
 		if after := elastic.Arrange(v.s, next); after.Target[j.ID].Equal(to) && unhurt(v.s, v.where, after, j.ID, next[j.ID]) {
 			v.a, v.where = next, after
 			return
 		}
 	}
-	next[j.ID] = elastic.Decision{Leaves: true, Why: "saves, leaves the edge pool and waits for other GPUs: " + why}
+	next[j.ID] = elastic.Decision{Leaves: true, Why: reason.LeavesEdge{Because: why}}
 	v.a, v.where = next, elastic.Arrange(v.s, next)
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/joint"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/welfare"
 )
 
@@ -21,8 +22,7 @@ func byWelfare(s elastic.Snapshot) elastic.Allocation {
 
 // fares is how a weighing says why.
 var fares = creed{
-	sooner: "runs worth more go first", better: "others make more of them, or they cost more than they bring",
-	idle: "no move is worth its price, and what the GPUs cost, now", kinds: true,
+	sooner: reason.WorthMoreFirst, better: reason.OthersWorthMore, idle: reason.NoResizeWorth, kinds: true,
 }
 
 // weighing is one decision by welfare: an outlook whose values are money an hour.

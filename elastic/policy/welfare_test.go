@@ -103,7 +103,7 @@ func TestWelfareTriesTypes(t *testing.T) {
 		}
 		s.Jobs[0].Curve = speed.Fit(c.samples, now.Add(time.Second))
 		if d := p.Allocate(s)[1]; d.Place.On(c.want) != 1 {
-			t.Errorf("%s: %v (%s), want %s", c.name, d.Place, d.Why, c.want)
+			t.Errorf("%s: %v (%s), want %s", c.name, d.Place, sentence(d.Why), c.want)
 		}
 	}
 }
@@ -131,7 +131,7 @@ func TestWelfareTriesIdleTypes(t *testing.T) {
 			}
 			s.Jobs[0].Curve = speed.Fit(samples, now.Add(time.Second))
 			if d := p.Allocate(s)[1]; d.Place.On("n1") != 4 || d.Place.On("n2") != 4 {
-				t.Errorf("after %d epochs on t4, one more on a mix: %v: %v (%s)", epochs, mixed, d.Place, d.Why)
+				t.Errorf("after %d epochs on t4, one more on a mix: %v: %v (%s)", epochs, mixed, d.Place, sentence(d.Why))
 			}
 		}
 	}
@@ -164,7 +164,7 @@ func TestWelfareLearnsNothingFromMixes(t *testing.T) {
 		d := p.Allocate(s)[1]
 		mixed := d.Place.On("n1")+d.Place.On("n2") > 0 && d.Place.On("n3")+d.Place.On("n4") > 0
 		if d.GPUs == 0 || mixed != c.mixed {
-			t.Errorf("%s: %v (%s), a mix: want %v", name, d.Place, d.Why, c.mixed)
+			t.Errorf("%s: %v (%s), a mix: want %v", name, d.Place, sentence(d.Why), c.mixed)
 		}
 	}
 }

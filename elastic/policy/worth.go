@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/sluice-hpc/sluice/elastic/length"
 	"github.com/sluice-hpc/sluice/elastic/speed"
 )
 
@@ -46,6 +47,9 @@ func (j *job) measure() (alone float64) {
 		j.work = left
 	} else if j.Spec.Total <= 0 {
 		j.work = max(j.Done, leastWork/one)
+	} else if j.Overruns() {
+		factor := max(1, j.Stretch.Factor)
+		j.work = length.Beyond(factor*j.Spec.Total, factor*j.Reached, j.Attained, j.perGPU())
 	}
 	if math.IsInf(one, 0) {
 		return 0
@@ -63,7 +67,20 @@ func median(seconds []float64) float64 {
 }
 
 // finished reports whether the job has done all it said it would do.
-func (j *job) finished() bool { return j.Spec.Total > 0 && j.Done >= j.Spec.Total }
+func (j *job) finished() bool {
+	_, more := j.Remaining()
+	return j.Spec.Total > 0 && !more && !j.Overruns()
+}
+
+// perGPU is the GPU-seconds of a unit at the size the job has, or at its smallest.
+func (j *job) perGPU() float64 {
+	n := max(j.now, j.Spec.Min, 1)
+	seconds, _ := j.Curve.Seconds(speed.Shape{GPUs: n, Nodes: max(1, len(j.at))})
+	if math.IsInf(seconds, 0) {
+		return 0
+	}
+	return seconds * float64(n)
+}
 
 // shape is what the job is expected to run in on n GPUs: as it is now; on nodes
 // of its own when it shrinks; on as few as possible when it grows.

@@ -17,7 +17,7 @@ func (w *World) nudge(token string) {
 // heartbeat makes the word as fresh as a runner that beats every ten seconds.
 func (w *World) heartbeat(token string, r *checkpoint.Runner) {
 	t := w.byToken[token]
-	if t == nil || t.run == nil || r.Restarts != t.run.Restarts {
+	if t == nil || t.run == nil || r.Restarts != t.run.Restarts || t.gone() {
 		return
 	}
 	beats := t.run.Now().Sub(r.FirstLine) / (10 * time.Second)
@@ -26,10 +26,21 @@ func (w *World) heartbeat(token string, r *checkpoint.Runner) {
 	}
 }
 
+// gone reports whether the present run is no more, or never was.
+func (t *Trainer) gone() bool {
+	if t.Job.NeverSpoke && t.run.Restarts == 0 {
+		return true
+	}
+	return t.Job.Gone > 0 && t.run.Restarts == 0 && !t.word.FirstLine.IsZero() && t.run.Now().Sub(t.word.FirstLine) >= t.Job.Gone
+}
+
 func (t *Trainer) box() *box { return t.w.Mail.box(t.Token) }
 
 // write replaces runner.json.
 func (t *Trainer) write() {
+	if t.gone() {
+		return
+	}
 	t.word.Beat = t.run.Now()
 	word := t.word
 	if t.Job.Forge != nil {
@@ -41,7 +52,7 @@ func (t *Trainer) write() {
 
 // say appends a line to progress.jsonl.
 func (t *Trainer) say(event string) {
-	if t.Job.Silent {
+	if t.Job.Silent || t.gone() {
 		return
 	}
 	p := checkpoint.Progress{
@@ -83,7 +94,7 @@ func (t *Trainer) request() *checkpoint.Request {
 
 // look compares the request file with what is being done about it.
 func (t *Trainer) look() {
-	if t.run == nil || t.Job.Silent || t.Job.Deaf || t.word.Stranded {
+	if t.run == nil || t.Job.Silent || t.Job.Deaf || t.word.Stranded || t.gone() {
 		return
 	}
 	r := t.request()

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"slices"
 	"sort"
 	"time"
 )
@@ -20,8 +21,10 @@ type planned struct {
 	do func()
 }
 
-func sortPlan(p []planned) {
-	sort.SliceStable(p, func(a, b int) bool { return p[a].at.Before(p[b].at) })
+// put adds something to a plan in order of time, behind what is planned for the same time.
+func put(plan []planned, p planned) []planned {
+	i := sort.Search(len(plan), func(i int) bool { return plan[i].at.After(p.at) })
+	return slices.Insert(plan, i, p)
 }
 
 // Drive runs cycles for a span of virtual time, waking early, as the daemon

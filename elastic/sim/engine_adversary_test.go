@@ -68,8 +68,14 @@ type outcome struct {
 // adversary's.
 func (s scene) play(t *testing.T, policy string, a sim.Adversary, lies func(job int) bool) outcome {
 	t.Helper()
+	return s.playOn(t, new(engine.Memory), policy, a, lies)
+}
+
+// playOn is play on what a journal knows of earlier jobs.
+func (s scene) playOn(t *testing.T, journal *engine.Memory, policy string, a sim.Adversary, lies func(job int) bool) outcome {
+	t.Helper()
 	w := sim.New(sim.Config{Fake: fake.Config{Seed: s.seed, Nodes: fake.Grid(4, 4)}})
-	d := boot(t, w, new(engine.Memory), policy, func(c *engine.Config) { // as sluice.toml has it
+	d := boot(t, w, journal, policy, func(c *engine.Config) { // as sluice.toml has it
 		c.Limits.Cooldown, c.Limits.Payback, c.Limits.Grace = 30*time.Second, 2, 5*time.Minute
 	})
 	trainers := make([]*sim.Trainer, len(s.jobs))
@@ -146,6 +152,7 @@ func everybody(int) bool { return true }
 type gains struct {
 	n                     int
 	jct                   []float64 // share of its time that the liar's job is spared
+	honest, lying         []float64 // seconds that it takes
 	had, others, restless float64   // sums of what the means are of
 }
 
@@ -170,6 +177,7 @@ func (g *gains) add(honest, lying outcome, liar int) {
 	within := min(honest.jct[liar], lying.jct[liar])
 	g.n++
 	g.jct = append(g.jct, 1-lying.jct[liar]/honest.jct[liar])
+	g.honest, g.lying = append(g.honest, honest.jct[liar]), append(g.lying, lying.jct[liar])
 	g.had += lying.had(liar, within)/honest.had(liar, within) - 1
 	before, after := 0.0, 0.0
 	for k := range honest.jct {
@@ -181,10 +189,28 @@ func (g *gains) add(honest, lying outcome, liar int) {
 	g.restless += (float64(lying.moves) - float64(honest.moves)) / lying.jobHours
 }
 
+// spared is the share of its time over all seeds that a lie spares the liar, and how far
+// it may be off by chance: twice the standard error of the ratio. A short job that ends
+// much later does not outweigh long ones here, as it does in the mean of shares.
+func (g *gains) spared() (share, give float64) {
+	var honest, lying, off float64
+	for n := range g.honest {
+		honest, lying = honest+g.honest[n], lying+g.lying[n]
+	}
+	share = 1 - lying/honest
+	for n := range g.honest {
+		d := g.lying[n] - (1-share)*g.honest[n]
+		off += d * d
+	}
+	n := float64(len(g.honest))
+	return share, 2 * math.Sqrt(off/max(1, n-1)*n) / honest
+}
+
 func (g *gains) String() string {
+	share, off := g.spared()
 	k := 100 / float64(g.n)
 	mean, give := about(g.jct)
-	return fmt.Sprintf("time %+6.1f %% (+-%.1f, most %+.0f %%), GPU time %+6.1f %%, others take %+6.1f %%, resizes %+.2f per job-hour", 100*mean, 100*give, 100*slices.Max(g.jct), g.had*k, g.others*k, g.restless/float64(g.n))
+	return fmt.Sprintf("time %+6.1f %% (+-%.1f, most %+.0f %%), of all time %+.1f %% (+-%.1f), GPU time %+6.1f %%, others take %+6.1f %%, resizes %+.2f per job-hour", 100*mean, 100*give, 100*slices.Max(g.jct), 100*share, 100*off, g.had*k, g.others*k, g.restless/float64(g.n))
 }
 
 // judged are the policies held to it: the default, and in a campaign the plain one too.
@@ -248,9 +274,13 @@ func TestFalseSpeedsMoveNobody(t *testing.T) {
 	})
 }
 
-// undetected are lies that nothing contradicts: the words agree with each other and with
-// the clock, for the job could be what they say. What they bring is printed.
-var undetected = map[string]bool{"is half as long as it is": true, "is twice as long as it is": true}
+// undetected are lies that nothing contradicts while they are told: the words agree with
+// each other and with the clock, for the job could be what they say. What the first brings
+// is bounded once it trains on past the end that it declared; the other costs its liar.
+var undetected = map[string]bool{steadyHalf: true, "is twice as long as it is": true}
+
+// steadyHalf says in every line alike that it is half as long.
+const steadyHalf = "is half as long as it is"
 
 // TestLiarsGainNothing: F18, who lies about his speed gains nothing by it under the
 // default policy. The plain one gives more to whoever has longer to go, and so to whoever
@@ -275,6 +305,9 @@ func gained(t *testing.T, a sim.Adversary, s []scene, honest, lying []outcome) {
 	}
 	if mean-give > 0.02 && !undetected[a.Name] && !strings.Contains(t.Name(), "/knapsack/") {
 		t.Errorf("the liar's job takes %.1f %% less", 100*mean)
+	}
+	if share, off := g.spared(); share-off > 0.05 && a.Name == steadyHalf && strings.Contains(t.Name(), "/lookahead/") {
+		t.Errorf("the liar's jobs take %.1f %% less", 100*share)
 	}
 }
 

@@ -44,7 +44,7 @@ func TestAtMostSoManyTasksOfAnArrayRun(t *testing.T) {
 				}
 				told := 0
 				for _, j := range d.Report().Jobs {
-					if strings.Contains(j.Why, "waits: 3 of its array's tasks run (%3)") {
+					if strings.Contains(sentence(j.Why), "waits: 3 of its array's tasks run (%3)") {
 						told++
 					}
 				}
@@ -97,7 +97,7 @@ func at(array []*sim.Trainer, when time.Time) (n int) {
 func reasons(d *daemon) string {
 	var b strings.Builder
 	for _, j := range d.Report().Jobs {
-		fmt.Fprintf(&b, "%d: %d GPUs, %s\n", j.Record.ID, j.Job.GPUs(), j.Why)
+		fmt.Fprintf(&b, "%d: %d GPUs, %s\n", j.Record.ID, j.Job.GPUs(), sentence(j.Why))
 	}
 	return b.String()
 }

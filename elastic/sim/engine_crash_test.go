@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	stories "github.com/sluice-hpc/sluice/elastic/sim/story"
 	"github.com/sluice-hpc/sluice/slurm/fake"
@@ -56,7 +57,7 @@ func (c crashJournal) Advance(ctx context.Context, in elastic.Intent) error {
 	return c.b.cross("advance", func() error { return c.Memory.Advance(ctx, in) })
 }
 
-func (c crashJournal) Close(ctx context.Context, in elastic.Intent, how elastic.Outcome, why string, at time.Time) error {
+func (c crashJournal) Close(ctx context.Context, in elastic.Intent, how elastic.Outcome, why reason.Reason, at time.Time) error {
 	return c.b.cross("close", func() error { return c.Memory.Close(ctx, in, how, why, at) })
 }
 

@@ -35,7 +35,7 @@ func TestDrainedNodeIsLeft(t *testing.T) {
 	d.drive(t, 5*time.Minute)
 	jr := d.of(t, first)
 	if jr.Record.Speaks != (jr.Job.Place.On(to) == 2) || !jr.Record.Speaks {
-		t.Fatalf("speaks %v, on %v: %s", jr.Record.Speaks, jr.Job.Place, jr.Why)
+		t.Fatalf("speaks %v, on %v: %s", jr.Record.Speaks, jr.Job.Place, sentence(jr.Why))
 	}
 	if lost := lostBefore(first); lost > 1 {
 		t.Errorf("%v units of work lost", lost)
@@ -49,12 +49,12 @@ func TestDrainedNodeIsLeft(t *testing.T) {
 	d.drive(t, 2*time.Minute)
 	w.Slurm.Drain(to, "fan")
 	d.drive(t, time.Minute)
-	if jr := d.of(t, first); jr.Job.Place.On(to) != 2 || !strings.Contains(jr.Why, "stays at 2 GPUs, and "+to+" is draining (fan): there is no room") {
-		t.Errorf("on %v: %s", jr.Job.Place, jr.Why)
+	if jr := d.of(t, first); jr.Job.Place.On(to) != 2 || !strings.Contains(sentence(jr.Why), "stays at 2 GPUs, and "+to+" is draining (fan): there is no room") {
+		t.Errorf("on %v: %s", jr.Job.Place, sentence(jr.Why))
 	}
 	d.drive(t, 30*time.Minute)
 	if jr := d.of(t, first); jr.Job.Place.On(from) != 2 {
-		t.Errorf("on %v: %s", jr.Job.Place, jr.Why)
+		t.Errorf("on %v: %s", jr.Job.Place, sentence(jr.Why))
 	}
 }
 
@@ -80,7 +80,7 @@ func TestMaintenanceIsLeft(t *testing.T) {
 		d.drive(t, begins.Sub(w.Now())-10*time.Second)
 		jr := d.of(t, j)
 		if got := jr.Job.Place; room && got.On(to) != 2 || !room && got.GPUs() != 0 {
-			t.Errorf("room %v: on %v when the maintenance begins: %s", room, got, jr.Why)
+			t.Errorf("room %v: on %v when the maintenance begins: %s", room, got, sentence(jr.Why))
 		}
 		if lost := lostBefore(j); lost > 1 {
 			t.Errorf("room %v: %v units of work lost", room, lost)

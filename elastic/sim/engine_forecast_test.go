@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
@@ -53,7 +54,7 @@ func TestPlanIsJudgedAtTheNextCycle(t *testing.T) {
 		was := c.Events
 		c.Events = func(e engine.Event) {
 			if e.Kind == "open" {
-				opened = append(opened, elastic.Intent{Job: e.Job, Cause: e.Text})
+				opened = append(opened, elastic.Intent{Job: e.Job, Cause: reason.Text{Text: e.Text}})
 			}
 			was(e)
 		}
@@ -73,7 +74,7 @@ func TestPlanIsJudgedAtTheNextCycle(t *testing.T) {
 	}
 	f.returned = func() {
 		for _, in := range opened {
-			if !strings.HasPrefix(in.Cause, "resize") || !due.Equal(w.Now()) {
+			if !strings.HasPrefix(sentence(in.Cause), "resize") || !due.Equal(w.Now()) {
 				continue // a cycle that something woke sees what the plan did not
 			}
 			resizes++
@@ -85,7 +86,7 @@ func TestPlanIsJudgedAtTheNextCycle(t *testing.T) {
 				found = found || said.Job == in.Job
 			}
 			if !found {
-				t.Errorf("at %v job %d: %s; nothing was said of it", w.Now(), in.Job, in.Cause)
+				t.Errorf("at %v job %d: %s; nothing was said of it", w.Now(), in.Job, sentence(in.Cause))
 			}
 		}
 	}

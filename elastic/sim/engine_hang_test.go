@@ -50,13 +50,13 @@ func TestReadThatNeverReturns(t *testing.T) {
 		t.Errorf("10 min of cycles took %s of real time", took)
 	}
 	if got := d.of(t, late).Job.GPUs(); got < 1 {
-		t.Errorf("a new job was not started: %s", d.of(t, late).Why)
+		t.Errorf("a new job was not started: %s", sentence(d.of(t, late).Why))
 	}
 	if got := d.of(t, twin).Job.GPUs(); got != 1 {
-		t.Errorf("another job of the same user has %d GPUs: %s", got, d.of(t, twin).Why)
+		t.Errorf("another job of the same user has %d GPUs: %s", got, sentence(d.of(t, twin).Why))
 	}
 	if jr := d.of(t, hung); jr.Job.GPUs() != size {
-		t.Errorf("the job has %d GPUs instead of %d: %s", jr.Job.GPUs(), size, jr.Why)
+		t.Errorf("the job has %d GPUs instead of %d: %s", jr.Job.GPUs(), size, sentence(jr.Why))
 	}
 	if jr := d.of(t, other); jr.Job.GPUs() < 1 || len(jr.Problems) > 0 {
 		t.Errorf("the other has %d GPUs, problems %q", jr.Job.GPUs(), jr.Problems)
@@ -69,6 +69,6 @@ func TestReadThatNeverReturns(t *testing.T) {
 	d.pin(t, hung, 2)
 	d.drive(t, 5*time.Minute)
 	if got := d.of(t, hung).Job.GPUs(); got != 2 || strings.Contains(strings.Join(d.of(t, hung).Problems, ""), "folder") {
-		t.Errorf("after it answers again it has %d GPUs: %s", got, d.of(t, hung).Why)
+		t.Errorf("after it answers again it has %d GPUs: %s", got, sentence(d.of(t, hung).Why))
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/say"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
@@ -32,7 +33,7 @@ func (d *daemon) node(t *testing.T, name string) (usable bool, why string) {
 	t.Helper()
 	for _, n := range d.Report().Nodes {
 		if n.Name == name {
-			return n.Usable, n.Why
+			return n.Usable, say.Unusable(n.Why, time.Time{})
 		}
 	}
 	t.Fatalf("no node %s", name)
@@ -74,7 +75,7 @@ func TestUnfitGPUKeepsItsNodeOut(t *testing.T) {
 	if p := strings.Join(d.of(t, first).Problems, "\n"); !strings.Contains(p, "GPU 0 (GPU-"+sick+"-0) on "+sick+" is unfit") {
 		t.Errorf("alice is told %q", p)
 	}
-	if why := d.of(t, first).Why; !strings.Contains(why, "nothing new is started on "+sick+": UNFIT") {
+	if why := sentence(d.of(t, first).Why); !strings.Contains(why, "nothing new is started on "+sick+": UNFIT") {
 		t.Errorf("the job on it: %s", why)
 	}
 	d.drive(t, 10*time.Minute)
@@ -83,8 +84,8 @@ func TestUnfitGPUKeepsItsNodeOut(t *testing.T) {
 	}
 	third := w.Submit(sim.Job{User: "carol", Spec: elastic.Spec{Min: 2, Max: 2, Total: 2000}})
 	d.drive(t, 2*time.Minute)
-	if jr := d.of(t, third); jr.Job.GPUs() > 0 || jr.Why == "" {
-		t.Errorf("the third has %v: %s", jr.Job.Place, jr.Why)
+	if jr := d.of(t, third); jr.Job.GPUs() > 0 || jr.Why == nil {
+		t.Errorf("the third has %v: %s", jr.Job.Place, sentence(jr.Why))
 	}
 	// The operator looked at it.
 	if err := d.Trust(t.Context(), "n9", w.Now()); !errors.Is(err, engine.ErrNoNode) {
@@ -131,7 +132,7 @@ func TestAJobLeavesAnUnfitGPU(t *testing.T) {
 				left++
 			}
 		}
-		if log := d.log.String(); busy.Done() != 5 || stayed != 1 || left != 1 || !strings.Contains(log, "with 2 GPUs: one of those it has is unfit") {
+		if log := d.log.String(); busy.Done() != 5 || stayed != 1 || left != 1 || !strings.Contains(log, "with 2 GPUs: one of its GPUs is unfit") {
 			t.Errorf("%s: %d stayed, %d left\n%s", policy, stayed, left, log)
 		}
 	}
@@ -289,8 +290,8 @@ func TestSlicesAreOfAFixedNumber(t *testing.T) {
 			t.Errorf("%s: %v done", policy, first.Done())
 		}
 		jr := d.of(t, job)
-		if jr.Job.GPUs() != started || started == 0 || started == 7 || !strings.Contains(jr.Why, "it runs on MIG slices, whose number sluice does not change") {
-			t.Errorf("%s: %d slices at first, now %d: %s", policy, started, jr.Job.GPUs(), jr.Why)
+		if jr.Job.GPUs() != started || started == 0 || started == 7 || !strings.Contains(sentence(jr.Why), "it runs on MIG slices, whose number sluice does not change") {
+			t.Errorf("%s: %d slices at first, now %d: %s", policy, started, jr.Job.GPUs(), sentence(jr.Why))
 		}
 	}
 }

@@ -79,8 +79,8 @@ func TestEndedJobsSayHow(t *testing.T) {
 		hog:   {"", "", 1},
 	} {
 		jr := d.of(t, j)
-		if jr.Ending.How != want.how || jr.Ending.String() != want.text || jr.Ended && jr.Why != "" {
-			t.Errorf("job %d: %+v %q, why %q", j.ID(), jr.Ending, jr.Ending, jr.Why)
+		if jr.Ending.How != want.how || jr.Ending.String() != want.text || jr.Ended && jr.Why != nil {
+			t.Errorf("job %d: %+v %q, why %q", j.ID(), jr.Ending, jr.Ending, sentence(jr.Why))
 		}
 		runs, err := memory.Segments(t.Context(), j.Token)
 		if err != nil || len(runs) != want.runs || want.runs > 0 && (runs[0].Place.GPUs() != 1 || jr.Ended && runs[0].Ended.IsZero()) {

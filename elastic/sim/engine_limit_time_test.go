@@ -45,6 +45,23 @@ func TestSavesBeforeItsTimeLimit(t *testing.T) {
 	}
 }
 
+// TestAShortLimitGoesOn: the moment at which a job of a minute has to save falls between two
+// looks, wherever it begins.
+func TestAShortLimitGoesOn(t *testing.T) {
+	for at := time.Duration(0); at < 30*time.Second; at += 5 * time.Second {
+		w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 5, Nodes: fake.Grid(1, 4)}})
+		d := boot(t, w, new(engine.Memory), "knapsack", func(c *engine.Config) { c.Period = 30 * time.Second })
+		var j *sim.Trainer
+		w.At(at, func() {
+			j = w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 4, Max: 4, Total: 600, Again: true}, Limit: time.Minute, Model: sim.Perfect(1)})
+		})
+		d.drive(t, at+4*time.Minute)
+		if runs := j.Runs(); len(runs) < 3 || j.State() != slurm.Completed {
+			t.Errorf("begun at %s: %d runs, %s\n%s", at, len(runs), j.State(), d.log.String())
+		}
+	}
+}
+
 // TestGoesOnAfterItsTimeLimit: a job that brings its work further is started again with
 // its whole limit before it, and loses nothing; one that its user holds, or that may not
 // go on, is ended as Slurm ends jobs.

@@ -40,7 +40,7 @@ func whys(d *daemon) string {
 	var b strings.Builder
 	for _, j := range d.Report().Jobs {
 		if !j.Ended {
-			fmt.Fprintf(&b, "  job %d has %d: %s\n", j.Job.ID, j.Job.GPUs(), j.Why)
+			fmt.Fprintf(&b, "  job %d has %d: %s\n", j.Job.ID, j.Job.GPUs(), sentence(j.Why))
 		}
 	}
 	return b.String()

@@ -33,12 +33,12 @@ func TestReturnedNodeIsLeftAlone(t *testing.T) {
 			d.drive(t, away+2*time.Second)
 			returned := w.Now().Add(-2 * time.Second)
 			if got := d.of(t, j); got.Job.Phase == elastic.Running {
-				t.Errorf("runs again at once (%s)", got.Why)
+				t.Errorf("runs again at once (%s)", sentence(got.Why))
 			}
 			d.drive(t, settling+10*time.Second)
 			got := d.of(t, j)
 			if got.Job.Phase != elastic.Running || got.Job.State != string(slurm.Running) {
-				t.Fatalf("%s (%s)\n%s", got.Job.State, got.Why, d.log.String())
+				t.Fatalf("%s (%s)\n%s", got.Job.State, sentence(got.Why), d.log.String())
 			}
 			if !got.Job.Started.After(back) || got.Job.Started.Before(returned.Add(settling-2*time.Second)) {
 				t.Errorf("started %s after the node's return\n%s", got.Job.Started.Sub(returned), d.log.String())
@@ -91,9 +91,59 @@ func TestWrongedRunComesBack(t *testing.T) {
 			w.At(time.Minute+c.after, func() { j.Die(c.code) })
 			d.drive(t, c.after+30*time.Second)
 			if got := d.of(t, j); (got.Job.Phase == elastic.Running) != c.back {
-				t.Errorf("%s: %s\n%s", got.Job.State, got.Why, d.log.String())
+				t.Errorf("%s: %s\n%s", got.Job.State, sentence(got.Why), d.log.String())
 			}
 		})
+	}
+}
+
+// TestAKilledRunnerComesBack: a job whose batch script a signal ended goes on from its
+// newest checkpoint, until twice in a row nothing was saved meanwhile. Without the user's
+// leave (--on-timeout=end, --retries=0, a measurement), or of a program that never saved, it fails.
+func TestAKilledRunnerComesBack(t *testing.T) {
+	for name, c := range map[string]struct {
+		again, mute, final bool
+		strikes            int
+		back               bool
+	}{
+		"once":                 {true, false, false, 1, true},
+		"twice":                {true, false, false, 2, true},
+		"again and again":      {true, false, false, 3, false},
+		"is not to be started": {false, false, false, 1, false},
+		"--retries=0":          {true, false, true, 1, false},
+		"never answered":       {true, true, false, 1, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := sim.New(sim.Config{Fake: fake.Config{Seed: 3, Nodes: fake.Grid(1, 4)}})
+			d := boot(t, w, new(engine.Memory), "lookahead", func(c *engine.Config) { c.Period = time.Second })
+			j := w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 2, Max: 2, Total: 6000, Again: c.again}, Behaviour: sim.Behaviour{Silent: c.mute, Forge: func(r *checkpoint.Runner) { r.Final = c.final }}})
+			for i := range c.strikes {
+				w.At(time.Duration(i+1)*time.Minute, func() { j.Strike(9) })
+			}
+			d.drive(t, time.Duration(c.strikes)*time.Minute+30*time.Second)
+			got := d.of(t, j)
+			if (got.Job.Phase == elastic.Running) != c.back {
+				t.Errorf("%s: %s\n%s", got.Job.State, sentence(got.Why), d.log.String())
+			}
+			if !c.back && got.Ending.String() != "failed: killed by signal 9" {
+				t.Errorf("ended %q", got.Ending)
+			}
+		})
+	}
+}
+
+// TestARestWakes: a job that rests after its node was lost starts when it has been told.
+func TestARestWakes(t *testing.T) {
+	w := sim.New(sim.Config{Fake: fake.Config{Seed: 3, Nodes: fake.Grid(2, 4)}})
+	d := boot(t, w, new(engine.Memory), "lookahead", func(c *engine.Config) { c.Period = 10 * time.Minute })
+	j := w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 2, Max: 2, Total: 6000}})
+	d.drive(t, time.Minute)
+	node := d.of(t, j).Job.Place[0].Node
+	w.At(time.Minute+time.Second, func() { w.Slurm.NodeDown(node, "test") })
+	d.drive(t, 10*time.Second)
+	d.drive(t, settling+10*time.Second)
+	if got := d.of(t, j); got.Job.Phase != elastic.Running {
+		t.Errorf("%s: %s", got.Job.State, sentence(got.Why))
 	}
 }
 

@@ -81,6 +81,9 @@ func TestReportsAreFresh(t *testing.T) {
 	if fresh.Jobs[0].ETA.IsZero() || !fresh.At.Equal(stale.At) || stale.Jobs[0].Record.Done != 0 {
 		t.Errorf("ends %v, seen at %v", fresh.Jobs[0].ETA, fresh.At)
 	}
+	if run := fresh.Jobs[0].Run; run.DoneTo != fresh.Jobs[0].Record.Done || stale.Jobs[0].Run.DoneTo != 0 || !run.Ended.IsZero() {
+		t.Errorf("its run is shown as %+v", run)
+	}
 	if d.Refresh(w.Now()); d.Report() != fresh {
 		t.Error("published again though nothing was written")
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	stories "github.com/sluice-hpc/sluice/elastic/sim/story"
 	"github.com/sluice-hpc/sluice/slurm"
@@ -105,7 +106,7 @@ func TestParkedJobsObeyTheirUsers(t *testing.T) {
 				for _, j := range s.Jobs {
 					a[j.ID] = elastic.Decision{GPUs: 4}
 					if stop {
-						a[j.ID] = elastic.Decision{Why: "parked"}
+						a[j.ID] = elastic.Decision{Why: reason.HeldAside}
 					}
 				}
 				return a

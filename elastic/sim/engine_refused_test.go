@@ -177,8 +177,8 @@ func TestRefusedChangesAreNotRepeatedAllTheTime(t *testing.T) {
 			t.Errorf("%s: asked %d times in ten minutes", op, n)
 		}
 		for _, j := range d.Report().Jobs {
-			if !strings.Contains(j.Why, "Slurm does not start it") {
-				t.Errorf("%s: %s", op, j.Why)
+			if !strings.Contains(sentence(j.Why), "Slurm does not start it") {
+				t.Errorf("%s: %s", op, sentence(j.Why))
 			}
 		}
 	}

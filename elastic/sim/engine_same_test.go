@@ -27,7 +27,7 @@ func (d telling) Cycle(ctx context.Context, now time.Time) (time.Time, error) {
 	if r := d.now.Report(); r != nil {
 		fmt.Fprintln(d.to, r.Blind, r.Nodes, r.Demands, r.Health)
 		for _, j := range r.Jobs {
-			fmt.Fprintf(d.to, "%d %v %q %q %q %v\n", j.Record.ID, j.Target, j.Why, j.Problems, j.Last, j.ETA)
+			fmt.Fprintf(d.to, "%d %v %q %q %q %v\n", j.Record.ID, j.Target, sentence(j.Why), j.Problems, sentence(j.Last), j.ETA)
 		}
 	}
 	return wake, err

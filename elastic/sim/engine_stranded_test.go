@@ -26,7 +26,7 @@ func TestStrandedJobComesBack(t *testing.T) {
 	d.drive(t, 30*time.Second)
 	got := d.of(t, j)
 	if got.Job.Phase != elastic.Running || got.Job.Restarts != before.Restarts+1 || got.Job.UserHold || got.Job.Place.GPUs() != 6 {
-		t.Errorf("%s on %s, restart %d (%s)\n%s", got.Job.State, got.Job.Place, got.Job.Restarts, got.Why, d.log.String())
+		t.Errorf("%s on %s, restart %d (%s)\n%s", got.Job.State, got.Job.Place, got.Job.Restarts, sentence(got.Why), d.log.String())
 	}
 	if got := d.of(t, other).Job; got.Restarts != 0 {
 		t.Errorf("the other job was requeued %d times", got.Restarts)

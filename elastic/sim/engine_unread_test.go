@@ -63,8 +63,8 @@ func TestHungFoldersJobKeepsItsSize(t *testing.T) {
 	d.pin(t, hung, 2)
 	d.drive(t, 5*time.Minute)
 	jr := d.of(t, hung)
-	if jr.Job.GPUs() != size || !strings.Contains(jr.Why, "stays at 4 GPUs: its folder has not answered since") {
-		t.Errorf("the job has %d GPUs: %s", jr.Job.GPUs(), jr.Why)
+	if jr.Job.GPUs() != size || !strings.Contains(sentence(jr.Why), "stays at 4 GPUs: its folder has not answered since") {
+		t.Errorf("the job has %d GPUs: %s", jr.Job.GPUs(), sentence(jr.Why))
 	}
 	if !strings.Contains(strings.Join(jr.Problems, "\n"), "its folder has not answered since") || len(jr.Problems) != 1 {
 		t.Errorf("problems: %q", jr.Problems)
@@ -107,11 +107,11 @@ func TestHungFolderKeepsNoGPUs(t *testing.T) {
 	other := w.Submit(sim.Job{User: "bob", Spec: elastic.Spec{Min: 4, Max: 4, Total: 20}})
 	d.drive(t, 2*time.Minute)
 	jr := d.of(t, hung)
-	if jr.Intent != nil || !strings.Contains(jr.Why, "waiting: its folder has not answered since") {
-		t.Errorf("open move %v: %s", jr.Intent, jr.Why)
+	if jr.Intent != nil || !strings.Contains(sentence(jr.Why), "waiting: its folder has not answered since") {
+		t.Errorf("open move %v: %s", jr.Intent, sentence(jr.Why))
 	}
 	if jr := d.of(t, other); jr.Job.GPUs() != 4 {
-		t.Errorf("the other has %d GPUs: %s", jr.Job.GPUs(), jr.Why)
+		t.Errorf("the other has %d GPUs: %s", jr.Job.GPUs(), sentence(jr.Why))
 	}
 	w.Mail.Fault = nil
 	if err := w.Drive(context.Background(), d, 4*time.Hour); err != nil {

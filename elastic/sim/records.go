@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/audit"
 	"github.com/sluice-hpc/sluice/elastic/engine"
 	"github.com/sluice-hpc/sluice/slurm/fake"
@@ -65,9 +66,9 @@ func (r *Records) Starts(at time.Time, notices ...string) { r.starts(0, daemonUI
 func (r *Records) SecondStarts(at time.Time, notices ...string) { r.starts(1, secondUID, at, notices) }
 
 func (r *Records) starts(who, uid int, at time.Time, notices []string) {
-	r.event(who, at, map[string]any{"level": "info", "uid": uid, "message": "sluiced starts"})
+	r.event(who, at, said{Level: "info", UID: uid, Message: "sluiced starts"})
 	for _, n := range notices {
-		r.event(who, at, map[string]any{"level": "error", "message": n})
+		r.event(who, at, said{Level: "error", Message: n})
 	}
 }
 
@@ -78,16 +79,26 @@ func (r *Records) Event(e engine.Event) { r.said(0, e) }
 func (r *Records) SecondEvent(e engine.Event) { r.said(1, e) }
 
 func (r *Records) said(who int, e engine.Event) {
-	r.event(who, e.At, map[string]any{"level": "debug", "event": e.Kind, "job": e.Job, "message": e.Text})
+	r.event(who, e.At, said{Level: "debug", Event: e.Kind, Job: e.Job, Message: e.Text})
 }
 
-func (r *Records) event(who int, at time.Time, fields map[string]any) {
-	fields["time"] = r.stamp(at).UTC().Format("2006-01-02T15:04:05.000000Z07:00")
-	line, err := json.Marshal(fields)
+// said is a line of sluiced's event log.
+type said struct {
+	Event   string        `json:"event,omitempty"`
+	Job     elastic.JobID `json:"job"`
+	Level   string        `json:"level"`
+	Message string        `json:"message"`
+	Time    string        `json:"time"`
+	UID     int           `json:"uid,omitempty"`
+}
+
+func (r *Records) event(who int, at time.Time, line said) {
+	line.Time = r.stamp(at).UTC().Format("2006-01-02T15:04:05.000000Z07:00")
+	raw, err := json.Marshal(line)
 	if err != nil {
 		panic(err) // strings and numbers only
 	}
-	r.events[who].Write(append(line, '\n'))
+	r.events[who].Write(append(raw, '\n'))
 }
 
 // did adds a line to slurmctld's log.

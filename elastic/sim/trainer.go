@@ -50,6 +50,11 @@ type Behaviour struct {
 	ForgetLast bool          // its newest checkpoint is found bad at the next start
 	Obedient   bool          // it resumes from the checkpoint it is told, however old
 
+	// Gone is after how long its first run is no more, which Slurm does not notice; 0 = never.
+	// NeverSpoke: there is none, though Slurm calls it running: its runner says no word.
+	Gone       time.Duration
+	NeverSpoke bool
+
 	Lingers   time.Duration              // how long its processes take to die
 	Forge     func(*checkpoint.Runner)   // changes every word of its runner as it is written
 	ForgeLine func(*checkpoint.Progress) // changes every line of progress
@@ -341,6 +346,20 @@ func (t *Trainer) Die(code int) {
 		t.pause()
 		t.Job.ExitCode = code
 		t.exit(true)
+	})
+}
+
+// Strike kills the batch script, and with it the runner, by a signal: it can say nothing.
+func (t *Trainer) Strike(signal int) {
+	t.w.Slurm.Do(func(time.Time) {
+		if t.run == nil {
+			return
+		}
+		t.pause()
+		t.moving = false
+		t.over(fake.Cause{}, 0)
+		t.run.Exit(0, signal)
+		t.run = nil
 	})
 }
 

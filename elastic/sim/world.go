@@ -168,6 +168,5 @@ func (w *World) token() string {
 
 // At plans something a person or a script does at a time after the start.
 func (w *World) At(after time.Duration, do func()) {
-	w.plan = append(w.plan, planned{w.begin.Add(after), do})
-	sortPlan(w.plan)
+	w.plan = put(w.plan, planned{w.begin.Add(after), do})
 }

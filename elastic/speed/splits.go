@@ -130,6 +130,13 @@ func (c *Curve) uneven(to []Timed, n, m, perNode int) []Timed {
 		}
 		return to
 	}
+	if !c.Exact() { // all splits over as many nodes take as long
+		seconds, _ := c.Hoped(Shape{GPUs: n, Nodes: m})
+		for _, parts := range partitions(n, m, perNode) {
+			to = timed(to, parts, seconds)
+		}
+		return to
+	}
 	for _, parts := range partitions(n, m, perNode) {
 		to = c.add(to, n, c.fastest(parts))
 	}
@@ -143,6 +150,11 @@ func (c *Curve) add(to []Timed, n int, split []int) []Timed {
 	} else {
 		seconds, _ = c.Hoped(Shape{GPUs: n, Nodes: len(split)})
 	}
+	return timed(to, split, seconds)
+}
+
+// timed adds a split, unless the job cannot run on it.
+func timed(to []Timed, split []int, seconds float64) []Timed {
 	if math.IsInf(seconds, 0) || math.IsNaN(seconds) || seconds <= 0 {
 		return to
 	}
@@ -170,8 +182,35 @@ func equal(share, m int) []int {
 	return have[:m:m]
 }
 
-// partitions lists the ways to write n as m parts from 1 to most, parts falling.
+// parted are answers of partitions, which all curves have in common.
+var parted struct {
+	sync.Mutex
+	of map[[3]int][][]int
+}
+
+// partedMost is how many answers are kept: of nodes of 8 GPUs there are some hundred.
+const partedMost = 1024
+
+// partitions lists the ways to write n as m parts from 1 to most, parts falling. The
+// caller must not change them.
 func partitions(n, m, most int) [][]int {
+	parted.Lock()
+	defer parted.Unlock()
+	key := [3]int{n, m, most}
+	out, known := parted.of[key]
+	if !known {
+		if out = partition(n, m, most); len(parted.of) >= partedMost {
+			parted.of = nil
+		}
+		if parted.of == nil {
+			parted.of = map[[3]int][][]int{}
+		}
+		parted.of[key] = out
+	}
+	return out
+}
+
+func partition(n, m, most int) [][]int {
 	if m == 1 {
 		if n > most {
 			return nil
@@ -180,7 +219,7 @@ func partitions(n, m, most int) [][]int {
 	}
 	var out [][]int
 	for first := min(most, n-m+1); first*m >= n; first-- {
-		for _, rest := range partitions(n-first, m-1, first) {
+		for _, rest := range partition(n-first, m-1, first) {
 			out = append(out, append([]int{first}, rest...))
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/speed"
 	"github.com/sluice-hpc/sluice/elastic/store/contract"
 )
@@ -26,7 +27,7 @@ func large(b *testing.B) (path string) {
 	for n := range 10000 {
 		jobs = append(jobs, contract.Job(fmt.Sprint("token", n), elastic.JobID(n+1)))
 		for k := range 4 {
-			runs = append(runs, engine.Segment{Token: jobs[n].Token, Restarts: k, Started: noon, Cause: "grew", Place: jobs[n].Place})
+			runs = append(runs, engine.Segment{Token: jobs[n].Token, Restarts: k, Started: noon, Cause: reason.UserAskedRequeue, Place: jobs[n].Place})
 		}
 		moves = append(moves, contract.Intent(elastic.JobID(2*n)), contract.Intent(elastic.JobID(2*n+1)))
 	}

@@ -16,17 +16,30 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/reason"
+	"github.com/sluice-hpc/sluice/elastic/say"
 	"github.com/sluice-hpc/sluice/elastic/speed"
 	"github.com/sluice-hpc/sluice/elastic/store/contract"
 )
 
 // saying is what a store says when it is asked for everything.
 type saying struct {
-	Open   []elastic.Intent
+	Open   []openMove
 	Jobs   []engine.JobRecord
-	Runs   []engine.Segment
+	Runs   []run
 	Speeds []speed.Sample
 	Health elastic.Health
+}
+
+// openMove and run are with their causes in English, as earlier programs kept them.
+type openMove struct {
+	elastic.Intent
+	Cause string
+}
+
+type run struct {
+	engine.Segment
+	Cause string `json:"cause"`
 }
 
 // earlier unpacks testdata/NAME.tar.gz: the state folder as the program of that
@@ -68,10 +81,16 @@ func says(t *testing.T, s *Store) saying {
 	open, err1 := s.Open(never)
 	jobs, err2 := s.Jobs(never, time.Time{})
 	health, err3 := s.Health(never)
-	all, errs := saying{Open: open, Jobs: jobs, Health: health}, []error{err1, err2, err3}
+	all, errs := saying{Jobs: jobs, Health: health}, []error{err1, err2, err3}
+	for _, in := range open {
+		all.Open = append(all.Open, openMove{in, say.Reason(in.Cause, noon)})
+	}
 	for n := range 60 {
 		runs, err := s.Segments(never, fmt.Sprintf("token%d", n))
-		all.Runs, errs = append(all.Runs, runs...), append(errs, err)
+		errs = append(errs, err)
+		for _, r := range runs {
+			all.Runs = append(all.Runs, run{r, say.Reason(r.Cause, noon)})
+		}
 	}
 	for _, model := range []string{"m", "n"} {
 		speeds, err := s.Samples(never, model, 1000)
@@ -117,10 +136,10 @@ func TestStoresOfEarlierPrograms(t *testing.T) {
 			late.Submitted = noon.AddDate(1, 0, 0)
 			muted := append(elastic.Health{{Sighting: elastic.Sighting{Node: "a", GPU: "0"}, Muted: true}}, want.Health...)
 			if err := errors.Join(s.SaveJobs(never, []engine.JobRecord{late}), s.SaveHealth(never, muted),
-				s.Close(never, want.Open[0], elastic.Done, "fine", noon), s.Shutdown()); err != nil {
+				s.Close(never, want.Open[0].Intent, elastic.Done, reason.MoveOver, noon), s.Shutdown()); err != nil {
 				t.Fatal(err)
 			}
-			want.Open, want.Jobs, want.Health = append(want.Open[1:], in...), append(want.Jobs, late), muted
+			want.Open, want.Jobs, want.Health = append(want.Open[1:], openMove{in[0], say.Reason(in[0].Cause, noon)}), append(want.Jobs, late), muted
 			equal(t, says(t, must(t, path)), want)
 		})
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/store/contract"
 )
 
@@ -21,7 +22,7 @@ func TestEndedMovesStayEnded(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, in := range ins {
-		if err := s.Close(ctx, in, elastic.Done, "it runs", noon.Add(-time.Hour)); err != nil {
+		if err := s.Close(ctx, in, elastic.Done, reason.MoveOver, noon.Add(-time.Hour)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/speed"
 	"github.com/sluice-hpc/sluice/elastic/store/contract"
 )
@@ -32,14 +33,14 @@ func TestWordsAreNoStatements(t *testing.T) {
 		r.Name, r.User, r.Partition, r.State = word, word, word, word
 		jobs = append(jobs, r)
 		in := contract.Intent(elastic.JobID(n + 1))
-		in.Cause, in.Request, in.Checkpoint = word, word, word
+		in.Cause, in.Request, in.Checkpoint = reason.SlurmSaid{Text: word}, word, word
 		moves = append(moves, in)
 		health = append(health, elastic.Complaint{Sighting: elastic.Sighting{Node: word, GPU: word, UID: uint32(n), Unfit: word}, First: noon, Last: noon})
 	}
 	opened, err := s.Intend(t.Context(), moves)
 	err = errors.Join(err, s.SaveJobs(t.Context(), jobs), s.SaveHealth(t.Context(), health))
 	for n, word := range hostile {
-		err = errors.Join(err, s.SaveSegments(t.Context(), []engine.Segment{{Token: word, Restarts: n, Cause: word}}),
+		err = errors.Join(err, s.SaveSegments(t.Context(), []engine.Segment{{Token: word, Restarts: n, Cause: reason.SlurmSaid{Text: word}}}),
 			s.AddSamples(t.Context(), word, []speed.Sample{{Shape: speed.Shape{GPUs: n + 1, Nodes: 1}, Seconds: 1, Units: 1, At: noon}}))
 	}
 	if err != nil {
@@ -47,7 +48,7 @@ func TestWordsAreNoStatements(t *testing.T) {
 	}
 	for n, word := range hostile {
 		runs, err := s.Segments(t.Context(), word)
-		if err != nil || len(runs) != 1 || runs[0].Restarts != n || runs[0].Cause != word {
+		if err != nil || len(runs) != 1 || runs[0].Restarts != n || runs[0].Cause != reason.Normal(reason.SlurmSaid{Text: word}) {
 			t.Errorf("runs of %q: %v, %v", word, runs, err)
 		}
 		speeds, err := s.Samples(t.Context(), word, 100)
@@ -59,7 +60,7 @@ func TestWordsAreNoStatements(t *testing.T) {
 			t.Errorf("a move for %q: %v", word, err)
 		}
 		if n%2 == 0 {
-			if err := s.Close(t.Context(), opened[n], elastic.Abandoned, word, noon); err != nil {
+			if err := s.Close(t.Context(), opened[n], elastic.Abandoned, reason.SlurmSaid{Text: word}, noon); err != nil {
 				t.Errorf("the end of a move for %q: %v", word, err)
 			}
 		}
@@ -76,7 +77,7 @@ func TestWordsAreNoStatements(t *testing.T) {
 		t.Errorf("%d moves, %v", len(open), err)
 	}
 	for _, in := range open {
-		if word := hostile[in.Job-1]; in.Cause != word || in.Request != word || in.Checkpoint != word+word {
+		if word := hostile[in.Job-1]; in.Cause != reason.Normal(reason.SlurmSaid{Text: word}) || in.Request != word || in.Checkpoint != word+word {
 			t.Errorf("%q: %+v", word, in)
 		}
 	}

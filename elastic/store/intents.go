@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 )
 
 const (
@@ -73,7 +74,7 @@ func (s *Store) Advance(ctx context.Context, in elastic.Intent) error {
 
 // Close ends an intent, keeping its last values and how it ended. Closing it
 // again changes nothing.
-func (s *Store) Close(ctx context.Context, in elastic.Intent, how elastic.Outcome, why string, at time.Time) error {
+func (s *Store) Close(ctx context.Context, in elastic.Intent, how elastic.Outcome, why reason.Reason, at time.Time) error {
 	return s.write(ctx, "close a move", func(c *change) error {
 		there, closed, err := c.intent(in)
 		switch {
@@ -82,7 +83,7 @@ func (s *Store) Close(ctx context.Context, in elastic.Intent, how elastic.Outcom
 		case !there:
 			return noIntent(in)
 		}
-		return c.putIntent(in, &ending{how, why, nanos(at)})
+		return c.putIntent(in, &ending{how, reason.Encode(why), nanos(at)})
 	})
 }
 
@@ -118,7 +119,7 @@ func (s *Store) Open(ctx context.Context) ([]elastic.Intent, error) {
 	err := s.rows(ctx, "read open moves", "intents", selectOpen, func(r row) error {
 		var in elastic.Intent
 		err := r.Scan(&in.ID, &in.Job, &in.Kind, &in.Step, &in.To, document{&in.From}, document{&in.Target},
-			&in.AnyNodes, &in.Restarts, &in.Request, &in.Checkpoint, &in.Cause, &in.Fallbacks,
+			&in.AnyNodes, &in.Restarts, &in.Request, &in.Checkpoint, because{&in.Cause}, &in.Fallbacks,
 			instant{&in.Opened}, instant{&in.Moved}, instant{&in.AskedAt}, instant{&in.SavedAt},
 			instant{&in.RequeuedAt}, instant{&in.PendingAt}, instant{&in.ReleasedAt})
 		out = append(out, in)
@@ -181,7 +182,7 @@ func intentValues(in elastic.Intent, end *ending) ([]any, error) {
 		outcome, why, closed = string(end.how), end.why, end.at
 	}
 	return []any{in.ID, in.Job, in.Kind, in.Step, in.To, from, target, in.AnyNodes, in.Restarts, in.Request,
-		in.Checkpoint, in.Cause, in.Fallbacks, nanos(in.Opened), nanos(in.Moved), nanos(in.AskedAt),
+		in.Checkpoint, reason.Encode(in.Cause), in.Fallbacks, nanos(in.Opened), nanos(in.Moved), nanos(in.AskedAt),
 		nanos(in.SavedAt), nanos(in.RequeuedAt), nanos(in.PendingAt), nanos(in.ReleasedAt),
 		outcome, why, closed}, nil
 }

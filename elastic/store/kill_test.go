@@ -15,6 +15,7 @@ import (
 	"github.com/sluice-hpc/sluice/checkpoint/disktest"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/store/contract"
 )
 
@@ -67,7 +68,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 		}
 		acknowledged = len(jobs)
 		if len(open) > len(jobs) { // killed in between: its job is free for the next daemon
-			if err := s.Close(never, open[len(open)-1], elastic.Lost, "killed", noon); err != nil {
+			if err := s.Close(never, open[len(open)-1], elastic.Lost, reason.NumberGiven, noon); err != nil {
 				t.Fatal(err)
 			}
 		}

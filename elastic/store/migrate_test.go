@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/speed"
 	"github.com/sluice-hpc/sluice/elastic/store/contract"
 )
@@ -55,7 +56,7 @@ func TestFirstSchemaGetsSums(t *testing.T) {
 		jobs, err2 := s.Jobs(ctx, time.Time{})
 		runs, err3 := s.Segments(ctx, "tok")
 		speeds, err4 := s.Samples(ctx, "m", 9)
-		if len(open) < 1 || len(jobs) != 1 || len(runs) != 1 || len(speeds) < 1 || open[0].Cause != "because" || jobs[0].Done != 1.5 {
+		if len(open) < 1 || len(jobs) != 1 || len(runs) != 1 || len(speeds) < 1 || open[0].Cause != reason.Reason(reason.Text{Text: "because"}) || jobs[0].Done != 1.5 {
 			t.Errorf("%v %v %v %v; %v %v %v %v", open, jobs, runs, speeds, err1, err2, err3, err4)
 		}
 		if len(open) == 1 {

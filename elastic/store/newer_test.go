@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/store/contract"
 )
 
@@ -62,7 +63,7 @@ func end(t *testing.T, path string, in elastic.Intent) {
 		t.Fatal(err)
 	}
 	defer s.db.Close()
-	if err := s.Close(t.Context(), in, elastic.Done, "merged", noon); err != nil {
+	if err := s.Close(t.Context(), in, elastic.Done, reason.MoveOver, noon); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic/engine"
@@ -16,15 +17,36 @@ const (
 	forgetSamples = `DELETE FROM samples WHERE id IN
 		(SELECT id FROM samples WHERE model = ? ORDER BY at DESC, id DESC LIMIT -1 OFFSET ?) RETURNING sum`
 
+	anySample = `SELECT EXISTS (SELECT 1 FROM samples WHERE model = ?)`
+
+	// Series of an owner behind those with the newest samples. The names are found by one
+	// seek each, whatever the number of their rows.
+	forgetSeries = `WITH RECURSIVE series (model) AS (
+			SELECT min(model) FROM samples WHERE model >= ?1 AND model < ?2
+			UNION ALL
+			SELECT (SELECT min(s.model) FROM samples s WHERE s.model > series.model AND s.model < ?2) FROM series WHERE series.model IS NOT NULL)
+		DELETE FROM samples WHERE model IN
+			(SELECT model FROM series WHERE model IS NOT NULL
+				ORDER BY (SELECT max(at) FROM samples s WHERE s.model = series.model) DESC, model DESC LIMIT -1 OFFSET ?3) RETURNING sum`
+
+	// Those of jobs that are no model's.
+	forgetOwn = `DELETE FROM samples WHERE model IN
+		(SELECT 'job:' || token || unit FROM jobs, (SELECT '/epoch' AS unit UNION SELECT '/step' UNION SELECT '/pace')
+			WHERE ended < ?) RETURNING sum`
+
 	selectSamples = `SELECT ` + sampleColumns + ` FROM samples WHERE model = ? ORDER BY at DESC, id DESC LIMIT ?`
 )
 
 // AddSamples appends samples and forgets what is older than the newest
-// engine.MaxSamples of the model.
+// engine.MaxSamples of the model, and of its owner's models what exceeds engine.MaxSeries.
 func (s *Store) AddSamples(ctx context.Context, model string, samples []speed.Sample) error {
 	return s.write(ctx, "save speeds", func(c *change) error {
 		t, err := c.tally("samples")
 		if err != nil {
+			return err
+		}
+		var known bool
+		if err := c.tx.QueryRowContext(ctx, anySample, model).Scan(&known); err != nil {
 			return err
 		}
 		for _, x := range samples {
@@ -35,7 +57,23 @@ func (s *Store) AddSamples(ctx context.Context, model string, samples []speed.Sa
 				return err
 			}
 		}
-		return c.forget("samples", forgetSamples, model, engine.MaxSamples)
+		if err := c.forget("samples", forgetSamples, model, engine.MaxSamples); err != nil {
+			return err
+		}
+		owner := engine.Owner(model)
+		if known || owner == "" {
+			return nil
+		}
+		behind := strings.TrimSuffix(owner, ":") + ";" // the first name that is no model's of this owner
+		return c.forget("samples", forgetSeries, owner, behind, engine.MaxSeries)
+	})
+}
+
+// ForgetOwn forgets the speeds of jobs without a model that ended before the time: no other
+// job learns from them.
+func (s *Store) ForgetOwn(ctx context.Context, before time.Time) error {
+	return s.write(ctx, "forget speeds of ended jobs", func(c *change) error {
+		return c.forget("samples", forgetOwn, nanos(before))
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 )
 
 const (
@@ -24,7 +25,7 @@ func (s *Store) SaveSegments(ctx context.Context, segments []engine.Segment) err
 				return err
 			}
 			values := []any{g.Token, g.Restarts, g.Incarnation, place,
-				nanos(g.Started), nanos(g.Ended), g.DoneFrom, g.DoneTo, g.Seconds, g.Cause,
+				nanos(g.Started), nanos(g.Ended), g.DoneFrom, g.DoneTo, g.Seconds, reason.Encode(g.Cause),
 				g.Price.Save, g.Price.Drain, g.Price.Start, g.Price.Load, g.Price.Measured}
 			if err := c.put("segments", replaceSegment, values, selectSegmentSum, g.Token, g.Restarts); err != nil {
 				return err
@@ -41,7 +42,7 @@ func (s *Store) Segments(ctx context.Context, token string) ([]engine.Segment, e
 	err := s.rows(ctx, "read history", "segments", selectSegments, func(r row) error {
 		var g engine.Segment
 		err := r.Scan(&g.Token, &g.Restarts, &g.Incarnation, document{&g.Place}, instant{&g.Started}, instant{&g.Ended},
-			&g.DoneFrom, &g.DoneTo, &g.Seconds, &g.Cause,
+			&g.DoneFrom, &g.DoneTo, &g.Seconds, because{&g.Cause},
 			&g.Price.Save, &g.Price.Drain, &g.Price.Start, &g.Price.Load, &g.Price.Measured)
 		out = append(out, g)
 		return err

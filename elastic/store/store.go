@@ -206,6 +206,8 @@ func source(path string, busy time.Duration) string {
 		"_synchronous":  {"FULL"},
 		"_busy_timeout": {strconv.FormatInt(busy.Milliseconds(), 10)},
 		"_txlock":       {"immediate"},
+		// There are about so many statements; each is parsed once a connection.
+		"_stmt_cache_size": {"32"},
 	}
 	return (&url.URL{Scheme: "file", Path: path, RawQuery: options.Encode()}).String()
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/speed"
 	"github.com/sluice-hpc/sluice/elastic/store/contract"
 )
@@ -94,7 +95,7 @@ func (y *story) advance(job elastic.JobID, step elastic.Step) func() error {
 }
 
 func (y *story) end(job elastic.JobID) func() error {
-	return func() error { return y.s.Close(never, y.moves[job], elastic.Done, "fine", noon) }
+	return func() error { return y.s.Close(never, y.moves[job], elastic.Done, reason.MoveOver, noon) }
 }
 
 func (y *story) save(from, to int, ended bool) func() error {
@@ -116,7 +117,7 @@ func (y *story) history(job, runs int) func() error {
 	return func() error {
 		var all []engine.Segment
 		for n := range runs {
-			all = append(all, engine.Segment{Token: "token" + strconv.Itoa(job), Restarts: n, Started: noon, DoneTo: float64(n) / 7, Cause: "grew"})
+			all = append(all, engine.Segment{Token: "token" + strconv.Itoa(job), Restarts: n, Started: noon, DoneTo: float64(n) / 7, Cause: reason.UserAskedRequeue})
 		}
 		return y.s.SaveSegments(never, all)
 	}

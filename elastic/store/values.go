@@ -4,6 +4,8 @@ import (
 	"database/sql"
 	"encoding/json"
 	"time"
+
+	"github.com/sluice-hpc/sluice/elastic/reason"
 )
 
 // nanos writes a time as the schema wants it: NULL when unknown.
@@ -43,4 +45,17 @@ func (d document) Scan(column any) error {
 		return err
 	}
 	return json.Unmarshal([]byte(text.String), d.into)
+}
+
+// because reads a reason, which an older sluice wrote as a sentence.
+type because struct{ into *reason.Reason }
+
+// Scan takes a column's value.
+func (b because) Scan(column any) error {
+	var text sql.NullString
+	if err := text.Scan(column); err != nil {
+		return err
+	}
+	*b.into = reason.Decode(text.String)
+	return nil
 }

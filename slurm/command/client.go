@@ -45,7 +45,7 @@ type Client struct {
 var _ slurm.Client = (*Client)(nil)
 
 // programs lists what a Client runs.
-var programs = []string{"sbatch", "scontrol", "scancel", "squeue", "sinfo", "sacctmgr"}
+var programs = []string{"sbatch", "scontrol", "scancel", "squeue", "sinfo", "sacctmgr", "sacct"}
 
 // New finds the programs and prepares the environment. It runs nothing. The
 // error is an *slurm.Error with ErrMissingProgram when none of the programs is

@@ -112,6 +112,9 @@ func TestJob(t *testing.T) {
 	if _, err := c.Job(background, 5); !errors.Is(err, slurm.ErrNotFound) {
 		t.Errorf("an empty answer: %v", err)
 	}
+	if _, err := c.Job(background, 1); err == nil || !strings.Contains(err.Error(), "lists no such job") {
+		t.Errorf("the first job there can be: %v", err)
+	}
 }
 
 func TestVerbs(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 // Variables that begin like this change what a Slurm program is asked, whom it
 // asks or what code it loads: a filter, a format, another cluster, a preloaded
 // library. A call must not depend on them, so they never reach one.
-var smuggled = []string{"SBATCH_", "SQUEUE_", "SINFO_", "SCONTROL_", "SCANCEL_", "SACCTMGR_", "LD_",
+var smuggled = []string{"SBATCH_", "SQUEUE_", "SINFO_", "SCONTROL_", "SCANCEL_", "SACCTMGR_", "SACCT_", "LD_",
 	"SLURM_CONF", "SLURM_CLUSTERS", "SLURM_TIME_FORMAT", "SLURM_DEBUG"}
 
 // queryEnv builds the environment of every call but sbatch's. Locale and zone

@@ -39,5 +39,6 @@ func TestFormats(t *testing.T) {
 	golden(t, "excluded.format", excludedFormat(fixtureDelimiter)+"\n")
 	golden(t, "assoc.format", strings.Join(associationFields[:], ",")+"\n")
 	golden(t, "qos.format", strings.Join(qosFields[:], ",")+"\n")
+	golden(t, "past.format", strings.Join(pastFields[:], ",")+"\n")
 	golden(t, "sinfo.format", fixtureDelimiter.format(nodeFields[:])+"\n")
 }

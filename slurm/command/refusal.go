@@ -7,7 +7,9 @@ import (
 )
 
 const (
-	hintDown   = "see whether slurmctld runs: scontrol ping"
+	hintDown = "see whether slurmctld runs: scontrol ping"
+	// Without munged Slurm's programs say nothing for 50 s: longer than a call lasts.
+	hintSilent = "see whether slurmctld and munged run: scontrol ping; munge -n | unmunge"
 	hintMunge  = "see whether munged runs on this machine: munge -n | unmunge"
 	hintLook   = "look at the job before trying again: squeue -j JOBID"
 	hintOwner  = "only the job's owner and Slurm's operators may do this"
@@ -38,6 +40,8 @@ var refusals = []refusal{
 	both("munge encode failed", slurm.ErrControllerDown, hintMunge),
 	both("unable to process configuration file", slurm.ErrControllerDown, hintConf),
 	both("could not establish a configuration source", slurm.ErrControllerDown, hintConf), // 23.02 on
+	// The connection was cut by a slurmctld that was killed; the next tries then failed.
+	{"unexpected missing socket error", slurm.ErrUnknownOutcome, slurm.ErrControllerDown, hintLook},
 	both("unable to contact slurm controller", slurm.ErrControllerDown, hintDown),
 	both("connection refused", slurm.ErrControllerDown, hintDown),
 	both("slurm backup controller in standby mode", slurm.ErrControllerDown, hintDown),

@@ -144,3 +144,16 @@ func TestClean(t *testing.T) {
 		}
 	}
 }
+
+// TestCutOff: a connection that was cut may have carried the request, whatever the tries
+// that followed say, which met nobody. The words are 22.05's, of a slurmctld that was killed.
+func TestCutOff(t *testing.T) {
+	said := answer{stderr: "scontrol: error: slurm_receive_msgs: [localhost]:6817 address:port=127.0.0.1:6817 msg_type=2049: Unexpected missing socket error\n" +
+		"Could not load state information for job 2: Unable to contact slurm controller (connect failure)\n"}
+	if err := (call{op: "scontrol requeuehold", mutates: true}).refused(said, ""); !errors.Is(err, slurm.ErrUnknownOutcome) {
+		t.Errorf("a change: %v", err)
+	}
+	if err := (call{op: "squeue"}).refused(said, ""); !errors.Is(err, slurm.ErrControllerDown) {
+		t.Errorf("a query: %v", err)
+	}
+}

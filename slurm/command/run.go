@@ -38,6 +38,8 @@ type call struct {
 	stdin   []byte
 	mutates bool
 	limit   int64 // bytes of standard output; 0 means maxOutput
+	// patience is how many times the client's timeout it may take; 0 means once.
+	patience int
 }
 
 // answer is what a program printed; all of it only when it exited with 0.
@@ -53,7 +55,8 @@ func (c *Client) run(ctx context.Context, k call) (answer, error) {
 	if err := ctx.Err(); err != nil {
 		return answer{}, err // nothing was started
 	}
-	timed, cancelTime := context.WithTimeoutCause(ctx, c.timeout, errNoAnswer)
+	timeout := c.timeout * time.Duration(max(1, k.patience))
+	timed, cancelTime := context.WithTimeoutCause(ctx, timeout, errNoAnswer)
 	defer cancelTime()
 	bounded, cancel := context.WithCancelCause(timed)
 	defer cancel(nil)
@@ -82,7 +85,7 @@ func (c *Client) run(ctx context.Context, k call) (answer, error) {
 	if err == nil && !stdout.over {
 		return out, k.accepted(out)
 	}
-	return out, k.failed(ctx, bounded, err, out, c.timeout)
+	return out, k.failed(ctx, bounded, err, out, timeout)
 }
 
 // failed turns a run that did not end well into an error.
@@ -100,7 +103,7 @@ func (k call) failed(ctx, bounded context.Context, err error, out answer, timeou
 	case cause != nil && ctx.Err() != nil:
 		return ctx.Err()
 	case cause != nil:
-		return k.fail(slurm.ErrControllerDown, because(cause, timeout), hintDown)
+		return k.fail(slurm.ErrControllerDown, because(cause, timeout), hintSilent)
 	case errors.As(err, &exit) && exit.Exited():
 		return k.refused(out, exit.String())
 	case errors.As(err, &exit) && k.mutates:

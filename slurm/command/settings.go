@@ -11,13 +11,15 @@ import (
 type Settings map[string]string
 
 // ParseSettings reads the "Key = value" lines, of equal keys the first, and the
-// controller's own time at the head, zero without; whatever else is there is skipped.
+// controller's own time at the head, zero without; whatever else is there is skipped. The
+// time has no zone: scontrol must have been run with TZ=UTC, for a local time may occur
+// twice in a night.
 func ParseSettings(text string) (Settings, time.Time) {
 	s := Settings{}
 	var asOf time.Time
 	for line := range strings.Lines(text) {
 		if stamp, found := strings.CutPrefix(line, "Configuration data as of "); found {
-			asOf, _ = time.ParseInLocation("2006-01-02T15:04:05", strings.TrimSpace(stamp), time.Local)
+			asOf, _ = time.ParseInLocation("2006-01-02T15:04:05", strings.TrimSpace(stamp), time.UTC)
 			continue
 		}
 		key, value, found := strings.Cut(line, "=")

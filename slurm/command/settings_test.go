@@ -22,7 +22,7 @@ func TestSettings(t *testing.T) {
 func TestSettingsSkipsWhatIsNone(t *testing.T) {
 	s, asOf := ParseSettings("Configuration data as of 2026-11-23T04:00:00\nno setting\n = x\nA = 30 sec\nA = 2\nB = (null)\nC = None\n" +
 		"SchedulerParameters = defer,max_array_tasks=50\nSlurmUser = slurm(64030)\nAccountingStorageType = accounting_storage/none\n")
-	if want := time.Date(2026, 11, 23, 4, 0, 0, 0, time.Local); !asOf.Equal(want) {
+	if want := time.Date(2026, 11, 23, 4, 0, 0, 0, time.UTC); !asOf.Equal(want) {
 		t.Errorf("as of %s", asOf)
 	}
 	n, is := s.Number("A")

@@ -13,7 +13,7 @@ func Fake(cfg fake.Config) Subject {
 	if cfg.Nodes == nil {
 		cfg.Nodes = fake.Grid(4, 4)
 	}
-	cfg.Operators = []string{"operator"}
+	cfg.Operators, cfg.Accounting = []string{"operator"}, true
 	cfg.Licenses = map[string]int{License: 1}
 	f := fake.New(cfg)
 	owner := f.As("alice")

@@ -2,6 +2,7 @@ package conform
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -100,11 +101,12 @@ func Run(t *testing.T, s Subject) Score {
 	return hold(t, s, rows)
 }
 
-// RunLimits is Run with the promises about the limits of accounts, users and QOS. The
-// subject enforces them, and gives memory out, 100 MB a CPU where nobody asks.
+// RunLimits is Run with the promises of a Slurm with slurmdbd: about the limits of accounts,
+// users and QOS, and about what accounting keeps. The subject enforces the limits, and gives
+// memory out, 100 MB a CPU where nobody asks.
 func RunLimits(t *testing.T, s Subject) Score {
 	s.Stop = nil
-	return hold(t, s, append(limits[:len(limits):len(limits)], lettingIn...))
+	return hold(t, s, slices.Concat(limits, lettingIn, accounting))
 }
 
 func hold(t *testing.T, s Subject, suite []promise) Score {

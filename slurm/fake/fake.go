@@ -50,6 +50,9 @@ type Config struct {
 	// it is taken, and given up when it is to start, as one whose request cannot be met.
 	Unseen func(nodes []string, gpus int) bool
 
+	// Accounting keeps how jobs ended, as slurmdbd does; see Session.Past.
+	Accounting bool
+
 	// Licenses are the cluster's, by name.
 	Licenses map[string]int
 
@@ -100,6 +103,7 @@ type Fake struct {
 	downUntil time.Time // slurmctld answers nobody before this
 	saved     *memory   // what slurmctld last saved; nil = nothing
 	deferred  []func()  // what the nodes have to tell it when it is back
+	recover   func()    // what it does before that, having been killed; nil = nothing
 	passAt    time.Time // next scheduler pass, zero when none is due
 	lastPass  time.Time
 	counts    map[string]int
@@ -107,8 +111,9 @@ type Fake struct {
 	held      []Allocation
 	changes   []Change
 	ends      []End
-	lastJobs  []slurm.Job  // as Jobs saw them the time before
-	lastNodes []slurm.Node // as Nodes saw them
+	past      []slurm.PastRun // in order of their end
+	lastJobs  []slurm.Job     // as Jobs saw them the time before
+	lastNodes []slurm.Node    // as Nodes saw them
 	limits    slurm.Limits
 	states    map[string]string // of partitions, where one was set
 }

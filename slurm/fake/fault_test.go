@@ -206,6 +206,33 @@ func TestForget(t *testing.T) {
 	}
 }
 
+// A slurmctld that is killed while it is away for long, with a stop that it had not saved: it
+// ends nothing before it is back. Then the nodes tell it how the scripts ended, and it
+// remembers that for as long as ever.
+func TestForgetInALongOutage(t *testing.T) {
+	f := fake.New(fake.Config{Nodes: fake.Grid(1, 4), Faults: fake.MustParse("at 2m0s: forget 1m30s")})
+	alice := f.As("alice")
+	submit := func(script string) slurm.JobID {
+		id, _, err := alice.Submit(t.Context(), slurm.Submission{Args: []string{"--requeue", "--gpus=1"}, Stdin: []byte(script)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return id
+	}
+	stopped, done := submit("sleep 7200\n"), submit("sleep 90\n")
+	f.Advance(time.Minute)
+	if err := alice.RequeueHold(t.Context(), stopped); err != nil {
+		t.Fatal(err)
+	}
+	f.Down(time.Hour)
+	f.Advance(time.Hour + 200*time.Second)
+	for id, want := range map[slurm.JobID]slurm.State{stopped: slurm.Failed, done: slurm.Completed} {
+		if d, err := alice.Job(t.Context(), id); err != nil || d.State != want || d.Restarts != 0 {
+			t.Errorf("job %d: %+v, want %s (%v)", id, d.Job, want, err)
+		}
+	}
+}
+
 // A command that is carried out late: its caller was told that nobody knows.
 func TestLate(t *testing.T) {
 	f := fake.New(fake.Config{Nodes: fake.Grid(1, 4), Faults: fake.MustParse("scontrol release #1: late 5s")})

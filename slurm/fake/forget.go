@@ -3,6 +3,7 @@ package fake
 import (
 	"maps"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/sluice-hpc/sluice/slurm"
@@ -10,6 +11,14 @@ import (
 
 // restarting is how long a slurmctld that was killed stays away.
 const restarting = 5 * time.Second
+
+// unmissed is the age of a run, counted from its start, up to which a slurmctld that comes back
+// does not miss it on its node: BatchStartTimeout and 10 s. It asks again after unregistered:
+// twenty pings (MAX_REG_FREQUENCY in ping_nodes.c) of a third of SlurmdTimeout, 300 s.
+const (
+	unmissed     = 20 * time.Second
+	unregistered = 33 * time.Minute
+)
 
 // Forgotten is the cause of a run that slurmctld ended because it had forgotten
 // that it started it.
@@ -30,10 +39,11 @@ func (f *Fake) Save() {
 	f.saved = f.remember()
 }
 
-// Forget kills slurmctld and starts it again five seconds later from what it last
-// saved: jobs handed in since are gone and their numbers given again, changes since
+// Forget kills slurmctld and starts it again five seconds later, or once a longer outage
+// is over, from what it last saved: jobs handed in since are gone and their numbers given again, changes since
 // never happened. What runs on the nodes and is not known to run is ended; what is
-// believed to run and does not counts as lost with its node. Without Save nothing
+// believed to run and does not counts as lost with its node, at once or, where it had just begun,
+// half an hour later. Without Save nothing
 // happens.
 func (f *Fake) Forget() {
 	f.mu.Lock()
@@ -56,32 +66,38 @@ func (f *Fake) forgetSince(m *memory) {
 		return
 	}
 	f.logf("slurmctld killed")
-	f.events.push(f.now.Add(restarting), func() { f.restore(m) })
+	stopping := map[*job]bool{}
+	for _, j := range f.jobs {
+		stopping[j] = j.completing && j.state == slurm.Pending
+	}
+	f.recover = func() { f.restore(m, stopping) } // not before a longer outage is over: nothing ends without slurmctld
 	f.down(restarting)
 }
 
 // restore puts the saved state in place of the present one.
-func (f *Fake) restore(m *memory) {
+func (f *Fake) restore(m *memory, stopping map[*job]bool) {
 	f.logf("slurmctld forgets what it had not saved")
 	gone := slices.DeleteFunc(slices.Clone(f.jobs), func(j *job) bool { return slices.Contains(m.jobs, j) })
 	for _, j := range append(slices.Clone(f.jobs), m.jobs...) {
 		f.give(j) // nothing the second time
 	}
 	for _, j := range gone {
+		f.leaveOpen(j)
 		f.abort(j)
 		j.state, j.completing, j.next, j.end = slurm.Cancelled, false, nil, f.now
 	}
 	f.jobs, f.nextID, f.prio = slices.Clone(m.jobs), m.next, m.prio
 	for i, j := range f.jobs {
-		f.recall(j, m.as[i])
+		f.recall(j, m.as[i], stopping[j])
 	}
 	f.schedule()
 }
 
-// recall makes the job's record say what it said, and the nodes agree with it.
-func (f *Fake) recall(j *job, was job) {
+// recall makes the job's record say what it said, and the nodes agree with it. stopping is
+// that its run was being ended when slurmctld was killed.
+func (f *Fake) recall(j *job, was job, stopping bool) {
 	run, limit, drain := j.run, j.limitEv, j.drainEv
-	same := was.run != nil && was.run == run && !run.over && was.state == slurm.Running
+	same := was.run != nil && was.run == run && (!run.over || run.untold) && was.state == slurm.Running
 	if !same {
 		f.abort(j)
 		if limit != nil {
@@ -105,6 +121,19 @@ func (f *Fake) recall(j *job, was job) {
 			j.next = nil
 			do()
 		}
+	case was.state == slurm.Running && stopping: // the node tells how its script ended
+		j.state, j.run, j.limitEv = slurm.Pending, nil, nil
+		j.exitCode = 128 + int(syscall.SIGTERM)
+		f.finish(j, slurm.Failed, Cause{What: Forgotten, By: "slurmctld"})
+	case was.state == slurm.Running && f.now.Sub(was.start) < unmissed:
+		j.limitEv = nil
+		f.logf("job %d is believed to run", j.id)
+		f.retake(j, split, cpus)
+		f.after(unregistered, func() {
+			if j.state == slurm.Running && j.run == was.run {
+				f.lostRun(j)
+			}
+		})
 	case was.state == slurm.Running: // no node has it any more
 		j.state, j.run, j.limitEv = slurm.Pending, nil, nil
 		f.lostRun(j)

@@ -56,6 +56,7 @@ type Run struct {
 	f      *Fake
 	job    *job
 	over   bool
+	untold bool // its script ended by itself, and slurmctld was away
 	timers []*event
 }
 
@@ -90,6 +91,7 @@ func (r *Run) Exit(code, signal int) {
 	}
 	r.stop()
 	f, j := r.f, r.job
+	r.untold = f.now.Before(f.downUntil)
 	f.whenUp(func() {
 		if j.run != r || j.state != slurm.Running {
 			return // killed meanwhile
@@ -192,6 +194,7 @@ func (f *Fake) halt(j *job, why Cause) {
 func (f *Fake) finish(j *job, state slurm.State, why Cause) {
 	f.logf("job %d %s%s", j.id, state, why)
 	f.ends = append(f.ends, End{At: f.now, Job: j.id, State: state, Why: why})
+	f.book(j, state)
 	if j.state == slurm.Running {
 		f.halt(j, why)
 	} else if j.start.IsZero() {
@@ -209,6 +212,7 @@ func (f *Fake) finish(j *job, state slurm.State, why Cause) {
 func (f *Fake) toQueue(j *job, why Cause) {
 	f.logf("job %d requeued%s", j.id, why)
 	if j.state == slurm.Running {
+		f.book(j, requeuedState(why))
 		f.halt(j, why)
 	}
 	if j.state.Ended() {

@@ -87,7 +87,7 @@ func (s *Session) call(ctx context.Context, op string, id slurm.JobID, do func()
 		return wrap(a)
 	}
 	for _, fault := range faults {
-		if fault.Kind == Late && op != opJobs && op != opNodes && op != opJob {
+		if fault.Kind == Late && op != opJobs && op != opNodes && op != opJob && op != opPast {
 			f.after(fault.For, func() {
 				if !f.now.Before(f.downUntil) { // else it went under with slurmctld
 					f.note(s, op, id, do())
@@ -119,7 +119,7 @@ func (s *Session) due(op string) []Fault {
 
 // note logs a call that changes something, or would.
 func (f *Fake) note(s *Session, op string, id slurm.JobID, a *failure) {
-	if op == opJobs || op == opNodes || op == opJob || op == opLimits {
+	if op == opJobs || op == opNodes || op == opJob || op == opLimits || op == opPast {
 		return
 	}
 	line := fmt.Sprintf("%s %s", s.name, op)
@@ -152,6 +152,7 @@ const (
 	opRelease     = "scontrol release"
 	opCancel      = "scancel"
 	opLimits      = "sacctmgr show"
+	opPast        = "sacct"
 )
 
 // Ops returns the names of the calls a slurm.Client makes, which faults name.

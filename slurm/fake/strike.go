@@ -95,6 +95,10 @@ func (f *Fake) down(d time.Duration) {
 		if f.now.Before(f.downUntil) {
 			return // a longer outage began meanwhile
 		}
+		if do := f.recover; do != nil {
+			f.recover = nil
+			do()
+		}
 		f.logf("slurmctld up")
 		reports := f.deferred
 		f.deferred = nil

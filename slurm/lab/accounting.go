@@ -137,7 +137,7 @@ func (l *Lab) startSlurmdbd(ctx context.Context) (*daemon, error) {
 	if err != nil {
 		return nil, err
 	}
-	return started, l.until(ctx, started, func() bool { return listening(l.rec.DbdPort) })
+	return started, l.until(ctx, started, func() bool { return listening(primaryAddr, l.rec.DbdPort) })
 }
 
 // Enroll makes an accounting account, unless it is there, and adds users to it.

@@ -49,7 +49,7 @@ func (s site) settings() []setting {
 	d := layout(s.Config.Dir)
 	list := []setting{
 		{"ClusterName", s.Cluster},
-		{"SlurmctldHost", s.Host + "(127.0.0.1)"},
+		{"SlurmctldHost", s.Host + "(" + primaryAddr + ")"},
 		{"SlurmctldPort", fmt.Sprint(s.CtldPort)},
 		{"SlurmUser", s.Slurm},
 		{"SlurmdUser", s.Slurmd},
@@ -98,8 +98,14 @@ func (s site) settings() []setting {
 	if s.Config.Accounting {
 		list = append(list, s.accountingSettings()...)
 	}
-	if s.Loopback {
+	if s.Config.Backup {
+		list = append(list, setting{"SlurmctldHost", s.Host + backupSuffix + "(" + backupAddr + ")"}, setting{"SlurmctldTimeout", "6"})
+	}
+	switch {
+	case s.Loopback:
 		list = append(list, setting{"CommunicationParameters", "NoCtldInAddrAny,NoInAddrAny"})
+	case s.Config.Backup: // each knows its address by the lab's hosts file
+		list = append(list, setting{"CommunicationParameters", "NoCtldInAddrAny"})
 	}
 	if s.Plugins != "" {
 		list = append(list, setting{"PluginDir", s.Plugins})

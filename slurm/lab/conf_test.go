@@ -28,6 +28,7 @@ var sites = map[string]site{
 	"two types":       {Release: release{22, 5, "22.05.8"}, Config: Config{Dir: "/lab", GPUType: "a", GPUTypes: []string{"", "b"}}},
 	"types on a node": {Release: release{22, 5, "22.05.8"}, Config: Config{Dir: "/lab", Nodes: 2, GPUTypes: []string{"a:3+b:1", "b"}}},
 	"accounting":      {Config: Config{Dir: "/lab", Nodes: 1, Accounting: true}, Release: release{22, 5, "22.05.8"}, DbdPort: 20009},
+	"backup":          {Config: Config{Dir: "/lab", Nodes: 1, Backup: true}, Release: release{22, 5, "22.05.8"}},
 	"fast":            {Release: release{22, 5, "22.05.8"}, Config: Config{Dir: "/lab", Nodes: 1, FastScheduling: true}},
 	"no GPUs":         {Release: release{22, 5, "22.05.8"}, Config: Config{Dir: "/lab", Nodes: 1, GPUs: -1}},
 }
@@ -43,6 +44,9 @@ func TestConfGolden(t *testing.T) {
 			got := s.slurmConf() + "--- gres.conf\n" + s.gresConf() + "--- cgroup.conf\n" + s.cgroupConf()
 			if dbd := s.slurmdbdConf(); dbd != "" {
 				got += "--- slurmdbd.conf\n" + dbd
+			}
+			if backup := s.backupConf(); backup != "" {
+				got += "--- backup.conf\n" + backup
 			}
 			path := filepath.Join("testdata", strings.ReplaceAll(name, " ", "-")+".golden")
 			if *update {

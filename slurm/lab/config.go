@@ -58,9 +58,15 @@ type Config struct {
 	// whose Slurm to run; "" = this machine's. Jobs run in this machine's files
 	// in either case.
 	Root string
+	// Backup runs a second slurmctld that takes over when the first is silent for 6 s
+	// (SlurmctldTimeout); root only.
+	Backup bool
 	// Accounting runs slurmdbd on a private MariaDB, and has slurmctld enforce the
 	// limits of accounts, users and QOS. Only users that Enroll added can submit.
 	Accounting bool
+	// Apart is a shell command that each slurmd runs first, $NODE told, in a mount namespace
+	// of its own: what it mounts, only that node's jobs see. "" = none, and no namespace. Root only.
+	Apart string
 }
 
 // Partition is one Slurm partition.
@@ -198,6 +204,8 @@ func (c Config) check() error {
 		return bad("slurmd timeout %v: must be at least 3s", c.SlurmdTimeout)
 	case c.MinJobAge < 2*time.Second:
 		return bad("minimum job age %v: must be at least 2s", c.MinJobAge)
+	case c.Backup && os.Geteuid() != 0:
+		return bad("a backup controller: only root can give it a host name of its own")
 	}
 	if n := len(c.longestSocket()); n > maxSocketPath {
 		return bad("directory %s: %d bytes too long for the sockets below it: choose a shorter one", c.Dir, n-maxSocketPath)

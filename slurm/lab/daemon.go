@@ -37,7 +37,7 @@ func (l *Lab) start(name, dir, program string, args ...string) (*daemon, error) 
 	}
 	cmd.Stdout, cmd.Stderr = out, out
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Credential: l.credential(program)}
-	if err := cmd.Start(); err != nil {
+	if err := l.launch(name, cmd); err != nil {
 		return nil, err
 	}
 	d := &daemon{name: name, ended: make(chan struct{})}
@@ -49,6 +49,22 @@ func (l *Lab) start(name, dir, program string, args ...string) (*daemon, error) 
 		close(d.ended)
 	}()
 	return d, nil
+}
+
+// launch starts a daemon; the controllers of a lab with a backup under names of their own.
+func (l *Lab) launch(name string, cmd *exec.Cmd) error {
+	if !l.rec.Config.Backup || name != "slurmctld" && name != backupName {
+		return cmd.Start()
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return err
+	}
+	host, _, _ = strings.Cut(host, ".")
+	if name == backupName {
+		host += backupSuffix
+	}
+	return l.startApart(host, cmd)
 }
 
 // daemonEnv is all the environment the daemons get: nothing of the caller's may
@@ -97,7 +113,7 @@ func (l *Lab) startController(ctx context.Context, fresh bool) (*daemon, error) 
 	if err != nil {
 		return nil, err
 	}
-	return started, l.until(ctx, started, func() bool { return listening(l.rec.CtldPort) })
+	return started, l.until(ctx, started, func() bool { return listening(primaryAddr, l.rec.CtldPort) })
 }
 
 func (l *Lab) startSlurmd(ctx context.Context, node string) (*daemon, error) {
@@ -105,7 +121,12 @@ func (l *Lab) startSlurmd(ctx context.Context, node string) (*daemon, error) {
 	if l.rec.Config.Root != "" {
 		args = append(args, "-d", l.Bin("slurmstepd"))
 	}
-	return l.start(slurmdName(node), l.layout().spool(node), "slurmd", args...)
+	name, spool := slurmdName(node), l.layout().spool(node)
+	if apart := l.rec.Config.Apart; apart != "" {
+		args = append([]string{"--mount", "sh", "-c", "NODE=" + node + "; " + apart + ` || exit; exec "$@"`, "sh", l.Bin("slurmd")}, args...)
+		return l.start(name, spool, "unshare", args...)
+	}
+	return l.start(name, spool, "slurmd", args...)
 }
 
 // until waits for ready; the error is of kind ErrUnhealthy and carries the

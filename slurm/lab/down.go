@@ -48,7 +48,7 @@ func (l *Lab) end(ctx context.Context, op string, finish func() error) error {
 // need it to the end. Jobs get no notice: KillWait would be half a minute.
 func (l *Lab) teardown(ctx context.Context) error {
 	return errors.Join(
-		l.halt(ctx, ofKind(slurmctld), stopGrace),
+		l.halt(ctx, ofKind(slurmctld, backup), stopGrace),
 		l.halt(ctx, ofKind(script), 0),
 		l.halt(ctx, ofKind(slurmd), stopGrace),
 		l.halt(ctx, ofKind(stepd, task), 0),

@@ -2,7 +2,10 @@ package lab
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"slices"
 	"syscall"
 	"time"
@@ -34,7 +37,8 @@ func (l *Lab) ThawController(ctx context.Context) error {
 }
 
 // StartController starts slurmctld with its saved state and waits until it
-// answers. Starting a running one does nothing.
+// answers, and until a backup that was in control stands by again. Starting a running one
+// does nothing.
 func (l *Lab) StartController(ctx context.Context) error {
 	return l.fault(ctx, "start slurmctld", func(ctx context.Context) error {
 		running, err := l.pick(ofKind(slurmctld))
@@ -45,10 +49,14 @@ func (l *Lab) StartController(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return l.until(ctx, started, func() bool {
+		err = l.until(ctx, started, func() bool {
 			_, err := l.ask(ctx, "scontrol", "ping")
 			return err == nil
 		})
+		if err != nil {
+			return err
+		}
+		return l.standsBy(ctx, started)
 	})
 }
 
@@ -58,6 +66,47 @@ func (l *Lab) RestartController(ctx context.Context) error {
 		return err
 	}
 	return l.StartController(ctx)
+}
+
+// KillMunge ends munged with SIGKILL: nobody can prove who he is, Slurm's daemons included.
+// A new one forgets which credentials it has decoded.
+func (l *Lab) KillMunge(ctx context.Context) error {
+	return l.fault(ctx, "kill munged", func(ctx context.Context) error { return l.halt(ctx, ofKind(munged), 0) })
+}
+
+// StartMunge starts munged and waits until it answers. Starting a running one does nothing.
+func (l *Lab) StartMunge(ctx context.Context) error {
+	return l.fault(ctx, "start munged", func(ctx context.Context) error {
+		running, err := l.pick(ofKind(munged))
+		if err != nil || len(running) > 0 {
+			return err
+		}
+		// A munged that was killed leaves its socket, which must not be taken for the new one's.
+		if err := os.Remove(l.layout().mungeSocket()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		_, err = l.startMunged(ctx)
+		return err
+	})
+}
+
+// KillSlurmdbd ends slurmdbd with SIGKILL; StartSlurmdbd starts it again. slurmctld goes on
+// with the associations it has, and keeps what it would tell for later.
+func (l *Lab) KillSlurmdbd(ctx context.Context) error {
+	return l.fault(ctx, "kill slurmdbd", func(ctx context.Context) error { return l.halt(ctx, ofKind(slurmdbd), 0) })
+}
+
+// StartSlurmdbd starts slurmdbd and waits until it listens. Starting a running one does
+// nothing.
+func (l *Lab) StartSlurmdbd(ctx context.Context) error {
+	return l.fault(ctx, "start slurmdbd", func(ctx context.Context) error {
+		running, err := l.pick(ofKind(slurmdbd))
+		if err != nil || len(running) > 0 {
+			return err
+		}
+		_, err = l.startSlurmdbd(ctx)
+		return err
+	})
 }
 
 // KillSlurmd ends one node's slurmd with SIGKILL. Its jobs run on, as they do
@@ -85,7 +134,7 @@ func (l *Lab) StartSlurmd(ctx context.Context, node string) error {
 			return err
 		}
 		port := l.rec.Ports[slices.Index(l.NodeNames(), node)]
-		return l.until(ctx, started, func() bool { return listening(port) })
+		return l.until(ctx, started, func() bool { return listening(primaryAddr, port) })
 	})
 }
 

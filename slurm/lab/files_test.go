@@ -38,12 +38,12 @@ func TestReserve(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !listening(port) {
+		if !listening("127.0.0.1", port) {
 			t.Errorf("port %d: listener not seen", port)
 		}
 		ln.Close()
 	}
-	if listening(b.ports[0]) {
+	if listening("127.0.0.1", b.ports[0]) {
 		t.Error("a reservation looks like a listener")
 	}
 }

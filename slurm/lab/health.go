@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"strconv"
 	"strings"
@@ -99,7 +100,7 @@ func (l *Lab) Status(ctx context.Context) (Status, error) {
 	for _, name := range l.daemonNames() {
 		s.Daemons = append(s.Daemons, DaemonStatus{name, pids[name]})
 	}
-	if pids["slurmctld"] == 0 || pids["munged"] == 0 {
+	if pids["slurmctld"] == 0 && pids[backupName] == 0 || pids["munged"] == 0 {
 		return s, nil
 	}
 	if _, err := l.ask(ctx, "scontrol", "ping"); err != nil {
@@ -122,6 +123,9 @@ func (l *Lab) daemonNames() []string {
 		names = append(names, "mariadbd", "slurmdbd")
 	}
 	names = append(names, "slurmctld")
+	if l.rec.Config.Backup {
+		names = append(names, backupName)
+	}
 	for _, n := range l.NodeNames() {
 		names = append(names, slurmdName(n))
 	}
@@ -200,18 +204,19 @@ func (l *Lab) WaitNode(ctx context.Context, node string, states ...string) error
 	}
 }
 
-// listening reports whether anybody on this machine listens on the IPv4 port.
-// It reads the kernel's table, because a connection just to see would be logged
+// listening reports whether anybody on this machine listens on the port of the IPv4
+// address, or of all. It reads the kernel's table, because a connection just to see would be logged
 // as an error by Slurm.
-func listening(port int) bool {
+func listening(addr string, port int) bool {
 	text, err := os.ReadFile("/proc/net/tcp")
 	if err != nil {
 		return true // cannot tell: the ping that follows will
 	}
-	suffix := fmt.Sprintf(":%04X", port)
+	v4 := net.ParseIP(addr).To4()
+	one, all := fmt.Sprintf("%02X%02X%02X%02X:%04X", v4[3], v4[2], v4[1], v4[0], port), fmt.Sprintf("00000000:%04X", port)
 	for line := range strings.Lines(string(text)) {
 		f := strings.Fields(line)
-		if len(f) > 3 && strings.HasSuffix(f[1], suffix) && f[3] == "0A" {
+		if len(f) > 3 && (f[1] == one || f[1] == all) && f[3] == "0A" {
 			return true
 		}
 	}

@@ -15,6 +15,7 @@ const (
 	database // mariadbd
 	slurmdbd
 	slurmctld
+	backup // the slurmctld that stands by
 	script // slurmscriptd, slurmctld's helper, and what it runs
 	slurmd
 	stepd // slurmstepd, which looks after one step of a job
@@ -39,6 +40,8 @@ func (m member) daemon() string {
 		return "slurmdbd"
 	case slurmctld:
 		return "slurmctld"
+	case backup:
+		return backupName
 	case script:
 		return "slurmscriptd"
 	case slurmd:
@@ -48,6 +51,9 @@ func (m member) daemon() string {
 	}
 	return "job"
 }
+
+// backupName is the backup controller's daemon name.
+const backupName = "slurmctld-backup"
 
 func slurmdName(node string) string { return "slurmd-" + node }
 
@@ -88,7 +94,7 @@ func (l *Lab) members() ([]member, error) {
 
 // childKind is what the children of a process are, where they are the lab's and
 // not recognised by themselves. Those of slurmd are on their way to be slurmstepd.
-var childKind = map[kind]kind{slurmctld: script, script: script, slurmd: stepd, stepd: task, task: task}
+var childKind = map[kind]kind{slurmctld: script, backup: script, script: script, slurmd: stepd, stepd: task, task: task}
 
 // classify tells what a process is by what it runs.
 func (l *Lab) classify(p process) (kind, string) {
@@ -103,6 +109,8 @@ func (l *Lab) classify(p process) (kind, string) {
 		return slurmdbd, ""
 	case runs(p, "slurmctld") && has(conf):
 		return slurmctld, ""
+	case runs(p, "slurmctld") && has(d.backupConf()):
+		return backup, ""
 	case len(p.args) > 0 && strings.Contains(p.args[0], "slurmscriptd") && p.cwd() == d.controllerDir():
 		return script, ""
 	case runs(p, "slurmd") && has(conf):

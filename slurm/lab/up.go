@@ -252,12 +252,17 @@ type file struct {
 // writeAll writes the configuration, the key, empty logs and the GPUs.
 func (l *Lab) writeAll(s site) error {
 	d, me, group := l.layout(), os.Geteuid(), os.Getegid()
+	hosts, err := s.hosts()
+	if err != nil {
+		return err
+	}
 	key := make([]byte, 1024)
 	rand.Read(key) // never fails
 	slurm := l.rec.Slurm
 	files := []file{
 		{d.key(), string(key), 0o400, me, group},
 		{d.conf(), s.slurmConf(), 0o644, me, group},
+		{d.backupConf(), s.backupConf(), 0o644, me, group},
 		{d.join("etc", "slurmdbd.conf"), s.slurmdbdConf(), 0o600, slurm.UID, slurm.GID},
 		{d.join("etc", "gres.conf"), s.gresConf(), 0o644, me, group},
 		{d.join("etc", "cgroup.conf"), s.cgroupConf(), 0o644, me, group},
@@ -267,6 +272,9 @@ func (l *Lab) writeAll(s site) error {
 	}
 	if s.Config.Accounting {
 		files = append(files, file{d.log("slurmdbd"), "", 0o644, slurm.UID, slurm.GID})
+	}
+	if hosts != "" {
+		files = append(files, file{d.hosts(), hosts, 0o644, me, group})
 	}
 	for _, f := range files {
 		if f.text == "" && strings.HasSuffix(f.path, ".conf") {
@@ -314,6 +322,13 @@ func (l *Lab) boot(ctx context.Context) error {
 		return err
 	}
 	started = append(started, m, c)
+	if l.rec.Config.Backup {
+		b, err := l.startBackup(ctx)
+		if err != nil {
+			return err
+		}
+		started = append(started, b)
+	}
 	for _, node := range l.NodeNames() {
 		d, err := l.startSlurmd(ctx, node)
 		if err != nil {

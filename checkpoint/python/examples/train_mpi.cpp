@@ -4,6 +4,8 @@
 //
 //     mpic++ -O2 -I"$SLUICE_PYTHON/include" -o train_mpi train_mpi.cpp
 //
+// SLUICE_PYTHON is set in a job; elsewhere give -I the folder that holds sluice.h.
+//
 // What makes it elastic is marked [elastic].
 
 #include <mpi.h>

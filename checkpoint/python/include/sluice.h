@@ -300,6 +300,9 @@ static inline int sluice_files_(FILE *out, const char *folder, const char *withi
 		struct stat is;
 		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..")) continue;
 		if (!*within && !strncmp(entry->d_name, ".manifest", 9)) continue;
+		if (!strncmp(entry->d_name, ".nfs", 4) && strlen(entry->d_name) >= 20 &&
+		    !entry->d_name[4 + strspn(entry->d_name + 4, "0123456789abcdef")])
+			continue; /* removed while it was open, on NFS */
 		if (snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) >= (int)sizeof path ||
 		    snprintf(name, sizeof name, "%s%s%s", within, *within ? "/" : "", entry->d_name) >= (int)sizeof name)
 			errno = ENAMETOOLONG, result = -1;

@@ -27,6 +27,7 @@ TEMPORARY = ".sluice-tmp"  # the end of names that are no part of a checkpoint
 SUMS = ".sums."
 SUM_AT_ONCE = 4  # files
 REQUEST = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,99}")  # its id
+SILLY = re.compile(r"\.nfs[0-9a-f]{16,24}")  # a file removed while open, as NFS shows it until it is closed
 MAX_LINE = 4096
 # What a full or stuttering file system answers with: no fault of the program's.
 FILE_SYSTEM = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.ESTALE}
@@ -42,7 +43,8 @@ class Checkpoint(os.PathLike):
     def __init__(self, path: str, manifest: Mapping[str, Any]) -> None:
         self.path = pathlib.Path(path)
         self.step = int(manifest.get("step", 0))
-        self.epoch = float(manifest.get("epoch", 0.0))
+        epoch = float(manifest.get("epoch", 0.0))
+        self.epoch: float = int(epoch) if epoch.is_integer() else epoch  # for range(saved.epoch, ...)
         self.sequence = int(manifest.get("sequence", 0))
         self.gpus = int(manifest.get("gpus", 0))
         metric = manifest.get("metric")
@@ -150,7 +152,7 @@ def sum_files(path: str, known: Mapping[str, Sum]) -> List[Dict[str, Any]]:
         for name in names:
             full = os.path.join(folder, name)
             relative = os.path.relpath(full, path).replace(os.sep, "/")
-            if relative == MANIFEST or name.endswith(TEMPORARY):
+            if relative == MANIFEST or name.endswith(TEMPORARY) or SILLY.fullmatch(name):
                 continue
             if not _unchanged(full, known.get(full)):
                 unknown.append((relative, full))

@@ -149,12 +149,14 @@ class Flights:
         return True
 
     def _fallen(self, flight: Flight) -> bool:
-        """It failed on some rank. What the others still write there harms nothing."""
+        """It failed on some rank. Its folder is removed when no rank writes there any
+        more: a name that appears meanwhile would keep the folder."""
         self.now = None
         flight.cancel()
         if flight.error is not None and not isinstance(flight.error, _write.Cancelled):
             self._job.warn("saving a checkpoint in the background; training goes on without it", flight.error)
         flight.join()
+        self._job.agreement.all_well(True)
         if self._job.first():
             _files.discard(flight.path)
         return False

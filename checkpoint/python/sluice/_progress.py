@@ -101,8 +101,10 @@ class Progress:
 
     def _partial(self) -> bool:
         """Whether the count went up by more than was done in this run: a program that
-        counts whole epochs was resumed within one. Its steps tell."""
-        began, step, work = self._began_at, self._step or 0, self.done - self._since_done
+        counts whole epochs was resumed within one. Its steps tell, or how often
+        should_checkpoint() was asked where it reports none."""
+        began, work = self._began_at, self.done - self._since_done
+        step = self._step or began + self.steps
         if began <= 0 or step <= began or self._epoch != self.done:
             return False
         return (step - began) * self.done / step < 0.9 * work

@@ -280,6 +280,37 @@ for attempt in range(2):
         self.assertEqual(os.listdir(self.checkpoints), ["00000002"])
         self.assertEqual(self.manifest("00000002")["step"], 1)
 
+    def test_removed_when_no_rank_writes(self):
+        """A rank that fails ends the others' writing; the folder goes after their last file."""
+        self.run_ranks("""
+import sluice._files as files
+import sluice._write as w
+from sluice import _job
+if rank == 0:
+    def discard(path, real=files.discard):
+        say("removed")
+        real(path)
+    files.discard = discard
+def full(*_):
+    raise OSError(28, "No space left on device")
+def slow(piece, stop):
+    stop.wait()
+    time.sleep(0.5)  # what a slow disk needs for the file that is being written
+    say("written")
+    raise w.Cancelled()
+if rank:
+    w.write_piece = full if rank == 2 else slow
+with sluice.checkpoint(step=1, background=True) as folder:
+    sluice.save({"w": torch.zeros(300_000)}, folder / f"shard{rank}", parts=True)
+while _job._current().flights.now is not None:  # all ranks learn of the end in the same call
+    sluice.should_checkpoint()
+    dist.barrier()
+""")
+        with open(os.path.join(self.folder, "story")) as f:
+            story = f.read().split()
+        self.assertEqual((story[0], story.index("removed")), ("written", len(story) - 1))
+        self.assertEqual(os.listdir(self.checkpoints), [])
+
     def test_request_in_flight(self):
         self.withdraw_when(os.path.join(self.checkpoints, "00000002", "manifest.json"))
         self.run_ranks("""

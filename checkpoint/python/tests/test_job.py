@@ -140,6 +140,33 @@ class Requests(JobCase):
                 sluice.should_checkpoint()
         self.assertLess(look.call_count, 50)
 
+    def test_waits_on_a_stuttering_file_system(self):
+        """What cannot be read is not taken back; it is looked at again."""
+        job = self.job()
+        looks = iter([OSError(errno.EIO, ""), ValueError("half a request"), ("r1", False), ("", False)])
+
+        def look(path):
+            found = next(looks)
+            if isinstance(found, Exception):
+                raise found
+            return found
+
+        with mock.patch.object(_files, "look_for_end", look), mock.patch("time.sleep") as slept:
+            job._wait("r1")
+        self.assertEqual((slept.call_count, list(looks)), (3, []))
+
+    def test_asked_once(self):
+        """The save after the one that was asked for may go on in the background again."""
+        job = self.job()
+        self.ask()
+        self.assertTrue(sluice.should_checkpoint())
+        with sluice.checkpoint(step=1, pause=False) as folder:
+            write(folder / "model")
+        self.assertFalse(job.asked)
+        job.save_dir(background=True)
+        self.assertTrue(job.open.background)
+        job.drop()
+
     def test_garbage(self):
         self.job()
         long = json.dumps({"request": "r" * 300})  # more than ranks can tell one another
@@ -162,6 +189,7 @@ class Checkpoints(JobCase):
             write(folder / "model")
             os.mkdir(folder / "optim")
             write(folder / "optim" / "a", "moments")
+            write(folder / ".nfs0000000000000a2b00000001")  # removed while it was open, on NFS
         self.assertEqual(folder.name, "00000042")
         files = {f["path"]: f["size"] for f in self.manifest("00000042")["files"]}
         self.assertEqual(files, {"model": 7, "optim/a": 7})
@@ -182,6 +210,25 @@ class Checkpoints(JobCase):
                 write(folder / "model")
                 raise KeyError("x")
         self.assertEqual(os.listdir(self.checkpoints), [])
+
+    def test_given_up(self):
+        """A checkpoint in which nothing was saved, or that was given up, is none, and whoever
+        commits it learns that; the request stands and is answered later."""
+        job = self.job()
+        self.ask()
+        for error in (None, KeyError("x")):
+            with quiet():
+                folder = sluice.save_dir()
+                self.assertIs(job.commit(1, 0, error=error), False)
+            self.assertEqual((folder.exists(), job.last, job.failed), (False, "", "r1"))
+
+    def test_leaves(self):
+        """A program that ends waits for the other ranks, and not for long where it failed."""
+        job = self.job()
+        for error, want in ((None, _job.LEAVE), (KeyError("x"), _job.FAIL)):
+            with mock.patch.object(job.agreement, "settle") as settled, mock.patch("sys.last_value", error, create=True):
+                job.leave()
+            settled.assert_called_once_with(want)
 
     def test_empty(self):
         self.job()
@@ -283,6 +330,24 @@ class Checkpoints(JobCase):
         self.assertTrue((saved / "model").exists())
         self.assertIs(sluice.resume(), saved)
         self.assertEqual([p["event"] for p in self.progress()], ["resumed"])
+
+    def test_size_before(self):
+        """What the checkpoint's manifest says, else what the run before said; None where neither does."""
+        folder = os.path.join(self.checkpoints, "00000001")
+        os.makedirs(folder)
+        for manifest, line, want in (({"gpus": 4}, {"restarts": 2, "gpus": 8}, 4), ({"gpus": 0}, {"restarts": 2, "gpus": 8}, 8), ({}, {"restarts": 2, "gpus": 8}, 8), ({}, {"restarts": 3, "gpus": 8}, None), ({}, {}, None)):
+            write(os.path.join(folder, "manifest.json"), json.dumps(manifest))
+            write(os.path.join(self.folder, "progress.jsonl"), json.dumps(line) + "\n")
+            self.job(SLUICE_RESUME=folder)
+            self.assertEqual(sluice.world().before, want, (manifest, line))
+
+    def test_whole_epochs(self):
+        """An epoch that is saved whole comes back whole: range(saved.epoch, epochs)."""
+        self.job()
+        with sluice.checkpoint(step=7, epoch=3) as folder:
+            write(folder / "model")
+        self.job(SLUICE_RESUME=str(folder))
+        self.assertEqual(list(range(sluice.resume().epoch, 5)), [3, 4])
 
     def test_beside_the_workers(self):
         """A task that serves the workers says nothing in their place; it may resume."""
@@ -406,11 +471,12 @@ class Progress(JobCase):
         draw = random.Random(20)
         for _ in range(300):
             steps, begin = draw.randint(3, 12), draw.randint(0, 30)
-            ask_first, fractions, fresh = draw.random() < 0.5, draw.random() < 0.5, draw.random() < 0.3
+            ask_first, fractions, fresh, named = draw.random() < 0.5, draw.random() < 0.5, draw.random() < 0.3, draw.random() < 0.5
+            named = named or not ask_first  # its number tells of the step that nobody asked about
             begin = 0 if fresh else begin
             if not fractions and steps >= 10 and begin % steps == 1:
                 continue  # a tenth of an epoch is not noticed: steps an epoch may differ a little
-            with self.subTest(steps=steps, begin=begin, ask_first=ask_first, fractions=fractions):
+            with self.subTest(steps=steps, begin=begin, ask_first=ask_first, fractions=fractions, named=named):
                 write(os.path.join(self.folder, "progress.jsonl"), "")
                 self.job()
                 if begin:
@@ -424,7 +490,7 @@ class Progress(JobCase):
                     if ask_first:
                         sluice.should_checkpoint()
                     if step % steps == 0:
-                        sluice.report(epoch=step // steps, step=step)
+                        sluice.report(epoch=step // steps, step=step if named else None)
                     if not ask_first:
                         sluice.should_checkpoint()
                 told = [p["seconds"] for p in self.progress() if p.get("seconds")]

@@ -38,11 +38,10 @@ class Programs(JobCase):
             env = {**os.environ, **self.environ(**more), "RANK": str(rank), "WORLD_SIZE": str(size), "PYTHONPATH": library,
                    "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "OMP_NUM_THREADS": "1"}
             ranks.append(subprocess.Popen([sys.executable, "-c", PROGRAM + body], env=env, stderr=subprocess.PIPE, text=True))
-        errors = []
-        for p in ranks:
-            try:
-                errors.append(p.communicate(timeout=120)[1])
-            finally:
+        try:
+            errors = [p.communicate(timeout=120)[1] for p in ranks]
+        finally:
+            for p in ranks:
                 p.kill()
         codes = codes or [0] * size
         self.assertEqual(["" if code == "" else p.returncode for p, code in zip(ranks, codes)], codes, errors)

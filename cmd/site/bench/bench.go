@@ -10,7 +10,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sluice-hpc/sluice/checkpoint/python"
 	"github.com/sluice-hpc/sluice/cmd/site"
 	"github.com/sluice-hpc/sluice/slurm/lab"
 )
@@ -43,10 +42,10 @@ func Run(ctx context.Context, o Options) (err error) {
 		defer stop()
 		err = errors.Join(err, b.Down(clean))
 	}()
-	if err := python.WriteTo(b.Path("python")); err != nil {
+	if err := b.PutLibrary(); err != nil {
 		return err
 	}
-	if err := os.WriteFile(b.Path("loop.py"), []byte(loop), 0o644); err != nil {
+	if err := site.Put(b.Path("loop.py"), []byte(loop), 0o644); err != nil {
 		return err
 	}
 	if err := b.Start(ctx); err != nil {
@@ -124,5 +123,5 @@ func (b *bench) script(name string) (path, firstLines string, err error) {
 	firstLines = b.Path("home", name+".first")
 	path = b.Path("home", name+".sh")
 	text := fmt.Sprintf("#!/bin/bash\ndate +%%s.%%N >>%s\nexec /usr/bin/python3 -u %s %s.loop\n", firstLines, b.Path("loop.py"), firstLines)
-	return path, firstLines, os.WriteFile(path, []byte(text), 0o755)
+	return path, firstLines, site.Put(path, []byte(text), 0o755)
 }

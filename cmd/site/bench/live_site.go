@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sluice-hpc/sluice/checkpoint/python"
 	"github.com/sluice-hpc/sluice/cmd/site"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/sim/workload"
@@ -67,10 +66,10 @@ func (l *live) onSite(ctx context.Context, policy string, price elastic.Price, d
 		err = errors.Join(err, s.Down(clean))
 	}()
 	l.slurm = fmt.Sprint(s.Lab.Release())
-	if err := python.WriteTo(s.Path("python")); err != nil {
+	if err := s.PutLibrary(); err != nil {
 		return err
 	}
-	if err := os.WriteFile(s.Path("live_train.py"), []byte(train), 0o644); err != nil {
+	if err := site.Put(s.Path("live_train.py"), []byte(train), 0o644); err != nil {
 		return err
 	}
 	if err := s.Start(ctx); err != nil {
@@ -92,11 +91,11 @@ func (s *liveSite) submit(ctx context.Context, j workload.Job) (int64, error) {
 		return 0, err
 	}
 	path := s.Path("home", j.Name)
-	if err := os.WriteFile(path+".json", speeds, 0o644); err != nil {
+	if err := site.Put(path+".json", speeds, 0o644); err != nil {
 		return 0, err
 	}
 	text := fmt.Sprintf("#!/bin/bash\nexec /usr/bin/python3 -S -u %s %s %s\n", s.Path("live_train.py"), path+".json", amount(j.Spec.Total))
-	if err := os.WriteFile(path+".sh", []byte(text), 0o755); err != nil {
+	if err := site.Put(path+".sh", []byte(text), 0o755); err != nil {
 		return 0, err
 	}
 	return s.Submit(ctx, "", append(submitOptions(j), path+".sh")...)

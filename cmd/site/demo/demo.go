@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sluice-hpc/sluice/checkpoint/python"
 	"github.com/sluice-hpc/sluice/cmd/site"
 	"github.com/sluice-hpc/sluice/slurm/lab"
 )
@@ -136,7 +135,7 @@ func (d *demo) build(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := python.WriteTo(d.Path("python")); err != nil {
+	if err := d.PutLibrary(); err != nil {
 		return errors.Join(err, d.Down(context.WithoutCancel(ctx)))
 	}
 	d.say("Slurm %s is up; starting sluiced as %s", d.Lab.Release(), d.Lab.SlurmUser())
@@ -182,7 +181,7 @@ func (d *demo) submit(ctx context.Context, p *plan) error {
 	user := d.users[p.user]
 	path := filepath.Join(d.Home(user), p.name+".sh")
 	text := fmt.Sprintf(script, d.Path("python", "examples", "train_ddp.py"), p.epochs, perEpoch, oneGPU, d.stepsLog(p))
-	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+	if err := site.Put(path, []byte(text), 0o755); err != nil {
 		return err
 	}
 	id, err := d.Submit(ctx, user, fmt.Sprintf("--epochs=%d", p.epochs), fmt.Sprintf("--max-gpus=%d", p.max),

@@ -201,13 +201,13 @@ func newTrial(ctx context.Context, o Options, s *story, number int, p precision)
 	// node died; usually that is 121 s (cred_expire), and nothing would be
 	// learned in them, nor while a job waits for the backfill.
 	settings := "AuthInfo=socket=" + filepath.Join(dir, "run", "munge.sock") + ",cred_expire=5"
-	st, err := site.Up(ctx, site.Config{Bin: o.Bin, Config: config, Lab: lab.Config{
+	st, err := site.Up(ctx, site.Config{Bin: o.Bin, Config: config, Mounts: site.MountsOfEnvironment(), Lab: lab.Config{
 		Dir: dir, Nodes: 2, GPUs: maxGPUs / 2, Root: o.Root, FastScheduling: true, SlurmdTimeout: 5 * time.Second, ExtraConf: settings}})
 	if err != nil {
 		return nil, err
 	}
 	t := &trial{Site: st, o: o, number: number, precision: p, story: s}
-	err = python.WriteTo(t.Path("python"))
+	err = t.PutLibrary()
 	if err == nil {
 		err = t.Start(ctx)
 	}

@@ -34,7 +34,7 @@ func (t *trial) submit(ctx context.Context, more ...string) (*job, error) {
 		text += " " + a
 	}
 	script := t.Path("home", fmt.Sprintf("job%d.sh", t.jobs))
-	if err := os.WriteFile(script, []byte(text+"\n"), 0o755); err != nil {
+	if err := site.Put(script, []byte(text+"\n"), 0o755); err != nil {
 		return nil, err
 	}
 	var err error

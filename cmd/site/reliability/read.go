@@ -54,6 +54,7 @@ var (
 	matrix   = once(`(\d+) requests, (\d+) denials, all of them logged`)
 	mutated  = once(`(\d+) of (\d+) mutations refused`)
 	crossed  = once(`(\d+) boundaries$`)
+	pairsOf  = once(`: pairs=(\d+) apart=(\d+)$`)
 	everyOne = once(`^--- PASS: TestCrashAtEveryBoundary\b`)
 	exposure = once(`Overall exposure level for (\S+): ([0-9.]+)`)
 )
@@ -157,6 +158,8 @@ func (p *parser) line(text string) {
 		p.say("matrix", "requests", m[1], "denials", m[2])
 	} else if m := has(mutated); m != nil {
 		p.say("manifests", "refused", m[1], "total", m[2])
+	} else if m := has(pairsOf); m != nil {
+		p.say("pairs", "pairs", m[1], "apart", m[2])
 	} else if m := has(exposure); m != nil {
 		p.say("exposure", "unit", m[1], "score", m[2])
 	} else if m := has(crossed); m != nil {

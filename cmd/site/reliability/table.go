@@ -35,6 +35,9 @@ var figures = []figure{
 		n := whole(last(f).number("total"))
 		return fmt.Sprintf("%s / %s", n, n)
 	}},
+	{"pairs of kills within some effects of each other, all of every tale", "pairs", func(f []fact) string {
+		return fmt.Sprintf("%s of %d tales, %s effects apart at most", whole(sum(f, "pairs")), len(f), last(f).values["apart"])
+	}},
 	{"seeds of random stories; simulated years; failed", "seeds", func(f []fact) string {
 		return fmt.Sprintf("%s (%s with a store on disk); %.1f years; %s failed",
 			whole(sum(f, "seeds")), whole(sum(f, "disk")), sum(f, "days")/365.25, whole(sum(f, "failed")))
@@ -46,6 +49,11 @@ var figures = []figure{
 	}},
 	{"planted bugs caught / planted", "planted", func(f []fact) string {
 		return last(f).values["caught"] + " / " + last(f).values["planted"]
+	}},
+	{"mutants caught / tried, by room (equivalents apart)", "mutants", func(f []fact) string {
+		return each(latest(f, "room"), func(c fact) string {
+			return fmt.Sprintf("%s: %s/%s", c.values["room"], c.values["caught"], c.values["tried"])
+		})
 	}},
 	{"adversaries: seeds each; time the luckiest gained by false speeds; by a lie that could be true", "liars", liars},
 	{"database: bytes flipped", "store-byte-flips", count},
@@ -67,7 +75,11 @@ var figures = []figure{
 	{"live kills on a real Slurm; wrong losses, steps missing", "exact", func(f []fact) string {
 		return fmt.Sprintf("%s; %s, %s", whole(sum(f, "kills")), whole(sum(f, "wrong_losses")), whole(sum(f, "missing")))
 	}},
+	{"slurmctld killed in the middle of moves, its backup takes over: kills", "failovers", count},
 	{"live resizes beside them", "exact", func(f []fact) string { return whole(sum(f, "resizes")) }},
+	{"job folders on NFS: words from one machine to another, each seen at once", "nfs-exchanges", count},
+	{"job folders on NFS: kills of program, run and sluiced in the middle of saves and moves", "nfs-kills", count},
+	{"job folders on NFS: kills of the server in the middle of saves and moves", "nfs-server-kills", count},
 	{"soak: hours; jobs, resizes, kills; promises broken", "soak", func(f []fact) string {
 		return fmt.Sprintf("%.2f h; %s, %s, %s; %s", sum(f, "hours"), whole(sum(f, "submits")), whole(sum(f, "resizes")),
 			whole(sum(f, "kills")), whole(sum(f, "promises_broken")))

@@ -38,7 +38,7 @@ func (s *soak) submit(ctx context.Context, now time.Time) error {
 	j := &job{epochs: 20 + s.rng.IntN(80), max: sizes[s.rng.IntN(len(sizes))], log: s.Path("home", fmt.Sprintf("steps%d", n))}
 	script := s.Path("home", fmt.Sprintf("job%d.sh", n))
 	text := fmt.Sprintf("#!/bin/bash\n#SBATCH --time=60\nexec /usr/bin/python3 -S -u %s %s %d %d 0.5\n", s.Path("train.py"), j.log, j.epochs, perEpoch)
-	if err := os.WriteFile(script, []byte(text), 0o755); err != nil {
+	if err := site.Put(script, []byte(text), 0o755); err != nil {
 		return err
 	}
 	s.asked = now

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/sluice-hpc/sluice/checkpoint/python"
 	"github.com/sluice-hpc/sluice/cmd/site"
 	"github.com/sluice-hpc/sluice/slurm/lab"
 )
@@ -21,6 +20,7 @@ type Options struct {
 	Bin   string    // directory of sluice and sluiced
 	Root  string    // tree of another Slurm release; "" = this machine's
 	Hours float64   // how long trouble is made; more than 0
+	Fast  bool      // Slurm gives a silent node up after 5 s and starts its jobs 6 s later; else after 300 s and 121 s, as it does by itself
 	Seed  uint64    // of the troubles
 	Out   io.Writer // the verdict
 	Story io.Writer // a line a minute, and what goes wrong
@@ -126,18 +126,14 @@ func (s *soak) breaks(format string, args ...any) {
 // build starts Slurm and sluiced.
 func (s *soak) build(ctx context.Context) error {
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("sluice-soak-%d", os.Getpid()))
-	// As in cmd/site/exact: a silent node is dead after 5 s, and Slurm runs a job
-	// again 6 s after its node died, not 121 s.
-	settings := "AuthInfo=socket=" + filepath.Join(dir, "run", "munge.sock") + ",cred_expire=5"
-	st, err := site.Up(ctx, site.Config{Bin: s.o.Bin, Config: config, Lab: lab.Config{
-		Dir: dir, Nodes: 3, GPUs: 4, Root: s.o.Root, SlurmdTimeout: 5 * time.Second, ExtraConf: settings}})
+	st, err := site.Up(ctx, site.Config{Bin: s.o.Bin, Config: config, Lab: s.cluster(dir)})
 	if err != nil {
 		return err
 	}
 	s.Site = st
-	err = python.WriteTo(s.Path("python"))
+	err = s.PutLibrary()
 	if err == nil {
-		err = os.WriteFile(s.Path("train.py"), []byte(train), 0o644)
+		err = site.Put(s.Path("train.py"), []byte(train), 0o644)
 	}
 	if err == nil {
 		err = s.Start(ctx)
@@ -145,9 +141,23 @@ func (s *soak) build(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, s.Down(context.WithoutCancel(ctx)))
 	}
-	s.tell("Slurm %s, 3 nodes x 4 GPUs (device files stand in for GPUs, training is emulated), sluiced runs; %g hours, seed %d",
-		s.Lab.Release(), s.o.Hours, s.o.Seed)
+	parameters := "its default parameters"
+	if s.o.Fast {
+		parameters = "fast reactions to lost nodes"
+	}
+	s.tell("Slurm %s with %s, 3 nodes x 4 GPUs (device files stand in for GPUs, training is emulated), sluiced runs; %g hours, seed %d",
+		s.Lab.Release(), parameters, s.o.Hours, s.o.Seed)
 	return nil
+}
+
+// cluster is the Slurm that the soak runs on.
+func (s *soak) cluster(dir string) lab.Config {
+	c := lab.Config{Dir: dir, Nodes: 3, GPUs: 4, Root: s.o.Root, SlurmdTimeout: 300 * time.Second}
+	if s.o.Fast { // as in cmd/site/exact
+		c.SlurmdTimeout = 5 * time.Second
+		c.ExtraConf = "AuthInfo=socket=" + filepath.Join(dir, "run", "munge.sock") + ",cred_expire=5"
+	}
+	return c
 }
 
 // play makes trouble until the time is over, then lets the last jobs end.

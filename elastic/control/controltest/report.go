@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/speed"
 	"github.com/sluice-hpc/sluice/nodes"
 )
@@ -45,14 +46,14 @@ func Report() *engine.Report {
 	}
 }
 
-func node(name string, gpus, used int, usable bool, why string) nodes.Node {
-	return nodes.Node{Name: name, Partitions: []string{"gpu"}, Type: "h100", GPUs: gpus, Used: used, Usable: usable, Why: why,
+func node(name string, gpus, used int, usable bool, state string) nodes.Node {
+	return nodes.Node{Name: name, Partitions: []string{"gpu"}, Type: "h100", GPUs: gpus, Used: used, Usable: usable, Why: nodes.Unusable{State: state},
 		CPUs: 64, CPUsUsed: 16 * used, MemoryMB: 515_000, MemUsedMB: int64(100_000 * used)}
 }
 
 // motley is a node with GPUs of two types, of which one is used.
-func motley(name string, usable bool, why string) nodes.Node {
-	n := node(name, 4, 1, usable, why)
+func motley(name string, usable bool, state string) nodes.Node {
+	n := node(name, 4, 1, usable, state)
 	n.Type, n.Types = "h100+l4", []nodes.OfType{{Type: "h100", GPUs: 3, Used: 1}, {Type: "l4", GPUs: 1}}
 	return n
 }
@@ -96,13 +97,15 @@ func growing() engine.JobReport {
 	jr := job(Growing, "resnet", "ann", AnnUID, elastic.Running, place)
 	progress(&jr, 3.5, 206*time.Second)
 	jr.Target = nodes.Placement{{Node: "gpu1", GPUs: 4}}
-	jr.Why = "2 idle GPUs on gpu1; 4 GPUs save 1m24s of 3m26s and cost 12s"
+	jr.Why = reason.Resizes{From: 2, To: 4, Because: reason.RestTakes{After: 134, Before: 206}}
 	jr.Intent = &elastic.Intent{ID: 7, Job: Growing, Kind: elastic.Resize, Step: elastic.Asked, To: 3, From: place, Target: jr.Target,
 		Restarts: 1, Request: "7", Cause: jr.Why, Opened: Now.Add(-4 * time.Second), Moved: Now.Add(-3 * time.Second)}
 	jr.Record.Moved, jr.Job.Resumed = Now.Add(-30*time.Minute), "00000003"
-	jr.Last = "grew from 1 to 2 GPUs 30m ago"
+	jr.Last = reason.MoveClosed{Kind: "resize", From: nodes.Placement{{Node: "gpu1", GPUs: 1}}, Target: place, Outcome: "done", Because: reason.Runs{On: place}}
 	return jr
 }
+
+var keepsFour = reason.Keeps{GPUs: 4, Because: reason.NextSize{Next: 8, Idle: 1}}
 
 func steady() engine.JobReport {
 	jr := job(Steady, "llama-7b-finetune", "bob", BobUID, elastic.Running, nodes.Placement{{Node: "gpu1", GPUs: 2}, {Node: "gpu2", GPUs: 2}})
@@ -110,7 +113,7 @@ func steady() engine.JobReport {
 	spec.Min, spec.Max, spec.Sizes, spec.Total, spec.Unit, spec.Model = 2, 0, []int{2, 4, 8}, 200_000, elastic.Steps, "llama"
 	jr.Job.Spec, jr.Job.Curve = *spec, curve(0.4)
 	progress(&jr, 120_500, 2*time.Hour+10*time.Minute)
-	jr.Why = "keeps 4 GPUs: 8 are not free"
+	jr.Why = keepsFour
 	return jr
 }
 
@@ -118,7 +121,7 @@ func waiting() engine.JobReport {
 	jr := job(Waiting, "bert\x1b[31m", "ann", AnnUID, elastic.Held, nil)
 	jr.Record.Tag.Spec.Min, jr.Job.Spec.Min = 2, 2
 	jr.Job.Reason = "JobHeldUser"
-	jr.Why = "waits for 2 GPUs on one node; 1 is idle"
+	jr.Why = reason.WaitsForRoom{GPUs: 2, All: 8, Free: []int{1}, Minimum: 1}
 	return jr
 }
 
@@ -127,7 +130,7 @@ func onHold() engine.JobReport {
 	jr.Record.Tag.Directive = elastic.Directive{Pin: 2, Hold: true}
 	jr.Record.Tag.Comment = "paper draft"
 	jr.Job.Directive = jr.Record.Tag.Directive
-	jr.Why = "held by its user: 'sluice release 44'"
+	jr.Why = reason.HeldByUser{Job: int64(OnHold)}
 	return jr
 }
 
@@ -136,7 +139,7 @@ func deaf() engine.JobReport {
 	jr.Record.Speaks, jr.Job.Speaks, jr.Record.Deaf, jr.Job.Deaf = false, false, 3, 3
 	jr.Record.Tag.Spec.Total, jr.Job.Spec.Total, jr.Job.Curve = 0, 0, nil
 	jr.Record.Restarts, jr.Record.Tag.Incarnation = 0, 1
-	jr.Why = "keeps 1 GPU: its program has never answered a checkpoint request"
+	jr.Why = reason.Keeps{GPUs: 1, Because: reason.Deaf{Requests: 3}}
 	jr.Problems = []string{"no heartbeat for 4m", "progress.jsonl line 12, column 3: not JSON"}
 	return jr
 }
@@ -155,7 +158,7 @@ func finished() engine.JobReport {
 func failed() engine.JobReport {
 	jr := job(Failed, "oops", "bob", BobUID, elastic.Held, nodes.Placement{{Node: "gpu3", GPUs: 1}})
 	jr = ended(jr, "FAILED", 50*time.Minute, 0.25)
-	jr.Last = "exit code 1"
+	jr.Last = reason.MoveClosed{Kind: "start", Target: jr.Record.Place, Outcome: "ended", Because: reason.JobEnded{State: "FAILED"}}
 	return jr
 }
 
@@ -165,9 +168,9 @@ func Segments() []engine.Segment {
 	price := growing().Record.Price
 	return []engine.Segment{
 		{Token: token, Restarts: 0, Incarnation: 1, Place: nodes.Placement{{Node: "gpu1", GPUs: 1}}, Started: Now.Add(-78 * time.Minute),
-			Ended: Now.Add(-31 * time.Minute), DoneFrom: 0, DoneTo: 2, Seconds: 60, Cause: "1 GPU at once for a new job"},
+			Ended: Now.Add(-31 * time.Minute), DoneFrom: 0, DoneTo: 2, Seconds: 60, Cause: reason.StartsAtMinimum{GPUs: 1}},
 		{Token: token, Restarts: 1, Incarnation: 2, Place: nodes.Placement{{Node: "gpu1", GPUs: 2}}, Started: Now.Add(-30 * time.Minute),
-			DoneFrom: 1.75, DoneTo: 3.5, Seconds: 31.6, Cause: "1 idle GPU on gpu1", Price: price},
+			DoneFrom: 1.75, DoneTo: 3.5, Seconds: 31.6, Cause: reason.Resizes{From: 1, To: 2, Because: reason.RestTakes{After: 250, Before: 480}}, Price: price},
 	}
 }
 
@@ -177,16 +180,16 @@ func Plan() engine.Forecast {
 	target, less := nodes.Placement{{Node: "gpu2", GPUs: 2}}, nodes.Placement{{Node: "gpu1", GPUs: 2}}
 	steady := Report().Jobs[slices.IndexFunc(Report().Jobs, func(jr engine.JobReport) bool { return jr.Record.ID == Steady })]
 	return engine.Forecast{At: Now.Add(30 * time.Second), Plan: elastic.Plan{
-		Open: []elastic.Intent{{Job: Waiting, Kind: elastic.Start, Step: elastic.Requeued, To: 1, Target: target, Cause: "2 GPUs are free on gpu2"}},
-		Reasons: []elastic.Reason{
-			{Job: Growing, Why: "is being moved"},
-			{Job: Steady, Why: "keeps 4 GPUs: 8 are not free"},
-			{Job: Waiting, Why: "starts on its minimum of 2 GPUs"},
-			{Job: OnHold, Why: "held by its user: 'sluice release 44'"},
-			{Job: Deaf, Why: "keeps 1 GPU: its program has never answered a checkpoint request"},
+		Open: []elastic.Intent{{Job: Waiting, Kind: elastic.Start, Step: elastic.Requeued, To: 1, Target: target, Cause: reason.StartsAtMinimum{GPUs: 2}}},
+		Reasons: []elastic.JobReason{
+			{Job: Growing, Why: growing().Why},
+			{Job: Steady, Why: keepsFour},
+			{Job: Waiting, Why: reason.StartsAtMinimum{GPUs: 2}},
+			{Job: OnHold, Why: reason.HeldByUser{Job: int64(OnHold)}},
+			{Job: Deaf, Why: reason.Keeps{GPUs: 1, Because: reason.Deaf{Requests: 3}}},
 		},
 	}, Later: []engine.Postponed{{
-		Intent: elastic.Intent{Job: Steady, Kind: elastic.Resize, Step: elastic.Intended, To: 2, Target: less, Cause: "shrinks 4 -> 2: job 43 starts"},
+		Intent: elastic.Intent{Job: Steady, Kind: elastic.Resize, Step: elastic.Intended, To: 2, Target: less, Cause: reason.Resizes{From: 4, To: 2, Because: reason.JobStarts{Job: 43}}},
 		From:   steady.Job.Place, Until: Now.Add(50 * time.Second),
 	}}}
 }

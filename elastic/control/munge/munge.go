@@ -4,16 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 )
 
 // What can go wrong, to test for with errors.Is.
 var (
-	// ErrMissing: munge is not installed, or its munged does not answer.
+	// ErrMissing: munged does not answer, or not in a way that is understood.
 	ErrMissing = errors.New("no munge")
 	// ErrRefused: the credential is not one that counts here: forged, expired,
 	// replayed, meant for another account, or readable to all.
@@ -28,42 +25,32 @@ const (
 	MaxCredential = 48 << 10
 	// Life is how long a credential can be read. Two clocks may differ by as much.
 	Life = time.Minute
-	// runWithin is the deadline of one run of munge or unmunge.
-	runWithin = 3 * time.Second
 )
 
-// places are where the programs are looked for: never in the caller's PATH.
-var places = []string{"/usr/bin", "/usr/local/bin", "/opt/munge/bin"}
+// Credential is what munged says of one.
+type Credential struct {
+	UID, GID uint32 // of the user it was made by
+	// Host is the address of the node it was made on, "" when not told. munged
+	// vouches for it, no name service was asked.
+	Host    string
+	Payload []byte
+}
 
-// Tool runs munge and unmunge. It may be used from many goroutines.
+// Tool asks the munged of this machine. It may be used from many goroutines.
 type Tool struct {
-	encoder, decoder string
-	socket           string
+	sockets []string // the first that exists is munged's
 }
 
-// New returns a Tool over the programs of this machine. socket is that of
-// munged; "" is munge's own default. It fails with ErrMissing.
-func New(socket string) (*Tool, error) { return In(places, socket) }
-
-// In is New with other folders to look for the programs in.
-func In(folders []string, socket string) (*Tool, error) {
-	t := &Tool{socket: socket}
-	for name, at := range map[string]*string{"munge": &t.encoder, "unmunge": &t.decoder} {
-		if *at = find(folders, name); *at == "" {
-			return nil, fmt.Errorf("%w: there is no program %s in %s; install the package munge", ErrMissing, name, strings.Join(folders, ", "))
-		}
+// New returns a Tool over the munged that listens on the socket; "" is where munge's
+// packages have it. munged need not run yet.
+func New(socket string) (*Tool, error) {
+	if socket == "" {
+		return &Tool{sockets: usual}, nil
 	}
-	return t, nil
-}
-
-func find(folders []string, name string) string {
-	for _, dir := range folders {
-		path := filepath.Join(dir, name)
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0 {
-			return path
-		}
+	if len(socket) > maxPath {
+		return nil, fmt.Errorf("%w: the path of munged's socket is longer than %d bytes: %s", ErrMissing, maxPath, socket)
 	}
-	return ""
+	return &Tool{sockets: []string{socket}}, nil
 }
 
 // Seal returns a credential of the calling process's user that only the user
@@ -72,15 +59,19 @@ func (t *Tool) Seal(ctx context.Context, payload []byte, reader uint32) (string,
 	if len(payload) > MaxPayload {
 		return "", fmt.Errorf("%w: %d bytes are more than a credential holds (%d)", ErrRefused, len(payload), MaxPayload)
 	}
-	out, err := t.run(ctx, t.encoder, payload, MaxCredential,
-		"--restrict-uid="+strconv.FormatUint(uint64(reader), 10),
-		"--ttl="+strconv.Itoa(int(Life.Seconds())), "--cipher=aes128", "--zip=none")
+	if reader == anybody {
+		return "", fmt.Errorf("%w: uid %d stands for all users", ErrRefused, reader)
+	}
+	body, err := t.ask(ctx, encodeRequest, sealing(payload, reader))
 	if err != nil {
 		return "", err
 	}
-	credential := strings.TrimSpace(string(out))
+	credential, err := parseSealed(body)
+	if err != nil {
+		return "", err
+	}
 	if !WellFormed(credential) {
-		return "", fmt.Errorf("%w: munge printed something that is no credential", ErrMissing)
+		return "", fmt.Errorf("%w: munged answered something that is no credential", ErrMissing)
 	}
 	return credential, nil
 }
@@ -92,34 +83,45 @@ func (t *Tool) Open(ctx context.Context, credential string, reader uint32) (Cred
 	if !WellFormed(credential) {
 		return Credential{}, fmt.Errorf("%w: it has not the form of one", ErrRefused)
 	}
-	out, err := t.run(ctx, t.decoder, []byte(credential), MaxCredential, "--keys="+strings.Join(wanted, ","))
+	body, err := t.ask(ctx, decodeRequest, opening(credential))
 	if err != nil {
 		return Credential{}, err
 	}
-	c, err := parse(out)
+	o, err := parseOpened(body)
 	switch {
 	case err != nil:
-		return Credential{}, fmt.Errorf("%w: %w", ErrRefused, err)
-	case c.cipher == 0:
+		return Credential{}, err
+	case o.cipher == cipherNone:
 		return Credential{}, fmt.Errorf("%w: it is not encrypted", ErrRefused)
-	case !c.restricted || c.reader != reader:
+	case o.reader == anybody || o.reader != reader:
 		return Credential{}, fmt.Errorf("%w: it is not made for uid %d alone", ErrRefused, reader)
 	}
-	return c, nil
+	return o.Credential, nil
 }
 
 // WellFormed reports whether the text has the form of a credential. It costs
-// next to nothing, where Open costs two processes and a question to munged.
+// next to nothing, where Open costs a question to munged.
 func WellFormed(credential string) bool {
 	if len(credential) > MaxCredential {
 		return false
 	}
 	body, ok := strings.CutPrefix(credential, "MUNGE:")
 	body, closed := strings.CutSuffix(body, ":")
-	return ok && closed && body != "" && strings.IndexFunc(body, notBase64) < 0
+	if !ok || !closed || body == "" {
+		return false
+	}
+	for i := range len(body) {
+		if !base64Byte[body[i]] {
+			return false
+		}
+	}
+	return true
 }
 
-func notBase64(r rune) bool {
-	letter := r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' || r >= '0' && r <= '9'
-	return !letter && r != '+' && r != '/' && r != '='
-}
+// base64Byte are the bytes of which a credential is made.
+var base64Byte = func() (is [256]bool) {
+	for _, c := range []byte("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=") {
+		is[c] = true
+	}
+	return is
+}()

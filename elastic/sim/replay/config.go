@@ -5,6 +5,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/policy"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/sim/workload"
 	"github.com/sluice-hpc/sluice/nodes"
 )
@@ -71,5 +72,6 @@ type Event struct {
 	Name     string
 	Kind     string // submit, start, resize, move, stop, end
 	From, To nodes.Placement
-	Why      string
+	Why      reason.Reason
+	Moment   time.Time // At, as the decision had it
 }

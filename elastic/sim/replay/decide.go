@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
@@ -13,7 +14,7 @@ import (
 type move struct {
 	job  int // index into live
 	to   nodes.Placement
-	why  string
+	why  reason.Reason
 	from nodes.Placement
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/sim/workload"
 	"github.com/sluice-hpc/sluice/nodes"
 )
@@ -91,7 +92,7 @@ func (r *round) take(j workload.Job) error {
 		Price: elastic.Price{Start: price, Measured: 1}, Curve: r.told.curve(j, m),
 	})
 	r.changed = true
-	r.eventAt(j.Submit, index, "submit", nil, nil, "")
+	r.eventAt(j.Submit, index, "submit", nil, nil, nil)
 	return nil
 }
 
@@ -177,7 +178,7 @@ func (r *round) end(i int) {
 	r.ended++
 	r.lastEnd = max(r.lastEnd, r.out.Jobs[index].End)
 	r.release(j.Place)
-	r.eventAt(r.out.Jobs[index].End, index, "end", j.Place, nil, "")
+	r.eventAt(r.out.Jobs[index].End, index, "end", j.Place, nil, nil)
 	j.Place, r.live[i].split = nil, nil
 }
 
@@ -221,13 +222,13 @@ func (r *round) shift(p nodes.Placement, sign int) {
 	}
 }
 
-func (r *round) event(job int, kind string, from, to nodes.Placement, why string) {
+func (r *round) event(job int, kind string, from, to nodes.Placement, why reason.Reason) {
 	r.eventAt(r.now, job, kind, from, to, why)
 }
 
-func (r *round) eventAt(at time.Duration, job int, kind string, from, to nodes.Placement, why string) {
+func (r *round) eventAt(at time.Duration, job int, kind string, from, to nodes.Placement, why reason.Reason) {
 	if r.cfg.Events != nil {
-		r.cfg.Events(Event{At: at, Job: job, Name: r.out.Jobs[job].Name, Kind: kind, From: from, To: to, Why: why})
+		r.cfg.Events(Event{At: at, Job: job, Name: r.out.Jobs[job].Name, Kind: kind, From: from, To: to, Why: why, Moment: begin.Add(at)})
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"io"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/reason"
+	"github.com/sluice-hpc/sluice/elastic/say"
 	"github.com/sluice-hpc/sluice/elastic/sim/replay"
 	"github.com/sluice-hpc/sluice/nodes"
 )
@@ -32,6 +34,7 @@ type eventLine struct {
 	From     nodes.Placement `json:"from,omitempty"`
 	To       nodes.Placement `json:"to,omitempty"`
 	Why      string          `json:"why,omitempty"`
+	Reason   reason.Value    `json:"reason,omitzero"`
 }
 
 // NewEventWriter returns a writer onto w.
@@ -46,7 +49,7 @@ func NewEventWriter(w io.Writer) *EventWriter {
 func (e *EventWriter) Of(policy, workload string, seed uint64) func(replay.Event) {
 	return func(ev replay.Event) {
 		if e.err == nil {
-			e.err = e.enc.Encode(eventLine{policy, workload, seed, exact(ev.At), ev.Job, ev.Name, ev.Kind, ev.From, ev.To, ev.Why})
+			e.err = e.enc.Encode(eventLine{policy, workload, seed, exact(ev.At), ev.Job, ev.Name, ev.Kind, ev.From, ev.To, say.Reason(ev.Why, ev.Moment), reason.Value{Reason: ev.Why}})
 		}
 	}
 }

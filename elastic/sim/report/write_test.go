@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/sim/replay"
 	"github.com/sluice-hpc/sluice/nodes"
 )
@@ -51,7 +52,7 @@ func writeEvents(w io.Writer, _ []Run) error {
 	e := NewEventWriter(w)
 	event := e.Of("fcfs", "w1", 3)
 	event(replay.Event{At: 1500 * time.Millisecond, Name: "<a>", Kind: "submit"})
-	event(replay.Event{At: time.Minute, Name: "<a>", Kind: "start", To: nodes.Placement{{Node: "n1", GPUs: 2}}, Why: "first & only"})
+	event(replay.Event{At: time.Minute, Name: "<a>", Kind: "start", To: nodes.Placement{{Node: "n1", GPUs: 2}}, Why: reason.SlurmSaid{Text: "first & only"}})
 	event(replay.Event{At: 36 * time.Hour, Job: 0, Name: "<a>", Kind: "end", From: nodes.Placement{{Node: "n1", GPUs: 2}}})
 	return e.Flush()
 }

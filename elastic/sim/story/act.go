@@ -165,7 +165,9 @@ func (p *play) another(a Act) {
 	case err == nil:
 		p.w.Records.SecondStarts(p.w.Now())
 		p.d.secondUntil = p.w.Now().Add(a.For)
-		p.d.second = p.d.engine(j, func(c *engine.Config) { c.Slurm, c.Events = p.w.Client.Named(sim.Second), p.secondEvent })
+		p.d.second = p.d.engine(j, func(c *engine.Config) {
+			c.Slurm, c.Events, c.By = p.w.Client.Named(sim.Second), p.secondEvent, "second"
+		})
 	}
 }
 
@@ -259,10 +261,19 @@ func (p *play) handIn(do func()) {
 
 // insist does it now, or as soon as slurmctld answers: people try again.
 func (p *play) insist(do func()) {
-	if _, err := p.w.User("root").Jobs(context.Background()); err != nil {
+	if !p.answers() {
 		p.insisting++
 		p.w.At(p.now()+15*time.Second, func() { p.insisting--; p.insist(do) })
 		return
 	}
 	do()
+}
+
+// answers reports whether slurmctld answers people now.
+func (p *play) answers() bool {
+	if p.w.Now().Before(p.w.Slurm.DownUntil()) {
+		return false // what is asked of it then nobody hears
+	}
+	_, err := p.w.User("root").Jobs(context.Background())
+	return err == nil
 }

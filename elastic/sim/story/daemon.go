@@ -36,6 +36,7 @@ type daemon struct {
 	inCycle bool
 
 	effects int
+	began   int // effects before this cycle
 	kills   map[int]Kill
 	strikes map[int][]Act
 	refused map[int]int // operations in each window
@@ -62,7 +63,7 @@ func (d *daemon) birth() error {
 func (d *daemon) engine(j Journal, change func(*engine.Config)) *engine.Engine {
 	p, w := d.play, d.play.w
 	cfg := engine.Config{
-		Slurm: w.Client, Limiter: w.Client, Journal: j, Samples: j, Mailbox: w.Mail,
+		Slurm: w.Client, Limiter: w.Client, Accountant: w.Client, Journal: j, Samples: j, Mailbox: w.Mail,
 		Limits: elastic.Limits{Cooldown: time.Minute, Payback: 1, Grace: time.Minute, Confirm: 2 * time.Minute, DeafAfter: 2},
 		Health: elastic.HealthRules{Exclude: 10 * time.Minute, PerUser: 1},
 		Price:  elastic.Price{Save: 2 * time.Second, Drain: time.Second, Start: 2 * time.Second, Load: 5 * time.Second},
@@ -111,7 +112,7 @@ func (d *daemon) Cycle(ctx context.Context, now time.Time) (wake time.Time, err 
 		}
 	}
 	next := now
-	d.inCycle = true
+	d.inCycle, d.began = true, d.effects
 	d.living(func() {
 		next, err = d.now.Cycle(ctx, now.Add(d.offset))
 		next = next.Add(-d.offset)

@@ -2,7 +2,11 @@ package story_test
 
 import (
 	"os"
+	"runtime"
+	"runtime/debug"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -59,36 +63,14 @@ func TestKilledAtEveryEffect(t *testing.T) {
 	for name, s := range tales() {
 		t.Run(name, func(t *testing.T) {
 			effects := untroubled(t, s, shelves)
-			tried := 0
-			for k := 1; k <= effects; k += stride(29) {
+			var tried atomic.Int64
+			each(effects, stride(29), func(k int) {
 				for _, after := range []bool{false, true} {
 					with(t, s, shelves, story.Kill{Effect: k, After: after})
-					tried++
+					tried.Add(1)
 				}
-			}
-			t.Logf("%d effects, killed %d times", effects, tried)
-		})
-	}
-}
-
-// recovery is within how many effects a daemon that was killed is back to normal work.
-const recovery = 16
-
-// TestKilledAgain kills the daemon at every effect and again while it recovers, at every
-// effect of that, and here and there after.
-func TestKilledAgain(t *testing.T) {
-	shelves := onDisk(t)
-	for name, s := range tales() {
-		t.Run(name, func(t *testing.T) {
-			effects := untroubled(t, s, shelves)
-			tried := 0
-			for k := 1; k <= effects; k += stride(71) {
-				for again := k + 1; again <= effects+2; again += apart(again - k) {
-					with(t, s, shelves, story.Kill{Effect: k, After: k%2 == 0}, story.Kill{Effect: again, After: again%3 == 0})
-					tried++
-				}
-			}
-			t.Logf("%d effects, killed twice %d times", effects, tried)
+			})
+			t.Logf("%d effects, killed %d times", effects, tried.Load())
 		})
 	}
 }
@@ -108,25 +90,18 @@ func TestMeddledWithAtEveryEffect(t *testing.T) {
 	}
 	s := tales()["grow and shrink"]
 	effects := untroubled(t, s, nil)
-	tried := 0
-	for i, a := range acts {
-		for k := 1 + i%stride(97); k <= effects; k += stride(97) {
+	var tried atomic.Int64
+	each(len(acts), 1, func(i int) {
+		a := acts[i-1]
+		for k := 1 + (i-1)%stride(97); k <= effects; k += stride(97) {
 			a.Effect = k
 			one := s
 			one.Acts = append(append([]story.Act(nil), s.Acts...), a)
 			with(t, one, nil)
-			tried++
+			tried.Add(1)
 		}
-	}
-	t.Logf("%d effects, %d acts, tried %d times", effects, len(acts), tried)
-}
-
-// apart is how far after a second kill the next one is tried.
-func apart(since int) int {
-	if since >= recovery {
-		return max(recovery, stride(71))
-	}
-	return stride(71)
+	})
+	t.Logf("%d effects, %d acts, tried %d times", effects, len(acts), tried.Load())
 }
 
 // stride is how many are passed over: n every day, none when everything is tried.
@@ -148,10 +123,31 @@ func untroubled(t *testing.T, s story.Story, shelves story.Shelves) int {
 }
 
 // with plays the tale with the daemon killed at effects.
-func with(t *testing.T, s story.Story, shelves story.Shelves, kills ...story.Kill) {
+func with(t *testing.T, s story.Story, shelves story.Shelves, kills ...story.Kill) story.Outcome {
 	t.Helper()
 	s.Kills = kills
-	if o := story.Play(t.Context(), s, shelves, nil); len(o.Broken) > 0 {
+	o := story.Play(t.Context(), s, shelves, nil)
+	if len(o.Broken) > 0 {
 		t.Errorf("%s\ngo test ./elastic/sim/story -run TestSeed -v -story='%s'", strings.Join(o.Broken, "\n"), s.Line())
 	}
+	return o
+}
+
+// each does something with 1, 1+by and so on up to n, as many at a time as there are cores.
+func each(n, by int, do func(int)) {
+	defer debug.SetGCPercent(debug.SetGCPercent(1600))
+	next := make(chan int)
+	var wg sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			for k := range next {
+				do(k)
+			}
+		})
+	}
+	for k := 1; k <= n; k += by {
+		next <- k
+	}
+	close(next)
+	wg.Wait()
 }

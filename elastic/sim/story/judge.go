@@ -14,9 +14,9 @@ func (p *play) judge() {
 	p.out.Broken = append(p.out.Broken, slices.DeleteFunc(p.w.Check(), func(broken string) bool {
 		return p.stopForgotten(broken) || p.neverKept(broken)
 	})...)
-	last := map[slurm.JobID]slurm.State{}
+	last := map[slurm.JobID]fake.End{}
 	for _, end := range p.w.Slurm.Ends() {
-		last[end.Job] = end.State
+		last[end.Job] = end
 	}
 	for i, job := range p.jobs {
 		if job == nil {
@@ -25,7 +25,7 @@ func (p *play) judge() {
 		}
 		j := p.s.Jobs[i]
 		p.placed(i)
-		switch state := last[job.ID()]; {
+		switch state, why := last[job.ID()].State, last[job.ID()].Why.What; {
 		case p.exempt(i):
 		case !job.Ended():
 			d, _ := p.w.User("root").Job(p.ctx, job.ID())
@@ -33,6 +33,7 @@ func (p *play) judge() {
 		case state == slurm.Completed || p.called(p.cancelled, i):
 		case state == slurm.Timeout && (j.Limit > 0 || p.timed()):
 		case state == slurm.Failed && p.killed[i]:
+		case state == slurm.Failed && p.unmanaged(i) && why == fake.NoStep: // Slurm's doing, and nobody clears it
 		default:
 			p.broken("I2 job %d ended as %s with %g of %g done", i, state, job.Done(), j.Total)
 		}

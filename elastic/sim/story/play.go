@@ -23,6 +23,8 @@ type Outcome struct {
 	Runs      int            // of elastic jobs
 	Moves     int            // opened
 	Happened  map[string]int // by kind: what people, machines and files did
+	// Struck has, for each kill that took place, whether its effect was the first of a cycle.
+	Struck []bool
 }
 
 // Kind is the first broken promise without its numbers, to tell one failure from
@@ -101,7 +103,7 @@ func (p *play) set(shelves Shelves) error {
 	}
 	cfg := sim.Config{Recorded: true, User: s.Personal, Fake: fake.Config{
 		Seed: s.Seed, Nodes: s.grid(), Jitter: s.Jitter, Draining: s.Draining, Faults: p.plan,
-		Lingering: s.Seed%2 == 0, // every other Slurm is an old one
+		Accounting: true, Lingering: s.Seed%2 == 0, // every other Slurm is an old one
 	}}
 	if s.Personal {
 		cfg.Account = "alice"
@@ -259,8 +261,12 @@ func (p *play) over() bool {
 
 // exempt reports whether the job need not complete, nor even end.
 func (p *play) exempt(i int) bool {
-	return behaviour(p.s.Jobs[i].Manner).odd || p.forgotten(i) ||
-		(p.left[i] || p.torn[i] && (p.replaced() || !p.adopted[p.jobs[i].ID()])) && p.stranded[i] // nobody looks after it
+	return behaviour(p.s.Jobs[i].Manner).odd || p.forgotten(i) || p.unmanaged(i) && p.stranded[i] // nobody looks after it
+}
+
+// unmanaged reports whether sluice leaves the job alone, for want of a tag.
+func (p *play) unmanaged(i int) bool {
+	return p.left[i] || p.torn[i] && (p.replaced() || !p.adopted[p.jobs[i].ID()])
 }
 
 // now is the time since the first moment.

@@ -7,6 +7,7 @@ import (
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/speed"
 	"github.com/sluice-hpc/sluice/slurm"
 )
@@ -27,6 +28,9 @@ func (d *daemon) cross(name string, effect func() error) error {
 		}
 	}
 	kill, dies := d.kills[n]
+	if dies {
+		d.play.out.Struck = append(d.play.out.Struck, n == d.began+1)
+	}
 	if dies && kill.Power {
 		d.losePower(name, effect)
 	}
@@ -132,7 +136,7 @@ func (c journalSeam) Advance(ctx context.Context, in elastic.Intent) error {
 	return c.write("advance", func() error { return c.Journal.Advance(ctx, in) })
 }
 
-func (c journalSeam) Close(ctx context.Context, in elastic.Intent, how elastic.Outcome, why string, at time.Time) error {
+func (c journalSeam) Close(ctx context.Context, in elastic.Intent, how elastic.Outcome, why reason.Reason, at time.Time) error {
 	return c.write("close", func() error { return c.Journal.Close(ctx, in, how, why, at) })
 }
 

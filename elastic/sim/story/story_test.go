@@ -33,7 +33,7 @@ func TestSeeds(t *testing.T) {
 	n := *seeds
 	switch {
 	case n > 0:
-		defer debug.SetGCPercent(debug.SetGCPercent(400))
+		defer debug.SetGCPercent(debug.SetGCPercent(1600))
 	case testing.Short():
 		n = 10
 	default:

@@ -7,6 +7,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
 	"github.com/sluice-hpc/sluice/elastic/policy"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
@@ -38,7 +39,7 @@ func turns(s elastic.Snapshot, turn time.Duration) elastic.Allocation {
 		j := who[(number+k)%len(who)]
 		p := most(inv, j)
 		inv = nodes.With(inv, nodes.Load{Place: p})
-		d := elastic.Decision{GPUs: p.GPUs(), Why: "its turn"}
+		d := elastic.Decision{GPUs: p.GPUs(), Why: reason.Text{Text: "its turn"}}
 		if number%2 == 1 {
 			d.Place = p
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/elastic/sim/replay"
 	"github.com/sluice-hpc/sluice/elastic/sim/workload"
@@ -130,13 +131,13 @@ func (s *site) eventsOf(index int, j job) ([]replay.Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	causes := map[int]string{}
+	causes := map[int]reason.Reason{}
 	for _, seg := range segments {
 		causes[seg.Restarts] = seg.Cause
 	}
 	out := []replay.Event{{At: j.Submit, Job: index, Name: j.Name, Kind: "submit"}}
-	tell := func(at time.Time, kind string, from, to nodes.Placement, why string) {
-		out = append(out, replay.Event{At: at.Sub(s.begin), Job: index, Name: j.Name, Kind: kind, From: from, To: to, Why: why})
+	tell := func(at time.Time, kind string, from, to nodes.Placement, why reason.Reason) {
+		out = append(out, replay.Event{At: at.Sub(s.begin), Job: index, Name: j.Name, Kind: kind, From: from, To: to, Why: why, Moment: at})
 	}
 	var at nodes.Placement
 	for _, run := range j.trainer.Runs() {
@@ -146,9 +147,9 @@ func (s *site) eventsOf(index int, j job) ([]replay.Event, error) {
 		switch {
 		case run.Ended.IsZero():
 		case run.Why == (fake.Cause{}):
-			tell(run.Ended, "end", at, nil, "")
+			tell(run.Ended, "end", at, nil, nil)
 		case s.parked(j, run):
-			tell(run.Ended, "stop", at, nil, "")
+			tell(run.Ended, "stop", at, nil, nil)
 			at = nil
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/say"
 	"github.com/sluice-hpc/sluice/elastic/sim/replay"
 	"github.com/sluice-hpc/sluice/elastic/sim/workload"
 )
@@ -129,7 +130,7 @@ func (s *site) overdue() error {
 	var waiting []string
 	for _, j := range s.engine.Report().Jobs {
 		if !j.Ended && len(waiting) < 3 {
-			waiting = append(waiting, fmt.Sprintf("%s (%s: %s)", j.Record.Name, j.Record.State, j.Why))
+			waiting = append(waiting, fmt.Sprintf("%s (%s: %s)", j.Record.Name, j.Record.State, say.Reason(j.Why, time.Time{})))
 		}
 	}
 	return fmt.Errorf("%d jobs have not ended %v after the start, which is far more than they need: %s", s.live, s.limit, strings.Join(waiting, "; "))

@@ -3,6 +3,7 @@ package contract
 import (
 	"context"
 	"errors"
+	"fmt"
 	"reflect"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/speed"
 	"github.com/sluice-hpc/sluice/nodes"
 )
@@ -49,6 +51,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Subject) {
 		{"answers", testAnswers},
 		{"samples", testSamples},
 		{"sample bound", testSampleBound},
+		{"series bound", testSeriesBound},
 		{"cancelled", testCancelled},
 		{"values", testValues},
 		{"model", testModel},
@@ -93,7 +96,7 @@ func Intent(job elastic.JobID) elastic.Intent {
 	return elastic.Intent{
 		Job: job, Kind: elastic.Resize, Step: elastic.Intended, To: 3,
 		From: nodes.Placement{{Node: "gpu1", GPUs: 2}}, Target: nodes.Placement{{Node: "gpu1", GPUs: 4}, {Node: "gpu2", GPUs: 1}},
-		AnyNodes: true, Restarts: 2, Request: "r-1", Checkpoint: "00000007", Cause: "2 idle GPUs; 'quoted' and naïve",
+		AnyNodes: true, Restarts: 2, Request: "r-1", Checkpoint: "00000007", Cause: because(),
 		Opened: day, Moved: day.Add(time.Second), AskedAt: day.Add(2), SavedAt: day.Add(3), RequeuedAt: day.Add(4),
 		PendingAt: day.Add(5), ReleasedAt: day.Add(6), Fallbacks: 1,
 	}
@@ -143,7 +146,7 @@ func testOneOpen(t *testing.T, s Subject) {
 	}
 	open, err := s.again().Open(ctx)
 	equal(t, open, first, err) // all or none
-	equal(t, nil, nil, s.again().Close(ctx, first[0], elastic.Done, "", day))
+	equal(t, nil, nil, s.again().Close(ctx, first[0], elastic.Done, nil, day))
 	second, err := s.again().Intend(ctx, []elastic.Intent{Intent(1)})
 	if err != nil || second[0].ID <= first[0].ID {
 		t.Errorf("after closing: %v %v", second, err)
@@ -162,7 +165,7 @@ func testWritten(t *testing.T, s Subject) {
 		}
 		got[0].Step = step
 		if end {
-			equal(t, nil, nil, s.Close(ctx, got[0], elastic.Done, "", day))
+			equal(t, nil, nil, s.Close(ctx, got[0], elastic.Done, nil, day))
 		} else {
 			equal(t, nil, nil, s.Advance(ctx, got[0]))
 		}
@@ -184,14 +187,14 @@ func testClosing(t *testing.T, s Subject) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	equal(t, nil, nil, s.Close(ctx, got[0], elastic.Abandoned, "no checkpoint", day))
-	equal(t, nil, nil, s.again().Close(ctx, got[0], elastic.Done, "again", day))
+	equal(t, nil, nil, s.Close(ctx, got[0], elastic.Abandoned, reason.GraceOver, day))
+	equal(t, nil, nil, s.again().Close(ctx, got[0], elastic.Done, reason.PassAsked, day))
 	open, err := s.again().Open(ctx)
 	equal(t, open, got[1:], err)
 	if err := s.again().Advance(ctx, got[0]); !errors.Is(err, engine.ErrNoIntent) {
 		t.Errorf("advance after closing: %v", err)
 	}
-	if err := s.again().Close(ctx, elastic.Intent{ID: 77, Job: 1}, elastic.Done, "", day); !errors.Is(err, engine.ErrNoIntent) {
+	if err := s.again().Close(ctx, elastic.Intent{ID: 77, Job: 1}, elastic.Done, nil, day); !errors.Is(err, engine.ErrNoIntent) {
 		t.Errorf("closing what was never opened: %v", err)
 	}
 }
@@ -227,14 +230,14 @@ func Job(token string, id elastic.JobID) engine.JobRecord {
 		Submitted: day, FirstRun: day.Add(1), State: "RUNNING",
 		Place: nodes.Placement{{Node: "gpu1", GPUs: 2}}, Restarts: 3, Speaks: true, Deaf: 1, Done: 3.25, Offset: 1 << 40,
 		Moved: day.Add(2), Price: elastic.Price{Save: 1, Drain: 2, Start: 3, Load: 4, Measured: 5}, Promised: true, Barred: true,
-		Ending: engine.Ending{How: engine.Failed, Code: 3, Signal: "9", Ran: true, Output: "/home/alice/x.out", Reason: "NonZeroExitCode", Nodes: []string{"gpu1"}, Limit: time.Hour, Words: &checkpoint.LastWords{Why: "exit code 3", Lines: []string{"oh \"no\""}}},
+		Ending: engine.Ending{How: engine.Failed, Code: 3, Signal: "9", Ran: true, Output: "/home/alice/x.out", Reason: "NonZeroExitCode", Nodes: []string{"gpu1"}, Limit: time.Hour, Declared: 1800.5, Had: 3601.25, Words: &checkpoint.LastWords{Why: "exit code 3", Lines: []string{"oh \"no\""}}},
 	}
 }
 
 // segment is a run with every field set.
 func segment(token string, restarts int) engine.Segment {
 	return engine.Segment{Token: token, Restarts: restarts, Incarnation: 1, Place: nodes.Placement{{Node: "gpu1", GPUs: 4}},
-		Started: day, Ended: day.Add(time.Hour), DoneFrom: 1.5, DoneTo: 2.5, Seconds: 0.125, Cause: "grew",
+		Started: day, Ended: day.Add(time.Hour), DoneFrom: 1.5, DoneTo: 2.5, Seconds: 0.125, Cause: because(),
 		Price: elastic.Price{Save: time.Second, Drain: 2, Start: 3, Load: 4, Measured: 1}}
 }
 
@@ -324,6 +327,27 @@ func testSampleBound(t *testing.T, s Subject) {
 	}
 }
 
+// However many models a user names, a bounded number is kept, those heard of last, and no
+// other user's nor a job's own is forgotten for them.
+func testSeriesBound(t *testing.T, s Subject) {
+	ctx := t.Context()
+	own := func(n int) string { return fmt.Sprintf("user:7/model:%04d/epoch", n) }
+	others := []string{"user:6/model:x/epoch", "user:70/model:x/epoch", "model:x/epoch", "job:x/epoch"}
+	for _, key := range others {
+		equal(t, nil, nil, s.AddSamples(ctx, key, []speed.Sample{sample(1, day.Add(-time.Hour))}))
+	}
+	for n := range engine.MaxSeries {
+		equal(t, nil, nil, s.AddSamples(ctx, own(n), []speed.Sample{sample(1, day.Add(time.Duration(n)))}))
+	}
+	equal(t, nil, nil, s.AddSamples(ctx, own(0), []speed.Sample{sample(2, day.Add(time.Hour))})) // heard of again
+	equal(t, nil, nil, s.AddSamples(ctx, own(9999), []speed.Sample{sample(1, day.Add(time.Hour))}))
+	for key, want := range map[string]int{own(0): 2, own(1): 0, own(2): 1, own(9999): 1, others[0]: 1, others[1]: 1, others[2]: 1, others[3]: 1} {
+		if got, err := s.again().Samples(ctx, key, 9); err != nil || len(got) != want {
+			t.Errorf("%s has %d samples, want %d (%v)", key, len(got), want, err)
+		}
+	}
+}
+
 // A caller that gave up changes nothing.
 func testCancelled(t *testing.T, s Subject) {
 	ctx, cancel := context.WithCancel(t.Context())
@@ -335,7 +359,7 @@ func testCancelled(t *testing.T, s Subject) {
 		"SaveAnswers":  s.SaveAnswers(ctx, []engine.Answer{{UID: 7, Key: "model/m", At: day}}),
 		"AddSamples":   s.AddSamples(ctx, "m", []speed.Sample{sample(1, day)}),
 		"Advance":      s.Advance(ctx, Intent(1)),
-		"Close":        s.Close(ctx, Intent(1), elastic.Done, "", day),
+		"Close":        s.Close(ctx, Intent(1), elastic.Done, nil, day),
 	} {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v", what, err)

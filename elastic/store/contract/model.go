@@ -11,6 +11,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/speed"
 	"github.com/sluice-hpc/sluice/nodes"
 )
@@ -97,7 +98,7 @@ func (p *pair) step() {
 		p.same(p.model.Advance(ctx, a), p.subject.Advance(ctx, b))
 	case 2:
 		a, b := p.find(p.model, job), p.find(p.subject, job)
-		p.same(p.model.Close(ctx, a, elastic.Done, "x", day), p.subject.Close(ctx, b, elastic.Done, "x", day))
+		p.same(p.model.Close(ctx, a, elastic.Done, reason.MoveOver, day), p.subject.Close(ctx, b, elastic.Done, reason.MoveOver, day))
 	case 3:
 		record := Job(string(rune('a'+job-p.base)), job)
 		record.Done = rapid.Float64().Draw(p.r, "done")
@@ -177,7 +178,7 @@ func (p *pair) closeAll() {
 		p.r.Fatal(err)
 	}
 	for _, in := range open {
-		if err := p.subject.Close(p.r.Context(), in, elastic.Lost, "end of history", day); err != nil {
+		if err := p.subject.Close(p.r.Context(), in, elastic.Lost, reason.MoveOver, day); err != nil {
 			p.r.Fatal(err)
 		}
 	}

@@ -1,0 +1,66 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// course is when a job passed the ends that it declared, in GPU-seconds that it had had by
+// the daemon's own clock. A total may be changed while the job runs.
+type course struct {
+	total   float64 // the least that was declared since it ran
+	first   float64 // when that was passed; 0 = not yet
+	of      float64 // the total that reached is of
+	reached float64 // when that was passed; 0 = not yet
+}
+
+// foldCourse notes whether the job has passed an end that it declared: that it did is its
+// own word, when is not.
+func (js *jobState) foldCourse(now time.Time) {
+	total, c := js.rec.Tag.Spec.Total, &js.course
+	if total <= 0 || js.rec.FirstRun.IsZero() || !js.counted {
+		return
+	}
+	if js.slurm.State == slurm.Running && (js.seg == nil || js.seg.Restarts != js.restarts()) {
+		return // what the present run had is not known yet
+	}
+	if c.total == 0 || total < c.total {
+		c.total, c.first = total, 0
+	}
+	if c.of != total {
+		c.of, c.reached = total, 0
+	}
+	if c.first == 0 && js.rec.Done >= c.total {
+		c.first = js.passed(c.total, now)
+	}
+	if c.reached == 0 && js.rec.Done >= total {
+		c.reached = js.passed(total, now)
+	}
+}
+
+// passed is what the job had had when it passed an end, in the present run: as long ago as
+// it would be if the run had been equally fast throughout.
+func (js *jobState) passed(end float64, now time.Time) float64 {
+	had := js.attained(now)
+	if seg := js.seg; seg != nil && seg.DoneFrom < end {
+		had -= seg.held(now) * seg.beyond(end)
+	}
+	return max(1, had)
+}
+
+// passedBefore is the course of a job that passed its end in a run before this life of the
+// daemon, by what it had had before and in that run. One that reported that it stood still
+// at its end passed it when the run ended.
+func passedBefore(had float64, seg Segment, held, end float64) course {
+	at := max(1, had+held*(1-seg.beyond(end)))
+	return course{total: end, first: at, of: end, reached: at}
+}
+
+// beyond is the part of the segment's work that lies beyond an end.
+func (s Segment) beyond(end float64) float64 {
+	if s.DoneTo <= max(end, s.DoneFrom) {
+		return 0
+	}
+	return min(1, (s.DoneTo-end)/(s.DoneTo-s.DoneFrom))
+}

@@ -1,0 +1,57 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/length"
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// lengthsMemory is how far back ended jobs are read for it when the daemon starts.
+const lengthsMemory = 30 * 24 * time.Hour
+
+// recallLengths reads what the users' ended jobs took of what they had declared.
+func (e *Engine) recallLengths(ctx context.Context, now time.Time) error {
+	records, err := e.cfg.Journal.Jobs(ctx, now.Add(-lengthsMemory))
+	if err != nil {
+		return fmt.Errorf("reading how long ended jobs took: %w", err)
+	}
+	for _, r := range records {
+		if !r.Ended.IsZero() {
+			e.noteLength(r)
+		}
+	}
+	return nil
+}
+
+// noteLength adds an ended job to what is known of its user.
+func (e *Engine) noteLength(r JobRecord) {
+	ended := length.Ended{Script: r.Tag.Spec.Script, At: r.Ended, Declared: r.Ending.Declared, Had: r.Ending.Had}
+	if h := e.lengths[r.UID].With(ended); len(h) > 0 {
+		e.lengths[r.UID] = h
+	}
+}
+
+// tookInAll puts down what an ended job took of what it had declared. One that was stopped
+// before its declared end says nothing.
+func (js *jobState) tookInAll(now time.Time) {
+	had, spec := js.attained(now), js.rec.Tag.Spec
+	switch {
+	case spec.Total <= 0 || had <= 0 || !js.counted:
+	case js.course.first > 0:
+		js.rec.Ending.Declared, js.rec.Ending.Had = min(had, js.course.first), had
+	case js.slurm.State == slurm.Completed:
+		js.rec.Ending.Declared, js.rec.Ending.Had = had, had
+	}
+}
+
+// stretchOf is how many times its declared work the job is expected to take.
+func (e *Engine) stretchOf(r JobRecord, now time.Time) (out elastic.Stretch) {
+	if r.Tag.Spec.Total > 0 {
+		out.Factor, out.Jobs = e.lengths[r.UID].Factor(r.Tag.Spec.Script, now)
+	}
+	return out
+}

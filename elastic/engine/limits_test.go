@@ -1,0 +1,76 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// scripted answers as it is told to, and counts.
+type scripted struct {
+	limits slurm.Limits
+	err    error
+	asked  int
+}
+
+func (s *scripted) Limits(context.Context) (slurm.Limits, error) {
+	s.asked++
+	return s.limits, s.err
+}
+
+// TestMovesWaitForLimits: limits that come late hold up the moves of their cycle and those
+// until they are there, which is said once; the cycle that takes them in opens moves however
+// long they took, unless that was as long as a failure. After a failure those known stand.
+func TestMovesWaitForLimits(t *testing.T) {
+	start := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	down := errors.New("slurmdbd is down")
+	for name, steps := range map[string][]struct {
+		at    time.Duration // since the start
+		err   error
+		looks bool // asked in the look, too, as when limits are a minute old
+		asks  int  // questions in this cycle
+		waits bool
+	}{
+		"at once":       {{at: 0, asks: 1}, {at: 500 * time.Millisecond}, {at: 2 * time.Second, asks: 1}},
+		"once a cycle":  {{at: 0, looks: true, asks: 1}},
+		"late":          {{at: 0, asks: 1}, {at: 5 * time.Second, err: ErrAsking, asks: 1, waits: true}, {at: 10 * time.Second, err: ErrAsking, asks: 1, waits: true}, {at: 15 * time.Second, looks: true, asks: 1}, {at: 20 * time.Second, asks: 1}},
+		"late at first": {{at: 0, err: ErrAsking, looks: true, asks: 1, waits: true}, {at: 5 * time.Second, looks: true, asks: 1}},
+		"fails late":    {{at: 0, err: ErrAsking, asks: 1, waits: true}, {at: 20 * time.Second, err: down, asks: 1}, {at: 25 * time.Second}, {at: 81 * time.Second, err: ErrAsking, asks: 1}, {at: 86 * time.Second, err: ErrAsking, asks: 1}, {at: 90 * time.Second, asks: 1}},
+		"never comes":   {{at: 0, err: ErrAsking, asks: 1, waits: true}, {at: 59 * time.Second, err: ErrAsking, asks: 1, waits: true}, {at: time.Minute, err: ErrAsking, asks: 1}, {at: time.Hour, err: ErrAsking, asks: 1}},
+		"comes too old": {{at: 0, err: ErrAsking, asks: 1, waits: true}, {at: 2 * time.Minute, looks: true, asks: 2}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			site := &scripted{}
+			told := 0
+			e := New(Config{Limiter: site, Period: 30 * time.Second, Events: func(ev Event) {
+				if strings.Contains(ev.Text, "no move is opened now") {
+					told++
+				}
+			}})
+			was := false
+			for i, step := range steps {
+				now := start.Add(step.at)
+				site.err, site.asked = step.err, 0
+				before := told
+				if step.looks {
+					e.lookAtLimits(t.Context(), nil, now)
+				}
+				plan := elastic.Plan{Open: []elastic.Intent{{Job: 7}}}
+				e.askLimits(t.Context(), limitsFresh, now) // first, so that nothing is decided anew
+				_, plan, waits := e.byFreshLimits(t.Context(), view{}, elastic.Snapshot{}, plan, now)
+				if waits != step.waits || waits != (len(plan.Open) == 0) || site.asked != step.asks {
+					t.Errorf("step %d: waits %v with %d moves, asked %d times; want %v, %d", i, waits, len(plan.Open), site.asked, step.waits, step.asks)
+				}
+				if said := told - before; said > 1 || (said == 1) != (waits && !was) {
+					t.Errorf("step %d: told %d times", i, said)
+				}
+				was = waits
+			}
+		})
+	}
+}

@@ -1,0 +1,67 @@
+package offcycle_test
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/offcycle"
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// site tells its limits after a time, with the number of times it was asked as the name of the
+// only QOS.
+type site struct {
+	mu    sync.Mutex
+	takes time.Duration
+	asked int
+}
+
+func (s *site) Limits(ctx context.Context) (slurm.Limits, error) {
+	s.mu.Lock()
+	s.asked++
+	l, takes := slurm.Limits{QOS: []slurm.QOS{{Name: strconv.Itoa(s.asked)}}}, s.takes
+	s.mu.Unlock()
+	select {
+	case <-time.After(takes):
+		return l, nil
+	case <-ctx.Done():
+		return slurm.Limits{}, ctx.Err()
+	}
+}
+
+// A site that hangs holds up one call for 2 s and none after it; what it answers in the end is
+// handed out once.
+func TestLimiterWaitsBriefly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &site{takes: time.Minute}
+		l := offcycle.NewLimiter(t.Context(), s, time.Now)
+		for i, want := range []time.Duration{2 * time.Second, 0, 0} {
+			began := time.Now()
+			if _, err := l.Limits(t.Context()); !errors.Is(err, engine.ErrAsking) || time.Since(began) != want {
+				t.Errorf("call %d: %v after %v, want it asking after %v", i, err, time.Since(began), want)
+			}
+			time.Sleep(5 * time.Second)
+		}
+		time.Sleep(time.Minute)
+		s.mu.Lock()
+		s.takes = time.Millisecond
+		s.mu.Unlock()
+		if got, err := l.Limits(t.Context()); err != nil || got.QOS[0].Name != "1" {
+			t.Errorf("%+v, %v, want the first answer", got.QOS, err)
+		}
+		_, _ = l.Limits(t.Context()) // not waited for, since the last was slow
+		synctest.Wait()
+		time.Sleep(time.Second)
+		for want := 2; want <= 3; want++ {
+			if got, err := l.Limits(t.Context()); err != nil || got.QOS[0].Name != strconv.Itoa(want) {
+				t.Errorf("%+v, %v, want the %d. answer", got.QOS, err, want)
+			}
+		}
+	})
+}

@@ -1,0 +1,86 @@
+package offcycle
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic/engine"
+)
+
+const (
+	// askWait is how long an answer of Slurm is waited for on the goroutine of the caller.
+	askWait = 2 * time.Second
+	// askOld is how long an answer that came later is kept for its caller.
+	askOld = 10 * time.Minute
+)
+
+// asker asks in a goroutine, one question at a time. An answer that does not come within
+// askWait is handed out to a later call, and until one comes at once again none is waited for.
+type asker[T any] struct {
+	ctx context.Context // of the questions: they outlive the calls
+	now func() time.Time
+
+	mu     sync.Mutex
+	asking *question[T] // under way, or not handed out yet
+	slow   bool
+}
+
+// question is one call of what is below. What it found is read once done is closed.
+type question[T any] struct {
+	done  chan struct{}
+	asked time.Time
+	ended time.Time
+	found T
+	err   error
+}
+
+// ask returns what do finds, or what an earlier call asked for. It returns
+// engine.ErrAsking while there is no answer.
+func (a *asker[T]) ask(ctx context.Context, do func(context.Context) (T, error)) (none T, _ error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if q := a.asking; q != nil && q.over() && a.now().Sub(q.ended) > askOld {
+		a.asking = nil
+	}
+	fresh := a.asking == nil
+	if fresh {
+		a.asking = a.begin(do)
+	}
+	q := a.asking
+	if fresh && !a.slow {
+		wait := time.NewTimer(askWait)
+		defer wait.Stop()
+		select {
+		case <-q.done:
+		case <-wait.C:
+		case <-ctx.Done():
+			return none, ctx.Err()
+		}
+	}
+	if !q.over() {
+		a.slow = true
+		return none, engine.ErrAsking
+	}
+	a.asking, a.slow = nil, q.ended.Sub(q.asked) >= askWait
+	return q.found, q.err
+}
+
+func (q *question[T]) over() bool {
+	select {
+	case <-q.done:
+		return true
+	default:
+		return false
+	}
+}
+
+func (a *asker[T]) begin(do func(context.Context) (T, error)) *question[T] {
+	q := &question[T]{done: make(chan struct{}), asked: a.now()}
+	go func() {
+		q.found, q.err = do(a.ctx)
+		q.ended = a.now()
+		close(q.done)
+	}()
+	return q
+}

@@ -1,0 +1,218 @@
+package planted
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+)
+
+// score is what came of the mutants of a room. Those that do not build were no mutants.
+type score struct{ all, tried, caught, hung, survived, equivalent, unbuilt int }
+
+func (s score) String() string {
+	return fmt.Sprintf("of=%d tried=%d caught=%d by_deadline=%d survived=%d equivalent=%d unbuilt=%d",
+		s.all, s.tried, s.caught, s.hung, s.survived, s.equivalent, s.unbuilt)
+}
+
+// muster tries a draw of a room's mutants, as many at once as there are processors.
+func muster(t *testing.T, r chamber, seed uint64, sample int) score {
+	all, err := r.mutants()
+	if err != nil {
+		t.Fatal(err)
+	}
+	known, err := equivalents()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := score{all: len(all)}
+	var drawn []mutant
+	for i, m := range draw(all, seed, sample) {
+		m.number = i + 1
+		if known[m.Name] != "" {
+			s.equivalent++
+			continue
+		}
+		drawn = append(drawn, m)
+	}
+	b, err := r.prepare(t.Context(), drawn, t.TempDir())
+	if err != nil {
+		t.Errorf("NOT TRIED %s: %v", r.name, err)
+		return s
+	}
+	var mu sync.Mutex
+	var wait sync.WaitGroup
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for _, m := range drawn {
+		slots <- struct{}{}
+		wait.Go(func() {
+			defer func() { <-slots }()
+			o, err := b.all(t.Context(), m)
+			if err == nil && o.verdict == slain { // once by whom is not known; twice by the fault
+				o, err = b.all(t.Context(), m)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				t.Errorf("NOT TRIED %s: %v", m.Name, err)
+				return
+			}
+			s.count(m, o)
+		})
+	}
+	wait.Wait()
+	return s
+}
+
+// draw takes some of them by a seed, 0 for all.
+func draw(all []mutant, seed uint64, sample int) []mutant {
+	rng := rand.New(rand.NewPCG(seed, 7))
+	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	if sample > 0 {
+		all = all[:min(sample, len(all))]
+	}
+	return all
+}
+
+// count books an outcome and says it, so that a campaign that is cut off has a figure too.
+func (s *score) count(m mutant, o outcome) {
+	switch o.verdict {
+	case unbuilt:
+		s.unbuilt++
+		fmt.Printf("unbuilt   line %d %s\n", m.line, m.Name)
+		return
+	case passed, idle:
+		s.survived++
+		fmt.Printf("SURVIVED  line %d %s\n", m.line, m.Name)
+	default: // failed, panicked, ended without a verdict, or hung: a day's tests would be red
+		s.caught++
+		if o.verdict == hung {
+			s.hung++
+		}
+		fmt.Printf("caught    line %d %s: %s %s\n", m.line, m.Name, o.verdict, o.test)
+	}
+	s.tried++
+}
+
+// bench is where the mutants of a room are tried.
+type bench struct {
+	chamber
+	dir     string
+	overlay string       // of the program that has them in it
+	bad     map[int]bool // those that do not build
+	looks   []look
+}
+
+// look is a test program and the time its tests may take with a mutant.
+type look struct {
+	view
+	program string
+	limit   time.Duration
+}
+
+// patient is how often the tests must pass without a mutant before any is tried: tests
+// that fail by chance would catch what they do not see.
+const patient = 3
+
+func (r chamber) prepare(ctx context.Context, all []mutant, dir string) (*bench, error) {
+	b := &bench{chamber: r, dir: dir}
+	if !r.python {
+		var some []mutant
+		for _, m := range all {
+			if weavable(m) {
+				some = append(some, m)
+			}
+		}
+		var err error
+		if b.overlay, b.bad, err = weaveAll(ctx, r.dir, some, dir); err != nil {
+			return nil, err
+		}
+	}
+	for i, v := range append([]view{{r.dir, r.run, r.skip}}, r.then...) {
+		l := look{v, filepath.Join(dir, fmt.Sprint("tests", i)), patience}
+		if !r.python {
+			if text, err := l.plant().build(ctx, b.overlay, l.program); err != nil {
+				return nil, errors.New(text)
+			}
+		}
+		if err := b.clean(ctx, &l); err != nil {
+			return nil, fmt.Errorf("the tests of %s without a mutant: %w", v.dir, err)
+		}
+		b.looks = append(b.looks, l)
+	}
+	return b, nil
+}
+
+// clean shows that tests pass without a mutant, and how long that takes.
+func (b *bench) clean(ctx context.Context, l *look) error {
+	var longest time.Duration
+	for range patient {
+		o, err := b.try(ctx, *l, mutant{})
+		if err != nil {
+			return err
+		}
+		if o.verdict != passed {
+			return errors.New(string(o.verdict) + "\n" + o.text)
+		}
+		longest = max(longest, o.took)
+	}
+	l.limit = 20*time.Second + 5*longest
+	return nil
+}
+
+func (l look) plant() plant {
+	return plant{Room: l.dir, Run: l.run, Skip: l.skip, Short: true, Within: l.limit}
+}
+
+// all lets every look at a mutant until one sees it.
+func (b *bench) all(ctx context.Context, m mutant) (o outcome, err error) {
+	if b.bad[m.number] {
+		return outcome{verdict: unbuilt}, nil
+	}
+	for _, l := range b.looks {
+		o, err = b.try(ctx, l, m)
+		if err == nil && o.verdict == hung { // perhaps the machine was busy
+			l.limit *= 2
+			o, err = b.try(ctx, l, m)
+		}
+		if err != nil || o.verdict != passed && o.verdict != idle {
+			return o, err
+		}
+	}
+	return o, err
+}
+
+// try runs the tests of a look with a mutant; with none where it has no number.
+func (b *bench) try(ctx context.Context, l look, m mutant) (outcome, error) {
+	switch {
+	case b.python:
+		return b.tryPython(ctx, l, m)
+	case m.number != 0 && !weavable(m):
+		return b.tryAlone(ctx, l, m)
+	}
+	return l.plant().run(ctx, l.program, append(environment(b.overlay), fmt.Sprintf("%s=%d", numberEnv, m.number))), nil
+}
+
+// tryAlone builds a program for one mutant.
+func (b *bench) tryAlone(ctx context.Context, l look, m mutant) (outcome, error) {
+	dir, err := os.MkdirTemp(b.dir, "alone")
+	if err != nil {
+		return outcome{}, err
+	}
+	defer os.RemoveAll(dir)
+	p := l.plant()
+	if p.Edits, err = m.edits(); err != nil {
+		return outcome{}, err
+	}
+	overlay, err := p.overlay(dir)
+	if err != nil {
+		return outcome{}, err
+	}
+	return p.try(ctx, overlay, dir), nil
+}

@@ -1,0 +1,109 @@
+package planted
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+)
+
+// interpreter is the one that has PyTorch where Debian's packages are installed.
+const interpreter = "/usr/bin/python3"
+
+// pythonMutants asks Python itself for the mutants of a file, since it has the parser.
+var pythonMutants = func() func(string) ([]mutant, error) {
+	var known sync.Map
+	return func(file string) ([]mutant, error) {
+		if list, ok := known.Load(file); ok {
+			return list.([]mutant), nil
+		}
+		say := exec.Command(interpreter, "testdata/mutants/mutants.py", filepath.Join(source, file))
+		var wrong bytes.Buffer
+		say.Stderr = &wrong
+		out, err := say.Output()
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w\n%s", file, err, &wrong)
+		}
+		var list []struct {
+			Name             string
+			Line, Start, End int
+			Text             string
+		}
+		if err := json.Unmarshal(out, &list); err != nil {
+			return nil, err
+		}
+		var all []mutant
+		for _, m := range list {
+			all = append(all, mutant{Name: file + ": " + m.Name, file: file, line: m.Line, start: m.Start, end: m.End, text: m.Text})
+		}
+		known.Store(file, all)
+		return all, nil
+	}
+}()
+
+var (
+	pythonFail = regexp.MustCompile(`(?m)^(?:FAIL|ERROR): (\S+)`)
+	pythonRan  = regexp.MustCompile(`(?m)^Ran [1-9][0-9]* tests? in`)
+)
+
+// tryPython runs tests of a copy of the library, and ends every process they started.
+func (b *bench) tryPython(ctx context.Context, l look, m mutant) (outcome, error) {
+	dir, err := os.MkdirTemp(b.dir, "python")
+	if err != nil {
+		return outcome{}, err
+	}
+	defer os.RemoveAll(dir)
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join(source, l.dir))); err != nil {
+		return outcome{}, err
+	}
+	if m.number != 0 {
+		edits, err := m.edits()
+		if err != nil {
+			return outcome{}, err
+		}
+		if err := os.WriteFile(filepath.Join(dir, strings.TrimPrefix(m.file, l.dir+"/")), []byte(edits[0].New), 0o600); err != nil {
+			return outcome{}, err
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, l.limit)
+	defer cancel()
+	run := exec.CommandContext(ctx, "setsid", append([]string{"--wait", interpreter, "-m", "unittest", "-f"}, strings.Fields(l.run)...)...)
+	run.Dir = dir
+	run.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")
+	run.WaitDelay = time.Second
+	began := time.Now()
+	text, err := run.CombinedOutput()
+	o := judgePython(string(text), err, ctx.Err() != nil)
+	o.took = time.Since(began)
+	return o, nil
+}
+
+func judgePython(text string, err error, late bool) outcome {
+	o := outcome{text: text}
+	fails := pythonFail.FindStringSubmatch(text)
+	var exit *exec.ExitError
+	switch {
+	case late:
+		o.verdict = hung
+	case err == nil && pythonRan.MatchString(text):
+		o.verdict = passed
+	case err == nil:
+		o.verdict = idle
+	case errors.As(err, &exit) && exit.ExitCode() == 1 && fails != nil:
+		o.verdict, o.test = failed, fails[1]
+	case signalled(err):
+		o.verdict = slain
+	default:
+		o.verdict = broken
+		o.text += fmt.Sprintf("\n(%v)", err)
+	}
+	return o
+}

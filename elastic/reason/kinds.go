@@ -1,0 +1,43 @@
+package reason
+
+// all are the reasons with arguments, in the order in which the API documents them.
+var all = []Reason{
+	All{}, Unknown{}, Starts{}, StartsAtMinimum{}, StartsOnReturned{}, StartsAbove{}, StartsAsAsked{}, Keeps{},
+	StaysOn{}, Resizes{}, Moves{}, MovesTo{}, MovesToPool{}, Stops{}, Leaves{}, LeavesEdge{}, Waits{},
+	WaitsPinned{}, WaitsOn{}, WaitsBehind{}, WaitsForRoom{}, CannotStart{}, NeverStarts{}, Throttled{},
+	BeingStarted{}, Moving{}, HeldByUser{}, Quiet{}, IdleAndBack{}, IdleElsewhere{}, NotAsNeeded{},
+	TakesNoneBack{}, SpareSaves{}, Takes{}, RestTakes{}, Rest{}, PinnedTo{}, PinnedBut{}, PinnedUnavailable{},
+	NoSplit{}, StartsFirst{}, MoreIdle{}, FewerFaster{}, JobWaits{}, Both{}, AndMoreWait{}, Saves{},
+	ComesFirst{}, Rests{}, IdleKept{}, NextSize{}, NotFaster{}, WouldSave{}, IdleUnfit{}, Deaf{}, FolderSilent{},
+	Retry{}, WouldDelay{}, Backfilled{}, CanStartAt{}, OnEdge{}, TakesNothingNew{}, NothingNew{},
+	OrdinaryWaits{}, Measures{}, JobStarts{}, RoomFor{}, UnseenFaster{}, NextDeadline{}, Attained{},
+	ShortestRest{}, NeverResizes{}, Draining{}, Maintenance{}, NoRoomBeside{}, Circle{}, NoPlace{},
+	CannotGiveBack{}, EndsBy{}, DeadlinePassed{}, DeadlineUnknown{}, DeadlineUnjudged{}, DeadlineUnmet{},
+	Limit{}, Within{}, NoMoreWithin{}, AnotherWaitsWithin{}, RestartBeyond{}, FewerThan{}, Beyond{},
+	BeyondShared{}, InSlurm{}, NotNow{}, WaitsReturn{}, StartsAfter{}, LicenseBusy{}, Refusal{}, Again{},
+	SlurmTakes{}, NotStarted{}, NotMoved{}, Begins{}, ReservationBegins{}, Obstructed{}, FolderUnreadable{},
+	ArrayArriving{}, ArrayIncomplete{}, Depends{}, NeverDepends{}, AwaitsSlurm{}, NewerMove{}, NotSaved{},
+	JobEnded{}, CheckpointVerified{}, SavedTrainsOn{}, StoppedAfter{}, Runs{}, Late{}, Unsatisfiable{},
+	TurnedAway{}, TurnedAwayAtAll{}, OutsideSluice{}, Wish{}, BadConstraint{}, InReservation{},
+	ReservationKeeps{}, Reserved{}, OthersFirst{}, RunnerKilled{}, CountedStill{}, EndsSoon{}, MoveClosed{},
+	SlurmSaid{}, Text{},
+}
+
+// plain are those without.
+var plain = []Plain{
+	Pinned, Unproven, UnprovenGrows, AtMaximum, NoLargerSize, NoOtherSize, FixedSize, WorkDone, NoneIdle,
+	NoneIdleOrBack, Stranded, OthersWait, FasterOnFewer, UserHolds, SuspendedJob, OnMIG, LentMeanwhile, Released,
+	Over, CleaningUp, Cleaning, HeldAside, HeldRunning, LeftAlone, MovesTaken, MovesOfUser, SmallestFirst,
+	MovedJustNow, NoRoomElsewhere, LeaversFirst, UnfitGPU, EndSoonerFirst, OthersEndSooner, OthersSoonerThere,
+	NoResizePays, WorthMoreFirst, OthersWorthMore, NoResizeWorth, AFSRule, MaxSpeedupRule, OptimusRule, FCFSRule,
+	TiresiasRule, EFRule, DeadlinesFirst, PromisedToThem, NotYet, HardDeadline, OlderJournal, AnsweredLate,
+	NoAnswer, StoppedBefore, UserHoldsJob, NodeGone, LimitRunning, LimitKeeps, LimitHeld, Requeued,
+	RequeuedOrStopped, RequeuedRuns, GraceOver, AwaitsCheckpoint, AwaitsRevival, BroughtBackByOther, AnswerGone,
+	AwaitsStop, AwaitsCleaning, StillCounted, AwaitsNotice, ReleasedByOther, HeldByOther, ClearedFirst,
+	FolderPlacedAfresh, GPUsTaken, RunsAsBefore, AwaitsStart, AwaitsRunner, AwaitsChoice, LatePlacedAfresh,
+	ReleaseForgotten, AwaitsLook, AskedToSave, StoppedForMove, StoppedAgain, RequeuedUnheld, PendingHeld,
+	MoveOver, Retargeted, SizeWritten, ReleasedNow, AlreadyReleased, Cleared, Revived, BroughtBack, LaunchFailed,
+	StopForgotten, HeldThroughSlurm, TakenBack, PassAsked, TakenByOrdinary, RequeuedOutside, StartedBySlurm,
+	OwedToLost, UserAskedSave, UserAskedRequeue, TagRemoved, NoLongerOurs, RefusedMove, NumberGiven,
+	NoMoveBehind,
+}

@@ -1,0 +1,128 @@
+package reason
+
+// Reasons without arguments.
+const (
+	// Why a job has, or gets, its size.
+	Pinned         Plain = "pinned"         // its user set its size
+	Unproven       Plain = "unproven"       // no checkpoint seen yet
+	UnprovenGrows  Plain = "unproven_grows" // the same; it grows once it has shown one
+	AtMaximum      Plain = "at_maximum"     // it accepts no larger size
+	NoLargerSize   Plain = "no_larger_size" // its partition has none
+	NoOtherSize    Plain = "no_other_size"  // no other size it accepts can be had
+	FixedSize      Plain = "fixed_size"     // it takes no other
+	WorkDone       Plain = "work_done"      // it has done all its work
+	NoneIdle       Plain = "none_idle"      // no GPU is idle
+	NoneIdleOrBack Plain = "none_idle_or_back"
+	Stranded       Plain = "stranded" // it could not start again on its nodes
+	OthersWait     Plain = "others_wait"
+	FasterOnFewer  Plain = "faster_on_fewer"
+	UserHolds      Plain = "user_holds"
+	SuspendedJob   Plain = "suspended"
+	OnMIG          Plain = "on_mig"         // slices, whose number sluice does not change
+	LentMeanwhile  Plain = "lent_meanwhile" // no checkpoint within the site's grace period
+
+	// Where a job is in Slurm.
+	Released      Plain = "released"
+	Over          Plain = "ended"
+	CleaningUp    Plain = "cleaning_up"
+	Cleaning      Plain = "cleaning"
+	HeldAside     Plain = "held"
+	HeldRunning   Plain = "held_running"
+	LeftAlone     Plain = "left_alone"
+	MovesTaken    Plain = "moves_taken"      // enough jobs are between two sizes
+	MovesOfUser   Plain = "moves_taken_user" // enough of its user's are
+	SmallestFirst Plain = "smallest_first"
+
+	// Leaving nodes.
+	MovedJustNow    Plain = "moved_just_now"
+	NoRoomElsewhere Plain = "no_room_elsewhere"
+	LeaversFirst    Plain = "leavers_first"
+	UnfitGPU        Plain = "unfit_gpu"
+
+	// What policies go by.
+	EndSoonerFirst    Plain = "end_sooner_first"
+	OthersEndSooner   Plain = "others_end_sooner"
+	OthersSoonerThere Plain = "others_end_sooner_there"
+	NoResizePays      Plain = "no_resize_pays"
+	WorthMoreFirst    Plain = "worth_more_first"
+	OthersWorthMore   Plain = "others_worth_more"
+	NoResizeWorth     Plain = "no_resize_worth"
+	AFSRule           Plain = "afs"
+	MaxSpeedupRule    Plain = "maxspeedup"
+	OptimusRule       Plain = "optimus"
+	FCFSRule          Plain = "fcfs"
+	TiresiasRule      Plain = "tiresias"
+	EFRule            Plain = "ef"
+
+	// Deadlines.
+	DeadlinesFirst Plain = "deadlines_first" // jobs with deadlines come first
+	PromisedToThem Plain = "promised_to_deadlines"
+	NotYet         Plain = "not_yet" // admitted; it starts later
+	HardDeadline   Plain = "hard_deadline"
+
+	// The steps of a move: what was done, what is waited for, why it ends.
+	OlderJournal       Plain = "older_journal"
+	AnsweredLate       Plain = "answered_late"
+	NoAnswer           Plain = "no_answer"
+	StoppedBefore      Plain = "stopped_before"
+	UserHoldsJob       Plain = "user_holds_job"
+	NodeGone           Plain = "node_gone"
+	LimitRunning       Plain = "limit_running"
+	LimitKeeps         Plain = "limit_keeps"
+	LimitHeld          Plain = "limit_held"
+	Requeued           Plain = "requeued"
+	RequeuedOrStopped  Plain = "requeued_or_stopped"
+	RequeuedRuns       Plain = "requeued_runs"
+	GraceOver          Plain = "grace_over"
+	AwaitsCheckpoint   Plain = "awaits_checkpoint"
+	AwaitsRevival      Plain = "awaits_revival"
+	BroughtBackByOther Plain = "brought_back_by_other"
+	AnswerGone         Plain = "answer_gone"
+	AwaitsStop         Plain = "awaits_stop"
+	AwaitsCleaning     Plain = "awaits_cleaning"
+	StillCounted       Plain = "still_counted"
+	AwaitsNotice       Plain = "awaits_notice"
+	ReleasedByOther    Plain = "released_by_other"
+	HeldByOther        Plain = "held_by_other"
+	ClearedFirst       Plain = "cleared_first"
+	FolderPlacedAfresh Plain = "folder_placed_afresh"
+	GPUsTaken          Plain = "gpus_taken"
+	RunsAsBefore       Plain = "runs_as_before"
+	AwaitsStart        Plain = "awaits_start"
+	AwaitsRunner       Plain = "awaits_runner"
+	AwaitsChoice       Plain = "awaits_choice"
+	LatePlacedAfresh   Plain = "late_placed_afresh"
+	ReleaseForgotten   Plain = "release_forgotten"
+	AwaitsLook         Plain = "awaits_look"
+	AskedToSave        Plain = "asked_to_save"
+	StoppedForMove     Plain = "stopped_for_move"
+	StoppedAgain       Plain = "stopped_again"
+	RequeuedUnheld     Plain = "requeued_unheld"
+	PendingHeld        Plain = "pending_held"
+	MoveOver           Plain = "move_over"
+	Retargeted         Plain = "retargeted"
+	SizeWritten        Plain = "size_written"
+	ReleasedNow        Plain = "released_now"
+	AlreadyReleased    Plain = "already_released"
+	Cleared            Plain = "cleared"
+	Revived            Plain = "revived"
+	BroughtBack        Plain = "brought_back"
+	LaunchFailed       Plain = "launch_failed"
+	StopForgotten      Plain = "stop_forgotten"
+	HeldThroughSlurm   Plain = "held_through_slurm"
+	TakenBack          Plain = "taken_back"
+	PassAsked          Plain = "pass_asked"
+	TakenByOrdinary    Plain = "taken_by_ordinary"
+
+	// Runs and moves that no policy asked for.
+	RequeuedOutside  Plain = "requeued_outside"
+	StartedBySlurm   Plain = "started_by_slurm"
+	OwedToLost       Plain = "owed_to_lost"
+	UserAskedSave    Plain = "user_asked_save"
+	UserAskedRequeue Plain = "user_asked_requeue"
+	TagRemoved       Plain = "tag_removed"
+	NoLongerOurs     Plain = "no_longer_ours"
+	RefusedMove      Plain = "refused_move"
+	NumberGiven      Plain = "number_given"
+	NoMoveBehind     Plain = "no_move_behind"
+)

@@ -1,0 +1,184 @@
+package reason
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// Reason is why something was decided. The set is closed; nil is none.
+type Reason interface{ reason() }
+
+// value makes a struct a Reason. Its fields are the arguments, in words (snake_case) those
+// of the API: GPUs is gpus, and MaxTime max_time. Times are absolute, lengths in seconds.
+type value struct{}
+
+func (value) reason() {}
+
+// Plain is a reason without arguments: its own code.
+type Plain string
+
+func (Plain) reason() {}
+
+// Code names a kind of reason: it is stable, and part of the API.
+type Code string
+
+// All are reasons that hold side by side, the most important first.
+type All struct {
+	value
+	Of []Reason
+}
+
+// Join is the reasons that are not nil: nil, the only one, or an All.
+func Join(all ...Reason) Reason {
+	var of []Reason
+	for _, r := range all {
+		switch r := r.(type) {
+		case nil:
+		case All:
+			of = append(of, r.Of...)
+		default:
+			of = append(of, r)
+		}
+	}
+	switch len(of) {
+	case 0:
+		return nil
+	case 1:
+		return of[0]
+	}
+	return All{Of: of}
+}
+
+// CodeOf is the reason's code; "" of nil.
+func CodeOf(r Reason) Code {
+	switch r := r.(type) {
+	case nil:
+		return ""
+	case Plain:
+		return Code(r)
+	}
+	return Code(snake(reflect.TypeOf(r).Name()))
+}
+
+// Cause is what led to what the reason says happens: its Because; nil where it has none. Of
+// an All it is the cause of the first and the others.
+func Cause(r Reason) Reason {
+	if all, ok := r.(All); ok && len(all.Of) > 0 {
+		first := Cause(all.Of[0])
+		if first == nil {
+			return nil
+		}
+		return Join(append([]Reason{first}, all.Of[1:]...)...)
+	}
+	because, _ := because(r)
+	if !because.IsValid() || because.IsNil() {
+		return nil
+	}
+	return because.Interface().(Reason)
+}
+
+// Recause is the reason with another cause in place of the one it has. A reason that has
+// none is returned as it is.
+func Recause(r, cause Reason) Reason {
+	if all, ok := r.(All); ok && len(all.Of) > 0 {
+		return Join(append([]Reason{Recause(all.Of[0], cause)}, all.Of[1:]...)...)
+	}
+	old, of := because(r)
+	if !old.IsValid() {
+		return r
+	}
+	changed := reflect.New(of.Type()).Elem()
+	changed.Set(of)
+	changed.FieldByName("Because").Set(reflect.ValueOf(&cause).Elem())
+	return changed.Interface().(Reason)
+}
+
+// because finds the field, and the struct that it is in.
+func because(r Reason) (field, of reflect.Value) {
+	of = reflect.ValueOf(r)
+	if of.Kind() != reflect.Struct {
+		return reflect.Value{}, of
+	}
+	return of.FieldByName("Because"), of
+}
+
+// Has reports whether the reason is of the code, or any that it is made of.
+func Has(r Reason, code Code) bool {
+	return r != nil && (CodeOf(r) == code || slices.ContainsFunc(parts(r), func(p Reason) bool { return Has(p, code) }))
+}
+
+// parts are the reasons that a reason is made of.
+func parts(r Reason) (out []Reason) {
+	v := reflect.ValueOf(r)
+	if v.Kind() != reflect.Struct {
+		return nil
+	}
+	for i := range v.NumField() {
+		switch f := v.Field(i); f.Type() {
+		case reasonType:
+			if !f.IsNil() {
+				out = append(out, f.Interface().(Reason))
+			}
+		case reasonsType:
+			out = append(out, f.Interface().([]Reason)...)
+		}
+	}
+	return out
+}
+
+var (
+	reasonType  = reflect.TypeFor[Reason]()
+	reasonsType = reflect.TypeFor[[]Reason]()
+)
+
+// String prints the reason for tests and logs of developers: its code, and the arguments
+// that are not zero, "keeps gpus=4 because=(at_maximum)".
+func String(r Reason) string {
+	if r == nil {
+		return "-"
+	}
+	var b strings.Builder
+	b.WriteString(string(CodeOf(r)))
+	v := reflect.ValueOf(r)
+	if v.Kind() != reflect.Struct {
+		return b.String()
+	}
+	for i := range v.NumField() {
+		f, name := v.Field(i), v.Type().Field(i).Name
+		if f.IsZero() || !v.Type().Field(i).IsExported() {
+			continue
+		}
+		switch of := f.Interface().(type) {
+		case Reason:
+			fmt.Fprintf(&b, " %s=(%s)", snake(name), String(of))
+		case []Reason:
+			for _, p := range of {
+				fmt.Fprintf(&b, " (%s)", String(p))
+			}
+		default:
+			fmt.Fprintf(&b, " %s=%v", snake(name), text(f))
+		}
+	}
+	return b.String()
+}
+
+// ArgumentName is the name of an argument in the API, by its name here: GPUs is gpus.
+func ArgumentName(field string) string { return snake(field) }
+
+// snake is a Go name in lower case with underscores: "GPUs" is "gpus", "MaxTime" "max_time".
+func snake(name string) string {
+	name = strings.NewReplacer("GPUs", "Gpus", "GPU", "Gpu", "QOS", "Qos", "MIG", "Mig", "CPUs", "Cpus").Replace(name)
+	var b strings.Builder
+	for i, c := range name {
+		if c >= 'A' && c <= 'Z' {
+			if i > 0 {
+				b.WriteByte('_')
+			}
+			c += 'a' - 'A'
+		}
+		b.WriteRune(c)
+	}
+	return b.String()
+}
