@@ -236,7 +236,9 @@ func TestEveryOption(t *testing.T) {
 	}
 	t.Parallel()
 	s := play(t, func(c *site.Config) {
-		c.Lab.GPUs, c.Lab.CPUs, c.Lab.Accounting = 16, 64, true
+		// Jobs of the first group can run on gpu1 alone: it holds all jobs at once, those of the
+		// other groups too, wherever Slurm and sluice put them.
+		c.Lab.GPUs, c.Lab.CPUs, c.Lab.Accounting = 32, 96, true
 		c.Lab.ExtraConf = "FirstJobId=4700001\nLicenses=tool:40\nTrackWCKey=yes\nNodeName=DEFAULT TmpDisk=1000\n"
 		c.Lab.Partitions = []lab.Partition{{Name: "gpu"}, {Name: "second"}}
 	})
