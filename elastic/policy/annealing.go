@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/anneal"
-	"github.com/sluice-hpc/sluice/elastic/joint"
+	"github.com/sluice-hpc/sluice/elastic/solve/anneal"
+	"github.com/sluice-hpc/sluice/elastic/solve/joint"
 )
 
 // annealing poses the decision as lookahead does, with the same hard rules, and solves

@@ -2,7 +2,7 @@ package policy
 
 import (
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/joint"
+	"github.com/sluice-hpc/sluice/elastic/solve/joint"
 )
 
 // Appraise holds an allocation against the best there is: value is what it is worth in

@@ -2,8 +2,8 @@ package policy
 
 import (
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/joint"
-	"github.com/sluice-hpc/sluice/elastic/knapsack"
+	"github.com/sluice-hpc/sluice/elastic/solve/joint"
+	"github.com/sluice-hpc/sluice/elastic/solve/knapsack"
 )
 
 // Foresee is a look ahead's plan in numbers: what its places are worth, and what no

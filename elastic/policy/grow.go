@@ -3,7 +3,7 @@ package policy
 import (
 	"slices"
 
-	"github.com/sluice-hpc/sluice/elastic/knapsack"
+	"github.com/sluice-hpc/sluice/elastic/solve/knapsack"
 )
 
 // vain bounds how often in a row an expansion is solved again after its answer

@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/joint"
+	"github.com/sluice-hpc/sluice/elastic/solve/joint"
 )
 
 // lookahead is the default. It values every job's remaining work by what finishing

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/sluice-hpc/sluice/elastic/costate"
+	"github.com/sluice-hpc/sluice/elastic/solve/costate"
 )
 
 // tilt discounts long jobs a little for the arrivals nobody knows of yet: a job's

@@ -4,8 +4,8 @@ import (
 	"math"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/knapsack"
 	"github.com/sluice-hpc/sluice/elastic/reason"
+	"github.com/sluice-hpc/sluice/elastic/solve/knapsack"
 )
 
 // maxspeedup makes the sum of the jobs' speed-ups over their smallest size as

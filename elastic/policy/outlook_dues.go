@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/deadline"
 	"github.com/sluice-hpc/sluice/elastic/reason"
+	"github.com/sluice-hpc/sluice/elastic/solve/deadline"
 )
 
 // What a look ahead knows of deadlines. Jobs with one are planned for first (package

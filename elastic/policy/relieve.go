@@ -3,7 +3,7 @@ package policy
 import (
 	"math"
 
-	"github.com/sluice-hpc/sluice/elastic/speed"
+	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 )
 
 // relieve lets jobs give back GPUs that make them slower, where both speeds were

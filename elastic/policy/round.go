@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/knapsack"
 	"github.com/sluice-hpc/sluice/elastic/reason"
+	"github.com/sluice-hpc/sluice/elastic/solve/knapsack"
 	"github.com/sluice-hpc/sluice/nodes"
 )
 

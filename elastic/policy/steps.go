@@ -1,6 +1,6 @@
 package policy
 
-import "github.com/sluice-hpc/sluice/elastic/knapsack"
+import "github.com/sluice-hpc/sluice/elastic/solve/knapsack"
 
 // step is one way to resize one job, as an item of the knapsack.
 type step struct {

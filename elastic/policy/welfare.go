@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/joint"
 	"github.com/sluice-hpc/sluice/elastic/reason"
-	"github.com/sluice-hpc/sluice/elastic/welfare"
+	"github.com/sluice-hpc/sluice/elastic/solve/joint"
+	"github.com/sluice-hpc/sluice/elastic/solve/welfare"
 )
 
 // byWelfare makes social welfare as large as it can: what running is worth to users, in

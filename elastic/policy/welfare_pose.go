@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sluice-hpc/sluice/elastic/bandit"
-	"github.com/sluice-hpc/sluice/elastic/joint"
-	"github.com/sluice-hpc/sluice/elastic/speed"
-	"github.com/sluice-hpc/sluice/elastic/welfare"
+	"github.com/sluice-hpc/sluice/elastic/learn/bandit"
+	"github.com/sluice-hpc/sluice/elastic/learn/speed"
+	"github.com/sluice-hpc/sluice/elastic/solve/joint"
+	"github.com/sluice-hpc/sluice/elastic/solve/welfare"
 )
 
 // The resources of a node. The last is counted so that two jobs on several nodes do not

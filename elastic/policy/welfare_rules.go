@@ -3,8 +3,8 @@ package policy
 import (
 	"slices"
 
-	"github.com/sluice-hpc/sluice/elastic/joint"
-	"github.com/sluice-hpc/sluice/elastic/welfare"
+	"github.com/sluice-hpc/sluice/elastic/solve/joint"
+	"github.com/sluice-hpc/sluice/elastic/solve/welfare"
 )
 
 // price gives the problem the provider's costs: an account for each type of GPU, then

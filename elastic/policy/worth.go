@@ -4,8 +4,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/sluice-hpc/sluice/elastic/length"
-	"github.com/sluice-hpc/sluice/elastic/speed"
+	"github.com/sluice-hpc/sluice/elastic/learn/length"
+	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 )
 
 // What is assumed about a job when it is not known. Each is on the careful side:
