@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/slurm"
 )
 
 // rewind takes for now what is remembered as later than now: the clock was set back
@@ -47,22 +46,6 @@ func (e *Engine) rewind(now time.Time) {
 			atMost(t, now)
 		}
 	}
-}
-
-// clockBefore is the latest time that the clock is known to have shown: to this daemon, or
-// to Slurm when it took, started or ended a job.
-func (e *Engine) clockBefore(jobs []slurm.Job) time.Time {
-	at := e.ahead
-	for _, j := range jobs {
-		at = later(at, j.Submit)
-		if j.State != slurm.Pending {
-			at = later(at, j.Start)
-		}
-		if j.State.Ended() {
-			at = later(at, j.End)
-		}
-	}
-	return at
 }
 
 // times are when things happened in a move.

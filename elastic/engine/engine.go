@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine/eligible"
 	"github.com/sluice-hpc/sluice/elastic/length"
 	"github.com/sluice-hpc/sluice/elastic/policy"
 	"github.com/sluice-hpc/sluice/elastic/reason"
@@ -107,7 +108,7 @@ type Engine struct {
 	}
 	limits   limitsSeen
 	accounts accounts
-	ground   *ground // what the refusals there are were judged by; nil = there are none
+	ground   *eligible.Ground // what the refusals there are were judged by; nil = there are none
 	last     elastic.Snapshot
 	next     time.Time // when the next cycle is due
 	ahead    time.Time // the latest time that the clock has shown
@@ -162,7 +163,7 @@ type jobState struct {
 	freed     time.Time             // the runner's sign of life upon which a request was withdrawn last
 	blocked   elastic.Blocked       // what keeps it from starting, held, whatever GPUs are free
 	refused   elastic.Refused       // what Slurm would not take of it lately
-	asked     asked                 // of Slurm, when it was refused
+	asked     eligible.Asked        // of Slurm, when it was refused
 	holders   []slurm.JobID         // jobs that had what Slurm would not start it for
 	fell      int                   // moves in a row that came to nothing, and did not bring it to run
 	unheard   time.Time             // until then a stop or a hold that Slurm did not answer may be carried out
@@ -220,7 +221,10 @@ func New(cfg Config) *Engine {
 // Reconfigure changes policy, limits and pace between two cycles.
 func (e *Engine) Reconfigure(change func(*Config)) {
 	change(&e.cfg)
-	e.foretold, e.limits.index = foretold{}, nil
+	e.foretold = foretold{}
+	if e.limits.Known {
+		e.limits.Site = eligible.Read(e.limits.Limits, e.cfg.Edge) // which partitions are edge pools may be others
+	}
 }
 
 // Report returns what the last cycle saw and decided; nil before the first.

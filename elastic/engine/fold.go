@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine/eligible"
 	"github.com/sluice-hpc/sluice/elastic/speed"
 	"github.com/sluice-hpc/sluice/nodes"
 	"github.com/sluice-hpc/sluice/slurm"
@@ -45,7 +46,7 @@ func (e *Engine) fold(ctx context.Context, v view, now time.Time) {
 		}
 		e.recount(ctx, js)
 		js.foldCourse(now)
-		js.barred()
+		js.foldBarred()
 		sj := js.slurm
 		if word := string(sj.State); js.rec.State != word {
 			js.rec.State, js.dirty = word, true
@@ -62,6 +63,13 @@ func (e *Engine) fold(ctx context.Context, v view, now time.Time) {
 			js.outside = js.outside || js.seg != nil && js.seg.Ended.IsZero() && !e.stoppedByMove(js.rec.ID)
 			e.endSegment(js, now)
 		}
+	}
+}
+
+// foldBarred notes whether Slurm itself holds the job.
+func (js *jobState) foldBarred() {
+	if now := eligible.Barred(js.slurm, js.rec.Barred, js.blocked.Code); now != js.rec.Barred {
+		js.rec.Barred, js.dirty = now, true
 	}
 }
 

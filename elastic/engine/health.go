@@ -11,7 +11,6 @@ import (
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/speed"
-	"github.com/sluice-hpc/sluice/nodes"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
@@ -115,19 +114,6 @@ func (e *Engine) tellHealth(before []elastic.Finding, now time.Time) {
 			e.event(now, 0, "health", f.Node+" is used again")
 		}
 	}
-}
-
-// well marks the nodes that are left out for their GPUs as Slurm's own unusable
-// ones are: what runs there may stay, nothing new is placed there.
-func (e *Engine) well(inventory []nodes.Node) []nodes.Node {
-	for _, f := range e.health.Findings(e.cfg.Health) {
-		for i := range inventory {
-			if n := &inventory[i]; f.Excluded && n.Name == f.Node && n.Usable {
-				n.Usable, n.Why = false, nodes.Unusable{State: nodes.Unfit, Note: f.Why}
-			}
-		}
-	}
-	return inventory
 }
 
 // Trust lets a node be used whatever was said of its GPUs, until another job or

@@ -5,7 +5,6 @@ import (
 
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/nodes"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
@@ -34,19 +33,6 @@ func (e *Engine) noteLost(seen []slurm.Node, now time.Time) {
 			delete(e.lost, n.Name)
 		}
 	}
-}
-
-// settled marks the nodes that came back a moment ago as Slurm's own unusable ones
-// are.
-func (e *Engine) settled(inventory []nodes.Node, now time.Time) []nodes.Node {
-	for i := range inventory {
-		n := &inventory[i]
-		if at, ok := e.lost[n.Name]; ok && n.Usable && now.Before(at.Add(settling)) {
-			n.Usable = false
-			n.Why = nodes.Unusable{State: nodes.Returned, Until: at.Add(settling)}
-		}
-	}
-	return inventory
 }
 
 // mourn notes a run that ended without a word of its runner and not by sluice's

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine/eligible"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
@@ -236,7 +237,7 @@ func (e *Engine) take(sj slurm.Job, tag elastic.Tag, now time.Time) {
 	js.waited = phaseOf(js.slurm) == elastic.Held
 	js.seen, js.disown, js.slurm = true, false, sj
 	delete(js.problem, "comment")
-	js.rec.Name, js.rec.Partition = sj.Name, partitionsOf(js.rec.Partition, tag.Partition, sj)
+	js.rec.Name, js.rec.Partition = sj.Name, eligible.PartitionsOf(js.rec.Partition, tag.Partition, sj)
 	if !sameTag(js.rec.Tag, tag) {
 		e.renamed = e.renamed || tag.Spec.Model != js.rec.Tag.Spec.Model
 		js.rec.Tag, js.dirty = tag, true

@@ -146,7 +146,7 @@ func (e *Engine) write(ctx context.Context, a elastic.Write, job elastic.Job) er
 	tag := js.rec.Tag
 	tag.Incarnation = a.To
 	update := updateFor(a, job.Spec)
-	if update.Partition, tag.Partition = e.within(js, update.Nodes); tag.Partition != "" {
+	if update.Partition, tag.Partition = e.limits.Within(&js.slurm, js.rec.Partition, update.Nodes, js.fell, e.seen.nodes); tag.Partition != "" {
 		if err := e.cfg.Journal.SaveJobs(ctx, []JobRecord{js.rec}); err != nil {
 			return fmt.Errorf("keeping the partitions of job %d: %w", a.Job, err)
 		}

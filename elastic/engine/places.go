@@ -18,7 +18,7 @@ func (e *Engine) readSplits(ctx context.Context, now time.Time) {
 		sj := js.slurm
 		// While a requeued job is cleaned up, Slurm counts the next run already and
 		// still shows the nodes of the last.
-		if !js.seen || sj.State == slurm.Pending || !onNodes(sj) || js.placeKnown() {
+		if !js.seen || sj.State == slurm.Pending || !sj.OnNodes() || js.placeKnown() {
 			js.placeless = time.Time{}
 			continue
 		}
@@ -60,11 +60,6 @@ func fits(place nodes.Placement, sj slurm.Job) bool {
 		}
 	}
 	return place.GPUs() == sj.GPUs
-}
-
-// onNodes reports whether the job's processes hold nodes now.
-func onNodes(sj slurm.Job) bool {
-	return (sj.State == slurm.Running || sj.State == slurm.Suspended || sj.Completing) && len(sj.Nodes) > 0
 }
 
 // unplaced reports whether the job runs and its split could not be read yet.

@@ -4,19 +4,18 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine/eligible"
 	"github.com/sluice-hpc/sluice/elastic/speed"
-	"github.com/sluice-hpc/sluice/nodes"
 )
 
 // publish hands the cycle's result to readers, whole.
 func (e *Engine) publish(snap elastic.Snapshot, plan elastic.Plan, now time.Time) {
 	snap.Intents = slices.Clone(e.open)
 	e.last, e.sealed = snap.Lent(), true
-	r := &Report{At: now, Policy: e.cfg.Policy.Name, Nodes: asSlurmHasThem(snap.Nodes), Demands: demandsAsSlurmHasThem(snap.Demands), Health: e.health.Findings(e.cfg.Health)}
+	r := &Report{At: now, Policy: e.cfg.Policy.Name, Nodes: eligible.NodesAsInSlurm(snap.Nodes), Demands: eligible.DemandsAsInSlurm(snap.Demands), Health: e.health.Findings(e.cfg.Health)}
 	jobs := make(map[elastic.JobID]*elastic.Job, len(snap.Jobs))
 	for i := range snap.Jobs {
 		jobs[snap.Jobs[i].ID] = &snap.Jobs[i]
@@ -52,26 +51,6 @@ func (e *Engine) publish(snap elastic.Snapshot, plan elastic.Plan, now time.Time
 	}
 	e.report.replace(r)
 	e.forgetOld(now)
-}
-
-// demandsAsSlurmHasThem are what waits, in the partitions that Slurm knows.
-func demandsAsSlurmHasThem(demands []elastic.Demand) []elastic.Demand {
-	out := slices.Clone(demands)
-	for i := range out {
-		out[i].Partition = asPartitioned(out[i].Partition)
-	}
-	return out
-}
-
-// asSlurmHasThem is the inventory without the partitions that reserve and choose made.
-func asSlurmHasThem(inventory []nodes.Node) []nodes.Node {
-	out := slices.Clone(inventory)
-	for i := range out {
-		if made := func(p string) bool { return strings.Contains(p, "@") }; slices.ContainsFunc(out[i].Partitions, made) {
-			out[i].Partitions = slices.DeleteFunc(slices.Clone(out[i].Partitions), made)
-		}
-	}
-	return out
 }
 
 // publishBlind repeats the last report with the reason nothing newer is there.

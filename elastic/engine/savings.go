@@ -10,6 +10,10 @@ import (
 // moment is what a save may take beyond what one like it took.
 const moment = 30 * time.Second
 
+// settleBefore is how long before a maintenance begins a job should have left, beside what
+// the move itself takes.
+const settleBefore = time.Minute
+
 // savings are the moves that let running jobs save before their time limit, or the end of
 // the reservation they are in, ends them. Slurm ends such a job for good, and what it did
 // since its last checkpoint would have to be done again by the job that its user hands in
@@ -104,4 +108,10 @@ func (js *jobState) endsSoon(now time.Time, left, margin time.Duration) bool {
 func (e *Engine) mute(js *jobState) bool {
 	spec, deaf := js.rec.Tag.Spec, e.cfg.Limits.DeafAfter
 	return !js.unread.IsZero() || spec.Signal == "" && (spec.Habit || !js.rec.Speaks) || deaf > 0 && js.rec.Deaf >= deaf
+}
+
+// lead is how long before a maintenance the job is asked to leave: time for the save, and
+// for what is known of reservations to be read again.
+func (e *Engine) lead(js *jobState) time.Duration {
+	return e.margin(js) + js.rec.Price.Drain + min(limitsPeriod, limitsCycles*e.cfg.Period) + settleBefore
 }

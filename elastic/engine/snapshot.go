@@ -2,18 +2,22 @@ package engine
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/nodes"
+	"github.com/sluice-hpc/sluice/elastic/engine/eligible"
+	"github.com/sluice-hpc/sluice/elastic/reason"
+	"github.com/sluice-hpc/sluice/elastic/say"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
 // snapshot gathers everything the decision may depend on.
 func (e *Engine) snapshot(v view, now time.Time) elastic.Snapshot {
-	s := elastic.Snapshot{Now: now, By: e.cfg.By, Before: e.last.Now, Away: e.away, Began: e.began, Limits: e.cfg.Limits, Nodes: e.settled(e.well(inventory(v)), now)}
+	s := elastic.Snapshot{Now: now, By: e.cfg.By, Before: e.last.Now, Away: e.away, Began: e.began, Limits: e.cfg.Limits}
+	s.Nodes = eligible.Returned(eligible.Fit(eligible.Inventory(v.jobs, v.nodes), e.health.Findings(e.cfg.Health)), e.lost, settling, now)
 	s.Jobs = slices.Grow(s.Jobs, e.living())
 	for _, js := range e.ordered() {
 		if js.lives() {
@@ -23,30 +27,100 @@ func (e *Engine) snapshot(v view, now time.Time) elastic.Snapshot {
 	s.Intents = slices.Clone(e.open)
 	s = s.Lent()
 	s.Due = slices.Concat(e.revivals(now), e.clearings(now), e.savings(now))
-	var ordinary []slurm.Job
-	for _, sj := range v.jobs {
-		if js := e.byID[elastic.JobID(sj.ID)]; js != nil && js.seen && !js.disown {
-			continue
-		}
-		ordinary = append(ordinary, sj)
-		if tenant, ok := tenantOf(sj, now); ok {
-			s.Tenants = append(s.Tenants, tenant)
-		}
-		if d, ok := demandOf(sj); ok {
-			s.Demands = append(s.Demands, d)
+	eligible.Ordinary(&s, e.ordinary(v.jobs), v.nodes, &e.last)
+	eligible.PerNode(e.limits.Limits, s.Nodes)
+	look := e.lookFor(&s, v)
+	e.closeArrays(look.Arrays)
+	for i := range s.Jobs {
+		if own, known := look.Own[s.Jobs[i].ID]; known {
+			own.Refused = eligible.Refused(own.Refused, &s.Jobs[i], &s)
+			look.Own[s.Jobs[i].ID] = own
 		}
 	}
-	s.Others = e.others(ordinary, v.nodes)
-	perNode(e.limits.Limits, s.Nodes)
-	s.Caps = e.caps(v, &s)
-	spread(&s)
-	e.choose(&s, v)
+	s.Caps = look.Caps(&s)
+	eligible.Spread(&s)
+	e.tellUnreadable(&s, look.Choose(&s))
 	e.expect(&s)
-	e.reserve(&s)
-	e.edges(&s)
-	e.depart(&s, v)
-	e.bar(&s, v)
+	look.Reserve(&s)
+	look.Edges(&s)
+	look.Depart(&s)
+	look.Bar(&s)
+	e.note(&s)
 	return s
+}
+
+// ordinary are the jobs that are not sluice's.
+func (e *Engine) ordinary(jobs []slurm.Job) (out []slurm.Job) {
+	for _, sj := range jobs {
+		if js := e.byID[elastic.JobID(sj.ID)]; js == nil || !js.seen || js.disown {
+			out = append(out, sj)
+		}
+	}
+	return out
+}
+
+// lookFor is what decides what the jobs of a snapshot may have.
+func (e *Engine) lookFor(s *elastic.Snapshot, v view) *eligible.Look {
+	l := &eligible.Look{
+		Jobs: v.jobs, Nodes: v.nodes, Own: make(map[elastic.JobID]eligible.Job, len(s.Jobs)), Site: e.limits.Site,
+		Limited: e.cfg.Limiter != nil, Edge: e.cfg.Edge, Open: e.open, Arrays: eligible.Arriving(e.tasks()), Ahead: e.ahead,
+	}
+	for i := range s.Jobs {
+		if js := e.byID[s.Jobs[i].ID]; js != nil {
+			l.Own[s.Jobs[i].ID] = e.eligibleJob(js, s.Now)
+		}
+	}
+	return l
+}
+
+// eligibleJob is a job as far as it decides what the job may have.
+func (e *Engine) eligibleJob(js *jobState, now time.Time) eligible.Job {
+	return eligible.Job{
+		Slurm: &js.slurm, Counts: js.seen && js.lives(), Partitions: js.rec.Partition, Types: js.rec.Tag.Spec.Types, UID: js.rec.UID,
+		Array: js.rec.Tag.Spec.Array, Ran: !js.rec.FirstRun.IsZero(), Unread: js.unreadSince(now), Refused: js.refused, Holders: js.holders, Lead: e.lead(js),
+	}
+}
+
+// tellUnreadable tells the users of jobs whose constraint cannot be read.
+func (e *Engine) tellUnreadable(s *elastic.Snapshot, why map[elastic.JobID]reason.Reason) {
+	for i := range s.Jobs {
+		js := e.byID[s.Jobs[i].ID]
+		if js == nil {
+			continue
+		}
+		delete(js.problem, "constraint")
+		if bad := why[s.Jobs[i].ID]; bad != nil {
+			js.problem["constraint"] = say.Reason(bad, s.Now)
+		}
+	}
+}
+
+// note remembers of a snapshot when the next cycle is due.
+func (e *Engine) note(s *elastic.Snapshot) {
+	for i := range s.Jobs {
+		if js := e.byID[s.Jobs[i].ID]; js != nil {
+			js.blocked, js.refused.Idle = s.Jobs[i].Blocked, s.Jobs[i].Refused.Idle
+		}
+	}
+}
+
+// tasks are all jobs that are known, as tasks of their arrays.
+func (e *Engine) tasks() iter.Seq[eligible.Task] {
+	return func(yield func(eligible.Task) bool) {
+		for _, js := range e.byID {
+			if !yield(eligible.Task{ID: js.rec.ID, UID: js.rec.UID, Array: js.rec.Tag.Spec.Array, Submitted: js.rec.Submitted, Lives: js.lives()}) {
+				return
+			}
+		}
+	}
+}
+
+// closeArrays notes of open arrays that all of their tasks are there. It outlasts them.
+func (e *Engine) closeArrays(open eligible.Arrivals) {
+	for _, id := range open.Complete() {
+		js := e.byID[id]
+		js.rec.Tag.Spec.Array.Open, js.told, js.dirty = false, true, true
+	}
 }
 
 // lives reports whether decisions are about the job.
@@ -72,106 +146,6 @@ func (e *Engine) expect(s *elastic.Snapshot) {
 	}
 }
 
-// others counts, on each node, the GPUs of ordinary jobs. Slurm's list of jobs tells no
-// split: 9 GPUs on three nodes of 4 may be 4+4+1 or 3+3+3. A job over several nodes counts
-// evenly, but not for more than ordinary jobs were seen to use on the node in the last look,
-// which came BEFORE this list; else a job that starts on what is left is taken back again
-// and again.
-func (e *Engine) others(ordinary []slurm.Job, all []slurm.Node) map[string]int {
-	out, spread, whole := map[string]int{}, map[string]int{}, map[string]int{}
-	for _, n := range all {
-		whole[n.Name] = n.GPUs
-	}
-	for _, sj := range ordinary {
-		countOthers(out, spread, whole, sj)
-	}
-	if len(spread) == 0 {
-		return out
-	}
-	for _, n := range e.last.Foreign() {
-		if more := min(spread[n.Name], n.Used-out[n.Name]); more > 0 {
-			out[n.Name] += more
-		}
-	}
-	return out
-}
-
-// countOthers adds what a job holds on each of its nodes for certain, and what more it would
-// hold there if its GPUs were spread evenly.
-func countOthers(certain, spread, whole map[string]int, sj slurm.Job) {
-	if !onNodes(sj) || sj.Whole() < 1 {
-		return
-	}
-	most, even := 0, (sj.Whole()+len(sj.Nodes)-1)/len(sj.Nodes)
-	for _, n := range sj.Nodes {
-		most += whole[n]
-	}
-	for _, n := range sj.Nodes {
-		least := max(1, sj.Whole()-(most-whole[n]))
-		certain[n] += least
-		if even > least {
-			spread[n] += even - least
-		}
-	}
-}
-
-// tenantOf is an ordinary job that has GPUs. While it is being cleaned away Slurm counts
-// them as free already.
-func tenantOf(sj slurm.Job, now time.Time) (elastic.Tenant, bool) {
-	if !onNodes(sj) || sj.Completing || sj.Whole() < 1 {
-		return elastic.Tenant{}, false
-	}
-	t := elastic.Tenant{ID: elastic.JobID(sj.ID), Type: sj.GPUType}
-	for _, n := range sj.Nodes {
-		t.Place = append(t.Place, nodes.Share{Node: n, GPUs: (sj.Whole() + len(sj.Nodes) - 1) / len(sj.Nodes)})
-	}
-	if sj.TimeLeft > 0 {
-		t.Ends = now.Add(sj.TimeLeft)
-	}
-	return t, true
-}
-
-func inventory(v view) []nodes.Node {
-	spanning := spans(v.jobs)
-	out := make([]nodes.Node, 0, len(v.nodes))
-	for _, n := range v.nodes {
-		usable, state := n.Usable()
-		why := nodes.Unusable{State: state}
-		if !usable {
-			why.Note = n.Reason
-		}
-		out = append(out, nodes.Node{
-			Name: n.Name, Partitions: n.Partitions, Type: n.Kind(), Types: typesOf(n), GPUs: n.GPUs, Used: n.GPUsUsed,
-			Usable: usable, Why: why, CPUs: n.CPUs, CPUsUsed: n.CPUsUsed, MemoryMB: n.MemoryMB, MemUsedMB: n.MemUsedMB,
-			Spanning: spanning[n.Name],
-		})
-	}
-	return out
-}
-
-// typesOf is a node's GPUs by type where it has several.
-func typesOf(n slurm.Node) (out []nodes.OfType) {
-	for _, t := range n.Types {
-		out = append(out, nodes.OfType{Type: t.Type, GPUs: t.GPUs, Used: t.Used})
-	}
-	return out
-}
-
-// spans counts, per node, the jobs with GPUs that run on other nodes as well, be
-// they sluice's or not. One that is being cleaned away is gone, as its GPUs are.
-func spans(jobs []slurm.Job) map[string]int {
-	out := map[string]int{}
-	for _, sj := range jobs {
-		if len(sj.Nodes) < 2 || sj.Whole() < 1 || sj.Completing || !onNodes(sj) {
-			continue
-		}
-		for _, n := range sj.Nodes {
-			out[n]++
-		}
-	}
-	return out
-}
-
 // deafRest is how many grace periods a job that did not answer is left alone, and
 // deafMost how often that doubles at most.
 const deafRest, deafMost = 10, 6
@@ -180,7 +154,7 @@ const deafRest, deafMost = 10, 6
 func (e *Engine) jobOf(js *jobState, now time.Time) elastic.Job {
 	r, sj := js.rec, js.slurm
 	j := elastic.Job{
-		ID: r.ID, Name: r.Name, User: r.User, UID: r.UID, Partition: e.openTo(js).Partition, Spec: r.Tag.Spec,
+		ID: r.ID, Name: r.Name, User: r.User, UID: r.UID, Partition: e.limits.OpenTo(sj, r.Partition).Partition, Spec: r.Tag.Spec,
 		Directive: r.Tag.Directive, Incarnation: r.Tag.Incarnation,
 		Phase: phaseOf(sj), State: string(sj.State), Reason: sj.Reason, Restarts: sj.Restarts, Eligible: sj.Eligible, PassAsked: js.passAsked,
 		Submitted: r.Submitted, Begun: r.FirstRun, Started: sj.Start, TimeLeft: sj.TimeLeft, TimeLimit: sj.TimeLimit,
@@ -205,10 +179,10 @@ func (e *Engine) jobOf(js *jobState, now time.Time) elastic.Job {
 	j.UserHold = j.Phase == elastic.Running && sj.Held && !js.hold
 	// While a job is being cleaned away Slurm counts its GPUs as free already,
 	// so they must not be taken off what others use.
-	if onNodes(sj) && !sj.Completing {
+	if sj.OnNodes() && !sj.Completing {
 		j.Place = r.Place
 	}
-	if j.Phase == elastic.Held && sj.Reason == heldByAdmin && !r.Barred {
+	if j.Phase == elastic.Held && sj.Reason == eligible.HeldByAdmin && !r.Barred {
 		j.Directive.Hold = true
 	}
 	j.Spoke, j.Unread, j.Quiet = js.runner.word.State != "", js.unreadSince(now), js.quietSince(now)
@@ -244,17 +218,4 @@ func phaseOf(sj slurm.Job) elastic.Phase {
 		return elastic.Queued
 	}
 	return elastic.Ended
-}
-
-// waitsForGPUs lists the reasons under which an ordinary pending job would start
-// if more GPUs were free.
-var waitsForGPUs = map[string]bool{"": true, "None": true, "Resources": true, "Priority": true}
-
-func demandOf(sj slurm.Job) (elastic.Demand, bool) {
-	if sj.State != slurm.Pending || sj.Held || sj.Completing || sj.Whole() < 1 || !waitsForGPUs[sj.Reason] {
-		return elastic.Demand{}, false
-	}
-	return elastic.Demand{
-		ID: elastic.JobID(sj.ID), Partition: sj.Partition, Nodes: max(1, sj.NodeCount), GPUs: sj.Whole(), Type: sj.GPUType,
-	}, true
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
@@ -89,13 +88,4 @@ func (js *jobState) lateWord(now time.Time) {
 // folder was late is asked until it answers.
 func (js *jobState) idle() bool {
 	return js.slurm.State == slurm.Pending && js.rec.FirstRun.IsZero() && js.silent.IsZero()
-}
-
-// unreachable: its next run could not be told what it is.
-func unreachable(js *jobState, now time.Time) elastic.Blocked {
-	since := js.unreadSince(now)
-	if since.IsZero() {
-		return elastic.Blocked{}
-	}
-	return elastic.Blocked{Code: elastic.Unreachable, Since: since.In(now.Location())}
 }
