@@ -75,7 +75,7 @@ type Engine struct {
 	cfg      Config
 	loaded   bool
 	jobs     map[string]*jobState // by token
-	byID     map[elastic.JobID]*jobState
+	byID     known
 	order    []*jobState // see ordered; nil = not known
 	open     []elastic.Intent
 	samples  map[string][]speed.Sample
@@ -119,6 +119,9 @@ type Engine struct {
 
 	foretold foretold // the last forecast that somebody asked for
 }
+
+// known are the jobs on record by number. Of two that had the same it is the later one.
+type known map[elastic.JobID]*jobState
 
 // jobState is what the engine knows about one job between cycles.
 type jobState struct {
@@ -205,7 +208,7 @@ func New(cfg Config) *Engine {
 	return &Engine{
 		cfg:      cfg,
 		jobs:     map[string]*jobState{},
-		byID:     map[elastic.JobID]*jobState{},
+		byID:     known{},
 		samples:  map[string][]speed.Sample{},
 		units:    map[string]elastic.Unit{},
 		curves:   map[string]*speed.Curve{},
@@ -253,11 +256,11 @@ func (e *Engine) Cycle(ctx context.Context, now time.Time) (wake time.Time, err 
 	e.reconsider(view)
 	e.hear(now)
 	e.foresee(now)
-	snap := e.snapshot(view, now)
+	snap := e.picture(view, now)
 	// 3. Go on with the moves under way: as many steps as need no new look.
 	acted, stirred := e.act(ctx, e.open, snap, now)
 	if stirred {
-		snap = e.snapshot(view, now)
+		snap = e.picture(view, now)
 	}
 	// 4. Decide: pure, from the snapshot alone.
 	plan := e.decide(snap)
@@ -265,7 +268,7 @@ func (e *Engine) Cycle(ctx context.Context, now time.Time) (wake time.Time, err 
 		if view.nodes, err = e.askNodes(ctx); err != nil {
 			return e.blinded(now, err), err
 		}
-		snap = e.snapshot(view, now)
+		snap = e.picture(view, now)
 		plan = e.decide(snap)
 	}
 	snap, plan, waits := e.byFreshLimits(ctx, view, snap, plan, now) // nor on old limits

@@ -204,14 +204,15 @@ func (js *jobState) notice(devices []checkpoint.Devices, now time.Time) {
 	}
 }
 
-// doubted is the job's curve as far as its GPUs' idleness bears on it.
-func (js *jobState) doubted(c *speed.Curve) *speed.Curve {
-	g := &js.gauged
-	if g.idle < lazy {
-		return c
+// doubted is the job's curve as far as its GPUs' idleness bears on it; fresh when that is to
+// be kept, since it is another than was kept.
+func (js *jobState) doubted(c *speed.Curve) (_ lazyCurve, fresh bool) {
+	g, l := &js.gauged, js.lazy
+	switch {
+	case g.idle < lazy:
+		return lazyCurve{curve: c}, false
+	case l.curve == nil || l.from != c || l.idle != g.idle || l.at != g.at:
+		return lazyCurve{from: c, idle: g.idle, at: g.at, curve: c.Idle(g.at, g.idle)}, true
 	}
-	if l := &js.lazy; l.curve == nil || l.from != c || l.idle != g.idle || l.at != g.at {
-		l.from, l.idle, l.at, l.curve = c, g.idle, g.at, c.Idle(g.at, g.idle)
-	}
-	return js.lazy.curve
+	return l, false
 }

@@ -101,7 +101,7 @@ func (e *Engine) byFreshLimits(ctx context.Context, v view, s elastic.Snapshot, 
 		return s, plan, false
 	}
 	if e.askLimits(ctx, limitsFresh, now) {
-		s = e.snapshot(v, now)
+		s = e.picture(v, now)
 		plan = e.decide(s)
 	}
 	l := &e.limits

@@ -9,16 +9,53 @@ import (
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine/eligible"
-	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/say"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// snapshot gathers everything the decision may depend on.
-func (e *Engine) snapshot(v view, now time.Time) elastic.Snapshot {
-	s := elastic.Snapshot{Now: now, By: e.cfg.By, Before: e.last.Now, Away: e.away, Began: e.began, Limits: e.cfg.Limits}
+// picture makes a snapshot of what was seen. What the snapshot needs is folded before it, and what
+// it says of jobs is noted after it, so that making it changes nothing.
+func (e *Engine) picture(v view, now time.Time) elastic.Snapshot {
+	e.prepare(now)
+	s, doubted := e.snapshot(v, now)
+	note(e.byID, &s, doubted)
+	return s
+}
+
+// prepare brings up to date what a snapshot reads and does not work out itself. It comes BEFORE
+// each one, since an order that was taken between two effects may have brought a job.
+func (e *Engine) prepare(now time.Time) {
+	closeArrays(e.byID)
+	for _, js := range e.ordered() {
+		if !js.lives() {
+			continue
+		}
+		e.curveOf(js.rec, now)
+		delete(js.problem, "constraint")
+		if why := eligible.Unreadable(js.slurm.Constraint); why != nil {
+			js.problem["constraint"] = say.Reason(why, now)
+		}
+	}
+}
+
+// note remembers of a snapshot when the next cycle is due, and the curves that were made for it.
+func note(known known, s *elastic.Snapshot, doubted map[elastic.JobID]lazyCurve) {
+	for i := range s.Jobs {
+		if js := known[s.Jobs[i].ID]; js != nil {
+			js.blocked, js.refused.Idle = s.Jobs[i].Blocked, s.Jobs[i].Refused.Idle
+		}
+	}
+	for id, lazy := range doubted {
+		known[id].lazy = lazy
+	}
+}
+
+// snapshot gathers everything the decision may depend on. It changes nothing: the same state
+// and the same view give the same snapshot. doubted are curves to be kept for the next one.
+func (e *Engine) snapshot(v view, now time.Time) (s elastic.Snapshot, doubted map[elastic.JobID]lazyCurve) {
+	s = elastic.Snapshot{Now: now, By: e.cfg.By, Before: e.last.Now, Away: e.away, Began: e.began, Limits: e.cfg.Limits}
 	s.Nodes = eligible.Returned(eligible.Fit(eligible.Inventory(v.jobs, v.nodes), e.health.Findings(e.cfg.Health)), e.lost, settling, now)
-	s.Jobs = slices.Grow(s.Jobs, e.living())
+	s.Jobs = slices.Grow(s.Jobs, living(e.jobs))
 	for _, js := range e.ordered() {
 		if js.lives() {
 			s.Jobs = append(s.Jobs, e.jobOf(js, now))
@@ -27,10 +64,9 @@ func (e *Engine) snapshot(v view, now time.Time) elastic.Snapshot {
 	s.Intents = slices.Clone(e.open)
 	s = s.Lent()
 	s.Due = slices.Concat(e.revivals(now), e.clearings(now), e.savings(now))
-	eligible.Ordinary(&s, e.ordinary(v.jobs), v.nodes, &e.last)
+	eligible.Ordinary(&s, ordinary(e.byID, v.jobs), v.nodes, &e.last)
 	eligible.PerNode(e.limits.Limits, s.Nodes)
 	look := e.lookFor(&s, v)
-	e.closeArrays(look.Arrays)
 	for i := range s.Jobs {
 		if own, known := look.Own[s.Jobs[i].ID]; known {
 			own.Refused = eligible.Refused(own.Refused, &s.Jobs[i], &s)
@@ -39,20 +75,19 @@ func (e *Engine) snapshot(v view, now time.Time) elastic.Snapshot {
 	}
 	s.Caps = look.Caps(&s)
 	eligible.Spread(&s)
-	e.tellUnreadable(&s, look.Choose(&s))
-	e.expect(&s)
+	look.Choose(&s)
+	doubted = expect(e.byID, &s)
 	look.Reserve(&s)
 	look.Edges(&s)
 	look.Depart(&s)
 	look.Bar(&s)
-	e.note(&s)
-	return s
+	return s, doubted
 }
 
 // ordinary are the jobs that are not sluice's.
-func (e *Engine) ordinary(jobs []slurm.Job) (out []slurm.Job) {
+func ordinary(known known, jobs []slurm.Job) (out []slurm.Job) {
 	for _, sj := range jobs {
-		if js := e.byID[elastic.JobID(sj.ID)]; js == nil || !js.seen || js.disown {
+		if js := known[elastic.JobID(sj.ID)]; js == nil || !js.seen || js.disown {
 			out = append(out, sj)
 		}
 	}
@@ -63,7 +98,7 @@ func (e *Engine) ordinary(jobs []slurm.Job) (out []slurm.Job) {
 func (e *Engine) lookFor(s *elastic.Snapshot, v view) *eligible.Look {
 	l := &eligible.Look{
 		Jobs: v.jobs, Nodes: v.nodes, Own: make(map[elastic.JobID]eligible.Job, len(s.Jobs)), Site: e.limits.Site,
-		Limited: e.cfg.Limiter != nil, Edge: e.cfg.Edge, Open: e.open, Arrays: eligible.Arriving(e.tasks()), Ahead: e.ahead,
+		Limited: e.cfg.Limiter != nil, Edge: e.cfg.Edge, Open: e.open, Arrays: eligible.Arriving(tasks(e.byID)), Ahead: e.ahead,
 	}
 	for i := range s.Jobs {
 		if js := e.byID[s.Jobs[i].ID]; js != nil {
@@ -81,33 +116,10 @@ func (e *Engine) eligibleJob(js *jobState, now time.Time) eligible.Job {
 	}
 }
 
-// tellUnreadable tells the users of jobs whose constraint cannot be read.
-func (e *Engine) tellUnreadable(s *elastic.Snapshot, why map[elastic.JobID]reason.Reason) {
-	for i := range s.Jobs {
-		js := e.byID[s.Jobs[i].ID]
-		if js == nil {
-			continue
-		}
-		delete(js.problem, "constraint")
-		if bad := why[s.Jobs[i].ID]; bad != nil {
-			js.problem["constraint"] = say.Reason(bad, s.Now)
-		}
-	}
-}
-
-// note remembers of a snapshot when the next cycle is due.
-func (e *Engine) note(s *elastic.Snapshot) {
-	for i := range s.Jobs {
-		if js := e.byID[s.Jobs[i].ID]; js != nil {
-			js.blocked, js.refused.Idle = s.Jobs[i].Blocked, s.Jobs[i].Refused.Idle
-		}
-	}
-}
-
 // tasks are all jobs that are known, as tasks of their arrays.
-func (e *Engine) tasks() iter.Seq[eligible.Task] {
+func tasks(known known) iter.Seq[eligible.Task] {
 	return func(yield func(eligible.Task) bool) {
-		for _, js := range e.byID {
+		for _, js := range known {
 			if !yield(eligible.Task{ID: js.rec.ID, UID: js.rec.UID, Array: js.rec.Tag.Spec.Array, Submitted: js.rec.Submitted, Lives: js.lives()}) {
 				return
 			}
@@ -116,9 +128,9 @@ func (e *Engine) tasks() iter.Seq[eligible.Task] {
 }
 
 // closeArrays notes of open arrays that all of their tasks are there. It outlasts them.
-func (e *Engine) closeArrays(open eligible.Arrivals) {
-	for _, id := range open.Complete() {
-		js := e.byID[id]
+func closeArrays(known known) {
+	for _, id := range eligible.Arriving(tasks(known)).Complete() {
+		js := known[id]
 		js.rec.Tag.Spec.Array.Open, js.told, js.dirty = false, true, true
 	}
 }
@@ -126,8 +138,8 @@ func (e *Engine) closeArrays(open eligible.Arrivals) {
 // lives reports whether decisions are about the job.
 func (js *jobState) lives() bool { return js.rec.Ended.IsZero() && !js.disown }
 
-func (e *Engine) living() (n int) {
-	for _, js := range e.jobs {
+func living(jobs map[string]*jobState) (n int) {
+	for _, js := range jobs {
 		if js.lives() {
 			n++
 		}
@@ -136,21 +148,26 @@ func (e *Engine) living() (n int) {
 }
 
 // expect settles what is expected of jobs where nothing is said of the kind of node, as far
-// as the idleness of their GPUs does not speak against it.
-func (e *Engine) expect(s *elastic.Snapshot) {
+// as the idleness of their GPUs does not speak against it. It returns the curves that it made.
+func expect(known known, s *elastic.Snapshot) map[elastic.JobID]lazyCurve {
+	made := map[elastic.JobID]lazyCurve{}
 	s.Expect()
 	for i := range s.Jobs {
-		if js := e.byID[s.Jobs[i].ID]; js != nil {
-			s.Jobs[i].Curve = js.doubted(s.Jobs[i].Curve)
+		if js := known[s.Jobs[i].ID]; js != nil {
+			lazy, fresh := js.doubted(s.Jobs[i].Curve)
+			if s.Jobs[i].Curve = lazy.curve; fresh {
+				made[s.Jobs[i].ID] = lazy
+			}
 		}
 	}
+	return made
 }
 
 // deafRest is how many grace periods a job that did not answer is left alone, and
 // deafMost how often that doubles at most.
 const deafRest, deafMost = 10, 6
 
-// jobOf is one job as decisions see it.
+// jobOf is one job as decisions see it. Its curve has been fitted (see prepare).
 func (e *Engine) jobOf(js *jobState, now time.Time) elastic.Job {
 	r, sj := js.rec, js.slurm
 	j := elastic.Job{
@@ -159,7 +176,7 @@ func (e *Engine) jobOf(js *jobState, now time.Time) elastic.Job {
 		Phase: phaseOf(sj), State: string(sj.State), Reason: sj.Reason, Restarts: sj.Restarts, Eligible: sj.Eligible, PassAsked: js.passAsked,
 		Submitted: r.Submitted, Begun: r.FirstRun, Started: sj.Start, TimeLeft: sj.TimeLeft, TimeLimit: sj.TimeLimit,
 		Speaks: r.Speaks || r.Tag.Spec.Signal != "", Deaf: r.Deaf, Done: r.Done,
-		Curve: e.curveOf(r, now), MIG: js.gauged.mig, Ailing: js.ailing, Price: r.Price, Moved: r.Moved, Rest: later(js.rest, js.unheard),
+		Curve: e.curves[e.modelOf(r)], MIG: js.gauged.mig, Ailing: js.ailing, Price: r.Price, Moved: r.Moved, Rest: later(js.rest, js.unheard),
 		Asked: cmp.Or(r.Tag.Directive.Pin, r.Tag.Spec.Min), Attained: js.attained(now), Reached: js.course.reached, Stretch: e.stretchOf(r, now),
 	}
 	j.Billing = sj.Billing

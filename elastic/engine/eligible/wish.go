@@ -17,9 +17,8 @@ import (
 // each, for all nodes of a job are of one partition, and of one alternative.
 
 // Choose gives jobs that choose among their partitions' nodes those that they accept, and
-// has ordinary jobs wait for such alone. It returns, by job, why a constraint cannot be read.
-func (l *Look) Choose(s *elastic.Snapshot) (unreadable map[elastic.JobID]reason.Reason) {
-	unreadable = map[elastic.JobID]reason.Reason{}
+// has ordinary jobs wait for such alone.
+func (l *Look) Choose(s *elastic.Snapshot) {
 	c := newChooser(s, l.Nodes)
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
@@ -30,15 +29,22 @@ func (l *Look) Choose(s *elastic.Snapshot) (unreadable map[elastic.JobID]reason.
 		w := l.Site.wishOf(own.Slurm)
 		if w.types = strings.Join(own.Types, ","); !w.none() {
 			got := c.chosen(w, j.Partition)
-			if got.bad != nil {
-				unreadable[j.ID] = got.why
-			}
 			j.Partition, j.Kept = got.partitions, got.why
 		}
 		c.shun(j)
 	}
 	l.chooseOrdinary(s, c)
-	return unreadable
+}
+
+// Unreadable is why a job's constraint cannot be read, for its user; nil = it can.
+func Unreadable(constraint string) reason.Reason {
+	if constraint == "" {
+		return nil
+	}
+	if _, err := slurm.ParseConstraint(constraint); err != nil {
+		return reason.BadConstraint{Error: err.Error()}
+	}
+	return nil
 }
 
 // chooseOrdinary does so for what ordinary jobs wait for.

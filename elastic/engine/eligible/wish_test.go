@@ -77,6 +77,9 @@ func TestWhatAWishLeaves(t *testing.T) {
 		if left != tc.want || say.Reason(got.why, time.Time{}) != tc.why || (got.bad != nil) != strings.Contains(tc.constraint, "*") {
 			t.Errorf("%+v in %s: %s has %q, %q; want %q, %q", w, tc.partitions, got.partitions, left, say.Reason(got.why, time.Time{}), tc.want, tc.why)
 		}
+		if bad := Unreadable(tc.constraint); (bad != nil) != (got.bad != nil) || bad != nil && !reflect.DeepEqual(bad, got.why) {
+			t.Errorf("the user is told %v, where the job waits for %v", bad, got.why)
+		}
 		if again := c.chosen(w, tc.partitions); !reflect.DeepEqual(again, got) {
 			t.Errorf("asked again: %+v, then %+v", got, again)
 		}
@@ -123,14 +126,11 @@ func TestChoose(t *testing.T) {
 		l.Jobs = append(l.Jobs, slurm.Job{ID: id, State: slurm.Pending, Constraint: constraint})
 		s.Demands = append(s.Demands, elastic.Demand{ID: elastic.JobID(id), Partition: "gpu"})
 	}
-	unreadable := l.Choose(&s)
+	l.Choose(&s)
 	for i, want := range []string{"n1", "", "n2"} {
 		if got := inEach(s, s.Jobs[i].Partition); got != want || s.Jobs[i].Kept == nil {
 			t.Errorf("job %d: %q, want %q (%s)", i+1, got, want, reason.String(s.Jobs[i].Kept))
 		}
-	}
-	if len(unreadable) != 1 || unreadable[2] == nil {
-		t.Errorf("cannot be read: %v", unreadable)
 	}
 	for _, d := range s.Demands {
 		if want := map[elastic.JobID]string{8: "n2", 9: "n1 n2"}[d.ID]; inEach(s, d.Partition) != want {
