@@ -18,18 +18,18 @@ func (e *Engine) rewind(now time.Time) {
 		}
 	}
 	for _, js := range e.jobs {
-		atMost(&js.rest, now.Add(settling))
-		atMost(&js.unheard, now.Add(late))
-		atMost(&js.silent, now)
-		atMost(&js.quiet.since, now)
-		atMost(&js.refused.Start.Last, now)
-		atMost(&js.refused.Resize.Last, now)
-		atMost(&js.refused.Obstacle.Last, now)
-		atMost(&js.placeless, now)
-		atMost(&js.saving, now)
-		atMost(&js.passAsked, now)
-		atMost(&js.stranded.last, now)
-		atMost(&js.noticed, now)
+		atMost(&js.placing.rest, now.Add(settling))
+		atMost(&js.placing.unheard, now.Add(late))
+		atMost(&js.mail.silent, now)
+		atMost(&js.mail.quiet.since, now)
+		atMost(&js.placing.refused.Start.Last, now)
+		atMost(&js.placing.refused.Resize.Last, now)
+		atMost(&js.placing.refused.Obstacle.Last, now)
+		atMost(&js.shown.placeless, now)
+		atMost(&js.placing.saving, now)
+		atMost(&js.placing.passAsked, now)
+		atMost(&js.rescue.stranded.last, now)
+		atMost(&js.over.noticed, now)
 		moved, ended := atMost(&js.rec.Moved, now), atMost(&js.rec.Ended, now)
 		js.dirty = js.dirty || moved || ended
 	}

@@ -120,7 +120,7 @@ func (e *Engine) byFreshLimits(ctx context.Context, v view, s elastic.Snapshot, 
 // is of an account or user of which nothing is known.
 func (e *Engine) limited(jobs []slurm.Job) bool {
 	for _, sj := range jobs {
-		if js := e.byID[elastic.JobID(sj.ID)]; js != nil && !js.disown && e.limits.Outdated(sj) {
+		if js := e.byID[elastic.JobID(sj.ID)]; js != nil && !js.shown.disown && e.limits.Outdated(sj) {
 			return true
 		}
 	}

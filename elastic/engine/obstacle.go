@@ -16,7 +16,7 @@ func (e *Engine) noteObstacle(in elastic.Intent, said string, now time.Time) {
 	if js == nil {
 		return
 	}
-	js.refused.Obstacle = js.refused.Obstacle.AndNoNodes(nil, reason.SlurmSaid{Text: said}, now)
-	js.asked, js.holders = eligible.AskedOf(&js.slurm, js.rec.Partition), eligible.Holders(e.seen.jobs, js.slurm, said)
-	e.event(now, in.Job, "problem", fmt.Sprintf("Slurm does not start it (%s); its GPUs are for others, and the next try is not before %s, unless that changes", said, js.refused.ObstacleAgain().Format(time.TimeOnly)))
+	js.placing.refused.Obstacle = js.placing.refused.Obstacle.AndNoNodes(nil, reason.SlurmSaid{Text: said}, now)
+	js.placing.asked, js.placing.holders = eligible.AskedOf(&js.shown.slurm, js.rec.Partition), eligible.Holders(e.seen.jobs, js.shown.slurm, said)
+	e.event(now, in.Job, "problem", fmt.Sprintf("Slurm does not start it (%s); its GPUs are for others, and the next try is not before %s, unless that changes", said, js.placing.refused.ObstacleAgain().Format(time.TimeOnly)))
 }

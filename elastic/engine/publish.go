@@ -41,7 +41,7 @@ func (e *Engine) publish(snap elastic.Snapshot, plan elastic.Plan, now time.Time
 		if due := jr.Record.Tag.Spec.Deadline; jr.Due == elastic.DueUnjudged && jr.Record.Promised && due.After(now) {
 			jr.Promised, jr.Due = true, elastic.DuePromised // as it was promised, until a decision says otherwise
 		}
-		jr.Gauged, jr.Utilisation = js.gauged.known && jr.Job.Phase == elastic.Running, js.gauged.share
+		jr.Gauged, jr.Utilisation = js.learnt.gauged.known && jr.Job.Phase == elastic.Running, js.learnt.gauged.share
 	}
 	for _, js := range ended {
 		r.Jobs = append(r.Jobs, JobReport{})
@@ -64,12 +64,12 @@ func (e *Engine) publishBlind(now time.Time) {
 }
 
 func (e *Engine) reportOf(jr *JobReport, js *jobState, plan elastic.Plan) {
-	*jr = JobReport{Record: js.rec, Why: js.said.Why, Policy: e.cfg.Policy.Of(js.rec.Partition).Name, Promised: js.said.Promised, Ends: js.said.Ends, Due: js.said.Due, Last: js.last, Kept: js.kept, LastWords: cmp.Or(js.words, js.rec.Ending.Words), Target: plan.Target[js.rec.ID]}
-	if js.seg != nil {
-		jr.Run = *js.seg
+	*jr = JobReport{Record: js.rec, Why: js.tells.said.Why, Policy: e.cfg.Policy.Of(js.rec.Partition).Name, Promised: js.tells.said.Promised, Ends: js.tells.said.Ends, Due: js.tells.said.Due, Last: js.tells.last, Kept: js.mail.kept, LastWords: cmp.Or(js.over.words, js.rec.Ending.Words), Target: plan.Target[js.rec.ID]}
+	if js.runs.seg != nil {
+		jr.Run = *js.runs.seg
 	}
-	for _, source := range slices.Sorted(maps.Keys(js.problem)) {
-		jr.Problems = append(jr.Problems, js.problem[source])
+	for _, source := range slices.Sorted(maps.Keys(js.tells.problem)) {
+		jr.Problems = append(jr.Problems, js.tells.problem[source])
 	}
 	for _, in := range e.open {
 		if in.Job == js.rec.ID {

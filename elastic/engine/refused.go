@@ -20,7 +20,7 @@ func (e *Engine) noteRefused(in elastic.Intent, why reason.Reason, blameless boo
 	if js == nil {
 		return
 	}
-	r, again := &js.refused, time.Time{}
+	r, again := &js.placing.refused, time.Time{}
 	and := elastic.Refusals.And
 	if blameless {
 		and = elastic.Refusals.AndNoNodes
@@ -32,7 +32,7 @@ func (e *Engine) noteRefused(in elastic.Intent, why reason.Reason, blameless boo
 		r.Start = and(r.Start, in.Target, why, now)
 		again = r.StartAgain()
 	}
-	js.asked = eligible.AskedOf(&js.slurm, js.rec.Partition)
+	js.placing.asked = eligible.AskedOf(&js.shown.slurm, js.rec.Partition)
 	e.event(now, in.Job, "problem", fmt.Sprintf("Slurm does not take %s (%s); the next try is not before %s", in.Target, say.Reason(why, now), again.Format(time.TimeOnly)))
 }
 
@@ -43,16 +43,16 @@ const mostFallen = 3
 
 // noteFallen notes that a move did not bring its job to run.
 func (e *Engine) noteFallen(js *jobState, in elastic.Intent, why reason.Reason, now time.Time) {
-	if !js.silent.IsZero() {
+	if !js.mail.silent.IsZero() {
 		return // its folder is what failed
 	}
-	if js.fell++; js.fell < mostFallen || phaseOf(js.slurm) == elastic.Running {
+	if js.placing.fell++; js.placing.fell < mostFallen || phaseOf(js.shown.slurm) == elastic.Running {
 		return
 	}
-	js.refused.Start = js.refused.Start.And(in.Target, why, now)
-	js.asked = eligible.AskedOf(&js.slurm, js.rec.Partition)
+	js.placing.refused.Start = js.placing.refused.Start.And(in.Target, why, now)
+	js.placing.asked = eligible.AskedOf(&js.shown.slurm, js.rec.Partition)
 	e.event(now, in.Job, "problem", fmt.Sprintf("it did not start, %d times in a row; the next try is not before %s",
-		js.fell, js.refused.StartAgain().Format(time.TimeOnly)))
+		js.placing.fell, js.placing.refused.StartAgain().Format(time.TimeOnly)))
 }
 
 // dependPeriod is the longest time between two looks while a job waits for others to end.
@@ -62,19 +62,19 @@ const dependPeriod = 10 * time.Second
 // other jobs is due, or of those that run is to save before its end; at the latest the time given.
 func (e *Engine) nextTry(now, latest time.Time) time.Time {
 	for _, js := range e.jobs {
-		if at := js.refused.StartAgain(); at.After(now) && at.Before(latest) && js.rec.Ended.IsZero() {
+		if at := js.placing.refused.StartAgain(); at.After(now) && at.Before(latest) && js.rec.Ended.IsZero() {
 			latest = at
 		}
-		if c := js.blocked.Code; (c == elastic.Depends || c == elastic.Obstructed || c == elastic.Unreachable) && now.Add(dependPeriod).Before(latest) {
+		if c := js.placing.blocked.Code; (c == elastic.Depends || c == elastic.Obstructed || c == elastic.Unreachable) && now.Add(dependPeriod).Before(latest) {
 			latest = now.Add(dependPeriod)
 		}
-		if at := js.rest; at.After(now) && at.Before(latest) && js.rec.Ended.IsZero() && js.slurm.State == slurm.Pending {
+		if at := js.placing.rest; at.After(now) && at.Before(latest) && js.rec.Ended.IsZero() && js.shown.slurm.State == slurm.Pending {
 			latest = at
 		}
 		if at := e.savesAt(js, now); at.After(now) && at.Before(latest) {
 			latest = at
 		}
-		if at := js.blocked.Until; at.After(now) && at.Before(latest) {
+		if at := js.placing.blocked.Until; at.After(now) && at.Before(latest) {
 			latest = at
 		}
 	}
@@ -86,17 +86,17 @@ func (e *Engine) nextTry(now, latest time.Time) time.Time {
 func (e *Engine) reconsider(v view) {
 	var refused []*jobState
 	for _, js := range e.jobs {
-		r := &js.refused
-		phase := phaseOf(js.slurm)
-		released := phase == elastic.Queued && !e.moves(js.rec.ID)
+		r := &js.placing.refused
+		phase := phaseOf(js.shown.slurm)
+		released := phase == elastic.Queued && !e.open.has(js.rec.ID)
 		switch {
 		case !js.rec.Ended.IsZero():
 			*r = elastic.Refused{}
-		case !js.seen:
-		case eligible.AskedOf(&js.slurm, js.rec.Partition) != js.asked:
+		case !js.shown.seen:
+		case eligible.AskedOf(&js.shown.slurm, js.rec.Partition) != js.placing.asked:
 			*r = elastic.Refused{}
 		case phase == elastic.Running || released:
-			r.Start, r.Obstacle, js.fell = elastic.Refusals{}, elastic.Refusals{}, 0
+			r.Start, r.Obstacle, js.placing.fell = elastic.Refusals{}, elastic.Refusals{}, 0
 		}
 		if r.Start.Times+r.Resize.Times+r.Obstacle.Times > 0 {
 			refused = append(refused, js)
@@ -111,6 +111,6 @@ func (e *Engine) reconsider(v view) {
 		return
 	}
 	for _, js := range refused {
-		js.refused = elastic.Refused{}
+		js.placing.refused = elastic.Refused{}
 	}
 }

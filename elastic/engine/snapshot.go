@@ -31,9 +31,9 @@ func (e *Engine) prepare(now time.Time) {
 			continue
 		}
 		e.curveOf(js.rec, now)
-		delete(js.problem, "constraint")
-		if why := eligible.Unreadable(js.slurm.Constraint); why != nil {
-			js.problem["constraint"] = say.Reason(why, now)
+		delete(js.tells.problem, "constraint")
+		if why := eligible.Unreadable(js.shown.slurm.Constraint); why != nil {
+			js.tells.problem["constraint"] = say.Reason(why, now)
 		}
 	}
 }
@@ -42,11 +42,11 @@ func (e *Engine) prepare(now time.Time) {
 func note(known known, s *elastic.Snapshot, doubted map[elastic.JobID]lazyCurve) {
 	for i := range s.Jobs {
 		if js := known[s.Jobs[i].ID]; js != nil {
-			js.blocked, js.refused.Idle = s.Jobs[i].Blocked, s.Jobs[i].Refused.Idle
+			js.placing.blocked, js.placing.refused.Idle = s.Jobs[i].Blocked, s.Jobs[i].Refused.Idle
 		}
 	}
 	for id, lazy := range doubted {
-		known[id].lazy = lazy
+		known[id].learnt.lazy = lazy
 	}
 }
 
@@ -87,7 +87,7 @@ func (e *Engine) snapshot(v view, now time.Time) (s elastic.Snapshot, doubted ma
 // ordinary are the jobs that are not sluice's.
 func ordinary(known known, jobs []slurm.Job) (out []slurm.Job) {
 	for _, sj := range jobs {
-		if js := known[elastic.JobID(sj.ID)]; js == nil || !js.seen || js.disown {
+		if js := known[elastic.JobID(sj.ID)]; js == nil || !js.shown.seen || js.shown.disown {
 			out = append(out, sj)
 		}
 	}
@@ -111,8 +111,8 @@ func (e *Engine) lookFor(s *elastic.Snapshot, v view) *eligible.Look {
 // eligibleJob is a job as far as it decides what the job may have.
 func (e *Engine) eligibleJob(js *jobState, now time.Time) eligible.Job {
 	return eligible.Job{
-		Slurm: &js.slurm, Counts: js.seen && js.lives(), Partitions: js.rec.Partition, Types: js.rec.Tag.Spec.Types, UID: js.rec.UID,
-		Array: js.rec.Tag.Spec.Array, Ran: !js.rec.FirstRun.IsZero(), Unread: js.unreadSince(now), Refused: js.refused, Holders: js.holders, Lead: e.lead(js),
+		Slurm: &js.shown.slurm, Counts: js.shown.seen && js.lives(), Partitions: js.rec.Partition, Types: js.rec.Tag.Spec.Types, UID: js.rec.UID,
+		Array: js.rec.Tag.Spec.Array, Ran: !js.rec.FirstRun.IsZero(), Unread: js.mail.unreadSince(now), Refused: js.placing.refused, Holders: js.placing.holders, Lead: e.lead(js),
 	}
 }
 
@@ -136,7 +136,7 @@ func closeArrays(known known) {
 }
 
 // lives reports whether decisions are about the job.
-func (js *jobState) lives() bool { return js.rec.Ended.IsZero() && !js.disown }
+func (js *jobState) lives() bool { return js.rec.Ended.IsZero() && !js.shown.disown }
 
 func living(jobs map[string]*jobState) (n int) {
 	for _, js := range jobs {
@@ -154,7 +154,7 @@ func expect(known known, s *elastic.Snapshot) map[elastic.JobID]lazyCurve {
 	s.Expect()
 	for i := range s.Jobs {
 		if js := known[s.Jobs[i].ID]; js != nil {
-			lazy, fresh := js.doubted(s.Jobs[i].Curve)
+			lazy, fresh := js.learnt.doubted(s.Jobs[i].Curve)
 			if s.Jobs[i].Curve = lazy.curve; fresh {
 				made[s.Jobs[i].ID] = lazy
 			}
@@ -169,15 +169,15 @@ const deafRest, deafMost = 10, 6
 
 // jobOf is one job as decisions see it. Its curve has been fitted (see prepare).
 func (e *Engine) jobOf(js *jobState, now time.Time) elastic.Job {
-	r, sj := js.rec, js.slurm
+	r, sj := js.rec, js.shown.slurm
 	j := elastic.Job{
 		ID: r.ID, Name: r.Name, User: r.User, UID: r.UID, Partition: e.limits.OpenTo(sj, r.Partition).Partition, Spec: r.Tag.Spec,
 		Directive: r.Tag.Directive, Incarnation: r.Tag.Incarnation,
-		Phase: phaseOf(sj), State: string(sj.State), Reason: sj.Reason, Restarts: sj.Restarts, Eligible: sj.Eligible, PassAsked: js.passAsked,
+		Phase: phaseOf(sj), State: string(sj.State), Reason: sj.Reason, Restarts: sj.Restarts, Eligible: sj.Eligible, PassAsked: js.placing.passAsked,
 		Submitted: r.Submitted, Begun: r.FirstRun, Started: sj.Start, TimeLeft: sj.TimeLeft, TimeLimit: sj.TimeLimit,
 		Speaks: r.Speaks || r.Tag.Spec.Signal != "", Deaf: r.Deaf, Done: r.Done,
-		Curve: e.curves[e.modelOf(r)], MIG: js.gauged.mig, Ailing: js.ailing, Price: r.Price, Moved: r.Moved, Rest: later(js.rest, js.unheard),
-		Asked: cmp.Or(r.Tag.Directive.Pin, r.Tag.Spec.Min), Attained: js.attained(now), Reached: js.course.reached, Stretch: e.stretchOf(r, now),
+		Curve: e.curves[e.modelOf(r)], MIG: js.learnt.gauged.mig, Ailing: js.learnt.ailing, Price: r.Price, Moved: r.Moved, Rest: later(js.placing.rest, js.placing.unheard),
+		Asked: cmp.Or(r.Tag.Directive.Pin, r.Tag.Spec.Min), Attained: js.runs.attained(now), Reached: js.runs.course.reached, Stretch: e.stretchOf(r, now),
 	}
 	j.Billing = sj.Billing
 	j.Promised, j.Licenses = r.Promised, slurm.LicenseNames(sj.Licenses)
@@ -192,8 +192,8 @@ func (e *Engine) jobOf(js *jobState, now time.Time) elastic.Job {
 		j.Grown, j.Spec = j.Spec, j.Spec.AtMinimum()
 	}
 	j.MaxNodes = j.Spec.Nodes
-	j.Lingers, j.HeldBefore = e.lingers(js), js.waited
-	j.UserHold = j.Phase == elastic.Running && sj.Held && !js.hold
+	j.Lingers, j.HeldBefore = e.open.lingers(js), js.shown.waited
+	j.UserHold = j.Phase == elastic.Running && sj.Held && !js.placing.hold
 	// While a job is being cleaned away Slurm counts its GPUs as free already,
 	// so they must not be taken off what others use.
 	if sj.OnNodes() && !sj.Completing {
@@ -202,14 +202,14 @@ func (e *Engine) jobOf(js *jobState, now time.Time) elastic.Job {
 	if j.Phase == elastic.Held && sj.Reason == eligible.HeldByAdmin && !r.Barred {
 		j.Directive.Hold = true
 	}
-	j.Spoke, j.Unread, j.Quiet = js.runner.word.State != "", js.unreadSince(now), js.quietSince(now)
-	if js.runner.ok {
-		j.Heartbeat, j.Resumed, j.RunnerOf = js.runner.word.Beat, js.runner.word.Resumed, js.runner.word.Incarnation
-		j.Choosing, j.RetryAt = js.runner.chooses(), js.retryAt(now)
-		j.Rhythm = time.Duration(js.runner.word.Rhythm * float64(time.Second))
-		j.SavesEvery = time.Duration(js.runner.word.Every * float64(time.Second))
-		j.SaveCost = time.Duration(js.runner.word.Cost * float64(time.Second))
-		if a := js.runner.word.Answer; a != nil {
+	j.Spoke, j.Unread, j.Quiet = js.mail.runner.word.State != "", js.mail.unreadSince(now), js.mail.quietSince(now)
+	if js.mail.runner.ok {
+		j.Heartbeat, j.Resumed, j.RunnerOf = js.mail.runner.word.Beat, js.mail.runner.word.Resumed, js.mail.runner.word.Incarnation
+		j.Choosing, j.RetryAt = js.mail.runner.chooses(), js.mail.retryAt(now)
+		j.Rhythm = time.Duration(js.mail.runner.word.Rhythm * float64(time.Second))
+		j.SavesEvery = time.Duration(js.mail.runner.word.Every * float64(time.Second))
+		j.SaveCost = time.Duration(js.mail.runner.word.Cost * float64(time.Second))
+		if a := js.mail.runner.word.Answer; a != nil {
 			j.Saved = elastic.Saved{Request: a.Request, Checkpoint: a.Checkpoint, Error: a.Error, Committed: a.Committed}
 		}
 	}

@@ -97,8 +97,8 @@ func TestStateOf(t *testing.T) {
 	was := stateOf(e)
 	for what, change := range map[string]func(){
 		"a flag":      func() { e.byID[1].dirty = !e.byID[1].dirty },
-		"a time":      func() { e.byID[2].rest = e.byID[2].rest.Add(time.Nanosecond) },
-		"a message":   func() { e.byID[3].problem["move"] = "no" },
+		"a time":      func() { e.byID[2].placing.rest = e.byID[2].placing.rest.Add(time.Nanosecond) },
+		"a message":   func() { e.byID[3].tells.problem["move"] = "no" },
 		"a move":      func() { e.open[0].Step++ },
 		"a reading":   func() { e.series["x"] = series{} },
 		"a count":     func() { e.byID[1].rec.Tag.Spec.Array.Count++ },
@@ -133,33 +133,33 @@ func crowded() (*Engine, view, time.Time) {
 	}, e.cfg.Edge)
 	add := func(id slurm.JobID, state slurm.State, change func(*jobState)) {
 		sj := slurm.Job{ID: id, UID: 7, Partition: "gpu,lab", State: state, Held: state == slurm.Pending, Submit: now.Add(-time.Hour), TimeLimit: time.Hour}
-		js := &jobState{seen: true, rec: JobRecord{Token: fmt.Sprint("t", id), ID: elastic.JobID(id), UID: 7, Partition: "gpu,lab", Submitted: now.Add(-time.Hour)}}
+		js := &jobState{shown: shown{seen: true}, rec: JobRecord{Token: fmt.Sprint("t", id), ID: elastic.JobID(id), UID: 7, Partition: "gpu,lab", Submitted: now.Add(-time.Hour)}}
 		js.rec.Tag.Spec = elastic.Spec{Min: 1, Max: 4, Total: 100, Unit: elastic.Epochs}
 		if state == slurm.Running {
 			sj.GPUs, sj.Nodes, sj.Start, sj.TimeLeft, sj.Partition = 2, []string{"g1"}, now.Add(-time.Hour), 10*time.Second, "gpu"
-			js.rec.Place, js.rec.FirstRun, js.placed, js.rec.Speaks = nodes.Placement{{Node: "g1", GPUs: 2}}, sj.Start, sj.Start, true
-			js.seg = &Segment{Started: sj.Start, Place: js.rec.Place, DoneTo: 3}
-			js.runner = runnerWord{word: checkpoint.Runner{State: checkpoint.Training, Beat: now, Every: 60}, ok: true}
+			js.rec.Place, js.rec.FirstRun, js.shown.placed, js.rec.Speaks = nodes.Placement{{Node: "g1", GPUs: 2}}, sj.Start, sj.Start, true
+			js.runs.seg = &Segment{Started: sj.Start, Place: js.rec.Place, DoneTo: 3}
+			js.mail.runner = runnerWord{word: checkpoint.Runner{State: checkpoint.Training, Beat: now, Every: 60}, ok: true}
 		}
-		js.slurm = sj
+		js.shown.slurm = sj
 		e.remember(js)
 		change(js)
-		v.jobs = append(v.jobs, js.slurm)
+		v.jobs = append(v.jobs, js.shown.slurm)
 	}
 	for i, change := range []func(*jobState){
-		func(js *jobState) { js.slurm.Constraint = "fast*2" },
-		func(js *jobState) { js.slurm.Dependency = "afterok:6(unfulfilled)" },
+		func(js *jobState) { js.shown.slurm.Constraint = "fast*2" },
+		func(js *jobState) { js.shown.slurm.Dependency = "afterok:6(unfulfilled)" },
 		func(js *jobState) { js.rec.Tag.Spec.Array = elastic.Array{Count: 1, Open: true} },
 		func(js *jobState) {
-			js.refused.Start = js.refused.Start.And(nodes.Placement{{Node: "g1", GPUs: 1}}, reason.SlurmSaid{Text: "no"}, now)
-			js.refused.Obstacle = js.refused.Obstacle.AndNoNodes(nil, reason.SlurmSaid{Text: "Licenses"}, now)
+			js.placing.refused.Start = js.placing.refused.Start.And(nodes.Placement{{Node: "g1", GPUs: 1}}, reason.SlurmSaid{Text: "no"}, now)
+			js.placing.refused.Obstacle = js.placing.refused.Obstacle.AndNoNodes(nil, reason.SlurmSaid{Text: "Licenses"}, now)
 		},
-		func(js *jobState) { js.silent = now.Add(-time.Minute) },
+		func(js *jobState) { js.mail.silent = now.Add(-time.Minute) },
 	} {
 		add(slurm.JobID(i+1), slurm.Pending, change)
 	}
-	add(6, slurm.Running, func(js *jobState) { js.gauged = gauged{idle: 0.8, at: speed.Shape{GPUs: 2, Nodes: 1}} })
-	add(7, slurm.Failed, func(js *jobState) { js.rec.Speaks, js.slurm.ExitSignal, js.rec.Tag.Spec.Again = true, 9, true })
+	add(6, slurm.Running, func(js *jobState) { js.learnt.gauged = gauged{idle: 0.8, at: speed.Shape{GPUs: 2, Nodes: 1}} })
+	add(7, slurm.Failed, func(js *jobState) { js.rec.Speaks, js.shown.slurm.ExitSignal, js.rec.Tag.Spec.Again = true, 9, true })
 	e.keep(e.modelOf(e.byID[6].rec), speed.Sample{Shape: speed.Shape{GPUs: 2, Nodes: 1}, Seconds: 10, Units: 1, At: now, Kind: "red"})
 	ordinary := slurm.Job{ID: 99, UID: 8, State: slurm.Running, GPUs: 1, Nodes: []string{"g1"}, Partition: "gpu", TimeLeft: time.Hour}
 	v.jobs = append(v.jobs, ordinary, slurm.Job{ID: 98, UID: 8, State: slurm.Pending, GPUs: 2, Partition: "gpu", Constraint: "fast"})
@@ -189,7 +189,7 @@ func TestASnapshotChangesNothing(t *testing.T) {
 	if third, again := e.snapshot(v, now); !reflect.DeepEqual(second, third) || len(doubted) != 1 || len(again) != 0 {
 		t.Errorf("after it was noted a snapshot is\n%+v\nand was\n%+v; %d and %d curves were made", third, second, len(doubted), len(again))
 	}
-	if e.byID[1].problem["constraint"] == "" || e.byID[2].blocked.Code != elastic.Depends || e.byID[3].rec.Tag.Spec.Array.Open || len(first.Due) == 0 || len(first.Tenants) == 0 || len(first.Caps) == 0 {
+	if e.byID[1].tells.problem["constraint"] == "" || e.byID[2].placing.blocked.Code != elastic.Depends || e.byID[3].rec.Tag.Spec.Array.Open || len(first.Due) == 0 || len(first.Tenants) == 0 || len(first.Caps) == 0 {
 		t.Errorf("something is missing in %+v", first)
 	}
 }
