@@ -53,7 +53,8 @@ var may = map[string][]string{
 	"slurm/lab/labtest":           {"slurm", "slurm/lab"},
 	"slurm/conform":               {"nodes", "slurm", "slurm/fake", "slurm/lab", "slurm/lab/labtest", "slurm/command"},
 	"elastic/policy":              {"elastic", "elastic/solve/anneal", "elastic/learn/bandit", "elastic/solve/costate", "elastic/solve/deadline", "elastic/solve/joint", "elastic/solve/knapsack", "elastic/learn/length", "elastic/reason", "elastic/learn/speed", "elastic/solve/welfare", "nodes"},
-	"elastic/engine":              {"elastic", "elastic/learn/length", "elastic/policy", "elastic/learn/predict", "elastic/reason", "elastic/say", "elastic/learn/speed", "nodes", "checkpoint", "slurm"},
+	"elastic/engine/eligible":     {"elastic", "elastic/reason", "nodes", "slurm"},
+	"elastic/engine":              {"elastic", "elastic/engine/eligible", "elastic/learn/length", "elastic/policy", "elastic/learn/predict", "elastic/reason", "elastic/say", "elastic/learn/speed", "nodes", "checkpoint", "slurm"},
 	"elastic/store":               {"elastic", "elastic/engine", "elastic/reason", "elastic/learn/speed", "nodes"},
 	"elastic/store/contract":      {"checkpoint", "elastic", "elastic/engine", "elastic/reason", "elastic/learn/speed", "nodes"},
 	"elastic/offcycle":            {"checkpoint", "elastic/engine", "elastic/learn/speed", "slurm"},
@@ -83,7 +84,7 @@ var may = map[string][]string{
 
 // pure lists the rooms that import the standard library only.
 var pure = map[string]string{
-	"slurm": "", "elastic/audit": "", "nodes": "", "elastic": "", "elastic/solve/knapsack": "", "elastic/learn/length": "", "elastic/reason": "", "elastic/say": "", "elastic/policy": "", "elastic/engine": "", "elastic/learn/speed": "",
+	"slurm": "", "elastic/audit": "", "nodes": "", "elastic": "", "elastic/solve/knapsack": "", "elastic/learn/length": "", "elastic/reason": "", "elastic/say": "", "elastic/policy": "", "elastic/engine": "", "elastic/engine/eligible": "", "elastic/learn/speed": "",
 	"elastic/control/munge": "",
 	"checkpoint":            "golang.org/x/sys/",
 }

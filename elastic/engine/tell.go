@@ -21,11 +21,11 @@ func takenUp(in elastic.Intent) string {
 // tellRun tells, once a run, what it began from: the runner's word, which knows
 // best what was valid.
 func (e *Engine) tellRun(js *jobState, now time.Time) {
-	word := js.runner.word
-	if !js.runner.ok || word.FirstLine.IsZero() || word.FirstLine.Equal(js.begun) {
+	word := js.mail.runner.word
+	if !js.mail.runner.ok || word.FirstLine.IsZero() || word.FirstLine.Equal(js.mail.begun) {
 		return
 	}
-	js.begun = word.FirstLine
+	js.mail.begun = word.FirstLine
 	from := "nothing"
 	if word.Resumed != "" {
 		from = "checkpoint " + word.Resumed

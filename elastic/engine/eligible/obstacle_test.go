@@ -1,4 +1,4 @@
-package engine
+package eligible
 
 import (
 	"testing"
@@ -24,7 +24,7 @@ func TestHolders(t *testing.T) {
 	for reason, want := range map[string][]slurm.JobID{
 		"Licenses": {1, 6}, "AssocGrpJobsLimit": {3, 4}, "QOSMaxJobsPerUserLimit": {4}, "MaxJobsPerAccount": {3, 4}, "InvalidQOS": nil, "PartitionDown": nil,
 	} {
-		got := holders(jobs, mine, reason)
+		got := Holders(jobs, mine, reason)
 		if len(got) != len(want) {
 			t.Errorf("%s: %v, want %v", reason, got, want)
 			continue
@@ -57,14 +57,14 @@ func TestObstructed(t *testing.T) {
 		"the other is resized":                 {time.Second, slurm.Job{ID: 1, State: slurm.Pending}, true, true},
 		"its time comes, the other is resized": {time.Minute, slurm.Job{ID: 1, State: slurm.Pending}, true, true},
 	} {
-		e := New(Config{})
+		l := &Look{}
 		if tc.moves {
-			e.open = []elastic.Intent{{Job: 1, Kind: elastic.Resize}}
+			l.Open = []elastic.Intent{{Job: 1, Kind: elastic.Resize}}
 		}
-		js := &jobState{holders: []slurm.JobID{1}}
-		js.refused.Idle = true
-		js.refused.Obstacle = js.refused.Obstacle.AndNoNodes(nil, reason.SlurmSaid{Text: "Licenses"}, noon)
-		b := e.obstructed(js, byNumber([]slurm.Job{tc.holder}), noon.Add(tc.after))
+		own := Job{Holders: []slurm.JobID{1}}
+		own.Refused.Idle = true
+		own.Refused.Obstacle = own.Refused.Obstacle.AndNoNodes(nil, reason.SlurmSaid{Text: "Licenses"}, noon)
+		b := l.obstructed(own, byNumber([]slurm.Job{tc.holder}), noon.Add(tc.after))
 		if waits := b.Code == elastic.Obstructed; waits != tc.waits || waits && (b.On != "Licenses" || b.Times != 1 || !b.Since.Equal(noon)) {
 			t.Errorf("%s: %+v", name, b)
 		}

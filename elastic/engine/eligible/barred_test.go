@@ -1,4 +1,4 @@
-package engine
+package eligible
 
 import (
 	"testing"
@@ -9,7 +9,7 @@ import (
 
 // Whose hold it is that Slurm shows as an administrator's.
 func TestBarred(t *testing.T) {
-	admin := slurm.Job{State: slurm.Pending, Held: true, Reason: heldByAdmin}
+	admin := slurm.Job{State: slurm.Pending, Held: true, Reason: HeldByAdmin}
 	failed, freed := admin, admin
 	failed.Dependency = "afterok:1(failed)"
 	freed.Reason = "JobHeldUser"
@@ -24,12 +24,12 @@ func TestBarred(t *testing.T) {
 		"gone before Slurm was seen to hold": {false, true, admin, true},
 		"released and held by its user":      {true, false, freed, false},
 	} {
-		js := &jobState{slurm: tc.job, rec: JobRecord{Barred: tc.was}}
+		known := elastic.Block("")
 		if tc.knew {
-			js.blocked.Code = elastic.NeverDepends
+			known = elastic.NeverDepends
 		}
-		if js.barred(); js.rec.Barred != tc.want || js.dirty != (tc.was != tc.want) {
-			t.Errorf("%s: %t", name, js.rec.Barred)
+		if got := Barred(tc.job, tc.was, known); got != tc.want {
+			t.Errorf("%s: %t", name, got)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package engine
+package eligible
 
 import (
 	"slices"
@@ -12,9 +12,9 @@ import (
 // each of its nodes is a partition of its own to sluice's jobs, as in "lab@lab3", which
 // exists in a snapshot only.
 
-// edges gives jobs the nodes of edge pools one by one, behind their other partitions.
-func (e *Engine) edges(s *elastic.Snapshot) {
-	if len(e.cfg.Edge) == 0 {
+// Edges gives jobs the nodes of edge pools one by one, behind their other partitions.
+func (l *Look) Edges(s *elastic.Snapshot) {
+	if len(l.Edge) == 0 {
 		return
 	}
 	s.Edges = map[string]bool{}
@@ -23,7 +23,7 @@ func (e *Engine) edges(s *elastic.Snapshot) {
 		j := &s.Jobs[i]
 		list, known := made[j.Partition]
 		if !known {
-			list = e.single(s, j.Partition)
+			list = l.single(s, j.Partition)
 			made[j.Partition] = list
 		}
 		j.Partition = list
@@ -31,10 +31,10 @@ func (e *Engine) edges(s *elastic.Snapshot) {
 }
 
 // single makes a partition of every node of the edge pools in a list.
-func (e *Engine) single(s *elastic.Snapshot, list string) string {
+func (l *Look) single(s *elastic.Snapshot, list string) string {
 	var main, edge []string
 	for p := range strings.SplitSeq(list, ",") {
-		if name, _, _ := strings.Cut(p, "@"); !e.cfg.Edge[name] {
+		if name, _, _ := strings.Cut(p, "@"); !l.Edge[name] {
 			main = append(main, p)
 			continue
 		}
@@ -57,12 +57,12 @@ func (e *Engine) single(s *elastic.Snapshot, list string) string {
 	return strings.Join(append(main, edge...), ",")
 }
 
-// partitionsOf is which partitions the job may be in: while it runs Slurm names the one it
+// PartitionsOf is which partitions the job may be in: while it runs Slurm names the one it
 // is in, and after that all again, that one first; so what is known of it stands as long as
 // it is no other. The one that sluice told Slurm, for a run on nodes of it, stands for all
 // that are known. These come from Slurm and not from the comment, where a user could name
 // a partition that is closed to him.
-func partitionsOf(known, told string, sj slurm.Job) string {
+func PartitionsOf(known, told string, sj slurm.Job) string {
 	if told != "" && sj.Partition == told && slices.Contains(strings.Split(known, ","), told) {
 		return known
 	}
@@ -77,19 +77,19 @@ func partitionsOf(known, told string, sj slurm.Job) string {
 	return sj.Partition
 }
 
-// openTo is the job in those of its partitions that would start it again, and in the one
+// OpenTo is the job in those of its partitions that would start it again, and in the one
 // where it runs; in all of them where none would.
-func (e *Engine) openTo(js *jobState) slurm.Job {
-	sj := js.slurm
-	sj.Partition = js.rec.Partition
-	if !strings.Contains(sj.Partition, ",") || !e.limits.known {
+func (s Site) OpenTo(sj slurm.Job, partitions string) slurm.Job {
+	in := sj.Partition
+	sj.Partition = partitions
+	if !strings.Contains(partitions, ",") || !s.Known {
 		return sj
 	}
-	anyTime := slices.ContainsFunc(e.limits.QOS, func(q slurm.QOS) bool { return q.Name == sj.QOS && q.AnyTime })
+	anyTime := slices.ContainsFunc(s.QOS, func(q slurm.QOS) bool { return q.Name == sj.QOS && q.AnyTime })
 	var open []string
-	for name := range strings.SplitSeq(sj.Partition, ",") {
-		p, known := e.partition(name)
-		runs := js.slurm.State != slurm.Pending && js.slurm.Partition == name
+	for name := range strings.SplitSeq(partitions, ",") {
+		p, known := s.Partition(name)
+		runs := sj.State != slurm.Pending && in == name
 		if runs || !known || closed(p, sj, anyTime) == "" {
 			open = append(open, name)
 		}
@@ -100,45 +100,35 @@ func (e *Engine) openTo(js *jobState) slurm.Job {
 	return sj
 }
 
-// partition is what the site's limits say of a partition; known is false where they do not.
-func (e *Engine) partition(name string) (p slurm.Partition, known bool) {
-	at := slices.IndexFunc(e.limits.Partitions, func(p slurm.Partition) bool { return p.Name == name })
-	if at < 0 {
-		return p, false
-	}
-	return e.limits.Partitions[at], true
-}
-
-// within is what of its several partitions Slurm is told for a job's run on named nodes: one
+// Within is what of its several partitions Slurm is told for a job's run on named nodes: one
 // that has them all, and that one alone, for else only Slurm's backfill would start the job
 // there. As with Slurm it is of the highest PriorityTier, and among equals the first. Slurm
 // may refuse the job there for what sluice cannot read (AllowGroups): with each try that came
-// to nothing the next one has its turn, after the last all of them together. one is what to
-// write, "" nothing; told is not empty where it is not all of them, which then stand in the
-// record alone.
-func (e *Engine) within(js *jobState, names []string) (one, told string) {
-	all := js.rec.Partition
+// to nothing the next one has its turn, after the last all of them together; fell is how many
+// did. one is what to write, "" nothing; told is not empty where it is not all of them, which
+// then stand in the record alone.
+func (s Site) Within(sj *slurm.Job, all string, names []string, fell int, inventory []slurm.Node) (one, told string) {
 	if !strings.Contains(all, ",") {
 		return "", ""
 	}
 	var have []string
 	if len(names) > 0 {
-		have = slices.DeleteFunc(strings.Split(e.openTo(js).Partition, ","), func(p string) bool { return !e.hasAll(p, names) })
+		have = slices.DeleteFunc(strings.Split(s.OpenTo(*sj, all).Partition, ","), func(p string) bool { return !hasAll(inventory, p, names) })
 	}
 	slices.SortStableFunc(have, func(a, b string) int {
-		above, _ := e.partition(a)
-		below, _ := e.partition(b)
+		above, _ := s.Partition(a)
+		below, _ := s.Partition(b)
 		return below.Tier - above.Tier
 	})
-	if turn := js.fell % (len(have) + 1); turn < len(have) {
+	if turn := fell % (len(have) + 1); turn < len(have) {
 		return have[turn], have[turn]
 	}
 	return all, ""
 }
 
 // hasAll reports whether all those nodes are in the partition.
-func (e *Engine) hasAll(partition string, names []string) bool {
+func hasAll(inventory []slurm.Node, partition string, names []string) bool {
 	return !slices.ContainsFunc(names, func(name string) bool {
-		return !slices.ContainsFunc(e.seen.nodes, func(n slurm.Node) bool { return n.Name == name && slices.Contains(n.Partitions, partition) })
+		return !slices.ContainsFunc(inventory, func(n slurm.Node) bool { return n.Name == name && slices.Contains(n.Partitions, partition) })
 	})
 }

@@ -1,4 +1,4 @@
-package engine
+package eligible
 
 import (
 	"fmt"
@@ -13,15 +13,14 @@ import (
 
 // capBook gathers the limits that concern sluice's jobs, by what sets them.
 type capBook struct {
-	*limitsIndex
-	edge    map[string]bool         // partitions that are edge pools
+	*index
 	caps    map[string]*elastic.Cap // those of a group, and of each alone
 	found   []string                // their keys, in the order they were met
 	unknown map[elastic.JobID]bool  // jobs whose association was not in the answer
 }
 
-func newCapBook(x *limitsIndex) *capBook {
-	return &capBook{limitsIndex: x, caps: map[string]*elastic.Cap{}, unknown: map[elastic.JobID]bool{}}
+func newCapBook(x *index) *capBook {
+	return &capBook{index: x, caps: map[string]*elastic.Cap{}, unknown: map[elastic.JobID]bool{}}
 }
 
 // rule is one limit that holds for a job.

@@ -1,4 +1,4 @@
-package engine
+package eligible
 
 import (
 	"cmp"
@@ -7,7 +7,6 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/reason"
-	"github.com/sluice-hpc/sluice/elastic/say"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
@@ -17,30 +16,43 @@ import (
 // accepts, as "gpu@gpu[1-2]". One with alternatives in its constraint is told one for
 // each, for all nodes of a job are of one partition, and of one alternative.
 
-// choose gives jobs that choose among their partitions' nodes those that they accept, and
+// Choose gives jobs that choose among their partitions' nodes those that they accept, and
 // has ordinary jobs wait for such alone.
-func (e *Engine) choose(s *elastic.Snapshot, v view) {
-	c := newChooser(s, v.nodes)
+func (l *Look) Choose(s *elastic.Snapshot) {
+	c := newChooser(s, l.Nodes)
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
-		js := e.byID[j.ID]
-		if js == nil {
+		own, known := l.Own[j.ID]
+		if !known {
 			continue
 		}
-		delete(js.problem, "constraint")
-		w := e.wishOf(js.slurm)
-		if w.types = strings.Join(js.rec.Tag.Spec.Types, ","); !w.none() {
+		w := l.Site.wishOf(own.Slurm)
+		if w.types = strings.Join(own.Types, ","); !w.none() {
 			got := c.chosen(w, j.Partition)
-			if got.bad != nil {
-				js.problem["constraint"] = say.Reason(got.why, s.Now)
-			}
 			j.Partition, j.Kept = got.partitions, got.why
 		}
 		c.shun(j)
 	}
+	l.chooseOrdinary(s, c)
+}
+
+// Unreadable is why a job's constraint cannot be read, for its user; nil = it can.
+func Unreadable(constraint string) reason.Reason {
+	if constraint == "" {
+		return nil
+	}
+	if _, err := slurm.ParseConstraint(constraint); err != nil {
+		return reason.BadConstraint{Error: err.Error()}
+	}
+	return nil
+}
+
+// chooseOrdinary does so for what ordinary jobs wait for.
+func (l *Look) chooseOrdinary(s *elastic.Snapshot, c *chooser) {
 	ordinary := map[elastic.JobID]wish{}
-	for _, sj := range v.jobs {
-		w := e.wishOf(sj)
+	for i := range l.Jobs {
+		sj := &l.Jobs[i]
+		w := l.Site.wishOf(sj)
 		if w.types = sj.GPUType; !w.none() && sj.State == slurm.Pending {
 			ordinary[elastic.JobID(sj.ID)] = w
 		}
@@ -64,10 +76,10 @@ type wish struct {
 
 func (w wish) none() bool { return w == wish{} }
 
-func (e *Engine) wishOf(sj slurm.Job) wish {
+func (s Site) wishOf(sj *slurm.Job) wish {
 	excluded := sj.ExcNodes
 	if len(excluded) == 0 {
-		excluded = e.limits.Excluded[sj.ID]
+		excluded = s.Excluded[sj.ID]
 	}
 	return wish{constraint: sj.Constraint, excluded: strings.Join(excluded, ",")}
 }
@@ -242,15 +254,4 @@ func (w wish) leaves(open []string, mixed string, err error) reason.Reason {
 		why.Excluded = slurm.Compress(strings.Split(w.excluded, ","))
 	}
 	return why
-}
-
-// asPartitioned is the partitions' names as Slurm has them.
-func asPartitioned(partitions string) string {
-	var names []string
-	for _, p := range strings.Split(partitions, ",") {
-		if p, _, _ = strings.Cut(p, "@"); !slices.Contains(names, p) {
-			names = append(names, p)
-		}
-	}
-	return strings.Join(names, ",")
 }

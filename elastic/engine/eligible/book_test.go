@@ -1,4 +1,4 @@
-package engine
+package eligible
 
 import (
 	"fmt"
@@ -68,7 +68,7 @@ func TestWhichLimitsHoldForAJob(t *testing.T) {
 			sj := runs(1, tc.user, tc.account, tc.qos, 1)
 			sj.Partition = tc.partition
 			var got []string
-			for _, r := range newCapBook(indexed(siteLimits())).rules(sj) {
+			for _, r := range newCapBook(indexed(siteLimits(), nil)).rules(sj) {
 				if r.exempt {
 					r.name = "(" + r.name + ")"
 				}
@@ -84,7 +84,7 @@ func TestWhichLimitsHoldForAJob(t *testing.T) {
 // What ordinary jobs of the group have counts, and what a job has that the limit does
 // not bind, for Slurm counts both.
 func TestWhoUsesALimit(t *testing.T) {
-	b := newCapBook(indexed(siteLimits()))
+	b := newCapBook(indexed(siteLimits(), nil))
 	mine := []slurm.Job{runs(1, "alice", "theory", "normal", 2), runs(2, "alice", "theory", "big", 3)}
 	for _, sj := range mine {
 		b.concern(sj)

@@ -1,6 +1,7 @@
-package engine
+package eligible
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -22,8 +23,8 @@ func TestEdges(t *testing.T) {
 		s := elastic.Snapshot{Jobs: []elastic.Job{{ID: 1, Partition: list}}, Nodes: []nodes.Node{
 			node("g1", 4, "gpu"), node("l1", 2, "lab"), node("l2", 2, "lab", "lab@-maint"), node("l3", 0, "lab"),
 		}}
-		e := &Engine{cfg: Config{Edge: map[string]bool{"lab": true, "empty": true}}}
-		e.edges(&s)
+		l := &Look{Edge: map[string]bool{"lab": true, "empty": true}}
+		l.Edges(&s)
 		if got := s.Jobs[0].Partition; got != want {
 			t.Errorf("%s becomes %s, want %s", list, got, want)
 		}
@@ -38,7 +39,7 @@ func TestEdges(t *testing.T) {
 				t.Errorf("%s has %d nodes", name, in)
 			}
 		}
-		for _, n := range asSlurmHasThem(s.Nodes) {
+		for _, n := range NodesAsInSlurm(s.Nodes) {
 			if len(n.Partitions) != 1 {
 				t.Errorf("people see %s in %v", n.Name, n.Partitions)
 			}
@@ -66,7 +67,7 @@ func TestPartitionsOf(t *testing.T) {
 		{"gpu,lab", "big", "big", slurm.Pending, "big"}, // a comment gives no partition
 		{"", "lab", "lab", slurm.Pending, "lab"},        // nothing is on record
 	} {
-		if got := partitionsOf(c.known, c.told, slurm.Job{Partition: c.now, State: c.state}); got != c.want {
+		if got := PartitionsOf(c.known, c.told, slurm.Job{Partition: c.now, State: c.state}); got != c.want {
 			t.Errorf("known as %s, %s in %s: %s, want %s", c.known, c.state, c.now, got, c.want)
 		}
 	}
@@ -87,18 +88,44 @@ func TestOpenTo(t *testing.T) {
 		{[]string{"lab"}, slurm.Running, "gpu", "gpu"},
 		{[]string{"gpu", "lab"}, slurm.Pending, "gpu,lab", "gpu,lab"},
 	} {
-		e := &Engine{}
-		e.limits.known = true
+		var l slurm.Limits
 		for _, name := range []string{"gpu", "lab"} {
 			p := slurm.Partition{Name: name, Up: true}
 			for _, s := range c.shut {
 				p.Up = p.Up && s != name
 			}
-			e.limits.Partitions = append(e.limits.Partitions, p)
+			l.Partitions = append(l.Partitions, p)
 		}
-		js := &jobState{rec: JobRecord{Partition: "gpu,lab"}, slurm: slurm.Job{State: c.state, Partition: c.in, TimeLimit: time.Hour}}
-		if got := e.openTo(js).Partition; got != c.want {
+		sj := slurm.Job{State: c.state, Partition: c.in, TimeLimit: time.Hour}
+		if got := Read(l, nil).OpenTo(sj, "gpu,lab").Partition; got != c.want {
 			t.Errorf("%v shut, %s in %s: %s, want %s", c.shut, c.state, c.in, got, c.want)
+		}
+	}
+}
+
+// TestWithin: a run on named nodes is told the one partition of the highest tier that has them
+// all and would start it; after a try that came to nothing the next one, then all of them.
+func TestWithin(t *testing.T) {
+	inventory := []slurm.Node{{Name: "g1", Partitions: []string{"gpu", "all"}}, {Name: "l1", Partitions: []string{"lab", "all"}}}
+	site := Read(slurm.Limits{Partitions: []slurm.Partition{{Name: "gpu", Up: true, Tier: 1}, {Name: "lab", Up: true}, {Name: "all", Up: true, Tier: 2}, {Name: "shut"}}}, nil)
+	for _, c := range []struct {
+		partitions, nodes string
+		fell              int
+		one, told         string
+	}{
+		{"gpu", "g1", 0, "", ""}, // there is nothing to choose
+		{"gpu,all", "g1", 0, "all", "all"},
+		{"gpu,all", "g1", 1, "gpu", "gpu"},
+		{"gpu,all", "g1", 2, "gpu,all", ""},
+		{"gpu,all", "g1", 3, "all", "all"},
+		{"gpu,all,lab", "g1 l1", 0, "all", "all"},
+		{"gpu,lab", "g1 l1", 0, "gpu,lab", ""}, // no partition has both
+		{"gpu,shut", "g1", 0, "gpu", "gpu"},
+		{"gpu,lab", "", 0, "gpu,lab", ""}, // any nodes
+	} {
+		one, told := site.Within(&slurm.Job{State: slurm.Pending, Partition: c.partitions}, c.partitions, strings.Fields(c.nodes), c.fell, inventory)
+		if one != c.one || told != c.told {
+			t.Errorf("%+v: %q, %q", c, one, told)
 		}
 	}
 }

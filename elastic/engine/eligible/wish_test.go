@@ -1,4 +1,4 @@
-package engine
+package eligible
 
 import (
 	"fmt"
@@ -77,13 +77,16 @@ func TestWhatAWishLeaves(t *testing.T) {
 		if left != tc.want || say.Reason(got.why, time.Time{}) != tc.why || (got.bad != nil) != strings.Contains(tc.constraint, "*") {
 			t.Errorf("%+v in %s: %s has %q, %q; want %q, %q", w, tc.partitions, got.partitions, left, say.Reason(got.why, time.Time{}), tc.want, tc.why)
 		}
+		if bad := Unreadable(tc.constraint); (bad != nil) != (got.bad != nil) || bad != nil && !reflect.DeepEqual(bad, got.why) {
+			t.Errorf("the user is told %v, where the job waits for %v", bad, got.why)
+		}
 		if again := c.chosen(w, tc.partitions); !reflect.DeepEqual(again, got) {
 			t.Errorf("asked again: %+v, then %+v", got, again)
 		}
 		if back := asPartitioned(got.partitions); left != "" && !strings.Contains(","+tc.partitions+",", ","+back+",") && back != tc.partitions {
 			t.Errorf("%s is shown as %s", got.partitions, back)
 		}
-		for _, n := range asSlurmHasThem(s.Nodes) {
+		for _, n := range NodesAsInSlurm(s.Nodes) {
 			if !slices.Equal(n.Partitions, []string{"gpu"}) && !slices.Equal(n.Partitions, []string{"all", "gpu"}) {
 				t.Errorf("people see %v", n.Partitions)
 			}
@@ -108,47 +111,36 @@ func TestWishesAndReservations(t *testing.T) {
 	}
 }
 
-// choose tells every job and every demand its own, from what Slurm said of both.
+// TestChoose: every job and every demand is told its own, from what Slurm said of both.
 func TestChoose(t *testing.T) {
 	s, inventory := featured("fast", "slow")
-	e := &Engine{byID: map[elastic.JobID]*jobState{}}
-	e.limits.Excluded = map[slurm.JobID][]string{3: {"n1"}}
-	v := view{nodes: inventory}
+	l := &Look{Nodes: inventory, Own: map[elastic.JobID]Job{}, Site: Read(slurm.Limits{Excluded: map[slurm.JobID][]string{3: {"n1"}}}, nil)}
 	for id, constraint := range []string{1: "fast", 2: "fast*2", 3: ""} {
 		if id == 0 {
 			continue
 		}
-		js := &jobState{problem: map[string]string{}, slurm: slurm.Job{ID: slurm.JobID(id), Constraint: constraint, Partition: "gpu"}}
-		e.byID[elastic.JobID(id)] = js
+		l.Own[elastic.JobID(id)] = Job{Slurm: &slurm.Job{ID: slurm.JobID(id), Constraint: constraint, Partition: "gpu"}}
 		s.Jobs = append(s.Jobs, elastic.Job{ID: elastic.JobID(id), Partition: "gpu"})
 	}
 	for id, constraint := range map[slurm.JobID]string{8: "slow", 9: "slow*2"} {
-		v.jobs = append(v.jobs, slurm.Job{ID: id, State: slurm.Pending, Constraint: constraint})
+		l.Jobs = append(l.Jobs, slurm.Job{ID: id, State: slurm.Pending, Constraint: constraint})
 		s.Demands = append(s.Demands, elastic.Demand{ID: elastic.JobID(id), Partition: "gpu"})
 	}
-	e.choose(&s, v)
+	l.Choose(&s)
 	for i, want := range []string{"n1", "", "n2"} {
 		if got := inEach(s, s.Jobs[i].Partition); got != want || s.Jobs[i].Kept == nil {
 			t.Errorf("job %d: %q, want %q (%s)", i+1, got, want, reason.String(s.Jobs[i].Kept))
 		}
-	}
-	if p := e.byID[2].problem["constraint"]; p == "" || e.byID[1].problem["constraint"] != "" {
-		t.Errorf("the user is told %q", p)
 	}
 	for _, d := range s.Demands {
 		if want := map[elastic.JobID]string{8: "n2", 9: "n1 n2"}[d.ID]; inEach(s, d.Partition) != want {
 			t.Errorf("%+v waits for %q", d, inEach(s, d.Partition))
 		}
 	}
-	for _, d := range demandsAsSlurmHasThem(s.Demands) {
+	for _, d := range DemandsAsInSlurm(s.Demands) {
 		if d.Partition != "gpu" {
 			t.Errorf("people see %+v", d)
 		}
-	}
-	e.byID[2].slurm.Constraint = "slow"
-	e.choose(&s, v)
-	if len(e.byID[2].problem) != 0 {
-		t.Errorf("still said: %v", e.byID[2].problem)
 	}
 }
 

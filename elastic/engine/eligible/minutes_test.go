@@ -1,4 +1,4 @@
-package engine
+package eligible
 
 import (
 	"fmt"
@@ -62,7 +62,7 @@ func TestLimitsOnMemoryAndMinutes(t *testing.T) {
 			l := minutesSite()
 			l.Safe = tc.safe
 			var got []string
-			for _, r := range newCapBook(indexed(l)).rules(sj) {
+			for _, r := range newCapBook(indexed(l, nil)).rules(sj) {
 				if !r.exempt {
 					got = append(got, r.name)
 				}
@@ -79,7 +79,7 @@ func TestLimitsOnMemoryAndMinutes(t *testing.T) {
 func TestWhoUsesMemoryAndMinutes(t *testing.T) {
 	l := minutesSite()
 	l.Safe = true
-	b := newCapBook(indexed(l))
+	b := newCapBook(indexed(l, nil))
 	mine := runs(1, "alice", "theory", "normal", 2)
 	b.concern(mine)
 	other := runs(2, "carol", "theory", "normal", 3)
@@ -118,7 +118,7 @@ func TestCPUsOfAPartitionOnANode(t *testing.T) {
 		{Name: "n4", CPUs: 64, Partitions: []string{"gpu"}},
 		{Name: "n5", CPUs: 64, CPUsUsed: 12, Partitions: []string{"small"}}, // the limit was lowered
 	}
-	perNode(minutesSite(), list)
+	PerNode(minutesSite(), list)
 	var got []int
 	for _, n := range list {
 		got = append(got, n.CPUs)

@@ -1,4 +1,4 @@
-package engine
+package eligible
 
 import (
 	"slices"
@@ -8,32 +8,31 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// caps are the limits that decisions know: what Slurm refused single jobs lately, the %N of
-// job arrays, and the site's own.
-func (e *Engine) caps(v view, s *elastic.Snapshot) []elastic.Cap {
-	return slices.Concat(e.refusedCaps(s), elastic.ArrayCaps(s), e.siteCaps(v, s))
+// Caps are the limits that decisions know: what Slurm refused single jobs lately, the %N of
+// job arrays, and the site's own. It notes in each job what it was refused.
+func (l *Look) Caps(s *elastic.Snapshot) []elastic.Cap {
+	return slices.Concat(l.refused(s), elastic.ArrayCaps(s), l.site(s))
 }
 
-// siteCaps turns the site's limits into what decisions know: each limit with the jobs of
+// site turns the site's limits into what decisions know: each limit with the jobs of
 // sluice it concerns and what ordinary jobs of the same group have of it. Where no
 // limit could be read yet, jobs keep what they have and start on their minimum, which
 // their users were allowed.
-func (e *Engine) siteCaps(v view, s *elastic.Snapshot) []elastic.Cap {
-	if e.cfg.Limiter == nil {
+func (l *Look) site(s *elastic.Snapshot) []elastic.Cap {
+	if !l.Limited {
 		return nil
 	}
-	if !e.limits.known {
+	if !l.Site.Known {
 		return unread(s.Jobs, nil)
 	}
-	b := newCapBook(e.limits.sorted())
-	b.edge = e.cfg.Edge
-	for _, sj := range v.jobs {
-		if js := e.byID[elastic.JobID(sj.ID)]; js != nil && js.seen && !js.disown && js.rec.Ended.IsZero() {
-			b.concern(e.openTo(js))
+	b := newCapBook(l.Site.sorted)
+	for _, sj := range l.Jobs {
+		if own := l.Own[elastic.JobID(sj.ID)]; own.Counts {
+			b.concern(l.Site.OpenTo(*own.Slurm, own.Partitions))
 		}
 	}
-	for _, sj := range v.jobs {
-		if onNodes(sj) && !sj.Completing {
+	for _, sj := range l.Jobs {
+		if sj.OnNodes() && !sj.Completing {
 			b.count(sj)
 		}
 	}
@@ -55,11 +54,11 @@ func unread(jobs []elastic.Job, named map[elastic.JobID]bool) []elastic.Cap {
 	return out
 }
 
-// perNode leaves the nodes no more CPUs than their partition may have on one
+// PerNode leaves the nodes no more CPUs than their partition may have on one
 // (MaxCPUsPerNode), so that no place is chosen there that others of it have filled. Of a
 // node in several partitions nothing tells whose its CPUs are: there a job alone is kept
 // within the limit, and it may have to wait.
-func perNode(l slurm.Limits, list []nodes.Node) {
+func PerNode(l slurm.Limits, list []nodes.Node) {
 	most := map[string]int{}
 	for _, p := range l.Partitions {
 		most[p.Name] = p.CPUsPerNode
@@ -71,9 +70,9 @@ func perNode(l slurm.Limits, list []nodes.Node) {
 	}
 }
 
-// spread tells each job on how many nodes it may be, so that places are looked for on
+// Spread tells each job on how many nodes it may be, so that places are looked for on
 // no more.
-func spread(s *elastic.Snapshot) {
+func Spread(s *elastic.Snapshot) {
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
 		for k := range s.Caps {

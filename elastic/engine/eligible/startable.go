@@ -1,4 +1,4 @@
-package engine
+package eligible
 
 import (
 	"cmp"
@@ -17,38 +17,50 @@ import (
 // begin time that lies further ahead is its user's.
 const requeueDelay = 10 * time.Minute
 
-// dependPeriod is the longest time between two looks while a job waits for others to end.
-const dependPeriod = 10 * time.Second
-
-// bar notes what keeps held jobs from starting however many GPUs are free.
-func (e *Engine) bar(s *elastic.Snapshot, v view) {
-	e.closeArrays()
-	e.barAt(s, v.jobs)
+// Bar notes in each held job what keeps it from starting however many GPUs are free.
+func (l *Look) Bar(s *elastic.Snapshot) {
+	listed, first, ahead := byNumber(l.Jobs), byName(l.Jobs), l.clockBefore()
 	for i := range s.Jobs {
-		if js := e.byID[s.Jobs[i].ID]; js != nil {
-			js.blocked = s.Jobs[i].Blocked
+		j := &s.Jobs[i]
+		own, known := l.Own[j.ID]
+		if !known {
+			continue
+		}
+		j.Blocked = elastic.Blocked{}
+		if j.Phase == elastic.Held {
+			j.Blocked = cmp.Or(
+				l.Arrays.awaits(j.ID, own, s.Now),
+				blockedBy(own.Slurm, own.Ran, listed, first, s.Now, ahead),
+				l.notBegun(own, s.Now),
+				unreachable(own, s.Now),
+				l.obstructed(own, listed, s.Now))
 		}
 	}
 }
 
-// barAt notes it in the snapshot alone, at its time.
-func (e *Engine) barAt(s *elastic.Snapshot, jobs []slurm.Job) {
-	listed, first, open, ahead := byNumber(jobs), byName(jobs), e.arrivalsOnce(), e.clockBefore(jobs)
-	for i := range s.Jobs {
-		js := e.byID[s.Jobs[i].ID]
-		if js == nil {
-			continue
+// clockBefore is the latest time that the clock is known to have shown: to this daemon, or
+// to Slurm when it took, started or ended a job.
+func (l *Look) clockBefore() time.Time {
+	at := l.Ahead
+	for i := range l.Jobs {
+		j := &l.Jobs[i]
+		at = later(at, j.Submit)
+		if j.State != slurm.Pending {
+			at = later(at, j.Start)
 		}
-		s.Jobs[i].Blocked = elastic.Blocked{}
-		if s.Jobs[i].Phase == elastic.Held {
-			s.Jobs[i].Blocked = cmp.Or(
-				e.awaits(js, open, s.Now),
-				blockedBy(js.slurm, !js.rec.FirstRun.IsZero(), listed, first, s.Now, ahead),
-				e.notBegun(js, s.Now),
-				unreachable(js, s.Now),
-				e.obstructed(js, listed, s.Now))
+		if j.State.Ended() {
+			at = later(at, j.End)
 		}
 	}
+	return at
+}
+
+// unreachable: its next run could not be told what it is.
+func unreachable(own Job, now time.Time) elastic.Blocked {
+	if own.Unread.IsZero() {
+		return elastic.Blocked{}
+	}
+	return elastic.Blocked{Code: elastic.Unreachable, Since: own.Unread.In(now.Location())}
 }
 
 // byNumber finds jobs by their number; it sorts them when it is first asked.
@@ -94,8 +106,8 @@ func byName(jobs []slurm.Job) func(slurm.Job) bool {
 // blockedBy says why Slurm would not start a held job now. A job that ran before may be put
 // off by its requeue, which sluice lifts. ahead is where the clock stood before it was set
 // back: what it had reached lies behind a job, whatever the clock shows now.
-func blockedBy(sj slurm.Job, ran bool, listed func(slurm.JobID) *slurm.Job, first func(slurm.Job) bool, now, ahead time.Time) elastic.Blocked {
-	if b := dependency(slurm.ParseDependency(sj.Dependency), listed, func() bool { return first(sj) }, now); b.Code != "" {
+func blockedBy(sj *slurm.Job, ran bool, listed func(slurm.JobID) *slurm.Job, first func(slurm.Job) bool, now, ahead time.Time) elastic.Blocked {
+	if b := dependency(slurm.ParseDependency(sj.Dependency), listed, func() bool { return first(*sj) }, now); b.Code != "" {
 		return b
 	}
 	if ahead.After(now.Add(requeueDelay)) && !sj.Eligible.After(ahead.Add(requeueDelay)) {
@@ -163,19 +175,16 @@ func term(t slurm.DependencyTerm, on *slurm.Job, now time.Time) (done, failed bo
 	return false, false, at
 }
 
-// heldByAdmin is Slurm's reason for a job that an administrator holds, and for one that it
+// HeldByAdmin is Slurm's reason for a job that an administrator holds, and for one that it
 // holds itself since its dependency cannot be satisfied.
-const heldByAdmin = "JobHeldAdmin"
+const HeldByAdmin = "JobHeldAdmin"
 
-// barred notes which of the two it is, for as long as the job is held so: Slurm does not lift
+// Barred reports which of the two it is, for as long as the job is held so: Slurm does not lift
 // its own hold when the dependency is taken away, and the owner may not. Sluice may have known
-// before Slurm that the dependency cannot be satisfied, and see it gone at the next look.
-func (js *jobState) barred() {
-	sj := js.slurm
-	now := sj.Held && sj.Reason == heldByAdmin && (js.rec.Barred || neverDepends(sj) || js.blocked.Code == elastic.NeverDepends)
-	if now != js.rec.Barred {
-		js.rec.Barred, js.dirty = now, true
-	}
+// before Slurm that the dependency cannot be satisfied, and see it gone at the next look. was is
+// what it was in the last look, known what kept it from starting then.
+func Barred(sj slurm.Job, was bool, known elastic.Block) bool {
+	return sj.Held && sj.Reason == HeldByAdmin && (was || neverDepends(sj) || known == elastic.NeverDepends)
 }
 
 // neverDepends: Slurm says that the job's dependency cannot be satisfied.

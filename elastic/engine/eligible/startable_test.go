@@ -1,4 +1,4 @@
-package engine
+package eligible
 
 import (
 	"slices"
@@ -55,7 +55,7 @@ func TestBlockedBy(t *testing.T) {
 		if tc.begins != 0 {
 			sj.Eligible = at(tc.begins)
 		}
-		got := blockedBy(sj, tc.ran, listed, func(slurm.Job) bool { return false }, now, time.Time{})
+		got := blockedBy(&sj, tc.ran, listed, func(slurm.Job) bool { return false }, now, time.Time{})
 		want := elastic.Blocked{Code: tc.code, On: tc.on}
 		if tc.until != 0 {
 			want.Until = at(tc.until)
@@ -84,17 +84,16 @@ func TestBeginsBeforeTheClockWasSetBack(t *testing.T) {
 		{"the clock was not set back", time.Hour, -time.Second, elastic.BeginsLater},
 	} {
 		sj := slurm.Job{ID: 9, State: slurm.Pending, Held: true, Submit: at(tc.begins - 5*time.Minute), Eligible: at(tc.begins)}
-		if got := blockedBy(sj, false, byNumber(nil), func(slurm.Job) bool { return false }, now, at(tc.ahead)); got.Code != tc.want {
+		if got := blockedBy(&sj, false, byNumber(nil), func(slurm.Job) bool { return false }, now, at(tc.ahead)); got.Code != tc.want {
 			t.Errorf("%s: %+v", tc.name, got)
 		}
 	}
-	e := New(Config{})
-	e.last.Now = at(time.Hour)
-	e.rewind(now)
-	if got := e.clockBefore([]slurm.Job{{State: slurm.Pending, Start: at(year)}}); !got.Equal(at(time.Hour)) {
+	l := &Look{Ahead: at(time.Hour), Jobs: []slurm.Job{{State: slurm.Pending, Start: at(year)}}}
+	if got := l.clockBefore(); !got.Equal(at(time.Hour)) {
 		t.Errorf("the clock was at %s: a pending job's start is a forecast", got)
 	}
-	if got := e.clockBefore([]slurm.Job{{State: slurm.Running, Start: at(year)}}); !got.Equal(at(year)) {
+	l.Jobs[0].State = slurm.Running
+	if got := l.clockBefore(); !got.Equal(at(year)) {
 		t.Errorf("the clock was at %s", got)
 	}
 }
@@ -115,7 +114,7 @@ func TestOnlyOneOfItsName(t *testing.T) {
 		if sj.Dependency == "" {
 			continue
 		}
-		starts := blockedBy(sj, false, byNumber(jobs), byName(jobs), time.Time{}, time.Time{}).Code == ""
+		starts := blockedBy(&sj, false, byNumber(jobs), byName(jobs), time.Time{}, time.Time{}).Code == ""
 		if want := slices.Contains([]slurm.JobID{1, 3, 6, 10}, sj.ID); starts != want {
 			t.Errorf("job %d starts: %t", sj.ID, starts)
 		}

@@ -1,4 +1,4 @@
-package engine
+package eligible
 
 import (
 	"slices"
@@ -17,19 +17,19 @@ import (
 // partition are told another one, which exists in a snapshot only: the partition's name
 // and what is kept from them, as in "gpu@maint".
 
-// reserve gives jobs that reservations concern the nodes that are left to them.
-func (e *Engine) reserve(s *elastic.Snapshot) {
-	l := e.limits.Limits
-	if len(l.Reservations) == 0 {
+// Reserve gives jobs that reservations concern the nodes that are left to them.
+func (l *Look) Reserve(s *elastic.Snapshot) {
+	limits := l.Site.Limits
+	if len(limits.Reservations) == 0 {
 		return
 	}
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
-		js := e.byID[j.ID]
-		if js == nil {
+		own, known := l.Own[j.ID]
+		if !known {
 			continue
 		}
-		kept := keptFrom(l, slurm.JobID(j.ID), js.slurm.TimeLimit, s.Now)
+		kept := keptFrom(limits, slurm.JobID(j.ID), own.Slurm.TimeLimit, s.Now)
 		if kept.name == "" || !kept.concerns(s, j.Partition) {
 			continue
 		}
@@ -37,7 +37,6 @@ func (e *Engine) reserve(s *elastic.Snapshot) {
 	}
 }
 
-// both joins what is said for people of two things that keep nodes from a job.
 // kept is what reservations leave a job.
 type kept struct {
 	name    string // of the reservations that concern it
