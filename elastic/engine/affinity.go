@@ -8,6 +8,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/say"
+	"github.com/sluice-hpc/sluice/nodes"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
@@ -141,7 +142,7 @@ func (c *chooser) make(w wish, partitions string) choice {
 	got := choice{partitions: strings.Join(names, ","), bad: err}
 	if got.partitions != partitions {
 		first, _, _ := strings.Cut(partitions, ",")
-		got.partitions = cmp.Or(got.partitions, first+"@") // no node is in it
+		got.partitions = cmp.Or(got.partitions, nodes.PartOf(first, "").String()) // no node is in it
 		got.why = w.leaves(slices.Compact(open), c.passedOver(w), err)
 	}
 	return got
@@ -163,7 +164,7 @@ func (c *chooser) narrow(p string, accepts func(name string, features []string) 
 		return p, in
 	}
 	// A comma would end the name of a partition.
-	partition = p + "@" + strings.ReplaceAll(slurm.Compress(in), ",", "+")
+	partition = nodes.PartOf(p, strings.ReplaceAll(slurm.Compress(in), ",", "+")).String()
 	for _, i := range at {
 		if n := &c.s.Nodes[i]; !n.In(partition) {
 			n.Partitions = append(slices.Clone(n.Partitions), partition)
@@ -248,7 +249,7 @@ func (w wish) leaves(open []string, mixed string, err error) reason.Reason {
 func asPartitioned(partitions string) string {
 	var names []string
 	for _, p := range strings.Split(partitions, ",") {
-		if p, _, _ = strings.Cut(p, "@"); !slices.Contains(names, p) {
+		if p = nodes.ParsePartition(p).Slurm; !slices.Contains(names, p) {
 			names = append(names, p)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
@@ -67,7 +66,7 @@ func demandsAsSlurmHasThem(demands []elastic.Demand) []elastic.Demand {
 func asSlurmHasThem(inventory []nodes.Node) []nodes.Node {
 	out := slices.Clone(inventory)
 	for i := range out {
-		if made := func(p string) bool { return strings.Contains(p, "@") }; slices.ContainsFunc(out[i].Partitions, made) {
+		if made := func(p string) bool { return nodes.ParsePartition(p).Virtual() }; slices.ContainsFunc(out[i].Partitions, made) {
 			out[i].Partitions = slices.DeleteFunc(slices.Clone(out[i].Partitions), made)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/elastic/policy/roles"
 	"github.com/sluice-hpc/sluice/elastic/reason"
+	"github.com/sluice-hpc/sluice/nodes"
 )
 
 // byPools has a policy that counts GPUs decide about jobs that could run in several pools:
@@ -254,8 +255,8 @@ func (p *pooling) answer() elastic.Allocation {
 		if why := reason.Cause(d.Why); why != nil && d.GPUs > 0 && p.runsElsewhere(i) {
 			d.Why = reason.MovesToPool{GPUs: d.GPUs, Because: why}
 		}
-		if name, node, _ := strings.Cut(d.Within, "@"); p.snap.Edges[d.Within] && d.GPUs > 0 {
-			d.Why = reason.Join(d.Why, reason.OnEdge{Node: node, Pool: name})
+		if pool := nodes.ParsePartition(d.Within); p.snap.Edges[d.Within] && d.GPUs > 0 {
+			d.Why = reason.Join(d.Why, reason.OnEdge{Node: pool.Part, Pool: pool.Slurm})
 		}
 		p.best[id] = d
 	}

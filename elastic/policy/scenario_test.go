@@ -107,7 +107,7 @@ func parse(text string) (p policy.Policy, s elastic.Snapshot, err error) {
 		case "node":
 			n := args.node(f[1])
 			for _, p := range n.Partitions {
-				if strings.Contains(p, "@") {
+				if nodes.ParsePartition(p).Virtual() {
 					if s.Edges == nil {
 						s.Edges = map[string]bool{}
 					}
