@@ -29,7 +29,7 @@ const backfillSlack = time.Minute
 // A started job keeps its minimum, so nothing else is safe. Predicted ends are not used.
 // It is pure.
 func backfill(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation {
-	if s.Limits.AnySplit { // a published simulator's cluster: its policies do not backfill
+	if s.Limits.AsPublished() {
 		return a
 	}
 	a = keepOvertakers(s, a)

@@ -22,7 +22,7 @@ type Policy struct {
 	// would stay at the last size tried.
 	Rigid bool
 	// Stops says that it was published for clusters on which started jobs may be stopped
-	// (Limits.Preempt) and placed at will (Limits.AnySplit): without these it is another policy.
+	// (Limits.Preempt) and placed at will (Limits.Placement): without these it is another policy.
 	Stops bool
 	// Dates says that it promises jobs their deadlines, and keeps that.
 	Dates bool

@@ -65,7 +65,7 @@ func (d Rules) Pose(p *roles.Subject, sizes []int, seconds func(k int) float64) 
 			j.Sizes, j.Rate = append(j.Sizes, n), append(j.Rate, 1/unit)
 		}
 	}
-	if until := d.Snap.RestsUntil(&p.Job); p.Now > 0 && until.After(d.Snap.Now) && !d.Snap.Limits.AnySplit {
+	if until := d.Snap.RestsUntil(&p.Job); p.Now > 0 && until.After(d.Snap.Now) && !d.Snap.Limits.AsPublished() {
 		j.Rests, j.Until = true, until.Sub(d.Snap.Now).Seconds()
 	}
 	switch {
@@ -75,7 +75,7 @@ func (d Rules) Pose(p *roles.Subject, sizes []int, seconds func(k int) float64) 
 	case p.AwaitsCheckpoint():
 		j.Until = max(j.Until, d.untilProven(p, 1/j.Rate[0])-d.Snap.Now.Sub(p.Started).Seconds())
 	}
-	if !d.Once && !d.Snap.Limits.AnySplit {
+	if !d.Once && !d.Snap.Limits.AsPublished() {
 		j.Payback = d.Snap.Limits.Payback
 	}
 	j.Keeps, j.Stays = sizes[0] > 0, !d.Snap.Limits.Preempt

@@ -253,7 +253,7 @@ func (r *round) choices(i int, d division) []int {
 // counts reports whether only the number of GPUs matters, as in the simulators of
 // published systems: any split is given, nodes are shared, and all is moved at once.
 func (r *round) counts() bool {
-	return r.snap.Limits.AnySplit && r.snap.Limits.ShareNodes && len(r.pools) == 1 && len(r.wants) == 0
+	return r.snap.Limits.AnySplit() && r.snap.Limits.AtOnce() && r.snap.Limits.ShareNodes && len(r.pools) == 1 && len(r.wants) == 0
 }
 
 // carry plans the sizes wanted, as near as the nodes can give them: who finds no

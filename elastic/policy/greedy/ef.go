@@ -25,7 +25,7 @@ func everything(q *queue, j *elastic.Job, ask nodes.Request, place nodes.Placeme
 	inventory := q.free.nodes
 	if len(q.snap.Demands) > 0 {
 		inventory = q.reserved(ask.Load(place))
-		ask.Uneven = q.snap.Limits.AnySplit // Slurm fills uneven splits with what is set aside
+		ask.Uneven = q.snap.Limits.AnySplit() // Slurm fills uneven splits with what is set aside
 	}
 	for tries := 0; tries < 2 && len(sizes) > 0; tries++ {
 		ask.GPUs, ask.Sizes = sizes[len(sizes)-1], sizes

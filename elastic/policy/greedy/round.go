@@ -66,7 +66,7 @@ func (r *round) pool(key poolKey) *pool {
 func (r *round) classify(j *job, ej *elastic.Job) {
 	*j = job{Subject: roles.Subject{Job: *ej, At: r.snap.Committed(*ej), ResizeCost: ej.Price.Total().Seconds() * float64(1+ej.Deaf)}}
 	j.Now = j.At.GPUs()
-	j.Spec.AllowUneven = ej.Spec.AllowUneven || r.snap.Limits.AnySplit
+	j.Spec.AllowUneven = ej.Spec.AllowUneven || r.snap.Limits.AnySplit()
 	j.pool = r.pool(poolKey{ej.Partition, j.Spec.AllowUneven, j.Spec.Type()})
 	j.sizes = ej.Spec.Options(j.pool.reach)
 	j.sizes = slices.DeleteFunc(j.sizes, func(n int) bool { return !j.pool.splits(n) || j.MaxNodes > 0 && j.pool.spread[n] > j.MaxNodes })

@@ -26,7 +26,7 @@ func Tiresias(s elastic.Snapshot) elastic.Allocation {
 // asked is the size its user asked for, or the largest below it that the job
 // accepts and the nodes can give; its minimum at least.
 func asked(q *queue, j *elastic.Job) int {
-	uneven := j.Spec.AllowUneven || q.snap.Limits.AnySplit
+	uneven := j.Spec.AllowUneven || q.snap.Limits.AnySplit()
 	for n := j.Asked; n > j.Spec.Min; n-- {
 		if j.Spec.Allows(n, n) && q.pool(nodes.Request{Partition: j.Partition, Uneven: uneven}).splits(n) {
 			return n

@@ -47,7 +47,7 @@ func (o *round) answer(plan joint.Plan) elastic.Allocation {
 // cluster gives any split, and is that of the inventory where it does not.
 func (o *round) placement(place []joint.Share) nodes.Placement {
 	ordered := place
-	if !o.snap.Limits.AnySplit && !slices.IsSortedFunc(place, byNode) {
+	if !o.snap.Limits.AnySplit() && !slices.IsSortedFunc(place, byNode) {
 		ordered = slices.Clone(place)
 		slices.SortFunc(ordered, byNode)
 	}

@@ -21,7 +21,7 @@ type obstacle struct {
 
 // obstacle looks at the nodes that the job may use.
 func (w explainer) obstacle(p *job) obstacle {
-	o := obstacle{want: p.Least(), uneven: p.Spec.AllowUneven || w.snap.Limits.AnySplit}
+	o := obstacle{want: p.Least(), uneven: p.Spec.AllowUneven || w.snap.Limits.AnySplit()}
 	o.split = !o.uneven && roles.Unevenly(w.snap.Nodes, &p.Job, o.want, w.snap.Limits)
 	usable := map[string]bool{}
 	for _, n := range w.snap.Nodes {

@@ -39,7 +39,7 @@ const payback = 2.0
 // pose writes the decision down as a problem of places and values: first the jobs,
 // then the ordinary jobs that wait for room.
 func (o *round) pose() *joint.Problem {
-	p := &joint.Problem{Nodes: o.poseNodes(), Share: o.snap.Limits.ShareNodes, AtOnce: o.snap.Limits.AnySplit, Near: 0.01}
+	p := &joint.Problem{Nodes: o.poseNodes(), Share: o.snap.Limits.ShareNodes, AtOnce: o.snap.Limits.AtOnce(), Near: 0.01}
 	o.posed = o.posed[:0]
 	for i := range o.jobs {
 		if o.jobs[i].active() {

@@ -125,7 +125,7 @@ func (o *round) group(partition, kind string) *group {
 }
 
 func (o *round) newGroup(partitions, own string) *group {
-	g := &group{grid: speed.Grid{Any: o.snap.Limits.AnySplit}}
+	g := &group{grid: speed.Grid{Any: o.snap.Limits.AnySplit()}}
 	for _, partition := range strings.Split(partitions, ",") {
 		var kinds [][]int
 		var types []string

@@ -29,7 +29,7 @@ type Site struct {
 // somebody divided them before, and a tenth of the GPUs has just come free.
 func (c Site) Snapshot() elastic.Snapshot {
 	rng := rand.New(rand.NewPCG(7, uint64(c.Jobs)))
-	s := elastic.Snapshot{Now: Now, Limits: elastic.Limits{Cooldown: time.Minute, Payback: 2, DeafAfter: 3, AnySplit: c.Any, ShareNodes: c.Any}}
+	s := elastic.Snapshot{Now: Now, Limits: elastic.Limits{Cooldown: time.Minute, Payback: 2, DeafAfter: 3, Placement: Placement(c.Any), ShareNodes: c.Any}}
 	for i := range c.Nodes {
 		s.Nodes = append(s.Nodes, nodes.Node{Name: fmt.Sprintf("n%05d", i), Partitions: []string{"gpu"}, GPUs: c.PerNode, Usable: true, CPUs: 16 * c.PerNode})
 	}
