@@ -52,7 +52,12 @@ var may = map[string][]string{
 	"slurm/lab":                   {"slurm"},
 	"slurm/lab/labtest":           {"slurm", "slurm/lab"},
 	"slurm/conform":               {"nodes", "slurm", "slurm/fake", "slurm/lab", "slurm/lab/labtest", "slurm/command"},
-	"elastic/policy":              {"elastic", "elastic/solve/anneal", "elastic/learn/bandit", "elastic/solve/costate", "elastic/solve/deadline", "elastic/solve/joint", "elastic/solve/knapsack", "elastic/learn/length", "elastic/reason", "elastic/learn/speed", "elastic/solve/welfare", "nodes"},
+	"elastic/policy/roles":        {"elastic", "elastic/learn/length", "elastic/learn/speed", "elastic/reason", "nodes"},
+	"elastic/policy/admission":    {"elastic", "elastic/learn/speed", "elastic/policy/roles", "elastic/reason", "elastic/solve/deadline"},
+	"elastic/policy/greedy":       {"elastic", "elastic/learn/speed", "elastic/policy/admission", "elastic/policy/roles", "elastic/reason", "elastic/solve/deadline", "elastic/solve/knapsack", "nodes"},
+	"elastic/policy/lookahead":    {"elastic", "elastic/learn/bandit", "elastic/learn/speed", "elastic/policy/admission", "elastic/policy/roles", "elastic/reason", "elastic/solve/anneal", "elastic/solve/costate", "elastic/solve/deadline", "elastic/solve/joint", "elastic/solve/knapsack", "elastic/solve/welfare", "nodes"},
+	"elastic/policy/policytest":   {"elastic", "elastic/learn/speed", "nodes"},
+	"elastic/policy":              {"elastic", "elastic/learn/speed", "elastic/policy/greedy", "elastic/policy/lookahead", "elastic/policy/roles", "elastic/reason", "nodes"},
 	"elastic/engine/eligible":     {"elastic", "elastic/reason", "nodes", "slurm"},
 	"elastic/engine":              {"elastic", "elastic/engine/eligible", "elastic/learn/length", "elastic/policy", "elastic/learn/predict", "elastic/reason", "elastic/say", "elastic/learn/speed", "nodes", "checkpoint", "slurm"},
 	"elastic/store":               {"elastic", "elastic/engine", "elastic/reason", "elastic/learn/speed", "nodes"},
@@ -67,7 +72,7 @@ var may = map[string][]string{
 	"elastic/sim/replay":          {"elastic", "elastic/policy", "elastic/reason", "elastic/learn/speed", "elastic/sim/workload", "nodes"},
 	"elastic/sim/bound":           {"elastic", "elastic/learn/speed", "elastic/sim/workload", "elastic/sim/replay", "nodes"},
 	"elastic/sim/report":          {"elastic", "elastic/reason", "elastic/say", "elastic/sim/workload", "elastic/sim/replay", "nodes"},
-	"elastic/sim/figures":         {"elastic", "elastic/learn/bandit", "elastic/solve/deadline", "elastic/policy", "elastic/learn/predict", "elastic/learn/speed", "elastic/solve/knapsack", "elastic/sim/workload", "elastic/sim/replay", "elastic/sim/report", "elastic/sim/bound", "elastic/solve/welfare", "nodes"},
+	"elastic/sim/figures":         {"elastic", "elastic/learn/bandit", "elastic/solve/deadline", "elastic/policy", "elastic/policy/lookahead", "elastic/learn/predict", "elastic/learn/speed", "elastic/solve/knapsack", "elastic/sim/workload", "elastic/sim/replay", "elastic/sim/report", "elastic/sim/bound", "elastic/solve/welfare", "nodes"},
 	"elastic/sim/whole":           {"elastic", "elastic/engine", "elastic/policy", "elastic/reason", "elastic/say", "elastic/learn/speed", "elastic/sim", "elastic/sim/workload", "elastic/sim/replay", "nodes", "slurm/fake", "checkpoint", "slurm"},
 	"cmd/help":                    {},
 	"cmd/site":                    {"*"},
@@ -84,7 +89,7 @@ var may = map[string][]string{
 
 // pure lists the rooms that import the standard library only.
 var pure = map[string]string{
-	"slurm": "", "elastic/audit": "", "nodes": "", "elastic": "", "elastic/solve/knapsack": "", "elastic/learn/length": "", "elastic/reason": "", "elastic/say": "", "elastic/policy": "", "elastic/engine": "", "elastic/engine/eligible": "", "elastic/learn/speed": "",
+	"slurm": "", "elastic/audit": "", "nodes": "", "elastic": "", "elastic/solve/knapsack": "", "elastic/learn/length": "", "elastic/reason": "", "elastic/say": "", "elastic/policy": "", "elastic/policy/roles": "", "elastic/policy/admission": "", "elastic/policy/greedy": "", "elastic/engine": "", "elastic/engine/eligible": "", "elastic/learn/speed": "",
 	"elastic/control/munge": "",
 	"checkpoint":            "golang.org/x/sys/",
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/nodes"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
@@ -34,7 +35,7 @@ func (l *Look) Edges(s *elastic.Snapshot) {
 func (l *Look) single(s *elastic.Snapshot, list string) string {
 	var main, edge []string
 	for p := range strings.SplitSeq(list, ",") {
-		if name, _, _ := strings.Cut(p, "@"); !l.Edge[name] {
+		if !l.Edge[nodes.ParsePartition(p).Slurm] {
 			main = append(main, p)
 			continue
 		}
@@ -43,7 +44,7 @@ func (l *Look) single(s *elastic.Snapshot, list string) string {
 			if n.GPUs == 0 || !n.In(p) {
 				continue
 			}
-			own := p + "@" + n.Name
+			own := nodes.PartOf(p, n.Name).String()
 			if !n.In(own) {
 				n.Partitions = append(slices.Clone(n.Partitions), own)
 			}

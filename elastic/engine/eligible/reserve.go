@@ -96,7 +96,7 @@ func (k kept) concerns(s *elastic.Snapshot, partitions string) bool {
 func (k kept) partition(s *elastic.Snapshot, partitions string) string {
 	names := strings.Split(partitions, ",")
 	for i, p := range names {
-		names[i] = p + "@" + k.name
+		names[i] = nodes.PartOf(p, k.name).String()
 		for n := range s.Nodes {
 			node := &s.Nodes[n]
 			if !node.In(p) || !k.open(node.Name) || node.In(names[i]) {

@@ -23,7 +23,7 @@ func DemandsAsInSlurm(demands []elastic.Demand) []elastic.Demand {
 func NodesAsInSlurm(inventory []nodes.Node) []nodes.Node {
 	out := slices.Clone(inventory)
 	for i := range out {
-		if made := func(p string) bool { return strings.Contains(p, "@") }; slices.ContainsFunc(out[i].Partitions, made) {
+		if made := func(p string) bool { return nodes.ParsePartition(p).Virtual() }; slices.ContainsFunc(out[i].Partitions, made) {
 			out[i].Partitions = slices.DeleteFunc(slices.Clone(out[i].Partitions), made)
 		}
 	}
@@ -34,7 +34,7 @@ func NodesAsInSlurm(inventory []nodes.Node) []nodes.Node {
 func asPartitioned(partitions string) string {
 	var names []string
 	for _, p := range strings.Split(partitions, ",") {
-		if p, _, _ = strings.Cut(p, "@"); !slices.Contains(names, p) {
+		if p = nodes.ParsePartition(p).Slurm; !slices.Contains(names, p) {
 			names = append(names, p)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/reason"
+	"github.com/sluice-hpc/sluice/nodes"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
@@ -153,7 +154,7 @@ func (c *chooser) make(w wish, partitions string) choice {
 	got := choice{partitions: strings.Join(names, ","), bad: err}
 	if got.partitions != partitions {
 		first, _, _ := strings.Cut(partitions, ",")
-		got.partitions = cmp.Or(got.partitions, first+"@") // no node is in it
+		got.partitions = cmp.Or(got.partitions, nodes.PartOf(first, "").String()) // no node is in it
 		got.why = w.leaves(slices.Compact(open), c.passedOver(w), err)
 	}
 	return got
@@ -175,7 +176,7 @@ func (c *chooser) narrow(p string, accepts func(name string, features []string) 
 		return p, in
 	}
 	// A comma would end the name of a partition.
-	partition = p + "@" + strings.ReplaceAll(slurm.Compress(in), ",", "+")
+	partition = nodes.PartOf(p, strings.ReplaceAll(slurm.Compress(in), ",", "+")).String()
 	for _, i := range at {
 		if n := &c.s.Nodes[i]; !n.In(partition) {
 			n.Partitions = append(slices.Clone(n.Partitions), partition)
