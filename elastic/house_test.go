@@ -54,7 +54,8 @@ var may = map[string][]string{
 	"slurm/conform":               {"nodes", "slurm", "slurm/fake", "slurm/lab", "slurm/lab/labtest", "slurm/command"},
 	"elastic/policy":              {"elastic", "elastic/anneal", "elastic/bandit", "elastic/costate", "elastic/deadline", "elastic/joint", "elastic/knapsack", "elastic/length", "elastic/reason", "elastic/speed", "elastic/welfare", "nodes"},
 	"elastic/engine/eligible":     {"elastic", "elastic/reason", "nodes", "slurm"},
-	"elastic/engine":              {"elastic", "elastic/engine/eligible", "elastic/length", "elastic/policy", "elastic/predict", "elastic/reason", "elastic/say", "elastic/speed", "nodes", "checkpoint", "slurm"},
+	"elastic/engine/learn":        {"elastic", "elastic/predict", "elastic/speed"},
+	"elastic/engine":              {"elastic", "elastic/engine/eligible", "elastic/engine/learn", "elastic/length", "elastic/policy", "elastic/reason", "elastic/say", "elastic/speed", "nodes", "checkpoint", "slurm"},
 	"elastic/store":               {"elastic", "elastic/engine", "elastic/reason", "elastic/speed", "nodes"},
 	"elastic/store/contract":      {"checkpoint", "elastic", "elastic/engine", "elastic/reason", "elastic/speed", "nodes"},
 	"elastic/offcycle":            {"checkpoint", "elastic/engine", "elastic/speed", "slurm"},
@@ -84,7 +85,7 @@ var may = map[string][]string{
 
 // pure lists the rooms that import the standard library only.
 var pure = map[string]string{
-	"slurm": "", "elastic/audit": "", "nodes": "", "elastic": "", "elastic/knapsack": "", "elastic/length": "", "elastic/reason": "", "elastic/say": "", "elastic/policy": "", "elastic/engine": "", "elastic/engine/eligible": "", "elastic/speed": "",
+	"slurm": "", "elastic/audit": "", "nodes": "", "elastic": "", "elastic/knapsack": "", "elastic/length": "", "elastic/reason": "", "elastic/say": "", "elastic/policy": "", "elastic/engine": "", "elastic/engine/eligible": "", "elastic/engine/learn": "", "elastic/speed": "",
 	"elastic/control/munge": "",
 	"checkpoint":            "golang.org/x/sys/",
 }
