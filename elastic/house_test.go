@@ -59,7 +59,8 @@ var may = map[string][]string{
 	"elastic/policy/policytest":   {"elastic", "elastic/learn/speed", "nodes"},
 	"elastic/policy":              {"elastic", "elastic/learn/speed", "elastic/policy/greedy", "elastic/policy/lookahead", "elastic/policy/roles", "elastic/reason", "nodes"},
 	"elastic/engine/eligible":     {"elastic", "elastic/reason", "nodes", "slurm"},
-	"elastic/engine":              {"elastic", "elastic/engine/eligible", "elastic/learn/length", "elastic/policy", "elastic/learn/predict", "elastic/reason", "elastic/say", "elastic/learn/speed", "nodes", "checkpoint", "slurm"},
+	"elastic/engine/learn":        {"elastic", "elastic/learn/predict", "elastic/learn/speed"},
+	"elastic/engine":              {"elastic", "elastic/engine/eligible", "elastic/engine/learn", "elastic/learn/length", "elastic/policy", "elastic/reason", "elastic/say", "elastic/learn/speed", "nodes", "checkpoint", "slurm"},
 	"elastic/store":               {"elastic", "elastic/engine", "elastic/reason", "elastic/learn/speed", "nodes"},
 	"elastic/store/contract":      {"checkpoint", "elastic", "elastic/engine", "elastic/reason", "elastic/learn/speed", "nodes"},
 	"elastic/offcycle":            {"checkpoint", "elastic/engine", "elastic/learn/speed", "slurm"},
@@ -89,7 +90,7 @@ var may = map[string][]string{
 
 // pure lists the rooms that import the standard library only.
 var pure = map[string]string{
-	"slurm": "", "elastic/audit": "", "nodes": "", "elastic": "", "elastic/solve/knapsack": "", "elastic/learn/length": "", "elastic/reason": "", "elastic/say": "", "elastic/policy": "", "elastic/policy/roles": "", "elastic/policy/admission": "", "elastic/policy/greedy": "", "elastic/engine": "", "elastic/engine/eligible": "", "elastic/learn/speed": "",
+	"slurm": "", "elastic/audit": "", "nodes": "", "elastic": "", "elastic/solve/knapsack": "", "elastic/learn/length": "", "elastic/reason": "", "elastic/say": "", "elastic/policy": "", "elastic/policy/roles": "", "elastic/policy/admission": "", "elastic/policy/greedy": "", "elastic/engine": "", "elastic/engine/eligible": "", "elastic/engine/learn": "", "elastic/learn/speed": "",
 	"elastic/control/munge": "",
 	"checkpoint":            "golang.org/x/sys/",
 }

@@ -1,12 +1,10 @@
 package engine
 
 import (
-	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine/learn"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/nodes"
 )
@@ -54,17 +52,6 @@ func (e *Engine) sample(js *jobState, place nodes.Placement, seconds float64, no
 	}
 	return speed.Sample{
 		Shape: speed.Shape{GPUs: place.GPUs(), Nodes: len(place)}, Seconds: seconds, Units: 1, At: now,
-		Kind: speed.KindOf(types), Split: splitWords(place.Split()), Beside: len(others),
+		Kind: speed.KindOf(types), Split: learn.SplitWords(place.Split()), Beside: len(others),
 	}
-}
-
-// splitWords writes a split largest first: "4,2".
-func splitWords(split []int) string {
-	sorted := slices.Clone(split)
-	slices.SortFunc(sorted, func(a, b int) int { return b - a })
-	words := make([]string, len(sorted))
-	for i, g := range sorted {
-		words[i] = strconv.Itoa(g)
-	}
-	return strings.Join(words, ",")
 }

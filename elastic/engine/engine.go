@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine/eligible"
+	"github.com/sluice-hpc/sluice/elastic/engine/learn"
 	"github.com/sluice-hpc/sluice/elastic/learn/length"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/elastic/policy"
@@ -70,27 +71,24 @@ type Event struct {
 // Engine runs cycles. Its methods are called from one goroutine, except Report,
 // which any may call.
 type Engine struct {
-	cfg      Config
-	loaded   bool
-	jobs     map[string]*jobState // by token
-	byID     known
-	order    []*jobState // see ordered; nil = not known
-	open     openMoves
-	samples  map[string][]speed.Sample
-	units    map[string]elastic.Unit // by token: what programs of jobs submitted without a unit report in
-	curves   map[string]*speed.Curve
-	foreseen map[string]*foresight // by the key of the samples
-	series   map[string]series     // by model
-	renamed  bool                  // a job is of another model than it was
-	health   elastic.Health
-	kept     elastic.Health // as the journal has it
-	answers  map[answerKey]time.Time
-	unsaved  map[answerKey]time.Time   // of answers, what the journal does not have; zero = forgotten
-	lengths  map[uint32]length.History // by user
-	lost     map[string]time.Time      // nodes by when they were last seen lost
-	away     time.Time                 // when Slurm last answered again after it had not for a while
-	began    time.Time                 // when Slurm first answered in this life; zero = not yet
-	blind    struct {
+	cfg     Config
+	loaded  bool
+	jobs    map[string]*jobState // by token
+	byID    known
+	order   []*jobState // see ordered; nil = not known
+	open    openMoves
+	units   map[string]elastic.Unit // by token: what programs of jobs submitted without a unit report in
+	learnt  *learn.Memory
+	renamed bool // a job is of another model than it was
+	health  elastic.Health
+	kept    elastic.Health // as the journal has it
+	answers map[answerKey]time.Time
+	unsaved map[answerKey]time.Time   // of answers, what the journal does not have; zero = forgotten
+	lengths map[uint32]length.History // by user
+	lost    map[string]time.Time      // nodes by when they were last seen lost
+	away    time.Time                 // when Slurm last answered again after it had not for a while
+	began   time.Time                 // when Slurm first answered in this life; zero = not yet
+	blind   struct {
 		since time.Time
 		why   string
 		wait  time.Duration
@@ -137,25 +135,22 @@ func New(cfg Config) *Engine {
 		cfg.Events = func(Event) {}
 	}
 	return &Engine{
-		cfg:      cfg,
-		jobs:     map[string]*jobState{},
-		byID:     known{},
-		samples:  map[string][]speed.Sample{},
-		units:    map[string]elastic.Unit{},
-		curves:   map[string]*speed.Curve{},
-		foreseen: map[string]*foresight{},
-		series:   map[string]series{},
-		lengths:  map[uint32]length.History{},
-		lost:     map[string]time.Time{},
-		answers:  map[answerKey]time.Time{},
-		unsaved:  map[answerKey]time.Time{},
+		cfg:     cfg,
+		jobs:    map[string]*jobState{},
+		byID:    known{},
+		units:   map[string]elastic.Unit{},
+		learnt:  learn.New(cfg.Samples),
+		lengths: map[uint32]length.History{},
+		lost:    map[string]time.Time{},
+		answers: map[answerKey]time.Time{},
+		unsaved: map[answerKey]time.Time{},
 	}
 }
 
 // Reconfigure changes policy, limits and pace between two cycles.
 func (e *Engine) Reconfigure(change func(*Config)) {
 	change(&e.cfg)
-	e.foretold = foretold{}
+	e.foretold, e.learnt.Store = foretold{}, e.cfg.Samples
 	if e.limits.Known {
 		e.limits.Site = eligible.Read(e.limits.Limits, e.cfg.Edge) // which partitions are edge pools may be others
 	}
@@ -186,7 +181,7 @@ func (e *Engine) Cycle(ctx context.Context, now time.Time) (wake time.Time, err 
 	e.foldAnswers(now)
 	e.reconsider(view)
 	e.hear(now)
-	e.foresee(now)
+	e.learnt.Foresee(e.livingKeys(), now)
 	snap := e.picture(view, now)
 	// 3. Go on with the moves under way: as many steps as need no new look.
 	acted, stirred := e.act(ctx, e.open, snap, now)

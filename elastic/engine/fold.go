@@ -3,14 +3,14 @@ package engine
 import (
 	"context"
 	"fmt"
+	"iter"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine/eligible"
-	"github.com/sluice-hpc/sluice/elastic/learn/speed"
+	"github.com/sluice-hpc/sluice/elastic/engine/learn"
 	"github.com/sluice-hpc/sluice/nodes"
 	"github.com/sluice-hpc/sluice/slurm"
 )
@@ -140,7 +140,7 @@ func (e *Engine) foldSample(js *jobState, line checkpoint.Progress, now time.Tim
 		return
 	}
 	s := e.sample(js, place, line.Seconds, now)
-	e.keep(e.modelOf(js.rec), s)
+	e.learnt.Keep(e.modelOf(js.rec), s)
 	js.learnt.fresh = append(js.learnt.fresh, s)
 }
 
@@ -151,7 +151,7 @@ func (e *Engine) foldPace(js *jobState, line checkpoint.Progress, now time.Time)
 		return
 	}
 	s := e.sample(js, place, line.Pace, now)
-	e.keep(e.paceOf(js.rec), s)
+	e.learnt.Keep(e.paceOf(js.rec), s)
 	js.learnt.paces = append(js.learnt.paces, s)
 }
 
@@ -165,18 +165,6 @@ func (js *jobState) placeOf(line checkpoint.Progress) (nodes.Placement, bool) {
 	return place, line.Restarts == restarts && line.GPUs == place.GPUs() && line.GPUs > 0
 }
 
-// keep takes in a sample of a model's.
-func (e *Engine) keep(key string, s speed.Sample) {
-	e.samples[key] = append(e.recall(key), s)
-	if over := len(e.samples[key]) - MaxSamples; over > 0 {
-		e.samples[key] = e.samples[key][over:]
-	}
-	model := key[:strings.LastIndexByte(key, '/')]
-	for _, unit := range []elastic.Unit{elastic.Epochs, elastic.Steps} { // a pace is behind both
-		delete(e.curves, model+"/"+string(unit))
-	}
-}
-
 // modelOf is the key under which a job's speeds are kept. Jobs that count in
 // different units never share.
 func (e *Engine) modelOf(rec JobRecord) string {
@@ -185,7 +173,23 @@ func (e *Engine) modelOf(rec JobRecord) string {
 
 // paceOf is the key under which the time of a job's steps is kept, whatever it
 // counts in.
-func (e *Engine) paceOf(rec JobRecord) string { return e.keyOf(rec, "pace") }
+func (e *Engine) paceOf(rec JobRecord) string { return e.keyOf(rec, string(learn.Pace)) }
+
+// keysOf are both.
+func (e *Engine) keysOf(rec JobRecord) learn.Keys {
+	return learn.Keys{Units: e.modelOf(rec), Steps: e.paceOf(rec)}
+}
+
+// livingKeys are those of the jobs that have not ended, in the order of service.
+func (e *Engine) livingKeys() iter.Seq[learn.Keys] {
+	return func(yield func(learn.Keys) bool) {
+		for _, js := range e.ordered() {
+			if js.rec.Ended.IsZero() && !yield(e.keysOf(js.rec)) {
+				return
+			}
+		}
+	}
+}
 
 // keyOf is learner and a unit.
 func (e *Engine) keyOf(rec JobRecord, unit string) string {
@@ -211,32 +215,6 @@ func (e *Engine) learnerOf(uid uint32, model string) string {
 		return "model:" + model
 	}
 	return fmt.Sprintf("user:%d/model:%s", uid, model)
-}
-
-// recall returns a model's samples, from the store the first time.
-func (e *Engine) recall(key string) []speed.Sample {
-	if got, ok := e.samples[key]; ok {
-		return got
-	}
-	got, err := e.cfg.Samples.Samples(context.Background(), key, MaxSamples)
-	if err != nil {
-		return nil // asked again; a curve without history is only slower to learn
-	}
-	e.samples[key] = got
-	return got
-}
-
-func (e *Engine) curveOf(rec JobRecord, now time.Time) *speed.Curve {
-	key := e.modelOf(rec)
-	if c, ok := e.curves[key]; ok {
-		return c
-	}
-	c := speed.FitWith(e.recall(key), e.recall(e.paceOf(rec)), now)
-	if f := e.foreseen[e.telling(rec)]; f != nil && f.choice != nil {
-		c = c.Foretell(f.answer)
-	}
-	e.curves[key] = c
-	return c
 }
 
 // foldLoad measures the load part of a move: from the script's first line to the

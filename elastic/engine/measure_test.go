@@ -13,8 +13,8 @@ import (
 // mostFields. Whoever takes something out lowers the figure; none is ever raised. The goal is
 // 20 methods on Engine, and no entry in wide.
 var (
-	most = map[string]int{"Engine": 165, "jobState": 34}
-	wide = map[string]int{"Config": 21, "Engine": 34, "JobRecord": 22, "JobReport": 20}
+	most = map[string]int{"Engine": 161, "jobState": 34}
+	wide = map[string]int{"Config": 21, "Engine": 31, "JobRecord": 22, "JobReport": 20}
 )
 
 // mostFields is how many fields any other struct may have.

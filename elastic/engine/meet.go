@@ -43,7 +43,7 @@ func (e *Engine) Meet(ctx context.Context, id elastic.JobID, now time.Time) bool
 		if !slices.ContainsFunc(r.Jobs, func(jr JobReport) bool { return jr.Record.Token == js.rec.Token }) {
 			var jr JobReport
 			e.reportOf(&jr, js, elastic.Plan{})
-			e.curveOf(js.rec, now)
+			e.learnt.Fit(e.keysOf(js.rec), now)
 			jr.Job, jr.Why = e.jobOf(js, now), nil // nothing was decided about it yet: who asks for that waits
 			r.Jobs = append([]JobReport{jr}, r.Jobs...)
 		}
@@ -91,7 +91,7 @@ func (e *Engine) Refresh(now time.Time) {
 				continue
 			}
 			jr.Record, jr.Job.Done, jr.Job.Speaks = js.rec, js.rec.Done, js.rec.Speaks || js.rec.Tag.Spec.Signal != ""
-			lazy, fresh := js.learnt.doubted(e.curveOf(js.rec, now).On(jr.Kind))
+			lazy, fresh := js.learnt.doubted(e.learnt.Fit(e.keysOf(js.rec), now).On(jr.Kind))
 			if jr.Job.Curve = lazy.curve; fresh {
 				js.learnt.lazy = lazy
 			}

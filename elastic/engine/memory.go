@@ -16,9 +16,6 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/reason"
 )
 
-// MaxSamples is how many samples of one model are used, and kept: the newest ones.
-const MaxSamples = 512
-
 // MaxSeries is how many series of samples are kept of the models of one user, or of all
 // users where these share their speeds: those of the newest samples. A model has up to 3
 // (epochs, steps and the time of steps). Models' names are in comments, which users write.

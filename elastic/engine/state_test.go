@@ -96,13 +96,12 @@ func TestStateOf(t *testing.T) {
 	e, _, _ := crowded()
 	was := stateOf(e)
 	for what, change := range map[string]func(){
-		"a flag":      func() { e.byID[1].dirty = !e.byID[1].dirty },
-		"a time":      func() { e.byID[2].placing.rest = e.byID[2].placing.rest.Add(time.Nanosecond) },
-		"a message":   func() { e.byID[3].tells.problem["move"] = "no" },
-		"a move":      func() { e.open[0].Step++ },
-		"a reading":   func() { e.series["x"] = series{} },
-		"a count":     func() { e.byID[1].rec.Tag.Spec.Array.Count++ },
-		"a new curve": func() { e.curves["x"] = nil },
+		"a flag":    func() { e.byID[1].dirty = !e.byID[1].dirty },
+		"a time":    func() { e.byID[2].placing.rest = e.byID[2].placing.rest.Add(time.Nanosecond) },
+		"a message": func() { e.byID[3].tells.problem["move"] = "no" },
+		"a move":    func() { e.open[0].Step++ },
+		"a count":   func() { e.byID[1].rec.Tag.Spec.Array.Count++ },
+		"a sample":  func() { e.learnt.Keep("x/epoch", speed.Sample{}) },
 	} {
 		change()
 		is := stateOf(e)
@@ -160,7 +159,7 @@ func crowded() (*Engine, view, time.Time) {
 	}
 	add(6, slurm.Running, func(js *jobState) { js.learnt.gauged = gauged{idle: 0.8, at: speed.Shape{GPUs: 2, Nodes: 1}} })
 	add(7, slurm.Failed, func(js *jobState) { js.rec.Speaks, js.shown.slurm.ExitSignal, js.rec.Tag.Spec.Again = true, 9, true })
-	e.keep(e.modelOf(e.byID[6].rec), speed.Sample{Shape: speed.Shape{GPUs: 2, Nodes: 1}, Seconds: 10, Units: 1, At: now, Kind: "red"})
+	e.learnt.Keep(e.modelOf(e.byID[6].rec), speed.Sample{Shape: speed.Shape{GPUs: 2, Nodes: 1}, Seconds: 10, Units: 1, At: now, Kind: "red"})
 	ordinary := slurm.Job{ID: 99, UID: 8, State: slurm.Running, GPUs: 1, Nodes: []string{"g1"}, Partition: "gpu", TimeLeft: time.Hour}
 	v.jobs = append(v.jobs, ordinary, slurm.Job{ID: 98, UID: 8, State: slurm.Pending, GPUs: 2, Partition: "gpu", Constraint: "fast"})
 	e.open = []elastic.Intent{{ID: 1, Job: 6, Kind: elastic.Resize, Step: elastic.Asked, From: e.byID[6].rec.Place, Target: e.byID[6].rec.Place}}

@@ -3,14 +3,11 @@ package engine
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/slurm"
 )
@@ -165,9 +162,5 @@ func (e *Engine) unlearn() {
 			live[e.learner(js.rec)] = true
 		}
 	}
-	gone := func(key string) bool { return !live[key[:strings.LastIndexByte(key, '/')]] }
-	maps.DeleteFunc(e.samples, func(key string, _ []speed.Sample) bool { return gone(key) })
-	maps.DeleteFunc(e.curves, func(key string, _ *speed.Curve) bool { return gone(key) })
-	maps.DeleteFunc(e.series, func(key string, _ series) bool { return gone(key) })
-	maps.DeleteFunc(e.foreseen, func(key string, _ *foresight) bool { return gone(key) })
+	e.learnt.Forget(live)
 }

@@ -33,7 +33,7 @@ func TestSamplesCarryTheUnitOfTheReport(t *testing.T) {
 		e.remember(js)
 		e.foldSample(js, c.line, now)
 		learner := e.learner(js.rec)
-		if got := [2]int{len(e.samples[learner+"/epoch"]), len(e.samples[learner+"/step"])}; got != [2]int{c.epoch, c.step} {
+		if got := [2]int{len(e.learnt.Recall(learner + "/epoch")), len(e.learnt.Recall(learner + "/step"))}; got != [2]int{c.epoch, c.step} {
 			t.Errorf("%s: %d samples of epochs and %d of steps, want %d and %d", name, got[0], got[1], c.epoch, c.step)
 		}
 	}

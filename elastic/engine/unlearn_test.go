@@ -2,10 +2,12 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine/learn"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/slurm"
 )
@@ -24,9 +26,9 @@ func TestUnlearn(t *testing.T) {
 		js := &jobState{rec: rec}
 		e.remember(js)
 		s := speed.Sample{Shape: speed.Shape{GPUs: 1, Nodes: 1}, Seconds: 10, Units: 1, At: noon}
-		e.keep(e.modelOf(rec), s)
-		e.keep(e.paceOf(rec), s)
-		e.curveOf(rec, noon)
+		e.learnt.Keep(e.modelOf(rec), s)
+		e.learnt.Keep(e.paceOf(rec), s)
+		e.learnt.Fit(e.keysOf(rec), noon)
 		js.learnt.lazy.curve = new(speed.Curve)
 		if i > 0 { // the first of the two that share a model runs on
 			js.rec.Ended = noon
@@ -39,13 +41,13 @@ func TestUnlearn(t *testing.T) {
 		}
 	}
 	e.forgetOld(noon)
-	if len(e.samples) != 4 || len(e.curves) != 2 {
-		t.Errorf("%d series of samples and %d curves are left, want 4 and 2", len(e.samples), len(e.curves))
+	if held := e.learnt.Held(); held.Samples != 4 || held.Curves != 2 {
+		t.Errorf("%+v is left, want 4 series of samples and 2 curves", held)
 	}
 	if js := e.byID[50]; js == nil || js.learnt.lazy.curve != nil {
 		t.Error("an ended job keeps its curve, or is gone")
 	}
-	if got := e.recall(e.modelOf(e.byID[50].rec)); len(got) != 1 {
+	if got := e.learnt.Recall(e.modelOf(e.byID[50].rec)); len(got) != 1 {
 		t.Errorf("%d samples found again, want 1", len(got))
 	}
 }
@@ -64,10 +66,10 @@ func TestUnlearnRenamed(t *testing.T) {
 		e.take(sj, elastic.Tag{Spec: elastic.Spec{Token: token, Min: 1, Model: fmt.Sprint("m", i)}}, noon)
 		js := e.byID[1]
 		s := speed.Sample{Shape: speed.Shape{GPUs: 1, Nodes: 1}, Seconds: 10, Units: 1, At: noon}
-		e.keep(e.modelOf(js.rec), s)
-		e.keep(e.paceOf(js.rec), s)
-		e.curveOf(js.rec, noon)
-		e.look(e.telling(js.rec), noon)
+		e.learnt.Keep(e.modelOf(js.rec), s)
+		e.learnt.Keep(e.paceOf(js.rec), s)
+		e.learnt.Fit(e.keysOf(js.rec), noon)
+		e.learnt.Foresee(slices.Values([]learn.Keys{e.keysOf(js.rec)}), noon)
 		e.noteAnswer(js, noon.Add(time.Duration(i)*time.Second))
 		if i%100 == 99 {
 			e.forgetOld(noon)
@@ -77,8 +79,8 @@ func TestUnlearnRenamed(t *testing.T) {
 		}
 	}
 	e.forgetOld(noon)
-	if len(e.samples) > 2 || len(e.curves) > 1 || len(e.series) > 1 || len(e.foreseen) > 2 {
-		t.Errorf("%d series of samples, %d curves, %d readings and %d foresights are left of one job", len(e.samples), len(e.curves), len(e.series), len(e.foreseen))
+	if held := e.learnt.Held(); held.Samples > 2 || held.Curves > 1 || held.Series > 1 || held.Foresights > 2 {
+		t.Errorf("%+v is left of one job", held)
 	}
 	kept, err := e.cfg.Journal.Answers(t.Context())
 	if err != nil || len(e.answers) != mostAnswers+1 || len(kept) != mostAnswers || e.answers[other].IsZero() {

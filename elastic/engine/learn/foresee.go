@@ -1,6 +1,7 @@
-package engine
+package learn
 
 import (
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -49,12 +50,12 @@ func readingOf(samples []speed.Sample) reading {
 	return reading{len(samples), samples[len(samples)-1].At}
 }
 
-// foresee settles for one model, at most, who is believed of shapes nobody tried, and
+// Foresee settles for one model, at most, who is believed of shapes nobody tried, and
 // only where there are new samples: learning takes its time, and the next cycle comes.
-func (e *Engine) foresee(now time.Time) {
-	for _, js := range e.ordered() {
-		if js.rec.Ended.IsZero() && e.look(e.telling(js.rec), now) {
-			delete(e.curves, e.modelOf(js.rec))
+func (m *Memory) Foresee(jobs iter.Seq[Keys], now time.Time) {
+	for of := range jobs {
+		if m.look(m.telling(of), now) {
+			delete(m.curves, of.Units)
 			return
 		}
 	}
@@ -69,16 +70,15 @@ type series struct {
 // telling is the key of the samples that say most of the job's speed in different places:
 // those of its unit of work, unless steps were timed in more shapes. It looks at what is
 // in memory alone.
-func (e *Engine) telling(rec JobRecord) string {
-	units, steps := e.modelOf(rec), e.paceOf(rec)
-	s := series{readingOf(e.samples[units]), readingOf(e.samples[steps]), units}
-	if had, known := e.series[units]; known && had.units == s.units && had.steps == s.steps {
+func (m *Memory) telling(of Keys) string {
+	s := series{readingOf(m.samples[of.Units]), readingOf(m.samples[of.Steps]), of.Units}
+	if had, known := m.series[of.Units]; known && had.units == s.units && had.steps == s.steps {
 		return had.key
 	}
-	if countShapes(e.samples[steps]) > countShapes(e.samples[units]) {
-		s.key = steps
+	if countShapes(m.samples[of.Steps]) > countShapes(m.samples[of.Units]) {
+		s.key = of.Steps
 	}
-	e.series[units] = s
+	m.series[of.Units] = s
 	return s.key
 }
 
@@ -91,16 +91,16 @@ func countShapes(samples []speed.Sample) int {
 }
 
 // look reads a series of samples; it reports whether anything was learned.
-func (e *Engine) look(key string, now time.Time) bool {
-	samples := e.samples[key]
+func (m *Memory) look(key string, now time.Time) bool {
+	samples := m.samples[key]
 	read := readingOf(samples)
-	f := e.foreseen[key]
+	f := m.foreseen[key]
 	if f != nil && f.read == read {
 		return false
 	}
 	if f == nil {
 		f = &foresight{}
-		e.foreseen[key] = f
+		m.foreseen[key] = f
 	}
 	f.read = read
 	observations := observationsOf(samples)
@@ -143,7 +143,7 @@ func shapeWords(c predict.Configuration) string {
 }
 
 // placeWords names the place of an observation, whoever was beside.
-func placeWords(c predict.Configuration) string { return splitWords(c.Split) + " " + c.Kind }
+func placeWords(c predict.Configuration) string { return SplitWords(c.Split) + " " + c.Kind }
 
 func placesOf(observations []predict.Observation) []string {
 	var out []string
@@ -154,7 +154,7 @@ func placesOf(observations []predict.Observation) []string {
 	return slices.Compact(out)
 }
 
-// splitOf reads what splitWords wrote; of samples without it, or with one that is not of
+// splitOf reads what SplitWords wrote; of samples without it, or with one that is not of
 // their shape, the most even split.
 func splitOf(s speed.Sample) []int {
 	var out []int
@@ -170,4 +170,15 @@ func splitOf(s speed.Sample) []int {
 		return s.Even()
 	}
 	return out
+}
+
+// SplitWords writes a split largest first: "4,2".
+func SplitWords(split []int) string {
+	sorted := slices.Clone(split)
+	slices.SortFunc(sorted, func(a, b int) int { return b - a })
+	words := make([]string, len(sorted))
+	for i, g := range sorted {
+		words[i] = strconv.Itoa(g)
+	}
+	return strings.Join(words, ",")
 }

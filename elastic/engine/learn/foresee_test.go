@@ -1,11 +1,12 @@
-package engine
+package learn
 
 import (
+	"context"
 	"math"
+	"slices"
 	"testing"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 )
 
@@ -21,21 +22,30 @@ func stepped(s speed.Shape) float64 {
 
 var foreseeNoon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// trained is an engine with one job of a model, timed in the shapes.
-func trained(t *testing.T, shapes ...speed.Shape) (*Engine, JobRecord) {
-	t.Helper()
-	e := New(Config{Samples: new(Memory)})
-	rec := JobRecord{Token: "t", ID: 1, UID: 1000}
-	rec.Tag.Spec.Model = "m"
-	e.remember(&jobState{rec: rec})
+// empty is a store that holds nothing.
+type empty struct{}
+
+func (empty) Samples(context.Context, string, int) ([]speed.Sample, error) { return nil, nil }
+
+var (
+	m = Keys{Units: "user:7/model:m/epoch", Steps: "user:7/model:m/pace"}
+	n = Keys{Units: "user:7/model:n/epoch", Steps: "user:7/model:n/pace"}
+)
+
+// trained is a memory of one model, timed in the shapes.
+func trained(shapes ...speed.Shape) *Memory {
+	e := New(empty{})
 	for _, s := range shapes {
 		for range 3 {
-			e.keep(e.modelOf(rec), speed.Sample{Shape: s, Seconds: stepped(s), Units: 1, At: foreseeNoon})
+			e.Keep(m.Units, speed.Sample{Shape: s, Seconds: stepped(s), Units: 1, At: foreseeNoon})
 		}
 	}
-	e.curveOf(rec, foreseeNoon)
-	return e, rec
+	e.Fit(m, foreseeNoon)
+	return e
 }
+
+// foresee is what a cycle does for jobs of these models.
+func (m *Memory) foresee(now time.Time, jobs ...Keys) { m.Foresee(slices.Values(jobs), now) }
 
 var seenShapes = []speed.Shape{{GPUs: 1, Nodes: 1}, {GPUs: 2, Nodes: 1}, {GPUs: 3, Nodes: 1}, {GPUs: 4, Nodes: 1}, {GPUs: 6, Nodes: 1}, {GPUs: 8, Nodes: 1},
 	{GPUs: 2, Nodes: 2}, {GPUs: 4, Nodes: 2}, {GPUs: 6, Nodes: 2}, {GPUs: 8, Nodes: 2}, {GPUs: 16, Nodes: 2}, {GPUs: 12, Nodes: 2}}
@@ -43,11 +53,11 @@ var seenShapes = []speed.Shape{{GPUs: 1, Nodes: 1}, {GPUs: 2, Nodes: 1}, {GPUs: 
 // TestForeseeAnswersWhatTheCurveCannot: within what was timed, shapes nobody tried are
 // answered by whoever is better, and what was measured stands.
 func TestForeseeAnswersWhatTheCurveCannot(t *testing.T) {
-	e, rec := trained(t, seenShapes...)
-	before := e.curveOf(rec, foreseeNoon)
-	e.foresee(foreseeNoon)
-	after := e.curveOf(rec, foreseeNoon)
-	f := e.foreseen[e.telling(rec)]
+	e := trained(seenShapes...)
+	before := e.Fit(m, foreseeNoon)
+	e.foresee(foreseeNoon, m)
+	after := e.Fit(m, foreseeNoon)
+	f := e.foreseen[e.telling(m)]
 	if f == nil || f.choice == nil || f.choice.Within.Best == 0 {
 		t.Fatalf("nobody is better than the curve: %+v", f)
 	}
@@ -68,9 +78,9 @@ func TestForeseeAnswersWhatTheCurveCannot(t *testing.T) {
 
 // TestForeseeNeedsShapes: of few shapes nothing is learned, however many samples.
 func TestForeseeNeedsShapes(t *testing.T) {
-	e, rec := trained(t, seenShapes[:enoughShapes-1]...)
-	e.foresee(foreseeNoon)
-	if f := e.foreseen[e.telling(rec)]; f == nil || f.choice != nil {
+	e := trained(seenShapes[:enoughShapes-1]...)
+	e.foresee(foreseeNoon, m)
+	if f := e.foreseen[e.telling(m)]; f == nil || f.choice != nil {
 		t.Errorf("of %d shapes: %+v", enoughShapes-1, f)
 	}
 }
@@ -86,16 +96,16 @@ func cheaply(t *testing.T) {
 // a new shape, of twice as many samples, and of new ones much later.
 func TestForeseeLearnsOnce(t *testing.T) {
 	cheaply(t)
-	e, rec := trained(t, seenShapes[:enoughShapes]...)
-	key, now := e.telling(rec), foreseeNoon
+	e := trained(seenShapes[:enoughShapes]...)
+	key, now := e.telling(m), foreseeNoon
 	choice := func() any {
 		now = now.Add(time.Second)
-		e.foresee(now)
+		e.foresee(now, m)
 		return e.foreseen[key].choice
 	}
 	more := func(s speed.Shape, count int) {
 		for range count {
-			e.keep(e.modelOf(rec), speed.Sample{Shape: s, Seconds: stepped(s), Units: 1, At: now})
+			e.Keep(m.Units, speed.Sample{Shape: s, Seconds: stepped(s), Units: 1, At: now})
 		}
 	}
 	first := choice()
@@ -125,29 +135,26 @@ func TestForeseeLearnsOnce(t *testing.T) {
 // TestForeseeOneModelACycle: and the next in the next.
 func TestForeseeOneModelACycle(t *testing.T) {
 	cheaply(t)
-	e, _ := trained(t, seenShapes[:enoughShapes]...)
-	other := JobRecord{Token: "u", ID: 2, UID: 1000}
-	other.Tag.Spec.Model = "n"
-	e.remember(&jobState{rec: other})
+	e := trained(seenShapes[:enoughShapes]...)
 	for _, s := range seenShapes[:enoughShapes] {
-		e.keep(e.paceOf(other), speed.Sample{Shape: s, Seconds: stepped(s), Units: 1, At: foreseeNoon})
+		e.Keep(n.Steps, speed.Sample{Shape: s, Seconds: stepped(s), Units: 1, At: foreseeNoon})
 	}
-	e.curveOf(other, foreseeNoon)
-	count := func() (n int) {
+	e.Fit(n, foreseeNoon)
+	count := func() (count int) {
 		for _, f := range e.foreseen {
 			if f.choice != nil {
-				n++
+				count++
 			}
 		}
-		return n
+		return count
 	}
 	for want := 1; want <= 2; want++ {
-		if e.foresee(foreseeNoon); count() != want {
+		if e.foresee(foreseeNoon, m, n); count() != want {
 			t.Errorf("after %d cycles %d models are learned", want, count())
 		}
 	}
 	// Steps alone say how the time changes with the shape, and no seconds.
-	if c := e.curveOf(other, foreseeNoon); c.Samples() != 0 {
+	if c := e.Fit(n, foreseeNoon); c.Samples() != 0 {
 		t.Errorf("%d samples", c.Samples())
 	}
 }
@@ -178,13 +185,15 @@ func TestObservations(t *testing.T) {
 // TestForesightLeavesMemory with the samples it was made of.
 func TestForesightLeavesMemory(t *testing.T) {
 	cheaply(t)
-	e, rec := trained(t, seenShapes[:enoughShapes]...)
-	e.foresee(foreseeNoon)
-	for _, js := range e.jobs {
-		js.rec.Ended = foreseeNoon
+	e := trained(seenShapes[:enoughShapes]...)
+	e.foresee(foreseeNoon, m)
+	e.Fit(m, foreseeNoon)
+	e.Forget(map[string]bool{"user:7/model:m": true})
+	if held := e.Held(); held != (Held{Samples: 2, Curves: 1, Series: 1, Foresights: 1}) {
+		t.Errorf("of a model that is still learnt there is %+v", held)
 	}
-	e.forgetOld(foreseeNoon)
-	if len(e.foreseen)+len(e.series)+len(e.samples) != 0 {
-		t.Errorf("%v %v of job %d are left", e.foreseen, e.series, elastic.JobID(rec.ID))
+	e.Forget(map[string]bool{"user:7/model:n": true})
+	if held := e.Held(); held != (Held{}) {
+		t.Errorf("%+v of a model that nobody learns is left", held)
 	}
 }
