@@ -225,7 +225,7 @@ func (e *Engine) curveOf(rec JobRecord, now time.Time) *speed.Curve {
 	}
 	c := speed.FitWith(e.recall(key), e.recall(e.paceOf(rec)), now)
 	if f := e.foreseen[e.telling(rec)]; f != nil && f.choice != nil {
-		c = c.Foretell(f.answer)
+		c = c.Predicted(f.answer)
 	}
 	e.curves[key] = c
 	return c

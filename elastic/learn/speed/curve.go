@@ -13,7 +13,7 @@ type Source string
 // The sources, best first.
 const (
 	Measured Source = "measured" // samples of this very shape
-	Learned  Source = "learned"  // a better form over other shapes; see Foretell
+	Learned  Source = "learned"  // a better form over other shapes; see Predicted
 	Fitted   Source = "fitted"   // least squares over other shapes
 	Prior    Source = "prior"    // nothing measured there: an assumption, scaled to what was measured elsewhere
 )
@@ -36,16 +36,16 @@ type Curve struct {
 
 // knowledge is what a curve answers by. It never changes.
 type knowledge struct {
-	measured []point  // ascending by GPUs, then nodes; superlinear claims capped
-	form     form     // for every other shape, in seconds
-	residual residual // what form leaves of the measured shapes
-	source   Source   // of form and residual
-	samples  int
-	known    func(split []int) float64 // answers everything; nil but in Known
-	idle     *idle                     // nil where nothing was seen of the GPUs
-	foretold *told                     // instead of form and residual; nil = nobody knows better
-	kin      *family                   // the curves on other kinds of node; nil = one kind is known
-	kind     string                    // where one kind is known, that; "" = not known which
+	measured  []point  // ascending by GPUs, then nodes; superlinear claims capped
+	form      form     // for every other shape, in seconds
+	residual  residual // what form leaves of the measured shapes
+	source    Source   // of form and residual
+	samples   int
+	known     func(split []int) float64 // answers everything; nil but in Known
+	idle      *idle                     // nil where nothing was seen of the GPUs
+	predicted *prediction               // instead of form and residual; nil = there is no better answer
+	kin       *family                   // the curves on other kinds of node; nil = one kind is known
+	kind      string                    // where one kind is known, that; "" = not known which
 }
 
 // point is one shape's samples in short.
@@ -154,8 +154,8 @@ func (c *Curve) answer(s Shape, benefit float64) (seconds float64, src Source) {
 	}
 	own := c.form.seconds(s)
 	seconds, src = own*math.Exp(c.residual.of(s)), c.source
-	if told, ok := c.foretold.seconds(s, own); ok {
-		seconds, src = told, Learned
+	if predicted, ok := c.predicted.seconds(s, own); ok {
+		seconds, src = predicted, Learned
 	}
 	return max(seconds*math.Exp(-benefit*c.doubt(s)), c.floor(s), c.sink(s), c.packed(s), c.stall(s)), src
 }

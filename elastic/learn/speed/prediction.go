@@ -2,33 +2,32 @@ package speed
 
 import "math"
 
-// Foretold is an answer for a shape nobody tried on a kind of node, in any unit of time;
-// false where the curve's own is to be believed.
-type Foretold func(kind string, s Shape) (seconds float64, believed bool)
+// Prediction answers for a shape that was not measured, on a kind of node, in any unit of
+// time; false where the curve's own answer is to be used.
+type Prediction func(kind string, s Shape) (seconds float64, believed bool)
 
-// told is what was foretold, brought to the curve's unit of time.
-type told struct {
+// prediction is a Prediction, brought to the curve's unit of time.
+type prediction struct {
 	kind  string
-	of    Foretold
+	of    Prediction
 	scale float64
 }
 
-// Foretell returns the curve with shapes nobody tried answered by a model that knows
-// better, where it is to be believed. It may count time in another unit: what it says of
-// shapes that were tried tells in which. All that is believed of a shape nobody tried is
-// kept within the bounds it has in any case (see Seconds); what was measured stands, and
-// so does a curve that is Known, or of which nothing is known.
-func (c *Curve) Foretell(f Foretold) *Curve {
+// Predicted returns the curve with predictions for the shapes that were not measured, where
+// these are believed. Predictions may count time in another unit, which follows from what
+// they say of measured shapes. They are kept within the bounds of the curve (see Seconds).
+// What was measured stands, and so does a curve that is Known, or of which nothing is known.
+func (c *Curve) Predicted(f Prediction) *Curve {
 	if c == nil || c.known != nil || len(c.measured) == 0 {
 		return c
 	}
 	if c.kin == nil {
-		return c.told("", f)
+		return c.predictedOn("", f)
 	}
 	kin := &family{base: c.kin.base, on: make(map[string]*Curve, len(c.kin.on))}
 	own := c
 	for kind, k := range c.kin.on {
-		t := k.told(kind, f)
+		t := k.predictedOn(kind, f)
 		if k == c {
 			own = t
 		}
@@ -40,9 +39,9 @@ func (c *Curve) Foretell(f Foretold) *Curve {
 	return own
 }
 
-func (c *Curve) told(kind string, f Foretold) *Curve {
+func (c *Curve) predictedOn(kind string, f Prediction) *Curve {
 	out := &Curve{knowledge: c.knowledge}
-	out.foretold = nil
+	out.predicted = nil
 	ratios, weights := make([]float64, 0, len(c.measured)), make([]float64, 0, len(c.measured))
 	for _, p := range c.measured {
 		if seconds, _ := f(kind, p.Shape); sane(seconds) {
@@ -50,15 +49,15 @@ func (c *Curve) told(kind string, f Foretold) *Curve {
 		}
 	}
 	if len(ratios) > 0 {
-		out.foretold = &told{kind, f, median(ratios, weights)}
+		out.predicted = &prediction{kind, f, median(ratios, weights)}
 	}
 	return out
 }
 
-// seconds is what was foretold of a shape for which the curve's own form says so much; false where
+// seconds is the prediction for a shape for which the curve's own form says so much; false where
 // nothing is to be believed. As with deviations that were measured, nobody is believed to
 // know of more than a factor of e^farthest.
-func (t *told) seconds(s Shape, own float64) (float64, bool) {
+func (t *prediction) seconds(s Shape, own float64) (float64, bool) {
 	if t == nil {
 		return 0, false
 	}
