@@ -23,7 +23,7 @@ const (
 // than g; more than this is a mistake in the samples, and would draw GPUs.
 const superlinear = 1.25
 
-// drag bounds the slow-down believed: a shape nobody measured is never taken to
+// drag bounds the slow-down believed: a shape that was not measured is never taken to
 // be more than drag times as fast as a measured one with as many GPUs or more.
 const drag = 4
 
@@ -128,18 +128,18 @@ func (s Shape) possible() Shape {
 // expect; see Hoped for what decisions go by.
 func (c *Curve) Seconds(s Shape) (seconds float64, src Source) { return c.answer(s, 0) }
 
-// hope is by how many standard deviations a number of GPUs nobody tried is taken to
+// hope is by how many standard deviations a number of GPUs that was not tried is taken to
 // be faster than expected: tried, it is measured, and the next job of the model
-// knows; one wrongly thought slow is never tried, and nobody ever knows (upper
+// knows; one wrongly thought slow is never tried, and that is never known (upper
 // confidence bounds; Auer, JMLR 3, 2002).
 const hope = 0.7
 
-// Hoped is Seconds for decisions: a number of GPUs that nobody tried is given the
+// Hoped is Seconds for decisions: a number of GPUs that was not tried is given the
 // benefit of the doubt, 8% at most, and less the nearer it is to one that was.
 // How the GPUs are spread over nodes is never a matter of hope.
 func (c *Curve) Hoped(s Shape) (seconds float64, src Source) { return c.answer(s, hope) }
 
-// answer gives numbers of GPUs that nobody tried so many standard deviations of
+// answer gives numbers of GPUs that were not tried so many standard deviations of
 // doubt.
 func (c *Curve) answer(s Shape, benefit float64) (seconds float64, src Source) {
 	s = s.possible()

@@ -54,9 +54,9 @@ func (c *Curve) predictedOn(kind string, f Prediction) *Curve {
 	return out
 }
 
-// seconds is the prediction for a shape for which the curve's own form says so much; false where
-// nothing is to be believed. As with deviations that were measured, nobody is believed to
-// know of more than a factor of e^farthest.
+// seconds is the prediction for a shape for which the curve's own form says own; false where
+// the prediction is not to be believed. As deviations that were measured, a prediction differs
+// from own by a factor of e^farthest at most.
 func (t *prediction) seconds(s Shape, own float64) (float64, bool) {
 	if t == nil {
 		return 0, false
