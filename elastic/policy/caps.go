@@ -169,7 +169,7 @@ func (b *bounds) tighten(a elastic.Allocation) bool {
 	return changed
 }
 
-// share is one limit and those who share it.
+// share is one limit and the jobs that share it.
 type share struct {
 	*elastic.Cap
 	members []*bound
@@ -197,9 +197,9 @@ func (b *bounds) share(c *elastic.Cap, a elastic.Allocation) share {
 }
 
 // divide gives the limit out: what jobs have they keep; those that wait get their
-// least in the order they came, and keep everybody else from growing while they wait;
+// least in the order they came, and keep all others from growing while they wait;
 // what is left goes, size by size, to where it makes most difference. It reports
-// whether anybody may have less than the policy gave.
+// whether any job may have less than the policy gave.
 func (b *bounds) divide(s share) bool {
 	most := make([]int, len(s.members))
 	spare := s.room()
@@ -207,7 +207,7 @@ func (b *bounds) divide(s share) bool {
 		most[i] = j.now
 		spare -= b.cost(j, s.Cap, j.now)
 	}
-	// Who gets more for nothing, as of a limit on jobs that run, is in nobody's way.
+	// A job that gets more at no cost, as under a limit on running jobs, is in no other's way.
 	for i, j := range s.members {
 		if j.now > 0 && j.role != roles.Fixed && s.given[i] > j.now && b.cost(j, s.Cap, s.given[i]) == b.cost(j, s.Cap, j.now) {
 			most[i] = s.given[i]
@@ -299,7 +299,7 @@ func (b *bounds) saved(j *bound, from, to int) float64 {
 }
 
 // giveWay has jobs give back so much of the limit, those with most first, if they
-// can: as elsewhere, nobody waits while others have more than their minimum.
+// can: as elsewhere, no job waits while others have more than their minimum.
 func (b *bounds) giveWay(s share, short int) {
 	to := make([]int, len(s.members))
 	for i, j := range s.members {
@@ -331,7 +331,7 @@ func (b *bounds) yields(j *bound) bool {
 	return j.role == roles.Movable && !j.out && j.pin == 0 && !b.snap.Resting(&j.Job) && len(j.sizes) > 0
 }
 
-// limit is what a limit is, and who uses it.
+// limit is what a limit is, and which jobs use it.
 func (b *bounds) limit(c *elastic.Cap) reason.Reason {
 	if b.said[c] == nil {
 		b.said[c] = b.snap.Limit(*c)

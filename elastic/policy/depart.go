@@ -69,8 +69,8 @@ func (e *departing) leave(j *elastic.Job, d elastic.Departure) {
 	e.a, e.where = next, elastic.Arrange(e.s, next)
 }
 
-// sizes lists the sizes to try, its own first. Who is promised a deadline does not shrink
-// for a drain, and who is pinned not at all.
+// sizes lists the sizes to try, its own first. A job that is promised a deadline does not
+// shrink for a drain, and one that is pinned not at all.
 func (e *departing) sizes(j *elastic.Job, last bool) []int {
 	if e.rigid || j.Directive.Pin > 0 || j.Promised && !last {
 		return []int{j.GPUs()}
@@ -80,7 +80,7 @@ func (e *departing) sizes(j *elastic.Job, last bool) []int {
 	return sizes
 }
 
-// move moves the job within the allocation, where it hurts nobody.
+// move moves the job within the allocation, where no other job gets less.
 func (e *departing) move(j *elastic.Job, n int, d elastic.Departure, within elastic.Allocation) bool {
 	if within == nil {
 		return false

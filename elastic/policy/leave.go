@@ -11,7 +11,7 @@ import (
 
 // leave is applied to the answer of every policy that resizes. A job that says itself
 // that a GPU it has is unfit, on a node that gets nothing new for it, moves at its size
-// to GPUs that are idle, as any job moves: after a verified checkpoint. Whoever the
+// to GPUs that are idle, as any job moves: after a verified checkpoint. Jobs that the
 // policy gives GPUs, and ordinary jobs that wait, come first; a job on fit GPUs of such
 // a node stays, whatever others say of it. It is pure.
 func leave(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation {

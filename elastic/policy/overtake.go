@@ -15,7 +15,7 @@ import (
 // before the shadow time, or because the head finds its GPUs beside it; a move starts that
 // limit anew, and takes other GPUs. What gives GPUs back to others goes on: to a job that
 // starts, or to ordinary jobs.
-// backfill does this BEFORE it starts anybody.
+// backfill does this BEFORE it starts any job.
 func keepOvertakers(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation {
 	heads := slices.DeleteFunc(indices(s), func(i int) bool { return !a[s.Jobs[i].ID].Reserves })
 	if len(heads) == 0 {

@@ -17,7 +17,7 @@ import (
 // decided about where it is, or, as it waits, outside of edge pools; one whose deadline
 // cannot be promised there, and one that finds no GPUs, is tried in its other pools. It goes
 // where a promise is won, or GPUs, and no job loses its own. Each try is a decision of its own:
-// one about everybody's pools takes up to 1 + attempts times as long as one about a single
+// one about all jobs' pools takes up to 1 + attempts times as long as one about a single
 // pool. So no job is tried where it could not be helped if it were alone there.
 func byPools(decide func(elastic.Snapshot) elastic.Allocation) func(elastic.Snapshot) elastic.Allocation {
 	return func(s elastic.Snapshot) elastic.Allocation {
@@ -146,7 +146,7 @@ func (p *pooling) inTime(j *elastic.Job, pool string) bool {
 	left, counted := j.Remaining()
 	curve := j.Curve.On(p.snap.KindIn(j, pool))
 	if !counted || curve.Samples() == 0 {
-		return true // who knows
+		return true // not known
 	}
 	within := j.Spec.Deadline.Sub(p.snap.Now).Seconds()
 	return slices.ContainsFunc(j.Spec.Options(gpus), func(n int) bool {
@@ -169,7 +169,7 @@ func (p *pooling) built(pool, kind string) (gpus, most int) {
 // that is better.
 func (p *pooling) elsewhere(i int, suits func(*elastic.Job, string) bool, better func(elastic.Allocation) bool) {
 	j := &roles.Subject{Job: p.snap.Jobs[i], Now: p.snap.Committed(p.snap.Jobs[i]).GPUs()}
-	stays := j.Directive.Pin > 0 && j.Now > 0 // who waits is pinned to a size, not to a pool
+	stays := j.Directive.Pin > 0 && j.Now > 0 // a waiting job is pinned to a size, not to a pool
 	if is, _ := j.Classify(&p.snap); is == roles.Fixed || stays || p.snap.Resting(&j.Job) {
 		return
 	}
@@ -221,8 +221,8 @@ func (p *pooling) served(a elastic.Allocation) int {
 	return p.count(func(j *elastic.Job) bool { return a[j.ID].GPUs > 0 })
 }
 
-// overtakers reports whether those who lose their GPUs by the answer all came after job i,
-// have not started, and were promised nothing: who came first starts first in any pool.
+// overtakers reports whether the jobs that lose their GPUs by the answer all came after job i,
+// have not started, and were promised nothing: the job that came first starts first in any pool.
 func (p *pooling) overtakers(i int, a elastic.Allocation) bool {
 	for k := range p.snap.Jobs {
 		j := &p.snap.Jobs[k]

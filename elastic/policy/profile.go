@@ -30,7 +30,7 @@ const (
 // profile is applied to the answer of every policy that resizes. A job whose user
 // asked for it starts on the smallest size whose speed is not known, stays until it
 // is, and goes on to the next larger; then the policy decides as ever, now knowing.
-// That takes idle GPUs only: while anybody waits for GPUs that the job could have, or
+// That takes idle GPUs only: while any job waits for GPUs that the job could have, or
 // the policy takes some from it, nothing is measured. It is pure, and soon ends: sizes
 // ascend, and neither time nor dead time goes beyond bounds.
 func profile(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation {
@@ -72,7 +72,7 @@ type measurement struct {
 }
 
 // measurementOf returns the next measurement of a job; false when it is not, or no more, to be
-// measured, or nobody may decide about it.
+// measured, or may not be decided about.
 func measurementOf(s elastic.Snapshot, j *elastic.Job) (measurement, bool) {
 	_, moving := s.Intent(j.ID)
 	if len(j.Spec.Profile) == 0 || moving || j.Directive != (elastic.Directive{}) || j.Deaf > 0 || !j.Unread.IsZero() {
@@ -140,7 +140,7 @@ func (v measurement) decide(j *elastic.Job, d elastic.Decision) (elastic.Decisio
 	return elastic.Decision{GPUs: v.gpus, Why: reason.Resizes{From: now, To: v.gpus, Because: why}}, true
 }
 
-// wanted reports whether anybody waits for GPUs that the job has or could have: an
+// wanted reports whether any job waits for GPUs that the job has or could have: an
 // ordinary job, or one of sluice's that the policy leaves without.
 func wanted(s elastic.Snapshot, a elastic.Allocation, j *elastic.Job) bool {
 	for _, d := range s.Demands {
@@ -164,7 +164,7 @@ func overlap(s elastic.Snapshot, one, other string) bool {
 	})
 }
 
-// othersUnchanged reports whether the job gets what it was given, and everybody else as much
+// othersUnchanged reports whether the job gets what it was given, and every other job as much
 // as before.
 func othersUnchanged(s elastic.Snapshot, before, after elastic.Arrangement, id elastic.JobID, d elastic.Decision) bool {
 	if after.Target[id].GPUs() != d.GPUs || len(after.Unplaced) > len(before.Unplaced) {

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// timetable is who has which GPUs until when, as far as time limits tell.
+// timetable is which job has which GPUs until when, as far as time limits tell.
 type timetable struct {
 	s     elastic.Snapshot
 	where elastic.Arrangement // of the policy's answer
@@ -69,7 +69,7 @@ func endOf(now time.Time, j *elastic.Job) time.Time {
 	return time.Time{}
 }
 
-// addOrdinary adds what ordinary jobs hold, and what is used by nobody knows whom, which never
+// addOrdinary adds what ordinary jobs hold, and what is used by unknown jobs, which never
 // ends. squeue shows no split of GPUs: each node counts for as much as is used on it.
 func (t *timetable) addOrdinary() {
 	left := make(map[string]int, len(t.floor))
@@ -123,7 +123,7 @@ func (h holding) credit(inventory []nodes.Node) {
 	}
 }
 
-// at is the inventory when all have gone whom their limits have ended by then.
+// at is the inventory when all jobs have gone that their limits have ended by then.
 func (t *timetable) at(when time.Time) []nodes.Node {
 	out := nodes.With(t.floor)
 	for _, h := range t.held {
@@ -136,7 +136,7 @@ func (t *timetable) at(when time.Time) []nodes.Node {
 
 // shadow finds the head's shadow time. It errs towards too early, which is safe: jobs
 // that can be resized may give back all above their minimum and move anywhere, and CPUs,
-// memory and other jobs over several nodes are in nobody's way.
+// memory and other jobs over several nodes are in no job's way.
 func (t *timetable) shadow(j *elastic.Job, within string) shadow {
 	h := shadow{job: j, ask: t.ask(j, within), now: t.s.Now}
 	moments := t.moments()
@@ -281,7 +281,7 @@ func (t *timetable) take(new holding) {
 	t.held = append(t.held, new)
 }
 
-// holds reports whether everybody gets the place the policy meant for it, and those that
+// holds reports whether each job gets the place the policy meant for it, and those that
 // were backfilled theirs.
 func (t *timetable) holds(a elastic.Allocation) bool {
 	again := elastic.Arrange(t.s, a)

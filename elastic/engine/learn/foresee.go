@@ -121,7 +121,7 @@ func (f *foresight) outgrown(where []string, now time.Time) bool {
 	return !slices.Equal(f.where, where) || f.read.count >= 2*f.chosen.count || now.Sub(f.at) >= stale
 }
 
-// answer is a speed.Foretold.
+// answer is a speed.Prediction.
 func (f *foresight) answer(kind string, s speed.Shape) (seconds float64, believed bool) {
 	q := f.question(kind, s.Even())
 	seconds, err := f.choice.Seconds(q)

@@ -74,7 +74,7 @@ func (m *Memory) Fit(of Keys, now time.Time) *speed.Curve {
 	}
 	c := speed.FitWith(m.Recall(of.Units), m.Recall(of.Steps), now)
 	if f := m.foreseen[m.telling(of)]; f != nil && f.choice != nil {
-		c = c.Foretell(f.answer)
+		c = c.Predicted(f.answer)
 	}
 	m.curves[of.Units] = c
 	return c

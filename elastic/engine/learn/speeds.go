@@ -86,7 +86,7 @@ func (s *Speeds) Ask(split []int, kind string) Asked {
 	out := Asked{Configuration: f.question(kind, split)}
 	curve := s.Curve
 	if s.Choice != nil {
-		curve = curve.Foretell(f.answer)
+		curve = curve.Predicted(f.answer)
 		for i := range s.Choice.Forms {
 			out.Says = append(out.Says, s.Choice.Says(i, out.Configuration))
 		}

@@ -42,7 +42,7 @@ func (c Configuration) fullest() int  { return slices.Max(c.Split) }
 func (c Configuration) emptiest() int { return slices.Min(c.Split) }
 func (c Configuration) spans() bool   { return len(c.Split) > 1 }
 
-// Observation is a configuration somebody measured.
+// Observation is a configuration that was measured.
 type Observation struct {
 	Configuration
 	Seconds float64 // a step or a unit of work

@@ -1,5 +1,5 @@
-// Package predict says how long a step takes in configurations that nobody measured,
-// from those that somebody did. A configuration is a number of GPUs, how they lie on
+// Package predict says how long a step takes in configurations that were not measured,
+// from those that were. A configuration is a number of GPUs, how they lie on
 // nodes, of which kind they are, the batch, and the other jobs beside them.
 //
 // There are three forms of answer: least squares over terms that are never negative, a

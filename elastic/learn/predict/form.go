@@ -2,7 +2,7 @@ package predict
 
 import "math"
 
-// Form is a way to answer for configurations that nobody measured.
+// Form is a way to answer for configurations that were not measured.
 type Form struct {
 	Name string
 	// Fit learns from observations that Check let pass.

@@ -13,8 +13,8 @@ import (
 //	a + b*p  for each kind of GPU
 //	+ c*[g>1] + d*max(g-2, 0) + e*[n=1]max(g-2, 0) + f*[n>1] + h*[n>1](n-1) + i*[n>1](m-1) + k*j
 //
-// Computing takes a constant and grows with the batch. Whoever has somebody to wait for
-// pays once, for every further GPU, and more of that where they share the insides of one
+// Computing takes a constant and grows with the batch. Waiting for other GPUs costs a
+// constant, and more for every further GPU, and more of that where they share the insides of one
 // node; for crossing nodes at all, for every further node, and for GPUs that share a
 // node's link. Relative errors are squared: a step of a second and one of an hour count
 // alike.

@@ -84,7 +84,7 @@ func (q *active) steepest() int {
 	return best
 }
 
-// settle moves to the best point of the terms let in, and puts out whoever reaches 0 on
+// settle moves to the best point of the terms let in, and puts out those that reach 0 on
 // the way.
 func (q *active) settle(fresh int) error {
 	for range len(q.x) + 1 {

@@ -13,7 +13,7 @@ type Source string
 // The sources, best first.
 const (
 	Measured Source = "measured" // samples of this very shape
-	Learned  Source = "learned"  // a better form over other shapes; see Foretell
+	Learned  Source = "learned"  // a better form over other shapes; see Predicted
 	Fitted   Source = "fitted"   // least squares over other shapes
 	Prior    Source = "prior"    // nothing measured there: an assumption, scaled to what was measured elsewhere
 )
@@ -23,7 +23,7 @@ const (
 // than g; more than this is a mistake in the samples, and would draw GPUs.
 const superlinear = 1.25
 
-// drag bounds the slow-down believed: a shape nobody measured is never taken to
+// drag bounds the slow-down believed: a shape that was not measured is never taken to
 // be more than drag times as fast as a measured one with as many GPUs or more.
 const drag = 4
 
@@ -36,16 +36,16 @@ type Curve struct {
 
 // knowledge is what a curve answers by. It never changes.
 type knowledge struct {
-	measured []point  // ascending by GPUs, then nodes; superlinear claims capped
-	form     form     // for every other shape, in seconds
-	residual residual // what form leaves of the measured shapes
-	source   Source   // of form and residual
-	samples  int
-	known    func(split []int) float64 // answers everything; nil but in Known
-	idle     *idle                     // nil where nothing was seen of the GPUs
-	foretold *told                     // instead of form and residual; nil = nobody knows better
-	kin      *family                   // the curves on other kinds of node; nil = one kind is known
-	kind     string                    // where one kind is known, that; "" = not known which
+	measured  []point  // ascending by GPUs, then nodes; superlinear claims capped
+	form      form     // for every other shape, in seconds
+	residual  residual // what form leaves of the measured shapes
+	source    Source   // of form and residual
+	samples   int
+	known     func(split []int) float64 // answers everything; nil but in Known
+	idle      *idle                     // nil where nothing was seen of the GPUs
+	predicted *prediction               // instead of form and residual; nil = there is no better answer
+	kin       *family                   // the curves on other kinds of node; nil = one kind is known
+	kind      string                    // where one kind is known, that; "" = not known which
 }
 
 // point is one shape's samples in short.
@@ -128,18 +128,18 @@ func (s Shape) possible() Shape {
 // expect; see Hoped for what decisions go by.
 func (c *Curve) Seconds(s Shape) (seconds float64, src Source) { return c.answer(s, 0) }
 
-// hope is by how many standard deviations a number of GPUs nobody tried is taken to
+// hope is by how many standard deviations a number of GPUs that was not tried is taken to
 // be faster than expected: tried, it is measured, and the next job of the model
-// knows; one wrongly thought slow is never tried, and nobody ever knows (upper
+// knows; one wrongly thought slow is never tried, and that is never known (upper
 // confidence bounds; Auer, JMLR 3, 2002).
 const hope = 0.7
 
-// Hoped is Seconds for decisions: a number of GPUs that nobody tried is given the
+// Hoped is Seconds for decisions: a number of GPUs that was not tried is given the
 // benefit of the doubt, 8% at most, and less the nearer it is to one that was.
 // How the GPUs are spread over nodes is never a matter of hope.
 func (c *Curve) Hoped(s Shape) (seconds float64, src Source) { return c.answer(s, hope) }
 
-// answer gives numbers of GPUs that nobody tried so many standard deviations of
+// answer gives numbers of GPUs that were not tried so many standard deviations of
 // doubt.
 func (c *Curve) answer(s Shape, benefit float64) (seconds float64, src Source) {
 	s = s.possible()
@@ -154,8 +154,8 @@ func (c *Curve) answer(s Shape, benefit float64) (seconds float64, src Source) {
 	}
 	own := c.form.seconds(s)
 	seconds, src = own*math.Exp(c.residual.of(s)), c.source
-	if told, ok := c.foretold.seconds(s, own); ok {
-		seconds, src = told, Learned
+	if predicted, ok := c.predicted.seconds(s, own); ok {
+		seconds, src = predicted, Learned
 	}
 	return max(seconds*math.Exp(-benefit*c.doubt(s)), c.floor(s), c.sink(s), c.packed(s), c.stall(s)), src
 }

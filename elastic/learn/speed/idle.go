@@ -10,7 +10,7 @@ type idle struct {
 // share of the time, from 0 to 1, in the shape s. That share of a unit's time is
 // not theirs (reading, preparing, waiting), so more GPUs do not shorten it: with g
 // of them where there were n, a unit takes no less than share + (1-share)*n/g of
-// what it took. That is believed of more GPUs as long as nobody tried them; what
+// what it took. That is believed of more GPUs as long as they were not tried; what
 // was measured stands, and a curve that is Known knows better.
 func (c *Curve) Idle(s Shape, share float64) *Curve {
 	if c == nil {
@@ -28,7 +28,7 @@ func (c *Curve) Idle(s Shape, share float64) *Curve {
 	return out
 }
 
-// stall is the shortest time believed in a shape nobody tried, given how idle fewer
+// stall is the shortest time believed in a shape that was not tried, given how idle fewer
 // GPUs were.
 func (c *Curve) stall(s Shape) float64 {
 	if c.idle == nil || s.GPUs <= c.idle.at.GPUs {

@@ -41,7 +41,7 @@ func KindOf(types []string) string {
 // Mixed reports whether a kind is several types together.
 func Mixed(kind string) bool { return strings.Contains(kind, "+") }
 
-// On returns the curve on one kind of node (Sample.Kind). A kind nobody saw the job on is
+// On returns the curve on one kind of node (Sample.Kind). A kind on which the job was not seen is
 // taken to be as fast as the one that most is known of; of several kinds together the
 // slowest counts, since all GPUs of a job wait for each other.
 func (c *Curve) On(kind string) *Curve {
@@ -58,7 +58,7 @@ func (c *Curve) On(kind string) *Curve {
 	return own
 }
 
-// slowest is the curve on several kinds together, or on one nobody saw.
+// slowest is the curve on several kinds together, or on one that was not seen.
 func (f *family) slowest(kinds string) *Curve {
 	slowest := f.on[f.base]
 	worst := 0.0
@@ -198,7 +198,7 @@ func (k *kindred) slower(than *kindred) (float64, bool) {
 	return 0, false
 }
 
-// disown marks the points that nobody saw on this kind of node.
+// disown marks the points that were not seen on this kind of node.
 func (c *Curve) disown(k *kindred) {
 	for i := range c.measured {
 		p := &c.measured[i]

@@ -58,7 +58,7 @@ func (d Rules) Pose(p *roles.Subject, sizes []int, seconds func(k int) float64) 
 			continue
 		}
 		unit := seconds(k)
-		if !p.Promised && !p.Spec.Deadline.IsZero() { // who was, was it with this to spare
+		if !p.Promised && !p.Spec.Deadline.IsZero() { // a job that was promised was promised with this to spare
 			unit *= 1 + p.Curve.Doubt(speed.Shape{GPUs: n, Nodes: 1})
 		}
 		if unit > 0 && !math.IsInf(unit, 0) {

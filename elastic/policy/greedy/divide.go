@@ -101,7 +101,7 @@ type division struct {
 	bind  func(settled []part) rule
 	plans func(*job) bool
 	stops bool // it stops jobs, where the site lets it
-	// starts: it says too who is started, and in which order.
+	// starts: it also says which jobs are started, and in which order.
 	starts bool
 	rigid  bool // jobs get the size their user asked for, or none
 	// because is why a job gets what it gets.
@@ -111,7 +111,7 @@ type division struct {
 	waits func(w *reasons, j *job) reason.Reason
 }
 
-// allocate is a round of a division. Where jobs may be stopped, everybody may go
+// allocate is a round of a division. Where jobs may be stopped, any may go
 // without; else waiting jobs are first started on their minimum in the order they
 // came, and the rest is divided.
 func (d division) allocate(s elastic.Snapshot) elastic.Allocation {
@@ -205,7 +205,7 @@ func (r *round) planAlone(d division, choices [][]int, divided []*pool, t trial)
 	}
 }
 
-// postpone has waiting jobs wait whose GPUs are still with those who are being
+// postpone has waiting jobs wait whose GPUs are still with jobs that are being
 // stopped for them: they would start on fewer.
 func (r *round) postpone() {
 	if r.rigid = false; r.counts() {
@@ -256,7 +256,7 @@ func (r *round) counts() bool {
 	return r.snap.Limits.AnySplit() && r.snap.Limits.AtOnce() && r.snap.Limits.ShareNodes && len(r.pools) == 1 && len(r.wants) == 0
 }
 
-// carry plans the sizes wanted, as near as the nodes can give them: who finds no
+// carry plans the sizes wanted, as near as the nodes can give them: a job that finds no
 // place gets less, and what others were to give back for it they keep.
 func (r *round) carry(want []int, choices [][]int) {
 	if r.counts() {
@@ -270,7 +270,7 @@ func (r *round) carry(want []int, choices [][]int) {
 			break
 		}
 		if lowered = true; !r.lower(size, t, choices) {
-			return // nobody grows, and even so they do not fit: all stay as they were
+			return // no job grows, and even so they do not fit: all stay as they were
 		}
 	}
 	for i := range size {

@@ -15,7 +15,7 @@ func EF(s elastic.Snapshot) elastic.Allocation {
 }
 
 // everything finds the largest place the job accepts; the one it has when there is
-// none, or somebody before it waits.
+// none, or a job before it waits.
 func everything(q *queue, j *elastic.Job, ask nodes.Request, place nodes.Placement) nodes.Placement {
 	free := q.free.idle(ask)
 	if len(q.heads) > 0 || free <= ask.GPUs {

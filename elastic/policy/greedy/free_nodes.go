@@ -13,7 +13,7 @@ type freeNodes struct {
 	nodes   []nodes.Node // what is used, promised and taken so far on it
 	at      map[string]int
 	indexes []*fitIndex // one for each kind of request so far
-	closed  []bool      // nodes nobody may take from any more; nil = none
+	closed  []bool      // nodes from which no job may take any more; nil = none
 	open    int         // the others that are usable
 }
 
@@ -54,7 +54,7 @@ func (k *freeNodes) place(r nodes.Request) nodes.Placement {
 	return nodes.Place(k.allowed(), []nodes.Request{r})[0].Placement
 }
 
-// allowed is the inventory in which closed nodes take nobody.
+// allowed is the inventory in which closed nodes take no job.
 func (k *freeNodes) allowed() []nodes.Node {
 	if k.closed == nil {
 		return k.nodes

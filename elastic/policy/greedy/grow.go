@@ -116,7 +116,7 @@ func (r *round) growths(i, idle int, t trial, struck map[[2]int]bool) []step {
 		if n <= planned || n-held > idle || struck[[2]int{i, n}] || !open.splits(n) {
 			continue
 		}
-		// A larger size that saves no more is of no use to anybody.
+		// A larger size that saves no more is of no use.
 		if value, worth := r.gain(i, t, n, open.spread[n]); worth && value > best {
 			best = value
 			steps = append(steps, step{n, knapsack.Option{Weight: n - held, Value: value}})
@@ -136,7 +136,7 @@ func (r *round) gain(i int, t trial, n, across int) (value float64, worth bool) 
 		return value, value > 0
 	}
 	if planned == j.Now {
-		// Who would be better off with less does not get more.
+		// A job that would be better off with less does not get more.
 		return value - j.ResizeCost, j.pays(value, r.snap.Limits.Payback) && after < j.fastestBelow()
 	}
 	if n == j.Now { // it need not move after all
@@ -163,7 +163,7 @@ func (r *round) settle(next []int, was trial, struck map[[2]int]bool) (sizes []i
 			}
 		}
 		if !lowered && !t.ok() {
-			// Somebody's growth takes the place of one who does not grow.
+			// One job's growth takes the place of another that does not grow.
 			if i := r.largestGrowth(next); i >= 0 {
 				lower(i, next[i]-1)
 			}

@@ -12,6 +12,6 @@ func Knapsack(s elastic.Snapshot) elastic.Allocation {
 	r.startWaiting()       // 3. Waiting jobs start on their minimum; running ones are reduced for them.
 	r.reserveForOrdinary() // 4. Ordinary jobs that wait get room; running ones are reduced for them too.
 	r.growToPins()         // 5. Pinned jobs below their pin grow to it.
-	r.growIdle()           // 6. Idle GPUs go where they save most time, if nobody waits.
+	r.growIdle()           // 6. Idle GPUs go where they save most time, if no job waits.
 	return r.decide(r.explain)
 }

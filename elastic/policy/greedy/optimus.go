@@ -7,7 +7,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/reason"
 )
 
-// Optimus starts everybody on the minimum and then gives one GPU after the other
+// Optimus starts every job on the minimum and then gives one GPU after the other
 // to the job whose rest it shortens most (Peng et al., Optimus, EuroSys 2018,
 // section 4.1; for All-reduce jobs as in Qiao et al., Pollux, OSDI 2021, section
 // 5.3). It favours long jobs, which have the most time to save.

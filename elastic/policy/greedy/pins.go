@@ -28,7 +28,7 @@ func (r *round) shrink(i, n int) {
 }
 
 // growToPins moves pinned jobs that run on less than their pin up to it, in the
-// order they came, as far as GPUs can be found and nobody waits to start there.
+// order they came, as far as GPUs can be found and no job waits to start there.
 func (r *round) growToPins() {
 	for i := range r.jobs {
 		j := &r.jobs[i]

@@ -22,7 +22,7 @@ type poolKey struct {
 	kind      string // of GPU that is asked for; "" = any
 }
 
-// newPool looks at what the nodes have, not at who uses it.
+// newPool looks at what the nodes have, not at what uses it.
 func newPool(inventory []nodes.Node, key poolKey) *pool {
 	return poolOf(inventory, key, func(n nodes.Node) int {
 		if !n.Usable {

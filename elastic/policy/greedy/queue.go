@@ -22,7 +22,7 @@ type queue struct {
 	free    *freeNodes
 	pools   map[poolKey]*pool
 	started []nodes.Request // in order
-	heads   []nodes.Request // those that found no GPUs, and whom nobody overtakes, in order
+	heads   []nodes.Request // those that found no GPUs, and that no job overtakes, in order
 	nodes   map[string]int  // GPUs of the largest node, by partitions
 	out     elastic.Allocation
 }
@@ -133,8 +133,8 @@ func (q *queue) rearrange(ask nodes.Request) nodes.Placement {
 	return places[len(places)-1].Placement
 }
 
-// wait has the job wait, and everybody behind it who could use the same nodes.
-// One that could not start on an empty cluster keeps nobody waiting.
+// wait has the job wait, and every job behind it that could use the same nodes.
+// One that could not start on an empty cluster keeps no job waiting.
 func (q *queue) wait(j *elastic.Job, ask nodes.Request) {
 	var behind elastic.JobID
 	var why reason.Reason

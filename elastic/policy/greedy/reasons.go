@@ -13,7 +13,7 @@ import (
 type reasons struct {
 	*round
 	idle  []nodes.Node  // the inventory after the decision
-	cause reason.Reason // for whom running jobs gave GPUs back; nil until asked for
+	cause reason.Reason // for which jobs running ones gave GPUs back; nil until asked for
 	gives map[*pool]int // GPUs that running jobs can give back, where that was asked for
 }
 
@@ -46,7 +46,7 @@ func (r *round) explain(i int) reason.Reason {
 	return w.keeps(i)
 }
 
-// served names whom reductions serve: those who would find no room without.
+// served names the jobs for which others shrink: those that would find no room without.
 func (w *reasons) served() reason.Reason {
 	if w.cause != nil {
 		return w.cause

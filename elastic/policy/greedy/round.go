@@ -16,12 +16,12 @@ type round struct {
 	foreign []nodes.Node // the inventory with ordinary jobs' use only
 	jobs    []job        // in order of the snapshot: first come, first served
 	size    []int        // GPUs planned, by job; 0 = not started
-	base    []int        // size before anybody gave anything back
+	base    []int        // size before any job gave GPUs back
 	wants   []want       // ordinary jobs that room is kept for
 	shut    []bool       // by node: a waiting job may use it and comes first
 	pools   map[poolKey]*pool
 	solver  knapsack.Solver
-	rigid   bool         // sizes are tried as they are: nobody takes less
+	rigid   bool         // sizes are tried as they are: no job takes less
 	typical float64      // seconds a job is taken to need on one GPU when nothing is known
 	spare   []nodes.Node // the inventory before idle GPUs were given out
 	said    *reasons     // made when the first reason is asked for

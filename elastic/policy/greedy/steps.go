@@ -25,7 +25,7 @@ func options(classes [][]step) [][]knapsack.Option {
 // reductions lists, for each job that can give GPUs back on the pool's nodes,
 // the ways to do so: weight is the GPUs freed there, value the time lost with
 // the price of the move. Jobs that submitted last come first: among equal costs
-// those who came first keep what they have. most is all that could be freed.
+// those that came first keep what they have. most is all that could be freed.
 func (r *round) reductions(size []int, on *pool) (classes [][]step, who []int, most int) {
 	for i := len(r.jobs) - 1; i >= 0; i-- {
 		j := &r.jobs[i]

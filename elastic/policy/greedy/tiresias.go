@@ -13,8 +13,8 @@ const demotion = 16 * 3600.0
 // Tiresias is discretised least attained service in two queues (Gu et al.,
 // Tiresias, NSDI 2019, section 3.2) with the sizes users asked for, which never
 // change: jobs that have had less than 16 GPU-hours come first, each queue in
-// the order of arrival. Who does not fit is passed over, and stopped. Where jobs
-// may not be stopped, nobody runs who has not had least, and it is first come,
+// the order of arrival. A job that does not fit is passed over, and stopped. Where jobs
+// may not be stopped, no job runs that has not had least, and it is first come,
 // first served on the sizes asked for.
 func Tiresias(s elastic.Snapshot) elastic.Allocation {
 	if s.Limits.Preempt {

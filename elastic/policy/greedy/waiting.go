@@ -9,7 +9,7 @@ import (
 
 // startWaiting starts the waiting jobs on their minimum (pinned ones on their pin) in
 // the order they came, as far as GPUs can be found. A job that finds none stops
-// everybody behind it who could use the same nodes: nobody overtakes.
+// every job behind it that could use the same nodes: none overtakes.
 func (r *round) startWaiting() {
 	queue := r.queue()
 	for len(queue) > 0 {
@@ -28,7 +28,7 @@ func (r *round) startWaiting() {
 }
 
 // stop shuts the nodes that the head of the queue waits for, and those that
-// everybody waits for who can only run there, and returns who may still start
+// all jobs wait for that can only run there, and returns those that may still start
 // elsewhere.
 func (r *round) stop(queue []int) []int {
 	r.block(&r.jobs[queue[0]])
@@ -67,7 +67,7 @@ func (r *round) overtakes(j *job, place nodes.Placement) bool {
 }
 
 // queue lists the waiting jobs that could start on an empty cluster; the others
-// wait for a different cluster, and nobody waits for them.
+// wait for a different cluster, and no job waits for them.
 func (r *round) queue() []int {
 	var out []int
 	for i := range r.jobs {
@@ -100,7 +100,7 @@ func (r *round) longest(queue []int) (int, []int) {
 	return k, best // the search ends on its largest success
 }
 
-// block keeps what the waiting job may use from everybody who came later.
+// block keeps what the waiting job may use from every job that came later.
 func (r *round) block(first *job) {
 	if r.shut == nil {
 		r.shut = make([]bool, len(r.snap.Nodes))

@@ -7,7 +7,7 @@ import (
 )
 
 // mayStop reports whether started jobs may be stopped below their minimum now. While
-// ordinary jobs wait for room nobody is: the GPUs would be theirs.
+// ordinary jobs wait for room none is: the GPUs would be theirs.
 func (o *round) mayStop() bool {
 	l := o.snap.Limits
 	if !l.Preempt || len(o.snap.Demands) > 0 {
@@ -22,7 +22,7 @@ func (o *round) mayStop() bool {
 	return float64(least) > l.Overload*float64(o.gpus)
 }
 
-// admit decides who must have GPUs, and who of those that wait may have some.
+// admit decides which jobs must have GPUs, and which of those that wait may have some.
 func (o *round) admit() {
 	room := o.room()
 	for i := range o.jobs {
@@ -44,7 +44,7 @@ func (o *round) admit() {
 }
 
 // admitInTurn starts the jobs that wait on their minimum in the order they came. One
-// that finds none stops everybody behind it who could use the same nodes; so does
+// that finds none stops every job behind it that could use the same nodes; so does
 // one that is stopped.
 func (o *round) admitInTurn(room room, starts int) {
 	var shut []*job // one a group
@@ -76,7 +76,7 @@ func (o *round) shut(heads []*job) {
 			continue
 		}
 		p.behind = meeting(heads, p)
-		most := max(p.Now, p.plan.least) // a promise comes before those who wait
+		most := max(p.Now, p.plan.least) // a promise comes before jobs that wait
 		p.choices = slices.DeleteFunc(p.choices, func(c choice) bool { return c.gpus > most && p.Now != 0 })
 		if len(p.choices) == 0 {
 			o.fix(p, p.behind.comesFirst())
@@ -94,8 +94,8 @@ func meeting(heads []*job, p *job) *job {
 	return nil
 }
 
-// admitAll lets everybody compete. Those who have waited as long as anybody may
-// have a minimum, as far as it goes, those first who came first.
+// admitAll lets all jobs compete. Those that have waited as long as a job may get their
+// minimum, as far as GPUs go, in the order they came.
 func (o *round) admitAll(room room, starts int) {
 	for i := range o.jobs {
 		p := &o.jobs[i]
@@ -109,8 +109,8 @@ func (o *round) admitAll(room room, starts int) {
 	}
 }
 
-// admitFewer is for when nodes, or what is on them, have no room for all who were
-// to start: the later half waits on. It is false when nobody is left to put off.
+// admitFewer is for when nodes, or what is on them, have no room for all that were
+// to start: the later half waits on. It is false when no job is left to put off.
 func (o *round) admitFewer() bool {
 	starts := 0
 	for i := range o.jobs {

@@ -10,11 +10,11 @@ import (
 )
 
 // Anneal poses the decision as lookahead does, with the same hard rules, and solves
-// it by simulated annealing over sizes and places together, from what everybody has
+// it by simulated annealing over sizes and places together, from what all jobs have
 // (package anneal). What it makes greatest is the sum of the predicted speeds, each
 // weighted by what finishing its job saves all of them, and the price of a resize taken
 // off. The sum of plain speeds, which was published with the method, does not know
-// who ends soon: see annealingBySpeeds.
+// which jobs end soon: see annealingBySpeeds.
 func Anneal(s elastic.Snapshot) elastic.Allocation { return annealWith(s, (*round).value) }
 
 // AnnealBySpeeds is annealing with the score it was published with: every job's speed
@@ -44,7 +44,7 @@ const (
 	mostChanges  = 100_000
 )
 
-// anneal goes on from the present. It is false when somebody who must have GPUs finds
+// anneal goes on from the present. It is false when a job that must have GPUs finds
 // none; then the plan changes nothing.
 func (o *round) anneal(p *joint.Problem) (joint.Plan, bool) {
 	rng := rand.New(rand.NewPCG(o.seed(), 0xa2))
@@ -56,10 +56,10 @@ func (o *round) anneal(p *joint.Problem) (joint.Plan, bool) {
 	return anneal.Improve(search, start, min(max(leastChanges, changesAJob*len(p.Jobs)), mostChanges), rng), true
 }
 
-// presents is in how many orders those who start are placed beside those who run.
+// presents is in how many orders starting jobs are placed beside running ones.
 const presents = 4
 
-// present is every job as it is, and on its minimum who must start; others make room
+// present is every job as it is, and on its minimum where it must start; others make room
 // where there is none. Where an ordinary job waits, or a pin or a promise is not met, which
 // many have to make room for together, sizes are taken from the knapsack that do.
 func (o *round) present(search *joint.Search, p *joint.Problem, rng *rand.Rand) (best joint.Plan, found bool) {

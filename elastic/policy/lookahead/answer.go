@@ -80,7 +80,7 @@ func (o *round) explain(a elastic.Allocation, plan joint.Plan) {
 // explainer is what the reasons need to know about the whole decision.
 type explainer struct {
 	*round
-	starts   []elastic.JobID // who starts now
+	starts   []elastic.JobID // jobs that start now
 	ordinary []elastic.JobID // ordinary jobs that room is kept for
 }
 
@@ -175,7 +175,7 @@ func (w explainer) begins(p *job, d elastic.Decision) reason.Reason {
 	return why
 }
 
-// served names whom GPUs that are given back serve.
+// served names the jobs for which GPUs are given back.
 func (w explainer) served() reason.Reason {
 	switch {
 	case len(w.starts) > 0:
@@ -215,7 +215,7 @@ func (w explainer) shifts(p *job, d elastic.Decision) reason.Reason {
 }
 
 // restAt is how long the rest takes at the decision's place, without the hope that
-// sizes nobody tried are decided with.
+// sizes that were never tried are decided with.
 func (w explainer) restAt(p *job, d elastic.Decision) float64 {
 	return expected(w.curve(p, d.Place), d.Place.Split()) * p.Work
 }

@@ -13,7 +13,7 @@ import (
 
 // What a look ahead knows of deadlines. Jobs with one are planned for first (package
 // deadline): a job that is promised its end in time gets at least the share that keeps the
-// promise, and nobody is started who would be in a promise's way. Within that the look
+// promise, and no job is started that would be in a promise's way. Within that the look
 // ahead decides as ever, so that a job with a deadline may well get more than it needs.
 
 // deadlinePlan are what deadlines mean for a job now.
@@ -180,7 +180,7 @@ func (o *round) planOf(d admission.Rules, p *job, j deadline.Job, plan deadline.
 	return t
 }
 
-// admitPromised starts those who must not wait any longer, or a promise breaks, whoever
+// admitPromised starts the jobs that must not wait any longer, or a promise breaks, whoever
 // came before them.
 func (o *round) admitPromised(room room) (starts int) {
 	for i := range o.jobs {

@@ -23,11 +23,11 @@ func Allocate(s elastic.Snapshot) elastic.Allocation {
 // decide returns the plan and the problem it answers. It is given how work is valued,
 // and how the problem is solved.
 func (o *round) decide(value func(*round), solve func(*round, *joint.Problem) (joint.Plan, bool)) (joint.Plan, *joint.Problem) {
-	o.classify() // 1. Who may be started, who may move, who stays as it is.
+	o.classify() // 1. Which jobs may be started, which may move, which stay as they are.
 	o.estimate() // 2. How long the rest of each job takes at every size.
 	o.stop = o.mayStop()
 	o.planDeadlines() // 3. What deadlines that are promised need now.
-	o.admit()         // 4. Who of those that wait gets its minimum now.
+	o.admit()         // 4. Which of those that wait get their minimum now.
 	for {
 		value(o)      // 5. What the rest of each job is worth.
 		p := o.pose() // 6. Every place each job could have, with its value.
@@ -40,7 +40,7 @@ func (o *round) decide(value func(*round), solve func(*round, *joint.Problem) (j
 
 // solve finds the best sizes and places: from several promising lists of sizes,
 // placed in several orders, the best is improved step by step. It is false when
-// somebody who must have GPUs finds none; then the plan changes nothing.
+// a job that must have GPUs finds none; then the plan changes nothing.
 func (o *round) solve(p *joint.Problem) (joint.Plan, bool) {
 	rng := rand.New(rand.NewPCG(o.seed(), 0x51))
 	search, effort := joint.NewSearch(p), effortFor(len(p.Jobs))

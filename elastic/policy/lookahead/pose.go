@@ -114,7 +114,7 @@ func (o *round) poseSplits(to []joint.Option, p *job, size int, splits []speed.T
 }
 
 // poseDemand is an ordinary job as one that wants one size: room for it outweighs
-// any growth, but nobody is stopped for it. The first to wait comes first. Slurm gives it
+// any growth, but no job is stopped for it. The first to wait comes first. Slurm gives it
 // what nodes.Reserve sets aside.
 func (o *round) poseDemand(d elastic.Demand, k int) joint.Job {
 	g := o.group(d.Partition, d.Type)
@@ -199,7 +199,7 @@ func (o *round) candidates(p *joint.Problem, count int) [][]int {
 	return out
 }
 
-// asNow is what everybody has, and the minimum for those who must start.
+// asNow is what each job has, and the minimum for those that must start.
 func (o *round) asNow(p *joint.Problem) []int {
 	sizes := make([]int, len(p.Jobs))
 	for k, i := range o.posed {

@@ -18,7 +18,7 @@ import (
 type round struct {
 	snap    elastic.Snapshot
 	at      map[string]int // node by name
-	floor   []nodes.Node   // with what nobody here decides about on it
+	floor   []nodes.Node   // with the use of everything that is not decided about
 	class   []int          // of each node
 	sorts   []string       // the partitions and type of each class
 	groups  map[string]*group
@@ -38,9 +38,9 @@ type round struct {
 
 // causes are the reasons in which lookahead and welfare differ.
 type causes struct {
-	stops   reason.Reason // who goes first where jobs are stopped
+	stops   reason.Reason // which job goes first where jobs are stopped
 	shrinks reason.Reason // what others do with GPUs that are given back
-	stays   reason.Reason // why nobody grows
+	stays   reason.Reason // why a job does not grow
 	byType  bool          // it tells types of GPU apart
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/solve/costate"
 )
 
-// tilt discounts long jobs a little for the arrivals nobody knows of yet: a job's
+// tilt discounts long jobs a little for arrivals that are not known yet: a job's
 // value is multiplied by (seconds its rest takes at best / 1 h)^tilt. Where jobs may
 // be stopped less of it is needed.
 const (

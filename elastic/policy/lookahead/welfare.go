@@ -14,7 +14,7 @@ import (
 // proportion to speed, less what it costs the provider (package welfare). Speeds are
 // told apart by the type of the GPUs, and pairs of a model and a type that were tried
 // little are hoped to be faster (package bandit). The hard rules come first, as in a
-// look ahead: minimums, whom to start, and in which order.
+// look ahead: minimums, which jobs start, and in which order.
 func Welfare(s elastic.Snapshot) elastic.Allocation {
 	w := newWelfareRound(s)
 	return w.answer(w.decide())
@@ -83,8 +83,8 @@ func (w *welfareRound) decide() joint.Plan {
 	}
 }
 
-// search searches from what is, with minimums for those who start, from minimums for
-// all, and from what greedy choices make of these. It is false when somebody who must
+// search searches from what is, with minimums for those that start, from minimums for
+// all, and from what greedy choices make of these. It is false when a job that must
 // have GPUs finds none.
 func (w *welfareRound) search(placing *joint.Problem, p *welfare.Problem) (joint.Plan, bool) {
 	rng := rand.New(rand.NewPCG(w.seed(), 0xe))
@@ -113,7 +113,7 @@ func (w *welfareRound) search(placing *joint.Problem, p *welfare.Problem) (joint
 	return w.asShares(best, placing, p), true
 }
 
-// leastSizes is the least that everybody must have.
+// leastSizes is the least that each job must have.
 func (w *welfareRound) leastSizes(placing *joint.Problem) []int {
 	sizes := make([]int, len(placing.Jobs))
 	for k, i := range w.posed {

@@ -8,7 +8,7 @@ import (
 )
 
 // price gives the problem the provider's costs: an account for each type of GPU, then
-// CPUs and memory. What nobody pays for has none.
+// CPUs and memory. What costs nothing has none.
 func (w *welfareRound) price(p *welfare.Problem) {
 	kinds := len(w.types)
 	have, free := make([]int64, kinds+2), make([]int64, kinds+2)
@@ -16,7 +16,7 @@ func (w *welfareRound) price(p *welfare.Problem) {
 		kind := slices.Index(w.types, n.Type)
 		p.Nodes[i].Account = []int{kind, kinds, kinds + 1, kinds + 2}
 		for range w.mixed {
-			p.Nodes[i].Account = append(p.Nodes[i].Account, kinds+2) // nobody pays for a type twice
+			p.Nodes[i].Account = append(p.Nodes[i].Account, kinds+2) // a type is not paid for twice
 		}
 		if !n.Usable {
 			continue

@@ -25,8 +25,8 @@ type Site struct {
 	Any            bool // any split, as published simulators give
 }
 
-// Snapshot draws the site in the middle of its work: those who run share the GPUs as
-// somebody divided them before, and a tenth of the GPUs has just come free.
+// Snapshot draws the site in the middle of its work: running jobs share the GPUs as
+// they were divided before, and a tenth of the GPUs has just come free.
 func (c Site) Snapshot() elastic.Snapshot {
 	rng := rand.New(rand.NewPCG(7, uint64(c.Jobs)))
 	s := elastic.Snapshot{Now: Now, Limits: elastic.Limits{Cooldown: time.Minute, Payback: 2, DeafAfter: 3, Placement: Placement(c.Any), ShareNodes: c.Any}}

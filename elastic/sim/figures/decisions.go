@@ -54,7 +54,7 @@ func decisions(b *bench) func(*sheet) {
 		for _, g := range goals {
 			g()
 		}
-		s.say("how far the plans may be from the best, at these sizes: go test -bench Lookahead ./elastic/policy (gap-%%)")
+		s.say("how far the plans may be from the best, at these sizes: go test -bench Lookahead ./elastic/policy/lookahead (gap-%%)")
 	}
 }
 

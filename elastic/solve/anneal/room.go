@@ -25,7 +25,7 @@ func (w *walk) giver(c *joint.Change, beside []joint.Share) (k int, ok bool) {
 
 // refill puts those who made room for job i back: first all on their smallest size, so
 // that the first does not take what the others cannot do without, then one after the
-// other at what it is worth most at. It is false when somebody who must have a place
+// other at what it is worth most at. It is false when a job that must have a place
 // finds none.
 func (w *walk) refill(c *joint.Change, i int) bool {
 	for _, k := range c.Who() {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// future is how many GPUs nobody was promised, over time: free[i] from at[i] to
+// future is how many GPUs no job was promised, over time: free[i] from at[i] to
 // at[i+1].
 type future struct {
 	at   []float64

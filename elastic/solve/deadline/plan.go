@@ -38,7 +38,7 @@ const (
 )
 
 // Decide divides the GPUs. It is asked at the time now, in seconds since any moment, and
-// again every round seconds. Who is promised an end in time is promised it whoever comes
+// again every round seconds. A job that is promised an end in time is promised it whichever comes
 // later, unless GPUs go away.
 //
 // Jobs that rest keep what they have, unless a promise that was given breaks by that which
@@ -91,13 +91,13 @@ func decide(jobs []Job, gpus int, now, round float64) Plan {
 // planning is a plan in the making.
 type planning struct {
 	jobs   []Job
-	now    *future  // nobody was given anything, but those who may not be stopped their least
+	now    *future  // no job was given anything, but those that may not be stopped their least
 	free   *future  // what the promises leave
 	next   *future  // what they leave after this round
 	order  []int    // whose deadline is promised, as they are planned for
 	course []course // by job, of those in order
 	broken int      // promises that cannot be kept
-	left   int      // GPUs nobody has, now
+	left   int      // GPUs no job has, now
 	round  float64
 	plan   Plan
 }
@@ -120,7 +120,7 @@ func newPlanning(jobs []Job, gpus int, now, round float64) *planning {
 	return p
 }
 
-// hold gives a job, or takes from it where times is -1, what nobody can take away from it:
+// hold gives a job, or takes from it where times is -1, what no other can take away from it:
 // its least, where it may not be stopped, and what it has, where that is settled.
 func (p *planning) hold(f *future, i, times int) {
 	j := &p.jobs[i]
@@ -134,7 +134,7 @@ func (p *planning) hold(f *future, i, times int) {
 	}
 }
 
-// has is what nobody can take away from a job now.
+// has is what no other can take away from a job now.
 func (p *planning) has(i int) int {
 	j := &p.jobs[i]
 	if j.Settled {
@@ -247,7 +247,7 @@ func (p *planning) find(free *future, j *Job) (_ course, tight bool) {
 }
 
 // promise looks which others can be promised their deadlines: first behind all promises, then,
-// for a few, among them, as long as nobody else's breaks.
+// for a few, among them, as long as no other's breaks.
 func (p *planning) promise() {
 	for _, i := range p.undecided() {
 		if p.add(p.free, i) {

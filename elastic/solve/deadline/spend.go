@@ -12,7 +12,7 @@ const (
 	// keeping is how much better another must use GPUs than who has them, to get them.
 	keeping = 1.5
 	// hopeless is what the work of a job is worth that misses its deadline anyhow: it gets
-	// what nobody else can use.
+	// what no other job can use.
 	hopeless = 1e-3
 )
 

@@ -52,7 +52,7 @@ func (j *Job) dearest() []int32 {
 func (s *Search) reset(sizes []int) {
 	s.clear()
 	for i := range s.p.Jobs {
-		// Where open moves are promised GPUs that somebody still has, not everybody's
+		// Where open moves are promised GPUs that another job still has, not all jobs'
 		// place is left; those without one are placed anew.
 		if j := &s.p.Jobs[i]; len(j.Now) > 0 && (!s.p.AtOnce || held(j.Now) == sizes[i]) && s.f.left(j, j.Now) {
 			s.put(i, spot{j.Now, j.Stay, true})
@@ -114,11 +114,11 @@ func (s *Search) off(i int) {
 	}
 }
 
-// Build goes from where everybody is to the sizes given, one job after the other:
+// Build goes from where each job is to the sizes given, one job after the other:
 // first those that give GPUs back, then those that must start, then the others, each
 // group in the given order. A job takes GPUs that are free at its turn, at its size
 // or, when that finds no place, at the largest accepted size below that does. So
-// the plan can be carried out in this order, and nobody waits for anybody in a
+// the plan can be carried out in this order, and no jobs wait for each other in a
 // circle. It returns the sum of values, for Plan to tell the places, and false when a
 // job that must have a place finds none.
 func (s *Search) Build(sizes, order []int) (value float64, ok bool) {
@@ -263,7 +263,7 @@ func (s *Search) sum() float64 {
 	return sum
 }
 
-// Plan is where everybody was put last.
+// Plan is where each job was put last.
 func (s *Search) Plan() Plan { return Plan{Places: slices.Clone(s.places), Value: s.sum()} }
 
 // Orders lists ways to go through the jobs: large sizes first, small ones first,

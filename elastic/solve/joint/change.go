@@ -98,7 +98,7 @@ func (c *Change) Gain() (gain float64, ok bool) {
 }
 
 // Home puts a job that is off the nodes where it is now. It is false when it is nowhere
-// or somebody is in its way.
+// or another job is in its way.
 func (c *Change) Home(i int) bool {
 	j := &c.s.p.Jobs[i]
 	if len(j.Now) == 0 || !c.s.f.fits(j, j.Now) {
@@ -132,7 +132,7 @@ func (c *Change) Same() bool {
 	return true
 }
 
-// Undo puts everybody back.
+// Undo puts each job back.
 func (c *Change) Undo() {
 	for _, i := range c.who {
 		c.s.off(i)

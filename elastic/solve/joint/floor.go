@@ -7,7 +7,7 @@ import "slices"
 type floor struct {
 	free   []int
 	class  []int
-	cap    []int // GPUs free when nobody of the problem is there
+	cap    []int // GPUs free when no job of the problem is there
 	cpus   []int
 	mem    []int64
 	spans  []int // jobs over several nodes on it

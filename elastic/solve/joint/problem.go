@@ -7,7 +7,7 @@ type Node struct {
 	// CPUs and MemoryMB are what is free of each; -1 = not counted.
 	CPUs     int
 	MemoryMB int64
-	// Spanning is whether somebody who is not in the problem, and runs on several
+	// Spanning is whether a job that is not in the problem, and runs on several
 	// nodes, is on it.
 	Spanning bool
 	// Types are the free GPUs of each type, counted as Job.Type does, where it has several;
@@ -51,7 +51,7 @@ type Job struct {
 	// placed otherwise stays where it is.
 	Must bool
 	// Mixes lets it share nodes with jobs on several nodes though Problem.Share does
-	// not, because nobody can keep it from doing so.
+	// not, because nothing can keep it from doing so.
 	Mixes bool
 
 	CPUsPerGPU  int // 0 = one CPU a node

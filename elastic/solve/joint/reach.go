@@ -3,8 +3,8 @@ package joint
 import "slices"
 
 // reachable reports whether the plan can be carried out one job after the other,
-// each taking GPUs that are free at its turn: whether nobody waits for anybody in a
-// circle. A mover that finds no room waits at the node that lacks it until somebody
+// each taking GPUs that are free at its turn: whether no jobs wait for each other in a
+// circle. A mover that finds no room waits at the node that lacks it until a job
 // leaves there; so every mover is looked at once for each node it is stopped by.
 func (s *Search) reachable() bool {
 	if s.p.AtOnce {
@@ -67,7 +67,7 @@ func (r *road) start(s *Search) {
 	}
 }
 
-// survey notes how the nodes are before anybody moves.
+// survey notes how the nodes are before any job moves.
 func (r *road) survey(s *Search) {
 	count := len(s.p.Nodes)
 	r.now, r.then = make([]stand, count), make([]stand, count)
@@ -102,7 +102,7 @@ func (r *road) put(j *Job, place []Share, sign int) {
 }
 
 // stopped returns the node that has no room for a mover now; -1 when none. What it
-// keeps of its own stands in nobody's way.
+// keeps of its own stands in no job's way.
 func (r *road) stopped(s *Search, i int) int {
 	j := &s.p.Jobs[i]
 	r.put(j, j.Now, -1)

@@ -1,7 +1,7 @@
 package joint
 
 // byType is what is left of each type of GPU on the nodes that have several. Jobs that name
-// no type take of what is free in all: nobody knows which type they get.
+// no type take of what is free in all: which type they get is not known.
 type byType [][]int // by node, by type; nil where there is one type
 
 // newByType is nil when no node has several types.

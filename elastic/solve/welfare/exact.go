@@ -42,7 +42,7 @@ type way struct {
 const rootSteps = 300
 
 func (e *exact) prepare() {
-	low := 0.0 // everybody without, where that is allowed; prices need not aim well to bound
+	low := 0.0 // all jobs without, where that is allowed; prices need not aim well to bound
 	if e.best.Places != nil {
 		low = e.best.Welfare
 	}

@@ -7,7 +7,7 @@ import (
 
 // Greedy goes on from a plan: again and again the job goes to another option whose
 // gain in welfare is greatest, for each unit of the first resource or, with whole
-// set, as it is. Nobody is made to give anything back. The plan must be one of the
+// set, as it is. No job is made to give anything back. The plan must be one of the
 // problem.
 func Greedy(p *Problem, from Plan, whole bool) Plan {
 	g := greedy{floor: newFloor(p), whole: whole, dear: make([][]int, len(p.Jobs))}

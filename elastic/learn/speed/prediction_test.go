@@ -11,17 +11,17 @@ import (
 
 // known is somebody who knows a truth, in minutes, of all shapes or of those that are
 // believed.
-func known(f truth, believed func(speed.Shape) bool) speed.Foretold {
+func known(f truth, believed func(speed.Shape) bool) speed.Prediction {
 	return func(_ string, s speed.Shape) (float64, bool) { return f.seconds(s) / 60, believed(s) }
 }
 
 func always(speed.Shape) bool { return true }
 
-// TestForetellAnswersWhatNobodyTried: in the curve's own unit; what was measured stands.
-func TestForetellAnswersWhatNobodyTried(t *testing.T) {
+// TestPredictedAnswersWhatNobodyTried: in the curve's own unit; what was measured stands.
+func TestPredictedAnswersWhatNobodyTried(t *testing.T) {
 	bent := truth{a: 100, b: 2, d: 30}
 	c := speed.Fit([]speed.Sample{at(1, 1, 102), at(2, 1, 52), at(4, 1, 27)}, now)
-	f := c.Foretell(known(bent, always))
+	f := c.Predicted(known(bent, always))
 	within(t, "4 GPUs on two nodes", seconds(f, 4, 2), bent.seconds(speed.Shape{GPUs: 4, Nodes: 2}), 0.01)
 	if _, src := f.Seconds(speed.Shape{GPUs: 4, Nodes: 2}); src != speed.Learned {
 		t.Errorf("source %s", src)
@@ -34,10 +34,10 @@ func TestForetellAnswersWhatNobodyTried(t *testing.T) {
 	}
 }
 
-// TestForetellWhereBelieved: elsewhere the curve answers as before.
-func TestForetellWhereBelieved(t *testing.T) {
+// TestPredictedWhereBelieved: elsewhere the curve answers as before.
+func TestPredictedWhereBelieved(t *testing.T) {
 	c := speed.Fit([]speed.Sample{at(1, 1, 102), at(2, 1, 52), at(4, 1, 27)}, now)
-	f := c.Foretell(known(truth{a: 100, d: 50}, func(s speed.Shape) bool { return s.Nodes == 2 }))
+	f := c.Predicted(known(truth{a: 100, d: 50}, func(s speed.Shape) bool { return s.Nodes == 2 }))
 	if seconds(f, 8, 4) != seconds(c, 8, 4) || seconds(f, 3, 1) != seconds(c, 3, 1) {
 		t.Error("it answers where it is not believed")
 	}
@@ -46,14 +46,14 @@ func TestForetellWhereBelieved(t *testing.T) {
 	}
 }
 
-// TestForetellKeepsTheBounds: whatever is foretold, more GPUs give no more than is ever
+// TestPredictedKeepsTheBounds: whatever is predicted, more GPUs give no more than is ever
 // believed, and no shape is beyond all reason.
-func TestForetellKeepsTheBounds(t *testing.T) {
+func TestPredictedKeepsTheBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := speed.Fit(rapid.SliceOfN(anySample, 1, 20).Draw(t, "samples"), now)
 		wild := rapid.SampledFrom([]float64{0, -1, 1e-12, 1, 1e12, math.NaN(), math.Inf(1)})
 		said := map[speed.Shape]float64{}
-		f := c.Foretell(func(_ string, s speed.Shape) (float64, bool) {
+		f := c.Predicted(func(_ string, s speed.Shape) (float64, bool) {
 			if _, ok := said[s]; !ok {
 				said[s] = wild.Draw(t, "says")
 			}
@@ -74,8 +74,8 @@ func TestForetellKeepsTheBounds(t *testing.T) {
 	})
 }
 
-// TestForetellByKind: each kind of node is asked for itself, and Idle keeps it.
-func TestForetellByKind(t *testing.T) {
+// TestPredictedByKind: each kind of node is asked for itself, and Idle keeps it.
+func TestPredictedByKind(t *testing.T) {
 	var all []speed.Sample
 	for kind, times := range map[string]float64{"a100": 1, "t4": 3} {
 		for _, g := range []int{1, 2} {
@@ -84,7 +84,7 @@ func TestForetellByKind(t *testing.T) {
 			all = append(all, s)
 		}
 	}
-	f := speed.Fit(all, now).Foretell(func(kind string, s speed.Shape) (float64, bool) {
+	f := speed.Fit(all, now).Predicted(func(kind string, s speed.Shape) (float64, bool) {
 		return map[string]float64{"a100": 100, "t4": 300}[kind] / math.Sqrt(float64(s.GPUs)), true
 	})
 	for _, c := range []*speed.Curve{f, f.On("a100").Idle(speed.Shape{GPUs: 1, Nodes: 1}, 0.01)} {
@@ -96,7 +96,7 @@ func TestForetellByKind(t *testing.T) {
 			t.Errorf("source %v", src)
 		}
 	}
-	if c := (*speed.Curve)(nil); c.Foretell(nil) != nil {
-		t.Error("nothing is known, and something is foretold")
+	if c := (*speed.Curve)(nil); c.Predicted(nil) != nil {
+		t.Error("nothing is known, and something is predicted")
 	}
 }

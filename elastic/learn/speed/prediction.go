@@ -1,0 +1,72 @@
+package speed
+
+import "math"
+
+// Prediction answers for a shape that was not measured, on a kind of node, in any unit of
+// time; false where the curve's own answer is to be used.
+type Prediction func(kind string, s Shape) (seconds float64, believed bool)
+
+// prediction is a Prediction, brought to the curve's unit of time.
+type prediction struct {
+	kind  string
+	of    Prediction
+	scale float64
+}
+
+// Predicted returns the curve with predictions for the shapes that were not measured, where
+// these are believed. Predictions may count time in another unit, which follows from what
+// they say of measured shapes. They are kept within the bounds of the curve (see Seconds).
+// What was measured stands, and so does a curve that is Known, or of which nothing is known.
+func (c *Curve) Predicted(f Prediction) *Curve {
+	if c == nil || c.known != nil || len(c.measured) == 0 {
+		return c
+	}
+	if c.kin == nil {
+		return c.predictedOn("", f)
+	}
+	kin := &family{base: c.kin.base, on: make(map[string]*Curve, len(c.kin.on))}
+	own := c
+	for kind, k := range c.kin.on {
+		t := k.predictedOn(kind, f)
+		if k == c {
+			own = t
+		}
+		kin.on[kind] = t
+	}
+	for _, t := range kin.on {
+		t.kin = kin
+	}
+	return own
+}
+
+func (c *Curve) predictedOn(kind string, f Prediction) *Curve {
+	out := &Curve{knowledge: c.knowledge}
+	out.predicted = nil
+	ratios, weights := make([]float64, 0, len(c.measured)), make([]float64, 0, len(c.measured))
+	for _, p := range c.measured {
+		if seconds, _ := f(kind, p.Shape); sane(seconds) {
+			ratios, weights = append(ratios, p.seconds/seconds), append(weights, p.count)
+		}
+	}
+	if len(ratios) > 0 {
+		out.predicted = &prediction{kind, f, median(ratios, weights)}
+	}
+	return out
+}
+
+// seconds is the prediction for a shape for which the curve's own form says own; false where
+// the prediction is not to be believed. As deviations that were measured, a prediction differs
+// from own by a factor of e^farthest at most.
+func (t *prediction) seconds(s Shape, own float64) (float64, bool) {
+	if t == nil {
+		return 0, false
+	}
+	seconds, believed := t.of(t.kind, s)
+	if !believed || !sane(seconds) {
+		return 0, false
+	}
+	return min(max(seconds*t.scale, own*math.Exp(-farthest)), own*math.Exp(farthest)), true
+}
+
+// sane is a time that keeps later products finite; NaN is none.
+func sane(seconds float64) bool { return seconds > 1e-12 && seconds < 1e15 }
