@@ -30,7 +30,7 @@ func (e *Engine) act(ctx context.Context, moves []elastic.Intent, snap elastic.S
 		in, keep, did, down := e.step(ctx, in, snap.Lent(), now)
 		acted = acted || did
 		stirred = stirred || !keep || !reflect.DeepEqual(before, in)
-		e.settle(before, in, keep)
+		e.open = e.open.settled(before, in, keep)
 		if down {
 			break
 		}
@@ -43,33 +43,32 @@ func (e *Engine) step(ctx context.Context, in elastic.Intent, snap elastic.Snaps
 	if js := e.byID[in.Job]; js != nil && js.shown.disown {
 		return in, !e.letGo(ctx, js, in, now), true, false
 	}
-	return e.walk(ctx, in, e.jobFor(snap.Jobs, in), snap, now)
+	return e.walk(ctx, in, e.byID.jobFor(snap.Jobs, in), snap, now)
 }
 
-// settle puts a move's new standing among the open ones, or takes it out.
-func (e *Engine) settle(before, after elastic.Intent, keep bool) {
-	var open []elastic.Intent
-	for _, in := range e.open {
+// settled is the open moves with a move's new standing, or without it.
+func (open openMoves) settled(before, after elastic.Intent, keep bool) (out openMoves) {
+	for _, in := range open {
 		switch {
 		case in.ID != before.ID:
-			open = append(open, in)
+			out = append(out, in)
 		case keep:
-			open = append(open, after)
+			out = append(out, after)
 		}
 	}
-	e.open = open
+	return out
 }
 
 // jobFor returns the job of an intent; one that left the snapshot has ended, or
 // was taken away by its user.
-func (e *Engine) jobFor(jobs []elastic.Job, in elastic.Intent) elastic.Job {
+func (of known) jobFor(jobs []elastic.Job, in elastic.Intent) elastic.Job {
 	for i := len(jobs) - 1; i >= 0; i-- {
 		if jobs[i].ID == in.Job {
 			return jobs[i]
 		}
 	}
 	j := elastic.Job{ID: in.Job, Phase: elastic.Ended, State: "gone"}
-	if js := e.byID[in.Job]; js != nil {
+	if js := of[in.Job]; js != nil {
 		j.State = js.rec.State
 	}
 	return j
@@ -78,7 +77,7 @@ func (e *Engine) jobFor(jobs []elastic.Job, in elastic.Intent) elastic.Job {
 // walk takes one move through the table until it has to wait, closes, or fails.
 func (e *Engine) walk(ctx context.Context, in elastic.Intent, job elastic.Job, snap elastic.Snapshot, now time.Time) (_ elastic.Intent, keep, did, down bool) {
 	for range maxRows {
-		if e.unread(in, now) || e.unsure(in, now) {
+		if e.unread(in, now) || e.byID.unsure(in, now) {
 			break
 		}
 		next := elastic.Advance(in, job, snap)
@@ -212,8 +211,8 @@ func (e *Engine) refused(ctx context.Context, in elastic.Intent, a elastic.Actio
 	return !keep
 }
 
-func (e *Engine) tokenOf(id elastic.JobID) string {
-	if js := e.byID[id]; js != nil {
+func (of known) tokenOf(id elastic.JobID) string {
+	if js := of[id]; js != nil {
 		return js.rec.Token
 	}
 	return ""

@@ -95,7 +95,7 @@ func (e *Engine) renumbered(ctx context.Context, js *jobState, now time.Time) er
 		if !e.closeMove(ctx, next, now) {
 			return errors.New("the journal does not take the end of a forgotten job's move, and its number is another job's")
 		}
-		e.settle(in, in, false)
+		e.open = e.open.settled(in, in, false)
 	}
 	return nil
 }

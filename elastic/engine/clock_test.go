@@ -19,7 +19,7 @@ func TestClockSetBack(t *testing.T) {
 	e.open = []elastic.Intent{{Job: 7, Step: elastic.Requeued, Opened: ahead, RequeuedAt: ahead}}
 	e.rewind(now)
 	soon := now.Add(max(settling, late))
-	if e.unsure(e.open[0], soon) || soon.Before(js.placing.rest) || js.rescue.stranded.last.After(now) || js.rec.Moved.After(now) || js.over.noticed.After(now) || e.accounts.next.After(now.Add(accountsRest)) || e.lost["gpu1"].After(now) || e.open[0].RequeuedAt.After(now) {
+	if e.byID.unsure(e.open[0], soon) || soon.Before(js.placing.rest) || js.rescue.stranded.last.After(now) || js.rec.Moved.After(now) || js.over.noticed.After(now) || e.accounts.next.After(now.Add(accountsRest)) || e.lost["gpu1"].After(now) || e.open[0].RequeuedAt.After(now) {
 		t.Errorf("%+v, %v, %+v", js, e.lost, e.open)
 	}
 	if !js.dirty {

@@ -28,7 +28,7 @@ func (e *Engine) Direct(ctx context.Context, id elastic.JobID, change func(elast
 		return fmt.Errorf("job %d %w (%s)", id, ErrEnded, js.rec.State)
 	}
 	d := change(js.rec.Tag.Directive)
-	if err := pinnable(js.rec.Tag.Spec, d.Pin, e.clusterGPUs()); err != nil {
+	if err := pinnable(js.rec.Tag.Spec, d.Pin, clusterGPUs(&e.last)); err != nil {
 		return fmt.Errorf("job %d: %w", id, err)
 	}
 	rec := js.rec
@@ -42,9 +42,9 @@ func (e *Engine) Direct(ctx context.Context, id elastic.JobID, change func(elast
 	return nil
 }
 
-func (e *Engine) clusterGPUs() int {
+func clusterGPUs(s *elastic.Snapshot) int {
 	n := 0
-	for _, node := range e.last.Nodes {
+	for _, node := range s.Nodes {
 		n += node.GPUs
 	}
 	return n

@@ -9,7 +9,6 @@ import (
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine/eligible"
 	"github.com/sluice-hpc/sluice/elastic/engine/learn"
-	"github.com/sluice-hpc/sluice/elastic/learn/length"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/elastic/policy"
 	"github.com/sluice-hpc/sluice/slurm"
@@ -83,11 +82,11 @@ type Engine struct {
 	health  elastic.Health
 	kept    elastic.Health // as the journal has it
 	answers map[answerKey]time.Time
-	unsaved map[answerKey]time.Time   // of answers, what the journal does not have; zero = forgotten
-	lengths map[uint32]length.History // by user
-	lost    map[string]time.Time      // nodes by when they were last seen lost
-	away    time.Time                 // when Slurm last answered again after it had not for a while
-	began   time.Time                 // when Slurm first answered in this life; zero = not yet
+	unsaved map[answerKey]time.Time // of answers, what the journal does not have; zero = forgotten
+	lengths histories
+	lost    lostNodes
+	away    time.Time // when Slurm last answered again after it had not for a while
+	began   time.Time // when Slurm first answered in this life; zero = not yet
 	blind   struct {
 		since time.Time
 		why   string
@@ -140,8 +139,8 @@ func New(cfg Config) *Engine {
 		byID:    known{},
 		units:   map[string]elastic.Unit{},
 		learnt:  learn.New(cfg.Samples),
-		lengths: map[uint32]length.History{},
-		lost:    map[string]time.Time{},
+		lengths: histories{},
+		lost:    lostNodes{},
 		answers: map[answerKey]time.Time{},
 		unsaved: map[answerKey]time.Time{},
 	}

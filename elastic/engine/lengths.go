@@ -10,6 +10,9 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
+// histories are what users' ended jobs took of what they had declared.
+type histories map[uint32]length.History
+
 // lengthsMemory is how far back ended jobs are read for it when the daemon starts.
 const lengthsMemory = 30 * 24 * time.Hour
 
@@ -21,17 +24,17 @@ func (e *Engine) recallLengths(ctx context.Context, now time.Time) error {
 	}
 	for _, r := range records {
 		if !r.Ended.IsZero() {
-			e.noteLength(r)
+			e.lengths.note(r)
 		}
 	}
 	return nil
 }
 
-// noteLength adds an ended job to what is known of its user.
-func (e *Engine) noteLength(r JobRecord) {
+// note adds an ended job to what is known of its user.
+func (h histories) note(r JobRecord) {
 	ended := length.Ended{Script: r.Tag.Spec.Script, At: r.Ended, Declared: r.Ending.Declared, Had: r.Ending.Had}
-	if h := e.lengths[r.UID].With(ended); len(h) > 0 {
-		e.lengths[r.UID] = h
+	if with := h[r.UID].With(ended); len(with) > 0 {
+		h[r.UID] = with
 	}
 }
 
@@ -49,9 +52,9 @@ func (js *jobState) tookInAll(now time.Time) {
 }
 
 // stretchOf is how many times its declared work the job is expected to take.
-func (e *Engine) stretchOf(r JobRecord, now time.Time) (out elastic.Stretch) {
+func (h histories) stretchOf(r JobRecord, now time.Time) (out elastic.Stretch) {
 	if r.Tag.Spec.Total > 0 {
-		out.Factor, out.Jobs = e.lengths[r.UID].Factor(r.Tag.Spec.Script, now)
+		out.Factor, out.Jobs = h[r.UID].Factor(r.Tag.Spec.Script, now)
 	}
 	return out
 }

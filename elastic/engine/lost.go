@@ -18,19 +18,22 @@ const settling = 15 * time.Second
 // again after a minute (RPC_RETRY_INTERVAL), to whatever has the job's number then.
 const owed = 150 * time.Second
 
+// lostNodes are nodes by when they were last seen lost.
+type lostNodes map[string]time.Time
+
 // lost are the states in which Slurm gives up what ran on a node.
 var lost = []string{"DOWN", "NOT_RESPONDING"}
 
-// noteLost remembers when nodes were last seen lost.
-func (e *Engine) noteLost(seen []slurm.Node, now time.Time) {
+// note remembers when nodes were last seen lost.
+func (l lostNodes) note(seen []slurm.Node, now time.Time) {
 	for _, n := range seen {
 		for _, state := range lost {
 			if n.Is(state) {
-				e.lost[n.Name] = now
+				l[n.Name] = now
 			}
 		}
-		if at, ok := e.lost[n.Name]; ok && !now.Before(at.Add(owed)) {
-			delete(e.lost, n.Name)
+		if at, ok := l[n.Name]; ok && !now.Before(at.Add(owed)) {
+			delete(l, n.Name)
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 // mostFields. Whoever takes something out lowers the figure; none is ever raised. The goal is
 // 20 methods on Engine, and no entry in wide.
 var (
-	most = map[string]int{"Engine": 161, "jobState": 34}
+	most = map[string]int{"Engine": 150, "jobState": 34}
 	wide = map[string]int{"Config": 21, "Engine": 31, "JobRecord": 22, "JobReport": 20}
 )
 

@@ -109,7 +109,7 @@ func (e *Engine) observe(ctx context.Context, now time.Time) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	e.noteLost(inventory, now)
+	e.lost.note(inventory, now)
 	v := view{jobs: jobs, nodes: inventory, old: old}
 	e.match(v, now)
 	e.lookAtLimits(ctx, jobs, now)
@@ -316,7 +316,7 @@ func (e *Engine) ended(js *jobState, state string, now time.Time) {
 	js.runs.end(js.endOfRun(now))
 	js.rec.Ending = js.ending()
 	js.tookInAll(now)
-	e.noteLength(js.rec)
+	e.lengths.note(js.rec)
 	e.event(now, js.rec.ID, "ended", state+": "+js.ending().String())
 }
 

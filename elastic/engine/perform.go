@@ -22,7 +22,7 @@ func (e *Engine) perform(ctx context.Context, a elastic.Action, job elastic.Job,
 	e.between()
 	e.event(now, a.About(), "act", a.String())
 	err := e.carryOut(ctx, a, job, now)
-	e.unanswered(a, err, now)
+	e.byID.unanswered(a, err, now)
 	if js := e.byID[a.About()]; js != nil && errors.As(err, new(*Unanswered)) {
 		js.mail.answersBy(err)
 	}
@@ -35,7 +35,7 @@ func (e *Engine) carryOut(ctx context.Context, a elastic.Action, job elastic.Job
 	case elastic.AskCheckpoint:
 		return e.ask(ctx, a, job, now)
 	case elastic.WithdrawRequest:
-		if token := e.tokenOf(a.Job); token != "" {
+		if token := e.byID.tokenOf(a.Job); token != "" {
 			return e.cfg.Mailbox.Withdraw(token)
 		}
 		return nil
@@ -49,12 +49,12 @@ func (e *Engine) carryOut(ctx context.Context, a elastic.Action, job elastic.Job
 	case elastic.Clear:
 		return e.cfg.Slurm.Clear(ctx, id)
 	case elastic.HoldPending:
-		e.markHold(a.Job, true)
+		e.byID.markHold(a.Job, true)
 		return e.cfg.Slurm.Hold(ctx, id)
 	case elastic.Write:
 		return e.write(ctx, a, job)
 	case elastic.Release:
-		e.markHold(a.Job, false)
+		e.byID.markHold(a.Job, false)
 		return e.cfg.Slurm.Release(ctx, id)
 	case elastic.RequestPass:
 		return e.requestPass(ctx, a, now)
@@ -98,8 +98,8 @@ func (e *Engine) requestPass(ctx context.Context, a elastic.RequestPass, now tim
 
 // markHold remembers whose the last hold was. A job that started in the moment
 // it was held runs with priority 0, which else means that its user holds it.
-func (e *Engine) markHold(id elastic.JobID, ours bool) {
-	if js := e.byID[id]; js != nil {
+func (of known) markHold(id elastic.JobID, ours bool) {
+	if js := of[id]; js != nil {
 		js.placing.hold = ours
 	}
 }

@@ -51,7 +51,7 @@ func (e *Engine) chores(js *jobState, now time.Time) []elastic.Action {
 	case phase == elastic.Queued && js.shown.slurm.Restarts > js.rec.Restarts && !js.rec.FirstRun.IsZero():
 		return []elastic.Action{elastic.HoldPending{Job: js.rec.ID}}
 	// Released as it was, for nodes that are gone.
-	case phase == elastic.Queued && e.gone(js.shown.slurm.ReqNodes):
+	case phase == elastic.Queued && anyGone(e.seen.nodes, js.shown.slurm.ReqNodes):
 		return []elastic.Action{elastic.HoldPending{Job: js.rec.ID}}
 	case js.told && phase != elastic.Completing:
 		return []elastic.Action{elastic.Annotate{Job: js.rec.ID, Directive: js.rec.Tag.Directive}}
@@ -71,9 +71,9 @@ func (e *Engine) chores(js *jobState, now time.Time) []elastic.Action {
 	return nil
 }
 
-// gone reports whether Slurm would start nothing on one of the nodes.
-func (e *Engine) gone(names []string) bool {
-	for _, n := range e.seen.nodes {
+// anyGone reports whether Slurm would start nothing on one of the nodes.
+func anyGone(all []slurm.Node, names []string) bool {
+	for _, n := range all {
 		if usable, _ := n.Usable(); !usable && slices.Contains(names, n.Name) {
 			return true
 		}

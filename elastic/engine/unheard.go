@@ -14,8 +14,8 @@ const late = 15 * time.Second
 // unanswered notes a stop or a hold of which nobody knows whether Slurm took it. A busy
 // slurmctld may still carry it out: it would stop the run that is due next, or hold it as
 // its user does.
-func (e *Engine) unanswered(a elastic.Action, err error, now time.Time) {
-	js := e.byID[a.About()]
+func (of known) unanswered(a elastic.Action, err error, now time.Time) {
+	js := of[a.About()]
 	if js == nil || !errors.Is(err, slurm.ErrUnknownOutcome) {
 		return
 	}
@@ -45,8 +45,8 @@ func perhapsDone(in elastic.Intent, a elastic.Action, err error, now time.Time) 
 // unsure reports whether a stop or a hold that Slurm did not answer may still be carried
 // out, though something else stopped the job meanwhile: it would stop the run that is due
 // next, or hold it as its user does.
-func (e *Engine) unsure(in elastic.Intent, now time.Time) bool {
-	js := e.byID[in.Job]
+func (of known) unsure(in elastic.Intent, now time.Time) bool {
+	js := of[in.Job]
 	return js != nil && in.Step == elastic.Requeued && now.Before(js.placing.unheard)
 }
 
