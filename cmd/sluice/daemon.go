@@ -14,11 +14,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/client"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 // daemonFor returns the daemon of the site in force.
-func daemonFor(cmd *cobra.Command) (*control.Client, error) {
+func daemonFor(cmd *cobra.Command) (*client.Client, error) {
 	c, err := siteFor(cmd)
 	if err != nil {
 		return nil, err
@@ -36,7 +37,7 @@ func each(jobs []elastic.JobID, do func(elastic.JobID) error) error {
 	for _, job := range jobs {
 		if err := do(job); err != nil {
 			errs = append(errs, named(job, err))
-			if errors.Is(err, control.ErrNoDaemon) {
+			if errors.Is(err, wire.ErrNoDaemon) {
 				break // nor will the next one
 			}
 		}

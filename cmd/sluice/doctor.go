@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/etc"
 )
 
@@ -125,7 +125,7 @@ func examine(ctx context.Context, p patient) []finding {
 
 // onlySeenThere are the daemon's troubles that do not show from here, such as a folder
 // that it alone cannot write to.
-func onlySeenThere(troubles []control.Trouble, found []finding) []finding {
+func onlySeenThere(troubles []wire.Trouble, found []finding) []finding {
 	var all []finding
 	for _, t := range troubles {
 		seen := slices.ContainsFunc(found, func(f finding) bool { return f.About == t.Code && f.Verdict == failure })
@@ -137,10 +137,10 @@ func onlySeenThere(troubles []control.Trouble, found []finding) []finding {
 }
 
 // examineDaemon asks the daemon how it is.
-func examineDaemon(ctx context.Context, p patient) (control.Status, bool, []finding) {
+func examineDaemon(ctx context.Context, p patient) (wire.Status, bool, []finding) {
 	client, err := dial(p.site)
 	if err != nil {
-		return control.Status{}, false, []finding{failed("daemon", "see [remote] in sluice.toml", "%v", err)}
+		return wire.Status{}, false, []finding{failed("daemon", "see [remote] in sluice.toml", "%v", err)}
 	}
 	status, err := client.Status(ctx)
 	if err != nil {
@@ -168,7 +168,7 @@ func examineDaemon(ctx context.Context, p patient) (control.Status, bool, []find
 }
 
 // nodeClocks compares the heartbeats of jobs with this host's clock.
-func nodeClocks(report control.Report, now time.Time) []finding {
+func nodeClocks(report wire.Report, now time.Time) []finding {
 	var all []finding
 	for _, j := range report.Jobs {
 		if ahead := j.Heartbeat.Sub(now); !j.Ended && ahead > tolerable {
@@ -181,7 +181,7 @@ func nodeClocks(report control.Report, now time.Time) []finding {
 
 // lostGPUs are those that Slurm counts as used on nodes where it has no job: it gives
 // every job at least one CPU. Nobody gets them until slurmctld has counted anew.
-func lostGPUs(report control.Report) []finding {
+func lostGPUs(report wire.Report) []finding {
 	var all []finding
 	for _, n := range report.Nodes {
 		if n.Used > 0 && n.CPUsUsed == 0 {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 func newExplainCommand() *cobra.Command {
@@ -42,7 +42,7 @@ func newExplainCommand() *cobra.Command {
 	return c
 }
 
-func explain(w io.Writer, e control.Explanation) error {
+func explain(w io.Writer, e wire.Explanation) error {
 	j := e.Job
 	var s sheet
 	s.put("Job", "%d (%s) of %s: %s", j.JobID, j.Name, j.User, stateLine(j))
@@ -61,12 +61,12 @@ func explain(w io.Writer, e control.Explanation) error {
 	if !j.Ended {
 		s.put("Work", "%s", workLine(j, e.At))
 		s.put("Length", "%s", lengthLine(j))
-		s.put("Deadline", "%s", strings.TrimPrefix(deadlineLine(j, e.Policy), "deadline "))
+		s.put("Deadline", "%s", strings.TrimPrefix(deadlineLine(e), "deadline "))
 		s.put("Saves", "%s", savesLine(j))
 		s.put("Move costs", "%s", priceLine(j.Price))
 		s.put("Decided", "%s by policy %s", when(e.At), e.Policy)
 	}
-	measured := slices.ContainsFunc(e.Sizes, func(size control.Size) bool { return size.Seconds > 0 || size.Relative > 0 })
+	measured := slices.ContainsFunc(e.Sizes, func(size wire.Size) bool { return size.Seconds > 0 || size.Relative > 0 })
 	if !j.Ended && !measured {
 		s.put("Speeds", "not known yet: nothing has been measured")
 	}
@@ -85,12 +85,12 @@ func explain(w io.Writer, e control.Explanation) error {
 }
 
 // sizeNote says what the table of sizes leaves out for want of room.
-func sizeNote(j control.Job, e control.Explanation) string {
+func sizeNote(j wire.Job, e wire.Explanation) string {
 	var notes []string
 	if e.Type != "" {
 		notes = append(notes, "speeds on "+e.Type)
 	}
-	k := slices.IndexFunc(e.Sizes, func(s control.Size) bool { return s.Left > 0 && s.Dead > 0 })
+	k := slices.IndexFunc(e.Sizes, func(s wire.Size) bool { return s.Left > 0 && s.Dead > 0 })
 	switch {
 	case k >= 0 && j.GPUs == 0:
 		notes = append(notes, fmt.Sprintf("TO END incl. %s for its start", span(e.Sizes[k].Dead)))
@@ -101,7 +101,7 @@ func sizeNote(j control.Job, e control.Explanation) string {
 }
 
 // lengthLine says why the job is not taken at its word about its length; "" when it is.
-func lengthLine(j control.Job) string {
+func lengthLine(j wire.Job) string {
 	switch {
 	case j.Overruns:
 		return fmt.Sprintf("unknown: it trains on past its declared %s %ss", amount(j.Total), j.Unit)
@@ -112,7 +112,7 @@ func lengthLine(j control.Job) string {
 }
 
 // savesLine says how often the job saves by time; "" when it does not.
-func savesLine(j control.Job) string {
+func savesLine(j wire.Job) string {
 	switch {
 	case j.SavesEvery <= 0 || j.GPUs == 0:
 		return ""
@@ -123,7 +123,7 @@ func savesLine(j control.Job) string {
 }
 
 // stuckLine says what keeps a job from ever changing size, "" when nothing does.
-func stuckLine(j control.Job) string {
+func stuckLine(j wire.Job) string {
 	switch {
 	case j.Ended:
 		return ""
@@ -142,7 +142,7 @@ func stuckLine(j control.Job) string {
 }
 
 // sizeTable lists every size the job accepts; ">" marks the present one.
-func sizeTable(j control.Job, all []control.Size) *table {
+func sizeTable(j wire.Job, all []wire.Size) *table {
 	t := &table{columns: []column{{"", false, 0}, {"GPUS", true, 0}, {"NODES", true, 0}, {"SPEED", true, 0},
 		{"SPEEDUP", true, 0}, {"TO END", true, 0}, {"SOURCE", false, 0}}}
 	first := all[0]
@@ -166,7 +166,7 @@ func sizeTable(j control.Job, all []control.Size) *table {
 }
 
 // againLine is the work that moves cost beside their dead time.
-func againLine(a control.Again, unit string) string {
+func againLine(a wire.Again, unit string) string {
 	if a.Work <= 0 {
 		return ""
 	}

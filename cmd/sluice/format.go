@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 // field is one thing that queue can show of a job.
@@ -16,41 +16,41 @@ type field struct {
 	name   string // for -o NAME,NAME
 	letter string // for -o "%L"; squeue's where it has one
 	column
-	cell func(j control.Job, at time.Time) string
+	cell func(j wire.Job, at time.Time) string
 }
 
 // fields is the one table of what queue can show.
 var fields = []field{
-	{"jobid", "i", column{"JOBID", true, 0}, func(j control.Job, _ time.Time) string { return fmt.Sprint(j.JobID) }},
-	{"name", "j", column{"NAME", false, 0}, func(j control.Job, _ time.Time) string { return j.Name }},
-	{"user", "u", column{"USER", false, 0}, func(j control.Job, _ time.Time) string { return j.User }},
-	{"uid", "U", column{"UID", true, 0}, func(j control.Job, _ time.Time) string { return fmt.Sprint(j.UID) }},
-	{"partition", "P", column{"PARTITION", false, 0}, func(j control.Job, _ time.Time) string { return j.Partition }},
-	{"st", "t", column{"ST", false, 0}, func(j control.Job, _ time.Time) string { return j.ST }},
-	{"state", "T", column{"STATE", false, 0}, func(j control.Job, _ time.Time) string { return j.State }},
-	{"gpus", "b", column{"GPUS", false, 0}, func(j control.Job, _ time.Time) string { return gpus(j) }},
-	{"ngpus", "C", column{"NGPUS", true, 0}, func(j control.Job, _ time.Time) string { return fmt.Sprint(j.GPUs) }},
-	{"nodes", "D", column{"NODES", true, 0}, func(j control.Job, _ time.Time) string { return fmt.Sprint(len(j.Place)) }},
-	{"place", "N", column{"PLACE", false, 0}, func(j control.Job, _ time.Time) string { return j.Place.String() }},
-	{"epoch", "w", column{"EPOCH", true, 0}, func(j control.Job, _ time.Time) string { return work(j) }},
-	{"speed", "s", column{"SPEED", true, 0}, func(j control.Job, _ time.Time) string { return pace(j.Seconds, j.Source, unit(j)) }},
+	{"jobid", "i", column{"JOBID", true, 0}, func(j wire.Job, _ time.Time) string { return fmt.Sprint(j.JobID) }},
+	{"name", "j", column{"NAME", false, 0}, func(j wire.Job, _ time.Time) string { return j.Name }},
+	{"user", "u", column{"USER", false, 0}, func(j wire.Job, _ time.Time) string { return j.User }},
+	{"uid", "U", column{"UID", true, 0}, func(j wire.Job, _ time.Time) string { return fmt.Sprint(j.UID) }},
+	{"partition", "P", column{"PARTITION", false, 0}, func(j wire.Job, _ time.Time) string { return j.Partition }},
+	{"st", "t", column{"ST", false, 0}, func(j wire.Job, _ time.Time) string { return j.ST }},
+	{"state", "T", column{"STATE", false, 0}, func(j wire.Job, _ time.Time) string { return j.State }},
+	{"gpus", "b", column{"GPUS", false, 0}, func(j wire.Job, _ time.Time) string { return gpus(j) }},
+	{"ngpus", "C", column{"NGPUS", true, 0}, func(j wire.Job, _ time.Time) string { return fmt.Sprint(j.GPUs) }},
+	{"nodes", "D", column{"NODES", true, 0}, func(j wire.Job, _ time.Time) string { return fmt.Sprint(len(j.Place)) }},
+	{"place", "N", column{"PLACE", false, 0}, func(j wire.Job, _ time.Time) string { return j.Place.String() }},
+	{"epoch", "w", column{"EPOCH", true, 0}, func(j wire.Job, _ time.Time) string { return work(j) }},
+	{"speed", "s", column{"SPEED", true, 0}, func(j wire.Job, _ time.Time) string { return pace(j.Seconds, j.Source, unit(j)) }},
 	{"eta", "L", column{"ETA", true, 0}, eta},
-	{"end", "e", column{"END_TIME", false, 0}, func(j control.Job, _ time.Time) string { return when(j.ETA) }},
+	{"end", "e", column{"END_TIME", false, 0}, func(j wire.Job, _ time.Time) string { return when(j.ETA) }},
 	{"time", "M", column{"TIME", true, 0}, running},
-	{"start", "S", column{"START_TIME", false, 0}, func(j control.Job, _ time.Time) string { return when(j.Started) }},
-	{"submit", "V", column{"SUBMIT_TIME", false, 0}, func(j control.Job, _ time.Time) string { return when(j.Submitted) }},
-	{"restarts", "n", column{"RESTARTS", true, 0}, func(j control.Job, _ time.Time) string { return fmt.Sprint(j.Restarts) }},
-	{"cost", "c", column{"COST", true, 0}, func(j control.Job, _ time.Time) string { return span(j.Price.Total) }},
-	{"model", "m", column{"MODEL", false, 0}, func(j control.Job, _ time.Time) string { return j.Model }},
-	{"comment", "k", column{"COMMENT", false, 0}, func(j control.Job, _ time.Time) string { return j.Comment }},
-	{"token", "x", column{"TOKEN", false, 0}, func(j control.Job, _ time.Time) string { return j.Token }},
-	{"reason", "R", column{"REASON", false, 0}, func(j control.Job, _ time.Time) string { return reasonOf(j) }},
+	{"start", "S", column{"START_TIME", false, 0}, func(j wire.Job, _ time.Time) string { return when(j.Started) }},
+	{"submit", "V", column{"SUBMIT_TIME", false, 0}, func(j wire.Job, _ time.Time) string { return when(j.Submitted) }},
+	{"restarts", "n", column{"RESTARTS", true, 0}, func(j wire.Job, _ time.Time) string { return fmt.Sprint(j.Restarts) }},
+	{"cost", "c", column{"COST", true, 0}, func(j wire.Job, _ time.Time) string { return span(j.Price.Total) }},
+	{"model", "m", column{"MODEL", false, 0}, func(j wire.Job, _ time.Time) string { return j.Model }},
+	{"comment", "k", column{"COMMENT", false, 0}, func(j wire.Job, _ time.Time) string { return j.Comment }},
+	{"token", "x", column{"TOKEN", false, 0}, func(j wire.Job, _ time.Time) string { return j.Token }},
+	{"reason", "R", column{"REASON", false, 0}, func(j wire.Job, _ time.Time) string { return reasonOf(j) }},
 }
 
 // defaultFormat is what queue shows unless told.
 const defaultFormat = "jobid,name,user,st,gpus,epoch,speed,eta,reason"
 
-func eta(j control.Job, at time.Time) string {
+func eta(j wire.Job, at time.Time) string {
 	if j.ETA.IsZero() {
 		return "-"
 	}
@@ -58,7 +58,7 @@ func eta(j control.Job, at time.Time) string {
 }
 
 // running is how long the present run, or all of an ended job, took.
-func running(j control.Job, at time.Time) string {
+func running(j wire.Job, at time.Time) string {
 	switch {
 	case j.Ended && !j.FirstRun.IsZero() && !j.EndedAt.IsZero():
 		return clock(j.EndedAt.Sub(j.FirstRun))
@@ -70,7 +70,7 @@ func running(j control.Job, at time.Time) string {
 
 // reasonOf is one line: sluice's own word, else how the last move ended, else
 // Slurm's.
-func reasonOf(j control.Job) string {
+func reasonOf(j wire.Job) string {
 	text := j.Reason
 	switch {
 	case j.Move != nil && text == "":

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 func newHistoryCommand() *cobra.Command {
@@ -45,7 +45,7 @@ what was trained between the checkpoint and the stop.`,
 	return c
 }
 
-func history(w io.Writer, h control.History, noHeader bool) error {
+func history(w io.Writer, h wire.History, noHeader bool) error {
 	work := "EPOCHS"
 	if h.Job.Unit == "step" {
 		work = "STEPS"

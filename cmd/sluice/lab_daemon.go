@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/client"
 	"github.com/sluice-hpc/sluice/slurm/lab"
 )
 
@@ -91,7 +91,7 @@ func labDaemon(l *lab.Lab) (*exec.Cmd, error) {
 func answersSoon(ctx context.Context, l *lab.Lab, cmd *exec.Cmd) error {
 	ended := make(chan struct{})
 	go func() { _ = cmd.Wait(); close(ended) }()
-	client := control.Dial(labSocket(l))
+	client := client.Dial(labSocket(l))
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
 		if s, err := client.Status(ctx); err == nil && !s.Cycled.IsZero() {
 			return nil
@@ -110,7 +110,7 @@ func answersSoon(ctx context.Context, l *lab.Lab, cmd *exec.Cmd) error {
 
 // endLabDaemon stops the sluiced that answers on the lab, however it was started.
 func endLabDaemon(ctx context.Context, l *lab.Lab) {
-	s, err := control.Dial(labSocket(l)).Status(ctx)
+	s, err := client.Dial(labSocket(l)).Status(ctx)
 	if err != nil || s.PID < 2 {
 		return
 	}

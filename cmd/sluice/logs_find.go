@@ -14,7 +14,8 @@ import (
 
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/client"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
@@ -22,7 +23,7 @@ import (
 type logSource struct {
 	job    elastic.JobID
 	jobs   string // folder of the jobs' folders
-	daemon *control.Client
+	daemon *client.Client
 	slurm  slurm.Client
 
 	token string
@@ -55,7 +56,7 @@ func (s *logSource) identify(ctx context.Context) error {
 		return nil
 	}
 	d, worse := s.slurm.Job(ctx, slurm.JobID(s.job))
-	if worse != nil && errors.Is(err, control.ErrNotFound) {
+	if worse != nil && errors.Is(err, wire.ErrNotFound) {
 		return err
 	}
 	if worse != nil {

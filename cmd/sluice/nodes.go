@@ -9,7 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/client"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 func newNodesCommand() *cobra.Command {
@@ -67,7 +68,7 @@ fits they run on until there is. They leave a node before a maintenance reservat
 	return c
 }
 
-func printNodes(w io.Writer, report control.Report, noHeader bool) error {
+func printNodes(w io.Writer, report wire.Report, noHeader bool) error {
 	t := table{noHeader: noHeader, room: room(w), columns: []column{{"NODE", false, 0}, {"PARTITION", false, 0}, {"TYPE", false, 0},
 		{"GPUS", true, 0}, {"USED", true, 0}, {"ELASTIC", true, 0}, {"FREE", true, 0}, {"STATE", false, 0}, {"HEALTH", false, 0}, {"JOBS", false, 0}}}
 	for _, n := range report.Nodes {
@@ -89,7 +90,7 @@ func printNodes(w io.Writer, report control.Report, noHeader bool) error {
 
 // byType is how many GPUs the node has, how many are used and free; of several types the
 // number of each, in the order in which the types are named.
-func byType(n control.Node) (has, used, free string) {
+func byType(n wire.Node) (has, used, free string) {
 	if len(n.Types) == 0 {
 		return fmt.Sprint(n.GPUs), fmt.Sprint(n.Used), fmt.Sprint(n.Free)
 	}
@@ -103,7 +104,7 @@ func byType(n control.Node) (has, used, free string) {
 }
 
 // trustNodes orders each node to be used again.
-func trustNodes(cmd *cobra.Command, client *control.Client, names []string) error {
+func trustNodes(cmd *cobra.Command, client *client.Client, names []string) error {
 	var errs []error
 	for _, name := range names {
 		err := client.Trust(cmd.Context(), name)

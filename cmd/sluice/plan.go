@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 func newPlanCommand() *cobra.Command {
@@ -42,7 +42,7 @@ end of that. No job is signalled and nothing is written.`,
 	return c
 }
 
-func plan(w io.Writer, p control.Plan, all, noHeader bool) error {
+func plan(w io.Writer, p wire.Plan, all, noHeader bool) error {
 	rows := slices.Concat(p.Moves, p.Later)
 	if all {
 		rows = append(rows, p.Stays...)
@@ -85,7 +85,7 @@ func stays(n int) string {
 }
 
 // action is what happens to the job, in one word.
-func action(r control.Planned) string {
+func action(r wire.Planned) string {
 	from, to := r.From.GPUs(), r.To.GPUs()
 	switch {
 	case r.Kind == "":
@@ -100,7 +100,7 @@ func action(r control.Planned) string {
 	return "move"
 }
 
-func change(r control.Planned) string {
+func change(r wire.Planned) string {
 	if r.From.GPUs() == r.To.GPUs() {
 		return fmt.Sprint(r.To.GPUs())
 	}

@@ -11,7 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/client"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/sbatch"
 	"github.com/sluice-hpc/sluice/slurm"
 )
@@ -53,7 +54,7 @@ func oneSize(t *testing.T, errs io.Writer) (*profiling, *mortal) {
 	p.base.site.Paths.Jobs = filepath.Join(t.TempDir(), "jobs")
 	p.base.site.Slurm.Bin = filepath.Dir(program(t, "sleep 0.2; echo Submitted batch job 7"))
 	slurm := &mortal{}
-	p.slurm, p.daemon = slurm, control.Dial(filepath.Join(t.TempDir(), "absent"))
+	p.slurm, p.daemon = slurm, client.Dial(filepath.Join(t.TempDir(), "absent"))
 	p.sizes = []*profiledSize{{p: p}}
 	p.sizes[0].point.GPUs = 1
 	return p, slurm
@@ -90,7 +91,7 @@ func TestProfileOfARunWithoutEnd(t *testing.T) {
 	s := p.sizes[0]
 	s.submit(t.Context())
 	s.runs, s.at = true, time.Now().Add(-time.Hour)
-	report := control.Report{Jobs: []control.Job{{JobID: 7, GPUs: 1, State: "RUNNING"}}}
+	report := wire.Report{Jobs: []wire.Job{{JobID: 7, GPUs: 1, State: "RUNNING"}}}
 	for range 3 {
 		if s.stage == submitted {
 			s.follow(t.Context(), report)

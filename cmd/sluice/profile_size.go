@@ -15,7 +15,7 @@ import (
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/checkpoint/runner"
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/elastic/speed"
 	"github.com/sluice-hpc/sluice/slurm"
 )
@@ -77,7 +77,7 @@ func (s *profiledSize) submit(ctx context.Context) {
 
 // follow looks how the job is. What it reported is read by sluiced as well: its
 // folder stays until sluiced has seen the end.
-func (s *profiledSize) follow(ctx context.Context, report control.Report) {
+func (s *profiledSize) follow(ctx context.Context, report wire.Report) {
 	if at := scriptEnded(s.folder); !at.IsZero() && s.exited.IsZero() {
 		s.exited = time.Now()
 	}
@@ -111,17 +111,17 @@ func (s *profiledSize) end(ctx context.Context) bool {
 	return ctx.Err() == nil
 }
 
-func findJob(report control.Report, id int64) (control.Job, bool) {
+func findJob(report wire.Report, id int64) (wire.Job, bool) {
 	for _, j := range report.Jobs {
 		if j.JobID == id {
 			return j, true
 		}
 	}
-	return control.Job{}, false
+	return wire.Job{}, false
 }
 
 // stuck is why a job does not start.
-func stuck(j control.Job) string {
+func stuck(j wire.Job) string {
 	switch {
 	case j.Reason != "":
 		return j.Reason
@@ -140,7 +140,7 @@ func (s *profiledSize) hurry() {
 }
 
 // finish takes in what the run reported and removes all of it.
-func (s *profiledSize) finish(ctx context.Context, job control.Job) {
+func (s *profiledSize) finish(ctx context.Context, job wire.Job) {
 	s.read()
 	said := s.output()
 	if spans, _ := s.log.Spans(); len(spans) > 0 {
@@ -166,7 +166,7 @@ func (s *profiledSize) remedy(failed bool, said []byte) string {
 }
 
 // ending says how the run ended, and whether that was a failure.
-func (s *profiledSize) ending(ctx context.Context, job control.Job) (how string, failed bool) {
+func (s *profiledSize) ending(ctx context.Context, job wire.Job) (how string, failed bool) {
 	asked, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	detail, err := s.p.slurm.Job(asked, slurm.JobID(s.point.Job))
@@ -233,7 +233,7 @@ func (s *profiledSize) lastWords(said []byte) string {
 	if word, err := runnerWord(s.folder); err == nil && word.LastWords != nil {
 		words = word.LastWords
 	}
-	text := strings.TrimSpace(lastWords(&control.LastWords{Why: words.Why, Lines: words.Lines[max(0, len(words.Lines)-5):]}))
+	text := strings.TrimSpace(lastWords(&wire.LastWords{Why: words.Why, Lines: words.Lines[max(0, len(words.Lines)-5):]}))
 	if text == "" {
 		return ""
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 func newShowCommand() *cobra.Command {
@@ -47,7 +47,7 @@ func newShowCommand() *cobra.Command {
 	return c
 }
 
-func printJob(w io.Writer, j control.Job, at time.Time, asJSON, gap bool) error {
+func printJob(w io.Writer, j wire.Job, at time.Time, asJSON, gap bool) error {
 	if asJSON {
 		return writeJSON(w, j)
 	}
@@ -84,14 +84,14 @@ func printJob(w io.Writer, j control.Job, at time.Time, asJSON, gap bool) error 
 }
 
 // lastWords says why a job died and what it printed last.
-func lastWords(w *control.LastWords) string {
+func lastWords(w *wire.LastWords) string {
 	if w == nil {
 		return ""
 	}
 	return strings.Join(append([]string{w.Why}, w.Lines...), "\n")
 }
 
-func stateLine(j control.Job) string {
+func stateLine(j wire.Job) string {
 	s := j.State
 	if j.SlurmReason != "" && j.SlurmReason != "None" {
 		s += " (" + j.SlurmReason + ")"
@@ -99,7 +99,7 @@ func stateLine(j control.Job) string {
 	return s
 }
 
-func gpuLine(j control.Job) string {
+func gpuLine(j wire.Job) string {
 	s := fmt.Sprintf("%d on %s", j.GPUs, j.Place)
 	if j.GPUs == 0 {
 		s = "none"
@@ -114,7 +114,7 @@ func gpuLine(j control.Job) string {
 	return s
 }
 
-func moveLine(j control.Job, at time.Time) string {
+func moveLine(j wire.Job, at time.Time) string {
 	if j.Move == nil {
 		return ""
 	}
@@ -125,7 +125,7 @@ func moveLine(j control.Job, at time.Time) string {
 	return fmt.Sprintf("%s: %s (R%d, for %s)", what, j.Move.Doing, j.Move.Step, clock(at.Sub(j.Move.Since)))
 }
 
-func orderLine(j control.Job) string {
+func orderLine(j wire.Job) string {
 	var orders []string
 	if j.Pinned > 0 {
 		orders = append(orders, fmt.Sprintf("pinned to %s ('sluice resize %d --gpus auto' undoes it)", plural(j.Pinned, "GPU"), j.JobID))
@@ -136,7 +136,7 @@ func orderLine(j control.Job) string {
 	return strings.Join(orders, "\n")
 }
 
-func workLine(j control.Job, at time.Time) string {
+func workLine(j wire.Job, at time.Time) string {
 	s := fmt.Sprintf("%s %ss", amount(j.Done), j.Unit)
 	if j.Total > 0 {
 		s = fmt.Sprintf("%s of %s %ss (%.0f%%)", amount(j.Done), amount(j.Total), j.Unit, 100*j.Done/j.Total)
@@ -147,14 +147,14 @@ func workLine(j control.Job, at time.Time) string {
 	return s
 }
 
-func speedLine(j control.Job) string {
+func speedLine(j wire.Job) string {
 	if j.Seconds <= 0 {
 		return ""
 	}
 	return fmt.Sprintf("%s s per %s (%s)", figure(j.Seconds), j.Unit, j.Source)
 }
 
-func priceLine(p control.Price) string {
+func priceLine(p wire.Price) string {
 	if p.Total <= 0 {
 		return ""
 	}
@@ -166,7 +166,7 @@ func priceLine(p control.Price) string {
 		figure(p.Total), figure(p.Save), figure(p.Drain), figure(p.Start), figure(p.Load), source)
 }
 
-func checkpointLine(j control.Job) string {
+func checkpointLine(j wire.Job) string {
 	var parts []string
 	if j.Checkpoint != "" {
 		parts = append(parts, "last saved on request "+j.Checkpoint)
@@ -177,7 +177,7 @@ func checkpointLine(j control.Job) string {
 	return strings.Join(parts, ", ")
 }
 
-func heartbeatLine(j control.Job, at time.Time) string {
+func heartbeatLine(j wire.Job, at time.Time) string {
 	if j.Ended || j.GPUs == 0 {
 		return ""
 	}
@@ -191,7 +191,7 @@ func heartbeatLine(j control.Job, at time.Time) string {
 	return s
 }
 
-func runLine(j control.Job, at time.Time) string {
+func runLine(j wire.Job, at time.Time) string {
 	if j.Ended || j.Started.IsZero() {
 		return ""
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 func newStatusCommand() *cobra.Command {
@@ -47,7 +47,7 @@ none answers, or when it cannot see Slurm or direct jobs.`,
 }
 
 // printDaemon prints one fact a line.
-func printDaemon(w io.Writer, where string, s control.Status, r control.Report, now time.Time) error {
+func printDaemon(w io.Writer, where string, s wire.Status, r wire.Report, now time.Time) error {
 	whose := "for the whole cluster"
 	if s.Mode == "user" {
 		whose = "for the jobs of this account only"
@@ -88,7 +88,7 @@ func printDaemon(w io.Writer, where string, s control.Status, r control.Report, 
 }
 
 // hangs says which file systems do not answer the daemon.
-func hangs(s control.Status) (said []string) {
+func hangs(s wire.Status) (said []string) {
 	if s.Overdue > 0 {
 		said = append(said, fmt.Sprintf("nothing is decided: a cycle is %s late, most likely because the disk of sluiced's store hangs; jobs run on at their size", span(s.Overdue)))
 	}
@@ -100,7 +100,7 @@ func hangs(s control.Status) (said []string) {
 }
 
 // nodesSeen says which nodes the GPUs are on: "3 nodes in gpu, lab (1 not usable) with ".
-func nodesSeen(r control.Report) string {
+func nodesSeen(r wire.Report) string {
 	if len(r.Nodes) == 0 {
 		return ""
 	}

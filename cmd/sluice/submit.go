@@ -20,7 +20,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/etc"
 	"github.com/sluice-hpc/sluice/sbatch"
 	"github.com/sluice-hpc/sluice/slurm"
@@ -274,11 +274,11 @@ func (s *submission) test(ctx context.Context) error {
 // wake tells sluiced to look now rather than at its next round. It must never
 // hold the user up: the job is submitted. It reports whether sluiced heard.
 func (s *submission) wake(id slurm.JobID) bool {
-	err := error(control.ErrNoDaemon)
+	err := error(wire.ErrNoDaemon)
 	if askable(s.site) {
 		err = s.event(id)
 	}
-	if errors.Is(err, control.ErrNoDaemon) {
+	if errors.Is(err, wire.ErrNoDaemon) {
 		warn(s.errs, fmt.Sprintf("sluiced is not running: job %d is held until it is (%s)", id, howToStart(s.site)))
 	}
 	return err == nil

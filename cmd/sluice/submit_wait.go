@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
@@ -28,7 +28,7 @@ const (
 type waiter struct {
 	id     slurm.JobID
 	runner func() time.Time // when the script ended, as the runner says; zero while it has not
-	daemon func(context.Context) (control.Report, error)
+	daemon func(context.Context) (wire.Report, error)
 	slurm  func(context.Context, slurm.JobID) (slurm.Detail, error)
 	past   func(context.Context, slurm.JobID) (slurm.PastRun, bool) // how it ended, by Slurm's accounting
 	period time.Duration
@@ -106,16 +106,16 @@ func (s *submission) worst(ends []error) error {
 
 // sharedReport asks once for all who ask at about the same time.
 type sharedReport struct {
-	ask   func(context.Context) (control.Report, error)
+	ask   func(context.Context) (wire.Report, error)
 	fresh time.Duration
 
 	mu   sync.Mutex
 	at   time.Time
-	last control.Report
+	last wire.Report
 	err  error
 }
 
-func (r *sharedReport) report(ctx context.Context) (control.Report, error) {
+func (r *sharedReport) report(ctx context.Context) (wire.Report, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if time.Since(r.at) >= r.fresh {

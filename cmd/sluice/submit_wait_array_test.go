@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 // TestWaitForAll: the highest exit code of an array is that of --wait, as with sbatch, and
@@ -31,7 +31,7 @@ func TestWaitForAll(t *testing.T) {
 		}
 	}
 	asked := 0
-	r := sharedReport{fresh: time.Hour, ask: func(context.Context) (control.Report, error) { asked++; return control.Report{}, nil }}
+	r := sharedReport{fresh: time.Hour, ask: func(context.Context) (wire.Report, error) { asked++; return wire.Report{}, nil }}
 	for range 5 {
 		_, _ = r.report(t.Context())
 	}

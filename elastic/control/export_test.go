@@ -4,12 +4,14 @@ import (
 	"bufio"
 	"net"
 	"net/http"
+
+	"github.com/sluice-hpc/sluice/elastic/control/client"
 )
 
 // DialHere is Dial for tests that become somebody else: it connects in the
 // caller's goroutine, where http.Transport would in one of its own.
-func DialHere(path string) *Client {
-	return &Client{path: path, http: http.Client{Transport: here(path)}}
+func DialHere(path string) *client.Client {
+	return client.Over(path, here(path))
 }
 
 type here string
@@ -43,8 +45,9 @@ type readCloser interface {
 func (b body) Close() error { b.readCloser.Close(); return b.conn.Close() }
 
 // DialRemoteFrom is DialRemote from another node's address.
-func DialRemoteFrom(r Remote, dialer *net.Dialer) *Client {
-	return &Client{path: r.Address, remote: true, http: http.Client{Transport: &sealed{remote: r, dialer: *dialer}}}
+func DialRemoteFrom(r client.Remote, dialer *net.Dialer) *client.Client {
+	r.Dialer = *dialer
+	return client.DialRemote(r)
 }
 
 // MostOfNode is how many credentials of a node wait at most.

@@ -1,4 +1,4 @@
-package control
+package wire
 
 import (
 	"errors"
@@ -73,15 +73,23 @@ func (e *Error) Unwrap() error {
 	return ErrInternal
 }
 
-// status returns the HTTP status that carries the error.
-func (e *Error) status() int {
+// Status returns the HTTP status that carries the error.
+func (e *Error) Status() int {
 	if m, ok := meaning[e.Code]; ok {
 		return m.status
 	}
 	return http.StatusInternalServerError
 }
 
-// fail makes an Error from a code, a hint and a formatted message.
-func fail(code Code, hint, format string, args ...any) *Error {
+// Fail makes an Error from a code, a hint and a formatted message.
+func Fail(code Code, hint, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...), Hint: hint}
 }
+
+// Failed is an Error on the wire.
+type Failed struct {
+	Error *Error `json:"error"`
+}
+
+// ErrCrowdedOut: others came after, more than may wait. Nothing was read.
+var ErrCrowdedOut = errors.New("many ask from this node at once")

@@ -1,4 +1,4 @@
-package control
+package client
 
 import (
 	"bufio"
@@ -18,13 +18,16 @@ import (
 	"unicode"
 
 	"github.com/sluice-hpc/sluice/elastic/control/munge"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 // Remote says how to reach a sluiced on another node.
 type Remote struct {
 	Address string // "HOST:PORT", as in [remote] address
 	Daemon  uint32 // uid of sluiced's account, the same on all nodes
-	Munge   Munge
+	Munge   wire.Munge
+	// Dialer connects; its zero value does. One with a LocalAddr comes from that address.
+	Dialer net.Dialer
 }
 
 // DialRemote is Dial over TCP. Each call asks munge for a credential that only
@@ -36,7 +39,6 @@ func DialRemote(r Remote) *Client {
 // sealed carries requests in credentials. It is an http.RoundTripper.
 type sealed struct {
 	remote Remote
-	dialer net.Dialer
 }
 
 // How often a request is tried. sluiced cuts off whom it waits for when it has no seat
@@ -50,7 +52,7 @@ const (
 
 // again reports whether the n-th try of a request is not its last.
 func again(err error, n int, method string, sent bool) bool {
-	var said *Error
+	var said *wire.Error
 	switch {
 	case n >= attempts:
 		return false
@@ -68,15 +70,15 @@ var errUnread = errors.New("not read")
 
 // RoundTrip does one exchange on a connection of its own.
 func (s *sealed) RoundTrip(req *http.Request) (*http.Response, error) {
-	l := letter{Method: req.Method, Path: req.URL.RequestURI(), Key: make([]byte, keyBytes)}
+	l := wire.Letter{Method: req.Method, Path: req.URL.RequestURI(), Key: make([]byte, wire.KeyBytes)}
 	if req.Body != nil {
 		defer req.Body.Close()
 		var err error
-		if l.Body, err = io.ReadAll(io.LimitReader(req.Body, maxBody+1)); err != nil {
+		if l.Body, err = io.ReadAll(io.LimitReader(req.Body, wire.MaxBody+1)); err != nil {
 			return nil, err
 		}
-		if len(l.Body) > maxBody {
-			return nil, fail(BadRequest, "", "the request is longer than %d bytes", maxBody)
+		if len(l.Body) > wire.MaxBody {
+			return nil, wire.Fail(wire.BadRequest, "", "the request is longer than %d bytes", wire.MaxBody)
 		}
 	}
 	_, _ = cryptorand.Read(l.Key)
@@ -101,15 +103,15 @@ func cutOff(err error) bool {
 
 // exchange says the letter on a new connection and reads the answer. sent is
 // whether the daemon may have read the letter.
-func (s *sealed) exchange(ctx context.Context, l letter) (status int, body []byte, sent bool, err error) {
-	conn, err := s.dialer.DialContext(ctx, "tcp", s.remote.Address)
+func (s *sealed) exchange(ctx context.Context, l wire.Letter) (status int, body []byte, sent bool, err error) {
+	conn, err := s.remote.Dialer.DialContext(ctx, "tcp", s.remote.Address)
 	if err != nil {
 		return 0, nil, false, err
 	}
 	defer conn.Close()
 	unhook := context.AfterFunc(ctx, func() { conn.Close() })
 	defer unhook()
-	in := bufio.NewReaderSize(conn, maxGreeting) // what is behind the greeting may be here with it
+	in := bufio.NewReaderSize(conn, wire.MaxGreeting) // what is behind the greeting may be here with it
 	if l.Nonce, err = s.greeted(in); err != nil {
 		return 0, nil, false, orTimeout(ctx, err)
 	}
@@ -124,8 +126,8 @@ func (s *sealed) exchange(ctx context.Context, l letter) (status int, body []byt
 	if _, err := conn.Write([]byte(credential + "\n")); err != nil {
 		return 0, nil, false, orTimeout(ctx, err)
 	}
-	raw, err := io.ReadAll(io.LimitReader(in, maxAnswer+maxPlain))
-	if err != nil && !bytes.HasPrefix(raw, []byte(markPlain)) { // one who is sent away is cut off after it is told
+	raw, err := io.ReadAll(io.LimitReader(in, maxAnswer+wire.MaxPlain))
+	if err != nil && !bytes.HasPrefix(raw, []byte(wire.MarkPlain)) { // one who is sent away is cut off after it is told
 		return 0, nil, true, orTimeout(ctx, err)
 	}
 	status, body, err = s.understand(l, raw)
@@ -150,47 +152,47 @@ func (s *sealed) greeted(in *bufio.Reader) (string, error) {
 		return "", err
 	}
 	first := string(raw)
-	if first == markPlain { // sent away at the door
-		return "", errors.Join(fail(TooMany, "try again in a moment", "%s: %v", s.remote.Address, errCrowdedOut), errUnread)
+	if first == wire.MarkPlain { // sent away at the door
+		return "", errors.Join(wire.Fail(wire.TooMany, "try again in a moment", "%s: %v", s.remote.Address, wire.ErrCrowdedOut), errUnread)
 	}
-	nonce, ok := strings.CutPrefix(strings.TrimSuffix(first, "\n"), greeting)
-	if raw, err := hex.DecodeString(nonce); !ok || err != nil || len(raw) != nonceBytes {
-		return "", fail(Internal, "is it sluiced, of this release, that listens there?", "%s greets with %.40q", s.remote.Address, first)
+	nonce, ok := strings.CutPrefix(strings.TrimSuffix(first, "\n"), wire.Greeting)
+	if raw, err := hex.DecodeString(nonce); !ok || err != nil || len(raw) != wire.NonceBytes {
+		return "", wire.Fail(wire.Internal, "is it sluiced, of this release, that listens there?", "%s greets with %.40q", s.remote.Address, first)
 	}
 	return nonce, nil
 }
 
 func unsealable(err error) error {
 	if errors.Is(err, munge.ErrMissing) {
-		return fail(NoDaemon, "ask your administrators; over TCP sluice needs munge", "this node's munge does not say who you are: %v", err)
+		return wire.Fail(wire.NoDaemon, "ask your administrators; over TCP sluice needs munge", "this node's munge does not say who you are: %v", err)
 	}
 	return err
 }
 
 // understand takes an answer apart. A sealed one is the daemon's; what comes in
 // plain text may be anybody's, and is a reason to fail and no more.
-func (s *sealed) understand(l letter, raw []byte) (int, []byte, error) {
-	if body, ok := bytes.CutPrefix(raw, []byte(markSealed)); ok {
-		status, body, err := unseal(l.Key, l.Nonce, body)
+func (s *sealed) understand(l wire.Letter, raw []byte) (int, []byte, error) {
+	if body, ok := bytes.CutPrefix(raw, []byte(wire.MarkSealed)); ok {
+		status, body, err := wire.Unseal(l.Key, l.Nonce, body)
 		if err != nil {
-			return 0, nil, fail(Internal, "is it sluiced that listens there?", "%s: %v", s.remote.Address, err)
+			return 0, nil, wire.Fail(wire.Internal, "is it sluiced that listens there?", "%s: %v", s.remote.Address, err)
 		}
 		return status, body, nil
 	}
-	body, ok := bytes.CutPrefix(raw, []byte(markPlain))
-	var said failed
+	body, ok := bytes.CutPrefix(raw, []byte(wire.MarkPlain))
+	var said wire.Failed
 	if !ok && len(raw) == 0 {
 		return 0, nil, io.EOF
 	}
-	if !ok || len(body) > maxPlain || json.Unmarshal(body, &said) != nil || said.Error == nil {
-		return 0, nil, fail(Internal, "is it sluiced that listens there?", "%s answered garbage", s.remote.Address)
+	if !ok || len(body) > wire.MaxPlain || json.Unmarshal(body, &said) != nil || said.Error == nil {
+		return 0, nil, wire.Fail(wire.Internal, "is it sluiced that listens there?", "%s answered garbage", s.remote.Address)
 	}
 	code := said.Error.Code
-	if code != Denied && code != TooMany {
-		code = Unavailable
+	if code != wire.Denied && code != wire.TooMany {
+		code = wire.Unavailable
 	}
-	err := error(fail(code, printable(said.Error.Hint), "%s: %s", s.remote.Address, printable(said.Error.Message)))
-	if code == TooMany {
+	err := error(wire.Fail(code, printable(said.Error.Hint), "%s: %s", s.remote.Address, printable(said.Error.Message)))
+	if code == wire.TooMany {
 		err = errors.Join(err, errUnread)
 	}
 	return 0, nil, err
@@ -208,4 +210,14 @@ func printable(s string) string {
 		s = string(r[:300])
 	}
 	return s
+}
+
+// pause waits for so long, or until ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
 }

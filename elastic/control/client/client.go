@@ -1,4 +1,4 @@
-package control
+package client
 
 import (
 	"bytes"
@@ -12,9 +12,11 @@ import (
 	"net/url"
 	"os"
 	"strconv"
+	"syscall"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 // The client's deadlines. Reads come from memory; what concerns one job may wait
@@ -53,56 +55,62 @@ func Dial(path string) *Client {
 	}}}
 }
 
+// Over returns a client whose requests a transport of the caller's carries to the daemon
+// at where, for programs that connect in a way of their own.
+func Over(where string, transport http.RoundTripper) *Client {
+	return &Client{path: where, http: http.Client{Transport: transport}}
+}
+
 // Status asks how the daemon is.
-func (c *Client) Status(ctx context.Context) (Status, error) {
-	var out Status
+func (c *Client) Status(ctx context.Context) (wire.Status, error) {
+	var out wire.Status
 	err := c.call(ctx, quick, http.MethodGet, "/v1/status", nil, &out)
 	return out, err
 }
 
 // Report returns what the last cycle saw and decided.
-func (c *Client) Report(ctx context.Context) (Report, error) {
-	var out Report
+func (c *Client) Report(ctx context.Context) (wire.Report, error) {
+	var out wire.Report
 	err := c.call(ctx, quick, http.MethodGet, "/v1/report", nil, &out)
 	return out, err
 }
 
 // Explain returns one job and the sizes it could have.
-func (c *Client) Explain(ctx context.Context, job elastic.JobID) (Explanation, error) {
-	var out Explanation
+func (c *Client) Explain(ctx context.Context, job elastic.JobID) (wire.Explanation, error) {
+	var out wire.Explanation
 	err := c.call(ctx, patient, http.MethodGet, jobPath(job, "explain"), nil, &out)
 	return out, err
 }
 
 // History returns one job's runs, oldest first.
-func (c *Client) History(ctx context.Context, job elastic.JobID) (History, error) {
-	var out History
+func (c *Client) History(ctx context.Context, job elastic.JobID) (wire.History, error) {
+	var out wire.History
 	err := c.call(ctx, patient, http.MethodGet, jobPath(job, "history"), nil, &out)
 	return out, err
 }
 
 // Speeds returns what is known of the speed of a model: of the caller's own jobs, or, with
 // a user's number, of that user's; nil is the caller.
-func (c *Client) Speeds(ctx context.Context, model string, uid *uint32) (Speeds, error) {
+func (c *Client) Speeds(ctx context.Context, model string, uid *uint32) (wire.Speeds, error) {
 	query := url.Values{"model": {model}}
 	if uid != nil {
 		query.Set("uid", strconv.FormatUint(uint64(*uid), 10))
 	}
-	var out Speeds
+	var out wire.Speeds
 	err := c.call(ctx, patient, http.MethodGet, "/v1/speed?"+query.Encode(), nil, &out)
 	return out, err
 }
 
 // Plan returns what the next cycle would do. Nothing is done.
-func (c *Client) Plan(ctx context.Context) (Plan, error) {
-	var out Plan
+func (c *Client) Plan(ctx context.Context) (wire.Plan, error) {
+	var out wire.Plan
 	err := c.call(ctx, slow, http.MethodGet, "/v1/plan", nil, &out)
 	return out, err
 }
 
 // Direct gives an order about a job of the caller's, or, as an operator, about
 // anybody's.
-func (c *Client) Direct(ctx context.Context, job elastic.JobID, change Change) error {
+func (c *Client) Direct(ctx context.Context, job elastic.JobID, change wire.Change) error {
 	return c.call(ctx, slow, http.MethodPost, jobPath(job, "direct"), change, nil)
 }
 
@@ -113,7 +121,7 @@ func (c *Client) Trust(ctx context.Context, node string) error {
 
 // Event wakes the daemon's cycle. The job may be 0.
 func (c *Client) Event(ctx context.Context, job elastic.JobID, kind string) error {
-	return c.call(ctx, quick, http.MethodPost, "/v1/event", Event{JobID: int64(job), Kind: kind}, nil)
+	return c.call(ctx, quick, http.MethodPost, "/v1/event", wire.Event{JobID: int64(job), Kind: kind}, nil)
 }
 
 // Nudge is Event for callers in a hurry: it hands the event over and does not
@@ -144,13 +152,13 @@ func (c *Client) call(ctx context.Context, limit time.Duration, method, path str
 	if in != nil {
 		raw, err := json.Marshal(in)
 		if err != nil {
-			return fail(BadRequest, "", "request cannot be written: %v", err)
+			return wire.Fail(wire.BadRequest, "", "request cannot be written: %v", err)
 		}
 		body = bytes.NewReader(raw)
 	}
 	req, err := http.NewRequestWithContext(ctx, method, "http://sluiced"+path, body)
 	if err != nil {
-		return fail(BadRequest, "", "request cannot be written: %v", err)
+		return wire.Fail(wire.BadRequest, "", "request cannot be written: %v", err)
 	}
 	res, err := c.http.Do(req)
 	if err != nil {
@@ -168,14 +176,14 @@ func (c *Client) read(res *http.Response, out any) error {
 		return c.unreachable(err)
 	}
 	if len(raw) > maxAnswer {
-		return fail(Internal, "", "the daemon on %s answered more than %d bytes", c.path, maxAnswer)
+		return wire.Fail(wire.Internal, "", "the daemon on %s answered more than %d bytes", c.path, maxAnswer)
 	}
 	if res.StatusCode != http.StatusOK {
 		var failed struct {
-			Error *Error `json:"error"`
+			Error *wire.Error `json:"error"`
 		}
 		if json.Unmarshal(raw, &failed) != nil || failed.Error == nil || failed.Error.Code == "" {
-			return fail(Internal, "is it sluiced that listens there?", "%s answered %s", c.path, res.Status)
+			return wire.Fail(wire.Internal, "is it sluiced that listens there?", "%s answered %s", c.path, res.Status)
 		}
 		return failed.Error
 	}
@@ -185,12 +193,12 @@ func (c *Client) read(res *http.Response, out any) error {
 	var version struct {
 		Version int `json:"version"`
 	}
-	if err := json.Unmarshal(raw, &version); err == nil && version.Version > WireVersion {
-		return fail(BadRequest, "use the sluice that was installed with the daemon",
-			"the daemon on %s speaks version %d, this program %d", c.path, version.Version, WireVersion)
+	if err := json.Unmarshal(raw, &version); err == nil && version.Version > wire.Version {
+		return wire.Fail(wire.BadRequest, "use the sluice that was installed with the daemon",
+			"the daemon on %s speaks version %d, this program %d", c.path, version.Version, wire.Version)
 	}
 	if err := json.Unmarshal(raw, out); err != nil {
-		return fail(Internal, "is it sluiced that listens there?", "%s answered garbage: %v", c.path, err)
+		return wire.Fail(wire.Internal, "is it sluiced that listens there?", "%s answered garbage: %v", c.path, err)
 	}
 	return nil
 }
@@ -198,26 +206,26 @@ func (c *Client) read(res *http.Response, out any) error {
 // unreachable names the socket and what to type.
 func (c *Client) unreachable(err error) error {
 	const hint = "see 'systemctl status sluiced', or start your own with 'sluiced --user'"
-	var known *Error
+	var known *wire.Error
 	switch {
 	case errors.As(err, &known):
 		return known
-	case c.remote && isRefused(err):
-		return fail(NoDaemon, "see 'systemctl status sluiced' on its host, and [remote] address", "no sluiced: nobody listens on %s", c.path)
+	case c.remote && refused(err):
+		return wire.Fail(wire.NoDaemon, "see 'systemctl status sluiced' on its host, and [remote] address", "no sluiced: nobody listens on %s", c.path)
 	case errors.Is(err, os.ErrNotExist):
-		return fail(NoDaemon, hint, "no sluiced: there is no socket %s", c.path)
-	case isRefused(err):
-		return fail(NoDaemon, hint, "no sluiced: nobody listens on %s", c.path)
+		return wire.Fail(wire.NoDaemon, hint, "no sluiced: there is no socket %s", c.path)
+	case refused(err):
+		return wire.Fail(wire.NoDaemon, hint, "no sluiced: nobody listens on %s", c.path)
 	case errors.Is(err, os.ErrPermission):
-		return fail(Denied, "is it another user's sluiced? see [paths] socket, or set SLUICE_CONF", "may not open the socket %s", c.path)
+		return wire.Fail(wire.Denied, "is it another user's sluiced? see [paths] socket, or set SLUICE_CONF", "may not open the socket %s", c.path)
 	case errors.Is(err, context.Canceled):
-		return fail(NoDaemon, "", "interrupted")
+		return wire.Fail(wire.NoDaemon, "", "interrupted")
 	case os.IsTimeout(err) || errors.Is(err, context.DeadlineExceeded):
-		return fail(NoDaemon, hint, "the sluiced on %s does not answer in time", c.path)
+		return wire.Fail(wire.NoDaemon, hint, "the sluiced on %s does not answer in time", c.path)
 	case c.remote && errors.Is(err, io.EOF):
-		return fail(TooMany, "try again in a moment", "the sluiced on %s has no time: many connect from this node", c.path)
+		return wire.Fail(wire.TooMany, "try again in a moment", "the sluiced on %s has no time: many connect from this node", c.path)
 	}
-	return fail(NoDaemon, hint, "no answer on %s: %s", c.path, cause(err))
+	return wire.Fail(wire.NoDaemon, hint, "no answer on %s: %s", c.path, cause(err))
 }
 
 // cause drops the URL that net/http puts around every error.
@@ -230,3 +238,6 @@ func cause(err error) string {
 		err = next
 	}
 }
+
+// refused reports whether nobody listens at an address that exists.
+func refused(err error) bool { return errors.Is(err, syscall.ECONNREFUSED) }

@@ -1,4 +1,4 @@
-package control
+package client
 
 import (
 	"bufio"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control/munge"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 // open is a munge whose credentials anybody can read.
@@ -31,7 +32,7 @@ func (open) Open(context.Context, string, uint32) (munge.Credential, error) {
 // that was cut off before it was sent; one that may have been read only where it orders
 // nothing. Each try is for a connection of its own.
 func TestTriedAgain(t *testing.T) {
-	tooMany := markPlain + `{"error":{"code":"too_many","message":"many ask"}}`
+	tooMany := wire.MarkPlain + `{"error":{"code":"too_many","message":"many ask"}}`
 	for name, c := range map[string]struct {
 		hello      bool   // it greets before it hangs up
 		answer     string // of each but the last
@@ -41,12 +42,12 @@ func TestTriedAgain(t *testing.T) {
 		both       bool
 	}{
 		"has no time":            {hello: true, answer: tooMany, bad: 5, get: 6, order: 6},
-		"never has time":         {hello: true, answer: tooMany, bad: 1000, get: attempts, order: attempts, refused: ErrTooMany, both: true},
+		"never has time":         {hello: true, answer: tooMany, bad: 1000, get: attempts, order: attempts, refused: wire.ErrTooMany, both: true},
 		"hangs up at the door":   {bad: 5, get: 1, order: 1},
-		"hangs up on the letter": {hello: true, bad: 2, get: 3, order: 1, refused: ErrTooMany},
-		"always hangs up on it":  {hello: true, bad: 1000, get: attemptsRead, order: 1, refused: ErrTooMany, both: true},
-		"denies":                 {hello: true, answer: markPlain + `{"error":{"code":"denied","message":"no"}}`, bad: 1000, get: 1, order: 1, refused: ErrDenied, both: true},
-		"other trouble":          {hello: true, answer: markPlain + `{"error":{"code":"unavailable","message":"no"}}`, bad: 1000, get: 1, order: 1, refused: ErrUnavailable, both: true},
+		"hangs up on the letter": {hello: true, bad: 2, get: 3, order: 1, refused: wire.ErrTooMany},
+		"always hangs up on it":  {hello: true, bad: 1000, get: attemptsRead, order: 1, refused: wire.ErrTooMany, both: true},
+		"denies":                 {hello: true, answer: wire.MarkPlain + `{"error":{"code":"denied","message":"no"}}`, bad: 1000, get: 1, order: 1, refused: wire.ErrDenied, both: true},
+		"other trouble":          {hello: true, answer: wire.MarkPlain + `{"error":{"code":"unavailable","message":"no"}}`, bad: 1000, get: 1, order: 1, refused: wire.ErrUnavailable, both: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -79,7 +80,7 @@ func TestTriedAgain(t *testing.T) {
 					refused = c.refused
 				}
 				if order {
-					err = client.Direct(t.Context(), elastic.JobID(7), Change{Order: Hold})
+					err = client.Direct(t.Context(), elastic.JobID(7), wire.Change{Order: wire.Hold})
 				} else {
 					_, err = client.History(t.Context(), 7)
 				}
@@ -97,7 +98,7 @@ func brush(conn net.Conn, hello bool, answer string, letters *atomic.Int64) {
 	if !hello {
 		return
 	}
-	io.WriteString(conn, greeting+newNonce()+"\n")
+	io.WriteString(conn, wire.Greeting+wire.NewNonce()+"\n")
 	if _, err := bufio.NewReader(conn).ReadString('\n'); err == nil {
 		letters.Add(1)
 		io.WriteString(conn, answer)
@@ -107,20 +108,20 @@ func brush(conn net.Conn, hello bool, answer string, letters *atomic.Int64) {
 // oblige answers a letter with an empty object.
 func oblige(t *testing.T, conn net.Conn, letters *atomic.Int64) {
 	defer conn.Close()
-	nonce := newNonce()
-	io.WriteString(conn, greeting+nonce+"\n")
+	nonce := wire.NewNonce()
+	io.WriteString(conn, wire.Greeting+nonce+"\n")
 	text, _ := bufio.NewReader(conn).ReadString('\n')
 	letters.Add(1)
 	raw, err := base64.StdEncoding.DecodeString(strings.Trim(strings.TrimPrefix(strings.TrimSpace(text), "MUNGE"), ":"))
-	var l letter
+	var l wire.Letter
 	if err != nil || json.Unmarshal(raw, &l) != nil || l.Nonce != nonce {
 		t.Errorf("letter %q: %v", text, err)
 		return
 	}
-	out, err := seal(l.Key, nonce, 200, []byte("{}"))
+	out, err := wire.Seal(l.Key, nonce, 200, []byte("{}"))
 	if err != nil {
 		t.Error(err)
 	}
-	io.WriteString(conn, markSealed)
+	io.WriteString(conn, wire.MarkSealed)
 	conn.Write(out)
 }

@@ -1,4 +1,4 @@
-package control
+package wire
 
 import (
 	"context"
@@ -37,17 +37,23 @@ type Munge interface {
 // that was restarted, has the wrong nonce. Only the daemon's account can read the
 // letter, so an answer under its key comes from the daemon and is for the caller.
 const (
-	greeting    = "sluiced 1 "
-	markSealed  = "sealed\n"
-	markPlain   = "plain\n"
-	nonceBytes  = 16
-	keyBytes    = 32
-	maxGreeting = 64
-	maxPlain    = 4 << 10
+	Greeting    = "sluiced 1 "
+	MarkSealed  = "sealed\n"
+	MarkPlain   = "plain\n"
+	NonceBytes  = 16
+	KeyBytes    = 32
+	MaxGreeting = 64
+	MaxPlain    = 4 << 10
 )
 
-// letter is a request as it travels in a credential.
-type letter struct {
+// MaxBody bounds a request's body and MaxHeader its header, or path, in bytes.
+const (
+	MaxBody   = 16 << 10
+	MaxHeader = 8 << 10
+)
+
+// Letter is a request as it travels in a credential.
+type Letter struct {
 	Nonce  string `json:"nonce"`
 	Key    []byte `json:"key"`
 	Method string `json:"method"`
@@ -55,32 +61,32 @@ type letter struct {
 	Body   []byte `json:"body,omitempty"`
 }
 
-// newNonce returns what a connection's letter has to hold.
-func newNonce() string {
-	var raw [nonceBytes]byte
+// NewNonce returns what a connection's letter has to hold.
+func NewNonce() string {
+	var raw [NonceBytes]byte
 	_, _ = rand.Read(raw[:]) // never fails
 	return hex.EncodeToString(raw[:])
 }
 
-// readLetter takes a credential's payload apart.
-func readLetter(payload []byte, nonce string) (letter, error) {
-	var l letter
+// ReadLetter takes a credential's payload apart.
+func ReadLetter(payload []byte, nonce string) (Letter, error) {
+	var l Letter
 	if err := json.Unmarshal(payload, &l); err != nil {
-		return letter{}, errors.New("what is in the credential is no request to sluiced")
+		return Letter{}, errors.New("what is in the credential is no request to sluiced")
 	}
 	switch {
 	case l.Nonce != nonce:
-		return letter{}, errors.New("the request was made for another connection: replayed?")
-	case len(l.Key) != keyBytes:
-		return letter{}, errors.New("the request has no key for the answer")
-	case l.Method != http.MethodGet && l.Method != http.MethodPost, !strings.HasPrefix(l.Path, "/v1/"), len(l.Path) > maxHeader, len(l.Body) > maxBody:
-		return letter{}, errors.New("the request is none of sluiced's")
+		return Letter{}, errors.New("the request was made for another connection: replayed?")
+	case len(l.Key) != KeyBytes:
+		return Letter{}, errors.New("the request has no key for the answer")
+	case l.Method != http.MethodGet && l.Method != http.MethodPost, !strings.HasPrefix(l.Path, "/v1/"), len(l.Path) > MaxHeader, len(l.Body) > MaxBody:
+		return Letter{}, errors.New("the request is none of sluiced's")
 	}
 	return l, nil
 }
 
-// seal encrypts an answer; nonce is the connection's.
-func seal(key []byte, nonce string, status int, body []byte) ([]byte, error) {
+// Seal encrypts an answer; nonce is the connection's.
+func Seal(key []byte, nonce string, status int, body []byte) ([]byte, error) {
 	aead, err := newAEAD(key)
 	if err != nil {
 		return nil, err
@@ -91,8 +97,8 @@ func seal(key []byte, nonce string, status int, body []byte) ([]byte, error) {
 	return aead.Seal(out, out, page, []byte(nonce)), nil
 }
 
-// unseal reads an answer.
-func unseal(key []byte, nonce string, sealed []byte) (int, []byte, error) {
+// Unseal reads an answer.
+func Unseal(key []byte, nonce string, sealed []byte) (int, []byte, error) {
 	aead, err := newAEAD(key)
 	if err != nil {
 		return 0, nil, err

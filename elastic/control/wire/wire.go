@@ -1,4 +1,4 @@
-package control
+package wire
 
 import (
 	"time"
@@ -7,9 +7,9 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// WireVersion is the version of the types below. Fields are only ever added;
+// Version is the version of the types below. Fields are only ever added;
 // a change of meaning raises it, and the client refuses a higher one.
-const WireVersion = 1
+const Version = 1
 
 // Times are RFC 3339 and left out when unknown; durations are in seconds.
 
@@ -21,6 +21,7 @@ type Status struct {
 	User     string    `json:"user"` // account the daemon runs as
 	Mode     string    `json:"mode"` // "system" or "user"
 	Policy   string    `json:"policy"`
+	Promises bool      `json:"policy_promises_deadlines,omitempty"`
 	Started  time.Time `json:"started"`
 	Cycled   time.Time `json:"cycled,omitzero"` // last cycle; absent before the first
 	Took     float64   `json:"took_seconds"`
@@ -271,6 +272,7 @@ type Explanation struct {
 	Version  int       `json:"version"`
 	At       time.Time `json:"at"`
 	Policy   string    `json:"policy"`
+	Promises bool      `json:"policy_promises_deadlines,omitempty"` // the policy admits jobs to their deadlines
 	Blind    string    `json:"blind,omitempty"`
 	BlindFor float64   `json:"blind_seconds,omitempty"`
 	Job      Job       `json:"job"`
