@@ -77,8 +77,11 @@ var may = map[string][]string{
 	"cmd/site/exact":              {"*"},
 	"cmd/site/reliability":        {"*"},
 	"cmd/site/soak":               {"*"},
+	"cmd/terminal":                {"cmd/help", "sbatch"},
+	"cmd/sluice-lab":              {"*"},
 	"cmd/sluice-nvml":             {"*"},
 	"cmd/sluice-plot":             {"*"},
+	"cmd/sluice-simulate":         {"*"},
 	"cmd/sluice":                  {"*"},
 	"cmd/sluiced":                 {"*"},
 }
@@ -168,6 +171,26 @@ func TestHeavyLibrariesStayApart(t *testing.T) {
 	for _, dep := range strings.Fields(string(out)) {
 		for library := range only {
 			if strings.HasPrefix(dep, library) {
+				t.Errorf("cmd/sluice links %s", dep)
+			}
+		}
+	}
+}
+
+// heavy is what the client must do without: who decides, what simulates, and what tries
+// sluice. Each doubles the program that every job starts twice.
+var heavy = []string{module + "elastic/engine", module + "elastic/policy", module + "elastic/predict", module + "elastic/sim",
+	module + "elastic/store", module + "slurm/fake", module + "slurm/lab", module + "cmd/site", "gonum.org/"}
+
+// TestClientIsThin: cmd/sluice links none of that.
+func TestClientIsThin(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", module+"cmd/sluice").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dep := range strings.Fields(string(out)) {
+		for _, part := range heavy {
+			if dep == part || strings.HasPrefix(dep, strings.TrimSuffix(part, "/")+"/") {
 				t.Errorf("cmd/sluice links %s", dep)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/etc"
 )
@@ -74,7 +75,7 @@ The exit code is 1 when something failed.`,
 			}
 			for _, f := range all {
 				if f.Verdict == failure {
-					return exitCode(1)
+					return terminal.ExitCode(1)
 				}
 			}
 			return nil
@@ -173,7 +174,7 @@ func nodeClocks(report wire.Report, now time.Time) []finding {
 	for _, j := range report.Jobs {
 		if ahead := j.Heartbeat.Sub(now); !j.Ended && ahead > tolerable {
 			all = append(all, warned("clock", "run NTP on all nodes", "the clock of %s is %s ahead of this host's (heartbeat of job %d)",
-				strings.Join(j.Place.Nodes(), ", "), clock(ahead), j.JobID))
+				strings.Join(j.Place.Nodes(), ", "), terminal.Clock(ahead), j.JobID))
 		}
 	}
 	return all
@@ -204,7 +205,7 @@ func oneLine(text string) string {
 // printFindings prints the findings, one a line with what to do below it.
 func printFindings(w io.Writer, all []finding, asJSON bool) error {
 	if asJSON {
-		return writeJSON(w, all)
+		return terminal.WriteJSON(w, all)
 	}
 	width := 0
 	for _, f := range all {
@@ -212,9 +213,9 @@ func printFindings(w io.Writer, all []finding, asJSON bool) error {
 	}
 	var b strings.Builder
 	for _, f := range all {
-		fmt.Fprintf(&b, "%-4s  %-*s  %s\n", f.Verdict, width, f.About, escape(oneLine(f.Text)))
+		fmt.Fprintf(&b, "%-4s  %-*s  %s\n", f.Verdict, width, f.About, terminal.Escape(oneLine(f.Text)))
 		if f.Do != "" {
-			fmt.Fprintf(&b, "      %-*s  -> %s\n", width, "", escape(oneLine(f.Do)))
+			fmt.Fprintf(&b, "      %-*s  -> %s\n", width, "", terminal.Escape(oneLine(f.Do)))
 		}
 	}
 	_, err := io.WriteString(w, b.String())

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
@@ -32,7 +33,7 @@ func newExplainCommand() *cobra.Command {
 				return err
 			}
 			if asJSON {
-				return writeJSON(cmd.OutOrStdout(), e)
+				return terminal.WriteJSON(cmd.OutOrStdout(), e)
 			}
 			warnBlind(cmd.ErrOrStderr(), e.Blind, e.BlindFor, e.At)
 			return explain(cmd.OutOrStdout(), e)
@@ -74,7 +75,7 @@ func explain(w io.Writer, e wire.Explanation) error {
 		return err
 	}
 	fmt.Fprintln(w)
-	if err := sizeTable(j, e.Sizes).write(w); err != nil {
+	if err := sizeTable(j, e.Sizes).Write(w); err != nil {
 		return err
 	}
 	if note := sizeNote(j, e); note != "" {
@@ -106,7 +107,7 @@ func lengthLine(j wire.Job) string {
 	case j.Overruns:
 		return fmt.Sprintf("unknown: it trains on past its declared %s %ss", amount(j.Total), j.Unit)
 	case j.Stretch > 0:
-		return fmt.Sprintf("expected to take %.2gx its declared %ss, as its user's last %s did", j.Stretch, j.Unit, plural(j.StretchJobs, "job"))
+		return fmt.Sprintf("expected to take %.2gx its declared %ss, as its user's last %s did", j.Stretch, j.Unit, terminal.Plural(j.StretchJobs, "job"))
 	}
 	return ""
 }
@@ -130,21 +131,21 @@ func stuckLine(j wire.Job) string {
 	case !j.Quiet.IsZero():
 		return "nothing has been heard of its runner since " + when(j.Quiet)
 	case j.Deaf > 0:
-		return fmt.Sprintf("%s in a row went unanswered: its program does not save when asked", plural(j.Deaf, "checkpoint request"))
+		return fmt.Sprintf("%s in a row went unanswered: its program does not save when asked", terminal.Plural(j.Deaf, "checkpoint request"))
 	case !j.Speaks && j.GPUs > 0:
 		return "no checkpoint seen yet; until then it stays at its size"
 	case j.MIG:
 		return "it runs on MIG slices, whose number sluice does not change"
 	case j.Min == j.Max:
-		return fmt.Sprintf("it accepts %s only", plural(j.Min, "GPU"))
+		return fmt.Sprintf("it accepts %s only", terminal.Plural(j.Min, "GPU"))
 	}
 	return ""
 }
 
 // sizeTable lists every size the job accepts; ">" marks the present one.
-func sizeTable(j wire.Job, all []wire.Size) *table {
-	t := &table{columns: []column{{"", false, 0}, {"GPUS", true, 0}, {"NODES", true, 0}, {"SPEED", true, 0},
-		{"SPEEDUP", true, 0}, {"TO END", true, 0}, {"SOURCE", false, 0}}}
+func sizeTable(j wire.Job, all []wire.Size) *terminal.Table {
+	t := &terminal.Table{Columns: []terminal.Column{terminal.Left(""), terminal.Right("GPUS"), terminal.Right("NODES"), terminal.Right("SPEED"),
+		terminal.Right("SPEEDUP"), terminal.Right("TO END"), terminal.Left("SOURCE")}}
 	first := all[0]
 	for _, s := range all {
 		mark, speedup, nodes := "", "-", fmt.Sprint(s.Nodes)
@@ -160,7 +161,7 @@ func sizeTable(j wire.Job, all []wire.Size) *table {
 		case s.Relative > 0 && first.Relative > 0:
 			speedup = fmt.Sprintf("%.2f", s.Relative/first.Relative)
 		}
-		t.add(mark, fmt.Sprint(s.GPUs), nodes, pace(s.Seconds, s.Source, unit(j)), speedup, span(s.Left), s.Source)
+		t.Add(mark, fmt.Sprint(s.GPUs), nodes, pace(s.Seconds, s.Source, unit(j)), speedup, span(s.Left), s.Source)
 	}
 	return t
 }
@@ -174,5 +175,5 @@ func againLine(a wire.Again, unit string) string {
 	if a.Seconds > 0 {
 		took = fmt.Sprintf(", %s s of training,", figure(a.Seconds))
 	}
-	return fmt.Sprintf("%s%s after %s: what was trained between the checkpoint and the stop", amount(a.Work)+" "+unit+"s", took, plural(a.Runs, "stop"))
+	return fmt.Sprintf("%s%s after %s: what was trained between the checkpoint and the stop", amount(a.Work)+" "+unit+"s", took, terminal.Plural(a.Runs, "stop"))
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/nodes"
 )
@@ -73,7 +74,7 @@ func healthLines(nodes []wire.Node) []string {
 		default:
 			line += fmt.Sprintf(". Nothing new is placed there until %s, or 'sluice nodes --trust %s'", when(h.Until), n.Name)
 		}
-		lines = append(lines, escape(line)+".")
+		lines = append(lines, terminal.Escape(line)+".")
 	}
 	return lines
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/sbatch"
@@ -42,7 +43,7 @@ func jobWords(args []string) (out []jobWord, err error) {
 			w := jobWord{text: word, all: array && rest == "*"}
 			switch {
 			case strings.Contains(word, "+") && first != "" && first[0] >= '0' && first[0] <= '9':
-				return nil, fmt.Errorf("%s: heterogeneous jobs are not elastic; use Slurm's own commands", escape(word))
+				return nil, fmt.Errorf("%s: heterogeneous jobs are not elastic; use Slurm's own commands", terminal.Escape(word))
 			case err != nil || from < 1 || to < from || to-from >= maxRange || several && array:
 				return nil, fmt.Errorf("invalid job id %q", word)
 			case array && !w.all:
@@ -125,7 +126,7 @@ func expand(words []jobWord, known []arrayTask) (out []elastic.JobID, err error)
 			}
 		}
 		if found == 0 {
-			return nil, fmt.Errorf("%s: no such task of an array of sluice's; 'sluice queue --array' lists them", escape(w.text))
+			return nil, fmt.Errorf("%s: no such task of an array of sluice's; 'sluice queue --array' lists them", terminal.Escape(w.text))
 		}
 	}
 	return out, nil
@@ -161,7 +162,7 @@ func jobsNamed(ctx context.Context, args []string, report func(context.Context) 
 func jobNamed(ctx context.Context, arg string, report func(context.Context) (wire.Report, error)) (elastic.JobID, error) {
 	jobs, err := jobsNamed(ctx, []string{arg}, report)
 	if err == nil && len(jobs) != 1 {
-		err = fmt.Errorf("%s: %d jobs; name one of them", escape(arg), len(jobs))
+		err = fmt.Errorf("%s: %d jobs; name one of them", terminal.Escape(arg), len(jobs))
 	}
 	if err != nil {
 		return 0, err

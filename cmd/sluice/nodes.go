@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic/control/client"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
@@ -55,7 +56,7 @@ fits they run on until there is. They leave a node before a maintenance reservat
 			}
 			warnBlind(cmd.ErrOrStderr(), report.Blind, report.BlindFor, report.At)
 			if asJSON {
-				return writeJSON(cmd.OutOrStdout(), report.Nodes)
+				return terminal.WriteJSON(cmd.OutOrStdout(), report.Nodes)
 			}
 			return printNodes(cmd.OutOrStdout(), report, noHeader)
 		},
@@ -69,14 +70,14 @@ fits they run on until there is. They leave a node before a maintenance reservat
 }
 
 func printNodes(w io.Writer, report wire.Report, noHeader bool) error {
-	t := table{noHeader: noHeader, room: room(w), columns: []column{{"NODE", false, 0}, {"PARTITION", false, 0}, {"TYPE", false, 0},
-		{"GPUS", true, 0}, {"USED", true, 0}, {"ELASTIC", true, 0}, {"FREE", true, 0}, {"STATE", false, 0}, {"HEALTH", false, 0}, {"JOBS", false, 0}}}
+	t := terminal.Table{NoHeader: noHeader, Room: terminal.Room(w), Columns: []terminal.Column{terminal.Left("NODE"), terminal.Left("PARTITION"), terminal.Left("TYPE"),
+		terminal.Right("GPUS"), terminal.Right("USED"), terminal.Right("ELASTIC"), terminal.Right("FREE"), terminal.Left("STATE"), terminal.Left("HEALTH"), terminal.Left("JOBS")}}
 	for _, n := range report.Nodes {
 		kind := cmp.Or(n.Type, "-")
 		has, used, free := byType(n)
-		t.add(n.Name, strings.Join(n.Partitions, ","), kind, has, used, fmt.Sprint(n.Elastic), free, stateWord(n), healthWord(n), numbers(n.Jobs))
+		t.Add(n.Name, strings.Join(n.Partitions, ","), kind, has, used, fmt.Sprint(n.Elastic), free, stateWord(n), healthWord(n), numbers(n.Jobs))
 	}
-	if err := t.write(w); err != nil || noHeader {
+	if err := t.Write(w); err != nil || noHeader {
 		return err
 	}
 	for i, line := range healthLines(report.Nodes) {
@@ -109,7 +110,7 @@ func trustNodes(cmd *cobra.Command, client *client.Client, names []string) error
 	for _, name := range names {
 		err := client.Trust(cmd.Context(), name)
 		if err == nil {
-			fmt.Fprintf(cmd.OutOrStdout(), "%s is used again, whatever was said of its GPUs\n", escape(name))
+			fmt.Fprintf(cmd.OutOrStdout(), "%s is used again, whatever was said of its GPUs\n", terminal.Escape(name))
 		}
 		errs = append(errs, err)
 	}

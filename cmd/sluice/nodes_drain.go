@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control/client"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
@@ -121,7 +122,7 @@ func known(list string, nodes []wire.Node) ([]string, error) {
 	}
 	for _, name := range names {
 		if !slices.ContainsFunc(nodes, func(n wire.Node) bool { return n.Name == name }) {
-			return nil, fmt.Errorf("%s: no such node with GPUs; `sluice nodes` lists them", escape(name))
+			return nil, fmt.Errorf("%s: no such node with GPUs; `sluice nodes` lists them", terminal.Escape(name))
 		}
 	}
 	return names, nil
@@ -130,13 +131,13 @@ func known(list string, nodes []wire.Node) ([]string, error) {
 // drainPlan says what a drain of the nodes does to the jobs on them, as things stand.
 func drainPlan(report wire.Report, names []string, reason string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Slurm starts nothing new on %s (%s).\n", slurm.Compress(names), escape(reason))
+	fmt.Fprintf(&b, "Slurm starts nothing new on %s (%s).\n", slurm.Compress(names), terminal.Escape(reason))
 	left := inventoryWithout(report.Nodes, names)
 	for _, j := range report.Jobs {
 		if j.Ended || !slices.ContainsFunc(names, func(n string) bool { return j.Place.On(n) > 0 }) { // an ended job's place is its last
 			continue
 		}
-		fmt.Fprintf(&b, "  job %d (%s) of %s, %s: %s\n", j.JobID, escape(j.Name), escape(j.User), plural(j.Place.GPUs(), "GPU"), fateOnDrain(j, left))
+		fmt.Fprintf(&b, "  job %d (%s) of %s, %s: %s\n", j.JobID, terminal.Escape(j.Name), terminal.Escape(j.User), terminal.Plural(j.Place.GPUs(), "GPU"), fateOnDrain(j, left))
 	}
 	others := 0
 	for _, n := range report.Nodes {
@@ -145,7 +146,7 @@ func drainPlan(report wire.Report, names []string, reason string) string {
 		}
 	}
 	if others > 0 {
-		fmt.Fprintf(&b, "  other jobs have %s there and run on until they end\n", plural(others, "GPU"))
+		fmt.Fprintf(&b, "  other jobs have %s there and run on until they end\n", terminal.Plural(others, "GPU"))
 	}
 	return b.String()
 }
@@ -206,7 +207,7 @@ func fateOnDrain(j wire.Job, left []planner.Node) string {
 		if to := placeOf(j, n, freed); len(to) > 0 {
 			planner.Charge(left, planner.Load{Place: to, Type: typeOf(j)})
 			if have := j.Place.GPUs(); n < have {
-				return fmt.Sprintf("saves and moves to %s, with %s instead of %d (as things stand)", to, plural(n, "GPU"), have)
+				return fmt.Sprintf("saves and moves to %s, with %s instead of %d (as things stand)", to, terminal.Plural(n, "GPU"), have)
 			}
 			return fmt.Sprintf("saves and moves to %s (as things stand)", to)
 		}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic/control/client"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/sbatch"
@@ -72,7 +73,7 @@ func TestProfileInterruptedAtSubmit(t *testing.T) {
 	if s.stage != submitted || s.point.Job != 7 {
 		t.Fatalf("%+v\n%s", s.point, errs.String())
 	}
-	if code, ok := p.abandon().(exitCode); !ok || code != 130 || len(slurm.cancelled) != 1 || slurm.cancelled[0] != 7 {
+	if code, ok := p.abandon().(terminal.ExitCode); !ok || code != 130 || len(slurm.cancelled) != 1 || slurm.cancelled[0] != 7 {
 		t.Errorf("exit %d, cancelled %v", code, slurm.cancelled)
 	}
 	if _, err := os.Stat(s.folder); !os.IsNotExist(err) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic/control/client"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/elastic/speed"
@@ -75,7 +76,7 @@ func (p *profiling) prepare(ctx context.Context, line sbatch.CommandLine) (err e
 	}
 	if p.base.request.Array != nil {
 		p.base.request = p.base.request.Single()
-		warn(p.errs, "--array: the script is measured as a single job, outside of an array")
+		terminal.Warn(p.errs, "--array: the script is measured as a single job, outside of an array")
 	}
 	p.user, p.script = line.User, filepath.Base(line.Script)
 	if line.Script == "" {
@@ -102,7 +103,7 @@ func (p *profiling) prepare(ctx context.Context, line sbatch.CommandLine) (err e
 		return err
 	}
 	if p.base.request.Spec.Model == "" {
-		warn(p.errs, "without --model=NAME what is measured is shown, but helps no later job")
+		terminal.Warn(p.errs, "without --model=NAME what is measured is shown, but helps no later job")
 	}
 	for _, n := range p.options.sizes {
 		p.sizes = append(p.sizes, &profiledSize{p: p, point: speed.Point{GPUs: n}})
@@ -281,7 +282,7 @@ func (p *profiling) abandon() error {
 		}
 	}
 	fmt.Fprintln(p.errs, "sluice: interrupted; the runs were cancelled")
-	return exitCode(130)
+	return terminal.ExitCode(130)
 }
 
 // say tells how things go, beside the result.

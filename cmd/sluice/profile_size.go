@@ -14,6 +14,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/checkpoint/runner"
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/elastic/speed"
@@ -72,7 +73,7 @@ func (s *profiledSize) submit(ctx context.Context) {
 	}
 	s.stage, s.at = submitted, time.Now()
 	s.sub.wake(id)
-	s.p.say("job %d measures %d steps on %s", id, s.p.options.measure.Steps, plural(s.point.GPUs, "GPU"))
+	s.p.say("job %d measures %d steps on %s", id, s.p.options.measure.Steps, terminal.Plural(s.point.GPUs, "GPU"))
 }
 
 // follow looks how the job is. What it reported is read by sluiced as well: its
@@ -145,7 +146,7 @@ func (s *profiledSize) finish(ctx context.Context, job wire.Job) {
 	said := s.output()
 	if spans, _ := s.log.Spans(); len(spans) > 0 {
 		s.stage, s.note = measured, emulation(said)
-		s.p.say("job %d is done on %s", s.point.Job, plural(s.point.GPUs, "GPU"))
+		s.p.say("job %d is done on %s", s.point.Job, terminal.Plural(s.point.GPUs, "GPU"))
 	} else {
 		how, failed := s.ending(ctx, job)
 		s.fail("job %d %s before it reported a step%s", s.point.Job, how, s.remedy(failed, said))
@@ -257,7 +258,7 @@ func spoken(output []byte) (lines []string) {
 var saysEmulated = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?im)^.*\bemulated\b.*$`) })
 
 func emulation(output []byte) string {
-	return escape(cut(string(bytes.TrimSpace(saysEmulated().Find(output))), 200))
+	return terminal.Escape(terminal.Cut(string(bytes.TrimSpace(saysEmulated().Find(output))), 200))
 }
 
 // fail ends the size without a result.
@@ -268,7 +269,7 @@ func (s *profiledSize) fail(format string, args ...any) {
 
 func (s *profiledSize) cancel(ctx context.Context) {
 	if err := s.p.slurm.Cancel(ctx, slurm.JobID(s.point.Job)); err != nil {
-		warn(s.p.errs, fmt.Sprintf("job %d: %v; end it with 'scancel %d'", s.point.Job, err, s.point.Job))
+		terminal.Warn(s.p.errs, fmt.Sprintf("job %d: %v; end it with 'scancel %d'", s.point.Job, err, s.point.Job))
 	}
 	_ = s.p.daemon.Nudge(elastic.JobID(s.point.Job), "cancel") // else it looks by itself
 }
@@ -297,6 +298,6 @@ func (s *profiledSize) clear() {
 		err = jobs.RemoveAll(filepath.Base(s.folder))
 	}
 	if err != nil {
-		warn(s.p.errs, fmt.Sprintf("the folder of job %d stays behind: %v", s.point.Job, err))
+		terminal.Warn(s.p.errs, fmt.Sprintf("the folder of job %d stays behind: %v", s.point.Job, err))
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
@@ -85,15 +86,15 @@ func (o queueOptions) print(w io.Writer, report wire.Report) error {
 	}
 	report.Jobs = slices.DeleteFunc(slices.Clone(report.Jobs), func(j wire.Job) bool { return !wanted(j) })
 	if o.json {
-		return writeJSON(w, report)
+		return terminal.WriteJSON(w, report)
 	}
 	var several map[int64]string // what stands for the numbers of several tasks
 	if !o.array && len(o.jobs) == 0 {
 		report.Jobs, several = folded(report.Jobs)
 	}
-	t := table{noHeader: o.noHeader, room: room(w), between: format.between}
+	t := terminal.Table{NoHeader: o.noHeader, Room: terminal.Room(w), Between: format.between}
 	for _, f := range format.fields {
-		t.columns = append(t.columns, f.column)
+		t.Columns = append(t.Columns, f.Column)
 	}
 	for _, j := range report.Jobs {
 		cells := make([]string, len(format.fields))
@@ -103,9 +104,9 @@ func (o queueOptions) print(w io.Writer, report wire.Report) error {
 				cells[i] = tasks
 			}
 		}
-		t.add(cells...)
+		t.Add(cells...)
 	}
-	return t.write(w)
+	return t.Write(w)
 }
 
 // filter makes one question of all filters.

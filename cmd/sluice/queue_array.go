@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
@@ -56,7 +57,7 @@ func arrayLine(j wire.Job) string {
 	if a == nil {
 		return ""
 	}
-	text := fmt.Sprintf("task %d of array %d, of %s", a.Index, a.JobID, plural(a.Count, "task"))
+	text := fmt.Sprintf("task %d of array %d, of %s", a.Index, a.JobID, terminal.Plural(a.Count, "task"))
 	if a.Limit > 0 {
 		text += fmt.Sprintf(", at most %d at once", a.Limit)
 	}

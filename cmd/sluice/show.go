@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
@@ -49,7 +50,7 @@ func newShowCommand() *cobra.Command {
 
 func printJob(w io.Writer, j wire.Job, at time.Time, asJSON, gap bool) error {
 	if asJSON {
-		return writeJSON(w, j)
+		return terminal.WriteJSON(w, j)
 	}
 	if gap {
 		fmt.Fprintln(w)
@@ -122,13 +123,13 @@ func moveLine(j wire.Job, at time.Time) string {
 	if to := j.Move.Target.String(); to != "" {
 		what += " to " + to
 	}
-	return fmt.Sprintf("%s: %s (R%d, for %s)", what, j.Move.Doing, j.Move.Step, clock(at.Sub(j.Move.Since)))
+	return fmt.Sprintf("%s: %s (R%d, for %s)", what, j.Move.Doing, j.Move.Step, terminal.Clock(at.Sub(j.Move.Since)))
 }
 
 func orderLine(j wire.Job) string {
 	var orders []string
 	if j.Pinned > 0 {
-		orders = append(orders, fmt.Sprintf("pinned to %s ('sluice resize %d --gpus auto' undoes it)", plural(j.Pinned, "GPU"), j.JobID))
+		orders = append(orders, fmt.Sprintf("pinned to %s ('sluice resize %d --gpus auto' undoes it)", terminal.Plural(j.Pinned, "GPU"), j.JobID))
 	}
 	if j.OnHold {
 		orders = append(orders, fmt.Sprintf("held ('sluice release %d' undoes it)", j.JobID))
@@ -142,7 +143,7 @@ func workLine(j wire.Job, at time.Time) string {
 		s = fmt.Sprintf("%s of %s %ss (%.0f%%)", amount(j.Done), amount(j.Total), j.Unit, 100*j.Done/j.Total)
 	}
 	if !j.ETA.IsZero() {
-		s += fmt.Sprintf(", to end in %s", clock(j.ETA.Sub(at)))
+		s += fmt.Sprintf(", to end in %s", terminal.Clock(j.ETA.Sub(at)))
 	}
 	return s
 }
@@ -160,7 +161,7 @@ func priceLine(p wire.Price) string {
 	}
 	source := "assumed"
 	if p.Measured > 0 {
-		source = "measured on " + plural(p.Measured, "move")
+		source = "measured on " + terminal.Plural(p.Measured, "move")
 	}
 	return fmt.Sprintf("%ss: save %s, drain %s, start %s, load %s (%s)",
 		figure(p.Total), figure(p.Save), figure(p.Drain), figure(p.Start), figure(p.Load), source)
@@ -184,7 +185,7 @@ func heartbeatLine(j wire.Job, at time.Time) string {
 	s := ago(j.Heartbeat, at)
 	switch {
 	case j.Deaf > 0:
-		s += fmt.Sprintf("; %s in a row without an answer", plural(j.Deaf, "request"))
+		s += fmt.Sprintf("; %s in a row without an answer", terminal.Plural(j.Deaf, "request"))
 	case !j.Speaks:
 		s += "; no checkpoint seen yet"
 	}
@@ -195,7 +196,7 @@ func runLine(j wire.Job, at time.Time) string {
 	if j.Ended || j.Started.IsZero() {
 		return ""
 	}
-	s := fmt.Sprintf("since %s (%s)", when(j.Started), clock(at.Sub(j.Started)))
+	s := fmt.Sprintf("since %s (%s)", when(j.Started), terminal.Clock(at.Sub(j.Started)))
 	if j.TimeLeft > 0 {
 		s += fmt.Sprintf(", time limit in %s", span(j.TimeLeft))
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
@@ -31,13 +32,13 @@ none answers, or when it cannot see Slurm or direct jobs.`,
 				return err
 			}
 			if asJSON {
-				err = writeJSON(cmd.OutOrStdout(), s)
+				err = terminal.WriteJSON(cmd.OutOrStdout(), s)
 			} else {
 				report, _ := client.Report(cmd.Context()) // none yet: it says so
 				err = printDaemon(cmd.OutOrStdout(), client.Where(), s, report, time.Now())
 			}
 			if err == nil && (s.Blind != "" || len(s.Troubles) > 0 || len(hangs(s)) > 0) {
-				return exitCode(1)
+				return terminal.ExitCode(1)
 			}
 			return err
 		},
@@ -57,7 +58,7 @@ func printDaemon(w io.Writer, where string, s wire.Status, r wire.Report, now ti
 		{"ACCOUNT", fmt.Sprintf("%s, %s", s.User, whose)},
 	}
 	if !s.Started.IsZero() {
-		lines = append(lines, [2]string{"SINCE", fmt.Sprintf("%s (%s)", when(s.Started), clock(now.Sub(s.Started)))})
+		lines = append(lines, [2]string{"SINCE", fmt.Sprintf("%s (%s)", when(s.Started), terminal.Clock(now.Sub(s.Started)))})
 	}
 	if s.Cycled.IsZero() {
 		lines = append(lines, [2]string{"SLURM", "not looked at yet"})
@@ -81,7 +82,7 @@ func printDaemon(w io.Writer, where string, s wire.Status, r wire.Report, now ti
 	}
 	var b strings.Builder
 	for _, l := range lines {
-		fmt.Fprintf(&b, "%-8s %s\n", l[0], escape(l[1]))
+		fmt.Fprintf(&b, "%-8s %s\n", l[0], terminal.Escape(l[1]))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -94,7 +95,7 @@ func hangs(s wire.Status) (said []string) {
 	}
 	if s.Unread > 0 {
 		said = append(said, fmt.Sprintf("the folders of %s have not answered, the first since %s: perhaps their file system hangs; these jobs keep their size, all others are decided about",
-			plural(s.Unread, "job"), when(s.UnreadSince)))
+			terminal.Plural(s.Unread, "job"), when(s.UnreadSince)))
 	}
 	return said
 }

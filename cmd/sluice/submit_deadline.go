@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/slurm"
@@ -33,7 +34,7 @@ func (s *submission) foretell(ctx context.Context, id slurm.JobID) {
 		case <-time.After(foreseen): // not known yet
 		}
 	}
-	warn(s.errs, fmt.Sprintf("job %d: no word on its deadline yet; see 'sluice explain %d'", id, id))
+	terminal.Warn(s.errs, fmt.Sprintf("job %d: no word on its deadline yet; see 'sluice explain %d'", id, id))
 }
 
 // foretold is the word on a deadline and what to do about it.
@@ -54,15 +55,15 @@ func deadlineLine(e wire.Explanation) string {
 	line := "deadline " + when(j.Deadline)
 	switch {
 	case j.Ended && !j.EndedAt.IsZero() && !j.EndedAt.After(j.Deadline):
-		return line + fmt.Sprintf(": it ended %s before", clock(j.Deadline.Sub(j.EndedAt)))
+		return line + fmt.Sprintf(": it ended %s before", terminal.Clock(j.Deadline.Sub(j.EndedAt)))
 	case j.Ended:
-		return line + fmt.Sprintf(": it ended %s after", clock(j.EndedAt.Sub(j.Deadline)))
+		return line + fmt.Sprintf(": it ended %s after", terminal.Clock(j.EndedAt.Sub(j.Deadline)))
 	case !e.Promises:
 		return line + fmt.Sprintf(": the site's policy, %s, promises no deadlines", e.Policy)
 	case j.Promised && j.Ends.IsZero(): // it is between two sizes
 		return line + ", promised"
 	case j.Promised:
-		return line + fmt.Sprintf(", promised: it ends by %s, %s before", when(j.Ends), clock(j.Deadline.Sub(j.Ends)))
+		return line + fmt.Sprintf(", promised: it ends by %s, %s before", when(j.Ends), terminal.Clock(j.Deadline.Sub(j.Ends)))
 	}
 	switch elastic.Due(j.Due) {
 	case elastic.DueUnknown:

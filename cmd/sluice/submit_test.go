@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control/controltest"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
@@ -119,7 +120,7 @@ func TestJobID(t *testing.T) {
 }
 
 func TestErrorExit(t *testing.T) {
-	for value, want := range map[string]exitCode{"7": 7, "0": 1, "-1": 1, "x": 1, "256": 1} {
+	for value, want := range map[string]terminal.ExitCode{"7": 7, "0": 1, "-1": 1, "x": 1, "256": 1} {
 		if got := errorExit([]string{"A=1", "SLURM_EXIT_ERROR=" + value}); got != want {
 			t.Errorf("%s: got %d, want %d", value, got, want)
 		}
@@ -305,7 +306,7 @@ func TestWaiterIsInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	w := waiter{id: 5, period: time.Hour, say: func(string) {}}
-	if err := w.run(ctx); err != exitCode(130) {
+	if err := w.run(ctx); err != terminal.ExitCode(130) {
 		t.Errorf("interrupted: %v", err)
 	}
 }
@@ -401,7 +402,7 @@ func TestSubmitOnSlurm(t *testing.T) {
 	if want := fmt.Sprintf("%d:1:2:a b::\n", id); job.ExitCode != 3 || !strings.HasSuffix(string(said), want) {
 		t.Errorf("state %s, exit code %d, output %q", job.State, job.ExitCode, said)
 	}
-	if err := endCode(job); err != exitCode(3) {
+	if err := endCode(job); err != terminal.ExitCode(3) {
 		t.Errorf("--wait would exit with %v", err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
@@ -20,8 +21,8 @@ func TestWaitForAll(t *testing.T) {
 		said string
 	}{
 		{[]error{nil, nil}, nil, ""},
-		{[]error{nil, exitCode(3), exitCode(2)}, exitCode(3), ""},
-		{[]error{forgotten, nil}, exitCode(1), "sluice: error: job 5 ended, and Slurm has already forgotten how\n"},
+		{[]error{nil, terminal.ExitCode(3), terminal.ExitCode(2)}, terminal.ExitCode(3), ""},
+		{[]error{forgotten, nil}, terminal.ExitCode(1), "sluice: error: job 5 ended, and Slurm has already forgotten how\n"},
 		{[]error{forgotten}, forgotten, ""},
 	} {
 		var errs bytes.Buffer

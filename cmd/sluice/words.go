@@ -6,49 +6,17 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
-
-// escape shows what a terminal would act upon instead of sending it there: job
-// names and comments are other people's words.
-func escape(s string) string {
-	if strings.IndexFunc(s, unprintable) < 0 {
-		return s
-	}
-	var b strings.Builder
-	for _, r := range s {
-		if unprintable(r) {
-			b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
-		} else {
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
-}
-
-func unprintable(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }
-
-// clock writes a span as squeue does: 4:05, 1:02:03 or 2-03:04:05.
-func clock(d time.Duration) string {
-	s := int64(max(d, 0).Round(time.Second) / time.Second)
-	days, hours, minutes, seconds := s/86400, s/3600%24, s/60%60, s%60
-	switch {
-	case days > 0:
-		return fmt.Sprintf("%d-%02d:%02d:%02d", days, hours, minutes, seconds)
-	case hours > 0:
-		return fmt.Sprintf("%d:%02d:%02d", hours, minutes, seconds)
-	}
-	return fmt.Sprintf("%d:%02d", minutes, seconds)
-}
 
 // span is clock for seconds on the wire, "-" when there are none.
 func span(seconds float64) string {
 	if seconds <= 0 {
 		return "-"
 	}
-	return clock(asDuration(seconds))
+	return terminal.Clock(asDuration(seconds))
 }
 
 // asDuration holds what a duration can.
@@ -69,7 +37,7 @@ func ago(t, now time.Time) string {
 	if t.IsZero() {
 		return "never"
 	}
-	return clock(now.Sub(t)) + " ago"
+	return terminal.Clock(now.Sub(t)) + " ago"
 }
 
 // figure writes a number with three significant digits and no more.
@@ -148,12 +116,4 @@ func gpus(j wire.Job) string {
 		return now + "/=" + strconv.Itoa(j.Pinned)
 	}
 	return now + "/" + sizes(j)
-}
-
-// plural writes "1 GPU" and "2 GPUs".
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

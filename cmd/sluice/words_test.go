@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic/control/controltest"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
@@ -18,7 +19,7 @@ func TestClock(t *testing.T) {
 		-time.Second: "0:00", 0: "0:00", 499 * time.Millisecond: "0:00", 65 * time.Second: "1:05",
 		time.Hour: "1:00:00", 26*time.Hour + 3*time.Minute: "1-02:03:00", 100 * 24 * time.Hour: "100-00:00:00",
 	} {
-		if got := clock(d); got != want {
+		if got := terminal.Clock(d); got != want {
 			t.Errorf("%v: %s, want %s", d, got, want)
 		}
 	}
@@ -54,22 +55,22 @@ func TestSizes(t *testing.T) {
 func TestEscape(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := rapid.OneOf(rapid.String(), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) })).Draw(t, "s")
-		for _, r := range escape(s) {
+		for _, r := range terminal.Escape(s) {
 			if !unicode.IsPrint(r) || r == unicode.ReplacementChar {
-				t.Fatalf("%q leaves %q", s, escape(s))
+				t.Fatalf("%q leaves %q", s, terminal.Escape(s))
 			}
 		}
 	})
-	if got := escape("plain näme"); got != "plain näme" {
+	if got := terminal.Escape("plain näme"); got != "plain näme" {
 		t.Errorf("%q", got)
 	}
 }
 
 func TestTableFitsTheTerminal(t *testing.T) {
-	tab := table{room: 20, columns: []column{{"A", false, 0}, {"B", false, 0}}}
-	tab.add("short", "words that run on and on and on")
+	tab := terminal.Table{Room: 20, Columns: []terminal.Column{terminal.Left("A"), terminal.Left("B")}}
+	tab.Add("short", "words that run on and on and on")
 	var out bytes.Buffer
-	if err := tab.write(&out); err != nil {
+	if err := tab.Write(&out); err != nil {
 		t.Fatal(err)
 	}
 	if want := "A      B\nshort  words that r+\n"; out.String() != want {

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluice-hpc/sluice/cmd/site/bench"
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 )
 
 // newLabLiveCommand makes `sluice lab live`: predictions of the simulator held
@@ -33,7 +34,7 @@ minutes a policy.`,
 			if policies != "" {
 				o.Policies = strings.Split(policies, ",")
 			}
-			ctx, stop := interruptible(cmd.Context())
+			ctx, stop := terminal.Interruptible(cmd.Context())
 			defer stop()
 			return bench.Live(ctx, o)
 		},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic/policy"
 	"github.com/sluice-hpc/sluice/elastic/sim/workload"
 	planner "github.com/sluice-hpc/sluice/nodes"
@@ -46,9 +47,9 @@ sizes is an assumption; it is printed, can be changed, and is varied both ways.`
   sluice whatif --sacct history.txt --assume-serial 0.1 --elastic-share 0.5`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, stop := interruptible(cmd.Context())
+			ctx, stop := terminal.Interruptible(cmd.Context())
 			defer stop()
-			return interrupted(ctx, o.whatif(ctx, cmd.OutOrStdout(), cmd.ErrOrStderr()))
+			return terminal.Interrupted(ctx, o.whatif(ctx, cmd.OutOrStdout(), cmd.ErrOrStderr()))
 		},
 	}
 	o.flags(c)
@@ -115,7 +116,7 @@ func (o *whatifOptions) whatif(ctx context.Context, out, errs io.Writer) error {
 		return err
 	}
 	if o.asJSON {
-		return writeJSON(out, w.wire())
+		return terminal.WriteJSON(out, w.wire())
 	}
 	return w.write(out)
 }
@@ -148,7 +149,7 @@ func (o *whatifOptions) site(h workload.History) (whatifSite, error) {
 		tried[r.GPUs] = true
 		got := planner.Place(slices.Clone(s.nodes), []planner.Request{fixedRequest(int64(len(tried)), r.GPUs)})
 		if len(got[0].Placement) == 0 {
-			return s, fmt.Errorf("job %s had %s, which a cluster of %s does not have; name the one it ran on with --cluster NODESxGPUS", r.ID, plural(r.GPUs, "GPU"), s.text)
+			return s, fmt.Errorf("job %s had %s, which a cluster of %s does not have; name the one it ran on with --cluster NODESxGPUS", r.ID, terminal.Plural(r.GPUs, "GPU"), s.text)
 		}
 	}
 	return s, nil

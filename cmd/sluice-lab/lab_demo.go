@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/cmd/site/bench"
 	"github.com/sluice-hpc/sluice/cmd/site/demo"
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 )
 
 // newLabDemoCommand makes `sluice lab demo`: the main job of sluice, shown.
@@ -23,7 +24,7 @@ func newLabDemoCommand() *cobra.Command {
 				return err
 			}
 			o.Bin, o.Out = bin, cmd.OutOrStdout()
-			ctx, stop := interruptible(cmd.Context())
+			ctx, stop := terminal.Interruptible(cmd.Context())
 			defer stop()
 			return demo.Run(ctx, o)
 		},
@@ -47,7 +48,7 @@ func newLabBenchCommand() *cobra.Command {
 				return err
 			}
 			o.Bin, o.Figures, o.Story = bin, cmd.OutOrStdout(), cmd.ErrOrStderr()
-			ctx, stop := interruptible(cmd.Context())
+			ctx, stop := terminal.Interruptible(cmd.Context())
 			defer stop()
 			return bench.Run(ctx, o)
 		},
@@ -58,8 +59,16 @@ func newLabBenchCommand() *cobra.Command {
 	return c
 }
 
-// ownFolder is the directory of the running sluice; sluiced lies beside it.
+// ownFolder is the directory of sluice and sluiced: that of this program in a source tree's
+// bin/, ../../bin of an installation, where this program lies in libexec/sluice.
 func ownFolder() (string, error) {
 	self, err := os.Executable()
-	return filepath.Dir(self), err
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Dir(self)
+	if libexec := filepath.Dir(dir); filepath.Base(libexec) == "libexec" {
+		return filepath.Join(filepath.Dir(libexec), "bin"), nil
+	}
+	return dir, nil
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluice-hpc/sluice/cmd/site/soak"
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 )
 
 // newLabSoakCommand makes `sluice lab soak`: hours of trouble for one sluiced. The
@@ -28,7 +29,7 @@ exit code is 0 only if every promise was kept and nothing grew.`,
 				return err
 			}
 			o.Bin, o.Out, o.Story = bin, cmd.OutOrStdout(), cmd.ErrOrStderr()
-			ctx, stop := interruptible(cmd.Context())
+			ctx, stop := terminal.Interruptible(cmd.Context())
 			defer stop()
 			return soak.Run(ctx, o)
 		},

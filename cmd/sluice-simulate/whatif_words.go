@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic/sim/workload"
 )
 
@@ -17,7 +18,7 @@ func (w *whatif) write(out io.Writer) error {
 		b.WriteString(fold(p))
 	}
 	b.WriteByte('\n')
-	if err := w.figures().write(&b); err != nil {
+	if err := w.figures().Write(&b); err != nil {
 		return err
 	}
 	b.WriteByte('\n')
@@ -33,7 +34,7 @@ func (w *whatif) write(out io.Writer) error {
 func fold(text string) string {
 	var b strings.Builder
 	at := 0
-	for word := range strings.FieldsSeq(escape(text)) {
+	for word := range strings.FieldsSeq(terminal.Escape(text)) {
 		n := len([]rune(word))
 		switch {
 		case at == 0:
@@ -54,7 +55,7 @@ func fold(text string) string {
 func (w *whatif) replayed() string {
 	f := w.history.Figures()
 	first := w.history.First
-	text := fmt.Sprintf("Replayed: %s on GPUs from %s to %s, %s GPU-hours, on %s", plural(len(w.history.Runs), "job"),
+	text := fmt.Sprintf("Replayed: %s on GPUs from %s to %s, %s GPU-hours, on %s", terminal.Plural(len(w.history.Runs), "job"),
 		first.Format("2006-01-02"), first.Add(f.Span).Format("2006-01-02"), thousands(f.GPUHours), w.cluster())
 	if len(w.history.Types) > 1 {
 		text += fmt.Sprintf(" They had %d types of GPU (%s), which the replay takes for one.", len(w.history.Types), counts(w.history.Types))
@@ -64,7 +65,7 @@ func (w *whatif) replayed() string {
 
 func (w *whatif) cluster() string {
 	s := w.site
-	text := fmt.Sprintf("a cluster of %s (%s).", s.text, plural(s.gpus, "GPU"))
+	text := fmt.Sprintf("a cluster of %s (%s).", s.text, terminal.Plural(s.gpus, "GPU"))
 	if s.inferred {
 		return text + " That is the smallest cluster on which the busiest moment of the history fits; --cluster NODESxGPUS names the true one."
 	}
@@ -96,7 +97,7 @@ func wasOrWere(jobs int) string {
 	if jobs == 1 {
 		return "1 job was"
 	}
-	return plural(jobs, "job") + " were"
+	return terminal.Plural(jobs, "job") + " were"
 }
 
 // counts writes "without GPUs (5), never started (2)".
@@ -111,7 +112,7 @@ func counts(list []workload.Count) string {
 func (w *whatif) assumed() string {
 	o, a := w.options, w.after[0]
 	return fmt.Sprintf("Assumed: %s, which is %s; every start and resize of these costs %s. Policy %s decides every %s by what it has measured on a job and the work its user declared.",
-		a.assume, plural(a.elastic, "job"), clock(o.restart), o.policy, clock(o.interval))
+		a.assume, terminal.Plural(a.elastic, "job"), terminal.Clock(o.restart), o.policy, terminal.Clock(o.interval))
 }
 
 func (w *whatif) compare() string {
@@ -119,11 +120,11 @@ func (w *whatif) compare() string {
 }
 
 // figures is the table of what was and what would have been.
-func (w *whatif) figures() *table {
-	t := &table{columns: []column{{"", false, 0}, {"MEAN", true, 0}, {"MEDIAN", true, 0}, {"P99", true, 0}, {"LONGEST", true, 0},
-		{"WAIT", true, 0}, {"MAXWAIT", true, 0}, {"IDLE", true, 0}, {"RESIZES", true, 0}}}
+func (w *whatif) figures() *terminal.Table {
+	t := &terminal.Table{Columns: []terminal.Column{terminal.Left(""), terminal.Right("MEAN"), terminal.Right("MEDIAN"), terminal.Right("P99"), terminal.Right("LONGEST"),
+		terminal.Right("WAIT"), terminal.Right("MAXWAIT"), terminal.Right("IDLE"), terminal.Right("RESIZES")}}
 	row := func(name string, f workload.Figures, idle float64, resizes string) {
-		t.add(name, clock(f.MeanJCT), clock(f.MedianJCT), clock(f.P99JCT), clock(f.LongestJCT), clock(f.MeanWait), clock(f.MaxWait),
+		t.Add(name, terminal.Clock(f.MeanJCT), terminal.Clock(f.MedianJCT), terminal.Clock(f.P99JCT), terminal.Clock(f.LongestJCT), terminal.Clock(f.MeanWait), terminal.Clock(f.MaxWait),
 			fmt.Sprintf("%.0f%%", 100*idle), resizes)
 	}
 	f := w.history.Figures()
@@ -140,9 +141,9 @@ func (w *whatif) changed() string {
 	b, a := w.before, w.after[0]
 	sooner, later, most := w.compared(a)
 	text := fmt.Sprintf("What changes: from submit to end a job takes %s in the mean (%s rather than %s), and waits %s for its first GPU rather than %s. Of %s, %d end sooner and %d later by a tenth of their time and a minute at least",
-		became(b.MeanJCT, a.MeanJCT), clock(a.MeanJCT), clock(b.MeanJCT), clock(a.MeanWait), clock(b.MeanWait), plural(len(a.result.Jobs), "job"), sooner, later)
+		became(b.MeanJCT, a.MeanJCT), terminal.Clock(a.MeanJCT), terminal.Clock(b.MeanJCT), terminal.Clock(a.MeanWait), terminal.Clock(b.MeanWait), terminal.Plural(len(a.result.Jobs), "job"), sooner, later)
 	if later > 0 {
-		text += fmt.Sprintf("; the unluckiest one loses %s", clock(most))
+		text += fmt.Sprintf("; the unluckiest one loses %s", terminal.Clock(most))
 	}
 	return text + fmt.Sprintf(". %s of the GPU time is nobody's rather than %s.", percent(a.idle), percent(b.idle))
 }
@@ -162,7 +163,7 @@ const faithfulWithin = .15
 func (w *whatif) faithful() string {
 	real, replayed := w.history.Figures().MeanJCT, w.before.MeanJCT
 	off := math.Abs(replayed.Seconds()/real.Seconds() - 1)
-	text := fmt.Sprintf("How faithful: replayed with the sizes they had, jobs take %s in the mean; recorded were %s", clock(replayed), clock(real))
+	text := fmt.Sprintf("How faithful: replayed with the sizes they had, jobs take %s in the mean; recorded were %s", terminal.Clock(replayed), terminal.Clock(real))
 	if off <= faithfulWithin {
 		return text + ": the replay is close to what happened."
 	}

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic/sim/workload"
 )
 
@@ -47,7 +48,7 @@ func progressRoom(w io.Writer) int {
 			return 80
 		}
 	}
-	return room(w)
+	return terminal.Room(w)
 }
 
 func (p *progress) of(policy string) *oneProgress { return &oneProgress{all: p, policy: policy} }
@@ -95,13 +96,13 @@ func (p *progress) line(o *oneProgress, now time.Time) string {
 	bar := strings.Repeat("=", int(all*wide))
 	text := fmt.Sprintf("[%-*s] %3.0f%%", wide, bar, 100*all)
 	if all > 0.02 {
-		text += fmt.Sprintf(", about %s left", clock(time.Duration(float64(now.Sub(p.began))*(1-all)/all)))
+		text += fmt.Sprintf(", about %s left", terminal.Clock(time.Duration(float64(now.Sub(p.began))*(1-all)/all)))
 	}
-	text += fmt.Sprintf("  %s on %s, %.0f%% of %d jobs", o.policy, escape(o.workload), 100*o.part, o.jobs)
+	text += fmt.Sprintf("  %s on %s, %.0f%% of %d jobs", o.policy, terminal.Escape(o.workload), 100*o.part, o.jobs)
 	if p.total > 1 {
 		text += fmt.Sprintf("; %d of %d done", p.ended, p.total)
 	}
-	return cut(text, p.columns-1)
+	return terminal.Cut(text, p.columns-1)
 }
 
 // clear takes the line away.

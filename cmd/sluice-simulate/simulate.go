@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic/policy"
 	"github.com/sluice-hpc/sluice/elastic/sim/replay"
 	"github.com/sluice-hpc/sluice/elastic/sim/report"
@@ -63,9 +64,9 @@ func newSimulateCommand() *cobra.Command {
       --policy fcfs --output json | jq .mean_jct_s`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, stop := interruptible(cmd.Context())
+			ctx, stop := terminal.Interruptible(cmd.Context())
 			defer stop()
-			return interrupted(ctx, o.simulate(ctx, cmd.OutOrStdout(), cmd.ErrOrStderr()))
+			return terminal.Interrupted(ctx, o.simulate(ctx, cmd.OutOrStdout(), cmd.ErrOrStderr()))
 		},
 	}
 	o.flags(c)

@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"bytes"
@@ -11,10 +11,10 @@ import (
 func TestNamesGiveWay(t *testing.T) {
 	name, reason := strings.Repeat("n", 90), "waiting for 1 GPU: all 12 in use"
 	for _, room := range []int{80, 0} {
-		tab := table{room: room, columns: []column{{"JOBID", true, 0}, {"NAME", false, 0}, {"REASON", false, 0}}}
-		tab.add("7", name, reason)
+		tab := Table{Room: room, Columns: []Column{Right("JOBID"), Left("NAME"), Left("REASON")}}
+		tab.Add("7", name, reason)
 		var b bytes.Buffer
-		if err := tab.write(&b); err != nil {
+		if err := tab.Write(&b); err != nil {
 			t.Fatal(err)
 		}
 		line := strings.Split(b.String(), "\n")[1]
@@ -28,7 +28,7 @@ func TestNamesGiveWay(t *testing.T) {
 // no row says anything are left out; elsewhere they stay.
 func TestEmptyColumnsGiveWay(t *testing.T) {
 	for _, tc := range []struct {
-		room  int
+		Room  int
 		speed string
 		want  string
 	}{
@@ -37,23 +37,23 @@ func TestEmptyColumnsGiveWay(t *testing.T) {
 		{200, "-", "JOBID  NAME                            USER       GPUS  SPEED  ETA  REASON"},
 		{0, "-", "JOBID  NAME                            USER       GPUS  SPEED  ETA  REASON"},
 	} {
-		tab := table{room: tc.room, columns: []column{{"JOBID", true, 0}, {"NAME", false, 0}, {"USER", false, 0}, {"GPUS", false, 0},
-			{"SPEED", false, 0}, {"ETA", false, 0}, {"REASON", false, 0}}}
+		tab := Table{Room: tc.Room, Columns: []Column{Right("JOBID"), Left("NAME"), Left("USER"), Left("GPUS"),
+			Left("SPEED"), Left("ETA"), Left("REASON")}}
 		for range 2 {
-			tab.add("7", strings.Repeat("n", 30), "somebody1", "1/1", tc.speed, "-", strings.Repeat("why ", 12))
+			tab.Add("7", strings.Repeat("n", 30), "somebody1", "1/1", tc.speed, "-", strings.Repeat("why ", 12))
 		}
-		tab.add("8", strings.Repeat("n", 30), "somebody1", "1/1", "-", "-", strings.Repeat("why ", 12))
+		tab.Add("8", strings.Repeat("n", 30), "somebody1", "1/1", "-", "-", strings.Repeat("why ", 12))
 		var b bytes.Buffer
-		if err := tab.write(&b); err != nil {
+		if err := tab.Write(&b); err != nil {
 			t.Fatal(err)
 		}
 		lines := strings.Split(b.String(), "\n")
 		if lines[0] != tc.want {
-			t.Errorf("room %d: %q, want %q", tc.room, lines[0], tc.want)
+			t.Errorf("room %d: %q, want %q", tc.Room, lines[0], tc.want)
 		}
 		for _, line := range lines {
-			if tc.room > 0 && len(line) > tc.room {
-				t.Errorf("room %d: %q", tc.room, line)
+			if tc.Room > 0 && len(line) > tc.Room {
+				t.Errorf("room %d: %q", tc.Room, line)
 			}
 		}
 	}

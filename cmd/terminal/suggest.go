@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"errors"
@@ -11,13 +11,13 @@ import (
 	"github.com/sluice-hpc/sluice/sbatch"
 )
 
-// unknownFlag says which option was meant.
-func unknownFlag(c *cobra.Command, err error) error {
+// UnknownFlag says which option was meant.
+func UnknownFlag(c *cobra.Command, err error) error {
 	var unknown interface{ GetSpecifiedName() string }
 	if !errors.As(err, &unknown) {
 		return err
 	}
-	if near := sbatch.Nearest(unknown.GetSpecifiedName(), flagNames(c)); near != "" {
+	if near := sbatch.Nearest(unknown.GetSpecifiedName(), FlagNames(c)); near != "" {
 		return fmt.Errorf("%w; did you mean --%s?", err, near)
 	}
 	return fmt.Errorf("%w; see '%s --help'", err, c.CommandPath())
@@ -26,7 +26,7 @@ func unknownFlag(c *cobra.Command, err error) error {
 // flagLine is the beginning of a line of cobra's list of options.
 var flagLine = regexp.MustCompile(`(?m)^ +(?:-., )?--([A-Za-z0-9-]+)`)
 
-func flagNames(c *cobra.Command) []string {
+func FlagNames(c *cobra.Command) []string {
 	var names []string
 	for _, found := range flagLine.FindAllStringSubmatch(c.Flags().FlagUsages(), -1) {
 		names = append(names, found[1])
@@ -34,9 +34,9 @@ func flagNames(c *cobra.Command) []string {
 	return names
 }
 
-// onlyVerbs runs a command that has nothing to do but its verbs: it prints the help, or
+// OnlyVerbs runs a command that has nothing to do but its verbs: it prints the help, or
 // says which verb was meant.
-func onlyVerbs(c *cobra.Command, args []string) error {
+func OnlyVerbs(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return c.Help()
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic/sim/figures"
 )
 
@@ -40,9 +41,9 @@ which is not part of the project; without it they say so.`,
 		Example: "  sluice bench-policy --quick --figure 2\n  sluice bench-policy --data ../data > figures.txt",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, stop := interruptible(cmd.Context())
+			ctx, stop := terminal.Interruptible(cmd.Context())
 			defer stop()
-			return interrupted(ctx, o.run(ctx, cmd.OutOrStdout(), cmd.ErrOrStderr()))
+			return terminal.Interrupted(ctx, o.run(ctx, cmd.OutOrStdout(), cmd.ErrOrStderr()))
 		},
 	}
 	f := c.Flags()
@@ -75,7 +76,7 @@ func (o *benchPolicyOptions) run(ctx context.Context, out, errs io.Writer) error
 	if err != nil && ctx.Err() != nil {
 		return errors.New("interrupted: the figures above are complete, the others are missing")
 	}
-	fmt.Fprintf(errs, "bench-policy: %s\n", clock(time.Since(begin)))
+	fmt.Fprintf(errs, "bench-policy: %s\n", terminal.Clock(time.Since(begin)))
 	return err
 }
 
@@ -86,12 +87,12 @@ func (o *benchPolicyOptions) testbench(name, inside string, errs io.Writer) stri
 		data = os.Getenv("SLUICE_DATA")
 	}
 	if data == "" {
-		warn(errs, fmt.Sprintf("no %s: figures that need it are left out; name the folder that holds it with --data or SLUICE_DATA", name))
+		terminal.Warn(errs, fmt.Sprintf("no %s: figures that need it are left out; name the folder that holds it with --data or SLUICE_DATA", name))
 		return ""
 	}
 	folder := filepath.Join(data, name)
 	if _, err := os.Stat(filepath.Join(folder, inside)); err != nil {
-		warn(errs, fmt.Sprintf("%v: figures that need %s are left out; --data or SLUICE_DATA names the folder that holds it", err, name))
+		terminal.Warn(errs, fmt.Sprintf("%v: figures that need %s are left out; --data or SLUICE_DATA names the folder that holds it", err, name))
 		return ""
 	}
 	return folder
@@ -104,7 +105,7 @@ func benchProgress(errs io.Writer, begin time.Time) func(done, of int) {
 	return func(done, of int) {
 		if now := time.Now(); now.Sub(last) >= every {
 			last = now
-			fmt.Fprintf(errs, "bench-policy: %s, %d of %d simulations and bounds\n", clock(now.Sub(begin)), done, of)
+			fmt.Fprintf(errs, "bench-policy: %s, %d of %d simulations and bounds\n", terminal.Clock(now.Sub(begin)), done, of)
 		}
 	}
 }

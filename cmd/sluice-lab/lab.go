@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/slurm/lab"
 )
 
@@ -34,7 +35,7 @@ ordinary user, your own.`,
   sluice status
   sluice lab down`,
 		Args: cobra.ArbitraryArgs,
-		RunE: onlyVerbs,
+		RunE: terminal.OnlyVerbs,
 	}
 	c.PersistentFlags().StringVar(&dir, "dir", "", "the lab's directory (default: SLUICE_LAB_DIR, else "+lab.DefaultDir()+")")
 	c.AddCommand(newLabUpCommand(&dir), newLabEnvCommand(&dir), newLabStatusCommand(&dir), newLabDownCommand(&dir),

@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"context"
@@ -9,15 +9,15 @@ import (
 	"syscall"
 )
 
-// interruptible ends when the user types ^C, or somebody ends sluice with SIGTERM, so that
+// Interruptible ends when the user types ^C, or somebody ends sluice with SIGTERM, so that
 // what was started is taken down.
-func interruptible(ctx context.Context) (context.Context, context.CancelFunc) {
+func Interruptible(ctx context.Context) (context.Context, context.CancelFunc) {
 	return signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 }
 
-// interrupted says of a command that ended because ctx did which signal ended it: commands
+// Interrupted says of a command that ended because ctx did which signal ended it: commands
 // that only compute have no deadline, and "context canceled" reads as if they had.
-func interrupted(ctx context.Context, err error) error {
+func Interrupted(ctx context.Context, err error) error {
 	if err == nil || !errors.Is(err, context.Canceled) || ctx.Err() == nil {
 		return err
 	}

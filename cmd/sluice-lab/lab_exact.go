@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluice-hpc/sluice/cmd/site/exact"
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 )
 
 // newLabExactCommand makes `sluice lab exact`: a resized and killed training
@@ -30,7 +31,7 @@ code is 0 only if every promise was kept.`,
 				return err
 			}
 			o.Bin, o.Out, o.Story = bin, cmd.OutOrStdout(), cmd.ErrOrStderr()
-			ctx, stop := interruptible(cmd.Context())
+			ctx, stop := terminal.Interruptible(cmd.Context())
 			defer stop()
 			return exact.Run(ctx, o)
 		},
