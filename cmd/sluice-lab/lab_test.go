@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/slurm/lab"
 	"github.com/sluice-hpc/sluice/slurm/lab/labtest"
 )
@@ -75,5 +76,14 @@ func TestParsePartitions(t *testing.T) {
 		if _, err := parsePartitions([]string{bad}); err == nil {
 			t.Errorf("%q accepted", bad)
 		}
+	}
+}
+
+// What was mistyped is named, and what was meant.
+func TestLabSuggests(t *testing.T) {
+	var out, errs bytes.Buffer
+	code := terminal.Run(newCommand(), []string{"lab", "upp"}, &out, &errs)
+	if want := "sluice: error: unknown command \"upp\"; did you mean 'sluice lab up'?\n"; code != 1 || errs.String() != want {
+		t.Errorf("%d: %q, want %q", code, errs.String(), want)
 	}
 }

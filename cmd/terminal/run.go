@@ -53,12 +53,20 @@ func Warn(errs io.Writer, text string) { fmt.Fprintln(errs, "sluice: warning:", 
 // Root makes the command the root of sluice's tree, in whichever program it is: its
 // version, its options, and errors as sluice prints them.
 func Root(c *cobra.Command, version string) {
-	c.Version = version
 	c.SilenceErrors, c.SilenceUsage = true, true
-	c.Args, c.RunE = cobra.ArbitraryArgs, OnlyVerbs
+	// Not c.Version: cobra prints that by text/template, with which the linker must keep
+	// every method of every type, a sixth of the program.
+	show := c.Flags().BoolP("version", "v", false, "version for sluice")
+	c.Args = cobra.ArbitraryArgs
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if *show {
+			_, err := fmt.Fprintln(c.OutOrStdout(), "sluice", version)
+			return err
+		}
+		return OnlyVerbs(c, args)
+	}
 	c.SetFlagErrorFunc(UnknownFlag)
 	help.Narrow(c)
-	c.SetVersionTemplate("sluice {{.Version}}\n")
 	f := c.PersistentFlags()
 	f.String("config", "", "configuration file (default: SLUICE_CONF, then the usual places)")
 	f.Bool("user", false, "work with your own sluiced --user rather than the cluster's")

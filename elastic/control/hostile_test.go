@@ -201,7 +201,7 @@ func TestHostileClients(t *testing.T) {
 			o.Now = time.Now
 			path := serve(t, o, service)
 			reachable(t, path)
-			client := func() *client.Client { return control.DialHere(path) }
+			client := func() *client.Client { return client.Dial(path) }
 			calm := honest(t, 50, client, controltest.AnnUID)
 			before := runtime.NumGoroutine()
 			stop := attack(t, path, users)

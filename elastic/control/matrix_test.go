@@ -165,7 +165,7 @@ func table(t *testing.T, out *strings.Builder, private, tcp bool, tool wire.Mung
 	service := newMatrixService()
 	f := listenWith(t, o, service, tool)
 	reachable(t, f.socket)
-	dial := func() *client.Client { return control.DialHere(f.socket) }
+	dial := func() *client.Client { return client.Dial(f.socket) }
 	if tcp {
 		dial = func() *client.Client { return client.DialRemote(f.Remote) }
 	}
@@ -258,7 +258,7 @@ func TestMatrixOfUserMode(t *testing.T) {
 	rows := append(onJobs(0), general...)
 	for _, a := range rows {
 		var err error
-		controltest.As(t, controltest.BobUID, func() { _, err = a.of(control.DialHere(path)) })
+		controltest.As(t, controltest.BobUID, func() { _, err = a.of(client.Dial(path)) })
 		if !errors.Is(err, wire.ErrDenied) {
 			t.Errorf("bob %s: %v", a.verb, err)
 		}
@@ -280,7 +280,7 @@ func TestHiddenTakesAsLong(t *testing.T) {
 		open(t, path, o, service)
 		reachable(t, path)
 		var err error
-		controltest.As(t, controltest.BobUID, func() { _, err = control.DialHere(path).Explain(ctx, job) })
+		controltest.As(t, controltest.BobUID, func() { _, err = client.Dial(path).Explain(ctx, job) })
 		if want := fmt.Sprintf("no sluice job %d", job); !errors.Is(err, wire.ErrNotFound) || !strings.Contains(err.Error(), want) {
 			t.Errorf("job %d: %v", job, err)
 		}

@@ -9,6 +9,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -280,6 +281,7 @@ func send(w http.ResponseWriter, status int, v any) {
 		status, raw = http.StatusInternalServerError, []byte(`{"error":{"code":"internal","message":"the answer cannot be written"}}`)
 	}
 	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(raw))) // tells an answer that was cut off
 	w.WriteHeader(status)
 	_, _ = w.Write(raw)
 }

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/control"
 	"github.com/sluice-hpc/sluice/elastic/control/client"
 	"github.com/sluice-hpc/sluice/elastic/control/controltest"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
@@ -30,7 +29,7 @@ func TestTooFast(t *testing.T) {
 			o := options()
 			o.Now = func() time.Time { return time.Unix(seconds.Load(), 0) }
 			service := controltest.New()
-			client := control.DialHere(serve(t, o, service))
+			client := client.Dial(serve(t, o, service))
 			for n := range what.burst + 5 {
 				err := what.ask(client)
 				if late := n >= what.burst; late != errors.Is(err, wire.ErrTooMany) || !late && err != nil {

@@ -1,14 +1,12 @@
 package client
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"net/url"
 	"os"
 	"strconv"
@@ -35,8 +33,11 @@ const maxAnswer = 64 << 20
 type Client struct {
 	path   string // or HOST:PORT
 	remote bool
-	http   http.Client
+	carry  carrier
 }
+
+// carrier does one exchange: it returns the status and the body of the answer.
+type carrier func(ctx context.Context, method, path string, body []byte) (status int, answer []byte, err error)
 
 // Where is the socket, or the address over TCP, that the client speaks to.
 func (c *Client) Where() string { return c.path }
@@ -45,47 +46,33 @@ func (c *Client) Where() string { return c.path }
 // call. Every call has a deadline of its own: 2 s for reads and events, 5 s about
 // one job, 45 s where the daemon asks Slurm first (Plan, Direct). All errors are
 // *Error.
-func Dial(path string) *Client {
-	dialer := &net.Dialer{}
-	return &Client{path: path, http: http.Client{Transport: &http.Transport{
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return dialer.DialContext(ctx, "unix", path)
-		},
-		DisableKeepAlives: true,
-	}}}
-}
-
-// Over returns a client whose requests a transport of the caller's carries to the daemon
-// at where, for programs that connect in a way of their own.
-func Over(where string, transport http.RoundTripper) *Client {
-	return &Client{path: where, http: http.Client{Transport: transport}}
-}
+func Dial(path string) *Client { return &Client{path: path, carry: socket(path).exchange} }
 
 // Status asks how the daemon is.
 func (c *Client) Status(ctx context.Context) (wire.Status, error) {
 	var out wire.Status
-	err := c.call(ctx, quick, http.MethodGet, "/v1/status", nil, &out)
+	err := c.call(ctx, quick, get, "/v1/status", nil, &out)
 	return out, err
 }
 
 // Report returns what the last cycle saw and decided.
 func (c *Client) Report(ctx context.Context) (wire.Report, error) {
 	var out wire.Report
-	err := c.call(ctx, quick, http.MethodGet, "/v1/report", nil, &out)
+	err := c.call(ctx, quick, get, "/v1/report", nil, &out)
 	return out, err
 }
 
 // Explain returns one job and the sizes it could have.
 func (c *Client) Explain(ctx context.Context, job elastic.JobID) (wire.Explanation, error) {
 	var out wire.Explanation
-	err := c.call(ctx, patient, http.MethodGet, jobPath(job, "explain"), nil, &out)
+	err := c.call(ctx, patient, get, jobPath(job, "explain"), nil, &out)
 	return out, err
 }
 
 // History returns one job's runs, oldest first.
 func (c *Client) History(ctx context.Context, job elastic.JobID) (wire.History, error) {
 	var out wire.History
-	err := c.call(ctx, patient, http.MethodGet, jobPath(job, "history"), nil, &out)
+	err := c.call(ctx, patient, get, jobPath(job, "history"), nil, &out)
 	return out, err
 }
 
@@ -97,31 +84,31 @@ func (c *Client) Speeds(ctx context.Context, model string, uid *uint32) (wire.Sp
 		query.Set("uid", strconv.FormatUint(uint64(*uid), 10))
 	}
 	var out wire.Speeds
-	err := c.call(ctx, patient, http.MethodGet, "/v1/speed?"+query.Encode(), nil, &out)
+	err := c.call(ctx, patient, get, "/v1/speed?"+query.Encode(), nil, &out)
 	return out, err
 }
 
 // Plan returns what the next cycle would do. Nothing is done.
 func (c *Client) Plan(ctx context.Context) (wire.Plan, error) {
 	var out wire.Plan
-	err := c.call(ctx, slow, http.MethodGet, "/v1/plan", nil, &out)
+	err := c.call(ctx, slow, get, "/v1/plan", nil, &out)
 	return out, err
 }
 
 // Direct gives an order about a job of the caller's, or, as an operator, about
 // anybody's.
 func (c *Client) Direct(ctx context.Context, job elastic.JobID, change wire.Change) error {
-	return c.call(ctx, slow, http.MethodPost, jobPath(job, "direct"), change, nil)
+	return c.call(ctx, slow, post, jobPath(job, "direct"), change, nil)
 }
 
 // Trust lets a node be used whatever jobs said of its GPUs. Operators only.
 func (c *Client) Trust(ctx context.Context, node string) error {
-	return c.call(ctx, slow, http.MethodPost, "/v1/nodes/"+url.PathEscape(node)+"/trust", nil, nil)
+	return c.call(ctx, slow, post, "/v1/nodes/"+url.PathEscape(node)+"/trust", nil, nil)
 }
 
 // Event wakes the daemon's cycle. The job may be 0.
 func (c *Client) Event(ctx context.Context, job elastic.JobID, kind string) error {
-	return c.call(ctx, quick, http.MethodPost, "/v1/event", wire.Event{JobID: int64(job), Kind: kind}, nil)
+	return c.call(ctx, quick, post, "/v1/event", wire.Event{JobID: int64(job), Kind: kind}, nil)
 }
 
 // Nudge is Event for callers in a hurry: it hands the event over and does not
@@ -148,42 +135,30 @@ func jobPath(job elastic.JobID, verb string) string {
 func (c *Client) call(ctx context.Context, limit time.Duration, method, path string, in, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	var body io.Reader
+	var body []byte
 	if in != nil {
-		raw, err := json.Marshal(in)
-		if err != nil {
+		var err error
+		if body, err = json.Marshal(in); err != nil {
 			return wire.Fail(wire.BadRequest, "", "request cannot be written: %v", err)
 		}
-		body = bytes.NewReader(raw)
 	}
-	req, err := http.NewRequestWithContext(ctx, method, "http://sluiced"+path, body)
-	if err != nil {
-		return wire.Fail(wire.BadRequest, "", "request cannot be written: %v", err)
-	}
-	res, err := c.http.Do(req)
+	status, answer, err := c.carry(ctx, method, path, body)
 	if err != nil {
 		return c.unreachable(err)
 	}
-	defer res.Body.Close()
-	return c.read(res, out)
+	return c.read(status, answer, out)
 }
 
 // read takes the answer apart: an Error, a version this client does not know,
 // or the value itself.
-func (c *Client) read(res *http.Response, out any) error {
-	raw, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
-	if err != nil {
-		return c.unreachable(err)
-	}
+func (c *Client) read(status int, raw []byte, out any) error {
 	if len(raw) > maxAnswer {
 		return wire.Fail(wire.Internal, "", "the daemon on %s answered more than %d bytes", c.path, maxAnswer)
 	}
-	if res.StatusCode != http.StatusOK {
-		var failed struct {
-			Error *wire.Error `json:"error"`
-		}
+	if status != 200 {
+		var failed wire.Failed
 		if json.Unmarshal(raw, &failed) != nil || failed.Error == nil || failed.Error.Code == "" {
-			return wire.Fail(wire.Internal, "is it sluiced that listens there?", "%s answered %s", c.path, res.Status)
+			return wire.Fail(wire.Internal, "is it sluiced that listens there?", "%s answered with HTTP status %d", c.path, status)
 		}
 		return failed.Error
 	}
@@ -228,7 +203,7 @@ func (c *Client) unreachable(err error) error {
 	return wire.Fail(wire.NoDaemon, hint, "no answer on %s: %s", c.path, cause(err))
 }
 
-// cause drops the URL that net/http puts around every error.
+// cause drops what was put around an error.
 func cause(err error) string {
 	for {
 		next := errors.Unwrap(err)

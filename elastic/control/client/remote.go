@@ -8,11 +8,9 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"math/rand/v2"
 	"net"
-	"net/http"
 	"strings"
 	"time"
 	"unicode"
@@ -33,10 +31,10 @@ type Remote struct {
 // DialRemote is Dial over TCP. Each call asks munge for a credential that only
 // the daemon's account can read, and takes an answer from nobody else.
 func DialRemote(r Remote) *Client {
-	return &Client{path: r.Address, remote: true, http: http.Client{Transport: &sealed{remote: r}}}
+	return &Client{path: r.Address, remote: true, carry: (&sealed{remote: r}).carry}
 }
 
-// sealed carries requests in credentials. It is an http.RoundTripper.
+// sealed carries requests in credentials.
 type sealed struct {
 	remote Remote
 }
@@ -61,37 +59,29 @@ func again(err error, n int, method string, sent bool) bool {
 	case errors.As(err, &said), !cutOff(err):
 		return false
 	}
-	return !sent || method == http.MethodGet && n < attemptsRead
+	return !sent || method == get && n < attemptsRead
 }
 
 // errUnread: sluiced says that it has not read the request. It says so in plain text:
 // somebody in between can have an order given twice, which comes to the same as once.
 var errUnread = errors.New("not read")
 
-// RoundTrip does one exchange on a connection of its own.
-func (s *sealed) RoundTrip(req *http.Request) (*http.Response, error) {
-	l := wire.Letter{Method: req.Method, Path: req.URL.RequestURI(), Key: make([]byte, wire.KeyBytes)}
-	if req.Body != nil {
-		defer req.Body.Close()
-		var err error
-		if l.Body, err = io.ReadAll(io.LimitReader(req.Body, wire.MaxBody+1)); err != nil {
-			return nil, err
-		}
-		if len(l.Body) > wire.MaxBody {
-			return nil, wire.Fail(wire.BadRequest, "", "the request is longer than %d bytes", wire.MaxBody)
-		}
+// carry does one exchange on a connection of its own.
+func (s *sealed) carry(ctx context.Context, method, path string, body []byte) (int, []byte, error) {
+	l := wire.Letter{Method: method, Path: path, Body: body, Key: make([]byte, wire.KeyBytes)}
+	if len(body) > wire.MaxBody {
+		return 0, nil, wire.Fail(wire.BadRequest, "", "the request is longer than %d bytes", wire.MaxBody)
 	}
 	_, _ = cryptorand.Read(l.Key)
 	for n := 1; ; n++ {
-		status, body, sent, err := s.exchange(req.Context(), l)
-		switch {
-		case err == nil:
-			return &http.Response{StatusCode: status, Status: fmt.Sprintf("%d %s", status, http.StatusText(status)),
-				Body: io.NopCloser(bytes.NewReader(body)), Request: req}, nil
-		case req.Context().Err() != nil, !again(err, n, l.Method, sent):
-			return nil, err
+		status, answer, sent, err := s.exchange(ctx, l)
+		if err == nil {
+			return status, answer, nil
 		}
-		pause(req.Context(), rand.N(time.Duration(n)*againLater))
+		if ctx.Err() != nil || !again(err, n, method, sent) {
+			return 0, nil, err
+		}
+		pause(ctx, rand.N(time.Duration(n)*againLater))
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"strconv"
 	"strings"
 
@@ -79,7 +78,7 @@ func ReadLetter(payload []byte, nonce string) (Letter, error) {
 		return Letter{}, errors.New("the request was made for another connection: replayed?")
 	case len(l.Key) != KeyBytes:
 		return Letter{}, errors.New("the request has no key for the answer")
-	case l.Method != http.MethodGet && l.Method != http.MethodPost, !strings.HasPrefix(l.Path, "/v1/"), len(l.Path) > MaxHeader, len(l.Body) > MaxBody:
+	case l.Method != "GET" && l.Method != "POST", !strings.HasPrefix(l.Path, "/v1/"), len(l.Path) > MaxHeader, len(l.Body) > MaxBody:
 		return Letter{}, errors.New("the request is none of sluiced's")
 	}
 	return l, nil
