@@ -65,8 +65,10 @@ var may = map[string][]string{
 	"elastic/store/contract":      {"checkpoint", "elastic", "elastic/engine", "elastic/reason", "elastic/learn/speed", "nodes"},
 	"elastic/offcycle":            {"checkpoint", "elastic/engine", "elastic/learn/speed", "slurm"},
 	"elastic/control/munge":       {},
-	"elastic/control":             {"elastic", "elastic/control/munge", "elastic/engine", "elastic/learn/predict", "elastic/reason", "elastic/say", "elastic/learn/speed", "nodes", "slurm"},
-	"elastic/control/controltest": {"elastic", "elastic/control", "elastic/engine", "elastic/reason", "elastic/learn/speed", "nodes"},
+	"elastic/control/wire":        {"elastic", "elastic/control/munge", "elastic/reason", "nodes"},
+	"elastic/control/client":      {"elastic", "elastic/control/munge", "elastic/control/wire"},
+	"elastic/control":             {"elastic", "elastic/control/munge", "elastic/control/wire", "elastic/engine", "elastic/policy", "elastic/learn/predict", "elastic/reason", "elastic/say", "elastic/learn/speed", "nodes", "slurm"},
+	"elastic/control/controltest": {"elastic", "elastic/control", "elastic/control/wire", "elastic/engine", "elastic/reason", "elastic/learn/speed", "nodes"},
 	"elastic/sim":                 {"elastic", "elastic/audit", "elastic/engine", "elastic/policy", "elastic/learn/speed", "nodes", "checkpoint", "slurm", "slurm/fake"},
 	"elastic/sim/story":           {"elastic", "elastic/engine", "elastic/policy", "elastic/reason", "elastic/learn/speed", "elastic/sim", "nodes", "checkpoint", "slurm", "slurm/fake"},
 	"elastic/sim/workload":        {"elastic", "elastic/learn/speed", "nodes"},
@@ -82,8 +84,11 @@ var may = map[string][]string{
 	"cmd/site/exact":              {"*"},
 	"cmd/site/reliability":        {"*"},
 	"cmd/site/soak":               {"*"},
+	"cmd/terminal":                {"cmd/help", "sbatch"},
+	"cmd/sluice-lab":              {"*"},
 	"cmd/sluice-nvml":             {"*"},
 	"cmd/sluice-plot":             {"*"},
+	"cmd/sluice-simulate":         {"*"},
 	"cmd/sluice":                  {"*"},
 	"cmd/sluiced":                 {"*"},
 }
@@ -173,6 +178,26 @@ func TestHeavyLibrariesStayApart(t *testing.T) {
 	for _, dep := range strings.Fields(string(out)) {
 		for library := range only {
 			if strings.HasPrefix(dep, library) {
+				t.Errorf("cmd/sluice links %s", dep)
+			}
+		}
+	}
+}
+
+// heavy is what the client must do without: who decides, what simulates, and what tries
+// sluice. Each doubles the program that every job starts twice.
+var heavy = []string{module + "elastic/engine", module + "elastic/policy", module + "elastic/learn/predict", module + "elastic/sim",
+	module + "elastic/store", module + "slurm/fake", module + "slurm/lab", module + "cmd/site", "gonum.org/"}
+
+// TestClientIsThin: cmd/sluice links none of that.
+func TestClientIsThin(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", module+"cmd/sluice").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dep := range strings.Fields(string(out)) {
+		for _, part := range heavy {
+			if dep == part || strings.HasPrefix(dep, strings.TrimSuffix(part, "/")+"/") {
 				t.Errorf("cmd/sluice links %s", dep)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -23,7 +24,8 @@ func TestDebs(t *testing.T) {
 	programs := filepath.Join(base, "bin")
 	os.Mkdir(programs, 0o755)
 	four := []string{"sluice", "sluiced", "sluice-nvml", "sluice-plot"}
-	for _, p := range four {
+	six := append(slices.Clip(four), "sluice-simulate", "sluice-lab")
+	for _, p := range six {
 		cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", programs, "../cmd/"+p) // as make build does
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
@@ -42,10 +44,10 @@ func TestDebs(t *testing.T) {
 		return debs
 	}
 	first, second := build(filepath.Join(base, "one")), build(filepath.Join(base, "two"))
-	if len(first) != 2 || !strings.HasSuffix(first[0], "/python3-sluice_1.0+test_all.deb") {
+	if len(first) != 4 || !strings.HasSuffix(first[0], "/python3-sluice_1.0+test_all.deb") {
 		t.Fatalf("built %v", first)
 	}
-	for _, p := range four {
+	for _, p := range six {
 		needsProgram(t, programs, p)
 	}
 	root := filepath.Join(base, "root")
@@ -58,12 +60,13 @@ func TestDebs(t *testing.T) {
 			t.Fatalf("%v\n%s", err, out)
 		}
 		conffiles, _ := exec.CommandContext(t.Context(), "dpkg-deb", "-I", deb, "conffiles").Output()
-		if want := map[bool]string{true: "/etc/sluice/sluice.toml\n"}[i == 1]; string(conffiles) != want {
+		if want := map[bool]string{true: "/etc/sluice/sluice.toml\n"}[strings.Contains(deb, "/sluice_")]; string(conffiles) != want {
 			t.Errorf("%s: configuration files %q", filepath.Base(deb), conffiles)
 		}
 	}
 	for name, mode := range map[string]os.FileMode{
-		"usr/bin/sluice": 0o755, "usr/bin/sluiced": 0o755, "usr/bin/sluice-nvml": 0o755, "usr/bin/sluice-plot": 0o755,
+		"usr/bin/sluice": 0o755, "usr/bin/sluiced": 0o755, "usr/libexec/sluice/sluice-nvml": 0o755, "usr/libexec/sluice/sluice-plot": 0o755,
+		"usr/libexec/sluice/sluice-simulate": 0o755, "usr/libexec/sluice/sluice-lab": 0o755,
 		"usr/share/doc/python3-sluice/examples/train_ddp.py": 0o644, "usr/share/doc/python3-sluice/examples/upstream/train_ddp.py": 0o644,
 		"usr/share/doc/python3-sluice/examples/container.sh": 0o644, "usr/lib/systemd/system/sluiced.service": 0o644,
 		"usr/lib/systemd/user/sluiced.service": 0o644, "usr/lib/sysusers.d/sluice.conf": 0o644, "etc/sluice/sluice.toml": 0o644,
@@ -73,10 +76,12 @@ func TestDebs(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, info, err)
 		}
 	}
-	if found, _ := filepath.Glob(filepath.Join(root, "usr/bin/*")); len(found) != len(four) {
+	if found, _ := filepath.Glob(filepath.Join(root, "usr/bin/*")); len(found) != 2 {
 		t.Errorf("programs: %v", found)
 	}
 	linkedModulesNamed(t, filepath.Join(root, "usr/share/doc/sluice"), four)
+	linkedModulesNamed(t, filepath.Join(root, "usr/share/doc/sluice-simulate"), six[4:5])
+	linkedModulesNamed(t, filepath.Join(root, "usr/share/doc/sluice-lab"), six[5:])
 	linkedModulesNamed(t, filepath.Join(root, "usr/share/doc/python3-sluice"), nil)
 	python, err := exec.LookPath("python3")
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint/python"
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/client"
 	"github.com/sluice-hpc/sluice/slurm/lab"
 )
 
@@ -271,7 +271,7 @@ func (s *Site) signal(sig syscall.Signal) {
 }
 
 // Control talks to sluiced as the calling user.
-func (s *Site) Control() *control.Client { return control.Dial(s.Socket) }
+func (s *Site) Control() *client.Client { return client.Dial(s.Socket) }
 
 // Submit runs sluice submit --parsable and returns the job id.
 func (s *Site) Submit(ctx context.Context, user string, args ...string) (int64, error) {

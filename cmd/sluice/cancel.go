@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/slurm"
 )
@@ -33,7 +34,7 @@ every task of array 101, 101_3 and 101_[4-7] are some.`,
 			}
 			daemon, err := dial(c)
 			if err != nil {
-				warn(cmd.ErrOrStderr(), err.Error())
+				terminal.Warn(cmd.ErrOrStderr(), err.Error())
 			}
 			words, err := jobWords(args)
 			if err != nil {
@@ -54,7 +55,7 @@ every task of array 101, 101_3 and 101_[4-7] are some.`,
 			if daemon != nil {
 				if report, err := daemon.Report(cmd.Context()); err == nil {
 					for _, text := range goOn(reported(report), jobs) {
-						defer warn(cmd.ErrOrStderr(), text)
+						defer terminal.Warn(cmd.ErrOrStderr(), text)
 					}
 				}
 			}
@@ -83,7 +84,7 @@ func goOn(known []arrayTask, cancelled []elastic.JobID) (out []string) {
 			}
 		}
 		if others > 0 {
-			out = append(out, fmt.Sprintf("job %d is task %d of array %d; its %s go on: sluice cancel '%d_*' ends them", id, known[first].index, id, plural(others, "other task"), id))
+			out = append(out, fmt.Sprintf("job %d is task %d of array %d; its %s go on: sluice cancel '%d_*' ends them", id, known[first].index, id, terminal.Plural(others, "other task"), id))
 		}
 	}
 	return out

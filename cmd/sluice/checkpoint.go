@@ -9,7 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/client"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 func newCheckpointCommand() *cobra.Command {
@@ -23,7 +24,7 @@ its name and step; it fails where no checkpoint came within the job's grace peri
 		Args: someJobs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !wait {
-				return direct(cmd, args, control.Change{Order: control.Save})
+				return direct(cmd, args, wire.Change{Order: wire.Save})
 			}
 			client, err := daemonFor(cmd)
 			if err != nil {
@@ -56,7 +57,7 @@ does not save within its grace period runs on; "scontrol requeue" stops such a j
 it resumes from its newest checkpoint, if it has one.`,
 		Args: someJobs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return direct(cmd, args, control.Change{Order: control.Requeue})
+			return direct(cmd, args, wire.Change{Order: wire.Requeue})
 		},
 	}
 }
@@ -65,30 +66,30 @@ it resumes from its newest checkpoint, if it has one.`,
 const lookEvery = 300 * time.Millisecond
 
 // saveAndWait has a job save and returns the verified checkpoint.
-func saveAndWait(ctx context.Context, client *control.Client, job elastic.JobID) (control.Saved, error) {
+func saveAndWait(ctx context.Context, client *client.Client, job elastic.JobID) (wire.Saved, error) {
 	before, err := client.Explain(ctx, job)
 	if err == nil {
-		err = client.Direct(ctx, job, control.Change{Order: control.Save, Incarnation: incarnation(job)})
+		err = client.Direct(ctx, job, wire.Change{Order: wire.Save, Incarnation: incarnation(job)})
 	}
 	if err != nil {
-		return control.Saved{}, err
+		return wire.Saved{}, err
 	}
 	for {
 		now, err := client.Explain(ctx, job)
 		if err != nil {
-			return control.Saved{}, err
+			return wire.Saved{}, err
 		}
 		switch j, was := now.Job, before.Job.Saved; {
 		case j.Saved != nil && (was == nil || was.Request != j.Saved.Request):
 			return *j.Saved, nil
 		case j.Ended:
-			return control.Saved{}, fmt.Errorf("job %d ended (%s) before it had saved", job, j.State)
+			return wire.Saved{}, fmt.Errorf("job %d ended (%s) before it had saved", job, j.State)
 		case j.Move == nil && j.Last != before.Job.Last:
-			return control.Saved{}, fmt.Errorf("job %d has not saved: %s", job, j.Last)
+			return wire.Saved{}, fmt.Errorf("job %d has not saved: %s", job, j.Last)
 		}
 		select {
 		case <-ctx.Done():
-			return control.Saved{}, ctx.Err()
+			return wire.Saved{}, ctx.Err()
 		case <-time.After(lookEvery):
 		}
 	}

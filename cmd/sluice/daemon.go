@@ -1,24 +1,22 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf16"
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/client"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 // daemonFor returns the daemon of the site in force.
-func daemonFor(cmd *cobra.Command) (*control.Client, error) {
+func daemonFor(cmd *cobra.Command) (*client.Client, error) {
 	c, err := siteFor(cmd)
 	if err != nil {
 		return nil, err
@@ -36,7 +34,7 @@ func each(jobs []elastic.JobID, do func(elastic.JobID) error) error {
 	for _, job := range jobs {
 		if err := do(job); err != nil {
 			errs = append(errs, named(job, err))
-			if errors.Is(err, control.ErrNoDaemon) {
+			if errors.Is(err, wire.ErrNoDaemon) {
 				break // nor will the next one
 			}
 		}
@@ -52,48 +50,13 @@ func named(job elastic.JobID, err error) error {
 	return fmt.Errorf("job %d: %w", job, err)
 }
 
-// writeJSON prints a wire type. Its fields are sluice's stable interface.
-func writeJSON(w io.Writer, v any) error {
-	var raw bytes.Buffer
-	enc := json.NewEncoder(&raw)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return err
-	}
-	_, err := io.WriteString(w, escapeJSON(raw.String()))
-	return err
-}
-
-// escapeJSON writes what encoding/json leaves as it is, and a terminal would act
-// upon, as \u009b. It can only stand in strings.
-func escapeJSON(text string) string {
-	if strings.IndexFunc(text, evilInJSON) < 0 {
-		return text
-	}
-	var b strings.Builder
-	for _, r := range text {
-		switch high, low := utf16.EncodeRune(r); {
-		case !evilInJSON(r):
-			b.WriteRune(r)
-		case high != unicode.ReplacementChar:
-			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
-		default:
-			fmt.Fprintf(&b, `\u%04x`, r)
-		}
-	}
-	return b.String()
-}
-
-func evilInJSON(r rune) bool { return r != '\n' && unprintable(r) }
-
 // warnBlind tells the user when what he sees is old.
 func warnBlind(errs io.Writer, blind string, seconds float64, at time.Time) {
 	if blind == "" {
 		return
 	}
-	warn(errs, fmt.Sprintf("sluiced has not been able to see Slurm for %s; this is the state of %s: %s",
-		span(seconds), when(at), escape(blind)))
+	terminal.Warn(errs, fmt.Sprintf("sluiced has not been able to see Slurm for %s; this is the state of %s: %s",
+		span(seconds), when(at), terminal.Escape(blind)))
 }
 
 // helpWithoutShorthand frees -h, which Slurm's tools use for "no header".

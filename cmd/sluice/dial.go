@@ -5,17 +5,17 @@ import (
 	"net"
 	"os"
 
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/client"
 	"github.com/sluice-hpc/sluice/elastic/control/munge"
 	"github.com/sluice-hpc/sluice/etc"
 )
 
 // dial returns the daemon of a site: at SLUICE_ADDRESS when that is set, else on
 // its socket when that is here, else at [remote] address. Nothing is connected.
-func dial(c etc.Config) (*control.Client, error) {
+func dial(c etc.Config) (*client.Client, error) {
 	address := addressOf(c)
 	if address == "" {
-		return control.Dial(c.Paths.Socket), nil
+		return client.Dial(c.Paths.Socket), nil
 	}
 	if _, _, err := net.SplitHostPort(address); err != nil {
 		return nil, fmt.Errorf("invalid SLUICE_ADDRESS %q: want HOST:PORT", address)
@@ -28,7 +28,7 @@ func dial(c etc.Config) (*control.Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sluiced on %s cannot be asked: %w", address, err)
 	}
-	return control.DialRemote(control.Remote{Address: address, Daemon: uid, Munge: tool}), nil
+	return client.DialRemote(client.Remote{Address: address, Daemon: uid, Munge: tool}), nil
 }
 
 // addressOf is where the daemon is asked over TCP; "" = on its socket.

@@ -11,7 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/cmd/terminal"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/etc"
 )
 
@@ -74,7 +75,7 @@ The exit code is 1 when something failed.`,
 			}
 			for _, f := range all {
 				if f.Verdict == failure {
-					return exitCode(1)
+					return terminal.ExitCode(1)
 				}
 			}
 			return nil
@@ -125,7 +126,7 @@ func examine(ctx context.Context, p patient) []finding {
 
 // onlySeenThere are the daemon's troubles that do not show from here, such as a folder
 // that it alone cannot write to.
-func onlySeenThere(troubles []control.Trouble, found []finding) []finding {
+func onlySeenThere(troubles []wire.Trouble, found []finding) []finding {
 	var all []finding
 	for _, t := range troubles {
 		seen := slices.ContainsFunc(found, func(f finding) bool { return f.About == t.Code && f.Verdict == failure })
@@ -137,10 +138,10 @@ func onlySeenThere(troubles []control.Trouble, found []finding) []finding {
 }
 
 // examineDaemon asks the daemon how it is.
-func examineDaemon(ctx context.Context, p patient) (control.Status, bool, []finding) {
+func examineDaemon(ctx context.Context, p patient) (wire.Status, bool, []finding) {
 	client, err := dial(p.site)
 	if err != nil {
-		return control.Status{}, false, []finding{failed("daemon", "see [remote] in sluice.toml", "%v", err)}
+		return wire.Status{}, false, []finding{failed("daemon", "see [remote] in sluice.toml", "%v", err)}
 	}
 	status, err := client.Status(ctx)
 	if err != nil {
@@ -168,12 +169,12 @@ func examineDaemon(ctx context.Context, p patient) (control.Status, bool, []find
 }
 
 // nodeClocks compares the heartbeats of jobs with this host's clock.
-func nodeClocks(report control.Report, now time.Time) []finding {
+func nodeClocks(report wire.Report, now time.Time) []finding {
 	var all []finding
 	for _, j := range report.Jobs {
 		if ahead := j.Heartbeat.Sub(now); !j.Ended && ahead > tolerable {
 			all = append(all, warned("clock", "run NTP on all nodes", "the clock of %s is %s ahead of this host's (heartbeat of job %d)",
-				strings.Join(j.Place.Nodes(), ", "), clock(ahead), j.JobID))
+				strings.Join(j.Place.Nodes(), ", "), terminal.Clock(ahead), j.JobID))
 		}
 	}
 	return all
@@ -181,7 +182,7 @@ func nodeClocks(report control.Report, now time.Time) []finding {
 
 // lostGPUs are those that Slurm counts as used on nodes where it has no job: it gives
 // every job at least one CPU. Nobody gets them until slurmctld has counted anew.
-func lostGPUs(report control.Report) []finding {
+func lostGPUs(report wire.Report) []finding {
 	var all []finding
 	for _, n := range report.Nodes {
 		if n.Used > 0 && n.CPUsUsed == 0 {
@@ -204,7 +205,7 @@ func oneLine(text string) string {
 // printFindings prints the findings, one a line with what to do below it.
 func printFindings(w io.Writer, all []finding, asJSON bool) error {
 	if asJSON {
-		return writeJSON(w, all)
+		return terminal.WriteJSON(w, all)
 	}
 	width := 0
 	for _, f := range all {
@@ -212,9 +213,9 @@ func printFindings(w io.Writer, all []finding, asJSON bool) error {
 	}
 	var b strings.Builder
 	for _, f := range all {
-		fmt.Fprintf(&b, "%-4s  %-*s  %s\n", f.Verdict, width, f.About, escape(oneLine(f.Text)))
+		fmt.Fprintf(&b, "%-4s  %-*s  %s\n", f.Verdict, width, f.About, terminal.Escape(oneLine(f.Text)))
 		if f.Do != "" {
-			fmt.Fprintf(&b, "      %-*s  -> %s\n", width, "", escape(oneLine(f.Do)))
+			fmt.Fprintf(&b, "      %-*s  -> %s\n", width, "", terminal.Escape(oneLine(f.Do)))
 		}
 	}
 	_, err := io.WriteString(w, b.String())

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 // account is the one that sluiced runs as; the zero value is one's own, of which nothing
@@ -37,7 +37,7 @@ func accountOf(name string) (account, error) {
 
 // examineAccount finds the account of sluiced: the one it runs as, else the one that it is
 // to run as.
-func examineAccount(p patient, status control.Status) (account, []finding) {
+func examineAccount(p patient, status wire.Status) (account, []finding) {
 	if p.user {
 		return account{}, nil
 	}

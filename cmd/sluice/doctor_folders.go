@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 )
 
 // examineFolders checks the two shared folders.
@@ -175,7 +177,7 @@ func fileServer(dir string, now func() time.Time) finding {
 	}
 	apart := max(before.Sub(info.ModTime()), info.ModTime().Sub(now()))
 	if apart > tolerable {
-		return warned("clock", "run NTP on the file server", "the file system's clock and this host's are %s apart", clock(apart))
+		return warned("clock", "run NTP on the file server", "the file system's clock and this host's are %s apart", terminal.Clock(apart))
 	}
 	return passed("clock", "the file system's clock agrees with this host's")
 }

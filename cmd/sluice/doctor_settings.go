@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/slurm/command"
 )
 
@@ -121,7 +122,7 @@ func jobMemory(s command.Settings, p patient) []finding {
 	age := time.Duration(n) * time.Second
 	if is && n > 0 && age < 2*p.site.Cycle.Period {
 		return []finding{warned("memory", "set MinJobAge=300 in slurm.conf, or a shorter [cycle] period",
-			"MinJobAge is %d s: Slurm may forget how a job ended before sluiced looks (every %s)", n, clock(p.site.Cycle.Period))}
+			"MinJobAge is %d s: Slurm may forget how a job ended before sluiced looks (every %s)", n, terminal.Clock(p.site.Cycle.Period))}
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/slurm"
 	"github.com/sluice-hpc/sluice/slurm/command"
 )
@@ -54,7 +55,7 @@ func controllerClock(asOf, now time.Time) finding {
 	// The controller's is in whole seconds.
 	if apart := now.Sub(asOf).Abs(); apart > tolerable+time.Second {
 		return failed("clock", "run NTP on this host and slurmctld's: munge and start times depend on it",
-			"this host's clock and slurmctld's are %s apart", clock(apart))
+			"this host's clock and slurmctld's are %s apart", terminal.Clock(apart))
 	}
 	return passed("clock", "this host's clock agrees with slurmctld's")
 }
@@ -80,9 +81,9 @@ func (p patient) ask(ctx context.Context, program string, args ...string) (strin
 	cmd.Stdout, cmd.Stderr = &out, &words
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {
-			return "", fmt.Errorf("no answer within %s", clock(p.site.Slurm.Timeout))
+			return "", fmt.Errorf("no answer within %s", terminal.Clock(p.site.Slurm.Timeout))
 		}
-		return "", errors.New(strings.TrimSpace(err.Error() + ": " + cut(words.String(), 300)))
+		return "", errors.New(strings.TrimSpace(err.Error() + ": " + terminal.Cut(words.String(), 300)))
 	}
 	return out.String(), nil
 }

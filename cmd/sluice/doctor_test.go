@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/etc"
 	"github.com/sluice-hpc/sluice/slurm/command"
 )
@@ -121,14 +121,14 @@ func TestClocks(t *testing.T) {
 			t.Errorf("%v: %+v", ahead, got)
 		}
 	}
-	r := control.Report{Jobs: []control.Job{{JobID: 7, Heartbeat: now.Add(time.Minute)}, {JobID: 8, Heartbeat: now}}}
+	r := wire.Report{Jobs: []wire.Job{{JobID: 7, Heartbeat: now.Add(time.Minute)}, {JobID: 8, Heartbeat: now}}}
 	if got := said(nodeClocks(r, now)); !strings.Contains(got, "heartbeat of job 7") || strings.Contains(got, "job 8") {
 		t.Errorf("got %s", got)
 	}
 }
 
 func TestLostGPUs(t *testing.T) {
-	r := control.Report{Nodes: []control.Node{
+	r := wire.Report{Nodes: []wire.Node{
 		{Name: "gpu1", GPUs: 4}, {Name: "gpu2", GPUs: 4, Used: 2, CPUsUsed: 1}, {Name: "gpu3", GPUs: 4, Used: 3},
 	}}
 	if got, want := said(lostGPUs(r)), "3 GPUs of gpu3"; !strings.Contains(got, want) || strings.Contains(got, "gpu2") {

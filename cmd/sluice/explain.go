@@ -8,7 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/cmd/terminal"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 func newExplainCommand() *cobra.Command {
@@ -32,7 +33,7 @@ func newExplainCommand() *cobra.Command {
 				return err
 			}
 			if asJSON {
-				return writeJSON(cmd.OutOrStdout(), e)
+				return terminal.WriteJSON(cmd.OutOrStdout(), e)
 			}
 			warnBlind(cmd.ErrOrStderr(), e.Blind, e.BlindFor, e.At)
 			return explain(cmd.OutOrStdout(), e)
@@ -42,7 +43,7 @@ func newExplainCommand() *cobra.Command {
 	return c
 }
 
-func explain(w io.Writer, e control.Explanation) error {
+func explain(w io.Writer, e wire.Explanation) error {
 	j := e.Job
 	var s sheet
 	s.put("Job", "%d (%s) of %s: %s", j.JobID, j.Name, j.User, stateLine(j))
@@ -61,12 +62,12 @@ func explain(w io.Writer, e control.Explanation) error {
 	if !j.Ended {
 		s.put("Work", "%s", workLine(j, e.At))
 		s.put("Length", "%s", lengthLine(j))
-		s.put("Deadline", "%s", strings.TrimPrefix(deadlineLine(j, e.Policy), "deadline "))
+		s.put("Deadline", "%s", strings.TrimPrefix(deadlineLine(e), "deadline "))
 		s.put("Saves", "%s", savesLine(j))
 		s.put("Move costs", "%s", priceLine(j.Price))
 		s.put("Decided", "%s by policy %s", when(e.At), e.Policy)
 	}
-	measured := slices.ContainsFunc(e.Sizes, func(size control.Size) bool { return size.Seconds > 0 || size.Relative > 0 })
+	measured := slices.ContainsFunc(e.Sizes, func(size wire.Size) bool { return size.Seconds > 0 || size.Relative > 0 })
 	if !j.Ended && !measured {
 		s.put("Speeds", "not known yet: nothing has been measured")
 	}
@@ -74,7 +75,7 @@ func explain(w io.Writer, e control.Explanation) error {
 		return err
 	}
 	fmt.Fprintln(w)
-	if err := sizeTable(j, e.Sizes).write(w); err != nil {
+	if err := sizeTable(j, e.Sizes).Write(w); err != nil {
 		return err
 	}
 	if note := sizeNote(j, e); note != "" {
@@ -85,12 +86,12 @@ func explain(w io.Writer, e control.Explanation) error {
 }
 
 // sizeNote says what the table of sizes leaves out for want of room.
-func sizeNote(j control.Job, e control.Explanation) string {
+func sizeNote(j wire.Job, e wire.Explanation) string {
 	var notes []string
 	if e.Type != "" {
 		notes = append(notes, "speeds on "+e.Type)
 	}
-	k := slices.IndexFunc(e.Sizes, func(s control.Size) bool { return s.Left > 0 && s.Dead > 0 })
+	k := slices.IndexFunc(e.Sizes, func(s wire.Size) bool { return s.Left > 0 && s.Dead > 0 })
 	switch {
 	case k >= 0 && j.GPUs == 0:
 		notes = append(notes, fmt.Sprintf("TO END incl. %s for its start", span(e.Sizes[k].Dead)))
@@ -101,18 +102,18 @@ func sizeNote(j control.Job, e control.Explanation) string {
 }
 
 // lengthLine says why the job is not taken at its word about its length; "" when it is.
-func lengthLine(j control.Job) string {
+func lengthLine(j wire.Job) string {
 	switch {
 	case j.Overruns:
 		return fmt.Sprintf("unknown: it trains on past its declared %s %ss", amount(j.Total), j.Unit)
 	case j.Stretch > 0:
-		return fmt.Sprintf("expected to take %.2gx its declared %ss, as its user's last %s did", j.Stretch, j.Unit, plural(j.StretchJobs, "job"))
+		return fmt.Sprintf("expected to take %.2gx its declared %ss, as its user's last %s did", j.Stretch, j.Unit, terminal.Plural(j.StretchJobs, "job"))
 	}
 	return ""
 }
 
 // savesLine says how often the job saves by time; "" when it does not.
-func savesLine(j control.Job) string {
+func savesLine(j wire.Job) string {
 	switch {
 	case j.SavesEvery <= 0 || j.GPUs == 0:
 		return ""
@@ -123,28 +124,28 @@ func savesLine(j control.Job) string {
 }
 
 // stuckLine says what keeps a job from ever changing size, "" when nothing does.
-func stuckLine(j control.Job) string {
+func stuckLine(j wire.Job) string {
 	switch {
 	case j.Ended:
 		return ""
 	case !j.Quiet.IsZero():
 		return "nothing has been heard of its runner since " + when(j.Quiet)
 	case j.Deaf > 0:
-		return fmt.Sprintf("%s in a row went unanswered: its program does not save when asked", plural(j.Deaf, "checkpoint request"))
+		return fmt.Sprintf("%s in a row went unanswered: its program does not save when asked", terminal.Plural(j.Deaf, "checkpoint request"))
 	case !j.Speaks && j.GPUs > 0:
 		return "no checkpoint seen yet; until then it stays at its size"
 	case j.MIG:
 		return "it runs on MIG slices, whose number sluice does not change"
 	case j.Min == j.Max:
-		return fmt.Sprintf("it accepts %s only", plural(j.Min, "GPU"))
+		return fmt.Sprintf("it accepts %s only", terminal.Plural(j.Min, "GPU"))
 	}
 	return ""
 }
 
 // sizeTable lists every size the job accepts; ">" marks the present one.
-func sizeTable(j control.Job, all []control.Size) *table {
-	t := &table{columns: []column{{"", false, 0}, {"GPUS", true, 0}, {"NODES", true, 0}, {"SPEED", true, 0},
-		{"SPEEDUP", true, 0}, {"TO END", true, 0}, {"SOURCE", false, 0}}}
+func sizeTable(j wire.Job, all []wire.Size) *terminal.Table {
+	t := &terminal.Table{Columns: []terminal.Column{terminal.Left(""), terminal.Right("GPUS"), terminal.Right("NODES"), terminal.Right("SPEED"),
+		terminal.Right("SPEEDUP"), terminal.Right("TO END"), terminal.Left("SOURCE")}}
 	first := all[0]
 	for _, s := range all {
 		mark, speedup, nodes := "", "-", fmt.Sprint(s.Nodes)
@@ -160,13 +161,13 @@ func sizeTable(j control.Job, all []control.Size) *table {
 		case s.Relative > 0 && first.Relative > 0:
 			speedup = fmt.Sprintf("%.2f", s.Relative/first.Relative)
 		}
-		t.add(mark, fmt.Sprint(s.GPUs), nodes, pace(s.Seconds, s.Source, unit(j)), speedup, span(s.Left), s.Source)
+		t.Add(mark, fmt.Sprint(s.GPUs), nodes, pace(s.Seconds, s.Source, unit(j)), speedup, span(s.Left), s.Source)
 	}
 	return t
 }
 
 // againLine is the work that moves cost beside their dead time.
-func againLine(a control.Again, unit string) string {
+func againLine(a wire.Again, unit string) string {
 	if a.Work <= 0 {
 		return ""
 	}
@@ -174,5 +175,5 @@ func againLine(a control.Again, unit string) string {
 	if a.Seconds > 0 {
 		took = fmt.Sprintf(", %s s of training,", figure(a.Seconds))
 	}
-	return fmt.Sprintf("%s%s after %s: what was trained between the checkpoint and the stop", amount(a.Work)+" "+unit+"s", took, plural(a.Runs, "stop"))
+	return fmt.Sprintf("%s%s after %s: what was trained between the checkpoint and the stop", amount(a.Work)+" "+unit+"s", took, terminal.Plural(a.Runs, "stop"))
 }

@@ -3,18 +3,18 @@ package main
 import (
 	"testing"
 
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 // TestLengthLine: a job that is not taken at its word about its length says why.
 func TestLengthLine(t *testing.T) {
 	for _, c := range []struct {
-		j    control.Job
+		j    wire.Job
 		want string
 	}{
-		{control.Job{Unit: "epoch", Total: 30}, ""},
-		{control.Job{Unit: "epoch", Total: 30, Stretch: 1.8, StretchJobs: 5}, "expected to take 1.8x its declared epochs, as its user's last 5 jobs did"},
-		{control.Job{Unit: "step", Total: 30, Stretch: 2, StretchJobs: 5, Overruns: true}, "unknown: it trains on past its declared 30 steps"},
+		{wire.Job{Unit: "epoch", Total: 30}, ""},
+		{wire.Job{Unit: "epoch", Total: 30, Stretch: 1.8, StretchJobs: 5}, "expected to take 1.8x its declared epochs, as its user's last 5 jobs did"},
+		{wire.Job{Unit: "step", Total: 30, Stretch: 2, StretchJobs: 5, Overruns: true}, "unknown: it trains on past its declared 30 steps"},
 	} {
 		if got := lengthLine(c.j); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)

@@ -8,69 +8,70 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/cmd/terminal"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 // field is one thing that queue can show of a job.
 type field struct {
 	name   string // for -o NAME,NAME
 	letter string // for -o "%L"; squeue's where it has one
-	column
-	cell func(j control.Job, at time.Time) string
+	terminal.Column
+	cell func(j wire.Job, at time.Time) string
 }
 
 // fields is the one table of what queue can show.
 var fields = []field{
-	{"jobid", "i", column{"JOBID", true, 0}, func(j control.Job, _ time.Time) string { return fmt.Sprint(j.JobID) }},
-	{"name", "j", column{"NAME", false, 0}, func(j control.Job, _ time.Time) string { return j.Name }},
-	{"user", "u", column{"USER", false, 0}, func(j control.Job, _ time.Time) string { return j.User }},
-	{"uid", "U", column{"UID", true, 0}, func(j control.Job, _ time.Time) string { return fmt.Sprint(j.UID) }},
-	{"partition", "P", column{"PARTITION", false, 0}, func(j control.Job, _ time.Time) string { return j.Partition }},
-	{"st", "t", column{"ST", false, 0}, func(j control.Job, _ time.Time) string { return j.ST }},
-	{"state", "T", column{"STATE", false, 0}, func(j control.Job, _ time.Time) string { return j.State }},
-	{"gpus", "b", column{"GPUS", false, 0}, func(j control.Job, _ time.Time) string { return gpus(j) }},
-	{"ngpus", "C", column{"NGPUS", true, 0}, func(j control.Job, _ time.Time) string { return fmt.Sprint(j.GPUs) }},
-	{"nodes", "D", column{"NODES", true, 0}, func(j control.Job, _ time.Time) string { return fmt.Sprint(len(j.Place)) }},
-	{"place", "N", column{"PLACE", false, 0}, func(j control.Job, _ time.Time) string { return j.Place.String() }},
-	{"epoch", "w", column{"EPOCH", true, 0}, func(j control.Job, _ time.Time) string { return work(j) }},
-	{"speed", "s", column{"SPEED", true, 0}, func(j control.Job, _ time.Time) string { return pace(j.Seconds, j.Source, unit(j)) }},
-	{"eta", "L", column{"ETA", true, 0}, eta},
-	{"end", "e", column{"END_TIME", false, 0}, func(j control.Job, _ time.Time) string { return when(j.ETA) }},
-	{"time", "M", column{"TIME", true, 0}, running},
-	{"start", "S", column{"START_TIME", false, 0}, func(j control.Job, _ time.Time) string { return when(j.Started) }},
-	{"submit", "V", column{"SUBMIT_TIME", false, 0}, func(j control.Job, _ time.Time) string { return when(j.Submitted) }},
-	{"restarts", "n", column{"RESTARTS", true, 0}, func(j control.Job, _ time.Time) string { return fmt.Sprint(j.Restarts) }},
-	{"cost", "c", column{"COST", true, 0}, func(j control.Job, _ time.Time) string { return span(j.Price.Total) }},
-	{"model", "m", column{"MODEL", false, 0}, func(j control.Job, _ time.Time) string { return j.Model }},
-	{"comment", "k", column{"COMMENT", false, 0}, func(j control.Job, _ time.Time) string { return j.Comment }},
-	{"token", "x", column{"TOKEN", false, 0}, func(j control.Job, _ time.Time) string { return j.Token }},
-	{"reason", "R", column{"REASON", false, 0}, func(j control.Job, _ time.Time) string { return reasonOf(j) }},
+	{"jobid", "i", terminal.Right("JOBID"), func(j wire.Job, _ time.Time) string { return fmt.Sprint(j.JobID) }},
+	{"name", "j", terminal.Left("NAME"), func(j wire.Job, _ time.Time) string { return j.Name }},
+	{"user", "u", terminal.Left("USER"), func(j wire.Job, _ time.Time) string { return j.User }},
+	{"uid", "U", terminal.Right("UID"), func(j wire.Job, _ time.Time) string { return fmt.Sprint(j.UID) }},
+	{"partition", "P", terminal.Left("PARTITION"), func(j wire.Job, _ time.Time) string { return j.Partition }},
+	{"st", "t", terminal.Left("ST"), func(j wire.Job, _ time.Time) string { return j.ST }},
+	{"state", "T", terminal.Left("STATE"), func(j wire.Job, _ time.Time) string { return j.State }},
+	{"gpus", "b", terminal.Left("GPUS"), func(j wire.Job, _ time.Time) string { return gpus(j) }},
+	{"ngpus", "C", terminal.Right("NGPUS"), func(j wire.Job, _ time.Time) string { return fmt.Sprint(j.GPUs) }},
+	{"nodes", "D", terminal.Right("NODES"), func(j wire.Job, _ time.Time) string { return fmt.Sprint(len(j.Place)) }},
+	{"place", "N", terminal.Left("PLACE"), func(j wire.Job, _ time.Time) string { return j.Place.String() }},
+	{"epoch", "w", terminal.Right("EPOCH"), func(j wire.Job, _ time.Time) string { return work(j) }},
+	{"speed", "s", terminal.Right("SPEED"), func(j wire.Job, _ time.Time) string { return pace(j.Seconds, j.Source, unit(j)) }},
+	{"eta", "L", terminal.Right("ETA"), eta},
+	{"end", "e", terminal.Left("END_TIME"), func(j wire.Job, _ time.Time) string { return when(j.ETA) }},
+	{"time", "M", terminal.Right("TIME"), running},
+	{"start", "S", terminal.Left("START_TIME"), func(j wire.Job, _ time.Time) string { return when(j.Started) }},
+	{"submit", "V", terminal.Left("SUBMIT_TIME"), func(j wire.Job, _ time.Time) string { return when(j.Submitted) }},
+	{"restarts", "n", terminal.Right("RESTARTS"), func(j wire.Job, _ time.Time) string { return fmt.Sprint(j.Restarts) }},
+	{"cost", "c", terminal.Right("COST"), func(j wire.Job, _ time.Time) string { return span(j.Price.Total) }},
+	{"model", "m", terminal.Left("MODEL"), func(j wire.Job, _ time.Time) string { return j.Model }},
+	{"comment", "k", terminal.Left("COMMENT"), func(j wire.Job, _ time.Time) string { return j.Comment }},
+	{"token", "x", terminal.Left("TOKEN"), func(j wire.Job, _ time.Time) string { return j.Token }},
+	{"reason", "R", terminal.Left("REASON"), func(j wire.Job, _ time.Time) string { return reasonOf(j) }},
 }
 
 // defaultFormat is what queue shows unless told.
 const defaultFormat = "jobid,name,user,st,gpus,epoch,speed,eta,reason"
 
-func eta(j control.Job, at time.Time) string {
+func eta(j wire.Job, at time.Time) string {
 	if j.ETA.IsZero() {
 		return "-"
 	}
-	return clock(j.ETA.Sub(at))
+	return terminal.Clock(j.ETA.Sub(at))
 }
 
 // running is how long the present run, or all of an ended job, took.
-func running(j control.Job, at time.Time) string {
+func running(j wire.Job, at time.Time) string {
 	switch {
 	case j.Ended && !j.FirstRun.IsZero() && !j.EndedAt.IsZero():
-		return clock(j.EndedAt.Sub(j.FirstRun))
+		return terminal.Clock(j.EndedAt.Sub(j.FirstRun))
 	case j.Ended || j.Started.IsZero():
 		return "0:00"
 	}
-	return clock(at.Sub(j.Started))
+	return terminal.Clock(at.Sub(j.Started))
 }
 
 // reasonOf is one line: sluice's own word, else how the last move ended, else
 // Slurm's.
-func reasonOf(j control.Job) string {
+func reasonOf(j wire.Job) string {
 	text := j.Reason
 	switch {
 	case j.Move != nil && text == "":
@@ -128,7 +129,7 @@ func parseLetters(format string) (layout, error) {
 		if !ok || m[2] != "" && (err != nil || width < 1 || width > 1000) {
 			return layout{}, badFormat(format[at[0]:])
 		}
-		f.right, f.width = m[1] == ".", width
+		f.Right, f.Width = m[1] == ".", width
 		out.fields = append(out.fields, f)
 		out.between = append(out.between, format[last:at[0]])
 		last = at[1]
@@ -138,7 +139,7 @@ func parseLetters(format string) (layout, error) {
 		if at := strings.Index(text, "%"); at >= 0 {
 			return layout{}, badFormat(text[at:])
 		}
-		if escape(text) != text {
+		if terminal.Escape(text) != text {
 			return layout{}, fmt.Errorf("invalid --format: control characters")
 		}
 	}
@@ -146,7 +147,7 @@ func parseLetters(format string) (layout, error) {
 }
 
 func badFormat(at string) error {
-	return fmt.Errorf("invalid --format at %q: want %%[.][width]letter with one of %s", cut(at, 10), fieldLetters())
+	return fmt.Errorf("invalid --format at %q: want %%[.][width]letter with one of %s", terminal.Cut(at, 10), fieldLetters())
 }
 
 func findField(is func(field) bool) (field, bool) {

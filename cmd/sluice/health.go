@@ -5,7 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/cmd/terminal"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
@@ -14,7 +15,7 @@ import (
 const idleBelow = 0.5
 
 // busyLine says how busy a job's GPUs are; "" where it is not known.
-func busyLine(j control.Job) string {
+func busyLine(j wire.Job) string {
 	if j.Busy == nil || j.GPUs == 0 {
 		return ""
 	}
@@ -30,7 +31,7 @@ func busyLine(j control.Job) string {
 }
 
 // leftOutLines says which nodes of a job's partition get nothing new, and why.
-func leftOutLines(nodes []control.LeftOut) string {
+func leftOutLines(nodes []wire.LeftOut) string {
 	var lines []string
 	for _, n := range nodes {
 		line := fmt.Sprintf("nothing new is placed on %s: %s", n.Node, n.Why)
@@ -43,7 +44,7 @@ func leftOutLines(nodes []control.LeftOut) string {
 }
 
 // healthWord is the HEALTH column: what is said against a node's GPUs comes to.
-func healthWord(n control.Node) string {
+func healthWord(n wire.Node) string {
 	switch {
 	case n.Health == nil:
 		return "-"
@@ -54,7 +55,7 @@ func healthWord(n control.Node) string {
 }
 
 // healthLines explain that column, a line a node.
-func healthLines(nodes []control.Node) []string {
+func healthLines(nodes []wire.Node) []string {
 	var lines []string
 	for _, n := range nodes {
 		h := n.Health
@@ -73,7 +74,7 @@ func healthLines(nodes []control.Node) []string {
 		default:
 			line += fmt.Sprintf(". Nothing new is placed there until %s, or 'sluice nodes --trust %s'", when(h.Until), n.Name)
 		}
-		lines = append(lines, escape(line)+".")
+		lines = append(lines, terminal.Escape(line)+".")
 	}
 	return lines
 }
@@ -84,7 +85,7 @@ func numbers(jobs []int64) string {
 }
 
 // stateWord is the STATE column: Slurm's word in lower case, its reason as it is.
-func stateWord(n control.Node) string {
+func stateWord(n wire.Node) string {
 	if n.Usable {
 		return "up"
 	}

@@ -32,7 +32,7 @@ func TestHelpFits(t *testing.T) {
 		}
 	}
 	walk(newCommand(nil))
-	if count < 30 {
+	if count < 25 {
 		t.Errorf("only %d commands", count)
 	}
 }

@@ -6,7 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/cmd/terminal"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 func newHistoryCommand() *cobra.Command {
@@ -34,7 +35,7 @@ what was trained between the checkpoint and the stop.`,
 				return err
 			}
 			if asJSON {
-				return writeJSON(cmd.OutOrStdout(), h)
+				return terminal.WriteJSON(cmd.OutOrStdout(), h)
 			}
 			return history(cmd.OutOrStdout(), h, noHeader)
 		},
@@ -45,13 +46,13 @@ what was trained between the checkpoint and the stop.`,
 	return c
 }
 
-func history(w io.Writer, h control.History, noHeader bool) error {
+func history(w io.Writer, h wire.History, noHeader bool) error {
 	work := "EPOCHS"
 	if h.Job.Unit == "step" {
 		work = "STEPS"
 	}
-	t := table{noHeader: noHeader, room: room(w), columns: []column{{"RUN", true, 0}, {"GPUS", true, 0}, {"PLACE", false, 0},
-		{"STARTED", false, 0}, {"TIME", true, 0}, {work, true, 0}, {"SPEED", true, 0}, {"COST", true, 0}, {"AGAIN", true, 0}, {"CAUSE", false, 0}}}
+	t := terminal.Table{NoHeader: noHeader, Room: terminal.Room(w), Columns: []terminal.Column{terminal.Right("RUN"), terminal.Right("GPUS"), terminal.Left("PLACE"),
+		terminal.Left("STARTED"), terminal.Right("TIME"), terminal.Right(work), terminal.Right("SPEED"), terminal.Right("COST"), terminal.Right("AGAIN"), terminal.Left("CAUSE")}}
 	for _, g := range h.Segments {
 		end, open := g.Ended, ""
 		if end.IsZero() {
@@ -59,7 +60,7 @@ func history(w io.Writer, h control.History, noHeader bool) error {
 		}
 		lasted, cost := "-", "-"
 		if !g.Started.IsZero() {
-			lasted = clock(end.Sub(g.Started)) + open
+			lasted = terminal.Clock(end.Sub(g.Started)) + open
 		}
 		if g.Price.Total > 0 {
 			cost = figure(g.Price.Total) + "s"
@@ -71,12 +72,12 @@ func history(w io.Writer, h control.History, noHeader bool) error {
 				again += " " + figure(g.AgainSeconds) + "s"
 			}
 		}
-		t.add(fmt.Sprint(g.Restarts), fmt.Sprint(g.GPUs), g.Place.String(), when(g.Started), lasted,
+		t.Add(fmt.Sprint(g.Restarts), fmt.Sprint(g.GPUs), g.Place.String(), when(g.Started), lasted,
 			amount(g.DoneFrom)+"-"+amount(g.DoneTo), pace(g.Seconds, "", unit(h.Job)), cost, again, g.Cause)
 	}
-	if err := t.write(w); err != nil || noHeader || !h.Job.Ended {
+	if err := t.Write(w); err != nil || noHeader || !h.Job.Ended {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "ended %s: %s\n", when(h.Job.EndedAt), escape(h.Job.Reason))
+	_, err := fmt.Fprintf(w, "ended %s: %s\n", when(h.Job.EndedAt), terminal.Escape(h.Job.Reason))
 	return err
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 func newHoldCommand() *cobra.Command {
@@ -18,13 +18,13 @@ func newHoldCommand() *cobra.Command {
 again should it be stopped.`,
 		Args: someJobs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return direct(cmd, args, control.Change{Order: control.Hold})
+			return direct(cmd, args, wire.Change{Order: wire.Hold})
 		},
 	}
 }
 
 // direct gives the same order about every job named.
-func direct(cmd *cobra.Command, args []string, change control.Change) error {
+func direct(cmd *cobra.Command, args []string, change wire.Change) error {
 	client, err := daemonFor(cmd)
 	if err != nil {
 		return err

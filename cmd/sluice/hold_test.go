@@ -1,6 +1,8 @@
 package main
 
-import "testing"
+import (
+	"testing"
+)
 
 // An order from inside a job says which run of it speaks; one from anywhere else
 // says nothing.

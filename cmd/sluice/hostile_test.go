@@ -18,6 +18,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control"
 	"github.com/sluice-hpc/sluice/elastic/control/controltest"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/elastic/engine"
 	"github.com/sluice-hpc/sluice/slurm"
 )
@@ -41,11 +42,11 @@ func (d *hostileDaemon) Segments(context.Context, string) ([]engine.Segment, err
 	return d.segments, nil
 }
 func (d *hostileDaemon) Plan(context.Context) (engine.Forecast, error) { return d.plan, nil }
-func (d *hostileDaemon) Direct(context.Context, control.Caller, elastic.JobID, control.Change) error {
+func (d *hostileDaemon) Direct(context.Context, control.Caller, elastic.JobID, wire.Change) error {
 	return &slurm.Error{Op: "scontrol " + hostileWords, JobID: 41, Err: slurm.ErrRefused, Words: hostileWords, Hint: hostileWords}
 }
 func (d *hostileDaemon) Trust(context.Context, control.Caller, string) error {
-	return &control.Error{Code: control.Conflict, Message: hostileWords, Hint: hostileWords}
+	return &wire.Error{Code: wire.Conflict, Message: hostileWords, Hint: hostileWords}
 }
 
 // poison sets every string that can be reached.

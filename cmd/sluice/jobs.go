@@ -10,8 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/sbatch"
 	"github.com/sluice-hpc/sluice/slurm"
 )
@@ -42,7 +43,7 @@ func jobWords(args []string) (out []jobWord, err error) {
 			w := jobWord{text: word, all: array && rest == "*"}
 			switch {
 			case strings.Contains(word, "+") && first != "" && first[0] >= '0' && first[0] <= '9':
-				return nil, fmt.Errorf("%s: heterogeneous jobs are not elastic; use Slurm's own commands", escape(word))
+				return nil, fmt.Errorf("%s: heterogeneous jobs are not elastic; use Slurm's own commands", terminal.Escape(word))
 			case err != nil || from < 1 || to < from || to-from >= maxRange || several && array:
 				return nil, fmt.Errorf("invalid job id %q", word)
 			case array && !w.all:
@@ -90,7 +91,7 @@ type arrayTask struct {
 }
 
 // reported are the tasks of arrays that sluiced knows.
-func reported(report control.Report) (out []arrayTask) {
+func reported(report wire.Report) (out []arrayTask) {
 	for _, j := range report.Jobs {
 		if a := j.Array; a != nil {
 			out = append(out, arrayTask{elastic.JobID(j.JobID), j.UID, elastic.JobID(a.JobID), a.Index, j.Ended})
@@ -125,7 +126,7 @@ func expand(words []jobWord, known []arrayTask) (out []elastic.JobID, err error)
 			}
 		}
 		if found == 0 {
-			return nil, fmt.Errorf("%s: no such task of an array of sluice's; 'sluice queue --array' lists them", escape(w.text))
+			return nil, fmt.Errorf("%s: no such task of an array of sluice's; 'sluice queue --array' lists them", terminal.Escape(w.text))
 		}
 	}
 	return out, nil
@@ -144,7 +145,7 @@ func arrayOwner(known []arrayTask, array elastic.JobID) uint32 {
 
 // jobsNamed returns the jobs that the words name; report is asked only where there are
 // arrays among them.
-func jobsNamed(ctx context.Context, args []string, report func(context.Context) (control.Report, error)) ([]elastic.JobID, error) {
+func jobsNamed(ctx context.Context, args []string, report func(context.Context) (wire.Report, error)) ([]elastic.JobID, error) {
 	words, err := jobWords(args)
 	if err != nil || !slices.ContainsFunc(words, jobWord.many) {
 		ids, _ := expand(words, nil)
@@ -158,10 +159,10 @@ func jobsNamed(ctx context.Context, args []string, report func(context.Context) 
 }
 
 // jobNamed is jobsNamed for one.
-func jobNamed(ctx context.Context, arg string, report func(context.Context) (control.Report, error)) (elastic.JobID, error) {
+func jobNamed(ctx context.Context, arg string, report func(context.Context) (wire.Report, error)) (elastic.JobID, error) {
 	jobs, err := jobsNamed(ctx, []string{arg}, report)
 	if err == nil && len(jobs) != 1 {
-		err = fmt.Errorf("%s: %d jobs; name one of them", escape(arg), len(jobs))
+		err = fmt.Errorf("%s: %d jobs; name one of them", terminal.Escape(arg), len(jobs))
 	}
 	if err != nil {
 		return 0, err
@@ -170,11 +171,11 @@ func jobNamed(ctx context.Context, arg string, report func(context.Context) (con
 }
 
 // reportFor asks the daemon of the site in force.
-func reportFor(cmd *cobra.Command) func(context.Context) (control.Report, error) {
-	return func(ctx context.Context) (control.Report, error) {
+func reportFor(cmd *cobra.Command) func(context.Context) (wire.Report, error) {
+	return func(ctx context.Context) (wire.Report, error) {
 		client, err := daemonFor(cmd)
 		if err != nil {
-			return control.Report{}, err
+			return wire.Report{}, err
 		}
 		return client.Report(ctx)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic"
 )
 
@@ -119,7 +120,7 @@ func (o logOptions) print(cmd *cobra.Command, job elastic.JobID) error {
 		return err
 	}
 	if p.want >= 0 && !p.found {
-		return fmt.Errorf("job %d: nothing in %s is of run %d; 'sluice history %d' lists its runs", job, escape(file.Name()), p.want, job)
+		return fmt.Errorf("job %d: nothing in %s is of run %d; 'sluice history %d' lists its runs", job, terminal.Escape(file.Name()), p.want, job)
 	}
 	return nil
 }

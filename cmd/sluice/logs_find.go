@@ -13,8 +13,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/client"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
@@ -22,7 +24,7 @@ import (
 type logSource struct {
 	job    elastic.JobID
 	jobs   string // folder of the jobs' folders
-	daemon *control.Client
+	daemon *client.Client
 	slurm  slurm.Client
 
 	token string
@@ -55,7 +57,7 @@ func (s *logSource) identify(ctx context.Context) error {
 		return nil
 	}
 	d, worse := s.slurm.Job(ctx, slurm.JobID(s.job))
-	if worse != nil && errors.Is(err, control.ErrNotFound) {
+	if worse != nil && errors.Is(err, wire.ErrNotFound) {
 		return err
 	}
 	if worse != nil {
@@ -104,9 +106,9 @@ func (s *logSource) open(ctx context.Context, wantErrors bool) (*os.File, error)
 	file, err := s.openFile(name)
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		err = fmt.Errorf("%s: you may not read it", escape(name))
+		err = fmt.Errorf("%s: you may not read it", terminal.Escape(name))
 	case errors.Is(err, fs.ErrNotExist):
-		err = fmt.Errorf("%s is not on this machine: it was moved away, or lies on the job's first node only: %w", escape(name), fs.ErrNotExist)
+		err = fmt.Errorf("%s is not on this machine: it was moved away, or lies on the job's first node only: %w", terminal.Escape(name), fs.ErrNotExist)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("job %d: %w", s.job, err)
@@ -173,7 +175,7 @@ func (s *logSource) openFile(name string) (*os.File, error) {
 	}
 	file, err := os.OpenFile(name, flags, 0)
 	if errors.Is(err, syscall.ELOOP) {
-		return nil, fmt.Errorf("%s is a link, which is not followed in another user's job", escape(name))
+		return nil, fmt.Errorf("%s is a link, which is not followed in another user's job", terminal.Escape(name))
 	}
 	if err != nil {
 		return nil, err
@@ -183,9 +185,9 @@ func (s *logSource) openFile(name string) (*os.File, error) {
 		stat, known := info.Sys().(*syscall.Stat_t)
 		switch {
 		case !info.Mode().IsRegular():
-			err = fmt.Errorf("the output goes to %s, which keeps nothing", escape(name))
+			err = fmt.Errorf("the output goes to %s, which keeps nothing", terminal.Escape(name))
 		case s.foreign() && (!known || stat.Uid != s.uid):
-			err = fmt.Errorf("%s is not a file of the job's user", escape(name))
+			err = fmt.Errorf("%s is not a file of the job's user", terminal.Escape(name))
 		}
 	}
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sluice-hpc/sluice/checkpoint/runner"
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 )
 
 // longestBanner bounds a line that may be a banner.
@@ -107,7 +108,7 @@ func lastSegment(file *os.File, job int64) (int, error) {
 		_, err = file.Seek(0, io.SeekStart)
 	}
 	if err == nil && last.last < 0 {
-		err = fmt.Errorf("job %d: no run begins in %s; without --segment all of it is printed", job, escape(file.Name()))
+		err = fmt.Errorf("job %d: no run begins in %s; without --segment all of it is printed", job, terminal.Escape(file.Name()))
 	}
 	return last.last, err
 }
@@ -164,7 +165,7 @@ func (h *harmless) Write(data []byte) (int, error) {
 			if i > 0 {
 				b.WriteByte('\t')
 			}
-			b.WriteString(escape(cell))
+			b.WriteString(terminal.Escape(cell))
 		}
 		if newline {
 			b.WriteByte('\n')

@@ -3,17 +3,12 @@
 package main
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"io"
 	"os"
-	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/sluice-hpc/sluice/cmd/help"
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 )
 
 // version is set when sluice is built.
@@ -21,43 +16,14 @@ var version = "unknown"
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
-// run runs one command and returns the exit code: 0, 1 as Slurm's tools, or what
-// the command asks for with an exitCode.
+// run runs one command and returns the exit code.
 func run(args []string, out, errs io.Writer) int {
-	c := newCommand(args)
-	c.SetArgs(args)
-	c.SetOut(out)
-	c.SetErr(errs)
-	err := c.ExecuteContext(context.Background())
-	var code exitCode
-	switch {
-	case err == nil:
-		return 0
-	case errors.As(err, &code):
-		return int(code)
+	if err := completeExternal(args); err != nil {
+		terminal.Complain(errs, err)
+		return 1
 	}
-	complain(errs, err)
-	return 1
+	return terminal.Run(newCommand(args), args, out, errs)
 }
-
-// exitCode ends sluice with this code and without a further word.
-type exitCode int
-
-// Error names the code.
-func (c exitCode) Error() string { return "exit code " + strconv.Itoa(int(c)) }
-
-// complain prints an error as Slurm's tools do; of several joined ones each has
-// a line. Errors carry other people's words: they are escaped here, once for all.
-func complain(errs io.Writer, err error) {
-	for line := range strings.SplitSeq(err.Error(), "\n") {
-		if line = strings.TrimSpace(strings.ReplaceAll(line, "\t", " ")); line != "" {
-			fmt.Fprintln(errs, "sluice: error:", escape(line))
-		}
-	}
-}
-
-// warn prints something the user should know although the command goes on.
-func warn(errs io.Writer, text string) { fmt.Fprintln(errs, "sluice: warning:", escape(text)) }
 
 // verbs are sluice's commands, one file each, in the order of a user's day.
 var verbs = []struct {
@@ -84,12 +50,8 @@ var verbs = []struct {
 	{"run", newRunCommand},
 	{"ranks", newRanksCommand},
 	{"event", newEventCommand},
-	{"simulate", newSimulateCommand},
-	{"whatif", newWhatifCommand},
 	{"doctor", newDoctorCommand},
 	{"version", newVersionCommand},
-	{"lab", newLabCommand},
-	{"bench-policy", newBenchPolicyCommand},
 }
 
 // newCommand returns the tree of commands. When args begin with a verb the tree
@@ -104,18 +66,8 @@ others arrive, and keeps its job id: squeue, scancel and sacct work as ever.`,
 		Example: `  sluice submit --max-gpus=8 --epochs=90 train.sh
   sluice queue
   sluice explain 4711`,
-		Version:       version,
-		SilenceErrors: true,
-		SilenceUsage:  true,
-		Args:          cobra.ArbitraryArgs,
-		RunE:          onlyVerbs,
 	}
-	c.SetFlagErrorFunc(unknownFlag)
-	help.Narrow(c)
-	c.SetVersionTemplate("sluice {{.Version}}\n")
-	f := c.PersistentFlags()
-	f.String("config", "", "configuration file (default: SLUICE_CONF, then the usual places)")
-	f.Bool("user", false, "work with your own sluiced --user rather than the cluster's")
+	terminal.Root(c, version)
 	for _, v := range verbs {
 		if len(args) > 0 && args[0] == v.name {
 			c.AddCommand(v.make())
@@ -125,5 +77,6 @@ others arrive, and keeps its job id: squeue, scancel and sacct work as ever.`,
 	for _, v := range verbs {
 		c.AddCommand(v.make())
 	}
+	c.AddCommand(newExternalCommands(args)...)
 	return c
 }

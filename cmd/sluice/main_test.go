@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 )
 
 var update = flag.Bool("update", false, "write the golden parts of testdata/*.txt anew; read the diff before you commit it")
@@ -135,7 +137,7 @@ func TestRunPrintsErrors(t *testing.T) {
 	if code := run([]string{"submit", "-h"}, &out, &errs); code != 0 || !strings.Contains(out.String(), "--min-gpus=N") {
 		t.Errorf("%d: %s", code, out.String())
 	}
-	complain(&errs, fmt.Errorf("one\ntwo"))
+	terminal.Complain(&errs, fmt.Errorf("one\ntwo"))
 	if !strings.HasSuffix(errs.String(), "sluice: error: one\nsluice: error: two\n") {
 		t.Error(errs.String())
 	}

@@ -9,7 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/cmd/terminal"
+	"github.com/sluice-hpc/sluice/elastic/control/client"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 func newNodesCommand() *cobra.Command {
@@ -54,7 +56,7 @@ fits they run on until there is. They leave a node before a maintenance reservat
 			}
 			warnBlind(cmd.ErrOrStderr(), report.Blind, report.BlindFor, report.At)
 			if asJSON {
-				return writeJSON(cmd.OutOrStdout(), report.Nodes)
+				return terminal.WriteJSON(cmd.OutOrStdout(), report.Nodes)
 			}
 			return printNodes(cmd.OutOrStdout(), report, noHeader)
 		},
@@ -67,15 +69,15 @@ fits they run on until there is. They leave a node before a maintenance reservat
 	return c
 }
 
-func printNodes(w io.Writer, report control.Report, noHeader bool) error {
-	t := table{noHeader: noHeader, room: room(w), columns: []column{{"NODE", false, 0}, {"PARTITION", false, 0}, {"TYPE", false, 0},
-		{"GPUS", true, 0}, {"USED", true, 0}, {"ELASTIC", true, 0}, {"FREE", true, 0}, {"STATE", false, 0}, {"HEALTH", false, 0}, {"JOBS", false, 0}}}
+func printNodes(w io.Writer, report wire.Report, noHeader bool) error {
+	t := terminal.Table{NoHeader: noHeader, Room: terminal.Room(w), Columns: []terminal.Column{terminal.Left("NODE"), terminal.Left("PARTITION"), terminal.Left("TYPE"),
+		terminal.Right("GPUS"), terminal.Right("USED"), terminal.Right("ELASTIC"), terminal.Right("FREE"), terminal.Left("STATE"), terminal.Left("HEALTH"), terminal.Left("JOBS")}}
 	for _, n := range report.Nodes {
 		kind := cmp.Or(n.Type, "-")
 		has, used, free := byType(n)
-		t.add(n.Name, strings.Join(n.Partitions, ","), kind, has, used, fmt.Sprint(n.Elastic), free, stateWord(n), healthWord(n), numbers(n.Jobs))
+		t.Add(n.Name, strings.Join(n.Partitions, ","), kind, has, used, fmt.Sprint(n.Elastic), free, stateWord(n), healthWord(n), numbers(n.Jobs))
 	}
-	if err := t.write(w); err != nil || noHeader {
+	if err := t.Write(w); err != nil || noHeader {
 		return err
 	}
 	for i, line := range healthLines(report.Nodes) {
@@ -89,7 +91,7 @@ func printNodes(w io.Writer, report control.Report, noHeader bool) error {
 
 // byType is how many GPUs the node has, how many are used and free; of several types the
 // number of each, in the order in which the types are named.
-func byType(n control.Node) (has, used, free string) {
+func byType(n wire.Node) (has, used, free string) {
 	if len(n.Types) == 0 {
 		return fmt.Sprint(n.GPUs), fmt.Sprint(n.Used), fmt.Sprint(n.Free)
 	}
@@ -103,12 +105,12 @@ func byType(n control.Node) (has, used, free string) {
 }
 
 // trustNodes orders each node to be used again.
-func trustNodes(cmd *cobra.Command, client *control.Client, names []string) error {
+func trustNodes(cmd *cobra.Command, client *client.Client, names []string) error {
 	var errs []error
 	for _, name := range names {
 		err := client.Trust(cmd.Context(), name)
 		if err == nil {
-			fmt.Fprintf(cmd.OutOrStdout(), "%s is used again, whatever was said of its GPUs\n", escape(name))
+			fmt.Fprintf(cmd.OutOrStdout(), "%s is used again, whatever was said of its GPUs\n", terminal.Escape(name))
 		}
 		errs = append(errs, err)
 	}

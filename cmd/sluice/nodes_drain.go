@@ -11,8 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/client"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/etc"
 	planner "github.com/sluice-hpc/sluice/nodes"
 	"github.com/sluice-hpc/sluice/slurm"
@@ -51,7 +53,7 @@ func (o *drainOptions) check() error {
 
 // change says what will be done, and has scontrol do it as the user that types: the
 // daemon's rights are not lent.
-func (o *drainOptions) change(cmd *cobra.Command, report control.Report) error {
+func (o *drainOptions) change(cmd *cobra.Command, report wire.Report) error {
 	names, err := known(cmp.Or(o.drain, o.resume), report.Nodes)
 	if err != nil {
 		return err
@@ -113,29 +115,29 @@ func quoted(args []string) []string {
 }
 
 // known reads a host list of nodes that there are.
-func known(list string, nodes []control.Node) ([]string, error) {
+func known(list string, nodes []wire.Node) ([]string, error) {
 	names, err := slurm.Expand(list)
 	if err != nil {
 		return nil, fmt.Errorf("%q: %w", list, err)
 	}
 	for _, name := range names {
-		if !slices.ContainsFunc(nodes, func(n control.Node) bool { return n.Name == name }) {
-			return nil, fmt.Errorf("%s: no such node with GPUs; `sluice nodes` lists them", escape(name))
+		if !slices.ContainsFunc(nodes, func(n wire.Node) bool { return n.Name == name }) {
+			return nil, fmt.Errorf("%s: no such node with GPUs; `sluice nodes` lists them", terminal.Escape(name))
 		}
 	}
 	return names, nil
 }
 
 // drainPlan says what a drain of the nodes does to the jobs on them, as things stand.
-func drainPlan(report control.Report, names []string, reason string) string {
+func drainPlan(report wire.Report, names []string, reason string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Slurm starts nothing new on %s (%s).\n", slurm.Compress(names), escape(reason))
+	fmt.Fprintf(&b, "Slurm starts nothing new on %s (%s).\n", slurm.Compress(names), terminal.Escape(reason))
 	left := inventoryWithout(report.Nodes, names)
 	for _, j := range report.Jobs {
 		if j.Ended || !slices.ContainsFunc(names, func(n string) bool { return j.Place.On(n) > 0 }) { // an ended job's place is its last
 			continue
 		}
-		fmt.Fprintf(&b, "  job %d (%s) of %s, %s: %s\n", j.JobID, escape(j.Name), escape(j.User), plural(j.Place.GPUs(), "GPU"), fateOnDrain(j, left))
+		fmt.Fprintf(&b, "  job %d (%s) of %s, %s: %s\n", j.JobID, terminal.Escape(j.Name), terminal.Escape(j.User), terminal.Plural(j.Place.GPUs(), "GPU"), fateOnDrain(j, left))
 	}
 	others := 0
 	for _, n := range report.Nodes {
@@ -144,13 +146,13 @@ func drainPlan(report control.Report, names []string, reason string) string {
 		}
 	}
 	if others > 0 {
-		fmt.Fprintf(&b, "  other jobs have %s there and run on until they end\n", plural(others, "GPU"))
+		fmt.Fprintf(&b, "  other jobs have %s there and run on until they end\n", terminal.Plural(others, "GPU"))
 	}
 	return b.String()
 }
 
 // inventoryWithout is what the daemon shows of the nodes, as if some were drained.
-func inventoryWithout(all []control.Node, names []string) []planner.Node {
+func inventoryWithout(all []wire.Node, names []string) []planner.Node {
 	out := make([]planner.Node, len(all))
 	for i, n := range all {
 		out[i] = planner.Node{Name: n.Name, Partitions: n.Partitions, Type: n.Type, GPUs: n.GPUs, Used: n.Used,
@@ -164,13 +166,13 @@ func inventoryWithout(all []control.Node, names []string) []planner.Node {
 
 // accepts reports whether the node has GPUs of a type that the job accepts. One that accepts
 // several uses nodes with a single one.
-func accepts(j control.Job, n planner.Node) bool {
+func accepts(j wire.Job, n planner.Node) bool {
 	has := func(t planner.OfType) bool { return t.Type == typeOf(j) }
 	return len(j.Types) == 0 || slices.Contains(j.Types, n.Type) || len(j.Types) == 1 && slices.ContainsFunc(n.Types, has)
 }
 
 // typeOf is the one type of GPU that the job asks for; "" where it accepts several or any.
-func typeOf(j control.Job) string {
+func typeOf(j wire.Job) string {
 	if len(j.Types) == 1 {
 		return j.Types[0]
 	}
@@ -178,13 +180,13 @@ func typeOf(j control.Job) string {
 }
 
 // placeOf is where the job would go at that size.
-func placeOf(j control.Job, gpus int, left []planner.Node) planner.Placement {
+func placeOf(j wire.Job, gpus int, left []planner.Node) planner.Placement {
 	ask := planner.Request{ID: j.JobID, Partition: j.Partition, GPUs: gpus, Uneven: j.Uneven, Type: typeOf(j)}
 	return planner.Place(left, []planner.Request{ask})[0].Placement
 }
 
 // fateOnDrain is what becomes of a job, whose new GPUs are taken off what is left.
-func fateOnDrain(j control.Job, left []planner.Node) string {
+func fateOnDrain(j wire.Job, left []planner.Node) string {
 	switch {
 	case !j.Speaks:
 		return "stays until it ends: no checkpoint seen yet"
@@ -205,7 +207,7 @@ func fateOnDrain(j control.Job, left []planner.Node) string {
 		if to := placeOf(j, n, freed); len(to) > 0 {
 			planner.Charge(left, planner.Load{Place: to, Type: typeOf(j)})
 			if have := j.Place.GPUs(); n < have {
-				return fmt.Sprintf("saves and moves to %s, with %s instead of %d (as things stand)", to, plural(n, "GPU"), have)
+				return fmt.Sprintf("saves and moves to %s, with %s instead of %d (as things stand)", to, terminal.Plural(n, "GPU"), have)
 			}
 			return fmt.Sprintf("saves and moves to %s (as things stand)", to)
 		}
@@ -214,7 +216,7 @@ func fateOnDrain(j control.Job, left []planner.Node) string {
 }
 
 // changeNodes is "sluice nodes --drain" and "--resume".
-func (o *drainOptions) changeNodes(cmd *cobra.Command, client *control.Client, errs io.Writer) error {
+func (o *drainOptions) changeNodes(cmd *cobra.Command, client *client.Client, errs io.Writer) error {
 	report, err := client.Report(cmd.Context())
 	if err != nil {
 		return err

@@ -8,7 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/cmd/terminal"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 func newPlanCommand() *cobra.Command {
@@ -30,7 +31,7 @@ end of that. No job is signalled and nothing is written.`,
 				return err
 			}
 			if asJSON {
-				return writeJSON(cmd.OutOrStdout(), p)
+				return terminal.WriteJSON(cmd.OutOrStdout(), p)
 			}
 			return plan(cmd.OutOrStdout(), p, all, noHeader)
 		},
@@ -42,7 +43,7 @@ end of that. No job is signalled and nothing is written.`,
 	return c
 }
 
-func plan(w io.Writer, p control.Plan, all, noHeader bool) error {
+func plan(w io.Writer, p wire.Plan, all, noHeader bool) error {
 	rows := slices.Concat(p.Moves, p.Later)
 	if all {
 		rows = append(rows, p.Stays...)
@@ -51,16 +52,16 @@ func plan(w io.Writer, p control.Plan, all, noHeader bool) error {
 		_, err := fmt.Fprintf(w, "no moves at %s, the next cycle; %s (policy %s, as of %s)\n", clockOf(p.At, p.Next), stays(len(p.Stays)), p.Policy, when(p.At))
 		return err
 	}
-	t := table{noHeader: noHeader, room: room(w), columns: []column{{"JOBID", true, 0}, {"NAME", false, 0}, {"USER", false, 0},
-		{"ACTION", false, 0}, {"WHEN", false, 0}, {"GPUS", false, 0}, {"FROM", false, 0}, {"TO", false, 0}, {"REASON", false, 0}}}
+	t := terminal.Table{NoHeader: noHeader, Room: terminal.Room(w), Columns: []terminal.Column{terminal.Right("JOBID"), terminal.Left("NAME"), terminal.Left("USER"),
+		terminal.Left("ACTION"), terminal.Left("WHEN"), terminal.Left("GPUS"), terminal.Left("FROM"), terminal.Left("TO"), terminal.Left("REASON")}}
 	for _, r := range rows {
 		at := clockOf(p.At, r.When)
 		if r.When.After(p.Next) {
 			r.Reason = "rests until " + at + "; then " + r.Reason
 		}
-		t.add(fmt.Sprint(r.JobID), r.Name, r.User, action(r), at, change(r), r.From.String(), r.To.String(), r.Reason)
+		t.Add(fmt.Sprint(r.JobID), r.Name, r.User, action(r), at, change(r), r.From.String(), r.To.String(), r.Reason)
 	}
-	return t.write(w)
+	return t.Write(w)
 }
 
 // clockOf is a time of day, with its date where it is far from now; "-" for none.
@@ -85,7 +86,7 @@ func stays(n int) string {
 }
 
 // action is what happens to the job, in one word.
-func action(r control.Planned) string {
+func action(r wire.Planned) string {
 	from, to := r.From.GPUs(), r.To.GPUs()
 	switch {
 	case r.Kind == "":
@@ -100,7 +101,7 @@ func action(r control.Planned) string {
 	return "move"
 }
 
-func change(r control.Planned) string {
+func change(r wire.Planned) string {
 	if r.From.GPUs() == r.To.GPUs() {
 		return fmt.Sprint(r.To.GPUs())
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluice-hpc/sluice/checkpoint/runner"
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 )
 
 // usualProfile is how many steps are measured where nobody says.
@@ -29,12 +30,12 @@ func newProfileCommand() *cobra.Command {
 			defer stop()
 			p := profiling{out: cmd.OutOrStdout(), errs: cmd.ErrOrStderr(), environ: os.Environ(), in: os.Stdin}
 			err := p.profile(ctx, cmd, args)
-			var code exitCode
+			var code terminal.ExitCode
 			if err == nil || errors.As(err, &code) {
 				return err
 			}
-			complain(p.errs, err)
-			return exitCode(1)
+			terminal.Complain(p.errs, err)
+			return terminal.ExitCode(1)
 		},
 	}
 }

@@ -11,7 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/cmd/terminal"
+	"github.com/sluice-hpc/sluice/elastic/control/client"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/sbatch"
 	"github.com/sluice-hpc/sluice/slurm"
 )
@@ -53,7 +55,7 @@ func oneSize(t *testing.T, errs io.Writer) (*profiling, *mortal) {
 	p.base.site.Paths.Jobs = filepath.Join(t.TempDir(), "jobs")
 	p.base.site.Slurm.Bin = filepath.Dir(program(t, "sleep 0.2; echo Submitted batch job 7"))
 	slurm := &mortal{}
-	p.slurm, p.daemon = slurm, control.Dial(filepath.Join(t.TempDir(), "absent"))
+	p.slurm, p.daemon = slurm, client.Dial(filepath.Join(t.TempDir(), "absent"))
 	p.sizes = []*profiledSize{{p: p}}
 	p.sizes[0].point.GPUs = 1
 	return p, slurm
@@ -71,7 +73,7 @@ func TestProfileInterruptedAtSubmit(t *testing.T) {
 	if s.stage != submitted || s.point.Job != 7 {
 		t.Fatalf("%+v\n%s", s.point, errs.String())
 	}
-	if code, ok := p.abandon().(exitCode); !ok || code != 130 || len(slurm.cancelled) != 1 || slurm.cancelled[0] != 7 {
+	if code, ok := p.abandon().(terminal.ExitCode); !ok || code != 130 || len(slurm.cancelled) != 1 || slurm.cancelled[0] != 7 {
 		t.Errorf("exit %d, cancelled %v", code, slurm.cancelled)
 	}
 	if _, err := os.Stat(s.folder); !os.IsNotExist(err) {
@@ -90,7 +92,7 @@ func TestProfileOfARunWithoutEnd(t *testing.T) {
 	s := p.sizes[0]
 	s.submit(t.Context())
 	s.runs, s.at = true, time.Now().Add(-time.Hour)
-	report := control.Report{Jobs: []control.Job{{JobID: 7, GPUs: 1, State: "RUNNING"}}}
+	report := wire.Report{Jobs: []wire.Job{{JobID: 7, GPUs: 1, State: "RUNNING"}}}
 	for range 3 {
 		if s.stage == submitted {
 			s.follow(t.Context(), report)

@@ -15,16 +15,13 @@ import (
 // plotLimit is how long drawing may take.
 const plotLimit = time.Minute
 
-// plotter finds the program that draws: beside this one, else in PATH. It is one of
-// its own, because its fonts would slow every start of sluice.
+// plotter finds the program that draws, which is one of its own: its fonts would slow
+// every start of sluice.
 func plotter() (string, error) {
 	const name = "sluice-plot"
-	if path := beside(name); path != "" {
-		return path, nil
-	}
-	path, err := exec.LookPath(name)
-	if err != nil {
-		return "", fmt.Errorf("-o: %s, which draws, is neither beside sluice nor in PATH; install it, or leave -o out (--json has all figures)", name)
+	path := companion(name)
+	if path == "" {
+		return "", fmt.Errorf("-o: %s, which draws, is not installed; type 'make build' in a source tree, or leave -o out (--json has all figures)", name)
 	}
 	return path, nil
 }

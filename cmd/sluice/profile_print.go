@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 )
@@ -23,7 +24,7 @@ func (p *profiling) publish(ctx context.Context) error {
 		return err
 	}
 	if !slices.ContainsFunc(result.Points, func(pt speed.Point) bool { return pt.Seconds > 0 }) {
-		return exitCode(1)
+		return terminal.ExitCode(1)
 	}
 	if p.options.output != "" {
 		return plot(ctx, result, p.options.output)
@@ -75,7 +76,7 @@ func columns(spans []checkpoint.Span) (seconds, steps []float64) {
 func (p *profiling) print(r speed.Profile) error {
 	switch p.options.form {
 	case "json":
-		return writeJSON(p.out, r)
+		return terminal.WriteJSON(p.out, r)
 	case "csv":
 		return profileCSV(p.out, r)
 	}
@@ -88,32 +89,32 @@ func (p *profiling) print(r speed.Profile) error {
 
 // profileTable prints a line a size, then what went wrong, then what to know.
 func profileTable(w io.Writer, r speed.Profile) error {
-	t := table{columns: []column{{"GPUS", true, 0}, {"NODES", true, 0}, {"SECONDS/" + strings.ToUpper(r.Of), true, 0}, {"+-", true, 0},
-		{strings.ToUpper(r.Of) + "S/S", true, 0}, {"SPEED-UP", true, 0}, {"EFFICIENCY", true, 0}, {"MEASURED", true, 0}}}
+	t := terminal.Table{Columns: []terminal.Column{terminal.Right("GPUS"), terminal.Right("NODES"), terminal.Right("SECONDS/" + strings.ToUpper(r.Of)), terminal.Right("+-"),
+		terminal.Right(strings.ToUpper(r.Of) + "S/S"), terminal.Right("SPEED-UP"), terminal.Right("EFFICIENCY"), terminal.Right("MEASURED")}}
 	for _, pt := range r.Points {
 		if pt.Seconds == 0 {
-			t.add(fmt.Sprint(pt.GPUs), "-", "-", "-", "-", "-", "-", "-")
+			t.Add(fmt.Sprint(pt.GPUs), "-", "-", "-", "-", "-", "-", "-")
 			continue
 		}
 		spread := "-"
 		if pt.Spread > 0 {
 			spread = fmt.Sprintf("%.1f%%", 100*pt.Spread/pt.Seconds)
 		}
-		t.add(fmt.Sprint(pt.GPUs), fmt.Sprint(max(1, pt.Nodes)), figure(pt.Seconds), spread, figure(1/pt.Seconds),
+		t.Add(fmt.Sprint(pt.GPUs), fmt.Sprint(max(1, pt.Nodes)), figure(pt.Seconds), spread, figure(1/pt.Seconds),
 			fmt.Sprintf("%.2f", pt.Speedup), fmt.Sprintf("%.0f%%", 100*pt.Efficiency), fmt.Sprintf("%.0f %ss", pt.Steps, r.Of))
 	}
 	if slices.ContainsFunc(r.Points, func(pt speed.Point) bool { return pt.Seconds > 0 }) {
-		if err := t.write(w); err != nil {
+		if err := t.Write(w); err != nil {
 			return err
 		}
 	}
 	for _, pt := range r.Points {
 		if pt.Error != "" {
-			fmt.Fprintf(w, "%s: %s\n", plural(pt.GPUs, "GPU"), escape(pt.Error))
+			fmt.Fprintf(w, "%s: %s\n", terminal.Plural(pt.GPUs, "GPU"), terminal.Escape(pt.Error))
 		}
 	}
 	for _, note := range r.Notes {
-		fmt.Fprintf(w, "the program says: %s\n", escape(note))
+		fmt.Fprintf(w, "the program says: %s\n", terminal.Escape(note))
 	}
 	return nil
 }

@@ -13,7 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/cmd/terminal"
+	"github.com/sluice-hpc/sluice/elastic/control/client"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/sbatch"
 	"github.com/sluice-hpc/sluice/slurm"
@@ -30,7 +32,7 @@ type profiling struct {
 	base    submission // what all sizes share
 	user    bool
 	slurm   slurm.Client
-	daemon  *control.Client
+	daemon  *client.Client
 	sizes   []*profiledSize
 	began   time.Time
 }
@@ -74,7 +76,7 @@ func (p *profiling) prepare(ctx context.Context, line sbatch.CommandLine) (err e
 	}
 	if p.base.request.Array != nil {
 		p.base.request = p.base.request.Single()
-		warn(p.errs, "--array: the script is measured as a single job, outside of an array")
+		terminal.Warn(p.errs, "--array: the script is measured as a single job, outside of an array")
 	}
 	p.user, p.script = line.User, filepath.Base(line.Script)
 	if line.Script == "" {
@@ -95,13 +97,13 @@ func (p *profiling) prepare(ctx context.Context, line sbatch.CommandLine) (err e
 		return err
 	}
 	if _, err := p.daemon.Report(ctx); err != nil {
-		if errors.Is(err, control.ErrNoDaemon) {
+		if errors.Is(err, wire.ErrNoDaemon) {
 			return fmt.Errorf("sluiced is not running, and starts the runs (%s)", howToStart(p.base.site))
 		}
 		return err
 	}
 	if p.base.request.Spec.Model == "" {
-		warn(p.errs, "without --model=NAME what is measured is shown, but helps no later job")
+		terminal.Warn(p.errs, "without --model=NAME what is measured is shown, but helps no later job")
 	}
 	for _, n := range p.options.sizes {
 		p.sizes = append(p.sizes, &profiledSize{p: p, point: speed.Point{GPUs: n}})
@@ -149,7 +151,7 @@ func (p *profiling) left() (n int) {
 func (p *profiling) look(ctx context.Context) {
 	report, err := p.daemon.Report(ctx)
 	if err != nil {
-		report = control.Report{Blind: err.Error()} // it may be back in a moment
+		report = wire.Report{Blind: err.Error()} // it may be back in a moment
 	}
 	busy := false
 	for _, s := range p.sizes {
@@ -179,7 +181,7 @@ func (p *profiling) look(ctx context.Context) {
 }
 
 // why says what a size waits for.
-func (p *profiling) why(report control.Report, idle int) string {
+func (p *profiling) why(report wire.Report, idle int) string {
 	switch {
 	case report.Blind != "":
 		return "sluiced does not see Slurm: " + report.Blind
@@ -191,7 +193,7 @@ func (p *profiling) why(report control.Report, idle int) string {
 
 // ahead names a job of somebody else's that waits for GPUs which the runs could be
 // on; "" when there is none.
-func (p *profiling) ahead(report control.Report) string {
+func (p *profiling) ahead(report wire.Report) string {
 	for _, d := range report.Demands {
 		if p.meets(report, d.Partition) {
 			return fmt.Sprintf("ordinary job %d", d.JobID)
@@ -207,15 +209,15 @@ func (p *profiling) ahead(report control.Report) string {
 
 // dateless reports whether a job waits for a promise of its deadline that it cannot be
 // given: it takes no GPUs, however many are idle.
-func dateless(j control.Job, now time.Time) bool {
+func dateless(j wire.Job, now time.Time) bool {
 	return !j.Soft && !j.Promised && j.Deadline.After(now) && !j.Ends.IsZero()
 }
 
 // meets reports whether a job of these partitions could be on a node that the runs
 // may use; also when nothing is known of its partitions.
-func (p *profiling) meets(report control.Report, partitions string) bool {
+func (p *profiling) meets(report wire.Report, partitions string) bool {
 	names := strings.Split(partitions, ",")
-	return partitions == "" || slices.ContainsFunc(report.Nodes, func(n control.Node) bool { return p.allowed(n) && shared(n.Partitions, names) })
+	return partitions == "" || slices.ContainsFunc(report.Nodes, func(n wire.Node) bool { return p.allowed(n) && shared(n.Partitions, names) })
 }
 
 func shared(one, other []string) bool {
@@ -225,7 +227,7 @@ func shared(one, other []string) bool {
 // idle is how many GPUs can be had without taking them from anybody: none while
 // somebody else waits for some. What is promised to runs that have not started yet
 // is not idle.
-func (p *profiling) idle(report control.Report) int {
+func (p *profiling) idle(report wire.Report) int {
 	if report.Blind != "" || p.ahead(report) != "" {
 		return 0
 	}
@@ -244,7 +246,7 @@ func (p *profiling) idle(report control.Report) int {
 }
 
 // most is how many GPUs there are at all, also on nodes that are down for now.
-func (p *profiling) most(report control.Report) (n int) {
+func (p *profiling) most(report wire.Report) (n int) {
 	for _, node := range report.Nodes {
 		if p.allowed(node) {
 			n += node.GPUs
@@ -259,7 +261,7 @@ func (p *profiling) own(job int64) bool {
 
 // allowed reports whether a node is in a partition of the runs. Without one named,
 // which is Slurm's default is not known here, and Slurm has the last word.
-func (p *profiling) allowed(n control.Node) bool {
+func (p *profiling) allowed(n wire.Node) bool {
 	asked := p.base.request.Partitions
 	return len(asked) == 0 || shared(n.Partitions, asked)
 }
@@ -280,7 +282,7 @@ func (p *profiling) abandon() error {
 		}
 	}
 	fmt.Fprintln(p.errs, "sluice: interrupted; the runs were cancelled")
-	return exitCode(130)
+	return terminal.ExitCode(130)
 }
 
 // say tells how things go, beside the result.

@@ -14,8 +14,9 @@ import (
 
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/checkpoint/runner"
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/slurm"
 )
@@ -72,12 +73,12 @@ func (s *profiledSize) submit(ctx context.Context) {
 	}
 	s.stage, s.at = submitted, time.Now()
 	s.sub.wake(id)
-	s.p.say("job %d measures %d steps on %s", id, s.p.options.measure.Steps, plural(s.point.GPUs, "GPU"))
+	s.p.say("job %d measures %d steps on %s", id, s.p.options.measure.Steps, terminal.Plural(s.point.GPUs, "GPU"))
 }
 
 // follow looks how the job is. What it reported is read by sluiced as well: its
 // folder stays until sluiced has seen the end.
-func (s *profiledSize) follow(ctx context.Context, report control.Report) {
+func (s *profiledSize) follow(ctx context.Context, report wire.Report) {
 	if at := scriptEnded(s.folder); !at.IsZero() && s.exited.IsZero() {
 		s.exited = time.Now()
 	}
@@ -111,17 +112,17 @@ func (s *profiledSize) end(ctx context.Context) bool {
 	return ctx.Err() == nil
 }
 
-func findJob(report control.Report, id int64) (control.Job, bool) {
+func findJob(report wire.Report, id int64) (wire.Job, bool) {
 	for _, j := range report.Jobs {
 		if j.JobID == id {
 			return j, true
 		}
 	}
-	return control.Job{}, false
+	return wire.Job{}, false
 }
 
 // stuck is why a job does not start.
-func stuck(j control.Job) string {
+func stuck(j wire.Job) string {
 	switch {
 	case j.Reason != "":
 		return j.Reason
@@ -140,12 +141,12 @@ func (s *profiledSize) hurry() {
 }
 
 // finish takes in what the run reported and removes all of it.
-func (s *profiledSize) finish(ctx context.Context, job control.Job) {
+func (s *profiledSize) finish(ctx context.Context, job wire.Job) {
 	s.read()
 	said := s.output()
 	if spans, _ := s.log.Spans(); len(spans) > 0 {
 		s.stage, s.note = measured, emulation(said)
-		s.p.say("job %d is done on %s", s.point.Job, plural(s.point.GPUs, "GPU"))
+		s.p.say("job %d is done on %s", s.point.Job, terminal.Plural(s.point.GPUs, "GPU"))
 	} else {
 		how, failed := s.ending(ctx, job)
 		s.fail("job %d %s before it reported a step%s", s.point.Job, how, s.remedy(failed, said))
@@ -166,7 +167,7 @@ func (s *profiledSize) remedy(failed bool, said []byte) string {
 }
 
 // ending says how the run ended, and whether that was a failure.
-func (s *profiledSize) ending(ctx context.Context, job control.Job) (how string, failed bool) {
+func (s *profiledSize) ending(ctx context.Context, job wire.Job) (how string, failed bool) {
 	asked, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	detail, err := s.p.slurm.Job(asked, slurm.JobID(s.point.Job))
@@ -233,7 +234,7 @@ func (s *profiledSize) lastWords(said []byte) string {
 	if word, err := runnerWord(s.folder); err == nil && word.LastWords != nil {
 		words = word.LastWords
 	}
-	text := strings.TrimSpace(lastWords(&control.LastWords{Why: words.Why, Lines: words.Lines[max(0, len(words.Lines)-5):]}))
+	text := strings.TrimSpace(lastWords(&wire.LastWords{Why: words.Why, Lines: words.Lines[max(0, len(words.Lines)-5):]}))
 	if text == "" {
 		return ""
 	}
@@ -257,7 +258,7 @@ func spoken(output []byte) (lines []string) {
 var saysEmulated = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?im)^.*\bemulated\b.*$`) })
 
 func emulation(output []byte) string {
-	return escape(cut(string(bytes.TrimSpace(saysEmulated().Find(output))), 200))
+	return terminal.Escape(terminal.Cut(string(bytes.TrimSpace(saysEmulated().Find(output))), 200))
 }
 
 // fail ends the size without a result.
@@ -268,7 +269,7 @@ func (s *profiledSize) fail(format string, args ...any) {
 
 func (s *profiledSize) cancel(ctx context.Context) {
 	if err := s.p.slurm.Cancel(ctx, slurm.JobID(s.point.Job)); err != nil {
-		warn(s.p.errs, fmt.Sprintf("job %d: %v; end it with 'scancel %d'", s.point.Job, err, s.point.Job))
+		terminal.Warn(s.p.errs, fmt.Sprintf("job %d: %v; end it with 'scancel %d'", s.point.Job, err, s.point.Job))
 	}
 	_ = s.p.daemon.Nudge(elastic.JobID(s.point.Job), "cancel") // else it looks by itself
 }
@@ -297,6 +298,6 @@ func (s *profiledSize) clear() {
 		err = jobs.RemoveAll(filepath.Base(s.folder))
 	}
 	if err != nil {
-		warn(s.p.errs, fmt.Sprintf("the folder of job %d stays behind: %v", s.point.Job, err))
+		terminal.Warn(s.p.errs, fmt.Sprintf("the folder of job %d stays behind: %v", s.point.Job, err))
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/checkpoint/runner"
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/sbatch"
 )
@@ -140,26 +140,26 @@ func TestProfilePlotIsSane(t *testing.T) {
 
 // TestIdleForProfile: a profile takes what is idle, and nothing while others wait.
 func TestIdleForProfile(t *testing.T) {
-	nodes := []control.Node{{Name: "n1", Partitions: []string{"gpu"}, GPUs: 4, Free: 3, Usable: true}, {Name: "n2", Partitions: []string{"fast"}, GPUs: 8, Free: 8, Usable: true},
+	nodes := []wire.Node{{Name: "n1", Partitions: []string{"gpu"}, GPUs: 4, Free: 3, Usable: true}, {Name: "n2", Partitions: []string{"fast"}, GPUs: 8, Free: 8, Usable: true},
 		{Name: "n3", Partitions: []string{"gpu"}, GPUs: 4, Free: 4}}
 	for _, c := range []struct {
 		name   string
-		report control.Report
+		report wire.Report
 		asked  []string
 		want   int
 	}{
-		{"all partitions", control.Report{Nodes: nodes}, nil, 11},
-		{"one partition", control.Report{Nodes: nodes}, []string{"gpu"}, 3},
-		{"an ordinary job waits", control.Report{Nodes: nodes, Demands: []control.Demand{{JobID: 1, GPUs: 1}}}, nil, 0},
-		{"one waits that would share a node", control.Report{Nodes: nodes, Demands: []control.Demand{{JobID: 1, Partition: "fast,gpu", GPUs: 1}}}, []string{"gpu"}, 0},
-		{"one waits elsewhere", control.Report{Nodes: nodes, Demands: []control.Demand{{JobID: 1, Partition: "fast", GPUs: 1}}}, []string{"gpu"}, 3},
-		{"an elastic job waits elsewhere", control.Report{Nodes: nodes, Jobs: []control.Job{{JobID: 1, Partition: "fast"}}}, []string{"gpu"}, 3},
-		{"an elastic job waits", control.Report{Nodes: nodes, Jobs: []control.Job{{JobID: 1}}}, nil, 0},
-		{"one waits for a promise it cannot have", control.Report{Nodes: nodes, Jobs: []control.Job{{JobID: 1, Deadline: time.Unix(2e9, 0), Ends: time.Unix(3e9, 0)}}}, nil, 11},
-		{"one waits for its time", control.Report{Nodes: nodes, Jobs: []control.Job{{JobID: 1, Deadline: time.Unix(2e9, 0), Ends: time.Unix(1e9, 0), Promised: true}}}, nil, 0},
-		{"one is held by its user", control.Report{Nodes: nodes, Jobs: []control.Job{{JobID: 1, OnHold: true}, {JobID: 2, Ended: true}}}, nil, 11},
-		{"a run of its own is about to start", control.Report{Nodes: nodes, Jobs: []control.Job{{JobID: 77}}}, nil, 9},
-		{"Slurm is not seen", control.Report{Nodes: nodes, Blind: "slurmctld is down"}, nil, 0},
+		{"all partitions", wire.Report{Nodes: nodes}, nil, 11},
+		{"one partition", wire.Report{Nodes: nodes}, []string{"gpu"}, 3},
+		{"an ordinary job waits", wire.Report{Nodes: nodes, Demands: []wire.Demand{{JobID: 1, GPUs: 1}}}, nil, 0},
+		{"one waits that would share a node", wire.Report{Nodes: nodes, Demands: []wire.Demand{{JobID: 1, Partition: "fast,gpu", GPUs: 1}}}, []string{"gpu"}, 0},
+		{"one waits elsewhere", wire.Report{Nodes: nodes, Demands: []wire.Demand{{JobID: 1, Partition: "fast", GPUs: 1}}}, []string{"gpu"}, 3},
+		{"an elastic job waits elsewhere", wire.Report{Nodes: nodes, Jobs: []wire.Job{{JobID: 1, Partition: "fast"}}}, []string{"gpu"}, 3},
+		{"an elastic job waits", wire.Report{Nodes: nodes, Jobs: []wire.Job{{JobID: 1}}}, nil, 0},
+		{"one waits for a promise it cannot have", wire.Report{Nodes: nodes, Jobs: []wire.Job{{JobID: 1, Deadline: time.Unix(2e9, 0), Ends: time.Unix(3e9, 0)}}}, nil, 11},
+		{"one waits for its time", wire.Report{Nodes: nodes, Jobs: []wire.Job{{JobID: 1, Deadline: time.Unix(2e9, 0), Ends: time.Unix(1e9, 0), Promised: true}}}, nil, 0},
+		{"one is held by its user", wire.Report{Nodes: nodes, Jobs: []wire.Job{{JobID: 1, OnHold: true}, {JobID: 2, Ended: true}}}, nil, 11},
+		{"a run of its own is about to start", wire.Report{Nodes: nodes, Jobs: []wire.Job{{JobID: 77}}}, nil, 9},
+		{"Slurm is not seen", wire.Report{Nodes: nodes, Blind: "slurmctld is down"}, nil, 0},
 	} {
 		p := profiling{base: submission{request: sbatch.Request{Partitions: c.asked}}}
 		if strings.HasPrefix(c.name, "a run") {
@@ -174,8 +174,8 @@ func TestIdleForProfile(t *testing.T) {
 // TestWhoComesFirst: what a size waits for is named, and nodes that are down count
 // among those there are.
 func TestWhoComesFirst(t *testing.T) {
-	r := control.Report{Nodes: []control.Node{{Partitions: []string{"gpu"}, GPUs: 4, Free: 4}, {Partitions: []string{"fast"}, GPUs: 8, Usable: true}},
-		Demands: []control.Demand{{JobID: 1, Partition: "fast"}}, Jobs: []control.Job{{JobID: 2, Partition: "gpu"}}}
+	r := wire.Report{Nodes: []wire.Node{{Partitions: []string{"gpu"}, GPUs: 4, Free: 4}, {Partitions: []string{"fast"}, GPUs: 8, Usable: true}},
+		Demands: []wire.Demand{{JobID: 1, Partition: "fast"}}, Jobs: []wire.Job{{JobID: 2, Partition: "gpu"}}}
 	p := profiling{base: submission{request: sbatch.Request{Partitions: []string{"gpu"}}}}
 	if got := p.why(r, 0); got != "job 2 waits for GPUs, and comes first" {
 		t.Error(got)

@@ -10,8 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 // queueOptions are the command line of "sluice queue".
@@ -74,7 +75,7 @@ The tasks of a job array that wait for the same stand in one line, as 101_[4-15%
 	return c
 }
 
-func (o queueOptions) print(w io.Writer, report control.Report) error {
+func (o queueOptions) print(w io.Writer, report wire.Report) error {
 	wanted, err := o.filter(report)
 	if err != nil {
 		return err
@@ -83,17 +84,17 @@ func (o queueOptions) print(w io.Writer, report control.Report) error {
 	if err != nil {
 		return err
 	}
-	report.Jobs = slices.DeleteFunc(slices.Clone(report.Jobs), func(j control.Job) bool { return !wanted(j) })
+	report.Jobs = slices.DeleteFunc(slices.Clone(report.Jobs), func(j wire.Job) bool { return !wanted(j) })
 	if o.json {
-		return writeJSON(w, report)
+		return terminal.WriteJSON(w, report)
 	}
 	var several map[int64]string // what stands for the numbers of several tasks
 	if !o.array && len(o.jobs) == 0 {
 		report.Jobs, several = folded(report.Jobs)
 	}
-	t := table{noHeader: o.noHeader, room: room(w), between: format.between}
+	t := terminal.Table{NoHeader: o.noHeader, Room: terminal.Room(w), Between: format.between}
 	for _, f := range format.fields {
-		t.columns = append(t.columns, f.column)
+		t.Columns = append(t.Columns, f.Column)
 	}
 	for _, j := range report.Jobs {
 		cells := make([]string, len(format.fields))
@@ -103,13 +104,13 @@ func (o queueOptions) print(w io.Writer, report control.Report) error {
 				cells[i] = tasks
 			}
 		}
-		t.add(cells...)
+		t.Add(cells...)
 	}
-	return t.write(w)
+	return t.Write(w)
 }
 
 // filter makes one question of all filters.
-func (o queueOptions) filter(report control.Report) (func(control.Job) bool, error) {
+func (o queueOptions) filter(report wire.Report) (func(wire.Job) bool, error) {
 	words, err := jobWords(o.jobs)
 	if err != nil {
 		return nil, err
@@ -127,7 +128,7 @@ func (o queueOptions) filter(report control.Report) (func(control.Job) bool, err
 	if err := knownStates(o.states); err != nil {
 		return nil, err
 	}
-	return func(j control.Job) bool {
+	return func(j wire.Job) bool {
 		return (ended || !j.Ended) &&
 			(len(ids) == 0 || slices.Contains(ids, elastic.JobID(j.JobID))) &&
 			(len(users) == 0 || slices.Contains(users, j.User) || slices.Contains(users, fmt.Sprint(j.UID))) &&
@@ -136,7 +137,7 @@ func (o queueOptions) filter(report control.Report) (func(control.Job) bool, err
 	}, nil
 }
 
-func inPartitions(j control.Job, wanted []string) bool {
+func inPartitions(j wire.Job, wanted []string) bool {
 	return slices.ContainsFunc(strings.Split(j.Partition, ","), func(p string) bool { return slices.Contains(wanted, p) })
 }
 
@@ -161,7 +162,7 @@ func knownStates(wanted []string) error {
 	return nil
 }
 
-func inStates(j control.Job, wanted []string) bool {
+func inStates(j wire.Job, wanted []string) bool {
 	word, _, _ := strings.Cut(j.State, " ") // "CANCELLED by 1000"
 	return slices.ContainsFunc(wanted, func(s string) bool {
 		return strings.EqualFold(s, j.ST) || strings.EqualFold(s, word) || strings.EqualFold(s, states[j.ST])

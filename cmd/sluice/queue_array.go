@@ -3,18 +3,19 @@ package main
 import (
 	"fmt"
 
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/cmd/terminal"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 // folded puts the tasks of an array that wait for the same in one line, that of the first,
 // and says what stands there for their numbers.
-func folded(jobs []control.Job) (out []control.Job, names map[int64]string) {
+func folded(jobs []wire.Job) (out []wire.Job, names map[int64]string) {
 	type key struct {
 		uid   uint32
 		array int64
 		why   string
 	}
-	same := func(j control.Job) (key, bool) {
+	same := func(j wire.Job) (key, bool) {
 		if j.Array == nil || j.Ended || j.GPUs > 0 || j.Move != nil || j.ST != "PD" || len(j.Problems) > 0 {
 			return key{}, false
 		}
@@ -43,7 +44,7 @@ func folded(jobs []control.Job) (out []control.Job, names map[int64]string) {
 }
 
 // throttle is the %N of an array, "" without.
-func throttle(a control.Array) string {
+func throttle(a wire.Array) string {
 	if a.Limit == 0 {
 		return ""
 	}
@@ -51,12 +52,12 @@ func throttle(a control.Array) string {
 }
 
 // arrayLine says which task of which array a job is; "" of a job that is none.
-func arrayLine(j control.Job) string {
+func arrayLine(j wire.Job) string {
 	a := j.Array
 	if a == nil {
 		return ""
 	}
-	text := fmt.Sprintf("task %d of array %d, of %s", a.Index, a.JobID, plural(a.Count, "task"))
+	text := fmt.Sprintf("task %d of array %d, of %s", a.Index, a.JobID, terminal.Plural(a.Count, "task"))
 	if a.Limit > 0 {
 		text += fmt.Sprintf(", at most %d at once", a.Limit)
 	}

@@ -72,7 +72,7 @@ An argument --and of a command's own: choose another word with --and-word.`,
 			c.Env = os.Environ()
 			c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
 			c.Host, _ = os.Hostname() // only shown to people
-			c.Gauge = beside("sluice-nvml")
+			c.Gauge = companion("sluice-nvml")
 			return exitAs(ranks.Run(c))
 		},
 	}

@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 func newReleaseCommand() *cobra.Command {
@@ -12,7 +12,7 @@ func newReleaseCommand() *cobra.Command {
 		Short: "Let jobs start that 'sluice hold' keeps",
 		Args:  someJobs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return direct(cmd, args, control.Change{Order: control.Release})
+			return direct(cmd, args, wire.Change{Order: wire.Release})
 		},
 	}
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 func newResizeCommand() *cobra.Command {
@@ -31,17 +31,17 @@ what their minimum leaves. 'auto' undoes it.`,
 	return c
 }
 
-func sizeOrder(size string) (control.Change, error) {
+func sizeOrder(size string) (wire.Change, error) {
 	if size == "" {
-		return control.Change{}, fmt.Errorf("--gpus is required: a number, or auto")
+		return wire.Change{}, fmt.Errorf("--gpus is required: a number, or auto")
 	}
 	if size == "auto" {
-		return control.Change{Order: control.Unpin}, nil
+		return wire.Change{Order: wire.Unpin}, nil
 	}
 	n, err := strconv.Atoi(size)
 	if err != nil {
-		return control.Change{}, fmt.Errorf("invalid --gpus %q: want a number, or auto", size)
+		return wire.Change{}, fmt.Errorf("invalid --gpus %q: want a number, or auto", size)
 	}
-	change := control.Change{Order: control.Pin, GPUs: n}
+	change := wire.Change{Order: wire.Pin, GPUs: n}
 	return change, change.Validate()
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/checkpoint/python"
 	"github.com/sluice-hpc/sluice/checkpoint/runner"
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 )
 
 func init() {
@@ -73,7 +74,7 @@ present allocation, with all of the job's GPUs there.`,
 			c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
 			c.Host, _ = os.Hostname() // only shown to people
 			c.Sluice, _ = os.Executable()
-			c.Gauge = beside("sluice-nvml")
+			c.Gauge = companion("sluice-nvml")
 			c.Python = pythonLibrary(c.Script)
 			return exitAs(runner.Run(c))
 		},
@@ -125,7 +126,7 @@ func exitAs(code int) error {
 	if code == 0 {
 		return nil
 	}
-	return exitCode(code)
+	return terminal.ExitCode(code)
 }
 
 // pythonLibrary returns the folder from which a program imports sluice:

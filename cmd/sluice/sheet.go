@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 )
 
 // sheet is a list of named facts, aligned: what show and explain print.
@@ -38,7 +40,7 @@ func (s *sheet) write(w io.Writer) error {
 			if i > 0 {
 				name = ""
 			}
-			fmt.Fprintf(&b, "%-*s  %s\n", width, name, escape(text))
+			fmt.Fprintf(&b, "%-*s  %s\n", width, name, terminal.Escape(text))
 		}
 	}
 	_, err := io.WriteString(w, b.String())

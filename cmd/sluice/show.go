@@ -8,8 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 func newShowCommand() *cobra.Command {
@@ -47,9 +48,9 @@ func newShowCommand() *cobra.Command {
 	return c
 }
 
-func printJob(w io.Writer, j control.Job, at time.Time, asJSON, gap bool) error {
+func printJob(w io.Writer, j wire.Job, at time.Time, asJSON, gap bool) error {
 	if asJSON {
-		return writeJSON(w, j)
+		return terminal.WriteJSON(w, j)
 	}
 	if gap {
 		fmt.Fprintln(w)
@@ -84,14 +85,14 @@ func printJob(w io.Writer, j control.Job, at time.Time, asJSON, gap bool) error 
 }
 
 // lastWords says why a job died and what it printed last.
-func lastWords(w *control.LastWords) string {
+func lastWords(w *wire.LastWords) string {
 	if w == nil {
 		return ""
 	}
 	return strings.Join(append([]string{w.Why}, w.Lines...), "\n")
 }
 
-func stateLine(j control.Job) string {
+func stateLine(j wire.Job) string {
 	s := j.State
 	if j.SlurmReason != "" && j.SlurmReason != "None" {
 		s += " (" + j.SlurmReason + ")"
@@ -99,7 +100,7 @@ func stateLine(j control.Job) string {
 	return s
 }
 
-func gpuLine(j control.Job) string {
+func gpuLine(j wire.Job) string {
 	s := fmt.Sprintf("%d on %s", j.GPUs, j.Place)
 	if j.GPUs == 0 {
 		s = "none"
@@ -114,7 +115,7 @@ func gpuLine(j control.Job) string {
 	return s
 }
 
-func moveLine(j control.Job, at time.Time) string {
+func moveLine(j wire.Job, at time.Time) string {
 	if j.Move == nil {
 		return ""
 	}
@@ -122,13 +123,13 @@ func moveLine(j control.Job, at time.Time) string {
 	if to := j.Move.Target.String(); to != "" {
 		what += " to " + to
 	}
-	return fmt.Sprintf("%s: %s (R%d, for %s)", what, j.Move.Doing, j.Move.Step, clock(at.Sub(j.Move.Since)))
+	return fmt.Sprintf("%s: %s (R%d, for %s)", what, j.Move.Doing, j.Move.Step, terminal.Clock(at.Sub(j.Move.Since)))
 }
 
-func orderLine(j control.Job) string {
+func orderLine(j wire.Job) string {
 	var orders []string
 	if j.Pinned > 0 {
-		orders = append(orders, fmt.Sprintf("pinned to %s ('sluice resize %d --gpus auto' undoes it)", plural(j.Pinned, "GPU"), j.JobID))
+		orders = append(orders, fmt.Sprintf("pinned to %s ('sluice resize %d --gpus auto' undoes it)", terminal.Plural(j.Pinned, "GPU"), j.JobID))
 	}
 	if j.OnHold {
 		orders = append(orders, fmt.Sprintf("held ('sluice release %d' undoes it)", j.JobID))
@@ -136,37 +137,37 @@ func orderLine(j control.Job) string {
 	return strings.Join(orders, "\n")
 }
 
-func workLine(j control.Job, at time.Time) string {
+func workLine(j wire.Job, at time.Time) string {
 	s := fmt.Sprintf("%s %ss", amount(j.Done), j.Unit)
 	if j.Total > 0 {
 		s = fmt.Sprintf("%s of %s %ss (%.0f%%)", amount(j.Done), amount(j.Total), j.Unit, 100*j.Done/j.Total)
 	}
 	if !j.ETA.IsZero() {
-		s += fmt.Sprintf(", to end in %s", clock(j.ETA.Sub(at)))
+		s += fmt.Sprintf(", to end in %s", terminal.Clock(j.ETA.Sub(at)))
 	}
 	return s
 }
 
-func speedLine(j control.Job) string {
+func speedLine(j wire.Job) string {
 	if j.Seconds <= 0 {
 		return ""
 	}
 	return fmt.Sprintf("%s s per %s (%s)", figure(j.Seconds), j.Unit, j.Source)
 }
 
-func priceLine(p control.Price) string {
+func priceLine(p wire.Price) string {
 	if p.Total <= 0 {
 		return ""
 	}
 	source := "assumed"
 	if p.Measured > 0 {
-		source = "measured on " + plural(p.Measured, "move")
+		source = "measured on " + terminal.Plural(p.Measured, "move")
 	}
 	return fmt.Sprintf("%ss: save %s, drain %s, start %s, load %s (%s)",
 		figure(p.Total), figure(p.Save), figure(p.Drain), figure(p.Start), figure(p.Load), source)
 }
 
-func checkpointLine(j control.Job) string {
+func checkpointLine(j wire.Job) string {
 	var parts []string
 	if j.Checkpoint != "" {
 		parts = append(parts, "last saved on request "+j.Checkpoint)
@@ -177,25 +178,25 @@ func checkpointLine(j control.Job) string {
 	return strings.Join(parts, ", ")
 }
 
-func heartbeatLine(j control.Job, at time.Time) string {
+func heartbeatLine(j wire.Job, at time.Time) string {
 	if j.Ended || j.GPUs == 0 {
 		return ""
 	}
 	s := ago(j.Heartbeat, at)
 	switch {
 	case j.Deaf > 0:
-		s += fmt.Sprintf("; %s in a row without an answer", plural(j.Deaf, "request"))
+		s += fmt.Sprintf("; %s in a row without an answer", terminal.Plural(j.Deaf, "request"))
 	case !j.Speaks:
 		s += "; no checkpoint seen yet"
 	}
 	return s
 }
 
-func runLine(j control.Job, at time.Time) string {
+func runLine(j wire.Job, at time.Time) string {
 	if j.Ended || j.Started.IsZero() {
 		return ""
 	}
-	s := fmt.Sprintf("since %s (%s)", when(j.Started), clock(at.Sub(j.Started)))
+	s := fmt.Sprintf("since %s (%s)", when(j.Started), terminal.Clock(at.Sub(j.Started)))
 	if j.TimeLeft > 0 {
 		s += fmt.Sprintf(", time limit in %s", span(j.TimeLeft))
 	}

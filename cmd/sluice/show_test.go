@@ -6,19 +6,19 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 // TestLastWordsAreShown by show and explain, each line harmless.
 func TestLastWordsAreShown(t *testing.T) {
-	j := control.Job{JobID: 7, Ended: true, State: "FAILED", LastWords: &control.LastWords{
+	j := wire.Job{JobID: 7, Ended: true, State: "FAILED", LastWords: &wire.LastWords{
 		Why: "exit code 1; rank 3 on node gpu2 failed first", Lines: []string{"epoch 1", "ValueError: \x1b[31mno"}}}
 	const want = "exit code 1; rank 3 on node gpu2 failed first\n epoch 1\n ValueError: \\x1b[31mno\n"
 	var shown, explained bytes.Buffer
 	if err := printJob(&shown, j, time.Unix(1e9, 0), false, false); err != nil {
 		t.Fatal(err)
 	}
-	if err := explain(&explained, control.Explanation{Job: j}); err != nil {
+	if err := explain(&explained, wire.Explanation{Job: j}); err != nil {
 		t.Fatal(err)
 	}
 	for name, out := range map[string]string{"show": shown.String(), "explain": explained.String()} {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/etc"
 	"github.com/sluice-hpc/sluice/slurm/command"
 )
@@ -39,7 +40,7 @@ func tellRival(cmd *cobra.Command) {
 		return
 	}
 	if own, cluster := etc.Rivals(); cluster != "" {
-		fmt.Fprintln(cmd.ErrOrStderr(), "sluice:", escape(rivalNote(own, cluster)))
+		fmt.Fprintln(cmd.ErrOrStderr(), "sluice:", terminal.Escape(rivalNote(own, cluster)))
 	}
 }
 

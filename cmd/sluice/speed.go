@@ -10,7 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/cmd/terminal"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 )
 
@@ -66,7 +67,7 @@ func (o *speedOptions) run(cmd *cobra.Command, model string) error {
 		}
 	}
 	if o.json {
-		return writeJSON(cmd.OutOrStdout(), s)
+		return terminal.WriteJSON(cmd.OutOrStdout(), s)
 	}
 	whose := "your"
 	switch {
@@ -95,14 +96,14 @@ func numberOf(name string) (*uint32, error) {
 	return &uid, nil
 }
 
-func writeSpeeds(w io.Writer, s control.Speeds, whose string) error {
+func writeSpeeds(w io.Writer, s wire.Speeds, whose string) error {
 	var facts sheet
-	facts.put("Model", "%s, of %s jobs: %s of %ss in %s", s.Model, whose, plural(s.Samples, "sample"), s.Unit, plural(s.Shapes, "shape"))
+	facts.put("Model", "%s, of %s jobs: %s of %ss in %s", s.Model, whose, terminal.Plural(s.Samples, "sample"), s.Unit, terminal.Plural(s.Shapes, "shape"))
 	facts.put("Expected", "%s", believedLines(s))
 	if err := facts.write(w); err != nil {
 		return err
 	}
-	var tables []*table
+	var tables []*terminal.Table
 	if len(s.Forms) > 0 {
 		tables = append(tables, formTable(s))
 	}
@@ -112,7 +113,7 @@ func writeSpeeds(w io.Writer, s control.Speeds, whose string) error {
 	}
 	for _, t := range tables {
 		fmt.Fprintln(w)
-		if err := t.write(w); err != nil {
+		if err := t.Write(w); err != nil {
 			return err
 		}
 	}
@@ -120,17 +121,17 @@ func writeSpeeds(w io.Writer, s control.Speeds, whose string) error {
 }
 
 // believedLines says who answers for shapes nobody tried, and why.
-func believedLines(s control.Speeds) string {
+func believedLines(s wire.Speeds) string {
 	if len(s.Forms) == 0 {
-		return fmt.Sprintf("by the curve: others are held against it from %s on", plural(s.Enough, "shape"))
+		return fmt.Sprintf("by the curve: others are held against it from %s on", terminal.Plural(s.Enough, "shape"))
 	}
-	within := believedWhere(s.Forms, func(f control.SpeedForm) (*float64, bool) { return f.Within, f.UsedWithin })
-	beyond := believedWhere(s.Forms, func(f control.SpeedForm) (*float64, bool) { return f.Beyond, f.UsedBeyond })
+	within := believedWhere(s.Forms, func(f wire.SpeedForm) (*float64, bool) { return f.Within, f.UsedWithin })
+	beyond := believedWhere(s.Forms, func(f wire.SpeedForm) (*float64, bool) { return f.Beyond, f.UsedBeyond })
 	return "between sizes measured " + within + "\nbeyond them " + beyond
 }
 
-func believedWhere(forms []control.SpeedForm, of func(control.SpeedForm) (*float64, bool)) string {
-	i := slices.IndexFunc(forms, func(f control.SpeedForm) bool { _, used := of(f); return used })
+func believedWhere(forms []wire.SpeedForm, of func(wire.SpeedForm) (*float64, bool)) string {
+	i := slices.IndexFunc(forms, func(f wire.SpeedForm) bool { _, used := of(f); return used })
 	if i < 0 {
 		return "by the " + forms[0].Name
 	}
@@ -153,22 +154,22 @@ func offBy(share *float64) string {
 }
 
 // formTable lists the forms with what they were off by; ">" marks what is believed.
-func formTable(s control.Speeds) *table {
-	t := &table{columns: []column{{"FORM", false, 0}, {"OFF BETWEEN", true, 0}, {"", false, 0}, {"OFF BEYOND", true, 0}, {"", false, 0}}}
+func formTable(s wire.Speeds) *terminal.Table {
+	t := &terminal.Table{Columns: []terminal.Column{terminal.Left("FORM"), terminal.Right("OFF BETWEEN"), terminal.Left(""), terminal.Right("OFF BEYOND"), terminal.Left("")}}
 	mark := map[bool]string{true: "<"}
 	for _, f := range s.Forms {
-		t.add(f.Name, offBy(f.Within), mark[f.UsedWithin], offBy(f.Beyond), mark[f.UsedBeyond])
+		t.Add(f.Name, offBy(f.Within), mark[f.UsedWithin], offBy(f.Beyond), mark[f.UsedBeyond])
 	}
 	return t
 }
 
 // shapeTable lists shapes with what each form says of them.
-func shapeTable(s control.Speeds, shapes []control.SpeedShape, last string) *table {
-	t := &table{columns: []column{{"GPUS", true, 0}, {"NODES", true, 0}, {"SPLIT", false, 0}, {"TYPE", false, 0}, {"BESIDE", true, 0}, {"SPEED", true, 0}}}
+func shapeTable(s wire.Speeds, shapes []wire.SpeedShape, last string) *terminal.Table {
+	t := &terminal.Table{Columns: []terminal.Column{terminal.Right("GPUS"), terminal.Right("NODES"), terminal.Left("SPLIT"), terminal.Left("TYPE"), terminal.Right("BESIDE"), terminal.Right("SPEED")}}
 	for _, f := range s.Forms {
-		t.columns = append(t.columns, column{strings.ToUpper(f.Name), true, 0})
+		t.Columns = append(t.Columns, terminal.Right(strings.ToUpper(f.Name)))
 	}
-	t.columns = append(t.columns, column{last, last == "SAMPLES", 0})
+	t.Columns = append(t.Columns, terminal.Column{Head: last, Right: last == "SAMPLES"})
 	unit := map[string]string{"step": "st"}[s.Unit]
 	if unit == "" {
 		unit = "ep"
@@ -187,7 +188,7 @@ func shapeTable(s control.Speeds, shapes []control.SpeedShape, last string) *tab
 		} else {
 			cells = append(cells, sh.By)
 		}
-		t.add(cells...)
+		t.Add(cells...)
 	}
 	return t
 }
@@ -213,12 +214,12 @@ func orDash(s string) string {
 
 // drawnSpeeds is what sluice-plot draws: the shapes measured, and what each form says of
 // every size on the fewest nodes it is shown on.
-func drawnSpeeds(s control.Speeds) speed.Profile {
+func drawnSpeeds(s wire.Speeds) speed.Profile {
 	out := speed.Profile{Version: speed.ProfileVersion, Model: s.Model, Of: s.Unit}
 	for _, m := range s.Measured {
 		out.Points = append(out.Points, speed.Point{GPUs: m.GPUs, Nodes: m.Nodes, Seconds: m.Seconds, Steps: float64(m.Samples)})
 	}
-	fewest := map[int]control.SpeedShape{}
+	fewest := map[int]wire.SpeedShape{}
 	for _, sh := range slices.Concat(s.Measured, s.Predicted) {
 		if had, known := fewest[sh.GPUs]; !known || sh.Nodes < had.Nodes {
 			fewest[sh.GPUs] = sh

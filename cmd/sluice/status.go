@@ -9,7 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/cmd/terminal"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 func newStatusCommand() *cobra.Command {
@@ -31,13 +32,13 @@ none answers, or when it cannot see Slurm or direct jobs.`,
 				return err
 			}
 			if asJSON {
-				err = writeJSON(cmd.OutOrStdout(), s)
+				err = terminal.WriteJSON(cmd.OutOrStdout(), s)
 			} else {
 				report, _ := client.Report(cmd.Context()) // none yet: it says so
 				err = printDaemon(cmd.OutOrStdout(), client.Where(), s, report, time.Now())
 			}
 			if err == nil && (s.Blind != "" || len(s.Troubles) > 0 || len(hangs(s)) > 0) {
-				return exitCode(1)
+				return terminal.ExitCode(1)
 			}
 			return err
 		},
@@ -47,7 +48,7 @@ none answers, or when it cannot see Slurm or direct jobs.`,
 }
 
 // printDaemon prints one fact a line.
-func printDaemon(w io.Writer, where string, s control.Status, r control.Report, now time.Time) error {
+func printDaemon(w io.Writer, where string, s wire.Status, r wire.Report, now time.Time) error {
 	whose := "for the whole cluster"
 	if s.Mode == "user" {
 		whose = "for the jobs of this account only"
@@ -57,7 +58,7 @@ func printDaemon(w io.Writer, where string, s control.Status, r control.Report, 
 		{"ACCOUNT", fmt.Sprintf("%s, %s", s.User, whose)},
 	}
 	if !s.Started.IsZero() {
-		lines = append(lines, [2]string{"SINCE", fmt.Sprintf("%s (%s)", when(s.Started), clock(now.Sub(s.Started)))})
+		lines = append(lines, [2]string{"SINCE", fmt.Sprintf("%s (%s)", when(s.Started), terminal.Clock(now.Sub(s.Started)))})
 	}
 	if s.Cycled.IsZero() {
 		lines = append(lines, [2]string{"SLURM", "not looked at yet"})
@@ -81,26 +82,26 @@ func printDaemon(w io.Writer, where string, s control.Status, r control.Report, 
 	}
 	var b strings.Builder
 	for _, l := range lines {
-		fmt.Fprintf(&b, "%-8s %s\n", l[0], escape(l[1]))
+		fmt.Fprintf(&b, "%-8s %s\n", l[0], terminal.Escape(l[1]))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
 // hangs says which file systems do not answer the daemon.
-func hangs(s control.Status) (said []string) {
+func hangs(s wire.Status) (said []string) {
 	if s.Overdue > 0 {
 		said = append(said, fmt.Sprintf("nothing is decided: a cycle is %s late, most likely because the disk of sluiced's store hangs; jobs run on at their size", span(s.Overdue)))
 	}
 	if s.Unread > 0 {
 		said = append(said, fmt.Sprintf("the folders of %s have not answered, the first since %s: perhaps their file system hangs; these jobs keep their size, all others are decided about",
-			plural(s.Unread, "job"), when(s.UnreadSince)))
+			terminal.Plural(s.Unread, "job"), when(s.UnreadSince)))
 	}
 	return said
 }
 
 // nodesSeen says which nodes the GPUs are on: "3 nodes in gpu, lab (1 not usable) with ".
-func nodesSeen(r control.Report) string {
+func nodesSeen(r wire.Report) string {
 	if len(r.Nodes) == 0 {
 		return ""
 	}

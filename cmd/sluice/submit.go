@@ -19,8 +19,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/etc"
 	"github.com/sluice-hpc/sluice/sbatch"
 	"github.com/sluice-hpc/sluice/slurm"
@@ -42,22 +43,22 @@ func newSubmitCommand() *cobra.Command {
 			defer stop()
 			s := submission{in: os.Stdin, out: cmd.OutOrStdout(), errs: cmd.ErrOrStderr(), environ: os.Environ()}
 			err := s.submit(ctx, cmd, args)
-			var code exitCode
+			var code terminal.ExitCode
 			if err == nil || errors.As(err, &code) {
 				return err
 			}
-			complain(s.errs, err)
+			terminal.Complain(s.errs, err)
 			return errorExit(s.environ)
 		},
 	}
 }
 
 // errorExit is sbatch's exit code for errors: 1, or what SLURM_EXIT_ERROR says.
-func errorExit(environ []string) exitCode {
+func errorExit(environ []string) terminal.ExitCode {
 	for _, entry := range environ {
 		if value, ok := strings.CutPrefix(entry, "SLURM_EXIT_ERROR="); ok {
 			if n, err := strconv.Atoi(value); err == nil && n > 0 && n < 256 {
-				return exitCode(n)
+				return terminal.ExitCode(n)
 			}
 		}
 	}
@@ -104,10 +105,10 @@ func (s *submission) submit(ctx context.Context, cmd *cobra.Command, args []stri
 		return err
 	}
 	made, err := s.perform(ctx, line.User)
-	var code exitCode
+	var code terminal.ExitCode
 	if errors.As(err, &code) { // sbatch has said why; perhaps it is this
 		for _, text := range line.Misspelt() {
-			warn(s.errs, text)
+			terminal.Warn(s.errs, text)
 		}
 	}
 	if err != nil || len(made) == 0 {
@@ -154,7 +155,7 @@ func (s *submission) understand(line sbatch.CommandLine) error {
 		return err
 	}
 	for _, text := range request.Warnings {
-		warn(s.errs, text)
+		terminal.Warn(s.errs, text)
 	}
 	s.request = request
 	return s.request.Date(time.Now())
@@ -221,12 +222,12 @@ func (s *submission) create(ctx context.Context, user bool) (slurm.JobID, error)
 	go func() { kept <- folder.keep() }()
 	answer := call.run(ctx)
 	if err := <-kept; err != nil {
-		warn(s.errs, "the job's script may not survive a crash: "+err.Error())
+		terminal.Warn(s.errs, "the job's script may not survive a crash: "+err.Error())
 	}
 	switch answer.fate {
 	case refused:
 		if err := folder.remove(); err != nil {
-			warn(s.errs, "the job's folder stays behind: "+err.Error())
+			terminal.Warn(s.errs, "the job's folder stays behind: "+err.Error())
 		}
 		return 0, answer.error()
 	case unknown:
@@ -237,7 +238,7 @@ func (s *submission) create(ctx context.Context, user bool) (slurm.JobID, error)
 	}
 	id, ok := jobID(answer.out)
 	if !ok {
-		warn(s.errs, "sbatch took the job but did not say its number; look for it with: "+s.look())
+		terminal.Warn(s.errs, "sbatch took the job but did not say its number; look for it with: "+s.look())
 	}
 	return id, nil
 }
@@ -274,12 +275,12 @@ func (s *submission) test(ctx context.Context) error {
 // wake tells sluiced to look now rather than at its next round. It must never
 // hold the user up: the job is submitted. It reports whether sluiced heard.
 func (s *submission) wake(id slurm.JobID) bool {
-	err := error(control.ErrNoDaemon)
+	err := error(wire.ErrNoDaemon)
 	if askable(s.site) {
 		err = s.event(id)
 	}
-	if errors.Is(err, control.ErrNoDaemon) {
-		warn(s.errs, fmt.Sprintf("sluiced is not running: job %d is held until it is (%s)", id, howToStart(s.site)))
+	if errors.Is(err, wire.ErrNoDaemon) {
+		terminal.Warn(s.errs, fmt.Sprintf("sluiced is not running: job %d is held until it is (%s)", id, howToStart(s.site)))
 	}
 	return err == nil
 }

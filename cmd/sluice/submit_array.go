@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/sbatch"
 	"github.com/sluice-hpc/sluice/slurm"
@@ -64,7 +65,7 @@ func (s *submission) createArray(ctx context.Context, user bool) ([]handedIn, er
 	case s.request.Parsable:
 		fmt.Fprintln(s.out, joined(ids(made), ":"))
 	default:
-		fmt.Fprintf(s.out, "Submitted array of %s %s\n", plural(len(made), "job"), ranges(ids(made)))
+		fmt.Fprintf(s.out, "Submitted array of %s %s\n", terminal.Plural(len(made), "job"), ranges(ids(made)))
 	}
 	return made, nil
 }
@@ -83,7 +84,7 @@ func (s *submission) complete(ctx context.Context, id slurm.JobID, first sbatch.
 		}
 	}
 	if err != nil {
-		warn(s.errs, fmt.Sprintf("the array starts once sluiced has seen all its tasks: %v", err))
+		terminal.Warn(s.errs, fmt.Sprintf("the array starts once sluiced has seen all its tasks: %v", err))
 	}
 }
 
@@ -123,17 +124,17 @@ func (s *submission) takeBack(ctx context.Context, made []handedIn, index int, w
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), undoLimit)
 	defer stop()
 	left, failed := s.cancelAll(ctx, made)
-	text := fmt.Sprintf("the %s of the array submitted before task %d (%s)", plural(len(made), "job"), index, ranges(ids(made)))
+	text := fmt.Sprintf("the %s of the array submitted before task %d (%s)", terminal.Plural(len(made), "job"), index, ranges(ids(made)))
 	if len(left) == 0 {
 		text += " were cancelled"
 	} else {
 		text += fmt.Sprintf(" should be cancelled, and %s could not (%v); type: scancel %s", ranges(left), failed, joined(left, " "))
 	}
-	var code exitCode
+	var code terminal.ExitCode
 	if !errors.As(why, &code) {
 		return fmt.Errorf("%w; %s", why, text)
 	}
-	complain(s.errs, errors.New(text)) // sbatch has said why
+	terminal.Complain(s.errs, errors.New(text)) // sbatch has said why
 	return why
 }
 
@@ -202,7 +203,7 @@ func (s *submission) depend(ctx context.Context) error {
 	case err != nil && !strings.Contains(s.request.Dependency, "_"):
 		return nil // it is for sbatch to fail
 	case err != nil:
-		return fmt.Errorf("what --dependency=%s names: %w", escape(s.request.Dependency), err)
+		return fmt.Errorf("what --dependency=%s names: %w", terminal.Escape(s.request.Dependency), err)
 	}
 	known := tagged(jobs)
 	request, whole := s.request.Depend(func(array elastic.JobID) map[int]elastic.JobID {
@@ -216,7 +217,7 @@ func (s *submission) depend(ctx context.Context) error {
 	})
 	s.request = request
 	for _, id := range whole {
-		warn(s.errs, fmt.Sprintf("--dependency: %d is the first job of array %d and no other; for all its tasks write %d_*", id, id, id))
+		terminal.Warn(s.errs, fmt.Sprintf("--dependency: %d is the first job of array %d and no other; for all its tasks write %d_*", id, id, id))
 	}
 	return nil
 }

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/control"
-	"github.com/sluice-hpc/sluice/elastic/policy"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
@@ -34,41 +34,36 @@ func (s *submission) foretell(ctx context.Context, id slurm.JobID) {
 		case <-time.After(foreseen): // not known yet
 		}
 	}
-	warn(s.errs, fmt.Sprintf("job %d: no word on its deadline yet; see 'sluice explain %d'", id, id))
+	terminal.Warn(s.errs, fmt.Sprintf("job %d: no word on its deadline yet; see 'sluice explain %d'", id, id))
 }
 
 // foretold is the word on a deadline and what to do about it.
-func foretold(e control.Explanation) string {
-	line := deadlineLine(e.Job, e.Policy)
-	if promises(e.Policy) && !e.Job.Promised && !e.Job.Soft && !e.Job.Ends.IsZero() {
+func foretold(e wire.Explanation) string {
+	line := deadlineLine(e)
+	if e.Promises && !e.Job.Promised && !e.Job.Soft && !e.Job.Ends.IsZero() {
 		line += fmt.Sprintf("; it waits until it can be met. 'sluice cancel %d' takes it back, and with --deadline-mode=soft it would run as well as it can", e.Job.JobID)
 	}
 	return line
 }
 
-// promises reports whether the policy promises jobs their deadlines.
-func promises(name string) bool {
-	p, err := policy.ByName(name)
-	return err == nil && p.Dates
-}
-
 // deadlineLine is a job's deadline and what is foreseen of it; "" when it has none.
-func deadlineLine(j control.Job, decider string) string {
+func deadlineLine(e wire.Explanation) string {
+	j := e.Job
 	if j.Deadline.IsZero() {
 		return ""
 	}
 	line := "deadline " + when(j.Deadline)
 	switch {
 	case j.Ended && !j.EndedAt.IsZero() && !j.EndedAt.After(j.Deadline):
-		return line + fmt.Sprintf(": it ended %s before", clock(j.Deadline.Sub(j.EndedAt)))
+		return line + fmt.Sprintf(": it ended %s before", terminal.Clock(j.Deadline.Sub(j.EndedAt)))
 	case j.Ended:
-		return line + fmt.Sprintf(": it ended %s after", clock(j.EndedAt.Sub(j.Deadline)))
-	case !promises(decider):
-		return line + fmt.Sprintf(": the site's policy, %s, promises no deadlines", decider)
+		return line + fmt.Sprintf(": it ended %s after", terminal.Clock(j.EndedAt.Sub(j.Deadline)))
+	case !e.Promises:
+		return line + fmt.Sprintf(": the site's policy, %s, promises no deadlines", e.Policy)
 	case j.Promised && j.Ends.IsZero(): // it is between two sizes
 		return line + ", promised"
 	case j.Promised:
-		return line + fmt.Sprintf(", promised: it ends by %s, %s before", when(j.Ends), clock(j.Deadline.Sub(j.Ends)))
+		return line + fmt.Sprintf(", promised: it ends by %s, %s before", when(j.Ends), terminal.Clock(j.Deadline.Sub(j.Ends)))
 	}
 	switch elastic.Due(j.Due) {
 	case elastic.DueUnknown:

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/sbatch"
 	"github.com/sluice-hpc/sluice/slurm"
 )
@@ -82,7 +83,7 @@ func (a answer) error() error {
 	if a.code == 0 {
 		return nil
 	}
-	return exitCode(a.code)
+	return terminal.ExitCode(a.code)
 }
 
 // run runs sbatch to its end, or to the limit or the interrupt, when its whole

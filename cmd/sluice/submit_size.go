@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic"
 	planner "github.com/sluice-hpc/sluice/nodes"
 	"github.com/sluice-hpc/sluice/slurm"
@@ -143,13 +144,13 @@ func (s stock) lacks(spec elastic.Spec, at string) (said, do string) {
 	case most == 0:
 		return fmt.Sprintf("partition %s has no GPUs%s", s.partition, of), "name another partition with --partition"
 	case spec.Min <= s.all(spec):
-		return fmt.Sprintf("%s cannot be split evenly over the %s of partition %s, which has %d GPUs%s", plural(spec.Min, "GPU"),
-				plural(len(s.each), "node"), s.partition, s.all(spec), of),
+		return fmt.Sprintf("%s cannot be split evenly over the %s of partition %s, which has %d GPUs%s", terminal.Plural(spec.Min, "GPU"),
+				terminal.Plural(len(s.each), "node"), s.partition, s.all(spec), of),
 			"give --allow-uneven, or " + s.ask(at, most) + " or another size that splits"
 	case spec.Nodes == 1:
-		said = fmt.Sprintf("no node of partition %s has more than %s%s", s.partition, plural(most, "GPU"), of)
+		said = fmt.Sprintf("no node of partition %s has more than %s%s", s.partition, terminal.Plural(most, "GPU"), of)
 	default:
-		said = fmt.Sprintf("partition %s has %s%s on %s", s.partition, plural(s.all(spec), "GPU"), of, plural(len(s.each), "node"))
+		said = fmt.Sprintf("partition %s has %s%s on %s", s.partition, terminal.Plural(s.all(spec), "GPU"), of, terminal.Plural(len(s.each), "node"))
 	}
 	do = "give " + s.ask(at, most) + " or less"
 	if anywhere := spec; spec.Nodes == 1 && spec.Fixed() {

@@ -15,9 +15,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/control"
 	"github.com/sluice-hpc/sluice/elastic/control/controltest"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/etc"
 	"github.com/sluice-hpc/sluice/slurm"
 	"github.com/sluice-hpc/sluice/slurm/lab"
@@ -119,7 +120,7 @@ func TestJobID(t *testing.T) {
 }
 
 func TestErrorExit(t *testing.T) {
-	for value, want := range map[string]exitCode{"7": 7, "0": 1, "-1": 1, "x": 1, "256": 1} {
+	for value, want := range map[string]terminal.ExitCode{"7": 7, "0": 1, "-1": 1, "x": 1, "256": 1} {
 		if got := errorExit([]string{"A=1", "SLURM_EXIT_ERROR=" + value}); got != want {
 			t.Errorf("%s: got %d, want %d", value, got, want)
 		}
@@ -195,7 +196,7 @@ func TestFindScript(t *testing.T) {
 
 func TestWaiter(t *testing.T) {
 	type look struct {
-		report control.Report
+		report wire.Report
 		none   bool // no daemon
 		job    slurm.Detail
 		err    error
@@ -204,7 +205,7 @@ func TestWaiter(t *testing.T) {
 	job := func(state slurm.State, code, signal int) slurm.Detail {
 		return slurm.Detail{Job: slurm.Job{State: state, ExitCode: code, ExitSignal: signal}}
 	}
-	report := func(ended bool) control.Report { return control.Report{Jobs: []control.Job{{JobID: 5, Ended: ended}}} }
+	report := func(ended bool) wire.Report { return wire.Report{Jobs: []wire.Job{{JobID: 5, Ended: ended}}} }
 	moving := job(slurm.Preempted, 0, 0)
 	moving.Requeued = true
 	for name, tc := range map[string]struct {
@@ -218,8 +219,8 @@ func TestWaiter(t *testing.T) {
 		"never started":       {[]look{{none: true, job: job(slurm.Cancelled, 0, 0)}}, "exit code 1", 1},
 		"a move is no end":    {[]look{{none: true, job: moving}, {none: true, job: job(slurm.Completed, 0, 0)}}, "", 2},
 		"the daemon knows":    {[]look{{report: report(false)}, {report: report(false)}, {report: report(true), job: job(slurm.Completed, 0, 0)}}, "", 1},
-		"the daemon is new":   {[]look{{report: control.Report{}, job: job(slurm.Completed, 0, 0)}}, "", 1},
-		"the daemon is blind": {[]look{{report: control.Report{Blind: "x", Jobs: report(false).Jobs}, job: job(slurm.Completed, 0, 0)}}, "", 1},
+		"the daemon is new":   {[]look{{report: wire.Report{}, job: job(slurm.Completed, 0, 0)}}, "", 1},
+		"the daemon is blind": {[]look{{report: wire.Report{Blind: "x", Jobs: report(false).Jobs}, job: job(slurm.Completed, 0, 0)}}, "", 1},
 		"slurm is away":       {[]look{{none: true, err: slurm.ErrControllerDown}, {none: true, job: job(slurm.Completed, 0, 0)}}, "", 2},
 		"long forgotten":      {[]look{{none: true, err: slurm.ErrNotFound, past: slurm.Completed}}, "", 1},
 		"forgotten, failed":   {[]look{{none: true, err: slurm.ErrNotFound, past: slurm.Failed}}, "exit code 1", 1},
@@ -229,10 +230,10 @@ func TestWaiter(t *testing.T) {
 		var said []string
 		w := waiter{id: 5, period: time.Millisecond, say: func(s string) { said = append(said, s) }}
 		w.runner = func() time.Time { return time.Time{} }
-		w.daemon = func(context.Context) (control.Report, error) {
+		w.daemon = func(context.Context) (wire.Report, error) {
 			n++
 			if tc.looks[n].none {
-				return control.Report{}, control.ErrNoDaemon
+				return wire.Report{}, wire.ErrNoDaemon
 			}
 			return tc.looks[n].report, nil
 		}
@@ -268,8 +269,8 @@ func TestWaiterHearsTheRunner(t *testing.T) {
 		looks++
 		return time.Unix(int64(min(looks/20, 2)), 0) // 0, later 1, later 2
 	}
-	w.daemon = func(context.Context) (control.Report, error) {
-		return control.Report{Jobs: []control.Job{{JobID: 5}}}, nil
+	w.daemon = func(context.Context) (wire.Report, error) {
+		return wire.Report{Jobs: []wire.Job{{JobID: 5}}}, nil
 	}
 	w.slurm = func(context.Context, slurm.JobID) (slurm.Detail, error) {
 		if asked++; asked == 3*insist {
@@ -305,7 +306,7 @@ func TestWaiterIsInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	w := waiter{id: 5, period: time.Hour, say: func(string) {}}
-	if err := w.run(ctx); err != exitCode(130) {
+	if err := w.run(ctx); err != terminal.ExitCode(130) {
 		t.Errorf("interrupted: %v", err)
 	}
 }
@@ -401,7 +402,7 @@ func TestSubmitOnSlurm(t *testing.T) {
 	if want := fmt.Sprintf("%d:1:2:a b::\n", id); job.ExitCode != 3 || !strings.HasSuffix(string(said), want) {
 		t.Errorf("state %s, exit code %d, output %q", job.State, job.ExitCode, said)
 	}
-	if err := endCode(job); err != exitCode(3) {
+	if err := endCode(job); err != terminal.ExitCode(3) {
 		t.Errorf("--wait would exit with %v", err)
 	}
 }

@@ -9,7 +9,8 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/cmd/terminal"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
@@ -28,7 +29,7 @@ const (
 type waiter struct {
 	id     slurm.JobID
 	runner func() time.Time // when the script ended, as the runner says; zero while it has not
-	daemon func(context.Context) (control.Report, error)
+	daemon func(context.Context) (wire.Report, error)
 	slurm  func(context.Context, slurm.JobID) (slurm.Detail, error)
 	past   func(context.Context, slurm.JobID) (slurm.PastRun, bool) // how it ended, by Slurm's accounting
 	period time.Duration
@@ -71,7 +72,7 @@ func (s *submission) wait(ctx context.Context, made []handedIn) error {
 				says.Lock()
 				defer says.Unlock()
 				if len(made) == 1 || ctx.Err() == nil {
-					warn(s.errs, text)
+					terminal.Warn(s.errs, text)
 				}
 			},
 		}
@@ -79,7 +80,7 @@ func (s *submission) wait(ctx context.Context, made []handedIn) error {
 	}
 	all.Wait()
 	if ctx.Err() != nil && len(made) > 1 {
-		warn(s.errs, fmt.Sprintf("interrupted; jobs %s go on ('scancel %s' ends them)", ranges(ids(made)), joined(ids(made), " ")))
+		terminal.Warn(s.errs, fmt.Sprintf("interrupted; jobs %s go on ('scancel %s' ends them)", ranges(ids(made)), joined(ids(made), " ")))
 	}
 	return s.worst(ends)
 }
@@ -89,11 +90,11 @@ func (s *submission) worst(ends []error) error {
 	if len(ends) == 1 {
 		return ends[0]
 	}
-	worst := exitCode(0)
+	worst := terminal.ExitCode(0)
 	for _, err := range ends {
-		var code exitCode
+		var code terminal.ExitCode
 		if err != nil && !errors.As(err, &code) {
-			complain(s.errs, err)
+			terminal.Complain(s.errs, err)
 			code = 1
 		}
 		worst = max(worst, code)
@@ -106,16 +107,16 @@ func (s *submission) worst(ends []error) error {
 
 // sharedReport asks once for all who ask at about the same time.
 type sharedReport struct {
-	ask   func(context.Context) (control.Report, error)
+	ask   func(context.Context) (wire.Report, error)
 	fresh time.Duration
 
 	mu   sync.Mutex
 	at   time.Time
-	last control.Report
+	last wire.Report
 	err  error
 }
 
-func (r *sharedReport) report(ctx context.Context) (control.Report, error) {
+func (r *sharedReport) report(ctx context.Context) (wire.Report, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if time.Since(r.at) >= r.fresh {
@@ -156,7 +157,7 @@ func (w *waiter) run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			w.say(fmt.Sprintf("interrupted; job %d goes on ('sluice cancel %d' ends it)", w.id, w.id))
-			return exitCode(130)
+			return terminal.ExitCode(130)
 		case <-tick.C:
 		}
 		if w.heard() || n%slowly == 0 && w.worthAsking(ctx) {
@@ -223,7 +224,7 @@ func endCode(job slurm.Detail) error {
 	case job.State == slurm.Completed && job.ExitCode == 0 && job.ExitSignal == 0:
 		return nil
 	case job.ExitSignal != 0 || job.ExitCode == 0:
-		return exitCode(1)
+		return terminal.ExitCode(1)
 	}
-	return exitCode(job.ExitCode)
+	return terminal.ExitCode(job.ExitCode)
 }

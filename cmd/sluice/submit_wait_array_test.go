@@ -7,7 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/cmd/terminal"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 // TestWaitForAll: the highest exit code of an array is that of --wait, as with sbatch, and
@@ -20,8 +21,8 @@ func TestWaitForAll(t *testing.T) {
 		said string
 	}{
 		{[]error{nil, nil}, nil, ""},
-		{[]error{nil, exitCode(3), exitCode(2)}, exitCode(3), ""},
-		{[]error{forgotten, nil}, exitCode(1), "sluice: error: job 5 ended, and Slurm has already forgotten how\n"},
+		{[]error{nil, terminal.ExitCode(3), terminal.ExitCode(2)}, terminal.ExitCode(3), ""},
+		{[]error{forgotten, nil}, terminal.ExitCode(1), "sluice: error: job 5 ended, and Slurm has already forgotten how\n"},
 		{[]error{forgotten}, forgotten, ""},
 	} {
 		var errs bytes.Buffer
@@ -31,7 +32,7 @@ func TestWaitForAll(t *testing.T) {
 		}
 	}
 	asked := 0
-	r := sharedReport{fresh: time.Hour, ask: func(context.Context) (control.Report, error) { asked++; return control.Report{}, nil }}
+	r := sharedReport{fresh: time.Hour, ask: func(context.Context) (wire.Report, error) { asked++; return wire.Report{}, nil }}
 	for range 5 {
 		_, _ = r.report(t.Context())
 	}

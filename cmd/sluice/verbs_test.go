@@ -16,6 +16,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control"
 	"github.com/sluice-hpc/sluice/elastic/control/controltest"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/nodes"
 	"github.com/sluice-hpc/sluice/slurm"
 )
@@ -162,7 +163,7 @@ func changeDaemon(ts *testscript.TestScript, _ bool, args []string) {
 		case "young":
 			s.Last = nil
 		case "refuse":
-			s.Refuse = func(job elastic.JobID, _ control.Change) error {
+			s.Refuse = func(job elastic.JobID, _ wire.Change) error {
 				return &slurm.Error{Op: "scontrol update", JobID: slurm.JobID(job), Err: slurm.ErrRefused, Words: "Job is under review"}
 			}
 		default:

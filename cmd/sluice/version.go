@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 )
 
 func newVersionCommand() *cobra.Command {
@@ -18,11 +20,11 @@ func newVersionCommand() *cobra.Command {
 			if err == nil {
 				s, asked := client.Status(cmd.Context())
 				if err = asked; err == nil {
-					fmt.Fprintf(out, "sluiced %s, on %s\n", escape(s.Program), escape(client.Where()))
+					fmt.Fprintf(out, "sluiced %s, on %s\n", terminal.Escape(s.Program), terminal.Escape(client.Where()))
 					return nil
 				}
 			}
-			fmt.Fprintf(out, "sluiced: none answers: %s\n", escape(err.Error()))
+			fmt.Fprintf(out, "sluiced: none answers: %s\n", terminal.Escape(err.Error()))
 			return nil
 		},
 	}

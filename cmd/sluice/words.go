@@ -6,49 +6,17 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/cmd/terminal"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
-
-// escape shows what a terminal would act upon instead of sending it there: job
-// names and comments are other people's words.
-func escape(s string) string {
-	if strings.IndexFunc(s, unprintable) < 0 {
-		return s
-	}
-	var b strings.Builder
-	for _, r := range s {
-		if unprintable(r) {
-			b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
-		} else {
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
-}
-
-func unprintable(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }
-
-// clock writes a span as squeue does: 4:05, 1:02:03 or 2-03:04:05.
-func clock(d time.Duration) string {
-	s := int64(max(d, 0).Round(time.Second) / time.Second)
-	days, hours, minutes, seconds := s/86400, s/3600%24, s/60%60, s%60
-	switch {
-	case days > 0:
-		return fmt.Sprintf("%d-%02d:%02d:%02d", days, hours, minutes, seconds)
-	case hours > 0:
-		return fmt.Sprintf("%d:%02d:%02d", hours, minutes, seconds)
-	}
-	return fmt.Sprintf("%d:%02d", minutes, seconds)
-}
 
 // span is clock for seconds on the wire, "-" when there are none.
 func span(seconds float64) string {
 	if seconds <= 0 {
 		return "-"
 	}
-	return clock(asDuration(seconds))
+	return terminal.Clock(asDuration(seconds))
 }
 
 // asDuration holds what a duration can.
@@ -69,7 +37,7 @@ func ago(t, now time.Time) string {
 	if t.IsZero() {
 		return "never"
 	}
-	return clock(now.Sub(t)) + " ago"
+	return terminal.Clock(now.Sub(t)) + " ago"
 }
 
 // figure writes a number with three significant digits and no more.
@@ -92,7 +60,7 @@ func amount(f float64) string {
 }
 
 // unit is the short name of what a job counts in.
-func unit(j control.Job) string {
+func unit(j wire.Job) string {
 	if j.Unit == "step" {
 		return "st"
 	}
@@ -100,7 +68,7 @@ func unit(j control.Job) string {
 }
 
 // work writes done and total, "3.5/10"; steps say so, "120500/200000st".
-func work(j control.Job) string {
+func work(j wire.Job) string {
 	s := amount(j.Done)
 	if j.Total > 0 {
 		s += "/" + amount(j.Total)
@@ -124,7 +92,7 @@ func pace(seconds float64, source, unit string) string {
 }
 
 // sizes writes what a job accepts: 1-8, 4, 2,4,8 or 2-8/2.
-func sizes(j control.Job) string {
+func sizes(j wire.Job) string {
 	switch {
 	case len(j.Sizes) > 0:
 		return strings.Trim(strings.ReplaceAll(fmt.Sprint(j.Sizes), " ", ","), "[]")
@@ -139,7 +107,7 @@ func sizes(j control.Job) string {
 }
 
 // gpus writes now and accepted, 2/1-8, on the way elsewhere 2>4/1-8, pinned 2/=2.
-func gpus(j control.Job) string {
+func gpus(j wire.Job) string {
 	now := strconv.Itoa(j.GPUs)
 	if j.Move != nil && j.Move.Target.GPUs() != j.GPUs {
 		now += ">" + strconv.Itoa(j.Move.Target.GPUs())
@@ -148,12 +116,4 @@ func gpus(j control.Job) string {
 		return now + "/=" + strconv.Itoa(j.Pinned)
 	}
 	return now + "/" + sizes(j)
-}
-
-// plural writes "1 GPU" and "2 GPUs".
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

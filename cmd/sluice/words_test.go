@@ -9,8 +9,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/cmd/terminal"
 	"github.com/sluice-hpc/sluice/elastic/control/controltest"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 func TestClock(t *testing.T) {
@@ -18,7 +19,7 @@ func TestClock(t *testing.T) {
 		-time.Second: "0:00", 0: "0:00", 499 * time.Millisecond: "0:00", 65 * time.Second: "1:05",
 		time.Hour: "1:00:00", 26*time.Hour + 3*time.Minute: "1-02:03:00", 100 * 24 * time.Hour: "100-00:00:00",
 	} {
-		if got := clock(d); got != want {
+		if got := terminal.Clock(d); got != want {
 			t.Errorf("%v: %s, want %s", d, got, want)
 		}
 	}
@@ -41,7 +42,7 @@ func TestFigure(t *testing.T) {
 }
 
 func TestSizes(t *testing.T) {
-	for want, j := range map[string]control.Job{
+	for want, j := range map[string]wire.Job{
 		"1-8": {Min: 1, Max: 8}, "4": {Min: 4, Max: 4}, "2-": {Min: 2}, "2-8/2": {Min: 2, Max: 8, Step: 2}, "1,2,4": {Sizes: []int{1, 2, 4}, Min: 1, Max: 4},
 	} {
 		if got := sizes(j); got != want {
@@ -54,22 +55,22 @@ func TestSizes(t *testing.T) {
 func TestEscape(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := rapid.OneOf(rapid.String(), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) })).Draw(t, "s")
-		for _, r := range escape(s) {
+		for _, r := range terminal.Escape(s) {
 			if !unicode.IsPrint(r) || r == unicode.ReplacementChar {
-				t.Fatalf("%q leaves %q", s, escape(s))
+				t.Fatalf("%q leaves %q", s, terminal.Escape(s))
 			}
 		}
 	})
-	if got := escape("plain näme"); got != "plain näme" {
+	if got := terminal.Escape("plain näme"); got != "plain näme" {
 		t.Errorf("%q", got)
 	}
 }
 
 func TestTableFitsTheTerminal(t *testing.T) {
-	tab := table{room: 20, columns: []column{{"A", false, 0}, {"B", false, 0}}}
-	tab.add("short", "words that run on and on and on")
+	tab := terminal.Table{Room: 20, Columns: []terminal.Column{terminal.Left("A"), terminal.Left("B")}}
+	tab.Add("short", "words that run on and on and on")
 	var out bytes.Buffer
-	if err := tab.write(&out); err != nil {
+	if err := tab.Write(&out); err != nil {
 		t.Fatal(err)
 	}
 	if want := "A      B\nshort  words that r+\n"; out.String() != want {
@@ -78,7 +79,7 @@ func TestTableFitsTheTerminal(t *testing.T) {
 }
 
 func TestSizeOrder(t *testing.T) {
-	for size, want := range map[string]control.Change{"4": {Order: control.Pin, GPUs: 4}, "auto": {Order: control.Unpin}} {
+	for size, want := range map[string]wire.Change{"4": {Order: wire.Pin, GPUs: 4}, "auto": {Order: wire.Unpin}} {
 		if got, err := sizeOrder(size); err != nil || got != want {
 			t.Errorf("%s: %v %v", size, got, err)
 		}
@@ -96,7 +97,7 @@ func FuzzFormat(f *testing.F) {
 	f.Add("%.8i|%j")
 	f.Add("%%,%9999R%")
 	f.Add(" ,")
-	report := control.Report{At: controltest.Now, Jobs: []control.Job{{JobID: 1, Name: "a\nb"}, {JobID: 2}}}
+	report := wire.Report{At: controltest.Now, Jobs: []wire.Job{{JobID: 1, Name: "a\nb"}, {JobID: 2}}}
 	f.Fuzz(func(t *testing.T, format string) {
 		var out bytes.Buffer
 		o := queueOptions{format: format, noHeader: true}
@@ -111,33 +112,33 @@ func FuzzFormat(f *testing.F) {
 
 func TestDeadlineLine(t *testing.T) {
 	due := time.Date(2026, 11, 22, 18, 0, 0, 0, time.Local)
-	job := func(change func(*control.Job)) control.Job {
-		j := control.Job{JobID: 7, Deadline: due, Reason: "it was moved at 12:00:00"}
+	job := func(change func(*wire.Job)) wire.Job {
+		j := wire.Job{JobID: 7, Deadline: due, Reason: "it was moved at 12:00:00"}
 		change(&j)
 		return j
 	}
 	for want, c := range map[string]struct {
-		job    control.Job
+		job    wire.Job
 		policy string
 	}{
-		"": {control.Job{}, "deadline"},
-		"deadline 2026-11-22T18:00:00, promised: it ends by 2026-11-22T17:30:00, 30:00 before":          {job(func(j *control.Job) { j.Promised, j.Ends = true, due.Add(-30*time.Minute) }), "deadline"},
-		"deadline 2026-11-22T18:00:00 cannot be met: the earliest it could end is 2026-11-22T19:00:00":  {job(func(j *control.Job) { j.Due, j.Ends = "unmet", due.Add(time.Hour) }), "deadline"},
-		"deadline 2026-11-22T18:00:00: cannot be promised: its speed is not known yet":                  {job(func(j *control.Job) { j.Due = "unknown_speed" }), "deadline"},
-		"deadline 2026-11-22T18:00:00, promised":                                                        {job(func(j *control.Job) { j.Promised = true }), "deadline"},
-		"deadline 2026-11-22T18:00:00 cannot be met, and no end is in sight":                            {job(func(j *control.Job) { j.Due = "unmet" }), "deadline"},
-		"deadline 2026-11-22T18:00:00 has passed: it counts as a job without one":                       {job(func(j *control.Job) { j.Due = "passed" }), "lookahead"},
-		"deadline 2026-11-22T18:00:00: not promised; it is judged when the job can be started or moved": {job(func(*control.Job) {}), "deadline"},
-		"deadline 2026-11-22T18:00:00: the site's policy, knapsack, promises no deadlines":              {job(func(*control.Job) {}), "knapsack"},
-		"deadline 2026-11-22T18:00:00: it ended 1:00 before":                                            {job(func(j *control.Job) { j.Ended, j.EndedAt = true, due.Add(-time.Minute) }), "lookahead"},
-		"deadline 2026-11-22T18:00:00: it ended 1:00 after":                                             {job(func(j *control.Job) { j.Ended, j.EndedAt = true, due.Add(time.Minute) }), "deadline"},
+		"": {wire.Job{}, "deadline"},
+		"deadline 2026-11-22T18:00:00, promised: it ends by 2026-11-22T17:30:00, 30:00 before":          {job(func(j *wire.Job) { j.Promised, j.Ends = true, due.Add(-30*time.Minute) }), "deadline"},
+		"deadline 2026-11-22T18:00:00 cannot be met: the earliest it could end is 2026-11-22T19:00:00":  {job(func(j *wire.Job) { j.Due, j.Ends = "unmet", due.Add(time.Hour) }), "deadline"},
+		"deadline 2026-11-22T18:00:00: cannot be promised: its speed is not known yet":                  {job(func(j *wire.Job) { j.Due = "unknown_speed" }), "deadline"},
+		"deadline 2026-11-22T18:00:00, promised":                                                        {job(func(j *wire.Job) { j.Promised = true }), "deadline"},
+		"deadline 2026-11-22T18:00:00 cannot be met, and no end is in sight":                            {job(func(j *wire.Job) { j.Due = "unmet" }), "deadline"},
+		"deadline 2026-11-22T18:00:00 has passed: it counts as a job without one":                       {job(func(j *wire.Job) { j.Due = "passed" }), "lookahead"},
+		"deadline 2026-11-22T18:00:00: not promised; it is judged when the job can be started or moved": {job(func(*wire.Job) {}), "deadline"},
+		"deadline 2026-11-22T18:00:00: the site's policy, knapsack, promises no deadlines":              {job(func(*wire.Job) {}), "knapsack"},
+		"deadline 2026-11-22T18:00:00: it ended 1:00 before":                                            {job(func(j *wire.Job) { j.Ended, j.EndedAt = true, due.Add(-time.Minute) }), "lookahead"},
+		"deadline 2026-11-22T18:00:00: it ended 1:00 after":                                             {job(func(j *wire.Job) { j.Ended, j.EndedAt = true, due.Add(time.Minute) }), "deadline"},
 	} {
-		if got := deadlineLine(c.job, c.policy); got != want {
+		if got := deadlineLine(wire.Explanation{Job: c.job, Policy: c.policy, Promises: c.policy != "knapsack"}); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	hard, soft := job(func(j *control.Job) { j.Due, j.Ends = "unmet", due.Add(time.Hour) }), job(func(j *control.Job) { j.Due, j.Ends, j.Soft = "unmet", due.Add(time.Hour), true })
-	if h, s := foretold(control.Explanation{Policy: "deadline", Job: hard}), foretold(control.Explanation{Policy: "deadline", Job: soft}); !strings.Contains(h, "'sluice cancel 7'") || strings.Contains(s, "cancel") {
+	hard, soft := job(func(j *wire.Job) { j.Due, j.Ends = "unmet", due.Add(time.Hour) }), job(func(j *wire.Job) { j.Due, j.Ends, j.Soft = "unmet", due.Add(time.Hour), true })
+	if h, s := foretold(wire.Explanation{Policy: "deadline", Promises: true, Job: hard}), foretold(wire.Explanation{Policy: "deadline", Promises: true, Job: soft}); !strings.Contains(h, "'sluice cancel 7'") || strings.Contains(s, "cancel") {
 		t.Errorf("%q, %q", h, s)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/cmd/site"
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/slurm/lab"
 )
 
@@ -37,9 +37,9 @@ func TestEndedDuringAnOutage(t *testing.T) {
 	killed := submit(1, gate+"sleep 2; kill -9 $$")
 	waits := submit(12, "true")
 	for _, j := range []*job{completes, fails, cancelled, killed} {
-		j.until("to run", func(v control.Job) bool { return v.State == "RUNNING" && v.Move == nil })
+		j.until("to run", func(v wire.Job) bool { return v.State == "RUNNING" && v.Move == nil })
 	}
-	waits.until("to wait", func(v control.Job) bool { return v.State == "PENDING" })
+	waits.until("to wait", func(v wire.Job) bool { return v.State == "PENDING" })
 
 	s.Kill()
 	s.must(os.WriteFile(release, nil, 0o644))
@@ -60,7 +60,7 @@ func TestEndedDuringAnOutage(t *testing.T) {
 		{cancelled, "CANCELLED", "cancelled"},
 		{waits, "CANCELLED", "cancelled before it started"},
 	} {
-		v := c.job.until("to have ended as "+c.state, func(v control.Job) bool { return v.Ended && v.State == c.state })
+		v := c.job.until("to have ended as "+c.state, func(v wire.Job) bool { return v.Ended && v.State == c.state })
 		if !strings.HasPrefix(v.Reason, c.how) {
 			t.Errorf("job %d: %q, want %q", c.job.id, v.Reason, c.how)
 		}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 // Jobs grow onto nodes that their constraints accept and that they do not exclude, and
@@ -21,7 +21,7 @@ func TestConstraints(t *testing.T) {
 	a := s.submit("a", "", 1000, []string{"--constraint=fast"}, "--seconds", "0.4")
 	a.on(4, "gpu1", "gpu2")
 	x := s.submit("x", "", 5, []string{"--constraint=fast&slow"})
-	x.until("to be told why it waits", func(v control.Job) bool {
+	x.until("to be told why it waits", func(v wire.Job) bool {
 		return strings.Contains(v.Reason, "its constraint fast&slow leaves no node of its partition")
 	})
 	if why := s.as("", "sluice", "explain", fmt.Sprint(x.id)); !strings.Contains(why, "its constraint fast&slow leaves no node") {
@@ -29,14 +29,14 @@ func TestConstraints(t *testing.T) {
 	}
 	b := s.submit("b", "", 1000, []string{"--exclude=gpu1,gpu3"}, "--seconds", "0.4")
 	// It starts on gpu4, the only one that is free, and a may give gpu2 back for it.
-	first := b.until("to run", func(v control.Job) bool { return v.State == "RUNNING" && v.GPUs > 0 && v.Speaks })
+	first := b.until("to run", func(v wire.Job) bool { return v.State == "RUNNING" && v.GPUs > 0 && v.Speaks })
 	if names := b.nodes(first); slices.Contains(names, "gpu1") || slices.Contains(names, "gpu3") {
 		t.Errorf("b runs on %v, and excludes gpu1 and gpu3", names)
 	}
 	s.cancel(a)
 	b.on(4, "gpu2", "gpu4")
 	c := s.submit("c", "", 1000, []string{"--constraint=[fast|slow]"}, "--seconds", "0.4")
-	alike := func(v control.Job) {
+	alike := func(v wire.Job) {
 		fast := func(node string) bool { return node == "gpu1" || node == "gpu2" }
 		names := c.nodes(v)
 		if slices.ContainsFunc(names, fast) && !slices.Equal(names, slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !fast(n) })) {
@@ -44,7 +44,7 @@ func TestConstraints(t *testing.T) {
 		}
 	}
 	// With b on gpu4 it has one node of either kind, or two once b gave gpu2 back.
-	alike(c.until("to run", func(v control.Job) bool { return v.State == "RUNNING" && v.Move == nil && v.Speaks }))
+	alike(c.until("to run", func(v wire.Job) bool { return v.State == "RUNNING" && v.Move == nil && v.Speaks }))
 	s.cancel(b)
 	alike(c.runsOn(4))
 
@@ -67,7 +67,7 @@ func (j *job) on(gpus int, nodes ...string) {
 	}
 }
 
-func (j *job) nodes(v control.Job) (names []string) {
+func (j *job) nodes(v wire.Job) (names []string) {
 	for _, share := range v.Place {
 		names = append(names, share.Node)
 	}

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/cmd/site"
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 // Of six tasks at most two run at once, through a resize and a sluiced that is killed and
@@ -47,12 +47,12 @@ exec /usr/bin/python3 -u %[2]s --steps-log array$SLURM_ARRAY_TASK_ID.steps --epo
 	}
 	most := s.mostAtOnce(ids)
 
-	waits := func(v control.Job) bool { return strings.Contains(v.Reason, "waits: 2 of its array's tasks run (%2)") }
+	waits := func(v wire.Job) bool { return strings.Contains(v.Reason, "waits: 2 of its array's tasks run (%2)") }
 	tasks[2].until("to wait for the others", waits)
 	if out := s.as("", "sluice", "queue", "-h", "-o", "jobid"); !strings.Contains(out, ids[0]+"_[5,7,9,11%2]") {
 		t.Errorf("the queue shows %q", out)
 	}
-	first := tasks[0].until("to run", func(v control.Job) bool { return v.State == "RUNNING" && v.Speaks && v.Move == nil })
+	first := tasks[0].until("to run", func(v wire.Job) bool { return v.State == "RUNNING" && v.Speaks && v.Move == nil })
 	s.as("", "sluice", "resize", ids[0], "--gpus", fmt.Sprint(3-first.GPUs))
 	tasks[0].runsOn(3 - first.GPUs)
 	s.Kill()

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 // TestBackfill: on a real Slurm a wide job waits for an ordinary job with a time limit. A
@@ -19,14 +19,14 @@ func TestBackfill(t *testing.T) {
 	if _, err := fmt.Sscan(out, &ordinary.id); err != nil {
 		t.Fatalf("%v in %q", err, out)
 	}
-	s.nodes("the ordinary job on its node", func(n control.Node) bool { return n.Used == 1 })
+	s.nodes("the ordinary job on its node", func(n wire.Node) bool { return n.Used == 1 })
 	wide := s.submit("wide", "", 20, []string{"--min-gpus=4", "--max-gpus=4"})
-	wide.until("to name the time at which it can start", func(v control.Job) bool {
+	wide.until("to name the time at which it can start", func(v wire.Job) bool {
 		return v.GPUs == 0 && strings.Contains(v.Reason, "by the time limits of running jobs it can start at ")
 	})
 	long := s.submit("long", "", 20, []string{"--min-gpus=1", "--max-gpus=1"})
 	short := s.submit("short", "", 3, []string{"--min-gpus=1", "--max-gpus=1", "--time=1"})
-	short.until("to say why it may start", func(v control.Job) bool {
+	short.until("to say why it may start", func(v wire.Job) bool {
 		return strings.Contains(v.Reason, fmt.Sprintf("backfilled: its time limit ends it before job %d can start at ", wide.id))
 	})
 	short.runsOn(1)

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/checkpoint/runner"
 	"github.com/sluice-hpc/sluice/cmd/site"
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/slurm/lab"
 )
 
@@ -103,14 +103,14 @@ func TestCrashes(t *testing.T) {
 	saved(2)
 	// Somebody else requeues it.
 	j.costs("a requeue", most, func() { s.as("", "scontrol", "requeue", fmt.Sprint(j.id)) }, func() {
-		j.until("to run again", func(v control.Job) bool { return v.State == "RUNNING" && v.Restarts == 1 && v.Resumed != "" })
+		j.until("to run again", func(v wire.Job) bool { return v.State == "RUNNING" && v.Restarts == 1 && v.Resumed != "" })
 	})
 	saved(2)
 	// Its node is lost.
 	at := j.view().Place[0].Node
 	j.costs("a lost node", most, func() { s.must(s.Lab.CrashNode(s.ctx, at)) }, func() {
 		s.must(s.Lab.SetDown(s.ctx, at, "crashed"))
-		j.until("to run elsewhere", func(v control.Job) bool { return v.State == "RUNNING" && v.Restarts == 2 && v.Resumed != "" })
+		j.until("to run elsewhere", func(v wire.Job) bool { return v.State == "RUNNING" && v.Restarts == 2 && v.Resumed != "" })
 	})
 	s.must(s.Lab.StartSlurmd(s.ctx, at))
 	if state := j.ends(); state != "COMPLETED" {
@@ -149,7 +149,7 @@ func TestSaveAndRequeueOnOrder(t *testing.T) {
 	if err != nil && !strings.Contains(err.Error(), "does not run") && !strings.Contains(err.Error(), "a move is open (start)") {
 		t.Errorf("asked again: %v", err)
 	}
-	j.until("to run again", func(v control.Job) bool {
+	j.until("to run again", func(v wire.Job) bool {
 		return v.State == "RUNNING" && v.Restarts >= 1 && v.Resumed != "" && v.Move == nil
 	})
 	r := j.field("Restarts")
@@ -175,7 +175,7 @@ func TestEveryAuto(t *testing.T) {
 	t.Parallel()
 	s := play(t, withNodes(2, 2), withConfig(quick+"[checkpoint]\nnode_mtbf = \"1h\"\n"))
 	j := s.submit("auto", "", 75, []string{"--min-gpus=2", "--max-gpus=2", "--checkpoint-every=auto"}, "--write-seconds", "0.4")
-	v := j.until("to have saved by time", func(v control.Job) bool { return v.SaveCost > 0 })
+	v := j.until("to have saved by time", func(v wire.Job) bool { return v.SaveCost > 0 })
 	every := time.Duration(v.SavesEvery * float64(time.Second))
 	want := runner.Interval(time.Duration(v.SaveCost*float64(time.Second)), time.Hour)
 	if v.SaveCost < 0.4 || v.SaveCost > 0.01*v.SavesEvery || (every-want).Abs() > time.Second {
@@ -188,7 +188,7 @@ func TestEveryAuto(t *testing.T) {
 	at := j.view().Place[0].Node
 	j.costs("a lost node", int(every.Seconds())*2+4, func() { s.must(s.Lab.CrashNode(s.ctx, at)) }, func() {
 		s.must(s.Lab.SetDown(s.ctx, at, "crashed"))
-		j.until("to run elsewhere", func(v control.Job) bool { return v.State == "RUNNING" && v.Restarts == 1 && v.Resumed != "" })
+		j.until("to run elsewhere", func(v wire.Job) bool { return v.State == "RUNNING" && v.Restarts == 1 && v.Resumed != "" })
 	})
 	s.must(s.Lab.StartSlurmd(s.ctx, at))
 	s.cancel(j)
@@ -217,7 +217,7 @@ func TestPreemptedBySlurm(t *testing.T) {
 			t.Errorf("the job that came first ended as %s", state)
 		}
 		began := time.Now()
-		j.until("to run again", func(v control.Job) bool { return v.State == "RUNNING" && v.Restarts == 1 && v.Resumed != "" })
+		j.until("to run again", func(v wire.Job) bool { return v.State == "RUNNING" && v.Restarts == 1 && v.Resumed != "" })
 		if took := time.Since(began); took > 30*time.Second { // Slurm alone lets it wait for two minutes
 			t.Errorf("it ran again %v after its GPUs were free", took)
 		}

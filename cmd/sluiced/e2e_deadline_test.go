@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 // TestDeadlines: on a real Slurm, under the default policy, a job that can end by its deadline is promised it as it
@@ -29,7 +29,7 @@ func TestDeadlines(t *testing.T) {
 	if !strings.Contains(said, "promised: it ends by") {
 		t.Errorf("said at submit: %q", said)
 	}
-	kept.until("to run", func(v control.Job) bool { return v.GPUs >= 2 && v.Promised && v.State == "RUNNING" })
+	kept.until("to run", func(v wire.Job) bool { return v.GPUs >= 2 && v.Promised && v.State == "RUNNING" })
 	if out := s.as("", "sluice", "explain", fmt.Sprint(kept.id)); !strings.Contains(out, "promised") {
 		t.Errorf("explained as\n%s", out)
 	}
@@ -39,7 +39,7 @@ func TestDeadlines(t *testing.T) {
 	if !strings.Contains(said, "cannot be promised") || strings.Contains(said, "waits until") {
 		t.Errorf("said at submit: %q", said)
 	}
-	unknown.until("to be promised its deadline", func(v control.Job) bool { return v.State == "RUNNING" && v.Promised })
+	unknown.until("to be promised its deadline", func(v wire.Job) bool { return v.State == "RUNNING" && v.Promised })
 
 	late, said := s.dated("late", 1000, model, "--deadline=now+60")
 	if !strings.Contains(said, "cannot be met: the earliest it could end is 20") || !strings.Contains(said, "--deadline-mode=soft") {
@@ -53,12 +53,12 @@ func TestDeadlines(t *testing.T) {
 	if state := kept.ends(); state != "COMPLETED" {
 		t.Errorf("ended as %s", state)
 	}
-	v := kept.until("to be seen to have ended", func(v control.Job) bool { return v.Ended })
+	v := kept.until("to be seen to have ended", func(v wire.Job) bool { return v.Ended })
 	t.Logf("ended %s before its deadline, after %s restarts", due.Sub(v.EndedAt).Round(time.Second), kept.field("Restarts"))
 	if v.EndedAt.After(due) {
 		t.Errorf("ended at %v, its deadline was %v", v.EndedAt, due)
 	}
-	soft.until("to run", func(v control.Job) bool { return v.State == "RUNNING" && v.GPUs > 0 })
+	soft.until("to run", func(v wire.Job) bool { return v.State == "RUNNING" && v.GPUs > 0 })
 	if v := late.view(); v.State != "PENDING" || v.GPUs != 0 {
 		t.Errorf("%+v", v)
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 // TestDrain: on a real Slurm a job leaves a node that `sluice nodes --drain` drains, and a
@@ -24,16 +24,16 @@ func TestDrain(t *testing.T) {
 		t.Errorf("a dry run drained the node: %s", out)
 	}
 	s.as("", "sluice", "nodes", "--drain", from, "--reason", "kernel update")
-	s.nodes("the node drained", func(n control.Node) bool {
+	s.nodes("the node drained", func(n wire.Node) bool {
 		return n.Name == from && !n.Usable && strings.Contains(n.Why, "kernel update")
 	})
-	j.until("to leave the drained node", func(v control.Job) bool {
+	j.until("to leave the drained node", func(v wire.Job) bool {
 		return v.State == "RUNNING" && v.Move == nil && v.GPUs == 2 && onNodes(v, to) && !onNodes(v, from)
 	})
 	s.as("", "sluice", "nodes", "--resume", from)
-	s.nodes("the node in service", func(n control.Node) bool { return n.Name == from && n.Usable })
+	s.nodes("the node in service", func(n wire.Node) bool { return n.Name == from && n.Usable })
 	s.as("", "scontrol", "create", "reservation", "ReservationName=maint", "StartTime=now+90", "Duration=10", "Users=root", "Nodes="+to, "Flags=maint,ignore_jobs")
-	j.until("to leave before the maintenance", func(v control.Job) bool {
+	j.until("to leave before the maintenance", func(v wire.Job) bool {
 		return v.State == "RUNNING" && v.Move == nil && v.GPUs == 2 && onNodes(v, from) && !onNodes(v, to)
 	})
 	s.as("", "scontrol", "delete", "reservation", "maint")

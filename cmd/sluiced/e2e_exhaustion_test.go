@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/cmd/site"
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 // starved is a running sluiced whose descriptors a test takes away.
@@ -139,7 +139,7 @@ func TestDescriptorsRunOut(t *testing.T) {
 func (s *starved) bounded() {
 	s.t.Helper()
 	huge := s.submit("huge", "", 1000, []string{"--max-gpus=1"}, "--seconds", "0.2")
-	v := huge.until("to speak", func(v control.Job) bool { return v.State == "RUNNING" && v.Speaks })
+	v := huge.until("to speak", func(v wire.Job) bool { return v.State == "RUNNING" && v.Speaks })
 	before := vitalsOf(s.t, s.pid)
 	progress, err := os.OpenFile(filepath.Join(s.Jobs, v.Token, "progress.jsonl"), os.O_APPEND|os.O_WRONLY, 0)
 	s.must(err)

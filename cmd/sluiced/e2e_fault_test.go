@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/cmd/site"
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/slurm/lab"
 )
 
@@ -23,7 +23,7 @@ func TestMisbehavingPrograms(t *testing.T) {
 	t.Run("ignores the request", func(t *testing.T) {
 		j := s.submit("ignores", "", 25, []string{"--max-gpus=2"}, "--ignore")
 		s.as("", "sluice", "resize", fmt.Sprint(j.id), "--gpus", "1")
-		j.until("to be given up on", func(v control.Job) bool { return v.State == "RUNNING" && v.Move == nil && (v.Deaf > 0 || v.GPUs == 1) })
+		j.until("to be given up on", func(v wire.Job) bool { return v.State == "RUNNING" && v.Move == nil && (v.Deaf > 0 || v.GPUs == 1) })
 		if tr := j.completes(); tr.Moves != 0 {
 			t.Errorf("a job that never saved was moved: runs on %v GPUs", tr.Worlds)
 		}
@@ -54,7 +54,7 @@ func TestMisbehavingPrograms(t *testing.T) {
 		id, err := s.Submit(s.ctx, "", "--max-gpus=4", script)
 		s.must(err)
 		j := &job{s: s, id: id}
-		j.until("to run", func(v control.Job) bool { return v.State == "RUNNING" })
+		j.until("to run", func(v wire.Job) bool { return v.State == "RUNNING" })
 		if out := s.as("", "sluice", "explain", fmt.Sprint(id)); !strings.Contains(out, "fixed") && !strings.Contains(out, "until then it stays at its size") {
 			t.Errorf("explain does not say that its size is fixed:\n%s", out)
 		}
@@ -78,7 +78,7 @@ func TestNodeDrainedDuringResize(t *testing.T) {
 	}
 	j.pin(8, 2)
 	s.must(s.Lab.Drain(s.ctx, other, "test"))
-	j.until("to give the move up, or to be placed elsewhere", func(v control.Job) bool {
+	j.until("to give the move up, or to be placed elsewhere", func(v wire.Job) bool {
 		return v.Move == nil && v.State == "RUNNING" && v.GPUs <= 4
 	})
 	s.must(s.Lab.Resume(s.ctx, other))
@@ -120,7 +120,7 @@ func TestNodeLostWhileCleanedAway(t *testing.T) {
 	stops := func() int { return strings.Count(s.logFrom(0), "stopped for its move") }
 	before := stops() // one, where the first size was not the first that it had
 	s.as("", "sluice", "resize", fmt.Sprint(j.id), "--gpus", "4")
-	j.until("to be stopped", func(control.Job) bool { return stops() == before+1 })
+	j.until("to be stopped", func(wire.Job) bool { return stops() == before+1 })
 	s.must(s.Lab.CrashNode(s.ctx, at))
 	s.must(s.Lab.SetDown(s.ctx, at, "crashed"))
 	s.must(s.Lab.StartSlurmd(s.ctx, at))
@@ -254,7 +254,7 @@ func TestDiskFull(t *testing.T) {
 	s.as("", "sluice", "resize", fmt.Sprint(j.id), "--gpus", "1")
 	v := j.runsOn(1)
 	// The mount hides the checkpoint it came here with: it must have read that.
-	j.until("to train again", func(now control.Job) bool { return now.Done > v.Done })
+	j.until("to train again", func(now wire.Job) bool { return now.Done > v.Done })
 	dir := filepath.Join(s.Jobs, v.Token, "checkpoints")
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=64k,mode=0700"); err != nil {
 		t.Skipf("SKIPPED: cannot mount a small file system here: %v", err)
@@ -263,7 +263,7 @@ func TestDiskFull(t *testing.T) {
 	s.write(filepath.Join(dir, "ballast"), strings.Repeat("x", 60<<10))
 	fill(dir)
 	j.pin(2, 2)
-	j.until("to keep its size", func(v control.Job) bool { return v.Move == nil && v.State == "RUNNING" && v.GPUs == 1 })
+	j.until("to keep its size", func(v wire.Job) bool { return v.Move == nil && v.State == "RUNNING" && v.GPUs == 1 })
 	s.must(os.Remove(filepath.Join(dir, "ballast")))
 	s.must(os.Remove(filepath.Join(dir, "rest")))
 	j.runsOn(2)
@@ -303,7 +303,7 @@ func TestGarbageInTheJobDirectory(t *testing.T) {
 	s.must(f.Close())
 	s.must(os.Mkdir(filepath.Join(dir, "checkpoints", "00000099"), 0o700))
 	s.write(filepath.Join(dir, "checkpoints", "00000099", "manifest.json"), `{"version":1,"sequence":99,"files":[{"path":"../../etc/passwd"}]}`)
-	j.until("to report the garbage", func(v control.Job) bool { return strings.Contains(strings.Join(v.Problems, " "), "line") })
+	j.until("to report the garbage", func(v wire.Job) bool { return strings.Contains(strings.Join(v.Problems, " "), "line") })
 	s.as("", "sluice", "resize", fmt.Sprint(j.id), "--gpus", "auto")
 	j.completes()
 }
@@ -322,7 +322,7 @@ func TestEndings(t *testing.T) {
 		id, err := s.Submit(s.ctx, "", "--min-gpus=1", "--max-gpus=1", script)
 		s.must(err)
 		j := &job{s: s, id: id}
-		v := j.until("to be over", func(v control.Job) bool { return v.Ended })
+		v := j.until("to be over", func(v wire.Job) bool { return v.Ended })
 		if v.Ending == nil || v.Ending.How != c.how || !strings.HasPrefix(v.Reason, c.reason) {
 			t.Errorf("%s: ending %+v, reason %q", name, v.Ending, v.Reason)
 		}

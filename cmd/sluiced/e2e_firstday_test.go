@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/cmd/site"
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/slurm/lab"
 )
 
@@ -141,7 +141,7 @@ func TestDoctorLeadsToARunningJob(t *testing.T) {
 		t.Errorf("%+v, %v", status, err)
 	}
 	j := s.submit("first", user, 6, []string{"--max-gpus=2"}, "--seconds", "0.4")
-	j.until("to speak", func(v control.Job) bool { return v.State == "RUNNING" && v.Speaks })
+	j.until("to speak", func(v wire.Job) bool { return v.State == "RUNNING" && v.Speaks })
 	j.completes()
 
 	// A folder of the right owner and the wrong group is not approved.

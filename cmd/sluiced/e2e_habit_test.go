@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint/pythontest"
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 // frameworks returns a Python that can import the module.
@@ -67,7 +67,7 @@ func TestUnmodifiedHuggingFace(t *testing.T) {
 	for _, gpus := range []int{1, 2, 1} {
 		s.as("", "sluice", "resize", fmt.Sprint(id), "--gpus", fmt.Sprint(gpus))
 		j.runsOn(gpus)
-		v := j.until("to train on", func(v control.Job) bool { return v.Done > 0 && v.Seconds > 0 })
+		v := j.until("to train on", func(v wire.Job) bool { return v.Done > 0 && v.Seconds > 0 })
 		t.Logf("on %d GPUs: %.0f of %d steps, %.2f s a step", gpus, v.Done, habitSteps, v.Seconds)
 	}
 	said, want := filepath.Join(home, "sft.out"), "COMPLETED"

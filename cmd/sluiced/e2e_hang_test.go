@@ -12,7 +12,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 // TestJobFolderHangs: the file system below one job's folder stops answering. The other job
@@ -22,12 +22,12 @@ func TestJobFolderHangs(t *testing.T) {
 	t.Parallel()
 	s := play(t, withNodes(2, 4))
 	j := s.submit("hangs", "", 30, []string{"--max-gpus=4", "--hold"})
-	v := j.until("to be seen", func(v control.Job) bool { return v.Token != "" })
+	v := j.until("to be seen", func(v wire.Job) bool { return v.Token != "" })
 	h := hang(t, filepath.Join(s.Jobs, v.Token))
 	s.as("", "sluice", "release", fmt.Sprint(j.id))
 	s.as("", "sluice", "resize", fmt.Sprint(j.id), "--gpus", "2")
 	v = j.runsOn(2)
-	j.until("to train", func(now control.Job) bool { return now.Done > v.Done })
+	j.until("to train", func(now wire.Job) bool { return now.Done > v.Done })
 
 	h.stops()
 	begun := s.status().Cycles
@@ -60,7 +60,7 @@ func TestJobFolderHangs(t *testing.T) {
 	j.completes()
 }
 
-func (s *scene) status() control.Status {
+func (s *scene) status() wire.Status {
 	s.t.Helper()
 	got, err := s.Control().Status(s.ctx)
 	s.must(err)

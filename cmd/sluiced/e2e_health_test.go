@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/cmd/site"
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 // pretended stands in for sluice-nvml: the lab's GPUs are none, so what a driver
@@ -62,13 +62,13 @@ func TestUnfitGPUs(t *testing.T) {
 	id, err := s.Submit(s.ctx, "", "--min-gpus=4", "--max-gpus=4", script)
 	s.must(err)
 	both := &job{s: s, id: id, name: "both"}
-	v := both.until("to tell of the GPUs of both nodes", func(v control.Job) bool { return v.State == "RUNNING" && v.Busy != nil })
+	v := both.until("to tell of the GPUs of both nodes", func(v wire.Job) bool { return v.State == "RUNNING" && v.Busy != nil })
 	if *v.Busy != 0.25 || v.GPUs != 4 || len(v.Place) != 2 {
 		t.Errorf("%v busy on %v", *v.Busy, v.Place)
 	}
 	sick, well := v.Place[1].Node, v.Place[0].Node
 	s.write(filepath.Join(folder, sick), "")
-	s.nodes("one left out", func(n control.Node) bool {
+	s.nodes("one left out", func(n wire.Node) bool {
 		return n.Name == sick && !n.Usable && n.Health != nil && n.Health.Excluded && strings.Contains(n.Health.Why, "XID 79")
 	})
 	if out := s.as("", "sluice", "explain", fmt.Sprint(id)); !strings.Contains(out, "on "+sick+" is unfit: XID 79") {
@@ -91,9 +91,9 @@ func TestUnfitGPUs(t *testing.T) {
 }
 
 // nodes waits until sluiced's view of some node satisfies the condition.
-func (s *scene) nodes(what string, ok func(control.Node) bool) {
+func (s *scene) nodes(what string, ok func(wire.Node) bool) {
 	s.t.Helper()
-	var last []control.Node
+	var last []wire.Node
 	err := site.Until(s.ctx, 90*time.Second, "nodes: "+what, func() (bool, error) {
 		r, err := s.Control().Report(s.ctx)
 		if err != nil {

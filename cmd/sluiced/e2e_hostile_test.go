@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/cmd/site"
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 // evils are the accounts of TestHostileUsers: one trains, two attack.
@@ -81,7 +81,7 @@ func TestHostileUsers(t *testing.T) {
 	s.canaries = newCanaries(t, s.Path("canary"), uid, gid)
 
 	s.victim = s.submit("victim", evils[0], 60+3*int(last/time.Second), []string{"--max-gpus=4"}, "--seconds", "0.4")
-	v := s.victim.until("to run", func(v control.Job) bool { return v.State == "RUNNING" && v.Move == nil && v.Speaks })
+	v := s.victim.until("to run", func(v wire.Job) bool { return v.State == "RUNNING" && v.Move == nil && v.Speaks })
 	s.token = v.Token
 	status, err := s.Control().Status(s.ctx)
 	s.must(err)
@@ -139,7 +139,7 @@ func (s *siege) attack(name, token string) attack {
 		"--comment="+comment, "--output="+out, "--open-mode=append", "--wrap=printf '\\033[31m\\033]0;pwned\\007\\302\\233'; sleep 100000")
 	s.must(err)
 	a.OwnJob = id
-	(&job{s: s.scene, id: id}).until("to run", func(v control.Job) bool { return v.State == "RUNNING" })
+	(&job{s: s.scene, id: id}).until("to run", func(v wire.Job) bool { return v.State == "RUNNING" })
 	return a
 }
 

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 // strangers are the accounts of TestHostileRemote: one trains, one attacks.
@@ -119,7 +119,7 @@ func worst(took []time.Duration) time.Duration { return took[len(took)*99/100].R
 func (s *outpost) letters(ann, bob string) {
 	s.t.Helper()
 	order := func(nonce string) string {
-		body, err := json.Marshal(control.Change{Order: control.Hold})
+		body, err := json.Marshal(wire.Change{Order: wire.Hold})
 		s.must(err)
 		text, err := json.Marshal(map[string]any{"nonce": nonce, "key": bytes.Repeat([]byte{1}, 32), "method": "POST",
 			"path": fmt.Sprintf("/v1/jobs/%d/direct", s.victim.id), "body": body})
@@ -133,7 +133,7 @@ func (s *outpost) letters(ann, bob string) {
 		s.t.Fatalf("what ann's own client sends is answered with %.200q", out)
 	}
 	s.as(ann, "sluice", "release", fmt.Sprint(s.victim.id), "--config", s.far)
-	s.victim.until("to be released again", func(v control.Job) bool { return !v.OnHold })
+	s.victim.until("to be released again", func(v wire.Job) bool { return !v.OnHold })
 	self, err := user.Lookup(bob)
 	s.must(err)
 	for name, make := range map[string]func(nonce string) string{

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/slurm/lab"
 	"github.com/sluice-hpc/sluice/slurm/lab/labtest"
 )
@@ -41,7 +41,7 @@ func TestLabWithDaemon(t *testing.T) {
 			down()
 		}
 	}()
-	var status control.Status
+	var status wire.Status
 	if err := json.Unmarshal([]byte(sluice("status", "--json")), &status); err != nil || status.GPUs != 8 || status.PID < 2 {
 		t.Fatalf("%+v, %v", status, err)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/cmd/site"
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 // TestLateWord: a node is lost and comes back, the job trains again, and what Slurm
@@ -22,7 +22,7 @@ func TestLateWord(t *testing.T) {
 	at := j.runsOn(2).Place[0].Node
 	s.must(s.Lab.CrashNode(s.ctx, at))
 	s.must(s.Lab.SetDown(s.ctx, at, "test"))
-	j.until("to be requeued", func(v control.Job) bool { return v.State != "RUNNING" })
+	j.until("to be requeued", func(v wire.Job) bool { return v.State != "RUNNING" })
 	s.must(s.Lab.StartSlurmd(s.ctx, at))
 	again := j.runsOn(2)
 	mail, err := checkpoint.NewMailbox(s.Jobs, s.Outbox)

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/sluice-hpc/sluice/checkpoint/pythontest"
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 // lightningSteps is the length of the training: 10 steps an epoch.
@@ -43,7 +43,7 @@ func TestLightning(t *testing.T) {
 			s.as("", "sluice", "resize", fmt.Sprint(id), "--gpus", fmt.Sprint(gpus))
 		}
 		j.runsOn(gpus)
-		trained = j.until("to train on", func(v control.Job) bool { return v.Done > trained }).Done
+		trained = j.until("to train on", func(v wire.Job) bool { return v.Done > trained }).Done
 		t.Logf("on %d GPUs: %.1f of %d epochs", gpus, trained, lightningSteps/10)
 	}
 	state := j.ends()

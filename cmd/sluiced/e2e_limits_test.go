@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/sluice-hpc/sluice/cmd/site"
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/slurm/lab"
 )
 
@@ -33,7 +33,7 @@ func TestLimitsOfAnAccount(t *testing.T) {
 	a := s.submit("a", user, 1000, []string{"--max-gpus=4"}, "--seconds", "0.4")
 	a.runsOn(2)
 	b := s.submit("b", user, 5, []string{"--min-gpus=3"})
-	b.until("to wait for the limit", func(v control.Job) bool { return strings.Contains(v.Reason, "GrpTRES=gres/gpu=2 of user "+user) })
+	b.until("to wait for the limit", func(v wire.Job) bool { return strings.Contains(v.Reason, "GrpTRES=gres/gpu=2 of user "+user) })
 	if why := s.as(user, "sluice", "explain", fmt.Sprint(b.id)); !strings.Contains(why, "waits for 3 GPUs: within GrpTRES=gres/gpu=2 of user "+user+" in account phys") {
 		t.Errorf("explain says:\n%s", why)
 	}
@@ -45,10 +45,10 @@ func TestLimitsOfAnAccount(t *testing.T) {
 	s.limit("user", user, "GrpTRES=gres/gpu=4")
 	a.runsOn(4)
 	s.limit("user", user, "GrpTRES=gres/gpu=1") // lowered below what it has: it runs on
-	a.until("to be known beyond its limit", func(v control.Job) bool { return strings.Contains(v.Reason, "GrpTRES=gres/gpu=1") })
+	a.until("to be known beyond its limit", func(v wire.Job) bool { return strings.Contains(v.Reason, "GrpTRES=gres/gpu=1") })
 	before := a.field("Restarts")
 	c := s.submit("c", user, 5, nil)
-	c.until("to wait for the limit", func(v control.Job) bool { return strings.Contains(v.Reason, "GrpTRES=gres/gpu=1") })
+	c.until("to wait for the limit", func(v wire.Job) bool { return strings.Contains(v.Reason, "GrpTRES=gres/gpu=1") })
 	if after := a.field("Restarts"); after != before || a.view().GPUs != 4 {
 		t.Errorf("a limit below what it has moved it: %s restarts, then %s, on %d GPUs", before, after, a.view().GPUs)
 	}
@@ -68,7 +68,7 @@ func TestLimitsOfAnAccount(t *testing.T) {
 	s.as("", "scontrol", "update", "PartitionName=gpu", "TRESBillingWeights=GRES/gpu=2,Mem=0.3G")
 	s.limit("user", user, "GrpTRES=mem=-1,billing=1")
 	m = s.submit("billed", user, 1000, []string{"--max-gpus=4", "--mem-per-gpu=1000M"}, "--seconds", "0.4")
-	m.until("to wait for the limit", func(v control.Job) bool { return strings.Contains(v.Reason, "GrpTRES=billing=1 of user "+user) })
+	m.until("to wait for the limit", func(v wire.Job) bool { return strings.Contains(v.Reason, "GrpTRES=billing=1 of user "+user) })
 	s.limit("user", user, "GrpTRES=billing=6")
 	m.runsOn(3)
 	if why := s.as(user, "sluice", "explain", fmt.Sprint(m.id)); !strings.Contains(why, "no more within GrpTRES=billing=6 of user "+user) {
@@ -77,7 +77,7 @@ func TestLimitsOfAnAccount(t *testing.T) {
 	// Minutes that are used up start nothing, and what runs is left alone.
 	s.limit("user", user, "GrpTRES=billing=-1 GrpTRESMins=gres/gpu=0")
 	n := s.submit("n", user, 5, nil)
-	n.until("to wait for minutes", func(v control.Job) bool {
+	n.until("to wait for minutes", func(v wire.Job) bool {
 		return strings.Contains(v.Reason, "GrpTRESMins=gres/gpu=0 of user "+user+" in account phys, which is used up")
 	})
 	if v := m.view(); v.GPUs != 3 {
@@ -90,7 +90,7 @@ func TestLimitsOfAnAccount(t *testing.T) {
 	s.limit("user", user, "GrpTRES=gres/gpu=-1 GrpTRESMins=gres/gpu=-1")
 	s.as("", "scontrol", "create", "reservation", "ReservationName=maint", "StartTime=now+1day", "Duration=60", "Users=root", "Nodes=gpu1", "Flags=maint")
 	d := s.submit("d", user, 5, nil)
-	d.until("to wait for the maintenance", func(v control.Job) bool { return strings.Contains(v.Reason, "reservation maint keeps gpu1") })
+	d.until("to wait for the maintenance", func(v wire.Job) bool { return strings.Contains(v.Reason, "reservation maint keeps gpu1") })
 	s.as("", "scontrol", "delete", "reservation", "maint")
 	d.completes()
 }

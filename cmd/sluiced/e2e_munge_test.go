@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/cmd/site"
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 // mungers are the accounts of TestMungeAway.
@@ -108,7 +108,7 @@ func TestMungeAway(t *testing.T) {
 		_, err := s.Run(s.ctx, ann, "sluice", "resize", id, "--config", far, "--gpus", "auto")
 		return err == nil, nil
 	}))
-	j.until("to run and rest", func(v control.Job) bool { return v.State == "RUNNING" && v.Move == nil && v.GPUs == 4 })
+	j.until("to run and rest", func(v wire.Job) bool { return v.State == "RUNNING" && v.Move == nil && v.GPUs == 4 })
 	s.cancel(j)
 	if tr, err := site.ReadTraining(j.stepsLog(), j.epochs, perEpoch); err != nil || tr.Repeated > 0 || tr.Steps == 0 {
 		t.Errorf("%d steps, %d trained twice, %v", tr.Steps, tr.Repeated, err)

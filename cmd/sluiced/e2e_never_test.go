@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/sluice-hpc/sluice/cmd/site"
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/slurm/lab"
 )
 
@@ -47,7 +47,7 @@ func TestBeyondMaxTime(t *testing.T) {
 	long := s.submit("long", "", 3, []string{"--time=5-0", "--qos=long"})
 	long.completes() // sluiced knows of QOS, too
 	never := s.submit("never", "", 3, []string{"--time=5-0"})
-	never.until("to be told that it never starts", func(v control.Job) bool { return strings.Contains(v.Reason, "never starts") })
+	never.until("to be told that it never starts", func(v wire.Job) bool { return strings.Contains(v.Reason, "never starts") })
 	s.as("", "scontrol", "update", fmt.Sprintf("JobId=%d", never.id), "TimeLimit=60")
 	never.completes()
 }

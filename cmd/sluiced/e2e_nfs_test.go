@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/cmd/site"
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 // nfsServer does something to the server.
@@ -121,7 +121,7 @@ func (j *job) broughtBack() {
 func (j *job) trains() {
 	j.s.t.Helper()
 	before := j.view().Done
-	j.until("to train", func(v control.Job) bool { return v.Done > before })
+	j.until("to train", func(v wire.Job) bool { return v.Done > before })
 }
 
 // TestNFSServerHangs: for a minute the server does not answer. Cycles go on and people are
@@ -132,7 +132,7 @@ func TestNFSServerHangs(t *testing.T) {
 	j := s.submit("hangs", "", 60, []string{"--max-gpus=4"})
 	other := s.submit("other", "", 60, []string{"--max-gpus=4"})
 	for _, job := range []*job{j, other} {
-		job.until("to be taken up", func(v control.Job) bool { return v.Token != "" })
+		job.until("to be taken up", func(v wire.Job) bool { return v.Token != "" })
 		s.as("", "sluice", "resize", fmt.Sprint(job.id), "--gpus", "2")
 		job.runsOn(2)
 		job.trains()

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/cmd/site"
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 // A job that Slurm does not start for a license in use gives its GPUs back within seconds,
@@ -16,9 +16,9 @@ func TestALicenseInUse(t *testing.T) {
 	t.Parallel()
 	s := play(t, withNodes(1, 4), func(c *site.Config) { c.Lab.ExtraConf = "Licenses=lic:1\n" })
 	first := s.submit("first", "", 24, []string{"--licenses=lic:1", "--min-gpus=1", "--max-gpus=4"}, "--seconds", "2")
-	first.until("to run", func(v control.Job) bool { return v.State == "RUNNING" && v.Speaks })
+	first.until("to run", func(v wire.Job) bool { return v.State == "RUNNING" && v.Speaks })
 	second := s.submit("second", "", 5, []string{"--licenses=lic", "--min-gpus=1", "--max-gpus=1"})
-	second.until("to be told of the license", func(v control.Job) bool {
+	second.until("to be told of the license", func(v wire.Job) bool {
 		return v.GPUs == 0 && v.Move == nil && strings.Contains(v.Reason, "(Licenses): licenses that it asks for are in use; next try at ")
 	})
 	said := time.Now()
@@ -29,7 +29,7 @@ func TestALicenseInUse(t *testing.T) {
 	}
 	first.completes()
 	over := time.Now()
-	second.until("to run", func(v control.Job) bool { return v.State == "RUNNING" || v.State == "COMPLETED" })
+	second.until("to run", func(v wire.Job) bool { return v.State == "RUNNING" || v.State == "COMPLETED" })
 	if took := time.Since(over); took > 25*time.Second {
 		t.Errorf("the second started %s after the first had ended", took)
 	}

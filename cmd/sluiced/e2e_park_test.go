@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/elastic/policy"
 	"github.com/sluice-hpc/sluice/etc"
 )
@@ -17,9 +17,9 @@ func TestParkedJobComesBack(t *testing.T) {
 	t.Parallel()
 	s := play(t, withNodes(1, 4), withConfig("[policy]\nname = \"lookahead\"\npreempt = true\noverload = 0.0\nwait = \"5s\"\n"+quick))
 	long := s.submit("long", "", 60, []string{"--min-gpus=4", "--max-gpus=4", "--model=toy"}, "--seconds", "1")
-	long.until("to train", func(v control.Job) bool { return v.State == "RUNNING" && v.Done > 0 })
+	long.until("to train", func(v wire.Job) bool { return v.State == "RUNNING" && v.Done > 0 })
 	short := s.submit("short", "", 3, []string{"--min-gpus=4", "--max-gpus=4", "--model=toy"})
-	long.until("to be parked", func(v control.Job) bool {
+	long.until("to be parked", func(v wire.Job) bool {
 		return v.State == "PENDING" && v.Move == nil && strings.Contains(v.Last, "waits for its turn")
 	})
 	short.completes()

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/cmd/site"
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/slurm/lab"
 )
 
@@ -51,7 +51,7 @@ func TestPools(t *testing.T) {
 		if !strings.Contains(said, "promised: it ends by") {
 			t.Errorf("said at submit of %s: %q", name, said)
 		}
-		j.until("to run", func(v control.Job) bool { return v.State == "RUNNING" && v.GPUs == 2 })
+		j.until("to run", func(v wire.Job) bool { return v.State == "RUNNING" && v.GPUs == 2 })
 	}
 	// 14 epochs at 4 s take 56 s on one GPU of the main nodes, as long on two of the edge.
 	kept, said := s.datedSlow("kept", 14, model, "--partition=main,edge", "--deadline=now+150")
@@ -59,18 +59,18 @@ func TestPools(t *testing.T) {
 	if !strings.Contains(said, "promised: it ends by") {
 		t.Errorf("said at submit: %q", said)
 	}
-	v := kept.until("to run in the edge pool", func(v control.Job) bool { return v.State == "RUNNING" && v.Promised && onNodes(v, "gpu3", "gpu4") })
+	v := kept.until("to run in the edge pool", func(v wire.Job) bool { return v.State == "RUNNING" && v.Promised && onNodes(v, "gpu3", "gpu4") })
 	if out := s.as("", "sluice", "explain", fmt.Sprint(kept.id)); !strings.Contains(out, "of the edge pool edge") || !strings.Contains(out, "promised") {
 		t.Errorf("explained as\n%s", out)
 	}
 	// Its node is taken away.
-	kept.until("to speak", func(v control.Job) bool { return v.Speaks })
+	kept.until("to speak", func(v wire.Job) bool { return v.Speaks })
 	gone, other := v.Place[0].Node, "gpu3"
 	if gone == "gpu3" {
 		other = "gpu4"
 	}
 	s.as("", "scontrol", "update", "NodeName="+gone, "State=DRAIN", "Reason=wanted")
-	kept.until("to leave "+gone, func(v control.Job) bool { return v.State == "RUNNING" && v.GPUs > 0 && !onNodes(v, gone) })
+	kept.until("to leave "+gone, func(v wire.Job) bool { return v.State == "RUNNING" && v.GPUs > 0 && !onNodes(v, gone) })
 	// The other is wanted by an ordinary job: whoever is there leaves it.
 	guest := s.submit("guest", "", 1000, []string{model, "--partition=edge", "--min-gpus=1", "--max-gpus=1"}, slow...)
 	_ = guest
@@ -86,7 +86,7 @@ func TestPools(t *testing.T) {
 		if state := p.ends(); state != "COMPLETED" {
 			t.Errorf("%s ended as %s", p.name, state)
 		}
-		v := p.until("to be seen to have ended", func(v control.Job) bool { return v.Ended })
+		v := p.until("to be seen to have ended", func(v wire.Job) bool { return v.Ended })
 		t.Logf("%s ended %s before its deadline, after %s restarts", p.name, p.by.Sub(v.EndedAt).Round(time.Second), p.field("Restarts"))
 		if v.EndedAt.After(p.by) {
 			t.Errorf("%s ended at %v, its deadline was %v", p.name, v.EndedAt, p.by)
@@ -107,7 +107,7 @@ func (s *scene) datedSlow(name string, epochs int, args ...string) (*job, string
 }
 
 // onNodes reports whether the job is on one of the nodes.
-func onNodes(v control.Job, names ...string) bool {
+func onNodes(v wire.Job, names ...string) bool {
 	for _, share := range v.Place {
 		for _, n := range names {
 			if share.Node == n {

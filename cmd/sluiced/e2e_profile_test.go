@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/cmd/site"
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 )
 
@@ -82,9 +82,9 @@ func TestProfileOfAProgram(t *testing.T) {
 	id, err := s.Submit(s.ctx, "", "--hold", script)
 	s.must(err)
 	j := &job{s: s, id: id, name: "train"}
-	j.until("to be known", func(control.Job) bool { return true })
+	j.until("to be known", func(wire.Job) bool { return true })
 	out := s.as("", "sluice", "explain", "--json", fmt.Sprint(id))
-	var e control.Explanation
+	var e wire.Explanation
 	s.must(json.Unmarshal([]byte(out), &e))
 	want := one.Seconds / two.Seconds
 	if len(e.Sizes) != 2 || math.Abs(e.Sizes[1].Relative/e.Sizes[0].Relative-want) > 0.3*want || e.Sizes[1].Source != "measured" {
@@ -147,9 +147,9 @@ func TestProfileAtSubmit(t *testing.T) {
 	id, err := s.Submit(s.ctx, "", "--output=profiled.out", script)
 	s.must(err)
 	j := &job{s: s, id: id, name: "profiled"}
-	j.until("to be measured on one", func(v control.Job) bool { return v.GPUs == 1 && strings.Contains(v.Reason, "measures its speed") })
-	j.until("to be measured on two", func(v control.Job) bool { return v.GPUs == 2 && strings.Contains(v.Reason, "(2 of 2 sizes)") })
-	j.until("to have been measured", func(v control.Job) bool { return v.GPUs == 2 && !strings.Contains(v.Reason, "measures") })
+	j.until("to be measured on one", func(v wire.Job) bool { return v.GPUs == 1 && strings.Contains(v.Reason, "measures its speed") })
+	j.until("to be measured on two", func(v wire.Job) bool { return v.GPUs == 2 && strings.Contains(v.Reason, "(2 of 2 sizes)") })
+	j.until("to have been measured", func(v wire.Job) bool { return v.GPUs == 2 && !strings.Contains(v.Reason, "measures") })
 	if state := j.ends(); state != "COMPLETED" {
 		t.Errorf("ended as %s", state)
 	}

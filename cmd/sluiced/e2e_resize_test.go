@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/cmd/site"
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 // A job grows onto idle GPUs, shrinks for an arrival, grows back when that ends,
@@ -18,9 +18,9 @@ func TestGrowAndShrink(t *testing.T) {
 	a := s.submit("a", "", 150, nil)
 	a.runsOn(12)
 	b := s.submit("b", "", 10, []string{"--max-gpus=4"})
-	b.until("to run", func(v control.Job) bool { return v.State == "RUNNING" })
+	b.until("to run", func(v wire.Job) bool { return v.State == "RUNNING" })
 	c := s.submit("c", "", 6, []string{"--max-gpus=4"})
-	c.until("to run", func(v control.Job) bool { return v.State == "RUNNING" })
+	c.until("to run", func(v wire.Job) bool { return v.State == "RUNNING" })
 	for _, j := range []*job{c, b} {
 		j.completes()
 	}
@@ -46,7 +46,7 @@ func TestArrivalOnFullCluster(t *testing.T) {
 	a.runsOn(12)
 	began := time.Now()
 	b := s.submit("b", "", 3, []string{"--max-gpus=2"})
-	b.until("to run", func(v control.Job) bool { return v.State == "RUNNING" })
+	b.until("to run", func(v wire.Job) bool { return v.State == "RUNNING" })
 	if took := time.Since(began); took > 20*time.Second {
 		t.Errorf("the newcomer waited %s, a grace period is 20s", took)
 	}

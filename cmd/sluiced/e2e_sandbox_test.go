@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/sluice-hpc/sluice/cmd/site"
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 // What the unit forbids sluiced does not need: under its filter of system calls, a
@@ -39,7 +39,7 @@ func TestSandbox(t *testing.T) {
 		}
 	}
 	j := s.submit("boxed", "", 12, []string{"--max-gpus=4"}, "--seconds", "0.8")
-	j.until("to speak", func(v control.Job) bool { return v.State == "RUNNING" && v.Speaks })
+	j.until("to speak", func(v wire.Job) bool { return v.State == "RUNNING" && v.Speaks })
 	s.as("", "sluice", "resize", fmt.Sprint(j.id), "--gpus", "2")
 	j.runsOn(2)
 	j.completes()

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/cmd/site"
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/slurm/lab"
 )
 
@@ -63,12 +63,12 @@ func TestSlurmdbdAway(t *testing.T) {
 	s.Kill()
 	s.must(s.Start(s.ctx))
 	c := s.submit("c", user, 3, []string{"--max-gpus=2"}, "--seconds", "0.2")
-	c.until("to wait for the limit, or to be kept from more than its minimum", func(v control.Job) bool { return v.Reason != "" })
+	c.until("to wait for the limit, or to be kept from more than its minimum", func(v wire.Job) bool { return v.Reason != "" })
 	s.as(user, "sluice", "resize", fmt.Sprint(a.id), "--gpus", "1")
 	a.runsOn(1)
 	c.completes()
 	s.as(user, "sluice", "resize", fmt.Sprint(a.id), "--gpus", "auto")
-	a.until("to be told that limits are not known", func(v control.Job) bool { return v.GPUs == 1 && strings.Contains(v.Reason, "limits") })
+	a.until("to be told that limits are not known", func(v wire.Job) bool { return v.GPUs == 1 && strings.Contains(v.Reason, "limits") })
 	t.Logf("slurmdbd was away for %v", time.Since(began).Round(time.Second))
 
 	s.must(s.Lab.StartSlurmdbd(s.ctx))

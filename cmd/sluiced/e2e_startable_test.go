@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/cmd/site"
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 // Jobs that Slurm itself would not start hold no GPUs: they wait for their begin time or for
@@ -17,7 +17,7 @@ func TestWhatSlurmWouldNotStart(t *testing.T) {
 	s := play(t, withNodes(1, 4))
 	says := func(j *job, what string) {
 		t.Helper()
-		j.until("to be told "+what, func(v control.Job) bool { return v.GPUs == 0 && v.Move == nil && strings.Contains(v.Reason, what) })
+		j.until("to be told "+what, func(v wire.Job) bool { return v.GPUs == 0 && v.Move == nil && strings.Contains(v.Reason, what) })
 	}
 	later := s.submit("later", "", 5, []string{"--begin=now+1hour", "--min-gpus=4"})
 	says(later, "(--begin)")
@@ -60,7 +60,7 @@ func TestSingleton(t *testing.T) {
 	if took := time.Since(asked); took > 40*time.Second {
 		t.Errorf("the first waited for Slurm's next look at held jobs: %v", took)
 	}
-	second.until("to wait for the first", func(v control.Job) bool { return v.GPUs == 0 && strings.Contains(v.Reason, "depends on singleton") })
+	second.until("to wait for the first", func(v wire.Job) bool { return v.GPUs == 0 && strings.Contains(v.Reason, "depends on singleton") })
 	if state, starts := second.field("JobState"), first.field("Restarts"); state != "PENDING" || starts == "0" {
 		t.Errorf("the second is %s, the first was restarted %s times", state, starts)
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/sluice-hpc/sluice/cmd/site"
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/slurm/lab"
 )
 
@@ -36,14 +36,14 @@ func TestPolicyPerPartition(t *testing.T) {
 	fast := s.submit("fast", "", 12, []string{"--model=net", "--partition=mixed", "--max-gpus=2"}, small...)
 	wide.runsOn(4)
 	alone.runsOn(2)
-	fast.until("to run on the faster node", func(v control.Job) bool { return v.State == "RUNNING" && v.GPUs == 2 && onNodes(v, "gpu3") })
+	fast.until("to run on the faster node", func(v wire.Job) bool { return v.State == "RUNNING" && v.GPUs == 2 && onNodes(v, "gpu3") })
 	for id, policy := range map[int64]string{wide.id: "annealing", fast.id: "welfare", alone.id: "lookahead"} {
 		if out := s.as("", "sluice", "explain", fmt.Sprint(id)); !strings.Contains(out, "by policy "+policy+"\n") {
 			t.Errorf("explained as\n%s", out)
 		}
 	}
 	guest := s.submit("guest", "", 4, []string{"--partition=anneal", "--max-gpus=1"})
-	guest.until("to get GPUs back", func(v control.Job) bool { return v.State == "RUNNING" && v.GPUs == 1 })
+	guest.until("to get GPUs back", func(v wire.Job) bool { return v.State == "RUNNING" && v.GPUs == 1 })
 	for _, j := range []*job{wide, alone, fast, guest} {
 		j.completes()
 	}

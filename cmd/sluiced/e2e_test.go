@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/cmd/site"
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/slurm/lab"
 )
 
@@ -33,12 +33,12 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	args := append([]string{"build", "-tags", "crash", "-o", dir + "/"}, raceFlag...)
-	out, err := exec.Command("go", append(args, "../sluice", ".")...).CombinedOutput()
+	out, err := exec.Command("go", append(args, "../sluice", "../sluice-lab", ".")...).CombinedOutput()
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "building sluice and sluiced: %v\n%s", err, out)
 		os.Exit(1)
 	}
-	for _, program := range []string{"sluice", "sluiced"} { // whatever the umask
+	for _, program := range []string{"sluice", "sluice-lab", "sluiced"} { // whatever the umask
 		if err := os.Chmod(filepath.Join(dir, program), 0o755); err != nil {
 			panic(err)
 		}
@@ -202,7 +202,7 @@ func (s *scene) loop(name, user string, epochs int, args []string, program ...st
 func (j *job) stepsLog() string { return filepath.Join(j.s.Home(j.user), j.name+".steps") }
 
 // view is sluiced's view of the job.
-func (j *job) view() control.Job {
+func (j *job) view() wire.Job {
 	j.s.t.Helper()
 	r, err := j.s.Control().Report(j.s.ctx)
 	j.s.must(err)
@@ -211,13 +211,13 @@ func (j *job) view() control.Job {
 			return v
 		}
 	}
-	return control.Job{}
+	return wire.Job{}
 }
 
 // until waits until sluiced's view of the job satisfies the condition.
-func (j *job) until(what string, ok func(control.Job) bool) control.Job {
+func (j *job) until(what string, ok func(wire.Job) bool) wire.Job {
 	j.s.t.Helper()
-	var last control.Job
+	var last wire.Job
 	err := site.Until(j.s.ctx, 3*time.Minute, fmt.Sprintf("job %d %s", j.id, what), func() (bool, error) {
 		r, err := j.s.Control().Report(j.s.ctx)
 		if err != nil {
@@ -238,17 +238,17 @@ func (j *job) until(what string, ok func(control.Job) bool) control.Job {
 }
 
 // runsOn waits until the job runs on so many GPUs, has spoken, and rests.
-func (j *job) runsOn(gpus int) control.Job {
+func (j *job) runsOn(gpus int) wire.Job {
 	j.s.t.Helper()
-	return j.until(fmt.Sprintf("to run on %d GPUs", gpus), func(v control.Job) bool {
+	return j.until(fmt.Sprintf("to run on %d GPUs", gpus), func(v wire.Job) bool {
 		return v.State == "RUNNING" && v.GPUs == gpus && v.Move == nil && v.Speaks
 	})
 }
 
 // moving waits until the job has an open resize that has come to at least step.
-func (j *job) moving(step int) control.Job {
+func (j *job) moving(step int) wire.Job {
 	j.s.t.Helper()
-	return j.until(fmt.Sprintf("to move, R%d", step), func(v control.Job) bool {
+	return j.until(fmt.Sprintf("to move, R%d", step), func(v wire.Job) bool {
 		return v.Move != nil && v.Move.Kind == "resize" && v.Move.Step >= step
 	})
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/cmd/site"
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 // A job that names a type of GPU runs on nodes with such alone, however idle others are,
@@ -44,7 +44,7 @@ func TestTypesOfGPU(t *testing.T) {
 	either.on(4, "gpu1", "gpu3") // never a mix
 	s.cancel(small, either)
 	for _, j := range []*job{small, either} {
-		j.until("to end", func(v control.Job) bool { return v.Ended })
+		j.until("to end", func(v wire.Job) bool { return v.Ended })
 	}
 }
 
@@ -62,10 +62,10 @@ func TestWelfareFindsTheFasterType(t *testing.T) {
 	id, err := s.Submit(s.ctx, "", "--output=train.out", script)
 	s.must(err)
 	j := &job{s: s, id: id, name: "train"}
-	fast := func(v control.Job) bool {
+	fast := func(v wire.Job) bool {
 		return v.State == "RUNNING" && v.Move == nil && v.GPUs == 2 && !onNodes(v, "gpu1", "gpu2")
 	}
-	j.until("to run on the faster type", func(v control.Job) bool {
+	j.until("to run on the faster type", func(v wire.Job) bool {
 		if v.State == "RUNNING" && onNodes(v, "gpu1", "gpu2") && onNodes(v, "gpu3", "gpu4") {
 			t.Fatalf("it runs on both types: %s (%s)", v.Place, v.Reason)
 		}

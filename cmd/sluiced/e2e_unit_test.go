@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 // A script that says neither steps nor epochs is profiled while its program reports both:
@@ -44,14 +44,14 @@ func TestDeadlineAfterProfile(t *testing.T) {
 		t.Errorf("said at submit: %q", said)
 	}
 	next, _ := handIn("next", "--epochs=20")
-	next.until("to run", func(v control.Job) bool { return v.State == "RUNNING" })
+	next.until("to run", func(v wire.Job) bool { return v.State == "RUNNING" })
 	if v := late.view(); v.State != "PENDING" || !time.Now().Before(due) {
 		t.Errorf("beside the next job it is %s: %s", v.State, v.Reason)
 	}
 	if p := s.profile("--sizes", "1", "--steps", "5", "--warmup", "1", "--wait", "20", script); p.Points[0].Error != "" {
 		t.Errorf("profiled beside one that waits: %+v", p.Points)
 	}
-	late.until("to run, too late", func(v control.Job) bool { return v.State == "RUNNING" })
+	late.until("to run, too late", func(v wire.Job) bool { return v.State == "RUNNING" })
 	if time.Now().Before(due) {
 		t.Error("it runs before its deadline has passed")
 	}

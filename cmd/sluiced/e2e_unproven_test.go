@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/cmd/site"
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 // A script that says nothing does not take the cluster. One with sbatch's own count has
@@ -30,9 +30,9 @@ func TestUnproven(t *testing.T) {
 		s.must(err)
 		return &job{s: s, id: id}
 	}
-	running := func(j *job, gpus int) control.Job {
+	running := func(j *job, gpus int) wire.Job {
 		t.Helper()
-		return j.until("to run", func(v control.Job) bool { return v.State == "RUNNING" && v.GPUs == gpus && v.Move == nil })
+		return j.until("to run", func(v wire.Job) bool { return v.State == "RUNNING" && v.GPUs == gpus && v.Move == nil })
 	}
 
 	plain := submit(script("plain.sh", "#SBATCH --gpus=2\nsleep 600"))
@@ -54,7 +54,7 @@ func TestUnproven(t *testing.T) {
 	taught, args := s.loop("taught", "", 400, []string{"--max-gpus=4"})
 	taught.id, err = s.Submit(s.ctx, "", args...)
 	s.must(err)
-	taught.until("to run", func(v control.Job) bool { return v.State == "RUNNING" })
+	taught.until("to run", func(v wire.Job) bool { return v.State == "RUNNING" })
 	if took := time.Since(began); took > 15*time.Second {
 		t.Errorf("the next job started after %s", took)
 	}
@@ -66,7 +66,7 @@ func TestUnproven(t *testing.T) {
 	s.must(os.Remove(taught.stepsLog()))
 	again := submit(args...)
 	again.name = "again"
-	v := again.until("to run", func(v control.Job) bool { return v.State == "RUNNING" })
+	v := again.until("to run", func(v wire.Job) bool { return v.State == "RUNNING" })
 	if v.GPUs != 4 || v.Restarts != 0 {
 		t.Errorf("the same script starts on %d GPUs (%s), want 4", v.GPUs, v.Reason)
 	}

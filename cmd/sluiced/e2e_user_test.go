@@ -7,8 +7,7 @@ import (
 	"testing"
 
 	"github.com/sluice-hpc/sluice/cmd/site"
-
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 func (s *scene) write(path, text string) {
@@ -41,13 +40,13 @@ func TestUserActsDuringResize(t *testing.T) {
 		if state := j.ends(); state != "CANCELLED" {
 			t.Errorf("ended as %s", state)
 		}
-		j.until("to be over for sluice too", func(v control.Job) bool { return v.Ended })
+		j.until("to be over for sluice too", func(v wire.Job) bool { return v.Ended })
 	})
 	t.Run("holds", func(t *testing.T) {
 		j := start("holds")
 		j.pin(2, 2)
 		s.as("", "scontrol", "hold", fmt.Sprint(j.id))
-		j.until("to keep its size, or to stand held", func(v control.Job) bool {
+		j.until("to keep its size, or to stand held", func(v wire.Job) bool {
 			return v.Move == nil && (v.State == "PENDING" || v.GPUs == 1)
 		})
 		s.as("", "scontrol", "release", fmt.Sprint(j.id))
@@ -85,7 +84,7 @@ func TestHoldAndRelease(t *testing.T) {
 	t.Parallel()
 	s := play(t, withNodes(1, 2))
 	j := s.submit("held", "", 4, []string{"--hold"})
-	v := j.until("to be known", func(v control.Job) bool { return v.OnHold })
+	v := j.until("to be known", func(v wire.Job) bool { return v.OnHold })
 	if v.State != "PENDING" {
 		t.Errorf("a job submitted with --hold is %s", v.State)
 	}
@@ -99,7 +98,7 @@ func TestTwoUsers(t *testing.T) {
 	t.Parallel()
 	s := play(t, withUsers(users))
 	a := s.submit("mine", users[0], 60, []string{"--max-gpus=8"})
-	a.until("to run", func(v control.Job) bool { return v.State == "RUNNING" })
+	a.until("to run", func(v wire.Job) bool { return v.State == "RUNNING" })
 	b := s.submit("theirs", users[1], 10, []string{"--max-gpus=8"})
 	id := fmt.Sprint(a.id)
 	for _, attempt := range [][]string{

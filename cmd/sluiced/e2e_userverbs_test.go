@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/sluice-hpc/sluice/cmd/site"
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 // TestUserModeVerbs: a sluiced of one's own serves checkpoint, requeue, hold and release
@@ -27,14 +27,14 @@ func TestUserModeVerbs(t *testing.T) {
 		t.Errorf("a checkpoint restarted the job: %s restarts", starts)
 	}
 	s.as(me, "sluice", "requeue", id)
-	j.until("to be started again", func(v control.Job) bool { return v.State == "RUNNING" && v.Move == nil && v.Restarts == 1 })
+	j.until("to be started again", func(v wire.Job) bool { return v.State == "RUNNING" && v.Move == nil && v.Restarts == 1 })
 
 	s.as(me, "sluice", "hold", id)
-	j.until("to be held", func(v control.Job) bool { return v.OnHold })
+	j.until("to be held", func(v wire.Job) bool { return v.OnHold })
 	s.as(me, "sluice", "release", id)
-	j.until("to be released", func(v control.Job) bool { return !v.OnHold && v.State == "RUNNING" && v.Move == nil })
+	j.until("to be released", func(v wire.Job) bool { return !v.OnHold && v.State == "RUNNING" && v.Move == nil })
 	if held := s.submit("waits", me, 3, []string{"--hold"}); true {
-		held.until("to be known as held", func(v control.Job) bool { return v.OnHold && v.State == "PENDING" })
+		held.until("to be known as held", func(v wire.Job) bool { return v.OnHold && v.State == "PENDING" })
 		s.as(me, "sluice", "release", fmt.Sprint(held.id))
 		held.completes()
 	}
@@ -56,5 +56,5 @@ func TestUserModeVerbs(t *testing.T) {
 		}
 	}
 	s.cancel(j)
-	j.until("to end", func(v control.Job) bool { return v.Ended })
+	j.until("to end", func(v wire.Job) bool { return v.Ended })
 }

@@ -16,7 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/client"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 // attack is what an attacker's process is told: it is this test's own binary, run
@@ -150,10 +151,10 @@ func (a attack) knock() knocked {
 	var k knocked
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	c := control.Dial(a.Socket)
+	c := client.Dial(a.Socket)
 	note := func(what string, err error) {
 		switch {
-		case errors.Is(err, control.ErrDenied):
+		case errors.Is(err, wire.ErrDenied):
 			k.Denied++
 		case err != nil && strings.Contains(err.Error(), "too many"):
 			k.TooMany++
@@ -163,9 +164,9 @@ func (a attack) knock() knocked {
 	}
 	job := elastic.JobID(a.VictimJob)
 	for _, incarnation := range []int{0, 1, 99} {
-		for _, order := range []control.Order{control.Pin, control.Unpin, control.Hold, control.Release} {
-			change := control.Change{Order: order, Incarnation: incarnation}
-			if order == control.Pin {
+		for _, order := range []wire.Order{wire.Pin, wire.Unpin, wire.Hold, wire.Release} {
+			change := wire.Change{Order: order, Incarnation: incarnation}
+			if order == wire.Pin {
 				change.GPUs = 1
 			}
 			note(change.String(), c.Direct(ctx, job, change))

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/client"
 )
 
 // swapper is one attacker who exchanges what is in his own job's folder, and the
@@ -65,7 +65,7 @@ func (a attack) swap() (swapped, error) {
 
 // wake makes the daemon look as often as it lets a user make it: every look is a chance.
 func (a attack) wake() {
-	c := control.Dial(a.Socket)
+	c := client.Dial(a.Socket)
 	for {
 		_ = c.Event(context.Background(), elastic.JobID(a.OwnJob), "submit")
 		time.Sleep(200 * time.Millisecond)

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/elastic/engine"
 	"github.com/sluice-hpc/sluice/etc"
 )
@@ -31,7 +32,7 @@ func TestLogIsOneLineOfText(t *testing.T) {
 			d.logEvent(engine.Event{Kind: hostile, Job: 41, Text: hostile})
 			d.logDenial(control.Denial{Caller: control.Caller{UID: 7, Name: hostile}, From: hostile, Verb: hostile, Job: 41, Why: hostile, Missed: 3})
 			d.log.Error().Err(os.ErrNotExist).Msg(hostile)
-			d.log.Info().Str("node", hostile).AnErr("result", &control.Error{Message: hostile}).Msg("trust")
+			d.log.Info().Str("node", hostile).AnErr("result", &wire.Error{Message: hostile}).Msg("trust")
 			raw, err := os.ReadFile(path)
 			if err != nil {
 				t.Fatal(err)

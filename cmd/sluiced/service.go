@@ -11,6 +11,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/elastic/engine"
 	"github.com/sluice-hpc/sluice/etc"
 )
@@ -33,13 +34,13 @@ func (d *daemon) Plan(ctx context.Context) (engine.Forecast, error) {
 }
 
 // Direct stores a user's order and wakes the cycle that acts on it.
-func (d *daemon) Direct(ctx context.Context, caller control.Caller, job elastic.JobID, change control.Change) error {
+func (d *daemon) Direct(ctx context.Context, caller control.Caller, job elastic.JobID, change wire.Change) error {
 	var result error
 	var err error
 	switch change.Order {
-	case control.Save:
+	case wire.Save:
 		err = d.loop.call(ctx, func() { result = d.engine.Order(ctx, job, elastic.Save, time.Now()) })
-	case control.Requeue:
+	case wire.Requeue:
 		err = d.loop.call(ctx, func() { result = d.engine.Order(ctx, job, elastic.Park, time.Now()) })
 	default: // a standing order need not wait for the end of a cycle
 		err = d.loop.order(ctx, func() { result = d.engine.Direct(ctx, job, change.Apply) })

@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/elastic/engine"
 	"github.com/sluice-hpc/sluice/etc"
 	"github.com/sluice-hpc/sluice/slurm"
@@ -39,12 +39,12 @@ const (
 // told when it begins and when it ends.
 type troubles struct {
 	mu  sync.Mutex
-	now []control.Trouble
+	now []wire.Trouble
 	ask chan struct{} // something failed that may be one
 }
 
 // list returns those there are, for the API.
-func (t *troubles) list() []control.Trouble {
+func (t *troubles) list() []wire.Trouble {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return slices.Clone(t.now)
@@ -87,7 +87,7 @@ func (d *daemon) watchTroubles(ctx context.Context, c etc.Config) error {
 	return nil
 }
 
-func (d *daemon) tellTroubles(found []control.Trouble) {
+func (d *daemon) tellTroubles(found []wire.Trouble) {
 	d.troubles.mu.Lock()
 	before := d.troubles.now
 	d.troubles.now = found
@@ -98,23 +98,23 @@ func (d *daemon) tellTroubles(found []control.Trouble) {
 		}
 	}
 	for _, t := range before {
-		if !slices.ContainsFunc(found, func(f control.Trouble) bool { return f.Code == t.Code }) {
+		if !slices.ContainsFunc(found, func(f wire.Trouble) bool { return f.Code == t.Code }) {
 			d.log.Info().Str("trouble", t.Code).Msg("mended")
 			d.loop.wake()
 		}
 	}
 }
 
-func (d *daemon) findTroubles(ctx context.Context, c etc.Config) []control.Trouble {
+func (d *daemon) findTroubles(ctx context.Context, c etc.Config) []wire.Trouble {
 	me, group := self()
-	var all []control.Trouble
+	var all []wire.Trouble
 	if rights, err := d.rights.Rights(ctx, me); err == nil { // else Slurm does not answer, which is told elsewhere
 		if text, do := rights.Missing(); text != "" {
-			all = append(all, control.Trouble{Code: noRights, Text: text, Do: do})
+			all = append(all, wire.Trouble{Code: noRights, Text: text, Do: do})
 		}
 	}
 	if err := writable(c.Paths.Outbox); err != nil {
-		all = append(all, control.Trouble{Code: noOutbox, Text: fmt.Sprintf("sluiced (%s) cannot write its requests to jobs: %v", me, err),
+		all = append(all, wire.Trouble{Code: noOutbox, Text: fmt.Sprintf("sluiced (%s) cannot write its requests to jobs: %v", me, err),
 			Do: fmt.Sprintf("install -d -m 711 -o %s -g %s %s", me, group, c.Paths.Outbox)})
 	}
 	if info, err := os.Stat(c.Paths.Jobs); err != nil || !ours(info) {
@@ -122,7 +122,7 @@ func (d *daemon) findTroubles(ctx context.Context, c etc.Config) []control.Troub
 		if err != nil {
 			text = fmt.Sprintf("the folder of all jobs: %v", err)
 		}
-		all = append(all, control.Trouble{Code: noJobs, Text: text, Do: fmt.Sprintf("install -d -m 3777 -o %s -g %s %s", me, group, c.Paths.Jobs)})
+		all = append(all, wire.Trouble{Code: noJobs, Text: text, Do: fmt.Sprintf("install -d -m 3777 -o %s -g %s %s", me, group, c.Paths.Jobs)})
 	}
 	return all
 }

@@ -7,8 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/client"
 	"github.com/sluice-hpc/sluice/elastic/control/controltest"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 func TestEventsWakeAndAreLimited(t *testing.T) {
@@ -18,7 +19,7 @@ func TestEventsWakeAndAreLimited(t *testing.T) {
 	clock := make(chan time.Time, 1)
 	clock <- now
 	o.Now = func() time.Time { at := <-clock; clock <- at; return at }
-	client, ctx := control.Dial(serve(t, o, service)), t.Context()
+	client, ctx := client.Dial(serve(t, o, service)), t.Context()
 	for range 1000 {
 		if err := client.Event(ctx, 41, "end"); err != nil {
 			t.Fatal(err) // an event too many is no error, and wakes nobody
@@ -27,7 +28,7 @@ func TestEventsWakeAndAreLimited(t *testing.T) {
 	if woken := len(service.Asked()); woken < 5 || woken > 100 {
 		t.Errorf("1000 events at one moment woke the daemon %d times", woken)
 	}
-	if err := client.Direct(ctx, 41, control.Change{Order: control.Unpin}); errors.Is(err, control.ErrTooMany) {
+	if err := client.Direct(ctx, 41, wire.Change{Order: wire.Unpin}); errors.Is(err, wire.ErrTooMany) {
 		t.Errorf("events used up the budget for orders: %v", err)
 	}
 	if _, err := client.Report(ctx); err != nil {
@@ -38,7 +39,7 @@ func TestEventsWakeAndAreLimited(t *testing.T) {
 	if err := client.Event(ctx, 0, "submit"); err != nil {
 		t.Errorf("a minute later: %v", err)
 	}
-	if err := client.Event(ctx, 1, strings.Repeat("x", 33)); !errors.Is(err, control.ErrBadRequest) {
+	if err := client.Event(ctx, 1, strings.Repeat("x", 33)); !errors.Is(err, wire.ErrBadRequest) {
 		t.Errorf("a long kind: %v", err)
 	}
 }
@@ -86,9 +87,9 @@ func TestConnectionsAreBounded(t *testing.T) {
 		}
 		held = append(held, conn)
 	}
-	client := control.Dial(path)
+	client := client.Dial(path)
 	_, err := client.Status(t.Context())
-	if !errors.Is(err, control.ErrTooMany) || !strings.Contains(err.Error(), "16 requests") {
+	if !errors.Is(err, wire.ErrTooMany) || !strings.Contains(err.Error(), "16 requests") {
 		t.Errorf("the 17th: %v", err)
 	}
 	reachable(t, path)

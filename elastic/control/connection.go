@@ -6,6 +6,8 @@ import (
 	"net"
 	"sync/atomic"
 	"time"
+
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 // connection is one over TCP, with its seat. Closing it is how it is made to give up the
@@ -41,7 +43,7 @@ func (c *connection) heard() bool { return c.state.CompareAndSwap(stateWaiting, 
 // Close sends it away.
 func (c *connection) Close() error {
 	if c.state.CompareAndSwap(stateWaiting, stateSentAway) {
-		reply(c.Conn, sendAwayWithin, markPlain, goAway)
+		reply(c.Conn, sendAwayWithin, wire.MarkPlain, goAway)
 	}
 	return c.hangUp()
 }
@@ -54,7 +56,7 @@ func (c *connection) hangUp() error {
 
 // goAway is what one is told who is sent away unread.
 var goAway = func() []byte {
-	raw, err := json.Marshal(failed{fail(TooMany, "try again in a moment", "%v", errCrowdedOut)})
+	raw, err := json.Marshal(wire.Failed{Error: wire.Fail(wire.TooMany, "try again in a moment", "%v", wire.ErrCrowdedOut)})
 	if err != nil {
 		panic(err) // it is a constant
 	}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 // chair is a connection that only knows whether it was closed.
@@ -174,7 +176,7 @@ func TestTurnsOfAFlood(t *testing.T) {
 				defer mu.Unlock()
 				if name := fmt.Sprint(key, n); err == nil {
 					called = append(called, name)
-				} else if out = append(out, name); err != errCrowdedOut {
+				} else if out = append(out, name); err != wire.ErrCrowdedOut {
 					t.Error(err)
 				}
 			})

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/client"
 	"github.com/sluice-hpc/sluice/elastic/control/controltest"
 )
 
@@ -81,7 +81,7 @@ func TestForgedFlood(t *testing.T) {
 	o.Now = time.Now
 	service := controltest.New()
 	f := listen(t, o, service)
-	client := func() *control.Client { return control.DialRemote(f.Remote) }
+	client := func() *client.Client { return client.DialRemote(f.Remote) }
 	calm := honest(t, 100, client, os.Getuid())
 	before := runtime.NumGoroutine()
 	stop := flood(t, f.Address)

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/client"
 	"github.com/sluice-hpc/sluice/elastic/control/controltest"
 	"github.com/sluice-hpc/sluice/elastic/engine"
 )
@@ -17,7 +17,7 @@ func TestHistoryIsFresh(t *testing.T) {
 	now := controltest.Now.Add(20 * time.Second)
 	o.Now = func() time.Time { return now }
 	service := controltest.New()
-	client := control.Dial(serve(t, o, service))
+	client := client.Dial(serve(t, o, service))
 	r := controltest.Report()
 	of := slices.IndexFunc(r.Jobs, func(jr engine.JobReport) bool { return jr.Record.ID == controltest.Growing })
 	r.Jobs[of].Run = controltest.Segments()[1]

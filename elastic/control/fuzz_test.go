@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/elastic/engine"
 	"github.com/sluice-hpc/sluice/nodes"
 )
@@ -38,7 +39,7 @@ func (o *one) Trust(context.Context, Caller, string) error {
 	o.orders++
 	return nil
 }
-func (o *one) Direct(_ context.Context, _ Caller, _ elastic.JobID, c Change) error {
+func (o *one) Direct(_ context.Context, _ Caller, _ elastic.JobID, c wire.Change) error {
 	o.orders++
 	return c.Validate()
 }

@@ -3,6 +3,8 @@ package control
 import (
 	"net"
 	"time"
+
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 // gate is a listener that knows who connects and bounds how many connections
@@ -19,8 +21,8 @@ type gate struct {
 // connection.
 type visit struct {
 	caller Caller
-	full   *Error     // not nil: serve nothing but this
-	work   func(bool) // see seat.work
+	full   *wire.Error // not nil: serve nothing but this
+	work   func(bool)  // see seat.work
 }
 
 // guest is an admitted connection.
@@ -69,9 +71,9 @@ func (g *gate) Accept() (net.Conn, error) {
 }
 
 // tooMany is why a connection that was let in is not served, or nil.
-func tooMany(open int) *Error {
+func tooMany(open int) *wire.Error {
 	if open <= perUser {
 		return nil
 	}
-	return fail(TooMany, "try again in a moment", "you have %d requests to sluiced under way", perUser)
+	return wire.Fail(wire.TooMany, "try again in a moment", "you have %d requests to sluiced under way", perUser)
 }

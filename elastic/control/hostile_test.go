@@ -20,8 +20,10 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/client"
 	"github.com/sluice-hpc/sluice/elastic/control/controltest"
 	"github.com/sluice-hpc/sluice/elastic/control/munge"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 // What hostile clients do with a connection until ctx ends. They send what they
@@ -160,7 +162,7 @@ func big(jobs int) *controltest.Service {
 
 // honest asks what users ask, again and again, and must always be answered. It
 // returns how long each took.
-func honest(t *testing.T, rounds int, client func() *control.Client, uid int) []time.Duration {
+func honest(t *testing.T, rounds int, client func() *client.Client, uid int) []time.Duration {
 	t.Helper()
 	var took []time.Duration
 	for n := range rounds {
@@ -170,7 +172,7 @@ func honest(t *testing.T, rounds int, client func() *control.Client, uid int) []
 			c := client()
 			_, err = c.Explain(t.Context(), controltest.Growing)
 			if n%20 == 10 {
-				err = errors.Join(err, c.Direct(t.Context(), controltest.Growing, control.Change{Order: control.Unpin}))
+				err = errors.Join(err, c.Direct(t.Context(), controltest.Growing, wire.Change{Order: wire.Unpin}))
 			}
 		})
 		took = append(took, time.Since(began))
@@ -199,7 +201,7 @@ func TestHostileClients(t *testing.T) {
 			o.Now = time.Now
 			path := serve(t, o, service)
 			reachable(t, path)
-			client := func() *control.Client { return control.DialHere(path) }
+			client := func() *client.Client { return client.Dial(path) }
 			calm := honest(t, 50, client, controltest.AnnUID)
 			before := runtime.NumGoroutine()
 			stop := attack(t, path, users)
@@ -291,7 +293,7 @@ func TestWhoeverWaitsKeepsItsSeat(t *testing.T) {
 	f := listenWith(t, options(), controltest.New(), m)
 	answered := make(chan error, 1)
 	go func() {
-		_, err := control.DialRemote(f.Remote).History(t.Context(), controltest.Growing)
+		_, err := client.DialRemote(f.Remote).History(t.Context(), controltest.Growing)
 		answered <- err
 	}()
 	count := func() int { m.mu.Lock(); defer m.mu.Unlock(); return len(m.asked) }

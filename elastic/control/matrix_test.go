@@ -13,8 +13,10 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/client"
 	"github.com/sluice-hpc/sluice/elastic/control/controltest"
 	"github.com/sluice-hpc/sluice/elastic/control/munge"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 // Callers of the matrix. The job is ann's; "daemon" on every Debian and Red Hat
@@ -70,19 +72,19 @@ func (s *matrixService) Wake() {
 // onJobs are the rows of one target.
 func onJobs(target int) []ask {
 	at := targets[target]
-	order := func(c control.Change) func(*control.Client) (string, error) {
+	order := func(c wire.Change) func(*client.Client) (string, error) {
 		c.Incarnation = at.incarnation
-		return func(cl *control.Client) (string, error) { return "", cl.Direct(ctx, at.job, c) }
+		return func(cl *client.Client) (string, error) { return "", cl.Direct(ctx, at.job, c) }
 	}
 	asks := []ask{
-		{"explain", func(c *control.Client) (string, error) { _, err := c.Explain(ctx, at.job); return "", err }},
-		{"history", func(c *control.Client) (string, error) { _, err := c.History(ctx, at.job); return "", err }},
-		{"pin", order(control.Change{Order: control.Pin, GPUs: 2})},
-		{"unpin", order(control.Change{Order: control.Unpin})},
-		{"hold", order(control.Change{Order: control.Hold})},
-		{"release", order(control.Change{Order: control.Release})},
-		{"save", order(control.Change{Order: control.Save})},
-		{"requeue", order(control.Change{Order: control.Requeue})},
+		{"explain", func(c *client.Client) (string, error) { _, err := c.Explain(ctx, at.job); return "", err }},
+		{"history", func(c *client.Client) (string, error) { _, err := c.History(ctx, at.job); return "", err }},
+		{"pin", order(wire.Change{Order: wire.Pin, GPUs: 2})},
+		{"unpin", order(wire.Change{Order: wire.Unpin})},
+		{"hold", order(wire.Change{Order: wire.Hold})},
+		{"release", order(wire.Change{Order: wire.Release})},
+		{"save", order(wire.Change{Order: wire.Save})},
+		{"requeue", order(wire.Change{Order: wire.Requeue})},
 	}
 	if at.incarnation != 0 {
 		return asks[2:] // only orders are of one
@@ -92,30 +94,30 @@ func onJobs(target int) []ask {
 
 type ask struct {
 	verb string
-	of   func(*control.Client) (string, error)
+	of   func(*client.Client) (string, error)
 }
 
 var general = []ask{
-	{"status", func(c *control.Client) (string, error) { _, err := c.Status(ctx); return "", err }},
-	{"report", func(c *control.Client) (string, error) {
+	{"status", func(c *client.Client) (string, error) { _, err := c.Status(ctx); return "", err }},
+	{"report", func(c *client.Client) (string, error) {
 		r, err := c.Report(ctx)
 		return fmt.Sprintf(" %d jobs", len(r.Jobs)), err
 	}},
-	{"plan", func(c *control.Client) (string, error) {
+	{"plan", func(c *client.Client) (string, error) {
 		p, err := c.Plan(ctx)
 		return fmt.Sprintf(" %d jobs", len(p.Moves)+len(p.Later)+len(p.Stays)), err
 	}},
-	{"speed", func(c *control.Client) (string, error) {
+	{"speed", func(c *client.Client) (string, error) {
 		_, err := c.Speeds(ctx, controltest.Model, nil) // of the caller's own jobs
 		return "", err
 	}},
-	{"ann's", func(c *control.Client) (string, error) {
+	{"ann's", func(c *client.Client) (string, error) {
 		uid := uint32(controltest.AnnUID)
 		_, err := c.Speeds(ctx, controltest.Model, &uid)
 		return "", err
 	}},
-	{"event", func(c *control.Client) (string, error) { return "", c.Event(ctx, 41, "end") }},
-	{"trust", func(c *control.Client) (string, error) { return "", c.Trust(ctx, "gpu1") }},
+	{"event", func(c *client.Client) (string, error) { return "", c.Event(ctx, 41, "end") }},
+	{"trust", func(c *client.Client) (string, error) { return "", c.Trust(ctx, "gpu1") }},
 }
 
 // The whole matrix: verb x {owner, other user, operator, root, nobody} x {live
@@ -154,7 +156,7 @@ func TestMatrix(t *testing.T) {
 	t.Logf("%d requests, %d denials, all of them logged", requests.Load(), denials.Load())
 }
 
-func table(t *testing.T, out *strings.Builder, private, tcp bool, tool control.Munge) (denials, requests int) {
+func table(t *testing.T, out *strings.Builder, private, tcp bool, tool wire.Munge) (denials, requests int) {
 	t.Helper()
 	o := options()
 	o.Operators, o.Private = []string{"daemon"}, private
@@ -163,9 +165,9 @@ func table(t *testing.T, out *strings.Builder, private, tcp bool, tool control.M
 	service := newMatrixService()
 	f := listenWith(t, o, service, tool)
 	reachable(t, f.socket)
-	client := func() *control.Client { return control.DialHere(f.socket) }
+	dial := func() *client.Client { return client.Dial(f.socket) }
 	if tcp {
-		client = func() *control.Client { return control.DialRemote(f.Remote) }
+		dial = func() *client.Client { return client.DialRemote(f.Remote) }
 	}
 	fmt.Fprintf(out, "private = %-30v", private)
 	for _, c := range callers {
@@ -177,7 +179,7 @@ func table(t *testing.T, out *strings.Builder, private, tcp bool, tool control.M
 		for _, c := range callers {
 			cell := ""
 			before := len(orders(service))
-			controltest.As(t, c.uid, func() { cell = outcome(a.of(client())) })
+			controltest.As(t, c.uid, func() { cell = outcome(a.of(dial())) })
 			done := len(orders(service)) - before
 			if effect := a.verb != "explain" && a.verb != "history" && job != 0 || a.verb == "trust"; effect && (cell == "yes") != (done == 1) {
 				t.Errorf("%s %s by %s: answered %s, done %d times", a.verb, target, c.name, cell, done)
@@ -226,11 +228,11 @@ func outcome(more string, err error) string {
 	switch {
 	case err == nil:
 		return "yes" + more
-	case errors.Is(err, control.ErrDenied):
+	case errors.Is(err, wire.ErrDenied):
 		return "denied"
-	case errors.Is(err, control.ErrNotFound):
+	case errors.Is(err, wire.ErrNotFound):
 		return "not found"
-	case errors.Is(err, control.ErrConflict):
+	case errors.Is(err, wire.ErrConflict):
 		return "conflict"
 	}
 	return err.Error()
@@ -256,8 +258,8 @@ func TestMatrixOfUserMode(t *testing.T) {
 	rows := append(onJobs(0), general...)
 	for _, a := range rows {
 		var err error
-		controltest.As(t, controltest.BobUID, func() { _, err = a.of(control.DialHere(path)) })
-		if !errors.Is(err, control.ErrDenied) {
+		controltest.As(t, controltest.BobUID, func() { _, err = a.of(client.Dial(path)) })
+		if !errors.Is(err, wire.ErrDenied) {
 			t.Errorf("bob %s: %v", a.verb, err)
 		}
 	}
@@ -278,8 +280,8 @@ func TestHiddenTakesAsLong(t *testing.T) {
 		open(t, path, o, service)
 		reachable(t, path)
 		var err error
-		controltest.As(t, controltest.BobUID, func() { _, err = control.DialHere(path).Explain(ctx, job) })
-		if want := fmt.Sprintf("no sluice job %d", job); !errors.Is(err, control.ErrNotFound) || !strings.Contains(err.Error(), want) {
+		controltest.As(t, controltest.BobUID, func() { _, err = client.Dial(path).Explain(ctx, job) })
+		if want := fmt.Sprintf("no sluice job %d", job); !errors.Is(err, wire.ErrNotFound) || !strings.Contains(err.Error(), want) {
 			t.Errorf("job %d: %v", job, err)
 		}
 		asked = append(asked, strings.Join(service.Asked(), " "))

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic/control/munge"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 // readers is how many credentials are read at a time.
@@ -29,7 +30,7 @@ const readers = 4
 // that node's other users try again, no other node's and nobody on the socket.
 type remote struct {
 	listener net.Listener
-	munge    Munge
+	munge    wire.Munge
 	server   *Server
 	crowd    crowd[string] // by node
 	readers  *turns
@@ -41,7 +42,7 @@ type remote struct {
 // ListenRemote makes the server answer on a TCP address, too: "HOST:PORT". It
 // must be called before Serve, and the process must run as Options.UID, for
 // which callers make their credentials.
-func (s *Server) ListenRemote(ctx context.Context, address string, m Munge) error {
+func (s *Server) ListenRemote(ctx context.Context, address string, m wire.Munge) error {
 	config := net.ListenConfig{KeepAlive: -1} // each wait for a peer has a deadline of its own
 	l, err := config.Listen(ctx, "tcp", address)
 	if err != nil {
@@ -127,7 +128,7 @@ func pause(ctx context.Context, d time.Duration) {
 
 // meet serves one connection: one letter, one answer.
 func (r *remote) meet(c *connection, handler http.Handler) {
-	ctx, conn, s, nonce := c.ctx, c.Conn, c.seat, newNonce()
+	ctx, conn, s, nonce := c.ctx, c.Conn, c.seat, wire.NewNonce()
 	credential, err := hear(conn, nonce)
 	if err != nil || !c.heard() {
 		return // it left, or said nothing in time, or was sent away
@@ -141,20 +142,20 @@ func (r *remote) meet(c *connection, handler http.Handler) {
 	leave, full := r.enter(caller.UID)
 	defer leave()
 	p := r.answer(ctx, handler, &visit{caller: caller, full: full, work: s.work}, l)
-	sealed, err := seal(l.Key, nonce, p.status, p.body.Bytes())
+	sealed, err := wire.Seal(l.Key, nonce, p.status, p.body.Bytes())
 	if err != nil {
 		r.server.options.Load().Log(fmt.Errorf("answer to %s: %w", node(conn), err))
 		return
 	}
 	s.work(false)
-	reply(conn, writeWithin, markSealed, sealed)
+	reply(conn, writeWithin, wire.MarkSealed, sealed)
 }
 
 // hear greets and reads one line.
 func hear(conn net.Conn, nonce string) (string, error) {
 	hangUp := time.AfterFunc(readWithin, func() { conn.Close() })
 	defer hangUp.Stop()
-	if _, err := conn.Write([]byte(greeting + nonce + "\n")); err != nil {
+	if _, err := conn.Write([]byte(wire.Greeting + nonce + "\n")); err != nil {
 		return "", err
 	}
 	return line(conn, munge.MaxCredential)
@@ -181,24 +182,24 @@ func reply(conn net.Conn, within time.Duration, mark string, body []byte) {
 }
 
 // identify finds out who wrote a credential, and what.
-func (r *remote) identify(ctx context.Context, from, nonce, credential string) (Caller, letter, error) {
+func (r *remote) identify(ctx context.Context, from, nonce, credential string) (Caller, wire.Letter, error) {
 	if !munge.WellFormed(credential) { // said before it takes somebody's turn
-		return Caller{}, letter{}, fmt.Errorf("%w: it has not the form of one", munge.ErrRefused)
+		return Caller{}, wire.Letter{}, fmt.Errorf("%w: it has not the form of one", munge.ErrRefused)
 	}
 	ctx, cancel := context.WithTimeout(ctx, readWithin)
 	defer cancel()
 	if err := r.readers.take(ctx, from); err != nil {
-		return Caller{}, letter{}, err
+		return Caller{}, wire.Letter{}, err
 	}
 	defer r.readers.give()
 	c, err := r.munge.Open(ctx, credential, r.server.options.Load().UID)
 	if err != nil {
-		return Caller{}, letter{}, err
+		return Caller{}, wire.Letter{}, err
 	}
 	caller := Caller{UID: c.UID, GID: c.GID, Host: c.Host}
-	l, err := readLetter(c.Payload, nonce)
+	l, err := wire.ReadLetter(c.Payload, nonce)
 	if err != nil {
-		return caller, letter{}, &badLetter{caller, err}
+		return caller, wire.Letter{}, &badLetter{caller, err}
 	}
 	return caller, l, nil
 }
@@ -216,7 +217,7 @@ func (b *badLetter) Error() string { return b.err.Error() }
 // turnAway says, in plain text since there is no key, why a caller is not
 // served, and writes it down.
 func (r *remote) turnAway(ctx context.Context, conn net.Conn, from string, err error) {
-	answer := fail(Unavailable, "see whether munged runs there: 'munge -n | unmunge'", "sluiced cannot ask munge who you are")
+	answer := wire.Fail(wire.Unavailable, "see whether munged runs there: 'munge -n | unmunge'", "sluiced cannot ask munge who you are")
 	denial := Denial{From: from, Why: err.Error()}
 	var bad *badLetter
 	switch {
@@ -224,22 +225,22 @@ func (r *remote) turnAway(ctx context.Context, conn net.Conn, from string, err e
 		return
 	case errors.As(err, &bad):
 		denial.Caller = bad.caller
-		answer = fail(Denied, "", "the request was refused: %v", err)
+		answer = wire.Fail(wire.Denied, "", "the request was refused: %v", err)
 	case errors.Is(err, munge.ErrRefused):
-		answer = fail(Denied, "is the time the same on both nodes, and the munge key?", "%v", err)
-	case errors.Is(err, errCrowdedOut):
-		answer = fail(TooMany, "try again in a moment", "%v", err)
+		answer = wire.Fail(wire.Denied, "is the time the same on both nodes, and the munge key?", "%v", err)
+	case errors.Is(err, wire.ErrCrowdedOut):
+		answer = wire.Fail(wire.TooMany, "try again in a moment", "%v", err)
 	default:
 		r.cannotAsk(from, err)
 	}
-	if answer.Code == Denied {
+	if answer.Code == wire.Denied {
 		r.server.denied(denial)
 	}
-	raw, err := json.Marshal(failed{answer})
-	if err != nil || len(raw) > maxPlain {
+	raw, err := json.Marshal(wire.Failed{Error: answer})
+	if err != nil || len(raw) > wire.MaxPlain {
 		return
 	}
-	reply(conn, readWithin, markPlain, raw)
+	reply(conn, readWithin, wire.MarkPlain, raw)
 }
 
 // cannotAsk logs that munged does not answer: not each time, since it is strangers who
@@ -251,7 +252,7 @@ func (r *remote) cannotAsk(from string, err error) {
 }
 
 // enter counts one more request of the user.
-func (r *remote) enter(uid uint32) (leave func(), full *Error) {
+func (r *remote) enter(uid uint32) (leave func(), full *wire.Error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.open[uid]++
@@ -288,18 +289,18 @@ func (p *page) Write(raw []byte) (int, error) {
 }
 
 // answer asks the same routes as the socket does.
-func (r *remote) answer(ctx context.Context, handler http.Handler, v *visit, l letter) (p *page) {
+func (r *remote) answer(ctx context.Context, handler http.Handler, v *visit, l wire.Letter) (p *page) {
 	p = &page{header: http.Header{}}
 	defer func() {
 		if fault := recover(); fault != nil {
 			r.server.options.Load().Log(fmt.Errorf("api: %v\n%s", fault, debug.Stack()))
 			p = &page{header: http.Header{}}
-			send(p, http.StatusInternalServerError, failed{fail(Internal, "see sluiced's log", "a fault of sluiced")})
+			send(p, http.StatusInternalServerError, wire.Failed{Error: wire.Fail(wire.Internal, "see sluiced's log", "a fault of sluiced")})
 		}
 	}()
 	q, err := http.NewRequestWithContext(context.WithValue(ctx, visitKey{}, v), l.Method, "http://sluiced"+l.Path, bytes.NewReader(l.Body))
 	if err != nil {
-		send(p, http.StatusBadRequest, failed{fail(BadRequest, "", "request cannot be read: %v", err)})
+		send(p, http.StatusBadRequest, wire.Failed{Error: wire.Fail(wire.BadRequest, "", "request cannot be read: %v", err)})
 		return p
 	}
 	handler.ServeHTTP(p, q)

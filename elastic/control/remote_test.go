@@ -17,13 +17,15 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/client"
 	"github.com/sluice-hpc/sluice/elastic/control/controltest"
 	"github.com/sluice-hpc/sluice/elastic/control/munge"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 // far is a daemon that answers over TCP with a real munged.
 type far struct {
-	control.Remote
+	client.Remote
 	socket string // of the API
 	server *control.Server
 
@@ -41,7 +43,7 @@ func listen(t *testing.T, o control.Options, service control.Service) *far {
 	return listenWith(t, o, service, tool)
 }
 
-func listenWith(t *testing.T, o control.Options, service control.Service, tool control.Munge) *far {
+func listenWith(t *testing.T, o control.Options, service control.Service, tool wire.Munge) *far {
 	t.Helper()
 	o.UID = uint32(os.Getuid())
 	f := &far{socket: filepath.Join(t.TempDir(), "sluiced.sock")}
@@ -57,7 +59,7 @@ func listenWith(t *testing.T, o control.Options, service control.Service, tool c
 	if err := server.ListenRemote(t.Context(), "127.0.0.1:0", tool); err != nil {
 		t.Fatal(err)
 	}
-	f.Remote = control.Remote{Address: server.RemoteAddr().String(), Daemon: o.UID, Munge: tool}
+	f.Remote = client.Remote{Address: server.RemoteAddr().String(), Daemon: o.UID, Munge: tool}
 	f.server = server
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -84,17 +86,17 @@ func (f *far) told() []control.Denial {
 func TestRemoteIsTheSameAPI(t *testing.T) {
 	service := controltest.New()
 	f := listen(t, options(), service)
-	near, remote, ctx := control.Dial(f.socket), control.DialRemote(f.Remote), t.Context()
-	for name, ask := range map[string]func(*control.Client) (any, error){
-		"report":  func(c *control.Client) (any, error) { return c.Report(ctx) },
-		"explain": func(c *control.Client) (any, error) { return c.Explain(ctx, controltest.Growing) },
-		"history": func(c *control.Client) (any, error) { return c.History(ctx, controltest.Growing) },
-		"plan":    func(c *control.Client) (any, error) { return c.Plan(ctx) },
-		"speed": func(c *control.Client) (any, error) {
+	near, remote, ctx := client.Dial(f.socket), client.DialRemote(f.Remote), t.Context()
+	for name, ask := range map[string]func(*client.Client) (any, error){
+		"report":  func(c *client.Client) (any, error) { return c.Report(ctx) },
+		"explain": func(c *client.Client) (any, error) { return c.Explain(ctx, controltest.Growing) },
+		"history": func(c *client.Client) (any, error) { return c.History(ctx, controltest.Growing) },
+		"plan":    func(c *client.Client) (any, error) { return c.Plan(ctx) },
+		"speed": func(c *client.Client) (any, error) {
 			uid := uint32(controltest.AnnUID)
 			return c.Speeds(ctx, controltest.Model, &uid)
 		},
-		"status": func(c *control.Client) (any, error) { return c.Status(ctx) },
+		"status": func(c *client.Client) (any, error) { return c.Status(ctx) },
 	} {
 		want, err := ask(near)
 		if err != nil {
@@ -104,13 +106,13 @@ func TestRemoteIsTheSameAPI(t *testing.T) {
 			t.Errorf("%s: %+v %v\nwant %+v", name, got, err, want)
 		}
 	}
-	if err := remote.Direct(ctx, controltest.Growing, control.Change{Order: control.Pin, GPUs: 4}); err != nil {
+	if err := remote.Direct(ctx, controltest.Growing, wire.Change{Order: wire.Pin, GPUs: 4}); err != nil {
 		t.Error(err)
 	}
 	if err := remote.Nudge(controltest.Growing, "end"); err != nil {
 		t.Error(err)
 	}
-	if err := remote.Direct(ctx, controltest.Steady, control.Change{Order: control.Pin, GPUs: 3}); !errors.Is(err, control.ErrConflict) {
+	if err := remote.Direct(ctx, controltest.Steady, wire.Change{Order: wire.Pin, GPUs: 3}); !errors.Is(err, wire.ErrConflict) {
 		t.Errorf("an order that does not fit: %v", err)
 	}
 	if got := service.Asked(); len(got) != 2 || !strings.HasSuffix(got[0], "41 pin to 4 GPUs") || got[1] != "wake" {
@@ -125,10 +127,10 @@ func TestRemoteIdentity(t *testing.T) {
 	for _, c := range []struct {
 		uid  int
 		want error
-	}{{controltest.AnnUID, nil}, {controltest.BobUID, control.ErrDenied}, {65534, control.ErrDenied}} {
+	}{{controltest.AnnUID, nil}, {controltest.BobUID, wire.ErrDenied}, {65534, wire.ErrDenied}} {
 		var err error
 		controltest.As(t, c.uid, func() {
-			err = control.DialRemote(f.Remote).Direct(t.Context(), controltest.Growing, control.Change{Order: control.Hold})
+			err = client.DialRemote(f.Remote).Direct(t.Context(), controltest.Growing, wire.Change{Order: wire.Hold})
 		})
 		if !errors.Is(err, c.want) || c.want == nil && err != nil {
 			t.Errorf("uid %d: %v, want %v", c.uid, err, c.want)
@@ -144,14 +146,14 @@ func TestRemoteIdentity(t *testing.T) {
 	}
 }
 
-// wire makes Seal hand over what it made, and Open what it is given.
-type wire struct {
-	control.Munge
+// tapped makes Seal hand over what it made, and Open what it is given.
+type tapped struct {
+	wire.Munge
 	seal func(payload []byte) []byte
 	made func(string) string
 }
 
-func (w *wire) Seal(ctx context.Context, payload []byte, reader uint32) (string, error) {
+func (w *tapped) Seal(ctx context.Context, payload []byte, reader uint32) (string, error) {
 	if w.seal != nil {
 		payload = w.seal(payload)
 	}
@@ -165,7 +167,7 @@ func (w *wire) Seal(ctx context.Context, payload []byte, reader uint32) (string,
 // trusting is a munged that has forgotten what it decoded: a second one of the
 // realm, or one that was restarted.
 type trusting struct {
-	control.Munge
+	wire.Munge
 	mu   sync.Mutex
 	seen map[string]munge.Credential
 }
@@ -212,7 +214,7 @@ func TestReplay(t *testing.T) {
 			if err != nil {
 				t.Skip("SKIPPED: ", err)
 			}
-			var m control.Munge = tool
+			var m wire.Munge = tool
 			if forgetful {
 				m = &trusting{Munge: tool, seen: map[string]munge.Credential{}}
 			}
@@ -220,8 +222,8 @@ func TestReplay(t *testing.T) {
 			f := listenWith(t, options(), service, m)
 			var overheard string
 			eavesdropped := f.Remote
-			eavesdropped.Munge = &wire{Munge: m, made: func(c string) string { overheard = c; return c }}
-			if err := control.DialRemote(eavesdropped).Direct(t.Context(), controltest.Growing, control.Change{Order: control.Hold}); err != nil {
+			eavesdropped.Munge = &tapped{Munge: m, made: func(c string) string { overheard = c; return c }}
+			if err := client.DialRemote(eavesdropped).Direct(t.Context(), controltest.Growing, wire.Change{Order: wire.Hold}); err != nil {
 				t.Fatal(err)
 			}
 			for range 3 {
@@ -254,8 +256,8 @@ func TestRemoteLetters(t *testing.T) {
 		"empty":        func(string) string { return "" },
 	} {
 		mangled := f.Remote
-		mangled.Munge = &wire{Munge: f.Munge, seal: func(p []byte) []byte { return []byte(change(string(p))) }}
-		if _, err := control.DialRemote(mangled).Report(t.Context()); !errors.Is(err, control.ErrDenied) {
+		mangled.Munge = &tapped{Munge: f.Munge, seal: func(p []byte) []byte { return []byte(change(string(p))) }}
+		if _, err := client.DialRemote(mangled).Report(t.Context()); !errors.Is(err, wire.ErrDenied) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if got := f.told(); len(got) != 1 || got[0].Caller.UID != f.Daemon {
@@ -319,14 +321,14 @@ func TestImpostor(t *testing.T) {
 		want          error
 		words         string
 	}{
-		"an open lie":        {hello, `{"version":1,"jobs":[]}`, control.ErrInternal, "answered garbage"},
-		"a sealed lie":       {hello, "sealed\n" + strings.Repeat("x", 100), control.ErrInternal, "not the daemon's"},
-		"cut short":          {hello, "sealed\nxx", control.ErrInternal, "cut short"},
-		"nothing":            {hello, "", control.ErrTooMany, "many connect"},
-		"a refusal":          {hello, "plain\n" + `{"error":{"code":"conflict","message":"\u001b[31mno"}}`, control.ErrUnavailable, ": ?[31mno"},
-		"a version to come":  {"sluiced 2 " + strings.Repeat("ab", 16) + "\n", "", control.ErrInternal, "of this release"},
-		"another service":    {"SSH-2.0-OpenSSH_9.2\r\n", "", control.ErrInternal, "is it sluiced"},
-		"a line without end": {strings.Repeat("x", 1000), "", control.ErrNoDaemon, "too long"},
+		"an open lie":        {hello, `{"version":1,"jobs":[]}`, wire.ErrInternal, "answered garbage"},
+		"a sealed lie":       {hello, "sealed\n" + strings.Repeat("x", 100), wire.ErrInternal, "not the daemon's"},
+		"cut short":          {hello, "sealed\nxx", wire.ErrInternal, "cut short"},
+		"nothing":            {hello, "", wire.ErrTooMany, "many connect"},
+		"a refusal":          {hello, "plain\n" + `{"error":{"code":"conflict","message":"\u001b[31mno"}}`, wire.ErrUnavailable, ": ?[31mno"},
+		"a version to come":  {"sluiced 2 " + strings.Repeat("ab", 16) + "\n", "", wire.ErrInternal, "of this release"},
+		"another service":    {"SSH-2.0-OpenSSH_9.2\r\n", "", wire.ErrInternal, "is it sluiced"},
+		"a line without end": {strings.Repeat("x", 1000), "", wire.ErrNoDaemon, "too long"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -348,8 +350,8 @@ func TestImpostor(t *testing.T) {
 				}
 			}()
 			t.Cleanup(func() { l.Close(); <-done })
-			client := control.DialRemote(control.Remote{Address: l.Addr().String(), Daemon: uint32(os.Getuid()), Munge: tool})
-			err = client.Direct(t.Context(), elastic.JobID(41), control.Change{Order: control.Hold})
+			client := client.DialRemote(client.Remote{Address: l.Addr().String(), Daemon: uint32(os.Getuid()), Munge: tool})
+			err = client.Direct(t.Context(), elastic.JobID(41), wire.Change{Order: wire.Hold})
 			if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.words) || strings.Contains(err.Error(), "\x1b") {
 				t.Errorf("got %v, want %v %q", err, c.want, c.words)
 			}
@@ -361,7 +363,7 @@ func TestRemoteWithoutDaemonOrMunge(t *testing.T) {
 	f := listen(t, options(), controltest.New())
 	nobody := f.Remote
 	nobody.Address = "127.0.0.1:1"
-	if _, err := control.DialRemote(nobody).Report(t.Context()); !errors.Is(err, control.ErrNoDaemon) || !strings.Contains(err.Error(), "nobody listens on 127.0.0.1:1") {
+	if _, err := client.DialRemote(nobody).Report(t.Context()); !errors.Is(err, wire.ErrNoDaemon) || !strings.Contains(err.Error(), "nobody listens on 127.0.0.1:1") {
 		t.Errorf("no daemon: %v", err)
 	}
 	tool, err := munge.New(filepath.Join(t.TempDir(), "none"))
@@ -370,12 +372,12 @@ func TestRemoteWithoutDaemonOrMunge(t *testing.T) {
 	}
 	without := f.Remote
 	without.Munge = tool
-	if _, err := control.DialRemote(without).Report(t.Context()); !errors.Is(err, control.ErrNoDaemon) || !strings.Contains(err.Error(), "munge does not say who you are") {
+	if _, err := client.DialRemote(without).Report(t.Context()); !errors.Is(err, wire.ErrNoDaemon) || !strings.Contains(err.Error(), "munge does not say who you are") {
 		t.Errorf("no munge here: %v", err)
 	}
-	there := listenWith(t, options(), controltest.New(), &wire{Munge: tool})
+	there := listenWith(t, options(), controltest.New(), &tapped{Munge: tool})
 	there.Munge = f.Munge
-	if _, err := control.DialRemote(there.Remote).Report(t.Context()); !errors.Is(err, control.ErrUnavailable) || !strings.Contains(err.Error(), "cannot ask munge") {
+	if _, err := client.DialRemote(there.Remote).Report(t.Context()); !errors.Is(err, wire.ErrUnavailable) || !strings.Contains(err.Error(), "cannot ask munge") {
 		t.Errorf("no munge there: %v", err)
 	}
 }

@@ -9,16 +9,16 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"strconv"
 	"sync/atomic"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/elastic/engine"
 )
 
 // Bounds on one exchange.
 const (
-	maxBody    = 16 << 10
-	maxHeader  = 8 << 10
 	readWithin = 5 * time.Second
 	// writeWithin spans the whole answer, Slurm's included.
 	writeWithin = time.Minute
@@ -46,7 +46,7 @@ type Options struct {
 	// dropped because too many did; nil leaves them out.
 	Speeds func() (waiting int, dropped uint64)
 	// Troubles returns, for status, what only an administrator can mend; nil = nothing.
-	Troubles func() []Trouble
+	Troubles func() []wire.Trouble
 	// Log receives what no client is told or can repair; nil drops it.
 	Log func(error)
 	// Denied receives every request that was refused for who the caller is; nil
@@ -144,7 +144,7 @@ func (s *Server) serveSocket(ctx context.Context, handler http.Handler) error {
 		ReadHeaderTimeout: readWithin,
 		ReadTimeout:       readWithin,
 		WriteTimeout:      writeWithin,
-		MaxHeaderBytes:    maxHeader,
+		MaxHeaderBytes:    wire.MaxHeader,
 		ErrorLog:          log.New(logWriter(s.options.Load().Log), "", 0),
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
@@ -199,7 +199,7 @@ func (s *Server) general(v verb, costly bool, answer func(request) (any, error))
 	return s.handle(v, costly, func(q request) (any, error) {
 		if !may(v, q.options.standing(q.caller), q.options.Private) {
 			s.denied(Denial{Caller: q.caller, From: q.caller.Host, Verb: string(v), Why: "only operators may"})
-			return nil, fail(Denied, "only operators may", "%s may not ask for %s", q.caller.Name, v)
+			return nil, wire.Fail(wire.Denied, "only operators may", "%s may not ask for %s", q.caller.Name, v)
 		}
 		return answer(q)
 	})
@@ -226,8 +226,8 @@ func (s *Server) handle(v verb, costly bool, answer func(request) (any, error)) 
 		var err error
 		// All of it is read before the caller counts as served: one who sends his
 		// body a byte at a time is still one who keeps sluiced waiting.
-		if q.body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody)); err != nil {
-			s.sendError(w, q, fail(BadRequest, "", "request cannot be read: %v", err))
+		if q.body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, wire.MaxBody)); err != nil {
+			s.sendError(w, q, wire.Fail(wire.BadRequest, "", "request cannot be read: %v", err))
 			return
 		}
 		who.work(true)
@@ -253,26 +253,21 @@ func (s *Server) admit(q request, who *visit, v verb, costly bool) error {
 		limit = &s.orders
 	}
 	if v != verbEvent && !limit.take(q.caller.UID, q.options.Now()) { // events have their own
-		return fail(TooMany, "try again in a few seconds", "%s sends too many requests of this kind", q.caller.Name)
+		return wire.Fail(wire.TooMany, "try again in a few seconds", "%s sends too many requests of this kind", q.caller.Name)
 	}
 	if !q.options.admits(q.caller) {
 		s.denied(Denial{Caller: q.caller, From: q.caller.Host, Verb: string(v), Why: "this is another user's own sluiced"})
-		return fail(Denied, "set SLUICE_CONF, or start your own with 'sluiced --user'",
+		return wire.Fail(wire.Denied, "set SLUICE_CONF, or start your own with 'sluiced --user'",
 			"this is the sluiced of %s alone", s.names.of(q.options.UID, q.options.Now()))
 	}
 	return nil
 }
 
-// failed is an Error on the wire.
-type failed struct {
-	Error *Error `json:"error"`
-}
-
-func (s *Server) sendError(w http.ResponseWriter, q request, err *Error) {
-	if err.Code == Internal {
+func (s *Server) sendError(w http.ResponseWriter, q request, err *wire.Error) {
+	if err.Code == wire.Internal {
 		q.options.Log(err)
 	}
-	send(w, err.status(), failed{err})
+	send(w, err.Status(), wire.Failed{Error: err})
 }
 
 // send writes an answer. A peer that has gone is no one's fault.
@@ -286,6 +281,7 @@ func send(w http.ResponseWriter, status int, v any) {
 		status, raw = http.StatusInternalServerError, []byte(`{"error":{"code":"internal","message":"the answer cannot be written"}}`)
 	}
 	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(raw))) // tells an answer that was cut off
 	w.WriteHeader(status)
 	_, _ = w.Write(raw)
 }
@@ -301,7 +297,7 @@ func (q request) read(into any) error {
 		}
 	}
 	if err != nil {
-		return fail(BadRequest, "", "request cannot be read: %v", err)
+		return wire.Fail(wire.BadRequest, "", "request cannot be read: %v", err)
 	}
 	return nil
 }

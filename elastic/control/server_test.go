@@ -18,7 +18,9 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/client"
 	"github.com/sluice-hpc/sluice/elastic/control/controltest"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/elastic/engine"
 	"github.com/sluice-hpc/sluice/slurm"
 )
@@ -107,7 +109,7 @@ func exchange(conn net.Conn, method, url, body string) (int, string, error) {
 // The wire does not change by accident: every answer to the canned report is on
 // file.
 func TestWire(t *testing.T) {
-	client := control.Dial(serve(t, options(), controltest.New()))
+	client := client.Dial(serve(t, options(), controltest.New()))
 	ctx := t.Context()
 	for name, ask := range map[string]func() (any, error){
 		"report":  func() (any, error) { return client.Report(ctx) },
@@ -158,26 +160,26 @@ func golden(t *testing.T, name, got string) {
 func TestDirect(t *testing.T) {
 	service := controltest.New()
 	path := serve(t, options(), service)
-	client, ctx := control.Dial(path), t.Context() // root
+	client, ctx := client.Dial(path), t.Context() // root
 	for _, c := range []struct {
 		job    elastic.JobID
-		change control.Change
+		change wire.Change
 		want   error
 		words  string
 	}{
-		{controltest.Growing, control.Change{Order: control.Pin, GPUs: 4}, nil, ""},
-		{controltest.Growing, control.Change{Order: control.Unpin}, nil, ""},
-		{controltest.Waiting, control.Change{Order: control.Hold}, nil, ""},
-		{controltest.OnHold, control.Change{Order: control.Release}, nil, ""},
-		{controltest.Steady, control.Change{Order: control.Pin, GPUs: 3}, control.ErrConflict, "job 42 cannot be pinned to 3 GPUs: it accepts 2, 4 or 8 GPUs"},
-		{controltest.Growing, control.Change{Order: control.Pin, GPUs: 12}, control.ErrConflict, "it accepts 1 to 8 GPUs"},
-		{controltest.Growing, control.Change{Order: control.Pin, GPUs: 5}, control.ErrConflict, "here 1, 2, 3, 4, 6 or 8 GPUs; 'sluice submit --allow-uneven' admits other splits"},
-		{controltest.Growing, control.Change{Order: control.Pin}, control.ErrBadRequest, "pin to 0 GPUs: want 1 to"},
-		{controltest.Growing, control.Change{Order: "stop"}, control.ErrBadRequest, `unknown order "stop"`},
-		{controltest.Growing, control.Change{Order: control.Hold, GPUs: 1}, control.ErrBadRequest, "takes no GPUs"},
-		{controltest.Finished, control.Change{Order: control.Hold}, control.ErrConflict, "job 40 has ended (COMPLETED)"},
-		{999, control.Change{Order: control.Hold}, control.ErrNotFound, "no sluice job 999"},
-		{-1, control.Change{Order: control.Hold}, control.ErrBadRequest, "is not a job number"},
+		{controltest.Growing, wire.Change{Order: wire.Pin, GPUs: 4}, nil, ""},
+		{controltest.Growing, wire.Change{Order: wire.Unpin}, nil, ""},
+		{controltest.Waiting, wire.Change{Order: wire.Hold}, nil, ""},
+		{controltest.OnHold, wire.Change{Order: wire.Release}, nil, ""},
+		{controltest.Steady, wire.Change{Order: wire.Pin, GPUs: 3}, wire.ErrConflict, "job 42 cannot be pinned to 3 GPUs: it accepts 2, 4 or 8 GPUs"},
+		{controltest.Growing, wire.Change{Order: wire.Pin, GPUs: 12}, wire.ErrConflict, "it accepts 1 to 8 GPUs"},
+		{controltest.Growing, wire.Change{Order: wire.Pin, GPUs: 5}, wire.ErrConflict, "here 1, 2, 3, 4, 6 or 8 GPUs; 'sluice submit --allow-uneven' admits other splits"},
+		{controltest.Growing, wire.Change{Order: wire.Pin}, wire.ErrBadRequest, "pin to 0 GPUs: want 1 to"},
+		{controltest.Growing, wire.Change{Order: "stop"}, wire.ErrBadRequest, `unknown order "stop"`},
+		{controltest.Growing, wire.Change{Order: wire.Hold, GPUs: 1}, wire.ErrBadRequest, "takes no GPUs"},
+		{controltest.Finished, wire.Change{Order: wire.Hold}, wire.ErrConflict, "job 40 has ended (COMPLETED)"},
+		{999, wire.Change{Order: wire.Hold}, wire.ErrNotFound, "no sluice job 999"},
+		{-1, wire.Change{Order: wire.Hold}, wire.ErrBadRequest, "is not a job number"},
 	} {
 		err := client.Direct(ctx, c.job, c.change)
 		if !errors.Is(err, c.want) || err != nil && !strings.Contains(err.Error(), c.words) {
@@ -199,7 +201,7 @@ func TestUnknownJobIsLookedForAgain(t *testing.T) {
 	early.At, early.Jobs = all.At.Add(-time.Minute), nil
 	between.At, between.Jobs = all.At.Add(-time.Second), nil
 	service.Last, service.next = &early, []*engine.Report{&between, all}
-	client := control.Dial(serve(t, options(), service))
+	client := client.Dial(serve(t, options(), service))
 	if e, err := client.Explain(t.Context(), controltest.Growing); err != nil || e.Job.JobID != int64(controltest.Growing) {
 		t.Errorf("%+v %v", e.Job, err)
 	}
@@ -327,22 +329,22 @@ func TestErrorsBecomeTyped(t *testing.T) {
 	logged := make(chan error, 10)
 	o := options()
 	o.Log = func(err error) { logged <- err }
-	client, ctx := control.Dial(serve(t, o, service)), t.Context()
+	client, ctx := client.Dial(serve(t, o, service)), t.Context()
 	for _, c := range []struct {
 		err, want error
 		hint      string
 	}{
-		{&slurm.Error{Op: "scontrol update", JobID: 41, Err: slurm.ErrPermission, Words: "Access denied"}, control.ErrDenied, "sluice doctor"},
-		{&slurm.Error{Op: "scontrol update", JobID: 41, Err: slurm.ErrControllerDown}, control.ErrUnavailable, "scontrol ping"},
-		{&slurm.Error{Op: "scontrol update", JobID: 41, Err: slurm.ErrRefused, Words: "no"}, control.ErrConflict, ""},
-		{&slurm.Error{Op: "scontrol update", JobID: 41, Err: slurm.ErrNotFound}, control.ErrNotFound, "sluice queue"},
-		{context.DeadlineExceeded, control.ErrUnavailable, "try again"},
-		{&control.Error{Code: control.Conflict, Message: "m", Hint: "h"}, control.ErrConflict, "h"},
-		{errors.New("disk on fire"), control.ErrInternal, "log"},
+		{&slurm.Error{Op: "scontrol update", JobID: 41, Err: slurm.ErrPermission, Words: "Access denied"}, wire.ErrDenied, "sluice doctor"},
+		{&slurm.Error{Op: "scontrol update", JobID: 41, Err: slurm.ErrControllerDown}, wire.ErrUnavailable, "scontrol ping"},
+		{&slurm.Error{Op: "scontrol update", JobID: 41, Err: slurm.ErrRefused, Words: "no"}, wire.ErrConflict, ""},
+		{&slurm.Error{Op: "scontrol update", JobID: 41, Err: slurm.ErrNotFound}, wire.ErrNotFound, "sluice queue"},
+		{context.DeadlineExceeded, wire.ErrUnavailable, "try again"},
+		{&wire.Error{Code: wire.Conflict, Message: "m", Hint: "h"}, wire.ErrConflict, "h"},
+		{errors.New("disk on fire"), wire.ErrInternal, "log"},
 	} {
 		service.Set(func(s *controltest.Service) { s.Err = c.err })
-		err := client.Direct(ctx, controltest.Growing, control.Change{Order: control.Hold})
-		var typed *control.Error
+		err := client.Direct(ctx, controltest.Growing, wire.Change{Order: wire.Hold})
+		var typed *wire.Error
 		if !errors.Is(err, c.want) || !errors.As(err, &typed) || !strings.Contains(typed.Hint, c.hint) {
 			t.Errorf("%v arrives as %v", c.err, err)
 		}
@@ -351,7 +353,7 @@ func TestErrorsBecomeTyped(t *testing.T) {
 		t.Errorf("the log has not the one fault that nobody else can repair")
 	}
 	service.Set(func(s *controltest.Service) { s.Err, s.Last = nil, nil })
-	if _, err := client.Report(ctx); !errors.Is(err, control.ErrUnavailable) {
+	if _, err := client.Report(ctx); !errors.Is(err, wire.ErrUnavailable) {
 		t.Errorf("before the first cycle: %v", err)
 	}
 	if s, err := client.Status(ctx); err != nil || s.Program != "1.2.3" {

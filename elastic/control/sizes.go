@@ -8,22 +8,25 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/elastic/engine"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
+	"github.com/sluice-hpc/sluice/elastic/policy"
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
 // manySizes bounds the sizes that an explanation lists.
 const manySizes = 64
 
-func viewExplanation(r *engine.Report, jr engine.JobReport) Explanation {
-	out := Explanation{Version: WireVersion, At: r.At, Policy: cmp.Or(jr.Policy, r.Policy), Blind: r.Blind, BlindFor: r.BlindFor.Seconds(), Job: viewJob(r, jr), Type: typed(r, jr), Sizes: []Size{}}
+func viewExplanation(r *engine.Report, jr engine.JobReport) wire.Explanation {
+	decider := cmp.Or(jr.Policy, r.Policy)
+	out := wire.Explanation{Version: wire.Version, At: r.At, Policy: decider, Promises: promises(decider), Blind: r.Blind, BlindFor: r.BlindFor.Seconds(), Job: viewJob(r, jr), Type: typed(r, jr), Sizes: []wire.Size{}}
 	if jr.Ended {
 		return out
 	}
 	for _, n := range in(r.Nodes, jr.Record.Partition) {
 		if h := viewHealth(r, n.Name, func(engine.JobReport) bool { return false }); h != nil && h.Excluded {
-			out.LeftOut = append(out.LeftOut, LeftOut{Node: n.Name, Why: h.Why, Until: h.Until})
+			out.LeftOut = append(out.LeftOut, wire.LeftOut{Node: n.Name, Why: h.Why, Until: h.Until})
 		}
 	}
 	spec := jr.Record.Tag.Spec
@@ -37,9 +40,9 @@ func viewExplanation(r *engine.Report, jr engine.JobReport) Explanation {
 	return out
 }
 
-func viewSize(r *engine.Report, jr engine.JobReport, gpus int) Size {
+func viewSize(r *engine.Report, jr engine.JobReport, gpus int) wire.Size {
 	now := jr.Job.Place.GPUs() == gpus
-	out := Size{GPUs: gpus, Nodes: fewest(in(r.Nodes, jr.Record.Partition), gpus, jr.Record.Tag.Spec.Type()), Now: now}
+	out := wire.Size{GPUs: gpus, Nodes: fewest(in(r.Nodes, jr.Record.Partition), gpus, jr.Record.Tag.Spec.Type()), Now: now}
 	if now {
 		out.Nodes = len(jr.Job.Place)
 	}
@@ -54,6 +57,12 @@ func viewSize(r *engine.Report, jr engine.JobReport, gpus int) Size {
 		out.Left += out.Dead
 	}
 	return out
+}
+
+// promises reports whether the policy admits jobs to their deadlines.
+func promises(name string) bool {
+	p, err := policy.ByName(name)
+	return err == nil && p.Dates
 }
 
 // deadTime is how long the job would do nothing on its way to a size: the cost of a resize,

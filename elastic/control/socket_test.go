@@ -15,7 +15,9 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/client"
 	"github.com/sluice-hpc/sluice/elastic/control/controltest"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 func TestSocketModes(t *testing.T) {
@@ -50,7 +52,7 @@ func TestLiveSocketIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	refuse(fmt.Sprintf("with pid %d", os.Getpid()))
-	if _, err := control.Dial(path).Status(t.Context()); err != nil {
+	if _, err := client.Dial(path).Status(t.Context()); err != nil {
 		t.Errorf("the first daemon was harmed: %v", err)
 	}
 }
@@ -64,7 +66,7 @@ func TestStaleSocketIsReplaced(t *testing.T) {
 	dead.SetUnlinkOnClose(false)
 	dead.Close()
 	open(t, path, options(), controltest.New())
-	if _, err := control.Dial(path).Status(t.Context()); err != nil {
+	if _, err := client.Dial(path).Status(t.Context()); err != nil {
 		t.Error(err)
 	}
 }
@@ -94,14 +96,14 @@ func TestStop(t *testing.T) {
 	served, asked := make(chan error, 1), make(chan error, 1)
 	go func() { served <- server.Serve(ctx) }()
 	go func() {
-		asked <- control.Dial(path).Direct(t.Context(), controltest.Growing, control.Change{Order: control.Hold})
+		asked <- client.Dial(path).Direct(t.Context(), controltest.Growing, wire.Change{Order: wire.Hold})
 	}()
 	<-service.entered
 	cancel()
 	if err := <-served; err != nil {
 		t.Errorf("serve: %v", err)
 	}
-	if err := <-asked; !errors.Is(err, control.ErrUnavailable) || !strings.Contains(err.Error(), "stops") {
+	if err := <-asked; !errors.Is(err, wire.ErrUnavailable) || !strings.Contains(err.Error(), "stops") {
 		t.Errorf("the request under way: %v", err)
 	}
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
@@ -122,7 +124,7 @@ type stuck struct {
 	entered chan struct{}
 }
 
-func (s *stuck) Direct(ctx context.Context, c control.Caller, _ elastic.JobID, _ control.Change) error {
+func (s *stuck) Direct(ctx context.Context, c control.Caller, _ elastic.JobID, _ wire.Change) error {
 	close(s.entered)
 	<-ctx.Done()
 	return ctx.Err()
@@ -136,7 +138,7 @@ func TestConfigure(t *testing.T) {
 	if err := server.Configure(o); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := control.Dial(path).Status(t.Context()); err != nil || s.Program != "2.0.0" {
+	if s, err := client.Dial(path).Status(t.Context()); err != nil || s.Program != "2.0.0" {
 		t.Errorf("%+v %v", s, err)
 	}
 }
@@ -151,8 +153,8 @@ func TestClientWithoutDaemon(t *testing.T) {
 	dead.SetUnlinkOnClose(false)
 	dead.Close()
 	for path, words := range map[string]string{filepath.Join(dir, "none"): "there is no socket", stale: "nobody listens"} {
-		_, err := control.Dial(path).Report(t.Context())
-		if !errors.Is(err, control.ErrNoDaemon) {
+		_, err := client.Dial(path).Report(t.Context())
+		if !errors.Is(err, wire.ErrNoDaemon) {
 			t.Errorf("%s: %v", path, err)
 			continue
 		}
@@ -165,7 +167,7 @@ func TestClientWithoutDaemon(t *testing.T) {
 }
 
 // fake runs a server that is not sluiced.
-func fake(t *testing.T, answer http.HandlerFunc) *control.Client {
+func fake(t *testing.T, answer http.HandlerFunc) *client.Client {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "s")
 	l, err := net.Listen("unix", path)
@@ -176,7 +178,7 @@ func fake(t *testing.T, answer http.HandlerFunc) *control.Client {
 	done := make(chan struct{})
 	go func() { defer close(done); h.Serve(l) }()
 	t.Cleanup(func() { h.Close(); <-done })
-	return control.Dial(path)
+	return client.Dial(path)
 }
 
 func TestClientAgainstStrangers(t *testing.T) {
@@ -186,15 +188,15 @@ func TestClientAgainstStrangers(t *testing.T) {
 		want   error
 		words  string
 	}{
-		{"not found page", http.NotFound, control.ErrInternal, "is it sluiced that listens there?"},
-		{"garbage", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>") }, control.ErrInternal, "answered garbage"},
-		{"wrong type", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"jobs":3}`) }, control.ErrInternal, "answered garbage"},
-		{"newer", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"version":99,"jobs":{}}`) }, control.ErrBadRequest, "speaks version 99, this program 1"},
+		{"not found page", http.NotFound, wire.ErrInternal, "is it sluiced that listens there?"},
+		{"garbage", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>") }, wire.ErrInternal, "answered garbage"},
+		{"wrong type", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"jobs":3}`) }, wire.ErrInternal, "answered garbage"},
+		{"newer", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"version":99,"jobs":{}}`) }, wire.ErrBadRequest, "speaks version 99, this program 1"},
 		{"new code", func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(418)
 			io.WriteString(w, `{"error":{"code":"teapot","message":"short and stout"}}`)
-		}, control.ErrInternal, "short and stout"},
-		{"hangs up", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, control.ErrNoDaemon, "no answer on"},
+		}, wire.ErrInternal, "short and stout"},
+		{"hangs up", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, wire.ErrNoDaemon, "no answer on"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := fake(t, c.answer).Report(t.Context())
@@ -216,7 +218,7 @@ func TestClientGivesUp(t *testing.T) {
 	defer close(release)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := client.Report(ctx); !errors.Is(err, control.ErrNoDaemon) || !strings.Contains(err.Error(), "does not answer in time") {
+	if _, err := client.Report(ctx); !errors.Is(err, wire.ErrNoDaemon) || !strings.Contains(err.Error(), "does not answer in time") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -6,8 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/client"
 	"github.com/sluice-hpc/sluice/elastic/control/controltest"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 // Orders and questions have a limit each: who is too fast is told so, is not carried
@@ -15,23 +16,23 @@ import (
 func TestTooFast(t *testing.T) {
 	for name, what := range map[string]struct {
 		burst int
-		ask   func(*control.Client) error
+		ask   func(*client.Client) error
 	}{
-		"orders": {20, func(c *control.Client) error {
-			return c.Direct(ctx, controltest.Growing, control.Change{Order: control.Unpin})
+		"orders": {20, func(c *client.Client) error {
+			return c.Direct(ctx, controltest.Growing, wire.Change{Order: wire.Unpin})
 		}},
-		"plans":     {20, func(c *control.Client) error { _, err := c.Plan(ctx); return err }},
-		"questions": {200, func(c *control.Client) error { _, err := c.Explain(ctx, controltest.Growing); return err }},
+		"plans":     {20, func(c *client.Client) error { _, err := c.Plan(ctx); return err }},
+		"questions": {200, func(c *client.Client) error { _, err := c.Explain(ctx, controltest.Growing); return err }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var seconds atomic.Int64
 			o := options()
 			o.Now = func() time.Time { return time.Unix(seconds.Load(), 0) }
 			service := controltest.New()
-			client := control.DialHere(serve(t, o, service))
+			client := client.Dial(serve(t, o, service))
 			for n := range what.burst + 5 {
 				err := what.ask(client)
-				if late := n >= what.burst; late != errors.Is(err, control.ErrTooMany) || !late && err != nil {
+				if late := n >= what.burst; late != errors.Is(err, wire.ErrTooMany) || !late && err != nil {
 					t.Fatalf("request %d: %v", n+1, err)
 				}
 			}

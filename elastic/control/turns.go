@@ -2,9 +2,10 @@ package control
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync"
+
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 // How many may wait for their turn: of one node, and in all.
@@ -12,9 +13,6 @@ const (
 	mostOfNode = 32
 	mostInAll  = 512
 )
-
-// errCrowdedOut: others came after, more than may wait. Nothing was read.
-var errCrowdedOut = errors.New("many ask from this node at once")
 
 // turns shares a few places among many: when all are taken, nodes take turns, however
 // many each has in its line. Of a node the last to come is the first to go in, and when
@@ -68,7 +66,7 @@ func (t *turns) take(ctx context.Context, key string) error {
 		return ctx.Err()
 	}
 	if !w.in {
-		return errCrowdedOut
+		return wire.ErrCrowdedOut
 	}
 	return nil
 }

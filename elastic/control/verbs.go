@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/elastic/engine"
 	"github.com/sluice-hpc/sluice/nodes"
 )
@@ -30,7 +31,7 @@ func (s *Server) routes() http.Handler {
 }
 
 func unknown(q request) (any, error) {
-	return nil, fail(NotFound, "is it the sluice that was installed with the daemon?", "sluiced has no %s %s", q.Method, q.URL.Path)
+	return nil, wire.Fail(wire.NotFound, "is it the sluice that was installed with the daemon?", "sluiced has no %s %s", q.Method, q.URL.Path)
 }
 
 // published returns the last report.
@@ -38,11 +39,11 @@ func (s *Server) published() (*engine.Report, error) {
 	if r := s.service.Report(); r != nil {
 		return r, nil
 	}
-	return nil, fail(Unavailable, "try again in a few seconds", "sluiced has just started and not looked at Slurm yet")
+	return nil, wire.Fail(wire.Unavailable, "try again in a few seconds", "sluiced has just started and not looked at Slurm yet")
 }
 
 func (s *Server) status(q request) (any, error) {
-	out := Status{Version: WireVersion, Program: q.options.Version, PID: os.Getpid(), Mode: "system",
+	out := wire.Status{Version: wire.Version, Program: q.options.Version, PID: os.Getpid(), Mode: "system",
 		User: s.names.of(q.options.UID, q.options.Now()), Started: q.options.Started}
 	if q.options.Self != nil {
 		out.Goroutines, out.Cycles = q.options.Self()
@@ -139,12 +140,12 @@ func (s *Server) history(q request, r *engine.Report, jr engine.JobReport) (any,
 }
 
 func (s *Server) direct(q request, r *engine.Report, jr engine.JobReport) (any, error) {
-	var change Change
+	var change wire.Change
 	if err := q.read(&change); err != nil {
 		return nil, err
 	}
 	if err := change.Validate(); err != nil {
-		return nil, fail(BadRequest, "", "%v", err)
+		return nil, wire.Fail(wire.BadRequest, "", "%v", err)
 	}
 	if err := fits(r, jr, change); err != nil {
 		return nil, err
@@ -153,24 +154,24 @@ func (s *Server) direct(q request, r *engine.Report, jr engine.JobReport) (any, 
 }
 
 // fits refuses an order that the job, as it is, excludes.
-func fits(r *engine.Report, jr engine.JobReport, change Change) error {
+func fits(r *engine.Report, jr engine.JobReport, change wire.Change) error {
 	id := jr.Record.ID
 	if jr.Ended {
-		return fail(Conflict, "", "job %d has ended (%s)", id, jr.Record.State)
+		return wire.Fail(wire.Conflict, "", "job %d has ended (%s)", id, jr.Record.State)
 	}
 	if now := jr.Record.Tag.Incarnation; change.Incarnation != 0 && change.Incarnation < now {
-		return fail(Conflict, "", "job %d is at incarnation %d by now: an order of its incarnation %d does not count", id, now, change.Incarnation)
+		return wire.Fail(wire.Conflict, "", "job %d is at incarnation %d by now: an order of its incarnation %d does not count", id, now, change.Incarnation)
 	}
 	if change.Order.Once() && jr.Job.Phase != elastic.Running {
-		return fail(Conflict, "", "job %d does not run: there is nothing to save", id)
+		return wire.Fail(wire.Conflict, "", "job %d does not run: there is nothing to save", id)
 	}
 	spec := jr.Record.Tag.Spec
 	limit := max(capacity(r.Nodes, jr.Record.Partition), spec.Min)
-	if change.Order == Pin && !spec.Allows(change.GPUs, limit) {
-		return fail(Conflict, "", "job %d cannot be pinned to %d GPUs: it accepts %s", id, change.GPUs, sizesInWords(spec.Options(limit)))
+	if change.Order == wire.Pin && !spec.Allows(change.GPUs, limit) {
+		return wire.Fail(wire.Conflict, "", "job %d cannot be pinned to %d GPUs: it accepts %s", id, change.GPUs, sizesInWords(spec.Options(limit)))
 	}
-	if change.Order == Pin && len(attainable(r, jr, []int{change.GPUs})) == 0 {
-		return fail(Conflict, "", "job %d cannot be pinned to %d GPUs: Slurm gives a job all its GPUs on one node or the same number on each of several, here %s%s",
+	if change.Order == wire.Pin && len(attainable(r, jr, []int{change.GPUs})) == 0 {
+		return wire.Fail(wire.Conflict, "", "job %d cannot be pinned to %d GPUs: Slurm gives a job all its GPUs on one node or the same number on each of several, here %s%s",
 			id, change.GPUs, sizesInWords(attainable(r, jr, spec.Options(limit))), unlessUneven(spec))
 	}
 	return nil
@@ -192,18 +193,18 @@ func (s *Server) trust(q request) (any, error) {
 		return nil, err
 	}
 	if !slices.ContainsFunc(r.Nodes, func(n nodes.Node) bool { return n.Name == node }) {
-		return nil, fail(NotFound, "'sluice nodes' lists them", "no node %.80q", node)
+		return nil, wire.Fail(wire.NotFound, "'sluice nodes' lists them", "no node %.80q", node)
 	}
 	return struct{}{}, s.service.Trust(q.Context(), q.caller, node)
 }
 
 func (s *Server) event(q request) (any, error) {
-	var e Event
+	var e wire.Event
 	if err := q.read(&e); err != nil {
 		return nil, err
 	}
 	if e.JobID < 0 || len(e.Kind) > 32 {
-		return nil, fail(BadRequest, "", "event: want a job number of at least 0 and a kind of at most 32 bytes")
+		return nil, wire.Fail(wire.BadRequest, "", "event: want a job number of at least 0 and a kind of at most 32 bytes")
 	}
 	// Events have a budget of their own, and one beyond it is no error: the
 	// cycle it asks for was asked for a moment ago. So a loop of submits never
@@ -219,7 +220,7 @@ func (s *Server) event(q request) (any, error) {
 func (s *Server) about(q request, v verb) (*engine.Report, engine.JobReport, error) {
 	id, err := strconv.ParseInt(q.PathValue("job"), 10, 64)
 	if err != nil || id < 1 {
-		return nil, engine.JobReport{}, fail(BadRequest, "", "%.40q is not a job number", q.PathValue("job"))
+		return nil, engine.JobReport{}, wire.Fail(wire.BadRequest, "", "%.40q is not a job number", q.PathValue("job"))
 	}
 	r, err := s.published()
 	if err != nil {
@@ -234,10 +235,10 @@ func (s *Server) about(q request, v verb) (*engine.Report, engine.JobReport, err
 		s.denied(Denial{Caller: q.caller, From: q.caller.Host, Verb: string(v), Job: jr.Record.ID, Why: "it belongs to another user"})
 	}
 	if !ok || !q.sees(jr) {
-		return nil, engine.JobReport{}, fail(NotFound, "'sluice queue' lists the jobs sluice looks after", "no sluice job %d", id)
+		return nil, engine.JobReport{}, wire.Fail(wire.NotFound, "'sluice queue' lists the jobs sluice looks after", "no sluice job %d", id)
 	}
 	if !may(v, q.options.role(q.caller, jr.Record.UID), q.options.Private) {
-		return nil, engine.JobReport{}, fail(Denied, "only its owner and operators may", "job %d belongs to %s, you are %s", id, jr.Record.User, q.caller.Name)
+		return nil, engine.JobReport{}, wire.Fail(wire.Denied, "only its owner and operators may", "job %d belongs to %s, you are %s", id, jr.Record.User, q.caller.Name)
 	}
 	return r, jr, nil
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/elastic/engine"
 	"github.com/sluice-hpc/sluice/elastic/learn/predict"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
@@ -19,18 +20,18 @@ const maxModel = 256
 func (s *Server) speed(q request) (any, error) {
 	model, uid := q.URL.Query().Get("model"), q.caller.UID
 	if model == "" || len(model) > maxModel {
-		return nil, fail(BadRequest, "", "model %.80q: want a name of 1 to %d bytes", model, maxModel)
+		return nil, wire.Fail(wire.BadRequest, "", "model %.80q: want a name of 1 to %d bytes", model, maxModel)
 	}
 	if text := q.URL.Query().Get("uid"); text != "" {
 		n, err := strconv.ParseUint(text, 10, 32)
 		if err != nil {
-			return nil, fail(BadRequest, "", "%.40q is not a user's number", text)
+			return nil, wire.Fail(wire.BadRequest, "", "%.40q is not a user's number", text)
 		}
 		uid = uint32(n)
 	}
 	if !may(verbSpeed, q.options.role(q.caller, uid), q.options.Private) {
 		s.denied(Denial{Caller: q.caller, From: q.caller.Host, Verb: string(verbSpeed), Why: "they are another user's jobs"})
-		return nil, fail(Denied, "only that user and operators may", "%s may not see the speeds of other users' jobs", q.caller.Name)
+		return nil, wire.Fail(wire.Denied, "only that user and operators may", "%s may not see the speeds of other users' jobs", q.caller.Name)
 	}
 	r, err := s.published()
 	if err != nil {
@@ -41,20 +42,20 @@ func (s *Server) speed(q request) (any, error) {
 		return nil, err
 	}
 	if got.Count == 0 {
-		return nil, fail(NotFound, "speeds are kept by model of jobs submitted with --model", "nothing was measured of model %q of %s", model, s.names.of(uid, q.options.Now()))
+		return nil, wire.Fail(wire.NotFound, "speeds are kept by model of jobs submitted with --model", "nothing was measured of model %q of %s", model, s.names.of(uid, q.options.Now()))
 	}
 	out := viewSpeeds(r, &got)
 	out.Model, out.User = model, s.names.of(uid, q.options.Now())
 	return out, nil
 }
 
-func viewSpeeds(r *engine.Report, s *engine.Speeds) Speeds {
-	out := Speeds{Version: WireVersion, At: r.At, Shared: s.Shared, Unit: string(s.Unit), Samples: s.Count, Shapes: s.Shapes, Enough: s.Enough,
-		Forms: []SpeedForm{}, Measured: []SpeedShape{}, Predicted: []SpeedShape{}}
+func viewSpeeds(r *engine.Report, s *engine.Speeds) wire.Speeds {
+	out := wire.Speeds{Version: wire.Version, At: r.At, Shared: s.Shared, Unit: string(s.Unit), Samples: s.Count, Shapes: s.Shapes, Enough: s.Enough,
+		Forms: []wire.SpeedForm{}, Measured: []wire.SpeedShape{}, Predicted: []wire.SpeedShape{}}
 	if c := s.Choice; c != nil {
 		out.HeldWithin, out.HeldBeyond = c.Within.Held, c.Beyond.Held
 		for i, f := range c.Forms {
-			out.Forms = append(out.Forms, SpeedForm{f.Name, errorOf(c.Within, i), errorOf(c.Beyond, i), c.Within.Best == i, c.Beyond.Best == i})
+			out.Forms = append(out.Forms, wire.SpeedForm{Name: f.Name, Within: errorOf(c.Within, i), Beyond: errorOf(c.Beyond, i), UsedWithin: c.Within.Best == i, UsedBeyond: c.Beyond.Best == i})
 		}
 	}
 	for _, o := range slices.SortedFunc(slices.Values(s.Seen), predict.Observation.Compare) {
@@ -82,8 +83,8 @@ func viewSpeeds(r *engine.Report, s *engine.Speeds) Speeds {
 	return out
 }
 
-func viewShape(c predict.Configuration) SpeedShape {
-	return SpeedShape{GPUs: c.GPUs(), Nodes: len(c.Split), Split: c.Split, Kind: c.Kind, Beside: c.Beside}
+func viewShape(c predict.Configuration) wire.SpeedShape {
+	return wire.SpeedShape{GPUs: c.GPUs(), Nodes: len(c.Split), Split: c.Split, Kind: c.Kind, Beside: c.Beside}
 }
 
 // errorOf is what a form was off by; nil where that is not known.

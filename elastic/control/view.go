@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/elastic/engine"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/elastic/reason"
@@ -35,9 +36,9 @@ var doing = map[elastic.Step]string{
 }
 
 // viewReport is the report with the jobs the caller may see.
-func viewReport(r *engine.Report, sees func(engine.JobReport) bool) Report {
-	out := Report{Version: WireVersion, At: r.At, Took: r.Took.Seconds(), Next: r.Next, Policy: r.Policy,
-		Blind: r.Blind, BlindFor: r.BlindFor.Seconds(), Nodes: []Node{}, Jobs: []Job{}, Demands: []Demand{}}
+func viewReport(r *engine.Report, sees func(engine.JobReport) bool) wire.Report {
+	out := wire.Report{Version: wire.Version, At: r.At, Took: r.Took.Seconds(), Next: r.Next, Policy: r.Policy,
+		Blind: r.Blind, BlindFor: r.BlindFor.Seconds(), Nodes: []wire.Node{}, Jobs: []wire.Job{}, Demands: []wire.Demand{}}
 	for _, jr := range r.Jobs {
 		if sees(jr) {
 			out.Jobs = append(out.Jobs, viewJob(r, jr))
@@ -48,7 +49,7 @@ func viewReport(r *engine.Report, sees func(engine.JobReport) bool) Report {
 		out.Nodes = append(out.Nodes, viewNode(n, held[n.Name], viewHealth(r, n.Name, sees), r.At))
 	}
 	for _, d := range r.Demands {
-		out.Demands = append(out.Demands, Demand{JobID: int64(d.ID), Partition: d.Partition, Nodes: d.Nodes, GPUs: d.GPUs})
+		out.Demands = append(out.Demands, wire.Demand{JobID: int64(d.ID), Partition: d.Partition, Nodes: d.Nodes, GPUs: d.GPUs})
 	}
 	return out
 }
@@ -74,24 +75,24 @@ func holdings(r *engine.Report, sees func(engine.JobReport) bool) map[string]hol
 	return out
 }
 
-func viewNode(n nodes.Node, h holding, health *Health, now time.Time) Node {
+func viewNode(n nodes.Node, h holding, health *wire.Health, now time.Time) wire.Node {
 	slices.Sort(h.jobs)
-	var types []OfType
+	var types []wire.OfType
 	for _, t := range n.Types {
-		types = append(types, OfType{Type: t.Type, GPUs: t.GPUs, Used: t.Used, Free: n.FreeOf(t.Type)})
+		types = append(types, wire.OfType{Type: t.Type, GPUs: t.GPUs, Used: t.Used, Free: n.FreeOf(t.Type)})
 	}
-	return Node{Types: types, Name: n.Name, Partitions: append([]string{}, n.Partitions...), Type: n.Type, GPUs: n.GPUs, Used: n.Used,
+	return wire.Node{Types: types, Name: n.Name, Partitions: append([]string{}, n.Partitions...), Type: n.Type, GPUs: n.GPUs, Used: n.Used,
 		Elastic: h.gpus, Free: n.Free(), Usable: n.Usable, Why: say.Unusable(n.Why, now), State: n.Why.State, Note: n.Why.Note, Until: n.Why.Until, CPUs: n.CPUs, CPUsUsed: n.CPUsUsed,
 		MemoryMB: n.MemoryMB, MemUsedMB: n.MemUsedMB, Jobs: append([]int64{}, h.jobs...), Health: health}
 }
 
 // viewHealth is what is said against a node; nil when nothing.
-func viewHealth(r *engine.Report, node string, sees func(engine.JobReport) bool) *Health {
+func viewHealth(r *engine.Report, node string, sees func(engine.JobReport) bool) *wire.Health {
 	for _, f := range r.Health {
 		if f.Node != node {
 			continue
 		}
-		out := &Health{Excluded: f.Excluded, Why: f.Why, Note: f.Note, Jobs: []int64{}, Until: f.Until}
+		out := &wire.Health{Excluded: f.Excluded, Why: f.Why, Note: f.Note, Jobs: []int64{}, Until: f.Until}
 		for _, jr := range r.Jobs {
 			if slices.Contains(f.By, jr.Record.ID) && sees(jr) && !slices.Contains(out.Jobs, int64(jr.Record.ID)) {
 				out.Jobs = append(out.Jobs, int64(jr.Record.ID))
@@ -111,9 +112,9 @@ func stateOf(jr engine.JobReport) string {
 	return cmp.Or(jr.Job.State, jr.Record.State)
 }
 
-func viewJob(r *engine.Report, jr engine.JobReport) Job {
+func viewJob(r *engine.Report, jr engine.JobReport) wire.Job {
 	rec, spec := jr.Record, jr.Record.Tag.Spec
-	out := Job{
+	out := wire.Job{
 		JobID: int64(rec.ID), Token: rec.Token, Name: rec.Name, User: rec.User, UID: rec.UID, Partition: rec.Partition,
 		State: stateOf(jr), Ended: jr.Ended,
 		Min: spec.Min, Max: spec.Max, Step: spec.Step, Sizes: spec.Sizes, Uneven: spec.AllowUneven, Types: spec.Types,
@@ -131,10 +132,10 @@ func viewJob(r *engine.Report, jr engine.JobReport) Job {
 		Stretch: finite(jr.Job.Stretch.Factor), StretchJobs: jr.Job.Stretch.Jobs, Overruns: jr.Job.Overruns(),
 	}
 	if a := spec.Array; a.Is() {
-		out.Array = &Array{JobID: int64(a.Of(rec.ID)), Index: a.Index, Count: a.Count, Limit: a.Limit}
+		out.Array = &wire.Array{JobID: int64(a.Of(rec.ID)), Index: a.Index, Count: a.Count, Limit: a.Limit}
 	}
 	if a := jr.Kept; a != nil {
-		out.Saved = &Saved{Request: a.Request, Checkpoint: a.Checkpoint, Step: a.Step, Epoch: finite(a.Epoch), At: a.Verified}
+		out.Saved = &wire.Saved{Request: a.Request, Checkpoint: a.Checkpoint, Step: a.Step, Epoch: finite(a.Epoch), At: a.Verified}
 	}
 	if jr.Gauged {
 		busy := finite(jr.Utilisation)
@@ -146,7 +147,7 @@ func viewJob(r *engine.Report, jr engine.JobReport) Job {
 		out.Ending = viewEnding(jr.Ending)
 	}
 	if w := jr.LastWords; jr.Ended && w != nil {
-		out.LastWords = &LastWords{Why: w.Why, Lines: w.Lines}
+		out.LastWords = &wire.LastWords{Why: w.Why, Lines: w.Lines}
 	}
 	if jr.Ended { // where it was last
 		out.Place = placement(rec.Place)
@@ -165,7 +166,7 @@ func viewJob(r *engine.Report, jr engine.JobReport) Job {
 
 // code is the compact state; RS, Slurm's own for resizing, while sluice moves or
 // stops a job that runs.
-func code(j Job, jr engine.JobReport) string {
+func code(j wire.Job, jr engine.JobReport) string {
 	if !j.Ended && jr.Intent != nil && jr.Intent.Kind != elastic.Start {
 		return "RS"
 	}
@@ -197,24 +198,24 @@ func pace(c *speed.Curve, s speed.Shape) (float64, string) {
 	return seconds, string(source)
 }
 
-func viewMove(in *elastic.Intent, now time.Time) *Move {
+func viewMove(in *elastic.Intent, now time.Time) *wire.Move {
 	if in == nil {
 		return nil
 	}
-	return &Move{Kind: string(in.Kind), Step: int(in.Step), Doing: doing[in.Step], From: placement(in.From),
+	return &wire.Move{Kind: string(in.Kind), Step: int(in.Step), Doing: doing[in.Step], From: placement(in.From),
 		Target: placement(in.Target), Cause: say.Reason(in.Cause, now), Why: reason.Value{Reason: in.Cause}, Opened: in.Opened, Since: in.Moved}
 }
 
 // viewEnding is how a job ended; nil when that is not known.
-func viewEnding(e engine.Ending) *Ending {
+func viewEnding(e engine.Ending) *wire.Ending {
 	if e.How == "" {
 		return nil
 	}
-	return &Ending{How: string(e.How), Code: e.Code, Signal: e.Signal, Ran: e.Ran, Output: e.Output}
+	return &wire.Ending{How: string(e.How), Code: e.Code, Signal: e.Signal, Ran: e.Ran, Output: e.Output}
 }
 
-func viewPrice(p elastic.Price) Price {
-	return Price{Save: p.Save.Seconds(), Drain: p.Drain.Seconds(), Start: p.Start.Seconds(), Load: p.Load.Seconds(),
+func viewPrice(p elastic.Price) wire.Price {
+	return wire.Price{Save: p.Save.Seconds(), Drain: p.Drain.Seconds(), Start: p.Start.Seconds(), Load: p.Load.Seconds(),
 		Total: p.Total().Seconds(), Measured: p.Measured}
 }
 
@@ -229,7 +230,8 @@ func placement(p nodes.Placement) nodes.Placement {
 // overdueAfter is how late a cycle has to be for it to be said: one may take seconds.
 const overdueAfter = 30 * time.Second
 
-func fillStatus(out *Status, r *engine.Report, now time.Time) {
+func fillStatus(out *wire.Status, r *engine.Report, now time.Time) {
+	out.Promises = promises(r.Policy)
 	out.Policy, out.Cycled, out.Took, out.Next = r.Policy, r.At, r.Took.Seconds(), r.Next
 	out.Blind, out.BlindFor = r.Blind, r.BlindFor.Seconds()
 	if late := now.Sub(r.Next); !r.Next.IsZero() && r.Blind == "" && late > overdueAfter {

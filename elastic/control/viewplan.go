@@ -4,15 +4,16 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/elastic/engine"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/say"
 )
 
-func viewHistory(r *engine.Report, jr engine.JobReport, segments []engine.Segment) History {
-	out := History{Version: WireVersion, At: r.At, Job: viewJob(r, jr), Segments: []Segment{}}
+func viewHistory(r *engine.Report, jr engine.JobReport, segments []engine.Segment) wire.History {
+	out := wire.History{Version: wire.Version, At: r.At, Job: viewJob(r, jr), Segments: []wire.Segment{}}
 	for i, g := range segments {
-		row := Segment{Restarts: g.Restarts, Incarnation: g.Incarnation, Place: placement(g.Place),
+		row := wire.Segment{Restarts: g.Restarts, Incarnation: g.Incarnation, Place: placement(g.Place),
 			GPUs: g.Place.GPUs(), Started: g.Started, Ended: g.Ended, DoneFrom: finite(g.DoneFrom), DoneTo: finite(g.DoneTo),
 			Seconds: finite(g.Seconds), Cause: say.Reason(g.Cause, r.At), Why: reason.Value{Reason: g.Cause}, Price: viewPrice(g.Price)}
 		if i > 0 {
@@ -24,8 +25,8 @@ func viewHistory(r *engine.Report, jr engine.JobReport, segments []engine.Segmen
 	return out
 }
 
-func viewPlan(r *engine.Report, f engine.Forecast, sees func(engine.JobReport) bool) Plan {
-	out := Plan{Version: WireVersion, At: r.At, Next: f.At, Policy: r.Policy, Moves: []Planned{}, Later: []Planned{}, Stays: []Planned{}}
+func viewPlan(r *engine.Report, f engine.Forecast, sees func(engine.JobReport) bool) wire.Plan {
+	out := wire.Plan{Version: wire.Version, At: r.At, Next: f.At, Policy: r.Policy, Moves: []wire.Planned{}, Later: []wire.Planned{}, Stays: []wire.Planned{}}
 	moves, rests := map[elastic.JobID]elastic.Intent{}, map[elastic.JobID]engine.Postponed{}
 	for _, in := range f.Plan.Open {
 		moves[in.Job] = in
@@ -41,13 +42,13 @@ func viewPlan(r *engine.Report, f engine.Forecast, sees func(engine.JobReport) b
 		if jr.Ended || !sees(jr) {
 			continue
 		}
-		row := Planned{JobID: int64(jr.Record.ID), Name: jr.Record.Name, User: jr.Record.User,
+		row := wire.Planned{JobID: int64(jr.Record.ID), Name: jr.Record.Name, User: jr.Record.User,
 			From: placement(jr.Job.Place), To: placement(jr.Job.Place)}
-		row.because(why[jr.Record.ID], r.At)
+		because(&row, why[jr.Record.ID], r.At)
 		in, moved := moves[jr.Record.ID]
 		if p, later := rests[jr.Record.ID]; later && !moved {
 			row.Kind, row.To, row.When = string(p.Intent.Kind), placement(p.Intent.Target), p.Until
-			row.because(p.Intent.Cause, r.At)
+			because(&row, p.Intent.Cause, r.At)
 			out.Later = append(out.Later, row)
 			continue
 		}
@@ -57,14 +58,14 @@ func viewPlan(r *engine.Report, f engine.Forecast, sees func(engine.JobReport) b
 		}
 		row.Kind, row.To, row.When = string(in.Kind), placement(in.Target), f.At
 		if row.Why.Reason == nil {
-			row.because(in.Cause, r.At)
+			because(&row, in.Cause, r.At)
 		}
 		out.Moves = append(out.Moves, row)
 	}
 	return out
 }
 
-// because is why, in both forms.
-func (p *Planned) because(why reason.Reason, now time.Time) {
+// because writes why, in both forms.
+func because(p *wire.Planned, why reason.Reason, now time.Time) {
 	p.Reason, p.Why = say.Reason(why, now), reason.Value{Reason: why}
 }

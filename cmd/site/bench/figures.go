@@ -14,21 +14,21 @@ import (
 
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/cmd/site"
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
 // job returns sluiced's view of a job.
-func (b *bench) job(ctx context.Context, id int64) (control.Job, error) {
+func (b *bench) job(ctx context.Context, id int64) (wire.Job, error) {
 	r, err := b.Control().Report(ctx)
 	if err != nil {
-		return control.Job{}, err
+		return wire.Job{}, err
 	}
 	for _, j := range r.Jobs {
 		if j.JobID == id {
 			return j, nil
 		}
 	}
-	return control.Job{}, fmt.Errorf("sluiced does not know job %d", id)
+	return wire.Job{}, fmt.Errorf("sluiced does not know job %d", id)
 }
 
 // settled waits until the job runs at the size, without an open move, and its

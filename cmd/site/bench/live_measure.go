@@ -11,7 +11,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/cmd/site"
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/elastic/policy"
 	"github.com/sluice-hpc/sluice/elastic/sim/workload"
 )
@@ -75,7 +75,7 @@ func (s *liveSite) resizes(ctx context.Context, jobs, rounds int) (elastic.Price
 
 // histories returns the GPUs of each job's runs, and what a move cost on average.
 func (s *liveSite) histories(ctx context.Context, ids []int64) (sizes [][]int, mean elastic.Price, err error) {
-	var sum control.Price
+	var sum wire.Price
 	sizes = make([][]int, len(ids))
 	for i, id := range ids {
 		h, err := s.Control().History(ctx, elastic.JobID(id))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/elastic/engine"
 )
 
@@ -17,7 +18,7 @@ import (
 type Service struct {
 	Last   *engine.Report // nil: no cycle yet
 	Err    error          // what Plan, Direct and Segments fail with
-	Refuse func(elastic.JobID, control.Change) error
+	Refuse func(elastic.JobID, wire.Change) error
 
 	mu    sync.Mutex
 	asked []string
@@ -68,7 +69,7 @@ func (s *Service) Report() *engine.Report {
 func (s *Service) Plan(context.Context) (engine.Forecast, error) { return Plan(), s.fault() }
 
 // Direct notes the order.
-func (s *Service) Direct(_ context.Context, c control.Caller, job elastic.JobID, change control.Change) error {
+func (s *Service) Direct(_ context.Context, c control.Caller, job elastic.JobID, change wire.Change) error {
 	s.note("direct %d %d %s", c.UID, job, change)
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,0 +1,241 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-hpc/sluice/cmd/terminal"
+	"github.com/sluice-hpc/sluice/elastic/policy"
+	"github.com/sluice-hpc/sluice/elastic/sim/replay"
+	"github.com/sluice-hpc/sluice/elastic/sim/report"
+	"github.com/sluice-hpc/sluice/elastic/sim/workload"
+)
+
+// simulateOptions are the command line of "sluice simulate".
+type simulateOptions struct {
+	cluster   string
+	workloads []string
+	format    string
+	profiles  string
+	policies  []string
+	interval  time.Duration
+	restart   string
+	info      string
+	placing   string
+	seed      uint64
+	seeds     int
+	loads     []float64
+	cooldown  time.Duration
+	payback   float64
+	preempt   bool
+	overload  float64
+	wait      time.Duration
+	share     bool
+	anySplit  bool
+	bound     bool
+	output    string
+	file      string
+	events    string
+	jobs      string
+	parallel  int
+	engine    bool
+	cost      string
+}
+
+func newSimulateCommand() *cobra.Command {
+	var o simulateOptions
+	c := &cobra.Command{
+		Use:   "simulate --cluster NODESxGPUS --workload FILE|gen:NAME [OPTION]...",
+		Short: "Try policies on recorded or generated jobs, in virtual time",
+		Long:  simulateHelp(),
+		Example: `  sluice simulate --cluster 3x4 --workload gen:w1,gen:w4@10m \
+      --policy fcfs,ef,knapsack --restart 10s --seeds 30
+  sluice simulate --cluster 16x4 --workload workload-1.csv --format pollux \
+      --profiles profiles --policy knapsack,fcfs --info learned \
+      --output html -o report.html
+  sluice simulate --cluster 1250x8 --workload gen:powerlaw@1000000 \
+      --policy fcfs --output json | jq .mean_jct_s`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, stop := terminal.Interruptible(cmd.Context())
+			defer stop()
+			return terminal.Interrupted(ctx, o.simulate(ctx, cmd.OutOrStdout(), cmd.ErrOrStderr()))
+		},
+	}
+	o.flags(c)
+	return c
+}
+
+func (o *simulateOptions) flags(c *cobra.Command) {
+	f := c.Flags()
+	f.SortFlags = false
+	f.StringVar(&o.cluster, "cluster", "", "nodes and GPUs a node, such as 16x4; several kinds with commas: 4x8,2x4, by type of GPU and how many times as fast as the workload says: 4x4:a100,4x4:t4=0.5")
+	f.StringSliceVar(&o.workloads, "workload", nil, "a file, or gen:NAME[@ARGUMENT][:SEED]; repeat, or separate by commas")
+	f.StringVar(&o.format, "format", "", "what the files are: "+formatNames())
+	f.StringVar(&o.profiles, "profiles", "", "folder of measured step times (pollux) or throughput tables (elasticflow)")
+	f.StringSliceVar(&o.policies, "policy", []string{policy.All[0].Name}, "policies to compare, separated by commas, or all; the first is what the others are compared with")
+	f.DurationVar(&o.interval, "interval", time.Minute, "time between two decisions")
+	f.StringVar(&o.restart, "restart", "30s", "what a start and every resize cost; model = each job by its model's size")
+	f.StringVar(&o.info, "info", string(replay.Oracle), "what policies are told: oracle (true speeds) or learned (what the daemon would have seen)")
+	f.StringVar(&o.placing, "placing", string(replay.Ours), "who finds the nodes: sluice, or published as published simulators do")
+	f.Uint64Var(&o.seed, "seed", 1, "seed of generators and of what the simulation draws")
+	f.IntVar(&o.seeds, "seeds", 1, "how many seeds to run, from --seed on")
+	f.Float64SliceVar(&o.loads, "load", []float64{1}, "so many times the jobs in the same time, by thinning or merging; several with commas")
+	f.DurationVar(&o.cooldown, "cooldown", 0, "least time between two voluntary resizes of a job")
+	f.Float64Var(&o.payback, "payback", 2, "how many times its price a voluntary resize must save")
+	f.BoolVar(&o.preempt, "preempt", false, "let policies stop started jobs below their minimum")
+	f.Float64Var(&o.overload, "overload", 0, "with --preempt: only while the minimums of all jobs are more than this share of the GPUs; 0 = whenever it helps")
+	f.DurationVar(&o.wait, "wait", 0, "with --preempt: how long a job is kept without GPUs at most, as far as there are GPUs; 0 = no bound")
+	f.BoolVar(&o.share, "share-nodes", false, "let two jobs over several nodes share a node")
+	f.BoolVar(&o.anySplit, "any-split", false, "assume any split of GPUs over nodes can be had; Slurm gives fewer")
+	f.BoolVar(&o.bound, "bound", false, "compute a mean JCT that no policy can beat under the same rules (minimum kept, first GPU within a round, where the run has it so), and the ratio to it; takes longer")
+	f.StringVar(&o.cost, "gpu-cost", "0.1", "what an hour of a GPU costs where its best use is worth 1, for the policy welfare; by type: a100=0.4,t4=0.1")
+	f.StringVar(&o.output, "output", "table", "table, json (one object a line), csv or html")
+	f.StringVarP(&o.file, "out", "o", "", "file to write to rather than standard output")
+	f.StringVar(&o.events, "events", "", "write what happens in the simulations to this file, one JSON object a line")
+	f.StringVar(&o.jobs, "jobs", "", "write one line of CSV for each job to this file: arrival, start, end, GPU-seconds, moves")
+	f.BoolVar(&o.engine, "engine", false, "run the whole daemon, with its resize protocol, on a simulated Slurm rather than in rounds; slower")
+	f.IntVar(&o.parallel, "parallel", 1, "simulations at the same time; above 1 the time of decisions is not measured; 0 = one a CPU")
+}
+
+// simulateHelp is the long help: what is simulated and what can be.
+func simulateHelp() string {
+	var b strings.Builder
+	b.WriteString(`Replays jobs under one or several policies and says what came of them. Policies and
+placement are the daemon's own; Slurm is reduced to GPUs that change hands at the
+round and a restart that costs time. Nothing is submitted and no daemon is needed.
+
+The same input and seed give the same output, byte for byte, but for the time of
+decisions (decision_ms, DECIDE: median, 99th percentile and the longest). A table shows the mean over seeds; json and csv
+have one object, or line, for each policy, workload and seed; --jobs has one for each job.
+Times are seconds. The rules of the runs are the daemon's own unless options say otherwise;
+policies that were published with other rules do worse under these.
+
+Generators (gen:NAME, gen:NAME@ARGUMENT, and :SEED behind either):
+
+`)
+	for _, g := range workload.Generators() {
+		name := g.Name
+		if g.Argument != "" {
+			name += "[@" + g.Argument + "]"
+		}
+		fmt.Fprintf(&b, "  %-16s %s\n", name, g.Doc)
+	}
+	b.WriteString("\nPolicies:\n\n")
+	for _, p := range policy.All {
+		fmt.Fprintf(&b, "  %-16s %s\n", p.Name, p.Doc)
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+// check refuses what cannot be run before anything is read.
+func (o *simulateOptions) check() error {
+	switch {
+	case o.cluster == "":
+		return errors.New("say what to simulate: --cluster 16x4 is 16 nodes with 4 GPUs each")
+	case len(o.workloads) == 0:
+		return errors.New("say which jobs: --workload FILE --format " + formatNames() + ", or gen:NAME with one of " + generatorNames())
+	case o.interval < time.Millisecond || o.interval > 30*24*time.Hour:
+		return fmt.Errorf("--interval %v: want 1ms to 720h", o.interval)
+	case o.seeds < 1 || o.seeds > 10_000:
+		return fmt.Errorf("--seeds %d: want 1 to 10000", o.seeds)
+	case o.cooldown < 0:
+		return fmt.Errorf("--cooldown %v: may not be negative", o.cooldown)
+	case !(o.payback >= 0 && o.payback <= 100):
+		return fmt.Errorf("--payback %v: want 0 to 100", o.payback)
+	case !(o.overload >= 0 && o.overload <= 100) || o.wait < 0:
+		return fmt.Errorf("--overload %v, --wait %v: want 0 to 100, and no negative time", o.overload, o.wait)
+	case !o.preempt && (o.overload > 0 || o.wait > 0):
+		return errors.New("--overload and --wait bound --preempt: give it too")
+	case o.engine && (o.anySplit || o.placing == "published"):
+		return errors.New("--engine decides and places as the daemon does on Slurm: leave out --any-split and --placing published")
+	case o.engine && o.bound:
+		return errors.New("--bound holds for decisions in rounds: leave it out with --engine")
+	case o.parallel < 0 || o.parallel > 1024:
+		return fmt.Errorf("--parallel %d: want 0 to 1024", o.parallel)
+	case o.events != "" && o.parallel != 1:
+		return errors.New("--events keeps the order in which things happen: leave --parallel at 1 with it")
+	}
+	for _, l := range o.loads {
+		if !(l > 0 && l <= 100) {
+			return fmt.Errorf("--load %v: want above 0 and at most 100", l)
+		}
+	}
+	return errors.Join(
+		oneOf("--info", o.info, string(replay.Oracle), string(replay.Learned)),
+		oneOf("--placing", o.placing, string(replay.Ours), string(replay.Published)),
+		oneOf("--output", o.output, "table", "json", "csv", "html"))
+}
+
+// oneOf refuses a word that is not among those there are.
+func oneOf(flag, word string, words ...string) error {
+	if slices.Contains(words, word) {
+		return nil
+	}
+	return fmt.Errorf("%s %q: want %s", flag, word, strings.Join(words, ", "))
+}
+
+// simulate runs everything there is to run and writes the report. What ended
+// before an error or Ctrl-C is reported all the same.
+func (o *simulateOptions) simulate(ctx context.Context, out, errs io.Writer) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	plan, err := o.plan()
+	if err != nil {
+		return err
+	}
+	sink, err := openSink("-o", o.file, out)
+	if err != nil {
+		return err
+	}
+	jobs, err := openSink("--jobs", o.jobs, io.Discard)
+	if err != nil {
+		return errors.Join(err, sink.drop())
+	}
+	runs, err := plan.run(ctx, newProgress(errs, len(plan.cases)))
+	of := fmt.Sprintf("%d of %d simulations ended, and the report is of these", len(runs), len(plan.cases))
+	if len(runs) == 0 {
+		of = "no simulation ended"
+	}
+	switch {
+	case err != nil && ctx.Err() != nil:
+		err = errors.New("interrupted: " + of)
+	case err != nil && len(runs) > 0:
+		err = fmt.Errorf("%w\n%s", err, of)
+	}
+	if len(runs) == 0 {
+		return errors.Join(err, sink.drop(), jobs.drop())
+	}
+	return errors.Join(err, sink.write(func(w io.Writer) error { return o.write(w, runs) }),
+		jobs.write(func(w io.Writer) error { return report.WriteJobs(w, runs) }))
+}
+
+// choose returns the policies asked for.
+func (o *simulateOptions) choose() ([]policy.Policy, error) {
+	if slices.Equal(o.policies, []string{"all"}) {
+		return policy.All, nil
+	}
+	var out []policy.Policy
+	for _, name := range o.policies {
+		p, err := policy.ByName(strings.TrimSpace(name))
+		if err != nil {
+			return nil, fmt.Errorf("--policy: %w", err)
+		}
+		if slices.ContainsFunc(out, func(q policy.Policy) bool { return q.Name == p.Name }) {
+			return nil, fmt.Errorf("--policy: %s is named twice", p.Name)
+		}
+		out = append(out, p)
+	}
+	if len(out) == 0 {
+		return nil, errors.New("--policy: name one or more, such as " + policy.All[0].Name)
+	}
+	return out, nil
+}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-hpc/sluice/cmd/terminal"
+	"github.com/sluice-hpc/sluice/elastic/policy"
+	"github.com/sluice-hpc/sluice/elastic/sim/workload"
+	planner "github.com/sluice-hpc/sluice/nodes"
+)
+
+// whatifOptions are the command line of "sluice whatif".
+type whatifOptions struct {
+	sacct      string
+	cluster    string
+	partitions []string
+	policy     string
+	interval   time.Duration
+	restart    time.Duration
+	assume     workload.Assumption
+	asJSON     bool
+}
+
+func newWhatifCommand() *cobra.Command {
+	o := whatifOptions{assume: workload.Likely}
+	c := &cobra.Command{
+		Use:   "whatif --sacct FILE [OPTION]...",
+		Short: "Replay this cluster's own history: what would sluice have changed?",
+		Long: `Reads what a cluster did from its accounts and replays it twice: with every job at
+the size it had, and with sluice choosing sizes. Nothing is submitted and no daemon
+is needed. Print the accounts of a month, say, with
+
+` + printHistory() + `
+
+Accounts know one size and one run time for each job. How it would have run at other
+sizes is an assumption; it is printed, can be changed, and is varied both ways.`,
+		Example: `  sluice whatif --sacct history.txt
+  sluice whatif --sacct history.txt --partition gpu --cluster 16x4
+  sluice whatif --sacct history.txt --assume-serial 0.1 --elastic-share 0.5`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, stop := terminal.Interruptible(cmd.Context())
+			defer stop()
+			return terminal.Interrupted(ctx, o.whatif(ctx, cmd.OutOrStdout(), cmd.ErrOrStderr()))
+		},
+	}
+	o.flags(c)
+	return c
+}
+
+// printHistory is workload.SacctCommand for a shell, in lines that fit on a terminal.
+func printHistory() string {
+	command, fields, _ := strings.Cut(workload.SacctCommand, "--format=")
+	all := strings.Split(fields, ",")
+	half := len(all) / 2
+	return "  F=" + strings.Join(all[:half], ",") + "\n  F=$F," + strings.Join(all[half:], ",") + "\n  " + command + "--format=$F > history.txt"
+}
+
+func (o *whatifOptions) flags(c *cobra.Command) {
+	f := c.Flags()
+	f.SortFlags = false
+	f.StringVar(&o.sacct, "sacct", "", "the output of sacct -P, with its header")
+	f.StringVar(&o.cluster, "cluster", "", "nodes and GPUs a node, such as 16x4 or 4x8,2x4 (default: as many as were in use at the peak)")
+	f.StringSliceVar(&o.partitions, "partition", nil, "only jobs of these partitions")
+	f.StringVar(&o.policy, "policy", policy.All[0].Name, "the policy sluice would use")
+	f.Float64Var(&o.assume.Serial, "assume-serial", o.assume.Serial, "share of a job's work that more GPUs do not speed up")
+	f.Float64Var(&o.assume.PerNode, "assume-node", o.assume.PerNode, "share that each further node adds to a job's time")
+	f.Float64Var(&o.assume.Elastic, "elastic-share", o.assume.Elastic, "share of the jobs whose users would make them elastic")
+	f.DurationVar(&o.assume.Shortest, "elastic-from", o.assume.Shortest, "jobs that ran shorter keep their size")
+	f.IntVar(&o.assume.Growth, "growth", o.assume.Growth, "the most GPUs of an elastic job: so many times what it had")
+	f.IntVar(&o.assume.Shrink, "shrink", o.assume.Shrink, "the least: what it had divided by this; 0 = one GPU")
+	f.DurationVar(&o.restart, "restart", 30*time.Second, "what every start and resize of sluice's costs a job")
+	f.DurationVar(&o.interval, "interval", time.Minute, "time between two decisions")
+	f.BoolVar(&o.asJSON, "json", false, "print JSON")
+}
+
+// check refuses what cannot be run before anything is read.
+func (o *whatifOptions) check() error {
+	switch {
+	case o.sacct == "":
+		return errors.New("say whose history: --sacct FILE; print one with\n" + workload.SacctCommand + " > history.txt")
+	case o.interval < time.Second || o.interval > 24*time.Hour:
+		return fmt.Errorf("--interval %v: want 1s to 24h", o.interval)
+	case o.restart < 0 || o.restart > 24*time.Hour:
+		return fmt.Errorf("--restart %v: want 0s to 24h", o.restart)
+	}
+	return o.assume.Validate()
+}
+
+func (o *whatifOptions) whatif(ctx context.Context, out, errs io.Writer) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	p, err := policy.ByName(o.policy)
+	if err != nil {
+		return fmt.Errorf("--policy: %w", err)
+	}
+	h, err := workload.ReadHistory(o.sacct, o.partitions)
+	if err != nil {
+		return err
+	}
+	site, err := o.site(h)
+	if err != nil {
+		return err
+	}
+	w := whatif{options: o, history: h, site: site}
+	if err := w.run(ctx, p, errs); err != nil {
+		return err
+	}
+	if o.asJSON {
+		return terminal.WriteJSON(out, w.wire())
+	}
+	return w.write(out)
+}
+
+// site is the cluster that the history is replayed on.
+type whatifSite struct {
+	nodes    []planner.Node
+	gpus     int
+	text     string // as --cluster would say it
+	inferred bool
+}
+
+// site is the cluster named, or the smallest one that the history fits on. Every
+// job must find a place on it when it is empty.
+func (o *whatifOptions) site(h workload.History) (whatifSite, error) {
+	s := whatifSite{text: o.cluster}
+	if o.cluster == "" {
+		count, each := h.Cluster()
+		s.text, s.inferred = fmt.Sprintf("%dx%d", count, each), true
+	}
+	var err error
+	if s.nodes, s.gpus, err = parseCluster(s.text); err != nil {
+		return s, err
+	}
+	tried := map[int]bool{}
+	for _, r := range h.Runs {
+		if tried[r.GPUs] {
+			continue
+		}
+		tried[r.GPUs] = true
+		got := planner.Place(slices.Clone(s.nodes), []planner.Request{fixedRequest(int64(len(tried)), r.GPUs)})
+		if len(got[0].Placement) == 0 {
+			return s, fmt.Errorf("job %s had %s, which a cluster of %s does not have; name the one it ran on with --cluster NODESxGPUS", r.ID, terminal.Plural(r.GPUs, "GPU"), s.text)
+		}
+	}
+	return s, nil
+}
+
+// fixedRequest asks for nodes as plain Slurm gives them: any split, and nodes may
+// be shared.
+func fixedRequest(id int64, gpus int) planner.Request {
+	return planner.Request{ID: id, GPUs: gpus, Uneven: true, Share: true}
+}

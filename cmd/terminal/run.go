@@ -1,0 +1,82 @@
+package terminal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-hpc/sluice/cmd/help"
+)
+
+// Run runs one command of a tree and returns the exit code: 0, 1 as Slurm's tools, or
+// what the command asks for with an ExitCode.
+func Run(c *cobra.Command, args []string, out, errs io.Writer) int {
+	c.SetArgs(args)
+	c.SetOut(out)
+	c.SetErr(errs)
+	err := c.ExecuteContext(context.Background())
+	var code ExitCode
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &code):
+		return int(code)
+	}
+	Complain(errs, err)
+	return 1
+}
+
+// ExitCode ends sluice with this code and without a further word.
+type ExitCode int
+
+// Error names the code.
+func (c ExitCode) Error() string { return "exit code " + strconv.Itoa(int(c)) }
+
+// Complain prints an error as Slurm's tools do; of several joined ones each has
+// a line. Errors carry other people's words: they are escaped here, once for all.
+func Complain(errs io.Writer, err error) {
+	for line := range strings.SplitSeq(err.Error(), "\n") {
+		if line = strings.TrimSpace(strings.ReplaceAll(line, "\t", " ")); line != "" {
+			fmt.Fprintln(errs, "sluice: error:", Escape(line))
+		}
+	}
+}
+
+// Warn prints something the user should know although the command goes on.
+func Warn(errs io.Writer, text string) { fmt.Fprintln(errs, "sluice: warning:", Escape(text)) }
+
+// Root makes the command the root of sluice's tree, in whichever program it is: its
+// version, its options, and errors as sluice prints them.
+func Root(c *cobra.Command, version string) {
+	c.SilenceErrors, c.SilenceUsage = true, true
+	// Not c.Version: cobra prints that by text/template, with which the linker must keep
+	// every method of every type, a sixth of the program.
+	show := c.Flags().BoolP("version", "v", false, "version for sluice")
+	c.Args = cobra.ArbitraryArgs
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if *show {
+			_, err := fmt.Fprintln(c.OutOrStdout(), "sluice", version)
+			return err
+		}
+		return OnlyVerbs(c, args)
+	}
+	c.SetFlagErrorFunc(UnknownFlag)
+	help.Narrow(c)
+	f := c.PersistentFlags()
+	f.String("config", "", "configuration file (default: SLUICE_CONF, then the usual places)")
+	f.Bool("user", false, "work with your own sluiced --user rather than the cluster's")
+}
+
+// Typed is a program's command line as it was typed after "sluice": sluice leaves the verb
+// out when it starts the program for it.
+func Typed(args []string, verb string) []string {
+	if len(args) > 1 && strings.HasPrefix(args[1], cobra.ShellCompRequestCmd) { // sluice __complete VERB ...
+		return append([]string{args[1], verb}, args[2:]...)
+	}
+	return append([]string{verb}, args[1:]...)
+}

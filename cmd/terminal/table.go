@@ -1,0 +1,197 @@
+package terminal
+
+import (
+	"io"
+	"os"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/sys/unix"
+)
+
+// Column is the head of one column of a table.
+type Column struct {
+	Head  string
+	Right bool // numbers
+	Width int  // 0 = as wide as needed; else cut or filled to it
+}
+
+// Left is a column of words, by its head.
+func Left(head string) Column { return Column{Head: head} }
+
+// Right is a column of numbers, by its head.
+func Right(head string) Column { return Column{Head: head, Right: true} }
+
+// Table is rows of cells below columns.
+type Table struct {
+	Columns  []Column
+	Rows     [][]string
+	NoHeader bool // print no heads
+	// Between, when not nil, is the text before, between and after the cells,
+	// which are then as wide as their column says or as they are.
+	Between []string
+	// Room cuts lines to so many characters; 0 = does not.
+	Room int
+}
+
+// Add appends a row; its cells are escaped when printed.
+func (t *Table) Add(cells ...string) { t.Rows = append(t.Rows, cells) }
+
+// Write prints the table: columns two spaces apart, the last one unpadded.
+func (t *Table) Write(w io.Writer) error {
+	lines := make([][]string, 0, len(t.Rows)+1)
+	if !t.NoHeader {
+		head := make([]string, len(t.Columns))
+		for i, c := range t.Columns {
+			head[i] = c.Head
+		}
+		lines = append(lines, head)
+	}
+	for _, row := range t.Rows {
+		safe := make([]string, len(t.Columns))
+		for i := range safe {
+			safe[i] = Escape(row[i])
+		}
+		lines = append(lines, safe)
+	}
+	widths := t.widths(lines)
+	if t.fit(widths); t.tight(widths) {
+		lines, widths = t.fuller(lines, widths)
+	}
+	var b strings.Builder
+	for _, line := range lines {
+		b.WriteString(t.line(line, widths))
+		b.WriteByte('\n')
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (t *Table) widths(lines [][]string) []int {
+	widths := make([]int, len(t.Columns))
+	for i, c := range t.Columns {
+		widths[i] = c.Width
+		for _, line := range lines {
+			if c.Width == 0 && t.Between == nil {
+				widths[i] = max(widths[i], utf8.RuneCountInString(line[i]))
+			}
+		}
+	}
+	return widths
+}
+
+// A name gives way, down to leastName, so that the last column keeps leastLast.
+const leastName, leastLast = 8, 32
+
+// over is how many characters a terminal lacks for the last column.
+func (t *Table) over(widths []int) int {
+	if t.Room == 0 || t.Between != nil || len(widths) == 0 {
+		return 0
+	}
+	need := min(widths[len(widths)-1], leastLast)
+	for _, width := range widths[:len(widths)-1] {
+		need += width + 2
+	}
+	return need - t.Room
+}
+
+func (t *Table) tight(widths []int) bool { return t.over(widths) > 0 }
+
+// fuller is the table without the columns in which no row says anything, for a terminal
+// that has no room for them.
+func (t *Table) fuller(lines [][]string, widths []int) ([][]string, []int) {
+	last := len(widths) - 1
+	empty := func(i int) bool {
+		for _, row := range t.Rows {
+			if row[i] != "-" {
+				return false
+			}
+		}
+		return i < last && len(t.Rows) > 0
+	}
+	kept := make([][]string, len(lines))
+	var columns []Column
+	var wide []int
+	for i, c := range t.Columns {
+		if empty(i) {
+			continue
+		}
+		columns, wide = append(columns, c), append(wide, widths[i])
+		for k, line := range lines {
+			kept[k] = append(kept[k], line[i])
+		}
+	}
+	t.Columns = columns
+	return kept, wide
+}
+
+// fit narrows the NAME column where a terminal has no room for the last one.
+func (t *Table) fit(widths []int) {
+	over := t.over(widths)
+	if over <= 0 {
+		return
+	}
+	for i, c := range t.Columns[:len(t.Columns)-1] {
+		if c.Head == "NAME" && c.Width == 0 {
+			widths[i] = min(widths[i], max(leastName, widths[i]-over))
+			t.Columns[i].Width = widths[i]
+		}
+	}
+}
+
+func (t *Table) line(cells []string, widths []int) string {
+	var b strings.Builder
+	for i, cell := range cells {
+		b.WriteString(t.before(i))
+		if t.Columns[i].Width > 0 {
+			cell = Cut(cell, widths[i])
+		}
+		fill := strings.Repeat(" ", max(0, widths[i]-utf8.RuneCountInString(cell)))
+		if t.Columns[i].Right {
+			b.WriteString(fill + cell)
+		} else {
+			b.WriteString(cell + fill)
+		}
+	}
+	line := strings.TrimRight(b.String(), " ")
+	if t.Between != nil {
+		line = b.String() + t.Between[len(cells)]
+	}
+	if t.Room > 0 && utf8.RuneCountInString(line) > t.Room {
+		line = Cut(line, t.Room-1) + "+"
+	}
+	return line
+}
+
+// before is what stands before the cell.
+func (t *Table) before(i int) string {
+	switch {
+	case t.Between != nil:
+		return t.Between[i]
+	case i > 0:
+		return "  "
+	}
+	return ""
+}
+
+// Cut keeps the first n characters.
+func Cut(s string, n int) string {
+	if utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	return string([]rune(s)[:max(n, 0)])
+}
+
+// Room returns the terminal's width when w is one, else 0: what goes into a file
+// or a pipe is never cut.
+func Room(w io.Writer) int {
+	f, ok := w.(*os.File)
+	if !ok {
+		return 0
+	}
+	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
+	if err != nil || size.Col < 40 {
+		return 0
+	}
+	return int(size.Col)
+}

@@ -1,0 +1,218 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"os"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
+)
+
+// The client's deadlines. Reads come from memory; what concerns one job may wait
+// for a cycle that finds it; Plan and Direct wait for Slurm.
+const (
+	quick   = 2 * time.Second
+	patient = 5 * time.Second
+	slow    = 45 * time.Second
+)
+
+// maxAnswer bounds what a client reads: some 20 000 jobs.
+const maxAnswer = 64 << 20
+
+// Client speaks to a sluiced. The zero value is not useful; see Dial. It may be
+// used from many goroutines.
+type Client struct {
+	path   string // or HOST:PORT
+	remote bool
+	carry  carrier
+}
+
+// carrier does one exchange: it returns the status and the body of the answer.
+type carrier func(ctx context.Context, method, path string, body []byte) (status int, answer []byte, err error)
+
+// Where is the socket, or the address over TCP, that the client speaks to.
+func (c *Client) Where() string { return c.path }
+
+// Dial returns a client for the socket. Nothing is connected until the first
+// call. Every call has a deadline of its own: 2 s for reads and events, 5 s about
+// one job, 45 s where the daemon asks Slurm first (Plan, Direct). All errors are
+// *Error.
+func Dial(path string) *Client { return &Client{path: path, carry: socket(path).exchange} }
+
+// Status asks how the daemon is.
+func (c *Client) Status(ctx context.Context) (wire.Status, error) {
+	var out wire.Status
+	err := c.call(ctx, quick, get, "/v1/status", nil, &out)
+	return out, err
+}
+
+// Report returns what the last cycle saw and decided.
+func (c *Client) Report(ctx context.Context) (wire.Report, error) {
+	var out wire.Report
+	err := c.call(ctx, quick, get, "/v1/report", nil, &out)
+	return out, err
+}
+
+// Explain returns one job and the sizes it could have.
+func (c *Client) Explain(ctx context.Context, job elastic.JobID) (wire.Explanation, error) {
+	var out wire.Explanation
+	err := c.call(ctx, patient, get, jobPath(job, "explain"), nil, &out)
+	return out, err
+}
+
+// History returns one job's runs, oldest first.
+func (c *Client) History(ctx context.Context, job elastic.JobID) (wire.History, error) {
+	var out wire.History
+	err := c.call(ctx, patient, get, jobPath(job, "history"), nil, &out)
+	return out, err
+}
+
+// Speeds returns what is known of the speed of a model: of the caller's own jobs, or, with
+// a user's number, of that user's; nil is the caller.
+func (c *Client) Speeds(ctx context.Context, model string, uid *uint32) (wire.Speeds, error) {
+	query := url.Values{"model": {model}}
+	if uid != nil {
+		query.Set("uid", strconv.FormatUint(uint64(*uid), 10))
+	}
+	var out wire.Speeds
+	err := c.call(ctx, patient, get, "/v1/speed?"+query.Encode(), nil, &out)
+	return out, err
+}
+
+// Plan returns what the next cycle would do. Nothing is done.
+func (c *Client) Plan(ctx context.Context) (wire.Plan, error) {
+	var out wire.Plan
+	err := c.call(ctx, slow, get, "/v1/plan", nil, &out)
+	return out, err
+}
+
+// Direct gives an order about a job of the caller's, or, as an operator, about
+// anybody's.
+func (c *Client) Direct(ctx context.Context, job elastic.JobID, change wire.Change) error {
+	return c.call(ctx, slow, post, jobPath(job, "direct"), change, nil)
+}
+
+// Trust lets a node be used whatever jobs said of its GPUs. Operators only.
+func (c *Client) Trust(ctx context.Context, node string) error {
+	return c.call(ctx, slow, post, "/v1/nodes/"+url.PathEscape(node)+"/trust", nil, nil)
+}
+
+// Event wakes the daemon's cycle. The job may be 0.
+func (c *Client) Event(ctx context.Context, job elastic.JobID, kind string) error {
+	return c.call(ctx, quick, post, "/v1/event", wire.Event{JobID: int64(job), Kind: kind}, nil)
+}
+
+// Nudge is Event for callers in a hurry: it hands the event over and does not
+// wait for the answer, but over TCP. ErrNoDaemon when nobody listens.
+func (c *Client) Nudge(job elastic.JobID, kind string) error {
+	if c.remote {
+		return c.Event(context.Background(), job, kind)
+	}
+	body := fmt.Sprintf(`{"job_id":%d,"kind":%q}`, job, kind)
+	conn, err := net.DialTimeout("unix", c.path, time.Second)
+	if err != nil {
+		return c.unreachable(err)
+	}
+	defer conn.Close()
+	_, err = fmt.Fprintf(conn, "POST /v1/event HTTP/1.1\r\nHost: sluiced\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+	return err
+}
+
+func jobPath(job elastic.JobID, verb string) string {
+	return "/v1/jobs/" + strconv.FormatInt(int64(job), 10) + "/" + verb
+}
+
+// call does one exchange: in is the body, out takes the answer; both may be nil.
+func (c *Client) call(ctx context.Context, limit time.Duration, method, path string, in, out any) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	var body []byte
+	if in != nil {
+		var err error
+		if body, err = json.Marshal(in); err != nil {
+			return wire.Fail(wire.BadRequest, "", "request cannot be written: %v", err)
+		}
+	}
+	status, answer, err := c.carry(ctx, method, path, body)
+	if err != nil {
+		return c.unreachable(err)
+	}
+	return c.read(status, answer, out)
+}
+
+// read takes the answer apart: an Error, a version this client does not know,
+// or the value itself.
+func (c *Client) read(status int, raw []byte, out any) error {
+	if len(raw) > maxAnswer {
+		return wire.Fail(wire.Internal, "", "the daemon on %s answered more than %d bytes", c.path, maxAnswer)
+	}
+	if status != 200 {
+		var failed wire.Failed
+		if json.Unmarshal(raw, &failed) != nil || failed.Error == nil || failed.Error.Code == "" {
+			return wire.Fail(wire.Internal, "is it sluiced that listens there?", "%s answered with HTTP status %d", c.path, status)
+		}
+		return failed.Error
+	}
+	if out == nil {
+		return nil
+	}
+	var version struct {
+		Version int `json:"version"`
+	}
+	if err := json.Unmarshal(raw, &version); err == nil && version.Version > wire.Version {
+		return wire.Fail(wire.BadRequest, "use the sluice that was installed with the daemon",
+			"the daemon on %s speaks version %d, this program %d", c.path, version.Version, wire.Version)
+	}
+	if err := json.Unmarshal(raw, out); err != nil {
+		return wire.Fail(wire.Internal, "is it sluiced that listens there?", "%s answered garbage: %v", c.path, err)
+	}
+	return nil
+}
+
+// unreachable names the socket and what to type.
+func (c *Client) unreachable(err error) error {
+	const hint = "see 'systemctl status sluiced', or start your own with 'sluiced --user'"
+	var known *wire.Error
+	switch {
+	case errors.As(err, &known):
+		return known
+	case c.remote && refused(err):
+		return wire.Fail(wire.NoDaemon, "see 'systemctl status sluiced' on its host, and [remote] address", "no sluiced: nobody listens on %s", c.path)
+	case errors.Is(err, os.ErrNotExist):
+		return wire.Fail(wire.NoDaemon, hint, "no sluiced: there is no socket %s", c.path)
+	case refused(err):
+		return wire.Fail(wire.NoDaemon, hint, "no sluiced: nobody listens on %s", c.path)
+	case errors.Is(err, os.ErrPermission):
+		return wire.Fail(wire.Denied, "is it another user's sluiced? see [paths] socket, or set SLUICE_CONF", "may not open the socket %s", c.path)
+	case errors.Is(err, context.Canceled):
+		return wire.Fail(wire.NoDaemon, "", "interrupted")
+	case os.IsTimeout(err) || errors.Is(err, context.DeadlineExceeded):
+		return wire.Fail(wire.NoDaemon, hint, "the sluiced on %s does not answer in time", c.path)
+	case c.remote && errors.Is(err, io.EOF):
+		return wire.Fail(wire.TooMany, "try again in a moment", "the sluiced on %s has no time: many connect from this node", c.path)
+	}
+	return wire.Fail(wire.NoDaemon, hint, "no answer on %s: %s", c.path, cause(err))
+}
+
+// cause drops what was put around an error.
+func cause(err error) string {
+	for {
+		next := errors.Unwrap(err)
+		if next == nil {
+			return fmt.Sprint(err)
+		}
+		err = next
+	}
+}
+
+// refused reports whether nobody listens at an address that exists.
+func refused(err error) bool { return errors.Is(err, syscall.ECONNREFUSED) }

@@ -1,0 +1,213 @@
+package client
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	cryptorand "crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/sluice-hpc/sluice/elastic/control/munge"
+	"github.com/sluice-hpc/sluice/elastic/control/wire"
+)
+
+// Remote says how to reach a sluiced on another node.
+type Remote struct {
+	Address string // "HOST:PORT", as in [remote] address
+	Daemon  uint32 // uid of sluiced's account, the same on all nodes
+	Munge   wire.Munge
+	// Dialer connects; its zero value does. One with a LocalAddr comes from that address.
+	Dialer net.Dialer
+}
+
+// DialRemote is Dial over TCP. Each call asks munge for a credential that only
+// the daemon's account can read, and takes an answer from nobody else.
+func DialRemote(r Remote) *Client {
+	return &Client{path: r.Address, remote: true, carry: (&sealed{remote: r}).carry}
+}
+
+// sealed carries requests in credentials.
+type sealed struct {
+	remote Remote
+}
+
+// How often a request is tried. sluiced cuts off whom it waits for when it has no seat
+// left, and sends away unread what it has no time for: those are tried for 2 s or so. One
+// that may have been read is tried again only where it asks and orders nothing.
+const (
+	attempts, attemptsRead = 60, 3
+	// againLater is by how much the longest pause before the next try grows with each.
+	againLater = 2 * time.Millisecond
+)
+
+// again reports whether the n-th try of a request is not its last.
+func again(err error, n int, method string, sent bool) bool {
+	var said *wire.Error
+	switch {
+	case n >= attempts:
+		return false
+	case errors.Is(err, errUnread):
+		return true
+	case errors.As(err, &said), !cutOff(err):
+		return false
+	}
+	return !sent || method == get && n < attemptsRead
+}
+
+// errUnread: sluiced says that it has not read the request. It says so in plain text:
+// somebody in between can have an order given twice, which comes to the same as once.
+var errUnread = errors.New("not read")
+
+// carry does one exchange on a connection of its own.
+func (s *sealed) carry(ctx context.Context, method, path string, body []byte) (int, []byte, error) {
+	l := wire.Letter{Method: method, Path: path, Body: body, Key: make([]byte, wire.KeyBytes)}
+	if len(body) > wire.MaxBody {
+		return 0, nil, wire.Fail(wire.BadRequest, "", "the request is longer than %d bytes", wire.MaxBody)
+	}
+	_, _ = cryptorand.Read(l.Key)
+	for n := 1; ; n++ {
+		status, answer, sent, err := s.exchange(ctx, l)
+		if err == nil {
+			return status, answer, nil
+		}
+		if ctx.Err() != nil || !again(err, n, method, sent) {
+			return 0, nil, err
+		}
+		pause(ctx, rand.N(time.Duration(n)*againLater))
+	}
+}
+
+// cutOff reports whether the connection was there and then was not.
+func cutOff(err error) bool {
+	var operation *net.OpError
+	return errors.Is(err, io.EOF) || errors.As(err, &operation) && operation.Op != "dial"
+}
+
+// exchange says the letter on a new connection and reads the answer. sent is
+// whether the daemon may have read the letter.
+func (s *sealed) exchange(ctx context.Context, l wire.Letter) (status int, body []byte, sent bool, err error) {
+	conn, err := s.remote.Dialer.DialContext(ctx, "tcp", s.remote.Address)
+	if err != nil {
+		return 0, nil, false, err
+	}
+	defer conn.Close()
+	unhook := context.AfterFunc(ctx, func() { conn.Close() })
+	defer unhook()
+	in := bufio.NewReaderSize(conn, wire.MaxGreeting) // what is behind the greeting may be here with it
+	if l.Nonce, err = s.greeted(in); err != nil {
+		return 0, nil, false, orTimeout(ctx, err)
+	}
+	payload, err := json.Marshal(l)
+	if err != nil {
+		return 0, nil, false, err
+	}
+	credential, err := s.remote.Munge.Seal(ctx, payload, s.remote.Daemon)
+	if err != nil {
+		return 0, nil, false, unsealable(err)
+	}
+	if _, err := conn.Write([]byte(credential + "\n")); err != nil {
+		return 0, nil, false, orTimeout(ctx, err)
+	}
+	raw, err := io.ReadAll(io.LimitReader(in, maxAnswer+wire.MaxPlain))
+	if err != nil && !bytes.HasPrefix(raw, []byte(wire.MarkPlain)) { // one who is sent away is cut off after it is told
+		return 0, nil, true, orTimeout(ctx, err)
+	}
+	status, body, err = s.understand(l, raw)
+	return status, body, true, err
+}
+
+// orTimeout tells one's own hanging up from the other's.
+func orTimeout(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}
+
+// greeted reads the daemon's first line and returns its nonce.
+func (s *sealed) greeted(in *bufio.Reader) (string, error) {
+	raw, err := in.ReadSlice('\n')
+	if errors.Is(err, bufio.ErrBufferFull) {
+		return "", errors.New("a line too long")
+	}
+	if err != nil {
+		return "", err
+	}
+	first := string(raw)
+	if first == wire.MarkPlain { // sent away at the door
+		return "", errors.Join(wire.Fail(wire.TooMany, "try again in a moment", "%s: %v", s.remote.Address, wire.ErrCrowdedOut), errUnread)
+	}
+	nonce, ok := strings.CutPrefix(strings.TrimSuffix(first, "\n"), wire.Greeting)
+	if raw, err := hex.DecodeString(nonce); !ok || err != nil || len(raw) != wire.NonceBytes {
+		return "", wire.Fail(wire.Internal, "is it sluiced, of this release, that listens there?", "%s greets with %.40q", s.remote.Address, first)
+	}
+	return nonce, nil
+}
+
+func unsealable(err error) error {
+	if errors.Is(err, munge.ErrMissing) {
+		return wire.Fail(wire.NoDaemon, "ask your administrators; over TCP sluice needs munge", "this node's munge does not say who you are: %v", err)
+	}
+	return err
+}
+
+// understand takes an answer apart. A sealed one is the daemon's; what comes in
+// plain text may be anybody's, and is a reason to fail and no more.
+func (s *sealed) understand(l wire.Letter, raw []byte) (int, []byte, error) {
+	if body, ok := bytes.CutPrefix(raw, []byte(wire.MarkSealed)); ok {
+		status, body, err := wire.Unseal(l.Key, l.Nonce, body)
+		if err != nil {
+			return 0, nil, wire.Fail(wire.Internal, "is it sluiced that listens there?", "%s: %v", s.remote.Address, err)
+		}
+		return status, body, nil
+	}
+	body, ok := bytes.CutPrefix(raw, []byte(wire.MarkPlain))
+	var said wire.Failed
+	if !ok && len(raw) == 0 {
+		return 0, nil, io.EOF
+	}
+	if !ok || len(body) > wire.MaxPlain || json.Unmarshal(body, &said) != nil || said.Error == nil {
+		return 0, nil, wire.Fail(wire.Internal, "is it sluiced that listens there?", "%s answered garbage", s.remote.Address)
+	}
+	code := said.Error.Code
+	if code != wire.Denied && code != wire.TooMany {
+		code = wire.Unavailable
+	}
+	err := error(wire.Fail(code, printable(said.Error.Hint), "%s: %s", s.remote.Address, printable(said.Error.Message)))
+	if code == wire.TooMany {
+		err = errors.Join(err, errUnread)
+	}
+	return 0, nil, err
+}
+
+// printable keeps a stranger's words from the terminal's ear.
+func printable(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, strings.ToValidUTF8(s, "?"))
+	if r := []rune(s); len(r) > 300 {
+		s = string(r[:300])
+	}
+	return s
+}
+
+// pause waits for so long, or until ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}

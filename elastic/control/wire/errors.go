@@ -1,0 +1,95 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Code says for machines what went wrong. Codes never change their meaning.
+type Code string
+
+// The codes.
+const (
+	BadRequest  Code = "bad_request" // the request makes no sense
+	Denied      Code = "denied"      // the caller may not do this
+	NotFound    Code = "not_found"   // no such job, or none the caller may see
+	Conflict    Code = "conflict"    // the job's state does not allow it
+	TooMany     Code = "too_many"    // over the caller's limit; try again
+	Unavailable Code = "unavailable" // no cycle yet, or Slurm does not answer
+	Internal    Code = "internal"    // a fault of sluice; see its log
+	// NoDaemon comes from the client alone: nobody answers on the socket.
+	NoDaemon Code = "no_daemon"
+)
+
+// The codes as errors to test for with errors.Is.
+var (
+	ErrBadRequest  = errors.New("bad request")
+	ErrDenied      = errors.New("denied")
+	ErrNotFound    = errors.New("not found")
+	ErrConflict    = errors.New("conflict")
+	ErrTooMany     = errors.New("too many requests")
+	ErrUnavailable = errors.New("unavailable")
+	ErrInternal    = errors.New("internal error")
+	ErrNoDaemon    = errors.New("no daemon")
+)
+
+// meaning is the one table of codes: the sentinel and the HTTP status of each. The numbers
+// stand here because net/http would be a quarter of the client.
+var meaning = map[Code]struct {
+	err    error
+	status int
+}{
+	BadRequest:  {ErrBadRequest, 400},
+	Denied:      {ErrDenied, 403},
+	NotFound:    {ErrNotFound, 404},
+	Conflict:    {ErrConflict, 409},
+	TooMany:     {ErrTooMany, 429},
+	Unavailable: {ErrUnavailable, 503},
+	Internal:    {ErrInternal, 500},
+	NoDaemon:    {ErrNoDaemon, 503},
+}
+
+// Error is a failed request as both sides see it.
+type Error struct {
+	Code    Code   `json:"code"`
+	Message string `json:"message"`        // one sentence for people
+	Hint    string `json:"hint,omitempty"` // what to type next
+}
+
+// Error is the message and the hint.
+func (e *Error) Error() string {
+	if e.Hint == "" {
+		return e.Message
+	}
+	return fmt.Sprintf("%s (%s)", e.Message, e.Hint)
+}
+
+// Unwrap returns the sentinel of the code; ErrInternal for codes that this
+// version does not know.
+func (e *Error) Unwrap() error {
+	if m, ok := meaning[e.Code]; ok {
+		return m.err
+	}
+	return ErrInternal
+}
+
+// Status returns the HTTP status that carries the error.
+func (e *Error) Status() int {
+	if m, ok := meaning[e.Code]; ok {
+		return m.status
+	}
+	return 500
+}
+
+// Fail makes an Error from a code, a hint and a formatted message.
+func Fail(code Code, hint, format string, args ...any) *Error {
+	return &Error{Code: code, Message: fmt.Sprintf(format, args...), Hint: hint}
+}
+
+// Failed is an Error on the wire.
+type Failed struct {
+	Error *Error `json:"error"`
+}
+
+// ErrCrowdedOut: others came after, more than may wait. Nothing was read.
+var ErrCrowdedOut = errors.New("many ask from this node at once")
