@@ -75,11 +75,12 @@ func (c *check) byJob() {
 	}
 }
 
-func (c *check) broken(invariant string, job int64, at time.Time, what string, lines ...Line) {
+func (c *check) broken(invariant string, job int64, at time.Time, what string, lines ...Line) *Violation {
 	c.report.Violations = append(c.report.Violations, Violation{
 		Invariant: invariant, Job: job, At: at, What: what,
 		Lines: slices.DeleteFunc(lines, func(l Line) bool { return l.Number == 0 }),
 	})
+	return &c.report.Violations[len(c.report.Violations)-1]
 }
 
 func (c *check) note(text string) { c.report.Notes = append(c.report.Notes, text) }

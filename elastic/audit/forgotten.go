@@ -31,7 +31,7 @@ func (c *check) nothingForgotten() {
 	for _, id := range sorted(stories) {
 		s := stories[id]
 		if f, over := finals[id]; over && s.ended.Number == 0 && !c.unknown(s, f) && until.Sub(c.cleaned(f, until)) > c.o.Patience && !c.runAfter(f) && !s.last.At.After(f.End.Add(f.Grain)) {
-			c.broken("I2", id, f.End, fmt.Sprintf("ended as %s, and sluiced said nothing about it within %s", f.State, until.Sub(f.End).Round(time.Second)), f.Line, s.last.Line)
+			c.broken("I2", id, f.End, fmt.Sprintf("ended as %s, and sluiced said nothing about it within %s", f.State, until.Sub(f.End).Round(time.Second)), f.Line, s.last.Line).Kind = Unnoticed
 		}
 		c.endedRuns(id, until)
 		// What a later life did not take up its journal had as closed, or lost: killed

@@ -80,7 +80,7 @@ func (c *check) oneIncarnation() {
 			m, ok := moveOf(e)
 			delete(writes, e.Job)
 			if h := highest[e.Job]; ok && h.n > 0 && m.incarnation <= h.n && !c.bootedBetween(h.write.At, e.At) {
-				c.broken("I1", e.Job, e.At, fmt.Sprintf("incarnation %d is given again", m.incarnation), h.end.Line, e.Line, c.changeOf(e.Job, h).Line)
+				c.broken("I1", e.Job, e.At, fmt.Sprintf("incarnation %d is given again", m.incarnation), h.end.Line, e.Line, c.changeOf(e.Job, h).Line).Kind = GivenAgain
 			}
 		case "act":
 			if act(e.Act) == actWrite {

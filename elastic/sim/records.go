@@ -246,7 +246,7 @@ func (r *Records) Audit() audit.Report {
 	// over each other's: what is given again means nothing there.
 	if r.Uncounted || r.events[1].Len() > 0 {
 		report.Violations = slices.DeleteFunc(report.Violations, func(v audit.Violation) bool {
-			return v.Invariant == "I1" && strings.HasSuffix(v.What, "is given again")
+			return v.Kind == audit.GivenAgain
 		})
 	}
 	return report
