@@ -340,6 +340,7 @@ func TestNotes(t *testing.T) {
 		"does not say as whom it runs":     swap(events, `"uid":64030,`, ""),
 		"belongs to sluiced's own account": swap(events, `"uid":64030,`, `"uid":1000,`),
 		"when GPUs came free":              drop(slurm, "TRACE_JOBS"),
+		"3 lines of sluiced's log lack":    swap(events, `"act":"withdraw",`, ""),
 		"1 lines of sluiced.log":           put(events, "R5", "panic: something"),
 		"1 lines of jobcomp.log":           put(comp, "JobId=2", "JobId=junk"),
 	} {

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -92,7 +93,11 @@ func (c *check) survey() {
 	if c.o.UID > 0 {
 		c.uid = c.o.UID
 	}
+	bare := 0
 	for _, e := range c.Events {
+		if e.bare() {
+			bare++
+		}
 		switch e.Kind {
 		case "starts":
 			t.Lives++
@@ -105,6 +110,9 @@ func (c *check) survey() {
 		case "adopted", "taken", "run":
 			c.own(e)
 		}
+	}
+	if bare > 0 {
+		c.note(fmt.Sprintf("%d lines of sluiced's log lack the fields of their event, as a sluice wrote them that had none: they say nothing here", bare))
 	}
 	freed := false
 	for _, r := range c.Controller {

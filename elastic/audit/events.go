@@ -43,6 +43,23 @@ func (e Event) arrived() bool {
 	return (e.Outcome == "done" || e.Outcome == "fellback") && e.On != ""
 }
 
+// bare reports whether an event lacks the fields that events of its kind have.
+func (e Event) bare() bool {
+	switch e.Kind {
+	case "open", "taken":
+		return e.Move == ""
+	case "act":
+		return e.Act == ""
+	case "step":
+		return e.Step == 0
+	case "run":
+		return e.Began == ""
+	case "close":
+		return e.Outcome == ""
+	}
+	return false
+}
+
 // ParseEvents reads the event log of sluiced as [log] format = "json" writes it.
 // Lines that are no JSON (a crash leaves such) come back apart. The error is that
 // of the reader.

@@ -58,7 +58,7 @@ type began struct {
 
 func beganOf(e Event) (began, bool) {
 	at, err := time.Parse(time.RFC3339Nano, e.Began)
-	if err != nil {
+	if err != nil || strings.Trim(e.Checkpoint, "0123456789") != "" {
 		return began{}, false
 	}
 	return began{restarts: e.Run, incarnation: e.Incarnation, at: at, checkpoint: e.Checkpoint, passed: e.Passed}, true
