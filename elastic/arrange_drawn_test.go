@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/policy/policytest"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/nodes"
 )
@@ -66,7 +67,7 @@ func arranged(s elastic.Snapshot, where elastic.Arrangement) string {
 // these jobs anew: they change places with each other, in chains and in circles. Some nodes are
 // in a second partition, some jobs are to go there, and ordinary jobs wait.
 func drawFull(t *rapid.T) drawn {
-	s := elastic.Snapshot{Now: noon, Limits: elastic.Limits{Preempt: rapid.Bool().Draw(t, "preempt"), ShareNodes: rapid.Bool().Draw(t, "share nodes"), AnySplit: rapid.Bool().Draw(t, "any split")}}
+	s := elastic.Snapshot{Now: noon, Limits: elastic.Limits{Preempt: rapid.Bool().Draw(t, "preempt"), ShareNodes: rapid.Bool().Draw(t, "share nodes"), Placement: policytest.Placement(rapid.Bool().Draw(t, "any split"))}}
 	many := rapid.IntRange(2, 5).Draw(t, "nodes")
 	for i := range many {
 		n := nodes.Node{Name: fmt.Sprintf("n%d", i+1), GPUs: 4, Usable: true, Partitions: []string{"gpu"}}

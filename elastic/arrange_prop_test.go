@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/policy/policytest"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/nodes"
 )
@@ -19,7 +20,7 @@ import (
 func drawWorld(t *rapid.T) (elastic.Snapshot, elastic.Allocation) {
 	s := elastic.Snapshot{Now: noon, Limits: elastic.Limits{
 		Preempt: rapid.Bool().Draw(t, "preempt"), ShareNodes: rapid.Bool().Draw(t, "share nodes"),
-		AnySplit: rapid.IntRange(0, 3).Draw(t, "any split") == 0, Moves: rapid.SampledFrom([]int{0, 0, 1, 3}).Draw(t, "moves"),
+		Placement: policytest.Placement(rapid.IntRange(0, 3).Draw(t, "any split") == 0), Moves: rapid.SampledFrom([]int{0, 0, 1, 3}).Draw(t, "moves"),
 	}}
 	tight := rapid.Bool().Draw(t, "tight")
 	for i := range rapid.IntRange(1, 5).Draw(t, "nodes") {
@@ -186,7 +187,7 @@ func loadOf(j elastic.Job, p nodes.Placement) nodes.Load {
 // soundPlace checks one job that is to move.
 func soundPlace(t *rapid.T, s elastic.Snapshot, a elastic.Allocation, where elastic.Arrangement, j elastic.Job) {
 	p := where.Target[j.ID]
-	if !p.Even() && !j.Spec.AllowUneven && !s.Limits.AnySplit {
+	if !p.Even() && !j.Spec.AllowUneven && !s.Limits.AnySplit() {
 		t.Fatalf("job %d: %s is no split it accepts\n%s", j.ID, p, story(s, a, where))
 	}
 	if _, moving := s.Intent(j.ID); moving || j.UserHold || j.Directive.Hold || j.Phase == elastic.Suspended {
@@ -252,7 +253,7 @@ func samePlace(p, q nodes.Placement) bool {
 func TestMovesNeverWaitInACircle(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, a := drawWorld(t)
-		s.Limits.AnySplit = false // what takes any split makes all moves at once
+		s.Limits.Placement = nil // what takes any split makes all moves at once
 		where := elastic.Arrange(s, a)
 		again := rapid.Bool().Draw(t, "arranged again after every look")
 		first := story(s, a, where)

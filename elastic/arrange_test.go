@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/policy/policytest"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/nodes"
 )
@@ -69,7 +70,7 @@ func TestPossible(t *testing.T) {
 		{name: "two on the same", are: []string{"-", "-"}, to: []string{"n1:3", "n1:3"}, order: "[1]", full: "[2]"},
 		{name: "one refused keeps others out", are: []string{"n1:4", "-"}, to: []string{"n2:5", "n1:2"}, full: "[1 2]"},
 		{name: "uneven without leave", are: []string{"-"}, to: []string{"n1:4+n2:1"}, full: "[1]"},
-		{name: "uneven where Slurm takes all splits", are: []string{"-"}, to: []string{"n1:1+n2:3"}, change: func(s *elastic.Snapshot) { s.Limits.AnySplit = true }, order: "[1]"},
+		{name: "uneven where Slurm takes all splits", are: []string{"-"}, to: []string{"n1:1+n2:3"}, change: func(s *elastic.Snapshot) { s.Limits.Placement = policytest.AnySplit }, order: "[1]"},
 		{name: "uneven as Slurm fills", are: []string{"-"}, to: []string{"n1:4+n2:1"}, change: func(s *elastic.Snapshot) { s.Jobs[0].Spec.AllowUneven = true }, order: "[1]"},
 		{name: "uneven as Slurm does not fill", are: []string{"-"}, to: []string{"n1:1+n2:4"}, change: func(s *elastic.Snapshot) { s.Jobs[0].Spec.AllowUneven = true }, not: "[1]"},
 		{name: "uneven once another has come", are: []string{"-", "-"}, to: []string{"n1:3+n2:2", "n1:1"}, change: func(s *elastic.Snapshot) { s.Jobs[0].Spec.AllowUneven = true }, order: "[2 1]"},

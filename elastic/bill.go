@@ -49,8 +49,7 @@ func whole(billing float64) int { return int(min(max(0, billing), mostUse)) }
 func (c Cap) billed(j *Job, n size) int {
 	out, found := 0, false
 	for _, p := range strings.Split(j.Partition, ",") {
-		p, _, _ = strings.Cut(p, "@")
-		b, known := c.Bills[p]
+		b, known := c.Bills[nodes.ParsePartition(p).Slurm]
 		if !known {
 			b = Bill{CPU: 1}
 		}

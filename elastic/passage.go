@@ -79,7 +79,7 @@ func (c *crossing) ordered(m *mover) bool {
 	if !slices.IsSortedFunc(m.at, byNode) {
 		slices.SortFunc(m.at, byNode)
 	}
-	if !c.s.Limits.AnySplit && !slices.IsSortedFunc(c.seats(m.to), byNode) {
+	if !c.s.Limits.AnySplit() && !slices.IsSortedFunc(c.seats(m.to), byNode) {
 		m.to = make(nodes.Placement, len(m.at))
 		for i, s := range m.at {
 			m.to[i] = nodes.Share{Node: c.soon.Nodes[s.node].Name, GPUs: s.gpus}
@@ -101,7 +101,7 @@ func (c *crossing) valid(m *mover) bool {
 			return false
 		}
 	}
-	if !m.to.Even() && !m.job.Spec.AllowUneven && !c.s.Limits.AnySplit {
+	if !m.to.Even() && !m.job.Spec.AllowUneven && !c.s.Limits.AnySplit() {
 		return false
 	}
 	return len(m.at) == 0 || slices.ContainsFunc(strings.Split(m.job.Partition, ","), func(partition string) bool {

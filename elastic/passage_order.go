@@ -100,7 +100,7 @@ func (c *crossing) walk(ready []*mover) {
 			ready = c.particular(waiting)
 		}
 	}
-	if c.s.Limits.AnySplit { // all at once: nobody waits
+	if c.s.Limits.AtOnce() { // all at once: nobody waits
 		for i := range c.movers {
 			if m := &c.movers[i]; m.state == waits {
 				c.depart(m)
@@ -140,7 +140,7 @@ func (c *crossing) blocked(m *mover) int {
 // now give an uneven mover another number of GPUs than it is meant to have; -1
 // when the split comes out as meant.
 func (c *crossing) missplit(m *mover) int {
-	if c.s.Limits.AnySplit || m.to.Even() {
+	if c.s.Limits.AnySplit() || m.to.Even() {
 		return -1
 	}
 	free := make([]int, len(m.at))
@@ -170,7 +170,7 @@ func (c *crossing) particular(waiting map[int][]*mover) []*mover {
 	var out []*mover
 	for i := range c.movers {
 		m := &c.movers[i]
-		if m.state != waits || m.on < 0 || c.s.Limits.AnySplit || m.to.Even() {
+		if m.state != waits || m.on < 0 || c.s.Limits.AnySplit() || m.to.Even() {
 			continue
 		}
 		out = append(out, m)

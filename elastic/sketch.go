@@ -150,7 +150,7 @@ func (k *sketch) place(inventory []nodes.Node, j Job, want int) (p nodes.Placeme
 // Request is the job as nodes sees it, its size aside.
 func (j *Job) Request(l Limits) nodes.Request {
 	return nodes.Request{
-		ID: int64(j.ID), Partition: j.Partition, Uneven: j.Spec.AllowUneven || l.AnySplit, Share: l.ShareNodes,
+		ID: int64(j.ID), Partition: j.Partition, Uneven: j.Spec.AllowUneven || l.AnySplit(), Share: l.ShareNodes,
 		CPUsPerGPU: j.Spec.CPUsPerGPU, MemPerGPUMB: j.Spec.MemPerGPUMB, Type: j.Spec.Type(), MaxNodes: j.MaxNodes,
 	}
 }

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/length"
+	"github.com/sluice-hpc/sluice/elastic/learn/length"
+	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/elastic/reason"
-	"github.com/sluice-hpc/sluice/elastic/speed"
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
@@ -254,10 +254,8 @@ type Limits struct {
 	Costs *Costs
 	// ShareNodes lets two jobs that both run on several nodes share a node.
 	ShareNodes bool
-	// AnySplit says that the cluster is a published simulator's: it gives exactly the
-	// split asked for, however uneven, and makes all moves of a round in one moment,
-	// so that jobs can exchange GPUs. Slurm does neither.
-	AnySplit bool
+	// Placement is the rule of a simulated cluster; nil = GPUs are given as Slurm gives them.
+	Placement PlacementRule
 }
 
 // Snapshot is everything a decision may depend on.

@@ -89,7 +89,7 @@ var foreign = map[string]string{
 	"elastic/audit/controller":                    "slurmctld's log",
 	"elastic/audit/shown.go":                      "scontrol show job",
 	"elastic/engine/ending.go last":               "what a program printed",
-	"elastic/engine/limits.go limited":            "Slurm's reason",
+	"elastic/engine/eligible/site.go Outdated":    "Slurm's reason",
 	"elastic/sim/story/draw.go":                   "names of Slurm's commands",
 	"elastic/sim/story/play.go":                   "names of what a story's acts do",
 	"elastic/sim/workload/sluice_lines.go decode": "encoding/json has no value for a field that it does not know",

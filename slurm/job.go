@@ -99,6 +99,11 @@ type Job struct {
 // job's last run. See Client.Clear.
 func (j Job) Lingers() bool { return j.State == Pending && !j.Completing && len(j.Nodes) > 0 }
 
+// OnNodes reports whether the job's processes hold nodes now.
+func (j Job) OnNodes() bool {
+	return (j.State == Running || j.State == Suspended || j.Completing) && len(j.Nodes) > 0
+}
+
 // Whole returns how many whole GPUs the job has, or asks for: MIG slices are others,
 // and of no use to who waits for GPUs.
 func (j Job) Whole() int { return max(0, j.GPUs-j.Slices) }

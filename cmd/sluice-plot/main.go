@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/sluice-hpc/sluice/elastic/speed"
+	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 )
 
 const usage = `Usage: sluice profile train.sh --sizes 1,2,4 --json | sluice-plot -o curve.png

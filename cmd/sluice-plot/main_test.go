@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sluice-hpc/sluice/elastic/speed"
+	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 )
 
 const sample = `{"version":1,"script":"train.sh","model":"resnet50","of":"step","points":[{"gpus":1,"nodes":1,"seconds":0.4,"spread_seconds":0.01},

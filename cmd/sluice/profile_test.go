@@ -14,7 +14,7 @@ import (
 	"github.com/sluice-hpc/sluice/checkpoint/runner"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control"
-	"github.com/sluice-hpc/sluice/elastic/speed"
+	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/sbatch"
 )
 

@@ -69,12 +69,15 @@ func (o *simulateOptions) plan() (*simulation, error) {
 		Nodes: inventory, Interval: o.interval, Restart: price.fixed, Info: replay.Info(o.info), Placing: replay.Placing(o.placing), Faster: faster(times),
 		Limits: elastic.Limits{
 			Cooldown: o.cooldown, Payback: o.payback, Preempt: o.preempt, Overload: o.overload, Wait: o.wait,
-			ShareNodes: o.share || published, AnySplit: o.anySplit || published, Costs: costs,
+			ShareNodes: o.share || published, Costs: costs,
 		},
+	}
+	if o.anySplit || published {
+		s.config.Limits.Placement = replay.AnySplit
 	}
 	s.setting = report.Setting{
 		Cluster: o.cluster, Engine: o.engine, GPUs: gpus, Interval: o.interval, Placing: s.config.Placing, Cooldown: o.cooldown,
-		Payback: o.payback, Preempt: o.preempt, Overload: o.overload, Wait: o.wait, ShareNodes: s.config.Limits.ShareNodes, AnySplit: s.config.Limits.AnySplit,
+		Payback: o.payback, Preempt: o.preempt, Overload: o.overload, Wait: o.wait, ShareNodes: s.config.Limits.ShareNodes, AnySplit: s.config.Limits.AnySplit(),
 	}
 	for _, src := range sources {
 		for _, p := range policies {

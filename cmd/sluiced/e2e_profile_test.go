@@ -17,7 +17,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/cmd/site"
 	"github.com/sluice-hpc/sluice/elastic/control"
-	"github.com/sluice-hpc/sluice/elastic/speed"
+	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 )
 
 // ddp writes a job script around the library's PyTorch example, whose GPU time is

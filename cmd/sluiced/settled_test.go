@@ -6,7 +6,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic/control/controltest"
 	"github.com/sluice-hpc/sluice/elastic/engine"
-	"github.com/sluice-hpc/sluice/elastic/predict"
+	"github.com/sluice-hpc/sluice/elastic/learn/predict"
 )
 
 // TestSettledOnce: who is believed of a model is found out once for the same samples, and

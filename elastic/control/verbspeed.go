@@ -6,8 +6,8 @@ import (
 	"strconv"
 
 	"github.com/sluice-hpc/sluice/elastic/engine"
-	"github.com/sluice-hpc/sluice/elastic/predict"
-	"github.com/sluice-hpc/sluice/elastic/speed"
+	"github.com/sluice-hpc/sluice/elastic/learn/predict"
+	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/nodes"
 )
 

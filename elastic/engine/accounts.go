@@ -52,7 +52,7 @@ func (e *Engine) departed(ctx context.Context, gone []*jobState, now time.Time) 
 	e.endedAs(runs, asked, now)
 	for _, js := range gone {
 		if js.rec.Ended.IsZero() {
-			js.slurm = slurm.Job{ID: slurm.JobID(js.rec.ID), UID: js.rec.UID, State: slurm.Unknown}
+			js.shown.slurm = slurm.Job{ID: slurm.JobID(js.rec.ID), UID: js.rec.UID, State: slurm.Unknown}
 			e.ended(js, forgottenState, now)
 		}
 	}
@@ -90,7 +90,7 @@ func (e *Engine) lookUpForgotten(ctx context.Context, now time.Time) {
 		return
 	}
 	// Those first that were asked about longest ago.
-	slices.SortStableFunc(left, func(a, b *jobState) int { return a.looked.Compare(b.looked) })
+	slices.SortStableFunc(left, func(a, b *jobState) int { return a.over.looked.Compare(b.over.looked) })
 	asked := left[:min(len(left), accountsMost)]
 	runs, late := e.pastRuns(ctx, asked, now)
 	if late {
@@ -101,7 +101,7 @@ func (e *Engine) lookUpForgotten(ctx context.Context, now time.Time) {
 		js.rec.Ended, js.rec.Ending = time.Time{}, Ending{}
 	}
 	e.endedAs(runs, asked, now)
-	if len(left) > len(asked) && left[len(asked)].looked.IsZero() {
+	if len(left) > len(asked) && left[len(asked)].over.looked.IsZero() {
 		e.askAgain(now)
 		return
 	}
@@ -140,7 +140,7 @@ func (e *Engine) pastRuns(ctx context.Context, jobs []*jobState, now time.Time) 
 	}
 	runs = make(map[*jobState]slurm.PastRun, len(jobs))
 	for i, js := range jobs {
-		js.looked = now
+		js.over.looked = now
 		if run, ok := slurm.LastRun(of[ids[i]], js.rec.UID, known[i]); ok {
 			runs[js] = run
 		}
@@ -151,13 +151,13 @@ func (e *Engine) pastRuns(ctx context.Context, jobs []*jobState, now time.Time) 
 // lastKnown is the last time on record at which the job is known to have been in Slurm.
 func (js *jobState) lastKnown() time.Time {
 	last := js.rec.Submitted
-	for _, at := range []time.Time{js.rec.FirstRun, js.rec.Moved, js.slurm.Submit} {
+	for _, at := range []time.Time{js.rec.FirstRun, js.rec.Moved, js.shown.slurm.Submit} {
 		last = later(last, at)
 	}
-	if js.seg != nil {
-		last = later(last, js.seg.Started)
+	if js.runs.seg != nil {
+		last = later(last, js.runs.seg.Started)
 		if !js.forgotten() { // else its end is when that was found
-			last = later(last, js.seg.Ended)
+			last = later(last, js.runs.seg.Ended)
 		}
 	}
 	return last
@@ -175,7 +175,7 @@ func (e *Engine) endedAs(runs map[*jobState]slurm.PastRun, order []*jobState, no
 	}
 	e.readProgressOf(told[:min(len(told), mostFresh)], now)
 	for _, js := range told {
-		e.ended(js, string(js.slurm.State), now)
+		e.ended(js, string(js.shown.slurm.State), now)
 	}
 }
 
@@ -183,32 +183,32 @@ func (e *Engine) endedAs(runs map[*jobState]slurm.PastRun, order []*jobState, no
 func (js *jobState) showPast(r slurm.PastRun) {
 	ran := !r.Start.IsZero() && len(r.Nodes) > 0
 	restarts := max(js.rec.Restarts, 0)
-	if js.seg != nil {
-		restarts = max(restarts, js.seg.Restarts)
+	if js.runs.seg != nil {
+		restarts = max(restarts, js.runs.seg.Restarts)
 		switch {
-		case ran && r.Start.After(js.seg.Started.Add(slurm.PastGrain)):
-			restarts = js.seg.Restarts + 1 // at least
+		case ran && r.Start.After(js.runs.seg.Started.Add(slurm.PastGrain)):
+			restarts = js.runs.seg.Restarts + 1 // at least
 		case ran:
-			js.seg.Ended = time.Time{} // it is known now
+			js.runs.seg.Ended = time.Time{} // it is known now
 		}
 	}
-	js.slurm = slurm.Job{
+	js.shown.slurm = slurm.Job{
 		ID: r.ID, UID: js.rec.UID, State: r.State, Submit: r.Submit, End: r.End, TimeLimit: r.Limit,
 		ExitCode: r.ExitCode, ExitSignal: r.ExitSignal, Restarts: restarts,
 	}
 	if ran {
-		js.slurm.Start, js.slurm.Nodes, js.slurm.GPUs = r.Start, r.Nodes, r.GPUs
+		js.shown.slurm.Start, js.shown.slurm.Nodes, js.shown.slurm.GPUs = r.Start, r.Nodes, r.GPUs
 	}
 }
 
 // takeSegment takes up the last run on record of a job that this daemon has not seen run.
 func (e *Engine) takeSegment(ctx context.Context, js *jobState) {
-	if js.seg != nil || js.rec.FirstRun.IsZero() {
+	if js.runs.seg != nil || js.rec.FirstRun.IsZero() {
 		return
 	}
 	old, err := e.cfg.Journal.Segments(ctx, js.rec.Token)
 	if err != nil || len(old) == 0 {
 		return // its history keeps what it has
 	}
-	js.seg = &old[len(old)-1]
+	js.runs.seg = &old[len(old)-1]
 }

@@ -40,7 +40,7 @@ func (e *Engine) act(ctx context.Context, moves []elastic.Intent, snap elastic.S
 
 // step takes one move onward, or lets go of a job its user took away.
 func (e *Engine) step(ctx context.Context, in elastic.Intent, snap elastic.Snapshot, now time.Time) (_ elastic.Intent, keep, did, down bool) {
-	if js := e.byID[in.Job]; js != nil && js.disown {
+	if js := e.byID[in.Job]; js != nil && js.shown.disown {
 		return in, !e.letGo(ctx, js, in, now), true, false
 	}
 	return e.walk(ctx, in, e.jobFor(snap.Jobs, in), snap, now)
@@ -121,11 +121,11 @@ func (e *Engine) walk(ctx context.Context, in elastic.Intent, job elastic.Job, s
 // and a job that stands held by sluice's hand is released as it is. While a stop may be on
 // its way the job waits: what it trained until then would be lost.
 func (e *Engine) letGo(ctx context.Context, js *jobState, in elastic.Intent, now time.Time) bool {
-	if phaseOf(js.slurm) == elastic.Running && in.BeingStopped(now) {
+	if phaseOf(js.shown.slurm) == elastic.Running && in.BeingStopped(now) {
 		return false
 	}
 	effects := []elastic.Action{elastic.WithdrawRequest{Job: in.Job, Why: reason.NoLongerOurs}}
-	if releasable(js.slurm) {
+	if releasable(js.shown.slurm) {
 		effects = append(effects, elastic.Release{Job: in.Job})
 	}
 	for _, a := range effects {
@@ -184,7 +184,7 @@ func (e *Engine) failed(ctx context.Context, in elastic.Intent, a elastic.Action
 	e.couldNot(a, in.Job, err, now)
 	js := e.byID[in.Job]
 	if js != nil {
-		js.problem["move"] = err.Error()
+		js.tells.problem["move"] = err.Error()
 	}
 	switch {
 	case errors.Is(err, slurm.ErrControllerDown), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
@@ -231,12 +231,12 @@ func (e *Engine) closeMove(ctx context.Context, next elastic.Next, now time.Time
 	if js == nil {
 		return true
 	}
-	js.last = reason.MoveClosed{Kind: string(in.Kind), From: in.From, Target: in.Target, Outcome: string(next.Close), Because: next.Why}
+	js.tells.last = reason.MoveClosed{Kind: string(in.Kind), From: in.From, Target: in.Target, Outcome: string(next.Close), Because: next.Why}
 	js.dirty = true
 	if next.Close == elastic.Done {
-		delete(js.problem, "move")
+		delete(js.tells.problem, "move")
 		if in.Kind == elastic.Resize && in.Fallbacks == 0 {
-			js.refused = elastic.Refused{}
+			js.placing.refused = elastic.Refused{}
 		}
 	}
 	if next.Close == elastic.Fellback && !next.Refused {
@@ -246,17 +246,17 @@ func (e *Engine) closeMove(ctx context.Context, next elastic.Next, now time.Time
 		js.rec.Moved = now
 	}
 	if in.Kind == elastic.Save && next.Close == elastic.Done {
-		js.took = max(in.SavedAt.Sub(in.AskedAt), time.Second)
+		js.placing.took = max(in.SavedAt.Sub(in.AskedAt), time.Second)
 	}
-	answered := js.runner.ok && js.runner.word.Answer != nil && js.runner.word.Answer.Request == in.Request && js.runner.word.Answer.Checkpoint != ""
-	if next.Close == elastic.Abandoned && in.Step == elastic.Asked && !answered && js.unreadSince(now).IsZero() {
+	answered := js.mail.runner.ok && js.mail.runner.word.Answer != nil && js.mail.runner.word.Answer.Request == in.Request && js.mail.runner.word.Answer.Checkpoint != ""
+	if next.Close == elastic.Abandoned && in.Step == elastic.Asked && !answered && js.mail.unreadSince(now).IsZero() {
 		js.rec.Deaf++
 	}
 	if next.Close == elastic.UserWon && next.Why == reason.HeldThroughSlurm {
 		js.rec.Tag.Directive.Hold, js.told = true, true
 	}
 	if next.Close == elastic.Done || next.Close == elastic.Fellback {
-		e.priceOf(js, in)
+		js.priceOf(in)
 	}
 	return true
 }
@@ -264,8 +264,8 @@ func (e *Engine) closeMove(ctx context.Context, next elastic.Next, now time.Time
 // priceOf books what the move cost: the parts the daemon saw. The load part
 // comes later, from the program's first word. A park shows two parts only, and no
 // run that was paid for.
-func (e *Engine) priceOf(js *jobState, in elastic.Intent) {
-	if in.AskedAt.IsZero() || in.SavedAt.IsZero() || in.PendingAt.IsZero() || js.seg == nil {
+func (js *jobState) priceOf(in elastic.Intent) {
+	if in.AskedAt.IsZero() || in.SavedAt.IsZero() || in.PendingAt.IsZero() || js.runs.seg == nil {
 		return
 	}
 	if in.Kind == elastic.Park {
@@ -274,12 +274,12 @@ func (e *Engine) priceOf(js *jobState, in elastic.Intent) {
 		known.Drain = blend(known.Drain, in.PendingAt.Sub(in.SavedAt), times)
 		return
 	}
-	p := &js.seg.Price
+	p := &js.runs.seg.Price
 	p.Save, p.Drain = in.SavedAt.Sub(in.AskedAt), in.PendingAt.Sub(in.SavedAt)
-	if js.runner.ok && js.runner.word.FirstLine.After(in.PendingAt) {
-		p.Start = js.runner.word.FirstLine.Sub(in.PendingAt)
+	if js.mail.runner.ok && js.mail.runner.word.FirstLine.After(in.PendingAt) {
+		p.Start = js.mail.runner.word.FirstLine.Sub(in.PendingAt)
 	}
-	js.segNew = true
+	js.runs.segNew = true
 	known, times := &js.rec.Price, js.rec.Price.Measured
 	known.Save, known.Drain = blend(known.Save, p.Save, times), blend(known.Drain, p.Drain, times)
 	if p.Start > 0 {

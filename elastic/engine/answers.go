@@ -34,7 +34,7 @@ func answersOf(rec JobRecord) []answerKey {
 // proven reports whether the job has shown that it can be stopped and come back, or an
 // earlier one of its user has that ran the same script or model.
 func (e *Engine) proven(js *jobState) bool {
-	if e.cfg.Proven || js.answer != "" || js.rec.Price.Measured > 0 {
+	if e.cfg.Proven || js.mail.answer != "" || js.rec.Price.Measured > 0 {
 		return true
 	}
 	return slices.ContainsFunc(answersOf(js.rec), func(k answerKey) bool { return !e.answers[k].IsZero() })
@@ -46,29 +46,29 @@ func (e *Engine) proven(js *jobState) bool {
 // have shown, until one of them answers again.
 func (e *Engine) foldAnswers(now time.Time) {
 	for _, js := range e.ordered() {
-		if !js.seen || js.disown || !js.rec.Ended.IsZero() {
+		if !js.shown.seen || js.shown.disown || !js.rec.Ended.IsZero() {
 			continue
 		}
-		if shown := js.shown(); shown != "" && shown != js.answer {
-			js.answer, js.dumb = shown, false
+		if shown := js.proof(); shown != "" && shown != js.mail.answer {
+			js.mail.answer, js.mail.dumb = shown, false
 			e.noteAnswer(js, now)
 		}
-		if deaf := e.cfg.Limits.DeafAfter; deaf > 0 && js.rec.Deaf >= deaf && !js.dumb {
-			js.dumb = true
+		if deaf := e.cfg.Limits.DeafAfter; deaf > 0 && js.rec.Deaf >= deaf && !js.mail.dumb {
+			js.mail.dumb = true
 			e.noteAnswer(js, time.Time{})
 		}
 	}
 }
 
-// shown is the newest checkpoint that tells that the job can come back; "" when there is
+// proof is the newest checkpoint that tells that the job can come back; "" when there is
 // none.
-func (js *jobState) shown() string {
-	if js.runner.ok {
-		if a := js.runner.word.Answer; a != nil && a.Checkpoint != "" {
+func (js *jobState) proof() string {
+	if js.mail.runner.ok {
+		if a := js.mail.runner.word.Answer; a != nil && a.Checkpoint != "" {
 			return a.Checkpoint
 		}
-		if js.runner.word.Resumed != "" {
-			return js.runner.word.Resumed
+		if js.mail.runner.word.Resumed != "" {
+			return js.mail.runner.word.Resumed
 		}
 	}
 	if js.rec.Tag.Spec.Habit && js.rec.Speaks {

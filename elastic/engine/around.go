@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/speed"
+	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
@@ -25,7 +25,7 @@ func (e *Engine) around() *around {
 			a.types[e.seen.nodes[i].Name] = e.seen.nodes[i].Kind()
 		}
 		for i := range e.seen.jobs {
-			if sj := &e.seen.jobs[i]; onNodes(*sj) {
+			if sj := &e.seen.jobs[i]; sj.OnNodes() {
 				for _, n := range sj.Nodes {
 					a.jobs[n] = append(a.jobs[n], elastic.JobID(sj.ID))
 				}

@@ -57,8 +57,8 @@ func (js *jobState) is(sj slurm.Job) bool {
 		return false
 	}
 	submitted, restarts := js.rec.Submitted, max(js.rec.Restarts, 0)
-	if js.slurm.ID == sj.ID && !js.slurm.Submit.IsZero() {
-		submitted, restarts = js.slurm.Submit, js.slurm.Restarts
+	if js.shown.slurm.ID == sj.ID && !js.shown.slurm.Submit.IsZero() {
+		submitted, restarts = js.shown.slurm.Submit, js.shown.slurm.Restarts
 	}
 	return sj.Restarts > restarts || !sj.Submit.After(submitted)
 }
@@ -68,11 +68,11 @@ func (js *jobState) is(sj slurm.Job) bool {
 // made of the other token.
 func (e *Engine) rewritten(js *jobState, sj slurm.Job, now time.Time) {
 	e.livesAgain(js, sj, now)
-	if !js.rewrote && js.rec.Ended.IsZero() {
+	if !js.shown.rewrote && js.rec.Ended.IsZero() {
 		e.event(now, js.rec.ID, "problem", "the id in its comment was changed; its last good comment stands")
 	}
-	js.seen, js.disown, js.slurm, js.rewrote = true, false, sj, true
-	js.problem["comment"] = "the id in the job's comment was changed; its last good comment stands"
+	js.shown.seen, js.shown.disown, js.shown.slurm, js.shown.rewrote = true, false, sj, true
+	js.tells.problem["comment"] = "the id in the job's comment was changed; its last good comment stands"
 }
 
 // another reports whether Slurm shows another job under the number of the one on record.

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/slurm"
 )
 
 // rewind takes for now what is remembered as later than now: the clock was set back
@@ -19,18 +18,18 @@ func (e *Engine) rewind(now time.Time) {
 		}
 	}
 	for _, js := range e.jobs {
-		atMost(&js.rest, now.Add(settling))
-		atMost(&js.unheard, now.Add(late))
-		atMost(&js.silent, now)
-		atMost(&js.quiet.since, now)
-		atMost(&js.refused.Start.Last, now)
-		atMost(&js.refused.Resize.Last, now)
-		atMost(&js.refused.Obstacle.Last, now)
-		atMost(&js.placeless, now)
-		atMost(&js.saving, now)
-		atMost(&js.passAsked, now)
-		atMost(&js.stranded.last, now)
-		atMost(&js.noticed, now)
+		atMost(&js.placing.rest, now.Add(settling))
+		atMost(&js.placing.unheard, now.Add(late))
+		atMost(&js.mail.silent, now)
+		atMost(&js.mail.quiet.since, now)
+		atMost(&js.placing.refused.Start.Last, now)
+		atMost(&js.placing.refused.Resize.Last, now)
+		atMost(&js.placing.refused.Obstacle.Last, now)
+		atMost(&js.shown.placeless, now)
+		atMost(&js.placing.saving, now)
+		atMost(&js.placing.passAsked, now)
+		atMost(&js.rescue.stranded.last, now)
+		atMost(&js.over.noticed, now)
 		moved, ended := atMost(&js.rec.Moved, now), atMost(&js.rec.Ended, now)
 		js.dirty = js.dirty || moved || ended
 	}
@@ -47,22 +46,6 @@ func (e *Engine) rewind(now time.Time) {
 			atMost(t, now)
 		}
 	}
-}
-
-// clockBefore is the latest time that the clock is known to have shown: to this daemon, or
-// to Slurm when it took, started or ended a job.
-func (e *Engine) clockBefore(jobs []slurm.Job) time.Time {
-	at := e.ahead
-	for _, j := range jobs {
-		at = later(at, j.Submit)
-		if j.State != slurm.Pending {
-			at = later(at, j.Start)
-		}
-		if j.State.Ended() {
-			at = later(at, j.End)
-		}
-	}
-	return at
 }
 
 // times are when things happened in a move.

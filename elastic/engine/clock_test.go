@@ -11,15 +11,15 @@ import (
 func TestClockSetBack(t *testing.T) {
 	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	ahead := now.AddDate(10, 0, 0)
-	js := &jobState{rest: ahead, unheard: ahead}
-	js.rec.ID, js.rec.Moved, js.noticed = 7, ahead, ahead
-	js.stranded.last = ahead
+	js := &jobState{placing: placing{rest: ahead, unheard: ahead}}
+	js.rec.ID, js.rec.Moved, js.over.noticed = 7, ahead, ahead
+	js.rescue.stranded.last = ahead
 	e := &Engine{jobs: map[string]*jobState{"a": js}, byID: map[elastic.JobID]*jobState{7: js}, lost: map[string]time.Time{"gpu1": ahead}}
 	e.accounts.next = ahead
 	e.open = []elastic.Intent{{Job: 7, Step: elastic.Requeued, Opened: ahead, RequeuedAt: ahead}}
 	e.rewind(now)
 	soon := now.Add(max(settling, late))
-	if e.unsure(e.open[0], soon) || soon.Before(js.rest) || js.stranded.last.After(now) || js.rec.Moved.After(now) || js.noticed.After(now) || e.accounts.next.After(now.Add(accountsRest)) || e.lost["gpu1"].After(now) || e.open[0].RequeuedAt.After(now) {
+	if e.unsure(e.open[0], soon) || soon.Before(js.placing.rest) || js.rescue.stranded.last.After(now) || js.rec.Moved.After(now) || js.over.noticed.After(now) || e.accounts.next.After(now.Add(accountsRest)) || e.lost["gpu1"].After(now) || e.open[0].RequeuedAt.After(now) {
 		t.Errorf("%+v, %v, %+v", js, e.lost, e.open)
 	}
 	if !js.dirty {

@@ -18,11 +18,11 @@ type course struct {
 // foldCourse notes whether the job has passed an end that it declared: that it did is its
 // own word, when is not.
 func (js *jobState) foldCourse(now time.Time) {
-	total, c := js.rec.Tag.Spec.Total, &js.course
-	if total <= 0 || js.rec.FirstRun.IsZero() || !js.counted {
+	total, c := js.rec.Tag.Spec.Total, &js.runs.course
+	if total <= 0 || js.rec.FirstRun.IsZero() || !js.runs.counted {
 		return
 	}
-	if js.slurm.State == slurm.Running && (js.seg == nil || js.seg.Restarts != js.restarts()) {
+	if js.shown.slurm.State == slurm.Running && (js.runs.seg == nil || js.runs.seg.Restarts != js.restarts()) {
 		return // what the present run had is not known yet
 	}
 	if c.total == 0 || total < c.total {
@@ -32,18 +32,18 @@ func (js *jobState) foldCourse(now time.Time) {
 		c.of, c.reached = total, 0
 	}
 	if c.first == 0 && js.rec.Done >= c.total {
-		c.first = js.passed(c.total, now)
+		c.first = js.runs.passed(c.total, now)
 	}
 	if c.reached == 0 && js.rec.Done >= total {
-		c.reached = js.passed(total, now)
+		c.reached = js.runs.passed(total, now)
 	}
 }
 
 // passed is what the job had had when it passed an end, in the present run: as long ago as
 // it would be if the run had been equally fast throughout.
-func (js *jobState) passed(end float64, now time.Time) float64 {
-	had := js.attained(now)
-	if seg := js.seg; seg != nil && seg.DoneFrom < end {
+func (r *runs) passed(end float64, now time.Time) float64 {
+	had := r.attained(now)
+	if seg := r.seg; seg != nil && seg.DoneFrom < end {
 		had -= seg.held(now) * seg.beyond(end)
 	}
 	return max(1, had)

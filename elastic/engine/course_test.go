@@ -13,13 +13,13 @@ import (
 // reports beyond; a total that is raised while it runs does not hide the first.
 func TestCourse(t *testing.T) {
 	begin := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	js := &jobState{counted: true, slurm: slurm.Job{State: slurm.Running}}
+	js := &jobState{runs: runs{counted: true}, shown: shown{slurm: slurm.Job{State: slurm.Running}}}
 	js.rec.FirstRun, js.rec.Tag.Spec.Total = begin, 10
-	js.seg = &Segment{Place: nodes.Placement{{Node: "a", GPUs: 2}}, Started: begin}
+	js.runs.seg = &Segment{Place: nodes.Placement{{Node: "a", GPUs: 2}}, Started: begin}
 	at := func(minutes, done float64) course {
-		js.rec.Done, js.seg.DoneTo = done, done
+		js.rec.Done, js.runs.seg.DoneTo = done, done
 		js.foldCourse(begin.Add(time.Duration(minutes * float64(time.Minute))))
-		return js.course
+		return js.runs.course
 	}
 	if c := at(5, 5); c.first != 0 || c.reached != 0 {
 		t.Errorf("half way: %+v", c)
@@ -51,8 +51,8 @@ func TestCourseOfEarlierRuns(t *testing.T) {
 	if c := passedBefore(500, seg, seg.held(time.Time{}), 10); math.Abs(c.reached-1100) > 1e-9 || c.first != c.reached {
 		t.Errorf("%+v, want 500 GPU-seconds and half of 1200", c)
 	}
-	js := &jobState{counted: true, seg: &seg, had: 500}
-	if at := js.passed(10, begin.Add(10*time.Minute)); math.Abs(at-1100) > 1e-9 {
+	js := &jobState{runs: runs{counted: true, seg: &seg, had: 500}}
+	if at := js.runs.passed(10, begin.Add(10*time.Minute)); math.Abs(at-1100) > 1e-9 {
 		t.Errorf("in the present run: %v, want 1100", at)
 	}
 }

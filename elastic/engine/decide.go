@@ -21,7 +21,7 @@ func (e *Engine) decide(s elastic.Snapshot) elastic.Plan {
 func (e *Engine) record(ctx context.Context, plan elastic.Plan, now time.Time) ([]elastic.Intent, error) {
 	for _, r := range plan.Reasons {
 		if js := e.byID[r.Job]; js != nil {
-			js.said = r
+			js.tells.said = r
 			if r.Promised && !js.rec.Promised {
 				js.rec.Promised, js.dirty = true, true
 			}

@@ -22,7 +22,7 @@ var (
 func (e *Engine) Direct(ctx context.Context, id elastic.JobID, change func(elastic.Directive) elastic.Directive) error {
 	js := e.byID[id]
 	switch {
-	case js == nil || js.disown:
+	case js == nil || js.shown.disown:
 		return fmt.Errorf("%w: %d", ErrNoJob, id)
 	case !js.rec.Ended.IsZero():
 		return fmt.Errorf("job %d %w (%s)", id, ErrEnded, js.rec.State)
@@ -38,7 +38,7 @@ func (e *Engine) Direct(ctx context.Context, id elastic.JobID, change func(elast
 		return fmt.Errorf("job %d: not recorded: %w", id, err)
 	}
 	js.rec, js.told = rec, true
-	js.refused = elastic.Refused{} // and another try
+	js.placing.refused = elastic.Refused{} // and another try
 	return nil
 }
 

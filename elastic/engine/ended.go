@@ -30,7 +30,7 @@ func (e *Engine) Exited() bool {
 			continue
 		}
 		word, ok, err := e.cfg.Mailbox.Runner(js.rec.Token, js.rec.UID)
-		if err == nil && ok && js.overBy(word) && js.exited.of != word.Restarts+1 {
+		if err == nil && ok && js.shown.overBy(word) && js.mail.exited.of != word.Restarts+1 {
 			return true
 		}
 	}
@@ -39,11 +39,11 @@ func (e *Engine) Exited() bool {
 
 // listened reports whether the job ran when it was last seen.
 func (js *jobState) listened() bool {
-	return js.seen && !js.disown && js.rec.Ended.IsZero() && js.slurm.State == slurm.Running
+	return js.shown.seen && !js.shown.disown && js.rec.Ended.IsZero() && js.shown.slurm.State == slurm.Running
 }
 
-func (js *jobState) overBy(word checkpoint.Runner) bool {
-	return word.State == checkpoint.Exited && current(word, js.slurm)
+func (s *shown) overBy(word checkpoint.Runner) bool {
+	return word.State == checkpoint.Exited && current(word, s.slurm)
 }
 
 // ending reports whether a run that said it is over is still to be seen over in Slurm.
@@ -53,13 +53,13 @@ func (e *Engine) ending(now time.Time) bool {
 	}
 	any := false
 	for _, js := range e.jobs {
-		if !js.listened() || !js.runner.ok || !js.overBy(js.runner.word) {
+		if !js.listened() || !js.mail.runner.ok || !js.shown.overBy(js.mail.runner.word) {
 			continue
 		}
-		if run := js.runner.word.Restarts + 1; js.exited.of != run {
-			js.exited = exited{of: run, seen: now}
+		if run := js.mail.runner.word.Restarts + 1; js.mail.exited.of != run {
+			js.mail.exited = exited{of: run, seen: now}
 		}
-		any = any || now.Sub(js.exited.seen) < exitLook
+		any = any || now.Sub(js.mail.exited.seen) < exitLook
 	}
 	return any
 }

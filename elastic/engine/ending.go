@@ -64,27 +64,27 @@ func (js *jobState) ending() Ending {
 	if js.rec.Ending.How != "" {
 		return js.rec.Ending
 	}
-	sj := js.slurm
+	sj := js.shown.slurm
 	if sj.State != slurm.State(js.rec.State) { // Slurm has forgotten it, or says no more
 		sj = slurm.Job{State: slurm.State(js.rec.State)}
 	}
-	e := Ending{Ran: !js.rec.FirstRun.IsZero(), Nodes: js.rec.Place.Nodes(), Limit: sj.TimeLimit, Reason: sj.Reason, Words: js.words, Code: sj.ExitCode}
+	e := Ending{Ran: !js.rec.FirstRun.IsZero(), Nodes: js.rec.Place.Nodes(), Limit: sj.TimeLimit, Reason: sj.Reason, Words: js.over.words, Code: sj.ExitCode}
 	if sj.ExitSignal != 0 {
 		e.Code, e.Signal = 0, fmt.Sprint(sj.ExitSignal)
 	}
-	if js.exit != nil {
-		e.Code, e.Signal, e.Ran = js.exit.Code, js.exit.Signal, true
+	if js.over.exit != nil {
+		e.Code, e.Signal, e.Ran = js.over.exit.Code, js.over.exit.Signal, true
 	}
 	e.How = endings[sj.State]
 	switch {
 	case e.How != "":
 	case sj.State != slurm.Failed:
 		e.How = Forgotten
-	case js.exit == nil && sj.ExitSignal == slurm.LaunchIO:
+	case js.over.exit == nil && sj.ExitSignal == slurm.LaunchIO:
 		e.How, e.Output, e.Ran, e.Signal = NoOutput, sj.StdOut, false, ""
-	case js.exit == nil && sj.Reason == "JobLaunchFailure" && js.saidNothing(sj): // Slurm 22.05 gives it of any script that a signal ends
+	case js.over.exit == nil && sj.Reason == "JobLaunchFailure" && js.saidNothing(sj): // Slurm 22.05 gives it of any script that a signal ends
 		e.How, e.Ran = NotLaunched, false
-	case js.silent.IsZero() && js.saidNothing(sj) && e.Code == 1 && e.Signal == "":
+	case js.mail.silent.IsZero() && js.saidNothing(sj) && e.Code == 1 && e.Signal == "":
 		e.How, e.Output = Silent, sj.StdOut
 	case e.Signal != "":
 		e.How = Killed
@@ -97,7 +97,7 @@ func (js *jobState) ending() Ending {
 // saidNothing reports that the runner of the last run wrote nothing. Slurm 20.11 ends a job
 // whose output file cannot be opened with exit code 1, as a script might end itself.
 func (js *jobState) saidNothing(sj slurm.Job) bool {
-	return js.exit == nil && js.words == nil && !(js.runner.ok && js.runner.word.Restarts == sj.Restarts)
+	return js.over.exit == nil && js.over.words == nil && !(js.mail.runner.ok && js.mail.runner.word.Restarts == sj.Restarts)
 }
 
 // String is the one place that says an ending in English.
@@ -185,28 +185,28 @@ func orUnnamed(s string) string {
 
 // hadRun makes up the history row of a run that began and ended between two looks.
 func (e *Engine) hadRun(js *jobState, now time.Time) {
-	sj := js.slurm
-	if !sj.State.Ended() || sj.Start.IsZero() || len(sj.Nodes) == 0 || js.seg != nil && js.seg.Restarts >= sj.Restarts {
+	sj := js.shown.slurm
+	if !sj.State.Ended() || sj.Start.IsZero() || len(sj.Nodes) == 0 || js.runs.seg != nil && js.runs.seg.Restarts >= sj.Restarts {
 		return
 	}
-	js.rec.Place, js.rec.Restarts = e.placeOfEnded(js), sj.Restarts
+	js.rec.Place, js.rec.Restarts = e.open.placeOfEnded(js), sj.Restarts
 	if js.rec.FirstRun.IsZero() {
 		js.rec.FirstRun = sj.Start
 	}
-	e.endSegment(js, js.changed(now))
-	js.putBy()
-	js.seg = &Segment{
+	js.runs.end(js.runs.changed(js.shown.slurm.Start, now))
+	js.runs.putBy()
+	js.runs.seg = &Segment{
 		Token: js.rec.Token, Restarts: sj.Restarts, Incarnation: js.rec.Tag.Incarnation, Place: js.rec.Place,
-		Started: sj.Start, DoneFrom: js.rec.Done, DoneTo: js.rec.Done, Cause: e.causeOf(js),
+		Started: sj.Start, DoneFrom: js.rec.Done, DoneTo: js.rec.Done, Cause: e.open.causeOf(js),
 	}
-	js.segNew, js.dirty = true, true
+	js.runs.segNew, js.dirty = true, true
 }
 
 // placeOfEnded is where the last run was: where its move put it, or as many GPUs on each
 // node.
-func (e *Engine) placeOfEnded(js *jobState) nodes.Placement {
-	sj := js.slurm
-	for _, in := range e.open {
+func (open openMoves) placeOfEnded(js *jobState) nodes.Placement {
+	sj := js.shown.slurm
+	for _, in := range open {
 		if in.Job == js.rec.ID && in.Step >= elastic.Written && sameNodes(in.Target, sj) {
 			return in.Target
 		}
@@ -233,7 +233,7 @@ func sameNodes(place nodes.Placement, sj slurm.Job) bool {
 
 // endedAt is when Slurm says that the job ended; now where it does not.
 func (js *jobState) endedAt(now time.Time) time.Time {
-	if end := js.slurm.End; js.slurm.State.Ended() && !end.IsZero() && end.After(js.rec.Submitted) && end.Before(now) {
+	if end := js.shown.slurm.End; js.shown.slurm.State.Ended() && !end.IsZero() && end.After(js.rec.Submitted) && end.Before(now) {
 		return end
 	}
 	return now
@@ -241,7 +241,7 @@ func (js *jobState) endedAt(now time.Time) time.Time {
 
 // endOfRun is when Slurm says that the run ended; now where it does not.
 func (js *jobState) endOfRun(now time.Time) time.Time {
-	if end := js.slurm.End; js.slurm.State.Ended() && js.seg != nil && !end.Before(js.seg.Started) && end.Before(now) {
+	if end := js.shown.slurm.End; js.shown.slurm.State.Ended() && js.runs.seg != nil && !end.Before(js.runs.seg.Started) && end.Before(now) {
 		return end
 	}
 	return now

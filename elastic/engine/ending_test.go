@@ -27,7 +27,7 @@ func TestUnopenedOutputs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.slurm.State, c.slurm.StdOut = slurm.Failed, "/gone/x"
-			js := &jobState{slurm: c.slurm, runner: c.runner,
+			js := &jobState{shown: shown{slurm: c.slurm}, mail: mail{runner: c.runner},
 				rec: JobRecord{State: string(slurm.Failed), Ended: time.Unix(1, 0), FirstRun: time.Unix(0, 1)}}
 			got := js.ending()
 			if got.How != c.want || (got.Output == "/gone/x") != (c.want != Failed && c.want != Killed) {

@@ -6,12 +6,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/length"
+	"github.com/sluice-hpc/sluice/elastic/engine/eligible"
+	"github.com/sluice-hpc/sluice/elastic/learn/length"
+	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/elastic/policy"
-	"github.com/sluice-hpc/sluice/elastic/reason"
-	"github.com/sluice-hpc/sluice/elastic/speed"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
@@ -65,9 +64,9 @@ type Engine struct {
 	cfg      Config
 	loaded   bool
 	jobs     map[string]*jobState // by token
-	byID     map[elastic.JobID]*jobState
+	byID     known
 	order    []*jobState // see ordered; nil = not known
-	open     []elastic.Intent
+	open     openMoves
 	samples  map[string][]speed.Sample
 	units    map[string]elastic.Unit // by token: what programs of jobs submitted without a unit report in
 	curves   map[string]*speed.Curve
@@ -98,7 +97,7 @@ type Engine struct {
 	}
 	limits   limitsSeen
 	accounts accounts
-	ground   *ground // what the refusals there are were judged by; nil = there are none
+	ground   *eligible.Ground // what the refusals there are were judged by; nil = there are none
 	last     elastic.Snapshot
 	next     time.Time // when the next cycle is due
 	ahead    time.Time // the latest time that the clock has shown
@@ -110,75 +109,11 @@ type Engine struct {
 	foretold foretold // the last forecast that somebody asked for
 }
 
-// jobState is what the engine knows about one job between cycles.
-type jobState struct {
-	rec       JobRecord
-	seg       *Segment  // of the present run, or the last; nil before the first
-	past      []Segment // earlier ones not yet in the journal
-	had       float64   // GPU-seconds of the runs before seg
-	counted   bool      // had is known
-	course    course
-	dirty     bool // rec differs from the journal
-	segNew    bool // seg differs from the journal
-	told      bool // the comment still lacks the directive, or the incarnation, of rec
-	slurm     slurm.Job
-	seen      bool // Slurm showed it in this cycle
-	waited    bool // held, in the look before
-	runner    runnerWord
-	begun     time.Time // first line of the run that was last told of
-	gauged    gauged
-	ailing    bool // a GPU it has is unfit by its own word, and keeps its node out
-	exited    exited
-	lazy      lazyCurve
-	unlearned bool              // it has ended, and what was learnt from it is in the store alone
-	problem   map[string]string // by source, for people
-	heard     time.Time         // when its progress was last read; zero = not in this life
-	silent    time.Time         // since when its folder has not answered; zero = it does
-	outside   bool              // its last run was ended, and the job requeued, by its user or by Slurm
-	quiet     quiet             // when its runner last gave a sign of life
-	unread    time.Time         // the same, once that is for so long that it was told
-	witness   witness           // what its present run says of its speed against the clock
-	shortened shortened
-	fresh     []speed.Sample        // not yet in the store
-	paces     []speed.Sample        // likewise, seconds a step
-	stored    int                   // Engine.stores when they were stored last
-	said      elastic.JobReason     // what the last decision says of it
-	last      reason.Reason         // how the last move closed
-	hold      bool                  // the last hold through Slurm was sluice's own
-	disown    bool                  // its user took the tag away
-	comment   string                // the last one that could be read,
-	commented elastic.Tag           // and what it says
-	rewrote   bool                  // its comment carried another token, and that was said
-	rest      time.Time             // not started again before; see mourn
-	freed     time.Time             // the runner's sign of life upon which a request was withdrawn last
-	blocked   elastic.Blocked       // what keeps it from starting, held, whatever GPUs are free
-	refused   elastic.Refused       // what Slurm would not take of it lately
-	asked     asked                 // of Slurm, when it was refused
-	holders   []slurm.JobID         // jobs that had what Slurm would not start it for
-	fell      int                   // moves in a row that came to nothing, and did not bring it to run
-	unheard   time.Time             // until then a stop or a hold that Slurm did not answer may be carried out
-	placed    time.Time             // the start of the run whose place is on record; zero = not asked in this life
-	placeless time.Time             // when it was first seen to run nobody knows where; zero = it is known
-	passAsked time.Time             // when Slurm was last asked for another scheduling pass for it
-	answer    string                // the last answer with a checkpoint, or the checkpoint it resumed from
-	dumb      bool                  // what its script and model had answered was taken back for it
-	saving    time.Time             // when it was last asked to save before its time limit
-	kept      *checkpoint.Answer    // the last verified checkpoint that was asked for; nil = none in this life
-	took      time.Duration         // what its last such save took; 0 = unknown
-	looked    time.Time             // when accounting was asked last how it ended; zero = not in this life
-	noticed   time.Time             // when it was noticed that it had ended; likewise
-	revived   int                   // the last run that was brought back, counted from 1
-	cleared   int                   // the last run that Slurm was made to forget, likewise
-	struck    struck                // how often somebody killed its runner
-	words     *checkpoint.LastWords // of an ended job; nil when it ended well
-	exit      *checkpoint.Exit      // of an ended job, as its runner saw it; nil when that is not known
-	// stranded is how often it was requeued for it, when last, and in which run, counted from 1.
-	stranded struct {
-		times int
-		last  time.Time
-		of    int
-	}
-}
+// openMoves are the moves that have not been closed.
+type openMoves []elastic.Intent
+
+// known are the jobs on record by number. Of two that had the same it is the later one.
+type known map[elastic.JobID]*jobState
 
 // lazyCurve is a curve as doubted, kept because it remembers its answers.
 type lazyCurve struct {
@@ -195,7 +130,7 @@ func New(cfg Config) *Engine {
 	return &Engine{
 		cfg:      cfg,
 		jobs:     map[string]*jobState{},
-		byID:     map[elastic.JobID]*jobState{},
+		byID:     known{},
 		samples:  map[string][]speed.Sample{},
 		units:    map[string]elastic.Unit{},
 		curves:   map[string]*speed.Curve{},
@@ -211,7 +146,10 @@ func New(cfg Config) *Engine {
 // Reconfigure changes policy, limits and pace between two cycles.
 func (e *Engine) Reconfigure(change func(*Config)) {
 	change(&e.cfg)
-	e.foretold, e.limits.index = foretold{}, nil
+	e.foretold = foretold{}
+	if e.limits.Known {
+		e.limits.Site = eligible.Read(e.limits.Limits, e.cfg.Edge) // which partitions are edge pools may be others
+	}
 }
 
 // Report returns what the last cycle saw and decided; nil before the first.
@@ -240,11 +178,11 @@ func (e *Engine) Cycle(ctx context.Context, now time.Time) (wake time.Time, err 
 	e.reconsider(view)
 	e.hear(now)
 	e.foresee(now)
-	snap := e.snapshot(view, now)
+	snap := e.picture(view, now)
 	// 3. Go on with the moves under way: as many steps as need no new look.
 	acted, stirred := e.act(ctx, e.open, snap, now)
 	if stirred {
-		snap = e.snapshot(view, now)
+		snap = e.picture(view, now)
 	}
 	// 4. Decide: pure, from the snapshot alone.
 	plan := e.decide(snap)
@@ -252,7 +190,7 @@ func (e *Engine) Cycle(ctx context.Context, now time.Time) (wake time.Time, err 
 		if view.nodes, err = e.askNodes(ctx); err != nil {
 			return e.blinded(now, err), err
 		}
-		snap = e.snapshot(view, now)
+		snap = e.picture(view, now)
 		plan = e.decide(snap)
 	}
 	snap, plan, waits := e.byFreshLimits(ctx, view, snap, plan, now) // nor on old limits
@@ -305,7 +243,7 @@ func (e *Engine) sighted(now time.Time) {
 	if e.blind.why != "" {
 		e.event(now, 0, "sighted", "Slurm answers again after "+now.Sub(e.blind.since).String())
 		for _, js := range e.jobs {
-			atLeast(&js.placeless, now) // it could not be asked
+			atLeast(&js.shown.placeless, now) // it could not be asked
 		}
 		e.away = now
 	}

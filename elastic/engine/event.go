@@ -33,19 +33,24 @@ type Fields struct {
 	Outcome     elastic.Outcome `json:"outcome,omitempty"`
 	On          string          `json:"on,omitempty"` // like Target
 	State       string          `json:"state,omitempty"`
-	Run         *int            `json:"run,omitempty"`    // from 0
-	Began       string          `json:"began,omitempty"`  // RFC 3339, by the clock of its node
-	Passed      []string        `json:"passed,omitempty"` // names of checkpoints
-	Problem     string          `json:"problem,omitempty"`
+	RunFields
+	Problem string `json:"problem,omitempty"`
+}
+
+// RunFields are the fields of events about a run.
+type RunFields struct {
+	Run    *int     `json:"run,omitempty"`    // from 0
+	Began  string   `json:"began,omitempty"`  // RFC 3339, by the clock of its node
+	Passed []string `json:"passed,omitempty"` // names of checkpoints
 }
 
 // List are the fields that are set, each name followed by its value.
 func (f Fields) List() []any {
 	var list []any
 	v := reflect.ValueOf(f)
-	for i := range v.NumField() {
-		if !v.Field(i).IsZero() {
-			list = append(list, fieldName(v.Type().Field(i)), v.Field(i).Interface())
+	for _, field := range reflect.VisibleFields(v.Type()) {
+		if value := v.FieldByIndex(field.Index); !field.Anonymous && !value.IsZero() {
+			list = append(list, fieldName(field), value.Interface())
 		}
 	}
 	return list
@@ -54,9 +59,10 @@ func (f Fields) List() []any {
 // FieldNames are the names of all fields.
 func FieldNames() []string {
 	var names []string
-	t := reflect.TypeFor[Fields]()
-	for i := range t.NumField() {
-		names = append(names, fieldName(t.Field(i)))
+	for _, field := range reflect.VisibleFields(reflect.TypeFor[Fields]()) {
+		if !field.Anonymous {
+			names = append(names, fieldName(field))
+		}
 	}
 	return names
 }

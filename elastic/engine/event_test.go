@@ -128,7 +128,7 @@ func eventName(n ast.Node) string {
 // TestFieldsAreListed: a field that is set is written under its name, run 0 too.
 func TestFieldsAreListed(t *testing.T) {
 	zero := 0
-	got := fmt.Sprint(engine.Fields{Move: "park", Run: &zero, Passed: []string{"00000007"}}.List()...)
+	got := fmt.Sprint(engine.Fields{Move: "park", RunFields: engine.RunFields{Run: &zero, Passed: []string{"00000007"}}}.List()...)
 	if !strings.Contains(got, "park") || !strings.Contains(got, "run") || !strings.Contains(got, "00000007") || strings.Contains(got, "step") {
 		t.Error(got)
 	}

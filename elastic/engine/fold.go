@@ -9,7 +9,8 @@ import (
 
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/speed"
+	"github.com/sluice-hpc/sluice/elastic/engine/eligible"
+	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/nodes"
 	"github.com/sluice-hpc/sluice/slurm"
 )
@@ -40,37 +41,44 @@ func (e *Engine) ordered() []*jobState {
 // fold brings every record up to what was seen.
 func (e *Engine) fold(ctx context.Context, v view, now time.Time) {
 	for _, js := range e.ordered() {
-		if !js.seen || !js.rec.Ended.IsZero() {
+		if !js.shown.seen || !js.rec.Ended.IsZero() {
 			continue
 		}
 		e.recount(ctx, js)
 		js.foldCourse(now)
-		js.barred()
-		sj := js.slurm
+		js.foldBarred()
+		sj := js.shown.slurm
 		if word := string(sj.State); js.rec.State != word {
 			js.rec.State, js.dirty = word, true
 		}
 		switch {
 		case sj.State == slurm.Running:
 			e.foldRunning(ctx, js, now)
-		case sj.State.Ended() && !sj.Completing && !e.reviving(js) && !e.wronged(js, now):
+		case sj.State.Ended() && !sj.Completing && !e.open.reviving(js) && !e.wronged(js, now):
 			e.takeSegment(ctx, js)
 			e.ended(js, string(sj.State), now)
 			_ = e.cfg.Mailbox.Forget(js.rec.Token) // swept again by nobody: the folder is small and harmless
 		case sj.State == slurm.Pending && !sj.Completing:
 			e.mourn(js, now)
-			js.outside = js.outside || js.seg != nil && js.seg.Ended.IsZero() && !e.stoppedByMove(js.rec.ID)
-			e.endSegment(js, now)
+			js.shown.outside = js.shown.outside || js.runs.seg != nil && js.runs.seg.Ended.IsZero() && !e.open.stopped(js.rec.ID)
+			js.runs.end(now)
 		}
 	}
 }
 
+// foldBarred notes whether Slurm itself holds the job.
+func (js *jobState) foldBarred() {
+	if now := eligible.Barred(js.shown.slurm, js.rec.Barred, js.placing.blocked.Code); now != js.rec.Barred {
+		js.rec.Barred, js.dirty = now, true
+	}
+}
+
 // reviving reports whether an open move is bringing an ended job back.
-func (e *Engine) reviving(js *jobState) bool {
-	for _, in := range e.open {
+func (open openMoves) reviving(js *jobState) bool {
+	for _, in := range open {
 		if in.Job == js.rec.ID && in.Step >= elastic.Verified {
-			return js.slurm.State == slurm.Failed && (!js.runner.ok || in.Kind == elastic.Revival || in.Fallbacks > 0 || in.Stopped() && js.slurm.Restarts <= in.Restarts) ||
-				js.slurm.State == slurm.Cancelled && in.Kind == elastic.Clearing
+			return js.shown.slurm.State == slurm.Failed && (!js.mail.runner.ok || in.Kind == elastic.Revival || in.Fallbacks > 0 || in.Stopped() && js.shown.slurm.Restarts <= in.Restarts) ||
+				js.shown.slurm.State == slurm.Cancelled && in.Kind == elastic.Clearing
 		}
 	}
 	return false
@@ -80,10 +88,10 @@ func (e *Engine) foldRunning(ctx context.Context, js *jobState, now time.Time) {
 	if js.rec.FirstRun.IsZero() {
 		js.rec.FirstRun, js.dirty = now, true
 	}
-	if js.rec.Restarts != js.slurm.Restarts {
+	if js.rec.Restarts != js.shown.slurm.Restarts {
 		return // its split is not known yet
 	}
-	if js.seg != nil && js.seg.Restarts == js.restarts() && js.seg.Ended.IsZero() {
+	if js.runs.seg != nil && js.runs.seg.Restarts == js.restarts() && js.runs.seg.Ended.IsZero() {
 		return
 	}
 	e.beginSegment(ctx, js, now)
@@ -99,7 +107,7 @@ func (e *Engine) foldProgress(js *jobState, line checkpoint.Progress, now time.T
 		js.rec.Speaks, js.dirty = true, true
 	}
 	if !habit || line.Event == "progress" {
-		e.foldLoad(js, line)
+		js.foldLoad(line)
 	}
 	switch line.Event {
 	case "hello":
@@ -112,12 +120,12 @@ func (e *Engine) foldProgress(js *jobState, line checkpoint.Progress, now time.T
 	}
 	js.resumedAt(line)
 	js.rec.Done, js.dirty = line.Done, true
-	if js.seg != nil && js.seg.Restarts == line.Restarts {
-		js.seg.DoneTo = line.Done
+	if js.runs.seg != nil && js.runs.seg.Restarts == line.Restarts {
+		js.runs.seg.DoneTo = line.Done
 		if line.Seconds > 0 {
-			js.seg.Seconds = line.Seconds
+			js.runs.seg.Seconds = line.Seconds
 		}
-		js.segNew = true
+		js.runs.segNew = true
 	}
 	if sampled && line.Event == "progress" && line.Seconds > 0 && line.GPUs > 0 {
 		e.foldSample(js, line, now)
@@ -133,7 +141,7 @@ func (e *Engine) foldSample(js *jobState, line checkpoint.Progress, now time.Tim
 	}
 	s := e.sample(js, place, line.Seconds, now)
 	e.keep(e.modelOf(js.rec), s)
-	js.fresh = append(js.fresh, s)
+	js.learnt.fresh = append(js.learnt.fresh, s)
 }
 
 // foldPace keeps how long a step took, likewise.
@@ -144,15 +152,15 @@ func (e *Engine) foldPace(js *jobState, line checkpoint.Progress, now time.Time)
 	}
 	s := e.sample(js, place, line.Pace, now)
 	e.keep(e.paceOf(js.rec), s)
-	js.paces = append(js.paces, s)
+	js.learnt.paces = append(js.learnt.paces, s)
 }
 
 // placeOf is where the present run is, if the line is about it and its program found
 // the GPUs that Slurm gave. A run seen for the first time has no segment yet.
 func (js *jobState) placeOf(line checkpoint.Progress) (nodes.Placement, bool) {
 	place, restarts := js.rec.Place, js.rec.Restarts
-	if js.seg != nil && js.seg.Restarts == line.Restarts {
-		place, restarts = js.seg.Place, js.seg.Restarts
+	if js.runs.seg != nil && js.runs.seg.Restarts == line.Restarts {
+		place, restarts = js.runs.seg.Place, js.runs.seg.Restarts
 	}
 	return place, line.Restarts == restarts && line.GPUs == place.GPUs() && line.GPUs > 0
 }
@@ -233,16 +241,16 @@ func (e *Engine) curveOf(rec JobRecord, now time.Time) *speed.Curve {
 
 // foldLoad measures the load part of a move: from the script's first line to the
 // program's first word.
-func (e *Engine) foldLoad(js *jobState, line checkpoint.Progress) {
-	if js.seg == nil || js.seg.Price.Load > 0 || line.Restarts != js.seg.Restarts || !js.runner.ok {
+func (js *jobState) foldLoad(line checkpoint.Progress) {
+	if js.runs.seg == nil || js.runs.seg.Price.Load > 0 || line.Restarts != js.runs.seg.Restarts || !js.mail.runner.ok {
 		return
 	}
-	first := js.runner.word.FirstLine
+	first := js.mail.runner.word.FirstLine
 	load := time.Duration(line.Time*float64(time.Second)) - time.Duration(first.UnixNano())
 	if first.IsZero() || load <= 0 || load > time.Hour {
 		return
 	}
-	js.seg.Price.Load, js.segNew = load, true
+	js.runs.seg.Price.Load, js.runs.segNew = load, true
 	js.rec.Price.Load = blend(js.rec.Price.Load, load, js.rec.Price.Measured)
 }
 

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/speed"
+	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 )
 
 // stepped is a truth that the curve does not foresee: crossing nodes makes everything

@@ -10,8 +10,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/speed"
-	"github.com/sluice-hpc/sluice/nodes"
+	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
@@ -31,7 +30,7 @@ func (e *Engine) hear(now time.Time) {
 	var seen []elastic.Sighting
 	own := map[*jobState][]elastic.Sighting{}
 	for _, js := range e.ordered() {
-		js.gauged.known = false
+		js.learnt.gauged.known = false
 		if devices := js.devices(now); len(devices) > 0 {
 			own[js] = js.sightings(devices)
 			seen = append(seen, own[js]...)
@@ -42,7 +41,7 @@ func (e *Engine) hear(now time.Time) {
 	e.health = e.health.Hear(seen, now, e.cfg.Health)
 	out := e.excluded()
 	for _, js := range e.jobs {
-		js.ailing = slices.ContainsFunc(own[js], func(s elastic.Sighting) bool { return s.Unfit != "" && out[s.Node] })
+		js.learnt.ailing = slices.ContainsFunc(own[js], func(s elastic.Sighting) bool { return s.Unfit != "" && out[s.Node] })
 	}
 	e.tellHealth(before, now)
 }
@@ -50,12 +49,12 @@ func (e *Engine) hear(now time.Time) {
 // devices returns what the runner of the present run, or of one that has just ended,
 // says of the GPUs that Slurm says the job has; nothing when it has fallen silent, or where it is is not known.
 func (js *jobState) devices(now time.Time) []checkpoint.Devices {
-	ended := js.slurm.State.Ended() && (js.rec.Ended.IsZero() || js.noticed.Equal(now)) // of what failed it, perhaps
-	if !js.seen || js.disown || js.slurm.State != slurm.Running && !ended || !js.runner.ok ||
-		js.rec.Restarts != js.slurm.Restarts || now.Sub(js.runner.word.Beat) > speechless {
+	ended := js.shown.slurm.State.Ended() && (js.rec.Ended.IsZero() || js.over.noticed.Equal(now)) // of what failed it, perhaps
+	if !js.shown.seen || js.shown.disown || js.shown.slurm.State != slurm.Running && !ended || !js.mail.runner.ok ||
+		js.rec.Restarts != js.shown.slurm.Restarts || now.Sub(js.mail.runner.word.Beat) > speechless {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(js.runner.word.Devices), func(d checkpoint.Devices) bool {
+	return slices.DeleteFunc(slices.Clone(js.mail.runner.word.Devices), func(d checkpoint.Devices) bool {
 		return js.rec.Place.On(d.Node) == 0
 	})
 }
@@ -73,14 +72,14 @@ func (js *jobState) sightings(devices []checkpoint.Devices) []elastic.Sighting {
 
 // ail tells the job's people of its unfit GPUs.
 func (js *jobState) ail() {
-	delete(js.problem, "gpus")
-	if !js.runner.ok || js.slurm.State != slurm.Running {
+	delete(js.tells.problem, "gpus")
+	if !js.mail.runner.ok || js.shown.slurm.State != slurm.Running {
 		return
 	}
-	for _, d := range js.runner.word.Devices {
+	for _, d := range js.mail.runner.word.Devices {
 		for _, g := range d.GPUs {
 			if g.Unfit != "" {
-				js.problem["gpus"] = fmt.Sprintf("%s on %s is unfit: %s; tell the operators. 'sluice nodes' shows what follows", g.Label(), d.Node, g.Unfit)
+				js.tells.problem["gpus"] = fmt.Sprintf("%s on %s is unfit: %s; tell the operators. 'sluice nodes' shows what follows", g.Label(), d.Node, g.Unfit)
 				return
 			}
 		}
@@ -115,19 +114,6 @@ func (e *Engine) tellHealth(before []elastic.Finding, now time.Time) {
 			e.event(now, 0, "health", f.Node+" is used again")
 		}
 	}
-}
-
-// well marks the nodes that are left out for their GPUs as Slurm's own unusable
-// ones are: what runs there may stay, nothing new is placed there.
-func (e *Engine) well(inventory []nodes.Node) []nodes.Node {
-	for _, f := range e.health.Findings(e.cfg.Health) {
-		for i := range inventory {
-			if n := &inventory[i]; f.Excluded && n.Name == f.Node && n.Usable {
-				n.Usable, n.Why = false, nodes.Unusable{State: nodes.Unfit, Note: f.Why}
-			}
-		}
-	}
-	return inventory
 }
 
 // Trust lets a node be used whatever was said of its GPUs, until another job or
@@ -195,7 +181,7 @@ const (
 
 // notice takes in how busy the job's GPUs are.
 func (js *jobState) notice(devices []checkpoint.Devices, now time.Time) {
-	g := &js.gauged
+	g := &js.learnt.gauged
 	g.mig = checkpoint.Sliced(devices)
 	count := 0
 	for _, d := range devices {
@@ -203,7 +189,7 @@ func (js *jobState) notice(devices []checkpoint.Devices, now time.Time) {
 	}
 	share, known := checkpoint.Utilisation(devices)
 	g.known, g.share = known && count == js.rec.Place.GPUs(), share
-	steady := js.seg != nil && js.seg.Restarts == js.restarts() && js.seg.Seconds > 0 && now.Sub(js.runner.word.FirstLine) >= settled
+	steady := js.runs.seg != nil && js.runs.seg.Restarts == js.restarts() && js.runs.seg.Seconds > 0 && now.Sub(js.mail.runner.word.FirstLine) >= settled
 	if !g.known || !steady {
 		return
 	}
@@ -218,14 +204,15 @@ func (js *jobState) notice(devices []checkpoint.Devices, now time.Time) {
 	}
 }
 
-// doubted is the job's curve as far as its GPUs' idleness bears on it.
-func (js *jobState) doubted(c *speed.Curve) *speed.Curve {
-	g := &js.gauged
-	if g.idle < lazy {
-		return c
+// doubted is the job's curve as far as its GPUs' idleness bears on it; fresh when that is to
+// be kept, since it is another than was kept.
+func (l *learnt) doubted(c *speed.Curve) (_ lazyCurve, fresh bool) {
+	g, kept := &l.gauged, l.lazy
+	switch {
+	case g.idle < lazy:
+		return lazyCurve{curve: c}, false
+	case kept.curve == nil || kept.from != c || kept.idle != g.idle || kept.at != g.at:
+		return lazyCurve{from: c, idle: g.idle, at: g.at, curve: c.Idle(g.at, g.idle)}, true
 	}
-	if l := &js.lazy; l.curve == nil || l.from != c || l.idle != g.idle || l.at != g.at {
-		l.from, l.idle, l.at, l.curve = c, g.idle, g.at, c.Idle(g.at, g.idle)
-	}
-	return js.lazy.curve
+	return kept, false
 }

@@ -9,5 +9,5 @@ func (e *Engine) hearLast(js *jobState) {
 	if err != nil || !ok || word.State != checkpoint.Exited || word.Restarts < js.rec.Restarts {
 		return
 	}
-	js.words, js.exit = word.LastWords, word.Exit
+	js.over.words, js.over.exit = word.LastWords, word.Exit
 }

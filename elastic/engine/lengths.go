@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/length"
+	"github.com/sluice-hpc/sluice/elastic/learn/length"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
@@ -38,12 +38,12 @@ func (e *Engine) noteLength(r JobRecord) {
 // tookInAll puts down what an ended job took of what it had declared. One that was stopped
 // before its declared end says nothing.
 func (js *jobState) tookInAll(now time.Time) {
-	had, spec := js.attained(now), js.rec.Tag.Spec
+	had, spec := js.runs.attained(now), js.rec.Tag.Spec
 	switch {
-	case spec.Total <= 0 || had <= 0 || !js.counted:
-	case js.course.first > 0:
-		js.rec.Ending.Declared, js.rec.Ending.Had = min(had, js.course.first), had
-	case js.slurm.State == slurm.Completed:
+	case spec.Total <= 0 || had <= 0 || !js.runs.counted:
+	case js.runs.course.first > 0:
+		js.rec.Ending.Declared, js.rec.Ending.Had = min(had, js.runs.course.first), had
+	case js.shown.slurm.State == slurm.Completed:
 		js.rec.Ending.Declared, js.rec.Ending.Had = had, had
 	}
 }

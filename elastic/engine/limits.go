@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"strings"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine/eligible"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
@@ -24,22 +24,12 @@ const (
 
 // limitsSeen is what is known of the site's limits.
 type limitsSeen struct {
-	slurm.Limits
-	known bool      // they were read once
+	eligible.Site
 	asked time.Time // when what is known was asked for, or the last question failed
 	tried time.Time // the cycle that asked last
 	late  time.Time // since when Slurm has been asked and has not answered; zero = it has
 	why   string    // why they could not be read the last time
 	told  bool      // that moves wait for them
-	index *limitsIndex
-}
-
-// sorted is the limits sorted, once for each answer.
-func (l *limitsSeen) sorted() *limitsIndex {
-	if l.index == nil {
-		l.index = indexed(l.Limits)
-	}
-	return l.index
 }
 
 // lookAtLimits asks for the site's limits when those known are old.
@@ -82,8 +72,8 @@ func (e *Engine) askLimits(ctx context.Context, most time.Duration, now time.Tim
 		l.asked, l.why = now, err.Error()
 		return false
 	}
-	changed := !l.known || !reflect.DeepEqual(l.Limits, fresh)
-	l.Limits, l.known, l.asked, l.why, l.index = fresh, true, began, "", nil
+	changed := !l.Known || !reflect.DeepEqual(l.Limits, fresh)
+	l.Site, l.asked, l.why = eligible.Read(fresh, e.cfg.Edge), began, ""
 	return changed
 }
 
@@ -111,7 +101,7 @@ func (e *Engine) byFreshLimits(ctx context.Context, v view, s elastic.Snapshot, 
 		return s, plan, false
 	}
 	if e.askLimits(ctx, limitsFresh, now) {
-		s = e.snapshot(v, now)
+		s = e.picture(v, now)
 		plan = e.decide(s)
 	}
 	l := &e.limits
@@ -126,34 +116,12 @@ func (e *Engine) byFreshLimits(ctx context.Context, v view, s elastic.Snapshot, 
 	return s, plan, true
 }
 
-// members are the accounts and users that were in the answer.
-func (l *limitsSeen) members() map[[2]string]bool {
-	known := make(map[[2]string]bool, len(l.Associations))
-	for _, a := range l.Associations {
-		known[[2]string{a.Account, a.User}] = true
-	}
-	return known
-}
-
 // limited reports whether Slurm leaves one of sluice's jobs waiting for a limit, or one
 // is of an account or user of which nothing is known.
 func (e *Engine) limited(jobs []slurm.Job) bool {
-	members := e.limits.members()
 	for _, sj := range jobs {
-		js := e.byID[elastic.JobID(sj.ID)]
-		if js == nil || js.disown || sj.State != slurm.Pending {
-			continue
-		}
-		if e.limits.Enforced && !members[[2]string{sj.Account, sj.User}] {
+		if js := e.byID[elastic.JobID(sj.ID)]; js != nil && !js.shown.disown && e.limits.Outdated(sj) {
 			return true
-		}
-		if sj.Held {
-			continue
-		}
-		for _, head := range []string{"Assoc", "QOS", "Max", "Partition", "Reserv", "ReqNodeNotAvail"} {
-			if strings.HasPrefix(sj.Reason, head) {
-				return true
-			}
 		}
 	}
 	return false

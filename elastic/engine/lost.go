@@ -5,7 +5,6 @@ import (
 
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/nodes"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
@@ -36,35 +35,22 @@ func (e *Engine) noteLost(seen []slurm.Node, now time.Time) {
 	}
 }
 
-// settled marks the nodes that came back a moment ago as Slurm's own unusable ones
-// are.
-func (e *Engine) settled(inventory []nodes.Node, now time.Time) []nodes.Node {
-	for i := range inventory {
-		n := &inventory[i]
-		if at, ok := e.lost[n.Name]; ok && n.Usable && now.Before(at.Add(settling)) {
-			n.Usable = false
-			n.Why = nodes.Unusable{State: nodes.Returned, Until: at.Add(settling)}
-		}
-	}
-	return inventory
-}
-
 // mourn notes a run that ended without a word of its runner and not by sluice's
 // doing: most likely its node was lost, perhaps for less time than lies between two
 // looks. The job rests before it is started again.
 func (e *Engine) mourn(js *jobState, now time.Time) {
-	if js.seg == nil || !js.seg.Ended.IsZero() || e.stoppedByMove(js.rec.ID) {
+	if js.runs.seg == nil || !js.runs.seg.Ended.IsZero() || e.open.stopped(js.rec.ID) {
 		return
 	}
-	word := js.runner.word
-	if word.Restarts == js.seg.Restarts && word.State != "" && word.State != checkpoint.Exited {
-		js.rest = now.Add(settling)
+	word := js.mail.runner.word
+	if word.Restarts == js.runs.seg.Restarts && word.State != "" && word.State != checkpoint.Exited {
+		js.placing.rest = now.Add(settling)
 	}
 }
 
-// stoppedByMove reports whether sluice itself asked Slurm to requeue the job.
-func (e *Engine) stoppedByMove(id elastic.JobID) bool {
-	for _, in := range e.open {
+// stopped reports whether sluice itself asked Slurm to requeue the job.
+func (open openMoves) stopped(id elastic.JobID) bool {
+	for _, in := range open {
 		if in.Job == id && !in.RequeuedAt.IsZero() {
 			return true
 		}

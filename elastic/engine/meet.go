@@ -36,13 +36,14 @@ func (e *Engine) Meet(ctx context.Context, id elastic.JobID, now time.Time) bool
 		e.take(detail.Job, tag, now)
 	}
 	js := e.byID[id]
-	if js == nil || !js.seen || js.disown || !js.rec.Ended.IsZero() {
+	if js == nil || !js.shown.seen || js.shown.disown || !js.rec.Ended.IsZero() {
 		return false
 	}
 	e.republish(func(r *Report) {
 		if !slices.ContainsFunc(r.Jobs, func(jr JobReport) bool { return jr.Record.Token == js.rec.Token }) {
 			var jr JobReport
 			e.reportOf(&jr, js, elastic.Plan{})
+			e.curveOf(js.rec, now)
 			jr.Job, jr.Why = e.jobOf(js, now), nil // nothing was decided about it yet: who asks for that waits
 			r.Jobs = append([]JobReport{jr}, r.Jobs...)
 		}
@@ -70,11 +71,11 @@ func (e *Engine) Refresh(now time.Time) {
 	}
 	var running []*jobState
 	for _, js := range e.ordered() {
-		if js.seen && !js.disown && js.rec.Ended.IsZero() && js.slurm.State == slurm.Running {
+		if js.shown.seen && !js.shown.disown && js.rec.Ended.IsZero() && js.shown.slurm.State == slurm.Running {
 			running = append(running, js)
 		}
 	}
-	slices.SortStableFunc(running, func(a, b *jobState) int { return a.heard.Compare(b.heard) })
+	slices.SortStableFunc(running, func(a, b *jobState) int { return a.mail.heard.Compare(b.mail.heard) })
 	changed := map[string]*jobState{}
 	for _, js := range e.readProgressOf(running[:min(len(running), mostFresh)], now) {
 		changed[js.rec.Token] = js
@@ -90,10 +91,13 @@ func (e *Engine) Refresh(now time.Time) {
 				continue
 			}
 			jr.Record, jr.Job.Done, jr.Job.Speaks = js.rec, js.rec.Done, js.rec.Speaks || js.rec.Tag.Spec.Signal != ""
-			jr.Job.Curve = js.doubted(e.curveOf(js.rec, now).On(jr.Kind))
+			lazy, fresh := js.learnt.doubted(e.curveOf(js.rec, now).On(jr.Kind))
+			if jr.Job.Curve = lazy.curve; fresh {
+				js.learnt.lazy = lazy
+			}
 			jr.ETA = etaOf(&jr.Job, jr.Kind, now)
-			if js.seg != nil {
-				jr.Run = *js.seg
+			if js.runs.seg != nil {
+				jr.Run = *js.runs.seg
 			}
 		}
 	})

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/elastic/reason"
-	"github.com/sluice-hpc/sluice/elastic/speed"
 )
 
 // MaxSamples is how many samples of one model are used, and kept: the newest ones.

@@ -22,7 +22,7 @@ const maxLookups = 16
 func (e *Engine) lookForMissing(ctx context.Context, now time.Time) error {
 	var missing []*jobState
 	for _, js := range e.ordered() {
-		if !js.seen && js.rec.Ended.IsZero() {
+		if !js.shown.seen && js.rec.Ended.IsZero() {
 			missing = append(missing, js)
 		}
 	}
@@ -85,7 +85,7 @@ func (e *Engine) settleMany(ctx context.Context, missing []*jobState, now time.T
 			return nil, fmt.Errorf("%w: job %d is missing from one answer and in the next", errSuspicious, js.rec.ID)
 		}
 	}
-	for _, js := range e.spread(missing) {
+	for _, js := range e.open.spread(missing) {
 		detail, err := e.cfg.Slurm.Job(ctx, slurm.JobID(js.rec.ID))
 		if err != nil && !errors.Is(err, slurm.ErrNotFound) {
 			return nil, err
@@ -107,10 +107,10 @@ func (e *Engine) settleMany(ctx context.Context, missing []*jobState, now time.T
 
 // spread picks maxLookups of the jobs: those that are between two sizes first, for there a
 // wrong answer costs most, then at equal distances.
-func (e *Engine) spread(missing []*jobState) []*jobState {
+func (open openMoves) spread(missing []*jobState) []*jobState {
 	var picked []*jobState
 	for _, js := range missing {
-		if slices.ContainsFunc(e.open, func(in elastic.Intent) bool { return in.Job == js.rec.ID }) {
+		if slices.ContainsFunc(open, func(in elastic.Intent) bool { return in.Job == js.rec.ID }) {
 			picked = append(picked, js)
 		}
 	}
@@ -128,6 +128,6 @@ func (e *Engine) shownLate(js *jobState, sj slurm.Job, now time.Time) {
 		e.disowned(sj, now)
 		return
 	}
-	js.seen, js.slurm = true, sj
+	js.shown.seen, js.shown.slurm = true, sj
 	js.atLeast(sj.Comment)
 }

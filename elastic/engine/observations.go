@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/sluice-hpc/sluice/elastic/predict"
-	"github.com/sluice-hpc/sluice/elastic/speed"
+	"github.com/sluice-hpc/sluice/elastic/learn/predict"
+	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 )
 
 // observationsOf joins the samples of each configuration into one observation: their

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine/eligible"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
@@ -89,7 +90,7 @@ func (e *Engine) load(ctx context.Context, now time.Time) error {
 const EndedMemory = 24 * time.Hour
 
 func (e *Engine) remember(js *jobState) {
-	js.problem = map[string]string{}
+	js.tells.problem = map[string]string{}
 	e.jobs[js.rec.Token], e.order = js, nil
 	if old := e.byID[js.rec.ID]; old == nil || old.rec.Submitted.Before(js.rec.Submitted) {
 		e.byID[js.rec.ID] = js
@@ -165,7 +166,7 @@ func alike(a, b slurm.Job) bool {
 // match joins Slurm's jobs to what is remembered and adopts new ones.
 func (e *Engine) match(v view, now time.Time) {
 	for _, js := range e.jobs {
-		js.seen = false
+		js.shown.seen = false
 	}
 	e.strange.before, e.strange.now = e.strange.now, map[slurm.JobID]string{}
 	for _, sj := range v.jobs {
@@ -188,12 +189,12 @@ func (e *Engine) match(v view, now time.Time) {
 // tagOf reads the job's comment, unless it is the one that was read the last time.
 func (e *Engine) tagOf(sj slurm.Job) (elastic.Tag, error) {
 	js := e.byID[elastic.JobID(sj.ID)]
-	if js != nil && js.comment == sj.Comment {
-		return js.commented, nil
+	if js != nil && js.shown.comment == sj.Comment {
+		return js.shown.commented, nil
 	}
 	tag, err := elastic.ParseTag(sj.Comment)
 	if js != nil && err == nil {
-		js.comment, js.commented = sj.Comment, tag
+		js.shown.comment, js.shown.commented = sj.Comment, tag
 	}
 	return tag, err
 }
@@ -233,10 +234,10 @@ func (e *Engine) take(sj slurm.Job, tag elastic.Tag, now time.Time) {
 		tag.Spec.Array.Open, js.told = false, true
 	}
 	e.livesAgain(js, sj, now)
-	js.waited = phaseOf(js.slurm) == elastic.Held
-	js.seen, js.disown, js.slurm = true, false, sj
-	delete(js.problem, "comment")
-	js.rec.Name, js.rec.Partition = sj.Name, partitionsOf(js.rec.Partition, tag.Partition, sj)
+	js.shown.waited = phaseOf(js.shown.slurm) == elastic.Held
+	js.shown.seen, js.shown.disown, js.shown.slurm = true, false, sj
+	delete(js.tells.problem, "comment")
+	js.rec.Name, js.rec.Partition = sj.Name, eligible.PartitionsOf(js.rec.Partition, tag.Partition, sj)
 	if !sameTag(js.rec.Tag, tag) {
 		e.renamed = e.renamed || tag.Spec.Model != js.rec.Tag.Spec.Model
 		js.rec.Tag, js.dirty = tag, true
@@ -248,9 +249,9 @@ func (e *Engine) livesAgain(js *jobState, sj slurm.Job, now time.Time) {
 	if js.rec.Ended.IsZero() || sj.State.Ended() || sj.Completing {
 		return
 	}
-	js.rec.Ended, js.rec.Deaf, js.words, js.dirty = time.Time{}, 0, nil, true
-	js.noticed = time.Time{}
-	js.exit, js.rec.Ending = nil, Ending{}
+	js.rec.Ended, js.rec.Deaf, js.over.words, js.dirty = time.Time{}, 0, nil, true
+	js.over.noticed = time.Time{}
+	js.over.exit, js.rec.Ending = nil, Ending{}
 	e.event(now, js.rec.ID, "adopted", "lives again: its user requeued it")
 }
 
@@ -277,11 +278,11 @@ func (e *Engine) disowned(sj slurm.Job, now time.Time) {
 	if js == nil || js.rec.UID != sj.UID || !js.rec.Ended.IsZero() {
 		return
 	}
-	if !js.disown {
+	if !js.shown.disown {
 		e.event(now, js.rec.ID, "problem", "its sluice comment was removed; left alone from now on", Fields{Problem: ProblemUntagged})
 	}
-	js.seen, js.disown, js.slurm = true, true, sj
-	js.problem["comment"] = "the sluice comment was removed; the job is left alone"
+	js.shown.seen, js.shown.disown, js.shown.slurm = true, true, sj
+	js.tells.problem["comment"] = "the sluice comment was removed; the job is left alone"
 }
 
 // unreadable notes a comment that claims to be sluice's and cannot be read. A
@@ -292,8 +293,8 @@ func (e *Engine) unreadable(sj slurm.Job, err error, now time.Time) {
 		e.leave(sj, now, "its comment cannot be read: "+err.Error(), Fields{Problem: ProblemUnreadable})
 		return
 	}
-	js.seen, js.disown, js.slurm = true, false, sj
-	js.problem["comment"] = "the job's comment cannot be read (" + err.Error() + "); its last good one stands"
+	js.shown.seen, js.shown.disown, js.shown.slurm = true, false, sj
+	js.tells.problem["comment"] = "the job's comment cannot be read (" + err.Error() + "); its last good one stands"
 }
 
 // atLeast keeps a record that is an older copy from giving an incarnation again that the
@@ -309,10 +310,10 @@ func (e *Engine) ended(js *jobState, state string, now time.Time) {
 		return
 	}
 	js.rec.Ended, js.rec.State, js.dirty = js.endedAt(now), state, true
-	js.noticed = now
+	js.over.noticed = now
 	e.hadRun(js, now)
 	e.hearLast(js)
-	e.endSegment(js, js.endOfRun(now))
+	js.runs.end(js.endOfRun(now))
 	js.rec.Ending = js.ending()
 	js.tookInAll(now)
 	e.noteLength(js.rec)
@@ -324,7 +325,7 @@ func (e *Engine) ended(js *jobState, state string, now time.Time) {
 func (e *Engine) readMail(now time.Time) {
 	var begun []*jobState
 	for _, js := range e.ordered() {
-		if !js.seen || js.disown || !js.rec.Ended.IsZero() {
+		if !js.shown.seen || js.shown.disown || !js.rec.Ended.IsZero() {
 			continue
 		}
 		if js.idle() {
@@ -340,25 +341,25 @@ func (e *Engine) readMail(now time.Time) {
 
 func (e *Engine) readRunner(js *jobState, now time.Time) {
 	word, ok, err := e.cfg.Mailbox.Runner(js.rec.Token, js.rec.UID)
-	if !js.answersBy(err) {
+	if !js.mail.answersBy(err) {
 		js.lateWord(now)
 		return
 	}
 	if err != nil {
-		js.problem["runner"] = err.Error()
-		js.runner, js.quiet = runnerWord{}, quiet{}
+		js.tells.problem["runner"] = err.Error()
+		js.mail.runner, js.mail.quiet = runnerWord{}, quiet{}
 		return
 	}
-	delete(js.problem, "runner")
-	js.runner = runnerWord{word: word, ok: ok && current(word, js.slurm)}
+	delete(js.tells.problem, "runner")
+	js.mail.runner = runnerWord{word: word, ok: ok && current(word, js.shown.slurm)}
 	js.noteBeat(now)
-	if a := word.Answer; js.runner.ok && a != nil && a.Checkpoint != "" {
-		js.kept = a
+	if a := word.Answer; js.mail.runner.ok && a != nil && a.Checkpoint != "" {
+		js.mail.kept = a
 	}
-	if js.runner.ok && word.Note != "" {
-		js.problem["note"] = word.Note
+	if js.mail.runner.ok && word.Note != "" {
+		js.tells.problem["note"] = word.Note
 	} else {
-		delete(js.problem, "note")
+		delete(js.tells.problem, "note")
 	}
 	js.retrace()
 }
@@ -373,8 +374,8 @@ func current(word checkpoint.Runner, sj slurm.Job) bool {
 
 // restarts is the number of the present run, from who knows best.
 func (js *jobState) restarts() int {
-	if js.runner.ok {
-		return js.runner.word.Restarts
+	if js.mail.runner.ok {
+		return js.mail.runner.word.Restarts
 	}
-	return js.slurm.Restarts
+	return js.shown.slurm.Restarts
 }

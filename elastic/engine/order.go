@@ -20,7 +20,7 @@ var ErrBusy = errors.New("cannot save now")
 func (e *Engine) Order(ctx context.Context, id elastic.JobID, kind elastic.Kind, now time.Time) error {
 	js := e.byID[id]
 	switch {
-	case js == nil || js.disown:
+	case js == nil || js.shown.disown:
 		return fmt.Errorf("%w: %d", ErrNoJob, id)
 	case !js.rec.Ended.IsZero():
 		return fmt.Errorf("job %d %w (%s)", id, ErrEnded, js.rec.State)
@@ -35,9 +35,9 @@ func (e *Engine) Order(ctx context.Context, id elastic.JobID, kind elastic.Kind,
 		}
 	}
 	switch {
-	case phaseOf(js.slurm) != elastic.Running:
+	case phaseOf(js.shown.slurm) != elastic.Running:
 		return fmt.Errorf("job %d %w: it does not run", id, ErrBusy)
-	case kind == elastic.Park && (js.rec.Tag.Directive.Hold || js.slurm.Held && !js.hold):
+	case kind == elastic.Park && (js.rec.Tag.Directive.Hold || js.shown.slurm.Held && !js.placing.hold):
 		return fmt.Errorf("job %d %w: it is held, and would not start again; type sluice release %d first", id, ErrBusy, id)
 	}
 	cause := reason.UserAskedSave

@@ -24,7 +24,7 @@ func (e *Engine) perform(ctx context.Context, a elastic.Action, job elastic.Job,
 	err := e.carryOut(ctx, a, job, now)
 	e.unanswered(a, err, now)
 	if js := e.byID[a.About()]; js != nil && errors.As(err, new(*Unanswered)) {
-		js.answersBy(err)
+		js.mail.answersBy(err)
 	}
 	return err
 }
@@ -86,7 +86,7 @@ func (e *Engine) stillWaits(job elastic.Job) error {
 // that comes when the job has started, leaves the move as it is.
 func (e *Engine) requestPass(ctx context.Context, a elastic.RequestPass, now time.Time) error {
 	if js := e.byID[a.Job]; js != nil {
-		js.passAsked = now
+		js.placing.passAsked = now
 	}
 	err := e.cfg.Slurm.RequestPass(ctx, slurm.JobID(a.Job))
 	if err == nil || errors.Is(err, slurm.ErrControllerDown) || ctx.Err() != nil {
@@ -100,7 +100,7 @@ func (e *Engine) requestPass(ctx context.Context, a elastic.RequestPass, now tim
 // it was held runs with priority 0, which else means that its user holds it.
 func (e *Engine) markHold(id elastic.JobID, ours bool) {
 	if js := e.byID[id]; js != nil {
-		js.hold = ours
+		js.placing.hold = ours
 	}
 }
 
@@ -146,7 +146,7 @@ func (e *Engine) write(ctx context.Context, a elastic.Write, job elastic.Job) er
 	tag := js.rec.Tag
 	tag.Incarnation = a.To
 	update := updateFor(a, job.Spec)
-	if update.Partition, tag.Partition = e.within(js, update.Nodes); tag.Partition != "" {
+	if update.Partition, tag.Partition = e.limits.Within(&js.shown.slurm, js.rec.Partition, update.Nodes, js.placing.fell, e.seen.nodes); tag.Partition != "" {
 		if err := e.cfg.Journal.SaveJobs(ctx, []JobRecord{js.rec}); err != nil {
 			return fmt.Errorf("keeping the partitions of job %d: %w", a.Job, err)
 		}

@@ -15,19 +15,19 @@ import (
 func (e *Engine) readSplits(ctx context.Context, now time.Time) {
 	lookups := 0
 	for _, js := range e.ordered() {
-		sj := js.slurm
+		sj := js.shown.slurm
 		// While a requeued job is cleaned up, Slurm counts the next run already and
 		// still shows the nodes of the last.
-		if !js.seen || sj.State == slurm.Pending || !onNodes(sj) || js.placeKnown() {
-			js.placeless = time.Time{}
+		if !js.shown.seen || sj.State == slurm.Pending || !sj.OnNodes() || js.placeKnown() {
+			js.shown.placeless = time.Time{}
 			continue
 		}
-		if js.placeless.IsZero() {
-			js.placeless = now
+		if js.shown.placeless.IsZero() {
+			js.shown.placeless = now
 		}
 		if len(sj.Nodes) == 1 {
 			js.rec.Place = nodes.Placement{{Node: sj.Nodes[0], GPUs: sj.GPUs}}
-			js.rec.Restarts, js.placed, js.dirty = sj.Restarts, sj.Start, true
+			js.rec.Restarts, js.shown.placed, js.dirty = sj.Restarts, sj.Start, true
 			continue
 		}
 		if lookups++; lookups > maxLookups {
@@ -41,7 +41,7 @@ func (e *Engine) readSplits(ctx context.Context, now time.Time) {
 		for _, share := range detail.Split {
 			js.rec.Place = append(js.rec.Place, nodes.Share{Node: share.Node, GPUs: share.GPUs})
 		}
-		js.rec.Restarts, js.placed, js.dirty = sj.Restarts, sj.Start, true
+		js.rec.Restarts, js.shown.placed, js.dirty = sj.Restarts, sj.Start, true
 	}
 }
 
@@ -49,7 +49,7 @@ func (e *Engine) readSplits(ctx context.Context, now time.Time) {
 // slurmctld that forgot its last minutes counts restarts a second time, so that each life
 // of the daemon's asks once where each run is, too.
 func (js *jobState) placeKnown() bool {
-	return js.rec.Restarts == js.slurm.Restarts && js.placed.Equal(js.slurm.Start) && fits(js.rec.Place, js.slurm)
+	return js.rec.Restarts == js.shown.slurm.Restarts && js.shown.placed.Equal(js.shown.slurm.Start) && fits(js.rec.Place, js.shown.slurm)
 }
 
 // fits reports whether the placement may be that of the job as Slurm shows it.
@@ -62,19 +62,14 @@ func fits(place nodes.Placement, sj slurm.Job) bool {
 	return place.GPUs() == sj.GPUs
 }
 
-// onNodes reports whether the job's processes hold nodes now.
-func onNodes(sj slurm.Job) bool {
-	return (sj.State == slurm.Running || sj.State == slurm.Suspended || sj.Completing) && len(sj.Nodes) > 0
-}
-
 // unplaced reports whether the job runs and its split could not be read yet.
 func (js *jobState) unplaced() bool {
-	return js.seen && js.slurm.State == slurm.Running && !js.slurm.Completing && !js.placeKnown()
+	return js.shown.seen && js.shown.slurm.State == slurm.Running && !js.shown.slurm.Completing && !js.placeKnown()
 }
 
 // unread reports whether the released job runs and where is not known yet. It is asked
 // again next cycle; how the move ended is not known before.
 func (e *Engine) unread(in elastic.Intent, now time.Time) bool {
 	js := e.byID[in.Job]
-	return js != nil && in.Step == elastic.Released && js.unplaced() && now.Sub(js.placeless) < e.cfg.Limits.Confirm
+	return js != nil && in.Step == elastic.Released && js.unplaced() && now.Sub(js.shown.placeless) < e.cfg.Limits.Confirm
 }

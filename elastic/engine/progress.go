@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
-	"github.com/sluice-hpc/sluice/elastic/speed"
+	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 )
 
 // What one user's files of progress cost others at most, a cycle.
@@ -48,11 +48,11 @@ func (b readerBudget) spent(uid uint32) bool {
 // were not heard for longest. It returns those of which there was something new.
 func (e *Engine) readProgressOf(all []*jobState, now time.Time) (changed []*jobState) {
 	all = slices.Clone(all)
-	slices.SortStableFunc(all, func(a, b *jobState) int { return a.heard.Compare(b.heard) })
+	slices.SortStableFunc(all, func(a, b *jobState) int { return a.mail.heard.Compare(b.mail.heard) })
 	budget := readerBudget{}
 	for _, js := range all {
 		uid := js.rec.UID
-		if budget.spent(uid) || now.Before(js.shortened.next) {
+		if budget.spent(uid) || now.Before(js.mail.shortened.next) {
 			continue
 		}
 		before := js.rec.Offset
@@ -74,21 +74,21 @@ func (e *Engine) readProgressOf(all []*jobState, now time.Time) (changed []*jobS
 // readProgress takes in one read of a job's lines and returns how many there were.
 func (e *Engine) readProgress(js *jobState, now time.Time) int {
 	lines, next, bad, err := e.cfg.Mailbox.Progress(js.rec.Token, js.rec.UID, js.rec.Offset)
-	if !js.answersBy(err) {
+	if !js.mail.answersBy(err) {
 		return 0
 	}
 	if err != nil {
-		js.problem["progress"] = err.Error()
+		js.tells.problem["progress"] = err.Error()
 		return 0
 	}
-	delete(js.problem, "progress")
+	delete(js.tells.problem, "progress")
 	if len(bad) > 0 {
-		js.problem["progress lines"] = fmt.Sprintf("%d unreadable progress lines, last: %v", len(bad), bad[len(bad)-1])
+		js.tells.problem["progress lines"] = fmt.Sprintf("%d unreadable progress lines, last: %v", len(bad), bad[len(bad)-1])
 		e.event(now, js.rec.ID, "problem", bad[len(bad)-1].Error())
 	}
 	if slices.ContainsFunc(bad, func(err error) bool { return errors.Is(err, checkpoint.ErrShortened) }) {
-		js.shortened.times++
-		js.shortened.next = now.Add(min(shortMost, shortPause<<min(js.shortened.times-1, 10)))
+		js.mail.shortened.times++
+		js.mail.shortened.next = now.Add(min(shortMost, shortPause<<min(js.mail.shortened.times-1, 10)))
 	}
 	if next != js.rec.Offset {
 		js.rec.Offset, js.dirty = next, true
@@ -98,7 +98,7 @@ func (e *Engine) readProgress(js *jobState, now time.Time) int {
 		line.Seconds = e.borneOut(js, line, now)
 		e.foldProgress(js, line, now, sampled[i])
 	}
-	js.heard = now
+	js.mail.heard = now
 	return len(lines) + len(bad)
 }
 
@@ -125,8 +125,8 @@ func thinned(lines []checkpoint.Progress) []bool {
 // that have waited for longest.
 func (e *Engine) keepSpeeds(ctx context.Context) error {
 	e.stores++
-	all := slices.DeleteFunc(slices.Clone(e.ordered()), func(js *jobState) bool { return len(js.fresh)+len(js.paces) == 0 })
-	slices.SortStableFunc(all, func(a, b *jobState) int { return cmp.Compare(a.stored, b.stored) })
+	all := slices.DeleteFunc(slices.Clone(e.ordered()), func(js *jobState) bool { return len(js.learnt.fresh)+len(js.learnt.paces) == 0 })
+	slices.SortStableFunc(all, func(a, b *jobState) int { return cmp.Compare(a.learnt.stored, b.learnt.stored) })
 	type store struct {
 		key  string
 		from []*[]speed.Sample
@@ -151,8 +151,8 @@ func (e *Engine) keepSpeeds(ctx context.Context) error {
 		s.from, s.jobs = append(s.from, of), append(s.jobs, js)
 	}
 	for _, js := range all {
-		add(js, e.modelOf(js.rec), &js.fresh)
-		add(js, e.paceOf(js.rec), &js.paces)
+		add(js, e.modelOf(js.rec), &js.learnt.fresh)
+		add(js, e.paceOf(js.rec), &js.learnt.paces)
 	}
 	for _, s := range stores {
 		var samples []speed.Sample
@@ -163,7 +163,7 @@ func (e *Engine) keepSpeeds(ctx context.Context) error {
 			return fmt.Errorf("keeping speeds: %w", err)
 		}
 		for i, of := range s.from {
-			*of, s.jobs[i].stored = nil, e.stores
+			*of, s.jobs[i].learnt.stored = nil, e.stores
 		}
 	}
 	return nil

@@ -8,7 +8,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/speed"
+	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/nodes"
 	"github.com/sluice-hpc/sluice/slurm"
 )
@@ -59,7 +59,7 @@ func flooded(jobs map[string]uint32, writes func(token string) int) (*Engine, *f
 	noon := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	for token, uid := range jobs {
 		id := elastic.JobID(len(e.jobs) + 1)
-		js := &jobState{seen: true, slurm: slurm.Job{ID: slurm.JobID(id), State: slurm.Suspended}, rec: JobRecord{
+		js := &jobState{shown: shown{seen: true, slurm: slurm.Job{ID: slurm.JobID(id), State: slurm.Suspended}}, rec: JobRecord{
 			Token: token, ID: id, UID: uid, Submitted: noon, FirstRun: noon, Place: nodes.Placement{{Node: "n1", GPUs: 1}},
 		}}
 		e.remember(js)

@@ -4,19 +4,18 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/speed"
-	"github.com/sluice-hpc/sluice/nodes"
+	"github.com/sluice-hpc/sluice/elastic/engine/eligible"
+	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 )
 
 // publish hands the cycle's result to readers, whole.
 func (e *Engine) publish(snap elastic.Snapshot, plan elastic.Plan, now time.Time) {
 	snap.Intents = slices.Clone(e.open)
 	e.last, e.sealed = snap.Lent(), true
-	r := &Report{At: now, Policy: e.cfg.Policy.Name, Nodes: asSlurmHasThem(snap.Nodes), Demands: demandsAsSlurmHasThem(snap.Demands), Health: e.health.Findings(e.cfg.Health)}
+	r := &Report{At: now, Policy: e.cfg.Policy.Name, Nodes: eligible.NodesAsInSlurm(snap.Nodes), Demands: eligible.DemandsAsInSlurm(snap.Demands), Health: e.health.Findings(e.cfg.Health)}
 	jobs := make(map[elastic.JobID]*elastic.Job, len(snap.Jobs))
 	for i := range snap.Jobs {
 		jobs[snap.Jobs[i].ID] = &snap.Jobs[i]
@@ -42,7 +41,7 @@ func (e *Engine) publish(snap elastic.Snapshot, plan elastic.Plan, now time.Time
 		if due := jr.Record.Tag.Spec.Deadline; jr.Due == elastic.DueUnjudged && jr.Record.Promised && due.After(now) {
 			jr.Promised, jr.Due = true, elastic.DuePromised // as it was promised, until a decision says otherwise
 		}
-		jr.Gauged, jr.Utilisation = js.gauged.known && jr.Job.Phase == elastic.Running, js.gauged.share
+		jr.Gauged, jr.Utilisation = js.learnt.gauged.known && jr.Job.Phase == elastic.Running, js.learnt.gauged.share
 	}
 	for _, js := range ended {
 		r.Jobs = append(r.Jobs, JobReport{})
@@ -52,26 +51,6 @@ func (e *Engine) publish(snap elastic.Snapshot, plan elastic.Plan, now time.Time
 	}
 	e.report.replace(r)
 	e.forgetOld(now)
-}
-
-// demandsAsSlurmHasThem are what waits, in the partitions that Slurm knows.
-func demandsAsSlurmHasThem(demands []elastic.Demand) []elastic.Demand {
-	out := slices.Clone(demands)
-	for i := range out {
-		out[i].Partition = asPartitioned(out[i].Partition)
-	}
-	return out
-}
-
-// asSlurmHasThem is the inventory without the partitions that reserve and choose made.
-func asSlurmHasThem(inventory []nodes.Node) []nodes.Node {
-	out := slices.Clone(inventory)
-	for i := range out {
-		if made := func(p string) bool { return strings.Contains(p, "@") }; slices.ContainsFunc(out[i].Partitions, made) {
-			out[i].Partitions = slices.DeleteFunc(slices.Clone(out[i].Partitions), made)
-		}
-	}
-	return out
 }
 
 // publishBlind repeats the last report with the reason nothing newer is there.
@@ -85,12 +64,12 @@ func (e *Engine) publishBlind(now time.Time) {
 }
 
 func (e *Engine) reportOf(jr *JobReport, js *jobState, plan elastic.Plan) {
-	*jr = JobReport{Record: js.rec, Why: js.said.Why, Policy: e.cfg.Policy.Of(js.rec.Partition).Name, Promised: js.said.Promised, Ends: js.said.Ends, Due: js.said.Due, Last: js.last, Kept: js.kept, LastWords: cmp.Or(js.words, js.rec.Ending.Words), Target: plan.Target[js.rec.ID]}
-	if js.seg != nil {
-		jr.Run = *js.seg
+	*jr = JobReport{Record: js.rec, Why: js.tells.said.Why, Policy: e.cfg.Policy.Of(js.rec.Partition).Name, Promised: js.tells.said.Promised, Ends: js.tells.said.Ends, Due: js.tells.said.Due, Last: js.tells.last, Kept: js.mail.kept, LastWords: cmp.Or(js.over.words, js.rec.Ending.Words), Target: plan.Target[js.rec.ID]}
+	if js.runs.seg != nil {
+		jr.Run = *js.runs.seg
 	}
-	for _, source := range slices.Sorted(maps.Keys(js.problem)) {
-		jr.Problems = append(jr.Problems, js.problem[source])
+	for _, source := range slices.Sorted(maps.Keys(js.tells.problem)) {
+		jr.Problems = append(jr.Problems, js.tells.problem[source])
 	}
 	for _, in := range e.open {
 		if in.Job == js.rec.ID {

@@ -26,22 +26,22 @@ type quiet struct {
 // noteBeat notes a sign of life. A job that Slurm does not run gives none; one that it runs
 // and whose runner has ended gives none any more.
 func (js *jobState) noteBeat(now time.Time) {
-	next := quiet{run: js.slurm.Start, since: now}
-	if js.runner.ok {
-		next.beat = js.runner.word.Beat
+	next := quiet{run: js.shown.slurm.Start, since: now}
+	if js.mail.runner.ok {
+		next.beat = js.mail.runner.word.Beat
 	}
-	switch was := js.quiet; {
-	case js.slurm.State != slurm.Running || js.slurm.Completing:
-		js.quiet = quiet{}
+	switch was := js.mail.quiet; {
+	case js.shown.slurm.State != slurm.Running || js.shown.slurm.Completing:
+		js.mail.quiet = quiet{}
 	case was.since.IsZero() || !was.run.Equal(next.run) || !was.beat.Equal(next.beat):
-		js.quiet = next
+		js.mail.quiet = next
 	}
 }
 
 // quietSince is since when nothing has been heard of the job; zero where that is not for long.
 // One whose folder does not answer cannot be heard.
-func (js *jobState) quietSince(now time.Time) time.Time {
-	if since := js.quiet.since; js.silent.IsZero() && !since.IsZero() && now.Sub(since) >= quietAfter {
+func (m *mail) quietSince(now time.Time) time.Time {
+	if since := m.quiet.since; m.silent.IsZero() && !since.IsZero() && now.Sub(since) >= quietAfter {
 		return since
 	}
 	return time.Time{}
@@ -49,8 +49,8 @@ func (js *jobState) quietSince(now time.Time) time.Time {
 
 // retryAt is when the job's script is started again after it failed; zero where it is not
 // waited for.
-func (js *jobState) retryAt(now time.Time) time.Time {
-	if at := js.runner.word.RetryAt; at.After(now) && at.Before(now.Add(retryAhead)) {
+func (m *mail) retryAt(now time.Time) time.Time {
+	if at := m.runner.word.RetryAt; at.After(now) && at.Before(now.Add(retryAhead)) {
 		return at.In(now.Location())
 	}
 	return time.Time{}

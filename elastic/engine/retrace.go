@@ -9,8 +9,8 @@ import (
 // saved, when the run before had reported more: that work is done twice. What was saved when
 // is known of answers only; of other checkpoints the program says where it is (resumedAt).
 func (js *jobState) retrace() {
-	answer, word, seg := js.kept, js.runner.word, js.seg
-	if !js.runner.ok || answer == nil || seg == nil || seg.Restarts != word.Restarts || word.Resumed == "" || word.Resumed != answer.Checkpoint {
+	answer, word, seg := js.mail.kept, js.mail.runner.word, js.runs.seg
+	if !js.mail.runner.ok || answer == nil || seg == nil || seg.Restarts != word.Restarts || word.Resumed == "" || word.Resumed != answer.Checkpoint {
 		return
 	}
 	at := answer.Epoch
@@ -23,30 +23,30 @@ func (js *jobState) retrace() {
 	if seg.DoneTo == seg.DoneFrom { // it has reported nothing yet
 		seg.DoneTo = at
 	}
-	seg.DoneFrom, js.segNew, js.dirty = at, true, true
+	seg.DoneFrom, js.runs.segNew, js.dirty = at, true, true
 }
 
 // resumedAt takes the program's word for where the run began that goes on from a checkpoint
 // nobody asked for: one by time, say, after a failure. One with no checkpoint to go on from
 // began anew.
 func (js *jobState) resumedAt(line checkpoint.Progress) {
-	seg := js.seg
+	seg := js.runs.seg
 	if seg == nil || seg.Restarts != line.Restarts || seg.DoneTo != seg.DoneFrom || line.Done >= seg.DoneFrom {
 		return
 	}
 	switch {
 	case line.Event == "resumed":
 		seg.DoneFrom = line.Done
-	case js.anew(line.Restarts) && !js.rec.Tag.Spec.Habit:
+	case js.mail.anew(line.Restarts) && !js.rec.Tag.Spec.Habit:
 		seg.DoneFrom = 0
 	default:
 		return
 	}
-	js.segNew, js.dirty = true, true
+	js.runs.segNew, js.dirty = true, true
 }
 
 // anew reports whether the runner of that run found no checkpoint.
-func (js *jobState) anew(restarts int) bool {
-	word := js.runner.word
-	return js.runner.ok && word.Restarts == restarts && word.Resumed == "" && word.State != checkpoint.Starting
+func (m *mail) anew(restarts int) bool {
+	word := m.runner.word
+	return m.runner.ok && word.Restarts == restarts && word.Resumed == "" && word.State != checkpoint.Starting
 }

@@ -24,10 +24,10 @@ func TestARunBeginsWhereItsProgramSays(t *testing.T) {
 		"started again in this run":  {"resumed", 1, 25, 40, 15, 25},
 		"where the run before ended": {"resumed", 1, 25, 25, 25, 25},
 	} {
-		js := &jobState{seg: &Segment{Restarts: 1, DoneFrom: c.from, DoneTo: c.to}}
+		js := &jobState{runs: runs{seg: &Segment{Restarts: 1, DoneFrom: c.from, DoneTo: c.to}}}
 		new(Engine).foldProgress(js, checkpoint.Progress{Event: c.event, Restarts: c.of, Done: c.at}, time.Time{}, false)
-		if js.seg.DoneFrom != c.want {
-			t.Errorf("%s: begins at %g, want %g", name, js.seg.DoneFrom, c.want)
+		if js.runs.seg.DoneFrom != c.want {
+			t.Errorf("%s: begins at %g, want %g", name, js.runs.seg.DoneFrom, c.want)
 		}
 	}
 }
@@ -45,12 +45,12 @@ func TestARunThatBeganAnew(t *testing.T) {
 		"it still looks":              {checkpoint.Starting, "", false, 25},
 		"its program looks by itself": {checkpoint.Training, "", true, 25},
 	} {
-		js := &jobState{seg: &Segment{Restarts: 1, DoneFrom: 25, DoneTo: 25}}
+		js := &jobState{runs: runs{seg: &Segment{Restarts: 1, DoneFrom: 25, DoneTo: 25}}}
 		js.rec.Tag.Spec.Habit = c.habit
-		js.runner = runnerWord{ok: true, word: checkpoint.Runner{Restarts: 1, State: c.state, Resumed: c.resumed}}
+		js.mail.runner = runnerWord{ok: true, word: checkpoint.Runner{Restarts: 1, State: c.state, Resumed: c.resumed}}
 		new(Engine).foldProgress(js, checkpoint.Progress{Event: "progress", Restarts: 1, Done: 3}, time.Time{}, false)
-		if js.seg.DoneFrom != c.want || js.seg.DoneTo != 3 {
-			t.Errorf("%s: %g-%g, want it to begin at %g", name, js.seg.DoneFrom, js.seg.DoneTo, c.want)
+		if js.runs.seg.DoneFrom != c.want || js.runs.seg.DoneTo != 3 {
+			t.Errorf("%s: %g-%g, want it to begin at %g", name, js.runs.seg.DoneFrom, js.runs.seg.DoneTo, c.want)
 		}
 	}
 }
@@ -69,18 +69,18 @@ func TestARunBeginsWhereItResumed(t *testing.T) {
 		"from the start":             {elastic.Steps, "", 1, 44},
 		"the word of the run before": {elastic.Steps, "00000004", 0, 44},
 	} {
-		js := &jobState{kept: &checkpoint.Answer{Checkpoint: "00000004", Step: 32, Epoch: 1.5}, seg: &Segment{Restarts: 1, DoneFrom: 44, DoneTo: 44}}
+		js := &jobState{mail: mail{kept: &checkpoint.Answer{Checkpoint: "00000004", Step: 32, Epoch: 1.5}}, runs: runs{seg: &Segment{Restarts: 1, DoneFrom: 44, DoneTo: 44}}}
 		js.rec.Tag.Spec.Unit = c.unit
-		js.runner = runnerWord{ok: true, word: checkpoint.Runner{Restarts: c.of, Resumed: c.resumed}}
+		js.mail.runner = runnerWord{ok: true, word: checkpoint.Runner{Restarts: c.of, Resumed: c.resumed}}
 		for range 2 {
 			js.retrace()
-			if js.seg.DoneFrom != c.from || js.seg.DoneTo != c.from {
-				t.Errorf("%s: %+v, want it to begin at %g", name, *js.seg, c.from)
+			if js.runs.seg.DoneFrom != c.from || js.runs.seg.DoneTo != c.from {
+				t.Errorf("%s: %+v, want it to begin at %g", name, *js.runs.seg, c.from)
 			}
 		}
-		js.seg.DoneTo = 60
-		if js.retrace(); js.seg.DoneTo != 60 {
-			t.Errorf("%s: what was done since is lost: %+v", name, *js.seg)
+		js.runs.seg.DoneTo = 60
+		if js.retrace(); js.runs.seg.DoneTo != 60 {
+			t.Errorf("%s: what was done since is lost: %+v", name, *js.runs.seg)
 		}
 	}
 }

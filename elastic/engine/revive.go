@@ -14,10 +14,10 @@ import (
 // to an earlier one (see owed): somebody killed it, soon after the job or its node was
 // lost. It is brought back once. One whose runner was killed is, too.
 func (e *Engine) wronged(js *jobState, now time.Time) bool {
-	if js.slurm.State != slurm.Failed || js.slurm.Completing || js.disown || js.revived > js.slurm.Restarts || !js.killed() {
+	if js.shown.slurm.State != slurm.Failed || js.shown.slurm.Completing || js.shown.disown || js.rescue.revived > js.shown.slurm.Restarts || !js.mail.killed() {
 		return false
 	}
-	if js.killedRunner() || now.Before(js.rest.Add(owed-settling)) {
+	if js.killedRunner() || now.Before(js.placing.rest.Add(owed-settling)) {
 		return true
 	}
 	return slices.ContainsFunc(js.rec.Place.Nodes(), func(node string) bool {
@@ -29,11 +29,11 @@ func (e *Engine) wronged(js *jobState, now time.Time) bool {
 // killed reports whether the last run did not end by itself, as far as its runner
 // could tell: it had not said that its program ended, or a signal ended it. A job whose
 // folder is gone tells nothing.
-func (js *jobState) killed() bool {
+func (m *mail) killed() bool {
 	const signalled = 128 // a shell's exit code of a process ended by signal n is 128+n
-	exit := js.runner.word.Exit
-	if !js.runner.ok {
-		return js.runner.word.State != ""
+	exit := m.runner.word.Exit
+	if !m.runner.ok {
+		return m.runner.word.State != ""
 	}
 	return exit == nil || exit.Signal != "" || exit.Code > signalled
 }
@@ -52,23 +52,23 @@ const mostStruck = 2
 // memory runs out: nothing was left there to say so or to start the script again. A job
 // that can save is brought back, as after a failure of its node, unless --retries=0.
 func (js *jobState) killedRunner() bool {
-	word, signal := js.runner.word, js.slurm.ExitSignal
-	if !js.runner.ok || word.Exit != nil || word.State == checkpoint.Exited || word.Final || signal == 0 || signal == slurm.LaunchIO {
+	word, signal := js.mail.runner.word, js.shown.slurm.ExitSignal
+	if !js.mail.runner.ok || word.Exit != nil || word.State == checkpoint.Exited || word.Final || signal == 0 || signal == slurm.LaunchIO {
 		return false
 	}
-	return js.rec.Speaks && js.rec.Tag.Spec.Again && (js.struck.from != word.Resumed || js.struck.times < mostStruck)
+	return js.rec.Speaks && js.rec.Tag.Spec.Again && (js.rescue.struck.from != word.Resumed || js.rescue.struck.times < mostStruck)
 }
 
 // revivals are the moves that bring wronged jobs back.
 func (e *Engine) revivals(now time.Time) []elastic.Intent {
 	var out []elastic.Intent
 	for _, js := range e.ordered() {
-		if !js.seen || !js.rec.Ended.IsZero() || e.moves(js.rec.ID) || !e.wronged(js, now) {
+		if !js.shown.seen || !js.rec.Ended.IsZero() || e.open.has(js.rec.ID) || !e.wronged(js, now) {
 			continue
 		}
 		var why reason.Reason = reason.OwedToLost
 		if js.killedRunner() {
-			why = reason.RunnerKilled{Signal: js.slurm.ExitSignal}
+			why = reason.RunnerKilled{Signal: js.shown.slurm.ExitSignal}
 		}
 		out = append(out, e.bringBack(js, elastic.Revival, why, now))
 	}
@@ -78,19 +78,19 @@ func (e *Engine) revivals(now time.Time) []elastic.Intent {
 // lingers reports whether Slurm counts the pending job on nodes of its last run, which
 // clearing it mends. That is tried in one move for every run: what it does not mend
 // never will be. What an administrator holds is left as it is.
-func (e *Engine) lingers(js *jobState) bool {
-	return js.slurm.Lingers() && js.slurm.Reason != "JobHeldAdmin" &&
-		(js.cleared <= js.slurm.Restarts || slices.ContainsFunc(e.open, func(in elastic.Intent) bool { return in.Job == js.rec.ID && in.Kind == elastic.Clearing }))
+func (open openMoves) lingers(js *jobState) bool {
+	return js.shown.slurm.Lingers() && js.shown.slurm.Reason != "JobHeldAdmin" &&
+		(js.rescue.cleared <= js.shown.slurm.Restarts || slices.ContainsFunc(open, func(in elastic.Intent) bool { return in.Job == js.rec.ID && in.Kind == elastic.Clearing }))
 }
 
 // clearings are the moves that make Slurm forget where held jobs ran.
 func (e *Engine) clearings(now time.Time) []elastic.Intent {
 	var out []elastic.Intent
 	for _, js := range e.ordered() {
-		if !js.seen || js.disown || e.moves(js.rec.ID) || phaseOf(js.slurm) != elastic.Held || !e.lingers(js) {
+		if !js.shown.seen || js.shown.disown || e.open.has(js.rec.ID) || phaseOf(js.shown.slurm) != elastic.Held || !e.open.lingers(js) {
 			continue
 		}
-		out = append(out, e.bringBack(js, elastic.Clearing, reason.CountedStill{Nodes: js.slurm.Nodes}, now))
+		out = append(out, e.bringBack(js, elastic.Clearing, reason.CountedStill{Nodes: js.shown.slurm.Nodes}, now))
 	}
 	return out
 }
@@ -106,7 +106,7 @@ func (e *Engine) bringBack(js *jobState, kind elastic.Kind, cause reason.Reason,
 func (e *Engine) intend(js *jobState, kind elastic.Kind, cause reason.Reason, now time.Time) elastic.Intent {
 	to := js.rec.Tag.Incarnation + 1
 	return elastic.Intent{
-		Job: js.rec.ID, Kind: kind, Step: elastic.Intended, To: to, Restarts: js.slurm.Restarts,
+		Job: js.rec.ID, Kind: kind, Step: elastic.Intended, To: to, Restarts: js.shown.slurm.Restarts,
 		From: js.rec.Place, Cause: cause, Opened: now, Moved: now,
 		Request: elastic.RequestID(js.rec.ID, to, now, e.cfg.By),
 	}
@@ -116,24 +116,24 @@ func (e *Engine) intend(js *jobState, kind elastic.Kind, cause reason.Reason, no
 func (e *Engine) opened(js *jobState, kind elastic.Kind, now time.Time) {
 	switch kind {
 	case elastic.Revival:
-		js.revived = js.slurm.Restarts + 1
+		js.rescue.revived = js.shown.slurm.Restarts + 1
 		if js.killedRunner() {
-			if from := js.runner.word.Resumed; from != js.struck.from {
-				js.struck = struck{from: from}
+			if from := js.mail.runner.word.Resumed; from != js.rescue.struck.from {
+				js.rescue.struck = struck{from: from}
 			}
-			js.struck.times++
+			js.rescue.struck.times++
 		}
 	case elastic.Save, elastic.Park:
-		js.saving = now
+		js.placing.saving = now
 	case elastic.Clearing:
-		js.cleared = js.slurm.Restarts + 1
-		for _, node := range js.slurm.Nodes { // perhaps for less time than lies between two looks
+		js.rescue.cleared = js.shown.slurm.Restarts + 1
+		for _, node := range js.shown.slurm.Nodes { // perhaps for less time than lies between two looks
 			e.lost[node] = now
 		}
 	}
 }
 
-// moves reports whether the job has an open move.
-func (e *Engine) moves(id elastic.JobID) bool {
-	return slices.ContainsFunc(e.open, func(in elastic.Intent) bool { return in.Job == id })
+// has reports whether the job has an open move.
+func (open openMoves) has(id elastic.JobID) bool {
+	return slices.ContainsFunc(open, func(in elastic.Intent) bool { return in.Job == id })
 }

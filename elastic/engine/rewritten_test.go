@@ -30,7 +30,7 @@ func TestIs(t *testing.T) {
 		"seen without a time, and as on record":   {last: slurm.Job{ID: 7}, now: slurm.Job{ID: 7, UID: 5, Submit: first}, want: true},
 		"seen without a time, and later than rec": {last: slurm.Job{ID: 7}, now: slurm.Job{ID: 7, UID: 5, Submit: hour(1)}},
 	} {
-		js := &jobState{rec: JobRecord{ID: 7, UID: 5, Submitted: first, Restarts: -1}, slurm: c.last}
+		js := &jobState{rec: JobRecord{ID: 7, UID: 5, Submitted: first, Restarts: -1}, shown: shown{slurm: c.last}}
 		if got := js.is(c.now); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
@@ -42,21 +42,21 @@ func TestIs(t *testing.T) {
 func TestRewrittenIsSaid(t *testing.T) {
 	var said []string
 	e := New(Config{Events: func(ev Event) { said = append(said, ev.Text) }})
-	js := &jobState{rec: JobRecord{ID: 7, UID: 5, Ended: time.Unix(1, 0)}, problem: map[string]string{}}
+	js := &jobState{rec: JobRecord{ID: 7, UID: 5, Ended: time.Unix(1, 0)}, tells: tells{problem: map[string]string{}}}
 	sj := slurm.Job{ID: 7, UID: 5, State: slurm.Running}
 	for range 2 {
 		e.rewritten(js, sj, time.Unix(2, 0))
 	}
-	if !js.rec.Ended.IsZero() || !js.seen {
-		t.Errorf("ended %v, seen %v", js.rec.Ended, js.seen)
+	if !js.rec.Ended.IsZero() || !js.shown.seen {
+		t.Errorf("ended %v, seen %v", js.rec.Ended, js.shown.seen)
 	}
 	if got := strings.Join(said, "; "); strings.Count(got, "lives again") != 1 || strings.Count(got, "the id in its comment was changed") != 1 {
 		t.Errorf("said %q", got)
 	}
-	if js.problem["comment"] == "" {
+	if js.tells.problem["comment"] == "" {
 		t.Error("nothing is shown of it")
 	}
-	over := &jobState{rec: JobRecord{ID: 8, UID: 5, Ended: time.Unix(1, 0)}, problem: map[string]string{}}
+	over := &jobState{rec: JobRecord{ID: 8, UID: 5, Ended: time.Unix(1, 0)}, tells: tells{problem: map[string]string{}}}
 	said = nil
 	e.rewritten(over, slurm.Job{ID: 8, UID: 5, State: slurm.Completed}, time.Unix(2, 0))
 	if len(said) != 0 {

@@ -10,6 +10,10 @@ import (
 // moment is what a save may take beyond what one like it took.
 const moment = 30 * time.Second
 
+// settleBefore is how long before a maintenance begins a job should have left, beside what
+// the move itself takes.
+const settleBefore = time.Minute
+
 // savings are the moves that let running jobs save before their time limit, or the end of
 // the reservation they are in, ends them. Slurm ends such a job for good, and what it did
 // since its last checkpoint would have to be done again by the job that its user hands in
@@ -17,7 +21,7 @@ const moment = 30 * time.Second
 func (e *Engine) savings(now time.Time) []elastic.Intent {
 	var out []elastic.Intent
 	for _, js := range e.ordered() {
-		if !js.seen || js.disown || !js.rec.Ended.IsZero() || !js.placeKnown() || e.mute(js) {
+		if !js.shown.seen || js.shown.disown || !js.rec.Ended.IsZero() || !js.placeKnown() || e.mute(js) {
 			continue
 		}
 		left, reservation := e.left(js, now)
@@ -25,7 +29,7 @@ func (e *Engine) savings(now time.Time) []elastic.Intent {
 			continue
 		}
 		why := reason.EndsSoon{Reservation: reservation, In: left.Seconds()}
-		if reservation == "" && e.goesOn(js) {
+		if reservation == "" && js.goesOn() {
 			why.Again = true
 			out = append(out, e.intend(js, elastic.Park, why, now))
 			continue
@@ -40,8 +44,8 @@ func (e *Engine) savings(now time.Time) []elastic.Intent {
 // left is how long Slurm lets a running job run still, 0 being for ever, and the
 // reservation whose end ends it then; "" = its time limit does.
 func (e *Engine) left(js *jobState, now time.Time) (left time.Duration, reservation string) {
-	left = js.slurm.TimeLeft
-	in := e.limits.Reserved[js.slurm.ID]
+	left = js.shown.slurm.TimeLeft
+	in := e.limits.Reserved[js.shown.slurm.ID]
 	for _, r := range e.limits.Reservations {
 		rest := r.End.Sub(now).Truncate(time.Second)
 		if in != "" && r.Name == in && rest > 0 && (left == 0 || rest < left) {
@@ -54,10 +58,10 @@ func (e *Engine) left(js *jobState, now time.Time) (left time.Duration, reservat
 // goesOn reports whether the job is requeued before its time limit, with its whole limit
 // before it again. Each run has to have brought it further: else it would never end. A
 // user's hold would keep it from being started again, so that such a job only saves.
-func (e *Engine) goesOn(js *jobState) bool {
+func (js *jobState) goesOn() bool {
 	tag := js.rec.Tag
-	held := tag.Directive.Hold || js.slurm.Held && !js.hold
-	return tag.Spec.Again && !held && js.seg != nil && js.seg.Ended.IsZero() && js.seg.DoneTo > js.seg.DoneFrom &&
+	held := tag.Directive.Hold || js.shown.slurm.Held && !js.placing.hold
+	return tag.Spec.Again && !held && js.runs.seg != nil && js.runs.seg.Ended.IsZero() && js.runs.seg.DoneTo > js.runs.seg.DoneFrom &&
 		(tag.Spec.Total == 0 || js.rec.Done < tag.Spec.Total)
 }
 
@@ -67,14 +71,14 @@ func (e *Engine) goesOn(js *jobState) bool {
 func (e *Engine) margin(js *jobState) time.Duration {
 	save := e.cfg.Limits.Grace
 	switch spec := js.rec.Tag.Spec; {
-	case js.took > 0:
-		save = 3*js.took + moment
+	case js.placing.took > 0:
+		save = 3*js.placing.took + moment
 	case js.rec.Price.Measured > 0:
 		save = 3*js.rec.Price.Save + moment
 	case spec.Grace > 0:
 		save = e.cfg.Limits.GraceOf(spec, 0)
 	}
-	if limit := js.slurm.TimeLimit; limit > 0 {
+	if limit := js.shown.slurm.TimeLimit; limit > 0 {
 		return min(2*e.cfg.Period+save, limit/4)
 	}
 	return 2*e.cfg.Period + save
@@ -83,7 +87,7 @@ func (e *Engine) margin(js *jobState) time.Duration {
 // savesAt is when a running job is to save before Slurm ends it; zero where it does not end it.
 // Of a job of a minute that is too late for many a period.
 func (e *Engine) savesAt(js *jobState, now time.Time) time.Time {
-	if !js.seen || js.disown || phaseOf(js.slurm) != elastic.Running {
+	if !js.shown.seen || js.shown.disown || phaseOf(js.shown.slurm) != elastic.Running {
 		return time.Time{}
 	}
 	left, _ := e.left(js, now)
@@ -96,12 +100,18 @@ func (e *Engine) savesAt(js *jobState, now time.Time) time.Time {
 // endsSoon reports whether what is left to the job is within the margin, and it was not
 // asked since it is. A limit that an administrator has put off comes near again.
 func (js *jobState) endsSoon(now time.Time, left, margin time.Duration) bool {
-	return phaseOf(js.slurm) == elastic.Running && left > 0 && left <= margin && js.saving.Before(now.Add(left-margin))
+	return phaseOf(js.shown.slurm) == elastic.Running && left > 0 && left <= margin && js.placing.saving.Before(now.Add(left-margin))
 }
 
 // mute reports whether asking the job is of no use: it would not answer, its folder does not,
 // or its program saves by a habit of its own and no question changes when.
 func (e *Engine) mute(js *jobState) bool {
 	spec, deaf := js.rec.Tag.Spec, e.cfg.Limits.DeafAfter
-	return !js.unread.IsZero() || spec.Signal == "" && (spec.Habit || !js.rec.Speaks) || deaf > 0 && js.rec.Deaf >= deaf
+	return !js.mail.unread.IsZero() || spec.Signal == "" && (spec.Habit || !js.rec.Speaks) || deaf > 0 && js.rec.Deaf >= deaf
+}
+
+// lead is how long before a maintenance the job is asked to leave: time for the save, and
+// for what is known of reservations to be read again.
+func (e *Engine) lead(js *jobState) time.Duration {
+	return e.margin(js) + js.rec.Price.Drain + min(limitsPeriod, limitsCycles*e.cfg.Period) + settleBefore
 }

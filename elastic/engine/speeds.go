@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/predict"
-	"github.com/sluice-hpc/sluice/elastic/speed"
+	"github.com/sluice-hpc/sluice/elastic/learn/predict"
+	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 )
 
 // Speeds is what is known of the speed of a user's jobs of one model.

@@ -18,11 +18,11 @@ const (
 // strandedNow reports whether a node lost what ran on it, Slurm has not noticed, and it is
 // time to requeue the job.
 func (js *jobState) strandedNow(now time.Time) bool {
-	word := js.runner.word
-	if phaseOf(js.slurm) != elastic.Running || !js.runner.ok || !word.Stranded || word.Restarts != js.slurm.Restarts {
+	word := js.mail.runner.word
+	if phaseOf(js.shown.slurm) != elastic.Running || !js.mail.runner.ok || !word.Stranded || word.Restarts != js.shown.slurm.Restarts {
 		return false
 	}
-	s := &js.stranded
+	s := &js.rescue.stranded
 	if s.of == word.Restarts+1 {
 		return true // Slurm was asked and has not done it
 	}
@@ -32,11 +32,11 @@ func (js *jobState) strandedNow(now time.Time) bool {
 // requeueStranded is the chore that follows. A run is requeued for it once, however
 // often Slurm has to be asked. It is the one stop outside of any move, so it says why.
 func (e *Engine) requeueStranded(js *jobState, now time.Time) []elastic.Action {
-	if s, run := &js.stranded, js.runner.word.Restarts+1; s.of != run {
+	if s, run := &js.rescue.stranded, js.mail.runner.word.Restarts+1; s.of != run {
 		s.times, s.last, s.of = s.times+1, now, run
 	}
-	run := js.runner.word.Restarts
-	e.event(now, js.rec.ID, "stranded", fmt.Sprintf("run %d: its script is ended, and Slurm has not noticed that a node lost what ran there", run), Fields{Run: &run})
-	js.hold = true
+	run := js.mail.runner.word.Restarts
+	e.event(now, js.rec.ID, "stranded", fmt.Sprintf("run %d: its script is ended, and Slurm has not noticed that a node lost what ran there", run), Fields{RunFields: RunFields{Run: &run}})
+	js.placing.hold = true
 	return []elastic.Action{elastic.RequeueHold{Job: js.rec.ID}}
 }

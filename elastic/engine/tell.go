@@ -28,18 +28,18 @@ func fieldsOfTaken(in elastic.Intent) Fields {
 // tellRun tells, once a run, what it began from: the runner's word, which knows
 // best what was valid.
 func (e *Engine) tellRun(js *jobState, now time.Time) {
-	word := js.runner.word
-	if !js.runner.ok || word.FirstLine.IsZero() || word.FirstLine.Equal(js.begun) {
+	word := js.mail.runner.word
+	if !js.mail.runner.ok || word.FirstLine.IsZero() || word.FirstLine.Equal(js.mail.begun) {
 		return
 	}
-	js.begun = word.FirstLine
+	js.mail.begun = word.FirstLine
 	from := "nothing"
 	if word.Resumed != "" {
 		from = "checkpoint " + word.Resumed
 	}
 	began := word.FirstLine.UTC().Format("2006-01-02T15:04:05.000Z")
 	text := fmt.Sprintf("run %d of incarnation %d began at %s from %s", word.Restarts, word.Incarnation, began, from)
-	fields := Fields{Run: &word.Restarts, Incarnation: word.Incarnation, Began: began, Checkpoint: word.Resumed}
+	fields := Fields{Incarnation: word.Incarnation, Checkpoint: word.Resumed, RunFields: RunFields{Run: &word.Restarts, Began: began}}
 	for i, skipped := range word.Skipped {
 		text += []string{"; passed over ", ", "}[min(i, 1)] + strconv.Quote(skipped)
 		name, _, _ := strings.Cut(skipped, ": ") // "NAME: WHY", as PROTOCOL.md has it

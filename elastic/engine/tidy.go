@@ -10,8 +10,8 @@ import (
 
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/elastic/reason"
-	"github.com/sluice-hpc/sluice/elastic/speed"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
@@ -25,7 +25,7 @@ func (e *Engine) tidy(ctx context.Context, now time.Time) bool {
 		moving[in.Job] = true
 	}
 	for _, js := range e.ordered() {
-		if !js.seen || !js.rec.Ended.IsZero() || moving[js.rec.ID] {
+		if !js.shown.seen || !js.rec.Ended.IsZero() || moving[js.rec.ID] {
 			continue
 		}
 		for _, a := range e.chores(js, now) {
@@ -40,9 +40,9 @@ func (e *Engine) tidy(ctx context.Context, now time.Time) bool {
 
 // chores lists what is due for a job without an open move.
 func (e *Engine) chores(js *jobState, now time.Time) []elastic.Action {
-	phase := phaseOf(js.slurm)
+	phase := phaseOf(js.shown.slurm)
 	switch {
-	case js.disown:
+	case js.shown.disown:
 		return nil
 	// Released through Slurm: its user wants it to run.
 	case phase == elastic.Queued && js.rec.Tag.Directive.Hold && !js.told:
@@ -51,10 +51,10 @@ func (e *Engine) chores(js *jobState, now time.Time) []elastic.Action {
 	// Requeued by a lost node, a preemption or its user: held, so that it is
 	// placed afresh at once instead of waiting out Slurm's two minutes for
 	// nodes that may be gone.
-	case phase == elastic.Queued && js.slurm.Restarts > js.rec.Restarts && !js.rec.FirstRun.IsZero():
+	case phase == elastic.Queued && js.shown.slurm.Restarts > js.rec.Restarts && !js.rec.FirstRun.IsZero():
 		return []elastic.Action{elastic.HoldPending{Job: js.rec.ID}}
 	// Released as it was, for nodes that are gone.
-	case phase == elastic.Queued && e.gone(js.slurm.ReqNodes):
+	case phase == elastic.Queued && e.gone(js.shown.slurm.ReqNodes):
 		return []elastic.Action{elastic.HoldPending{Job: js.rec.ID}}
 	case js.told && phase != elastic.Completing:
 		return []elastic.Action{elastic.Annotate{Job: js.rec.ID, Directive: js.rec.Tag.Directive}}
@@ -62,13 +62,13 @@ func (e *Engine) chores(js *jobState, now time.Time) []elastic.Action {
 	case js.strandedNow(now):
 		return e.requeueStranded(js, now)
 	// It started in the very moment it was held.
-	case phase == elastic.Running && js.slurm.Held && js.hold:
+	case phase == elastic.Running && js.shown.slurm.Held && js.placing.hold:
 		return []elastic.Action{elastic.Release{Job: js.rec.ID}}
 	// A request nobody stands behind any more: the daemon lost its journal, or
 	// a move was closed while the file system refused. The job must not wait. A
 	// runner that says no more is not told again.
-	case phase == elastic.Running && js.runner.ok && pausing[js.runner.word.State] && !js.runner.word.Beat.Equal(js.freed):
-		js.freed = js.runner.word.Beat
+	case phase == elastic.Running && js.mail.runner.ok && pausing[js.mail.runner.word.State] && !js.mail.runner.word.Beat.Equal(js.mail.freed):
+		js.mail.freed = js.mail.runner.word.Beat
 		return []elastic.Action{elastic.WithdrawRequest{Job: js.rec.ID, Why: reason.NoMoveBehind}}
 	}
 	return nil
@@ -95,9 +95,9 @@ func (e *Engine) save(ctx context.Context) error {
 		if js.dirty {
 			records = append(records, js.rec)
 		}
-		segments = append(segments, js.past...)
-		if js.segNew && js.seg != nil {
-			segments = append(segments, *js.seg)
+		segments = append(segments, js.runs.past...)
+		if js.runs.segNew && js.runs.seg != nil {
+			segments = append(segments, *js.runs.seg)
 		}
 	}
 	if err := e.keepSpeeds(ctx); err != nil {
@@ -114,7 +114,7 @@ func (e *Engine) save(ctx context.Context) error {
 		}
 	}
 	for _, js := range e.jobs {
-		js.dirty, js.segNew, js.past = false, false, nil
+		js.dirty, js.runs.segNew, js.runs.past = false, false, nil
 	}
 	if err := e.keepAnswers(ctx); err != nil {
 		return err
@@ -127,7 +127,7 @@ func (e *Engine) save(ctx context.Context) error {
 func (e *Engine) forgetOld(now time.Time) {
 	e.unlearn()
 	for token, js := range e.jobs {
-		if !js.rec.Ended.IsZero() && now.Sub(later(js.rec.Ended, js.noticed)) > EndedMemory {
+		if !js.rec.Ended.IsZero() && now.Sub(later(js.rec.Ended, js.over.noticed)) > EndedMemory {
 			delete(e.jobs, token)
 			e.order = nil
 			delete(e.units, token)
@@ -150,9 +150,9 @@ func (e *Engine) unlearn() {
 	for _, js := range e.jobs {
 		switch {
 		case js.rec.Ended.IsZero():
-			js.unlearned = false
-		case !js.unlearned && len(js.fresh)+len(js.paces) == 0:
-			js.unlearned, js.lazy, over = true, lazyCurve{}, true
+			js.learnt.unlearned = false
+		case !js.learnt.unlearned && len(js.learnt.fresh)+len(js.learnt.paces) == 0:
+			js.learnt.unlearned, js.learnt.lazy, over = true, lazyCurve{}, true
 		}
 	}
 	if !over {
@@ -161,7 +161,7 @@ func (e *Engine) unlearn() {
 	e.renamed = false
 	live := map[string]bool{}
 	for _, js := range e.jobs {
-		if !js.unlearned {
+		if !js.learnt.unlearned {
 			live[e.learner(js.rec)] = true
 		}
 	}

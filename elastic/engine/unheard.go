@@ -20,7 +20,7 @@ func (e *Engine) unanswered(a elastic.Action, err error, now time.Time) {
 		return
 	}
 	if _, hold := a.(elastic.HoldPending); hold || stops(a) {
-		js.unheard = now.Add(late)
+		js.placing.unheard = now.Add(late)
 	}
 }
 
@@ -47,7 +47,7 @@ func perhapsDone(in elastic.Intent, a elastic.Action, err error, now time.Time) 
 // next, or hold it as its user does.
 func (e *Engine) unsure(in elastic.Intent, now time.Time) bool {
 	js := e.byID[in.Job]
-	return js != nil && in.Step == elastic.Requeued && now.Before(js.unheard)
+	return js != nil && in.Step == elastic.Requeued && now.Before(js.placing.unheard)
 }
 
 // perhapsAsked is perhapsDone for stops that an earlier life may have asked for in its last
@@ -64,8 +64,8 @@ func perhapsAsked(open []elastic.Intent, now time.Time) {
 // perhapsHolding is the same for its holds outside of moves: jobs are not started so soon.
 func (e *Engine) perhapsHolding(now time.Time) {
 	for _, js := range e.jobs {
-		if js.rec.Ended.IsZero() && !e.moves(js.rec.ID) {
-			js.unheard = now.Add(late)
+		if js.rec.Ended.IsZero() && !e.open.has(js.rec.ID) {
+			js.placing.unheard = now.Add(late)
 		}
 	}
 }

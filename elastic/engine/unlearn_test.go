@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/speed"
+	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
@@ -27,12 +27,12 @@ func TestUnlearn(t *testing.T) {
 		e.keep(e.modelOf(rec), s)
 		e.keep(e.paceOf(rec), s)
 		e.curveOf(rec, noon)
-		js.lazy.curve = new(speed.Curve)
+		js.learnt.lazy.curve = new(speed.Curve)
 		if i > 0 { // the first of the two that share a model runs on
 			js.rec.Ended = noon
 		}
 		if i == 99 {
-			js.fresh = []speed.Sample{s} // not in the store yet
+			js.learnt.fresh = []speed.Sample{s} // not in the store yet
 		}
 		if err := store.AddSamples(t.Context(), e.modelOf(rec), []speed.Sample{s}); err != nil {
 			t.Fatal(err)
@@ -42,7 +42,7 @@ func TestUnlearn(t *testing.T) {
 	if len(e.samples) != 4 || len(e.curves) != 2 {
 		t.Errorf("%d series of samples and %d curves are left, want 4 and 2", len(e.samples), len(e.curves))
 	}
-	if js := e.byID[50]; js == nil || js.lazy.curve != nil {
+	if js := e.byID[50]; js == nil || js.learnt.lazy.curve != nil {
 		t.Error("an ended job keeps its curve, or is gone")
 	}
 	if got := e.recall(e.modelOf(e.byID[50].rec)); len(got) != 1 {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
@@ -27,28 +26,28 @@ const unreadAfter = 10 * time.Second
 
 // answersBy notes whether the job's folder answers, from what a read or a write of it came to,
 // and reports whether it did.
-func (js *jobState) answersBy(err error) bool {
+func (m *mail) answersBy(err error) bool {
 	if err == nil {
-		js.silent = time.Time{}
+		m.silent = time.Time{}
 		return true
 	}
 	var u *Unanswered
 	if !errors.As(err, &u) {
-		js.silent = time.Time{}
+		m.silent = time.Time{}
 		return true
 	}
-	if js.silent.IsZero() || u.Since.Before(js.silent) {
-		js.silent = u.Since
+	if m.silent.IsZero() || u.Since.Before(m.silent) {
+		m.silent = u.Since
 	}
 	return false
 }
 
 // unreadSince is since when the job counts as Unread; zero = it does not.
-func (js *jobState) unreadSince(now time.Time) time.Time {
-	if js.silent.IsZero() || now.Sub(js.silent) < unreadAfter {
+func (m *mail) unreadSince(now time.Time) time.Time {
+	if m.silent.IsZero() || now.Sub(m.silent) < unreadAfter {
 		return time.Time{}
 	}
-	return js.silent
+	return m.silent
 }
 
 // tellUnread tells of folders that stopped to answer, and of those that answer again, once
@@ -56,46 +55,37 @@ func (js *jobState) unreadSince(now time.Time) time.Time {
 func (e *Engine) tellUnread(now time.Time) {
 	for _, js := range e.ordered() {
 		since := time.Time{}
-		if js.rec.Ended.IsZero() && !js.disown {
-			since = js.unreadSince(now)
+		if js.rec.Ended.IsZero() && !js.shown.disown {
+			since = js.mail.unreadSince(now)
 		}
-		switch was := js.unread; {
+		switch was := js.mail.unread; {
 		case !since.IsZero():
-			js.problem["folder"] = fmt.Sprintf("its folder has not answered since %s; perhaps its file system hangs. It keeps its size, is asked nothing and is not started until it answers",
+			js.tells.problem["folder"] = fmt.Sprintf("its folder has not answered since %s; perhaps its file system hangs. It keeps its size, is asked nothing and is not started until it answers",
 				since.Format("2006-01-02T15:04:05"))
 			if was.IsZero() {
-				e.event(now, js.rec.ID, "problem", js.problem["folder"])
+				e.event(now, js.rec.ID, "problem", js.tells.problem["folder"])
 			}
 		case !was.IsZero():
-			delete(js.problem, "folder")
+			delete(js.tells.problem, "folder")
 			if js.rec.Ended.IsZero() {
 				e.event(now, js.rec.ID, "problem", fmt.Sprintf("its folder answers again after %s", now.Sub(was).Round(time.Second)))
 			}
 		}
-		js.unread = since
+		js.mail.unread = since
 	}
 }
 
 // lateWord keeps what the runner said last, as far as it is about the present run, while its
 // folder is late; beyond that nobody knows what the runner does.
 func (js *jobState) lateWord(now time.Time) {
-	js.runner.ok = js.runner.ok && current(js.runner.word, js.slurm)
-	if !js.unreadSince(now).IsZero() {
-		js.runner = runnerWord{}
+	js.mail.runner.ok = js.mail.runner.ok && current(js.mail.runner.word, js.shown.slurm)
+	if !js.mail.unreadSince(now).IsZero() {
+		js.mail.runner = runnerWord{}
 	}
 }
 
 // idle reports whether there is nothing to read of the job: it waits and never ran. One whose
 // folder was late is asked until it answers.
 func (js *jobState) idle() bool {
-	return js.slurm.State == slurm.Pending && js.rec.FirstRun.IsZero() && js.silent.IsZero()
-}
-
-// unreachable: its next run could not be told what it is.
-func unreachable(js *jobState, now time.Time) elastic.Blocked {
-	since := js.unreadSince(now)
-	if since.IsZero() {
-		return elastic.Blocked{}
-	}
-	return elastic.Blocked{Code: elastic.Unreachable, Since: since.In(now.Location())}
+	return js.shown.slurm.State == slurm.Pending && js.rec.FirstRun.IsZero() && js.mail.silent.IsZero()
 }

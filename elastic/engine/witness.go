@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
-	"github.com/sluice-hpc/sluice/elastic/speed"
+	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
@@ -19,11 +19,11 @@ type witness struct {
 // what it says of the time itself is its own word. While a move is under way, or Slurm
 // has the job stopped, it may wait and not train, and nothing is held against it.
 func (e *Engine) borneOut(js *jobState, line checkpoint.Progress, now time.Time) float64 {
-	if e.moves(js.rec.ID) || js.slurm.State != slurm.Running || line.Restarts != js.restarts() || js.witness.of != line.Restarts+1 {
-		js.witness = witness{of: line.Restarts + 1}
+	if e.open.has(js.rec.ID) || js.shown.slurm.State != slurm.Running || line.Restarts != js.restarts() || js.learnt.witness.of != line.Restarts+1 {
+		js.learnt.witness = witness{of: line.Restarts + 1}
 	}
-	early := later(js.heard, js.slurm.Start)
-	seconds := js.witness.Heard(line.Seconds, line.Done, early, now)
+	early := later(js.mail.heard, js.shown.slurm.Start)
+	seconds := js.learnt.witness.Heard(line.Seconds, line.Done, early, now)
 	if line.Seconds <= 0 {
 		return line.Seconds // it claims none
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic/engine"
-	"github.com/sluice-hpc/sluice/elastic/speed"
+	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 )
 
 const (

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic/engine"
-	"github.com/sluice-hpc/sluice/elastic/speed"
+	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 )
 
 // slowStore is a store that takes nothing until it is let go on.

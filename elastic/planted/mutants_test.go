@@ -33,6 +33,7 @@ type view struct{ dir, run, skip string }
 // around are the packages that live by the rules of elastic.
 var around = []view{
 	{"elastic/engine", ".", "UnlearnRenamed"},
+	{"elastic/engine/eligible", ".", ""},
 }
 
 // Tests that a mutant meets last, since most are seen before: of slurm/command those that

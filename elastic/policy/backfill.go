@@ -29,10 +29,10 @@ const backfillSlack = time.Minute
 // A started job keeps its minimum, so nothing else is safe. Predicted ends are not used.
 // It is pure.
 func backfill(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation {
-	if s.Limits.AnySplit { // a published simulator's cluster: its policies do not backfill
+	if s.Limits.AsPublished() {
 		return a
 	}
-	a = remain(s, a)
+	a = keepOvertakers(s, a)
 	var heads, behind []*elastic.Job
 	for i := range s.Jobs {
 		switch j := &s.Jobs[i]; {
@@ -132,7 +132,7 @@ func (t *timetable) fill(j *elastic.Job, within string, shadows []shadow) (place
 			continue
 		}
 		ends := !new.ends.IsZero() && !h.at.IsZero() && !new.ends.After(h.at)
-		if !ends && !t.besides(h, new) {
+		if !ends && !t.fitsBeside(h, new) {
 			return nil, nil
 		}
 		if why == nil {

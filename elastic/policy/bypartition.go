@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/nodes"
 )
 
 // ByPartition has the jobs of some partitions, by name, decided about by policies of their
@@ -82,12 +83,10 @@ func (b byPartition) only(s elastic.Snapshot, p Policy) elastic.Snapshot {
 	return s
 }
 
-// policyOf is who decides about a job. Behind an @ stands what a snapshot made of a
-// partition.
+// policyOf is the policy that decides about a job.
 func (b byPartition) policyOf(partitions string) Policy {
 	first, _, _ := strings.Cut(partitions, ",")
-	name, _, _ := strings.Cut(first, "@")
-	if p, own := b.of[name]; own {
+	if p, own := b.of[nodes.ParsePartition(first).Slurm]; own {
 		return p
 	}
 	return b.usual

@@ -5,8 +5,9 @@ import (
 	"slices"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/learn/speed"
+	"github.com/sluice-hpc/sluice/elastic/policy/roles"
 	"github.com/sluice-hpc/sluice/elastic/reason"
-	"github.com/sluice-hpc/sluice/elastic/speed"
 )
 
 // The site's limits (Snapshot.Caps), obeyed by every policy. No policy knows of them:
@@ -42,7 +43,7 @@ type bound struct {
 	never reason.NeverStarts // set where no change of the cluster lets it start
 	array *elastic.Cap       // the %N of its array, where that keeps it from starting
 	elastic.Job
-	role  role
+	role  roles.Role
 	now   int // GPUs it has or is promised
 	sizes []int
 	pin   int
@@ -60,8 +61,8 @@ func newBounds(s elastic.Snapshot) *bounds {
 	for i, ej := range s.Jobs {
 		j := &b.jobs[i]
 		j.Job, j.now, j.pin = ej, s.Committed(ej).GPUs(), ej.Directive.Pin
-		j.role, _ = (&job{Job: ej, now: j.now}).classified(&s)
-		if j.role == fixed {
+		j.role, _ = (&roles.Subject{Job: ej, Now: j.now}).Classify(&s)
+		if j.role == roles.Fixed {
 			continue
 		}
 		j.sizes = ej.Spec.Options(all)
@@ -113,7 +114,7 @@ func (b *bounds) cost(j *bound, c *elastic.Cap, n int) int {
 
 // settle takes out the jobs to which the limits leave nothing to decide.
 func (b *bounds) settle(j *bound) {
-	if j.role != fixed && j.why != nil {
+	if j.role != roles.Fixed && j.why != nil {
 		j.out = j.out || len(j.sizes) == 0 || j.pin > 0 && !slices.Contains(j.sizes, j.pin)
 	}
 }
@@ -128,7 +129,7 @@ func (b *bounds) snapshot() elastic.Snapshot {
 			continue
 		}
 		ej := j.Job
-		if j.role != fixed && j.why != nil {
+		if j.role != roles.Fixed && j.why != nil {
 			ej.Spec = j.within()
 		}
 		if j.gives {
@@ -186,7 +187,7 @@ func (b *bounds) share(c *elastic.Cap, a elastic.Allocation) share {
 			continue
 		}
 		n := j.now // held until it was given back
-		if d, ok := a[j.ID]; ok && !j.out && j.role != fixed {
+		if d, ok := a[j.ID]; ok && !j.out && j.role != roles.Fixed {
 			n = max(n, d.GPUs)
 		}
 		s.members, s.given = append(s.members, j), append(s.given, n)
@@ -208,7 +209,7 @@ func (b *bounds) divide(s share) bool {
 	}
 	// Who gets more for nothing, as of a limit on jobs that run, is in nobody's way.
 	for i, j := range s.members {
-		if j.now > 0 && j.role != fixed && s.given[i] > j.now && b.cost(j, s.Cap, s.given[i]) == b.cost(j, s.Cap, j.now) {
+		if j.now > 0 && j.role != roles.Fixed && s.given[i] > j.now && b.cost(j, s.Cap, s.given[i]) == b.cost(j, s.Cap, j.now) {
 			most[i] = s.given[i]
 		}
 	}
@@ -269,7 +270,7 @@ func (j *bound) atMost(n int, why reason.Reason) {
 func (b *bounds) next(s share, most []int, spare int) (int, int) {
 	best, size, gain := -1, 0, -1.0
 	for i, j := range s.members {
-		if j.out || j.role == fixed || j.pin > 0 || most[i] == 0 {
+		if j.out || j.role == roles.Fixed || j.pin > 0 || most[i] == 0 {
 			continue
 		}
 		at, _ := slices.BinarySearch(j.sizes, most[i]+1)
@@ -327,7 +328,7 @@ func (b *bounds) giveWay(s share, short int) {
 
 // yields reports whether the job may be made smaller now.
 func (b *bounds) yields(j *bound) bool {
-	return j.role == movable && !j.out && j.pin == 0 && !b.snap.Resting(&j.Job) && len(j.sizes) > 0
+	return j.role == roles.Movable && !j.out && j.pin == 0 && !b.snap.Resting(&j.Job) && len(j.sizes) > 0
 }
 
 // limit is what a limit is, and who uses it.

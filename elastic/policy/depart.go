@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/policy/roles"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/nodes"
 )
@@ -19,7 +20,7 @@ func depart(s elastic.Snapshot, a elastic.Allocation, rigid bool) elastic.Alloca
 	if !slices.ContainsFunc(s.Jobs, func(j elastic.Job) bool { return len(j.Departures) > 0 }) {
 		return a
 	}
-	e := &exodus{eviction{s: s, a: a, where: elastic.Arrange(s, a)}, rigid}
+	e := &departing{vacating{s: s, a: a, where: elastic.Arrange(s, a)}, rigid}
 	// Maintenance has a date, a drain has not.
 	for _, cause := range []elastic.Cause{elastic.Maintenance, elastic.Draining} {
 		for i := range s.Jobs {
@@ -32,23 +33,23 @@ func depart(s elastic.Snapshot, a elastic.Allocation, rigid bool) elastic.Alloca
 	return e.a
 }
 
-// exodus is the leaving of drained nodes in one decision.
-type exodus struct {
-	eviction
+// departing is the leaving of drained nodes in one decision.
+type departing struct {
+	vacating
 	rigid bool // no job changes its size
 }
 
 // may reports whether the job can be moved, and the decision leaves it on a node that it
 // should leave.
-func (e *exodus) may(j *elastic.Job) bool {
-	role, _ := (&job{Job: *j, at: j.Place, now: j.GPUs()}).classified(&e.s)
+func (e *departing) may(j *elastic.Job) bool {
+	is, _ := (&roles.Subject{Job: *j, At: j.Place, Now: j.GPUs()}).Classify(&e.s)
 	on := slices.ContainsFunc(j.Departures, func(d elastic.Departure) bool { return e.where.Target[j.ID].On(d.Node) > 0 })
 	// To a size that its user gave it through Slurm alone nothing may move it again.
-	return role == movable && on && !e.onEdge(j) && j.Spec.Allows(j.GPUs(), j.GPUs())
+	return is == roles.Movable && on && !e.onEdge(j) && j.Spec.Allows(j.GPUs(), j.GPUs())
 }
 
 // leave moves the job, or says why it stays.
-func (e *exodus) leave(j *elastic.Job, d elastic.Departure) {
+func (e *departing) leave(j *elastic.Job, d elastic.Departure) {
 	last := d.Cause == elastic.Maintenance
 	if e.s.Resting(j) && !last {
 		e.stays(j, d, reason.MovedJustNow)
@@ -70,7 +71,7 @@ func (e *exodus) leave(j *elastic.Job, d elastic.Departure) {
 
 // sizes lists the sizes to try, its own first. Who is promised a deadline does not shrink
 // for a drain, and who is pinned not at all.
-func (e *exodus) sizes(j *elastic.Job, last bool) []int {
+func (e *departing) sizes(j *elastic.Job, last bool) []int {
 	if e.rigid || j.Directive.Pin > 0 || j.Promised && !last {
 		return []int{j.GPUs()}
 	}
@@ -80,7 +81,7 @@ func (e *exodus) sizes(j *elastic.Job, last bool) []int {
 }
 
 // move moves the job within the allocation, where it hurts nobody.
-func (e *exodus) move(j *elastic.Job, n int, d elastic.Departure, within elastic.Allocation) bool {
+func (e *departing) move(j *elastic.Job, n int, d elastic.Departure, within elastic.Allocation) bool {
 	if within == nil {
 		return false
 	}
@@ -92,7 +93,7 @@ func (e *exodus) move(j *elastic.Job, n int, d elastic.Departure, within elastic
 	next, was := maps.Clone(within), within[j.ID]
 	next[j.ID] = elastic.Decision{GPUs: n, Place: to, Promised: was.Promised && n == j.GPUs(), Why: reason.MovesTo{To: to, GPUs: n, Because: d.Why()}}
 	after := elastic.Arrange(e.s, next)
-	if !after.Target[j.ID].Equal(to) || !unhurt(e.s, before, after, j.ID, next[j.ID]) {
+	if !after.Target[j.ID].Equal(to) || !othersUnchanged(e.s, before, after, j.ID, next[j.ID]) {
 		return false
 	}
 	e.a, e.where = next, after
@@ -107,11 +108,11 @@ func refugeFrom(s elastic.Snapshot, where elastic.Arrangement, j *elastic.Job, n
 			s.Nodes[i].Usable = false
 		}
 	}
-	return refuge(s, where, j, n)
+	return idlePlace(s, where, j, n)
 }
 
 // away is the place, unless it is none or on a node that the job should leave.
-func (e *exodus) away(j *elastic.Job, to nodes.Placement) nodes.Placement {
+func (e *departing) away(j *elastic.Job, to nodes.Placement) nodes.Placement {
 	for _, d := range j.Departures {
 		if to.On(d.Node) > 0 {
 			return nil
@@ -121,7 +122,7 @@ func (e *exodus) away(j *elastic.Job, to nodes.Placement) nodes.Placement {
 }
 
 // ungrown is the allocation without the growth of other running jobs; nil when none grows.
-func (e *exodus) ungrown(but elastic.JobID) elastic.Allocation {
+func (e *departing) ungrown(but elastic.JobID) elastic.Allocation {
 	var next elastic.Allocation
 	for i := range e.s.Jobs {
 		k := &e.s.Jobs[i]
@@ -141,7 +142,7 @@ func (e *exodus) ungrown(but elastic.JobID) elastic.Allocation {
 }
 
 // stays says why the job stays where it is; a decision to shrink it stands.
-func (e *exodus) stays(j *elastic.Job, d elastic.Departure, why reason.Reason) {
+func (e *departing) stays(j *elastic.Job, d elastic.Departure, why reason.Reason) {
 	if was := e.a[j.ID]; was.GPUs == j.GPUs() && (len(was.Place) == 0 || was.Place.Equal(j.Place)) {
 		was.Why = reason.StaysOn{GPUs: j.GPUs(), Leaving: d.Why(), Because: why}
 		e.a = maps.Clone(e.a)

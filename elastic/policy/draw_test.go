@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/speed"
+	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
@@ -147,7 +147,7 @@ func drawJob(t *rapid.T, id int, partitions []string) elastic.Job {
 		}
 	}
 	partition := rapid.SampledFrom(partitions).Draw(t, "partition")
-	if _, kind, _ := strings.Cut(partition, "@"); kind == "red" || kind == "blue" {
+	if kind := nodes.ParsePartition(partition).Part; kind == "red" || kind == "blue" {
 		spec.Types = []string{kind}
 	}
 	j := elastic.Job{

@@ -4,6 +4,7 @@ import (
 	"maps"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/policy/roles"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/nodes"
 )
@@ -23,13 +24,13 @@ func leave(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation {
 		if before.Target == nil {
 			before = elastic.Arrange(s, a)
 		}
-		to := refuge(s, before, j, j.GPUs())
+		to := idlePlace(s, before, j, j.GPUs())
 		if len(to) == 0 || to.Equal(j.Place) {
 			continue
 		}
 		next := maps.Clone(a)
 		next[j.ID] = elastic.Decision{GPUs: j.GPUs(), Place: to, Why: reason.MovesTo{To: to, GPUs: j.GPUs(), Because: reason.UnfitGPU}}
-		if after := elastic.Arrange(s, next); after.Target[j.ID].Equal(to) && unhurt(s, before, after, j.ID, next[j.ID]) {
+		if after := elastic.Arrange(s, next); after.Target[j.ID].Equal(to) && othersUnchanged(s, before, after, j.ID, next[j.ID]) {
 			a, before = next, after
 		}
 	}
@@ -45,18 +46,18 @@ func leaves(s elastic.Snapshot, j *elastic.Job, a elastic.Allocation) bool {
 	if s.Resting(j) {
 		return false
 	}
-	role, _ := (&job{Job: *j, at: j.Place, now: j.GPUs()}).classified(&s)
+	is, _ := (&roles.Subject{Job: *j, At: j.Place, Now: j.GPUs()}).Classify(&s)
 	// To a size that its user gave it through Slurm alone nothing may move it again.
-	return role == movable && j.Spec.Allows(j.GPUs(), j.GPUs())
+	return is == roles.Movable && j.Spec.Allows(j.GPUs(), j.GPUs())
 }
 
-// refuge is where n GPUs are idle for the job, which gives back what it has, beside what the arrangement
+// idlePlace is where n GPUs are idle for the job, which gives back what it has, beside what the arrangement
 // promises to others and what ordinary jobs wait for; empty when there is no such place.
-func refuge(s elastic.Snapshot, where elastic.Arrangement, j *elastic.Job, n int) nodes.Placement {
+func idlePlace(s elastic.Snapshot, where elastic.Arrangement, j *elastic.Job, n int) nodes.Placement {
 	var promised []nodes.Load
 	for i := range s.Jobs {
-		if k := (&job{Job: s.Jobs[i]}); k.ID != j.ID {
-			promised = append(promised, k.Load(beyond(where.Target[k.ID], k.Place)))
+		if k := &s.Jobs[i]; k.ID != j.ID {
+			promised = append(promised, k.Load(roles.Beyond(where.Target[k.ID], k.Place)))
 		}
 	}
 	wants := make([]nodes.Want, len(s.Demands))

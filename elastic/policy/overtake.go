@@ -10,13 +10,13 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// remain has jobs that overtook the head of the queue stay where they are, if a move would
+// keepOvertakers has jobs that overtook the head of the queue stay where they are, if a move would
 // delay the head. Such a job was started in front of it because its time limit ends it
 // before the shadow time, or because the head finds its GPUs beside it; a move starts that
 // limit anew, and takes other GPUs. What gives GPUs back to others goes on: to a job that
 // starts, or to ordinary jobs.
 // backfill does this BEFORE it starts anybody.
-func remain(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation {
+func keepOvertakers(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation {
 	heads := slices.DeleteFunc(indices(s), func(i int) bool { return !a[s.Jobs[i].ID].Reserves })
 	if len(heads) == 0 {
 		return a
@@ -75,8 +75,8 @@ func indices(s elastic.Snapshot) []int {
 // would wait longer for it.
 func (t *timetable) moved(j *elastic.Job, target nodes.Placement, heads []int, a elastic.Allocation) (*timetable, *elastic.Job) {
 	rest, was := t.without(j.ID)
-	own, is := job{Job: *j}, was
-	is.load, is.ends = own.Load(target), time.Time{}
+	is := was
+	is.load, is.ends = j.Load(target), time.Time{}
 	if j.TimeLimit > 0 {
 		is.ends = t.s.Now.Add(j.TimeLimit + j.Price.Total() + backfillSlack)
 	}
@@ -86,13 +86,13 @@ func (t *timetable) moved(j *elastic.Job, target nodes.Placement, heads []int, a
 		head := &t.s.Jobs[k]
 		ask := t.ask(head, a[head.ID].Within)
 		if when, known := t.surely(ask); known {
-			if then := next.at(when); !fits(then, ask) || !alike(t.at(when), then, ask) {
+			if then := next.at(when); !fits(then, ask) || !sameSplit(t.at(when), then, ask) {
 				return t, head
 			}
 			continue
 		}
 		h := shadow{job: head, ask: ask, now: t.s.Now}
-		if rest.besides(&h, was) && t.meet(ask.Partition, target) && !rest.besides(&h, is) {
+		if rest.fitsBeside(&h, was) && t.meet(ask.Partition, target) && !rest.fitsBeside(&h, is) {
 			return t, head
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/policy/greedy"
+	"github.com/sluice-hpc/sluice/elastic/policy/lookahead"
 )
 
 // Policy is a named way to divide GPUs.
@@ -20,7 +22,7 @@ type Policy struct {
 	// would stay at the last size tried.
 	Rigid bool
 	// Stops says that it was published for clusters on which started jobs may be stopped
-	// (Limits.Preempt) and placed at will (Limits.AnySplit): without these it is another policy.
+	// (Limits.Preempt) and placed at will (Limits.Placement): without these it is another policy.
 	Stops bool
 	// Dates says that it promises jobs their deadlines, and keeps that.
 	Dates bool
@@ -33,20 +35,27 @@ type Policy struct {
 
 // All lists the policies; the first is the default.
 var All = []Policy{
-	{Name: "lookahead", Doc: "sizes and places together, by what finishing each job saves all of them; the minimum at once, and kept", Allocate: lookahead, Dates: true},
-	{Name: "knapsack", Doc: "start everybody on the minimum at once, then give idle GPUs where they save most time", Allocate: knapsackPolicy},
-	{Name: "annealing", Doc: "sizes and places together, by simulated annealing from what everybody has; the minimum at once, and kept", Allocate: annealing, Dates: true},
-	{Name: "deadline", Doc: "who has a deadline gets the smallest share that meets it; what is left goes where it saves most", Allocate: byDeadline, Dates: true},
-	{Name: "welfare", Doc: "what runs are worth to users less what they cost the provider, by type of GPU; types hardly tried are tried", Allocate: byWelfare},
-	{Name: "fcfs", Doc: "the minimum each, first come, first served; never resized (a baseline)", Allocate: fcfs, OnEvents: true, Rigid: true},
-	{Name: "ef", Doc: "all free GPUs to the job at the head of the queue; never resized (a baseline)", Allocate: ef, OnEvents: true, Rigid: true},
-	{Name: "optimus", Doc: "the minimum each, then each GPU where it saves most time, whatever moves cost (a baseline)", Allocate: optimus, Stops: true},
-	{Name: "afs", Doc: "AFS-L: each GPU weighed between short and long jobs, whatever moves cost (a baseline)", Allocate: afs, Stops: true},
-	{Name: "tiresias", Doc: "two queues by GPU-hours had, on the sizes users asked for; never resized (a baseline)", Allocate: tiresias, Queue: demoted, Rigid: true, Stops: true},
-	{Name: "srpt", Doc: "the shortest rest first on the size its user asked for, whatever moves cost (a baseline)", Allocate: srpt, Stops: true},
-	{Name: "edf", Doc: "the next deadline first, on all GPUs that make the job faster, whatever moves cost (a baseline)", Allocate: edf, Stops: true},
-	{Name: "elasticflow", Doc: "as deadline, but who cannot be promised his deadline as he comes gets what nobody else can use (a baseline)", Allocate: elasticflow, Dates: true, Stops: true},
-	{Name: "maxspeedup", Doc: "the largest sum of speed-ups, as in FfDL, whatever moves cost (a baseline)", Allocate: maxspeedup},
+	{Name: "lookahead", Doc: "sizes and places together, by what finishing each job saves all of them; the minimum at once, and kept", Allocate: datesByPools(lookahead.Allocate), Dates: true},
+	{Name: "knapsack", Doc: "start everybody on the minimum at once, then give idle GPUs where they save most time", Allocate: greedy.Knapsack},
+	{Name: "annealing", Doc: "sizes and places together, by simulated annealing from what everybody has; the minimum at once, and kept", Allocate: datesByPools(lookahead.Anneal), Dates: true},
+	{Name: "deadline", Doc: "who has a deadline gets the smallest share that meets it; what is left goes where it saves most", Allocate: byPools(greedy.Deadline), Dates: true},
+	{Name: "welfare", Doc: "what runs are worth to users less what they cost the provider, by type of GPU; types hardly tried are tried", Allocate: lookahead.Welfare},
+	{Name: "fcfs", Doc: "the minimum each, first come, first served; never resized (a baseline)", Allocate: greedy.FCFS, OnEvents: true, Rigid: true},
+	{Name: "ef", Doc: "all free GPUs to the job at the head of the queue; never resized (a baseline)", Allocate: greedy.EF, OnEvents: true, Rigid: true},
+	{Name: "optimus", Doc: "the minimum each, then each GPU where it saves most time, whatever moves cost (a baseline)", Allocate: greedy.Optimus, Stops: true},
+	{Name: "afs", Doc: "AFS-L: each GPU weighed between short and long jobs, whatever moves cost (a baseline)", Allocate: greedy.AFS, Stops: true},
+	{Name: "tiresias", Doc: "two queues by GPU-hours had, on the sizes users asked for; never resized (a baseline)", Allocate: greedy.Tiresias, Queue: greedy.TiresiasQueue, Rigid: true, Stops: true},
+	{Name: "srpt", Doc: "the shortest rest first on the size its user asked for, whatever moves cost (a baseline)", Allocate: greedy.SRPT, Stops: true},
+	{Name: "edf", Doc: "the next deadline first, on all GPUs that make the job faster, whatever moves cost (a baseline)", Allocate: greedy.EDF, Stops: true},
+	{Name: "elasticflow", Doc: "as deadline, but who cannot be promised his deadline as he comes gets what nobody else can use (a baseline)", Allocate: greedy.ElasticFlow, Dates: true, Stops: true},
+	{Name: "maxspeedup", Doc: "the largest sum of speed-ups, as in FfDL, whatever moves cost (a baseline)", Allocate: greedy.MaxSpeedup},
+}
+
+// BySpeeds is annealing with the score it was published with: the sum of speeds, however
+// much is left of each job. It is not among the policies to choose from, but shown beside them.
+var BySpeeds = Policy{
+	Name: "annealing, sum of speeds", Doc: "annealing with the score it was published with",
+	Allocate: datesByPools(lookahead.AnnealBySpeeds),
 }
 
 // Decide is Allocate for the jobs that Slurm would start (see startable), within the

@@ -6,8 +6,10 @@ import (
 	"strings"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/learn/speed"
+	"github.com/sluice-hpc/sluice/elastic/policy/roles"
 	"github.com/sluice-hpc/sluice/elastic/reason"
-	"github.com/sluice-hpc/sluice/elastic/speed"
+	"github.com/sluice-hpc/sluice/nodes"
 )
 
 // byPools has a policy that counts GPUs decide about jobs that could run in several pools:
@@ -17,14 +19,18 @@ import (
 // where a promise is won, or GPUs, and no job loses its own. Each try is a decision of its own:
 // one about everybody's pools takes up to 1 + attempts times as long as one about a single
 // pool. So no job is tried where it could not be helped if it were alone there.
-func byPools(s elastic.Snapshot, decide func(elastic.Snapshot) elastic.Allocation) elastic.Allocation {
-	return pooled(s, decide, func(*elastic.Job) bool { return true })
+func byPools(decide func(elastic.Snapshot) elastic.Allocation) func(elastic.Snapshot) elastic.Allocation {
+	return func(s elastic.Snapshot) elastic.Allocation {
+		return pooled(s, decide, func(*elastic.Job) bool { return true })
+	}
 }
 
 // datesByPools is byPools for a policy that weighs every place a job could have, and plans
 // by numbers of GPUs for jobs with deadlines alone: only these it has look at one pool.
-func datesByPools(s elastic.Snapshot, decide func(elastic.Snapshot) elastic.Allocation) elastic.Allocation {
-	return pooled(s, decide, func(j *elastic.Job) bool { return !j.Spec.Deadline.IsZero() })
+func datesByPools(decide func(elastic.Snapshot) elastic.Allocation) func(elastic.Snapshot) elastic.Allocation {
+	return func(s elastic.Snapshot) elastic.Allocation {
+		return pooled(s, decide, func(j *elastic.Job) bool { return !j.Spec.Deadline.IsZero() })
+	}
 }
 
 func pooled(s elastic.Snapshot, decide func(elastic.Snapshot) elastic.Allocation, counts func(*elastic.Job) bool) elastic.Allocation {
@@ -162,9 +168,9 @@ func (p *pooling) built(pool, kind string) (gpus, most int) {
 // elsewhere tries the job in those of its other pools that suit it, and keeps to the first
 // that is better.
 func (p *pooling) elsewhere(i int, suits func(*elastic.Job, string) bool, better func(elastic.Allocation) bool) {
-	j := &job{Job: p.snap.Jobs[i], now: p.snap.Committed(p.snap.Jobs[i]).GPUs()}
-	stays := j.Directive.Pin > 0 && j.now > 0 // who waits is pinned to a size, not to a pool
-	if role, _ := j.classified(&p.snap); role == fixed || stays || p.snap.Resting(&j.Job) {
+	j := &roles.Subject{Job: p.snap.Jobs[i], Now: p.snap.Committed(p.snap.Jobs[i]).GPUs()}
+	stays := j.Directive.Pin > 0 && j.Now > 0 // who waits is pinned to a size, not to a pool
+	if is, _ := j.Classify(&p.snap); is == roles.Fixed || stays || p.snap.Resting(&j.Job) {
 		return
 	}
 	was := p.at[i]
@@ -249,8 +255,8 @@ func (p *pooling) answer() elastic.Allocation {
 		if why := reason.Cause(d.Why); why != nil && d.GPUs > 0 && p.runsElsewhere(i) {
 			d.Why = reason.MovesToPool{GPUs: d.GPUs, Because: why}
 		}
-		if name, node, _ := strings.Cut(d.Within, "@"); p.snap.Edges[d.Within] && d.GPUs > 0 {
-			d.Why = reason.Join(d.Why, reason.OnEdge{Node: node, Pool: name})
+		if pool := nodes.ParsePartition(d.Within); p.snap.Edges[d.Within] && d.GPUs > 0 {
+			d.Why = reason.Join(d.Why, reason.OnEdge{Node: pool.Part, Pool: pool.Slurm})
 		}
 		p.best[id] = d
 	}

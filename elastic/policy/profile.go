@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/elastic/reason"
-	"github.com/sluice-hpc/sluice/elastic/speed"
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
@@ -37,7 +37,7 @@ func profile(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation {
 	var before elastic.Arrangement
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
-		v, ok := visitOf(s, j)
+		v, ok := measurementOf(s, j)
 		if !ok {
 			continue
 		}
@@ -50,7 +50,7 @@ func profile(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation {
 		}
 		next := maps.Clone(a)
 		next[j.ID] = d
-		if after := elastic.Arrange(s, next); unhurt(s, before, after, j.ID, d) {
+		if after := elastic.Arrange(s, next); othersUnchanged(s, before, after, j.ID, d) {
 			a, before = next, after
 		}
 	}
@@ -60,51 +60,51 @@ func profile(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation {
 // profiling reports whether some running job is being measured.
 func profiling(s elastic.Snapshot) bool {
 	return slices.ContainsFunc(s.Jobs, func(j elastic.Job) bool {
-		_, ok := visitOf(s, &j)
+		_, ok := measurementOf(s, &j)
 		return ok && j.Phase == elastic.Running
 	})
 }
 
-// visit is the size at which a job is to be measured next, or now.
-type visit struct {
+// measurement is the size at which a job is to be measured next, or now.
+type measurement struct {
 	gpus int
 	at   int // its place in Spec.Profile, from 1
 }
 
-// visitOf returns the next visit of a job; false when it is not, or no more, to be
+// measurementOf returns the next measurement of a job; false when it is not, or no more, to be
 // measured, or nobody may decide about it.
-func visitOf(s elastic.Snapshot, j *elastic.Job) (visit, bool) {
+func measurementOf(s elastic.Snapshot, j *elastic.Job) (measurement, bool) {
 	_, moving := s.Intent(j.ID)
 	if len(j.Spec.Profile) == 0 || moving || j.Directive != (elastic.Directive{}) || j.Deaf > 0 || !j.Unread.IsZero() {
-		return visit{}, false
+		return measurement{}, false
 	}
 	if !j.Begun.IsZero() && s.Now.Sub(j.Begun) >= profileWithin {
-		return visit{}, false
+		return measurement{}, false
 	}
 	switch {
 	case j.Phase == elastic.Held:
-		return nextVisit(j, 1)
+		return nextMeasurement(j, 1)
 	case j.Phase != elastic.Running || j.UserHold:
-		return visit{}, false
+		return measurement{}, false
 	}
-	v, ok := nextVisit(j, j.GPUs())
+	v, ok := nextMeasurement(j, j.GPUs())
 	switch {
 	case ok && v.gpus == j.GPUs() && s.Now.Sub(j.Started) < j.Price.Load+profileStay:
 		return v, true
 	case ok && v.gpus == j.GPUs(): // it had its time there
-		v, ok = nextVisit(j, j.GPUs()+1)
+		v, ok = nextMeasurement(j, j.GPUs()+1)
 	}
 	return v, ok && j.Speaks && affordable(j)
 }
 
-// nextVisit is the smallest size from least on that is still to be measured.
-func nextVisit(j *elastic.Job, least int) (visit, bool) {
+// nextMeasurement is the smallest size from least on that is still to be measured.
+func nextMeasurement(j *elastic.Job, least int) (measurement, bool) {
 	for i, n := range j.Spec.Profile {
 		if n >= least && j.Curve.Tried(n) < profileSamples {
-			return visit{n, i + 1}, true
+			return measurement{n, i + 1}, true
 		}
 	}
-	return visit{}, false
+	return measurement{}, false
 }
 
 // affordable reports whether one more move for the sake of knowing keeps within the
@@ -121,9 +121,9 @@ func affordable(j *elastic.Job) bool {
 	return moves <= 2*len(j.Spec.Profile) && time.Duration(moves)*j.Price.Total() <= most
 }
 
-// decide turns the visit into a decision in place of the policy's; false when the
+// decide turns the measurement into a decision in place of the policy's; false when the
 // policy's stands: it gives nothing, or takes GPUs away.
-func (v visit) decide(j *elastic.Job, d elastic.Decision) (elastic.Decision, bool) {
+func (v measurement) decide(j *elastic.Job, d elastic.Decision) (elastic.Decision, bool) {
 	now := j.GPUs()
 	why := reason.Measures{Size: v.at, Sizes: len(j.Spec.Profile)}
 	switch {
@@ -164,9 +164,9 @@ func overlap(s elastic.Snapshot, one, other string) bool {
 	})
 }
 
-// unhurt reports whether the job gets what it was given, and everybody else as much
+// othersUnchanged reports whether the job gets what it was given, and everybody else as much
 // as before.
-func unhurt(s elastic.Snapshot, before, after elastic.Arrangement, id elastic.JobID, d elastic.Decision) bool {
+func othersUnchanged(s elastic.Snapshot, before, after elastic.Arrangement, id elastic.JobID, d elastic.Decision) bool {
 	if after.Target[id].GPUs() != d.GPUs || len(after.Unplaced) > len(before.Unplaced) {
 		return false
 	}

@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/elastic/policy"
-	"github.com/sluice-hpc/sluice/elastic/speed"
 )
 
 // measured draws clusters on which some jobs are to be measured.

@@ -5,20 +5,21 @@ import (
 	"testing"
 
 	"github.com/sluice-hpc/sluice/elastic/policy"
+	"github.com/sluice-hpc/sluice/elastic/policy/policytest"
 )
 
 // TestTheSameAnswerEachTime: I9, on clusters where a policy cannot try everything, the
 // same snapshot, made anew, gets the same decision.
 func TestTheSameAnswerEachTime(t *testing.T) {
-	for _, c := range []site{
-		{"64GPUs/40jobs/any", 16, 4, 40, 2, false, true},
-		{"64GPUs/40jobs/fitted", 16, 4, 40, 10, true, false},
+	for _, c := range []policytest.Site{
+		{Name: "64GPUs/40jobs/any", Nodes: 16, PerNode: 4, Jobs: 40, Waiting: 2, Any: true},
+		{Name: "64GPUs/40jobs/fitted", Nodes: 16, PerNode: 4, Jobs: 40, Waiting: 10, Fitted: true},
 	} {
 		for _, p := range policy.All {
-			first := p.Allocate(c.snapshot())
+			first := p.Allocate(c.Snapshot())
 			for range 2 {
-				if again := p.Allocate(c.snapshot()); !reflect.DeepEqual(first, again) {
-					t.Errorf("%s: %s answers otherwise when asked again", c.name, p.Name)
+				if again := p.Allocate(c.Snapshot()); !reflect.DeepEqual(first, again) {
+					t.Errorf("%s: %s answers otherwise when asked again", c.Name, p.Name)
 				}
 			}
 		}

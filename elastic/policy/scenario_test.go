@@ -12,9 +12,10 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/elastic/policy"
+	"github.com/sluice-hpc/sluice/elastic/policy/policytest"
 	"github.com/sluice-hpc/sluice/elastic/reason"
-	"github.com/sluice-hpc/sluice/elastic/speed"
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
@@ -100,14 +101,14 @@ func parse(text string) (p policy.Policy, s elastic.Snapshot, err error) {
 		case "limits":
 			s.Limits = elastic.Limits{
 				Cooldown: args.span("cooldown"), Payback: args.number("payback"), DeafAfter: args.int("deaf"),
-				Overload: args.number("overload"), Wait: args.span("wait"), Preempt: args["preempt"] != "", AnySplit: args["anysplit"] != "", ShareNodes: args["sharenodes"] != "",
+				Overload: args.number("overload"), Wait: args.span("wait"), Preempt: args["preempt"] != "", Placement: policytest.Placement(args["anysplit"] != ""), ShareNodes: args["sharenodes"] != "",
 			}
 		case "costs":
 			s.Limits.Costs = args.costs()
 		case "node":
 			n := args.node(f[1])
 			for _, p := range n.Partitions {
-				if strings.Contains(p, "@") {
+				if nodes.ParsePartition(p).Virtual() {
 					if s.Edges == nil {
 						s.Edges = map[string]bool{}
 					}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/policy/roles"
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
@@ -32,23 +33,23 @@ type holding struct {
 func newTimetable(s elastic.Snapshot, a elastic.Allocation) *timetable {
 	t := &timetable{s: s, where: elastic.Arrange(s, a), floor: nodes.With(s.Nodes)}
 	for i := range s.Jobs {
-		j := job{Job: s.Jobs[i]}
+		j := roles.Subject{Job: s.Jobs[i]}
 		target, ok := t.where.Target[j.ID]
 		if !ok {
 			target = s.Committed(j.Job)
 		}
-		more := beyond(target, j.Place)
+		more := roles.Beyond(target, j.Place)
 		nodes.Charge(t.floor, j.Load(more))
 		if at := slices.Concat(j.Place, more); len(at) > 0 {
-			j.at, j.now = s.Committed(j.Job), s.Committed(j.Job).GPUs()
-			role, _ := j.classified(&s)
+			j.At, j.Now = s.Committed(j.Job), s.Committed(j.Job).GPUs()
+			is, _ := j.Classify(&s)
 			t.held = append(t.held, holding{
-				id: j.ID, load: j.Load(at), ends: endOf(s.Now, &j.Job), movable: role == movable, least: j.Spec.Min, partition: j.Partition,
+				id: j.ID, load: j.Load(at), ends: endOf(s.Now, &j.Job), movable: is == roles.Movable, least: j.Spec.Min, partition: j.Partition,
 			})
 		}
 	}
-	t.tenants()
-	wants := make([]nodes.Want, min(mostDemands, len(s.Demands)))
+	t.addOrdinary()
+	wants := make([]nodes.Want, min(roles.MostDemands, len(s.Demands)))
 	for i := range wants {
 		wants[i] = s.Demands[i].Want()
 	}
@@ -68,9 +69,9 @@ func endOf(now time.Time, j *elastic.Job) time.Time {
 	return time.Time{}
 }
 
-// tenants adds what ordinary jobs hold, and what is used by nobody knows whom, which never
+// addOrdinary adds what ordinary jobs hold, and what is used by nobody knows whom, which never
 // ends. squeue shows no split of GPUs: each node counts for as much as is used on it.
-func (t *timetable) tenants() {
+func (t *timetable) addOrdinary() {
 	left := make(map[string]int, len(t.floor))
 	for _, n := range t.floor {
 		left[n.Name] = n.Used
@@ -214,11 +215,11 @@ func fits(inventory []nodes.Node, ask nodes.Request) bool {
 // all sets of them to be looked at.
 const mostOrders = 8
 
-// besides reports whether the head finds its GPUs as early with the new job beside it.
-func (t *timetable) besides(h *shadow, new holding) bool {
+// fitsBeside reports whether the head finds its GPUs as early with the new job beside it.
+func (t *timetable) fitsBeside(h *shadow, new holding) bool {
 	if !h.at.IsZero() {
 		then := t.at(h.at)
-		return fits(then, h.ask) && alike(then, nodes.With(then, new.load), h.ask)
+		return fits(then, h.ask) && sameSplit(then, nodes.With(then, new.load), h.ask)
 	}
 	var ends []holding
 	for _, held := range t.held {
@@ -239,16 +240,16 @@ func (t *timetable) besides(h *shadow, new holding) bool {
 				held.credit(then)
 			}
 		}
-		if fits(then, h.ask) && !alike(then, nodes.With(then, new.load), h.ask) {
+		if fits(then, h.ask) && !sameSplit(then, nodes.With(then, new.load), h.ask) {
 			return false
 		}
 	}
 	return true
 }
 
-// alike reports whether the request gets the same split over nodes of the same types in
+// sameSplit reports whether the request gets the same split over nodes of the same types in
 // both, so that a policy that takes the one takes the other.
-func alike(a, b []nodes.Node, ask nodes.Request) bool {
+func sameSplit(a, b []nodes.Node, ask nodes.Request) bool {
 	type part struct {
 		gpus int
 		kind string

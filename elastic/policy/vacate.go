@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/policy/roles"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/nodes"
 )
@@ -19,7 +20,7 @@ func vacate(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation {
 	if len(s.Edges) == 0 {
 		return a
 	}
-	v := &eviction{s: s, a: a, where: elastic.Arrange(s, a)}
+	v := &vacating{s: s, a: a, where: elastic.Arrange(s, a)}
 	for i := range s.Jobs {
 		if j := &s.Jobs[i]; v.onEdge(j) && v.mayLeave(j) {
 			if n := v.node(j.Place[0].Node); n != nil && !n.Usable {
@@ -33,15 +34,15 @@ func vacate(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation {
 	return v.a
 }
 
-// eviction is the leaving of one decision.
-type eviction struct {
+// vacating is the leaving of one decision.
+type vacating struct {
 	s     elastic.Snapshot
 	a     elastic.Allocation
 	where elastic.Arrangement
 }
 
 // onEdge reports whether the job runs on a node that it may have as an edge pool's alone.
-func (v *eviction) onEdge(j *elastic.Job) bool {
+func (v *vacating) onEdge(j *elastic.Job) bool {
 	if len(j.Place) != 1 || j.Phase != elastic.Running {
 		return false
 	}
@@ -59,12 +60,12 @@ func (v *eviction) onEdge(j *elastic.Job) bool {
 }
 
 // mayLeave reports whether nothing keeps the job where it is, and the decision does.
-func (v *eviction) mayLeave(j *elastic.Job) bool {
-	role, _ := (&job{Job: *j, at: j.Place, now: j.GPUs()}).classified(&v.s)
-	return role == movable && v.where.Target[j.ID].On(j.Place[0].Node) > 0
+func (v *vacating) mayLeave(j *elastic.Job) bool {
+	is, _ := (&roles.Subject{Job: *j, At: j.Place, Now: j.GPUs()}).Classify(&v.s)
+	return is == roles.Movable && v.where.Target[j.ID].On(j.Place[0].Node) > 0
 }
 
-func (v *eviction) node(name string) *nodes.Node {
+func (v *vacating) node(name string) *nodes.Node {
 	for i := range v.s.Nodes {
 		if v.s.Nodes[i].Name == name {
 			return &v.s.Nodes[i]
@@ -75,7 +76,7 @@ func (v *eviction) node(name string) *nodes.Node {
 
 // makeRoom has jobs leave, the last started first, until an ordinary job finds the GPUs it
 // waits for, or none is left that stands in its way.
-func (v *eviction) makeRoom(d elastic.Demand) {
+func (v *vacating) makeRoom(d elastic.Demand) {
 	var inWay []*elastic.Job
 	for i := range v.s.Jobs {
 		j := &v.s.Jobs[i]
@@ -106,10 +107,10 @@ func (v *eviction) makeRoom(d elastic.Demand) {
 
 // fits reports whether the ordinary job would find its GPUs once the decision is carried
 // out and these jobs are gone.
-func (v *eviction) fits(d elastic.Demand, gone []*elastic.Job) bool {
+func (v *vacating) fits(d elastic.Demand, gone []*elastic.Job) bool {
 	var here, then []nodes.Load
 	for i := range v.s.Jobs {
-		j := &job{Job: v.s.Jobs[i]}
+		j := &v.s.Jobs[i]
 		here = append(here, j.Load(j.Place))
 		if !slices.ContainsFunc(gone, func(g *elastic.Job) bool { return g.ID == j.ID }) {
 			then = append(then, j.Load(v.where.Target[j.ID]))
@@ -120,11 +121,11 @@ func (v *eviction) fits(d elastic.Demand, gone []*elastic.Job) bool {
 }
 
 // leave sends the job elsewhere, or has it wait.
-func (v *eviction) leave(j *elastic.Job, why reason.Reason) {
+func (v *vacating) leave(j *elastic.Job, why reason.Reason) {
 	next := maps.Clone(v.a)
-	if to := v.refuge(j); len(to) > 0 {
+	if to := v.otherPlace(j); len(to) > 0 {
 		next[j.ID] = elastic.Decision{GPUs: to.GPUs(), Place: to, Why: reason.MovesTo{To: to, GPUs: to.GPUs(), Because: why}}
-		if after := elastic.Arrange(v.s, next); after.Target[j.ID].Equal(to) && unhurt(v.s, v.where, after, j.ID, next[j.ID]) {
+		if after := elastic.Arrange(v.s, next); after.Target[j.ID].Equal(to) && othersUnchanged(v.s, v.where, after, j.ID, next[j.ID]) {
 			v.a, v.where = next, after
 			return
 		}
@@ -133,9 +134,9 @@ func (v *eviction) leave(j *elastic.Job, why reason.Reason) {
 	v.a, v.where = next, elastic.Arrange(v.s, next)
 }
 
-// refuge is where the job finds GPUs outside of its edge pool's node, beside what others are
+// otherPlace is where the job finds GPUs outside of its edge pool's node, beside what others are
 // promised and ordinary jobs wait for.
-func (v *eviction) refuge(j *elastic.Job) nodes.Placement {
+func (v *vacating) otherPlace(j *elastic.Job) nodes.Placement {
 	elsewhere := *j
 	var rest []string
 	for p := range strings.SplitSeq(j.Partition, ",") {
@@ -149,7 +150,7 @@ func (v *eviction) refuge(j *elastic.Job) nodes.Placement {
 	elsewhere.Partition = strings.Join(rest, ",")
 	sizes := j.Spec.Options(j.GPUs())
 	for k := len(sizes) - 1; k >= 0; k-- {
-		if to := refuge(v.s, v.where, &elsewhere, sizes[k]); len(to) > 0 {
+		if to := idlePlace(v.s, v.where, &elsewhere, sizes[k]); len(to) > 0 {
 			return to
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/elastic/policy"
-	"github.com/sluice-hpc/sluice/elastic/speed"
 )
 
 // typed draws clusters of two types of GPU, and how fast jobs were seen on each.

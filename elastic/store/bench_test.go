@@ -7,8 +7,8 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/elastic/reason"
-	"github.com/sluice-hpc/sluice/elastic/speed"
 	"github.com/sluice-hpc/sluice/elastic/store/contract"
 )
 

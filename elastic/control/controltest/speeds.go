@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic/engine"
-	"github.com/sluice-hpc/sluice/elastic/speed"
+	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 )
 
 // Model is what ann trains, timed in ten shapes.

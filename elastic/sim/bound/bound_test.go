@@ -168,7 +168,7 @@ func TestNeverAboveAPolicy(t *testing.T) {
 		for _, preempt := range []bool{false, true} {
 			r, err := replay.Run(ctx, replay.Config{
 				Nodes: inventory, Policy: p, Interval: time.Minute, Restart: restart, Info: replay.Oracle,
-				Limits: elastic.Limits{Preempt: preempt, AnySplit: true},
+				Limits: elastic.Limits{Preempt: preempt, Placement: replay.AnySplit},
 			}, of(jobs))
 			if err != nil {
 				t.Skip("a policy that leaves a job waiting for ever: ", err)

@@ -89,7 +89,7 @@ func replayed(t *testing.T, name string, load workload.Workload) time.Duration {
 	}
 	r, err := replay.Run(ctx, replay.Config{
 		Nodes: testbench.Nodes, Policy: p, Interval: testbench.Interval, Restart: testbench.Restart, Info: replay.Oracle,
-		Placing: replay.Published, Limits: elastic.Limits{Preempt: true, ShareNodes: true, AnySplit: true},
+		Placing: replay.Published, Limits: elastic.Limits{Preempt: true, ShareNodes: true, Placement: replay.AnySplit},
 	}, load)
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic/policy"
+	"github.com/sluice-hpc/sluice/elastic/policy/lookahead"
 	"github.com/sluice-hpc/sluice/elastic/sim/replay"
 )
 
@@ -127,7 +128,7 @@ func (z size) gap(name string) (g gap, err error) {
 	}
 	for seed := range uint64(z.snapshots) {
 		snap := z.snapshot(seed + 1)
-		value, best, ok := policy.Appraise(snap, p.Allocate(snap))
+		value, best, ok := lookahead.Appraise(snap, p.Allocate(snap))
 		if !ok {
 			continue
 		}

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/deadline"
 	"github.com/sluice-hpc/sluice/elastic/sim/replay"
+	"github.com/sluice-hpc/sluice/elastic/solve/deadline"
 )
 
 // trace is one of testbench B's.

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/deadline"
 	"github.com/sluice-hpc/sluice/elastic/policy"
+	"github.com/sluice-hpc/sluice/elastic/solve/deadline"
 	"github.com/sluice-hpc/sluice/nodes"
 )
 

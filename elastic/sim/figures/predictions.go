@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 
-	"github.com/sluice-hpc/sluice/elastic/predict"
+	"github.com/sluice-hpc/sluice/elastic/learn/predict"
 	"github.com/sluice-hpc/sluice/elastic/sim/workload"
 )
 

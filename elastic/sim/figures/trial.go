@@ -32,14 +32,14 @@ type rules struct {
 var (
 	// asPublished is what the simulators of published systems allow: any split, all
 	// moves of a round in one moment, started jobs stopped, nodes shared.
-	asPublished = rules{"as published", replay.Published, elastic.Limits{Preempt: true, ShareNodes: true, AnySplit: true}}
+	asPublished = rules{"as published", replay.Published, elastic.Limits{Preempt: true, ShareNodes: true, Placement: replay.AnySplit}}
 	// slurms is what Slurm gives: whole requests, splits that are even or packed,
 	// moves that can be done one after the other. Started jobs keep their minimum.
 	slurms = rules{"slurm", replay.Ours, elastic.Limits{Payback: 1}}
 	// installed is slurms with the rest a configuration file has when nobody edits it.
 	installed = rules{"slurm, installed", replay.Ours, elastic.Limits{Payback: 2, Cooldown: 30 * time.Second}}
 	// anySplit keeps the minimum too, on the cluster of a published simulator.
-	anySplit = rules{"any split", replay.Ours, elastic.Limits{Payback: 1, ShareNodes: true, AnySplit: true}}
+	anySplit = rules{"any split", replay.Ours, elastic.Limits{Payback: 1, ShareNodes: true, Placement: replay.AnySplit}}
 )
 
 // stopping lets started jobs be stopped whenever it helps.

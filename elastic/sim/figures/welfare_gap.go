@@ -5,7 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/sluice-hpc/sluice/elastic/welfare"
+	"github.com/sluice-hpc/sluice/elastic/solve/welfare"
 )
 
 // case11 is a kind of made-up decision by welfare.

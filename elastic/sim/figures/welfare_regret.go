@@ -5,8 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/sluice-hpc/sluice/elastic/bandit"
-	"github.com/sluice-hpc/sluice/elastic/welfare"
+	"github.com/sluice-hpc/sluice/elastic/learn/bandit"
+	"github.com/sluice-hpc/sluice/elastic/solve/welfare"
 )
 
 // A study of learning: six models, three types of node with two nodes of one GPU each. In

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/sluice-hpc/sluice/elastic/sim/replay"
-	"github.com/sluice-hpc/sluice/elastic/welfare"
+	"github.com/sluice-hpc/sluice/elastic/solve/welfare"
 )
 
 // TestTwoTypesHaveTheirSpeeds: half the nodes are of the faster type, on which models are

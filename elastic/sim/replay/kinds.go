@@ -4,8 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/elastic/sim/workload"
-	"github.com/sluice-hpc/sluice/elastic/speed"
 	"github.com/sluice-hpc/sluice/nodes"
 )
 

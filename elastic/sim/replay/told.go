@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/elastic/sim/workload"
-	"github.com/sluice-hpc/sluice/elastic/speed"
 )
 
 // told is what a policy gets to know about speeds: everything, or what the jobs

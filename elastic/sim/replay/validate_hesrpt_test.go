@@ -47,7 +47,7 @@ func meanOf(t *testing.T, w workload.Workload, gpus int) float64 {
 	}
 	cfg := replay.Config{
 		Policy: lookahead, Interval: 10 * time.Second, Info: replay.Oracle, Placing: replay.Ours,
-		Limits: elastic.Limits{Preempt: true, AnySplit: true, ShareNodes: true},
+		Limits: elastic.Limits{Preempt: true, Placement: replay.AnySplit, ShareNodes: true},
 	}
 	for i := range gpus / 8 {
 		cfg.Nodes = append(cfg.Nodes, nodes.Node{Name: fmt.Sprintf("n%d", i+1), GPUs: 8, Usable: true})

@@ -83,7 +83,7 @@ func meanJCT(t *testing.T, dir string, w int, p policy.Policy) float64 {
 	}
 	cfg := replay.Config{
 		Policy: p, Interval: time.Minute, Restart: 30 * time.Second, Info: replay.Oracle, Placing: replay.Published,
-		Limits: elastic.Limits{Preempt: true, ShareNodes: true, AnySplit: true},
+		Limits: elastic.Limits{Preempt: true, ShareNodes: true, Placement: replay.AnySplit},
 	}
 	for i := range 16 {
 		cfg.Nodes = append(cfg.Nodes, nodes.Node{Name: fmt.Sprintf("n%02d", i+1), GPUs: 4, Usable: true})

@@ -102,7 +102,7 @@ func (c Config) complete() (Config, error) {
 		return c, fmt.Errorf("a cluster without nodes runs nothing")
 	case c.Placing != "" && c.Placing != replay.Ours:
 		return c, fmt.Errorf("placing %q: the daemon places by itself, so only %q can be simulated with it", c.Placing, replay.Ours)
-	case c.Limits.AnySplit:
+	case c.Limits.AnySplit():
 		return c, fmt.Errorf("any split: the simulated Slurm gives the splits that Slurm gives; leave it off")
 	case c.Info != replay.Oracle && c.Info != replay.Learned:
 		return c, fmt.Errorf("info %q: want %s or %s", c.Info, replay.Oracle, replay.Learned)

@@ -189,7 +189,7 @@ func TestRefusals(t *testing.T) {
 		"twins":          {config: func(c *whole.Config) { c.Nodes[0].Name = "gpu2" }, want: `"gpu2"`},
 		"no interval":    {config: func(c *whole.Config) { c.Interval = 0 }, want: "interval"},
 		"placing":        {config: func(c *whole.Config) { c.Placing = replay.Published }, want: "placing"},
-		"any split":      {config: func(c *whole.Config) { c.Limits.AnySplit = true }, want: "any split"},
+		"any split":      {config: func(c *whole.Config) { c.Limits.Placement = replay.AnySplit }, want: "any split"},
 		"info":           {config: func(c *whole.Config) { c.Info = "some" }, want: "info"},
 		"policy":         {config: func(c *whole.Config) { c.Policy = policy.Policy{} }, want: "policy"},
 		"no work":        {jobs: only(func(j *workload.Job) { j.Spec.Total = 0 }), want: "no work"},

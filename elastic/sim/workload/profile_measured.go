@@ -1,6 +1,6 @@
 package workload
 
-import "github.com/sluice-hpc/sluice/elastic/speed"
+import "github.com/sluice-hpc/sluice/elastic/learn/speed"
 
 // Measurement is one row of a profile: a step on a split, at a batch.
 type Measurement struct {

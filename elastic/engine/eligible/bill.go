@@ -1,0 +1,33 @@
+package eligible
+
+import (
+	"strings"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// billOf is what jobs of the partition count for as billing: by its weights, or, where it has
+// none, one for each CPU.
+func billOf(p slurm.Partition, by slurm.BillingRule) elastic.Bill {
+	if len(p.Weights) == 0 {
+		return elastic.Bill{CPU: 1}
+	}
+	b := elastic.Bill{Largest: by == slurm.BillLargest, GRES: by == slurm.BillLargestAndGRES, Types: map[string]float64{}}
+	for _, w := range p.Weights {
+		switch w.Of {
+		case slurm.OfCPUs:
+			b.CPU = w.N
+		case slurm.OfMemory:
+			b.MB = w.N
+		case slurm.OfNodes:
+			b.Node = w.N
+		case slurm.OfGPUs:
+			b.GPU = w.N
+		default:
+			_, kind, _ := strings.Cut(w.Of, ":")
+			b.Types[kind] = w.N
+		}
+	}
+	return b
+}

@@ -1,0 +1,8 @@
+// Package eligible decides which jobs and GPUs a policy may see. What Slurm showed, the site's
+// limits and reservations, the jobs' constraints and the pools become caps, partitions and
+// reasons in a snapshot, so that policies know none of them.
+//
+// Every function is one of its arguments and the snapshot's time: the same Look gives the same
+// snapshot. Those that take a *elastic.Snapshot fill in that snapshot's own jobs and nodes and
+// change nothing else.
+package eligible

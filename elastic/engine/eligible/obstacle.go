@@ -1,0 +1,71 @@
+package eligible
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/reason"
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// Holders are the running jobs that may have what Slurm would not start the job for:
+// licenses of the same name, or their part of a limit.
+func Holders(jobs []slurm.Job, sj slurm.Job, said string) []slurm.JobID {
+	var has func(slurm.Job) bool
+	switch {
+	case strings.HasPrefix(said, "Licenses"):
+		wanted := slurm.LicenseNames(sj.Licenses)
+		has = func(o slurm.Job) bool {
+			return slices.ContainsFunc(slurm.LicenseNames(o.Licenses), func(name string) bool { return slices.Contains(wanted, name) })
+		}
+	case strings.HasPrefix(said, "Assoc"), strings.HasPrefix(said, "Max"):
+		has = func(o slurm.Job) bool { return o.Account == sj.Account || o.UID == sj.UID }
+	case strings.HasPrefix(said, "QOS"):
+		has = func(o slurm.Job) bool { return o.QOS == sj.QOS || o.Partition == sj.Partition }
+	default:
+		return nil
+	}
+	var ids []slurm.JobID
+	for _, o := range jobs {
+		if o.ID != sj.ID && !o.State.Ended() && o.State != slurm.Pending && has(o) {
+			ids = append(ids, o.ID)
+		}
+	}
+	return ids
+}
+
+// given reports whether one of the holders runs no more. One between two sizes takes again
+// what it had.
+func (l *Look) given(own Job, listed func(slurm.JobID) *slurm.Job) bool {
+	return slices.ContainsFunc(own.Holders, func(id slurm.JobID) bool {
+		o := listed(id)
+		over := o == nil || o.State.Ended() && !o.Completing || o.State == slurm.Pending && !o.Completing
+		return over && !l.moves(elastic.JobID(id))
+	})
+}
+
+// obstructed is what Slurm would not start the job for when it was released last, until it
+// is tried again: after a while, and as soon as a job has ended that had what it lacks.
+// While one of those is between two sizes nothing is tried, for it would lose what it had.
+func (l *Look) obstructed(own Job, listed func(slurm.JobID) *slurm.Job, now time.Time) elastic.Blocked {
+	r := own.Refused.Obstacle
+	moving := slices.ContainsFunc(own.Holders, func(id slurm.JobID) bool { return l.moves(elastic.JobID(id)) })
+	if r.Times == 0 || !moving && (!now.Before(own.Refused.ObstacleAgain()) || l.given(own, listed)) {
+		return elastic.Blocked{}
+	}
+	said, _ := r.Why.(reason.SlurmSaid)
+	return elastic.Blocked{Code: elastic.Obstructed, On: said.Text, Until: own.Refused.ObstacleAgain(), Since: r.Last, Times: r.Times}
+}
+
+// notBegun is the job's own reservation, as long as that lies ahead.
+func (l *Look) notBegun(own Job, now time.Time) elastic.Blocked {
+	in := l.Site.Reserved[own.Slurm.ID]
+	for _, r := range l.Site.Reservations {
+		if in != "" && r.Name == in && now.Before(r.Start) {
+			return elastic.Blocked{Code: elastic.NotBegun, On: in, Until: r.Start.In(now.Location())}
+		}
+	}
+	return elastic.Blocked{}
+}

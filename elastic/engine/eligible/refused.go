@@ -1,0 +1,105 @@
+package eligible
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/reason"
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// Refused is what Slurm refused the job lately, which is as known but for what is idle now.
+func Refused(known elastic.Refused, j *elastic.Job, s *elastic.Snapshot) elastic.Refused {
+	known.Idle = known.Start.Times+known.Obstacle.Times > 0 && idle(s, j)
+	return known
+}
+
+// refused tells decisions what Slurm refused each job lately, and what it may have so
+// long.
+func (l *Look) refused(s *elastic.Snapshot) []elastic.Cap {
+	var out []elastic.Cap
+	for i := range s.Jobs {
+		j := &s.Jobs[i]
+		if own, known := l.Own[j.ID]; known {
+			j.Refused = own.Refused
+		}
+		if c, ok := j.RefusedCap(s.Now); ok {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// idle reports whether as many GPUs as the job needs at least are idle in its partitions.
+func idle(s *elastic.Snapshot, j *elastic.Job) bool {
+	free := 0
+	for _, n := range s.Nodes {
+		if n.InAny(j.Partition) {
+			free += n.FreeOf(j.Spec.Type())
+		}
+	}
+	return free >= max(j.Spec.Min, j.Directive.Pin)
+}
+
+// shun has a job tried on other nodes of its partitions than those on which Slurm would
+// not start it, as long as there are any.
+func (c *chooser) shun(j *elastic.Job) {
+	shunned := map[string]bool{}
+	for _, node := range j.Refused.Shuns(c.s.Now) {
+		shunned[node] = true
+	}
+	if len(shunned) == 0 || j.Phase != elastic.Held {
+		return
+	}
+	var names []string
+	for _, p := range strings.Split(j.Partition, ",") {
+		if name, in := c.narrow(p, func(node string, _ []string) bool { return !shunned[node] }); len(in) > 0 {
+			names = append(names, name)
+		}
+	}
+	if others := strings.Join(names, ","); others != "" && others != j.Partition {
+		j.Partition = others
+		j.Kept = reason.Join(j.Kept, reason.OthersFirst{Nodes: slurm.Compress(j.Refused.Start.Nodes)})
+	}
+}
+
+// Asked is what its user asks of Slurm, as far as sluice reads it and does not write it.
+type Asked struct {
+	wish
+	partition, account, qos, licenses string
+	limit                             time.Duration
+}
+
+// AskedOf is what the job's user asks, who handed it in for those partitions.
+func AskedOf(sj *slurm.Job, partitions string) Asked {
+	return Asked{wish{constraint: sj.Constraint, excluded: strings.Join(sj.ExcNodes, ",")}, partitions, sj.Account, sj.QOS, sj.Licenses, sj.TimeLimit}
+}
+
+// Ground is what Slurm judges requests by, whatever runs.
+type Ground struct {
+	nodes      []slurm.Node // as configured
+	partitions []slurm.Partition
+}
+
+// GroundOf is the nodes as they are configured, and the partitions.
+func GroundOf(all []slurm.Node, partitions []slurm.Partition) *Ground {
+	g := &Ground{partitions: partitions}
+	for _, n := range all {
+		g.nodes = append(g.nodes, slurm.Node{Name: n.Name, Partitions: n.Partitions, GPUs: n.GPUs, GPUType: n.GPUType, Types: configured(n.Types), CPUs: n.CPUs, MemoryMB: n.MemoryMB, Features: n.Features})
+	}
+	return g
+}
+
+func configured(types []slurm.OfType) []slurm.OfType {
+	out := slices.Clone(types)
+	for i := range out {
+		out[i].Used = 0
+	}
+	return out
+}
+
+// Equal reports whether two are the same.
+func (g *Ground) Equal(other *Ground) bool { return reflect.DeepEqual(g, other) }

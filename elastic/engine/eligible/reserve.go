@@ -1,0 +1,112 @@
+package eligible
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/reason"
+	"github.com/sluice-hpc/sluice/nodes"
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// A reservation keeps its nodes from every job that is not in it and would run, by its
+// time limit, at some moment of it; Slurm then leaves the job pending. A job that was
+// submitted into one gets its nodes alone. So jobs that may not use all nodes of their
+// partition are told another one, which exists in a snapshot only: the partition's name
+// and what is kept from them, as in "gpu@maint".
+
+// Reserve gives jobs that reservations concern the nodes that are left to them.
+func (l *Look) Reserve(s *elastic.Snapshot) {
+	limits := l.Site.Limits
+	if len(limits.Reservations) == 0 {
+		return
+	}
+	for i := range s.Jobs {
+		j := &s.Jobs[i]
+		own, known := l.Own[j.ID]
+		if !known {
+			continue
+		}
+		kept := keptFrom(limits, slurm.JobID(j.ID), own.Slurm.TimeLimit, s.Now)
+		if kept.name == "" || !kept.concerns(s, j.Partition) {
+			continue
+		}
+		j.Partition, j.Kept = kept.partition(s, j.Partition), reason.Join(j.Kept, kept.why)
+	}
+}
+
+// kept is what reservations leave a job.
+type kept struct {
+	name    string // of the reservations that concern it
+	why     reason.Reason
+	nodes   map[string]bool // kept from it
+	only    map[string]bool // the only nodes it may have; nil = all the others
+	waiting bool            // its own reservation has not begun
+}
+
+func keptFrom(l slurm.Limits, id slurm.JobID, limit time.Duration, now time.Time) kept {
+	k := kept{nodes: map[string]bool{}}
+	var names []string
+	var why reason.Reserved
+	own := l.Reserved[id]
+	for _, r := range l.Reservations {
+		switch {
+		case r.Name == own:
+			k.only, k.waiting = map[string]bool{}, now.Before(r.Start)
+			for _, n := range r.Nodes {
+				k.only[n] = true
+			}
+			names = append(names, r.Name)
+			why.Of = append(why.Of, reason.InReservation{Reservation: r.Name, Nodes: slurm.Compress(r.Nodes)})
+		case now.Before(r.End) && (limit == 0 || now.Add(limit).After(r.Start)):
+			for _, n := range r.Nodes {
+				k.nodes[n] = true
+			}
+			names = append(names, "-"+r.Name)
+			why.Of = append(why.Of, reason.ReservationKeeps{Reservation: r.Name, Nodes: slurm.Compress(r.Nodes), From: r.Start, To: r.End})
+		}
+	}
+	why.NoLimit = limit == 0 && len(k.nodes) > 0
+	k.name, k.why = strings.Join(names, ""), why
+	return k
+}
+
+// open reports whether the job may have the node.
+func (k kept) open(node string) bool {
+	return !k.waiting && !k.nodes[node] && (k.only == nil || k.only[node])
+}
+
+// concerns reports whether some node of the partitions is kept from the job, or is its
+// own.
+func (k kept) concerns(s *elastic.Snapshot, partitions string) bool {
+	if k.only != nil || k.waiting {
+		return true
+	}
+	for _, p := range strings.Split(partitions, ",") {
+		if slices.ContainsFunc(s.Nodes, func(n nodes.Node) bool { return n.In(p) && k.nodes[n.Name] }) {
+			return true
+		}
+	}
+	return false
+}
+
+// partition makes the partitions of the nodes that are left, and returns their names.
+func (k kept) partition(s *elastic.Snapshot, partitions string) string {
+	names := strings.Split(partitions, ",")
+	for i, p := range names {
+		names[i] = nodes.PartOf(p, k.name).String()
+		for n := range s.Nodes {
+			node := &s.Nodes[n]
+			if !node.In(p) || !k.open(node.Name) || node.In(names[i]) {
+				continue
+			}
+			node.Partitions = append(slices.Clone(node.Partitions), names[i])
+			if k.only[node.Name] && (node.Why.State == "RESERVED" || node.Why.State == "MAINT") {
+				node.Usable, node.Why = true, nodes.Unusable{} // to its own jobs it is open
+			}
+		}
+	}
+	return strings.Join(names, ",")
+}

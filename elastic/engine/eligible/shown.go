@@ -1,0 +1,42 @@
+package eligible
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/nodes"
+)
+
+// What people are shown has none of the partitions that this package makes.
+
+// DemandsAsInSlurm are what waits, in the partitions that Slurm knows.
+func DemandsAsInSlurm(demands []elastic.Demand) []elastic.Demand {
+	out := slices.Clone(demands)
+	for i := range out {
+		out[i].Partition = asPartitioned(out[i].Partition)
+	}
+	return out
+}
+
+// NodesAsInSlurm is the inventory without the partitions that reserve and choose made.
+func NodesAsInSlurm(inventory []nodes.Node) []nodes.Node {
+	out := slices.Clone(inventory)
+	for i := range out {
+		if made := func(p string) bool { return nodes.ParsePartition(p).Virtual() }; slices.ContainsFunc(out[i].Partitions, made) {
+			out[i].Partitions = slices.DeleteFunc(slices.Clone(out[i].Partitions), made)
+		}
+	}
+	return out
+}
+
+// asPartitioned is the partitions' names as Slurm has them.
+func asPartitioned(partitions string) string {
+	var names []string
+	for _, p := range strings.Split(partitions, ",") {
+		if p = nodes.ParsePartition(p).Slurm; !slices.Contains(names, p) {
+			names = append(names, p)
+		}
+	}
+	return strings.Join(names, ",")
+}

@@ -1,0 +1,122 @@
+package eligible
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// What a held job waits for is read off its begin time and its dependencies.
+func TestBlockedBy(t *testing.T) {
+	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+	at := func(d time.Duration) time.Time { return now.Add(d) }
+	listed := byNumber([]slurm.Job{
+		{ID: 1, State: slurm.Running, Start: at(-time.Minute)}, {ID: 2, State: slurm.Completed, Start: at(-time.Hour)},
+		{ID: 3, State: slurm.Failed, Start: at(-time.Hour)}, {ID: 4, State: slurm.Pending}, {ID: 5, State: slurm.Completed, Completing: true}, {ID: 6, State: slurm.Completed, Array: true},
+	})
+	for _, tc := range []struct {
+		name, depends   string
+		begins, submits time.Duration // from now
+		ran             bool
+		code            elastic.Block
+		on              string
+		until           time.Duration
+	}{
+		{"nothing", "", 0, 0, false, "", "", 0},
+		{"it begins later", "", time.Hour, 0, false, elastic.BeginsLater, "", time.Hour},
+		{"its begin has passed", "", -time.Second, -time.Hour, false, "", "", 0},
+		{"its requeue put it off", "", 2 * time.Minute, 0, true, "", "", 0},
+		{"it ran, and its user put it off", "", time.Hour, 0, true, elastic.BeginsLater, "", time.Hour},
+		{"a job runs", "afterok:1(unfulfilled)", 0, 0, false, elastic.Depends, "job 1 (afterok)", 0},
+		{"a job is done, Slurm says so later", "afterok:2(unfulfilled)", 0, 0, false, "", "", 0},
+		{"a job is done, and it begins later", "afterok:2(unfulfilled)", time.Hour, 0, false, elastic.BeginsLater, "", time.Hour},
+		{"a job failed", "afterok:3(unfulfilled)", 0, 0, false, elastic.NeverDepends, "job 3 (afterok)", 0},
+		{"Slurm says that it failed", "afterok:99(failed)", 0, 0, false, elastic.NeverDepends, "job 99 (afterok)", 0},
+		{"a failure was wanted", "afternotok:3(unfulfilled)", 0, 0, false, "", "", 0},
+		{"none was had", "afternotok:2(unfulfilled)", 0, 0, false, elastic.NeverDepends, "job 2 (afternotok)", 0},
+		{"any end", "afterany:3(unfulfilled)", 0, 0, false, "", "", 0},
+		{"it is being cleaned away", "afterany:5(unfulfilled)", 0, 0, false, elastic.Depends, "job 5 (afterany)", 0},
+		{"an array is Slurm's to judge", "afterany:6(unfulfilled)", 0, 0, false, elastic.Depends, "job 6 (afterany)", 0},
+		{"members of an array, too", "afterok:12_*(unfulfilled)", 0, 0, false, elastic.Depends, "afterok", 0},
+		{"minutes after a start", "after:1+5(unfulfilled)", 0, 0, false, elastic.Depends, "job 1 (after)", 4 * time.Minute},
+		{"after a start", "after:1(unfulfilled)", 0, 0, false, "", "", 0},
+		{"a job not started", "after:4(unfulfilled)", 0, 0, false, elastic.Depends, "job 4 (after)", 0},
+		{"Slurm has forgotten it", "afterok:99(unfulfilled)", 0, 0, false, elastic.Depends, "job 99 (afterok)", 0},
+		{"another of its name", "singleton(unfulfilled)", 0, 0, false, elastic.Depends, "singleton", 0},
+		{"two", "afterok:1(unfulfilled),afterany:4(unfulfilled)", 0, 0, false, elastic.Depends, "job 1 (afterok) and job 4 (afterany)", 0},
+		{"one of two failed", "afterok:1(unfulfilled),afterok:3(unfulfilled)", 0, 0, false, elastic.NeverDepends, "job 3 (afterok)", 0},
+		{"one of two is enough, and there", "afterok:1(unfulfilled)?afterok:2(unfulfilled)", 0, 0, false, "", "", 0},
+		{"one of two is enough, and may come", "afterok:1(unfulfilled)?afterok:3(failed)", 0, 0, false, elastic.Depends, "job 1 (afterok)", 0},
+	} {
+		sj := slurm.Job{ID: 9, State: slurm.Pending, Held: true, Dependency: tc.depends, Submit: at(tc.submits)}
+		if tc.begins != 0 {
+			sj.Eligible = at(tc.begins)
+		}
+		got := blockedBy(&sj, tc.ran, listed, func(slurm.Job) bool { return false }, now, time.Time{})
+		want := elastic.Blocked{Code: tc.code, On: tc.on}
+		if tc.until != 0 {
+			want.Until = at(tc.until)
+		}
+		if got != want {
+			t.Errorf("%s: %+v, want %+v", tc.name, got, want)
+		}
+	}
+}
+
+// TestBeginsBeforeTheClockWasSetBack: a job that had begun before the clock was set back waits for no begin
+// time; one whose user put it off beyond that does, and clocks of two machines may differ.
+func TestBeginsBeforeTheClockWasSetBack(t *testing.T) {
+	now := time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC)
+	at := func(d time.Duration) time.Time { return now.Add(d) }
+	year := 365 * 24 * time.Hour
+	for _, tc := range []struct {
+		name          string
+		begins, ahead time.Duration
+		want          elastic.Block
+	}{
+		{"its begin lay behind", year, year + time.Minute, ""},
+		{"its requeue had put it off", year + 2*time.Minute, year, ""},
+		{"its user put it off", year + time.Hour, year, elastic.BeginsLater},
+		{"another machine's clock is ahead", time.Minute, 2 * time.Minute, elastic.BeginsLater},
+		{"the clock was not set back", time.Hour, -time.Second, elastic.BeginsLater},
+	} {
+		sj := slurm.Job{ID: 9, State: slurm.Pending, Held: true, Submit: at(tc.begins - 5*time.Minute), Eligible: at(tc.begins)}
+		if got := blockedBy(&sj, false, byNumber(nil), func(slurm.Job) bool { return false }, now, at(tc.ahead)); got.Code != tc.want {
+			t.Errorf("%s: %+v", tc.name, got)
+		}
+	}
+	l := &Look{Ahead: at(time.Hour), Jobs: []slurm.Job{{State: slurm.Pending, Start: at(year)}}}
+	if got := l.clockBefore(); !got.Equal(at(time.Hour)) {
+		t.Errorf("the clock was at %s: a pending job's start is a forecast", got)
+	}
+	l.Jobs[0].State = slurm.Running
+	if got := l.clockBefore(); !got.Equal(at(year)) {
+		t.Errorf("the clock was at %s", got)
+	}
+}
+
+// TestOnlyOneOfItsName: of jobs with --dependency=singleton the first may start while none
+// of its name and user runs; Slurm itself looks at held ones once a minute only.
+func TestOnlyOneOfItsName(t *testing.T) {
+	pending := func(id slurm.JobID, uid uint32, name string) slurm.Job {
+		return slurm.Job{ID: id, UID: uid, Name: name, State: slurm.Pending, Held: true, Dependency: "singleton(unfulfilled)"}
+	}
+	jobs := []slurm.Job{
+		pending(1, 7, "a"), pending(2, 7, "a"), pending(3, 8, "a"),
+		{ID: 4, UID: 7, Name: "b", State: slurm.Running}, pending(5, 7, "b"), pending(6, 8, "b"),
+		{ID: 7, UID: 7, Name: "c", State: slurm.Completed, Completing: true}, pending(8, 7, "c"),
+		{ID: 9, UID: 7, Name: "d", State: slurm.Completed}, pending(10, 7, "d"),
+	}
+	for _, sj := range jobs {
+		if sj.Dependency == "" {
+			continue
+		}
+		starts := blockedBy(&sj, false, byNumber(jobs), byName(jobs), time.Time{}, time.Time{}).Code == ""
+		if want := slices.Contains([]slurm.JobID{1, 3, 6, 10}, sj.ID); starts != want {
+			t.Errorf("job %d starts: %t", sj.ID, starts)
+		}
+	}
+}

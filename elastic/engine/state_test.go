@@ -1,0 +1,204 @@
+package engine
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine/eligible"
+	"github.com/sluice-hpc/sluice/elastic/learn/speed"
+	"github.com/sluice-hpc/sluice/elastic/policy"
+	"github.com/sluice-hpc/sluice/elastic/reason"
+	"github.com/sluice-hpc/sluice/nodes"
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// stateOf writes down all that an engine knows, so that two can be compared.
+func stateOf(e *Engine) string {
+	var b strings.Builder
+	writeState(&b, reflect.ValueOf(e).Elem(), map[uintptr]bool{})
+	return b.String()
+}
+
+// remembering are the types that remember answers which follow from what they are made of.
+var remembering = []reflect.Type{reflect.TypeFor[speed.Curve](), reflect.TypeFor[eligible.Site]()}
+
+// writeState follows pointers, each once, and sorts maps. Of what only remembers answers it
+// writes which it is.
+func writeState(b *strings.Builder, v reflect.Value, seen map[uintptr]bool) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		fmt.Fprintf(b, "%x ", v.Pointer())
+		if v.IsNil() || seen[v.Pointer()] || slices.Contains(remembering, v.Type().Elem()) {
+			return
+		}
+		seen[v.Pointer()] = true
+		writeState(b, v.Elem(), seen)
+	case reflect.Interface:
+		if !v.IsNil() {
+			fmt.Fprintf(b, "%s ", v.Elem().Type())
+			writeState(b, v.Elem(), seen)
+		}
+	case reflect.Struct:
+		if slices.Contains(remembering, v.Type()) {
+			return
+		}
+		b.WriteString("{")
+		for i := range v.NumField() {
+			b.WriteString(v.Type().Field(i).Name + ":")
+			writeState(b, v.Field(i), seen)
+		}
+		b.WriteString("}")
+	case reflect.Map:
+		writeMap(b, v, seen)
+	case reflect.Slice, reflect.Array:
+		fmt.Fprintf(b, "%d[", v.Len())
+		for i := range v.Len() {
+			writeState(b, v.Index(i), seen)
+		}
+		b.WriteString("]")
+	case reflect.Func, reflect.Chan, reflect.UnsafePointer:
+		fmt.Fprintf(b, "%x ", v.Pointer())
+	default:
+		fmt.Fprintf(b, "%v ", v)
+	}
+}
+
+// writeMap writes the entries in the order of their keys.
+func writeMap(b *strings.Builder, v reflect.Value, seen map[uintptr]bool) {
+	type entry struct {
+		key string
+		at  reflect.Value
+	}
+	var all []entry
+	for _, k := range v.MapKeys() {
+		var key strings.Builder
+		writeState(&key, k, seen)
+		all = append(all, entry{key.String(), v.MapIndex(k)})
+	}
+	slices.SortFunc(all, func(a, b entry) int { return cmp.Compare(a.key, b.key) })
+	fmt.Fprintf(b, "%d(", len(all))
+	for _, e := range all {
+		b.WriteString(e.key + "=")
+		writeState(b, e.at, seen)
+	}
+	b.WriteString(")")
+}
+
+// TestStateOf: whatever of a job changes shows in the state.
+func TestStateOf(t *testing.T) {
+	e, _, _ := crowded()
+	was := stateOf(e)
+	for what, change := range map[string]func(){
+		"a flag":      func() { e.byID[1].dirty = !e.byID[1].dirty },
+		"a time":      func() { e.byID[2].placing.rest = e.byID[2].placing.rest.Add(time.Nanosecond) },
+		"a message":   func() { e.byID[3].tells.problem["move"] = "no" },
+		"a move":      func() { e.open[0].Step++ },
+		"a reading":   func() { e.series["x"] = series{} },
+		"a count":     func() { e.byID[1].rec.Tag.Spec.Array.Count++ },
+		"a new curve": func() { e.curves["x"] = nil },
+	} {
+		change()
+		is := stateOf(e)
+		if is == was {
+			t.Errorf("%s does not show", what)
+		}
+		was = is
+	}
+}
+
+// crowded is an engine that knows jobs of every kind, and what it sees.
+func crowded() (*Engine, view, time.Time) {
+	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+	store := new(Memory)
+	e := New(Config{
+		Journal: store, Samples: store, Period: 30 * time.Second, Policy: policy.All[0], Edge: map[string]bool{"lab": true},
+		Limiter: &scripted{}, Limits: elastic.Limits{Grace: time.Minute, DeafAfter: 3},
+	})
+	v := view{nodes: []slurm.Node{
+		{Name: "g1", GPUs: 4, GPUType: "red", GPUsUsed: 3, Partitions: []string{"gpu"}, States: []string{"MIXED"}},
+		{Name: "g2", GPUs: 4, GPUType: "blue", Partitions: []string{"gpu"}, States: []string{"IDLE", "DRAIN"}},
+		{Name: "l1", GPUs: 2, Partitions: []string{"lab"}, States: []string{"IDLE"}},
+	}}
+	e.limits.Site = eligible.Read(slurm.Limits{
+		Partitions:   []slurm.Partition{{Name: "gpu", Up: true, MaxNodes: 1}, {Name: "lab", Up: true}},
+		Reservations: []slurm.Reservation{{Name: "r", Maint: true, Start: now.Add(time.Minute), End: now.Add(time.Hour), Nodes: []string{"g1"}}},
+		Reserved:     map[slurm.JobID]string{4: "r"},
+	}, e.cfg.Edge)
+	add := func(id slurm.JobID, state slurm.State, change func(*jobState)) {
+		sj := slurm.Job{ID: id, UID: 7, Partition: "gpu,lab", State: state, Held: state == slurm.Pending, Submit: now.Add(-time.Hour), TimeLimit: time.Hour}
+		js := &jobState{shown: shown{seen: true}, rec: JobRecord{Token: fmt.Sprint("t", id), ID: elastic.JobID(id), UID: 7, Partition: "gpu,lab", Submitted: now.Add(-time.Hour)}}
+		js.rec.Tag.Spec = elastic.Spec{Min: 1, Max: 4, Total: 100, Unit: elastic.Epochs}
+		if state == slurm.Running {
+			sj.GPUs, sj.Nodes, sj.Start, sj.TimeLeft, sj.Partition = 2, []string{"g1"}, now.Add(-time.Hour), 10*time.Second, "gpu"
+			js.rec.Place, js.rec.FirstRun, js.shown.placed, js.rec.Speaks = nodes.Placement{{Node: "g1", GPUs: 2}}, sj.Start, sj.Start, true
+			js.runs.seg = &Segment{Started: sj.Start, Place: js.rec.Place, DoneTo: 3}
+			js.mail.runner = runnerWord{word: checkpoint.Runner{State: checkpoint.Training, Beat: now, Every: 60}, ok: true}
+		}
+		js.shown.slurm = sj
+		e.remember(js)
+		change(js)
+		v.jobs = append(v.jobs, js.shown.slurm)
+	}
+	for i, change := range []func(*jobState){
+		func(js *jobState) { js.shown.slurm.Constraint = "fast*2" },
+		func(js *jobState) { js.shown.slurm.Dependency = "afterok:6(unfulfilled)" },
+		func(js *jobState) { js.rec.Tag.Spec.Array = elastic.Array{Count: 1, Open: true} },
+		func(js *jobState) {
+			js.placing.refused.Start = js.placing.refused.Start.And(nodes.Placement{{Node: "g1", GPUs: 1}}, reason.SlurmSaid{Text: "no"}, now)
+			js.placing.refused.Obstacle = js.placing.refused.Obstacle.AndNoNodes(nil, reason.SlurmSaid{Text: "Licenses"}, now)
+		},
+		func(js *jobState) { js.mail.silent = now.Add(-time.Minute) },
+	} {
+		add(slurm.JobID(i+1), slurm.Pending, change)
+	}
+	add(6, slurm.Running, func(js *jobState) { js.learnt.gauged = gauged{idle: 0.8, at: speed.Shape{GPUs: 2, Nodes: 1}} })
+	add(7, slurm.Failed, func(js *jobState) { js.rec.Speaks, js.shown.slurm.ExitSignal, js.rec.Tag.Spec.Again = true, 9, true })
+	e.keep(e.modelOf(e.byID[6].rec), speed.Sample{Shape: speed.Shape{GPUs: 2, Nodes: 1}, Seconds: 10, Units: 1, At: now, Kind: "red"})
+	ordinary := slurm.Job{ID: 99, UID: 8, State: slurm.Running, GPUs: 1, Nodes: []string{"g1"}, Partition: "gpu", TimeLeft: time.Hour}
+	v.jobs = append(v.jobs, ordinary, slurm.Job{ID: 98, UID: 8, State: slurm.Pending, GPUs: 2, Partition: "gpu", Constraint: "fast"})
+	e.open = []elastic.Intent{{ID: 1, Job: 6, Kind: elastic.Resize, Step: elastic.Asked, From: e.byID[6].rec.Place, Target: e.byID[6].rec.Place}}
+	e.seen.jobs, e.seen.nodes, e.lost["l1"] = v.jobs, v.nodes, now.Add(-time.Second)
+	return e, v, now
+}
+
+// TestASnapshotChangesNothing: once what it reads has been folded, a snapshot is made of the
+// state and the view alone, and leaves both as they were.
+func TestASnapshotChangesNothing(t *testing.T) {
+	e, v, now := crowded()
+	e.prepare(now)
+	state, seen := stateOf(e), fmt.Sprintf("%+v", v)
+	first, _ := e.snapshot(v, now)
+	if is := stateOf(e); is != state {
+		t.Errorf("the state was\n%s\nand is\n%s", state, is)
+	}
+	if is := fmt.Sprintf("%+v", v); is != seen {
+		t.Errorf("the view was\n%s\nand is\n%s", seen, is)
+	}
+	second, doubted := e.snapshot(v, now)
+	if fmt.Sprintf("%+v", plain(first)) != fmt.Sprintf("%+v", plain(second)) {
+		t.Errorf("a snapshot is\n%+v\nand another of the same\n%+v", plain(first), plain(second))
+	}
+	note(e.byID, &second, doubted)
+	if third, again := e.snapshot(v, now); !reflect.DeepEqual(second, third) || len(doubted) != 1 || len(again) != 0 {
+		t.Errorf("after it was noted a snapshot is\n%+v\nand was\n%+v; %d and %d curves were made", third, second, len(doubted), len(again))
+	}
+	if e.byID[1].tells.problem["constraint"] == "" || e.byID[2].placing.blocked.Code != elastic.Depends || e.byID[3].rec.Tag.Spec.Array.Open || len(first.Due) == 0 || len(first.Tenants) == 0 || len(first.Caps) == 0 {
+		t.Errorf("something is missing in %+v", first)
+	}
+}
+
+// plain is a snapshot without curves, which are made anew for each.
+func plain(s elastic.Snapshot) elastic.Snapshot {
+	s.Jobs = slices.Clone(s.Jobs)
+	for i := range s.Jobs {
+		s.Jobs[i].Curve = nil
+	}
+	return s
+}

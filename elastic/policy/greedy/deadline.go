@@ -1,0 +1,129 @@
+package greedy
+
+import (
+	"slices"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/policy/admission"
+	"github.com/sluice-hpc/sluice/elastic/policy/roles"
+	"github.com/sluice-hpc/sluice/elastic/reason"
+	"github.com/sluice-hpc/sluice/elastic/solve/deadline"
+)
+
+// Deadline promises jobs their deadlines and keeps that by the smallest share that
+// does (package deadline). Jobs without one share what is left.
+func Deadline(s elastic.Snapshot) elastic.Allocation {
+	return newDeadlines(s, false).allocate()
+}
+
+// ElasticFlow is the baseline after Gu et al., ElasticFlow, ASPLOS 2023: a job that is
+// not promised its deadline in the first decision after it came is not looked at again.
+func ElasticFlow(s elastic.Snapshot) elastic.Allocation {
+	return newDeadlines(s, true).allocate()
+}
+
+// deadlines is one decision about deadlines.
+type deadlines struct {
+	admission.Rules
+	judged map[elastic.JobID]elastic.Decision // what is said of each deadline
+	waits  map[elastic.JobID]admission.Wait   // why jobs that wait do, on account of deadlines
+}
+
+// newDeadlines is a decision with nothing said yet.
+func newDeadlines(s elastic.Snapshot, once bool) deadlines {
+	return deadlines{Rules: admission.Rules{Snap: s, Once: once}, judged: map[elastic.JobID]elastic.Decision{}, waits: map[elastic.JobID]admission.Wait{}}
+}
+
+func (d deadlines) allocate() elastic.Allocation {
+	a := division{bind: d.bind, plans: d.plans, stops: true, starts: true, because: d.because, waits: d.waiting}.allocate(d.Snap)
+	for id, said := range d.judged {
+		if decision, there := a[id]; there {
+			decision.Promised, decision.Ends, decision.Due = said.Promised, said.Ends, said.Due
+			a[id] = decision
+		}
+	}
+	return a
+}
+
+// bind makes the rule for a group of jobs. Those that were promised their deadline and may
+// not be touched now are planned for, too.
+func (d deadlines) bind(settled []part) rule {
+	return func(parts []part, gpus int) { d.divide(settled, parts, gpus) }
+}
+
+// plans reports whether a job is planned for though it keeps what it has: one that was
+// promised its deadline, and one with a deadline that rests.
+func (d deadlines) plans(j *job) bool {
+	if j.Now == 0 || len(j.sizes) == 0 || j.Spec.Deadline.IsZero() {
+		return false
+	}
+	return j.Role == roles.Fixed && (j.Promised || j.AwaitsCheckpoint()) || j.Role == roles.Movable
+}
+
+func (d deadlines) divide(settled, parts []part, gpus int) {
+	var jobs []deadline.Job
+	var who []*part
+	for i := range parts {
+		if j, ok := d.pose(&parts[i]); ok {
+			jobs, who = append(jobs, j), append(who, &parts[i])
+		} else {
+			gpus -= parts[i].size()
+		}
+	}
+	for i := range settled {
+		p := &settled[i]
+		if posed, ok := d.pose(p); ok && slices.Contains(posed.Sizes, p.Now) {
+			posed.Settled = true
+			jobs, who, gpus = append(jobs, posed), append(who, p), gpus+p.Now
+		}
+	}
+	plan := deadline.Decide(jobs, gpus, float64(d.Snap.Now.Unix()), d.Every().Seconds())
+	for i, p := range who {
+		if !jobs[i].Settled {
+			p.at = p.atMost(plan.GPUs[i])
+		}
+		if !p.Spec.Deadline.IsZero() {
+			d.judged[p.ID] = d.Judge(&p.Subject, jobs[i], plan, i)
+		}
+		d.waits[p.ID] = admission.WaitOf(p.Role == roles.Waiting, jobs[i], plan, i)
+	}
+}
+
+// pose is the job as the plan sees it; false when its speed is nothing to plan with.
+func (d deadlines) pose(p *part) (deadline.Job, bool) {
+	more := p.grown()
+	if p.Role != roles.Waiting || p.Pin > 0 || len(more) == 0 {
+		return d.Pose(&p.Subject, p.sizes, p.unit)
+	}
+	return d.Pose(&p.Subject, append(slices.Clone(p.sizes), more...), func(k int) float64 {
+		if k < len(p.sizes) {
+			return p.unit(k)
+		}
+		return p.packed(more[k-len(p.sizes)])
+	})
+}
+
+// grown lists the sizes above its minimum that a job is expected to accept once it has shown
+// a checkpoint.
+func (j *job) grown() []int {
+	if !j.Unproven || j.Grown.Min == 0 || j.Spec.Deadline.IsZero() {
+		return nil
+	}
+	return slices.DeleteFunc(j.Grown.Options(j.pool.reach), func(n int) bool {
+		return n <= j.Spec.Min || !j.pool.splits(n) || j.MaxNodes > 0 && j.pool.spread[n] > j.MaxNodes
+	})
+}
+
+// because is what a job's deadline does to its size.
+func (d deadlines) because(_ *reasons, j *job) reason.Reason {
+	return admission.Explain(&j.Job, d.judged[j.ID])
+}
+
+// waiting says why a job waits that could be placed, as far as deadlines are the reason.
+func (d deadlines) waiting(w *reasons, j *job) reason.Reason {
+	why := d.waits[j.ID].Why(j.Least())
+	if why != nil && !j.Spec.Deadline.IsZero() {
+		why = reason.Join(why, d.because(w, j))
+	}
+	return why
+}

@@ -1,0 +1,310 @@
+package greedy
+
+import (
+	"math"
+	"slices"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/learn/speed"
+	"github.com/sluice-hpc/sluice/elastic/policy/roles"
+	"github.com/sluice-hpc/sluice/elastic/reason"
+)
+
+// A published policy divides a number of GPUs among jobs, and leaves it to others
+// where these are. It counts neither the price of a move nor the site's payback.
+// What follows gives such a rule what there is to divide and carries its answer
+// out as far as the nodes allow.
+
+// rule divides GPUs among the parts, which stand in the order the jobs came. Each
+// part starts at its smallest size; together these fit. A rule raises them, by
+// part.at, to no more than gpus in all.
+type rule func(parts []part, gpus int)
+
+// part is one job in a division.
+type part struct {
+	*job
+	index int   // in the round
+	sizes []int // what it may get, ascending, at least one; 0 first when it may go without
+	at    int   // what it gets: index into sizes
+	pace  []float64
+}
+
+// size is what the part gets.
+func (p *part) size() int { return p.sizes[p.at] }
+
+// more returns how many GPUs the next size takes, false when there is none.
+func (p *part) more() (gpus int, ok bool) {
+	if p.at+1 >= len(p.sizes) {
+		return 0, false
+	}
+	return p.sizes[p.at+1] - p.sizes[p.at], true
+}
+
+// unit returns the seconds a unit of work takes on the k-th size: +Inf on none.
+func (p *part) unit(k int) float64 {
+	if p.pace == nil {
+		p.pace = make([]float64, len(p.sizes))
+	}
+	if p.pace[k] == 0 {
+		p.pace[k] = p.job.packed(p.sizes[k])
+	}
+	return p.pace[k]
+}
+
+// atMost is the index of the largest size up to n, at least that of the smallest.
+func (p *part) atMost(n int) int {
+	k, found := slices.BinarySearch(p.sizes, n)
+	if !found {
+		k--
+	}
+	return max(0, k)
+}
+
+// packed returns the seconds a unit of work takes on n GPUs of as few nodes as
+// possible, which is what published policies expect whatever the job runs on now.
+func (j *job) packed(n int) float64 {
+	if n < 1 {
+		return math.Inf(1)
+	}
+	if j.Spec.AllowUneven && j.Curve.Exact() {
+		seconds, _ := j.Curve.Split(j.pool.fullest(n))
+		return seconds
+	}
+	s := speed.Shape{GPUs: n, Nodes: 1}
+	if j.pool.splits(n) {
+		s.Nodes = j.pool.spread[n]
+	}
+	seconds, _ := j.Curve.Seconds(s)
+	return seconds
+}
+
+// asked is the accepted size nearest to what the user asked for, not above it
+// where there is a choice; the pin where there is one.
+func (j *job) asked() int {
+	if j.Pin > 0 {
+		return j.Pin
+	}
+	size := j.Spec.Min
+	for _, n := range j.sizes {
+		if n <= j.Asked {
+			size = n
+		}
+	}
+	return size
+}
+
+// division is a published policy.
+type division struct {
+	rule rule
+	// bind, when set, makes the rule for a group of jobs, given those that keep what they
+	// have and are planned for: plans tells which.
+	bind  func(settled []part) rule
+	plans func(*job) bool
+	stops bool // it stops jobs, where the site lets it
+	// starts: it says too who is started, and in which order.
+	starts bool
+	rigid  bool // jobs get the size their user asked for, or none
+	// because is why a job gets what it gets.
+	because func(w *reasons, j *job) reason.Reason
+	// waits, when set, says why a job waits for which there may be GPUs; nil when it does
+	// not know.
+	waits func(w *reasons, j *job) reason.Reason
+}
+
+// allocate is a round of a division. Where jobs may be stopped, everybody may go
+// without; else waiting jobs are first started on their minimum in the order they
+// came, and the rest is divided.
+func (d division) allocate(s elastic.Snapshot) elastic.Allocation {
+	d.stops = d.stops && s.Limits.Preempt
+	r := newRound(s)
+	if !d.rigid {
+		r.shrinkToPins()
+	}
+	if !d.stops && !d.starts {
+		r.startWaiting()
+	}
+	if !d.rigid {
+		r.reserveForOrdinary()
+		r.growToPins()
+	}
+	r.divide(d)
+	return r.decide(func(i int) reason.Reason { return r.divisionReason(d, i) })
+}
+
+// divide has the rule divide what is idle and what the jobs hold that may be
+// resized, group by group of jobs that share nodes.
+func (r *round) divide(d division) {
+	t := r.try(r.size, r.wants)
+	want := slices.Clone(r.size)
+	choices := make([][]int, len(r.jobs))
+	var divided []*pool // those of jobs that a rule had a say about
+	for i := range r.jobs {
+		choices[i] = r.choices(i, d)
+	}
+	for _, group := range r.groups(func(i int) bool { return choices[i] != nil }) {
+		parts := make([]part, len(group))
+		pools := make([]*pool, len(group))
+		gpus := 0
+		for k, i := range group {
+			parts[k] = part{job: &r.jobs[i], index: i, sizes: choices[i]}
+			pools[k] = r.jobs[i].pool
+			gpus += r.size[i]
+		}
+		r.ruled(d, r.settled(d, choices, pools))(parts, gpus+union(pools).free(t.after))
+		for k := range parts {
+			want[parts[k].index] = parts[k].size()
+		}
+		divided = append(divided, pools...)
+	}
+	r.planAlone(d, choices, divided, t)
+	if r.rigid = d.rigid; r.rigid {
+		defer r.postpone()
+	}
+	r.carry(want, choices)
+}
+
+// ruled is the rule for one group of jobs.
+func (r *round) ruled(d division, settled []part) rule {
+	if d.bind != nil {
+		return d.bind(settled)
+	}
+	return d.rule
+}
+
+// settled lists the jobs on some of the pools' nodes that keep what they have and are
+// planned for.
+func (r *round) settled(d division, choices [][]int, pools []*pool) (out []part) {
+	for i := range r.jobs {
+		j := &r.jobs[i]
+		if d.plans == nil || choices[i] != nil || !d.plans(j) || !slices.ContainsFunc(pools, j.pool.meets) {
+			continue
+		}
+		p := part{job: j, index: i, sizes: j.sizes}
+		if j.Pin > 0 {
+			p.sizes = []int{j.Now}
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// planAlone plans for jobs that keep what they have where nothing is divided.
+func (r *round) planAlone(d division, choices [][]int, divided []*pool, t trial) {
+	if d.plans == nil {
+		return
+	}
+	alone := func(i int) bool {
+		return choices[i] == nil && d.plans(&r.jobs[i]) && !slices.ContainsFunc(divided, r.jobs[i].pool.meets)
+	}
+	for _, group := range r.groups(alone) {
+		pools := make([]*pool, len(group))
+		for k, i := range group {
+			pools[k] = r.jobs[i].pool
+		}
+		r.ruled(d, r.settled(d, choices, pools))(nil, union(pools).free(t.after))
+	}
+}
+
+// postpone has waiting jobs wait whose GPUs are still with those who are being
+// stopped for them: they would start on fewer.
+func (r *round) postpone() {
+	if r.rigid = false; r.counts() {
+		return
+	}
+	t := r.try(r.size, r.wants)
+	for _, i := range t.short {
+		if r.jobs[i].Role == roles.Waiting {
+			r.size[i] = 0
+		}
+	}
+}
+
+// choices lists the sizes the division may give the job; nil when it has no say.
+func (r *round) choices(i int, d division) []int {
+	j := &r.jobs[i]
+	switch {
+	case j.Role == roles.Waiting && (d.stops || d.starts) && (d.rigid || j.Pin > 0):
+		if j.pool.splits(j.asked()) {
+			return []int{0, j.asked()}
+		}
+		return nil
+	case j.Pin > 0 || j.blocked != nil || len(j.sizes) == 0:
+		return nil
+	case j.Role == roles.Waiting && (d.stops || d.starts || r.size[i] > 0):
+	case j.Role == roles.Movable && !r.snap.Resting(&j.Job) && !r.strands(j) && j.sizes[0] <= r.size[i]:
+		if d.rigid {
+			return []int{0, j.Now}
+		}
+	default:
+		return nil
+	}
+	var out []int
+	if d.stops || d.starts && j.Role == roles.Waiting {
+		out = append(out, 0)
+	}
+	for _, n := range j.sizes {
+		if n >= j.Now || n == r.size[i] || j.within(n) > 0 {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// counts reports whether only the number of GPUs matters, as in the simulators of
+// published systems: any split is given, nodes are shared, and all is moved at once.
+func (r *round) counts() bool {
+	return r.snap.Limits.AnySplit() && r.snap.Limits.AtOnce() && r.snap.Limits.ShareNodes && len(r.pools) == 1 && len(r.wants) == 0
+}
+
+// carry plans the sizes wanted, as near as the nodes can give them: who finds no
+// place gets less, and what others were to give back for it they keep.
+func (r *round) carry(want []int, choices [][]int) {
+	if r.counts() {
+		r.size = want
+		return
+	}
+	size, lowered := slices.Clone(want), false
+	for !slices.Equal(size, r.size) {
+		t := r.try(size, r.wants)
+		if t.ok() {
+			break
+		}
+		if lowered = true; !r.lower(size, t, choices) {
+			return // nobody grows, and even so they do not fit: all stay as they were
+		}
+	}
+	for i := range size {
+		if less := size[i]; lowered && less < r.size[i] {
+			size[i] = r.size[i]
+			if !r.try(size, r.wants).ok() {
+				size[i] = less
+			}
+		}
+	}
+	r.size = size
+}
+
+// lower takes back growth for which the trial found no place, else the largest
+// there is. It returns false when there is none.
+func (r *round) lower(size []int, t trial, choices [][]int) bool {
+	lowered := false
+	for k, i := range t.short {
+		if size[i] > r.size[i] {
+			size[i], lowered = under(choices[i], r.size[i], min(t.got[k], size[i]-1)), true
+		}
+	}
+	if i := r.largestGrowth(size); !lowered && i >= 0 {
+		size[i], lowered = under(choices[i], r.size[i], size[i]-1), true
+	}
+	return lowered
+}
+
+// under returns the largest size up to limit, the planned one when that is larger.
+func under(sizes []int, planned, limit int) int {
+	for _, n := range sizes {
+		if n <= limit {
+			planned = max(planned, n)
+		}
+	}
+	return planned
+}

@@ -1,0 +1,48 @@
+package greedy
+
+import (
+	"github.com/sluice-hpc/sluice/elastic/policy/roles"
+	"github.com/sluice-hpc/sluice/elastic/reason"
+)
+
+// divisionReason is why a division gave the job what it gave it.
+func (r *round) divisionReason(d division, i int) reason.Reason {
+	w, j, n := r.because(), &r.jobs[i], r.size[i]
+	switch {
+	case j.Role == roles.Fixed:
+		return j.FixedBecause
+	case j.Role == roles.Waiting && n == 0 && j.pool.splits(j.Least()) && w.unplaced(d, j) != nil:
+		return w.unplaced(d, j)
+	case j.Role == roles.Waiting && n == 0 && (!d.stops || !j.pool.splits(j.Least())):
+		return w.waits(i)
+	case j.Role == roles.Waiting && n == 0:
+		return reason.WaitsOn{Because: d.because(w, j)}
+	case j.Pin > 0 && j.Role == roles.Waiting:
+		return w.starts(i)
+	case j.Pin > 0:
+		return w.pinned(i)
+	case j.Role == roles.Waiting:
+		return reason.Starts{GPUs: n, Because: d.because(w, j)}
+	case n == 0:
+		return reason.Stops{Because: d.because(w, j)}
+	case n != j.Now:
+		return reason.Resizes{From: j.Now, To: n, Because: reason.Join(j.takes(j.seconds(n)), d.because(w, j))}
+	case r.snap.Resting(&j.Job):
+		return w.keeps(i)
+	}
+	return reason.Keeps{GPUs: n, Because: d.because(w, j)}
+}
+
+// unplaced is what the policy itself says of a job that waits; nil when it leaves that to
+// others.
+func (w *reasons) unplaced(d division, j *job) reason.Reason {
+	if d.waits == nil || j.blocked != nil && j.blocked != j {
+		return nil
+	}
+	return d.waits(w, j)
+}
+
+// always is the same reason for every job.
+func always(why reason.Reason) func(*reasons, *job) reason.Reason {
+	return func(*reasons, *job) reason.Reason { return why }
+}

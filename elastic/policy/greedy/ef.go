@@ -1,0 +1,53 @@
+package greedy
+
+import (
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/policy/roles"
+	"github.com/sluice-hpc/sluice/elastic/reason"
+	"github.com/sluice-hpc/sluice/nodes"
+)
+
+// EF is the baseline of all free GPUs to the job at the head of the queue, as
+// many as it accepts; never resized. What ordinary jobs wait for is not free
+// beyond the job's minimum.
+func EF(s elastic.Snapshot) elastic.Allocation {
+	return baseline{policy: "ef", size: minimum, more: everything, why: reason.EFRule}.allocate(s)
+}
+
+// everything finds the largest place the job accepts; the one it has when there is
+// none, or somebody before it waits.
+func everything(q *queue, j *elastic.Job, ask nodes.Request, place nodes.Placement) nodes.Placement {
+	free := q.free.idle(ask)
+	if len(q.heads) > 0 || free <= ask.GPUs {
+		return place
+	}
+	sizes := j.Spec.Options(free)
+	inventory := q.free.nodes
+	if len(q.snap.Demands) > 0 {
+		inventory = q.reserved(ask.Load(place))
+		ask.Uneven = q.snap.Limits.AnySplit() // Slurm fills uneven splits with what is set aside
+	}
+	for tries := 0; tries < 2 && len(sizes) > 0; tries++ {
+		ask.GPUs, ask.Sizes = sizes[len(sizes)-1], sizes
+		if ask.GPUs <= place.GPUs() {
+			break
+		}
+		got := nodes.Place(inventory, []nodes.Request{ask})[0]
+		if len(got.Placement) > 0 {
+			return got.Placement
+		}
+		sizes = j.Spec.Options(got.Fits)
+	}
+	return place
+}
+
+// reserved is the inventory with what ordinary jobs wait for set aside, as far as
+// there is room for it beside the load, which is not charged.
+func (q *queue) reserved(load nodes.Load) []nodes.Node {
+	wants := make([]nodes.Want, min(roles.MostDemands, len(q.snap.Demands)))
+	for i := range wants {
+		wants[i] = q.snap.Demands[i].Want()
+	}
+	after, _ := nodes.Reserve(nodes.With(q.free.nodes, load), wants)
+	return nodes.Without(after, load)
+}

@@ -1,0 +1,16 @@
+package greedy
+
+import (
+	"github.com/sluice-hpc/sluice/elastic"
+
+	"github.com/sluice-hpc/sluice/elastic/reason"
+)
+
+// FCFS is the baseline of one minimum each: first come, first served, and never
+// resized.
+func FCFS(s elastic.Snapshot) elastic.Allocation {
+	return baseline{policy: "fcfs", size: minimum, why: reason.FCFSRule}.allocate(s)
+}
+
+// minimum is the size at which a job can start.
+func minimum(_ *queue, j *elastic.Job) int { return j.Spec.Min }

@@ -1,0 +1,65 @@
+package greedy
+
+import (
+	"math/bits"
+
+	"github.com/sluice-hpc/sluice/nodes"
+)
+
+// fitIndex holds the nodes that requests of one kind may use, by how many of their
+// GPUs fit there now, so that the best fit is found without looking at all nodes.
+type fitIndex struct {
+	kind  nodes.Request // partition, CPUs and memory a GPU
+	room  []int         // by node of the inventory; 0 where none fits, or it may not
+	rows  [][]uint64    // by room: the set of nodes that have exactly so much
+	count []int         // nodes in each row
+	free  int           // sum of room
+}
+
+func newFitIndex(inventory []nodes.Node, kind nodes.Request) *fitIndex {
+	s := &fitIndex{kind: kind, room: make([]int, len(inventory))}
+	for i := range inventory {
+		if n := &inventory[i]; n.In(kind.Partition) {
+			s.put(i, kind.Room(*n))
+		}
+	}
+	return s
+}
+
+// put says how much room the node has from now on.
+func (s *fitIndex) put(node, room int) {
+	word, bit := node/64, uint64(1)<<(node%64)
+	if old := s.room[node]; old > 0 {
+		s.rows[old][word] &^= bit
+		s.count[old]--
+	}
+	s.free += room - s.room[node]
+	s.room[node] = room
+	if room == 0 {
+		return
+	}
+	for len(s.rows) <= room {
+		s.rows, s.count = append(s.rows, nil), append(s.count, 0)
+	}
+	if s.rows[room] == nil {
+		s.rows[room] = make([]uint64, (len(s.room)+63)/64)
+	}
+	s.rows[room][word] |= bit
+	s.count[room]++
+}
+
+// best returns the node with the least room that holds n GPUs, the first of
+// several; -1 when there is none.
+func (s *fitIndex) best(n int) int {
+	for k := n; k < len(s.rows); k++ {
+		if s.count[k] == 0 {
+			continue
+		}
+		for word, set := range s.rows[k] {
+			if set != 0 {
+				return word*64 + bits.TrailingZeros64(set)
+			}
+		}
+	}
+	return -1
+}

@@ -1,0 +1,152 @@
+package greedy
+
+import (
+	"strings"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/policy/roles"
+	"github.com/sluice-hpc/sluice/nodes"
+)
+
+// freeNodes is what is free on the nodes, taken one request after the other.
+type freeNodes struct {
+	nodes   []nodes.Node // what is used, promised and taken so far on it
+	at      map[string]int
+	indexes []*fitIndex // one for each kind of request so far
+	closed  []bool      // nodes nobody may take from any more; nil = none
+	open    int         // the others that are usable
+}
+
+// newFreeNodes counts what open moves will take, beyond what their jobs hold, as used.
+func newFreeNodes(s elastic.Snapshot) *freeNodes {
+	k := &freeNodes{nodes: nodes.With(s.Nodes)}
+	for i := range s.Jobs {
+		if len(s.Intents) == 0 {
+			break
+		}
+		j := &s.Jobs[i]
+		if in, moving := s.Intent(j.ID); moving && !in.AnyNodes {
+			k.take(j.Load(roles.Beyond(in.Target, j.Place)))
+		}
+	}
+	for _, n := range k.nodes {
+		if n.Usable {
+			k.open++
+		}
+	}
+	return k
+}
+
+// place finds the best fit for a request, on one node or, as nodes.Place does, on
+// several; nil when there is none.
+func (k *freeNodes) place(r nodes.Request) nodes.Placement {
+	most := 0
+	for _, partition := range strings.Split(r.Partition, ",") {
+		s := k.fits(partition, r)
+		if i := s.best(r.GPUs); i >= 0 {
+			return nodes.Placement{{Node: k.nodes[i].Name, GPUs: r.GPUs}}
+		}
+		most = max(most, s.free)
+	}
+	if most < r.GPUs || r.GPUs < 2 {
+		return nil
+	}
+	return nodes.Place(k.allowed(), []nodes.Request{r})[0].Placement
+}
+
+// allowed is the inventory in which closed nodes take nobody.
+func (k *freeNodes) allowed() []nodes.Node {
+	if k.closed == nil {
+		return k.nodes
+	}
+	out := nodes.With(k.nodes)
+	for i, closed := range k.closed {
+		out[i].Usable = out[i].Usable && !closed
+	}
+	return out
+}
+
+// idle sums the GPUs that requests of this kind could have, whatever the split.
+func (k *freeNodes) idle(r nodes.Request) int {
+	sum := 0
+	for _, partition := range strings.Split(r.Partition, ",") {
+		sum += k.fits(partition, r).free
+	}
+	return sum
+}
+
+func (k *freeNodes) fits(partition string, r nodes.Request) *fitIndex {
+	kind := nodes.Request{Partition: partition, CPUsPerGPU: r.CPUsPerGPU, MemPerGPUMB: r.MemPerGPUMB, Type: r.Type}
+	for _, s := range k.indexes {
+		if s.kind.Partition == partition && s.kind.CPUsPerGPU == r.CPUsPerGPU && s.kind.MemPerGPUMB == r.MemPerGPUMB && s.kind.Type == r.Type {
+			return s
+		}
+	}
+	s := newFitIndex(k.allowed(), kind)
+	k.indexes = append(k.indexes, s)
+	return s
+}
+
+// take books a load.
+func (k *freeNodes) take(l nodes.Load) {
+	for _, share := range l.Place {
+		if i, ok := k.index(share.Node); ok {
+			nodes.Charge(k.nodes[i:i+1], l)
+			k.reindex(i)
+		}
+	}
+}
+
+func (k *freeNodes) index(name string) (int, bool) {
+	if k.at == nil {
+		k.at = make(map[string]int, len(k.nodes))
+		for i := range k.nodes {
+			k.at[k.nodes[i].Name] = i
+		}
+	}
+	i, ok := k.at[name]
+	return i, ok
+}
+
+// reindex updates the node in every index.
+func (k *freeNodes) reindex(node int) {
+	for _, s := range k.indexes {
+		room := 0
+		if (k.closed == nil || !k.closed[node]) && k.nodes[node].In(s.kind.Partition) {
+			room = s.kind.Room(k.nodes[node])
+		}
+		s.put(node, room)
+	}
+}
+
+// close keeps every node the request may use from those that come after it. It
+// returns false when all were closed before.
+func (k *freeNodes) close(r nodes.Request) (more bool) {
+	if k.closed == nil {
+		k.closed = make([]bool, len(k.nodes))
+	}
+	for i := range k.nodes {
+		if !k.closed[i] && k.mayUse(i, r) {
+			k.closed[i] = true
+			k.open--
+			k.reindex(i)
+			more = true
+		}
+	}
+	return more
+}
+
+// meet reports whether the requests may use some usable node both.
+func (k *freeNodes) meet(a, b nodes.Request) bool {
+	for i := range k.nodes {
+		if k.mayUse(i, a) && k.mayUse(i, b) {
+			return true
+		}
+	}
+	return false
+}
+
+// mayUse reports whether the node is usable and of the request's partitions.
+func (k *freeNodes) mayUse(node int, r nodes.Request) bool {
+	return k.nodes[node].Usable && k.nodes[node].InAny(r.Partition)
+}

@@ -1,0 +1,208 @@
+package greedy
+
+import (
+	"slices"
+
+	"github.com/sluice-hpc/sluice/elastic/policy/roles"
+	"github.com/sluice-hpc/sluice/elastic/solve/knapsack"
+)
+
+// vain bounds how often in a row an expansion is solved again after its answer
+// could not be placed. By then only gaps between the nodes' jobs are left.
+const vain = 3
+
+// growIdle gives idle GPUs to the jobs whose rest they shorten most, by the exact
+// knapsack. Sizes that turn out to have no split on the nodes left are struck
+// out, and what they leave is given again.
+func (r *round) growIdle() {
+	struck := map[[2]int]bool{} // (job, size) without a place
+	grown := false              // since the first of them was struck
+	t := r.try(r.size, r.wants)
+	r.spare = t.after
+	for failures := 0; failures < vain; {
+		next := r.solve(t, struck)
+		if next == nil && !grown {
+			return
+		}
+		if next == nil { // what had no place then may have one now
+			clear(struck)
+			grown = false
+			continue
+		}
+		if next, settled := r.settle(next, t, struck); !slices.Equal(next, r.size) {
+			r.size, t, grown, failures = next, settled, len(struck) > 0, 0
+		} else {
+			failures++
+		}
+	}
+}
+
+// solve returns larger sizes, or nil when no growth is worth it. Jobs that may
+// use the same nodes share one knapsack.
+func (r *round) solve(t trial, struck map[[2]int]bool) []int {
+	next, changed := slices.Clone(r.size), false
+	for _, group := range r.groups(r.mayGrow) {
+		var pools []*pool
+		for _, i := range group {
+			pools = append(pools, r.jobs[i].pool)
+		}
+		idle := union(pools).free(t.after)
+		classes := make([][]step, len(group))
+		for c, i := range group {
+			classes[c] = r.growths(i, idle, t, struck)
+		}
+		choice, _ := r.solver.Expand(options(classes), idle)
+		for c, o := range choice {
+			if o != knapsack.None {
+				next[group[c]], changed = classes[c][o].to, true
+			}
+		}
+	}
+	if !changed {
+		return nil
+	}
+	return next
+}
+
+// groups parts the jobs that may change into those that share nodes, directly or
+// through others; each in the order they came.
+func (r *round) groups(may func(i int) bool) [][]int {
+	var groups [][]int
+	for i := range r.jobs {
+		if !may(i) {
+			continue
+		}
+		merged := []int{}
+		rest := groups[:0:0]
+		for _, g := range groups {
+			if slices.ContainsFunc(g, func(k int) bool { return r.jobs[k].pool.meets(r.jobs[i].pool) }) {
+				merged = append(merged, g...)
+			} else {
+				rest = append(rest, g)
+			}
+		}
+		merged = append(merged, i)
+		slices.Sort(merged)
+		groups = append(rest, merged)
+	}
+	return groups
+}
+
+// mayGrow reports whether the job may get idle GPUs: it is being started, is
+// being resized anyhow, or a voluntary move is open to it.
+func (r *round) mayGrow(i int) bool {
+	j := &r.jobs[i]
+	if j.blocked != nil || j.Pin > 0 || r.size[i] == 0 {
+		return false
+	}
+	return j.Role == roles.Waiting || (j.Role == roles.Movable && (r.size[i] != j.Now || !r.snap.Resting(&j.Job)))
+}
+
+// growths lists the sizes above the planned one that are worth it: weight is the
+// GPUs taken from the idle ones, value the time saved less the price.
+func (r *round) growths(i, idle int, t trial, struck map[[2]int]bool) []step {
+	j, planned := &r.jobs[i], r.size[i]
+	held := planned
+	if planned == j.Now {
+		held = j.pool.holds(r.snap.Nodes, j.At) // GPUs on unusable nodes are lost in a move
+	}
+	if held+idle <= planned {
+		return nil
+	}
+	open := r.open(j, t.after, t.place[i])
+	var steps []step
+	best := 0.0
+	for _, n := range j.sizes {
+		if n <= planned || n-held > idle || struck[[2]int{i, n}] || !open.splits(n) {
+			continue
+		}
+		// A larger size that saves no more is of no use to anybody.
+		if value, worth := r.gain(i, t, n, open.spread[n]); worth && value > best {
+			best = value
+			steps = append(steps, step{n, knapsack.Option{Weight: n - held, Value: value}})
+		}
+	}
+	return steps
+}
+
+// gain returns the time saved, less the price, when a job grows beyond the size
+// planned in the trial, and whether that is worth it: a voluntary move has to
+// pay, a job that starts or moves anyhow need only gain.
+func (r *round) gain(i int, t trial, n, across int) (value float64, worth bool) {
+	j, planned := &r.jobs[i], r.size[i]
+	before, after := j.rest(planned, len(t.place[i])), j.rest(n, across)
+	value = before - after
+	if !j.HasGPUs() {
+		return value, value > 0
+	}
+	if planned == j.Now {
+		// Who would be better off with less does not get more.
+		return value - j.ResizeCost, j.pays(value, r.snap.Limits.Payback) && after < j.fastestBelow()
+	}
+	if n == j.Now { // it need not move after all
+		value += j.ResizeCost
+	}
+	return value, value > 0
+}
+
+// settle lowers sizes until everything has a place that is worth the move, and
+// strikes out those that had none. It ends at the sizes planned before at the
+// latest.
+func (r *round) settle(next []int, was trial, struck map[[2]int]bool) (sizes []int, t trial) {
+	for !slices.Equal(next, r.size) {
+		t = r.try(next, r.wants)
+		lowered := false
+		lower := func(i, limit int) {
+			struck[[2]int{i, next[i]}] = true
+			next[i] = r.below(i, min(limit, next[i]-1))
+			lowered = true
+		}
+		for k, i := range t.short {
+			if next[i] > r.size[i] {
+				lower(i, t.got[k])
+			}
+		}
+		if !lowered && !t.ok() {
+			// Somebody's growth takes the place of one who does not grow.
+			if i := r.largestGrowth(next); i >= 0 {
+				lower(i, next[i]-1)
+			}
+		}
+		if !lowered { // on more nodes than thought it may not be worth it
+			for i := range next {
+				if next[i] == r.size[i] {
+					continue
+				}
+				if _, worth := r.gain(i, was, next[i], len(t.place[i])); !worth {
+					lower(i, r.size[i])
+				}
+			}
+		}
+		if !lowered {
+			return next, t
+		}
+	}
+	return r.size, was
+}
+
+func (r *round) largestGrowth(next []int) int {
+	most := -1
+	for i := range next {
+		if more := next[i] - r.size[i]; more > 0 && (most < 0 || more > next[most]-r.size[most]) {
+			most = i
+		}
+	}
+	return most
+}
+
+// below returns the fastest accepted size up to limit, the planned one if none is
+// faster.
+func (r *round) below(i, limit int) int {
+	j, best := &r.jobs[i], r.size[i]
+	for _, n := range j.sizes {
+		if n > best && n <= limit && j.cost(n) < j.cost(best) {
+			best = n
+		}
+	}
+	return best
+}

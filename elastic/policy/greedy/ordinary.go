@@ -1,0 +1,34 @@
+package greedy
+
+import (
+	"slices"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/policy/roles"
+)
+
+// reserveForOrdinary keeps room for the ordinary jobs that wait, in their order, and has
+// running jobs give it back where it is not idle. A demand that cannot be met
+// even so is left to wait: idle GPUs it cannot start on do not help it.
+func (r *round) reserveForOrdinary() {
+	var vain []elastic.Demand
+	for n, d := range r.snap.Demands {
+		if n == roles.MostDemands {
+			break
+		}
+		if slices.ContainsFunc(vain, func(v elastic.Demand) bool { return asksAsMuch(d, v) }) {
+			continue
+		}
+		more := append(slices.Clone(r.wants), want{d.Want(), d.ID})
+		if size, ok := r.fill(slices.Clone(r.base), more); ok {
+			r.size, r.wants = size, more
+		} else {
+			vain = append(vain, d)
+		}
+	}
+}
+
+// asksAsMuch reports whether d needs everything that e needs.
+func asksAsMuch(d, e elastic.Demand) bool {
+	return d.Partition == e.Partition && d.Nodes >= e.Nodes && d.GPUs*e.Nodes >= e.GPUs*d.Nodes
+}

@@ -1,0 +1,44 @@
+package greedy
+
+import (
+	"github.com/sluice-hpc/sluice/elastic/policy/roles"
+	"slices"
+)
+
+// shrinkToPins has pinned jobs that run on more than their pin give the rest back:
+// an order of the user, so neither price nor cooldown count.
+func (r *round) shrinkToPins() {
+	for i := range r.jobs {
+		if j := &r.jobs[i]; j.Role == roles.Movable && j.Pin > 0 && j.Pin < j.Now {
+			r.shrink(i, j.Pin)
+		}
+	}
+}
+
+// shrink plans a smaller size for a running job, if its nodes can give it.
+func (r *round) shrink(i, n int) {
+	if r.strands(&r.jobs[i]) {
+		return
+	}
+	size := slices.Clone(r.base)
+	size[i] = n
+	if r.try(size, nil).ok() {
+		r.base, r.size = size, slices.Clone(size)
+	}
+}
+
+// growToPins moves pinned jobs that run on less than their pin up to it, in the
+// order they came, as far as GPUs can be found and nobody waits to start there.
+func (r *round) growToPins() {
+	for i := range r.jobs {
+		j := &r.jobs[i]
+		if j.Role != roles.Movable || j.Pin <= j.Now || j.blocked != nil {
+			continue
+		}
+		base := slices.Clone(r.base)
+		base[i] = j.Pin
+		if size, ok := r.fill(base, r.wants); ok {
+			r.base, r.size = base, size
+		}
+	}
+}

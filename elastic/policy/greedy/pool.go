@@ -1,0 +1,165 @@
+package greedy
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/sluice-hpc/sluice/nodes"
+)
+
+// pool is the part of the cluster that jobs of one kind may use.
+type pool struct {
+	usable []bool // by node of the inventory
+	kind   string // of GPU that its jobs ask for; "" = any
+	reach  int    // the most GPUs one job could have if it were alone
+	spread []int  // nodes that a size takes at least, by GPUs; 0 = no split exists
+	have   []int  // GPUs of the nodes, largest first, of the partition with most
+}
+
+type poolKey struct {
+	partition string
+	uneven    bool
+	kind      string // of GPU that is asked for; "" = any
+}
+
+// newPool looks at what the nodes have, not at who uses it.
+func newPool(inventory []nodes.Node, key poolKey) *pool {
+	return poolOf(inventory, key, func(n nodes.Node) int {
+		if !n.Usable {
+			return 0
+		}
+		return n.Has(key.kind)
+	})
+}
+
+// open is the pool as one job finds it that leaves the place it has in the view
+// of the inventory.
+func (r *round) open(j *job, inventory []nodes.Node, place nodes.Placement) *pool {
+	request := j.Request(r.snap.Limits)
+	without := nodes.Without(inventory, j.Load(place))
+	return poolOf(without, poolKey{j.Partition, j.Spec.AllowUneven, j.Spec.Type()}, request.Room)
+}
+
+// poolOf counts on each node what room says it has.
+func poolOf(inventory []nodes.Node, key poolKey, room func(nodes.Node) int) *pool {
+	p := &pool{usable: make([]bool, len(inventory)), kind: key.kind}
+	for _, partition := range strings.Split(key.partition, ",") {
+		var have []int
+		for i, n := range inventory {
+			if g := room(n); g > 0 && n.In(partition) {
+				p.usable[i] = true
+				have = append(have, g)
+			}
+		}
+		p.widen(have, key.uneven)
+	}
+	return p
+}
+
+// widen adds the splits possible on the nodes of one more partition.
+func (p *pool) widen(have []int, uneven bool) {
+	slices.SortFunc(have, func(a, b int) int { return b - a })
+	atLeast := []int{len(have)} // nodes with so many GPUs or more
+	total := 0
+	for i := len(have) - 1; i >= 0; i-- {
+		total += have[i]
+		for len(atLeast) <= have[i] {
+			atLeast = append(atLeast, i+1)
+		}
+	}
+	if len(p.spread) <= total {
+		p.have = have
+	}
+	for len(p.spread) <= total {
+		p.spread = append(p.spread, 0)
+	}
+	least, sum := 0, 0 // the roomiest least nodes have sum GPUs
+	for n := 1; n <= total; n++ {
+		for sum < n {
+			sum += have[least]
+			least++
+		}
+		m := fewestNodes(n, least, atLeast, uneven)
+		if m > 0 && (p.spread[n] == 0 || m < p.spread[n]) {
+			p.spread[n] = m
+			p.reach = max(p.reach, n)
+		}
+	}
+}
+
+// fewestNodes returns on how many nodes, no fewer than least, n GPUs can be
+// split; 0 when no split exists.
+func fewestNodes(n, least int, atLeast []int, uneven bool) int {
+	if uneven {
+		return least
+	}
+	for share := len(atLeast) - 1; share >= 1; share-- {
+		if m := n / share; n%share == 0 && m >= least && atLeast[share] >= m {
+			return m
+		}
+	}
+	return 0
+}
+
+// fullest is the split of n GPUs that takes the largest nodes full and the rest
+// on one more.
+func (p *pool) fullest(n int) []int {
+	var split []int
+	for _, g := range p.have {
+		if n < 1 {
+			break
+		}
+		split = append(split, min(g, n))
+		n -= min(g, n)
+	}
+	return split
+}
+
+// splits reports whether n GPUs can be split over the pool's nodes at all.
+func (p *pool) splits(n int) bool { return n >= 1 && n < len(p.spread) && p.spread[n] > 0 }
+
+// meets reports whether the pools share a usable node.
+func (p *pool) meets(q *pool) bool {
+	for i, in := range p.usable {
+		if in && q.usable[i] {
+			return true
+		}
+	}
+	return false
+}
+
+// free sums the free GPUs of the pool's nodes in a view of the inventory.
+func (p *pool) free(inventory []nodes.Node) int {
+	sum := 0
+	for i, in := range p.usable {
+		if in {
+			sum += inventory[i].FreeOf(p.kind)
+		}
+	}
+	return sum
+}
+
+// holds sums what a placement has on the pool's usable nodes.
+func (p *pool) holds(inventory []nodes.Node, place nodes.Placement) int {
+	sum := 0
+	for i, in := range p.usable {
+		if in {
+			sum += place.On(inventory[i].Name)
+		}
+	}
+	return sum
+}
+
+// union is the pool of everything some of the pools may use.
+func union(pools []*pool) *pool {
+	out := &pool{}
+	for _, p := range pools {
+		if out.usable == nil {
+			out.usable = make([]bool, len(p.usable))
+		}
+		for i, in := range p.usable {
+			out.usable[i] = out.usable[i] || in
+		}
+	}
+	return out
+}

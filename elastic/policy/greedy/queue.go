@@ -1,0 +1,184 @@
+package greedy
+
+import (
+	"slices"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/policy/roles"
+	"github.com/sluice-hpc/sluice/elastic/reason"
+	"github.com/sluice-hpc/sluice/nodes"
+)
+
+// mostExplained is up to how many jobs a queue gives a reason for each. With more it names
+// those it starts and those it looked at; the others keep what they have.
+const mostExplained = 1024
+
+// queue is a round of a policy that starts jobs in the order they came and never
+// resizes. It places them itself, one by one, so that a round takes time in
+// proportion to the nodes and to the jobs that start, however many run or wait.
+type queue struct {
+	baseline
+	snap    elastic.Snapshot
+	free    *freeNodes
+	pools   map[poolKey]*pool
+	started []nodes.Request // in order
+	heads   []nodes.Request // those that found no GPUs, and whom nobody overtakes, in order
+	nodes   map[string]int  // GPUs of the largest node, by partitions
+	out     elastic.Allocation
+}
+
+// baseline is what sets one such policy apart.
+type baseline struct {
+	policy string
+	// size is what a job needs to start, when its user has not pinned it.
+	size func(q *queue, j *elastic.Job) int
+	// more, when set, returns a larger place for a job that starts at one.
+	more func(q *queue, j *elastic.Job, ask nodes.Request, place nodes.Placement) nodes.Placement
+	// why a job that starts gets its size.
+	why reason.Reason
+}
+
+// allocate is one round.
+func (e baseline) allocate(s elastic.Snapshot) elastic.Allocation {
+	q := &queue{baseline: e, snap: s, free: newFreeNodes(s), pools: map[poolKey]*pool{}, nodes: map[string]int{}, out: elastic.Allocation{}}
+	all := len(s.Jobs) <= mostExplained
+	for i := range s.Jobs {
+		switch {
+		case s.Jobs[i].Phase == elastic.Held && (all || q.free.open > 0):
+			q.serve(&s.Jobs[i])
+		case all:
+			q.leave(&s.Jobs[i])
+		}
+	}
+	return q.out
+}
+
+// leave says why a job stays as it is.
+func (q *queue) leave(ej *elastic.Job) {
+	j := roles.Subject{Job: *ej, At: q.snap.Committed(*ej)}
+	j.Now = j.At.GPUs()
+	is, why := j.Classify(&q.snap)
+	if is != roles.Fixed {
+		why = reason.Keeps{GPUs: j.Now, Because: reason.NeverResizes{Policy: q.policy}}
+	}
+	q.out[j.ID] = elastic.Decision{GPUs: j.Now, Why: why}
+}
+
+// serve starts a waiting job, or has it wait.
+func (q *queue) serve(j *elastic.Job) {
+	if _, moving := q.snap.Intent(j.ID); moving || j.Directive.Hold {
+		q.leave(j)
+		return
+	}
+	ask := q.request(j)
+	place := q.free.place(ask)
+	if place == nil {
+		place = q.rearrange(ask)
+	}
+	if place == nil {
+		q.wait(j, ask)
+		return
+	}
+	if ask.GPUs != j.Directive.Pin && q.more != nil {
+		place = q.more(q, j, ask, place)
+		ask.GPUs = place.GPUs()
+	}
+	q.free.take(ask.Load(place))
+	q.started = append(q.started, ask)
+	q.out[j.ID] = elastic.Decision{GPUs: ask.GPUs, Place: place, Why: q.began(j, ask.GPUs)}
+}
+
+func (q *queue) began(j *elastic.Job, n int) reason.Reason {
+	if n == j.Directive.Pin {
+		return reason.Starts{GPUs: n, Because: reason.Pinned}
+	}
+	return reason.Starts{GPUs: n, Because: q.why}
+}
+
+// request is the job as nodes sees it, on the size it needs to start.
+func (q *queue) request(j *elastic.Job) nodes.Request {
+	r := j.Request(q.snap.Limits)
+	if pin := j.Directive.Pin; pin > 0 && j.Spec.Allows(pin, pin) {
+		r.GPUs = pin
+	} else {
+		r.GPUs = q.size(q, j)
+	}
+	return r
+}
+
+// rearranged bounds how many jobs that start in one round are placed anew to make
+// room for one more.
+const rearranged = 64
+
+// rearrange places all that start in this round anew, large ones first, so that
+// the request finds a place as well. It returns its place, nil when there is none.
+func (q *queue) rearrange(ask nodes.Request) nodes.Placement {
+	if n := len(q.started); n == 0 || n > rearranged || len(q.heads) > 0 || q.free.idle(ask) < ask.GPUs {
+		return nil
+	}
+	empty := newFreeNodes(q.snap)
+	places := nodes.Place(empty.nodes, append(q.started[:len(q.started):len(q.started)], ask))
+	for _, p := range places {
+		if len(p.Placement) == 0 {
+			return nil
+		}
+	}
+	q.free = empty
+	for i, r := range q.started {
+		d := q.out[elastic.JobID(r.ID)]
+		d.Place = places[i].Placement
+		q.out[elastic.JobID(r.ID)] = d
+		q.free.take(r.Load(d.Place))
+	}
+	return places[len(places)-1].Placement
+}
+
+// wait has the job wait, and everybody behind it who could use the same nodes.
+// One that could not start on an empty cluster keeps nobody waiting.
+func (q *queue) wait(j *elastic.Job, ask nodes.Request) {
+	var behind elastic.JobID
+	var why reason.Reason
+	if ask.GPUs > q.largest(ask.Partition) {
+		if p := q.pool(ask); !p.splits(ask.GPUs) {
+			q.out[j.ID] = elastic.Decision{Why: roles.CannotStart(&q.snap, j, ask.GPUs)}
+			return
+		}
+	}
+	idle := q.free.idle(ask)
+	first := slices.IndexFunc(q.heads, func(h nodes.Request) bool { return q.free.meet(h, ask) })
+	switch {
+	case first >= 0:
+		behind = elastic.JobID(q.heads[first].ID)
+		why = reason.WaitsBehind{Job: int64(behind), GPUs: q.heads[first].GPUs}
+	case idle < ask.GPUs:
+		why = reason.Waits{GPUs: ask.GPUs, Because: reason.TakesNoneBack{Idle: idle, Policy: q.policy}}
+	default:
+		why = reason.Waits{GPUs: ask.GPUs, Because: reason.NotAsNeeded{Idle: idle}}
+	}
+	q.out[j.ID] = elastic.Decision{Why: why, Reserves: behind == 0, Behind: behind}
+	if q.free.close(ask) {
+		q.heads = append(q.heads, ask)
+	}
+}
+
+// largest is the most GPUs that one node of the partitions has.
+func (q *queue) largest(partitions string) int {
+	n, known := q.nodes[partitions]
+	if !known {
+		for i := range q.free.nodes {
+			if q.free.mayUse(i, nodes.Request{Partition: partitions}) {
+				n = max(n, q.free.nodes[i].GPUs)
+			}
+		}
+		q.nodes[partitions] = n
+	}
+	return n
+}
+
+func (q *queue) pool(r nodes.Request) *pool {
+	key := poolKey{r.Partition, r.Uneven, r.Type}
+	if q.pools[key] == nil {
+		q.pools[key] = newPool(q.snap.Nodes, key)
+	}
+	return q.pools[key]
+}

@@ -1,0 +1,247 @@
+package greedy
+
+import (
+	"math"
+	"slices"
+
+	"github.com/sluice-hpc/sluice/elastic/policy/roles"
+	"github.com/sluice-hpc/sluice/elastic/reason"
+	"github.com/sluice-hpc/sluice/nodes"
+)
+
+// reasons is what the reasons need to know about the whole round.
+type reasons struct {
+	*round
+	idle  []nodes.Node  // the inventory after the decision
+	cause reason.Reason // for whom running jobs gave GPUs back; nil until asked for
+	gives map[*pool]int // GPUs that running jobs can give back, where that was asked for
+}
+
+// because is what the reasons of the round are made from. It is called once the sizes are
+// final.
+func (r *round) because() *reasons {
+	if r.said == nil {
+		r.said = &reasons{round: r, idle: r.try(r.size, r.wants).after, gives: map[*pool]int{}}
+	}
+	return r.said
+}
+
+// explain is why the job gets what it gets.
+func (r *round) explain(i int) reason.Reason {
+	w, j := r.because(), &r.jobs[i]
+	switch {
+	case j.Role == roles.Fixed:
+		return j.FixedBecause
+	case j.Role == roles.Waiting && r.size[i] == 0:
+		return w.waits(i)
+	case j.Role == roles.Waiting:
+		return w.starts(i)
+	case j.Pin > 0:
+		return w.pinned(i)
+	case r.size[i] < j.Now:
+		return w.shrinks(i)
+	case r.size[i] > j.Now:
+		return w.grows(i)
+	}
+	return w.keeps(i)
+}
+
+// served names whom reductions serve: those who would find no room without.
+func (w *reasons) served() reason.Reason {
+	if w.cause != nil {
+		return w.cause
+	}
+	t := w.try(w.base, w.wants)
+	var who []reason.Reason
+	for _, i := range t.short {
+		who = append(who, reason.JobWaits{Job: int64(w.jobs[i].ID), GPUs: w.base[i] - w.jobs[i].Now})
+	}
+	for _, k := range t.unmet {
+		who = append(who, reason.JobWaits{Job: int64(w.wants[k].id), GPUs: w.wants[k].GPUs, Ordinary: true})
+	}
+	switch len(who) {
+	case 0:
+		w.cause = reason.OthersWait
+	case 1:
+		w.cause = who[0]
+	case 2:
+		w.cause = reason.Both{First: who[0], Second: who[1]}
+	default:
+		w.cause = reason.AndMoreWait{First: who[0], More: len(who) - 1}
+	}
+	return w.cause
+}
+
+func (w *reasons) waits(i int) reason.Reason {
+	j := &w.jobs[i]
+	want := j.Least()
+	head := j.blocked
+	switch {
+	case !j.pool.splits(want):
+		return roles.CannotStart(&w.snap, &j.Job, want)
+	case head == nil || head == j:
+	default:
+		return reason.WaitsBehind{Job: int64(head.ID), GPUs: head.Least()}
+	}
+	idle := j.pool.free(w.idle)
+	back := w.back(j.pool)
+	why := reason.Waits{GPUs: want}
+	switch {
+	case idle+back == 0:
+		why.Because = reason.NoneIdleOrBack
+	case idle+back < want:
+		why.Because = reason.IdleAndBack{Idle: idle, Back: back}
+	default:
+		why.Because = reason.IdleElsewhere{Idle: idle, Back: back}
+	}
+	return why
+}
+
+// back is how many GPUs running jobs can give back in a pool.
+func (w *reasons) back(on *pool) int {
+	back, known := w.gives[on]
+	if !known {
+		_, _, back = w.reductions(w.base, on)
+		w.gives[on] = back
+	}
+	return back
+}
+
+func (w *reasons) starts(i int) reason.Reason {
+	j, n := &w.jobs[i], w.size[i]
+	switch {
+	case j.Pin > 0:
+		return reason.Starts{GPUs: n, Because: reason.Pinned}
+	case n > j.Least():
+		saved := j.cost(j.Least()) - j.cost(n)
+		return reason.StartsAbove{GPUs: n, Above: n - j.Least(),
+			Because: reason.SpareSaves{Saves: saved, Of: j.seconds(j.Least()), Assumed: j.Assumed()}}
+	case w.reducedFor(j):
+		return reason.StartsOnReturned{GPUs: n}
+	}
+	return reason.StartsAtMinimum{GPUs: n, Because: w.noGrowth(i)}
+}
+
+// reducedFor reports whether some running job gives GPUs back where j may run.
+func (w *reasons) reducedFor(j *job) bool {
+	for k := range w.jobs {
+		if o := &w.jobs[k]; o.Role == roles.Movable && o.Pin == 0 && w.size[k] < o.Now && o.pool.meets(j.pool) {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *reasons) pinned(i int) reason.Reason {
+	j, n := &w.jobs[i], w.size[i]
+	if n != j.Now {
+		return reason.Resizes{From: j.Now, To: n, Because: reason.PinnedTo{GPUs: j.Pin}}
+	}
+	keeps := reason.Keeps{GPUs: n}
+	if n == j.Pin {
+		keeps.Because = reason.Pinned
+		return keeps
+	}
+	but := reason.PinnedBut{GPUs: j.Pin}
+	switch {
+	case j.Pin < n && w.strands(j):
+		but.Because = reason.Stranded
+	case j.Pin < n:
+		but.Because = reason.NoSplit{GPUs: j.Pin}
+	case j.blocked != nil:
+		but.Because = reason.StartsFirst{Job: int64(j.blocked.ID)}
+	default:
+		but.Because = reason.MoreIdle{More: j.Pin - n, Idle: j.pool.free(w.idle)}
+	}
+	keeps.Because = but
+	return keeps
+}
+
+func (w *reasons) shrinks(i int) reason.Reason {
+	j, n := &w.jobs[i], w.size[i]
+	why := reason.Resizes{From: j.Now, To: n}
+	lost := j.seconds(n) - j.seconds(j.Now)
+	if w.base[i] < j.Now && lost < 0 { // given back by itself, see shrinkSlowed
+		why.Because = reason.FewerFaster{Saves: -lost, Of: j.seconds(j.Now), Cost: j.ResizeCost, Assumed: j.Assumed()}
+		return why
+	}
+	why.Because = reason.Join(w.served(), j.takes(j.cost(n)))
+	return why
+}
+
+// takes compares how long the rest takes with how long it would as things are.
+func (j *job) takes(seconds float64) reason.Reason {
+	return reason.RestTakes{After: seconds, Before: j.seconds(j.Now), Assumed: j.Assumed()}
+}
+
+func (w *reasons) grows(i int) reason.Reason {
+	j, n := &w.jobs[i], w.size[i]
+	saved, _ := j.saves(n, w.snap.Limits.Payback)
+	return reason.Resizes{From: j.Now, To: n, Because: reason.Saves{
+		Saves: saved, Of: j.seconds(j.Now), Cost: j.ResizeCost, Assumed: j.Assumed(), WereIdle: j.pool.free(w.spare)}}
+}
+
+func (w *reasons) keeps(i int) reason.Reason {
+	return reason.Keeps{GPUs: w.size[i], Because: w.noGrowth(i)}
+}
+
+// noGrowth says why a job gets no more than it has: the first obstacle.
+func (w *reasons) noGrowth(i int) reason.Reason {
+	j, n := &w.jobs[i], w.size[i]
+	next := 0
+	for _, k := range j.sizes {
+		if k > n {
+			next = k
+			break
+		}
+	}
+	idle := j.pool.free(w.idle)
+	switch {
+	case j.Unproven && !j.HasGPUs() && j.Pin == 0:
+		return reason.UnprovenGrows
+	case next == 0:
+		return w.most(j, n)
+	case j.blocked != nil:
+		return reason.ComesFirst{Job: int64(j.blocked.ID), GPUs: j.blocked.Least()}
+	case j.Finished():
+		return reason.WorkDone
+	case j.HasGPUs() && w.snap.Resting(&j.Job):
+		return roles.RestsUntil(w.snap, &j.Job)
+	case idle == 0 && len(w.wants) > 0:
+		return reason.IdleKept{Job: int64(w.wants[0].id)}
+	case idle == 0:
+		return reason.NoneIdle
+	case next-n > idle:
+		return reason.NextSize{Next: next, Idle: idle}
+	}
+	return w.notWorth(i, idle)
+}
+
+// notWorth says why idle GPUs in reach do not pay for the job.
+func (w *reasons) notWorth(i, idle int) reason.Reason {
+	j, n := &w.jobs[i], w.size[i]
+	best, most := 0, math.Inf(-1)
+	for _, k := range j.sizes {
+		if k > n && k-n <= idle {
+			if saved := j.seconds(n) - j.seconds(k); saved > most {
+				best, most = k, saved
+			}
+		}
+	}
+	_, worth := j.saves(best, w.snap.Limits.Payback)
+	switch {
+	case most <= 0:
+		return reason.NotFaster{Idle: idle}
+	case j.HasGPUs() && !worth:
+		return reason.WouldSave{GPUs: best, Saves: most, Cost: j.ResizeCost, Payback: w.snap.Limits.Payback, Assumed: j.Assumed()}
+	}
+	return reason.IdleUnfit{Idle: idle, Or: j.HasGPUs()}
+}
+
+// most says why no accepted size is above n.
+func (w *reasons) most(j *job, n int) reason.Reason {
+	if j.Spec.Max > 0 && !slices.ContainsFunc(j.Spec.Options(j.Spec.Max), func(k int) bool { return k > n }) {
+		return reason.AtMaximum
+	}
+	return reason.NoLargerSize
+}

@@ -1,0 +1,103 @@
+package greedy
+
+import (
+	"slices"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/policy/roles"
+	"github.com/sluice-hpc/sluice/elastic/reason"
+	"github.com/sluice-hpc/sluice/elastic/solve/knapsack"
+	"github.com/sluice-hpc/sluice/nodes"
+)
+
+// round is one decision in the making.
+type round struct {
+	snap    elastic.Snapshot
+	foreign []nodes.Node // the inventory with ordinary jobs' use only
+	jobs    []job        // in order of the snapshot: first come, first served
+	size    []int        // GPUs planned, by job; 0 = not started
+	base    []int        // size before anybody gave anything back
+	wants   []want       // ordinary jobs that room is kept for
+	shut    []bool       // by node: a waiting job may use it and comes first
+	pools   map[poolKey]*pool
+	solver  knapsack.Solver
+	rigid   bool         // sizes are tried as they are: nobody takes less
+	typical float64      // seconds a job is taken to need on one GPU when nothing is known
+	spare   []nodes.Node // the inventory before idle GPUs were given out
+	said    *reasons     // made when the first reason is asked for
+}
+
+// job is a job with what every step of a round needs to know about it.
+type job struct {
+	roles.Subject
+	sizes   []int // accepted sizes that some split exists for, ascending
+	pool    *pool
+	late    bool // a job that came before it waits, for other nodes
+	blocked *job // the waiting job that must start before this one gets more
+}
+
+// want is an ordinary job's demand as nodes sees it.
+type want struct {
+	nodes.Want
+	id elastic.JobID
+}
+
+func newRound(s elastic.Snapshot) *round {
+	r := &round{snap: s, foreign: s.Foreign(), pools: map[poolKey]*pool{}}
+	r.jobs, r.size = make([]job, len(s.Jobs)), make([]int, len(s.Jobs))
+	for i := range s.Jobs {
+		r.classify(&r.jobs[i], &s.Jobs[i])
+		r.size[i] = r.jobs[i].Now
+	}
+	r.base = slices.Clone(r.size)
+	r.estimate()
+	return r
+}
+
+func (r *round) pool(key poolKey) *pool {
+	p, ok := r.pools[key]
+	if !ok {
+		p = newPool(r.snap.Nodes, key)
+		r.pools[key] = p
+	}
+	return p
+}
+
+func (r *round) classify(j *job, ej *elastic.Job) {
+	*j = job{Subject: roles.Subject{Job: *ej, At: r.snap.Committed(*ej), ResizeCost: ej.Price.Total().Seconds() * float64(1+ej.Deaf)}}
+	j.Now = j.At.GPUs()
+	j.Spec.AllowUneven = ej.Spec.AllowUneven || r.snap.Limits.AnySplit()
+	j.pool = r.pool(poolKey{ej.Partition, j.Spec.AllowUneven, j.Spec.Type()})
+	j.sizes = ej.Spec.Options(j.pool.reach)
+	j.sizes = slices.DeleteFunc(j.sizes, func(n int) bool { return !j.pool.splits(n) || j.MaxNodes > 0 && j.pool.spread[n] > j.MaxNodes })
+	if pin := ej.Directive.Pin; pin > 0 && ej.Spec.Allows(pin, max(pin, j.pool.reach)) {
+		j.Pin = pin
+	}
+	j.Role, j.FixedBecause = j.Classify(&r.snap)
+}
+
+// decide turns the round into an Allocation with each job's reason.
+func (r *round) decide(why func(i int) reason.Reason) elastic.Allocation {
+	a := make(elastic.Allocation, len(r.jobs))
+	for i := range r.jobs {
+		d := elastic.Decision{GPUs: r.size[i], Why: why(i)}
+		d.Reserves, d.Behind = r.inLine(i)
+		a[r.jobs[i].ID] = d
+	}
+	return a
+}
+
+// inLine is the job's part in the order in which jobs start. Beside deadlines, which a
+// division plans for by numbers of GPUs, idle GPUs may be planned for.
+func (r *round) inLine(i int) (reserves bool, behind elastic.JobID) {
+	j := &r.jobs[i]
+	if j.Role != roles.Waiting || r.size[i] > 0 || j.blocked == nil || slices.ContainsFunc(r.snap.Jobs, dated) {
+		return false, 0
+	}
+	if j.blocked == j {
+		return true, 0
+	}
+	return false, j.blocked.ID
+}
+
+func dated(j elastic.Job) bool { return !j.Spec.Deadline.IsZero() }

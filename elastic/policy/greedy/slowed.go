@@ -1,0 +1,54 @@
+package greedy
+
+import (
+	"math"
+
+	"github.com/sluice-hpc/sluice/elastic/learn/speed"
+	"github.com/sluice-hpc/sluice/elastic/policy/roles"
+)
+
+// shrinkSlowed lets jobs give back GPUs that make them slower, where both speeds were
+// measured.
+func (r *round) shrinkSlowed() {
+	for i := range r.jobs {
+		j := &r.jobs[i]
+		if r.base[i] != j.Now || !r.free(j) || !j.measured(j.Now) {
+			continue
+		}
+		best, most := j.Now, 0.0
+		for _, n := range j.sizes {
+			if n >= j.Now {
+				break
+			}
+			if saved, worth := j.saves(n, r.snap.Limits.Payback); worth && saved > most && j.within(n) > 0 && j.measured(n) {
+				best, most = n, saved
+			}
+		}
+		if best < j.Now {
+			r.shrink(i, best)
+		}
+	}
+}
+
+// measured reports whether the job's speed on n GPUs rests on samples of it.
+func (j *job) measured(n int) bool {
+	_, src := j.Curve.Seconds(j.shape(n))
+	return src == speed.Measured
+}
+
+// free reports whether a voluntary move of a running job is open to it.
+func (r *round) free(j *job) bool {
+	return j.Role == roles.Movable && j.Pin == 0 && !r.snap.Resting(&j.Job)
+}
+
+// fastestBelow returns how long the rest takes at the best size below the present
+// one that was measured; infinite when none was.
+func (j *job) fastestBelow() float64 {
+	least := math.Inf(1)
+	for _, n := range j.sizes {
+		if n < j.Now && j.within(n) > 0 && j.measured(n) {
+			least = min(least, j.seconds(n))
+		}
+	}
+	return least
+}

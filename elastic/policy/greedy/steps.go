@@ -1,0 +1,68 @@
+package greedy
+
+import (
+	"github.com/sluice-hpc/sluice/elastic/policy/roles"
+	"github.com/sluice-hpc/sluice/elastic/solve/knapsack"
+)
+
+// step is one way to resize one job, as an item of the knapsack.
+type step struct {
+	to int // GPUs
+	knapsack.Option
+}
+
+func options(classes [][]step) [][]knapsack.Option {
+	out := make([][]knapsack.Option, len(classes))
+	for i, steps := range classes {
+		out[i] = make([]knapsack.Option, len(steps))
+		for k, s := range steps {
+			out[i][k] = s.Option
+		}
+	}
+	return out
+}
+
+// reductions lists, for each job that can give GPUs back on the pool's nodes,
+// the ways to do so: weight is the GPUs freed there, value the time lost with
+// the price of the move. Jobs that submitted last come first: among equal costs
+// those who came first keep what they have. most is all that could be freed.
+func (r *round) reductions(size []int, on *pool) (classes [][]step, who []int, most int) {
+	for i := len(r.jobs) - 1; i >= 0; i-- {
+		j := &r.jobs[i]
+		if j.Role != roles.Movable || j.Pin > 0 || size[i] > j.Now || r.strands(j) {
+			continue
+		}
+		held := size[i]
+		if size[i] == j.Now {
+			held = on.holds(r.snap.Nodes, j.At)
+		}
+		var steps []step
+		freed := 0
+		for _, n := range j.sizes {
+			if n >= size[i] || n >= held {
+				break
+			}
+			if j.within(n) == 0 {
+				continue
+			}
+			cost := j.cost(n) - j.cost(size[i])
+			steps = append(steps, step{n, knapsack.Option{Weight: held - n, Value: cost}})
+			freed = max(freed, held-n)
+		}
+		if len(steps) > 0 {
+			classes, who, most = append(classes, steps), append(who, i), most+freed
+		}
+	}
+	return classes, who, most
+}
+
+// strands reports whether part of the job is on nodes where Slurm starts nothing
+// new: there it may stay, but not come back in another size.
+func (r *round) strands(j *job) bool {
+	for _, n := range r.snap.Nodes {
+		if !n.Usable && j.At.On(n.Name) > 0 {
+			return true
+		}
+	}
+	return false
+}

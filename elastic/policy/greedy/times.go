@@ -1,0 +1,89 @@
+package greedy
+
+import (
+	"github.com/sluice-hpc/sluice/elastic/learn/speed"
+	"github.com/sluice-hpc/sluice/elastic/policy/roles"
+)
+
+// estimate fills in how much work each job has left.
+func (r *round) estimate() {
+	var known []float64
+	for i := range r.jobs {
+		if alone := r.jobs[i].Measure(); alone > 0 {
+			known = append(known, alone)
+		}
+	}
+	r.typical = roles.MedianWork(known)
+	for i := range r.jobs {
+		// Without a sample the curve is relative: 1 on one GPU.
+		if j := &r.jobs[i]; j.Curve.Samples() == 0 && !j.Finished() {
+			j.Work = r.typical
+		}
+	}
+}
+
+// shape is what the job is expected to run in on n GPUs: as it is now; on nodes
+// of its own when it shrinks; on as few as possible when it grows.
+func (j *job) shape(n int) speed.Shape {
+	s := speed.Shape{GPUs: n, Nodes: 1}
+	switch {
+	case n == j.Now && len(j.At) > 0:
+		s.Nodes = len(j.At)
+	case n < j.Now:
+		s.Nodes = j.within(n)
+	case j.pool.splits(n):
+		s.Nodes = j.pool.spread[n]
+	}
+	return s
+}
+
+// within returns on how many of its own nodes, at least, the job can run on n
+// GPUs; 0 when no split of n on them exists.
+func (j *job) within(n int) int {
+	for m := 1; m <= min(n, len(j.At)); m++ {
+		roomy, sum := 0, 0
+		for _, s := range j.At {
+			sum += s.GPUs
+			if s.GPUs*m >= n {
+				roomy++
+			}
+		}
+		if (n%m == 0 && roomy >= m) || (j.Spec.AllowUneven && m > 1 && sum >= n) {
+			return m
+		}
+	}
+	return 0
+}
+
+// seconds estimates how long the rest of the job takes on n GPUs.
+func (j *job) seconds(n int) float64 {
+	s := j.shape(n)
+	return j.rest(n, s.Nodes)
+}
+
+// rest is seconds on so many nodes.
+func (j *job) rest(n, across int) float64 {
+	s, _ := j.Curve.Seconds(speed.Shape{GPUs: n, Nodes: across})
+	return s * j.Work
+}
+
+// cost is seconds with the price of getting there. Starting is not a move.
+func (j *job) cost(n int) float64 {
+	if !j.HasGPUs() || n == j.Now {
+		return j.seconds(n)
+	}
+	return j.seconds(n) + j.ResizeCost
+}
+
+// saves returns the time a move from the present size to n saves, without its
+// price, and whether it is worth it.
+func (j *job) saves(n int, payback float64) (saved float64, worth bool) {
+	saved = j.seconds(j.Now) - j.seconds(n)
+	return saved, j.pays(saved, payback)
+}
+
+// pays reports whether so many seconds saved are worth a voluntary move: more
+// than its price, and payback times as much.
+func (j *job) pays(saved, payback float64) bool {
+	return saved > 0 && saved > j.ResizeCost && saved >= j.ResizeCost*payback
+}

@@ -1,0 +1,160 @@
+package greedy
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/nodes"
+)
+
+// trial is what would come of a plan if it were carried out.
+type trial struct {
+	place []nodes.Placement // where each job would be
+	short []int             // jobs that would not get their size, by index
+	got   []int             // what each of short would get instead
+	unmet []int             // wants that would find no room, by index
+	after []nodes.Node      // the inventory then, room for the wants that are met set aside
+}
+
+func (t trial) ok() bool { return len(t.short) == 0 && len(t.unmet) == 0 }
+
+// try arranges the sizes on nodes, exactly as they will be after the decision,
+// and then looks for room for the ordinary jobs.
+func (r *round) try(size []int, wants []want) trial {
+	where := r.arrange(size)
+	t := trial{place: make([]nodes.Placement, len(r.jobs))}
+	loads := make([]nodes.Load, len(r.jobs))
+	for i := range r.jobs {
+		j := &r.jobs[i]
+		place := j.At
+		if size[i] != j.Now {
+			place = where.Target[j.ID]
+			got := place.GPUs()
+			if r.overtakes(j, place) {
+				got = 0
+			}
+			if got != size[i] {
+				t.short, t.got = append(t.short, i), append(t.got, got)
+				place = j.At
+			}
+		}
+		t.place[i], loads[i] = place, j.Load(place)
+	}
+	asked := make([]nodes.Want, len(wants))
+	for i, w := range wants {
+		asked[i] = w.Want
+	}
+	after, met := nodes.Reserve(nodes.With(r.foreign, loads...), asked)
+	for i := range met {
+		if !met[i] {
+			t.unmet = append(t.unmet, i)
+		}
+	}
+	t.after = after
+	return t
+}
+
+// arrange is elastic.Arrange, spared the jobs that stay as they are: to those
+// that change they are what ordinary jobs are, GPUs in use.
+func (r *round) arrange(size []int) elastic.Arrangement {
+	few, a := r.snap, elastic.Allocation{}
+	few.Jobs = nil
+	for i := range r.jobs {
+		j := &r.jobs[i]
+		if _, moving := r.snap.Intent(j.ID); moving || size[i] != j.Now {
+			few.Jobs = append(few.Jobs, r.snap.Jobs[i])
+			if r.rigid {
+				few.Jobs[len(few.Jobs)-1].Directive.Pin = size[i]
+			}
+			a[j.ID] = elastic.Decision{GPUs: size[i]}
+		}
+	}
+	if len(few.Jobs) == 0 {
+		return elastic.Arrangement{} // all stay where they are
+	}
+	return elastic.Arrange(few, a)
+}
+
+// fill finds the cheapest reduction of running jobs under which all sizes and
+// wants find room. Running jobs stand in size as they would be unreduced. When
+// even reducing all of them to their minimum is not enough it returns false.
+func (r *round) fill(size []int, wants []want) ([]int, bool) {
+	t := r.try(size, wants)
+	if t.ok() {
+		return size, true
+	}
+	scarce := r.scarce(t, wants)
+	need := max(1, r.lacking(t, size, wants)-scarce.free(t.after))
+	classes, who, most := r.reductions(size, scarce)
+	// The exact fill comes first. Where splits over nodes make it impossible, a
+	// little more is given back, at last everything there is.
+	for extra := 0; need <= most; extra = max(1, 2*extra) {
+		k := min(need+extra, most)
+		got, ok := r.reduced(size, classes, who, k)
+		if ok && r.try(got, wants).ok() {
+			if extra > 0 {
+				r.restore(got, size, who, wants)
+			}
+			return got, true
+		}
+		if k == most {
+			break
+		}
+	}
+	return nil, false
+}
+
+// restore lets jobs keep what they were to give back in vain, the dearest first.
+func (r *round) restore(size, full, who []int, wants []want) {
+	loss := func(i int) float64 { return r.jobs[i].cost(size[i]) - r.jobs[i].cost(full[i]) }
+	order := slices.DeleteFunc(slices.Clone(who), func(i int) bool { return size[i] == full[i] })
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(loss(b), loss(a)) })
+	for _, i := range order {
+		less := size[i]
+		size[i] = full[i]
+		if !r.try(size, wants).ok() {
+			size[i] = less
+		}
+	}
+}
+
+// scarce is the part of the cluster where those that found no room may run.
+func (r *round) scarce(t trial, wants []want) *pool {
+	var pools []*pool
+	for _, i := range t.short {
+		pools = append(pools, r.jobs[i].pool)
+	}
+	for _, i := range t.unmet {
+		pools = append(pools, r.pool(poolKey{wants[i].Partition, false, wants[i].Type}))
+	}
+	return union(pools)
+}
+
+// lacking sums the GPUs asked for in vain.
+func (r *round) lacking(t trial, size []int, wants []want) int {
+	sum := 0
+	for _, i := range t.short {
+		sum += size[i] - r.jobs[i].Now
+	}
+	for _, i := range t.unmet {
+		sum += wants[i].GPUs
+	}
+	return sum
+}
+
+// reduced applies the reduction of exactly k GPUs, or the least above, that
+// costs the least.
+func (r *round) reduced(size []int, classes [][]step, who []int, k int) ([]int, bool) {
+	choice, _, _, ok := r.solver.Reduce(options(classes), k)
+	if !ok {
+		return nil, false
+	}
+	out := slices.Clone(size)
+	for c, o := range choice {
+		if o >= 0 {
+			out[who[c]] = classes[c][o].to
+		}
+	}
+	return out, true
+}

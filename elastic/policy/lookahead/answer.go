@@ -1,0 +1,257 @@
+package lookahead
+
+import (
+	"slices"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/learn/speed"
+	"github.com/sluice-hpc/sluice/elastic/policy/roles"
+	"github.com/sluice-hpc/sluice/elastic/reason"
+	"github.com/sluice-hpc/sluice/elastic/solve/joint"
+	"github.com/sluice-hpc/sluice/nodes"
+)
+
+// answer turns a plan into an Allocation with each job's reason. What cannot be
+// carried out, because jobs would wait for each other in a circle, stays as it is.
+func (o *round) answer(plan joint.Plan) elastic.Allocation {
+	a := make(elastic.Allocation, len(o.jobs))
+	few := o.snap
+	few.Jobs = nil
+	for k, i := range o.posed {
+		p := &o.jobs[i]
+		place := o.placement(plan.Places[k])
+		a[p.ID] = elastic.Decision{GPUs: place.GPUs(), Place: place}
+		if !place.Equal(p.Place) {
+			few.Jobs = append(few.Jobs, o.snap.Jobs[i])
+		}
+	}
+	for i := range o.jobs {
+		if _, moving := o.moving[o.jobs[i].ID]; moving {
+			few.Jobs = append(few.Jobs, o.snap.Jobs[i])
+		}
+	}
+	var where elastic.Arrangement
+	if len(few.Jobs) > 0 {
+		where = elastic.Arrange(few, a)
+	}
+	for _, j := range few.Jobs {
+		if _, decided := a[j.ID]; decided && !where.Park[j.ID] {
+			a[j.ID] = elastic.Decision{GPUs: where.Target[j.ID].GPUs(), Place: where.Target[j.ID]}
+		}
+	}
+	o.explain(a, plan)
+	return a
+}
+
+// placement names the nodes of a place. The order of shares is kept where the
+// cluster gives any split, and is that of the inventory where it does not.
+func (o *round) placement(place []joint.Share) nodes.Placement {
+	ordered := place
+	if !o.snap.Limits.AnySplit() && !slices.IsSortedFunc(place, byNode) {
+		ordered = slices.Clone(place)
+		slices.SortFunc(ordered, byNode)
+	}
+	out := make(nodes.Placement, len(ordered))
+	for i, s := range ordered {
+		out[i] = nodes.Share{Node: o.snap.Nodes[s.Node].Name, GPUs: s.GPUs}
+	}
+	return out
+}
+
+func byNode(a, b joint.Share) int { return a.Node - b.Node }
+
+// explain says of every job why it gets what it gets.
+func (o *round) explain(a elastic.Allocation, plan joint.Plan) {
+	w := o.explainer(a, plan)
+	for i := range o.jobs {
+		p := &o.jobs[i]
+		d, ok := a[p.ID]
+		if !ok {
+			d = elastic.Decision{GPUs: p.Now, Place: p.At}
+		}
+		d.Why = w.why(p, d)
+		if p.Role == roles.Waiting && d.GPUs == 0 {
+			d.Reserves, d.Behind = w.inLine(p)
+		}
+		a[p.ID] = w.dated(p, d)
+	}
+}
+
+// explainer is what the reasons need to know about the whole decision.
+type explainer struct {
+	*round
+	starts   []elastic.JobID // who starts now
+	ordinary []elastic.JobID // ordinary jobs that room is kept for
+}
+
+func (o *round) explainer(a elastic.Allocation, plan joint.Plan) explainer {
+	w := explainer{round: o}
+	for _, i := range o.posed {
+		if p := &o.jobs[i]; p.Now == 0 && a[p.ID].GPUs > 0 {
+			w.starts = append(w.starts, p.ID)
+		}
+	}
+	for k := len(o.posed); k < len(plan.Places); k++ {
+		if plan.Places[k] != nil {
+			w.ordinary = append(w.ordinary, o.snap.Demands[k-len(o.posed)].ID)
+		}
+	}
+	return w
+}
+
+func (w explainer) why(p *job, d elastic.Decision) reason.Reason {
+	switch {
+	case p.Role == roles.Fixed:
+		return p.FixedBecause
+	case p.Now == 0 && d.GPUs == 0:
+		return w.waits(p)
+	case p.Now == 0:
+		return w.begins(p, d)
+	case d.GPUs == 0:
+		return reason.Stops{Because: w.causes.stops}
+	case p.Pin > 0 && d.GPUs == p.Pin && p.Now == p.Pin:
+		return reason.Keeps{GPUs: p.Now, Because: reason.Pinned}
+	case p.Pin > 0 && d.GPUs == p.Pin:
+		return reason.Resizes{From: p.Now, To: d.GPUs, Because: reason.PinnedTo{GPUs: p.Pin}}
+	case p.Pin > 0:
+		return reason.Keeps{GPUs: d.GPUs, Because: reason.PinnedUnavailable{GPUs: p.Pin}}
+	case d.GPUs < p.Now && len(w.starts)+len(w.ordinary) == 0 && w.restAt(p, d)+p.ResizeCost < p.stay:
+		return reason.Resizes{From: p.Now, To: d.GPUs, Because: reason.Join(reason.FasterOnFewer, w.takes(p, d))}
+	case d.GPUs < p.Now:
+		return reason.Resizes{From: p.Now, To: d.GPUs, Because: reason.Join(w.served(), w.takes(p, d))}
+	case d.GPUs > p.Now:
+		return reason.Resizes{From: p.Now, To: d.GPUs, Because: w.takes(p, d)}
+	case !d.Place.Equal(p.At) && len(d.Place) > 0:
+		return reason.Moves{From: p.At, To: d.Place, Because: w.shifts(p, d)}
+	}
+	return w.keeps(p)
+}
+
+func (w explainer) waits(p *job) reason.Reason {
+	want := p.Least()
+	switch dated := w.waitsForDate(p); {
+	case len(p.choices) == 0:
+		return roles.CannotStart(&w.snap, &p.Job, want)
+	case dated != nil:
+		return dated
+	case w.stop:
+		return reason.Waits{GPUs: want, Because: w.causes.stops}
+	case p.behind != nil:
+		return reason.WaitsBehind{Job: int64(p.behind.ID), GPUs: p.behind.Least()}
+	}
+	return w.obstacle(p).reason()
+}
+
+// inLine is the job's part in the order in which jobs start. What is promised to jobs with
+// deadlines is no gap to fill.
+func (w explainer) inLine(p *job) (reserves bool, behind elastic.JobID) {
+	if w.stop || p.plan.held || p.plan.later || len(p.choices) == 0 {
+		return false, 0
+	}
+	if p.behind == nil {
+		return true, 0
+	}
+	if p.behind.plan.held {
+		return false, 0
+	}
+	return false, p.behind.ID
+}
+
+func (w explainer) begins(p *job, d elastic.Decision) reason.Reason {
+	switch least := p.Least(); {
+	case p.Pin > 0:
+		return reason.Starts{GPUs: d.GPUs, Because: reason.Pinned}
+	case d.GPUs > least:
+		return reason.StartsAbove{GPUs: d.GPUs, Above: d.GPUs - least,
+			Because: reason.Takes{After: w.restAt(p, d), Before: p.choices[0].best, Assumed: p.Assumed()}}
+	}
+	if p.Unproven && p.AsAsked().Fixed() {
+		return reason.StartsAsAsked{GPUs: d.GPUs}
+	}
+	why := reason.StartsAtMinimum{GPUs: d.GPUs}
+	if p.Unproven {
+		why.Because = reason.Unproven
+	}
+	return why
+}
+
+// served names whom GPUs that are given back serve.
+func (w explainer) served() reason.Reason {
+	switch {
+	case len(w.starts) > 0:
+		return reason.JobStarts{Job: int64(w.starts[0]), More: len(w.starts) - 1}
+	case len(w.ordinary) > 0:
+		return reason.RoomFor{Job: int64(w.ordinary[0])}
+	}
+	return w.causes.shrinks
+}
+
+// takes compares how long the rest takes, the move included, with staying.
+func (w explainer) takes(p *job, d elastic.Decision) reason.Reason {
+	why := reason.RestTakes{After: w.restAt(p, d) + p.ResizeCost, Before: p.stay, Assumed: p.Assumed()}
+	if w.untried(p, d) {
+		why.Unseen = w.kindOf(p, d.Place)
+	}
+	return why
+}
+
+// untried reports whether the decision is for a type of GPU that the job was never seen on.
+func (w explainer) untried(p *job, d elastic.Decision) bool {
+	kind := w.kindOf(p, d.Place)
+	return w.causes.byType && kind != "" && p.Curve.Observed(kind) == 0
+}
+
+// shifts says what a job that keeps its size moves for: itself or others.
+func (w explainer) shifts(p *job, d elastic.Decision) reason.Reason {
+	switch {
+	case w.restAt(p, d)+p.ResizeCost < p.stay:
+		return w.takes(p, d)
+	case len(w.starts)+len(w.ordinary) > 0:
+		return w.served()
+	case w.untried(p, d):
+		return reason.UnseenFaster{Type: w.kindOf(p, d.Place)}
+	}
+	return reason.OthersSoonerThere
+}
+
+// restAt is how long the rest takes at the decision's place, without the hope that
+// sizes nobody tried are decided with.
+func (w explainer) restAt(p *job, d elastic.Decision) float64 {
+	return expected(w.curve(p, d.Place), d.Place.Split()) * p.Work
+}
+
+// expected is how many seconds a unit of work takes on a split, without hope.
+func expected(c *speed.Curve, split []int) float64 {
+	if c.Exact() {
+		seconds, _ := c.Split(split)
+		return seconds
+	}
+	gpus := 0
+	for _, n := range split {
+		gpus += n
+	}
+	seconds, _ := c.Seconds(speed.Shape{GPUs: gpus, Nodes: len(split)})
+	return seconds
+}
+
+func (w explainer) keeps(p *job) reason.Reason {
+	why := reason.Keeps{GPUs: p.Now}
+	switch {
+	case p.Finished():
+		why.Because = reason.WorkDone
+	case p.behind != nil:
+		why.Because = p.behind.comesFirst()
+	case w.snap.Resting(&p.Job):
+		why.Because = roles.RestsUntil(w.snap, &p.Job)
+	case p.Spec.Max > 0 && p.Now >= p.Spec.Max:
+		why.Because = reason.AtMaximum
+	default:
+		why.Because = reason.Join(w.causes.stays, reason.Rest{Seconds: p.stay, Assumed: p.Assumed()})
+	}
+	return why
+}
+
+// comesFirst: the job waits, and others that run do not grow.
+func (p *job) comesFirst() reason.Reason {
+	return reason.ComesFirst{Job: int64(p.ID), GPUs: p.Least()}
+}

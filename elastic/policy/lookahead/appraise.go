@@ -1,0 +1,35 @@
+package lookahead
+
+import (
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/solve/joint"
+)
+
+// Appraise holds an allocation against the best there is: value is what it is worth in
+// the score of annealing and lookahead, best what the best of all sizes and places is
+// worth. It is false where the allocation leaves a job without GPUs that is to have
+// some now, or there is no plan. All plans are looked at: it is for a few jobs on a
+// few nodes.
+func Appraise(s elastic.Snapshot, a elastic.Allocation) (value, best float64, ok bool) {
+	o := newRound(s)
+	found := false
+	plan, p := o.decide((*round).value, func(_ *round, p *joint.Problem) (plan joint.Plan, ok bool) {
+		plan, found = joint.Exact(p)
+		return plan, found
+	})
+	if !found {
+		return 0, 0, false
+	}
+	where := elastic.Arrange(s, a)
+	for k, i := range o.posed {
+		var place []joint.Share
+		for _, share := range where.Target[o.jobs[i].ID] {
+			place = append(place, joint.Share{Node: o.at[share.Node], GPUs: share.GPUs})
+		}
+		if len(place) == 0 && p.Jobs[k].Must {
+			return 0, 0, false
+		}
+		value += p.Worth(k, place)
+	}
+	return value, plan.Value, true
+}

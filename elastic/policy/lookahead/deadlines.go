@@ -1,0 +1,245 @@
+package lookahead
+
+import (
+	"slices"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/policy/admission"
+	"github.com/sluice-hpc/sluice/elastic/policy/roles"
+	"github.com/sluice-hpc/sluice/elastic/reason"
+	"github.com/sluice-hpc/sluice/elastic/solve/deadline"
+)
+
+// What a look ahead knows of deadlines. Jobs with one are planned for first (package
+// deadline): a job that is promised its end in time gets at least the share that keeps the
+// promise, and nobody is started who would be in a promise's way. Within that the look
+// ahead decides as ever, so that a job with a deadline may well get more than it needs.
+
+// deadlinePlan are what deadlines mean for a job now.
+type deadlinePlan struct {
+	planned  bool
+	least    int  // GPUs it is to have now, or its promise breaks; 0 = it has no promise, or needs none yet
+	later    bool // waits for its time, or for ever: without a promise nothing is done for it
+	held     bool // waits, for it would be in the way of a promise to another
+	decision elastic.Decision
+}
+
+// planDeadlines plans for the deadlines, apart for jobs that share no nodes.
+func (o *round) planDeadlines() {
+	for _, classes := range o.deadlineNodes() {
+		o.planDeadlinesOn(classes)
+	}
+}
+
+// deadlineNodes lists the nodes, by class, of the jobs with deadlines, those together that some of
+// them could share.
+func (o *round) deadlineNodes() [][]int {
+	var out [][]int
+	for i := range o.jobs {
+		p := &o.jobs[i]
+		if p.Spec.Deadline.IsZero() || len(p.group.classes) == 0 {
+			continue
+		}
+		joined := slices.Clone(p.group.classes)
+		out = slices.DeleteFunc(out, func(classes []int) bool {
+			if !haveCommon(classes, joined) {
+				return false
+			}
+			joined = append(joined, classes...)
+			return true
+		})
+		slices.Sort(joined)
+		out = append(out, slices.Compact(joined))
+	}
+	return out
+}
+
+// haveCommon reports whether two lists of classes have one in common.
+func haveCommon(a, b []int) bool {
+	return slices.ContainsFunc(a, func(c int) bool { return slices.Contains(b, c) })
+}
+
+// planDeadlinesOn plans for the jobs with deadlines on some classes of nodes, and for those
+// that have GPUs there, or could get some.
+func (o *round) planDeadlinesOn(classes []int) {
+	d := admission.Rules{Snap: o.snap}
+	gpus := o.free(classes)
+	var jobs []deadline.Job
+	var who []*job
+	for i := range o.jobs {
+		p := &o.jobs[i]
+		if !haveCommon(classes, p.group.classes) || p.Now > 0 && !haveCommon(classes, o.classesOf(p)) {
+			continue
+		}
+		j, ok := o.duty(d, p)
+		switch {
+		case ok:
+			jobs, who = append(jobs, j), append(who, p)
+			if j.Settled {
+				gpus += p.Now
+			}
+		case p.Role == roles.Movable:
+			gpus -= p.Now
+		}
+	}
+	plan := deadline.Decide(jobs, o.beside(classes, gpus, jobs), float64(o.snap.Now.Unix()), d.Every().Seconds())
+	for i, p := range who {
+		p.plan = o.planOf(d, p, jobs[i], plan, i)
+		p.plan.held = p.plan.held && !slices.ContainsFunc(p.group.classes, func(c int) bool { return !slices.Contains(classes, c) })
+	}
+}
+
+// free is how many GPUs there are on nodes of the classes that can be decided about.
+func (o *round) free(classes []int) (gpus int) {
+	for i, n := range o.floor {
+		if slices.Contains(classes, o.class[i]) {
+			gpus += n.Free()
+		}
+	}
+	return gpus
+}
+
+// beside is what is left of the GPUs when ordinary jobs that wait have found theirs, as
+// far as they could without any job being stopped.
+func (o *round) beside(classes []int, gpus int, jobs []deadline.Job) int {
+	least := 0
+	for _, j := range jobs {
+		switch {
+		case j.Settled:
+			least += j.Now
+		case j.Keeps:
+			least += j.Sizes[0]
+		}
+	}
+	for _, d := range o.snap.Demands[:min(len(o.snap.Demands), roles.MostDemands)] {
+		if haveCommon(classes, o.group(d.Partition, d.Type).classes) && d.GPUs <= gpus-least {
+			gpus -= d.GPUs
+		}
+	}
+	return gpus
+}
+
+// duty is the job as a plan for deadlines sees it; false when there is nothing to plan.
+func (o *round) duty(d admission.Rules, p *job) (deadline.Job, bool) {
+	choices := p.choices
+	if p.Role == roles.Fixed {
+		if !p.Promised && !p.AwaitsCheckpoint() || p.Now == 0 {
+			return deadline.Job{}, false
+		}
+		choices = o.choices(p)
+	}
+	if p.Role == roles.Waiting && p.Unproven && p.Pin == 0 && p.Grown.Min > 0 && !p.Spec.Deadline.IsZero() {
+		grown := *p
+		grown.Spec = p.Grown
+		choices = slices.DeleteFunc(o.choices(&grown), func(c choice) bool { return c.gpus < p.Spec.Min })
+	}
+	var sizes []int
+	if p.Role == roles.Waiting || o.snap.Limits.Preempt && p.Role == roles.Movable {
+		sizes = append(sizes, 0)
+	}
+	first := len(sizes)
+	for _, c := range choices {
+		sizes = append(sizes, c.gpus)
+	}
+	if len(choices) == 0 || p.Role == roles.Movable && choices[0].gpus > p.Now {
+		return deadline.Job{}, false
+	}
+	j, ok := d.Pose(&p.Subject, sizes, func(k int) float64 { return o.unit(p, choices[k-first]) })
+	if ok && p.Role == roles.Fixed {
+		j.Settled = true
+		ok = slices.Contains(j.Sizes, p.Now)
+	}
+	return j, ok
+}
+
+// unit is how many seconds a unit of work is expected to take at a choice, without hope:
+// where the job is as measured, elsewhere on as few nodes as can be.
+func (o *round) unit(p *job, c choice) float64 {
+	if c.gpus == p.Now && p.stay > 0 {
+		return p.stay / p.Work
+	}
+	return expected(p.Curve, c.fewest().Split)
+}
+
+// planOf reads the plan.
+func (o *round) planOf(d admission.Rules, p *job, j deadline.Job, plan deadline.Plan, i int) deadlinePlan {
+	t := deadlinePlan{planned: true}
+	notNow := p.Role == roles.Waiting && j.Stays && plan.GPUs[i] == 0
+	if !p.Spec.Deadline.IsZero() {
+		t.decision = d.Judge(&p.Subject, j, plan, i)
+	}
+	switch {
+	case plan.Promised[i]:
+		t.least, t.later = plan.Least[i], notNow
+	case j.Waits:
+		t.later = true
+	default:
+		t.held = notNow
+	}
+	return t
+}
+
+// admitPromised starts those who must not wait any longer, or a promise breaks, whoever
+// came before them.
+func (o *round) admitPromised(room room) (starts int) {
+	for i := range o.jobs {
+		p := &o.jobs[i]
+		if p.Role != roles.Waiting || len(p.choices) == 0 {
+			continue
+		}
+		if p.admit = p.plan.least > 0 && starts < o.starts && room.charge(p.group.classes, p.plan.least); p.admit {
+			starts++
+		}
+		p.must = p.admit
+	}
+	return starts
+}
+
+// brokenPromise is what it costs a plan when a job has less than its promise needs.
+func (p *job) brokenPromise(size int) float64 {
+	if size < p.plan.least {
+		return wantDue
+	}
+	return 0
+}
+
+// dated completes the decision on a job with what is to be said of its deadline.
+func (w explainer) dated(p *job, d elastic.Decision) elastic.Decision {
+	if !p.plan.planned || p.Spec.Deadline.IsZero() {
+		return d
+	}
+	d.Promised, d.Ends, d.Due = p.plan.decision.Promised, w.ends(p, d), p.plan.decision.Due
+	d.Why = reason.Join(d.Why, admission.Explain(&p.Job, d))
+	return d
+}
+
+// waitsForDate is why a job waits on account of deadlines; nil when it does not.
+func (w explainer) waitsForDate(p *job) reason.Reason {
+	switch t := p.plan; {
+	case t.held:
+		return admission.HeldBack.Why(p.Least())
+	case t.later && t.decision.Promised:
+		return admission.TooEarly.Why(p.Least())
+	case t.later:
+		return admission.NotPromised.Why(p.Least())
+	}
+	return nil
+}
+
+// ends is when the job with a deadline ends, as far as can be seen; zero when that is not
+// in sight.
+func (w explainer) ends(p *job, d elastic.Decision) time.Time {
+	said := p.plan.decision
+	if !said.Promised || d.GPUs == 0 || p.Role == roles.Fixed {
+		return said.Ends
+	}
+	rest := p.stay
+	if !d.Place.Equal(p.At) {
+		rest = w.restAt(p, d) + p.ResizeCost
+	}
+	if ends := w.snap.Now.Add(time.Duration(rest * float64(time.Second))); ends.Before(p.Spec.Deadline) {
+		return ends // else on what is planned for it
+	}
+	return said.Ends
+}

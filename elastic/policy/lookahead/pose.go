@@ -1,0 +1,265 @@
+package lookahead
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/learn/speed"
+	"github.com/sluice-hpc/sluice/elastic/policy/roles"
+	"github.com/sluice-hpc/sluice/elastic/solve/joint"
+)
+
+// What must be outweighs what pays: values of work add up to the number of jobs.
+const (
+	wantDemand  = 1e6 // an ordinary job that waits finds room
+	wantPin     = 1e4 // a pinned job has its pin
+	wantDue     = 5e3 // a job has what its promised deadline needs
+	restPenalty = 1e3 // a job that moved a moment ago is left alone
+)
+
+// horizon is over how long a resize is expected to be of use, in seconds: the next
+// arrival or end changes everything again. From 400 to 4000 nothing changes by more
+// than half a percent on the published workloads; short ones restart jobs less.
+const horizon = 500.0
+
+// steps bounds the search for sizes: the best of a few that are nearly as good is
+// found soon, to prove it best may take long.
+const steps = 200_000
+
+// patience is how many times the price of a move the horizon is at least: where moves
+// are dear there are fewer of them, and each is of use for longer.
+const patience = 8.0
+
+// payback is how many times its price a move has to bring in when the site does
+// not say.
+const payback = 2.0
+
+// pose writes the decision down as a problem of places and values: first the jobs,
+// then the ordinary jobs that wait for room.
+func (o *round) pose() *joint.Problem {
+	p := &joint.Problem{Nodes: o.poseNodes(), Share: o.snap.Limits.ShareNodes, AtOnce: o.snap.Limits.AtOnce(), Near: 0.01}
+	o.posed = o.posed[:0]
+	for i := range o.jobs {
+		if o.jobs[i].active() {
+			o.posed = append(o.posed, i)
+		}
+	}
+	p.Jobs = make([]joint.Job, 0, len(o.posed)+len(o.snap.Demands))
+	for _, i := range o.posed {
+		p.Jobs = append(p.Jobs, o.poseJob(&o.jobs[i]))
+	}
+	for k, d := range o.snap.Demands[:min(len(o.snap.Demands), roles.MostDemands)] {
+		p.Jobs = append(p.Jobs, o.poseDemand(d, k))
+	}
+	return p
+}
+
+func (o *round) poseNodes() []joint.Node {
+	out := make([]joint.Node, len(o.floor))
+	for i, n := range o.floor {
+		out[i] = joint.Node{Free: n.Free(), Class: o.class[i], CPUs: -1, MemoryMB: -1, Spanning: n.Spanning > 0}
+		for k := 0; k < len(o.mixed) && len(n.Types) > 0; k++ {
+			out[i].Types = append(out[i].Types, n.FreeOf(o.mixed[k]))
+		}
+		if n.CPUs > 0 {
+			out[i].CPUs = max(0, n.CPUs-n.CPUsUsed)
+		}
+		if n.MemoryMB > 0 {
+			out[i].MemoryMB = max(0, n.MemoryMB-n.MemUsedMB)
+		}
+	}
+	return out
+}
+
+// poseJob lists a job's places with their values.
+func (o *round) poseJob(p *job) joint.Job {
+	j := joint.Job{
+		Groups: p.group.kinds, Must: p.must, CPUsPerGPU: p.Spec.CPUsPerGPU, MemPerGPUMB: p.Spec.MemPerGPUMB,
+		Type: o.typeOf(p.Spec.Type()),
+	}
+	for _, s := range p.At {
+		j.Now = append(j.Now, joint.Share{Node: o.at[s.Node], GPUs: s.GPUs})
+	}
+	j.Stay = p.stayWorth()
+	count := 0
+	for _, c := range p.choices {
+		count += len(c.splits) * (1 + len(c.kinds))
+	}
+	options := make([]joint.Option, 0, count)
+	j.Sizes = make([]joint.Size, len(p.choices))
+	for k, c := range p.choices {
+		from := len(options)
+		if c.kinds == nil {
+			options = o.poseSplits(options, p, c.gpus, c.splits, 0)
+		}
+		for g, splits := range c.kinds {
+			options = o.poseSplits(options, p, c.gpus, splits, g+1)
+		}
+		j.Sizes[k] = joint.Size{GPUs: c.gpus, Options: options[from:]}
+		if c.kinds != nil {
+			slices.SortStableFunc(options[from:], func(a, b joint.Option) int { return cmp.Compare(b.Value, a.Value) })
+		}
+	}
+	return j
+}
+
+// poseSplits adds the options of a size on one group of nodes, or, with 0, on any.
+func (o *round) poseSplits(to []joint.Option, p *job, size int, splits []speed.Timed, of int) []joint.Option {
+	for _, s := range splits {
+		to = append(to, joint.Option{Split: s.Split, Value: o.moveWorth(p, size, s.Seconds*p.Work, horizon), Loose: s.Loose, Of: of})
+	}
+	return to
+}
+
+// poseDemand is an ordinary job as one that wants one size: room for it outweighs
+// any growth, but nobody is stopped for it. The first to wait comes first. Slurm gives it
+// what nodes.Reserve sets aside.
+func (o *round) poseDemand(d elastic.Demand, k int) joint.Job {
+	g := o.group(d.Partition, d.Type)
+	count, share := d.Want().Shape(o.floor)
+	split := make([]int, max(1, count))
+	for i := range split {
+		split[i] = max(1, share)
+	}
+	return joint.Job{
+		Groups: [][]int{g.classes}, Mixes: true, Type: o.typeOf(d.Type),
+		Sizes: []joint.Size{{GPUs: len(split) * split[0], Options: []joint.Option{{Split: split, Value: wantDemand * float64(roles.MostDemands-k)}}}},
+	}
+}
+
+// stayWorth is the value of staying where it is; 0 when it is nowhere.
+func (p *job) stayWorth() float64 {
+	if p.Now == 0 {
+		return 0
+	}
+	v := p.worth/p.stay - p.brokenPromise(p.Now)
+	if p.Now == p.Pin {
+		v += wantPin
+	}
+	return v
+}
+
+// moveWorth is the value of a new place in which the rest takes so many seconds. A
+// running job pays for the move: its dead time out of the horizon, and against the
+// time that is left, for which short jobs are not moved at their end.
+func (o *round) moveWorth(p *job, size int, rest, horizon float64) float64 {
+	v := p.worth / rest
+	if p.Now > 0 {
+		times := payback
+		if o.snap.Limits.Payback > 0 {
+			times = o.snap.Limits.Payback
+		}
+		v *= p.useful(horizon) * rest / (rest + times*p.ResizeCost) * p.surely
+		if size != p.Pin && p.rests {
+			v -= restPenalty
+		}
+	}
+	if size == p.Pin {
+		v += wantPin
+	}
+	return v - p.brokenPromise(size)
+}
+
+// useful is the share of a horizon that a move leaves of it. It remembers the last answer:
+// places are valued one after the other under the same horizon.
+func (p *job) useful(horizon float64) float64 {
+	if p.use.horizon != horizon {
+		p.use.horizon, p.use.share = horizon, math.Max(0, 1-p.ResizeCost/max(horizon, patience*p.ResizeCost))
+	}
+	return p.use.share
+}
+
+// guesses are ways to guess what a size is worth before its place is known.
+var guesses = []func(choice) float64{
+	choice.typical,
+	func(c choice) float64 { return c.best },
+	func(c choice) float64 { return c.packed },
+}
+
+// horizons are tried one after the other: a calm one, an impatient one, and as if
+// moves were free in the long run. Plans are compared under the usual one.
+var horizons = []float64{1200, 300, math.Inf(1)}
+
+// candidates lists sizes worth placing: the exact solution of the multiple-choice
+// knapsack over sizes, under several beliefs about places and horizons, and what
+// is now.
+func (o *round) candidates(p *joint.Problem, count int) [][]int {
+	var out [][]int
+	add := func(sizes []int) {
+		if !slices.ContainsFunc(out, func(have []int) bool { return slices.Equal(have, sizes) }) {
+			out = append(out, sizes)
+		}
+	}
+	for n := range count {
+		add(o.sized(p, guesses[n%len(guesses)], horizons[n/len(guesses)%len(horizons)]))
+	}
+	add(o.asNow(p))
+	return out
+}
+
+// asNow is what everybody has, and the minimum for those who must start.
+func (o *round) asNow(p *joint.Problem) []int {
+	sizes := make([]int, len(p.Jobs))
+	for k, i := range o.posed {
+		sizes[k] = o.jobs[i].Now
+		if sizes[k] == 0 && o.jobs[i].must {
+			sizes[k] = max(o.jobs[i].Least(), o.jobs[i].plan.least)
+		}
+	}
+	for k := len(o.posed); k < len(p.Jobs); k++ {
+		sizes[k] = p.Jobs[k].Sizes[0].GPUs
+	}
+	return sizes
+}
+
+// sized solves the knapsack of sizes. What a job must have is set aside first: it is
+// the option of weight 0.
+func (o *round) sized(jp *joint.Problem, belief func(choice) float64, horizon float64) []int {
+	sizes := make([]int, len(jp.Jobs))
+	capacity := o.gpus
+	o.classes.Reset()
+	for k, i := range o.posed {
+		p := &o.jobs[i]
+		base := 0.0
+		if p.must {
+			sizes[k] = p.choices[0].gpus
+			base = o.sizeWorth(p, p.choices[0], belief, horizon)
+			capacity -= sizes[k]
+		} else {
+			o.classes.Add(0, 0)
+		}
+		for _, c := range p.choices {
+			o.classes.Add(c.gpus-sizes[k], o.sizeWorth(p, c, belief, horizon)-base)
+		}
+		o.classes.End()
+	}
+	for k := len(o.posed); k < len(jp.Jobs); k++ {
+		s := jp.Jobs[k].Sizes[0]
+		o.classes.Add(0, 0)
+		o.classes.Add(s.GPUs, s.Options[0].Value)
+		o.classes.End()
+	}
+	o.solver.Budget = steps
+	for k, c := range o.solver.Choose(o.classes.All(), max(0, capacity)).Choice {
+		switch {
+		case k >= len(o.posed):
+			sizes[k] = c * jp.Jobs[k].Sizes[0].GPUs
+		case o.jobs[o.posed[k]].must:
+			sizes[k] = o.jobs[o.posed[k]].choices[c].gpus
+		case c > 0:
+			sizes[k] = o.jobs[o.posed[k]].choices[c-1].gpus
+		}
+	}
+	return sizes
+}
+
+// sizeWorth is the value of a size before its place is known.
+func (o *round) sizeWorth(p *job, c choice, belief func(choice) float64, horizon float64) float64 {
+	v := o.moveWorth(p, c.gpus, belief(c), horizon)
+	if c.gpus == p.Now {
+		v = max(v, p.stayWorth())
+	}
+	return v
+}

@@ -1,0 +1,114 @@
+package lookahead
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/sluice-hpc/sluice/elastic/policy/roles"
+	"github.com/sluice-hpc/sluice/elastic/solve/costate"
+)
+
+// tilt discounts long jobs a little for the arrivals nobody knows of yet: a job's
+// value is multiplied by (seconds its rest takes at best / 1 h)^tilt. Where jobs may
+// be stopped less of it is needed.
+const (
+	tiltKept    = -0.1
+	tiltStopped = -0.05
+)
+
+// sampled bounds the jobs whose co-states are computed one by one. Of more, every
+// k-th stands for its neighbours in the order of end, on a k-th of the GPUs: the
+// recursion depends on the mix of jobs, not on their number.
+const sampled = 400
+
+// value finds the co-state of every job that runs or starts now.
+func (o *round) value() {
+	who := o.inOrderOfEnd()
+	every := 1 + len(who)/sampled
+	var few []*job
+	for k := every / 2; k < len(who); k += every {
+		few = append(few, who[k])
+	}
+	m := o.costates(few, float64(o.gpus)/float64(max(1, len(who)))*float64(len(few)))
+	tilt := tiltKept
+	if o.stop {
+		tilt = tiltStopped
+	}
+	for k, p := range who {
+		near := min(k/every, len(few)-1)
+		p.worth = m[near] * p.end / few[near].end * math.Pow(p.fastest()/3600, tilt)
+	}
+}
+
+// costates values jobs listed in the order they end.
+func (o *round) costates(who []*job, gpus float64) []float64 {
+	hulls := make([]costate.Hull, len(who))
+	var points []costate.Point
+	floors := 0.0
+	for k, p := range who {
+		points = points[:0]
+		if !p.must {
+			points = append(points, costate.Point{})
+		}
+		for _, c := range p.choices {
+			if c.gpus < p.plan.least {
+				continue
+			}
+			points = append(points, costate.Point{GPUs: float64(c.gpus), Rate: 1 / p.rest(c)})
+		}
+		if len(points) == 0 { // no size left is what its promise needs: the next best
+			c := p.choices[len(p.choices)-1]
+			points = append(points, costate.Point{GPUs: float64(c.gpus), Rate: 1 / p.rest(c)})
+		}
+		hulls[k] = costate.NewHull(points, nil)
+		floors += hulls[k].Floor.GPUs
+	}
+	var solver costate.Solver
+	return solver.Values(hulls, max(gpus, floors))
+}
+
+// rest is how long the job's rest is expected to take at a choice: as measured
+// where it is, typically elsewhere.
+func (p *job) rest(c choice) float64 {
+	if c.gpus == p.Now && p.stay > 0 {
+		return p.stay
+	}
+	return c.typical()
+}
+
+func (p *job) fastest() float64 {
+	best := math.Inf(1)
+	for _, c := range p.choices {
+		best = min(best, c.best)
+	}
+	return best
+}
+
+// inOrderOfEnd lists the jobs in the order in which they would end if all had an
+// equal share.
+func (o *round) inOrderOfEnd() []*job {
+	var who []*job
+	for i := range o.jobs {
+		if p := &o.jobs[i]; p.active() {
+			who = append(who, p)
+		}
+	}
+	share := max(1, o.gpus/max(1, len(who)))
+	for _, p := range who {
+		c := p.choices[0]
+		for _, next := range p.choices[1:] {
+			if next.gpus <= share {
+				c = next
+			}
+		}
+		p.end = p.rest(c)
+	}
+	slices.SortStableFunc(who, func(a, b *job) int { return cmp.Compare(a.end, b.end) })
+	return who
+}
+
+// active reports whether the job takes part: it runs and may move, or may start.
+func (p *job) active() bool {
+	return len(p.choices) > 0 && (p.Role == roles.Movable || p.Role == roles.Waiting && p.admit)
+}

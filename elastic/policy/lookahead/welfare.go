@@ -1,0 +1,197 @@
+package lookahead
+
+import (
+	"math/rand/v2"
+	"slices"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/reason"
+	"github.com/sluice-hpc/sluice/elastic/solve/joint"
+	"github.com/sluice-hpc/sluice/elastic/solve/welfare"
+)
+
+// Welfare makes social welfare as large as it can: what running is worth to users, in
+// proportion to speed, less what it costs the provider (package welfare). Speeds are
+// told apart by the type of the GPUs, and pairs of a model and a type that were tried
+// little are hoped to be faster (package bandit). The hard rules come first, as in a
+// look ahead: minimums, whom to start, and in which order.
+func Welfare(s elastic.Snapshot) elastic.Allocation {
+	w := newWelfareRound(s)
+	return w.answer(w.decide())
+}
+
+// welfareCauses is how a decision by welfare says why.
+var welfareCauses = causes{
+	stops: reason.WorthMoreFirst, shrinks: reason.OthersWorthMore, stays: reason.NoResizeWorth, byType: true,
+}
+
+// welfareRound is one decision by welfare: a round whose values are money an hour.
+type welfareRound struct {
+	*round
+	costs      elastic.Costs
+	types      []string  // of GPUs, in order of the inventory
+	stays      []bool    // by job of the problem: its first option is to stay
+	classNodes [][]int32 // by list of classes: their nodes
+	classLists [][]int   // the lists
+}
+
+func newWelfareRound(s elastic.Snapshot) *welfareRound {
+	w := &welfareRound{round: newRound(s), costs: elastic.Costs{Value: 1}}
+	w.causes = welfareCauses
+	if s.Limits.Costs != nil {
+		w.costs = normalized(*s.Limits.Costs)
+	}
+	for _, n := range s.Nodes {
+		if !slices.Contains(w.types, n.Type) {
+			w.types = append(w.types, n.Type)
+		}
+	}
+	return w
+}
+
+// mostCost is a cost that nothing a GPU does is worth: that is at most superlinear growth.
+const mostCost = 10
+
+// normalized has an hour of a GPU at its best use be worth 1, so that in no currency costs
+// come before pins, rests and ordinary jobs' demands.
+func normalized(c elastic.Costs) elastic.Costs {
+	per := func(cost float64) float64 {
+		if cost <= 0 {
+			return 0
+		}
+		return min(mostCost, cost/c.Value) // of what is worth nothing every cost is the highest
+	}
+	types := make(map[string]float64, len(c.Types))
+	for kind, cost := range c.Types {
+		types[kind] = per(cost)
+	}
+	return elastic.Costs{Value: 1, GPU: per(c.GPU), Types: types, CPU: per(c.CPU), MemoryGB: per(c.MemoryGB), Peak: c.Peak, Surcharge: c.Surcharge}
+}
+
+func (w *welfareRound) decide() joint.Plan {
+	w.classify()
+	w.estimate()
+	w.valueJobs()
+	w.stop = w.mayStop()
+	w.admit()
+	for {
+		placing, p := w.pose(), w.poseWelfare()
+		best, ok := w.search(placing, p)
+		if ok || !w.admitFewer() {
+			return best
+		}
+	}
+}
+
+// search searches from what is, with minimums for those who start, from minimums for
+// all, and from what greedy choices make of these. It is false when somebody who must
+// have GPUs finds none.
+func (w *welfareRound) search(placing *joint.Problem, p *welfare.Problem) (joint.Plan, bool) {
+	rng := rand.New(rand.NewPCG(w.seed(), 0xe))
+	search := joint.NewSearch(placing)
+	var built []joint.Plan
+	var starts []welfare.Plan
+	for _, sizes := range [][]int{w.asNow(placing), w.leastSizes(placing)} {
+		for _, order := range joint.Orders(sizes, 4, rng) {
+			if _, ok := search.Build(sizes, order); ok {
+				built = append(built, search.Plan())
+				starts = append(starts, w.asOptions(search.Plan(), placing, p))
+				break
+			}
+		}
+	}
+	p.Allows = w.reachable(search, placing, p, built)
+	for _, from := range starts[:len(built):len(built)] {
+		if starts = append(starts, welfare.Greedy(p, from, false)); len(p.Jobs) <= fullEffort {
+			starts = append(starts, welfare.Greedy(p, from, true))
+		}
+	}
+	best, ok := welfare.Genetic(p, starts, welfareEffort(len(p.Jobs)), rng)
+	if !ok {
+		return stayPut(placing), false
+	}
+	return w.asShares(best, placing, p), true
+}
+
+// leastSizes is the least that everybody must have.
+func (w *welfareRound) leastSizes(placing *joint.Problem) []int {
+	sizes := make([]int, len(placing.Jobs))
+	for k, i := range w.posed {
+		if w.jobs[i].must {
+			sizes[k] = w.jobs[i].choices[0].gpus
+		}
+	}
+	return sizes
+}
+
+// fullEffort is up to how many jobs no work is spared.
+const fullEffort = 200
+
+// welfareEffort is how much work goes into one decision; counted, not timed.
+func welfareEffort(jobs int) welfare.Effort {
+	switch {
+	case jobs <= 4: // an exchange among three jobs is one chance in some thousand
+		return welfare.Effort{Members: 12, Steps: 3000}
+	case jobs <= 32:
+		return welfare.Effort{Members: 12, Steps: 600}
+	case jobs <= fullEffort:
+		return welfare.Effort{Members: 12, Steps: 1000}
+	}
+	return welfare.Effort{Members: 8, Steps: 400}
+}
+
+// asShares is a plan of the search as shares of nodes.
+func (w *welfareRound) asShares(plan welfare.Plan, placing *joint.Problem, p *welfare.Problem) joint.Plan {
+	out := joint.Plan{Places: make([][]joint.Share, len(plan.Places)), Value: plan.Welfare}
+	for i, at := range plan.Places {
+		out.Places[i] = w.shares(i, at, placing, p, nil)
+	}
+	return out
+}
+
+// shares is a job's place as shares of nodes, in the memory given.
+func (w *welfareRound) shares(i int, at welfare.Place, placing *joint.Problem, p *welfare.Problem, in []joint.Share) []joint.Share {
+	switch {
+	case at.Option == welfare.None:
+		return nil
+	case at.Option == 0 && w.stays[i]:
+		return placing.Jobs[i].Now
+	}
+	k := 0
+	for t := range p.Jobs[i].Options[at.Option].Tasks {
+		task := &p.Jobs[i].Options[at.Option].Tasks[t]
+		for range task.Count {
+			in = append(in, joint.Share{Node: int(at.Nodes[k]), GPUs: int(task.Needs[0])})
+			k++
+		}
+	}
+	return in
+}
+
+// asOptions is a plan of shares as options; a job with a place that is none of its options
+// is left where it is, or without.
+func (w *welfareRound) asOptions(plan joint.Plan, placing *joint.Problem, p *welfare.Problem) welfare.Plan {
+	out := welfare.Plan{Places: make([]welfare.Place, len(p.Jobs))}
+	for i := range p.Jobs {
+		out.Places[i] = w.option(i, plan.Places[i], placing, &p.Jobs[i])
+	}
+	return out
+}
+
+func (w *welfareRound) option(i int, place []joint.Share, placing *joint.Problem, j *welfare.Job) welfare.Place {
+	if len(place) == 0 {
+		return welfare.Place{Option: welfare.None}
+	}
+	if !w.stays[i] || !sameShares(place, placing.Jobs[i].Now) {
+		for k := range j.Options {
+			if at, ok := nodesFor(&j.Options[k], place); ok {
+				return welfare.Place{Option: k, Nodes: at}
+			}
+		}
+	}
+	if !w.stays[i] {
+		return welfare.Place{Option: welfare.None}
+	}
+	nodes, _ := nodesFor(&j.Options[0], placing.Jobs[i].Now)
+	return welfare.Place{Option: 0, Nodes: nodes}
+}

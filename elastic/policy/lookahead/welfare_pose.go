@@ -1,0 +1,254 @@
+package lookahead
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/sluice-hpc/sluice/elastic/learn/bandit"
+	"github.com/sluice-hpc/sluice/elastic/learn/speed"
+	"github.com/sluice-hpc/sluice/elastic/policy/roles"
+	"github.com/sluice-hpc/sluice/elastic/solve/joint"
+	"github.com/sluice-hpc/sluice/elastic/solve/welfare"
+)
+
+// The resources of a node. The last is counted so that two jobs on several nodes do not
+// share one.
+const (
+	resGPU = iota
+	resCPU
+	resMemory // MB
+	resSpan
+	resources
+)
+
+// speedError is how far off, relatively, the speed of a job is taken to be on a type of GPU
+// on which one epoch of it was seen, and mostBonus what it is hoped to gain there. A job that
+// runs elsewhere is hoped to gain untriedBonus where it was never tried: that is more than what
+// staying may gain after one epoch, and the price of the move, or no type would be tried.
+const (
+	speedError   = 0.1
+	mostBonus    = 0.3
+	untriedBonus = 0.5
+)
+
+// stayBonus is what staying counts more than it is worth, so that nothing changes for
+// nothing: many runs are worth the same.
+const stayBonus = 1.001
+
+// valueJobs makes a job worth what users pay for an hour of a GPU at its best use, that
+// of its smallest size on the type it is fastest on, times the hours that its rest would
+// take so: what an hour of a run is worth is in proportion to its speed.
+func (w *welfareRound) valueJobs() {
+	for i := range w.jobs {
+		p := &w.jobs[i]
+		if p.Role == roles.Fixed || len(p.choices) == 0 {
+			continue
+		}
+		least, alone := p.choices[0].gpus, math.Inf(1)
+		for _, classes := range p.group.kinds {
+			for _, s := range p.Curve.On(w.kindOfClasses(p, classes)).Splits(w.grid(p), least)[0] {
+				alone = min(alone, s.Seconds)
+			}
+		}
+		if math.IsInf(alone, 1) { // it runs on no type so, as far as is known
+			alone = p.choices[0].splits[0].Seconds
+		}
+		p.worth = w.costs.Value * alone * float64(least) * p.Work
+	}
+}
+
+// optimism is how much faster a job is taken to be on a type than what was seen says: the
+// less, the more was seen of it there. Where there is one type there is nothing to try.
+// Several types together run at the pace of the slowest, and teach nothing of any of
+// them: no more is hoped of them than of the one with least hope.
+func (w *welfareRound) optimism(p *job, kind string) float64 {
+	seen := p.Curve.Observed(kind)
+	if len(w.types) < 2 || math.IsInf(seen, 1) || p.Curve.Samples() == 0 {
+		return 1
+	}
+	if seen == 0 && p.Now > 0 && !speed.Mixed(kind) {
+		return 1 + untriedBonus
+	}
+	hope := 1 + min(mostBonus, bandit.Bonus(speedError, int(seen), p.Curve.Samples()))
+	if speed.Mixed(kind) {
+		for part := range strings.SplitSeq(kind, "+") {
+			hope = min(hope, w.optimism(p, part))
+		}
+	}
+	return hope
+}
+
+// untriedMix reports whether a kind is several types together, of which one was never tried
+// alone: a job grows there only once it is known what each is worth, since such a run
+// would never teach it.
+func untriedMix(p *job, kind string) bool {
+	return speed.Mixed(kind) && slices.ContainsFunc(strings.Split(kind, "+"), func(part string) bool { return p.Curve.Observed(part) == 0 })
+}
+
+// staying is what staying is worth, on a type that may be faster than it seems as well.
+func (w *welfareRound) staying(p *job) float64 {
+	v := p.worth / p.stay * w.optimism(p, w.kindOf(p, p.At)) * stayBonus
+	if p.Now == p.Pin {
+		v += wantPin
+	}
+	return v
+}
+
+// poseWelfare writes the decision down: first the jobs, then the ordinary jobs that wait for
+// room, in the order of posed.
+func (w *welfareRound) poseWelfare() *welfare.Problem {
+	p := &welfare.Problem{Nodes: w.poseWelfareNodes()}
+	w.price(p)
+	w.classNodes, w.classLists, w.stays = nil, nil, nil
+	for _, i := range w.posed {
+		p.Jobs = append(p.Jobs, w.poseWelfareJob(&w.jobs[i]))
+		w.stays = append(w.stays, w.jobs[i].Now > 0)
+	}
+	for k, d := range w.snap.Demands[:min(len(w.snap.Demands), roles.MostDemands)] {
+		asked := w.poseDemand(d, k)
+		o := asked.Sizes[0].Options[0]
+		p.Jobs = append(p.Jobs, welfare.Job{Options: []welfare.Option{{Value: o.Value, Tasks: []welfare.Task{{
+			Count: len(o.Split), Needs: []int64{int64(o.Split[0]), 1, 0, 0}, Nodes: w.nodes(asked.Groups[0]),
+		}}}}})
+		w.stays = append(w.stays, false)
+	}
+	return p
+}
+
+// poseWelfareNodes is what is free on each node. Jobs that share one, though each is on
+// several, may stay.
+func (w *welfareRound) poseWelfareNodes() []welfare.Node {
+	spans := make([]int64, len(w.floor))
+	for _, i := range w.posed {
+		for _, s := range w.jobs[i].At {
+			if len(w.jobs[i].At) > 1 {
+				spans[w.at[s.Node]]++
+			}
+		}
+	}
+	out := make([]welfare.Node, len(w.floor))
+	for i, n := range w.poseNodes() {
+		free := []int64{int64(n.Free), int64(n.CPUs), n.MemoryMB, max(1, spans[i])}
+		if n.Spanning {
+			free[resSpan] = spans[i]
+		}
+		for r := range free {
+			if free[r] < 0 || r == resSpan && w.snap.Limits.ShareNodes {
+				free[r] = math.MaxInt32 // not counted
+			}
+		}
+		for k := range w.mixed {
+			of := int64(math.MaxInt32)
+			if len(n.Types) > 0 {
+				of = int64(n.Types[k])
+			}
+			free = append(free, of)
+		}
+		out[i].Free = free
+	}
+	return out
+}
+
+// poseWelfareJob lists a job's places: where it is, and every split on every type of node.
+func (w *welfareRound) poseWelfareJob(p *job) welfare.Job {
+	j := welfare.Job{Must: p.must}
+	if p.Now > 0 {
+		o := welfare.Option{Value: w.staying(p)}
+		for _, s := range p.At {
+			o.Tasks = append(o.Tasks, welfare.Task{Count: 1, Needs: w.needs(p, s.GPUs, len(p.At)), Nodes: []int32{int32(w.at[s.Node])}})
+		}
+		j.Options = append(j.Options, o)
+	}
+	sizes := make([]int, len(p.choices))
+	for k, c := range p.choices {
+		sizes[k] = c.gpus
+	}
+	for _, classes := range p.group.kinds {
+		kind, nodes := w.kindOfClasses(p, classes), w.nodes(classes)
+		faster, few := w.optimism(p, kind), sizes
+		if untriedMix(p, kind) {
+			few = sizes[:min(1, len(sizes))] // its minimum it may have anywhere
+		}
+		for k, splits := range p.Curve.On(kind).Splits(w.grid(p), few...) {
+			for _, s := range splits {
+				if len(s.Split) <= len(nodes) && (len(s.Split) > 1 || !w.acrossTypes(p, classes)) { // one node has what it has
+					value := w.moveWorth(p, sizes[k], s.Seconds*p.Work/faster, horizon)
+					j.Options = append(j.Options, welfare.Option{Value: value, Tasks: w.tasks(p, s.Split, nodes)})
+				}
+			}
+		}
+	}
+	return j
+}
+
+// tasks are the shares of a split, in its order, equal ones together.
+func (w *welfareRound) tasks(p *job, split []int, nodes []int32) []welfare.Task {
+	var out []welfare.Task
+	for k, n := range split {
+		if k > 0 && n == split[k-1] {
+			out[len(out)-1].Count++
+			continue
+		}
+		out = append(out, welfare.Task{Count: 1, Needs: w.needs(p, n, len(split)), Nodes: nodes})
+	}
+	return out
+}
+
+// needs is what a share of so many GPUs takes of its node.
+func (w *welfareRound) needs(p *job, gpus, across int) []int64 {
+	load := p.Load(nil)
+	out := []int64{int64(gpus), int64(load.CPUs(gpus)), int64(gpus) * load.MemPerGPUMB, 0}
+	if across > 1 {
+		out[resSpan] = 1
+	}
+	for k := range w.mixed {
+		need := int64(0)
+		if w.typeOf(load.Type) == k+1 {
+			need = int64(gpus)
+		}
+		out = append(out, need)
+	}
+	return out
+}
+
+// nodes lists the nodes of classes, the same list for the same classes.
+func (w *welfareRound) nodes(classes []int) []int32 {
+	for k, of := range w.classLists {
+		if slices.Equal(of, classes) {
+			return w.classNodes[k]
+		}
+	}
+	var out []int32
+	for i, c := range w.class {
+		if slices.Contains(classes, c) && w.floor[i].Usable {
+			out = append(out, int32(i))
+		}
+	}
+	w.classLists, w.classNodes = append(w.classLists, classes), append(w.classNodes, out)
+	return out
+}
+
+func sameShares(a, b []joint.Share) bool { return slices.Equal(a, b) }
+
+// nodesFor is the nodes of a place in the order of an option's tasks; false when it is none
+// of the option.
+func nodesFor(o *welfare.Option, place []joint.Share) ([]int32, bool) {
+	left := slices.Clone(place)
+	var out []int32
+	for t := range o.Tasks {
+		task := &o.Tasks[t]
+		for range task.Count {
+			k := slices.IndexFunc(left, func(s joint.Share) bool {
+				_, edge := slices.BinarySearch(task.Nodes, int32(s.Node))
+				return edge && int64(s.GPUs) == task.Needs[resGPU]
+			})
+			if k < 0 {
+				return nil, false
+			}
+			out = append(out, int32(left[k].Node))
+			left = slices.Delete(left, k, k+1)
+		}
+	}
+	return out, len(left) == 0
+}

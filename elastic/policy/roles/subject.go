@@ -1,0 +1,143 @@
+package roles
+
+import (
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/reason"
+	"github.com/sluice-hpc/sluice/nodes"
+)
+
+// Role is what may be decided about a job.
+type Role int
+
+// What may be decided.
+const (
+	Fixed   Role = iota // keeps what it has
+	Waiting             // may be started
+	Movable             // runs and may be resized
+)
+
+// Subject is a job with what every decision needs to know about it.
+type Subject struct {
+	elastic.Job
+	At           nodes.Placement // where it is bound to: its open move's target, else where it is
+	Now          int             // GPUs of At
+	Role         Role
+	FixedBecause reason.Reason // why it is fixed
+	Pin          int           // 0 = none, or none it accepts
+	Work         float64       // units of work left, estimated
+	ResizeCost   float64       // seconds from the request to training again
+}
+
+// Least is the size at which a job that waits is started.
+func (j *Subject) Least() int {
+	if j.Pin > 0 {
+		return j.Pin
+	}
+	return j.Spec.Min
+}
+
+// HasGPUs reports whether the job has, or is promised, GPUs.
+func (j *Subject) HasGPUs() bool { return j.Now > 0 }
+
+// table tells what may be decided about a job: the first rule that applies. What
+// is fixed has a reason.
+var table = []struct {
+	role Role
+	when func(*elastic.Snapshot, *Subject) bool
+	why  func(*elastic.Snapshot, *Subject) reason.Reason
+}{
+	// A move under way is finished first; until then the job counts at its end.
+	{Fixed, func(s *elastic.Snapshot, j *Subject) bool { _, moving := s.Intent(j.ID); return moving }, underWay},
+	// What its user, or Slurm, keeps from starting.
+	{Fixed, func(_ *elastic.Snapshot, j *Subject) bool { return j.Phase == elastic.Held && j.Directive.Hold }, func(_ *elastic.Snapshot, j *Subject) reason.Reason {
+		return reason.HeldByUser{Job: int64(j.ID)}
+	}},
+	{Waiting, func(_ *elastic.Snapshot, j *Subject) bool { return j.Phase == elastic.Held }, nil},
+	{Fixed, func(_ *elastic.Snapshot, j *Subject) bool { return j.Phase == elastic.Queued }, still(reason.Released)},
+	{Fixed, func(_ *elastic.Snapshot, j *Subject) bool { return j.Phase == elastic.Ended }, still(reason.Over)},
+	{Fixed, func(_ *elastic.Snapshot, j *Subject) bool { return j.Phase == elastic.Completing }, still(reason.CleaningUp)},
+	// What runs and is not to be touched, or cannot be.
+	{Fixed, func(_ *elastic.Snapshot, j *Subject) bool { return j.Phase == elastic.Suspended }, keeps(reason.SuspendedJob)},
+	{Fixed, func(_ *elastic.Snapshot, j *Subject) bool { return j.UserHold || j.Directive.Hold }, keeps(reason.UserHolds)},
+	{Fixed, func(_ *elastic.Snapshot, j *Subject) bool { return j.MIG }, keeps(reason.OnMIG)},
+	{Fixed, func(_ *elastic.Snapshot, j *Subject) bool { return !j.Unread.IsZero() }, func(_ *elastic.Snapshot, j *Subject) reason.Reason {
+		return reason.Keeps{GPUs: j.Now, Because: reason.FolderSilent{Since: j.Unread}}
+	}},
+	{Fixed, func(_ *elastic.Snapshot, j *Subject) bool { return !j.Quiet.IsZero() }, func(_ *elastic.Snapshot, j *Subject) reason.Reason {
+		return reason.Keeps{GPUs: j.Now, Because: reason.Quiet{Since: j.Quiet, Job: int64(j.ID)}}
+	}},
+	{Fixed, func(_ *elastic.Snapshot, j *Subject) bool { return !j.RetryAt.IsZero() }, func(_ *elastic.Snapshot, j *Subject) reason.Reason {
+		return reason.Keeps{GPUs: j.Now, Because: reason.Retry{At: j.RetryAt}}
+	}},
+	{Fixed, func(_ *elastic.Snapshot, j *Subject) bool { return !j.Speaks }, staysUnproven},
+	{Fixed, func(s *elastic.Snapshot, j *Subject) bool {
+		return s.Limits.DeafAfter > 0 && j.Deaf >= s.Limits.DeafAfter
+	}, func(_ *elastic.Snapshot, j *Subject) reason.Reason {
+		return reason.Keeps{GPUs: j.Now, Because: reason.Deaf{Requests: j.Deaf}}
+	}},
+	{Movable, func(*elastic.Snapshot, *Subject) bool { return true }, nil},
+}
+
+// staysUnproven says why a job that has not shown a checkpoint keeps its size.
+func staysUnproven(_ *elastic.Snapshot, j *Subject) reason.Reason {
+	if j.Spec.Fixed() {
+		return reason.Keeps{GPUs: j.Now, Because: reason.FixedSize}
+	}
+	return reason.Keeps{GPUs: j.Now, Because: reason.Unproven}
+}
+
+// Classify returns what may be decided about the job and, where it is fixed, why.
+func (j *Subject) Classify(s *elastic.Snapshot) (role Role, why reason.Reason) {
+	for i := range table {
+		if rule := &table[i]; rule.when(s, j) {
+			if rule.why != nil {
+				why = rule.why(s, j)
+			}
+			return rule.role, why
+		}
+	}
+	return Movable, nil
+}
+
+func underWay(s *elastic.Snapshot, j *Subject) reason.Reason {
+	in, _ := s.Intent(j.ID)
+	if in.Kind == elastic.Start {
+		return reason.BeingStarted{GPUs: j.Now, Because: in.Cause}
+	}
+	if in.Kind == elastic.Save {
+		return reason.Keeps{GPUs: j.Now, Because: in.Cause}
+	}
+	if in.Lends(s) {
+		return reason.Keeps{GPUs: j.Now, Because: reason.LentMeanwhile}
+	}
+	return reason.Moving{From: in.From.GPUs(), GPUs: j.Now, Because: in.Cause}
+}
+
+func still(why reason.Reason) func(*elastic.Snapshot, *Subject) reason.Reason {
+	return func(*elastic.Snapshot, *Subject) reason.Reason { return why }
+}
+
+func keeps(why reason.Reason) func(*elastic.Snapshot, *Subject) reason.Reason {
+	return func(_ *elastic.Snapshot, j *Subject) reason.Reason { return reason.Keeps{GPUs: j.Now, Because: why} }
+}
+
+// Beyond returns what p takes on each node over what q holds there.
+func Beyond(p, q nodes.Placement) nodes.Placement {
+	var out nodes.Placement
+	for _, share := range p {
+		if more := share.GPUs - q.On(share.Node); more > 0 {
+			out = append(out, nodes.Share{Node: share.Node, GPUs: more})
+		}
+	}
+	return out
+}
+
+// MostDemands bounds how many pending ordinary jobs are looked at in one round;
+// the rest follow when these have started.
+const MostDemands = 100
+
+// AwaitsCheckpoint reports whether the job runs, has a deadline, and is not moved before its
+// program has shown that it saves.
+func (j *Subject) AwaitsCheckpoint() bool {
+	return j.Unproven && !j.Speaks && j.Now > 0 && !j.Spec.Deadline.IsZero() && j.Phase == elastic.Running
+}

@@ -1,0 +1,53 @@
+package anneal
+
+import (
+	"slices"
+
+	"github.com/sluice-hpc/sluice/elastic/solve/joint"
+)
+
+// giver draws a job that has GPUs and is not concerned yet: of four, three from beside
+// the place, for only GPUs on the same nodes make a place for a large job. It is false
+// when a few draws find none.
+func (w *walk) giver(c *joint.Change, beside []joint.Share) (k int, ok bool) {
+	for range 4 {
+		k = w.rng.IntN(len(w.p.Jobs))
+		if len(beside) > 0 && w.rng.IntN(4) > 0 {
+			on := w.on[beside[w.rng.IntN(len(beside))].Node]
+			k = on[w.rng.IntN(len(on))]
+		}
+		if len(w.s.Place(k)) > 0 && !slices.Contains(c.Who(), k) {
+			return k, true
+		}
+	}
+	return 0, false
+}
+
+// refill puts those who made room for job i back: first all on their smallest size, so
+// that the first does not take what the others cannot do without, then one after the
+// other at what it is worth most at. It is false when somebody who must have a place
+// finds none.
+func (w *walk) refill(c *joint.Change, i int) bool {
+	for _, k := range c.Who() {
+		if j := &w.p.Jobs[k]; k != i && !c.Best(k, j.Smallest()) && j.Must {
+			return false
+		}
+	}
+	for _, k := range c.Who() {
+		if k == i {
+			continue
+		}
+		c.Off(k)
+		if size := c.Fullest(k); size > 0 {
+			c.Best(k, size)
+		}
+	}
+	return true
+}
+
+func held(place []joint.Share) (n int) {
+	for _, s := range place {
+		n += s.GPUs
+	}
+	return n
+}
