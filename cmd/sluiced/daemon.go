@@ -54,7 +54,7 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	log := newLog(c.Log, os.Stderr)
-	log.Info().Str("config", from).Bool("user", o.user).Int("uid", os.Geteuid()).Str("policy", c.Policy.Name).Msg("sluiced starts")
+	log.Info().Str("event", "starts").Str("config", from).Bool("user", o.user).Int("uid", os.Geteuid()).Str("policy", c.Policy.Name).Msg("sluiced starts")
 	if o.user {
 		if err := makeUserDirs(c); err != nil {
 			return err
@@ -80,7 +80,7 @@ func run(ctx context.Context, o options) error {
 	g.Go(func() error { return d.speeds.Run(ctx) })
 	err = g.Wait()
 	d.storeSpeeds()
-	log.Info().Err(err).Msg("sluiced stops; jobs run on at their size")
+	log.Info().Str("event", "stops").Err(err).Msg("sluiced stops; jobs run on at their size")
 	return err
 }
 
@@ -99,10 +99,10 @@ func (d *daemon) storeSpeeds() {
 // tellSpeeds writes down that speeds could not be stored, and that they are again.
 func (d *daemon) tellSpeeds(err error) {
 	if err != nil {
-		d.log.Error().Err(err).Msg("speeds learned from jobs are not stored; it is tried again, and decisions go by them meanwhile")
+		d.log.Error().Str("event", "unstored").Err(err).Msg("speeds learned from jobs are not stored; it is tried again, and decisions go by them meanwhile")
 		return
 	}
-	d.log.Info().Msg("speeds learned from jobs are stored again")
+	d.log.Info().Str("event", "stored").Msg("speeds learned from jobs are stored again")
 }
 
 func newDaemon(ctx context.Context, o options, c etc.Config, log zerolog.Logger) (*daemon, error) {
@@ -111,7 +111,7 @@ func newDaemon(ctx context.Context, o options, c etc.Config, log zerolog.Logger)
 		return nil, err
 	}
 	for _, n := range notices { // something is lost or not as it was left: a person should read it
-		log.Error().Msg(n)
+		log.Error().Str("event", "emptied").Msg(n)
 	}
 	d := &daemon{options: o, log: log, store: st, started: time.Now(), troubles: troubles{ask: make(chan struct{}, 1)}}
 	d.speeds = offcycle.NewSamples(st, d.tellSpeeds)
@@ -235,7 +235,7 @@ func tellOther(log zerolog.Logger, own etc.Config) {
 		return
 	}
 	if _, err := os.Stat(cluster.Paths.Socket); err == nil {
-		log.Info().Str("cluster", cluster.Paths.Socket).Msg("the cluster's sluiced is there, too: this one looks after what 'sluice submit --user' submits, that one after all else")
+		log.Info().Str("event", "beside").Str("cluster", cluster.Paths.Socket).Msg("the cluster's sluiced is there, too: this one looks after what 'sluice submit --user' submits, that one after all else")
 	}
 }
 
@@ -254,20 +254,20 @@ func makeUserDirs(c etc.Config) error {
 func (d *daemon) reload() {
 	c, from, err := d.options.load()
 	if err != nil {
-		d.log.Error().Err(err).Msg("reload: the configuration is bad; the old one stays")
+		d.log.Error().Str("event", "unreloaded").Err(err).Msg("reload: the configuration is bad; the old one stays")
 		return
 	}
 	if err := d.tune(&engine.Config{}, c); err != nil {
-		d.log.Error().Err(err).Msg("reload: the configuration is bad; the old one stays")
+		d.log.Error().Str("event", "unreloaded").Err(err).Msg("reload: the configuration is bad; the old one stays")
 		return
 	}
 	d.engine.Reconfigure(func(old *engine.Config) {
 		_ = d.tune(old, c) // it was good a moment ago
 	})
 	if err := d.server.Configure(d.serverOptions(c)); err != nil {
-		d.log.Error().Err(err).Msg("reload: the API keeps its old settings")
+		d.log.Error().Str("event", "unreloaded").Err(err).Msg("reload: the API keeps its old settings")
 	}
-	d.log.Info().Str("config", from).Str("policy", c.Policy.Name).Msg("reloaded")
+	d.log.Info().Str("event", "reloaded").Str("config", from).Str("policy", c.Policy.Name).Msg("reloaded")
 }
 
 // newLog makes the log. Its times are as fine as slurmctld's, so that the one can
@@ -281,7 +281,7 @@ func newLog(c etc.Log, to *os.File) zerolog.Logger {
 	if c.Format == "json" {
 		return zerolog.New(plain{to}).Level(level).With().Timestamp().Logger()
 	}
-	return zerolog.New(zerolog.ConsoleWriter{Out: plain{to}, NoColor: true, TimeFormat: time.RFC3339}).Level(level).With().Timestamp().Logger()
+	return zerolog.New(zerolog.ConsoleWriter{Out: plain{to}, NoColor: true, TimeFormat: time.RFC3339, FieldsExclude: engine.FieldNames()}).Level(level).With().Timestamp().Logger()
 }
 
 // logEvent writes one thing that happened. The text may hold users' words; plain
@@ -311,5 +311,5 @@ func (d *daemon) logEvent(e engine.Event) {
 	if missed > 0 {
 		entry = entry.Int("more", missed)
 	}
-	entry.Msg(e.Text)
+	entry.Fields(e.List()).Msg(e.Text)
 }

@@ -114,7 +114,7 @@ func (l *loop) run(ctx context.Context) error {
 		if started.Sub(pruned) > 24*time.Hour {
 			pruned = started
 			if err := l.prune(ctx, oldest(started, l.d.newest, started.Sub(l.d.started))); err != nil {
-				l.d.log.Warn().Err(err).Msg("old history stays in the database")
+				l.d.log.Warn().Str("event", "unpruned").Err(err).Msg("old history stays in the database")
 			}
 		}
 		l.rest(ctx, hup, started, next)
@@ -150,7 +150,7 @@ func (l *loop) tell(err error) {
 		said = err.Error()
 	}
 	if said != "" && said != l.told {
-		l.d.log.Error().Err(err).Msg("this cycle decided nothing")
+		l.d.log.Error().Str("event", "undecided").Err(err).Msg("this cycle decided nothing")
 	}
 	l.told = said
 }

@@ -29,6 +29,6 @@ func (d *daemon) listenRemote(ctx context.Context, c etc.Remote) error {
 	if err := d.server.ListenRemote(ctx, c.Address, tool); err != nil {
 		return err
 	}
-	d.log.Info().Stringer("address", d.server.RemoteAddr()).Msg("answers over TCP, too")
+	d.log.Info().Str("event", "listens").Stringer("address", d.server.RemoteAddr()).Msg("answers over TCP, too")
 	return nil
 }

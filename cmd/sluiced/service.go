@@ -48,7 +48,7 @@ func (d *daemon) Direct(ctx context.Context, caller control.Caller, job elastic.
 	if err != nil {
 		return err
 	}
-	d.log.Info().Int64("job", int64(job)).Uint32("uid", caller.UID).Str("order", change.String()).AnErr("result", result).Msg("order")
+	d.log.Info().Str("event", "order").Int64("job", int64(job)).Uint32("uid", caller.UID).Str("order", change.String()).AnErr("result", result).Msg("order")
 	if result == nil {
 		d.loop.wake()
 	}
@@ -62,7 +62,7 @@ func (d *daemon) Trust(ctx context.Context, caller control.Caller, node string) 
 	if err != nil {
 		return err
 	}
-	d.log.Info().Str("node", node).Uint32("uid", caller.UID).AnErr("result", result).Msg("trust")
+	d.log.Info().Str("event", "trust").Str("node", node).Uint32("uid", caller.UID).AnErr("result", result).Msg("trust")
 	if result == nil {
 		d.loop.wake()
 	}
@@ -143,7 +143,7 @@ func (d *daemon) serverOptions(c etc.Config) control.Options {
 		Operators: c.Users.Operators, Private: c.Users.Private, UserMode: d.options.user, UID: uint32(os.Geteuid()),
 		Now: time.Now, Version: version, Started: d.started,
 		Self:   func() (int, uint64) { return runtime.NumGoroutine(), d.loop.begun.Load() },
-		Log:    func(err error) { d.log.Warn().Err(err).Msg("api") },
+		Log:    func(err error) { d.log.Warn().Str("event", "api").Err(err).Msg("api") },
 		Denied: d.logDenial, Troubles: d.troubles.list, Speeds: d.speeds.Backlog,
 	}
 }

@@ -94,12 +94,12 @@ func (d *daemon) tellTroubles(found []wire.Trouble) {
 	d.troubles.mu.Unlock()
 	for _, t := range found {
 		if !slices.Contains(before, t) {
-			d.log.Error().Str("trouble", t.Code).Msg(t.Text + "; type: " + t.Do)
+			d.log.Error().Str("event", "trouble").Str("trouble", t.Code).Msg(t.Text + "; type: " + t.Do)
 		}
 	}
 	for _, t := range before {
 		if !slices.ContainsFunc(found, func(f wire.Trouble) bool { return f.Code == t.Code }) {
-			d.log.Info().Str("trouble", t.Code).Msg("mended")
+			d.log.Info().Str("event", "mended").Str("trouble", t.Code).Msg("mended")
 			d.loop.wake()
 		}
 	}

@@ -111,9 +111,9 @@ func put(file, mark string, lines ...string) forger {
 	}
 }
 
-// said is a line of sluiced's about a job.
-func said(at, kind, job, text string) string {
-	return `{"level":"info","event":"` + kind + `","job":` + job + `,"time":"2026-11-21T` + at + `Z","message":"` + text + `"}`
+// said is a line of sluiced's about a job, with the fields that the kind of event has.
+func said(at, kind, job, fields, text string) string {
+	return `{"level":"info","event":"` + kind + `","job":` + job + `,` + fields + `,"time":"2026-11-21T` + at + `Z","message":"` + text + `"}`
 }
 
 // did is a line of slurmctld's.
@@ -128,27 +128,27 @@ var forged = map[string][]forger{
 	"two-runs-at-once": {drop(slurm, "12:00:12", "deallocate_nodes: JobId=1"), drop(slurm, "Requeuing JobId=1")},
 	"runs-overlap":     {swap(comp, "EndTime=2026-11-21T12:00:12", "EndTime=2026-11-21T12:00:17")},
 	"token-twice":      {swap(slurm, token2, token1)},
-	"incarnation-again": {swap(events, "gpu1:2, incarnation 2:", "gpu1:2, incarnation 1:"), swap(events, "write incarnation 2", "write incarnation 1"),
+	"incarnation-again": {swap(events, `"target":"gpu1:2","incarnation":2`, `"target":"gpu1:2","incarnation":1`),
 		swap(slurm, " inc=2 ", " inc=1 ")},
 	// I2
 	"end-unnoticed":         {drop(events, `"ended"`, `"job":2`)},
 	"end-unnoticed-cleaned": {drop(events, `"ended"`, `"job":2`), put(slurm, "_job_complete: JobId=1 WEXITSTATUS", cleanedAt("12:01:02.000", "2"))},
-	"ended-runs-on":         {put(events, "R6 released", said("12:00:01.050", "ended", "1", "forgotten by Slurm"))},
+	"ended-runs-on":         {put(events, "R6 released", said("12:00:01.050", "ended", "1", `"state":"forgotten by Slurm"`, "forgotten by Slurm"))},
 	"move-left-open":        {drop(events, `"close"`, `"job":2`)},
 	"never-taken-up": {put(slurm, "12:01:00.000", did("12:00:30.000", "_slurm_rpc_submit_batch_job: JobId=3 InitPrio=0 usec=300")),
 		put(shown, "JobId=1", "JobId=3 JobName=x UserId=ada(1000) JobState=PENDING Reason=JobHeldUser Comment=sluice/1 id="+token1[:31]+"0 inc=0 min=1")},
 	// I3
 	"stopped-unsaved":   {drop(events, "R3 checkpoint 00000001 verified")},
-	"checkpoint-older":  {put(events, "R3 checkpoint 00000001", said("12:00:11.900", "step", "1", "R3 checkpoint 00000005 verified"))},
-	"began-from-older":  {swap(events, "14.400Z from checkpoint 00000001", "14.400Z from nothing")},
-	"stopped-long-done": {put(events, `"ended","job":2`, said("12:00:50.000", "act", "1", "requeue and hold job 1"))},
-	"stranded-long-ago": {put(events, `"ended","job":2`, said("12:00:30.000", "stranded", "2", "run 0: its script is ended"),
-		said("12:00:31.000", "run", "2", "run 1 of incarnation 1 began at 2026-11-21T12:00:30.500Z from nothing"), said("12:00:32.000", "act", "2", "requeue and hold job 2"))},
+	"checkpoint-older":  {put(events, "R3 checkpoint 00000001", said("12:00:11.900", "step", "1", `"step":3,"checkpoint":"00000005"`, "R3 checkpoint 00000005 verified"))},
+	"began-from-older":  {swap(events, `"checkpoint":"00000001","run":1,`, `"run":1,`)},
+	"stopped-long-done": {put(events, `"ended","job":2`, said("12:00:50.000", "act", "1", `"act":"requeue"`, "requeue and hold job 1"))},
+	"stranded-long-ago": {put(events, `"ended","job":2`, said("12:00:30.000", "stranded", "2", `"run":0`, "run 0: its script is ended"),
+		said("12:00:31.000", "run", "2", `"incarnation":1,"run":1,"began":"2026-11-21T12:00:30.500Z"`, "run 1 of incarnation 1 began at 2026-11-21T12:00:30.500Z from nothing"), said("12:00:32.000", "act", "2", `"act":"requeue"`, "requeue and hold job 2"))},
 	// I4
 	"too-many-gpus": {swap(slurm, "gres_bit_alloc[0]:2-3 of 4", "gres_bit_alloc[0]:1-3 of 4"), wider},
 	"one-gpu-twice": {swap(slurm, "gres_bit_alloc[0]:2-3 of 4", "gres_bit_alloc[0]:1-2 of 4")},
-	"aims-too-high": {swap(events, "start - -> gpu1:4,", "start - -> gpu1:5+gpu9:1,")},
-	"wrong-place":   {swap(events, `"job":2,"time":"2026-11-21T12:00:15.011Z","message":"done: runs on gpu1:2"`, `"job":2,"time":"2026-11-21T12:00:15.011Z","message":"done: runs on gpu2:2"`)},
+	"aims-too-high": {swap(events, `"move":"start","target":"gpu1:4"`, `"move":"start","target":"gpu1:5+gpu9:1"`)},
+	"wrong-place":   {swap(events, `"job":2,"outcome":"done","on":"gpu1:2"`, `"job":2,"outcome":"done","on":"gpu2:2"`)},
 	// I5
 	"never-announced":   {drop(events, `"act"`, "release job 2")},
 	"announced-late":    {swap(events, "12:00:12.521", "12:00:12.535")},
@@ -231,7 +231,7 @@ func golden(t *testing.T, name, got string) {
 // TestForgivenStories: what looks like a broken promise and is none.
 func TestForgivenStories(t *testing.T) {
 	for name, changes := range map[string][]forger{
-		"a newer checkpoint was bad": {swap(events, "14.400Z from checkpoint 00000001", `14.400Z from nothing; passed over \"00000001: bad checksum\"`)},
+		"a newer checkpoint was bad": {swap(events, `"checkpoint":"00000001","run":1,`, `"run":1,"passed":["00000001"],`)},
 		"slurmctld went back to an older state": {drop(slurm, "12:00:12", "deallocate_nodes: JobId=1"), drop(slurm, "Requeuing JobId=1"),
 			put(slurm, "12:00:14.200", did("12:00:13.000", "slurmctld version 22.05.8 started on cluster lab0"))},
 		"a user requeued, after sluiced had asked for what was done already": {put(slurm, "12:01:00.000",
@@ -241,9 +241,9 @@ func TestForgivenStories(t *testing.T) {
 		"a user requeued": {put(slurm, "12:01:00.000", did("12:00:30.000", "debug2: Processing RPC: REQUEST_JOB_REQUEUE from UID=1000"),
 			did("12:00:30.001", "debug:  _job_requeue_op: JobId=2 state 0x8000 reason 16 priority 0"))},
 		"sluiced died before it could tell that it opened a move": {drop(events, `"open"`, "resize gpu1:4"),
-			put(events, "ask job 1", said("12:00:10.001", "taken", "1", "resize gpu1:4 -> gpu1:2, incarnation 2, at R1"))},
-		"a run is told of again": {put(events, `"ended","job":2`, said("12:00:40.000", "step", "1", "R3 checkpoint 00000002 verified"),
-			said("12:00:41.000", "run", "1", "run 1 of incarnation 2 began at 2026-11-21T12:00:14.400Z from checkpoint 00000001"))},
+			put(events, "ask job 1", said("12:00:10.001", "taken", "1", `"move":"resize","target":"gpu1:2","incarnation":2,"step":1`, "resize gpu1:4 -> gpu1:2, incarnation 2, at R1"))},
+		"a run is told of again": {put(events, `"ended","job":2`, said("12:00:40.000", "step", "1", `"step":3,"checkpoint":"00000002"`, "R3 checkpoint 00000002 verified"),
+			said("12:00:41.000", "run", "1", `"incarnation":2,"checkpoint":"00000001","run":1,"began":"2026-11-21T12:00:14.400Z"`, "run 1 of incarnation 2 began at 2026-11-21T12:00:14.400Z from checkpoint 00000001"))},
 		"sluiced was not there": {drop(events, `"ended","job":1`), swap(events, "12:05:00.000", "12:02:00.500")},
 		"slurmctld could not be asked": {drop(events, `"ended","job":1`),
 			put(events, "sluiced stops", `{"level":"warn","event":"blind","time":"2026-11-21T12:01:30.000Z","message":"no answer"}`)},
@@ -251,13 +251,13 @@ func TestForgivenStories(t *testing.T) {
 		"Slurm has cleaned it away only now":                           {drop(events, `"ended","job":2`), put(slurm, "_job_complete: JobId=1 WEXITSTATUS", cleanedAt("12:04:50.000", "2"))},
 		"Slurm requeued it, and cleans it away still": {drop(events, `"ended","job":2`), swap(comp, "Name=two.sh JobState=COMPLETED", "Name=two.sh JobState=NODE_FAIL"),
 			put(slurm, "_job_complete: JobId=2 done", did("12:01:00.000", "_job_complete: requeue JobId=2 per user/system request"))},
-		"a job was stranded": {put(events, `"ended","job":2`, said("12:00:30.000", "stranded", "2", "run 0: its script is ended"),
-			said("12:00:30.001", "act", "2", "requeue and hold job 2")), put(slurm, "12:01:00.000", requeued...)},
+		"a job was stranded": {put(events, `"ended","job":2`, said("12:00:30.000", "stranded", "2", `"run":0`, "run 0: its script is ended"),
+			said("12:00:30.001", "act", "2", `"act":"requeue"`, "requeue and hold job 2")), put(slurm, "12:01:00.000", requeued...)},
 		"the store was emptied": {drop(events, `"ended","job":1`), put(events, "sluiced stops",
-			`{"level":"error","time":"2026-11-21T12:02:00.500Z","message":"the store /s/sluice.db was damaged (x): it is kept as y and an empty one is started; z"}`)},
+			`{"level":"error","event":"emptied","time":"2026-11-21T12:02:00.500Z","message":"the store /s/sluice.db was damaged (x): it is kept as y and an empty one is started; z"}`)},
 		"sluiced was killed before it could tell that it closed a move": {drop(events, `"close"`, `"job":2`),
-			put(events, `"ended","job":2`, `{"level":"info","uid":64030,"time":"2026-11-21T12:00:30.000Z","message":"sluiced starts"}`)},
-		"the number was given again": {put(events, "R6 released", said("12:00:01.050", "ended", "1", "forgotten by Slurm")),
+			put(events, `"ended","job":2`, `{"level":"info","event":"starts","uid":64030,"time":"2026-11-21T12:00:30.000Z","message":"sluiced starts"}`)},
+		"the number was given again": {put(events, "R6 released", said("12:00:01.050", "ended", "1", `"state":"forgotten by Slurm"`, "forgotten by Slurm")),
 			put(slurm, "JobId=2 InitPrio", did("12:00:01.040", "_slurm_rpc_submit_batch_job: JobId=1 InitPrio=0 usec=300"))},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -276,18 +276,18 @@ func TestForgivenStories(t *testing.T) {
 // that has its number now, also where sluiced ended its move after it, and never said that it
 // took it up; of the same job they do.
 func TestANumberGivenAgain(t *testing.T) {
-	at := func(s int, kind, text string) Event {
+	at := func(s int, kind string, f Fields) Event {
 		when := time.Date(2026, 11, 21, 12, 0, s, 0, time.UTC)
-		return Event{Line: Line{Number: s, At: when}, Job: 1, Kind: kind, Text: text}
+		return Event{Line: Line{Number: s, At: when}, Job: 1, Kind: kind, Fields: f}
 	}
-	began := func(s int, run, from string) Event {
-		return at(s, "run", fmt.Sprintf("run %s of incarnation 1 began at 2026-11-21T12:00:%02dZ from %s", run, s, from))
+	began := func(s, run int, from string) Event {
+		return at(s, "run", Fields{Run: run, Incarnation: 1, Began: fmt.Sprintf("2026-11-21T12:00:%02dZ", s), Checkpoint: from})
 	}
-	over := []Event{began(1, "1", "checkpoint 00000001"), at(3, "ended", "forgotten by Slurm"), at(3, "close", "ended: the job ended: forgotten by Slurm")}
-	for adopted, want := range map[string]int{"job0 of alice, sluice/1 id=41fb60dbe63324060d659b80086ba823 inc=0 min=1": 0, "lives again: its user requeued it": 1} {
-		c := &check{Evidence: Evidence{Events: append(slices.Clone(over), at(5, "adopted", adopted), began(7, "0", "nothing"))}}
+	over := []Event{began(1, 1, "00000001"), at(3, "ended", Fields{State: "forgotten by Slurm"}), at(3, "close", Fields{Outcome: "ended", State: "forgotten by Slurm"})}
+	for token, want := range map[string]int{"41fb60dbe63324060d659b80086ba823": 0, "": 1} { // without one it lives again
+		c := &check{Evidence: Evidence{Events: append(slices.Clone(over), at(5, "adopted", Fields{Token: token}), began(7, 0, ""))}}
 		if c.noLostProgress(); len(c.report.Violations) != want {
-			t.Errorf("%s: %v", adopted, c.report.Violations)
+			t.Errorf("%q: %v", token, c.report.Violations)
 		}
 	}
 }
@@ -340,6 +340,7 @@ func TestNotes(t *testing.T) {
 		"does not say as whom it runs":     swap(events, `"uid":64030,`, ""),
 		"belongs to sluiced's own account": swap(events, `"uid":64030,`, `"uid":1000,`),
 		"when GPUs came free":              drop(slurm, "TRACE_JOBS"),
+		"3 lines of sluiced's log lack":    swap(events, `"act":"withdraw",`, ""),
 		"1 lines of sluiced.log":           put(events, "R5", "panic: something"),
 		"1 lines of jobcomp.log":           put(comp, "JobId=2", "JobId=junk"),
 	} {

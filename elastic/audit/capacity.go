@@ -21,7 +21,7 @@ func (c *check) noOversubscription() {
 		}
 	})
 	for _, e := range c.Events {
-		m, ok := parseMove(e.Text)
+		m, ok := moveOf(e)
 		if e.Kind != "open" || !ok {
 			continue
 		}
@@ -76,17 +76,16 @@ func (c *check) lastEvent(job int64, at time.Time) (last Event) {
 // placesKnown: I4, where sluiced says a move ended is where Slurm runs the job.
 func (c *check) placesKnown() {
 	for _, e := range c.Events {
-		m := runsOnForm().FindStringSubmatch(e.Text)
-		if e.Kind != "close" || m == nil {
+		if e.Kind != "close" || !e.arrived() {
 			continue
 		}
-		said, err := parsePlace(m[2])
+		said, err := parsePlace(e.On)
 		if err != nil {
 			continue
 		}
 		run, ok := c.runAt(e.Job, e.At.Add(e.Grain))
 		if ok && !samePlace(said, run.Shares) {
-			c.broken("I4", e.Job, e.At, fmt.Sprintf("sluiced says that it runs on %s, Slurm runs it on %s", m[2], placeText(run.Shares)), e.Line, run.Line)
+			c.broken("I4", e.Job, e.At, fmt.Sprintf("sluiced says that it runs on %s, Slurm runs it on %s", e.On, placeText(run.Shares)), e.Line, run.Line)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -75,11 +76,12 @@ func (c *check) byJob() {
 	}
 }
 
-func (c *check) broken(invariant string, job int64, at time.Time, what string, lines ...Line) {
+func (c *check) broken(invariant string, job int64, at time.Time, what string, lines ...Line) *Violation {
 	c.report.Violations = append(c.report.Violations, Violation{
 		Invariant: invariant, Job: job, At: at, What: what,
 		Lines: slices.DeleteFunc(lines, func(l Line) bool { return l.Number == 0 }),
 	})
+	return &c.report.Violations[len(c.report.Violations)-1]
 }
 
 func (c *check) note(text string) { c.report.Notes = append(c.report.Notes, text) }
@@ -91,7 +93,11 @@ func (c *check) survey() {
 	if c.o.UID > 0 {
 		c.uid = c.o.UID
 	}
+	bare := 0
 	for _, e := range c.Events {
+		if e.bare() {
+			bare++
+		}
 		switch e.Kind {
 		case "starts":
 			t.Lives++
@@ -104,6 +110,9 @@ func (c *check) survey() {
 		case "adopted", "taken", "run":
 			c.own(e)
 		}
+	}
+	if bare > 0 {
+		c.note(fmt.Sprintf("%d lines of sluiced's log lack the fields of their event, as a sluice wrote them that had none: they say nothing here", bare))
 	}
 	freed := false
 	for _, r := range c.Controller {

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// Event is one line of sluiced's event log.
+// Event is one line of sluiced's event log. Text is for people: what is checked follows
+// from its name and its fields.
 type Event struct {
 	Line
 	// Kind is adopted, open, taken, act, step, run, close, ended, stranded, blind,
@@ -16,6 +17,47 @@ type Event struct {
 	Job  int64 // 0 = about no single job
 	Text string
 	UID  int64 // of starts: the account sluiced runs as; -1 = it does not say
+	Fields
+}
+
+// Fields are what an event says to programs, as sluiced documents them.
+type Fields struct {
+	Move        string   `json:"move"`
+	Target      string   `json:"target"`
+	Incarnation int      `json:"incarnation"`
+	Step        int      `json:"step"`
+	Checkpoint  string   `json:"checkpoint"`
+	Token       string   `json:"token"`
+	Act         string   `json:"act"`
+	Outcome     string   `json:"outcome"`
+	On          string   `json:"on"`
+	State       string   `json:"state"`
+	Run         int      `json:"run"`
+	Began       string   `json:"began"`
+	Passed      []string `json:"passed"`
+	Problem     string   `json:"problem"`
+}
+
+// arrived reports whether a close event says that the job runs, as meant or as before.
+func (e Event) arrived() bool {
+	return (e.Outcome == "done" || e.Outcome == "fellback") && e.On != ""
+}
+
+// bare reports whether an event lacks the fields that events of its kind have.
+func (e Event) bare() bool {
+	switch e.Kind {
+	case "open", "taken":
+		return e.Move == ""
+	case "act":
+		return e.Act == ""
+	case "step":
+		return e.Step == 0
+	case "run":
+		return e.Began == ""
+	case "close":
+		return e.Outcome == ""
+	}
+	return false
 }
 
 // ParseEvents reads the event log of sluiced as [log] format = "json" writes it.
@@ -39,6 +81,7 @@ func parseEvent(l Line) (Event, bool) {
 		Job     int64  `json:"job"`
 		Message string `json:"message"`
 		UID     *int64 `json:"uid"`
+		Fields
 	}
 	if json.Unmarshal([]byte(l.Text), &raw) != nil {
 		return Event{}, false
@@ -48,18 +91,9 @@ func parseEvent(l Line) (Event, bool) {
 		return Event{}, false
 	}
 	l.At, l.Grain = at, grainOf(raw.Time)
-	e := Event{Line: l, Kind: raw.Event, Job: raw.Job, Text: raw.Message, UID: -1}
-	switch {
-	case e.Kind != "":
-	case e.Text == "sluiced starts":
-		e.Kind = "starts"
-		if raw.UID != nil {
-			e.UID = *raw.UID
-		}
-	case strings.HasPrefix(e.Text, "sluiced stops"):
-		e.Kind = "stops"
-	case strings.HasPrefix(e.Text, "the store ") && strings.Contains(e.Text, " an empty one is started"), strings.HasPrefix(e.Text, "the store ") && strings.Contains(e.Text, " is an older copy"):
-		e.Kind = "emptied"
+	e := Event{Line: l, Kind: raw.Event, Job: raw.Job, Text: raw.Message, UID: -1, Fields: raw.Fields}
+	if e.Kind == "starts" && raw.UID != nil {
+		e.UID = *raw.UID
 	}
 	return e, true
 }

@@ -3,7 +3,6 @@ package audit
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -32,7 +31,7 @@ func (c *check) nothingForgotten() {
 	for _, id := range sorted(stories) {
 		s := stories[id]
 		if f, over := finals[id]; over && s.ended.Number == 0 && !c.unknown(s, f) && until.Sub(c.cleaned(f, until)) > c.o.Patience && !c.runAfter(f) && !s.last.At.After(f.End.Add(f.Grain)) {
-			c.broken("I2", id, f.End, fmt.Sprintf("ended as %s, and sluiced said nothing about it within %s", f.State, until.Sub(f.End).Round(time.Second)), f.Line, s.last.Line)
+			c.broken("I2", id, f.End, fmt.Sprintf("ended as %s, and sluiced said nothing about it within %s", f.State, until.Sub(f.End).Round(time.Second)), f.Line, s.last.Line).Kind = Unnoticed
 		}
 		c.endedRuns(id, until)
 		// What a later life did not take up its journal had as closed, or lost: killed
@@ -129,14 +128,14 @@ func (c *check) stories() map[int64]story {
 			continue
 		}
 		s.last = e
-		if e.Kind != "problem" && e.Kind != "taken" && !(e.Kind == "close" && strings.HasSuffix(e.Text, stranger)) {
+		if e.Kind != "problem" && e.Kind != "taken" && !(e.Kind == "close" && e.State == stranger) {
 			s.cared = e
 		}
 		orphan := s.opened.Number < emptied // the lost store alone knew of the move
 		switch e.Kind {
 		case "problem":
-			s.alone = s.alone || strings.HasPrefix(e.Text, untagged)
-			if orphan && (s.alone || strings.HasPrefix(e.Text, broken)) {
+			s.alone = s.alone || e.Problem == untagged
+			if orphan && (s.alone || e.Problem == broken) {
 				s.opened = Event{} // nor does anything say whose job it is
 			}
 		case "adopted":
@@ -168,13 +167,13 @@ func (c *check) runAfter(f Completion) bool {
 	})
 }
 
-// stranger ends what sluiced says of a move of a job that it does not know.
-const stranger = "the job ended: gone"
+// stranger is the state that sluiced gives to a job that it does not know.
+const stranger = "gone"
 
-// What sluiced says of a job whose comment its user took away, or broke after its end.
+// The problems of a job whose comment its user took away, or broke after its end.
 const (
-	untagged = "its sluice comment was removed; left alone"
-	broken   = "its comment cannot be read"
+	untagged = "untagged"
+	broken   = "unreadable"
 )
 
 // endedRuns: a job that sluiced takes for ended does not run on, unless sluiced
@@ -194,7 +193,7 @@ func (c *check) endedRuns(id int64, until time.Time) {
 		}
 		for _, e := range c.said[id] {
 			switch {
-			case e.Kind == "problem" && e.At.Before(by) && (strings.HasPrefix(e.Text, untagged) || strings.HasPrefix(e.Text, broken)):
+			case e.Kind == "problem" && e.At.Before(by) && (e.Problem == untagged || e.Problem == broken):
 				alone = true
 			case e.Kind == "ended" && e.At.Before(r.At) && !c.renumbered(id, r.At):
 				ended = e

@@ -53,7 +53,7 @@ func (c *check) movesFirst() {
 			open[e.Job] = false
 			closed[e.Job] = e
 		case "act":
-			what, _ := parseAct(e.Text)
+			what := act(e.Act)
 			excused := what == actRequeue && stranded[e.Job]
 			if (what == actWrite || what == actRequeue || what == actRevive || what == actClear || what == actAsk) && !open[e.Job] && !excused {
 				c.broken("I5", e.Job, e.At, "sluiced acts for a move that it has not opened", closed[e.Job].Line, e.Line, c.effectOf(e).Line)
@@ -78,8 +78,7 @@ func (c *check) announcements() map[int64][]*announced {
 	acts := map[int64][]*announced{}
 	for _, e := range c.Events {
 		if e.Kind == "act" {
-			what, n := parseAct(e.Text)
-			acts[e.Job] = append(acts[e.Job], &announced{Event: e, what: what, incarnation: n})
+			acts[e.Job] = append(acts[e.Job], &announced{Event: e, what: act(e.Act), incarnation: e.Incarnation})
 		}
 	}
 	return acts

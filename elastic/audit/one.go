@@ -77,17 +77,17 @@ func (c *check) oneIncarnation() {
 	for _, e := range c.Events {
 		switch e.Kind {
 		case "open":
-			m, ok := parseMove(e.Text)
+			m, ok := moveOf(e)
 			delete(writes, e.Job)
 			if h := highest[e.Job]; ok && h.n > 0 && m.incarnation <= h.n && !c.bootedBetween(h.write.At, e.At) {
-				c.broken("I1", e.Job, e.At, fmt.Sprintf("incarnation %d is given again", m.incarnation), h.end.Line, e.Line, c.changeOf(e.Job, h).Line)
+				c.broken("I1", e.Job, e.At, fmt.Sprintf("incarnation %d is given again", m.incarnation), h.end.Line, e.Line, c.changeOf(e.Job, h).Line).Kind = GivenAgain
 			}
 		case "act":
-			if what, n := parseAct(e.Text); what == actWrite {
-				writes[e.Job] = written{n: n, write: e}
+			if act(e.Act) == actWrite {
+				writes[e.Job] = written{n: e.Incarnation, write: e}
 			}
 		case "close":
-			if w := writes[e.Job]; w.n > highest[e.Job].n && runsOnForm().MatchString(e.Text) {
+			if w := writes[e.Job]; w.n > highest[e.Job].n && e.arrived() {
 				w.end = e
 				highest[e.Job] = w
 			}

@@ -46,15 +46,15 @@ func (c *check) progress(p *progress, e Event) {
 	case "adopted":
 		over := p.over
 		p.over = false
-		if m := tokenForm().FindStringSubmatch(e.Text); m != nil {
+		if e.Token != "" {
 			// slurmctld forgot a job and gave its number again
-			if p.token != "" && p.token != m[1] || p.token == "" && over {
+			if p.token != "" && p.token != e.Token || p.token == "" && over {
 				*p = progress{good: map[int]Event{}}
 			}
-			p.token = m[1]
+			p.token = e.Token
 		}
 	case "open", "taken":
-		m, _ := parseMove(e.Text)
+		m, _ := moveOf(e)
 		p.step, p.verified = m.step, Event{}
 		if m.checkpoint != "" {
 			c.verified(p, e, m.checkpoint)
@@ -63,7 +63,7 @@ func (c *check) progress(p *progress, e Event) {
 		c.stepped(p, e)
 	case "act":
 		// From R6 on the run that may have failed is a new one: nothing was done in it.
-		if what, _ := parseAct(e.Text); what == actRequeue && p.verified.Number == 0 && p.step < 6 && !p.stranded {
+		if act(e.Act) == actRequeue && p.verified.Number == 0 && p.step < 6 && !p.stranded {
 			c.broken("I3", e.Job, e.At, "sluiced stops it, and no checkpoint was verified for this move", e.Line, c.stopOf(e).Line)
 		}
 	case "close", "ended":
@@ -74,17 +74,12 @@ func (c *check) progress(p *progress, e Event) {
 	}
 }
 
-// stepped takes a step of a move; the third names the checkpoint.
+// stepped takes a step of a move; one of them names the checkpoint.
 func (c *check) stepped(p *progress, e Event) {
-	m := stepForm().FindStringSubmatch(e.Text)
-	if m == nil {
-		return
-	}
-	p.step = number(m[1])
-	var name string
-	if n, _ := fmt.Sscanf(m[2], "checkpoint %s verified", &name); n == 1 {
+	p.step = e.Step
+	if e.Checkpoint != "" {
 		c.report.Tally.Checkpoints++
-		c.verified(p, e, name)
+		c.verified(p, e, e.Checkpoint)
 	}
 }
 
@@ -103,7 +98,7 @@ func (c *check) verified(p *progress, e Event, name string) {
 
 // began holds the start of a run against what was good then.
 func (c *check) began(p *progress, e Event) {
-	b, ok := parseRun(e.Text)
+	b, ok := beganOf(e)
 	if !ok {
 		return
 	}

@@ -6,9 +6,19 @@ import (
 	"time"
 )
 
+// ViolationKind tells a violation from others of the same invariant.
+type ViolationKind string
+
+// The kinds that somebody asks for.
+const (
+	GivenAgain ViolationKind = "given_again" // I1: an incarnation
+	Unnoticed  ViolationKind = "unnoticed"   // I2: the end of a job
+)
+
 // Violation is one broken invariant.
 type Violation struct {
-	Invariant string // I1 to I5
+	Invariant string        // I1 to I5
+	Kind      ViolationKind // which it is, of those that somebody asks for
 	Job       int64
 	At        time.Time
 	What      string

@@ -1,10 +1,8 @@
 package audit
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -24,31 +22,13 @@ type move struct {
 	checkpoint  string
 }
 
-var (
-	openForm = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^(start|resize|park|revive|clear|save) (\S+) -> (\S+), incarnation (\d+)(?:, at R(\d))?(?:, checkpoint (\S+))?(?:$|[:;])`)
-	})
-	stepForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^R(\d) (.*)$`) })
-	runForm  = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^run (\d+) of incarnation (\d+) began at (\S+) from (nothing|checkpoint (\d+))(?:; passed over (.*))?$`)
-	})
-	passedForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"(\d+): `) })
-	runsOnForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(done|fellback): runs on ([^ ,;]+)`) })
-	tokenForm  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(` id=([0-9a-f]{32}) `) })
-	writeForm  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^write incarnation (\d+) `) })
-)
-
-// parseMove reads the text of an open or a taken event.
-func parseMove(text string) (move, bool) {
-	m := openForm().FindStringSubmatch(text)
-	if m == nil {
+// moveOf reads an open or a taken event.
+func moveOf(e Event) (move, bool) {
+	target, err := parsePlace(e.Target)
+	if err != nil || e.Move == "" {
 		return move{}, false
 	}
-	target, err := parsePlace(m[3])
-	if err != nil {
-		return move{}, false
-	}
-	return move{kind: m[1], target: target, incarnation: number(m[4]), step: number(m[5]), checkpoint: m[6]}, true
+	return move{kind: e.Move, target: target, incarnation: e.Incarnation, step: e.Step, checkpoint: e.Checkpoint}, true
 }
 
 // parsePlace reads "gpu1:4+gpu2:2"; "-" is nowhere.
@@ -76,23 +56,16 @@ type began struct {
 	passed                []string
 }
 
-func parseRun(text string) (began, bool) {
-	m := runForm().FindStringSubmatch(text)
-	if m == nil {
+func beganOf(e Event) (began, bool) {
+	at, err := time.Parse(time.RFC3339Nano, e.Began)
+	if err != nil || strings.Trim(e.Checkpoint, "0123456789") != "" {
 		return began{}, false
 	}
-	at, err := time.Parse(time.RFC3339Nano, m[3])
-	if err != nil {
-		return began{}, false
-	}
-	b := began{restarts: number(m[1]), incarnation: number(m[2]), at: at, checkpoint: m[5]}
-	for _, p := range passedForm().FindAllStringSubmatch(m[6], -1) {
-		b.passed = append(b.passed, p[1])
-	}
-	return b, true
+	return began{restarts: e.Run, incarnation: e.Incarnation, at: at, checkpoint: e.Checkpoint, passed: e.Passed}, true
 }
 
-// act is a kind of effect, as sluiced announces it and as Slurm records it.
+// act is a kind of effect, as sluiced announces it and as Slurm records it: the field of
+// an act event.
 type act string
 
 const (
@@ -106,28 +79,7 @@ const (
 	actWrite    act = "write"
 	actAnnotate act = "annotate"
 	actPass     act = "pass" // of the scheduler, asked for
-	actUnknown  act = "unknown"
 )
-
-// parseAct reads the text of an act event; the incarnation is that of a write.
-func parseAct(text string) (_ act, incarnation int) {
-	if m := writeForm().FindStringSubmatch(text); m != nil {
-		return actWrite, number(m[1])
-	}
-	for _, known := range []struct {
-		prefix string
-		act    act
-	}{
-		{"ask job ", actAsk}, {"withdraw the request", actWithdraw}, {"requeue and hold job ", actRequeue}, {"bring job ", actRevive}, {"clear job ", actClear},
-		{"hold job ", actHold}, {"release job ", actRelease}, {"write pin=", actAnnotate},
-		{"ask for a scheduling pass for job ", actPass},
-	} {
-		if strings.HasPrefix(text, known.prefix) {
-			return known.act, 0
-		}
-	}
-	return actUnknown, 0
-}
 
 // number reads digits that a pattern has matched; too many are 0.
 func number(digits string) int {

@@ -105,7 +105,7 @@ func (e *Engine) walk(ctx context.Context, in elastic.Intent, job elastic.Job, s
 				e.event(now, in.Job, "problem", "the journal did not take a step: "+err.Error())
 				return in, true, did, false // the effect is repeated next cycle, harmlessly
 			}
-			e.event(now, in.Job, "step", fmt.Sprintf("R%d %s", next.Intent.Step, say.Reason(next.Why, now)))
+			e.event(now, in.Job, "step", fmt.Sprintf("R%d %s", next.Intent.Step, say.Reason(next.Why, now)), fieldsOfStep(next))
 		}
 		in = next.Intent
 		if !next.Again {
@@ -225,7 +225,7 @@ func (e *Engine) closeMove(ctx context.Context, next elastic.Next, now time.Time
 		e.event(now, in.Job, "problem", "the journal did not take the end of a move: "+err.Error())
 		return false
 	}
-	e.event(now, in.Job, "close", fmt.Sprintf("%s: %s", next.Close, say.Reason(next.Why, now)))
+	e.event(now, in.Job, "close", fmt.Sprintf("%s: %s", next.Close, say.Reason(next.Why, now)), fieldsOfClose(next))
 	js := e.byID[in.Job]
 	if js == nil {
 		return true

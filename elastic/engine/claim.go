@@ -24,9 +24,9 @@ func (e *Engine) mine(sj slurm.Job) bool {
 }
 
 // leave says once why a job is left alone: its user may have a thousand of them.
-func (e *Engine) leave(sj slurm.Job, now time.Time, why string) {
+func (e *Engine) leave(sj slurm.Job, now time.Time, why string, fields ...Fields) {
 	if e.strange.before[sj.ID] != why {
-		e.event(now, elastic.JobID(sj.ID), "problem", why)
+		e.event(now, elastic.JobID(sj.ID), "problem", why, fields...)
 	}
 	e.strange.now[sj.ID] = why
 }

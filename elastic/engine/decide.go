@@ -38,7 +38,7 @@ func (e *Engine) record(ctx context.Context, plan elastic.Plan, now time.Time) (
 		if js := e.byID[in.Job]; js != nil {
 			e.opened(js, in.Kind, now)
 		}
-		e.event(now, in.Job, "open", fmt.Sprintf("%s %s -> %s, incarnation %d: %s", in.Kind, in.From, in.Target, in.To, say.Reason(in.Cause, now)))
+		e.event(now, in.Job, "open", fmt.Sprintf("%s %s -> %s, incarnation %d: %s", in.Kind, in.From, in.Target, in.To, say.Reason(in.Cause, now)), fieldsOfMove(in))
 	}
 	e.open = append(e.open, opened...)
 	return opened, nil

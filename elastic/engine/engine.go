@@ -58,15 +58,6 @@ type Config struct {
 	Events func(Event)
 }
 
-// Event is one thing that happened, for the log and for checkers.
-type Event struct {
-	At   time.Time
-	Job  elastic.JobID // 0 when it concerns no single job
-	Kind string        // one word: adopted, taken, open, act, step, run, close, ended, problem, blind, sighted, health, stranded
-	Text string
-	Err  error // of an action that failed; nil else
-}
-
 // Engine runs cycles. Its methods are called from one goroutine, except Report,
 // which any may call.
 type Engine struct {
@@ -262,7 +253,12 @@ func (e *Engine) couldNot(a elastic.Action, job elastic.JobID, err error, now ti
 	e.cfg.Events(Event{At: now, Job: job, Kind: "problem", Text: fmt.Sprintf("could not %s: %v", a, err), Err: err})
 }
 
-func (e *Engine) event(at time.Time, job elastic.JobID, kind, text string) {
+// event tells what happened: to people, and to programs in fields.
+func (e *Engine) event(at time.Time, job elastic.JobID, kind, text string, fields ...Fields) {
 	e.told++
-	e.cfg.Events(Event{At: at, Job: job, Kind: kind, Text: text})
+	said := Event{At: at, Job: job, Kind: kind, Text: text}
+	for _, f := range fields {
+		said.Fields = f
+	}
+	e.cfg.Events(said)
 }

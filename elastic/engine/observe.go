@@ -81,7 +81,7 @@ func (e *Engine) load(ctx context.Context, now time.Time) error {
 	perhapsAsked(e.open, now)
 	e.perhapsHolding(now)
 	for _, in := range open {
-		e.event(now, in.Job, "taken", takenUp(in))
+		e.event(now, in.Job, "taken", takenUp(in), fieldsOfTaken(in))
 	}
 	return nil
 }
@@ -268,7 +268,7 @@ func (e *Engine) adopt(sj slurm.Job, tag elastic.Tag, now time.Time) *jobState {
 		js.rec.Submitted = now
 	}
 	e.remember(js)
-	e.event(now, js.rec.ID, "adopted", fmt.Sprintf("%s of %s, %s", sj.Name, sj.User, tag))
+	e.event(now, js.rec.ID, "adopted", fmt.Sprintf("%s of %s, %s", sj.Name, sj.User, tag), Fields{Token: tag.Spec.Token})
 	return js
 }
 
@@ -279,7 +279,7 @@ func (e *Engine) disowned(sj slurm.Job, now time.Time) {
 		return
 	}
 	if !js.shown.disown {
-		e.event(now, js.rec.ID, "problem", "its sluice comment was removed; left alone from now on")
+		e.event(now, js.rec.ID, "problem", "its sluice comment was removed; left alone from now on", Fields{Problem: ProblemUntagged})
 	}
 	js.shown.seen, js.shown.disown, js.shown.slurm = true, true, sj
 	js.tells.problem["comment"] = "the sluice comment was removed; the job is left alone"
@@ -290,7 +290,7 @@ func (e *Engine) disowned(sj slurm.Job, now time.Time) {
 func (e *Engine) unreadable(sj slurm.Job, err error, now time.Time) {
 	js := e.byID[elastic.JobID(sj.ID)]
 	if js == nil || js.rec.UID != sj.UID || !js.rec.Ended.IsZero() {
-		e.leave(sj, now, "its comment cannot be read: "+err.Error())
+		e.leave(sj, now, "its comment cannot be read: "+err.Error(), Fields{Problem: ProblemUnreadable})
 		return
 	}
 	js.shown.seen, js.shown.disown, js.shown.slurm = true, false, sj
@@ -317,7 +317,7 @@ func (e *Engine) ended(js *jobState, state string, now time.Time) {
 	js.rec.Ending = js.ending()
 	js.tookInAll(now)
 	e.lengths.note(js.rec)
-	e.event(now, js.rec.ID, "ended", state+": "+js.ending().String())
+	e.event(now, js.rec.ID, "ended", state+": "+js.ending().String(), Fields{State: state})
 }
 
 // readMail reads the runners' words and the new progress lines of jobs that

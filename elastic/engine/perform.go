@@ -20,7 +20,7 @@ const startAfter = time.Second
 // perform carries out one action. Every action may be repeated.
 func (e *Engine) perform(ctx context.Context, a elastic.Action, job elastic.Job, now time.Time) error {
 	e.between()
-	e.event(now, a.About(), "act", a.String())
+	e.event(now, a.About(), "act", a.String(), fieldsOfAct(a))
 	err := e.carryOut(ctx, a, job, now)
 	e.byID.unanswered(a, err, now)
 	if js := e.byID[a.About()]; js != nil && errors.As(err, new(*Unanswered)) {

@@ -35,7 +35,8 @@ func (e *Engine) requeueStranded(js *jobState, now time.Time) []elastic.Action {
 	if s, run := &js.rescue.stranded, js.mail.runner.word.Restarts+1; s.of != run {
 		s.times, s.last, s.of = s.times+1, now, run
 	}
-	e.event(now, js.rec.ID, "stranded", fmt.Sprintf("run %d: its script is ended, and Slurm has not noticed that a node lost what ran there", js.mail.runner.word.Restarts))
+	run := js.mail.runner.word.Restarts
+	e.event(now, js.rec.ID, "stranded", fmt.Sprintf("run %d: its script is ended, and Slurm has not noticed that a node lost what ran there", run), Fields{RunFields: RunFields{Run: &run}})
 	js.placing.hold = true
 	return []elastic.Action{elastic.RequeueHold{Job: js.rec.ID}}
 }

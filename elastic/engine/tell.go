@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
@@ -18,6 +19,12 @@ func takenUp(in elastic.Intent) string {
 	return text
 }
 
+func fieldsOfTaken(in elastic.Intent) Fields {
+	f := fieldsOfMove(in)
+	f.Step, f.Checkpoint = int(in.Step), in.Checkpoint
+	return f
+}
+
 // tellRun tells, once a run, what it began from: the runner's word, which knows
 // best what was valid.
 func (e *Engine) tellRun(js *jobState, now time.Time) {
@@ -30,10 +37,13 @@ func (e *Engine) tellRun(js *jobState, now time.Time) {
 	if word.Resumed != "" {
 		from = "checkpoint " + word.Resumed
 	}
-	text := fmt.Sprintf("run %d of incarnation %d began at %s from %s", word.Restarts, word.Incarnation,
-		word.FirstLine.UTC().Format("2006-01-02T15:04:05.000Z"), from)
+	began := word.FirstLine.UTC().Format("2006-01-02T15:04:05.000Z")
+	text := fmt.Sprintf("run %d of incarnation %d began at %s from %s", word.Restarts, word.Incarnation, began, from)
+	fields := Fields{Incarnation: word.Incarnation, Checkpoint: word.Resumed, RunFields: RunFields{Run: &word.Restarts, Began: began}}
 	for i, skipped := range word.Skipped {
 		text += []string{"; passed over ", ", "}[min(i, 1)] + strconv.Quote(skipped)
+		name, _, _ := strings.Cut(skipped, ": ") // "NAME: WHY", as PROTOCOL.md has it
+		fields.Passed = append(fields.Passed, name)
 	}
-	e.event(now, js.rec.ID, "run", text)
+	e.event(now, js.rec.ID, "run", text, fields)
 }

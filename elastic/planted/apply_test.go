@@ -10,6 +10,7 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -19,22 +20,101 @@ const source = "../.."
 // applied returns the files that the fault changes, by their path in the module,
 // as they are with it.
 func (p plant) applied() (map[string]string, error) {
-	out := map[string]string{}
+	by := map[string][]edit{}
 	for _, e := range p.Edits {
-		text, begun := out[e.File]
-		if !begun {
-			raw, err := os.ReadFile(filepath.Join(source, e.File))
-			if err != nil {
-				return nil, err
-			}
-			text = string(raw)
+		e, err := e.located()
+		if err != nil {
+			return nil, err
 		}
-		if n := strings.Count(text, e.Old); n != 1 || e.Old == "" {
-			return nil, fmt.Errorf("the text to replace stands %d times in %s, not once:\n%s", n, e.File, e.Old)
+		by[e.File] = append(by[e.File], e)
+	}
+	out := map[string]string{}
+	for file, edits := range by {
+		raw, err := os.ReadFile(filepath.Join(source, file))
+		if err != nil {
+			return nil, err
 		}
-		out[e.File] = strings.Replace(text, e.Old, e.New, 1)
+		if out[file], err = applyTo(file, string(raw), edits); err != nil {
+			return nil, err
+		}
 	}
 	return out, nil
+}
+
+// splice is what an edit comes to in a file: bytes from..to become text.
+type splice struct {
+	from, to int
+	text     string
+}
+
+// applyTo makes all edits of a file, each where it fits in the text as it was.
+func applyTo(file, text string, edits []edit) (string, error) {
+	var all []splice
+	for _, e := range edits {
+		s, err := e.fit(text)
+		if err != nil {
+			return "", err
+		}
+		all = append(all, s)
+	}
+	slices.SortFunc(all, func(a, b splice) int { return a.from - b.from })
+	var b strings.Builder
+	at := 0
+	for _, s := range all {
+		if s.from < at {
+			return "", fmt.Errorf("two edits of %s meet at %q", file, text[s.from:s.to])
+		}
+		b.WriteString(text[at:s.from] + s.text)
+		at = s.to
+	}
+	b.WriteString(text[at:])
+	return b.String(), newNames(file, text, b.String())
+}
+
+// newNames refuses an edit whose new text has names that are nothing in the file: that
+// fault would not build, and so be noticed by nobody.
+func newNames(file, was, is string) error {
+	if !strings.HasSuffix(file, ".go") {
+		return nil
+	}
+	before, err := unknown(file, was)
+	if err != nil {
+		return err
+	}
+	after, err := unknown(file, is)
+	if err != nil {
+		return err
+	}
+	after = slices.DeleteFunc(after, func(name string) bool { return slices.Contains(before, name) })
+	if len(after) > 0 {
+		return fmt.Errorf("in %s the new text names %s, which is nothing there", file, strings.Join(after, ", "))
+	}
+	return nil
+}
+
+// fit finds the one place of an edit.
+func (e edit) fit(text string) (splice, error) {
+	if e.At == nil {
+		if n := strings.Count(text, e.Old); n != 1 || e.Old == "" {
+			return splice{}, fmt.Errorf("the text to replace stands %d times in %s, not once:\n%s", n, e.File, e.Old)
+		}
+		at := strings.Index(text, e.Old)
+		return splice{at, at + len(e.Old), e.New}, nil
+	}
+	where, err := placeOf(e, text)
+	if err != nil {
+		return splice{}, err
+	}
+	old, err := fragment(e.Old)
+	if err != nil {
+		return splice{}, fmt.Errorf("%w:\n%s", err, e.Old)
+	}
+	all := where.matches(old)
+	if len(all) != 1 {
+		return splice{}, fmt.Errorf("the text to replace fits %d times in %s of %s, not once:\n%s", len(all), e.At, e.File, e.Old)
+	}
+	is, err := renamed(strings.TrimSpace(e.New), all[0].names)
+	return splice{all[0].from, all[0].to, is}, err
 }
 
 // bare is a Go file's code without comments, printed.
@@ -49,13 +129,18 @@ func bare(text string) (string, error) {
 	return b.String(), err
 }
 
-// overlay writes the changed files and the list that "go build -overlay" wants
-// into dir, and returns the list's name.
+// overlay lays the files that the fault changes, into dir.
 func (p plant) overlay(dir string) (string, error) {
 	changed, err := p.applied()
 	if err != nil {
 		return "", err
 	}
+	return overlay(changed, dir)
+}
+
+// overlay writes changed files and the list that "go build -overlay" wants into dir,
+// and returns the list's name.
+func overlay(changed map[string]string, dir string) (string, error) {
 	root, err := filepath.Abs(source)
 	if err != nil {
 		return "", err

@@ -206,13 +206,13 @@ func (b *bench) tryAlone(ctx context.Context, l look, m mutant) (outcome, error)
 		return outcome{}, err
 	}
 	defer os.RemoveAll(dir)
-	p := l.plant()
-	if p.Edits, err = m.edits(); err != nil {
-		return outcome{}, err
-	}
-	overlay, err := p.overlay(dir)
+	_, is, err := m.change()
 	if err != nil {
 		return outcome{}, err
 	}
-	return p.try(ctx, overlay, dir), nil
+	overlay, err := overlay(map[string]string{m.file: is}, dir)
+	if err != nil {
+		return outcome{}, err
+	}
+	return l.plant().try(ctx, overlay, dir), nil
 }

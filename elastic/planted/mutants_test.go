@@ -139,15 +139,15 @@ func TestMutantsAreMade(t *testing.T) {
 			if i%17 != 0 { // some are looked at: that is a second
 				continue
 			}
-			edits, err := m.edits()
+			before, after, err := m.change()
 			if err != nil {
 				t.Fatal(err)
 			}
 			if r.python { // its parser made them and read them again
 				continue
 			}
-			was, _ := bare(edits[0].Old)
-			if is, err := bare(edits[0].New); err != nil || was == is {
+			was, _ := bare(before)
+			if is, err := bare(after); err != nil || was == is {
 				t.Errorf("%s: no other program (%v)", m.Name, err)
 			}
 		}

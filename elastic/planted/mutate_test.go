@@ -23,14 +23,14 @@ type mutant struct {
 	number     int           // in a program that has many of them, from 1
 }
 
-// edits are the mutant as a fault's: its file whole, since its words may stand there twice.
-func (m mutant) edits() ([]edit, error) {
+// change is the mutant's file as it was, and with the mutant.
+func (m mutant) change() (was, is string, err error) {
 	raw, err := os.ReadFile(filepath.Join(source, m.file))
-	was := string(raw)
 	if err != nil {
-		return nil, err
+		return "", "", err
 	}
-	return []edit{{m.file, was, was[:m.start] + m.text + was[m.end:]}}, nil
+	was = string(raw)
+	return was, was[:m.start] + m.text + was[m.end:], nil
 }
 
 // mutantsOf lists all mutants of a file, in the order of its text.

@@ -27,9 +27,12 @@ type plant struct {
 	Within time.Duration // how long the tests may take; 0 is patience
 }
 
-// edit replaces a text that stands exactly once in a file.
+// edit replaces what fits exactly once: in a declaration of Go, by its tokens; in a file
+// without an address, by its text. See doc.go.
 type edit struct {
-	File, Old, New string // the file as a path in the module
+	File     string   // as a path in the module
+	At       *address // the declaration; nil where the text counts, letter by letter
+	Old, New string
 }
 
 // shape of the words in a table.
@@ -67,7 +70,8 @@ func plants() ([]plant, error) {
 }
 
 // parse reads one table. A fault is a few lines "word value", then its edits, each
-// the old text and the new one between <<<<, ==== and >>>>. Lines that begin with
+// the old text and the new one between <<<<, ==== and >>>>, in the place that the last "in"
+// before it names (doc.go). Lines that begin with
 // # outside of an edit are for the reader.
 func parse(stem, text string) ([]plant, error) {
 	t := table{stem: stem}
@@ -87,6 +91,7 @@ type table struct {
 	stem   string
 	plants []plant
 	file   string
+	at     *address
 	side   *[]string // where lines of an edit go; nil outside of one
 	old    []string
 	new    []string
@@ -117,7 +122,7 @@ func (t *table) within(line string) error {
 		if p == nil || t.file == "" {
 			return errors.New("an edit of no file")
 		}
-		p.Edits = append(p.Edits, edit{t.file, strings.Join(t.old, "\n"), strings.Join(t.new, "\n")})
+		p.Edits = append(p.Edits, edit{t.file, t.at, strings.Join(t.old, "\n"), strings.Join(t.new, "\n")})
 	default:
 		*t.side = append(*t.side, line)
 	}
@@ -143,7 +148,7 @@ func (t *table) set(word, value string) error {
 	}
 	switch word {
 	case "in":
-		t.file = value
+		return t.in(value)
 	case "breaks":
 		p.Breaks = value
 	case "tests":
@@ -158,6 +163,16 @@ func (t *table) set(word, value string) error {
 		return fmt.Errorf("no such word: %q", word)
 	}
 	return nil
+}
+
+// in reads "FILE", or "FILE DECLARATION".
+func (t *table) in(value string) (err error) {
+	file, rest, addressed := strings.Cut(value, " ")
+	t.file, t.at = file, nil
+	if addressed {
+		t.at, err = parseAddress(rest)
+	}
+	return err
 }
 
 // whole reports what the fault read last lacks.

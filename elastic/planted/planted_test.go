@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 )
 
@@ -193,7 +194,7 @@ func TestJudge(t *testing.T) {
 // TestParseRefuses: a table that cannot be meant.
 func TestParseRefuses(t *testing.T) {
 	const whole = "plant a\nbreaks I1: all\ntests elastic ^TestA$\nby a test\nin a.go\n<<<<\nx\n====\ny\n>>>>\n"
-	if got, err := parse("room", whole); err != nil || len(got) != 1 || got[0].Name != "room/a" || got[0].Edits[0] != (edit{"a.go", "x", "y"}) {
+	if got, err := parse("room", whole); err != nil || len(got) != 1 || got[0].Name != "room/a" || got[0].Edits[0] != (edit{"a.go", nil, "x", "y"}) {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	for _, text := range []string{
@@ -203,6 +204,7 @@ func TestParseRefuses(t *testing.T) {
 		whole + "plant b\nbreaks I11: all\n",
 		whole + "plant b\nnonsense c\n",
 		whole + "<<<<\nx\n",
+		strings.Replace(whole, "in a.go", "in a method f", 1),
 		"plant a\n<<<<\nx\n====\ny\n>>>>\n",
 		whole + "plant b\nbreaks I1: all\ntests elastic ^TestA$\nby a test\n",
 	} {

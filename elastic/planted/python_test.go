@@ -65,11 +65,11 @@ func (b *bench) tryPython(ctx context.Context, l look, m mutant) (outcome, error
 		return outcome{}, err
 	}
 	if m.number != 0 {
-		edits, err := m.edits()
+		_, is, err := m.change()
 		if err != nil {
 			return outcome{}, err
 		}
-		if err := os.WriteFile(filepath.Join(dir, strings.TrimPrefix(m.file, l.dir+"/")), []byte(edits[0].New), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, strings.TrimPrefix(m.file, l.dir+"/")), []byte(is), 0o600); err != nil {
 			return outcome{}, err
 		}
 	}

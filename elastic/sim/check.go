@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/audit"
 	"github.com/sluice-hpc/sluice/slurm"
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
@@ -21,6 +22,27 @@ const rounding = 1e-6
 // nothing when all were kept. It looks at the record only, and a Recorded world is
 // audited too.
 func (w *World) Check() []string {
+	var all []string
+	for _, f := range w.Findings() {
+		all = append(all, f.Text)
+	}
+	return all
+}
+
+// Finding is a promise that was broken.
+type Finding struct {
+	Kind string // which it is, of those that a story may forgive; "" = none of them
+	Text string
+}
+
+// The kinds of findings that a story may forgive.
+const (
+	StoppedUnsaved = "stopped_unsaved"       // I3: the daemon requeued a run whose work was not saved
+	Unnoticed      = string(audit.Unnoticed) // I2 of the audit
+)
+
+// Findings are what Check returns, with their kinds.
+func (w *World) Findings() []Finding {
 	c := &checker{w: w}
 	seen := map[slurm.JobID]bool{}
 	for _, t := range w.trainers {
@@ -42,7 +64,7 @@ func (w *World) Check() []string {
 	c.noLaunchLost()
 	c.audited()
 	for _, err := range w.faults {
-		c.broken = append(c.broken, fmt.Sprintf("the world: %v", err))
+		c.found("the world: %v", err)
 	}
 	return c.broken
 }
@@ -62,10 +84,10 @@ func (c *checker) audited() {
 		if v.Invariant == "I3" && liars[v.Job] {
 			continue // its records say what it says
 		}
-		c.broken = append(c.broken, "audit: "+v.String())
+		c.broken = append(c.broken, Finding{string(v.Kind), "audit: " + v.String()})
 	}
 	for _, n := range report.Notes {
-		c.broken = append(c.broken, "audit: "+n)
+		c.broken = append(c.broken, Finding{Text: "audit: " + n})
 	}
 }
 
@@ -87,11 +109,15 @@ func (w *World) lateStops() (most time.Duration) {
 
 type checker struct {
 	w      *World
-	broken []string
+	broken []Finding
+}
+
+func (c *checker) found(format string, args ...any) {
+	c.broken = append(c.broken, Finding{Text: fmt.Sprintf(format, args...)})
 }
 
 func (c *checker) add(which string, t *Trainer, format string, args ...any) {
-	c.broken = append(c.broken, fmt.Sprintf("%s job %d: %s", which, t.id, fmt.Sprintf(format, args...)))
+	c.found("%s job %d: %s", which, t.id, fmt.Sprintf(format, args...))
 }
 
 // oneAtATime: I1, no two runs of a job overlap, and each has its own restart.
@@ -138,6 +164,9 @@ func (c *checker) nothingLost(t *Trainer, runs []RunRecord) {
 		if ours(r.Why.By) && r.Done > r.Saved+slack {
 			c.add("I3", t, "run %d was stopped by %s (%s) with %.6g units done and %.6g saved",
 				r.Restarts, r.Why.By, r.Why.What, r.Done, r.Saved)
+			if r.Why.By == Daemon && r.Why.What == "requeuehold" {
+				c.broken[len(c.broken)-1].Kind = StoppedUnsaved
+			}
 		}
 	}
 }
@@ -159,7 +188,7 @@ func (c *checker) ownJobsOnly() {
 	}
 	for _, ch := range c.w.Slurm.Changes() {
 		if ours(ch.By) && (!own[ch.Job] || ch.Op == "scancel" || ch.Op == "sbatch") {
-			c.broken = append(c.broken, fmt.Sprintf("I8 job %d: %s by %s", ch.Job, ch.Op, ch.By))
+			c.found("I8 job %d: %s by %s", ch.Job, ch.Op, ch.By)
 		}
 	}
 }
@@ -219,7 +248,7 @@ func (c *checker) gpus() {
 		used := 0
 		for _, ch := range changes {
 			if used += ch.gpus; used > n.GPUs {
-				c.broken = append(c.broken, fmt.Sprintf("I4 node %s: %d of %d GPUs given", n.Name, used, n.GPUs))
+				c.found("I4 node %s: %d of %d GPUs given", n.Name, used, n.GPUs)
 			}
 		}
 	}

@@ -38,7 +38,7 @@ func churned(t *testing.T, name string, seed uint64) churn {
 		was := c.Events
 		c.Events = func(e engine.Event) {
 			was(e)
-			if e.Kind != "open" || !strings.HasPrefix(e.Text, "resize") || !promised[e.Job] {
+			if e.Kind != "open" || e.Move != elastic.Resize || !promised[e.Job] {
 				return
 			}
 			out.moves++

@@ -66,9 +66,9 @@ func (r *Records) Starts(at time.Time, notices ...string) { r.starts(0, daemonUI
 func (r *Records) SecondStarts(at time.Time, notices ...string) { r.starts(1, secondUID, at, notices) }
 
 func (r *Records) starts(who, uid int, at time.Time, notices []string) {
-	r.event(who, at, said{Level: "info", UID: uid, Message: "sluiced starts"})
+	r.event(who, at, said{Level: "info", Event: "starts", UID: uid, Message: "sluiced starts"})
 	for _, n := range notices {
-		r.event(who, at, said{Level: "error", Message: n})
+		r.event(who, at, said{Level: "error", Event: "emptied", Message: n})
 	}
 }
 
@@ -79,7 +79,7 @@ func (r *Records) Event(e engine.Event) { r.said(0, e) }
 func (r *Records) SecondEvent(e engine.Event) { r.said(1, e) }
 
 func (r *Records) said(who int, e engine.Event) {
-	r.event(who, e.At, said{Level: "debug", Event: e.Kind, Job: e.Job, Message: e.Text})
+	r.event(who, e.At, said{Level: "debug", Event: e.Kind, Job: e.Job, Message: e.Text, Fields: e.Fields})
 }
 
 // said is a line of sluiced's event log.
@@ -90,6 +90,7 @@ type said struct {
 	Message string        `json:"message"`
 	Time    string        `json:"time"`
 	UID     int           `json:"uid,omitempty"`
+	engine.Fields
 }
 
 func (r *Records) event(who int, at time.Time, line said) {
@@ -245,7 +246,7 @@ func (r *Records) Audit() audit.Report {
 	// over each other's: what is given again means nothing there.
 	if r.Uncounted || r.events[1].Len() > 0 {
 		report.Violations = slices.DeleteFunc(report.Violations, func(v audit.Violation) bool {
-			return v.Invariant == "I1" && strings.HasSuffix(v.What, "is given again")
+			return v.Kind == audit.GivenAgain
 		})
 	}
 	return report

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"strings"
 	"time"
 )
 
@@ -27,17 +26,17 @@ func lastRestart(log string, job int64) (r restart, err error) {
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		var e struct {
-			Time           time.Time
-			Event, Message string
-			Job            int64
+			Time time.Time
+			Act  string
+			Job  int64
 		}
-		if json.Unmarshal(lines.Bytes(), &e) != nil || e.Event != "act" || e.Job != job {
+		if json.Unmarshal(lines.Bytes(), &e) != nil || e.Job != job {
 			continue
 		}
-		switch {
-		case strings.HasPrefix(e.Message, "release job"):
+		switch e.Act {
+		case "release":
 			r = restart{released: e.Time}
-		case strings.HasPrefix(e.Message, "ask for a scheduling pass"):
+		case "pass":
 			r.passes++
 		}
 	}

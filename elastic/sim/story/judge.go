@@ -5,15 +5,18 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm"
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
 // judge looks at what became of every job.
 func (p *play) judge() {
-	p.out.Broken = append(p.out.Broken, slices.DeleteFunc(p.w.Check(), func(broken string) bool {
-		return p.stopForgotten(broken) || p.neverKept(broken)
-	})...)
+	for _, f := range p.w.Findings() {
+		if !p.stopForgotten(f) && !p.neverKept(f) {
+			p.out.Broken = append(p.out.Broken, f.Text)
+		}
+	}
 	last := map[slurm.JobID]fake.End{}
 	for _, end := range p.w.Slurm.Ends() {
 		last[end.Job] = end
@@ -44,15 +47,15 @@ func (p *play) judge() {
 // late, and of which nobody could know any more, the store being another by then, or who
 // told the job to train on knew nothing of it: a second daemon with a store of its own. What
 // the job did for these seconds is lost.
-func (p *play) stopForgotten(broken string) bool {
+func (p *play) stopForgotten(f sim.Finding) bool {
 	late := slices.ContainsFunc(p.plan, func(f fake.Fault) bool { return f.Kind == fake.Late && f.On == "scontrol requeuehold" })
-	return late && (p.replaced() || p.s.has("second daemon")) && strings.HasPrefix(broken, "I3 ") && strings.Contains(broken, "was stopped by sluiced (requeuehold)")
+	return late && (p.replaced() || p.s.has("second daemon")) && f.Kind == sim.StoppedUnsaved
 }
 
 // neverKept reports whether what is broken is the silence about a job whose record the store
 // refused until the daemon was stopped: the next daemon never heard of it.
-func (p *play) neverKept(broken string) bool {
-	return strings.HasPrefix(broken, "audit: I2 ") && strings.Contains(broken, "sluiced said nothing about it") &&
+func (p *play) neverKept(f sim.Finding) bool {
+	return f.Kind == sim.Unnoticed &&
 		slices.ContainsFunc(p.s.Acts, func(a Act) bool {
 			return a.What == "daemon is stopped" && slices.ContainsFunc(p.s.Windows, func(w Window) bool {
 				return w.Where == "store" && w.How != "" && w.At < a.At && w.At+w.For+2*p.s.Period > a.At

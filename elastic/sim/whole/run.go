@@ -167,9 +167,9 @@ func (s *site) measureSpread() {
 // stopped to wait again.
 func (s *site) event(e engine.Event) {
 	switch {
-	case e.Kind == "close" && !strings.HasPrefix(e.Text, string(elastic.Done)+":"):
+	case e.Kind == "close" && e.Outcome != elastic.Done:
 		s.abandoned++
-	case e.Kind == "open" && strings.HasPrefix(e.Text, string(elastic.Park)+" "):
+	case e.Kind == "open" && e.Move == elastic.Park:
 		s.parks[e.Job] = append(s.parks[e.Job], e.At)
 	}
 }
