@@ -33,22 +33,37 @@ const (
 	imported
 )
 
-// kindOf is of an object of the parser's, or of the language.
-func kindOf(o any) kind {
-	switch o := o.(type) {
+// kindOf is of an object of the language.
+func kindOf(o types.Object) kind {
+	switch o.(type) {
 	case *types.Builtin:
 		return function
 	case *types.TypeName:
 		return typed
-	case *ast.Object:
-		switch o.Kind {
-		case ast.Fun:
-			return function
-		case ast.Typ:
-			return typed
-		}
 	}
 	return value
+}
+
+// name notes what the declarations of a file name for its package.
+func (p pack) name(tree *ast.File) {
+	for _, d := range tree.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			if d.Recv == nil {
+				p.names[d.Name.Name] = function
+			}
+		case *ast.GenDecl:
+			is := value
+			if d.Tok == token.TYPE {
+				is = typed
+			}
+			for _, s := range d.Specs {
+				for _, name := range declared(s) {
+					p.names[name.Name] = is
+				}
+			}
+		}
+	}
 }
 
 var packs sync.Map // by folder
@@ -78,9 +93,7 @@ func packageOf(dir string) (pack, error) {
 		if err != nil {
 			return p, err
 		}
-		for name, o := range tree.Scope.Objects {
-			p.names[name] = kindOf(o)
-		}
+		p.name(tree)
 		p.index(path.Join(dir, filepath.Base(f)), tree)
 	}
 	packs.Store(dir, p)
