@@ -232,6 +232,9 @@ func (e *Engine) closeMove(ctx context.Context, next elastic.Next, now time.Time
 	}
 	js.tells.last = reason.MoveClosed{Kind: string(in.Kind), From: in.From, Target: in.Target, Outcome: string(next.Close), Because: next.Why}
 	js.dirty = true
+	if next.Close == elastic.Done && in.Kind == elastic.Park {
+		js.tells.parked = whyParked(in.Cause)
+	}
 	if next.Close == elastic.Done {
 		delete(js.tells.problem, "move")
 		if in.Kind == elastic.Resize && in.Fallbacks == 0 {

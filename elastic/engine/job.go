@@ -111,6 +111,7 @@ type tells struct {
 	problem map[string]string // by source
 	said    elastic.JobReason // what the last decision says of it
 	last    reason.Reason     // how the last move closed
+	parked  reason.Reason     // why it was stopped to wait again; nil once it runs, or in a later life
 }
 
 // over is what is known of the end of a job that has ended.

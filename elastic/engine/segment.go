@@ -33,7 +33,7 @@ func (e *Engine) beginSegment(ctx context.Context, js *jobState, now time.Time) 
 		Place: js.rec.Place, Started: started, DoneFrom: js.rec.Done, DoneTo: js.rec.Done,
 		Cause: e.open.causeOf(js),
 	}
-	js.runs.segNew, js.dirty, js.shown.outside = true, true, false
+	js.runs.segNew, js.dirty, js.shown.outside, js.tells.parked = true, true, false, nil
 }
 
 // causeOf says why the run began: the open move, or Slurm and its users.
@@ -41,6 +41,9 @@ func (open openMoves) causeOf(js *jobState) reason.Reason {
 	for _, in := range open {
 		if in.Job == js.rec.ID && in.Kind == elastic.Start && js.shown.outside {
 			return reason.OutsideSluice{Because: in.Cause}
+		}
+		if in.Job == js.rec.ID && in.Kind == elastic.Start && js.tells.parked != nil {
+			return reason.ResumesAfter{After: js.tells.parked, Because: in.Cause}
 		}
 		if in.Job == js.rec.ID {
 			return in.Cause
@@ -50,6 +53,14 @@ func (open openMoves) causeOf(js *jobState) reason.Reason {
 		return reason.RequeuedOutside
 	}
 	return reason.StartedBySlurm
+}
+
+// whyParked is the reason behind a decision to stop a job, or the cause itself.
+func whyParked(cause reason.Reason) reason.Reason {
+	if stops, ok := cause.(reason.Stops); ok && stops.Because != nil {
+		return stops.Because
+	}
+	return cause
 }
 
 // end ends the last run, unless it has ended.

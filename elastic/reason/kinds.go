@@ -18,7 +18,7 @@ var all = []Reason{
 	SlurmTakes{}, NotStarted{}, NotMoved{}, Begins{}, ReservationBegins{}, Obstructed{}, FolderUnreadable{},
 	ArrayArriving{}, ArrayIncomplete{}, Depends{}, NeverDepends{}, AwaitsSlurm{}, NewerMove{}, NotSaved{},
 	JobEnded{}, CheckpointVerified{}, SavedTrainsOn{}, StoppedAfter{}, Runs{}, Late{}, Unsatisfiable{},
-	TurnedAway{}, TurnedAwayAtAll{}, OutsideSluice{}, Wish{}, BadConstraint{}, InReservation{},
+	TurnedAway{}, TurnedAwayAtAll{}, ResumesAfter{}, OutsideSluice{}, Wish{}, BadConstraint{}, InReservation{},
 	ReservationKeeps{}, Reserved{}, OthersFirst{}, RunnerKilled{}, CountedStill{}, EndsSoon{}, MoveClosed{},
 	SlurmSaid{}, Text{},
 }

@@ -71,6 +71,12 @@ type (
 		value
 		Reason string
 	}
+	// ResumesAfter: it was stopped to wait again, for what After says; Because is what it runs on
+	// now for.
+	ResumesAfter struct {
+		value
+		After, Because Reason
+	}
 	// OutsideSluice: it was requeued by somebody else; Because is what it runs on now for.
 	OutsideSluice struct {
 		value

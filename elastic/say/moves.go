@@ -32,6 +32,8 @@ func (s speaker) moves(r reason.Reason) string {
 		return "Slurm does not start it so (" + r.Reason + "); " + next(r.Back)
 	case reason.TurnedAwayAtAll:
 		return "Slurm does not start it now (" + r.Reason + "); its GPUs are for others"
+	case reason.ResumesAfter:
+		return s.say(r.Because) + "; stopped before: " + s.say(r.After)
 	case reason.OutsideSluice:
 		return "was requeued outside sluice; " + s.say(r.Because)
 	}

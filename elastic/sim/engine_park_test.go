@@ -24,7 +24,8 @@ func inTurns(c *engine.Config) { stories.InTurns(c, turn) }
 // and nobody is forgotten.
 func TestParkedJobsComeBack(t *testing.T) {
 	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 7, Nodes: fake.Grid(3, 4)}})
-	d := boot(t, w, new(engine.Memory), "knapsack", inTurns)
+	memory := new(engine.Memory)
+	d := boot(t, w, memory, "knapsack", inTurns)
 	jobs := story(w)
 	if err := w.Drive(context.Background(), d, 3*time.Hour); err != nil {
 		t.Error(err)
@@ -36,6 +37,19 @@ func TestParkedJobsComeBack(t *testing.T) {
 		if j.Done() < j.Job.Spec.Total {
 			t.Errorf("job %d did %v of %v", j.ID(), j.Done(), j.Job.Spec.Total)
 		}
+	}
+	resumed := 0
+	for _, j := range *jobs {
+		runs, err := memory.Segments(t.Context(), j.Token)
+		must(t, err)
+		for _, run := range runs {
+			if _, is := run.Cause.(reason.ResumesAfter); is {
+				resumed++
+			}
+		}
+	}
+	if resumed < 2 {
+		t.Errorf("%d runs say that the job was stopped before, and why", resumed)
 	}
 	log := d.log.String()
 	for _, want := range []string{"open: park", "waits for its turn", "open: start"} {
