@@ -33,3 +33,19 @@ func TestReadAnswer(t *testing.T) {
 		}
 	}
 }
+
+// FuzzReadAnswer: whatever answers, there is an answer or an error, and no more of it than was
+// sent.
+func FuzzReadAnswer(f *testing.F) {
+	for _, text := range []string{"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\n{}", "HTTP/1.1 204 No Content\n\n", "HTTP/1.0 200 OK\r\ncontent-length: 99999999999999999999\r\n\r\n", "\r\n", "SSH-2.0\r\n"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		status, body, err := readAnswer(bufio.NewReader(strings.NewReader(text)))
+		switch {
+		case err != nil:
+		case status < 100 || status > 599 || len(body) > maxAnswer || !strings.HasSuffix(text, string(body)):
+			t.Errorf("%q: %d, %q", text, status, body)
+		}
+	})
+}
