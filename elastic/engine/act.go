@@ -188,6 +188,8 @@ func (e *Engine) failed(ctx context.Context, in elastic.Intent, a elastic.Action
 	switch {
 	case errors.Is(err, slurm.ErrControllerDown), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return true, true
+	case errors.Is(err, slurm.ErrPermission) && revives(a):
+		return true, false // else it is lost; a slurmctld that has just started may not know its operators yet
 	case errors.Is(err, slurm.ErrRefused), errors.Is(err, slurm.ErrPermission):
 		if in.Step >= elastic.Requeued && !stops(a) {
 			e.noteRefused(in, reason.SlurmSaid{Text: err.Error()}, false, now)
@@ -195,6 +197,13 @@ func (e *Engine) failed(ctx context.Context, in elastic.Intent, a elastic.Action
 		return !e.refused(ctx, in, a, err, now), false
 	}
 	return true, false // outcome unknown, wrong state, not found: look again
+}
+
+// revives reports whether an action brings back a job that Slurm calls failed. Slurm forgets
+// such a job after its MinJobAge, and the table gives up before where it can.
+func revives(a elastic.Action) bool {
+	_, is := a.(elastic.Revive)
+	return is
 }
 
 // refused closes a move Slurm will not carry out. A running job trains on; a
