@@ -320,7 +320,7 @@ func (b *bench) rpcs(ctx context.Context) error {
 	submitted := 0
 	for _, jobs := range []int{10, 500} {
 		for ; submitted < jobs; submitted++ {
-			if _, err := b.Submit(ctx, "", "--hold", path); err != nil {
+			if _, err := b.Submit(ctx, "", "--hold", "--max-gpus=4", path); err != nil {
 				return err
 			}
 		}
