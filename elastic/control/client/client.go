@@ -45,7 +45,7 @@ func (c *Client) Where() string { return c.path }
 // Dial returns a client for the socket. Nothing is connected until the first
 // call. Every call has a deadline of its own: 2 s for reads and events, 5 s about
 // one job, 45 s where the daemon asks Slurm first (Plan, Direct). All errors are
-// *Error.
+// *wire.Error.
 func Dial(path string) *Client { return &Client{path: path, carry: socket(path).exchange} }
 
 // Status asks how the daemon is.

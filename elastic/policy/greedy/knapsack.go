@@ -2,7 +2,7 @@ package greedy
 
 import "github.com/sluice-hpc/sluice/elastic"
 
-// Knapsack is the default: quick response with the minimum, the minimum
+// Knapsack is the rule of system A: quick response with the minimum, the minimum
 // guaranteed, first come first served, and every further GPU where it saves
 // most of the time that is left.
 func Knapsack(s elastic.Snapshot) elastic.Allocation {
