@@ -25,28 +25,29 @@ type Client interface {
 	// job and the line sbatch printed.
 	Submit(ctx context.Context, s Submission) (JobID, string, error)
 	// Signal sends the signal (a name without SIG, such as USR1) to the
-	// batch script alone when batchOnly, else to the job's steps.
+	// batch script only if batchOnly is set, else to the job's steps.
 	Signal(ctx context.Context, id JobID, signal string, batchOnly bool) error
 	// RequeueHold stops a running job and leaves it pending and held.
 	RequeueHold(ctx context.Context, id JobID) error
-	// Revive brings a job back that FAILED: pending and held, as RequeueHold leaves
-	// it. A job in any other state is left alone, without an error.
+	// Revive requeues and holds a job in state FAILED, so that it is pending and held as
+	// after RequeueHold. A job in any other state is left unchanged, without an error.
 	Revive(ctx context.Context, id JobID) error
 	// Clear makes Slurm forget the last run of a pending job that it still shows on
-	// nodes: the job is cancelled and brought back, pending and held. One that is
-	// cancelled is brought back, too: call it only for a job that an earlier call may
-	// have cancelled. A job in any other state is left alone, without an error.
+	// nodes: the job is cancelled, then requeued and held. A job that is already
+	// cancelled is requeued too, so call Clear only for a job that an earlier Clear may
+	// have cancelled. A job in any other state is left unchanged, without an error.
 	Clear(ctx context.Context, id JobID) error
 	// Update writes the fields that are set on a job.
 	Update(ctx context.Context, id JobID, u Update) error
-	// Hold keeps a pending job from starting, as a user hold that the owner
-	// may release himself.
+	// Hold keeps a pending job from starting, as a user hold: the job's owner may release
+	// it.
 	Hold(ctx context.Context, id JobID) error
 	// Release lifts a hold.
 	Release(ctx context.Context, id JobID) error
 	// RequestPass makes slurmctld run its scheduler soon, by an update of the job that
-	// changes nothing. A pass skips jobs whose begin time has not come, and Slurm plans
-	// none for that time. The job must be requeueable and must not have ended.
+	// changes nothing. A pass skips jobs whose begin time is in the future, and Slurm
+	// schedules no pass for that time. The job must be requeueable and must not have
+	// ended.
 	RequestPass(ctx context.Context, id JobID) error
 	// Cancel ends the job.
 	Cancel(ctx context.Context, id JobID) error
@@ -59,17 +60,18 @@ type Submission struct {
 	Env   []string // environment of the call; nil = this process's
 	Stdin []byte   // the script when Args names none
 
-	// Stderr receives what sbatch warns about while it accepts the job, such as
-	// a note from the site's submit plugin; nil drops it. A refusal's words are
-	// in the error instead.
+	// Stderr receives the warnings that sbatch prints when it accepts the job, such as a
+	// note from the site's submit plugin; nil drops them. The text of a refusal is in the
+	// error instead.
 	Stderr io.Writer
 }
 
 // Update lists the fields to write; the zero value of a field leaves it alone.
 type Update struct {
-	// Partition is what a pending job may be in from now on, several with commas; "" leaves
-	// it. The main pass of Slurm's scheduler starts no job on named nodes that are not of all
-	// its partitions: that waits for the backfill, up to 30 s.
+	// Partition is the partition of a pending job from now on, or several separated by
+	// commas; "" leaves it. The main pass of Slurm's scheduler does not start a job on
+	// named nodes unless they belong to all of its partitions: such a job waits for the
+	// backfill scheduler, up to 30 s.
 	Partition string
 	// Nodes, when not empty, is the exact list of nodes: writes
 	// NumNodes=n-n, NumTasks=n (one task a node) and ReqNodeList.
@@ -83,7 +85,7 @@ type Update struct {
 	// node order and clears the per-node field. At most one is set.
 	GPUsPerNode int
 	GPUsTotal   int
-	GPUType     string // "" = any
+	GPUType     string // "" = any type
 	CPUs        int    // NumCPUs of the whole job; 0 leaves it
 	// StartAfter writes StartTime=now+N, whole seconds, at least 1. It is
 	// what removes Slurm's 121 s wait after a requeue.

@@ -9,35 +9,35 @@ import (
 // maxConstraint is the longest constraint, in bytes, that is read.
 const maxConstraint = 4096
 
-// Constraint says which nodes a job accepts by the features they have: sbatch's
-// --constraint. Slurm joins features from left to right, "&" no closer than "|":
-// a|b&c is (a|b)&c.
+// Constraint says which nodes a job accepts, by their features: sbatch's --constraint.
+// Slurm joins features from left to right; "&" does not bind closer than "|": a|b&c is
+// (a|b)&c.
 //
-// In brackets stand alternatives, one of which all nodes of the job are to have:
-// [rack1|rack2]. Slurm keeps to that only where it chooses the nodes itself; who
-// names them, as sluice does, has to.
+// Brackets hold alternatives, one of which all nodes of the job must have: [rack1|rack2].
+// Slurm enforces that only if it chooses the nodes itself; a caller that names nodes, as
+// sluice does, MUST enforce it.
 type Constraint struct {
-	alternatives []chain // at least one; without brackets the only one
+	alternatives []chain // at least one; exactly one if there are no brackets
 }
 
-// ConstraintError is a constraint that cannot be read, or that means nothing certain for
-// a job whose nodes change.
+// ConstraintError is a constraint that cannot be read, or that is ambiguous for a job
+// whose nodes change.
 type ConstraintError struct {
-	Text   string // the constraint, shortened for people
-	Column int    // where it went wrong, in bytes from 1
-	Reason string // what is wrong there
+	Text   string // the constraint, shortened for display
+	Column int    // where the error is, in bytes from 1
+	Reason string // what the error is
 }
 
-// Error says where and why.
+// Error returns the constraint, the position of the error and its reason.
 func (e *ConstraintError) Error() string {
 	return fmt.Sprintf("constraint %q: column %d: %s", e.Text, e.Column, e.Reason)
 }
 
-// ParseConstraint reads a constraint as sbatch takes it and squeue shows it: names of
-// features joined by "&" (or ","), by "|", in parentheses that hold names alone, and at
-// most once alternatives in brackets. A count behind a feature (a*2) is refused: releases
-// differ in what it asks for, and sluice changes the number of nodes. The error is a
-// *ConstraintError.
+// ParseConstraint reads a constraint in the syntax that sbatch accepts and squeue prints:
+// names of features joined by "&" (or ",") or "|", in parentheses that contain names
+// only, and at most one pair of brackets with alternatives. A count after a feature (a*2)
+// is refused: releases differ in its meaning, and sluice changes the number of nodes. The
+// error is a *ConstraintError.
 func ParseConstraint(text string) (Constraint, error) {
 	p := constraintParser{text: text}
 	if len(text) > maxConstraint {
@@ -57,25 +57,25 @@ func ParseConstraint(text string) (Constraint, error) {
 	return c, nil
 }
 
-// Alternatives is the number of alternatives, at least 1. All nodes of a job are to be
-// accepted by the same one.
+// Alternatives returns the number of alternatives, at least 1. All nodes of a job must be
+// accepted by the same alternative.
 func (c Constraint) Alternatives() int { return len(c.alternatives) }
 
-// Accepts reports whether a node with these features may be one of the job's under the
-// alternative, counted from 0.
+// Accepts reports whether a node with these features is accepted by the alternative,
+// counted from 0.
 func (c Constraint) Accepts(alternative int, features []string) bool {
 	return c.alternatives[alternative].holds(features)
 }
 
-// chain is links that are joined from left to right.
+// chain is a list of links, evaluated from left to right.
 type chain []link
 
-// link is one feature, or a group of them in parentheses, and how it is joined to what
-// stands before it.
+// link is one feature or a group of features in parentheses, and the operator that joins
+// it to the links before it.
 type link struct {
 	or    bool
 	name  string
-	group chain // where name is ""
+	group chain // set if name is ""
 }
 
 func (c chain) holds(features []string) bool {
@@ -106,18 +106,18 @@ func (p *constraintParser) fail(at int, reason string) error {
 	return &ConstraintError{Text: shown, Column: at + 1, Reason: reason}
 }
 
-// whole reads a constraint: what stands before the brackets, the alternatives in them,
-// and what stands behind. Without brackets there is only the first.
+// whole reads a constraint: the part before the brackets, the alternatives in them, and
+// the part after. Without brackets there is only the first part.
 func (p *constraintParser) whole() (before chain, within []chain, after chain, err error) {
 	rest := &before
 	for {
 		or := p.pos > 0 && p.text[p.pos-1] == '|'
 		if at := p.pos; p.at('[') {
 			if len(within) > 0 {
-				return nil, nil, nil, p.fail(at, "brackets stand in a constraint once")
+				return nil, nil, nil, p.fail(at, "only one pair of brackets is allowed")
 			}
 			if or {
-				return nil, nil, nil, p.fail(at, `brackets are joined by "&" alone`)
+				return nil, nil, nil, p.fail(at, `brackets can only be joined by "&"`)
 			}
 			if within, err = p.brackets(); err != nil {
 				return nil, nil, nil, err
@@ -137,12 +137,12 @@ func (p *constraintParser) whole() (before chain, within []chain, after chain, e
 		case !p.joined():
 			return nil, nil, nil, p.fail(at, p.unexpected())
 		case p.text[at] == '|' && len(within) > 0:
-			return nil, nil, nil, p.fail(at, `brackets are joined by "&" alone`)
+			return nil, nil, nil, p.fail(at, `brackets can only be joined by "&"`)
 		}
 	}
 }
 
-// brackets reads alternatives behind "[" up to and with "]".
+// brackets reads alternatives after "[" up to and including "]".
 func (p *constraintParser) brackets() (alternatives []chain, err error) {
 	open := p.pos - 1
 	for {
@@ -157,14 +157,14 @@ func (p *constraintParser) brackets() (alternatives []chain, err error) {
 		case at == len(p.text):
 			return nil, p.fail(open, "'[' without ']'")
 		case p.text[at] == '&' || p.text[at] == ',':
-			return nil, p.fail(at, `alternatives in brackets are joined by "|" alone; put what belongs together in parentheses: [(a&b)|c]`)
+			return nil, p.fail(at, `alternatives in brackets can only be joined by "|"; group features with parentheses: [(a&b)|c]`)
 		case !p.at('|'):
 			return nil, p.fail(at, p.unexpected())
 		}
 	}
 }
 
-// link reads a name, or, where they may stand, parentheses.
+// link reads a name, or parentheses where they are allowed.
 func (p *constraintParser) link(parentheses bool) (link, error) {
 	open := p.pos
 	if !p.at('(') {
@@ -207,17 +207,17 @@ func (p *constraintParser) name() (string, error) {
 		return "", p.fail(start, "a feature is missing before "+fmt.Sprintf("%q", p.text[start]))
 	}
 	if p.pos < len(p.text) && p.text[p.pos] == '*' {
-		return "", p.fail(p.pos, "a number of nodes means nothing certain: sluice chooses how many there are, and changes it")
+		return "", p.fail(p.pos, "a node count is not supported: sluice chooses the number of nodes, and changes it")
 	}
 	return p.text[start:p.pos], nil
 }
 
-// isFeature reports whether the byte may stand in the name of a feature.
+// isFeature reports whether the byte is allowed in the name of a feature.
 func isFeature(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("_.-+=:/@%#", c) >= 0
 }
 
-// at steps over the byte if it is the next.
+// at skips the byte if it is the next one.
 func (p *constraintParser) at(c byte) bool {
 	if p.pos < len(p.text) && p.text[p.pos] == c {
 		p.pos++
@@ -226,10 +226,10 @@ func (p *constraintParser) at(c byte) bool {
 	return false
 }
 
-// joined steps over what joins two features.
+// joined skips an operator between two features.
 func (p *constraintParser) joined() bool { return p.at('&') || p.at(',') || p.at('|') }
 
-// unexpected says what stands where features should be joined.
+// unexpected describes what stands where an operator should be.
 func (p *constraintParser) unexpected() string {
 	switch c := p.text[p.pos]; c {
 	case ')', ']':

@@ -12,8 +12,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// nodesOf are those of gpu1 and gpu2 (fast, a, x), and gpu3 (slow, a, y), that some
-// alternative accepts, alternatives apart.
+// nodesOf are the nodes among gpu1 and gpu2 (fast, a, x) and gpu3 (slow, a, y) that each
+// alternative accepts.
 func nodesOf(c slurm.Constraint) string {
 	var out []string
 	for i := range c.Alternatives() {
@@ -31,8 +31,8 @@ func nodesOf(c slurm.Constraint) string {
 	return strings.Join(out, " ")
 }
 
-// TestConstraints: what Slurm 20.11, 22.05, 24.11 and 26.05 all do with these, as
-// slurm/conform holds them to.
+// TestConstraints: how Slurm 20.11, 22.05, 24.11 and 26.05 all read these, as
+// slurm/conform checks.
 func TestConstraints(t *testing.T) {
 	for text, want := range map[string]string{
 		"fast":                   "gpu1,gpu2",
@@ -70,8 +70,8 @@ func TestConstraintErrors(t *testing.T) {
 		"":                        "column 1: a feature is missing at the end",
 		"fast&":                   "column 6: a feature is missing at the end",
 		"|fast":                   "column 1: a feature is missing before '|'",
-		"fast*2":                  "column 5: a number of nodes means nothing certain",
-		"[fast*1&slow*1]":         "column 6: a number of nodes means nothing certain",
+		"fast*2":                  "column 5: a node count is not supported",
+		"[fast*1&slow*1]":         "column 6: a node count is not supported",
 		"fast slow":               `column 5: ' ' where "&" or "|" should join two features`,
 		"!fast":                   "column 1: a feature is missing before '!'",
 		"((fast))":                "column 2: parentheses within parentheses",
@@ -79,11 +79,11 @@ func TestConstraintErrors(t *testing.T) {
 		"fast)":                   "column 5: ')' without its beginning",
 		"()":                      "column 2: a feature is missing before ')'",
 		"[fast|slow":              "column 1: '[' without ']'",
-		"a&[fast&x|slow]":         `column 8: alternatives in brackets are joined by "|" alone`,
-		"[a|b]&[x|y]":             "column 7: brackets stand in a constraint once",
-		"a|[fast|slow]":           `column 3: brackets are joined by "&" alone`,
-		"[fast|slow]|a":           `column 12: brackets are joined by "&" alone`,
-		"[fast|slow]&a|b":         `column 14: brackets are joined by "&" alone`,
+		"a&[fast&x|slow]":         `column 8: alternatives in brackets can only be joined by "|"`,
+		"[a|b]&[x|y]":             "column 7: only one pair of brackets is allowed",
+		"a|[fast|slow]":           `column 3: brackets can only be joined by "&"`,
+		"[fast|slow]|a":           `column 12: brackets can only be joined by "&"`,
+		"[fast|slow]&a|b":         `column 14: brackets can only be joined by "&"`,
 		"fast\x00":                `column 5: '\x00' where`,
 		strings.Repeat("a", 5000): "column 4097: longer than 4096 bytes",
 	} {
@@ -95,8 +95,8 @@ func TestConstraintErrors(t *testing.T) {
 	}
 }
 
-// TestConstraintsMeanWhatTheySay holds the parser to constraints whose meaning is known
-// from how they were made.
+// TestConstraintsMeanWhatTheySay tests the parser on generated constraints whose meaning
+// is known from how they were made.
 func TestConstraintsMeanWhatTheySay(t *testing.T) {
 	names := []string{"a", "b", "c-1", "gpu:80", "x.y"}
 	rapid.Check(t, func(t *rapid.T) {

@@ -6,24 +6,25 @@ import (
 	"time"
 )
 
-// Dependency is what a job waits for before Slurm starts it. The zero value is none.
+// Dependency is what a job waits for before Slurm starts it. The zero value is no
+// dependency.
 type Dependency struct {
-	Any   bool // one of the terms is enough; else all have to be satisfied
+	Any   bool // one satisfied term is enough; else all terms must be satisfied
 	Terms []DependencyTerm
 }
 
 // DependencyTerm is one condition of a Dependency.
 type DependencyTerm struct {
 	Kind   string        // Slurm's word: after, afterany, afterok, afternotok, aftercorr, singleton ...
-	Job    JobID         // the job it names; 0 = none, or one that cannot be told by its number
-	Delay  time.Duration // of after: how long after that job's start
-	Failed bool          // Slurm says that it cannot be satisfied any more
+	Job    JobID         // the job it names; 0 = none, or not a plain job number
+	Delay  time.Duration // for "after": the delay after that job's start
+	Failed bool          // Slurm reports that it can no longer be satisfied
 }
 
 // ParseDependency reads what squeue and scontrol print for a dependency:
 // "afterok:12(unfulfilled),after:13+5(unfulfilled)", with "?" between terms of which one
-// is enough. Slurm takes out the terms that are satisfied. A term that cannot be read
-// keeps its words as its kind: the job waits for it.
+// is enough. Slurm removes the terms that are satisfied. A term that cannot be read
+// becomes a term whose kind is its text, so the job still waits for it.
 func ParseDependency(text string) Dependency {
 	var d Dependency
 	d.Any = strings.Contains(text, "?")
@@ -36,7 +37,7 @@ func ParseDependency(text string) Dependency {
 		kind, job, _ := strings.Cut(term, ":")
 		t := DependencyTerm{Kind: kind, Failed: state == "failed"}
 		job, delay, _ := strings.Cut(job, "+")
-		if n, err := strconv.ParseInt(job, 10, 64); err == nil && n > 0 { // not of an array: 12_3, 12_*
+		if n, err := strconv.ParseInt(job, 10, 64); err == nil && n > 0 { // not a member of an array: 12_3, 12_*
 			t.Job = JobID(n)
 		}
 		if n, err := strconv.Atoi(delay); err == nil && n > 0 && n < 1<<30 {

@@ -1,5 +1,5 @@
-// Package slurm is the vocabulary of what Slurm says and accepts: jobs, nodes,
-// host lists, the changes a job may be asked to take, and the errors Slurm
-// answers with. It imports the standard library only and does no I/O; the rooms
-// below it (command, fake, lab) speak to a Slurm.
+// Package slurm holds the types for what Slurm reports and accepts: jobs, nodes, host
+// lists, the changes that can be made to a job, and Slurm's errors. It imports the
+// standard library only and does no I/O; the packages below it (command, fake, lab) speak
+// to a Slurm.
 package slurm

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// What went wrong, for decisions. Test with errors.Is.
+// Kinds of failure. Test with errors.Is.
 var (
 	// ErrNotFound: Slurm does not know the job or node.
 	ErrNotFound = errors.New("no such job")
@@ -16,12 +16,12 @@ var (
 	ErrControllerDown = errors.New("slurmctld cannot be reached")
 	// ErrDatabaseDown: slurmdbd could not be reached.
 	ErrDatabaseDown = errors.New("slurmdbd cannot be reached")
-	// ErrUnknownOutcome: the call was cut off; it may or may not have taken
-	// effect. Look before doing anything else.
+	// ErrUnknownOutcome: the call was cut off; it may or may not have taken effect, now
+	// or later. Query before doing anything else.
 	ErrUnknownOutcome = errors.New("timed out, outcome unknown")
-	// ErrRefused: Slurm understood and said no.
+	// ErrRefused: Slurm understood the request and refused it.
 	ErrRefused = errors.New("refused by Slurm")
-	// ErrAgain: refused, though the same may be granted at once.
+	// ErrAgain: refused, but the same request may succeed if repeated at once.
 	ErrAgain = fmt.Errorf("%w for now", ErrRefused)
 	// ErrWrongState: the job is no longer in a state that allows this, for
 	// example no longer pending, or already ended.
@@ -32,16 +32,16 @@ var (
 	ErrMissingProgram = errors.New("Slurm command not found")
 )
 
-// Error is one failed call, with Slurm's own words for people.
+// Error is one failed call, with Slurm's own text.
 type Error struct {
 	Op    string // the command as a user would type it: "scontrol requeuehold"
 	JobID JobID  // 0 when the call concerns no single job
 	Err   error  // one of the Err values above
-	Words string // what Slurm printed, one line, control characters removed
+	Words string // what Slurm printed, as one line, control characters removed
 	Hint  string // what to type next; may be empty
 }
 
-// Error says what happened, to which job, in Slurm's words, and what to do.
+// Error returns what happened, to which job, Slurm's text, and what to type next.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString(e.Op)

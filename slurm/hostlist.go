@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Bounds of Expand. They are far above any real cluster and low enough that a
-// hostile text of a few bytes cannot exhaust memory.
+// Limits of Expand. They are far above any real cluster and low enough that a hostile
+// text of a few bytes cannot exhaust memory.
 const (
 	// MaxHosts is the most names one host list may expand to.
 	MaxHosts = 100_000
@@ -15,28 +15,28 @@ const (
 	maxHostName = 255
 	// maxHostlist is the longest text, in bytes, Expand reads.
 	maxHostlist = 4 << 20
-	// maxDigits is the longest number in brackets; longer ones overflow.
+	// maxDigits is the maximum length of a number in brackets; longer ones overflow.
 	maxDigits = 18
 )
 
 // HostlistError is a host list that cannot be read.
 type HostlistError struct {
-	List   string // the text, shortened for people
-	Column int    // where it went wrong, in bytes from 1
-	Reason string // what is wrong there
+	List   string // the text, shortened for display
+	Column int    // where the error is, in bytes from 1
+	Reason string // what the error is
 }
 
-// Error says where and why.
+// Error returns the text, the position of the error and its reason.
 func (e *HostlistError) Error() string {
 	return fmt.Sprintf("host list %q: column %d: %s", e.List, e.Column, e.Reason)
 }
 
 // Expand turns a host list as Slurm writes it, such as
-// "gpu[1-3,07],login1,rack[1-2]n[01-04]", into its names. Zero padding is kept:
-// [08-11] is 08 09 10 11. Names come in the order of the list, and where a name
-// has several brackets in Slurm's order: the last varies fastest, then the
-// first, then the second. Empty elements are skipped; an empty list has no
-// names. The error is a *HostlistError.
+// "gpu[1-3,07],login1,rack[1-2]n[01-04]", into its names. Zero padding is kept: [08-11]
+// is 08 09 10 11. Names are in the order of the list. If a name has several brackets they
+// are expanded in Slurm's order: the last bracket varies fastest, then the first, then
+// the second. Empty elements are skipped; an empty list has no names. The error is a
+// *HostlistError.
 func Expand(list string) ([]string, error) {
 	p := hostParser{text: list}
 	if len(list) > maxHostlist {
@@ -71,7 +71,7 @@ func (p *hostParser) fail(at int, reason string) error {
 	return &HostlistError{List: shown, Column: at + 1, Reason: reason}
 }
 
-// element reads one name with its brackets and appends what it stands for.
+// element reads one name with its brackets and appends the names it stands for.
 func (p *hostParser) element() error {
 	start := p.pos
 	literals := []string{""} // literals[i] precedes brackets[i]; one more at the end
@@ -141,7 +141,7 @@ func (p *hostParser) bracket(room int) ([]string, error) {
 	return out, nil
 }
 
-// numbers appends what "7" or "1-3" stands for, as wide as its first number.
+// numbers appends the numbers of "7" or "1-3", zero-padded to the width of the first.
 func (p *hostParser) numbers(out []string, part string, at, room int) ([]string, error) {
 	lowText, highText, isRange := strings.Cut(part, "-")
 	low, ok := hostNumber(lowText)
@@ -155,7 +155,7 @@ func (p *hostParser) numbers(out []string, part string, at, room int) ([]string,
 		}
 	}
 	if high < low {
-		return nil, p.fail(at, fmt.Sprintf("range %q runs backwards", part))
+		return nil, p.fail(at, fmt.Sprintf("range %q is descending", part))
 	}
 	if high-low >= int64(room-len(out)) {
 		return nil, p.fail(at, fmt.Sprintf("more than %d names", MaxHosts))

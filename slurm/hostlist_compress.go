@@ -16,8 +16,8 @@ func Compress(names []string) string {
 	return b.String()
 }
 
-// compressGroup writes the leading names that share a prefix and returns how
-// many they are, at least one.
+// compressGroup writes the leading names that share a prefix and returns their number, at
+// least one.
 func compressGroup(b *strings.Builder, names []string) int {
 	prefix, _ := splitNumber(names[0])
 	n := 1
@@ -46,14 +46,14 @@ func compressGroup(b *strings.Builder, names []string) int {
 	return n
 }
 
-// sharesPrefix reports whether the name is exactly prefix and a number.
+// sharesPrefix reports whether the name is exactly the prefix and a number.
 func sharesPrefix(name, prefix string) bool {
 	p, number := splitNumber(name)
 	return number != "" && p == prefix
 }
 
-// runLength returns how many leading names count up by one in the width of the
-// first, so that one range says them all.
+// runLength returns how many leading names count up by one in the width of the first, so
+// that one range covers them.
 func runLength(names []string, prefix string) int {
 	first := names[0][len(prefix):]
 	value, _ := hostNumber(first)
@@ -64,8 +64,8 @@ func runLength(names []string, prefix string) int {
 	return n
 }
 
-// splitNumber cuts the digits off the end of a name; none when they are more
-// than a number can hold.
+// splitNumber splits the digits off the end of a name; it returns no digits if they
+// exceed the largest number it can hold.
 func splitNumber(name string) (prefix, number string) {
 	i := len(name)
 	for i > 0 && name[i-1] >= '0' && name[i-1] <= '9' {

@@ -12,8 +12,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// scontrol returns a function that runs the real scontrol. It needs no daemon,
-// but some releases want to read a slurm.conf before they expand a name.
+// scontrol returns a function that runs the real scontrol. It needs no daemon, but some
+// releases need a slurm.conf to expand a name.
 func scontrol(t *testing.T) func(args ...string) (string, error) {
 	t.Helper()
 	path, err := exec.LookPath("scontrol")

@@ -50,7 +50,7 @@ func TestExpandRefuses(t *testing.T) {
 		column int
 		reason string
 	}{
-		{"a[5-1]", 3, "backwards"},
+		{"a[5-1]", 3, "descending"},
 		{"ok,a[1", 5, "without ']'"},
 		{"a]1", 2, "without '['"},
 		{"a[]", 3, "not a number"},
@@ -117,8 +117,8 @@ func TestCompress(t *testing.T) {
 	}
 }
 
-// hostNames draws names that look like a cluster's: few prefixes, numbers of
-// several widths, neighbours, repeats, and names without a number.
+// hostNames draws names as on a cluster: few prefixes, numbers of several widths,
+// consecutive numbers, repeats, and names without a number.
 func hostNames() *rapid.Generator[[]string] {
 	name := rapid.Custom(func(t *rapid.T) string {
 		prefix := rapid.SampledFrom([]string{"gpu", "n", "rack1n", "a-b", "", "x9y"}).Draw(t, "prefix")

@@ -2,12 +2,12 @@ package slurm
 
 import "time"
 
-// JobID is Slurm's own number for a job, at least 1. A sluice job keeps one
-// JobID for life.
+// JobID is Slurm's number for a job, at least 1. A sluice job keeps one JobID for its
+// whole life.
 type JobID int64
 
-// State is a job's base state as Slurm names it in full (squeue's "state",
-// scontrol's "JobState"), without the flags, which Job carries apart.
+// State is a job's base state as Slurm names it in full (squeue's "state", scontrol's
+// "JobState"), without the flags, which are separate fields of Job.
 type State string
 
 // The base states Slurm 20.11 to 26.05 can report.
@@ -24,11 +24,11 @@ const (
 	BootFail    State = "BOOT_FAIL"
 	Deadline    State = "DEADLINE"
 	OutOfMemory State = "OUT_OF_MEMORY"
-	// Unknown is any word this version does not know; the job is left alone.
+	// Unknown is any state that this version does not know; the job is left alone.
 	Unknown State = "UNKNOWN"
 )
 
-// Ended reports whether the state is final unless somebody requeues the job.
+// Ended reports whether the state is final unless the job is requeued.
 func (s State) Ended() bool {
 	switch s {
 	case Completed, Cancelled, Failed, Timeout, NodeFail, Preempted, BootFail, Deadline, OutOfMemory:
@@ -50,44 +50,44 @@ type Job struct {
 	QOS       string
 
 	State      State
-	Completing bool // processes or epilog of the last run are not yet gone
-	// Requeued is set while Slurm shows the job as requeued or requeue-held
-	// and its last run is being cleaned away.
+	Completing bool // processes or epilog of the last run have not ended yet
+	// Requeued is set while Slurm shows the job as requeued or requeue-held and its last
+	// run is being cleaned up.
 	Requeued bool
 	Held     bool   // priority 0: will not start, or not start again, by itself
-	Reason   string // Slurm's word: Resources, Priority, JobHeldUser, BeginTime ...
-	// Dependency is what a pending job waits for, as ParseDependency reads it; "" = nothing.
-	// Of a held job Slurm renews it within a minute only.
+	Reason   string // Slurm's reason: Resources, Priority, JobHeldUser, BeginTime ...
+	// Dependency is what a pending job waits for, in the syntax of ParseDependency; "" =
+	// nothing. For a held job Slurm updates it within a minute only.
 	Dependency string
 
-	GPUs      int      // allocated when running, else asked for; 0 when none
-	Slices    int      // those of GPUs that are MIG slices
+	GPUs      int      // allocated when running, else requested; 0 when none
+	Slices    int      // the GPUs among these that are MIG slices
 	CPUs      int      // allocated; 0 while it has none
-	MemoryMB  int      // allocated; 0 where Slurm does not track it
-	Billing   int      // what it counts for as billing; 0 while it has nothing
+	MemoryMB  int      // allocated; 0 if Slurm does not track it
+	Billing   int      // its billing; 0 while it has nothing allocated
 	GPUType   string   // "" when the job names none
-	NodeCount int      // allocated when running, else asked for
+	NodeCount int      // allocated when running, else requested
 	Nodes     []string // allocated nodes in Slurm's order; empty when pending, but see Lingers
-	ReqNodes  []string // nodes the job insists on
-	// ExcNodes are nodes the job will not have. Slurm before 24.11 does not list them
+	ReqNodes  []string // nodes the job requires
+	// ExcNodes are nodes that the job excludes. Slurm before 24.11 does not list them
 	// here; see Limits.Excluded.
 	ExcNodes []string
-	// Constraint is what it asks of its nodes' features, as ParseConstraint reads it; ""
-	// when nothing.
+	// Constraint is the job's constraint on node features, in the syntax of
+	// ParseConstraint; "" if none.
 	Constraint string
-	Licenses   string // that it asks for, as "matlab:2,stata:1"; "" = none
+	Licenses   string // requested, as "matlab:2,stata:1"; "" = none
 	Restarts   int    // times the job was requeued: SLURM_RESTART_COUNT
 
 	Submit time.Time
-	// Eligible is the earliest start, also of a held job; zero when unknown. A requeue sets
-	// it where it is not in the future: two minutes after Submit by default.
+	// Eligible is the earliest start, also of a held job; zero when unknown. A requeue
+	// sets it if it is not in the future: 2 minutes after Submit by default.
 	Eligible  time.Time
 	Start     time.Time     // zero when pending without an estimate
 	End       time.Time     // of an ended job; else zero
 	TimeLimit time.Duration // 0 = unlimited
 	TimeLeft  time.Duration // 0 when not running or unlimited
 
-	// ExitCode and ExitSignal of the batch script once the job ended.
+	// ExitCode and ExitSignal are those of the batch script, once the job has ended.
 	ExitCode, ExitSignal int
 	StdOut               string
 
@@ -95,8 +95,8 @@ type Job struct {
 	Comment string
 }
 
-// Lingers reports whether Slurm shows a pending job on nodes: it has lost track of the
-// job's last run. See Client.Clear.
+// Lingers reports whether Slurm shows a pending job on nodes: it did not remove the job's
+// last run. See Client.Clear.
 func (j Job) Lingers() bool { return j.State == Pending && !j.Completing && len(j.Nodes) > 0 }
 
 // OnNodes reports whether the job's processes hold nodes now.
@@ -104,18 +104,18 @@ func (j Job) OnNodes() bool {
 	return (j.State == Running || j.State == Suspended || j.Completing) && len(j.Nodes) > 0
 }
 
-// Whole returns how many whole GPUs the job has, or asks for: MIG slices are others,
-// and of no use to who waits for GPUs.
+// Whole returns how many whole GPUs the job has, or requests. MIG slices are not counted:
+// they cannot be used by a job that waits for whole GPUs.
 func (j Job) Whole() int { return max(0, j.GPUs-j.Slices) }
 
-// GPUShare is the GPUs a job holds on one node.
+// GPUShare is the GPUs that a job holds on one node.
 type GPUShare struct {
 	Node string
 	GPUs int
-	IDs  []int // indices on the node; empty when Slurm does not tell
+	IDs  []int // indices on the node; empty if Slurm does not report them
 }
 
-// Detail is what only the per-job query tells: the true split of GPUs.
+// Detail is a job as the per-job query shows it, with the true split of GPUs.
 type Detail struct {
 	Job
 	Split   []GPUShare // in Slurm's node order; empty unless running or completing
@@ -123,7 +123,7 @@ type Detail struct {
 }
 
 // LaunchIO is the ExitSignal of a job whose output or error file could not be opened: the
-// low bits of slurmd's ESLURMD_IO_ERROR, where a wait status has its signal. The script
-// was never started. Reason is JobLaunchFailure in Slurm 22.05 and names the signal since;
-// Slurm 20.11 tells no more than an ExitCode of 1.
+// low bits of slurmd's ESLURMD_IO_ERROR, at the position of the signal in a wait status.
+// The script was never started. Reason is JobLaunchFailure in Slurm 22.05 and contains
+// the signal in later releases; Slurm 20.11 reports only an ExitCode of 1.
 const LaunchIO = 53

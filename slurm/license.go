@@ -2,9 +2,9 @@ package slurm
 
 import "strings"
 
-// LicenseNames reads what squeue and scontrol print for the licenses of a job, and returns
-// their names: "matlab:2,stata@db:1" are matlab and stata@db. "|" stands between licenses
-// of which one is enough.
+// LicenseNames reads what squeue and scontrol print for the licenses of a job, and
+// returns their names: "matlab:2,stata@db:1" gives matlab and stata@db. "|" separates
+// licenses of which one is enough.
 func LicenseNames(text string) []string {
 	var names []string
 	for _, one := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == '|' }) {

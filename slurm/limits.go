@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// Limiter tells what a site allows. Implementations: command, fake. A few queries
-// whatever the number of jobs; meant to be asked about once a minute.
+// Limiter reports a site's limits. Implementations: command, fake. It takes a few queries
+// whatever the number of jobs; call it about once a minute.
 type Limiter interface {
-	// Limits returns the limits in force, all of them or an error.
+	// Limits returns all limits in force, or an error.
 	Limits(ctx context.Context) (Limits, error)
 }
 
-// Limits is what a site allows beyond what its nodes have.
+// Limits is what a site allows beyond the size of its nodes.
 type Limits struct {
 	// Enforced says that slurmctld enforces the limits of associations and QOS
-	// (AccountingStorageEnforce). Where it does not, none are listed.
+	// (AccountingStorageEnforce). If it does not, none are listed.
 	Enforced     bool
 	Associations []Association
 	QOS          []QOS
@@ -23,50 +23,50 @@ type Limits struct {
 	Reservations []Reservation
 	// Reserved names the reservation of each job that was submitted into one.
 	Reserved map[JobID]string
-	// Billing is how a job's weighted resources come to its billing.
+	// Billing is how a job's billing follows from its weighted resources.
 	Billing BillingRule
-	// Safe says that no job is started that could use up more minutes than its group
-	// has left (AccountingStorageEnforce=safe); else one is as long as some are left.
+	// Safe says that no job is started that could use up more minutes than its group has
+	// left (AccountingStorageEnforce=safe); else jobs are started while any are left.
 	Safe bool
-	// Excluded are the nodes that jobs will not have, where the release does not tell in
+	// Excluded are the nodes that jobs exclude, if the release does not report them in
 	// Job.ExcNodes.
 	Excluded map[JobID][]string
-	// Memory is what jobs ask for other than for each GPU. It is listed only where
+	// Memory is the memory that jobs request other than per GPU. It is listed only if
 	// memory is limited somewhere.
 	Memory map[JobID]Memory
 }
 
-// Memory is how much memory a job asks for, in megabytes. Where several are set Slurm
-// does not tell which of them is meant.
+// Memory is how much memory a job requests, in megabytes. If several are set Slurm does
+// not report which of them is meant.
 type Memory struct {
-	PerNode, PerCPU, PerGPU int64 // 0 = not asked for so
+	PerNode, PerCPU, PerGPU int64 // 0 = not requested in this form
 }
 
-// What an Amount is of, as Slurm writes it. GPUs of one type are "gres/gpu:TYPE".
+// The resources of an Amount, as Slurm writes them. GPUs of one type are "gres/gpu:TYPE".
 const (
 	OfGPUs   = "gres/gpu"
 	OfCPUs   = "cpu"
 	OfNodes  = "node"
 	OfMemory = "mem" // megabytes
-	// OfBilling is what a job counts for by the weights of its partition.
+	// OfBilling is a job's billing by the weights of its partition.
 	OfBilling = "billing"
-	OfJobs    = "job"  // jobs that run
-	OfWall    = "wall" // of Budget: jobs, whatever their size
+	OfJobs    = "job"  // running jobs
+	OfWall    = "wall" // of Budget: wall-clock time of jobs, whatever their size
 )
 
 // Amount bounds one resource.
 type Amount struct {
 	Of string
-	N  int // at least 0; what is more than 1<<44 is 1<<44
+	N  int // 0 to 1<<44; larger values are reduced to 1<<44
 }
 
-// Minutes bounds resources times the minutes they are had.
+// Minutes bounds resources multiplied by minutes of use.
 type Minutes struct {
-	// Budget is what a group's jobs may use up in all as time goes by (GrpTRESMins,
-	// GrpWall), and Used what they have used up; Slurm lets that fade away.
+	// Budget is what a group's jobs may use in all (GrpTRESMins, GrpWall), and Used what
+	// they have used; Slurm lets Used decay.
 	Budget, Used []Amount
-	// Group bounds what all running jobs of a group may still come to, each by its
-	// time limit (GrpTRESRunMins), and Job what one may (MaxTRESMins).
+	// Group bounds what all running jobs of a group may still use until their time limits
+	// (GrpTRESRunMins), and Job what one job may (MaxTRESMins).
 	Group, Job []Amount
 	// Wall is the longest time limit of a job (MaxWall); 0 = any.
 	Wall time.Duration
@@ -77,73 +77,72 @@ type Association struct {
 	Account   string
 	User      string // "" = the account itself
 	Partition string // "" = any
-	Parent    string // the account above an account; "" of users and at the top
-	// Group bounds all jobs of the association and of those below it together
-	// (GrpTRES, GrpJobs), Own its own jobs together (MaxJobs), Job each job
-	// (MaxTRES) and Node each node of a job (MaxTRESPerNode). Of a user the last
-	// three hold what he inherits as well.
+	Parent    string // the account above an account; "" for users and at the top
+	// Group bounds all jobs of the association and of those below it together (GrpTRES,
+	// GrpJobs), Own its own jobs together (MaxJobs), Job each job (MaxTRES) and Node each
+	// node of a job (MaxTRESPerNode). A user's last three include the inherited ones.
 	Group, Own, Job, Node []Amount
 	Minutes               Minutes
 }
 
-// QOS is a quality of service with its limits. What it sets goes before what an
-// association sets for the same.
+// QOS is a quality of service with its limits. They take precedence over limits of an
+// association on the same resource.
 type QOS struct {
 	Name string
-	// Group bounds all its jobs together, User those of each user, Account those of
-	// each account, Job each job and Node each node of a job. Least is what a job
-	// must have at least.
+	// Group bounds all its jobs together, User those of each user, Account those of each
+	// account, Job each job and Node each node of a job. Least is what a job must request
+	// at least.
 	Group, User, Account, Job, Node, Least []Amount
 	Minutes                                Minutes
-	// UserMinutes and AccountMinutes are Minutes.Group of each user and account.
+	// UserMinutes and AccountMinutes are Minutes.Group for each user and account.
 	UserMinutes, AccountMinutes []Amount
-	// OverPartition: what it sets goes before what the partition's QOS sets.
+	// OverPartition: its limits take precedence over those of the partition's QOS.
 	OverPartition bool
-	// AnyTime: its jobs may ask for more time than their partition's MaxTime (flag
-	// PartitionTimeLimit). As the QOS of a partition it lifts nothing.
+	// AnyTime: its jobs may request more time than their partition's MaxTime (flag
+	// PartitionTimeLimit). As the QOS of a partition it has no such effect.
 	AnyTime bool
 }
 
-// Partition is what a partition asks of its jobs.
+// Partition is the limits of a partition on its jobs.
 type Partition struct {
 	Name               string
 	MinNodes, MaxNodes int           // of a job; 0 = any number
 	MaxTime            time.Duration // 0 = no limit
-	QOS                string        // whose limits hold for all its jobs; "" = none
+	QOS                string        // its limits apply to all jobs of the partition; "" = none
 	Tier               int           // PriorityTier: a job of several starts in the highest; jobs of a lower one may be preempted
 	Up                 bool          // jobs are started
-	Default            bool          // of jobs that name none
+	Default            bool          // used for jobs that name no partition
 	// CPUsPerNode bounds what all jobs of the partition have on a node together, and
 	// MemoryPerNode (megabytes) what a job has on each of its nodes; 0 = any number.
 	CPUsPerNode, MemoryPerNode int
-	// Weights are what jobs of it count for as billing (TRESBillingWeights); none = one for
+	// Weights are the billing weights of resources (TRESBillingWeights); none = 1 for
 	// each CPU.
 	Weights []Weight
-	// Who may use it; empty = everybody but those denied.
+	// Names that may use it; empty = all but those denied.
 	AllowAccounts, DenyAccounts, AllowQOS, DenyQOS []string
 }
 
-// Weight is what one of a resource counts for as billing, of memory a megabyte; see
+// Weight is the billing weight of one unit of a resource, for memory of one megabyte; see
 // slurm.conf(5), TRESBillingWeights.
 type Weight struct {
 	Of string // OfCPUs, OfNodes, OfMemory, OfGPUs or "gres/gpu:TYPE"
 	N  float64
 }
 
-// BillingRule is how what a job has, weighted, comes to its billing, of which Slurm cuts off
-// what is less than one.
+// BillingRule is how a job's billing follows from its weighted resources. Slurm rounds
+// the result down.
 type BillingRule int
 
 const (
-	BillSum            BillingRule = iota // of all
-	BillLargest                           // the largest of all (PriorityFlags=MAX_TRES)
-	BillLargestAndGRES                    // the largest of CPUs, memory and nodes, and all GRES (MAX_TRES_GRES)
+	BillSum            BillingRule = iota // the sum of all
+	BillLargest                           // the maximum (PriorityFlags=MAX_TRES)
+	BillLargestAndGRES                    // the maximum of CPUs, memory and nodes, plus all GRES (MAX_TRES_GRES)
 )
 
-// Reservation keeps nodes for some jobs for a time.
+// Reservation reserves nodes for some jobs for a time.
 type Reservation struct {
 	Name       string
 	Start, End time.Time
 	Nodes      []string
-	Maint      bool // of maintenance (flag MAINT)
+	Maint      bool // for maintenance (flag MAINT)
 }

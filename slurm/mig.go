@@ -2,10 +2,10 @@ package slurm
 
 import "strings"
 
-// Slice reports whether a GPU type, as in gpu:TYPE:2, is a profile of MIG slices:
-// 1g.5gb, 1c.3g.20gb, 1g.10gb+me or, with Slurm's or the driver's name of the GPU
-// before it, nvidia_a100_3g.20gb. The number before "g" is how many sevenths of the
-// GPU it is, the one before "gb" its memory.
+// Slice reports whether a GPU type, as in gpu:TYPE:2, is a profile of MIG slices: 1g.5gb,
+// 1c.3g.20gb, 1g.10gb+me or, with Slurm's or the driver's name of the GPU before it,
+// nvidia_a100_3g.20gb. The number before "g" is the number of sevenths of the GPU, the
+// one before "gb" the memory in GB.
 func Slice(kind string) bool {
 	for rest := strings.ToLower(kind); ; {
 		before, after, found := strings.Cut(rest, "g.")

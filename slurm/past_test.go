@@ -7,8 +7,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// TestLastRun: which of the runs that accounting has under a number is the end of the job on
-// record. Times are in seconds.
+// TestLastRun: which of the runs that accounting has under a number is the last one of
+// the job in sluice's record. Times are in seconds.
 func TestLastRun(t *testing.T) {
 	at := func(s int) time.Time {
 		if s == 0 {
@@ -47,7 +47,7 @@ func TestLastRun(t *testing.T) {
 			run(slurm.Failed, 90, 100, 200)}, 250, -1},
 		"the number was given to its user's next job": {[]slurm.PastRun{
 			run(slurm.Cancelled, 90, 100, 300), run(slurm.Completed, 310, 320, 400)}, 110, 0},
-		"the number was given again, and nobody saw the first end": {[]slurm.PastRun{
+		"the number was given again, and the first job's end was not seen": {[]slurm.PastRun{
 			run(slurm.Running, 90, 100, never), run(slurm.Completed, 310, 320, 400)}, 110, -1},
 		"the first left no trace": {[]slurm.PastRun{
 			run(slurm.Completed, 310, 320, 400)}, 110, -1},

@@ -226,9 +226,9 @@ func TestRights(t *testing.T) {
 	const slurmdbd = "accounting_storage/slurmdbd"
 	for _, c := range []struct{ user, storage, level, want string }{
 		{"slurm", "", "", "OK rights: slurm may direct all jobs"},
-		{"sluice", "accounting_storage/none", "", "FAIL rights: sluice may not direct others' jobs: without slurmdbd only root and slurm may"},
+		{"sluice", "accounting_storage/none", "", "FAIL rights: sluice may not change other users' jobs: without slurmdbd only root and slurm may"},
 		{"sluice", slurmdbd, "echo Operator", "OK rights: sluice is a Slurm operator"},
-		{"sluice", slurmdbd, "echo None", "FAIL rights: sluice is not a Slurm operator and may not direct others' jobs"},
+		{"sluice", slurmdbd, "echo None", "FAIL rights: sluice is not a Slurm operator and may not change other users' jobs"},
 		{"sluice", slurmdbd, "exit 1", "WARN rights: cannot tell"},
 		{"sluice", slurmdbd, "echo Administrator", "OK rights: sluice is a Slurm administrator"},
 	} {

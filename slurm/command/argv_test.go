@@ -17,15 +17,15 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// hostileValues are what somebody may call a thing.
+// hostileValues are names that a user may give.
 var hostileValues = []string{"-h", "--help", "--", "-", "--comment=x", "", " ", "a b", "a\nb", "$(id)", "`id`", ";reboot", "'", "\"", "\\", "*", "~", "|:@|", "=", "Comment=x",
 	"JobId=1", "\x1b[2J", "\u202e", "\xff", "a,b", "gpu[1-9]", "../x", "/etc/passwd", "@file", "<x", ">x", "&", "SLURM_CONF=/x", "LD_PRELOAD=/x", "%n", strings.Repeat("x", 5000)}
 
-// updateKeys are all words that an update may begin with, once each.
+// updateKeys are all keys that an update may contain, once each.
 var updateKeys = []string{"StartTime", "NumNodes", "NumTasks", "NumCPUs", "ReqNodeList", "TresPerNode", "TresPerJob", "Comment"}
 
-// wellFormed demands that the arguments behind "update JobId=7" are key=value, each
-// key once and known, however the values read.
+// wellFormed checks that the arguments after "update JobId=7" are key=value, each key
+// once and known, whatever the values contain.
 func wellFormed(fields []string) string {
 	seen := map[string]bool{}
 	for _, f := range fields {
@@ -38,8 +38,8 @@ func wellFormed(fields []string) string {
 	return ""
 }
 
-// argvOf checks one update as far as it goes without running anything. It reports
-// whether it was taken.
+// argvOf checks one update as far as possible without running a program. It reports
+// whether the update was accepted.
 func argvOf(t interface{ Fatalf(string, ...any) }, comment, node, gpu string, shape uint8) bool {
 	u := slurm.Update{Comment: &comment, GPUType: gpu, GPUsPerNode: 1}
 	if shape&1 != 0 {
@@ -75,8 +75,8 @@ func argvOf(t interface{ Fatalf(string, ...any) }, comment, node, gpu string, sh
 	return true
 }
 
-// FuzzArgv: whatever the words, the number of arguments and where each begins and ends
-// stay; what would be read as something else is refused.
+// FuzzArgv: whatever the values contain, the number of arguments and the limits of each
+// stay the same; values that Slurm would read as something else are refused.
 func FuzzArgv(f *testing.F) {
 	for i, v := range hostileValues {
 		f.Add(v, "gpu2", "", uint8(0))
@@ -92,7 +92,7 @@ func FuzzArgv(f *testing.F) {
 	})
 }
 
-// recorder makes programs that write down their arguments, each ended by a zero byte.
+// recorder makes programs that record their arguments, each ended by a zero byte.
 func recorder(t *testing.T) (stubs, *Client, func() [][]string) {
 	t.Helper()
 	s := newStubs(t)
@@ -112,8 +112,8 @@ func recorder(t *testing.T) (stubs, *Client, func() [][]string) {
 	}
 }
 
-// What reaches a program that is really run is what was checked: no shell is between,
-// and nothing of the environment that changes what is asked.
+// The arguments that a started program gets are those that were checked: no shell is
+// between, and no environment variable changes the query.
 func TestArgvReachesTheProgram(t *testing.T) {
 	for _, kv := range []string{"SBATCH_HOLD=1", "SQUEUE_FORMAT=%i", "SQUEUE_STATES=R", "SINFO_FORMAT=x", "SCONTROL_ALL=1", "SLURM_CONF_SERVER=evil", "SLURM_CLUSTERS=evil",
 		"SLURM_TIME_FORMAT=relative", "SLURM_DEBUG=9", "SLURM_JSON=x", "LD_PRELOAD=", "LD_LIBRARY_PATH=/evil", "LD_AUDIT=", "BASH_ENV=/evil", "ENV=/evil", "IFS=x", "MUNGE_SOCKET=/evil"} {
@@ -164,8 +164,8 @@ func TestArgvReachesTheProgram(t *testing.T) {
 	t.Logf("%d calls recorded", taken)
 }
 
-// TestHostileStrings is FuzzArgv without an engine: made of what hurts elsewhere, and
-// as many as SLUICE_STRINGS says.
+// TestHostileStrings is FuzzArgv without the fuzzing engine: random values made of
+// typical injection strings, as many as SLUICE_STRINGS says.
 func TestHostileStrings(t *testing.T) {
 	total := 100_000
 	if text := os.Getenv("SLUICE_STRINGS"); text != "" {

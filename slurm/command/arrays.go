@@ -7,7 +7,7 @@ import (
 
 // ArrayBounds are Slurm's settings that bound a job array.
 type ArrayBounds struct {
-	Size  int // MaxArraySize: indices are below it; 0 = not known
+	Size  int // MaxArraySize: indices are less than it; 0 = not known
 	Tasks int // max_array_tasks of SchedulerParameters; 0 = not set
 	Jobs  int // MaxJobCount: jobs that slurmctld remembers; 0 = not known
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// TestNumbersAtTheirBounds: what is the largest that is read, and what is too much.
+// TestNumbersAtTheirBounds: the largest number that is accepted, and the smallest that is
+// refused.
 func TestNumbersAtTheirBounds(t *testing.T) {
 	for text, want := range map[string]int{"4294967292": 4294967292, "4294967293": 0, "4294967294": 0, "4294967295": 0, "09": 9} {
 		if got, err := count(text); err != nil || got != want {
@@ -75,8 +76,8 @@ func TestNumbersAtTheirBounds(t *testing.T) {
 	}
 }
 
-// TestAmountsAtTheirBounds: a larger number than sums can hold ends there; what has no
-// number is not one.
+// TestAmountsAtTheirBounds: a number that could overflow a sum is reduced; text without a
+// number is an error.
 func TestAmountsAtTheirBounds(t *testing.T) {
 	for text, want := range map[string]int{"17592186044415": 1<<44 - 1, "17592186044416": 1 << 44, "17592186044417": 1 << 44, "99999999999999999999999": 1 << 44, "0": 0} {
 		if got, ok := amount("cpu", text); !ok || got != want {
@@ -168,7 +169,7 @@ func TestGPUIndicesAtTheirBounds(t *testing.T) {
 	}
 }
 
-// TestSizeOfAJob: what it has when it runs, what it asks for before.
+// TestSizeOfAJob: the allocated size when it runs, the requested size before.
 func TestSizeOfAJob(t *testing.T) {
 	for _, tc := range []struct {
 		numNodes, maxNodes, tasks       string
@@ -196,7 +197,7 @@ func TestSizeOfAJob(t *testing.T) {
 			t.Errorf("%+v: %d nodes, %d GPUs of type %q, %v", tc, j.NodeCount, j.GPUs, j.GPUType, v.err)
 		}
 	}
-	// Slurm tells a time that is left of jobs that do not run, too.
+	// Slurm reports a remaining time for jobs that do not run, too.
 	for state, want := range map[string]time.Duration{"RUNNING": 5 * time.Minute, "PENDING": 0, "SUSPENDED": 0, "COMPLETED": 0} {
 		record := make([]string, jobFieldCount)
 		record[fJobID], record[fUID], record[fState], record[fTimeLeft] = "7", "0", state, "05:00"
@@ -298,7 +299,7 @@ func group(nodes int, gres string) string {
 	return fmt.Sprintf("n[1-%d] CPU_IDs=0 Mem=0 GRES=%s", nodes, gres)
 }
 
-// TestTooMany: more than a cluster can have is refused, not kept.
+// TestTooMany: numbers larger than any cluster has are refused.
 func TestTooMany(t *testing.T) {
 	many := strings.Repeat("a|\n", maxLimitRecords+1)
 	if err := sheet(many, 2, func([]string) error { return nil }); err == nil || !strings.Contains(err.Error(), "more than 1048576 lines") {
@@ -354,7 +355,8 @@ func TestSplitByGroup(t *testing.T) {
 	}
 }
 
-// TestNodesByField: each of sinfo's columns has its meaning; a node of two types tells both.
+// TestNodesByField: each of sinfo's columns has its meaning; a node of two types reports
+// both.
 func TestNodesByField(t *testing.T) {
 	record := []string{"n1", "gpu*", "idle", "idle", "gpu:a100:2,gpu:h100:3", "gpu:a100:1(IDX:0),gpu:h100:0", "3/5/0/8", "1000", "10", "ib,nvme,(null)", "none"}
 	n := parseNode("n1", record)

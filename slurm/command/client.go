@@ -26,7 +26,7 @@ type Config struct {
 	// Env holds further NAME=value pairs for every call. Variables that would
 	// redirect or reformat a call (see environ.go) are dropped.
 	Env []string
-	// Timeout is the deadline of each call; 0 means DefaultTimeout.
+	// Timeout is the time limit of each call; 0 means DefaultTimeout.
 	Timeout time.Duration
 }
 

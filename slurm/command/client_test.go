@@ -89,7 +89,7 @@ func TestJob(t *testing.T) {
 		if want := []string{fmt.Sprintf("squeue [-h] [-a] [-t] [all] [-j] [%d]", id), fmt.Sprintf("scontrol [-d] [-o] [show] [job] [%d]", id)}; !slices.Equal(s.calls(), want) {
 			t.Errorf("%s: other calls than %q", release, want)
 		}
-		// The two answers are of different moments.
+		// The two answers were given at different times.
 		s.write("scontrol.out", strings.ReplaceAll(fixture(t, release, "jobs", "uneven.scontrol"), "Nodes=gpu3 CPU", "Nodes=gpu1 CPU"))
 		if _, err := c.Job(background, id); !errors.Is(err, slurm.ErrGarbage) || len(s.calls()) != 4 {
 			t.Errorf("%s: other nodes: %v", release, err)
@@ -97,7 +97,7 @@ func TestJob(t *testing.T) {
 		if _, err := c.Job(background, id+1); !errors.Is(err, slurm.ErrNotFound) {
 			t.Errorf("%s: squeue names another job: %v", release, err)
 		}
-		// A job that does not run costs one program.
+		// A job that is not running takes one program call.
 		s.calls()
 		s.replay("squeue", release, "jobs", "held.squeue")
 		held, _ := parseJobs(fixture(t, release, "jobs", "held.squeue"), fixtureDelimiter)
@@ -145,8 +145,8 @@ func TestVerbs(t *testing.T) {
 	}
 }
 
-// TestReviveOnlyTheFailed: a requeuehold without "Incomplete" would bring back what its
-// user cancelled.
+// TestReviveOnlyTheFailed: a requeuehold without "Incomplete" would also requeue a job
+// that its user cancelled.
 func TestReviveOnlyTheFailed(t *testing.T) {
 	for _, k := range []struct{ state, want string }{
 		{"FAILED", "scontrol [requeuehold] [%d]"}, {"CANCELLED", ""}, {"COMPLETED", ""}, {"TIMEOUT", ""}, {"RUNNING", ""}, {"PENDING", ""},
@@ -170,8 +170,8 @@ func TestReviveOnlyTheFailed(t *testing.T) {
 	}
 }
 
-// TestClearOnlyWhatLingers: only a pending job that is shown on nodes is cancelled, and
-// brought back; one that is cancelled is brought back.
+// TestClearOnlyWhatLingers: only a pending job that is shown on nodes is cancelled and
+// requeued; a cancelled job is requeued.
 func TestClearOnlyWhatLingers(t *testing.T) {
 	for _, k := range []struct {
 		state, nodes string

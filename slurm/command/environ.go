@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// Variables that begin like this change what a Slurm program is asked, whom it
-// asks or what code it loads: a filter, a format, another cluster, a preloaded
-// library. A call must not depend on them, so they never reach one.
+// Variables with these prefixes change what a Slurm program asks, which controller it
+// asks or what code it loads: a filter, a format, another cluster, a preloaded library. A
+// call must not depend on them, so they are never passed on.
 var smuggled = []string{"SBATCH_", "SQUEUE_", "SINFO_", "SCONTROL_", "SCANCEL_", "SACCTMGR_", "SACCT_", "LD_",
 	"SLURM_CONF", "SLURM_CLUSTERS", "SLURM_TIME_FORMAT", "SLURM_DEBUG"}
 
-// queryEnv builds the environment of every call but sbatch's. Locale and zone
-// are fixed so that words and times are the same on every machine; times are
-// asked for as seconds since 1970, which no zone or daylight saving can bend.
+// queryEnv builds the environment of every call but sbatch's. Locale and time zone are
+// fixed so that texts and times are the same on every machine; times are asked for as
+// seconds since 1970, which do not depend on a time zone.
 func queryEnv(conf, extra []string) []string {
 	env := []string{"PATH=/usr/bin:/bin", "LANG=C", "LC_ALL=C", "TZ=UTC", "SLURM_TIME_FORMAT=%s"}
 	env = append(env, conf...)
@@ -25,8 +25,8 @@ func queryEnv(conf, extra []string) []string {
 	return env
 }
 
-// confEnv gives SLURM_CONF from the configuration, else from where sluice was
-// started: a whole process is meant for one cluster.
+// confEnv returns SLURM_CONF from the configuration, else from the environment in which
+// sluice was started: one process speaks to one cluster.
 func confEnv(configured, inherited string) []string {
 	switch {
 	case configured != "":
@@ -45,9 +45,9 @@ func isFixed(name string) bool {
 	return slices.Contains([]string{"PATH", "LANG", "LC_ALL", "TZ"}, name)
 }
 
-// submitEnv is sbatch's environment: the user's own as it is, because options
-// given in SBATCH_* and the variables the job inherits are the user's wish.
-// Only the cluster is added where the user's environment leaves it open.
+// submitEnv is sbatch's environment: the user's own, unchanged, because SBATCH_* options
+// and the variables that the job inherits are set by the user. Only the cluster is added
+// if the user's environment does not name one.
 func submitEnv(user, conf []string) []string {
 	for _, kv := range user {
 		if strings.HasPrefix(kv, "SLURM_CONF=") {

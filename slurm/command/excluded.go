@@ -7,14 +7,14 @@ import (
 )
 
 // excludedFormat is the argument of squeue -o that prints a job's id and the nodes that
-// it excludes. Before 24.11 no field of -O tells these, which alone prints what the bulk
-// query needs; and one call takes the one format or the other. What is printed so nobody
-// can forge: both are Slurm's own words.
+// it excludes. Before 24.11 no field of -O prints these, but the bulk query needs -O, and
+// one call takes either -O or -o. Both fields are written by Slurm, not by users, so they
+// cannot be forged.
 func excludedFormat(d delimiter) string {
 	return "%i" + d.field + "%x" + d.record[:len(d.record)-1]
 }
 
-// excluded asks which nodes the jobs that wait or run exclude.
+// excluded asks which nodes the pending and running jobs exclude.
 func (c *Client) excluded(ctx context.Context) (list map[slurm.JobID][]string, err error) {
 	d := newDelimiter()
 	err = c.limitsFrom(ctx, "squeue", []string{"-h", "-a", "-o", excludedFormat(d)},
@@ -22,8 +22,8 @@ func (c *Client) excluded(ctx context.Context) (list map[slurm.JobID][]string, e
 	return list, err
 }
 
-// parseExcluded reads the answer; a job that excludes none is not listed. The members of
-// an array have no id of their own there, and sluice looks after none of them.
+// parseExcluded reads the answer; a job that excludes no node is not listed. The members
+// of an array have no id of their own there; sluice does not manage array jobs.
 func parseExcluded(out string, d delimiter) (map[slurm.JobID][]string, error) {
 	list, words := map[slurm.JobID][]string{}, pool{}
 	var broken error

@@ -14,12 +14,12 @@ type gpus struct {
 	// slices are those of a type that is a MIG profile.
 	slices int
 	kind   string // the type when there is a single one, else ""
-	ids    []int  // indices, where Slurm tells
+	ids    []int  // indices, where Slurm reports them
 	// types count the whole GPUs by type, "" where there is none.
 	types map[string]int
 }
 
-// times is so many times as many, once at least.
+// times multiplies the counts by n, at least by 1.
 func (g gpus) times(n int) gpus {
 	g.count *= max(n, 1)
 	g.slices *= max(n, 1)
@@ -27,7 +27,7 @@ func (g gpus) times(n int) gpus {
 }
 
 // parseGPUs adds up the GPUs of a list of generic resources and leaves the rest
-// out. It reads every form met so far, of requests and of allocations:
+// out. It reads every form seen so far, of requests and of allocations:
 //
 //	gpu:4              gpu:a100:4          gpu            (20.11, node and job)
 //	gres:gpu:a100:4    gres:gpu:4                          (22.05, requests)

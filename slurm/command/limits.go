@@ -10,12 +10,12 @@ import (
 
 var _ slurm.Limiter = (*Client)(nil)
 
-// Limits asks slurmctld for its settings, partitions and reservations; where limits
-// are enforced slurmdbd, through two sacctmgr, for associations and QOS; where some
-// have a budget of minutes slurmctld for what is used of it; where there is a
-// reservation, or memory is limited, one squeue for which job is in which and how it
-// asks for memory; and before Slurm 24.11 one squeue for the nodes that jobs exclude.
-// That is three to eight queries whatever the number of jobs.
+// Limits asks slurmctld for its settings, partitions and reservations. If limits are
+// enforced, two sacctmgr calls ask slurmdbd for associations and QOS. If any of these has
+// a budget of minutes, slurmctld is asked for its usage. If there is a reservation, or
+// memory is limited, one squeue asks which job is in which reservation and how it
+// requests memory. Before Slurm 24.11 one squeue asks for the nodes that jobs exclude. In
+// all 3 to 8 queries, whatever the number of jobs.
 func (c *Client) Limits(ctx context.Context) (slurm.Limits, error) {
 	l := slurm.Limits{}
 	var site accounting
@@ -57,7 +57,7 @@ func (c *Client) Limits(ctx context.Context) (slurm.Limits, error) {
 	return l, nil
 }
 
-// jobLimits asks for what only each job's record tells, if anything depends on it.
+// jobLimits asks for what only each job's record holds, if any limit depends on it.
 func (c *Client) jobLimits(ctx context.Context, l *slurm.Limits) error {
 	memory := limitsMemory(l)
 	if len(l.Reservations) == 0 && !memory {
@@ -105,14 +105,14 @@ func (c *Client) limitsFrom(ctx context.Context, program string, args []string, 
 	return nil
 }
 
-// accounting is what the settings say about limits.
+// accounting is what Slurm's settings say about limits.
 type accounting struct {
 	cluster        string
 	enforced, safe bool
-	associations   bool // are looked at, with or without their limits
-	memory         bool // is given out: else no limit on it ever binds
-	below          bool // a partition's lists of accounts are of those below them, too
-	silent         bool // the bulk query does not tell which nodes jobs exclude
+	associations   bool // associations are looked at, with or without their limits
+	memory         bool // memory is allocated; else no limit on it binds
+	below          bool // a partition's account lists include the accounts below them
+	silent         bool // the bulk query does not report the nodes that jobs exclude
 	tracked        []string
 	billing        slurm.BillingRule
 }
@@ -135,7 +135,7 @@ func parseAccounting(out string) (a accounting, err error) {
 	if !ok {
 		return a, fmt.Errorf("no SLURM_VERSION")
 	}
-	a.below = v.AtLeast(22, 6) // 22.05 has them not, 24.11 has; in between: rather let a job try
+	a.below = v.AtLeast(22, 6) // 22.05 does not have them, 24.11 does; for releases in between, rather let a job try
 	a.silent = !v.AtLeast(24, 11)
 	return a, nil
 }

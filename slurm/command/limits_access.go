@@ -8,10 +8,10 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// access makes of the lists of who may use a partition those that slurmctld goes by.
-// Where it does not look at associations it does not look at QOS, either. Up to 22.05 an
-// account is let in by its own name alone, associations or not; later with those above it,
-// and where there are no associations everybody is.
+// access reduces a partition's access lists to those that slurmctld checks. If it does
+// not check associations it does not check QOS either. Up to 22.05 an account is allowed
+// only by its own name, with or without associations; later releases also allow it by the
+// name of an account above it, and allow every account if there are no associations.
 func (c *Client) access(ctx context.Context, site accounting, l *slurm.Limits) error {
 	if !site.associations {
 		for i := range l.Partitions {
@@ -51,8 +51,8 @@ func withBelow(accounts []string, tree []slurm.Association) []string {
 	}
 	all := slices.Clone(accounts)
 	seen := map[string]bool{}
-	for i := 0; i < len(all); i++ { // all grows
-		name := strings.ToLower(all[i]) // as slurmdbd has them
+	for i := 0; i < len(all); i++ { // grows while it is read
+		name := strings.ToLower(all[i]) // slurmdbd keeps them in lower case
 		if seen[name] {
 			continue
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// weights reads a partition's TRESBillingWeights, as "CPU=1.0,Mem=0.25G,GRES/gpu=2.0". What
-// sluice does not change is left out.
+// weights reads a partition's TRESBillingWeights, such as
+// "CPU=1.0,Mem=0.25G,GRES/gpu=2.0". Resources that sluice does not change are left out.
 func weights(list string) ([]slurm.Weight, error) {
 	if empty(list) {
 		return nil, nil
@@ -32,7 +32,8 @@ func weights(list string) ([]slurm.Weight, error) {
 	return out, nil
 }
 
-// weight reads what one counts for, of memory a megabyte: "0.25G" is for each gigabyte.
+// weight reads the weight of one unit; for memory of one megabyte: "0.25G" means 0.25 per
+// gigabyte.
 func weight(name, s string) (float64, bool) {
 	const units = "KMGTP"
 	power := strings.IndexByte(units, last(strings.ToUpper(s))) + 1
@@ -42,15 +43,15 @@ func weight(name, s string) (float64, bool) {
 			power -= strings.IndexByte(units, 'M') + 1
 		}
 	}
-	if strings.Trim(s, "0123456789.eE+-") != "" { // as strtod(3) reads it, but neither hex nor NaN
+	if strings.Trim(s, "0123456789.eE+-") != "" { // as strtod(3) reads it, except hex and NaN
 		return 0, false
 	}
 	n, err := strconv.ParseFloat(s, 64)
 	return n / math.Pow(1024, float64(max(0, power))), err == nil && n >= 0
 }
 
-// tracks leaves of the partitions' weights those on what Slurm tracks, and accounts for: GRES
-// only by name.
+// tracks removes the weights of resources that Slurm does not track or account for; a
+// GRES is tracked only by name.
 func (a accounting) tracks(list []slurm.Partition) {
 	for i := range list {
 		list[i].Weights = slices.DeleteFunc(list[i].Weights, func(w slurm.Weight) bool {

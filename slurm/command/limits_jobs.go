@@ -6,10 +6,10 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// jobLimitFields are asked of squeue for limits alone.
+// jobLimitFields are asked of squeue for the limits only.
 var jobLimitFields = [...]string{"JobID", "Reservation", "MinMemory", "tres-alloc"}
 
-// parseJobLimits reads which jobs are in which reservation, and how each asks for
+// parseJobLimits reads which jobs are in which reservation, and how each job requests
 // memory.
 func parseJobLimits(out string, d delimiter) (map[slurm.JobID]string, map[slurm.JobID]slurm.Memory, error) {
 	in, memory, words := map[slurm.JobID]string{}, map[slurm.JobID]slurm.Memory{}, pool{}
@@ -31,11 +31,11 @@ func parseJobLimits(out string, d delimiter) (map[slurm.JobID]string, map[slurm.
 	return in, memory, nil
 }
 
-// askedMemory finds out what squeue's MinMemory means, which it prints alike for
-// memory of each node, of each CPU, and, in newer releases, of each GPU: what it comes
-// to in all tells, where it can; that it is of each GPU only where nothing else fits,
-// for what a job asks for each GPU its Spec says. A job that asks for none is given the
-// node's whole memory, or the site's default.
+// askedMemory finds out what squeue's MinMemory means. squeue prints it alike for memory
+// per node, per CPU and, in newer releases, per GPU. The job's total memory tells which
+// one it is where it can. It is taken as per GPU only if nothing else fits; memory per
+// GPU is already known from the job's Spec. A job that requests no memory gets the node's
+// whole memory, or the site's default.
 func askedMemory(least, tracked string) (m slurm.Memory) {
 	each, ok := megabytes(least)
 	had := map[string]int{}
@@ -78,8 +78,8 @@ func limitsMemory(l *slurm.Limits) bool {
 	return found
 }
 
-// forgetMemory takes the limits on memory out, which bind nobody where Slurm does not
-// give memory out.
+// forgetMemory removes the limits on memory, which do not bind if Slurm does not allocate
+// memory.
 func forgetMemory(l *slurm.Limits) {
 	everyAmount(l, func(list *[]slurm.Amount) {
 		*list = slices.DeleteFunc(*list, func(a slurm.Amount) bool { return a.Of == slurm.OfMemory })
@@ -89,7 +89,7 @@ func forgetMemory(l *slurm.Limits) {
 	}
 }
 
-// everyAmount shows do each list of amounts.
+// everyAmount calls do with each list of amounts.
 func everyAmount(l *slurm.Limits, do func(*[]slurm.Amount)) {
 	minutes := func(m *slurm.Minutes) { do(&m.Budget); do(&m.Used); do(&m.Group); do(&m.Job) }
 	for i := range l.Associations {

@@ -64,8 +64,8 @@ func minutes(f []string) (m slurm.Minutes, err error) {
 	return m, errors.Join(err1, err2)
 }
 
-// sheet reads lines of so many fields, each line whole. A cluster with limits has
-// associations and QOS: no line at all is no answer.
+// sheet reads lines with a fixed number of fields. A cluster with limits has associations
+// and QOS, so an answer without lines is an error.
 func sheet(out string, fields int, take func([]string) error) error {
 	lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
 	if !strings.HasSuffix(out, "\n") {
@@ -89,7 +89,8 @@ func sheet(out string, fields int, take func([]string) error) error {
 	return nil
 }
 
-// readable checks the amounts before any is used: half a limit is none.
+// readable checks the amounts before any of them is used: a limit that is read in part is
+// no limit.
 func readable(fields []string) error {
 	for _, f := range fields {
 		if !strings.Contains(f, "=") {
@@ -113,15 +114,15 @@ func isAmount(name, s string) bool {
 	return ok || s == "-1"
 }
 
-// ofInterest tells the resources that a move of sluice changes.
+// ofInterest reports whether sluice changes the resource when it resizes a job.
 func ofInterest(name string) (string, bool) {
 	name = strings.ToLower(name)
 	gpus := name == slurm.OfGPUs || strings.HasPrefix(name, slurm.OfGPUs+":")
 	return name, gpus || name == slurm.OfCPUs || name == slurm.OfNodes || name == slurm.OfMemory || name == slurm.OfBilling
 }
 
-// amounts reads "cpu=10,gres/gpu=2,mem=2500M"; what sluice does not change is left
-// out, and -1 is none.
+// amounts reads "cpu=10,gres/gpu=2,mem=2500M". Resources that sluice does not change are
+// left out; -1 means no limit.
 func amounts(list string) []slurm.Amount {
 	var out []slurm.Amount
 	for _, item := range strings.Split(list, ",") {
@@ -134,11 +135,12 @@ func amounts(list string) []slurm.Amount {
 	return out
 }
 
-// mostAmount is where larger numbers end, so that sums of many are numbers still.
+// mostAmount is the largest amount kept; larger numbers are reduced to it, so that sums
+// do not overflow.
 const mostAmount = 1 << 44
 
-// amount reads a number of the resource named; of memory with its unit, in megabytes
-// rounded down, as "64001M" and "62.50G".
+// amount reads a number of the named resource. Memory has a unit, such as "64001M" or
+// "62.50G", and is returned in megabytes, rounded down.
 func amount(name, s string) (int, bool) {
 	if name == slurm.OfMemory {
 		return megabytes(s)
@@ -173,7 +175,7 @@ func last(s string) byte {
 	return s[len(s)-1]
 }
 
-// jobs reads a number of jobs; "" is none.
+// jobs reads a number of jobs; "" means no limit.
 func jobs(s string) []slurm.Amount {
 	most, ok := digits(s, 1<<31)
 	if !ok {
@@ -182,9 +184,9 @@ func jobs(s string) []slurm.Amount {
 	return []slurm.Amount{{Of: slurm.OfJobs, N: int(most)}}
 }
 
-// keyed reads "Key=value Key=value" lines of scontrol -o about things whose names
-// administrators choose; the first key must be head. Its "No ... in the system" has
-// none.
+// keyed reads the "Key=value Key=value" lines of scontrol -o about objects whose names
+// administrators choose; the first key must be head. The answer "No ... in the system"
+// has no lines.
 func keyed(out, head string, take func(map[string]string) error) error {
 	for n, line := range strings.Split(out, "\n") {
 		line = strings.TrimSpace(line)
@@ -212,7 +214,7 @@ func keyed(out, head string, take func(map[string]string) error) error {
 func parsePartitions(out string) ([]slurm.Partition, error) {
 	var list []slurm.Partition
 	err := keyed(out, "PartitionName", func(v map[string]string) error {
-		// One that drains takes no jobs and starts those it has.
+		// A draining partition takes no new jobs and starts those it has.
 		p := slurm.Partition{Name: v["PartitionName"], Up: v["State"] == "UP" || v["State"] == "DRAIN"}
 		p.Default = v["Default"] == "YES"
 		if p.Name == "" || v["State"] == "" {
@@ -240,7 +242,8 @@ func parsePartitions(out string) ([]slurm.Partition, error) {
 	return list, err
 }
 
-// nodeCount reads a bound on nodes, or on what a job has on each; UNLIMITED is 0.
+// nodeCount reads a limit on the number of nodes, or on what a job has on each node;
+// UNLIMITED is 0.
 func nodeCount(s string) (int, error) {
 	if s == "UNLIMITED" {
 		return 0, nil
@@ -248,7 +251,7 @@ func nodeCount(s string) (int, error) {
 	return count(s)
 }
 
-// named reads a list of names; ALL is everybody, as none is.
+// named reads a list of names; ALL and an empty list both mean no restriction.
 func named(s string) []string {
 	if empty(s) || s == "ALL" {
 		return nil

@@ -19,7 +19,7 @@ func amountsOf(words ...any) (out []slurm.Amount) {
 	return out
 }
 
-// recordedLimits is what record-limits.sh set, less what was used up meanwhile.
+// recordedLimits are the limits that record-limits.sh set, without the usage since then.
 func recordedLimits() (associations map[string]slurm.Association, qos slurm.QOS) {
 	const gpu, cpu, node, job, mem, wall = slurm.OfGPUs, slurm.OfCPUs, slurm.OfNodes, slurm.OfJobs, slurm.OfMemory, slurm.OfWall
 	associations = map[string]slurm.Association{
@@ -76,7 +76,7 @@ func TestLimitsAsRecorded(t *testing.T) {
 	}
 }
 
-// usageAsRecorded: two jobs with two GPUs each had run for some two minutes.
+// usageAsRecorded: two jobs with two GPUs each had run for about 2 min.
 func usageAsRecorded(t *testing.T, out, cluster string, l slurm.Limits) {
 	t.Helper()
 	if err := parseUsage(out, cluster, &l); err != nil {
@@ -96,12 +96,12 @@ func usageAsRecorded(t *testing.T, out, cluster string, l slurm.Limits) {
 	}
 	l.Associations[0].Minutes.Budget = amountsOf("gres/gpu:a100", 5)
 	if err := parseUsage(out, cluster, &l); err == nil {
-		t.Error("a budget whose use is not told passed for unused")
+		t.Error("a budget without a usage was taken for unused")
 	}
 }
 
-// memoryAsRecorded: per GPU, per CPU, per node, and without a word, of which 20.11
-// counts nothing before the job runs.
+// memoryAsRecorded: per GPU, per CPU, per node, and without a request, which 20.11 does
+// not count before the job runs.
 func memoryAsRecorded(t *testing.T, release, out string) {
 	t.Helper()
 	_, memory, err := parseJobLimits(out, fixtureDelimiter)
@@ -123,8 +123,8 @@ func memoryAsRecorded(t *testing.T, release, out string) {
 	}
 }
 
-// What a job has of memory is known once it runs; before, Slurm tells what the size it
-// was submitted with would take.
+// A job's memory is known once it runs; before that, Slurm reports the memory for the
+// size that it was submitted with.
 func TestMemoryThatAJobHas(t *testing.T) {
 	for _, tc := range []struct {
 		tracked string
@@ -154,7 +154,8 @@ func TestMemoryThatAJobHas(t *testing.T) {
 	}
 }
 
-// A torn or strange answer is an error: half of the limits must not pass for all.
+// A truncated or unreadable answer is an error: a part of the limits must not be taken
+// for all of them.
 func TestLimitsThatCannotBeRead(t *testing.T) {
 	for _, out := range []string{"", "\n", "phys||", "phys|||root|gres/gpu=6|5|cpu=4|||||||", "phys|||root|gres/gpu=x|5||||||||\n",
 		"phys|||root|gres/gpu=|5||||||||\n", "phys|||root|mem=4X|5||||||||\n", "phys|||root||5|||||soon|||\n", "phys|||root||5||||||||soon\n", "phys|||\n", "|||root||||||||||\n"} {
@@ -181,8 +182,8 @@ func TestLimitsThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// The number of queries does not depend on the number of jobs: three where limits
-// are not enforced and nothing is reserved, eight at most.
+// The number of queries does not depend on the number of jobs: three if limits are not
+// enforced and nothing is reserved, at most eight.
 func TestLimitsTakeFewQueries(t *testing.T) {
 	s := newStubs(t)
 	s.set("scontrol", `case "$*" in
@@ -217,7 +218,7 @@ printf '7@%s|r1@%s|1000M@%s|cpu=2,mem=1000M,node=1@%s.\n8@%s|@%s|0@%s|@%s.\n' $n
 	if calls := s.calls(); len(calls) != 8 {
 		t.Errorf("%d queries: %v", len(calls), calls)
 	}
-	s.set("sacctmgr", "exit 1") // what cannot be had whole is not had at all
+	s.set("sacctmgr", "exit 1") // an answer that is incomplete is not used at all
 	if got, err = s.client(Config{}).Limits(context.Background()); err == nil || got.Partitions != nil {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -228,7 +229,7 @@ func TestWhomAPartitionLetsIn(t *testing.T) {
 	const partition = "PartitionName=gpu State=UP AllowAccounts=Phys AllowQos=fast"
 	for _, tc := range []struct {
 		release, enforce string
-		accounts, qos    string // let in
+		accounts, qos    string // allowed
 	}{
 		{"22.05.8", "none", "Phys", ""},
 		{"22.05.8", "associations", "Phys", "fast"},
@@ -284,7 +285,7 @@ func FuzzLimits(f *testing.F) {
 			all(a.Group, a.Own, a.Job, a.Node, a.Minutes.Budget, a.Minutes.Group, a.Minutes.Job)
 		}
 		if err == nil && len(associations) == 0 {
-			t.Fatal("nothing passed for the associations")
+			t.Fatal("an empty answer was taken for the associations")
 		}
 		qos, _ := parseQOS(out)
 		for _, q := range qos {

@@ -8,19 +8,19 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// budgeted reports whether anybody has a budget of minutes.
+// budgeted reports whether any association or QOS has a budget of minutes.
 func budgeted(l *slurm.Limits) bool {
 	return slices.ContainsFunc(l.Associations, func(a slurm.Association) bool { return len(a.Minutes.Budget) > 0 }) ||
 		slices.ContainsFunc(l.QOS, func(q slurm.QOS) bool { return len(q.Minutes.Budget) > 0 })
 }
 
-// parseUsage reads from scontrol show assoc_mgr what is used up of the budgets that
-// sacctmgr told. It prints a limit with its use in parentheses:
+// parseUsage reads from scontrol show assoc_mgr the usage of the budgets that sacctmgr
+// reported. It prints a limit with its usage in parentheses:
 //
 //	ClusterName=c Account=phys UserName=bob(5) Partition= ... GrpWall=60(3.50) GrpTRESMins=cpu=N(40),gres/gpu=100(7)
 //	QOS=normal(1) ... GrpTRESMins=...
 //
-// A budget that it does not tell the use of is an error: it might be gone.
+// A budget without a usage is an error: it might be used up.
 func parseUsage(out, cluster string, l *slurm.Limits) error {
 	used, err := usages(out, cluster)
 	if err != nil {
@@ -63,7 +63,7 @@ func usages(out, cluster string) (map[string]map[string]int, error) {
 		}
 		record := strings.Fields(line)
 		if len(record) == 0 || !strings.HasPrefix(record[0], "ClusterName=") && !strings.HasPrefix(record[0], "QOS=") {
-			continue // headings
+			continue // lines of headings
 		}
 		v := map[string]string{}
 		for _, word := range record {
@@ -91,7 +91,7 @@ func usages(out, cluster string) (map[string]map[string]int, error) {
 	return all, nil
 }
 
-// usage reads "cpu=50(12),gres/gpu=N(7)": what is in parentheses.
+// usage reads "cpu=50(12),gres/gpu=N(7)" and returns the values in parentheses.
 func usage(list string) (map[string]int, error) {
 	used := map[string]int{}
 	for _, item := range strings.Split(list, ",") {

@@ -12,8 +12,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// manyJobs lets squeue print so many waiting jobs, the last first as squeue does with
-// some, with the delimiter it is asked for. Every 100th carries a comment.
+// manyJobs makes squeue print this many pending jobs, some of them last first as squeue
+// does, with the requested delimiter. Every 100th has a comment.
 func (s stubs) manyJobs(n int) {
 	s.t.Helper()
 	s.set("squeue", fmt.Sprintf(`
@@ -44,8 +44,8 @@ func live() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// TestManyJobs: F17, 100,000 jobs in one answer are read, all of them, and cost no more
-// memory a job than 2,000 do.
+// TestManyJobs: F17, all of 100,000 jobs in one answer are read, and use no more memory
+// per job than 2,000 do.
 func TestManyJobs(t *testing.T) {
 	s := newStubs(t)
 	c := s.client(Config{Timeout: time.Minute})
@@ -78,9 +78,9 @@ func TestManyJobs(t *testing.T) {
 	}
 }
 
-// TestAnswersAreLetGo: F17, of an answer of many megabytes nothing stays but the jobs
-// that somebody keeps. The engine remembers a job for its whole life and a day, each from
-// another answer.
+// TestAnswersAreLetGo: F17, of an answer of many megabytes only the jobs that are kept
+// stay in memory. The engine keeps a job for its whole life and a day, each from another
+// answer.
 func TestAnswersAreLetGo(t *testing.T) {
 	s := newStubs(t)
 	s.manyJobs(2000)
@@ -109,7 +109,7 @@ func TestAnswersAreLetGo(t *testing.T) {
 	}
 }
 
-// TestTooManyJobs: F17, an answer without end is cut off, and what was read of it freed.
+// TestTooManyJobs: F17, an endless answer is cut off, and what was read of it is freed.
 func TestTooManyJobs(t *testing.T) {
 	s := newStubs(t)
 	s.set("squeue", `exec yes "1@x|2@x|3"`)
@@ -119,7 +119,7 @@ func TestTooManyJobs(t *testing.T) {
 		t.Errorf("an endless list: %v", err)
 	}
 	grown := live() - before
-	for wait := 0; grown > 1<<20 && wait < 100; wait++ { // whoever read it last has to end, too
+	for wait := 0; grown > 1<<20 && wait < 100; wait++ { // the goroutine that read it has to end, too
 		time.Sleep(100 * time.Millisecond)
 		grown = live() - before
 	}

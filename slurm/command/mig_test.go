@@ -6,7 +6,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// Slices of GPUs are told from whole ones by their type, on nodes that have both.
+// Slices of GPUs are distinguished from whole GPUs by their type, on nodes that have
+// both.
 func TestSlicesAreToldFromGPUs(t *testing.T) {
 	for _, c := range []struct {
 		list          string
@@ -43,8 +44,8 @@ func TestNodesCountWholeGPUs(t *testing.T) {
 	}
 }
 
-// What a job has, or asks for, of slices is told from its GPUs: nobody needs to make
-// room for a job that waits for slices.
+// A job's slices are counted apart from its GPUs: no GPUs need to be freed for a job that
+// waits for slices.
 func TestJobsCountTheirSlices(t *testing.T) {
 	for _, c := range []struct {
 		perJob, perNode, perTask, alloc string

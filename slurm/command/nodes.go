@@ -7,13 +7,13 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// NodeUpdate is a change of nodes that only an operator or administrator may make.
+// NodeUpdate is a change of nodes that only an operator or an administrator may make.
 type NodeUpdate struct {
 	Nodes  string // a host list
-	Reason string // why they are drained; "" returns them to service
+	Reason string // reason to drain them; "" returns them to service
 }
 
-// Args are what scontrol is called with.
+// Args are the arguments of the scontrol call.
 func (u NodeUpdate) Args() []string {
 	if u.Reason == "" {
 		return []string{"update", "NodeName=" + u.Nodes, "State=RESUME"}
@@ -25,7 +25,7 @@ func (u NodeUpdate) Args() []string {
 func (c *Client) SetNodes(ctx context.Context, u NodeUpdate) error {
 	err := c.change(ctx, "scontrol update", 0, "scontrol", u.Args()...)
 	var failed *slurm.Error
-	if errors.As(err, &failed) { // the hints that Slurm's words have are about jobs
+	if errors.As(err, &failed) { // the hints for Slurm's error texts are about jobs
 		switch failed.Err {
 		case slurm.ErrPermission:
 			failed.Hint = "only Slurm's operators and administrators may change nodes"

@@ -10,7 +10,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// TestSetNodes: the words are handed on as they are, and each failure is told apart.
+// TestSetNodes: arguments are passed on unchanged, and each kind of failure is
+// recognised.
 func TestSetNodes(t *testing.T) {
 	drain := NodeUpdate{Nodes: "gpu[1-2]", Reason: "new kernel; $(id)"}
 	for _, c := range []struct {
@@ -28,7 +29,7 @@ func TestSetNodes(t *testing.T) {
 	} {
 		limit := time.Minute
 		if c.want == slurm.ErrUnknownOutcome {
-			limit = 3 * time.Second // enough on a busy machine for the stub to note its call
+			limit = 3 * time.Second // long enough on a busy machine for the stub to log its call
 		}
 		s := newStubs(t)
 		s.set("scontrol", c.body)

@@ -2,6 +2,6 @@
 
 package command
 
-// underRace: the race detector makes everything ten times slower, so that large counts
-// are a fifth of what they are else.
+// underRace: the race detector makes everything ten times slower, so large counts are
+// reduced to a fifth.
 const underRace = true

@@ -66,15 +66,15 @@ func (v *reader) exit(field int) (code, signal int) {
 	return code, signal
 }
 
-// zero reports whether the number is written and is 0.
+// zero reports whether the number is given and is 0.
 func (v *reader) zero(field int) bool { return v.record[field] == "0" }
 
-// size fills in how many nodes and GPUs the job has or wants.
+// size fills in how many nodes and GPUs the job has or requests.
 //
-// The nodes of a pending job are an estimate that grows with its CPUs; where the
-// job caps them (sluice always does) the cap is what it asks for. GPUs: what is
-// allocated is the truth where Slurm tracks GPUs, which needs an accounting
-// database; elsewhere, and for a pending job, the request says it.
+// The nodes of a pending job are an estimate that grows with its CPUs; if the job sets a
+// maximum (sluice always does) that is the number it requests. GPUs: the allocated number
+// is exact if Slurm tracks GPUs, which needs an accounting database; otherwise, and for a
+// pending job, the request is used.
 func (v *reader) size(j *slurm.Job) {
 	j.NodeCount = v.count(fNumNodes)
 	if len(j.Nodes) > 0 {
@@ -103,8 +103,8 @@ func (v *reader) size(j *slurm.Job) {
 	}
 }
 
-// asked adds up what the job asks for. A request per job is the total; one per
-// node or per task is that many times.
+// asked adds up the GPUs that the job requests. A request per job is the total; a request
+// per node or per task is multiplied.
 func (v *reader) asked(nodes int) gpus {
 	if g := v.gpus(fTresPerJob); g.count > 0 {
 		return g

@@ -11,14 +11,13 @@ import (
 // delimiter marks the end of each field and of each record in what squeue and
 // sinfo print.
 //
-// A job's name, comment and working directory are whatever its user wrote,
-// newlines included, and Slurm prints them as they are. With a fixed delimiter
-// a user could name a job so that it reads as further fields, or as whole jobs
-// of somebody else. So the delimiter holds 64 random bits drawn for each call,
-// after everything the controller will answer with was already written, and for
-// squeue it travels in the environment, which other users cannot read, instead
-// of in the arguments, which they can. A field suffix may not begin with a digit
-// or a dot (a width) nor hold a comma (the next field).
+// A job's name, comment and working directory are written by its user, newlines included,
+// and Slurm prints them unchanged. With a fixed delimiter a user could name a job so that
+// it reads as further fields, or as whole jobs of another user. So the delimiter holds 64
+// random bits drawn for each call, after everything that the controller will answer was
+// already written. For squeue it is passed in the environment, which other users cannot
+// read, not in the arguments, which they can. A field suffix must not begin with a digit
+// or a dot (a width) or contain a comma (the next field).
 type delimiter struct{ field, record string }
 
 func newDelimiter() delimiter {
@@ -50,12 +49,12 @@ var (
 	errNoRecord  = errors.New("no record in the answer")
 )
 
-// split cuts an answer into records of the given number of fields and hands each to
-// take, who must not keep the slice. An empty answer has none. Anything that is not
-// whole records is an error: a part of an answer must not pass for all of it.
+// split cuts an answer into records of the given number of fields and hands each to take,
+// which must not keep the slice. An empty answer has no records. Anything else that is
+// not whole records is an error: a truncated answer must not be taken for a complete one.
 //
-// The fields lie in the answer: who keeps one keeps all of it, which with 100,000 jobs
-// is 60 MB. See pool.
+// The fields are slices of the answer: keeping one field keeps the whole answer in
+// memory, which is 60 MB for 100,000 jobs. See pool.
 func (d delimiter) split(out string, fields int, take func(record []string)) (records int, err error) {
 	var record []string
 	for out != "" {
@@ -89,8 +88,8 @@ func (d delimiter) fields(record []string, text string, most int) []string {
 	return append(record, text)
 }
 
-// pool makes copies of words of an answer that do not keep the answer, and one copy of
-// words that are said often: users, partitions, accounts.
+// pool copies words out of an answer so that the answer can be freed, and keeps one copy
+// of frequent words: users, partitions, accounts.
 type pool map[string]string
 
 // own returns the word's copy.
@@ -106,7 +105,7 @@ func (p pool) own(word string) string {
 	return word
 }
 
-// all does so with each.
+// all does so with each word.
 func (p pool) all(words ...*string) {
 	for _, w := range words {
 		*w = p.own(*w)

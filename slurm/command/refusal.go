@@ -8,7 +8,8 @@ import (
 
 const (
 	hintDown = "see whether slurmctld runs: scontrol ping"
-	// Without munged Slurm's programs say nothing for 50 s: longer than a call lasts.
+	// Without munged Slurm's programs print nothing for 50 s, which is longer than the
+	// deadline of a call.
 	hintSilent = "see whether slurmctld and munged run: scontrol ping; munge -n | unmunge"
 	hintMunge  = "see whether munged runs on this machine: munge -n | unmunge"
 	hintLook   = "look at the job before trying again: squeue -j JOBID"
@@ -20,11 +21,11 @@ const (
 	hintScript = "see the script's path and its first line"
 )
 
-// refusal says what Slurm's words mean. change is the kind for a command that
-// alters a job, query for one that only asks; where they differ, the request
+// refusal maps a text that Slurm prints to a kind of error. change is the kind for a
+// command that alters a job, query for one that only asks; where they differ, the request
 // may have been carried out although the answer was lost.
 type refusal struct {
-	words  string // in lower case, a part of what is printed
+	words  string // in lower case; part of the printed text
 	change error
 	query  error
 	hint   string
@@ -32,21 +33,20 @@ type refusal struct {
 
 func both(words string, kind error, hint string) refusal { return refusal{words, kind, kind, hint} }
 
-// refusals is read from the top and the first match decides, so that a cause
-// stands above its consequences. The words are the same from 20.11 to 26.05
-// unless noted.
+// refusals is read from the top and the first match decides, so a cause stands above its
+// consequences. The texts are the same from 20.11 to 26.05 unless noted.
 var refusals = []refusal{
-	// Nothing left this machine.
+	// The request did not leave this machine.
 	both("munge encode failed", slurm.ErrControllerDown, hintMunge),
 	both("unable to process configuration file", slurm.ErrControllerDown, hintConf),
 	both("could not establish a configuration source", slurm.ErrControllerDown, hintConf), // 23.02 on
-	// The connection was cut by a slurmctld that was killed; the next tries then failed.
+	// The connection was closed by a slurmctld that was killed; the next attempts failed.
 	{"unexpected missing socket error", slurm.ErrUnknownOutcome, slurm.ErrControllerDown, hintLook},
 	both("unable to contact slurm controller", slurm.ErrControllerDown, hintDown),
 	both("connection refused", slurm.ErrControllerDown, hintDown),
 	both("slurm backup controller in standby mode", slurm.ErrControllerDown, hintDown),
-	// It left, and no good answer came back. "Unexpected message" is all that
-	// scontrol update and requeuehold say of any failure to communicate.
+	// The request was sent and no valid answer came back. "Unexpected message" is all
+	// that scontrol update and requeuehold print for any communication failure.
 	{"socket timed out", slurm.ErrUnknownOutcome, slurm.ErrControllerDown, hintLook},
 	{"zero bytes were transmitted or received", slurm.ErrUnknownOutcome, slurm.ErrControllerDown, hintLook},
 	{"connection reset by peer", slurm.ErrUnknownOutcome, slurm.ErrControllerDown, hintLook},
@@ -82,8 +82,8 @@ var refusals = []refusal{
 	both("does not look like a batch script", slurm.ErrRefused, hintScript),
 }
 
-// refused makes the error of a program that exited with a failure. status stands
-// in for words where it printed none, as scancel does now and then.
+// refused makes the error of a program that exited with a failure. status replaces the
+// text if the program printed none, as scancel sometimes does.
 func (k call) refused(out answer, status string) error {
 	printed := out.stderr
 	if strings.TrimSpace(printed) == "" {
@@ -117,23 +117,23 @@ func (k call) recognise(words string, rows []refusal) error {
 	return nil
 }
 
-// unspoken are complaints printed by a program that still exits with 0, having
-// left the change out. Other complaints beside a good exit, such as about an
-// old option in slurm.conf, mean nothing to the call.
-var unspoken = []refusal{
+// silentRefusals are error texts of programs that exit with 0 although they did not make
+// the change. Other warnings of a program that exits with 0, for example about an old
+// option in slurm.conf, do not concern the call.
+var silentRefusals = []refusal{
 	both("is less than minimum node count", slurm.ErrRefused, hintSizes), // 24.11 on
 	both("update of this parameter is not supported", slurm.ErrRefused, ""),
 	both("request aborted", slurm.ErrRefused, ""),
 }
 
-// accepted checks an exit with 0: a change must not have been left out, and a
-// query that printed nothing must not have failed to reach the controller.
+// accepted checks an exit with 0: the change must have been made, and a query that
+// printed nothing must have reached the controller.
 func (k call) accepted(out answer) error {
 	switch {
 	case out.stderr == "":
 		return nil
 	case k.mutates:
-		return k.recognise(clean(out.stderr), unspoken)
+		return k.recognise(clean(out.stderr), silentRefusals)
 	case strings.TrimSpace(out.stdout) == "":
 		return k.recognise(clean(out.stderr), refusals)
 	}

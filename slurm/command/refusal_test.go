@@ -8,13 +8,13 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// meanings says what each recorded answer must be taken for, on every release.
-// nil: the call succeeded.
+// meanings is the kind of error for each recorded answer, on every release. nil: the call
+// succeeded.
 var meanings = map[string]error{
 	"notfound-uhold": slurm.ErrNotFound, "notfound-release": slurm.ErrNotFound, "notfound-requeuehold": slurm.ErrNotFound,
 	"notfound-fence": slurm.ErrNotFound, "notfound-comment": slurm.ErrNotFound, "notfound-signal": slurm.ErrNotFound,
 	"notfound-show": slurm.ErrNotFound, "notfound-squeue": slurm.ErrNotFound,
-	"notfound-cancel": nil, // scancel says nothing
+	"notfound-cancel": nil, // scancel prints nothing
 
 	"permission-uhold": slurm.ErrPermission, "permission-release": slurm.ErrPermission, "permission-requeuehold": slurm.ErrPermission,
 	"permission-fence": slurm.ErrPermission, "permission-comment": slurm.ErrPermission, "permission-signal": slurm.ErrPermission,
@@ -44,13 +44,13 @@ var meanings = map[string]error{
 	"submit-option": slurm.ErrRefused, "submit-noscript": slurm.ErrRefused, "submit-notscript": slurm.ErrRefused,
 }
 
-// unchecked are impossible requests that some releases take without a word when
-// the job is held.
+// unchecked are impossible requests that some releases accept without a message if the
+// job is held.
 var unchecked = map[string]bool{"invalid-count": true, "invalid-spelling": true}
 
-// silences says what an answer means when there was none: the controller is
-// down, does not answer, or cannot be asked. A change that may have been carried
-// out has an unknown outcome.
+// silences is the kind of error if there was no answer: the controller is down, does not
+// answer, or cannot be reached. A change that may have been carried out has an unknown
+// outcome.
 var silences = map[string]error{
 	"nomunge": slurm.ErrControllerDown, "down": slurm.ErrControllerDown, "hung": slurm.ErrUnknownOutcome,
 	// scontrol says no more than "Unexpected message received", as it does for
@@ -63,7 +63,7 @@ func isQuery(command string) bool {
 	return strings.Contains(command, " show ") || strings.Contains(command, "squeue ") || strings.Contains(command, "sinfo ")
 }
 
-// means is what the client makes of a recorded command.
+// means is the client's error for a recorded command.
 func (r recorded) means() error {
 	k := call{op: r.command, job: 1, mutates: !isQuery(r.command)}
 	if r.exit != 0 {
@@ -117,7 +117,7 @@ func TestSilenceOfEachRelease(t *testing.T) {
 	}
 }
 
-// TestErrorsForPeople pins what a person reads, on one release.
+// TestErrorsForPeople checks the messages that users read, on one release.
 func TestErrorsForPeople(t *testing.T) {
 	var b strings.Builder
 	for _, file := range []string{"answers.txt", "silence.txt"} {
@@ -145,8 +145,9 @@ func TestClean(t *testing.T) {
 	}
 }
 
-// TestCutOff: a connection that was cut may have carried the request, whatever the tries
-// that followed say, which met nobody. The words are 22.05's, of a slurmctld that was killed.
+// TestCutOff: a connection that was closed may have carried the request, whatever the
+// later attempts report, which reached no controller. The texts are 22.05's, of a
+// slurmctld that was killed.
 func TestCutOff(t *testing.T) {
 	said := answer{stderr: "scontrol: error: slurm_receive_msgs: [localhost]:6817 address:port=127.0.0.1:6817 msg_type=2049: Unexpected missing socket error\n" +
 		"Could not load state information for job 2: Unable to contact slurm controller (connect failure)\n"}

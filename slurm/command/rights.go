@@ -7,8 +7,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// Rights asks Slurm what an account may do to others' jobs: scontrol for its settings and,
-// where there is slurmdbd, sacctmgr for the account's level.
+// Rights asks Slurm what an account may do to other users' jobs: scontrol for the
+// settings and, if there is slurmdbd, sacctmgr for the account's admin level.
 func (c *Client) Rights(ctx context.Context, account string) (slurm.Rights, error) {
 	s, err := c.Settings(ctx)
 	r := slurm.Rights{Account: account, SlurmUser: s.SlurmUser(), Database: s.Database()}

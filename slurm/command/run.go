@@ -18,7 +18,7 @@ import (
 const (
 	maxOutput = 256 << 20 // bytes of standard output; 100,000 jobs are about 60 MB
 	maxErrors = 64 << 10  // bytes of standard error kept; the rest is dropped
-	// drain is how long a killed group may hold our pipes before they are closed.
+	// drain is how long a killed process group may hold our pipes before they are closed.
 	drain = 2 * time.Second
 )
 
@@ -38,11 +38,11 @@ type call struct {
 	stdin   []byte
 	mutates bool
 	limit   int64 // bytes of standard output; 0 means maxOutput
-	// patience is how many times the client's timeout it may take; 0 means once.
+	// patience multiplies the client's timeout for this call; 0 means 1.
 	patience int
 }
 
-// answer is what a program printed; all of it only when it exited with 0.
+// answer is the output of a program; complete only if it exited with 0.
 type answer struct{ stdout, stderr string }
 
 // run starts the program in a process group of its own, waits for it at most
@@ -77,8 +77,8 @@ func (c *Client) run(ctx context.Context, k call) (answer, error) {
 	err := cmd.Run()
 	out := answer{stdout.String(), stderr.String()}
 	if errors.Is(err, exec.ErrWaitDelay) {
-		// The program ended well but left a child holding its pipes; the group
-		// still exists because of it, so its number is still ours.
+		// The program exited with 0 but left a child that holds its pipes. The group
+		// still exists because of the child, so its number has not been reused.
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		err = nil
 	}
@@ -112,7 +112,7 @@ func (k call) failed(ctx, bounded context.Context, err error, out answer, timeou
 		return k.fail(slurm.ErrControllerDown, "ended by "+exit.String(), "")
 	}
 	for _, short := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EAGAIN} {
-		if errors.Is(err, short) { // nothing was started; later there may be room again
+		if errors.Is(err, short) { // nothing was started; a later attempt may succeed
 			return k.fail(slurm.ErrControllerDown, clean(err.Error()), "this machine, or the limit of this process, is used up: see LimitNOFILE and TasksMax of sluiced.service")
 		}
 	}
@@ -146,7 +146,7 @@ func (w *capped) Write(p []byte) (int, error) {
 	if int64(len(p)) <= w.left {
 		w.left -= int64(len(p))
 		if w.buf.Cap()-w.buf.Len() < len(p) {
-			w.buf.Grow(len(p) + w.buf.Len()) // to twice as much: 60 MB are copied a few times only
+			w.buf.Grow(len(p) + w.buf.Len()) // grow to twice as much: 60 MB are copied a few times only
 		}
 		return w.buf.Write(p)
 	}

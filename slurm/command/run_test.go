@@ -15,8 +15,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// TestTheWholeGroupIsKilled: a program that hangs, and the children it started,
-// are gone when the call returns its error.
+// TestTheWholeGroupIsKilled: a program that hangs, and the children it started, have
+// ended when the call returns its error.
 func TestTheWholeGroupIsKilled(t *testing.T) {
 	s := newStubs(t)
 	hang := `sleep 300 & echo $! > $here/child; wait`
@@ -44,7 +44,7 @@ func TestTheWholeGroupIsKilled(t *testing.T) {
 	}
 }
 
-// dead reports whether the process is gone or a zombie nobody has reaped yet.
+// dead reports whether the process has ended or is a zombie.
 func dead(pid int) bool {
 	if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
 		return true
@@ -96,8 +96,8 @@ func TestTooMuchOutput(t *testing.T) {
 	}
 }
 
-// TestAChildThatKeepsThePipes: the program ended well; what it left behind must
-// not hold up the call.
+// TestAChildThatKeepsThePipes: the program exited with 0; a child that it left must not
+// delay the call.
 func TestAChildThatKeepsThePipes(t *testing.T) {
 	s := newStubs(t)
 	s.set("scontrol", `sleep 300 & echo $! > $here/child`)

@@ -13,14 +13,14 @@ import (
 
 var _ slurm.Accountant = (*Client)(nil)
 
-// pastFields are asked of sacct, in this order. None holds words that a user chose, so that
-// none can hold the separator; sacct lets nobody choose another.
+// pastFields are the fields asked of sacct, in this order. None holds text written by a
+// user, so none can contain the separator, which sacct does not let a caller choose.
 var pastFields = [...]string{"JobIDRaw", "UID", "State", "ExitCode", "Submit", "Start", "End", "TimelimitRaw", "NodeList", "AllocTRES"}
 
 const (
 	opPast = "sacct"
-	// pastPatience is how many times as long as other programs sacct may take: a database
-	// with years of jobs needs time, and nobody waits for it.
+	// pastPatience is how many times longer sacct may take than other programs: a
+	// database with years of jobs needs time, and no cycle waits for the answer.
 	pastPatience = 6
 	// mostNumbers bounds the list of job numbers in characters: Linux takes 128 KiB in one
 	// argument, and 10,000 numbers of ten digits are 110,000.
@@ -29,9 +29,9 @@ const (
 	maxPast = 1 << 20
 )
 
-// Past asks sacct, after scontrol has said that there is slurmdbd: without it sacct may read
-// files that nobody writes any more. -D lists all runs of a job rather than its last one,
-// or the last job's of a number that was given twice; -X leaves the steps out.
+// Past asks sacct, after scontrol has reported that there is slurmdbd: without it sacct
+// may read old accounting files. -D lists all runs of a job rather than its last one, or
+// the last job's of a number that was given twice; -X leaves the steps out.
 func (c *Client) Past(ctx context.Context, ids []slurm.JobID, since time.Time) ([]slurm.PastRun, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -56,7 +56,7 @@ func (c *Client) Past(ctx context.Context, ids []slurm.JobID, since time.Time) (
 	return all, nil
 }
 
-// databaseDown says that it is slurmdbd that does not answer, not slurmctld.
+// databaseDown says that slurmdbd does not answer, rather than slurmctld.
 func databaseDown(err error) error {
 	var e *slurm.Error
 	if !errors.As(err, &e) || !errors.Is(e, slurm.ErrControllerDown) && !strings.Contains(strings.ToLower(e.Words), "database") {
@@ -65,7 +65,8 @@ func databaseDown(err error) error {
 	return &slurm.Error{Op: e.Op, Err: slurm.ErrDatabaseDown, Words: e.Words, Hint: "see whether slurmdbd runs: sacctmgr show cluster"}
 }
 
-// numberLists writes the numbers as lists with commas, each of at most that many characters.
+// numberLists writes the numbers as comma-separated lists of at most that many characters
+// each.
 func numberLists(ids []slurm.JobID, most int) (lists []string) {
 	var b strings.Builder
 	for _, id := range ids {
@@ -82,9 +83,9 @@ func numberLists(ids []slurm.JobID, most int) (lists []string) {
 	return append(lists, b.String())
 }
 
-// parsePast reads what sacct printed: whole lines only, for a part of an answer must not
-// pass for all of it. Parts of job arrays and of heterogeneous jobs have numbers of their
-// own (JobIDRaw).
+// parsePast reads the output of sacct. It accepts whole lines only: a truncated answer
+// must not be taken for a complete one. Parts of job arrays and of heterogeneous jobs
+// have numbers of their own (JobIDRaw).
 func parsePast(out string) (runs []slurm.PastRun, err error) {
 	if out == "" {
 		return nil, nil
@@ -140,8 +141,8 @@ func pastRun(f []string, words pool) (r slurm.PastRun, err error) {
 	return r, errors.Join(errs[:]...)
 }
 
-// pastState reads sacct's word: "CANCELLED by 1000" is CANCELLED. Flags it has of runs that
-// a requeue or a resize ended.
+// pastState reads sacct's state: "CANCELLED by 1000" is CANCELLED. sacct also has state
+// words for runs that a requeue or a resize ended.
 func pastState(s string) slurm.State {
 	word, _, _ := strings.Cut(s, " ")
 	if base, ok := flagStates[word]; ok {

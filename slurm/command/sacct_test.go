@@ -11,7 +11,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// recordedPast are the runs in a release's past.txt by what names.txt calls their job.
+// recordedPast are the runs in a release's past.txt, by the names of their jobs in
+// names.txt.
 func recordedPast(t testing.TB, release string) map[string][]slurm.PastRun {
 	t.Helper()
 	runs, err := parsePast(fixture(t, release, "past", "past.txt"))
@@ -106,8 +107,8 @@ func TestPastThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestPastAsksInBulk: one sacct for 10,000 jobs, in words that Linux takes; none without
-// slurmdbd; and what fails says that it is slurmdbd.
+// TestPastAsksInBulk: one sacct for 10,000 jobs, with arguments short enough for Linux;
+// none without slurmdbd; and a failure names slurmdbd.
 func TestPastAsksInBulk(t *testing.T) {
 	s := newStubs(t)
 	config := func(storage string) { s.set("scontrol", "echo 'AccountingStorageType = "+storage+"'") }

@@ -13,8 +13,8 @@ import (
 // Submit runs sbatch with the arguments as they are, in the user's own
 // environment, and returns the new job and the line sbatch printed, without its
 // newline: "Submitted batch job 12", or "12" or "12;cluster" with --parsable.
-// An sbatch that is content without submitting anything (--test-only, --help)
-// returns job 0 and what it printed. What sbatch warns about goes to s.Stderr.
+// If sbatch succeeds without submitting a job (--test-only, --help), Submit returns job 0
+// and what sbatch printed. Warnings of sbatch go to s.Stderr.
 //
 // ErrUnknownOutcome means that the job may exist: look for it, do not submit
 // again.
@@ -29,20 +29,20 @@ func (c *Client) Submit(ctx context.Context, s slurm.Submission) (slurm.JobID, s
 	id, line := parseSubmitted(out.stdout)
 	switch {
 	case errors.Is(err, slurm.ErrUnknownOutcome) && id != 0:
-		// It was cut off after the fact, while it waited (--wait).
+		// It was cut off after the job was submitted, while it waited (--wait).
 	case err != nil:
 		return 0, "", err
 	case id == 0:
 		return 0, unsubmitted(out), nil
 	}
 	if s.Stderr != nil && out.stderr != "" {
-		_, _ = s.Stderr.Write([]byte(out.stderr)) // the job exists whatever becomes of the warning
+		_, _ = s.Stderr.Write([]byte(out.stderr)) // the job exists whatever happens to the warning
 	}
 	return id, line, nil
 }
 
-// submitted matches both forms. A site's plugin may print before the line, never
-// in it.
+// submitted matches both forms. A site's plugin may print lines before this line, but
+// nothing inside it.
 var submitted = lazily(`^(?:Submitted batch job )?([1-9][0-9]{0,17})(?: on cluster \S+|;\S*)?$`)
 
 // parseSubmitted finds the job in what sbatch printed: the last line that names
@@ -62,7 +62,7 @@ func parseSubmitted(stdout string) (slurm.JobID, string) {
 	return 0, ""
 }
 
-// unsubmitted is what sbatch had to say instead of a job.
+// unsubmitted is what sbatch printed instead of a job.
 func unsubmitted(out answer) string {
 	text := strings.TrimRight(out.stdout, "\n")
 	if text == "" {

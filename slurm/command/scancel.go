@@ -7,8 +7,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// Cancel ends the job. Cancelling a job that has ended, or that Slurm does not
-// know, is no error: scancel itself says nothing then.
+// Cancel ends the job. Cancelling a job that has ended, or that Slurm does not know, is
+// no error: scancel prints nothing then.
 func (c *Client) Cancel(ctx context.Context, id slurm.JobID) error {
 	return c.change(ctx, "scancel", id, "scancel", idArg(id))
 }
@@ -16,9 +16,9 @@ func (c *Client) Cancel(ctx context.Context, id slurm.JobID) error {
 // signalName is what scancel takes: a name without SIG, or a number.
 var signalName = lazily(`^([A-Z][A-Z0-9+-]{1,11}|[1-9][0-9]?)$`)
 
-// Signal sends the signal to the batch script alone when batchOnly, else to the
-// job's steps. An ended job answers ErrNotFound. A pending job is not harmed, but
-// scancel then tries again for about a minute; the call is cut off before, with
+// Signal sends the signal to the batch script only if batchOnly is set, else to the job's
+// steps. For a job that has ended the error is ErrNotFound. A pending job is not changed,
+// but scancel retries for about a minute; the call is cut off before that, with
 // ErrUnknownOutcome.
 func (c *Client) Signal(ctx context.Context, id slurm.JobID, signal string, batchOnly bool) error {
 	op := "scancel --signal"

@@ -14,14 +14,13 @@ import (
 
 // Job returns one job with its true split of GPUs over nodes.
 //
-// Two programs are asked. squeue tells everything but the split, with values
-// that nobody can forge. Only scontrol tells the split, but its key=value lines
-// hold the user's words unquoted: a job named "x Nodes=gpu9 GRES=gpu:4" would
-// claim GPUs it does not have. So the name that squeue told is used to step over
-// the name in scontrol's line, and the split is taken from what Slurm itself
-// wrote right after. A job that does not run has no split, and scontrol is then
-// not asked. When the job changes between the two answers both are asked once
-// more.
+// It runs two programs. squeue reports everything but the split, with values that users
+// cannot forge. Only scontrol reports the split, but its key=value lines contain the
+// user's text unquoted: a job named "x Nodes=gpu9 GRES=gpu:4" would claim GPUs it does
+// not have. So the name reported by squeue is used to skip the name in scontrol's line,
+// and the split is read from the fields that Slurm itself writes after it. A job that is
+// not running has no split, and scontrol is then not called. If the job changes between
+// the two answers both are called once more.
 func (c *Client) Job(ctx context.Context, id slurm.JobID) (slurm.Detail, error) {
 	const op = "scontrol show job"
 	var lastErr error
@@ -53,7 +52,7 @@ func (c *Client) job(ctx context.Context, op string, id slurm.JobID) (slurm.Deta
 	if err != nil {
 		return slurm.Detail{}, err
 	}
-	// An array's or heterogeneous job's id brings its other members too.
+	// A query for an array's or heterogeneous job's id returns its other members too.
 	for _, d := range details {
 		if d.ID == id {
 			return d, nil
@@ -62,8 +61,8 @@ func (c *Client) job(ctx context.Context, op string, id slurm.JobID) (slurm.Deta
 	return slurm.Detail{}, &slurm.Error{Op: op, JobID: id, Err: slurm.ErrNotFound, Words: "squeue lists no such job"}
 }
 
-// agrees reports whether the split is of the nodes the job holds. A job that
-// holds no GPU has its nodes in the split, with none on each.
+// agrees reports whether the split covers exactly the nodes that the job holds. A job
+// without GPUs has its nodes in the split, with 0 GPUs on each.
 func agrees(d slurm.Detail) bool {
 	nodes := make([]string, len(d.Split))
 	for i, s := range d.Split {
@@ -79,8 +78,8 @@ func sameSet(a, b []string) bool {
 	return slices.Equal(a, b)
 }
 
-// share matches one "Nodes=" group. Each stands for several nodes when all hold
-// the same, and then the GPUs are those of one node.
+// share matches one "Nodes=" group. A group stands for several nodes if all of them hold
+// the same; the GPUs are then those of one node.
 var share = lazily(`^\s*Nodes=(\S+) CPU_IDs=\S* Mem=\S* GRES=(\S*)`)
 
 // firstShare finds where the groups begin: after the last of the fields Slurm
@@ -90,8 +89,8 @@ var firstShare = lazily(`\s+Nodes=\S+ CPU_IDs=`)
 // maxSplitIDs bounds the GPU indices of one group of nodes.
 const maxSplitIDs = 1 << 20
 
-// parseSplit reads the GPUs per node from "scontrol -d -o show job". name is the
-// job's name as squeue tells it.
+// parseSplit reads the GPUs per node from "scontrol -d -o show job". name is the job's
+// name as squeue reports it.
 func parseSplit(out string, id slurm.JobID, name string) ([]slurm.GPUShare, error) {
 	rest, err := afterName(out, id, name)
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 // Settings are what "scontrol show config" says, by Slurm's own keys.
 type Settings map[string]string
 
-// ParseSettings reads the "Key = value" lines, of equal keys the first, and the
-// controller's own time at the head, zero without; whatever else is there is skipped. The
-// time has no zone: scontrol must have been run with TZ=UTC, for a local time may occur
-// twice in a night.
+// ParseSettings reads the "Key = value" lines (the first of equal keys) and the
+// controller's own time in the first line, zero if there is none; other lines are
+// skipped. The time has no zone, so scontrol must have been run with TZ=UTC: a local time
+// may occur twice in a night.
 func ParseSettings(text string) (Settings, time.Time) {
 	s := Settings{}
 	var asOf time.Time
@@ -63,7 +63,8 @@ func (s Settings) Number(key string) (int, bool) {
 	return n, err == nil
 }
 
-// Scheduling returns one word of SchedulerParameters, and whether it is there.
+// Scheduling returns the value of one parameter of SchedulerParameters, and whether it is
+// there.
 func (s Settings) Scheduling(name string) (string, bool) {
 	for word := range strings.SplitSeq(s.Get("SchedulerParameters"), ",") {
 		key, value, _ := strings.Cut(strings.TrimSpace(word), "=")

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestSettings: what each release says of itself is read the same everywhere.
+// TestSettings: the settings of each release are read in the same way.
 func TestSettings(t *testing.T) {
 	for _, release := range releases {
 		s := newStubs(t)

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// TestWithoutDescriptors: F17, what could not be started for want of file descriptors was
-// not done, and is no sign that Slurm is not installed.
+// TestWithoutDescriptors: F17, a program that could not be started for lack of file
+// descriptors had no effect, and is not reported as not installed.
 func TestWithoutDescriptors(t *testing.T) {
 	s := newStubs(t)
 	c := s.client(Config{})

@@ -34,8 +34,8 @@ var nodeFields = [nodeFieldCount]string{
 // Nodes returns all nodes that belong to a partition, in Slurm's order: one
 // sinfo, which costs slurmctld one query for nodes and one for partitions.
 //
-// Slurm counts the GPUs of a COMPLETING job as free at once, but starts nothing
-// on a node in the state COMPLETING until the cleaning is over.
+// Slurm counts the GPUs of a COMPLETING job as free at once, but starts nothing on a node
+// in state COMPLETING until the clean-up is over.
 func (c *Client) Nodes(ctx context.Context) ([]slurm.Node, error) {
 	const op = "sinfo"
 	d := newDelimiter()
@@ -88,7 +88,7 @@ func parseNodes(out string, d delimiter) ([]slurm.Node, error) {
 	return nodes, nil
 }
 
-// ofNode copies what was said of a node out of the answer.
+// ofNode copies the fields of a node out of the answer.
 func (p pool) ofNode(n *slurm.Node) {
 	p.all(&n.Name, &n.GPUType, &n.Reason)
 	p.list(n.States)
@@ -135,7 +135,7 @@ func addPartition(n *slurm.Node, partition string) {
 	partition = strings.TrimSuffix(partition, "*") // the default one
 	if !empty(partition) && !slices.Contains(n.Partitions, partition) {
 		n.Partitions = append(n.Partitions, partition)
-		slices.Sort(n.Partitions) // sinfo's order is that of the moment
+		slices.Sort(n.Partitions) // the order of sinfo's output may change from call to call
 	}
 }
 
@@ -159,8 +159,8 @@ func (v *reader) megabytes(field int) int64 {
 	return n
 }
 
-// stateMarks are the characters sinfo puts behind a node's state (20.11, which
-// lacks StateComplete, tells flags in no other way).
+// stateMarks are the characters that sinfo appends to a node's state. 20.11, which lacks
+// StateComplete, shows flags only in this way.
 var stateMarks = map[byte]string{
 	'*': "NOT_RESPONDING", '~': "POWERED_DOWN", '#': "POWERING_UP", '!': "POWER_DOWN", '%': "POWERING_DOWN",
 	'$': "MAINT", '@': "REBOOT_REQUESTED", '^': "REBOOT_ISSUED", '-': "PLANNED", '+': "CLOUD",

@@ -26,7 +26,7 @@ func TestNodesOfEachRelease(t *testing.T) {
 	}
 }
 
-// TestWhatNodesMustSay holds on every release.
+// TestWhatNodesMustSay checks what every release reports of nodes.
 func TestWhatNodesMustSay(t *testing.T) {
 	for _, release := range releases {
 		nodes, err := parseNodes(fixture(t, release, "sinfo-drained.txt"), fixtureDelimiter)
@@ -70,7 +70,7 @@ func TestNodeStates(t *testing.T) {
 	}
 }
 
-// TestAnUnreadableNodeIsNotUsed: its neighbours are.
+// TestAnUnreadableNodeIsNotUsed: the other nodes are.
 func TestAnUnreadableNodeIsNotUsed(t *testing.T) {
 	out := fixture(t, "22.05", "sinfo.txt")
 	bad := strings.Replace(out, "gpu2@fixture|gpu@fixture|mixed@fixture|mixed@fixture|gpu:4", "gpu2@fixture|gpu@fixture|mixed@fixture|mixed@fixture|gpu:x:y:4", 1)

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// The fields asked of squeue, in the order they are printed. A release that does
-// not know a field complains, prints it empty and goes on, delimiters in place.
+// The fields asked of squeue, in the order they are printed. A release that does not know
+// a field prints a warning and an empty value, with the delimiters in place.
 const (
 	fJobID = iota
 	fArrayTask
@@ -96,8 +96,8 @@ func (c *Client) squeue(ctx context.Context, op string, id slurm.JobID) ([]slurm
 	return details, nil
 }
 
-// parseJobs reads squeue's answer. A record whose id cannot be read is left out,
-// for it is nobody's; when all are, the answer is garbage.
+// parseJobs reads squeue's answer. A record whose id cannot be read is left out, because
+// it can be attributed to no job; if all are such, the answer is an error.
 func parseJobs(out string, d delimiter) ([]slurm.Detail, error) {
 	var details []slurm.Detail
 	words := pool{}
@@ -117,8 +117,8 @@ func parseJobs(out string, d delimiter) ([]slurm.Detail, error) {
 	return details, nil
 }
 
-// parseJob reads one record; ok is false when it has no id. Split is left empty:
-// only scontrol tells.
+// parseJob reads one record; ok is false if it has no id. Split is left empty: only
+// scontrol reports it.
 func parseJob(r []string) (d slurm.Detail, ok bool) {
 	id, err := jobID(r[fJobID])
 	if err != nil {
@@ -157,7 +157,7 @@ func parseJob(r []string) (d slurm.Detail, ok bool) {
 	return d, true
 }
 
-// ofJob copies what was said of a job out of the answer.
+// ofJob copies the fields of a job out of the answer.
 func (p pool) ofJob(d *slurm.Detail) {
 	state := string(d.State)
 	p.all(&d.Name, &d.User, &d.Account, &d.Partition, &d.QOS, &state, &d.Reason, &d.Dependency, &d.GPUType, &d.WorkDir, &d.Comment, &d.StdOut, &d.Constraint, &d.Licenses)
@@ -167,7 +167,7 @@ func (p pool) ofJob(d *slurm.Detail) {
 	p.list(d.ExcNodes)
 }
 
-// present is the value, "" where Slurm prints one of its words for none.
+// present returns the value, "" for one of Slurm's words for none.
 func present(s string) string {
 	if empty(s) {
 		return ""
@@ -185,6 +185,6 @@ func jobID(s string) (slurm.JobID, error) {
 	return slurm.JobID(n), nil
 }
 
-// reason is Slurm's word in one form: squeue prints some with blanks where
+// reason returns Slurm's reason in one form: squeue prints some with blanks where
 // scontrol prints underscores.
 func reason(s string) string { return strings.ReplaceAll(text(s), " ", "_") }

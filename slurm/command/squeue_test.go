@@ -13,7 +13,7 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// describe prints what the parser made of a job, times relative to its submit.
+// describe formats a parsed job, with times relative to its submit.
 func describe(d slurm.Detail) string {
 	var flags []string
 	for flag, set := range map[string]bool{"array": d.Array, "het": d.Het} {
@@ -59,7 +59,8 @@ func TestJobsOfEachRelease(t *testing.T) {
 	}
 }
 
-// kinds is what every release must say of each kind of job record.sh makes.
+// kinds are the values that every release must report for each kind of job that record.sh
+// makes.
 var kinds = []struct {
 	name  string
 	check func(d slurm.Detail) bool
@@ -86,7 +87,7 @@ var kinds = []struct {
 		return pending("JobHeldUser")(d) && d.Held && d.GPUs == 3 && d.NodeCount == 2 && d.Comment == `sluice: min=1 max="8", a=b`
 	}, ""},
 	{"choosy", func(d slurm.Detail) bool {
-		// Before 24.11 only TestExcludedNodes tells what it excludes.
+		// Before 24.11 only TestExcludedNodes covers the excluded nodes.
 		return pending("JobHeldUser")(d) && d.Constraint == "[ib|nvme]&ib" && d.Licenses == "lic:2" && (len(d.ExcNodes) == 0 || strings.Join(d.ExcNodes, " ") == "gpu1 gpu3")
 	}, ""},
 	{"adminheld", func(d slurm.Detail) bool { return pending("JobHeldAdmin")(d) && d.Held }, ""},
@@ -157,9 +158,9 @@ func TestEachKindOfJob(t *testing.T) {
 	}
 }
 
-// TestTruncatedAnswers cuts each recorded answer at each byte: a part must never
-// pass for the whole, except where it ends with a record, which only the
-// program's exit status could tell.
+// TestTruncatedAnswers cuts each recorded answer at each byte: a part must never be taken
+// for the whole, unless it ends with a record, which only the program's exit status could
+// show.
 func TestTruncatedAnswers(t *testing.T) {
 	for _, release := range releases {
 		t.Run(release, func(t *testing.T) {
@@ -226,16 +227,16 @@ func truncateSplit(t *testing.T, release, kind string) {
 	}
 }
 
-// TestNobodyForgesARecord draws names, comments and folders from the very pieces
-// of the format, and puts them beside an honest job.
-func TestNobodyForgesARecord(t *testing.T) {
+// TestForgedRecords draws names, comments and folders from the format's own pieces, and
+// puts them beside a normal job.
+func TestForgedRecords(t *testing.T) {
 	honest := fixture(t, "22.05", "jobs", "even.squeue")
 	piece := rapid.SampledFrom([]string{"@", "|", ".", "\n", ".\n", "@fixtur", "@fixture", "fixture|", "1", "RUNNING", "root", "@0123456789abcdef|",
 		"@0123456789abcdef.\n", ",", "%s", "\x00", "é", "\xff", " ", "JobId=1 JobName="})
 	hostile := rapid.Custom(func(t *rapid.T) string {
 		return strings.Join(rapid.SliceOfN(piece, 0, 12).Draw(t, "pieces"), "")
 	}).Filter(func(s string) bool {
-		// The nonce cannot be guessed; everything else may occur.
+		// The nonce cannot be guessed; every other text may occur.
 		return !strings.Contains(s, fixtureDelimiter.field) && !strings.Contains(s, fixtureDelimiter.record) && text(s) == s
 	})
 	rapid.Check(t, func(rt *rapid.T) {
@@ -254,7 +255,7 @@ func TestNobodyForgesARecord(t *testing.T) {
 	})
 }
 
-// TestOneBadRecordHidesNoOther: an unreadable value marks its own job only.
+// TestOneBadRecordHidesNoOther: an unreadable value affects its own job only.
 func TestOneBadRecordHidesNoOther(t *testing.T) {
 	good := fixture(t, "22.05", "jobs", "even.squeue")
 	record := strings.Split(strings.TrimSuffix(good, fixtureDelimiter.record), fixtureDelimiter.field)
@@ -281,8 +282,8 @@ func TestOneBadRecordHidesNoOther(t *testing.T) {
 	}
 }
 
-// TestExcludedNodes: the nodes that a job excludes are told by every release, in one of
-// two places.
+// TestExcludedNodes: every release reports the nodes that a job excludes, in one of two
+// places.
 func TestExcludedNodes(t *testing.T) {
 	for _, release := range releases {
 		told := map[slurm.JobID][]string{}

@@ -7,8 +7,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// squeue prints one word for a job's state. Where a flag is set the flag's word
-// hides the base state; flagStates says what lies beneath.
+// squeue prints one word for a job's state. If a flag is set the flag's word replaces the
+// base state; flagStates holds the possible base states.
 var flagStates = map[string]slurm.State{
 	"CONFIGURING":   slurm.Running, // nodes allocated, being prepared
 	"POWER_UP_NODE": slurm.Running,
@@ -23,7 +23,7 @@ var flagStates = map[string]slurm.State{
 	"EXPEDITING":    slurm.Pending,
 	"LAUNCH_FAILED": slurm.Pending,
 	"RECONFIG_FAIL": slurm.Failed,
-	"OUT_OF_ME+":    slurm.OutOfMemory, // older releases cut the word
+	"OUT_OF_ME+":    slurm.OutOfMemory, // older releases truncate the word
 	"OUT_OF_MEMORY": slurm.OutOfMemory,
 	"PENDING":       slurm.Pending,
 	"RUNNING":       slurm.Running,
@@ -45,12 +45,12 @@ type jobState struct {
 	requeued   bool
 }
 
-// readState turns squeue's word into the base state and flags. COMPLETING says
-// that the last run is being cleaned away, and hides whether the job has ended
-// or was requeued and is pending again. A requeued job has used no time of its
-// next run, and its end is unknown or exactly its limit after its start. An
-// ended one ended at some second, and how is not told until the cleaning is
-// over: Unknown, so that it is left alone until then.
+// readState turns squeue's word into the base state and flags. COMPLETING means that the
+// last run is being cleaned up; it hides whether the job has ended or was requeued and is
+// pending again. A requeued job has used no time of its next run, and its end is unknown
+// or exactly its limit after its start. An ended job ended at some second, and its final
+// state is not reported until the clean-up is over: Unknown, so that the job is left
+// alone until then.
 func readState(word string, used time.Duration, start, end time.Time, limit time.Duration) jobState {
 	if word == "COMPLETING" || word == "STAGE_OUT" {
 		if used == 0 && (end.IsZero() || (limit > 0 && end.Equal(start.Add(limit)))) {

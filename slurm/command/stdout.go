@@ -11,9 +11,9 @@ import (
 // pattern matches sbatch's replacement symbols in a file name: %j, %4j, %%.
 var pattern = lazily(`%([0-9]{0,2})([A-Za-z%])`)
 
-// outputFile is the job's output file. Slurm up to 22.05 tells the name it
-// opened; later ones tell the pattern as submitted, and 26.05 without the folder
-// it is relative to. Symbols that depend on the node or step stay as they are.
+// outputFile is the job's output file. Slurm up to 22.05 reports the name that it opened.
+// Later releases report the pattern as submitted, 26.05 without the folder that it is
+// relative to. Symbols that depend on the node or step are kept unchanged.
 func outputFile(name string, j slurm.Job) string {
 	if empty(name) {
 		return ""
@@ -29,7 +29,7 @@ func outputFile(name string, j slurm.Job) string {
 			return j.Name
 		case "j", "J", "A":
 			if j.Array {
-				return symbol // named after the array's own id, which is not asked for
+				return symbol // named after the array's own id, which is not queried
 			}
 			id := strconv.FormatInt(int64(j.ID), 10)
 			width, _ := strconv.Atoi(m[1])

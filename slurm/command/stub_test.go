@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// stubs is a folder of shell scripts that stand in for Slurm's programs.
+// stubs is a folder of shell scripts that replace Slurm's programs.
 type stubs struct {
 	t   *testing.T
 	dir string
 }
 
-// newStubs makes programs that all succeed in silence and log their arguments.
+// newStubs makes programs that succeed without output and log their arguments.
 func newStubs(t *testing.T) stubs {
 	s := stubs{t, t.TempDir()}
 	for _, name := range programs {
@@ -24,8 +24,8 @@ func newStubs(t *testing.T) stubs {
 	return s
 }
 
-// set gives a program its body. It runs after the call was logged, one line with
-// each argument in brackets; $here is the folder.
+// set sets a program's body. It runs after the call was logged as one line with each
+// argument in brackets; $here is the folder.
 func (s stubs) set(name, body string) {
 	s.t.Helper()
 	text := `#!/bin/sh
@@ -46,7 +46,7 @@ func (s stubs) program(name, text string) {
 	}
 }
 
-// replay lets squeue or sinfo print a fixture with the delimiter it is asked for.
+// replay makes squeue or sinfo print a fixture with the requested delimiter.
 func (s stubs) replay(name string, parts ...string) {
 	s.t.Helper()
 	s.write(name+".out", fixture(s.t, parts...))
@@ -72,7 +72,7 @@ func (s stubs) read(name string) string {
 	return string(b)
 }
 
-// calls returns the logged calls and forgets them.
+// calls returns the logged calls and clears the log.
 func (s stubs) calls() []string {
 	s.t.Helper()
 	text := strings.TrimSuffix(s.read("calls"), "\n")

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// Partitions asks what partitions ask of their jobs, in one query.
+// Partitions asks for the partitions and their limits, in one query.
 func (c *Client) Partitions(ctx context.Context) (list []slurm.Partition, err error) {
 	err = c.limitsFrom(ctx, "scontrol", []string{"-a", "-o", "show", "partition"}, func(out string) (err error) {
 		list, err = parsePartitions(out)
@@ -17,10 +17,10 @@ func (c *Client) Partitions(ctx context.Context) (list []slurm.Partition, err er
 	return list, err
 }
 
-// LiftsTime reports whether a job may be started that asks for more time than its
-// partition's MaxTime: the site has a submit plugin, which may change either, or a QOS
-// with the flag PartitionTimeLimit. That takes two queries; where QOS cannot be read the
-// error says so.
+// LiftsTime reports whether a job may be started that requests more time than its
+// partition's MaxTime. It may if the site has a submit plugin, which can change either,
+// or a QOS with the flag PartitionTimeLimit. That takes two queries. The error says if
+// QOS cannot be read.
 func (c *Client) LiftsTime(ctx context.Context) (bool, error) {
 	s, err := c.Settings(ctx)
 	if err != nil {

@@ -2,8 +2,9 @@ package command
 
 import "testing"
 
-// LiftsTime: a site's submit plugin, or a QOS with PartitionTimeLimit, may have a job start
-// whatever its partition says; without slurmdbd there is no QOS, and none is asked for.
+// LiftsTime: a site's submit plugin, or a QOS with PartitionTimeLimit, may allow a job to
+// start beyond its partition's limit; without slurmdbd there is no QOS, and none is
+// queried.
 func TestLiftsTime(t *testing.T) {
 	const flagged, plain = "long||||||||||DenyOnLimit,PartitionTimeLimit|||||||", "normal|||||||||||||||||"
 	for _, tc := range []struct {

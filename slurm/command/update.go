@@ -13,26 +13,25 @@ import (
 )
 
 // tries is how often an update is sent that Slurm answers with ErrAgain. From 24.11 on
-// slurmctld refuses many changes of a partition so, whatever the job's state, by chance, and
+// slurmctld refuses many changes of a partition at random, whatever the job's state, and
 // has changed nothing then: 45 % measured on 24.11.5, 62 % on 26.05.5.
 const tries = 40
 
-// fence is how far a job's start is put off before its size is written. It must
-// outlast the call that writes the size.
+// fence is how far a job's start is delayed before its size is written. It must be longer
+// than the call that writes the size.
 const fence = 10 * time.Second
 
 // Update writes the fields that are set on a job, in one scontrol update.
 //
-// Writing a size is for pending jobs. On a running one Slurm takes NumNodes and
-// ReqNodeList as an order to give nodes back, at once and under the training,
-// even when it then refuses the rest of the call. A user who releases his job
-// between our look and our update would lose it so. Therefore a size is written
-// behind a fence: first the start is put off, which Slurm refuses for any job
-// that is not pending (ErrWrongState) and which keeps the job from starting
-// until the size is written. The fence is lifted by u.StartAfter, or left to run
-// out.
+// A size is written to pending jobs only. On a running job Slurm takes NumNodes and
+// ReqNodeList as an order to give nodes back, immediately and under the running training,
+// even if it then refuses the rest of the call. A user who releases the job between our
+// query and our update would lose the nodes in this way. Therefore a size is written
+// behind a fence: first the start is delayed, which Slurm refuses for any job that is not
+// pending (ErrWrongState) and which keeps the job from starting until the size is
+// written. The fence is lifted by u.StartAfter, or expires.
 //
-// A size the cluster can never meet may be accepted: Slurm does not check all.
+// Slurm may accept a size that the cluster can never provide: it does not check everything.
 func (c *Client) Update(ctx context.Context, id slurm.JobID, u slurm.Update) error {
 	const op = "scontrol update"
 	if err := checkUpdate(u); err != nil {
@@ -57,7 +56,7 @@ func (c *Client) Update(ctx context.Context, id slurm.JobID, u slurm.Update) err
 	return err
 }
 
-// update writes fields, behind a fence where they are a size.
+// update writes fields, behind a fence if they include a size.
 func (c *Client) update(ctx context.Context, id slurm.JobID, u slurm.Update, fields []string) error {
 	const op = "scontrol update"
 	update := []string{"update", "JobId=" + idArg(id)}
@@ -91,7 +90,7 @@ func updateFields(u slurm.Update, gpuPrefix string) []string {
 		nodes = len(u.Nodes)
 	}
 	if nodes > 0 {
-		// n-n, not n: the minimum alone would leave a larger maximum standing.
+		// n-n, not n: the minimum alone would leave a larger maximum in place.
 		f = append(f, fmt.Sprintf("NumNodes=%d-%d", nodes, nodes), fmt.Sprintf("NumTasks=%d", nodes))
 	}
 	if u.CPUs > 0 {
@@ -128,7 +127,7 @@ func startTime(after time.Duration) string {
 	return fmt.Sprintf("StartTime=now+%d", int64(math.Ceil(after.Seconds())))
 }
 
-// checkUpdate refuses what would be written as something else than meant.
+// checkUpdate refuses values that Slurm would read as something else.
 func checkUpdate(u slurm.Update) error {
 	if u.GPUsPerNode > 0 && u.GPUsTotal > 0 {
 		return fmt.Errorf("GPUs both per node (%d) and in total (%d)", u.GPUsPerNode, u.GPUsTotal)
@@ -158,8 +157,8 @@ func checkUpdate(u slurm.Update) error {
 	return nil
 }
 
-// isWord reports whether s can stand inside a list without changing it, and is no
-// option whatever stands before it.
+// isWord reports whether s can be an element of a list without changing the list, and
+// cannot be read as an option.
 func isWord(s string) bool {
 	for i := 0; i < len(s); i++ {
 		c := s[i]

@@ -53,8 +53,8 @@ func TestUpdateRefusesWhatCannotBeMeant(t *testing.T) {
 	}
 }
 
-// TestASizeIsWrittenBehindAFence: the start is put off first; when Slurm refuses
-// that, because the job runs, the size is never sent.
+// TestASizeIsWrittenBehindAFence: the start is delayed first; if Slurm refuses that,
+// because the job runs, the size is never sent.
 func TestASizeIsWrittenBehindAFence(t *testing.T) {
 	s := newStubs(t)
 	s.set("scontrol", `case $1 in show) echo "SLURM_VERSION           = 22.05.8";; esac`)
@@ -76,7 +76,7 @@ func TestASizeIsWrittenBehindAFence(t *testing.T) {
 	if got := s.calls(); len(got) != 1 {
 		t.Errorf("a running job was sent %q", got)
 	}
-	// What is no size may be written at any time, and needs no fence.
+	// Other fields may be written at any time, and need no fence.
 	s.set("scontrol", "")
 	comment := "x"
 	if err := c.Update(background, 7, slurm.Update{Comment: &comment}); err != nil {
@@ -90,8 +90,8 @@ func TestASizeIsWrittenBehindAFence(t *testing.T) {
 	}
 }
 
-// TestAPartitionIsWrittenAgain: what Slurm refuses for now is sent again, behind a new
-// fence each time and not for ever; any other refusal stands.
+// TestAPartitionIsWrittenAgain: an update refused with ErrAgain is sent again, behind a
+// new fence each time and a limited number of times; any other refusal is returned.
 func TestAPartitionIsWrittenAgain(t *testing.T) {
 	const busy = `echo "Resource temporarily unavailable for job 7" >&2; exit 1`
 	u := slurm.Update{Partition: "edge", Nodes: []string{"gpu1"}, CPUs: 1}
@@ -116,7 +116,7 @@ func TestAPartitionIsWrittenAgain(t *testing.T) {
 	}
 }
 
-// TestAChangeLeftOutIsNoSuccess: 24.11 exits with 0 having changed nothing.
+// TestAChangeLeftOutIsNoSuccess: 24.11 exits with 0 although it changed nothing.
 func TestAChangeLeftOutIsNoSuccess(t *testing.T) {
 	s := newStubs(t)
 	s.set("scontrol", `echo "scontrol: error: Maximum node count 1 is less than minimum node count 3" >&2`)
@@ -129,8 +129,8 @@ func TestAChangeLeftOutIsNoSuccess(t *testing.T) {
 	}
 }
 
-// TestUpdateArgumentsStayWhole: whatever a comment holds, the number of arguments
-// and their keys do not change.
+// TestUpdateArgumentsStayWhole: whatever a comment contains, the number of arguments and
+// their keys do not change.
 func TestUpdateArgumentsStayWhole(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		comment := rapid.String().Draw(t, "comment")

@@ -17,7 +17,7 @@ func empty(s string) bool {
 	return false
 }
 
-// text returns a user's or administrator's words, "" where Slurm says (null).
+// text returns a user's or administrator's text, "" where Slurm prints (null).
 func text(s string) string {
 	if s == "(null)" {
 		return ""
@@ -28,7 +28,7 @@ func text(s string) string {
 // noValue is the least of Slurm's 32-bit words for "none" and "infinite".
 const noValue = math.MaxUint32 - 2
 
-// count reads a number of things; Slurm's words and numbers for none are 0.
+// count reads a count; Slurm's words and numbers for none are 0.
 func count(s string) (int, error) {
 	if empty(s) {
 		return 0, nil
@@ -142,7 +142,7 @@ func exitStatus(s string) (code, signal int, err error) {
 	return n, signal, err
 }
 
-// shorten keeps a value that goes into an error message presentable.
+// shorten limits the length of a value in an error message.
 func shorten(s string) string {
 	if len(s) > 40 {
 		s = s[:40] + "..."

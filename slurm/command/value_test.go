@@ -104,7 +104,7 @@ func TestState(t *testing.T) {
 		{"completing, requeued, limit", readState("COMPLETING", 0, start, start.Add(hour), hour), jobState{slurm.Pending, true, true}},
 		{"completing, ended", readState("COMPLETING", hour, start, start.Add(hour), hour), jobState{base: slurm.Unknown, completing: true}},
 		{"completing, ended at once", readState("COMPLETING", 0, start, start, hour), jobState{base: slurm.Unknown, completing: true}},
-		{"a word of a later release", readState("HIBERNATING", 0, start, start, 0), jobState{base: slurm.Unknown}},
+		{"a state of a later release", readState("HIBERNATING", 0, start, start, 0), jobState{base: slurm.Unknown}},
 		{"nothing", readState("", 0, start, start, 0), jobState{base: slurm.Unknown}},
 	} {
 		if c.got != c.want {

@@ -19,8 +19,8 @@ func (v Version) AtLeast(year, month int) bool {
 	return v.Year > year || v.Year == year && v.Month >= month
 }
 
-// Version returns the release of slurmctld, which may differ from that of the
-// programs here. It is asked once, when first needed; a failure is not kept.
+// Version returns the release of slurmctld, which may differ from that of the programs
+// here. It is queried once, at the first call; a failure is not kept.
 func (c *Client) Version(ctx context.Context) (Version, error) {
 	c.probe.Lock()
 	defer c.probe.Unlock()
@@ -53,9 +53,9 @@ func parseVersion(config string) (Version, bool) {
 	return Version{year, month, micro}, year > 0
 }
 
-// gpuPrefix is how the controller wants GPUs spelled in TresPerNode and
-// TresPerJob: "gpu:4" on 20.11, which refuses the other, and "gres:gpu:4" from
-// 21.08 on, where the first is refused or, worse, taken and ignored.
+// gpuPrefix is how the controller expects GPUs in TresPerNode and TresPerJob: "gpu:4" on
+// 20.11, which refuses the other form, and "gres:gpu:4" from 21.08 on, where "gpu:4" is
+// refused or, worse, accepted and ignored.
 func (v Version) gpuPrefix() string {
 	if v.AtLeast(21, 8) {
 		return "gres:gpu"

@@ -6,14 +6,13 @@ import (
 	"unicode"
 )
 
-// maxWords bounds what of Slurm's words goes into an error, in bytes.
+// maxWords bounds the part of Slurm's text that goes into an error, in bytes.
 const maxWords = 500
 
-// clean makes one presentable line of what a program printed: its name and
-// "error:" before each line are dropped, lines that say nothing new are left
-// out, the rest is joined, and control and formatting characters, which could
-// move a terminal's cursor or turn text around, are removed. Bytes that are no
-// UTF-8 become "?".
+// clean makes one printable line of a program's output: the program's name and "error:"
+// before each line are removed, repeated lines are dropped, the rest is joined, and
+// control and formatting characters, which could move a terminal's cursor or reverse
+// text, are removed. Bytes that are not UTF-8 become "?".
 func clean(printed string) string {
 	var lines []string
 	for line := range strings.Lines(strings.ToValidUTF8(printed, "?")) {
@@ -31,7 +30,7 @@ func clean(printed string) string {
 	return out
 }
 
-// noise is what every program adds to a failure of munge.
+// noise are lines that every program adds to a failure of munge.
 var noise = lazily(`^$|^If munged is up, restart with|has authentication error`)
 
 func printable(r rune) rune {
@@ -54,6 +53,6 @@ func withoutPrefix(line string) string {
 	return calls().ReplaceAllString(line, "")
 }
 
-// calls are the level and the library call some lines begin with; 26.05 leaves
-// out the blank.
+// calls are the level and the library call with which some lines begin; 26.05 omits the
+// blank.
 var calls = lazily(`^(?:error: |fatal: )?(?:slurm_[a-z_]+(?: error)?: ?)?`)

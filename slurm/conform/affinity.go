@@ -9,8 +9,8 @@ import (
 )
 
 // affinity are the promises about features, constraints and nodes that jobs exclude.
-// sluice names the nodes of each job, and Slurm then starts it there or never: so sluice
-// reads constraints itself (slurm.ParseConstraint, elastic/engine).
+// sluice names the nodes of each job, and Slurm then starts the job there or not at all.
+// So sluice evaluates constraints itself (slurm.ParseConstraint, elastic/engine).
 var affinity = []promise{
 	{"a job runs on nodes with its feature, and waits for good on others", 2, func(c *check) {
 		f := c.features([]string{"fast"}, []string{"slow"})
@@ -18,7 +18,7 @@ var affinity = []promise{
 		c.must(c.Owner.RequeueHold(c.ctx, id))
 		c.pends(id)
 		c.write(id, slurm.Update{Nodes: c.nodes[1:], GPUsPerNode: 1, CPUs: 1})
-		c.badly(id)
+		c.badConstraints(id)
 		c.must(c.Operator.Hold(c.ctx, id))
 		c.write(id, slurm.Update{Nodes: c.nodes[:1], GPUsPerNode: 2, CPUs: 1})
 		c.splitIs(c.runs(id), 2)
@@ -26,13 +26,13 @@ var affinity = []promise{
 	{"a constraint and excluded nodes are told, and outlive requeue and resize", 3, func(c *check) {
 		f := c.features([]string{"fast"}, []string{"fast"}, []string{"slow"})
 		id := c.running(long, 1, "--constraint="+f.is("fast|slow"), "--exclude="+c.nodes[1])
-		c.tells(id, f.is("fast|slow"), c.nodes[1])
+		c.reportsConstraint(id, f.is("fast|slow"), c.nodes[1])
 		c.splitIs(c.resize(id, slurm.Update{Nodes: []string{c.nodes[0], c.nodes[2]}, GPUsPerNode: 1}), 1, 1)
-		c.tells(id, f.is("fast|slow"), c.nodes[1])
+		c.reportsConstraint(id, f.is("fast|slow"), c.nodes[1])
 	}},
 	{"nodes that a job excludes keep it waiting where they are named for it", 2, func(c *check) {
 		id := c.written(slurm.Update{Nodes: c.nodes[1:], GPUsPerNode: 1, CPUs: 1}, "--exclude="+c.nodes[1])
-		c.badly(id)
+		c.badConstraints(id)
 	}},
 	{"constraints are read from left to right", 2, func(c *check) {
 		f := c.features([]string{"fast", "x"}, []string{"slow", "y"})
@@ -72,7 +72,7 @@ var affinity = []promise{
 		c.must(c.Owner.RequeueHold(c.ctx, id))
 		c.pends(id)
 		c.write(id, slurm.Update{Nodes: c.nodes, GPUsPerNode: 1, CPUs: 1})
-		c.badly(id)
+		c.badConstraints(id)
 	}},
 	{"a feature that no node has is refused", 0, func(c *check) {
 		_, _, err := c.Owner.Submit(c.ctx, slurm.Submission{Args: []string{"--constraint=nosuch", "--output=/dev/null"}, Dir: "/tmp", Stdin: []byte(long)})
@@ -86,8 +86,8 @@ type featured struct {
 	names [][]string
 }
 
-// features gives the check's nodes these features, each with a name of its own in this
-// check, until it is over.
+// features gives the check's nodes these features, each under a name unique to this
+// check, until the check ends.
 func (c *check) features(of ...[]string) featured {
 	c.Helper()
 	f := featured{c: c}
@@ -125,7 +125,7 @@ func (f featured) starts(constraint string, good [2]bool) {
 		if good[i] {
 			f.c.runs(id)
 		} else {
-			f.c.badly(id)
+			f.c.badConstraints(id)
 		}
 		f.c.gone(id)
 		some := false
@@ -138,14 +138,16 @@ func (f featured) starts(constraint string, good [2]bool) {
 	}
 }
 
-// badly waits until Slurm has given the job up.
-func (c *check) badly(id slurm.JobID) {
+// badConstraints waits until Slurm gives the reason that the job's constraints cannot be
+// met.
+func (c *check) badConstraints(id slurm.JobID) {
 	c.Helper()
 	c.until(id, "given up", func(d slurm.Detail) bool { return isPending(d) && d.Held && d.Reason == "BadConstraints" })
 }
 
-// tells checks what is said of a job's constraint and the one node that it excludes.
-func (c *check) tells(id slurm.JobID, constraint, excluded string) {
+// reportsConstraint checks the job's reported constraint and the one node that it
+// excludes.
+func (c *check) reportsConstraint(id slurm.JobID, constraint, excluded string) {
 	c.Helper()
 	for from, j := range map[string]slurm.Job{"list": c.listed(id), "job": c.job(id).Job} {
 		nodes := j.ExcNodes

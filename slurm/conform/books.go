@@ -11,8 +11,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/lab"
 )
 
-// books are a lab's accounts and QOS. They are made all at once for all checks and
-// lent one by one: a sacctmgr takes a second on a busy machine.
+// books are a lab's accounts and QOS. They are made at the start for all checks and lent
+// one by one: a sacctmgr call takes a second on a busy machine.
 type books struct {
 	l     *lab.Lab
 	owner string
@@ -23,8 +23,8 @@ type books struct {
 	orders   []string // QOS
 }
 
-// shelf is how many of each are made.
-const shelf = 40
+// prepared is the number of accounts and of QOS that are made.
+const prepared = 40
 
 // Two accounts, the second below the first.
 const (
@@ -32,12 +32,12 @@ const (
 	lower = "below"
 )
 
-// fill makes accounts with the owner in them, and QOS that he may use there.
+// fill makes accounts with the owner in them, and QOS that the owner may use there.
 func (b *books) fill(ctx context.Context) error {
 	if b.made {
 		return nil
 	}
-	for i := range shelf {
+	for i := range prepared {
 		b.accounts, b.orders = append(b.accounts, fmt.Sprintf("account%d", i+1)), append(b.orders, fmt.Sprintf("qos%d", i+1))
 	}
 	accounts, orders := strings.Join(b.accounts, ","), strings.Join(b.orders, ",")
@@ -47,12 +47,12 @@ func (b *books) fill(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return b.told(ctx, b.accounts[shelf-1], "UserName="+b.owner)
+	return b.awaitAssociation(ctx, b.accounts[prepared-1], "UserName="+b.owner)
 }
 
-// told waits until slurmctld has an association of the account with these words: slurmdbd
-// tells it what sacctmgr wrote, and 26.05 does so in its own time.
-func (b *books) told(ctx context.Context, account, words string) error {
+// awaitAssociation waits until slurmctld has an association of the account with this
+// text. slurmdbd forwards to it what sacctmgr wrote; with 26.05 that takes some time.
+func (b *books) awaitAssociation(ctx context.Context, account, words string) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	for {
@@ -77,7 +77,7 @@ func (b *books) lend(ctx context.Context, from *[]string) (string, error) {
 		return "", err
 	}
 	if len(*from) == 0 {
-		return "", fmt.Errorf("more than %d are wanted", shelf)
+		return "", fmt.Errorf("more than %d are wanted", prepared)
 	}
 	name := (*from)[0]
 	*from = (*from)[1:]
@@ -86,8 +86,8 @@ func (b *books) lend(ctx context.Context, from *[]string) (string, error) {
 
 func (b *books) account(ctx context.Context) (string, error) { return b.lend(ctx, &b.accounts) }
 
-// below is made with the others: a slurmctld of 20.11 that hears of it later does not
-// hear of what else is set meanwhile.
+// below is made with the others: a slurmctld of 20.11 that learns of it later does not
+// learn what else is set in the meantime.
 func (b *books) below(ctx context.Context) (string, string, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -11,15 +11,15 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// check is one promise being held.
+// check is the test of one promise.
 type check struct {
 	*testing.T
 	Subject
 	ctx   context.Context
 	row   string
-	nodes []string // its own
+	nodes []string // its own nodes
 	jobs  []slurm.JobID
-	made  []func(context.Context) error // undo what it made, when its jobs are gone
+	made  []func(context.Context) error // run when its jobs are gone, to undo what it made
 }
 
 // Scripts the checks run; the fake understands them too.
@@ -44,8 +44,8 @@ func (c *check) fails(what string, got, want error) {
 	}
 }
 
-// submit hands in a script of the owner for the check's first node, unless args
-// say otherwise. It is cancelled after the check.
+// submit submits a script as the owner, for the check's first node unless args say
+// otherwise. The job is cancelled after the check.
 func (c *check) submit(script string, args ...string) slurm.JobID {
 	c.Helper()
 	base := []string{"--requeue", "--output=/dev/null", "--job-name=conform"}
@@ -81,10 +81,10 @@ func (c *check) failed() slurm.JobID {
 	return id
 }
 
-// completing returns a job that was requeued and held and whose last run is still
-// being cleaned away after do was done to it. On a slow machine a script may be
-// ended before its shell has set the trap that keeps it, or the cleaning may be
-// over too soon: then it is tried again with another job and more time.
+// completing returns a job that was requeued and held and whose last run is still being
+// cleaned up after do was applied to it. On a slow machine a script may be ended before
+// its shell has set the trap that delays its end, or the clean-up may end too soon: then
+// another job is tried with more time.
 func (c *check) completing(do func(slurm.JobID)) slurm.JobID {
 	c.Helper()
 	for wait := time.Second; wait < c.Patience; wait *= 2 {
@@ -125,7 +125,7 @@ func (c *check) listed(id slurm.JobID) slurm.Job {
 	return slurm.Job{}
 }
 
-// until waits for the job to be as described.
+// until waits for the job to satisfy the condition.
 func (c *check) until(id slurm.JobID, what string, is func(slurm.Detail) bool) slurm.Detail {
 	c.Helper()
 	end := c.Now().Add(c.Patience)
@@ -176,7 +176,7 @@ func (c *check) stays(id slurm.JobID, what string, is func(slurm.Detail) bool) {
 	}
 }
 
-// resize takes a running job through the whole recipe, as its owner.
+// resize takes a running job through all steps of a resize, as its owner.
 func (c *check) resize(id slurm.JobID, u slurm.Update) slurm.Detail {
 	c.Helper()
 	return c.resizeBy(c.Owner, id, u)
@@ -200,7 +200,7 @@ func (c *check) resizeBy(who slurm.Client, id slurm.JobID, u slurm.Update) slurm
 	return d
 }
 
-// splitIs checks where the job's GPUs are.
+// splitIs checks the job's GPUs per node.
 func (c *check) splitIs(d slurm.Detail, want ...int) {
 	c.Helper()
 	var got []int
@@ -230,7 +230,7 @@ func (c *check) clean() {
 	}
 }
 
-// undo takes back what the check made beside its jobs.
+// undo reverts what the check made beside its jobs.
 func (c *check) undo() {
 	for _, do := range c.made {
 		if err := do(context.Background()); err != nil {

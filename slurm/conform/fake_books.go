@@ -69,7 +69,7 @@ func (b *fakeBooks) qos(_ context.Context, limits string) (string, error) {
 // anyTime is the flag of a QOS whose jobs may take longer than their partition's MaxTime.
 const anyTime = "Flags=PartitionTimeLimit"
 
-// read sets the limits named, each in place of the one that was: "GrpTRES=gres/gpu=2,
+// read sets the limits named, each replacing earlier ones: "GrpTRES=gres/gpu=2,
 // mem=3000 MaxWall=60".
 func read(limits string, lists map[string]*[]slurm.Amount, wall *time.Duration) error {
 	for _, word := range strings.Fields(limits) {
@@ -102,7 +102,7 @@ func read(limits string, lists map[string]*[]slurm.Amount, wall *time.Duration) 
 
 // put replaces the amount of the resource, or adds it.
 func put(list *[]slurm.Amount, a slurm.Amount) {
-	out := make([]slurm.Amount, 0, len(*list)+1) // not the one the fake has
+	out := make([]slurm.Amount, 0, len(*list)+1) // not the limits of the fake itself
 	for _, old := range *list {
 		if old.Of != a.Of {
 			out = append(out, old)

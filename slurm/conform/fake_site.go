@@ -70,7 +70,7 @@ func (b *fakeBooks) setPartition(_ context.Context, name, settings string) error
 	return nil
 }
 
-// listed reads the names who may use a partition.
+// listed reads the names that may use a partition.
 func listed(value string) []string {
 	if value == "ALL" {
 		return nil

@@ -20,14 +20,14 @@ func TestFakeWithLimits(t *testing.T) {
 	}
 }
 
-// TestFakeWhateverItsPace: the promises do not hang on one set of delays.
+// TestFakeWhateverItsPace: the promises do not depend on one set of delays.
 func TestFakeWhateverItsPace(t *testing.T) {
 	for seed := range uint64(5) {
 		conform.Run(t, conform.Fake(fake.Config{Seed: seed, Jitter: 2 * time.Second, Draining: time.Second}))
 	}
 }
 
-// TestFakeAtSlurmsDefaults: passes come only when asked for, at most every 3 s.
+// TestFakeAtSlurmsDefaults: passes run only on request, at most every 3 s.
 func TestFakeAtSlurmsDefaults(t *testing.T) {
 	for seed := range uint64(3) {
 		conform.RunPasses(t, conform.Fake(fake.Config{Seed: seed, PassDelay: 3 * time.Second, Jitter: time.Second}))
@@ -44,12 +44,13 @@ func TestFakeWithTypes(t *testing.T) {
 	conform.RunTypes(t, conform.Fake(fake.Config{Seed: 1, Nodes: all}))
 }
 
-// TestFakeThatLosesTrack: as older releases do.
+// TestFakeThatLosesTrack: the fake keeps a lost run counted, as older releases do.
 func TestFakeThatLosesTrack(t *testing.T) {
 	conform.Run(t, conform.Fake(fake.Config{Seed: 1, Lingering: true}))
 }
 
-// TestThePlannerPredictsSlurm: what nodes foretells is what Slurm does.
+// TestThePlannerPredictsSlurm: the splits that package nodes predicts are those that
+// Slurm gives.
 func TestThePlannerPredictsSlurm(t *testing.T) {
 	for _, s := range conform.Splits {
 		var free []int

@@ -8,10 +8,10 @@ import (
 )
 
 // gangs are the promises about heterogeneous jobs, whose parts start together or not at
-// all; for subjects that have them. sluice refuses such jobs so far: this is what making
-// one elastic would rest on. A part has an id of its own, one after the other, and what
-// is written on the first part's id is written on all of them; so the part that changes
-// size would have to be a later one.
+// all; for subjects that have them. sluice refuses such jobs so far; an elastic
+// heterogeneous job would rely on these promises. Each part has its own id, in ascending
+// order. A change of the first part's id changes all parts, so the part that is resized
+// would have to be a later one.
 var gangs = []promise{
 	{"the parts of a heterogeneous job are held, sized, stopped and started together", 3, func(c *check) {
 		lead, part := c.gang(c.nodes[0], c.nodes[1])
@@ -27,7 +27,7 @@ var gangs = []promise{
 				c.Errorf("%s", text(d))
 			}
 		}
-		// The wait after a requeue goes away once it is gone from both.
+		// The delay after a requeue is over once it is over for both parts.
 		c.must(c.Owner.Update(c.ctx, lead, slurm.Update{StartAfter: time.Second}))
 		c.must(c.Owner.Update(c.ctx, part, slurm.Update{Nodes: c.nodes[1:2], GPUsPerNode: 3, CPUs: 1, StartAfter: time.Second}))
 		c.must(c.Owner.Release(c.ctx, lead))

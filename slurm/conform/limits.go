@@ -8,9 +8,9 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// limits are the promises about what accounts, users and QOS may have. Slurm leaves a
-// job waiting whose size is beyond a limit, whoever wrote it: with the rights of an
-// operator only CPUs pass. So sluice keeps within them itself (elastic.Cap).
+// limits are the promises about what accounts, users and QOS may have. Slurm leaves a job
+// pending if its size is beyond a limit, whoever wrote the size: with an operator's
+// rights only CPUs are exempt. So sluice keeps within the limits itself (elastic.Cap).
 var limits = []promise{
 	{"a job beyond what its user may have waits", 1, func(c *check) {
 		a := c.account("GrpTRES=gres/gpu=2")
@@ -20,7 +20,7 @@ var limits = []promise{
 		c.must(c.Owner.Cancel(c.ctx, first))
 		c.runs(next)
 	}},
-	{"nobody submits into an account that is not his", 0, func(c *check) {
+	{"a user cannot submit into an account without an association", 0, func(c *check) {
 		id, _, err := c.Owner.Submit(c.ctx, slurm.Submission{Args: []string{"--account=nosuch", "--output=/dev/null"}, Dir: "/tmp", Stdin: []byte(long)})
 		if err == nil {
 			c.jobs = append(c.jobs, id)
@@ -45,13 +45,13 @@ var limits = []promise{
 		q := c.qos("MaxTRES=gres/gpu=4")
 		c.running(long, 3, a, q)
 	}},
-	{"the owner may write a size beyond a limit, in vain", 1, func(c *check) {
+	{"the owner may write a size beyond a limit, without effect", 1, func(c *check) {
 		id := c.held(1, c.account("MaxTRES=gres/gpu=2"))
 		c.must(c.Owner.Update(c.ctx, id, slurm.Update{Nodes: c.nodes, GPUsPerNode: 4, CPUs: 1, StartAfter: time.Second}))
 		c.must(c.Owner.Release(c.ctx, id))
 		c.waits(id, "AssocMaxGRESPerJob")
 	}},
-	{"an operator's CPUs are no matter of limits", 1, func(c *check) {
+	{"CPUs that an operator writes are exempt from limits", 1, func(c *check) {
 		id := c.written(slurm.Update{Nodes: c.nodes, GPUsPerNode: 4, CPUs: 4}, c.account("MaxTRES=cpu=2"), "--cpus-per-gpu=1")
 		c.splitIs(c.runs(id), 4)
 	}},
@@ -71,7 +71,7 @@ var limits = []promise{
 			}
 		}
 	}},
-	{"a job that is started again is held against its size, and billed as it was first", 1, func(c *check) {
+	{"a restarted job is checked by its present size, and billed by its first", 1, func(c *check) {
 		p := c.partition("TRESBillingWeights=GRES/gpu=2")
 		a := c.account("MaxTRES=billing=5")
 		id := c.running(long, 1, a, p.option())
@@ -115,8 +115,8 @@ var limits = []promise{
 	}},
 }
 
-// beyond are sizes that an operator writes, limits, and why Slurm then leaves the job
-// waiting.
+// beyond are sizes that an operator writes, limits, and the reason for which Slurm then
+// leaves the job pending.
 var beyond = []struct {
 	limit  string
 	qos    bool // set on a QOS
@@ -167,7 +167,7 @@ func init() {
 	}
 }
 
-// billed holds what a running job is billed against what it should be.
+// billed checks the billing of a running job against the expected value.
 func (c *check) billed(id slurm.JobID, want int) {
 	c.Helper()
 	jobs, err := c.Operator.Jobs(c.ctx)
@@ -179,7 +179,7 @@ func (c *check) billed(id slurm.JobID, want int) {
 	}
 }
 
-// account returns the option that submits into one that is the check's alone, with
+// account returns the option that submits into an account used by this check only, with
 // limits of the owner in it.
 func (c *check) account(limits string) string {
 	c.Helper()
@@ -197,7 +197,7 @@ func (c *check) limit(account, limits string) {
 	c.must(c.Limit(c.ctx, strings.TrimPrefix(account, "--account="), limits))
 }
 
-// qos likewise.
+// qos does the same for a QOS.
 func (c *check) qos(limits string) string {
 	c.Helper()
 	name, err := c.QOS(c.ctx, limits)
@@ -205,8 +205,8 @@ func (c *check) qos(limits string) string {
 	return "--qos=" + name
 }
 
-// written submits a held job of one GPU and has an operator write its size and let it
-// go.
+// written submits a held job of one GPU; an operator then writes its size and releases
+// it.
 func (c *check) written(u slurm.Update, args ...string) slurm.JobID {
 	c.Helper()
 	id := c.held(1, args...)
@@ -221,7 +221,7 @@ func (c *check) write(id slurm.JobID, u slurm.Update) {
 	c.must(c.Operator.Release(c.ctx, id))
 }
 
-// waits waits until Slurm gives the reason why the job does not start.
+// waits waits until Slurm gives the reason for which the job does not start.
 func (c *check) waits(id slurm.JobID, reason string) {
 	c.Helper()
 	c.until(id, "waiting for "+reason, func(d slurm.Detail) bool { return isPending(d) && !d.Held && d.Reason == reason })

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// machines are the promises about nodes, in sickness and in health.
+// machines are the promises about nodes, healthy and failed.
 var machines = []promise{
 	{"nodes are listed with what is used", 1, func(c *check) {
 		c.running(long, 3)
@@ -38,7 +38,7 @@ var machines = []promise{
 		if d := c.job(id); !isRunning(d) {
 			c.Errorf("the first: %s", text(d))
 		}
-		// It cannot be put back there either.
+		// It cannot be assigned to that node again either.
 		c.must(c.Owner.RequeueHold(c.ctx, id))
 		c.pends(id)
 		c.must(c.Owner.Update(c.ctx, id, slurm.Update{StartAfter: time.Second}))
@@ -47,7 +47,7 @@ var machines = []promise{
 		c.giveBack(c.nodes[0])
 		c.runs(next)
 	}},
-	{"a failed node's jobs are requeued, or end", 2, func(c *check) {
+	{"jobs of a failed node are requeued, or end", 2, func(c *check) {
 		again := c.running(long, 2)
 		never := c.running(long, 1, "--no-requeue")
 		c.must(c.NodeDown(c.ctx, c.nodes[0]))
@@ -63,12 +63,12 @@ var machines = []promise{
 		c.must(c.Owner.Release(c.ctx, again))
 		c.splitIs(c.runs(again), 2)
 	}},
-	{"a job whose node fails while it is cleaned away can start anew", 2, func(c *check) {
+	{"a job whose node fails during clean-up can start again", 2, func(c *check) {
 		id := c.completing(func(slurm.JobID) {})
 		c.must(c.NodeDown(c.ctx, c.nodes[0]))
 		defer c.giveBack(c.nodes[0])
 		d := c.pends(id)
-		// Slurm 20.11 and 22.05 go on counting it there.
+		// Slurm 20.11 and 22.05 still count it there.
 		c.must(c.Operator.Clear(c.ctx, id))
 		c.until(id, "cleared", func(d slurm.Detail) bool { return isPending(d) && d.Held && !d.Lingers() })
 		if again := c.job(id).Restarts; d.Lingers() != (again == 2) || !d.Lingers() && again != 1 {

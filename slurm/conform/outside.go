@@ -8,10 +8,11 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// License names the one license that a subject has.
+// License is the name of the only license that a subject has.
 const License = "conform"
 
-// outside are promises about what Slurm does not start a job for, other than GPUs.
+// outside are promises about conditions other than GPUs for which Slurm does not start a
+// job.
 var outside = []promise{
 	{"licenses in use are told after the release only", all, func(c *check) {
 		first := c.submit(long, "--gres=gpu:1", "--licenses="+License)
@@ -33,11 +34,11 @@ var outside = []promise{
 		c.must(c.Owner.Cancel(c.ctx, first))
 		c.runs(id)
 	}},
-	{"a license that there is not is refused at submit", 0, func(c *check) {
+	{"an unknown license is refused at submit", 0, func(c *check) {
 		_, _, err := c.Owner.Submit(c.ctx, slurm.Submission{Args: []string{"--licenses=nosuch:1", "--output=/dev/null"}, Dir: "/tmp", Stdin: []byte(long)})
 		c.fails("submit", err, slurm.ErrRefused)
 	}},
-	{"what a job depends on is listed, and whether it can happen", 1, func(c *check) {
+	{"what a job depends on is listed, and whether it can still be satisfied", 1, func(c *check) {
 		first := c.submit(failing, "--hold", "--nodes=1", "--ntasks=1")
 		ok := c.held(1, fmt.Sprintf("--dependency=afterany:%d", first))
 		never := c.submit(long, "--nodes=1", "--ntasks=1", fmt.Sprintf("--dependency=afterok:%d", first))
@@ -56,7 +57,7 @@ var outside = []promise{
 		c.must(c.Owner.Release(c.ctx, ok))
 		c.runs(ok)
 	}},
-	{"a held job that can never start stays held, as by an administrator, when its dependency goes", 1, func(c *check) {
+	{"a held job that can never start stays held, as by an administrator, when its dependency is removed", 1, func(c *check) {
 		first := c.failed()
 		id := c.held(1, fmt.Sprintf("--dependency=afterok:%d", first))
 		c.until(id, "held for ever", func(d slurm.Detail) bool { return d.Held && d.Reason == "JobHeldAdmin" })

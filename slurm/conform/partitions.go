@@ -11,9 +11,9 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// partitions are the promises about what partitions ask of their jobs. It holds for
-// sizes that an operator writes, too, and is looked at when a job is started: so sluice
-// keeps within it itself (elastic.Cap).
+// partitions are the promises about what partitions require of their jobs. Slurm checks
+// this when a job is started, also for sizes that an operator writes. So sluice keeps
+// within it itself (elastic.Cap).
 var partitions = []promise{
 	{"a job beyond its partition's MaxTime waits", 1, func(c *check) {
 		p := c.partition("MaxTime=10")
@@ -66,12 +66,12 @@ var partitions = []promise{
 		p.set("MinNodes=1")
 		c.splitIs(c.runs(id), 2)
 	}},
-	{"too many nodes for the partition wait as they were handed in", 2, func(c *check) {
+	{"a job with too many nodes for the partition waits, as submitted", 2, func(c *check) {
 		p := c.partition("MaxNodes=1")
 		id := c.submit(long, p.option(), "--nodes=2", "--gres=gpu:1", "--nodelist="+strings.Join(c.nodes, ","))
 		c.waits(id, "PartitionNodeLimit")
 	}},
-	{"a partition's MaxCPUsPerNode is of all its jobs together", 1, func(c *check) {
+	{"a partition's MaxCPUsPerNode counts all its jobs together", 1, func(c *check) {
 		p := c.partition("MaxCPUsPerNode=2")
 		first := c.running(long, 1, p.option(), "--cpus-per-task=2")
 		next := c.submit(long, p.option(), "--gres=gpu:1", "--nodes=1")
@@ -109,8 +109,8 @@ var partitions = []promise{
 		c.runs(id)
 		c.splitIs(c.resize(id, slurm.Update{Nodes: c.nodes, GPUsPerNode: 2}), 2)
 	}},
-	{"in an inactive partition changes are refused, and made", 1, inactive},
-	{"what a partition asks is read as it was set", 0, func(c *check) {
+	{"in an inactive partition changes are answered as refused, and made", 1, inactive},
+	{"a partition's limits are read as they were set", 0, func(c *check) {
 		p := c.partition("MaxTime=90 MinNodes=2 MaxNodes=3 MaxCPUsPerNode=7")
 		if got := p.read(); got.MaxTime != 90*time.Minute || got.MinNodes != 2 || got.MaxNodes != 3 || got.CPUsPerNode != 7 || !got.Up {
 			c.Errorf("%+v", got)
@@ -118,7 +118,7 @@ var partitions = []promise{
 	}},
 }
 
-// lettingIn are the promises about whom a partition lets in, for RunLimits.
+// lettingIn are the promises about access to a partition, for RunLimits.
 var lettingIn = []promise{
 	{"a partition closed to an account starts none of its jobs", 1, func(c *check) {
 		other := strings.TrimPrefix(c.account(""), "--account=")
@@ -127,7 +127,7 @@ var lettingIn = []promise{
 	{"a partition closed to a QOS starts none of its jobs", 1, func(c *check) {
 		closedTo(c, "AllowQos=normal", "AllowQos=ALL", "Job's QOS not permitted", c.account(""), c.qos("MaxTRES=gres/gpu=4"))
 	}},
-	{"a QOS may lift MaxTime for its jobs, that of a partition for none", 1, func(c *check) {
+	{"a QOS may lift MaxTime for its jobs, the QOS of a partition does not", 1, func(c *check) {
 		p := c.partition("MaxTime=10")
 		c.waits(c.submit(long, p.option(), "--gres=gpu:1", "--time=20", c.account("")), "PartitionTimeLimit")
 		order := c.qos(anyTime)
@@ -135,7 +135,7 @@ var lettingIn = []promise{
 		p.set("QOS=" + strings.TrimPrefix(order, "--qos="))
 		c.waits(c.submit(long, p.option(), "--gres=gpu:1", "--time=20", c.account("")), "PartitionTimeLimit")
 	}},
-	{"accounts below those that a partition names are told as they are let in", 1, func(c *check) {
+	{"accounts below those that a partition names are reported as they are allowed", 1, func(c *check) {
 		p := c.partition("")
 		above, below, err := c.Below(c.ctx)
 		c.must(err)
@@ -155,7 +155,7 @@ var lettingIn = []promise{
 	}},
 }
 
-// letsIn holds what is told of an account against what becomes of its job.
+// letsIn compares the reported access of an account with what happens to its job.
 func (p partition) letsIn(id slurm.JobID, account string) {
 	p.c.Helper()
 	told := p.read()
@@ -169,13 +169,13 @@ func (p partition) letsIn(id slurm.JobID, account string) {
 	p.c.kept(id, "Job's account not permitted", "Nodes required for job are", "PartitionConfig", "Priority")
 }
 
-// closedTo shuts a partition to a job that waits and to one that runs.
+// closedTo closes a partition to a pending job and to a running one.
 func closedTo(c *check, shut, open, reason string, options ...string) {
 	p := c.partition("")
 	options = append(options, p.option())
 	id, running := c.held(1, options...), c.running(long, 1, options...)
 	p.set(shut)
-	reasons := []string{reason, "Nodes required for job are", "PartitionConfig", "Priority"} // by who looked last
+	reasons := []string{reason, "Nodes required for job are", "PartitionConfig", "Priority"} // the reason depends on which scheduler looked last
 	c.kept(c.submit(long, append(options, "--gres=gpu:1")...), reasons...)
 	c.must(c.Owner.Release(c.ctx, id))
 	c.kept(id, reasons...)
@@ -188,9 +188,9 @@ func closedTo(c *check, shut, open, reason string, options ...string) {
 	c.runs(running)
 }
 
-// inactive: Slurm answers every change of a job of such a partition as it answers one
-// that it does not make, and makes it. A size is not written: Update puts the start off
-// before, and goes no further.
+// inactive: Slurm answers every change of a job in such a partition as refused, and makes
+// it. A size is not written, because Update delays the start first and stops at the
+// refusal.
 func inactive(c *check) {
 	p := c.partition("")
 	id := c.running(long, 1, p.option())
@@ -216,7 +216,7 @@ func inactive(c *check) {
 	c.splitIs(c.runs(id), 1)
 }
 
-// partition is one that a check made of its nodes.
+// partition is a partition that a check made of its nodes.
 type partition struct {
 	c    *check
 	name string
@@ -230,12 +230,13 @@ func (c *check) partition(settings string) partition {
 	}
 	p := partition{c, c.name("p")}
 	c.must(c.Partition(c.ctx, p.name, nodes, settings))
-	// Slurm would not let go of one that jobs have just left: it stays, and is shut.
+	// Slurm does not delete a partition that jobs have just left, so it stays and is set
+	// down.
 	c.made = append(c.made, func(ctx context.Context) error { return c.SetPartition(ctx, p.name, "State=DOWN") })
 	return p
 }
 
-// name is one for this check alone, of letters and digits.
+// name is a name for this check only, of letters and digits.
 func (c *check) name(kind string) string {
 	return kind + strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
@@ -252,7 +253,7 @@ func (p partition) set(settings string) {
 	p.c.must(p.c.SetPartition(p.c.ctx, p.name, settings))
 }
 
-// read is what a Limiter says of the partition.
+// read is what a Limiter reports of the partition.
 func (p partition) read() slurm.Partition {
 	p.c.Helper()
 	for _, got := range p.c.limits().Partitions {
@@ -264,7 +265,7 @@ func (p partition) read() slurm.Partition {
 	return slurm.Partition{}
 }
 
-// tells checks whether it is said to start jobs.
+// tells checks whether the partition is reported to start jobs.
 func (p partition) tells(up bool) {
 	p.c.Helper()
 	if got := p.read(); got.Up != up {
@@ -272,7 +273,7 @@ func (p partition) tells(up bool) {
 	}
 }
 
-// refuses checks that it takes no job.
+// refuses checks that the partition accepts no job.
 func (p partition) refuses() {
 	p.c.Helper()
 	id, _, err := p.c.Owner.Submit(p.c.ctx, slurm.Submission{Args: []string{p.option(), "--output=/dev/null"}, Dir: "/tmp", Stdin: []byte(long)})
@@ -303,15 +304,15 @@ func (c *check) timeLimit(id slurm.JobID, want int) {
 	}
 }
 
-// again lets a pending job start once more.
+// again lets a pending job start again.
 func (c *check) again(id slurm.JobID) {
 	c.Helper()
 	c.must(c.Operator.Update(c.ctx, id, slurm.Update{StartAfter: time.Second}))
 	c.must(c.Operator.Release(c.ctx, id))
 }
 
-// kept waits until Slurm gives one of the reasons why the job does not start, held or
-// not, and checks that it does not.
+// kept waits until Slurm gives one of the reasons for which the job does not start, held
+// or not, and checks that it does not start.
 func (c *check) kept(id slurm.JobID, reasons ...string) {
 	c.Helper()
 	is := func(d slurm.Detail) bool {

@@ -8,21 +8,21 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// RunPasses is Run with the promises about passes of the scheduler alone, for a subject
-// whose scheduling parameters are Slurm's defaults: Run's others wait for many jobs.
+// RunPasses is Run with the promises about passes of the scheduler only, for a subject
+// with Slurm's default scheduling parameters: the other promises wait for many jobs.
 func RunPasses(t *testing.T, s Subject) Score {
 	s.Stop = nil
 	return hold(t, s, passes)
 }
 
-// passSoon is how soon a pass comes that is asked for: batch_sched_delay, a second of
-// slurmctld's own loop, and two for a busy machine.
+// passSoon bounds the time until a requested pass: batch_sched_delay, one second of
+// slurmctld's own loop, and 2 s for a busy machine.
 const passSoon = 6 * time.Second
 
 var passes = []promise{
-	// Told both, Slurm's main scheduler starts it in none: its nodes are not of all of its
-	// partitions. The backfill would, up to 30 s later.
-	{"a job of two partitions that is told one starts soon, and may be told both again", 2, func(c *check) {
+	// With both partitions set, Slurm's main scheduler starts it in neither: its nodes do
+	// not belong to all of its partitions. The backfill would, up to 30 s later.
+	{"a job of two partitions that is set to one starts soon, and may be set to both again", 2, func(c *check) {
 		first, second := c.partitionOf(c.nodes[:1], ""), c.partitionOf(c.nodes[1:], "")
 		both := first.name + "," + second.name
 		id := c.held(1, "--partition="+both)
@@ -51,13 +51,13 @@ var passes = []promise{
 			c.in(id, both)
 		}
 	}},
-	{"a job whose begin time came starts soon after a pass is asked for", 1, func(c *check) {
+	{"a job whose begin time has passed starts soon after a pass is asked for", 1, func(c *check) {
 		for _, who := range []slurm.Client{c.Owner, c.Operator} {
 			id := c.held(1)
 			c.must(c.Owner.Update(c.ctx, id, slurm.Update{Nodes: c.nodes, GPUsPerNode: 1, CPUs: 1, StartAfter: 5 * time.Second}))
 			c.must(c.Owner.Release(c.ctx, id))
 			begin := c.job(id).Eligible
-			for c.Now().Before(begin.Add(time.Second)) { // the pass of the release has come
+			for c.Now().Before(begin.Add(time.Second)) { // the pass requested by the release is over
 				c.Step()
 			}
 			c.must(who.RequestPass(c.ctx, id))
@@ -82,7 +82,7 @@ var passes = []promise{
 			})
 		}
 	}},
-	{"a pass is asked for by who may change the job", 1, func(c *check) {
+	{"a pass can be requested by those who may change the job", 1, func(c *check) {
 		id := c.held(1)
 		c.fails("another user's request", c.Other.RequestPass(c.ctx, id), slurm.ErrPermission)
 		c.must(c.Owner.Cancel(c.ctx, id))

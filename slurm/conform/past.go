@@ -30,7 +30,7 @@ var accounting = []promise{
 		c.pastSince(failed, before.Add(-time.Minute), 1)
 		c.pastSince(failed, r.End.Add(time.Second), 0)
 	}},
-	{"accounting tells who was cancelled, and whether it had run", 1, func(c *check) {
+	{"accounting reports which job was cancelled, and whether it had run", 1, func(c *check) {
 		a := c.account("")
 		ran, never := c.running(long, 2, a, "--time=5"), c.held(1, a)
 		c.must(c.Owner.Cancel(c.ctx, ran))
@@ -47,7 +47,7 @@ var accounting = []promise{
 	}},
 	{"accounting has every run of a job that is requeued", 1, func(c *check) {
 		id := c.running(long, 1, c.account(""))
-		c.stays(id, "running", isRunning) // of a shorter run 20.11 may keep nothing
+		c.stays(id, "running", isRunning) // for a shorter run 20.11 may keep nothing
 		c.must(c.Owner.RequeueHold(c.ctx, id))
 		c.pends(id)
 		c.must(c.Owner.Update(c.ctx, id, slurm.Update{StartAfter: time.Second}))
@@ -67,7 +67,7 @@ var accounting = []promise{
 			c.Errorf("%+v, then %+v", first, second)
 		}
 	}},
-	{"accounting has a job that lives without an end, and knows no other", 1, func(c *check) {
+	{"accounting has a live job without an end, and reports no unknown job", 1, func(c *check) {
 		id := c.running(long, 1, c.account(""))
 		for end := c.Now().Add(c.Patience); ; c.Step() {
 			runs := c.ask(c.Now(), id, 1<<30)
@@ -97,8 +97,8 @@ func (c *check) ask(since time.Time, ids ...slurm.JobID) []slurm.PastRun {
 	return runs
 }
 
-// past waits until accounting has that many runs of the job, all of them ended: slurmctld
-// tells it in its own time.
+// past waits until accounting has that many ended runs of the job: slurmctld forwards
+// them with a delay.
 func (c *check) past(id slurm.JobID, many int) []slurm.PastRun {
 	c.Helper()
 	return c.pastSince(id, c.Now().Add(-time.Hour), many)

@@ -8,7 +8,7 @@ import (
 // pool lends nodes to checks.
 type pool struct {
 	mu    sync.Mutex
-	back  *sync.Cond // nodes came back
+	back  *sync.Cond // signalled when nodes are returned
 	free  []string
 	order []string
 }

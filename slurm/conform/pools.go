@@ -9,7 +9,7 @@ import (
 )
 
 // pools are the promises about jobs of several partitions. sluice moves such a job from
-// one to another by the nodes it writes (elastic.Decision.Within).
+// one partition to another by the nodes that it writes (elastic.Decision.Within).
 var pools = []promise{
 	{"a job of two partitions goes where its nodes are", 2, func(c *check) {
 		first, second := c.partitionOf(c.nodes[:1], ""), c.partitionOf(c.nodes[1:], "")
@@ -31,12 +31,12 @@ var pools = []promise{
 			c.in(id, to.name)
 		}
 	}},
-	{"nodes of two partitions are nobody's", 2, func(c *check) {
+	{"a job on nodes of two partitions does not start", 2, func(c *check) {
 		first, second := c.partitionOf(c.nodes[:1], ""), c.partitionOf(c.nodes[1:], "")
 		id := c.written(slurm.Update{Nodes: c.nodes, GPUsPerNode: 1, CPUs: 2}, "--partition="+first.name+","+second.name)
 		c.stays(id, "pending", isPending)
 	}},
-	{"a partition that is shut leaves a job the other", 2, func(c *check) {
+	{"a job whose one partition is closed starts in the other", 2, func(c *check) {
 		first, second := c.partitionOf(c.nodes[:1], ""), c.partitionOf(c.nodes[1:], "")
 		id := c.running(long, 1, "--partition="+first.name+","+second.name, "--nodelist="+c.nodes[0])
 		first.set("State=DOWN")
@@ -49,8 +49,8 @@ var pools = []promise{
 	}},
 }
 
-// in checks which partitions the job is said to be in, in whatever order: after a run
-// Slurm names the one first in which it was.
+// in checks which partitions the job is reported to be in, in any order: after a run
+// Slurm lists the partition of that run first.
 func (c *check) in(id slurm.JobID, want string) {
 	c.Helper()
 	for from, j := range map[string]slurm.Job{"list": c.listed(id), "job": c.job(id).Job} {

@@ -12,8 +12,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/lab/labtest"
 )
 
-// rootEnv names the tree of another Slurm release to run instead of the
-// machine's own, such as debootstrap makes; labtest.RootsEnv names further ones.
+// rootEnv is the variable with the tree of another Slurm release to run instead of the
+// machine's own, such as debootstrap makes; labtest.RootsEnv lists further ones.
 const rootEnv = "SLUICE_LAB_ROOT"
 
 // tell prints the figure of one release, for make conform.
@@ -28,7 +28,7 @@ func TestRealSlurm(t *testing.T) {
 	if os.Geteuid() != 0 {
 		skip(t, "only root can act as several users")
 	}
-	// Slurm 26.05 takes nobody for no user, where limits and reservations are concerned.
+	// In limits and reservations Slurm 26.05 treats the account nobody as no user.
 	owner, other := accounts(t, "alice", "bob", "games", "mail")
 	if root := os.Getenv(rootEnv); root != "" {
 		realSlurm(t, root, owner, other)
@@ -39,15 +39,15 @@ func TestRealSlurm(t *testing.T) {
 	}
 }
 
-// realSlurm holds the release of a tree ("" = this machine's own) to the promises.
+// realSlurm checks the promises on the release of a tree ("" = this machine's own).
 func realSlurm(t *testing.T, root, owner, other string) {
 	l := labtest.Up(t, lab.Config{FastScheduling: true, Nodes: 10, GPUs: 4, Root: root, ExtraConf: "Licenses=" + conform.License + ":1"})
 	t.Logf("Slurm %s, jobs of %s and %s", l.Release(), owner, other)
 	tell(l.Release(), conform.Run(t, conform.Lab(t, l, owner, other)))
 }
 
-// TestRealSlurmAtItsDefaults holds every release at hand, with the scheduling parameters
-// that most sites have, to the promises about passes.
+// TestRealSlurmAtItsDefaults checks the promises about passes on every available release,
+// with the scheduling parameters that most sites have.
 func TestRealSlurmAtItsDefaults(t *testing.T) {
 	if testing.Short() {
 		t.Skip("NOT TESTED on a real Slurm: -short")
@@ -64,8 +64,8 @@ func TestRealSlurmAtItsDefaults(t *testing.T) {
 	}
 }
 
-// TestRealSlurmWithTypes holds every release at hand to the promises about types of GPU,
-// several of them on one node.
+// TestRealSlurmWithTypes checks the promises about GPU types, several of them on one
+// node, on every available release.
 func TestRealSlurmWithTypes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("NOT TESTED on a real Slurm: -short")
@@ -82,8 +82,8 @@ func TestRealSlurmWithTypes(t *testing.T) {
 	}
 }
 
-// TestRealSlurmWithLimits holds every release at hand that has slurmdbd to the promises
-// about limits.
+// TestRealSlurmWithLimits checks the promises about limits on every available release
+// that has slurmdbd.
 func TestRealSlurmWithLimits(t *testing.T) {
 	if testing.Short() {
 		t.Skip("NOT TESTED on a real Slurm: -short")
@@ -120,7 +120,7 @@ func skip(t *testing.T, why string) {
 	t.Skipf("NOT TESTED on a real Slurm: %s", why)
 }
 
-// accounts finds two of these unprivileged accounts, the last of which every Debian has.
+// accounts returns two of these unprivileged accounts; every Debian has the last one.
 func accounts(t *testing.T, names ...string) (owner, other string) {
 	var found []string
 	for _, name := range names {

@@ -7,7 +7,7 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// states are the promises about jobs in a state that forbids the call.
+// states are the promises about calls that the job's state forbids.
 var states = []promise{
 	{"size and start are for pending jobs only", 1, func(c *check) {
 		id := c.running(long, 1)
@@ -57,7 +57,7 @@ var states = []promise{
 		c.must(c.Owner.Cancel(c.ctx, id))
 		c.ends(id, slurm.Cancelled)
 	}},
-	{"exit codes are told", 1, func(c *check) {
+	{"exit codes are reported", 1, func(c *check) {
 		for script, want := range map[string]slurm.Job{
 			"#!/bin/sh\nexit 3\n":     {ExitCode: 3},
 			"#!/bin/sh\nkill -9 $$\n": {ExitSignal: 9},
@@ -72,7 +72,7 @@ var states = []promise{
 		d := c.ends(c.submit("#!/bin/sh\nexit 3\n", "--gres=gpu:1", "--output=/nonexistent/x"), slurm.Failed)
 		j := c.listed(d.ID)
 		told := j.ExitSignal == slurm.LaunchIO
-		if j.ExitCode == 1 && j.Reason == "NonZeroExitCode" { // Slurm 20.11 says no more
+		if j.ExitCode == 1 && j.Reason == "NonZeroExitCode" { // Slurm 20.11 reports no more
 			told = true
 		}
 		if !told || j.StdOut != "/nonexistent/x" ||
@@ -107,7 +107,7 @@ var refusals = []promise{
 		c.fails("release", c.Owner.Release(c.ctx, none), slurm.ErrNotFound)
 		c.fails("signal", c.Owner.Signal(c.ctx, none, "USR1", true), slurm.ErrNotFound)
 	}},
-	{"another user's job is out of reach", 1, func(c *check) {
+	{"another user's job is not accessible", 1, func(c *check) {
 		running, waits := c.running(long, 1), c.held(1)
 		note := "mine"
 		c.fails("requeuehold", c.Other.RequeueHold(c.ctx, running), slurm.ErrPermission)
@@ -139,25 +139,25 @@ var refusals = []promise{
 		id := c.held(1)
 		c.fails("update", c.Owner.Update(c.ctx, id, slurm.Update{Nodes: c.nodes, GPUsTotal: 1}), slurm.ErrRefused)
 	}},
-	{"an impossible size is accepted and waits for ever", 1, func(c *check) {
+	{"an impossible size is accepted and waits indefinitely", 1, func(c *check) {
 		id := c.held(1)
 		c.must(c.Owner.Update(c.ctx, id, slurm.Update{Nodes: c.nodes, GPUsPerNode: 99, StartAfter: time.Second}))
 		c.must(c.Owner.Release(c.ctx, id))
-		d := c.until(id, "told to be impossible", func(d slurm.Detail) bool { return d.Reason == "BadConstraints" })
+		d := c.until(id, "marked impossible", func(d slurm.Detail) bool { return d.Reason == "BadConstraints" })
 		if !isPending(d) || !d.Held {
 			c.Errorf("%s", text(d))
 		}
-		// Its owner cannot release it; any update gives it another chance.
+		// Its owner cannot release it; any update lets the scheduler try it again.
 		c.fails("release", c.Owner.Release(c.ctx, id), slurm.ErrPermission)
 		c.must(c.Owner.Update(c.ctx, id, slurm.Update{Nodes: c.nodes, GPUsPerNode: 2, StartAfter: time.Second}))
 		c.splitIs(c.runs(id), 2)
 	}},
 	{"a hold on an impossible job changes nothing", 1, func(c *check) {
-		// Plain uhold by the owner would leave a job that he can never release.
+		// Plain uhold by the owner would leave a job that the owner can never release.
 		id := c.held(1)
 		c.must(c.Owner.Update(c.ctx, id, slurm.Update{Nodes: c.nodes, GPUsPerNode: 99, StartAfter: time.Second}))
 		c.must(c.Owner.Release(c.ctx, id))
-		c.until(id, "told to be impossible", func(d slurm.Detail) bool { return d.Reason == "BadConstraints" })
+		c.until(id, "marked impossible", func(d slurm.Detail) bool { return d.Reason == "BadConstraints" })
 		c.must(c.Owner.Hold(c.ctx, id))
 		c.must(c.Owner.Update(c.ctx, id, slurm.Update{Nodes: c.nodes, GPUsPerNode: 2, StartAfter: time.Second}))
 		c.splitIs(c.runs(id), 2)
@@ -173,7 +173,7 @@ var refusals = []promise{
 	}},
 }
 
-// hostile are comments that somebody's parser would trip over.
+// hostile are comments that could break a parser.
 var hostile = []string{
 	"", "plain", "two words", `"quoted"`, "it's", "a|b", `back\slash`, `\n`, "é ü 中", "a=b,c;d", "Comment=x JobId=1",
 	"sluice/1 id=0123456789abcdef0123456789abcdef inc=3 min=1 ; user's own: 100% $HOME `id` #x", "%s%n", "(null)", "N/A",
@@ -222,8 +222,8 @@ var comments = []promise{
 	}},
 }
 
-// sameComment forgives that Slurm prints no comment as "(null)" or "N/A", so
-// that one who writes just that reads nothing.
+// sameComment accepts that Slurm prints an empty comment as "(null)" or "N/A", so a
+// comment with exactly that text reads as empty.
 func sameComment(got, wrote string) bool {
 	return got == wrote || got == "" && (wrote == "(null)" || wrote == "N/A")
 }

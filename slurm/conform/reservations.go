@@ -9,12 +9,13 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// elsewhere is why a job waits that names a node of a reservation it is not in.
+// elsewhere is the reason of a pending job that names a node of a reservation it is not
+// in.
 const elsewhere = "ReqNodeNotAvail, May be reserved"
 
-// reservations are the promises about nodes that are kept for some jobs for a time.
-// sluice writes the nodes of each job by name, and has to leave those out that are kept
-// from it (elastic/engine).
+// reservations are the promises about nodes that are reserved for some jobs for a time.
+// sluice writes the nodes of each job by name, and MUST leave out those that are reserved
+// for others (elastic/engine).
 var reservations = []promise{
 	{"the end of a reservation ends its jobs and no others", 1, reservationEnds},
 	{"a reserved node takes no job that does not name its reservation", 1, func(c *check) {
@@ -36,13 +37,13 @@ var reservations = []promise{
 		c.must(c.Operator.RequeueHold(c.ctx, id))
 		c.pends(id)
 		c.write(id, slurm.Update{Nodes: c.nodes[:1], GPUsPerNode: 2, CPUs: 1})
-		// The older releases hold it until somebody writes what is possible.
+		// The older releases hold it until a possible request is written.
 		c.kept(id, "BadConstraints", "Reservation")
 		c.must(c.Operator.Hold(c.ctx, id))
 		c.write(id, slurm.Update{Nodes: c.nodes[1:], GPUsPerNode: 3, CPUs: 1})
 		c.splitIs(c.runs(id), 3)
 	}},
-	{"a later reservation keeps those away who would reach into it", 1, func(c *check) {
+	{"a later reservation keeps jobs away that would run into it", 1, func(c *check) {
 		r := c.reserve(c.nodes, 10*time.Minute, time.Hour)
 		for _, limit := range []string{"--time=20", "--time=UNLIMITED", "--job-name=without"} {
 			id := c.submit(long, "--gres=gpu:1", limit)
@@ -53,7 +54,7 @@ var reservations = []promise{
 		inside := c.submit(long, "--gres=gpu:1", "--reservation="+r)
 		c.kept(inside, "Reservation")
 	}},
-	{"a reservation leaves what runs there alone, until it is started again", 2, func(c *check) {
+	{"a reservation does not affect a running job until it is restarted", 2, func(c *check) {
 		id := c.running(long, 1)
 		c.reserve(c.nodes[:1], 0, time.Hour)
 		c.stays(id, "running", isRunning)
@@ -92,14 +93,14 @@ var reservations = []promise{
 			c.Errorf("%+v", got)
 		}
 	}},
-	{"nobody enters a reservation that is none", 0, func(c *check) {
+	{"an unknown reservation is refused", 0, func(c *check) {
 		_, _, err := c.Owner.Submit(c.ctx, slurm.Submission{Args: []string{"--reservation=nosuch", "--output=/dev/null"}, Dir: "/tmp", Stdin: []byte(long)})
 		c.fails("submit", err, slurm.ErrRefused)
 	}},
 }
 
-// reservationEnds: what runs in a reservation ends with it, though its own time is not
-// over.
+// reservationEnds: a job that runs in a reservation ends with it, though its own time
+// limit is not reached.
 func reservationEnds(c *check) {
 	r := c.reserve(c.nodes[:1], 0, time.Minute)
 	in := c.running(long, 1, "--reservation="+r, "--time=30")
@@ -109,10 +110,10 @@ func reservationEnds(c *check) {
 	}
 	c.ends(in, slurm.Timeout)
 	c.runs(outside)
-	c.made = nil // it is gone
+	c.made = nil // it is deleted
 }
 
-// reserve makes a reservation for the check, which ends with it.
+// reserve makes a reservation for the check, deleted at the check's end.
 func (c *check) reserve(nodes []string, begins, lasts time.Duration) string {
 	c.Helper()
 	name := c.name("r")
@@ -126,7 +127,7 @@ func (c *check) reserve(nodes []string, begins, lasts time.Duration) string {
 	return name
 }
 
-// shows waits until a node has the state, and returns it as it is then.
+// shows waits until a node has the state, and returns the node.
 func (c *check) shows(name, state string) slurm.Node {
 	c.Helper()
 	end := c.Now().Add(c.Patience)

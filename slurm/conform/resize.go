@@ -36,7 +36,7 @@ var resizes = []promise{
 		c.splitIs(c.resize(id, slurm.Update{Nodes: c.nodes, GPUsPerNode: 2}), 2, 2)
 		c.splitIs(c.resize(id, slurm.Update{Nodes: c.nodes[:1], GPUsTotal: 3}), 3)
 	}},
-	{"an operator resizes another user's job", 2, func(c *check) {
+	{"an operator resizes a job of another user", 2, func(c *check) {
 		id := c.running(long, 1)
 		c.splitIs(c.resizeBy(c.Operator, id, slurm.Update{Nodes: c.nodes, GPUsPerNode: 4}), 4, 4)
 	}},
@@ -76,9 +76,10 @@ var resizes = []promise{
 	}},
 }
 
-// Split is a total asked of a set of nodes and what Slurm makes of it.
+// Split is a total number of GPUs requested of a set of nodes, and the GPUs per node that
+// Slurm gives.
 type Split struct {
-	Busy  []int // GPUs taken by others, node by node
+	Busy  []int // GPUs already in use, node by node
 	Total int
 	Want  []int
 }

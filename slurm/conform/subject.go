@@ -11,8 +11,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// Subject is a Slurm to hold to its promises: idle, with one partition of at
-// least three equal nodes.
+// Subject is a Slurm to be checked: idle, with one partition of at least three equal
+// nodes.
 type Subject struct {
 	// Owner and Other are two unprivileged users, Operator may change all jobs.
 	Owner, Other, Operator slurm.Client
@@ -21,64 +21,64 @@ type Subject struct {
 	Nodes []string
 	GPUs  int
 	// Requeue is "scontrol requeue" by the owner, AdminHold "scontrol hold" by an
-	// administrator: what people do and sluice does not.
+	// administrator: commands that people use and sluice does not.
 	Requeue   func(context.Context, slurm.JobID) error
 	AdminHold func(context.Context, slurm.JobID) error
 	// Independent takes a pending job's dependencies away, as its owner.
 	Independent func(context.Context, slurm.JobID) error
 	Drain       func(ctx context.Context, node string) error
 	NodeDown    func(ctx context.Context, node string) error
-	// NodeReturn brings a drained or failed node back, however it failed.
+	// NodeReturn returns a drained or failed node to service, whatever the failure was.
 	NodeReturn func(ctx context.Context, node string) error
-	// Stop ends slurmctld and Start starts it again, with its state. Nil leaves
-	// the checks that need them out.
+	// Stop ends slurmctld and Start starts it again, with its state. If they are nil the
+	// checks that need them are left out.
 	Stop, Start func(context.Context) error
 
-	// Account returns an accounting account that no check had, with the owner in it;
-	// Below returns one with the owner in it and the account above that; Limit sets the
-	// owner's limits in one; QOS returns a quality of service with limits, for the owner to use
-	// in each. Limits are in the words of sacctmgr: "GrpTRES=gres/gpu=2 MaxJobs=3". Only
-	// RunLimits needs them.
+	// Account returns an accounting account that no other check uses, with the owner in
+	// it; Below returns one with the owner in it and the account above it; Limit sets the
+	// owner's limits in an account; QOS returns a quality of service with limits, which
+	// the owner may use in each account. Limits are in sacctmgr's syntax:
+	// "GrpTRES=gres/gpu=2 MaxJobs=3". Only RunLimits needs them.
 	Account func(ctx context.Context) (string, error)
 	Below   func(ctx context.Context) (above, below string, err error)
 	Limit   func(ctx context.Context, account, limits string) error
 	QOS     func(ctx context.Context, limits string) (string, error)
 
 	// Partition makes a partition of some of the nodes, and SetPartition changes one, in
-	// the words of scontrol: "MaxTime=10 State=DOWN". Reserve keeps nodes for jobs of the
-	// owner's that name the reservation, from then on, for whole minutes, whatever runs
-	// there; Unreserve ends one that no job is in.
+	// scontrol's syntax: "MaxTime=10 State=DOWN". Reserve reserves nodes for jobs of the
+	// owner that name the reservation, from now on, in whole minutes, whatever runs
+	// there; Unreserve deletes a reservation that no job is in.
 	Partition    func(ctx context.Context, name string, nodes []string, settings string) error
 	SetPartition func(ctx context.Context, name, settings string) error
 	Reserve      func(ctx context.Context, name string, nodes []string, begins, lasts time.Duration) error
 	Unreserve    func(ctx context.Context, name string) error
 
-	// Features gives a node its features, active and available; none takes them away.
+	// Features sets a node's features, active and available; an empty list removes them.
 	Features func(ctx context.Context, node string, active, available []string) error
 
-	// Gangs says that the subject has heterogeneous jobs.
+	// Gangs reports that the subject supports heterogeneous jobs.
 	Gangs bool
 
-	// Now is the subject's clock, Step lets a moment of it pass, and Patience is
-	// how much of it a promise may take to come true.
+	// Now is the subject's clock. Step lets a short time pass. Patience is the maximum
+	// time until an expected state must hold.
 	Now      func() time.Time
 	Step     func()
 	Patience time.Duration
-	// Lanes is how many checks run side by side; 1 in virtual time.
+	// Lanes is how many checks run in parallel; 1 in virtual time.
 	Lanes int
 }
 
-// promise is one row of the suite.
+// promise is one row of the suite: a behaviour of Slurm, and the function that checks it.
 type promise struct {
 	name  string
-	nodes int // borrowed for the check alone; 0 = it needs none, all = every one
+	nodes int // nodes borrowed for this check; 0 = it needs none, all = every node
 	keep  func(*check)
 }
 
-// all borrows every node: for checks in which Slurm chooses among them.
+// all borrows every node: for checks in which Slurm chooses nodes.
 const all = -1
 
-// suite is every promise, in the order of a job's life.
+// suite is every promise, in the order of a job's life cycle.
 func suite() []promise {
 	var s []promise
 	for _, part := range [][]promise{submits, holds, outside, passes, resizes, splits(), requeues, states, refusals, comments, machines, partitions, pools, reservations, affinity} {
@@ -87,12 +87,12 @@ func suite() []promise {
 	return s
 }
 
-// Score counts the promises a subject was held to.
+// Score counts the promises that were checked and those that were kept.
 type Score struct{ Kept, Total int }
 
-// Run holds the subject to every promise, as subtests of t, and returns how many
-// it kept. Checks that have nodes of their own run side by side in Lanes; the
-// others follow alone.
+// Run checks the subject for every promise, as subtests of t, and returns how many were
+// kept. Checks that have nodes of their own run in parallel in Lanes; the others follow,
+// one at a time.
 func Run(t *testing.T, s Subject) Score {
 	rows := suite()
 	if s.Gangs {
@@ -101,9 +101,9 @@ func Run(t *testing.T, s Subject) Score {
 	return hold(t, s, rows)
 }
 
-// RunLimits is Run with the promises of a Slurm with slurmdbd: about the limits of accounts,
-// users and QOS, and about what accounting keeps. The subject enforces the limits, and gives
-// memory out, 100 MB a CPU where nobody asks.
+// RunLimits is Run with the promises of a Slurm with slurmdbd: about the limits of
+// accounts, users and QOS, and about what accounting keeps. The subject must enforce the
+// limits and allocate memory, 100 MB per CPU if a job requests none.
 func RunLimits(t *testing.T, s Subject) Score {
 	s.Stop = nil
 	return hold(t, s, slices.Concat(limits, lettingIn, accounting))

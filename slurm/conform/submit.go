@@ -81,7 +81,7 @@ var submits = []promise{
 			c.Errorf("listed as %s", j.State)
 		}
 	}},
-	{"what can never run is refused at submit", 0, func(c *check) {
+	{"a job that can never run is refused at submit", 0, func(c *check) {
 		for _, args := range [][]string{{"--gres=gpu:99"}, {"--partition=nosuch"}, {"--nodelist=nosuch"}} {
 			id, _, err := c.Owner.Submit(c.ctx, slurm.Submission{Args: append(args, "--output=/dev/null"), Dir: "/tmp", Stdin: []byte(long)})
 			if err == nil {
@@ -98,7 +98,7 @@ var submits = []promise{
 			c.Errorf("got %v, want context.Canceled", err)
 		}
 		if !c.job(id).Held {
-			c.Error("it was released all the same")
+			c.Error("it was released nevertheless")
 		}
 	}},
 }

@@ -8,15 +8,15 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// Types are the GPUs of a node with several types, as RunTypes wants its first node: both
-// have half of its four.
+// Types are the GPU types that RunTypes expects on its first node: each type has half of
+// its four GPUs.
 var Types = []slurm.OfType{{Type: "red", GPUs: 2}, {Type: "blue", GPUs: 2}}
 
-// RunTypes is Run with the promises about types of GPU alone, for a subject whose first
-// node has Types and whose others have "blue" ones.
+// RunTypes is Run with the promises about GPU types only, for a subject whose first node
+// has Types and whose other nodes have "blue" GPUs.
 func RunTypes(t *testing.T, s Subject) Score {
 	s.Stop, s.Lanes = nil, 1
-	s.Nodes = s.Nodes[:1] // they are about this node
+	s.Nodes = s.Nodes[:1] // they concern this node
 	return hold(t, s, types)
 }
 
@@ -53,8 +53,8 @@ var types = []promise{
 			c.Errorf("listed with GPUs of type %q", j.GPUType)
 		}
 	}},
-	// Slurm 20.11 and 22.05 refuse it. There a job whose type is changed gets GPUs of both: no
-	// promise is asked for, and sluice never changes one.
+	// Slurm 20.11 and 22.05 refuse it. There a job whose type is changed gets GPUs of
+	// both types; sluice never changes a type, so this is not checked.
 	{"a type given to a job that named none is refused, or kept", 1, func(c *check) {
 		id := c.held(1)
 		u := slurm.Update{Nodes: c.nodes, GPUsPerNode: 2, GPUType: "red", CPUs: 1}
@@ -68,7 +68,7 @@ var types = []promise{
 	}},
 }
 
-// typed runs a job on so many GPUs of a type.
+// typed runs a job on this many GPUs of a type.
 func (c *check) typed(kind string, gpus int) slurm.Detail {
 	c.Helper()
 	id := c.submit(long, "--hold", "--nodes=1", "--ntasks=1", "--gres=gpu:"+kind+":1")
@@ -76,7 +76,7 @@ func (c *check) typed(kind string, gpus int) slurm.Detail {
 	return c.runs(id)
 }
 
-// used checks what is used of each type on the node.
+// used checks how many GPUs of each type are in use on the node.
 func (c *check) used(want string) {
 	c.Helper()
 	n := c.node(c.nodes[0])

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// change runs a command about one job: it must exist and be the caller's.
+// change runs a command for one job: the job must exist and the caller may change it.
 func (s *Session) change(ctx context.Context, op string, id slurm.JobID, do func(*job) *failure) error {
 	return s.call(ctx, op, id, func() *failure { return s.own(id, do) })
 }
@@ -26,8 +26,8 @@ func (s *Session) own(id slurm.JobID, do func(*job) *failure) *failure {
 	return do(j)
 }
 
-// fence is how far the command client puts a job's start off while it writes a
-// size; Update.StartAfter lifts it.
+// fence is how far the command client delays a job's start while it writes a size;
+// Update.StartAfter ends the delay.
 const fence = 30 * time.Second
 
 // Signal delivers a signal to a running job.
@@ -37,7 +37,7 @@ func (s *Session) Signal(ctx context.Context, id slurm.JobID, signal string, bat
 		case j.state == slurm.Pending:
 			return fail(slurm.ErrWrongState, "Job can not be altered now, try again later")
 		case j.state != slurm.Running:
-			return notFound() // Slurm's own words for an ended job
+			return notFound() // Slurm's own text for an ended job
 		}
 		if r := j.run; r != nil && !r.over {
 			j.program.Signal(r, signal, batchOnly)
@@ -46,9 +46,9 @@ func (s *Session) Signal(ctx context.Context, id slurm.JobID, signal string, bat
 	})
 }
 
-// RequeueHold stops a running job and leaves it pending and held by its user. A
-// job that does not run is left alone, without an error ("scontrol requeuehold
-// Incomplete"): the plain form would bring a cancelled job back to life.
+// RequeueHold stops a running job and leaves it pending and held by its user. A job that
+// is not running is left unchanged, without an error ("scontrol requeuehold Incomplete"):
+// the plain form would requeue a cancelled job.
 func (s *Session) RequeueHold(ctx context.Context, id slurm.JobID) error {
 	return s.change(ctx, opRequeueHold, id, func(j *job) *failure {
 		if j.state != slurm.Running {
@@ -58,7 +58,8 @@ func (s *Session) RequeueHold(ctx context.Context, id slurm.JobID) error {
 	})
 }
 
-// Revive brings a job back that FAILED and is cleaned away; every other is left alone.
+// Revive requeues and holds a job that is FAILED and cleaned up; any other job is left
+// unchanged.
 func (s *Session) Revive(ctx context.Context, id slurm.JobID) error {
 	return s.change(ctx, opRevive, id, func(j *job) *failure {
 		if j.state != slurm.Failed || j.completing {
@@ -68,8 +69,8 @@ func (s *Session) Revive(ctx context.Context, id slurm.JobID) error {
 	})
 }
 
-// Clear cancels a pending job that is still counted on nodes, and brings it back; one
-// that is cancelled is brought back, every other is left alone.
+// Clear cancels a pending job that is still counted on nodes, then requeues and holds it.
+// A cancelled job is requeued and held; any other job is left unchanged.
 func (s *Session) Clear(ctx context.Context, id slurm.JobID) error {
 	return s.change(ctx, opClear, id, func(j *job) *failure {
 		switch {
@@ -82,9 +83,9 @@ func (s *Session) Clear(ctx context.Context, id slurm.JobID) error {
 	})
 }
 
-// Requeue is the plain "scontrol requeue" of people, and no part of
-// slurm.Client: a running job, or an ended one still remembered, is pending
-// again and starts after the requeue delay.
+// Requeue is the plain "scontrol requeue" that people use, and not part of slurm.Client:
+// a running job, or an ended one still remembered, becomes pending and starts after the
+// requeue delay.
 func (s *Session) Requeue(ctx context.Context, id slurm.JobID) error {
 	return s.change(ctx, opRequeue, id, func(j *job) *failure {
 		if j.state == slurm.Pending {
@@ -103,9 +104,9 @@ func (s *Session) requeue(j *job, as hold, what string) *failure {
 	return nil
 }
 
-// Hold sets a user hold, which the owner may lift. A running job goes on; it
-// stays held once it is requeued. A job without priority already, whoever took
-// it, is left as it is, also for those who may not change it.
+// Hold sets a user hold, which the owner may lift. A running job goes on; it stays held
+// once it is requeued. A job whose priority is already 0, for whatever reason, is left as
+// it is, without an error even for callers that may not change it.
 func (s *Session) Hold(ctx context.Context, id slurm.JobID) error {
 	return s.call(ctx, opHold, id, func() *failure {
 		if j := s.f.find(id); j != nil && !s.steady && (j.held != notHeld || j.reason == badConstraints) {
@@ -115,8 +116,8 @@ func (s *Session) Hold(ctx context.Context, id slurm.JobID) error {
 	})
 }
 
-// AdminHold is the plain "scontrol hold" of people, and no part of slurm.Client:
-// by an operator on another user's job it is a hold the owner may not lift.
+// AdminHold is the plain "scontrol hold" that people use, and not part of slurm.Client:
+// set by an operator on another user's job, it is a hold that the owner may not lift.
 func (s *Session) AdminHold(ctx context.Context, id slurm.JobID) error {
 	return s.change(ctx, opAdminHold, id, func(j *job) *failure {
 		if j.user != s.user && s.operator() {
@@ -134,7 +135,7 @@ func (s *Session) hold(j *job, as hold) *failure {
 	case j.held == adminHold:
 		return fail(slurm.ErrPermission, "Access/permission denied")
 	case j.reason == badConstraints:
-		as = adminHold // the owner can hold it, and can then never release it
+		as = adminHold // the owner can hold it, but can then never release it
 	}
 	j.held = as
 	j.reason = map[hold]string{userHold: "JobHeldUser", adminHold: "JobHeldAdmin"}[as]
@@ -160,8 +161,8 @@ func (s *Session) Release(ctx context.Context, id slurm.JobID) error {
 	})
 }
 
-// Cancel ends the job. Cancelling a job that has ended, or that Slurm does not
-// know, is no error: scancel says nothing.
+// Cancel ends the job. Cancelling a job that has ended, or that Slurm does not know, is
+// no error: scancel prints nothing.
 func (s *Session) Cancel(ctx context.Context, id slurm.JobID) error {
 	return s.call(ctx, opCancel, id, func() *failure {
 		j := s.f.find(id)
@@ -179,9 +180,9 @@ func (s *Session) Cancel(ctx context.Context, id slurm.JobID) error {
 	})
 }
 
-// Update writes the fields that are set. Everything but the comment needs a
-// pending job; a size no node set can give is accepted, as Slurm does, and the
-// job then waits for ever.
+// Update writes the fields that are set. Everything but the comment needs a pending job.
+// A size that no set of nodes can provide is accepted, as in Slurm, and the job then
+// waits indefinitely.
 func (s *Session) Update(ctx context.Context, id slurm.JobID, u slurm.Update) error {
 	return s.change(ctx, opUpdate, id, func(j *job) *failure {
 		size := len(u.Nodes) > 0 || u.AnyNodes || u.NodeCount > 0 || u.GPUsPerNode > 0 || u.GPUsTotal > 0 || u.CPUs > 0
@@ -194,7 +195,7 @@ func (s *Session) Update(ctx context.Context, id slurm.JobID, u slurm.Update) er
 		if size && !s.steady {
 			j.begin = second(s.f.now).Add(fence)
 			if a := s.f.answered(j); a != nil {
-				return a // the command client goes no further
+				return a // the command client stops here too
 			}
 		}
 		w, a := s.f.reshape(j.want, u)
@@ -207,7 +208,7 @@ func (s *Session) Update(ctx context.Context, id slurm.JobID, u slurm.Update) er
 		}
 		j.want = w
 		if u.CPUs > 0 {
-			j.cpusWritten = s.operator() // who writes them last
+			j.cpusWritten = s.operator() // the last writer decides
 		}
 		if u.StartAfter != 0 {
 			j.begin = second(s.f.now).Add(u.StartAfter)
@@ -220,7 +221,8 @@ func (s *Session) Update(ctx context.Context, id slurm.JobID, u slurm.Update) er
 	})
 }
 
-// SetStart writes StartTime as a user may by hand, the present second included.
+// SetStart writes StartTime as a user may by hand, without rounding up to the next
+// second.
 func (s *Session) SetStart(ctx context.Context, id slurm.JobID, at time.Time) error {
 	return s.change(ctx, opUpdate, id, func(j *job) *failure {
 		if j.state != slurm.Pending {
@@ -232,9 +234,8 @@ func (s *Session) SetStart(ctx context.Context, id slurm.JobID, at time.Time) er
 	})
 }
 
-// reconsider lets the scheduler look again at a pending job that was changed,
-// in whatever way: one that was stopped for an impossible request gets a
-// priority again.
+// reconsider lets the scheduler try a pending job again after any change: a job that was
+// held for an impossible request gets a priority again.
 func (f *Fake) reconsider(j *job) {
 	if j.state != slurm.Pending {
 		return
@@ -245,7 +246,7 @@ func (f *Fake) reconsider(j *job) {
 	f.wakeAt(j)
 }
 
-// reshape applies the update to a request.
+// reshape applies the update to the request.
 func (f *Fake) reshape(w want, u slurm.Update) (want, *failure) {
 	if a := f.knownNodes(u.Nodes); a != nil {
 		return w, a

@@ -18,7 +18,7 @@ type term struct {
 	failed bool
 }
 
-// dependency reads "afterok:1:2,afterany:3"; all have to be satisfied.
+// dependency reads "afterok:1:2,afterany:3"; all of them must be satisfied.
 func dependency(value string) (terms []term, err error) {
 	for _, part := range strings.Split(value, ",") {
 		words := strings.Split(part, ":")
@@ -36,7 +36,8 @@ func dependency(value string) (terms []term, err error) {
 	return terms, nil
 }
 
-// depends renews what the job waits for. Of held jobs Slurm does that once a minute only.
+// depends updates what the job waits for. For held jobs Slurm does that once a minute
+// only.
 func (f *Fake) depends(j *job) {
 	j.depends = slices.DeleteFunc(slices.Clone(j.depends), func(t term) bool {
 		on := f.find(t.job)
@@ -54,12 +55,12 @@ func (f *Fake) depends(j *job) {
 	}
 }
 
-// dependRenewal is the longest time from the end of a job to when slurmctld sees what that
-// means for held jobs.
+// dependRenewal is the maximum time from the end of a job until slurmctld updates the
+// dependencies of held jobs.
 const dependRenewal = time.Minute
 
-// renew holds jobs whose dependency cannot be satisfied any more, as an administrator would:
-// that stays when the dependency is taken away.
+// renew holds jobs whose dependency can no longer be satisfied, with an administrator's
+// hold, which stays when the dependency is removed.
 func (f *Fake) renew() {
 	for _, j := range f.jobs {
 		if j.state != slurm.Pending || j.held == notHeld || len(j.depends) == 0 {
@@ -71,8 +72,8 @@ func (f *Fake) renew() {
 	}
 }
 
-// Independent takes a pending job's dependencies away: "scontrol update Dependency=" of
-// people, and no part of slurm.Client.
+// Independent removes a pending job's dependencies: the "scontrol update Dependency="
+// that people use, and not part of slurm.Client.
 func (s *Session) Independent(ctx context.Context, id slurm.JobID) error {
 	return s.change(ctx, opUpdate, id, func(j *job) *failure {
 		j.depends = nil
@@ -81,7 +82,7 @@ func (s *Session) Independent(ctx context.Context, id slurm.JobID) error {
 	})
 }
 
-// dependencyText is what squeue prints.
+// dependencyText is the dependency as squeue prints it.
 func dependencyText(terms []term) string {
 	var words []string
 	for _, t := range terms {

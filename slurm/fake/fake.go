@@ -9,45 +9,44 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// Config describes the cluster to imitate. The zero value of a field takes the
-// default named beside it.
+// Config describes the simulated cluster. The zero value of a field means the default in
+// its comment.
 type Config struct {
 	Seed  uint64
-	Start time.Time // of the virtual clock; 2026-01-05 00:00 UTC
+	Start time.Time // start of the virtual clock; 2026-01-05 00:00 UTC
 	Nodes []NodeConfig
 	// Operators may change every user's jobs. "root" always may.
 	Operators []string
-	// Users gives uids; a user who is missing gets one from 5000 on, in order of
+	// Users gives uids; a user that is not listed gets a uid from 5000 on, in order of
 	// first appearance.
 	Users map[string]uint32
 
 	Scheduling   time.Duration // from an event to the scheduler's pass; 100 ms
 	Starting     time.Duration // from RUNNING to the script's first line; 200 ms
 	Draining     time.Duration // from a kill to the end of COMPLETING; 300 ms
-	Jitter       time.Duration // seeded, added to each of the three; 0
+	Jitter       time.Duration // seeded random addition to each of the three; 0
 	RequeueDelay time.Duration // begin time after a requeue; 121 s
-	MinJobAge    time.Duration // an ended job is remembered this long; 300 s
+	MinJobAge    time.Duration // how long an ended job is remembered; 300 s
 	FirstID      slurm.JobID   // 1
 
-	// PassDelay is the least time between two passes of the scheduler, which come only when
-	// something asks for them: a job whose begin time comes waits for the next request, or
-	// for a look of the Backfill (30 s). Slurm's default is 3 s. 0 = a pass comes at once, and
-	// at every begin time.
+	// PassDelay is the minimum time between two passes of the scheduler. Passes run only
+	// when requested: a job whose begin time passes waits for the next request, or for
+	// the Backfill (30 s). Slurm's default is 3 s. 0 = a pass runs at once, and at every
+	// begin time.
 	PassDelay, Backfill time.Duration
 
-	// Strict makes a job that waits for resources block all later ones of its
-	// partition. Otherwise everything that fits is started, in order of
-	// priority.
+	// Strict makes a job that waits for resources block all later jobs of its partition.
+	// Otherwise everything that fits is started, in order of priority.
 	Strict bool
 
-	// Lingering makes a requeued job whose last node is lost while it is COMPLETING
-	// stay counted there, as Slurm 20.11 and 22.05 do: its next run ends at once, and
-	// the GPUs that it got are lost track of.
+	// Lingering keeps a requeued job counted on its nodes if its last node is lost while
+	// it is COMPLETING, as in Slurm 20.11 and 22.05: its next run ends at once, and its
+	// GPUs stay counted as used.
 	Lingering bool
 
-	// Unseen, when set, is a rule of the site's that no query shows: no job may start on
-	// so many GPUs of these nodes, or of any where none are named. A job that asks for
-	// it is taken, and given up when it is to start, as one whose request cannot be met.
+	// Unseen, when set, is a rule of the site that no query shows: no job may start on
+	// this many GPUs of these nodes, or of any nodes if none are named. A job that
+	// requests it is accepted, and held as impossible when it would start.
 	Unseen func(nodes []string, gpus int) bool
 
 	// Accounting keeps how jobs ended, as slurmdbd does; see Session.Past.
@@ -57,10 +56,10 @@ type Config struct {
 	Licenses map[string]int
 
 	Faults Plan
-	// Programs gives a new job's program; nil, or a nil answer, means the
-	// script's "sleep" and "exit" lines are followed.
+	// Programs returns a new job's program; if it is nil or returns nil, the script's
+	// "sleep" and "exit" lines are executed.
 	Programs func(id slurm.JobID, s slurm.Submission) Program
-	// Watch is told about every event as it is logged; it must not call back.
+	// Watch is called with every event as it is logged; it must not call back.
 	Watch func(at time.Time, line string)
 }
 
@@ -69,7 +68,7 @@ type NodeConfig struct {
 	Name       string
 	GPUs       int
 	GPUType    string
-	Types      []slurm.OfType // where it has several: their GPUs add up to GPUs, in order of index
+	Types      []slurm.OfType // set if it has several types: their GPUs add up to GPUs, in order of index
 	CPUs       int            // 64
 	MemoryMB   int64          // 256000
 	Partitions []string
@@ -86,8 +85,8 @@ func Grid(n, gpus int) []NodeConfig {
 	return out
 }
 
-// Fake is the imitated Slurm. Its methods may be called from any goroutine;
-// Programs run inside Advance, with the lock held.
+// Fake is the simulated Slurm. Its methods may be called from any goroutine; Programs run
+// inside Advance, with the lock held.
 type Fake struct {
 	mu     sync.Mutex
 	cfg    Config
@@ -100,10 +99,10 @@ type Fake struct {
 	uids   map[string]uint32
 	prio   int64 // of the next job; falls as in priority/basic
 
-	downUntil time.Time // slurmctld answers nobody before this
+	downUntil time.Time // slurmctld does not answer before this
 	saved     *memory   // what slurmctld last saved; nil = nothing
-	deferred  []func()  // what the nodes have to tell it when it is back
-	recover   func()    // what it does before that, having been killed; nil = nothing
+	deferred  []func()  // reports of the nodes, taken when slurmctld is back
+	recover   func()    // called before that, if slurmctld was killed; nil = nothing
 	passAt    time.Time // next scheduler pass, zero when none is due
 	lastPass  time.Time
 	counts    map[string]int
@@ -112,14 +111,14 @@ type Fake struct {
 	changes   []Change
 	ends      []End
 	past      []slurm.PastRun // in order of their end
-	lastJobs  []slurm.Job     // as Jobs saw them the time before
-	lastNodes []slurm.Node    // as Nodes saw them
+	lastJobs  []slurm.Job     // the answer of the Jobs call before
+	lastNodes []slurm.Node    // the answer of the Nodes call before
 	limits    slurm.Limits
-	states    map[string]string // of partitions, where one was set
+	states    map[string]string // of partitions, if one was set
 }
 
-// New returns a cluster with idle nodes and no jobs. It panics on a cluster
-// without nodes or with two of one name: that is a mistake in the test.
+// New returns a cluster with idle nodes and no jobs. It panics on a cluster without nodes
+// or with two nodes of the same name: that is a mistake in the test.
 func New(cfg Config) *Fake {
 	cfg = cfg.withDefaults()
 	f := &Fake{
@@ -149,7 +148,8 @@ func New(cfg Config) *Fake {
 	return f
 }
 
-// plan arranges for a slurmctld that is killed: what it saved is as old as the fault says.
+// plan prepares the faults that kill slurmctld: its saved state is as old as the fault
+// says.
 func (f *Fake) plan(fault Fault) {
 	var saved *memory
 	at := f.cfg.Start.Add(fault.At)
@@ -189,8 +189,8 @@ func (f *Fake) Now() time.Time {
 	return f.now
 }
 
-// Advance moves the virtual clock by d, carrying out everything due meanwhile
-// in order of time, then of being planned.
+// Advance moves the virtual clock by d and carries out everything due in that time, in
+// order of time, then of scheduling.
 func (f *Fake) Advance(d time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -228,29 +228,29 @@ func (f *Fake) advance(to time.Time) {
 	}
 }
 
-// At plans do for the virtual time t (at once in the next Advance when t has
-// passed). It runs with the lock held: it may use Runs and the world's own
-// state, not the Fake or its Sessions.
+// At schedules do for the virtual time t (in the next Advance if t has passed). do runs
+// with the lock held: it may use Runs and the caller's own state, not the Fake or its
+// Sessions.
 func (f *Fake) At(t time.Time, do func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.events.push(t, do)
 }
 
-// Do runs do with the lock held and the present time, for a world that keeps
-// its own state under the same lock.
+// Do runs do with the lock held and the present time, for a caller that keeps its own
+// state under the same lock.
 func (f *Fake) Do(do func(now time.Time)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	do(f.now)
 }
 
-// after plans do for d from now; the lock is held.
+// after schedules do for d from now; the lock is held.
 func (f *Fake) after(d time.Duration, do func()) *event {
 	return f.events.push(f.now.Add(d), do)
 }
 
-// jittered returns d and a seeded part of Config.Jitter.
+// jittered returns d plus a seeded random part of Config.Jitter.
 func (f *Fake) jittered(d time.Duration) time.Duration {
 	if f.cfg.Jitter <= 0 {
 		return d

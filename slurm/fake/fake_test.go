@@ -30,7 +30,7 @@ func start(t *testing.T, cfg fake.Config) *cluster {
 	return &cluster{t, f, f.As("alice"), f.As("bob"), f.As("sluice")}
 }
 
-// submit hands in a job of alice that sleeps for an hour.
+// submit submits a job of alice that sleeps for an hour.
 func (c *cluster) submit(args ...string) slurm.JobID {
 	c.Helper()
 	id, _, err := c.alice.Submit(ctx, slurm.Submission{Args: args, Stdin: []byte("#!/bin/sh\nsleep 1h\n")})

@@ -12,27 +12,27 @@ import (
 // Kind is what a fault does.
 type Kind string
 
-// Kinds that change the answer of a call.
+// Kinds that change the result of a call.
 const (
-	LostReply   Kind = "lost-reply"   // done, but the caller sees a time-out
-	LostRequest Kind = "lost-request" // not done, and the caller sees a time-out
-	Late        Kind = "late"         // done Fault.For later, and the caller sees a time-out; changes only
+	LostReply   Kind = "lost-reply"   // done, but the caller sees a timeout
+	LostRequest Kind = "lost-request" // not done, and the caller sees a timeout
+	Late        Kind = "late"         // done Fault.For later, and the caller sees a timeout; changes only
 	Refused     Kind = "refused"      // not done: ErrRefused
 	Denied      Kind = "denied"       // not done: ErrPermission
 	Garbage     Kind = "garbage"      // not done: ErrGarbage
-	Empty       Kind = "empty"        // Jobs and Nodes answer nothing, without an error
-	Half        Kind = "half"         // Jobs and Nodes answer the first half, without an error
-	Stale       Kind = "stale"        // Jobs and Nodes answer what they answered the time before
+	Empty       Kind = "empty"        // Jobs and Nodes return an empty list, without an error
+	Half        Kind = "half"         // Jobs and Nodes return the first half, without an error
+	Stale       Kind = "stale"        // Jobs and Nodes return the answer of the call before
 )
 
-// Kinds that happen beside the call, just before it (or just after, see
-// Fault.After). The user's actions concern Fault.Job, or the call's own job.
+// Kinds that are events beside the call, just before it (or just after, see Fault.After).
+// The user's actions concern Fault.Job, or the call's own job.
 const (
-	Down        Kind = "down"         // slurmctld answers nobody for Fault.For
-	Forget      Kind = "forget"       // slurmctld is killed, and forgets the last Fault.For; "at" only
+	Down        Kind = "down"         // slurmctld does not answer for Fault.For
+	Forget      Kind = "forget"       // slurmctld is killed and loses the state of the last Fault.For; "at" only
 	NodeDown    Kind = "node-down"    // Fault.Node fails
 	NodeDrain   Kind = "node-drain"   // Fault.Node is drained
-	NodeReturn  Kind = "node-return"  // Fault.Node comes back
+	NodeReturn  Kind = "node-return"  // Fault.Node returns to service
 	UserCancel  Kind = "user-cancel"  // the job's user cancels it
 	UserHold    Kind = "user-hold"    // ... holds it
 	UserRelease Kind = "user-release" // ... releases it
@@ -40,18 +40,18 @@ const (
 	UserSize    Kind = "user-size"    // ... asks for Fault.GPUs on one node
 )
 
-// Slow delays a job's "launch" (RUNNING to first line) or "drain" (COMPLETING)
-// by Fault.For.
+// Slow delays a job's "launch" (RUNNING to first line) or "drain" (COMPLETING) by
+// Fault.For.
 const Slow Kind = "slow"
 
-// Fault is one planned fault: when, and what.
+// Fault is one planned fault: its trigger and its effect.
 type Fault struct {
-	// On names the call ("scontrol requeuehold", see Ops; "launch" or "drain"
-	// for Slow). Empty means at a time: At after the start.
+	// On names the call ("scontrol requeuehold", see Ops; "launch" or "drain" for Slow).
+	// Empty means a fault at a time: At after the start.
 	On  string
-	Nth int // 1 = the first such call; 0 = each
+	Nth int // 1 = the first such call; 0 = every call
 	At  time.Duration
-	// After lets the event happen once the call has taken effect.
+	// After makes the event happen after the call has taken effect.
 	After bool
 
 	Kind Kind
@@ -92,7 +92,7 @@ func (f Fault) String() string {
 	return b.String()
 }
 
-// Plan is any number of faults.
+// Plan is a list of faults.
 type Plan []Fault
 
 // String prints the plan in one line, as Parse reads it.
@@ -124,7 +124,7 @@ func Parse(text string) (Plan, error) {
 	return p, nil
 }
 
-// MustParse is Parse for plans written in tests; it panics on a mistake.
+// MustParse is Parse for plans in tests; it panics on a mistake.
 func MustParse(text string) Plan {
 	p, err := Parse(text)
 	if err != nil {

@@ -149,7 +149,7 @@ func TestHalfAndStaleAnswers(t *testing.T) {
 		case 0:
 			c.Advance(time.Second)
 		case 2:
-			c.must(c.alice.Cancel(ctx, a)) // the next answer is still the one before
+			c.must(c.alice.Cancel(ctx, a)) // the next answer is still the earlier one
 		}
 	}
 	if nodes, _ := c.sluice.Nodes(ctx); len(nodes) != 1 {
@@ -169,8 +169,8 @@ func TestEndsAreRemembered(t *testing.T) {
 	}
 }
 
-// A slurmctld that forgets: what it saved comes back, what was submitted since is
-// gone, and a run it does not know of is ended.
+// A slurmctld that loses its latest state: the saved state comes back, jobs submitted
+// since are gone, and a run that it does not know of is ended.
 func TestForget(t *testing.T) {
 	f := fake.New(fake.Config{Nodes: fake.Grid(1, 4), Faults: fake.MustParse("at 1m0s: forget 30s")})
 	alice := f.As("alice")
@@ -206,9 +206,9 @@ func TestForget(t *testing.T) {
 	}
 }
 
-// A slurmctld that is killed while it is away for long, with a stop that it had not saved: it
-// ends nothing before it is back. Then the nodes tell it how the scripts ended, and it
-// remembers that for as long as ever.
+// A slurmctld that is killed during a long outage, with a stop that it had not saved: it
+// ends nothing before it is back. Then the nodes report how the scripts ended, and it
+// remembers that for MinJobAge.
 func TestForgetInALongOutage(t *testing.T) {
 	f := fake.New(fake.Config{Nodes: fake.Grid(1, 4), Faults: fake.MustParse("at 2m0s: forget 1m30s")})
 	alice := f.As("alice")
@@ -233,7 +233,7 @@ func TestForgetInALongOutage(t *testing.T) {
 	}
 }
 
-// A command that is carried out late: its caller was told that nobody knows.
+// A command that is carried out late: its caller got ErrUnknownOutcome.
 func TestLate(t *testing.T) {
 	f := fake.New(fake.Config{Nodes: fake.Grid(1, 4), Faults: fake.MustParse("scontrol release #1: late 5s")})
 	alice := f.As("alice")

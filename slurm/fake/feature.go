@@ -7,7 +7,7 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// SetFeatures gives a node these active features from now on. What runs there goes on.
+// SetFeatures sets a node's active features from now on. Running jobs go on.
 func (f *Fake) SetFeatures(name string, features ...string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -18,7 +18,7 @@ func (f *Fake) SetFeatures(name string, features ...string) {
 	}
 }
 
-// featured refuses a constraint that cannot be read, or names what no node has.
+// featured refuses a constraint that cannot be read, or that names a feature no node has.
 func (f *Fake) featured(j *job) *failure {
 	if j.want.constraint == "" {
 		return nil
@@ -35,9 +35,9 @@ func (f *Fake) featured(j *job) *failure {
 	return nil
 }
 
-// accepted returns, for each alternative of a request's constraint, which nodes it
-// accepts, and which some alternative does: Slurm holds nodes that are named for the job
-// to no single one.
+// accepted returns, for each alternative of a request's constraint, the nodes it accepts,
+// and the nodes that any alternative accepts: for nodes that are named for the job Slurm
+// does not require a single alternative.
 func (w want) accepted() (each []func(*node) bool, some func(*node) bool) {
 	c, err := slurm.ParseConstraint(w.constraint)
 	if w.constraint == "" || err != nil {

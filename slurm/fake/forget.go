@@ -9,42 +9,44 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// restarting is how long a slurmctld that was killed stays away.
+// restarting is how long a slurmctld that was killed is down.
 const restarting = 5 * time.Second
 
-// unmissed is the age of a run, counted from its start, up to which a slurmctld that comes back
-// does not miss it on its node: BatchStartTimeout and 10 s. It asks again after unregistered:
-// twenty pings (MAX_REG_FREQUENCY in ping_nodes.c) of a third of SlurmdTimeout, 300 s.
+// unmissed is the maximum age of a run, counted from its start, for which a restarted
+// slurmctld does not notice that the node does not have it: BatchStartTimeout + 10 s. It
+// asks again after unregistered: twenty pings (MAX_REG_FREQUENCY in ping_nodes.c) of a
+// third of SlurmdTimeout, 300 s.
 const (
 	unmissed     = 20 * time.Second
 	unregistered = 33 * time.Minute
 )
 
-// Forgotten is the cause of a run that slurmctld ended because it had forgotten
-// that it started it.
+// Forgotten is the cause of a run that slurmctld ended because it had lost the record of
+// starting it.
 const Forgotten = "forgotten"
 
-// memory is what slurmctld saved of its jobs.
+// memory is the saved state of slurmctld's jobs.
 type memory struct {
 	next slurm.JobID
 	prio int64
-	jobs []*job // the same records as ever,
-	as   []job  // and what they said
+	jobs []*job // the records themselves,
+	as   []job  // and their saved contents
 }
 
-// Save notes the state that slurmctld saves now; a later Forget goes back to it.
+// Save stores the present state as slurmctld's saved state; a later Forget goes back to
+// it.
 func (f *Fake) Save() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.saved = f.remember()
 }
 
-// Forget kills slurmctld and starts it again five seconds later, or once a longer outage
-// is over, from what it last saved: jobs handed in since are gone and their numbers given again, changes since
-// never happened. What runs on the nodes and is not known to run is ended; what is
-// believed to run and does not counts as lost with its node, at once or, where it had just begun,
-// half an hour later. Without Save nothing
-// happens.
+// Forget kills slurmctld and starts it again 5 s later, or when a longer outage is over,
+// from its last saved state. Jobs submitted since are gone and their numbers are given
+// again; changes since are undone. A run on the nodes that the saved state does not
+// contain is ended. A run that the saved state contains and the nodes do not have counts
+// as lost with its node, at once or, if it had just begun, half an hour later. Without
+// Save nothing happens.
 func (f *Fake) Forget() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -74,12 +76,12 @@ func (f *Fake) forgetSince(m *memory) {
 	f.down(restarting)
 }
 
-// restore puts the saved state in place of the present one.
+// restore replaces the present state by the saved one.
 func (f *Fake) restore(m *memory, stopping map[*job]bool) {
 	f.logf("slurmctld forgets what it had not saved")
 	gone := slices.DeleteFunc(slices.Clone(f.jobs), func(j *job) bool { return slices.Contains(m.jobs, j) })
 	for _, j := range append(slices.Clone(f.jobs), m.jobs...) {
-		f.give(j) // nothing the second time
+		f.give(j) // empty the second time
 	}
 	for _, j := range gone {
 		f.leaveOpen(j)
@@ -93,11 +95,11 @@ func (f *Fake) restore(m *memory, stopping map[*job]bool) {
 	f.schedule()
 }
 
-// recall makes the job's record say what it said, and the nodes agree with it. stopping is
-// that its run was being ended when slurmctld was killed.
+// recall restores the job's record to its saved contents and makes the nodes agree with
+// it. stopping is set if its run was being ended when slurmctld was killed.
 func (f *Fake) recall(j *job, was job, stopping bool) {
 	run, limit, drain := j.run, j.limitEv, j.drainEv
-	same := was.run != nil && was.run == run && (!run.over || run.untold) && was.state == slurm.Running
+	same := was.run != nil && was.run == run && (!run.over || run.endUnreported) && was.state == slurm.Running
 	if !same {
 		f.abort(j)
 		if limit != nil {
@@ -115,13 +117,13 @@ func (f *Fake) recall(j *job, was job, stopping bool) {
 		f.logf("job %d recovered", j.id)
 		j.limitEv = limit
 		f.retake(j, split, cpus)
-	case was.completing: // its nodes were cleaned long since
+	case was.completing: // its nodes were cleaned up earlier
 		j.completing = false
 		if do := j.next; do != nil {
 			j.next = nil
 			do()
 		}
-	case was.state == slurm.Running && stopping: // the node tells how its script ended
+	case was.state == slurm.Running && stopping: // the node reports how its script ended
 		j.state, j.run, j.limitEv = slurm.Pending, nil, nil
 		j.exitCode = 128 + int(syscall.SIGTERM)
 		f.finish(j, slurm.Failed, Cause{What: Forgotten, By: "slurmctld"})
@@ -144,7 +146,7 @@ func (f *Fake) recall(j *job, was job, stopping bool) {
 	f.wakeAt(j)
 }
 
-// lostRun is slurmctld finding that no node runs a job it believes to run.
+// lostRun makes slurmctld find that no node runs a job that it believes to be running.
 func (f *Fake) lostRun(j *job) {
 	why := Cause{What: NodeFailed, By: "slurmctld"}
 	if !j.requeue {
@@ -154,7 +156,7 @@ func (f *Fake) lostRun(j *job) {
 	f.toQueue(j, why)
 }
 
-// abort ends what runs of a job on its nodes.
+// abort ends the run of a job on its nodes.
 func (f *Fake) abort(j *job) {
 	if r := j.run; r != nil && !r.over {
 		r.stop()
@@ -164,7 +166,7 @@ func (f *Fake) abort(j *job) {
 	j.killed = f.now
 }
 
-// retake gives a job that runs on what it has.
+// retake gives a running job its GPUs and CPUs again.
 func (f *Fake) retake(j *job, split []slurm.GPUShare, cpus map[string]int) {
 	j.split, j.cpusOn, j.from = split, cpus, f.now
 	for _, s := range split {

@@ -12,7 +12,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite testdata from what is seen")
 
-// TestTheLogOfAResize is one whole story with faults, line by line.
+// TestTheLogOfAResize compares the log of a whole resize with faults, line by line.
 func TestTheLogOfAResize(t *testing.T) {
 	plan := fake.MustParse("scontrol release #2: lost-reply; launch #3: slow 10s; at 1m0s: node-down gpu2; at 2m0s: down 30s")
 	c := start(t, fake.Config{Seed: 42, Jitter: 500 * time.Millisecond, Faults: plan})

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// hold says who keeps a job from starting.
+// hold is the kind of hold that keeps a job from starting.
 type hold int
 
 const (
@@ -17,15 +17,15 @@ const (
 	adminHold
 )
 
-// want is what a job asks for.
+// want is what a job requests.
 type want struct {
 	minNodes, maxNodes int
 	perNode, total     int // GPUs; at most one is set
 	gpuType            string
 	tasks              int
 	perTask, perGPU    int // CPUs
-	cpus               int // least CPUs in all
-	memPerGPU          int // megabytes; 0 = not asked for so
+	cpus               int // minimum of CPUs in all
+	memPerGPU          int // megabytes; 0 = not requested in this form
 	req                []string
 	exclude            []string
 	constraint         string
@@ -46,25 +46,25 @@ type job struct {
 	user    string
 	account string
 	qos     string
-	part    string   // where it is, or is looked at
-	parts   []string // all that it may be in
+	part    string   // the one it is in, or is tried in
+	parts   []string // all that it may use
 	comment string
 	dir     string
 	stdout  string
 	// reservation is the one it was submitted into.
 	reservation string
-	depends     []term // that are not satisfied yet
+	depends     []term // those not yet satisfied
 	licenses    string
 	want        want
-	limit       time.Duration // asked for; 0 = none, or without end
+	limit       time.Duration // requested; 0 = none, or unlimited
 	endless     bool          // without end
-	granted     time.Duration // to the run; 0 = for ever
-	// cpusWritten: an operator wrote how many CPUs it has, which no limit binds then.
+	granted     time.Duration // limit of the present run; 0 = unlimited
+	// cpusWritten: an operator wrote its number of CPUs, which no limit binds then.
 	cpusWritten bool
 
 	state      slurm.State
 	completing bool
-	requeued   bool // shown while the last run is cleaned away
+	requeued   bool // shown during clean-up of the last run
 	held       hold
 	reason     string
 	prio       int64
@@ -78,12 +78,12 @@ type job struct {
 	exitCode      int
 	exitSignal    int
 
-	ranOn   []string // nodes of the run that ended it
-	counted []string // nodes that slurmctld forgot to take a pending job off
+	ranOn   []string // nodes of its last run, once it has ended
+	counted []string // nodes on which slurmctld still counts a pending job
 	split   []slurm.GPUShare
 	cpusOn  map[string]int
-	billed  int       // since its first run, whatever it has had since
-	from    time.Time // when the split was given
+	billed  int       // since its first run, whatever its size since
+	from    time.Time // when the split was set
 	program Program
 	run     *Run
 	limitEv *event
@@ -140,9 +140,9 @@ func (j *job) view(f *Fake) slurm.Job {
 // detail is the job as the per-job query shows it.
 func (j *job) detail(f *Fake) slurm.Detail {
 	d := slurm.Detail{Job: j.view(f), Requeue: j.requeue}
-	d.Reason = strings.ReplaceAll(d.Reason, " ", "_") // in a list of words
+	d.Reason = strings.ReplaceAll(d.Reason, " ", "_") // as scontrol prints it
 	if j.completing {
-		return d // no program tells the split any more
+		return d // the split is no longer reported
 	}
 	for _, s := range j.split {
 		s.IDs = slices.Clone(s.IDs)
@@ -151,7 +151,7 @@ func (j *job) detail(f *Fake) slurm.Detail {
 	return d
 }
 
-// second truncates as Slurm does: it keeps whole seconds only.
+// second truncates to whole seconds, as Slurm does.
 func second(t time.Time) time.Time {
 	if t.IsZero() {
 		return t
@@ -159,7 +159,7 @@ func second(t time.Time) time.Time {
 	return t.Truncate(time.Second)
 }
 
-// pendingReason is the reason a pending job shows before the scheduler looked.
+// pendingReason is the reason that a pending job shows before the scheduler has tried it.
 func (j *job) pendingReason(now time.Time) string {
 	switch {
 	case j.held == userHold:

@@ -7,7 +7,7 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// licenses reads "lic:1,other": licenses by name.
+// licenses reads "lic:1,other" as a count for each license name.
 func licenses(text string) map[string]int {
 	out := map[string]int{}
 	for _, one := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' }) {
@@ -20,7 +20,7 @@ func licenses(text string) map[string]int {
 	return out
 }
 
-// unlicensed refuses a job that asks for licenses that the cluster does not have.
+// unlicensed refuses a job that requests licenses that the cluster does not have.
 func (f *Fake) unlicensed(j *job) *failure {
 	for name, n := range licenses(j.licenses) {
 		if n < 1 || n > f.cfg.Licenses[name] {
@@ -30,8 +30,8 @@ func (f *Fake) unlicensed(j *job) *failure {
 	return nil
 }
 
-// licensed reports whether the licenses that the job asks for are free. A running job
-// has its own.
+// licensed reports whether the licenses that the job requests are free. A running job has
+// its licenses already.
 func (f *Fake) licensed(j *job) bool {
 	for name, n := range licenses(j.licenses) {
 		for _, o := range f.jobs {

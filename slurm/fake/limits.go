@@ -10,13 +10,12 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// SetLimits gives the site these limits from now on, in place of those it had. Those of
-// associations and QOS are enforced where l.Enforced is set, as slurm/conform found real
-// ones to be: a job beyond one waits with Slurm's reason, whoever wrote its size, but
-// for CPUs that an operator wrote; what runs is left alone; only users with an
-// association can submit. What is used of a budget of minutes is what l says. What
-// partitions and reservations ask holds in any case, but for memory; a job that runs in
-// a reservation ends with it.
+// SetLimits replaces the site's limits. Those of associations and QOS are enforced if
+// l.Enforced is set, as slurm/conform found real releases to do: a job beyond a limit
+// waits with Slurm's reason, whoever wrote its size; CPUs that an operator wrote are
+// exempt; running jobs are not affected; only users with an association can submit. The
+// usage of a budget of minutes is the one in l. The limits of partitions and reservations
+// always hold, except memory. A job that runs in a reservation ends with it.
 func (f *Fake) SetLimits(l slurm.Limits) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -25,7 +24,7 @@ func (f *Fake) SetLimits(l slurm.Limits) {
 	f.schedule()
 }
 
-// Limits tells the limits that were set.
+// Limits returns the limits that were set.
 func (s *Session) Limits(ctx context.Context) (l slurm.Limits, err error) {
 	err = s.call(ctx, opLimits, 0, func() *failure {
 		l = copied(s.f.limits)
@@ -40,7 +39,7 @@ func (s *Session) Limits(ctx context.Context) (l slurm.Limits, err error) {
 
 var _ slurm.Limiter = (*Session)(nil)
 
-// copied keeps the lists apart, and has something used of each budget, if nothing.
+// copied copies the lists, and adds a usage of 0 to each budget without one.
 func copied(l slurm.Limits) slurm.Limits {
 	l.Associations, l.QOS = slices.Clone(l.Associations), slices.Clone(l.QOS)
 	l.Partitions, l.Reservations = slices.Clone(l.Partitions), slices.Clone(l.Reservations)
@@ -59,7 +58,7 @@ func copied(l slurm.Limits) slurm.Limits {
 	return l
 }
 
-// enroll finds the job's account and QOS, and refuses who is in none.
+// enroll finds the job's account and QOS, and refuses a user without an association.
 func (f *Fake) enroll(j *job) *failure {
 	if j.qos == "" {
 		j.qos = "normal"
@@ -89,8 +88,8 @@ func (f *Fake) order(name string) *slurm.QOS {
 	return nil
 }
 
-// orders are the QOS whose limits hold for the job, the one that goes first in front: that
-// of its partition, but where its own one says that it goes before.
+// orders are the QOS whose limits apply to the job, in order of precedence: that of its
+// partition first, unless the job's own QOS overrides it.
 func (f *Fake) orders(j *job) []*slurm.QOS {
 	p, _ := f.partition(j.part)
 	first, second := f.order(p.QOS), f.order(j.qos)
@@ -115,7 +114,7 @@ func (f *Fake) association(account, user string) *slurm.Association {
 	return nil
 }
 
-// limited is the reason for which a limit keeps the job from starting; "" = none does.
+// limited is the reason for which a limit keeps the job from starting; "" if none does.
 func (f *Fake) limited(j *job) string {
 	if !f.limits.Enforced {
 		return ""
@@ -145,7 +144,7 @@ func (f *Fake) limited(j *job) string {
 	return t.reason
 }
 
-// below reports whether an account is another one, or somewhere below it.
+// below reports whether an account is the other one, or a descendant of it.
 func (f *Fake) below(account, top string) bool {
 	for depth := 0; account != "" && depth < 64; depth++ {
 		if account == top {
@@ -160,16 +159,17 @@ func (f *Fake) below(account, top string) bool {
 	return false
 }
 
-// test is a job held against the limits, those that go first in front.
+// test checks a job against the limits, in order of precedence.
 type test struct {
 	f      *Fake
 	j      *job
 	want   func(of string) int
-	set    map[string]bool // kinds and resources that a QOS sets: an association's do not bind
-	reason string          // the first that binds
+	set    map[string]bool // kinds and resources that a QOS limits: limits of associations on these do not apply
+	reason string          // the first limit that binds
 }
 
-// order tests the limits of the job's QOS, which go before those of associations.
+// order tests the limits of the job's QOS, which take precedence over those of
+// associations.
 func (t *test) order(q *slurm.QOS) {
 	j := t.j
 	in := func(o *job) bool { return slices.Contains(t.f.orders(o), q) }
@@ -196,7 +196,7 @@ func (t *test) order(q *slurm.QOS) {
 	}
 }
 
-// fails notes the reason, if it is the first.
+// fails stores the reason, if it is the first one.
 func (t *test) fails(beyond bool, kind, of string) {
 	switch {
 	case !beyond || t.reason != "" || t.set[kind+of]:
@@ -212,7 +212,7 @@ func (t *test) alone(kind string, list []slurm.Amount) {
 	}
 }
 
-// group tests what the job and the running ones of a group would have together.
+// group tests what the job and the running jobs of a group would have together.
 func (t *test) group(kind string, list []slurm.Amount, in func(*job) bool) {
 	for _, a := range list {
 		sum := t.want(a.Of)
@@ -225,7 +225,7 @@ func (t *test) group(kind string, list []slurm.Amount, in func(*job) bool) {
 	}
 }
 
-// minutes tests resources times the minutes they may be had: by the time limit.
+// minutes tests resources times minutes; the minutes are those of the time limit.
 func (t *test) minutes(of string, m slurm.Minutes, in func(*job) bool) {
 	limit := t.f.limitOf(t.j)
 	whole := minutesIn(limit, limit)
@@ -251,7 +251,7 @@ func (t *test) minutes(of string, m slurm.Minutes, in func(*job) bool) {
 	}
 }
 
-// minutesIn is what is left of a time limit in minutes; without one there is no end.
+// minutesIn is the rest of a time limit in minutes; without a limit it is unbounded.
 func minutesIn(left, limit time.Duration) float64 {
 	if limit == 0 {
 		return math.MaxUint32
@@ -259,7 +259,7 @@ func minutesIn(left, limit time.Duration) float64 {
 	return max(0, left).Minutes()
 }
 
-// asked is what a job takes when it is started.
+// asked is what a job uses once it is started.
 func (f *Fake) asked(j *job) func(of string) int {
 	w := j.want
 	return func(of string) int {
@@ -283,7 +283,7 @@ func (f *Fake) asked(j *job) func(of string) int {
 	}
 }
 
-// billing is what a job counts for by the weights of its partition.
+// billing is the job's billing by the weights of its partition.
 func (f *Fake) billing(j *job, had func(of string) int) int {
 	p, _ := f.partition(j.part)
 	if len(p.Weights) == 0 {
@@ -305,7 +305,7 @@ func (f *Fake) billing(j *job, had func(of string) int) int {
 	return int(most + gres)
 }
 
-// has is what a job has that runs.
+// has is what a running job uses.
 func (f *Fake) has(j *job, of string) (n int) {
 	if of == slurm.OfBilling {
 		if j.billed > 0 {

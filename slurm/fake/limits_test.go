@@ -11,8 +11,8 @@ import (
 
 func amounts(of string, n int) []slurm.Amount { return []slurm.Amount{{Of: of, N: n}} }
 
-// What slurm/conform holds fake and real ones to is not tried here again: accounts
-// above, QOS of several users, and minutes used up.
+// What slurm/conform checks of fake and real Slurm is not repeated here: accounts above,
+// QOS of several users, and used minutes.
 func TestLimitsOfAccountsAndQOS(t *testing.T) {
 	const gpu = slurm.OfGPUs
 	for _, tc := range []struct {
@@ -58,7 +58,7 @@ func TestLimitsOfAccountsAndQOS(t *testing.T) {
 	}
 }
 
-// What running jobs may still come to gets less as time goes by.
+// The minutes that running jobs may still use become fewer as time passes.
 func TestRunMinutesComeFree(t *testing.T) {
 	c := start(t, fake.Config{})
 	c.SetLimits(slurm.Limits{Enforced: true, Associations: []slurm.Association{{Account: "a", User: "alice", Minutes: slurm.Minutes{Group: amounts(slurm.OfGPUs, 100)}}}})
@@ -75,7 +75,7 @@ func TestRunMinutesComeFree(t *testing.T) {
 	}
 }
 
-// Who is in no account, or asks for a QOS that is none, is refused.
+// A user without an account, or a job with an unknown QOS, is refused.
 func TestWhoMaySubmit(t *testing.T) {
 	c := start(t, fake.Config{})
 	c.SetLimits(slurm.Limits{Enforced: true, Associations: []slurm.Association{{Account: "a"}, {Account: "a", User: "alice"}}})

@@ -17,7 +17,7 @@ func (f *Fake) logf(format string, args ...any) {
 	}
 }
 
-// stamp prints a duration as hours, minutes, seconds and milliseconds.
+// stamp formats a duration as hours, minutes, seconds and milliseconds.
 func stamp(d time.Duration) string {
 	ms := d.Milliseconds()
 	return fmt.Sprintf("%03d:%02d:%02d.%03d", ms/3_600_000, ms/60_000%60, ms/1000%60, ms%1000)
@@ -35,16 +35,15 @@ func (f *Fake) LogText() string {
 	return strings.Join(append(f.Log(), ""), "\n")
 }
 
-// Calls returns how often a command was called through Sessions, by the name
-// faults use for it ("squeue", "scontrol update" ...).
+// Calls returns how often a command was called through Sessions, by the name that faults
+// use for it ("squeue", "scontrol update" ...).
 func (f *Fake) Calls(op string) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.counts[op]
 }
 
-// Change is one call that Slurm carried out, whether or not the caller got the
-// reply.
+// Change is one call that Slurm carried out, whether or not the caller got the reply.
 type Change struct {
 	At  time.Time
 	By  string // the Session's name
@@ -59,16 +58,16 @@ func (f *Fake) Changes() []Change {
 	return append([]Change(nil), f.changes...)
 }
 
-// End is a job reaching a final state. A job that is requeued afterwards may
+// End is the entry of a job into a final state. A job that is requeued afterwards may
 // have several.
 type End struct {
 	At    time.Time
 	Job   slurm.JobID
 	State slurm.State
-	Why   Cause // zero when its script ended by itself
+	Why   Cause // zero if its script ended by itself
 }
 
-// Ends returns every end so far, in order, also of jobs long forgotten.
+// Ends returns every End so far, in order, also those of jobs no longer remembered.
 func (f *Fake) Ends() []End {
 	f.mu.Lock()
 	defer f.mu.Unlock()

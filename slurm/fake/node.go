@@ -11,7 +11,7 @@ import (
 // node is Slurm's record of a node.
 type node struct {
 	NodeConfig
-	holder []slurm.JobID // of each GPU; 0 = free
+	holder []slurm.JobID // job of each GPU; 0 = free
 	cpus   int           // allocated
 	down   bool
 	drain  bool
@@ -48,7 +48,7 @@ func (f *Fake) node(name string) *node {
 	return nil
 }
 
-// free counts the GPUs of a type that nobody holds; "" = of any.
+// free counts the unallocated GPUs of a type; "" = of any type.
 func (n *node) free(kind string) int {
 	free := 0
 	for idx, id := range n.holder {
@@ -59,7 +59,7 @@ func (n *node) free(kind string) int {
 	return free
 }
 
-// has counts the GPUs of a type; "" = of any.
+// has counts the GPUs of a type; "" = of any type.
 func (n *node) has(kind string) int {
 	all := 0
 	for idx := range n.holder {
@@ -70,7 +70,7 @@ func (n *node) has(kind string) int {
 	return all
 }
 
-// is reports whether the GPU of that index is of the type; "" = any is.
+// is reports whether the GPU with that index has the type; "" matches any.
 func (n *node) is(idx int, kind string) bool {
 	if kind == "" {
 		return true
@@ -118,14 +118,14 @@ func (n *node) view() slurm.Node {
 	return v
 }
 
-// Drain keeps new jobs off a node; what runs there goes on.
+// Drain keeps new jobs off a node; running jobs go on.
 func (f *Fake) Drain(name, reason string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.drainNode(name, reason)
 }
 
-// NodeDown takes a node out; its jobs are requeued or end as NODE_FAIL.
+// NodeDown makes a node fail; its jobs are requeued or end as NODE_FAIL.
 func (f *Fake) NodeDown(name, reason string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -154,8 +154,8 @@ func (f *Fake) nodeReturn(name string) {
 	}
 }
 
-// nodeDown ends what runs on the node at once; slurmctld learns of it now, or
-// when it is back.
+// nodeDown ends the runs on the node at once; slurmctld learns of it now, or when it is
+// back.
 func (f *Fake) nodeDown(name, reason string) {
 	n := f.node(name)
 	if n == nil || n.down {
@@ -178,7 +178,7 @@ func (f *Fake) nodeDown(name, reason string) {
 	f.whenUp(f.schedule)
 }
 
-// lostNode is slurmctld noticing that the run r of a job lost a node.
+// lostNode makes slurmctld notice that run r of a job lost a node.
 func (f *Fake) lostNode(j *job, r *Run, why Cause) {
 	switch {
 	case j.run != r:
@@ -214,15 +214,15 @@ func (f *Fake) take(j *job, shares []slurm.GPUShare, cpus []int) {
 		n.cpus += cpus[i]
 		j.cpusOn[s.Node] = cpus[i]
 	}
-	if f.limits.Enforced { // once and for all: has returns what it was billed first
+	if f.limits.Enforced { // only at the first run: has returns the first billing
 		j.billed = f.has(j, slurm.OfBilling)
 	}
 }
 
-// nobody holds what slurmctld has lost track of.
-const nobody slurm.JobID = -1
+// lostTrack is the holder of GPUs that slurmctld counts as used by mistake.
+const lostTrack slurm.JobID = -1
 
-// give takes them back; what a job got that was still counted elsewhere is lost track of.
+// give frees the job's GPUs and CPUs; GPUs still counted for another run stay counted.
 func (f *Fake) give(j *job) {
 	for _, s := range j.split {
 		f.held = append(f.held, Allocation{Job: j.id, Node: s.Node, GPUs: s.GPUs, From: j.from, To: f.now})
@@ -231,7 +231,7 @@ func (f *Fake) give(j *job) {
 			if id == j.id {
 				n.holder[idx] = 0
 				if len(j.counted) > 0 {
-					n.holder[idx] = nobody
+					n.holder[idx] = lostTrack
 				}
 			}
 		}
@@ -246,7 +246,7 @@ func (f *Fake) give(j *job) {
 	j.split, j.cpusOn = nil, nil
 }
 
-// Allocation is GPUs a job held on one node from launch to the end of
+// Allocation is a set of GPUs that a job held on one node, from launch to the end of
 // COMPLETING.
 type Allocation struct {
 	Job      slurm.JobID
@@ -255,8 +255,8 @@ type Allocation struct {
 	From, To time.Time
 }
 
-// Allocations returns the whole history of who held what, in order of being
-// given back; what is still held comes last, with To the present time.
+// Allocations returns the history of allocations, in order of their ends; the present
+// ones come last, with To the present time.
 func (f *Fake) Allocations() []Allocation {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -10,16 +10,16 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// What an administrator sets a partition's State to.
+// States that an administrator may set a partition to.
 const (
 	PartitionUp       = "UP"
-	PartitionDown     = "DOWN"     // jobs are taken and not started
-	PartitionDrain    = "DRAIN"    // started and not taken
+	PartitionDown     = "DOWN"     // jobs are accepted and not started
+	PartitionDrain    = "DRAIN"    // jobs are started and not accepted
 	PartitionInactive = "INACTIVE" // neither; changes of its jobs are answered as refused, and made
 )
 
-// AddPartition makes a partition of these nodes, beside those they are in. What it asks
-// of its jobs is what SetLimits says of one of that name.
+// AddPartition makes a partition of these nodes, in addition to those they are in. Its
+// limits are those that SetLimits has for the name.
 func (f *Fake) AddPartition(name string, nodes ...string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -31,7 +31,7 @@ func (f *Fake) AddPartition(name string, nodes ...string) {
 	f.schedule()
 }
 
-// SetPartitionState sets a partition's state from now on, whatever SetLimits says of it.
+// SetPartitionState sets a partition's state from now on; it overrides SetLimits.
 func (f *Fake) SetPartitionState(name, state string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -40,8 +40,8 @@ func (f *Fake) SetPartitionState(name, state string) {
 	f.schedule()
 }
 
-// partition is what a partition asks, and its state; one of which nothing was said asks
-// nothing.
+// partition returns a partition's limits and state; a partition without settings has no
+// limits.
 func (f *Fake) partition(name string) (slurm.Partition, string) {
 	p, state := slurm.Partition{Name: name, Up: true}, PartitionUp
 	if at := slices.IndexFunc(f.limits.Partitions, func(p slurm.Partition) bool { return p.Name == name }); at >= 0 {
@@ -57,7 +57,7 @@ func (f *Fake) partition(name string) (slurm.Partition, string) {
 	return p, state
 }
 
-// closed is the reason for which the job's partition does not start it; "" when it would.
+// closed is the reason for which the job's partition does not start it; "" if it would.
 func (f *Fake) closed(j *job) string {
 	p, state := f.partition(j.part)
 	w, limit := j.want, f.limitOf(j)
@@ -76,15 +76,15 @@ func (f *Fake) closed(j *job) string {
 	return cmp.Or(shut("account", j.account, p, p.AllowAccounts, p.DenyAccounts), shut("QOS", j.qos, p, p.AllowQOS, p.DenyQOS))
 }
 
-// anyTime reports whether the job's QOS lifts its partition's MaxTime; the partition's own
-// does not.
+// anyTime reports whether the job's QOS lifts its partition's MaxTime; the QOS of the
+// partition does not.
 func (f *Fake) anyTime(j *job) bool {
 	own := f.order(j.qos)
 	return own != nil && own.AnyTime
 }
 
-// shut says in Slurm's words that the partition does not let a name in; no names to allow
-// are all of them.
+// shut is Slurm's text if the partition does not allow a name; an empty list allows all
+// names.
 func shut(what, name string, p slurm.Partition, allowed, denied []string) string {
 	words := "Job's " + what + " not permitted to use this partition (" + p.Name
 	switch {
@@ -96,8 +96,8 @@ func shut(what, name string, p slurm.Partition, allowed, denied []string) string
 	return ""
 }
 
-// takes refuses a job that its partition does not take. One that it does not start is
-// taken.
+// takes refuses a job that its partition does not accept. A partition may accept a job
+// that it does not start.
 func (f *Fake) takes(j *job) *failure {
 	if _, state := f.partition(j.part); state == PartitionDrain || state == PartitionInactive {
 		return fail(slurm.ErrRefused, "Batch job submission failed: Required partition not available (inactive or drain)")
@@ -105,8 +105,7 @@ func (f *Fake) takes(j *job) *failure {
 	return nil
 }
 
-// answered is the answer to a change that was made: in an inactive partition that it
-// was refused.
+// answered is the answer to a change that was made: in an inactive partition, a refusal.
 func (f *Fake) answered(j *job) *failure {
 	if _, state := f.partition(j.part); state == PartitionInactive {
 		return fail(slurm.ErrRefused, "Requested partition configuration not available now")
@@ -114,8 +113,8 @@ func (f *Fake) answered(j *job) *failure {
 	return nil
 }
 
-// limitOf is how long a run of the job may take, 0 being for ever: where nothing was
-// asked for what its partition allows when it starts.
+// limitOf is the time limit of a run of the job, 0 if unlimited; a job without a limit
+// gets its partition's at its start.
 func (f *Fake) limitOf(j *job) time.Duration {
 	switch {
 	case j.state != slurm.Pending:
@@ -127,7 +126,7 @@ func (f *Fake) limitOf(j *job) time.Duration {
 	return p.MaxTime
 }
 
-// cpusOf is how many CPUs of a node the job's partition may have at all.
+// cpusOf is the number of CPUs of a node that the job's partition may use.
 func (f *Fake) cpusOf(j *job, n *node) int {
 	if p, _ := f.partition(j.part); p.CPUsPerNode > 0 {
 		return min(n.CPUs, p.CPUsPerNode)
@@ -135,7 +134,7 @@ func (f *Fake) cpusOf(j *job, n *node) int {
 	return n.CPUs
 }
 
-// cpusFree is how many are left to it.
+// cpusFree is the number of these CPUs that are free.
 func (f *Fake) cpusFree(j *job, n *node) int {
 	free := n.CPUs - n.cpus
 	p, _ := f.partition(j.part)

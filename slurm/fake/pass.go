@@ -7,7 +7,7 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// RequestPass asks for a scheduling pass, as every update of a job does.
+// RequestPass requests a scheduling pass, as every update of a job does.
 func (s *Session) RequestPass(ctx context.Context, id slurm.JobID) error {
 	return s.change(ctx, opPass, id, func(j *job) *failure {
 		if j.state.Ended() {
@@ -18,7 +18,7 @@ func (s *Session) RequestPass(ctx context.Context, id slurm.JobID) error {
 	})
 }
 
-// soonest is when a pass that is asked for now can come.
+// soonest is the earliest time of a pass requested now.
 func (f *Fake) soonest() time.Time {
 	at := f.now.Add(f.jittered(f.cfg.Scheduling))
 	if after := f.lastPass.Add(f.cfg.PassDelay); f.cfg.PassDelay > 0 && after.After(at) {
@@ -27,8 +27,8 @@ func (f *Fake) soonest() time.Time {
 	return at
 }
 
-// wakeAt plans a look at a job that was changed: a pass now, and one when its begin time
-// comes. With a PassDelay nothing looks at that time but the next backfill.
+// wakeAt schedules passes for a changed job: one now, and one at its begin time. With a
+// PassDelay only the next backfill runs at the begin time.
 func (f *Fake) wakeAt(j *job) {
 	if j.begin.After(f.now) {
 		at := j.begin

@@ -10,7 +10,7 @@ import (
 
 var _ slurm.Accountant = (*Session)(nil)
 
-// Past tells the runs that Config.Accounting keeps, also of jobs long forgotten.
+// Past returns the runs that Config.Accounting keeps, also of jobs no longer remembered.
 func (s *Session) Past(ctx context.Context, ids []slurm.JobID, since time.Time) (out []slurm.PastRun, err error) {
 	err = s.call(ctx, opPast, 0, func() *failure {
 		if !s.f.cfg.Accounting {
@@ -39,22 +39,23 @@ func (s *Session) Past(ctx context.Context, ids []slurm.JobID, since time.Time) 
 	return out, nil
 }
 
-// Keep books runs of jobs that this fake never had, as of another life of its slurmctld's.
+// Keep adds runs of jobs that this fake never had, as from an earlier state of its
+// slurmctld.
 func (f *Fake) Keep(runs ...slurm.PastRun) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.past = append(f.past, runs...)
 }
 
-// book keeps how the job's run ended, as slurmdbd would. It is called before the job gives
-// back what it has.
+// book keeps how the job's run ended, as slurmdbd would. It MUST be called BEFORE the
+// job's GPUs are freed.
 func (f *Fake) book(j *job, state slurm.State) {
 	if f.cfg.Accounting {
 		f.past = append(f.past, f.pastRun(j, state))
 	}
 }
 
-// requeuedState is how slurmdbd calls a run that was requeued.
+// requeuedState is slurmdbd's state for a run that was requeued.
 func requeuedState(why Cause) slurm.State {
 	if why.What == NodeFailed {
 		return slurm.NodeFail
@@ -62,16 +63,16 @@ func requeuedState(why Cause) slurm.State {
 	return slurm.Pending
 }
 
-// leaveOpen keeps what slurmdbd has of a job that slurmctld forgot while it lived: nobody
-// tells it of an end.
+// leaveOpen keeps the run of a live job that slurmctld forgot without an end, as slurmdbd
+// does.
 func (f *Fake) leaveOpen(j *job) {
 	if f.cfg.Accounting && j.booked() {
 		f.past = append(f.past, f.openRun(j))
 	}
 }
 
-// booked reports whether slurmdbd has a run of the job that has not ended: there is none
-// while the last one is cleaned away.
+// booked reports whether slurmdbd has a run of the job that has not ended: it has none
+// during the clean-up of the last one.
 func (j *job) booked() bool { return !j.state.Ended() && !(j.requeued && j.completing) }
 
 func (f *Fake) openRun(j *job) slurm.PastRun {

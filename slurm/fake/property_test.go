@@ -11,7 +11,7 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// act is one drawn deed: what, to which job, with which number.
+// act is one drawn action: what, on which job, with which number.
 type act struct {
 	what string
 	job  slurm.JobID
@@ -54,8 +54,8 @@ func (a act) do(f *fake.Fake, u *fake.Session) {
 	}
 }
 
-// TestWhateverHappensGPUsAreConserved draws histories and checks after each deed
-// that what jobs hold is what nodes count, and at the end that the same seed
+// TestWhateverHappensGPUsAreConserved draws sequences of actions and checks after each
+// that the GPUs of jobs are those counted on nodes, and at the end that the same seed
 // writes the same log.
 func TestWhateverHappensGPUsAreConserved(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

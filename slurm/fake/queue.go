@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// event is something planned. A cancelled one stays in the queue and does
-// nothing.
+// event is a scheduled function. A cancelled one stays in the queue and does nothing.
 type event struct {
 	at   time.Time
 	seq  uint64
@@ -14,7 +13,7 @@ type event struct {
 	dead bool
 }
 
-// queue orders events by time, then by when they were planned.
+// queue orders events by time, then by order of scheduling.
 type queue struct {
 	heap eventHeap
 	seq  uint64

@@ -6,8 +6,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// The words in which Slurm gives a limit as the reason, by kind: before and after its
-// word for the resource.
+// The parts of Slurm's reason for a limit, by kind: before and after the name of the
+// resource.
 var limitReasons = map[string][2]string{
 	"AssocGrp": {"AssocGrp", "Limit"}, "AssocMax": {"AssocMax", "PerJobLimit"}, "AssocMaxJobs": {"AssocMax", "Limit"},
 	"AssocGrpRun": {"AssocGrp", "RunMinutes"}, "AssocGrpMins": {"AssocGrp", "Minutes"}, "AssocMaxMins": {"AssocMax", "MinutesPerJob"},
@@ -15,8 +15,8 @@ var limitReasons = map[string][2]string{
 	"QOSMin": {"QOSMin", "NotSatisfied"}, "QOSGrpRun": {"QOSGrp", "RunMinutes"}, "QOSGrpMins": {"QOSGrp", "Minutes"}, "QOSMaxMins": {"QOSMax", "MinutesPerJob"},
 }
 
-// reasonOf is Slurm's reason for a kind of limit on a resource. Only of some of CPUs,
-// nodes and jobs does it say that it is a limit.
+// reasonOf is Slurm's reason for a kind of limit on a resource. Only some reasons about
+// CPUs, nodes and jobs contain the word Limit.
 func reasonOf(kind, of string) string {
 	if rest, ok := strings.CutSuffix(kind, "MaxWall"); ok {
 		return rest + "MaxWallDurationPerJobLimit"

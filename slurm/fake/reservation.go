@@ -9,19 +9,19 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// What keeps a job waiting where reservations do.
+// Reasons of pending jobs that reservations keep from starting.
 const (
-	waitsForReservation = "Reservation" // its own has not begun
+	waitsForReservation = "Reservation" // its own reservation has not begun
 	mayBeReserved       = "ReqNodeNotAvail, May be reserved for other job"
 	isReserved          = "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions"
 )
 
-// reservationOf names the reservation that the job was submitted into, or that SetLimits
-// says it was.
+// reservationOf is the name of the reservation that the job was submitted into, or that
+// SetLimits gives for it.
 func (f *Fake) reservationOf(j *job) string { return cmp.Or(j.reservation, f.limits.Reserved[j.id]) }
 
-// reservation is the job's own one; nil when it has none, or that is over: such a job is
-// like all others.
+// reservation is the job's reservation; nil if it has none, or if that has ended: such a
+// job is treated as a job without one.
 func (f *Fake) reservation(j *job) *slurm.Reservation {
 	name := f.reservationOf(j)
 	for i := range f.limits.Reservations {
@@ -32,8 +32,8 @@ func (f *Fake) reservation(j *job) *slurm.Reservation {
 	return nil
 }
 
-// kept reports whether a reservation keeps the node from the job: its own has others, or
-// another has the node at some moment until the job would be over by its time limit.
+// kept reports whether reservations close the node to the job: its own reservation has
+// other nodes, or another one has the node at some time before the job's time limit.
 func (f *Fake) kept(j *job, n *node) bool {
 	if own := f.reservation(j); own != nil {
 		return !slices.Contains(own.Nodes, n.Name)
@@ -44,8 +44,8 @@ func (f *Fake) kept(j *job, n *node) bool {
 	})
 }
 
-// reserved is the reason for which reservations keep the job from starting however idle
-// the nodes are; "" when they do not.
+// reserved is the reason for which reservations keep the job from starting on idle nodes;
+// "" if they do not.
 func (f *Fake) reserved(j *job) string {
 	if len(f.limits.Reservations) == 0 {
 		return ""
@@ -61,7 +61,7 @@ func (f *Fake) reserved(j *job) string {
 	case ok:
 		return ""
 	case own != nil:
-		return badConstraints // so 20.11 and 22.05; later ones say Reservation or Resources
+		return badConstraints // as in 20.11 and 22.05; later releases use Reservation or Resources
 	case len(j.want.req) == 0 && begun:
 		return isReserved
 	}
@@ -75,7 +75,7 @@ func (f *Fake) reservedNow(n *node) bool {
 	})
 }
 
-// planReservations lets the scheduler look when reservations begin and end.
+// planReservations schedules a pass when a reservation begins or ends.
 func (f *Fake) planReservations() {
 	for _, r := range f.limits.Reservations {
 		if r.Start.After(f.now) {
@@ -87,8 +87,8 @@ func (f *Fake) planReservations() {
 	}
 }
 
-// closeReservation ends the jobs that run in a reservation, with it, unless it was given
-// another end meanwhile.
+// closeReservation ends the jobs that run in a reservation at its end, unless its end was
+// changed in the meantime.
 func (f *Fake) closeReservation(name string, end time.Time) {
 	if !slices.ContainsFunc(f.limits.Reservations, func(r slurm.Reservation) bool { return r.Name == name && r.End.Equal(end) }) {
 		return
@@ -109,7 +109,7 @@ func (f *Fake) enter(j *job) *failure {
 	return nil
 }
 
-// inReservations names the reservation of each job that is in one, besides those set.
+// inReservations returns the reservation of each job that is in one, besides those set.
 func (f *Fake) inReservations() map[slurm.JobID]string {
 	in := maps.Clone(f.limits.Reserved)
 	for _, j := range f.jobs {

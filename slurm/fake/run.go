@@ -15,16 +15,16 @@ type Program interface {
 	Start(r *Run)
 	// Signal is a signal from scancel; batchOnly when sent to the script alone.
 	Signal(r *Run, signal string, batchOnly bool)
-	// Stop tells that Slurm ends the run: the processes are gone when it
-	// returns. It is not called after Exit.
+	// Stop is called when Slurm ends the run: its processes MUST be gone when it returns.
+	// It is not called after Exit.
 	Stop(r *Run, why Cause)
 }
 
-// Lingerer is a Program whose processes take their time to die; the job stays
-// COMPLETING for that much longer.
+// Lingerer is a Program whose processes take some time to end; the job stays COMPLETING
+// that much longer.
 type Lingerer interface{ Linger() time.Duration }
 
-// What ended a run, or a job, other than by itself.
+// Causes of the end of a run, or of a job, other than its own exit.
 const (
 	RequeuedHeld = "requeuehold"
 	RequeuedBy   = "requeue"
@@ -36,8 +36,7 @@ const (
 	NoStep       = "no-step"            // launched while it was still counted on nodes of its last run
 )
 
-// Cause is why a run is stopped, and who asked: a Session's name, or
-// "slurmctld".
+// Cause is why a run is stopped, and who requested it: a Session's name, or "slurmctld".
 type Cause struct {
 	What string
 	By   string
@@ -53,11 +52,11 @@ type Run struct {
 	Restarts int
 	Split    []slurm.GPUShare
 
-	f      *Fake
-	job    *job
-	over   bool
-	untold bool // its script ended by itself, and slurmctld was away
-	timers []*event
+	f             *Fake
+	job           *job
+	over          bool
+	endUnreported bool // its script ended by itself while slurmctld was down
+	timers        []*event
 }
 
 // Now returns the virtual time.
@@ -72,8 +71,8 @@ func (r *Run) GPUs() int {
 	return n
 }
 
-// After calls do in d, unless the run is over by then. The returned function
-// cancels it.
+// After calls do in d, unless the run has ended by then. The returned function cancels
+// it.
 func (r *Run) After(d time.Duration, do func()) (cancel func()) {
 	e := r.f.after(d, func() {
 		if !r.over {
@@ -91,7 +90,7 @@ func (r *Run) Exit(code, signal int) {
 	}
 	r.stop()
 	f, j := r.f, r.job
-	r.untold = f.now.Before(f.downUntil)
+	r.endUnreported = f.now.Before(f.downUntil)
 	f.whenUp(func() {
 		if j.run != r || j.state != slurm.Running {
 			return // killed meanwhile
@@ -170,8 +169,8 @@ func (f *Fake) timeOut(j *job, r *Run) {
 	})
 }
 
-// halt ends the present run, if one goes on, and leaves the job COMPLETING for
-// a while.
+// halt ends the present run, if there is one, and leaves the job COMPLETING for some
+// time.
 func (f *Fake) halt(j *job, why Cause) {
 	if j.limitEv != nil {
 		j.limitEv.dead, j.limitEv = true, nil
@@ -208,7 +207,7 @@ func (f *Fake) finish(j *job, state slurm.State, why Cause) {
 	f.after(f.cfg.MinJobAge, func() { f.forget(j) })
 }
 
-// toQueue stops the running job and puts it back into the queue.
+// toQueue stops the running job and requeues it.
 func (f *Fake) toQueue(j *job, why Cause) {
 	f.logf("job %d requeued%s", j.id, why)
 	if j.state == slurm.Running {
@@ -260,10 +259,10 @@ func (f *Fake) drained(j *job) {
 	})
 }
 
-// forget drops an ended job.
+// forget removes an ended job.
 func (f *Fake) forget(j *job) {
 	if !j.state.Ended() || f.now.Sub(j.end) < f.cfg.MinJobAge {
-		return // requeued meanwhile
+		return // requeued in the meantime
 	}
 	f.jobs = slices.DeleteFunc(f.jobs, func(o *job) bool { return o == j })
 	f.logf("job %d forgotten", j.id)

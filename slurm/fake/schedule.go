@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// schedule plans a pass of the scheduler, unless one is due anyway.
+// schedule schedules a pass of the scheduler, unless one is due already.
 func (f *Fake) schedule() {
 	if !f.passAt.IsZero() {
 		return
@@ -43,8 +43,8 @@ func (f *Fake) pass() {
 	}
 }
 
-// offer tries the job in its partitions, one after the other. After a run Slurm names the
-// one first in which it was.
+// offer tries the job in its partitions, in order. After a run Slurm lists the partition
+// of that run first.
 func (f *Fake) offer(j *job, blocked map[string]bool) {
 	reason := badConstraints
 	for _, part := range slices.Clone(j.parts) {
@@ -60,7 +60,7 @@ func (f *Fake) offer(j *job, blocked map[string]bool) {
 		if f.cfg.Strict && j.reason == "Resources" {
 			blocked[part] = true
 		}
-		if reason == badConstraints { // it is only where every partition says so
+		if reason == badConstraints { // this reason needs all partitions
 			reason = j.reason
 		}
 	}
@@ -70,7 +70,7 @@ func (f *Fake) offer(j *job, blocked map[string]bool) {
 	}
 }
 
-// try starts the job or notes why it cannot start.
+// try starts the job or sets the reason for which it cannot start.
 func (f *Fake) try(j *job) {
 	if reason := cmp.Or(f.closed(j), f.impossible(j, func(n *node) int { return f.cpusOf(j, n) }), f.unseen(j), f.reserved(j)); reason != "" {
 		j.reason = reason
@@ -78,7 +78,7 @@ func (f *Fake) try(j *job) {
 	}
 	if reason := f.limited(j); reason != "" {
 		if j.reason = reason; strings.Contains(reason, "Minutes") {
-			f.after(time.Minute, f.schedule) // what others may still come to gets less
+			f.after(time.Minute, f.schedule) // the minutes that running jobs may still use become fewer
 		}
 		return
 	}
@@ -98,12 +98,12 @@ func (f *Fake) try(j *job) {
 	f.launch(j, shares, cpus)
 }
 
-// badConstraints is the reason of a job whose request can never be met. Slurm
-// sets its priority to 0; an update that makes it possible restores it.
+// badConstraints is the reason of a job whose request can never be met. Slurm sets its
+// priority to 0; an update that makes the request possible restores it.
 const badConstraints = "BadConstraints"
 
-// impossible returns the reason when the request could not be met by the whole
-// cluster, empty and healthy, with so many CPUs a node; "" when it could.
+// impossible returns the reason if the whole cluster, idle and healthy, could not meet
+// the request with this many CPUs per node; "" if it could.
 func (f *Fake) impossible(j *job, cpus func(*node) int) string {
 	in := 0
 	for _, n := range f.nodes {
@@ -122,7 +122,7 @@ func (f *Fake) impossible(j *job, cpus func(*node) int) string {
 	return ""
 }
 
-// unseen gives the job up by a rule that no query shows.
+// unseen holds the job as impossible by a rule that no query shows.
 func (f *Fake) unseen(j *job) string {
 	if f.cfg.Unseen != nil && f.cfg.Unseen(j.want.req, j.want.gpus()) {
 		return badConstraints
@@ -130,7 +130,7 @@ func (f *Fake) unseen(j *job) string {
 	return ""
 }
 
-// unusable returns those of the named nodes that take no new jobs.
+// unusable returns those of the named nodes that accept no new jobs.
 func (f *Fake) unusable(names []string) (gone []string) {
 	for _, name := range names {
 		if n := f.node(name); n != nil && !n.usable() {
@@ -140,8 +140,8 @@ func (f *Fake) unusable(names []string) (gone []string) {
 	return gone
 }
 
-// fit chooses nodes and the split over them, given which nodes may be used and
-// what is free on them.
+// fit chooses nodes and the split over them, given the nodes that may be used and what is
+// free on them.
 func (f *Fake) fit(j *job, may func(*node) bool, gpus, cpus func(*node) int) ([]slurm.GPUShare, []int, bool) {
 	each, some := j.want.accepted()
 	for _, accepts := range each {
@@ -153,13 +153,13 @@ func (f *Fake) fit(j *job, may func(*node) bool, gpus, cpus func(*node) int) ([]
 	return nil, nil, false
 }
 
-// fitWithin does so for one alternative of the job's constraint.
+// fitWithin does this for one alternative of the job's constraint.
 func (f *Fake) fitWithin(j *job, may func(*node) bool, gpus, cpus func(*node) int) ([]slurm.GPUShare, []int, bool) {
 	w := j.want
 	if w.cpus > max(w.tasks*w.perTask, w.perGPU*w.gpus()) {
 		return nil, nil, false // more CPUs than the tasks can use
 	}
-	var first, rest []*node // required ones, then the others, in node order
+	var first, rest []*node // required nodes first, then the others, in node order
 	for _, n := range f.nodes {
 		switch {
 		case !may(n) || !slices.Contains(n.Partitions, j.part) || slices.Contains(w.exclude, n.Name):
@@ -188,9 +188,8 @@ func (f *Fake) fitWithin(j *job, may func(*node) bool, gpus, cpus func(*node) in
 	return nil, nil, false
 }
 
-// choose returns count nodes in node order: the required ones and, for a total,
-// those with most free GPUs (more than the total counts as the total), else the
-// first.
+// choose returns count nodes in node order: the required ones and, for a total, those
+// with most free GPUs (more than the total counts as the total), else the first.
 func (f *Fake) choose(w want, first, rest []*node, count int, gpus func(*node) int) []*node {
 	others := slices.Clone(rest)
 	if w.total > 0 {
@@ -204,8 +203,8 @@ func (f *Fake) choose(w want, first, rest []*node, count int, gpus func(*node) i
 	return chosen
 }
 
-// fitOn splits the request over exactly these nodes: the same number on each,
-// or a total filled greedily in node order with at least one a node.
+// fitOn splits the request over exactly these nodes: the same number on each, or a total
+// filled greedily in node order with at least one on each node.
 func (f *Fake) fitOn(w want, nodes []*node, gpus, cpus func(*node) int) ([]slurm.GPUShare, []int, bool) {
 	shares, per := make([]slurm.GPUShare, len(nodes)), make([]int, len(nodes))
 	left := w.total

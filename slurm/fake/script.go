@@ -17,7 +17,7 @@ type Script struct {
 	// Traps gives the exit code for each signal that ends the script early; other
 	// signals are ignored.
 	Traps map[string]int
-	// Lingers is how long it takes to die once Slurm stops it.
+	// Lingers is how long its processes take to end once Slurm stops it.
 	Lingers time.Duration
 }
 
@@ -27,9 +27,9 @@ type Script struct {
 //	exit N
 //	kill -N $$
 //	trap 'exit N' SIG        exit when sent SIG
-//	trap 'sleep N' TERM      take that long to die
+//	trap 'sleep N' TERM      take that long to end
 //
-// A trailing "& wait" and a leading "exec" change nothing.
+// A trailing "& wait" and a leading "exec" have no effect.
 func ParseScript(text []byte) *Script {
 	s := &Script{Traps: map[string]int{}}
 	lines := bufio.NewScanner(bytes.NewReader(text))
@@ -100,14 +100,14 @@ func (s *Script) Start(r *Run) {
 	}
 }
 
-// Signal ends the script when it traps the signal so.
+// Signal ends the script if it traps the signal with exit.
 func (s *Script) Signal(r *Run, signal string, _ bool) {
 	if code, ok := s.Traps[signal]; ok {
 		r.After(time.Millisecond, func() { r.Exit(code, 0) })
 	}
 }
 
-// Stop does nothing: a plain script is simply gone.
+// Stop does nothing: the processes of a plain script end at once.
 func (s *Script) Stop(*Run, Cause) {}
 
 // Linger is how long the script's processes outlive Stop.

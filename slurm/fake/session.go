@@ -12,15 +12,15 @@ import (
 
 var zero time.Time
 
-// Session is the fake seen by one user: a slurm.Client whose calls obey that
-// user's rights. An operator may change every job.
+// Session is the fake as seen by one user: a slurm.Client whose calls have that user's
+// rights. An operator may change every job.
 type Session struct {
 	f      *Fake
 	user   string
 	name   string
 	steady bool
-	inside bool    // called by the fake itself, which holds the lock
-	now    []Fault // of the call going on
+	inside bool    // the call is made by the fake itself, which holds the lock
+	now    []Fault // of the present call
 }
 
 var _ slurm.Client = (*Session)(nil)
@@ -33,16 +33,16 @@ func (f *Fake) As(user string) *Session {
 	return &Session{f: f, user: user, name: user}
 }
 
-// Named returns the same Session under another name in the log and in Causes,
-// to tell a program from the person whose account it uses.
+// Named returns the same Session under another name in the log and in Causes, to
+// distinguish a program from the person whose account it uses.
 func (s *Session) Named(name string) *Session {
 	c := *s
 	c.name = name
 	return &c
 }
 
-// Steady returns the same Session untouched by the plan of faults and uncounted
-// by it, for the test's own actions. An outage still concerns it.
+// Steady returns the same Session, exempt from the plan of faults and not counted by it,
+// for the test's own actions. An outage still affects it.
 func (s *Session) Steady() *Session {
 	c := *s
 	c.steady = true
@@ -53,7 +53,7 @@ func (s *Session) operator() bool {
 	return s.user == "root" || slices.Contains(s.f.cfg.Operators, s.user)
 }
 
-// failure is an answer of Slurm that is an error.
+// failure is an error answer of Slurm.
 type failure struct {
 	kind  error
 	words string
@@ -61,7 +61,7 @@ type failure struct {
 
 func fail(kind error, words string) *failure { return &failure{kind, words} }
 
-// call runs one command under the lock, through the plan of faults.
+// call runs one command under the lock and applies the plan of faults.
 func (s *Session) call(ctx context.Context, op string, id slurm.JobID, do func() *failure) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -89,7 +89,7 @@ func (s *Session) call(ctx context.Context, op string, id slurm.JobID, do func()
 	for _, fault := range faults {
 		if fault.Kind == Late && op != opJobs && op != opNodes && op != opJob && op != opPast {
 			f.after(fault.For, func() {
-				if !f.now.Before(f.downUntil) { // else it went under with slurmctld
+				if !f.now.Before(f.downUntil) { // else it was lost with slurmctld
 					f.note(s, op, id, do())
 				}
 			})
@@ -117,7 +117,7 @@ func (s *Session) due(op string) []Fault {
 	return s.f.cfg.Faults.due(op, s.f.counts[op])
 }
 
-// note logs a call that changes something, or would.
+// note logs a call that changes something, or would have.
 func (f *Fake) note(s *Session, op string, id slurm.JobID, a *failure) {
 	if op == opJobs || op == opNodes || op == opJob || op == opLimits || op == opPast {
 		return
@@ -195,8 +195,8 @@ func (s *Session) Nodes(ctx context.Context) (out []slurm.Node, err error) {
 	return out, nil
 }
 
-// distorted is a listing as planned faults let it be seen; last keeps the true
-// one of the time before.
+// distorted is a listing as changed by planned faults; last keeps the true one of the
+// call before.
 func distorted[T any](faults []Fault, now []T, last *[]T) []T {
 	seen := now
 	for _, fault := range faults {
@@ -229,7 +229,7 @@ func (s *Session) Job(ctx context.Context, id slurm.JobID) (d slurm.Detail, err 
 	return d, nil
 }
 
-// Submit takes a job script. Unknown options are accepted and change nothing.
+// Submit accepts a job script. Unknown options are accepted and have no effect.
 func (s *Session) Submit(ctx context.Context, sub slurm.Submission) (id slurm.JobID, line string, err error) {
 	err = s.call(ctx, opSubmit, 0, func() (a *failure) {
 		id, line, a = s.f.submit(s.user, sub)
@@ -301,8 +301,8 @@ func (f *Fake) admit(j *job) *failure {
 	return nil
 }
 
-// anywhere reports whether one of the job's partitions could ever run it, or is shut to it
-// for now.
+// anywhere reports whether one of the job's partitions could ever run it, or is closed to
+// it at present.
 func (f *Fake) anywhere(j *job) bool {
 	defer func(first string) { j.part = first }(j.part)
 	for _, j.part = range j.parts {
@@ -322,7 +322,7 @@ func (f *Fake) knownNodes(names []string) *failure {
 	return nil
 }
 
-// begin reads --begin: "now+N" in seconds; anything else is now.
+// begin reads --begin: "now+N" in seconds; any other value means now.
 func (f *Fake) begin(value string) time.Time {
 	if rest, ok := strings.CutPrefix(value, "now+"); ok {
 		if d, ok := sleepTime(rest); ok {

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// refusal returns the answer a fault puts in place of the call's own.
+// refusal returns the answer that a fault puts in place of the call's own.
 func refusal(op string, faults []Fault) *failure {
 	for _, f := range faults {
 		switch f.Kind {
@@ -76,8 +76,8 @@ func (f *Fake) strike(fault Fault, j *job) {
 	}
 }
 
-// Down makes slurmctld unreachable for d from now. Running jobs run on; what
-// the nodes have to report is taken when it is back.
+// Down makes slurmctld unreachable for d from now. Running jobs go on; the reports of the
+// nodes are taken when it is back.
 func (f *Fake) Down(d time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -93,7 +93,7 @@ func (f *Fake) down(d time.Duration) {
 	f.downUntil = until
 	f.events.push(until, func() {
 		if f.now.Before(f.downUntil) {
-			return // a longer outage began meanwhile
+			return // a longer outage began in the meantime
 		}
 		if do := f.recover; do != nil {
 			f.recover = nil
@@ -109,15 +109,15 @@ func (f *Fake) down(d time.Duration) {
 	})
 }
 
-// DownUntil is when slurmctld answers again, or answered after its last outage; zero
-// when there was none.
+// DownUntil is the time at which slurmctld answers again, or answered after its last
+// outage; zero if there was none.
 func (f *Fake) DownUntil() time.Time {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.downUntil
 }
 
-// whenUp carries out do now, or once slurmctld is back.
+// whenUp carries out do now, or when slurmctld is back.
 func (f *Fake) whenUp(do func()) {
 	if f.now.Before(f.downUntil) {
 		f.deferred = append(f.deferred, do)
@@ -126,7 +126,7 @@ func (f *Fake) whenUp(do func()) {
 	do()
 }
 
-// delay returns what faults add to the job's launch or drain.
+// delay returns the delay that faults add to the job's launch or drain.
 func (f *Fake) delay(op string, j *job) time.Duration {
 	f.counts[op]++
 	var d time.Duration
@@ -138,7 +138,7 @@ func (f *Fake) delay(op string, j *job) time.Duration {
 	return d
 }
 
-// String prints the cause for the log; nothing when the run ended by itself.
+// String formats the cause for the log; empty if the run ended by itself.
 func (c Cause) String() string {
 	if c.What == "" {
 		return ""

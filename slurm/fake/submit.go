@@ -21,7 +21,7 @@ var shortOptions = map[byte]string{
 // flags are the options without a value.
 var flags = map[string]bool{"hold": true, "requeue": true, "no-requeue": true, "parsable": true, "quiet": true}
 
-// request is a submission as far as it was understood.
+// request is a submission, as far as the fake understands it.
 type request struct {
 	want     want
 	name     string
@@ -32,7 +32,7 @@ type request struct {
 	dir      string
 	stdout   string
 	limit    time.Duration
-	endless  bool // the limit is none
+	endless  bool // the limit is unlimited
 	resv     string
 	begin    string
 	depends  []term
@@ -42,7 +42,7 @@ type request struct {
 	parsable bool
 }
 
-// parse reads the script's #SBATCH lines, then the arguments, which win.
+// parse reads the script's #SBATCH lines, then the arguments, which override them.
 func parse(s slurm.Submission) (request, error) {
 	r := request{requeue: true, dir: s.Dir, stdout: "slurm-%j.out", want: want{perTask: 1}}
 	if r.dir == "" {
@@ -66,8 +66,8 @@ func parse(s slurm.Submission) (request, error) {
 	return r, nil
 }
 
-// directives returns the options of the #SBATCH lines before the first command.
-// Quoting is not understood: the sbatch room does that for sluice itself.
+// directives returns the options of the #SBATCH lines before the first command. Quoting
+// is not supported: package sbatch does that for sluice itself.
 func directives(script []byte) []string {
 	var out []string
 	lines := bufio.NewScanner(bytes.NewReader(script))
@@ -82,7 +82,7 @@ func directives(script []byte) []string {
 	return out
 }
 
-// read takes options up to the first other word and returns what follows.
+// read reads options up to the first word that is none and returns the rest.
 func (r *request) read(args []string) ([]string, error) {
 	for i := 0; i < len(args); i++ {
 		arg := args[i]
@@ -114,7 +114,7 @@ func (r *request) read(args []string) ([]string, error) {
 	return nil, nil
 }
 
-// set stores one option. Options that change nothing here are accepted.
+// set stores one option. Options without an effect here are accepted.
 func (r *request) set(name, value string) (err error) {
 	w := &r.want
 	switch name {

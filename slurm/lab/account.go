@@ -64,9 +64,9 @@ func fromUser(u *user.User) (account, error) {
 	return account{Name: u.Username, UID: uid, GID: gid}, err
 }
 
-// reachable returns an error naming the first directory above dir that accounts
-// other than its owner may not pass, when the lab needs others to pass: slurmctld
-// then could not read its own configuration.
+// reachable returns an error naming the first directory above dir that other accounts
+// than its owner may not enter, if the lab needs that: slurmctld could not read its own
+// configuration.
 func reachable(dir string, slurm account, euid int) error {
 	if slurm.UID == euid {
 		return nil

@@ -13,17 +13,17 @@ import (
 	"time"
 )
 
-// With Config.Accounting a lab has what a site with limits has: slurmdbd, and a
-// MariaDB of its own behind it. No daemon of the machine is touched: the database
-// lies in the lab, is reached through a socket in a directory closed to all but
-// SlurmUser, and has no network port.
+// With Config.Accounting a lab has what a site with limits has: slurmdbd, and its own
+// MariaDB server. No daemon of the machine is touched: the database files are in the lab,
+// its socket is in a directory that only SlurmUser can enter, and it has no network port.
 
-// accountingNeeds lists what Accounting takes beside what every lab needs.
+// accountingNeeds lists the programs that Accounting needs in addition to those of every
+// lab.
 var accountingNeeds = []program{
-	// The server without the daemon that the package mariadb-server sets up.
+	// The server without the daemon that the package mariadb-server installs.
 	{"mariadbd", "mariadb-server-core"},
 	{"mariadb-install-db", "mariadb-server-core"},
-	{"my_print_defaults", "mariadb-client-core"}, // mariadb-install-db runs it
+	{"my_print_defaults", "mariadb-client-core"}, // started by mariadb-install-db
 	{"slurmdbd", "slurmdbd"},
 	{"sacctmgr", "slurm-client"},
 }
@@ -33,26 +33,26 @@ func MissingAccounting(root string) error {
 	if err := Missing(root); err != nil {
 		return err
 	}
-	// The database is this machine's even where Slurm is of another tree.
+	// The database server is this machine's, also when Slurm is from another tree.
 	return missing("", root, accountingNeeds)
 }
 
 func (d layout) database() string       { return d.join("db") }
 func (d layout) databaseSocket() string { return d.join("db", "sql.sock") }
 
-// LabAccount is the accounting account a lab with Accounting makes at the start,
+// LabAccount is the accounting account that a lab with Accounting makes at its start,
 // with the caller and SlurmUser in it.
 const LabAccount = "lab"
 
-// databaseSettings keep a database small and quick: nobody misses it after a crash
-// of the machine.
+// databaseSettings keep the database small and fast; its data need not survive a crash of
+// the machine.
 var databaseSettings = []string{
 	"--innodb-buffer-pool-size=64M", "--innodb-log-file-size=8M", "--innodb-lock-wait-timeout=900",
 	"--innodb-flush-log-at-trx-commit=0", "--innodb-flush-method=nosync",
 }
 
-// accounts starts what slurmctld needs to find when it starts: the database,
-// slurmdbd, and the cluster's name in it. Without Accounting it does nothing.
+// accounts starts what slurmctld needs at its start: the database, slurmdbd, and the
+// cluster's name in it. Without Accounting it does nothing.
 func (l *Lab) accounts(ctx context.Context) ([]*daemon, error) {
 	if !l.rec.Config.Accounting {
 		return nil, nil
@@ -71,7 +71,7 @@ func (l *Lab) accounts(ctx context.Context) ([]*daemon, error) {
 	return []*daemon{base, dbd}, l.accountant(ctx, "add", "cluster", l.rec.Cluster)
 }
 
-// makeDatabase writes an empty one that lets SlurmUser in, known by his uid.
+// makeDatabase writes an empty database with access for SlurmUser, identified by uid.
 func (l *Lab) makeDatabase(ctx context.Context) error {
 	d, slurm := l.layout(), l.rec.Slurm
 	if err := os.Mkdir(d.database(), 0o700); err != nil {
@@ -87,17 +87,18 @@ func (l *Lab) makeDatabase(ctx context.Context) error {
 		args = append(args, "--user="+slurm.Name)
 	}
 	cmd := grouped(exec.CommandContext(ctx, l.Bin("mariadb-install-db"), args...))
-	// Two that are made at once take each other's temporary tables for their own.
+	// Two databases that are made at the same time would use each other's temporary
+	// tables.
 	cmd.Env = append(l.databaseEnv(), "TMPDIR="+d.database())
 	_, err := output(cmd)
 	return err
 }
 
-// databaseServer is this machine's own even where Slurm is of another tree.
+// databaseServer is this machine's, also when Slurm is from another tree.
 const databaseServer = "mariadbd"
 
-// databaseEnv is the environment of what is this machine's own: a tree's libraries
-// are not for it.
+// databaseEnv is the environment of this machine's own programs, without the libraries of
+// another tree.
 func (l *Lab) databaseEnv() []string {
 	return slices.DeleteFunc(l.daemonEnv(), func(set string) bool { return strings.HasPrefix(set, "LD_LIBRARY_PATH=") })
 }
@@ -123,8 +124,9 @@ func (l *Lab) startDatabase(ctx context.Context) (*daemon, error) {
 	})
 }
 
-// credential is the account a daemon has to be started as; nil = the caller's. The
-// database knows SlurmUser by his uid, and slurmdbd 20.11 asks it before it becomes him.
+// credential is the account that a daemon must be started as; nil = the caller's. The
+// database identifies SlurmUser by uid, and slurmdbd 20.11 connects to it before it
+// changes to SlurmUser.
 func (l *Lab) credential(program string) *syscall.Credential {
 	if program != "slurmdbd" || os.Geteuid() != 0 {
 		return nil
@@ -140,8 +142,8 @@ func (l *Lab) startSlurmdbd(ctx context.Context) (*daemon, error) {
 	return started, l.until(ctx, started, func() bool { return listening(primaryAddr, l.rec.DbdPort) })
 }
 
-// Enroll makes an accounting account, unless it is there, and adds users to it.
-// With AccountingStorageEnforce=limits nobody else can submit.
+// Enroll makes an accounting account, unless it exists, and adds users to it. With
+// AccountingStorageEnforce=limits no other users can submit.
 func (l *Lab) Enroll(ctx context.Context, account string, users ...string) error {
 	if !l.rec.Config.Accounting {
 		return &Error{Op: "lab", Dir: l.Dir(), Err: fmt.Errorf("%w: it has no accounting", ErrConfig), Hint: "sluice lab up --accounting"}
@@ -155,8 +157,8 @@ func (l *Lab) Enroll(ctx context.Context, account string, users ...string) error
 	return l.accountant(ctx, "add", "user", strings.Join(users, ","), "account="+account)
 }
 
-// accountant runs sacctmgr. What is there already is no error. A slurmdbd that has
-// just begun to listen may still be making its tables.
+// accountant runs sacctmgr. An object that exists already is no error. A slurmdbd that
+// has just begun to listen may still be creating its tables.
 func (l *Lab) accountant(ctx context.Context, args ...string) error {
 	for {
 		short, cancel := context.WithTimeout(ctx, commandDeadline)
@@ -174,7 +176,7 @@ func (l *Lab) accountant(ctx context.Context, args ...string) error {
 	}
 }
 
-// enrollCallers lets those submit who can in any lab.
+// enrollCallers adds the users that can submit in any lab.
 func (l *Lab) enrollCallers(ctx context.Context) error {
 	if !l.rec.Config.Accounting {
 		return nil
@@ -198,7 +200,8 @@ func (s site) accountingSettings() []setting {
 		{"AccountingStorageType", "accounting_storage/slurmdbd"},
 		{"AccountingStorageHost", "127.0.0.1"},
 		{"AccountingStoragePort", fmt.Sprint(s.DbdPort)},
-		// Where sacctmgr and slurmctld find munged for slurmdbd: AuthInfo is not asked.
+		// For sacctmgr and slurmctld to find munged for slurmdbd: AuthInfo is not used
+		// there.
 		{"AccountingStoragePass", layout(s.Config.Dir).mungeSocket()},
 		{"AccountingStorageEnforce", "limits,qos"},
 	}
@@ -208,8 +211,8 @@ func (s site) accountingSettings() []setting {
 	return list
 }
 
-// slurmdbdConf renders slurmdbd.conf; "" = no accounting. The database's socket is
-// told through the environment (MYSQL_UNIX_PORT): slurmdbd has no key for it.
+// slurmdbdConf renders slurmdbd.conf; "" = no accounting. The database's socket is passed
+// in the environment (MYSQL_UNIX_PORT): slurmdbd has no key for it.
 func (s site) slurmdbdConf() string {
 	if !s.Config.Accounting {
 		return ""

@@ -11,9 +11,9 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/lab/labtest"
 )
 
-// What sluice relies on about limits (elastic.Cap): Slurm leaves a job pending, for as
-// long as the limit stands, whose size an operator wrote beyond what its account may
-// have; but not one whose CPUs are too many. Measured on 22.05.8.
+// What sluice relies on about limits (elastic.Cap): if an operator writes a size beyond
+// what the job's account may have, Slurm leaves the job pending as long as the limit
+// stands; too many CPUs do not count. Measured on 22.05.8.
 func TestAccountingEnforcesLimitsOnWhatOperatorsWrite(t *testing.T) {
 	if err := lab.MissingAccounting(""); err != nil {
 		if os.Getenv(labtest.RequireEnv) == "1" {
@@ -39,10 +39,10 @@ func TestAccountingEnforcesLimitsOnWhatOperatorsWrite(t *testing.T) {
 	reason("RUNNING None") // on 4 CPUs, though 1 is allowed: an operator wrote them
 	limit("GrpTRES=gres/gpu=1,cpu=1")
 	time.Sleep(3 * time.Second)
-	reason("RUNNING None") // what runs is left alone
+	reason("RUNNING None") // running jobs are not affected
 }
 
-// Without the packages the option says what is missing, and what to type.
+// Without the packages the error says what is missing, and what to type.
 func TestAccountingSaysWhatIsMissing(t *testing.T) {
 	if _, err := exec.LookPath("slurmdbd"); err == nil {
 		t.Skip("NOT TESTED: slurmdbd is installed")

@@ -12,12 +12,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// With Config.Backup a second slurmctld stands by and takes over when the first is silent.
+// With Config.Backup a second slurmctld stands by and takes over when the first does not
+// answer.
 //
-// A slurmctld knows which of the SlurmctldHost lines is its own by its host name, and both
-// listen on the one SlurmctldPort. So each runs under a host name of its own (a private UTS
-// namespace) that means an address of its own (a private mount of /etc/hosts). The backup
-// reads a slurm.conf of its own, because a slurmctld kills whom its pid file names.
+// A slurmctld finds its own SlurmctldHost line by its host name, and both listen on the
+// one SlurmctldPort. So each runs under its own host name (a private UTS namespace) with
+// its own address (a private mount of /etc/hosts). The backup reads its own slurm.conf,
+// because a slurmctld kills the process named in its pid file.
 
 // The controllers' addresses.
 const (
@@ -25,7 +26,7 @@ const (
 	backupAddr  = "127.0.0.2"
 )
 
-// backupSuffix makes the backup's host name of the primary's.
+// backupSuffix is appended to the primary's host name to make the backup's.
 const backupSuffix = "-backup"
 
 func (d layout) backupConf() string { return d.join("etc", "backup.conf") }
@@ -41,7 +42,7 @@ func (s site) backupConf() string {
 		"SlurmctldPidFile="+d.join("run", "slurm", "backup.pid"), 1)
 }
 
-// hosts is /etc/hosts as the controllers see it; "" = as it is.
+// hosts is /etc/hosts as the controllers see it; "" = unchanged.
 func (s site) hosts() (string, error) {
 	if !s.Config.Backup {
 		return "", nil
@@ -50,16 +51,16 @@ func (s site) hosts() (string, error) {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return "", err
 	}
-	// The first line that names a host decides.
+	// The first line with a host's name is used.
 	return fmt.Sprintf("%s %s\n%s %s\n%s", primaryAddr, s.Host, backupAddr, s.Host+backupSuffix, text), nil
 }
 
-// startApart starts a controller of a lab with a backup under the host name, with the lab's
-// hosts file. The namespaces are those of one thread, which ends with its goroutine.
+// startApart starts a controller of a lab with a backup under the host name, with the
+// lab's hosts file. The namespaces belong to one thread, which ends with its goroutine.
 func (l *Lab) startApart(host string, cmd *exec.Cmd) error {
 	done := make(chan error)
 	go func() {
-		runtime.LockOSThread() // and never unlocked: no other goroutine may get this thread
+		runtime.LockOSThread() // never unlocked: no other goroutine may use this thread
 		done <- func() error {
 			if err := unix.Unshare(unix.CLONE_NEWUTS | unix.CLONE_NEWNS); err != nil {
 				return fmt.Errorf("%w: a backup controller needs namespaces of its own: %w", ErrConfig, err)
@@ -75,8 +76,8 @@ func (l *Lab) startApart(host string, cmd *exec.Cmd) error {
 	return <-done
 }
 
-// standsBy waits until the backup, if one runs, listens: one that hands control back does
-// not for up to half a minute, and takes over from nobody in that time.
+// standsBy waits until the backup, if it runs, listens: one that hands control back does
+// not listen for up to 30 s, and cannot take over in that time.
 func (l *Lab) standsBy(ctx context.Context, primary *daemon) error {
 	running, err := l.pick(ofKind(backup))
 	if err != nil || len(running) == 0 {

@@ -9,8 +9,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/lab/labtest"
 )
 
-// TestBackup: on every release at hand the backup controller takes over from a killed one
-// with the jobs there are, and hands back to one that returns.
+// TestBackup: on every available release the backup controller takes over from a killed
+// one, keeps the jobs, and hands back to one that returns.
 func TestBackup(t *testing.T) {
 	asRoot(t)
 	for _, root := range labtest.Roots() {

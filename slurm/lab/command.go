@@ -15,8 +15,8 @@ import (
 // commandDeadline bounds one Slurm command the lab runs for itself.
 const commandDeadline = 30 * time.Second
 
-// Command prepares a Slurm command, such as sbatch, of the lab's own release and
-// in its environment. Its process group is killed when ctx ends.
+// Command prepares a Slurm command, such as sbatch, of the lab's release and in its
+// environment. Its process group is killed when ctx ends.
 func (l *Lab) Command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, l.Bin(name), args...)
 	cmd.Env = append(os.Environ(), l.Env()...)
@@ -31,8 +31,8 @@ func grouped(cmd *exec.Cmd) *exec.Cmd {
 	return cmd
 }
 
-// output runs a command and returns its standard output; the error carries what
-// it printed on standard error.
+// output runs a command and returns its standard output; the error contains its standard
+// error.
 func output(cmd *exec.Cmd) (string, error) {
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said

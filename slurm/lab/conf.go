@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// site is everything the configuration files depend on.
+// site is all that the configuration files depend on.
 type site struct {
 	Config   Config
 	Release  release
 	Cluster  string // unique: it marks the processes of this lab's jobs
 	Host     string // short host name
-	Loopback bool   // the host name means 127.0.0.1 and nothing else
+	Loopback bool   // the host name resolves to 127.0.0.1 only
 	Slurm    string // SlurmUser
 	Slurmd   string // the account slurmd runs as
 	CtldPort int
@@ -61,8 +61,8 @@ func (s site) settings() []setting {
 		{"SlurmdPidFile", d.join("run", "slurm", "slurmd-%n.pid")},
 		{"SlurmctldLogFile", d.log("slurmctld")},
 		{"SlurmdLogFile", d.log("slurmd-%n")},
-		// What an audit is made from (package elastic/audit): who asked for what is told at
-		// debug2 only, which GPUs a run got and gave back with these flags only.
+		// For package elastic/audit: the caller of a request is logged at debug2 only,
+		// and the GPUs that a run got and freed only with these flags.
 		{"SlurmctldDebug", "debug2"},
 		{"DebugFlags", "Gres,TraceJobs"},
 		{"SlurmdDebug", "info"},
@@ -77,11 +77,11 @@ func (s site) settings() []setting {
 		{"SelectTypeParameters", "CR_Core"},
 		// By submission order, as without accounting on a site.
 		{"PriorityType", "priority/basic"},
-		// The caller's limits (ulimit) are not the jobs'.
+		// The resource limits (ulimit) of the caller do not apply to jobs.
 		{"PropagateResourceLimits", "NONE"},
 		// Nodes claim more CPUs and memory than the machine has.
 		{"SlurmdParameters", "config_overrides"},
-		// A node that was killed and started again comes back by itself.
+		// A node that was killed and started again returns to service by itself.
 		{"ReturnToService", "2"},
 		{"SlurmdTimeout", seconds(s.Config.SlurmdTimeout)},
 		// Several daemons and trainings share few slow cores. MessageTimeout keeps
@@ -104,14 +104,14 @@ func (s site) settings() []setting {
 	switch {
 	case s.Loopback:
 		list = append(list, setting{"CommunicationParameters", "NoCtldInAddrAny,NoInAddrAny"})
-	case s.Config.Backup: // each knows its address by the lab's hosts file
+	case s.Config.Backup: // each finds its address in the lab's hosts file
 		list = append(list, setting{"CommunicationParameters", "NoCtldInAddrAny"})
 	}
 	if s.Plugins != "" {
 		list = append(list, setting{"PluginDir", s.Plugins})
 	}
 	if !s.Release.atLeast(21, 8) {
-		// 20.11 needs a gatherer to learn that steps have ended.
+		// 20.11 needs a gatherer to notice that steps have ended.
 		list = append(list, setting{"JobAcctGatherType", "jobacct_gather/linux"})
 	}
 	return list
@@ -147,9 +147,9 @@ func (s site) writePartitions(b *strings.Builder) {
 	}
 }
 
-// gresConf renders gres.conf. AutoDetect is off so that real GPUs of the machine
-// are neither found nor touched; 20.11 looks for none anyway and, told so, counts
-// the listed ones as too many.
+// gresConf renders gres.conf. AutoDetect is off so that real GPUs of the machine are
+// neither found nor touched. 20.11 detects none in any case and, if AutoDetect is set,
+// counts the listed ones as too many.
 func (s site) gresConf() string {
 	var b strings.Builder
 	if s.Release.atLeast(21, 8) {
@@ -177,8 +177,8 @@ func (s site) gresConf() string {
 	return b.String()
 }
 
-// cgroupConf renders cgroup.conf; "" = the release wants none. From 23.11 on
-// slurmd talks to systemd unless told that there are no cgroups.
+// cgroupConf renders cgroup.conf; "" = the release needs none. From 23.11 on slurmd uses
+// systemd unless it is told that there are no cgroups.
 func (s site) cgroupConf() string {
 	if s.Release.atLeast(23, 11) {
 		return "CgroupPlugin=disabled\n"
@@ -186,8 +186,8 @@ func (s site) cgroupConf() string {
 	return ""
 }
 
-// keys returns the lower-case keys that start the lines of a configuration.
-// NodeName and PartitionName lines add to the lab's, they replace nothing.
+// keys returns the lower-case keys at the start of the lines of a configuration. NodeName
+// and PartitionName lines are added to the lab's and replace none.
 func keys(conf string) map[string]bool {
 	set := map[string]bool{}
 	for line := range strings.Lines(conf) {

@@ -11,8 +11,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files; read the diff before committing it")
 
-// golden sites: one for each release Debian ships, and one for each turn the
-// configuration can take.
+// golden sites: one for each release in Debian, and one for each variant of the
+// configuration.
 var sites = map[string]site{
 	"20.11": {Config: Config{Dir: "/lab", Nodes: 1}, Release: release{20, 11, "20.11.4"}, Loopback: true},
 	"22.05": {Config: Config{Dir: "/lab"}, Release: release{22, 5, "22.05.8"}, Loopback: true},

@@ -15,8 +15,8 @@ import (
 
 // Config says what lab to build. The zero value of every field is usable.
 type Config struct {
-	// Dir holds everything the lab writes. It must not exist or be empty, its
-	// path short (Unix sockets live below it) and free of blanks. "" = DefaultDir.
+	// Dir holds everything the lab writes. It must not exist or be empty; its path must
+	// be short (it contains Unix sockets) and without blanks. "" = DefaultDir.
 	Dir string
 	// Nodes is the number of nodes, 1 to 64; 0 = 3. They are named
 	// NodePrefix ("" = "gpu") followed by 1, 2, ...
@@ -24,10 +24,10 @@ type Config struct {
 	NodePrefix string
 	// GPUs is the number of GPUs of each node, 1 to 64; 0 = 4, -1 = none.
 	GPUs int
-	// GPUType is the Slurm type of the GPUs; "" = they have none.
+	// GPUType is the Slurm type of the GPUs; "" = no type.
 	GPUType string
-	// GPUTypes are those of single nodes, in order; "" and nodes beyond have GPUType. A node
-	// of several types has their numbers, which add up to GPUs: "a100:2+t4:2".
+	// GPUTypes are the types of single nodes, in order; "" and nodes beyond the list have
+	// GPUType. A node of several types has counts that add up to GPUs: "a100:2+t4:2".
 	GPUTypes []string
 	// CPUs and MemoryMB are what each node claims to have, whatever the machine
 	// has; 0 = 16 CPUs, 64000 MB.
@@ -43,29 +43,29 @@ type Config struct {
 	ExtraConf string
 	// MinJobAge is how long ended jobs stay visible; 0 = 300 s. Whole seconds.
 	MinJobAge time.Duration
-	// SlurmdTimeout is after how long a silent node is DOWN; 0 = 20 s, at least
-	// 3 s. Whole seconds.
+	// SlurmdTimeout is the time after which a silent node is DOWN; 0 = 20 s, at least 3
+	// s. Whole seconds.
 	SlurmdTimeout time.Duration
-	// FastScheduling makes slurmctld look at its queue as often as it can, for tests that
-	// wait for many jobs and are about something else than when those start. Off,
-	// SchedulerParameters are Slurm's defaults, as on most sites: a pass of the scheduler
-	// at most every 3 s, and only when asked for; the backfill every 30 s.
+	// FastScheduling makes slurmctld run its scheduler as often as it can, for tests that
+	// wait for many jobs and do not test when those start. Without it SchedulerParameters
+	// are Slurm's defaults, as on most sites: a pass of the scheduler at most every 3 s,
+	// and only on request; the backfill every 30 s.
 	FastScheduling bool
 	// StartTimeout bounds Up's wait for all nodes to be idle; 0 = 90 s. A lab
 	// usually needs two seconds; a starved machine many more.
 	StartTimeout time.Duration
-	// Root is the root of another file-system tree (such as debootstrap makes)
-	// whose Slurm to run; "" = this machine's. Jobs run in this machine's files
-	// in either case.
+	// Root is the root of another file-system tree (such as debootstrap makes) whose
+	// Slurm to run; "" = this machine's. Jobs use this machine's files in either case.
 	Root string
-	// Backup runs a second slurmctld that takes over when the first is silent for 6 s
-	// (SlurmctldTimeout); root only.
+	// Backup runs a second slurmctld that takes over when the first does not answer for 6
+	// s (SlurmctldTimeout); root only.
 	Backup bool
 	// Accounting runs slurmdbd on a private MariaDB, and has slurmctld enforce the
 	// limits of accounts, users and QOS. Only users that Enroll added can submit.
 	Accounting bool
-	// Apart is a shell command that each slurmd runs first, $NODE told, in a mount namespace
-	// of its own: what it mounts, only that node's jobs see. "" = none, and no namespace. Root only.
+	// Apart is a shell command that each slurmd runs first, with $NODE set, in its own
+	// mount namespace: its mounts are visible to that node's jobs only. "" = none, and no
+	// namespace. Root only.
 	Apart string
 }
 
@@ -78,8 +78,8 @@ type Partition struct {
 }
 
 // DefaultDir is $SLUICE_LAB_DIR, else sluice-lab under an ordinary user's
-// $XDG_RUNTIME_DIR, else /tmp/sluice-lab-UID. Root's runtime directory is closed
-// to other accounts, so root's default is in /tmp.
+// $XDG_RUNTIME_DIR, else /tmp/sluice-lab-UID. Other accounts cannot enter root's runtime
+// directory, so root's default is in /tmp.
 func DefaultDir() string {
 	if dir := os.Getenv("SLUICE_LAB_DIR"); dir != "" {
 		return dir
@@ -100,7 +100,7 @@ func (c Config) NodeNames() []string {
 	return names
 }
 
-// gpuType is the type of the i-th node's GPUs; "" = they have none.
+// gpuType is the type of the i-th node's GPUs; "" = no type.
 func (c Config) gpuType(i int) string {
 	if i < len(c.GPUTypes) && c.GPUTypes[i] != "" {
 		return c.GPUTypes[i]
@@ -110,7 +110,7 @@ func (c Config) gpuType(i int) string {
 
 // gpuKind is the GPUs of one type on a node.
 type gpuKind struct {
-	name string // "" = they have none
+	name string // "" = no type
 	gpus int
 }
 
@@ -129,7 +129,7 @@ func (c Config) kinds(i int) []gpuKind {
 	return out
 }
 
-// kindsFit reports whether a node's entry of GPUTypes says what each of its GPUs is.
+// kindsFit reports whether a node's entry of GPUTypes gives a type for each of its GPUs.
 func (c Config) kindsFit(i int) bool {
 	sum, seen := 0, map[string]bool{}
 	for _, k := range c.kinds(i) {
@@ -141,7 +141,7 @@ func (c Config) kindsFit(i int) bool {
 	return sum == c.GPUs
 }
 
-// mistyped is the first entry of GPUTypes that cannot be; -1 when there is none.
+// mistyped is the first invalid entry of GPUTypes; -1 when there is none.
 func (c Config) mistyped() int {
 	for i := range c.GPUTypes {
 		if !c.kindsFit(i) {
@@ -169,7 +169,7 @@ func (c Config) complete() Config {
 }
 
 var (
-	// Slurm reads blanks, #, %, commas and brackets in a path as its own syntax.
+	// Slurm treats blanks, #, %, commas and brackets in a path as syntax.
 	plainPath = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^/[A-Za-z0-9._/+@-]*$`) })
 	plainName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,30}$`) })
 )
@@ -177,7 +177,7 @@ var (
 // maxSocketPath is what fits into sockaddr_un with its final zero.
 const maxSocketPath = 107
 
-// check refuses what Slurm would refuse less clearly; c is complete.
+// check refuses what Slurm would refuse with a less clear message; c is complete.
 func (c Config) check() error {
 	bad := func(format string, a ...any) error {
 		return fmt.Errorf("%w: %s", ErrConfig, fmt.Sprintf(format, a...))
@@ -232,8 +232,8 @@ func (c Config) checkPartitions() error {
 	return nil
 }
 
-// longestSocket is the longest path slurmstepd will bind for a plausible job:
-// spool/NODE/NODE_JOBID.STEPID, batch steps being called 4294967291.
+// longestSocket is the longest socket path that slurmstepd uses for a plausible job:
+// spool/NODE/NODE_JOBID.STEPID, where batch steps are called 4294967291.
 func (c Config) longestSocket() string {
 	node := c.NodePrefix + strconv.Itoa(c.Nodes)
 	return layout(c.Dir).spool(node) + "/" + node + "_9999999.4294967291"

@@ -14,16 +14,15 @@ import (
 // pollEvery is the step of every wait for a process or for Slurm.
 const pollEvery = 50 * time.Millisecond
 
-// daemon is one daemon this process has just started.
+// daemon is one daemon that this process has just started.
 type daemon struct {
 	name  string
 	ended chan struct{} // closed once it has exited
-	how   error         // why; read after ended
+	how   error         // the exit error; read after ended
 }
 
-// start runs one of the lab's daemons in the foreground of a session of its own,
-// so that it outlives this process and no terminal signal reaches it. Its output
-// goes to log/NAME.out.
+// start runs one of the lab's daemons in the foreground of its own session, so that it
+// outlives this process and gets no terminal signals. Its output goes to log/NAME.out.
 func (l *Lab) start(name, dir, program string, args ...string) (*daemon, error) {
 	out, err := os.OpenFile(l.layout().out(name), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
@@ -51,7 +50,8 @@ func (l *Lab) start(name, dir, program string, args ...string) (*daemon, error) 
 	return d, nil
 }
 
-// launch starts a daemon; the controllers of a lab with a backup under names of their own.
+// launch starts a daemon; in a lab with a backup the controllers get their own host
+// names.
 func (l *Lab) launch(name string, cmd *exec.Cmd) error {
 	if !l.rec.Config.Backup || name != "slurmctld" && name != backupName {
 		return cmd.Start()
@@ -67,15 +67,15 @@ func (l *Lab) launch(name string, cmd *exec.Cmd) error {
 	return l.startApart(host, cmd)
 }
 
-// daemonEnv is all the environment the daemons get: nothing of the caller's may
-// change how they behave or leak into jobs.
+// daemonEnv is the whole environment of the daemons: nothing of the caller's may change
+// their behaviour or reach jobs.
 func (l *Lab) daemonEnv() []string {
 	env := []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8", "SLURM_CONF=" + l.Conf()}
 	if tz, ok := os.LookupEnv("TZ"); ok {
 		env = append(env, "TZ="+tz)
 	}
 	if l.rec.Libraries != "" {
-		// Only the daemons get this; what slurmd passes to jobs is the submitter's.
+		// Only the daemons get this; slurmd passes the submitter's environment to jobs.
 		env = append(env, "LD_LIBRARY_PATH="+l.rec.Libraries)
 	}
 	if l.rec.Config.Accounting {
@@ -102,8 +102,8 @@ func (l *Lab) startMunged(ctx context.Context) (*daemon, error) {
 	})
 }
 
-// startController starts slurmctld; fresh discards the saved state, and with it
-// every job.
+// startController starts slurmctld; fresh discards the saved state, and with it every
+// job.
 func (l *Lab) startController(ctx context.Context, fresh bool) (*daemon, error) {
 	args := []string{"-D", "-f", l.Conf()}
 	if fresh {
@@ -129,8 +129,8 @@ func (l *Lab) startSlurmd(ctx context.Context, node string) (*daemon, error) {
 	return l.start(name, spool, "slurmd", args...)
 }
 
-// until waits for ready; the error is of kind ErrUnhealthy and carries the
-// daemon's last words when it ends first or ctx does.
+// until waits for ready; the error is of kind ErrUnhealthy and contains the daemon's last
+// lines of output if it ends first or ctx does.
 func (l *Lab) until(ctx context.Context, d *daemon, ready func() bool) error {
 	for !ready() {
 		select {
@@ -145,13 +145,13 @@ func (l *Lab) until(ctx context.Context, d *daemon, ready func() bool) error {
 	return nil
 }
 
-// unhealthy is the error for a daemon that failed, with its last words.
+// unhealthy is the error for a daemon that failed, with its last lines of output.
 func (l *Lab) unhealthy(name string, err error) error {
 	return &Error{Op: "lab", Dir: l.Dir(), Err: err, Log: lastLines(l.layout().out(name), 15)}
 }
 
-// halt ends the selected processes: first asks with SIGTERM and waits up to
-// grace, then SIGKILL. Grace 0 kills at once.
+// halt ends the selected processes: first SIGTERM and a wait of up to grace, then
+// SIGKILL. With grace 0 it kills at once.
 func (l *Lab) halt(ctx context.Context, w which, grace time.Duration) error {
 	if grace > 0 {
 		gone, err := l.signalUntilGone(ctx, w, syscall.SIGTERM, grace)
@@ -167,8 +167,8 @@ func (l *Lab) halt(ctx context.Context, w which, grace time.Duration) error {
 	return errors.Join(err, fmt.Errorf("still running after SIGKILL: %s", describe(left)))
 }
 
-// signalUntilGone signals each selected process once, those that appear
-// meanwhile too, and reports whether all have ended within the time.
+// signalUntilGone signals each selected process once, including those that appear in the
+// meantime, and reports whether all have ended within the time.
 func (l *Lab) signalUntilGone(ctx context.Context, w which, sig syscall.Signal, limit time.Duration) (bool, error) {
 	type identity struct {
 		pid   int
@@ -186,7 +186,7 @@ func (l *Lab) signalUntilGone(ctx context.Context, w which, sig syscall.Signal, 
 				continue
 			}
 			done[id] = true
-			// A stopped process acts on SIGTERM only once it is continued.
+			// A stopped process handles SIGTERM only once it is continued.
 			if err := errors.Join(m.signal(sig), m.signal(syscall.SIGCONT)); err != nil {
 				return false, err
 			}

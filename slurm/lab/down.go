@@ -10,17 +10,17 @@ import (
 	"time"
 )
 
-// stopGrace is how long a daemon may take to end by itself before it is killed.
+// stopGrace is how long a daemon may take to end after SIGTERM before it is killed.
 const stopGrace = 15 * time.Second
 
-// Down stops the lab, its jobs included, and removes its directory with the
-// logs and everything jobs wrote below it. It works on a lab that is half dead,
-// and returns an error naming whatever could not be ended or removed.
+// Down stops the lab and its jobs, and removes its directory with the logs and everything
+// that jobs wrote below it. It also works on a lab that is partly down, and returns an
+// error naming what could not be ended or removed.
 func (l *Lab) Down(ctx context.Context) error { return l.end(ctx, "lab down", l.remove) }
 
-// Stop stops the lab, its jobs included, and keeps its logs and what jobs wrote;
-// devices and sockets are removed. The directory cannot be used again until Down.
-func (l *Lab) Stop(ctx context.Context) error { return l.end(ctx, "lab stop", l.tidy) }
+// Stop stops the lab and its jobs, and keeps its logs and what jobs wrote; devices and
+// sockets are removed. The directory cannot be used again until Down.
+func (l *Lab) Stop(ctx context.Context) error { return l.end(ctx, "lab stop", l.removeDevices) }
 
 func (l *Lab) end(ctx context.Context, op string, finish func() error) error {
 	if err := l.mayChange(op); err != nil {
@@ -28,7 +28,7 @@ func (l *Lab) end(ctx context.Context, op string, finish func() error) error {
 	}
 	unlock, err := lock(ctx, l.Dir())
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // somebody else has removed it
+		return nil // it was removed in the meantime
 	}
 	if err != nil {
 		return wrap(op, l.Dir(), err, "")
@@ -43,9 +43,9 @@ func (l *Lab) end(ctx context.Context, op string, finish func() error) error {
 	return nil
 }
 
-// teardown ends all processes. The controller goes first, so that it starts no
-// further job and does not see the nodes vanish; munged last, because the others
-// need it to the end. Jobs get no notice: KillWait would be half a minute.
+// teardown ends all processes. The controller is first, so that it starts no further job
+// and does not see the nodes disappear; munged is last, because the others need it to the
+// end. Jobs get no notice: KillWait would be 30 s.
 func (l *Lab) teardown(ctx context.Context) error {
 	return errors.Join(
 		l.halt(ctx, ofKind(slurmctld, backup), stopGrace),
@@ -58,14 +58,14 @@ func (l *Lab) teardown(ctx context.Context) error {
 	)
 }
 
-// tidy removes what only a running lab needs.
-func (l *Lab) tidy() error {
+// removeDevices removes the devices and sockets, which only a running lab needs.
+func (l *Lab) removeDevices() error {
 	d := l.layout()
 	return errors.Join(os.RemoveAll(d.join("dev")), os.RemoveAll(d.join("run")), os.RemoveAll(d.join("spool")), os.RemoveAll(d.database()))
 }
 
-// remove removes the directory, or only what is in it when it was there before.
-// It refuses while something is mounted below: that would be emptied.
+// remove removes the directory, or only its contents if it existed before. It refuses
+// while anything is mounted below it: the contents of the mount would be deleted.
 func (l *Lab) remove() error {
 	if below, err := mountedBelow(l.Dir()); err != nil || below != "" {
 		return errors.Join(err, fmt.Errorf("%s is a mount point, unmount it first: umount %s", below, below))
@@ -87,8 +87,8 @@ func mountedBelow(dir string) (string, error) {
 		return "", err
 	}
 	for line := range strings.Lines(string(text)) {
-		// ID PARENT MAJ:MIN ROOT MOUNTPOINT ...; blanks are octal, of which a
-		// lab's path has none.
+		// ID PARENT MAJ:MIN ROOT MOUNTPOINT ...; blanks are octal, and a lab's path has
+		// none.
 		if f := strings.Fields(line); len(f) > 4 && strings.HasPrefix(f[4], dir+"/") {
 			return f[4], nil
 		}

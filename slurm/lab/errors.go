@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// What went wrong, for decisions. Test with errors.Is.
+// Kinds of failure. Test with errors.Is.
 var (
 	// ErrInUse: the directory holds a lab, running or stopped.
 	ErrInUse = errors.New("the directory is in use")
@@ -18,7 +18,7 @@ var (
 	ErrNotOwner = errors.New("not your lab")
 	// ErrUnhealthy: a daemon ended or a node did not come up in time.
 	ErrUnhealthy = errors.New("the lab is not healthy")
-	// ErrConfig: the Config asks for something impossible.
+	// ErrConfig: the Config is invalid.
 	ErrConfig = errors.New("bad lab configuration")
 )
 
@@ -31,7 +31,7 @@ type Error struct {
 	Hint string   // what to type next; may be empty
 }
 
-// Error says what happened, where, what the daemon said, and what to do.
+// Error returns what happened, where, the daemon's last lines, and what to do.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString(e.Op)

@@ -11,27 +11,27 @@ import (
 	"time"
 )
 
-// The verbs below do to a lab what happens to a cluster. Each returns when the
-// effect on the lab's own processes is complete; what slurmctld concludes from it
-// comes later (WaitNode). They need the account that started the lab.
+// The functions below cause in a lab what happens to a cluster. Each returns when the
+// effect on the lab's own processes is complete; what slurmctld concludes from it comes
+// later (WaitNode). They need the account that started the lab.
 
-// StopController ends slurmctld in good order; jobs run on.
+// StopController ends slurmctld with SIGTERM; jobs run on.
 func (l *Lab) StopController(ctx context.Context) error {
 	return l.fault(ctx, "stop slurmctld", func(ctx context.Context) error { return l.halt(ctx, ofKind(slurmctld), stopGrace) })
 }
 
-// KillController ends slurmctld with SIGKILL, with whatever it had not saved.
+// KillController ends slurmctld with SIGKILL; it loses what it had not saved.
 func (l *Lab) KillController(ctx context.Context) error {
 	return l.fault(ctx, "kill slurmctld", func(ctx context.Context) error { return l.halt(ctx, ofKind(slurmctld), 0) })
 }
 
-// FreezeController stops slurmctld in its tracks (SIGSTOP): connections are
-// accepted by the kernel and never answered. ThawController undoes it.
+// FreezeController stops slurmctld with SIGSTOP: connections are accepted by the kernel
+// and never answered. ThawController continues it.
 func (l *Lab) FreezeController(ctx context.Context) error {
 	return l.fault(ctx, "freeze slurmctld", func(context.Context) error { return l.signalAll(ofKind(slurmctld), syscall.SIGSTOP) })
 }
 
-// ThawController lets a frozen slurmctld go on.
+// ThawController continues a frozen slurmctld.
 func (l *Lab) ThawController(ctx context.Context) error {
 	return l.fault(ctx, "thaw slurmctld", func(context.Context) error { return l.signalAll(ofKind(slurmctld), syscall.SIGCONT) })
 }
@@ -68,8 +68,8 @@ func (l *Lab) RestartController(ctx context.Context) error {
 	return l.StartController(ctx)
 }
 
-// KillMunge ends munged with SIGKILL: nobody can prove who he is, Slurm's daemons included.
-// A new one forgets which credentials it has decoded.
+// KillMunge ends munged with SIGKILL: no process can authenticate then, Slurm's daemons
+// included. A new munged does not know which credentials were decoded before.
 func (l *Lab) KillMunge(ctx context.Context) error {
 	return l.fault(ctx, "kill munged", func(ctx context.Context) error { return l.halt(ctx, ofKind(munged), 0) })
 }
@@ -81,7 +81,7 @@ func (l *Lab) StartMunge(ctx context.Context) error {
 		if err != nil || len(running) > 0 {
 			return err
 		}
-		// A munged that was killed leaves its socket, which must not be taken for the new one's.
+		// A killed munged leaves its socket, which must not be taken for the new one's.
 		if err := os.Remove(l.layout().mungeSocket()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -90,8 +90,8 @@ func (l *Lab) StartMunge(ctx context.Context) error {
 	})
 }
 
-// KillSlurmdbd ends slurmdbd with SIGKILL; StartSlurmdbd starts it again. slurmctld goes on
-// with the associations it has, and keeps what it would tell for later.
+// KillSlurmdbd ends slurmdbd with SIGKILL; StartSlurmdbd starts it again. slurmctld goes
+// on with the associations it has, and sends its records later.
 func (l *Lab) KillSlurmdbd(ctx context.Context) error {
 	return l.fault(ctx, "kill slurmdbd", func(ctx context.Context) error { return l.halt(ctx, ofKind(slurmdbd), 0) })
 }
@@ -109,14 +109,14 @@ func (l *Lab) StartSlurmdbd(ctx context.Context) error {
 	})
 }
 
-// KillSlurmd ends one node's slurmd with SIGKILL. Its jobs run on, as they do
-// when a slurmd crashes; after SlurmdTimeout the node is DOWN and they are lost.
+// KillSlurmd ends one node's slurmd with SIGKILL. Its jobs run on, as when a slurmd
+// crashes; after SlurmdTimeout the node is DOWN and they are lost.
 func (l *Lab) KillSlurmd(ctx context.Context, node string) error {
 	return l.nodeFault(ctx, "kill slurmd", node, func(ctx context.Context) error { return l.halt(ctx, onNode(node, slurmd), 0) })
 }
 
-// CrashNode ends slurmd and everything that runs on one node with SIGKILL, as
-// when a machine loses power.
+// CrashNode ends slurmd and all processes of jobs on one node with SIGKILL, as when a
+// machine loses power.
 func (l *Lab) CrashNode(ctx context.Context, node string) error {
 	return l.nodeFault(ctx, "crash node", node, func(ctx context.Context) error { return l.halt(ctx, onNode(node, slurmd, stepd, task), 0) })
 }
@@ -138,13 +138,12 @@ func (l *Lab) StartSlurmd(ctx context.Context, node string) error {
 	})
 }
 
-// Drain lets nothing new start on a node.
+// Drain keeps new jobs off a node.
 func (l *Lab) Drain(ctx context.Context, node, reason string) error {
 	return l.setNode(ctx, "drain", node, "State=DRAIN", "Reason="+reason)
 }
 
-// SetDown declares a node DOWN, which ends its jobs, without waiting for
-// SlurmdTimeout.
+// SetDown declares a node DOWN, which ends its jobs, without waiting for SlurmdTimeout.
 func (l *Lab) SetDown(ctx context.Context, node, reason string) error {
 	return l.setNode(ctx, "set down", node, "State=DOWN", "Reason="+reason)
 }
@@ -168,8 +167,8 @@ func (l *Lab) nodeFault(ctx context.Context, op, node string, do func(context.Co
 	return l.fault(ctx, op+" "+node, do)
 }
 
-// settle bounds a verb whose context has no sooner deadline: far more than any
-// needs, even on a starved machine.
+// settle bounds a call whose context has no earlier deadline: much longer than any needs,
+// also on a slow machine.
 const settle = 2 * time.Minute
 
 func (l *Lab) fault(ctx context.Context, op string, do func(context.Context) error) error {
@@ -201,8 +200,7 @@ func (l *Lab) signalAll(w which, sig syscall.Signal) error {
 	return nil
 }
 
-// Procs counts the lab's processes of every kind: 0 after Down. Tests that end
-// a lab assert it.
+// Procs counts the lab's processes of every kind: 0 after Down, which tests assert.
 func (l *Lab) Procs() (int, error) {
 	list, err := l.members()
 	return len(list), err

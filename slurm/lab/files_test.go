@@ -20,7 +20,7 @@ func TestReserve(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer a.release()
-	b, err := reserve("/tmp/a", 5) // the same start, taken already
+	b, err := reserve("/tmp/a", 5) // the same start of the search, already taken
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Status is what a lab is doing.
+// Status is the state of a lab.
 type Status struct {
 	Dir        string         `json:"dir"`
 	Conf       string         `json:"conf"`
@@ -21,7 +21,7 @@ type Status struct {
 	Nodes      []NodeStatus   `json:"nodes"`      // as slurmctld sees them; none when it does not answer
 }
 
-// DaemonStatus is one daemon; PID 0 = it does not run.
+// DaemonStatus is the state of one daemon; PID 0 = not running.
 type DaemonStatus struct {
 	Name string `json:"name"` // munged, slurmctld, slurmd-gpu1
 	PID  int    `json:"pid"`
@@ -48,7 +48,7 @@ func (s Status) Running() bool {
 // can run jobs.
 func (s Status) Healthy() bool { return s.Trouble() == "" }
 
-// Trouble names the first thing that keeps the lab from being healthy.
+// Trouble describes the first thing that keeps the lab from being healthy.
 func (s Status) Trouble() string {
 	for _, d := range s.Daemons {
 		if d.PID == 0 {
@@ -59,7 +59,7 @@ func (s Status) Trouble() string {
 		return "slurmctld does not answer"
 	}
 	if len(s.Nodes) == 0 {
-		return "slurmctld knows no nodes"
+		return "slurmctld lists no nodes"
 	}
 	for _, n := range s.Nodes {
 		if !inService(n.State) {
@@ -69,8 +69,8 @@ func (s Status) Trouble() string {
 	return ""
 }
 
-// inService reports whether sinfo's word for a state means the node runs jobs. A
-// trailing mark such as * (not responding) says that it does not.
+// inService reports whether sinfo's state word means that the node can run jobs. A
+// trailing mark such as * (not responding) means that it cannot.
 func inService(state string) bool {
 	switch state {
 	case "idle", "mixed", "allocated", "completing", "mixed-", "allocated-", "idle-", "planned":
@@ -79,8 +79,8 @@ func inService(state string) bool {
 	return false
 }
 
-// Status looks at the lab's processes and, if slurmctld runs, asks it about the
-// nodes. A stopped or broken lab is a Status, not an error.
+// Status looks at the lab's processes and, if slurmctld runs, queries the nodes. A
+// stopped or broken lab gives a Status, not an error.
 func (l *Lab) Status(ctx context.Context) (Status, error) {
 	s := Status{Dir: l.Dir(), Conf: l.Conf(), Release: l.Release(), SlurmUser: l.SlurmUser()}
 	list, err := l.members()
@@ -92,7 +92,7 @@ func (l *Lab) Status(ctx context.Context) (Status, error) {
 		if m.kind == stepd {
 			s.Steps++
 		}
-		// Of a daemon that forked, the first is the parent.
+		// The first process of a daemon that forked is the parent.
 		if name := m.daemon(); pids[name] == 0 || m.pid < pids[name] {
 			pids[name] = m.pid
 		}
@@ -153,12 +153,12 @@ func parseNodes(text string) ([]NodeStatus, error) {
 	return list, nil
 }
 
-// WaitHealthy waits until the lab is healthy; the error says what was missing
-// when ctx ended, or which daemon has ended.
+// WaitHealthy waits until the lab is healthy; the error says what was missing when ctx
+// ended, or which daemon has ended.
 func (l *Lab) WaitHealthy(ctx context.Context) error { return l.waitHealthy(ctx, nil) }
 
 func (l *Lab) waitHealthy(ctx context.Context, started []*daemon) error {
-	trouble := "it was not asked"
+	trouble := "not queried yet"
 	for {
 		s, err := l.Status(ctx)
 		if err == nil {
@@ -180,8 +180,8 @@ func (l *Lab) waitHealthy(ctx context.Context, started []*daemon) error {
 	}
 }
 
-// WaitNode waits until sinfo's word for the node's state is one of states, such
-// as "idle" or "down*". The error names the last one seen.
+// WaitNode waits until sinfo's word for the node's state is one of states, such as "idle"
+// or "down*". The error contains the last state seen.
 func (l *Lab) WaitNode(ctx context.Context, node string, states ...string) error {
 	last := "not known"
 	for {
@@ -204,13 +204,13 @@ func (l *Lab) WaitNode(ctx context.Context, node string, states ...string) error
 	}
 }
 
-// listening reports whether anybody on this machine listens on the port of the IPv4
-// address, or of all. It reads the kernel's table, because a connection just to see would be logged
-// as an error by Slurm.
+// listening reports whether a process of this machine listens on the port of the IPv4
+// address, or of all addresses. It reads the kernel's table, because Slurm would log a
+// connection made as a test as an error.
 func listening(addr string, port int) bool {
 	text, err := os.ReadFile("/proc/net/tcp")
 	if err != nil {
-		return true // cannot tell: the ping that follows will
+		return true // unknown: the ping that follows will tell
 	}
 	v4 := net.ParseIP(addr).To4()
 	one, all := fmt.Sprintf("%02X%02X%02X%02X:%04X", v4[3], v4[2], v4[1], v4[0], port), fmt.Sprintf("00000000:%04X", port)
@@ -223,8 +223,8 @@ func listening(addr string, port int) bool {
 	return false
 }
 
-// Logs returns the last n lines of each daemon's output, each preceded by the
-// daemon's name, for the message of a failed test.
+// Logs returns the last n lines of each daemon's output, each after the daemon's name,
+// for the message of a failed test.
 func (l *Lab) Logs(n int) []string {
 	var list []string
 	for _, name := range l.daemonNames() {

@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// Lab is one lab on disk, running or not. It holds no open files and no
-// processes; any number of Labs may be open on one directory.
+// Lab is one lab on disk, running or not. It holds no open files and no processes; any
+// number of Labs may be open on one directory.
 type Lab struct {
 	rec record
 }
 
-// record is what lab.json keeps: all that another process needs to find, query
-// and end the lab.
+// record is the contents of lab.json: all that another process needs to find, query and
+// end the lab.
 type record struct {
 	Format   int       `json:"format"`
 	Created  time.Time `json:"created"`
@@ -31,7 +31,8 @@ type record struct {
 	DbdPort  int       `json:"slurmdbd_port,omitempty"`
 	Ports    []int     `json:"slurmd_ports"`
 	Programs programs  `json:"programs"`
-	// Libraries is the LD_LIBRARY_PATH of the daemons of another tree; else "".
+	// Libraries is the LD_LIBRARY_PATH of the daemons if Slurm is from another tree; else
+	// "".
 	Libraries string   `json:"libraries,omitempty"`
 	Notes     []string `json:"notes"`
 }
@@ -60,8 +61,8 @@ func Open(dir string) (*Lab, error) {
 	return &Lab{rec}, nil
 }
 
-// readRecord reads lab.json and trusts it only as far as its owner: a file that
-// somebody else could have put there must not say whose processes to end.
+// readRecord reads lab.json and checks its owner: a file that another account could have
+// written must not name processes to end.
 func readRecord(dir string) (record, error) {
 	path := layout(dir).record()
 	text, err := os.ReadFile(path)
@@ -125,15 +126,15 @@ func (l *Lab) SlurmUser() string { return l.rec.Slurm.Name }
 // NodeNames returns the names of the nodes in order.
 func (l *Lab) NodeNames() []string { return l.rec.Config.NodeNames() }
 
-// Notes says in sentences what this lab cannot do that root's lab of a machine
-// with device nodes can; empty when nothing is missing.
+// Notes lists, in sentences, what this lab cannot do that a lab of root on a machine with
+// device nodes can; empty if nothing is missing.
 func (l *Lab) Notes() []string { return l.rec.Notes }
 
-// JobsDir is where users' job directories go: every account may make its own in
-// it, none may remove another's, and what is made belongs to SlurmUser's group.
+// JobsDir is the folder of users' job folders: every account may make its own in it, none
+// may remove another's, and new folders belong to SlurmUser's group.
 func (l *Lab) JobsDir() string { return l.layout().join("shared", "jobs") }
 
-// OutboxDir is written by SlurmUser and readable to all.
+// OutboxDir is written by SlurmUser and readable by all.
 func (l *Lab) OutboxDir() string { return l.layout().join("shared", "outbox") }
 
 // StateDir is SlurmUser's own, closed to all others.
@@ -142,19 +143,19 @@ func (l *Lab) StateDir() string { return l.layout().join("sluice", "state") }
 // RunDir is for sockets: written by SlurmUser, open to all.
 func (l *Lab) RunDir() string { return l.layout().join("sluice", "run") }
 
-// Env returns the variables, "NAME=value", that make Slurm commands and sluice
-// use this lab; add them to the environment of a command.
+// Env returns the variables, "NAME=value", that make Slurm commands and sluice use this
+// lab; add them to a command's environment.
 func (l *Lab) Env() []string {
 	env := []string{"SLURM_CONF=" + l.Conf(), "SLUICE_LAB_DIR=" + l.Dir()}
 	if l.rec.Config.Root != "" {
-		// Jobs must find the srun that speaks this release's protocol.
+		// Jobs must find the srun with this release's protocol.
 		env = append(env, "PATH="+l.layout().join("bin")+":"+os.Getenv("PATH"))
 	}
 	return env
 }
 
-// Bin returns the path of a Slurm program of the lab's release; the bare name
-// when it is not one the lab knows or has.
+// Bin returns the path of a Slurm program of the lab's release; the bare name if the lab
+// does not have it.
 func (l *Lab) Bin(name string) string {
 	if path, ok := l.rec.Programs[name]; ok {
 		return path
@@ -162,8 +163,7 @@ func (l *Lab) Bin(name string) string {
 	return name
 }
 
-// realPath makes dir absolute and resolves the links above it; dir itself need
-// not exist.
+// realPath makes dir absolute and resolves the links above it; dir itself need not exist.
 func realPath(dir string) (string, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {

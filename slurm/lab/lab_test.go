@@ -18,8 +18,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/lab/labtest"
 )
 
-// patience bounds every wait in these tests: what takes a second on an idle
-// machine may take many on a starved one.
+// patience bounds every wait in these tests: what takes 1 s on an idle machine may take
+// much longer on a busy one.
 const patience = 90 * time.Second
 
 func within(t *testing.T) context.Context {
@@ -84,7 +84,7 @@ func TestLab(t *testing.T) {
 		ExtraConf:  "MessageTimeout=5",
 		Partitions: []lab.Partition{{Name: "main", Nodes: []string{"gpu1", "gpu2"}}, {Name: "edge", Nodes: []string{"gpu3"}}, {Name: "all"}},
 	})
-	// In this order on one lab; each leaves it healthy.
+	// In this order on one lab; each leaves the lab healthy.
 	t.Run("has three nodes of four GPUs", func(t *testing.T) { testInventory(t, l) })
 	t.Run("is found again", func(t *testing.T) { testOpen(t, l) })
 	t.Run("is not started twice", func(t *testing.T) { testInUse(t, l) })
@@ -140,7 +140,7 @@ func testInUse(t *testing.T, l *lab.Lab) {
 	}
 }
 
-// The step's GPUs are asked for in the words of the job: 26.05 refuses --gres
+// The step requests its GPUs with the same options as the job: 26.05 refuses --gres
 // beside the SLURM_GPUS_PER_NODE that sbatch has set.
 const twoNodes = `#!/bin/sh
 echo "batch on $SLURMD_NODENAME of $SLURM_JOB_NODELIST with $CUDA_VISIBLE_DEVICES ($SLURM_JOB_GPUS)"

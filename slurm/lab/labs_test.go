@@ -31,8 +31,8 @@ func TestOtherReleases(t *testing.T) {
 	}
 }
 
-// Labs that start at the same moment choose different ports and do not see each
-// other's processes.
+// Labs that start at the same time choose different ports and do not see each other's
+// processes.
 func TestTwoLabsAtOnce(t *testing.T) {
 	var labs [2]*lab.Lab
 	skipWithoutSlurm(t)
@@ -132,8 +132,8 @@ func TestStopKeepsTheLogs(t *testing.T) {
 	}
 }
 
-// An ordinary account gets a lab too. Root's test run becomes one by running
-// this test again as nobody.
+// An ordinary account can run a lab too. Root's test run tests that by running this test
+// again as the account nobody.
 func TestOrdinaryUser(t *testing.T) {
 	skipWithoutSlurm(t)
 	if os.Geteuid() == 0 {
@@ -142,7 +142,7 @@ func TestOrdinaryUser(t *testing.T) {
 	}
 	l := labtest.Up(t, lab.Config{Nodes: 2})
 	if len(l.Notes()) == 0 {
-		t.Error("the lab does not say what an ordinary account's lab lacks")
+		t.Error("Notes is empty for an ordinary account's lab")
 	}
 	t.Logf("notes: %q", l.Notes())
 	out := filepath.Join(l.JobsDir(), "out")
@@ -160,7 +160,7 @@ func rerunAsNobody(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	copied := filepath.Join(dir, "lab.test") // where nobody may read it
+	copied := filepath.Join(dir, "lab.test") // readable by the account nobody
 	if err := os.WriteFile(copied, binary, 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// layout is a lab's directory: where each file is.
+// layout is the paths of a lab's files.
 type layout string
 
 func (d layout) join(parts ...string) string {
@@ -28,17 +28,17 @@ func (d layout) log(daemon string) string      { return d.join("log", daemon+".l
 func (d layout) out(daemon string) string      { return d.join("log", daemon+".out") }
 func (d layout) gpu(node string, i int) string { return d.join("dev", node+"-"+strconv.Itoa(i)) }
 
-// folder is one directory of a lab and whose it is.
+// folder is one directory of a lab and its owner.
 type folder struct {
 	path  string
 	mode  fs.FileMode
 	slurm bool // owned by SlurmUser, else by the account that runs the lab
 }
 
-// folders lists all directories, parents first. The top is open to every
-// account, because jobs of every account read the configuration and write into
-// shared/jobs. There each user makes his own directories: sticky, so that none
-// removes another's; setgid, so that SlurmUser's group (sluiced) can read them.
+// folders lists all directories, parents first. The top is open to every account, because
+// jobs of every account read the configuration and write into shared/jobs. There each
+// user makes directories: sticky, so that a user cannot remove another's; setgid, so that
+// SlurmUser's group (sluiced) can read them.
 func (d layout) folders(nodes []string) []folder {
 	list := []folder{
 		{d.join(), 0o755, false},
@@ -94,9 +94,9 @@ func writeFile(path string, text []byte, mode fs.FileMode, uid, gid int) error {
 	return os.Chmod(path, mode)
 }
 
-// makeGPU makes one character device for Slurm to hand out as a GPU: a node of
-// /dev/null's number, or, where the caller or the file system may not have
-// device nodes, a link to /dev/null, which Slurm follows. It reports which.
+// makeGPU makes one character device that Slurm hands out as a GPU: a node with
+// /dev/null's number, or, if the caller or the file system may not have device nodes, a
+// link to /dev/null, which Slurm follows. It reports which.
 func makeGPU(path string) (device bool, err error) {
 	err = unix.Mknod(path, syscall.S_IFCHR|0o666, int(unix.Mkdev(1, 3)))
 	if err == nil && opensAsDevice(path) {
@@ -111,8 +111,8 @@ func makeGPU(path string) (device bool, err error) {
 	return false, os.Symlink("/dev/null", path)
 }
 
-// opensAsDevice reports whether path is a character device that can be opened;
-// on a file system mounted nodev it cannot.
+// opensAsDevice reports whether path is a character device that can be opened; on a file
+// system mounted nodev it cannot be.
 func opensAsDevice(path string) bool {
 	st, err := os.Stat(path)
 	if err != nil || st.Mode()&fs.ModeCharDevice == 0 {

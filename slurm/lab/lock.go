@@ -11,9 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lock lets one command at a time change a lab. It is an flock on a file in the
-// directory, so it ends with the process that holds it. The daemons do not
-// inherit it.
+// lock allows one command at a time to change a lab. It is an flock on a file in the
+// directory, so it ends with the process that holds it. The daemons do not inherit it.
 func lock(ctx context.Context, dir string) (unlock func(), err error) {
 	path := layout(dir).join(".lock")
 	for {
@@ -30,7 +29,7 @@ func lock(ctx context.Context, dir string) (unlock func(), err error) {
 			return nil, err
 		}
 		if err := pause(ctx, 50*time.Millisecond); err != nil {
-			return nil, fmt.Errorf("%w: another lab command is at work there", ErrInUse)
+			return nil, fmt.Errorf("%w: another lab command is running there", ErrInUse)
 		}
 	}
 }

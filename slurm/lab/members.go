@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// kind is what a process is to a lab.
+// kind is the role of a process in a lab.
 type kind int
 
 const (
-	stranger kind = iota
+	foreign kind = iota
 	munged
 	database // mariadbd
 	slurmdbd
 	slurmctld
-	backup // the slurmctld that stands by
+	backup // the backup slurmctld
 	script // slurmscriptd, slurmctld's helper, and what it runs
 	slurmd
-	stepd // slurmstepd, which looks after one step of a job
+	stepd // slurmstepd, which supervises one step of a job
 	task  // a process of a job, or something it started
 )
 
@@ -70,12 +70,13 @@ func (l *Lab) members() ([]member, error) {
 		found = append(found, m)
 	}
 	for _, p := range all {
-		if k, node := l.classify(p); k != stranger {
+		if k, node := l.classify(p); k != foreign {
 			add(member{p, k, node})
 		}
 	}
-	// What a step or a script started is the lab's too, even with its environment
-	// wiped. Parents may come after children in /proc, hence until nothing is new.
+	// Descendants of a step or a script belong to the lab too, even with their
+	// environment wiped. Parents may come after children in /proc, hence the loop until
+	// nothing is new.
 	for grown := true; grown; {
 		grown = false
 		for _, p := range all {
@@ -92,11 +93,11 @@ func (l *Lab) members() ([]member, error) {
 	return found, nil
 }
 
-// childKind is what the children of a process are, where they are the lab's and
-// not recognised by themselves. Those of slurmd are on their way to be slurmstepd.
+// childKind is the kind of the children of a process, if they belong to the lab and are
+// not recognised by themselves. Those of slurmd are about to become slurmstepd.
 var childKind = map[kind]kind{slurmctld: script, backup: script, script: script, slurmd: stepd, stepd: task, task: task}
 
-// classify tells what a process is by what it runs.
+// classify determines the kind of a process by its command.
 func (l *Lab) classify(p process) (kind, string) {
 	conf, d := l.Conf(), l.layout()
 	has := func(arg string) bool { return slices.Contains(p.args, arg) }
@@ -120,9 +121,9 @@ func (l *Lab) classify(p process) (kind, string) {
 			return stepd, node
 		}
 	}
-	// ClusterName is unique to the lab and slurmstepd puts it, with the node's
-	// name, into the environment of everything it starts. A user's shell has
-	// the first at most.
+	// ClusterName is unique to the lab, and slurmstepd puts it, with the node's name,
+	// into the environment of everything it starts. A user's shell has at most the first
+	// of the two.
 	env := p.environ()
 	if slices.Contains(env, "SLURM_CLUSTER_NAME="+l.rec.Cluster) {
 		for _, v := range env {
@@ -131,12 +132,12 @@ func (l *Lab) classify(p process) (kind, string) {
 			}
 		}
 	}
-	return stranger, ""
+	return foreign, ""
 }
 
-// stepNode returns the node a slurmstepd works for; "" when it is not ours. It
-// renames itself, which wipes its arguments and environment, but it stays in
-// slurmd's working directory and writes to slurmd's log.
+// stepNode returns the node of a slurmstepd; "" if it belongs to another lab. slurmstepd
+// renames itself, which wipes its arguments and environment, but it stays in slurmd's
+// working directory and writes to slurmd's log.
 func (l *Lab) stepNode(p process) string {
 	cwd := p.cwd()
 	var files []string
@@ -154,9 +155,9 @@ func (l *Lab) stepNode(p process) string {
 	return ""
 }
 
-// runs reports whether the process was started as the named program: directly,
-// under its Debian alternative's name, renamed by itself ("slurmstepd: [7.0]"),
-// or through a loader (ld-linux-x86-64.so.2 OPTIONS PROGRAM ...).
+// runs reports whether the process was started as the named program: directly, under its
+// Debian alternative's name, renamed by itself ("slurmstepd: [7.0]"), or through a loader
+// (ld-linux-x86-64.so.2 OPTIONS PROGRAM ...).
 func runs(p process, name string) bool {
 	for i, arg := range p.args {
 		base := filepath.Base(arg)

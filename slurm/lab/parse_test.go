@@ -53,7 +53,7 @@ func TestParseStat(t *testing.T) {
 	}
 }
 
-// A process whose number was given to another since is not the same one.
+// A process with a reused PID is not the same process.
 func TestRecycledNumber(t *testing.T) {
 	self, _ := readProcess(os.Getpid())
 	self.start++
@@ -115,7 +115,7 @@ func TestTrouble(t *testing.T) {
 		{Status{Daemons: up, Controller: true, Nodes: []NodeStatus{{"gpu1", "mixed", ""}}}, ""},
 		{Status{Daemons: []DaemonStatus{{"munged", 0}}}, "munged does not run"},
 		{Status{Daemons: up}, "slurmctld does not answer"},
-		{Status{Daemons: up, Controller: true}, "slurmctld knows no nodes"},
+		{Status{Daemons: up, Controller: true}, "slurmctld lists no nodes"},
 		{Status{Daemons: up, Controller: true, Nodes: []NodeStatus{{"gpu1", "idle*", ""}}}, "node gpu1 is idle*"},
 		{Status{Daemons: up, Controller: true, Nodes: []NodeStatus{{"gpu1", "unknown", ""}}}, "node gpu1 is unknown"},
 	} {

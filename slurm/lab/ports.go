@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Ports are taken from below the range in which kernels choose ports for
-// outgoing connections, so that a restarted daemon finds its own again.
+// Ports are below the range in which kernels choose ports for outgoing connections, so
+// that a restarted daemon finds its own port free.
 const (
 	firstPort = 20000
 	lastPort  = 32000
@@ -17,17 +17,17 @@ const (
 // reservation holds TCP ports until the daemons that will use them have bound
 // them, so that labs started at the same moment choose different ones.
 //
-// Each port is bound without SO_REUSEADDR, which fails if anybody has it, and
-// then marked reusable: from then on the kernel lets a daemon that sets
-// SO_REUSEADDR (all of Slurm's do) bind and listen beside us, since we never
-// listen, while another lab's first, exclusive bind fails.
+// Each port is bound without SO_REUSEADDR, which fails if the port is in use, and then
+// marked reusable: from then on the kernel lets a daemon that sets SO_REUSEADDR (all of
+// Slurm's do) bind and listen on it too, since we never listen, while another lab's
+// first, exclusive bind fails.
 type reservation struct {
 	ports   []int
 	sockets []int
 }
 
-// reserve takes n free ports. The search starts at a place that depends on dir,
-// so that a lab tends to find the ports it had and neighbours keep apart.
+// reserve takes n free ports. The search starts at a place that depends on dir, so that a
+// lab usually gets the same ports again and different labs get different ones.
 func reserve(dir string, n int) (*reservation, error) {
 	h := fnv.New32a()
 	h.Write([]byte(dir))

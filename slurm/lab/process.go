@@ -11,16 +11,16 @@ import (
 	"syscall"
 )
 
-// process is one entry of /proc. PID and start together never recur.
+// process is one entry of /proc. The pair of PID and start is never reused.
 type process struct {
 	pid, ppid int
 	start     uint64 // clock ticks since boot
-	zombie    bool   // ended, waiting for its parent to notice
+	zombie    bool   // ended, not yet waited for by its parent
 	args      []string
 }
 
-// parseStat reads /proc/PID/stat. The second field is the program's name in
-// parentheses and may itself hold blanks and parentheses.
+// parseStat reads /proc/PID/stat. The second field is the program's name in parentheses,
+// which may itself contain blanks and parentheses.
 func parseStat(text string) (process, error) {
 	open, end := strings.IndexByte(text, '('), strings.LastIndexByte(text, ')')
 	if open < 1 || end < open {
@@ -120,16 +120,15 @@ func (p process) files() []string {
 	return list
 }
 
-// alive reports whether this very process still runs.
+// alive reports whether this process, not one with its reused PID, still runs.
 func (p process) alive() bool {
 	now, ok := readProcess(p.pid)
 	return ok && !now.zombie && now.start == p.start
 }
 
-// signal sends a signal to this very process. The handle is opened first and
-// pins the process (pidfd), the comparison of start times comes second; so the
-// signal cannot reach a stranger who got the number since. A process that is
-// gone is no error.
+// signal sends a signal to this process. The pidfd is opened first, then the start times
+// are compared; so the signal cannot reach a process that got the PID since. A process
+// that has ended is no error.
 func (p process) signal(sig syscall.Signal) error {
 	handle, err := os.FindProcess(p.pid)
 	if err != nil {

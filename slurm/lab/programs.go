@@ -31,12 +31,12 @@ func parseRelease(text string) (release, error) {
 	if m == nil {
 		return release{}, fmt.Errorf("unreadable version %q", strings.TrimSpace(text))
 	}
-	year, _ := strconv.Atoi(m[1]) // two digits each, by the expression
+	year, _ := strconv.Atoi(m[1]) // two digits each, by the regular expression
 	month, _ := strconv.Atoi(m[2])
 	return release{year, month, m[0]}, nil
 }
 
-// program is one that a lab runs, and the Debian package it comes from.
+// program is a program that a lab runs, and its Debian package.
 type program struct{ name, debian string }
 
 // needed lists the programs every lab runs.
@@ -51,13 +51,13 @@ var needed = []program{
 	{"srun", "slurm-client"},
 }
 
-// Missing returns nil when every program a lab needs is installed under root
-// ("" = this machine), else an error of kind ErrMissing that names them and the
-// Debian packages to install. Tests use it to skip, with the reason.
+// Missing returns nil if every program a lab needs is installed under root ("" = this
+// machine), else an error of kind ErrMissing that names them and the Debian packages to
+// install. Tests use it to skip, with the reason.
 func Missing(root string) error { return missing(root, "", needed) }
 
-// missing looks for programs below root, and, where other is set, for those of
-// Slurm below that.
+// missing looks for programs below root and, if other is set, for those of Slurm below
+// other.
 func missing(root, other string, list []program) error {
 	var names, packages []string
 	for _, n := range list {
@@ -83,8 +83,8 @@ func missing(root, other string, list []program) error {
 	return &Error{Op: "lab", Err: fmt.Errorf("%w: %s", ErrMissing, strings.Join(names, ", ")), Hint: hint}
 }
 
-// find returns the absolute path of an installed program, looking where Debian
-// and a default build of Slurm put it, then, on this machine, in PATH.
+// find returns the absolute path of an installed program. It looks where Debian and a
+// default build of Slurm install it, then, on this machine, in PATH.
 func find(root, name string) (string, error) {
 	for _, dir := range []string{"/usr/sbin", "/usr/bin", "/usr/local/sbin", "/usr/local/bin"} {
 		path := filepath.Join(root, dir, name)
@@ -117,8 +117,8 @@ func inTree(root, path string) string {
 	return filepath.Join(root, path)
 }
 
-// detect asks slurmctld for its release; all programs of a suite have the same.
-// The clients would want a configuration first.
+// detect asks slurmctld for its release; all programs of an installation have the same.
+// The client programs would need a configuration first.
 func detect(ctx context.Context, slurmctld string, env []string) (release, error) {
 	cmd := grouped(exec.CommandContext(ctx, slurmctld, "-V"))
 	cmd.Env = env

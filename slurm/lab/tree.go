@@ -14,23 +14,23 @@ import (
 // programs maps the bare name of each Slurm program to its path.
 type programs map[string]string
 
-// suite is the Slurm a lab runs.
+// suite is the Slurm installation that a lab runs.
 type suite struct {
 	programs  programs
 	plugins   string // PluginDir; "" = built in
 	libraries string // LD_LIBRARY_PATH of the daemons; "" = none
 }
 
-// clients are the Slurm programs a lab offers, if installed, beside the needed.
+// clients are the Slurm programs a lab offers, if installed, in addition to the needed.
 var clients = []string{"squeue", "scancel", "salloc", "sacct", "sdiag", "sprio", "sattach", "sbcast", "strigger", "sacctmgr", "slurmdbd"}
 
-// daemons are the needed programs that may start themselves or each other anew.
+// daemons are the needed programs that may execute themselves or each other again.
 var daemons = []string{"munged", "slurmdbd", "slurmctld", "slurmd", "slurmstepd"}
 
-// install finds the programs of this machine. Those of a tree at root are made
-// to run here, in the directory bin, with the tree's own loader and C library:
-// that needs no chroot, no mounts and no privileges, and the jobs they start are
-// ordinary processes of this machine with this machine's files.
+// install finds the programs of this machine. Programs of a tree at root are made to run
+// here, in the directory bin, with the tree's own loader and C library: that needs no
+// chroot, no mounts and no privileges, and the jobs they start are ordinary processes of
+// this machine with this machine's files.
 func install(root, bin string) (suite, error) {
 	s := suite{programs: programs{}}
 	for _, n := range needed {
@@ -66,7 +66,7 @@ func install(root, bin string) (suite, error) {
 // loader is a tree's own dynamic loader and libraries.
 type loader struct {
 	path      string   // ld-linux
-	libraries []string // directories, the plugins' first: libslurmfull lies there
+	libraries []string // directories, the plugins' first: libslurmfull is there
 	plugins   string   // Slurm's PluginDir
 }
 
@@ -92,11 +92,11 @@ func findLoader(root string) (loader, error) {
 		plugins, filepath.Join(root, "usr/lib", triplet), filepath.Join(root, "lib", triplet)}}, nil
 }
 
-// adapt makes a program of the tree runnable here. A client gets a script that
-// calls the loader, so that nothing reaches the environment it hands to jobs. A
-// daemon starts itself anew through /proc/self/exe, which must then not be the
-// loader: it gets a copy that names the tree's loader, and finds the libraries
-// through its environment.
+// adapt makes a program of the tree runnable here. A client gets a script that calls the
+// loader, so that nothing is added to the environment that it passes to jobs. A daemon
+// executes itself again through /proc/self/exe, which must then not be the loader: it
+// gets a copy that names the tree's loader, and finds the libraries through its
+// environment.
 func (l loader) adapt(program, here string, daemon bool) error {
 	text := []byte(fmt.Sprintf("#!/bin/sh\nexec '%s' --library-path '%s' '%s' \"$@\"\n", l.path, strings.Join(l.libraries, ":"), program))
 	if daemon {
@@ -111,10 +111,9 @@ func (l loader) adapt(program, here string, daemon bool) error {
 	return writeFile(here, text, 0o755, os.Geteuid(), os.Getegid())
 }
 
-// withInterpreter returns a copy of a 64-bit ELF program that asks the kernel
-// for another dynamic loader. The name is appended to the file and the program
-// header that says where it is in the file, PT_INTERP, is changed; the kernel
-// reads it from there, whatever is mapped.
+// withInterpreter returns a copy of a 64-bit ELF program that names another dynamic
+// loader. The name is appended to the file, and the program header with its position in
+// the file, PT_INTERP, is changed; the kernel reads it from there, whatever is mapped.
 func withInterpreter(image []byte, path string) ([]byte, error) {
 	f, err := elf.NewFile(bytes.NewReader(image))
 	if err != nil {
@@ -123,7 +122,7 @@ func withInterpreter(image []byte, path string) ([]byte, error) {
 	if f.Class != elf.ELFCLASS64 {
 		return nil, fmt.Errorf("not a 64-bit program")
 	}
-	// Fixed places in the header of the format: e_phoff, e_phentsize.
+	// Fixed offsets in the header of the format: e_phoff, e_phentsize.
 	table := f.ByteOrder.Uint64(image[32:])
 	size := uint64(f.ByteOrder.Uint16(image[54:]))
 	for i, p := range f.Progs {

@@ -31,8 +31,8 @@ func interpreter(t *testing.T, image []byte) string {
 	return ""
 }
 
-// A program that was given another loader runs with it, and with none that is
-// not there.
+// A program that was given another loader runs with it, and does not start with one that
+// does not exist.
 func TestWithInterpreter(t *testing.T) {
 	cat, err := exec.LookPath("cat")
 	if err != nil {
@@ -96,7 +96,7 @@ func TestFindLoaderSaysWhatIsMissing(t *testing.T) {
 	}
 }
 
-// classify must know its own and nobody else's.
+// classify must recognise the lab's own processes and no others.
 func TestClassify(t *testing.T) {
 	l := &Lab{record{Cluster: "lab1", Config: Config{Dir: "/tmp/a", Nodes: 1, NodePrefix: "gpu"}}}
 	for _, tc := range []struct {
@@ -105,13 +105,13 @@ func TestClassify(t *testing.T) {
 		node string
 	}{
 		{"/usr/sbin/munged --foreground --socket=/tmp/a/run/munge.sock", munged, ""},
-		{"/usr/sbin/munged --foreground --socket=/tmp/b/run/munge.sock", stranger, ""},
+		{"/usr/sbin/munged --foreground --socket=/tmp/b/run/munge.sock", foreign, ""},
 		{"/usr/sbin/slurmctld -D -f /tmp/a/etc/slurm.conf", slurmctld, ""},
-		{"/usr/sbin/slurmctld -D -f /tmp/ab/etc/slurm.conf", stranger, ""},
+		{"/usr/sbin/slurmctld -D -f /tmp/ab/etc/slurm.conf", foreign, ""},
 		{"/usr/sbin/slurmd -D -N gpu1 -f /tmp/a/etc/slurm.conf", slurmd, "gpu1"},
-		{"vim /tmp/a/etc/slurm.conf", stranger, ""},
-		{"tail -f slurmctld /tmp/a/etc/slurm.conf", stranger, ""},
-		{"", stranger, ""},
+		{"vim /tmp/a/etc/slurm.conf", foreign, ""},
+		{"tail -f slurmctld /tmp/a/etc/slurm.conf", foreign, ""},
+		{"", foreign, ""},
 	} {
 		// Number 0 is no process, so nothing is read from /proc.
 		k, node := l.classify(process{args: strings.Fields(tc.args)})

@@ -15,10 +15,10 @@ import (
 	"time"
 )
 
-// Up builds a lab, starts it and waits until every node is idle. When anything
-// fails, everything it made is removed again and the error carries the last
-// lines of the failing daemon's output. A directory that already holds a lab is
-// an error of kind ErrInUse; missing programs are one of kind ErrMissing.
+// Up builds a lab, starts it and waits until every node is idle. If anything fails,
+// everything it made is removed again and the error contains the last lines of the
+// failing daemon's output. A directory that already holds a lab is an error of kind
+// ErrInUse; missing programs are one of kind ErrMissing.
 func Up(ctx context.Context, cfg Config) (*Lab, error) {
 	cfg = cfg.complete()
 	fail := func(err error, hint string) (*Lab, error) {
@@ -68,7 +68,7 @@ func newCluster() string {
 	return "lab" + hex.EncodeToString(tag)
 }
 
-// wrap adds what the caller typed and what to type next to an error.
+// wrap adds the command and what to type next to an error.
 func wrap(op, dir string, err error, hint string) error {
 	var e *Error
 	if errors.As(err, &e) {
@@ -77,7 +77,7 @@ func wrap(op, dir string, err error, hint string) error {
 	return &Error{Op: op, Dir: dir, Err: err, Hint: hint}
 }
 
-// withoutLog unwraps e when it is all there is, so that nothing is said twice.
+// withoutLog unwraps e if it is the whole error, so that nothing is printed twice.
 func withoutLog(err error, e *Error) error {
 	if err == error(e) || err.Error() == e.Error() {
 		return e.Err
@@ -85,7 +85,7 @@ func withoutLog(err error, e *Error) error {
 	return err
 }
 
-// claimHint says what to type when the directory was refused.
+// claimHint says what to type if the directory was refused.
 func claimHint(err error, dir string) string {
 	switch {
 	case errors.Is(err, errForeign):
@@ -101,7 +101,7 @@ func claimHint(err error, dir string) string {
 // errForeign: what is in the directory is not a lab.
 var errForeign = fmt.Errorf("%w: it is not empty and holds no lab", ErrInUse)
 
-// claim makes sure that dir is the caller's, empty and locked. It reports
+// claim makes sure that dir belongs to the caller, is empty and locked. It reports
 // whether it made the directory.
 func claim(dir string, slurm account) (made bool, unlock func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
@@ -135,7 +135,7 @@ func claim(dir string, slurm account) (made bool, unlock func(), err error) {
 	return made, unlock, err
 }
 
-// empty refuses a directory with anything in it.
+// empty refuses a directory with contents.
 func empty(dir string) error {
 	if rec, err := readRecord(dir); err == nil {
 		l := &Lab{rec}
@@ -181,8 +181,8 @@ func (l *Lab) build(ctx context.Context) error {
 	return l.boot(ctx)
 }
 
-// prepare makes the directories, finds the programs and settles what the
-// configuration depends on.
+// prepare makes the directories, finds the programs and determines what the configuration
+// depends on.
 func (l *Lab) prepare(ctx context.Context) (site, error) {
 	cfg := l.rec.Config
 	if err := l.layout().makeFolders(l.NodeNames(), l.rec.Slurm); err != nil {
@@ -194,7 +194,7 @@ func (l *Lab) prepare(ctx context.Context) (site, error) {
 	}
 	l.rec.Programs, l.rec.Libraries = suite.programs, suite.libraries
 	if cfg.Accounting {
-		l.note("slurmdbd listens on all addresses, for it cannot be told otherwise; only the lab's own munge key is accepted")
+		l.note("slurmdbd listens on all addresses, which cannot be changed; only the lab's own munge key is accepted")
 		for _, name := range []string{"mariadbd", "mariadb-install-db"} {
 			if l.rec.Programs[name], err = find("", name); err != nil {
 				return site{}, err
@@ -219,10 +219,10 @@ func (l *Lab) prepare(ctx context.Context) (site, error) {
 		Slurm: l.rec.Slurm.Name, Slurmd: me.Name, CtldPort: l.rec.CtldPort, DbdPort: l.rec.DbdPort, Ports: l.rec.Ports, Plugins: suite.plugins}, nil
 }
 
-// onlyLoopback reports whether the host's own name means 127.0.0.1 alone. Then
-// all daemons and srun can be told to listen there only; Slurm looks that name
-// up to choose the address. Otherwise they listen on all addresses, and the
-// private munge key alone keeps others out.
+// onlyLoopback reports whether the host's own name resolves to 127.0.0.1 only. Then all
+// daemons and srun can be made to listen there only; Slurm resolves that name to choose
+// the address. Otherwise they listen on all addresses, and only the private munge key
+// keeps others out.
 func (l *Lab) onlyLoopback(ctx context.Context, host string) bool {
 	addrs, err := net.DefaultResolver.LookupIPAddr(ctx, host)
 	only := err == nil && len(addrs) > 0
@@ -232,7 +232,7 @@ func (l *Lab) onlyLoopback(ctx context.Context, host string) bool {
 		}
 	}
 	if !only {
-		l.note("the host name %s does not mean 127.0.0.1, so the daemons listen on all addresses; only the lab's own munge key is accepted", host)
+		l.note("the host name %s does not resolve to 127.0.0.1, so the daemons listen on all addresses; only the lab's own munge key is accepted", host)
 	}
 	return only
 }
@@ -241,7 +241,7 @@ func (l *Lab) note(format string, a ...any) {
 	l.rec.Notes = append(l.rec.Notes, fmt.Sprintf(format, a...))
 }
 
-// file is one that the lab writes at the start.
+// file is a file that the lab writes at the start.
 type file struct {
 	path     string
 	text     string
@@ -266,7 +266,7 @@ func (l *Lab) writeAll(s site) error {
 		{d.join("etc", "slurmdbd.conf"), s.slurmdbdConf(), 0o600, slurm.UID, slurm.GID},
 		{d.join("etc", "gres.conf"), s.gresConf(), 0o644, me, group},
 		{d.join("etc", "cgroup.conf"), s.cgroupConf(), 0o644, me, group},
-		// slurmctld may write these but make no files beside them.
+		// slurmctld may write these but create no files in their folder.
 		{d.log("slurmctld"), "", 0o644, slurm.UID, slurm.GID},
 		{d.log("jobcomp"), "", 0o644, slurm.UID, slurm.GID},
 	}
@@ -302,7 +302,7 @@ func (l *Lab) makeGPUs() error {
 		l.note("device nodes cannot be made here, so each GPU is a link to /dev/null; Slurm sets the same variables")
 	}
 	if l.rec.Owner != 0 {
-		l.note("not root: jobs run as %s only, who is also SlurmUser and so a Slurm operator; to try several accounts, or sluice without privileges, start the lab as root", l.SlurmUser())
+		l.note("not root: jobs run as %s only, which is also SlurmUser and so a Slurm operator; to try several accounts, or sluice without privileges, start the lab as root", l.SlurmUser())
 	}
 	return nil
 }

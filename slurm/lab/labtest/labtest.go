@@ -1,5 +1,5 @@
-// Package labtest starts a lab for a test and ends it with the test, leaving
-// nothing behind even when an earlier test process was killed.
+// Package labtest starts a lab for a test and ends it with the test. It also removes the
+// labs of earlier test processes that were killed.
 package labtest
 
 import (
@@ -19,21 +19,21 @@ import (
 // into a failure, so that a complete test run cannot pass by skipping.
 const RequireEnv = "SLUICE_REQUIRE_LAB"
 
-// RootsEnv is the variable that lists other Slurm releases to test: file-system
-// trees (debootstrap makes them) separated by colons.
+// RootsEnv is the variable that lists other Slurm releases to test: file-system trees
+// (such as debootstrap makes), separated by colons.
 const RootsEnv = "SLUICE_LAB_ROOTS"
 
-// Roots returns the values of lab.Config.Root for every Slurm release at hand:
-// "", this machine's own, and those of RootsEnv.
+// Roots returns the values of lab.Config.Root for every available Slurm release: "", this
+// machine's own, and those of RootsEnv.
 func Roots() []string {
 	return append([]string{""}, filepath.SplitList(os.Getenv(RootsEnv))...)
 }
 
 const prefix = "sluice-labtest-"
 
-// Up starts a lab in a directory of its own (cfg.Dir is set here) and registers
-// its end. Without the programs the test is skipped with the reason; see
-// RequireEnv. When the test fails, the end of each daemon's output is logged.
+// Up starts a lab in its own directory (cfg.Dir is set here) and registers its end. If
+// programs are missing the test is skipped with the reason; see RequireEnv. If the test
+// fails, the end of each daemon's output is logged.
 func Up(t testing.TB, cfg lab.Config) *lab.Lab {
 	t.Helper()
 	if err := lab.Missing(cfg.Root); err != nil {
@@ -53,10 +53,9 @@ func Up(t testing.TB, cfg lab.Config) *lab.Lab {
 	return l
 }
 
-// Dir makes an empty directory for a lab. It is short, because sockets live
-// below it, and every account may reach it, neither of which t.TempDir promises.
-// What an earlier, killed test process left is ended first. The directory is
-// removed with the test.
+// Dir makes an empty directory for a lab. It is short, because it contains sockets, and
+// every account may enter it; t.TempDir guarantees neither. Labs left by earlier, killed
+// test processes are ended first. The directory is removed with the test.
 func Dir(t testing.TB) string {
 	t.Helper()
 	reapAbandoned(t)
@@ -71,12 +70,12 @@ func Dir(t testing.TB) string {
 	return dir
 }
 
-// end ends the lab and fails the test if anything of it is left.
+// end ends the lab and fails the test if any process of it is left.
 func end(t testing.TB, l *lab.Lab) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	if t.Failed() {
-		t.Logf("the lab's daemons said at the end:\n%s", strings.Join(l.Logs(20), "\n"))
+		t.Logf("last output of the lab's daemons:\n%s", strings.Join(l.Logs(20), "\n"))
 	}
 	if err := l.Down(ctx); err != nil {
 		t.Errorf("ending the lab: %v", err)
@@ -86,8 +85,8 @@ func end(t testing.TB, l *lab.Lab) {
 	}
 }
 
-// reapAbandoned ends the labs of test processes that are gone: the directory's
-// name says whose it was.
+// reapAbandoned ends the labs of test processes that no longer run: the directory's name
+// contains the PID.
 func reapAbandoned(t testing.TB) {
 	dirs, _ := filepath.Glob(filepath.Join("/tmp", prefix+"*"))
 	for _, dir := range dirs {
@@ -102,7 +101,7 @@ func reapAbandoned(t testing.TB) {
 			continue
 		}
 		if err != nil {
-			continue // somebody else's
+			continue // another account's
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		if err := l.Down(ctx); err == nil {
