@@ -1,4 +1,3 @@
-// Package nodes knows the inventory: nodes, their GPUs, what may be used, and
-// best-fit placement of jobs on them. It is pure and imports the standard
-// library only.
+// Package nodes holds the inventory (nodes, their GPUs, and which of them may be used)
+// and places jobs on it by best fit. It is pure and imports the standard library only.
 package nodes

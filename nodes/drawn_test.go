@@ -17,7 +17,7 @@ var update = flag.Bool("update", false, "write the golden files anew; read the d
 // drawnRacks is how many clusters each golden file has.
 const drawnRacks = 400
 
-// golden compares what was said with a file of testdata.
+// golden compares the output with a file of testdata.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	if *update {
@@ -38,8 +38,9 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// TestPlacementsAsBefore pins which nodes some hundred drawn lists of requests get. The
-// properties say what a placement may be; this says which of those it is.
+// TestPlacementsAsBefore compares the nodes of some hundred random lists of requests with
+// golden files. The property tests check what a placement may be; this one checks that it
+// does not change.
 func TestPlacementsAsBefore(t *testing.T) {
 	var b strings.Builder
 	world := rapid.Custom(func(t *rapid.T) string {
@@ -55,8 +56,8 @@ func TestPlacementsAsBefore(t *testing.T) {
 	golden(t, "placements.txt", b.String())
 }
 
-// TestReservationsAsBefore pins what is set aside for drawn jobs of Slurm's own, and the
-// nodes and GPUs a node that each of them starts on.
+// TestReservationsAsBefore compares what is reserved for random ordinary Slurm jobs, and
+// the nodes and GPUs per node on which each of them starts.
 func TestReservationsAsBefore(t *testing.T) {
 	var b strings.Builder
 	world := rapid.Custom(func(t *rapid.T) string {

@@ -5,12 +5,12 @@ import (
 	"sort"
 )
 
-// floor is the inventory while requests are being placed on it.
+// floor is the inventory while requests are placed on it.
 type floor struct {
 	now    []Node
-	before []Node // as it was before the first request; the caller's
+	before []Node // before the first request; the caller's
 	own    bool   // now is a copy of before
-	room   []spot // workspace of candidates
+	room   []spot // workspace for the candidates
 }
 
 // spot is one node as a candidate for one request.
@@ -40,7 +40,7 @@ func (r Request) Room(n Node) int {
 	return max(k, 0)
 }
 
-// take charges a placement just found.
+// take books a placement just found.
 func (f *floor) take(r Request, p Placement) {
 	if !f.own {
 		f.now, f.own = append([]Node(nil), f.before...), true
@@ -58,8 +58,8 @@ func (f *floor) largest(r Request) int {
 	return 0
 }
 
-// fit finds the best place for k GPUs of the request, or nil: on the fewest
-// nodes, in the partition listed first.
+// fit finds the best placement for k GPUs of the request, or nil: on the fewest nodes, in
+// the first listed partition that has one.
 func (f *floor) fit(r Request, k int) Placement {
 	if k < 1 {
 		return nil
@@ -74,8 +74,8 @@ func (f *floor) fit(r Request, k int) Placement {
 	return best
 }
 
-// fitIn is fit within one partition. Several nodes of one GPU type are preferred
-// to mixed types, which run at the pace of the slowest.
+// fitIn is fit within one partition. Several nodes of one GPU type are preferred to mixed
+// types, which run at the speed of the slowest.
 func (f *floor) fitIn(r Request, k int, partition string) Placement {
 	room := f.candidates(r, partition)
 	for _, s := range room { // ascending: the first that holds all is the best fit
@@ -117,12 +117,12 @@ func (f *floor) candidates(r Request, partition string) []spot {
 	return f.room
 }
 
-// unshared lists the candidates that no job on several nodes is on.
+// unshared lists the candidates without a job on several nodes.
 func (f *floor) unshared(room []spot) []spot {
 	return slices.DeleteFunc(room, func(s spot) bool { return f.now[s.node].Spanning > 0 })
 }
 
-// kinds lists the GPU types among the candidates, roomiest type's nodes last.
+// kinds lists the GPU types among the candidates, the type of the roomiest nodes last.
 func (f *floor) kinds(room []spot) []string {
 	var out []string
 next:
@@ -170,7 +170,7 @@ func (f *floor) several(r Request, k int, room []spot) Placement {
 	return nil
 }
 
-// fewest returns how many of the candidates, at least, hold k GPUs together.
+// fewest returns the smallest number of candidates that hold k GPUs together.
 func fewest(room []spot, k int) int {
 	m := 0
 	for i := len(room) - 1; i >= 0 && k > 0; i-- {
@@ -183,8 +183,8 @@ func fewest(room []spot, k int) int {
 	return m
 }
 
-// even puts k/m GPUs on each of m nodes, those with the least room to spare, so
-// that nodes are filled and whole ones stay whole.
+// even puts k/m GPUs on each of m nodes, those with the least room, so that nodes are
+// filled and whole nodes stay free.
 func (f *floor) even(k, m int, room []spot) Placement {
 	share := k / m
 	at := sort.Search(len(room), func(i int) bool { return room[i].slots >= share })
@@ -198,7 +198,7 @@ func (f *floor) even(k, m int, room []spot) Placement {
 	return f.placement(room[at:at+m], shares)
 }
 
-// placement joins nodes and shares in inventory order.
+// placement combines nodes and shares in inventory order.
 func (f *floor) placement(chosen []spot, shares []int) Placement {
 	ordered := inOrder(chosen)
 	p := make(Placement, len(ordered))

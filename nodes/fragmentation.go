@@ -1,8 +1,7 @@
 package nodes
 
-// Fragmentation returns the share of the free GPUs that lie on usable nodes which
-// are partly used, 0 to 1; 0 when none are free. A cluster whose free GPUs are all
-// on whole nodes has none: whatever comes finds its GPUs together.
+// Fragmentation returns the share of the free GPUs that are on partly used usable nodes,
+// 0 to 1; 0 when none are free. It is 0 if all free GPUs are on whole nodes.
 func Fragmentation(inventory []Node) float64 {
 	free, scattered := 0, 0
 	for _, n := range inventory {

@@ -1,15 +1,15 @@
 package nodes
 
-// Ledger is an inventory to book on. It finds nodes by name at once, however many
-// there are, where With, Charge and the like look them up anew in every call.
+// Ledger is an inventory with bookings. It finds nodes by name in constant time, while
+// With, Charge and the like search for them in every call.
 type Ledger struct {
-	// Nodes is the inventory with what was booked so far. Names and order must not
-	// be changed.
+	// Nodes is the inventory with all bookings so far. Names and order MUST NOT be
+	// changed.
 	Nodes []Node
-	at    map[string]int // nil of few nodes: they are looked through
+	at    map[string]int // nil for few nodes, which are searched one by one
 }
 
-// few is up to how many nodes are looked through rather than sorted by name.
+// few is the largest number of nodes that are searched one by one rather than indexed.
 const few = 8
 
 // NewLedger returns a ledger over a copy of the inventory.
@@ -34,7 +34,7 @@ func (l *Ledger) Over(view []Node) *Ledger {
 	return &Ledger{Nodes: append([]Node(nil), view...), at: l.at}
 }
 
-// Index returns where in Nodes the node is, and false for a node that is not there.
+// Index returns the position of the node in Nodes, and false if it is not there.
 func (l *Ledger) Index(name string) (int, bool) {
 	if l.at != nil {
 		i, ok := l.at[name]
@@ -48,7 +48,7 @@ func (l *Ledger) Index(name string) (int, bool) {
 	return 0, false
 }
 
-// Node returns the node of that name; nil when there is none.
+// Node returns the node of that name; nil if there is none.
 func (l *Ledger) Node(name string) *Node {
 	if i, ok := l.Index(name); ok {
 		return &l.Nodes[i]
@@ -56,12 +56,11 @@ func (l *Ledger) Node(name string) *Node {
 	return nil
 }
 
-// Charge books the loads as used. Nodes a load names and the inventory does not
+// Charge books the loads as used. Nodes that a load names and the inventory does not have
 // are ignored.
 func (l *Ledger) Charge(loads ...Load) { l.shift(1, loads) }
 
-// Credit takes the loads off what is used. Nothing falls below zero, whatever the
-// loads say.
+// Credit subtracts the loads from what is used. Nothing falls below zero.
 func (l *Ledger) Credit(loads ...Load) { l.shift(-1, loads) }
 
 func (l *Ledger) shift(sign int, loads []Load) {

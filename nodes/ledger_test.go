@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// A ledger books as With and Without do.
+// A ledger gives the same result as With and Without.
 func TestLedgerBooksAsWithDoes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		inv := inventories(t)
@@ -52,7 +52,7 @@ func TestLedgerFindsNodes(t *testing.T) {
 	}
 }
 
-// Of many nodes and many shares each is found, whether they are looked through or indexed.
+// With many nodes and many shares each is found, whether they are searched or indexed.
 func TestManyNodesAreFound(t *testing.T) {
 	for _, many := range []int{1, 8, 9, 20} {
 		var inv []nodes.Node

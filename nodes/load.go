@@ -1,14 +1,14 @@
 package nodes
 
-// Load is what one job takes from the nodes it is on.
+// Load is what one job uses on its nodes.
 type Load struct {
 	Place       Placement
 	CPUsPerGPU  int    // 0 = one CPU a node
 	MemPerGPUMB int64  // 0 = not counted: Slurm decides
-	Type        string // of GPU that it asks Slurm for; "" = any
+	Type        string // GPU type that it requests of Slurm; "" = any
 }
 
-// CPUs returns the CPUs the load takes on a node where it has so many GPUs.
+// CPUs returns the CPUs that the load uses on a node where it has this many GPUs.
 func (l Load) CPUs(gpus int) int {
 	if l.CPUsPerGPU > 0 {
 		return gpus * l.CPUsPerGPU
@@ -16,16 +16,16 @@ func (l Load) CPUs(gpus int) int {
 	return 1
 }
 
-// With returns a copy of the inventory in which the loads count as used. Nodes a
-// load names and the inventory does not are ignored.
+// With returns a copy of the inventory in which the loads count as used. Nodes that a
+// load names and the inventory does not have are ignored.
 func With(inventory []Node, loads ...Load) []Node {
 	out := append([]Node(nil), inventory...)
 	Charge(out, loads...)
 	return out
 }
 
-// Without returns a copy of the inventory in which the loads are gone: what is
-// left used belongs to others. Nothing falls below zero, whatever the loads say.
+// Without returns a copy of the inventory without the loads: the rest is used by others.
+// Nothing falls below zero.
 func Without(inventory []Node, loads ...Load) []Node {
 	out := append([]Node(nil), inventory...)
 	Credit(out, loads...)
@@ -45,7 +45,7 @@ func shift(inventory []Node, sign int, loads []Load) {
 	}
 }
 
-// shift books the load, or takes it off with sign -1.
+// shift books the load, or removes it with sign -1.
 func (l Load) shift(sign int, find func(string) *Node) {
 	for _, s := range l.Place {
 		n := find(s.Node)
@@ -61,8 +61,8 @@ func (l Load) shift(sign int, find func(string) *Node) {
 	}
 }
 
-// finder returns a look-up of nodes by name; nil for a node that is not there. A
-// few shares are looked for one by one, many through an index.
+// finder returns a look-up of nodes by name; nil for an unknown node. A few shares are
+// searched one by one, many through an index.
 func finder(inventory []Node, loads []Load) func(string) *Node {
 	shares := 0
 	for _, l := range loads {
@@ -85,8 +85,8 @@ func finder(inventory []Node, loads []Load) func(string) *Node {
 	return func(name string) *Node { return at[name] }
 }
 
-// Free returns the GPUs nobody holds on usable nodes of the partition; every
-// node belongs to "".
+// Free returns the unallocated GPUs on usable nodes of the partition; every node belongs
+// to "".
 func Free(inventory []Node, partition string) int {
 	free := 0
 	for _, n := range inventory {

@@ -8,22 +8,22 @@ import "strings"
 type Node struct {
 	Name       string
 	Partitions []string
-	Type       string   // GPU type, "" when Slurm names none; of several all, joined by +
+	Type       string   // GPU type, "" when Slurm names none; several types are joined by "+"
 	GPUs       int      // configured
-	Used       int      // held by jobs of any kind, as Slurm counts now
-	Usable     bool     // Slurm would start something new here
+	Used       int      // allocated to jobs of any kind, as Slurm counts now
+	Usable     bool     // Slurm would start a new job here
 	Why        Unusable // why not usable
 	CPUs       int
 	CPUsUsed   int
 	MemoryMB   int64
 	MemUsedMB  int64
-	// Spanning counts the jobs here that run on other nodes as well.
+	// Spanning counts the jobs here that also have other nodes.
 	Spanning int
-	// Types are its GPUs by type where it has several; nil elsewhere.
+	// Types are its GPUs by type if it has several; nil otherwise.
 	Types []OfType
 }
 
-// Free returns the GPUs nobody holds, 0 when the node is not usable.
+// Free returns the unallocated GPUs, 0 when the node is not usable.
 func (n Node) Free() int {
 	if !n.Usable || n.Used >= n.GPUs {
 		return 0
@@ -57,13 +57,13 @@ func (n Node) In(partition string) bool {
 
 // Unusable is why nothing new is placed on a node; the zero value is none.
 type Unusable struct {
-	State string    // Slurm's, such as DRAIN, or one of sluice's own
-	Note  string    // what an administrator said, or what is wrong with its GPUs
-	Until time.Time // of Returned: when it is used again
+	State string    // Slurm's state, such as DRAIN, or one of sluice's own
+	Note  string    // the administrator's reason, or what is wrong with its GPUs
+	Until time.Time // for Returned: when it is used again
 }
 
-// The states of a node that are sluice's own.
+// Sluice's own states of a node.
 const (
-	Unfit    = "UNFIT"    // GPUs of it are said to be unfit
-	Returned = "RETURNED" // it was lost, and came back a moment ago
+	Unfit    = "UNFIT"    // a job reported its GPUs as unfit
+	Returned = "RETURNED" // it failed, and returned a moment ago
 )

@@ -6,58 +6,58 @@ import (
 	"strings"
 )
 
-// Request is one job that wants GPUs.
+// Request is one job that needs GPUs.
 type Request struct {
 	ID   int64
 	GPUs int // wanted, at least 1
-	// Sizes are the sizes the job accepts, ascending; empty = any. They matter
-	// for Result.Fits alone.
+	// Sizes are the sizes the job accepts, ascending; empty = any. They are used for
+	// Result.Fits only.
 	Sizes []int
-	// Partition the nodes must belong to. Several may be listed with commas, as
-	// Slurm does for pending jobs; all nodes of a job are then in one of them.
-	// "" = anywhere.
+	// Partition is the partition that the nodes must belong to. Several may be listed
+	// with commas, as Slurm does for pending jobs; all nodes of a job are then in one of
+	// them. "" = anywhere.
 	Partition string
-	// Uneven admits different numbers of GPUs on the job's nodes.
+	// Uneven allows different numbers of GPUs on the job's nodes.
 	Uneven bool
-	// Keep, when it holds exactly GPUs, is where the job stays. It is returned
-	// as it is and not charged: the inventory counts it already.
+	// Keep, if it has exactly GPUs, is where the job stays. It is returned unchanged and
+	// not booked: the inventory counts it already.
 	Keep        Placement
 	CPUsPerGPU  int    // 0 = one CPU a node
 	MemPerGPUMB int64  // 0 = memory is not checked
-	Type        string // of GPU that it asks Slurm for; "" = any
+	Type        string // GPU type that it requests of Slurm; "" = any
 	MaxNodes    int    // 0 = no bound
-	// Share lets the request, when it takes several nodes, take nodes that another
-	// job on several nodes is on. Off, two such jobs never meet: each would slow the
-	// other's network down.
+	// Share allows a request for several nodes to use nodes of another job on several
+	// nodes. Without it two such jobs never share a node: each would slow down the
+	// other's network traffic.
 	Share bool
 }
 
-// Result answers one Request.
+// Result is the answer to one Request.
 type Result struct {
 	ID int64
-	// Placement holds exactly the GPUs wanted, or is empty when they cannot be
-	// placed; then the request took nothing.
+	// Placement has exactly the GPUs wanted, or is empty if they cannot be placed; then
+	// nothing is booked for the request.
 	Placement Placement
-	// Fits is the size placed; when nothing was, the largest accepted size below
-	// the wanted one that could have been placed in its turn, 0 when none.
+	// Fits is the size placed; if none was, the largest accepted size below the wanted
+	// one that could have been placed at that point, 0 if none.
 	Fits int
 }
 
-// Load returns what the request takes once it is placed there.
+// Load returns what the request uses once it is placed there.
 func (r Request) Load(at Placement) Load {
 	return Load{Place: at, CPUsPerGPU: r.CPUsPerGPU, MemPerGPUMB: r.MemPerGPUMB, Type: r.Type}
 }
 
-// Place finds nodes for the requests, best fit decreasing: large requests first
-// (equal ones in the order given), each on the node it fills best, else on as
-// few nodes as possible. Only splits that Slurm really gives are used: all GPUs
-// on one node, the same number on each of several, or, where the request admits
-// it, the greedy fill of GreedySplit.
+// Place finds nodes for the requests, best fit decreasing: large requests first (equal
+// ones in the order given), each on the node it fills best, else on as few nodes as
+// possible. Only splits that Slurm really gives are used: all GPUs on one node, the same
+// number on each of several, or, if the request allows it, the greedy fill of
+// GreedySplit.
 //
-// The inventory's Used counts everybody who is not among the requests, and the
-// requests that Keep their place. Results come in the order of the requests.
-// When some request finds no place in that order, the unlucky ones are tried
-// first a few more times; the attempt that places the most requests wins.
+// The inventory's Used counts all jobs that are not among the requests, and the requests
+// that Keep their place. Results are in the order of the requests. If some request finds
+// no place in that order, the requests without a place are tried first a few more times;
+// the attempt that places the most requests is used.
 func Place(inventory []Node, requests []Request) []Result {
 	order := decreasing(requests)
 	best, fewest := attempt(inventory, requests, order)
@@ -90,7 +90,7 @@ func decreasing(requests []Request) []int {
 	return order
 }
 
-// promote moves the named indices to the front, both parts keeping their order.
+// promote moves the given indices to the front; both parts keep their order.
 func promote(order, named []int) []int {
 	first := make(map[int]bool, len(named))
 	for _, i := range named {
@@ -109,8 +109,8 @@ func promote(order, named []int) []int {
 
 func (r Request) stays() bool { return len(r.Keep) > 0 && r.Keep.GPUs() == r.GPUs }
 
-// attempt places the requests in the order given and returns the indices of
-// those that found no place.
+// attempt places the requests in the given order and returns the indices of those that
+// found no place.
 func attempt(inventory []Node, requests []Request, order []int) ([]Result, []int) {
 	f := newFloor(inventory)
 	out := make([]Result, len(requests))

@@ -126,7 +126,7 @@ func TestPlaceProperties(t *testing.T) {
 	})
 }
 
-// unshared fails when a job on several nodes was put where another such job is.
+// unshared fails if a job on several nodes was placed on a node of another such job.
 func unshared(t *rapid.T, before, after []nodes.Node) {
 	for i, n := range after {
 		if n.Spanning > max(1, before[i].Spanning) {
@@ -135,7 +135,7 @@ func unshared(t *rapid.T, before, after []nodes.Node) {
 	}
 }
 
-// overfull fails when a node gives more than it had.
+// overfull fails if more is used on a node than it had.
 func overfull(t *rapid.T, before, after []nodes.Node) {
 	for i, n := range after {
 		if n.Used == before[i].Used {
@@ -148,7 +148,7 @@ func overfull(t *rapid.T, before, after []nodes.Node) {
 	}
 }
 
-// ofTypes fails when requests for a type got more of it on a node than was free.
+// ofTypes fails if requests for a type got more of it on a node than was free.
 func ofTypes(t *rapid.T, inv []nodes.Node, reqs []nodes.Request, got []nodes.Result) {
 	for _, n := range inv {
 		for _, of := range n.Types {
@@ -165,8 +165,8 @@ func ofTypes(t *rapid.T, inv []nodes.Node, reqs []nodes.Request, got []nodes.Res
 	}
 }
 
-// reachable fails when Slurm would split a job otherwise, whether it starts
-// before all others placed with it or after them.
+// reachable fails if Slurm would split a job differently, whether it starts before all
+// others placed with it or after them.
 func reachable(t *rapid.T, before, after []nodes.Node, reqs []nodes.Request, got []nodes.Result) {
 	for i, res := range got {
 		p := res.Placement
@@ -191,7 +191,7 @@ func reachable(t *rapid.T, before, after []nodes.Node, reqs []nodes.Request, got
 	}
 }
 
-// One job alone is placed whenever a placement exists at all.
+// A single job is placed whenever any placement exists.
 func TestPlaceFindsWhatExists(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		inv := inventories(t)

@@ -7,7 +7,7 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// rack returns nodes n1, n2, ... with four GPUs each, so many of them used.
+// rack returns nodes n1, n2, ... with four GPUs each, with the given numbers used.
 func rack(used ...int) []nodes.Node {
 	names := []string{"n1", "n2", "n3", "n4", "n5", "n6"}
 	var out []nodes.Node
@@ -109,8 +109,8 @@ func TestPlaceTriesTheUnluckyFirst(t *testing.T) {
 	}
 }
 
-// Whatever starts first, Slurm gives the uneven job this split: n1 is not used
-// for it once the two-GPU job was put there.
+// In any order of starts Slurm gives the uneven job this split: n1 is not used for it
+// once the two-GPU job is placed there.
 func TestUnevenDoesNotDependOnStartOrder(t *testing.T) {
 	inv := rack(2, 0, 1)
 	got := nodes.Place(inv, []nodes.Request{{ID: 1, GPUs: 7, Uneven: true}, {ID: 2, GPUs: 2}})
@@ -142,8 +142,8 @@ func TestPlaceTriesSeveralTimes(t *testing.T) {
 	}
 }
 
-// The five fit n1's last two GPUs and three others best, but Slurm would put four on n1 if
-// they started before the six: they go where nobody was put.
+// The five fit n1's last two GPUs and three others best, but Slurm would put four on n1
+// if they started before the six: they go to nodes without a placement.
 func TestUnevenTakesWhatNobodyWasPutOn(t *testing.T) {
 	inv := rack(0, 1, 1)
 	inv[0].GPUs = 8
@@ -185,7 +185,7 @@ func TestGreedySplit(t *testing.T) {
 	}
 }
 
-// Nil says no; so there is no empty split, not even of nothing.
+// Nil means that there is no split; so there is no empty split, not even of no GPUs.
 func TestGreedySplitOfNothing(t *testing.T) {
 	if got := nodes.GreedySplit(nil, 0); got != nil {
 		t.Errorf("got %v", got)

@@ -11,8 +11,8 @@ type Share struct {
 	GPUs int    `json:"gpus"`
 }
 
-// Placement is where a job's GPUs are, one Share a node, in Slurm's node order.
-// The zero value means nowhere.
+// Placement is where a job's GPUs are, one Share per node, in Slurm's node order. The
+// zero value is no placement.
 type Placement []Share
 
 // GPUs returns the total.
@@ -62,7 +62,7 @@ func (p Placement) Even() bool {
 	return true
 }
 
-// Equal reports whether both name the same shares in the same order.
+// Equal reports whether both have the same shares in the same order.
 func (p Placement) Equal(q Placement) bool {
 	if len(p) != len(q) {
 		return false
@@ -75,7 +75,7 @@ func (p Placement) Equal(q Placement) bool {
 	return true
 }
 
-// String prints the placement as people read it: "gpu1:4+gpu2:1"; "-" when empty.
+// String formats the placement as "gpu1:4+gpu2:1"; "-" when empty.
 func (p Placement) String() string {
 	if len(p) == 0 {
 		return "-"

@@ -2,18 +2,18 @@ package nodes
 
 import "sort"
 
-// Want is an ordinary Slurm job that waits for GPUs: GPUs/Nodes, rounded up, on
-// each of Nodes nodes.
+// Want is an ordinary Slurm job that waits for GPUs: GPUs/Nodes, rounded up, on each of
+// Nodes nodes.
 type Want struct {
 	Partition string // as in Request
-	Nodes     int    // at least 1; more are taken when GPUs do not fit on so few
+	Nodes     int    // at least 1; more are used if the GPUs do not fit on this many
 	GPUs      int    // in all
-	Type      string // of GPU; "" = any
+	Type      string // GPU type; "" = any
 }
 
-// Reserve sets GPUs aside for the wants, in order: it returns a copy of the
-// inventory in which they count as used, and which wants found all they need.
-// A want that does not is left out whole: GPUs it cannot start on do not help it.
+// Reserve reserves GPUs for the wants, in order: it returns a copy of the inventory in
+// which they count as used, and reports which wants got all they need. For a want that
+// does not, nothing is reserved: a part of its GPUs would not start it.
 func Reserve(inventory []Node, wants []Want) ([]Node, []bool) {
 	out := append([]Node(nil), inventory...)
 	met := make([]bool, len(wants))
@@ -27,7 +27,7 @@ func Reserve(inventory []Node, wants []Want) ([]Node, []bool) {
 	return out, met
 }
 
-// reserve charges the want to the nodes it fits best, or to none.
+// reserve books the want on the nodes it fits best, or on none.
 func (w Want) reserve(inventory []Node, partition string) bool {
 	var room []int
 	for i, n := range inventory {
@@ -47,13 +47,13 @@ func (w Want) reserve(inventory []Node, partition string) bool {
 	return true
 }
 
-// Shape returns on how many nodes the want starts, and with how many GPUs on each, wherever
-// it may; 0 where there are no nodes with GPUs for it.
+// Shape returns on how many nodes the want starts, and with how many GPUs on each, in any
+// of its partitions; 0 if there are no nodes with GPUs for it.
 func (w Want) Shape(inventory []Node) (count, share int) { return w.shape(inventory, w.Partition) }
 
-// shape returns on how many nodes the want starts with how many GPUs on each; 0
-// when the partition has no nodes with GPUs. A want whose node count is only a
-// lower bound is spread over as many nodes as its GPUs need.
+// shape returns on how many nodes the want starts with how many GPUs on each; 0 if the
+// partition has no nodes with GPUs. A want whose node count is only a lower bound is
+// spread over as many nodes as its GPUs need.
 func (w Want) shape(inventory []Node, partition string) (count, share int) {
 	largest := 0
 	for _, n := range inventory {

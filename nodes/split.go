@@ -1,9 +1,9 @@
 package nodes
 
-// GreedySplit is Slurm's own rule for so many GPUs in all on a list of nodes:
-// node by node, in order, as many as are free, but leaving at least one for each
-// node that follows. It returns the GPUs a node, or nil when the nodes cannot
-// give that many, or when there are more nodes than GPUs.
+// GreedySplit is Slurm's rule for a total number of GPUs on a list of nodes: node by
+// node, in order, as many as are free, but leaving at least one for each node that
+// follows. It returns the GPUs per node, or nil if the nodes do not have that many free,
+// or if there are more nodes than GPUs.
 func GreedySplit(free []int, gpus int) []int {
 	if len(free) == 0 || gpus < len(free) {
 		return nil
@@ -23,13 +23,13 @@ func GreedySplit(free []int, gpus int) []int {
 	return split
 }
 
-// uneven fills m nodes greedily: the roomiest ones whole, the rest of the job on
-// the node it fits best. Since Slurm decides the split when it starts the job,
-// only nodes are used where the answer does not depend on which of the requests
-// placed in the same call starts first.
+// uneven fills m nodes greedily: the roomiest ones completely, and the node that the rest
+// fits best. Since Slurm decides the split when it starts the job, only nodes are used on
+// which the split does not depend on which of the requests placed in the same call starts
+// first.
 func (f *floor) uneven(r Request, k, m int, room []spot) Placement {
 	exact := make([]spot, 0, len(room)) // CPUs and memory do not narrow the GPUs
-	fresh := make([]spot, 0, len(room)) // and nobody was placed there in this call
+	fresh := make([]spot, 0, len(room)) // and no request was placed there in this call
 	for _, s := range room {
 		if s.slots != f.now[s.node].FreeOf(r.Type) {
 			continue
@@ -52,8 +52,8 @@ func (f *floor) uneven(r Request, k, m int, room []spot) Placement {
 	return nil
 }
 
-// roomiest takes the m-1 candidates with most room and, for what is then left,
-// the one it fits best; in inventory order.
+// roomiest chooses the m-1 candidates with most room and, for the rest, the one it fits
+// best; in inventory order.
 func roomiest(room []spot, k, m int) []spot {
 	top := len(room) - (m - 1)
 	chosen := append([]spot(nil), room[top:]...)

@@ -6,12 +6,12 @@ import "slices"
 type OfType struct {
 	Type string
 	GPUs int // configured
-	Used int // held by jobs of any kind, as Slurm counts now
+	Used int // allocated to jobs of any kind, as Slurm counts now
 }
 
-// Has returns how many GPUs the node has that a request for the type can get; "" asks for
-// any. A node with GPUs of a single type has all of them: which nodes a request may use at
-// all is said by its partitions.
+// Has returns how many GPUs of the node a request for the type can get; "" requests any.
+// For a node with GPUs of a single type that is all of them: whether a request may use
+// the node at all depends on its partitions.
 func (n *Node) Has(kind string) int {
 	if kind == "" || len(n.Types) == 0 {
 		return n.GPUs
@@ -24,8 +24,8 @@ func (n *Node) Has(kind string) int {
 	return 0
 }
 
-// FreeOf returns the GPUs of the type that nobody holds, 0 when the node is not usable;
-// "" asks for any.
+// FreeOf returns the unallocated GPUs of the type, 0 when the node is not usable; ""
+// means any.
 func (n *Node) FreeOf(kind string) int {
 	if !n.Usable {
 		return 0
@@ -33,7 +33,7 @@ func (n *Node) FreeOf(kind string) int {
 	return max(0, n.Left(kind))
 }
 
-// Left is FreeOf whether or not the node is usable, and below 0 where more is booked than
+// Left is FreeOf whether or not the node is usable; it is negative if more is booked than
 // there is.
 func (n *Node) Left(kind string) int {
 	left := n.GPUs - n.Used
@@ -48,15 +48,15 @@ func (n *Node) Left(kind string) int {
 	return 0
 }
 
-// Book counts so many GPUs of the type more as used, or fewer when it is negative. Slurm
-// chooses the type for a request that names none: what such a job takes or gives back is no
-// type's until Slurm counts anew.
+// Book adds this many GPUs of the type to those used, or removes them if the number is
+// negative. For a request without a type Slurm chooses the type: its GPUs are booked on
+// no type until Slurm reports them.
 func (n *Node) Book(kind string, gpus int) {
 	n.Used += gpus
 	if kind == "" || len(n.Types) == 0 {
 		return
 	}
-	n.Types = slices.Clone(n.Types) // other views of the inventory share it
+	n.Types = slices.Clone(n.Types) // other copies of the inventory share it
 	for i := range n.Types {
 		if n.Types[i].Type == kind {
 			n.Types[i].Used += gpus
@@ -64,7 +64,7 @@ func (n *Node) Book(kind string, gpus int) {
 	}
 }
 
-// Empty is the node with nothing on it.
+// Empty returns the node without any use.
 func (n Node) Empty() Node {
 	n.Used, n.CPUsUsed, n.MemUsedMB, n.Spanning = 0, 0, 0, 0
 	n.Types = slices.Clone(n.Types)
@@ -74,7 +74,7 @@ func (n Node) Empty() Node {
 	return n
 }
 
-// Taken lists what is used on one view of an inventory and was not on an earlier one.
+// Taken lists what is used on one copy of an inventory and was not on an earlier one.
 func Taken(before, after []Node) []Load {
 	var out []Load
 	add := func(kind, node string, gpus int) {

@@ -7,7 +7,7 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// motley is a node of two red and four blue GPUs, so many of them used.
+// motley is a node of two red and four blue GPUs, with the given numbers used.
 func motley(name string, red, blue int) nodes.Node {
 	return nodes.Node{Name: name, Type: "blue+red", GPUs: 6, Used: red + blue, Usable: true,
 		Types: []nodes.OfType{{Type: "blue", GPUs: 4, Used: blue}, {Type: "red", GPUs: 2, Used: red}}}

@@ -11,7 +11,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic"
 )
 
-// adopt reads how to find what a program that cannot be changed saves and says.
+// adopt reads the options for a program that is not changed for sluice: how to find its
+// checkpoints and its progress.
 func (m *merger) adopt() {
 	spec, adopt := &m.request.Spec, &m.request.Adopt
 	m.value("checkpoint-glob", func(v string) (err error) { adopt.Glob, err = parseGlob(v); spec.Habit = err == nil; return err })
@@ -20,7 +21,7 @@ func (m *merger) adopt() {
 	m.value("progress-regex", func(v string) (err error) { adopt.Progress, err = parseProgress(v, spec.Unit); return err })
 	for _, name := range []string{"checkpoint-marker", "checkpoint-still"} {
 		if s, given := m.chosen[name]; given && m.chosen["checkpoint-glob"].name == "" {
-			m.fail(s.fail("it says when a checkpoint is complete, and nothing says which", "add --checkpoint-glob=PATTERN"))
+			m.fail(s.fail("it has no effect without --checkpoint-glob", "add --checkpoint-glob=PATTERN"))
 		}
 	}
 }
@@ -28,7 +29,7 @@ func (m *merger) adopt() {
 // maxExpression bounds a pattern or an expression, in bytes.
 const maxExpression = 1024
 
-// parseGlob reads what the program's own checkpoints are called.
+// parseGlob reads the pattern of the program's own checkpoints.
 func parseGlob(v string) (string, error) {
 	switch parts := strings.Split(v, "/"); {
 	case len(v) > maxExpression:
@@ -48,7 +49,7 @@ func parseGlob(v string) (string, error) {
 	return v, nil
 }
 
-// parseMarker reads the name of the file that completes a checkpoint.
+// parseMarker reads the name of the file that marks a checkpoint as complete.
 func parseMarker(v string) (string, error) {
 	if v == "" || strings.Contains(v, "/") || v == "." || v == ".." || len(v) > 255 {
 		return "", errors.New("want the name of one file inside of a checkpoint, as in trainer_state.json")
@@ -56,11 +57,11 @@ func parseMarker(v string) (string, error) {
 	return v, nil
 }
 
-// progressGroups are what a program's log may tell.
+// progressGroups are the groups that an expression for a program's log may have.
 var progressGroups = []string{"epoch", "step", "total", "seconds", "speed"}
 
-// parseProgress reads the expression that finds progress in a program's log. It
-// has to find what the job counts its work in.
+// parseProgress reads the expression that finds progress in a program's log. It must have
+// a group for the unit in which the job counts its work.
 func parseProgress(v string, unit elastic.Unit) (string, error) {
 	if len(v) > maxExpression {
 		return "", fmt.Errorf("%d bytes: at most %d", len(v), maxExpression)

@@ -4,51 +4,51 @@ import (
 	"strings"
 )
 
-// word is one word and where it begins.
+// word is one word and its position.
 type word struct {
 	text string
 	at   Place
 }
 
-// setting is one option as it was given.
+// setting is one option as given.
 type setting struct {
-	option // the row it resolved to; for unknown ones the name as typed
+	option // the row of the option; for unknown options the name as typed
 	value  string
-	given  bool // a value was given, if only an empty one
+	given  bool // a value was given, even an empty one
 	at     Place
-	words  []string // to hand it on exactly as typed, but out of its cluster: -Hn4 gives -H and -n4
+	words  []string // the words to pass on exactly as typed, but separated: -Hn4 gives -H and -n4
 	line   byte     // 'B' on an #SBATCH line, 'L' on a #SLUICE line, 0 elsewhere
 }
 
-// typed is the setting for messages.
+// typed is the setting as text for messages.
 func (s setting) typed() string { return strings.Join(s.words, " ") }
 
-// where is the setting with its place, to be named beside another.
+// where is the setting with its place, for a message about another setting.
 func (s setting) where() string {
 	switch {
 	case s.at.Line > 0:
 		return printable(s.typed()) + " (" + s.at.String() + ")"
 	case s.at.Source != "":
-		return printable(s.typed()) // it begins with the variable's name
+		return printable(s.typed()) // the text begins with the variable's name
 	}
 	return printable(s.typed()) + " (the command line)"
 }
 
-// fail makes the error that refuses the setting.
+// fail returns the error that refuses the setting.
 func (s setting) fail(why, do string) *Error {
 	return &Error{At: s.at, What: s.typed(), Why: why, Do: do}
 }
 
-// reader walks over words as getopt_long does.
+// reader parses words as getopt_long does.
 type reader struct {
 	words    []word
 	next     int
-	inScript bool // words that are no options are mistakes, not the script's name
+	inScript bool // words that are no options are errors, not the script's name
 	found    []setting
 	errs     []error
 }
 
-// read takes options until the first word that is none.
+// read reads options up to the first word that is none.
 func (r *reader) read() {
 	for r.next < len(r.words) {
 		w := r.words[r.next]
@@ -104,8 +104,8 @@ func (r *reader) long(w word) {
 	r.found = append(r.found, s)
 }
 
-// unknown hands on an option of a SPANK plugin. Whether it takes the next word
-// cannot be known; in a script a word that is no option can be nothing else.
+// unknown passes on an option of a SPANK plugin. It is unknown whether it takes the next
+// word as its value; in a script a word that is no option can only be a value.
 func (r *reader) unknown(w word, name, value string, given bool) {
 	s := setting{option: option{name: name}, value: value, given: given, at: w.at, words: []string{w.text}}
 	if !given && r.inScript && r.next < len(r.words) && !strings.HasPrefix(r.words[r.next].text, "-") {
@@ -156,7 +156,7 @@ func (r *reader) valueFor(s *setting, w word) bool {
 	return true
 }
 
-// CommandLine is the command line of 'sluice submit', taken apart.
+// CommandLine is the parsed command line of 'sluice submit'.
 type CommandLine struct {
 	// Script is the job script's path as typed; "" when the script comes from
 	// standard input or --wrap.
@@ -165,21 +165,20 @@ type CommandLine struct {
 	Args []string
 	// Wrap is the command of --wrap; nil without.
 	Wrap *string
-	// Help and Version are set when the user asked for these instead.
+	// Help and Version are set if the user asked for these instead.
 	Help, Version bool
-	// Config and User are sluice's --config FILE and --user: which sluiced's
-	// job this will be.
+	// Config and User are sluice's --config FILE and --user: the sluiced that will manage
+	// the job.
 	Config string
 	User   bool
-	// Unknown lists options that neither sbatch nor sluice has and that may
-	// have swallowed, or not, the word after them.
+	// Unknown lists options that neither sbatch nor sluice has; it is unknown whether the
+	// word after them is their value.
 	Unknown []string
 
 	settings []setting
 }
 
-// ParseCommandLine reads the words after 'sluice submit'. Mistakes are
-// joined.
+// ParseCommandLine reads the words after 'sluice submit'. All errors found are joined.
 func ParseCommandLine(args []string) (CommandLine, error) {
 	r := reader{words: make([]word, len(args))}
 	for i, a := range args {
@@ -198,12 +197,12 @@ func ParseCommandLine(args []string) (CommandLine, error) {
 	}
 	if c.Wrap != nil && c.Script != "" {
 		r.errs = append(r.errs, &Error{What: c.Script, Why: "a script and --wrap exclude each other",
-			Do: "leave one out; the arguments of a wrapped command stand inside of it"})
+			Do: "leave one out; write the arguments of a wrapped command inside of it"})
 	}
 	return c, join(r.errs)
 }
 
-// note picks out what has to be known before the script is read.
+// note collects what must be known before the script is read.
 func (c *CommandLine) note(s setting) {
 	switch s.name {
 	case "wrap":

@@ -75,10 +75,10 @@ func TestParseCommandLineRefuses(t *testing.T) {
 	}
 }
 
-// TestResolveAgreesWithSbatch: every option, and every beginning of one, means
-// to the installed sbatch what it means here; options of other releases are
-// unknown to it, and beginnings that only sluice's options make ambiguous, or
-// other releases' do, are a matter of taste.
+// TestResolveAgreesWithSbatch: every option, and every prefix of one, has the same
+// meaning for the installed sbatch as here. Options of other releases are unknown to it.
+// Prefixes that are ambiguous only because of sluice's options, or of those of other
+// releases, are not compared.
 func TestResolveAgreesWithSbatch(t *testing.T) {
 	realSbatch(t, "")
 	said := regexp.MustCompile(`option '--(\S+)' (requires an argument|doesn't allow an argument|is ambiguous)|unrecognized option`)
@@ -89,7 +89,7 @@ func TestResolveAgreesWithSbatch(t *testing.T) {
 		out := realSbatch(t, "", "--"+o.name+"=", "--zzz")
 		m := said.FindStringSubmatch(out)
 		switch {
-		case m == nil: // it stumbled over the value, so it takes one
+		case m == nil: // the error is about the value, so it takes one
 			if o.takes == bare {
 				t.Errorf("--%s= was taken by sbatch: %s", o.name, out)
 			}
@@ -110,7 +110,7 @@ func TestResolveAgreesWithSbatch(t *testing.T) {
 	}
 }
 
-// TestOptionsAreOrdered keeps the table readable and free of doubles.
+// TestOptionsAreOrdered keeps the table readable and without duplicates.
 func TestOptionsAreOrdered(t *testing.T) {
 	names := map[string]bool{}
 	shorts := map[byte]string{}
@@ -142,8 +142,7 @@ func TestOptionsAreOrdered(t *testing.T) {
 	}
 }
 
-// TestPassedWordsSurvive: options of sbatch's own reach it in their order, word
-// by word.
+// TestPassedWordsSurvive: sbatch's own options reach it in their order, word by word.
 func TestPassedWordsSurvive(t *testing.T) {
 	var pass []option
 	for _, o := range options {
@@ -156,7 +155,7 @@ func TestPassedWordsSurvive(t *testing.T) {
 		for range rapid.IntRange(0, 6).Draw(t, "n") {
 			o := rapid.SampledFrom(pass).Draw(t, "option")
 			value := rapid.StringMatching(`[^:\x00][^\x00]{0,5}`).Draw(t, "value")
-			if o.name == "profile" { // with other words it is sluice's own
+			if o.name == "profile" { // with other values it is sluice's own
 				value = rapid.SampledFrom(sbatchProfiles).Draw(t, "kind")
 			}
 			switch {

@@ -11,11 +11,11 @@ import (
 	"github.com/sluice-hpc/sluice/elastic"
 )
 
-// Array is what --array says.
+// Array is the value of --array.
 type Array struct {
 	Tasks []int // indices, ascending, each once; at least one
-	Limit int   // how many may run at once; 0 = any number
-	Step  int   // the first step written, whatever the indices; 1 without
+	Limit int   // how many tasks may run at once; 0 = any number
+	Step  int   // the step as first written, whatever the indices; 1 without
 }
 
 // Min is the first index.
@@ -24,8 +24,9 @@ func (a Array) Min() int { return a.Tasks[0] }
 // Max is the last index.
 func (a Array) Max() int { return a.Tasks[len(a.Tasks)-1] }
 
-// ParseArray reads sbatch's list of indices: 0-15, 0-15:4, 1,3,5-7, each with %N behind.
-// The indices may stand in brackets. An error names its column, from 1 in bytes.
+// ParseArray reads sbatch's list of indices: 0-15, 0-15:4, 1,3,5-7, each optionally
+// followed by %N. The indices may be in brackets. An error names its column, in bytes
+// from 1.
 func ParseArray(value string) (Array, error) {
 	p := arrayParser{text: value}
 	p.bracketed = p.take('[')
@@ -60,7 +61,7 @@ type arrayParser struct {
 	text      string
 	at        int
 	bracketed bool
-	step      int // the first; 0 = none yet
+	step      int // index of the first; 0 = none yet
 	tasks     []int
 }
 
@@ -140,7 +141,7 @@ func (p *arrayParser) index() (int, error) {
 	return n, err
 }
 
-// array reads the array, and what files are called by it.
+// array reads the array, and the file names that depend on it.
 func (m *merger) array(env environment) {
 	if _, ok := m.chosen["array"]; !ok {
 		return
@@ -167,7 +168,7 @@ func (m *merger) array(env environment) {
 	}
 }
 
-// part is the job's part in the array.
+// part is the job's part of the array.
 func (r Request) part(j Job) elastic.Array {
 	if r.Array == nil {
 		return elastic.Array{}
@@ -176,8 +177,8 @@ func (r Request) part(j Job) elastic.Array {
 	return elastic.Array{Job: j.Of, Index: j.Index, Count: n, Limit: r.Array.Limit, Open: j.Of == 0 && n > 1 && !j.Whole}
 }
 
-// task is the option with which 'sluice run' tells the script its part in the array:
-// sbatch's --export and a requeue leave it alone.
+// task is the option with which 'sluice run' passes the job's part of the array to the
+// script: sbatch's --export and a requeue do not change it.
 func (r Request) task(j Job) []string {
 	if r.Array == nil {
 		return nil
@@ -185,8 +186,8 @@ func (r Request) task(j Job) []string {
 	return []string{fmt.Sprintf("--array=%d_%d/%d:%d-%d:%d", j.Of, j.Index, len(r.Array.Tasks), r.Array.Min(), r.Array.Max(), r.Array.Step)}
 }
 
-// filesOf are the options that name the task's files, where %A or %a does: to sbatch the
-// job is part of no array.
+// filesOf are the options with the names of the task's files, if they contain %A or %a:
+// for sbatch the job is part of no array.
 func (r Request) filesOf(j Job) (out []string) {
 	for _, file := range r.files {
 		if named := fileOf(file, j); named != file {
@@ -196,9 +197,9 @@ func (r Request) filesOf(j Job) (out []string) {
 	return out
 }
 
-// fileOf replaces %A and %a, with a width or none, as sbatch does. Of the array's first
-// job %A is its own id, for which sbatch puts the same. A backslash takes all symbols of
-// a name their meaning.
+// fileOf replaces %A and %a, with or without a width, as sbatch does. For the array's
+// first job %A is its own id, which sbatch inserts for %A as well. A backslash disables
+// all symbols of a name.
 func fileOf(name string, j Job) string {
 	if strings.Contains(name, `\`) {
 		return name
@@ -229,7 +230,7 @@ func fileOf(name string, j Job) string {
 	return b.String()
 }
 
-// Single is the request for one job, part of no array.
+// Single is the request for one job that is part of no array.
 func (r Request) Single() Request {
 	r.Array, r.files = nil, nil
 	return r

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic"
 )
 
-// TestParseArray: sbatch 22.05 takes the same, and tells its tasks the same step.
+// TestParseArray: sbatch 22.05 accepts the same, and reports the same step to its tasks.
 func TestParseArray(t *testing.T) {
 	for text, want := range map[string]struct {
 		tasks          []int
@@ -70,8 +70,7 @@ func TestParseArray(t *testing.T) {
 	}
 }
 
-// FuzzParseArray: what is read can be written as a list and read again; an error names
-// its column.
+// FuzzParseArray: a parsed list can be written and read again; an error names its column.
 func FuzzParseArray(f *testing.F) {
 	for _, seed := range []string{"0-15:4%2", "1,3,5-7", "[1-3]%1", "9-1", "%", "1-3:0", "007"} {
 		f.Add(seed)
@@ -104,7 +103,7 @@ func FuzzParseArray(f *testing.F) {
 	})
 }
 
-// TestArrayTask: what the job of one task is submitted with.
+// TestArrayTask: the options with which the job of one task is submitted.
 func TestArrayTask(t *testing.T) {
 	r := merge(t, "--array=3-7:2%2 --min-gpus=1 -e err.%a job.sh x", nil, "#SBATCH --array=1-3 --nice=5", "#SBATCH -o out/%4A_%3a_%x_%%a.log")
 	for _, tc := range []struct {

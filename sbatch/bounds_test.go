@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic"
 )
 
-// TestBounds: what has a bound is taken at it and refused beyond it.
+// TestBounds: each bounded value is accepted at its bound and refused beyond it.
 func TestBounds(t *testing.T) {
 	long := func(before string, n int, after string) string {
 		return before + strings.Repeat("x", n-len(before)-len(after)) + after
@@ -78,7 +78,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestValues: in which words values are taken, and how they are handed on.
+// TestValues: the accepted forms of values, and how they are passed on.
 func TestValues(t *testing.T) {
 	for args, want := range map[string]string{
 		"--retries=auto --checkpoint-every=auto --on-timeout=end": "auto auto end",
@@ -127,7 +127,8 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestWhereItEndsToBeAhead: a deadline lies at most ten years ahead, counted or named.
+// TestWhereItEndsToBeAhead: a deadline is at most ten years ahead, whether relative or a
+// date.
 func TestWhereItEndsToBeAhead(t *testing.T) {
 	now := time.Date(2026, 11, 22, 16, 30, 0, 0, time.UTC)
 	last := now.Add(3650 * 24 * time.Hour).Format("2006-01-02T15:04:05")
@@ -146,7 +147,7 @@ func TestWhereItEndsToBeAhead(t *testing.T) {
 		t.Errorf("%v, %v", r.Spec.Deadline, err)
 	}
 	r = merge(t, "--steps=1 --deadline=2026-11-22 job", nil)
-	if err := r.Date(now); err == nil || err.Error() != "--deadline=2026-11-22: that is over: it is 2026-11-22 16:30:00; name a time to come" {
+	if err := r.Date(now); err == nil || err.Error() != "--deadline=2026-11-22: that is in the past: it is now 2026-11-22 16:30:00; name a time in the future" {
 		t.Errorf("%v", err)
 	}
 	if r = merge(t, "job", nil); r.Date(now) != nil || !r.Spec.Deadline.IsZero() {
@@ -154,7 +155,8 @@ func TestWhereItEndsToBeAhead(t *testing.T) {
 	}
 }
 
-// TestArrayBounds: indices, steps and limits far beyond any array's are brought down to it.
+// TestArrayBounds: indices, steps and limits far above any array's are reduced to the
+// bound.
 func TestArrayBounds(t *testing.T) {
 	const most = elastic.MaxIndex + 1 // tasks
 	for text, want := range map[string]Array{
@@ -176,15 +178,15 @@ func TestArrayBounds(t *testing.T) {
 	}
 }
 
-// TestTooManyIndices: one list names each index twice at most.
+// TestTooManyIndices: a list may name each index twice at most.
 func TestTooManyIndices(t *testing.T) {
 	if _, err := ParseArray("1-4000000,1-4000000,1,2"); err == nil || err.Error() != "column 23: too many indices" {
 		t.Error(err)
 	}
 }
 
-// TestMessagesAreShort: a message quotes 200 bytes of what was typed at most, and nothing
-// that a terminal would obey.
+// TestMessagesAreShort: a message quotes at most 200 bytes of the input, and no control
+// characters.
 func TestMessagesAreShort(t *testing.T) {
 	x := strings.Repeat("x", 199)
 	for text, want := range map[string]string{
@@ -212,7 +214,7 @@ func TestMessagesAreShort(t *testing.T) {
 	}
 }
 
-// TestWhereTheMinimumComesFrom: what made the job need so many GPUs is named as it was typed.
+// TestWhereTheMinimumComesFrom: the option that sets the minimum is named as typed.
 func TestWhereTheMinimumComesFrom(t *testing.T) {
 	for _, tc := range []struct{ args, line, want string }{
 		{"job", "", ""},
@@ -228,8 +230,8 @@ func TestWhereTheMinimumComesFrom(t *testing.T) {
 	}
 }
 
-// TestRequestKeepsWhatItWasMadeFrom: the script, the comment of a whole array, what is only
-// printed.
+// TestRequestKeepsWhatItWasMadeFrom: the script, the comment of a whole array, and what
+// is only printed.
 func TestRequestKeepsWhatItWasMadeFrom(t *testing.T) {
 	r := merge(t, "--parsable --array=1-2 --comment=mine --min-gpus=1 job", nil, "true")
 	if string(r.Script()) != "#!/bin/sh\ntrue" || !r.Parsable || merge(t, "job", nil).Parsable {
@@ -257,8 +259,8 @@ func TestRequestKeepsWhatItWasMadeFrom(t *testing.T) {
 	}
 }
 
-// TestEnvironmentOfSluice: only options of sluice's own that say what the job is are read off
-// its variables.
+// TestEnvironmentOfSluice: only sluice's options that describe the job are read from
+// variables.
 func TestEnvironmentOfSluice(t *testing.T) {
 	r := merge(t, "job", []string{"SLUICE_TIME=5", "SLUICE_HOLD=1", "SLUICE_CHECKPOINT_DIR=/x", "SLUICE_USER=1", "SLUICE_CONFIG=/x", "SLUICE_GRACE=9", "SLURM_X=1", "SBATCH_NONSENSE"})
 	if _, timed := r.TimeLimit(); timed || r.Hold || r.Spec.Grace != 9*time.Second || len(r.options) > 0 {
@@ -271,8 +273,8 @@ func TestEnvironmentOfSluice(t *testing.T) {
 	}
 }
 
-// TestMeasuredOnOneSize: what measures a script's speed is neither held nor waited for nor
-// started again, and the words for sbatch stand around the user's.
+// TestMeasuredOnOneSize: a measuring job is not held, waited for or retried, and its
+// options for sbatch stand around the user's.
 func TestMeasuredOnOneSize(t *testing.T) {
 	r := merge(t, "-HW -J mine -t 5 --checkpoint-glob=x --checkpoint-marker=y --epochs=3 --profile=1,2 --retries=2 --min-gpus=1 --max-gpus=4 job", nil).Fixed(2, []string{"--before"}, []string{"--after"})
 	if want := (Adopt{}); r.Adopt != want || r.Hold || r.Wait || !r.Quiet || r.Retries != "0" || r.Every != "off" || r.OnTimeout != "end" ||
@@ -285,8 +287,9 @@ func TestMeasuredOnOneSize(t *testing.T) {
 	}
 }
 
-// TestBatchOfStrangeArguments: what sbatch would drop of a command line stands inside, on a
-// line of its own, and what it has no word to say about stays beside its value.
+// TestBatchOfStrangeArguments: arguments that sbatch would drop from a command line are
+// written into the batch script, on a line of their own, and an unknown option stays next
+// to its value.
 func TestBatchOfStrangeArguments(t *testing.T) {
 	r := merge(t, "job : b", nil, "#SBATCH --wait --site-thing value --hold")
 	want := "#!/bin/sh\n#SBATCH --site-thing value --hold\nexec '/s' run -- '/x' ':' 'b'\n"

@@ -9,14 +9,14 @@ import (
 	"github.com/sluice-hpc/sluice/elastic"
 )
 
-// Depend puts jobs in the place of the arrays that the request depends on: tasks lists
-// those of an array of sluice's, by index, nil where there is none of that number. What
-// sbatch itself understands it leaves alone. whole lists arrays that are named by their
-// number alone, which is also that of their first job, and means no other.
+// Depend replaces the arrays that the request depends on by jobs: tasks returns the jobs
+// of one of sluice's arrays, by index, or nil if there is no such array. Dependencies
+// that sbatch itself understands are not changed. whole lists arrays that are named by
+// their number only, which is also the id of their first job, and no task.
 func (r Request) Depend(tasks func(array elastic.JobID) map[int]elastic.JobID) (_ Request, whole []elastic.JobID) {
 	var out strings.Builder
 	named := map[string]bool{}
-	text, from, inside, job := r.Dependency, 0, false, false // job: behind a colon
+	text, from, inside, job := r.Dependency, 0, false, false // job: after a colon
 	for i := 0; i <= len(text); i++ {
 		if i < len(text) && (inside || !strings.ContainsRune(",?:", rune(text[i]))) {
 			inside = (inside || text[i] == '[') && text[i] != ']'
@@ -33,7 +33,7 @@ func (r Request) Depend(tasks func(array elastic.JobID) map[int]elastic.JobID) (
 		}
 		from = i + 1
 	}
-	whole = slices.DeleteFunc(whole, func(array elastic.JobID) bool { // others of it are named, too
+	whole = slices.DeleteFunc(whole, func(array elastic.JobID) bool { // other tasks of it are named, too
 		for _, id := range tasks(array) {
 			if id != array && named[strconv.FormatInt(int64(id), 10)] {
 				return true
@@ -47,7 +47,8 @@ func (r Request) Depend(tasks func(array elastic.JobID) map[int]elastic.JobID) (
 	return r, whole
 }
 
-// dependOn is one job, array, or tasks of one, behind a colon: 101, 101_3, 101_*, with +5 for a delay.
+// dependOn is one job, array or list of tasks after a colon: 101, 101_3, 101_*,
+// optionally followed by a delay such as +5.
 func dependOn(word string, tasks func(elastic.JobID) map[int]elastic.JobID, whole []elastic.JobID) (string, []elastic.JobID) {
 	name, delay, delayed := strings.Cut(word, "+")
 	number, which, some := strings.Cut(name, "_")

@@ -7,8 +7,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic"
 )
 
-// TestDepend: arrays of sluice's, and tasks of one, are the jobs they are made of; all else
-// is sbatch's to understand.
+// TestDepend: sluice's arrays, and tasks of one, are replaced by their jobs; everything
+// else is left to sbatch.
 func TestDepend(t *testing.T) {
 	tasks := func(array elastic.JobID) map[int]elastic.JobID {
 		return map[elastic.JobID]map[int]elastic.JobID{101: {0: 101, 2: 102, 4: 104}, 200: {7: 200}}[array]

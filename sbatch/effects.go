@@ -5,28 +5,28 @@ import (
 	"strings"
 )
 
-// Does is what sluice submit does with an option of sbatch's.
+// Does is what sluice submit does with an option of sbatch.
 type Does string
 
-// What may become of an option.
+// The possible effects of an option.
 const (
-	Passes  Does = "passed on"  // as typed, and it means what it means to sbatch
-	Takes   Does = "taken over" // sluice acts on it, or says it to sbatch in its own words
-	Partly  Does = "by value"   // some values pass, or are a fixed size; others are refused
+	Passes  Does = "passed on"  // passed on as typed, with sbatch's meaning
+	Takes   Does = "taken over" // sluice acts on it, or passes it to sbatch in another form
+	Partly  Does = "by value"   // some values are passed on, or are a fixed size; others are refused
 	Refuses Does = "refused"
 )
 
-// Effect is what an option of sbatch's becomes under sluice submit.
+// Effect is what sluice submit does with one option of sbatch.
 type Effect struct {
 	Name  string // without hyphens
 	Short string // its letter; "" = none
 	Does  Does
-	// Note is what a user has to know beyond that; of a refused option why it is, and
-	// what to write instead.
+	// Note is what else a user must know; for a refused option the reason, and what to
+	// write instead.
 	Note string
 }
 
-// Effects lists what becomes of every option of sbatch's, in the order of their names.
+// Effects lists the effect of every option of sbatch, ordered by name.
 func Effects() []Effect {
 	var out []Effect
 	for _, o := range options {
@@ -57,7 +57,7 @@ func refusedAs(name string) string {
 	return name
 }
 
-// samples are values with which an option is refused whose value decides.
+// samples are refused values of options that are refused depending on the value.
 var samples = map[string]string{
 	"constraint": "[a*1&b*1]", "distribution": "arbitrary", "export-file": "5", "gpus": "4", "gpus-per-node": "4", "gpus-per-socket": "1",
 	"gpus-per-task": "1", "gres": "license:1", "ntasks": "4", "open-mode": "truncate", "requeue": "expedite", "tres-per-task": "gres/gpu:1",
@@ -65,7 +65,7 @@ var samples = map[string]string{
 
 const fixedSize = "a fixed size where no size is given to sluice; refused beside --max-gpus and its like"
 
-// notable are the options of which more is to be said than that they are passed on.
+// notable are notes on options that are not simply passed on.
 var notable = map[string]struct {
 	does Does
 	note string
@@ -73,12 +73,12 @@ var notable = map[string]struct {
 	"array":                {Takes, "an elastic job for each index, with an id of its own: see 'sluice submit --help'"},
 	"autocomplete":         {Refuses, ""},
 	"batch":                {Refuses, ""},
-	"bb":                   {Passes, "what is staged in and out is so at every start"},
+	"bb":                   {Passes, "data is staged in and out at every start"},
 	"bbf":                  {Passes, "as --bb"},
 	"begin":                {Passes, "the job waits without GPUs until then"},
 	"cluster":              {Refuses, ""},
 	"clusters":             {Refuses, ""},
-	"comment":              {Takes, "kept behind sluice's own words in the job's comment"},
+	"comment":              {Takes, "kept after sluice's own text in the job's comment"},
 	"consolidate-segments": {Refuses, ""},
 	"constraint":           {Partly, "kept at every size; counts of nodes as in [a*1&b*1] are refused"},
 	"container":            {Refuses, ""},
@@ -146,7 +146,7 @@ var notable = map[string]struct {
 	"wrap":                 {Takes, ""},
 }
 
-// Typed is the option with a value with which it is refused, if any is.
+// Typed is the option with a value for which it is refused, if there is one.
 func (e Effect) Typed() string {
 	value := samples[e.Name]
 	if value == "" && byName(e.Name).takes == valued {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// recorded reads what "sbatch --usage" and "sbatch --help" of four releases print.
+// recorded reads the output of "sbatch --usage" and "sbatch --help" of four releases.
 func recorded(t *testing.T) map[string]string {
 	t.Helper()
 	files, _ := filepath.Glob("testdata/help/*.txt")
@@ -28,7 +28,7 @@ func recorded(t *testing.T) map[string]string {
 	return said
 }
 
-// installed adds what the sbatch of this machine prints, which wants a configuration.
+// installed adds the output of this machine's sbatch, which needs a configuration.
 func installed(t *testing.T, said map[string]string) {
 	program, err := exec.LookPath("sbatch")
 	if err != nil {
@@ -51,18 +51,18 @@ func installed(t *testing.T, said map[string]string) {
 	}
 }
 
-// misprinted are options that releases name in their help and do not know.
+// misprinted are options that a release names in its help and does not accept.
 var misprinted = []string{"oversubscibe"}
 
-// differently are options of which the help says something else than what they take.
+// differently are options whose help differs from the values they accept.
 var differently = []string{"resv-ports", "get-user-env", "no-kill", "wrap", "requeue", "export", "container", "container-id"}
 
 var helpLine = regexp.MustCompile(`^  (?:-(\w), |    )--([a-z][a-z-]*[a-z])(=|\[=)?`)
 
 var longOption = regexp.MustCompile(`--([a-z][a-z-]*[a-z])`)
 
-// TestEveryOptionIsKnown: the table has every option that the installed sbatch, and those
-// of four releases, say they have, and takes a value where they do.
+// TestEveryOptionIsKnown: the table has every option in the help of the installed sbatch
+// and of four releases, with a value if they have one.
 func TestEveryOptionIsKnown(t *testing.T) {
 	said := recorded(t)
 	installed(t, said)
@@ -93,15 +93,15 @@ func TestEveryOptionIsKnown(t *testing.T) {
 	}
 }
 
-// plain are values with which an option that passes is accepted.
+// plain are accepted values of options that are passed on.
 var plain = map[string]string{
 	"constraint": "a&b", "comment": "mine", "distribution": "cyclic", "requeue": "", "open-mode": "append", "ntasks": "1", "profile": "task",
 	"mem-per-gpu": "16G", "cpus-per-gpu": "2", "tres-per-task": "cpu=2", "wrap": "true", "cpus-per-task": "2",
 }
 
-// TestEffects: what passes reaches sbatch as it was typed, on the command line and as
-// #SBATCH line; what sluice takes over does not; what is refused is, from either, with
-// what to write instead.
+// TestEffects: an option that is passed on reaches sbatch as typed, from the command line
+// and from an #SBATCH line; an option that sluice handles does not; a refused one is
+// refused from either, with what to write instead.
 func TestEffects(t *testing.T) {
 	for _, e := range Effects() {
 		o := byName(e.Name)
@@ -117,7 +117,7 @@ func TestEffects(t *testing.T) {
 			typed = e.Typed()
 		}
 		if slices.Contains([]string{"help", "usage", "version", "wrap"}, e.Name) {
-			continue // they leave no request
+			continue // these give no request
 		}
 		line, err := ParseCommandLine([]string{"--max-gpus=4", typed, "job.sh"})
 		request, wrong := Merge(line, nil, mustScript(t, "#!/bin/sh\ntrue\n"))
@@ -144,8 +144,8 @@ func TestEffects(t *testing.T) {
 	}
 }
 
-// TestEveryVariable: of each option that sluice refuses or acts on, the variable by which
-// sbatch reads it is looked at, too. The list is that of the pages of sbatch(1).
+// TestEveryVariable: for each option that sluice refuses or acts on, the variable by
+// which sbatch reads it is handled, too. The list is from the manual pages sbatch(1).
 func TestEveryVariable(t *testing.T) {
 	names := strings.Fields(`ACCOUNT ACCTG_FREQ ARRAY_INX BATCH BURST_BUFFER CLUSTER_CONSTRAINT CLUSTERS COMMENT CONSTRAINT CONTAINER CONTAINER_ID CORE_SPEC
 		CPU_FREQ_REQ CPUS_PER_GPU DELAY_BOOT DISTRIBUTION ERROR EXCLUSIVE EXPORT GET_USER_ENV GPU_BIND GPU_FREQ GPUS GPUS_PER_NODE GPUS_PER_SOCKET GPUS_PER_TASK

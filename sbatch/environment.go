@@ -2,16 +2,16 @@ package sbatch
 
 import "strings"
 
-// variable is one variable of the environment that sbatch reads as an option.
+// variable is one environment variable that sbatch reads as an option.
 type variable struct {
 	name, option string
-	// overruled: sluice's own word on the command line wins over it anyway, and
-	// a site may set it for everybody; so it is mentioned, not refused.
+	// overruled: sluice's own option on the command line takes precedence over it, and a
+	// site may set it for all users; so it gives a warning, not an error.
 	overruled bool
 }
 
-// variables are those whose option sluice watches; all others are sbatch's
-// business and pass.
+// variables are those for options that sluice handles; all others are passed to sbatch
+// unread.
 var variables = []variable{
 	{"SBATCH_ARRAY_INX", "array", false},
 	{"SBATCH_BATCH", "batch", false},
@@ -47,7 +47,7 @@ var variables = []variable{
 	{"SBATCH_WAIT", "wait", false},
 }
 
-// environment looks variables up.
+// environment is a look-up of variables.
 type environment map[string]string
 
 func readEnvironment(environ []string) environment {
@@ -63,9 +63,9 @@ func readEnvironment(environ []string) environment {
 	return env
 }
 
-// settings returns what the environment sets, sbatch's variables before
-// sluice's: SLUICE_MIN_GPUS stands for --min-gpus, and so on for each of
-// sluice's options. An empty SLUICE_ variable sets nothing.
+// settings returns the options set in the environment, sbatch's variables before
+// sluice's: SLUICE_MIN_GPUS stands for --min-gpus, and so on for each of sluice's
+// options. An empty SLUICE_ variable sets nothing.
 func (env environment) settings() (found []setting) {
 	for _, v := range variables {
 		value, ok := env[v.name]
@@ -78,7 +78,7 @@ func (env environment) settings() (found []setting) {
 		if o.is != own && o.is != shared || o.name == "checkpoint-dir" || o.name == "user" || o.name == "config" {
 			continue
 		}
-		// Inside of a job this one is the runner's word on that job.
+		// Inside a job this variable is set by the runner and describes that job.
 		if _, inside := env["SLUICE_JOB_ID"]; inside && o.name == "max-gpus" {
 			continue
 		}
@@ -95,12 +95,12 @@ func (env environment) settings() (found []setting) {
 
 func fromVariable(name, value string, o option) setting {
 	if o.name == "requeue" {
-		value = "" // the variable's value only says yes
+		value = "" // the variable's value only means yes
 	}
 	return setting{option: o, value: value, given: true, at: Place{Source: name}, words: []string{name + "=" + value}}
 }
 
-// overruled reports whether the variable loses against sluice's own options.
+// overruled reports whether sluice's own options take precedence over the variable.
 func overruled(name string) bool {
 	for _, v := range variables {
 		if v.name == name {
@@ -110,8 +110,8 @@ func overruled(name string) bool {
 	return false
 }
 
-// Without returns the environment for sbatch: the variables that sluice acts on
-// in sbatch's place are taken out.
+// Without returns the environment for sbatch, without the variables that sluice handles
+// in sbatch's place.
 func Without(environ []string) []string {
 	out := make([]string, 0, len(environ))
 	for _, entry := range environ {

@@ -27,7 +27,7 @@ srun "$SLUICE" ranks -- python3 train.py
 	// 1 to 4 GPUs in [gpu], <nil>
 }
 
-// What cannot be resized is refused: what was typed, where, why, and what to type.
+// What cannot be resized is refused: the option, the place, the reason, and what to type.
 func ExampleMerge_refused() {
 	script, _ := sbatch.ParseScript("train.sh", []byte("#!/bin/bash\n#SLUICE --max-gpus=8\n#SBATCH --contiguous\n"))
 	_, err := sbatch.Merge(sbatch.CommandLine{}, nil, script)

@@ -8,22 +8,23 @@ import (
 	"github.com/sluice-hpc/sluice/elastic"
 )
 
-// count is a number of GPUs as sbatch's own options say it.
+// count is a number of GPUs as sbatch's own options give it.
 type count struct {
 	gpus    int
-	perNode bool   // that many on each node
-	kind    string // of GPU; "" = any
+	perNode bool   // this many on each node
+	kind    string // GPU type; "" = any
 }
 
-// counting lists the options that may say how many GPUs a job has. Of a job that sluice
-// may resize they are refused; of one without any size for sluice they are its fixed size.
+// counting lists the options that may give a job's number of GPUs. For a job that sluice
+// may resize they are refused; for one without a size option of sluice they are its fixed
+// size.
 var counting = []string{"gpus", "gpus-per-node", "gpus-per-task", "gres", "tres-per-task"}
 
-// sizing lists sluice's options that say which sizes a job accepts.
+// sizing lists sluice's options about the sizes that a job accepts.
 var sizing = []string{"min-gpus", "max-gpus", "gpu-step", "gpu-sizes"}
 
-// counts reads the option as a number of GPUs of one type, or any; ok is false when it says
-// something else, or more.
+// counts reads the option as a number of GPUs of one type, or of any; ok is false if it
+// means something else, or more.
 func counts(option, value string) (c count, ok bool) {
 	if !slices.Contains(counting, option) || sliced(value) || strings.Contains(value, ",") {
 		return c, false
@@ -53,11 +54,11 @@ func counts(option, value string) (c count, ok bool) {
 	return count{n, option == "gres" || option == "gpus-per-node", kind}, err == nil
 }
 
-// oneNode reports whether the setting keeps the job on one node.
+// oneNode reports whether the setting restricts the job to one node.
 func oneNode(s setting) bool { return s.name == "nodes" && (s.value == "1" || s.value == "1-1") }
 
-// fix settles whether sbatch's options give the job a fixed size: where none of
-// sluice's says which sizes it accepts.
+// fix determines whether sbatch's options give the job a fixed size: they do if none of
+// sluice's options gives the accepted sizes.
 func (m *merger) fix() {
 	if slices.ContainsFunc(sizing, func(name string) bool { _, is := m.chosen[name]; return is }) {
 		return
@@ -75,7 +76,7 @@ func (m *merger) fix() {
 		}
 	}
 	if s, ok := m.chosen["gpu-types"]; ok && m.fixed.kind != "" {
-		m.fail(s.fail("the type of GPU is said twice, and there is "+first.where(), "leave one out"))
+		m.fail(s.fail("the GPU type is given twice: also "+first.where(), "leave one out"))
 	}
 	if m.fixed.gpus > 0 {
 		m.request.least = first.where()
@@ -86,12 +87,12 @@ func (m *merger) fix() {
 	}
 }
 
-// LeastFrom is the option that says how many GPUs the job needs at least, as it was given;
-// "" where none does: it needs one.
+// LeastFrom is the option that gives the job's minimum of GPUs, as typed; "" if there is
+// none: the minimum is 1.
 func (r Request) LeastFrom() string { return r.least }
 
-// fixes reports whether the setting is part of the job's fixed size, which sluice says
-// to sbatch in its own words.
+// fixes reports whether the setting is part of the job's fixed size, which sluice passes
+// to sbatch in another form.
 func (m *merger) fixes(s setting) bool { return m.fixed.gpus > 0 && consumed(s) }
 
 // consumed reports whether a setting that was not refused is part of a fixed size.
@@ -100,8 +101,8 @@ func consumed(s setting) bool {
 	return ok || oneNode(s)
 }
 
-// Sized refuses a request that says nothing of the job's size, neither to sbatch nor to
-// sluice: the job would have to be taken for one that runs on any number of GPUs.
+// Sized refuses a request without a size, neither for sbatch nor for sluice: the job
+// would otherwise be taken for one that runs on any number of GPUs.
 func (r Request) Sized() error {
 	if !r.sizeless {
 		return nil
@@ -114,7 +115,7 @@ func (r Request) Sized() error {
 		Do: "for a fixed size give --gpus=N; for a program that saves when asked and resumes give --min-gpus=1 --max-gpus=N, as options or on a #SLUICE line"}
 }
 
-// elastic reports whether any of sluice's options says something about the job.
+// elastic reports whether any of sluice's own options is set.
 func (m *merger) elastic() bool {
 	for _, s := range m.chosen {
 		if s.is == own && !slices.Contains([]string{"user", "config", "retries", "checkpoint-dir", "gpu-types"}, s.name) {
@@ -124,7 +125,7 @@ func (m *merger) elastic() bool {
 	return false
 }
 
-// fixedWords tells the user which size the job has and why it stays so.
+// fixedWords tells the user the job's size and why it is not resized.
 func (m *merger) fixedWords() {
 	if m.fixed.gpus > 0 && m.elastic() {
 		m.warn(fmt.Sprintf("the job has a fixed size of %d GPUs, from sbatch's options; for one that is resized leave them out and give --min-gpus and --max-gpus", m.fixed.gpus))

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestFixedSize: what sbatch's own options say is the size of a job that none of
-// sluice's sizes, and sbatch itself does not hear it a second time.
+// TestFixedSize: if none of sluice's size options is set, sbatch's own are the job's
+// fixed size, and they are not passed to sbatch a second time.
 func TestFixedSize(t *testing.T) {
 	for _, tc := range []struct {
 		args, env, line string
@@ -47,7 +47,7 @@ func TestFixedSize(t *testing.T) {
 	}
 }
 
-// TestTypes: a type of GPU stands in a fixed size or in --gpu-types.
+// TestTypes: a GPU type is given in a fixed size or in --gpu-types.
 func TestTypes(t *testing.T) {
 	for args, want := range map[string]string{
 		"--gpus=a100:4 job":                       "min=4 max=4 types=a100",
@@ -67,7 +67,7 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// TestSizeless: a script that says nothing of its size is refused, with what to type.
+// TestSizeless: a script without a size is refused, with what to type.
 func TestSizeless(t *testing.T) {
 	const want = "job.sh: nothing says how many GPUs the job can use; for a fixed size give --gpus=N; " +
 		"for a program that saves when asked and resumes give --min-gpus=1 --max-gpus=N, as options or on a #SLUICE line"
@@ -86,8 +86,8 @@ func TestSizeless(t *testing.T) {
 	}
 }
 
-// TestDigest: one script has one digest, whatever its arguments; another way of saving
-// is another program.
+// TestDigest: a script has one digest, whatever its arguments; a different way of saving
+// gives a different digest.
 func TestDigest(t *testing.T) {
 	one := merge(t, "--max-gpus=4 job a", nil).digest()
 	if two := merge(t, "--max-gpus=8 job b", nil).digest(); len(one) != 12 || one != two {

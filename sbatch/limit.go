@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// Limit is the time limit that a job asks for.
+// Limit is the time limit that a job requests.
 type Limit struct {
-	// Most is the longest time that it must be allowed: that of --time-min, else of
-	// --time. 0 = without end.
+	// Most is the time that must be allowed at least for the job to start: --time-min,
+	// else --time. 0 = unlimited.
 	Most time.Duration
-	// At is the option as it was given, for messages.
+	// At is the option as typed, for messages.
 	At string
 }
 
-// TimeLimit returns the time limit the job asks for; ok is false where it asks for none,
-// or in a way that only sbatch knows.
+// TimeLimit returns the time limit that the job requests; ok is false if it requests
+// none, or in a form that only sbatch reads.
 func (r Request) TimeLimit() (l Limit, ok bool) { return r.limit, r.limit.At != "" }
 
 // limits reads --time and --time-min.
@@ -34,7 +34,7 @@ func (m *merger) limits() {
 }
 
 // parseLimit reads a time limit as sbatch does: M, M:S, H:M:S, D-H, D-H:M and D-H:M:S, in
-// whole minutes, rounded up; 0, UNLIMITED, INFINITE and -1 are without end.
+// whole minutes, rounded up; 0, UNLIMITED, INFINITE and -1 mean unlimited.
 func parseLimit(value string) (time.Duration, bool) {
 	switch strings.ToUpper(value) {
 	case "UNLIMITED", "INFINITE", "-1":

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestTimeLimit: limits are read as sbatch reads them, from where it reads them; with
-// --time-min the job may be given that.
+// TestTimeLimit: limits are read in sbatch's formats and from sbatch's sources;
+// --time-min is the limit that must be allowed.
 func TestTimeLimit(t *testing.T) {
 	const day = 24 * time.Hour
 	for _, tc := range []struct {

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// merge is a Request out of words, variables and script lines.
+// merge returns the Request for words, variables and script lines.
 func merge(t interface{ Fatal(...any) }, args string, env []string, lines ...string) Request {
 	c, err := ParseCommandLine(strings.Fields(args))
 	if err != nil {
@@ -36,8 +36,8 @@ func TestMergeReadsTheSpec(t *testing.T) {
 	}
 }
 
-// TestInsideAJob: what the runner tells a job of sluice's is not meant for the
-// jobs that this one submits.
+// TestInsideAJob: variables that the runner sets for a job of sluice do not apply to jobs
+// that this job submits.
 func TestInsideAJob(t *testing.T) {
 	r := merge(t, "job", []string{"SLUICE_JOB_ID=7", "SLUICE_MAX_GPUS=3", "SLUICE_MIN_GPUS=2"})
 	if r.Spec.Max != 0 || r.Spec.Min != 2 {
@@ -47,8 +47,8 @@ func TestInsideAJob(t *testing.T) {
 
 func specText(s elastic.Spec) string { return elastic.Tag{Spec: s}.String() }
 
-// TestPrecedence: command line, then environment, then script; within a script
-// #SLUICE over #SBATCH, and the later over the earlier.
+// TestPrecedence: command line, then environment, then script; within a script #SLUICE
+// over #SBATCH, and later lines over earlier ones.
 func TestPrecedence(t *testing.T) {
 	env := []string{"SLUICE_MIN_GPUS=3", "SLUICE_MODEL=env", "SLUICE_GRACE="}
 	r := merge(t, "--min-gpus=2 job", env, "#SLUICE --min-gpus=4 --model=script --grace=60")
@@ -73,7 +73,7 @@ func TestPrecedence(t *testing.T) {
 	}
 }
 
-// TestPrecedenceHolds checks it for every combination of sources.
+// TestPrecedenceHolds checks this for every combination of sources.
 func TestPrecedenceHolds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var args, lines string

@@ -2,9 +2,9 @@ package sbatch
 
 import "strings"
 
-// Nearest returns the name that was most likely meant: the one that differs in hyphens,
-// underscores and case only, else the only nearest one within 2 letters added, left out or
-// changed (1 for names of up to 4 letters); "" when there is none.
+// Nearest returns the name that was most likely meant: one that differs only in hyphens,
+// underscores and case, else the single nearest one within 2 letters added, left out or
+// changed (1 for names of up to 4 letters); "" if there is none.
 func Nearest(name string, names []string) string {
 	name = folded(name)
 	best, least, alone := "", 3, true
@@ -32,7 +32,7 @@ func folded(name string) string {
 	return strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(name))
 }
 
-// distance is Levenshtein's, in bytes.
+// distance is the Levenshtein distance in bytes.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
@@ -52,8 +52,8 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-// suggestion is the option of the table that an unknown name most likely means, of
-// sluice's own alone where mine is set; "" when there is none.
+// suggestion is the option of the table that an unknown name most likely means, among
+// sluice's own only if mine is set; "" if there is none.
 func suggestion(name string, mine bool) string {
 	var names []string
 	for _, o := range options {
@@ -67,9 +67,9 @@ func suggestion(name string, mine bool) string {
 	return ""
 }
 
-// Misspelt says of each option that neither sbatch nor sluice has, and that looks like
-// one they have, which was meant. It may still be a SPANK plugin's: it is for when sbatch
-// has refused.
+// Misspelt returns, for each unknown option that resembles a known one, a line with the
+// suggestion. The option may still be a SPANK plugin's, so call it only after sbatch has
+// refused.
 func (c CommandLine) Misspelt() []string {
 	var out []string
 	for _, s := range c.settings {

@@ -2,7 +2,7 @@ package sbatch
 
 import "strings"
 
-// arity says whether an option takes a value, as getopt_long means it.
+// arity is whether an option takes a value, in getopt_long's terms.
 type arity uint8
 
 const (
@@ -11,14 +11,14 @@ const (
 	optional              // --nice or --nice=10, never --nice 10
 )
 
-// meaning is what an option is to sluice.
+// meaning is the role of an option for sluice.
 type meaning uint8
 
 const (
-	passed  meaning = iota // sbatch's alone: goes through unseen
-	watched                // sbatch's, but sluice looks at it, refuses it or acts on it
-	shared                 // sbatch's and sluice's: may stand on both kinds of line
-	own                    // sluice's alone
+	passed  meaning = iota // sbatch's only: passed on unread
+	watched                // sbatch's, but sluice reads it, refuses it or acts on it
+	shared                 // sbatch's and sluice's: allowed on both kinds of line
+	own                    // sluice's only
 )
 
 // option is one row of the table of options.
@@ -29,9 +29,9 @@ type option struct {
 	is    meaning
 }
 
-// options are those of sbatch in Slurm 20.11, 22.05, 24.11 and 26.05 taken
-// together, read off the tables compiled into the four releases, and sluice's
-// own. Where releases differ in what an option takes, the row admits both.
+// options are those of sbatch in Slurm 20.11, 22.05, 24.11 and 26.05 together, read from
+// the tables compiled into the four releases, and sluice's own. If releases differ in the
+// value of an option, the row accepts both forms.
 var options = []option{
 	{"account", 'A', valued, passed},
 	{"acctg-freq", 0, valued, passed},
@@ -162,7 +162,7 @@ var options = []option{
 	{"checkpoint-signal", 0, valued, own},
 	{"checkpoint-still", 0, valued, own},
 	{"config", 0, valued, own},
-	{"deadline", 0, valued, own}, // on #SBATCH lines sbatch's, see slurms
+	{"deadline", 0, valued, own}, // on #SBATCH lines it is sbatch's, see slurms
 	{"deadline-mode", 0, valued, own},
 	{"epochs", 0, valued, own},
 	{"gpu-sizes", 0, valued, own},
@@ -179,8 +179,8 @@ var options = []option{
 	{"user", 0, bare, own},
 }
 
-// The table is searched from the front: it is short, and an index would cost
-// every start of sluice more than all look-ups together.
+// The table is searched linearly: it is short, and building an index at every start of
+// sluice would take longer than all look-ups together.
 
 // byName returns the option of exactly that name, nil when there is none.
 func byName(name string) *option {
@@ -202,11 +202,11 @@ func byShort(letter byte) *option {
 	return nil
 }
 
-// resolve finds a long option by its name or an unambiguous beginning of it, as
-// getopt_long does. When several options begin so, it still returns one (of no
-// name) if all are sbatch's alone and take the same: which of them is meant is
-// then for the installed sbatch to say. Otherwise others lists them. An option
-// nobody knows (a SPANK plugin may define it) is nil without others.
+// resolve finds a long option by its name or an unambiguous prefix of it, as getopt_long
+// does. If several options have the prefix, it still returns one (without a name) if all
+// are sbatch's only and take the same kind of value: the installed sbatch then decides
+// which is meant. Otherwise others lists them. An unknown option (which a SPANK plugin
+// may define) gives nil without others.
 func resolve(name string) (o *option, others []string) {
 	if exact := byName(name); exact != nil {
 		return exact, nil

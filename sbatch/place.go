@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Place is where something was written. The zero Place is the command line.
+// Place is where an option was written. The zero Place is the command line.
 type Place struct {
 	// Source is a script's name as messages show it, or the name of a variable
 	// of the environment.
@@ -26,15 +26,15 @@ func (p Place) String() string {
 	return "the command line"
 }
 
-// Error is one thing wrong with what the user handed in.
+// Error is one error in what the user gave.
 type Error struct {
 	At   Place
 	What string // as the user wrote it; may be empty
-	Why  string // why sluice cannot take it
+	Why  string // why sluice cannot accept it
 	Do   string // what to write instead; may be empty
 }
 
-// Error is "train.sh:4:9: --gpus=4: why; what to do".
+// Error returns "train.sh:4:9: --gpus=4: why; what to do".
 func (e *Error) Error() string {
 	var b strings.Builder
 	if e.At != (Place{}) && !(e.At.Line == 0 && strings.HasPrefix(e.What, e.At.Source)) {
@@ -50,7 +50,8 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// printable is text for messages: safe, and short enough for a line.
+// printable is text for messages: without control characters, and short enough for a
+// line.
 func printable(s string) string {
 	const limit = 200
 	if len(s) > limit {
@@ -59,8 +60,8 @@ func printable(s string) string {
 	return safe(s)
 }
 
-// safe keeps terminals and Slurm's tables safe from what a file or a file name
-// may hold.
+// safe removes from the contents or name of a file what could disturb terminals and
+// Slurm's tables.
 func safe(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || (r >= 0x80 && r < 0xa0) || r == 0xfffd {

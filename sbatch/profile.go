@@ -9,16 +9,16 @@ import (
 	"github.com/sluice-hpc/sluice/elastic"
 )
 
-// --profile is two options. With one of these words it is sbatch's, which gathers
-// energy, network and file system use; without a value, or with sizes, it is
-// sluice's, which measures how fast the job is on them.
+// --profile is two options. With one of these values it is sbatch's, which records
+// energy, network and file system use; without a value, or with sizes, it is sluice's,
+// which measures how fast the job is at these sizes.
 var sbatchProfiles = []string{"all", "none", "energy", "task", "lustre", "network", "filesystem"}
 
-// profiling is sluice's --profile. Its name is not one that can be typed: settings
-// are told apart by name, and a job may have both.
+// profiling is the internal name of sluice's --profile. It cannot be typed: settings are
+// identified by name, and a job may have both.
 var profiling = option{name: "profile sizes", takes: optional, is: own}
 
-// profile reads --profile, in whose place it stands.
+// profile reads --profile and replaces it.
 func (r *reader) profile(w word, value string, given bool) {
 	s := setting{option: profiling, value: value, given: true, at: w.at, words: []string{w.text}}
 	if !given && r.next < len(r.words) {
@@ -53,8 +53,8 @@ func gathers(value string) bool {
 	return true
 }
 
-// settleProfile fills in the sizes at which the speed is measured. It comes after
-// the sizes that the job accepts.
+// settleProfile fills in the sizes at which the speed is measured. It MUST run AFTER the
+// accepted sizes are known.
 func (m *merger) settleProfile() {
 	s, ok := m.chosen[profiling.name]
 	if !ok || strings.EqualFold(s.value, "no") {
@@ -83,8 +83,8 @@ func (m *merger) settleProfile() {
 	spec.Profile = sizes
 }
 
-// ParseProfileSizes reads the sizes to measure a job's speed at, such as 1,2,4: at
-// most elastic.MaxProfile of them, from 1 to a million GPUs. The result ascends.
+// ParseProfileSizes reads the sizes at which to measure a job's speed, such as 1,2,4: at
+// most elastic.MaxProfile sizes, each from 1 to a million GPUs. The result is ascending.
 func ParseProfileSizes(value string) ([]int, error) {
 	sizes, pow2, err := parseSizes(value)
 	switch {
@@ -96,13 +96,13 @@ func ParseProfileSizes(value string) ([]int, error) {
 	return sizes, nil
 }
 
-// mostProfiled is how many sizes --profile chooses by itself: with the smallest and
-// the largest that say most, two between them show how the curve bends.
+// mostProfiled is how many sizes --profile chooses by itself: the smallest and the
+// largest determine most of the curve, and two between them its form.
 const mostProfiled = 4
 
-// ProfileSizes chooses sizes to measure a job's speed at: from its minimum on, each
-// at least twice the one before, to its maximum or, where it has none, the fourth.
-// Sizes the cluster does not have are passed over when their turn comes.
+// ProfileSizes chooses the sizes at which to measure a job's speed: from its minimum on,
+// each at least twice the one before, to its maximum or, if it has none, to the fourth.
+// Sizes that the cluster does not have are skipped when they would be measured.
 func ProfileSizes(spec elastic.Spec) []int {
 	var all []int
 	most := spec.Max
@@ -125,8 +125,7 @@ func ProfileSizes(spec elastic.Spec) []int {
 	return few
 }
 
-// accepted is the smallest size from n on that the job accepts; 0 when there is
-// none.
+// accepted is the smallest size from n on that the job accepts; 0 if there is none.
 func accepted(spec elastic.Spec, n int) int {
 	n = max(n, spec.Min)
 	switch {
@@ -145,10 +144,10 @@ func accepted(spec elastic.Spec, n int) int {
 	return n
 }
 
-// Fixed is the request for a job of one size that is only there to measure how fast
-// the script is on it: it neither ends as the user's would nor is it held or waited
-// for, and the program's own checkpoints are nobody's. Of the options for sbatch
-// those of before give way to the user's, those of after do not.
+// Fixed is the request for a job of one size that only measures how fast the script is at
+// it: it has no length, deadline, retries or hold, is not waited for, and its checkpoints
+// are not adopted. Among the options for sbatch the user's take precedence over before,
+// and after takes precedence over the user's.
 func (r Request) Fixed(gpus int, before, after []string) Request {
 	r.Spec.Min, r.Spec.Max, r.Spec.Step, r.Spec.Sizes = gpus, gpus, 0, nil
 	r.Spec.Total, r.Spec.Profile, r.Spec.Habit = 0, nil, false

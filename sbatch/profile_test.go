@@ -10,8 +10,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic"
 )
 
-// TestProfileIsTwoOptions: sbatch's words stay sbatch's, in either spelling, and
-// none or sizes are sluice's.
+// TestProfileIsTwoOptions: sbatch's values stay sbatch's, in either spelling; no value,
+// or sizes, are sluice's.
 func TestProfileIsTwoOptions(t *testing.T) {
 	for _, c := range []struct {
 		name, args, script string
@@ -57,7 +57,8 @@ func TestProfileIsTwoOptions(t *testing.T) {
 	}
 }
 
-// TestProfileOfOneSize: there is nothing to compare, and the user is told.
+// TestProfileOfOneSize: with one size there is nothing to compare, and the user gets a
+// message.
 func TestProfileOfOneSize(t *testing.T) {
 	r := merge(t, "--min-gpus=4 --max-gpus=4 --profile job", nil)
 	if len(r.Spec.Profile) != 0 || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "one size") {
@@ -65,7 +66,7 @@ func TestProfileOfOneSize(t *testing.T) {
 	}
 }
 
-// TestProfileSizesAreAccepted: few, ascending, each one the job accepts.
+// TestProfileSizesAreAccepted: few sizes, ascending, each accepted by the job.
 func TestProfileSizesAreAccepted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := elastic.Spec{Token: strings.Repeat("0", 32), Min: rapid.IntRange(1, 40).Draw(t, "min")}
@@ -90,7 +91,7 @@ func TestProfileSizesAreAccepted(t *testing.T) {
 	})
 }
 
-// TestParseProfileSizes: what --profile and 'sluice profile --sizes' take is the same.
+// TestParseProfileSizes: --profile and 'sluice profile --sizes' accept the same.
 func TestParseProfileSizes(t *testing.T) {
 	if got, err := ParseProfileSizes("4,1,1"); err != nil || !slices.Equal(got, []int{1, 4}) {
 		t.Errorf("%v, %v", got, err)

@@ -9,9 +9,9 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew; read the diff before you commit it")
 
-// TestRefusals reads testdata/refusals.txt: what is handed in (one of "args:",
-// "env:", "script:", several may follow each other), then "----" and what is
-// answered: every mistake and warning a line.
+// TestRefusals reads testdata/refusals.txt: the input (one of "args:", "env:", "script:",
+// several may follow each other), then "----" and the answer: one line for each error and
+// warning.
 func TestRefusals(t *testing.T) {
 	const path = "testdata/refusals.txt"
 	raw, err := os.ReadFile(path)

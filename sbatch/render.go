@@ -15,30 +15,30 @@ import (
 // maxComment is how many bytes Slurm keeps of a job's comment.
 const maxComment = 1024
 
-// growth is how much longer a job's comment may become in its life: a larger
-// incarnation, a pin, a hold.
+// growth is by how much a job's comment may grow during its life: a larger generation
+// number, a pin, a hold.
 const growth = len("1000000000 pin=1000000 hold=1")
 
 // maxName is how many bytes Slurm keeps of a job's name.
 const maxName = 1024
 
-// Job is where a request becomes a job: the names that are made for it.
+// Job is what is created for a request when it becomes a job.
 type Job struct {
 	Token  string   // 32 lower-case hex digits
-	Sluice string   // the sluice program as the nodes see it, absolute
+	Sluice string   // path of the sluice program on the nodes, absolute
 	Run    []string // options for 'sluice run'
 	Script string   // the stored copy of the user's script, absolute
 	Batch  string   // the file that Batch is written to, absolute; "" = standard input
-	// Index and Of are the job's task in an array and the array's id: 0 for its first job,
-	// whose own id that is.
+	// Index and Of are the job's index in an array and the array's id: 0 for its first
+	// job, whose own id is the array's.
 	Index int
 	Of    elastic.JobID
 	Whole bool // all tasks of the array are submitted
 }
 
-// Batch renders the script that Slurm really starts: the header of the user's
-// script, which sbatch reads as ever, and one command, which starts the script
-// under the runner and becomes the job's exit code.
+// Batch renders the script that Slurm really starts: the header of the user's script,
+// which sbatch reads as usual, and one command, which starts the script under the runner
+// and becomes the job's exit code.
 func (r Request) Batch(j Job) []byte {
 	var b strings.Builder
 	b.WriteString("#!/bin/sh\n")
@@ -61,22 +61,22 @@ func (r Request) Batch(j Job) []byte {
 	return []byte(b.String())
 }
 
-// Script is the user's script as he wrote it.
+// Script is the user's script, unchanged.
 func (r Request) Script() []byte { return r.script.Body }
 
-// argsInside reports whether the script's arguments have to stand in the batch
-// script: sbatch drops every ":" from its command line, even behind the script.
+// argsInside reports whether the script's arguments have to be written into the batch
+// script: sbatch drops every ":" from its command line, even after the script.
 func (r Request) argsInside() bool { return slices.Contains(r.args, ":") }
 
-// rendered is the header without its first line: as it was, or, when a line says
-// something that sluice does in sbatch's place, with the directives written anew.
+// rendered is the header without its first line: unchanged or, if a line has an option
+// that sluice handles in sbatch's place, with the directives rewritten.
 func (s Script) rendered() []string {
 	rewrite := slices.ContainsFunc(s.settings, dropped)
 	var out []string
 	for _, line := range s.header {
 		if !rewrite || !line.directive {
-			// A carriage return can only be the script's very last byte here; with a
-			// newline behind it sbatch would refuse it.
+			// A carriage return can only be the script's last byte here; followed by a
+			// newline sbatch would refuse it.
 			out = append(out, strings.TrimRight(line.text, "\r"))
 			continue
 		}
@@ -96,21 +96,21 @@ func (s Script) rendered() []string {
 	return out
 }
 
-// dropped reports whether a script's setting must not reach sbatch: it would
-// wait by itself, beyond the deadline of the call, make an array of its own, or count the
-// GPUs of a fixed size beside sluice.
+// dropped reports whether a script's setting must not reach sbatch: sbatch would wait by
+// itself, beyond the deadline of the call, create its own array, or count the GPUs of a
+// fixed size in addition to sluice.
 func dropped(s setting) bool { return s.name == "wait" || s.name == "array" || consumed(s) }
 
-// Args renders the arguments for sbatch: sluice's own, the user's options of the
-// command line as typed, the batch script and the script's arguments. The user's
-// stand last, so that an option nobody knows cannot swallow one of sluice's.
-// The error is a comment that is too long.
+// Args renders the arguments for sbatch: sluice's own, the user's options of the command
+// line as typed, the batch script and the script's arguments. The user's options are
+// last, so that an unknown option cannot take one of sluice's as its value. The error is
+// a comment that is too long.
 func (r Request) Args(j Job) ([]string, error) {
 	comment, err := r.tag(j)
 	if err != nil {
 		return nil, err
 	}
-	kind := "" // of several none is named, but nodes of one
+	kind := "" // with several no partition is named, only nodes of one
 	if len(r.Spec.Types) == 1 {
 		kind = r.Spec.Types[0] + ":"
 	}
@@ -121,8 +121,8 @@ func (r Request) Args(j Job) ([]string, error) {
 	} else {
 		args = append([]string{"--hold"}, args...)
 	}
-	// Both scale with the GPUs of every later size by themselves, on each node;
-	// --cpus-per-task and --mem would not.
+	// Both scale with the GPUs of every later size, on each node; --cpus-per-task and
+	// --mem would not.
 	if r.Spec.CPUsPerGPU > 0 {
 		args = append(args, "--cpus-per-gpu="+strconv.Itoa(r.Spec.CPUsPerGPU))
 	}
@@ -152,7 +152,7 @@ func (r Request) Comment(j Job) (string, error) {
 	return r.tag(j)
 }
 
-// tag renders the comment that makes the job sluice's.
+// tag renders the comment that marks the job as sluice's.
 func (r Request) tag(j Job) (string, error) {
 	spec := r.Spec
 	spec.Token, spec.Script, spec.Array = j.Token, r.digest(), r.part(j)
@@ -171,7 +171,7 @@ func (r Request) tag(j Job) (string, error) {
 		len(r.comment), maxComment, room), Do: "shorten it"}
 }
 
-// digest names the script, and what tells how its program saves, among its user's.
+// digest identifies the script, and how its program saves, among the scripts of its user.
 func (r Request) digest() string {
 	sum := sha256.New()
 	for _, part := range []string{r.Spec.Signal, r.Adopt.Glob, r.Adopt.Marker, ""} {
@@ -181,7 +181,7 @@ func (r Request) digest() string {
 	return hex.EncodeToString(sum.Sum(nil))[:elastic.ScriptDigits]
 }
 
-// jobName is the name sbatch would give the job had it got the user's script.
+// jobName is the name that sbatch would give to the job for the user's script.
 func (r Request) jobName() string {
 	switch {
 	case r.wrapped:

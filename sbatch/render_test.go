@@ -133,7 +133,7 @@ func TestCommentsHaveAnEnd(t *testing.T) {
 	}
 }
 
-// manySizes is a list that no comment can hold.
+// manySizes is a list that is too long for any comment.
 func manySizes() string {
 	var sizes []string
 	for n := 1; n <= 300; n++ {
@@ -142,8 +142,8 @@ func manySizes() string {
 	return strings.Join(sizes, ",")
 }
 
-// TestArgumentsSurviveTheShell runs the rendered script under a real shell with
-// names chosen to hurt.
+// TestArgumentsSurviveTheShell runs the rendered script in a real shell with difficult
+// names.
 func TestArgumentsSurviveTheShell(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "it's a \"dir\" $HOME `id` \\ \n; *")
 	if err := os.Mkdir(dir, 0o700); err != nil {

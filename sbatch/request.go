@@ -9,21 +9,21 @@ import (
 	"github.com/sluice-hpc/sluice/elastic"
 )
 
-// Request is what the user wants, all sources taken together.
+// Request is what the user requests, from all sources.
 type Request struct {
-	// Spec is what to ask of sluice. Its Token is still empty.
+	// Spec is the request to sluice. Its Token is still empty.
 	Spec elastic.Spec
-	// Adopt says how the job's checkpoints and progress are found where its
-	// program knows nothing of sluice.
+	// Adopt says how to find the checkpoints and the progress of a program that does not
+	// use sluice's library.
 	Adopt Adopt
-	// Retries is how often a script that failed is started again in a row without a
-	// newer checkpoint: auto, or 0 to 1000. "" = as the site says, and so it is of Every,
-	// how often it is asked for a checkpoint (auto, off or a duration), and of OnTimeout
-	// (requeue or end).
+	// Retries is how often a script that failed is started again in a row without a newer
+	// checkpoint: auto, or 0 to 1000. Every is how often the program is asked for a
+	// checkpoint (auto, off or a duration). OnTimeout is requeue or end. "" means the
+	// site's default for each of them.
 	Retries, Every, OnTimeout string
-	// Own: the user's own sluiced is to look after it, not the cluster's.
+	// Own: the user's own sluiced manages the job, not the cluster's.
 	Own bool
-	// Hold: the user wants the job held until he releases it.
+	// Hold: the job stays held until the user releases it.
 	Hold bool
 	// Wait: do not return before the job has ended.
 	Wait bool
@@ -31,15 +31,15 @@ type Request struct {
 	Quiet bool
 	// TestOnly: ask sbatch whether and when the job could run, submit nothing.
 	TestOnly bool
-	// Partitions are the partitions asked for; empty when none was.
+	// Partitions are the requested partitions; empty if there is none.
 	Partitions []string
-	// Array is the job array to be submitted, a job for each task; nil = one job.
+	// Array is the job array to be submitted, one job per task; nil = a single job.
 	Array *Array
-	// Dependency is what --dependency says, as typed; see Depend.
+	// Dependency is the value of --dependency as typed; see Depend.
 	Dependency string
-	// Parsable: print what scripts can use.
+	// Parsable: print output for scripts.
 	Parsable bool
-	// Warnings are for the user's eyes; the request stands.
+	// Warnings are shown to the user; the request is valid.
 	Warnings []string
 
 	due     when
@@ -50,30 +50,30 @@ type Request struct {
 	wrapped bool
 	comment string // the user's own
 	name    bool   // the user named the job
-	// sizeless: nothing says how many GPUs the job can use.
+	// sizeless: no option gives the job's number of GPUs.
 	sizeless bool
-	options  []string // of the command line, for sbatch, as typed
-	files    []string // of an array: options that name files by %A and %a
-	depends  string   // in the place of Dependency; "" = it stands as it is
+	options  []string // options of the command line for sbatch, as typed
+	files    []string // for an array: options that name files by %A and %a
+	depends  string   // replaces Dependency; "" = Dependency is unchanged
 }
 
-// Adopt is what the runner takes over from a program that cannot be changed.
+// Adopt is what the runner adopts of a program that is not changed for sluice.
 type Adopt struct {
 	// Glob matches the files or folders that the program saves, relative to the
 	// job's working directory; "" = it saves through sluice.
 	Glob string
-	// Marker is a file in such a folder that is there once the folder is
-	// complete; "" = stillness tells.
+	// Marker is a file in such a folder that exists once the folder is complete; "" = it
+	// is complete once it no longer changes.
 	Marker string
-	// Still is how long nothing in a checkpoint may have changed; 0 = as usual.
+	// Still is how long nothing in a checkpoint may have changed; 0 = the default.
 	Still time.Duration
 	// Progress is a regular expression with groups named epoch, step, total,
 	// seconds or speed, applied to every line of the job's output; "" = none.
 	Progress string
 }
 
-// Merge takes the three sources together: what the command line says wins over
-// the environment, which wins over the script. Mistakes are joined.
+// Merge combines the three sources: the command line takes precedence over the
+// environment, and that over the script. All errors found are joined.
 func Merge(c CommandLine, environ []string, s Script) (Request, error) {
 	m := merger{request: Request{script: s, args: c.Args, wrapped: c.Wrap != nil}, chosen: map[string]setting{}}
 	m.request.Warnings = slices.Clone(s.Warnings)
@@ -102,18 +102,18 @@ func Merge(c CommandLine, environ []string, s Script) (Request, error) {
 	return m.request, join(m.errs)
 }
 
-// merger gathers one Request.
+// merger builds one Request.
 type merger struct {
 	request Request
-	chosen  map[string]setting // by option: the one that counts
-	fixed   count              // the job's fixed size; zero = it has none
+	chosen  map[string]setting // by option: the setting that counts
+	fixed   count              // the job's fixed size; zero = none
 	errs    []error
 }
 
 func (m *merger) fail(err *Error) { m.errs = append(m.errs, err) }
 
-// check applies the rules to each setting of one source, also to those that
-// another source overrides: nobody writes --gpus=4 without meaning it.
+// check applies the rules to each setting of one source, also to those that another
+// source overrides: --gpus=4 is always an error, even if it is overridden.
 func (m *merger) check(source []setting) {
 	for _, s := range source {
 		why, do := refusal(s.name, s.value)
@@ -139,11 +139,11 @@ func unset(name, do string) string {
 
 func (m *merger) warn(text string) { m.request.Warnings = append(m.request.Warnings, safe(text)) }
 
-// exclusives are pairs of options that say the same thing in two ways: a later
-// source that sets one takes the other back.
+// exclusives are pairs of options that give the same thing in two ways: setting one
+// removes the other if it comes from an earlier source.
 var exclusives = [][2]string{{"epochs", "steps"}, {"gpu-step", "gpu-sizes"}}
 
-// take lets a source override the ones before it.
+// take applies the settings of a source over the earlier ones.
 func (m *merger) take(source []setting) {
 	set := map[string]setting{}
 	for _, s := range source {
@@ -167,8 +167,8 @@ func (m *merger) take(source []setting) {
 	}
 }
 
-// taken reports whether an option of the command line does not go on to sbatch:
-// sluice acts on it itself, or says it in its own words.
+// taken reports whether an option of the command line is not passed to sbatch: sluice
+// handles it, or passes it in another form.
 func taken(option string) bool {
 	switch option {
 	case "hold", "wait", "quiet", "array", "comment", "wrap", "requeue", "open-mode", "test-only", "cpus-per-gpu", "mem-per-gpu":
@@ -186,7 +186,7 @@ func (m *merger) keep(line []setting) {
 	}
 }
 
-// rest takes over what is neither sluice's nor refused.
+// rest adopts what is neither sluice's nor refused.
 func (m *merger) rest(env environment) {
 	r := &m.request
 	_, r.Hold = m.chosen["hold"]
@@ -210,7 +210,7 @@ func (m *merger) rest(env environment) {
 		}
 	}
 	if s, ok := m.chosen["export"]; ok && strings.EqualFold(s.value, "none") {
-		m.warn(s.typed() + ": the job gets none of your variables, but still those that Slurm and sluice set")
+		m.warn(s.typed() + ": the job gets none of your variables, only those that Slurm and sluice set")
 	}
 	if s, ok := m.chosen["mail-type"]; ok && m.fixed.gpus == 0 && mailsStarts(s.value) {
 		m.warn(s.typed() + ": Slurm also sends these mails at each resize; END and FAIL come once")
@@ -227,8 +227,7 @@ func mailsStarts(types string) bool {
 	})
 }
 
-// clash refuses two options that sbatch would refuse together, naming both
-// places.
+// clash refuses two options that sbatch would refuse together, and names both places.
 func (m *merger) clash(one, other, why string) {
 	a, hasA := m.chosen[one]
 	b, hasB := m.chosen[other]
@@ -244,7 +243,7 @@ func asErrors(from []*Error) (out []error) {
 	return out
 }
 
-// join puts mistakes in the order of their places, scripts first.
+// join orders the errors by their places, scripts first.
 func join(errs []error) error {
 	slices.SortStableFunc(errs, func(a, b error) int {
 		var x, y *Error

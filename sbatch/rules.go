@@ -22,9 +22,9 @@ const (
 	submitsAsCaller = "sluice submits jobs as the user who calls it"
 )
 
-// refusal says why an option of sbatch's cannot go together with a job that
-// changes size, and what to write instead; why is "" when it can. Whatever is
-// not here passes.
+// refusal returns why an option of sbatch cannot be used for a job that changes its size,
+// and what to write instead; why is "" if it can. Options that are not listed here are
+// passed on.
 func refusal(option, value string) (why, do string) {
 	switch option {
 	// The number of GPUs.
@@ -35,14 +35,14 @@ func refusal(option, value string) (why, do string) {
 	case "tres-per-task":
 		return tresPerTask(value)
 
-	// The number of nodes and tasks, and which nodes. A resize writes NumNodes,
-	// NumTasks and ReqNodeList; TasksPerNode only an operator may change.
+	// The number of nodes and tasks, and which nodes. A resize writes NumNodes, NumTasks
+	// and ReqNodeList; only an operator may change TasksPerNode.
 	case "nodes":
 		return "sluice decides how many nodes a job spans, and changes it", "leave it out; --max-gpus bounds the size"
 	case "ntasks":
 		return oneTask(value)
 	case "ntasks-per-node", "tasks-per-node":
-		return "Slurm lets nobody but an operator change it afterwards, so the job could not be resized", startOwn
+		return "only a Slurm operator can change it afterwards, so the job could not be resized", startOwn
 	case "ntasks-per-gpu", "ntasks-per-tres":
 		return "sluice starts the script once, whatever the number of GPUs", startOwn
 	case "contiguous", "switches", "segment", "consolidate-segments", "spread-segments":
@@ -54,18 +54,18 @@ func refusal(option, value string) (why, do string) {
 	case "constraint":
 		return constraint(value)
 	case "prefer":
-		return "sluice names the nodes, and Slurm then wants on each of them what was only preferred", "leave it out; --constraint says what the nodes must have"
+		return "sluice names the nodes, and Slurm then requires on each of them what was only preferred", "leave it out; --constraint says what the nodes must have"
 	case "batch":
-		return "sluice names the nodes, and Slurm would not start the job where none of them has this feature", "leave it out; --constraint says what all nodes must have"
+		return "sluice names the nodes, and Slurm would not start the job if none of them has this feature", "leave it out; --constraint says what all nodes must have"
 	case "distribution":
 		return distribution(value)
 
-	// Jobs that cannot be resized as one.
+	// Jobs that cannot be resized as one job.
 	case "exclusive":
-		return "it takes whole nodes, with GPUs the job does not use, and such a job can only grow by nodes",
+		return "it allocates whole nodes, with GPUs that the job does not use, and such a job can only grow by nodes",
 			"leave it out; GPUs are never shared between jobs anyway"
 	case "core-spec", "thread-spec":
-		return "Slurm makes such a job exclusive: it takes whole nodes and can only grow by nodes", "leave it out"
+		return "Slurm makes such a job exclusive: it gets whole nodes and can only grow by nodes", "leave it out"
 	case "container", "container-id", "container-type":
 		return inContainer, startContainer
 	case "external":
@@ -73,7 +73,7 @@ func refusal(option, value string) (why, do string) {
 
 	// A resize is a requeue of a held job under the same id.
 	case slurmsDeadline:
-		return "a resize starts the job's time limit again, and Slurm removes a job that may then end after this",
+		return "a resize starts the job's time limit again, and Slurm removes a job that could then end after this deadline",
 			"write it on a #SLUICE line, with --epochs or --steps"
 	case "no-requeue":
 		return "sluice resizes a job by requeueing it from its checkpoint", "leave it out"
@@ -85,11 +85,11 @@ func refusal(option, value string) (why, do string) {
 		return "sluice holds the job until there are GPUs for it, and a held job has priority 0",
 			"leave it out; --nice and --qos work"
 
-	// Whose job, and where.
+	// The job's account and cluster.
 	case "autocomplete":
 		return "this asks sbatch for names of options and submits nothing", "run 'sbatch --autocomplete=...'"
 	case "clusters", "cluster":
-		return "sluice looks after the jobs of one cluster", "run 'sluice submit' on a login node of that cluster"
+		return "sluice manages the jobs of one cluster", "run 'sluice submit' on a login node of that cluster"
 	case "uid":
 		return submitsAsCaller, "run 'sluice submit' as that user"
 	case "gid":
@@ -101,10 +101,10 @@ func refusal(option, value string) (why, do string) {
 	return "", ""
 }
 
-// countGPUs names the range that says the same.
+// countGPUs returns the size option with the same meaning.
 func countGPUs(value string) (why, do string) {
 	if sliced(value) {
-		return "MIG slices are no GPUs to be given more or fewer of: a program cannot use two as one",
+		return "MIG slices cannot be resized: a program cannot use two slices as one GPU",
 			"submit it with sbatch itself, or leave the type out for whole GPUs"
 	}
 	why, do = "sluice decides how many GPUs a job gets, and changes it", "give the range it can use: "+rangeFor(value)
@@ -120,8 +120,8 @@ func sliced(value string) bool {
 	return slices.ContainsFunc(strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(":=,", r) }), slurm.Slice)
 }
 
-// constraint refuses one that sluice could not keep to: it names the job's nodes, and
-// Slurm starts the job on these or not at all.
+// constraint refuses a constraint that sluice cannot evaluate: sluice names the job's
+// nodes, and Slurm starts the job on these or not at all.
 func constraint(value string) (why, do string) {
 	_, err := slurm.ParseConstraint(value)
 	var bad *slurm.ConstraintError
@@ -132,12 +132,12 @@ func constraint(value string) (why, do string) {
 		`write features joined by "&" and "|", as a&(b|c), or [a|b] for nodes that all have the same`
 }
 
-// gresName drops what may stand before the name of a generic resource.
+// gresName removes the prefix of a generic resource's name.
 func gresName(item string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(item, "gres:"), "gres/")
 }
 
-// rangeFor turns 4, a100:4 or gpu:a100:4 into options.
+// rangeFor turns 4, a100:4 or gpu:a100:4 into size options.
 func rangeFor(value string) string {
 	n, err := strconv.Atoi(value[strings.LastIndexAny(value, ":=")+1:])
 	if err != nil || n < 1 {
@@ -153,7 +153,7 @@ func gres(value string) (why, do string) {
 			return countGPUs(item)
 		}
 	}
-	return "a resize writes the job's generic resources anew and would drop these", "leave it out"
+	return "a resize rewrites the job's generic resources and would drop these", "leave it out"
 }
 
 func tresPerTask(value string) (why, do string) {
@@ -181,7 +181,7 @@ func distribution(value string) (why, do string) {
 	if kind, _, _ := strings.Cut(value, ","); !strings.EqualFold(kind, "arbitrary") {
 		return "", ""
 	}
-	return "Slurm lets nobody change the nodes of a job with this distribution", "leave it out"
+	return "Slurm does not allow changing the nodes of a job with this distribution", "leave it out"
 }
 
 func requeue(value string) (why, do string) {
@@ -195,5 +195,5 @@ func openMode(value string) (why, do string) {
 	if value != "" && (value[0] == 'a' || value[0] == 'A') {
 		return "", ""
 	}
-	return "a resize starts the script again, and truncate would wipe the output of the runs before", "leave it out: sluice appends"
+	return "a resize starts the script again, and truncate would delete the output of earlier runs", "leave it out: sluice appends"
 }

@@ -10,35 +10,35 @@ import (
 // own default for max_script_size.
 const MaxScript = 4 << 20
 
-// Script is a job script and what its header says.
+// Script is a job script and the options in its header.
 type Script struct {
 	// Name is the path as typed, or "" for standard input.
 	Name string
 	// Body is the script as the user wrote it.
 	Body []byte
-	// Warnings are about lines that nobody will read.
+	// Warnings are about lines that are not read.
 	Warnings []string
 
-	source   string // how messages call it
+	source   string // its name in messages
 	settings []setting
-	header   []headerLine // up to the first command, the shebang left out
-	foreign  []*Error     // #PBS and #BSUB lines, which sbatch translates unless told not to
+	header   []headerLine // the lines up to the first command, without the shebang
+	foreign  []*Error     // #PBS and #BSUB lines, which sbatch translates unless --ignore-pbs is set
 }
 
 // headerLine is one line of the header.
 type headerLine struct {
 	text      string // without the newline
 	number    int
-	directive bool // an #SBATCH line: may be written anew
+	directive bool // an #SBATCH line: may be rewritten
 }
 
-// WrapScript is the script that stands for --wrap.
+// WrapScript is the script made for --wrap.
 func WrapScript(command string) []byte {
 	return []byte("#!/bin/sh\n# This script was created by sluice submit --wrap.\n\n" + command + "\n")
 }
 
-// ParseScript reads a job script's header: the lines up to the first one that is
-// neither empty nor a comment. Mistakes are joined, each with line and column.
+// ParseScript reads a job script's header: the lines up to the first one that is neither
+// empty nor a comment. All errors found are joined, each with line and column.
 func ParseScript(name string, body []byte) (Script, error) {
 	s := Script{Name: name, Body: body, source: name}
 	if name == "" {
@@ -74,8 +74,8 @@ func ParseScript(name string, body []byte) (Script, error) {
 	return s, join(errs)
 }
 
-// take reads the words of all lines of one kind as one command line, as sbatch
-// does: a value may stand on the next line.
+// take reads the words of all lines of one kind as one command line, as sbatch does: a
+// value may be on the next line.
 func (s *Script) take(words []word, kind byte) []error {
 	r := reader{words: words, inScript: true}
 	r.read()
@@ -90,11 +90,12 @@ func (s *Script) take(words []word, kind byte) []error {
 	return r.errs
 }
 
-// slurmsDeadline tells sbatch's --deadline from sluice's. It cannot be typed.
+// slurmsDeadline is the internal name of sbatch's --deadline, to distinguish it from
+// sluice's. It cannot be typed.
 const slurmsDeadline = "deadline of Slurm"
 
-// slurms gives a setting its line, and what bears a name of sluice's there its meaning:
-// --deadline is when Slurm removes a job, on a line for Slurm.
+// slurms gives a setting its line, and its Slurm meaning if sluice has an option of the
+// same name: --deadline on an #SBATCH line is the time at which Slurm removes a job.
 func (s setting) slurms(kind byte) setting {
 	if s.line = kind; kind == 'B' && s.name == "deadline" {
 		s.option = option{name: slurmsDeadline, takes: valued, is: watched}
@@ -102,8 +103,8 @@ func (s setting) slurms(kind byte) setting {
 	return s
 }
 
-// misplaced refuses sluice's options on an #SBATCH line, where sbatch would not
-// know them, and sbatch's on a #SLUICE line, where sbatch would not see them.
+// misplaced refuses sluice's options on an #SBATCH line, where sbatch would not know
+// them, and sbatch's on a #SLUICE line, where sbatch would not see them.
 func misplaced(s setting) error {
 	switch {
 	case s.line == 'B' && s.is == own:
@@ -118,7 +119,7 @@ func misplaced(s setting) error {
 	return nil
 }
 
-// directive takes the words of an #SBATCH (kind B) or #SLUICE line (kind L).
+// directive reads the words of an #SBATCH line (kind B) or #SLUICE line (kind L).
 func (s *Script) directive(number int, line string) (words []word, kind byte, err error) {
 	for _, d := range []struct {
 		magic string
@@ -161,7 +162,7 @@ func isCommand(line string) bool {
 	return text != "" && text[0] != '#'
 }
 
-// late warns of directives that come after the first command, at line first.
+// late warns of directives after the first command, which is at line first.
 func (s *Script) late(first int, body []byte) {
 	if !bytes.Contains(body, []byte("\n#SLUICE")) {
 		return
@@ -176,8 +177,8 @@ func (s *Script) late(first int, body []byte) {
 	})
 }
 
-// sane refuses what sbatch and the kernel would refuse later, or take for
-// something else, in the order sbatch looks.
+// sane refuses scripts that sbatch or the kernel would refuse later, or misread, in the
+// order in which sbatch checks.
 func (s *Script) sane() error {
 	wrong := func(offset int, why, do string) error {
 		before := s.Body[:offset]
@@ -188,7 +189,7 @@ func (s *Script) sane() error {
 	switch {
 	case len(s.Body) > MaxScript:
 		return wrong(0, fmt.Sprintf("the script has %d bytes, Slurm takes at most %d", len(s.Body), MaxScript),
-			"put the bulk into a file of its own")
+			"move most of it into a separate file")
 	case len(bytes.TrimSpace(s.Body)) == 0:
 		return wrong(0, "the script is empty", "")
 	case !bytes.HasPrefix(s.Body, []byte("#!")):

@@ -55,7 +55,7 @@ func TestParseScriptRefuses(t *testing.T) {
 	}
 }
 
-// TestValuesMayStandOnTheNextLine: sbatch puts the words of all lines in a row.
+// TestValuesMayStandOnTheNextLine: sbatch concatenates the words of all lines.
 func TestValuesMayStandOnTheNextLine(t *testing.T) {
 	s := mustScript(t, "#!/bin/sh\n#SBATCH --time\n# between\n#SBATCH 10 --site-thing\n#SBATCH value --hold\n")
 	if got := show(s.settings); got != "time=10 site-thing hold" {
@@ -101,7 +101,7 @@ func FuzzParseScript(f *testing.F) {
 	})
 }
 
-// sameAgain parses what was rendered and finds the same options.
+// sameAgain parses the rendered script and expects the same options.
 func sameAgain(t interface{ Fatalf(string, ...any) }, r Request) {
 	batch := r.Batch(Job{Sluice: "/usr/bin/sluice", Script: "/jobs/x/script"})
 	again, err := ParseScript("f", batch)
@@ -119,7 +119,7 @@ func sameAgain(t interface{ Fatalf(string, ...any) }, r Request) {
 	}
 }
 
-// split takes joined mistakes apart.
+// split splits joined errors.
 func split(err error) []error {
 	if many, ok := err.(interface{ Unwrap() []error }); ok {
 		return many.Unwrap()

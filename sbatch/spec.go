@@ -54,13 +54,13 @@ func (m *merger) value(name string, read func(string) error) {
 	}
 }
 
-// dated checks that a deadline can be planned with.
+// dated checks that the job's end can be predicted, which a deadline needs.
 func (m *merger) dated() {
 	due, dated := m.chosen["deadline"]
 	mode, moded := m.chosen["deadline-mode"]
 	switch {
 	case dated && m.request.Spec.Total == 0:
-		m.fail(due.fail("without --epochs or --steps nobody knows when the job ends", "say how much work it has"))
+		m.fail(due.fail("without --epochs or --steps the job's end cannot be predicted", "say how much work it has"))
 	case moded && !dated:
 		m.fail(mode.fail("there is no --deadline", "give one, or leave it out"))
 	}
@@ -73,7 +73,7 @@ func checkModel(name string) error {
 	return fmt.Errorf("want at most 64 letters, digits and . _ + - / : @, the first a letter or digit")
 }
 
-// sizes settles the minimum and what contradicts it.
+// sizes determines the minimum and refuses sizes that contradict it.
 func (m *merger) sizes(pow2 bool) {
 	spec := &m.request.Spec
 	if m.fixed.gpus > 0 {
@@ -109,7 +109,7 @@ func (m *merger) sizes(pow2 bool) {
 		return
 	}
 	check := *spec
-	check.Token, check.Soft = strings.Repeat("0", 32), false // its deadline comes with Date
+	check.Token, check.Soft = strings.Repeat("0", 32), false // Date sets its deadline
 	if err := check.Validate(); err != nil {
 		m.errs = append(m.errs, &Error{Why: err.Error()})
 		return
@@ -117,7 +117,7 @@ func (m *merger) sizes(pow2 bool) {
 	m.settleProfile()
 }
 
-// minimumFrom says where the minimum comes from.
+// minimumFrom is the option that gives the minimum.
 func (m *merger) minimumFrom() string {
 	if s, ok := m.chosen["min-gpus"]; ok {
 		return "from " + s.where()

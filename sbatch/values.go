@@ -12,10 +12,10 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// maxCount bounds GPU and CPU counts: what a job's comment can carry.
+// maxCount bounds counts of GPUs and CPUs: the largest that fit into a job's comment.
 const maxCount = 1_000_000
 
-// parseCount reads a whole number from least on.
+// parseCount reads a whole number, at least least.
 func parseCount(value string, least int) (int, error) {
 	n, err := strconv.Atoi(value)
 	if err != nil || n < least || n > maxCount || value[0] == '+' {
@@ -97,11 +97,11 @@ func parseTypes(value string) (types []string, err error) {
 	return types, nil
 }
 
-// largestPower bounds the list that the word pow2 stands for.
+// largestPower bounds the list for the value pow2.
 const largestPower = 4096
 
-// parseSizes reads 1,2,4,8 or the word pow2. The result ascends; nil with words
-// set stands for pow2, whose bounds are known later.
+// parseSizes reads 1,2,4,8 or the word pow2. The result is ascending; nil with words set
+// stands for pow2, whose bounds are known later.
 func parseSizes(value string) (sizes []int, pow2 bool, err error) {
 	if strings.EqualFold(value, "pow2") {
 		return nil, true, nil
@@ -117,7 +117,7 @@ func parseSizes(value string) (sizes []int, pow2 bool, err error) {
 	return slices.Compact(sizes), false, nil
 }
 
-// powersOfTwo returns the powers of two from least to most; most 0 is no bound.
+// powersOfTwo returns the powers of two from least to most; most 0 means no bound.
 func powersOfTwo(least, most int) (sizes []int) {
 	if most == 0 || most > largestPower {
 		most = max(largestPower, least)
@@ -130,10 +130,10 @@ func powersOfTwo(least, most int) (sizes []int) {
 	return sizes
 }
 
-// ParseDuration reads a grace period: Go's 90s and 1m30s, or as Slurm writes
-// times: 5:00 is five minutes, 1:30:00 ninety, 1-0 a day and 1-12:30 a day and a
-// half hour past noon. A bare number is seconds, as in KillWait and
-// --signal=USR1@90. The result is from one second to a day.
+// ParseDuration reads a grace period: Go's 90s and 1m30s, or Slurm's format: 5:00 is 5
+// minutes, 1:30:00 is 90 minutes, 1-0 is one day and 1-12:30 is one day, 12 hours and 30
+// minutes. A bare number is seconds, as in KillWait and --signal=USR1@90. The result is 1
+// s to 24 h.
 func ParseDuration(value string) (time.Duration, error) {
 	d, ok := slurmTime(value)
 	if !ok {
@@ -171,7 +171,7 @@ func slurmTime(value string) (time.Duration, bool) {
 	return total, ok
 }
 
-// digits reads a number of at most so many digits.
+// digits reads a number with a maximum number of digits.
 func digits(s string, most int) (time.Duration, bool) {
 	if s == "" || len(s) > most || strings.Trim(s, "0123456789") != "" {
 		return 0, false
@@ -207,7 +207,7 @@ func parseMemory(value string) (megabytes int64, err error) {
 var errMemory = errors.New("want a size such as 16G or 4000M")
 
 // parseSignal reads a signal's name, with or without SIG. Numbers differ between
-// machines, so only names are taken.
+// machines, so only names are accepted.
 func parseSignal(value string) (string, error) {
 	name := strings.TrimPrefix(strings.ToUpper(value), "SIG")
 	if !elastic.ValidSignal(name) {
@@ -216,7 +216,7 @@ func parseSignal(value string) (string, error) {
 	return name, nil
 }
 
-// parseYes reads the value of a switch; none at all is yes.
+// parseYes reads the value of a switch; no value means yes.
 func parseYes(value string) (bool, error) {
 	switch strings.ToLower(value) {
 	case "", "yes", "true", "1", "on":
@@ -227,8 +227,7 @@ func parseYes(value string) (bool, error) {
 	return false, fmt.Errorf("want yes or no")
 }
 
-// flagSet reports what sbatch makes of a variable that stands for an option
-// without a value.
+// flagSet reports whether sbatch treats a variable for an option without a value as set.
 func flagSet(value string) bool {
 	n, err := strconv.Atoi(value)
 	return value == "" || strings.EqualFold(value, "yes") || err == nil && n != 0

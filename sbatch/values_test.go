@@ -25,7 +25,7 @@ func TestParseDuration(t *testing.T) {
 	}
 }
 
-// TestDurationsOfSlurm: what Slurm prints is read back.
+// TestDurationsOfSlurm: durations that Slurm prints are read back.
 func TestDurationsOfSlurm(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := rapid.IntRange(1, 24*3600-1).Draw(t, "seconds")

@@ -11,14 +11,14 @@ import (
 // when is a time as users write it; the zero value is none.
 type when struct {
 	text  string
-	after time.Duration // from now on, where it is that
-	form  string        // else: how time.Parse reads it
+	after time.Duration // offset from now, if it is relative
+	form  string        // else: the layout for time.Parse
 }
 
-// whenForms are the ways of writing a time that sbatch knows and sluice does, too.
+// whenForms are the time formats of sbatch that sluice reads, too.
 var whenForms = []string{"2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02", "15:04:05", "15:04"}
 
-// maxAhead bounds how far ahead a deadline may be.
+// maxAhead bounds how far in the future a deadline may be.
 const maxAhead = 10 * 365 * 24 * time.Hour
 
 // parseWhen reads now+8hours, a time of day such as 18:00, or a date with or without one,
@@ -42,14 +42,14 @@ func parseWhen(value string) (when, error) {
 	return when{}, wrong
 }
 
-// units are what a number behind now+ may count.
+// units are the units of a number after now+.
 var units = map[string]time.Duration{
 	"": time.Second, "second": time.Second, "seconds": time.Second, "minute": time.Minute, "minutes": time.Minute,
 	"hour": time.Hour, "hours": time.Hour, "day": 24 * time.Hour, "days": 24 * time.Hour, "week": 7 * 24 * time.Hour, "weeks": 7 * 24 * time.Hour,
 }
 
-// at is the time meant by somebody who writes it now, in whole seconds. A time of day is
-// the next one.
+// at is the time meant if it is written now, in whole seconds. A time of day is its next
+// occurrence.
 func (w when) at(now time.Time) (time.Time, error) {
 	if w.form == "" {
 		return now.Add(w.after).Truncate(time.Second), nil
@@ -63,15 +63,15 @@ func (w when) at(now time.Time) (time.Time, error) {
 	}
 	switch {
 	case !t.After(now):
-		return time.Time{}, fmt.Errorf("that is over: it is %s", now.Format("2006-01-02 15:04:05"))
+		return time.Time{}, fmt.Errorf("that is in the past: it is now %s", now.Format("2006-01-02 15:04:05"))
 	case t.Sub(now) > maxAhead:
 		return time.Time{}, fmt.Errorf("that is more than ten years ahead")
 	}
 	return t, nil
 }
 
-// next is the first time after now at which clocks there show the given time of day. In the
-// night in which they are put back they show some times of day twice.
+// next is the first time after now at which clocks there show the given time of day. When
+// clocks are put back they show some times of day twice.
 func next(now, day time.Time) time.Time {
 	hour, minute, second := day.Clock()
 	year, month, today := now.Date()
@@ -85,8 +85,8 @@ func next(now, day time.Time) time.Time {
 	}
 }
 
-// readings are the times at which clocks there show what shown says in UTC: two where they
-// are put back, and where they skip it the time it would have been.
+// readings are the times at which clocks there show what shown says in UTC: two if they
+// are put back; if they skip it, the time it would have been.
 func readings(shown time.Time, there *time.Location) (found []time.Time) {
 	for _, around := range []time.Duration{-24 * time.Hour, 24 * time.Hour} {
 		_, offset := shown.Add(around).In(there).Zone()
@@ -102,14 +102,14 @@ func readings(shown time.Time, there *time.Location) (found []time.Time) {
 	return found
 }
 
-// Date settles the deadline of a request that is made now.
+// Date sets the deadline of a request that is made now.
 func (r *Request) Date(now time.Time) error {
 	if r.due.text == "" {
 		return nil
 	}
 	t, err := r.due.at(now)
 	if err != nil {
-		return &Error{What: "--deadline=" + r.due.text, Why: err.Error(), Do: "name a time to come"}
+		return &Error{What: "--deadline=" + r.due.text, Why: err.Error(), Do: "name a time in the future"}
 	}
 	r.Spec.Deadline = t.UTC()
 	return nil
@@ -121,5 +121,5 @@ func parseMode(value string) (soft bool, err error) {
 	case "hard", "soft":
 		return value == "soft", nil
 	}
-	return false, fmt.Errorf("want hard (without a promise the job waits) or soft (it runs as well as it can)")
+	return false, fmt.Errorf("want hard (the job waits until its deadline is admitted) or soft (it runs in any case)")
 }

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 	"time"
-	_ "time/tzdata" // for machines that have none
+	_ "time/tzdata" // for machines without a time zone database
 )
 
 func TestWhen(t *testing.T) {
@@ -47,13 +47,13 @@ func TestWhen(t *testing.T) {
 	}
 }
 
-// TestWhenClocksAreSet: in the nights in which clocks are put back and forward a time of day
-// is the next time at which they show it.
+// TestWhenClocksAreSet: when clocks are put back or forward a time of day is the next
+// time at which they show it.
 func TestWhenClocksAreSet(t *testing.T) {
 	for _, c := range []struct{ place, now, text, want string }{ // now and want in UTC
 		{"Europe/Berlin", "2026-10-24 23:50:00", "02:30", "2026-10-25 00:30:00"}, // 01:50; shown twice, this is the first
-		{"Europe/Berlin", "2026-10-25 00:31:00", "02:30", "2026-10-25 01:30:00"}, // the first is over
-		{"Europe/Berlin", "2026-10-25 01:31:00", "02:30", "2026-10-26 01:30:00"}, // both are
+		{"Europe/Berlin", "2026-10-25 00:31:00", "02:30", "2026-10-25 01:30:00"}, // the first has passed
+		{"Europe/Berlin", "2026-10-25 01:31:00", "02:30", "2026-10-26 01:30:00"}, // both have passed
 		{"Europe/Berlin", "2026-10-24 21:00:00", "04:00", "2026-10-25 03:00:00"}, // 5 hours on clocks, 6 to wait
 		{"Europe/Berlin", "2026-03-28 23:30:00", "04:00", "2026-03-29 02:00:00"}, // 00:30
 		{"Europe/Berlin", "2026-03-28 23:30:00", "02:30", "2026-03-29 01:30:00"}, // never shown: they show 03:30
@@ -95,8 +95,8 @@ func FuzzWhen(f *testing.F) {
 	})
 }
 
-// TestDeadlineOfSlurm: on an #SBATCH line --deadline is Slurm's, which no job that is
-// resized can have; on others it is sluice's.
+// TestDeadlineOfSlurm: on an #SBATCH line --deadline is Slurm's, which a resizable job
+// cannot have; elsewhere it is sluice's.
 func TestDeadlineOfSlurm(t *testing.T) {
 	now := time.Date(2026, 11, 22, 16, 30, 0, 0, time.UTC)
 	read := func(script string, args ...string) (Request, error) {
@@ -140,8 +140,8 @@ func TestDeadlineOfSlurm(t *testing.T) {
 	}
 }
 
-// TestMeasuredWithoutADeadline: a job that only measures a script's speed has no end to be
-// in time for, and its comment can be read.
+// TestMeasuredWithoutADeadline: a measuring job has no deadline, and its comment can be
+// read.
 func TestMeasuredWithoutADeadline(t *testing.T) {
 	now := time.Date(2026, 11, 22, 16, 30, 0, 0, time.UTC)
 	for _, header := range []string{"--deadline=18:00", "--deadline=18:00 --deadline-mode=soft"} {

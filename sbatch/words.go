@@ -2,25 +2,25 @@ package sbatch
 
 import "strings"
 
-// splitter cuts the rest of a directive line into words as sbatch does: white
-// space separates, single and double quotes group, a backslash takes the next
-// character as it is (also inside of either quotes), and # outside of quotes
-// begins a comment, even within a word. It is not a shell: nothing is expanded.
-// On #SLUICE lines, which sbatch does not read, a backslash within single quotes
-// stands for itself, as in a shell: expressions are full of them.
+// splitter splits the rest of a directive line into words as sbatch does: white space
+// separates, single and double quotes group, a backslash takes the next character
+// literally (also inside either kind of quotes), and # outside of quotes begins a
+// comment, even within a word. It is not a shell: nothing is expanded. On #SLUICE lines,
+// which sbatch does not read, a backslash within single quotes is literal, as in a shell:
+// regular expressions contain many.
 //
-// Three things on which sbatch's releases disagree, or where sbatch goes on in
-// silence with something nobody means, are mistakes here.
+// Three cases in which sbatch's releases differ, or in which sbatch silently does
+// something unintended, are errors here.
 type splitter struct {
 	line   string
-	at     int // bytes read
+	at     int // bytes read so far
 	source string
 	number int
 	own    bool // a #SLUICE line
 	words  []word
 }
 
-// splitWords reads line from byte offset on. It stops at the first mistake.
+// splitWords reads line from byte offset on. It stops at the first error.
 func splitWords(line string, offset int, source string, number int) ([]word, *Error) {
 	s := splitter{line: line, at: offset, source: source, number: number, own: strings.HasPrefix(line, "#SLUICE")}
 	for {
@@ -73,14 +73,14 @@ func (s *splitter) word() *Error {
 	return s.end(start, text.String())
 }
 
-// escape steps over a backslash, to the character it protects.
+// escape skips a backslash and returns the character after it.
 func (s *splitter) escape(quote byte) *Error {
 	s.at++
 	if quote != 0 || s.at < len(s.line) && !isSpace(s.line[s.at]) {
 		return nil
 	}
 	if s.at >= len(s.line) {
-		return &Error{At: s.place(s.at - 1), What: `\`, Why: "a directive does not go on on the next line",
+		return &Error{At: s.place(s.at - 1), What: `\`, Why: "a directive does not continue on the next line",
 			Do: "repeat the directive there"}
 	}
 	return &Error{At: s.place(s.at - 1), What: `\`, Why: "Slurm releases read a backslash before a space differently",
@@ -106,7 +106,7 @@ func isSpace(c byte) bool {
 }
 
 // quoteWord writes a word so that splitWords, and every sbatch, reads it back. A bare
-// colon at a word's beginning would begin another part of the job.
+// colon at the beginning of a word would begin another part of the job.
 func quoteWord(word string) string {
 	if word != "" && word[0] != ':' && !strings.ContainsFunc(word, func(r rune) bool { return !isPlain(r) }) {
 		return word
@@ -114,7 +114,7 @@ func quoteWord(word string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(word) + `"`
 }
 
-// isPlain reports whether a character means itself to sbatch and to every shell.
+// isPlain reports whether a character is literal to sbatch and to every shell.
 func isPlain(r rune) bool {
 	switch {
 	case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9':

@@ -63,7 +63,7 @@ func texts(words []word) (out []string) {
 	return out
 }
 
-// TestQuoteWordReadsBack: what is written anew means the same.
+// TestQuoteWordReadsBack: a rewritten word has the same meaning.
 func TestQuoteWordReadsBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := rapid.SliceOfN(rapid.StringMatching(`[^\n\x00]{1,12}`), 1, 5).Draw(t, "words")
@@ -100,8 +100,8 @@ func FuzzSplitWords(f *testing.F) {
 	})
 }
 
-// realSbatch runs the installed sbatch on a script as far as the options: with a
-// configuration of its own and an option at the end at which it gives up.
+// realSbatch runs the installed sbatch on a script up to its options: with its own
+// configuration, and an invalid option at the end that makes it stop.
 func realSbatch(t testing.TB, script string, args ...string) string {
 	t.Helper()
 	sbatch, err := exec.LookPath("sbatch")
@@ -128,8 +128,8 @@ func write(t testing.TB, path, text string) {
 	}
 }
 
-// TestWordsAgreeWithSbatch asks the installed sbatch how it reads generated
-// lines, which it tells when it is verbose.
+// TestWordsAgreeWithSbatch checks how the installed sbatch reads generated lines, which
+// it prints with -v.
 func TestWordsAgreeWithSbatch(t *testing.T) {
 	realSbatch(t, "") // skips where there is none
 	if strings.Contains(realSbatch(t, "#!/bin/sh\n#SBATCH --zzz\n", "-vvvvv"), "configuration source") {
@@ -139,7 +139,7 @@ func TestWordsAgreeWithSbatch(t *testing.T) {
 		line := rapid.StringMatching(`(--[a-z]=|-v | |"|'|\\[ -~]|[a-zé#\t]){0,12}`).Draw(rt, "line")
 		words, wrong := splitWords(line, 0, "s", 1)
 		if wrong != nil {
-			return // stricter than sbatch, on purpose
+			return // stricter than sbatch, deliberately
 		}
 		var got []string
 		out := realSbatch(t, "#!/bin/sh\n#SBATCH "+line+"\n#SBATCH --zzz\nsleep 1\n", "-vvvvv")

@@ -11,8 +11,8 @@ import (
 // window is the time over which utilisation is averaged.
 const window = 5 * time.Minute
 
-// enough is how long must have been looked before an average is told: the first
-// moments of a run are loading.
+// enough is the minimum observation time before an average is reported: at the start of a
+// run the program loads data.
 const enough = time.Minute
 
 // busy averages the share of time with work on a GPU.
@@ -27,8 +27,8 @@ type span struct {
 	share float64 // 0 to 1
 }
 
-// add takes in a share measured over the time that took up to now, and drops what
-// is older than the window.
+// add adds a share measured over the time up to now, and drops what is older than the
+// window.
 func (b *busy) add(now time.Time, took time.Duration, share float64) {
 	if took <= 0 || math.IsNaN(share) || share < 0 || share > 1 {
 		return
@@ -41,7 +41,7 @@ func (b *busy) add(now time.Time, took time.Duration, share float64) {
 	b.spans = b.spans[old:]
 }
 
-// mean returns the average over the window; -1 while too little was seen.
+// mean returns the average over the window; -1 while the observation time is too short.
 func (b *busy) mean() float64 {
 	var sum float64
 	var total time.Duration
@@ -52,12 +52,13 @@ func (b *busy) mean() float64 {
 	if total < enough {
 		return -1
 	}
-	return min(sum/total.Seconds(), 1) // what was rounded may add up to a little more
+	return min(sum/total.Seconds(), 1) // rounding may make the sum exceed 1
 }
 
-// utilisation returns the share of time with work on the device since the driver's
-// time stamp given, from its own samples where it keeps them, else as it is at the
-// moment; ok is false when it does not tell. next is the stamp to ask from.
+// utilisation returns the share of time with work on the device since the given time
+// stamp of the driver, from the driver's samples if it keeps them, else the present
+// value; ok is false if the driver reports none. next is the time stamp for the next
+// call.
 func utilisation(d nvml.Device, since uint64) (share float64, next uint64, ok bool) {
 	kind, samples, ret := d.GetSamples(nvml.GPU_UTILIZATION_SAMPLES, since)
 	if ret == nvml.SUCCESS {
@@ -72,9 +73,9 @@ func utilisation(d nvml.Device, since uint64) (share float64, next uint64, ok bo
 	return float64(now.Gpu) / 100, since, true
 }
 
-// meanOf averages samples in per cent that are newer than since. The driver leaves
-// the rest of the buffer empty when it has fewer than it promised, and some drivers
-// put nonsense in: both are passed over.
+// meanOf averages samples in per cent that are newer than since. The driver leaves the
+// rest of the buffer empty when it has fewer than it announced, and some drivers return
+// invalid samples: both are skipped.
 func meanOf(kind nvml.ValueType, samples []nvml.Sample, since uint64) (share float64, newest uint64, ok bool) {
 	newest, count := since, 0
 	for _, s := range samples {
@@ -92,7 +93,7 @@ func meanOf(kind nvml.ValueType, samples []nvml.Sample, since uint64) (share flo
 	return share / float64(count), newest, true
 }
 
-// value reads the union in which samples come.
+// value reads the union that holds a sample.
 func value(kind nvml.ValueType, raw [8]byte) (float64, bool) {
 	switch kind {
 	case nvml.VALUE_TYPE_DOUBLE:

@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// choice is which GPUs are the job's, as its environment says.
+// choice is the set of the job's GPUs, as its environment gives it.
 type choice struct {
-	all     bool     // whatever the driver shows
-	indices []int    // the driver's numbers
-	names   []string // UUIDs of GPUs or slices, or beginnings of them
+	all     bool     // all that the driver shows
+	indices []int    // the driver's indices
+	names   []string // UUIDs of GPUs or slices, or prefixes of them
 }
 
 // maxChosen bounds the list: 16 GPUs of 7 slices are 112.
 const maxChosen = 1024
 
-// Variables are those by which Slurm, and containers, name the GPUs of a job; the
-// first that is set counts.
+// Variables are the environment variables by which Slurm and containers name the GPUs of
+// a job; the first that is set is used.
 var Variables = []string{"CUDA_VISIBLE_DEVICES", "SLURM_STEP_GPUS", "SLURM_JOB_GPUS", "NVIDIA_VISIBLE_DEVICES"}
 
 // chosen reads the Variables. None = no GPUs.
@@ -29,8 +29,8 @@ func chosen(env map[string]string) choice {
 	return choice{}
 }
 
-// parseChoice reads one list. As CUDA does, it ends at the first entry that names
-// nothing: "0,-1,1" is GPU 0 alone.
+// parseChoice reads one list. As in CUDA, it ends at the first invalid entry: "0,-1,1" is
+// GPU 0 only.
 func parseChoice(list string) choice {
 	var c choice
 	for entry := range strings.SplitSeq(list, ",") {
@@ -54,10 +54,10 @@ func parseChoice(list string) choice {
 
 func (c choice) none() bool { return !c.all && len(c.indices)+len(c.names) == 0 }
 
-// picks reports whether the choice means the GPU or slice at this place among
-// those the driver shows. shown is how many there are: where devices are
-// constrained (cgroups, containers) a job is shown its own alone, numbered from 0
-// whatever Slurm calls them, and then all are meant.
+// picks reports whether the choice includes the GPU or slice at this index among those
+// the driver shows. shown is their number: if devices are constrained (cgroups,
+// containers) a job sees only its own, numbered from 0 whatever Slurm's numbers are, and
+// then all are included.
 func (c choice) picks(index int, uuid string, shown int) bool {
 	if c.all || len(c.indices) > 0 && len(c.indices) >= shown {
 		return true
@@ -71,7 +71,7 @@ func (c choice) picks(index int, uuid string, shown int) bool {
 }
 
 // mentions reports whether the choice names a GPU or slice, by its UUID or, as CUDA
-// allows, the beginning of it.
+// allows, by a prefix of it.
 func (c choice) mentions(uuid string) bool {
 	for _, name := range c.names {
 		if uuid != "" && strings.HasPrefix(uuid, name) {

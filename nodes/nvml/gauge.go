@@ -14,13 +14,13 @@ import (
 // ErrNothing: there is no driver, no library, or no GPU of the job's here.
 var ErrNothing = errors.New("no NVIDIA GPU to look at")
 
-// Gauge looks at the GPUs of one job on this machine. A call into a driver that
-// hangs does not return: whoever uses a Gauge must be able to do without. Its
-// methods are for one goroutine.
+// Gauge reads the GPUs of one job on this machine. A call into a driver that hangs does
+// not return, so the caller MUST be able to go on without it. Its methods are for one
+// goroutine.
 type Gauge struct {
 	lib     Library
 	devices []*device
-	events  nvml.EventSet // nil where the driver has none for us
+	events  nvml.EventSet // nil if the driver offers none
 }
 
 // device is one of the job's GPUs, or the slices of one.
@@ -33,8 +33,8 @@ type device struct {
 	has    *symbols
 
 	busy  busy
-	since uint64    // the driver's time stamp of the last sample of utilisation
-	last  time.Time // when it was last looked at
+	since uint64    // the driver's time stamp of the last utilisation sample
+	last  time.Time // time of the last look
 	lost  bool
 	xids  []int
 }
@@ -46,14 +46,14 @@ type slicer struct {
 }
 
 const (
-	maxDevices = 64 // GPUs of a machine looked at
+	maxDevices = 64 // GPUs of a machine that are read
 	maxSlices  = 16 // of one GPU
-	maxXIDs    = 16 // kept of one GPU
+	maxXIDs    = 16 // kept per GPU
 	maxEvents  = 64 // taken at one look
 )
 
-// Open loads the library and finds the job's GPUs among those it shows; env is the
-// job's environment. ErrNothing, wrapped, says that there is nothing to look at.
+// Open loads the library and finds the job's GPUs among those it shows; env is the job's
+// environment. ErrNothing, wrapped, means that there is nothing to read.
 func Open(lib Library, env map[string]string) (*Gauge, error) {
 	want := chosen(env)
 	if want.none() {
@@ -72,7 +72,7 @@ func Open(lib Library, env map[string]string) (*Gauge, error) {
 	return g, nil
 }
 
-// Close ends the listening and unloads the library.
+// Close ends the event set and unloads the library.
 func (g *Gauge) Close() {
 	if g.events != nil {
 		g.events.Free()
@@ -81,7 +81,7 @@ func (g *Gauge) Close() {
 	g.lib.Shutdown()
 }
 
-// find collects the devices the choice means. One that does not answer any more is
+// find collects the devices that the choice includes. A device that no longer answers is
 // among those shown, without a name.
 func (g *Gauge) find(want choice, has *symbols) {
 	count, ret := g.lib.DeviceGetCount()
@@ -97,7 +97,7 @@ func (g *Gauge) find(want choice, has *symbols) {
 			d.identify()
 		case nvml.ERROR_GPU_IS_LOST:
 			d.handle, d.lost = nil, true
-		default: // not ours to look at
+		default: // not one of the job's
 			continue
 		}
 		shown = append(shown, d)
@@ -133,7 +133,7 @@ func (d *device) cut(ours func(uuid string) bool) {
 	}
 	for i := range min(count, maxSlices) {
 		handle, ret := d.handle.GetMigDeviceHandleByIndex(i)
-		if ret != nvml.SUCCESS { // places without a slice are not found
+		if ret != nvml.SUCCESS { // indices without a slice are not found
 			continue
 		}
 		s := slicer{handle: handle, uuid: uuid(handle), name: d.name}
@@ -146,8 +146,8 @@ func (d *device) cut(ours func(uuid string) bool) {
 	}
 }
 
-// listen asks to be told of critical errors from now on. Where that is not
-// possible the counters have to do.
+// listen subscribes to critical errors. If that is not possible only the error counters
+// are used.
 func (g *Gauge) listen() {
 	events, ret := g.lib.EventSetCreate()
 	if ret != nvml.SUCCESS || events == nil {
@@ -171,9 +171,9 @@ func (g *Gauge) listen() {
 	g.events = events
 }
 
-// Look takes in how busy the GPUs are and what happened to them. Called every few
-// seconds it misses nothing: drivers keep samples of some ten seconds. It reports
-// whether a critical error came.
+// Look reads how busy the GPUs are and which errors occurred. Called every few seconds it
+// misses nothing: drivers keep samples of about 10 s. It reports whether a critical error
+// occurred.
 func (g *Gauge) Look(now time.Time) (struck bool) {
 	for _, d := range g.devices {
 		d.look(now)
@@ -181,8 +181,8 @@ func (g *Gauge) Look(now time.Time) (struck bool) {
 	return g.events != nil && g.Await(0)
 }
 
-// Await waits so long for a critical error, no longer, and reports whether one came.
-// A program that is hit by one often has but moments to live, and its job with it.
+// Await waits up to the given time for a critical error and reports whether one occurred.
+// A program that is hit by one often ends within moments, and its job with it.
 func (g *Gauge) Await(span time.Duration) (struck bool) {
 	if g.events == nil {
 		time.Sleep(span)
@@ -192,12 +192,12 @@ func (g *Gauge) Await(span time.Duration) (struck bool) {
 		asked := uint32(min(max(span, 0), time.Minute) / time.Millisecond)
 		event, ret := g.events.Wait(asked)
 		if ret != nvml.SUCCESS {
-			if asked > 0 && ret != nvml.ERROR_TIMEOUT { // a GPU was lost: no time passed
+			if asked > 0 && ret != nvml.ERROR_TIMEOUT { // a GPU was lost: the call returned early
 				time.Sleep(span)
 			}
 			return struck
 		}
-		span = 0 // what else there is
+		span = 0 // further events
 		if event.EventType == nvml.EventTypeXidCriticalError && g.struck(event) {
 			struck = true
 		}
@@ -205,7 +205,7 @@ func (g *Gauge) Await(span time.Duration) (struck bool) {
 	return struck
 }
 
-// struck notes a critical error with the device it belongs to.
+// struck records a critical error for its device.
 func (g *Gauge) struck(event nvml.EventData) bool {
 	for _, d := range g.devices {
 		if d.is(event.Device) {
@@ -215,7 +215,7 @@ func (g *Gauge) struck(event nvml.EventData) bool {
 	return false
 }
 
-// note keeps a critical error and reports whether it is new.
+// note stores a critical error and reports whether it is new.
 func (d *device) note(code int) bool {
 	if slices.Contains(d.xids, code) || len(d.xids) >= maxXIDs {
 		return false
@@ -224,8 +224,8 @@ func (d *device) note(code int) bool {
 	return true
 }
 
-// Recall takes up the critical errors that an earlier Gauge of the same run read.
-// The driver tells of each once: a Gauge that came after it would call the GPU well.
+// Recall adopts the critical errors that an earlier Gauge of the same run read. The
+// driver reports each once: without this a later Gauge would report the GPU as fit.
 func (g *Gauge) Recall(read []checkpoint.Device) {
 	for _, r := range read {
 		for _, d := range g.devices {
@@ -239,7 +239,7 @@ func (g *Gauge) Recall(read []checkpoint.Device) {
 	}
 }
 
-// is reports whether another handle is of this device.
+// is reports whether another handle refers to this device.
 func (d *device) is(other nvml.Device) bool {
 	if d.handle == nil || other == nil {
 		return false
@@ -250,7 +250,7 @@ func (d *device) is(other nvml.Device) bool {
 	return d.uuid != "" && uuid(other) == d.uuid
 }
 
-// look takes in the device's utilisation since the last look. Slices have none.
+// look adds the device's utilisation since the last look. Slices have none.
 func (d *device) look(now time.Time) {
 	took := now.Sub(d.last)
 	first := d.last.IsZero()
@@ -260,12 +260,12 @@ func (d *device) look(now time.Time) {
 	}
 	share, next, ok := utilisation(d.handle, d.since)
 	d.since = next
-	if ok && !first { // the first tells of what was before
+	if ok && !first { // the first sample covers the time before
 		d.busy.add(now, took, share)
 	}
 }
 
-// Read returns the GPUs, or slices, as they are now.
+// Read returns the present state of the GPUs, or slices.
 func (g *Gauge) Read() []checkpoint.Device {
 	var out []checkpoint.Device
 	for _, d := range g.devices {

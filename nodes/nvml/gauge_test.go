@@ -26,7 +26,7 @@ func open(t *testing.T, s *server, gpus string) *nvml.Gauge {
 	return g
 }
 
-// watch looks every five seconds for so long.
+// watch calls Look every 5 s for the given time.
 func watch(g *nvml.Gauge, from time.Time, span time.Duration, each func()) time.Time {
 	for end := from.Add(span); from.Before(end); from = from.Add(5 * time.Second) {
 		each()
@@ -40,7 +40,7 @@ func TestUtilisationIsTheMeanOfTheDriversSamples(t *testing.T) {
 	g := open(t, s, "1,2")
 	s.gpus[2].kept = false // an older driver: only the present rate
 	s.gpus[1].percent = []uint32{100, 100, 100}
-	g.Look(start) // what was before the gauge came does not count
+	g.Look(start) // samples from before the gauge was opened do not count
 	watch(g, start.Add(5*time.Second), 2*time.Minute, func() {
 		s.gpus[1].percent = []uint32{10, 30, 20, 4_000_000_000}
 		s.gpus[2].rate = 55
@@ -60,8 +60,8 @@ func TestUtilisationIsTheMeanOfTheDriversSamples(t *testing.T) {
 	}
 }
 
-// TestFullyBusy: looks are never exactly five seconds apart, and their rounded shares
-// add up to a little more than all of the time.
+// TestFullyBusy: looks are never exactly 5 s apart, and their rounded shares add up to
+// slightly more than the whole time.
 func TestFullyBusy(t *testing.T) {
 	s := dgx()
 	g := open(t, s, "0")
@@ -76,8 +76,8 @@ func TestFullyBusy(t *testing.T) {
 	}
 }
 
-// TestWhateverTheDriverSays can be read by who asks for it: one number that is out
-// of range would cost the word on every GPU of the node.
+// TestWhateverTheDriverSays: the reader of a note accepts whatever a driver reported: one
+// number out of range would invalidate the note on every GPU of the node.
 func TestWhateverTheDriverSays(t *testing.T) {
 	wild := rapid.OneOf(rapid.Uint64(), rapid.SampledFrom([]uint64{0, math.MaxUint32, 1 << 50, 1<<50 + 1, math.MaxInt64, math.MaxUint64}))
 	names := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"", "GPU-1\x00", "GPU-\xff", "GPU-" + strings.Repeat("1", 200), "MIG-GPU-1/2/0"}))
@@ -116,8 +116,8 @@ func TestWhateverTheDriverSays(t *testing.T) {
 	})
 }
 
-// TestRecall: what an earlier look of the run saw, and the driver tells once, counts
-// for the GPU it was, by number where it has no name.
+// TestRecall: an error that an earlier gauge of the run read, and that the driver reports
+// once, counts for the same GPU, by index if it has no name.
 func TestRecall(t *testing.T) {
 	s := dgx()
 	first := open(t, s, "0,1")
@@ -162,7 +162,7 @@ func TestUtilisationForgetsAndBegins(t *testing.T) {
 	if got := g.Read()[0].Utilisation; math.Abs(got-0.9) > 1e-9 {
 		t.Errorf("long after the idle start: %v, want 0.9", got)
 	}
-	// The driver stops telling: what was known fades away with the window.
+	// The driver stops reporting: the known values leave the window.
 	s.gpus[0].ret = driver.ERROR_NOT_SUPPORTED
 	now = watch(g, now, 6*time.Minute, func() {})
 	if got := g.Read()[0].Utilisation; math.Abs(got-0.9) > 1e-9 && got != -1 {
@@ -382,10 +382,10 @@ func checkSlice(t *testing.T, d checkpoint.Device) {
 	}
 }
 
-// TestOldDriver: calls a driver lacks would end the process; they are not made.
+// TestOldDriver: calls that a driver lacks would end the process, and are not made.
 func TestOldDriver(t *testing.T) {
 	s := dgx("nvmlDeviceGetRemappedRows", "nvmlDeviceGetMigMode", "nvmlDeviceGetFieldValues")
-	s.gpus[0].GetRemappedRowsFunc = nil // called, it would panic
+	s.gpus[0].GetRemappedRowsFunc = nil // it would panic if called
 	s.gpus[0].GetFieldValuesFunc = nil
 	s.gpus[0].GetMigModeFunc = nil
 	g := open(t, s, "0")
@@ -419,8 +419,8 @@ func TestMeanOfNonsense(t *testing.T) {
 	}
 }
 
-// TestAwait: a critical error is heard of at once, and a wait is never longer than
-// asked for, or endless, or busy.
+// TestAwait: a critical error is reported at once, and a wait is never longer than
+// requested, endless or busy.
 func TestAwait(t *testing.T) {
 	s := dgx()
 	g := open(t, s, "0")

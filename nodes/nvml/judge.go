@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// State is what the driver says of one GPU's health. The zero State is a GPU in
-// good health, or one whose driver does not tell.
+// State is the driver's report on one GPU's health. The zero State is a healthy GPU, or
+// one whose driver reports nothing.
 type State struct {
 	Lost bool // it no longer answers on the bus
-	// Wants is what the driver says must be done before new work starts on it, as in
-	// "a reset"; "" = nothing.
+	// Wants is what the driver asks for before new work starts on it, as in "a reset"; ""
+	// = nothing.
 	Wants string
 	// Uncorrected counts memory errors that could not be corrected since the
 	// driver was loaded.
@@ -22,9 +22,9 @@ type State struct {
 	XIDs []int
 }
 
-// Unfit says why the GPU should run no job; "" = it may. What only waits for a
-// reset at leisure (a row to be remapped, a page to be retired) does not make it
-// unfit: NVIDIA lets new work start on such a GPU
+// Unfit is the reason for which the GPU should run no job; "" = it may run jobs. A
+// pending reset that is not urgent (a row to be remapped, a page to be retired) does not
+// make it unfit: NVIDIA allows new work on such a GPU
 // (https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/).
 func Unfit(s State) string {
 	var why []string

@@ -4,8 +4,8 @@ import (
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 )
 
-// Library is what is used of NVIDIA's library; nvml.New and the mock servers of
-// go-nvml have it.
+// Library is the part of NVIDIA's library that is used; nvml.New and the mock servers of
+// go-nvml implement it.
 type Library interface {
 	Init() nvml.Return
 	Shutdown() nvml.Return
@@ -18,8 +18,8 @@ type Library interface {
 // System returns this machine's library. Nothing is loaded before Open.
 func System() Library { return nvml.New() }
 
-// newer are the calls that drivers of the last ten years do not all have. Calling
-// one that is missing ends the process, so each is looked up first.
+// newer are the calls that not all drivers of the last ten years have. Calling a missing
+// one ends the process, so each is looked up first.
 const (
 	remappedRows = "nvmlDeviceGetRemappedRows"
 	migMode      = "nvmlDeviceGetMigMode"
@@ -28,7 +28,7 @@ const (
 	fieldValues  = "nvmlDeviceGetFieldValues"
 )
 
-// symbols remembers which calls the driver has.
+// symbols records which calls the driver has.
 type symbols struct {
 	lib   nvml.ExtendedInterface
 	known map[string]bool

@@ -35,15 +35,15 @@ func (d *device) read() []checkpoint.Device {
 	return out
 }
 
-// Who reads a node's word (checkpoint.ParseDevices) refuses all of it for one number
-// that no GPU has. So a driver's nonsense is not known, rather than passed on.
+// checkpoint.ParseDevices refuses the whole note of a node for one impossible number. So
+// an invalid number from the driver is replaced by unknown.
 const (
 	mostMemory = 1 << 50 // bytes
 	mostWatts  = 1e5
 )
 
-// memory returns the bytes used and in all, 0 where they are not known. More used
-// than there is, is not known either.
+// memory returns the bytes used and in total, 0 if they are unknown. If more is used than
+// the total, both are unknown.
 func memory(d nvml.Device) (used, total int64) {
 	m, ret := d.GetMemoryInfo()
 	if ret != nvml.SUCCESS || m.Total > mostMemory || m.Used > m.Total {
@@ -52,7 +52,7 @@ func memory(d nvml.Device) (used, total int64) {
 	return int64(m.Used), int64(m.Total)
 }
 
-// watts returns what the device draws, 0 where that is not known.
+// watts returns the device's power draw in watts, 0 if unknown.
 func watts(d nvml.Device) float64 {
 	milliwatts, ret := d.GetPowerUsage()
 	if w := float64(milliwatts) / 1000; ret == nvml.SUCCESS && w <= mostWatts {
@@ -61,8 +61,7 @@ func watts(d nvml.Device) float64 {
 	return 0
 }
 
-// uuid returns the UUID of a GPU or a slice; "" where it has none that can be
-// written down.
+// uuid returns the UUID of a GPU or a slice; "" if it has none that can be printed.
 func uuid(d nvml.Device) string {
 	id, ret := d.GetUUID()
 	if ret != nvml.SUCCESS || len(id) > 128 || !strings.HasPrefix(id, "GPU-") && !strings.HasPrefix(id, "MIG-") {
@@ -77,8 +76,8 @@ func uuid(d nvml.Device) string {
 	return id
 }
 
-// state asks for everything that tells of the device's health. What a driver does
-// not support, or keeps from ordinary users, is as good as well.
+// state reads all indicators of the device's health. An indicator that a driver does not
+// support, or does not show to ordinary users, counts as healthy.
 func (d *device) state() State {
 	s := State{XIDs: d.xids}
 	note := func(ret nvml.Return) bool {
@@ -107,8 +106,8 @@ func (d *device) state() State {
 	return s
 }
 
-// recovery returns what the driver says must be done before new work starts on the
-// device; "" when nothing, or when it does not say.
+// recovery returns what the driver asks for before new work starts on the device; "" when
+// nothing, or when it does not report it.
 func recovery(d nvml.Device) string {
 	values := []nvml.FieldValue{{FieldId: nvml.FI_DEV_GET_GPU_RECOVERY_ACTION}}
 	if d.GetFieldValues(values) != nvml.SUCCESS || nvml.Return(values[0].NvmlReturn) != nvml.SUCCESS {

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice-hpc/sluice/nodes/nvml"
 )
 
-// TestRealGPU looks at a real GPU. It needs NVIDIA's library and driver.
+// TestRealGPU reads a real GPU. It needs NVIDIA's library and driver.
 func TestRealGPU(t *testing.T) {
 	env := map[string]string{"NVIDIA_VISIBLE_DEVICES": "all"}
 	if list, said := os.LookupEnv("CUDA_VISIBLE_DEVICES"); said {

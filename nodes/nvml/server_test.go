@@ -9,18 +9,17 @@ import (
 	"github.com/NVIDIA/go-nvml/pkg/nvml/mock/dgxa100"
 )
 
-// server is go-nvml's simulated DGX A100 with what its mock leaves out: counters,
+// server is go-nvml's simulated DGX A100 with what its mock does not have: counters,
 // samples, events and slices, each of which a test may change.
 type server struct {
 	*dgxa100.Server
 	gpus   []*gpu
-	events []driver.EventData // to come
+	events []driver.EventData // still to be delivered
 	closed bool
 	freed  bool
 }
 
-// gpu is one of its devices. ret is what every question is answered with; zero is
-// success.
+// gpu is one of its devices. ret is the answer to every call; zero is success.
 type gpu struct {
 	*dgxa100.Device
 	ret     driver.Return
@@ -73,12 +72,12 @@ func (s *server) eventSet() *mock.EventSet {
 	}
 }
 
-// strike makes the driver tell of a critical error.
+// strike makes the driver report a critical error.
 func (s *server) strike(on int, xid uint64) {
 	s.events = append(s.events, driver.EventData{Device: s.gpus[on].Device, EventType: driver.EventTypeXidCriticalError, EventData: xid})
 }
 
-// answer fills in what the mock leaves out.
+// answer implements what the mock does not have.
 func (g *gpu) answer() {
 	g.GetMemoryInfoFunc = func() (driver.Memory, driver.Return) { return g.MemoryInfo, g.ret }
 	g.GetPowerUsageFunc = func() (uint32, driver.Return) { return 312_500, g.ret }

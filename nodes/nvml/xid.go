@@ -1,19 +1,19 @@
 package nvml
 
-// hardware lists the critical errors (XIDs) after which a GPU is not to be trusted
-// with another job before it was reset or somebody has looked at it, and what each
-// means. It follows NVIDIA's catalogue, https://docs.nvidia.com/deploy/xid-errors/:
-// those that ask there at once for a reset of the GPU, a restart of the machine or a
-// look at memory or links, and 92, of which it says that support is to be asked.
+// hardware lists the critical errors (XIDs) after which a GPU should not run another job
+// before it was reset or inspected, and the meaning of each. It follows NVIDIA's
+// catalogue, https://docs.nvidia.com/deploy/xid-errors/: the errors for which it asks for
+// an immediate reset of the GPU, a restart of the machine or an inspection of memory or
+// links, and 92, for which it says to contact support.
 //
-// Left out on purpose, because the GPU is fit for the next program:
-//   - a program's own faults, and what follows from them: 13 and 31 (it used memory
+// Left out deliberately, because the GPU is fit for the next program:
+//   - faults of the program, and their consequences: 13 and 31 (it used memory
 //     that is not its own), 43 and 45 (its channel was ended), 68, 69 and 109 (which
-//     hung programs bring about as well);
+//     hung programs cause as well);
 //   - 63: a bad row was recorded and is replaced at the next reset; until then the
 //     driver keeps programs off it;
 //   - 94: an uncorrectable error was contained: it ended the one program it hit.
-//     Where memory is failing for good, State's counters tell.
+//     If memory fails permanently, State's counters show it.
 var hardware = map[int]string{
 	46:  "it stopped processing",
 	48:  "double-bit memory error",

@@ -65,7 +65,7 @@ func TestWhatAWishLeaves(t *testing.T) {
 		{"[fast|slow]", "n1,n2", "gpu", "n3 n4", "its constraint [fast|slow] and what it excludes (n[1-2]) leave n[3-4]"},
 		{"[fast|a]", "", "gpu", "n1 n2 | n1 n2 n3 n4", "its constraint [fast|a] leaves n[1-4]"},
 		{"fast&slow", "", "gpu,all", "", "its constraint fast&slow leaves no node of its partition"},
-		{"fast*2", "", "gpu", "", `its constraint "fast*2": column 5: a number of nodes means nothing certain: sluice chooses how many there are, and changes it; it stays as it is until that is changed: scontrol update JobId=... Features=...`},
+		{"fast*2", "", "gpu", "", `its constraint "fast*2": column 5: a node count is not supported: sluice chooses the number of nodes, and changes it; it stays as it is until that is changed: scontrol update JobId=... Features=...`},
 	} {
 		s, inventory := featured("fast a", "fast a", "slow a", "slow a y")
 		c := newChooser(&s, inventory)
