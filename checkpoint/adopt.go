@@ -13,25 +13,25 @@ import (
 // ErrChanged: a program's own checkpoint was written to while it was adopted.
 var ErrChanged = errors.New("changed while it was read")
 
-// Adoption is how a program's own checkpoint becomes one of the series.
+// Adoption says how a program's own checkpoint becomes one of the series.
 type Adoption struct {
-	// Tree is how it looked when it was found complete.
+	// Tree is its contents when it was found complete.
 	Tree Tree
-	// Copy: the program writes into the same files again, so that a second name
-	// for them would not keep what is in them now.
+	// Copy: the program writes into the same files again, so a hard link would not keep
+	// their present contents.
 	Copy bool
-	// Manifest holds what is known of it; identity, sequence, request and files
-	// are filled in.
+	// Manifest holds what is known of it; identity, sequence, request and files are
+	// filled in.
 	Manifest Manifest
-	// Request returns the id of the request that stands, "" when none does. It is
-	// asked last, when all is on disk.
+	// Request returns the id of the pending request, "" if there is none. It is called
+	// last, when all is on disk.
 	Request func() string
 }
 
-// Adopt makes the file or folder of that name in from a checkpoint of the series
-// and returns the checkpoint's name. The program's own is left as it is. Every
-// byte is read; ErrChanged when it was written to meanwhile. A failure leaves
-// nothing behind.
+// Adopt makes a checkpoint of the series from the file or folder of that name in from,
+// and returns the checkpoint's name. The program's own is not changed. Every byte is
+// read; the error is ErrChanged if it was written to in the meantime. A failure leaves no
+// files behind.
 func (s *Series) Adopt(ctx context.Context, from *Dir, name string, a Adoption) (string, error) {
 	if len(a.Tree.Entries) == 0 {
 		return "", fmt.Errorf("%s: %w: no file in it", name, fs.ErrNotExist)
@@ -106,9 +106,9 @@ func (s *Series) next() (string, error) {
 	return "", err
 }
 
-// Same reports whether the file or folder of that name in dir holds what the
-// checkpoint holds. Files it has beyond that do not matter. Files that are not
-// one and the same are compared by their sums.
+// Same reports whether the file or folder of that name in dir has the contents of the
+// checkpoint. Additional files are ignored. Files that are not hard links of each other
+// are compared by their sums.
 func (s *Series) Same(ctx context.Context, c Checkpoint, dir *Dir, name string) (bool, error) {
 	own, err := s.dir.Sub(c.Name)
 	if err != nil {
@@ -152,9 +152,9 @@ func ignoreMissing(err error) error {
 	return err
 }
 
-// PutBack puts a checkpoint that was adopted back into the program's own folder,
-// under a name that must not be taken there. It appears as a whole. Copied: as Copy in
-// Adoption; plain tells that it was a file.
+// PutBack copies or links an adopted checkpoint back into the program's own folder, under
+// a name that MUST NOT exist there. It appears atomically. copied: as Copy in Adoption;
+// plain: it was a single file.
 func (s *Series) PutBack(ctx context.Context, c Checkpoint, to *Dir, name string, plain, copied bool) (err error) {
 	own, err := s.dir.Sub(c.Name)
 	if err != nil {

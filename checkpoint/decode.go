@@ -15,7 +15,7 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// What is wrong with a file's content. Test with errors.Is.
+// Kinds of errors in a file's content. Test with errors.Is.
 var (
 	// ErrMalformed: not what such a file contains.
 	ErrMalformed = errors.New("malformed")
@@ -23,8 +23,8 @@ var (
 	ErrTooNew = errors.New("written by a later version of sluice")
 )
 
-// FormatError says where a file cannot be used. Line and Column start at 1; 0
-// means the place is not known.
+// FormatError says where a file cannot be used. Line and Column start at 1; 0 means
+// unknown.
 type FormatError struct {
 	File         string
 	Line, Column int
@@ -32,7 +32,7 @@ type FormatError struct {
 	Words        string // what was found and what was expected
 }
 
-// Error names the file and the place before what is wrong there.
+// Error returns the file and the place, then the reason.
 func (e *FormatError) Error() string {
 	var b strings.Builder
 	b.WriteString(e.File)
@@ -52,9 +52,9 @@ func (e *FormatError) Error() string {
 // Unwrap returns the kind.
 func (e *FormatError) Unwrap() error { return e.Err }
 
-// decode reads one JSON value and nothing behind it. Fields it does not know are
-// passed over: a job that runs for weeks may be talking with a newer daemon, and
-// what such a field must not be misread as is what Version is for.
+// decode reads one JSON value and nothing after it. Unknown fields are ignored: a job
+// that runs for weeks may speak with a newer daemon. Version is for fields that an older
+// reader must not ignore.
 func decode(file string, data []byte, into any) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	err := dec.Decode(into)
@@ -77,7 +77,7 @@ func decode(file string, data []byte, into any) error {
 	return malformed(file, data, 0, err.Error())
 }
 
-// mistyped says it in JSON's words, not in Go's.
+// mistyped describes a type error in JSON's terms, not in Go's.
 func mistyped(e *json.UnmarshalTypeError) string {
 	want := "an object"
 	switch e.Type.Kind() {
@@ -114,8 +114,8 @@ type versioned struct {
 	Version int `json:"version"`
 }
 
-// decodeVersioned refuses a later version before it looks at anything else:
-// there the other fields may mean something different.
+// decodeVersioned refuses a later version before it reads anything else: the other fields
+// may then have a different meaning.
 func decodeVersioned(file string, data []byte, into any) error {
 	var v versioned
 	if err := decode(file, data, &v); err != nil {
@@ -131,8 +131,8 @@ func decodeVersioned(file string, data []byte, into any) error {
 	return decode(file, data, into)
 }
 
-// Bounds of what an honest file contains. They are far above any use, and keep
-// sums and products of them within int64.
+// Bounds of valid file contents. They are far above any use, and keep sums and products
+// within int64.
 const (
 	maxID    = 1 << 40
 	maxCount = 1_000_000 // GPUs, nodes, restarts, moves, processes
@@ -149,7 +149,7 @@ type checker struct {
 	err  error
 }
 
-// want notes words about a field unless ok or something was wrong before.
+// want records the reason for a field unless ok or an earlier reason exists.
 func (c *checker) want(ok bool, field, words string) {
 	if !ok && c.err == nil {
 		c.err = fieldError(c.file, c.data, field, words)
@@ -168,7 +168,7 @@ func (c *checker) match(field, v string, form form, want string) {
 	c.want(form.fits(v), field, fmt.Sprintf("%q: want %s", clip(v, 80), want))
 }
 
-// moment refuses times no clock shows; the zero time means "not yet".
+// moment refuses times that no clock shows; the zero time means "not yet".
 func (c *checker) moment(field string, t time.Time) {
 	c.want(t.IsZero() || (t.Year() >= 1970 && t.Year() < 10_000), field, "not a time from 1970 on")
 }
@@ -196,8 +196,8 @@ func fieldError(file string, data []byte, field, words string) error {
 	return malformed(file, data, int64(at)+1, field+": "+words)
 }
 
-// clean makes a text from outside safe to show: one line, no control
-// characters, at most max bytes.
+// clean makes a text from outside safe to display: one line, no control characters, at
+// most max bytes.
 func clean(s string, max int) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || !unicode.IsGraphic(r) {

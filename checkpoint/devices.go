@@ -7,18 +7,18 @@ import (
 	"strconv"
 )
 
-// Gauges is the folder, in the job's, in which each node says how its GPUs are: one
-// small file a node and run, named by GaugeFile, of one Devices as JSON.
+// Gauges is the folder, in the job's folder, in which each node reports on its GPUs: one
+// small file per node and run, named by GaugeFile, with one Devices as JSON.
 const Gauges = "gauge"
 
-// GaugeFile is the name of a node's file in Gauges; restarts is Slurm's count for
+// GaugeFile is the name of a node's file in Gauges; restarts is Slurm's restart count of
 // the run.
 func GaugeFile(restarts int, node string) string {
 	return strconv.Itoa(restarts) + "." + node + ".json"
 }
 
 const (
-	maxDevices = 512 // of one node, and told of one job
+	maxDevices = 512 // of one node, and of one job
 	maxIndex   = 4096
 	maxXIDs    = 16
 	maxUnfit   = 160 // bytes of a reason
@@ -27,7 +27,7 @@ const (
 
 var uuidForm = form{letters + digits, letters + digits + "-/._", 1, 128}
 
-// ParseDevices reads what a node says of the job's GPUs. Errors are *FormatError.
+// ParseDevices reads a node's report on the job's GPUs. Errors are *FormatError.
 func ParseDevices(data []byte) (Devices, error) {
 	var d Devices
 	if err := decode(Gauges, data, &d); err != nil {
@@ -41,7 +41,7 @@ func ParseDevices(data []byte) (Devices, error) {
 	return d.cleaned(), nil
 }
 
-// devices checks what is said of a job's GPUs, node by node.
+// devices checks a report on a job's GPUs, node by node.
 func (c *checker) devices(all []Devices) {
 	c.want(len(all) <= maxNodes, "devices", fmt.Sprintf("%d nodes: at most %d", len(all), maxNodes))
 	seen := make(map[string]bool, len(all))
@@ -85,12 +85,12 @@ func (d Devices) cleaned() Devices {
 	return d
 }
 
-// detailed is up to how many GPUs the runner's word describes each fully.
+// detailed is the number of GPUs up to which the runner's note describes each in full.
 const detailed = 48
 
-// Fitting returns what the runner's word has room for: its readers take 64 KiB. Of
-// many GPUs only what decisions need is told, of very many the first, those that
-// are unfit before all others.
+// Fitting returns the part of d that fits into the runner's note, whose readers accept 64
+// KiB. Of many GPUs only the fields that decisions need are kept; of very many only the
+// first, unfit GPUs before all others.
 func Fitting(all []Devices) []Devices {
 	total := 0
 	for _, d := range all {
@@ -121,14 +121,14 @@ func Fitting(all []Devices) []Devices {
 	return slices.DeleteFunc(out, func(d Devices) bool { return len(d.GPUs) == 0 })
 }
 
-// maxUnfits is how many unfit GPUs such a word names.
+// maxUnfits is how many unfit GPUs such a note lists.
 const maxUnfits = 32
 
-// rounded to a hundredth takes a third of the bytes.
+// rounded to 0.01 needs a third of the bytes.
 func rounded(share float64) float64 { return math.Round(100*share) / 100 }
 
-// Utilisation is the mean share of time with work on the GPUs of all nodes, from 0
-// to 1; false when it is not known of every GPU.
+// Utilisation is the mean share of time with work on the GPUs of all nodes, 0 to 1; false
+// if it is unknown for some GPU.
 func Utilisation(all []Devices) (float64, bool) {
 	sum, count := 0.0, 0
 	for _, d := range all {
@@ -153,20 +153,19 @@ func Sliced(all []Devices) bool {
 	})
 }
 
-// short is the beginning of a UUID, "GPU-1a2b3c4d": enough to tell the GPUs of a
-// node apart.
+// short is the beginning of a UUID, "GPU-1a2b3c4d": enough to identify a GPU on a node.
 func short(uuid string) string { return uuid[:min(len(uuid), 12)] }
 
-// Key is what a whole GPU is told by from the others of its node, whichever job
-// speaks of it: numbers differ where each job is shown its own GPUs alone.
+// Key identifies a whole GPU on its node, for all jobs: indices differ if each job sees
+// only its own GPUs.
 func (g Device) Key() string {
-	if g.UUID == "" || g.MIG { // a slice is as well as its GPU
+	if g.UUID == "" || g.MIG { // a slice is as healthy as its GPU
 		return strconv.Itoa(g.Index)
 	}
 	return short(g.UUID)
 }
 
-// Label names it for people: "GPU 3 (GPU-1a2b3c4d)".
+// Label names it for users: "GPU 3 (GPU-1a2b3c4d)".
 func (g Device) Label() string {
 	label := "GPU " + strconv.Itoa(g.Index)
 	if key := g.Key(); key != strconv.Itoa(g.Index) {

@@ -13,33 +13,32 @@ import (
 	"syscall"
 )
 
-// Why a file is not read. Test with errors.Is.
+// Reasons not to read a file. Test with errors.Is.
 var (
 	// ErrNotRegular: a link, FIFO, device or directory where a file, or a
 	// link where a directory, should be; or a file with a second name.
 	ErrNotRegular = errors.New("not a plain file of its own")
-	// ErrOwner: somebody else owns it.
+	// ErrOwner: it belongs to another user.
 	ErrOwner = errors.New("owned by another user")
-	// ErrTooLarge: longer than such a file can honestly be.
+	// ErrTooLarge: longer than a valid file of this kind.
 	ErrTooLarge = errors.New("too large")
-	// ErrName: a name that would leave the directory or hide in it.
+	// ErrName: a name that leads out of the directory or begins with a dot.
 	ErrName = errors.New("not a name inside the directory")
 )
 
-// anyUser makes a Dir accept files whoever owns them.
+// anyUser makes a Dir accept files of any owner.
 const anyUser = -1
 
-// Dir is a directory held open. Everything is looked up inside it and no
-// symbolic link is followed, so that what its owner plants there reaches
-// nothing outside. Opened afresh it also sees what other nodes wrote: network
-// file systems revalidate a directory when it is opened.
+// Dir is a directory held open. Everything is looked up inside it and no symbolic link is
+// followed, so that links made by its owner lead nowhere. Opening it again also shows
+// what other nodes wrote: network file systems revalidate a directory when it is opened.
 type Dir struct {
 	root  *os.Root
 	owner int64 // the uid that must own what is opened, or anyUser
 }
 
-// OpenDir opens a directory by a path that is trusted as a whole (it comes from
-// the configuration); links in that path are followed.
+// OpenDir opens a directory by a trusted path (it comes from the configuration); links in
+// that path are followed.
 func OpenDir(name string) (*Dir, error) {
 	root, err := os.OpenRoot(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -55,13 +54,13 @@ func OpenDir(name string) (*Dir, error) {
 // Close releases the directory.
 func (d *Dir) Close() error { return d.root.Close() }
 
-// Path returns the name the directory was opened by.
+// Path returns the path with which the directory was opened.
 func (d *Dir) Path() string { return path.Clean(d.root.Name()) }
 
-// Owned returns the sub-directory when the uid owns it, and from then on
-// refuses everything in it that this uid does not own: ErrOwner.
+// Owned returns the sub-directory if the uid owns it. From then on everything in it that
+// this uid does not own is refused: ErrOwner.
 func (d *Dir) Owned(name string, uid uint32) (*Dir, error) {
-	// What is another's is not even opened.
+	// Another user's directory is not even opened.
 	if info, err := d.Lstat(name); err == nil && ownerOf(info) != int64(uid) {
 		return nil, fmt.Errorf("%s: %w", path.Join(d.Path(), name), ErrOwner)
 	}
@@ -81,7 +80,7 @@ func (d *Dir) Owned(name string, uid uint32) (*Dir, error) {
 	return sub, nil
 }
 
-// Sub opens the directory of that name, one component, in d. A link gives
+// Sub opens the directory of that name, one path component, in d. For a link the error is
 // ErrNotRegular.
 func (d *Dir) Sub(name string) (*Dir, error) {
 	if !plainName(name) {
@@ -94,8 +93,8 @@ func (d *Dir) Sub(name string) (*Dir, error) {
 	if !before.IsDir() {
 		return nil, fmt.Errorf("%s: %w", path.Join(d.Path(), name), ErrNotRegular)
 	}
-	// As a way to ".": the system then opens the name as a directory or not at all.
-	// By itself OpenRoot would wait for a writer, should a FIFO have taken its place.
+	// With a trailing "/." the system opens the name as a directory or not at all.
+	// Without it OpenRoot would wait for a writer if a FIFO had replaced the directory.
 	root, err := d.root.OpenRoot(name + "/.")
 	if errors.Is(err, syscall.ENOTDIR) {
 		return nil, fmt.Errorf("%s: %w", path.Join(d.Path(), name), ErrNotRegular)
@@ -103,8 +102,8 @@ func (d *Dir) Sub(name string) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	// What was opened must be what was looked at: between the two its owner
-	// may have put a link in its place.
+	// What was opened must be what was examined: in between the owner may have replaced
+	// it by a link.
 	after, err := root.Stat(".")
 	if err == nil && !os.SameFile(before, after) {
 		err = fmt.Errorf("%s: %w", path.Join(d.Path(), name), ErrNotRegular)
@@ -116,8 +115,8 @@ func (d *Dir) Sub(name string) (*Dir, error) {
 	return &Dir{root: root, owner: d.owner}, nil
 }
 
-// Make returns the directory of that name in d, creating it with perm when
-// there is none.
+// Make returns the directory of that name in d, and creates it with perm if it does not
+// exist.
 func (d *Dir) Make(name string, perm fs.FileMode) (*Dir, error) {
 	if !plainName(name) {
 		return nil, fmt.Errorf("%q: %w", name, ErrName)
@@ -125,7 +124,7 @@ func (d *Dir) Make(name string, perm fs.FileMode) (*Dir, error) {
 	err := d.root.Mkdir(name, perm)
 	switch {
 	case err == nil:
-		// Mkdir is subject to the umask; the other side must be able to look in.
+		// Mkdir is subject to the umask; the other side must be able to read it.
 		if err := d.root.Chmod(name, perm); err != nil {
 			return nil, err
 		}
@@ -135,9 +134,9 @@ func (d *Dir) Make(name string, perm fs.FileMode) (*Dir, error) {
 	return d.Sub(name)
 }
 
-// OwnGroup has the directory belong to the group of this process, and what is made in it
-// to the group of whoever makes it. Below a setgid directory everything would be that one's
-// group's, and be charged to it where groups have quotas.
+// OwnGroup sets the directory's group to that of this process, and new files in it get
+// their writer's group. Below a setgid directory everything would get that directory's
+// group, and count for its quota.
 func (d *Dir) OwnGroup() error {
 	info, err := d.root.Stat(".")
 	if err != nil {
@@ -153,12 +152,13 @@ func (d *Dir) OwnGroup() error {
 	return d.root.Chmod(".", info.Mode().Perm())
 }
 
-// replacements is how often a file may be replaced by its writer just while it is
-// being opened before that counts as an error.
+// replacements is how often a file may be replaced by its writer while it is being opened
+// before that is an error.
 const replacements = 8
 
-// Open opens a regular file with one name, one component, for reading. The other
-// side replaces its files by renaming; a file replaced in between is opened again.
+// Open opens a regular file with a single hard link for reading; name is one path
+// component. The other side replaces its files by renaming; a file replaced in between is
+// opened again.
 func (d *Dir) Open(name string) (*os.File, fs.FileInfo, error) {
 	if !plainName(name) {
 		return nil, nil, fmt.Errorf("%q: %w", name, ErrName)
@@ -171,7 +171,7 @@ func (d *Dir) Open(name string) (*os.File, fs.FileInfo, error) {
 	}
 }
 
-// errReplaced: the name stood for another file when it was opened than before.
+// errReplaced: the name referred to another file when it was opened.
 var errReplaced = fmt.Errorf("replaced while it was opened: %w", ErrNotRegular)
 
 func (d *Dir) open(name string) (*os.File, fs.FileInfo, error) {
@@ -182,8 +182,7 @@ func (d *Dir) open(name string) (*os.File, fs.FileInfo, error) {
 	if !before.Mode().IsRegular() {
 		return nil, nil, fmt.Errorf("%s: %w", path.Join(d.Path(), name), ErrNotRegular)
 	}
-	// O_NONBLOCK: should a FIFO have taken the file's place, opening it must
-	// not wait for a writer.
+	// O_NONBLOCK: if a FIFO has replaced the file, opening it must not wait for a writer.
 	f, err := d.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, nil, err
@@ -199,7 +198,7 @@ func (d *Dir) open(name string) (*os.File, fs.FileInfo, error) {
 	return f, after, nil
 }
 
-// acceptable compares what was looked at with what was opened.
+// acceptable compares what was examined with what was opened.
 func (d *Dir) acceptable(before, after fs.FileInfo) error {
 	stat, ok := after.Sys().(*syscall.Stat_t)
 	switch {
@@ -211,15 +210,15 @@ func (d *Dir) acceptable(before, after fs.FileInfo) error {
 		return nil
 	case int64(stat.Uid) != d.owner:
 		return ErrOwner
-	// A second name is a hard link to something else of the user's. The owner
-	// check is what keeps others' files out: a link count can be raced.
+	// A second name is a hard link to another file. The check of the owner is what keeps
+	// other users' files out: the link count may change in between.
 	case stat.Nlink > 1:
 		return ErrNotRegular
 	}
 	return nil
 }
 
-// Read returns a whole file of at most max bytes; ErrTooLarge when it is longer.
+// Read returns the whole file, of at most max bytes; ErrTooLarge if it is longer.
 func (d *Dir) Read(name string, max int64) ([]byte, error) {
 	f, info, err := d.Open(name)
 	if err != nil {
@@ -240,9 +239,9 @@ func (d *Dir) Read(name string, max int64) ([]byte, error) {
 	return data, nil
 }
 
-// Write replaces a file as a whole: readers see the old content or the new,
-// never a part, and after a crash one of both is there. The name is one
-// component. On an error the old file stands.
+// Write replaces a file atomically: readers see the old content or the new, never a part,
+// and after a crash one of the two exists. The name is one path component. On an error
+// the old file is unchanged.
 func (d *Dir) Write(name string, data []byte, perm fs.FileMode) error {
 	if !plainName(name) {
 		return fmt.Errorf("%q: %w", name, ErrName)
@@ -255,14 +254,14 @@ func (d *Dir) Write(name string, data []byte, perm fs.FileMode) error {
 		err = d.root.Rename(temp, name)
 	}
 	if err != nil {
-		d.root.Remove(temp) // best effort: Sweep finds what is left
+		d.root.Remove(temp) // best effort: Sweep removes the rest
 		return err
 	}
 	return d.Sync()
 }
 
-// Create is Write for a name that is not taken; of several writers at once one
-// succeeds, where the file system knows hard links. The others get fs.ErrExist.
+// Create is Write for a name that does not exist; of several concurrent writers one
+// succeeds, if the file system supports hard links. The others get fs.ErrExist.
 func (d *Dir) Create(name string, data []byte, perm fs.FileMode) error {
 	if _, err := d.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
 		return errors.Join(err, fmt.Errorf("%s: %w", name, fs.ErrExist))
@@ -283,7 +282,7 @@ func (d *Dir) Create(name string, data []byte, perm fs.FileMode) error {
 	return errors.Join(err, d.root.Remove(temp), d.Sync())
 }
 
-// temp writes a whole file under a name of its own.
+// temp writes a whole file under a temporary name.
 func (d *Dir) temp(name string, data []byte, perm fs.FileMode) (string, error) {
 	temp := tempName(name)
 	f, err := d.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
@@ -291,14 +290,14 @@ func (d *Dir) temp(name string, data []byte, perm fs.FileMode) (string, error) {
 		return "", err
 	}
 	if err := fill(f, data, perm); err != nil {
-		d.root.Remove(temp) // best effort: Sweep finds what is left
+		d.root.Remove(temp) // best effort: Sweep removes the rest
 		return "", err
 	}
 	return temp, nil
 }
 
-// fill writes, flushes and closes a new file. Its mode is set apart from the
-// umask: the other side has to be able to read it.
+// fill writes, flushes and closes a new file. Its mode is set regardless of the umask:
+// the other side must be able to read it.
 func fill(f *os.File, data []byte, perm fs.FileMode) error {
 	_, err := f.Write(data)
 	if err == nil {
@@ -328,7 +327,7 @@ func (d *Dir) Sync() error {
 	return err
 }
 
-// Remove removes a file or an empty directory; one that is not there is no error.
+// Remove removes a file or an empty directory; a missing one is no error.
 func (d *Dir) Remove(name string) error {
 	if !plainName(name) {
 		return fmt.Errorf("%q: %w", name, ErrName)
@@ -339,8 +338,7 @@ func (d *Dir) Remove(name string) error {
 	return nil
 }
 
-// RemoveAll removes a name with everything below it. Links are removed, not
-// followed.
+// RemoveAll removes a name and everything below it. Links are removed, not followed.
 func (d *Dir) RemoveAll(name string) error {
 	if !plainName(name) {
 		return fmt.Errorf("%q: %w", name, ErrName)
@@ -362,8 +360,8 @@ func (d *Dir) Names(max int) ([]string, error) {
 	return names, err
 }
 
-// Sweep removes what writes of this directory's files left behind when they
-// were killed. Only its one writer may call it.
+// Sweep removes the temporary files of writers that were killed. Only the directory's
+// single writer may call it.
 func (d *Dir) Sweep() error {
 	names, err := d.Names(10_000)
 	if err != nil {
@@ -379,8 +377,8 @@ func (d *Dir) Sweep() error {
 
 const tempSuffix = ".sluice-tmp"
 
-// tempName is different each time: two writers, such as the runner of a node
-// that was given up and its successor, must not mix their bytes.
+// tempName is different each time: two writers, such as the runner on a node that Slurm
+// gave up and its successor, must not mix their bytes.
 func tempName(name string) string {
 	var b [8]byte
 	rand.Read(b[:]) // never fails

@@ -13,7 +13,7 @@ const (
 	Script       = "script"
 )
 
-// Bounds on what is read from the other side, in bytes.
+// Limits of what is read from the other side, in bytes.
 const (
 	maxSmallFile   = 64 << 10  // request, target, runner
 	maxChunk       = 256 << 10 // of progress.jsonl in one call
@@ -24,5 +24,5 @@ const (
 	maxCheckpoints = 10_000 // names looked at in the checkpoints folder
 )
 
-// Name returns the directory name of the checkpoint with this sequence.
+// Name returns the directory name of the checkpoint with this sequence number.
 func Name(sequence int) string { return fmt.Sprintf("%08d", sequence) }

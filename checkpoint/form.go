@@ -2,9 +2,9 @@ package checkpoint
 
 import "strings"
 
-// form is what a short name in a file may look like: its first byte, the others
-// and how many in all. Plain tables instead of regular expressions, which would
-// be compiled at every start of the sluice command.
+// form is the syntax of a short name in a file: its first byte, the other bytes and the
+// maximum length. It uses tables instead of regular expressions, which would be compiled
+// at every start of the sluice command.
 type form struct {
 	first, rest string // the bytes allowed
 	min, max    int

@@ -2,21 +2,21 @@ package checkpoint
 
 import "fmt"
 
-// LastWords are why a script did not end well, and what it printed last.
+// LastWords are the reason for which a script failed, and the last lines it printed.
 type LastWords struct {
 	Why   string   `json:"why"`             // one sentence, for people
-	Lines []string `json:"lines,omitempty"` // the end of its errors, or of its output
+	Lines []string `json:"lines,omitempty"` // the end of its error output, or of its output
 }
 
-// What last words may have: lines, bytes of a line, and bytes in all.
+// Limits of LastWords: lines, bytes per line, and bytes in all.
 const (
 	maxLastLines = 20
 	maxLastLine  = 400
 	maxLastWords = 2 << 10
 )
 
-// NewLastWords returns last words of bounded size, safe to show: the last of the
-// lines are kept.
+// NewLastWords returns LastWords of bounded size, safe to display: the last lines are
+// kept.
 func NewLastWords(why string, lines []string) *LastWords {
 	w := &LastWords{Why: clean(why, maxText)}
 	room, first := maxLastWords-len(w.Why), len(lines)
@@ -31,7 +31,7 @@ func NewLastWords(why string, lines []string) *LastWords {
 	return w
 }
 
-// lastWords refuses more than NewLastWords would make.
+// lastWords refuses more than NewLastWords would return.
 func (c *checker) lastWords(w *LastWords) {
 	if w == nil {
 		return

@@ -10,18 +10,18 @@ import (
 	"strings"
 )
 
-// Mailbox is the two folders of every job as the daemon uses them: it writes
-// below the outbox, which is its own, and reads below jobs, where every folder
-// belongs to a user who may put anything there. Reads are bounded, follow no
-// link and believe only what the job's user owns. It keeps nothing open: a
-// file system that went away and came back is found again.
+// Mailbox is the daemon's access to the two folders of every job: it writes below the
+// outbox, which is its own, and reads below jobs, where every folder belongs to a user
+// who may write anything there. Reads are bounded, follow no link and accept only files
+// that the job's user owns. It keeps nothing open, so it works again after a file system
+// was away.
 type Mailbox struct {
 	jobs, outbox string
 }
 
-// NewMailbox returns the mailbox over two existing or creatable directories,
-// given as absolute paths outside of each other. The outbox is created when it
-// is missing; jobs, into which all users write, is the administrator's to make.
+// NewMailbox returns the mailbox over two existing or creatable directories, given as
+// absolute paths, neither inside the other. A missing outbox is created; jobs, in which
+// all users write, must be created by the administrator.
 func NewMailbox(jobsBase, outboxBase string) (*Mailbox, error) {
 	m := &Mailbox{jobs: filepath.Clean(jobsBase), outbox: filepath.Clean(outboxBase)}
 	for _, p := range []string{m.jobs, m.outbox} {
@@ -38,9 +38,9 @@ func NewMailbox(jobsBase, outboxBase string) (*Mailbox, error) {
 	return m, nil
 }
 
-// makeOutbox creates a missing directory in which all may open what they can name, whatever
-// the umask: who cannot see a job cannot name its folder either. One that exists is the
-// administrator's and stays as it is.
+// makeOutbox creates a missing directory in which every user may open a name but not list
+// names, whatever the umask: a user who cannot see a job cannot name its folder. An
+// existing directory is not changed.
 func makeOutbox(p string) error {
 	if _, err := os.Stat(p); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -56,21 +56,21 @@ func inside(base, p string) bool {
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, "../")
 }
 
-// Ask writes a request into the job's outbox folder, in place of any other.
-// Asking the same again is harmless; a later Deadline prolongs it.
+// Ask writes a request into the job's outbox folder, replacing any other. Repeating it is
+// harmless; a later Deadline extends it.
 func (m *Mailbox) Ask(token string, r Request) error {
 	r.Version = Version
 	return m.post(token, RequestFile, r)
 }
 
-// Aim writes what the job's next run is to be.
+// Aim writes the Target of the job's next run.
 func (m *Mailbox) Aim(token string, t Target) error {
 	t.Version = Version
 	return m.post(token, TargetFile, t)
 }
 
-// post writes one small file, having read it as its reader will: a request that
-// the runner would refuse is better refused here.
+// post writes one small file after parsing it as its reader will: a request that the
+// runner would refuse is refused here.
 func (m *Mailbox) post(token, name string, value any) error {
 	data, err := json.Marshal(value)
 	if err != nil {
@@ -99,7 +99,7 @@ func (m *Mailbox) post(token, name string, value any) error {
 	return nil
 }
 
-// Withdraw removes whatever request there is; none is no error.
+// Withdraw removes the request, if there is one.
 func (m *Mailbox) Withdraw(token string) error {
 	dir, err := m.folder(token, false)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -115,7 +115,7 @@ func (m *Mailbox) Withdraw(token string) error {
 	return nil
 }
 
-// Forget removes the job's outbox folder; none is no error.
+// Forget removes the job's outbox folder, if there is one.
 func (m *Mailbox) Forget(token string) error {
 	if !ValidToken(token) {
 		return fmt.Errorf("outbox: token %q: %w", token, ErrName)
@@ -131,7 +131,7 @@ func (m *Mailbox) Forget(token string) error {
 	return nil
 }
 
-// folder opens the job's outbox folder, creating it when create is set.
+// folder opens the job's outbox folder, and creates it if create is set.
 func (m *Mailbox) folder(token string, create bool) (*Dir, error) {
 	if !ValidToken(token) {
 		return nil, fmt.Errorf("outbox: token %q: %w", token, ErrName)
@@ -152,9 +152,9 @@ func (m *Mailbox) folder(token string, create bool) (*Dir, error) {
 	return dir, nil
 }
 
-// Runner reads the runner's word. ok is false when there is none yet; an error
-// says which file is wrong and where: *FormatError, ErrOwner, ErrNotRegular,
-// ErrTooLarge or the file system's.
+// Runner reads the runner's note. ok is false if there is none yet; an error says which
+// file is wrong and where: *FormatError, ErrOwner, ErrNotRegular, ErrTooLarge or the file
+// system's.
 func (m *Mailbox) Runner(token string, uid uint32) (r Runner, ok bool, err error) {
 	dir, err := m.job(token, uid)
 	if err != nil {
@@ -171,7 +171,7 @@ func (m *Mailbox) Runner(token string, uid uint32) (r Runner, ok bool, err error
 	return r, true, nil
 }
 
-// RunnerNow is Runner: what is read here is never old.
+// RunnerNow is Runner: the file is always read, never cached.
 func (m *Mailbox) RunnerNow(token string, uid uint32) (Runner, bool, error) {
 	return m.Runner(token, uid)
 }
@@ -195,7 +195,7 @@ func (m *Mailbox) job(token string, uid uint32) (*Dir, error) {
 
 func jobError(token string, err error) error { return fmt.Errorf("job folder %s: %w", token, err) }
 
-// none turns "not there" into no error.
+// none turns "does not exist" into no error.
 func none(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -1,30 +1,30 @@
 package checkpoint
 
-// Span is a stretch of a run whose speed was seen.
+// Span is a part of a run whose speed was measured.
 type Span struct {
-	Seconds float64 // a step, or a unit of work, on the average of the stretch
-	Steps   float64 // steps, or units, it averages over
+	Seconds float64 // seconds per step, or per unit of work, averaged over the span
+	Steps   float64 // number of steps, or units, in the average
 }
 
-// What a Measurement counts in when it is not steps.
+// The unit of a Measurement that is not in steps.
 const perUnit = "unit"
 
-// Measurement gathers from a run's lines of progress how fast it works. What the
-// program says about its steps is believed first; without that the time between two
-// lines that name a step counts; last of all what lines say of whole units.
+// Measurement derives a run's speed from its lines of progress. The program's own step
+// times are used first; without them the time between two lines that name a step; last
+// the times of whole units.
 type Measurement struct {
-	// Restarts is the run's; lines of others are passed over.
+	// Restarts is the run's; lines of other runs are ignored.
 	Restarts int
-	// Warmup is how many steps at its start do not count. Programs that report
-	// their pace leave them out themselves.
+	// Warmup is how many steps at the start do not count. Programs that report "pace"
+	// leave them out themselves.
 	Warmup int
 
 	pace, step, unit []Span
-	last             Progress // the last line with a step beyond the warm-up
+	last             Progress // the last line with a step after the warm-up
 	gpus, nodes      int
 }
 
-// Add takes a line.
+// Add adds a line.
 func (m *Measurement) Add(p Progress) {
 	if p.Restarts != m.Restarts {
 		return
@@ -56,8 +56,8 @@ func (m *Measurement) progress(p Progress) {
 	m.last = p
 }
 
-// Spans returns the best there is, and "step" or "unit" for what it is about; none
-// when nothing was measured.
+// Spans returns the most precise spans there are, and "step" or "unit"; none if nothing
+// was measured.
 func (m *Measurement) Spans() (spans []Span, of string) {
 	switch {
 	case len(m.pace) > 0:
@@ -68,11 +68,10 @@ func (m *Measurement) Spans() (spans []Span, of string) {
 	return m.unit, perUnit
 }
 
-// unitsEnough is how many whole units are enough of a program that says nothing of
-// steps.
+// unitsEnough is how many whole units are enough for a program that reports no steps.
 const unitsEnough = 3
 
-// Enough reports whether so many steps were measured.
+// Enough reports whether this many steps were measured.
 func (m *Measurement) Enough(steps int) bool {
 	spans, of := m.Spans()
 	if of == perUnit {
@@ -85,8 +84,8 @@ func (m *Measurement) Enough(steps int) bool {
 	return sum >= float64(steps)
 }
 
-// Units returns what the lines said of whole units of work.
+// Units returns the spans of whole units of work.
 func (m *Measurement) Units() []Span { return m.unit }
 
-// Size is what the program said it ran on; 0 when it did not.
+// Size is the number of GPUs that the program reported; 0 if it did not.
 func (m *Measurement) Size() (gpus, nodes int) { return m.gpus, m.nodes }

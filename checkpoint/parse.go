@@ -62,8 +62,8 @@ func ParseTarget(data []byte) (Target, error) {
 	return t, nil
 }
 
-// ParseRunner reads runner.json. Texts for people come back as one line without
-// control characters. Errors are *FormatError.
+// ParseRunner reads runner.json. Texts for users become one line without control
+// characters. Errors are *FormatError.
 func ParseRunner(data []byte) (Runner, error) {
 	var r Runner
 	if err := decodeVersioned(RunnerFile, data, &r); err != nil {
@@ -129,8 +129,7 @@ func (c *checker) exit(e *Exit) {
 	c.moment("at", e.At)
 }
 
-// cleaned returns r with every free text safe to show. What r points to is
-// copied.
+// cleaned returns r with every free text safe to display. What r points to is copied.
 func (r Runner) cleaned() Runner {
 	r.Host = clean(r.Host, 255)
 	r.Note = clean(r.Note, maxText)
@@ -206,8 +205,8 @@ func ParseProgress(line []byte) (Progress, error) {
 	return p, nil
 }
 
-// ParseManifest reads a checkpoint's manifest.json. It vouches for the form
-// only; Series.Verify compares it with the files. Errors are *FormatError.
+// ParseManifest reads a checkpoint's manifest.json. It checks the format only;
+// Series.Verify compares it with the files. Errors are *FormatError.
 func ParseManifest(data []byte) (Manifest, error) {
 	var m Manifest
 	if err := decodeVersioned(ManifestFile, data, &m); err != nil {

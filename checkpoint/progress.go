@@ -8,20 +8,21 @@ import (
 	"os"
 )
 
-// ErrShortened: the file is shorter than what was read of it before.
+// ErrShortened: the file is shorter than the part that was read before.
 var ErrShortened = errors.New("made shorter")
 
-// maxBad is how many unreadable lines one call tells apart.
+// maxBad is how many unreadable lines one call reports separately.
 const maxBad = 16
 
-// maxCounted is how far into the file lines are counted to name one by number.
+// maxCounted is the position up to which lines are counted to report a line number, in
+// bytes.
 const maxCounted = 1 << 20
 
-// Progress reads complete lines of progress.jsonl from offset on, at most 2000
-// lines or 256 KiB a call, and returns the offset behind them: call again until
-// it stays. No file yet is no line. Lines that cannot be read, or are longer
-// than 4 KiB, are skipped and reported in bad as *FormatError. A file shorter
-// than offset was replaced: it is read from the start, and bad says so.
+// Progress reads complete lines of progress.jsonl from offset on, at most 2000 lines or
+// 256 KiB per call, and returns the offset after them: call it again until the offset no
+// longer changes. A missing file has no lines. Lines that cannot be read, or are longer
+// than 4 KiB, are skipped and reported in bad as *FormatError. A file shorter than offset
+// was replaced: it is read from the start, and bad contains ErrShortened.
 func (m *Mailbox) Progress(token string, uid uint32, offset int64) (lines []Progress, next int64, bad []error, err error) {
 	dir, err := m.job(token, uid)
 	if err != nil {
@@ -38,7 +39,7 @@ func (m *Mailbox) Progress(token string, uid uint32, offset int64) (lines []Prog
 	return lines, next, bad, err
 }
 
-// Progress is Mailbox.Progress for the job's folder itself.
+// Progress is Mailbox.Progress for the job's folder.
 func (d *Dir) Progress(offset int64) (lines []Progress, next int64, bad []error, err error) {
 	f, info, err := d.Open(ProgressFile)
 	if err != nil {
@@ -62,7 +63,7 @@ func (d *Dir) Progress(offset int64) (lines []Progress, next int64, bad []error,
 		before = lineAt(f, offset)
 	}
 	for _, e := range s.bad {
-		if before > 0 { // else it is too far into the file
+		if before > 0 { // 0: too far into the file
 			e.Line = before + bytes.Count(chunk[:e.at-offset], []byte("\n"))
 		}
 		bad = append(bad, e.FormatError)
@@ -72,8 +73,8 @@ func (d *Dir) Progress(offset int64) (lines []Progress, next int64, bad []error,
 
 // scan splits one chunk.
 type scan struct {
-	start int64 // the chunk's place in the file
-	used  int64 // bytes done with
+	start int64 // the chunk's offset in the file
+	used  int64 // bytes processed
 	count int
 	good  []Progress
 	bad   []badLine
@@ -81,10 +82,10 @@ type scan struct {
 
 type badLine struct {
 	*FormatError
-	at int64 // where the line starts in the file
+	at int64 // the line's offset in the file
 }
 
-// lines takes complete lines only: the last may still be being written.
+// lines reads complete lines only: the last one may still be being written.
 func (s *scan) lines(chunk []byte) {
 	for s.count < maxLines {
 		rest := chunk[s.used:]
@@ -120,8 +121,8 @@ func (s *scan) line(line []byte) {
 	}
 }
 
-// overlong gives up on an unfinished line that is too long already, so that it
-// cannot hold up the lines after it. Its remainder is another bad line.
+// overlong skips an unfinished line that is already too long, so that it does not block
+// the lines after it. Its remainder is another bad line.
 func (s *scan) overlong(rest []byte) {
 	if len(rest) <= maxLine {
 		return
@@ -137,8 +138,8 @@ func (s *scan) complain(e *FormatError) {
 	}
 }
 
-// lineAt returns the number of the line that starts at offset, 0 when that is
-// too far into the file to count.
+// lineAt returns the number of the line that starts at offset, 0 if that is too far into
+// the file to count.
 func lineAt(f *os.File, offset int64) int {
 	if offset > maxCounted {
 		return 0

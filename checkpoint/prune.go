@@ -10,12 +10,12 @@ import (
 	"syscall"
 )
 
-// Prune removes checkpoints older than newest so that keep complete ones stay,
-// newest counted, and returns the names it removed. Only a verified checkpoint
-// of this series will do for newest, and it must still be there: so none is ever
-// removed before a newer one was proved good. Newer ones are not touched: they
-// may be in the making. Of an older checkpoint only what its manifest lists is
-// removed; one without a readable manifest was never finished and goes whole.
+// Prune removes checkpoints older than newest so that keep complete ones remain, newest
+// included, and returns the names it removed. newest MUST be a verified checkpoint of
+// this series that still exists: so no checkpoint is removed before a newer one was
+// verified. Newer ones are not touched: they may be being written. Of an older checkpoint
+// only the files that its manifest lists are removed; one without a readable manifest was
+// never finished and is removed completely.
 func (s *Series) Prune(newest Checkpoint, keep int) (removed []string, err error) {
 	if !newest.verified || keep < 1 {
 		return nil, fmt.Errorf("prune: want a verified checkpoint and at least 1 to keep, got %q and %d", newest.Name, keep)
@@ -38,7 +38,7 @@ func (s *Series) Prune(newest Checkpoint, keep int) (removed []string, err error
 				kept++
 				continue
 			}
-			if transient(lacks) { // it may be whole
+			if transient(lacks) { // it may be complete
 				err = errors.Join(err, fmt.Errorf("prune %s: %w", name, lacks))
 				continue
 			}
@@ -52,7 +52,7 @@ func (s *Series) Prune(newest Checkpoint, keep int) (removed []string, err error
 	return removed, err
 }
 
-// complete reports what is missing of a checkpoint as far as sizes tell.
+// complete returns what is missing of a checkpoint, judged by file sizes.
 func (s *Series) complete(name string) error {
 	dir, err := s.dir.Sub(name)
 	if err != nil {
@@ -71,8 +71,8 @@ func (s *Series) complete(name string) error {
 	return nil
 }
 
-// discard removes one checkpoint. The manifest goes first and durably: should
-// the rest be cut short, what remains is unfinished, not damaged.
+// discard removes one checkpoint. The manifest is removed first and durably: if the rest
+// is interrupted, the remainder is unfinished, not damaged.
 func (s *Series) discard(name string) error {
 	dir, err := s.dir.Sub(name)
 	if err != nil {
@@ -88,15 +88,14 @@ func (s *Series) discard(name string) error {
 	if err != nil {
 		return err
 	}
-	// A directory with files of the user's own in it stays.
+	// A directory that contains other files of the user stays.
 	if err := s.dir.Remove(name); err != nil && !notEmpty(err) {
 		return err
 	}
 	return nil
 }
 
-// removeListed removes a checkpoint's manifest, and then, if that is gone for good,
-// its files.
+// removeListed removes a checkpoint's manifest and then, once that is durable, its files.
 func (d *Dir) removeListed(files []File) error {
 	if err := d.Remove(ManifestFile); err != nil {
 		return err
@@ -107,8 +106,8 @@ func (d *Dir) removeListed(files []File) error {
 	return d.removeFiles(files)
 }
 
-// removeFiles removes the listed files, then the directories they were in as
-// far as they are empty, deepest first.
+// removeFiles removes the listed files, then their directories if they are empty, deepest
+// first.
 func (d *Dir) removeFiles(files []File) error {
 	parents := map[string]bool{}
 	for _, f := range files {
@@ -138,7 +137,7 @@ func (d *Dir) removeAt(p string) error {
 	for _, part := range parts[:len(parts)-1] {
 		sub, err := dir.Sub(part)
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrNotRegular) {
-			return nil // gone, or no longer what the manifest listed
+			return nil // missing, or no longer what the manifest listed
 		}
 		if err != nil {
 			return err
@@ -160,6 +159,6 @@ func (d *Dir) removeContent() error {
 	return err
 }
 
-// notEmpty reports whether a directory stayed because something is in it; Go
-// files that under "exists".
+// notEmpty reports whether a directory stayed because it is not empty; Go reports that as
+// "exists".
 func notEmpty(err error) bool { return errors.Is(err, fs.ErrExist) }

@@ -10,51 +10,51 @@ import (
 	"strconv"
 )
 
-// What is wrong with a checkpoint. Test with errors.Is.
+// Kinds of checkpoint errors. Test with errors.Is.
 var (
-	// ErrInvalid: its files are not what its manifest says, or the manifest is
-	// another job's. It will not get better.
+	// ErrInvalid: its files do not match its manifest, or the manifest is another job's.
+	// Permanent.
 	ErrInvalid = errors.New("not a valid checkpoint")
-	// ErrUnfinished: it has no manifest: being written, or its writer died.
+	// ErrUnfinished: it has no manifest: it is being written, or its writer was killed.
 	ErrUnfinished = errors.New("unfinished: no manifest")
 )
 
-// Identity is whose checkpoints they are. A manifest that says otherwise was
-// copied from another job and is not valid.
+// Identity is the job to which checkpoints belong. A manifest with another identity was
+// copied from another job and is invalid.
 type Identity struct {
 	Job   int64
 	Token string
 }
 
-// Series is the checkpoints of one job, numbered upwards. One program writes
-// them, one runner reads and prunes them; both are the user.
+// Series is the checkpoints of one job, in ascending order. One program writes them, one
+// runner reads and prunes them; both run as the user.
 type Series struct {
 	dir *Dir
 	id  Identity
 }
 
-// NewSeries returns the series kept in dir, which stays the caller's to close.
+// NewSeries returns the series kept in dir, which the caller still closes.
 func NewSeries(dir *Dir, id Identity) *Series { return &Series{dir: dir, id: id} }
 
-// Checkpoint is a checkpoint whose every byte was compared with its manifest.
-// The zero value is none.
+// Checkpoint is a checkpoint of which every byte was compared with its manifest. The zero
+// value is none.
 type Checkpoint struct {
 	Name     string
 	Manifest Manifest
-	verified bool // only Verify sets it; Prune asks for it
+	verified bool // only Verify sets it; Prune requires it
 }
 
-// Skip is a checkpoint that was passed over, and why.
+// Skip is a checkpoint that was not used, and the reason.
 type Skip struct {
 	Name string
 	Err  error
 }
 
-// String is the skip as one line for people.
+// String is the skip as one line.
 func (s Skip) String() string { return s.Name + ": " + clean(s.Err.Error(), maxText) }
 
-// Names returns what is there, complete or not, newest first. Directories with
-// other names than a sequence's are no checkpoints.
+// Names returns the existing checkpoints, complete or not, newest first. Directories
+// whose name is not a sequence number are ignored.
 func (s *Series) Names() ([]string, error) {
 	all, err := s.dir.Names(maxCheckpoints)
 	if err != nil {
@@ -70,8 +70,8 @@ func sequenceOf(name string) int {
 	return n
 }
 
-// Manifest reads the manifest of one checkpoint without looking at its files.
-// ErrUnfinished when there is none; ErrInvalid when it is not this job's.
+// Manifest reads the manifest of one checkpoint without reading its files. ErrUnfinished
+// if there is none; ErrInvalid if it is not this job's.
 func (s *Series) Manifest(name string) (Manifest, error) {
 	dir, err := s.dir.Sub(name)
 	if err != nil {
@@ -105,15 +105,14 @@ func (s *Series) manifest(dir *Dir, name string) (Manifest, error) {
 	return m, nil
 }
 
-// invalid builds an error that is ErrInvalid beside what the format says.
+// invalid returns an error that is ErrInvalid with the formatted text.
 func invalid(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", ErrInvalid, fmt.Errorf(format, args...))
 }
 
-// Newest returns the newest valid checkpoint and those newer than it that were
-// passed over, newest first. A checkpoint with an empty name means that there is
-// none. An error means that the question could not be answered: the folder
-// cannot be listed, or ctx ended.
+// Newest returns the newest valid checkpoint and the newer ones that were not usable,
+// newest first. A checkpoint with an empty name means that there is none. An error means
+// that the result is unknown: the folder cannot be listed, or ctx ended.
 func (s *Series) Newest(ctx context.Context) (Checkpoint, []Skip, error) {
 	names, err := s.Names()
 	if err != nil {
@@ -133,9 +132,9 @@ func (s *Series) Newest(ctx context.Context) (Checkpoint, []Skip, error) {
 	return Checkpoint{}, skipped, nil
 }
 
-// Commit closes a checkpoint whose files are written: it flushes and sums them,
-// then writes the manifest, which makes it exist. Identity, sequence and files
-// of m are filled in.
+// Commit completes a checkpoint whose files are written: it flushes and sums them, then
+// writes the manifest, which makes it valid. Identity, sequence and files of m are filled
+// in.
 func (s *Series) Commit(ctx context.Context, name string, m Manifest) error {
 	if !checkpointForm.fits(name) {
 		return fmt.Errorf("checkpoint %q: want %s", name, checkpointWords)

@@ -14,15 +14,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// taker brings files from one folder into another: as a second name of the same
-// file where that is wanted and possible, as a copy that shares its blocks where
-// the file system can, else as a plain copy.
+// taker brings files from one folder into another: as a hard link if wanted and possible,
+// as a copy that shares its blocks if the file system can, else as a plain copy.
 type taker struct {
-	link   bool // hard links will do
+	link   bool // hard links are allowed
 	copied int  // files that were copied
 }
 
-// take brings the open file in under a path below to.
+// take adds the open file under a path below to.
 func (t *taker) take(ctx context.Context, file *os.File, info fs.FileInfo, to *Dir, p string) error {
 	dir, err := to.folders(p)
 	if err != nil {
@@ -37,7 +36,7 @@ func (t *taker) take(ctx context.Context, file *os.File, info fs.FileInfo, to *D
 	return copyOpen(ctx, file, info, dir, name)
 }
 
-// folders opens the folder in which p lies below d, creating what is missing.
+// folders opens the folder of p below d, and creates missing ones.
 func (d *Dir) folders(p string) (*Dir, error) {
 	dir, _, err := d.Reach("x")
 	if err != nil {
@@ -55,8 +54,8 @@ func (d *Dir) folders(p string) (*Dir, error) {
 	return dir, nil
 }
 
-// linkOpen gives the very file that is open a second name; the name it was
-// opened by may stand for another by now.
+// linkOpen gives the open file itself another name; the name with which it was opened may
+// refer to another file by now.
 func linkOpen(file *os.File, dir *Dir, name string) error {
 	to, err := dir.root.Open(".")
 	if err != nil {
@@ -67,8 +66,8 @@ func linkOpen(file *os.File, dir *Dir, name string) error {
 	return unix.Linkat(unix.AT_FDCWD, from, int(to.Fd()), name, unix.AT_SYMLINK_FOLLOW)
 }
 
-// copyOpen copies the open file. The copy keeps mode and time of its original:
-// the time tells later whether the original is still the same.
+// copyOpen copies the open file. The copy keeps the mode and time of the original: the
+// time shows later whether the original is unchanged.
 func copyOpen(ctx context.Context, file *os.File, info fs.FileInfo, dir *Dir, name string) error {
 	out, err := dir.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, info.Mode().Perm()|0o600)
 	if err != nil {
@@ -86,7 +85,7 @@ func copyOpen(ctx context.Context, file *os.File, info fs.FileInfo, dir *Dir, na
 	return err
 }
 
-// copyBytes looks at ctx once every 4 MiB.
+// copyBytes checks ctx once every 4 MiB.
 func copyBytes(ctx context.Context, to io.Writer, from io.Reader) error {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -102,7 +101,7 @@ func copyBytes(ctx context.Context, to io.Writer, from io.Reader) error {
 	}
 }
 
-// takeTree brings every entry of the tree of that name in from to below to.
+// takeTree adds every entry of the tree of that name in from below to.
 func (t *taker) takeTree(ctx context.Context, from *Dir, name string, tree Tree, to *Dir) error {
 	for _, e := range tree.Entries {
 		source := e.Path

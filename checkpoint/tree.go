@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// maxDepth is how deep the folders of a checkpoint may lie; validPath agrees.
+// maxDepth is the maximum depth of the folders of a checkpoint, as in validPath.
 const maxDepth = 32
 
 // ErrUnbounded: more files, or deeper folders, than a checkpoint may have.
@@ -23,21 +23,21 @@ type Entry struct {
 	Path     string
 	Size     int64
 	Modified time.Time
-	// Of is the path of the file that a link of this name points to; "" = it is
-	// a file itself.
+	// Of is the path of the file to which a link of this name points; "" = it is a file
+	// itself.
 	Of string
 }
 
-// Tree is what lies below one name, found without following a link.
+// Tree is everything below one name, found without following a link.
 type Tree struct {
 	Plain   bool // the name is a file, the only entry
 	Entries []Entry
-	// Skipped says what is left out and why: links that lead out of the tree or
-	// to folders, pipes and devices.
+	// Skipped lists what is left out and why: links that lead out of the tree or to
+	// folders, pipes and devices.
 	Skipped []string
 }
 
-// Newest is when a file of the tree was last written; zero for an empty tree.
+// Newest is the latest modification time of a file of the tree; zero for an empty tree.
 func (t Tree) Newest() time.Time {
 	var newest time.Time
 	for _, e := range t.Entries {
@@ -48,7 +48,7 @@ func (t Tree) Newest() time.Time {
 	return newest
 }
 
-// Print is a short text that changes when a file comes, goes, or is written.
+// Print is a short text that changes if a file is added, removed or written.
 func (t Tree) Print() string {
 	hash := sha256.New()
 	for _, e := range t.Entries {
@@ -57,8 +57,8 @@ func (t Tree) Print() string {
 	return hex.EncodeToString(hash.Sum(nil)[:12])
 }
 
-// Lstat describes what has the name, one component, in d: a link itself, not
-// what it points to.
+// Lstat describes the entry of that name, one component, in d: a link itself, not its
+// target.
 func (d *Dir) Lstat(name string) (fs.FileInfo, error) {
 	if !plainName(name) {
 		return nil, fmt.Errorf("%q: %w", name, ErrName)
@@ -66,7 +66,7 @@ func (d *Dir) Lstat(name string) (fs.FileInfo, error) {
 	return d.root.Lstat(name)
 }
 
-// Rename gives what has one name in d another, one component each.
+// Rename renames an entry of d; each name is one component.
 func (d *Dir) Rename(from, to string) error {
 	if !plainName(from) || !plainName(to) {
 		return fmt.Errorf("%q, %q: %w", from, to, ErrName)
@@ -74,8 +74,8 @@ func (d *Dir) Rename(from, to string) error {
 	return d.root.Rename(from, to)
 }
 
-// Reach opens the directory below d that holds the slash-separated path p, and
-// returns it with the last component. No link is followed. The caller closes it.
+// Reach opens the directory below d that contains the slash-separated path p, and returns
+// it with the last component. No link is followed. The caller closes it.
 func (d *Dir) Reach(p string) (*Dir, string, error) {
 	root, err := d.root.OpenRoot(".")
 	if err != nil {
@@ -121,10 +121,10 @@ func (d *Dir) Tree(name string) (Tree, error) {
 	return w.tree, nil
 }
 
-// walk gathers a Tree.
+// walk collects a Tree.
 type walk struct {
 	tree  Tree
-	links map[string]string // what each points to, as it says
+	links map[string]string // target of each link, as written
 }
 
 func (w *walk) folder(dir *Dir, at string, depth int) error {

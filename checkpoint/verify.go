@@ -15,13 +15,13 @@ import (
 	"sync"
 )
 
-// sumAtOnce is how many files are summed at a time: enough to keep a shared
-// file system busy, few enough to leave the node's cores to the training.
+// sumAtOnce is how many files are summed in parallel: enough to keep a shared file system
+// busy, few enough to leave the node's cores to the training.
 const sumAtOnce = 4
 
-// Verify compares every file of a checkpoint with its manifest: sizes first,
-// then checksums. It reads all of it, and stops when ctx ends. A failure that
-// may have been the file system's and not the checkpoint's is tried once more.
+// Verify compares every file of a checkpoint with its manifest: sizes first, then
+// checksums. It reads all files, and stops when ctx ends. A failure that the file system
+// rather than the checkpoint may have caused is tried once more.
 func (s *Series) Verify(ctx context.Context, name string) (Checkpoint, error) {
 	c, err := s.verify(ctx, name)
 	if err != nil && ctx.Err() == nil && transient(err) {
@@ -45,7 +45,7 @@ func (s *Series) verify(ctx context.Context, name string) (Checkpoint, error) {
 	if err != nil {
 		return Checkpoint{}, err
 	}
-	// A torn checkpoint mostly shows in its sizes: look at all of them before
+	// A truncated checkpoint usually shows in its sizes: compare all of them before
 	// reading any file.
 	for _, f := range m.Files {
 		if err := dir.within(f.Path, f.sized); err != nil {
@@ -58,8 +58,8 @@ func (s *Series) verify(ctx context.Context, name string) (Checkpoint, error) {
 	return Checkpoint{Name: name, Manifest: m, verified: true}, nil
 }
 
-// sumAll compares the files' checksums, a few at a time, and returns the first
-// error, which stops the rest.
+// sumAll compares the files' checksums, a few in parallel, and returns the first error,
+// which stops the rest.
 func (d *Dir) sumAll(ctx context.Context, files []File) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -82,9 +82,8 @@ func (d *Dir) sumAll(ctx context.Context, files []File) error {
 	return context.Cause(ctx)
 }
 
-// within opens the file at a path of several components below d, following no
-// link anywhere, and hands it to use. A missing file makes the checkpoint
-// invalid.
+// within opens the file at a path of several components below d, following no link
+// anywhere, and calls use with it. A missing file makes the checkpoint invalid.
 func (d *Dir) within(p string, use func(*os.File, fs.FileInfo) error) error {
 	dir := d
 	parts := strings.Split(p, "/")
@@ -120,7 +119,7 @@ func (f File) sized(_ *os.File, info fs.FileInfo) error {
 
 func (f File) summed(ctx context.Context) func(*os.File, fs.FileInfo) error {
 	return func(file *os.File, info fs.FileInfo) error {
-		// Another file may have taken its place since it was measured, of any size.
+		// Another file may have replaced it since its size was read.
 		if err := f.sized(file, info); err != nil {
 			return err
 		}
@@ -137,10 +136,10 @@ func (f File) summed(ctx context.Context) func(*os.File, fs.FileInfo) error {
 	}
 }
 
-// buffers are of a megabyte each, for sumOf.
+// buffers are of 1 MB each, for sumOf.
 var buffers = sync.Pool{New: func() any { return new([1 << 20]byte) }}
 
-// sumOf reads to the end; ctx is looked at once a megabyte.
+// sumOf reads to the end; it checks ctx once per MB.
 func sumOf(ctx context.Context, r io.Reader) (int64, string, error) {
 	hash := sha256.New()
 	whole := buffers.Get().(*[1 << 20]byte)
@@ -163,8 +162,9 @@ func sumOf(ctx context.Context, r io.Reader) (int64, string, error) {
 	}
 }
 
-// sumTree lists every file below dir but the manifest, flushed and summed. The names in
-// the folders below are flushed as well: those of dir itself are with the manifest's.
+// sumTree lists every file below dir except the manifest, flushed and summed. Names in
+// the folders below are flushed as well; those in dir itself are flushed with the
+// manifest.
 func sumTree(ctx context.Context, dir *Dir) ([]File, error) {
 	var files []File
 	err := fs.WalkDir(dir.root.FS(), ".", func(p string, entry fs.DirEntry, err error) error {

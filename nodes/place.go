@@ -112,7 +112,7 @@ func (r Request) stays() bool { return len(r.Keep) > 0 && r.Keep.GPUs() == r.GPU
 // attempt places the requests in the given order and returns the indices of those that
 // found no place.
 func attempt(inventory []Node, requests []Request, order []int) ([]Result, []int) {
-	f := newFloor(inventory)
+	f := newPlacer(inventory)
 	out := make([]Result, len(requests))
 	for i, r := range requests {
 		out[i].ID = r.ID

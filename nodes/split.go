@@ -27,7 +27,7 @@ func GreedySplit(free []int, gpus int) []int {
 // fits best. Since Slurm decides the split when it starts the job, only nodes are used on
 // which the split does not depend on which of the requests placed in the same call starts
 // first.
-func (f *floor) uneven(r Request, k, m int, room []spot) Placement {
+func (f *placer) uneven(r Request, k, m int, room []spot) Placement {
 	exact := make([]spot, 0, len(room)) // CPUs and memory do not narrow the GPUs
 	fresh := make([]spot, 0, len(room)) // and no request was placed there in this call
 	for _, s := range room {

@@ -1,4 +1,4 @@
-// Package disktest shows a test every call by which a program changes files, right
-// before the kernel carries it out, so that the call can be made to fail, something
-// can be put in its way, or what a power loss would leave behind can be worked out.
+// Package disktest reports to a test every system call that changes files, BEFORE the
+// kernel carries it out. The test can make the call fail, put something in its way, or
+// compute what a power loss would leave behind.
 package disktest

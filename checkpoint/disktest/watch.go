@@ -17,14 +17,14 @@ import (
 // Call is one system call that would change a file or a folder.
 type Call struct {
 	Kind string // write, sync, cut, create, open, read, remove, rename, link, mkdir, other
-	File string // its path; of a link: the new name
-	To   string // of a rename
-	At   int64  // of a write: its offset; of a cut: the new size
-	Data []byte // of a write
+	File string // its path; for a link: the new name
+	To   string // for a rename
+	At   int64  // for a write: its offset; for a cut: the new size
+	Data []byte // for a write
 }
 
-// mutators are the system calls by which Go and SQLite change files. Shared
-// memory is changed without any; it means nothing after a power loss.
+// mutators are the system calls by which Go and SQLite change files. Shared memory is
+// changed without any; it has no effect after a power loss.
 var mutators = map[int32]string{
 	unix.SYS_WRITE: "write", unix.SYS_PWRITE64: "write", unix.SYS_FSYNC: "sync", unix.SYS_FDATASYNC: "sync",
 	unix.SYS_FTRUNCATE: "cut", unix.SYS_OPENAT: "openat", unix.SYS_MKDIRAT: "mkdirat", unix.SYS_UNLINKAT: "unlinkat",
@@ -32,14 +32,14 @@ var mutators = map[int32]string{
 	unix.SYS_FCHMODAT: "chmodat", unix.SYS_FALLOCATE: "other", unix.SYS_LINKAT: "linkat",
 }
 
-// Watch shows every such call below Root, a path without links, to Seen before it is
-// carried out. What Seen returns, if not 0, is the call's result instead. The kernel
-// does the watching (seccomp), for one thread: real programs and the real file system
-// are tested, with neither root nor a file system of our own.
+// Watch calls Seen for every such call below Root, a path without links, before it is
+// carried out. If Seen returns a value other than 0, that is the call's result. The
+// kernel intercepts the calls (seccomp), for one thread: real programs and the real file
+// system are tested, without root or a special file system.
 type Watch struct {
 	Root string
 	Seen func(Call) unix.Errno
-	// Reads also shows what is opened for reading only, as "read".
+	// Reads also reports what is opened for reading only, as "read".
 	Reads bool
 }
 
@@ -61,9 +61,9 @@ type answer struct {
 	flags uint32
 }
 
-// Do runs f on a thread of its own under the watch; where the kernel cannot watch, the
-// test is skipped. f must stay on its thread: it must pass no context that can be
-// cancelled to database/sql, whose driver would change it.
+// Do runs f on its own thread under the watch; if the kernel cannot watch, the test is
+// skipped. f MUST stay on its thread: it must not pass a cancellable context to
+// database/sql, whose driver would change the thread.
 func (w *Watch) Do(t *testing.T, f func()) {
 	t.Helper()
 	type start struct {
@@ -73,7 +73,7 @@ func (w *Watch) Do(t *testing.T, f func()) {
 	started, done := make(chan start), make(chan struct{})
 	go func() {
 		defer close(done)
-		runtime.LockOSThread() // and never unlocked: the thread ends with its filter
+		runtime.LockOSThread() // never unlocked: the thread ends with its filter
 		listener, err := listen()
 		started <- start{listener, err}
 		if err == nil {
@@ -95,8 +95,8 @@ func (w *Watch) Do(t *testing.T, f func()) {
 	<-done
 }
 
-// listen installs the filter on the calling thread and returns where its calls
-// are shown.
+// listen installs the filter on the calling thread and returns the descriptor on which
+// its calls are reported.
 func listen() (int, error) {
 	load := func(at uint32) unix.SockFilter {
 		return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: at}
@@ -112,7 +112,7 @@ func listen() (int, error) {
 		}
 		program = append(program, equal(uint32(number), 0, 1), give(unix.SECCOMP_RET_USER_NOTIF))
 	}
-	// Go's scheduler writes to a descriptor of its own, and must not be kept waiting.
+	// Go's scheduler writes to its own descriptor, and must not be delayed.
 	program = append(program, equal(unix.SYS_WRITE, 1, 0), give(unix.SECCOMP_RET_ALLOW), load(16),
 		unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JGT | unix.BPF_K, K: uint32(schedulers()), Jt: 0, Jf: 1},
 		give(unix.SECCOMP_RET_USER_NOTIF), give(unix.SECCOMP_RET_ALLOW))
@@ -142,7 +142,7 @@ func schedulers() int {
 
 // serve answers until over is closed at its other end.
 func (w *Watch) serve(t *testing.T, listener, over int) {
-	var again *notice // interrupted, and coming a second time
+	var again *notice // interrupted, and repeated
 	var verdict unix.Errno
 	for {
 		poll := []unix.PollFd{{Fd: int32(listener), Events: unix.POLLIN}, {Fd: int32(over), Events: unix.POLLIN}}
@@ -173,8 +173,7 @@ func (w *Watch) serve(t *testing.T, listener, over int) {
 	}
 }
 
-// read says what a call would do; ok is false when it lies outside of the root, or
-// would change nothing.
+// read describes a call; ok is false if it is outside the root, or would change nothing.
 func (w *Watch) read(t *testing.T, n notice) (c Call, ok bool) {
 	c.Kind = mutators[n.number]
 	switch c.Kind {
@@ -185,7 +184,7 @@ func (w *Watch) read(t *testing.T, n notice) (c Call, ok bool) {
 		c.File = below(n.args[0], text(t, n.args[1]))
 	case "linkat":
 		c.Kind, c.File = "link", below(n.args[2], text(t, n.args[3]))
-	default: // the old forms without a folder
+	default: // the old forms without a directory descriptor
 		c.File = text(t, n.args[0])
 	}
 	if !strings.HasPrefix(c.File, w.Root) {
@@ -221,7 +220,7 @@ func (w *Watch) read(t *testing.T, n notice) (c Call, ok bool) {
 	return c, true
 }
 
-// memory reads this process's own memory where a system call points to.
+// memory reads this process's memory at an address in a system call.
 func memory(t *testing.T, at uint64, size int) []byte {
 	out := make([]byte, size)
 	if size == 0 {
@@ -235,7 +234,7 @@ func memory(t *testing.T, at uint64, size int) []byte {
 	return out
 }
 
-// text reads a path: up to its end, and never over a page's.
+// text reads a path, up to its end, and never beyond a page boundary.
 func text(t *testing.T, at uint64) string {
 	var out []byte
 	for len(out) < unix.PathMax {
@@ -249,7 +248,7 @@ func text(t *testing.T, at uint64) string {
 	return ""
 }
 
-// below returns a path as the folder of that descriptor has it.
+// below returns the path relative to the folder of that descriptor.
 func below(folder uint64, path string) string {
 	if filepath.IsAbs(path) {
 		return path
@@ -258,8 +257,8 @@ func below(folder uint64, path string) string {
 	return filepath.Join(at, path)
 }
 
-// Scratch returns a folder in memory where there is one: what a power loss does
-// to it is simulated, and its writes need not wait for a disk.
+// Scratch returns a folder in memory if there is one: power loss is simulated there, and
+// writes need not wait for a disk.
 func Scratch(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "sluice-disktest-")

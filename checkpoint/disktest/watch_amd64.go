@@ -2,7 +2,7 @@ package disktest
 
 import "golang.org/x/sys/unix"
 
-// amd64 also has the calls that take no folder; newer machines do without.
+// amd64 also has the calls without a directory descriptor; newer architectures do not.
 func init() {
 	mutators[unix.SYS_UNLINK] = "unlink"
 	mutators[unix.SYS_MKDIR] = "mkdir"

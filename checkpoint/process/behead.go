@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// Behead ends the descendants that wait for those of a name, which live on as children
-// of this process: nothing goes on behind them once they end. The first of them is asked
-// by SIGTERM, while the rest stands still; after polite all are killed. It reports
-// whether there are any of that name.
+// Behead ends the descendants that wait for processes of the given name, which go on as
+// children of this process, so that nothing continues after those end. The first of them
+// gets SIGTERM while the rest is stopped; after polite all are killed. It reports whether
+// there are any processes of that name.
 func (f *Family) Behead(name string, polite time.Duration) bool {
 	c := look()
 	heads, any := c.above(name)
 	for _, pid := range heads {
-		c.signal(pid, syscall.SIGSTOP) // else one would go on behind the next that ends
+		c.signal(pid, syscall.SIGSTOP) // otherwise one would go on after the next that ends
 	}
 	for _, pid := range heads {
 		if !slices.Contains(heads, c[pid].parent) {
@@ -27,7 +27,7 @@ func (f *Family) Behead(name string, polite time.Duration) bool {
 		time.Sleep(killRound)
 		f.reap()
 		c = look()
-		// Whatever waits for them by now: the first may have started others meanwhile.
+		// The processes that wait for them by now: the first may have started others.
 		heads, _ = c.above(name)
 		if round*killRound < polite {
 			continue
@@ -39,9 +39,9 @@ func (f *Family) Behead(name string, polite time.Duration) bool {
 	return any
 }
 
-// above returns the living descendants of this process that are ancestors of one of the
-// name, parents before children, and whether there is one.
-func (c crowd) above(name string) (heads []int, any bool) {
+// above returns the living descendants of this process that are ancestors of a process of
+// the name, parents before children, and whether there is one.
+func (c processTable) above(name string) (heads []int, any bool) {
 	below := c.below(os.Getpid())
 	waits := map[int]bool{}
 	for _, pid := range below {

@@ -1,5 +1,4 @@
-// Package process starts programs and ends them together with everything they
-// started. It is for processes whose whole business that is, such as the runner
-// of a job: it makes the calling process adopt its descendants' orphans and
-// reaps all of its children.
+// Package process starts programs and ends them together with everything they started. It
+// is for programs with no other purpose, such as the runner of a job: the calling process
+// adopts orphaned descendants and reaps all of its children.
 package process

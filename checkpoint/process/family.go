@@ -14,19 +14,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Family is the calling process and its descendants. There is one a process:
-// nothing else in it may start or wait for children.
+// Family is the calling process and its descendants. There is one per process: no other
+// code in it may start or wait for children.
 type Family struct {
 	mu       sync.Mutex
 	children map[int]*Child
 	signals  chan os.Signal
 	stopped  chan struct{}
-	forks    chan func() // carried out by the one thread that starts programs
-	frost    frost
+	forks    chan func() // run by the one thread that starts programs
+	frost    freezeState
 }
 
-// Command is a program to start. Argv[0] is its path, or a name to be looked up
-// in this process's PATH.
+// Command is a program to start. Argv[0] is its path, or a name to be looked up in this
+// process's PATH.
 type Command struct {
 	Argv                  []string
 	Env                   []string
@@ -43,24 +43,24 @@ type Child struct {
 
 // Exit is how a program ended.
 type Exit struct {
-	Code   int    // as a shell counts: 128+n for signal n
-	Signal string // the signal's name without SIG; "" when it exited by itself
+	Code   int    // in the shell's form: 128+n for signal n
+	Signal string // the signal's name without SIG; "" if it exited by itself
 }
 
-// Found makes the calling process a family's head. Orphans of its descendants
-// become its children instead of init's, so that none slips away.
+// Found makes the calling process the head of a family. Orphans among its descendants
+// become its children instead of init's, so that none is missed.
 func Found() (*Family, error) {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return nil, fmt.Errorf("process: adopt orphans: %w", err)
 	}
 	f := &Family{children: map[int]*Child{}, signals: make(chan os.Signal, 1), stopped: make(chan struct{}), forks: make(chan func())}
 	signal.Notify(f.signals, syscall.SIGCHLD)
-	go f.reapAlways() // for the life of the process; Close ends it
+	go f.reapAlways() // runs for the life of the process; Close ends it
 	go f.fork()       // likewise
 	return f, nil
 }
 
-// Close stops reaping. Programs that are still there are killed.
+// Close stops reaping. Programs that still run are killed.
 func (f *Family) Close() {
 	signal.Stop(f.signals)
 	close(f.signals)
@@ -68,9 +68,9 @@ func (f *Family) Close() {
 	<-f.stopped
 }
 
-// fork starts programs, all on one thread that lives as long as the family: the
-// kernel ends a program when the thread that started it is gone, and with the
-// head every thread goes, whatever killed it.
+// fork starts programs, all on one thread that lives as long as the family: the kernel
+// ends a program when the thread that started it ends (PDEATHSIG), and every thread ends
+// with the process, however that is killed.
 func (f *Family) fork() {
 	runtime.LockOSThread()
 	for start := range f.forks {
@@ -85,11 +85,11 @@ func (f *Family) reapAlways() {
 	}
 }
 
-// reap collects every child that has ended, and reports whether there are others.
-// One SIGCHLD may stand for several.
+// reap collects every child that has ended, and reports whether there are others. One
+// SIGCHLD may stand for several.
 func (f *Family) reap() bool {
-	// Held around the wait as well: a child that ends while it is being started
-	// must be known before it is collected.
+	// The lock is held during the wait as well: a child that ends while it is being
+	// started must be registered before it is collected.
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for {
@@ -125,8 +125,8 @@ func SignalName(s syscall.Signal) string {
 	return fmt.Sprintf("%d", int(s))
 }
 
-// Start starts a program in a process group of its own. Should this process be
-// killed, so is the program; what the program started is not.
+// Start starts a program in its own process group. If this process is killed, so is the
+// program, but not what the program started.
 func (f *Family) Start(c Command) (*Child, error) {
 	if len(c.Argv) == 0 {
 		return nil, errors.New("process: nothing to start")
@@ -171,23 +171,23 @@ func (f *Family) launch(child *Child, path string, argv []string, attr *syscall.
 // Done is closed when the program has ended.
 func (c *Child) Done() <-chan struct{} { return c.done }
 
-// Exit returns how it ended; only after Done.
+// Exit returns how it ended; call it only after Done is closed.
 func (c *Child) Exit() Exit { return c.exit }
 
-// Signal sends to the program's whole process group. One that is gone is no
-// error.
+// Signal sends a signal to the program's whole process group. A group that has ended is
+// no error.
 func (c *Child) Signal(s syscall.Signal) error {
 	c.family.mu.Lock()
 	defer c.family.mu.Unlock()
 	if c.family.children[c.PID] == c {
-		// Not collected yet, and not while the lock is held: the number is its own.
+		// Not collected yet, and the lock is held: the number has not been reused.
 		err := unix.Kill(-c.PID, s)
 		if errors.Is(err, unix.ESRCH) {
 			return nil
 		}
 		return err
 	}
-	// The number may have become another's group meanwhile.
+	// The number may be another group's by now.
 	crowd := look()
 	for _, pid := range crowd.below(os.Getpid()) {
 		if crowd[pid].group == c.PID {
@@ -197,14 +197,14 @@ func (c *Child) Signal(s syscall.Signal) error {
 	return nil
 }
 
-// Instance is one process, told from others that get its number later.
+// Instance identifies one process; a later process with the same PID is a different one.
 type Instance struct {
 	PID   int
 	start uint64 // as of entry
 }
 
 // Named returns the living descendants of this process whose program has the name,
-// cut to 15 bytes as the kernel has it.
+// truncated to 15 bytes as in the kernel.
 func (f *Family) Named(name string) map[Instance]bool {
 	found := map[Instance]bool{}
 	c := look()

@@ -15,26 +15,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// freezes bounds the looks that Freeze takes: the child of a process that forks meanwhile
-// is seen in the next one.
+// freezes bounds the passes of Freeze: the child of a process that forks in the meantime
+// is seen in the next pass.
 const freezes = 8
 
-// stillness is the most that Freeze waits, in all its looks together, until those it
-// stopped stand still.
+// stillness bounds the time, over all passes, for which Freeze waits until the stopped
+// processes are really stopped.
 const stillness = 100 * time.Millisecond
 
-// frost is what stands still because Freeze stopped it.
-type frost struct {
+// freezeState is the set of processes that Freeze stopped.
+type freezeState struct {
 	mu      sync.Mutex
 	stopped []Instance  // parents before children
 	thaw    *time.Timer // nil = nothing is stopped
 }
 
-// Freeze stops every descendant by SIGSTOP, and the processes that also picks beside them,
-// until Thaw, but for at most the given time: that holds whatever the caller hangs in.
-// The time counts from the last call. Processes that were stopped before are left to whoever stopped them. A caller that is killed
-// thaws nothing: its own children die with it, and the kernel sends SIGHUP and SIGCONT to a
-// stopped process group that thereby loses its last ancestor of the session.
+// Freeze stops every descendant by SIGSTOP, and the other processes that also picks,
+// until Thaw, but for at most the given time, which holds even if the caller hangs. The
+// time counts from the last call. Processes that were stopped before are not changed. If
+// the caller is killed it thaws nothing: its own children end with it, and the kernel
+// sends SIGHUP and SIGCONT to a stopped process group that thereby loses its last
+// ancestor of the session.
 func (f *Family) Freeze(most time.Duration, also func(pid int, name string) bool) {
 	f.frost.mu.Lock()
 	defer f.frost.mu.Unlock()
@@ -64,10 +65,10 @@ func (f *Family) Freeze(most time.Duration, also func(pid int, name string) bool
 	}
 }
 
-// settle waits until those that were stopped stand still, or ctx ends. A signal only asks:
-// a process that is in the kernel ends its rename or fork first, and the child of such a
-// fork is seen only by a look after that.
-func (f *frost) settle(ctx context.Context) {
+// settle waits until the stopped processes no longer run, or ctx ends. A signal is only a
+// request: a process in the kernel first completes its rename or fork, and the child of
+// such a fork is seen only by a later pass.
+func (f *freezeState) settle(ctx context.Context) {
 	for slices.ContainsFunc(f.stopped, Instance.moves) {
 		select {
 		case <-ctx.Done():
@@ -91,8 +92,9 @@ func (i Instance) moves() bool {
 	})
 }
 
-// beside returns what is picked of the others: neither descendants nor ancestors of this process.
-func (c crowd) beside(below []int, pick func(pid int, name string) bool) (found []int) {
+// beside returns the picked processes that are neither descendants nor ancestors of this
+// process.
+func (c processTable) beside(below []int, pick func(pid int, name string) bool) (found []int) {
 	above := map[int]bool{}
 	for pid := os.Getpid(); pid > 0 && !above[pid]; pid = c[pid].parent {
 		above[pid] = true
@@ -105,8 +107,8 @@ func (c crowd) beside(below []int, pick func(pid int, name string) bool) (found 
 	return found
 }
 
-// Thaw lets those go on that Freeze stopped, children before parents: a shell must not see
-// its child stand still.
+// Thaw continues what Freeze stopped, children before parents: a shell must not see its
+// child stopped.
 func (f *Family) Thaw() {
 	f.frost.mu.Lock()
 	defer f.frost.mu.Unlock()
@@ -120,16 +122,16 @@ func (f *Family) Thaw() {
 	f.frost.thaw, f.frost.stopped = nil, nil
 }
 
-// Frozen reports whether Freeze holds, its time not being over.
+// Frozen reports whether Freeze is in effect and its time is not over.
 func (f *Family) Frozen() bool {
 	f.frost.mu.Lock()
 	defer f.frost.mu.Unlock()
 	return f.frost.thaw != nil
 }
 
-// Writing reports whether one of those that Freeze stopped has a file open for writing whose
-// path is picked. Only names are read: a look at a file might hang, on a file system that
-// does not answer. A process that cannot be looked into counts as writing.
+// Writing reports whether a process that Freeze stopped has a file open for writing whose
+// path is picked. Only names are read: an access to a file might hang on a file system
+// that does not answer. A process that cannot be examined counts as writing.
 func (f *Family) Writing(pick func(path string) bool) bool {
 	f.frost.mu.Lock()
 	stopped := slices.Clone(f.frost.stopped)
@@ -156,7 +158,8 @@ func (i Instance) writes(pick func(path string) bool) bool {
 	return false
 }
 
-// writable reads the flags of an open file, as fdinfo has them; what it cannot read counts.
+// writable reads the flags of an open file from fdinfo; unreadable flags count as
+// writable.
 func writable(info string) bool {
 	for line := range strings.SplitSeq(info, "\n") {
 		if text, is := strings.CutPrefix(line, "flags:"); is {
@@ -167,7 +170,7 @@ func writable(info string) bool {
 	return true
 }
 
-// signal sends to this very process, not to one that got its number later.
+// signal sends to this process, not to a later one with the same PID.
 func (i Instance) signal(s syscall.Signal) bool {
 	fd, err := unix.PidfdOpen(i.PID, 0)
 	if err == unix.ESRCH {

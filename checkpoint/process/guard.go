@@ -7,13 +7,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// guardPause is how often an ancestor is looked at where the kernel cannot tell
-// of its end.
+// guardPause is how often an ancestor is checked if the kernel cannot report its end.
 const guardPause = time.Second
 
-// Orphaned returns a channel that closes when the nearest ancestor that is picked
-// has ended, however it did; nil, which never closes, when there is none to be
-// seen.
+// Orphaned returns a channel that closes when the nearest picked ancestor has ended, for
+// whatever reason; nil, which never closes, if there is none.
 func Orphaned(pick func(pid int, name string) bool) <-chan struct{} {
 	pid := os.Getppid()
 	for depth := 0; pid > 1 && depth < 1000; depth++ {
@@ -37,7 +35,7 @@ func end(pid int, start uint64) <-chan struct{} {
 		e, there := see(pid)
 		return there && e.start == start && !e.dead()
 	}
-	go func() { // ends with that process, or with this
+	go func() { // ends with that process, or with this one
 		defer close(over)
 		if err == nil {
 			defer unix.Close(fd)
@@ -47,7 +45,7 @@ func end(pid int, start uint64) <-chan struct{} {
 				time.Sleep(guardPause)
 				continue
 			}
-			unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, -1) // EINTR: look again
+			unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, -1) // EINTR: try again
 		}
 	}()
 	return over

@@ -16,16 +16,15 @@ import (
 // Holder is a process that has a device file open.
 type Holder struct {
 	Process
-	File string // as it was asked for
+	File string // as given by the caller
 }
 
-// heldRound is how long to wait between two looks at who holds a file.
+// heldRound is the time between two checks of who holds a file.
 const heldRound = 50 * time.Millisecond
 
-// Released waits until no process that is picked holds one of the device files
-// open, at most for patience, and returns those that do so still, by their
-// numbers. A file that is not there is held by nobody; this process is never
-// meant. Processes of other users cannot be looked into.
+// Released waits until no picked process holds one of the device files open, for at most
+// patience, and returns those that still do, by their numbers. A missing file is held by
+// no process; this process is ignored. Processes of other users cannot be examined.
 func Released(files []string, patience time.Duration, pick func(pid int) bool) []Holder {
 	devices := devicesOf(files)
 	if len(devices) == 0 {
@@ -62,12 +61,12 @@ func devicesOf(files []string) (found []device) {
 	return found
 }
 
-// memoryMajor is the number of /dev/null and its like, which stand in for GPUs
-// where there are none: such a number says nothing of what is open.
+// memoryMajor is the major number of /dev/null and similar devices, which replace GPUs in
+// a lab: with it the number does not identify a device.
 const memoryMajor = 1
 
-// is reports whether an open file is the device: the very file, or the same
-// device by another file, as in a container.
+// is reports whether an open file is the device: the same file, or the same device by
+// another file, as in a container.
 func (d device) is(open syscall.Stat_t) bool {
 	if open.Mode&syscall.S_IFMT != syscall.S_IFCHR {
 		return false
@@ -75,7 +74,7 @@ func (d device) is(open syscall.Stat_t) bool {
 	return (open.Dev == d.stat.Dev && open.Ino == d.stat.Ino) || (open.Rdev == d.stat.Rdev && unix.Major(open.Rdev) != memoryMajor)
 }
 
-// holders looks at every process once.
+// holders examines every process once.
 func holders(devices []device, pick func(pid int) bool) []Holder {
 	var found []Holder
 	c := look()
@@ -91,12 +90,12 @@ func holders(devices []device, pick func(pid int) bool) []Holder {
 	return found
 }
 
-// opened returns the first of the devices that a process has open. Only files
-// of a device's name are looked at: a look at any other might hang, on a file
-// system that does not answer.
+// opened returns the first of the devices that a process has open. Only files with a
+// device's name are examined: an access to any other might hang on a file system that
+// does not answer.
 func opened(pid int, devices []device) (device, bool) {
 	folder := "/proc/" + strconv.Itoa(pid) + "/fd"
-	entries, _ := os.ReadDir(folder) // another user's, or gone
+	entries, _ := os.ReadDir(folder) // another user's, or ended
 	for _, entry := range entries {
 		file := filepath.Join(folder, entry.Name())
 		target, err := os.Readlink(file)
@@ -113,11 +112,12 @@ func opened(pid int, devices []device) (device, bool) {
 	return device{}, false
 }
 
-// maxEnviron is how much of a process's environment is looked at.
+// maxEnviron is how much of a process's environment is read, in bytes.
 const maxEnviron = 4 << 20
 
 // StartedWith reports whether a process was started with the variable, such as
-// "SLURM_JOB_ID=42", in its environment. What cannot be read was not.
+// "SLURM_JOB_ID=42", in its environment. If the environment cannot be read the answer is
+// no.
 func StartedWith(pid int, variable string) bool {
 	for entry := range bytes.SplitSeq(environ(pid), []byte{0}) {
 		if variable != "" && string(entry) == variable {
@@ -127,11 +127,11 @@ func StartedWith(pid int, variable string) bool {
 	return false
 }
 
-// execTakes is how many milliseconds a process may take to become another program.
+// execTakes bounds the duration of an exec, in milliseconds.
 const execTakes = 20
 
-// environ returns what a process was started with. Of one that is just becoming another
-// program the kernel shows none for a moment: none is believed only after a while.
+// environ returns the environment with which a process was started. During an exec the
+// kernel shows an empty one, so an empty environment is accepted only after a while.
 func environ(pid int) (data []byte) {
 	for range execTakes {
 		f, err := os.Open("/proc/" + strconv.Itoa(pid) + "/environ")

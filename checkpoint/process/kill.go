@@ -8,10 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// signal sends to one process of the crowd, a descendant of this one, if it still
-// is the process that was seen. Numbers are used again: neither a stranger that
-// got the number of a descendant is hit, nor a child of one that got its parent's.
-func (c crowd) signal(pid int, s syscall.Signal) bool {
+// signal sends to one process of the table, a descendant of this one, if it still is the
+// same process. PIDs are reused: neither a foreign process with a descendant's PID is
+// signalled, nor the child of a process with a parent's PID.
+func (c processTable) signal(pid int, s syscall.Signal) bool {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err == unix.ESRCH {
 		return false
@@ -19,13 +19,12 @@ func (c crowd) signal(pid int, s syscall.Signal) bool {
 	if err == nil {
 		defer unix.Close(fd)
 	}
-	// Each was there with its parent before its parent is found there still: so
-	// that is its parent.
+	// The parent is checked after the child: so it is the child's parent.
 	for p, head := pid, os.Getpid(); p != head; p = c[p].parent {
 		seen, known := c[p]
 		now, there := see(p)
 		if !known || !there || now.start != seen.start || now.parent != seen.parent {
-			return false // the next look knows better
+			return false // the next pass will see it
 		}
 	}
 	if err == nil {
@@ -34,22 +33,21 @@ func (c crowd) signal(pid int, s syscall.Signal) bool {
 	return unix.Kill(pid, s) == nil // a kernel before 5.3
 }
 
-// killRound is how long to wait between two rounds of killing: a process that
-// is forking meanwhile may show its child only in the next.
+// killRound is the time between two rounds of killing: a process that is forking may show
+// its child only in the next round.
 const killRound = 10 * time.Millisecond
 
-// KillAll kills every descendant, orphans and those that left their group
-// included, and returns which were still there after patience: such as hang in
-// the kernel, or have become another user's.
+// KillAll kills every descendant, including orphans and those that left their group, and
+// returns those that still exist after patience: they hang in the kernel, or changed
+// their user.
 func (f *Family) KillAll(patience time.Duration) []Process {
 	return f.kill(patience, func(entry) bool { return true })
 }
 
-// Drain ends every descendant: all are asked by SIGTERM, those that were stopped
-// as well, after polite those that are not called spare are killed, after
-// patience the spared as well. It returns as soon as none is left, else which
-// are. An srun wants to be spared: the daemons of its step try for seconds to
-// reach one that was killed.
+// Drain ends every descendant: all get SIGTERM, stopped ones too; after polite those not
+// named spare are killed, after patience the spared as well. It returns as soon as none
+// is left, else the remaining ones. srun should be spared: the daemons of its step would
+// try for seconds to reach a killed srun.
 func (f *Family) Drain(polite, patience time.Duration, spare string) []Process {
 	c := look()
 	for _, pid := range c.below(os.Getpid()) {
@@ -61,9 +59,9 @@ func (f *Family) Drain(polite, patience time.Duration, spare string) []Process {
 	return f.KillAll(patience)
 }
 
-// kill kills the descendants that doomed picks, round by round, and returns
-// which of all descendants are left after patience. None is when this process
-// has no child at all: orphans are its children as well.
+// kill kills the descendants that doomed picks, round by round, and returns which of all
+// descendants are left after patience. There are none if this process has no child at
+// all: orphans are its children as well.
 func (f *Family) kill(patience time.Duration, doomed func(entry) bool) []Process {
 	over := time.NewTimer(patience)
 	defer over.Stop()
@@ -86,17 +84,17 @@ func (f *Family) kill(patience time.Duration, doomed func(entry) bool) []Process
 	}
 }
 
-// hunts bounds a hunt, in looks at the children.
+// hunts bounds the passes of a hunt over the children.
 const hunts = 2000
 
-// hunt kills doomed children as long as ever new ones appear: a process that
-// forks and goes, and whose child does the same, is no longer there when a look
-// at all processes has ended.
+// hunt kills doomed children as long as new ones appear: a process that forks and exits,
+// and whose child does the same, has already ended when a pass over all processes is
+// over.
 func (f *Family) hunt(doomed func(entry) bool) {
 	known := map[int]bool{}
 	for range hunts {
 		fresh := false
-		f.mu.Lock() // nothing is collected meanwhile: the numbers are the children's own
+		f.mu.Lock() // nothing is collected in the meantime: the PIDs are the children's own
 		for _, pid := range children() {
 			if known[pid] {
 				continue
@@ -114,7 +112,7 @@ func (f *Family) hunt(doomed func(entry) bool) {
 	}
 }
 
-// left names the descendants there are now, or at least a child.
+// left names the present descendants, or at least one child.
 func (f *Family) left() []Process {
 	c := look()
 	if pids := c.below(os.Getpid()); len(pids) > 0 {
@@ -126,9 +124,9 @@ func (f *Family) left() []Process {
 	return c.named(children())
 }
 
-// Tell sends the signal to every descendant that listens for it and returns to
-// how many. The others would be killed by it: a shell without a trap, or a
-// program that does not know what the signal means here.
+// Tell sends the signal to every descendant that has a handler for it and returns their
+// number. The others would be killed by it: a shell without a trap, or a program that
+// does not use the signal.
 func (f *Family) Tell(s syscall.Signal) int {
 	told := 0
 	c := look()

@@ -9,16 +9,15 @@ import (
 	"strings"
 )
 
-// Cgroups is where control groups are found.
+// Cgroups is the mount point of control groups.
 const Cgroups = "/sys/fs/cgroup"
 
 // maxGroups bounds the walk through the control groups of a job.
 const maxGroups = 1000
 
-// OOMKills counts the processes that the kernel has killed because the memory of
-// this process's Slurm job, or else of its own control group, was used up. known
-// is false where the memory is not bounded by a control group that can be read.
-// mount is Cgroups.
+// OOMKills counts the processes that the kernel killed because the memory of this
+// process's Slurm job, or else of its own control group, was used up. known is false if
+// the memory is not bounded by a readable control group. mount is Cgroups.
 func OOMKills(mount string) (count int, known bool) {
 	data, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
@@ -31,8 +30,8 @@ func OOMKills(mount string) (count int, known bool) {
 	return countKills(filepath.Join(mount, folder), file)
 }
 
-// memoryGroup returns where the memory of a process is counted, below the mount
-// point, and the file that counts, of what /proc/PID/cgroup says.
+// memoryGroup returns the path of the control group that counts a process's memory, below
+// the mount point, and the file with the count, from the contents of /proc/PID/cgroup.
 func memoryGroup(cgroups string) (folder, file string) {
 	for line := range strings.Lines(cgroups) {
 		fields := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3)
@@ -44,7 +43,7 @@ func memoryGroup(cgroups string) (folder, file string) {
 			continue // the whole machine
 		}
 		for controller := range strings.SplitSeq(fields[1], ",") {
-			if controller == "memory" { // version 1, which goes before where both are there
+			if controller == "memory" { // version 1, which takes precedence if both exist
 				return "memory" + own, "memory.oom_control"
 			}
 		}
@@ -55,7 +54,8 @@ func memoryGroup(cgroups string) (folder, file string) {
 	return folder, file
 }
 
-// jobGroup returns the group of the Slurm job that a group lies in, else itself.
+// jobGroup returns the group of the Slurm job that a group belongs to, else the group
+// itself.
 func jobGroup(group string) string {
 	for g := group; g != "/" && g != "."; g = path.Dir(g) {
 		if strings.HasPrefix(path.Base(g), "job_") {
@@ -65,8 +65,8 @@ func jobGroup(group string) string {
 	return group
 }
 
-// countKills adds up a group's count. Of version 1 the groups below count for
-// themselves; of version 2 the group counts for all.
+// countKills adds up a group's count. In version 1 the groups below have separate counts;
+// in version 2 the group's count includes them.
 func countKills(folder, file string) (count int, known bool) {
 	groups := 0
 	filepath.WalkDir(folder, func(name string, entry fs.DirEntry, err error) error {

@@ -11,29 +11,29 @@ import (
 	"syscall"
 )
 
-// entry is what /proc says of one process.
+// entry is the state of one process in /proc.
 type entry struct {
 	parent, group int
 	state         byte   // R, S, D, T, Z ...
-	threads       int    // of it that have not ended
-	start         uint64 // clock ticks since boot; with the number it names a process
-	name          string // of its program, at most 15 bytes
+	threads       int    // threads of it that have not ended
+	start         uint64 // clock ticks since boot; with the PID it identifies a process
+	name          string // name of its program, at most 15 bytes
 }
 
-// dead reports whether nothing of a process runs any more. A process whose first
-// thread has ended shows as a zombie while its others run on.
+// dead reports whether no thread of a process runs any more. A process whose first thread
+// has ended shows as a zombie while its others run on.
 func (e entry) dead() bool {
 	return e.state == 'X' || (e.state == 'Z' && e.threads <= 1)
 }
 
-// crowd is the processes of a moment, or nearly: while it was taken some went and
-// others came.
-type crowd map[int]entry
+// processTable is the set of processes at one time, approximately: some may end and
+// others start while it is read.
+type processTable map[int]entry
 
-// look takes the crowd of now. What cannot be read is not there.
-func look() crowd {
-	entries, _ := os.ReadDir("/proc") // what can be read is what there is to end
-	c := make(crowd, len(entries))
+// look reads the present process table. Unreadable processes are left out.
+func look() processTable {
+	entries, _ := os.ReadDir("/proc") // only readable processes can be ended
+	c := make(processTable, len(entries))
 	for _, e := range entries {
 		if pid, err := strconv.Atoi(e.Name()); err == nil {
 			if one, ok := see(pid); ok {
@@ -44,7 +44,7 @@ func look() crowd {
 	return c
 }
 
-// see looks at one process.
+// see reads one process.
 func see(pid int) (entry, bool) {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
@@ -52,13 +52,13 @@ func see(pid int) (entry, bool) {
 	}
 	e, ok := parseStat(stat)
 	if ok && strings.HasPrefix(e.name, loader) {
-		line, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline") // none: it keeps the loader's
+		line, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline") // none: the loader's name stays
 		e.name = loaded(e.name, strings.Split(string(line), "\x00"))
 	}
 	return e, ok
 }
 
-// loader begins the names of the dynamic loader, which can be called with a program of
+// loader is the name prefix of the dynamic loader, which can be called with a program of
 // another file tree: ld-linux-x86-64.so.2 --library-path DIRS PROGRAM ARGUMENTS.
 const loader = "ld-linux"
 
@@ -78,8 +78,8 @@ func loaded(name string, argv []string) string {
 	return name
 }
 
-// children returns the calling process's own children, dead ones too, at once;
-// none where the kernel does not list them.
+// children returns the calling process's own children, dead ones too; none if the kernel
+// does not list them.
 func children() (pids []int) {
 	threads, _ := filepath.Glob("/proc/self/task/*/children") // the pattern is well formed
 	for _, thread := range threads {
@@ -94,7 +94,7 @@ func children() (pids []int) {
 }
 
 // below returns the living descendants of a process, parents before children.
-func (c crowd) below(head int) []int {
+func (c processTable) below(head int) []int {
 	children := make(map[int][]int, len(c))
 	for pid, e := range c {
 		if pid != head {
@@ -111,16 +111,16 @@ func (c crowd) below(head int) []int {
 	return found
 }
 
-// Process is one process, as people are told of it.
+// Process is one process, for messages.
 type Process struct {
 	PID   int
 	Name  string // of its program
 	State byte   // as in /proc: R, S, D, T, Z
 }
 
-// String is such as "4711 (python3, hangs in the kernel)".
+// String is for example "4711 (python3, hangs in the kernel)".
 func (p Process) String() string {
-	// The name is its program's to choose and goes to a log.
+	// The name is chosen by the program and goes to a log.
 	name := strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
 			return '?'
@@ -133,8 +133,8 @@ func (p Process) String() string {
 	return fmt.Sprintf("%d (%s)", p.PID, name)
 }
 
-// named returns them in words.
-func (c crowd) named(pids []int) []Process {
+// named formats them as text.
+func (c processTable) named(pids []int) []Process {
 	var out []Process
 	for _, pid := range pids {
 		out = append(out, Process{PID: pid, Name: c[pid].name, State: c[pid].state})
@@ -142,7 +142,7 @@ func (c crowd) named(pids []int) []Process {
 	return out
 }
 
-// The fields of /proc/PID/stat behind the name, counted from the state.
+// The fields of /proc/PID/stat after the name, counted from the state.
 const (
 	statState = iota
 	statParent
@@ -151,8 +151,8 @@ const (
 	statStart   = 19
 )
 
-// parseStat reads a line such as "7 (a) b) S 1 ...": the name in brackets may
-// hold anything.
+// parseStat reads a line such as "7 (a) b) S 1 ...": the name in parentheses may contain
+// anything.
 func parseStat(stat []byte) (entry, bool) {
 	begin, end := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')')
 	if begin < 0 || end < begin {
@@ -175,8 +175,8 @@ func parseStat(stat []byte) (entry, bool) {
 	return e, ok && err == nil
 }
 
-// listens reports whether a process has a handler for the signal or blocks it,
-// as those do that take signals one by one (srun).
+// listens reports whether a process has a handler for the signal or blocks it, as
+// processes do that read signals synchronously (srun).
 func listens(pid int, s syscall.Signal) bool {
 	status, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
 	if err != nil || s < 1 || s > 64 {

@@ -145,12 +145,12 @@ func TestStrangersAreSafe(t *testing.T) {
 	until(t, "its child is there", func() bool { return len(look().below(os.Getpid())) == 2 })
 	c := look()
 	child := c.below(os.Getpid())[1]
-	for what, change := range map[string]func(crowd){
-		"the number is another's":           func(c crowd) { e := c[child]; e.start--; c[child] = e },
-		"its parent's number is another's":  func(c crowd) { e := c[own.PID]; e.start--; c[own.PID] = e },
-		"its parent is another by now":      func(c crowd) { e := c[child]; e.parent = os.Getpid(); c[child] = e },
-		"its parent was not seen":           func(c crowd) { delete(c, own.PID) },
-		"it is nobody's that is known here": func(c crowd) { e := c[own.PID]; e.parent = 1; c[own.PID] = e },
+	for what, change := range map[string]func(processTable){
+		"the number is another's":           func(c processTable) { e := c[child]; e.start--; c[child] = e },
+		"its parent's number is another's":  func(c processTable) { e := c[own.PID]; e.start--; c[own.PID] = e },
+		"its parent is another by now":      func(c processTable) { e := c[child]; e.parent = os.Getpid(); c[child] = e },
+		"its parent was not seen":           func(c processTable) { delete(c, own.PID) },
+		"it is nobody's that is known here": func(c processTable) { e := c[own.PID]; e.parent = 1; c[own.PID] = e },
 	} {
 		other := look()
 		change(other)

@@ -1,6 +1,6 @@
-// Package python carries the training library that users import, its form for C and
-// C++ (include/sluice.h) and the examples, in the program itself, so that every job
-// finds the version that its runner understands.
+// Package python contains the training library that users import, its form for C and C++
+// (include/sluice.h) and the examples, embedded in the program, so that every job gets
+// the version that its runner supports.
 package python
 
 import (
@@ -15,10 +15,9 @@ import (
 //go:embed sluice/*.py sluice/py.typed include/*.h examples/*.py examples/*.sh examples/*.cpp
 var files embed.FS
 
-// WriteTo writes the library to dir/sluice and the examples to dir/examples,
-// readable to all; put dir into PYTHONPATH. Files that are there already and
-// the same are left alone; each other one is replaced as a whole, so that
-// programs may be importing it meanwhile.
+// WriteTo writes the library to dir/sluice and the examples to dir/examples, readable by
+// all; put dir into PYTHONPATH. Files that are already the same are not touched; each
+// other file is replaced atomically, so that programs may import it at the same time.
 func WriteTo(dir string) error {
 	err := fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
 		to := filepath.Join(dir, filepath.FromSlash(name))
@@ -43,8 +42,8 @@ func WriteTo(dir string) error {
 	return nil
 }
 
-// replace writes a file under another name and renames it. Losing it in a crash
-// is no loss: it is written again.
+// replace writes a file under another name and renames it. It need not survive a crash:
+// it is written again.
 func replace(to string, content []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(to), ".sluice-*")
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package pythontest finds the training frameworks for a test: the Python that
-// has PyTorch, Lightning, Transformers and Accelerate at the versions that
-// etc/frameworks.txt pins.
+// Package pythontest finds the training frameworks for a test: the Python that has
+// PyTorch, Lightning, Transformers and Accelerate in the versions pinned in
+// etc/frameworks.txt.
 package pythontest
 
 import (
@@ -12,20 +12,19 @@ import (
 	"testing"
 )
 
-// PlaceEnv is the variable that names the frameworks' environment (the folder
-// with bin/python), where it is not where etc/install-frameworks puts it.
+// PlaceEnv is the variable with the path of the frameworks' environment (the folder with
+// bin/python), if it is not where etc/install-frameworks puts it.
 const PlaceEnv = "SLUICE_FRAMEWORKS"
 
 // RequireEnv is the variable that, set to 1, turns a skip for missing frameworks
 // into a failure, so that a complete test run cannot pass by skipping.
 const RequireEnv = "SLUICE_REQUIRE_FRAMEWORKS"
 
-// shared is where root installs the frameworks for everybody.
+// shared is where root installs the frameworks for all users.
 const shared = "/var/cache/sluice/frameworks"
 
-// Frameworks returns the path of the frameworks' Python. Without it the test is
-// skipped with the reason, as it is in short mode: importing them alone takes
-// seconds. See RequireEnv.
+// Frameworks returns the path of the frameworks' Python. Without it, and in short mode,
+// the test is skipped with the reason: importing them takes seconds. See RequireEnv.
 func Frameworks(t testing.TB) string {
 	t.Helper()
 	if testing.Short() {
@@ -41,8 +40,8 @@ func Frameworks(t testing.TB) string {
 	return python
 }
 
-// Find returns the path of the frameworks' Python: in the folder that PlaceEnv
-// names if it does, else root's, else the user's own. Its error says what to type.
+// Find returns the path of the frameworks' Python: in the folder named by PlaceEnv if it
+// is set, else root's, else the user's own. Its error says what to type.
 func Find(getenv func(string) string) (string, error) {
 	places := []string{getenv(PlaceEnv)}
 	if places[0] == "" {
@@ -52,7 +51,7 @@ func Find(getenv func(string) string) (string, error) {
 		}
 	}
 	for _, place := range places {
-		// Behind the link, which an installation may turn while the test runs.
+		// The link is resolved, because an installation may change it during the test.
 		if behind, err := filepath.EvalSymlinks(place); err == nil {
 			place = behind
 		}

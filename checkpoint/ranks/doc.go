@@ -1,5 +1,5 @@
-// Package ranks is what `sluice ranks` does: started once on every node of a
-// job, it starts one training process for each GPU there and numbers them
-// across the nodes by the GPUs that each node really has. Beside them it starts a
-// job's other kinds of tasks: all together or none.
+// Package ranks is what `sluice ranks` does: started once on every node of a job, it
+// starts one training process for each GPU there and numbers the processes across the
+// nodes, whose numbers of GPUs may differ. Beside them it starts the job's other kinds of
+// tasks: all of them or none.
 package ranks

@@ -13,7 +13,7 @@ func table(env []string) map[string]string {
 	return vars
 }
 
-// overlay returns env with the entries of over in place of those of the same name.
+// overlay returns env with the entries of over replacing those of the same name.
 func overlay(env, over []string) []string {
 	replaced := table(over)
 	out := make([]string, 0, len(env)+len(over))

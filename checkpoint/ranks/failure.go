@@ -10,27 +10,27 @@ import (
 	"github.com/sluice-hpc/sluice/checkpoint"
 )
 
-// Failure is which process of a training failed first, as `sluice ranks` found.
+// Failure is the first process of a training that failed, as `sluice ranks` found it.
 type Failure struct {
 	Node   string `json:"name"`
 	Rank   int    `json:"rank"`
-	Code   int    `json:"code"`             // as a shell counts, 1 to 255
+	Code   int    `json:"code"`             // in the shell's form, 1 to 255
 	Signal string `json:"signal,omitempty"` // that ended it, without SIG
-	// Memory: the kernel killed processes of the job there for the memory they
+	// Memory: the kernel killed processes of the job on the node for the memory they
 	// used.
 	Memory bool `json:"memory,omitempty"`
-	// Nodes is how many the step has, where they meet; else 0.
+	// Nodes is the number of nodes of the step if they meet; else 0.
 	Nodes int `json:"nodes,omitempty"`
-	// Task is the kind of a task of a gang that is no worker, ID its number in its kind.
-	// Rank is then a rank of the same node.
+	// Task is the kind of a task that is not a worker, and ID its number in its kind.
+	// Rank is then a rank on the same node.
 	Task string `json:"task,omitempty"`
 	ID   int    `json:"id,omitempty"`
-	// Why a process could not be started; "" of one that was.
+	// Why a process could not be started; "" if it was started.
 	Why string `json:"why,omitempty"`
 }
 
-// failureFile is the note of the first failure among a step's nodes, alone the
-// folder of one that has a single node and meets nobody.
+// failureFile is the note of the first failure among a step's nodes. A step with a single
+// node, which meets no other, has its folder for this file only.
 const (
 	failureFile = "failed"
 	alone       = "alone"
@@ -45,9 +45,9 @@ func (n Node) failed(rank, code int) Failure {
 	return f
 }
 
-// tellFailure tells the other nodes, whose processes would wait for the failed
-// one until their own time-out, and the runner. The first to tell is the one
-// heard: what fails next mostly fails of it.
+// tellFailure reports the failure to the other nodes, whose processes would wait for the
+// failed one until their own timeout, and to the runner. Only the first report counts:
+// later failures are mostly consequences.
 func (n Node) tellFailure(f Failure) error {
 	if n.JobDir == "" {
 		return nil
@@ -67,11 +67,11 @@ func (n Node) tellFailure(f Failure) error {
 	return nil
 }
 
-// news is what a node hears from the others and the runner.
+// news is what a node learns from the others and the runner.
 type news struct {
-	failure Failure // of any node
+	failure Failure // on any node
 	told    bool    // there is one
-	past    bool    // the script was started again: this step is not wanted any more
+	past    bool    // the script was started again: this step is obsolete
 }
 
 func (n Node) hear() (heard news) {
@@ -96,9 +96,9 @@ func readFailure(dir *checkpoint.Dir) (f Failure, told bool) {
 	return f, f.Code > 0 && f.Code < 256 && f.Rank >= 0 && f.ID >= 0 && f.Nodes >= 0 && f.Nodes <= maxNodes
 }
 
-// FirstFailure returns which process failed first in the last of the steps that
-// failed since the script was started, by the notes in the job's folder. Texts are
-// as they were written: made safe only by who shows them.
+// FirstFailure returns the process that failed first in the last failed step since the
+// script was started, from the notes in the job's folder. Texts are as written: the
+// caller MUST make them safe before it displays them.
 func FirstFailure(jobDir string) (f Failure, told bool) {
 	var newest time.Time
 	eachStep(jobDir, func(dir *checkpoint.Dir, _ string) {
@@ -110,7 +110,7 @@ func FirstFailure(jobDir string) (f Failure, told bool) {
 	return f, told
 }
 
-// String is such as "rank 3 on node gpu2 failed first (exit code 1)".
+// String is for example "rank 3 on node gpu2 failed first (exit code 1)".
 func (f Failure) String() string {
 	if f.Why != "" {
 		return fmt.Sprintf("%s on node %s could not be started: %s", f.who(), f.Node, f.Why)
@@ -118,7 +118,7 @@ func (f Failure) String() string {
 	return fmt.Sprintf("%s on node %s failed first (%s)", f.who(), f.Node, f.how())
 }
 
-// who is such as "rank 3" or "ps 1".
+// who is for example "rank 3" or "ps 1".
 func (f Failure) who() string {
 	if f.Task != "" {
 		return fmt.Sprintf("%s %d", f.Task, f.ID)

@@ -6,14 +6,14 @@ import (
 	"slices"
 )
 
-// A gang is a job's workers and the other kinds of tasks beside them, which start
-// together or not at all. Slurm starts an allocation whole; within it every node says
-// in its note what it brings and whether it can start that, and nothing is started
-// before all nodes have said so.
+// A gang is a job's workers and its other kinds of tasks, which start together or not at
+// all. Slurm starts an allocation as a whole; within it every node writes in its note
+// which tasks it has and whether it can start them, and nothing is started before all
+// nodes have done so.
 
-// gangNote is what a node tells the others of the tasks that it is to start.
+// gangNote is a node's note about the tasks that it is to start.
 type gangNote struct {
-	Address string     `json:"address"` // where the other nodes reach this one
+	Address string     `json:"address"` // address of this node for the other nodes
 	Kinds   []kindNote `json:"kinds"`   // the workers first
 	Lack    *lack      `json:"lack,omitempty"`
 }
@@ -21,33 +21,33 @@ type gangNote struct {
 // kindNote is a node's share of a kind.
 type kindNote struct {
 	Name  string `json:"name"`
-	Count string `json:"count,omitempty"` // as written; "" of the workers
-	Ports []int  `json:"ports"`           // one for each task here
+	Count string `json:"count,omitempty"` // as written; "" for the workers
+	Ports []int  `json:"ports"`           // one port for each task here
 }
 
-// lack is why a node cannot start its tasks.
+// lack is the reason why a node cannot start its tasks.
 type lack struct {
 	Kind string `json:"kind"`
-	Why  string `json:"why"` // names the program, if it is that
+	Why  string `json:"why"` // names the program if that is the reason
 }
 
-// Group is all tasks of one kind, by their numbers.
+// Group is all tasks of one kind, with their numbers.
 type Group struct {
 	Kind  string
-	First int // number of this node's first
+	First int // number of the first one on this node
 	Local int // tasks on this node
 	Tasks []Task
 }
 
 // Task is one process of a gang.
 type Task struct {
-	ID      int    `json:"id"` // from 0 in its kind, over the whole job, in the order of the nodes
+	ID      int    `json:"id"` // index in its kind, from 0, over the whole job, in the order of the nodes
 	Node    string `json:"node"`
 	Address string `json:"address"`
-	Port    int    `json:"port"` // nobody listened on it there when the nodes met
+	Port    int    `json:"port"` // free when the nodes met
 }
 
-// enlist says what this node brings to a gang, and holds the ports it names.
+// enlist returns this node's part of a gang, and holds the ports it names.
 func (n Node) enlist(worker []string, others []Kind, seed string) (*gangNote, *held) {
 	counts := append([]int{n.Local}, shares(others, n.ID, n.Nodes, n.GPUs)...)
 	kinds := append([]Kind{{Name: Worker, Argv: worker}}, others...)
@@ -77,7 +77,7 @@ func (n Node) enlist(worker []string, others []Kind, seed string) (*gangNote, *h
 	return g, h
 }
 
-// lacking returns why a kind's program cannot be started here; nil when it can.
+// lacking returns why a kind's program cannot be started here; nil if it can.
 func lacking(k Kind) *lack {
 	if _, err := exec.LookPath(k.Argv[0]); err != nil {
 		return &lack{Kind: k.Name, Why: clip(err.Error())}
@@ -85,7 +85,7 @@ func lacking(k Kind) *lack {
 	return nil
 }
 
-// local is how many tasks of all kinds the node starts.
+// local is the number of tasks of all kinds that the node starts.
 func (g *gangNote) local() (sum int) {
 	for _, k := range g.Kinds {
 		sum += len(k.Ports)
@@ -93,7 +93,7 @@ func (g *gangNote) local() (sum int) {
 	return sum
 }
 
-// sound reports whether a note of another node can be what it says.
+// sound reports whether a note of another node is valid.
 func (g *gangNote) sound(workers int) bool {
 	if len(g.Kinds) == 0 || len(g.Kinds) > maxKinds || g.Kinds[0].Name != Worker {
 		return false
@@ -107,7 +107,7 @@ func (g *gangNote) sound(workers int) bool {
 	return g.local() <= maxTasks
 }
 
-// like reports whether two nodes were told to start the same kinds, as many of each.
+// like reports whether two nodes were told to start the same kinds with the same counts.
 func (g *gangNote) like(other *gangNote) bool {
 	if g == nil || other == nil {
 		return g == other
@@ -115,8 +115,8 @@ func (g *gangNote) like(other *gangNote) bool {
 	return slices.EqualFunc(g.Kinds, other.Kinds, func(a, b kindNote) bool { return a.Name == b.Name && a.Count == b.Count })
 }
 
-// groups numbers the tasks of all nodes. It is an error, a *lackError, that one of them
-// cannot start its own.
+// groups numbers the tasks of all nodes. If a node cannot start its own tasks the error
+// is a *lackError.
 func groups(notes []note, own int) ([]Group, error) {
 	mine := notes[own].Gang
 	var first *lackError
@@ -144,7 +144,7 @@ func groups(notes []note, own int) ([]Group, error) {
 	return all, nil
 }
 
-// before counts the tasks of a kind on some nodes.
+// before counts the tasks of a kind on the first nodes.
 func before(notes []note, kind string) (sum int) {
 	for _, n := range notes {
 		for _, k := range n.Gang.Kinds {
@@ -156,7 +156,7 @@ func before(notes []note, kind string) (sum int) {
 	return sum
 }
 
-// group numbers the tasks of the kind with the number k.
+// group numbers the tasks of the kind with index k.
 func group(notes []note, own, k int) Group {
 	g := Group{Kind: notes[own].Gang.Kinds[k].Name}
 	for id, n := range notes {
@@ -171,13 +171,13 @@ func group(notes []note, own, k int) Group {
 	return g
 }
 
-// lackError is a gang that does not start because a node cannot start its tasks.
+// lackError is a gang that is not started because a node cannot start its tasks.
 type lackError struct {
 	lack lack
 	node string
 	rank int // of the node's first worker
-	id   int // of its first task of the kind
-	more int // other nodes that cannot, either
+	id   int // of the node's first task of the kind
+	more int // number of other nodes that cannot start theirs
 }
 
 func (e *lackError) Error() string {
@@ -188,7 +188,7 @@ func (e *lackError) Error() string {
 	return fmt.Sprintf("node %s cannot start %s: %s%s. Nothing was started on any node", e.node, e.lack.Kind, e.lack.Why, more)
 }
 
-// failure is how the others and the runner are told.
+// failure is the report to the other nodes and the runner.
 func (e *lackError) failure(f Failure) Failure {
 	f.Node, f.Rank, f.Why = e.node, e.rank, e.lack.Why
 	if e.lack.Kind != Worker {

@@ -7,15 +7,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// held are TCP ports that nobody else can take until they are let go. They are bound,
-// not listened on: who connects too early is refused, as by a server that is not up.
+// held are TCP ports that no other process can bind until they are released. They are
+// bound but not listened on: a client that connects too early is refused, as by a server
+// that is not up.
 type held struct {
 	sockets []int
 	ports   []int
 }
 
-// hold takes n different ports out of those that FreePort chooses from. Nodes that
-// share a machine, as a cluster in one machine does, get different ones.
+// hold takes n different ports from those that FreePort chooses from. Nodes that share a
+// machine, as in a lab, get different ones.
 func hold(n int, seed string) (*held, error) {
 	if n > maxTasks {
 		return nil, fmt.Errorf("%d tasks on this node: at most %d", n, maxTasks)
@@ -39,7 +40,7 @@ func hold(n int, seed string) (*held, error) {
 	return h, nil
 }
 
-// release lets the ports go.
+// release releases the ports.
 func (h *held) release() {
 	if h == nil {
 		return
@@ -50,8 +51,7 @@ func (h *held) release() {
 	h.sockets = nil
 }
 
-// bind binds a socket to the port on every address, of IPv6 as well where the kernel
-// has that.
+// bind binds a socket to the port on every address, of IPv6 as well if the kernel has it.
 func bind(port int) (socket int, free bool) {
 	const kind = unix.SOCK_STREAM | unix.SOCK_CLOEXEC
 	var any unix.Sockaddr = &unix.SockaddrInet6{Port: port}

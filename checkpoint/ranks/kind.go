@@ -10,24 +10,24 @@ import (
 	"sync"
 )
 
-// Kind is a kind of task that runs beside the workers and starts together with
-// them: parameter servers, actors, data loaders.
+// Kind is a kind of task that runs beside the workers and starts together with them, such
+// as parameter servers, actors or data loaders.
 type Kind struct {
 	Name  string
 	Count Count
 	Argv  []string // at least the program
 }
 
-// Count is how many tasks of a kind there are.
+// Count is the number of tasks of a kind.
 type Count struct {
 	N   int    // 1 to maxTasks
-	Per string // "node", "gpu", or "" for N in the whole job, whatever its size
+	Per string // "node", "gpu", or "" for N in the whole job at every size
 }
 
 const (
-	// Worker is the kind of the first command, one process for each GPU.
+	// Worker is the kind of the first command, with one process for each GPU.
 	Worker = "worker"
-	// AndWord is what separates the commands of a gang, unless another word is chosen.
+	// AndWord separates the commands of a gang, unless another word is chosen.
 	AndWord = "--and"
 	// maxTasks bounds the tasks of all kinds on a node, and a written count.
 	maxTasks = 1024
@@ -37,10 +37,9 @@ const (
 
 var kindName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,31}$`) })
 
-// Kinds splits "COMMAND --and NAME=COUNT COMMAND --and ..." into the workers'
-// command and the other kinds. Every argument that is the word begins a kind: an
-// argument that looks like it and is a command's own is a mistake that is named, not
-// guessed at.
+// Kinds splits "COMMAND --and NAME=COUNT COMMAND --and ..." into the workers' command and
+// the other kinds. Every argument equal to the word begins a kind. If it was meant as an
+// argument of a command, the error says how to choose another word.
 func Kinds(args []string, word string) (worker []string, others []Kind, err error) {
 	if word == "" {
 		return nil, nil, errors.New("--and-word: at least one character")
@@ -66,7 +65,7 @@ func Kinds(args []string, word string) (worker []string, others []Kind, err erro
 	return worker, others, nil
 }
 
-// cut cuts the arguments at each that is the word, which is left out.
+// cut splits the arguments at each that equals the word, which is left out.
 func cut(args []string, word string) [][]string {
 	parts := [][]string{nil}
 	for _, arg := range args {
@@ -80,10 +79,10 @@ func cut(args []string, word string) [][]string {
 	return parts
 }
 
-// kind reads "NAME=COUNT COMMAND", what follows one word.
+// kind reads "NAME=COUNT COMMAND", the arguments after one word.
 func kind(args []string, word string) (k Kind, err error) {
 	if len(args) == 0 {
-		return k, fmt.Errorf("%s: nothing behind it; %s", word, howTo(word))
+		return k, fmt.Errorf("%s: nothing after it; %s", word, howTo(word))
 	}
 	name, count, ok := strings.Cut(args[0], "=")
 	if !ok {
@@ -96,7 +95,7 @@ func kind(args []string, word string) (k Kind, err error) {
 	case name == Worker:
 		return k, fmt.Errorf("%s: that is the first command's name; choose another", what)
 	case len(args) == 1 || args[1] == "":
-		return k, fmt.Errorf("%s: no command behind it; %s", what, howTo(word))
+		return k, fmt.Errorf("%s: no command after it; %s", what, howTo(word))
 	}
 	if k.Count, err = ParseCount(count); err != nil {
 		return k, fmt.Errorf("%s: %w", what, err)
@@ -105,8 +104,8 @@ func kind(args []string, word string) (k Kind, err error) {
 	return k, nil
 }
 
-// howTo ends a complaint of what follows the word. Whoever meant an argument of a
-// command learns the way out.
+// howTo is the end of an error about the arguments after the word: how to write it, and
+// how to choose another word.
 func howTo(word string) string {
 	return fmt.Sprintf("write: %s ps=2 COMMAND. If %s is an argument of a command's own, choose another word: sluice ranks --and-word WORD -- ...", word, word)
 }
@@ -124,7 +123,7 @@ func ParseCount(s string) (c Count, err error) {
 	return c, nil
 }
 
-// String is how the count is written.
+// String returns the count as it is written.
 func (c Count) String() string {
 	if c.Per == "" {
 		return strconv.Itoa(c.N)
@@ -133,8 +132,8 @@ func (c Count) String() string {
 }
 
 // shares returns how many tasks of each kind a node starts. Those counted in the whole
-// job go round the nodes, each kind from where the one before stopped: two kinds of one
-// task are not both on the first node.
+// job are dealt to the nodes in turn, each kind from where the one before stopped: two
+// kinds of one task each are not both on the first node.
 func shares(kinds []Kind, node, nodes, gpus int) []int {
 	out := make([]int, len(kinds))
 	turn := 0
@@ -155,7 +154,7 @@ func shares(kinds []Kind, node, nodes, gpus int) []int {
 	return out
 }
 
-// maxClip bounds how much of an argument or a reason a message repeats, in bytes.
+// maxClip bounds how much of an argument or a reason a message quotes, in bytes.
 const maxClip = 400
 
 // clip shortens a text for a message.

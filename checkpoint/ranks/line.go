@@ -12,15 +12,15 @@ import (
 	"time"
 )
 
-// A sluice ranks that is killed tells nobody, and what waits elsewhere for processes
-// of its node that never came would wait until its own time-out: half an hour in
-// PyTorch. So every node keeps a connection to node 0. The kernel closes it, whatever
-// ends the process. A connection closed without a farewell is a word and no silence:
-// a network that fails closes none, and neither does a node.
+// A sluice ranks that is killed cannot report its end, and processes of other nodes that
+// wait for its processes would wait until their own timeout: 30 minutes in PyTorch. So
+// every node keeps a connection to node 0. The kernel closes it, whatever ends the
+// process. A connection that is closed without a farewell is evidence, unlike silence:
+// neither a network nor a node that fails closes a connection.
 
 const (
 	farewell = "bye\n"
-	// lineWithin bounds the time to connect, and to say who one is.
+	// lineWithin bounds the time to connect and to send the greeting.
 	lineWithin = 5 * time.Second
 	// maxGreeting is the longest greeting, in bytes.
 	maxGreeting = 512
@@ -28,7 +28,7 @@ const (
 
 // party is this node's end of the connections.
 type party struct {
-	gone chan int // nodes that went without a farewell
+	gone chan int // nodes that were closed without a farewell
 
 	mu       sync.Mutex
 	over     bool
@@ -40,13 +40,13 @@ func newParty(nodes int) *party {
 	return &party{gone: make(chan int, nodes), open: map[net.Conn]bool{}}
 }
 
-// greeting says to node 0 who connects. The folder's name is known to the job's user
-// alone.
+// greeting identifies the connecting node to node 0. Only the job's user knows the
+// folder's name.
 func (n Node) greeting() string {
 	return fmt.Sprintf("%s %s %d\n", filepath.Base(n.JobDir), n.Meeting, n.ID)
 }
 
-// host lets the other nodes connect, and returns the port; 0 when they cannot.
+// host lets the other nodes connect, and returns the port; 0 if that is not possible.
 func (p *party) host(n Node) int {
 	l, err := net.Listen("tcp", ":0")
 	if err != nil {
@@ -69,10 +69,10 @@ func (p *party) host(n Node) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-// maxStrangers is how many connections of nobody known are heard at a time.
+// maxStrangers bounds the connections without a valid greeting at a time.
 const maxStrangers = 16
 
-// enter notes an open connection, unless there are too many or all is over.
+// enter registers an open connection, unless there are too many or the step is over.
 func (p *party) enter(conn net.Conn, most int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -90,13 +90,13 @@ func (p *party) drop(conn net.Conn) {
 	goodbye(conn)
 }
 
-// goodbye closes a connection so that nobody is missed.
+// goodbye closes a connection with a farewell.
 func goodbye(conn net.Conn) {
-	_, _ = io.WriteString(conn, farewell) // fits where nothing else was written
+	_, _ = io.WriteString(conn, farewell) // fits if nothing else was written
 	conn.Close()
 }
 
-// answer hears who connects to node 0.
+// answer reads the greeting of a node that connects to node 0.
 func (p *party) answer(conn net.Conn, n Node) {
 	defer p.drop(conn)
 	slow := time.AfterFunc(lineWithin, func() { goodbye(conn) })
@@ -119,7 +119,7 @@ func (p *party) answer(conn net.Conn, n Node) {
 	}
 }
 
-// join connects to node 0. Where that cannot be done nobody is missed.
+// join connects to node 0. If that is not possible, node 0 does not watch this node.
 func (p *party) join(n Node, w World) {
 	conn, err := net.DialTimeout("tcp", net.JoinHostPort(w.Master, strconv.Itoa(w.Line)), lineWithin)
 	if err != nil {
@@ -135,15 +135,15 @@ func (p *party) join(n Node, w World) {
 	}
 }
 
-// watch waits for what a node says last.
+// watch waits for a node's farewell or the end of its connection.
 func (p *party) watch(conn io.Reader, id int) {
 	last, err := io.ReadAll(io.LimitReader(conn, maxGreeting))
 	if err == nil && len(last) == 0 {
-		p.gone <- id // each node connects once; strangers do not come here
+		p.gone <- id // each node connects once; others do not get here
 	}
 }
 
-// part says farewell to all.
+// part sends a farewell to all.
 func (p *party) part() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -12,29 +12,29 @@ import (
 	"github.com/sluice-hpc/sluice/checkpoint"
 )
 
-// Folder is where nodes meet, in the job's folder: <Folder>/<run>.<step>/<node>.
+// Folder is the folder in which nodes meet, in the job's folder:
+// <Folder>/<run>.<step>/<node>.
 const Folder = "ranks"
 
-// maxNote is the size of a note; real ones have some hundred bytes, and six more for
+// maxNote bounds the size of a note; real ones have some hundred bytes, and six more for
 // each task of a gang.
 const maxNote = 32 << 10
 
-// note is what one node tells the others.
+// note is one node's note to the others.
 type note struct {
 	Name   string `json:"name"`
 	Local  int    `json:"local"`
 	Master string `json:"master,omitempty"` // node 0 only
 	Port   int    `json:"port,omitempty"`   // node 0 only
-	Line   int    `json:"line,omitempty"`   // node 0 only: port for the nodes' own connections
-	Agree  int    `json:"agree,omitempty"`  // node 0 only: port on which rank 0 may let the ranks agree
-	// Gang is there where there are several kinds of tasks.
+	Line   int    `json:"line,omitempty"`   // node 0 only: port for the connections of the other nodes
+	Agree  int    `json:"agree,omitempty"`  // node 0 only: port on which rank 0 may accept the ranks' agreements
+	// Gang is set if there are several kinds of tasks.
 	Gang *gangNote `json:"gang,omitempty"`
 }
 
-// Meet tells the other nodes of the step how many processes this one starts,
-// learns the same from them, and returns the world they make. Node 0 says where
-// to meet next, for the training itself. ctx bounds the wait; its end names the
-// nodes that did not come.
+// Meet tells the other nodes of the step how many processes this one starts, reads the
+// same from them, and returns the resulting World. Node 0 chooses the address for the
+// training itself. ctx bounds the wait; the error then names the missing nodes.
 func (n Node) Meet(ctx context.Context, pause time.Duration) (World, error) {
 	own := note{Name: n.Name, Local: n.Local, Gang: n.Gang}
 	if n.ID == 0 {
@@ -65,7 +65,7 @@ func (n Node) Meet(ctx context.Context, pause time.Duration) (World, error) {
 	}
 }
 
-// port returns the proposed port while it is free, else another.
+// port returns the proposed port if it is free, else another.
 func (n Node) port() int {
 	if n.Port > 0 && Free(n.Port) {
 		return n.Port
@@ -77,8 +77,8 @@ func (n Node) port() int {
 	return port
 }
 
-// agreePort returns a free port for the ranks' agreements, another than the one they
-// meet on; 0 when there is none, and the ranks then agree as their framework lets them.
+// agreePort returns a free port for the ranks' agreements, different from the one they
+// meet on; 0 if there is none, and the ranks then agree by means of their framework.
 func (n Node) agreePort(meeting int) int {
 	port, err := FreePort(n.JobDir + n.Meeting + "agree" + strconv.Itoa(n.Port))
 	if err != nil || port == meeting {
@@ -122,7 +122,7 @@ func (n Node) meeting() (*checkpoint.Dir, error) {
 	return all.Make(n.Meeting, 0o755)
 }
 
-// leave leaves a note for the other nodes.
+// leave writes a note for the other nodes.
 func (n Node) leave(name string, value any) error {
 	data, err := json.Marshal(value)
 	if err != nil {
@@ -136,8 +136,8 @@ func (n Node) leave(name string, value any) error {
 	return dir.Write(name, data, 0o644)
 }
 
-// read returns the notes of all nodes in order, and who is missing. The folder
-// is opened anew each time, which is what makes network file systems look.
+// read returns the notes of all nodes in order, and the missing ones. The folder is
+// opened again each time, which makes network file systems revalidate it.
 func (n Node) read() (notes []note, missing []string, err error) {
 	dir, err := n.meeting()
 	if err != nil {
@@ -154,7 +154,7 @@ func (n Node) read() (notes []note, missing []string, err error) {
 	return notes, missing, nil
 }
 
-// readNote reads what one node told.
+// readNote reads the note of one node.
 func readNote(dir *checkpoint.Dir, id int) (n note, err error) {
 	data, err := dir.Read(strconv.Itoa(id), maxNote)
 	if err == nil {

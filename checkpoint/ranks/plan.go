@@ -10,35 +10,34 @@ import (
 	"sync"
 )
 
-// Node is what this node knows of itself before it met the others.
+// Node is what this node knows before it meets the others.
 type Node struct {
 	ID    int // 0-based, in Slurm's order
-	Nodes int // how many there are in this step
+	Nodes int // nodes in this step
 	Local int // processes to start here
 	CPUs  int // CPUs of the job here; 0 = unknown
-	// Meeting names the meeting of this step's nodes in the job's folder; ""
-	// when there is nobody to meet.
+	// Meeting names the meeting of this step's nodes in the job's folder; "" if there is
+	// a single node.
 	Meeting string
 	JobDir  string
 	Name    string    // for messages
-	Master  string    // address that Slurm's side proposes; "" = none
+	Master  string    // address proposed by Slurm's variables; "" = none
 	Port    int       // likewise; 0 = none
-	Line    int       // node 0: port on which it hears the other nodes' ends; 0 = none
-	GPUs    int       // that Slurm gave here, at least 1
-	Gang    *gangNote // what it brings to a gang; nil without several kinds of tasks
+	Line    int       // node 0: port for the connections of the other nodes; 0 = none
+	GPUs    int       // given by Slurm here, at least 1
+	Gang    *gangNote // its part of a gang; nil without several kinds of tasks
 }
 
-// Look reads a Node from the environment. perNode > 0 overrides the number of
-// GPUs found.
+// Look reads a Node from the environment. perNode > 0 overrides the number of GPUs found.
 func Look(env map[string]string, host string, perNode int) (Node, error) {
 	n := Node{Nodes: 1, Local: perNode, JobDir: env["SLUICE_JOB_DIR"], Name: host, Master: env["MASTER_ADDR"], GPUs: gpus(env)}
 	if n.Local == 0 {
 		n.Local = n.GPUs
 	}
-	n.Port, _ = strconv.Atoi(env["MASTER_PORT"]) // 0: one is chosen
+	n.Port, _ = strconv.Atoi(env["MASTER_PORT"]) // 0: a port is chosen
 	n.CPUs, _ = strconv.Atoi(env["SLURM_CPUS_ON_NODE"])
 	if !underSrun(env) {
-		return n, nil // this node alone
+		return n, nil // this node only
 	}
 	if name := env["SLURMD_NODENAME"]; name != "" {
 		n.Name = name
@@ -67,13 +66,13 @@ func Look(env map[string]string, host string, perNode int) (Node, error) {
 
 var plainMeeting = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]+\.[0-9]+$`) })
 
-// underSrun reports whether srun started the caller. A step number alone does
-// not say so: since 26.05 the batch script has one, too.
+// underSrun reports whether srun started the caller. A step number is not enough: since
+// 26.05 the batch script has one, too.
 func underSrun(env map[string]string) bool {
 	return env["SLURM_STEP_NUM_NODES"] != "" || env["SLURM_STEP_NODELIST"] != ""
 }
 
-// restarts tells the runs of a job apart: step numbers begin anew in each.
+// restarts distinguishes the runs of a job: step numbers begin at 0 in each.
 func restarts(env map[string]string) string {
 	if n, err := strconv.Atoi(env["SLURM_RESTART_COUNT"]); err == nil {
 		return strconv.Itoa(n)
@@ -92,7 +91,7 @@ func many(tasksPerNode string) bool {
 	return false
 }
 
-// gpus counts what processes here can see, at least 1: a program without a GPU
+// gpus counts the GPUs visible to processes here, at least 1: a program without a GPU
 // runs as one process.
 func gpus(env map[string]string) int {
 	for _, name := range []string{"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"} {
@@ -112,10 +111,10 @@ type World struct {
 	First  int // rank of this node's first process
 	Master string
 	Port   int
-	Line   int     // node 0's port for the nodes' own connections; 0 = none
+	Line   int     // node 0's port for the connections of the other nodes; 0 = none
 	Agree  int     // rank 0's port for agreements of ranks without torch or MPI; 0 = none
-	Peers  []Peer  // all nodes, where they met
-	Gang   []Group // of each kind, the workers first; none without several kinds
+	Peers  []Peer  // all nodes, if they met
+	Gang   []Group // for each kind, the workers first; empty without several kinds
 }
 
 // Peer is one of the nodes that met.
@@ -124,7 +123,8 @@ type Peer struct {
 	First int // rank of its first process
 }
 
-// variables returns what the process with a local number is told beside env.
+// variables returns the variables for the process with a local number, in addition to
+// env.
 func (n Node) variables(w World, local int, env map[string]string) []string {
 	set := func(name string, v int) string { return name + "=" + strconv.Itoa(v) }
 	own := []string{
@@ -138,19 +138,19 @@ func (n Node) variables(w World, local int, env map[string]string) []string {
 	return append(own, n.shared(w, env)...)
 }
 
-// shared returns what all processes of the node are told.
+// shared returns the variables for all processes of the node.
 func (n Node) shared(w World, env map[string]string) []string {
 	set := func(name string, v int) string { return name + "=" + strconv.Itoa(v) }
 	out := []string{set("NODE_RANK", n.ID), "MASTER_ADDR=" + w.Master, set("MASTER_PORT", w.Port)}
 	if env["OMP_NUM_THREADS"] == "" {
-		// As many threads as there are cores in each of many processes is slower
-		// than one.
+		// With one thread per core in each of many processes they run slower than with
+		// one thread each.
 		out = append(out, set("OMP_NUM_THREADS", max(1, n.CPUs/n.processes())))
 	}
 	return out
 }
 
-// processes is how many start here, of all kinds.
+// processes is the number of processes that start here, of all kinds.
 func (n Node) processes() int {
 	if n.Gang == nil {
 		return n.Local
@@ -158,8 +158,8 @@ func (n Node) processes() int {
 	return n.Gang.local()
 }
 
-// NeedsSrun reports whether the caller is on one of several nodes of a job and
-// was not started by srun, so that the other nodes would stay idle.
+// NeedsSrun reports whether the caller is on one of several nodes of a job and was not
+// started by srun, so that the other nodes would stay idle.
 func NeedsSrun(env []string) bool {
 	vars := table(env)
 	n, err := strconv.Atoi(vars["SLURM_NNODES"])

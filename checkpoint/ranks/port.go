@@ -12,9 +12,9 @@ import (
 // Ports below this belong to services, those of Slurm among them.
 const lowestPort = 10_000
 
-// FreePort returns a TCP port that nobody listens on, below those the kernel
-// hands out by itself, chosen from the seed so that two jobs, and two runs of
-// one job, do not try the same. It was free a moment ago; nothing holds it.
+// FreePort returns a TCP port on which no process listens, below those that the kernel
+// assigns itself. It is chosen from the seed so that two jobs, or two runs of one job, do
+// not try the same. It was free a moment ago; it is not reserved.
 func FreePort(seed string) (int, error) {
 	first := ephemeral()
 	span := max(1, first-lowestPort)
@@ -30,7 +30,7 @@ func FreePort(seed string) (int, error) {
 	return 0, fmt.Errorf("no free TCP port from %d to %d", lowestPort, first-1)
 }
 
-// Free reports whether nobody listens on a TCP port, on any address.
+// Free reports whether no process listens on a TCP port, on any address.
 func Free(port int) bool {
 	l, err := net.Listen("tcp", ":"+strconv.Itoa(port))
 	if err != nil {
@@ -40,7 +40,7 @@ func Free(port int) bool {
 	return true
 }
 
-// ephemeral is the first port the kernel hands out by itself.
+// ephemeral is the first port that the kernel assigns itself.
 func ephemeral() int {
 	const usual = 32768
 	data, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range")

@@ -15,19 +15,19 @@ import (
 // Config is one call of sluice ranks on one node.
 type Config struct {
 	Argv    []string // the training program and its arguments
-	And     []Kind   // tasks beside it; not with Torchrun
+	And     []Kind   // kinds of tasks beside it; not with Torchrun
 	Env     []string
 	PerNode int // processes on this node; 0 = one for each GPU
 	// Torchrun starts one torchrun on this node, which starts the processes.
 	Torchrun bool
 	Host     string // this machine's name
-	Gauge    string // path of the program that looks at the node's GPUs; "" = none
+	Gauge    string // path of the program that reads the node's GPUs; "" = none
 
-	Stdin, Stdout, Stderr *os.File // rank 0 of the node reads Stdin; output is passed on untouched
+	Stdin, Stdout, Stderr *os.File // rank 0 of the node reads Stdin; output is passed on unchanged
 
-	// Wait bounds the wait for the other nodes; Poll is how often to look for
-	// them, and for their failures; Grace is how long the other processes may
-	// take to end when one has failed.
+	// Wait bounds the wait for the other nodes. Poll is how often to check for them and
+	// for their failures. Grace is how long the other processes may take to end after one
+	// has failed.
 	Wait, Poll, Grace time.Duration
 }
 
@@ -44,11 +44,11 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Run starts the processes of this node and waits for all of them. It returns 0
-// when all exit 0, else the exit code of the first that failed, here or on
-// another node, after ending the rest; 2 when they could not be started. Tasks
-// beside the workers are ended once the workers of all nodes have exited 0. The
-// calling process must have no other children.
+// Run starts the processes of this node and waits for all of them. It returns 0 if all
+// exit 0, else the exit code of the first that failed, here or on another node, after it
+// ended the rest; 2 if they could not be started. Tasks beside the workers are ended once
+// the workers of all nodes have exited 0. The calling process MUST have no other
+// children.
 func Run(c Config) int {
 	c = c.withDefaults()
 	family, err := process.Found()
@@ -78,7 +78,7 @@ func Run(c Config) int {
 // startCode is the exit code of processes that could not be started.
 const startCode = 2
 
-// over tells the runner that this node has ended.
+// over reports to the runner that this node has ended.
 func (t *team) over() {
 	if err := t.node.tellOver(); err != nil {
 		fmt.Fprintln(t.Stderr, "sluice ranks: telling that this node has ended:", err)
@@ -94,21 +94,21 @@ type team struct {
 	members []*member
 	ended   chan *member
 	left    int  // members still running
-	told    bool // somebody outside ends them: their ends are no failures
-	lost    bool // nobody will tell Slurm of this node's end
+	told    bool // an outside signal ends them: their ends are no failures
+	lost    bool // no process will report this node's end to Slurm
 	code    int
 	signals chan os.Signal
-	kills   int // for memory, before this step
+	kills   int // killed for memory, before this step
 	party   *party
-	gang    gang // of a job with several kinds of tasks
+	gang    gang // set for a job with several kinds of tasks
 
-	orphaned <-chan struct{} // closes when nobody is left to end this step
+	orphaned <-chan struct{} // closes when no process is left to end this step
 }
 
 // member is one process that was started.
 type member struct {
 	*process.Child
-	kind string // of a task beside the workers; "" of these
+	kind string // kind of a task that is no worker; "" for workers
 	id   int    // its rank, or its number in its kind
 }
 
@@ -120,13 +120,13 @@ func (t *team) gather() error {
 		return err
 	}
 	t.orphaned = keeper(vars)
-	t.kills, _ = process.OOMKills(process.Cgroups) // unknown: none is noticed later
+	t.kills, _ = process.OOMKills(process.Cgroups) // unknown: no kill for memory will be noticed
 	t.signals = make(chan os.Signal, 16)
 	signal.Notify(t.signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGPIPE,
 		syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGHUP, syscall.SIGALRM)
 	t.enlist()
 	err = t.meet()
-	t.gang.ports.release() // for the tasks they are meant for
+	t.gang.ports.release() // released for the tasks that use them
 	if err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func (t *team) startAll(vars map[string]string) error {
 	return nil
 }
 
-// start starts one member; when it cannot, none is left.
+// start starts one member; if that fails, none is left running.
 func (t *team) start(m member, command process.Command) (err error) {
 	command.Stdout, command.Stderr = t.Stdout, t.Stderr
 	if m.Child, err = t.family.Start(command); err != nil {
@@ -190,7 +190,7 @@ func (t *team) unstarted(err error) Failure {
 	return f
 }
 
-// meet waits for the other nodes; a signal to end ends the wait.
+// meet waits for the other nodes; a signal that ends the step ends the wait.
 func (t *team) meet() error {
 	ctx, cancel := context.WithTimeout(context.Background(), t.Wait)
 	defer cancel()

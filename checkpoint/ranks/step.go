@@ -11,21 +11,21 @@ import (
 )
 
 const (
-	// maxSteps bounds how many steps of a run are looked at.
+	// maxSteps bounds how many steps of a run are read.
 	maxSteps = 1000
 	// maxNodes bounds the nodes of a step.
 	maxNodes = 10_000
-	// maxName bounds what a node calls itself, in bytes.
+	// maxName bounds the length of a node's name, in bytes.
 	maxName = 255
 	// pastFile marks the steps of an earlier start of the script.
 	pastFile = "past"
 )
 
-// overFile is the note of a node of a step that failed: it has ended, in a way that
-// Slurm hears of.
+// overFile is a node's note, in a failed step, that it has ended in a way that Slurm
+// notices.
 func overFile(id int) string { return strconv.Itoa(id) + ".over" }
 
-// tellOver tells the runner that this node has ended.
+// tellOver reports to the runner that this node has ended.
 func (n Node) tellOver() error {
 	if n.Meeting == "" {
 		return nil
@@ -33,10 +33,10 @@ func (n Node) tellOver() error {
 	return n.leave(overFile(n.ID), struct{}{})
 }
 
-// eachStep hands out the folders of the steps since the script was started, closed
-// after use.
+// eachStep calls its argument with the folders of the steps since the script was started;
+// they are closed after use.
 func eachStep(jobDir string, use func(dir *checkpoint.Dir, name string)) {
-	_ = inSteps(jobDir, func(dir *checkpoint.Dir, name string) error { // what can be read
+	_ = inSteps(jobDir, func(dir *checkpoint.Dir, name string) error { // the readable ones
 		if !isPast(dir) {
 			use(dir, name)
 		}
@@ -71,11 +71,11 @@ func isPast(dir *checkpoint.Dir) bool {
 	return err == nil
 }
 
-// Forget makes the steps so far the past, when the script is started again: what
-// they told counts no more, and what should still run of them ends.
+// Forget marks all steps so far as past, when the script is started again: their notes no
+// longer count, and processes of them that still run end.
 func Forget(jobDir string) error {
 	err := inSteps(jobDir, func(dir *checkpoint.Dir, name string) error {
-		if name == alone { // those of one node meet nobody, and share this folder
+		if name == alone { // single-node steps meet no other node, and share this folder
 			return dir.Remove(failureFile)
 		}
 		return dir.Write(pastFile, nil, 0o644)
@@ -86,20 +86,20 @@ func Forget(jobDir string) error {
 	return err
 }
 
-// Rest is a step that failed and has not ended on all of its nodes.
+// Rest is a failed step that has not ended on all of its nodes.
 type Rest struct {
 	Step    string   // <run>.<step>
-	First   Failure  // the first
-	Missing []string // nodes that have not ended; by number, those that never came
+	First   Failure  // the first failure
+	Missing []string // nodes that have not ended; by number if they never came
 }
 
-// String is such as "step 0.1: rank 0 on node gpu1 failed first (exit code 1), and
+// String is for example "step 0.1: rank 0 on node gpu1 failed first (exit code 1), and
 // node gpu2 has not ended".
 func (r Rest) String() string {
 	return fmt.Sprintf("step %s: %s, and %s", r.Step, r.First, missingWords(r.Missing))
 }
 
-// maxNamed bounds how many nodes a sentence names.
+// maxNamed bounds how many nodes a message names.
 const maxNamed = 8
 
 func missingWords(missing []string) string {
@@ -119,17 +119,17 @@ func missingWords(missing []string) string {
 	return words + " " + verb + " not ended"
 }
 
-// Unended returns the newest step since the script was started, if it failed and has
-// not ended on all nodes. For some seconds that is usual; for longer it means that a
-// node's processes are gone and nobody told Slurm. An older step is not the script's
-// concern any more, or not the only one: another trains. Without one Rest is zero.
+// Unended returns the newest step since the script was started, if it failed and has not
+// ended on all nodes. For some seconds that is normal; for longer it means that a node's
+// processes have ended and Slurm does not know. An older step may be irrelevant to the
+// script: another one trains. If there is none, Rest is zero.
 func Unended(jobDir string) (rest Rest, unended bool) {
 	newest := -1
 	eachStep(jobDir, func(dir *checkpoint.Dir, name string) {
 		_, after, _ := strings.Cut(name, ".")
 		number, err := strconv.Atoi(after)
 		if err != nil || number < newest {
-			return // where one node is alone, or older
+			return // single-node, or older
 		}
 		newest = number
 		rest, unended = restOf(dir, name)
@@ -154,7 +154,7 @@ func restOf(dir *checkpoint.Dir, name string) (r Rest, unended bool) {
 	return r, true
 }
 
-// nameOf is what a node of a step called itself, else its number.
+// nameOf is the name that a node of a step gave itself, else its number.
 func nameOf(dir *checkpoint.Dir, id int) string {
 	if n, err := readNote(dir, id); err == nil && n.Name != "" && len(n.Name) <= maxName {
 		return n.Name

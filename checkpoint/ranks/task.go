@@ -12,14 +12,14 @@ import (
 	"strings"
 )
 
-// ofRanks are the variables that make a process one of the workers' process group.
+// ofRanks are the variables that make a process a member of the workers' process group.
 var ofRanks = []string{"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK", "NODE_RANK", "SLUICE_AGREE"}
 
-// noGPUs hides them. Empty is none to CUDA and to ROCm's run time; HIP takes empty for
-// not set, and a number that is not there for the end of its list.
+// noGPUs hides the GPUs. For CUDA and ROCm's run time an empty value means none; HIP
+// ignores an empty value, and ends its list at an index that does not exist.
 var noGPUs = []string{"CUDA_VISIBLE_DEVICES=", "ROCR_VISIBLE_DEVICES=", "HIP_VISIBLE_DEVICES=-1"}
 
-// task returns what a task of a gang is told of itself.
+// task returns the variables that describe a task of a gang to itself.
 func (g Group) task(local int, file string) []string {
 	return []string{
 		"SLUICE_TASK=" + g.Kind, "SLUICE_TASK_ID=" + strconv.Itoa(g.First+local),
@@ -36,8 +36,8 @@ func (n Node) beside(w World, g Group, local int, file string, env []string) []s
 	})
 }
 
-// address is where other nodes reach this one: the first as they all name it, the others
-// by the address that they have towards it. Nothing is sent to learn that.
+// address is this node's address for the other nodes: for the first node the one that
+// they all use, for the others the one they use towards it. No packet is sent to find it.
 func (n Node) address() string {
 	if n.Master == "" {
 		return "127.0.0.1"
@@ -53,13 +53,13 @@ func (n Node) address() string {
 	return conn.LocalAddr().(*net.UDPAddr).IP.String()
 }
 
-// gangFile is what is told to every task in the file that SLUICE_GANG names.
+// gangFile is the file for every task that SLUICE_GANG names.
 type gangFile struct {
-	Kinds map[string][]Task `json:"kinds"` // in the order of their numbers
+	Kinds map[string][]Task `json:"kinds"` // in the order of their indices
 }
 
-// tell writes the file for this node's tasks, each node its own, and returns its path.
-// It is in the step's folder; without a job's folder it is a temporary one.
+// tell writes the file for this node's tasks, each node its own, and returns its path. It
+// is in the step's folder; without a job's folder it is a temporary file.
 func (n Node) tellGang(all []Group) (path string, err error) {
 	kinds := map[string][]Task{}
 	for _, g := range all {
@@ -79,7 +79,7 @@ func (n Node) tellGang(all []Group) (path string, err error) {
 	defer dir.Close()
 	step := n.Meeting
 	if step == "" {
-		step = alone // where several may be at once
+		step = alone // if several steps may run at once
 	}
 	name := fmt.Sprintf("%s.%d.gang", n.Name, os.Getpid())
 	return filepath.Join(n.JobDir, Folder, step, name), dir.Write(name, append(data, '\n'), 0o644)

@@ -10,25 +10,26 @@ import (
 	"github.com/sluice-hpc/sluice/checkpoint/process"
 )
 
-// gang is what a node of a gang knows of its end. The tasks beside the workers serve
-// them: they are ended when the workers of all nodes have ended.
+// gang is a node's state of the end of a gang. The tasks beside the workers serve them:
+// they are ended when the workers of all nodes have ended.
 type gang struct {
-	ports   *held  // until the tasks start
-	file    string // that SLUICE_GANG names; "" = none
-	said    bool   // the others can know that the workers here have ended
-	tries   int    // to say so, that failed
-	ended   int    // nodes, from 0 on, whose workers have ended
-	parting bool   // those of all have
+	ports   *held  // held until the tasks start
+	file    string // named by SLUICE_GANG; "" = none
+	said    bool   // the other nodes can see that the workers here have ended
+	tries   int    // failed attempts to report it
+	ended   int    // nodes, counted from 0, whose workers have ended
+	parting bool   // those of all nodes have ended
 }
 
 const (
-	// partings is how many grace periods the tasks beside the workers have to end in.
+	// partings is the number of grace periods in which the tasks beside the workers must
+	// end.
 	partings = 3
-	// maxTries bounds the tries to tell the others; they are as far apart as the looks.
+	// maxTries bounds the attempts to report to the others, one per poll.
 	maxTries = 120
 )
 
-// enlist finds out what this node brings to a gang.
+// enlist determines this node's part of a gang.
 func (t *team) enlist() {
 	if len(t.And) > 0 {
 		seed := t.node.JobDir + t.node.Meeting + t.node.Name + strconv.Itoa(os.Getpid())
@@ -56,7 +57,7 @@ func (t *team) startBeside() (err error) {
 	return nil
 }
 
-// asTask is what a worker of a gang is told of itself.
+// asTask is the variables that describe a worker of a gang to itself.
 func (t *team) asTask(local int) []string {
 	if len(t.world.Gang) == 0 {
 		return nil
@@ -64,7 +65,7 @@ func (t *team) asTask(local int) []string {
 	return t.world.Gang[0].task(local, t.gang.file)
 }
 
-// tasks is how many there are of a kind.
+// tasks is the number of tasks of a kind.
 func (w World) tasks(kind string) int {
 	for _, g := range w.Gang {
 		if g.Kind == kind {
@@ -74,14 +75,14 @@ func (w World) tasks(kind string) int {
 	return 0
 }
 
-// mayFail reports whether a member's end is no failure whatever its code: a task beside
-// the workers that was told to end.
+// mayFail reports whether a member's end is no failure whatever its exit code: a task
+// beside the workers that was told to end.
 func (t *team) mayFail(m *member) bool {
 	return m.kind != "" && (t.told || t.gang.parting)
 }
 
-// workersEnded reports whether this node's workers have ended, well or because somebody
-// outside ended them.
+// workersEnded reports whether this node's workers have ended, by exiting 0 or because an
+// outside signal ended them.
 func (t *team) workersEnded() bool {
 	if len(t.world.Gang) == 0 || t.code != 0 && !t.told {
 		return false
@@ -123,13 +124,13 @@ func (t *team) part() bool {
 	return t.left > 0
 }
 
-// mute reports whether the other nodes are still to hear that this node's workers have
-// ended: their tasks would wait for it for ever.
+// mute reports whether the other nodes do not know yet that this node's workers have
+// ended: their tasks would wait indefinitely.
 func (t *team) mute() bool {
 	return t.workersEnded() && !t.gang.said && t.gang.tries < maxTries
 }
 
-// sayEnded tells the other nodes that this one's workers have ended.
+// sayEnded reports to the other nodes that this one's workers have ended.
 func (t *team) sayEnded() bool {
 	if t.gang.said || t.gang.tries >= maxTries {
 		return t.gang.said
@@ -142,8 +143,8 @@ func (t *team) sayEnded() bool {
 	return t.gang.said
 }
 
-// giveUp fails the node when it could not tell the others for too long, and reports
-// whether it has just done so. A disk that was full may have had room again before.
+// giveUp fails the node if it could not report to the others for too long, and reports
+// whether it has just done so. A full disk may get space again before that.
 func (t *team) giveUp() bool {
 	if t.gang.tries != maxTries {
 		return false
@@ -166,7 +167,7 @@ func (n Node) tellEnded() error {
 }
 
 // endedFrom returns the first node, from a number on, whose workers have not ended; the
-// number of nodes when those of all have.
+// number of nodes if all have.
 func (n Node) endedFrom(id int) int {
 	if n.Meeting == "" {
 		return n.Nodes
@@ -187,9 +188,9 @@ func isThere(dir *checkpoint.Dir, name string) bool {
 	return err == nil
 }
 
-// forgetGang removes the file that the tasks were told of.
+// forgetGang removes the file that SLUICE_GANG names.
 func (t *team) forgetGang() {
 	if t.gang.file != "" {
-		os.Remove(t.gang.file) // the job's folder goes with the job
+		os.Remove(t.gang.file) // it is removed with the job's folder
 	}
 }

@@ -12,11 +12,11 @@ import (
 	"github.com/sluice-hpc/sluice/checkpoint/process"
 )
 
-// torchrun turns a command such as "python3 -u train.py --epochs 3", or the
-// script alone, into the torchrun that starts it once for each GPU of this node.
-// The rendezvous is static, so that the numbers of the ranks are those of the
-// nodes, whose GPU counts may differ; a run that fails is not tried again here:
-// that is for Slurm or the user. Spellings with _ are known to every release.
+// torchrun turns a command such as "python3 -u train.py --epochs 3", or the script alone,
+// into the torchrun command that starts it once for each GPU of this node. The rendezvous
+// is static, so that ranks are numbered in the order of the nodes, whose GPU counts may
+// differ. A failed run is not retried here: that is for Slurm or the user. The spellings
+// with _ are known to every release.
 func (n Node) torchrun(argv []string, w World, id string) ([]string, error) {
 	interpreter, flags, program, err := pythonCommand(argv)
 	if err != nil {
@@ -27,15 +27,15 @@ func (n Node) torchrun(argv []string, w World, id string) ([]string, error) {
 		fmt.Sprintf("--nnodes=%d", n.Nodes), fmt.Sprintf("--node_rank=%d", n.ID), fmt.Sprintf("--nproc_per_node=%d", n.Local),
 		"--rdzv_backend=static", fmt.Sprintf("--rdzv_endpoint=%s:%d", w.Master, w.Port), "--rdzv_id="+id, "--max_restarts=0")
 	if n.Local < 10 {
-		// They redirect nothing, as does torchrun's own default, which torch 1.13
-		// cannot read with Python 3.11: they speak of a process that is not there.
+		// The arguments redirect nothing, as torchrun's default does, which torch 1.13
+		// cannot parse with Python 3.11: they name a process that does not exist.
 		out = append(out, "--redirects=9:3", "--tee=9:3")
 	}
 	return append(out, program...), nil
 }
 
-// pythonCommand splits a command into the interpreter, its own options and what
-// torchrun is to run: a script or --module NAME, with arguments.
+// pythonCommand splits a command into the interpreter, its own options and what torchrun
+// runs: a script or --module NAME, with arguments.
 func pythonCommand(argv []string) (interpreter string, flags, program []string, err error) {
 	if !strings.HasPrefix(filepath.Base(argv[0]), "python") {
 		return "python3", nil, argv, nil
@@ -63,15 +63,15 @@ func missingProgram(rest []string) error {
 	return nil
 }
 
-// rendezvous names the meeting of this run's torchruns: another in each run and
-// step, the same on all nodes.
+// rendezvous is the id of the rendezvous of this run's torchruns: different for each run
+// and step, the same on all nodes.
 func rendezvous(vars map[string]string) string {
 	return "sluice-" + vars["SLURM_JOB_ID"] + "." + restarts(vars) + "." + vars["SLURM_STEP_ID"]
 }
 
-// startTorchrun starts the node's torchrun. Slurm sends a signal to every process
-// of a step, and torchrun would die of those it does not know, with its workers:
-// it inherits that they are ignored. A program that listens is told as ever.
+// startTorchrun starts the node's torchrun. Slurm sends a signal to every process of a
+// step, and torchrun and its workers would end on signals that it does not handle: it
+// inherits them as ignored. Programs that handle a signal still get it.
 func (t *team) startTorchrun(vars map[string]string) error {
 	argv, err := t.node.torchrun(t.Argv, t.world, rendezvous(vars))
 	if err != nil {

@@ -9,13 +9,13 @@ import (
 	"github.com/sluice-hpc/sluice/checkpoint/process"
 )
 
-// What happens from the start of this node's processes to the end of the last: ends, here
-// and elsewhere, signals, and who waits for whom.
+// From the start of this node's processes to the end of the last one: process ends, here
+// and on other nodes, and signals.
 
 // work waits until all members have ended.
 func (t *team) work() int {
-	// Other nodes' failures are looked for at leisure: each look is a question
-	// to the shared file system.
+	// Failures of other nodes are checked for less often: each check is a request to the
+	// shared file system.
 	elsewhere := time.NewTicker(10 * t.Poll)
 	defer elsewhere.Stop()
 	var kill, missed <-chan time.Time
@@ -38,7 +38,7 @@ func (t *team) work() int {
 				kill = time.After(t.Grace)
 			}
 		case id := <-t.party.gone:
-			if gone < 0 { // whoever ends all nodes ends this one next
+			if gone < 0 { // the process that ends all nodes ends this one next
 				gone, missed = id, time.After(t.Grace)
 			}
 		case <-missed:
@@ -62,7 +62,8 @@ func (t *team) work() int {
 	return t.code
 }
 
-// listen hears what others told and reports whether the members are to end for it.
+// listen reads what others reported and returns whether the members must end because of
+// it.
 func (t *team) listen() bool {
 	heard := t.node.hear()
 	f := heard.failure
@@ -80,7 +81,7 @@ func (t *team) listen() bool {
 	return true
 }
 
-// miss ends the members: those of another node are gone, without a word.
+// miss ends the members: those of another node were killed without a report.
 func (t *team) miss(p Peer) {
 	fmt.Fprintf(t.Stderr, "sluice ranks: node %s: what ran on node %s was killed: ending the rest\n", t.node.Name, p.Name)
 	f := t.node.failed(p.First, 128+int(syscall.SIGKILL))
@@ -90,10 +91,10 @@ func (t *team) miss(p Peer) {
 	t.end(syscall.SIGTERM)
 }
 
-// abandoned: whoever ends the job has lost this step, or the runner is gone. Nobody
-// would stop these processes, and the job may be running again elsewhere.
+// abandoned: slurmstepd of this step or the runner has ended. Nothing would stop these
+// processes any more, and the job may run again elsewhere.
 func (t *team) abandoned() {
-	fmt.Fprintf(t.Stderr, "sluice ranks: node %s: what started this step is gone: ending the training\n", t.node.Name)
+	fmt.Fprintf(t.Stderr, "sluice ranks: node %s: the runner or slurmstepd of this step has ended: ending the training\n", t.node.Name)
 	if t.code == 0 {
 		t.tell(t.node.failed(t.world.First, orphanCode))
 	}
@@ -101,11 +102,11 @@ func (t *team) abandoned() {
 	t.end(syscall.SIGTERM)
 }
 
-// orphanCode is the exit code of a training that nobody is there to hear of.
+// orphanCode is the exit code of a training whose end no process reads.
 const orphanCode = 143
 
-// clear ends what members left behind and waits, at most for a grace period
-// each, until this node's GPUs are let go.
+// clear ends what members left running and waits, at most for a grace period each, until
+// this node's GPUs are no longer held.
 func (t *team) clear() {
 	for _, p := range t.family.KillAll(t.Grace) {
 		fmt.Fprintf(t.Stderr, "sluice ranks: node %s: process %s cannot be ended\n", t.node.Name, p)
@@ -117,8 +118,8 @@ func (t *team) clear() {
 	}
 }
 
-// keeper returns a channel that closes when nobody is left to end this step: the
-// runner, by its number in the environment, or the daemon of the step.
+// keeper returns a channel that closes when no process is left to end this step: the
+// runner, by its PID in the environment, or the daemon of the step.
 func keeper(vars map[string]string) <-chan struct{} {
 	runner, err := strconv.Atoi(vars["SLUICE_RUNNER"])
 	return process.Orphaned(func(pid int, name string) bool {
@@ -126,8 +127,8 @@ func keeper(vars map[string]string) <-chan struct{} {
 	})
 }
 
-// toldPatience is how long members may outlive the first when somebody outside
-// ends them: one of them may be saving, and Slurm's own patience is 30 s.
+// toldPatience is how long members may outlive the first when an outside signal ends
+// them: one of them may be saving, and Slurm waits 30 s.
 const toldPatience = 20 * time.Second
 
 func (t *team) patience() time.Duration {
@@ -140,12 +141,12 @@ func (t *team) patience() time.Duration {
 	return t.Grace
 }
 
-// stopWindow is how long after a member's end by a signal this process's own is waited
-// for. Slurm signals all processes of a step, one after the other.
+// stopWindow is how long, after a member was ended by a signal, this process waits for
+// its own. Slurm signals all processes of a step, one after the other.
 const stopWindow = time.Second
 
-// overhear takes in the signal that ended a member, when somebody outside sent it to all:
-// then its end is no failure, and the others have their time to save.
+// overhear takes over the signal that ended a member if it was sent to all from outside:
+// the member's end is then no failure, and the others have their time to save.
 func (t *team) overhear(m *member) {
 	if t.code != 0 || t.gang.parting || !ending(syscall.Signal(m.Exit().Code-128)) {
 		return
@@ -161,8 +162,8 @@ func (t *team) overhear(m *member) {
 	}
 }
 
-// failed notes a member's end and reports whether it is the first failure, upon
-// which the rest is told to end.
+// failed records a member's end and reports whether it is the first failure, after which
+// the rest must end.
 func (t *team) failed(m *member) bool {
 	exit := m.Exit()
 	if exit.Code == 0 || t.code != 0 || t.mayFail(m) {
@@ -183,7 +184,7 @@ func (t *team) failed(m *member) bool {
 	return true
 }
 
-// failure is that of one member.
+// failure is the failure of one member.
 func (t *team) failure(m *member, code int) Failure {
 	if m.kind == "" {
 		return t.node.failed(m.id, code)
@@ -193,8 +194,7 @@ func (t *team) failure(m *member, code int) Failure {
 	return f
 }
 
-// named is what a member is called in messages; torchrun says itself which rank
-// failed.
+// named is a member's name in messages; torchrun itself reports which rank failed.
 func (t *team) named(m *member) string {
 	switch {
 	case t.Torchrun:
@@ -211,15 +211,15 @@ func (t *team) tell(f Failure) {
 	}
 }
 
-// end passes a signal to every member's group.
+// end passes a signal to every member's process group.
 func (t *team) end(s syscall.Signal) {
 	for _, m := range t.members {
 		m.Signal(s)
 	}
 }
 
-// signalled passes signals on: those that end to all, the others to those that
-// listen for them.
+// signalled passes signals on: signals that end the job to all, others to the processes
+// that handle them.
 func (t *team) signalled(s syscall.Signal) {
 	switch {
 	case s == syscall.SIGPIPE:

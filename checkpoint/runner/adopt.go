@@ -8,47 +8,46 @@ import (
 	"github.com/sluice-hpc/sluice/checkpoint"
 )
 
-// Adopt is what the runner takes over from a program that cannot be changed.
+// Adopt says what the runner adopts of a program that is not changed for sluice.
 type Adopt struct {
-	// Glob matches the files or folders the program saves, relative to the
-	// working directory; %j stands for the job's id. "" = it saves through
-	// sluice.
+	// Glob matches the files or folders that the program saves, relative to the working
+	// directory; %j stands for the job's id. "" = it saves through sluice.
 	Glob string
-	// Marker is a file in such a folder that is there once it is complete; "" =
-	// stillness tells.
+	// Marker is a file in such a folder that exists once the folder is complete; "" = it
+	// is complete once it no longer changes.
 	Marker string
 	// Still is how long nothing in a checkpoint may have changed.
 	Still time.Duration
 	// Progress finds progress in the job's output; see sbatch.Adopt.
 	Progress string
-	// Total is how much work the job was submitted with, in its unit; lines of
-	// the output that speak of another total are not about it. 0 = not known.
+	// Total is the job's length as submitted, in its unit; lines of the output with
+	// another total are ignored. 0 = unknown.
 	Total float64
 }
 
-// adoption is where the adopting stands. The loop owns it; what may block runs
-// beside the loop and reports through done.
+// adoption is the state of adopting. It belongs to the loop; operations that may block
+// run beside the loop and report through done.
 type adoption struct {
 	habit  *habit // how the program saves; nil = nothing is adopted
 	log    *journal
 	record record
 	seen   sights
 	busy   bool
-	taking bool // one is being adopted
+	taking bool // an adoption is running
 	done   chan any
 	after  time.Time // the next look
-	last   time.Time // of the last adoption, or the script's start
-	newest string    // checkpoint adopted last in this run
+	last   time.Time // time of the last adoption, or of the script's start
+	newest string    // last checkpoint adopted in this run
 	rhythm time.Duration
 	ctx    context.Context // of the present start of the script
 	stop   context.CancelFunc
 }
 
-// lookEvery is how often the program's folder is looked at. Each look is a
-// question to a shared file system.
+// lookEvery is how often the program's folder is examined. Each look is a request to a
+// shared file system.
 const lookEvery = time.Second
 
-// adopt takes over what the program saved and said since the last look.
+// adopt adopts what the program saved and printed since the last look.
 func (r *run) adopt() {
 	if r.alone || r.child == nil {
 		return
@@ -77,24 +76,24 @@ func (r *run) adopt() {
 	})
 }
 
-// beside runs a piece of the adopting; at most one at a time.
+// beside runs an operation of adopting beside the loop; at most one at a time.
 func (r *run) beside(work func() any) {
 	a := &r.adopted
 	a.busy = true
 	done := a.done
-	go func() { done <- work() }() // done has room: it never waits
+	go func() { done <- work() }() // done has room: the send never blocks
 }
 
-// adoptionDid takes what a piece of it found.
+// adoptionDid handles the result of such an operation.
 func (r *run) adoptionDid(v any) {
 	a := &r.adopted
 	switch v := v.(type) {
 	case looked:
 		r.complain("looking for checkpoints like "+a.habit.glob, v.err)
-		// Looking may take a twentieth of the time, no more.
+		// Looking may take at most 5 % of the time.
 		pause := min(lookEvery, max(a.habit.wait()/4, r.Poll))
 		a.after = r.Now().Add(max(20*v.took, pause))
-		if r.stops() { // what it trains meanwhile is lost
+		if r.stops() { // training until the next look would be lost
 			a.after = r.Now().Add(min(lookEvery, max(2*v.took, lookSoon)))
 		}
 		if v.err != nil {
@@ -122,7 +121,7 @@ func (r *run) take(s sighting) {
 	r.beside(func() any { return job.takeOver(ctx, h, s, m, copied) })
 }
 
-// describe is what the manifest of an adopted checkpoint says beside its files.
+// describe is the part of an adopted checkpoint's manifest other than its files.
 func (r *run) describe(s sighting) checkpoint.Manifest {
 	m := checkpoint.Manifest{Restarts: r.job.restarts, Created: s.tree.Newest(), GPUs: r.where.gpus}
 	if j := r.adopted.log; j != nil {
@@ -134,7 +133,7 @@ func (r *run) describe(s sighting) checkpoint.Manifest {
 	return m
 }
 
-// tookOver notes an adopted checkpoint, or why there is none.
+// tookOver records an adopted checkpoint, or why adopting failed.
 func (r *run) tookOver(t taken) {
 	a := &r.adopted
 	a.taking = false
@@ -162,8 +161,8 @@ func (r *run) tookOver(t taken) {
 	r.tidy()
 }
 
-// adoptedLast notes what was adopted in the moment of the end: its manifest is there
-// before the loop hears of it, and it may have answered a request by then.
+// adoptedLast records an adoption that completed while the script ended: its manifest
+// exists before the loop gets the result, and may have answered a request by then.
 func (r *run) adoptedLast() {
 	a := &r.adopted
 	if a.habit == nil || !a.busy {
@@ -179,8 +178,8 @@ func (r *run) adoptedLast() {
 	}
 }
 
-// greet says that the job's program can be moved, once an adopted checkpoint has
-// been verified: from then on it can.
+// greet reports that the job's program can be resized, once an adopted checkpoint has
+// been verified.
 func (r *run) greet() {
 	a := &r.adopted
 	if a.record.Greeted || a.newest == "" {
@@ -203,9 +202,9 @@ func (r *run) greet() {
 	}
 }
 
-// rhythm is the longest time between two checkpoints of the program's own, as
-// the runner adopted them, in seconds: in this run, or the last run's as long as
-// this one has none. 0 = not known.
+// rhythm is the longest time between two of the program's own checkpoints, as the runner
+// adopted them, in seconds: in this run, or in the last run while this one has none. 0 =
+// unknown.
 func (r *run) rhythm() float64 {
 	if r.adopted.rhythm > 0 {
 		return r.adopted.rhythm.Seconds()
@@ -213,13 +212,12 @@ func (r *run) rhythm() float64 {
 	return r.adopted.record.Rhythm
 }
 
-// keepRecord writes down what was adopted, for the next run.
+// keepRecord stores what was adopted for the next run.
 func (r *run) keepRecord() {
 	r.complain("writing "+recordFile, r.job.writeRecord(r.adopted.record))
 }
 
-// resumeFrom is the path of a checkpoint as the script gets it: the file, where
-// what was adopted is one.
+// resumeFrom is the path of a checkpoint for the script: the file, if a file was adopted.
 func (r *run) resumeFrom(name string) string {
 	return filepath.Join(r.job.checkpoints(), name, r.adopted.record.plain(name))
 }

@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// sights remembers the program's own checkpoints by path. Its methods are told
-// the time and do nothing else.
+// sights records the program's own checkpoints by path. Its methods get the time as an
+// argument and have no side effects.
 type sights map[string]*sight
 
 type sight struct {
 	sighting
-	since   time.Time // seen like this since
-	settled bool      // like this it needs no more looking at
+	since   time.Time // unchanged since
+	settled bool      // in this state it need not be examined again
 }
 
-// update takes in a look.
+// update adds the result of a look.
 func (s sights) update(found []sighting, now time.Time) {
 	there := make(map[string]bool, len(found))
 	for _, f := range found {
@@ -28,7 +28,7 @@ func (s sights) update(found []sighting, now time.Time) {
 	maps.DeleteFunc(s, func(p string, _ *sight) bool { return !there[p] })
 }
 
-// seed notes what was there before and is nobody's business any more.
+// seed records checkpoints from before the job, which are not adopted.
 func (s sights) seed(found []sighting, now time.Time) {
 	s.update(found, now)
 	for _, f := range found {
@@ -42,16 +42,16 @@ func (s sights) settle(p string) {
 	}
 }
 
-// again makes one be looked at afresh.
+// again makes a checkpoint be examined afresh.
 func (s sights) again(p string, now time.Time) {
 	if known := s[p]; known != nil {
 		known.since = now
 	}
 }
 
-// known is what need not be gone through again unless it looks changed: a
-// checkpoint with a number is written once, and one without may be rewritten
-// inside without a trace at its top.
+// known are the checkpoints that need not be examined again unless their print changes: a
+// checkpoint with a number is written once, and one without may be rewritten inside
+// without a visible change at its top.
 func (s sights) known() map[string]sighting {
 	out := map[string]sighting{}
 	for p, c := range s {
@@ -62,7 +62,8 @@ func (s sights) known() map[string]sighting {
 	return out
 }
 
-// coming returns the newest with its marker that was not taken yet, complete or not.
+// coming returns the newest checkpoint with a marker that was not adopted yet, complete
+// or not.
 func (s sights) coming() (sighting, bool) {
 	var best *sight
 	for _, c := range s {
@@ -76,7 +77,7 @@ func (s sights) coming() (sighting, bool) {
 	return best.sighting, true
 }
 
-// choose returns the newest complete checkpoint that was not taken yet.
+// choose returns the newest complete checkpoint that was not adopted yet.
 func (s sights) choose(h *habit, now time.Time) (sighting, bool) {
 	var best *sight
 	for _, c := range s {
@@ -93,8 +94,8 @@ func (s sights) choose(h *habit, now time.Time) (sighting, bool) {
 	return best.sighting, true
 }
 
-// newer orders the program's checkpoints: by the numbers in their names, else by
-// when they were written.
+// newer orders the program's checkpoints: by the numbers in their names, else by their
+// time of writing.
 func (s sighting) newer(than sighting) bool {
 	return newer(s.number, s.tree.Newest(), than.number, than.tree.Newest()) ||
 		(s.number == than.number && s.tree.Newest().Equal(than.tree.Newest()) && s.path > than.path)

@@ -7,20 +7,20 @@ import (
 	"strings"
 )
 
-// words is what one line of a program's output told.
+// words are the values found in one line of a program's output.
 type words struct {
-	epoch, step, total, seconds, speed float64 // negative = not told
+	epoch, step, total, seconds, speed float64 // negative = not found
 }
 
-// expression finds words in lines. Go's expressions take time linear in the
-// line, whatever they are.
+// expression finds words in lines. Go's regular expressions take time linear in the line,
+// whatever they are.
 type expression struct {
 	re    *regexp.Regexp
 	names []string
 }
 
-// newExpression reads the expression; nil when there is none, or when it cannot
-// be read, which submitting would have refused.
+// newExpression parses the expression; nil if there is none, or if it is invalid, which
+// submit would have refused.
 func newExpression(text string) *expression {
 	if text == "" {
 		return nil
@@ -32,7 +32,7 @@ func newExpression(text string) *expression {
 	return &expression{re, re.SubexpNames()}
 }
 
-// read looks at one line.
+// read searches one line.
 func (e *expression) read(line string) (words, bool) {
 	m := e.re.FindStringSubmatch(line)
 	if m == nil {
@@ -41,14 +41,14 @@ func (e *expression) read(line string) (words, bool) {
 	w := words{-1, -1, -1, -1, -1}
 	fields := map[string]*float64{"epoch": &w.epoch, "step": &w.step, "total": &w.total, "seconds": &w.seconds, "speed": &w.speed}
 	for i, name := range e.names {
-		if field := fields[name]; field != nil && m[i] != "" { // one of several of a name
+		if field := fields[name]; field != nil && m[i] != "" { // one of several groups of the same name
 			*field = number(m[i])
 		}
 	}
 	return w, w.epoch >= 0 || w.step >= 0
 }
 
-// number reads a count or a time; -1 when it is none. Thousands may be set apart
+// number parses a count or a time; -1 if it is not a number. Thousands may be separated
 // by commas.
 func number(text string) float64 {
 	v, err := strconv.ParseFloat(strings.ReplaceAll(strings.TrimSpace(text), ",", ""), 64)

@@ -8,15 +8,14 @@ import (
 )
 
 const (
-	maxLogLine = 4 << 10 // a longer line tells no progress
-	maxLogRead = 1 << 20 // read at once; when more has come, only the end counts
+	maxLogLine = 4 << 10 // longer lines are ignored
+	maxLogRead = 1 << 20 // read at once; if there is more, only the end is read
 )
 
-// splitter cuts output into lines. Progress bars end theirs with a carriage
-// return.
+// splitter splits output into lines. Progress bars end theirs with a carriage return.
 type splitter struct {
 	part []byte
-	long bool // the line is too long: pass over the rest
+	long bool // the line is too long: skip the rest
 }
 
 func (s *splitter) feed(chunk []byte, line func(string)) {
@@ -49,8 +48,8 @@ type tail struct {
 	splitter
 }
 
-// newTail opens what a file of ours is: the very file, under whatever name. Only
-// a plain file can be followed; nil for a pipe or terminal.
+// newTail opens the file behind an open descriptor: the same file, whatever its name.
+// Only a regular file can be followed; nil for a pipe or terminal.
 func newTail(f *os.File) *tail {
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() {
@@ -63,13 +62,13 @@ func newTail(f *os.File) *tail {
 	return &tail{file: own, at: info.Size()}
 }
 
-// read hands on the lines that came since.
+// read passes on the lines written since.
 func (t *tail) read(line func(string)) error {
 	info, err := t.file.Stat()
 	if err != nil {
 		return err
 	}
-	if info.Size() < t.at { // emptied by somebody
+	if info.Size() < t.at { // the file was truncated
 		t.at, t.splitter = 0, splitter{}
 	}
 	if behind := info.Size() - t.at; behind > maxLogRead {

@@ -11,28 +11,28 @@ import (
 	"github.com/sluice-hpc/sluice/checkpoint"
 )
 
-// journal reads progress from the job's output. While busy, all but last belongs
-// to the reading beside the loop.
+// journal reads progress from the job's output. While busy, all fields but last belong to
+// the goroutine beside the loop.
 type journal struct {
 	tails []*tail
 	words *expression
 	track tracker
-	last  checkpoint.Progress // what was read last
+	last  checkpoint.Progress // result of the last read
 
 	busy  bool
 	done  chan read
 	after time.Time
-	start int // of the script, in this run
+	start int // which start of the script in this run
 }
 
-// read is what one reading found.
+// read is the result of one read.
 type read struct {
 	last checkpoint.Progress
 	err  error
 }
 
-// newJournal follows the job's output from where it is now; nil when nothing is
-// to be read from it.
+// newJournal follows the job's output from its present end; nil if nothing is to be read
+// from it.
 func (r *run) newJournal() *journal {
 	e := newExpression(r.Adopt.Progress)
 	if e == nil {
@@ -47,7 +47,7 @@ func (r *run) newJournal() *journal {
 		}
 		info, err := t.file.Stat()
 		if err == nil && len(seen) > 0 && os.SameFile(info, seen[0]) {
-			t.file.Close() // both go to one file, as usual
+			t.file.Close() // both go to one file, as by default
 			continue
 		}
 		seen = append(seen, info)
@@ -61,7 +61,7 @@ func (r *run) newJournal() *journal {
 
 func (r *run) newTracker() tracker { return tracker{unit: r.Unit, total: r.Adopt.Total} }
 
-// follow reads on.
+// follow starts the next read.
 func (r *run) follow() {
 	j := r.adopted.log
 	if j == nil {
@@ -77,7 +77,7 @@ func (r *run) follow() {
 	if j.busy || r.Now().Before(j.after) {
 		return
 	}
-	if j.start != r.starts { // started again in this run: it may go on from earlier
+	if j.start != r.starts { // started again in this run: it may continue from an earlier state
 		j.track, j.start = r.newTracker(), r.starts
 	}
 	j.after = r.Now().Add(min(tellEvery, 2*r.Poll))
@@ -85,7 +85,7 @@ func (r *run) follow() {
 	go func() { j.done <- r.readOn(j, false) }() // done has room
 }
 
-// readOn reads what came and tells what is new.
+// readOn reads new output and returns new progress.
 func (r *run) readOn(j *journal, end bool) read {
 	var errs []error
 	for _, t := range j.tails {
@@ -101,7 +101,7 @@ func (r *run) readOn(j *journal, end bool) read {
 	return read{j.track.latest, errors.Join(errs...)}
 }
 
-// lastRead is how long the end of a run waits for the last lines.
+// lastRead bounds the wait for the last lines at the end of a run.
 const lastRead = time.Second
 
 // conclude reads the last lines of a run.

@@ -13,27 +13,27 @@ import (
 	"github.com/sluice-hpc/sluice/checkpoint"
 )
 
-// habit is how a program saves by itself.
+// habit is how a program saves on its own.
 type habit struct {
-	glob   string // as given
-	base   string // the folder the pattern starts in; "." = the working directory
+	glob   string // the pattern as given
+	base   string // the folder in which the pattern starts; "." = the working directory
 	parts  []string
 	marker string
 	still  time.Duration
 }
 
 const (
-	maxNames   = 10_000 // looked at in one folder
-	maxMatches = 1000   // checkpoints looked at, the newest by name
-	// settled is how long a checkpoint with a marker must rest: one process
-	// writes the marker while others may still be writing.
+	maxNames   = 10_000 // entries read in one folder
+	maxMatches = 1000   // checkpoints examined, the newest by name
+	// settled is how long a checkpoint with a marker must not change: one process writes
+	// the marker while others may still be writing.
 	settled = time.Second
-	// damaged ends the names of what was set aside.
+	// damaged is the suffix of checkpoints that were set aside.
 	damaged = ".sluice-damaged"
 )
 
-// newHabit reads the pattern. The folders before its first special character are
-// the user's own words and opened as they are; below them no link is followed.
+// newHabit parses the pattern. The folders before its first special character are given
+// by the user and opened with links followed; below them no link is followed.
 func newHabit(a Adopt, job int64) *habit {
 	if a.Glob == "" {
 		return nil
@@ -62,23 +62,23 @@ func (h *habit) wait() time.Duration {
 // sighting is one of the program's own checkpoints as it was seen.
 type sighting struct {
 	path   string // below the habit's base
-	glance string // what tells at a glance that it may have changed
+	glance string // changes if the checkpoint may have changed; cheap to compute
 	number int64  // the last number in its name; -1 = none
-	marked bool   // its marker is there
+	marked bool   // its marker exists
 	tree   checkpoint.Tree
 	print  string
 }
 
-// looked is what a look found.
+// looked is the result of a look.
 type looked struct {
 	found []sighting
 	took  time.Duration
 	err   error
 }
 
-// look finds what matches. What comes or goes meanwhile is seen next time; no
-// folder yet is nothing yet. What is known and looks the same at a glance is not
-// gone through again.
+// look finds what matches. Entries that appear or vanish in the meantime are seen the
+// next time; a missing folder has no entries. Known checkpoints with an unchanged glance
+// are not examined again.
 func (h habit) look(known map[string]sighting) looked {
 	base, err := checkpoint.OpenDir(h.base)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -108,12 +108,12 @@ func (h habit) look(known map[string]sighting) looked {
 		}
 	}
 	if len(l.found) > 0 {
-		l.err = nil // one that cannot be read must not hide the others
+		l.err = nil // an unreadable one must not hide the others
 	}
 	return l
 }
 
-// gone reports an error that only says that the program is at work there.
+// gone reports whether an error only means that the program is changing files there.
 func gone(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, checkpoint.ErrNotRegular) || errors.Is(err, checkpoint.ErrChanged)
 }
@@ -149,7 +149,7 @@ func (h habit) match(dir *checkpoint.Dir, at string, parts []string, out *[]stri
 	return nil
 }
 
-// see looks at one that matches.
+// see examines one match.
 func (h habit) see(base *checkpoint.Dir, p string, known sighting) (sighting, error) {
 	dir, name, err := base.Reach(p)
 	if err != nil {
@@ -169,7 +169,7 @@ func (h habit) see(base *checkpoint.Dir, p string, known sighting) (sighting, er
 	return s, nil
 }
 
-// glance describes the top of one, and its marker's time.
+// glance describes the top of a checkpoint, and its marker's time.
 func (h habit) glance(dir *checkpoint.Dir, name string) (string, error) {
 	info, err := dir.Lstat(name)
 	if err != nil || !info.IsDir() || h.marker == "" {
@@ -182,7 +182,7 @@ func (h habit) glance(dir *checkpoint.Dir, name string) (string, error) {
 	defer sub.Close()
 	marker, err := sub.Lstat(h.marker)
 	if err != nil {
-		return stamp(info), nil // not there yet, or not to be seen: the tree tells
+		return stamp(info), nil // missing, or not readable: the tree will show it
 	}
 	return stamp(info) + " " + stamp(marker), nil
 }
@@ -194,7 +194,7 @@ func stamp(info fs.FileInfo) string {
 	return fmt.Sprint(info.ModTime().UnixNano(), " ", info.Size())
 }
 
-// maxNumber bounds the numbers in names; a longer one is no step.
+// maxNumber bounds the numbers in names; a longer one is not a step.
 const maxNumber = 1_000_000_000_000
 
 // trailingNumber is the last whole number in the last component of a path, as in

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// recordFile, in the job's folder, is the runner's memory of what it adopted.
+	// recordFile, in the job's folder, stores what the runner adopted.
 	recordFile = "adopted.json"
 	maxRecord  = 1 << 20 // bytes
 	maxAdopted = 64      // the newest
@@ -20,7 +20,7 @@ const (
 	maxShapes  = 8
 )
 
-// record is what a later run has to know of this one's adopting.
+// record is what a later run must know about adopting in this one.
 type record struct {
 	// Before is what matched when the job first started: path to print.
 	Before  map[string]string `json:"before"`
@@ -28,13 +28,14 @@ type record struct {
 	// Rhythm is the longest time between two adoptions of the last run that had
 	// several, in seconds.
 	Rhythm float64 `json:"rhythm,omitempty"`
-	// Shapes is, by the number of GPUs, the names of all files that a checkpoint saved on as
-	// many had, see sighting.shape. What an earlier run saved last is not in it: nobody watched it.
+	// Shapes maps a number of GPUs to the names of all files of a checkpoint saved on as
+	// many, see sighting.shape. It does not include the last save of an earlier run,
+	// which was not observed.
 	Shapes  map[int][]string `json:"shapes,omitempty"`
-	Greeted bool             `json:"greeted,omitempty"` // sluiced was told that the job can be moved
+	Greeted bool             `json:"greeted,omitempty"` // sluiced was told that the job can be resized
 }
 
-// origins is where an adopted checkpoint came from.
+// origins are the sources of an adopted checkpoint.
 type origins struct {
 	Checkpoint string    `json:"checkpoint"`
 	Path       string    `json:"path"`
@@ -42,10 +43,10 @@ type origins struct {
 	Number     int64     `json:"number"`
 	Newest     time.Time `json:"newest"`
 	Plain      bool      `json:"plain,omitempty"`  // a file, not a folder
-	Copied     bool      `json:"copied,omitempty"` // no second name of the program's own file
+	Copied     bool      `json:"copied,omitempty"` // not a hard link of the program's own file
 }
 
-// add notes an adoption.
+// add records an adoption.
 func (r *record) add(t taken, rhythm time.Duration) {
 	r.Rhythm = rhythm.Seconds()
 	r.Adopted = append(r.Adopted, origins{Checkpoint: t.name, Path: t.from.path, Print: t.from.print, Number: t.from.number,
@@ -53,7 +54,7 @@ func (r *record) add(t taken, rhythm time.Duration) {
 	r.Adopted = r.Adopted[max(0, len(r.Adopted)-maxAdopted):]
 }
 
-// saw notes the names of the files of a checkpoint that was saved on that many GPUs.
+// saw records the file names of a checkpoint that was saved on that many GPUs.
 func (r *record) saw(s sighting, gpus int) {
 	names := append(slices.Clone(r.Shapes[gpus]), s.shape()...)
 	slices.Sort(names)
@@ -66,7 +67,7 @@ func (r *record) saw(s sighting, gpus int) {
 	r.Shapes[gpus] = names
 }
 
-// of returns where a checkpoint came from.
+// of returns the source of a checkpoint.
 func (r record) of(name string) (origins, bool) {
 	for i := len(r.Adopted) - 1; i >= 0; i-- {
 		if r.Adopted[i].Checkpoint == name {
@@ -76,8 +77,8 @@ func (r record) of(name string) (origins, bool) {
 	return origins{}, false
 }
 
-// plain is the name of the one file of a checkpoint that was adopted as a file;
-// "" for others.
+// plain is the name of the single file of a checkpoint that was adopted as a file; "" for
+// others.
 func (r record) plain(name string) string {
 	if o, ok := r.of(name); ok && o.Plain {
 		return baseName(o.Path)
@@ -85,8 +86,8 @@ func (r record) plain(name string) string {
 	return ""
 }
 
-// rewrites tells whether the program writes what it saves into the same files
-// again: it has no number in its name, or this name has held something else.
+// rewrites reports whether the program writes its checkpoint into the same files again:
+// it has no number in its name, or this name has had other contents before.
 func (r record) rewrites(s sighting) bool {
 	if s.number < 0 {
 		return true
@@ -102,7 +103,7 @@ func (r record) rewrites(s sighting) bool {
 	return false
 }
 
-// known reports whether it was there before the job, or was adopted, as it is.
+// known reports whether it existed before the job, or was adopted, unchanged.
 func (r record) known(s sighting) bool {
 	if r.Before[s.path] == s.print {
 		return true
@@ -115,7 +116,7 @@ func (r record) known(s sighting) bool {
 	return false
 }
 
-// readRecord reads what earlier runs adopted; nil when there was none.
+// readRecord reads what earlier runs adopted; nil if there were none.
 func (f folders) readRecord() (*record, error) {
 	dir, err := checkpoint.OpenDir(f.jobDir)
 	if err != nil {

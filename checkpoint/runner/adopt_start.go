@@ -11,10 +11,10 @@ import (
 	"github.com/sluice-hpc/sluice/checkpoint"
 )
 
-// readying puts a program's own checkpoints in order before it starts: what it
-// saved last and the runner before could not adopt any more is adopted, and a
-// program that looks for its newest checkpoint itself finds the one that the job
-// resumes from. It runs beside the loop.
+// readying prepares a program's own checkpoints before it starts: the last save that the
+// previous runner could not adopt is adopted, and the checkpoint from which the job
+// resumes is made the newest one in the program's folder, for a program that looks for it
+// itself. It runs beside the loop.
 type readying struct {
 	job      folders
 	habit    *habit // nil = nothing to do
@@ -22,9 +22,9 @@ type readying struct {
 	say      func(string, ...any)
 
 	record record
-	first  bool       // nothing of this job's is there yet
-	found  []sighting // what is there in the end
-	broken []sighting // newer than the last whole one, and not whole
+	first  bool       // no checkpoint of this job exists yet
+	found  []sighting // what exists at the end
+	broken []sighting // newer than the last complete one, and incomplete
 }
 
 func (r *run) readying() *readying {
@@ -33,7 +33,7 @@ func (r *run) readying() *readying {
 	return y
 }
 
-// adopt adopts the newest that is complete and not adopted yet.
+// adopt adopts the newest checkpoint that is complete and not adopted yet.
 func (y *readying) adopt(ctx context.Context) {
 	if y.habit == nil {
 		return
@@ -70,7 +70,7 @@ func (y *readying) adopt(ctx context.Context) {
 	y.keep()
 }
 
-// begin remembers what was there before the job.
+// begin records what existed before the job.
 func (y *readying) begin() {
 	y.first = true
 	y.record = record{Before: map[string]string{}}
@@ -90,9 +90,9 @@ func (y *readying) keep() {
 }
 
 // unadopted returns what this job's earlier runs saved after their last adopted
-// checkpoint: the complete ones and the others, newest first. Without a marker,
-// one is known to be complete by a newer one after it: a run that is over cannot
-// be watched for stillness.
+// checkpoint: the complete ones and the others, newest first. Without a marker, a
+// checkpoint is known to be complete if a newer one exists: the files of an ended run do
+// not show whether they were still changing.
 func (r record) unadopted(found []sighting, marker bool) (whole, broken []sighting) {
 	var last *origins
 	if n := len(r.Adopted); n > 0 {
@@ -121,9 +121,9 @@ func (r record) unadopted(found []sighting, marker bool) (whole, broken []sighti
 	return whole, broken
 }
 
-// order makes the program's own folder agree with the checkpoint the job resumes
-// from: newer ones that are not whole, or whose adopted twin is damaged, are set
-// aside, and the one itself is put back where it is missing.
+// order makes the program's own folder agree with the checkpoint from which the job
+// resumes: newer ones that are incomplete, or whose adopted copy is damaged, are set
+// aside, and the checkpoint itself is put back if it is missing.
 func (y *readying) order(ctx context.Context, c checkpoint.Checkpoint) {
 	if y.habit == nil || y.first {
 		return
@@ -158,7 +158,7 @@ func (y *readying) orderIn(ctx context.Context, base *checkpoint.Dir, c checkpoi
 	return failed
 }
 
-// twin is the adopted checkpoint that was made of s.
+// twin is the adopted checkpoint that was made from s.
 func (y *readying) twin(s sighting) (origins, bool) {
 	for _, o := range slices.Backward(y.record.Adopted) {
 		if o.Path == s.path && o.Print == s.print {
@@ -168,10 +168,10 @@ func (y *readying) twin(s sighting) (origins, bool) {
 	return origins{}, false
 }
 
-// asideTries bounds the names tried for something set aside.
+// asideTries bounds the names tried when a checkpoint is set aside.
 const asideTries = 100
 
-// setAside renames; nothing of the user's is ever removed.
+// setAside renames; no file of the user is ever removed.
 func (y *readying) setAside(base *checkpoint.Dir, p, why string) error {
 	dir, name, err := base.Reach(p)
 	if err != nil {
@@ -217,7 +217,7 @@ func (y *readying) putBack(ctx context.Context, base *checkpoint.Dir, c checkpoi
 	})
 }
 
-// begin starts the adopting for one start of the script.
+// begin starts adopting for one start of the script.
 func (a *adoption) begin(y *readying, now time.Time) {
 	if a.stop != nil {
 		a.stop()

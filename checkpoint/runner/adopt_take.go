@@ -9,7 +9,7 @@ import (
 
 func baseName(p string) string { return path.Base(p) }
 
-// taken is an adopted checkpoint, or why one could not be.
+// taken is an adopted checkpoint, or the reason why it could not be adopted.
 type taken struct {
 	from   sighting
 	name   string // in the job's series
@@ -17,7 +17,7 @@ type taken struct {
 	err    error
 }
 
-// takeOver reads one of the program's checkpoints and makes it one of the job's.
+// takeOver reads one of the program's checkpoints and adds it to the job's.
 func (f folders) takeOver(ctx context.Context, h habit, s sighting, m checkpoint.Manifest, copied bool) taken {
 	t := taken{from: s, copied: copied}
 	base, err := checkpoint.OpenDir(h.base)
@@ -40,7 +40,7 @@ func (f folders) takeOver(ctx context.Context, h habit, s sighting, m checkpoint
 	return t
 }
 
-// relayed is the request that stands in the job's folder; "" when none does.
+// relayed is the request in the job's folder; "" if there is none.
 func (f folders) relayed() string {
 	data, err := readIn(f.jobDir, checkpoint.RequestFile)
 	if err != nil || data == nil {

@@ -7,28 +7,28 @@ import (
 )
 
 const (
-	tellEvery = time.Second      // the most often that progress is written
-	backAfter = 30 * time.Second // of nothing but lower counts: the program has started over
+	tellEvery = time.Second      // minimum time between two writes of progress
+	backAfter = 30 * time.Second // time with lower counts only after which the program has started over
 )
 
-// tracker makes progress of what the lines tell. It is told the time.
+// tracker computes progress from lines. The time is an argument.
 type tracker struct {
 	unit  string
-	total float64 // of the job's work; 0 = not known
+	total float64 // total work of the job; 0 = unknown
 
-	of     float64   // the total that the steps in use belong to; 0 = none seen
+	of     float64   // the total of the present series of steps; 0 = none seen
 	filled bool      // its steps have reached it
 	top    float64   // most done
-	lower  time.Time // since when only less is told; zero = it is not
+	lower  time.Time // since when only lower counts appear; zero = they do not
 
 	latest checkpoint.Progress
-	fresh  bool      // latest was not told yet
-	told   float64   // done as told last
-	at     time.Time // when; zero = never
+	fresh  bool      // latest was not reported yet
+	told   float64   // done in the last report
+	at     time.Time // time of the last report; zero = never
 	saidAt time.Time
 }
 
-// take takes in the words of one line.
+// take adds the words of one line.
 func (t *tracker) take(w words, now time.Time) {
 	if !t.about(w) {
 		return
@@ -48,7 +48,7 @@ func (t *tracker) take(w words, now time.Time) {
 		p.Step = int64(w.step)
 	}
 	switch {
-	case t.unit != "step" && w.step >= 0: // what a line that counts steps says is of a step
+	case t.unit != "step" && w.step >= 0: // in a line that counts steps, seconds are those of a step
 	case w.seconds > 0:
 		p.Seconds = w.seconds
 	case w.speed > 0:
@@ -58,9 +58,9 @@ func (t *tracker) take(w words, now time.Time) {
 	t.latest = p
 }
 
-// about tells whether a line with a total is about the job's work: programs also
-// print bars for loading and for evaluating. Where the job's total is known, it
-// tells; else a total counts until its steps have reached it.
+// about reports whether a line with a total is about the job's work: programs also print
+// progress bars for loading and for evaluation. If the job's total is known it decides;
+// else a total counts until its steps have reached it.
 func (t *tracker) about(w words) bool {
 	if w.total <= 0 || w.step < 0 {
 		return true
@@ -81,8 +81,8 @@ func (t *tracker) about(w words) bool {
 	return true
 }
 
-// forward tells whether a count may be used: it must not be lower than before,
-// unless the program has started over from earlier.
+// forward reports whether a count may be used: it must not be lower than before, unless
+// the program has started over from an earlier state.
 func (t *tracker) forward(done float64, now time.Time) bool {
 	if done >= t.top {
 		t.top, t.lower = done, time.Time{}
@@ -98,7 +98,7 @@ func (t *tracker) forward(done float64, now time.Time) bool {
 	return true
 }
 
-// tell returns what is new, at most once a second unless it is the end.
+// tell returns new progress, at most once a second except at the end.
 func (t *tracker) tell(now time.Time, end bool) (checkpoint.Progress, bool) {
 	if !t.fresh || (!end && !t.saidAt.IsZero() && now.Sub(t.saidAt) < tellEvery) {
 		return checkpoint.Progress{}, false

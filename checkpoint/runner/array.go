@@ -7,19 +7,19 @@ import (
 	"strings"
 )
 
-// Array is a job's part in a job array, and what its script is told of the array.
+// Array is a job's part of a job array, passed to its script in variables.
 type Array struct {
 	Job            int64 // the array's id; 0 = the job's own
 	Index          int
-	Count          int // tasks in all; 0 = the job is part of none
+	Count          int // number of tasks; 0 = the job is part of none
 	Min, Max, Step int // of the indices
 }
 
-// arrayWords are the last words of the variables that tell it, as sbatch has them.
+// arrayWords are the suffixes of the variables for it, as in sbatch.
 var arrayWords = []string{"JOB_ID", "TASK_ID", "TASK_COUNT", "TASK_MIN", "TASK_MAX", "TASK_STEP"}
 
-// ofArray reports whether the variable is one of them: a job that was submitted inside of
-// a task is told of that one's.
+// ofArray reports whether the variable is one of them: a job submitted inside a task
+// inherits that task's.
 func ofArray(name string) bool {
 	rest, ok := strings.CutPrefix(name, "SLURM_ARRAY_")
 	if !ok {
@@ -28,7 +28,7 @@ func ofArray(name string) bool {
 	return ok && slices.Contains(arrayWords, rest)
 }
 
-// variables are what the script is told: by sluice's names and by sbatch's.
+// variables are the script's variables: under sluice's names and under sbatch's.
 func (a Array) variables(own int64) (out []variable) {
 	if a.Count == 0 {
 		return nil
@@ -53,7 +53,7 @@ func (a Array) String() string {
 	return fmt.Sprintf("%d_%d/%d:%d-%d:%d", a.Job, a.Index, a.Count, a.Min, a.Max, a.Step)
 }
 
-// Set reads it.
+// Set parses the form of String.
 func (a *Array) Set(text string) error {
 	var v Array
 	_, err := fmt.Sscanf(text, "%d_%d/%d:%d-%d:%d", &v.Job, &v.Index, &v.Count, &v.Min, &v.Max, &v.Step)

@@ -11,11 +11,11 @@ import (
 	"github.com/sluice-hpc/sluice/checkpoint"
 )
 
-// Banner is the line that the runner writes into a job's output where a run of
-// the script begins and where it ends.
+// Banner is the line that the runner writes into a job's output where a run of the script
+// begins and where it ends.
 type Banner struct {
 	Job     int64
-	Segment int      // times Slurm had requeued the job: RUN in `sluice history`
+	Segment int      // how often Slurm had requeued the job: RUN in `sluice history`
 	End     bool     // the run ended; else it begins
 	Words   []string // for people
 	At      time.Time
@@ -27,11 +27,11 @@ const BannerBegin = "== sluice: "
 const (
 	bannerEnd = " =="
 	bannerGap = " · "
-	// maxBanner bounds a line that is looked at, in bytes.
+	// maxBanner bounds the lines that are examined, in bytes.
 	maxBanner = 2 << 10
 )
 
-// String is the line, without its newline: what ParseBanner reads.
+// String is the line, without its newline, in the form that ParseBanner reads.
 func (b Banner) String() string {
 	head := fmt.Sprintf("segment %d of job %d", b.Segment, b.Job)
 	if b.End {
@@ -51,8 +51,8 @@ func (b Banner) String() string {
 	return BannerBegin + strings.Join(parts, bannerGap) + bannerEnd
 }
 
-// ParseBanner reads a line of a job's output; ok is false for one that is no
-// banner. The words come back as String wrote them.
+// ParseBanner reads a line of a job's output; ok is false if it is no banner. The text is
+// as String wrote it.
 func ParseBanner(line string) (b Banner, ok bool) {
 	line = strings.TrimRight(line, "\r\n")
 	inner, begins := strings.CutPrefix(line, BannerBegin)
@@ -81,7 +81,7 @@ func ParseBanner(line string) (b Banner, ok bool) {
 	return b, true
 }
 
-// clipped shortens a text to so many bytes without cutting a character in two.
+// clipped truncates a text to this many bytes without splitting a character.
 func clipped(s string, max int) string {
 	if len(s) <= max {
 		return s
@@ -89,9 +89,9 @@ func clipped(s string, max int) string {
 	return strings.ToValidUTF8(s[:max-3], "") + "..."
 }
 
-// announce writes a banner into the job's output, and into a file of its own for
-// errors. A script whose output must not hold anything else has SLUICE_BANNERS=no
-// in its environment.
+// announce writes a banner into the job's output, and into its error file if it has one.
+// If the output must not contain anything else, set SLUICE_BANNERS=no in the script's
+// environment.
 func (r *run) announce(end bool, words ...string) {
 	if r.alone {
 		return
@@ -107,7 +107,7 @@ func (r *run) announce(end bool, words ...string) {
 	}
 }
 
-// beginning is what the banner says where the script starts.
+// beginning is the banner's text at a start of the script.
 func (r *run) beginning() []string {
 	where, from := "on "+r.Host, "from the start"
 	if r.where.gpus > 0 {
@@ -125,8 +125,8 @@ func (r *run) beginning() []string {
 	return []string{where, from}
 }
 
-// ended is what the banner says where a script ended by itself, in the words of
-// `sluice history` (engine.Ending) as far as the runner can know them.
+// ended is the banner's text if a script ended by itself, in the words of `sluice
+// history` (engine.Ending) as far as the runner knows them.
 func (r *run) ended(e ended) string {
 	how := "failed: " + meaning(e.exit, r.memory())
 	if e.exit.Code == 0 {
@@ -147,7 +147,7 @@ func (r *run) ended(e ended) string {
 	return how
 }
 
-// stopped is what the banner says where a script was ended whose work is saved.
+// stopped is the banner's text if a script was ended after its work was saved.
 func (r *run) stopped() string {
 	request := r.state.request
 	switch {
@@ -171,12 +171,12 @@ func gpuCount(n int) string {
 // output is a file that the script's output goes to.
 type output struct {
 	file *os.File
-	path string // "" when it is no file
-	from int64  // size when the script was started; what is before is not its
+	path string // "" if it is no file
+	from int64  // size when the script was started; earlier contents are not the script's
 }
 
-// outputs are where the job's output goes: one, or two where errors have a file
-// of their own, the errors' last.
+// outputs are the files of the job's output: one, or two if errors have their own file,
+// which is then last.
 func outputs(out, errs *os.File) []*output {
 	var all []*output
 	var first os.FileInfo
@@ -196,7 +196,7 @@ func outputs(out, errs *os.File) []*output {
 	return all
 }
 
-// name is the path of the file; "" when it is none, or has lost its name.
+// name is the path of the file; "" if it is no file, or has no name any more.
 func (o *output) name() string {
 	info, err := o.file.Stat()
 	if err != nil || !info.Mode().IsRegular() {
@@ -215,8 +215,7 @@ func (o *output) name() string {
 // maxName bounds a path, in bytes.
 const maxName = 4096
 
-// put writes a line that begins where a line begins. A full disk or a closed
-// pipe there is none of the job's business.
+// put writes a line, after a newline if needed. A full disk or a closed pipe is ignored.
 func (o *output) put(line string) {
 	if last := o.tail(0, 1); len(last) == 1 && last[0] != '\n' {
 		line = "\n" + line
@@ -224,22 +223,22 @@ func (o *output) put(line string) {
 	o.file.WriteString(line)
 }
 
-// begin notes that what follows is the script's.
+// begin records that what follows is the script's.
 func (o *output) begin() {
 	if info, err := o.file.Stat(); err == nil {
 		o.from = info.Size()
 	}
 }
 
-// tail reads the last bytes of a file behind a place in it, at most most; nil
-// where the output is not a file that can be read.
+// tail reads the last bytes of a file after an offset, at most most; nil if the output is
+// not a file that can be read.
 func (o *output) tail(from, most int64) []byte {
 	info, err := o.file.Stat()
 	if err != nil || !info.Mode().IsRegular() {
 		return nil
 	}
-	// The file is open for writing only. What is opened is the very file, whatever
-	// its name has become.
+	// The file is open for writing only. The same file is opened again, whatever its name
+	// is now.
 	f, err := os.Open("/proc/self/fd/" + strconv.Itoa(int(o.file.Fd())))
 	if err != nil {
 		return nil
@@ -248,6 +247,6 @@ func (o *output) tail(from, most int64) []byte {
 	size := info.Size() // grows while others still write
 	from = min(size, max(from, size-most, 0))
 	data := make([]byte, size-from)
-	n, _ := f.ReadAt(data, from) // what can be read
+	n, _ := f.ReadAt(data, from) // the readable part
 	return data[:n]
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/sluice-hpc/sluice/checkpoint/ranks"
 )
 
-// clear leaves nothing of the script running, and the job's GPUs on this node
-// free: what is left would train on beside its successor, or hold the memory
-// that the next job on the node needs. What cannot be had is said; nothing is
-// waited for beyond a grace period each.
+// clear ends everything that the script left running, and waits until the job's GPUs on
+// this node are free: remaining processes would train on beside the next run, or hold
+// memory that the next job on the node needs. What cannot be ended is reported; each wait
+// is bounded by a grace period.
 func (r *run) clear() {
 	r.remains(r.family.KillAll(r.Grace))
 	held := process.Released(ranks.GPUFiles(r.vars), r.Grace, r.ours)
@@ -28,10 +28,10 @@ func (r *run) clear() {
 	r.say("GPUs %s", r.held)
 }
 
-// maxNamed bounds how many processes a sentence names.
+// maxNamed bounds how many processes a message names.
 const maxNamed = 8
 
-// remains says which processes cannot be ended.
+// remains describes the processes that cannot be ended.
 func (r *run) remains(left []process.Process) {
 	if len(left) == 0 {
 		return
@@ -43,15 +43,15 @@ func (r *run) remains(left []process.Process) {
 	r.say("%d processes of the script cannot be ended: %s", len(left), strings.Join(words, ", "))
 }
 
-// ours reports whether a process is the job's, by what Slurm gave it: one that a
-// step of the job started is no descendant of the runner.
+// ours reports whether a process belongs to the job, by its Slurm variables: a process
+// started by a step of the job is no descendant of the runner.
 func (r *run) ours(pid int) bool {
 	job := r.vars["SLURM_JOB_ID"]
 	return job != "" && process.StartedWith(pid, "SLURM_JOB_ID="+job)
 }
 
-// abandoned: the daemon that runs the job on this node was killed. Slurm thinks
-// the node lost and may run the job elsewhere; two must not train.
+// abandoned: the daemon that runs the job on this node was killed. Slurm considers the
+// node lost and may run the job elsewhere; two runs must not train.
 func (r *run) abandoned() {
 	r.lost = nil
 	r.melt()
@@ -63,5 +63,5 @@ func (r *run) abandoned() {
 	r.remains(r.family.Drain(farewell, r.Grace, "srun"))
 }
 
-// farewell is how long a script may save in that nobody will stop in order.
+// farewell bounds the time in which a script that Slurm will not stop may save.
 const farewell = 10 * time.Second

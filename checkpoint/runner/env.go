@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// stale lists what sbatch stored at submit and srun reads as options: after a
-// requeue with another size it makes srun start the old number of tasks on the
-// old number of GPUs. Without them srun starts one task on each node of the
-// present allocation, with all GPUs the job has there.
+// stale lists variables that sbatch stored at submit and srun reads as options: after a
+// requeue with another size they make srun start the old number of tasks on the old
+// number of GPUs. Without them srun starts one task on each node of the present
+// allocation, with all GPUs that the job has there.
 var stale = []string{
 	"SLURM_GPUS", "SLURM_GPUS_PER_NODE", "SLURM_GPUS_PER_TASK", "SLURM_GPUS_PER_SOCKET",
 	"SLURM_NTASKS", "SLURM_NPROCS", "SLURM_NTASKS_PER_NODE", "SLURM_NTASKS_PER_GPU", "SLURM_NTASKS_PER_TRES",
@@ -17,32 +17,32 @@ var stale = []string{
 	"SLURM_CPUS_PER_GPU", "SLURM_MEM_PER_GPU",
 }
 
-// facts is what a run tells its script.
+// facts are the values that a run passes to its script.
 type facts struct {
 	job         int64
 	jobDir      string
-	request     string // path of the request handed on
+	request     string // path of the request passed on
 	checkpoints string // directory
-	resume      string // path of the checkpoint to start from; "" = from zero
+	resume      string // path of the checkpoint to resume; "" = start from zero
 	restarts    int
 	incarnation int
 	where       where
-	largest     int // GPUs the job may ever get; 0 = unknown
+	largest     int // maximum of GPUs of the job; 0 = unknown
 	unit        string
 	master      string
 	port        int
-	runner      int    // number of the runner's process
+	runner      int    // PID of the runner
 	sluice      string // path of the program
-	profile     string // steps to measure the speed by; "" = it is not measured
+	profile     string // WARMUP+STEPS of the measurement; "" = the speed is not measured
 	array       Array
 	python      string // directory of the training library; "" = none
-	// overlap: Slurm still counts GPUs as taken by a step that is gone; srun starts
-	// others beside it.
+	// overlap: Slurm still counts GPUs as used by a step that has ended; srun must start
+	// others with --overlap.
 	overlap bool
 }
 
-// environment returns the script's variables: the given ones without the stale,
-// then the run's own. Given the same it returns the same, in a fixed order.
+// environment returns the script's variables: the given ones without the stale, then the
+// run's own. For the same input it returns the same, in a fixed order.
 func environment(given []string, f facts) []string {
 	vars := table(given)
 	own := f.variables(vars)
@@ -58,8 +58,7 @@ func environment(given []string, f facts) []string {
 		}
 	}
 	for _, v := range own {
-		// Outside of a job of sluice's the names of an outer job's are only
-		// taken away.
+		// Outside a sluice job the variables of an outer job are only removed.
 		if !v.jobOnly || f.jobDir != "" {
 			out = append(out, v.name+"="+v.value)
 		}
@@ -70,7 +69,7 @@ func environment(given []string, f facts) []string {
 // variable is one of the run's own.
 type variable struct {
 	name, value string
-	jobOnly     bool // makes sense in a job's folder only
+	jobOnly     bool // set in a job's folder only
 }
 
 func (f facts) variables(vars map[string]string) []variable {
@@ -97,7 +96,8 @@ func (f facts) variables(vars map[string]string) []variable {
 	}
 	own = append(own, f.array.variables(f.job)...)
 	if vars["PET_MONITOR_INTERVAL"] == "" {
-		// torchrun's own 5 s (until torch 2.3) would be dead time: it notices its workers' end so late.
+		// with torchrun's default of 5 s (until torch 2.3) it would notice its workers'
+		// end late: dead time
 		own = append(own, job("PET_MONITOR_INTERVAL", "0.5"))
 	}
 	if f.overlap {
@@ -105,13 +105,13 @@ func (f facts) variables(vars map[string]string) []variable {
 	}
 	if f.python != "" {
 		own = append(own, always("SLUICE_PYTHON", f.python),
-			// Last, so that an installed copy or the user's own goes first.
+			// Last, so that an installed copy or the user's own takes precedence.
 			always("PYTHONPATH", strings.TrimPrefix(vars["PYTHONPATH"]+":"+f.python, ":")))
 	}
 	return own
 }
 
-// known prints a count, and nothing for one that is not known.
+// known formats a count; an unknown one is empty.
 func known(n int) string {
 	if n == 0 {
 		return ""
@@ -121,15 +121,15 @@ func known(n int) string {
 
 func outdated(name string, vars map[string]string) bool {
 	if name == "SLURM_CPUS_PER_TASK" || name == "SRUN_CPUS_PER_TASK" {
-		// True where one task a node has all of the node's CPUs, as for a job
-		// submitted with --cpus-per-task; else it would tie srun to too few.
+		// True if one task per node has all of the node's CPUs, as in a job submitted
+		// with --cpus-per-task; else srun would bind to too few CPUs.
 		return vars[name] != vars["SLURM_CPUS_ON_NODE"]
 	}
 	return slices.Contains(stale, name) || ofArray(name)
 }
 
-// table makes a look-up table of "NAME=value" entries. As for a shell, the last
-// of several counts.
+// table makes a look-up table of "NAME=value" entries. As in a shell, the last of several
+// counts.
 func table(env []string) map[string]string {
 	vars := make(map[string]string, len(env))
 	for _, entry := range env {

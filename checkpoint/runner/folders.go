@@ -12,9 +12,8 @@ import (
 	"github.com/sluice-hpc/sluice/checkpoint/ranks"
 )
 
-// folders is where a job speaks with sluiced. Directories are opened anew for
-// every look: on network file systems that is what shows what other machines
-// wrote meanwhile.
+// folders are the paths by which a job communicates with sluiced. Directories are opened
+// again for every look: only then do network file systems show what other machines wrote.
 type folders struct {
 	id       checkpoint.Identity
 	restarts int
@@ -22,11 +21,11 @@ type folders struct {
 	outbox   string // the job's folder in it, absolute
 }
 
-// errNoJob: the script was not started as a job of sluice's.
+// errNoJob: the script was not started as a sluice job.
 var errNoJob = errors.New("not a job submitted through sluice")
 
-// findFolders derives the job's folders from its script's path, which is
-// <jobs>/<token>/script, and the base of the outbox; "" = outbox beside jobs.
+// findFolders derives the job's folders from its script's path, <jobs>/<token>/script,
+// and the base of the outbox; "" = outbox beside jobs.
 func findFolders(script, outbox string, env map[string]string) (folders, error) {
 	script, err := filepath.Abs(script)
 	if err != nil {
@@ -57,8 +56,8 @@ func findFolders(script, outbox string, env map[string]string) (folders, error) 
 func (f folders) relay() string       { return filepath.Join(f.jobDir, checkpoint.RequestFile) }
 func (f folders) checkpoints() string { return filepath.Join(f.jobDir, checkpoint.Checkpoints) }
 
-// prepare makes what the program and the runner write into, and removes what
-// only concerned an earlier run.
+// prepare creates the files and folders that the program and the runner write to, and
+// removes those of an earlier run.
 func (f folders) prepare() error {
 	dir, err := checkpoint.OpenDir(f.jobDir)
 	if err != nil {
@@ -66,22 +65,21 @@ func (f folders) prepare() error {
 	}
 	defer dir.Close()
 	err = errors.Join(dir.Sweep(), dir.Remove(checkpoint.RequestFile), dir.RemoveAll(ranks.Folder), dir.RemoveAll(checkpoint.Gauges))
-	// Readable to sluiced whatever the user's umask; who gets as far as this is
-	// decided by the mode of the job's folder.
+	// Readable by sluiced whatever the user's umask; access is controlled by the mode of
+	// the job's folder.
 	log, failed := os.OpenFile(filepath.Join(f.jobDir, checkpoint.ProgressFile), os.O_CREATE|os.O_WRONLY, 0o644)
 	if failed == nil {
 		failed = errors.Join(log.Chmod(0o644), log.Close())
 	}
 	saved, missing := dir.Make(checkpoint.Checkpoints, 0o700)
 	if missing == nil {
-		saved.OwnGroup() // it has inherited sluiced's; where that cannot be, it is so
+		saved.OwnGroup() // it inherited sluiced's group; on an error it keeps that
 		saved.Close()
 	}
 	return errors.Join(err, failed, missing)
 }
 
-// target reads what sluiced says this run is; the zero Target when it says
-// nothing.
+// target reads sluiced's Target for this run; the zero Target if there is none.
 func (f folders) target() (checkpoint.Target, error) {
 	data, err := readIn(f.outbox, checkpoint.TargetFile)
 	if err != nil || data == nil {
@@ -94,8 +92,8 @@ func (f folders) target() (checkpoint.Target, error) {
 	return t, err
 }
 
-// request reads what sluiced asks of this run; nil when nothing. What it asked
-// of an earlier run is nothing.
+// request reads sluiced's request for this run; nil if there is none. A request for an
+// earlier run is ignored.
 func (f folders) request() (*checkpoint.Request, error) {
 	data, err := readIn(f.outbox, checkpoint.RequestFile)
 	if err != nil || data == nil {
@@ -107,13 +105,13 @@ func (f folders) request() (*checkpoint.Request, error) {
 		return nil, err
 	case r.Job != f.id.Job:
 		return nil, fmt.Errorf("%s is job %d's, this is job %d", checkpoint.RequestFile, r.Job, f.id.Job)
-	case r.Restarts != f.restarts && r.Restarts != 0: // 0 may be not said
+	case r.Restarts != f.restarts && r.Restarts != 0: // 0 may mean unknown
 		return nil, nil
 	}
 	return &r, nil
 }
 
-// lastAnswer returns the request that an earlier run answered; "" when none.
+// lastAnswer returns the request that an earlier run answered; "" if none.
 func (f folders) lastAnswer() string {
 	data, err := readIn(f.jobDir, checkpoint.RunnerFile)
 	if err != nil || data == nil {
@@ -146,7 +144,7 @@ func (f folders) unrelay() error {
 	return dir.Remove(checkpoint.RequestFile)
 }
 
-// series hands the job's checkpoints to use. No folder yet is an empty series.
+// series calls use with the job's checkpoints. A missing folder is an empty series.
 func (f folders) series(use func(*checkpoint.Series) error) error {
 	base, err := checkpoint.OpenDir(f.jobDir)
 	if err != nil {
@@ -164,10 +162,10 @@ func (f folders) series(use func(*checkpoint.Series) error) error {
 	return use(checkpoint.NewSeries(dir, f.id))
 }
 
-// smallFile is the most a file of the protocol may have.
+// smallFile bounds the size of a file of the protocol.
 const smallFile = 64 << 10
 
-// readIn reads one small file; nil when the file or its folder is not there.
+// readIn reads one small file; nil if the file or its folder does not exist.
 func readIn(folder, name string) ([]byte, error) {
 	dir, err := checkpoint.OpenDir(folder)
 	if err == nil {
@@ -183,7 +181,7 @@ func readIn(folder, name string) ([]byte, error) {
 	return nil, err
 }
 
-// InJob reports whether a script lies in a job's folder.
+// InJob reports whether a script is in a job's folder.
 func InJob(script string) bool {
 	return checkpoint.ValidToken(filepath.Base(filepath.Dir(script)))
 }

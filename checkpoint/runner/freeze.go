@@ -10,45 +10,47 @@ import (
 	"github.com/sluice-hpc/sluice/checkpoint"
 )
 
-// A program that knows nothing of sluice trains on while its newest checkpoint is summed and
-// verified and sluiced comes to stop the job; what it trains then is trained again. So it is
-// stopped by SIGSTOP from the moment in which the checkpoint that will answer is complete,
-// until the job is stopped or the move is given up.
+// A program that does not use sluice trains on while its newest checkpoint is summed and
+// verified and sluiced stops the job; this training is lost. So the program is stopped by
+// SIGSTOP from the moment at which the checkpoint that will be the answer is complete,
+// until the job is stopped or the move is abandoned.
 //
-// A program that stands still does not write on, so that stillness proves nothing of it. It is
-// therefore frozen early only for a checkpoint that can be told to be complete: see whole.
-// It rests for the usual time nevertheless, for what is not frozen may still write: ranks on
-// other nodes, file systems that are behind. All else is frozen once it was adopted as before.
+// A stopped program writes nothing, so unchanged files prove nothing. It is therefore
+// frozen early only for a checkpoint that can be recognised as complete: see whole. The
+// usual waiting time still applies, because what is not frozen may still write: ranks on
+// other nodes, or file systems that lag behind. All other programs are frozen after the
+// adoption.
 
 const (
-	// frozenMost bounds a freeze until the answer is there, and once more from then on:
-	// collectives and connections of the program must survive one that no stop follows.
+	// frozenMost bounds a freeze until the answer exists, and once more after that:
+	// collectives and connections of the program must survive a freeze without a stop.
 	frozenMost = 10 * time.Second
-	// lookSoon is how often the program's folder is looked at while an answer is due.
+	// lookSoon is how often the program's folder is examined while an answer is due.
 	lookSoon = 100 * time.Millisecond
-	// mostThaws bounds how often a program is frozen for one request only to go on writing.
+	// mostThaws bounds how often, for one request, a program that continues to write is
+	// frozen.
 	mostThaws = 20
 )
 
-// freezing is where the freezing stands for one request.
+// freezing is the state of freezing for one request.
 type freezing struct {
-	request  string // its id
+	request  string // the request's id
 	on       bool
 	path     string // the checkpoint for which it was frozen early; "" = it was not
-	thaws    int    // times it had to go on
+	thaws    int    // how often it was continued
 	spent    bool   // a freeze lasted too long: it is not frozen again
-	answered bool   // it was frozen, or kept so, for its answer
+	answered bool   // it was frozen, or kept frozen, for its answer
 }
 
-// stops reports whether the job is stopped as soon as the request that stands is answered.
+// stops reports whether the job is stopped as soon as the pending request is answered.
 func (r *run) stops() bool {
 	q := r.state.request
 	return q != nil && q.Stop && !q.Continue && r.watch.handed && r.adopted.habit != nil && r.child != nil && !r.state.stopping &&
 		(r.state.phase == checkpoint.Saving || r.state.phase == checkpoint.Waiting)
 }
 
-// chill freezes the program early, when a look has found a new checkpoint that appears whole,
-// and lets it go on when that proves wrong.
+// chill freezes the program early if a look found a new checkpoint that appears complete,
+// and continues it if that proves wrong.
 func (r *run) chill() {
 	a, f := &r.adopted, &r.freezing
 	if f.on && f.path != "" {
@@ -71,12 +73,13 @@ func (r *run) chill() {
 		f.thaws++
 		return
 	}
-	a.after = r.Now() // how it stands now that nothing writes on
+	a.after = r.Now() // its state now that nothing is being written
 }
 
-// whole reports whether a checkpoint with its marker is complete although it may just have been
-// written. On one GPU the program that wrote the marker is the one that writes all. On several
-// it has every file that any had that was adopted on as many; see record.Shapes.
+// whole reports whether a checkpoint with its marker is complete although it may just
+// have been written. On one GPU the process that wrote the marker writes everything. On
+// several GPUs it must have every file that any adopted checkpoint on as many had; see
+// record.Shapes.
 func (r *run) whole(s sighting) bool {
 	rec := &r.adopted.record
 	if !s.marked || s.number < 0 || rec.rewrites(s) {
@@ -89,7 +92,7 @@ func (r *run) whole(s sighting) bool {
 	return len(had) > 0 && !slices.ContainsFunc(had, func(name string) bool { return !slices.Contains(has, name) })
 }
 
-// shape is the names of its files, without the number that tells it from others.
+// shape is the names of its files, without the number that distinguishes it from others.
 func (s sighting) shape() (names []string) {
 	for _, e := range s.tree.Entries {
 		names = append(names, strings.ReplaceAll(e.Path, strconv.FormatInt(s.number, 10), "#"))
@@ -97,8 +100,8 @@ func (s sighting) shape() (names []string) {
 	return names
 }
 
-// holds reports whether the path of an open file may be one of its files. In a container the
-// folders above may have other names.
+// holds reports whether the path of an open file may be one of its files. In a container
+// the folders above may have other names.
 func (s sighting) holds(open string) bool {
 	open = strings.TrimSuffix(open, " (deleted)")
 	name := "/" + baseName(s.path)
@@ -106,7 +109,7 @@ func (s sighting) holds(open string) bool {
 		slices.ContainsFunc(s.tree.Entries, func(e checkpoint.Entry) bool { return path.Base(e.Path) == path.Base(open) })
 }
 
-// freeze stops the program, and reports whether it stands still.
+// freeze stops the program, and reports whether all of its processes are stopped.
 func (r *run) freeze() bool {
 	f := &r.freezing
 	if id := r.state.request.ID; f.request != id {
@@ -120,15 +123,16 @@ func (r *run) freeze() bool {
 	return true
 }
 
-// freezeAnswered keeps the program frozen, or freezes it, for the time in which it is to be
-// stopped: once for each answer.
+// freezeAnswered keeps the program frozen, or freezes it, for the time in which it will
+// be stopped: once per answer.
 func (r *run) freezeAnswered() {
 	r.freezing = freezing{request: r.state.request.ID, on: true, answered: true}
 	r.hold()
 }
 
-// hold stops the program's processes. Below srun the tasks are no descendants: those on this
-// node are known by the job's number, and the others wait for them in their next collective.
+// hold stops the program's processes. With srun the tasks are no descendants: those on
+// this node are identified by the job's number, and the others wait for them in their
+// next collective.
 func (r *run) hold() {
 	var also func(pid int, name string) bool
 	if len(r.family.Named("srun")) > 0 {
@@ -137,8 +141,8 @@ func (r *run) hold() {
 	r.family.Freeze(frozenMost, also)
 }
 
-// thaw freezes a program whose answer is there, and lets it go on once nothing that is under
-// way leads to a stop any more.
+// thaw freezes a program whose answer exists, and continues it once no pending operation
+// can lead to a stop.
 func (r *run) thaw() {
 	a, f := &r.adopted, &r.freezing
 	if r.stops() && r.state.phase == checkpoint.Waiting && !(f.request == r.state.request.ID && f.answered) {
@@ -148,7 +152,7 @@ func (r *run) thaw() {
 	switch {
 	case !f.on:
 		if a.taking && r.stops() && r.state.phase == checkpoint.Saving {
-			r.freeze() // the request came meanwhile, and what is being adopted answers it
+			r.freeze() // the request came in the meantime, and the checkpoint being adopted answers it
 		}
 	case !r.family.Frozen():
 		f.on, f.path, f.spent = false, "", true

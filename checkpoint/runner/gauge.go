@@ -13,23 +13,23 @@ import (
 	"github.com/sluice-hpc/sluice/checkpoint/process"
 )
 
-// gauge is the program that looks at this node's GPUs, and what it and its like on
-// the other nodes (sluice ranks starts them there) wrote last. Nothing of it is
-// needed: without a driver the program ends without a word, and one that hangs in
-// the driver is left behind.
+// gauge runs the program that reads this node's GPUs, and holds its last note and those
+// of the other nodes (sluice ranks starts it there). The job does not depend on it:
+// without a driver the program ends silently, and one that hangs in the driver is
+// abandoned.
 type gauge struct {
 	child *process.Child
-	of    int       // the start of the script it runs beside
-	tries int       // times it was started beside it
-	none  bool      // there is nothing to look at
-	next  time.Time // when it may be started again
-	since time.Time // when it was started, or last heard of
-	look  time.Time // when its files were last looked at
+	of    int       // the start of the script beside which it runs
+	tries int       // number of its starts beside it
+	none  bool      // there are no GPUs to read
+	next  time.Time // earliest time of its next start
+	since time.Time // time of its start, or of its last note
+	look  time.Time // time of the last look at its files
 	heard map[string]heard
 }
 
-// heard is one node's word and when it changed, by this machine's clock: clocks
-// differ between machines.
+// heard is one node's note and the time of its last change by this machine's clock:
+// clocks differ between machines.
 type heard struct {
 	devices checkpoint.Devices
 	at      time.Time
@@ -37,15 +37,15 @@ type heard struct {
 
 const (
 	gaugeTries = 5
-	gaugePause = time.Minute // after the first failure; twice as long after each
-	// quiet is after how many beats without a new word a node's GPUs are not known
-	// any more. The program writes every third.
+	gaugePause = time.Minute // delay after the first failure; doubled after each
+	// quiet is the number of beats without a new note after which a node's GPUs are
+	// unknown. The program writes every third beat.
 	quiet = 12
-	// maxGauges bounds the files looked at, one a node.
+	// maxGauges bounds the files read, one per node.
 	maxGauges = 4096
 )
 
-// measure takes in what is new of the GPUs.
+// measure reads new notes about the GPUs.
 func (r *run) measure() {
 	if now := r.Now(); !r.alone && r.Gauge != "" && now.Sub(r.gauge.look) >= r.Beat {
 		r.gauge.look = now
@@ -54,7 +54,7 @@ func (r *run) measure() {
 	}
 }
 
-// tend keeps the program of this node running while the script does.
+// tend keeps this node's program running while the script runs.
 func (r *run) tend(now time.Time) {
 	g := &r.gauge
 	if g.of != r.starts { // the one before ended with its script
@@ -63,7 +63,7 @@ func (r *run) tend(now time.Time) {
 	if g.child != nil {
 		select {
 		case <-g.child.Done():
-			g.none = g.child.Exit().Code == 0 // it says so by ending in peace
+			g.none = g.child.Exit().Code == 0 // it reports that by exiting with 0
 			g.next = now.Add(gaugePause << (g.tries - 1))
 			g.child = nil
 		default:
@@ -81,7 +81,7 @@ func (r *run) tend(now time.Time) {
 		Argv: []string{r.Gauge, "--into=" + r.job.jobDir, "--node=" + r.ownNode()}, Env: r.Env,
 	})
 	if err != nil {
-		g.none = true // it is not there, or not for this machine
+		g.none = true // it is not installed, or not for this machine
 		return
 	}
 	g.child = child
@@ -98,8 +98,8 @@ func (r *run) ownNode() string {
 	return r.Host
 }
 
-// listen reads what the nodes of this run wrote. Files of earlier runs, and what is
-// no such file, are passed over.
+// listen reads the notes of this run's nodes. Files of earlier runs, and other files, are
+// ignored.
 func (r *run) listen(now time.Time) {
 	g := &r.gauge
 	before := g.unfit()
@@ -111,11 +111,11 @@ func (r *run) listen(now time.Time) {
 	}
 	maps.DeleteFunc(g.heard, func(_ string, h heard) bool { return now.Sub(h.at) > quiet*r.Beat })
 	if g.unfit() != before {
-		r.dirty = true // not to wait for the next sign of life
+		r.dirty = true // do not wait for the next heartbeat
 	}
 }
 
-// mine reports whether the job has the node in this run.
+// mine reports whether the node is part of this run.
 func (r *run) mine(node string) bool {
 	return node == r.ownNode() || slices.Contains(r.where.hosts, node)
 }
@@ -130,7 +130,7 @@ func (g *gauge) hear(d checkpoint.Devices, now time.Time) {
 	g.heard[d.Node] = heard{d, now}
 }
 
-// unfit is what is wrong with the GPUs heard of, all in one.
+// unfit are the faults of all known GPUs, joined.
 func (g *gauge) unfit() string {
 	var b strings.Builder
 	for _, node := range slices.Sorted(maps.Keys(g.heard)) {
@@ -143,8 +143,8 @@ func (g *gauge) unfit() string {
 	return b.String()
 }
 
-// devices is what the word says of them. Once the script has ended, with a GPU that
-// failed it perhaps, the last thing said of it counts.
+// devices is the part of the runner's note about them. Once the script has ended, perhaps
+// because of a GPU, the last report counts.
 func (r *run) devices() []checkpoint.Devices {
 	if r.child == nil && r.gauge.of > 0 && !r.alone {
 		r.listen(r.Now())
@@ -156,11 +156,11 @@ func (r *run) devices() []checkpoint.Devices {
 	return checkpoint.Fitting(all)
 }
 
-// gauges reads what the nodes of this run that are wanted wrote of their GPUs.
+// gauges reads the notes about GPUs of the wanted nodes of this run.
 func (f folders) gauges(wanted func(node string) bool) []checkpoint.Devices {
 	dir, err := checkpoint.OpenDir(filepath.Join(f.jobDir, checkpoint.Gauges))
 	if err != nil {
-		return nil // nobody wrote anything
+		return nil // there are no notes
 	}
 	defer dir.Close()
 	names, err := dir.Names(maxGauges)
@@ -175,7 +175,7 @@ func (f folders) gauges(wanted func(node string) bool) []checkpoint.Devices {
 		}
 		data, err := dir.Read(name, smallFile)
 		if err != nil {
-			continue // being replaced, or somebody's joke
+			continue // being replaced, or invalid
 		}
 		if d, err := checkpoint.ParseDevices(data); err == nil && d.Node == node {
 			out = append(out, d)

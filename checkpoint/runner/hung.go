@@ -9,36 +9,35 @@ import (
 	"github.com/sluice-hpc/sluice/checkpoint/ranks"
 )
 
-// A node whose daemons die with all they run, and come back at once, is a healthy
-// node to Slurm, which says nothing. srun waits for its tasks there, the script for
-// srun, and the allocation stands still until its time is up. So a step that failed,
-// of which a node does not end, has a bounded time to end all the same. Nothing is
-// concluded from silence: as long as no process of the step has failed, it runs.
+// If a node's daemons are killed with all that they run, and restarted at once, the node
+// is healthy for Slurm, which reports nothing. srun waits for its tasks there, the script
+// waits for srun, and the allocation is idle until its time limit. So a failed step that
+// does not end on a node gets a bounded time to end. Silence proves nothing: as long as
+// no process of the step has failed, it runs.
 
-// hang is what is known of a step that failed and does not end.
+// hang is what is known of a failed step that does not end.
 type hang struct {
-	after time.Time // the next look
-	step  string    // that was found so at the last; "" = none
-	sruns sruns     // that ran at the last, and while it was found so at each look
-	looks int       // that found it so, in a row
+	after time.Time // time of the next look
+	step  string    // the step found so at the last look; "" = none
+	sruns sruns     // srun processes that ran at the last look, and at each look that found it so
+	looks int       // consecutive looks that found it so
 	over  bool      // the script is being ended because of it
-	again bool      // that is how the last start ended
-	times int       // it is, in this run
+	again bool      // the last start ended in this way
+	times int       // how often, in this run
 	rest  ranks.Rest
 }
 
 type sruns map[process.Instance]bool
 
-// hangLooks is in how many looks a step must be found hanging, spread over Linger.
-// Looks, not time: of a job that was suspended meanwhile only time has gone by.
+// hangLooks is the number of looks, spread over Linger, in which a step must be found
+// hanging. Looks rather than time: for a job that was suspended only time has passed.
 const hangLooks = 10
 
-// hungGrace is how long a script may take to end of which a step hangs.
+// hungGrace is how long a script with a hanging step may take to end.
 const hungGrace = 5 * time.Second
 
-// unhang looks for a step that hangs, and ends the script when one has for long
-// enough. The job is then stranded: its GPUs count as taken by that step until Slurm
-// ends the job.
+// unhang looks for a step that hangs, and ends the script if one has for long enough. The
+// job is then stranded: Slurm counts its GPUs as used by that step until it ends the job.
 func (r *run) unhang() {
 	h := &r.hang
 	if r.alone || r.child == nil || len(r.where.hosts) < 2 || h.over || r.Now().Before(h.after) {
@@ -51,13 +50,13 @@ func (r *run) unhang() {
 	}
 	h.over, h.rest = true, rest
 	h.times++
-	r.say("%s: Slurm does not know, and srun would wait on. The script is ended, for sluiced to start the job afresh; failing that it is started again here in %v", rest, r.Patience)
+	r.say("%s: Slurm has not noticed, and srun would wait indefinitely. The script is ended so that sluiced requeues the job; if it does not, the script is started again here in %v", rest, r.Patience)
 	r.remains(r.family.Drain(hungGrace, r.Grace, "srun"))
 }
 
-// find takes in a look, which found the step unended, "" for none, and reports whether
-// it hangs: while an srun waits that did before. Where none does the script has heard
-// of its end, and goes on.
+// find adds the result of a look, which found the step unended ("" for none), and reports
+// whether it hangs: an srun that waited at the earlier looks still waits. If none does
+// the script was told of its end, and goes on.
 func (h *hang) find(step string, now sruns) bool {
 	if step == "" {
 		h.step, h.sruns, h.looks = "", now, 0
@@ -79,10 +78,10 @@ func (h *hang) find(step string, now sruns) bool {
 	return h.looks > hangLooks
 }
 
-// started forgets what was seen of the script's last start.
+// started clears what was seen of the script's last start.
 func (h *hang) started() { *h = hang{again: h.over, times: h.times, rest: h.rest} }
 
-// unhung is what a person should know of steps that hung; "" when none did.
+// unhung is a note for the user about steps that hung; "" if none did.
 func (r *run) unhung() string {
 	if r.hang.times == 0 {
 		return ""

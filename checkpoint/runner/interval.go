@@ -6,18 +6,17 @@ import (
 	"time"
 )
 
-// Bounds of the time between two checkpoints that are chosen here.
+// Bounds of chosen checkpoint intervals.
 const (
 	shortest = time.Minute
 	longest  = time.Hour
-	// mostBlocked is the share of the time that saving may take.
+	// mostBlocked is the maximum share of time that saving may take.
 	mostBlocked = 0.01
 )
 
-// Interval is how long a program trains between two checkpoints so that the least time
-// is lost, to saving and to failures together. save is how long one save blocks the
-// program; mtbf is the mean time between failures of the whole job: a node's, divided by
-// the number of nodes.
+// Interval is the time between two checkpoints that loses the least time to saving and to
+// failures together. save is how long one save blocks the program; mtbf is the mean time
+// between failures of the whole job: a node's, divided by the number of nodes.
 //
 // It is the higher-order estimate of J. T. Daly, "A higher order estimate of the optimum
 // checkpoint interval for restart dumps", FGCS 22 (2006), equation 37, whose first
@@ -41,13 +40,14 @@ func Interval(save, mtbf time.Duration) time.Duration {
 // mostSeconds keeps intervals within what a Duration holds.
 const mostSeconds = 1e9
 
-// Every says how often a program is asked to save by time. The zero value is never.
+// Every is how often a program is asked for a periodic checkpoint. The zero value is
+// never.
 type Every struct {
 	Auto bool          // chosen by Interval
 	Time time.Duration // else; 0 = never
 }
 
-// String is what Set reads: auto, off or a duration.
+// String is the form that Set reads: auto, off or a duration.
 func (e Every) String() string {
 	switch {
 	case e.Auto:
@@ -58,7 +58,7 @@ func (e Every) String() string {
 	return "off"
 }
 
-// Set reads a value of the command line.
+// Set parses a value of the command line.
 func (e *Every) Set(text string) error {
 	switch text {
 	case "auto":
@@ -76,7 +76,7 @@ func (e *Every) Set(text string) error {
 	return nil
 }
 
-// Type names the value in the help.
+// Type is the name of the value in the help.
 func (e *Every) Type() string { return "auto|off|TIME" }
 
 func (e Every) off() bool { return !e.Auto && e.Time <= 0 }

@@ -13,11 +13,11 @@ import (
 
 const (
 	lastLines = 20       // lines of the output that are kept
-	lastBytes = 64 << 10 // of the output that are looked at
+	lastBytes = 64 << 10 // bytes of the output that are read
 )
 
-// lastWords says why the script did not end well; nil when it did, or when it was
-// ended with its work saved.
+// lastWords says why the script failed; nil if it did not, or if it was ended after its
+// work was saved.
 func (r *run) lastWords(exit process.Exit) *checkpoint.LastWords {
 	saved := r.state.answer != nil && r.state.answer.Checkpoint != ""
 	if exit.Code == 0 || r.alone || (r.state.stopping && saved) {
@@ -46,8 +46,8 @@ func (r *run) lastWords(exit process.Exit) *checkpoint.LastWords {
 	return checkpoint.NewLastWords(strings.Join(why, "; "), spoken(tail))
 }
 
-// tail returns the last lines that the script wrote: errors where they have a
-// file of their own, unless that is empty.
+// tail returns the script's last lines: of its errors if they have their own file, unless
+// that is empty.
 func (r *run) tail() []string {
 	for i := len(r.outputs) - 1; i >= 0; i-- {
 		o := r.outputs[i]
@@ -58,8 +58,8 @@ func (r *run) tail() []string {
 	return nil
 }
 
-// spoken returns the last lines in which something stands, as a terminal would
-// show them: a progress bar is written over itself.
+// spoken returns the last non-empty lines as a terminal would show them: a progress bar
+// overwrites itself.
 func spoken(tail []string) []string {
 	var lines []string
 	for i := len(tail) - 1; i >= 0 && len(lines) < lastLines; i-- {
@@ -72,20 +72,21 @@ func spoken(tail []string) []string {
 	return lines
 }
 
-// Of several processes that fail, most do because another has; a launcher says
-// so in a traceback of its own.
+// If several processes fail, most fail because another did; a launcher reports that in
+// its own traceback.
 var secondary = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`ChildFailedError|SignalException|Broken ?[Pp]ipe|[Cc]onnection (was )?(closed|reset|refused)|Distributed\w*Error|Connection\w*Error|KeyboardInterrupt`)
 })
 
-// others speak in between: the output of all processes goes to one file.
+// others are the prefixes of lines of other programs: the output of all processes goes to
+// one file.
 var others = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(srun|slurmstepd|sluice|sluice ranks|== sluice): `) })
 
 const traceback = "Traceback (most recent call last):"
 
-// culprit returns the error that a Python program ended with: the last line of a
-// traceback, of one that names no other process's failure where there is one; ""
-// without a traceback.
+// culprit returns the error with which a Python program ended: the last line of a
+// traceback, preferably of one that does not name another process's failure; "" without a
+// traceback.
 func culprit(tail []string) string {
 	var found, other string
 	for i, line := range tail {
@@ -123,7 +124,7 @@ func (r *run) memory() memory {
 	return memory{kills - r.killed, known && r.counted}
 }
 
-// meanings are what exit codes mean, as far as they mean the same everywhere.
+// meanings are the meanings of exit codes that are the same for all programs.
 var meanings = map[int]string{
 	126: "a command cannot be executed",
 	127: "a command was not found",
@@ -133,7 +134,7 @@ var meanings = map[int]string{
 	143: "a process was ended by SIGTERM",
 }
 
-// meaning says what an exit means.
+// meaning describes an exit.
 func meaning(exit process.Exit, m memory) string {
 	words := fmt.Sprintf("exit code %d", exit.Code)
 	if exit.Signal != "" {

@@ -11,12 +11,12 @@ import (
 	"github.com/sluice-hpc/sluice/checkpoint/ranks"
 )
 
-// run performs what step decides. All of it but the background work belongs to
-// the one goroutine of loop.
+// run carries out what step decides. All of it except the background work belongs to the
+// goroutine of loop.
 type run struct {
 	Config
 	job    folders
-	alone  bool // no job of sluice's: there is nobody to talk to
+	alone  bool // not a sluice job: there is no sluiced to communicate with
 	vars   map[string]string
 	family *process.Family
 	child  *process.Child // nil while no script runs
@@ -24,35 +24,35 @@ type run struct {
 	done   bool
 	code   int
 
-	// Background work: one thing at a time.
+	// Background work: one operation at a time.
 	results chan result
-	cancel  context.CancelFunc // nil when there is none
-	work    int                // number of the piece that counts
+	cancel  context.CancelFunc // nil if there is none
+	work    int                // number of the operation whose result counts
 
 	watch  watch
 	target checkpoint.Target
 	where  where
 	from   origin
-	dirty  bool      // the runner's word has to be written
-	first  time.Time // when the script was started
-	starts int       // times the script was started in this run
-	held   string    // which of the job's GPUs something holds at its end
+	dirty  bool      // the runner's note must be written
+	first  time.Time // time of the script's start
+	starts int       // number of starts of the script in this run
+	held   string    // the job's GPUs that a process still holds at its end
 
 	sentry   sentry
 	outputs  []*output
 	settled  bool      // the script was ended because Slurm is about to stop the job
 	killed   int       // processes of the job killed for memory before the script was started
-	counted  bool      // that is known
-	failures int       // times a script that failed was started again
-	retryAt  time.Time // when the script that failed is started again; zero = it is not waited for
+	counted  bool      // that number is known
+	failures int       // how often a failed script was started again
+	retryAt  time.Time // time at which the failed script is started again; zero = no restart is pending
 	last     *checkpoint.LastWords
-	lost     <-chan struct{} // closes when what runs the job on this node is gone
+	lost     <-chan struct{} // closes when the daemon that runs the job on this node has ended
 	signals  <-chan os.Signal
 
 	adopted  adoption
 	freezing freezing
 	periodic periodic
-	offset   int64 // of the progress log, where the script was started
+	offset   int64 // size of the progress log at the script's start
 	gauge    gauge
 	measured measurement
 	hang     hang
@@ -97,7 +97,7 @@ func (r *run) loop(signals <-chan os.Signal) int {
 	return r.code
 }
 
-// happen takes an event and performs what follows.
+// happen handles an event and carries out its effects.
 func (r *run) happen(event any) {
 	if event == nil {
 		return
@@ -111,7 +111,7 @@ func (r *run) happen(event any) {
 		r.dirty = true
 	}
 	if next.phase == checkpoint.Waiting && before.phase != checkpoint.Waiting {
-		r.watch.since = r.Now() // the time to be stopped in counts from the answer
+		r.watch.since = r.Now() // the time for the stop counts from the answer
 	}
 	for _, e := range effects {
 		r.perform(e)
@@ -159,7 +159,7 @@ func (r *run) begin() {
 	r.background(r.findNewest())
 }
 
-// aim reads what this run is meant to be.
+// aim reads the Target of this run.
 func (r *run) aim() {
 	target, err := r.job.target()
 	r.complain("reading what sluiced says", err)
@@ -167,7 +167,7 @@ func (r *run) aim() {
 	r.where = look(r.vars, target)
 }
 
-// ending is the channel that closes when the script ends; nil without one.
+// ending is the channel that closes when the script ends; nil if none runs.
 func (r *run) ending() <-chan struct{} {
 	if r.child == nil {
 		return nil
@@ -175,27 +175,27 @@ func (r *run) ending() <-chan struct{} {
 	return r.child.Done()
 }
 
-// over takes the script's end and says so in the job's output.
+// over handles the script's end and writes a banner into the job's output.
 func (r *run) over() {
 	r.melt()
 	r.clear()
-	r.hear() // Slurm ends script and runner at once: a script that heard first did not fail
+	r.hear() // Slurm ends script and runner at once: a script that got the signal first did not fail
 	if r.done {
 		return
 	}
 	e := r.scriptEnded()
 	if r.settled {
-		e.exit, e.complete = process.Exit{}, false // it was ended, with its work saved
+		e.exit, e.complete = process.Exit{}, false // it was ended after its work was saved
 		r.happen(e)
 		return
 	}
 	switch again := r.answeredByItsEnd(e); {
 	case again:
 		e.again = true
-		r.happen(withdrawn{}) // of the next, which may stand by now
+		r.happen(withdrawn{}) // of the next request, which may already exist
 		r.endsWhenAsked()
 	case r.ownStands() && e.exit.Code != 0:
-		r.periodic.request = "" // it failed, whatever it was asked meanwhile
+		r.periodic.request = "" // it failed, whatever it was asked in the meantime
 		r.happen(withdrawn{})
 	}
 	r.happen(e)
@@ -213,7 +213,7 @@ func (r *run) scriptEnded() ended {
 	return e
 }
 
-// hear takes the signals that have come.
+// hear reads the signals that have come.
 func (r *run) hear() {
 	for {
 		select {
@@ -225,11 +225,11 @@ func (r *run) hear() {
 	}
 }
 
-// signalled passes signals on. Those that ask something of a program go to those
-// that listen for them, wherever they are below the script: a shell without a
-// trap would die of them.
+// signalled passes signals on. Signals with a meaning for a program go to the processes
+// that handle them, at any depth below the script: a shell without a trap would be ended
+// by them.
 func (r *run) signalled(s syscall.Signal) {
-	r.melt() // what stands still hears nothing
+	r.melt() // a stopped process gets no signal
 	switch s {
 	case syscall.SIGPIPE, syscall.SIGCONT:
 	case syscall.SIGTERM:
@@ -241,19 +241,19 @@ func (r *run) signalled(s syscall.Signal) {
 		}
 		r.child.Signal(s)
 	default:
-		r.look() // a request comes beside the signal: hand it on first
+		r.look() // a request comes beside the signal: pass it on first
 		if r.child != nil && r.family.Tell(s) == 0 {
 			r.say("SIG%s came, and nothing in the job listens for it", process.SignalName(s))
 		}
 	}
 }
 
-// politely is how long a script whose work is saved gets to end by itself. What
-// it could still lose is the end of a log.
+// politely is how long a script whose work is saved may take to end by itself. All it
+// could lose is the end of a log.
 const politely = 100 * time.Millisecond
 
-// drain ends a script whose work is saved. The daemons of a step report its end
-// to srun, and the node is not free before: srun is left to hear it.
+// drain ends a script whose work is saved. The daemons of a step report its end to srun,
+// and the node is not free before that: srun is left running to receive it.
 func (r *run) drain() {
 	if r.child != nil {
 		r.remains(r.family.Drain(politely, r.Grace, "srun"))
@@ -273,7 +273,7 @@ func (r *run) start() {
 	r.sentry.child.Store(r.child)
 	if err != nil {
 		r.say("error: the script cannot be started: %v", err)
-		r.done, r.code = true, 127 // as a shell
+		r.done, r.code = true, 127 // as a shell does
 		return
 	}
 	r.first = r.Now()
@@ -281,7 +281,7 @@ func (r *run) start() {
 	r.startedOwn()
 }
 
-// prologue notes how things stand before the script is started.
+// prologue records the state before the script is started.
 func (r *run) prologue() {
 	r.unsettled()
 	r.hang.started()
@@ -315,7 +315,7 @@ func (r *run) environment() []string {
 	return environment(r.Env, f)
 }
 
-// end leaves nothing running and nothing asked.
+// end leaves no process running and no request pending.
 func (r *run) end() {
 	if r.cancel != nil {
 		r.cancel()

@@ -10,41 +10,41 @@ import (
 // stopped is the exit code of a run that Slurm ended: 128 + SIGTERM.
 const stopped = 143
 
-// state is where a run is. It is a value: step returns a changed copy.
+// state is the state of a run. It is a value: step returns a changed copy.
 type state struct {
 	phase     checkpoint.RunnerState
-	request   *checkpoint.Request // handed on to the program; nil = none
+	request   *checkpoint.Request // passed on to the program; nil = none
 	answer    *checkpoint.Answer  // to it, or to a request that was settled
 	verifying string              // the checkpoint being verified as an answer
 	alive     bool                // the script runs
-	exit      *process.Exit       // how it ended, when it is not alive
+	exit      *process.Exit       // how it ended, if it is not alive
 	stopping  bool                // Slurm told the job to end
-	retries   int                 // times a failed script is started again without new progress
-	judged    bool                // but not one that failed for a reason of its own (see own)
-	reached   reached             // how far it had come when it ended last
-	before    reached             // and when it failed the time before
-	tried     int                 // times in a row it failed
-	hung      int                 // times in a row it was ended because a step hung, or failed after that
-	stranded  bool                // the last end was such; sluiced is to start the job afresh
+	retries   int                 // how often a failed script is started again without new progress
+	judged    bool                // except one that failed for a reason of its own (see own)
+	reached   reached             // how far it had come when it last ended
+	before    reached             // and when it failed before that
+	tried     int                 // consecutive failures
+	hung      int                 // consecutive times it was ended because a step hung, or failed after that
+	stranded  bool                // the last end was such; sluiced is to requeue the job
 }
 
 // mostHung bounds how often in a row the script is started again after a step hung,
-// without new progress. That a node was lost is no failure of the script's; and where
-// the node is really gone the script fails until Slurm has noticed.
+// without new progress. The loss of a node is no failure of the script's; if the node has
+// really failed the script fails until Slurm has noticed.
 const mostHung = 5
 
-// The events, things that happen to a run.
+// Events: what happens to a run.
 type (
-	// ready: the newest valid checkpoint is known, or that there is none. newer
-	// than the one the script was started from before.
+	// ready: the newest valid checkpoint is known, or that there is none. newer: newer
+	// than the one from which the script was last started.
 	ready struct{ newer bool }
-	// lost: what checkpoints there are cannot be found out.
+	// lost: it cannot be determined which checkpoints exist.
 	lost struct{}
-	// asked: a request for this run stands in the outbox, new or prolonged.
+	// asked: a request for this run is in the outbox, new or extended.
 	asked struct{ request checkpoint.Request }
-	// withdrawn: it no longer does, or was given up.
+	// withdrawn: it no longer is, or it was given up.
 	withdrawn struct{}
-	// sealed: a manifest appeared that answers the request.
+	// sealed: a manifest that answers the request exists.
 	sealed struct{ name string }
 	// verified: the checkpoint was compared with its manifest.
 	verified struct {
@@ -54,40 +54,39 @@ type (
 		at        time.Time
 		err       error
 	}
-	// passed: nobody came for the answer, and the program, which knows of nothing,
-	// has trained on beyond it.
+	// passed: the answer was not used, and the program, which knows no requests, has
+	// trained on beyond it.
 	passed struct{}
-	// ended: the script ended. complete when the program had said that its work
-	// is finished; candidate is a checkpoint found in a last look that may
-	// answer the request; hung when the runner ended it because of a step that
-	// would never have.
+	// ended: the script ended. complete if the program had reported that its work is
+	// finished; candidate is a checkpoint found in a last look that may answer the
+	// request; hung if the runner ended it because of a step that hung.
 	ended struct {
 		exit      process.Exit
 		complete  bool
 		hung      bool
 		candidate string
 		reached   reached
-		again     bool // it ended because of a checkpoint by time, not of itself
+		again     bool // it ended because of a periodic checkpoint, not by itself
 	}
 	// told: Slurm sent SIGTERM.
 	told struct{}
 )
 
-// The effects, in the order in which they are carried out.
+// Effects, in the order in which they are carried out.
 type (
-	relay   struct{ request checkpoint.Request } // hand the request to the program
-	unrelay struct{}                             // take it back
+	relay   struct{ request checkpoint.Request } // pass the request to the program
+	unrelay struct{}                             // remove it
 	find    struct{}                             // find the newest valid checkpoint
 	start   struct{}                             // start the script from it
 	verify  struct{ name string }                // verify an answer
 	forward struct{}                             // pass SIGTERM on to the script
 	drain   struct{}                             // end the script at once: its work is saved
-	settle  struct{}                             // end its steps, for Slurm is about to
+	settle  struct{}                             // end its steps, because Slurm is about to
 	quit    struct{ code int }                   // end the run
 )
 
-// step says what follows from an event. An event that means nothing in a state
-// changes nothing.
+// step returns what follows from an event. An event without a meaning in a state changes
+// nothing.
 func (s state) step(event any) (state, []any) {
 	switch e := event.(type) {
 	case ready:
@@ -112,8 +111,8 @@ func (s state) step(event any) (state, []any) {
 	return s, nil
 }
 
-// ready: a script that failed, or hung, has another try, and all of them again when
-// it had come further.
+// ready: a script that failed, or hung, is tried again, with the full number of retries
+// if it had come further.
 func (s state) ready(newer bool) (state, []any) {
 	if newer {
 		s.tried, s.hung = min(s.tried, 1), min(s.hung, 1)
@@ -126,7 +125,7 @@ func (s state) ready(newer bool) (state, []any) {
 	}
 	s.phase, s.alive, s.exit, s.stranded = checkpoint.Training, true, nil, false
 	if s.request != nil {
-		s.phase = checkpoint.Saving // still asked for: see verified
+		s.phase = checkpoint.Saving // still requested: see verified
 	}
 	return s, []any{start{}}
 }
@@ -135,11 +134,11 @@ func (s state) asked(r checkpoint.Request) (state, []any) {
 	again := s.request != nil && s.request.ID == r.ID
 	s.request = &r
 	switch {
-	case again: // prolonged
+	case again: // extended
 	case s.alive:
 		s.phase, s.answer, s.verifying = checkpoint.Saving, nil, ""
 	case s.answer != nil:
-		// The program saved and ended; nothing newer will come, and what it
+		// The program saved and ended; there will be no newer checkpoint, and what it
 		// saved answers this request as well as the one before.
 		a := *s.answer
 		a.Request = r.ID
@@ -148,7 +147,7 @@ func (s state) asked(r checkpoint.Request) (state, []any) {
 	return s, []any{relay{r}}
 }
 
-// withdrawn: the job keeps its size. A program that paused trains on; one that
+// withdrawn: the job keeps its size. A program that paused continues training; one that
 // ended after its checkpoint is started again from it.
 func (s state) withdrawn() (state, []any) {
 	if s.request == nil {
@@ -163,8 +162,8 @@ func (s state) withdrawn() (state, []any) {
 	return s, []any{unrelay{}, find{}}
 }
 
-// passed: to stop the job on that checkpoint now would cost what was trained since.
-// The request stands, for the next.
+// passed: stopping the job at that checkpoint now would lose the training since. The
+// request stays pending, for the next checkpoint.
 func (s state) passed() state {
 	if s.request != nil && s.alive && s.phase == checkpoint.Waiting {
 		s.phase, s.answer, s.verifying = checkpoint.Saving, nil, ""
@@ -200,14 +199,14 @@ func (s state) verified(v verified) (state, []any) {
 	a.Error = v.name + ": " + v.err.Error()
 	s.answer = &a
 	if s.alive {
-		return s, nil // it may still bring a good one
+		return s, nil // it may still save a valid one
 	}
 	return s.torn()
 }
 
-// torn: the script meant to be stopped and its checkpoint is bad. Ended in peace,
-// it is not at fault and goes on from the one before; exit 0 would call it
-// complete.
+// torn: the script meant to be stopped and its checkpoint is invalid. If it exited 0 it
+// is not at fault and continues from the checkpoint before; its exit code 0 would mark it
+// as complete.
 func (s state) torn() (state, []any) {
 	if s.exit.Code == 0 && !s.stopping {
 		s.phase = checkpoint.Starting
@@ -216,7 +215,7 @@ func (s state) torn() (state, []any) {
 	return s.failed()
 }
 
-// failed: the script ended and should not have.
+// failed: the script ended unexpectedly.
 func (s state) failed() (state, []any) {
 	if s.retries == 0 && s.hung == 0 || s.stopping || s.exit.Code == 0 || s.own() {
 		return s, []any{quit{s.exit.Code}}
@@ -230,8 +229,8 @@ func (s state) failed() (state, []any) {
 	return s, []any{find{}}
 }
 
-// own reports whether a failure is the program's own, which another try would only
-// repeat: it had done nothing yet, or it failed at the same place as the time before.
+// own reports whether a failure is the program's own, which would only repeat: it had
+// made no progress yet, or it failed at the same point as the time before.
 func (s state) own() bool {
 	return s.judged && s.hung == 0 && (!s.reached.came || s.tried > 0 && s.reached.same(s.before))
 }
@@ -239,18 +238,18 @@ func (s state) own() bool {
 // reached is how far a start of the script had come.
 type reached struct {
 	came        bool   // it reported progress, or it started from a checkpoint
-	known       bool   // the rest is
+	known       bool   // the other fields are set
 	checkpoint  string // newest complete one
-	step        int64  // as it reported last
+	step        int64  // as it last reported
 	epoch, done float64
 }
 
 func (a reached) same(b reached) bool { return a.known && a == b }
 
-// pause is how long to wait before the next start. A job that is stranded is left to
-// sluiced, for patience; where that did not come the next starts, should they fail,
-// wait for Slurm to notice that a node is gone. What made a program fail may pass:
-// its next start waits for backoff, the one after that for four times as long.
+// pause is the wait before the next start. A stranded job waits for sluiced, up to
+// patience; if sluiced did not come, later starts that fail wait until Slurm notices that
+// a node has failed. The cause of a failure may be temporary: the next start waits for
+// backoff, the one after that for four times backoff.
 func (s state) pause(patience, linger, backoff time.Duration) time.Duration {
 	switch {
 	case s.judged && s.hung == 0 && s.tried > 0 && s.tried <= s.retries:
@@ -274,7 +273,7 @@ func (s state) ended(e ended) (state, []any) {
 	case s.stopping || s.request == nil && !e.hung:
 		return s.failed()
 	case s.phase == checkpoint.Waiting || s.verifying != "":
-		// Exit 0 now would make the job complete and start its dependants.
+		// Exit 0 now would complete the job and start its dependants.
 		return s, nil
 	case e.candidate != "":
 		s.verifying = e.candidate
@@ -289,8 +288,8 @@ func (s state) ended(e ended) (state, []any) {
 	return s.failed()
 }
 
-// told: without a verified checkpoint the script gets whatever time Slurm
-// leaves; with one there is nothing to wait for, and the node is wanted.
+// told: without a verified checkpoint the script gets whatever time Slurm leaves; with
+// one it is ended at once, because the node is needed.
 func (s state) told() (state, []any) {
 	s.stopping = true
 	switch {

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// resolvePatience bounds the question whether a node's name resolves; a resolver
-// that is down must not hold up a start.
+// resolvePatience bounds the test whether a node's name resolves; a resolver that is down
+// must not delay a start.
 const resolvePatience = time.Second
 
-// masterAddress is where the processes of all nodes find the first. A job on one
-// node needs no name. On a cluster in one machine the nodes' names resolve
-// nowhere, and the machine's own name, or loopback, is what they share.
+// masterAddress is the address at which the processes of all nodes find the first. A job
+// on one node needs no name. In a lab the nodes' names do not resolve, and the machine's
+// own name, or loopback, is used.
 func masterAddress(ctx context.Context, hosts []string, host string) string {
 	if len(hosts) <= 1 {
 		return "127.0.0.1"

@@ -9,17 +9,17 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// where is what a run can tell of the GPUs it has.
+// where is what a run knows about its GPUs.
 type where struct {
-	hosts []string        // as Slurm says, in its order; empty outside of Slurm
-	gpus  int             // in all; 0 when it cannot be told
-	split nodes.Placement // empty when it cannot be told
+	hosts []string        // from Slurm, in its order; empty outside Slurm
+	gpus  int             // total; 0 if unknown
+	split nodes.Placement // empty if unknown
 }
 
-// look derives it from what is fresh after a requeue: the list of nodes and
-// the GPUs of the first, on which the runner is. The counts of the others are
-// the plan's, and only believed when the plan agrees with what is known: Slurm
-// may have placed the job otherwise.
+// look derives it from values that are fresh after a requeue: the list of nodes and the
+// GPUs of the first node, on which the runner runs. The counts of the others are from the
+// plan, and used only if the plan agrees with these values: Slurm may have placed the job
+// elsewhere.
 func look(env map[string]string, target checkpoint.Target) where {
 	var w where
 	hosts, err := slurm.Expand(env["SLURM_JOB_NODELIST"])
@@ -55,7 +55,7 @@ func agrees(plan nodes.Placement, hosts []string, first int) bool {
 	return true
 }
 
-// gpusHere counts the GPUs of this node; 0 when the environment does not say.
+// gpusHere counts the GPUs of this node; 0 if the environment does not give them.
 func gpusHere(env map[string]string) int {
 	if n, err := strconv.Atoi(env["SLURM_GPUS_ON_NODE"]); err == nil && n > 0 {
 		return n

@@ -10,11 +10,11 @@ import (
 
 // Profile says how the speed of a run is measured; zero = it is not.
 type Profile struct {
-	// Warmup steps at the start do not count, Steps after them do. The program
-	// is told both and reports its pace meanwhile.
+	// Warmup steps at the start do not count, Steps after them do. The program gets both
+	// and reports its pace.
 	Warmup, Steps int
-	// Limit ends the run: when the steps are measured, or this long after the
-	// script's first line. 0 = the run goes on as ever.
+	// Limit ends the run: when the steps are measured, or this long after the script's
+	// first line. 0 = the run is not ended.
 	Limit time.Duration
 }
 
@@ -26,7 +26,7 @@ func (p Profile) String() string {
 	return fmt.Sprintf("%d+%d", p.Warmup, p.Steps)
 }
 
-// Set reads what String writes: Profile is a value of the command line.
+// Set parses what String writes: Profile is a value of the command line.
 func (p *Profile) Set(text string) error {
 	var extra string
 	n, _ := fmt.Sscanf(text, "%d+%d%s", &p.Warmup, &p.Steps, &extra)
@@ -36,17 +36,17 @@ func (p *Profile) Set(text string) error {
 	return nil
 }
 
-// Type names the value in the help.
+// Type is the name of the value in the help.
 func (p *Profile) Type() string { return "WARMUP+STEPS" }
 
-// measurement is how far a run that only measures has come.
+// measurement is the progress of a run that only measures.
 type measurement struct {
 	checkpoint.Measurement
 	read int64 // of the progress log
 }
 
-// profile ends a run that was started only to measure its speed, once enough is
-// known. What the program trained is of no value, so that nothing is saved.
+// profile ends a run that was started only to measure its speed, once enough is measured.
+// Its training is not needed, so nothing is saved.
 func (r *run) profile() {
 	if r.Profile.Limit <= 0 || r.alone || r.child == nil {
 		return
@@ -63,11 +63,11 @@ func (r *run) profile() {
 		return
 	}
 	r.perform(drain{})
-	r.state.exit = &process.Exit{} // in peace: nobody is to start it again
+	r.state.exit = &process.Exit{} // exit 0: it must not be started again
 	r.perform(quit{0})
 }
 
-// readProgress takes in the new lines of the progress log.
+// readProgress reads the new lines of the progress log.
 func (r *run) readProgress() error {
 	dir, err := checkpoint.OpenDir(r.job.jobDir)
 	if err != nil {

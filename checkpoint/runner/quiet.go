@@ -7,12 +7,12 @@ import (
 	"github.com/sluice-hpc/sluice/checkpoint"
 )
 
-// Slurm says of each step that it kills that it does, and so does srun, in the user's
-// output: some eight lines a resize. So a program that can exits by itself once its
-// answer is verified, before sluiced hears of it and stops the job. What waits for its
-// srun, the script above all, is ended BEFORE: it would take the end for success. The
-// runner stays, and with it the job: Slurm sees no end. A move that is given up after
-// all costs a start, from the checkpoint that was just verified.
+// Slurm and srun write about each step that Slurm kills into the user's output: some
+// eight lines per resize. So a program that can exits by itself once its answer is
+// verified, BEFORE sluiced learns of it and stops the job. What waits for its srun, above
+// all the script, is ended BEFORE that: it would take the exit for success. The runner
+// stays, and with it the job: Slurm sees no end. A move that is abandoned after that
+// costs a start, from the checkpoint just verified.
 
 // quietly bounds the wait for the job's steps to end by themselves.
 const quietly = 5 * time.Second
@@ -25,7 +25,7 @@ func (r *run) settle() {
 	}
 	r.settled = true
 	if !r.family.Behead("srun", politely) {
-		return // it ended meanwhile
+		return // it ended in the meantime
 	}
 	word := *request
 	word.End = true
@@ -42,12 +42,12 @@ func (r *run) settle() {
 			continue
 		case <-over.C:
 		}
-		r.drain() // some rank may have ended: the others cannot train on
+		r.drain() // some rank may have ended: the others cannot continue
 		return
 	}
 }
 
-// unsettled says that a job that was settled is started again.
+// unsettled reports that a job that was settled is started again.
 func (r *run) unsettled() {
 	if r.settled {
 		r.announce(true, "ended to be moved, which was given up")

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice-hpc/sluice/checkpoint"
 )
 
-// progressSize is how long the progress log is.
+// progressSize is the size of the progress log in bytes.
 func (f folders) progressSize() int64 {
 	info, err := os.Stat(filepath.Join(f.jobDir, checkpoint.ProgressFile))
 	if err != nil {
@@ -18,8 +18,8 @@ func (f folders) progressSize() int64 {
 	return info.Size()
 }
 
-// reached is how far the present start of the script has come. Started from a
-// checkpoint and ended before a word of progress, it is at that checkpoint.
+// reached is how far the present start of the script has come. If it was started from a
+// checkpoint and ended before it reported progress, it is at that checkpoint.
 func (r *run) reached() reached {
 	if r.alone {
 		return reached{}

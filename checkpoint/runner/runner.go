@@ -11,56 +11,56 @@ import (
 	"github.com/sluice-hpc/sluice/checkpoint/process"
 )
 
-// Config is one run.
+// Config describes one run.
 type Config struct {
-	Script string   // the user's script; its folder is the job's
+	Script string   // the user's script; its folder is the job's folder
 	Args   []string // its arguments
-	Outbox string   // base of the daemon's folders; "" = outbox beside the jobs'
+	Outbox string   // base of the daemon's folders; "" = outbox beside the jobs' folder
 	Keep   int      // complete checkpoints to keep, at least 1
-	Unit   string   // what the job counts its work in: epoch or step
-	Array  Array    // its part in a job array; zero = it is none of one
-	// Retries is how often a script that failed is started again from its newest
-	// valid checkpoint, in a row without a newer one; 0 = its end is the job's.
+	Unit   string   // the job's unit of work: epoch or step
+	Array  Array    // its part of a job array; zero = it is part of none
+	// Retries is how often a failed script is started again from its newest valid
+	// checkpoint, in a row without a newer one; 0 = its end is the job's end.
 	Retries int
-	// Judge, in place of Retries: twice, but not a failure of the program's own (see
-	// state.own), and with a pause before each: Backoff, then four times that.
+	// Judge replaces Retries: two retries, but none for a failure of the program's own
+	// (see state.own), each after a pause: Backoff, then four times that.
 	Judge   bool
 	Backoff time.Duration
-	// Every is how often the program is asked for a checkpoint by time; First is how
-	// long after a start, as long as it is not known what a save takes. MTBF is the mean
-	// time between failures of one node. Signal goes beside the request, as for
-	// sluiced's: USR1, USR2, HUP; "" = none.
+	// Every is how often the program is asked for a periodic checkpoint; First is the
+	// time from a start to the first request, while the duration of a save is unknown.
+	// MTBF is the mean time between failures of one node. Signal is sent with the
+	// request, as for sluiced's: USR1, USR2, HUP; "" = none.
 	Every       Every
 	First, MTBF time.Duration
 	Signal      string
 	Sluice      string   // path of this program, for the script
 	Python      string   // folder of the training library, for PYTHONPATH; "" = none
 	Host        string   // this machine's name
-	Env         []string // the environment as Slurm gave it
+	Env         []string // the environment from Slurm
 
-	// Adopt says how to find the checkpoints and the progress of a program that
-	// knows nothing of sluice; zero = it speaks for itself.
+	// Adopt says how to find the checkpoints and the progress of a program that does not
+	// use sluice; zero = it uses sluice's protocol.
 	Adopt Adopt
-	// Gauge is the path of the program that looks at the node's GPUs; "" = none.
+	// Gauge is the path of the program that reads the node's GPUs; "" = none.
 	Gauge string
 	// Profile says how the run's speed is measured; zero = it is not.
 	Profile Profile
 
-	Stdin, Stdout, Stderr *os.File // the script's, passed on untouched
+	Stdin, Stdout, Stderr *os.File // the script's, passed on unchanged
 
 	Now func() time.Time
-	// Poll is how often the request and the checkpoints are looked at, Beat
-	// how often a sign of life is written, Grace how long a script whose work is
-	// saved may take to end before it is killed, Patience how long a request is
-	// honoured beyond its time when nobody withdraws it, and how long a job that is
-	// stranded waits for sluiced, Stuck how long a file
-	// system may not answer before signals, and the script's end, go past it.
+	// Poll is how often the request and the checkpoints are checked. Beat is how often a
+	// heartbeat is written. Grace is how long a script whose work is saved may take to
+	// end before it is killed. Patience is how long a request is honoured beyond its
+	// deadline if it is not withdrawn, and how long a stranded job waits for sluiced.
+	// Stuck is how long a file system may not answer before signals and the script's end
+	// are handled without it.
 	Poll, Beat, Grace, Patience, Stuck time.Duration
-	// Stands is how long the answer of a program that trains on meanwhile is good:
-	// what is trained after it would be lost by a stop.
+	// Stands is how long the answer of a program that continues training is used: the
+	// training after it would be lost by a stop.
 	Stands time.Duration
-	// Linger is how long a script may go on whose step failed and does not end on
-	// all nodes, before it is ended and the job has to be started afresh.
+	// Linger is how long a script with a failed step that does not end on all nodes may
+	// go on, before it is ended and the job must be requeued.
 	Linger time.Duration
 }
 
@@ -91,15 +91,15 @@ func (c Config) WithDefaults() Config {
 	return c
 }
 
-// UsualMTBF is assumed of a node where a site says nothing: 30 days.
+// UsualMTBF is assumed for a node if the site does not set it: 30 days.
 const UsualMTBF = 30 * 24 * time.Hour
 
-// judgedRetries is how often a job is tried again that its user said nothing about.
+// judgedRetries is how often a job is retried if its user set nothing.
 const judgedRetries = 2
 
-// Run runs the script to its end and returns the exit code of the job: the
-// script's own, 128+n when signal n ended it. It returns after everything the
-// script started is gone. The calling process must have no other children.
+// Run runs the script to its end and returns the exit code of the job: the script's own,
+// 128+n if signal n ended it. It returns after everything that the script started has
+// ended. The calling process MUST have no other children.
 func Run(c Config) int {
 	c = c.WithDefaults()
 	family, err := process.Found()
@@ -117,21 +117,21 @@ func Run(c Config) int {
 		r.say("%v: the script runs as it is, at a fixed size", err)
 	}
 	signals := make(chan os.Signal, 16)
-	// SIGPIPE is caught so that a closed standard error does not end the job;
-	// SIGURG is left out, which the Go runtime sends itself.
+	// SIGPIPE is caught so that a closed standard error does not end the job; SIGURG is
+	// left out because the Go runtime sends it to itself.
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGPIPE,
 		syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGHUP, syscall.SIGALRM, syscall.SIGCONT)
 	defer signal.Stop(signals)
 	return r.watchOver(signals)
 }
 
-// say tells the user something on standard error. A full disk or closed pipe
-// there is none of the job's business.
+// say writes a message for the user to standard error. A full disk or closed pipe is
+// ignored.
 func (r *run) say(format string, args ...any) {
 	fmt.Fprintf(r.Stderr, "sluice: "+format+"\n", args...)
 }
 
-// complain says what failed, once as long as the same keeps failing.
+// complain reports a failure, once as long as the same operation keeps failing.
 func (r *run) complain(what string, err error) {
 	text := ""
 	if err != nil {

@@ -10,24 +10,24 @@ import (
 	"github.com/sluice-hpc/sluice/checkpoint/process"
 )
 
-// sentry stands beside the loop. The loop reads and writes files, and a file
-// system that does not answer holds it up for as long as it likes. Meanwhile Slurm
-// may want the job to end, or the script may end, and neither may wait for that.
+// sentry runs beside the loop. The loop reads and writes files, and a file system that
+// does not answer blocks it for an unknown time. Meanwhile Slurm may ask the job to end,
+// or the script may end, and both must be handled.
 type sentry struct {
 	turns atomic.Int64                  // of the loop
-	child atomic.Pointer[process.Child] // whose end the loop has not taken
+	child atomic.Pointer[process.Child] // the script whose end the loop has not handled
 	waits atomic.Bool                   // the script's end need not be the job's
 	tries atomic.Bool                   // nor need its failure be
 }
 
-// ListenAlways has to be called from an init function of a program that calls Run
-// from main. The kernel hands a signal to a program's first thread if it can; were
-// that to hang in a file system, the signal would hang with it. So that thread is
+// ListenAlways MUST be called from an init function of a program that calls Run from
+// main. The kernel delivers a signal to a program's first thread if it can; if that
+// thread hung in a file system, the signal would be delayed with it. So that thread is
 // the sentry's, which opens no file.
 func ListenAlways() { runtime.LockOSThread() }
 
-// watchOver runs the loop and returns its code, or, when it hangs, the code that
-// the job is to end with nevertheless.
+// watchOver runs the loop and returns its exit code, or, if it hangs, the exit code with
+// which the job must end.
 func (r *run) watchOver(signals <-chan os.Signal) int {
 	heard, code := make(chan os.Signal, cap(signals)), make(chan int, 1)
 	go func() { code <- r.loop(heard) }() // ends with the run, or with the process
@@ -43,7 +43,7 @@ func (r *run) watchOver(signals <-chan os.Signal) int {
 			told = told || s == syscall.SIGTERM
 			select {
 			case heard <- s:
-			default: // full: it has not been listening for long
+			default: // full: the loop has not read it for a long time
 			}
 		case <-tick.C:
 			if now := r.sentry.turns.Load(); now != last {
@@ -60,18 +60,18 @@ func (r *run) watchOver(signals <-chan os.Signal) int {
 	}
 }
 
-// stillLooks is how many looks in a row must find the loop where it was.
+// stillLooks is how many consecutive checks must find the loop at the same point.
 const stillLooks = 4
 
-// unheard does what cannot wait for a loop that hangs, and reports whether the job
-// is over.
+// unheard handles what cannot wait for a loop that hangs, and reports whether the job is
+// over.
 func (r *run) unheard(first, told bool) (code int, over bool) {
 	if first {
-		go r.say("a file system does not answer; the job goes on without sluice meanwhile") // the log may be on it
+		go r.say("a file system does not answer; the job goes on without sluice meanwhile") // the log may be on that file system
 	}
 	r.family.Thaw()
 	child := r.sentry.child.Load()
-	if child == nil { // none runs, or it is known what follows from its end
+	if child == nil { // none runs, or the consequence of its end is known
 		return stopped, told
 	}
 	if told {

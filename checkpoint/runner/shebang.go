@@ -8,13 +8,12 @@ import (
 	"strings"
 )
 
-// maxShebang is what the kernel reads of a script's first line.
+// maxShebang is how much the kernel reads of a script's first line, in bytes.
 const maxShebang = 255
 
-// commandFor returns the argv that runs a script as the kernel would: by the
-// interpreter its first line names. The interpreter is started with the script
-// as an argument, so the script needs no execute bit and may lie on a file
-// system mounted noexec.
+// commandFor returns the argv that runs a script as the kernel would: by the interpreter
+// in its first line. The interpreter is started with the script as an argument, so the
+// script needs no execute permission and may be on a file system mounted noexec.
 func commandFor(script string, args []string) ([]string, error) {
 	f, err := os.Open(script)
 	if err != nil {

@@ -7,15 +7,15 @@ import (
 	"github.com/sluice-hpc/sluice/checkpoint"
 )
 
-// watch remembers what was seen of requests and checkpoints.
+// watch is what was seen of requests and checkpoints.
 type watch struct {
-	settled string    // the request an earlier run answered
+	settled string    // the request that an earlier run answered
 	gaveUp  string    // the request that was honoured long enough
-	until   time.Time // its deadline then: a later one revives it
+	until   time.Time // its deadline then: a later one renews it
 	since   time.Time // when the present request, or the answer to it, came
 
-	id     string          // the request handed on last
-	handed bool            // it lies in the job's folder
+	id     string          // the last request passed on
+	handed bool            // it is in the job's folder
 	at     time.Time       // since when
 	base   string          // newest complete checkpoint before it
 	judged map[string]bool // checkpoints that do not answer it
@@ -24,8 +24,8 @@ type watch struct {
 	bad    string // newest checkpoint found bad in this run
 }
 
-// pace is how often to look: more often while an answer is due, when every
-// moment counts as dead time.
+// pace is how often to look: more often while an answer is due, because every moment is
+// dead time.
 func (r *run) pace() time.Duration {
 	if r.state.phase == checkpoint.Saving && !r.ownStands() {
 		return r.Poll / 4
@@ -40,7 +40,7 @@ func (r *run) look() {
 	}
 	request, err := r.job.request()
 	r.complain("reading the request", err)
-	if err == nil { // else all stays as it is: a file system that stutters withdraws nothing
+	if err == nil { // else nothing changes: a temporary file system error withdraws no request
 		r.consider(request)
 	}
 	if r.state.request != nil && !r.watch.handed {
@@ -50,7 +50,7 @@ func (r *run) look() {
 		r.watch.base = r.newestSealed()
 		r.happen(passed{})
 		r.melt()
-		r.freezing = freezing{} // the next answer is another matter
+		r.freezing = freezing{} // the next answer is judged anew
 	}
 	if r.state.phase == checkpoint.Saving && r.state.verifying == "" && !r.ownStands() {
 		if name := r.answering(); name != "" {
@@ -59,7 +59,7 @@ func (r *run) look() {
 	}
 }
 
-// consider turns what stands in the outbox into an event.
+// consider turns the contents of the outbox into an event.
 func (r *run) consider(request *checkpoint.Request) {
 	present := r.state.request
 	switch {
@@ -72,23 +72,23 @@ func (r *run) consider(request *checkpoint.Request) {
 		r.watch.since = r.Now()
 		r.happen(asked{*request})
 	case r.Now().Sub(r.watch.since) > r.limit(*request):
-		// Nobody took it back and nobody stopped the job: sluiced is gone. The
-		// GPUs must not idle until it returns.
-		r.say("nobody came back about the request to save (%s); training goes on", request.Why)
+		// The request was not withdrawn and the job was not stopped: sluiced does not
+		// run. The GPUs must not be idle until it returns.
+		r.say("the request to save (%s) was neither withdrawn nor followed by a stop; training continues", request.Why)
 		r.watch.gaveUp, r.watch.until = request.ID, request.Deadline
 		r.happen(withdrawn{})
 	}
 }
 
-// limit is how long a request is honoured. It is measured on this machine's
-// clock from when the request was seen: clocks differ between machines.
+// limit is how long a request is honoured. It is measured on this machine's clock from
+// the time at which the request was seen: clocks differ between machines.
 func (r *run) limit(request checkpoint.Request) time.Duration {
 	return max(0, request.Deadline.Sub(request.Asked)) + r.Patience
 }
 
-// relay hands the request to the program, in the job's own folder: the outbox
-// need not be visible where the program runs, and only the runner decides how
-// long a request holds.
+// relay passes the request to the program, in the job's own folder: the outbox need not
+// be visible where the program runs, and only the runner decides how long a request is
+// valid.
 func (r *run) relay(request checkpoint.Request) {
 	if r.watch.id != request.ID {
 		r.watch.id, r.watch.handed = request.ID, false
@@ -99,7 +99,7 @@ func (r *run) relay(request checkpoint.Request) {
 		err = r.job.write(checkpoint.RequestFile, append(data, '\n'))
 	}
 	r.complain("handing on the request to save", err)
-	if err == nil && !r.watch.handed { // look tries again when it failed
+	if err == nil && !r.watch.handed { // look tries again after a failure
 		r.watch.handed, r.watch.at = true, r.Now()
 	}
 }
@@ -109,10 +109,9 @@ func (r *run) unrelay() {
 	r.complain("taking back the request", r.job.unrelay())
 }
 
-// answering returns a checkpoint, complete by its manifest, that answers the
-// present request: one that names it, or one that names none and was begun when
-// the request had already been handed on, as programs save that know of requests
-// only by a signal.
+// answering returns a checkpoint, complete by its manifest, that answers the present
+// request: one that names it, or one that names none and was begun after the request had
+// been passed on, for programs that get requests only as a signal.
 func (r *run) answering() string {
 	request := r.state.request
 	if request == nil || !r.watch.handed {
@@ -144,7 +143,7 @@ func (r *run) answering() string {
 	return answer
 }
 
-// proven notes the outcome of a verification.
+// proven records the result of a verification.
 func (w *watch) proven(p proved) {
 	switch {
 	case p.checkpoint.Manifest.Sequence > 0:

@@ -10,11 +10,11 @@ import (
 	"github.com/sluice-hpc/sluice/checkpoint"
 )
 
-// maxSkips is how many skipped checkpoints the word lists.
+// maxSkips is how many skipped checkpoints the note lists.
 const maxSkips = 16
 
-// write writes the runner's word when it has changed. What cannot be written is
-// tried again at the next turn of the loop.
+// write writes the runner's note if it has changed. After a failure it is tried again in
+// the next iteration of the loop.
 func (r *run) write() {
 	if r.alone || !r.dirty {
 		return
@@ -58,8 +58,8 @@ func (r *run) word() checkpoint.Runner {
 	return w
 }
 
-// spoken is the state that the runner speaks of. While a checkpoint by time is made
-// the program trains as far as sluiced is concerned: nothing is being waited for.
+// spoken is the state in the runner's note. During a periodic checkpoint the program
+// trains as far as sluiced is concerned: sluiced need not wait.
 func (r *run) spoken() checkpoint.RunnerState {
 	if r.ownStands() && r.child != nil {
 		return checkpoint.Training
@@ -67,14 +67,14 @@ func (r *run) spoken() checkpoint.RunnerState {
 	return r.state.phase
 }
 
-// note is what a person should know about this run.
+// note is a message for the user about this run.
 func (r *run) note() string {
 	notes := []string{r.astray(), r.retried(), r.unhung(), r.held}
 	notes = slices.DeleteFunc(notes, func(n string) bool { return n == "" })
 	return strings.Join(notes, "; ")
 }
 
-// retried says that the script was started again after it failed.
+// retried reports that the script was started again after it failed.
 func (r *run) retried() string {
 	if r.failures == 0 {
 		return ""
@@ -82,7 +82,7 @@ func (r *run) retried() string {
 	return fmt.Sprintf("the script failed and was started again, %d time(s) in this run", r.failures)
 }
 
-// astray says that the run began with another checkpoint than it should have.
+// astray reports that the run began with another checkpoint than planned.
 func (r *run) astray() string {
 	chosen := r.target.Checkpoint
 	if r.state.phase == checkpoint.Starting || chosen == "" || r.from.name >= chosen {
@@ -94,11 +94,11 @@ func (r *run) astray() string {
 	return fmt.Sprintf("checkpoint %s was to be resumed and cannot be used: resumed from %s", chosen, r.from.name)
 }
 
-// progressTail is how much of the progress log is read to learn whether the
-// program said that its work is finished.
+// progressTail is how much of the progress log is read to find out whether the program
+// reported that its work is finished, in bytes.
 const progressTail = 64 << 10
 
-// complete reports whether the program of this run said so.
+// complete reports whether the program of this run reported that.
 func (f folders) complete() bool {
 	for _, p := range f.progressSince(0) {
 		if p.Event == "finished" && p.Restarts == f.restarts {

@@ -11,10 +11,10 @@ import (
 	"github.com/sluice-hpc/sluice/checkpoint/ranks"
 )
 
-// Work that may take long runs beside the loop, one piece at a time, so that
-// signals, requests and the script's end are never kept waiting.
+// Operations that may take long run beside the loop, one at a time, so that signals,
+// requests and the script's end are handled without delay.
 
-// result is what one piece of work found.
+// result is the result of one operation.
 type result struct {
 	work  int // its number
 	value any // found, proved, or nil
@@ -23,14 +23,14 @@ type result struct {
 // origin is what a start of the script starts from.
 type origin struct {
 	name    string // checkpoint; "" = from zero
-	step    int64  // it was saved at
+	step    int64  // training step at which it was saved
 	epoch   float64
 	skipped []string
 	master  string
 	port    int
 }
 
-// found: the newest valid checkpoint, or the reason why it cannot be told.
+// found: the newest valid checkpoint, or the reason why it is unknown.
 type found struct {
 	checkpoint checkpoint.Checkpoint
 	origin     origin
@@ -38,14 +38,14 @@ type found struct {
 	err        error
 }
 
-// proved: one checkpoint was verified. answer is set when a request waits for it.
+// proved: one checkpoint was verified. answer is set if a request waits for it.
 type proved struct {
 	checkpoint checkpoint.Checkpoint
 	answer     *verified
 }
 
-// background starts a piece of work in place of the one before, whose result,
-// should it come, counts no more.
+// background starts an operation in place of the one before, whose result is then
+// ignored.
 func (r *run) background(work func(context.Context) any) {
 	if r.cancel != nil {
 		r.cancel()
@@ -54,7 +54,7 @@ func (r *run) background(work func(context.Context) any) {
 	r.cancel = cancel
 	r.work++
 	number := r.work
-	// Ends with its work, which ctx cuts short.
+	// Ends with its operation, which ctx cuts short.
 	go func() {
 		value := work(ctx)
 		select {
@@ -64,7 +64,7 @@ func (r *run) background(work func(context.Context) any) {
 	}()
 }
 
-// finished takes the result of the background work.
+// finished handles the result of the background work.
 func (r *run) finished(done result) {
 	if done.work != r.work {
 		return
@@ -94,13 +94,13 @@ func (r *run) finished(done result) {
 }
 
 const (
-	listTries = 60 // looks at a checkpoint folder that cannot be listed
+	listTries = 60 // attempts at a checkpoint folder that cannot be listed
 	listPause = time.Second
 )
 
 // findNewest finds what the script is to start from.
 func (r *run) findNewest() func(context.Context) any {
-	// Not the job's number: jobs of two clusters on one machine have the same.
+	// Not by the job's number: jobs of two clusters on one machine may have the same.
 	seed := fmt.Sprintf("%s.%d.%d", r.job.id.Token, r.job.restarts, r.starts)
 	hosts, host := r.where.hosts, r.Host
 	own := r.readying()
@@ -169,7 +169,7 @@ func (r *run) proveAnswer(name string) func(context.Context) any {
 	}
 }
 
-// committed is when the manifest took its place; now, when that cannot be told.
+// committed is when the manifest was renamed into place; now, if unknown.
 func (r *run) committed(name string) time.Time {
 	info, err := os.Stat(filepath.Join(r.job.checkpoints(), name, checkpoint.ManifestFile))
 	if err != nil {
@@ -178,8 +178,8 @@ func (r *run) committed(name string) time.Time {
 	return info.ModTime()
 }
 
-// tidy verifies a checkpoint that the program saved by itself, so that older
-// ones can go. Requests come first: it only starts when nothing else is done.
+// tidy verifies a checkpoint that the program saved on its own, so that older ones can be
+// removed. Requests have precedence: it starts only if nothing else runs.
 func (r *run) tidy() {
 	if r.alone || r.cancel != nil || r.state.phase != checkpoint.Training {
 		return
@@ -202,7 +202,7 @@ func (r *run) tidy() {
 	})
 }
 
-// newestSealed returns the newest checkpoint with a manifest; "" when none.
+// newestSealed returns the newest checkpoint with a manifest; "" if there is none.
 func (r *run) newestSealed() string {
 	var newest string
 	err := r.job.series(func(s *checkpoint.Series) error {
@@ -222,7 +222,7 @@ func (r *run) newestSealed() string {
 // prune removes checkpoints older than one that was just verified.
 func (r *run) prune(newest checkpoint.Checkpoint) {
 	if newest.Manifest.Sequence == 0 || r.cancel != nil {
-		return // none was verified, or there is something more urgent
+		return // none was verified, or something more urgent is pending
 	}
 	r.background(func(ctx context.Context) any {
 		err := r.job.series(func(s *checkpoint.Series) error {

@@ -20,19 +20,19 @@ should_checkpoint(), checkpoint(), save_dir(), commit(), abandon() and wait() ar
 collective: in a program of several ranks every rank calls them, in the same
 order, whatever else differs between them. A commit that
 answers a request waits inside the call until the job is stopped, to go on from
-this checkpoint at another size, or until the request is taken back, upon which
-training simply goes on.
+this checkpoint at another size, or until the request is withdrawn and training
+continues.
 
-A state of several GB is best saved in parts, and by itself in the background:
+Save a state of several GB in parts, and in the background:
 
     with sluice.checkpoint(step=step, background=True) as folder:
         if sluice.rank() == 0:
             sluice.save(state, folder / "state", parts=True)  # sluice.load() reads it
 
-Then training goes on while it is written; only what sluice waits for is written
-at once, and of that only what has changed since the last checkpoint.
+Training then continues while it is written; only a checkpoint that sluice waits for is
+written at once, and of that only what has changed since the last checkpoint.
 
-Outside of a job that sluice submitted everything here does nothing, quietly:
+Outside a sluice job all of these functions do nothing:
 should_checkpoint() is False, resume() is None, checkpoint() gives a temporary
 folder. Nothing but the standard library is needed; ranks agree through torch or
 mpi4py, whichever the program has imported.

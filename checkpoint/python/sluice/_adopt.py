@@ -1,4 +1,4 @@
-"""Taking into a checkpoint what a framework saved in a folder of its own."""
+"""Add the files that a framework saved in its own folder to a checkpoint."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any, Iterator
 
 
 def take(folder: str, into: str, keep: bool) -> None:
-    """Bring every file below folder into another folder: as a second name of the
-    same file, else as a copy. keep leaves the folder as it is; otherwise it is
-    removed. OSError where that cannot be done."""
+    """Put every file below folder into another folder: as a hard link of the
+    same file, else as a copy. keep leaves the folder unchanged; otherwise it is
+    removed. OSError if that fails."""
     for at, folders, names in os.walk(folder):
         folders.sort()
         to = os.path.normpath(os.path.join(into, os.path.relpath(at, folder)))
@@ -38,7 +38,7 @@ def _take_one(source: str, target: str) -> None:
 
 @contextlib.contextmanager
 def careful() -> Iterator[None]:
-    """Let torch.save(state, path) in the block raise OSError on a full disk, where
+    """Make torch.save(state, path) in the block raise OSError on a full disk, where
     it would end the program with signal ABRT."""
     torch = sys.modules["torch"]
     usual = torch.save

@@ -19,7 +19,7 @@ _buffers: Dict[str, _state.Buffers] = {}  # by the file they are for
 
 
 def active() -> bool:
-    """Whether this process belongs to a job that sluice looks after."""
+    """Whether this process belongs to a sluice job."""
     return _job._current().active
 
 
@@ -31,7 +31,7 @@ def rank() -> int:
 def world() -> _world.World:
     """The sizes of the program: now, before and the largest it may get.
 
-    Right at any time; once the program's ranks have met (init_process_group) its
+    Valid at any time; once the program's ranks have met (init_process_group) its
     size and rank are what they agreed on.
     """
     return _job._current().world()
@@ -68,9 +68,9 @@ def save_dir(background: bool = False) -> pathlib.Path:
 def commit(step: float, epoch: float = 0.0, metric: Optional[Metric] = None, pause: bool = True) -> bool:
     """Close the checkpoint that save_dir() opened. Collective.
 
-    Returns True when the checkpoint counts, False when it could not be written
-    (a full disk, or outside of a job); training can go on in either case. If
-    sluice asked for it, this call waits to be stopped; pause=False returns
+    Returns True when the checkpoint is committed, False when it could not be written
+    (a full disk, or outside a job); training can continue in either case. If
+    sluice requested it, this call waits until the job is stopped; pause=False returns
     instead, for programs that then exit. metric, a dict of numbers, is kept in
     the manifest and reported as progress. In the background True means that it
     is being written.
@@ -90,8 +90,8 @@ def abandon() -> None:
 def wait() -> bool:
     """Wait until a checkpoint in the background is committed. Collective.
 
-    True unless one was lost to an error. Call it before leaving a program that
-    needs its last one: a program that ends takes what is not committed with it.
+    True unless one was lost to an error. Call it at the end of a program that
+    needs its last one: what is not committed when a program ends is lost.
     """
     return _job._current().wait()
 
@@ -102,11 +102,11 @@ def checkpoint(step: float, epoch: float = 0.0, metric: Optional[Metric] = None,
     """save_dir() and commit() around a block that writes the files. Collective.
 
     A block that fails leaves no checkpoint. When it fails because the file
-    system is full or stutters, that is reported and training goes on; every
+    system is full or temporarily fails, that is reported and training continues; every
     other exception is the program's and is raised.
 
     With background, save() in the block only copies the state to host memory,
-    which takes once more its size on every node. It is written while training
+    which needs that much memory on every node. It is written while training
     goes on, and committed at a later should_checkpoint() on which all ranks
     agree. A checkpoint that sluice waits for is not written in the background.
     """
@@ -121,7 +121,7 @@ def checkpoint(step: float, epoch: float = 0.0, metric: Optional[Metric] = None,
         job.warn("saving a checkpoint; training goes on without it", e)
         return
     except BaseException:
-        # Being ended: the other ranks are, too, and are not waited for.
+        # The program is being ended: the other ranks are, too, and this one does not wait for them.
         job.drop()
         raise
     job.commit(step, epoch, metric, pause)
@@ -135,7 +135,7 @@ def save(state: Any, path: Path, parts: bool = False) -> None:
     again. Only load() reads that. Without, torch.load reads it, too.
 
     A full disk raises OSError where torch.save ends the program with signal
-    ABRT. Where a checkpoint's folder is going to be thrown away (outside of a job,
+    ABRT. If a checkpoint's folder is temporary (outside a job,
     or on a full disk) nothing is written in it.
     """
     job, full = _job._current(), os.path.abspath(os.fspath(path))
@@ -165,7 +165,7 @@ def _nothing(size: int, linked: bool) -> None:
 
 
 def _work(full: str, parts: bool, state: Any, earlier: Optional[_write.Earlier], relative: str) -> _flights.Work:
-    """What has to be done to save a state, or a snapshot of it, at full."""
+    """What must be done to save a state, or a snapshot of it, completely."""
     def work(stop: threading.Event, note: Callable[[int, bool], None]) -> Dict[str, _write.Sum]:
         later = isinstance(state, _state.Snapshot)
         if parts:
@@ -199,7 +199,7 @@ def load(path: Path, map_location: Any = None, **more: Any) -> Any:
     map_location is a device onto which all tensors are put; None puts them where
     they were. A single file is torch.load's, which gets whatever else is given.
 
-    Unpickling runs code of whoever wrote the file. Of one that others than its user
+    Unpickling runs code of the file's writer. From a file that users other than its owner
     could have written only tensors and plain values are loaded, and PermissionError
     is raised where there is more; weights_only=False loads that, too.
     """

@@ -8,10 +8,10 @@ from . import _flights, _pace, _ranks
 
 
 class Asking:
-    """The ranks' agreements, of which most calls know nothing.
+    """The ranks' agreements; most calls only count.
 
-    An agreement is begun at one call and its answer taken at the next, so that
-    nobody waits for a message on its way; where calls are a second apart it is
+    An agreement is begun at one call and its answer read at the next, so that
+    no rank waits for a message in transit; where calls are a second apart it is
     taken at once. Everything here is collective. decide says, on rank 0, whether
     to save; steady is a clock that never jumps, in seconds.
     """
@@ -19,7 +19,7 @@ class Asking:
     def __init__(self, agreement: _ranks.Agreement, flights: _flights.Flights, decide: Callable[[], bool],
                  steady: Callable[[], float]) -> None:
         self.pace = _pace.Pace()
-        self.wanted = False  # agreed, and not yet told the program
+        self.wanted = False  # agreed, and not yet returned to the program
         self._agreement = agreement
         self._flights = flights
         self._decide = decide
@@ -27,7 +27,7 @@ class Asking:
         self._coming: Optional[Tuple[_ranks.Later, Optional[_flights.Flight]]] = None
 
     def answer(self) -> bool:
-        """The answer at a call that is not mere counting."""
+        """The answer at a call that does more than count."""
         if self._coming is not None:
             self.arrive()
         elif not self.wanted:
@@ -40,7 +40,7 @@ class Asking:
         return wanted
 
     def arrive(self) -> None:
-        """Take the answer that is on its way, if one is."""
+        """Read the answer in transit, if there is one."""
         if self._coming is not None:
             (later, flight), self._coming = self._coming, None
             self._agreed(later(), flight)

@@ -1,4 +1,4 @@
-"""How a program ends whose work is saved, before Slurm kills it."""
+"""End a program whose work is saved, before Slurm kills it."""
 from __future__ import annotations
 
 import os
@@ -12,7 +12,7 @@ def quietly() -> bool:
 
 
 def now() -> None:
-    """Exit as SIGTERM would have it, but well, and with all that was printed."""
+    """Exit as on SIGTERM, but with code 0 and with all output flushed."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

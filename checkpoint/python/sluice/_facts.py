@@ -15,8 +15,8 @@ Facts = Mapping[str, Any]
 
 
 def agree(facts: Facts) -> None:
-    """Raise ValueError on every rank where the ranks have different facts, before
-    they train on different data or wait for one another in vain. Collective."""
+    """Raise ValueError on every rank if the ranks have different facts, before
+    they train on different data or wait for one another indefinitely. Collective."""
     agreement = _job._current().agreement
     if agreement.size() == 1 or not agreement.met():
         return

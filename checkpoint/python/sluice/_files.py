@@ -1,7 +1,7 @@
 """The files of a job's folder: requests, checkpoints and the progress log.
 
-Written for a network file system that shows a node what others wrote only when
-a directory or file is opened anew.
+Written for network file systems, which show a node what others wrote only when
+a directory or file is opened again.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from ._write import Sum
 VERSION = 1
 MANIFEST = "manifest.json"
 NAME = re.compile(r"^[0-9]{8}$")
-TEMPORARY = ".sluice-tmp"  # the end of names that are no part of a checkpoint
+TEMPORARY = ".sluice-tmp"  # suffix of names that are no part of a checkpoint
 SUMS = ".sums."
 SUM_AT_ONCE = 4  # files
 REQUEST = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,99}")  # its id
 SILLY = re.compile(r"\.nfs[0-9a-f]{16,24}")  # a file removed while open, as NFS shows it until it is closed
 MAX_LINE = 4096
-# What a full or stuttering file system answers with: no fault of the program's.
+# Errors of a full or temporarily failing file system: not the program's fault.
 FILE_SYSTEM = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.ESTALE}
 
 

@@ -10,7 +10,7 @@ from . import _files, _write
 if TYPE_CHECKING:
     from ._job import Job, Open
 
-# One file's work: writes it unless stop is set, tells note of bytes written, and
+# One file's work: writes it unless stop is set, calls note with bytes written, and
 # returns the files' sums by full path.
 Work = Callable[[threading.Event, Callable[[int, bool], None]], Dict[str, _write.Sum]]
 
@@ -18,8 +18,8 @@ Work = Callable[[threading.Event, Callable[[int, bool], None]], Dict[str, _write
 class Flight:
     """One rank's part of a checkpoint between its block's end and its commit.
 
-    Its own thread writes; all ranks learn at their agreements how far everybody
-    is. Nothing here raises: what fails is in error.
+    Its own thread writes; all ranks learn at their agreements how far every rank
+    is. Nothing here raises: a failure is stored in error.
     """
 
     def __init__(self, path: str, sequence: int, manifest: Dict[str, Any], sums: Dict[str, _write.Sum]) -> None:
@@ -53,7 +53,7 @@ class Flight:
         try:
             for one in work:
                 self.sums.update(one(self._stop, self._note))
-        except BaseException as e:  # the thread has nobody else to tell
+        except BaseException as e:  # the thread can report it in no other way
             self.error = e
         self._written.set()
 
@@ -107,7 +107,7 @@ class Flights:
         self._unchanged = 0.0  # share of the last one that was linked
 
     def begin(self, opened: Open, manifest: Dict[str, Any], error: Optional[BaseException]) -> bool:
-        """Let an open checkpoint fly, or tell the others that it cannot."""
+        """Start writing an open checkpoint, or tell the others that it failed."""
         self.now = flight = Flight(opened.path, opened.sequence, manifest, opened.sums)
         self.highest = max(self.highest, opened.sequence)
         if error is not None:
@@ -123,7 +123,7 @@ class Flights:
         return True
 
     def advance(self, flight: Flight, counts: List[int]) -> None:
-        """Go on with a flight by what all ranks said of it together."""
+        """Continue a flight with the sum of all ranks' states."""
         written, failed, sealed, unsealed = counts
         if failed or unsealed:
             self._fallen(flight)
@@ -135,12 +135,12 @@ class Flights:
     def _seal(self, flight: Flight) -> None:
         """Write the manifest of a state from a while ago.
 
-        It answers no request: training has gone on, and who asked is to get what
+        It answers no request: training has continued, and the answer must include what
         came since, too. Its time is the state's.
         """
         entries = self._job.entries(flight.path, flight.sums)
         if self._job.pending():
-            flight.manifest["request"] = "background"  # nobody's request is called so
+            flight.manifest["request"] = "background"  # no request has this id
         _files.write_manifest(flight.path, {**flight.manifest, "files": entries})
 
     def _landed(self, flight: Flight) -> bool:

@@ -83,13 +83,13 @@ class Job:
             atexit.register(self.leave)
 
     def warn(self, what: str, error: object) -> None:
-        """Say once what went wrong; it is no reason to stop training."""
+        """Report an error once; training continues."""
         if what not in self.warned:
             self.warned.add(what)
             print(f"sluice: {what}: {error}", file=sys.stderr, flush=True)
 
     def first(self) -> bool:
-        """Whether this process decides for all."""
+        """Whether this process decides for all ranks."""
         return self.agreement.rank() == 0
 
     def leave(self) -> None:
@@ -183,7 +183,7 @@ class Job:
         return pathlib.Path(self.open.path)
 
     def _no_folder(self, problem: Optional[OSError]) -> pathlib.Path:
-        """The disk is full: let the program write where it does no harm."""
+        """The disk is full: give the program a folder whose content is discarded."""
         if problem is not None:
             self.warn("making room for a checkpoint; training goes on without it", problem)
             self._save_failed()
@@ -222,7 +222,7 @@ class Job:
                 return self.flights.begin(opened, manifest, error)
             if not self.first():
                 _files.leave_sums(opened.path, self.agreement.rank(), opened.sums)
-            # The barrier: nobody's file is summed before everybody has written.
+            # The barrier: no rank's file is summed before every rank has written.
             if not self.agreement.all_well(error is None):
                 return self._abandon(opened.path)
             return self._close(opened, manifest, pause)
@@ -271,7 +271,7 @@ class Job:
 
         The request is looked for last, when the state on disk is complete: a
         checkpoint that happened to be under way answers it, and no second one is
-        needed. The time comes first, so that whoever reads the manifest knows
+        needed. The time is taken first, so that a reader of the manifest knows
         that a request from before it was not missed.
         """
         entries = self.entries(path, sums)
@@ -313,7 +313,7 @@ class Job:
                 if end and _end.quietly():
                     _end.now()
             except (OSError, ValueError):
-                pass  # a file system that stutters takes nothing back
+                pass  # a temporary file system error withdraws no request
             time.sleep(PAUSE)
 
     def wait(self) -> bool:
@@ -371,7 +371,7 @@ class Job:
 
 
 def _scratch() -> str:
-    """A folder whose content is thrown away, in memory where no disk has room."""
+    """A folder whose content is discarded, in memory if no disk has space."""
     try:
         return tempfile.mkdtemp(prefix="sluice-")
     except OSError:

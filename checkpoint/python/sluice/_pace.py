@@ -60,7 +60,7 @@ class Watch:
         self._stop = threading.Event()
         self._lock = threading.Lock()
         self._seen = ""
-        self._told = 0  # times somebody else knew better
+        self._told = 0  # number of results set by other callers
 
     def seen(self) -> str:
         """The id of the request that stood at the last look, "" = none.

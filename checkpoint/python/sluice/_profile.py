@@ -30,7 +30,7 @@ class Pace:
 
     def step(self, job: "Job") -> None:
         """Take note that a step has ended. The program's first is warm-up, always:
-        nobody saw when it began."""
+        its start is unknown."""
         if self.left <= 0 or not job.active or _ranks.rank() != 0:
             return
         self.seen += 1

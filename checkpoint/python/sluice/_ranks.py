@@ -125,7 +125,7 @@ class Agreement:
         return self._line is None or self._line.settle(seconds)
 
     def all_well(self, well: bool) -> bool:
-        """Return whether every rank said so. Nobody returns before all have come."""
+        """Return whether every rank said so. No rank returns before all have called it."""
         return self.total([0 if well else 1]) == [0]
 
     def _world(self) -> Any:

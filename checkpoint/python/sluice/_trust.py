@@ -1,4 +1,4 @@
-"""Whose a checkpoint is: unpickling what others could have written runs their code."""
+"""The owner of a checkpoint: unpickling a file that others could have written runs their code."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class NotOwn(PermissionError):
 
 
 def doubt(path: str, trusted: str = "") -> str:
-    """Why others could have written what lies at path; "" = nobody but its user and root.
+    """Why others could have written what is at path; "" = only its user and root could.
 
     trusted is a folder above which nothing needs a look: the job's, which sluice
     made. Links are followed first. What lies in a folder that others may not enter
@@ -45,7 +45,7 @@ def _down(path: str, trusted: str) -> Iterator[str]:
 
 
 def require(path: str, trusted: str = "") -> None:
-    """Raise NotOwn where there is a doubt."""
+    """Raise NotOwn if others could have written it."""
     why = doubt(path, trusted)
     if why:
         raise refusal(path, why)
@@ -53,11 +53,11 @@ def require(path: str, trusted: str = "") -> None:
 
 def refusal(path: str, why: str) -> NotOwn:
     """Why path is not loaded, and what to do."""
-    return NotOwn(f"{path} is not loaded: it can run code of whoever wrote it, and {why}; "
-                  "make it yours alone, or copy it to a folder that is")
+    return NotOwn(f"{path} is not loaded: it can run code of its writer, and {why}; "
+                  "make it writable by you only, or copy it to a folder that is")
 
 
-# What a state may hold that others could have written, beside numbers, words and tensors.
+# What a state that others could have written may contain, beside numbers, text and tensors.
 _PLAIN = {
     "builtins": {"bytearray", "complex", "frozenset", "range", "set", "slice"},
     "collections": {"OrderedDict", "defaultdict"},
@@ -70,5 +70,5 @@ _PLAIN = {
 
 
 def plain(module: str, name: str) -> bool:
-    """Whether what pickle asks for by this name does nothing but hold values."""
+    """Whether the object that pickle loads by this name only holds values."""
     return name in _PLAIN.get(module, ())

@@ -93,7 +93,7 @@ class Doubt(JobCase):
         sluice.resume()
         os.chmod(folder / "model", 0o666)
         self.job(SLUICE_RESUME=str(folder))
-        with self.assertRaisesRegex(PermissionError, "model may be written by others.*make it yours alone"):
+        with self.assertRaisesRegex(PermissionError, "model may be written by others.*make it writable by you only"):
             sluice.resume()
         os.chmod(self.checkpoints, 0o700)
         sluice.resume()
@@ -138,7 +138,7 @@ class Load(JobCase):
             del RAN[:]
             with self.subTest(path=path):
                 if evil:
-                    with self.assertRaisesRegex(PermissionError, "can run code of whoever wrote it.*0777.*copy it"):
+                    with self.assertRaisesRegex(PermissionError, "can run code of its writer.*0777.*copy it"):
                         sluice.load(path)
                 else:
                     state = sluice.load(path)

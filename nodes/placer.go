@@ -5,8 +5,8 @@ import (
 	"sort"
 )
 
-// floor is the inventory while requests are placed on it.
-type floor struct {
+// placer is the inventory while requests are placed on it.
+type placer struct {
 	now    []Node
 	before []Node // before the first request; the caller's
 	own    bool   // now is a copy of before
@@ -19,8 +19,8 @@ type spot struct {
 	slots int // GPUs of the request that fit there
 }
 
-func newFloor(inventory []Node) *floor {
-	return &floor{now: inventory, before: inventory}
+func newPlacer(inventory []Node) *placer {
+	return &placer{now: inventory, before: inventory}
 }
 
 // Room returns how many GPUs of the request fit on the node now.
@@ -41,7 +41,7 @@ func (r Request) Room(n Node) int {
 }
 
 // take books a placement just found.
-func (f *floor) take(r Request, p Placement) {
+func (f *placer) take(r Request, p Placement) {
 	if !f.own {
 		f.now, f.own = append([]Node(nil), f.before...), true
 	}
@@ -49,7 +49,7 @@ func (f *floor) take(r Request, p Placement) {
 }
 
 // largest returns the largest accepted size below the wanted one that fits.
-func (f *floor) largest(r Request) int {
+func (f *placer) largest(r Request) int {
 	for _, k := range r.accepted(Free(f.now, "")) {
 		if f.fit(r, k) != nil {
 			return k
@@ -60,7 +60,7 @@ func (f *floor) largest(r Request) int {
 
 // fit finds the best placement for k GPUs of the request, or nil: on the fewest nodes, in
 // the first listed partition that has one.
-func (f *floor) fit(r Request, k int) Placement {
+func (f *placer) fit(r Request, k int) Placement {
 	if k < 1 {
 		return nil
 	}
@@ -76,7 +76,7 @@ func (f *floor) fit(r Request, k int) Placement {
 
 // fitIn is fit within one partition. Several nodes of one GPU type are preferred to mixed
 // types, which run at the speed of the slowest.
-func (f *floor) fitIn(r Request, k int, partition string) Placement {
+func (f *placer) fitIn(r Request, k int, partition string) Placement {
 	room := f.candidates(r, partition)
 	for _, s := range room { // ascending: the first that holds all is the best fit
 		if s.slots >= k {
@@ -103,7 +103,7 @@ func (f *floor) fitIn(r Request, k int, partition string) Placement {
 }
 
 // candidates lists the nodes with room, ascending by room, then inventory order.
-func (f *floor) candidates(r Request, partition string) []spot {
+func (f *placer) candidates(r Request, partition string) []spot {
 	f.room = f.room[:0]
 	for i, n := range f.now {
 		if !n.In(partition) {
@@ -118,12 +118,12 @@ func (f *floor) candidates(r Request, partition string) []spot {
 }
 
 // unshared lists the candidates without a job on several nodes.
-func (f *floor) unshared(room []spot) []spot {
+func (f *placer) unshared(room []spot) []spot {
 	return slices.DeleteFunc(room, func(s spot) bool { return f.now[s.node].Spanning > 0 })
 }
 
 // kinds lists the GPU types among the candidates, the type of the roomiest nodes last.
-func (f *floor) kinds(room []spot) []string {
+func (f *placer) kinds(room []spot) []string {
 	var out []string
 next:
 	for _, s := range room {
@@ -137,7 +137,7 @@ next:
 	return out
 }
 
-func (f *floor) ofKind(room []spot, kind string) []spot {
+func (f *placer) ofKind(room []spot, kind string) []spot {
 	var out []spot
 	for _, s := range room {
 		if f.now[s.node].Type == kind {
@@ -149,7 +149,7 @@ func (f *floor) ofKind(room []spot, kind string) []spot {
 
 // several finds two or more nodes for k GPUs: the fewest; among those an even
 // split before an uneven one.
-func (f *floor) several(r Request, k int, room []spot) Placement {
+func (f *placer) several(r Request, k int, room []spot) Placement {
 	most := len(room)
 	if r.MaxNodes > 0 {
 		most = min(most, r.MaxNodes)
@@ -185,7 +185,7 @@ func fewest(room []spot, k int) int {
 
 // even puts k/m GPUs on each of m nodes, those with the least room, so that nodes are
 // filled and whole nodes stay free.
-func (f *floor) even(k, m int, room []spot) Placement {
+func (f *placer) even(k, m int, room []spot) Placement {
 	share := k / m
 	at := sort.Search(len(room), func(i int) bool { return room[i].slots >= share })
 	if at+m > len(room) {
@@ -199,7 +199,7 @@ func (f *floor) even(k, m int, room []spot) Placement {
 }
 
 // placement combines nodes and shares in inventory order.
-func (f *floor) placement(chosen []spot, shares []int) Placement {
+func (f *placer) placement(chosen []spot, shares []int) Placement {
 	ordered := inOrder(chosen)
 	p := make(Placement, len(ordered))
 	for i, s := range ordered {
