@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// UID is the number of the account that sluiced runs as.
+// UID is the uid of the account that sluiced runs as.
 func (r Remote) UID() (uint32, error) {
 	if n, err := strconv.ParseUint(r.User, 10, 32); err == nil {
 		return uint32(n), nil

@@ -12,17 +12,17 @@ import (
 //go:embed sluice.toml
 var documented string
 
-// Config is everything a site can set. The meaning, unit and range of each field
-// stand in sluice.toml at the key of the same name.
+// Config holds all settings of a site. The meaning, unit and range of each field are in
+// sluice.toml at the key of the same name.
 type Config struct {
-	// Own: it is that of a user's own sluiced ('sluiced --user'). No file says so.
+	// Own: it belongs to a user's own sluiced ('sluiced --user'). No file sets it.
 	Own        bool
 	Paths      Paths
 	Remote     Remote
 	Cycle      Cycle
 	Slurm      Slurm
 	Policy     Policy
-	Partition  map[string]Partition // by name; nil = nothing is said of any
+	Partition  map[string]Partition // by name; nil = no partition has a section
 	Welfare    Welfare
 	Resize     Resize
 	Checkpoint Checkpoint
@@ -31,30 +31,30 @@ type Config struct {
 	Log        Log
 }
 
-// Paths are places in the file system, all absolute.
+// Paths are file system paths, all absolute.
 type Paths struct {
 	State, Jobs, Outbox, Socket string
 	Sluice                      string // "" = the path of the sluice that submits
 }
 
-// Remote is how sluice reaches sluiced from nodes without its socket.
+// Remote is how sluice reaches sluiced from machines without its socket.
 type Remote struct {
-	Address string // HOST:PORT; "" = not at all
-	User    string // account or number sluiced runs as
+	Address string // HOST:PORT; "" = not over TCP
+	User    string // account or uid that sluiced runs as
 	Munge   string // "" = munge's own default
 }
 
-// Cycle is the pace of the daemon.
+// Cycle holds the daemon's periods.
 type Cycle struct{ Period, Transition, Backoff time.Duration }
 
-// Slurm is how Slurm is asked.
+// Slurm is how Slurm is found and queried.
 type Slurm struct {
 	Bin, Conf  string // "" = Slurm's own default
 	Timeout    time.Duration
 	Partitions []string // empty = all
 }
 
-// Policy is how GPUs are shared, and what it may do to jobs.
+// Policy is how GPUs are shared, and what a policy may do to jobs.
 type Policy struct {
 	Name       string
 	Preempt    bool
@@ -63,7 +63,7 @@ type Policy struct {
 	ShareNodes bool
 }
 
-// Resize are the rules of moves and their assumed price.
+// Resize holds the rules of resizes and their assumed cost.
 type Resize struct {
 	Grace, MaxGrace, Cooldown time.Duration
 	Payback                   float64
@@ -73,7 +73,7 @@ type Resize struct {
 	Save, Drain, Start, Load  time.Duration
 }
 
-// Checkpoint is how checkpoints are made and kept, and what follows from a failure.
+// Checkpoint is how checkpoints are made and kept, and what happens after a failure.
 type Checkpoint struct {
 	Keep      int
 	Every     string        // auto, off or a duration
@@ -82,23 +82,23 @@ type Checkpoint struct {
 	OnTimeout string        // requeue or end
 }
 
-// Users says who may do what.
+// Users holds the rights of users.
 type Users struct {
 	Operators   []string
 	Private     bool
 	ShareSpeeds bool
 }
 
-// Health bounds what jobs' words about unfit GPUs do.
+// Health bounds the effect of jobs' reports about unfit GPUs.
 type Health struct {
-	Exclude time.Duration // 0 = they change nothing
+	Exclude time.Duration // 0 = reports have no effect
 	PerUser int           // nodes; 0 = no bound
 }
 
-// Log is what is logged and how.
+// Log is what is logged and in which format.
 type Log struct{ Level, Format string }
 
-// Default returns what sluice.toml says.
+// Default returns the configuration in sluice.toml.
 func Default() Config {
 	c, err := parse(Config{}, "sluice.toml", documented)
 	if err != nil {
@@ -107,8 +107,8 @@ func Default() Config {
 	return c
 }
 
-// UserDefaults returns the defaults of 'sluiced --user': as Default, with
-// everything under ~/.sluice.
+// UserDefaults returns the defaults of 'sluiced --user': Default, with all paths under
+// ~/.sluice.
 func UserDefaults(home string) Config {
 	c := Default()
 	base := filepath.Join(home, ".sluice")
@@ -120,8 +120,8 @@ func UserDefaults(home string) Config {
 	return c
 }
 
-// Load reads a file over the defaults; "" reads none. The error holds every
-// mistake in the file, each with file, line and column and what is allowed.
+// Load reads a file over the defaults; "" reads none. The error contains every mistake in
+// the file, each with file, line and column and the allowed values.
 func Load(path string) (Config, error) { return LoadOver(Default(), path) }
 
 // LoadOver is Load over other defaults, such as UserDefaults.
@@ -136,7 +136,7 @@ func LoadOver(base Config, path string) (Config, error) {
 	return parse(base, path, text)
 }
 
-// maxFile bounds what is read as a configuration, in bytes.
+// maxFile bounds the size of a configuration, in bytes.
 const maxFile = 1 << 20
 
 func readBounded(path string, limit int64) (string, error) {

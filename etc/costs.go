@@ -6,23 +6,23 @@ import (
 	"strings"
 )
 
-// Welfare is what the policy welfare weighs, in one currency.
+// Welfare holds the costs for the policy welfare, in one currency.
 type Welfare struct {
-	Value, GPU, CPU, Memory float64 // an hour; Memory of a GB
+	Value, GPU, CPU, Memory float64 // per hour; Memory per GB
 	Types                   []TypeCost
 	Peak, Surcharge         float64
 }
 
-// TypeCost is what an hour of one GPU of a type costs.
+// TypeCost is the cost of one GPU of a type for one hour.
 type TypeCost struct {
 	Type string
 	Cost float64
 }
 
-// dearest bounds an hour's cost of anything.
+// dearest bounds the cost of anything for one hour.
 const dearest = 1e6
 
-// typeCosts makes a key that takes a list of types with their costs.
+// typeCosts makes a key whose value is a list of types with their costs.
 func typeCosts(section, name string, at func(*Config) *[]TypeCost) key {
 	want := `a list of "type=cost", each type once, costs from 0 to 1e+06`
 	return entry(section, name, want, at, readTypeCosts, func(list []TypeCost) string {

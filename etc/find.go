@@ -5,13 +5,13 @@ import (
 	"path/filepath"
 )
 
-// systemFile is where an installation's configuration lies.
-var systemFile = "/etc/sluice/sluice.toml" // a test has another
+// systemFile is the path of an installation's configuration.
+var systemFile = "/etc/sluice/sluice.toml" // tests use another path
 
-// Find returns the configuration file in force: the one SLUICE_CONF names,
-// whether it exists or not, else ~/.config/sluice/sluice.toml in user mode or
-// /etc/sluice/sluice.toml otherwise. It returns "" when there is none, which
-// Load takes for the defaults.
+// Find returns the configuration file in force: the one SLUICE_CONF names, whether it
+// exists or not, else ~/.config/sluice/sluice.toml in user mode or
+// /etc/sluice/sluice.toml otherwise. It returns "" if there is none, for which Load uses
+// the defaults.
 func Find(user bool) string {
 	if named := os.Getenv("SLUICE_CONF"); named != "" {
 		return named
@@ -26,12 +26,11 @@ func Find(user bool) string {
 	return path
 }
 
-// Current returns the configuration a command of this user works with, and the
-// file it comes from ("" = defaults). It is user mode's when user is set, or
-// when SLUICE_CONF is not and this user has started a sluiced --user, whose
-// socket is then there; else the system's.
+// Current returns the configuration for a command of this user, and its file ("" =
+// defaults). It is that of user mode if user is set, or if SLUICE_CONF is not set and
+// this user has started a sluiced --user, whose socket then exists; else the system's.
 func Current(user bool) (Config, string, error) {
-	home, _ := os.UserHomeDir() // without one there is no user mode
+	home, _ := os.UserHomeDir() // without a home there is no user mode
 	if !user && os.Getenv("SLUICE_CONF") == "" && home != "" {
 		own, _, err := current(true, home)
 		user = err == nil && exists(own.Paths.Socket)
@@ -42,8 +41,8 @@ func Current(user bool) (Config, string, error) {
 // Cluster is Current for the cluster's sluiced, whether this user has one or not.
 func Cluster() (Config, string, error) { return current(false, "") }
 
-// Rivals returns the sockets of this user's own sluiced and of the cluster's when Current
-// has both to choose from, which is then the own one; "" else.
+// Rivals returns the sockets of this user's own sluiced and of the cluster's if both
+// exist and Current chooses the user's own; else "".
 func Rivals() (own, cluster string) {
 	home, _ := os.UserHomeDir()
 	if os.Getenv("SLUICE_CONF") != "" || home == "" {

@@ -10,16 +10,15 @@ import (
 	"time"
 )
 
-// key is one key of sluice.toml: where it lives, what it takes and how it is
-// written back.
+// key is one key of sluice.toml: its section, its values and how it is written.
 type key struct {
 	section, name string
-	want          string // what is allowed, in the words of sluice.toml
+	want          string // the allowed values, as in sluice.toml
 	set           func(*Config, any) bool
 	get           func(Config) string // as TOML
 }
 
-// keys is the one table of keys, in the order of sluice.toml.
+// keys is the table of keys, in the order of sluice.toml.
 var keys = []key{
 	path("paths", "state", func(c *Config) *string { return &c.Paths.State }),
 	path("paths", "jobs", func(c *Config) *string { return &c.Paths.Jobs }),
@@ -83,12 +82,12 @@ var keys = []key{
 	choice("log", "format", []string{"text", "json"}, func(c *Config) *string { return &c.Log.Format }),
 }
 
-// policies are the names that [policy] name takes.
+// policies are the allowed values of [policy] name.
 var policies = []string{"lookahead", "knapsack", "annealing", "deadline", "welfare", "fcfs", "ef", "optimus", "afs", "tiresias", "srpt", "edf", "elasticflow", "maxspeedup"}
 
 const day = 24 * time.Hour
 
-// entry makes a key of type T: read checks and converts what TOML gave.
+// entry makes a key of type T: read checks and converts the TOML value.
 func entry[T any](section, name, want string, at func(*Config) *T, read func(any) (T, bool), write func(T) string) key {
 	return key{section, name, want,
 		func(c *Config, raw any) bool {
@@ -102,7 +101,7 @@ func entry[T any](section, name, want string, at func(*Config) *T, read func(any
 	}
 }
 
-// text makes a key that takes strings for which fits is true.
+// text makes a key whose values are strings for which fits is true.
 func text(section, name, want string, fits func(string) bool, at func(*Config) *string) key {
 	return entry(section, name, want, at, func(raw any) (string, bool) {
 		s, ok := raw.(string)
@@ -165,7 +164,7 @@ func truth(section, name string, at func(*Config) *bool) key {
 	}, strconv.FormatBool)
 }
 
-// names makes a key that takes a list of names of accounts or partitions.
+// names makes a key whose value is a list of names of accounts or partitions.
 func names(section, name string, at func(*Config) *[]string) key {
 	return entry(section, name, "a list of names", at, func(raw any) ([]string, bool) {
 		list, ok := raw.([]any)
@@ -190,7 +189,7 @@ func names(section, name string, at func(*Config) *[]string) key {
 	})
 }
 
-// isAddress takes "", "login1:6830", "10.0.0.1:6830" and "[::1]:6830".
+// isAddress accepts "", "login1:6830", "10.0.0.1:6830" and "[::1]:6830".
 func isAddress(s string) bool {
 	if s == "" {
 		return true
@@ -200,7 +199,7 @@ func isAddress(s string) bool {
 	return err == nil && notPort == nil && n > 0 && host != "" && len(host) <= 253 && !strings.ContainsAny(host, " /%")
 }
 
-// isEvery takes auto, off and durations such as 10m.
+// isEvery accepts auto, off and durations such as 10m.
 func isEvery(s string) bool {
 	d, err := time.ParseDuration(s)
 	return s == "auto" || s == "off" || err == nil && d >= 10*time.Second && d <= 30*day

@@ -13,14 +13,14 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// Mistake is one thing wrong in a configuration file.
+// Mistake is one error in a configuration file.
 type Mistake struct {
 	File         string
-	Line, Column int // from 1; 0 when the mistake has no single place
+	Line, Column int // from 1; 0 if the mistake has no single place
 	Text         string
 }
 
-// Error is "file:line:column: what is wrong and what is allowed".
+// Error returns "file:line:column: what is wrong and what is allowed".
 func (m *Mistake) Error() string {
 	if m.Line == 0 {
 		return fmt.Sprintf("%s: %s", m.File, m.Text)
@@ -28,8 +28,8 @@ func (m *Mistake) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", m.File, m.Line, m.Column, m.Text)
 }
 
-// parse reads text over base. All mistakes are found in one pass and joined, in
-// the order of the file.
+// parse reads text over base. All mistakes are found in one pass and joined, in the order
+// of the file.
 func parse(base Config, file, text string) (Config, error) {
 	var sections map[string]toml.Primitive
 	meta, err := toml.Decode(text, &sections)
@@ -91,7 +91,7 @@ func readSection(c *Config, meta *toml.MetaData, file, section string, raw toml.
 	return wrong
 }
 
-// isTable asks before decoding into a map, which takes anything in silence.
+// isTable is checked before decoding into a map, which accepts any type without an error.
 func isTable(meta *toml.MetaData, value toml.Primitive) bool {
 	var raw any
 	if err := meta.PrimitiveDecode(value, &raw); err != nil {
@@ -114,8 +114,8 @@ func readKey(c *Config, meta *toml.MetaData, file, section, name string, value t
 	return nil
 }
 
-// place is a decoder that fails with its text: the library adds the position of
-// the key, which it tells in no other way.
+// place is a decoder that fails with its text: the library adds the position of the key,
+// which is available in no other way.
 type place struct{ text string }
 
 // UnmarshalTOML always fails.
@@ -130,7 +130,7 @@ func locate(meta *toml.MetaData, file string, value toml.Primitive, text string)
 	return m
 }
 
-// syntax turns the library's error into a Mistake.
+// syntax converts the library's error to a Mistake.
 func syntax(file string, err error) error {
 	var at toml.ParseError
 	if !errors.As(err, &at) {
@@ -139,7 +139,7 @@ func syntax(file string, err error) error {
 	return &Mistake{File: file, Line: at.Position.Line, Column: max(at.Position.Col, 1), Text: clean(at.Message)}
 }
 
-// contradictions reports values that are right one by one and wrong together.
+// contradictions reports values that are valid individually and invalid together.
 func contradictions(c Config, file string) []*Mistake {
 	var wrong []*Mistake
 	add := func(format string, args ...any) {
@@ -158,7 +158,7 @@ func contradictions(c Config, file string) []*Mistake {
 	return wrong
 }
 
-// inside reports whether path is dir or lies in it; false for an unset path.
+// inside reports whether path is dir or is inside it; false for an unset path.
 func inside(path, dir string) bool {
 	if path == "" || dir == "" {
 		return false
@@ -166,8 +166,8 @@ func inside(path, dir string) bool {
 	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }
 
-// String is the whole configuration as TOML, without comments: Load reads it
-// back unchanged.
+// String is the whole configuration as TOML, without comments; Load reads it back
+// unchanged.
 func (c Config) String() string {
 	var b strings.Builder
 	section := ""
@@ -223,7 +223,7 @@ func keyNames(section string) []string {
 	return out
 }
 
-// short writes a duration as people do: 5m rather than 5m0s.
+// short formats a duration without zero parts: 5m rather than 5m0s.
 func short(d time.Duration) string {
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {
@@ -235,7 +235,7 @@ func short(d time.Duration) string {
 	return s
 }
 
-// show prints a value as it stands in the file, cut to a line.
+// show formats a value as in the file, truncated to a line.
 func show(raw any) string {
 	text := fmt.Sprint(raw)
 	if s, ok := raw.(string); ok {
@@ -248,7 +248,7 @@ func show(raw any) string {
 	return text
 }
 
-// clean replaces what a terminal would act upon.
+// clean replaces control characters.
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {

@@ -12,16 +12,16 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// Partition is what a site says of one of Slurm's partitions.
+// Partition is a site's settings for one of Slurm's partitions.
 type Partition struct {
 	Edge   bool   // pool = "edge"
-	Policy string // "" = the one of [policy]
+	Policy string // "" = the policy of [policy]
 }
 
-// partitionSection opens the sections [partition.NAME], which name what they are about.
+// partitionSection begins the names of the sections [partition.NAME].
 const partitionSection = "partition"
 
-// partitionKeys are those of each of them. Their places are in a Partition.
+// partitionKeys are the keys of each of them. They are stored in a Partition.
 var partitionKeys = []struct {
 	name string
 	want []string
@@ -37,10 +37,10 @@ var partitionKeys = []struct {
 	{"policy", append([]string{""}, policies...), func(p *Partition, s string) { p.Policy = s }, func(p Partition) string { return p.Policy }},
 }
 
-// partitionName is what Slurm takes for one, without what sluice gives a meaning.
+// partitionName matches Slurm's partition names, except those with a meaning for sluice.
 var partitionName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.+-]{0,63}$`) })
 
-// readPartitions sets what [partition.NAME] says of each partition named.
+// readPartitions reads the sections [partition.NAME].
 func readPartitions(c *Config, meta *toml.MetaData, file string, raw toml.Primitive) []*Mistake {
 	var named map[string]toml.Primitive
 	if !isTable(meta, raw) || meta.PrimitiveDecode(raw, &named) != nil {
@@ -100,7 +100,7 @@ func oneOf(words []string) string {
 	return "one of " + strings.Join(quoted[:last], ", ") + " or " + quoted[last]
 }
 
-// writePartitions is what readPartitions reads.
+// writePartitions writes what readPartitions reads.
 func writePartitions(b *strings.Builder, all map[string]Partition) {
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		fmt.Fprintf(b, "\n[partition.%s]\n", quoteName(name))

@@ -128,10 +128,10 @@ func TestDeadlineOfSlurm(t *testing.T) {
 		t.Errorf("%+v, %v, %v", over.Spec, over.options, err)
 	}
 	for script, want := range map[string]string{
-		"#SLUICE --deadline=18:00":                              "nobody knows when the job ends",
+		"#SLUICE --deadline=18:00":                              "the job's end cannot be predicted",
 		"#SLUICE --steps=3 --deadline-mode=soft":                "there is no --deadline",
 		"#SLUICE --steps=3 --deadline=18:00 --deadline-mode=so": "want hard",
-		"#SLUICE --steps=3 --deadline=2026-11-22":               "that is over",
+		"#SLUICE --steps=3 --deadline=2026-11-22":               "that is in the past",
 		"#SLUICE --steps=3 --deadline=later":                    "want a time such as",
 	} {
 		if _, err := read(script); err == nil || !strings.Contains(err.Error(), want) {

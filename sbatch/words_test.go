@@ -44,7 +44,7 @@ func TestSplitWordsRefuses(t *testing.T) {
 		`--x="a b`:     `s:7:5: the quote " is not closed on this line`,
 		`a 'b`:         `s:7:3: the quote ' is not closed on this line`,
 		`--x=a\ b`:     `s:7:6: \: Slurm releases read a backslash before a space differently; put the value in quotes`,
-		`--x=1 \`:      `s:7:7: \: a directive does not go on on the next line; repeat the directive there`,
+		`--x=1 \`:      `s:7:7: \: a directive does not continue on the next line; repeat the directive there`,
 		`--comment ""`: `s:7:11: sbatch stops reading at an empty word; leave it out, or attach it to its option: --comment=`,
 		`hetjob`:       `s:7:1: hetjob: ` + hetWhy + "; " + hetDo,
 		`-n4 PackJob`:  `s:7:5: PackJob: ` + hetWhy + "; " + hetDo,

@@ -173,7 +173,7 @@ func TestHeader(t *testing.T) {
 	}
 }
 
-// TestTrainsOn: a request for a checkpoint by time is answered, and not waited for, by the
+// TestTrainsOn: a request for a periodic checkpoint is answered, and not waited for, by the
 // header and by the shell alike.
 func TestTrainsOn(t *testing.T) {
 	ask := func(t *testing.T, f folder) {

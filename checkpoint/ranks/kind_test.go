@@ -34,11 +34,11 @@ func TestNoKinds(t *testing.T) {
 	const way = "write: --and ps=2 COMMAND. If --and is an argument of a command's own, choose another word: sluice ranks --and-word WORD -- ..."
 	for args, want := range map[string]string{
 		"--and ps=2 serve":                      "no command before --and: the workers' comes first, as in: sluice ranks -- python3 train.py --and ps=2 python3 ps.py",
-		"train --and":                           "--and: nothing after it;  " + way,
-		"train --and --and":                     "--and: nothing after it;  " + way,
+		"train --and":                           "--and: nothing after it; " + way,
+		"train --and --and":                     "--and: nothing after it; " + way,
 		"train --and or-not":                    "--and or-not: no NAME=COUNT; " + way,
-		"train --and ps=2":                      "--and ps=2: no command after it;  " + way,
-		"train --and ps=2 --and b=1 x":          "--and ps=2: no command after it;  " + way,
+		"train --and ps=2":                      "--and ps=2: no command after it; " + way,
+		"train --and ps=2 --and b=1 x":          "--and ps=2: no command after it; " + way,
 		"train --and =2 x":                      "--and =2: a kind's name is a letter, then letters, digits and _, at most 32; " + way,
 		"train --and 2ps=2 x":                   "--and 2ps=2: a kind's name is",
 		"train --and p-s=2 x":                   "--and p-s=2: a kind's name is",

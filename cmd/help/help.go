@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Columns is how wide a line of help is at most.
+// Columns is the maximum width of a line of help.
 const Columns = 80
 
 // Narrow makes the help of a command, and of the commands below it, fit.
@@ -27,13 +27,12 @@ func Narrow(c *cobra.Command) {
 	})
 }
 
-// Fold breaks lines that are too long. A paragraph that has one is filled anew, and so is
-// what is said in an entry of a list, which is a name, a gap, and words that stand under
-// each other. An indented line without such a column may be a command to copy: it stays as
-// it is.
+// Fold breaks lines that are too long. A paragraph with such a line is refilled, and so
+// is the text of a list entry, which is a name, a gap, and aligned words. An indented
+// line without such a column may be a command to copy: it is not changed.
 func Fold(text string) string {
 	var out, block []string
-	head, column := "", 0 // of the block: an entry's name with its gap; none = a paragraph
+	head, column := "", 0 // head of the block: an entry's name with its gap; empty for a paragraph
 	end := func() {
 		out = append(out, filled(head, column, block)...)
 		head, column, block = "", 0, nil
@@ -58,17 +57,17 @@ func Fold(text string) string {
 	return strings.Join(out, "\n")
 }
 
-// entry is the head of an entry of a list: a name that is indented, and two blanks or more.
+// entry is the head of a list entry: an indented name and two blanks or more.
 var entry = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^ +\S+(?: \S+)*  +`) })
 
-// narrowest is the least room for what is said of an entry: where its name leaves less, it
-// begins on the next line, set in a little.
+// narrowest is the minimum width for the text of an entry: if its name leaves less, the
+// text begins on the next line, with a small indent.
 const (
 	narrowest = 40
 	little    = 10
 )
 
-// filled is a block as it is, or filled anew where a line is too long.
+// filled is a block, refilled if a line is too long.
 func filled(head string, column int, block []string) (out []string) {
 	long := false
 	for _, line := range block {
@@ -91,7 +90,7 @@ func filled(head string, column int, block []string) (out []string) {
 	return out
 }
 
-// words sets words behind a head, and under each other in a column.
+// words wraps words after a head, aligned in a column.
 func words(head string, all []string, column int) (out []string) {
 	line, n := head, utf8.RuneCountInString(head)
 	empty := true

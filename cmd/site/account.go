@@ -16,10 +16,10 @@ import (
 type account struct {
 	name       string
 	credential syscall.Credential
-	made       bool // by us: removed at the end
+	made       bool // made by this site: removed at the end
 }
 
-// FreeAccount is a name for an account that no site has: base, or base with a number.
+// FreeAccount is an unused account name: base, or base with a number.
 func FreeAccount(base string) string {
 	name := base
 	for n := 2; n < 100 && taken(name); n++ {
@@ -28,8 +28,8 @@ func FreeAccount(base string) string {
 	return name
 }
 
-// taken reports whether the account of that name is another site's, or a person's. One
-// whose home is gone was left behind by a site that was killed.
+// taken reports whether the account of that name belongs to another site, or to a person.
+// One whose home is missing was left by a site that was killed.
 func taken(name string) bool {
 	u, err := user.Lookup(name)
 	if err != nil {
@@ -39,14 +39,14 @@ func taken(name string) bool {
 	return err == nil
 }
 
-// makeAccount makes a Unix account without a login, or takes the one a broken run left
-// behind. Only root can.
+// makeAccount makes a Unix account without a login, or uses the one that an interrupted
+// run left. Only root can.
 func makeAccount(name, home string) (account, error) {
 	if os.Geteuid() != 0 {
 		return account{}, errors.New("only root can make the accounts of a site; run it as root, or without accounts")
 	}
 	if _, err := user.Lookup(name); err == nil {
-		_ = quickly("usermod", "-d", home, name) // for FreeAccount; refused while a process of it is left
+		_ = quickly("usermod", "-d", home, name) // for FreeAccount; refused while a process of it still runs
 	} else if err := quickly("useradd", "--system", "--user-group", "--no-create-home", "-d", home, "--shell", "/bin/sh", name); err != nil {
 		return account{}, err
 	}

@@ -10,16 +10,16 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/audit"
 )
 
-// patience is how long sluiced may take to notice something on a site: its
-// periods are seconds here, but machines that run tests are slow.
+// patience is how long sluiced may take to notice a change on a site: its periods are
+// seconds here, but test machines are slow.
 const patience = 15 * time.Second
 
-// Audit stops sluiced and holds what it said it did against Slurm's own records.
-// It needs [log] format = "json" and level = "debug". The error says what could
-// not be read; what was broken is in the report.
+// Audit stops sluiced and compares its event log with Slurm's own records. It needs [log]
+// format = "json" and level = "debug". The error says what could not be read; violations
+// are in the report.
 func (s *Site) Audit(ctx context.Context) (audit.Report, error) {
 	places := audit.Site(s.Lab.Dir())
-	// Without it (slurmctld may be down on purpose) the rest is audited.
+	// Without it (slurmctld may be down deliberately) the rest is audited.
 	if shown, err := s.Run(ctx, "", "scontrol", "--oneliner", "show", "job"); err == nil {
 		if err := os.WriteFile(places.Shown, []byte(shown+"\n"), 0o644); err != nil {
 			return audit.Report{}, err
@@ -35,8 +35,8 @@ func (s *Site) Audit(ctx context.Context) (audit.Report, error) {
 	return audit.Check(evidence, audit.Options{Patience: patience}), nil
 }
 
-// KeepRecords copies what an audit looks at into a directory that is laid out as
-// the site is, for "sluice lab audit".
+// KeepRecords copies the files of an audit into a directory with the layout of the site,
+// for "sluice lab audit".
 func (s *Site) KeepRecords(dir string) error {
 	from, to := audit.Site(s.Lab.Dir()), audit.Site(dir)
 	var err error

@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// env is what a user's commands find in their environment.
+// env is the environment of users' commands.
 func (s *Site) env() []string {
-	// Built with the race detector, a program would sleep for a second as it ends.
+	// Built with the race detector, a program would sleep 1 s at its end.
 	keep := []string{"GORACE=atexit_sleep_ms=0", "HOME=" + s.Path("home"), "LANG=C", "LC_ALL=C", "PATH=" + s.bin + ":" + filepath.Dir(s.Lab.Bin("squeue")) +
 		":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
 	if dir := os.Getenv("GOCOVERDIR"); dir != "" {
@@ -31,8 +31,8 @@ func (s *Site) env() []string {
 	return append(keep, "SLUICE_CONF="+s.Conf, "SLUICE_PYTHON="+s.Path("python"))
 }
 
-// Command prepares a command as it would be typed by a user ("" = the caller)
-// in his work directory, with Slurm and sluice set up.
+// Command prepares a command as typed by a user ("" = the caller) in the user's work
+// directory, with the environment for Slurm and sluice.
 func (s *Site) Command(ctx context.Context, user, name string, args ...string) (*exec.Cmd, error) {
 	env := s.env()
 	cmd := exec.CommandContext(ctx, lookPath(env, name), args...)
@@ -53,8 +53,8 @@ func (s *Site) Command(ctx context.Context, user, name string, args ...string) (
 	return nil, fmt.Errorf("the site has no account %q", user)
 }
 
-// Run runs a command to its end and returns its standard output without the last
-// newline. The error carries what it said on standard error.
+// Run runs a command to its end and returns its standard output without the last newline.
+// The error contains its standard error.
 func (s *Site) Run(ctx context.Context, user, name string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()

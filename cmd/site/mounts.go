@@ -14,11 +14,12 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/lab"
 )
 
-// MountsEnv lists the mounts of one folder, with colons; etc/nfs-world sets it to those of one
-// on NFS. End-to-end tests and campaigns then have their sites' shared folders there.
+// MountsEnv is the variable with the mounts of one folder, separated by colons;
+// etc/nfs-world sets it to those of a folder on NFS. End-to-end tests and campaigns then
+// put their sites' shared folders there.
 const MountsEnv = "SLUICE_NFS"
 
-// MountsOfEnvironment are those of MountsEnv; nil = none.
+// MountsOfEnvironment are the mounts in MountsEnv; nil = none.
 func MountsOfEnvironment() []string {
 	if list := filepath.SplitList(os.Getenv(MountsEnv)); len(list) > 1 {
 		return list
@@ -26,15 +27,15 @@ func MountsOfEnvironment() []string {
 	return nil
 }
 
-// mounts is one folder that each machine of a site has mounted itself, with a cache of its
-// own: sluiced and who submits see it by the first mount, the nodes by the others in turn.
+// mounts is one folder that each machine of a site mounts by itself, with its own cache:
+// sluiced and those who submit use the first mount, the nodes use the others in turn.
 type mounts struct {
 	list []string
-	name string // of the site's folder in it
-	to   string // where a machine sees that
+	name string // the site's folder in it
+	to   string // the path at which a machine sees that
 }
 
-// share makes the site's folder and returns what is to be mounted for sluiced.
+// share makes the site's folder and returns what must be mounted for sluiced.
 func (m mounts) share(c *lab.Config) (apart string, err error) {
 	name := c.SlurmUser
 	if name == "" {
@@ -71,7 +72,7 @@ func (m mounts) show() error {
 	return quickly("mount", "--bind", filepath.Join(m.list[0], m.name), m.to)
 }
 
-// hide ends that.
+// hide unmounts it.
 func (m mounts) hide() error {
 	if len(m.list) == 0 {
 		return nil
@@ -83,8 +84,8 @@ func (m mounts) hide() error {
 	return errors.Join(err, os.RemoveAll(filepath.Join(m.list[0], m.name)))
 }
 
-// apart has a command run behind another, in a mount namespace of its own, and then as the
-// owner. It keeps its process id.
+// apart makes a command run after another one, in its own mount namespace, and then as
+// the owner. It keeps its process id.
 func apart(cmd *exec.Cmd, first string, owner syscall.Credential) *exec.Cmd {
 	become := fmt.Sprintf(`%s || exit; exec setpriv --reuid %d --regid %d --clear-groups "$@"`, first, owner.Uid, owner.Gid)
 	behind := exec.Command("unshare", append([]string{"--mount", "sh", "-c", become, "sh"}, cmd.Args...)...)

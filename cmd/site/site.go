@@ -24,15 +24,16 @@ type Config struct {
 	Lab lab.Config
 	// Bin is the directory with the programs sluice and sluiced.
 	Bin string
-	// Config is added to sluice.toml, section by section: "[cycle]\nperiod=..."
+	// Config is added to sluice.toml, section by section: "[cycle]
+	// period=..."
 	Config string
 	// Accounts are the names of temporary Unix accounts to make; root only.
 	Accounts []string
-	// User, one of Accounts, runs sluiced --user: no privileges, own jobs only.
-	// "" = the lab's Slurm operator runs it for everybody.
+	// User, one of Accounts, runs sluiced --user: without privileges, for its own jobs
+	// only. "" = the lab's Slurm operator runs it for all users.
 	User string
-	// Mounts are several mounts of one folder, such as one on NFS. Shared folders are in it,
-	// and each machine of the site sees them by a mount of its own. Root only; not with User.
+	// Mounts are several mounts of one folder, such as one on NFS. Shared folders are in
+	// it, and each machine of the site uses its own mount. Root only; not with User.
 	Mounts []string
 }
 
@@ -54,8 +55,8 @@ type Site struct {
 	exited   chan struct{} // closed when daemon was reaped
 }
 
-// Up builds the lab, the accounts and the configuration. sluiced is not started.
-// When it fails nothing is left behind.
+// Up builds the lab, the accounts and the configuration. sluiced is not started. If it
+// fails, everything is removed.
 func Up(ctx context.Context, c Config) (*Site, error) {
 	s := &Site{bin: c.Bin}
 	var err error
@@ -104,8 +105,8 @@ func (s *Site) furnish(c Config) error {
 	return Put(s.Conf, []byte(text), 0o644)
 }
 
-// Put writes a file of the site with this very mode, whatever the umask: other accounts
-// read it.
+// Put writes a file of the site with exactly this mode, whatever the umask: other
+// accounts read it.
 func Put(path string, content []byte, mode os.FileMode) error {
 	return errors.Join(os.WriteFile(path, content, mode), os.Chmod(path, mode))
 }
@@ -140,7 +141,8 @@ func (s *Site) Home(user string) string {
 // Down stops everything and removes every trace: daemon, Slurm, accounts, files.
 func (s *Site) Down(ctx context.Context) error { return s.end(ctx, s.Lab.Down) }
 
-// Leave is Down, but that the files stay: logs, and what jobs wrote. Down removes them.
+// Leave is Down, except that the files stay: logs, and what jobs wrote. Down removes
+// them.
 func (s *Site) Leave(ctx context.Context) error { return s.end(ctx, s.Lab.Stop) }
 
 func (s *Site) end(ctx context.Context, lab func(context.Context) error) error {
@@ -178,8 +180,8 @@ func (s *Site) Start(ctx context.Context) error {
 	return s.answers(ctx)
 }
 
-// daemonCommand is sluiced as it is started here: in system mode as the lab's
-// Slurm operator, never as root where that can be helped.
+// daemonCommand is the command that starts sluiced here: in system mode as the lab's
+// Slurm operator, not as root if that is possible.
 func (s *Site) daemonCommand() (*exec.Cmd, error) {
 	if s.user != "" {
 		cmd, err := s.Command(context.Background(), s.user, "sluiced", "--user", "--config", s.Conf)
@@ -217,7 +219,7 @@ func (s *Site) owner() (syscall.Credential, error) {
 func (s *Site) answers(ctx context.Context) error {
 	return Until(ctx, 60*time.Second, "sluiced to answer", func() (bool, error) {
 		if !s.Alive() {
-			return false, fmt.Errorf("sluiced ended at once; its last words:\n%s", s.Tail(20))
+			return false, fmt.Errorf("sluiced ended at once; its last output:\n%s", s.Tail(20))
 		}
 		report, err := s.Control().Report(ctx)
 		return err == nil && !report.At.IsZero(), nil
@@ -237,10 +239,10 @@ func (s *Site) Alive() bool {
 	}
 }
 
-// Kill ends sluiced without a word, as a crash would.
+// Kill ends sluiced with SIGKILL, as a crash would.
 func (s *Site) Kill() { s.signal(syscall.SIGKILL) }
 
-// Stop ends sluiced in order.
+// Stop ends sluiced with SIGTERM.
 func (s *Site) Stop() error {
 	if !s.Alive() {
 		return nil
@@ -270,7 +272,7 @@ func (s *Site) signal(sig syscall.Signal) {
 	}
 }
 
-// Control talks to sluiced as the calling user.
+// Control returns a client of sluiced for the calling user.
 func (s *Site) Control() *client.Client { return client.Dial(s.Socket) }
 
 // Submit runs sluice submit --parsable and returns the job id.
@@ -295,9 +297,8 @@ func (s *Site) submit(ctx context.Context, user, name string, args ...string) (i
 	return id, nil
 }
 
-// JobFields asks Slurm, not sluice, for a job: the words of "scontrol show job" by
-// their names. Of a name that is there twice the first counts; values are cut at
-// their first space.
+// JobFields asks Slurm, not sluice, for a job: the fields of "scontrol show job" by name.
+// Of a repeated name the first counts; values end at their first space.
 func (s *Site) JobFields(ctx context.Context, id int64) (map[string]string, error) {
 	out, err := s.Run(ctx, "", "scontrol", "-o", "show", "job", strconv.FormatInt(id, 10))
 	if err != nil {
@@ -326,7 +327,7 @@ func Until(ctx context.Context, limit time.Duration, what string, done func() (b
 			return err
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("waited %s in vain for %s", limit, what)
+			return fmt.Errorf("waited %s without success for %s", limit, what)
 		}
 		select {
 		case <-ctx.Done():

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Tail returns the last lines of sluiced's log, for people.
+// Tail returns the last lines of sluiced's log in readable form.
 func (s *Site) Tail(n int) string {
 	b, _ := os.ReadFile(s.Log)
 	lines := strings.Split(strings.TrimSpace(string(b)), "\n")
@@ -18,7 +18,7 @@ func (s *Site) Tail(n int) string {
 	return strings.Join(lines, "\n")
 }
 
-// readable makes a line of a JSON log short; any other stays as it is.
+// readable shortens a line of a JSON log; other lines are not changed.
 func readable(line string) string {
 	var e struct {
 		Time, Level, Event, Message, Error string

@@ -8,25 +8,25 @@ import (
 	"strings"
 )
 
-// step is one line of a job's steps.log: what was really trained.
+// step is one line of a job's steps.log: a step that was really trained.
 type step struct {
 	restart, epoch, step, world int
 }
 
-// Training is what a job's own log proves about it.
+// Training is what a job's own log shows.
 type Training struct {
 	Steps    int // different steps trained
 	Repeated int // steps trained more than once: work lost after a checkpoint
-	Missing  int // steps skipped, of those that should be there
+	Missing  int // steps missing, of those expected
 	Grown    int // runs with more GPUs than the run before
 	Shrunk   int // runs with fewer
 	Moves    int // runs after the first
 	Worlds   []int
 }
 
-// ReadTraining reads a steps log, one line "restart epoch step loss world" a
-// step, and compares it with what was asked for; epochs is 0 when the job was not
-// meant to finish. An unreadable line is an error that names it.
+// ReadTraining reads a log of steps, one line "restart epoch step loss world" per step,
+// and compares it with the expected steps; epochs is 0 if the job was not meant to
+// finish. An unreadable line is an error that names it.
 func ReadTraining(path string, epochs, perEpoch int) (Training, error) {
 	f, err := os.Open(path)
 	if err != nil {

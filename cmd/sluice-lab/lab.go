@@ -18,13 +18,12 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/lab"
 )
 
-// newLabCommand returns "sluice lab": a real Slurm on this machine to try
-// things out on.
+// newLabCommand returns "sluice lab": a real Slurm on this machine for trials.
 func newLabCommand() *cobra.Command {
 	var dir string
 	c := &cobra.Command{
 		Use:   "lab",
-		Short: "A real Slurm on this machine, to try things out",
+		Short: "A real Slurm on this machine, for trials",
 		Long: `A lab is a real Slurm on loopback: its own munged, slurmctld and several slurmd
 with pretended GPUs, everything under one directory, in seconds and without a
 trace afterwards. It needs Debian's slurmctld, slurmd, slurm-client and munge
@@ -61,7 +60,7 @@ func newLabUpCommand(dir *string) *cobra.Command {
 				return err
 			}
 			if cfg.GPUs == 0 {
-				cfg.GPUs = -1 // asked for none; the zero value means the default
+				cfg.GPUs = -1 // 0 was requested; in Config zero means the default
 			}
 			from := time.Now()
 			l, err := lab.Up(ctx, cfg)
@@ -82,9 +81,9 @@ func newLabUpCommand(dir *string) *cobra.Command {
 	f.StringVar(&cfg.SlurmUser, "slurm-user", "", "account that runs slurmctld (default: slurm as root, else yourself)")
 	f.StringArrayVar(&partitions, "partition", nil, `a partition, NAME or NAME=NODE,NODE; repeat for more (default "gpu" with all nodes)`)
 	f.StringArrayVar(&settings, "set", nil, "a line of slurm.conf, KEY=VALUE; replaces the lab's; repeat for more")
-	f.BoolVar(&cfg.FastScheduling, "fast-scheduling", false, "let slurmctld look at its queue as often as it can, rather than as by Slurm's defaults")
+	f.BoolVar(&cfg.FastScheduling, "fast-scheduling", false, "let slurmctld run its scheduler as often as it can, rather than as by Slurm's defaults")
 	f.BoolVar(&cfg.Accounting, "accounting", false, "run slurmdbd on a private MariaDB and enforce limits; needs Debian's slurmdbd and mariadb-server-core")
-	f.BoolVar(&cfg.Backup, "backup", false, "run a second slurmctld that takes over when the first is silent for 6 s; root only")
+	f.BoolVar(&cfg.Backup, "backup", false, "run a second slurmctld that takes over when the first does not answer for 6 s; root only")
 	f.StringVar(&cfg.Root, "root", "", "run the Slurm installed in this file-system tree (made by debootstrap)")
 	f.DurationVar(&cfg.StartTimeout, "timeout", 90*time.Second, "how long the nodes may take to become idle")
 	return c
@@ -146,7 +145,7 @@ func newLabStatusCommand(dir *string) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "status",
-		Short: "Show the lab's daemons and nodes; exit 1 unless all is well",
+		Short: "Show the lab's daemons and nodes; exit 1 unless all are healthy",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			l, err := lab.Open(*dir)

@@ -9,20 +9,20 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/audit"
 )
 
-// newLabAuditCommand makes `sluice lab audit`: what sluiced says it did, held
-// against Slurm's own records.
+// newLabAuditCommand returns `sluice lab audit`: sluiced's event log, compared with
+// Slurm's own records.
 func newLabAuditCommand() *cobra.Command {
 	var events string
 	var o audit.Options
 	c := &cobra.Command{
 		Use:    "audit DIR",
-		Short:  "Hold sluiced's event log against a lab's own records of Slurm",
+		Short:  "Compare sluiced's event log with a lab's own records of Slurm",
 		Hidden: true,
 		Long: `Reads the event log of sluiced (DIR/sluiced.log, JSON at level debug), slurmctld's
 log, the job completion log and slurm.conf of the lab in DIR, and derives from
-them alone whether any job had two runs at once, was forgotten, lost progress, had
-GPUs of another's, or was changed before sluiced had written down that it would.
-The lab need not run. Each broken promise is printed with its job, its time and the
+them whether any job had two runs at once, was forgotten, lost progress, had
+GPUs of another job, or was changed before sluiced had recorded that it would.
+The lab need not run. Each violation is printed with its job, its time and the
 lines of both sides; the exit code is 0 only if there is none.`,
 		Example: "  sluice lab audit /tmp/sluice-demo-4711",
 		Args:    cobra.ExactArgs(1),
@@ -38,7 +38,7 @@ lines of both sides; the exit code is 0 only if there is none.`,
 			report := audit.Check(evidence, o)
 			fmt.Fprint(cmd.OutOrStdout(), report)
 			if n := len(report.Violations); n > 0 {
-				return fmt.Errorf("%d broken promises", n)
+				return fmt.Errorf("%d violations", n)
 			}
 			return nil
 		},

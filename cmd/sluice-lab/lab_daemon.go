@@ -23,7 +23,7 @@ func labSocket(l *lab.Lab) string { return filepath.Join(l.RunDir(), "sluiced.so
 func labLog(l *lab.Lab) string    { return filepath.Join(l.Dir(), "sluiced.log") }
 
 // furnishLab writes the configuration with which sluice and sluiced work on the lab, and
-// starts sluiced where that is asked for, else says how.
+// starts sluiced if requested, else says how.
 func furnishLab(ctx context.Context, w io.Writer, l *lab.Lab, start bool) error {
 	text := fmt.Sprintf("[paths]\nstate = %q\njobs = %q\noutbox = %q\nsocket = %q\n\n[slurm]\nconf = %q\nbin = %q\n",
 		l.StateDir(), l.JobsDir(), l.OutboxDir(), labSocket(l), l.Conf(), filepath.Dir(l.Bin("squeue")))
@@ -52,7 +52,7 @@ func furnishLab(ctx context.Context, w io.Writer, l *lab.Lab, start bool) error 
 	defer log.Close()
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := cmd.Start(); err != nil {
-		return fmt.Errorf("sluiced: %w; it has to lie beside sluice, where %s can reach it", err, l.SlurmUser())
+		return fmt.Errorf("sluiced: %w; it must be in the folder of sluice, where %s can reach it", err, l.SlurmUser())
 	}
 	if err := answersSoon(ctx, l, cmd); err != nil {
 		return err
@@ -61,7 +61,7 @@ func furnishLab(ctx context.Context, w io.Writer, l *lab.Lab, start bool) error 
 	return nil
 }
 
-// labDaemon is sluiced as the lab's Slurm operator.
+// labDaemon is sluiced, run as the lab's Slurm operator.
 func labDaemon(l *lab.Lab) (*exec.Cmd, error) {
 	bin, err := ownFolder()
 	if err != nil {
@@ -87,7 +87,7 @@ func labDaemon(l *lab.Lab) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// answersSoon waits until sluiced has looked at Slurm.
+// answersSoon waits until sluiced has seen Slurm.
 func answersSoon(ctx context.Context, l *lab.Lab, cmd *exec.Cmd) error {
 	ended := make(chan struct{})
 	go func() { _ = cmd.Wait(); close(ended) }()
@@ -108,7 +108,7 @@ func answersSoon(ctx context.Context, l *lab.Lab, cmd *exec.Cmd) error {
 	return fmt.Errorf("sluiced (pid %d) does not answer on %s; see %s", cmd.Process.Pid, labSocket(l), labLog(l))
 }
 
-// endLabDaemon stops the sluiced that answers on the lab, however it was started.
+// endLabDaemon stops the sluiced of the lab, however it was started.
 func endLabDaemon(ctx context.Context, l *lab.Lab) {
 	s, err := client.Dial(labSocket(l)).Status(ctx)
 	if err != nil || s.PID < 2 {

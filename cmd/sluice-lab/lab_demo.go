@@ -11,7 +11,7 @@ import (
 	"github.com/sluice-hpc/sluice/cmd/terminal"
 )
 
-// newLabDemoCommand makes `sluice lab demo`: the main job of sluice, shown.
+// newLabDemoCommand returns `sluice lab demo`: a demonstration of sluice's main function.
 func newLabDemoCommand() *cobra.Command {
 	var o demo.Options
 	c := &cobra.Command{
@@ -29,13 +29,13 @@ func newLabDemoCommand() *cobra.Command {
 			return demo.Run(ctx, o)
 		},
 	}
-	c.Flags().BoolVar(&o.Keep, "keep", false, "leave the lab and its files for a look afterwards")
+	c.Flags().BoolVar(&o.Keep, "keep", false, "keep the lab and its files afterwards")
 	c.Flags().StringVar(&o.Dir, "dir", "", "where to build the lab (default: a new directory in /tmp)")
 	return c
 }
 
-// newLabBenchCommand makes `sluice lab bench`: figures on standard output, what
-// is going on on standard error.
+// newLabBenchCommand returns `sluice lab bench`: figures on standard output, messages on
+// standard error.
 func newLabBenchCommand() *cobra.Command {
 	var o bench.Options
 	c := &cobra.Command{
@@ -59,8 +59,8 @@ func newLabBenchCommand() *cobra.Command {
 	return c
 }
 
-// ownFolder is the directory of sluice and sluiced: that of this program in a source tree's
-// bin/, ../../bin of an installation, where this program lies in libexec/sluice.
+// ownFolder is the directory of sluice and sluiced: that of this program in a source
+// tree's bin/, or ../../bin in an installation, where this program is in libexec/sluice.
 func ownFolder() (string, error) {
 	self, err := os.Executable()
 	if err != nil {

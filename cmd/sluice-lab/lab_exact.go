@@ -7,9 +7,9 @@ import (
 	"github.com/sluice-hpc/sluice/cmd/terminal"
 )
 
-// newLabExactCommand makes `sluice lab exact`: a resized and killed training
-// beside one that was never disturbed. The tables go to standard output, what is
-// going on to standard error.
+// newLabExactCommand returns `sluice lab exact`: a resized and killed training, compared
+// with one that was never disturbed. The tables go to standard output, messages to
+// standard error.
 func newLabExactCommand() *cobra.Command {
 	var o exact.Options
 	c := &cobra.Command{
@@ -20,9 +20,9 @@ func newLabExactCommand() *cobra.Command {
 it is resized between 1, 2, 3, 4 and 6 GPUs, and each step's loss compared with
 that of a training never resized. Then workers, runners and nodes are killed at
 random moments while it is being resized, and now and then a byte of the newest
-checkpoint is changed: each time it must come back from the newest checkpoint that
-was committed and whole, with the same losses. About 15 seconds a kill; the exit
-code is 0 only if every promise was kept.`,
+checkpoint is changed: each time it must resume from the newest checkpoint that
+was committed and complete, with the same losses. About 15 s per kill; the exit
+code is 0 only if there was no violation.`,
 		Example: "  sluice lab exact --kills 200 --seed 1",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -6,7 +6,7 @@ import (
 	"github.com/sluice-hpc/sluice/cmd/site/reliability"
 )
 
-// newLabFiguresCommand makes `sluice lab figures`: what campaigns counted, in one
+// newLabFiguresCommand returns `sluice lab figures`: the figures of all campaigns, in one
 // table.
 func newLabFiguresCommand() *cobra.Command {
 	var o reliability.Options
@@ -16,7 +16,7 @@ func newLabFiguresCommand() *cobra.Command {
 		Hidden: true,
 		Long: `Reads what campaigns printed, kept by etc/campaign in FOLDER (.campaigns unless told
 otherwise), and prints a table of the figures in it with the commits they were made
-at. What there is no record of is "not run here"; what failed or was broken off is
+at. What there is no record of is "not run here"; what failed or was interrupted is
 marked.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

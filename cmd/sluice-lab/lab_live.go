@@ -9,9 +9,8 @@ import (
 	"github.com/sluice-hpc/sluice/cmd/terminal"
 )
 
-// newLabLiveCommand makes `sluice lab live`: predictions of the simulator held
-// against a real Slurm. Figures go to standard output, what is going on to
-// standard error.
+// newLabLiveCommand returns `sluice lab live`: predictions of the simulator, compared
+// with a real Slurm. Figures go to standard output, messages to standard error.
 func newLabLiveCommand() *cobra.Command {
 	var o bench.LiveOptions
 	var policies string

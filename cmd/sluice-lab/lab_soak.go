@@ -7,20 +7,20 @@ import (
 	"github.com/sluice-hpc/sluice/cmd/terminal"
 )
 
-// newLabSoakCommand makes `sluice lab soak`: hours of trouble for one sluiced. The
-// verdict goes to standard output, a line a minute to standard error.
+// newLabSoakCommand returns `sluice lab soak`: hours of faults for one sluiced. The
+// verdict goes to standard output, a line per minute to standard error.
 func newLabSoakCommand() *cobra.Command {
 	var o soak.Options
 	c := &cobra.Command{
 		Use:    "soak",
-		Short:  "Let sluiced live for hours among random trouble, and see what grows",
+		Short:  "Run sluiced for hours under random faults, and check what grows",
 		Hidden: true,
 		Long: `Submits, cancels, resizes and holds emulated trainings at random on a real Slurm
 with a real sluiced, while nodes fail and are drained, slurmctld is restarted and
 killed and, in the first third of the time, sluiced is killed. Its memory, file
-descriptors, goroutines and database are measured all the time; what Slurm recorded
-is held against what sluiced said it did each time it was killed and at the end. The
-exit code is 0 only if every promise was kept and nothing grew.`,
+descriptors, goroutines and database are measured all the time; its event log is
+compared with Slurm's records each time it was killed and at the end. The exit code
+is 0 only if there was no violation and nothing grew.`,
 		Example: "  sluice lab soak --hours 8 --seed 1",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -35,8 +35,8 @@ exit code is 0 only if every promise was kept and nothing grew.`,
 		},
 	}
 	f := c.Flags()
-	f.Float64Var(&o.Hours, "hours", 1, "how long to make trouble")
-	f.Uint64Var(&o.Seed, "seed", 1, "seed of the troubles")
+	f.Float64Var(&o.Hours, "hours", 1, "how long to cause faults")
+	f.Uint64Var(&o.Seed, "seed", 1, "seed of the faults")
 	f.BoolVar(&o.Fast, "fast", false, "Slurm gives silent nodes up after 5 s and starts their jobs 6 s later (its defaults: 300 s and 121 s)")
 	f.StringVar(&o.Root, "root", "", "root of another tree whose Slurm to use, as debootstrap makes it")
 	return c

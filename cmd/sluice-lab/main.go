@@ -1,5 +1,5 @@
-// Command sluice-lab is "sluice lab": a real Slurm on this machine, and what is run on it
-// to try sluice. It is a program of its own because those who submit jobs need none of it.
+// Command sluice-lab is "sluice lab": a real Slurm on this machine, and tests that run on
+// it. It is a separate program because users who submit jobs do not need it.
 package main
 
 import (
@@ -17,7 +17,7 @@ func main() {
 	os.Exit(terminal.Run(newCommand(), terminal.Typed(os.Args, "lab"), os.Stdout, os.Stderr))
 }
 
-// newCommand returns the part of sluice's tree of commands that is in this program.
+// newCommand returns the part of sluice's command tree that is in this program.
 func newCommand() *cobra.Command {
 	c := &cobra.Command{Use: "sluice", Short: "Elastic GPU jobs on Slurm"}
 	terminal.Root(c, version)

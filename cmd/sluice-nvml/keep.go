@@ -10,11 +10,11 @@ import (
 	"github.com/sluice-hpc/sluice/nodes/nvml"
 )
 
-// orphaned is how often to look whether the caller is still there.
+// orphaned is how often to check whether the caller still runs.
 const orphaned = time.Second
 
-// keep looks and writes until the caller is gone. alarm ends the program unless it
-// is put off: each turn has so long.
+// keep reads and writes until the caller has ended. alarm ends the program unless it is
+// postponed: that bounds the time of each turn.
 func (o options) keep(g *nvml.Gauge, alarm *time.Timer) int {
 	parent := os.Getppid()
 	o.recall(g)
@@ -29,16 +29,16 @@ func (o options) keep(g *nvml.Gauge, alarm *time.Timer) int {
 		}
 		if struck || now.Sub(wrote) >= o.every {
 			wrote = now
-			o.write(g, now) // a folder that stutters is written to the next time
+			o.write(g, now) // after a temporary file system error the next turn writes again
 		}
 		struck = g.Await(min(o.look, orphaned))
 	}
 	return 0
 }
 
-// recall takes up what this program saw before it had to be started again in the
-// same run: when the driver hung, which it does after just such errors, or when the
-// script was started again.
+// recall adopts what this program saw before it was started again in the same run: after
+// the driver hung, which often follows such errors, or after the script was started
+// again.
 func (o options) recall(g *nvml.Gauge) {
 	dir, err := o.folder()
 	if err != nil {
@@ -71,7 +71,7 @@ func (o options) write(g *nvml.Gauge, now time.Time) {
 	_ = dir.Write(checkpoint.GaugeFile(restarts(), o.node), append(data, '\n'), 0o644)
 }
 
-// folder opens, or makes, the one in the job's that all nodes write to.
+// folder opens, or makes, the folder in the job's folder that all nodes write to.
 func (o options) folder() (*checkpoint.Dir, error) {
 	job, err := checkpoint.OpenDir(o.into)
 	if err != nil {
@@ -81,7 +81,7 @@ func (o options) folder() (*checkpoint.Dir, error) {
 	return job.Make(checkpoint.Gauges, 0o755)
 }
 
-// restarts tells the runs of a job apart, as Slurm counts them.
+// restarts distinguishes the runs of a job, by Slurm's count.
 func restarts() int {
 	n, err := strconv.Atoi(os.Getenv("SLURM_RESTART_COUNT"))
 	if err != nil {

@@ -1,8 +1,7 @@
-// Command sluice-nvml looks at the GPUs that a job has on this machine: how busy
-// they are, and whether they are well. sluice run and sluice ranks start it beside a
-// job's processes; it is a program of its own so that a driver that hangs, or
-// crashes, takes nothing with it. Where there is nothing to look at it ends at once,
-// without a word.
+// Command sluice-nvml reads the state of a job's GPUs on this machine: how busy they are,
+// and whether they are healthy. sluice run and sluice ranks start it beside a job's
+// processes. It is a separate program so that a driver that hangs or crashes affects no
+// other. If there is nothing to read it ends at once without a message.
 package main
 
 import (
@@ -23,14 +22,14 @@ import (
 // version is set by the build.
 var version = "unknown"
 
-const usage = `sluice-nvml looks at the NVIDIA GPUs of this job on this machine.
+const usage = `sluice-nvml reports on the NVIDIA GPUs of this job on this machine.
 
-  sluice-nvml                      say once how they are, as a line of JSON
+  sluice-nvml                      print their state once, as a line of JSON
   sluice-nvml --into JOBFOLDER     keep a file in the job's folder up to date
 
 Which GPUs are the job's is read from CUDA_VISIBLE_DEVICES, SLURM_STEP_GPUS,
-SLURM_JOB_GPUS or NVIDIA_VISIBLE_DEVICES. Where there is no driver, no library
-or no such GPU it ends without a word.
+SLURM_JOB_GPUS or NVIDIA_VISIBLE_DEVICES. If there is no driver, no library
+or no such GPU it ends without a message.
 
 `
 
@@ -38,8 +37,8 @@ or no such GPU it ends without a word.
 type options struct {
 	into, node  string
 	look, every time.Duration
-	// stuck is how long a question to the driver may take. After it this program
-	// ends: it is started again later, and nobody waits for it meanwhile.
+	// stuck is the maximum duration of a call to the driver. After that this program
+	// ends: it is started again later, and nothing waits for it.
 	stuck time.Duration
 }
 
@@ -49,7 +48,7 @@ func main() {
 	flags.Usage = func() { fmt.Fprint(flags.Output(), usage); flags.PrintDefaults() }
 	flags.StringVar(&o.into, "into", "", "folder of the job: keep a file there up to date until the caller ends")
 	flags.StringVar(&o.node, "node", "", "this node's name (default: SLURMD_NODENAME, else the machine's)")
-	flags.DurationVar(&o.look, "look", 5*time.Second, "how often to look how busy the GPUs are")
+	flags.DurationVar(&o.look, "look", 5*time.Second, "how often to read how busy the GPUs are")
 	flags.DurationVar(&o.every, "every", 30*time.Second, "how often to write")
 	show := flags.Bool("version", false, "print the version")
 	_ = flags.Parse(os.Args[1:]) // it exits itself
@@ -69,7 +68,7 @@ func nodeName() string {
 	if name := os.Getenv("SLURMD_NODENAME"); name != "" {
 		return name
 	}
-	name, _ := os.Hostname() // "" is refused by who reads it
+	name, _ := os.Hostname() // the reader refuses ""
 	return name
 }
 
@@ -94,12 +93,12 @@ func run(o options, lib nvml.Library, out io.Writer) int {
 	return o.keep(g, alarm)
 }
 
-// behave makes this program one that nobody notices: signals meant for the job's
-// processes pass it by, and it never takes a processor from them.
+// behave makes this program invisible to the job: it ignores signals meant for the job's
+// processes, and runs at the lowest priority.
 func behave() {
 	signal.Ignore(syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGHUP, syscall.SIGALRM, syscall.SIGPIPE, syscall.SIGQUIT)
 	runtime.GOMAXPROCS(1)
-	_ = syscall.Setpriority(syscall.PRIO_PROCESS, 0, 19) // as it comes
+	_ = syscall.Setpriority(syscall.PRIO_PROCESS, 0, 19) // best effort
 }
 
 func environment() map[string]string {

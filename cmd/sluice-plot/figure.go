@@ -20,7 +20,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 )
 
-// The size of the picture.
+// Size of the picture.
 const (
 	width  = 16 * vg.Centimeter
 	height = 10.5 * vg.Centimeter
@@ -39,8 +39,8 @@ var (
 // formInks are the colours of forms, in their order.
 var formInks = []color.Color{pale, amber, green}
 
-// figure draws the measured points with their scatter, the curve that sluice would
-// decide by or what several forms say, and what perfect scaling from the smallest size would be.
+// figure draws the measured points with their scatter, the curve that sluice decides by
+// or the curves of several forms, and perfect scaling from the smallest size.
 func figure(p speed.Profile) (*plot.Plot, error) {
 	slices.SortFunc(p.Points, func(a, b speed.Point) int { return a.GPUs - b.GPUs })
 	most := p.Points[len(p.Points)-1].GPUs
@@ -76,8 +76,8 @@ func figure(p speed.Profile) (*plot.Plot, error) {
 	return fig, nil
 }
 
-// curves draws what is expected between and beyond the points: what each form says, or
-// the curve that sluice decides by.
+// curves draws the expected speed between and beyond the points: of each form, or of the
+// curve that sluice decides by.
 func curves(fig *plot.Plot, p speed.Profile, most int) error {
 	if len(p.Forms) == 0 {
 		curve, err := line(fitted(p, most), pale, vg.Points(2.5))
@@ -106,7 +106,7 @@ func curves(fig *plot.Plot, p speed.Profile, most int) error {
 	return nil
 }
 
-// frame sets title, axes and letters.
+// frame sets the title, the axes and the fonts.
 func frame(fig *plot.Plot, p speed.Profile, most int) {
 	fig.Title.Text = title(p)
 	fig.Title.Padding = vg.Points(8)
@@ -127,7 +127,7 @@ func frame(fig *plot.Plot, p speed.Profile, most int) {
 	fig.Legend.Padding = vg.Points(2)
 }
 
-// title says what was measured, on how many nodes, and what to know about it.
+// title says what was measured, on how many nodes, and notes about it.
 func title(p speed.Profile) string {
 	name := p.Model
 	if name == "" {
@@ -151,7 +151,7 @@ func title(p speed.Profile) string {
 	return text
 }
 
-// printable keeps what the fonts have.
+// printable keeps the characters that the fonts have.
 func printable(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
@@ -165,7 +165,7 @@ func printable(s string) string {
 	return s
 }
 
-// ticks marks the sizes that were measured, as far as their numbers do not touch.
+// ticks marks the measured sizes, as far as their labels do not overlap.
 func ticks(p speed.Profile, most int) []plot.Tick {
 	out := []plot.Tick{{Value: 0, Label: "0"}}
 	last := 0.0
@@ -205,7 +205,7 @@ func line(xys plotter.XYs, c color.Color, w vg.Length) (*plotter.Line, error) {
 	return l, err
 }
 
-// mostDrawn is at how many sizes at most the curve is drawn.
+// mostDrawn bounds the number of sizes at which the curve is drawn.
 const mostDrawn = 400
 
 // fitted is the curve through the points, at whole numbers of GPUs from the smallest
@@ -226,7 +226,7 @@ func fitted(p speed.Profile, most int) plotter.XYs {
 	return out
 }
 
-// scatter is the points with one standard deviation to either side.
+// scatter draws the points with one standard deviation to either side.
 type scatter struct {
 	plotter.XYs
 	plotter.YErrors
@@ -253,7 +253,7 @@ func points(p speed.Profile) (*plotter.Scatter, *plotter.YErrorBars, error) {
 	return dots, bars, nil
 }
 
-// resolution is the PNG's, in dots per inch; margin is left free around the plot.
+// resolution is the PNG's, in dots per inch; margin is the free space around the plot.
 const (
 	resolution = 160
 	margin     = 9 // points

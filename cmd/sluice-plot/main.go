@@ -1,6 +1,6 @@
-// Command sluice-plot draws what 'sluice profile --json' prints, and 'sluice speed' hands
-// it: throughput against GPUs. It is a program of its own because drawing, fonts above all, would slow every
-// start of sluice, which finds it beside itself.
+// Command sluice-plot draws the output of 'sluice profile --json', or what 'sluice speed'
+// passes to it: throughput against GPUs. It is a separate program, in sluice's own
+// folder, because drawing, above all the fonts, would slow down every start of sluice.
 package main
 
 import (
@@ -21,7 +21,7 @@ Draws throughput against GPUs, as PNG or SVG by the name of the file.
 'sluice profile -o FILE' does both at once.
 `
 
-// maxInput bounds what is read.
+// maxInput bounds the size of the input.
 const maxInput = 1 << 20
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stderr)) }
@@ -48,8 +48,8 @@ func run(args []string, in io.Reader, errs io.Writer) int {
 	return 0
 }
 
-// picture reads a profile and writes its plot. A file that is there stays as it is when
-// that fails.
+// picture reads a profile and writes its plot. On an error an existing file is not
+// changed.
 func picture(in io.Reader, file string) error {
 	profile, err := read(in)
 	if err != nil {
@@ -68,7 +68,7 @@ func picture(in io.Reader, file string) error {
 	if err != nil {
 		return fmt.Errorf("-o: %w", err)
 	}
-	defer os.Remove(out.Name()) // not there any more when all went well
+	defer os.Remove(out.Name()) // does not exist any more after success
 	if _, err = drawn.WriteTo(out); err == nil {
 		err = out.Chmod(0o644)
 	}
@@ -98,7 +98,7 @@ func read(in io.Reader) (speed.Profile, error) {
 		return p, fmt.Errorf("not what 'sluice profile --json' prints: %w", err)
 	}
 	if p.Version > speed.ProfileVersion {
-		return p, fmt.Errorf("the profile has version %d, and this program knows %d; install the sluice-plot of the same release", p.Version, speed.ProfileVersion)
+		return p, fmt.Errorf("the profile has version %d, and this program supports %d; install the sluice-plot of the same release", p.Version, speed.ProfileVersion)
 	}
 	if p.Points = drawable(p.Points); len(p.Points) == 0 {
 		return p, fmt.Errorf("no size was measured, so there is nothing to draw")

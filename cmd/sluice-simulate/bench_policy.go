@@ -27,17 +27,17 @@ type benchPolicyOptions struct {
 	seeds   int
 }
 
-// newBenchPolicyCommand makes `sluice bench-policy`, for those who work on sluice:
-// figures go to standard output, one a line, what is going on to standard error.
+// newBenchPolicyCommand returns `sluice bench-policy`, for developers of sluice: figures
+// go to standard output, one per line, messages to standard error.
 func newBenchPolicyCommand() *cobra.Command {
 	var o benchPolicyOptions
 	c := &cobra.Command{
 		Use:    "bench-policy",
-		Short:  "Measure what the policies promise, beside what was published",
+		Short:  "Measure the policies, and compare them with published results",
 		Hidden: true,
-		Long: `Simulates what the project claims about its policies, and prints one line a figure,
+		Long: `Simulates what the project claims about its policies, and prints one line per figure,
 with workload, seeds, information and rules. Some figures need published data,
-which is not part of the project; without it they say so.`,
+which is not part of the project; without it a message says so.`,
 		Example: "  sluice bench-policy --quick --figure 2\n  sluice bench-policy --data ../data > figures.txt",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -50,7 +50,7 @@ which is not part of the project; without it they say so.`,
 	f.StringVar(&o.data, "data", "", "folder that holds testbench-a and testbench-b (default: SLUICE_DATA)")
 	f.IntSliceVar(&o.figures, "figure", nil, "figures to give, such as 1,5 (default all)")
 	f.IntVar(&o.seeds, "seeds", 0, "seeds of system A's experiment (default 30, or 2 with --quick)")
-	f.BoolVar(&o.quick, "quick", false, "few seeds and settings, for a look")
+	f.BoolVar(&o.quick, "quick", false, "few seeds and settings")
 	return c
 }
 
@@ -63,7 +63,7 @@ func (o *benchPolicyOptions) run(ctx context.Context, out, errs io.Writer) error
 	if o.seeds < 0 || o.seeds > 10_000 {
 		return fmt.Errorf("--seeds %d: want 1 to 10000", o.seeds)
 	}
-	if os.Getenv("GOGC") == "" { // rounds leave garbage and little else
+	if os.Getenv("GOGC") == "" { // a round allocates garbage and little else
 		defer debug.SetGCPercent(debug.SetGCPercent(300))
 	}
 	begin := time.Now()
@@ -80,7 +80,7 @@ func (o *benchPolicyOptions) run(ctx context.Context, out, errs io.Writer) error
 	return err
 }
 
-// testbench finds a folder of published data, or says that it is missing.
+// testbench finds a folder of published data, or prints that it is missing.
 func (o *benchPolicyOptions) testbench(name, inside string, errs io.Writer) string {
 	data := o.data
 	if data == "" {
@@ -98,7 +98,7 @@ func (o *benchPolicyOptions) testbench(name, inside string, errs io.Writer) stri
 	return folder
 }
 
-// benchProgress says now and then how far it is.
+// benchProgress prints the progress now and then.
 func benchProgress(errs io.Writer, begin time.Time) func(done, of int) {
 	const every = 20 * time.Second
 	last := begin

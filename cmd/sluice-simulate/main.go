@@ -1,6 +1,6 @@
 // Command sluice-simulate is the simulators of sluice: "sluice simulate", "sluice whatif"
-// and "sluice bench-policy". sluice starts it under the name of the verb. It is a program
-// of its own because policies and solvers are twice as large as all of the client.
+// and "sluice bench-policy". sluice starts it under the name of the verb. It is a
+// separate program because policies and solvers are twice the size of the whole client.
 package main
 
 import (
@@ -24,8 +24,8 @@ func run(args []string, out, errs io.Writer) int {
 	return terminal.Run(newCommand(), args, out, errs)
 }
 
-// verbOf is the verb that the program was started for: "sluice-whatif" is whatif, and
-// any other name is simulate.
+// verbOf is the verb for which the program was started: "sluice-whatif" means whatif, any
+// other name means simulate.
 func verbOf(name string) string {
 	switch verb := strings.TrimPrefix(filepath.Base(name), "sluice-"); verb {
 	case "whatif", "bench-policy":
@@ -34,7 +34,7 @@ func verbOf(name string) string {
 	return "simulate"
 }
 
-// newCommand returns the part of sluice's tree of commands that is in this program.
+// newCommand returns the part of sluice's command tree that is in this program.
 func newCommand() *cobra.Command {
 	c := &cobra.Command{Use: "sluice", Short: "Elastic GPU jobs on Slurm"}
 	terminal.Root(c, version)

@@ -83,40 +83,40 @@ func (o *simulateOptions) flags(c *cobra.Command) {
 	f.StringSliceVar(&o.policies, "policy", []string{policy.All[0].Name}, "policies to compare, separated by commas, or all; the first is what the others are compared with")
 	f.DurationVar(&o.interval, "interval", time.Minute, "time between two decisions")
 	f.StringVar(&o.restart, "restart", "30s", "what a start and every resize cost; model = each job by its model's size")
-	f.StringVar(&o.info, "info", string(replay.Oracle), "what policies are told: oracle (true speeds) or learned (what the daemon would have seen)")
-	f.StringVar(&o.placing, "placing", string(replay.Ours), "who finds the nodes: sluice, or published as published simulators do")
-	f.Uint64Var(&o.seed, "seed", 1, "seed of generators and of what the simulation draws")
+	f.StringVar(&o.info, "info", string(replay.Oracle), "speeds that policies use: oracle (the true ones) or learned (what the daemon would have measured)")
+	f.StringVar(&o.placing, "placing", string(replay.Ours), "rules of placement: sluice, or published for those of published simulators")
+	f.Uint64Var(&o.seed, "seed", 1, "seed of the generators and of the simulation")
 	f.IntVar(&o.seeds, "seeds", 1, "how many seeds to run, from --seed on")
-	f.Float64SliceVar(&o.loads, "load", []float64{1}, "so many times the jobs in the same time, by thinning or merging; several with commas")
+	f.Float64SliceVar(&o.loads, "load", []float64{1}, "multiply the number of jobs in the same time by this, by thinning or merging; several with commas")
 	f.DurationVar(&o.cooldown, "cooldown", 0, "least time between two voluntary resizes of a job")
-	f.Float64Var(&o.payback, "payback", 2, "how many times its price a voluntary resize must save")
+	f.Float64Var(&o.payback, "payback", 2, "a voluntary resize must save this many times its cost")
 	f.BoolVar(&o.preempt, "preempt", false, "let policies stop started jobs below their minimum")
-	f.Float64Var(&o.overload, "overload", 0, "with --preempt: only while the minimums of all jobs are more than this share of the GPUs; 0 = whenever it helps")
-	f.DurationVar(&o.wait, "wait", 0, "with --preempt: how long a job is kept without GPUs at most, as far as there are GPUs; 0 = no bound")
+	f.Float64Var(&o.overload, "overload", 0, "with --preempt: only while the minimums of all jobs exceed this share of the GPUs; 0 = whenever it helps")
+	f.DurationVar(&o.wait, "wait", 0, "with --preempt: maximum time without GPUs for a started job, as far as there are GPUs; 0 = no bound")
 	f.BoolVar(&o.share, "share-nodes", false, "let two jobs over several nodes share a node")
-	f.BoolVar(&o.anySplit, "any-split", false, "assume any split of GPUs over nodes can be had; Slurm gives fewer")
-	f.BoolVar(&o.bound, "bound", false, "compute a mean JCT that no policy can beat under the same rules (minimum kept, first GPU within a round, where the run has it so), and the ratio to it; takes longer")
+	f.BoolVar(&o.anySplit, "any-split", false, "assume that any split of GPUs over nodes is possible; Slurm allows fewer")
+	f.BoolVar(&o.bound, "bound", false, "compute a mean JCT that no policy can beat under the same rules (minimum kept, first GPU within a round, if both hold for the run), and the ratio to it; takes longer")
 	f.StringVar(&o.cost, "gpu-cost", "0.1", "what an hour of a GPU costs where its best use is worth 1, for the policy welfare; by type: a100=0.4,t4=0.1")
 	f.StringVar(&o.output, "output", "table", "table, json (one object a line), csv or html")
 	f.StringVarP(&o.file, "out", "o", "", "file to write to rather than standard output")
-	f.StringVar(&o.events, "events", "", "write what happens in the simulations to this file, one JSON object a line")
-	f.StringVar(&o.jobs, "jobs", "", "write one line of CSV for each job to this file: arrival, start, end, GPU-seconds, moves")
-	f.BoolVar(&o.engine, "engine", false, "run the whole daemon, with its resize protocol, on a simulated Slurm rather than in rounds; slower")
-	f.IntVar(&o.parallel, "parallel", 1, "simulations at the same time; above 1 the time of decisions is not measured; 0 = one a CPU")
+	f.StringVar(&o.events, "events", "", "write the events of the simulations to this file, one JSON object per line")
+	f.StringVar(&o.jobs, "jobs", "", "write one line of CSV per job to this file: arrival, start, end, GPU-seconds, moves")
+	f.BoolVar(&o.engine, "engine", false, "run the whole daemon, with its resize protocol, on a simulated Slurm instead of rounds; slower")
+	f.IntVar(&o.parallel, "parallel", 1, "parallel simulations; above 1 the time of decisions is not measured; 0 = one per CPU")
 }
 
-// simulateHelp is the long help: what is simulated and what can be.
+// simulateHelp is the long help: what is simulated, and the options.
 func simulateHelp() string {
 	var b strings.Builder
-	b.WriteString(`Replays jobs under one or several policies and says what came of them. Policies and
-placement are the daemon's own; Slurm is reduced to GPUs that change hands at the
+	b.WriteString(`Replays jobs under one or several policies and reports the results. Policies and
+placement are the daemon's own; Slurm is reduced to GPUs that are reassigned at each
 round and a restart that costs time. Nothing is submitted and no daemon is needed.
 
-The same input and seed give the same output, byte for byte, but for the time of
+The same input and seed give the same output, byte for byte, except the time of
 decisions (decision_ms, DECIDE: median, 99th percentile and the longest). A table shows the mean over seeds; json and csv
 have one object, or line, for each policy, workload and seed; --jobs has one for each job.
 Times are seconds. The rules of the runs are the daemon's own unless options say otherwise;
-policies that were published with other rules do worse under these.
+policies that were published with other rules perform worse under these.
 
 Generators (gen:NAME, gen:NAME@ARGUMENT, and :SEED behind either):
 
@@ -155,7 +155,7 @@ func (o *simulateOptions) check() error {
 	case !o.preempt && (o.overload > 0 || o.wait > 0):
 		return errors.New("--overload and --wait bound --preempt: give it too")
 	case o.engine && (o.anySplit || o.placing == "published"):
-		return errors.New("--engine decides and places as the daemon does on Slurm: leave out --any-split and --placing published")
+		return errors.New("--engine decides and places as the daemon does: leave out --any-split and --placing published")
 	case o.engine && o.bound:
 		return errors.New("--bound holds for decisions in rounds: leave it out with --engine")
 	case o.parallel < 0 || o.parallel > 1024:
@@ -174,7 +174,7 @@ func (o *simulateOptions) check() error {
 		oneOf("--output", o.output, "table", "json", "csv", "html"))
 }
 
-// oneOf refuses a word that is not among those there are.
+// oneOf refuses a word that is not in the list.
 func oneOf(flag, word string, words ...string) error {
 	if slices.Contains(words, word) {
 		return nil
@@ -182,8 +182,8 @@ func oneOf(flag, word string, words ...string) error {
 	return fmt.Errorf("%s %q: want %s", flag, word, strings.Join(words, ", "))
 }
 
-// simulate runs everything there is to run and writes the report. What ended
-// before an error or Ctrl-C is reported all the same.
+// simulate runs all simulations and writes the report, which contains the simulations
+// that ended, also after an error or Ctrl-C.
 func (o *simulateOptions) simulate(ctx context.Context, out, errs io.Writer) error {
 	if err := o.check(); err != nil {
 		return err
@@ -218,7 +218,7 @@ func (o *simulateOptions) simulate(ctx context.Context, out, errs io.Writer) err
 		jobs.write(func(w io.Writer) error { return report.WriteJobs(w, runs) }))
 }
 
-// choose returns the policies asked for.
+// choose returns the requested policies.
 func (o *simulateOptions) choose() ([]policy.Policy, error) {
 	if slices.Equal(o.policies, []string{"all"}) {
 		return policy.All, nil

@@ -11,24 +11,24 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/sim/workload"
 )
 
-// boundKey names what a bound depends on and may differ within one command.
+// boundKey is what a bound depends on and may differ within one command.
 type boundKey struct {
 	workload string
 	seed     uint64
 	prompt   bool
 }
 
-// bounds computes each bound once, whichever policy is first to ask.
+// bounds computes each bound once, for all policies.
 type bounds struct {
 	mu    sync.Mutex
 	known map[boundKey]func() (time.Duration, error)
 }
 
-// of returns a mean JCT that no policy under the rules of the run goes below on the
-// workload. Without preemption every started job keeps its minimum, and where every
-// job of the run had its first GPU within a round, prompt, so do those of the runs
-// the bound holds for; either raises it. With prices by model the least of them
-// holds for all jobs.
+// of returns a mean JCT that no policy under the rules of the run can go below on the
+// workload. Two conditions raise it: without preemption every started job keeps its
+// minimum; and if every job of the run had its first GPU within a round (prompt), the
+// bound holds for such runs only. With restart costs by model the lowest cost is used for
+// all jobs.
 func (b *bounds) of(ctx context.Context, s *simulation, w workload.Workload, seed uint64, restart time.Duration, prompt bool) (time.Duration, error) {
 	b.mu.Lock()
 	key := boundKey{w.Name, seed, prompt}

@@ -9,7 +9,7 @@ import (
 	planner "github.com/sluice-hpc/sluice/nodes"
 )
 
-// What a simulated cluster may have at most.
+// Limits of a simulated cluster.
 const (
 	maxSimNodes = 1_000_000
 	maxSimGPUs  = 10_000_000
@@ -20,14 +20,13 @@ const (
 func parseCluster(text string) (inventory []planner.Node, gpus int, err error) {
 	inventory, gpus, times, err := parseTypes(text)
 	if err == nil && times != nil {
-		err = fmt.Errorf("--cluster %q: jobs are as fast on every type here; leave out =TIMES", text)
+		err = fmt.Errorf("--cluster %q: jobs have the same speed on every type here; leave out =TIMES", text)
 	}
 	return inventory, gpus, err
 }
 
 // parseTypes is parseCluster for clusters of several types of GPU, "4x8:a100,4x4:t4=0.5",
-// where jobs are so many times as fast as the workload says; times is nil when they are
-// as fast on all.
+// where a factor multiplies the speed of jobs on a type; times is nil if no type has one.
 func parseTypes(text string) (inventory []planner.Node, gpus int, times map[string]float64, err error) {
 	for part := range strings.SplitSeq(text, ",") {
 		size, kind, typed := strings.Cut(strings.TrimSpace(part), ":")
@@ -68,7 +67,7 @@ func validType(s string) bool {
 	})
 }
 
-// faster is how many times as fast every model is on a type; nil when on all alike.
+// faster is the speed factor of a type, for every model; nil if there is none.
 func faster(times map[string]float64) func(model, kind string) float64 {
 	if times == nil {
 		return nil
@@ -81,7 +80,7 @@ func faster(times map[string]float64) func(model, kind string) float64 {
 	}
 }
 
-// parseCosts reads what an hour of a GPU costs: "0.1", or by type "a100=0.4,t4=0.1".
+// parseCosts reads the cost of one GPU for one hour: "0.1", or by type "a100=0.4,t4=0.1".
 func parseCosts(text string) (*elastic.Costs, error) {
 	out := &elastic.Costs{Value: 1, Types: map[string]float64{}}
 	for part := range strings.SplitSeq(text, ",") {

@@ -14,14 +14,14 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/sim/workload"
 )
 
-// progress is one line on a terminal that says how far long simulations are. It
-// says nothing in the first second and nothing where there is no terminal.
+// progress is one line on a terminal with the progress of long simulations. It prints
+// nothing in the first second, and nothing without a terminal.
 type progress struct {
 	mu      sync.Mutex
 	w       io.Writer
 	columns int
 	began   time.Time
-	shown   time.Time // of the line that stands there; zero = none
+	shown   time.Time // length of the present line; zero = none
 	total   int       // simulations
 	done    float64   // simulations, with parts
 	ended   int       // simulations
@@ -40,8 +40,8 @@ func newProgress(w io.Writer, total int) *progress {
 	return &progress{w: w, columns: progressRoom(w), began: time.Now(), total: total}
 }
 
-// progressRoom is the width of the terminal, 0 where there is none. A terminal that does
-// not know its width, as one of a container, has the usual 80.
+// progressRoom is the width of the terminal, 0 without one. A terminal that does not
+// report its width, for example in a container, has the usual 80.
 func progressRoom(w io.Writer) int {
 	if f, ok := w.(*os.File); ok {
 		if size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ); err == nil && size.Col == 0 {
@@ -53,7 +53,7 @@ func progressRoom(w io.Writer) int {
 
 func (p *progress) of(policy string) *oneProgress { return &oneProgress{all: p, policy: policy} }
 
-// start returns what to give to replay.Config.Progress; nil without a terminal.
+// start returns the value for replay.Config.Progress; nil without a terminal.
 func (o *oneProgress) start(w workload.Workload) func(int) {
 	o.workload, o.jobs = w.Name, max(1, w.Count)
 	if o.all.columns == 0 {
@@ -62,7 +62,7 @@ func (o *oneProgress) start(w workload.Workload) func(int) {
 	return func(ended int) { o.to(ended) }
 }
 
-// to notes how many jobs ended.
+// to records how many jobs have ended.
 func (o *oneProgress) to(ended int) {
 	p := o.all
 	p.mu.Lock()
@@ -78,7 +78,7 @@ func (o *oneProgress) to(ended int) {
 	fmt.Fprint(p.w, "\r\x1b[K"+p.line(o, now))
 }
 
-// end notes that the simulation is over.
+// end records that the simulation is over.
 func (o *oneProgress) end() {
 	p := o.all
 	p.mu.Lock()
@@ -88,8 +88,8 @@ func (o *oneProgress) end() {
 	p.ended++
 }
 
-// line is "[=======             ]  34%, about 0:12 left  knapsack on w1, 54% of 160 jobs; 2 of
-// 8 done". What is cut off on a narrow terminal comes last.
+// line is "[=======             ]  34%, about 0:12 left  knapsack on w1, 54% of 160 jobs;
+// 2 of 8 done". The least important part, cut off on a narrow terminal, is last.
 func (p *progress) line(o *oneProgress, now time.Time) string {
 	const wide = 20
 	all := min(1, p.done/float64(p.total))
@@ -105,7 +105,7 @@ func (p *progress) line(o *oneProgress, now time.Time) string {
 	return terminal.Cut(text, p.columns-1)
 }
 
-// clear takes the line away.
+// clear removes the line.
 func (p *progress) clear() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

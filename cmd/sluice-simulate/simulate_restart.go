@@ -11,7 +11,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/sim/workload"
 )
 
-// restartPrice is what --restart says.
+// restartPrice is the value of --restart.
 type restartPrice struct {
 	fixed   time.Duration
 	byModel bool
@@ -29,21 +29,20 @@ func parseRestart(text string) (restartPrice, error) {
 	return restartPrice{fixed: d}, nil
 }
 
-// What a restart by model is made of. The protocol is what a resize costs a job
-// with nothing to save or load, measured on a Slurm of its own (make bench); the
-// others are assumed.
+// The parts of a restart cost by model. The protocol is the cost of a resize for a job
+// with nothing to save or load, measured on a real Slurm (make bench); the others are
+// assumed.
 const (
-	protocolTime = 1400 * time.Millisecond // checkpoint request to running again, without the job's own part
-	libraryTime  = 8 * time.Second         // import of the framework, first contact of the workers
+	protocolTime = 1400 * time.Millisecond // from checkpoint request to running again, without the job's own part
+	libraryTime  = 8 * time.Second         // import of the framework and first contact of the workers
 	saveRate     = 500e6                   // bytes a second to the shared file system
 	loadRate     = 1000e6                  // and back
-	weightBytes  = 12                      // a parameter: weight and two moments of the optimiser, 32 bits each
+	weightBytes  = 12                      // per parameter: weight and two moments of the optimiser, 32 bits each
 )
 
-// weights are roughly the millions of parameters of the models that published
-// workloads and our generators name, as these models are usually built; what a
-// site's own of that name has may differ. Those of the generators' families are
-// chosen.
+// weights are the approximate millions of parameters of the models that published
+// workloads and our generators name, in their common form; a site's own model of that
+// name may differ. Those of the generators' families are chosen.
 var weights = map[string]float64{
 	"alexnet": 61, "vgg16": 138, "mobilenet-v2": 3.5, "resnet18": 11.7, "googlenet": 6.6, "densenet121": 8, "resnet50": 25.6,
 	"resnet152": 60.2, "inception3": 27.2, "bert": 110, "gpt2": 124, "yolov3": 62, "deepspeech2": 39, "ncf": 32,
@@ -51,8 +50,8 @@ var weights = map[string]float64{
 	"conv-deep": 60, "conv-small": 12, "transformer": 110, "speech": 39, "recommender": 32, "reinforcement": 4,
 }
 
-// weightOf returns the millions of parameters of a model; a name may have more
-// behind it, as in "bert@32".
+// weightOf returns the millions of parameters of a model; its name may have a suffix, as
+// in "bert@32".
 func weightOf(model string) (float64, bool) {
 	for name := model; name != ""; {
 		if w, ok := weights[name]; ok {
@@ -63,20 +62,20 @@ func weightOf(model string) (float64, bool) {
 	return 0, false
 }
 
-// modelRestart is the price of one restart of a model with so many million
-// parameters, to the tenth of a second.
+// modelRestart is the cost of one restart of a model with this many million parameters,
+// rounded to 0.1 s.
 func modelRestart(millions float64) time.Duration {
 	bytes := millions * 1e6 * weightBytes
 	return (protocolTime + libraryTime + time.Duration((bytes/saveRate+bytes/loadRate)*float64(time.Second))).Round(100 * time.Millisecond)
 }
 
-// prices are the restarts of a workload's jobs, in its order.
+// prices are the restart costs of a workload's jobs, in its order.
 type prices struct {
 	each              []time.Duration
 	least, mean, most time.Duration
 }
 
-// of returns the price of a job by its number in the workload.
+// of returns the cost for a job by its index in the workload.
 func (p prices) of(job int) time.Duration {
 	if job >= len(p.each) {
 		return p.mean
@@ -84,7 +83,7 @@ func (p prices) of(job int) time.Duration {
 	return p.each[job]
 }
 
-// priced asks every job of the workload for its price.
+// priced computes the cost for every job of the workload.
 func (r restartPrice) priced(w workload.Workload) (prices, error) {
 	if !r.byModel {
 		return prices{least: r.fixed, mean: r.fixed, most: r.fixed}, nil
@@ -94,7 +93,7 @@ func (r restartPrice) priced(w workload.Workload) (prices, error) {
 	for j := range w.Jobs {
 		millions, known := weightOf(j.Spec.Model)
 		if !known {
-			return p, fmt.Errorf("--restart model: job %s of %s trains %q, of which no size is known; give one price for all, such as --restart 30s (known are %s)",
+			return p, fmt.Errorf("--restart model: job %s of %s trains %q, whose size is unknown; give one cost for all, such as --restart 30s (known are %s)",
 				j.Name, w.Name, j.Spec.Model, strings.Join(slices.Sorted(maps.Keys(weights)), ", "))
 		}
 		d := modelRestart(millions)

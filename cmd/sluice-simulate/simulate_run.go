@@ -23,7 +23,7 @@ import (
 // simulation is everything to run, in the order of the report.
 type simulation struct {
 	options *simulateOptions
-	config  replay.Config // all but policy, seed and listeners
+	config  replay.Config // everything except policy, seed and listeners
 	setting report.Setting
 	restart restartPrice
 	bounds  bounds
@@ -35,7 +35,7 @@ type simulationCase struct {
 	source source
 	policy policy.Policy
 	seed   uint64
-	draw   bool // its course is kept for the page
+	draw   bool // its course is kept for the HTML page
 }
 
 // plan reads the command line and the workloads.
@@ -45,7 +45,7 @@ func (o *simulateOptions) plan() (*simulation, error) {
 		return nil, err
 	}
 	if times != nil && (o.engine || o.bound) {
-		return nil, errors.New("--cluster with :TYPE=TIMES: leave out --engine and --bound, which know one speed a job")
+		return nil, errors.New("--cluster with :TYPE=TIMES: leave out --engine and --bound, which use one speed per job")
 	}
 	costs, err := parseCosts(o.cost)
 	if err != nil {
@@ -127,27 +127,27 @@ func (s *simulation) run(ctx context.Context, p *progress) ([]report.Run, error)
 	return out, err
 }
 
-// lessCollection has garbage collected less often, until the function returned is called:
-// a round leaves garbage and little else, and this takes a third off long simulations, for
-// some hundred megabytes with a million jobs.
+// lessCollection makes the garbage collector run less often, until the returned function
+// is called: a round allocates garbage and little else, and this saves a third of the
+// time of long simulations, at the cost of some hundred MB with a million jobs.
 func lessCollection() (restore func()) {
 	if os.Getenv("GOGC") != "" {
 		return func() {}
 	}
 	before := debug.SetGCPercent(300)
-	weight := make([]byte, collectFrom) // never touched: it takes addresses, no memory
+	weight := make([]byte, collectFrom) // never touched: it uses addresses, no memory
 	return func() {
 		runtime.KeepAlive(weight)
 		debug.SetGCPercent(before)
 	}
 }
 
-// collectFrom is a weight on the heap: what simulations of some thousand jobs have live is
-// so little that garbage would be collected every few ms. With it a collection begins at
-// 128 MB.
+// collectFrom is a ballast on the heap: simulations of some thousand jobs have so little
+// live memory that garbage would be collected every few ms. With it a collection begins
+// at 128 MB.
 const collectFrom = 32 << 20
 
-// atOnce is how many simulations run at the same time.
+// atOnce is how many simulations run in parallel.
 func (s *simulation) atOnce() int {
 	return cmp.Or(s.options.parallel, runtime.GOMAXPROCS(0))
 }
@@ -210,7 +210,7 @@ func (s *simulation) play(ctx context.Context, cfg replay.Config, w workload.Wor
 	return replay.Run(ctx, cfg, w)
 }
 
-// both hands an event to two listeners; the first may be nil.
+// both passes an event to two listeners; the first may be nil.
 func both(a, b func(replay.Event)) func(replay.Event) {
 	if a == nil {
 		return b

@@ -11,7 +11,7 @@ import (
 // source is one --workload: a generator, or a file that was read once.
 type source struct {
 	generator string             // without gen: and seed; "" = a file
-	seed      *uint64            // said on the command line
+	seed      *uint64            // given on the command line
 	recorded  *workload.Workload // of a file
 	opts      workload.Options
 	load      float64
@@ -37,7 +37,7 @@ func (s source) workload(seed uint64) (workload.Workload, error) {
 	return w, err
 }
 
-// first is the seed that runs of the source begin with.
+// first is the first seed for runs of the source.
 func (s source) first(otherwise uint64) uint64 {
 	if s.seed != nil {
 		return *s.seed
@@ -45,8 +45,8 @@ func (s source) first(otherwise uint64) uint64 {
 	return otherwise
 }
 
-// sources reads every --workload at every --load. Names are made to differ, since
-// a report tells workloads apart by them.
+// sources reads every --workload at every --load. Names are made unique, because a report
+// identifies workloads by them.
 func (o *simulateOptions) sources(opts workload.Options) ([]source, error) {
 	var out []source
 	seen := map[string]bool{}
@@ -90,7 +90,7 @@ func (o *simulateOptions) source(text string, opts workload.Options) (source, er
 	return source{recorded: &w}, err
 }
 
-// check generates once, so that a wrong name is told before anything runs.
+// check generates once, so that a wrong name is reported before anything runs.
 func (s source) check() (workload.Workload, error) {
 	w, err := workload.Generate(s.generator, 1, s.opts)
 	if err != nil {
@@ -112,7 +112,7 @@ func generatorNames() string {
 	return strings.Join(names, ", ")
 }
 
-// read reads a file as --format says.
+// read reads a file in the format of --format.
 func (o *simulateOptions) read(path string) (workload.Workload, error) {
 	if o.format == "" {
 		return workload.Workload{}, fmt.Errorf("--workload %s: say what the file is with --format %s; generators are written gen:NAME", path, formatNames())

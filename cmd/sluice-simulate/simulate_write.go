@@ -9,7 +9,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/sim/report"
 )
 
-// write writes the report in the form asked for.
+// write writes the report in the requested format.
 func (o *simulateOptions) write(w io.Writer, runs []report.Run) error {
 	switch o.output {
 	case "json":
@@ -22,13 +22,13 @@ func (o *simulateOptions) write(w io.Writer, runs []report.Run) error {
 	return report.WriteTable(w, runs)
 }
 
-// sink is where a report goes. A file is opened before anything is simulated, so
-// that a wrong path costs no time, and changed only when there is a report.
+// sink is the destination of a report. A file is opened before the simulations, so that a
+// wrong path costs no time, and changed only when there is a report.
 type sink struct {
-	flag string // that named it
+	flag string // option that named it
 	out  io.Writer
 	file *os.File // nil = out
-	made bool     // the file was not there before
+	made bool     // the file did not exist before
 }
 
 func openSink(flag, path string, out io.Writer) (*sink, error) {
@@ -44,7 +44,7 @@ func openSink(flag, path string, out io.Writer) (*sink, error) {
 	return &sink{flag: flag, file: f, made: made}, nil
 }
 
-// write puts the report where it belongs.
+// write writes the report to its destination.
 func (s *sink) write(report func(io.Writer) error) error {
 	if s.file == nil {
 		return report(s.out)
@@ -60,7 +60,7 @@ func (s *sink) write(report func(io.Writer) error) error {
 	return nil
 }
 
-// drop leaves things as they were found.
+// drop restores the state before.
 func (s *sink) drop() error {
 	if s.file == nil {
 		return nil

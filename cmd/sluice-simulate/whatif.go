@@ -33,15 +33,15 @@ func newWhatifCommand() *cobra.Command {
 	o := whatifOptions{assume: workload.Likely}
 	c := &cobra.Command{
 		Use:   "whatif --sacct FILE [OPTION]...",
-		Short: "Replay this cluster's own history: what would sluice have changed?",
-		Long: `Reads what a cluster did from its accounts and replays it twice: with every job at
-the size it had, and with sluice choosing sizes. Nothing is submitted and no daemon
+		Short: "Replay this cluster's history: what would sluice have changed?",
+		Long: `Reads a cluster's history from its accounting and replays it twice: with every job at
+the size it had, and with sizes chosen by sluice. Nothing is submitted and no daemon
 is needed. Print the accounts of a month, say, with
 
 ` + printHistory() + `
 
-Accounts know one size and one run time for each job. How it would have run at other
-sizes is an assumption; it is printed, can be changed, and is varied both ways.`,
+Accounting has one size and one run time for each job. Its run time at other sizes is
+an assumption; it is printed, can be changed, and is varied both ways.`,
 		Example: `  sluice whatif --sacct history.txt
   sluice whatif --sacct history.txt --partition gpu --cluster 16x4
   sluice whatif --sacct history.txt --assume-serial 0.1 --elastic-share 0.5`,
@@ -56,7 +56,7 @@ sizes is an assumption; it is printed, can be changed, and is varied both ways.`
 	return c
 }
 
-// printHistory is workload.SacctCommand for a shell, in lines that fit on a terminal.
+// printHistory is workload.SacctCommand for a shell, in lines that fit a terminal.
 func printHistory() string {
 	command, fields, _ := strings.Cut(workload.SacctCommand, "--format=")
 	all := strings.Split(fields, ",")
@@ -72,12 +72,12 @@ func (o *whatifOptions) flags(c *cobra.Command) {
 	f.StringSliceVar(&o.partitions, "partition", nil, "only jobs of these partitions")
 	f.StringVar(&o.policy, "policy", policy.All[0].Name, "the policy sluice would use")
 	f.Float64Var(&o.assume.Serial, "assume-serial", o.assume.Serial, "share of a job's work that more GPUs do not speed up")
-	f.Float64Var(&o.assume.PerNode, "assume-node", o.assume.PerNode, "share that each further node adds to a job's time")
+	f.Float64Var(&o.assume.PerNode, "assume-node", o.assume.PerNode, "share of a job's time that each further node adds")
 	f.Float64Var(&o.assume.Elastic, "elastic-share", o.assume.Elastic, "share of the jobs whose users would make them elastic")
 	f.DurationVar(&o.assume.Shortest, "elastic-from", o.assume.Shortest, "jobs that ran shorter keep their size")
-	f.IntVar(&o.assume.Growth, "growth", o.assume.Growth, "the most GPUs of an elastic job: so many times what it had")
-	f.IntVar(&o.assume.Shrink, "shrink", o.assume.Shrink, "the least: what it had divided by this; 0 = one GPU")
-	f.DurationVar(&o.restart, "restart", 30*time.Second, "what every start and resize of sluice's costs a job")
+	f.IntVar(&o.assume.Growth, "growth", o.assume.Growth, "maximum of an elastic job: its GPUs times this")
+	f.IntVar(&o.assume.Shrink, "shrink", o.assume.Shrink, "minimum of an elastic job: its GPUs divided by this; 0 = one GPU")
+	f.DurationVar(&o.restart, "restart", 30*time.Second, "what every start and resize by sluice costs a job")
 	f.DurationVar(&o.interval, "interval", time.Minute, "time between two decisions")
 	f.BoolVar(&o.asJSON, "json", false, "print JSON")
 }
@@ -121,16 +121,16 @@ func (o *whatifOptions) whatif(ctx context.Context, out, errs io.Writer) error {
 	return w.write(out)
 }
 
-// site is the cluster that the history is replayed on.
+// site is the cluster on which the history is replayed.
 type whatifSite struct {
 	nodes    []planner.Node
 	gpus     int
-	text     string // as --cluster would say it
+	text     string // in the syntax of --cluster
 	inferred bool
 }
 
-// site is the cluster named, or the smallest one that the history fits on. Every
-// job must find a place on it when it is empty.
+// site is the cluster given, or the smallest one on which the history fits. Every job
+// must fit on it when it is empty.
 func (o *whatifOptions) site(h workload.History) (whatifSite, error) {
 	s := whatifSite{text: o.cluster}
 	if o.cluster == "" {
@@ -155,8 +155,8 @@ func (o *whatifOptions) site(h workload.History) (whatifSite, error) {
 	return s, nil
 }
 
-// fixedRequest asks for nodes as plain Slurm gives them: any split, and nodes may
-// be shared.
+// fixedRequest requests nodes as plain Slurm gives them: any split, and nodes may be
+// shared.
 func fixedRequest(id int64, gpus int) planner.Request {
 	return planner.Request{ID: id, GPUs: gpus, Uneven: true, Share: true}
 }

@@ -10,16 +10,16 @@ import (
 	planner "github.com/sluice-hpc/sluice/nodes"
 )
 
-// backfill is Slurm's usual scheduler reduced to EASY backfill (Mu'alem and
-// Feitelson, IEEE TPDS 12(6), 2001). Jobs have the size they ask for and start in
-// order of arrival; behind the first one that must wait, others start if they do
-// not delay it. How long jobs run is known exactly here, which is better than the
-// time limits Slurm has to go by; of elastic jobs nobody knows when they end.
+// backfill is Slurm's usual scheduler reduced to EASY backfill (Mu'alem and Feitelson,
+// IEEE TPDS 12(6), 2001). Jobs have the size they request and start in order of arrival;
+// after the first one that must wait, others start if they do not delay it. The duration
+// of jobs is known exactly here, which is better than the time limits that Slurm uses;
+// the end of elastic jobs is unknown.
 type backfill struct {
 	took []float64 // seconds of each job, in order of the workload
 }
 
-// policy has every job wait for the size it had: what sluice is compared with.
+// policy makes every job wait for the size it had: the baseline of the comparison.
 func (b backfill) policy() policy.Policy {
 	return policy.Policy{
 		Name: "backfill", Doc: "the size asked for, first come, first served, with EASY backfill; never resized", Allocate: b.serve,
@@ -29,7 +29,7 @@ func (b backfill) policy() policy.Policy {
 // ordinary reports whether the job is not elastic: plain Slurm's.
 func ordinary(j elastic.Job) bool { return len(j.Spec.Sizes) == 1 }
 
-// left is how many seconds the job still runs.
+// left is the remaining run time of the job in seconds.
 func (b backfill) left(j elastic.Job) float64 {
 	if !ordinary(j) {
 		return math.Inf(1)
@@ -37,23 +37,23 @@ func (b backfill) left(j elastic.Job) float64 {
 	return b.took[j.ID-1] * (1 - j.Done/j.Spec.Total)
 }
 
-// backfillDepth is how many waiting jobs are looked at in a round: Slurm's
+// backfillDepth is how many waiting jobs are considered in a round: Slurm's
 // bf_max_job_test.
 const backfillDepth = 500
 
 // easyRound is one round of backfill.
 type easyRound struct {
 	backfill
-	nodes   []planner.Node // with what was started in this round
+	nodes   []planner.Node // including what was started in this round
 	free    int            // GPUs
-	running []ending       // with what was started in this round
-	// shadow is the inventory at the moment when the first waiting job can start,
-	// with that job in it; nil while nobody waits.
+	running []ending       // including what was started in this round
+	// shadow is the inventory at the time at which the first waiting job can start, with
+	// that job in it; nil while no job waits.
 	shadow []planner.Node
-	at     float64 // that moment, in seconds from now
+	at     float64 // that time, in seconds from now
 }
 
-// ending is a job on GPUs and the seconds until it ends.
+// ending is a job with GPUs and the seconds until it ends.
 type ending struct {
 	place planner.Placement
 	in    float64
@@ -84,7 +84,7 @@ func (b backfill) serve(s elastic.Snapshot) elastic.Allocation {
 	return out
 }
 
-// start returns where the job starts now, nil when it waits.
+// start returns where the job starts now, nil if it waits.
 func (e *easyRound) start(j elastic.Job) planner.Placement {
 	ask := fixedRequest(int64(j.ID), j.Spec.Min)
 	var place planner.Placement
@@ -111,8 +111,8 @@ func (e *easyRound) start(j elastic.Job) planner.Placement {
 	return place
 }
 
-// reserve finds the moment when the request can start, as jobs end one after the
-// other, and keeps its GPUs from then on.
+// reserve finds the time at which the request can start, as jobs end one after the other,
+// and reserves its GPUs from then on.
 func (e *easyRound) reserve(ask planner.Request) {
 	slices.SortStableFunc(e.running, func(a, b ending) int {
 		switch {
@@ -140,7 +140,7 @@ func (e *easyRound) reserve(ask planner.Request) {
 	}
 }
 
-// roomFor reports whether the inventory has the place free.
+// roomFor reports whether the placement is free in the inventory.
 func roomFor(inventory []planner.Node, place planner.Placement) bool {
 	for _, s := range place {
 		i := slices.IndexFunc(inventory, func(n planner.Node) bool { return n.Name == s.Node })

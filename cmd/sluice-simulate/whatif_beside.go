@@ -11,9 +11,9 @@ import (
 	planner "github.com/sluice-hpc/sluice/nodes"
 )
 
-// beside is sluice beside plain Slurm, as it is once installed: jobs that are not
-// elastic are none of its business. Slurm starts them, with backfill, on GPUs that
-// are idle; to the policy they are GPUs in use, and demands while they wait.
+// beside is sluice together with plain Slurm, as on a real site: sluice does not manage
+// jobs that are not elastic. Slurm starts them, with backfill, on idle GPUs; for the
+// policy they are GPUs in use, and demands while they wait.
 func (b backfill) beside(p policy.Policy) policy.Policy {
 	decide := p.Allocate
 	p.Allocate = func(s elastic.Snapshot) elastic.Allocation {
@@ -24,7 +24,7 @@ func (b backfill) beside(p policy.Policy) policy.Policy {
 	return p
 }
 
-// rest is the snapshot as sluice sees it after Slurm started what it could.
+// rest is the snapshot for sluice after Slurm started what it could.
 func (b backfill) rest(s elastic.Snapshot, started elastic.Allocation) elastic.Snapshot {
 	jobs := s.Jobs
 	s.Nodes, s.Jobs, s.Others = slices.Clone(s.Nodes), make([]elastic.Job, 0, len(jobs)), map[string]int{}
@@ -48,9 +48,8 @@ func (b backfill) rest(s elastic.Snapshot, started elastic.Allocation) elastic.S
 	return s
 }
 
-// startedBySlurm takes the price of a start out of the work of jobs that are not
-// elastic: a replay charges it to every job, and what the accounts say they took
-// has it already.
+// startedBySlurm subtracts the start cost from the work of jobs that are not elastic: a
+// replay adds it to every job, and the run time in the accounting already includes it.
 func startedBySlurm(w workload.Workload, price time.Duration) workload.Workload {
 	all := w.Jobs
 	w.Jobs = func(yield func(workload.Job) bool) {

@@ -14,7 +14,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/sim/workload"
 )
 
-// whatif is a history and what came of its replays.
+// whatif is a history and the results of its replays.
 type whatif struct {
 	options *whatifOptions
 	history workload.History
@@ -23,7 +23,7 @@ type whatif struct {
 	after   [3]outcome // sluice: likely, jobs that scale worse, jobs that scale better
 }
 
-// outcome is what came of one replay.
+// outcome is the result of one replay.
 type outcome struct {
 	assume  workload.Assumption // zero for the baseline
 	elastic int                 // jobs
@@ -32,7 +32,7 @@ type outcome struct {
 	idle float64 // share of the GPU time from the first submit to the last end
 }
 
-// run makes the four replays, as many at a time as there are CPUs.
+// run makes the four replays, as many in parallel as there are CPUs.
 func (w *whatif) run(ctx context.Context, p policy.Policy, errs io.Writer) error {
 	bar := newProgress(errs, 1+len(w.after))
 	defer bar.clear()
@@ -88,8 +88,8 @@ func (w *whatif) one(ctx context.Context, cfg replay.Config, jobs workload.Workl
 	return o, nil
 }
 
-// recordedIdle is the share of the site's GPU time that nobody had, as far as the
-// jobs that are replayed tell.
+// recordedIdle is the share of the site's GPU time that no job had, as far as the
+// replayed jobs show.
 func (w *whatif) recordedIdle(f workload.Figures) float64 {
 	all := float64(w.site.gpus) * f.Span.Hours()
 	if all <= 0 {
@@ -98,11 +98,11 @@ func (w *whatif) recordedIdle(f workload.Figures) float64 {
 	return max(0, 1-f.GPUHours/all)
 }
 
-// felt is the least difference that counts as one, beside a tenth of a job's time.
+// felt is the minimum difference that counts, beside a tenth of a job's time.
 const felt = time.Minute
 
-// compared counts the jobs that end sooner, and later, than at their own size, by
-// a tenth of their time and a minute at least, and finds the most that one loses.
+// compared counts the jobs that end earlier, and later, than at their own size, by at
+// least a tenth of their time and one minute, and finds the largest loss.
 func (w *whatif) compared(o outcome) (sooner, later int, most time.Duration) {
 	for i, j := range o.result.Jobs {
 		before := w.before.result.Jobs[i].JCT()

@@ -15,7 +15,7 @@ type whatifWire struct {
 	States   []workload.Count `json:"states"`
 	Skipped  []workload.Count `json:"skipped"`
 	GPUTypes []workload.Count `json:"gpu_types"`
-	// Unreadable are the first lines that were skipped because they cannot be read.
+	// Unreadable are the first lines that were skipped as unreadable.
 	Unreadable []string        `json:"unreadable"`
 	Requeued   int             `json:"requeued_jobs"` // of Jobs, joined from several lines
 	Joined     int             `json:"requeued_runs"` // those lines
@@ -43,7 +43,7 @@ type whatifFigures struct {
 	Idle       report.Ratio   `json:"idle_share"`
 }
 
-// whatifOutcome is a row of sluice's with what was assumed for it.
+// whatifOutcome is a row of sluice's with its assumptions.
 type whatifOutcome struct {
 	Case     string       `json:"case"`
 	Serial   float64      `json:"assumed_serial"`
@@ -53,7 +53,7 @@ type whatifOutcome struct {
 	Growth   int          `json:"growth"`
 	Shrink   int          `json:"shrink"`
 	Restarts report.Ratio `json:"restarts_per_job"`
-	Sooner   int          `json:"jobs_sooner"` // by a tenth of their time and a minute at least
+	Sooner   int          `json:"jobs_sooner"` // by at least a tenth of their time and one minute
 	Later    int          `json:"jobs_later"`
 	whatifFigures
 }
@@ -89,5 +89,5 @@ func figuresWire(f workload.Figures, idle float64) whatifFigures {
 
 func inSeconds(d time.Duration) report.Seconds { return report.Seconds(d.Seconds()) }
 
-// listed is the list, empty rather than null.
+// listed returns the list, empty rather than null.
 func listed(list []workload.Count) []workload.Count { return append([]workload.Count{}, list...) }

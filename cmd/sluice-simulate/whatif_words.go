@@ -30,7 +30,7 @@ func (w *whatif) write(out io.Writer) error {
 }
 
 // fold breaks a paragraph into lines of at most 88 characters; further lines are
-// set in under the first.
+// indented.
 func fold(text string) string {
 	var b strings.Builder
 	at := 0
@@ -58,7 +58,7 @@ func (w *whatif) replayed() string {
 	text := fmt.Sprintf("Replayed: %s on GPUs from %s to %s, %s GPU-hours, on %s", terminal.Plural(len(w.history.Runs), "job"),
 		first.Format("2006-01-02"), first.Add(f.Span).Format("2006-01-02"), thousands(f.GPUHours), w.cluster())
 	if len(w.history.Types) > 1 {
-		text += fmt.Sprintf(" They had %d types of GPU (%s), which the replay takes for one.", len(w.history.Types), counts(w.history.Types))
+		text += fmt.Sprintf(" They had %d types of GPU (%s), which the replay treats as one.", len(w.history.Types), counts(w.history.Types))
 	}
 	return text
 }
@@ -67,7 +67,7 @@ func (w *whatif) cluster() string {
 	s := w.site
 	text := fmt.Sprintf("a cluster of %s (%s).", s.text, terminal.Plural(s.gpus, "GPU"))
 	if s.inferred {
-		return text + " That is the smallest cluster on which the busiest moment of the history fits; --cluster NODESxGPUS names the true one."
+		return text + " That is the smallest cluster on which the peak of the history fits; give the true one with --cluster NODESxGPUS."
 	}
 	return text
 }
@@ -83,7 +83,7 @@ func (w *whatif) leftOut() string {
 	return text
 }
 
-// requeued says what is assumed of jobs that ran more than once.
+// requeued states the assumption about jobs that ran more than once.
 func (w *whatif) requeued() string {
 	h := w.history
 	if h.Joined == 0 {
@@ -100,7 +100,7 @@ func wasOrWere(jobs int) string {
 	return terminal.Plural(jobs, "job") + " were"
 }
 
-// counts writes "without GPUs (5), never started (2)".
+// counts formats "without GPUs (5), never started (2)".
 func counts(list []workload.Count) string {
 	parts := make([]string, len(list))
 	for i, c := range list {
@@ -111,7 +111,7 @@ func counts(list []workload.Count) string {
 
 func (w *whatif) assumed() string {
 	o, a := w.options, w.after[0]
-	return fmt.Sprintf("Assumed: %s, which is %s; every start and resize of these costs %s. Policy %s decides every %s by what it has measured on a job and the work its user declared.",
+	return fmt.Sprintf("Assumed: %s, which is %s; every start and resize of these costs %s. Policy %s decides every %s, from its measurements of a job and the length its user declared.",
 		a.assume, terminal.Plural(a.elastic, "job"), terminal.Clock(o.restart), o.policy, terminal.Clock(o.interval))
 }
 
@@ -119,7 +119,7 @@ func (w *whatif) compare() string {
 	return "Compared with: every job at the size it had, first come, first served, with backfill that knows how long each will run. With sluice, jobs that are not elastic are started in the same way, and sluice makes room for them."
 }
 
-// figures is the table of what was and what would have been.
+// figures is the table of the history and the replays.
 func (w *whatif) figures() *terminal.Table {
 	t := &terminal.Table{Columns: []terminal.Column{terminal.Left(""), terminal.Right("MEAN"), terminal.Right("MEDIAN"), terminal.Right("P99"), terminal.Right("LONGEST"),
 		terminal.Right("WAIT"), terminal.Right("MAXWAIT"), terminal.Right("IDLE"), terminal.Right("RESIZES")}}
@@ -143,9 +143,9 @@ func (w *whatif) changed() string {
 	text := fmt.Sprintf("What changes: from submit to end a job takes %s in the mean (%s rather than %s), and waits %s for its first GPU rather than %s. Of %s, %d end sooner and %d later by a tenth of their time and a minute at least",
 		became(b.MeanJCT, a.MeanJCT), terminal.Clock(a.MeanJCT), terminal.Clock(b.MeanJCT), terminal.Clock(a.MeanWait), terminal.Clock(b.MeanWait), terminal.Plural(len(a.result.Jobs), "job"), sooner, later)
 	if later > 0 {
-		text += fmt.Sprintf("; the unluckiest one loses %s", terminal.Clock(most))
+		text += fmt.Sprintf("; the largest loss is %s", terminal.Clock(most))
 	}
-	return text + fmt.Sprintf(". %s of the GPU time is nobody's rather than %s.", percent(a.idle), percent(b.idle))
+	return text + fmt.Sprintf(". %s of the GPU time is idle rather than %s.", percent(a.idle), percent(b.idle))
 }
 
 func (w *whatif) sensitive() string {
@@ -155,11 +155,11 @@ func (w *whatif) sensitive() string {
 		better.assume.Gain(4, 8), became(b.MeanJCT, better.MeanJCT))
 }
 
-// faithfulWithin is how far a replay may be from the record before people are told not to
-// trust it.
+// faithfulWithin is how far a replay may differ from the record before the user is
+// warned.
 const faithfulWithin = .15
 
-// faithful says whether the replay is like what happened.
+// faithful reports whether the replay is close to the history.
 func (w *whatif) faithful() string {
 	real, replayed := w.history.Figures().MeanJCT, w.before.MeanJCT
 	off := math.Abs(replayed.Seconds()/real.Seconds() - 1)
@@ -169,19 +169,19 @@ func (w *whatif) faithful() string {
 	}
 	text += fmt.Sprintf(", %s off. ", percent(off))
 	if replayed < real {
-		text += "The cluster made jobs wait for something that the replay does not know, such as limits, priorities, reservations, nodes that were down, or jobs of other partitions; a cluster named by --cluster that is too large does the same. The first two rows differ by that, and only the others can be compared."
+		text += "Jobs waited for something that the replay does not include, such as limits, priorities, reservations, nodes that were down, or jobs of other partitions; a --cluster that is too large has the same effect. The first two rows differ by that; compare only the other rows."
 	} else {
-		text += "The replay is tighter than the cluster was: it may have had more GPUs than were ever in use at once; say so with --cluster."
+		text += "The replay has fewer free GPUs than the cluster had: it may have had more GPUs than were ever in use at once; give its true size with --cluster."
 	}
 	return text
 }
 
-// silent says what the replay does not.
+// silent lists what the replay does not show.
 func (w *whatif) silent() string {
-	return "What this does not say: whether your programs can save and go on at another size, fit on fewer GPUs and keep their accuracy; what users would ask for next if they waited less; anything of limits, fair share, reservations and time limits. A first test with real jobs: sluice submit --min-gpus=1 --max-gpus=8 job.sh."
+	return "What this does not show: whether your programs can save and resume at another size, fit on fewer GPUs and keep their accuracy; what users would submit if they waited less; the effect of limits, fair share, reservations and time limits. A first test with real jobs: sluice submit --min-gpus=1 --max-gpus=8 job.sh."
 }
 
-// became writes what became of a span: "38% less", "4% more", "the same".
+// became formats the change of a duration: "38% less", "4% more", "the same".
 func became(from, to time.Duration) string {
 	if from <= 0 {
 		return "the same"
@@ -198,7 +198,7 @@ func became(from, to time.Duration) string {
 
 func percent(share float64) string { return fmt.Sprintf("%.0f%%", 100*share) }
 
-// thousands writes a number with no places and spaces between thousands.
+// thousands formats a number without decimals, with spaces between thousands.
 func thousands(f float64) string {
 	s := fmt.Sprintf("%.0f", f)
 	for i := len(s) - 3; i > 0; i -= 3 {

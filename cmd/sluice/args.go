@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// oneJob wants one job's number behind the verb.
+// oneJob requires exactly one job number after the verb.
 func oneJob(cmd *cobra.Command, args []string) error {
 	if len(args) > 1 {
 		return fmt.Errorf("one job at a time: %s", usage(cmd))
@@ -14,7 +14,7 @@ func oneJob(cmd *cobra.Command, args []string) error {
 	return someJobs(cmd, args)
 }
 
-// someJobs wants the numbers of one or more jobs.
+// someJobs requires the numbers of one or more jobs.
 func someJobs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return fmt.Errorf("which job? %s; 'sluice queue' lists them", usage(cmd))
@@ -22,5 +22,5 @@ func someJobs(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// usage is how the command is typed.
+// usage is the command's usage line.
 func usage(cmd *cobra.Command) string { return "sluice " + cmd.Use }

@@ -17,9 +17,9 @@ func newCancelCommand() *cobra.Command {
 		Short: "Cancel jobs, as scancel does",
 		Long: `Cancels jobs with Slurm's scancel, as you, and tells sluiced, so that their GPUs go
 to other jobs at once. scancel by itself works as well: sluiced then notices at
-its next look. A job in the middle of a resize is cancelled too.
+its next cycle. A job in the middle of a resize is cancelled too.
 
-A number is one job, to sluice as to Slurm, also that of an array's first: 101_* is
+A number is one job, for sluice as for Slurm, also that of an array's first: 101_* is
 every task of array 101, 101_3 and 101_[4-7] are some.`,
 		Example: "  sluice cancel 4711\n  sluice cancel '101_*'",
 		Args:    someJobs,
@@ -41,7 +41,7 @@ every task of array 101, 101_3 and 101_[4-7] are some.`,
 				return err
 			}
 			var known []arrayTask
-			if slices.ContainsFunc(words, jobWord.many) { // Slurm knows them without a daemon
+			if slices.ContainsFunc(words, jobWord.many) { // Slurm knows them without sluiced
 				all, err := client.Jobs(cmd.Context())
 				if err != nil {
 					return err
@@ -63,7 +63,7 @@ every task of array 101, 101_3 and 101_[4-7] are some.`,
 				if err := client.Cancel(cmd.Context(), slurm.JobID(job)); err != nil {
 					return err
 				}
-				// The daemon is only woken: without it the job is cancelled all the same.
+				// sluiced is only woken: without it the job is cancelled all the same.
 				if daemon != nil {
 					_ = daemon.Event(cmd.Context(), job, "cancel")
 				}
@@ -73,8 +73,8 @@ every task of array 101, 101_3 and 101_[4-7] are some.`,
 	}
 }
 
-// goOn tells who cancels the first job of an array, by which its array is called, that the
-// other tasks go on.
+// goOn warns a user who cancels the first job of an array, which has the array's number,
+// that the other tasks go on.
 func goOn(known []arrayTask, cancelled []elastic.JobID) (out []string) {
 	for _, id := range cancelled {
 		first, others := slices.IndexFunc(known, func(t arrayTask) bool { return t.job == id && t.array == id }), 0
@@ -84,7 +84,7 @@ func goOn(known []arrayTask, cancelled []elastic.JobID) (out []string) {
 			}
 		}
 		if others > 0 {
-			out = append(out, fmt.Sprintf("job %d is task %d of array %d; its %s go on: sluice cancel '%d_*' ends them", id, known[first].index, id, terminal.Plural(others, "other task"), id))
+			out = append(out, fmt.Sprintf("job %d is task %d of array %d; its %s continue: sluice cancel '%d_*' ends them", id, known[first].index, id, terminal.Plural(others, "other task"), id))
 		}
 	}
 	return out

@@ -17,10 +17,10 @@ func newCheckpointCommand() *cobra.Command {
 	var wait bool
 	cmd := &cobra.Command{
 		Use:   "checkpoint JOB... [--wait]",
-		Short: "Have running jobs save now, and train on",
-		Long: `Asks running jobs for a checkpoint. They train on where they are once they have
-saved. With --wait it returns when the checkpoint is there and verified, and prints
-its name and step; it fails where no checkpoint came within the job's grace period.`,
+		Short: "Make running jobs save now, and continue",
+		Long: `Asks running jobs for a checkpoint. They continue training in place once they have
+saved. With --wait it returns when the checkpoint is verified, and prints its name
+and step; it fails if there is no checkpoint within the job's grace period.`,
 		Args: someJobs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !wait {
@@ -50,11 +50,11 @@ its name and step; it fails where no checkpoint came within the job's grace peri
 func newRequeueCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "requeue JOB...",
-		Short: "Have running jobs save, stop, and start again when their turn comes",
+		Short: "Make running jobs save, stop, and start again when their turn comes",
 		Long: `Asks running jobs for a checkpoint, requeues them once it is verified, and lets them
-wait for their turn as any other: they are placed afresh and resume from it. A job that
-does not save within its grace period runs on; "scontrol requeue" stops such a job, and
-it resumes from its newest checkpoint, if it has one.`,
+wait for their turn like any other job: they are placed again and resume from it. A job
+that does not save within its grace period runs on; "scontrol requeue" stops such a job,
+and it resumes from its newest checkpoint, if it has one.`,
 		Args: someJobs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return direct(cmd, args, wire.Change{Order: wire.Requeue})
@@ -62,10 +62,10 @@ it resumes from its newest checkpoint, if it has one.`,
 	}
 }
 
-// lookEvery is how often --wait looks.
+// lookEvery is how often --wait checks.
 const lookEvery = 300 * time.Millisecond
 
-// saveAndWait has a job save and returns the verified checkpoint.
+// saveAndWait makes a job save and returns the verified checkpoint.
 func saveAndWait(ctx context.Context, client *client.Client, job elastic.JobID) (wire.Saved, error) {
 	before, err := client.Explain(ctx, job)
 	if err == nil {

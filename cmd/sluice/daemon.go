@@ -27,22 +27,22 @@ func daemonFor(cmd *cobra.Command) (*client.Client, error) {
 	return dial(c)
 }
 
-// each does something to every job and goes on after a failure, as Slurm's
-// commands do; the errors come back together, each naming its job.
+// each applies an operation to every job and continues after a failure, as Slurm's
+// commands do; the errors are joined, each naming its job.
 func each(jobs []elastic.JobID, do func(elastic.JobID) error) error {
 	var errs []error
 	for _, job := range jobs {
 		if err := do(job); err != nil {
 			errs = append(errs, named(job, err))
 			if errors.Is(err, wire.ErrNoDaemon) {
-				break // nor will the next one
+				break // the next one will fail too
 			}
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// named makes sure that an error says which job it is about.
+// named makes sure that an error names its job.
 func named(job elastic.JobID, err error) error {
 	if strings.Contains(err.Error(), fmt.Sprint(job)) {
 		return err
@@ -50,14 +50,14 @@ func named(job elastic.JobID, err error) error {
 	return fmt.Errorf("job %d: %w", job, err)
 }
 
-// warnBlind tells the user when what he sees is old.
+// warnBlind warns the user if the data shown is old.
 func warnBlind(errs io.Writer, blind string, seconds float64, at time.Time) {
 	if blind == "" {
 		return
 	}
-	terminal.Warn(errs, fmt.Sprintf("sluiced has not been able to see Slurm for %s; this is the state of %s: %s",
+	terminal.Warn(errs, fmt.Sprintf("sluiced has had no answer from Slurm for %s; this is the state of %s: %s",
 		span(seconds), when(at), terminal.Escape(blind)))
 }
 
-// helpWithoutShorthand frees -h, which Slurm's tools use for "no header".
+// helpWithoutShorthand frees -h, which means "no header" in Slurm's tools.
 func helpWithoutShorthand(c *cobra.Command) { c.Flags().Bool("help", false, "print this help") }

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice-hpc/sluice/etc"
 )
 
-// dial returns the daemon of a site: at SLUICE_ADDRESS when that is set, else on
-// its socket when that is here, else at [remote] address. Nothing is connected.
+// dial returns the client for a site's daemon: at SLUICE_ADDRESS if that is set, else on
+// its socket if that is on this machine, else at [remote] address. It does not connect.
 func dial(c etc.Config) (*client.Client, error) {
 	address := addressOf(c)
 	if address == "" {
@@ -31,7 +31,7 @@ func dial(c etc.Config) (*client.Client, error) {
 	return client.DialRemote(client.Remote{Address: address, Daemon: uid, Munge: tool}), nil
 }
 
-// addressOf is where the daemon is asked over TCP; "" = on its socket.
+// addressOf is the daemon's TCP address; "" = use its socket.
 func addressOf(c etc.Config) string {
 	if named := os.Getenv("SLUICE_ADDRESS"); named != "" {
 		return named
@@ -42,8 +42,8 @@ func addressOf(c etc.Config) string {
 	return c.Remote.Address
 }
 
-// askable reports whether there may be a daemon to ask: its socket, or an
-// address.
+// askable reports whether there may be a daemon to query: its socket exists, or an
+// address is set.
 func askable(c etc.Config) bool {
 	_, err := os.Stat(c.Paths.Socket)
 	return err == nil || addressOf(c) != ""

@@ -16,23 +16,23 @@ import (
 	"github.com/sluice-hpc/sluice/etc"
 )
 
-// verdict is how bad a finding is.
+// verdict is the severity of a finding.
 type verdict string
 
 // The verdicts.
 const (
 	fine    verdict = "OK"
-	warning verdict = "WARN" // works, but slower or less than it could
+	warning verdict = "WARN" // works, but slower or less than possible
 	failure verdict = "FAIL" // elastic jobs will not work
 )
 
-// finding is one thing doctor looked at.
+// finding is the result of one check.
 type finding struct {
 	Verdict verdict `json:"verdict"`
 	About   string  `json:"about"`
 	Text    string  `json:"text"`
 	Do      string  `json:"do,omitempty"`   // what to type or change
-	Type    string  `json:"type,omitempty"` // exactly what to type, where that mends it
+	Type    string  `json:"type,omitempty"` // the exact command, if one repairs it
 }
 
 func passed(about, format string, args ...any) finding {
@@ -47,7 +47,7 @@ func failed(about, do, format string, args ...any) finding {
 	return finding{Verdict: failure, About: about, Text: fmt.Sprintf(format, args...), Do: do}
 }
 
-// typed is the finding with the command, typed as root, that mends it.
+// typed is the finding with the command, to be typed as root, that repairs it.
 func typed(f finding, command string) finding {
 	f.Do, f.Type = command, command
 	return f
@@ -59,9 +59,9 @@ func newDoctorCommand() *cobra.Command {
 		Use:   "doctor",
 		Short: "Check Slurm, the settings that slow a resize, permissions, clocks, folders, the daemon",
 		Long: `Checks what elastic jobs need and what makes a resize slow, one line each: OK, WARN
-(works, but could be better) or FAIL (will not work), with what to do. It changes
+(works, but not as well as it could) or FAIL (will not work), with what to do. It changes
 nothing, except that it makes and removes one small file in the jobs' folder.
-The exit code is 1 when something failed.`,
+The exit code is 1 if a check failed.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := siteFor(cmd)
@@ -85,7 +85,7 @@ The exit code is 1 when something failed.`,
 	return c
 }
 
-// configNamed is the configuration file that the user named; "" = none.
+// configNamed is the configuration file that the user gave; "" = none.
 func configNamed(cmd *cobra.Command) string {
 	if file, _ := cmd.Flags().GetString("config"); file != "" {
 		return file
@@ -93,23 +93,23 @@ func configNamed(cmd *cobra.Command) string {
 	return os.Getenv("SLUICE_CONF")
 }
 
-// patient is what is examined.
+// patient is the site being checked.
 type patient struct {
 	site etc.Config
-	user bool // a sluiced --user is meant
-	// config is the file in force, as sluiced has to be told it; "" = it finds it.
+	user bool // a sluiced --user is checked
+	// config is the file in force, as sluiced must be started with it; "" = it finds the
+	// file itself.
 	config string
 	now    func() time.Time
 }
 
-// examine looks at everything; one part that cannot be seen does not hide the
-// others.
+// examine runs all checks; a check that fails does not prevent the others.
 func examine(ctx context.Context, p patient) []finding {
 	status, reached, findings := examineDaemon(ctx, p)
 	if reached && status.Mode == "user" {
 		p.user = true
 	}
-	// In the order in which a new site is set up.
+	// In the order of the steps that set up a new site.
 	all, settings, seen := examineSlurm(ctx, p)
 	account, is := examineAccount(p, status)
 	all = append(all, is...)
@@ -124,8 +124,8 @@ func examine(ctx context.Context, p patient) []finding {
 	return append(append(all, findings...), onlySeenThere(status.Troubles, all)...)
 }
 
-// onlySeenThere are the daemon's troubles that do not show from here, such as a folder
-// that it alone cannot write to.
+// onlySeenThere are the daemon's troubles that cannot be seen from here, such as a folder
+// that only the daemon cannot write to.
 func onlySeenThere(troubles []wire.Trouble, found []finding) []finding {
 	var all []finding
 	for _, t := range troubles {
@@ -137,7 +137,7 @@ func onlySeenThere(troubles []wire.Trouble, found []finding) []finding {
 	return all
 }
 
-// examineDaemon asks the daemon how it is.
+// examineDaemon queries the daemon's state.
 func examineDaemon(ctx context.Context, p patient) (wire.Status, bool, []finding) {
 	client, err := dial(p.site)
 	if err != nil {
@@ -153,7 +153,7 @@ func examineDaemon(ctx context.Context, p patient) (wire.Status, bool, []finding
 			"sluiced is release %s, this program %s", status.Program, version))
 	}
 	if status.Blind != "" {
-		all = append(all, failed("daemon", "see sluiced's log", "sluiced has not been able to see Slurm for %s: %s", span(status.BlindFor), status.Blind))
+		all = append(all, failed("daemon", "see sluiced's log", "sluiced has had no answer from Slurm for %s: %s", span(status.BlindFor), status.Blind))
 	}
 	for _, said := range hangs(status) {
 		all = append(all, failed("daemon", "on sluiced's host: timeout 5 ls "+p.site.Paths.Jobs+" "+p.site.Paths.Outbox+" "+p.site.Paths.State, "%s", said))
@@ -180,8 +180,8 @@ func nodeClocks(report wire.Report, now time.Time) []finding {
 	return all
 }
 
-// lostGPUs are those that Slurm counts as used on nodes where it has no job: it gives
-// every job at least one CPU. Nobody gets them until slurmctld has counted anew.
+// lostGPUs are GPUs that Slurm counts as used on nodes where it has no job: it gives
+// every job at least one CPU. They are unusable until slurmctld is restarted.
 func lostGPUs(report wire.Report) []finding {
 	var all []finding
 	for _, n := range report.Nodes {
@@ -193,7 +193,7 @@ func lostGPUs(report wire.Report) []finding {
 	return all
 }
 
-// oneLine puts what a program said on several lines on one.
+// oneLine joins the lines of a program's output.
 func oneLine(text string) string {
 	lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })
 	for i, line := range lines {
@@ -202,7 +202,7 @@ func oneLine(text string) string {
 	return strings.Join(lines, "; ")
 }
 
-// printFindings prints the findings, one a line with what to do below it.
+// printFindings prints the findings, one per line with what to do below it.
 func printFindings(w io.Writer, all []finding, asJSON bool) error {
 	if asJSON {
 		return terminal.WriteJSON(w, all)

@@ -10,14 +10,14 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
-// account is the one that sluiced runs as; the zero value is one's own, of which nothing
-// is asked.
+// account is the account that sluiced runs as; the zero value is the user's own, which is
+// not checked.
 type account struct {
 	name, group string
 	gids        []string // of all its groups
 }
 
-// accountOf looks an account up by its name or number.
+// accountOf looks up an account by its name or number.
 func accountOf(name string) (account, error) {
 	u, err := user.Lookup(name)
 	if err != nil {
@@ -35,8 +35,8 @@ func accountOf(name string) (account, error) {
 	return a, nil
 }
 
-// examineAccount finds the account of sluiced: the one it runs as, else the one that it is
-// to run as.
+// examineAccount finds sluiced's account: the one it runs as, else the one it is
+// configured to run as.
 func examineAccount(p patient, status wire.Status) (account, []finding) {
 	if p.user {
 		return account{}, nil
@@ -49,14 +49,15 @@ func examineAccount(p patient, status wire.Status) (account, []finding) {
 	if err != nil {
 		do := fmt.Sprintf("useradd --system --user-group --no-create-home --home-dir %s %s", p.site.Paths.State, name)
 		if _, number := strconv.Atoi(name); number == nil {
-			do = "" // it is for the site's directory to name it
+			do = "" // the site's directory service must define it
 		}
-		return a, []finding{typed(failed("account", "", "%v, which sluiced is to run as ([remote] user); it needs the same number on all nodes", err), do)}
+		return a, []finding{typed(failed("account", "", "%v, as which sluiced is to run ([remote] user); it needs the same number on all nodes", err), do)}
 	}
 	return a, []finding{passed("account", "sluiced runs as %s, of group %s", a.name, a.group)}
 }
 
-// examineHome checks what the unit makes for sluiced, where there is no systemd to do so.
+// examineHome checks what the systemd unit would create for sluiced, on a machine without
+// systemd.
 func examineHome(p patient, a account, answers bool) []finding {
 	if p.user || answers || systemd() {
 		return nil
@@ -67,7 +68,7 @@ func examineHome(p patient, a account, answers bool) []finding {
 	}
 }
 
-// startCommand is what starts the cluster's sluiced here.
+// startCommand is the command that starts the cluster's sluiced here.
 func startCommand(a account, config string) string {
 	if systemd() {
 		return "systemctl enable --now sluiced"
@@ -79,7 +80,7 @@ func startCommand(a account, config string) string {
 	return fmt.Sprintf("setsid setpriv --reuid=%s --regid=%s --init-groups %s &", a.name, a.group, start)
 }
 
-// systemd reports whether this host was started by it.
+// systemd reports whether this host runs systemd.
 func systemd() bool {
 	_, err := os.Stat("/run/systemd/system")
 	return err == nil

@@ -30,7 +30,7 @@ func examineFolders(p patient, owner account) []finding {
 	return all
 }
 
-// reachable checks that all users may get to the folders.
+// reachable checks that all users can reach the folders.
 func reachable(paths ...string) []finding {
 	var all []finding
 	told := map[string]bool{}
@@ -43,11 +43,11 @@ func reachable(paths ...string) []finding {
 	return all
 }
 
-// wanted is what a folder's mode must be.
+// wanted is the required mode of a folder.
 type wanted struct {
 	set, clear fs.FileMode
 	chmod      string
-	group      bool // it has to be one of sluiced's
+	group      bool // its group must be one of sluiced's
 }
 
 func jobsMode(own bool) wanted {
@@ -57,8 +57,8 @@ func jobsMode(own bool) wanted {
 	return wanted{set: 0o777 | fs.ModeSticky | fs.ModeSetgid, chmod: "3777", group: true}
 }
 
-// outboxMode: users open folders in it by name, and need not list it. Where jobs are private
-// they may not, for a folder's name is what a job's user alone knows.
+// outboxMode: users open folders in it by name, and need not list it. If jobs are private
+// they must not, because only a job's user may know its folder's name.
 func outboxMode(own, private bool) wanted {
 	switch {
 	case own:
@@ -69,8 +69,8 @@ func outboxMode(own, private bool) wanted {
 	return wanted{set: 0o711, clear: 0o022, chmod: "711"}
 }
 
-// examineFolder checks existence, mode and, where an account is given, owner and group:
-// what users make below jobs inherits its group, by which sluiced reads it.
+// examineFolder checks existence, mode and, if an account is given, owner and group: what
+// users make below jobs inherits its group, by which sluiced can read it.
 func examineFolder(about, path string, owner account, want wanted) finding {
 	mend := "install -d -m " + want.chmod + " " + ownerOption(owner) + path
 	info, err := os.Stat(path)
@@ -84,7 +84,7 @@ func examineFolder(about, path string, owner account, want wanted) finding {
 		return failed(about, "set [paths] "+about, "%s is not a folder", path)
 	}
 	if mode := info.Mode(); mode&want.set != want.set || mode&want.clear != 0 {
-		return typed(failed(about, "", "%s has mode %s, which does not do", path, octal(mode)), mend)
+		return typed(failed(about, "", "%s has mode %s, which is not sufficient", path, octal(mode)), mend)
 	}
 	if is := ownerOf(info); owner.name != "" && is != owner.name {
 		return typed(failed(about, "", "%s belongs to %s, but sluiced runs as %s", path, is, owner.name), mend)
@@ -96,10 +96,10 @@ func examineFolder(about, path string, owner account, want wanted) finding {
 	return passed(about, "%s is as it should be (mode %s)", path, octal(info.Mode()))
 }
 
-// where says what kind of file system a folder has to be on.
+// where says on which kind of file system a folder must be.
 func where(about string) string {
 	if about == "jobs" || about == "outbox" {
-		return "; it has to be on the file system that all nodes share"
+		return "; it must be on the file system that all nodes share"
 	}
 	return ""
 }
@@ -114,7 +114,7 @@ func ownerOption(owner account) string {
 // folderOf is the folder of a file.
 func folderOf(path string) string { return filepath.Dir(path) }
 
-// groupOf returns the folder's group as a number and as people call it.
+// groupOf returns the folder's group as a number and a name.
 func groupOf(info fs.FileInfo) (gid, name string) {
 	stat, is := info.Sys().(*syscall.Stat_t)
 	if !is {
@@ -127,7 +127,7 @@ func groupOf(info fs.FileInfo) (gid, name string) {
 	return gid, gid
 }
 
-// octal writes a mode as chmod takes it.
+// octal formats a mode as for chmod.
 func octal(m fs.FileMode) string {
 	bits := uint32(m.Perm())
 	if m&fs.ModeSticky != 0 {
@@ -161,8 +161,8 @@ func closedAbove(path string) string {
 	return ""
 }
 
-// fileServer compares the clock of the file system with this host's, by a file
-// that is made and removed.
+// fileServer compares the clock of the file system with this host's, by a file that is
+// made and removed.
 func fileServer(dir string, now func() time.Time) finding {
 	before := now()
 	f, err := os.CreateTemp(dir, ".sluice-doctor-")

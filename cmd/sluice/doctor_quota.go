@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// groupQuotas says how the file system of the folder counts by group, as a mount option in
-// /proc/self/mountinfo; "" where it does not, as far as this host can see: file servers keep
-// their own.
+// groupQuotas is the mount option in /proc/self/mountinfo by which the folder's file
+// system enforces group quotas; "" if it does not, as far as this host can see: file
+// servers have their own quotas.
 func groupQuotas(mountinfo, folder string) string {
 	best, found := "", ""
 	for line := range strings.Lines(mountinfo) {
@@ -33,17 +33,17 @@ func groupQuotas(mountinfo, folder string) string {
 	return found
 }
 
-// unoctal puts back what mountinfo writes as octal.
+// unoctal decodes the octal escapes of mountinfo.
 var unoctal = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
 
-// examineQuota warns where what jobs keep for sluiced is counted for its group. Checkpoints
-// belong to their users' groups.
+// examineQuota warns if files that jobs keep for sluiced count for sluiced's group.
+// Checkpoints belong to their users' groups.
 func examineQuota(mountinfo, jobs string, owner account) []finding {
 	option := groupQuotas(mountinfo, jobs)
 	if option == "" {
 		return nil
 	}
-	return []finding{warned("quota", "give group "+owner.group+" no quota there: when it is used up nobody can submit or report progress",
+	return []finding{warned("quota", "give group "+owner.group+" no quota there: when it is used up no user can submit or report progress",
 		"%s is on a file system with group quotas (%s): scripts and progress of all jobs, some MB each, count for group %s, which sluiced reads them by; checkpoints count for their users' groups",
 		jobs, option, owner.group)}
 }

@@ -10,12 +10,12 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/command"
 )
 
-// settingChecks is the list of what is looked at in Slurm's settings.
+// settingChecks is the list of checks of Slurm's settings.
 var settingChecks = []func(command.Settings, patient) []finding{
 	gpuSelection, schedulerWaits, schedulerDefers, afterTheJob, scripts, preemption, jobMemory, privacy,
 }
 
-// gpuSelection: without these Slurm cannot give single GPUs to jobs at all.
+// gpuSelection: without these settings Slurm cannot allocate single GPUs.
 func gpuSelection(s command.Settings, _ patient) []finding {
 	var all []finding
 	if s.Get("SelectType") != "select/cons_tres" {
@@ -26,7 +26,7 @@ func gpuSelection(s command.Settings, _ patient) []finding {
 		hasGPU = hasGPU || strings.TrimSpace(kind) == "gpu"
 	}
 	if !hasGPU {
-		all = append(all, failed("gpus", "set GresTypes=gpu in slurm.conf", "GresTypes is %s: Slurm does not know of GPUs", s["GresTypes"]))
+		all = append(all, failed("gpus", "set GresTypes=gpu in slurm.conf", "GresTypes is %s: Slurm does not manage GPUs", s["GresTypes"]))
 	}
 	if len(all) == 0 {
 		all = append(all, passed("gpus", "Slurm gives GPUs one by one (%s)", s["SelectType"]))
@@ -34,12 +34,12 @@ func gpuSelection(s command.Settings, _ patient) []finding {
 	return all
 }
 
-// usualDelay is Slurm's own batch_sched_delay, in seconds.
+// usualDelay is Slurm's default of batch_sched_delay, in seconds.
 const usualDelay = 3
 
-// schedulerWaits: sluiced asks for a look at the queue when the begin time of a job it
-// restarts has come, and slurmctld takes one within batch_sched_delay. So the time
-// between looks by themselves, sched_interval and bf_interval, is none of a resize's.
+// schedulerWaits: sluiced requests a scheduling pass when the begin time of a job that it
+// restarts has come, and slurmctld runs one within batch_sched_delay. So the intervals of
+// its own passes, sched_interval and bf_interval, do not delay a resize.
 func schedulerWaits(s command.Settings, _ patient) []finding {
 	delay := usualDelay
 	if text, set := s.Scheduling("batch_sched_delay"); set {
@@ -51,9 +51,9 @@ func schedulerWaits(s command.Settings, _ patient) []finding {
 	}
 	if delay > usualDelay {
 		return []finding{warned("scheduler", fmt.Sprintf("remove batch_sched_delay from SchedulerParameters: Slurm's default is %d s", usualDelay),
-			"batch_sched_delay is %d s: each resize waits up to so long for a look at the queue", delay)}
+			"batch_sched_delay is %d s: each resize waits up to this long for a scheduling pass", delay)}
 	}
-	return []finding{passed("scheduler", "a restart waits at most %d s for a look at the queue: sluiced asks for it", delay)}
+	return []finding{passed("scheduler", "a restart waits at most %d s for a scheduling pass: sluiced requests it", delay)}
 }
 
 func schedulerDefers(s command.Settings, _ patient) []finding {
@@ -67,7 +67,7 @@ func schedulerDefers(s command.Settings, _ patient) []finding {
 	return all
 }
 
-// afterTheJob: what keeps a job completing after it was stopped.
+// afterTheJob: settings that keep a job completing after it was stopped.
 func afterTheJob(s command.Settings, _ patient) []finding {
 	var all []finding
 	if n, is := s.Number("CompleteWait"); is && n > 0 {
@@ -82,7 +82,7 @@ func afterTheJob(s command.Settings, _ patient) []finding {
 	return all
 }
 
-// scripts run at each start and end of a job, hence at each resize.
+// scripts that run at each start and end of a job, hence at each resize.
 func scripts(s command.Settings, _ patient) []finding {
 	var set []string
 	for _, name := range []string{"Prolog", "Epilog", "PrologSlurmctld", "EpilogSlurmctld"} {

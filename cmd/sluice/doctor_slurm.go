@@ -17,7 +17,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/command"
 )
 
-// tolerable is how far apart two clocks may be: less than what a resize takes.
+// tolerable is the maximum difference between two clocks: less than the duration of a
+// resize.
 const tolerable = 2 * time.Second
 
 // examineSlurm checks the programs, the controller, the clock and the settings.
@@ -36,23 +37,23 @@ func examineSlurm(ctx context.Context, p patient) ([]finding, command.Settings, 
 	return all, s, true
 }
 
-// release judges Slurm's version by what sluice has been tried on.
+// release compares Slurm's version with those that sluice was tested on.
 func release(version string) finding {
 	var year, month int
 	if _, err := fmt.Sscanf(version, "%d.%d", &year, &month); err != nil {
-		return warned("slurm", "", "Slurm does not say its release (%q)", version)
+		return warned("slurm", "", "Slurm does not report its release (%q)", version)
 	}
 	if year*100+month < 2011 {
-		return warned("slurm", "upgrade Slurm", "Slurm %s answers; the oldest release tried is 20.11", version)
+		return warned("slurm", "upgrade Slurm", "Slurm %s answers; the oldest tested release is 20.11", version)
 	}
 	return passed("slurm", "Slurm %s answers", version)
 }
 
 func controllerClock(asOf, now time.Time) finding {
 	if asOf.IsZero() {
-		return warned("clock", "", "slurmctld does not say what time it has")
+		return warned("clock", "", "slurmctld does not report its time")
 	}
-	// The controller's is in whole seconds.
+	// The controller's time is in whole seconds.
 	if apart := now.Sub(asOf).Abs(); apart > tolerable+time.Second {
 		return failed("clock", "run NTP on this host and slurmctld's: munge and start times depend on it",
 			"this host's clock and slurmctld's are %s apart", terminal.Clock(apart))
@@ -60,8 +61,8 @@ func controllerClock(asOf, now time.Time) finding {
 	return passed("clock", "this host's clock agrees with slurmctld's")
 }
 
-// ask runs one of Slurm's query programs, with a deadline, in a process group of
-// its own that is killed with it.
+// ask runs one of Slurm's query programs, with a deadline, in its own process group,
+// which is killed at the deadline.
 func (p patient) ask(ctx context.Context, program string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.site.Slurm.Timeout)
 	defer cancel()
@@ -88,19 +89,19 @@ func (p patient) ask(ctx context.Context, program string, args ...string) (strin
 	return out.String(), nil
 }
 
-// examineRights checks that the daemon's account may direct jobs.
+// examineRights checks that the daemon's account may change other users' jobs.
 func examineRights(ctx context.Context, p patient, s command.Settings, daemon account) []finding {
 	if p.user {
-		return []finding{passed("rights", "user mode: your own jobs, which Slurm lets you direct")}
+		return []finding{passed("rights", "user mode: your own jobs, which Slurm lets you change")}
 	}
 	r := slurm.Rights{Account: daemon.name, SlurmUser: s.SlurmUser(), Database: s.Database()}
 	if r.Owns() {
-		return []finding{passed("rights", "%s may direct all jobs", r.Account)}
+		return []finding{passed("rights", "%s may change all jobs", r.Account)}
 	}
 	if r.Database {
 		level, err := p.ask(ctx, "sacctmgr", "-n", "-P", "show", "user", r.Account, "format=adminlevel")
 		if err != nil {
-			return []finding{warned("rights", "", "cannot tell whether %s is an operator: %v", r.Account, err)}
+			return []finding{warned("rights", "", "cannot determine whether %s is an operator: %v", r.Account, err)}
 		}
 		r.Level = strings.TrimSpace(level)
 	}

@@ -74,14 +74,14 @@ func TestSettings(t *testing.T) {
 		key, value string
 		want       string // a line that must be there
 	}{
-		{"", "", "OK gpus: Slurm gives GPUs one by one (select/cons_tres)\nOK scheduler: a restart waits at most 0 s for a look at the queue: sluiced asks for it\n" +
+		{"", "", "OK gpus: Slurm gives GPUs one by one (select/cons_tres)\nOK scheduler: a restart waits at most 0 s for a scheduling pass: sluiced requests it\n" +
 			"OK stop: a stopped job gives its nodes back without delay\nOK scripts: no Prolog or Epilog that each resize would run\nOK preemption: off\n"},
 		{"SelectType", "select/linear", "FAIL gpus: SelectType is select/linear: jobs cannot get single GPUs"},
-		{"GresTypes", "(null)", "FAIL gpus: GresTypes is (null): Slurm does not know of GPUs"},
+		{"GresTypes", "(null)", "FAIL gpus: GresTypes is (null): Slurm does not manage GPUs"},
 		{"GresTypes", "mps, gpu", "OK gpus"},
-		{"SchedulerParameters", "(null)", "OK scheduler: a restart waits at most 3 s for a look at the queue"},
-		{"SchedulerParameters", "sched_interval=120,bf_interval=120", "OK scheduler: a restart waits at most 3 s for a look at the queue"},
-		{"SchedulerParameters", "batch_sched_delay=20", "WARN scheduler: batch_sched_delay is 20 s: each resize waits up to so long"},
+		{"SchedulerParameters", "(null)", "OK scheduler: a restart waits at most 3 s for a scheduling pass"},
+		{"SchedulerParameters", "sched_interval=120,bf_interval=120", "OK scheduler: a restart waits at most 3 s for a scheduling pass"},
+		{"SchedulerParameters", "batch_sched_delay=20", "WARN scheduler: batch_sched_delay is 20 s: each resize waits up to this long"},
 		{"SchedulerParameters", "batch_sched_delay=soon", "WARN scheduler: SchedulerParameters: batch_sched_delay=soon cannot be read"},
 		{"SchedulerParameters", "defer", "WARN scheduler: defer is set: a released job is not started at once"},
 		{"CompleteWait", "32 sec", "WARN stop: CompleteWait is 32 s"},
@@ -225,11 +225,11 @@ func TestRights(t *testing.T) {
 	}
 	const slurmdbd = "accounting_storage/slurmdbd"
 	for _, c := range []struct{ user, storage, level, want string }{
-		{"slurm", "", "", "OK rights: slurm may direct all jobs"},
+		{"slurm", "", "", "OK rights: slurm may change all jobs"},
 		{"sluice", "accounting_storage/none", "", "FAIL rights: sluice may not change other users' jobs: without slurmdbd only root and slurm may"},
 		{"sluice", slurmdbd, "echo Operator", "OK rights: sluice is a Slurm operator"},
 		{"sluice", slurmdbd, "echo None", "FAIL rights: sluice is not a Slurm operator and may not change other users' jobs"},
-		{"sluice", slurmdbd, "exit 1", "WARN rights: cannot tell"},
+		{"sluice", slurmdbd, "exit 1", "WARN rights: cannot determine"},
 		{"sluice", slurmdbd, "echo Administrator", "OK rights: sluice is a Slurm administrator"},
 	} {
 		fakeProgram(t, dir, "sacctmgr", c.level)

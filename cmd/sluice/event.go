@@ -12,9 +12,9 @@ func newEventCommand() *cobra.Command {
 	var job, kind string
 	c := &cobra.Command{
 		Use:   "event",
-		Short: "Tell sluiced that something happened, so that it looks at once",
-		Long: `Wakes sluiced, which then looks at Slurm now instead of at its next period. It
-carries no facts and any user may send it; sluiced bounds how many it takes. The
+		Short: "Notify sluiced of an event, so that it starts a cycle at once",
+		Long: `Wakes sluiced, which then queries Slurm now instead of at its next period. The event
+carries no data and any user may send it; sluiced bounds how many it accepts. The
 hook epilog-sluice calls it when a job ends.`,
 		Example: "  sluice event --job $SLURM_JOB_ID",
 		Args:    cobra.NoArgs,
@@ -36,7 +36,7 @@ hook epilog-sluice calls it when a job ends.`,
 			return client.Event(cmd.Context(), id, kind)
 		},
 	}
-	c.Flags().StringVar(&job, "job", "", "the job it is about")
+	c.Flags().StringVar(&job, "job", "", "the job concerned")
 	c.Flags().StringVar(&kind, "kind", "end", "what happened: submit, cancel, end")
 	return c
 }

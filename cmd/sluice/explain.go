@@ -85,7 +85,7 @@ func explain(w io.Writer, e wire.Explanation) error {
 	return nil
 }
 
-// sizeNote says what the table of sizes leaves out for want of room.
+// sizeNote says what the table of sizes leaves out for lack of space.
 func sizeNote(j wire.Job, e wire.Explanation) string {
 	var notes []string
 	if e.Type != "" {
@@ -101,18 +101,19 @@ func sizeNote(j wire.Job, e wire.Explanation) string {
 	return strings.Join(notes, "; ")
 }
 
-// lengthLine says why the job is not taken at its word about its length; "" when it is.
+// lengthLine is the reason for which the job's declared length is not used; "" when it
+// is.
 func lengthLine(j wire.Job) string {
 	switch {
 	case j.Overruns:
-		return fmt.Sprintf("unknown: it trains on past its declared %s %ss", amount(j.Total), j.Unit)
+		return fmt.Sprintf("unknown: it has trained beyond its declared %s %ss", amount(j.Total), j.Unit)
 	case j.Stretch > 0:
 		return fmt.Sprintf("expected to take %.2gx its declared %ss, as its user's last %s did", j.Stretch, j.Unit, terminal.Plural(j.StretchJobs, "job"))
 	}
 	return ""
 }
 
-// savesLine says how often the job saves by time; "" when it does not.
+// savesLine is how often the job makes a periodic checkpoint; "" when it does not.
 func savesLine(j wire.Job) string {
 	switch {
 	case j.SavesEvery <= 0 || j.GPUs == 0:
@@ -123,17 +124,17 @@ func savesLine(j wire.Job) string {
 	return fmt.Sprintf("every %s; a save takes %s s, %.2g %% of the time", span(j.SavesEvery), figure(j.SaveCost), 100*j.SaveCost/(j.SavesEvery+j.SaveCost))
 }
 
-// stuckLine says what keeps a job from ever changing size, "" when nothing does.
+// stuckLine is the reason for which the job can never be resized, "" when it can.
 func stuckLine(j wire.Job) string {
 	switch {
 	case j.Ended:
 		return ""
 	case !j.Quiet.IsZero():
-		return "nothing has been heard of its runner since " + when(j.Quiet)
+		return "its runner has not reported since  " + when(j.Quiet)
 	case j.Deaf > 0:
-		return fmt.Sprintf("%s in a row went unanswered: its program does not save when asked", terminal.Plural(j.Deaf, "checkpoint request"))
+		return fmt.Sprintf("%s in a row were not answered: its program does not save when asked", terminal.Plural(j.Deaf, "checkpoint request"))
 	case !j.Speaks && j.GPUs > 0:
-		return "no checkpoint seen yet; until then it stays at its size"
+		return "no checkpoint seen yet; until then its size does not change"
 	case j.MIG:
 		return "it runs on MIG slices, whose number sluice does not change"
 	case j.Min == j.Max:
@@ -142,7 +143,7 @@ func stuckLine(j wire.Job) string {
 	return ""
 }
 
-// sizeTable lists every size the job accepts; ">" marks the present one.
+// sizeTable lists every size that the job accepts; ">" marks the present one.
 func sizeTable(j wire.Job, all []wire.Size) *terminal.Table {
 	t := &terminal.Table{Columns: []terminal.Column{terminal.Left(""), terminal.Right("GPUS"), terminal.Right("NODES"), terminal.Right("SPEED"),
 		terminal.Right("SPEEDUP"), terminal.Right("TO END"), terminal.Left("SOURCE")}}
@@ -166,7 +167,7 @@ func sizeTable(j wire.Job, all []wire.Size) *terminal.Table {
 	return t
 }
 
-// againLine is the work that moves cost beside their dead time.
+// againLine is the work that moves repeat, in addition to their dead time.
 func againLine(a wire.Again, unit string) string {
 	if a.Work <= 0 {
 		return ""

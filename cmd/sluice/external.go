@@ -13,29 +13,29 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// external is a verb that is a program of its own.
+// external is a verb that is a separate program.
 type external struct {
 	verb, program string
-	pack          string // the package that has the program
+	pack          string // the package that contains the program
 	short         string
-	hidden        bool // from the list of verbs
+	hidden        bool // left out of the list of verbs
 }
 
-// externals are the verbs that are programs of their own, so that every start of sluice does
-// without what is linked into them.
+// externals are the verbs that are separate programs, so that sluice itself starts
+// without the code linked into them.
 var externals = []external{
 	{"simulate", "sluice-simulate", "sluice-simulate", "Try policies on recorded or generated jobs, in virtual time", false},
 	{"whatif", "sluice-simulate", "sluice-simulate", "Replay this cluster's own history: what would sluice have changed?", false},
-	{"bench-policy", "sluice-simulate", "sluice-simulate", "Measure what the policies promise, beside what was published", true},
-	{"lab", "sluice-lab", "sluice-lab", "A real Slurm on this machine, to try things out", false},
+	{"bench-policy", "sluice-simulate", "sluice-simulate", "Measure the policies, and compare them with published results", true},
+	{"lab", "sluice-lab", "sluice-lab", "A real Slurm on this machine, for trials", false},
 	{"plot", "sluice-plot", "sluice", "Draw a profile, read as JSON from standard input", true},
 }
 
-// verbForm is what may follow "sluice-" in a program's name.
+// verbForm is the syntax of the part after "sluice-" in a program's name.
 var verbForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`) })
 
-// newExternalCommands returns the commands that are programs of their own: those above, and
-// the one that args begin with, where sluice-VERB lies in sluice's own folders.
+// newExternalCommands returns the commands that are separate programs: those above, and
+// the one that args begin with, if sluice-VERB is in sluice's own folders.
 func newExternalCommands(args []string) []*cobra.Command {
 	var all []*cobra.Command
 	for _, a := range externals {
@@ -48,12 +48,13 @@ func newExternalCommands(args []string) []*cobra.Command {
 	return all
 }
 
-// newExternalCommand returns "sluice VERB" of a program. Options and help are the program's.
+// newExternalCommand returns "sluice VERB" of a program. Options and help are the
+// program's.
 func newExternalCommand(a external) *cobra.Command {
 	c := &cobra.Command{
 		Use:                a.verb + " [OPTION]...",
 		Short:              a.short,
-		Long:               fmt.Sprintf("%s.\n\nIt is a program of its own, %s, in the package %s.", a.short, a.program, a.pack),
+		Long:               fmt.Sprintf("%s.\n\nIt is a separate program, %s, in the package %s.", a.short, a.program, a.pack),
 		Hidden:             a.hidden,
 		DisableFlagParsing: true,
 		RunE:               func(_ *cobra.Command, args []string) error { return a.start(args) },
@@ -66,7 +67,7 @@ func newExternalCommand(a external) *cobra.Command {
 	return c
 }
 
-// start runs the program in place of this one.
+// start replaces this process by the program.
 func (a external) start(args []string) error {
 	path := companion(a.program)
 	if path == "" {
@@ -75,7 +76,8 @@ func (a external) start(args []string) error {
 	return become(path, a.verb, args)
 }
 
-// completeExternal has a program complete the words of its own verb: "sluice __complete VERB WORD...".
+// completeExternal makes a program complete the words of its own verb: "sluice __complete
+// VERB WORD...".
 func completeExternal(args []string) error {
 	if len(args) < 3 || !strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
 		return nil
@@ -88,29 +90,29 @@ func completeExternal(args []string) error {
 	return nil
 }
 
-// become replaces this process by a program, told under which verb it was asked for by its
-// name. It returns only where that fails.
+// become replaces this process by a program, whose argv[0] names the requested verb. It
+// returns only if that fails.
 func become(path, verb string, args []string) error {
 	err := syscall.Exec(path, append([]string{"sluice-" + verb}, args...), os.Environ())
 	return fmt.Errorf("%s cannot be started: %w", path, err)
 }
 
-// companion returns the path of another of sluice's programs: in ../libexec/sluice of an
-// installation, or beside this program as in bin/ of a source tree; "" where it is in
-// neither. It is never looked for in PATH or the working directory, where somebody else
-// may have put one.
+// companion returns the path of another of sluice's programs: in ../libexec/sluice in an
+// installation, or in the folder of this program, as in bin/ of a source tree; "" if it
+// is in neither. It is never searched in PATH or the working directory, where another
+// user may have put one.
 func companion(name string) string {
 	if name == "" || strings.ContainsAny(name, "/\x00") {
 		return ""
 	}
-	self, err := os.Executable() // what /proc/self/exe points to: no link of a user's counts
+	self, err := os.Executable() // the target of /proc/self/exe: links made by a user have no effect
 	if err != nil {
 		return ""
 	}
 	return companionOf(filepath.Dir(self), name)
 }
 
-// companionOf is companion of the program in a folder.
+// companionOf is companion for a program in a folder.
 func companionOf(dir, name string) string {
 	for _, path := range []string{filepath.Join(filepath.Dir(dir), "libexec", "sluice", name), filepath.Join(dir, name)} {
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {

@@ -12,15 +12,15 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
-// field is one thing that queue can show of a job.
+// field is one value that queue can show of a job.
 type field struct {
 	name   string // for -o NAME,NAME
-	letter string // for -o "%L"; squeue's where it has one
+	letter string // for -o "%L"; squeue's letter if it has one
 	terminal.Column
 	cell func(j wire.Job, at time.Time) string
 }
 
-// fields is the one table of what queue can show.
+// fields is the table of all that queue can show.
 var fields = []field{
 	{"jobid", "i", terminal.Right("JOBID"), func(j wire.Job, _ time.Time) string { return fmt.Sprint(j.JobID) }},
 	{"name", "j", terminal.Left("NAME"), func(j wire.Job, _ time.Time) string { return j.Name }},
@@ -48,7 +48,7 @@ var fields = []field{
 	{"reason", "R", terminal.Left("REASON"), func(j wire.Job, _ time.Time) string { return reasonOf(j) }},
 }
 
-// defaultFormat is what queue shows unless told.
+// defaultFormat is the default of queue.
 const defaultFormat = "jobid,name,user,st,gpus,epoch,speed,eta,reason"
 
 func eta(j wire.Job, at time.Time) string {
@@ -58,7 +58,7 @@ func eta(j wire.Job, at time.Time) string {
 	return terminal.Clock(j.ETA.Sub(at))
 }
 
-// running is how long the present run, or all of an ended job, took.
+// running is the duration of the present run, or of all runs of an ended job.
 func running(j wire.Job, at time.Time) string {
 	switch {
 	case j.Ended && !j.FirstRun.IsZero() && !j.EndedAt.IsZero():
@@ -69,8 +69,8 @@ func running(j wire.Job, at time.Time) string {
 	return terminal.Clock(at.Sub(j.Started))
 }
 
-// reasonOf is one line: sluice's own word, else how the last move ended, else
-// Slurm's.
+// reasonOf is one line: sluice's own reason, else the result of the last move, else
+// Slurm's reason.
 func reasonOf(j wire.Job) string {
 	text := j.Reason
 	switch {
@@ -92,14 +92,14 @@ func reasonOf(j wire.Job) string {
 
 var directive = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`%(\.?)(\d*)(.)`) })
 
-// layout is a format taken apart.
+// layout is a parsed format.
 type layout struct {
 	fields  []field
 	between []string // see table; nil = aligned columns
 }
 
-// parseFormat reads -o: names separated by commas, or squeue's "%[.][width]letter"
-// with any text between them. A dot aligns to the right.
+// parseFormat parses -o: names separated by commas, or squeue's "%[.][width]letter" with
+// any text between. A dot aligns to the right.
 func parseFormat(format string) (layout, error) {
 	if format == "" {
 		format = defaultFormat

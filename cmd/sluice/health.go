@@ -10,11 +10,10 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// idleBelow is the share of time from which down GPUs are called idle, as the daemon
-// does.
+// idleBelow is the share of time below which GPUs are called idle, as in the daemon.
 const idleBelow = 0.5
 
-// busyLine says how busy a job's GPUs are; "" where it is not known.
+// busyLine is how busy a job's GPUs are; "" if unknown.
 func busyLine(j wire.Job) string {
 	if j.Busy == nil || j.GPUs == 0 {
 		return ""
@@ -30,11 +29,12 @@ func busyLine(j wire.Job) string {
 	return s
 }
 
-// leftOutLines says which nodes of a job's partition get nothing new, and why.
+// leftOutLines lists the nodes of a job's partition that get no new jobs, and the
+// reasons.
 func leftOutLines(nodes []wire.LeftOut) string {
 	var lines []string
 	for _, n := range nodes {
-		line := fmt.Sprintf("nothing new is placed on %s: %s", n.Node, n.Why)
+		line := fmt.Sprintf("no new job is placed on %s: %s", n.Node, n.Why)
 		if !n.Until.IsZero() {
 			line += ", until " + when(n.Until)
 		}
@@ -43,7 +43,7 @@ func leftOutLines(nodes []wire.LeftOut) string {
 	return strings.Join(lines, "\n")
 }
 
-// healthWord is the HEALTH column: what is said against a node's GPUs comes to.
+// healthWord is the HEALTH column: the result of the reports against a node's GPUs.
 func healthWord(n wire.Node) string {
 	switch {
 	case n.Health == nil:
@@ -54,7 +54,7 @@ func healthWord(n wire.Node) string {
 	return "doubted"
 }
 
-// healthLines explain that column, a line a node.
+// healthLines explain that column, one line per node.
 func healthLines(nodes []wire.Node) []string {
 	var lines []string
 	for _, n := range nodes {
@@ -64,32 +64,32 @@ func healthLines(nodes []wire.Node) []string {
 		}
 		line := fmt.Sprintf("%s: %s", n.Name, h.Why)
 		if len(h.Jobs) > 0 {
-			line += fmt.Sprintf(" (says job %s)", numbers(h.Jobs))
+			line += fmt.Sprintf(" (reported by job %s)", numbers(h.Jobs))
 		}
 		switch {
 		case !h.Excluded:
-			line += ". Used all the same: " + h.Note
+			line += ". Used nevertheless: " + h.Note
 		case h.Until.IsZero():
-			line += fmt.Sprintf(". Nothing new is placed there until a job finds it well; 'sluice nodes --trust %s' ends it", n.Name)
+			line += fmt.Sprintf(". No new job is placed there until a job reports it healthy; 'sluice nodes --trust %s' ends this", n.Name)
 		default:
-			line += fmt.Sprintf(". Nothing new is placed there until %s, or 'sluice nodes --trust %s'", when(h.Until), n.Name)
+			line += fmt.Sprintf(". No new job is placed there until %s, or 'sluice nodes --trust %s'", when(h.Until), n.Name)
 		}
 		lines = append(lines, terminal.Escape(line)+".")
 	}
 	return lines
 }
 
-// numbers writes 41,42.
+// numbers formats a list as 41,42.
 func numbers(jobs []int64) string {
 	return strings.Trim(strings.ReplaceAll(fmt.Sprint(jobs), " ", ","), "[]")
 }
 
-// stateWord is the STATE column: Slurm's word in lower case, its reason as it is.
+// stateWord is the STATE column: Slurm's state in lower case; other reasons unchanged.
 func stateWord(n wire.Node) string {
 	if n.Usable {
 		return "up"
 	}
-	if n.State == nodes.Unfit { // the HEALTH column and the lines below say more
+	if n.State == nodes.Unfit { // the HEALTH column and the lines below have more
 		return "left out"
 	}
 	text := strings.ToLower(n.State)

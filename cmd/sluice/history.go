@@ -15,10 +15,10 @@ func newHistoryCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "history JOB",
 		Short: "List a job's runs: size, nodes, work, speed, cause and cost of each",
-		Long: `Lists what a job did between its moves, one row a run. COST is the dead time of
-the move that led to the run, in seconds: saving, stopping, starting and loading.
-AGAIN is the work of the run before that was done once more, and the time it took:
-what was trained between the checkpoint and the stop.`,
+		Long: `Lists a job's runs, one per row. COST is the dead time of the move that led to the
+run, in seconds: saving, stopping, starting and loading. AGAIN is the work of the run
+before that was repeated, and the time it took: what was trained between the
+checkpoint and the stop.`,
 		Example: "  sluice history 4711",
 		Args:    oneJob,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -14,8 +14,8 @@ func newHoldCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "hold JOB...",
 		Short: "Keep jobs from starting (again) until released",
-		Long: `Keeps a waiting job from being started. A job that runs goes on, and is not started
-again should it be stopped.`,
+		Long: `Keeps a waiting job from being started. A running job goes on, and is not started
+again if it is stopped.`,
 		Args: someJobs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return direct(cmd, args, wire.Change{Order: wire.Hold})
@@ -23,7 +23,7 @@ again should it be stopped.`,
 	}
 }
 
-// direct gives the same order about every job named.
+// direct sends the same order for every job named.
 func direct(cmd *cobra.Command, args []string, change wire.Change) error {
 	client, err := daemonFor(cmd)
 	if err != nil {
@@ -39,8 +39,8 @@ func direct(cmd *cobra.Command, args []string, change wire.Change) error {
 	})
 }
 
-// incarnation is which placing of the job this process belongs to; 0 outside of
-// the job. What is left of a run that was replaced must not direct the next.
+// incarnation is the number of the placement of the job that this process belongs to; 0
+// outside a job. Processes left of an earlier run MUST NOT direct the next.
 func incarnation(job elastic.JobID) int {
 	if os.Getenv("SLUICE_JOB_ID") != strconv.FormatInt(int64(job), 10) {
 		return 0

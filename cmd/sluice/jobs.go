@@ -17,19 +17,19 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// jobWord is one job, or some tasks of a job array, as users write them. A number is always
-// the one job that Slurm, too, knows by it, also where it names an array.
+// jobWord is one job, or some tasks of a job array, as written by a user. A number is
+// always the job that Slurm knows by it, even if it is also an array's number.
 type jobWord struct {
 	text  string
 	id    elastic.JobID // the job, or the array
-	tasks *sbatch.Array // the tasks meant; nil = see all
+	tasks *sbatch.Array // the tasks; nil = see all
 	all   bool          // every task of the array
 }
 
 func (w jobWord) many() bool { return w.all || w.tasks != nil }
 
-// jobWords reads 101, 101-103, 101_3, 101_[1-3,7], 101_* and lists of these with commas, or
-// with colons as 'sluice submit --parsable' prints them.
+// jobWords parses 101, 101-103, 101_3, 101_[1-3,7], 101_* and lists of these separated by
+// commas, or by colons as 'sluice submit --parsable' prints them.
 func jobWords(args []string) (out []jobWord, err error) {
 	for _, arg := range args {
 		for _, word := range apart(arg) {
@@ -62,10 +62,10 @@ func jobWords(args []string) (out []jobWord, err error) {
 	return out, nil
 }
 
-// maxRange bounds 101-5000.
+// maxRange bounds ranges such as 101-5000.
 const maxRange = 100_000
 
-// apart cuts a list at its commas and colons outside of brackets.
+// apart splits a list at its commas and colons outside brackets.
 func apart(list string) (words []string) {
 	from, inside := 0, false
 	for i := 0; i < len(list); i++ {
@@ -90,7 +90,7 @@ type arrayTask struct {
 	ended bool
 }
 
-// reported are the tasks of arrays that sluiced knows.
+// reported are the tasks of arrays that sluiced reports.
 func reported(report wire.Report) (out []arrayTask) {
 	for _, j := range report.Jobs {
 		if a := j.Array; a != nil {
@@ -100,7 +100,7 @@ func reported(report wire.Report) (out []arrayTask) {
 	return out
 }
 
-// tagged are those that Slurm knows.
+// tagged are those that Slurm lists.
 func tagged(jobs []slurm.Job) (out []arrayTask) {
 	for _, j := range jobs {
 		if tag, err := elastic.ParseTag(j.Comment); err == nil && tag.Spec.Array.Is() {
@@ -111,8 +111,8 @@ func tagged(jobs []slurm.Job) (out []arrayTask) {
 	return out
 }
 
-// expand puts the tasks of arrays in the place of their words; where all are meant, those
-// that have not ended.
+// expand replaces words that name tasks of arrays by their jobs; if all tasks are meant,
+// by those that have not ended.
 func expand(words []jobWord, known []arrayTask) (out []elastic.JobID, err error) {
 	for _, w := range words {
 		if !w.many() {
@@ -126,14 +126,14 @@ func expand(words []jobWord, known []arrayTask) (out []elastic.JobID, err error)
 			}
 		}
 		if found == 0 {
-			return nil, fmt.Errorf("%s: no such task of an array of sluice's; 'sluice queue --array' lists them", terminal.Escape(w.text))
+			return nil, fmt.Errorf("%s: no such task of a sluice array; 'sluice queue --array' lists them", terminal.Escape(w.text))
 		}
 	}
 	return out, nil
 }
 
-// arrayOwner is whose jobs an array is made of: of its first job's user, or of who asks. For
-// comments are in users' hands.
+// arrayOwner is the user whose jobs form an array: the user of its first job, or the
+// caller. Comments can be written by any user.
 func arrayOwner(known []arrayTask, array elastic.JobID) uint32 {
 	for _, t := range known {
 		if t.job == array && t.array == array {
@@ -143,7 +143,7 @@ func arrayOwner(known []arrayTask, array elastic.JobID) uint32 {
 	return uint32(os.Getuid())
 }
 
-// jobsNamed returns the jobs that the words name; report is asked only where there are
+// jobsNamed returns the jobs that the words name; report is called only if there are
 // arrays among them.
 func jobsNamed(ctx context.Context, args []string, report func(context.Context) (wire.Report, error)) ([]elastic.JobID, error) {
 	words, err := jobWords(args)
@@ -158,7 +158,7 @@ func jobsNamed(ctx context.Context, args []string, report func(context.Context) 
 	return expand(words, reported(r))
 }
 
-// jobNamed is jobsNamed for one.
+// jobNamed is jobsNamed for a single job.
 func jobNamed(ctx context.Context, arg string, report func(context.Context) (wire.Report, error)) (elastic.JobID, error) {
 	jobs, err := jobsNamed(ctx, []string{arg}, report)
 	if err == nil && len(jobs) != 1 {
@@ -170,7 +170,7 @@ func jobNamed(ctx context.Context, arg string, report func(context.Context) (wir
 	return jobs[0], nil
 }
 
-// reportFor asks the daemon of the site in force.
+// reportFor queries the daemon of the site in force.
 func reportFor(cmd *cobra.Command) func(context.Context) (wire.Report, error) {
 	return func(ctx context.Context) (wire.Report, error) {
 		client, err := daemonFor(cmd)

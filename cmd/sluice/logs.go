@@ -18,20 +18,20 @@ func newLogsCommand() *cobra.Command {
 	o := logOptions{segment: everything}
 	c := &cobra.Command{
 		Use:   "logs [--segment N|last] [-f] [--stderr] JOB",
-		Short: "Print what a job printed, of all its runs or of one",
-		Long: `Prints the file that a job's output goes to. Every run of the job's script begins
-and ends there with a line of sluice's own:
+		Short: "Print a job's output, of all its runs or of one",
+		Long: `Prints the file of a job's output. Every run of the job's script begins and ends
+there with a line written by sluice:
 
   == sluice: segment 3 of job 4711 · 4 GPUs on gpu1:4 · resumed from ... ==
 
 --segment 3 prints that run only; its number is RUN in 'sluice history', and "last"
-is the newest. With -f, what is added is printed as it comes, across runs, until
+is the newest. With -f, new output is printed as it is written, across runs, until
 the job ends, or the run that --segment names. --stderr prints the file of
---error, for jobs that have one. What another user's job printed is made harmless
-to a terminal.
+--error, for jobs that have one. Control characters in the output of another user's
+job are escaped.
 
-The file is looked for where the job itself said that it is, else where Slurm says;
-for a job that has ended that is as long as sluice or Slurm remember it.`,
+The path of the file is the one reported by the job itself, else Slurm's; for a job
+that has ended it is available as long as sluice or Slurm remember the job.`,
 		Example: "  sluice logs 4711\n  sluice logs -f --segment last 4711",
 		Args:    oneJob,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -55,7 +55,7 @@ type logOptions struct {
 	errors  bool
 }
 
-// segment is a run by its number, or one of those below.
+// segment is a run by its number, or one of the values below.
 type segment int
 
 const (
@@ -63,7 +63,7 @@ const (
 	newest     segment = -2
 )
 
-// String is how the segment is asked for.
+// String is the segment in the option's syntax.
 func (s *segment) String() string {
 	switch *s {
 	case everything:
@@ -74,7 +74,7 @@ func (s *segment) String() string {
 	return strconv.Itoa(int(*s))
 }
 
-// Set reads a number or "last".
+// Set parses a number or "last".
 func (s *segment) Set(text string) error {
 	if text == "last" {
 		*s = newest
@@ -88,7 +88,7 @@ func (s *segment) Set(text string) error {
 	return nil
 }
 
-// Type names the value in the help.
+// Type is the name of the value in the help.
 func (s *segment) Type() string { return "N|last" }
 
 // print finds the file and prints it.
@@ -125,13 +125,13 @@ func (o logOptions) print(cmd *cobra.Command, job elastic.JobID) error {
 	return nil
 }
 
-// How often a file and its job are looked at while they are followed.
+// How often a followed file and its job are checked.
 const (
 	lookAtFile = 300 * time.Millisecond
 	lookAtJob  = 2 * time.Second
 )
 
-// open opens the file; of a job that is followed it may still have to come.
+// open opens the file; if the job is followed it may not exist yet.
 func (o logOptions) open(ctx context.Context, source *logSource) (*os.File, error) {
 	for {
 		file, err := source.open(ctx, o.errors)
@@ -144,7 +144,7 @@ func (o logOptions) open(ctx context.Context, source *logSource) (*os.File, erro
 	}
 }
 
-// copy copies the file, once or for as long as there may come more.
+// copy copies the file, once or as long as more may be written.
 func (o logOptions) copy(ctx context.Context, p *picker, file *os.File, source *logSource) error {
 	ended, next := false, time.Now()
 	for {
@@ -160,7 +160,7 @@ func (o logOptions) copy(ctx context.Context, p *picker, file *os.File, source *
 		case n > 0:
 			continue
 		case ended:
-			return nil // and nothing has come since it ended
+			return nil // and nothing was written since it ended
 		}
 		if !time.Now().Before(next) {
 			ended, next = source.over(ctx), time.Now().Add(lookAtJob)
@@ -172,7 +172,8 @@ func (o logOptions) copy(ctx context.Context, p *picker, file *os.File, source *
 	}
 }
 
-// restart begins anew with a file that became shorter: it was written over.
+// restart starts again at the beginning of a file that became shorter: it was
+// overwritten.
 func restart(file *os.File) error {
 	at, err := file.Seek(0, io.SeekCurrent)
 	if err != nil {
@@ -185,7 +186,7 @@ func restart(file *os.File) error {
 	return err
 }
 
-// pause waits and reports whether to go on.
+// pause waits and reports whether to continue.
 func pause(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-time.After(d):

@@ -20,7 +20,7 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// logSource knows where a job's output is and whether more may come.
+// logSource finds a job's output and whether more may be written.
 type logSource struct {
 	job    elastic.JobID
 	jobs   string // folder of the jobs' folders
@@ -49,7 +49,7 @@ func newLogSource(cmd *cobra.Command, job elastic.JobID) (*logSource, error) {
 	return s, s.identify(cmd.Context())
 }
 
-// identify finds out whose job it is: from the daemon, else from Slurm.
+// identify finds the job's owner: from the daemon, else from Slurm.
 func (s *logSource) identify(ctx context.Context) error {
 	e, err := s.daemon.Explain(ctx, s.job)
 	if err == nil {
@@ -73,8 +73,8 @@ func (s *logSource) identify(ctx context.Context) error {
 // foreign reports whether the job is another user's.
 func (s *logSource) foreign() bool { return !s.owned || s.uid != uint32(os.Getuid()) }
 
-// over reports whether the job has ended. Nobody knowing it is an end as well;
-// nobody answering is none.
+// over reports whether the job has ended. A job that is unknown to both has ended; if
+// neither answers it has not.
 func (s *logSource) over(ctx context.Context) bool {
 	e, err := s.daemon.Explain(ctx, s.job)
 	if err == nil {
@@ -92,7 +92,7 @@ var (
 	errNoErrors   = errors.New("its errors have no file of their own: they are in its output, 'sluice logs' without --stderr")
 )
 
-// early reports whether an error may go away as the job goes on.
+// early reports whether an error may disappear as the job continues.
 func (s *logSource) early(err error) bool {
 	return errors.Is(err, errNotStarted) || errors.Is(err, fs.ErrNotExist)
 }
@@ -108,7 +108,7 @@ func (s *logSource) open(ctx context.Context, wantErrors bool) (*os.File, error)
 	case errors.Is(err, fs.ErrPermission):
 		err = fmt.Errorf("%s: you may not read it", terminal.Escape(name))
 	case errors.Is(err, fs.ErrNotExist):
-		err = fmt.Errorf("%s is not on this machine: it was moved away, or lies on the job's first node only: %w", terminal.Escape(name), fs.ErrNotExist)
+		err = fmt.Errorf("%s is not on this machine: it was moved, or exists on the job's first node only: %w", terminal.Escape(name), fs.ErrNotExist)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("job %d: %w", s.job, err)
@@ -116,7 +116,7 @@ func (s *logSource) open(ctx context.Context, wantErrors bool) (*os.File, error)
 	return file, nil
 }
 
-// path returns where the output is: as the job's runner said, else as Slurm does.
+// path returns the path of the output: from the job's runner, else from Slurm.
 func (s *logSource) path(ctx context.Context, wantErrors bool) (string, error) {
 	word, told := s.word()
 	switch {
@@ -132,9 +132,9 @@ func (s *logSource) path(ctx context.Context, wantErrors bool) (string, error) {
 	d, err := s.slurm.Job(ctx, slurm.JobID(s.job))
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("where its output is cannot be found out any more: %w", err)
+		return "", fmt.Errorf("the path of its output is no longer known: %w", err)
 	case d.StdOut == "" || !filepath.IsAbs(d.StdOut):
-		return "", fmt.Errorf("Slurm does not say where its output is; 'scontrol show job %d' may", s.job)
+		return "", fmt.Errorf("Slurm does not report the path of its output; 'scontrol show job %d' may", s.job)
 	case wantErrors:
 		return "", errNoErrors
 	case d.Start.IsZero() && d.State == slurm.Pending:
@@ -143,10 +143,10 @@ func (s *logSource) path(ctx context.Context, wantErrors bool) (string, error) {
 	return d.StdOut, nil
 }
 
-// maxWord is the size of a runner's word; real ones have a few kilobytes.
+// maxWord bounds the size of a runner's note; real ones have a few KB.
 const maxWord = 64 << 10
 
-// word is what the job's runner said last. Only what the job's user owns counts.
+// word is the last note of the job's runner. Only a file that the job's user owns counts.
 func (s *logSource) word() (checkpoint.Runner, bool) {
 	jobs, err := checkpoint.OpenDir(s.jobs)
 	if err != nil {
@@ -166,10 +166,10 @@ func (s *logSource) word() (checkpoint.Runner, bool) {
 	return word, err == nil && word.Job == int64(s.job)
 }
 
-// openFile opens a plain file. In what another user's job named no link is
-// followed, and the file has to be that user's.
+// openFile opens a regular file. In another user's job no link is followed, and the file
+// must belong to that user.
 func (s *logSource) openFile(name string) (*os.File, error) {
-	flags := os.O_RDONLY | syscall.O_NONBLOCK // a pipe must not hold it up
+	flags := os.O_RDONLY | syscall.O_NONBLOCK // a pipe must not block it
 	if s.foreign() {
 		flags |= syscall.O_NOFOLLOW
 	}
@@ -197,7 +197,7 @@ func (s *logSource) openFile(name string) (*os.File, error) {
 	return file, nil
 }
 
-// isTerminal reports whether somebody looks at what is written.
+// isTerminal reports whether the output is a terminal.
 func isTerminal(w any) bool {
 	f, ok := w.(*os.File)
 	if !ok {

@@ -15,21 +15,21 @@ import (
 // longestBanner bounds a line that may be a banner.
 const longestBanner = 2 << 10
 
-// picker passes on what belongs to a segment.
+// picker passes on the lines of a segment.
 type picker struct {
 	out     io.Writer
 	job     int64
 	want    int  // the segment; negative = everything
-	onwards bool // and all that come after it
+	onwards bool // and all later segments
 	found   bool // its beginning was seen
-	past    bool // a later one's was
+	past    bool // the beginning of a later segment was seen
 	within  bool
-	head    []byte // a line's beginning that may become a banner
-	midline bool   // the present line is none
+	head    []byte // the beginning of a line that may become a banner
+	midline bool   // the present line is no banner
 }
 
-// Write takes the next piece of the file. What may still become a banner waits
-// for the next.
+// Write processes the next part of the file. A part that may still become a banner is
+// kept until the next call.
 func (p *picker) Write(data []byte) (int, error) {
 	if p.want < 0 {
 		return p.out.Write(data)
@@ -60,7 +60,7 @@ func (p *picker) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// cutLine cuts behind the first newline.
+// cutLine splits after the first newline.
 func cutLine(data []byte) (line, rest []byte) {
 	if i := bytes.IndexByte(data, '\n'); i >= 0 {
 		return data[:i+1], data[i+1:]
@@ -73,7 +73,7 @@ func mayBecomeBanner(head []byte) bool {
 	return len(head) <= longestBanner && string(head[:n]) == runner.BannerBegin[:n]
 }
 
-// consider notes where segments begin. A file may hold several jobs' output.
+// consider detects where segments begin. A file may contain the output of several jobs.
 func (p *picker) consider(line string) {
 	b, ok := runner.ParseBanner(line)
 	if !ok || b.End {
@@ -84,7 +84,7 @@ func (p *picker) consider(line string) {
 	p.past = p.past || (b.Job == p.job && b.Segment > p.want && !p.onwards)
 }
 
-// flush passes on what waited.
+// flush passes on the kept part.
 func (p *picker) flush() error {
 	head := p.head
 	p.head = nil
@@ -99,8 +99,8 @@ func (p *picker) pass(data []byte) error {
 	return err
 }
 
-// lastSegment returns the newest segment of a job in a file, and goes back to the
-// file's start.
+// lastSegment returns the newest segment of a job in a file, and seeks to the file's
+// start.
 func lastSegment(file *os.File, job int64) (int, error) {
 	last := &seeker{job: job, last: -1}
 	_, err := io.Copy(last, file)
@@ -113,7 +113,7 @@ func lastSegment(file *os.File, job int64) (int, error) {
 	return last.last, err
 }
 
-// seeker remembers the newest segment that went by.
+// seeker finds the newest segment.
 type seeker struct {
 	job  int64
 	last int
@@ -121,7 +121,7 @@ type seeker struct {
 	skip bool
 }
 
-// Write takes the next piece of the file.
+// Write processes the next part of the file.
 func (s *seeker) Write(data []byte) (int, error) {
 	for rest := data; len(rest) > 0; {
 		line, more := cutLine(rest)
@@ -141,10 +141,10 @@ func (s *seeker) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// harmless shows what a terminal would act upon instead of sending it there.
+// harmless escapes control characters instead of sending them to a terminal.
 type harmless struct {
 	out  io.Writer
-	rest []byte // of a character that the next piece completes
+	rest []byte // part of a character that the next part completes
 }
 
 // Write passes lines on.

@@ -1,5 +1,5 @@
-// Command sluice is what users type: it submits elastic jobs, shows them and
-// gives orders about them; inside a job it runs the user's script.
+// Command sluice is the program for users: it submits elastic jobs, shows them and sends
+// orders for them; inside a job it runs the user's script.
 package main
 
 import (
@@ -25,7 +25,7 @@ func run(args []string, out, errs io.Writer) int {
 	return terminal.Run(newCommand(args), args, out, errs)
 }
 
-// verbs are sluice's commands, one file each, in the order of a user's day.
+// verbs are sluice's commands, one per file, in the order of typical use.
 var verbs = []struct {
 	name string
 	make func() *cobra.Command
@@ -54,15 +54,15 @@ var verbs = []struct {
 	{"version", newVersionCommand},
 }
 
-// newCommand returns the tree of commands. When args begin with a verb the tree
-// has only that branch: submit and run start as often as sbatch and jobs do.
+// newCommand returns the command tree. If args begin with a verb the tree has only that
+// branch: submit and run start as often as sbatch and jobs do.
 func newCommand(args []string) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "sluice",
 		Short: "Elastic GPU jobs on Slurm",
 		Long: `sluice submits training jobs to Slurm without a fixed number of GPUs. A job starts
 with its minimum as soon as there is one, grows onto idle GPUs, shrinks when
-others arrive, and keeps its job id: squeue, scancel and sacct work as ever.`,
+others arrive, and keeps its job id: squeue, scancel and sacct work as usual.`,
 		Example: `  sluice submit --max-gpus=8 --epochs=90 train.sh
   sluice queue
   sluice explain 4711`,

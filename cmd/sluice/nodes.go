@@ -21,19 +21,19 @@ func newNodesCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "nodes",
 		Short: "List the nodes with GPUs and what is free on them",
-		Long: `Lists the nodes as sluiced last saw them. USED counts jobs of any kind, ELASTIC
-those of sluice among them, FREE what could be given to a job now.
+		Long: `Lists the nodes as sluiced last saw them. USED counts the GPUs of jobs of any kind,
+ELASTIC those of sluice jobs among them, FREE those that a job could get now.
 
-HEALTH is what running jobs said against a node's GPUs: unfit nodes get nothing new
-from sluice, doubted ones are used all the same. The lines below say why. An operator
-who has looked at such a node has it used again with --trust, until another job or
-another reason speaks against it.
+HEALTH is what running jobs reported about a node's GPUs: unfit nodes get no new sluice
+jobs, doubted ones are used nevertheless. The lines below give the reasons. After a
+check of such a node an operator makes it usable again with --trust, until another job
+or another reason is reported.
 
---drain says what becomes of the jobs on a node and drains it, by scontrol and with your
-own rights. Elastic jobs that have shown that they can save leave a drained node, whoever
-drained it: at their size where there is room, else at the largest that fits; where nothing
-fits they run on until there is. They leave a node before a maintenance reservation
-(Flags=MAINT) as well, and wait then where nothing fits.`,
+--drain says what happens to the jobs on a node and drains it, by scontrol and with your
+own rights. Elastic jobs of which a checkpoint was seen leave a drained node, whoever
+drained it: at their size if there is room, else at the largest size that fits; if none
+fits they run on until one does. They also leave a node before a maintenance reservation
+(Flags=MAINT), and then wait if none fits.`,
 		Example: "  sluice nodes\n  sluice nodes --drain gpu3 --reason 'kernel update' --dry-run\n  sluice nodes --resume gpu[3-4]\n  sluice nodes --trust gpu3",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -63,7 +63,7 @@ fits they run on until there is. They leave a node before a maintenance reservat
 	}
 	helpWithoutShorthand(c)
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	c.Flags().StringSliceVar(&trust, "trust", nil, "use these nodes whatever jobs said of their GPUs (operators)")
+	c.Flags().StringSliceVar(&trust, "trust", nil, "use these nodes whatever jobs reported about their GPUs (operators)")
 	change.flags(c)
 	c.Flags().BoolVarP(&noHeader, "noheader", "h", false, "print no header")
 	return c
@@ -89,8 +89,8 @@ func printNodes(w io.Writer, report wire.Report, noHeader bool) error {
 	return nil
 }
 
-// byType is how many GPUs the node has, how many are used and free; of several types the
-// number of each, in the order in which the types are named.
+// byType is how many GPUs the node has, how many are used and free; for several types the
+// number of each, in the order of the types.
 func byType(n wire.Node) (has, used, free string) {
 	if len(n.Types) == 0 {
 		return fmt.Sprint(n.GPUs), fmt.Sprint(n.Used), fmt.Sprint(n.Free)
@@ -104,13 +104,13 @@ func byType(n wire.Node) (has, used, free string) {
 	return strings.Join(all[0], "+"), strings.Join(all[1], "+"), strings.Join(all[2], "+")
 }
 
-// trustNodes orders each node to be used again.
+// trustNodes orders that each node is used again.
 func trustNodes(cmd *cobra.Command, client *client.Client, names []string) error {
 	var errs []error
 	for _, name := range names {
 		err := client.Trust(cmd.Context(), name)
 		if err == nil {
-			fmt.Fprintf(cmd.OutOrStdout(), "%s is used again, whatever was said of its GPUs\n", terminal.Escape(name))
+			fmt.Fprintf(cmd.OutOrStdout(), "%s is used again, whatever was reported about its GPUs\n", terminal.Escape(name))
 		}
 		errs = append(errs, err)
 	}

@@ -21,7 +21,7 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/command"
 )
 
-// drainOptions are those of "sluice nodes" that change nodes in Slurm.
+// drainOptions are the options of "sluice nodes" that change nodes in Slurm.
 type drainOptions struct {
 	drain, resume string // host lists
 	reason        string
@@ -36,13 +36,13 @@ func (o *drainOptions) flags(c *cobra.Command) {
 	f.BoolVar(&o.dry, "dry-run", false, "with --drain or --resume: only say what would be done")
 }
 
-// check refuses what cannot be meant.
+// check refuses invalid combinations.
 func (o *drainOptions) check() error {
 	switch {
 	case o.drain != "" && o.resume != "":
 		return errors.New("--drain and --resume: give one of them")
 	case o.drain != "" && strings.TrimSpace(o.reason) == "":
-		return errors.New(`say why, as Slurm wants it too: --reason "kernel update"`)
+		return errors.New(`give a reason, which Slurm requires too: --reason "kernel update"`)
 	case o.drain == "" && o.reason != "":
 		return errors.New("--reason belongs to --drain")
 	case o.drain == "" && o.resume == "" && o.dry:
@@ -51,8 +51,8 @@ func (o *drainOptions) check() error {
 	return nil
 }
 
-// change says what will be done, and has scontrol do it as the user that types: the
-// daemon's rights are not lent.
+// change prints what will be done, and runs scontrol as the calling user, with that
+// user's rights, not the daemon's.
 func (o *drainOptions) change(cmd *cobra.Command, report wire.Report) error {
 	names, err := known(cmp.Or(o.drain, o.resume), report.Nodes)
 	if err != nil {
@@ -79,7 +79,7 @@ func (o *drainOptions) change(cmd *cobra.Command, report wire.Report) error {
 		fmt.Fprintf(out, "%s drained; `sluice nodes` shows what is left on it, `sluice nodes --resume %s` undoes this\n", isOrAre(list, names), list)
 		return nil
 	}
-	fmt.Fprintf(out, "%s in service again\n", isOrAre(list, names))
+	fmt.Fprintf(out, "%s is back in service\n", isOrAre(list, names))
 	return nil
 }
 
@@ -90,20 +90,20 @@ func isOrAre(list string, names []string) string {
 	return list + " are"
 }
 
-// setNodes changes nodes with the rights of the user that types.
+// setNodes changes nodes with the rights of the calling user.
 func setNodes(ctx context.Context, site etc.Config, u command.NodeUpdate) error {
 	client, err := slurmFor(site)
 	if err != nil {
 		return err
 	}
 	if err = client.SetNodes(ctx, u); errors.Is(err, slurm.ErrPermission) {
-		return fmt.Errorf("you may not change nodes: that needs the rights of a Slurm operator or administrator, which sluice does not lend, and a 'sluiced --user' does not have; nothing was changed, ask your administrators for: scontrol %s",
+		return fmt.Errorf("you may not change nodes: that needs the rights of a Slurm operator or administrator, which sluice does not give to users and a 'sluiced --user' does not have; nothing was changed; ask your administrators for: scontrol %s",
 			strings.Join(quoted(u.Args()), " "))
 	}
 	return err
 }
 
-// quoted writes arguments as they would be typed.
+// quoted formats arguments as they would be typed.
 func quoted(args []string) []string {
 	out := slices.Clone(args)
 	for i, arg := range out {
@@ -114,7 +114,7 @@ func quoted(args []string) []string {
 	return out
 }
 
-// known reads a host list of nodes that there are.
+// known parses a host list of existing nodes.
 func known(list string, nodes []wire.Node) ([]string, error) {
 	names, err := slurm.Expand(list)
 	if err != nil {
@@ -128,13 +128,13 @@ func known(list string, nodes []wire.Node) ([]string, error) {
 	return names, nil
 }
 
-// drainPlan says what a drain of the nodes does to the jobs on them, as things stand.
+// drainPlan describes what a drain of the nodes does to the jobs on them, at present.
 func drainPlan(report wire.Report, names []string, reason string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Slurm starts nothing new on %s (%s).\n", slurm.Compress(names), terminal.Escape(reason))
 	left := inventoryWithout(report.Nodes, names)
 	for _, j := range report.Jobs {
-		if j.Ended || !slices.ContainsFunc(names, func(n string) bool { return j.Place.On(n) > 0 }) { // an ended job's place is its last
+		if j.Ended || !slices.ContainsFunc(names, func(n string) bool { return j.Place.On(n) > 0 }) { // an ended job's placement is its last
 			continue
 		}
 		fmt.Fprintf(&b, "  job %d (%s) of %s, %s: %s\n", j.JobID, terminal.Escape(j.Name), terminal.Escape(j.User), terminal.Plural(j.Place.GPUs(), "GPU"), fateOnDrain(j, left))
@@ -151,7 +151,7 @@ func drainPlan(report wire.Report, names []string, reason string) string {
 	return b.String()
 }
 
-// inventoryWithout is what the daemon shows of the nodes, as if some were drained.
+// inventoryWithout is the daemon's inventory as if some nodes were drained.
 func inventoryWithout(all []wire.Node, names []string) []planner.Node {
 	out := make([]planner.Node, len(all))
 	for i, n := range all {
@@ -164,14 +164,14 @@ func inventoryWithout(all []wire.Node, names []string) []planner.Node {
 	return out
 }
 
-// accepts reports whether the node has GPUs of a type that the job accepts. One that accepts
-// several uses nodes with a single one.
+// accepts reports whether the node has GPUs of a type that the job accepts. A job that
+// accepts several types uses nodes with a single one.
 func accepts(j wire.Job, n planner.Node) bool {
 	has := func(t planner.OfType) bool { return t.Type == typeOf(j) }
 	return len(j.Types) == 0 || slices.Contains(j.Types, n.Type) || len(j.Types) == 1 && slices.ContainsFunc(n.Types, has)
 }
 
-// typeOf is the one type of GPU that the job asks for; "" where it accepts several or any.
+// typeOf is the single GPU type that the job requests; "" if it accepts several or any.
 func typeOf(j wire.Job) string {
 	if len(j.Types) == 1 {
 		return j.Types[0]
@@ -179,13 +179,14 @@ func typeOf(j wire.Job) string {
 	return ""
 }
 
-// placeOf is where the job would go at that size.
+// placeOf is where the job would be placed at that size.
 func placeOf(j wire.Job, gpus int, left []planner.Node) planner.Placement {
 	ask := planner.Request{ID: j.JobID, Partition: j.Partition, GPUs: gpus, Uneven: j.Uneven, Type: typeOf(j)}
 	return planner.Place(left, []planner.Request{ask})[0].Placement
 }
 
-// fateOnDrain is what becomes of a job, whose new GPUs are taken off what is left.
+// fateOnDrain describes what happens to a job, and subtracts its new GPUs from the
+// inventory.
 func fateOnDrain(j wire.Job, left []planner.Node) string {
 	switch {
 	case !j.Speaks:
@@ -225,8 +226,8 @@ func (o *drainOptions) changeNodes(cmd *cobra.Command, client *client.Client, er
 	if err := o.change(cmd, report); err != nil || o.dry {
 		return err
 	}
-	// Jobs on a drained node would else stay for up to two periods. Where sluiced does not
-	// hear, it looks by itself.
+	// Otherwise jobs on a drained node would stay for up to two periods. If sluiced is
+	// not reached it notices by itself.
 	_ = client.Event(cmd.Context(), 0, "nodes")
 	return nil
 }

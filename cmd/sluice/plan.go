@@ -16,10 +16,10 @@ func newPlanCommand() *cobra.Command {
 	var asJSON, noHeader, all bool
 	c := &cobra.Command{
 		Use:   "plan",
-		Short: "Say what sluice would do next, and why; nothing is done",
-		Long: `Decides as the next cycle will, at its time, on what sluiced saw last, and prints the
+		Short: "Print what sluice would do next, and why, without doing it",
+		Long: `Decides as the next cycle will, at its time, from what sluiced saw last, and prints the
 moves and their reasons. A move that only waits for the job's cooldown is listed with the
-end of that. No job is signalled and nothing is written.`,
+end of the cooldown. No job is signalled and nothing is written.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			client, err := daemonFor(cmd)
@@ -39,7 +39,7 @@ end of that. No job is signalled and nothing is written.`,
 	helpWithoutShorthand(c)
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().BoolVarP(&noHeader, "noheader", "h", false, "print no header")
-	c.Flags().BoolVarP(&all, "all", "a", false, "list the jobs that stay as they are too")
+	c.Flags().BoolVarP(&all, "all", "a", false, "also list the jobs that do not change")
 	return c
 }
 
@@ -64,7 +64,7 @@ func plan(w io.Writer, p wire.Plan, all, noHeader bool) error {
 	return t.Write(w)
 }
 
-// clockOf is a time of day, with its date where it is far from now; "-" for none.
+// clockOf is a time of day, with its date if it is not near; "-" for none.
 func clockOf(now, t time.Time) string {
 	switch {
 	case t.IsZero():

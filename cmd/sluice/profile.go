@@ -12,11 +12,11 @@ import (
 	"github.com/sluice-hpc/sluice/cmd/terminal"
 )
 
-// usualProfile is how many steps are measured where nobody says.
+// usualProfile is the default number of steps to measure.
 var usualProfile = runner.Profile{Warmup: 5, Steps: 20}
 
-// newProfileCommand returns "sluice profile". Like submit it takes sbatch's options,
-// which cobra could not read.
+// newProfileCommand returns "sluice profile". Like submit it accepts sbatch's options,
+// which cobra cannot parse.
 func newProfileCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:                   "profile JOBSCRIPT --sizes 1,2,4 [options] [script args...]",
@@ -41,20 +41,20 @@ func newProfileCommand() *cobra.Command {
 }
 
 const (
-	profileHelp = `Runs a job script for a few steps at each of several sizes, as ordinary jobs of
-yours, and prints how fast it is on each: the curve by which sluice decides. What is
-measured is kept under the script's --model, for your later jobs of that name.
+	profileHelp = `Runs a job script for a few steps at each of several sizes, as normal jobs of yours,
+and prints how fast it is at each: the curve from which sluice decides. The result is
+kept under the script's --model, for your later jobs of that name.
 
 A program that uses sluice's library, or whose log is read by --progress-regex,
 needs no change. Each run ends by itself once its steps are measured; its folder,
 checkpoints and output are removed. A program that writes into its working directory
-does so here too: send it elsewhere with its own arguments, and use --sequential if
-runs at the same time would be in each other's way. A step has to be the same work
-at every size: the same global batch.
+does so here too: redirect it with its own arguments, and use --sequential if
+concurrent runs would disturb each other. A step must be the same work at every
+size: the same global batch.
 
-Only idle GPUs are used: a size waits until as many are idle in the partitions it may
-run in (all, where none is named) and nobody else waits for GPUs there. All sizes run
-at once if they fit.
+Only idle GPUs are used: a size waits until that many are idle in its partitions (all,
+if none is named) and no other job waits for GPUs there. All sizes run at once if they
+fit.
 
   --sizes=LIST          numbers of GPUs, such as 1,2,4, at most 16 of them (a few from
                         the script's --min-gpus to its --max-gpus, each at least
@@ -67,9 +67,9 @@ at once if they fit.
   -o, --output=FILE     draw the curve: .png or .svg
   --json, --csv         print that instead of the table
 
-They stand before the script or right behind it; what follows is the script's own,
-at the latest after "--". All options of 'sluice submit' and sbatch go as well,
-before the script, but --output and --wait, which are profile's.`
+Write them before the script or right after it; what follows is the script's own,
+at the latest after "--". All options of 'sluice submit' and sbatch are accepted
+before the script, except --output and --wait, which are profile's.`
 
 	profileExample = `  sluice profile train.sh --sizes 1,2,4,8 -o curve.png
   sluice profile -p gpu --model=resnet50 --sizes 1,4 train.sh --batch-size 256

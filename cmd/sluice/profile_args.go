@@ -13,7 +13,7 @@ import (
 
 // profileOptions are the options of 'sluice profile' itself.
 type profileOptions struct {
-	sizes      []int // empty = chosen by the script's bounds
+	sizes      []int // empty = chosen from the script's bounds
 	measure    runner.Profile
 	wait       time.Duration // until a run can start
 	sequential bool
@@ -21,9 +21,9 @@ type profileOptions struct {
 	form       string // "", json or csv
 }
 
-// profileArgs takes the profile's own options out of the words of the command line;
-// the rest is read as by 'sluice submit'. They are known up to the script and right
-// behind it.
+// profileArgs removes profile's own options from the words of the command line; the rest
+// is read as by 'sluice submit'. They are recognised before the script and right after
+// it.
 func profileArgs(args []string) (o profileOptions, rest []string, err error) {
 	o = profileOptions{measure: usualProfile, wait: 10 * time.Minute}
 	o.measure.Limit = 10 * time.Minute
@@ -48,14 +48,14 @@ func profileArgs(args []string) (o profileOptions, rest []string, err error) {
 		}
 		rest = append(rest, args[i])
 		i++
-		line, _ := sbatch.ParseCommandLine(rest) // an option may still lack its value
+		line, _ := sbatch.ParseCommandLine(rest) // an option may still need its value
 		script = line.Script != ""
 	}
 	return o, rest, nil
 }
 
-// take reads one option of the profile's off the front and returns how many words it
-// was; 0 when the first word is none.
+// take reads one of profile's options at the front and returns its number of words; 0 if
+// the first word is none.
 func (o *profileOptions) take(args []string) (int, error) {
 	name, value, given := strings.Cut(args[0], "=")
 	if short := strings.TrimPrefix(args[0], "-o"); short != args[0] {

@@ -12,11 +12,11 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 )
 
-// plotLimit is how long drawing may take.
+// plotLimit bounds the time for drawing.
 const plotLimit = time.Minute
 
-// plotter finds the program that draws, which is one of its own: its fonts would slow
-// every start of sluice.
+// plotter finds the program that draws. It is a separate program because its fonts would
+// slow down every start of sluice.
 func plotter() (string, error) {
 	const name = "sluice-plot"
 	path := companion(name)
@@ -26,7 +26,7 @@ func plotter() (string, error) {
 	return path, nil
 }
 
-// plot has the profile drawn into a file.
+// plot draws the profile into a file.
 func plot(ctx context.Context, r speed.Profile, file string) error {
 	program, err := plotter()
 	if err != nil {

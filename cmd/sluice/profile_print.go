@@ -17,7 +17,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 )
 
-// publish says what was measured, and draws it. No size at all is an error.
+// publish prints the results, and draws them. Without a measured size it returns an
+// error.
 func (p *profiling) publish(ctx context.Context) error {
 	result := p.result()
 	if err := p.print(result); err != nil {
@@ -32,8 +33,8 @@ func (p *profiling) publish(ctx context.Context) error {
 	return nil
 }
 
-// result gathers the sizes. All of them are compared by the same: by steps if every
-// run that reported anything told of steps, else by units.
+// result collects the sizes. All of them are compared by the same unit: by steps if every
+// run that reported anything reported steps, else by the job's units.
 func (p *profiling) result() speed.Profile {
 	r := speed.Profile{Version: speed.ProfileVersion, Script: p.script, Model: p.base.request.Spec.Model, Of: "step"}
 	for _, s := range p.sizes {
@@ -46,7 +47,7 @@ func (p *profiling) result() speed.Profile {
 			s.measure(r.Of)
 		}
 		r.Points = append(r.Points, s.point)
-		if s.note != "" && len(r.Notes) == 0 { // each size says it in its own figures
+		if s.note != "" && len(r.Notes) == 0 { // each size has it in its own figures
 			r.Notes = []string{s.note}
 		}
 	}
@@ -62,7 +63,7 @@ func (s *profiledSize) measure(of string) {
 	}
 	s.point.Measure(columns(spans))
 	if s.point.Seconds == 0 {
-		s.point.Error = fmt.Sprintf("job %d told of steps, and others of whole units only: they cannot be compared", s.point.Job)
+		s.point.Error = fmt.Sprintf("job %d reported steps, and others whole units only: they cannot be compared", s.point.Job)
 	}
 }
 
@@ -87,7 +88,7 @@ func (p *profiling) print(r speed.Profile) error {
 	return err
 }
 
-// profileTable prints a line a size, then what went wrong, then what to know.
+// profileTable prints one line per size, then errors, then notes.
 func profileTable(w io.Writer, r speed.Profile) error {
 	t := terminal.Table{Columns: []terminal.Column{terminal.Right("GPUS"), terminal.Right("NODES"), terminal.Right("SECONDS/" + strings.ToUpper(r.Of)), terminal.Right("+-"),
 		terminal.Right(strings.ToUpper(r.Of) + "S/S"), terminal.Right("SPEED-UP"), terminal.Right("EFFICIENCY"), terminal.Right("MEASURED")}}
@@ -137,17 +138,17 @@ func profileCSV(w io.Writer, r speed.Profile) error {
 			number(pt.Speedup), number(pt.Efficiency), number(pt.Steps), number(float64(pt.Job)), pt.Error})
 	}
 	out.Flush()
-	return out.Error() // of the first write that failed
+	return out.Error() // the first failed write
 }
 
-// The canvas of the small plot, in characters.
+// The size of the text plot, in characters.
 const (
 	plotWidth  = 56
 	plotHeight = 11
 )
 
-// profilePlot draws throughput against GPUs in text: measured points, the curve
-// through them, and what would be ideal. "" when there are not two points.
+// profilePlot draws throughput against GPUs in text: measured points, the curve through
+// them, and ideal scaling. "" if there are not two points.
 func profilePlot(r speed.Profile, unicode bool) string {
 	var most, points int
 	top := 0.0
@@ -181,7 +182,7 @@ func profilePlot(r speed.Profile, unicode bool) string {
 	return c.render(r)
 }
 
-// canvas is the plot in the making.
+// canvas is the plot being drawn.
 type canvas struct {
 	cells            [plotHeight][plotWidth]rune
 	most             int
@@ -203,7 +204,7 @@ func newCanvas(most int, top float64, unicode bool) *canvas {
 	return c
 }
 
-// gpus is the number of GPUs, with a fraction, of a column.
+// gpus is the number of GPUs, with a fraction, at a column.
 func (c *canvas) gpus(x int) float64 { return float64(x+1) * float64(c.most) / plotWidth }
 
 func (c *canvas) put(gpus, rate float64, what rune) {
@@ -237,7 +238,7 @@ func (c *canvas) render(r speed.Profile) string {
 	return b.String()
 }
 
-// speaksUnicode reports whether the user's terminal is set up for it.
+// speaksUnicode reports whether the user's terminal is set to Unicode.
 func speaksUnicode(environ []string) bool {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} { // the first that is set counts
 		for _, entry := range environ {

@@ -29,7 +29,7 @@ type profiling struct {
 
 	options profileOptions
 	script  string
-	base    submission // what all sizes share
+	base    submission // common to all sizes
 	user    bool
 	slurm   slurm.Client
 	daemon  *client.Client
@@ -37,8 +37,8 @@ type profiling struct {
 	began   time.Time
 }
 
-// profile measures at all sizes and says what came of it. It fails when no size at
-// all could be measured.
+// profile measures at all sizes and prints the results. It fails if no size at all could
+// be measured.
 func (p *profiling) profile(ctx context.Context, cmd *cobra.Command, args []string) error {
 	options, rest, err := profileArgs(args)
 	if err != nil {
@@ -61,8 +61,8 @@ func (p *profiling) profile(ctx context.Context, cmd *cobra.Command, args []stri
 	return p.publish(ctx)
 }
 
-// prepare does what 'sluice submit' does before it submits, and makes sure that what
-// comes after will work.
+// prepare does what 'sluice submit' does before it submits, and checks early what later
+// steps need.
 func (p *profiling) prepare(ctx context.Context, line sbatch.CommandLine) (err error) {
 	p.base = submission{in: p.in, out: io.Discard, errs: p.errs, environ: p.environ}
 	if err := p.base.understand(line); err != nil {
@@ -103,7 +103,7 @@ func (p *profiling) prepare(ctx context.Context, line sbatch.CommandLine) (err e
 		return err
 	}
 	if p.base.request.Spec.Model == "" {
-		terminal.Warn(p.errs, "without --model=NAME what is measured is shown, but helps no later job")
+		terminal.Warn(p.errs, "without --model=NAME the result is shown, but not used for later jobs")
 	}
 	for _, n := range p.options.sizes {
 		p.sizes = append(p.sizes, &profiledSize{p: p, point: speed.Point{GPUs: n}})
@@ -111,14 +111,14 @@ func (p *profiling) prepare(ctx context.Context, line sbatch.CommandLine) (err e
 	return nil
 }
 
-// How often the runs are looked at, and how long an interrupted profile waits for
-// its jobs to be gone.
+// How often the runs are checked, and how long an interrupted profile waits for its jobs
+// to end.
 const (
 	profilePeriod = time.Second
 	profileEnd    = 30 * time.Second
 )
 
-// measure runs the sizes to their end. Whatever happens, no job of it is left.
+// measure runs the sizes to their end. In any case none of its jobs is left.
 func (p *profiling) measure(ctx context.Context) error {
 	p.began = time.Now()
 	tick := time.NewTicker(profilePeriod)
@@ -147,7 +147,7 @@ func (p *profiling) left() (n int) {
 	return n
 }
 
-// look brings every size on as far as it goes now.
+// look advances every size as far as possible now.
 func (p *profiling) look(ctx context.Context) {
 	report, err := p.daemon.Report(ctx)
 	if err != nil {
@@ -180,19 +180,19 @@ func (p *profiling) look(ctx context.Context) {
 	}
 }
 
-// why says what a size waits for.
+// why is what a size waits for.
 func (p *profiling) why(report wire.Report, idle int) string {
 	switch {
 	case report.Blind != "":
-		return "sluiced does not see Slurm: " + report.Blind
+		return "sluiced has no answer from Slurm: " + report.Blind
 	case p.ahead(report) != "":
 		return p.ahead(report) + " waits for GPUs, and comes first"
 	}
 	return fmt.Sprintf("never so many GPUs were idle (now %d)", idle)
 }
 
-// ahead names a job of somebody else's that waits for GPUs which the runs could be
-// on; "" when there is none.
+// ahead names a job of another user that waits for GPUs which the runs could use; "" if
+// there is none.
 func (p *profiling) ahead(report wire.Report) string {
 	for _, d := range report.Demands {
 		if p.meets(report, d.Partition) {
@@ -207,14 +207,14 @@ func (p *profiling) ahead(report wire.Report) string {
 	return ""
 }
 
-// dateless reports whether a job waits for a promise of its deadline that it cannot be
-// given: it takes no GPUs, however many are idle.
+// dateless reports whether a job waits for a deadline that cannot be admitted: it takes
+// no GPUs, however many are idle.
 func dateless(j wire.Job, now time.Time) bool {
 	return !j.Soft && !j.Promised && j.Deadline.After(now) && !j.Ends.IsZero()
 }
 
-// meets reports whether a job of these partitions could be on a node that the runs
-// may use; also when nothing is known of its partitions.
+// meets reports whether a job of these partitions could be on a node that the runs may
+// use; also if its partitions are unknown.
 func (p *profiling) meets(report wire.Report, partitions string) bool {
 	names := strings.Split(partitions, ",")
 	return partitions == "" || slices.ContainsFunc(report.Nodes, func(n wire.Node) bool { return p.allowed(n) && shared(n.Partitions, names) })
@@ -224,9 +224,8 @@ func shared(one, other []string) bool {
 	return slices.ContainsFunc(one, func(name string) bool { return slices.Contains(other, name) })
 }
 
-// idle is how many GPUs can be had without taking them from anybody: none while
-// somebody else waits for some. What is promised to runs that have not started yet
-// is not idle.
+// idle is how many GPUs can be used without a delay of other jobs: none while another job
+// waits for GPUs. GPUs reserved for runs that have not started yet are not idle.
 func (p *profiling) idle(report wire.Report) int {
 	if report.Blind != "" || p.ahead(report) != "" {
 		return 0
@@ -245,7 +244,7 @@ func (p *profiling) idle(report wire.Report) int {
 	return idle
 }
 
-// most is how many GPUs there are at all, also on nodes that are down for now.
+// most is how many GPUs there are, including nodes that are down at present.
 func (p *profiling) most(report wire.Report) (n int) {
 	for _, node := range report.Nodes {
 		if p.allowed(node) {
@@ -259,8 +258,8 @@ func (p *profiling) own(job int64) bool {
 	return slices.ContainsFunc(p.sizes, func(s *profiledSize) bool { return s.point.Job == job })
 }
 
-// allowed reports whether a node is in a partition of the runs. Without one named,
-// which is Slurm's default is not known here, and Slurm has the last word.
+// allowed reports whether a node is in a partition of the runs. If none is named, Slurm's
+// default is unknown here, and Slurm decides.
 func (p *profiling) allowed(n wire.Node) bool {
 	asked := p.base.request.Partitions
 	return len(asked) == 0 || shared(n.Partitions, asked)
@@ -285,7 +284,7 @@ func (p *profiling) abandon() error {
 	return terminal.ExitCode(130)
 }
 
-// say tells how things go, beside the result.
+// say reports the state of the runs, apart from the result.
 func (p *profiling) say(format string, args ...any) {
 	fmt.Fprintf(p.errs, "sluice: "+format+"\n", args...)
 }

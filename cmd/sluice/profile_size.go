@@ -21,13 +21,13 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// stage is how far a size is.
+// stage is the progress of a size.
 type stage int
 
 const (
-	waiting   stage = iota // for idle GPUs
-	submitted              // its job lives, or has just ended
-	measured               // there is a result, or a reason why not
+	waiting   stage = iota // waits for idle GPUs
+	submitted              // its job runs, or has just ended
+	measured               // there is a result, or a reason why there is none
 )
 
 // profiledSize is one size of a profile.
@@ -36,7 +36,7 @@ type profiledSize struct {
 	stage stage
 	point speed.Point
 	log   checkpoint.Measurement // what its run reported
-	note  string                 // what the program said that readers must know
+	note  string                 // messages of the program for readers
 
 	sub    submission
 	folder string
@@ -46,10 +46,10 @@ type profiledSize struct {
 	nudged time.Time
 }
 
-// outputFile is where the output of a run goes, in its job's folder.
+// outputFile is the path of a run's output, in its job's folder.
 const outputFile = "output"
 
-// submit makes the size's job, by the way that 'sluice submit' takes.
+// submit submits the size's job in the same way as 'sluice submit'.
 func (s *profiledSize) submit(ctx context.Context) {
 	s.sub = s.p.base
 	s.sub.name()
@@ -59,8 +59,8 @@ func (s *profiledSize) submit(ctx context.Context) {
 		[]string{fmt.Sprintf("--job-name=profile-%d-gpus", s.point.GPUs), fmt.Sprintf("--time=%d", int(limit/time.Minute)+5)},
 		[]string{"--output=" + output, "--error=" + output})
 	s.sub.job.Run = append(runOptions(s.sub.site, s.sub.request), "--profile="+s.p.options.measure.String(), "--profile-limit="+limit.String())
-	// An interrupt waits for sbatch's answer: a job whose number is not known could
-	// not be cancelled.
+	// An interrupt waits for sbatch's answer: a job with an unknown number could not be
+	// cancelled.
 	id, err := s.sub.create(context.WithoutCancel(ctx), s.p.user)
 	s.point.Job = int64(id)
 	switch {
@@ -68,7 +68,7 @@ func (s *profiledSize) submit(ctx context.Context) {
 		s.fail("%v", err)
 		return
 	case id == 0:
-		s.fail("sbatch did not say the job's number; look for it with: %s", s.sub.look())
+		s.fail("sbatch did not print the job's number; look for it with: %s", s.sub.look())
 		return
 	}
 	s.stage, s.at = submitted, time.Now()
@@ -76,8 +76,8 @@ func (s *profiledSize) submit(ctx context.Context) {
 	s.p.say("job %d measures %d steps on %s", id, s.p.options.measure.Steps, terminal.Plural(s.point.GPUs, "GPU"))
 }
 
-// follow looks how the job is. What it reported is read by sluiced as well: its
-// folder stays until sluiced has seen the end.
+// follow checks the state of the job. Its report is read by sluiced as well: its folder
+// stays until sluiced has seen the end.
 func (s *profiledSize) follow(ctx context.Context, report wire.Report) {
 	if at := scriptEnded(s.folder); !at.IsZero() && s.exited.IsZero() {
 		s.exited = time.Now()
@@ -104,8 +104,8 @@ func (s *profiledSize) follow(ctx context.Context, report wire.Report) {
 	}
 }
 
-// end cancels the job and waits until it is gone; false when an interrupt came in
-// between, and ends it anew.
+// end cancels the job and waits until it has ended; false if an interrupt came in
+// between, which ends it again.
 func (s *profiledSize) end(ctx context.Context) bool {
 	s.cancel(ctx)
 	s.gone(ctx)
@@ -121,7 +121,7 @@ func findJob(report wire.Report, id int64) (wire.Job, bool) {
 	return wire.Job{}, false
 }
 
-// stuck is why a job does not start.
+// stuck is the reason for which a job does not start.
 func stuck(j wire.Job) string {
 	switch {
 	case j.Reason != "":
@@ -129,18 +129,18 @@ func stuck(j wire.Job) string {
 	case j.SlurmReason != "":
 		return "Slurm says " + j.SlurmReason
 	}
-	return "sluiced has not taken it up"
+	return "sluiced has not seen it yet"
 }
 
-// hurry has sluiced look again: its next round may be half a minute away.
+// hurry wakes sluiced: its next cycle may be 30 s away.
 func (s *profiledSize) hurry() {
 	if time.Since(s.nudged) > 2*time.Second {
 		s.nudged = time.Now()
-		_ = s.p.daemon.Nudge(elastic.JobID(s.point.Job), "end") // else it looks by itself
+		_ = s.p.daemon.Nudge(elastic.JobID(s.point.Job), "end") // on an error sluiced looks by itself
 	}
 }
 
-// finish takes in what the run reported and removes all of it.
+// finish reads the run's report and removes everything of the run.
 func (s *profiledSize) finish(ctx context.Context, job wire.Job) {
 	s.read()
 	said := s.output()
@@ -161,12 +161,12 @@ func (s *profiledSize) remedy(failed bool, said []byte) string {
 	case failed:
 		return s.lastWords(said)
 	case s.sub.request.Adopt.Progress != "":
-		return ". Does --progress-regex match the lines of its log? If they are rare, give it longer: --limit=30m" + s.lastWords(said)
+		return ". Does --progress-regex match the lines of its log? If they are rare, give it more time: --limit=30m" + s.lastWords(said)
 	}
-	return ". The program has to call sluice.should_checkpoint() after every step, or have its log read: --progress-regex"
+	return ". The program must call sluice.should_checkpoint() after every step, or its log must be read: --progress-regex"
 }
 
-// ending says how the run ended, and whether that was a failure.
+// ending describes how the run ended, and whether that was a failure.
 func (s *profiledSize) ending(ctx context.Context, job wire.Job) (how string, failed bool) {
 	asked, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -184,7 +184,7 @@ func (s *profiledSize) ending(ctx context.Context, job wire.Job) (how string, fa
 	return fmt.Sprintf("failed (%s, exit code %d)", detail.State, detail.ExitCode), true
 }
 
-// read takes in the run's progress log.
+// read reads the run's progress log.
 func (s *profiledSize) read() {
 	s.log = checkpoint.Measurement{Warmup: s.p.options.measure.Warmup}
 	dir, err := checkpoint.OpenDir(s.folder)
@@ -207,10 +207,10 @@ func (s *profiledSize) read() {
 	}
 }
 
-// maxOutput is how much of a run's output is looked at.
+// maxOutput is how much of a run's output is read, in bytes.
 const maxOutput = 64 << 10
 
-// output is the end of what the run printed.
+// output is the end of the run's output.
 func (s *profiledSize) output() []byte {
 	dir, err := checkpoint.OpenDir(s.folder)
 	if err != nil {
@@ -226,9 +226,9 @@ func (s *profiledSize) output() []byte {
 	return data
 }
 
-// lastWords are the run's, for an error: what its runner told of its end. Where that
-// saw nothing wrong, or could not tell, they are the end of what the run printed; ""
-// when there is nothing.
+// lastWords is the last output of the run, for an error: what its runner reported about
+// its end. If the runner reported no failure it is the end of the run's output; "" if
+// there is nothing.
 func (s *profiledSize) lastWords(said []byte) string {
 	words := checkpoint.NewLastWords("", spoken(said))
 	if word, err := runnerWord(s.folder); err == nil && word.LastWords != nil {
@@ -238,11 +238,11 @@ func (s *profiledSize) lastWords(said []byte) string {
 	if text == "" {
 		return ""
 	}
-	return "; its last words:\n    " + strings.ReplaceAll(text, "\n", "\n    ")
+	return "; its last output:\n    " + strings.ReplaceAll(text, "\n", "\n    ")
 }
 
-// spoken are the lines of an output in which the job said something, as a terminal
-// would show them: a progress bar is written over itself.
+// spoken are the non-empty lines of an output as a terminal would show them: a progress
+// bar overwrites itself.
 func spoken(output []byte) (lines []string) {
 	for line := range strings.Lines(string(output)) {
 		line = strings.TrimRight(line, "\r\n")
@@ -254,7 +254,7 @@ func spoken(output []byte) (lines []string) {
 	return lines
 }
 
-// saysEmulated finds a line in which a program admits that its figures are made up.
+// saysEmulated finds a line in which a program says that its times are emulated.
 var saysEmulated = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?im)^.*\bemulated\b.*$`) })
 
 func emulation(output []byte) string {
@@ -271,10 +271,10 @@ func (s *profiledSize) cancel(ctx context.Context) {
 	if err := s.p.slurm.Cancel(ctx, slurm.JobID(s.point.Job)); err != nil {
 		terminal.Warn(s.p.errs, fmt.Sprintf("job %d: %v; end it with 'scancel %d'", s.point.Job, err, s.point.Job))
 	}
-	_ = s.p.daemon.Nudge(elastic.JobID(s.point.Job), "cancel") // else it looks by itself
+	_ = s.p.daemon.Nudge(elastic.JobID(s.point.Job), "cancel") // on an error sluiced looks by itself
 }
 
-// gone waits until nothing of the job runs any more.
+// gone waits until no process of the job runs any more.
 func (s *profiledSize) gone(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, profileEnd)
 	defer cancel()
@@ -298,6 +298,6 @@ func (s *profiledSize) clear() {
 		err = jobs.RemoveAll(filepath.Base(s.folder))
 	}
 	if err != nil {
-		terminal.Warn(s.p.errs, fmt.Sprintf("the folder of job %d stays behind: %v", s.point.Job, err))
+		terminal.Warn(s.p.errs, fmt.Sprintf("the folder of job %d could not be removed: %v", s.point.Job, err))
 	}
 }

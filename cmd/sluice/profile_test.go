@@ -226,10 +226,10 @@ func TestLastWords(t *testing.T) {
 		"":                                   "",
 		"\n\n":                               "",
 		banner + "\n":                        "",
-		"a\nb\n" + banner + "\n":             "; its last words:\n    a\n    b",
-		strings.Repeat("x\n", 20) + "last\n": "; its last words:\n    x\n    x\n    x\n    x\n    last",
-		"\x1b[31mred":                        "; its last words:\n    [31mred",
-		" 1/9\r 2/9\r\n":                     "; its last words:\n    2/9",
+		"a\nb\n" + banner + "\n":             "; its last output:\n    a\n    b",
+		strings.Repeat("x\n", 20) + "last\n": "; its last output:\n    x\n    x\n    x\n    x\n    last",
+		"\x1b[31mred":                        "; its last output:\n    [31mred",
+		" 1/9\r 2/9\r\n":                     "; its last output:\n    2/9",
 	} {
 		if got := s.lastWords([]byte(output)); got != want {
 			t.Errorf("%q: got %q, want %q", output, got, want)
@@ -240,7 +240,7 @@ func TestLastWords(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(s.folder, checkpoint.RunnerFile), []byte(word), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := s.lastWords([]byte("printed")); got != "; its last words:\n    exit code 3; ValueError: no\n    a\n    b" {
+	if got := s.lastWords([]byte("printed")); got != "; its last output:\n    exit code 3; ValueError: no\n    a\n    b" {
 		t.Errorf("%q", got)
 	}
 	if got := emulation([]byte("a\nGPU time is emulated: 0.4 s\nb")); got != "GPU time is emulated: 0.4 s" {

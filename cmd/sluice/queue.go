@@ -29,17 +29,17 @@ func newQueueCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "queue",
 		Short: "List elastic jobs, as squeue lists all",
-		Long: `Lists sluice's jobs: what they have, what they accept, how far and how fast they
-are, and why they have the size they have. It asks sluiced, not Slurm, and may be
-run as often as one likes. Columns of the default format:
+		Long: `Lists sluice's jobs: their GPUs, the sizes they accept, their progress and speed, and
+the reason for their size. It queries sluiced, not Slurm, so it may be run often.
+Columns of the default format:
 
-  GPUS    GPUs now / accepted; 2>4/1-8 is on its way from 2 to 4, 2/=2 is pinned
-  EPOCH   work done / in all; "st" marks steps
-  SPEED   seconds a unit of work at this size; "~" marks an estimate
+  GPUS    GPUs now / accepted; 2>4/1-8 is being resized from 2 to 4, 2/=2 is pinned
+  EPOCH   work done / total; "st" marks steps
+  SPEED   seconds per unit of work at this size; "~" marks an estimate
   ETA     time to the end at this size
   REASON  why this size, why now, what it waits for
 
-The tasks of a job array that wait for the same stand in one line, as 101_[4-15%4].
+Tasks of a job array that wait for the same reason share a line, as 101_[4-15%4].
 
 ` + formatHelp(),
 		Example: `  sluice queue --me
@@ -71,7 +71,7 @@ The tasks of a job array that wait for the same stand in one line, as 101_[4-15%
 	f.StringSliceVarP(&o.partitions, "partition", "p", nil, "only jobs of these partitions")
 	f.StringSliceVarP(&o.states, "states", "t", nil, "only jobs in these states, such as R or PENDING; 'all' for ended ones too")
 	f.BoolVarP(&o.all, "all", "a", false, "ended jobs too")
-	f.BoolVarP(&o.array, "array", "r", false, "one line for each task of a job array, also of those that wait")
+	f.BoolVarP(&o.array, "array", "r", false, "one line for each task of a job array, also for waiting tasks")
 	return c
 }
 
@@ -88,7 +88,7 @@ func (o queueOptions) print(w io.Writer, report wire.Report) error {
 	if o.json {
 		return terminal.WriteJSON(w, report)
 	}
-	var several map[int64]string // what stands for the numbers of several tasks
+	var several map[int64]string // shown instead of a number for several tasks
 	if !o.array && len(o.jobs) == 0 {
 		report.Jobs, several = folded(report.Jobs)
 	}
@@ -109,7 +109,7 @@ func (o queueOptions) print(w io.Writer, report wire.Report) error {
 	return t.Write(w)
 }
 
-// filter makes one question of all filters.
+// filter combines all filters.
 func (o queueOptions) filter(report wire.Report) (func(wire.Job) bool, error) {
 	words, err := jobWords(o.jobs)
 	if err != nil {

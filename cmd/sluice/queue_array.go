@@ -7,8 +7,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
-// folded puts the tasks of an array that wait for the same in one line, that of the first,
-// and says what stands there for their numbers.
+// folded merges the tasks of an array that wait for the same reason into one line, that
+// of the first, and returns the text shown for their numbers.
 func folded(jobs []wire.Job) (out []wire.Job, names map[int64]string) {
 	type key struct {
 		uid   uint32
@@ -43,7 +43,7 @@ func folded(jobs []wire.Job) (out []wire.Job, names map[int64]string) {
 	return out, names
 }
 
-// throttle is the %N of an array, "" without.
+// throttle is the %N of an array, "" without one.
 func throttle(a wire.Array) string {
 	if a.Limit == 0 {
 		return ""
@@ -51,7 +51,7 @@ func throttle(a wire.Array) string {
 	return fmt.Sprintf("%%%d", a.Limit)
 }
 
-// arrayLine says which task of which array a job is; "" of a job that is none.
+// arrayLine says which task of which array a job is; "" if it is none.
 func arrayLine(j wire.Job) string {
 	a := j.Array
 	if a == nil {

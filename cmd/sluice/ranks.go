@@ -22,33 +22,33 @@ func newRanksCommand() *cobra.Command {
 		Use:   "ranks [--per-node N] [--wait TIME] [--torchrun] -- COMMAND [ARGS...] [--and NAME=COUNT COMMAND [ARGS...]]...",
 		Short: "Start one training process for each GPU of the job",
 		Long: `Started once on every node, sluice ranks starts one process for each GPU that the
-job really has there and tells each who it is: RANK, LOCAL_RANK, WORLD_SIZE,
+job really has there and sets its variables: RANK, LOCAL_RANK, WORLD_SIZE,
 LOCAL_WORLD_SIZE, NODE_RANK, MASTER_ADDR, MASTER_PORT. Nodes may have different
-numbers of GPUs. In a job on several nodes it puts itself under srun.
+numbers of GPUs. In a job on several nodes it runs itself under srun.
 
 When one process fails, the others are ended, on all nodes, and its exit code is
 the command's.
 
-With --torchrun it starts one torchrun on each node instead, of the Python that the
-command names (python3 when it begins with the script), told how many GPUs that node
-has and where this run's nodes meet. Signals torchrun would die of are kept from it
-and passed on to the processes that listen for them; a failed run is not tried again
-by torchrun itself.
+With --torchrun it starts one torchrun on each node instead, with the Python that the
+command names (python3 when it begins with the script), the node's number of GPUs and
+the address at which this run's nodes meet. Signals that would end torchrun are not
+delivered to it, but to the processes that handle them; torchrun itself does not retry
+a failed run.
 
 --and NAME=COUNT begins the command of another kind of task: parameter servers, actors,
-data loaders. COUNT is 2 (so many in the whole job whatever its size, spread over the
-nodes), 1/node or 2/gpu. All kinds start together or not at all: nothing is started
-before every node has found the commands that it is to start. When the workers, the
-first kind, have ended well on all nodes, the others get SIGTERM and some seconds later
-SIGKILL; one that fails before ends all, and one that ends well is done.
+data loaders. COUNT is 2 (in the whole job, at every size, spread over the nodes),
+1/node or 2/gpu. All kinds start together or not at all: nothing is started before
+every node has found the commands that it is to start. When the workers, the first
+kind, have exited 0 on all nodes, the others get SIGTERM and some seconds later
+SIGKILL; one that fails before that ends all, and one that exits 0 is done.
 
-Every task is then told SLUICE_TASK (its kind; worker is the first), SLUICE_TASK_ID
+Every task then has SLUICE_TASK (its kind; worker is the first), SLUICE_TASK_ID
 (from 0 in its kind), SLUICE_TASK_COUNT, and SLUICE_GANG, the path of a JSON file:
 {"kinds": {"ps": [{"id": 0, "node": "gpu1", "address": "10.0.0.1", "port": 12345}, ...],
 "worker": [...], ...}}, with a TCP port for each task that was free on its node. RANK
-and its like are the workers' alone, and so are the GPUs. To save and to report is the
-workers' part as well. When the job is resized all are started anew, by the new counts.
-An argument --and of a command's own: choose another word with --and-word.`,
+and similar variables, and the GPUs, are for the workers only. Saving and reporting are
+the workers' task as well. When the job is resized all are started again, with the new
+counts. If a command has an argument --and of its own, choose another word with --and-word.`,
 		Example: `  srun "$SLUICE" ranks -- python3 train.py
   srun "$SLUICE" ranks --torchrun -- train.py --epochs 3
   "$SLUICE" ranks --per-node 2 -- python3 train.py
@@ -64,14 +64,14 @@ An argument --and of a command's own: choose another word with --and-word.`,
 				return err
 			}
 			if c.Torchrun && len(c.And) > 0 {
-				return errors.New("--torchrun: not with " + word + ": torchrun numbers its processes by itself; leave --torchrun out, the workers are told RANK and its like all the same")
+				return errors.New("--torchrun: not with " + word + ": torchrun numbers its processes by itself; leave --torchrun out, the workers get RANK and similar variables without it")
 			}
 			if ranks.NeedsSrun(os.Environ()) {
 				return underSrun(c, word, args)
 			}
 			c.Env = os.Environ()
 			c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
-			c.Host, _ = os.Hostname() // only shown to people
+			c.Host, _ = os.Hostname() // only shown to users
 			c.Gauge = companion("sluice-nvml")
 			return exitAs(ranks.Run(c))
 		},
@@ -79,7 +79,7 @@ An argument --and of a command's own: choose another word with --and-word.`,
 	cmd.Flags().SetInterspersed(false) // what follows the command is the command's
 	cmd.Flags().IntVar(&c.PerNode, "per-node", 0, "processes on each node (default: one for each GPU)")
 	cmd.Flags().BoolVar(&c.Torchrun, "torchrun", false, "start one torchrun on each node, which starts the processes")
-	cmd.Flags().StringVar(&word, "and-word", ranks.AndWord, "what begins the command of another kind of task")
+	cmd.Flags().StringVar(&word, "and-word", ranks.AndWord, "separator before the command of another kind of task")
 	cmd.Flags().DurationVar(&c.Wait, "wait", 2*time.Minute, "how long to wait for the other nodes")
 	return cmd
 }
@@ -98,8 +98,8 @@ func underSrun(c ranks.Config, word string, args []string) error {
 	return syscall.Exec(srun, argv, os.Environ())
 }
 
-// srunCommand is the srun that starts "sluice ranks", as it was called, once on every
-// node.
+// srunCommand is the srun command that starts "sluice ranks", with the same arguments,
+// once on every node.
 func srunCommand(self, nodes string, c ranks.Config, word string, args []string) []string {
 	return append([]string{"srun", "--nodes=" + nodes, "--ntasks=" + nodes, self, "ranks",
 		"--per-node=" + strconv.Itoa(c.PerNode), "--wait=" + c.Wait.String(), "--torchrun=" + strconv.FormatBool(c.Torchrun), "--and-word=" + word, "--"}, args...)

@@ -9,7 +9,7 @@ import (
 func newReleaseCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "release JOB...",
-		Short: "Let jobs start that 'sluice hold' keeps",
+		Short: "Let held jobs start ('sluice hold')",
 		Args:  someJobs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return direct(cmd, args, wire.Change{Order: wire.Release})

@@ -14,9 +14,9 @@ func newResizeCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "resize JOB... --gpus N|auto",
 		Short: "Pin jobs to a number of GPUs, or let sluice decide again",
-		Long: `Pins a job to a number of GPUs that it accepts. A running job moves there by
-checkpoint as soon as the GPUs are free; others are not stopped for it beyond
-what their minimum leaves. 'auto' undoes it.`,
+		Long: `Pins a job to a number of GPUs that it accepts. A running job is resized by
+checkpoint as soon as the GPUs are free; other jobs keep at least their minimum.
+'auto' undoes it.`,
 		Example: "  sluice resize 4711 --gpus 4\n  sluice resize 4711 --gpus auto",
 		Args:    someJobs,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -20,35 +20,34 @@ func init() {
 	}
 }
 
-// newRunCommand returns "sluice run", which the rendered batch script of every
-// job execs.
+// newRunCommand returns "sluice run", which the rendered batch script of every job execs.
 func newRunCommand() *cobra.Command {
 	var c runner.Config
 	cmd := &cobra.Command{
 		Use:   "run [--outbox DIR] [--keep N] [--unit epoch|step] -- SCRIPT [ARGS...]",
 		Short: "Run a job's script inside the job",
-		Long: `Every job that sluice submit makes runs its script through this command. It gives
-the script the true environment of the present allocation, starts it from the
-newest valid checkpoint, passes requests to save on to the training program,
-verifies what was saved, and ends with the script's exit code.
+		Long: `Every job made by sluice submit runs its script through this command. It sets the
+script's environment for the present allocation, starts it from the newest valid
+checkpoint, passes requests to save on to the training program, verifies what was
+saved, and ends with the script's exit code.
 
-The script's folder is the job's; sluice submit puts it there. A script outside
-of such a folder runs as it is.
+The script's folder is the job's folder, made by sluice submit. A script outside
+such a folder runs unchanged.
 
-The script finds in its environment, beside Slurm's variables:
+The script's environment has, in addition to Slurm's variables:
   SLUICE                the sluice program
-  SLUICE_JOB_ID         the job; the same for life
+  SLUICE_JOB_ID         the job; always the same
   SLUICE_JOB_DIR        its folder on the shared file system
   SLUICE_CHECKPOINTS    the folder of its checkpoints
   SLUICE_RESUME         the checkpoint to start from; empty = from zero
-  SLUICE_REQUEST        a file that is there while the job is asked to save
-  SLUICE_RESTARTS       times Slurm has requeued the job
-  SLUICE_INCARNATION    times sluice has placed it
-  SLUICE_UNIT           what the job counts its work in: epoch or step
-  SLUICE_GPUS           GPUs in all; empty where it cannot be told
+  SLUICE_REQUEST        a file that exists while the job is asked to save
+  SLUICE_RESTARTS       how often Slurm has requeued the job
+  SLUICE_INCARNATION    how often sluice has placed it
+  SLUICE_UNIT           the job's unit of work: epoch or step
+  SLUICE_GPUS           total of GPUs; empty if unknown
   SLUICE_NODES          nodes
   SLUICE_SPLIT          GPUs of each node, as in gpu1:4,gpu2:1; empty likewise
-  SLUICE_MAX_GPUS       most GPUs the job may ever get; empty = no bound
+  SLUICE_MAX_GPUS       maximum of GPUs of the job; empty = no bound
   SLUICE_PROFILE_STEPS  steps of warm-up + steps to report the pace of; empty = none
   SLUICE_ARRAY_JOB_ID, SLUICE_ARRAY_TASK_ID, SLUICE_ARRAY_TASK_COUNT, _MIN,
   _MAX, _STEP
@@ -58,21 +57,21 @@ The script finds in its environment, beside Slurm's variables:
   MASTER_ADDR           address of the first node
   MASTER_PORT           a free port there, another in each run
 
-Where a run of the script begins and ends, a line in the job's output says so
-("== sluice: segment ..."); with SLUICE_BANNERS=no in the job's environment none
-does. SLUICE_GPU_FILES names the GPUs' device files where they are not
-/dev/nvidia%d (%d: the GPU's number, %n: the node), so that a run is only over
+The beginning and the end of each run of the script are marked by a line in the job's
+output ("== sluice: segment ..."), unless SLUICE_BANNERS=no is in the job's
+environment. SLUICE_GPU_FILES names the GPUs' device files if they are not
+/dev/nvidia%d (%d: the GPU's number, %n: the node), so that a run is over only
 when no process of the job has one of them open.
 
-What sbatch stored of the job's first size (SLURM_NTASKS, SLURM_GPUS and their
-like) is taken away, so that a plain "srun" starts one task on every node of the
+Variables that sbatch stored for the job's first size (SLURM_NTASKS, SLURM_GPUS and
+similar) are removed, so that a plain "srun" starts one task on every node of the
 present allocation, with all of the job's GPUs there.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			c.Script, c.Args = args[0], args[1:]
 			c.Env, c.Now = os.Environ(), time.Now
 			c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
-			c.Host, _ = os.Hostname() // only shown to people
+			c.Host, _ = os.Hostname() // only shown to users
 			c.Sluice, _ = os.Executable()
 			c.Gauge = companion("sluice-nvml")
 			c.Python = pythonLibrary(c.Script)
@@ -83,19 +82,19 @@ present allocation, with all of the job's GPUs there.`,
 	cmd.Flags().StringVar(&c.Outbox, "outbox", "", "directory of sluiced's requests (default: outbox beside the directory of the jobs)")
 	cmd.Flags().IntVar(&c.Keep, "keep", 2, "complete checkpoints to keep")
 	c.Every, c.Judge = runner.Every{Auto: true}, true
-	cmd.Flags().Var(&c.Every, "checkpoint-every", "how often to ask the program for a checkpoint: chosen by what a save costs (auto), never (off), or a time")
+	cmd.Flags().Var(&c.Every, "checkpoint-every", "how often to ask the program for a checkpoint: chosen from the cost of a save (auto), never (off), or a time")
 	cmd.Flags().DurationVar(&c.MTBF, "node-mtbf", runner.UsualMTBF, "mean time between failures of one node")
-	cmd.Flags().StringVar(&c.Signal, "checkpoint-signal", "", "signal beside such a request: USR1, USR2 or HUP")
-	cmd.Flags().Var((*retries)(&c), "retries", "times to start a script that failed again without a newer checkpoint; auto: 2, unless the failure is its own")
+	cmd.Flags().StringVar(&c.Signal, "checkpoint-signal", "", "signal sent with such a request: USR1, USR2 or HUP")
+	cmd.Flags().Var((*retries)(&c), "retries", "how often to start a failed script again without a newer checkpoint; auto: 2, unless the failure is its own")
 	cmd.Flags().StringVar(&c.Adopt.Glob, "glob", "", "adopt checkpoints of this pattern that the program saves by itself")
-	cmd.Flags().StringVar(&c.Adopt.Marker, "marker", "", "file in such a checkpoint that makes it complete (default: stillness does)")
+	cmd.Flags().StringVar(&c.Adopt.Marker, "marker", "", "file in such a checkpoint that marks it complete (default: it is complete once unchanged)")
 	cmd.Flags().DurationVar(&c.Adopt.Still, "still", 10*time.Second, "how long nothing in such a checkpoint may have changed")
 	cmd.Flags().StringVar(&c.Adopt.Progress, "progress", "", "expression that finds epoch, step, total, seconds or speed in the job's output")
-	cmd.Flags().Var(&c.Profile, "profile", "have the program report its pace: steps of warm-up, and steps to measure")
+	cmd.Flags().Var(&c.Profile, "profile", "make the program report its pace: steps of warm-up, and steps to measure")
 	cmd.Flags().DurationVar(&c.Profile.Limit, "profile-limit", 0, "end the run when they are measured, or after this long")
-	cmd.Flags().Float64Var(&c.Adopt.Total, "total", 0, "how much work the job has, in its unit; 0 = not known")
+	cmd.Flags().Float64Var(&c.Adopt.Total, "total", 0, "the job's total work, in its unit; 0 = unknown")
 	cmd.Flags().Var(&c.Array, "array", "the job's part in a job array")
-	cmd.Flags().StringVar(&c.Unit, "unit", "epoch", "what the job counts its work in, epoch or step")
+	cmd.Flags().StringVar(&c.Unit, "unit", "epoch", "the job's unit of work, epoch or step")
 	return cmd
 }
 
@@ -121,7 +120,7 @@ func (r *retries) Set(text string) (err error) {
 
 func (r *retries) Type() string { return "auto|N" }
 
-// exitAs ends sluice with the code, without a word of its own.
+// exitAs ends sluice with the code, without a message of its own.
 func exitAs(code int) error {
 	if code == 0 {
 		return nil
@@ -129,9 +128,8 @@ func exitAs(code int) error {
 	return terminal.ExitCode(code)
 }
 
-// pythonLibrary returns the folder from which a program imports sluice:
-// SLUICE_PYTHON, else a copy of this program's own beside the script; "" when
-// there can be none.
+// pythonLibrary returns the folder from which a program imports sluice: SLUICE_PYTHON,
+// else a copy of the embedded library beside the script; "" if that cannot be written.
 func pythonLibrary(script string) string {
 	if dir := os.Getenv("SLUICE_PYTHON"); dir != "" {
 		return dir
@@ -142,7 +140,7 @@ func pythonLibrary(script string) string {
 	}
 	dir := filepath.Join(filepath.Dir(script), "python")
 	if err := python.WriteTo(dir); err != nil {
-		return "" // a program that needs it says so
+		return "" // a program that needs it reports the error
 	}
 	return dir
 }

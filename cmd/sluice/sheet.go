@@ -10,10 +10,10 @@ import (
 	"github.com/sluice-hpc/sluice/cmd/terminal"
 )
 
-// sheet is a list of named facts, aligned: what show and explain print.
+// sheet is a list of named facts, aligned: the output of show and explain.
 type sheet struct{ lines [][2]string }
 
-// put adds a fact; one without a value is left out.
+// put adds a fact; a fact without a value is left out.
 func (s *sheet) put(name, format string, args ...any) {
 	if value := fmt.Sprintf(format, args...); value != "" {
 		s.lines = append(s.lines, [2]string{name, value})

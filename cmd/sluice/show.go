@@ -84,7 +84,7 @@ func printJob(w io.Writer, j wire.Job, at time.Time, asJSON, gap bool) error {
 	return s.write(w)
 }
 
-// lastWords says why a job died and what it printed last.
+// lastWords is why a job failed and its last output.
 func lastWords(w *wire.LastWords) string {
 	if w == nil {
 		return ""

@@ -11,8 +11,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/command"
 )
 
-// siteFor returns the configuration in force for a command: what its --config
-// and --user say, else what etc.Current finds.
+// siteFor returns the configuration in force for a command: that of its --config and
+// --user, else the one that etc.Current finds.
 func siteFor(cmd *cobra.Command) (etc.Config, error) {
 	file, _ := cmd.Flags().GetString("config") // both are always defined by the root
 	user, _ := cmd.Flags().GetBool("user")
@@ -23,8 +23,8 @@ func siteFor(cmd *cobra.Command) (etc.Config, error) {
 	return loadSite(file, user)
 }
 
-// ownSocket refuses the socket of a cluster's sluiced where one's own is meant: everybody
-// may use that one. A socket that is not there is told of by what asks it.
+// ownSocket refuses the socket of a cluster's sluiced if the user's own is meant: that
+// one is open to all users. A missing socket is reported when it is used.
 func ownSocket(path string) error {
 	info, err := os.Stat(path)
 	if err != nil || info.Mode().Perm()&0o006 == 0 {
@@ -33,7 +33,7 @@ func ownSocket(path string) error {
 	return fmt.Errorf("--user: %s is the socket of the cluster's sluiced, not of your own; unset SLUICE_CONF, or leave out --user or --config", path)
 }
 
-// tellRival says which sluiced is asked where there are two and the user named neither.
+// tellRival prints which sluiced is used if there are two and the user named neither.
 func tellRival(cmd *cobra.Command) {
 	file, _ := cmd.Flags().GetString("config")
 	if file != "" || cmd.Flags().Changed("user") {
@@ -48,8 +48,8 @@ func rivalNote(own, cluster string) string {
 	return fmt.Sprintf("asking your own sluiced (%s), not the cluster's (%s); --user or --user=false chooses", own, cluster)
 }
 
-// loadSite returns the configuration of the file, "" being what etc.Current finds; of the
-// user's own sluiced if user is set.
+// loadSite returns the configuration of the file, "" being the one that etc.Current
+// finds; that of the user's own sluiced if user is set.
 func loadSite(file string, user bool) (c etc.Config, err error) {
 	if c, err = siteIn(file, user); err == nil && user {
 		err = ownSocket(c.Paths.Socket)

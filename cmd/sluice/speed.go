@@ -26,18 +26,18 @@ func newSpeedCommand() *cobra.Command {
 	var o speedOptions
 	c := &cobra.Command{
 		Use:   "speed MODEL",
-		Short: "Show how fast a model was, and how fast it is expected to be elsewhere",
-		Long: `Shows where jobs with --model MODEL were timed, and what is expected of them where
-nobody tried: by the curve that every job has, by least squares that know the GPUs
-on each node, their kind and the other jobs there, and by a small neural network.
-Each is held against measurements that it was not told; unless another is clearly
-better, the curve is believed.`,
+		Short: "Show the measured and the expected speed of a model",
+		Long: `Shows the measured speeds of jobs with --model MODEL, and the predicted speed of other
+allocations: by the curve that every job has, by least squares over the GPUs on each
+node, their type and the other jobs there, and by a small neural network. Each is
+compared with held-out measurements; the curve is used unless another predictor is
+clearly better.`,
 		Example: "  sluice speed resnet50\n  sluice speed resnet50 --plot speed.png",
 		Args:    cobra.ExactArgs(1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0]) },
 	}
 	f := c.Flags()
-	f.StringVarP(&o.user, "of-user", "u", "", "of the jobs of another user (default: your own, or everybody's where the site shares speeds)")
+	f.StringVarP(&o.user, "of-user", "u", "", "of the jobs of another user (default: your own, or all users' if the site shares speeds)")
 	f.BoolVar(&o.json, "json", false, "print JSON")
 	f.StringVarP(&o.output, "plot", "o", "", "draw speed against GPUs into a file, .png or .svg")
 	return c
@@ -48,7 +48,7 @@ func (o *speedOptions) run(cmd *cobra.Command, model string) error {
 	if err != nil {
 		return err
 	}
-	if o.output != "" { // before anything is asked
+	if o.output != "" { // before any query
 		if _, err := plotter(); err != nil {
 			return err
 		}
@@ -79,7 +79,7 @@ func (o *speedOptions) run(cmd *cobra.Command, model string) error {
 	return writeSpeeds(cmd.OutOrStdout(), s, whose)
 }
 
-// numberOf is a user's number; nil of "".
+// numberOf is a user's number; nil for "".
 func numberOf(name string) (*uint32, error) {
 	if name == "" {
 		return nil, nil
@@ -120,10 +120,11 @@ func writeSpeeds(w io.Writer, s wire.Speeds, whose string) error {
 	return nil
 }
 
-// believedLines says who answers for shapes nobody tried, and why.
+// believedLines says which predictor is used for allocations without measurements, and
+// why.
 func believedLines(s wire.Speeds) string {
 	if len(s.Forms) == 0 {
-		return fmt.Sprintf("by the curve: others are held against it from %s on", terminal.Plural(s.Enough, "shape"))
+		return fmt.Sprintf("by the curve: others are compared with it from %s on", terminal.Plural(s.Enough, "shape"))
 	}
 	within := believedWhere(s.Forms, func(f wire.SpeedForm) (*float64, bool) { return f.Within, f.UsedWithin })
 	beyond := believedWhere(s.Forms, func(f wire.SpeedForm) (*float64, bool) { return f.Beyond, f.UsedBeyond })
@@ -139,7 +140,7 @@ func believedWhere(forms []wire.SpeedForm, of func(wire.SpeedForm) (*float64, bo
 	first, _ := of(forms[0])
 	switch {
 	case off == nil:
-		return fmt.Sprintf("by the %s: too few sizes to hold some back", forms[i].Name)
+		return fmt.Sprintf("by the %s: too few sizes to hold some out", forms[i].Name)
 	case i == 0:
 		return fmt.Sprintf("by the %s, off by %s: no other is clearly better", forms[0].Name, offBy(off))
 	}
@@ -153,7 +154,7 @@ func offBy(share *float64) string {
 	return fmt.Sprintf("%.1f%%", 100**share)
 }
 
-// formTable lists the forms with what they were off by; ">" marks what is believed.
+// formTable lists the predictors with their errors; ">" marks the one used.
 func formTable(s wire.Speeds) *terminal.Table {
 	t := &terminal.Table{Columns: []terminal.Column{terminal.Left("FORM"), terminal.Right("OFF BETWEEN"), terminal.Left(""), terminal.Right("OFF BEYOND"), terminal.Left("")}}
 	mark := map[bool]string{true: "<"}
@@ -163,7 +164,7 @@ func formTable(s wire.Speeds) *terminal.Table {
 	return t
 }
 
-// shapeTable lists shapes with what each form says of them.
+// shapeTable lists allocations with the prediction of each predictor.
 func shapeTable(s wire.Speeds, shapes []wire.SpeedShape, last string) *terminal.Table {
 	t := &terminal.Table{Columns: []terminal.Column{terminal.Right("GPUS"), terminal.Right("NODES"), terminal.Left("SPLIT"), terminal.Left("TYPE"), terminal.Right("BESIDE"), terminal.Right("SPEED")}}
 	for _, f := range s.Forms {
@@ -193,7 +194,7 @@ func shapeTable(s wire.Speeds, shapes []wire.SpeedShape, last string) *terminal.
 	return t
 }
 
-// splitWords writes a split: 4+2, or 4x8 for eight nodes of four.
+// splitWords formats a split: 4+2, or 4x8 for eight nodes of four.
 func splitWords(split []int) string {
 	if len(split) > 2 && slices.Min(split) == slices.Max(split) {
 		return fmt.Sprintf("%dx%d", split[0], len(split))
@@ -212,8 +213,8 @@ func orDash(s string) string {
 	return s
 }
 
-// drawnSpeeds is what sluice-plot draws: the shapes measured, and what each form says of
-// every size on the fewest nodes it is shown on.
+// drawnSpeeds is the input of sluice-plot: the measured allocations, and each predictor's
+// speed at every size on the smallest number of nodes with a value.
 func drawnSpeeds(s wire.Speeds) speed.Profile {
 	out := speed.Profile{Version: speed.ProfileVersion, Model: s.Model, Of: s.Unit}
 	for _, m := range s.Measured {

@@ -39,10 +39,10 @@ func TestDrawnSpeeds(t *testing.T) {
 func TestBelievedLines(t *testing.T) {
 	a, b := 0.1, 0.2
 	for want, s := range map[string]wire.Speeds{
-		"by the curve: others are held against it from 6 shapes on": {Enough: 6},
+		"by the curve: others are compared with it from 6 shapes on": {Enough: 6},
 		"between sizes measured by the network, off by 10.0% where the curve is off by 20.0%": {Forms: []wire.SpeedForm{
 			{Name: "curve", Within: &b, UsedBeyond: true}, {Name: "network", Within: &a, UsedWithin: true}}},
-		"beyond them by the curve: too few sizes to hold some back": {Forms: []wire.SpeedForm{{Name: "curve", Within: &a, UsedWithin: true, UsedBeyond: true}}},
+		"beyond them by the curve: too few sizes to hold some out": {Forms: []wire.SpeedForm{{Name: "curve", Within: &a, UsedWithin: true, UsedBeyond: true}}},
 		"between sizes measured by the curve, off by 10.0%: no other is clearly better": {Forms: []wire.SpeedForm{
 			{Name: "curve", Within: &a, UsedWithin: true}, {Name: "network", Within: &b, UsedBeyond: true}}},
 	} {

@@ -17,10 +17,10 @@ func newStatusCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "status",
-		Short: "Show which sluiced answers, since when, its policy and what it can see",
-		Long: `Shows the sluiced that the other commands ask: where it answers, its account, since
-when it runs, its policy, and what it sees of the cluster. The exit code is 1 when
-none answers, or when it cannot see Slurm or direct jobs.`,
+		Short: "Show the sluiced in use, its start, its policy and its view of the cluster",
+		Long: `Shows the sluiced that the other commands use: its address, its account, its start
+time, its policy, and its view of the cluster. The exit code is 1 if none answers, or
+if it gets no answer from Slurm or cannot change jobs.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			client, err := daemonFor(cmd)
@@ -34,7 +34,7 @@ none answers, or when it cannot see Slurm or direct jobs.`,
 			if asJSON {
 				err = terminal.WriteJSON(cmd.OutOrStdout(), s)
 			} else {
-				report, _ := client.Report(cmd.Context()) // none yet: it says so
+				report, _ := client.Report(cmd.Context()) // no state yet: the output says so
 				err = printDaemon(cmd.OutOrStdout(), client.Where(), s, report, time.Now())
 			}
 			if err == nil && (s.Blind != "" || len(s.Troubles) > 0 || len(hangs(s)) > 0) {
@@ -61,21 +61,21 @@ func printDaemon(w io.Writer, where string, s wire.Status, r wire.Report, now ti
 		lines = append(lines, [2]string{"SINCE", fmt.Sprintf("%s (%s)", when(s.Started), terminal.Clock(now.Sub(s.Started)))})
 	}
 	if s.Cycled.IsZero() {
-		lines = append(lines, [2]string{"SLURM", "not looked at yet"})
+		lines = append(lines, [2]string{"SLURM", "not queried yet"})
 	} else {
 		lines = append(lines, [2]string{"POLICY", s.Policy},
-			[2]string{"SLURM", "last looked at " + ago(s.Cycled, now)},
+			[2]string{"SLURM", "last queried " + ago(s.Cycled, now)},
 			[2]string{"SEES", nodesSeen(r) + fmt.Sprintf("%d GPUs, %d of them free", s.GPUs, s.GPUsFree)},
 			[2]string{"JOBS", fmt.Sprintf("%d elastic jobs that have not ended, %d between two sizes", s.Jobs, s.Moves)})
 	}
 	if s.Blind != "" {
-		lines = append(lines, [2]string{"ERROR", fmt.Sprintf("Slurm has not been seen for %s: %s", span(s.BlindFor), s.Blind)})
+		lines = append(lines, [2]string{"ERROR", fmt.Sprintf("no answer from Slurm for %s: %s", span(s.BlindFor), s.Blind)})
 	}
 	for _, said := range hangs(s) {
 		lines = append(lines, [2]string{"ERROR", said})
 	}
 	if s.SpeedsDropped > 0 {
-		lines = append(lines, [2]string{"SPEEDS", fmt.Sprintf("%d wait to be stored, %d were dropped: the disk of sluiced's store is slow", s.SpeedsWaiting, s.SpeedsDropped)})
+		lines = append(lines, [2]string{"SPEEDS", fmt.Sprintf("%d wait to be stored, %d were dropped: the disk of sluiced's database is slow", s.SpeedsWaiting, s.SpeedsDropped)})
 	}
 	for _, t := range s.Troubles {
 		lines = append(lines, [2]string{"ERROR", t.Text}, [2]string{"", "-> " + t.Do})
@@ -91,10 +91,10 @@ func printDaemon(w io.Writer, where string, s wire.Status, r wire.Report, now ti
 // hangs says which file systems do not answer the daemon.
 func hangs(s wire.Status) (said []string) {
 	if s.Overdue > 0 {
-		said = append(said, fmt.Sprintf("nothing is decided: a cycle is %s late, most likely because the disk of sluiced's store hangs; jobs run on at their size", span(s.Overdue)))
+		said = append(said, fmt.Sprintf("no decisions are made: a cycle is %s late, most likely because the disk of sluiced's database hangs; jobs run on at their size", span(s.Overdue)))
 	}
 	if s.Unread > 0 {
-		said = append(said, fmt.Sprintf("the folders of %s have not answered, the first since %s: perhaps their file system hangs; these jobs keep their size, all others are decided about",
+		said = append(said, fmt.Sprintf("the folders of %s have not answered, the first since %s: perhaps their file system hangs; these jobs keep their size, all others are scheduled",
 			terminal.Plural(s.Unread, "job"), when(s.UnreadSince)))
 	}
 	return said

@@ -27,8 +27,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// newSubmitCommand returns "sluice submit". Its command line is sbatch's with a
-// few options more, which package sbatch reads and cobra could not.
+// newSubmitCommand returns "sluice submit". Its command line is sbatch's with some
+// additional options, which package sbatch parses because cobra cannot.
 func newSubmitCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:                   "submit [options] [script [args...]]",
@@ -38,7 +38,7 @@ func newSubmitCommand() *cobra.Command {
 		DisableFlagParsing:    true,
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			// An interrupt must not leave the user in doubt about the job.
+			// After an interrupt the user must know whether there is a job.
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
 			s := submission{in: os.Stdin, out: cmd.OutOrStdout(), errs: cmd.ErrOrStderr(), environ: os.Environ()}
@@ -74,11 +74,11 @@ type submission struct {
 	site    etc.Config
 	request sbatch.Request
 	job     sbatch.Job
-	member  bool // the job is one of many: of its id nothing is printed
+	member  bool // the job is one of an array: its id is not printed
 }
 
-// submit does it step by step. Until sbatch is run nothing is left behind; from
-// then on a folder is only removed when the job certainly does not exist.
+// submit runs all steps. Until sbatch is run nothing is left on an error; after that the
+// folder is removed only if the job certainly does not exist.
 func (s *submission) submit(ctx context.Context, cmd *cobra.Command, args []string) error {
 	line, err := sbatch.ParseCommandLine(args)
 	if err != nil {
@@ -106,7 +106,7 @@ func (s *submission) submit(ctx context.Context, cmd *cobra.Command, args []stri
 	}
 	made, err := s.perform(ctx, line.User)
 	var code terminal.ExitCode
-	if errors.As(err, &code) { // sbatch has said why; perhaps it is this
+	if errors.As(err, &code) { // sbatch has printed the reason; this is a possible cause
 		for _, text := range line.Misspelt() {
 			terminal.Warn(s.errs, text)
 		}
@@ -115,7 +115,7 @@ func (s *submission) submit(ctx context.Context, cmd *cobra.Command, args []stri
 		return err
 	}
 	if s.wake(made[0].id) && !s.request.Spec.Deadline.IsZero() && !s.request.Quiet && len(made) == 1 {
-		s.foretell(ctx, made[0].id)
+		s.reportAdmission(ctx, made[0].id)
 	}
 	if s.request.Wait {
 		return s.wait(ctx, made)
@@ -123,7 +123,7 @@ func (s *submission) submit(ctx context.Context, cmd *cobra.Command, args []stri
 	return nil
 }
 
-// perform submits what was asked for: one job, those of an array, or none for a test.
+// perform submits what was requested: one job, those of an array, or none for a test.
 func (s *submission) perform(ctx context.Context, user bool) ([]handedIn, error) {
 	if err := s.depend(ctx); err != nil {
 		return nil, err
@@ -142,8 +142,7 @@ func (s *submission) perform(ctx context.Context, user bool) ([]handedIn, error)
 	return []handedIn{{id, filepath.Dir(s.job.Script)}}, nil
 }
 
-// understand reads the script and takes it together with the command line and
-// the environment.
+// understand reads the script and merges it with the command line and the environment.
 func (s *submission) understand(line sbatch.CommandLine) error {
 	name, body, err := s.read(line)
 	if err != nil {
@@ -161,19 +160,19 @@ func (s *submission) understand(line sbatch.CommandLine) error {
 	return s.request.Date(time.Now())
 }
 
-// managed refuses partitions in which nobody would ever release the job.
+// managed refuses partitions that sluiced does not manage: the job would stay held.
 func (s *submission) managed() error {
 	ours := s.site.Slurm.Partitions
 	for _, p := range s.request.Partitions {
 		if len(ours) > 0 && !slices.Contains(ours, p) {
-			return fmt.Errorf("partition %s: sluice does not size jobs there, so this one would stay held; choose one of %s, or use sbatch",
+			return fmt.Errorf("partition %s: sluice does not manage jobs there, so this one would stay held; choose one of %s, or use sbatch",
 				p, strings.Join(ours, ", "))
 		}
 	}
 	return nil
 }
 
-// patient refuses a grace period that is longer than the site's maximum: sluiced would wait for
+// patient refuses a grace period longer than the site's maximum: sluiced would wait for
 // the maximum only.
 func (s *submission) patient() error {
 	most, asked := max(s.site.Resize.MaxGrace, s.site.Resize.Grace), s.request.Spec.Grace
@@ -197,8 +196,8 @@ func (s *submission) name() {
 	s.place(s.site.Paths.Jobs)
 }
 
-// create makes the job's folder, submits the job and prints sbatch's line. The
-// id is 0 when sbatch took the job but its answer cannot be read.
+// create makes the job's folder, submits the job and prints sbatch's line. The id is 0 if
+// sbatch accepted the job but its answer cannot be parsed.
 func (s *submission) create(ctx context.Context, user bool) (slurm.JobID, error) {
 	args, err := s.request.Args(s.job)
 	if err != nil {
@@ -216,18 +215,18 @@ func (s *submission) create(ctx context.Context, user bool) (slurm.JobID, error)
 	if err != nil {
 		return 0, errors.Join(err, folder.remove())
 	}
-	// The job is held, so that its script need not be safe before sbatch is
-	// called, only before the user is told that there is a job.
+	// The job is held, so its script need not be durable before sbatch is called, only
+	// before the user is told that there is a job.
 	kept := make(chan error, 1)
 	go func() { kept <- folder.keep() }()
 	answer := call.run(ctx)
 	if err := <-kept; err != nil {
-		terminal.Warn(s.errs, "the job's script may not survive a crash: "+err.Error())
+		terminal.Warn(s.errs, "the job's script may be lost in a crash: "+err.Error())
 	}
 	switch answer.fate {
 	case refused:
 		if err := folder.remove(); err != nil {
-			terminal.Warn(s.errs, "the job's folder stays behind: "+err.Error())
+			terminal.Warn(s.errs, "the job's folder could not be removed: "+err.Error())
 		}
 		return 0, answer.error()
 	case unknown:
@@ -238,17 +237,17 @@ func (s *submission) create(ctx context.Context, user bool) (slurm.JobID, error)
 	}
 	id, ok := jobID(answer.out)
 	if !ok {
-		terminal.Warn(s.errs, "sbatch took the job but did not say its number; look for it with: "+s.look())
+		terminal.Warn(s.errs, "sbatch accepted the job but did not print its number; look for it with: "+s.look())
 	}
 	return id, nil
 }
 
-// doubt says what to do when nobody knows whether there is a job.
+// doubt says what to do if it is unknown whether there is a job.
 func (s *submission) doubt(a answer) error {
 	return fmt.Errorf("%s: the job may or may not be submitted; before you try again, look with: %s", a.why, s.look())
 }
 
-// look is the command that finds the job if it is there.
+// look is the command that finds the job if it exists.
 func (s *submission) look() string {
 	return "squeue --me -o '%i %j %k' | grep " + s.job.Token
 }
@@ -272,8 +271,8 @@ func (s *submission) test(ctx context.Context) error {
 	return answer.error()
 }
 
-// wake tells sluiced to look now rather than at its next round. It must never
-// hold the user up: the job is submitted. It reports whether sluiced heard.
+// wake makes sluiced look now rather than in its next cycle. It MUST NOT delay the user:
+// the job is submitted. It reports whether sluiced was reached.
 func (s *submission) wake(id slurm.JobID) bool {
 	err := error(wire.ErrNoDaemon)
 	if askable(s.site) {
@@ -293,7 +292,7 @@ func (s *submission) event(id slurm.JobID) error {
 	return daemon.Nudge(elastic.JobID(id), "submit")
 }
 
-// howToStart says what to type, which depends on whose sluiced it would be.
+// howToStart says what to type, depending on whose sluiced it would be.
 func howToStart(c etc.Config) string {
 	if home, err := os.UserHomeDir(); err == nil && strings.HasPrefix(c.Paths.Socket, home+"/") {
 		return "start yours with 'sluiced --user'"

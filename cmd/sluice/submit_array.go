@@ -16,16 +16,16 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// To Slurm the tasks of a job array are jobs of their own: the jobs of one of Slurm's
-// arrays share one record and could not be resized one by one.
+// For Slurm the tasks of a job array are separate jobs: jobs of one Slurm array share a
+// record and could not be resized one by one.
 
-// handedIn is a job that was submitted, and its folder.
+// handedIn is a submitted job, and its folder.
 type handedIn struct {
 	id     slurm.JobID
 	folder string
 }
 
-// undoLimit bounds how long the jobs of an array are cancelled that did not come about.
+// undoLimit bounds the time in which the jobs of an incomplete array are cancelled.
 const undoLimit = 2 * time.Minute
 
 // createArray submits a job for each task, or none: what was submitted before a failure
@@ -70,9 +70,9 @@ func (s *submission) createArray(ctx context.Context, user bool) ([]handedIn, er
 	return made, nil
 }
 
-// complete has the array's first job say that all are there: until then sluiced starts
-// none, so that a submit that is killed on the way leaves nothing that runs. Where Slurm
-// does not take it sluiced counts them.
+// complete marks in the array's first job that all tasks are there: until then sluiced
+// starts none, so a submit that is killed in between leaves nothing that runs. If Slurm
+// refuses the mark sluiced counts the tasks.
 func (s *submission) complete(ctx context.Context, id slurm.JobID, first sbatch.Job) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), undoLimit)
 	defer stop()
@@ -88,10 +88,11 @@ func (s *submission) complete(ctx context.Context, id slurm.JobID, first sbatch.
 	}
 }
 
-// usualArraySize is Slurm's own MaxArraySize.
+// usualArraySize is Slurm's default of MaxArraySize.
 const usualArraySize = 1001
 
-// fits refuses an array that Slurm would not take whole, before any of it is submitted.
+// fits refuses an array that Slurm would not accept completely, before any of it is
+// submitted.
 func (s *submission) fits(ctx context.Context) error {
 	client, err := slurmFor(s.site)
 	if err != nil {
@@ -99,7 +100,7 @@ func (s *submission) fits(ctx context.Context) error {
 	}
 	bounds, err := client.ArrayBounds(ctx)
 	if err != nil {
-		return fmt.Errorf("how large an array may be: %w", err)
+		return fmt.Errorf("maximum size of an array: %w", err)
 	}
 	a := s.request.Array
 	if size := cmp.Or(bounds.Size, usualArraySize); a.Max() >= size {
@@ -134,11 +135,12 @@ func (s *submission) takeBack(ctx context.Context, made []handedIn, index int, w
 	if !errors.As(why, &code) {
 		return fmt.Errorf("%w; %s", why, text)
 	}
-	terminal.Complain(s.errs, errors.New(text)) // sbatch has said why
+	terminal.Complain(s.errs, errors.New(text)) // sbatch has printed the reason
 	return why
 }
 
-// cancelAll cancels jobs, and returns those that it could not, with the last reason.
+// cancelAll cancels jobs, and returns those that it could not cancel, with the last
+// reason.
 func (s *submission) cancelAll(ctx context.Context, made []handedIn) (left []slurm.JobID, failed error) {
 	client, err := slurmFor(s.site)
 	if err != nil {
@@ -169,7 +171,7 @@ func joined(ids []slurm.JobID, with string) string {
 	return strings.Join(words, with)
 }
 
-// ranges writes numbers as "101-103,105".
+// ranges formats numbers as "101-103,105".
 func ranges[N ~int | ~int64](numbers []N) string {
 	numbers = slices.Sorted(slices.Values(numbers))
 	var parts []string
@@ -188,8 +190,8 @@ func ranges[N ~int | ~int64](numbers []N) string {
 	return strings.Join(parts, ",")
 }
 
-// depend has the job depend on the jobs of an array that is named in --dependency: Slurm
-// knows no array of that number.
+// depend makes the job depend on the jobs of an array that is named in --dependency:
+// Slurm has no array of that number.
 func (s *submission) depend(ctx context.Context) error {
 	if !strings.ContainsAny(s.request.Dependency, "0123456789") {
 		return nil
@@ -201,9 +203,9 @@ func (s *submission) depend(ctx context.Context) error {
 	jobs, err := client.Jobs(ctx)
 	switch {
 	case err != nil && !strings.Contains(s.request.Dependency, "_"):
-		return nil // it is for sbatch to fail
+		return nil // sbatch reports the error
 	case err != nil:
-		return fmt.Errorf("what --dependency=%s names: %w", terminal.Escape(s.request.Dependency), err)
+		return fmt.Errorf("jobs of --dependency=%s: %w", terminal.Escape(s.request.Dependency), err)
 	}
 	known := tagged(jobs)
 	request, whole := s.request.Depend(func(array elastic.JobID) map[int]elastic.JobID {

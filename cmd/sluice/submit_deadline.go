@@ -12,41 +12,42 @@ import (
 )
 
 const (
-	// foresight is how long the user is kept waiting for a word on the job's deadline.
-	foresight = 10 * time.Second
-	// foreseen is how often it is looked for.
-	foreseen = 250 * time.Millisecond
+	// admissionWait bounds how long submit waits for sluiced's judgement of the job's
+	// deadline.
+	admissionWait = 10 * time.Second
+	// admissionPoll is the interval of its queries.
+	admissionPoll = 250 * time.Millisecond
 )
 
-// foretell says, as soon as sluiced has looked at the job, whether it will end by its
-// deadline, or else when it could. Whatever comes of that: the job is submitted.
-func (s *submission) foretell(ctx context.Context, id slurm.JobID) {
-	ctx, stop := context.WithTimeout(ctx, foresight)
+// reportAdmission prints, as soon as sluiced has judged the job, whether its deadline is
+// admitted, or else its earliest possible end. In any case the job is submitted.
+func (s *submission) reportAdmission(ctx context.Context, id slurm.JobID) {
+	ctx, stop := context.WithTimeout(ctx, admissionWait)
 	defer stop()
 	daemon, err := dial(s.site)
 	for err == nil && ctx.Err() == nil {
 		if e, err := daemon.Explain(ctx, elastic.JobID(id)); err == nil && e.Job.Reason != "" {
-			fmt.Fprintf(s.errs, "sluice: job %d: %s\n", id, foretold(e))
+			fmt.Fprintf(s.errs, "sluice: job %d: %s\n", id, admissionLine(e))
 			return
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(foreseen): // not known yet
+		case <-time.After(admissionPoll): // not judged yet
 		}
 	}
-	terminal.Warn(s.errs, fmt.Sprintf("job %d: no word on its deadline yet; see 'sluice explain %d'", id, id))
+	terminal.Warn(s.errs, fmt.Sprintf("job %d: its deadline has not been judged yet; see 'sluice explain %d'", id, id))
 }
 
-// foretold is the word on a deadline and what to do about it.
-func foretold(e wire.Explanation) string {
+// admissionLine is the judgement of a deadline and what to do about it.
+func admissionLine(e wire.Explanation) string {
 	line := deadlineLine(e)
 	if e.Promises && !e.Job.Promised && !e.Job.Soft && !e.Job.Ends.IsZero() {
-		line += fmt.Sprintf("; it waits until it can be met. 'sluice cancel %d' takes it back, and with --deadline-mode=soft it would run as well as it can", e.Job.JobID)
+		line += fmt.Sprintf("; the job waits until it can be met ('sluice cancel %d' cancels it; with --deadline-mode=soft it would run in any case)", e.Job.JobID)
 	}
 	return line
 }
 
-// deadlineLine is a job's deadline and what is foreseen of it; "" when it has none.
+// deadlineLine is a job's deadline and its judgement; "" if it has none.
 func deadlineLine(e wire.Explanation) string {
 	j := e.Job
 	if j.Deadline.IsZero() {
@@ -59,22 +60,22 @@ func deadlineLine(e wire.Explanation) string {
 	case j.Ended:
 		return line + fmt.Sprintf(": it ended %s after", terminal.Clock(j.EndedAt.Sub(j.Deadline)))
 	case !e.Promises:
-		return line + fmt.Sprintf(": the site's policy, %s, promises no deadlines", e.Policy)
-	case j.Promised && j.Ends.IsZero(): // it is between two sizes
+		return line + fmt.Sprintf(": the site's policy, %s, does not admit deadlines", e.Policy)
+	case j.Promised && j.Ends.IsZero(): // it is being resized
 		return line + ", promised"
 	case j.Promised:
-		return line + fmt.Sprintf(", promised: it ends by %s, %s before", when(j.Ends), terminal.Clock(j.Deadline.Sub(j.Ends)))
+		return line + fmt.Sprintf(", admitted: it ends by %s, %s before", when(j.Ends), terminal.Clock(j.Deadline.Sub(j.Ends)))
 	}
 	switch elastic.Due(j.Due) {
 	case elastic.DueUnknown:
-		return line + ": cannot be promised: its speed is not known yet"
+		return line + ": cannot be admitted: its speed is not known yet"
 	case elastic.DuePassed:
-		return line + " has passed: it counts as a job without one"
+		return line + " has passed: it is treated as a job without one"
 	case elastic.DueUnmet:
 		if j.Ends.IsZero() {
-			return line + " cannot be met, and no end is in sight"
+			return line + " cannot be met, and its end cannot be predicted"
 		}
-		return line + fmt.Sprintf(" cannot be met: the earliest it could end is %s", when(j.Ends))
+		return line + fmt.Sprintf(" cannot be met; earliest possible end: %s", when(j.Ends))
 	}
-	return line + ": not promised; it is judged when the job can be started or moved"
+	return line + ": not admitted; judged again when the job can be started or moved"
 }

@@ -18,14 +18,14 @@ import (
 // batchFile is the script that Slurm starts, in the job's folder.
 const batchFile = "batch"
 
-// place sets the paths of the job in its folder.
+// place sets the job's paths in its folder.
 func (s *submission) place(jobs string) {
 	s.job.Script = filepath.Join(jobs, s.job.Token, checkpoint.Script)
 	s.job.Batch = filepath.Join(jobs, s.job.Token, batchFile)
 }
 
-// runOptions are the options for 'sluice run' on the node, where neither the
-// configuration nor the specification is at hand.
+// runOptions are the options for 'sluice run' on the node, which reads neither the
+// configuration nor the specification.
 func runOptions(c etc.Config, request sbatch.Request) []string {
 	options := []string{"--outbox=" + c.Paths.Outbox, fmt.Sprintf("--keep=%d", c.Checkpoint.Keep)}
 	say := func(name, value string) {
@@ -34,7 +34,7 @@ func runOptions(c etc.Config, request sbatch.Request) []string {
 		}
 	}
 	say("--unit", string(request.Spec.Unit))
-	// What 'sluice run' does by itself need not be said.
+	// Defaults of 'sluice run' are left out.
 	if every := cmp.Or(request.Every, c.Checkpoint.Every); every != "auto" {
 		say("--checkpoint-every", every)
 	}
@@ -60,15 +60,15 @@ func runOptions(c etc.Config, request sbatch.Request) []string {
 	return options
 }
 
-// jobFolder is a job's folder while it is being made. Everything is made inside of
-// it, by names that cannot lead elsewhere.
+// jobFolder is a job's folder while it is being made. Everything is made inside it, with
+// names that cannot lead elsewhere.
 type jobFolder struct {
 	jobs, own *os.Root
 	token     string
 }
 
-// makeFolder creates the folder of the job with this token: the user's own, and
-// open to the group of the folder above, which is sluiced's.
+// makeFolder creates the folder of the job with this token: owned by the user, and
+// readable by the group of the folder above, which is sluiced's.
 func makeFolder(jobs, token string, user bool) (jobFolder, error) {
 	base, err := openJobs(jobs, user)
 	if err != nil {
@@ -92,7 +92,7 @@ func makeFolder(jobs, token string, user bool) (jobFolder, error) {
 
 // open opens the folder that was just made.
 func (f *jobFolder) open() (err error) {
-	// Mkdir is subject to the umask; sluiced must be able to look in.
+	// Mkdir is subject to the umask; sluiced must be able to read it.
 	if err = f.jobs.Chmod(f.token, 0o750); err != nil {
 		return err
 	}
@@ -102,8 +102,8 @@ func (f *jobFolder) open() (err error) {
 	return f.mine()
 }
 
-// mine makes sure that the file system knows the folder's owner: sluiced reads
-// only what belongs to the job's user.
+// mine makes sure that the file system records the folder's owner: sluiced reads only
+// what belongs to the job's user.
 func (f jobFolder) mine() error {
 	info, err := f.own.Stat(".")
 	if err != nil {
@@ -115,8 +115,8 @@ func (f jobFolder) mine() error {
 	return nil
 }
 
-// openJobs opens the folder of all jobs. Who may write there must not be able to
-// take other users' folders away.
+// openJobs opens the folder of all jobs. Users that may write there must not be able to
+// remove other users' folders.
 func openJobs(jobs string, user bool) (*os.Root, error) {
 	info, err := os.Stat(jobs)
 	if errors.Is(err, fs.ErrNotExist) && user {
@@ -127,20 +127,20 @@ func openJobs(jobs string, user bool) (*os.Root, error) {
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("%s, where every job has its folder, is not there; is sluice set up on this machine? "+
+		return nil, fmt.Errorf("%s, where every job has its folder, does not exist; is sluice set up on this machine? "+
 			"see [paths] in sluice.toml, or work with a sluiced of your own: 'sluiced --user' and 'sluice submit --user'", jobs)
 	case err != nil:
 		return nil, err
 	case !info.IsDir():
 		return nil, fmt.Errorf("%s, where every job has its folder, is not a directory; see [paths] in sluice.toml", jobs)
 	case info.Mode().Perm()&0o022 != 0 && info.Mode()&fs.ModeSticky == 0:
-		return nil, fmt.Errorf("%s: others could take your job's folder away; its mode has to be 3777 (now %04o)", jobs, info.Mode().Perm())
+		return nil, fmt.Errorf("%s: other users could remove your job's folder; its mode must be 3777 (now %04o)", jobs, info.Mode().Perm())
 	}
 	return os.OpenRoot(jobs)
 }
 
-// fill writes the user's script and the one that Slurm starts. The latter is
-// sbatch's to read, once; the former has to be made durable, by keep.
+// fill writes the user's script and the one that Slurm starts. sbatch reads the latter
+// once; the former must be made durable, by keep.
 func (f jobFolder) fill(script, batch []byte) error {
 	err := f.own.Mkdir(checkpoint.Checkpoints, 0o700)
 	if err == nil {
@@ -165,7 +165,7 @@ func (f jobFolder) create(name string, data []byte, perm fs.FileMode) error {
 	return errors.Join(err, file.Chmod(perm), file.Close())
 }
 
-// keep makes the script survive a crash of the machine.
+// keep makes the script durable.
 func (f jobFolder) keep() error {
 	for _, name := range []string{checkpoint.Script, "."} {
 		file, err := f.own.Open(name)
@@ -182,7 +182,7 @@ func (f jobFolder) keep() error {
 	return nil
 }
 
-// remove takes the folder back.
+// remove removes the folder.
 func (f jobFolder) remove() error { return f.jobs.RemoveAll(f.token) }
 
 func (f jobFolder) close() {

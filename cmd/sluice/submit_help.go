@@ -1,26 +1,26 @@
 package main
 
-// submitHelp and submitExample are what 'sluice submit --help' says.
+// submitHelp and submitExample are the text of 'sluice submit --help'.
 const (
 	submitHelp = `Submits a job script to Slurm, as sbatch does, without a fixed number of GPUs:
-sluice starts the job and changes its size while it runs. Until a checkpoint of it
-was seen, or of an earlier job of yours with the same script or --model, it starts
-at its minimum. The job id, the line printed and the exit codes are sbatch's.
+sluice starts the job and changes its size while it runs. It starts at its minimum
+until a checkpoint of it was seen, or of an earlier job of yours with the same script
+or --model. The job id, the line printed and the exit codes are sbatch's.
 
-A job for which none of the sizes below is given has the fixed size that sbatch's
-own --gpus, --gres=gpu, --gpus-per-node (on one node) or --gpus-per-task says; with
-neither these nor any option of sluice's it is refused.
+A job without any of the size options below has the fixed size given by sbatch's own
+--gpus, --gres=gpu, --gpus-per-node (on one node) or --gpus-per-task; a job with
+neither these nor an option of sluice's is refused.
 
-The options below stand on the command line, on #SLUICE lines of the script, or
-in the environment: SLUICE_MIN_GPUS for --min-gpus and so on. The command line
-wins over the environment, and that over the script.
+Write the options below on the command line, on #SLUICE lines of the script, or in
+the environment: SLUICE_MIN_GPUS for --min-gpus and so on. The command line takes
+precedence over the environment, and that over the script.
 
 Sizes
   --min-gpus=N          fewest GPUs the job can run on (1)
   --max-gpus=N          most GPUs it can use (0: whatever the cluster has)
   --gpu-step=N          only the minimum plus multiples of N
   --gpu-sizes=LIST      only these, such as 1,2,4,8, or pow2 for powers of two
-  --allow-uneven        also splits with different numbers on the nodes
+  --allow-uneven        also splits with different numbers of GPUs on the nodes
   --gpu-types=LIST      only GPUs of these types, such as a100,h100, and all of one;
                         with a fixed size also --gpus=a100:4, --gres=gpu:a100:2
   --cpus-per-gpu=N      CPUs for each GPU
@@ -28,33 +28,33 @@ Sizes
 
 Work
   --epochs=N
-  --steps=N             all the work there is; without it the end is not predicted
-  --deadline=TIME       when it is to have ended: now+8hours, 18:00, 2026-11-23T18:00; for
-                        sites whose policy looks at that (on #SLUICE lines, not on #SBATCH lines)
-  --deadline-mode=soft  run as well as it can where that cannot be promised; else it waits
-  --model=NAME          your jobs of one name share what is learned of their speed
+  --steps=N             the total work; without it the end is not predicted
+  --deadline=TIME       time by which to end: now+8hours, 18:00, 2026-11-23T18:00; for
+                        sites whose policy uses it (on #SLUICE lines, not on #SBATCH lines)
+  --deadline-mode=soft  run even if the deadline cannot be admitted; else it waits
+  --model=NAME          your jobs with one name share their measured speeds
   --profile[=1,2,4]     measure the speed at these sizes (a few powers of two) in
                         the job's first minutes, while GPUs are idle; with task,
                         energy and the like it is sbatch's option of that name
 
 Checkpoints
-  --checkpoint-signal=NAME  a signal beside the request file: USR1, USR2 or HUP
+  --checkpoint-signal=NAME  a signal sent with the request: USR1, USR2 or HUP
   --grace=TIME          how long saving may take: 90, 90s or 5:00; the
                         site has a maximum ([resize] max_grace)
   --checkpoint-every=TIME
-                        ask for a checkpoint this often; off; or auto: at most
-                        1 % of the time, by what a save takes and how often
-                        nodes fail (auto)
-  --retries=N           start a script that failed again from its newest checkpoint,
+                        how often to ask for a checkpoint; off; or auto: at most
+                        1 % of the time, from the duration of a save and
+                        how often nodes fail (auto)
+  --retries=N           start a failed script again from its newest checkpoint,
                         on the same GPUs; N times in a row without a newer one, or
                         auto: 2, unless it failed at once or at the same step twice (auto)
-  --on-timeout=requeue  at the time limit save, wait again and go on, if it made
+  --on-timeout=requeue  at the time limit save, wait again and continue, if it made
                         progress since it was started (requeue); with =end it ends
 
 Programs that cannot be changed
-  --checkpoint-glob=PATTERN   adopt what the program saves by its own habit
-  --checkpoint-marker=FILE    a file that makes such a checkpoint complete
-  --checkpoint-still=TIME     else: how long nothing in it has changed (10s)
+  --checkpoint-glob=PATTERN   adopt checkpoints that the program saves on its own
+  --checkpoint-marker=FILE    a file that marks such a checkpoint complete
+  --checkpoint-still=TIME     else: how long it must be unchanged (10s)
   --progress-regex=EXPR       read epoch, step, total, seconds or speed (groups of
                               these names) from the job's output
 
@@ -62,21 +62,21 @@ Where
   --user                a sluiced of your own ('sluiced --user')
   --config=FILE         a configuration file
 
-Every other option is sbatch's and reaches it unchanged, on the command line and
-on #SBATCH lines. Refused, each with the reason, are those that fix what sluice
-decides (--gpus or --gres=gpu beside a range, --nodes, --ntasks, --nodelist,
+Every other option is sbatch's and is passed on unchanged, on the command line and
+on #SBATCH lines. Options that fix what sluice decides are refused with the reason
+(--gpus or --gres=gpu beside a range, --nodes, --ntasks, --nodelist,
 --exclusive, --contiguous, --switches) and heterogeneous jobs. --hold keeps the job held
 until 'sluice release'; --wait returns with the job's exit code; --parsable,
 --test-only, --wrap and a script on standard input work as with sbatch.
 
---array=0-15%4 makes a job array: an elastic job for each index, each with an id and
-checkpoints of its own, of which 4 run at once at most. The script finds its index in
-SLURM_ARRAY_TASK_ID (and SLUICE_ARRAY_TASK_ID), and files are named by %A and %a, as
-sbatch does it. All are submitted, or none. --parsable prints the ids as 101:102:103,
-which --dependency=afterok: and 'sluice cancel' take. An array is called by the id of
-its first job: 101_3 is a task and 101_* all of them, to sluice's commands and in its
---dependency; 101 alone is that first job. --wait waits for all and returns with the
-highest exit code.`
+--array=0-15%4 makes a job array: an elastic job for each index, each with its own id
+and checkpoints, of which at most 4 run at once. The script's index is in
+SLURM_ARRAY_TASK_ID (and SLUICE_ARRAY_TASK_ID), and %A and %a in file names are
+replaced as by sbatch. All are submitted, or none. --parsable prints the ids as
+101:102:103, which --dependency=afterok: and 'sluice cancel' accept. An array has the
+id of its first job: 101_3 is a task and 101_* all of them, in sluice's commands and
+in its --dependency; 101 is that first job only. --wait waits for all and returns
+with the highest exit code.`
 
 	submitExample = `  sluice submit --max-gpus=8 --epochs=90 train.sh --lr 0.1
   sluice submit --gpu-sizes=pow2 --model=resnet50 -p gpu -t 1-0 train.sh

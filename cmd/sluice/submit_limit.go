@@ -12,13 +12,14 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// limitsLimit is how long the user is kept waiting for what partitions allow. Where that
-// cannot be had the job is submitted, and sluiced says why it waits.
+// limitsLimit bounds how long submit waits for the partitions' limits. If they are not
+// available the job is submitted, and sluiced reports why it waits.
 const limitsLimit = 5 * time.Second
 
-// startable refuses a job that would never start: one that asks for more time than any of
-// its partitions gives, and one of a size that none of them has. Slurm is asked where the
-// job names a time limit, or more than any one GPU; its QOS, where the limit is too long.
+// startable refuses a job that would never start: one that requests more time than any of
+// its partitions allows, or a size that none of them has. Slurm is queried if the job has
+// a time limit, or needs more than a single GPU of any type; its QOS only if the limit is
+// too long.
 func (s *submission) startable(ctx context.Context) error {
 	limit, limited := s.request.TimeLimit()
 	sized := s.request.Spec.Min > 1 || len(s.request.Spec.Types) > 0
@@ -55,8 +56,8 @@ func (s *submission) startable(ctx context.Context) error {
 	return wrong
 }
 
-// usedPartitions is the partitions that a job names, or the default one. Slurm knows whether they
-// are there.
+// usedPartitions is the partitions that a job names, or the default one. Slurm checks
+// that they exist.
 func usedPartitions(names []string, partitions []slurm.Partition) []string {
 	if len(names) > 0 {
 		return names
@@ -69,9 +70,9 @@ func usedPartitions(names []string, partitions []slurm.Partition) []string {
 	return nil
 }
 
-// tooLong is the refusal of a time limit that none of the job's partitions, or the default
-// one where it names none, allows, and what to type; again: the job goes on after its
-// limit. It is nil when one does, or is not known.
+// tooLong is the refusal of a time limit that none of the job's partitions (or the
+// default one) allows, with what to type; again: the job continues after its limit. It is
+// nil if one allows it, or its limit is unknown.
 func tooLong(limit sbatch.Limit, names []string, partitions []slurm.Partition, again bool) error {
 	var most time.Duration
 	var said []string
@@ -90,12 +91,12 @@ func tooLong(limit sbatch.Limit, names []string, partitions []slurm.Partition, a
 	}
 	do := "give --time=" + slurmLimit(most) + " or less"
 	if again {
-		do += "; at its limit it saves, waits again and goes on"
+		do += "; at its limit it saves, waits again and continues"
 	}
 	return fmt.Errorf("%s: the job would never start: that is more than MaxTime, %s; %s", limit.At, strings.Join(said, " and "), do)
 }
 
-// slurmLimit prints a time limit as sbatch reads it: 1-00:00:00, 12:00:00.
+// slurmLimit formats a time limit as sbatch reads it: 1-00:00:00, 12:00:00.
 func slurmLimit(d time.Duration) string {
 	rest := d % (24 * time.Hour)
 	clock := fmt.Sprintf("%02d:%02d:%02d", rest/time.Hour, rest%time.Hour/time.Minute, rest%time.Minute/time.Second)

@@ -21,7 +21,7 @@ func TestTooLong(t *testing.T) {
 		names string
 		want  string // "" = accepted
 	}{
-		{5 * day, "", "-t X: the job would never start: that is more than MaxTime, 1-00:00:00 of partition gpu; give --time=1-00:00:00 or less; at its limit it saves, waits again and goes on"},
+		{5 * day, "", "-t X: the job would never start: that is more than MaxTime, 1-00:00:00 of partition gpu; give --time=1-00:00:00 or less; at its limit it saves, waits again and continues"},
 		{day, "", ""},
 		{day + time.Minute, "gpu", "1-00:00:00 of partition gpu"},
 		{0, "", "1-00:00:00 of partition gpu"}, // without end

@@ -18,23 +18,22 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// sbatchLimit is how long sbatch may take. It tries again by itself for two
-// minutes while slurmctld asks it to, so that this is far from any honest answer.
+// sbatchLimit bounds the time for sbatch. sbatch itself retries for 2 min while slurmctld
+// tells it to, so this is far above any normal answer.
 const sbatchLimit = 5 * time.Minute
 
-// fate is what became of a call of sbatch.
+// fate is the outcome of a call of sbatch.
 type fate int
 
 const (
 	accepted fate = iota
 	refused       // there is certainly no job
-	unknown       // there may be one
+	unknown       // there may be a job
 )
 
-// sbatchCall is one call of the real sbatch, as the user and in his environment.
-// It is made here and not through slurm/command because it belongs to the user:
-// sbatch's words reach his terminal as they come, success or not, and its exit
-// code is the answer.
+// sbatchCall is one call of the real sbatch, as the user and in the user's environment.
+// It is made here and not through slurm/command because its output belongs to the user:
+// it reaches the terminal as it is written, and its exit code is the answer.
 type sbatchCall struct {
 	program string
 	args    []string
@@ -52,7 +51,7 @@ func (s *submission) call(args []string, stdin []byte) (sbatchCall, error) {
 	}
 	path, err := exec.LookPath(c.program)
 	if err != nil {
-		return c, fmt.Errorf("%s is not there; sluice needs Slurm's own commands (Debian: slurm-client), in PATH or where [slurm] bin in sluice.toml says", c.program)
+		return c, fmt.Errorf("%s is not installed; sluice needs Slurm's own commands (Debian: slurm-client), in PATH or where [slurm] bin in sluice.toml says", c.program)
 	}
 	c.program = path
 	if conf := s.site.Slurm.Conf; conf != "" && !hasVariable(c.environ, "SLURM_CONF") {
@@ -75,10 +74,10 @@ type answer struct {
 	fate fate
 	code int    // exit code; 0 unless refused
 	out  string // standard output
-	why  string // why the fate is unknown
+	why  string // why the outcome is unknown
 }
 
-// error is what sluice exits with: sbatch has said everything itself.
+// error is the error with which sluice exits: sbatch has printed everything itself.
 func (a answer) error() error {
 	if a.code == 0 {
 		return nil
@@ -86,8 +85,8 @@ func (a answer) error() error {
 	return terminal.ExitCode(a.code)
 }
 
-// run runs sbatch to its end, or to the limit or the interrupt, when its whole
-// process group is killed. Its standard error is passed on as it comes.
+// run runs sbatch to its end, or to the time limit or an interrupt, at which its whole
+// process group is killed. Its standard error is passed on as it is written.
 func (c sbatchCall) run(ctx context.Context) answer {
 	limited, cancel := context.WithTimeout(ctx, c.limit)
 	defer cancel()
@@ -95,7 +94,7 @@ func (c sbatchCall) run(ctx context.Context) answer {
 	cmd := exec.CommandContext(limited, c.program, c.args...)
 	cmd.Env, cmd.Stdin = c.environ, bytes.NewReader(c.stdin)
 	if c.stdin == nil {
-		cmd.Stdin = nil // nothing: a script that got lost must not be waited for
+		cmd.Stdin = nil // empty: a missing script must not be waited for
 	}
 	cmd.Stdout, cmd.Stderr = &out, io.MultiWriter(c.errs, &said)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -107,10 +106,10 @@ func (c sbatchCall) run(ctx context.Context) answer {
 	switch _, named := jobID(out.String()); {
 	case err == nil || errors.Is(err, exec.ErrWaitDelay):
 		return answer{out: out.String()}
-	case named && limited.Err() != nil: // cut off, but only after the fact
+	case named && limited.Err() != nil: // cut off, but after the job was submitted
 		return answer{out: out.String()}
 	case ctx.Err() != nil:
-		return answer{fate: unknown, why: "interrupted while sbatch was at work"}
+		return answer{fate: unknown, why: "interrupted while sbatch was running"}
 	case limited.Err() != nil:
 		return answer{fate: unknown, why: fmt.Sprintf("sbatch gave no answer in %v and was stopped", c.limit)}
 	case !errors.As(err, &exit):
@@ -124,8 +123,8 @@ func (c sbatchCall) run(ctx context.Context) answer {
 	return answer{fate: refused, code: exit.ExitCode(), out: out.String()}
 }
 
-// lost reports whether sbatch's words leave it open if there is a job: the
-// request may have reached slurmctld, and only the answer did not come back.
+// lost reports whether sbatch's output leaves it unknown whether there is a job: the
+// request may have reached slurmctld, and only the answer was lost.
 func lost(said string) bool {
 	said = strings.ToLower(said)
 	for _, words := range []string{"timed out", "receive failure", "send failure", "shutdown failure", "zero bytes were transmitted",
@@ -137,8 +136,8 @@ func lost(said string) bool {
 	return false
 }
 
-// jobID reads the number from sbatch's line, with or without --parsable: the
-// last line that names one, for a site's plugins may print before it.
+// jobID parses the number in sbatch's line, with or without --parsable: the last line
+// that has one, because a site's plugins may print lines before it.
 func jobID(out string) (slurm.JobID, bool) {
 	lines := strings.Split(out, "\n")
 	for i := len(lines) - 1; i >= 0; i-- {

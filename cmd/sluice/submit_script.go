@@ -14,8 +14,8 @@ import (
 	"github.com/sluice-hpc/sluice/sbatch"
 )
 
-// read returns the job script and its name: a file, the command of --wrap, or
-// standard input, of the name "".
+// read returns the job script and its name: a file, the command of --wrap, or standard
+// input, whose name is "".
 func (s *submission) read(line sbatch.CommandLine) (name string, body []byte, err error) {
 	switch {
 	case line.Wrap != nil:
@@ -36,8 +36,8 @@ func (s *submission) read(line sbatch.CommandLine) (name string, body []byte, er
 	return line.Script, body, err
 }
 
-// findScript resolves a name as sbatch does: as it is when it begins with a dot
-// or a slash, else in this directory, then in those of PATH.
+// findScript resolves a name as sbatch does: directly if it begins with a dot or a slash,
+// else in this directory, then in those of PATH.
 func findScript(name, path string) string {
 	if strings.HasPrefix(name, ".") || strings.HasPrefix(name, "/") {
 		return name
@@ -55,7 +55,7 @@ func readScript(file *os.File, name string) ([]byte, error) {
 	if info, err := file.Stat(); err == nil && info.IsDir() {
 		return nil, fmt.Errorf("%q is a directory, not a job script", name)
 	}
-	// One byte too many is refused by the parser, with the limit.
+	// One byte more: the parser refuses it, with the limit.
 	body, err := io.ReadAll(io.LimitReader(file, sbatch.MaxScript+1))
 	if err != nil {
 		return nil, fmt.Errorf("job script %q: %w", name, cause(err))
@@ -63,7 +63,7 @@ func readScript(file *os.File, name string) ([]byte, error) {
 	return body, nil
 }
 
-// notFound says so, and what it may come from.
+// notFound is the error for a missing script, with a possible cause.
 func notFound(err error, line sbatch.CommandLine) error {
 	if len(line.Unknown) == 0 || !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("job script %q: %w", line.Script, cause(err))
@@ -72,7 +72,7 @@ func notFound(err error, line sbatch.CommandLine) error {
 		line.Script, cause(err), line.Unknown[0], line.Unknown[0])
 }
 
-// cause drops the operation and the path, which the message names already.
+// cause removes the operation and the path, which the message contains already.
 func cause(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {

@@ -11,29 +11,29 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// stock is the GPUs of one type, or of any, that the nodes of a partition are configured
-// with: of all its nodes, for one that is down, drained or powered off may be back when the
-// job's turn comes. Slurm counts so, too.
-type stock struct {
+// capacity is the GPUs of one type, or of any, that are configured on the nodes of a
+// partition: on all its nodes, because one that is down, drained or powered off may be
+// back when the job could start. Slurm counts in the same way.
+type capacity struct {
 	partition, kind string
-	inventory       []planner.Node // those with such GPUs, and these alone
-	each            []int          // GPUs by node, the most first
-	types           []string       // of all GPUs of the partition
+	inventory       []planner.Node // nodes with such GPUs, and only with these
+	each            []int          // GPUs per node, largest first
+	types           []string       // all GPUs of the partition, by type
 }
 
-// tooMany is the refusal of a job whose smallest size none of its partitions can ever give,
-// with what there is and what to type; at is the option that asks for it. sbatch refuses
-// such a job, but takes it where it is held, as sluice's are. It is nil when a partition can
-// give the size, or its nodes are not known.
+// tooMany is the refusal of a job whose smallest size none of its partitions can ever
+// provide, with what they have and what to type; at is the option that requests it.
+// sbatch refuses such a job, but accepts it if it is held, as sluice's are. It is nil if
+// a partition can provide the size, or its nodes are unknown.
 func tooMany(spec elastic.Spec, at string, partitions []string, inventory []slurm.Node) error {
 	kinds := spec.Types
 	if len(kinds) == 0 {
 		kinds = []string{""}
 	}
-	var best stock
+	var best capacity
 	for k, partition := range partitions {
 		for i, kind := range kinds {
-			s, known := stockOf(partition, kind, inventory)
+			s, known := capacityOf(partition, kind, inventory)
 			if !known || s.gives(spec) {
 				return nil
 			}
@@ -58,10 +58,10 @@ func tooMany(spec elastic.Spec, at string, partitions []string, inventory []slur
 	return fmt.Errorf("%sthe job would never start: %s; %s", at, said, do)
 }
 
-// stockOf is false when the partition has no nodes that the user may see, or some whose GPUs
-// cannot be counted.
-func stockOf(partition, kind string, inventory []slurm.Node) (s stock, known bool) {
-	s = stock{partition: partition, kind: kind}
+// capacityOf returns false if the partition has no nodes that the user may see, or nodes
+// whose GPUs cannot be counted.
+func capacityOf(partition, kind string, inventory []slurm.Node) (s capacity, known bool) {
+	s = capacity{partition: partition, kind: kind}
 	for i := range inventory {
 		n := &inventory[i]
 		if !slices.Contains(n.Partitions, partition) {
@@ -97,8 +97,8 @@ func typesOf(n *slurm.Node) []slurm.OfType {
 	return []slurm.OfType{{Type: n.GPUType, GPUs: n.GPUs}}
 }
 
-// all is how many GPUs the nodes have that a job may use together.
-func (s stock) all(spec elastic.Spec) (n int) {
+// all is how many GPUs the nodes have that one job may use together.
+func (s capacity) all(spec elastic.Spec) (n int) {
 	each := s.each
 	if spec.Nodes > 0 && spec.Nodes < len(each) {
 		each = each[:spec.Nodes]
@@ -110,19 +110,19 @@ func (s stock) all(spec elastic.Spec) (n int) {
 }
 
 // gives reports whether some size that the job accepts fits on the empty nodes.
-func (s stock) gives(spec elastic.Spec) bool {
+func (s capacity) gives(spec elastic.Spec) bool {
 	return slices.ContainsFunc(spec.Options(s.all(spec)), func(n int) bool { return s.splits(spec, n) })
 }
 
-// splits reports whether so many GPUs can be had together, as the job may be split. CPUs
-// and memory are not looked at: the message is about GPUs.
-func (s stock) splits(spec elastic.Spec, n int) bool {
+// splits reports whether this many GPUs are available together, in the splits that the
+// job accepts. CPUs and memory are not considered: the message is about GPUs.
+func (s capacity) splits(spec elastic.Spec, n int) bool {
 	alone := elastic.Job{Spec: elastic.Spec{AllowUneven: spec.AllowUneven}, MaxNodes: spec.Nodes}
 	return len(elastic.Attainable(alone, s.inventory, []int{n})) > 0
 }
 
-// most is the greatest number of GPUs up to the job's smallest size that can be had.
-func (s stock) most(spec elastic.Spec) int {
+// most is the largest available number of GPUs up to the job's smallest size.
+func (s capacity) most(spec elastic.Spec) int {
 	for n := min(spec.Min, s.all(spec)); n > 0; n-- {
 		if s.splits(spec, n) {
 			return n
@@ -131,8 +131,8 @@ func (s stock) most(spec elastic.Spec) int {
 	return 0
 }
 
-// lacks says what the partition has too little of, and what to type.
-func (s stock) lacks(spec elastic.Spec, at string) (said, do string) {
+// lacks says what the partition has too few of, and what to type.
+func (s capacity) lacks(spec elastic.Spec, at string) (said, do string) {
 	of := ""
 	if s.kind != "" {
 		of = " of type " + s.kind
@@ -161,8 +161,8 @@ func (s stock) lacks(spec elastic.Spec, at string) (said, do string) {
 	return said, do
 }
 
-// ask is what to type for so many GPUs: the option that was used, where it counts them.
-func (s stock) ask(at string, gpus int) string {
+// ask is what to type for this many GPUs: the option that was used, if it counts GPUs.
+func (s capacity) ask(at string, gpus int) string {
 	for _, option := range []string{"--min-gpus=", "--gpu-sizes=", "--gpus-per-node=", "--gres=gpu:"} {
 		if strings.HasPrefix(at, option) {
 			switch option {
@@ -177,8 +177,8 @@ func (s stock) ask(at string, gpus int) string {
 	return "--gpus=" + s.typed(gpus)
 }
 
-// typed is a number of GPUs, with their type where the job names one.
-func (s stock) typed(gpus int) string {
+// typed is a number of GPUs, with the type if the job names one.
+func (s capacity) typed(gpus int) string {
 	if s.kind == "" {
 		return fmt.Sprint(gpus)
 	}

@@ -84,7 +84,7 @@ func TestSbatchIsCutOff(t *testing.T) {
 		}
 		cancel()
 	}()
-	if got := c.run(ctx); got.fate != unknown || got.why != "interrupted while sbatch was at work" {
+	if got := c.run(ctx); got.fate != unknown || got.why != "interrupted while sbatch was running" {
 		t.Errorf("%+v", got)
 	}
 	c = sbatchCall{program: program(t, "echo Submitted batch job 8\n"+hang), limit: 300 * time.Millisecond, errs: &errs}
@@ -224,7 +224,7 @@ func TestWaiter(t *testing.T) {
 		"slurm is away":       {[]look{{none: true, err: slurm.ErrControllerDown}, {none: true, job: job(slurm.Completed, 0, 0)}}, "", 2},
 		"long forgotten":      {[]look{{none: true, err: slurm.ErrNotFound, past: slurm.Completed}}, "", 1},
 		"forgotten, failed":   {[]look{{none: true, err: slurm.ErrNotFound, past: slurm.Failed}}, "exit code 1", 1},
-		"forgotten":           {[]look{{none: true, err: slurm.ErrNotFound}}, "job 5 ended, and Slurm has already forgotten how; see 'sacct -j 5'", 1},
+		"forgotten":           {[]look{{none: true, err: slurm.ErrNotFound}}, "job 5 ended, and Slurm no longer remembers how; see 'sacct -j 5'", 1},
 	} {
 		n, asked := -1, 0
 		var said []string

@@ -14,33 +14,34 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// How often the end of a job is looked for. The runner's word in the job's folder
-// costs next to nothing; sluiced answers from memory; Slurm itself is asked only
-// when one of them says that the job has ended, or there is neither.
+// How often the end of a job is checked. Reading the runner's note in the job's folder
+// costs almost nothing; sluiced answers from memory; Slurm itself is queried only if one
+// of them reports that the job has ended, or if there is neither.
 const (
 	waitPeriod = 2 * time.Second
-	waitEach   = 10 * time.Millisecond // for each job, where that is longer
-	slowly     = 5                     // periods between two questions to sluiced
-	insist     = 3                     // times Slurm is asked in a row after the runner's last word
+	waitEach   = 10 * time.Millisecond // for each job, if that is longer
+	slowly     = 5                     // periods between two queries of sluiced
+	insist     = 3                     // how often Slurm is queried in a row after the runner's last note
 )
 
-// waiter waits for one job to end. A move does not end it: that only takes the
-// job back to pending.
+// waiter waits for one job to end. A resize does not end it: the job only becomes pending
+// again.
 type waiter struct {
 	id     slurm.JobID
-	runner func() time.Time // when the script ended, as the runner says; zero while it has not
+	runner func() time.Time // time of the script's end, from the runner; zero while it has not ended
 	daemon func(context.Context) (wire.Report, error)
 	slurm  func(context.Context, slurm.JobID) (slurm.Detail, error)
-	past   func(context.Context, slurm.JobID) (slurm.PastRun, bool) // how it ended, by Slurm's accounting
+	past   func(context.Context, slurm.JobID) (slurm.PastRun, bool) // how it ended, from Slurm's accounting
 	period time.Duration
 	say    func(string)
 
-	exited time.Time // the runner's last word
-	asks   int       // questions to Slurm it is still worth
-	said   string    // the last complaint
+	exited time.Time // the runner's last note
+	asks   int       // remaining queries of Slurm
+	said   string    // the last error printed
 }
 
-// wait returns once the jobs have ended, with the highest of their exit codes as an error.
+// wait returns once the jobs have ended, with the highest of their exit codes as an
+// error.
 func (s *submission) wait(ctx context.Context, made []handedIn) error {
 	client, err := slurmFor(s.site)
 	if err != nil {
@@ -80,12 +81,12 @@ func (s *submission) wait(ctx context.Context, made []handedIn) error {
 	}
 	all.Wait()
 	if ctx.Err() != nil && len(made) > 1 {
-		terminal.Warn(s.errs, fmt.Sprintf("interrupted; jobs %s go on ('scancel %s' ends them)", ranges(ids(made)), joined(ids(made), " ")))
+		terminal.Warn(s.errs, fmt.Sprintf("interrupted; jobs %s continue ('scancel %s' ends them)", ranges(ids(made)), joined(ids(made), " ")))
 	}
 	return s.worst(ends)
 }
 
-// worst is the highest exit code; errors that are none are told.
+// worst is the highest exit code; other errors are printed.
 func (s *submission) worst(ends []error) error {
 	if len(ends) == 1 {
 		return ends[0]
@@ -105,7 +106,7 @@ func (s *submission) worst(ends []error) error {
 	return worst
 }
 
-// sharedReport asks once for all who ask at about the same time.
+// sharedReport makes one query for all callers at about the same time.
 type sharedReport struct {
 	ask   func(context.Context) (wire.Report, error)
 	fresh time.Duration
@@ -126,8 +127,8 @@ func (r *sharedReport) report(ctx context.Context) (wire.Report, error) {
 	return r.last, r.err
 }
 
-// scriptEnded reads in the job's folder when its script ended; zero when it has not,
-// as far as is known.
+// scriptEnded reads from the job's folder when its script ended; zero if it has not, or
+// unknown.
 func scriptEnded(folder string) time.Time {
 	word, err := runnerWord(folder)
 	if err != nil || word.Exit == nil {
@@ -136,7 +137,7 @@ func scriptEnded(folder string) time.Time {
 	return word.Exit.At
 }
 
-// runnerWord reads the runner's word in the job's folder.
+// runnerWord reads the runner's note in the job's folder.
 func runnerWord(folder string) (checkpoint.Runner, error) {
 	dir, err := checkpoint.OpenDir(folder)
 	if err != nil {
@@ -156,7 +157,7 @@ func (w *waiter) run(ctx context.Context) error {
 	for n := 1; ; n++ {
 		select {
 		case <-ctx.Done():
-			w.say(fmt.Sprintf("interrupted; job %d goes on ('sluice cancel %d' ends it)", w.id, w.id))
+			w.say(fmt.Sprintf("interrupted; job %d continues ('sluice cancel %d' ends it)", w.id, w.id))
 			return terminal.ExitCode(130)
 		case <-tick.C:
 		}
@@ -168,8 +169,8 @@ func (w *waiter) run(ctx context.Context) error {
 	}
 }
 
-// heard reports whether the runner has said something new that Slurm should be
-// asked about. It may have been stopped for a move.
+// heard reports whether the runner has reported something new for which Slurm should be
+// queried. The script may have been stopped for a resize.
 func (w *waiter) heard() bool {
 	if at := w.runner(); !at.Equal(w.exited) {
 		w.exited, w.asks = at, insist
@@ -181,7 +182,7 @@ func (w *waiter) heard() bool {
 	return true
 }
 
-// ask asks Slurm, and reports whether that was the end.
+// ask queries Slurm, and reports whether the job has ended.
 func (w *waiter) ask(ctx context.Context) (done bool, err error) {
 	job, err := w.slurm(ctx, w.id)
 	switch {
@@ -189,7 +190,7 @@ func (w *waiter) ask(ctx context.Context) (done bool, err error) {
 		if run, ok := w.past(ctx, w.id); ok {
 			return true, endCode(slurm.Detail{Job: slurm.Job{State: run.State, ExitCode: run.ExitCode, ExitSignal: run.ExitSignal}})
 		}
-		return true, fmt.Errorf("job %d ended, and Slurm has already forgotten how; see 'sacct -j %d'", w.id, w.id)
+		return true, fmt.Errorf("job %d ended, and Slurm no longer remembers how; see 'sacct -j %d'", w.id, w.id)
 	case err != nil:
 		if ctx.Err() == nil && err.Error() != w.said {
 			w.said = err.Error()
@@ -202,8 +203,8 @@ func (w *waiter) ask(ctx context.Context) (done bool, err error) {
 	return false, nil
 }
 
-// worthAsking reports whether Slurm should be asked: not while sluiced knows the
-// job and says that it lives.
+// worthAsking reports whether Slurm should be queried: not while sluiced reports that the
+// job is alive.
 func (w *waiter) worthAsking(ctx context.Context) bool {
 	report, err := w.daemon(ctx)
 	if err != nil || report.Blind != "" {
@@ -217,8 +218,8 @@ func (w *waiter) worthAsking(ctx context.Context) bool {
 	return true
 }
 
-// endCode is the job's exit code as sbatch --wait gives it, but that a job which
-// did not complete is never a success.
+// endCode is the job's exit code as sbatch --wait returns it, except that a job that did
+// not complete is never a success.
 func endCode(job slurm.Detail) error {
 	switch {
 	case job.State == slurm.Completed && job.ExitCode == 0 && job.ExitSignal == 0:

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
-// span is clock for seconds on the wire, "-" when there are none.
+// span is clock for seconds in the API's form, "-" if there are none.
 func span(seconds float64) string {
 	if seconds <= 0 {
 		return "-"
@@ -19,12 +19,12 @@ func span(seconds float64) string {
 	return terminal.Clock(asDuration(seconds))
 }
 
-// asDuration holds what a duration can.
+// asDuration bounds seconds by the range of a Duration.
 func asDuration(s float64) time.Duration {
 	return time.Duration(math.Min(s, 1e9) * float64(time.Second))
 }
 
-// when writes a moment as Slurm does, in local time; "-" when unknown.
+// when formats a time as Slurm does, in local time; "-" if unknown.
 func when(t time.Time) string {
 	if t.IsZero() {
 		return "-"
@@ -32,7 +32,7 @@ func when(t time.Time) string {
 	return t.Local().Format("2006-01-02T15:04:05")
 }
 
-// ago writes how long before now something was: "3s ago".
+// ago formats how long before now a time was: "3s ago".
 func ago(t, now time.Time) string {
 	if t.IsZero() {
 		return "never"
@@ -40,7 +40,7 @@ func ago(t, now time.Time) string {
 	return terminal.Clock(now.Sub(t)) + " ago"
 }
 
-// figure writes a number with three significant digits and no more.
+// figure formats a number with three significant digits.
 func figure(f float64) string {
 	switch {
 	case f >= 100:
@@ -53,13 +53,13 @@ func figure(f float64) string {
 	return strconv.FormatFloat(f, 'g', 3, 64)
 }
 
-// amount writes done work: at most two places, none when whole.
+// amount formats done work: at most two decimals, none if whole.
 func amount(f float64) string {
 	s := strconv.FormatFloat(f, 'f', 2, 64)
 	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
 }
 
-// unit is the short name of what a job counts in.
+// unit is the short name of a job's unit of work.
 func unit(j wire.Job) string {
 	if j.Unit == "step" {
 		return "st"
@@ -67,7 +67,7 @@ func unit(j wire.Job) string {
 	return "ep"
 }
 
-// work writes done and total, "3.5/10"; steps say so, "120500/200000st".
+// work formats done and total, "3.5/10"; steps have a suffix, "120500/200000st".
 func work(j wire.Job) string {
 	s := amount(j.Done)
 	if j.Total > 0 {
@@ -79,7 +79,7 @@ func work(j wire.Job) string {
 	return s
 }
 
-// pace writes seconds a unit; "~" marks what was not measured at this size.
+// pace formats seconds per unit; "~" marks a value that was not measured at this size.
 func pace(seconds float64, source, unit string) string {
 	if seconds <= 0 {
 		return "-"
@@ -91,7 +91,7 @@ func pace(seconds float64, source, unit string) string {
 	return guess + figure(seconds) + "s/" + unit
 }
 
-// sizes writes what a job accepts: 1-8, 4, 2,4,8 or 2-8/2.
+// sizes formats the sizes that a job accepts: 1-8, 4, 2,4,8 or 2-8/2.
 func sizes(j wire.Job) string {
 	switch {
 	case len(j.Sizes) > 0:
@@ -106,7 +106,7 @@ func sizes(j wire.Job) string {
 	return fmt.Sprintf("%d-%d", j.Min, j.Max)
 }
 
-// gpus writes now and accepted, 2/1-8, on the way elsewhere 2>4/1-8, pinned 2/=2.
+// gpus formats present and accepted sizes: 2/1-8, during a resize 2>4/1-8, pinned 2/=2.
 func gpus(j wire.Job) string {
 	now := strconv.Itoa(j.GPUs)
 	if j.Move != nil && j.Move.Target.GPUs() != j.GPUs {

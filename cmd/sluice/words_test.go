@@ -122,14 +122,14 @@ func TestDeadlineLine(t *testing.T) {
 		policy string
 	}{
 		"": {wire.Job{}, "deadline"},
-		"deadline 2026-11-22T18:00:00, promised: it ends by 2026-11-22T17:30:00, 30:00 before":          {job(func(j *wire.Job) { j.Promised, j.Ends = true, due.Add(-30*time.Minute) }), "deadline"},
-		"deadline 2026-11-22T18:00:00 cannot be met: the earliest it could end is 2026-11-22T19:00:00":  {job(func(j *wire.Job) { j.Due, j.Ends = "unmet", due.Add(time.Hour) }), "deadline"},
-		"deadline 2026-11-22T18:00:00: cannot be promised: its speed is not known yet":                  {job(func(j *wire.Job) { j.Due = "unknown_speed" }), "deadline"},
+		"deadline 2026-11-22T18:00:00, admitted: it ends by 2026-11-22T17:30:00, 30:00 before":          {job(func(j *wire.Job) { j.Promised, j.Ends = true, due.Add(-30*time.Minute) }), "deadline"},
+		"deadline 2026-11-22T18:00:00 cannot be met; earliest possible end: 2026-11-22T19:00:00":        {job(func(j *wire.Job) { j.Due, j.Ends = "unmet", due.Add(time.Hour) }), "deadline"},
+		"deadline 2026-11-22T18:00:00: cannot be admitted: its speed is not known yet":                  {job(func(j *wire.Job) { j.Due = "unknown_speed" }), "deadline"},
 		"deadline 2026-11-22T18:00:00, promised":                                                        {job(func(j *wire.Job) { j.Promised = true }), "deadline"},
-		"deadline 2026-11-22T18:00:00 cannot be met, and no end is in sight":                            {job(func(j *wire.Job) { j.Due = "unmet" }), "deadline"},
-		"deadline 2026-11-22T18:00:00 has passed: it counts as a job without one":                       {job(func(j *wire.Job) { j.Due = "passed" }), "lookahead"},
-		"deadline 2026-11-22T18:00:00: not promised; it is judged when the job can be started or moved": {job(func(*wire.Job) {}), "deadline"},
-		"deadline 2026-11-22T18:00:00: the site's policy, knapsack, promises no deadlines":              {job(func(*wire.Job) {}), "knapsack"},
+		"deadline 2026-11-22T18:00:00 cannot be met, and its end cannot be predicted":                   {job(func(j *wire.Job) { j.Due = "unmet" }), "deadline"},
+		"deadline 2026-11-22T18:00:00 has passed: it is treated as a job without one":                   {job(func(j *wire.Job) { j.Due = "passed" }), "lookahead"},
+		"deadline 2026-11-22T18:00:00: not admitted; judged again when the job can be started or moved": {job(func(*wire.Job) {}), "deadline"},
+		"deadline 2026-11-22T18:00:00: the site's policy, knapsack, does not admit deadlines":           {job(func(*wire.Job) {}), "knapsack"},
 		"deadline 2026-11-22T18:00:00: it ended 1:00 before":                                            {job(func(j *wire.Job) { j.Ended, j.EndedAt = true, due.Add(-time.Minute) }), "lookahead"},
 		"deadline 2026-11-22T18:00:00: it ended 1:00 after":                                             {job(func(j *wire.Job) { j.Ended, j.EndedAt = true, due.Add(time.Minute) }), "deadline"},
 	} {
@@ -138,7 +138,7 @@ func TestDeadlineLine(t *testing.T) {
 		}
 	}
 	hard, soft := job(func(j *wire.Job) { j.Due, j.Ends = "unmet", due.Add(time.Hour) }), job(func(j *wire.Job) { j.Due, j.Ends, j.Soft = "unmet", due.Add(time.Hour), true })
-	if h, s := foretold(wire.Explanation{Policy: "deadline", Promises: true, Job: hard}), foretold(wire.Explanation{Policy: "deadline", Promises: true, Job: soft}); !strings.Contains(h, "'sluice cancel 7'") || strings.Contains(s, "cancel") {
+	if h, s := admissionLine(wire.Explanation{Policy: "deadline", Promises: true, Job: hard}), admissionLine(wire.Explanation{Policy: "deadline", Promises: true, Job: soft}); !strings.Contains(h, "'sluice cancel 7'") || strings.Contains(s, "cancel") {
 		t.Errorf("%q, %q", h, s)
 	}
 }

@@ -4,6 +4,6 @@ package main
 
 import "github.com/sluice-hpc/sluice/elastic/engine"
 
-// fragile returns the journal as it is. Built with the tag crash, sluiced can be
-// told to die at a step of a move; the end-to-end tests do.
+// fragile returns the journal unchanged. Built with the tag crash, sluiced can be told to
+// end at a step of a move; the end-to-end tests do that.
 func fragile(j engine.Journal) engine.Journal { return j }

@@ -14,9 +14,9 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/reason"
 )
 
-// fragile returns a journal that kills the process, as kill -9 would, at the
-// step the file named by SLUICE_CRASH holds: "4" right after R4 was recorded,
-// "-4" right before. The file is removed first, so that it happens once.
+// fragile returns a journal that kills the process, as kill -9 would, at the step in the
+// file named by SLUICE_CRASH: "4" right after R4 was recorded, "-4" right before. The
+// file is removed first, so that it happens once.
 func fragile(j engine.Journal) engine.Journal {
 	if path := os.Getenv("SLUICE_CRASH"); path != "" {
 		return crasher{j, path}
@@ -29,7 +29,7 @@ type crasher struct {
 	path string
 }
 
-// due reports whether a crash is ordered at the step, and takes the order.
+// due reports whether a crash is requested at the step, and removes the request.
 func (c crasher) due(step int) bool {
 	b, err := os.ReadFile(c.path)
 	if err != nil {

@@ -26,7 +26,7 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/command"
 )
 
-// daemon is sluiced, wired.
+// daemon is sluiced with all its parts.
 type daemon struct {
 	options options
 	log     zerolog.Logger
@@ -37,17 +37,17 @@ type daemon struct {
 	server  *control.Server
 	settled settled
 	started time.Time
-	newest  time.Time // job in the store when it was opened
+	newest  time.Time // newest job in the store when it was opened
 
 	troubles troubles
-	rights   *command.Client // asked what the daemon may do
-	repeats  repeats         // on the engine's goroutine
+	rights   *command.Client // queried for what the daemon may do
+	repeats  repeats         // used on the engine's goroutine
 
 	refreshed time.Time // likewise
 	met       time.Time // likewise
 }
 
-// run wires the daemon and supervises it until ctx ends or a part of it fails.
+// run builds the daemon and supervises it until ctx ends or a part of it fails.
 func run(ctx context.Context, o options) error {
 	c, from, err := o.load()
 	if err != nil {
@@ -84,10 +84,10 @@ func run(ctx context.Context, o options) error {
 	return err
 }
 
-// lastSpeeds is how long the end of the daemon waits for speeds to be stored.
+// lastSpeeds bounds how long the daemon waits at its end for speeds to be stored.
 const lastSpeeds = 2 * time.Second
 
-// storeSpeeds stores the speeds that still wait, after the last cycle.
+// storeSpeeds stores the remaining speeds after the last cycle.
 func (d *daemon) storeSpeeds() {
 	ctx, cancel := context.WithTimeout(context.Background(), lastSpeeds)
 	defer cancel()
@@ -96,10 +96,10 @@ func (d *daemon) storeSpeeds() {
 	}
 }
 
-// tellSpeeds writes down that speeds could not be stored, and that they are again.
+// tellSpeeds logs that speeds could not be stored, and that they are stored again.
 func (d *daemon) tellSpeeds(err error) {
 	if err != nil {
-		d.log.Error().Str("event", "unstored").Err(err).Msg("speeds learned from jobs are not stored; it is tried again, and decisions go by them meanwhile")
+		d.log.Error().Str("event", "unstored").Err(err).Msg("speeds learned from jobs could not be stored and will be stored later; decisions use them meanwhile")
 		return
 	}
 	d.log.Info().Str("event", "stored").Msg("speeds learned from jobs are stored again")
@@ -110,7 +110,7 @@ func newDaemon(ctx context.Context, o options, c etc.Config, log zerolog.Logger)
 	if err != nil {
 		return nil, err
 	}
-	for _, n := range notices { // something is lost or not as it was left: a person should read it
+	for _, n := range notices { // data was lost or changed: an administrator should read it
 		log.Error().Str("event", "emptied").Msg(n)
 	}
 	d := &daemon{options: o, log: log, store: st, started: time.Now(), troubles: troubles{ask: make(chan struct{}, 1)}}
@@ -130,7 +130,7 @@ func newDaemon(ctx context.Context, o options, c etc.Config, log zerolog.Logger)
 	return d, nil
 }
 
-// newName is a name that no other daemon has, nor this one in its next life.
+// newName is a name that no other daemon has, nor this one after a restart.
 func newName() string { return strings.ToLower(rand.Text()[:10]) }
 
 // engineConfig makes the engine's parts from the configuration.
@@ -151,7 +151,7 @@ func (d *daemon) engineConfig(ctx context.Context, c etc.Config) (engine.Config,
 	return cfg, d.tune(&cfg, c)
 }
 
-// tune sets what a reload may change.
+// tune sets the parameters that a reload may change.
 func (d *daemon) tune(cfg *engine.Config, c etc.Config) error {
 	own := map[string]string{}
 	cfg.Edge = map[string]bool{}
@@ -175,7 +175,7 @@ func (d *daemon) tune(cfg *engine.Config, c etc.Config) error {
 		Costs: costs(c.Welfare),
 	}
 	cfg.Health = elastic.HealthRules{Exclude: c.Health.Exclude, PerUser: c.Health.PerUser}
-	if d.options.user { // one's own word about one's own jobs; and there is no epilog
+	if d.options.user { // these are the user's own jobs; and there is no epilog
 		cfg.Health.PerUser, cfg.Listen = 0, true
 	}
 	cfg.Price = elastic.Price{Save: c.Resize.Save, Drain: c.Resize.Drain, Start: c.Resize.Start, Load: c.Resize.Load}
@@ -185,7 +185,7 @@ func (d *daemon) tune(cfg *engine.Config, c etc.Config) error {
 	return nil
 }
 
-// costs are what the policy welfare goes by.
+// costs are the parameters of the policy welfare.
 func costs(w etc.Welfare) *elastic.Costs {
 	c := &elastic.Costs{Value: w.Value, GPU: w.GPU, Types: map[string]float64{}, CPU: w.CPU, MemoryGB: w.Memory, Peak: w.Peak, Surcharge: w.Surcharge}
 	for _, t := range w.Types {
@@ -194,9 +194,9 @@ func costs(w etc.Welfare) *elastic.Costs {
 	return c
 }
 
-// mine tells which jobs the daemon looks after: the cluster's all but those that are their
-// users' own sluiceds', one with --user these of its user; and only those in the partitions
-// named, if any are.
+// mine selects the jobs that the daemon manages: for the cluster's daemon all except
+// those of users' own sluiceds, for one with --user those of its user; and only jobs in
+// the named partitions, if any are named.
 func mine(user bool, uid uint32, partitions []string, jobs string) func(slurm.Job) bool {
 	return func(j slurm.Job) bool {
 		switch own := elastic.Own(j.Comment); {
@@ -217,8 +217,8 @@ func mine(user bool, uid uint32, partitions []string, jobs string) func(slurm.Jo
 	}
 }
 
-// keptIn reports whether the job's folder is in the folder of jobs. Releases of sluice that
-// marked no job as its user's own are told apart by it.
+// keptIn reports whether the job's folder is in the folder of jobs. It identifies jobs of
+// releases of sluice that did not mark a job as its user's own.
 func keptIn(jobs, comment string) bool {
 	tag, err := elastic.ParseTag(comment)
 	if err != nil {
@@ -228,19 +228,19 @@ func keptIn(jobs, comment string) bool {
 	return err == nil
 }
 
-// tellOther says whose jobs are whose where the cluster has a sluiced, too.
+// tellOther logs which daemon manages which jobs if the cluster has a sluiced, too.
 func tellOther(log zerolog.Logger, own etc.Config) {
 	cluster, _, err := etc.Cluster()
 	if err != nil || cluster.Paths.Socket == own.Paths.Socket {
 		return
 	}
 	if _, err := os.Stat(cluster.Paths.Socket); err == nil {
-		log.Info().Str("event", "beside").Str("cluster", cluster.Paths.Socket).Msg("the cluster's sluiced is there, too: this one looks after what 'sluice submit --user' submits, that one after all else")
+		log.Info().Str("event", "beside").Str("cluster", cluster.Paths.Socket).Msg("the cluster has a sluiced, too: this one manages jobs of 'sluice submit --user', that one all others")
 	}
 }
 
-// makeUserDirs makes what user mode needs under the home directory. In system
-// mode an administrator makes them, because others must reach them.
+// makeUserDirs makes the folders of user mode in the home directory. In system mode an
+// administrator makes them, because other users need access.
 func makeUserDirs(c etc.Config) error {
 	for _, dir := range []string{c.Paths.State, c.Paths.Jobs, c.Paths.Outbox, filepath.Dir(c.Paths.Socket)} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -250,19 +250,19 @@ func makeUserDirs(c etc.Config) error {
 	return nil
 }
 
-// reload reads the configuration again. A bad one changes nothing.
+// reload reads the configuration again. An invalid one changes nothing.
 func (d *daemon) reload() {
 	c, from, err := d.options.load()
 	if err != nil {
-		d.log.Error().Str("event", "unreloaded").Err(err).Msg("reload: the configuration is bad; the old one stays")
+		d.log.Error().Str("event", "unreloaded").Err(err).Msg("reload: the configuration is invalid; the old one stays")
 		return
 	}
 	if err := d.tune(&engine.Config{}, c); err != nil {
-		d.log.Error().Str("event", "unreloaded").Err(err).Msg("reload: the configuration is bad; the old one stays")
+		d.log.Error().Str("event", "unreloaded").Err(err).Msg("reload: the configuration is invalid; the old one stays")
 		return
 	}
 	d.engine.Reconfigure(func(old *engine.Config) {
-		_ = d.tune(old, c) // it was good a moment ago
+		_ = d.tune(old, c) // it was valid a moment ago
 	})
 	if err := d.server.Configure(d.serverOptions(c)); err != nil {
 		d.log.Error().Str("event", "unreloaded").Err(err).Msg("reload: the API keeps its old settings")
@@ -270,8 +270,8 @@ func (d *daemon) reload() {
 	d.log.Info().Str("event", "reloaded").Str("config", from).Str("policy", c.Policy.Name).Msg("reloaded")
 }
 
-// newLog makes the log. Its times are as fine as slurmctld's, so that the one can
-// be held against the other (package elastic/audit).
+// newLog makes the log. Its times are as precise as slurmctld's, so that the two can be
+// compared (package elastic/audit).
 func newLog(c etc.Log, to *os.File) zerolog.Logger {
 	zerolog.TimeFieldFormat = "2006-01-02T15:04:05.000Z07:00"
 	level, err := zerolog.ParseLevel(c.Level)
@@ -284,8 +284,7 @@ func newLog(c etc.Log, to *os.File) zerolog.Logger {
 	return zerolog.New(zerolog.ConsoleWriter{Out: plain{to}, NoColor: true, TimeFormat: time.RFC3339, FieldsExclude: engine.FieldNames()}).Level(level).With().Timestamp().Logger()
 }
 
-// logEvent writes one thing that happened. The text may hold users' words; plain
-// escapes them.
+// logEvent logs one event. The text may contain users' text; plain escapes it.
 func (d *daemon) logEvent(e engine.Event) {
 	missed := 0
 	if key := problemKey(e); key != "" {

@@ -84,7 +84,7 @@ func TestCrashes(t *testing.T) {
 	saved := func(more int) {
 		t.Helper()
 		before := j.view().Restarts
-		s.must(site.Until(s.ctx, time.Minute, "a checkpoint by time", func() (bool, error) { return j.checkpoints() >= more, nil }))
+		s.must(site.Until(s.ctx, time.Minute, "a periodic checkpoint", func() (bool, error) { return j.checkpoints() >= more, nil }))
 		if j.view().Restarts != before {
 			t.Error("it was restarted in order to save")
 		}
@@ -204,7 +204,7 @@ func TestPreemptedBySlurm(t *testing.T) {
 	})
 	j := s.submit("preempted", "", 30, []string{"--partition=gpu", "--min-gpus=2", "--max-gpus=2", "--checkpoint-every=10s"})
 	j.runsOn(2)
-	s.must(site.Until(s.ctx, time.Minute, "a checkpoint by time", func() (bool, error) { return j.checkpoints() > 0, nil }))
+	s.must(site.Until(s.ctx, time.Minute, "a periodic checkpoint", func() (bool, error) { return j.checkpoints() > 0, nil }))
 	time.Sleep(4 * time.Second) // so that there is something to lose
 	var first *job
 	j.costs("a preemption", 10*2+4, func() {

@@ -26,7 +26,7 @@ func TestDeadlines(t *testing.T) {
 
 	due := time.Now().Add(80 * time.Second)
 	kept, said := s.dated("kept", 24, model, "--deadline=now+80")
-	if !strings.Contains(said, "promised: it ends by") {
+	if !strings.Contains(said, "admitted: it ends by") {
 		t.Errorf("said at submit: %q", said)
 	}
 	kept.until("to run", func(v wire.Job) bool { return v.GPUs >= 2 && v.Promised && v.State == "RUNNING" })
@@ -42,11 +42,11 @@ func TestDeadlines(t *testing.T) {
 	unknown.until("to be promised its deadline", func(v wire.Job) bool { return v.State == "RUNNING" && v.Promised })
 
 	late, said := s.dated("late", 1000, model, "--deadline=now+60")
-	if !strings.Contains(said, "cannot be met: the earliest it could end is 20") || !strings.Contains(said, "--deadline-mode=soft") {
+	if !strings.Contains(said, "cannot be met; earliest possible end: 20") || !strings.Contains(said, "--deadline-mode=soft") {
 		t.Errorf("said at submit: %q", said)
 	}
 	soft, said := s.dated("soft", 1000, model, "--deadline=now+60", "--deadline-mode=soft")
-	if !strings.Contains(said, "cannot be met: the earliest it could end is 20") || strings.Contains(said, "waits until") {
+	if !strings.Contains(said, "cannot be met; earliest possible end: 20") || strings.Contains(said, "waits until") {
 		t.Errorf("said at submit: %q", said)
 	}
 

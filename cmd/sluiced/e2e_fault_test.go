@@ -55,7 +55,7 @@ func TestMisbehavingPrograms(t *testing.T) {
 		s.must(err)
 		j := &job{s: s, id: id}
 		j.until("to run", func(v wire.Job) bool { return v.State == "RUNNING" })
-		if out := s.as("", "sluice", "explain", fmt.Sprint(id)); !strings.Contains(out, "fixed") && !strings.Contains(out, "until then it stays at its size") {
+		if out := s.as("", "sluice", "explain", fmt.Sprint(id)); !strings.Contains(out, "fixed") && !strings.Contains(out, "until then its size does not change") {
 			t.Errorf("explain does not say that its size is fixed:\n%s", out)
 		}
 		if state := j.ends(); state != "COMPLETED" || j.field("Restarts") != "0" {

@@ -48,7 +48,7 @@ func TestPools(t *testing.T) {
 		name := fmt.Sprintf("main%d", i+1)
 		j, said := s.dated(name, 26, model, "--partition=main", "--deadline=now+80", "--min-gpus=2", "--max-gpus=2")
 		due = append(due, promised{j, time.Now().Add(80 * time.Second)})
-		if !strings.Contains(said, "promised: it ends by") {
+		if !strings.Contains(said, "admitted: it ends by") {
 			t.Errorf("said at submit of %s: %q", name, said)
 		}
 		j.until("to run", func(v wire.Job) bool { return v.State == "RUNNING" && v.GPUs == 2 })
@@ -56,7 +56,7 @@ func TestPools(t *testing.T) {
 	// 14 epochs at 4 s take 56 s on one GPU of the main nodes, as long on two of the edge.
 	kept, said := s.datedSlow("kept", 14, model, "--partition=main,edge", "--deadline=now+150")
 	due = append(due, promised{kept, time.Now().Add(150 * time.Second)})
-	if !strings.Contains(said, "promised: it ends by") {
+	if !strings.Contains(said, "admitted: it ends by") {
 		t.Errorf("said at submit: %q", said)
 	}
 	v := kept.until("to run in the edge pool", func(v wire.Job) bool { return v.State == "RUNNING" && v.Promised && onNodes(v, "gpu3", "gpu4") })

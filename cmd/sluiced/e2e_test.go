@@ -151,7 +151,7 @@ func (s *scene) audit(ctx context.Context) {
 	}
 	s.t.Logf("%s", report)
 	if !report.Clean() {
-		s.t.Error("the audit found broken promises; see above")
+		s.t.Error("the audit found violations; see above")
 	}
 	if dir := os.Getenv("SLUICE_KEEP_RECORDS"); dir != "" {
 		s.must(s.KeepRecords(filepath.Join(dir, s.t.Name())))

@@ -40,7 +40,7 @@ func TestDeadlineAfterProfile(t *testing.T) {
 	// 20 epochs of 5 steps of 0.7 s are 70 s at least.
 	late, said := handIn("late", "--epochs=20", "--deadline=now+40")
 	due := deadlineIn(t, said)
-	if !strings.Contains(said, "cannot be met: the earliest it could end is 20") {
+	if !strings.Contains(said, "cannot be met; earliest possible end: 20") {
 		t.Errorf("said at submit: %q", said)
 	}
 	next, _ := handIn("next", "--epochs=20")

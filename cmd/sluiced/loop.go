@@ -16,35 +16,36 @@ import (
 )
 
 const (
-	// leastGap keeps a flood of events from becoming a flood of queries.
+	// leastGap bounds the rate of queries under a flood of events.
 	leastGap = 250 * time.Millisecond
-	// stirEvery is how often the answers of jobs that were asked to save are
-	// looked for: one small file each, nothing of Slurm.
+	// stirEvery is how often the answers of jobs that were asked to save are checked: one
+	// small file each, without queries of Slurm.
 	stirEvery = 100 * time.Millisecond
-	// listenEvery is how often a sluiced --user looks whether a runner said that its job
-	// is over: likewise.
+	// listenEvery is how often a sluiced --user checks whether a runner reported the end
+	// of its job: likewise.
 	listenEvery = time.Second
-	// freshEvery is the least time between two looks at what running jobs have written,
-	// when somebody asks, and freshWait how long who asks waits for one: not for a cycle.
+	// freshEvery is the minimum time between two reads of the files of running jobs for a
+	// report, and freshWait the maximum time for which the caller waits for one: not for
+	// a cycle.
 	freshEvery, freshWait = time.Second, 50 * time.Millisecond
-	// meetEvery is the least time between two questions to Slurm for jobs that no cycle has
-	// seen: who asks for numbers that are not there must not fill the cycle.
+	// meetEvery is the minimum time between two queries of Slurm for jobs that no cycle
+	// has seen: requests for unknown numbers must not fill the cycle.
 	meetEvery = 200 * time.Millisecond
 	// mostOrders are carried out between two effects of a cycle; the others wait.
 	mostOrders = 16
-	// Ended jobs, and what is known of them, are kept this long.
+	// Ended jobs and their data are kept this long.
 	historyFor = 90 * 24 * time.Hour
 )
 
-// loop is the daemon's only clock: it calls the engine when it asked to be
-// called, and earlier when something happened.
+// loop is the daemon's only clock: it calls the engine at the time that the engine
+// requested, and earlier after an event.
 type loop struct {
 	d       *daemon
 	woken   chan struct{}
-	calls   chan func()   // to run between two cycles, on the engine's goroutine
+	calls   chan func()   // run between two cycles, on the engine's goroutine
 	orders  chan func()   // likewise, or between two effects of a cycle
-	begun   atomic.Uint64 // cycles
-	told    string        // why the last cycle decided nothing
+	begun   atomic.Uint64 // number of cycles
+	told    string        // why the last cycle made no decisions
 	systemd notifier
 }
 
@@ -63,10 +64,10 @@ func (l *loop) wake() {
 // call runs f between two cycles and waits for it, or for ctx.
 func (l *loop) call(ctx context.Context, f func()) error { return inTurn(ctx, l.calls, f) }
 
-// order runs f as soon as the engine allows, in the midst of a cycle too, and waits for it.
+// order runs f as soon as the engine allows, also during a cycle, and waits for it.
 func (l *loop) order(ctx context.Context, f func()) error { return inTurn(ctx, l.orders, f) }
 
-// serve runs orders that wait, but not for ever. The engine calls it between two effects.
+// serve runs waiting orders, for a bounded time. The engine calls it between two effects.
 func (l *loop) serve() {
 	for range mostOrders {
 		select {
@@ -104,7 +105,8 @@ func (l *loop) run(ctx context.Context) error {
 			l.tell(err)
 		}
 		if err := l.d.store.Damage(); err != nil {
-			// A new start checks all of it, sets it aside and finds the jobs in Slurm.
+			// A new start checks the whole database, sets it aside and finds the jobs in
+			// Slurm.
 			return fmt.Errorf("stopping so that the next start does not build on it; jobs run on at their size: %w", err)
 		}
 		if !ready {
@@ -114,7 +116,7 @@ func (l *loop) run(ctx context.Context) error {
 		if started.Sub(pruned) > 24*time.Hour {
 			pruned = started
 			if err := l.prune(ctx, oldest(started, l.d.newest, started.Sub(l.d.started))); err != nil {
-				l.d.log.Warn().Str("event", "unpruned").Err(err).Msg("old history stays in the database")
+				l.d.log.Warn().Str("event", "unpruned").Err(err).Msg("old history could not be removed from the database")
 			}
 		}
 		l.rest(ctx, hup, started, next)
@@ -123,18 +125,18 @@ func (l *loop) run(ctx context.Context) error {
 	return nil
 }
 
-// prune forgets what is older than the time, and of jobs that are no longer in the report
-// what nothing else learns from.
+// prune removes what is older than the given time, and, for jobs that are no longer in
+// the report, what nothing else learns from.
 func (l *loop) prune(ctx context.Context, before time.Time) error {
 	return errors.Join(l.d.store.Prune(ctx, before), l.d.store.ForgetOwn(ctx, before.Add(historyFor-engine.EndedMemory)))
 }
 
-// oldest is from when on history is kept. The clock may be far ahead: what it says counts
-// no further than the newest job that the store had when it was opened, and the time since
-// then, which is measured by the monotonic clock.
+// oldest is the time before which history is removed. The system clock may be far ahead:
+// it counts only up to the newest job that the store had when it was opened, plus the
+// time since then, measured by the monotonic clock.
 func oldest(now, newest time.Time, up time.Duration) time.Time {
 	if newest.IsZero() {
-		newest = now.Add(-up) // nothing was there that could be lost
+		newest = now.Add(-up) // the store had no jobs, so nothing can be lost
 	}
 	if last := newest.Add(up); last.Before(now) {
 		now = last
@@ -142,20 +144,20 @@ func oldest(now, newest time.Time, up time.Duration) time.Time {
 	return now.Add(-historyFor)
 }
 
-// tell writes down why a cycle decided nothing: once for as long as it is the same,
-// which with a disk that is full or descriptors that ran out may be for days.
+// tell logs why a cycle made no decisions: once as long as the reason is the same, which
+// with a full disk or without file descriptors may be for days.
 func (l *loop) tell(err error) {
 	said := ""
 	if err != nil {
 		said = err.Error()
 	}
 	if said != "" && said != l.told {
-		l.d.log.Error().Str("event", "undecided").Err(err).Msg("this cycle decided nothing")
+		l.d.log.Error().Str("event", "undecided").Err(err).Msg("this cycle made no decisions")
 	}
 	l.told = said
 }
 
-// rest waits for the next cycle and serves what comes in between.
+// rest waits for the next cycle and serves calls in between.
 func (l *loop) rest(ctx context.Context, hup <-chan os.Signal, started, next time.Time) {
 	earliest := started.Add(leastGap)
 	timer := time.NewTimer(time.Until(next))

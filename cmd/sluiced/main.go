@@ -1,6 +1,6 @@
-// Command sluiced decides how many GPUs every sluice job gets, and keeps
-// deciding. It runs for a whole cluster as a Slurm operator, or with --user for
-// one user's own jobs and no privileges.
+// Command sluiced decides how many GPUs every sluice job gets, continuously. It runs for
+// a whole cluster as a Slurm operator, or with --user for one user's own jobs without
+// privileges.
 package main
 
 import (
@@ -41,7 +41,7 @@ func newCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "sluiced",
 		Version: version,
-		Short:   "Decide how many GPUs every sluice job gets, and keep deciding",
+		Short:   "Decide continuously how many GPUs every sluice job gets",
 		Long: `sluiced watches Slurm, grows elastic jobs onto idle GPUs, shrinks them when
 others arrive, and moves a job from one size to the next by checkpoint and
 requeue under the same job id. Losing it leaves every job running at its size.`,
@@ -56,7 +56,7 @@ requeue under the same job id. Losing it leaves every job running at its size.`,
 		},
 	}
 	c.PersistentFlags().StringVar(&o.config, "config", "", "configuration file (default: SLUICE_CONF, then the usual places)")
-	c.PersistentFlags().BoolVar(&o.user, "user", false, "look after your own jobs only, without privileges, with everything under ~/.sluice")
+	c.PersistentFlags().BoolVar(&o.user, "user", false, "manage your own jobs only, without privileges, with all files under ~/.sluice")
 	c.Flags().BoolVar(&o.lab, "lab", false, "allow running as root, for a lab on loopback only")
 	c.AddCommand(newCheckCommand(&o))
 	help.Narrow(c)
@@ -77,7 +77,7 @@ func refuseRoot(o options, euid int) error {
 func newCheckCommand(o *options) *cobra.Command {
 	return &cobra.Command{
 		Use:   "check",
-		Short: "Read the configuration, report every mistake, print what would hold",
+		Short: "Read the configuration, report every error, print the resulting settings",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, from, err := o.load()
@@ -93,7 +93,7 @@ func newCheckCommand(o *options) *cobra.Command {
 	}
 }
 
-// load reads the configuration the options name and says where it came from.
+// load reads the configuration named by the options and returns where it came from.
 func (o options) load() (etc.Config, string, error) {
 	if o.config == "" {
 		return etc.Current(o.user)

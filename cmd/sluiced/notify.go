@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// notifier speaks to systemd over one socket that stays open: made anew for each word,
-// as is common, it would fail where descriptors run out, and systemd would take the
-// daemon for hung and kill it.
+// notifier sends messages to systemd over one socket that stays open. Opened for each
+// message, as is common, it would fail without free file descriptors, and systemd would
+// take the daemon for hung and kill it.
 type notifier struct {
 	mu   sync.Mutex
 	conn *net.UnixConn
 }
 
-// say sends one of systemd's states. Without systemd it does nothing, and a word that is
-// not heard is nothing the daemon could do about.
+// say sends one of systemd's states. Without systemd it does nothing; the daemon can do
+// nothing about a message that is not received.
 func (n *notifier) say(state string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -32,11 +32,11 @@ func (n *notifier) say(state string) {
 			}
 			n.conn = conn
 		}
-		_ = n.conn.SetWriteDeadline(time.Now().Add(time.Second)) // a busy systemd holds up nothing
+		_ = n.conn.SetWriteDeadline(time.Now().Add(time.Second)) // a busy systemd must not block the daemon
 		if _, err := n.conn.Write([]byte(state)); err == nil {
 			return
 		}
-		n.conn.Close() // systemd's socket was made anew
+		n.conn.Close() // systemd made its socket again
 		n.conn = nil
 	}
 }

@@ -8,12 +8,12 @@ import (
 	"unicode/utf8"
 )
 
-// plain is a log's last stage: every Write is one entry, and becomes one line
-// without a character that a terminal acts upon. zerolog escapes fields but not
-// the message of its text format, and messages hold users' words.
+// plain is a log's last stage: every Write is one entry, and becomes one line without
+// control characters. zerolog escapes fields but not the message of its text format, and
+// messages contain users' text.
 type plain struct{ to io.Writer }
 
-// Write writes one entry. Escapes are \u00xx, which JSON strings may hold too.
+// Write writes one entry. Escapes are \u00xx, which is also valid in JSON strings.
 func (p plain) Write(entry []byte) (int, error) {
 	line := bytes.TrimSuffix(entry, []byte("\n"))
 	if bytes.IndexFunc(line, unprintable) >= 0 {
@@ -32,7 +32,7 @@ func escaped(line []byte) []byte {
 		switch {
 		case !unprintable(r):
 			out = append(out, line[:size]...)
-		case r > 0xffff: // as JSON has it, by halves
+		case r > 0xffff: // as two surrogates, as in JSON
 			r -= 0x10000
 			out = fmt.Appendf(out, `\u%04x\u%04x`, 0xd800+r>>10, 0xdc00+r&0x3ff)
 		default:

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice-hpc/sluice/etc"
 )
 
-// listenRemote opens the API to other login nodes, where the site wants it.
+// listenRemote opens the API to other login nodes, if configured.
 func (d *daemon) listenRemote(ctx context.Context, c etc.Remote) error {
 	if c.Address == "" || d.options.user {
 		return nil
@@ -29,6 +29,6 @@ func (d *daemon) listenRemote(ctx context.Context, c etc.Remote) error {
 	if err := d.server.ListenRemote(ctx, c.Address, tool); err != nil {
 		return err
 	}
-	d.log.Info().Str("event", "listens").Stringer("address", d.server.RemoteAddr()).Msg("answers over TCP, too")
+	d.log.Info().Str("event", "listens").Stringer("address", d.server.RemoteAddr()).Msg("also answers over TCP")
 	return nil
 }

@@ -22,18 +22,19 @@ var _ control.Service = (*daemon)(nil)
 // Report returns what the last cycle published.
 func (d *daemon) Report() *engine.Report { return d.engine.Report() }
 
-// Plan decides on the world as last seen, as the next cycle will, and does nothing.
+// Plan decides from the last observation, as the next cycle will, and carries out
+// nothing.
 func (d *daemon) Plan(ctx context.Context) (engine.Forecast, error) {
 	var plan engine.Forecast
 	var ok bool
 	err := d.loop.call(ctx, func() { _, plan, ok = d.engine.Plan(time.Now()) })
 	if err == nil && !ok {
-		err = fmt.Errorf("sluiced has not seen Slurm yet; try again in a moment")
+		err = fmt.Errorf("sluiced has had no answer from Slurm yet; try again in a moment")
 	}
 	return plan, err
 }
 
-// Direct stores a user's order and wakes the cycle that acts on it.
+// Direct stores a user's order and wakes the cycle that carries it out.
 func (d *daemon) Direct(ctx context.Context, caller control.Caller, job elastic.JobID, change wire.Change) error {
 	var result error
 	var err error
@@ -42,7 +43,7 @@ func (d *daemon) Direct(ctx context.Context, caller control.Caller, job elastic.
 		err = d.loop.call(ctx, func() { result = d.engine.Order(ctx, job, elastic.Save, time.Now()) })
 	case wire.Requeue:
 		err = d.loop.call(ctx, func() { result = d.engine.Order(ctx, job, elastic.Park, time.Now()) })
-	default: // a standing order need not wait for the end of a cycle
+	default: // a stored order need not wait for the end of a cycle
 		err = d.loop.order(ctx, func() { result = d.engine.Direct(ctx, job, change.Apply) })
 	}
 	if err != nil {
@@ -55,7 +56,7 @@ func (d *daemon) Direct(ctx context.Context, caller control.Caller, job elastic.
 	return result
 }
 
-// Trust lets a node be used again and wakes the cycle.
+// Trust makes a node usable again and wakes the cycle.
 func (d *daemon) Trust(ctx context.Context, caller control.Caller, node string) error {
 	var result error
 	err := d.loop.call(ctx, func() { result = d.engine.Trust(ctx, node, time.Now()) })
@@ -74,8 +75,8 @@ func (d *daemon) Segments(ctx context.Context, token string) ([]engine.Segment, 
 	return d.store.Segments(ctx, token)
 }
 
-// Speeds returns what is known of a user's jobs of a model. Where no cycle settled who is
-// believed it is settled here, outside the loop, for one caller at a time, and remembered.
+// Speeds returns what is known of a user's jobs of a model. If no cycle chose the
+// predictor it is chosen here, outside the loop, for one caller at a time, and cached.
 func (d *daemon) Speeds(ctx context.Context, uid uint32, model string) (engine.Speeds, error) {
 	var out engine.Speeds
 	var result error
@@ -86,13 +87,13 @@ func (d *daemon) Speeds(ctx context.Context, uid uint32, model string) (engine.S
 	return out, nil
 }
 
-// settled remembers who is believed of models that no cycle settled.
+// settled caches the predictor of models for which no cycle chose one.
 type settled struct {
 	mu    sync.Mutex
 	known map[string]engine.Speeds // by key
 }
 
-// mostSettled is of how many models that is remembered.
+// mostSettled is the number of models in that cache.
 const mostSettled = 64
 
 func (s *settled) settle(of *engine.Speeds) {
@@ -112,8 +113,8 @@ func (s *settled) settle(of *engine.Speeds) {
 	s.known[of.Key] = *of
 }
 
-// Refresh reads what running jobs have written, at most once in freshEvery. In the midst of
-// a cycle nothing is read: a report is about to come.
+// Refresh reads what running jobs have written, at most once per freshEvery. During a
+// cycle nothing is read: a report is about to be published.
 func (d *daemon) Refresh(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, freshWait)
 	defer cancel()
@@ -148,7 +149,7 @@ func (d *daemon) serverOptions(c etc.Config) control.Options {
 	}
 }
 
-// logDenial writes down who was refused what.
+// logDenial logs which request of which user was refused.
 func (d *daemon) logDenial(n control.Denial) {
 	entry := d.log.Warn().Str("event", "denied").Uint32("uid", n.Caller.UID).Str("user", n.Caller.Name)
 	if n.From != "" {

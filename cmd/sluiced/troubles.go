@@ -20,11 +20,11 @@ import (
 )
 
 const (
-	// troubleEvery is how often it is looked whether what was wrong is mended, and
-	// wellEvery how often whether anything has gone wrong.
+	// troubleEvery is how often an existing trouble is checked, and wellEvery how often
+	// the daemon checks for new ones.
 	troubleEvery = 5 * time.Second
 	wellEvery    = 10 * time.Minute
-	// againEvery is how long a problem that is told is not told again.
+	// againEvery is how long a reported problem is not reported again.
 	againEvery = time.Hour
 )
 
@@ -35,23 +35,23 @@ const (
 	noJobs   = "jobs"
 )
 
-// troubles are what keeps the daemon from its work until a person does something. Each is
-// told when it begins and when it ends.
+// troubles are conditions that keep the daemon from working until somebody repairs them.
+// Each is logged when it begins and when it ends.
 type troubles struct {
 	mu  sync.Mutex
 	now []wire.Trouble
-	ask chan struct{} // something failed that may be one
+	ask chan struct{} // set after a failure that may be one
 }
 
-// list returns those there are, for the API.
+// list returns the present ones, for the API.
 func (t *troubles) list() []wire.Trouble {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return slices.Clone(t.now)
 }
 
-// suspect has them looked for soon, unless there are some, which are looked at again
-// anyway. It never blocks.
+// suspect makes the daemon check soon, unless there are troubles already, which are
+// checked again anyway. It never blocks.
 func (t *troubles) suspect() {
 	if len(t.list()) > 0 {
 		return
@@ -62,10 +62,10 @@ func (t *troubles) suspect() {
 	}
 }
 
-// watchTroubles looks for them at once, and then for as long as the daemon runs.
+// watchTroubles checks at once, and then as long as the daemon runs.
 func (d *daemon) watchTroubles(ctx context.Context, c etc.Config) error {
 	if d.options.user {
-		return nil // one's own jobs and folders
+		return nil // the user's own jobs and folders
 	}
 	for ctx.Err() == nil {
 		found := d.findTroubles(ctx, c)
@@ -81,7 +81,7 @@ func (d *daemon) watchTroubles(ctx context.Context, c etc.Config) error {
 		case <-ctx.Done():
 		case <-time.After(pause):
 		case <-d.troubles.ask:
-			time.Sleep(time.Second) // failures come in numbers
+			time.Sleep(time.Second) // failures come in bursts
 		}
 	}
 	return nil
@@ -108,7 +108,7 @@ func (d *daemon) tellTroubles(found []wire.Trouble) {
 func (d *daemon) findTroubles(ctx context.Context, c etc.Config) []wire.Trouble {
 	me, group := self()
 	var all []wire.Trouble
-	if rights, err := d.rights.Rights(ctx, me); err == nil { // else Slurm does not answer, which is told elsewhere
+	if rights, err := d.rights.Rights(ctx, me); err == nil { // else Slurm does not answer, which is reported elsewhere
 		if text, do := rights.Missing(); text != "" {
 			all = append(all, wire.Trouble{Code: noRights, Text: text, Do: do})
 		}
@@ -127,7 +127,7 @@ func (d *daemon) findTroubles(ctx context.Context, c etc.Config) []wire.Trouble 
 	return all
 }
 
-// self is the daemon's account and group, by name where they have one.
+// self is the daemon's account and group, by name if they have one.
 func self() (account, group string) {
 	account, group = strconv.Itoa(os.Geteuid()), strconv.Itoa(os.Getegid())
 	if u, err := user.LookupId(account); err == nil {
@@ -139,7 +139,7 @@ func self() (account, group string) {
 	return account, group
 }
 
-// ours reports whether the daemon can read what inherits the folder's group.
+// ours reports whether the daemon can read files that inherit the folder's group.
 func ours(info fs.FileInfo) bool {
 	stat, is := info.Sys().(*syscall.Stat_t)
 	if !is || os.Geteuid() == 0 || int(stat.Gid) == os.Getegid() {
@@ -153,7 +153,7 @@ func ours(info fs.FileInfo) bool {
 func writable(dir string) error {
 	f, err := os.CreateTemp(dir, ".sluiced-")
 	var path *fs.PathError
-	if errors.As(err, &path) { // its name is another one each time
+	if errors.As(err, &path) { // its name is different each time
 		return fmt.Errorf("%s: %w", dir, path.Err)
 	}
 	if err != nil {
@@ -162,7 +162,7 @@ func writable(dir string) error {
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
-// repeats keeps a problem that comes with every cycle from filling the log.
+// repeats keeps a problem that occurs in every cycle from filling the log.
 type repeats struct {
 	told map[string]*repeated
 }
@@ -172,10 +172,12 @@ type repeated struct {
 	missed int
 }
 
-// mostRepeats bounds what is remembered; beyond it all is told anew.
+// mostRepeats bounds the number of remembered problems; beyond it every problem is logged
+// again.
 const mostRepeats = 10_000
 
-// tell reports whether a problem is to be told, and how often it was not since it was.
+// tell reports whether a problem must be logged, and how often it was suppressed since
+// the last time.
 func (r *repeats) tell(key string, now time.Time) (tell bool, missed int) {
 	if r.told == nil || len(r.told) >= mostRepeats {
 		r.told = map[string]*repeated{}
@@ -194,8 +196,8 @@ func (r *repeats) tell(key string, now time.Time) (tell bool, missed int) {
 	return false, 0
 }
 
-// problemKey is by what a failed action is known again: what is wrong with the daemon
-// itself is the same for all jobs; else it is the job and what failed.
+// problemKey identifies a failed action: a problem of the daemon itself is the same for
+// all jobs; else it is the job and the failure.
 func problemKey(e engine.Event) string {
 	switch {
 	case e.Err == nil:

@@ -1,4 +1,4 @@
-// Package terminal is how sluice's programs speak to whoever typed the command: words and
-// tables that no other user's words can break, JSON, errors as Slurm's tools print them,
+// Package terminal is the user interface of sluice's programs on a terminal: tables and
+// messages that escape other users' text, JSON, errors in the form of Slurm's tools,
 // suggestions for misspelled verbs, and signals.
 package terminal

@@ -10,7 +10,7 @@ import (
 	"unicode/utf16"
 )
 
-// WriteJSON prints a wire type. Its fields are sluice's stable interface.
+// WriteJSON prints a wire type as JSON. Its fields are sluice's stable interface.
 func WriteJSON(w io.Writer, v any) error {
 	var raw bytes.Buffer
 	enc := json.NewEncoder(&raw)
@@ -23,8 +23,8 @@ func WriteJSON(w io.Writer, v any) error {
 	return err
 }
 
-// escapeJSON writes what encoding/json leaves as it is, and a terminal would act
-// upon, as \u009b. It can only stand in strings.
+// escapeJSON escapes control characters that encoding/json leaves unescaped, as \u009b.
+// They can only be in strings.
 func escapeJSON(text string) string {
 	if strings.IndexFunc(text, evilInJSON) < 0 {
 		return text

@@ -13,8 +13,8 @@ import (
 	"github.com/sluice-hpc/sluice/cmd/help"
 )
 
-// Run runs one command of a tree and returns the exit code: 0, 1 as Slurm's tools, or
-// what the command asks for with an ExitCode.
+// Run runs one command of a tree and returns the exit code: 0, 1 as in Slurm's tools, or
+// the code of an ExitCode error.
 func Run(c *cobra.Command, args []string, out, errs io.Writer) int {
 	c.SetArgs(args)
 	c.SetOut(out)
@@ -31,14 +31,14 @@ func Run(c *cobra.Command, args []string, out, errs io.Writer) int {
 	return 1
 }
 
-// ExitCode ends sluice with this code and without a further word.
+// ExitCode ends sluice with this code and without a message.
 type ExitCode int
 
-// Error names the code.
+// Error returns the code as text.
 func (c ExitCode) Error() string { return "exit code " + strconv.Itoa(int(c)) }
 
-// Complain prints an error as Slurm's tools do; of several joined ones each has
-// a line. Errors carry other people's words: they are escaped here, once for all.
+// Complain prints an error as Slurm's tools do; of joined errors each has a line. Errors
+// contain other users' text, which is escaped here.
 func Complain(errs io.Writer, err error) {
 	for line := range strings.SplitSeq(err.Error(), "\n") {
 		if line = strings.TrimSpace(strings.ReplaceAll(line, "\t", " ")); line != "" {
@@ -47,11 +47,11 @@ func Complain(errs io.Writer, err error) {
 	}
 }
 
-// Warn prints something the user should know although the command goes on.
+// Warn prints a warning; the command goes on.
 func Warn(errs io.Writer, text string) { fmt.Fprintln(errs, "sluice: warning:", Escape(text)) }
 
-// Root makes the command the root of sluice's tree, in whichever program it is: its
-// version, its options, and errors as sluice prints them.
+// Root makes the command the root of sluice's command tree, in any of its programs:
+// version, options, and the form of errors.
 func Root(c *cobra.Command, version string) {
 	c.SilenceErrors, c.SilenceUsage = true, true
 	// Not c.Version: cobra prints that by text/template, with which the linker must keep
@@ -69,11 +69,11 @@ func Root(c *cobra.Command, version string) {
 	help.Narrow(c)
 	f := c.PersistentFlags()
 	f.String("config", "", "configuration file (default: SLUICE_CONF, then the usual places)")
-	f.Bool("user", false, "work with your own sluiced --user rather than the cluster's")
+	f.Bool("user", false, "use your own sluiced --user rather than the cluster's")
 }
 
-// Typed is a program's command line as it was typed after "sluice": sluice leaves the verb
-// out when it starts the program for it.
+// Typed is a program's command line as typed after "sluice": sluice removes the verb when
+// it starts the program.
 func Typed(args []string, verb string) []string {
 	if len(args) > 1 && strings.HasPrefix(args[1], cobra.ShellCompRequestCmd) { // sluice __complete VERB ...
 		return append([]string{args[1], verb}, args[2:]...)

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice-hpc/sluice/sbatch"
 )
 
-// UnknownFlag says which option was meant.
+// UnknownFlag adds to an error which option was probably meant.
 func UnknownFlag(c *cobra.Command, err error) error {
 	var unknown interface{ GetSpecifiedName() string }
 	if !errors.As(err, &unknown) {
@@ -24,7 +24,7 @@ func UnknownFlag(c *cobra.Command, err error) error {
 	return fmt.Errorf("%w; see '%s --help'", err, c.CommandPath())
 }
 
-// flagLine is the beginning of a line of cobra's list of options.
+// flagLine matches the beginning of a line of cobra's list of options.
 var flagLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^ +(?:-., )?--([A-Za-z0-9-]+)`) })
 
 func FlagNames(c *cobra.Command) []string {
@@ -35,8 +35,8 @@ func FlagNames(c *cobra.Command) []string {
 	return names
 }
 
-// OnlyVerbs runs a command that has nothing to do but its verbs: it prints the help, or
-// says which verb was meant.
+// OnlyVerbs is the function of a command that only has verbs: it prints the help, or says
+// which verb was probably meant.
 func OnlyVerbs(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return c.Help()

@@ -12,25 +12,25 @@ import (
 // Column is the head of one column of a table.
 type Column struct {
 	Head  string
-	Right bool // numbers
-	Width int  // 0 = as wide as needed; else cut or filled to it
+	Right bool // right-aligned, for numbers
+	Width int  // 0 = as wide as needed; else truncated or padded to it
 }
 
-// Left is a column of words, by its head.
+// Left is a left-aligned column with the given head.
 func Left(head string) Column { return Column{Head: head} }
 
-// Right is a column of numbers, by its head.
+// Right is a right-aligned column with the given head.
 func Right(head string) Column { return Column{Head: head, Right: true} }
 
-// Table is rows of cells below columns.
+// Table is rows of cells with column heads.
 type Table struct {
 	Columns  []Column
 	Rows     [][]string
 	NoHeader bool // print no heads
-	// Between, when not nil, is the text before, between and after the cells,
-	// which are then as wide as their column says or as they are.
+	// Between, if not nil, is the text before, between and after the cells, which then
+	// have their column's width or their own.
 	Between []string
-	// Room cuts lines to so many characters; 0 = does not.
+	// Room truncates lines to this many characters; 0 = no limit.
 	Room int
 }
 
@@ -80,10 +80,10 @@ func (t *Table) widths(lines [][]string) []int {
 	return widths
 }
 
-// A name gives way, down to leastName, so that the last column keeps leastLast.
+// A name is shortened, down to leastName, so that the last column keeps leastLast.
 const leastName, leastLast = 8, 32
 
-// over is how many characters a terminal lacks for the last column.
+// over is how many characters of the last column do not fit the terminal.
 func (t *Table) over(widths []int) int {
 	if t.Room == 0 || t.Between != nil || len(widths) == 0 {
 		return 0
@@ -97,8 +97,8 @@ func (t *Table) over(widths []int) int {
 
 func (t *Table) tight(widths []int) bool { return t.over(widths) > 0 }
 
-// fuller is the table without the columns in which no row says anything, for a terminal
-// that has no room for them.
+// fuller is the table without its empty columns, for a terminal that is too narrow for
+// them.
 func (t *Table) fuller(lines [][]string, widths []int) ([][]string, []int) {
 	last := len(widths) - 1
 	empty := func(i int) bool {
@@ -125,7 +125,7 @@ func (t *Table) fuller(lines [][]string, widths []int) ([][]string, []int) {
 	return kept, wide
 }
 
-// fit narrows the NAME column where a terminal has no room for the last one.
+// fit narrows the NAME column if the terminal is too narrow for the last one.
 func (t *Table) fit(widths []int) {
 	over := t.over(widths)
 	if over <= 0 {
@@ -163,7 +163,7 @@ func (t *Table) line(cells []string, widths []int) string {
 	return line
 }
 
-// before is what stands before the cell.
+// before is the text before the cell.
 func (t *Table) before(i int) string {
 	switch {
 	case t.Between != nil:
@@ -174,7 +174,7 @@ func (t *Table) before(i int) string {
 	return ""
 }
 
-// Cut keeps the first n characters.
+// Cut returns the first n characters.
 func Cut(s string, n int) string {
 	if utf8.RuneCountInString(s) <= n {
 		return s
@@ -182,8 +182,8 @@ func Cut(s string, n int) string {
 	return string([]rune(s)[:max(n, 0)])
 }
 
-// Room returns the terminal's width when w is one, else 0: what goes into a file
-// or a pipe is never cut.
+// Room returns the terminal's width if w is one, else 0: output to a file or a pipe is
+// never truncated.
 func Room(w io.Writer) int {
 	f, ok := w.(*os.File)
 	if !ok {

@@ -8,8 +8,8 @@ import (
 	"unicode"
 )
 
-// Escape shows what a terminal would act upon instead of sending it there: job
-// names and comments are other people's words.
+// Escape escapes control characters instead of sending them to a terminal: job names and
+// comments are other users' text.
 func Escape(s string) string {
 	if strings.IndexFunc(s, Unprintable) < 0 {
 		return s
@@ -25,10 +25,10 @@ func Escape(s string) string {
 	return b.String()
 }
 
-// Unprintable reports whether a terminal would act upon the character, or not show it.
+// Unprintable reports whether a terminal would interpret the character, or not show it.
 func Unprintable(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }
 
-// Clock writes a span as squeue does: 4:05, 1:02:03 or 2-03:04:05.
+// Clock formats a duration as squeue does: 4:05, 1:02:03 or 2-03:04:05.
 func Clock(d time.Duration) string {
 	s := int64(max(d, 0).Round(time.Second) / time.Second)
 	days, hours, minutes, seconds := s/86400, s/3600%24, s/60%60, s%60
@@ -41,7 +41,7 @@ func Clock(d time.Duration) string {
 	return fmt.Sprintf("%d:%02d", minutes, seconds)
 }
 
-// Plural writes "1 GPU" and "2 GPUs".
+// Plural formats "1 GPU" and "2 GPUs".
 func Plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

@@ -16,7 +16,7 @@ func (p *papers) copyright() []byte {
 	b.WriteString(indented(p.Own))
 	for _, m := range p.Modules {
 		fmt.Fprintf(&b, "\nFiles: go/%s/*\nCopyright: %s\n", m.name(), strings.Join(m.holders(), "\n "))
-		// The short name has OR and AND in lower case there.
+		// The short name is written there with "or" and "and" in lower case.
 		fmt.Fprintf(&b, "License: %s\n", strings.NewReplacer(" OR ", " or ", " AND ", " and ").Replace(m.Licence))
 		for _, t := range m.Texts {
 			fmt.Fprintf(&b, " [%s]\n .\n%s .\n", t.Name, indented(t.Body))
@@ -26,7 +26,7 @@ func (p *papers) copyright() []byte {
 	return b.Bytes()
 }
 
-// users are the programs that a module is linked into.
+// users are the programs into which a module is linked.
 func (p *papers) users(m module) []string {
 	var names []string
 	for _, prog := range p.Programs {
@@ -39,7 +39,7 @@ func (p *papers) users(m module) []string {
 	return names
 }
 
-// indented is a text as a field goes on with it: each line after a space, empty
+// indented is a text in the form of a continued field: each line after a space, empty
 // lines as a full stop.
 func indented(body string) string {
 	var b strings.Builder

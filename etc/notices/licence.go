@@ -11,11 +11,11 @@ import (
 	"strings"
 )
 
-// text is a file of a module that has to go with it.
+// text is a file of a module that must be included.
 type text struct {
-	Name    string // within the module
+	Name    string // path within the module
 	Body    string
-	Licence string // its SPDX identifier; empty where it is no licence, or none that is known
+	Licence string // its SPDX identifier; empty if it is no licence, or an unknown one
 }
 
 var (
@@ -25,8 +25,8 @@ var (
 	codeFile    = regexp.MustCompile(`(?i)\.(go|s|c|h|py|sh)$`)
 )
 
-// known tells licences apart by words that no other has, the first that matches. What is
-// not listed stops the build: somebody has to read it first.
+// known identifies licences by phrases that no other contains; the first match counts. An
+// unlisted licence stops the build: a person must read it first.
 var known = []struct {
 	name  string
 	words []string
@@ -44,7 +44,7 @@ var known = []struct {
 	{"BSD-2-Clause", []string{"Redistribution and use in source and binary forms", "THIS SOFTWARE IS PROVIDED BY"}},
 }
 
-// identify returns the licence that a text is; "" where none is known.
+// identify returns the licence of a text; "" if unknown.
 func identify(body string) string {
 	flat := strings.ToLower(strings.Join(strings.Fields(body), " "))
 	for _, k := range known {
@@ -67,7 +67,7 @@ func (m *module) read() error {
 	return m.judge()
 }
 
-// judge names the module's licence: what the files beside its go.mod say, together.
+// judge returns the module's licence: the combination of the files beside its go.mod.
 func (m *module) judge() error {
 	var names []string
 	for _, t := range m.Texts {
@@ -91,8 +91,8 @@ func (m *module) judge() error {
 	return nil
 }
 
-// texts reads the licences and notices below a folder, each text once; those of
-// tests are left out, since tests are not linked. Only of the folder itself where flat.
+// texts reads the licences and notices below a folder, each text once; those of tests are
+// left out, since tests are not linked. If flat is set only the folder itself is read.
 func texts(dir string, flat bool) ([]text, error) {
 	var all []text
 	seen := map[string]bool{}
@@ -123,12 +123,12 @@ func texts(dir string, flat bool) ([]text, error) {
 		}
 		return nil
 	})
-	// Those of the module itself first.
+	// Those of the module itself come first.
 	slices.SortStableFunc(all, func(a, b text) int { return strings.Count(a.Name, "/") - strings.Count(b.Name, "/") })
 	return all, err
 }
 
-// holders are the lines of the texts that say whose the module is.
+// holders are the lines of the texts that name the copyright holders.
 func (m module) holders() []string {
 	var lines []string
 	for _, t := range m.Texts {

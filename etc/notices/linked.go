@@ -21,7 +21,7 @@ type program struct {
 	Modules      []string // by name, as in module.name
 }
 
-// module is one that is linked into programs, or Go's own library.
+// module is a linked module, or Go's own library.
 type module struct {
 	Path, Version string
 	Sum           string // as in go.sum; empty for Go's own library
@@ -32,10 +32,10 @@ type module struct {
 
 func (m module) name() string { return m.Path + "@" + m.Version }
 
-// standard is how Go's own library is called among the modules.
+// standard is the name of Go's own library among the modules.
 const standard = "std"
 
-// linked reads which modules the linker put into the programs.
+// linked reads which modules were linked into the programs.
 func linked(paths []string) ([]program, []module, error) {
 	var programs []program
 	found := map[string]module{}
@@ -50,7 +50,7 @@ func linked(paths []string) ([]program, []module, error) {
 		}
 		sum := sha256.Sum256(raw)
 		p := program{Name: filepath.Base(path), SHA256: hex.EncodeToString(sum[:])}
-		// What go version says may end in words about experiments.
+		// The version may have a suffix about experiments.
 		release, _, _ := strings.Cut(strings.TrimPrefix(info.GoVersion, "go"), " ")
 		for _, m := range append(modulesOf(info), module{Path: standard, Version: release}) {
 			found[m.name()] = m
@@ -78,7 +78,7 @@ func modulesOf(info *debug.BuildInfo) []module {
 	return all
 }
 
-// locate finds the module's source: what the program was built from and nothing else.
+// locate finds the module's source, exactly the one from which the program was built.
 func (m *module) locate() error {
 	if m.Path == standard {
 		out, err := exec.Command("go", "env", "GOROOT", "GOVERSION").Output()

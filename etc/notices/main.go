@@ -1,12 +1,12 @@
-// Notices writes the papers of a package: Debian's machine-readable copyright file,
-// with the whole licence of every module that is linked into its programs, and a list
-// of those modules as SPDX 2.3.
+// Notices writes the notices of a package: Debian's machine-readable copyright file, with
+// the complete licence of every module that is linked into its programs, and a list of
+// those modules as SPDX 2.3.
 //
 //	notices -package NAME -version VERSION -licence FILE -to FOLDER [-at SECONDS] [PROGRAM...]
 //
-// What is linked is read off the programs themselves. A module without a licence file,
-// with a licence that is not known here, or with other contents than the program was
-// built from, is an error, and nothing is written.
+// The linked modules are read from the programs. A module without a licence file, with an
+// unknown licence, or with other contents than those from which the program was built, is
+// an error, and nothing is written.
 package main
 
 import (
@@ -33,7 +33,7 @@ func main() {
 	}
 }
 
-// papers is what is said of one package.
+// papers is the information about one package.
 type papers struct {
 	Name, Version string
 	At            time.Time

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// The words of SPDX 2.3 (https://spdx.github.io/spdx-spec/v2.3/) that are used here.
+// The terms of SPDX 2.3 (https://spdx.github.io/spdx-spec/v2.3/) used here.
 type (
 	document struct {
 		Version   string     `json:"spdxVersion"`
@@ -58,7 +58,7 @@ type (
 
 const own = "Apache-2.0"
 
-// notID is what an identifier may not have in it.
+// notID are the characters that an identifier may not contain.
 var notID = regexp.MustCompile(`[^A-Za-z0-9.]+`)
 
 func id(kind, name string) string {
@@ -72,7 +72,7 @@ func purl(m module) external {
 	return external{"PACKAGE-MANAGER", "purl", "pkg:golang/" + m.name()}
 }
 
-// sbom lists the package, its programs and what is linked into each.
+// sbom lists the package, its programs and the modules linked into each.
 func (p *papers) sbom() ([]byte, error) {
 	whole := id("Package", p.Name)
 	doc := document{
@@ -99,7 +99,7 @@ func (p *papers) sbom() ([]byte, error) {
 			if err != nil || len(sum) != sha256.Size {
 				return nil, fmt.Errorf("%s: %q is no sum of go.sum", m.name(), m.Sum)
 			}
-			// The sum of the sums of the module's files, as other lists of Go modules have it.
+			// The sum of the sums of the module's files, as in other lists of Go modules.
 			s.Checksums, s.SourceInfo = []checksum{{"SHA256", hex.EncodeToString(sum)}}, "go.sum "+m.Sum
 		}
 		doc.Packages = append(doc.Packages, s)

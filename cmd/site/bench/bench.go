@@ -19,13 +19,13 @@ type Options struct {
 	Bin     string // directory of sluice and sluiced
 	Root    string // tree of another Slurm release; "" = this machine's
 	Resizes int    // dead times to measure; 0 = 20
-	// OnlyResizes leaves out every other figure: the resizes alone take two minutes.
+	// OnlyResizes leaves out all other figures: the resizes alone take 2 min.
 	OnlyResizes bool
 	Figures     io.Writer // "figure: NAME VALUE UNIT  # how", nothing else
-	Story       io.Writer // what is going on
+	Story       io.Writer // messages about the run
 }
 
-// Run measures all figures on a site of its own.
+// Run measures all figures on its own site.
 func Run(ctx context.Context, o Options) (err error) {
 	if o.Resizes == 0 {
 		o.Resizes = 20
@@ -74,8 +74,8 @@ level = "debug"
 format = "json"
 `
 
-// loop is a training without a framework: the least a program must do, so that
-// what is measured is sluice and Slurm.
+// loop is a training without a framework: the minimum of a program, so that sluice and
+// Slurm are measured.
 const loop = `import os, sys, time
 with open(sys.argv[1], "a") as log:
     log.write("%.6f\n" % time.time())

@@ -1,3 +1,3 @@
-// Package bench measures sluice on a real Slurm on loopback. Every figure is a
-// ratio to, or stands beside, a baseline measured in the same run.
+// Package bench measures sluice on a real Slurm on loopback. Every figure is relative to
+// a baseline measured in the same run, or printed beside it.
 package bench

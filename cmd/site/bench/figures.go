@@ -31,8 +31,8 @@ func (b *bench) job(ctx context.Context, id int64) (wire.Job, error) {
 	return wire.Job{}, fmt.Errorf("sluiced does not know job %d", id)
 }
 
-// settled waits until the job runs at the size, without an open move, and its
-// program has spoken.
+// settled waits until the job runs at the size, without an open move, and its program has
+// reported.
 func (b *bench) settled(ctx context.Context, id int64, gpus, restarts int) error {
 	what := fmt.Sprintf("job %d to run on %d GPUs", id, gpus)
 	return site.Until(ctx, 2*time.Minute, what, func() (bool, error) {
@@ -41,8 +41,8 @@ func (b *bench) settled(ctx context.Context, id int64, gpus, restarts int) error
 	})
 }
 
-// deadTime resizes one job again and again by its user's order, then lets Slurm
-// requeue the same job by itself.
+// deadTime resizes one job repeatedly by its user's order, then lets Slurm requeue the
+// same job by itself.
 func (b *bench) deadTime(ctx context.Context) error {
 	path, first, err := b.script("dead")
 	if err != nil {
@@ -102,13 +102,14 @@ func (b *bench) deadTime(ctx context.Context) error {
 	return nil
 }
 
-// pause is the time before a resize. Resizes one right after the other keep in step with
-// the scheduler, which looks at most every 3 s; so each comes at another moment of its 3 s.
+// pause is the time before a resize. Resizes in direct succession would be in step with
+// the scheduler, which runs at most every 3 s; so each starts at a different time within
+// its 3 s.
 func pause(i int) time.Duration {
 	return 3*time.Second + time.Duration(i)*1300*time.Millisecond%(3*time.Second)
 }
 
-// restarts prints what the resizes came to.
+// restarts prints the figures of the resizes.
 func (b *bench) restarts(dead, starts []float64, passes int) {
 	b.figure("release_to_running_median", median(starts), "s", "sluiced's release to the script's first line, %d resizes by order, scheduling parameters at Slurm's defaults; wanted 3 at most", len(starts))
 	b.figure("release_to_running_p95", quantile(starts, 0.95), "s", "same %d resizes; wanted 5 at most", len(starts))
@@ -164,7 +165,7 @@ func stamps(path string) ([]float64, error) {
 	return out, nil
 }
 
-// ownRequeue lets Slurm requeue the job with nobody helping.
+// ownRequeue lets Slurm requeue the job without sluiced.
 func (b *bench) ownRequeue(ctx context.Context, id int64, first string) (float64, error) {
 	if err := b.Stop(); err != nil {
 		return 0, err
@@ -225,7 +226,7 @@ func (b *bench) timed(submit func() (int64, error)) (float64, error) {
 	return time.Since(start).Seconds(), err
 }
 
-// clear cancels everything and waits until Slurm is empty.
+// clear cancels all jobs and waits until the queue is empty.
 func (b *bench) clear(ctx context.Context) error {
 	if _, err := b.Run(ctx, "", "scancel", "--full", "--me"); err != nil {
 		if _, err := b.Run(ctx, "", "scancel", "-u", "root"); err != nil {
@@ -308,8 +309,7 @@ func (b *bench) settledAny(ctx context.Context, id int64) error {
 
 var rpcCount = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^\s+(\S+)\s+\(\s*\d+\)\s+count:(\d+)`) })
 
-// rpcs counts what slurmctld is asked in a cycle in which nothing is decided, with few jobs
-// and many.
+// rpcs counts Slurm's RPCs in a cycle without decisions, with few jobs and with many.
 func (b *bench) rpcs(ctx context.Context) error {
 	if err := b.clear(ctx); err != nil {
 		return err
@@ -334,10 +334,10 @@ func (b *bench) rpcs(ctx context.Context) error {
 	return b.clear(ctx)
 }
 
-// perCycle wakes ten cycles by events and counts RPCs by message type between
-// two readings of sdiag, less the readings themselves. A cycle that was woken always asks for
-// the nodes, one by the timer every second time at most (engine.Happened): these are the
-// dearer ones. Each of squeue and sinfo also loads the partitions.
+// perCycle wakes ten cycles by events and counts RPCs by message type between two
+// readings of sdiag, without the readings themselves. A cycle that was woken always
+// queries the nodes, one by the timer at most every second time (engine.Happened): these
+// are the more expensive ones. squeue and sinfo each load the partitions, too.
 func (b *bench) perCycle(ctx context.Context) (float64, string, error) {
 	const cycles = 10
 	time.Sleep(3 * time.Second) // the cycles woken by the submits themselves pass
@@ -372,7 +372,7 @@ func (b *bench) perCycle(ctx context.Context) (float64, string, error) {
 	return countRPCs(out, cycles)
 }
 
-// uninvited lists what nodes and sdiag itself send.
+// uninvited lists the RPCs of nodes and of sdiag itself.
 var uninvited = map[string]bool{
 	"REQUEST_STATS_INFO": true, "REQUEST_STATS_RESET": true, "MESSAGE_NODE_REGISTRATION_STATUS": true, "REQUEST_PING": true,
 }

@@ -15,17 +15,17 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/sim/workload"
 )
 
-// LiveOptions of a live comparison. The zero value of a field takes the default
-// named beside it.
+// LiveOptions are the options of a live comparison. The zero value of a field means the
+// default in its comment.
 type LiveOptions struct {
 	Bin      string   // directory of sluice and sluiced
 	Root     string   // tree of another Slurm release; "" = this machine's
 	Workload string   // for workload.Generate; "w2@10m"
 	Seed     uint64   // 1
 	Jobs     int      // 20
-	Faster   float64  // how many times faster than the workload says; 60: seconds for minutes
+	Faster   float64  // speed-up of the workload's times; 60 makes minutes seconds
 	Policies []string // fcfs, ef, knapsack, lookahead
-	Rounds   int      // of resizes that measure what a move costs on this machine; 5
+	Rounds   int      // resizes that measure the resize cost on this machine; 5
 	Figures  io.Writer
 	Story    io.Writer
 }
@@ -39,24 +39,23 @@ func (o LiveOptions) withDefaults() LiveOptions {
 	return o
 }
 
-// within is how far a measured mean may be from the predicted one.
+// within is the maximum difference between a measured mean and the predicted one.
 const within = 0.15
 
 // live is one comparison.
 type live struct {
 	o     LiveOptions
 	jobs  workload.Workload
-	price elastic.Price // of a move, as the calibration measured it
-	times whole.Times   // that make a simulated move cost the same
+	price elastic.Price // resize cost, measured in the calibration
+	times whole.Times   // parameters that give a simulated resize the same cost
 	slurm string        // release
 }
 
-// Live runs the same jobs under one policy after the other, on a real Slurm with
-// a real daemon, and puts each mean completion time beside the one predicted
-// beforehand. Jobs are real; only their GPU work is emulated: they sleep as long
-// as it would take. A policy this program does not know is left out, loudly. The
-// error names what could not be measured; a prediction that was wrong is a figure,
-// not an error.
+// Live runs the same jobs under one policy after the other, on a real Slurm with a real
+// daemon, and prints each mean completion time beside the one predicted beforehand. Jobs
+// are real; only their GPU work is emulated: they sleep as long as it would take. An
+// unknown policy is left out with a message. The error says what could not be measured; a
+// wrong prediction is a figure, not an error.
 func Live(ctx context.Context, o LiveOptions) error {
 	l := &live{o: o.withDefaults()}
 	var err error
@@ -107,7 +106,7 @@ func (l *live) compare(ctx context.Context, p policy.Policy) error {
 	return nil
 }
 
-// figures prints one line a policy.
+// figures prints one line per policy.
 func (l *live) figures(name string, said prediction, got measured) {
 	verdict := fmt.Sprintf("within %g%%", 100*within)
 	if math.Abs(got.jct/said.whole-1) > within || math.Abs(got.jct/said.replay-1) > within {
@@ -140,7 +139,7 @@ func hasten(w workload.Workload, by float64) workload.Workload {
 	return w
 }
 
-// faster is a job's speeds, so many times faster.
+// faster is a job's speeds multiplied by a factor.
 type faster struct {
 	workload.Speeds
 	by float64

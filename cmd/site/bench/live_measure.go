@@ -16,7 +16,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/sim/workload"
 )
 
-// measured is what really happened.
+// measured is the result of the real run.
 type measured struct {
 	jct      float64 // mean, seconds
 	restarts float64 // a job
@@ -24,8 +24,8 @@ type measured struct {
 	jobs     []story
 }
 
-// calibrate measures what a move costs on this machine, on four jobs that are
-// resized at the same time, and makes the simulator's moves cost the same.
+// calibrate measures the resize cost on this machine, on four jobs that are resized at
+// the same time, and sets the simulator's resize cost to it.
 func (l *live) calibrate(ctx context.Context) error {
 	l.tell("measuring what a move costs here: 4 jobs, %d resizes each", l.o.Rounds)
 	guess := elastic.Price{Save: 500 * time.Millisecond, Drain: 500 * time.Millisecond, Start: 2 * time.Second, Load: time.Second}
@@ -45,7 +45,7 @@ func priceWords(p elastic.Price) string {
 		p.Total().Seconds(), p.Save.Seconds(), p.Drain.Seconds(), p.Start.Seconds(), p.Load.Seconds(), p.Measured)
 }
 
-// resizes orders jobs to and fro between one GPU and two.
+// resizes resizes jobs repeatedly between one GPU and two.
 func (s *liveSite) resizes(ctx context.Context, jobs, rounds int) (elastic.Price, error) {
 	var ids []int64
 	for i := range jobs {
@@ -73,7 +73,7 @@ func (s *liveSite) resizes(ctx context.Context, jobs, rounds int) (elastic.Price
 	return price, err
 }
 
-// histories returns the GPUs of each job's runs, and what a move cost on average.
+// histories returns the GPUs of each job's runs, and the mean resize cost.
 func (s *liveSite) histories(ctx context.Context, ids []int64) (sizes [][]int, mean elastic.Price, err error) {
 	var sum wire.Price
 	sizes = make([][]int, len(ids))
@@ -169,8 +169,8 @@ func (s *liveSite) ends(ctx context.Context) (map[int64]time.Time, error) {
 	return ends, err
 }
 
-// parseEnds reads lines of "number state end name". failed names a job that ended
-// otherwise than well.
+// parseEnds reads lines of "number state end name". failed names a job that did not
+// complete.
 func parseEnds(text string) (ends map[int64]time.Time, failed string, err error) {
 	ends = map[int64]time.Time{}
 	for _, line := range strings.Split(strings.TrimSpace(text), "\n") {
@@ -190,7 +190,7 @@ func parseEnds(text string) (ends map[int64]time.Time, failed string, err error)
 		if err := errors.Join(err1, err2); err != nil {
 			return nil, "", fmt.Errorf("squeue printed %q: %w", line, err)
 		}
-		// Slurm cuts fractions off: half a second is what is missing on average.
+		// Slurm truncates to seconds: half a second is missing on average.
 		ends[id] = time.Unix(end, 0).Add(500 * time.Millisecond)
 	}
 	return ends, "", nil

@@ -14,8 +14,8 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// The live site: the cluster, and the daemon's pace and rules, which are those of
-// an installed one as far as sixty times faster jobs allow.
+// The live site: the cluster, and the daemon's periods and rules, which are those of an
+// installed one as far as jobs that run sixty times faster allow.
 const (
 	liveNodes, liveGPUs = 3, 4
 	livePeriod          = time.Second
@@ -27,7 +27,7 @@ var liveLimits = elastic.Limits{
 	Cooldown: 2 * time.Second, Payback: 2, Grace: 30 * time.Second, Confirm: time.Minute, Moves: 8, DeafAfter: 3,
 }
 
-// prediction is what the simulators say: means over variants; seconds.
+// prediction is the simulators' result: means over variants; seconds.
 type prediction struct {
 	whole, replay                 float64 // mean completion time
 	least, most                   float64 // of the variants of whole
@@ -36,7 +36,7 @@ type prediction struct {
 	jobs                          []story // of the first variant
 }
 
-// story is what became of one job.
+// story is what happened to one job.
 type story struct {
 	jct   float64 // seconds
 	sizes []int   // GPUs of each run
@@ -46,14 +46,14 @@ func (s story) String() string {
 	return fmt.Sprintf("%.1f s on %s", s.jct, strings.ReplaceAll(splitKey(s.sizes), ",", ">"))
 }
 
-// variants is how many times each prediction is made. A small delay early on may
-// turn a later decision, in the real run as in a simulated one: a mean over
-// slightly different delays is a better guess than any of them.
+// variants is how often each prediction is made. A small delay early in a run may change
+// a later decision, in the real run and in a simulated one: a mean over slightly
+// different delays is a better prediction than a single one.
 const variants = 5
 
-// predict simulates the jobs twice: the daemon's engine with the whole protocol,
-// under delays that vary as drawn, and the reduction to rounds with one figure for
-// a restart, a little smaller and a little larger.
+// predict simulates the jobs in two ways: with the daemon's engine and the whole
+// protocol, under delays drawn around the measured ones, and in rounds with a single
+// restart cost, slightly smaller and slightly larger.
 func (l *live) predict(ctx context.Context, p policy.Policy) (prediction, error) {
 	said := prediction{least: math.Inf(1)}
 	for i := range variants {
@@ -91,7 +91,7 @@ func (l *live) predict(ctx context.Context, p policy.Policy) (prediction, error)
 	return said, nil
 }
 
-// simulation is the live site as a simulator takes it.
+// simulation is the live site as a simulator's configuration.
 func (l *live) simulation(p policy.Policy) whole.Config {
 	inventory := make([]nodes.Node, liveNodes)
 	for i := range inventory {
@@ -116,9 +116,9 @@ func meanJCT(jobs []replay.JobResult) float64 {
 	return sum / float64(len(jobs))
 }
 
-// fit chooses the times of the parts so that moves, as the simulated engine
-// measures them, cost what the real ones did: part of a price is the engine's own
-// looking, which the simulation has anyway.
+// fit chooses the durations of the parts so that moves cost the same in the simulated
+// engine as they did in the real one: a part of the cost is the engine's own polling,
+// which the simulation has in any case.
 func (l *live) fit(ctx context.Context) error {
 	p, err := policy.ByName("knapsack")
 	if err != nil {
@@ -134,7 +134,7 @@ func (l *live) fit(ctx context.Context) error {
 			return err
 		}
 		if out.Moves == 0 {
-			return nil // nothing is moved, so nothing depends on it
+			return nil // nothing is resized, so nothing depends on it
 		}
 		l.times.Save = max(0, l.times.Save+l.price.Save-out.Price.Save)
 		l.times.Draining = max(0, l.times.Draining+l.price.Drain-out.Price.Drain)

@@ -46,8 +46,8 @@ level = "debug"
 		liveLimits.Moves, liveLimits.DeafAfter, price.Save, price.Drain, price.Start, price.Load)
 }
 
-// onSite runs do on a fresh site under the policy and takes everything down
-// again: each policy starts without anything learned.
+// onSite runs do on a fresh site under the policy and then takes everything down: each
+// policy starts without learned speeds.
 func (l *live) onSite(ctx context.Context, policy string, price elastic.Price, do func(*liveSite) error) (err error) {
 	s, err := site.Up(ctx, site.Config{
 		Lab: lab.Config{
@@ -84,7 +84,7 @@ func (l *live) onSite(ctx context.Context, policy string, price elastic.Price, d
 // liveSite is a site on which emulated training runs.
 type liveSite struct{ *site.Site }
 
-// submit hands a job in as a user would, and returns its number.
+// submit submits a job as a user would, and returns its number.
 func (s *liveSite) submit(ctx context.Context, j workload.Job) (int64, error) {
 	speeds, err := json.Marshal(speedTable(j.Speeds))
 	if err != nil {
@@ -101,8 +101,7 @@ func (s *liveSite) submit(ctx context.Context, j workload.Job) (int64, error) {
 	return s.Submit(ctx, "", append(submitOptions(j), path+".sh")...)
 }
 
-// submitOptions are the options of sluice submit that say what the job's spec
-// says.
+// submitOptions are the options of sluice submit for the job's spec.
 func submitOptions(j workload.Job) []string {
 	out := []string{
 		"--job-name=" + j.Name, "--output=" + j.Name + ".out",

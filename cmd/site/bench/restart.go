@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// restart is the last start of a job, as the log tells it.
+// restart is the last start of a job, as found in the log.
 type restart struct {
 	released time.Time // its last release
-	passes   int       // that were asked for after it
+	passes   int       // scheduling passes requested after it
 }
 
 // lastRestart reads sluiced's log (debug, JSON) for the job's last release. Its times are
-// in milliseconds, and an act is logged right before it is carried out.
+// in milliseconds, and an action is logged right before it is carried out.
 func lastRestart(log string, job int64) (r restart, err error) {
 	f, err := os.Open(log)
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 type Options struct {
 	Bin  string    // directory of sluice and sluiced
 	Dir  string    // where the site is built; "" = a new directory in /tmp
-	Out  io.Writer // where the story is told
-	Keep bool      // leave the site's files for a look afterwards
+	Out  io.Writer // where the messages are written
+	Keep bool      // keep the site's files
 }
 
 // plan is one job of the demo.
@@ -27,7 +27,7 @@ type plan struct {
 	name   string
 	user   int // index of the account
 	after  time.Duration
-	grown  bool // submitted once the others have what they can get
+	grown  bool // submitted once the others have grown
 	epochs int
 	max    int
 	cancel bool // in the middle of a resize
@@ -80,8 +80,8 @@ type demo struct {
 	doomedAt string // the step of the resize in which the doomed job was cancelled
 }
 
-// Run builds a site, shows the demo, takes everything down again and returns an
-// error unless every promise was read back from Slurm and the jobs' own logs.
+// Run builds a site, shows the demo, takes everything down again and returns an error
+// unless every check against Slurm and the jobs' own logs succeeded.
 func Run(ctx context.Context, o Options) (err error) {
 	d := &demo{o: o, jobs: plans(), began: time.Now()}
 	if err := d.build(ctx); err != nil {
@@ -91,14 +91,14 @@ func Run(ctx context.Context, o Options) (err error) {
 		// Taking down must work even when ctx is what ended the demo.
 		clean, stop := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Minute)
 		defer stop()
-		wrong := err != nil && ctx.Err() == nil // and nobody interrupted it
+		wrong := err != nil && ctx.Err() == nil // and it was not interrupted
 		if o.Keep || wrong {
 			d.say("kept: %s (sluice lab down --dir %s removes it)", d.Path(), d.Path())
 		}
 		switch {
 		case o.Keep:
 			err = errors.Join(err, d.Stop())
-		case wrong: // why stands in its logs
+		case wrong: // the reason is in its logs
 			err = errors.Join(err, d.Leave(clean))
 		default:
 			err = errors.Join(err, d.Down(clean))
@@ -114,7 +114,7 @@ func (d *demo) say(format string, args ...any) {
 	fmt.Fprintf(d.o.Out, "demo: %3.0fs  %s\n", time.Since(d.began).Seconds(), fmt.Sprintf(format, args...))
 }
 
-// build starts Slurm and sluiced and puts the training program in place.
+// build starts Slurm and sluiced and installs the training program.
 func (d *demo) build(ctx context.Context) error {
 	d.users = []string{"", ""}
 	var accounts []string
@@ -122,7 +122,7 @@ func (d *demo) build(ctx context.Context) error {
 		d.users = []string{site.FreeAccount("sluice-ada"), site.FreeAccount("sluice-bob")}
 		accounts = d.users
 	} else {
-		d.say("not root: all jobs run under your own account, so the part with a second user is missing")
+		d.say("not root: all jobs run under your own account, without a second user")
 	}
 	if d.o.Dir == "" {
 		d.o.Dir = filepath.Join(os.TempDir(), fmt.Sprintf("sluice-demo-%d", os.Getpid()))
@@ -169,8 +169,8 @@ func (d *demo) play(ctx context.Context) error {
 	return d.watch(ctx, 8*time.Minute, d.allEnded(ctx))
 }
 
-// script is what a user of the demo writes. The three lines that make the
-// training elastic are in train_ddp.py.
+// script is the job script of a user of the demo. The three lines that make the training
+// elastic are in train_ddp.py.
 const script = `#!/bin/bash
 #SBATCH --time=30
 #SLUICE --model=demo
@@ -205,7 +205,7 @@ func (d *demo) stepsLog(p *plan) string {
 	return filepath.Join(d.Home(d.users[p.user]), p.name+".steps")
 }
 
-// submitOrdinary starts a job that has nothing to do with sluice.
+// submitOrdinary starts a job that is not managed by sluice.
 func (d *demo) submitOrdinary(ctx context.Context) (int64, error) {
 	user := d.users[1]
 	wrap := "for i in $(seq 90); do echo tick $i; sleep 1; done"
@@ -248,7 +248,7 @@ func (d *demo) table(ctx context.Context) {
 	d.say("$ sluice queue\n%s", out)
 }
 
-// cancelDoomed cancels the doomed job as soon as it is seen between two sizes.
+// cancelDoomed cancels the doomed job as soon as it is between two sizes.
 func (d *demo) cancelDoomed(ctx context.Context) error {
 	for _, p := range d.jobs {
 		if !p.cancel || p.id == 0 || d.doomedAt != "" {
@@ -256,7 +256,7 @@ func (d *demo) cancelDoomed(ctx context.Context) error {
 		}
 		report, err := d.Control().Report(ctx)
 		if err != nil {
-			return nil // asked again in a moment
+			return nil // repeated at the next poll
 		}
 		for _, j := range report.Jobs {
 			if j.JobID != p.id || j.Move == nil || j.Move.Kind != "resize" {
@@ -271,13 +271,13 @@ func (d *demo) cancelDoomed(ctx context.Context) error {
 	return nil
 }
 
-// allGrown: jobs start on their minimum until one of their user's is known to save. Who
-// arrives now finds no idle GPU, or nobody who could use one.
+// allGrown: a job starts at its minimum until a checkpoint of one of its user's jobs was
+// seen. A job that arrives now finds no idle GPU, or there is no job that could use it.
 func (d *demo) allGrown(ctx context.Context) func() bool {
 	return func() bool {
 		r, err := d.Control().Report(ctx)
 		if err != nil {
-			return false // asked again in a moment
+			return false // repeated at the next poll
 		}
 		idle, rest := 0, true
 		for _, n := range r.Nodes {

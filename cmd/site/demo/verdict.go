@@ -18,7 +18,7 @@ type tally struct {
 	ordinary                                           string
 }
 
-// verdict reads everything back from Slurm and from the jobs' own logs.
+// verdict reads all results from Slurm and from the jobs' own logs.
 func (d *demo) verdict(ctx context.Context) error {
 	t := tally{ordinary: "undisturbed"}
 	var wrong []error
@@ -45,7 +45,7 @@ func (d *demo) verdict(ctx context.Context) error {
 	return err
 }
 
-// audit holds what sluiced said it did against Slurm's own records.
+// audit compares sluiced's event log with Slurm's own records.
 func (d *demo) audit(ctx context.Context) error {
 	report, err := d.Audit(ctx)
 	if err != nil {
@@ -53,12 +53,12 @@ func (d *demo) audit(ctx context.Context) error {
 	}
 	fmt.Fprint(d.o.Out, report)
 	if n := len(report.Violations); n > 0 {
-		return fmt.Errorf("the audit found %d broken promises", n)
+		return fmt.Errorf("the audit found %d violations", n)
 	}
 	return nil
 }
 
-// judge holds one job against what was asked of it.
+// judge compares one job with what was requested for it.
 func (d *demo) judge(ctx context.Context, p *plan, t *tally) error {
 	state, err := d.state(ctx, p.id, p.name+".sh")
 	if err != nil {
@@ -69,7 +69,7 @@ func (d *demo) judge(ctx context.Context, p *plan, t *tally) error {
 		epochs, want = 0, "CANCELLED"
 	}
 	if state != want {
-		return fmt.Errorf("job %d (%s) ended as %s, not %s; its last words:\n%s", p.id, p.name, state, want, d.lastWords(p))
+		return fmt.Errorf("job %d (%s) ended as %s, not %s; its last output:\n%s", p.id, p.name, state, want, d.lastWords(p))
 	}
 	tr, err := site.ReadTraining(d.stepsLog(p), epochs, perEpoch)
 	if err != nil {
@@ -88,7 +88,7 @@ func (d *demo) judge(ctx context.Context, p *plan, t *tally) error {
 	return nil
 }
 
-// lastWords is the end of what the job printed.
+// lastWords is the end of the job's output.
 func (d *demo) lastWords(p *plan) string {
 	const most = 2000 // bytes
 	text, err := os.ReadFile(filepath.Join(d.Home(d.users[p.user]), p.name+".out"))
@@ -111,7 +111,8 @@ func (d *demo) state(ctx context.Context, id int64, name string) (string, error)
 	return f["JobState"], nil
 }
 
-// judgeOrdinary: never requeued, never stopped, every tick there.
+// judgeOrdinary checks that the ordinary job was never requeued or stopped and printed
+// every tick.
 func (d *demo) judgeOrdinary(ctx context.Context) error {
 	f, err := d.JobFields(ctx, d.ordinary)
 	if err != nil {

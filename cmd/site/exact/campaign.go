@@ -18,13 +18,13 @@ type deaths struct {
 	precision
 	list    []death
 	jobs    int
-	crashes int      // of slurmctld, by no doing of the campaign
-	resizes int      // runs after the first that no kill made
-	inMoves int      // steps lost in those; to be 0
-	broken  []string // promises broken, in words
+	crashes int      // crashes of slurmctld that the campaign did not cause
+	resizes int      // runs after the first that were not caused by a kill
+	inMoves int      // steps lost in those; must be 0
+	broken  []string // violations, as text
 }
 
-// campaign kills on one or several labs until there were enough.
+// campaign kills on one or several labs until there were enough kills.
 func campaign(ctx context.Context, o Options, s *story, p precision) (deaths, error) {
 	all := deaths{precision: p}
 	var mu sync.Mutex
@@ -52,11 +52,11 @@ func campaign(ctx context.Context, o Options, s *story, p precision) (deaths, er
 	return all, errors.Join(append(errs, ctx.Err())...)
 }
 
-// most is how many promises may be broken before the campaign is given up.
+// most is the number of violations at which the campaign is stopped.
 const most = 20
 
-// life is one training, killed again and again until it completes or there were
-// kills enough; then it is left to complete.
+// life is one training, killed repeatedly until it completes or there were enough kills;
+// then it runs to its end.
 func (t *trial) life(ctx context.Context, rng *rand.Rand, left *atomic.Int64, mu *sync.Mutex, all *deaths) error {
 	order := []string{"--emulate-step-seconds", "0.24", "--checkpoint-steps", "10", "--save-seconds", "0.15"}
 	if t.jobs%2 == 1 { // every second job
@@ -74,7 +74,7 @@ func (t *trial) life(ctx context.Context, rng *rand.Rand, left *atomic.Int64, mu
 			break
 		}
 		if err != nil {
-			d.by = "" // not back
+			d.by = "" // it did not come back
 		}
 		if d.struck {
 			left.Add(-1)
@@ -88,7 +88,7 @@ func (t *trial) life(ctx context.Context, rng *rand.Rand, left *atomic.Int64, mu
 		t.tell("%s; %d to go", d, max(0, left.Load()))
 	}
 	err = errors.Join(j.repair(ctx), j.ends(ctx))
-	if ctx.Err() != nil { // given up: the job was not left to end, and its log shows nothing
+	if ctx.Err() != nil { // given up: the job did not run to its end, and its log shows nothing
 		mu.Lock()
 		defer mu.Unlock()
 		all.crashes, t.crashes = all.crashes+t.crashes, 0
@@ -100,7 +100,7 @@ func (t *trial) life(ctx context.Context, rng *rand.Rand, left *atomic.Int64, mu
 		_ = j.cancel(ctx) // it may have ended
 	}
 	for _, words := range broken {
-		t.tell("PROMISE BROKEN: %s", words)
+		t.tell("VIOLATION: %s", words)
 	}
 	log, err := j.records()
 	c := compare(log, t.reference, t.bound)
@@ -109,13 +109,13 @@ func (t *trial) life(ctx context.Context, rng *rand.Rand, left *atomic.Int64, mu
 	defer mu.Unlock()
 	all.take(j.id, log, c, mine, broken)
 	if len(all.broken) >= most {
-		err = errors.Join(err, fmt.Errorf("%d promises broken: enough", most))
+		err = errors.Join(err, fmt.Errorf("%d violations: stopping", most))
 	}
 	return err
 }
 
-// roomFor waits for the job's next steps and reports whether there are enough
-// left to be killed in.
+// roomFor waits for the job's next steps and reports whether enough steps are left in
+// which to kill.
 func (j *job) roomFor(ctx context.Context) bool {
 	ok := false
 	err := j.until(ctx, 2*time.Minute, "to train", func() (bool, error) {
@@ -149,7 +149,7 @@ func (a *deaths) take(id int64, log []record, c comparison, mine []death, broken
 	}
 }
 
-// judge says what promises a kill broke.
+// judge returns the violations that a kill caused.
 func (d death) judge(id int64) []string {
 	var broken []string
 	if d.resumed != d.expected {
@@ -161,7 +161,7 @@ func (d death) judge(id int64) []string {
 	return broken
 }
 
-// attempt is what was done, or was to be done, before it is known what came of it.
+// attempt describes what was done, or was to be done, before its result is known.
 func (d death) attempt() string {
 	if !d.struck {
 		return fmt.Sprintf("no %s killed (%s)", d.kind, d.moment)
@@ -200,7 +200,7 @@ func (a deaths) print(w io.Writer) {
 	fmt.Fprintln(w)
 	a.printSizes(w, a.bound)
 	for _, words := range a.broken {
-		fmt.Fprintf(w, "PROMISE BROKEN: %s\n", words)
+		fmt.Fprintf(w, "VIOLATION: %s\n", words)
 	}
 }
 
@@ -243,7 +243,7 @@ func one(yes bool) int {
 	return 0
 }
 
-// verdict prints the figures' line and says what promise was broken.
+// verdict prints the line of figures and returns an error for violations.
 func (a deaths) verdict(w io.Writer) error {
 	k, loaded := a.of("all"), 0
 	for _, d := range a.list {
@@ -253,7 +253,7 @@ func (a deaths) verdict(w io.Writer) error {
 		a.name, k.times, a.of("worker").times, a.of("runner").times, a.of("node").times, k.saving, k.moving, a.resizes, a.jobs, k.back(), k.bySlurm, k.bySluice, k.byUser, k.again, a.crashes,
 		k.corrupted, loaded, a.inMoves, a.Steps, a.Repeated, a.Missing, a.Wrong, a.Off, len(a.broken))
 	if len(a.broken) > 0 || a.inMoves > 0 {
-		return fmt.Errorf("%d promises broken, %d steps lost in resizes", len(a.broken), a.inMoves)
+		return fmt.Errorf("%d violations, %d steps lost in resizes", len(a.broken), a.inMoves)
 	}
 	return nil
 }

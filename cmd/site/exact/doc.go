@@ -1,7 +1,7 @@
-// Package exact holds a real training on a real Slurm against one that was never
-// disturbed: resized between many sizes, and killed at random moments while it
-// is being resized. Every step's loss must be the reference's and no step may be
-// missing; a resize may lose none, and after a kill the job must resume from the
-// newest checkpoint that was committed and whole, so that only the steps after
-// that one are trained again.
+// Package exact compares a real training on a real Slurm with one that was never
+// disturbed. The training is resized between many sizes, and killed at random moments
+// while it is being resized. Every step's loss MUST be the reference's and no step may be
+// missing. A resize may lose no step, and after a kill the job MUST resume from the
+// newest checkpoint that was committed and complete, so that only the steps after that
+// one are repeated.
 package exact

@@ -24,14 +24,14 @@ type Options struct {
 	Python string    // interpreter with torch; "" = /usr/bin/python3
 	Kills  int       // how many; 0 = the exactness tables only
 	Only   bool      // kills only, no tables; there must be some
-	Seed   uint64    // of the moments and victims
+	Seed   uint64    // seed of the moments and victims
 	Kinds  []string  // what to kill: worker, runner, node; none = all
 	Labs   int       // labs at a time, each with one job, 16 at most; 0 = 1
 	Out    io.Writer // tables and the last line
-	Story  io.Writer // what is going on
+	Story  io.Writer // messages about the run
 }
 
-// The training: small, so that a restart costs little more than Python's start.
+// The training is small, so that a restart costs little more than Python's start.
 const (
 	perEpoch = 20
 	epochs   = 40
@@ -64,7 +64,7 @@ type trial struct {
 	precision
 	story   *story
 	jobs    int
-	crashes int // of slurmctld, of itself
+	crashes int // crashes of slurmctld by itself
 }
 
 // story is written by all trials.
@@ -84,8 +84,8 @@ func (t *trial) tell(format string, args ...any) {
 	t.story.tell("lab %d: %s", t.number, fmt.Sprintf(format, args...))
 }
 
-// Run prints the exactness tables, then kills. It returns an error unless every
-// promise was kept, and at once when it is asked for what it cannot do.
+// Run prints the exactness tables, then kills. It returns an error if there was a
+// violation, and at once if the options are invalid.
 func Run(ctx context.Context, o Options) error {
 	if err := o.check(); err != nil {
 		return err
@@ -121,7 +121,7 @@ func Run(ctx context.Context, o Options) error {
 	return errors.Join(broken...)
 }
 
-// check refuses what would kill something else than was asked for, or nothing.
+// check refuses options that would kill something else than requested, or nothing.
 func (o Options) check() error {
 	for _, kind := range o.Kinds {
 		if !slices.Contains(kinds, kind) {
@@ -139,11 +139,11 @@ func (o Options) check() error {
 	return nil
 }
 
-// mostLabs bounds the labs of a campaign: each is a Slurm of its own.
+// mostLabs bounds the labs of a campaign: each has its own Slurm.
 const mostLabs = 16
 
-// precision is a kind of number to train with. Sums of float32 differ by what
-// training makes of rounding; those of float64 leave nowhere to hide.
+// precision is a type of number to train with. Sums of float32 differ by what training
+// makes of rounding errors; with float64 any other error would show.
 type precision struct {
 	name      string
 	option    []string
@@ -157,8 +157,8 @@ var precisions = []precision{
 	{name: "float64", option: []string{"--double"}, bound: bound64, killed: true},
 }
 
-// neverDisturbed trains the reference: one process, outside of Slurm and of any
-// job, from the first step to the last.
+// neverDisturbed trains the reference: one process, outside Slurm and any job, from the
+// first step to the last.
 func neverDisturbed(ctx context.Context, o Options, s *story, p precision) ([]float64, error) {
 	dir, err := os.MkdirTemp("", "sluice-exact-")
 	if err != nil {
@@ -194,12 +194,12 @@ func training(library, log string, more ...string) []string {
 		"--epochs", fmt.Sprint(epochs), "--steps-per-epoch", fmt.Sprint(perEpoch), "--steps-log", log}, more...)
 }
 
-// newTrial builds a lab with a sluiced of its own.
+// newTrial builds a lab with its own sluiced.
 func newTrial(ctx context.Context, o Options, s *story, number int, p precision) (*trial, error) {
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("sluice-exact-%d-%d", os.Getpid(), number))
-	// A silent node is dead after 5 s, and Slurm runs a job again 6 s after its
-	// node died; usually that is 121 s (cred_expire), and nothing would be
-	// learned in them, nor while a job waits for the backfill.
+	// A silent node is DOWN after 5 s, and Slurm runs a job again 6 s after its node
+	// failed; the default is 121 s (cred_expire). Nothing would be learned in that time,
+	// nor while a job waits for the backfill.
 	settings := "AuthInfo=socket=" + filepath.Join(dir, "run", "munge.sock") + ",cred_expire=5"
 	st, err := site.Up(ctx, site.Config{Bin: o.Bin, Config: config, Mounts: site.MountsOfEnvironment(), Lab: lab.Config{
 		Dir: dir, Nodes: 2, GPUs: maxGPUs / 2, Root: o.Root, FastScheduling: true, SlurmdTimeout: 5 * time.Second, ExtraConf: settings}})
@@ -227,7 +227,7 @@ func (t *trial) close(ctx context.Context) error {
 		t.tell("%s", report)
 	}
 	if n := len(report.Violations); n > 0 {
-		err = fmt.Errorf("lab %d: the audit found %d broken promises", t.number, n)
+		err = fmt.Errorf("lab %d: the audit found %d violations", t.number, n)
 	}
 	return errors.Join(err, t.Down(clean))
 }

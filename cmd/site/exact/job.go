@@ -16,13 +16,13 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/lab"
 )
 
-// job is one training under way.
+// job is one running training.
 type job struct {
 	t     *trial
 	id    int64
 	token string
-	log   string // of its steps
-	out   string // what it prints
+	log   string // log of its steps
+	out   string // its output
 }
 
 // submit starts a training; more are further arguments of the program.
@@ -45,7 +45,7 @@ func (t *trial) submit(ctx context.Context, more ...string) (*job, error) {
 	return j, j.until(ctx, time.Minute, "its folder to be known", func() (bool, error) {
 		report, err := t.Control().Report(ctx)
 		if err != nil {
-			return false, nil // asked again in a moment
+			return false, nil // repeated at the next poll
 		}
 		for _, v := range report.Jobs {
 			if v.JobID == j.id {
@@ -56,8 +56,7 @@ func (t *trial) submit(ctx context.Context, more ...string) (*job, error) {
 	})
 }
 
-// until waits for something about the job; the error says what the job printed
-// last.
+// until waits for a condition on the job; the error contains the end of the job's output.
 func (j *job) until(ctx context.Context, limit time.Duration, what string, done func() (bool, error)) error {
 	err := site.Until(ctx, limit, fmt.Sprintf("job %d: %s", j.id, what), done)
 	if err == nil {
@@ -67,23 +66,23 @@ func (j *job) until(ctx context.Context, limit time.Duration, what string, done 
 	f, _ := j.slurm(ctx)
 	why, _ := j.t.Run(ctx, "", "sluice", "explain", fmt.Sprint(j.id))
 	nodes, _ := j.t.Run(ctx, "", "sinfo", "-N", "-O", "NodeList:12,StateLong:16,Gres:16,GresUsed:32,Reason")
-	return fmt.Errorf("%w\nSlurm says: state %s (%s) restarts %d on %s\n%s\nsluice explains:\n%s\nthe job's last words:\n%s\nsluiced's:\n%s\n%s",
+	return fmt.Errorf("%w\nSlurm says: state %s (%s) restarts %d on %s\n%s\nsluice explains:\n%s\nthe job's last output:\n%s\nsluiced's:\n%s\n%s",
 		err, f.state, f.reason, f.restarts, f.nodes, nodes, why, b[max(0, len(b)-1500):], j.t.Tail(40), strings.Join(j.t.Lab.Logs(25), "\n"))
 }
 
-// nurse starts a slurmctld that crashed, as systemd does on a site.
-func (t *trial) nurse(ctx context.Context) error {
+// reviveController starts a slurmctld that crashed, as systemd does on a site.
+func (t *trial) reviveController(ctx context.Context) error {
 	s, err := t.Lab.Status(ctx)
 	runs := slices.ContainsFunc(s.Daemons, func(d lab.DaemonStatus) bool { return d.Name == "slurmctld" && d.PID != 0 })
 	if err != nil || runs {
 		return err
 	}
 	t.crashes++
-	t.tell("slurmctld is gone, of itself; started again\n%s", strings.Join(t.Lab.Logs(15), "\n"))
+	t.tell("slurmctld ended by itself; started again\n%s", strings.Join(t.Lab.Logs(15), "\n"))
 	return t.Lab.StartController(ctx)
 }
 
-// folder is the job's own on the shared file system.
+// folder is the job's own folder on the shared file system.
 func (j *job) folder() string { return filepath.Join(j.t.Jobs, j.token) }
 
 // seen is the job as Slurm shows it.
@@ -91,10 +90,10 @@ type seen struct {
 	state    string
 	restarts int
 	nodes    string
-	reason   string // why it waits or ended
+	reason   string // reason for which it waits or ended
 }
 
-// over reports whether Slurm runs nothing of the job and will not by itself.
+// over reports whether Slurm runs nothing of the job and will not start it by itself.
 func (s seen) over() bool {
 	switch s.state {
 	case "FAILED", "NODE_FAIL", "CANCELLED", "COMPLETED", "TIMEOUT", "BOOT_FAIL":
@@ -107,7 +106,7 @@ func (s seen) over() bool {
 func (j *job) slurm(ctx context.Context) (seen, error) {
 	f, err := j.t.JobFields(ctx, j.id)
 	if err != nil {
-		if err := j.t.nurse(ctx); err != nil {
+		if err := j.t.reviveController(ctx); err != nil {
 			return seen{}, err
 		}
 		if f, err = j.t.JobFields(ctx, j.id); err != nil {
@@ -143,8 +142,8 @@ func (j *job) pin(ctx context.Context, gpus int) error {
 	return err
 }
 
-// newest is the newest checkpoint whose every byte is what its manifest says,
-// and those newer that are not.
+// newest is the newest checkpoint whose every byte matches its manifest, and the newer
+// ones that do not.
 func (j *job) newest(ctx context.Context) (checkpoint.Checkpoint, []checkpoint.Skip, error) {
 	d, err := checkpoint.OpenDir(filepath.Join(j.folder(), checkpoint.Checkpoints))
 	if errors.Is(err, os.ErrNotExist) {
@@ -157,8 +156,8 @@ func (j *job) newest(ctx context.Context) (checkpoint.Checkpoint, []checkpoint.S
 	return checkpoint.NewSeries(d, checkpoint.Identity{Job: j.id, Token: j.token}).Newest(ctx)
 }
 
-// unfinished returns the newest checkpoint's folder while it has no manifest:
-// the program is saving, or died of it.
+// unfinished returns the newest checkpoint's folder while it has no manifest: the program
+// is saving, or was killed while it saved.
 func (j *job) unfinished() string {
 	names, _ := filepath.Glob(filepath.Join(j.folder(), checkpoint.Checkpoints, "[0-9]*"))
 	if len(names) == 0 {
@@ -171,7 +170,7 @@ func (j *job) unfinished() string {
 	return last
 }
 
-// ends waits for the job's last step and Slurm's word that it completed.
+// ends waits for the job's last step and for Slurm's state COMPLETED.
 func (j *job) ends(ctx context.Context) error {
 	return j.until(ctx, 3*time.Minute, "to complete", func() (bool, error) {
 		s, err := j.slurm(ctx)
@@ -182,7 +181,7 @@ func (j *job) ends(ctx context.Context) error {
 	})
 }
 
-// cancel ends a job that is not needed any more.
+// cancel ends a job that is no longer needed.
 func (j *job) cancel(ctx context.Context) error {
 	_, err := j.t.Run(ctx, "", "scancel", fmt.Sprint(j.id))
 	return err

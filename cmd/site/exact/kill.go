@@ -21,28 +21,28 @@ var (
 	sizes   = []int{1, 2, 3, 4, 6}
 )
 
-// death is one kill and what came of it.
+// death is one kill and its result.
 type death struct {
 	kind, moment string
-	struck       bool          // something was killed; false when it never came to that
+	struck       bool          // something was killed; false if there was no opportunity
 	run          int           // the run that was killed
 	saving       bool          // a checkpoint was being written
-	moving       bool          // sluice was moving the job, or asked it to save
+	moving       bool          // sluice was moving the job, or had asked it to save
 	by           string        // who requeued the job: Slurm, sluice or its user; "" = it did not come back
 	again        int           // restarts that failed in Slurm before the one that trained
-	corrupted    string        // checkpoint whose byte was changed, newer than the expected one
-	expected     string        // newest checkpoint that was committed and whole at the death; "" = none
+	corrupted    string        // checkpoint of which a byte was changed, newer than the expected one
+	expected     string        // newest checkpoint that was committed and complete at the kill; "" = none
 	committed    int64         // its step
-	resumed      string        // what the next run started from
-	lost         int           // steps trained and to be trained again
+	resumed      string        // checkpoint from which the next run started
+	lost         int           // steps trained that must be trained again
 	back         time.Duration // from the kill to the next step trained
 }
 
 // errOver says that the training ended before it could be killed.
 var errOver = errors.New("the training ended first")
 
-// die kills something of the job at a random moment and follows it until it
-// trains again.
+// die kills a part of the job at a random moment and follows the job until it trains
+// again.
 func (j *job) die(ctx context.Context, rng *rand.Rand) (death, error) {
 	d := death{kind: j.t.o.Kinds[rng.IntN(len(j.t.o.Kinds))], moment: moments[rng.IntN(len(moments))]}
 	if err := j.await(ctx, d.moment, rng); err != nil {
@@ -53,7 +53,7 @@ func (j *job) die(ctx context.Context, rng *rand.Rand) (death, error) {
 		return d, err
 	}
 	d.struck = true
-	if err := j.mourn(ctx, &d, killed); err != nil {
+	if err := j.runOver(ctx, &d, killed); err != nil {
 		return d, fmt.Errorf("after %w", err)
 	}
 	if err := j.requeue(ctx, &d, rng); err != nil {
@@ -66,13 +66,13 @@ func (j *job) die(ctx context.Context, rng *rand.Rand) (death, error) {
 	return d, j.repair(ctx)
 }
 
-// await waits for the moment to kill in.
+// await waits for the moment of the kill.
 func (j *job) await(ctx context.Context, moment string, rng *rand.Rand) error {
 	between := func(most time.Duration) time.Duration { return time.Duration(rng.Int64N(int64(most))) }
 	switch moment {
 	case "save":
 		err := j.until(ctx, time.Minute, "a checkpoint to be written", func() (bool, error) {
-			for range 40 { // Until looks five times a second
+			for range 40 { // Until checks five times a second
 				if j.unfinished() != "" {
 					return true, nil
 				}
@@ -105,11 +105,11 @@ func (j *job) unlessOver(ctx context.Context) error {
 // strike is what was killed.
 type strike struct {
 	at   time.Time
-	node string // crashed, to be revived; "" = none
-	late bool   // nobody declares it down
+	node string // crashed node, to be revived; "" = none
+	late bool   // it is not declared down
 }
 
-// strike kills. Between two runs there is nothing to kill: it waits for the next.
+// strike kills. Between two runs there is nothing to kill: it waits for the next run.
 func (j *job) strike(ctx context.Context, d *death, rng *rand.Rand) (s strike, err error) {
 	err = j.until(ctx, 90*time.Second, "a "+d.kind+" to kill", func() (bool, error) {
 		if err := j.unlessOver(ctx); err != nil {
@@ -136,8 +136,8 @@ func (j *job) strike(ctx context.Context, d *death, rng *rand.Rand) (s strike, e
 	return s, err
 }
 
-// crash ends a node that has a part of the job. Three times in four it is then
-// declared down, as a site's health check does; else Slurm has to notice.
+// crash ends a node that runs a part of the job. In three of four cases it is then
+// declared down, as a site's health check does; otherwise Slurm must notice.
 func (j *job) crash(ctx context.Context, s *strike, rng *rand.Rand) (bool, error) {
 	seen, err := j.slurm(ctx)
 	if err != nil || seen.state != "RUNNING" {
@@ -156,10 +156,10 @@ func (j *job) crash(ctx context.Context, s *strike, rng *rand.Rand) (bool, error
 	return true, j.t.Lab.CrashNode(ctx, s.node)
 }
 
-// expand writes the one list that two nodes can be in as single names.
+// expand returns the single names of a list of at most two nodes.
 func expand(list string) string { return strings.Replace(list, "gpu[1-2]", "gpu1,gpu2", 1) }
 
-// moving reports whether sluice has a move of the job open.
+// moving reports whether sluice has an open move of the job.
 func (j *job) moving(ctx context.Context) bool {
 	report, err := j.t.Control().Report(ctx)
 	if err != nil {
@@ -173,9 +173,9 @@ func (j *job) moving(ctx context.Context) bool {
 	return false
 }
 
-// mourn waits until nothing of the killed run is left, in Slurm and on the
-// machine, and notes what was committed by then.
-func (j *job) mourn(ctx context.Context, d *death, s strike) error {
+// runOver waits until nothing of the killed run is left, in Slurm and on the machine, and
+// records what was committed by then.
+func (j *job) runOver(ctx context.Context, d *death, s strike) error {
 	if s.node != "" && !s.late {
 		if err := errors.Join(pause(ctx, 500*time.Millisecond), j.t.Lab.SetDown(ctx, s.node, "crashed")); err != nil {
 			return err
@@ -200,8 +200,8 @@ func (j *job) mourn(ctx context.Context, d *death, s strike) error {
 	return err
 }
 
-// requeue does what a job's user does when it failed; a job that Slurm or sluice
-// requeued by itself is left to them.
+// requeue does what a job's user does after a failure; a job that Slurm or sluice
+// requeued by itself is left alone.
 func (j *job) requeue(ctx context.Context, d *death, rng *rand.Rand) error {
 	var seen seen
 	err := j.until(ctx, time.Minute, "Slurm to have done with run "+fmt.Sprint(d.run), func() (_ bool, err error) {
@@ -230,8 +230,8 @@ func (j *job) requeue(ctx context.Context, d *death, rng *rand.Rand) error {
 	return err
 }
 
-// patience is what a user has: sluice brings a job back by itself that was killed soon
-// after the loss of a node. It returns who has to requeue the run, or has.
+// patience is how long a user waits: sluice itself requeues a job that was killed soon
+// after the loss of a node. It returns who must requeue the run, or has.
 func (j *job) patience(ctx context.Context, run int) (string, error) {
 	for end := time.Now().Add(4 * time.Second); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
 		seen, err := j.slurm(ctx)
@@ -245,7 +245,7 @@ func (j *job) patience(ctx context.Context, run int) (string, error) {
 	return "user", nil
 }
 
-// corrupt changes one byte of the newest checkpoint, if an older one is whole.
+// corrupt changes one byte of the newest checkpoint, if an older one is complete.
 func (j *job) corrupt(ctx context.Context, d *death, rng *rand.Rand) error {
 	newest, _, err := j.newest(ctx)
 	if err != nil || newest.Name == "" {
@@ -259,16 +259,16 @@ func (j *job) corrupt(ctx context.Context, d *death, rng *rand.Rand) error {
 	if err != nil {
 		return err
 	}
-	if older.Name == "" { // it was the only one: that would be another promise
+	if older.Name == "" { // it was the only one: without it no resume is expected
 		return flipBack(path)
 	}
 	d.corrupted, d.expected, d.committed = newest.Name, older.Name, older.Manifest.Step
 	return os.Remove(path + keep)
 }
 
-const keep = ".whole" // beside a changed file, for flipBack
+const keep = ".whole" // suffix of the original of a changed file, for flipBack
 
-// flip changes one bit of a file, and keeps the file as it was beside it.
+// flip changes one bit of a file, and keeps the original beside it.
 func flip(path string, rng *rand.Rand) error {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -283,7 +283,7 @@ func flip(path string, rng *rand.Rand) error {
 
 func flipBack(path string) error { return os.Rename(path+keep, path) }
 
-// comesBack waits for the next run's first step, and for what it started from.
+// comesBack waits for the next run's first step, and records what it started from.
 func (j *job) comesBack(ctx context.Context, d *death) error {
 	mail, err := checkpoint.NewMailbox(j.t.Jobs, j.t.Outbox)
 	if err != nil {
@@ -320,9 +320,9 @@ func (j *job) comesBack(ctx context.Context, d *death) error {
 	})
 }
 
-// again requeues a job whose restart failed in Slurm, as its user would, and
-// reports whether it did: a node that returns the moment its job is started there
-// again may still be told to end it, and Slurm then calls the job FAILED.
+// again requeues a job whose restart failed in Slurm, as its user would, and reports
+// whether it did: a node that returns at the moment at which its job is started there
+// again may still be told to end it, and Slurm then marks the job FAILED.
 func (j *job) again(ctx context.Context, d *death) (failed bool, err error) {
 	seen, err := j.slurm(ctx)
 	if err != nil || !seen.over() || seen.state == "COMPLETED" || seen.restarts <= d.run {

@@ -10,22 +10,22 @@ import (
 	"strings"
 )
 
-// How far a step's loss may be from the reference's: both are means in an order
-// that depends on the number of ranks, and training amplifies the difference. A
-// single other sample or random number changes a loss by 0.01.
+// Maximum difference between a step's loss and the reference's: both are means in an
+// order that depends on the number of ranks, and training amplifies the difference. A
+// single different sample or random number changes a loss by 0.01.
 const (
 	bound32 = 1e-4  // float32
 	bound64 = 1e-12 // float64
 )
 
-// record is one line of a job's steps log: a step that was trained.
+// record is one line of a job's log of steps: a step that was trained.
 type record struct {
 	restart, step, world int
 	loss                 float64
 }
 
-// readRecords reads lines "restart epoch step loss world". A last line without
-// its end, as a killed program leaves it, is passed over.
+// readRecords reads lines "restart epoch step loss world". An unfinished last line, as a
+// killed program leaves it, is skipped.
 func readRecords(r io.Reader, perEpoch int) ([]record, error) {
 	in := bufio.NewReader(r)
 	var list []record
@@ -65,7 +65,7 @@ func parseRecord(line string, perEpoch int) (record, error) {
 	return record{restart: n[0], step: n[1]*perEpoch + n[2], world: n[3], loss: loss}, nil
 }
 
-// readLog reads a steps log; one that is not there yet is empty.
+// readLog reads a log of steps; a missing one is empty.
 func readLog(path string, perEpoch int) ([]record, error) {
 	f, err := os.Open(path)
 	if os.IsNotExist(err) {
@@ -78,15 +78,15 @@ func readLog(path string, perEpoch int) ([]record, error) {
 	return readRecords(f, perEpoch)
 }
 
-// comparison is what a training's log shows beside the reference.
+// comparison is the result of comparing a training's log with the reference.
 type comparison struct {
 	Steps    int // different steps trained
-	Repeated int // trained more than once
-	Missing  int // of the reference's
-	Wrong    int // losses further off than the bound
+	Repeated int // steps trained more than once
+	Missing  int // steps of the reference
+	Wrong    int // losses that differ by more than the bound
 	Off      float64
 	ByWorld  map[int]tally // by number of ranks
-	Worlds   []int         // one a run, in order
+	Worlds   []int         // one per run, in order
 }
 
 // tally counts the steps trained at one size.
@@ -95,7 +95,7 @@ type tally struct {
 	Off   float64 // largest difference
 }
 
-// compare holds every trained step against the reference's loss.
+// compare compares every trained step with the reference's loss.
 func compare(log []record, reference []float64, bound float64) comparison {
 	c := comparison{ByWorld: map[int]tally{}}
 	times := make([]int, len(reference))
@@ -130,7 +130,7 @@ func compare(log []record, reference []float64, bound float64) comparison {
 	return c
 }
 
-// add takes another training's comparison in; Worlds stay apart.
+// add adds another training's comparison; Worlds stay separate.
 func (c *comparison) add(d comparison) {
 	c.Steps, c.Repeated, c.Missing, c.Wrong = c.Steps+d.Steps, c.Repeated+d.Repeated, c.Missing+d.Missing, c.Wrong+d.Wrong
 	c.Off = math.Max(c.Off, d.Off)

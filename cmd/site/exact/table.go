@@ -11,10 +11,11 @@ import (
 	"time"
 )
 
-// walk is the sizes of the exactness table; each is trained on for some steps.
+// walk is the sequence of sizes of the exactness table; each is trained on for some
+// steps.
 var walk = []int{1, 2, 3, 4, 6, 4, 2, 6, 1, 3}
 
-// table is what the resized training shows.
+// table is the result of the resized training.
 type table struct {
 	comparison
 	precision
@@ -23,7 +24,7 @@ type table struct {
 
 // exactness trains one job through the sizes of walk and compares.
 func exactness(ctx context.Context, o Options, s *story, p precision) (tab table, err error) {
-	tab.precision = p // also of a table that came to nothing
+	tab.precision = p // also if the table could not be completed
 	t, err := newTrial(ctx, o, s, 0, p)
 	if err != nil {
 		return tab, err
@@ -68,7 +69,7 @@ func (c comparison) printSizes(w io.Writer, bound float64) {
 	fmt.Fprintf(w, "%8s %8d %18.2g   (bound %.0g)\n\n", "all", c.Steps+c.Repeated, c.Off, bound)
 }
 
-// verdict prints the figures' line and says what promise was broken.
+// verdict prints the line of figures and returns an error for violations.
 func (t table) verdict(w io.Writer) error {
 	fmt.Fprintf(w, "exact: numbers=%s resizes=%d steps=%d missing=%d repeated=%d wrong_losses=%d largest_difference=%.2g bound=%.0g\n",
 		t.name, t.resizes, t.Steps, t.Missing, t.Repeated, t.Wrong, t.Off, t.bound)

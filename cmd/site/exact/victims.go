@@ -10,16 +10,16 @@ import (
 	"syscall"
 )
 
-// process is a process of the job on any of the lab's nodes, all of which are
-// this machine.
+// process is a process of the job on any of the lab's nodes, all of which are this
+// machine.
 type process struct {
 	pid    int
-	run    int // times the job had been requeued when it was started
+	run    int // the job's restart count when it was started
 	runner bool
 	worker bool
 }
 
-// processes finds what runs of the job: its runner by its arguments, the rest by
+// processes finds the processes of the job: its runner by its arguments, the others by
 // the job's folder in the environment.
 func (j *job) processes() []process {
 	var list []process
@@ -28,21 +28,20 @@ func (j *job) processes() []process {
 		pid, _ := strconv.Atoi(filepath.Base(dir))
 		args, env := split(dir+"/cmdline"), split(dir+"/environ")
 		if len(args) == 0 {
-			continue // gone, or a zombie
+			continue // ended, or a zombie
 		}
 		runner := len(args) > 2 && args[1] == "run" && slices.Contains(args, filepath.Join(j.folder(), "script"))
 		if !runner && !slices.Contains(env, "SLUICE_JOB_DIR="+j.folder()) {
 			continue
 		}
 		p := process{pid: pid, runner: runner, worker: !runner && has(env, "RANK=") && strings.Contains(args[0], "python")}
-		p.run = number(env, "SLURM_RESTART_COUNT=") // not there before the first requeue
+		p.run = number(env, "SLURM_RESTART_COUNT=") // not set before the first requeue
 		list = append(list, p)
 	}
 	return list
 }
 
-// split reads a file of words that end with a zero byte; nil when it may not be
-// read.
+// split splits a file of words that end with a zero byte; nil if it may not be read.
 func split(path string) []string {
 	data, err := os.ReadFile(path)
 	if err != nil {

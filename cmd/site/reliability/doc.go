@@ -1,4 +1,4 @@
-// Package reliability gathers the figures that campaigns printed (etc/campaign keeps
-// what they said) into one table. It computes nothing: a figure of which there is
-// no record is "not run here".
+// Package reliability collects the figures that campaigns printed (etc/campaign keeps
+// their output) in one table. It computes nothing: a figure without a record is "not run
+// here".
 package reliability

@@ -15,33 +15,33 @@ import (
 	"syscall"
 )
 
-// fact is one thing a campaign said: its name, and what it counted.
+// fact is one reported figure of a campaign: its name, and its values.
 type fact struct {
 	name   string
 	values map[string]string
 	record *record
 }
 
-// record is what one campaign left behind.
+// record is the kept output of one campaign.
 type record struct {
 	file   string
 	commit string
 	began  string
-	whole  bool // it came to its end
+	whole  bool // it ran to its end
 	exit   string
 	facts  []fact
 }
 
-// bad reports whether the campaign failed or was broken off.
+// bad reports whether the campaign failed or was interrupted.
 func (r *record) bad() bool { return !r.whole || r.exit != "0" }
 
-// mostBytes bounds what is read of one record, mostLine a line of it.
+// mostBytes bounds what is read of one record, mostLine the length of a line.
 const (
 	mostBytes = 256 << 20
 	mostLine  = 1 << 20
 )
 
-// The forms in which figures are said.
+// The formats of figures.
 var (
 	began    = once(`^# campaign \S+ commit (\S+) began (\S+):`)
 	ended    = once(`^# campaign ended \S+ exit (\d+)$`)
@@ -63,8 +63,7 @@ func once(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }
 
-// readAll reads the records of a folder, oldest first; one that is not there has
-// none.
+// readAll reads the records of a folder, oldest first; a missing folder has none.
 func readAll(dir string) ([]*record, error) {
 	names, err := filepath.Glob(filepath.Join(dir, "*.txt"))
 	if err != nil {
@@ -99,7 +98,7 @@ func readFile(path string) (*record, error) {
 	return r, nil
 }
 
-// read finds what a campaign said among everything it printed.
+// read finds the figures in all that a campaign printed.
 func read(from io.Reader) (*record, error) {
 	r := &record{}
 	in := bufio.NewScanner(from)
@@ -112,12 +111,12 @@ func read(from io.Reader) (*record, error) {
 	return r, in.Err()
 }
 
-// parser is what spans lines.
+// parser is the state that spans lines.
 type parser struct {
 	r      *record
-	target string // being fuzzed
+	target string // parser being fuzzed
 	execs  string
-	bounds string // boundaries counted, not yet known to be crossed
+	bounds string // boundaries counted; whether they were passed is not known yet
 }
 
 func (p *parser) say(name string, pairs ...string) {
@@ -171,8 +170,8 @@ func (p *parser) line(text string) {
 	}
 }
 
-// passed says how many boundaries were crossed, once they are counted and the test
-// is known to have passed; they come in either order.
+// passed reports how many boundaries were passed, once they are counted and the test is
+// known to have passed; the two come in either order.
 func (p *parser) passed() {
 	ok := slices.ContainsFunc(p.r.facts, func(f fact) bool { return f.name == "boundaries passed" })
 	if ok && p.bounds != "" {
@@ -180,7 +179,7 @@ func (p *parser) passed() {
 	}
 }
 
-// pairs are the keys and values of "a=b c=d", in turn.
+// pairs are the keys and values of "a=b c=d", alternating.
 func pairs(text string) []string {
 	var list []string
 	for word := range strings.FieldsSeq(text) {
@@ -190,7 +189,7 @@ func pairs(text string) []string {
 	return list
 }
 
-// number reads a count; what is none is 0.
+// number parses a count; what is no number is 0.
 func (f fact) number(key string) float64 {
 	n, err := strconv.ParseFloat(f.values[key], 64)
 	if err != nil {

@@ -14,35 +14,35 @@ import (
 
 // Options of a table.
 type Options struct {
-	Folder string    // of records, as etc/campaign keeps them
+	Folder string    // records, as etc/campaign keeps them
 	Track  string    // TRACKRECORD.md; "" or not there = its bugs are not counted
 	Out    io.Writer // the table
 }
 
-// figure is a row: what it is called and how it is read from the facts of a name.
+// figure is a row: its name and how it is computed from facts with a name.
 type figure struct {
 	title string
-	name  string // of the facts it is made of
+	name  string // records of its facts
 	read  func([]fact) string
 }
 
-// notRun stands for every figure of which there is no record.
+// notRun stands for every figure without a record.
 const notRun = "not run here"
 
-// figures are the rows, in the order of issue and document.
+// figures are the rows, in order.
 var figures = []figure{
 	{"crash boundaries: killed before and after each / all", "boundaries", func(f []fact) string {
 		n := whole(last(f).number("total"))
 		return fmt.Sprintf("%s / %s", n, n)
 	}},
-	{"pairs of kills within some effects of each other, all of every tale", "pairs", func(f []fact) string {
-		return fmt.Sprintf("%s of %d tales, %s effects apart at most", whole(sum(f, "pairs")), len(f), last(f).values["apart"])
+	{"pairs of kills within some effects of each other, all of every scenario", "pairs", func(f []fact) string {
+		return fmt.Sprintf("%s of %d scenarios, %s effects apart at most", whole(sum(f, "pairs")), len(f), last(f).values["apart"])
 	}},
-	{"seeds of random stories; simulated years; failed", "seeds", func(f []fact) string {
+	{"seeds of random scenarios; simulated years; failed", "seeds", func(f []fact) string {
 		return fmt.Sprintf("%s (%s with a store on disk); %.1f years; %s failed",
 			whole(sum(f, "seeds")), whole(sum(f, "disk")), sum(f, "days")/365.25, whole(sum(f, "failed")))
 	}},
-	{"conformance, promises kept per release", "conform", func(f []fact) string {
+	{"conformance, checks passed per release", "conform", func(f []fact) string {
 		return each(latest(f, "release"), func(c fact) string {
 			return fmt.Sprintf("%s: %s/%s", c.values["release"], c.values["kept"], c.values["total"])
 		})
@@ -80,7 +80,7 @@ var figures = []figure{
 	{"job folders on NFS: words from one machine to another, each seen at once", "nfs-exchanges", count},
 	{"job folders on NFS: kills of program, run and sluiced in the middle of saves and moves", "nfs-kills", count},
 	{"job folders on NFS: kills of the server in the middle of saves and moves", "nfs-server-kills", count},
-	{"soak: hours; jobs, resizes, kills; promises broken", "soak", func(f []fact) string {
+	{"soak: hours; jobs, resizes, kills; violations", "soak", func(f []fact) string {
 		return fmt.Sprintf("%.2f h; %s, %s, %s; %s", sum(f, "hours"), whole(sum(f, "submits")), whole(sum(f, "resizes")),
 			whole(sum(f, "kills")), whole(sum(f, "promises_broken")))
 	}},
@@ -91,7 +91,7 @@ var figures = []figure{
 	}},
 }
 
-// Print writes the table. It fails where a record cannot be read.
+// Print writes the table. It fails if a record cannot be read.
 func Print(o Options) error {
 	records, err := readAll(o.Folder)
 	if err != nil {
@@ -139,7 +139,7 @@ func printFuzz(out io.Writer, facts []fact) {
 	}
 }
 
-// sources names the commits of the records, and says which came to no good end.
+// sources lists the commits of the records, and which of them failed.
 func sources(facts []fact) string {
 	var words []string
 	for _, f := range facts {
@@ -169,8 +169,8 @@ func sum(facts []fact, key string) float64 {
 	return all
 }
 
-// liars tells the most that any adversary gained on average, those apart whose words
-// agree with each other and with the clock.
+// liars reports the most that any adversary gained on average, and separately those whose
+// reports agree with each other and with the clock.
 func liars(facts []fact) string {
 	most := map[string]fact{}
 	now := latest(facts, "in")
@@ -204,7 +204,7 @@ func each(facts []fact, say func(fact) string) string {
 	return strings.Join(words, ", ")
 }
 
-// whole writes a count with its thousands apart: 1,234,567.
+// whole formats a count with its thousands separated: 1,234,567.
 func whole(n float64) string {
 	text := fmt.Sprintf("%.0f", n)
 	for i := len(text) - 3; i > 0; i -= 3 {
@@ -213,8 +213,8 @@ func whole(n float64) string {
 	return text
 }
 
-// countBugs counts the rows of the tables of TRACKRECORD.md whose first column is
-// the bug.
+// countBugs counts the rows of the tables in TRACKRECORD.md whose first column is the
+// bug.
 func countBugs(path string) (string, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) || path == "" {

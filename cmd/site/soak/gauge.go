@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// gaugeEvery is how often sluiced is measured; one in six is told.
+// gaugeEvery is how often sluiced is measured; every sixth measurement is printed.
 const gaugeEvery = 10 * time.Second
 
-// gauge is sluiced at one moment.
+// gauge is the state of sluiced at one time.
 type gauge struct {
 	at              time.Duration // since the soak began
 	life            int
@@ -22,10 +22,10 @@ type gauge struct {
 	fds, goroutines int
 	cycles          uint64
 	database        int64 // bytes of all its files
-	jobs            int   // ended so far
+	jobs            int   // jobs ended so far
 }
 
-// measure looks at sluiced, if it lives.
+// measure measures sluiced, if it runs.
 func (s *soak) measure(ctx context.Context) {
 	if s.down.daemon {
 		return
@@ -62,7 +62,7 @@ func residentKiB(status string) int64 {
 	return 0
 }
 
-// folderSize is the bytes of a folder's files.
+// folderSize is the total size of a folder's files in bytes.
 func folderSize(dir string) int64 {
 	var sum int64
 	entries, _ := os.ReadDir(dir)
@@ -74,14 +74,14 @@ func folderSize(dir string) int64 {
 	return sum
 }
 
-// What may be more in the last quarter of sluiced's last life than in the second
-// (the first warms up): a share, and some beside it, because a heap breathes.
+// How much more may be used in the last quarter of sluiced's last life than in the second
+// (the first warms up): a share, plus a constant, because a heap fluctuates.
 const (
 	breath      = 0.15
 	rssBreath   = 3072 // KiB
-	countBreath = 8    // file descriptors, goroutines: what commands under way need
-	// A finished job's history stays for 90 days; it may take so many bytes. The
-	// write-ahead log beside it comes and goes.
+	countBreath = 8    // file descriptors, goroutines: for commands in progress
+	// A finished job's history stays for 90 days and may take this many bytes. The size
+	// of the write-ahead log beside it varies.
 	perJob   = 32 << 10
 	aheadLog = 5 << 20
 )
@@ -93,12 +93,11 @@ type flatness struct {
 	slope           float64  // KiB an hour, after the first quarter
 	fds, goroutines [2]int64
 	database        [2]int64
-	jobs            int // ended between the two
+	jobs            int // jobs ended between the two
 	grown           []string
 }
 
-// flat judges the last life; one too short to judge shows nothing grown and 0
-// minutes.
+// flat judges the last life; if it is too short, nothing has grown and minutes is 0.
 func flat(all []gauge) flatness {
 	var f flatness
 	if len(all) == 0 {
@@ -144,7 +143,7 @@ func median(list []gauge, of func(gauge) int64) int64 {
 	return values[len(values)/2]
 }
 
-// slope is the memory's least-squares line, in KiB an hour.
+// slope is the slope of the memory's least-squares line, in KiB per hour.
 func slope(list []gauge) float64 {
 	var x, y, xx, xy float64
 	n := float64(len(list))

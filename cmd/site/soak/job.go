@@ -14,22 +14,22 @@ import (
 // job is one emulated training.
 type job struct {
 	id        int64
-	log       string // of its steps
+	log       string // log of its steps
 	epochs    int
 	max       int
-	state     string    // as Slurm showed it last
-	failed    time.Time // first seen ended badly
-	cancelled bool      // by its user
+	state     string    // as last shown by Slurm
+	failed    time.Time // time at which a failure was first seen
+	cancelled bool      // cancelled by its user
 	over      bool
 }
 
 const perEpoch = 5
 
-// sizes are what users ask for: all can be split evenly over three nodes of 4. A
-// job pinned to 5 would wait for ever once it was stopped, and say so.
+// sizes are the sizes that users request: all can be split evenly over three nodes of 4.
+// A job pinned to 5 would, once stopped, wait indefinitely and report that.
 var sizes = []int{1, 2, 3, 4, 6, 8}
 
-// submit hands in a training of one to four minutes on one GPU.
+// submit submits a training that takes 1 to 4 min on one GPU.
 func (s *soak) submit(ctx context.Context, now time.Time) error {
 	if s.live() >= most || s.down.controller {
 		return nil
@@ -64,7 +64,7 @@ func (s *soak) live() int {
 	return n
 }
 
-// some is a random live job, nil when there is none.
+// some is a random live job, nil if there is none.
 func (s *soak) some() *job {
 	var list []*job
 	for _, j := range s.jobs {
@@ -94,7 +94,7 @@ func (s *soak) cancel(ctx context.Context, _ time.Time) error {
 	return err
 }
 
-// pin asks for a size.
+// pin requests a size.
 func (s *soak) pin(ctx context.Context, _ time.Time) error {
 	j := s.some()
 	if j == nil || s.down.daemon {
@@ -111,7 +111,7 @@ func (s *soak) pin(ctx context.Context, _ time.Time) error {
 	return tolerable(err)
 }
 
-// tolerable forgives what a user is told of a job that just ended.
+// tolerable accepts the error for a job that just ended.
 func tolerable(err error) error {
 	if err != nil && (strings.Contains(err.Error(), "has ended") || strings.Contains(err.Error(), "no such job")) {
 		return nil
@@ -131,7 +131,7 @@ func (s *soak) hold(ctx context.Context, now time.Time) error {
 	return tolerable(err)
 }
 
-// release lifts a hold, once sluiced lives to be told.
+// release lifts a hold, once sluiced runs again.
 func (s *soak) release(ctx context.Context, j *job) error {
 	if j.over {
 		return nil
@@ -153,7 +153,7 @@ func (s *soak) look(ctx context.Context) error {
 	}
 	out, err := s.Run(ctx, "", "squeue", "--noheader", "--states=all", "--format=%i %T")
 	if err != nil {
-		return s.nurse(ctx)
+		return s.reviveController(ctx)
 	}
 	states := parseStates(out)
 	for _, j := range s.jobs {
@@ -162,7 +162,7 @@ func (s *soak) look(ctx context.Context) error {
 		}
 		state, known := states[j.id]
 		if !known {
-			s.breaks("job %d is gone from Slurm, last seen %s", j.id, j.state)
+			s.breaks("job %d is no longer known to Slurm, last seen %s", j.id, j.state)
 			j.over = true
 			continue
 		}
@@ -175,7 +175,7 @@ func (s *soak) look(ctx context.Context) error {
 	return nil
 }
 
-// parseStates reads lines "JOB STATE"; others are passed over.
+// parseStates reads lines "JOB STATE"; other lines are skipped.
 func parseStates(out string) map[int64]string {
 	states := map[int64]string{}
 	for line := range strings.Lines(out) {
@@ -187,8 +187,8 @@ func parseStates(out string) map[int64]string {
 	return states
 }
 
-// plead does what a job's user does when it ended badly and sluice has not
-// brought it back in some seconds.
+// plead does what a job's user does after a failure if sluice has not requeued the job
+// within some seconds.
 func (s *soak) plead(ctx context.Context, j *job) {
 	switch j.state {
 	case "FAILED", "NODE_FAIL", "CANCELLED", "TIMEOUT", "BOOT_FAIL":
@@ -203,7 +203,7 @@ func (s *soak) plead(ctx context.Context, j *job) {
 		return
 	}
 	if j.state == "CANCELLED" || j.state == "TIMEOUT" {
-		s.breaks("job %d ended as %s, and nobody cancelled it", j.id, j.state)
+		s.breaks("job %d ended as %s without being cancelled", j.id, j.state)
 	}
 	s.count.requeued++
 	if _, err := s.Run(ctx, "", "scontrol", "requeue", fmt.Sprint(j.id)); err == nil {
@@ -236,9 +236,9 @@ func (s *soak) judge(j *job) {
 	_ = os.Remove(j.log)
 }
 
-// nurse starts a slurmctld that crashed, as systemd does on a site; one that is
-// only slow is asked again.
-func (s *soak) nurse(ctx context.Context) error {
+// reviveController starts a slurmctld that crashed, as systemd does on a site; if it is
+// only slow it is queried again.
+func (s *soak) reviveController(ctx context.Context) error {
 	st, err := s.Lab.Status(ctx)
 	if err != nil {
 		return err
@@ -246,7 +246,7 @@ func (s *soak) nurse(ctx context.Context) error {
 	for _, d := range st.Daemons {
 		if d.Name == "slurmctld" && d.PID == 0 {
 			s.count.crashes++
-			s.tell("slurmctld is gone, of itself; started again\n%s", strings.Join(s.Lab.Logs(10), "\n"))
+			s.tell("slurmctld ended by itself; started again\n%s", strings.Join(s.Lab.Logs(10), "\n"))
 			return s.Lab.StartController(ctx)
 		}
 	}

@@ -19,22 +19,22 @@ import (
 type Options struct {
 	Bin   string    // directory of sluice and sluiced
 	Root  string    // tree of another Slurm release; "" = this machine's
-	Hours float64   // how long trouble is made; more than 0
+	Hours float64   // duration of the faults; more than 0
 	Fast  bool      // Slurm gives a silent node up after 5 s and starts its jobs 6 s later; else after 300 s and 121 s, as it does by itself
-	Seed  uint64    // of the troubles
+	Seed  uint64    // seed of the faults
 	Out   io.Writer // the verdict
-	Story io.Writer // a line a minute, and what goes wrong
+	Story io.Writer // a line per minute, and violations
 }
 
-// A third of the time sluiced is killed now and then; for the rest it lives, so
-// that it shows what grows. Everything else goes on all the time.
+// For a third of the time sluiced is killed now and then; after that it runs without a
+// kill, to show what grows. All other faults occur all the time.
 const killedFor = 1. / 3
 
 const (
 	most      = 8                // jobs at a time
-	meanGap   = 4 * time.Second  // between two troubles
+	meanGap   = 4 * time.Second  // between two faults
 	lookEvery = 2 * time.Second  // at Slurm's queue
-	restFor   = 12 * time.Minute // for the last jobs to end, once there is peace
+	restFor   = 12 * time.Minute // time for the last jobs to end, after the faults
 )
 
 const config = `[cycle]
@@ -65,18 +65,18 @@ type soak struct {
 	began  time.Time
 	jobs   []*job
 	due    []repair
-	broken []string // promises, in words
+	broken []string // violations, as text
 	heard  map[string]bool
 	count  counts
 	gauges []gauge
-	life   int // of sluiced: which of its lives this is
+	life   int // number of the present life of sluiced
 	down   struct{ daemon, controller, node bool }
-	calm   bool      // no more trouble
-	calmer bool      // sluiced is not killed any more
+	calm   bool      // no more faults
+	calmer bool      // sluiced is no longer killed
 	asked  time.Time // when a job was last submitted
 }
 
-// counts is what was done, and what came of it.
+// counts are the actions, and their results.
 type counts struct {
 	submits, cancels, pins, holds, drains  int
 	nodes, controllers, daemons            int
@@ -84,11 +84,11 @@ type counts struct {
 	steps, repeated, resizes, ended        int
 }
 
-// kills is how often something was ended without a word.
+// kills is how often a daemon was killed.
 func (c counts) kills() int { return c.nodes + c.controllers + c.daemons }
 
-// Run makes trouble for the given time and prints the verdict. It returns an error
-// unless every promise was kept.
+// Run causes faults for the given time and prints the verdict. It returns an error if
+// there was a violation.
 func Run(ctx context.Context, o Options) (err error) {
 	if !(o.Hours > 0 && o.Hours <= 1000) { // NaN is refused, too
 		return fmt.Errorf("--hours %g: want more than 0 and at most 1000", o.Hours)
@@ -102,9 +102,9 @@ func Run(ctx context.Context, o Options) (err error) {
 		defer stop()
 		err = errors.Join(err, s.Down(clean))
 	}()
-	// What was seen until then counts, also when it is interrupted or broken off.
+	// What was seen until then counts, also if it is interrupted.
 	if err := s.play(ctx); err != nil && ctx.Err() == nil {
-		s.breaks("broken off: %v; sluiced's last words:\n%s", err, s.Tail(10))
+		s.breaks("interrupted: %v; sluiced's last output:\n%s", err, s.Tail(10))
 	}
 	return s.verdict(context.WithoutCancel(ctx))
 }
@@ -113,13 +113,13 @@ func (s *soak) tell(format string, args ...any) {
 	fmt.Fprintf(s.o.Story, "soak: %6.1f min  %s\n", time.Since(s.began).Minutes(), fmt.Sprintf(format, args...))
 }
 
-// breaks notes a broken promise, once.
+// breaks records a violation, once.
 func (s *soak) breaks(format string, args ...any) {
 	words := fmt.Sprintf(format, args...)
 	if !s.heard[words] {
 		s.heard[words] = true
 		s.broken = append(s.broken, words)
-		s.tell("PROMISE BROKEN: %s", words)
+		s.tell("VIOLATION: %s", words)
 	}
 }
 
@@ -160,7 +160,7 @@ func (s *soak) cluster(dir string) lab.Config {
 	return c
 }
 
-// play makes trouble until the time is over, then lets the last jobs end.
+// play causes faults until the time is over, then lets the last jobs end.
 func (s *soak) play(ctx context.Context) error {
 	end := s.began.Add(time.Duration(s.o.Hours * float64(time.Hour)))
 	calmer := s.began.Add(time.Duration(s.o.Hours * killedFor * float64(time.Hour)))
@@ -194,7 +194,7 @@ func (s *soak) play(ctx context.Context) error {
 // rest repairs everything and waits for the last jobs.
 func (s *soak) rest(ctx context.Context) error {
 	s.calm = true
-	s.tell("peace: everything is repaired, and the last jobs may end")
+	s.tell("no more faults: everything is repaired, and the last jobs may end")
 	if err := s.repairs(ctx, time.Now().Add(time.Hour)); err != nil {
 		return err
 	}
@@ -206,7 +206,7 @@ func (s *soak) rest(ctx context.Context) error {
 		for _, j := range s.jobs {
 			if !j.over {
 				why, _ := s.Run(ctx, "", "sluice", "explain", fmt.Sprint(j.id))
-				s.breaks("job %d did not end in %s of peace, Slurm calls it %s; sluice explains:\n%s", j.id, restFor, j.state, why)
+				s.breaks("job %d did not end within %s without faults, its state in Slurm is %s; sluice explains:\n%s", j.id, restFor, j.state, why)
 			}
 		}
 		return nil

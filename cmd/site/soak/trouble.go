@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// trouble is one kind of thing that happens to a cluster.
+// trouble is one kind of fault of a cluster.
 type trouble struct {
 	name   string
 	weight int
 	make   func(*soak, context.Context, time.Time) error
 }
 
-// troubles are what may happen, with how often of a hundred and some.
+// troubles are the possible faults, with their weights.
 var troubles = []trouble{
 	{"submit", 34, (*soak).submit},
 	{"cancel", 6, (*soak).cancel},
@@ -28,7 +28,7 @@ var troubles = []trouble{
 	{"kill sluiced", 8, (*soak).killDaemon},
 }
 
-// draw chooses a trouble by its weight.
+// draw chooses a fault by its weight.
 func draw(rng *rand.Rand) trouble {
 	sum := 0
 	for _, t := range troubles {
@@ -43,8 +43,8 @@ func draw(rng *rand.Rand) trouble {
 	return troubles[0]
 }
 
-// trouble makes one. What a command cannot do because something is down is no
-// fault: it is counted and forgotten.
+// trouble causes one fault. A command that fails because a daemon is down is no
+// violation: it is counted and ignored.
 func (s *soak) trouble(ctx context.Context, now time.Time) {
 	t := draw(s.rng)
 	if err := t.make(s, ctx, now); err != nil && ctx.Err() == nil {
@@ -55,7 +55,7 @@ func (s *soak) trouble(ctx context.Context, now time.Time) {
 	}
 }
 
-// repair undoes a trouble later.
+// repair undoes a fault later.
 type repair struct {
 	at time.Time
 	do func(context.Context) error
@@ -65,7 +65,7 @@ func (s *soak) later(now time.Time, least, span time.Duration, do func(context.C
 	s.due = append(s.due, repair{now.Add(least + time.Duration(s.rng.Int64N(int64(span)))), do})
 }
 
-// repairs does what is due. What fails is an error: the lab cannot be mended.
+// repairs carries out what is due. A failure is an error: the lab cannot be repaired.
 func (s *soak) repairs(ctx context.Context, now time.Time) error {
 	for i := 0; i < len(s.due); {
 		r := s.due[i]
@@ -79,13 +79,13 @@ func (s *soak) repairs(ctx context.Context, now time.Time) error {
 		}
 	}
 	if !s.down.daemon && !s.Alive() {
-		s.breaks("sluiced ended by itself; its last words:\n%s", s.Tail(10))
+		s.breaks("sluiced ended by itself; its last output:\n%s", s.Tail(10))
 		return s.start(ctx)
 	}
 	return nil
 }
 
-// node is a random one.
+// node is a random node.
 func (s *soak) node() string {
 	names := s.Lab.NodeNames()
 	return names[s.rng.IntN(len(names))]
@@ -114,13 +114,13 @@ func (s *soak) drain(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// rebooted is the least time that a node is away unnoticed. Slurm misses a job on a node that
-// comes back only if it started BatchStartTimeout (60 s in a lab) and 10 s before; a younger
-// one it may call running for half an hour more.
+// rebooted is the minimum time for which a node is down unnoticed. Slurm notices a lost
+// job on a node that comes back only if the job started more than BatchStartTimeout (60 s
+// in a lab) + 10 s before; it may show a younger one as running for half an hour more.
 const rebooted = 75 * time.Second
 
-// crashNode ends a node with all that runs there. Three times in four it is then
-// declared down, as a site's health check does; else Slurm has to notice.
+// crashNode ends a node with everything that runs there. In three of four cases it is
+// then declared down, as a site's health check does; otherwise Slurm must notice.
 func (s *soak) crashNode(ctx context.Context, now time.Time) error {
 	if s.down.node || s.down.controller {
 		return nil
@@ -145,13 +145,13 @@ func (s *soak) crashNode(ctx context.Context, now time.Time) error {
 	return s.Lab.SetDown(ctx, node, "crashed")
 }
 
-// restartController ends slurmctld in order.
+// restartController ends slurmctld with SIGTERM and starts it again.
 func (s *soak) restartController(ctx context.Context, now time.Time) error {
 	return s.endController(ctx, now, s.Lab.StopController)
 }
 
-// killController ends slurmctld with what it had not saved. A job that it has
-// just accepted it may forget, and give its number to the next; that is Slurm's,
+// killController kills slurmctld, which loses what it had not saved. It may forget a job
+// that it has just accepted, and give its number to the next; that is Slurm's behaviour,
 // so nothing is submitted shortly before.
 func (s *soak) killController(ctx context.Context, now time.Time) error {
 	if now.Sub(s.asked) < 8*time.Second {
@@ -178,7 +178,7 @@ func (s *soak) startController(ctx context.Context) error {
 	return s.Lab.StartController(ctx)
 }
 
-// withController does what needs slurmctld, which may be down on purpose.
+// withController runs what needs slurmctld, which may be down deliberately.
 func (s *soak) withController(ctx context.Context, do func() error) error {
 	if err := s.startController(ctx); err != nil {
 		return err
@@ -186,7 +186,7 @@ func (s *soak) withController(ctx context.Context, do func() error) error {
 	return do()
 }
 
-// killDaemon ends sluiced without a word, and audits while it is dead.
+// killDaemon kills sluiced, and audits while it is down.
 func (s *soak) killDaemon(ctx context.Context, now time.Time) error {
 	if s.down.daemon || s.calmer {
 		return nil
@@ -208,7 +208,7 @@ func (s *soak) start(ctx context.Context) error {
 	return s.Start(ctx)
 }
 
-// audit holds what sluiced said it did so far against Slurm's own records.
+// audit compares sluiced's event log so far with Slurm's own records.
 func (s *soak) audit(ctx context.Context) string {
 	report, err := s.Audit(ctx)
 	if err != nil {

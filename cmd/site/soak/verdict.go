@@ -19,7 +19,7 @@ func (s *soak) verdict(ctx context.Context) error {
 		s.breaks("nothing was submitted: this shows nothing")
 	}
 	for _, words := range s.broken {
-		fmt.Fprintf(s.o.Out, "PROMISE BROKEN: %s\n", words)
+		fmt.Fprintf(s.o.Out, "VIOLATION: %s\n", words)
 	}
 	fmt.Fprintln(s.o.Out, line(s.o, s.Lab.Release(), s.hours(), s.count, f, len(s.broken)))
 	if len(s.broken) == 0 {
@@ -29,10 +29,10 @@ func (s *soak) verdict(ctx context.Context) error {
 	if err := s.KeepRecords(kept); err == nil {
 		s.tell("the records are kept: sluice lab audit %s", kept)
 	}
-	return fmt.Errorf("%d promises broken", len(s.broken))
+	return fmt.Errorf("%d violations", len(s.broken))
 }
 
-// hours is how long trouble was made.
+// hours is how long faults were caused.
 func (s *soak) hours() float64 {
 	if len(s.gauges) == 0 {
 		return 0
@@ -40,8 +40,8 @@ func (s *soak) hours() float64 {
 	return min(s.o.Hours, s.gauges[len(s.gauges)-1].at.Hours())
 }
 
-// line is the verdict for scripts. Pairs are the second and the last quarter of
-// sluiced's last life.
+// line is the verdict for scripts. Pairs are the second and the last quarter of sluiced's
+// last life.
 func line(o Options, release string, hours float64, c counts, f flatness, broken int) string {
 	return fmt.Sprintf("soak: hours=%.2f slurm=%s seed=%d submits=%d cancels=%d orders=%d resizes=%d kills=%d nodes=%d controllers=%d daemons=%d "+
 		"completed=%d steps=%d repeated=%d requeued_by_user=%d slurmctld_crashes=%d refused=%d promises_broken=%d "+
