@@ -79,7 +79,7 @@ func (o *drainOptions) change(cmd *cobra.Command, report wire.Report) error {
 		fmt.Fprintf(out, "%s drained; `sluice nodes` shows what is left on it, `sluice nodes --resume %s` undoes this\n", isOrAre(list, names), list)
 		return nil
 	}
-	fmt.Fprintf(out, "%s is back in service\n", isOrAre(list, names))
+	fmt.Fprintf(out, "%s back in service\n", isOrAre(list, names))
 	return nil
 }
 
