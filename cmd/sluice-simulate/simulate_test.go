@@ -195,7 +195,7 @@ func TestSimulateRefusals(t *testing.T) {
 		{"--cluster 3x4 --workload nowhere.csv --format sluice", "nowhere.csv"},
 		{"--cluster 3x4 --workload gen:w1,gen:w1", "gen:w1 is given twice"},
 		{"--cluster 3x4 --workload gen:w1 --restart often", `--restart "often": want a time such as 30s, at most 24h, or model`},
-		{"--cluster 3x4 --workload gen:power@0.5 --restart model", "whose size is unknown; give one price for all, such as --restart 30s"},
+		{"--cluster 3x4 --workload gen:power@0.5 --restart model", "whose size is unknown; give one cost for all, such as --restart 30s"},
 		{"--cluster 3x4 --workload gen:w1 --output pdf", `--output "pdf": want table, json, csv, html`},
 		{"--cluster 3x4 --workload gen:w1 --info rumour", `--info "rumour": want oracle, learned`},
 		{"--cluster 3x4 --workload gen:w1 --load 0", "--load 0: want above 0"},
