@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestCreate: of many writers of one name one succeeds, and whoever reads finds all
-// of what that one wrote, or nothing.
+// TestCreate: of many writers of one name one succeeds, and every reader gets the
+// complete content.
 func TestCreate(t *testing.T) {
 	d, err := OpenDir(t.TempDir())
 	if err != nil {

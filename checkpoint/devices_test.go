@@ -70,8 +70,8 @@ func TestDevicesTextsAreCleaned(t *testing.T) {
 	}
 }
 
-// TestFitting: however many GPUs there are, the runner's word stays readable, and
-// no unfit one is lost among the others.
+// TestFitting: however many GPUs there are, the runner's note stays readable, and every
+// unfit GPU is in it.
 func TestFitting(t *testing.T) {
 	var all []Devices
 	for n := range 128 {

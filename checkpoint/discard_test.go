@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// A removal that is cut short leaves something that nobody takes for a checkpoint:
-// not even one of which no file was gone yet.
+// A removal that is interrupted leaves nothing that is taken for a checkpoint:
 func TestRemovalCutShort(t *testing.T) {
 	for _, stuck := range []string{"model.pt", "optim/state.bin"} {
 		t.Run(stuck, func(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// exchanging swaps the two names, again and again, until the test ends.
+// exchanging swaps the two names repeatedly until the test ends.
 func exchanging(t *testing.T, a, b string) *atomic.Int64 {
 	t.Helper()
 	if err := exchange(a, b); err != nil {
@@ -41,9 +41,9 @@ func exchange(a, b string) error {
 	return unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)
 }
 
-// A folder that its owner exchanges for a FIFO between the look at it and its opening
-// is refused: opening must never wait for somebody to write. A daemon that waited
-// there would look after nobody's jobs any more.
+// A folder that its owner exchanges for a FIFO between the check and the opening is
+// refused: opening must never wait for a writer. A daemon that waits there would manage
+// no jobs any more.
 func TestFolderExchangedForAPipe(t *testing.T) {
 	base := t.TempDir()
 	folder, pipe := mkdir(t, filepath.Join(base, "folder")), filepath.Join(base, "pipe")

@@ -53,7 +53,8 @@ func TestCommitStandsOnEveryFlush(t *testing.T) {
 			t.Errorf("committed, though %s was not flushed", failed)
 		}
 		c, _, err := s.Newest(t.Context())
-		// The names are flushed last: the manifest is there then, and nobody was told so.
+		// The names are flushed last: the manifest then exists, but its commit was not
+		// acknowledged.
 		if named := failed == "" || strings.HasSuffix(failed, Name(n+1)); err != nil || c.Name != Name(1) && !named {
 			t.Errorf("%s was not flushed: the newest is %q, %v", failed, c.Name, err)
 		}

@@ -188,10 +188,10 @@ func (c *Child) Signal(s syscall.Signal) error {
 		return err
 	}
 	// The number may be another group's by now.
-	crowd := look()
-	for _, pid := range crowd.below(os.Getpid()) {
-		if crowd[pid].group == c.PID {
-			crowd.signal(pid, s)
+	table := look()
+	for _, pid := range table.below(os.Getpid()) {
+		if table[pid].group == c.PID {
+			table.signal(pid, s)
 		}
 	}
 	return nil

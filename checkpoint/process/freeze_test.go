@@ -46,7 +46,8 @@ func TestFreeze(t *testing.T) {
 	}
 }
 
-// TestFreezeLeavesWhoStoodStill: who was stopped by others is not started by a thaw.
+// TestFreezeLeavesWhoStoodStill: a process that was stopped by others is not continued by
+// a thaw.
 func TestFreezeLeavesWhoStoodStill(t *testing.T) {
 	up := filepath.Join(t.TempDir(), "up")
 	python(t, "UP="+strconv.Quote(up)+`

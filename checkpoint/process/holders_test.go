@@ -26,8 +26,8 @@ func emulated(t *testing.T, names ...string) (files []string) {
 
 func everybody(int) bool { return true }
 
-// TestHolders: who has a job's device file open is found, and nobody else, even
-// where all the files are one and the same device.
+// TestHolders: the processes that have a job's device file open are found, and no others,
+// even if all the files are the same device.
 func TestHolders(t *testing.T) {
 	files := emulated(t, "gpu1-0", "gpu1-1", "gpu1-2")
 	ours := files[:2]
@@ -79,7 +79,7 @@ func TestStartedWith(t *testing.T) {
 	}
 }
 
-// TestWords: a program's name goes to a log as one harmless word.
+// TestWords: a program's name goes to a log as one word without control characters.
 func TestWords(t *testing.T) {
 	for want, p := range map[string]Process{
 		"7 (python3)":                         {PID: 7, Name: "python3", State: 'S'},

@@ -120,7 +120,7 @@ open(UP, "a").write(f"{os.getpid()}\n"); time.sleep(1000)`,
 	}
 }
 
-// TestDrainWakesTheStopped: who was stopped hears that he is to end.
+// TestDrainWakesTheStopped: a stopped process gets the SIGTERM too.
 func TestDrainWakesTheStopped(t *testing.T) {
 	up := filepath.Join(t.TempDir(), "up")
 	c := python(t, "UP="+strconv.Quote(up)+`
@@ -146,11 +146,11 @@ func TestStrangersAreSafe(t *testing.T) {
 	c := look()
 	child := c.below(os.Getpid())[1]
 	for what, change := range map[string]func(processTable){
-		"the number is another's":           func(c processTable) { e := c[child]; e.start--; c[child] = e },
-		"its parent's number is another's":  func(c processTable) { e := c[own.PID]; e.start--; c[own.PID] = e },
-		"its parent is another by now":      func(c processTable) { e := c[child]; e.parent = os.Getpid(); c[child] = e },
-		"its parent was not seen":           func(c processTable) { delete(c, own.PID) },
-		"it is nobody's that is known here": func(c processTable) { e := c[own.PID]; e.parent = 1; c[own.PID] = e },
+		"the number is another's":          func(c processTable) { e := c[child]; e.start--; c[child] = e },
+		"its parent's number is another's": func(c processTable) { e := c[own.PID]; e.start--; c[own.PID] = e },
+		"its parent is another by now":     func(c processTable) { e := c[child]; e.parent = os.Getpid(); c[child] = e },
+		"its parent was not seen":          func(c processTable) { delete(c, own.PID) },
+		"its parent is not known here":     func(c processTable) { e := c[own.PID]; e.parent = 1; c[own.PID] = e },
 	} {
 		other := look()
 		change(other)

@@ -44,7 +44,7 @@ func beginArgs(t *testing.T, env []string, args ...string) *node {
 	return n
 }
 
-// forever serves until it is told to end, and says so in the file.
+// forever serves until it gets SIGTERM, and records that in the file.
 func forever(file string) string {
 	return `trap 'echo "$SLUICE_TASK $SLUICE_TASK_ID ended" >>` + file + `; exit 0' TERM; echo "$SLUICE_TASK $SLUICE_TASK_ID up" >>` + file + `; while :; do sleep 0.01; done`
 }
@@ -287,7 +287,7 @@ func TestGangIsStopped(t *testing.T) {
 	}
 }
 
-// TestGangThatCannotSay: a node that cannot tell the others that its workers have ended
+// TestGangThatCannotSay: a node that cannot report the end of its workers to the others
 // tries again, and fails in the end.
 func TestGangThatCannotSay(t *testing.T) {
 	dir := t.TempDir()
@@ -320,7 +320,7 @@ func TestGangThatCannotSay(t *testing.T) {
 
 func exists(path string) bool { _, err := os.Stat(path); return err == nil }
 
-// TestGangsDiffer: nodes that were told different things do not begin.
+// TestGangsDiffer: nodes with different commands do not start.
 func TestGangsDiffer(t *testing.T) {
 	dir := t.TempDir()
 	first, second := beginGang(t, step(dir, 0, 1, 1), "true", "ps=1", "true"), beginGang(t, step(dir, 1, 1, 1), "true", "ps=1/node", "true")
@@ -332,8 +332,8 @@ func TestGangsDiffer(t *testing.T) {
 	}
 }
 
-// TestPortsAreHeld: until they are let go nobody gets them, those on the same machine
-// least of all; and nobody is accepted on them.
+// TestPortsAreHeld: until they are released no other process can bind them, not even on
+// the same machine, and no connection is accepted on them.
 func TestPortsAreHeld(t *testing.T) {
 	a, err := hold(20, "seed")
 	if err != nil {

@@ -43,7 +43,8 @@ func TestKilledNode(t *testing.T) {
 	}
 }
 
-// TestNodesEndInTheirTime: a node that is done before the others is missed by nobody.
+// TestNodesEndInTheirTime: a node that ends before the others with a farewell is not
+// counted as killed.
 func TestNodesEndInTheirTime(t *testing.T) {
 	for _, last := range []string{"0", "1"} {
 		dir := t.TempDir()
@@ -88,8 +89,9 @@ func TestStrangersOnTheLine(t *testing.T) {
 	}
 }
 
-// TestCrowdOnTheLine: who finds no place, or was too slow, is sent off with a farewell,
-// so that he does not miss node 0; who has one keeps it.
+// TestCrowdOnTheLine: a connection without a free place, or one that is too slow, is
+// closed with a farewell, so that it does not count node 0 as killed; an accepted one
+// stays open.
 func TestCrowdOnTheLine(t *testing.T) {
 	n := Node{Nodes: 2, Meeting: "0.0", JobDir: "/jobs/secret"}
 	p := newParty(n.Nodes)

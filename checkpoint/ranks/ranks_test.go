@@ -206,7 +206,7 @@ func TestNotStarted(t *testing.T) {
 	n.exits(t, 2)
 }
 
-// TestMeetingEnds: a node that never comes is named, and nobody waits for ever.
+// TestMeetingEnds: a node that never comes is named, and the wait for it is bounded.
 func TestMeetingEnds(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()

@@ -47,8 +47,8 @@ func wantEnded(t *testing.T, when, dir string) {
 	}
 }
 
-// TestEndsAreTold: whichever way the nodes of a step end, they say so, but for one
-// that nobody hears of.
+// TestEndsAreTold: the nodes of a step report their end in every case but one, in which
+// Slurm does not notice it.
 func TestEndsAreTold(t *testing.T) {
 	for what, script := range map[string]string{"failure": `[ $RANK = 0 ] || exit 3; exec sleep 1000`, "cannot start": "no"} {
 		dir := t.TempDir()

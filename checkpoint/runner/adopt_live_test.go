@@ -105,8 +105,8 @@ own checkpoint-30 torn; say "tore 30"; sleep 60`)
 	}
 }
 
-// TestAnswerPasses: nobody comes for an answer while the program trains on; it is
-// taken back, and the next checkpoint answers.
+// TestAnswerPasses: the answer is not used while the program trains on; it is withdrawn,
+// and the next checkpoint answers.
 func TestAnswerPasses(t *testing.T) {
 	l, out := newHabitual(t, `until [ -e "$OUT/go" ]; do sleep 0.01; done; own checkpoint-10 a state.json; until [ -e "$OUT/on" ]; do sleep 0.01; done; own checkpoint-20 b state.json; sleep 60`)
 	l.config.Stands = 300 * time.Millisecond

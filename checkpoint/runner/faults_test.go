@@ -72,7 +72,7 @@ func TestPrunes(t *testing.T) {
 	}
 }
 
-// TestNobodyComesBack: sluiced died after asking. The GPUs must not idle.
+// TestNobodyComesBack: sluiced was killed after a request. The GPUs must not idle.
 func TestNobodyComesBack(t *testing.T) {
 	l := newJob(t, trainer)
 	l.config.Patience = 200 * time.Millisecond
@@ -159,7 +159,7 @@ func fill(t *testing.T, p string) {
 	}
 }
 
-// TestFolderGone: somebody removed the job's folder; the job still ends by itself.
+// TestFolderGone: the job's folder was removed; the job still ends by itself.
 func TestFolderGone(t *testing.T) {
 	l := newJob(t, `touch $SLUICE_JOB_DIR/began; until [ ! -e $SLUICE_JOB_DIR ]; do sleep 0.01; done; sleep 0.3; exit 6`).start()
 	l.reach(checkpoint.Training)

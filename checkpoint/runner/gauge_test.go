@@ -11,7 +11,7 @@ import (
 	"github.com/sluice-hpc/sluice/checkpoint"
 )
 
-// gaugeProgram stands in for sluice-nvml: it is told the same and writes the same.
+// gaugeProgram replaces sluice-nvml: it gets the same arguments and writes the same file.
 const gaugeProgram = `#!/bin/bash
 into=${1#--into=} node=${2#--node=}
 echo "$BASHPID" >>"$into/gauge.pids"
@@ -79,8 +79,8 @@ while :; do say "$node" "XID 79: fallen off the bus"; sleep 0.1; done
 	}
 }
 
-// TestNoGauge: without a driver, without the program, or with one that fails or
-// hangs, the job runs as it would.
+// TestNoGauge: without a driver, without the program, or with one that fails or hangs,
+// the job runs normally.
 func TestNoGauge(t *testing.T) {
 	for name, c := range map[string]struct {
 		program string
@@ -133,8 +133,8 @@ func TestGaugeEndsWithItsScript(t *testing.T) {
 	l.gaugesGone()
 }
 
-// TestGaugeHasTheLastWord: what kills the script is said of its GPUs just before,
-// and stands in the runner's last word.
+// TestGaugeHasTheLastWord: the GPU error that ends the script is reported just before,
+// and is in the runner's last note.
 func TestGaugeHasTheLastWord(t *testing.T) {
 	l := gauged(t, `until [ -e "$SLUICE_JOB_DIR/struck" ]; do sleep 0.01; done; exit 3`,
 		`say "$node" ""; until [ -e "$into/strike" ]; do sleep 0.02; done; say "$node" "XID 95"; touch "$into/struck"; sleep 100`)

@@ -55,7 +55,7 @@ func TestPlaces(t *testing.T) {
 		{"before that", []reached{at(7)}, at(3), false},
 		{"at the same step", []reached{at(7)}, at(7), true},
 		{"at the same step, with a newer checkpoint", []reached{at(7)}, reached{came: true, known: true, checkpoint: "2", step: 7}, false},
-		{"nobody knows where", []reached{{came: true}}, reached{came: true}, false},
+		{"at an unknown place", []reached{{came: true}}, reached{came: true}, false},
 		{"a third time", []reached{at(7), at(8)}, at(9), true},
 	} {
 		s := state{judged: true, retries: judgedRetries}

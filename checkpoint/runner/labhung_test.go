@@ -59,8 +59,8 @@ func TestNodeCrashesUnseen(t *testing.T) {
 	j.ends()
 }
 
-// TestStrandedAlone: nobody requeues a stranded job. It starts again in the same
-// run, beside the step that Slurm believes in.
+// TestStrandedAlone: a stranded job is not requeued. It starts again in the same run,
+// beside the step that Slurm counts as running.
 func TestStrandedAlone(t *testing.T) {
 	l := labtest.Up(t, lab.Config{FastScheduling: true, Nodes: 2, GPUs: 2})
 	t.Setenv(lingerEnv, "1s")

@@ -51,7 +51,7 @@ func TestSaysItsInterval(t *testing.T) {
 	}
 }
 
-// TestSluicedComesFirst: its request takes the place of the runner's own.
+// TestSluicedComesFirst: its request replaces the runner's own.
 func TestSluicedComesFirst(t *testing.T) {
 	l := often(newJob(t, `await; say asked; until [ "$(requested)" = theirs ]; do sleep 0.01; done; save 1 theirs; pause theirs; say on`)).start()
 	l.tells("asked")

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Two sites on one machine do not take each other's accounts; what a killed one left
-// behind is used again.
+// Two sites on one machine do not use each other's accounts; an account left by a killed
+// one is used again.
 func TestFreeAccount(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root makes accounts")

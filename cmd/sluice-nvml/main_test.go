@@ -54,7 +54,7 @@ func mustJSON(v any) []byte {
 	return data
 }
 
-// machine is a simulated DGX A100 with a mood.
+// machine is a simulated DGX A100 with a given behaviour.
 func machine(mood string) *dgxa100.Server {
 	s := dgxa100.New()
 	s.EventSetCreateFunc = func() (driver.EventSet, driver.Return) { return nil, driver.ERROR_NOT_SUPPORTED }
@@ -104,7 +104,7 @@ func answer(d *mock.Device) {
 	}
 }
 
-// program starts the program in a mood; into is the job's folder or nothing.
+// program starts the program with a behaviour; into is the job's folder or empty.
 func program(t *testing.T, mood string, into ...string) (*exec.Cmd, *bytes.Buffer, *bytes.Buffer) {
 	t.Helper()
 	c := exec.Command(os.Args[0], into...)
@@ -118,7 +118,7 @@ func program(t *testing.T, mood string, into ...string) (*exec.Cmd, *bytes.Buffe
 	return c, &out, &errs
 }
 
-// within waits for something to become true.
+// within waits for a condition.
 func within(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); !ok(); time.Sleep(10 * time.Millisecond) {
@@ -152,8 +152,8 @@ func TestSilentWithoutADriver(t *testing.T) {
 	}
 }
 
-// TestKeeps: the file in the job's folder is renewed, signals meant for the job's
-// processes do nothing, and a SIGTERM ends it.
+// TestKeeps: the file in the job's folder is renewed, signals for the job's processes are
+// ignored, and a SIGTERM ends it.
 func TestKeeps(t *testing.T) {
 	dir := t.TempDir()
 	c, out, errs := program(t, "well", dir)
@@ -174,8 +174,8 @@ func TestKeeps(t *testing.T) {
 	}
 }
 
-// TestStartedAgain: the driver tells of a critical error once, and the program that
-// comes after the one that heard it, in the same run, knows of it all the same.
+// TestStartedAgain: the driver reports a critical error once, and a program that is
+// started later in the same run knows it nevertheless.
 func TestStartedAgain(t *testing.T) {
 	dir := t.TempDir()
 	read := func() checkpoint.Devices {
@@ -207,7 +207,7 @@ func TestEndsWithItsParent(t *testing.T) {
 	})
 }
 
-// TestHangingDriver: it ends by itself, with a code that says so.
+// TestHangingDriver: it ends by itself, with an exit code for this case.
 func TestHangingDriver(t *testing.T) {
 	for _, mood := range []string{"hangs at once", "hangs later"} {
 		c, _, _ := program(t, mood, t.TempDir())
@@ -217,7 +217,7 @@ func TestHangingDriver(t *testing.T) {
 	}
 }
 
-// TestFolderThatStutters: what cannot be written is no reason to end.
+// TestFolderThatStutters: a temporary write error does not end it.
 func TestFolderThatStutters(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "not yet")
 	program(t, "well", dir)

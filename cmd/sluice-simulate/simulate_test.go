@@ -88,8 +88,8 @@ func TestWeightOf(t *testing.T) {
 	}
 }
 
-// TestPublishedModelsHaveAPrice: every model our generators make is known, but for
-// the one that has no size.
+// TestPublishedModelsHaveAPrice: every model of our generators has a restart cost, except
+// the one without a size.
 func TestPublishedModelsHaveAPrice(t *testing.T) {
 	for _, g := range workload.Generators() {
 		w, err := workload.Generate(g.Name, 1, workload.Options{Jobs: 200})
@@ -164,7 +164,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestRewrites: a shorter report leaves nothing of a longer one.
+// TestRewrites: a shorter report replaces a longer one completely.
 func TestRewrites(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "report")
 	for _, text := range []string{"a long report", "short"} {

@@ -72,8 +72,8 @@ func TestBackfill(t *testing.T) {
 	}
 }
 
-// TestBackfillNeverOverbooks: whatever waits, what starts fits, and the snapshot
-// is left as it was.
+// TestBackfillNeverOverbooks: whatever waits, what starts fits, and the snapshot is not
+// changed.
 func TestBackfillNeverOverbooks(t *testing.T) {
 	jobs := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) [2]int {
 		return [2]int{rapid.IntRange(1, 9).Draw(t, "gpus"), rapid.IntRange(1, 99).Draw(t, "minutes")}
@@ -166,7 +166,7 @@ func TestWordsOfChange(t *testing.T) {
 	}
 }
 
-// TestFaithful: a replay unlike the record says so, and which way.
+// TestFaithful: a replay that differs from the record is reported, with the direction.
 func TestFaithful(t *testing.T) {
 	run := workload.Run{ID: "1", End: 100 * time.Minute, Took: time.Hour, GPUs: 1, Nodes: 1}
 	for replayed, want := range map[time.Duration]string{

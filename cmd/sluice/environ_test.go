@@ -29,9 +29,9 @@ SQUEUE_FORMAT SQUEUE_FORMAT2 SQUEUE_STATES SQUEUE_ALL SINFO_FORMAT SCONTROL_ALL 
 LD_PRELOAD LD_LIBRARY_PATH LD_AUDIT LD_DEBUG LD_BIND_NOW LD_ORIGIN_PATH LD_SHOW_AUXV LD_USE_LOAD_BIAS GCONV_PATH LOCALDOMAIN MALLOC_CHECK_ TZDIR BASH_ENV ENV IFS
 `)
 
-// Whatever one of them says, sbatch is called as it would be without it, or not at all:
-// held, tagged, to be requeued and appended to, with the script in the job's own folder
-// as its last word; and no value becomes a word of its own.
+// Whatever value one of them has, sbatch is called as without it, or not at all: held,
+// tagged, requeueable and with append mode, with the script in the job's own folder as
+// its last argument; and no value becomes an argument.
 func TestPoisonedEnvironment(t *testing.T) {
 	dir := t.TempDir()
 	for _, sub := range []string{"bin", "jobs", "outbox"} {

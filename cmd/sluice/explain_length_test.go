@@ -6,7 +6,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
-// TestLengthLine: a job that is not taken at its word about its length says why.
+// TestLengthLine: if a job's declared length is not used, the reason is shown.
 func TestLengthLine(t *testing.T) {
 	for _, c := range []struct {
 		j    wire.Job

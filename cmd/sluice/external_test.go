@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// A verb's program is taken from ../libexec/sluice, else from beside sluice itself, and
-// from nowhere else: not from PATH, not from the working directory, and no folder or file
-// that cannot be run.
+// A verb's program is searched in ../libexec/sluice and beside sluice itself, and nowhere
+// else: not in PATH, not in the working directory; folders and files that cannot be run
+// are ignored.
 func TestCompanion(t *testing.T) {
 	base := t.TempDir()
 	bin, libexec, other := filepath.Join(base, "bin"), filepath.Join(base, "libexec", "sluice"), filepath.Join(base, "other")
@@ -45,8 +45,8 @@ func TestCompanion(t *testing.T) {
 	}
 }
 
-// Every verb that is a program of its own is listed with a line of its own, and says which
-// package to install where its program is not there, as in this test.
+// Every verb that is a separate program is listed, and names the package to install if
+// its program is missing, as in this test.
 func TestExternalVerbs(t *testing.T) {
 	var list strings.Builder
 	if code := run([]string{"help"}, &list, &list); code != 0 {

@@ -23,11 +23,11 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// hostileWords is what somebody may put wherever words are taken: colours and
-// titles, other lines, the 8-bit forms, right-to-left marks, bytes that are no text.
+// hostileWords is text that a user may put into any field: colours and titles, further
+// lines, 8-bit control characters, right-to-left marks, invalid bytes.
 const hostileWords = "x\x1b[31m\x1b]0;pwned\x07\r\nsluice: all is well\x00\x7f\u009b2J\u202e\u2028\xff\ty"
 
-// hostileDaemon has those words in every string it can send.
+// hostileDaemon has this text in every string that it can send.
 type hostileDaemon struct {
 	*controltest.Service
 	segments []engine.Segment
@@ -76,8 +76,8 @@ func poison(v reflect.Value) {
 	}
 }
 
-// evil says what of a text a terminal would act upon. It does not ask the code that is
-// tested.
+// evil returns what of a text a terminal would interpret. It does not use the code under
+// test.
 func evil(text string) string {
 	for i, r := range text {
 		if r != '\n' && (!unicode.IsPrint(r) || r == unicode.ReplacementChar) {
@@ -87,8 +87,8 @@ func evil(text string) string {
 	return ""
 }
 
-// No verb lets a word of somebody else's speak to the terminal, in no format, nor
-// in an error, nor start a line of its own.
+// No verb passes another user's control characters to the terminal, in any format or
+// error, nor a newline that would start a line.
 func TestHostileWords(t *testing.T) {
 	dir := t.TempDir()
 	for _, sub := range []string{"bin", "jobs", "outbox", "home"} {

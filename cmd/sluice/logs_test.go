@@ -109,8 +109,8 @@ func TestSegmentFlag(t *testing.T) {
 	}
 }
 
-// TestOpenFile: a job's owner may name any file; whoever looks at another's job
-// is led nowhere else.
+// TestOpenFile: a job's owner may name any file; a reader of another user's job follows
+// no link.
 func TestOpenFile(t *testing.T) {
 	dir := t.TempDir()
 	file, link, pipe := filepath.Join(dir, "out"), filepath.Join(dir, "link"), filepath.Join(dir, "pipe")

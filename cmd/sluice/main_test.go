@@ -27,8 +27,8 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// TestScripts runs testdata/*.txt: what a user types and what he sees. Every
-// script finds an empty folder for jobs and a configuration that points there.
+// TestScripts runs testdata/*.txt: what a user types and what is printed. Every script
+// gets an empty folder for jobs and a configuration with it.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata",

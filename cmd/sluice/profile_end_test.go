@@ -61,8 +61,8 @@ func oneSize(t *testing.T, errs io.Writer) (*profiling, *mortal) {
 	return p, slurm
 }
 
-// TestProfileInterruptedAtSubmit: a job that sbatch is making while the user
-// interrupts is known, and cancelled.
+// TestProfileInterruptedAtSubmit: a job that sbatch creates while the user interrupts is
+// known, and cancelled.
 func TestProfileInterruptedAtSubmit(t *testing.T) {
 	var errs bytes.Buffer
 	p, slurm := oneSize(t, &errs)
@@ -84,8 +84,8 @@ func TestProfileInterruptedAtSubmit(t *testing.T) {
 	}
 }
 
-// TestProfileOfARunWithoutEnd: a run beyond all limits is cancelled once, and done
-// with although sluiced does not tell of its end.
+// TestProfileOfARunWithoutEnd: a run beyond all limits is cancelled once, and then
+// finished even if sluiced does not report its end.
 func TestProfileOfARunWithoutEnd(t *testing.T) {
 	var errs bytes.Buffer
 	p, slurm := oneSize(t, &errs)

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestOwnSocket: --user never asks the cluster's sluiced, whose socket everybody may use.
+// TestOwnSocket: --user never uses the cluster's sluiced, whose socket is open to all
+// users.
 func TestOwnSocket(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sock")
 	conf := filepath.Join(t.TempDir(), "sluice.toml")

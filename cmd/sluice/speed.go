@@ -72,7 +72,7 @@ func (o *speedOptions) run(cmd *cobra.Command, model string) error {
 	whose := "your"
 	switch {
 	case s.Shared:
-		whose = "everybody's"
+		whose = "all users'"
 	case uid != nil:
 		whose = s.User + "'s"
 	}

@@ -58,8 +58,8 @@ func TestSbatchFates(t *testing.T) {
 	}
 }
 
-// TestSbatchIsCutOff: what hangs is ended with everything it started, and nobody
-// claims to know what became of the job.
+// TestSbatchIsCutOff: an sbatch that hangs is ended with everything it started, and the
+// job's state is reported as unknown.
 func TestSbatchIsCutOff(t *testing.T) {
 	pids := filepath.Join(t.TempDir(), "pid")
 	hang := "sleep 300 & echo $! > " + pids + "\nwait\n"
@@ -155,8 +155,7 @@ func TestFolder(t *testing.T) {
 	f.close()
 }
 
-// TestFolderIsNotFound: nothing that lies there under the job's name is used or
-// removed.
+// TestFolderIsNotFound: existing files under the job's name are neither used nor removed.
 func TestFolderIsNotFound(t *testing.T) {
 	jobs, elsewhere := t.TempDir(), t.TempDir()
 	if err := os.Symlink(elsewhere, filepath.Join(jobs, testToken)); err != nil {
@@ -260,8 +259,8 @@ func ended(err error) string {
 	return err.Error()
 }
 
-// TestWaiterHearsTheRunner: its word is followed at once, but a runner that was
-// stopped for a move does not make sluice ask Slurm for ever.
+// TestWaiterHearsTheRunner: its note is acted on at once, but after a stop for a resize
+// sluice does not query Slurm indefinitely.
 func TestWaiterHearsTheRunner(t *testing.T) {
 	asked, looks := 0, 0
 	w := waiter{id: 5, period: time.Millisecond, say: func(string) {}}

@@ -30,9 +30,9 @@ case " $* " in *" 9 "*)
 esac
 `
 
-// TestVerbs runs testdata/verbs/*.txt against a daemon with the canned report
-// of controltest; ann is whoever runs the test. The scripts' commands "asked"
-// and "daemon" look at and change that daemon.
+// TestVerbs runs testdata/verbs/*.txt against a daemon with the canned report of
+// controltest; ann is the account that runs the test. The scripts' commands "asked" and
+// "daemon" inspect and change that daemon.
 func TestVerbs(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/verbs",

@@ -30,7 +30,7 @@ func TestEndedDuringAnOutage(t *testing.T) {
 		s.must(err)
 		return &job{s: s, id: id}
 	}
-	// Whoever waits for the file ends when it is there.
+	// A script that waits for the file ends when it exists.
 	release := s.Path("go")
 	gate := fmt.Sprintf("while ! [ -e %s ]; do sleep 0.2; done; ", release)
 	completes, fails, cancelled := submit(1, gate+"sleep 2"), submit(1, gate+"sleep 2; exit 3"), submit(4, "sleep 600")

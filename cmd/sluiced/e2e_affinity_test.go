@@ -10,8 +10,8 @@ import (
 )
 
 // Jobs grow onto nodes that their constraints accept and that they do not exclude, and
-// onto no others, however idle; alternatives in brackets are not mixed; what no node
-// satisfies is said to wait for that, until its user asks for something else.
+// onto no others, however idle; alternatives in brackets are not mixed; a job whose
+// constraint no node satisfies says so, until its user changes it.
 func TestConstraints(t *testing.T) {
 	t.Parallel()
 	s := play(t, withNodes(4, 2))

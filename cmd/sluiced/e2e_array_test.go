@@ -65,7 +65,7 @@ exec /usr/bin/python3 -u %[2]s --steps-log array$SLURM_ARRAY_TASK_ID.steps --epo
 	tasks[5].until("to wait for the others", waits)
 	after, err := s.Submit(s.ctx, "", "--gpus=1", "--dependency=afterany:"+ids[0]+"_*", "--wrap", "true")
 	s.must(err)
-	// Who is cancelled is not waited for.
+	// A cancelled task is not waited for.
 	s.as("", "sluice", "cancel", ids[0]+"_11")
 
 	folders := map[string]int{}

@@ -64,8 +64,8 @@ func (j *job) costs(what string, most int, fail, back func()) {
 	}
 }
 
-// TestCrashes: by time a job saves without anybody's asking; what kills its program, its
-// run or its node costs it what it did since.
+// TestCrashes: a job makes periodic checkpoints; when its program, its run or its node is
+// killed it loses only the work since the last one.
 func TestCrashes(t *testing.T) {
 	t.Parallel()
 	s := play(t, withNodes(2, 2))
@@ -101,7 +101,7 @@ func TestCrashes(t *testing.T) {
 		}))
 	})
 	saved(2)
-	// Somebody else requeues it.
+	// It is requeued by another account.
 	j.costs("a requeue", most, func() { s.as("", "scontrol", "requeue", fmt.Sprint(j.id)) }, func() {
 		j.until("to run again", func(v wire.Job) bool { return v.State == "RUNNING" && v.Restarts == 1 && v.Resumed != "" })
 	})
@@ -143,8 +143,8 @@ func TestSaveAndRequeueOnOrder(t *testing.T) {
 		t.Errorf("%s restarts after a checkpoint", r)
 	}
 	s.as("", "sluice", "requeue", fmt.Sprint(j.id))
-	// Who asks again is told that it stopped already, or that it starts just now; a job that
-	// runs again by then is requeued once more.
+	// A second request reports that the job has stopped already, or is being started; a
+	// job that runs again by then is requeued once more.
 	_, err := s.Run(s.ctx, "", "sluice", "requeue", fmt.Sprint(j.id))
 	if err != nil && !strings.Contains(err.Error(), "does not run") && !strings.Contains(err.Error(), "a move is open (start)") {
 		t.Errorf("asked again: %v", err)
@@ -194,8 +194,8 @@ func TestEveryAuto(t *testing.T) {
 	s.cancel(j)
 }
 
-// TestPreemptedBySlurm: a job that Slurm itself requeues, for a job of a partition that
-// comes first, comes back by sluice from its last checkpoint.
+// TestPreemptedBySlurm: a job that Slurm itself requeues, for a job of a partition with
+// higher priority, is restarted by sluice from its last checkpoint.
 func TestPreemptedBySlurm(t *testing.T) {
 	t.Parallel()
 	s := play(t, withNodes(1, 2), func(c *site.Config) {

@@ -9,9 +9,10 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
-// TestDeadlines: on a real Slurm, under the default policy, a job that can end by its deadline is promised it as it
-// is handed in, gets GPUs back from others for it, and keeps it; one that cannot is told
-// when it could, and waits, or, in soft mode, runs all the same.
+// TestDeadlines: on a real Slurm, under the default policy, a deadline that can be met is
+// admitted at submit, the job gets GPUs back from others for it, and ends in time; for
+// one that cannot be met the earliest end is printed, and the job waits, or, in soft
+// mode, runs.
 func TestDeadlines(t *testing.T) {
 	s := play(t, withNodes(1, 4))
 	model := "--model=net"
@@ -34,7 +35,7 @@ func TestDeadlines(t *testing.T) {
 		t.Errorf("explained as\n%s", out)
 	}
 
-	// Nothing is known of the speed of this one: it runs, and is promised its deadline then.
+	// The speed of this one is unknown: it runs, and its deadline is admitted then.
 	unknown, said := s.dated("unknown", 100, "--deadline=now+1hour", "--max-gpus=1")
 	if !strings.Contains(said, "cannot be promised") || strings.Contains(said, "waits until") {
 		t.Errorf("said at submit: %q", said)
@@ -64,7 +65,7 @@ func TestDeadlines(t *testing.T) {
 	}
 }
 
-// dated submits a job and returns what its user was told of its deadline.
+// dated submits a job and returns what was printed about its deadline.
 func (s *scene) dated(name string, epochs int, args ...string) (*job, string) {
 	s.t.Helper()
 	return s.datedWith(nil, name, epochs, args...)

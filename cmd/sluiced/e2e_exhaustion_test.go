@@ -19,7 +19,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
-// starved is a running sluiced whose descriptors a test takes away.
+// starved is a running sluiced whose file descriptors the test limits.
 type starved struct {
 	*scene
 	pid  int
@@ -83,8 +83,8 @@ func (s *starved) looks() {
 
 const noneLeft = "too many open files"
 
-// F17: a sluiced that has no file descriptor left says so once, leaves every job as it is
-// and goes on by itself once there are some, whatever it was at; and neither idle
+// F17: a sluiced without a free file descriptor logs that once, changes no job and
+// continues by itself once there are some, whatever it was doing; and neither idle
 // connections nor a job's huge files make it grow.
 func TestDescriptorsRunOut(t *testing.T) {
 	t.Parallel()
@@ -119,8 +119,8 @@ func TestDescriptorsRunOut(t *testing.T) {
 		t.Error("it did not say that it is over")
 	}
 
-	// With a few left it can do one half of everything: look but not read, ask but not
-	// sign. The first job has to give way to the second meanwhile.
+	// With a few left only half of each operation succeeds: it can query but not read,
+	// request but not sign. The first job has to shrink for the second in the meantime.
 	for extra := range 12 {
 		s.descriptors(fmt.Sprintf("=%d:", s.highest()+extra))
 		time.Sleep(700 * time.Millisecond)

@@ -68,8 +68,8 @@ func TestBackupTakesOver(t *testing.T) {
 			s.Kill()
 			s.must(s.Start(s.ctx))
 		}
-		// Whoever asks Slurm is answered by the backup, once it has taken over. Its commands
-		// wait for that, but not always long enough.
+		// Queries of Slurm are answered by the backup once it has taken over. Slurm's
+		// commands wait for that, but not always long enough.
 		s.must(site.Until(s.ctx, 2*time.Minute, "the backup to answer", func() (bool, error) {
 			_, err := s.Run(s.ctx, "", "squeue")
 			return err == nil, nil

@@ -15,8 +15,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/lab"
 )
 
-// Programs that misbehave keep what they have; nobody is stopped without a
-// verified checkpoint.
+// Programs that misbehave keep their allocation; no job is stopped without a verified
+// checkpoint.
 func TestMisbehavingPrograms(t *testing.T) {
 	t.Parallel()
 	s := play(t, withConfig(strings.Replace(quick, `"20s"`, `"4s"`, 1)))

@@ -18,8 +18,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/lab"
 )
 
-// freshSite is a real Slurm with slurmdbd on which nobody has set up sluice: no account
-// of the daemon's, no folders, no rights. One ordinary user has an association.
+// freshSite is a real Slurm with slurmdbd on which sluice is not set up: no account for
+// the daemon, no folders, no rights. One ordinary user has an association.
 func freshSite(t *testing.T, user string) (*scene, string) {
 	t.Helper()
 	if err := lab.MissingAccounting(""); err != nil {
@@ -116,7 +116,8 @@ func (s *scene) endDaemon() {
 	}
 }
 
-// From nothing to the completed job of an ordinary user, by doctor's words alone.
+// From an empty site to the completed job of an ordinary user, following only doctor's
+// output.
 func TestDoctorLeadsToARunningJob(t *testing.T) {
 	const user = "sluice-test-m"
 	s, daemon := freshSite(t, user)

@@ -67,8 +67,8 @@ func (s *scene) status() wire.Status {
 	return got
 }
 
-// hanging is a file system that shows a folder, and stops answering when told to, as one on a
-// server that is gone does: whoever calls it waits in the kernel.
+// hanging is a file system that shows a folder, and stops answering on request, as one on
+// a failed server does: a caller waits in the kernel.
 type hanging struct {
 	fuse.RawFileSystem
 	gate sync.RWMutex

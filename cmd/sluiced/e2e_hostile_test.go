@@ -118,7 +118,7 @@ func TestHostileUsers(t *testing.T) {
 	t.Log("\n" + strings.Join(s.figures, "\n"))
 }
 
-// attack gives an attacker a job of his own that runs, and returns what he knows.
+// attack starts a job of an attacker, and returns what the attacker knows.
 func (s *siege) attack(name, token string) attack {
 	s.t.Helper()
 	a := attack{For: s.last, Jobs: s.Jobs, Own: token, Victim: filepath.Join(s.Jobs, s.token), VictimJob: s.victim.id, Token: s.token,
@@ -162,7 +162,7 @@ func (s *siege) send(name string, a attack, result any) {
 	}
 }
 
-// invade lets him try to break in, and to give orders; it returns the denials.
+// invade attempts break-ins and orders; it returns the denials.
 func (s *siege) invade(name string, a attack) int {
 	var broken tried
 	a.What = "break in"
@@ -227,7 +227,7 @@ func (s *siege) slurmAndCommands() (denied int) {
 	return denied
 }
 
-// forgedJobs hands in jobs whose words are meant for somebody else.
+// forgedJobs submits jobs whose fields imitate another user's.
 func (s *siege) forgedJobs() {
 	tag := func(more string) string { return "sluice/1 id=" + s.token + " inc=0 min=1" + more }
 	taken := 0
@@ -240,7 +240,8 @@ func (s *siege) forgedJobs() {
 		if cmd.Run() == nil {
 			taken++
 		}
-		// What sbatch says goes to its user as it comes, and is about his own words.
+		// sbatch's messages go to its user as they are, and concern that user's own
+		// input.
 		if e := evil(errs.String()); e != "" && !strings.HasPrefix(errs.String(), "sbatch: ") {
 			s.t.Errorf("%.200q: the error has %s", args, e)
 		}
@@ -349,7 +350,7 @@ func (s *siege) checkDaemon(before, after vitals, pid int) {
 	if err != nil || now.PID != pid || !s.Alive() {
 		s.t.Errorf("sluiced is not what it was: %+v, %v", now, err)
 	}
-	// It answers even when it hangs in somebody's file: does it still look at Slurm?
+	// It answers even while it hangs in a user's file: does it still query Slurm?
 	asked := time.Now()
 	if err := site.Until(s.ctx, 30*time.Second, "sluiced to look at Slurm", func() (bool, error) {
 		r, err := s.Control().Report(s.ctx)

@@ -27,6 +27,7 @@ func UnknownFlag(c *cobra.Command, err error) error {
 // flagLine matches the beginning of a line of cobra's list of options.
 var flagLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^ +(?:-., )?--([A-Za-z0-9-]+)`) })
 
+// FlagNames returns the names of the command's options, without the dashes.
 func FlagNames(c *cobra.Command) []string {
 	var names []string
 	for _, found := range flagLine().FindAllStringSubmatch(c.Flags().FlagUsages(), -1) {

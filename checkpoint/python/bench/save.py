@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What saving a state of several GB costs, beside the tools everybody has.
+"""What saving a state of several GB costs, beside the usual tools.
 
     bench/save.py [--gb 2] [--repeats 3] [--folder DIR] [all|commit|background|delta]
 

@@ -77,7 +77,7 @@ class Watch:
         return self._seen
 
     def know(self, request: str) -> None:
-        """Take the result of a look that somebody else made just now."""
+        """Take the result of a look that another caller made just now."""
         with self._lock:
             self._told += 1
             self._seen = request

@@ -18,7 +18,7 @@ TOKEN = "0123456789abcdef0123456789abcdef"
 
 
 def free_port():
-    """A port that nobody listens on, below those that the kernel gives away.
+    """A port on which no process listens, below those that the kernel gives away.
 
     One of the kernel's may become the source of any connection on this machine before
     rank 0 listens on it: of another test's, or of a rank that looks for rank 0, which

@@ -472,7 +472,7 @@ class Progress(JobCase):
         for _ in range(300):
             steps, begin = draw.randint(3, 12), draw.randint(0, 30)
             ask_first, fractions, fresh, named = draw.random() < 0.5, draw.random() < 0.5, draw.random() < 0.3, draw.random() < 0.5
-            named = named or not ask_first  # its number tells of the step that nobody asked about
+            named = named or not ask_first  # its number tells of the step without a call
             begin = 0 if fresh else begin
             if not fractions and steps >= 10 and begin % steps == 1:
                 continue  # a tenth of an epoch is not noticed: steps an epoch may differ a little

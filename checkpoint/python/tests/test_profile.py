@@ -41,7 +41,7 @@ class Measured(JobCase):
         self.assertEqual(sum(steps for _, steps in self.paces()), 4)
 
     def test_the_first_step_never_counts(self):
-        """Nobody saw when it began: it holds loading and compiling."""
+        """It is unknown when it began: it holds loading and compiling."""
         self.measured("0+5")
         self.train(100, 1, 1, 1, 1, 1)
         self.assertEqual(self.paces(), [(1, 1)] * 5)

@@ -52,7 +52,7 @@ class Doubt(JobCase):
         os.chmod(self.file, 0o664)
         self.doubted("0664")
         self.doubted("0664", self.open)  # the folder with all that is in it
-        os.chmod(self.open, 0o700)  # nobody gets there
+        os.chmod(self.open, 0o700)  # not accessible to others
         self.assertEqual(_trust.doubt(self.file), "")
         os.chmod(self.file, 0o644)
         os.chmod(self.open, 0o777)

@@ -142,8 +142,8 @@ func TestParseEnds(t *testing.T) {
 	}
 }
 
-// The emulated training takes the time its table says, saves on request, goes on
-// when nobody comes, and resumes where it was.
+// The emulated training takes the time in its table, saves on request, continues if it is
+// not stopped, and resumes from its checkpoint.
 func TestEmulatedTraining(t *testing.T) {
 	dir := t.TempDir()
 	if err := python.WriteTo(dir); err != nil {

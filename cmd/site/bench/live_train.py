@@ -38,7 +38,7 @@ while done < total:
     if done < total and sluice.should_checkpoint():
         with sluice.checkpoint(step=int(done * 1000), epoch=done) as folder:
             (folder / "done").write_text(repr(done))
-        base, since = done, time.monotonic()  # nobody came: it trains on
+        base, since = done, time.monotonic()  # not stopped: it trains on
     if int(done) > told and now - said >= SAY:
         said, told = now, int(done)
         sluice.report(epoch=done)

@@ -17,8 +17,8 @@ const log = `0 0 0 1.5 2
 1 1 0 1 4
 1 1 1`
 
-// TestCompare: repeated, missing and wrong steps are told apart, and a line that
-// a killed program left without its end is none.
+// TestCompare: repeated, missing and wrong steps are counted separately, and an
+// unfinished last line of a killed program is ignored.
 func TestCompare(t *testing.T) {
 	list, err := readRecords(strings.NewReader(log), 2)
 	if err != nil || len(list) != 4 || list[3] != (record{restart: 1, step: 2, world: 4, loss: 1}) {
@@ -49,8 +49,7 @@ func FuzzRecords(f *testing.F) {
 	})
 }
 
-// TestTake: steps lost in a resize are a broken promise, those lost by a kill
-// are not.
+// TestTake: steps lost in a resize are a violation, those lost by a kill are not.
 func TestTake(t *testing.T) {
 	list := []record{{0, 0, 1, 1}, {0, 1, 1, 1}, {1, 1, 2, 1}, {2, 2, 1, 1}}
 	for _, c := range []struct {
@@ -75,8 +74,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestVerdict: the last line carries the figures, and a broken promise is an
-// error.
+// TestVerdict: the last line has the figures, and a violation is an error.
 func TestVerdict(t *testing.T) {
 	a := deaths{precision: precisions[1], list: []death{
 		{kind: "worker", by: "user", saving: true, back: 3 * time.Second, lost: 4},
@@ -117,8 +115,8 @@ func TestFlip(t *testing.T) {
 	}
 }
 
-// TestKilled: only what was struck counts as a kill, and means are of those that
-// came back.
+// TestKilled: only real kills count, and means are of those after which the job came
+// back.
 func TestKilled(t *testing.T) {
 	a := deaths{list: []death{{kind: "worker", by: "user", struck: true, lost: 4, back: 2 * time.Second}, {kind: "worker", struck: true}}}
 	if k := a.of("worker"); k.times != 2 || k.byUser != 1 || k.lost != 4 || k.away != 2 {
@@ -132,8 +130,8 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// TestOptions: what would do nothing, or something else than was meant, is refused
-// before any lab is built.
+// TestOptions: options without an effect, or with an unintended one, are refused before a
+// lab is built.
 func TestOptions(t *testing.T) {
 	for _, o := range []Options{{Kinds: []string{"worker", "nodes"}}, {Kinds: []string{""}}, {Only: true}, {Kills: -1}, {Labs: 17}, {Labs: -1}} {
 		if err := o.check(); err == nil {

@@ -13,8 +13,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden file")
 
-// TestTable: the latest of each release, the sum of all seeds, kills and hours, and
-// what was not run is said, never made up.
+// TestTable: the latest figure of each release, the sum of all seeds, kills and hours; a
+// figure without a record is marked as such.
 func TestTable(t *testing.T) {
 	track := filepath.Join(t.TempDir(), "TRACKRECORD.md")
 	text := "# Track record\n\n| bug | found by |\n|---|---|\n| one | a |\n| two | b |\n\n| harness | what |\n|---|---|\n| three | c |\n"
@@ -81,7 +81,7 @@ func TestBoundaries(t *testing.T) {
 	}
 }
 
-// TestRefusesOddFiles: nothing waits for a FIFO, and a folder is no record.
+// TestRefusesOddFiles: a FIFO does not block, and a folder is no record.
 func TestRefusesOddFiles(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "a.txt"), 0o700); err != nil {

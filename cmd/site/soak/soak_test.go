@@ -20,7 +20,8 @@ func life(n, number int, of func(i int, g *gauge)) []gauge {
 	return list
 }
 
-// TestFlat: what breathes is flat, what grows is named, and only the last life counts.
+// TestFlat: a fluctuating value is flat, a growing one is named, and only the last life
+// counts.
 func TestFlat(t *testing.T) {
 	for name, c := range map[string]struct {
 		of   func(int, *gauge)
@@ -79,7 +80,7 @@ func TestReadings(t *testing.T) {
 	}
 }
 
-// TestDraw: one seed makes one story, and every trouble is in it.
+// TestDraw: one seed gives one sequence, and every fault occurs in it.
 func TestDraw(t *testing.T) {
 	var one, two []string
 	seen := map[string]int{}

@@ -44,7 +44,7 @@ class FSDP(ResizeCase):
         self.assert_same(got, want, BOUND)
 
     def test_backend_that_adds_up(self):
-        """Refused: at any one size nobody would notice, with Adam."""
+        """Refused: at any one size this would go unnoticed, with Adam."""
         self.end(self.start(2, "--epochs=1", "--samples=480", ADDS_UP="1"), 1)
         self.assertIn("adds gradients up where FSDP wants their mean", self.said())
 
