@@ -10,7 +10,7 @@ import (
 )
 
 // TestCreate: of many writers of one name one succeeds, and every reader gets the
-// complete content.
+// complete content of that one, or nothing.
 func TestCreate(t *testing.T) {
 	d, err := OpenDir(t.TempDir())
 	if err != nil {

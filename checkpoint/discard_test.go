@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// A removal that is interrupted leaves nothing that is taken for a checkpoint:
+// A removal that is interrupted leaves nothing that is taken for a checkpoint, not even
+// if no file was removed yet.
 func TestRemovalCutShort(t *testing.T) {
 	for _, stuck := range []string{"model.pt", "optim/state.bin"} {
 		t.Run(stuck, func(t *testing.T) {

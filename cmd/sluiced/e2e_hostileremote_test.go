@@ -109,7 +109,7 @@ func (s *outpost) askFrom(address, who string, times int) []time.Duration {
 	return took
 }
 
-// middle and worst are the median and the 99th percentile of what is sorted.
+// middle and worst are the median and the 99th percentile of a sorted list.
 func middle(took []time.Duration) time.Duration { return took[len(took)/2].Round(time.Millisecond) }
 
 func worst(took []time.Duration) time.Duration { return took[len(took)*99/100].Round(time.Millisecond) }
@@ -223,7 +223,8 @@ func talk(c net.Conn, text string) string {
 	return string(out)
 }
 
-// besiege keeps so many hostile connections open, each anew once it is cut off, until stop.
+// besiege keeps this many hostile connections open, each opened again once it is closed,
+// until stop.
 func (s *outpost) besiege(width int, bear func(net.Conn)) (stop func(), made func() int) {
 	var all sync.WaitGroup
 	var mu sync.Mutex

@@ -11,10 +11,10 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
-// TestLateWord: a node is lost and comes back, the job trains again, and what Slurm
-// owed to the lost run ends this one: its runner is killed, which Slurm calls FAILED.
-// sluice brings the job back, and every step is trained. Once the node's loss is long
-// past, or without one, a job that is killed stays FAILED (TestMisbehavingPrograms).
+// TestLateWord: a node is lost and comes back, the job trains again, and Slurm's late
+// kill request for the lost run ends this one: its runner is killed, which Slurm calls
+// FAILED. sluice requeues the job, and every step is trained. Long after the node's loss,
+// or without one, a job that is killed stays FAILED (TestMisbehavingPrograms).
 func TestLateWord(t *testing.T) {
 	t.Parallel()
 	s := play(t, withNodes(1, 2))

@@ -64,7 +64,7 @@ func TestMungeAway(t *testing.T) {
 			t.Errorf("a submit without munged: %v", err)
 		}
 	}
-	// On the socket the kernel says who asks.
+	// On the socket the kernel identifies the user.
 	s.must(site.Until(s.ctx, time.Minute, "sluiced to say that it is blind", func() (bool, error) {
 		cmd, err := s.Command(s.ctx, ann, "sluice", "queue")
 		if err != nil {

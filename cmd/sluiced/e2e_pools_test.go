@@ -23,9 +23,9 @@ func withPools(c *site.Config) {
 var slow = []string{"--slow", "gpu3=2", "--slow", "gpu4=2"}
 
 // TestPools: on a real Slurm with a main partition and an edge pool, a job whose deadline
-// the main nodes cannot promise is promised it on an edge node; when that node is taken
-// away, it goes on elsewhere, and when an ordinary job wants the other, whoever is there
-// leaves it. All deadlines that were promised are kept.
+// cannot be met on the main nodes is admitted on an edge node; when that node is drained,
+// it continues elsewhere, and when an ordinary job needs the other node, the job there
+// leaves it. All admitted deadlines are met.
 func TestPools(t *testing.T) {
 	s := play(t, withPools)
 	model := "--model=net"
@@ -35,7 +35,7 @@ func TestPools(t *testing.T) {
 			t.Fatalf("ended as %s", state)
 		}
 	}
-	// What was learned is told apart by the type of the GPUs.
+	// Learned speeds are separate for each type of GPU.
 	if out := s.as("", "sluice", "speed", "net"); !strings.Contains(out, "big") || !strings.Contains(out, "small") {
 		t.Errorf("speeds of the model:\n%s", out)
 	} else {
@@ -71,7 +71,7 @@ func TestPools(t *testing.T) {
 	}
 	s.as("", "scontrol", "update", "NodeName="+gone, "State=DRAIN", "Reason=wanted")
 	kept.until("to leave "+gone, func(v wire.Job) bool { return v.State == "RUNNING" && v.GPUs > 0 && !onNodes(v, gone) })
-	// The other is wanted by an ordinary job: whoever is there leaves it.
+	// The other is needed by an ordinary job: the job there leaves it.
 	guest := s.submit("guest", "", 1000, []string{model, "--partition=edge", "--min-gpus=1", "--max-gpus=1"}, slow...)
 	_ = guest
 	out := s.as("", "sbatch", "--parsable", "--partition=edge", "--nodelist="+other, "--gres=gpu:2", "--output=/dev/null", "--wrap=sleep 5")

@@ -237,7 +237,7 @@ func (j *job) until(what string, ok func(wire.Job) bool) wire.Job {
 	return last
 }
 
-// runsOn waits until the job runs on so many GPUs, has spoken, and rests.
+// runsOn waits until the job runs on this many GPUs, has reported, and has no open move.
 func (j *job) runsOn(gpus int) wire.Job {
 	j.s.t.Helper()
 	return j.until(fmt.Sprintf("to run on %d GPUs", gpus), func(v wire.Job) bool {
@@ -253,8 +253,8 @@ func (j *job) moving(step int) wire.Job {
 	})
 }
 
-// ends waits for the job's end in Slurm and returns Slurm's word. Slurm alone takes up
-// to two minutes to miss a job whose node came back without it.
+// ends waits for the job's end in Slurm and returns its state in Slurm. Slurm alone takes
+// up to 2 min to notice the loss of a job whose node came back without it.
 func (j *job) ends() string {
 	j.s.t.Helper()
 	var state string
@@ -297,7 +297,7 @@ func (j *job) whole() site.Training {
 	return tr
 }
 
-// completes waits for a good end and checks the job's log.
+// completes waits for the state COMPLETED and checks the job's log.
 func (j *job) completes() site.Training {
 	j.s.t.Helper()
 	if state := j.ends(); state != "COMPLETED" {

@@ -22,8 +22,8 @@ func (j *job) pin(gpus, step int) {
 	j.moving(step)
 }
 
-// The user may do to his job through Slurm what he likes in the middle of a
-// resize: he wins, and the job loses nothing he did not throw away himself.
+// The user may control the job through Slurm during a resize: the user's action takes
+// precedence, and the job loses no work other than by it.
 func TestUserActsDuringResize(t *testing.T) {
 	t.Parallel()
 	s := play(t)
