@@ -165,8 +165,7 @@ func TestControllerKilledDuringResize(t *testing.T) {
 func restarted(t *testing.T, away func(*lab.Lab, context.Context) error) *job {
 	s := play(t)
 	j := s.submit("ctld", "", 40, []string{"--max-gpus=4"}, "--save-seconds", "1")
-	s.as("", "sluice", "resize", fmt.Sprint(j.id), "--gpus", "1")
-	j.runsOn(1)
+	j.firstSize(1)
 	j.pin(4, 2)
 	s.must(away(s.Lab, s.ctx))
 	time.Sleep(3 * time.Second) // sluiced must meet a controller that is away
@@ -182,8 +181,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 	s := play(t)
 	crash := filepath.Join(s.State, "crash")
 	j := s.submit("phoenix", "", 160, []string{"--max-gpus=4"}, "--seconds", "0.5")
-	s.as("", "sluice", "resize", fmt.Sprint(j.id), "--gpus", "1")
-	j.runsOn(1)
+	j.firstSize(1)
 	size := 1
 	for step := 1; step <= 7; step++ {
 		for _, order := range []int{-step, step} {
