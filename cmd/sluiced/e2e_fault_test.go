@@ -249,8 +249,7 @@ func TestDiskFull(t *testing.T) {
 	}
 	s := play(t, withConfig(strings.Replace(quick, `"20s"`, `"5s"`, 1)))
 	j := s.submit("full", "", 60, []string{"--max-gpus=4"})
-	s.as("", "sluice", "resize", fmt.Sprint(j.id), "--gpus", "1")
-	v := j.runsOn(1)
+	v := j.firstSize(1)
 	// The mount hides the checkpoint it came here with: it must have read that.
 	j.until("to train again", func(now wire.Job) bool { return now.Done > v.Done })
 	dir := filepath.Join(s.Jobs, v.Token, "checkpoints")
@@ -291,8 +290,7 @@ func TestGarbageInTheJobDirectory(t *testing.T) {
 	t.Parallel()
 	s := play(t, withNodes(1, 4))
 	j := s.submit("garbage", "", 30, []string{"--max-gpus=4"})
-	s.as("", "sluice", "resize", fmt.Sprint(j.id), "--gpus", "1")
-	v := j.runsOn(1)
+	v := j.firstSize(1)
 	dir := filepath.Join(s.Jobs, v.Token)
 	f, err := os.OpenFile(filepath.Join(dir, "progress.jsonl"), os.O_APPEND|os.O_WRONLY, 0)
 	s.must(err)

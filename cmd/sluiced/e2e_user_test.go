@@ -17,11 +17,11 @@ func (s *scene) write(path, text string) {
 
 // firstSize has a job start on so many GPUs that was submitted just now, as soon as sluiced
 // knows it.
-func (j *job) firstSize(gpus int) {
+func (j *job) firstSize(gpus int) wire.Job {
 	j.s.t.Helper()
 	j.until("to be known", func(wire.Job) bool { return true })
 	j.s.as(j.user, "sluice", "resize", fmt.Sprint(j.id), "--gpus", fmt.Sprint(gpus))
-	j.runsOn(gpus)
+	return j.runsOn(gpus)
 }
 
 // pin orders a size and waits until the move for it is at the step.
