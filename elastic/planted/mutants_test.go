@@ -173,6 +173,30 @@ func TestSomeMutantsAreCaught(t *testing.T) {
 	}
 }
 
+// TestMutantsOfTwoPackages: a room whose files lie in two packages can be built with mutants
+// in both.
+func TestMutantsOfTwoPackages(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds packages")
+	}
+	var some []mutant
+	for _, file := range []string{"elastic/grace.go", "elastic/plan/licenses.go"} {
+		all, err := mutantsOf(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range all {
+			if weavable(m) {
+				m.number = len(some) + 1
+				some = append(some, m)
+			}
+		}
+	}
+	if _, bad, err := weaveAll(t.Context(), "elastic/plan", some, t.TempDir()); err != nil || len(bad) > len(some)/2 {
+		t.Errorf("%d of %d cannot be built, %v", len(bad), len(some), err)
+	}
+}
+
 // TestMutants tries mutants of the rooms that SLUICE_MUTANTS matches and prints a table.
 func TestMutants(t *testing.T) {
 	wanted := os.Getenv(roomEnv)
