@@ -62,7 +62,7 @@ var chambers = []chamber{
 	{"sbatch", "sbatch", false, []string{"*.go"}, ".", asked, []view{{"sbatch", asked, ""}}},
 	{"store", "elastic/store", false, []string{"*.go"}, ".", "Race|Kill|" + written, []view{{"elastic/store", written, "Race|Kill"}}},
 	{"python", "checkpoint/python", true, []string{"sluice/_flights.py", "sluice/_files.py", "sluice/_write.py", "sluice/_job.py"},
-		"tests.test_files tests.test_flights tests.test_job tests.test_state tests.test_trust", "", []view{{"checkpoint/python", "tests.test_background", ""}}},
+		"tests.test_files tests.test_flights tests.test_job tests.test_state tests.test_trust", "", []view{{"checkpoint/python", "tests.test_background tests.test_profile", ""}}},
 }
 
 // house are tests of the whole tree's form: they read its files, not the ones laid over.
