@@ -183,11 +183,13 @@ planted:
 # Faults made by rule (conditions negated, comparisons changed, statements and errors
 # dropped, constants off by one, early returns) in the rooms that safety hangs on, and the
 # fast tests that can see them: SAMPLE of each room drawn by SEED, 0 all; a table at the end.
-# ROOM="table|claim" is some; GOMAXPROCS says how many at once.
+# ROOM="table|claim" is some; FILTER='squeue.go: ofJob' those whose name it matches, as after
+# a test was written for survivors; GOMAXPROCS says how many at once.
 ROOM ?= .*
+FILTER ?=
 SAMPLE ?= 0
 mutants:
-	@SLUICE_MUTANTS='$(ROOM)' SLUICE_MUTANTS_SEED=$(SEED) SLUICE_MUTANTS_SAMPLE=$(SAMPLE) etc/campaign mutants $(GO) test -count=1 -timeout 0 -v -run 'TestMutants$$' ./elastic/planted
+	@SLUICE_MUTANTS='$(ROOM)' SLUICE_MUTANTS_FILTER='$(FILTER)' SLUICE_MUTANTS_SEED=$(SEED) SLUICE_MUTANTS_SAMPLE=$(SAMPLE) etc/campaign mutants $(GO) test -count=1 -timeout 0 -v -run 'TestMutants$$' ./elastic/planted
 
 # The property tests with CHECKS draws each that nobody has seen; a failure prints the line
 # that draws it again.
