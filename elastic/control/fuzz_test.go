@@ -20,7 +20,7 @@ type one struct{ orders, seen int }
 
 func (o *one) Report() *engine.Report {
 	rec := engine.JobRecord{ID: 41, UID: 7, User: "ann", Tag: elastic.Tag{Spec: elastic.Spec{Min: 1}}}
-	return &engine.Report{Jobs: []engine.JobReport{{Record: rec}}, Nodes: []nodes.Node{{Name: "gpu1"}}}
+	return &engine.Report{Jobs: []engine.JobReport{{Record: rec, Job: &elastic.Job{}}}, Nodes: []nodes.Node{{Name: "gpu1"}}}
 }
 func (o *one) Plan(context.Context) (engine.Forecast, error)              { return engine.Forecast{}, nil }
 func (o *one) Segments(context.Context, string) ([]engine.Segment, error) { return nil, nil }
