@@ -2,6 +2,7 @@ package reliability
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -86,8 +87,8 @@ var figures = []figure{
 	}},
 	{"soak, the longest: memory, file descriptors, goroutines of one life", "soak", func(f []fact) string {
 		l := slices.MaxFunc(f, func(a, b fact) int { return int(1000 * (a.number("hours") - b.number("hours"))) })
-		return fmt.Sprintf("%s min: %s KiB (%s), %s, %s", l.values["life_minutes"], l.values["rss_kib"], l.values["rss_slope"],
-			l.values["fds"], l.values["goroutines"])
+		return fmt.Sprintf("%s min: %s KiB (%s, %s beyond the jobs that ended), %s, %s", l.values["life_minutes"], l.values["rss_kib"], l.values["rss_slope"],
+			cmp.Or(l.values["rss_unexplained"], "unknown"), l.values["fds"], l.values["goroutines"])
 	}},
 }
 
