@@ -171,8 +171,8 @@ func TestFaithful(t *testing.T) {
 	run := workload.Run{ID: "1", End: 100 * time.Minute, Took: time.Hour, GPUs: 1, Nodes: 1}
 	for replayed, want := range map[time.Duration]string{
 		101 * time.Minute: "is close to what happened",
-		60 * time.Minute:  "40% off. The cluster made jobs wait",
-		200 * time.Minute: "100% off. The replay is tighter",
+		60 * time.Minute:  "40% off. Jobs waited for something",
+		200 * time.Minute: "100% off. The replay has fewer free GPUs",
 	} {
 		w := whatif{history: workload.History{Runs: []workload.Run{run}}, before: outcome{Figures: workload.Figures{MeanJCT: replayed}}}
 		if got := w.faithful(); !strings.Contains(got, want) {
