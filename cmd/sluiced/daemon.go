@@ -145,8 +145,11 @@ func (d *daemon) engineConfig(ctx context.Context, c etc.Config) (engine.Config,
 		return engine.Config{}, err
 	}
 	cfg := engine.Config{
-		Slurm: client, Limiter: offcycle.NewLimiter(ctx, client, time.Now), Accountant: offcycle.NewAccountant(ctx, client, time.Now),
-		Journal: fragile(d.store), Samples: d.speeds, Mailbox: offcycle.NewMailbox(mailbox, time.Now), Events: d.logEvent,
+		Seams: engine.Seams{
+			Slurm: client, Limiter: offcycle.NewLimiter(ctx, client, time.Now), Accountant: offcycle.NewAccountant(ctx, client, time.Now),
+			Journal: fragile(d.store), Samples: d.speeds, Mailbox: offcycle.NewMailbox(mailbox, time.Now),
+		},
+		Events: d.logEvent,
 	}
 	return cfg, d.tune(&cfg, c)
 }

@@ -50,11 +50,10 @@ func (e *Engine) departed(ctx context.Context, gone []*jobState, now time.Time) 
 	asked := gone[:min(len(gone), accountsMost)]
 	runs, late := e.pastRuns(ctx, asked, now)
 	e.endedAs(runs, asked, now)
-	for _, js := range gone {
-		if js.rec.Ended.IsZero() {
-			js.shown.slurm = slurm.Job{ID: slurm.JobID(js.rec.ID), UID: js.rec.UID, State: slurm.Unknown}
-			e.ended(js, forgottenState, now)
-		}
+	left := slices.DeleteFunc(slices.Clone(gone), func(js *jobState) bool { return !js.rec.Ended.IsZero() })
+	for i, w := range e.eyes.wordsNow(boxesOf(left)) {
+		left[i].shown.slurm = slurm.Job{ID: slurm.JobID(left[i].rec.ID), UID: left[i].rec.UID, State: slurm.Unknown}
+		e.ended(left[i], forgottenState, w, now)
 	}
 	switch {
 	case len(runs) == len(gone):
@@ -68,9 +67,9 @@ func (e *Engine) departed(ctx context.Context, gone []*jobState, now time.Time) 
 }
 
 // askAgain has accounting asked about forgotten jobs at that time, or sooner.
-func (e *Engine) askAgain(at time.Time) {
-	if next := e.accounts.next; next.IsZero() || at.Before(next) {
-		e.accounts.next = at
+func (st *State) askAgain(at time.Time) {
+	if next := st.accounts.next; next.IsZero() || at.Before(next) {
+		st.accounts.next = at
 	}
 }
 
@@ -116,36 +115,46 @@ func (e *Engine) pastRuns(ctx context.Context, jobs []*jobState, now time.Time) 
 	if e.cfg.Accountant == nil {
 		return nil, false
 	}
-	ids := make([]slurm.JobID, len(jobs))
-	known := make([]time.Time, len(jobs))
+	takeSegments(jobs, e.eyes.histories(ctx, tokensOf(jobs, (*jobState).lacksRun)))
+	ids, known := make([]slurm.JobID, len(jobs)), make([]time.Time, len(jobs))
 	for i, js := range jobs {
-		e.takeSegment(ctx, js)
 		ids[i], known[i] = slurm.JobID(js.rec.ID), js.lastKnown()
 	}
-	all, err := e.cfg.Accountant.Past(ctx, ids, slices.MinFunc(known, time.Time.Compare).Add(-accountsBack))
-	if errors.Is(err, ErrAsking) {
+	all, late, err := e.eyes.runs(ctx, ids, slices.MinFunc(known, time.Time.Compare).Add(-accountsBack))
+	if late {
 		return nil, true
 	}
+	e.accountsAnswered(err, now)
+	return lastRuns(jobs, known, all, now), false
+}
+
+// accountsAnswered notes whether accounting answered. That it did not is told once.
+func (st *State) accountsAnswered(err error, now time.Time) {
 	why := ""
 	if err != nil {
 		why = err.Error()
 	}
-	if why != "" && e.accounts.why == "" {
-		e.event(now, 0, "problem", "Slurm's accounting does not tell how jobs ended; it is asked again: "+why)
+	if why != "" && st.accounts.why == "" {
+		st.event(now, 0, "problem", "Slurm's accounting does not tell how jobs ended; it is asked again: "+why)
 	}
-	e.accounts.why = why
+	st.accounts.why = why
+}
+
+// lastRuns picks of what accounting has the run that each job ended with. known are the last times at
+// which the jobs are known to have been in Slurm.
+func lastRuns(jobs []*jobState, known []time.Time, all []slurm.PastRun, now time.Time) map[*jobState]slurm.PastRun {
 	of := make(map[slurm.JobID][]slurm.PastRun, len(jobs))
 	for _, r := range all {
 		of[r.ID] = append(of[r.ID], r)
 	}
-	runs = make(map[*jobState]slurm.PastRun, len(jobs))
+	runs := make(map[*jobState]slurm.PastRun, len(jobs))
 	for i, js := range jobs {
 		js.over.looked = now
-		if run, ok := slurm.LastRun(of[ids[i]], js.rec.UID, known[i]); ok {
+		if run, ok := slurm.LastRun(of[slurm.JobID(js.rec.ID)], js.rec.UID, known[i]); ok {
 			runs[js] = run
 		}
 	}
-	return runs, false
+	return runs
 }
 
 // lastKnown is the last time on record at which the job is known to have been in Slurm.
@@ -173,10 +182,16 @@ func (e *Engine) endedAs(runs map[*jobState]slurm.PastRun, order []*jobState, no
 			told = append(told, js)
 		}
 	}
-	e.readProgressOf(told[:min(len(told), mostFresh)], now)
-	for _, js := range told {
-		e.ended(js, string(js.shown.slurm.State), now)
+	e.readProgress(told[:min(len(told), mostFresh)], now)
+	for i, w := range e.eyes.wordsNow(boxesOf(told)) {
+		e.ended(told[i], string(told[i].shown.slurm.State), w, now)
 	}
+}
+
+// readProgress reads the new lines of jobs, and takes them in.
+func (e *Engine) readProgress(all []*jobState, now time.Time) (changed []*jobState) {
+	jobs, wanted := readings(all, now)
+	return e.heardLines(jobs, e.eyes.progress(wanted), now)
 }
 
 // showPast puts what accounting says in the place of what Slurm would have shown.
@@ -201,14 +216,26 @@ func (js *jobState) showPast(r slurm.PastRun) {
 	}
 }
 
-// takeSegment takes up the last run on record of a job that this daemon has not seen run.
-func (e *Engine) takeSegment(ctx context.Context, js *jobState) {
-	if js.runs.seg != nil || js.rec.FirstRun.IsZero() {
-		return
+// lacksRun reports whether the job ran before this daemon's life, and what is on record of its last
+// run has not been taken up.
+func (js *jobState) lacksRun() bool { return js.runs.seg == nil && !js.rec.FirstRun.IsZero() }
+
+// takeSegments takes up the last runs on record of jobs that this daemon has not seen run. A job
+// whose history could not be read keeps what it has.
+func takeSegments(jobs []*jobState, histories map[string]past) {
+	for _, js := range jobs {
+		if old := histories[js.rec.Token].segments; js.lacksRun() && len(old) > 0 {
+			js.runs.seg = &old[len(old)-1]
+		}
 	}
-	old, err := e.cfg.Journal.Segments(ctx, js.rec.Token)
-	if err != nil || len(old) == 0 {
-		return // its history keeps what it has
+}
+
+// tokensOf are the tokens of those jobs.
+func tokensOf(jobs []*jobState, which func(*jobState) bool) (out []string) {
+	for _, js := range jobs {
+		if which(js) {
+			out = append(out, js.rec.Token)
+		}
 	}
-	js.runs.seg = &old[len(old)-1]
+	return out
 }

@@ -3,7 +3,6 @@ package engine
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -33,29 +32,29 @@ func answersOf(rec JobRecord) []answerKey {
 
 // proven reports whether the job has shown that it can be stopped and come back, or an
 // earlier one of its user has that ran the same script or model.
-func (e *Engine) proven(js *jobState) bool {
-	if e.cfg.Proven || js.mail.answer != "" || js.rec.Price.Measured > 0 {
+func (st *State) proven(js *jobState) bool {
+	if st.Rules.Proven || js.mail.answer != "" || js.rec.Price.Measured > 0 {
 		return true
 	}
-	return slices.ContainsFunc(answersOf(js.rec), func(k answerKey) bool { return !e.answers[k].IsZero() })
+	return slices.ContainsFunc(answersOf(js.rec), func(k answerKey) bool { return !st.answers[k].IsZero() })
 }
 
 // foldAnswers notes which jobs have shown a checkpoint: one verified upon a request, one
 // that a run resumed from, or one adopted of a program that saves by its own habit. A job
 // that leaves every request unanswered takes back what others of its script and model
 // have shown, until one of them answers again.
-func (e *Engine) foldAnswers(now time.Time) {
-	for _, js := range e.ordered() {
+func (st *State) foldAnswers(now time.Time) {
+	for _, js := range st.ordered() {
 		if !js.shown.seen || js.shown.disown || !js.rec.Ended.IsZero() {
 			continue
 		}
 		if shown := js.proof(); shown != "" && shown != js.mail.answer {
 			js.mail.answer, js.mail.dumb = shown, false
-			e.noteAnswer(js, now)
+			st.noteAnswer(js, now)
 		}
-		if deaf := e.cfg.Limits.DeafAfter; deaf > 0 && js.rec.Deaf >= deaf && !js.mail.dumb {
+		if deaf := st.Rules.Limits.DeafAfter; deaf > 0 && js.rec.Deaf >= deaf && !js.mail.dumb {
 			js.mail.dumb = true
-			e.noteAnswer(js, time.Time{})
+			st.noteAnswer(js, time.Time{})
 		}
 	}
 }
@@ -77,18 +76,18 @@ func (js *jobState) proof() string {
 	return ""
 }
 
-func (e *Engine) noteAnswer(js *jobState, at time.Time) {
+func (st *State) noteAnswer(js *jobState, at time.Time) {
 	for _, k := range answersOf(js.rec) {
-		known := e.answers[k]
+		known := st.answers[k]
 		if at.IsZero() == known.IsZero() && at.Sub(known) < answerDay && known.Sub(at) < answerDay {
 			continue
 		}
 		if known.IsZero() {
-			e.roomFor(k.uid)
+			st.roomFor(k.uid)
 		}
-		e.unsaved[k] = at
-		if e.answers[k] = at; at.IsZero() {
-			delete(e.answers, k)
+		st.unsaved[k] = at
+		if st.answers[k] = at; at.IsZero() {
+			delete(st.answers, k)
 		}
 	}
 }
@@ -98,9 +97,9 @@ func (e *Engine) noteAnswer(js *jobState, at time.Time) {
 const mostAnswers = 1000
 
 // roomFor forgets the oldest answers of a user that has too many.
-func (e *Engine) roomFor(uid uint32) {
+func (st *State) roomFor(uid uint32) {
 	var of []answerKey
-	for k := range e.answers {
+	for k := range st.answers {
 		if k.uid == uid {
 			of = append(of, k)
 		}
@@ -108,23 +107,13 @@ func (e *Engine) roomFor(uid uint32) {
 	if len(of) < mostAnswers {
 		return
 	}
-	slices.SortFunc(of, func(a, b answerKey) int { return cmp.Or(e.answers[a].Compare(e.answers[b]), cmp.Compare(a.key, b.key)) })
+	slices.SortFunc(of, func(a, b answerKey) int {
+		return cmp.Or(st.answers[a].Compare(st.answers[b]), cmp.Compare(a.key, b.key))
+	})
 	for _, k := range of[:len(of)-mostAnswers+1] {
-		e.unsaved[k] = time.Time{}
-		delete(e.answers, k)
+		st.unsaved[k] = time.Time{}
+		delete(st.answers, k)
 	}
-}
-
-// keepAnswers makes durable what was noted.
-func (e *Engine) keepAnswers(ctx context.Context) error {
-	if len(e.unsaved) == 0 {
-		return nil
-	}
-	if err := e.cfg.Journal.SaveAnswers(ctx, answerList(e.unsaved)); err != nil {
-		return fmt.Errorf("keeping which scripts and models have answered: %w", err)
-	}
-	clear(e.unsaved)
-	return nil
 }
 
 func answerList(of map[answerKey]time.Time) []Answer {

@@ -16,27 +16,27 @@ type around struct {
 }
 
 // around answers of the last look; it is gathered once, however many samples ask.
-func (e *Engine) around() *around {
-	if e.seen.around == nil {
+func (st *State) around() *around {
+	if st.seen.around == nil {
 		a := &around{map[string]string{}, map[string][]elastic.JobID{}}
-		for i := range e.seen.nodes {
-			a.types[e.seen.nodes[i].Name] = e.seen.nodes[i].Kind()
+		for i := range st.seen.nodes {
+			a.types[st.seen.nodes[i].Name] = st.seen.nodes[i].Kind()
 		}
-		for i := range e.seen.jobs {
-			if sj := &e.seen.jobs[i]; sj.OnNodes() {
+		for i := range st.seen.jobs {
+			if sj := &st.seen.jobs[i]; sj.OnNodes() {
 				for _, n := range sj.Nodes {
 					a.jobs[n] = append(a.jobs[n], elastic.JobID(sj.ID))
 				}
 			}
 		}
-		e.seen.around = a
+		st.seen.around = a
 	}
-	return e.seen.around
+	return st.seen.around
 }
 
 // sample is a speed with what the last look says of the place it was seen at.
-func (e *Engine) sample(js *jobState, place nodes.Placement, seconds float64, now time.Time) speed.Sample {
-	a := e.around()
+func (st *State) sample(js *jobState, place nodes.Placement, seconds float64, now time.Time) speed.Sample {
+	a := st.around()
 	types, others := make([]string, 0, len(place)), map[elastic.JobID]bool{}
 	for _, share := range place {
 		if kind, there := a.types[share.Node]; there {

@@ -7,9 +7,17 @@ import "time"
 // wait for that by themselves, so that nothing fails.
 const stalled = 2 * time.Second
 
-// noteAway notes that the cycle before took long.
-func (e *Engine) noteAway(now time.Time) {
-	if !e.next.IsZero() && now.After(e.next.Add(stalled)) {
-		e.away = now
+// noteAway notes that the cycle, which was due at that time, comes late.
+func (st *State) noteAway(due, now time.Time) {
+	if !due.IsZero() && now.After(due.Add(stalled)) {
+		st.away = now
 	}
+}
+
+// seenAgain notes that Slurm answers again after it had not.
+func (st *State) seenAgain(now time.Time) {
+	for _, js := range st.jobs {
+		atLeast(&js.shown.placeless, now) // it could not be asked
+	}
+	st.away = now
 }

@@ -1,42 +1,38 @@
 package engine
 
 import (
-	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
 // mine reports whether the engine looks after the job. One that its user moved to a
 // partition without sluice stays looked after: left out it would count as missing
 // from Slurm's answer, and enough of those would leave every cycle blind.
-func (e *Engine) mine(sj slurm.Job) bool {
-	if e.cfg.Mine == nil || e.cfg.Mine(sj) {
+func (st *State) mine(sj slurm.Job) bool {
+	if st.Rules.Mine == nil || st.Rules.Mine(sj) {
 		return true
 	}
-	js := e.byID[elastic.JobID(sj.ID)]
+	js := st.byID[elastic.JobID(sj.ID)]
 	return js != nil && js.rec.UID == sj.UID && js.rec.Ended.IsZero()
 }
 
 // leave says once why a job is left alone: its user may have a thousand of them.
-func (e *Engine) leave(sj slurm.Job, now time.Time, why string, fields ...Fields) {
-	if e.strange.before[sj.ID] != why {
-		e.event(now, elastic.JobID(sj.ID), "problem", why, fields...)
+func (st *State) leave(sj slurm.Job, now time.Time, why string, fields ...Fields) {
+	if st.strange.before[sj.ID] != why {
+		st.event(now, elastic.JobID(sj.ID), "problem", why, fields...)
 	}
-	e.strange.now[sj.ID] = why
+	st.strange.now[sj.ID] = why
 }
 
 // squats says why the job is not taken up: its token is another user's, or whose it is cannot
-// be seen yet; "" = it is its own. Everybody can see the name of a job's folder before its
+// be seen yet; "" = it is its own. err is what reading its folder came to. Everybody can see the name of a job's folder before its
 // job is there, and could hand in one that carries it first; the true one would then be left
 // alone for ever.
-func (e *Engine) squats(sj slurm.Job, tag elastic.Tag) string {
-	_, _, err := e.cfg.Mailbox.Runner(tag.Spec.Token, sj.UID)
+func squats(err error) string {
 	var late *Unanswered
 	switch {
 	case errors.Is(err, checkpoint.ErrOwner):
@@ -66,10 +62,10 @@ func (js *jobState) is(sj slurm.Job) bool {
 // rewritten notes a job whose comment carries another token than it was submitted with.
 // It is an error of that job alone: it goes on under its last good spec, and no record is
 // made of the other token.
-func (e *Engine) rewritten(js *jobState, sj slurm.Job, now time.Time) {
-	e.livesAgain(js, sj, now)
+func (st *State) rewritten(js *jobState, sj slurm.Job, now time.Time) {
+	st.livesAgain(js, sj, now)
 	if !js.shown.rewrote && js.rec.Ended.IsZero() {
-		e.event(now, js.rec.ID, "problem", "the id in its comment was changed; its last good comment stands")
+		st.event(now, js.rec.ID, "problem", "the id in its comment was changed; its last good comment stands")
 	}
 	js.shown.seen, js.shown.disown, js.shown.slurm, js.shown.rewrote = true, false, sj, true
 	js.tells.problem["comment"] = "the id in the job's comment was changed; its last good comment stands"
@@ -82,20 +78,4 @@ func another(js *jobState, sj slurm.Job) bool {
 	}
 	tag, err := elastic.ParseTag(sj.Comment)
 	return err == nil && tag.Spec.Token != js.rec.Token && !js.is(sj)
-}
-
-// renumbered ends the move of a job whose number is another's by now: slurmctld forgot it.
-// Moves know their job by its number, and would go on with the other one.
-func (e *Engine) renumbered(ctx context.Context, js *jobState, now time.Time) error {
-	for _, in := range slices.Clone(e.open) {
-		if in.Job != js.rec.ID {
-			continue
-		}
-		next := elastic.Next{Intent: in, Close: elastic.Lost, Why: reason.NumberGiven}
-		if !e.closeMove(ctx, next, now) {
-			return errors.New("the journal does not take the end of a forgotten job's move, and its number is another job's")
-		}
-		e.open = e.open.settled(in, in, false)
-	}
-	return nil
 }

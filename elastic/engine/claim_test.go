@@ -29,7 +29,7 @@ func TestMine(t *testing.T) {
 		{name: "of a job that ended", in: inside, job: slurm.Job{ID: 7, UID: 1000, Partition: "cpu"}, ended: true},
 		{name: "not known", in: inside, job: slurm.Job{ID: 8, UID: 1000, Partition: "cpu"}},
 	} {
-		e := New(Config{Mine: c.in})
+		e := New(Config{Rules: Rules{Mine: c.in}})
 		js := &jobState{rec: JobRecord{Token: "t", ID: 7, UID: 1000}}
 		if c.ended {
 			js.rec.Ended = time.Unix(1, 0)
@@ -95,7 +95,7 @@ func TestMovesEndWithTheirNumber(t *testing.T) {
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	for _, broken := range []bool{false, true} {
 		journal := new(Memory)
-		e := New(Config{Journal: journal, Samples: journal, Mailbox: gone{}})
+		e := New(Config{Seams: Seams{Journal: journal, Samples: journal, Mailbox: gone{}}})
 		js := &jobState{rec: JobRecord{Token: "t", ID: 7, UID: 1000}}
 		opened, err := journal.Intend(context.Background(), []elastic.Intent{
 			{Job: 7, Kind: elastic.Resize, Step: elastic.Asked}, {Job: 8, Kind: elastic.Resize, Step: elastic.Asked},
@@ -107,7 +107,7 @@ func TestMovesEndWithTheirNumber(t *testing.T) {
 		if broken {
 			journal.Fail = func(string) error { return errors.New("the disk is full") }
 		}
-		err = e.renumbered(context.Background(), js, now)
+		err = e.hands.renumbered(context.Background(), js, now)
 		if broken != (err != nil) {
 			t.Errorf("the journal fails %v: %v", broken, err)
 		}

@@ -11,13 +11,13 @@ import (
 // since, by a person or by NTP. Else a node would count as lost, a job would rest and a
 // move would wait for its deadline for as long as the clock had been ahead, for ever if
 // that was years. A rest may end a little ahead.
-func (e *Engine) rewind(now time.Time) {
-	for node, at := range e.lost {
+func (st *State) rewind(now time.Time) {
+	for node, at := range st.lost {
 		if at.After(now) {
-			e.lost[node] = now
+			st.lost[node] = now
 		}
 	}
-	for _, js := range e.jobs {
+	for _, js := range st.jobs {
 		atMost(&js.placing.rest, now.Add(settling))
 		atMost(&js.placing.unheard, now.Add(late))
 		atMost(&js.mail.silent, now)
@@ -33,16 +33,14 @@ func (e *Engine) rewind(now time.Time) {
 		moved, ended := atMost(&js.rec.Moved, now), atMost(&js.rec.Ended, now)
 		js.dirty = js.dirty || moved || ended
 	}
-	atMost(&e.limits.asked, now)
-	atMost(&e.limits.late, now)
-	atMost(&e.accounts.next, now.Add(accountsRest))
-	atMost(&e.away, now)
-	atMost(&e.began, now)
-	e.ahead = later(e.ahead, e.last.Now)
-	atMost(&e.last.Now, now)
-	e.open = slices.Clone(e.open) // the last report has the old ones
-	for i := range e.open {
-		for _, t := range times(&e.open[i]) {
+	atMost(&st.accounts.next, now.Add(accountsRest))
+	atMost(&st.away, now)
+	atMost(&st.began, now)
+	st.ahead = later(st.ahead, st.last.Now)
+	atMost(&st.last.Now, now)
+	st.open = slices.Clone(st.open) // the last report has the old ones
+	for i := range st.open {
+		for _, t := range times(&st.open[i]) {
 			atMost(t, now)
 		}
 	}

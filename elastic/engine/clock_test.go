@@ -14,7 +14,8 @@ func TestClockSetBack(t *testing.T) {
 	js := &jobState{placing: placing{rest: ahead, unheard: ahead}}
 	js.rec.ID, js.rec.Moved, js.over.noticed = 7, ahead, ahead
 	js.rescue.stranded.last = ahead
-	e := &Engine{jobs: map[string]*jobState{"a": js}, byID: map[elastic.JobID]*jobState{7: js}, lost: map[string]time.Time{"gpu1": ahead}}
+	e := New(Config{})
+	e.jobs, e.byID, e.lost = map[string]*jobState{"a": js}, known{7: js}, lostNodes{"gpu1": ahead}
 	e.accounts.next = ahead
 	e.open = []elastic.Intent{{Job: 7, Step: elastic.Requeued, Opened: ahead, RequeuedAt: ahead}}
 	e.rewind(now)

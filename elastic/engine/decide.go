@@ -18,28 +18,33 @@ func (e *Engine) decide(s elastic.Snapshot) elastic.Plan {
 
 // record makes the plan's moves durable, notes each job's reason and returns the
 // moves as the journal numbered them.
-func (e *Engine) record(ctx context.Context, plan elastic.Plan, now time.Time) ([]elastic.Intent, error) {
+func (h *hands) record(ctx context.Context, plan elastic.Plan, now time.Time) ([]elastic.Intent, error) {
+	h.decided(plan)
+	if len(plan.Open) == 0 {
+		return nil, nil
+	}
+	opened, err := h.journal.Intend(ctx, plan.Open)
+	if err != nil {
+		return nil, fmt.Errorf("recording %d moves: %w; nothing was started", len(plan.Open), err)
+	}
+	for _, in := range opened {
+		if js := h.byID[in.Job]; js != nil {
+			h.opened(js, in.Kind, now)
+		}
+		h.event(now, in.Job, "open", fmt.Sprintf("%s %s -> %s, incarnation %d: %s", in.Kind, in.From, in.Target, in.To, say.Reason(in.Cause, now)), fieldsOfMove(in))
+	}
+	h.open = append(h.open, opened...)
+	return opened, nil
+}
+
+// decided notes what a plan says of jobs.
+func (st *State) decided(plan elastic.Plan) {
 	for _, r := range plan.Reasons {
-		if js := e.byID[r.Job]; js != nil {
+		if js := st.byID[r.Job]; js != nil {
 			js.tells.said = r
 			if r.Promised && !js.rec.Promised {
 				js.rec.Promised, js.dirty = true, true
 			}
 		}
 	}
-	if len(plan.Open) == 0 {
-		return nil, nil
-	}
-	opened, err := e.cfg.Journal.Intend(ctx, plan.Open)
-	if err != nil {
-		return nil, fmt.Errorf("recording %d moves: %w; nothing was started", len(plan.Open), err)
-	}
-	for _, in := range opened {
-		if js := e.byID[in.Job]; js != nil {
-			e.opened(js, in.Kind, now)
-		}
-		e.event(now, in.Job, "open", fmt.Sprintf("%s %s -> %s, incarnation %d: %s", in.Kind, in.From, in.Target, in.To, say.Reason(in.Cause, now)), fieldsOfMove(in))
-	}
-	e.open = append(e.open, opened...)
-	return opened, nil
 }

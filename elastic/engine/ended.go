@@ -47,12 +47,12 @@ func (s *shown) overBy(word checkpoint.Runner) bool {
 }
 
 // ending reports whether a run that said it is over is still to be seen over in Slurm.
-func (e *Engine) ending(now time.Time) bool {
-	if !e.cfg.Listen {
+func (st *State) ending(now time.Time) bool {
+	if !st.Rules.Listen {
 		return false
 	}
 	any := false
-	for _, js := range e.jobs {
+	for _, js := range st.jobs {
 		if !js.listened() || !js.mail.runner.ok || !js.shown.overBy(js.mail.runner.word) {
 			continue
 		}

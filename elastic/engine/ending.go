@@ -184,12 +184,12 @@ func orUnnamed(s string) string {
 }
 
 // hadRun makes up the history row of a run that began and ended between two looks.
-func (e *Engine) hadRun(js *jobState, now time.Time) {
+func (st *State) hadRun(js *jobState, now time.Time) {
 	sj := js.shown.slurm
 	if !sj.State.Ended() || sj.Start.IsZero() || len(sj.Nodes) == 0 || js.runs.seg != nil && js.runs.seg.Restarts >= sj.Restarts {
 		return
 	}
-	js.rec.Place, js.rec.Restarts = e.open.placeOfEnded(js), sj.Restarts
+	js.rec.Place, js.rec.Restarts = st.open.placeOfEnded(js), sj.Restarts
 	if js.rec.FirstRun.IsZero() {
 		js.rec.FirstRun = sj.Start
 	}
@@ -197,7 +197,7 @@ func (e *Engine) hadRun(js *jobState, now time.Time) {
 	js.runs.putBy()
 	js.runs.seg = &Segment{
 		Token: js.rec.Token, Restarts: sj.Restarts, Incarnation: js.rec.Tag.Incarnation, Place: js.rec.Place,
-		Started: sj.Start, DoneFrom: js.rec.Done, DoneTo: js.rec.Done, Cause: e.open.causeOf(js),
+		Started: sj.Start, DoneFrom: js.rec.Done, DoneTo: js.rec.Done, Cause: st.open.causeOf(js),
 	}
 	js.runs.segNew, js.dirty = true, true
 }

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"fmt"
 	"iter"
 	"slices"
@@ -17,12 +16,12 @@ import (
 
 // ordered returns all known jobs by first submit, then id: the order of service. It is the
 // same slice until a job comes or is forgotten, and MUST NOT be changed.
-func (e *Engine) ordered() []*jobState {
-	if e.order != nil {
-		return e.order
+func (st *State) ordered() []*jobState {
+	if st.order != nil {
+		return st.order
 	}
-	out := make([]*jobState, 0, len(e.jobs))
-	for _, js := range e.jobs {
+	out := make([]*jobState, 0, len(st.jobs))
+	for _, js := range st.jobs {
 		out = append(out, js)
 	}
 	slices.SortFunc(out, func(a, b *jobState) int {
@@ -34,17 +33,40 @@ func (e *Engine) ordered() []*jobState {
 		}
 		return slices.Compare([]byte(a.rec.Token), []byte(b.rec.Token))
 	})
-	e.order = out
+	st.order = out
 	return out
 }
 
-// fold brings every record up to what was seen.
-func (e *Engine) fold(ctx context.Context, v view, now time.Time) {
-	for _, js := range e.ordered() {
+// wantsHistory reports whether fold needs the history of a job.
+func (st *State) wantsHistory(js *jobState) bool {
+	return js.shown.seen && js.rec.Ended.IsZero() &&
+		(!js.runs.counted && !js.rec.FirstRun.IsZero() || js.begins() || js.shown.slurm.State.Ended() && js.lacksRun())
+}
+
+// ends are the jobs that fold will find ended. What their runners said last is read BEFORE.
+func (st *State) ends(now time.Time) (out []*jobState) {
+	for _, js := range st.ordered() {
+		if js.shown.seen && js.rec.Ended.IsZero() && st.hasEnded(js, now) {
+			out = append(out, js)
+		}
+	}
+	return out
+}
+
+// hasEnded reports whether Slurm shows the end of the job, and nothing brings it back.
+func (st *State) hasEnded(js *jobState, now time.Time) bool {
+	sj := js.shown.slurm
+	return sj.State.Ended() && !sj.Completing && !st.open.reviving(js) && !st.wronged(js, now)
+}
+
+// fold brings every record up to what was seen. histories are those of jobs that want them, words
+// what the runners of jobs that end said last, by token.
+func (st *State) fold(histories map[string]past, words map[string]word, now time.Time) {
+	for _, js := range st.ordered() {
 		if !js.shown.seen || !js.rec.Ended.IsZero() {
 			continue
 		}
-		e.recount(ctx, js)
+		js.recount(histories[js.rec.Token])
 		js.foldCourse(now)
 		js.foldBarred()
 		sj := js.shown.slurm
@@ -53,14 +75,13 @@ func (e *Engine) fold(ctx context.Context, v view, now time.Time) {
 		}
 		switch {
 		case sj.State == slurm.Running:
-			e.foldRunning(ctx, js, now)
-		case sj.State.Ended() && !sj.Completing && !e.open.reviving(js) && !e.wronged(js, now):
-			e.takeSegment(ctx, js)
-			e.ended(js, string(sj.State), now)
-			_ = e.cfg.Mailbox.Forget(js.rec.Token) // swept again by nobody: the folder is small and harmless
+			st.foldRunning(js, histories[js.rec.Token], now)
+		case st.hasEnded(js, now):
+			takeSegments([]*jobState{js}, histories)
+			st.ended(js, string(sj.State), words[js.rec.Token], now)
 		case sj.State == slurm.Pending && !sj.Completing:
-			e.mourn(js, now)
-			js.shown.outside = js.shown.outside || js.runs.seg != nil && js.runs.seg.Ended.IsZero() && !e.open.stopped(js.rec.ID)
+			st.mourn(js, now)
+			js.shown.outside = js.shown.outside || js.runs.seg != nil && js.runs.seg.Ended.IsZero() && !st.open.stopped(js.rec.ID)
 			js.runs.end(now)
 		}
 	}
@@ -84,22 +105,18 @@ func (open openMoves) reviving(js *jobState) bool {
 	return false
 }
 
-func (e *Engine) foldRunning(ctx context.Context, js *jobState, now time.Time) {
+func (st *State) foldRunning(js *jobState, history past, now time.Time) {
 	if js.rec.FirstRun.IsZero() {
 		js.rec.FirstRun, js.dirty = now, true
 	}
-	if js.rec.Restarts != js.shown.slurm.Restarts {
-		return // its split is not known yet
+	if js.begins() {
+		st.beginSegment(js, history, now)
 	}
-	if js.runs.seg != nil && js.runs.seg.Restarts == js.restarts() && js.runs.seg.Ended.IsZero() {
-		return
-	}
-	e.beginSegment(ctx, js, now)
 }
 
 // foldProgress takes one line of a job's progress file. Lines are the job's own
 // word and only ever concern the job itself. Its speed is kept only where sampled says so.
-func (e *Engine) foldProgress(js *jobState, line checkpoint.Progress, now time.Time, sampled bool) {
+func (st *State) foldProgress(js *jobState, line checkpoint.Progress, now time.Time, sampled bool) {
 	// Of a program that saves by its own habit the runner says hello, when it has
 	// adopted a checkpoint for the first time; progress it reads from the log.
 	habit := js.rec.Tag.Spec.Habit
@@ -114,7 +131,7 @@ func (e *Engine) foldProgress(js *jobState, line checkpoint.Progress, now time.T
 		return
 	case "pace":
 		if sampled {
-			e.foldPace(js, line, now)
+			st.foldPace(js, line, now)
 		}
 		return
 	}
@@ -128,30 +145,30 @@ func (e *Engine) foldProgress(js *jobState, line checkpoint.Progress, now time.T
 		js.runs.segNew = true
 	}
 	if sampled && line.Event == "progress" && line.Seconds > 0 && line.GPUs > 0 {
-		e.foldSample(js, line, now)
+		st.foldSample(js, line, now)
 	}
 }
 
 // foldSample keeps a speed only when the line comes from the present run and
 // agrees with the GPUs Slurm gave it.
-func (e *Engine) foldSample(js *jobState, line checkpoint.Progress, now time.Time) {
+func (st *State) foldSample(js *jobState, line checkpoint.Progress, now time.Time) {
 	place, ok := js.placeOf(line)
-	if !ok || !e.sameUnit(js.rec, line) {
+	if !ok || !st.sameUnit(js.rec, line) {
 		return
 	}
-	s := e.sample(js, place, line.Seconds, now)
-	e.learnt.Keep(e.modelOf(js.rec), s)
+	s := st.sample(js, place, line.Seconds, now)
+	st.learnt.Keep(st.modelOf(js.rec), s)
 	js.learnt.fresh = append(js.learnt.fresh, s)
 }
 
 // foldPace keeps how long a step took, likewise.
-func (e *Engine) foldPace(js *jobState, line checkpoint.Progress, now time.Time) {
+func (st *State) foldPace(js *jobState, line checkpoint.Progress, now time.Time) {
 	place, ok := js.placeOf(line)
 	if !ok || line.Pace <= 0 || line.Steps < 1 {
 		return
 	}
-	s := e.sample(js, place, line.Pace, now)
-	e.learnt.Keep(e.paceOf(js.rec), s)
+	s := st.sample(js, place, line.Pace, now)
+	st.learnt.Keep(st.paceOf(js.rec), s)
 	js.learnt.paces = append(js.learnt.paces, s)
 }
 
@@ -167,24 +184,24 @@ func (js *jobState) placeOf(line checkpoint.Progress) (nodes.Placement, bool) {
 
 // modelOf is the key under which a job's speeds are kept. Jobs that count in
 // different units never share.
-func (e *Engine) modelOf(rec JobRecord) string {
-	return e.keyOf(rec, string(e.unitOf(rec)))
+func (st *State) modelOf(rec JobRecord) string {
+	return st.keyOf(rec, string(st.unitOf(rec)))
 }
 
 // paceOf is the key under which the time of a job's steps is kept, whatever it
 // counts in.
-func (e *Engine) paceOf(rec JobRecord) string { return e.keyOf(rec, string(learn.Pace)) }
+func (st *State) paceOf(rec JobRecord) string { return st.keyOf(rec, string(learn.Pace)) }
 
 // keysOf are both.
-func (e *Engine) keysOf(rec JobRecord) learn.Keys {
-	return learn.Keys{Units: e.modelOf(rec), Steps: e.paceOf(rec)}
+func (st *State) keysOf(rec JobRecord) learn.Keys {
+	return learn.Keys{Units: st.modelOf(rec), Steps: st.paceOf(rec)}
 }
 
 // livingKeys are those of the jobs that have not ended, in the order of service.
-func (e *Engine) livingKeys() iter.Seq[learn.Keys] {
+func (st *State) livingKeys() iter.Seq[learn.Keys] {
 	return func(yield func(learn.Keys) bool) {
-		for _, js := range e.ordered() {
-			if js.rec.Ended.IsZero() && !yield(e.keysOf(js.rec)) {
+		for _, js := range st.ordered() {
+			if js.rec.Ended.IsZero() && !yield(st.keysOf(js.rec)) {
 				return
 			}
 		}
@@ -192,9 +209,9 @@ func (e *Engine) livingKeys() iter.Seq[learn.Keys] {
 }
 
 // keyOf is learner and a unit.
-func (e *Engine) keyOf(rec JobRecord, unit string) string {
+func (st *State) keyOf(rec JobRecord, unit string) string {
 	if rec.Tag.Spec.Model != "" {
-		return e.learner(rec) + "/" + unit
+		return st.learner(rec) + "/" + unit
 	}
 	return "job:" + rec.Token + "/" + unit
 }
@@ -202,16 +219,16 @@ func (e *Engine) keyOf(rec JobRecord, unit string) string {
 // learner is who learns from the job: itself alone, its user's jobs of that model, or
 // everybody's. Speeds are the job's own word, so that a false one could slow the jobs of
 // all who share it.
-func (e *Engine) learner(rec JobRecord) string {
+func (st *State) learner(rec JobRecord) string {
 	if model := rec.Tag.Spec.Model; model != "" {
-		return e.learnerOf(rec.UID, model)
+		return st.learnerOf(rec.UID, model)
 	}
 	return "job:" + rec.Token
 }
 
 // learnerOf is who learns from a user's jobs of a model.
-func (e *Engine) learnerOf(uid uint32, model string) string {
-	if e.cfg.ShareSpeeds {
+func (st *State) learnerOf(uid uint32, model string) string {
+	if st.Rules.ShareSpeeds {
 		return "model:" + model
 	}
 	return fmt.Sprintf("user:%d/model:%s", uid, model)

@@ -33,7 +33,7 @@ func (e *Engine) Plan(now time.Time) (elastic.Snapshot, Forecast, bool) {
 		return e.last, f.Forecast, true
 	}
 	s.Jobs = slices.Clone(s.Jobs)
-	e.lookFor(&s, view{jobs: e.seen.jobs, nodes: e.seen.nodes}).Bar(&s) // a begin time may have come
+	e.lookFor(&s, look{jobs: e.seen.jobs, nodes: e.seen.nodes}).Bar(&s) // a begin time may have come
 	f := Forecast{At: s.Now, Plan: e.decide(s)}
 	f.Later = e.postponed(s, f.Plan)
 	e.foretold = foretold{f, e.report.last.Load()}

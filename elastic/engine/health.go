@@ -25,11 +25,11 @@ var (
 const speechless = 5 * time.Minute
 
 // hear takes in what the runners say of their GPUs.
-func (e *Engine) hear(now time.Time) {
-	before := e.health.Findings(e.cfg.Health)
+func (st *State) hear(now time.Time) {
+	before := st.health.Findings(st.Rules.Health)
 	var seen []elastic.Sighting
 	own := map[*jobState][]elastic.Sighting{}
-	for _, js := range e.ordered() {
+	for _, js := range st.ordered() {
 		js.learnt.gauged.known = false
 		if devices := js.devices(now); len(devices) > 0 {
 			own[js] = js.sightings(devices)
@@ -38,12 +38,12 @@ func (e *Engine) hear(now time.Time) {
 		}
 		js.ail()
 	}
-	e.health = e.health.Hear(seen, now, e.cfg.Health)
-	out := e.excluded()
-	for _, js := range e.jobs {
+	st.health = st.health.Hear(seen, now, st.Rules.Health)
+	out := st.excluded()
+	for _, js := range st.jobs {
 		js.learnt.ailing = slices.ContainsFunc(own[js], func(s elastic.Sighting) bool { return s.Unfit != "" && out[s.Node] })
 	}
-	e.tellHealth(before, now)
+	st.tellHealth(before, now)
 }
 
 // devices returns what the runner of the present run, or of one that has just ended,
@@ -87,23 +87,23 @@ func (js *jobState) ail() {
 }
 
 // excluded names the nodes that get nothing new for their GPUs.
-func (e *Engine) excluded() map[string]bool {
+func (st *State) excluded() map[string]bool {
 	out := map[string]bool{}
-	for _, f := range e.health.Findings(e.cfg.Health) {
+	for _, f := range st.health.Findings(st.Rules.Health) {
 		out[f.Node] = f.Excluded
 	}
 	return out
 }
 
 // tellHealth logs nodes that are left out from now on, or used again.
-func (e *Engine) tellHealth(before []elastic.Finding, now time.Time) {
+func (st *State) tellHealth(before []elastic.Finding, now time.Time) {
 	was := map[string]bool{}
 	for _, f := range before {
 		was[f.Node] = f.Excluded
 	}
-	for _, f := range e.health.Findings(e.cfg.Health) {
+	for _, f := range st.health.Findings(st.Rules.Health) {
 		if f.Excluded && !was[f.Node] {
-			e.event(now, 0, "health", fmt.Sprintf("nothing new is placed on %s: %s", f.Node, f.Why))
+			st.event(now, 0, "health", fmt.Sprintf("nothing new is placed on %s: %s", f.Node, f.Why))
 		}
 		if f.Excluded {
 			delete(was, f.Node)
@@ -111,7 +111,7 @@ func (e *Engine) tellHealth(before []elastic.Finding, now time.Time) {
 	}
 	for _, f := range before {
 		if was[f.Node] {
-			e.event(now, 0, "health", f.Node+" is used again")
+			st.event(now, 0, "health", f.Node+" is used again")
 		}
 	}
 }
@@ -140,21 +140,13 @@ func (e *Engine) Trust(ctx context.Context, node string, now time.Time) error {
 // it: words that only repeat themselves are not written every cycle.
 const repeated = time.Minute
 
-// keepHealth makes durable what is said against GPUs: a restart must neither forget
-// an operator's trust nor place jobs where others have just died.
-func (e *Engine) keepHealth(ctx context.Context) error {
-	if slices.EqualFunc(e.health, e.kept, func(now, kept elastic.Complaint) bool {
+// healthUnsaved reports whether the journal lacks anything that is said against GPUs.
+func (c *cluster) healthUnsaved() bool {
+	return !slices.EqualFunc(c.health, c.kept, func(now, kept elastic.Complaint) bool {
 		fresh := now.Last.Sub(kept.Last).Abs() < repeated
 		now.First, now.Last = kept.First, kept.Last
 		return fresh && now == kept
-	}) {
-		return nil
-	}
-	if err := e.cfg.Journal.SaveHealth(ctx, e.health); err != nil {
-		return fmt.Errorf("keeping what is said of GPUs: %w", err)
-	}
-	e.kept = e.health
-	return nil
+	})
 }
 
 // gauged is what is known of a job's GPUs at work.

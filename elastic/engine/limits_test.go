@@ -47,7 +47,7 @@ func TestMovesWaitForLimits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			site := &scripted{}
 			told := 0
-			e := New(Config{Limiter: site, Period: 30 * time.Second, Events: func(ev Event) {
+			e := New(Config{Seams: Seams{Limiter: site}, Rules: Rules{Period: 30 * time.Second}, Events: func(ev Event) {
 				if strings.Contains(ev.Text, "no move is opened now") {
 					told++
 				}
@@ -58,11 +58,11 @@ func TestMovesWaitForLimits(t *testing.T) {
 				site.err, site.asked = step.err, 0
 				before := told
 				if step.looks {
-					e.lookAtLimits(t.Context(), nil, now)
+					e.askLimits(t.Context(), e.limitsOld(nil), now)
 				}
 				plan := elastic.Plan{Open: []elastic.Intent{{Job: 7}}}
 				e.askLimits(t.Context(), limitsFresh, now) // first, so that nothing is decided anew
-				_, plan, waits := e.byFreshLimits(t.Context(), view{}, elastic.Snapshot{}, plan, now)
+				_, plan, waits := e.byFreshLimits(t.Context(), look{}, elastic.Snapshot{}, plan, now)
 				if waits != step.waits || waits != (len(plan.Open) == 0) || site.asked != step.asks {
 					t.Errorf("step %d: waits %v with %d moves, asked %d times; want %v, %d", i, waits, len(plan.Open), site.asked, step.waits, step.asks)
 				}

@@ -41,8 +41,8 @@ func (l lostNodes) note(seen []slurm.Node, now time.Time) {
 // mourn notes a run that ended without a word of its runner and not by sluice's
 // doing: most likely its node was lost, perhaps for less time than lies between two
 // looks. The job rests before it is started again.
-func (e *Engine) mourn(js *jobState, now time.Time) {
-	if js.runs.seg == nil || !js.runs.seg.Ended.IsZero() || e.open.stopped(js.rec.ID) {
+func (st *State) mourn(js *jobState, now time.Time) {
+	if js.runs.seg == nil || !js.runs.seg.Ended.IsZero() || st.open.stopped(js.rec.ID) {
 		return
 	}
 	word := js.mail.runner.word

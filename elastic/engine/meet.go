@@ -9,11 +9,11 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// between lets in what may be done between two effects of a cycle (Direct and Meet), so
-// that an order does not wait for all that a cycle does.
-func (e *Engine) between() {
-	if e.cfg.Between != nil {
-		e.cfg.Between()
+// letIn lets in what may be done between two effects of a cycle (Direct and Meet), so that an
+// order does not wait for all that a cycle does.
+func letIn(between func()) {
+	if between != nil {
+		between()
 	}
 }
 
@@ -33,7 +33,7 @@ func (e *Engine) Meet(ctx context.Context, id elastic.JobID, now time.Time) bool
 		if err != nil {
 			return false // the next cycle says so
 		}
-		e.take(detail.Job, tag, now)
+		e.take(detail.Job, tag, e.eyes.owners(e.claims([]slurm.Job{detail.Job})), now)
 	}
 	js := e.byID[id]
 	if js == nil || !js.shown.seen || js.shown.disown || !js.rec.Ended.IsZero() {
@@ -77,7 +77,7 @@ func (e *Engine) Refresh(now time.Time) {
 	}
 	slices.SortStableFunc(running, func(a, b *jobState) int { return a.mail.heard.Compare(b.mail.heard) })
 	changed := map[string]*jobState{}
-	for _, js := range e.readProgressOf(running[:min(len(running), mostFresh)], now) {
+	for _, js := range e.readProgress(running[:min(len(running), mostFresh)], now) {
 		changed[js.rec.Token] = js
 	}
 	if len(changed) == 0 {

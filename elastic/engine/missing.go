@@ -15,47 +15,47 @@ import (
 // splits of runs over several nodes.
 const maxLookups = 16
 
+// missing are the live jobs that the bulk answer lacks.
+func (st *State) missing() (out []*jobState) {
+	for _, js := range st.ordered() {
+		if !js.shown.seen && js.rec.Ended.IsZero() {
+			out = append(out, js)
+		}
+	}
+	return out
+}
+
 // lookForMissing settles what became of the live jobs that the bulk answer lacks. Only
 // Slurm's explicit word ends a job, for acting on half a view could stop the wrong one:
 // each job is asked about, or of more than maxLookups all are at once. What was found
 // out before an error is kept.
 func (e *Engine) lookForMissing(ctx context.Context, now time.Time) error {
-	var missing []*jobState
-	for _, js := range e.ordered() {
-		if !js.shown.seen && js.rec.Ended.IsZero() {
-			missing = append(missing, js)
-		}
-	}
+	missing := e.missing()
 	if len(missing) == 0 {
 		return nil
 	}
-	err := e.settleMissing(ctx, missing, now)
-	if err != nil && !errors.Is(err, errSuspicious) {
-		err = errors.Join(err, e.save(ctx))
-	}
-	return err
-}
-
-func (e *Engine) settleMissing(ctx context.Context, missing []*jobState, now time.Time) error {
 	settle := e.settleFew
 	if len(missing) > maxLookups {
 		settle = e.settleMany
 	}
 	gone, err := settle(ctx, missing, now)
 	e.departed(ctx, gone, now)
+	if err != nil && !errors.Is(err, errSuspicious) {
+		err = errors.Join(err, e.hands.save(ctx))
+	}
 	return err
 }
 
 // settleFew asks about each job, and returns those that Slurm no longer knows.
 func (e *Engine) settleFew(ctx context.Context, missing []*jobState, now time.Time) (gone []*jobState, err error) {
 	for _, js := range missing {
-		detail, err := e.cfg.Slurm.Job(ctx, slurm.JobID(js.rec.ID))
+		detail, err := e.eyes.slurm.Job(ctx, slurm.JobID(js.rec.ID))
 		switch {
 		case errors.Is(err, slurm.ErrNotFound):
 		case err != nil:
 			return gone, err
 		case another(js, detail.Job):
-			if err := e.renumbered(ctx, js, now); err != nil {
+			if err := e.hands.renumbered(ctx, js, now); err != nil {
 				return gone, err
 			}
 		default:
@@ -72,7 +72,7 @@ func (e *Engine) settleFew(ctx context.Context, missing []*jobState, now time.Ti
 // has contradicts the others, and then nothing is believed. So the cost is bounded
 // whatever the number of jobs, as after an outage longer than Slurm's MinJobAge.
 func (e *Engine) settleMany(ctx context.Context, missing []*jobState, now time.Time) (gone []*jobState, err error) {
-	again, err := e.cfg.Slurm.Jobs(ctx)
+	again, err := e.eyes.slurm.Jobs(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func (e *Engine) settleMany(ctx context.Context, missing []*jobState, now time.T
 		}
 	}
 	for _, js := range e.open.spread(missing) {
-		detail, err := e.cfg.Slurm.Job(ctx, slurm.JobID(js.rec.ID))
+		detail, err := e.eyes.slurm.Job(ctx, slurm.JobID(js.rec.ID))
 		if err != nil && !errors.Is(err, slurm.ErrNotFound) {
 			return nil, err
 		}
@@ -96,7 +96,7 @@ func (e *Engine) settleMany(ctx context.Context, missing []*jobState, now time.T
 	}
 	for _, js := range missing {
 		if _, there := shown[slurm.JobID(js.rec.ID)]; there {
-			if err := e.renumbered(ctx, js, now); err != nil {
+			if err := e.hands.renumbered(ctx, js, now); err != nil {
 				return gone, err
 			}
 		}
@@ -122,10 +122,10 @@ func (open openMoves) spread(missing []*jobState) []*jobState {
 }
 
 // shownLate takes up a job that the bulk answer lacked and a query for it shows.
-func (e *Engine) shownLate(js *jobState, sj slurm.Job, now time.Time) {
+func (st *State) shownLate(js *jobState, sj slurm.Job, now time.Time) {
 	if !elastic.Tagged(sj.Comment) {
 		// Its user took the tag away while it was not shown: let go of what sluice holds.
-		e.disowned(sj, now)
+		st.disowned(sj, now)
 		return
 	}
 	js.shown.seen, js.shown.slurm = true, sj

@@ -18,48 +18,48 @@ import (
 const startAfter = time.Second
 
 // perform carries out one action. Every action may be repeated.
-func (e *Engine) perform(ctx context.Context, a elastic.Action, job elastic.Job, now time.Time) error {
-	e.between()
-	e.event(now, a.About(), "act", a.String(), fieldsOfAct(a))
-	err := e.carryOut(ctx, a, job, now)
-	e.byID.unanswered(a, err, now)
-	if js := e.byID[a.About()]; js != nil && errors.As(err, new(*Unanswered)) {
+func (h *hands) perform(ctx context.Context, a elastic.Action, job elastic.Job, now time.Time) error {
+	letIn(h.between)
+	h.event(now, a.About(), "act", a.String(), fieldsOfAct(a))
+	err := h.carryOut(ctx, a, job, now)
+	h.byID.unanswered(a, err, now)
+	if js := h.byID[a.About()]; js != nil && errors.As(err, new(*Unanswered)) {
 		js.mail.answersBy(err)
 	}
 	return err
 }
 
-func (e *Engine) carryOut(ctx context.Context, a elastic.Action, job elastic.Job, now time.Time) error {
+func (h *hands) carryOut(ctx context.Context, a elastic.Action, job elastic.Job, now time.Time) error {
 	id := slurm.JobID(a.About())
 	switch a := a.(type) {
 	case elastic.AskCheckpoint:
-		return e.ask(ctx, a, job, now)
+		return h.ask(ctx, a, job, now)
 	case elastic.WithdrawRequest:
-		if token := e.byID.tokenOf(a.Job); token != "" {
-			return e.cfg.Mailbox.Withdraw(token)
+		if token := h.byID.tokenOf(a.Job); token != "" {
+			return h.mail.Withdraw(token)
 		}
 		return nil
 	case elastic.RequeueHold:
-		if err := e.stillWaits(job); err != nil {
+		if err := h.stillWaits(job); err != nil {
 			return err
 		}
-		return e.cfg.Slurm.RequeueHold(ctx, id)
+		return h.slurm.RequeueHold(ctx, id)
 	case elastic.Revive:
-		return e.cfg.Slurm.Revive(ctx, id)
+		return h.slurm.Revive(ctx, id)
 	case elastic.Clear:
-		return e.cfg.Slurm.Clear(ctx, id)
+		return h.slurm.Clear(ctx, id)
 	case elastic.HoldPending:
-		e.byID.markHold(a.Job, true)
-		return e.cfg.Slurm.Hold(ctx, id)
+		h.byID.markHold(a.Job, true)
+		return h.slurm.Hold(ctx, id)
 	case elastic.Write:
-		return e.write(ctx, a, job)
+		return h.write(ctx, a, job)
 	case elastic.Release:
-		e.byID.markHold(a.Job, false)
-		return e.cfg.Slurm.Release(ctx, id)
+		h.byID.markHold(a.Job, false)
+		return h.slurm.Release(ctx, id)
 	case elastic.RequestPass:
-		return e.requestPass(ctx, a, now)
+		return h.requestPass(ctx, a, now)
 	case elastic.Annotate:
-		return e.annotate(ctx, a)
+		return h.annotate(ctx, a)
 	}
 	return fmt.Errorf("no such action: %T", a)
 }
@@ -67,12 +67,12 @@ func (e *Engine) carryOut(ctx context.Context, a elastic.Action, job elastic.Job
 // stillWaits looks once more, right before a job is stopped for its move, whether its
 // answer stands: a log, a disk or a file system that blocked may have let minutes pass
 // since it was read, and a runner to which nobody comes lets its program train on.
-func (e *Engine) stillWaits(job elastic.Job) error {
-	js := e.byID[job.ID]
+func (h *hands) stillWaits(job elastic.Job) error {
+	js := h.byID[job.ID]
 	if js == nil || job.Phase != elastic.Running || job.Saved.Request == "" {
 		return nil // a chore, or nothing that could train on
 	}
-	word, ok, err := e.cfg.Mailbox.RunnerNow(js.rec.Token, js.rec.UID)
+	word, ok, err := h.mail.RunnerNow(js.rec.Token, js.rec.UID)
 	switch a := word.Answer; {
 	case err != nil:
 		return fmt.Errorf("looking whether it still waits: %w", err)
@@ -84,15 +84,15 @@ func (e *Engine) stillWaits(job elastic.Job) error {
 
 // requestPass fails only where Slurm does not answer at all: a request that is refused, or
 // that comes when the job has started, leaves the move as it is.
-func (e *Engine) requestPass(ctx context.Context, a elastic.RequestPass, now time.Time) error {
-	if js := e.byID[a.Job]; js != nil {
+func (h *hands) requestPass(ctx context.Context, a elastic.RequestPass, now time.Time) error {
+	if js := h.byID[a.Job]; js != nil {
 		js.placing.passAsked = now
 	}
-	err := e.cfg.Slurm.RequestPass(ctx, slurm.JobID(a.Job))
+	err := h.slurm.RequestPass(ctx, slurm.JobID(a.Job))
 	if err == nil || errors.Is(err, slurm.ErrControllerDown) || ctx.Err() != nil {
 		return err
 	}
-	e.event(now, a.Job, "problem", fmt.Sprintf("could not %s: %v", a, err))
+	h.event(now, a.Job, "problem", fmt.Sprintf("could not %s: %v", a, err))
 	return nil
 }
 
@@ -104,19 +104,19 @@ func (of known) markHold(id elastic.JobID, ours bool) {
 	}
 }
 
-func (e *Engine) ask(ctx context.Context, a elastic.AskCheckpoint, job elastic.Job, now time.Time) error {
-	js := e.byID[a.Job]
+func (h *hands) ask(ctx context.Context, a elastic.AskCheckpoint, job elastic.Job, now time.Time) error {
+	js := h.byID[a.Job]
 	if js == nil {
 		return nil
 	}
-	err := e.cfg.Mailbox.Ask(js.rec.Token, checkpoint.Request{
+	err := h.mail.Ask(js.rec.Token, checkpoint.Request{
 		Version: checkpoint.Version, Job: int64(a.Job), ID: a.Request, Incarnation: a.To, Restarts: js.restarts(),
 		Target: a.Target, Asked: now, Deadline: a.Deadline, Why: say.Reason(a.Why, now), Stop: a.Stop,
 	})
 	if err != nil || job.Spec.Signal == "" {
 		return err
 	}
-	err = e.cfg.Slurm.Signal(ctx, slurm.JobID(a.Job), job.Spec.Signal, true)
+	err = h.slurm.Signal(ctx, slurm.JobID(a.Job), job.Spec.Signal, true)
 	if errors.Is(err, slurm.ErrUnknownOutcome) {
 		return nil // the request file stands beside the signal
 	}
@@ -125,12 +125,12 @@ func (e *Engine) ask(ctx context.Context, a elastic.AskCheckpoint, job elastic.J
 
 // write puts the new size on the held job, and tells the next run what it is
 // before the run can start.
-func (e *Engine) write(ctx context.Context, a elastic.Write, job elastic.Job) error {
-	js := e.byID[a.Job]
+func (h *hands) write(ctx context.Context, a elastic.Write, job elastic.Job) error {
+	js := h.byID[a.Job]
 	if js == nil {
 		return nil
 	}
-	if err := e.cfg.Mailbox.Withdraw(js.rec.Token); err != nil {
+	if err := h.mail.Withdraw(js.rec.Token); err != nil {
 		return err
 	}
 	target := checkpoint.Target{
@@ -140,21 +140,21 @@ func (e *Engine) write(ctx context.Context, a elastic.Write, job elastic.Job) er
 	if !a.AnyNodes {
 		target.Split = a.Target
 	}
-	if err := e.cfg.Mailbox.Aim(js.rec.Token, target); err != nil {
+	if err := h.mail.Aim(js.rec.Token, target); err != nil {
 		return err
 	}
 	tag := js.rec.Tag
 	tag.Incarnation = a.To
 	update := updateFor(a, job.Spec)
-	if update.Partition, tag.Partition = e.limits.Within(&js.shown.slurm, js.rec.Partition, update.Nodes, js.placing.fell, e.seen.nodes); tag.Partition != "" {
-		if err := e.cfg.Journal.SaveJobs(ctx, []JobRecord{js.rec}); err != nil {
+	if update.Partition, tag.Partition = h.site.Within(&js.shown.slurm, js.rec.Partition, update.Nodes, js.placing.fell, h.seen.nodes); tag.Partition != "" {
+		if err := h.journal.SaveJobs(ctx, []JobRecord{js.rec}); err != nil {
 			return fmt.Errorf("keeping the partitions of job %d: %w", a.Job, err)
 		}
 	}
 	comment := tag.String()
 	update.Comment = &comment
 	update.StartAfter = startAfter
-	if err := e.cfg.Slurm.Update(ctx, slurm.JobID(a.Job), update); err != nil {
+	if err := h.slurm.Update(ctx, slurm.JobID(a.Job), update); err != nil {
 		return err
 	}
 	js.rec.Tag, js.dirty = tag, true
@@ -185,13 +185,13 @@ func updateFor(a elastic.Write, spec elastic.Spec) slurm.Update {
 
 // annotate writes a user's standing order into the comment, where it survives
 // the loss of the database.
-func (e *Engine) annotate(ctx context.Context, a elastic.Annotate) error {
-	js := e.byID[a.Job]
+func (h *hands) annotate(ctx context.Context, a elastic.Annotate) error {
+	js := h.byID[a.Job]
 	if js == nil {
 		return nil
 	}
 	comment := js.rec.Tag.String()
-	err := e.cfg.Slurm.Update(ctx, slurm.JobID(a.Job), slurm.Update{Comment: &comment})
+	err := h.slurm.Update(ctx, slurm.JobID(a.Job), slurm.Update{Comment: &comment})
 	if err == nil || errors.Is(err, slurm.ErrNotFound) || errors.Is(err, slurm.ErrWrongState) {
 		js.told = false
 		return nil

@@ -10,7 +10,7 @@ import (
 // TestStoppedJobsAreLookedAtBeforeASecond: so that the begin time written for them is near.
 func TestStoppedJobsAreLookedAtBeforeASecond(t *testing.T) {
 	noon := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
-	e := New(Config{Period: 30 * time.Second, Transition: 500 * time.Millisecond})
+	e := New(Config{Rules: Rules{Period: 30 * time.Second, Transition: 500 * time.Millisecond}})
 	for ms := range 2000 {
 		now := noon.Add(time.Duration(ms) * time.Millisecond)
 		for step, asked := range map[elastic.Step]time.Time{elastic.Verified: now, elastic.Requeued: {}, elastic.Written: {}} {

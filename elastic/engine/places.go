@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"slices"
 	"time"
 
@@ -10,11 +9,10 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// readSplits learns where each run really is. One node needs no question; a run
-// over several is asked about once.
-func (e *Engine) readSplits(ctx context.Context, now time.Time) {
-	lookups := 0
-	for _, js := range e.ordered() {
+// placeless are the jobs that run nobody knows where, and whose split is to be asked for: at most
+// maxLookups. One node needs no question; a run over several is asked about once.
+func (st *State) placeless(now time.Time) (out []*jobState) {
+	for _, js := range st.ordered() {
 		sj := js.shown.slurm
 		// While a requeued job is cleaned up, Slurm counts the next run already and
 		// still shows the nodes of the last.
@@ -26,23 +24,35 @@ func (e *Engine) readSplits(ctx context.Context, now time.Time) {
 			js.shown.placeless = now
 		}
 		if len(sj.Nodes) == 1 {
-			js.rec.Place = nodes.Placement{{Node: sj.Nodes[0], GPUs: sj.GPUs}}
-			js.rec.Restarts, js.shown.placed, js.dirty = sj.Restarts, sj.Start, true
+			js.runsOn(nodes.Placement{{Node: sj.Nodes[0], GPUs: sj.GPUs}})
 			continue
 		}
-		if lookups++; lookups > maxLookups {
-			return
+		if len(out) == maxLookups {
+			break
 		}
-		detail, err := e.cfg.Slurm.Job(ctx, sj.ID)
-		if err != nil || len(detail.Split) == 0 {
-			continue // asked again next cycle; until then the last known place stands
-		}
-		js.rec.Place = js.rec.Place[:0:0]
-		for _, share := range detail.Split {
-			js.rec.Place = append(js.rec.Place, nodes.Share{Node: share.Node, GPUs: share.GPUs})
-		}
-		js.rec.Restarts, js.shown.placed, js.dirty = sj.Restarts, sj.Start, true
+		out = append(out, js)
 	}
+	return out
+}
+
+// heardSplits takes in the splits that were asked for. A job that Slurm did not tell of is asked
+// about again next cycle; until then the last known place stands.
+func heardSplits(jobs []*jobState, details map[slurm.JobID]slurm.Detail) {
+	for _, js := range jobs {
+		var place nodes.Placement
+		for _, share := range details[slurm.JobID(js.rec.ID)].Split {
+			place = append(place, nodes.Share{Node: share.Node, GPUs: share.GPUs})
+		}
+		if len(place) > 0 {
+			js.runsOn(place)
+		}
+	}
+}
+
+// runsOn notes where the present run is.
+func (js *jobState) runsOn(place nodes.Placement) {
+	js.rec.Place = place
+	js.rec.Restarts, js.shown.placed, js.dirty = js.shown.slurm.Restarts, js.shown.slurm.Start, true
 }
 
 // placeKnown reports whether the place on record is that of the run that Slurm shows. A
@@ -69,7 +79,7 @@ func (js *jobState) unplaced() bool {
 
 // unread reports whether the released job runs and where is not known yet. It is asked
 // again next cycle; how the move ended is not known before.
-func (e *Engine) unread(in elastic.Intent, now time.Time) bool {
-	js := e.byID[in.Job]
-	return js != nil && in.Step == elastic.Released && js.unplaced() && now.Sub(js.shown.placeless) < e.cfg.Limits.Confirm
+func (st *State) unread(in elastic.Intent, now time.Time) bool {
+	js := st.byID[in.Job]
+	return js != nil && in.Step == elastic.Released && js.unplaced() && now.Sub(js.shown.placeless) < st.Rules.Limits.Confirm
 }

@@ -1,22 +1,15 @@
 package engine
 
 import (
-	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
-	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 )
 
-// What one user's files of progress cost others at most, a cycle.
 const (
-	// linesPerUser and bytesPerUser end the reading of a user's files: the file that passes
-	// them is the last. What is left waits for its turn; who was not heard for longest is next.
-	linesPerUser, bytesPerUser = 2000, 256 << 10
 	// samplesPerRead is how many speeds are taken from what was read of one file: more lines
 	// tell no more about the same run.
 	samplesPerRead = 8
@@ -37,33 +30,28 @@ type shortened struct {
 	next  time.Time // it is not read before
 }
 
-// readerBudget is what was read in this cycle, by user.
-type readerBudget map[uint32]struct{ lines, bytes int64 }
-
-func (b readerBudget) spent(uid uint32) bool {
-	return b[uid].lines >= linesPerUser || b[uid].bytes >= bytesPerUser
-}
-
-// readProgressOf reads the new lines of jobs, within what each user may cost: those first that
-// were not heard for longest. It returns those of which there was something new.
-func (e *Engine) readProgressOf(all []*jobState, now time.Time) (changed []*jobState) {
+// readings are what is read of jobs' files of progress: those first that were not heard for
+// longest, and the jobs in that order.
+func readings(all []*jobState, now time.Time) (jobs []*jobState, out []reading) {
 	all = slices.Clone(all)
 	slices.SortStableFunc(all, func(a, b *jobState) int { return a.mail.heard.Compare(b.mail.heard) })
-	budget := readerBudget{}
 	for _, js := range all {
-		uid := js.rec.UID
-		if budget.spent(uid) || now.Before(js.mail.shortened.next) {
+		if now.Before(js.mail.shortened.next) {
 			continue
 		}
+		jobs, out = append(jobs, js), append(out, reading{js.box(), js.rec.Offset})
+	}
+	return jobs, out
+}
+
+// heardLines takes in what was read of jobs' files of progress, in the same order. It returns
+// those jobs of which there was something new.
+func (st *State) heardLines(jobs []*jobState, read []lines, now time.Time) (changed []*jobState) {
+	for i, js := range jobs {
 		before := js.rec.Offset
-		lines := e.readProgress(js, now)
-		b := budget[uid]
-		b.lines += int64(lines)
-		b.bytes += max(0, js.rec.Offset-before)
-		if js.rec.Offset < before {
-			b.bytes += js.rec.Offset
+		if read[i].read {
+			st.heardLinesOf(js, read[i], now)
 		}
-		budget[uid] = b
 		if js.rec.Offset != before {
 			changed = append(changed, js)
 		}
@@ -71,35 +59,33 @@ func (e *Engine) readProgressOf(all []*jobState, now time.Time) (changed []*jobS
 	return changed
 }
 
-// readProgress takes in one read of a job's lines and returns how many there were.
-func (e *Engine) readProgress(js *jobState, now time.Time) int {
-	lines, next, bad, err := e.cfg.Mailbox.Progress(js.rec.Token, js.rec.UID, js.rec.Offset)
-	if !js.mail.answersBy(err) {
-		return 0
+// heardLinesOf takes in one read of a job's lines.
+func (st *State) heardLinesOf(js *jobState, r lines, now time.Time) {
+	if !js.mail.answersBy(r.err) {
+		return
 	}
-	if err != nil {
-		js.tells.problem["progress"] = err.Error()
-		return 0
+	if r.err != nil {
+		js.tells.problem["progress"] = r.err.Error()
+		return
 	}
 	delete(js.tells.problem, "progress")
-	if len(bad) > 0 {
-		js.tells.problem["progress lines"] = fmt.Sprintf("%d unreadable progress lines, last: %v", len(bad), bad[len(bad)-1])
-		e.event(now, js.rec.ID, "problem", bad[len(bad)-1].Error())
+	if len(r.bad) > 0 {
+		js.tells.problem["progress lines"] = fmt.Sprintf("%d unreadable progress lines, last: %v", len(r.bad), r.bad[len(r.bad)-1])
+		st.event(now, js.rec.ID, "problem", r.bad[len(r.bad)-1].Error())
 	}
-	if slices.ContainsFunc(bad, func(err error) bool { return errors.Is(err, checkpoint.ErrShortened) }) {
+	if slices.ContainsFunc(r.bad, func(err error) bool { return errors.Is(err, checkpoint.ErrShortened) }) {
 		js.mail.shortened.times++
 		js.mail.shortened.next = now.Add(min(shortMost, shortPause<<min(js.mail.shortened.times-1, 10)))
 	}
-	if next != js.rec.Offset {
-		js.rec.Offset, js.dirty = next, true
+	if r.next != js.rec.Offset {
+		js.rec.Offset, js.dirty = r.next, true
 	}
-	sampled := thinned(lines)
-	for i, line := range lines {
-		line.Seconds = e.borneOut(js, line, now)
-		e.foldProgress(js, line, now, sampled[i])
+	sampled := thinned(r.lines)
+	for i, line := range r.lines {
+		line.Seconds = st.borneOut(js, line, now)
+		st.foldProgress(js, line, now, sampled[i])
 	}
 	js.mail.heard = now
-	return len(lines) + len(bad)
 }
 
 // thinned picks the lines whose speeds are kept: of each event at most samplesPerRead, evenly,
@@ -119,52 +105,4 @@ func thinned(lines []checkpoint.Progress) []bool {
 		out[i] = left[line.Event]%stride[line.Event] == 0
 	}
 	return out
-}
-
-// keepSpeeds stores what was learnt since, a transaction for each model: of every user those
-// that have waited for longest.
-func (e *Engine) keepSpeeds(ctx context.Context) error {
-	e.stores++
-	all := slices.DeleteFunc(slices.Clone(e.ordered()), func(js *jobState) bool { return len(js.learnt.fresh)+len(js.learnt.paces) == 0 })
-	slices.SortStableFunc(all, func(a, b *jobState) int { return cmp.Compare(a.learnt.stored, b.learnt.stored) })
-	type store struct {
-		key  string
-		from []*[]speed.Sample
-		jobs []*jobState
-	}
-	var stores []*store
-	at, keys := map[string]*store{}, map[uint32]int{}
-	add := func(js *jobState, key string, of *[]speed.Sample) {
-		if len(*of) == 0 {
-			return
-		}
-		s := at[key]
-		if s == nil {
-			if keys[js.rec.UID] >= keysPerUser {
-				*of = slices.Clone((*of)[max(0, len(*of)-unstoredMost):])
-				return
-			}
-			keys[js.rec.UID]++
-			s = &store{key: key}
-			at[key], stores = s, append(stores, s)
-		}
-		s.from, s.jobs = append(s.from, of), append(s.jobs, js)
-	}
-	for _, js := range all {
-		add(js, e.modelOf(js.rec), &js.learnt.fresh)
-		add(js, e.paceOf(js.rec), &js.learnt.paces)
-	}
-	for _, s := range stores {
-		var samples []speed.Sample
-		for _, of := range s.from {
-			samples = append(samples, *of...)
-		}
-		if err := e.cfg.Samples.AddSamples(ctx, s.key, samples); err != nil {
-			return fmt.Errorf("keeping speeds: %w", err)
-		}
-		for i, of := range s.from {
-			*of, s.jobs[i].learnt.stored = nil, e.stores
-		}
-	}
-	return nil
 }

@@ -55,7 +55,7 @@ func (s *stored) AddSamples(ctx context.Context, key string, samples []speed.Sam
 func flooded(jobs map[string]uint32, writes func(token string) int) (*Engine, *files, *stored) {
 	f := &files{writes: map[string]int{}, size: map[string]int64{}, shrink: map[string]bool{}, read: map[string]int{}, asked: map[string]int{}}
 	s := &stored{Memory: new(Memory), samples: map[string]int{}}
-	e := New(Config{Mailbox: f, Samples: s, Journal: s.Memory})
+	e := New(Config{Seams: Seams{Mailbox: f, Samples: s, Journal: s.Memory}})
 	noon := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	for token, uid := range jobs {
 		id := elastic.JobID(len(e.jobs) + 1)
@@ -74,8 +74,8 @@ func (f *files) cycle(t *testing.T, e *Engine, now time.Time) {
 	for token, n := range f.writes {
 		f.size[token] += int64(100 * n)
 	}
-	e.readProgressOf(e.ordered(), now)
-	if err := e.keepSpeeds(t.Context()); err != nil {
+	e.readProgress(e.ordered(), now)
+	if err := e.hands.saveSpeeds(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }

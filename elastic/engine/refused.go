@@ -15,8 +15,8 @@ import (
 // at once, which is harmless.
 
 // noteRefused notes that Slurm would not take what a move wrote, and why.
-func (e *Engine) noteRefused(in elastic.Intent, why reason.Reason, blameless bool, now time.Time) {
-	js := e.byID[in.Job]
+func (st *State) noteRefused(in elastic.Intent, why reason.Reason, blameless bool, now time.Time) {
+	js := st.byID[in.Job]
 	if js == nil {
 		return
 	}
@@ -33,7 +33,7 @@ func (e *Engine) noteRefused(in elastic.Intent, why reason.Reason, blameless boo
 		again = r.StartAgain()
 	}
 	js.placing.asked = eligible.AskedOf(&js.shown.slurm, js.rec.Partition)
-	e.event(now, in.Job, "problem", fmt.Sprintf("Slurm does not take %s (%s); the next try is not before %s", in.Target, say.Reason(why, now), again.Format(time.TimeOnly)))
+	st.event(now, in.Job, "problem", fmt.Sprintf("Slurm does not take %s (%s); the next try is not before %s", in.Target, say.Reason(why, now), again.Format(time.TimeOnly)))
 }
 
 // mostFallen is how many moves in a row may come to nothing before the next one waits as
@@ -42,7 +42,7 @@ func (e *Engine) noteRefused(in elastic.Intent, why reason.Reason, blameless boo
 const mostFallen = 3
 
 // noteFallen notes that a move did not bring its job to run.
-func (e *Engine) noteFallen(js *jobState, in elastic.Intent, why reason.Reason, now time.Time) {
+func (st *State) noteFallen(js *jobState, in elastic.Intent, why reason.Reason, now time.Time) {
 	if !js.mail.silent.IsZero() {
 		return // its folder is what failed
 	}
@@ -51,7 +51,7 @@ func (e *Engine) noteFallen(js *jobState, in elastic.Intent, why reason.Reason, 
 	}
 	js.placing.refused.Start = js.placing.refused.Start.And(in.Target, why, now)
 	js.placing.asked = eligible.AskedOf(&js.shown.slurm, js.rec.Partition)
-	e.event(now, in.Job, "problem", fmt.Sprintf("it did not start, %d times in a row; the next try is not before %s",
+	st.event(now, in.Job, "problem", fmt.Sprintf("it did not start, %d times in a row; the next try is not before %s",
 		js.placing.fell, js.placing.refused.StartAgain().Format(time.TimeOnly)))
 }
 
@@ -60,8 +60,8 @@ const dependPeriod = 10 * time.Second
 
 // nextTry is when the first of the jobs that wait after a refusal, for their begin time or for
 // other jobs is due, or of those that run is to save before its end; at the latest the time given.
-func (e *Engine) nextTry(now, latest time.Time) time.Time {
-	for _, js := range e.jobs {
+func (st *State) nextTry(now, latest time.Time) time.Time {
+	for _, js := range st.jobs {
 		if at := js.placing.refused.StartAgain(); at.After(now) && at.Before(latest) && js.rec.Ended.IsZero() {
 			latest = at
 		}
@@ -71,7 +71,7 @@ func (e *Engine) nextTry(now, latest time.Time) time.Time {
 		if at := js.placing.rest; at.After(now) && at.Before(latest) && js.rec.Ended.IsZero() && js.shown.slurm.State == slurm.Pending {
 			latest = at
 		}
-		if at := e.savesAt(js, now); at.After(now) && at.Before(latest) {
+		if at := st.savesAt(js, now); at.After(now) && at.Before(latest) {
 			latest = at
 		}
 		if at := js.placing.blocked.Until; at.After(now) && at.Before(latest) {
@@ -83,12 +83,12 @@ func (e *Engine) nextTry(now, latest time.Time) time.Time {
 
 // reconsider forgets refusals that stand no more: of a job that runs, that was released or
 // changed by its user, and of all once nodes or partitions are others than they were.
-func (e *Engine) reconsider(v view) {
+func (st *State) reconsider(seen look) {
 	var refused []*jobState
-	for _, js := range e.jobs {
+	for _, js := range st.jobs {
 		r := &js.placing.refused
 		phase := phaseOf(js.shown.slurm)
-		released := phase == elastic.Queued && !e.open.has(js.rec.ID)
+		released := phase == elastic.Queued && !st.open.has(js.rec.ID)
 		switch {
 		case !js.rec.Ended.IsZero():
 			*r = elastic.Refused{}
@@ -103,11 +103,11 @@ func (e *Engine) reconsider(v view) {
 		}
 	}
 	if len(refused) == 0 {
-		e.ground = nil
+		st.ground = nil
 		return
 	}
-	was, is := e.ground, eligible.GroundOf(v.nodes, e.limits.Partitions)
-	if e.ground = is; was == nil || was.Equal(is) {
+	was, is := st.ground, eligible.GroundOf(seen.nodes, st.site.Partitions)
+	if st.ground = is; was == nil || was.Equal(is) {
 		return
 	}
 	for _, js := range refused {

@@ -13,7 +13,7 @@ import (
 // wronged reports whether the run that failed was most likely ended by the word owed
 // to an earlier one (see owed): somebody killed it, soon after the job or its node was
 // lost. It is brought back once. One whose runner was killed is, too.
-func (e *Engine) wronged(js *jobState, now time.Time) bool {
+func (st *State) wronged(js *jobState, now time.Time) bool {
 	if js.shown.slurm.State != slurm.Failed || js.shown.slurm.Completing || js.shown.disown || js.rescue.revived > js.shown.slurm.Restarts || !js.mail.killed() {
 		return false
 	}
@@ -21,7 +21,7 @@ func (e *Engine) wronged(js *jobState, now time.Time) bool {
 		return true
 	}
 	return slices.ContainsFunc(js.rec.Place.Nodes(), func(node string) bool {
-		at, ok := e.lost[node]
+		at, ok := st.lost[node]
 		return ok && now.Before(at.Add(owed))
 	})
 }
@@ -60,17 +60,17 @@ func (js *jobState) killedRunner() bool {
 }
 
 // revivals are the moves that bring wronged jobs back.
-func (e *Engine) revivals(now time.Time) []elastic.Intent {
+func (st *State) revivals(now time.Time) []elastic.Intent {
 	var out []elastic.Intent
-	for _, js := range e.ordered() {
-		if !js.shown.seen || !js.rec.Ended.IsZero() || e.open.has(js.rec.ID) || !e.wronged(js, now) {
+	for _, js := range st.ordered() {
+		if !js.shown.seen || !js.rec.Ended.IsZero() || st.open.has(js.rec.ID) || !st.wronged(js, now) {
 			continue
 		}
 		var why reason.Reason = reason.OwedToLost
 		if js.killedRunner() {
 			why = reason.RunnerKilled{Signal: js.shown.slurm.ExitSignal}
 		}
-		out = append(out, e.bringBack(js, elastic.Revival, why, now))
+		out = append(out, st.bringBack(js, elastic.Revival, why, now))
 	}
 	return out
 }
@@ -84,36 +84,36 @@ func (open openMoves) lingers(js *jobState) bool {
 }
 
 // clearings are the moves that make Slurm forget where held jobs ran.
-func (e *Engine) clearings(now time.Time) []elastic.Intent {
+func (st *State) clearings(now time.Time) []elastic.Intent {
 	var out []elastic.Intent
-	for _, js := range e.ordered() {
-		if !js.shown.seen || js.shown.disown || e.open.has(js.rec.ID) || phaseOf(js.shown.slurm) != elastic.Held || !e.open.lingers(js) {
+	for _, js := range st.ordered() {
+		if !js.shown.seen || js.shown.disown || st.open.has(js.rec.ID) || phaseOf(js.shown.slurm) != elastic.Held || !st.open.lingers(js) {
 			continue
 		}
-		out = append(out, e.bringBack(js, elastic.Clearing, reason.CountedStill{Nodes: js.shown.slurm.Nodes}, now))
+		out = append(out, st.bringBack(js, elastic.Clearing, reason.CountedStill{Nodes: js.shown.slurm.Nodes}, now))
 	}
 	return out
 }
 
 // bringBack is a move after which the job waits as any other.
-func (e *Engine) bringBack(js *jobState, kind elastic.Kind, cause reason.Reason, now time.Time) elastic.Intent {
-	in := e.intend(js, kind, cause, now)
+func (st *State) bringBack(js *jobState, kind elastic.Kind, cause reason.Reason, now time.Time) elastic.Intent {
+	in := st.intend(js, kind, cause, now)
 	in.Step = elastic.Verified
 	return in
 }
 
 // intend is a move of the job that no policy asked for, with nothing done yet.
-func (e *Engine) intend(js *jobState, kind elastic.Kind, cause reason.Reason, now time.Time) elastic.Intent {
+func (st *State) intend(js *jobState, kind elastic.Kind, cause reason.Reason, now time.Time) elastic.Intent {
 	to := js.rec.Tag.Incarnation + 1
 	return elastic.Intent{
 		Job: js.rec.ID, Kind: kind, Step: elastic.Intended, To: to, Restarts: js.shown.slurm.Restarts,
 		From: js.rec.Place, Cause: cause, Opened: now, Moved: now,
-		Request: elastic.RequestID(js.rec.ID, to, now, e.cfg.By),
+		Request: elastic.RequestID(js.rec.ID, to, now, st.Rules.By),
 	}
 }
 
 // opened notes that a move is open, as the next look at the job has to know.
-func (e *Engine) opened(js *jobState, kind elastic.Kind, now time.Time) {
+func (st *State) opened(js *jobState, kind elastic.Kind, now time.Time) {
 	switch kind {
 	case elastic.Revival:
 		js.rescue.revived = js.shown.slurm.Restarts + 1
@@ -128,7 +128,7 @@ func (e *Engine) opened(js *jobState, kind elastic.Kind, now time.Time) {
 	case elastic.Clearing:
 		js.rescue.cleared = js.shown.slurm.Restarts + 1
 		for _, node := range js.shown.slurm.Nodes { // perhaps for less time than lies between two looks
-			e.lost[node] = now
+			st.lost[node] = now
 		}
 	}
 }

@@ -18,23 +18,23 @@ const settleBefore = time.Minute
 // the reservation they are in, ends them. Slurm ends such a job for good, and what it did
 // since its last checkpoint would have to be done again by the job that its user hands in
 // next.
-func (e *Engine) savings(now time.Time) []elastic.Intent {
+func (st *State) savings(now time.Time) []elastic.Intent {
 	var out []elastic.Intent
-	for _, js := range e.ordered() {
-		if !js.shown.seen || js.shown.disown || !js.rec.Ended.IsZero() || !js.placeKnown() || e.mute(js) {
+	for _, js := range st.ordered() {
+		if !js.shown.seen || js.shown.disown || !js.rec.Ended.IsZero() || !js.placeKnown() || st.mute(js) {
 			continue
 		}
-		left, reservation := e.left(js, now)
-		if !js.endsSoon(now, left, e.margin(js)) {
+		left, reservation := st.left(js, now)
+		if !js.endsSoon(now, left, st.margin(js)) {
 			continue
 		}
 		why := reason.EndsSoon{Reservation: reservation, In: left.Seconds()}
 		if reservation == "" && js.goesOn() {
 			why.Again = true
-			out = append(out, e.intend(js, elastic.Park, why, now))
+			out = append(out, st.intend(js, elastic.Park, why, now))
 			continue
 		}
-		in := e.intend(js, elastic.Save, why, now)
+		in := st.intend(js, elastic.Save, why, now)
 		in.Target = in.From
 		out = append(out, in)
 	}
@@ -43,10 +43,10 @@ func (e *Engine) savings(now time.Time) []elastic.Intent {
 
 // left is how long Slurm lets a running job run still, 0 being for ever, and the
 // reservation whose end ends it then; "" = its time limit does.
-func (e *Engine) left(js *jobState, now time.Time) (left time.Duration, reservation string) {
+func (st *State) left(js *jobState, now time.Time) (left time.Duration, reservation string) {
 	left = js.shown.slurm.TimeLeft
-	in := e.limits.Reserved[js.shown.slurm.ID]
-	for _, r := range e.limits.Reservations {
+	in := st.site.Reserved[js.shown.slurm.ID]
+	for _, r := range st.site.Reservations {
 		rest := r.End.Sub(now).Truncate(time.Second)
 		if in != "" && r.Name == in && rest > 0 && (left == 0 || rest < left) {
 			left, reservation = rest, r.Name
@@ -68,33 +68,33 @@ func (js *jobState) goesOn() bool {
 // margin is how long before its limit a job is asked: time for two cycles and for the
 // save, which may take all that is granted until one was seen. At most a quarter of the
 // limit, where there is one.
-func (e *Engine) margin(js *jobState) time.Duration {
-	save := e.cfg.Limits.Grace
+func (st *State) margin(js *jobState) time.Duration {
+	save := st.Rules.Limits.Grace
 	switch spec := js.rec.Tag.Spec; {
 	case js.placing.took > 0:
 		save = 3*js.placing.took + moment
 	case js.rec.Price.Measured > 0:
 		save = 3*js.rec.Price.Save + moment
 	case spec.Grace > 0:
-		save = e.cfg.Limits.GraceOf(spec, 0)
+		save = st.Rules.Limits.GraceOf(spec, 0)
 	}
 	if limit := js.shown.slurm.TimeLimit; limit > 0 {
-		return min(2*e.cfg.Period+save, limit/4)
+		return min(2*st.Rules.Period+save, limit/4)
 	}
-	return 2*e.cfg.Period + save
+	return 2*st.Rules.Period + save
 }
 
 // savesAt is when a running job is to save before Slurm ends it; zero where it does not end it.
 // Of a job of a minute that is too late for many a period.
-func (e *Engine) savesAt(js *jobState, now time.Time) time.Time {
+func (st *State) savesAt(js *jobState, now time.Time) time.Time {
 	if !js.shown.seen || js.shown.disown || phaseOf(js.shown.slurm) != elastic.Running {
 		return time.Time{}
 	}
-	left, _ := e.left(js, now)
+	left, _ := st.left(js, now)
 	if left <= 0 {
 		return time.Time{}
 	}
-	return now.Add(left - e.margin(js))
+	return now.Add(left - st.margin(js))
 }
 
 // endsSoon reports whether what is left to the job is within the margin, and it was not
@@ -105,13 +105,13 @@ func (js *jobState) endsSoon(now time.Time, left, margin time.Duration) bool {
 
 // mute reports whether asking the job is of no use: it would not answer, its folder does not,
 // or its program saves by a habit of its own and no question changes when.
-func (e *Engine) mute(js *jobState) bool {
-	spec, deaf := js.rec.Tag.Spec, e.cfg.Limits.DeafAfter
+func (st *State) mute(js *jobState) bool {
+	spec, deaf := js.rec.Tag.Spec, st.Rules.Limits.DeafAfter
 	return !js.mail.unread.IsZero() || spec.Signal == "" && (spec.Habit || !js.rec.Speaks) || deaf > 0 && js.rec.Deaf >= deaf
 }
 
 // lead is how long before a maintenance the job is asked to leave: time for the save, and
 // for what is known of reservations to be read again.
-func (e *Engine) lead(js *jobState) time.Duration {
-	return e.margin(js) + js.rec.Price.Drain + min(limitsPeriod, limitsCycles*e.cfg.Period) + settleBefore
+func (st *State) lead(js *jobState) time.Duration {
+	return st.margin(js) + js.rec.Price.Drain + st.limitsPeriod() + settleBefore
 }

@@ -1,27 +1,31 @@
 package engine
 
 import (
-	"context"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/reason"
+	"github.com/sluice-hpc/sluice/slurm"
 )
+
+// begins reports whether a run of the job is seen for the first time whose split is known.
+func (js *jobState) begins() bool {
+	return js.shown.slurm.State == slurm.Running && js.rec.Restarts == js.shown.slurm.Restarts &&
+		(js.runs.seg == nil || js.runs.seg.Restarts != js.restarts() || !js.runs.seg.Ended.IsZero())
+}
 
 // beginSegment opens the history row of a new run, or takes up the one the
 // journal has when the daemon was restarted meanwhile.
-func (e *Engine) beginSegment(ctx context.Context, js *jobState, now time.Time) {
+func (st *State) beginSegment(js *jobState, old past, now time.Time) {
 	js.runs.end(js.runs.changed(js.shown.slurm.Start, now))
 	js.runs.putBy()
 	js.rec.Deaf = 0
-	if old, err := e.cfg.Journal.Segments(ctx, js.rec.Token); err == nil {
-		for _, seg := range old {
-			if seg.Restarts == js.restarts() {
-				js.runs.had = max(0, js.runs.had-seg.held(time.Time{}))
-				seg.Ended = time.Time{}
-				js.runs.seg, js.runs.segNew = &seg, true
-				return
-			}
+	for _, seg := range old.segments {
+		if seg.Restarts == js.restarts() {
+			js.runs.had = max(0, js.runs.had-seg.held(time.Time{}))
+			seg.Ended = time.Time{}
+			js.runs.seg, js.runs.segNew = &seg, true
+			return
 		}
 	}
 	started := js.shown.slurm.Start
@@ -31,7 +35,7 @@ func (e *Engine) beginSegment(ctx context.Context, js *jobState, now time.Time) 
 	js.runs.seg = &Segment{
 		Token: js.rec.Token, Restarts: js.restarts(), Incarnation: js.rec.Tag.Incarnation,
 		Place: js.rec.Place, Started: started, DoneFrom: js.rec.Done, DoneTo: js.rec.Done,
-		Cause: e.open.causeOf(js),
+		Cause: st.open.causeOf(js),
 	}
 	js.runs.segNew, js.dirty, js.shown.outside, js.tells.parked = true, true, false, nil
 }
@@ -91,27 +95,26 @@ func (r *runs) putBy() {
 	r.seg = nil
 }
 
-// recount sums what the job's runs had before this daemon's life, once.
-func (e *Engine) recount(ctx context.Context, js *jobState) {
-	if js.runs.counted {
+// recount sums what the job's runs had before this daemon's life, once. A history that could not
+// be read is asked for again in the next cycle.
+func (js *jobState) recount(old past) {
+	switch {
+	case js.runs.counted:
 		return
-	}
-	if js.rec.FirstRun.IsZero() {
+	case js.rec.FirstRun.IsZero():
 		js.runs.counted = true
 		return
-	}
-	old, err := e.cfg.Journal.Segments(ctx, js.rec.Token)
-	if err != nil {
-		return // asked again in the next cycle
+	case old.err != nil:
+		return
 	}
 	js.runs.had, js.runs.counted = 0, true
-	for i, seg := range old {
+	for i, seg := range old.segments {
 		if js.runs.seg != nil && js.runs.seg.Restarts == seg.Restarts {
 			continue
 		}
 		until := time.Time{}
-		if i+1 < len(old) { // nobody saw its end
-			until = old[i+1].Started
+		if i+1 < len(old.segments) { // nobody saw its end
+			until = old.segments[i+1].Started
 		}
 		if end := js.rec.Tag.Spec.Total; end > 0 && js.runs.course.of == 0 && seg.DoneTo >= end && seg.held(until) > 0 {
 			js.runs.course = passedBefore(js.runs.had, seg, seg.held(until), end)

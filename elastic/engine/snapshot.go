@@ -15,22 +15,22 @@ import (
 
 // picture makes a snapshot of what was seen. What the snapshot needs is folded before it, and what
 // it says of jobs is noted after it, so that making it changes nothing.
-func (e *Engine) picture(v view, now time.Time) elastic.Snapshot {
-	e.prepare(now)
-	s, doubted := e.snapshot(v, now)
-	note(e.byID, &s, doubted)
+func (st *State) picture(v look, now time.Time) elastic.Snapshot {
+	st.prepare(now)
+	s, doubted := st.snapshot(v, now)
+	note(st.byID, &s, doubted)
 	return s
 }
 
 // prepare brings up to date what a snapshot reads and does not work out itself. It comes BEFORE
 // each one, since an order that was taken between two effects may have brought a job.
-func (e *Engine) prepare(now time.Time) {
-	closeArrays(e.byID)
-	for _, js := range e.ordered() {
+func (st *State) prepare(now time.Time) {
+	closeArrays(st.byID)
+	for _, js := range st.ordered() {
 		if !js.lives() {
 			continue
 		}
-		e.learnt.Fit(e.keysOf(js.rec), now)
+		st.learnt.Fit(st.keysOf(js.rec), now)
 		delete(js.tells.problem, "constraint")
 		if why := eligible.Unreadable(js.shown.slurm.Constraint); why != nil {
 			js.tells.problem["constraint"] = say.Reason(why, now)
@@ -52,21 +52,21 @@ func note(known known, s *elastic.Snapshot, doubted map[elastic.JobID]lazyCurve)
 
 // snapshot gathers everything the decision may depend on. It changes nothing: the same state
 // and the same view give the same snapshot. doubted are curves to be kept for the next one.
-func (e *Engine) snapshot(v view, now time.Time) (s elastic.Snapshot, doubted map[elastic.JobID]lazyCurve) {
-	s = elastic.Snapshot{Now: now, By: e.cfg.By, Before: e.last.Now, Away: e.away, Began: e.began, Limits: e.cfg.Limits}
-	s.Nodes = eligible.Returned(eligible.Fit(eligible.Inventory(v.jobs, v.nodes), e.health.Findings(e.cfg.Health)), e.lost, settling, now)
-	s.Jobs = slices.Grow(s.Jobs, living(e.jobs))
-	for _, js := range e.ordered() {
+func (st *State) snapshot(v look, now time.Time) (s elastic.Snapshot, doubted map[elastic.JobID]lazyCurve) {
+	s = elastic.Snapshot{Now: now, By: st.Rules.By, Before: st.last.Now, Away: st.away, Began: st.began, Limits: st.Rules.Limits}
+	s.Nodes = eligible.Returned(eligible.Fit(eligible.Inventory(v.jobs, v.nodes), st.health.Findings(st.Rules.Health)), st.lost, settling, now)
+	s.Jobs = slices.Grow(s.Jobs, living(st.jobs))
+	for _, js := range st.ordered() {
 		if js.lives() {
-			s.Jobs = append(s.Jobs, e.jobOf(js, now))
+			s.Jobs = append(s.Jobs, st.jobOf(js, now))
 		}
 	}
-	s.Intents = slices.Clone(e.open)
+	s.Intents = slices.Clone(st.open)
 	s = s.Lent()
-	s.Due = slices.Concat(e.revivals(now), e.clearings(now), e.savings(now))
-	eligible.Ordinary(&s, ordinary(e.byID, v.jobs), v.nodes, &e.last)
-	eligible.PerNode(e.limits.Limits, s.Nodes)
-	look := e.lookFor(&s, v)
+	s.Due = slices.Concat(st.revivals(now), st.clearings(now), st.savings(now))
+	eligible.Ordinary(&s, ordinary(st.byID, v.jobs), v.nodes, &st.last)
+	eligible.PerNode(st.site.Limits, s.Nodes)
+	look := st.lookFor(&s, v)
 	for i := range s.Jobs {
 		if own, known := look.Own[s.Jobs[i].ID]; known {
 			own.Refused = eligible.Refused(own.Refused, &s.Jobs[i], &s)
@@ -76,7 +76,7 @@ func (e *Engine) snapshot(v view, now time.Time) (s elastic.Snapshot, doubted ma
 	s.Caps = look.Caps(&s)
 	eligible.Spread(&s)
 	look.Choose(&s)
-	doubted = expect(e.byID, &s)
+	doubted = expect(st.byID, &s)
 	look.Reserve(&s)
 	look.Edges(&s)
 	look.Depart(&s)
@@ -95,24 +95,24 @@ func ordinary(known known, jobs []slurm.Job) (out []slurm.Job) {
 }
 
 // lookFor is what decides what the jobs of a snapshot may have.
-func (e *Engine) lookFor(s *elastic.Snapshot, v view) *eligible.Look {
+func (st *State) lookFor(s *elastic.Snapshot, v look) *eligible.Look {
 	l := &eligible.Look{
-		Jobs: v.jobs, Nodes: v.nodes, Own: make(map[elastic.JobID]eligible.Job, len(s.Jobs)), Site: e.limits.Site,
-		Limited: e.cfg.Limiter != nil, Edge: e.cfg.Edge, Open: e.open, Arrays: eligible.Arriving(tasks(e.byID)), Ahead: e.ahead,
+		Jobs: v.jobs, Nodes: v.nodes, Own: make(map[elastic.JobID]eligible.Job, len(s.Jobs)), Site: st.site,
+		Limited: st.limiter, Edge: st.Rules.Edge, Open: st.open, Arrays: eligible.Arriving(tasks(st.byID)), Ahead: st.ahead,
 	}
 	for i := range s.Jobs {
-		if js := e.byID[s.Jobs[i].ID]; js != nil {
-			l.Own[s.Jobs[i].ID] = e.eligibleJob(js, s.Now)
+		if js := st.byID[s.Jobs[i].ID]; js != nil {
+			l.Own[s.Jobs[i].ID] = st.eligibleJob(js, s.Now)
 		}
 	}
 	return l
 }
 
 // eligibleJob is a job as far as it decides what the job may have.
-func (e *Engine) eligibleJob(js *jobState, now time.Time) eligible.Job {
+func (st *State) eligibleJob(js *jobState, now time.Time) eligible.Job {
 	return eligible.Job{
 		Slurm: &js.shown.slurm, Counts: js.shown.seen && js.lives(), Partitions: js.rec.Partition, Types: js.rec.Tag.Spec.Types, UID: js.rec.UID,
-		Array: js.rec.Tag.Spec.Array, Ran: !js.rec.FirstRun.IsZero(), Unread: js.mail.unreadSince(now), Refused: js.placing.refused, Holders: js.placing.holders, Lead: e.lead(js),
+		Array: js.rec.Tag.Spec.Array, Ran: !js.rec.FirstRun.IsZero(), Unread: js.mail.unreadSince(now), Refused: js.placing.refused, Holders: js.placing.holders, Lead: st.lead(js),
 	}
 }
 
@@ -168,31 +168,31 @@ func expect(known known, s *elastic.Snapshot) map[elastic.JobID]lazyCurve {
 const deafRest, deafMost = 10, 6
 
 // jobOf is one job as decisions see it. Its curve has been fitted (see prepare).
-func (e *Engine) jobOf(js *jobState, now time.Time) elastic.Job {
+func (st *State) jobOf(js *jobState, now time.Time) elastic.Job {
 	r, sj := js.rec, js.shown.slurm
 	j := elastic.Job{
-		ID: r.ID, Name: r.Name, User: r.User, UID: r.UID, Partition: e.limits.OpenTo(sj, r.Partition).Partition, Spec: r.Tag.Spec,
+		ID: r.ID, Name: r.Name, User: r.User, UID: r.UID, Partition: st.site.OpenTo(sj, r.Partition).Partition, Spec: r.Tag.Spec,
 		Directive: r.Tag.Directive, Incarnation: r.Tag.Incarnation,
 		Phase: phaseOf(sj), State: string(sj.State), Reason: sj.Reason, Restarts: sj.Restarts, Eligible: sj.Eligible, PassAsked: js.placing.passAsked,
 		Submitted: r.Submitted, Begun: r.FirstRun, Started: sj.Start, TimeLeft: sj.TimeLeft, TimeLimit: sj.TimeLimit,
 		Speaks: r.Speaks || r.Tag.Spec.Signal != "", Deaf: r.Deaf, Done: r.Done,
-		Curve: e.learnt.Curve(e.keysOf(r)), MIG: js.learnt.gauged.mig, Ailing: js.learnt.ailing, Price: r.Price, Moved: r.Moved, Rest: later(js.placing.rest, js.placing.unheard),
-		Asked: cmp.Or(r.Tag.Directive.Pin, r.Tag.Spec.Min), Attained: js.runs.attained(now), Reached: js.runs.course.reached, Stretch: e.lengths.stretchOf(r, now),
+		Curve: st.learnt.Curve(st.keysOf(r)), MIG: js.learnt.gauged.mig, Ailing: js.learnt.ailing, Price: r.Price, Moved: r.Moved, Rest: later(js.placing.rest, js.placing.unheard),
+		Asked: cmp.Or(r.Tag.Directive.Pin, r.Tag.Spec.Min), Attained: js.runs.attained(now), Reached: js.runs.course.reached, Stretch: st.lengths.stretchOf(r, now),
 	}
 	j.Billing = sj.Billing
 	j.Promised, j.Licenses = r.Promised, slurm.LicenseNames(sj.Licenses)
-	m := e.limits.Memory[sj.ID]
+	m := st.site.Memory[sj.ID]
 	j.Memory = elastic.Memory{PerNodeMB: m.PerNode, PerCPUMB: m.PerCPU, PerGPUMB: m.PerGPU}
 	// A deaf job is asked again after a rest: disks get room, users repair. The rest
 	// doubles each time, or one that saves for longer than it lasts would do nothing else.
-	if rest := deafRest * e.cfg.Limits.Grace << min(max(0, r.Deaf-e.cfg.Limits.DeafAfter), deafMost); r.Deaf >= e.cfg.Limits.DeafAfter && now.Sub(r.Moved) > rest {
-		j.Deaf = e.cfg.Limits.DeafAfter - 1
+	if rest := deafRest * st.Rules.Limits.Grace << min(max(0, r.Deaf-st.Rules.Limits.DeafAfter), deafMost); r.Deaf >= st.Rules.Limits.DeafAfter && now.Sub(r.Moved) > rest {
+		j.Deaf = st.Rules.Limits.DeafAfter - 1
 	}
-	if j.Unproven = !e.proven(js); j.Unproven && j.Phase == elastic.Held && j.Directive.Pin == 0 {
+	if j.Unproven = !st.proven(js); j.Unproven && j.Phase == elastic.Held && j.Directive.Pin == 0 {
 		j.Grown, j.Spec = j.Spec, j.Spec.AtMinimum()
 	}
 	j.MaxNodes = j.Spec.Nodes
-	j.Lingers, j.HeldBefore = e.open.lingers(js), js.shown.waited
+	j.Lingers, j.HeldBefore = st.open.lingers(js), js.shown.waited
 	j.UserHold = j.Phase == elastic.Running && sj.Held && !js.placing.hold
 	// While a job is being cleaned away Slurm counts its GPUs as free already,
 	// so they must not be taken off what others use.

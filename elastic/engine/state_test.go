@@ -113,19 +113,19 @@ func TestStateOf(t *testing.T) {
 }
 
 // crowded is an engine that knows jobs of every kind, and what it sees.
-func crowded() (*Engine, view, time.Time) {
+func crowded() (*Engine, look, time.Time) {
 	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	store := new(Memory)
 	e := New(Config{
-		Journal: store, Samples: store, Period: 30 * time.Second, Policy: policy.All[0], Edge: map[string]bool{"lab": true},
-		Limiter: &scripted{}, Limits: elastic.Limits{Grace: time.Minute, DeafAfter: 3},
+		Seams: Seams{Journal: store, Samples: store, Limiter: &scripted{}}, Policy: policy.All[0],
+		Rules: Rules{Period: 30 * time.Second, Edge: map[string]bool{"lab": true}, Limits: elastic.Limits{Grace: time.Minute, DeafAfter: 3}},
 	})
-	v := view{nodes: []slurm.Node{
+	v := look{nodes: []slurm.Node{
 		{Name: "g1", GPUs: 4, GPUType: "red", GPUsUsed: 3, Partitions: []string{"gpu"}, States: []string{"MIXED"}},
 		{Name: "g2", GPUs: 4, GPUType: "blue", Partitions: []string{"gpu"}, States: []string{"IDLE", "DRAIN"}},
 		{Name: "l1", GPUs: 2, Partitions: []string{"lab"}, States: []string{"IDLE"}},
 	}}
-	e.limits.Site = eligible.Read(slurm.Limits{
+	e.site = eligible.Read(slurm.Limits{
 		Partitions:   []slurm.Partition{{Name: "gpu", Up: true, MaxNodes: 1}, {Name: "lab", Up: true}},
 		Reservations: []slurm.Reservation{{Name: "r", Maint: true, Start: now.Add(time.Minute), End: now.Add(time.Hour), Nodes: []string{"g1"}}},
 		Reserved:     map[slurm.JobID]string{4: "r"},

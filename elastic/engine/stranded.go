@@ -31,12 +31,12 @@ func (js *jobState) strandedNow(now time.Time) bool {
 
 // requeueStranded is the chore that follows. A run is requeued for it once, however
 // often Slurm has to be asked. It is the one stop outside of any move, so it says why.
-func (e *Engine) requeueStranded(js *jobState, now time.Time) []elastic.Action {
+func (st *State) requeueStranded(js *jobState, now time.Time) []elastic.Action {
 	if s, run := &js.rescue.stranded, js.mail.runner.word.Restarts+1; s.of != run {
 		s.times, s.last, s.of = s.times+1, now, run
 	}
 	run := js.mail.runner.word.Restarts
-	e.event(now, js.rec.ID, "stranded", fmt.Sprintf("run %d: its script is ended, and Slurm has not noticed that a node lost what ran there", run), Fields{RunFields: RunFields{Run: &run}})
+	st.event(now, js.rec.ID, "stranded", fmt.Sprintf("run %d: its script is ended, and Slurm has not noticed that a node lost what ran there", run), Fields{RunFields: RunFields{Run: &run}})
 	js.placing.hold = true
 	return []elastic.Action{elastic.RequeueHold{Job: js.rec.ID}}
 }

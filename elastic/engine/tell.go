@@ -27,7 +27,7 @@ func fieldsOfTaken(in elastic.Intent) Fields {
 
 // tellRun tells, once a run, what it began from: the runner's word, which knows
 // best what was valid.
-func (e *Engine) tellRun(js *jobState, now time.Time) {
+func (st *State) tellRun(js *jobState, now time.Time) {
 	word := js.mail.runner.word
 	if !js.mail.runner.ok || word.FirstLine.IsZero() || word.FirstLine.Equal(js.mail.begun) {
 		return
@@ -45,5 +45,5 @@ func (e *Engine) tellRun(js *jobState, now time.Time) {
 		name, _, _ := strings.Cut(skipped, ": ") // "NAME: WHY", as PROTOCOL.md has it
 		fields.Passed = append(fields.Passed, name)
 	}
-	e.event(now, js.rec.ID, "run", text, fields)
+	st.event(now, js.rec.ID, "run", text, fields)
 }

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -15,20 +14,20 @@ import (
 // tidy does the small effects outside moves: it catches jobs Slurm requeued by
 // itself, writes standing orders into comments, and gives back what a user took
 // out of sluice's hands. It reports whether it did anything.
-func (e *Engine) tidy(ctx context.Context, now time.Time) bool {
+func (h *hands) tidy(ctx context.Context, now time.Time) bool {
 	did := false
 	moving := map[elastic.JobID]bool{}
-	for _, in := range e.open {
+	for _, in := range h.open {
 		moving[in.Job] = true
 	}
-	for _, js := range e.ordered() {
+	for _, js := range h.ordered() {
 		if !js.shown.seen || !js.rec.Ended.IsZero() || moving[js.rec.ID] {
 			continue
 		}
-		for _, a := range e.chores(js, now) {
+		for _, a := range h.chores(js, now) {
 			did = true
-			if err := e.perform(ctx, a, elastic.Job{ID: js.rec.ID}, now); err != nil {
-				e.couldNot(a, js.rec.ID, err, now)
+			if err := h.perform(ctx, a, elastic.Job{ID: js.rec.ID}, now); err != nil {
+				h.couldNot(a, js.rec.ID, err, now)
 			}
 		}
 	}
@@ -36,7 +35,7 @@ func (e *Engine) tidy(ctx context.Context, now time.Time) bool {
 }
 
 // chores lists what is due for a job without an open move.
-func (e *Engine) chores(js *jobState, now time.Time) []elastic.Action {
+func (st *State) chores(js *jobState, now time.Time) []elastic.Action {
 	phase := phaseOf(js.shown.slurm)
 	switch {
 	case js.shown.disown:
@@ -51,13 +50,13 @@ func (e *Engine) chores(js *jobState, now time.Time) []elastic.Action {
 	case phase == elastic.Queued && js.shown.slurm.Restarts > js.rec.Restarts && !js.rec.FirstRun.IsZero():
 		return []elastic.Action{elastic.HoldPending{Job: js.rec.ID}}
 	// Released as it was, for nodes that are gone.
-	case phase == elastic.Queued && anyGone(e.seen.nodes, js.shown.slurm.ReqNodes):
+	case phase == elastic.Queued && anyGone(st.seen.nodes, js.shown.slurm.ReqNodes):
 		return []elastic.Action{elastic.HoldPending{Job: js.rec.ID}}
 	case js.told && phase != elastic.Completing:
 		return []elastic.Action{elastic.Annotate{Job: js.rec.ID, Directive: js.rec.Tag.Directive}}
 	// A node lost what ran on it, and Slurm has not noticed.
 	case js.strandedNow(now):
-		return e.requeueStranded(js, now)
+		return st.requeueStranded(js, now)
 	// It started in the very moment it was held.
 	case phase == elastic.Running && js.shown.slurm.Held && js.placing.hold:
 		return []elastic.Action{elastic.Release{Job: js.rec.ID}}
@@ -84,11 +83,9 @@ func anyGone(all []slurm.Node, names []string) bool {
 // pausing lists what a runner does only while a request stands.
 var pausing = map[checkpoint.RunnerState]bool{checkpoint.Saving: true, checkpoint.Waiting: true}
 
-// save makes what the cycle learnt durable, in as few transactions as it takes.
-func (e *Engine) save(ctx context.Context) error {
-	var records []JobRecord
-	var segments []Segment
-	for _, js := range e.ordered() {
+// unsaved are the records and runs that the journal does not have.
+func (st *State) unsavedJobs() (records []JobRecord, segments []Segment) {
+	for _, js := range st.ordered() {
 		if js.dirty {
 			records = append(records, js.rec)
 		}
@@ -97,39 +94,27 @@ func (e *Engine) save(ctx context.Context) error {
 			segments = append(segments, *js.runs.seg)
 		}
 	}
-	if err := e.keepSpeeds(ctx); err != nil {
-		return err
-	}
-	if len(records) > 0 {
-		if err := e.cfg.Journal.SaveJobs(ctx, records); err != nil {
-			return fmt.Errorf("keeping job records: %w", err)
-		}
-	}
-	if len(segments) > 0 {
-		if err := e.cfg.Journal.SaveSegments(ctx, segments); err != nil {
-			return fmt.Errorf("keeping job history: %w", err)
-		}
-	}
-	for _, js := range e.jobs {
+	return records, segments
+}
+
+// savedJobs notes that the journal has them.
+func (st *State) savedJobs() {
+	for _, js := range st.jobs {
 		js.dirty, js.runs.segNew, js.runs.past = false, false, nil
 	}
-	if err := e.keepAnswers(ctx); err != nil {
-		return err
-	}
-	return e.keepHealth(ctx)
 }
 
 // forgetOld drops jobs that ended long ago from memory, and what only decisions about
 // them needed at once; the journal and the store keep it.
-func (e *Engine) forgetOld(now time.Time) {
-	e.unlearn()
-	for token, js := range e.jobs {
+func (st *State) forgetOld(now time.Time) {
+	st.unlearn()
+	for token, js := range st.jobs {
 		if !js.rec.Ended.IsZero() && now.Sub(later(js.rec.Ended, js.over.noticed)) > EndedMemory {
-			delete(e.jobs, token)
-			e.order = nil
-			delete(e.units, token)
-			if e.byID[js.rec.ID] == js {
-				delete(e.byID, js.rec.ID)
+			delete(st.jobs, token)
+			st.order = nil
+			delete(st.units, token)
+			if st.byID[js.rec.ID] == js {
+				delete(st.byID, js.rec.ID)
 			}
 		}
 	}
@@ -142,9 +127,9 @@ func releasable(sj slurm.Job) bool {
 
 // unlearn drops the speeds of models of which no job is left, also of those that a job's
 // user gave another name. Speeds that are not in the store yet are kept until they are.
-func (e *Engine) unlearn() {
-	over := e.renamed
-	for _, js := range e.jobs {
+func (st *State) unlearn() {
+	over := st.renamed
+	for _, js := range st.jobs {
 		switch {
 		case js.rec.Ended.IsZero():
 			js.learnt.unlearned = false
@@ -155,12 +140,12 @@ func (e *Engine) unlearn() {
 	if !over {
 		return
 	}
-	e.renamed = false
+	st.renamed = false
 	live := map[string]bool{}
-	for _, js := range e.jobs {
+	for _, js := range st.jobs {
 		if !js.learnt.unlearned {
-			live[e.learner(js.rec)] = true
+			live[st.learner(js.rec)] = true
 		}
 	}
-	e.learnt.Forget(live)
+	st.learnt.Forget(live)
 }

@@ -62,9 +62,9 @@ func perhapsAsked(open []elastic.Intent, now time.Time) {
 }
 
 // perhapsHolding is the same for its holds outside of moves: jobs are not started so soon.
-func (e *Engine) perhapsHolding(now time.Time) {
-	for _, js := range e.jobs {
-		if js.rec.Ended.IsZero() && !e.open.has(js.rec.ID) {
+func (st *State) perhapsHolding(now time.Time) {
+	for _, js := range st.jobs {
+		if js.rec.Ended.IsZero() && !st.open.has(js.rec.ID) {
 			js.placing.unheard = now.Add(late)
 		}
 	}

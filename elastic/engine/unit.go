@@ -9,8 +9,8 @@ import (
 
 // unitOf is what the job's work is counted in: as it was submitted, else as its program
 // reports, else epochs.
-func (e *Engine) unitOf(rec JobRecord) elastic.Unit {
-	return cmp.Or(rec.Tag.Spec.Unit, e.units[rec.Token], elastic.Epochs)
+func (st *State) unitOf(rec JobRecord) elastic.Unit {
+	return cmp.Or(rec.Tag.Spec.Unit, st.units[rec.Token], elastic.Epochs)
 }
 
 // reportedUnit is what a line counts its work in; "" = the line does not tell.
@@ -28,13 +28,13 @@ func reportedUnit(line checkpoint.Progress) elastic.Unit {
 // sameUnit reports whether the speed in a line is one of the job's unit. Of a job that was
 // submitted without a unit, the first line that tells decides. A step's time MUST NOT be
 // kept as an epoch's: deadlines of later jobs of the model are promised by it.
-func (e *Engine) sameUnit(rec JobRecord, line checkpoint.Progress) bool {
+func (st *State) sameUnit(rec JobRecord, line checkpoint.Progress) bool {
 	unit := reportedUnit(line)
 	if unit == "" {
 		return true
 	}
-	if rec.Tag.Spec.Unit == "" && e.units[rec.Token] == "" {
-		e.units[rec.Token] = unit
+	if rec.Tag.Spec.Unit == "" && st.units[rec.Token] == "" {
+		st.units[rec.Token] = unit
 	}
-	return unit == e.unitOf(rec)
+	return unit == st.unitOf(rec)
 }

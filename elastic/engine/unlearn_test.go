@@ -17,7 +17,7 @@ import (
 func TestUnlearn(t *testing.T) {
 	noon := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	store := new(Memory)
-	e := New(Config{Samples: store})
+	e := New(Config{Seams: Seams{Samples: store}})
 	for i := range 100 {
 		rec := JobRecord{Token: fmt.Sprintf("%032x", i), ID: elastic.JobID(i + 1), UID: 1000}
 		if i < 2 {
@@ -56,14 +56,14 @@ func TestUnlearn(t *testing.T) {
 // nothing of the earlier names in memory, and its answers take the user's share at most.
 func TestUnlearnRenamed(t *testing.T) {
 	noon := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
-	e := New(Config{Samples: new(Memory), Journal: new(Memory)})
+	e := New(Config{Seams: Seams{Samples: new(Memory), Journal: new(Memory)}})
 	const token = "0123456789abcdef0123456789abcdef"
 	sj := slurm.Job{ID: 1, UID: 1000, State: slurm.Running, Submit: noon, Start: noon}
 	other := answerKey{2000, "model/bob's"}
 	e.answers[other] = noon.Add(-time.Hour)
 	e.adopt(sj, elastic.Tag{Spec: elastic.Spec{Token: token, Min: 1}}, noon)
 	for i := range 3 * mostAnswers {
-		e.take(sj, elastic.Tag{Spec: elastic.Spec{Token: token, Min: 1, Model: fmt.Sprint("m", i)}}, noon)
+		e.take(sj, elastic.Tag{Spec: elastic.Spec{Token: token, Min: 1, Model: fmt.Sprint("m", i)}}, nil, noon)
 		js := e.byID[1]
 		s := speed.Sample{Shape: speed.Shape{GPUs: 1, Nodes: 1}, Seconds: 10, Units: 1, At: noon}
 		e.learnt.Keep(e.modelOf(js.rec), s)
@@ -73,7 +73,7 @@ func TestUnlearnRenamed(t *testing.T) {
 		e.noteAnswer(js, noon.Add(time.Duration(i)*time.Second))
 		if i%100 == 99 {
 			e.forgetOld(noon)
-			if err := e.keepAnswers(t.Context()); err != nil {
+			if err := e.hands.saveAnswers(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -52,8 +52,8 @@ func (m *mail) unreadSince(now time.Time) time.Time {
 
 // tellUnread tells of folders that stopped to answer, and of those that answer again, once
 // each.
-func (e *Engine) tellUnread(now time.Time) {
-	for _, js := range e.ordered() {
+func (st *State) tellUnread(now time.Time) {
+	for _, js := range st.ordered() {
 		since := time.Time{}
 		if js.rec.Ended.IsZero() && !js.shown.disown {
 			since = js.mail.unreadSince(now)
@@ -63,12 +63,12 @@ func (e *Engine) tellUnread(now time.Time) {
 			js.tells.problem["folder"] = fmt.Sprintf("its folder has not answered since %s; perhaps its file system hangs. It keeps its size, is asked nothing and is not started until it answers",
 				since.Format("2006-01-02T15:04:05"))
 			if was.IsZero() {
-				e.event(now, js.rec.ID, "problem", js.tells.problem["folder"])
+				st.event(now, js.rec.ID, "problem", js.tells.problem["folder"])
 			}
 		case !was.IsZero():
 			delete(js.tells.problem, "folder")
 			if js.rec.Ended.IsZero() {
-				e.event(now, js.rec.ID, "problem", fmt.Sprintf("its folder answers again after %s", now.Sub(was).Round(time.Second)))
+				st.event(now, js.rec.ID, "problem", fmt.Sprintf("its folder answers again after %s", now.Sub(was).Round(time.Second)))
 			}
 		}
 		js.mail.unread = since

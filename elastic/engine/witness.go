@@ -18,8 +18,8 @@ type witness struct {
 // that passed since lines before it. The line was written since progress was last read:
 // what it says of the time itself is its own word. While a move is under way, or Slurm
 // has the job stopped, it may wait and not train, and nothing is held against it.
-func (e *Engine) borneOut(js *jobState, line checkpoint.Progress, now time.Time) float64 {
-	if e.open.has(js.rec.ID) || js.shown.slurm.State != slurm.Running || line.Restarts != js.restarts() || js.learnt.witness.of != line.Restarts+1 {
+func (st *State) borneOut(js *jobState, line checkpoint.Progress, now time.Time) float64 {
+	if st.open.has(js.rec.ID) || js.shown.slurm.State != slurm.Running || line.Restarts != js.restarts() || js.learnt.witness.of != line.Restarts+1 {
 		js.learnt.witness = witness{of: line.Restarts + 1}
 	}
 	early := later(js.mail.heard, js.shown.slurm.Start)

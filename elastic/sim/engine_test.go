@@ -62,9 +62,12 @@ func boot(t *testing.T, w *sim.World, journal memory, name string, change ...fun
 		w.Records.Starts(start)
 	}
 	cfg := engine.Config{
-		Slurm: w.Client, Journal: journal, Samples: journal, Mailbox: w.Mail, Policy: p, Limits: limits(),
-		Price:  elastic.Price{Save: 2 * time.Second, Drain: time.Second, Start: 2 * time.Second, Load: 5 * time.Second},
-		Period: 30 * time.Second, Transition: 500 * time.Millisecond, Backoff: time.Minute, Proven: true,
+		Seams: engine.Seams{Slurm: w.Client, Journal: journal, Samples: journal, Mailbox: w.Mail}, Policy: p,
+		Rules: engine.Rules{
+			Limits: limits(),
+			Price:  elastic.Price{Save: 2 * time.Second, Drain: time.Second, Start: 2 * time.Second, Load: 5 * time.Second},
+			Period: 30 * time.Second, Transition: 500 * time.Millisecond, Backoff: time.Minute, Proven: true,
+		},
 		Events: func(e engine.Event) {
 			if w.Records != nil {
 				w.Records.Event(e)

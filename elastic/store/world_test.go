@@ -92,10 +92,12 @@ func (l *lives) birth() error {
 		l.w.Records.Starts(l.w.Now())
 	}
 	l.now = engine.New(engine.Config{
-		Slurm: l.w.Client, Journal: s, Samples: s, Mailbox: l.w.Mail, Policy: p,
-		Limits: elastic.Limits{Cooldown: time.Minute, Payback: 1, Grace: time.Minute, Confirm: 2 * time.Minute, DeafAfter: 2},
-		Price:  elastic.Price{Save: 2 * time.Second, Drain: time.Second, Start: 2 * time.Second, Load: 5 * time.Second},
-		Period: 30 * time.Second, Transition: 500 * time.Millisecond, Backoff: time.Minute,
+		Seams: engine.Seams{Slurm: l.w.Client, Journal: s, Samples: s, Mailbox: l.w.Mail}, Policy: p,
+		Rules: engine.Rules{
+			Limits: elastic.Limits{Cooldown: time.Minute, Payback: 1, Grace: time.Minute, Confirm: 2 * time.Minute, DeafAfter: 2},
+			Price:  elastic.Price{Save: 2 * time.Second, Drain: time.Second, Start: 2 * time.Second, Load: 5 * time.Second},
+			Period: 30 * time.Second, Transition: 500 * time.Millisecond, Backoff: time.Minute,
+		},
 		Events: func(e engine.Event) {
 			if l.w.Records != nil {
 				l.w.Records.Event(e)

@@ -31,7 +31,7 @@ var Speeds = sync.OnceValue(func() engine.Speeds {
 	if err := store.AddSamples(ctx, "user:1001/model:"+Model+"/epoch", all); err != nil {
 		panic(err) // memory does not fail
 	}
-	s, err := engine.New(engine.Config{Samples: store}).Speeds(ctx, AnnUID, Model, Now)
+	s, err := engine.New(engine.Config{Seams: engine.Seams{Samples: store}}).Speeds(ctx, AnnUID, Model, Now)
 	if err != nil {
 		panic(err)
 	}

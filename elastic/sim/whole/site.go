@@ -65,9 +65,12 @@ func newSite(cfg Config) (*site, error) {
 	s.w = sim.New(sim.Config{Fake: cluster})
 	s.begin, s.journal = s.w.Now(), &engine.Memory{}
 	s.engine = engine.New(engine.Config{
-		Slurm: s.w.Client, Mailbox: s.w.Mail, Journal: s.journal, Samples: s.journal,
-		Policy: s.policy(), Limits: cfg.Limits, Price: cfg.Price,
-		Period: cfg.Interval, Transition: cfg.Transition, Backoff: backoff, Events: s.event, ShareSpeeds: true, Proven: true,
+		Seams:  engine.Seams{Slurm: s.w.Client, Mailbox: s.w.Mail, Journal: s.journal, Samples: s.journal},
+		Policy: s.policy(), Events: s.event,
+		Rules: engine.Rules{
+			Limits: cfg.Limits, Price: cfg.Price, Period: cfg.Interval, Transition: cfg.Transition, Backoff: backoff,
+			ShareSpeeds: true, Proven: true,
+		},
 	})
 	return s, nil
 }

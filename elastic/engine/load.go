@@ -1,0 +1,65 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// load fetches what the journal remembers, once, before anything is observed.
+func (e *Engine) load(ctx context.Context, now time.Time) error {
+	if e.loaded {
+		return nil
+	}
+	records, err := e.cfg.Journal.Jobs(ctx, now.Add(-EndedMemory))
+	if err != nil {
+		return fmt.Errorf("reading the journal: %w", err)
+	}
+	open, err := e.cfg.Journal.Open(ctx)
+	if err != nil {
+		return fmt.Errorf("reading the journal's open moves: %w", err)
+	}
+	for _, in := range open {
+		if err := in.Known(); err != nil {
+			return fmt.Errorf("reading the journal's open moves: %w; nothing is started or moved until the newer sluice runs again", err)
+		}
+	}
+	written, err := e.cfg.Journal.Written(ctx)
+	if err != nil {
+		return fmt.Errorf("reading the journal's moves: %w", err)
+	}
+	if e.kept, err = e.cfg.Journal.Health(ctx); err != nil {
+		return fmt.Errorf("reading what the journal knows of nodes' GPUs: %w", err)
+	}
+	e.health = e.kept
+	answers, err := e.cfg.Journal.Answers(ctx)
+	if err != nil {
+		return fmt.Errorf("reading which scripts and models have answered: %w", err)
+	}
+	if err := e.recallLengths(ctx, now); err != nil {
+		return err
+	}
+	for _, a := range answers {
+		e.answers[answerKey{a.UID, a.Key}] = a.At
+	}
+	for _, r := range records {
+		js := &jobState{rec: r}
+		if n := written[r.ID]; n > r.Tag.Incarnation { // an earlier life ended before it kept the record
+			js.rec.Tag.Incarnation, js.dirty = n, true
+		}
+		e.remember(js)
+		if !r.Ended.IsZero() {
+			js.heardLast(e.eyes.wordsNow([]box{js.box()})[0])
+		}
+		if js.forgotten() {
+			e.askAgain(now)
+		}
+	}
+	e.open, e.loaded = open, true
+	perhapsAsked(e.open, now)
+	e.perhapsHolding(now)
+	for _, in := range open {
+		e.event(now, in.Job, "taken", takenUp(in), fieldsOfTaken(in))
+	}
+	return nil
+}

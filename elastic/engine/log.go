@@ -1,0 +1,30 @@
+package engine
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+)
+
+// log is where events go.
+type log struct {
+	sink func(Event)
+	told int // events so far
+}
+
+// couldNot tells that an action failed.
+func (l *log) couldNot(a elastic.Action, job elastic.JobID, err error, now time.Time) {
+	l.told++
+	l.sink(Event{At: now, Job: job, Kind: "problem", Text: fmt.Sprintf("could not %s: %v", a, err), Err: err})
+}
+
+// event tells what happened: to people, and to programs in fields.
+func (l *log) event(at time.Time, job elastic.JobID, kind, text string, fields ...Fields) {
+	l.told++
+	said := Event{At: at, Job: job, Kind: kind, Text: text}
+	for _, f := range fields {
+		said.Fields = f
+	}
+	l.sink(said)
+}

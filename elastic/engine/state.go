@@ -1,0 +1,119 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine/eligible"
+	"github.com/sluice-hpc/sluice/elastic/engine/learn"
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// Rules are what the site configured, as far as it decides what is made of an observation.
+type Rules struct {
+	Limits elastic.Limits
+	// Health bounds what runners' words about unfit GPUs can do; zero = nothing.
+	Health elastic.HealthRules
+	// Price is assumed for a job whose moves were not measured yet.
+	Price elastic.Price
+	// Period is the time between two cycles in peace, Transition while a job is
+	// between two sizes, Backoff the longest time while Slurm does not answer.
+	Period, Transition, Backoff time.Duration
+	// ShareSpeeds lets the jobs of different users that name one model learn from each
+	// other; else every user's jobs learn from that user's alone.
+	ShareSpeeds bool
+	// Listen believes a runner that says its run is over, and looks at Slurm at once: where
+	// no epilog of slurmctld's tells.
+	Listen bool
+	// Proven takes every job for one that answers requests, as simulated programs do: it
+	// may start above its minimum.
+	Proven bool
+	// Mine tells which jobs are looked after; nil = every tagged one.
+	Mine func(slurm.Job) bool
+	// Edge names the partitions that are edge pools.
+	Edge map[string]bool
+	// By is this daemon's name, which its requests carry: up to 32 letters and digits, and no
+	// other daemon's; "" = none.
+	By string
+}
+
+// State is all that is known between two looks. Its methods fold observations into it and
+// answer from it; they read nothing and change nothing outside of it.
+type State struct {
+	Rules Rules
+	roster
+	open openMoves
+	speeds
+	users
+	cluster
+	moments
+	accounts accounts
+	last     elastic.Snapshot // what the last cycle decided by
+	strange  strange
+	log
+}
+
+// roster are the jobs that are known.
+type roster struct {
+	jobs  map[string]*jobState // by token
+	byID  known
+	order []*jobState // see ordered; nil = not known
+}
+
+// speeds is what was learnt of the speeds of jobs.
+type speeds struct {
+	learnt  *learn.Memory
+	units   map[string]elastic.Unit // by token: what programs of jobs submitted without a unit report in
+	renamed bool                    // a job is of another model than it was
+	stores  int                     // how often speeds were stored
+}
+
+// users is what users' jobs have shown, for their later ones.
+type users struct {
+	answers map[answerKey]time.Time
+	unsaved map[answerKey]time.Time // of answers, what the journal does not have; zero = forgotten
+	lengths histories
+}
+
+// cluster is what is known of nodes and of the site.
+type cluster struct {
+	seen    seen
+	site    eligible.Site
+	health  elastic.Health
+	kept    elastic.Health // as the journal has it
+	lost    lostNodes
+	ground  *eligible.Ground // what the refusals there are were judged by; nil = there are none
+	limiter bool             // there is somebody to ask for the site's limits
+}
+
+// seen is the last look.
+type seen struct {
+	jobs   []slurm.Job
+	nodes  []slurm.Node
+	old    bool    // the nodes were used a second time, or may have changed since
+	around *around // what samples ask of both; nil = nobody asked yet
+}
+
+// moments are times that later looks are judged by.
+type moments struct {
+	away  time.Time // when Slurm last answered again after it had not for a while
+	began time.Time // when Slurm first answered in this life; zero = not yet
+	ahead time.Time // the latest time that the clock has shown
+}
+
+// strange is why tagged jobs are left alone, in the last look and in this.
+type strange struct {
+	before, now map[slurm.JobID]string
+}
+
+// newState returns a state in which nothing is known yet.
+func newState(rules Rules, samples Samples, events func(Event)) *State {
+	return &State{
+		Rules:   rules,
+		roster:  roster{jobs: map[string]*jobState{}, byID: known{}},
+		speeds:  speeds{learnt: learn.New(samples), units: map[string]elastic.Unit{}},
+		users:   users{answers: map[answerKey]time.Time{}, unsaved: map[answerKey]time.Time{}, lengths: histories{}},
+		cluster: cluster{lost: lostNodes{}},
+		log:     log{sink: events},
+	}
+}
