@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
@@ -70,7 +72,7 @@ func (d *daemon) Trust(ctx context.Context, caller control.Caller, node string) 
 }
 
 // Segments returns the runs of a job, oldest first.
-func (d *daemon) Segments(ctx context.Context, token string) ([]engine.Segment, error) {
+func (d *daemon) Segments(ctx context.Context, token string) ([]journal.Segment, error) {
 	return d.store.Segments(ctx, token)
 }
 

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/elastic/engine"
@@ -19,11 +21,11 @@ import (
 type one struct{ orders, seen int }
 
 func (o *one) Report() *engine.Report {
-	rec := engine.JobRecord{ID: 41, UID: 7, User: "ann", Tag: elastic.Tag{Spec: elastic.Spec{Min: 1}}}
+	rec := journal.JobRecord{ID: 41, UID: 7, User: "ann", Tag: elastic.Tag{Spec: elastic.Spec{Min: 1}}}
 	return &engine.Report{Jobs: []engine.JobReport{{Record: rec}}, Nodes: []nodes.Node{{Name: "gpu1"}}}
 }
-func (o *one) Plan(context.Context) (engine.Forecast, error)              { return engine.Forecast{}, nil }
-func (o *one) Segments(context.Context, string) ([]engine.Segment, error) { return nil, nil }
+func (o *one) Plan(context.Context) (engine.Forecast, error)               { return engine.Forecast{}, nil }
+func (o *one) Segments(context.Context, string) ([]journal.Segment, error) { return nil, nil }
 func (o *one) Speeds(_ context.Context, uid uint32, _ string) (engine.Speeds, error) {
 	if uid != 8 {
 		o.seen++

@@ -3,6 +3,8 @@ package control
 import (
 	"context"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/elastic/engine"
@@ -27,7 +29,7 @@ type Service interface {
 	// checked that the caller may order it.
 	Trust(ctx context.Context, caller Caller, node string) error
 	// Segments returns the runs of the job with this token, oldest first.
-	Segments(ctx context.Context, token string) ([]engine.Segment, error)
+	Segments(ctx context.Context, token string) ([]journal.Segment, error)
 	// Speeds returns what is known of a user's jobs of a model, settled; empty when
 	// nothing is. The server has checked that the caller may see it.
 	Speeds(ctx context.Context, uid uint32, model string) (engine.Speeds, error)

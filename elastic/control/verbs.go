@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/elastic/engine"
@@ -116,7 +118,7 @@ func (s *Server) afresh(q request, r *engine.Report, jr engine.JobReport) (*engi
 
 // withPresent are the runs with the present one as it is now: the journal has it as the
 // last cycle saw it.
-func withPresent(segments []engine.Segment, jr engine.JobReport) []engine.Segment {
+func withPresent(segments []journal.Segment, jr engine.JobReport) []journal.Segment {
 	last := len(segments) - 1
 	if jr.Ended || last < 0 || segments[last].Restarts != jr.Run.Restarts || !segments[last].Ended.IsZero() {
 		return segments

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/elastic/engine"
@@ -207,7 +209,7 @@ func viewMove(in *elastic.Intent, now time.Time) *wire.Move {
 }
 
 // viewEnding is how a job ended; nil when that is not known.
-func viewEnding(e engine.Ending) *wire.Ending {
+func viewEnding(e journal.Ending) *wire.Ending {
 	if e.How == "" {
 		return nil
 	}

@@ -3,6 +3,8 @@ package control
 import (
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/elastic/engine"
@@ -10,7 +12,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/say"
 )
 
-func viewHistory(r *engine.Report, jr engine.JobReport, segments []engine.Segment) wire.History {
+func viewHistory(r *engine.Report, jr engine.JobReport, segments []journal.Segment) wire.History {
 	out := wire.History{Version: wire.Version, At: r.At, Job: viewJob(r, jr), Segments: []wire.Segment{}}
 	for i, g := range segments {
 		row := wire.Segment{Restarts: g.Restarts, Incarnation: g.Incarnation, Place: placement(g.Place),

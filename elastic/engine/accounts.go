@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
@@ -97,7 +99,7 @@ func (e *Engine) lookUpForgotten(ctx context.Context, now time.Time) {
 		return
 	}
 	for js := range runs {
-		js.rec.Ended, js.rec.Ending = time.Time{}, Ending{}
+		js.rec.Ended, js.rec.Ending = time.Time{}, journal.Ending{}
 	}
 	e.endedAs(runs, asked, now)
 	if len(left) > len(asked) && left[len(asked)].over.looked.IsZero() {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/say"
@@ -23,8 +25,8 @@ const maxRows = 4
 type hands struct {
 	*State
 	slurm   slurm.Client
-	journal Journal
-	samples Samples
+	journal journal.Journal
+	samples journal.Samples
 	mail    Mailbox
 	between func() // called before every effect; nil = nothing is
 }

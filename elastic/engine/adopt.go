@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine/eligible"
 	"github.com/sluice-hpc/sluice/slurm"
@@ -85,7 +87,7 @@ func (st *State) livesAgain(js *jobState, sj slurm.Job, now time.Time) {
 	}
 	js.rec.Ended, js.rec.Deaf, js.over.words, js.dirty = time.Time{}, 0, nil, true
 	js.over.noticed = time.Time{}
-	js.over.exit, js.rec.Ending = nil, Ending{}
+	js.over.exit, js.rec.Ending = nil, journal.Ending{}
 	st.event(now, js.rec.ID, "adopted", "lives again: its user requeued it")
 }
 
@@ -93,7 +95,7 @@ func (st *State) livesAgain(js *jobState, sj slurm.Job, now time.Time) {
 func sameTag(a, b elastic.Tag) bool { return a.Equal(b) || a.String() == b.String() }
 
 func (st *State) adopt(sj slurm.Job, tag elastic.Tag, now time.Time) *jobState {
-	js := &jobState{dirty: true, rec: JobRecord{
+	js := &jobState{dirty: true, rec: journal.JobRecord{
 		Token: tag.Spec.Token, ID: elastic.JobID(sj.ID), Name: sj.Name, User: sj.User, UID: sj.UID,
 		Partition: sj.Partition, Tag: tag, Submitted: sj.Submit, Price: st.Rules.Price,
 		Restarts: -1,

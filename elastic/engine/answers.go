@@ -2,30 +2,23 @@ package engine
 
 import (
 	"cmp"
-	"context"
-	"maps"
 	"slices"
 	"time"
-)
 
-// answerKey is a script or a model of one user. Whether a program answers is its user's
-// own word, so that no user's jobs ever speak for another's.
-type answerKey struct {
-	uid uint32
-	key string
-}
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+)
 
 // answerDay is how old an answer on record becomes before it is written anew.
 const answerDay = 24 * time.Hour
 
 // answersOf is what a job's answer speaks for beside the job itself.
-func answersOf(rec JobRecord) []answerKey {
-	var out []answerKey
+func answersOf(rec journal.JobRecord) []journal.AnswerKey {
+	var out []journal.AnswerKey
 	if script := rec.Tag.Spec.Script; script != "" {
-		out = append(out, answerKey{rec.UID, "script/" + script})
+		out = append(out, journal.AnswerKey{UID: rec.UID, Key: "script/" + script})
 	}
 	if model := rec.Tag.Spec.Model; model != "" {
-		out = append(out, answerKey{rec.UID, "model/" + model})
+		out = append(out, journal.AnswerKey{UID: rec.UID, Key: "model/" + model})
 	}
 	return out
 }
@@ -36,7 +29,7 @@ func (st *State) proven(js *jobState) bool {
 	if st.Rules.Proven || js.mail.answer != "" || js.rec.Price.Measured > 0 {
 		return true
 	}
-	return slices.ContainsFunc(answersOf(js.rec), func(k answerKey) bool { return !st.answers[k].IsZero() })
+	return slices.ContainsFunc(answersOf(js.rec), func(k journal.AnswerKey) bool { return !st.answers[k].IsZero() })
 }
 
 // foldAnswers notes which jobs have shown a checkpoint: one verified upon a request, one
@@ -83,7 +76,7 @@ func (st *State) noteAnswer(js *jobState, at time.Time) {
 			continue
 		}
 		if known.IsZero() {
-			st.roomFor(k.uid)
+			st.roomFor(k.UID)
 		}
 		st.unsaved[k] = at
 		if st.answers[k] = at; at.IsZero() {
@@ -98,49 +91,20 @@ const mostAnswers = 1000
 
 // roomFor forgets the oldest answers of a user that has too many.
 func (st *State) roomFor(uid uint32) {
-	var of []answerKey
+	var of []journal.AnswerKey
 	for k := range st.answers {
-		if k.uid == uid {
+		if k.UID == uid {
 			of = append(of, k)
 		}
 	}
 	if len(of) < mostAnswers {
 		return
 	}
-	slices.SortFunc(of, func(a, b answerKey) int {
-		return cmp.Or(st.answers[a].Compare(st.answers[b]), cmp.Compare(a.key, b.key))
+	slices.SortFunc(of, func(a, b journal.AnswerKey) int {
+		return cmp.Or(st.answers[a].Compare(st.answers[b]), cmp.Compare(a.Key, b.Key))
 	})
 	for _, k := range of[:len(of)-mostAnswers+1] {
 		st.unsaved[k] = time.Time{}
 		delete(st.answers, k)
 	}
-}
-
-func answerList(of map[answerKey]time.Time) []Answer {
-	out := make([]Answer, 0, len(of))
-	for k, at := range of {
-		out = append(out, Answer{k.uid, k.key, at})
-	}
-	slices.SortFunc(out, func(a, b Answer) int { return cmp.Or(cmp.Compare(a.UID, b.UID), cmp.Compare(a.Key, b.Key)) })
-	return out
-}
-
-// SaveAnswers inserts, replaces or forgets answers by user and key.
-func (m *Memory) SaveAnswers(ctx context.Context, answers []Answer) error {
-	return m.write(ctx, "SaveAnswers", func() error {
-		for _, a := range answers {
-			k := answerKey{a.UID, a.Key}
-			if m.answers[k] = normalTime(a.At); m.answers[k].IsZero() {
-				delete(m.answers, k)
-			}
-		}
-		return nil
-	})
-}
-
-// Answers returns them in order of user and key.
-func (m *Memory) Answers(ctx context.Context) ([]Answer, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return answerList(maps.Clone(m.answers)), ctx.Err()
 }

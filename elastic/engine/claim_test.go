@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/slurm"
@@ -30,7 +32,7 @@ func TestMine(t *testing.T) {
 		{name: "not known", in: inside, job: slurm.Job{ID: 8, UID: 1000, Partition: "cpu"}},
 	} {
 		e := New(Config{Rules: Rules{Mine: c.in}})
-		js := &jobState{rec: JobRecord{Token: "t", ID: 7, UID: 1000}}
+		js := &jobState{rec: journal.JobRecord{Token: "t", ID: 7, UID: 1000}}
 		if c.ended {
 			js.rec.Ended = time.Unix(1, 0)
 		}
@@ -46,7 +48,7 @@ func TestMine(t *testing.T) {
 func TestAnother(t *testing.T) {
 	const own, other = "sluice/1 id=0123456789abcdef0123456789abcdef inc=0 min=1", "sluice/1 id=0123456789abcdef0123456789abcdee inc=0 min=1"
 	submitted := time.Unix(1000, 0)
-	js := &jobState{rec: JobRecord{Token: "0123456789abcdef0123456789abcdef", ID: 7, UID: 5, Submitted: submitted}}
+	js := &jobState{rec: journal.JobRecord{Token: "0123456789abcdef0123456789abcdef", ID: 7, UID: 5, Submitted: submitted}}
 	for _, c := range []struct {
 		comment string
 		uid     uint32
@@ -94,10 +96,10 @@ func (gone) RunnerNow(string, uint32) (checkpoint.Runner, bool, error) {
 func TestMovesEndWithTheirNumber(t *testing.T) {
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	for _, broken := range []bool{false, true} {
-		journal := new(Memory)
-		e := New(Config{Seams: Seams{Journal: journal, Samples: journal, Mailbox: gone{}}})
-		js := &jobState{rec: JobRecord{Token: "t", ID: 7, UID: 1000}}
-		opened, err := journal.Intend(context.Background(), []elastic.Intent{
+		kept := new(journal.Memory)
+		e := New(Config{Seams: Seams{Journal: kept, Samples: kept, Mailbox: gone{}}})
+		js := &jobState{rec: journal.JobRecord{Token: "t", ID: 7, UID: 1000}}
+		opened, err := kept.Intend(context.Background(), []elastic.Intent{
 			{Job: 7, Kind: elastic.Resize, Step: elastic.Asked}, {Job: 8, Kind: elastic.Resize, Step: elastic.Asked},
 		})
 		if err != nil {
@@ -105,7 +107,7 @@ func TestMovesEndWithTheirNumber(t *testing.T) {
 		}
 		e.open = opened
 		if broken {
-			journal.Fail = func(string) error { return errors.New("the disk is full") }
+			kept.Fail = func(string) error { return errors.New("the disk is full") }
 		}
 		err = e.hands.renumbered(context.Background(), js, now)
 		if broken != (err != nil) {

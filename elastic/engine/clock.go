@@ -3,8 +3,6 @@ package engine
 import (
 	"slices"
 	"time"
-
-	"github.com/sluice-hpc/sluice/elastic"
 )
 
 // rewind takes for now what is remembered as later than now: the clock was set back
@@ -40,15 +38,10 @@ func (st *State) rewind(now time.Time) {
 	atMost(&st.last.Now, now)
 	st.open = slices.Clone(st.open) // the last report has the old ones
 	for i := range st.open {
-		for _, t := range times(&st.open[i]) {
+		for _, t := range st.open[i].Times() {
 			atMost(t, now)
 		}
 	}
-}
-
-// times are when things happened in a move.
-func times(in *elastic.Intent) []*time.Time {
-	return []*time.Time{&in.Opened, &in.Moved, &in.AskedAt, &in.SavedAt, &in.RequeuedAt, &in.PendingAt, &in.ReleasedAt}
 }
 
 // atLeast raises t to least, unless it is zero.

@@ -3,6 +3,8 @@ package engine
 import (
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
@@ -44,7 +46,7 @@ func (js *jobState) foldCourse(now time.Time) {
 func (r *runs) passed(end float64, now time.Time) float64 {
 	had := r.attained(now)
 	if seg := r.seg; seg != nil && seg.DoneFrom < end {
-		had -= seg.held(now) * seg.beyond(end)
+		had -= seg.Held(now) * seg.Beyond(end)
 	}
 	return max(1, had)
 }
@@ -52,15 +54,7 @@ func (r *runs) passed(end float64, now time.Time) float64 {
 // passedBefore is the course of a job that passed its end in a run before this life of the
 // daemon, by what it had had before and in that run. One that reported that it stood still
 // at its end passed it when the run ended.
-func passedBefore(had float64, seg Segment, held, end float64) course {
-	at := max(1, had+held*(1-seg.beyond(end)))
+func passedBefore(had float64, seg journal.Segment, held, end float64) course {
+	at := max(1, had+held*(1-seg.Beyond(end)))
 	return course{total: end, first: at, of: end, reached: at}
-}
-
-// beyond is the part of the segment's work that lies beyond an end.
-func (s Segment) beyond(end float64) float64 {
-	if s.DoneTo <= max(end, s.DoneFrom) {
-		return 0
-	}
-	return min(1, (s.DoneTo-end)/(s.DoneTo-s.DoneFrom))
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+
 	"github.com/sluice-hpc/sluice/nodes"
 	"github.com/sluice-hpc/sluice/slurm"
 )
@@ -15,7 +17,7 @@ func TestCourse(t *testing.T) {
 	begin := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	js := &jobState{runs: runs{counted: true}, shown: shown{slurm: slurm.Job{State: slurm.Running}}}
 	js.rec.FirstRun, js.rec.Tag.Spec.Total = begin, 10
-	js.runs.seg = &Segment{Place: nodes.Placement{{Node: "a", GPUs: 2}}, Started: begin}
+	js.runs.seg = &journal.Segment{Place: nodes.Placement{{Node: "a", GPUs: 2}}, Started: begin}
 	at := func(minutes, done float64) course {
 		js.rec.Done, js.runs.seg.DoneTo = done, done
 		js.foldCourse(begin.Add(time.Duration(minutes * float64(time.Minute))))
@@ -47,8 +49,8 @@ func TestCourse(t *testing.T) {
 // that there were, also in the middle of one.
 func TestCourseOfEarlierRuns(t *testing.T) {
 	begin := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	seg := Segment{Place: nodes.Placement{{Node: "a", GPUs: 2}}, Started: begin, Ended: begin.Add(10 * time.Minute), DoneFrom: 5, DoneTo: 15}
-	if c := passedBefore(500, seg, seg.held(time.Time{}), 10); math.Abs(c.reached-1100) > 1e-9 || c.first != c.reached {
+	seg := journal.Segment{Place: nodes.Placement{{Node: "a", GPUs: 2}}, Started: begin, Ended: begin.Add(10 * time.Minute), DoneFrom: 5, DoneTo: 15}
+	if c := passedBefore(500, seg, seg.Held(time.Time{}), 10); math.Abs(c.reached-1100) > 1e-9 || c.first != c.reached {
 		t.Errorf("%+v, want 500 GPU-seconds and half of 1200", c)
 	}
 	js := &jobState{runs: runs{counted: true, seg: &seg, had: 500}}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
 )
@@ -34,7 +36,7 @@ func (e *Engine) Direct(ctx context.Context, id elastic.JobID, change func(elast
 	rec := js.rec
 	rec.Tag.Directive = d
 	rec.Deaf = 0 // an order is worth another question
-	if err := e.cfg.Journal.SaveJobs(ctx, []JobRecord{rec}); err != nil {
+	if err := e.cfg.Journal.SaveJobs(ctx, []journal.JobRecord{rec}); err != nil {
 		return fmt.Errorf("job %d: not recorded: %w", id, err)
 	}
 	js.rec, js.told = rec, true

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine/eligible"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
@@ -27,8 +29,8 @@ type Config struct {
 // Seams are the world outside. Those without a note on nil are required.
 type Seams struct {
 	Slurm   slurm.Client
-	Journal Journal
-	Samples Samples
+	Journal journal.Journal
+	Samples journal.Samples
 	Mailbox Mailbox
 	// Limiter tells the site's limits, which every plan keeps; nil = there are none. It must
 	// not block for long: see ErrAsking.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/slurm"
 )
@@ -26,23 +28,10 @@ type eyes struct {
 	limits limitsAsked
 }
 
-// Reader reads what jobs and their runners wrote. See Mailbox.
-type Reader interface {
-	// Runner reads the runner's word; ok is false when there is none yet. A word that could
-	// not be read in time may be that of a read a moment ago.
-	Runner(token string, uid uint32) (r checkpoint.Runner, ok bool, err error)
-	// RunnerNow is Runner, and the word is never older than the call.
-	RunnerNow(token string, uid uint32) (r checkpoint.Runner, ok bool, err error)
-	// Progress reads complete lines from offset on, at most a bounded number,
-	// and returns the offset behind them. Unreadable lines are skipped and
-	// reported in bad, with line and column.
-	Progress(token string, uid uint32, offset int64) (lines []checkpoint.Progress, next int64, bad []error, err error)
-}
-
 // Histories are the past runs of jobs, as the journal has them.
 type Histories interface {
 	// Segments returns a job's segments in order of Restarts.
-	Segments(ctx context.Context, token string) ([]Segment, error)
+	Segments(ctx context.Context, token string) ([]journal.Segment, error)
 }
 
 // look is one look at the cluster.
@@ -108,7 +97,7 @@ func (y *eyes) wordsNow(boxes []box) []word {
 
 // past is the history of a job.
 type past struct {
-	segments []Segment
+	segments []journal.Segment
 	err      error
 }
 

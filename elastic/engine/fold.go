@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine/eligible"
@@ -184,16 +186,16 @@ func (js *jobState) placeOf(line checkpoint.Progress) (nodes.Placement, bool) {
 
 // modelOf is the key under which a job's speeds are kept. Jobs that count in
 // different units never share.
-func (st *State) modelOf(rec JobRecord) string {
+func (st *State) modelOf(rec journal.JobRecord) string {
 	return st.keyOf(rec, string(st.unitOf(rec)))
 }
 
 // paceOf is the key under which the time of a job's steps is kept, whatever it
 // counts in.
-func (st *State) paceOf(rec JobRecord) string { return st.keyOf(rec, string(learn.Pace)) }
+func (st *State) paceOf(rec journal.JobRecord) string { return st.keyOf(rec, string(learn.Pace)) }
 
 // keysOf are both.
-func (st *State) keysOf(rec JobRecord) learn.Keys {
+func (st *State) keysOf(rec journal.JobRecord) learn.Keys {
 	return learn.Keys{Units: st.modelOf(rec), Steps: st.paceOf(rec)}
 }
 
@@ -209,7 +211,7 @@ func (st *State) livingKeys() iter.Seq[learn.Keys] {
 }
 
 // keyOf is learner and a unit.
-func (st *State) keyOf(rec JobRecord, unit string) string {
+func (st *State) keyOf(rec journal.JobRecord, unit string) string {
 	if rec.Tag.Spec.Model != "" {
 		return st.learner(rec) + "/" + unit
 	}
@@ -219,7 +221,7 @@ func (st *State) keyOf(rec JobRecord, unit string) string {
 // learner is who learns from the job: itself alone, its user's jobs of that model, or
 // everybody's. Speeds are the job's own word, so that a false one could slow the jobs of
 // all who share it.
-func (st *State) learner(rec JobRecord) string {
+func (st *State) learner(rec journal.JobRecord) string {
 	if model := rec.Tag.Spec.Model; model != "" {
 		return st.learnerOf(rec.UID, model)
 	}

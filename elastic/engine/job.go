@@ -3,6 +3,8 @@ package engine
 import (
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine/eligible"
@@ -13,7 +15,7 @@ import (
 
 // jobState is what the engine knows about one job between cycles, by concern.
 type jobState struct {
-	rec     JobRecord
+	rec     journal.JobRecord
 	dirty   bool // rec differs from the journal
 	told    bool // the comment still lacks the directive, or the incarnation, of rec
 	shown   shown
@@ -86,11 +88,11 @@ type rescue struct {
 
 // runs are a job's runs, and what they had of the cluster.
 type runs struct {
-	seg     *Segment  // of the present run, or the last; nil before the first
-	past    []Segment // earlier ones not yet in the journal
-	segNew  bool      // seg differs from the journal
-	had     float64   // GPU-seconds of the runs before seg
-	counted bool      // had is known
+	seg     *journal.Segment  // of the present run, or the last; nil before the first
+	past    []journal.Segment // earlier ones not yet in the journal
+	segNew  bool              // seg differs from the journal
+	had     float64           // GPU-seconds of the runs before seg
+	counted bool              // had is known
 	course  course
 }
 

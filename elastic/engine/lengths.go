@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/learn/length"
 	"github.com/sluice-hpc/sluice/slurm"
@@ -31,7 +33,7 @@ func (e *Engine) recallLengths(ctx context.Context, now time.Time) error {
 }
 
 // note adds an ended job to what is known of its user.
-func (h histories) note(r JobRecord) {
+func (h histories) note(r journal.JobRecord) {
 	ended := length.Ended{Script: r.Tag.Spec.Script, At: r.Ended, Declared: r.Ending.Declared, Had: r.Ending.Had}
 	if with := h[r.UID].With(ended); len(with) > 0 {
 		h[r.UID] = with
@@ -52,7 +54,7 @@ func (js *jobState) tookInAll(now time.Time) {
 }
 
 // stretchOf is how many times its declared work the job is expected to take.
-func (h histories) stretchOf(r JobRecord, now time.Time) (out elastic.Stretch) {
+func (h histories) stretchOf(r journal.JobRecord, now time.Time) (out elastic.Stretch) {
 	if r.Tag.Spec.Total > 0 {
 		out.Factor, out.Jobs = h[r.UID].Factor(r.Tag.Spec.Script, now)
 	}

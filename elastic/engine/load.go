@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 )
 
 // load fetches what the journal remembers, once, before anything is observed.
@@ -40,7 +42,7 @@ func (e *Engine) load(ctx context.Context, now time.Time) error {
 		return err
 	}
 	for _, a := range answers {
-		e.answers[answerKey{a.UID, a.Key}] = a.At
+		e.answers[journal.AnswerKey{UID: a.UID, Key: a.Key}] = a.At
 	}
 	for _, r := range records {
 		js := &jobState{rec: r}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/say"
@@ -147,7 +149,7 @@ func (h *hands) write(ctx context.Context, a elastic.Write, job elastic.Job) err
 	tag.Incarnation = a.To
 	update := updateFor(a, job.Spec)
 	if update.Partition, tag.Partition = h.site.Within(&js.shown.slurm, js.rec.Partition, update.Nodes, js.placing.fell, h.seen.nodes); tag.Partition != "" {
-		if err := h.journal.SaveJobs(ctx, []JobRecord{js.rec}); err != nil {
+		if err := h.journal.SaveJobs(ctx, []journal.JobRecord{js.rec}); err != nil {
 			return fmt.Errorf("keeping the partitions of job %d: %w", a.Job, err)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
@@ -39,7 +41,7 @@ func (f *files) Progress(token string, _ uint32, offset int64) (lines []checkpoi
 
 // stored counts what reaches the store, by key.
 type stored struct {
-	*Memory
+	*journal.Memory
 	samples map[string]int
 	calls   int
 }
@@ -54,12 +56,12 @@ func (s *stored) AddSamples(ctx context.Context, key string, samples []speed.Sam
 // against the clock.
 func flooded(jobs map[string]uint32, writes func(token string) int) (*Engine, *files, *stored) {
 	f := &files{writes: map[string]int{}, size: map[string]int64{}, shrink: map[string]bool{}, read: map[string]int{}, asked: map[string]int{}}
-	s := &stored{Memory: new(Memory), samples: map[string]int{}}
+	s := &stored{Memory: new(journal.Memory), samples: map[string]int{}}
 	e := New(Config{Seams: Seams{Mailbox: f, Samples: s, Journal: s.Memory}})
 	noon := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	for token, uid := range jobs {
 		id := elastic.JobID(len(e.jobs) + 1)
-		js := &jobState{shown: shown{seen: true, slurm: slurm.Job{ID: slurm.JobID(id), State: slurm.Suspended}}, rec: JobRecord{
+		js := &jobState{shown: shown{seen: true, slurm: slurm.Job{ID: slurm.JobID(id), State: slurm.Suspended}}, rec: journal.JobRecord{
 			Token: token, ID: id, UID: uid, Submitted: noon, FirstRun: noon, Place: nodes.Placement{{Node: "n1", GPUs: 1}},
 		}}
 		e.remember(js)

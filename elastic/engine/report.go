@@ -3,6 +3,8 @@ package engine
 import (
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/reason"
@@ -27,7 +29,7 @@ type Report struct {
 
 // JobReport is one job in a Report.
 type JobReport struct {
-	Record JobRecord
+	Record journal.JobRecord
 	Job    elastic.Job // zero for an ended job
 	Ended  bool
 	// Target is where the plan wants the job; equal to Job.Place when it stays.
@@ -52,13 +54,13 @@ type JobReport struct {
 	Gauged      bool
 	Utilisation float64
 	// Run is the present run as far as it has come, or the last one; zero before the first.
-	Run Segment
+	Run journal.Segment
 	// Kept is the last verified checkpoint that was asked for; nil = none was.
 	Kept *checkpoint.Answer
 	// Last is how the last move closed.
 	Last reason.Reason
 	// Ending is how it ended; zero while it lives.
-	Ending Ending
+	Ending journal.Ending
 	// LastWords are why an ended job did not end well; nil when it did, or when
 	// that is not known.
 	LastWords *checkpoint.LastWords

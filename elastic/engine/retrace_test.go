@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
 )
@@ -24,7 +26,7 @@ func TestARunBeginsWhereItsProgramSays(t *testing.T) {
 		"started again in this run":  {"resumed", 1, 25, 40, 15, 25},
 		"where the run before ended": {"resumed", 1, 25, 25, 25, 25},
 	} {
-		js := &jobState{runs: runs{seg: &Segment{Restarts: 1, DoneFrom: c.from, DoneTo: c.to}}}
+		js := &jobState{runs: runs{seg: &journal.Segment{Restarts: 1, DoneFrom: c.from, DoneTo: c.to}}}
 		new(Engine).foldProgress(js, checkpoint.Progress{Event: c.event, Restarts: c.of, Done: c.at}, time.Time{}, false)
 		if js.runs.seg.DoneFrom != c.want {
 			t.Errorf("%s: begins at %g, want %g", name, js.runs.seg.DoneFrom, c.want)
@@ -45,7 +47,7 @@ func TestARunThatBeganAnew(t *testing.T) {
 		"it still looks":              {checkpoint.Starting, "", false, 25},
 		"its program looks by itself": {checkpoint.Training, "", true, 25},
 	} {
-		js := &jobState{runs: runs{seg: &Segment{Restarts: 1, DoneFrom: 25, DoneTo: 25}}}
+		js := &jobState{runs: runs{seg: &journal.Segment{Restarts: 1, DoneFrom: 25, DoneTo: 25}}}
 		js.rec.Tag.Spec.Habit = c.habit
 		js.mail.runner = runnerWord{ok: true, word: checkpoint.Runner{Restarts: 1, State: c.state, Resumed: c.resumed}}
 		new(Engine).foldProgress(js, checkpoint.Progress{Event: "progress", Restarts: 1, Done: 3}, time.Time{}, false)
@@ -69,7 +71,7 @@ func TestARunBeginsWhereItResumed(t *testing.T) {
 		"from the start":             {elastic.Steps, "", 1, 44},
 		"the word of the run before": {elastic.Steps, "00000004", 0, 44},
 	} {
-		js := &jobState{mail: mail{kept: &checkpoint.Answer{Checkpoint: "00000004", Step: 32, Epoch: 1.5}}, runs: runs{seg: &Segment{Restarts: 1, DoneFrom: 44, DoneTo: 44}}}
+		js := &jobState{mail: mail{kept: &checkpoint.Answer{Checkpoint: "00000004", Step: 32, Epoch: 1.5}}, runs: runs{seg: &journal.Segment{Restarts: 1, DoneFrom: 44, DoneTo: 44}}}
 		js.rec.Tag.Spec.Unit = c.unit
 		js.mail.runner = runnerWord{ok: true, word: checkpoint.Runner{Restarts: c.of, Resumed: c.resumed}}
 		for range 2 {

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
@@ -30,7 +32,7 @@ func TestIs(t *testing.T) {
 		"seen without a time, and as on record":   {last: slurm.Job{ID: 7}, now: slurm.Job{ID: 7, UID: 5, Submit: first}, want: true},
 		"seen without a time, and later than rec": {last: slurm.Job{ID: 7}, now: slurm.Job{ID: 7, UID: 5, Submit: hour(1)}},
 	} {
-		js := &jobState{rec: JobRecord{ID: 7, UID: 5, Submitted: first, Restarts: -1}, shown: shown{slurm: c.last}}
+		js := &jobState{rec: journal.JobRecord{ID: 7, UID: 5, Submitted: first, Restarts: -1}, shown: shown{slurm: c.last}}
 		if got := js.is(c.now); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
@@ -42,7 +44,7 @@ func TestIs(t *testing.T) {
 func TestRewrittenIsSaid(t *testing.T) {
 	var said []string
 	e := New(Config{Events: func(ev Event) { said = append(said, ev.Text) }})
-	js := &jobState{rec: JobRecord{ID: 7, UID: 5, Ended: time.Unix(1, 0)}, tells: tells{problem: map[string]string{}}}
+	js := &jobState{rec: journal.JobRecord{ID: 7, UID: 5, Ended: time.Unix(1, 0)}, tells: tells{problem: map[string]string{}}}
 	sj := slurm.Job{ID: 7, UID: 5, State: slurm.Running}
 	for range 2 {
 		e.rewritten(js, sj, time.Unix(2, 0))
@@ -56,7 +58,7 @@ func TestRewrittenIsSaid(t *testing.T) {
 	if js.tells.problem["comment"] == "" {
 		t.Error("nothing is shown of it")
 	}
-	over := &jobState{rec: JobRecord{ID: 8, UID: 5, Ended: time.Unix(1, 0)}, tells: tells{problem: map[string]string{}}}
+	over := &jobState{rec: journal.JobRecord{ID: 8, UID: 5, Ended: time.Unix(1, 0)}, tells: tells{problem: map[string]string{}}}
 	said = nil
 	e.rewritten(over, slurm.Job{ID: 8, UID: 5, State: slurm.Completed}, time.Unix(2, 0))
 	if len(said) != 0 {

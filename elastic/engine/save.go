@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"fmt"
+
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 )
 
 // save makes what the cycle learnt durable, in as few transactions as it takes.
@@ -43,7 +45,7 @@ func (h *hands) saveAnswers(ctx context.Context) error {
 	if len(h.unsaved) == 0 {
 		return nil
 	}
-	if err := h.journal.SaveAnswers(ctx, answerList(h.unsaved)); err != nil {
+	if err := h.journal.SaveAnswers(ctx, journal.SortedAnswers(h.unsaved)); err != nil {
 		return fmt.Errorf("keeping which scripts and models have answered: %w", err)
 	}
 	clear(h.unsaved)

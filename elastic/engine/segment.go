@@ -3,6 +3,8 @@ package engine
 import (
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/slurm"
@@ -22,7 +24,7 @@ func (st *State) beginSegment(js *jobState, old past, now time.Time) {
 	js.rec.Deaf = 0
 	for _, seg := range old.segments {
 		if seg.Restarts == js.restarts() {
-			js.runs.had = max(0, js.runs.had-seg.held(time.Time{}))
+			js.runs.had = max(0, js.runs.had-seg.Held(time.Time{}))
 			seg.Ended = time.Time{}
 			js.runs.seg, js.runs.segNew = &seg, true
 			return
@@ -32,7 +34,7 @@ func (st *State) beginSegment(js *jobState, old past, now time.Time) {
 	if started.IsZero() || started.After(now) {
 		started = now
 	}
-	js.runs.seg = &Segment{
+	js.runs.seg = &journal.Segment{
 		Token: js.rec.Token, Restarts: js.restarts(), Incarnation: js.rec.Tag.Incarnation,
 		Place: js.rec.Place, Started: started, DoneFrom: js.rec.Done, DoneTo: js.rec.Done,
 		Cause: st.open.causeOf(js),
@@ -91,7 +93,7 @@ func (r *runs) putBy() {
 	if r.segNew {
 		r.past = append(r.past, *r.seg)
 	}
-	r.had += r.seg.held(r.seg.Ended)
+	r.had += r.seg.Held(r.seg.Ended)
 	r.seg = nil
 }
 
@@ -116,10 +118,10 @@ func (js *jobState) recount(old past) {
 		if i+1 < len(old.segments) { // nobody saw its end
 			until = old.segments[i+1].Started
 		}
-		if end := js.rec.Tag.Spec.Total; end > 0 && js.runs.course.of == 0 && seg.DoneTo >= end && seg.held(until) > 0 {
-			js.runs.course = passedBefore(js.runs.had, seg, seg.held(until), end)
+		if end := js.rec.Tag.Spec.Total; end > 0 && js.runs.course.of == 0 && seg.DoneTo >= end && seg.Held(until) > 0 {
+			js.runs.course = passedBefore(js.runs.had, seg, seg.Held(until), end)
 		}
-		js.runs.had += seg.held(until)
+		js.runs.had += seg.Held(until)
 	}
 }
 
@@ -128,14 +130,5 @@ func (r *runs) attained(now time.Time) float64 {
 	if r.seg == nil {
 		return r.had
 	}
-	return r.had + r.seg.held(now)
-}
-
-// held is what the segment held of the cluster by now, in GPU-seconds; nothing
-// when it has no end and now is zero.
-func (s Segment) held(now time.Time) float64 {
-	if !s.Ended.IsZero() {
-		now = s.Ended
-	}
-	return max(0, now.Sub(s.Started).Seconds()) * float64(s.Place.GPUs())
+	return r.had + r.seg.Held(now)
 }

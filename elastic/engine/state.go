@@ -3,6 +3,8 @@ package engine
 import (
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine/eligible"
 	"github.com/sluice-hpc/sluice/elastic/engine/learn"
@@ -70,8 +72,8 @@ type speeds struct {
 
 // users is what users' jobs have shown, for their later ones.
 type users struct {
-	answers map[answerKey]time.Time
-	unsaved map[answerKey]time.Time // of answers, what the journal does not have; zero = forgotten
+	answers map[journal.AnswerKey]time.Time
+	unsaved map[journal.AnswerKey]time.Time // of answers, what the journal does not have; zero = forgotten
 	lengths histories
 }
 
@@ -107,12 +109,12 @@ type strange struct {
 }
 
 // newState returns a state in which nothing is known yet.
-func newState(rules Rules, samples Samples, events func(Event)) *State {
+func newState(rules Rules, samples journal.Samples, events func(Event)) *State {
 	return &State{
 		Rules:   rules,
 		roster:  roster{jobs: map[string]*jobState{}, byID: known{}},
 		speeds:  speeds{learnt: learn.New(samples), units: map[string]elastic.Unit{}},
-		users:   users{answers: map[answerKey]time.Time{}, unsaved: map[answerKey]time.Time{}, lengths: histories{}},
+		users:   users{answers: map[journal.AnswerKey]time.Time{}, unsaved: map[journal.AnswerKey]time.Time{}, lengths: histories{}},
 		cluster: cluster{lost: lostNodes{}},
 		log:     log{sink: events},
 	}

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine/eligible"
@@ -115,7 +117,7 @@ func TestStateOf(t *testing.T) {
 // crowded is an engine that knows jobs of every kind, and what it sees.
 func crowded() (*Engine, look, time.Time) {
 	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
-	store := new(Memory)
+	store := new(journal.Memory)
 	e := New(Config{
 		Seams: Seams{Journal: store, Samples: store, Limiter: &scripted{}}, Policy: policy.All[0],
 		Rules: Rules{Period: 30 * time.Second, Edge: map[string]bool{"lab": true}, Limits: elastic.Limits{Grace: time.Minute, DeafAfter: 3}},
@@ -132,12 +134,12 @@ func crowded() (*Engine, look, time.Time) {
 	}, e.cfg.Edge)
 	add := func(id slurm.JobID, state slurm.State, change func(*jobState)) {
 		sj := slurm.Job{ID: id, UID: 7, Partition: "gpu,lab", State: state, Held: state == slurm.Pending, Submit: now.Add(-time.Hour), TimeLimit: time.Hour}
-		js := &jobState{shown: shown{seen: true}, rec: JobRecord{Token: fmt.Sprint("t", id), ID: elastic.JobID(id), UID: 7, Partition: "gpu,lab", Submitted: now.Add(-time.Hour)}}
+		js := &jobState{shown: shown{seen: true}, rec: journal.JobRecord{Token: fmt.Sprint("t", id), ID: elastic.JobID(id), UID: 7, Partition: "gpu,lab", Submitted: now.Add(-time.Hour)}}
 		js.rec.Tag.Spec = elastic.Spec{Min: 1, Max: 4, Total: 100, Unit: elastic.Epochs}
 		if state == slurm.Running {
 			sj.GPUs, sj.Nodes, sj.Start, sj.TimeLeft, sj.Partition = 2, []string{"g1"}, now.Add(-time.Hour), 10*time.Second, "gpu"
 			js.rec.Place, js.rec.FirstRun, js.shown.placed, js.rec.Speaks = nodes.Placement{{Node: "g1", GPUs: 2}}, sj.Start, sj.Start, true
-			js.runs.seg = &Segment{Started: sj.Start, Place: js.rec.Place, DoneTo: 3}
+			js.runs.seg = &journal.Segment{Started: sj.Start, Place: js.rec.Place, DoneTo: 3}
 			js.mail.runner = runnerWord{word: checkpoint.Runner{State: checkpoint.Training, Beat: now, Every: 60}, ok: true}
 		}
 		js.shown.slurm = sj

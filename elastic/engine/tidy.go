@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/reason"
@@ -84,7 +86,7 @@ func anyGone(all []slurm.Node, names []string) bool {
 var pausing = map[checkpoint.RunnerState]bool{checkpoint.Saving: true, checkpoint.Waiting: true}
 
 // unsaved are the records and runs that the journal does not have.
-func (st *State) unsavedJobs() (records []JobRecord, segments []Segment) {
+func (st *State) unsavedJobs() (records []journal.JobRecord, segments []journal.Segment) {
 	for _, js := range st.ordered() {
 		if js.dirty {
 			records = append(records, js.rec)

@@ -3,13 +3,15 @@ package engine
 import (
 	"cmp"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
 )
 
 // unitOf is what the job's work is counted in: as it was submitted, else as its program
 // reports, else epochs.
-func (st *State) unitOf(rec JobRecord) elastic.Unit {
+func (st *State) unitOf(rec journal.JobRecord) elastic.Unit {
 	return cmp.Or(rec.Tag.Spec.Unit, st.units[rec.Token], elastic.Epochs)
 }
 
@@ -28,7 +30,7 @@ func reportedUnit(line checkpoint.Progress) elastic.Unit {
 // sameUnit reports whether the speed in a line is one of the job's unit. Of a job that was
 // submitted without a unit, the first line that tells decides. A step's time MUST NOT be
 // kept as an epoch's: deadlines of later jobs of the model are promised by it.
-func (st *State) sameUnit(rec JobRecord, line checkpoint.Progress) bool {
+func (st *State) sameUnit(rec journal.JobRecord, line checkpoint.Progress) bool {
 	unit := reportedUnit(line)
 	if unit == "" {
 		return true

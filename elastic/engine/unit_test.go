@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/nodes"
@@ -27,8 +29,8 @@ func TestSamplesCarryTheUnitOfTheReport(t *testing.T) {
 		"steps, but epochs":        {elastic.Steps, epochs, 0, 0},
 		"no unit, nothing to tell": {"", checkpoint.Progress{Event: "progress", Done: 4, Seconds: 5.75, GPUs: 1, Nodes: 1}, 1, 0},
 	} {
-		e := New(Config{Seams: Seams{Samples: new(Memory)}})
-		js := &jobState{rec: JobRecord{Token: "t", ID: 1, UID: 1000, Place: nodes.Placement{{Node: "n1", GPUs: 1}}}}
+		e := New(Config{Seams: Seams{Samples: new(journal.Memory)}})
+		js := &jobState{rec: journal.JobRecord{Token: "t", ID: 1, UID: 1000, Place: nodes.Placement{{Node: "n1", GPUs: 1}}}}
 		js.rec.Tag.Spec.Model, js.rec.Tag.Spec.Unit = "m", c.unit
 		e.remember(js)
 		e.foldSample(js, c.line, now)

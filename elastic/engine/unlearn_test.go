@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine/learn"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
@@ -16,10 +18,10 @@ import (
 // store, unless a job of the same model lives; and it is found in the store again.
 func TestUnlearn(t *testing.T) {
 	noon := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
-	store := new(Memory)
+	store := new(journal.Memory)
 	e := New(Config{Seams: Seams{Samples: store}})
 	for i := range 100 {
-		rec := JobRecord{Token: fmt.Sprintf("%032x", i), ID: elastic.JobID(i + 1), UID: 1000}
+		rec := journal.JobRecord{Token: fmt.Sprintf("%032x", i), ID: elastic.JobID(i + 1), UID: 1000}
 		if i < 2 {
 			rec.Tag.Spec.Model = "shared"
 		}
@@ -56,10 +58,10 @@ func TestUnlearn(t *testing.T) {
 // nothing of the earlier names in memory, and its answers take the user's share at most.
 func TestUnlearnRenamed(t *testing.T) {
 	noon := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
-	e := New(Config{Seams: Seams{Samples: new(Memory), Journal: new(Memory)}})
+	e := New(Config{Seams: Seams{Samples: new(journal.Memory), Journal: new(journal.Memory)}})
 	const token = "0123456789abcdef0123456789abcdef"
 	sj := slurm.Job{ID: 1, UID: 1000, State: slurm.Running, Submit: noon, Start: noon}
-	other := answerKey{2000, "model/bob's"}
+	other := journal.AnswerKey{UID: 2000, Key: "model/bob's"}
 	e.answers[other] = noon.Add(-time.Hour)
 	e.adopt(sj, elastic.Tag{Spec: elastic.Spec{Token: token, Min: 1}}, noon)
 	for i := range 3 * mostAnswers {

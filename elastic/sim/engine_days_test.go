@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
 	"github.com/sluice-hpc/sluice/elastic/sim"
@@ -17,8 +19,8 @@ func TestMemoryOfManyDays(t *testing.T) {
 	const every = 8 * time.Minute
 	size := func(days int) (bytes int64, listed int) {
 		w := sim.New(sim.Config{Fake: fake.Config{Seed: 7, Nodes: fake.Grid(2, 4)}})
-		journal := new(engine.Memory)
-		d := boot(t, w, journal, "lookahead", func(cfg *engine.Config) {
+		kept := new(journal.Memory)
+		d := boot(t, w, kept, "lookahead", func(cfg *engine.Config) {
 			cfg.Period, cfg.Transition, cfg.Events = 2*time.Minute, 20*time.Second, func(engine.Event) {}
 		}).Engine
 		for range time.Duration(days) * 24 * time.Hour / every {
@@ -31,7 +33,7 @@ func TestMemoryOfManyDays(t *testing.T) {
 		d = nil
 		bytes = with - live()
 		runtime.KeepAlive(w)
-		runtime.KeepAlive(journal)
+		runtime.KeepAlive(kept)
 		return bytes, listed
 	}
 	early, late := 2, 5

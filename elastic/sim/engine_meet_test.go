@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
 	"github.com/sluice-hpc/sluice/elastic/sim"
@@ -18,7 +20,7 @@ func TestOrdersNeedNoCycle(t *testing.T) {
 	w := sim.New(sim.Config{Fake: fake.Config{Seed: 7, Nodes: fake.Grid(2, 4)}})
 	var d *daemon
 	var inside func()
-	d = boot(t, w, new(engine.Memory), "lookahead", func(c *engine.Config) {
+	d = boot(t, w, new(journal.Memory), "lookahead", func(c *engine.Config) {
 		c.Between = func() {
 			if f := inside; f != nil {
 				inside = nil
@@ -67,7 +69,7 @@ func TestOrdersNeedNoCycle(t *testing.T) {
 func TestReportsAreFresh(t *testing.T) {
 	ctx := context.Background()
 	w := sim.New(sim.Config{Fake: fake.Config{Seed: 7, Nodes: fake.Grid(1, 4)}})
-	d := boot(t, w, new(engine.Memory), "lookahead", func(c *engine.Config) { c.Period = time.Hour })
+	d := boot(t, w, new(journal.Memory), "lookahead", func(c *engine.Config) { c.Period = time.Hour })
 	job := w.Submit(sim.Job{User: "ann", Spec: elastic.Spec{Min: 4, Max: 4, Total: 100}, Model: sim.Amdahl(40, 0)})
 	if err := w.Drive(ctx, d, 2*time.Minute); err != nil {
 		t.Fatal(err)

@@ -6,8 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/engine"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/store/contract"
 )
@@ -26,7 +27,7 @@ func TestEndedMovesStayEnded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := s.Advance(ctx, ins[0]); !errors.Is(err, engine.ErrNoIntent) {
+	if err := s.Advance(ctx, ins[0]); !errors.Is(err, journal.ErrNoIntent) {
 		t.Errorf("a late step of a closed move: %v", err)
 	}
 	if open, err := s.Open(ctx); err != nil || len(open) != 0 {

@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/engine"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 )
 
@@ -35,7 +36,7 @@ func (s *Store) Intend(ctx context.Context, ins []elastic.Intent) ([]elastic.Int
 			return err
 		}
 		for i, in := range ins {
-			out[i] = engine.NormalIntent(in)
+			out[i] = journal.NormalIntent(in)
 			t.last++
 			out[i].ID = t.last
 			values, err := intentValues(out[i], nil)
@@ -44,7 +45,7 @@ func (s *Store) Intend(ctx context.Context, ins []elastic.Intent) ([]elastic.Int
 			}
 			err = c.put("intents", insertIntent, values, "")
 			if constraint(err) {
-				return fmt.Errorf("job %d: %w", in.Job, engine.ErrIntentOpen)
+				return fmt.Errorf("job %d: %w", in.Job, journal.ErrIntentOpen)
 			}
 			if err != nil {
 				return err
@@ -106,7 +107,7 @@ func (c *change) intent(in elastic.Intent) (there, closed bool, err error) {
 }
 
 func (c *change) putIntent(in elastic.Intent, end *ending) error {
-	values, err := intentValues(engine.NormalIntent(in), end)
+	values, err := intentValues(journal.NormalIntent(in), end)
 	if err != nil {
 		return err
 	}
@@ -188,5 +189,5 @@ func intentValues(in elastic.Intent, end *ending) ([]any, error) {
 }
 
 func noIntent(in elastic.Intent) error {
-	return fmt.Errorf("job %d, intent %d: %w", in.Job, in.ID, engine.ErrNoIntent)
+	return fmt.Errorf("job %d, intent %d: %w", in.Job, in.ID, journal.ErrNoIntent)
 }

@@ -12,15 +12,15 @@ import (
 	"sync/atomic"
 	"time"
 
-	_ "github.com/mattn/go-sqlite3" // the driver "sqlite3"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	_ "github.com/mattn/go-sqlite3" // the driver "sqlite3"
 )
 
 // Store implements these.
 var (
-	_ engine.Journal = (*Store)(nil)
-	_ engine.Samples = (*Store)(nil)
+	_ journal.Journal = (*Store)(nil)
+	_ journal.Samples = (*Store)(nil)
 )
 
 // busyFor is how long a call waits for another program that has the file locked,

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
@@ -74,7 +76,7 @@ func job(id elastic.JobID, name, user string, uid uint32, phase elastic.Phase, p
 	state := map[elastic.Phase]string{elastic.Running: "RUNNING", elastic.Held: "PENDING", elastic.Queued: "PENDING"}[phase]
 	price := elastic.Price{Save: 4 * time.Second, Drain: time.Second, Start: 2 * time.Second, Load: 5 * time.Second, Measured: 2}
 	submitted := Now.Add(-2*time.Hour + time.Duration(id)*time.Minute)
-	rec := engine.JobRecord{Token: token, ID: id, Name: name, User: user, UID: uid, Partition: "gpu", Tag: elastic.Tag{Spec: spec},
+	rec := journal.JobRecord{Token: token, ID: id, Name: name, User: user, UID: uid, Partition: "gpu", Tag: elastic.Tag{Spec: spec},
 		Submitted: submitted, State: state, Place: place, Price: price}
 	j := elastic.Job{ID: id, Name: name, User: user, UID: uid, Partition: "gpu", Spec: spec, Phase: phase, State: state,
 		Place: place, Submitted: submitted, Price: price}
@@ -163,10 +165,10 @@ func failed() engine.JobReport {
 }
 
 // Segments returns the canned history of Growing.
-func Segments() []engine.Segment {
+func Segments() []journal.Segment {
 	token := growing().Record.Token
 	price := growing().Record.Price
-	return []engine.Segment{
+	return []journal.Segment{
 		{Token: token, Restarts: 0, Incarnation: 1, Place: nodes.Placement{{Node: "gpu1", GPUs: 1}}, Started: Now.Add(-78 * time.Minute),
 			Ended: Now.Add(-31 * time.Minute), DoneFrom: 0, DoneTo: 2, Seconds: 60, Cause: reason.StartsAtMinimum{GPUs: 1}},
 		{Token: token, Restarts: 1, Incarnation: 2, Place: nodes.Placement{{Node: "gpu1", GPUs: 2}}, Started: Now.Add(-30 * time.Minute),

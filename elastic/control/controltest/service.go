@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
@@ -86,7 +88,7 @@ func (s *Service) Trust(_ context.Context, c control.Caller, node string) error 
 }
 
 // Segments returns the canned history to the job it belongs to.
-func (s *Service) Segments(_ context.Context, token string) ([]engine.Segment, error) {
+func (s *Service) Segments(_ context.Context, token string) ([]journal.Segment, error) {
 	if all := Segments(); token == all[0].Token {
 		return all, s.fault()
 	}

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+
 	"github.com/sluice-hpc/sluice/elastic/engine"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 )
@@ -15,7 +17,7 @@ const Model = "resnet50"
 // Speeds returns what is known of ann's Model, settled: crossing nodes makes it
 // slower by a quarter, which a curve does not foresee.
 var Speeds = sync.OnceValue(func() engine.Speeds {
-	store := new(engine.Memory)
+	store := new(journal.Memory)
 	var all []speed.Sample
 	for _, shape := range []speed.Shape{{GPUs: 1, Nodes: 1}, {GPUs: 2, Nodes: 1}, {GPUs: 4, Nodes: 1}, {GPUs: 6, Nodes: 1}, {GPUs: 8, Nodes: 1},
 		{GPUs: 2, Nodes: 2}, {GPUs: 4, Nodes: 2}, {GPUs: 8, Nodes: 2}, {GPUs: 12, Nodes: 2}, {GPUs: 16, Nodes: 2}} {

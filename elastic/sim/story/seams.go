@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
@@ -140,11 +142,11 @@ func (c journalSeam) Close(ctx context.Context, in elastic.Intent, how elastic.O
 	return c.write("close", func() error { return c.Journal.Close(ctx, in, how, why, at) })
 }
 
-func (c journalSeam) SaveJobs(ctx context.Context, r []engine.JobRecord) error {
+func (c journalSeam) SaveJobs(ctx context.Context, r []journal.JobRecord) error {
 	return c.write("savejobs", func() error { return c.Journal.SaveJobs(ctx, r) })
 }
 
-func (c journalSeam) SaveSegments(ctx context.Context, s []engine.Segment) error {
+func (c journalSeam) SaveSegments(ctx context.Context, s []journal.Segment) error {
 	return c.write("savesegments", func() error { return c.Journal.SaveSegments(ctx, s) })
 }
 
@@ -152,7 +154,7 @@ func (c journalSeam) SaveHealth(ctx context.Context, h elastic.Health) error {
 	return c.write("savehealth", func() error { return c.Journal.SaveHealth(ctx, h) })
 }
 
-func (c journalSeam) SaveAnswers(ctx context.Context, a []engine.Answer) error {
+func (c journalSeam) SaveAnswers(ctx context.Context, a []journal.Answer) error {
 	return c.write("saveanswers", func() error { return c.Journal.SaveAnswers(ctx, a) })
 }
 

@@ -1,4 +1,4 @@
-package engine
+package journal
 
 import (
 	"cmp"
@@ -12,9 +12,13 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine/learn"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 )
+
+// MaxSamples is how many samples of one model are used, and kept: the newest ones.
+const MaxSamples = learn.MaxSamples
 
 // MaxSeries is how many series of samples are kept of the models of one user, or of all
 // users where these share their speeds: those of the newest samples. A model has up to 3
@@ -49,7 +53,7 @@ type Memory struct {
 	segments map[string]map[int]Segment
 	samples  map[string][]speed.Sample
 	health   elastic.Health
-	answers  map[answerKey]time.Time
+	answers  map[AnswerKey]time.Time
 }
 
 // Copy returns a journal that holds the same, as a copy of the store's file would.
@@ -84,7 +88,7 @@ func (m *Memory) write(ctx context.Context, op string, change func() error) erro
 	if m.jobs == nil {
 		m.intents, m.closed = map[int64]elastic.Intent{}, map[int64]bool{}
 		m.jobs, m.segments = map[string]JobRecord{}, map[string]map[int]Segment{}
-		m.samples, m.answers = map[string][]speed.Sample{}, map[answerKey]time.Time{}
+		m.samples, m.answers = map[string][]speed.Sample{}, map[AnswerKey]time.Time{}
 	}
 	return change()
 }
@@ -290,7 +294,7 @@ func (m *Memory) Samples(ctx context.Context, model string, limit int) ([]speed.
 // without a monotonic part, empty lists nil, no list shared.
 func NormalIntent(in elastic.Intent) elastic.Intent {
 	in.From, in.Target, in.Cause = normalList(in.From), normalList(in.Target), reason.Normal(in.Cause)
-	for _, t := range times(&in) {
+	for _, t := range in.Times() {
 		*t = normalTime(*t)
 	}
 	return in

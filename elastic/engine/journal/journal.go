@@ -1,14 +1,13 @@
-package engine
+package journal
 
 import (
 	"context"
+	"errors"
 	"time"
 
-	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/elastic/reason"
-	"github.com/sluice-hpc/sluice/nodes"
 )
 
 // Journal keeps what must survive the daemon. Every method is durable when it
@@ -65,67 +64,10 @@ type Samples interface {
 	Samples(ctx context.Context, model string, limit int) ([]speed.Sample, error)
 }
 
-// Mailbox is the shared file system as the daemon uses it. Reads are bounded,
-// follow no links and check that the job's user owns what is read. A folder below which the
-// file system hangs gives an *Unanswered.
-type Mailbox interface {
-	Reader
-	Outbox
-}
-
-// Outbox is what the daemon writes for jobs. All writes are atomic and repeatable.
-type Outbox interface {
-	// Ask writes a request; Withdraw removes whatever request there is; Aim
-	// writes the target.
-	Ask(token string, r checkpoint.Request) error
-	Withdraw(token string) error
-	Aim(token string, t checkpoint.Target) error
-	// Forget removes the job's outbox folder.
-	Forget(token string) error
-}
-
-// JobRecord is what the daemon remembers about a job, live or ended.
-type JobRecord struct {
-	Token     string // key
-	ID        elastic.JobID
-	Name      string
-	User      string
-	UID       uint32
-	Partition string
-	Tag       elastic.Tag
-	Submitted time.Time // first submit
-	FirstRun  time.Time // first time seen running; zero before
-	Ended     time.Time // zero while alive
-	State     string    // Slurm's last word
-	// Place is the last known split, Restarts the run it belongs to.
-	Place    nodes.Placement
-	Restarts int
-	Speaks   bool
-	Deaf     int
-	Done     float64
-	Offset   int64 // read so far of progress.jsonl
-	Moved    time.Time
-	Price    elastic.Price
-	// Promised: it was told that it ends by its deadline.
-	Promised bool `json:",omitempty"`
-	// Barred: Slurm itself holds the job, as an administrator would, since its dependency
-	// cannot be satisfied. It goes on doing so once the dependency is gone.
-	Barred bool `json:",omitempty"`
-	// Ending is how it ended; zero while it lives.
-	Ending Ending `json:",omitzero"`
-}
-
-// Segment is one run of a job between two moves.
-type Segment struct {
-	Token       string          `json:"-"`
-	Restarts    int             `json:"restarts"`
-	Incarnation int             `json:"incarnation"`
-	Place       nodes.Placement `json:"place"`
-	Started     time.Time       `json:"started"`
-	Ended       time.Time       `json:"ended"` // zero while it runs
-	DoneFrom    float64         `json:"done_from"`
-	DoneTo      float64         `json:"done_to"`
-	Seconds     float64         `json:"seconds"` // a unit of work, lately; 0 = unknown
-	Cause       reason.Reason   `json:"-"`
-	Price       elastic.Price   `json:"price"` // paid to get here
-}
+// What every Journal says in the same words. Test with errors.Is.
+var (
+	// ErrIntentOpen: the job already has an open intent; one at a time.
+	ErrIntentOpen = errors.New("a move of this job is already open in the journal")
+	// ErrNoIntent: the journal holds no such open intent.
+	ErrNoIntent = errors.New("no such open move in the journal")
+)
