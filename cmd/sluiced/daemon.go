@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/event"
+
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 
@@ -284,12 +286,12 @@ func newLog(c etc.Log, to *os.File) zerolog.Logger {
 	if c.Format == "json" {
 		return zerolog.New(plain{to}).Level(level).With().Timestamp().Logger()
 	}
-	return zerolog.New(zerolog.ConsoleWriter{Out: plain{to}, NoColor: true, TimeFormat: time.RFC3339, FieldsExclude: engine.FieldNames()}).Level(level).With().Timestamp().Logger()
+	return zerolog.New(zerolog.ConsoleWriter{Out: plain{to}, NoColor: true, TimeFormat: time.RFC3339, FieldsExclude: event.FieldNames()}).Level(level).With().Timestamp().Logger()
 }
 
 // logEvent writes one thing that happened. The text may hold users' words; plain
 // escapes them.
-func (d *daemon) logEvent(e engine.Event) {
+func (d *daemon) logEvent(e event.Event) {
 	missed := 0
 	if key := problemKey(e); key != "" {
 		if key == noRights || key == noOutbox {

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -15,10 +14,6 @@ import (
 // squeue. Slurm's accounting is asked once for all of them how they ended. Nothing waits for
 // it: without an answer they end as forgotten, and they are asked about again, ever less
 // often, for as long as they are in the report. What it answers then replaces that end.
-
-// ErrAsking says that Slurm was asked and has not answered yet, of an Accountant or a
-// Limiter. The answer is handed out to a later call.
-var ErrAsking = errors.New("Slurm has not answered yet")
 
 const (
 	// accountsMost is about how many jobs accounting is asked at once.
@@ -137,7 +132,7 @@ func (st *State) accountsAnswered(err error, now time.Time) {
 		why = err.Error()
 	}
 	if why != "" && st.accounts.why == "" {
-		st.event(now, 0, "problem", "Slurm's accounting does not tell how jobs ended; it is asked again: "+why)
+		st.Tell(now, 0, "problem", "Slurm's accounting does not tell how jobs ended; it is asked again: "+why)
 	}
 	st.accounts.why = why
 }

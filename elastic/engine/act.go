@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/event"
+
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 
 	"github.com/sluice-hpc/sluice/elastic"
@@ -36,7 +38,7 @@ type hands struct {
 // whatever changes what is known of a job is told as well. When Slurm goes away in the
 // middle the rest waits for the next cycle.
 func (h *hands) act(ctx context.Context, moves []elastic.Intent, snap elastic.Snapshot, now time.Time) (acted, stirred bool) {
-	told := h.told
+	told := h.Count
 	for _, in := range slices.Clone(moves) {
 		snap.Intents = h.open
 		before := in
@@ -48,7 +50,7 @@ func (h *hands) act(ctx context.Context, moves []elastic.Intent, snap elastic.Sn
 			break
 		}
 	}
-	return acted, acted || stirred || h.told != told
+	return acted, acted || stirred || h.Count != told
 }
 
 // step takes one move onward, or lets go of a job its user took away.
@@ -115,10 +117,10 @@ func (h *hands) walk(ctx context.Context, in elastic.Intent, job elastic.Job, sn
 		}
 		if changed(in, next.Intent) {
 			if err := h.journal.Advance(ctx, next.Intent); err != nil {
-				h.event(now, in.Job, "problem", "the journal did not take a step: "+err.Error())
+				h.Tell(now, in.Job, "problem", "the journal did not take a step: "+err.Error())
 				return in, true, did, false // the effect is repeated next cycle, harmlessly
 			}
-			h.event(now, in.Job, "step", fmt.Sprintf("R%d %s", next.Intent.Step, say.Reason(next.Why, now)), fieldsOfStep(next))
+			h.Tell(now, in.Job, "step", fmt.Sprintf("R%d %s", next.Intent.Step, say.Reason(next.Why, now)), event.OfStep(next))
 		}
 		in = next.Intent
 		if !next.Again {
@@ -142,7 +144,7 @@ func (h *hands) letGo(ctx context.Context, js *jobState, in elastic.Intent, now 
 	}
 	for _, a := range effects {
 		if err := h.perform(ctx, a, elastic.Job{ID: in.Job}, now); err != nil {
-			h.couldNot(a, in.Job, err, now)
+			h.CouldNot(a, in.Job, err, now)
 			return false
 		}
 	}
@@ -160,7 +162,7 @@ func (h *hands) closeFirst(ctx context.Context, in elastic.Intent, next elastic.
 	}
 	for _, action := range next.Do {
 		if err := h.perform(ctx, action, job, now); err != nil {
-			h.couldNot(action, action.About(), err, now)
+			h.CouldNot(action, action.About(), err, now)
 		}
 	}
 	return next.Intent, false, true, false
@@ -209,7 +211,7 @@ func replaced(ins []elastic.Intent, in elastic.Intent) []elastic.Intent {
 // failed decides what a failed effect means. It never repeats blindly: the next
 // cycle looks first.
 func (h *hands) failed(ctx context.Context, in elastic.Intent, a elastic.Action, err error, now time.Time) (keep, down bool) {
-	h.couldNot(a, in.Job, err, now)
+	h.CouldNot(a, in.Job, err, now)
 	js := h.byID[in.Job]
 	if js != nil {
 		js.tells.problem["move"] = err.Error()
@@ -260,10 +262,10 @@ func (of known) tokenOf(id elastic.JobID) string {
 func (h *hands) closeMove(ctx context.Context, next elastic.Next, now time.Time) bool {
 	in := next.Intent
 	if err := h.journal.Close(ctx, in, next.Close, next.Why, now); err != nil {
-		h.event(now, in.Job, "problem", "the journal did not take the end of a move: "+err.Error())
+		h.Tell(now, in.Job, "problem", "the journal did not take the end of a move: "+err.Error())
 		return false
 	}
-	h.event(now, in.Job, "close", fmt.Sprintf("%s: %s", next.Close, say.Reason(next.Why, now)), fieldsOfClose(next))
+	h.Tell(now, in.Job, "close", fmt.Sprintf("%s: %s", next.Close, say.Reason(next.Why, now)), event.OfClose(next))
 	h.closed(next, now)
 	return true
 }

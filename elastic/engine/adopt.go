@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/event"
+
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 
 	"github.com/sluice-hpc/sluice/elastic"
@@ -88,7 +90,7 @@ func (st *State) livesAgain(js *jobState, sj slurm.Job, now time.Time) {
 	js.rec.Ended, js.rec.Deaf, js.over.words, js.dirty = time.Time{}, 0, nil, true
 	js.over.noticed = time.Time{}
 	js.over.exit, js.rec.Ending = nil, journal.Ending{}
-	st.event(now, js.rec.ID, "adopted", "lives again: its user requeued it")
+	st.Tell(now, js.rec.ID, "adopted", "lives again: its user requeued it")
 }
 
 // sameTag reports whether two tags are written alike.
@@ -104,7 +106,7 @@ func (st *State) adopt(sj slurm.Job, tag elastic.Tag, now time.Time) *jobState {
 		js.rec.Submitted = now
 	}
 	st.remember(js)
-	st.event(now, js.rec.ID, "adopted", fmt.Sprintf("%s of %s, %s", sj.Name, sj.User, tag), Fields{Token: tag.Spec.Token})
+	st.Tell(now, js.rec.ID, "adopted", fmt.Sprintf("%s of %s, %s", sj.Name, sj.User, tag), event.Fields{Token: tag.Spec.Token})
 	return js
 }
 
@@ -115,7 +117,7 @@ func (st *State) disowned(sj slurm.Job, now time.Time) {
 		return
 	}
 	if !js.shown.disown {
-		st.event(now, js.rec.ID, "problem", "its sluice comment was removed; left alone from now on", Fields{Problem: ProblemUntagged})
+		st.Tell(now, js.rec.ID, "problem", "its sluice comment was removed; left alone from now on", event.Fields{Problem: event.ProblemUntagged})
 	}
 	js.shown.seen, js.shown.disown, js.shown.slurm = true, true, sj
 	js.tells.problem["comment"] = "the sluice comment was removed; the job is left alone"
@@ -126,7 +128,7 @@ func (st *State) disowned(sj slurm.Job, now time.Time) {
 func (st *State) unreadable(sj slurm.Job, err error, now time.Time) {
 	js := st.byID[elastic.JobID(sj.ID)]
 	if js == nil || js.rec.UID != sj.UID || !js.rec.Ended.IsZero() {
-		st.leave(sj, now, "its comment cannot be read: "+err.Error(), Fields{Problem: ProblemUnreadable})
+		st.leave(sj, now, "its comment cannot be read: "+err.Error(), event.Fields{Problem: event.ProblemUnreadable})
 		return
 	}
 	js.shown.seen, js.shown.disown, js.shown.slurm = true, false, sj
@@ -154,5 +156,5 @@ func (st *State) ended(js *jobState, state string, last word, now time.Time) {
 	js.rec.Ending = js.ending()
 	js.tookInAll(now)
 	st.lengths.note(js.rec)
-	st.event(now, js.rec.ID, "ended", state+": "+js.ending().String(), Fields{State: state})
+	st.Tell(now, js.rec.ID, "ended", state+": "+js.ending().String(), event.Fields{State: state})
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/event"
+
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/slurm"
@@ -21,9 +23,9 @@ func (st *State) mine(sj slurm.Job) bool {
 }
 
 // leave says once why a job is left alone: its user may have a thousand of them.
-func (st *State) leave(sj slurm.Job, now time.Time, why string, fields ...Fields) {
+func (st *State) leave(sj slurm.Job, now time.Time, why string, fields ...event.Fields) {
 	if st.strange.before[sj.ID] != why {
-		st.event(now, elastic.JobID(sj.ID), "problem", why, fields...)
+		st.Tell(now, elastic.JobID(sj.ID), "problem", why, fields...)
 	}
 	st.strange.now[sj.ID] = why
 }
@@ -65,7 +67,7 @@ func (js *jobState) is(sj slurm.Job) bool {
 func (st *State) rewritten(js *jobState, sj slurm.Job, now time.Time) {
 	st.livesAgain(js, sj, now)
 	if !js.shown.rewrote && js.rec.Ended.IsZero() {
-		st.event(now, js.rec.ID, "problem", "the id in its comment was changed; its last good comment stands")
+		st.Tell(now, js.rec.ID, "problem", "the id in its comment was changed; its last good comment stands")
 	}
 	js.shown.seen, js.shown.disown, js.shown.slurm, js.shown.rewrote = true, false, sj, true
 	js.tells.problem["comment"] = "the id in the job's comment was changed; its last good comment stands"

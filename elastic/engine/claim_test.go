@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/event"
+
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
@@ -73,7 +75,7 @@ func TestAnother(t *testing.T) {
 // reason becomes another, not in every look.
 func TestLeftAloneIsSaidOnce(t *testing.T) {
 	var said []string
-	e := New(Config{Events: func(ev Event) { said = append(said, ev.Text) }})
+	e := New(Config{Events: func(ev event.Event) { said = append(said, ev.Text) }})
 	for _, why := range []string{"a", "a", "b", "b", "b", "a"} {
 		e.strange.before, e.strange.now = e.strange.now, map[slurm.JobID]string{}
 		e.leave(slurm.Job{ID: 7}, time.Unix(1, 0), why)

@@ -58,7 +58,7 @@ func (e *Engine) foldAll(ctx context.Context, seen look, now time.Time) {
 	}
 	e.fold(histories, words, now)
 	for _, js := range ends {
-		_ = e.cfg.Mailbox.Forget(js.rec.Token) // swept again by nobody: the folder is small and harmless
+		_ = e.hands.mail.Forget(js.rec.Token) // swept again by nobody: the folder is small and harmless
 	}
 	e.foldAnswers(now)
 	e.reconsider(seen)

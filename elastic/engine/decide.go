@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/event"
+
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/say"
 )
@@ -31,7 +33,7 @@ func (h *hands) record(ctx context.Context, plan elastic.Plan, now time.Time) ([
 		if js := h.byID[in.Job]; js != nil {
 			h.opened(js, in.Kind, now)
 		}
-		h.event(now, in.Job, "open", fmt.Sprintf("%s %s -> %s, incarnation %d: %s", in.Kind, in.From, in.Target, in.To, say.Reason(in.Cause, now)), fieldsOfMove(in))
+		h.Tell(now, in.Job, "open", fmt.Sprintf("%s %s -> %s, incarnation %d: %s", in.Kind, in.From, in.Target, in.To, say.Reason(in.Cause, now)), event.OfMove(in))
 	}
 	h.open = append(h.open, opened...)
 	return opened, nil

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/event"
+
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 
 	"github.com/sluice-hpc/sluice/elastic"
@@ -23,7 +25,7 @@ type Config struct {
 	// there Direct and Meet may be called.
 	Between func()
 	// Events receives what happened, in order; nil drops it. It must not block.
-	Events func(Event)
+	Events func(event.Event)
 }
 
 // Seams are the world outside. Those without a note on nil are required.
@@ -79,7 +81,7 @@ type lazyCurve struct {
 // New returns an engine that has looked at nothing yet.
 func New(cfg Config) *Engine {
 	if cfg.Events == nil {
-		cfg.Events = func(Event) {}
+		cfg.Events = func(event.Event) {}
 	}
 	e := &Engine{cfg: cfg, State: newState(cfg.Rules, cfg.Samples, cfg.Events)}
 	e.wire()
@@ -182,7 +184,7 @@ const measurePeriod = 5 * time.Second
 func (e *Engine) blinded(now time.Time, err error) time.Time {
 	if e.blind.why == "" {
 		e.blind.since, e.blind.wait = now, e.cfg.Transition
-		e.event(now, 0, "blind", err.Error())
+		e.Tell(now, 0, "blind", err.Error())
 	}
 	e.blind.why = err.Error()
 	e.blind.wait = min(2*e.blind.wait, max(e.cfg.Backoff, e.cfg.Transition))
@@ -192,7 +194,7 @@ func (e *Engine) blinded(now time.Time, err error) time.Time {
 
 func (e *Engine) sighted(now time.Time) {
 	if e.blind.why != "" {
-		e.event(now, 0, "sighted", "Slurm answers again after "+now.Sub(e.blind.since).String())
+		e.Tell(now, 0, "sighted", "Slurm answers again after "+now.Sub(e.blind.since).String())
 		e.seenAgain(now)
 	}
 	if e.began.IsZero() {

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/event"
 )
 
 var updateEvents = flag.Bool("update-events", false, "write EVENTS.md anew")
@@ -45,11 +45,11 @@ func TestEventsPage(t *testing.T) {
 		"come. The message is for people: its words change, and nothing should read them. `act` and `step` are of level debug.\n" +
 		"A field that is empty, false or 0 is left out, but for `run`. `format = \"text\"` leaves the fields below out.\n\n" +
 		"| event | fields | meaning |\n|---|---|---|\n")
-	for _, k := range engine.EventKinds {
+	for _, k := range event.Kinds {
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", k.Name, k.Fields, k.Means)
 	}
 	b.WriteString("\n| field | meaning |\n|---|---|\n")
-	for _, name := range engine.FieldNames() {
+	for _, name := range event.FieldNames() {
 		if meanings[name] == "" {
 			t.Errorf("what does %s mean?", name)
 		}
@@ -81,7 +81,7 @@ func TestEventsAreListed(t *testing.T) {
 			ast.Inspect(tree, func(n ast.Node) bool {
 				if name := eventName(n); name != "" {
 					seen[name] = true
-					if !slices.ContainsFunc(engine.EventKinds, func(k engine.EventKind) bool { return k.Name == name }) {
+					if !slices.ContainsFunc(event.Kinds, func(k event.Kind) bool { return k.Name == name }) {
 						t.Errorf("%s: the event %q is not in EventKinds", file, name)
 					}
 				}
@@ -89,7 +89,7 @@ func TestEventsAreListed(t *testing.T) {
 			})
 		}
 	}
-	for _, k := range engine.EventKinds {
+	for _, k := range event.Kinds {
 		if !seen[k.Name] {
 			t.Errorf("nothing tells of %q", k.Name)
 		}
@@ -128,7 +128,7 @@ func eventName(n ast.Node) string {
 // TestFieldsAreListed: a field that is set is written under its name, run 0 too.
 func TestFieldsAreListed(t *testing.T) {
 	zero := 0
-	got := fmt.Sprint(engine.Fields{Move: "park", RunFields: engine.RunFields{Run: &zero, Passed: []string{"00000007"}}}.List()...)
+	got := fmt.Sprint(event.Fields{Move: "park", RunFields: event.RunFields{Run: &zero, Passed: []string{"00000007"}}}.List()...)
 	if !strings.Contains(got, "park") || !strings.Contains(got, "run") || !strings.Contains(got, "00000007") || strings.Contains(got, "step") {
 		t.Error(got)
 	}

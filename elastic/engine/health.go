@@ -103,7 +103,7 @@ func (st *State) tellHealth(before []elastic.Finding, now time.Time) {
 	}
 	for _, f := range st.health.Findings(st.Rules.Health) {
 		if f.Excluded && !was[f.Node] {
-			st.event(now, 0, "health", fmt.Sprintf("nothing new is placed on %s: %s", f.Node, f.Why))
+			st.Tell(now, 0, "health", fmt.Sprintf("nothing new is placed on %s: %s", f.Node, f.Why))
 		}
 		if f.Excluded {
 			delete(was, f.Node)
@@ -111,7 +111,7 @@ func (st *State) tellHealth(before []elastic.Finding, now time.Time) {
 	}
 	for _, f := range before {
 		if was[f.Node] {
-			st.event(now, 0, "health", f.Node+" is used again")
+			st.Tell(now, 0, "health", f.Node+" is used again")
 		}
 	}
 }

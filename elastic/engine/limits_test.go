@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/event"
+
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/slurm"
 )
@@ -47,7 +49,7 @@ func TestMovesWaitForLimits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			site := &scripted{}
 			told := 0
-			e := New(Config{Seams: Seams{Limiter: site}, Rules: Rules{Period: 30 * time.Second}, Events: func(ev Event) {
+			e := New(Config{Seams: Seams{Limiter: site}, Rules: Rules{Period: 30 * time.Second}, Events: func(ev event.Event) {
 				if strings.Contains(ev.Text, "no move is opened now") {
 					told++
 				}

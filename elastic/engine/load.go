@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/event"
+
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 )
 
@@ -61,7 +63,7 @@ func (e *Engine) load(ctx context.Context, now time.Time) error {
 	perhapsAsked(e.open, now)
 	e.perhapsHolding(now)
 	for _, in := range open {
-		e.event(now, in.Job, "taken", takenUp(in), fieldsOfTaken(in))
+		e.Tell(now, in.Job, "taken", takenUp(in), event.OfTaken(in))
 	}
 	return nil
 }

@@ -18,5 +18,5 @@ func (st *State) noteObstacle(in elastic.Intent, said string, now time.Time) {
 	}
 	js.placing.refused.Obstacle = js.placing.refused.Obstacle.AndNoNodes(nil, reason.SlurmSaid{Text: said}, now)
 	js.placing.asked, js.placing.holders = eligible.AskedOf(&js.shown.slurm, js.rec.Partition), eligible.Holders(st.seen.jobs, js.shown.slurm, said)
-	st.event(now, in.Job, "problem", fmt.Sprintf("Slurm does not start it (%s); its GPUs are for others, and the next try is not before %s, unless that changes", said, js.placing.refused.ObstacleAgain().Format(time.TimeOnly)))
+	st.Tell(now, in.Job, "problem", fmt.Sprintf("Slurm does not start it (%s); its GPUs are for others, and the next try is not before %s, unless that changes", said, js.placing.refused.ObstacleAgain().Format(time.TimeOnly)))
 }

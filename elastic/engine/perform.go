@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/event"
+
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
@@ -22,7 +24,7 @@ const startAfter = time.Second
 // perform carries out one action. Every action may be repeated.
 func (h *hands) perform(ctx context.Context, a elastic.Action, job elastic.Job, now time.Time) error {
 	letIn(h.between)
-	h.event(now, a.About(), "act", a.String(), fieldsOfAct(a))
+	h.Tell(now, a.About(), "act", a.String(), event.OfAct(a))
 	err := h.carryOut(ctx, a, job, now)
 	h.byID.unanswered(a, err, now)
 	if js := h.byID[a.About()]; js != nil && errors.As(err, new(*Unanswered)) {
@@ -94,7 +96,7 @@ func (h *hands) requestPass(ctx context.Context, a elastic.RequestPass, now time
 	if err == nil || errors.Is(err, slurm.ErrControllerDown) || ctx.Err() != nil {
 		return err
 	}
-	h.event(now, a.Job, "problem", fmt.Sprintf("could not %s: %v", a, err))
+	h.Tell(now, a.Job, "problem", fmt.Sprintf("could not %s: %v", a, err))
 	return nil
 }
 

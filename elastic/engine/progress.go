@@ -71,7 +71,7 @@ func (st *State) heardLinesOf(js *jobState, r lines, now time.Time) {
 	delete(js.tells.problem, "progress")
 	if len(r.bad) > 0 {
 		js.tells.problem["progress lines"] = fmt.Sprintf("%d unreadable progress lines, last: %v", len(r.bad), r.bad[len(r.bad)-1])
-		st.event(now, js.rec.ID, "problem", r.bad[len(r.bad)-1].Error())
+		st.Tell(now, js.rec.ID, "problem", r.bad[len(r.bad)-1].Error())
 	}
 	if slices.ContainsFunc(r.bad, func(err error) bool { return errors.Is(err, checkpoint.ErrShortened) }) {
 		js.mail.shortened.times++

@@ -33,7 +33,7 @@ func (st *State) noteRefused(in elastic.Intent, why reason.Reason, blameless boo
 		again = r.StartAgain()
 	}
 	js.placing.asked = eligible.AskedOf(&js.shown.slurm, js.rec.Partition)
-	st.event(now, in.Job, "problem", fmt.Sprintf("Slurm does not take %s (%s); the next try is not before %s", in.Target, say.Reason(why, now), again.Format(time.TimeOnly)))
+	st.Tell(now, in.Job, "problem", fmt.Sprintf("Slurm does not take %s (%s); the next try is not before %s", in.Target, say.Reason(why, now), again.Format(time.TimeOnly)))
 }
 
 // mostFallen is how many moves in a row may come to nothing before the next one waits as
@@ -51,7 +51,7 @@ func (st *State) noteFallen(js *jobState, in elastic.Intent, why reason.Reason, 
 	}
 	js.placing.refused.Start = js.placing.refused.Start.And(in.Target, why, now)
 	js.placing.asked = eligible.AskedOf(&js.shown.slurm, js.rec.Partition)
-	st.event(now, in.Job, "problem", fmt.Sprintf("it did not start, %d times in a row; the next try is not before %s",
+	st.Tell(now, in.Job, "problem", fmt.Sprintf("it did not start, %d times in a row; the next try is not before %s",
 		js.placing.fell, js.placing.refused.StartAgain().Format(time.TimeOnly)))
 }
 

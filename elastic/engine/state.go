@@ -3,6 +3,8 @@ package engine
 import (
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/event"
+
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 
 	"github.com/sluice-hpc/sluice/elastic"
@@ -52,7 +54,7 @@ type State struct {
 	accounts accounts
 	last     elastic.Snapshot // what the last cycle decided by
 	strange  strange
-	log
+	event.Log
 }
 
 // roster are the jobs that are known.
@@ -109,13 +111,13 @@ type strange struct {
 }
 
 // newState returns a state in which nothing is known yet.
-func newState(rules Rules, samples journal.Samples, events func(Event)) *State {
+func newState(rules Rules, samples journal.Samples, events func(event.Event)) *State {
 	return &State{
 		Rules:   rules,
 		roster:  roster{jobs: map[string]*jobState{}, byID: known{}},
 		speeds:  speeds{learnt: learn.New(samples), units: map[string]elastic.Unit{}},
 		users:   users{answers: map[journal.AnswerKey]time.Time{}, unsaved: map[journal.AnswerKey]time.Time{}, lengths: histories{}},
 		cluster: cluster{lost: lostNodes{}},
-		log:     log{sink: events},
+		Log:     event.Log{Sink: events},
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/event"
+
 	"github.com/sluice-hpc/sluice/elastic"
 )
 
@@ -36,7 +38,7 @@ func (st *State) requeueStranded(js *jobState, now time.Time) []elastic.Action {
 		s.times, s.last, s.of = s.times+1, now, run
 	}
 	run := js.mail.runner.word.Restarts
-	st.event(now, js.rec.ID, "stranded", fmt.Sprintf("run %d: its script is ended, and Slurm has not noticed that a node lost what ran there", run), Fields{RunFields: RunFields{Run: &run}})
+	st.Tell(now, js.rec.ID, "stranded", fmt.Sprintf("run %d: its script is ended, and Slurm has not noticed that a node lost what ran there", run), event.Fields{RunFields: event.RunFields{Run: &run}})
 	js.placing.hold = true
 	return []elastic.Action{elastic.RequeueHold{Job: js.rec.ID}}
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/event"
+
 	"github.com/sluice-hpc/sluice/elastic"
 )
 
@@ -17,12 +19,6 @@ func takenUp(in elastic.Intent) string {
 		text += ", checkpoint " + in.Checkpoint
 	}
 	return text
-}
-
-func fieldsOfTaken(in elastic.Intent) Fields {
-	f := fieldsOfMove(in)
-	f.Step, f.Checkpoint = int(in.Step), in.Checkpoint
-	return f
 }
 
 // tellRun tells, once a run, what it began from: the runner's word, which knows
@@ -39,11 +35,11 @@ func (st *State) tellRun(js *jobState, now time.Time) {
 	}
 	began := word.FirstLine.UTC().Format("2006-01-02T15:04:05.000Z")
 	text := fmt.Sprintf("run %d of incarnation %d began at %s from %s", word.Restarts, word.Incarnation, began, from)
-	fields := Fields{Incarnation: word.Incarnation, Checkpoint: word.Resumed, RunFields: RunFields{Run: &word.Restarts, Began: began}}
+	fields := event.Fields{Incarnation: word.Incarnation, Checkpoint: word.Resumed, RunFields: event.RunFields{Run: &word.Restarts, Began: began}}
 	for i, skipped := range word.Skipped {
 		text += []string{"; passed over ", ", "}[min(i, 1)] + strconv.Quote(skipped)
 		name, _, _ := strings.Cut(skipped, ": ") // "NAME: WHY", as PROTOCOL.md has it
 		fields.Passed = append(fields.Passed, name)
 	}
-	st.event(now, js.rec.ID, "run", text, fields)
+	st.Tell(now, js.rec.ID, "run", text, fields)
 }

@@ -29,7 +29,7 @@ func (h *hands) tidy(ctx context.Context, now time.Time) bool {
 		for _, a := range h.chores(js, now) {
 			did = true
 			if err := h.perform(ctx, a, elastic.Job{ID: js.rec.ID}, now); err != nil {
-				h.couldNot(a, js.rec.ID, err, now)
+				h.CouldNot(a, js.rec.ID, err, now)
 			}
 		}
 	}

@@ -8,17 +8,6 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// Unanswered is what a Mailbox returns while a read or a write of the job's folder is under
-// way that has not returned: the file system hangs, or is slow. A write may still be
-// carried out.
-type Unanswered struct {
-	Since time.Time // when the oldest of them was asked for
-}
-
-func (u *Unanswered) Error() string {
-	return "its folder has not answered since " + u.Since.Format(time.TimeOnly)
-}
-
 // unreadAfter is for how long a folder may leave a read or a write unanswered before its job
 // counts as Unread: it keeps its size, is asked nothing and is not started. Until then it is
 // as it was last seen.
@@ -63,12 +52,12 @@ func (st *State) tellUnread(now time.Time) {
 			js.tells.problem["folder"] = fmt.Sprintf("its folder has not answered since %s; perhaps its file system hangs. It keeps its size, is asked nothing and is not started until it answers",
 				since.Format("2006-01-02T15:04:05"))
 			if was.IsZero() {
-				st.event(now, js.rec.ID, "problem", js.tells.problem["folder"])
+				st.Tell(now, js.rec.ID, "problem", js.tells.problem["folder"])
 			}
 		case !was.IsZero():
 			delete(js.tells.problem, "folder")
 			if js.rec.Ended.IsZero() {
-				st.event(now, js.rec.ID, "problem", fmt.Sprintf("its folder answers again after %s", now.Sub(was).Round(time.Second)))
+				st.Tell(now, js.rec.ID, "problem", fmt.Sprintf("its folder answers again after %s", now.Sub(was).Round(time.Second)))
 			}
 		}
 		js.mail.unread = since

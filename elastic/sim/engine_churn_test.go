@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/event"
+
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 
 	"github.com/sluice-hpc/sluice/elastic"
@@ -38,7 +40,7 @@ func churned(t *testing.T, name string, seed uint64) churn {
 	d = boot(t, w, new(journal.Memory), name, func(c *engine.Config) {
 		c.Limits.Cooldown, c.Limits.Payback, c.Limits.Every, c.Period = 30*time.Second, 2, 5*time.Second, 5*time.Second
 		was := c.Events
-		c.Events = func(e engine.Event) {
+		c.Events = func(e event.Event) {
 			was(e)
 			if e.Kind != "open" || e.Move != elastic.Resize || !promised[e.Job] {
 				return

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/event"
+
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 
 	"github.com/sluice-hpc/sluice/elastic"
@@ -21,7 +23,7 @@ func TestMemoryOfManyDays(t *testing.T) {
 		w := sim.New(sim.Config{Fake: fake.Config{Seed: 7, Nodes: fake.Grid(2, 4)}})
 		kept := new(journal.Memory)
 		d := boot(t, w, kept, "lookahead", func(cfg *engine.Config) {
-			cfg.Period, cfg.Transition, cfg.Events = 2*time.Minute, 20*time.Second, func(engine.Event) {}
+			cfg.Period, cfg.Transition, cfg.Events = 2*time.Minute, 20*time.Second, func(event.Event) {}
 		}).Engine
 		for range time.Duration(days) * 24 * time.Hour / every {
 			w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 1, Max: 4, Total: 5}, Model: sim.Amdahl(60, 0.05)})

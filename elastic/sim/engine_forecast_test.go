@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/event"
+
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 
 	"github.com/sluice-hpc/sluice/elastic"
@@ -54,7 +56,7 @@ func TestPlanIsJudgedAtTheNextCycle(t *testing.T) {
 	d := boot(t, w, new(journal.Memory), "knapsack", func(c *engine.Config) {
 		c.Limits.Cooldown = 100 * time.Second
 		was := c.Events
-		c.Events = func(e engine.Event) {
+		c.Events = func(e event.Event) {
 			if e.Kind == "open" {
 				opened = append(opened, elastic.Intent{Job: e.Job, Cause: reason.Text{Text: e.Text}})
 			}

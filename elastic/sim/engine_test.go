@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/event"
+
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 
 	"github.com/sluice-hpc/sluice/elastic"
@@ -70,7 +72,7 @@ func boot(t *testing.T, w *sim.World, kept memory, name string, change ...func(*
 			Price:  elastic.Price{Save: 2 * time.Second, Drain: time.Second, Start: 2 * time.Second, Load: 5 * time.Second},
 			Period: 30 * time.Second, Transition: 500 * time.Millisecond, Backoff: time.Minute, Proven: true,
 		},
-		Events: func(e engine.Event) {
+		Events: func(e event.Event) {
 			if w.Records != nil {
 				w.Records.Event(e)
 			}

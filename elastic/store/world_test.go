@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/event"
+
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
 	"github.com/sluice-hpc/sluice/elastic/policy"
@@ -98,7 +100,7 @@ func (l *lives) birth() error {
 			Price:  elastic.Price{Save: 2 * time.Second, Drain: time.Second, Start: 2 * time.Second, Load: 5 * time.Second},
 			Period: 30 * time.Second, Transition: 500 * time.Millisecond, Backoff: time.Minute,
 		},
-		Events: func(e engine.Event) {
+		Events: func(e event.Event) {
 			if l.w.Records != nil {
 				l.w.Records.Event(e)
 			}

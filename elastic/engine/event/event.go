@@ -1,4 +1,4 @@
-package engine
+package event
 
 import (
 	"reflect"
@@ -79,13 +79,13 @@ const (
 )
 
 // EventKind is a name of an event, for EVENTS.md.
-type EventKind struct {
+type Kind struct {
 	Name, Fields, Means string
 }
 
 // EventKinds are the events of sluiced's log that have a name: the engine's own, then those
 // of the daemon around it. They are a promise to those who read logs.
-var EventKinds = []EventKind{
+var Kinds = []Kind{
 	{"adopted", "`token`", "sluiced looks after the job from now on, or again; its token where it is new"},
 	{"taken", "`move`, `target`, `incarnation`, `step`, `checkpoint`", "sluiced has started and goes on with a move that its journal has open, after this step"},
 	{"open", "`move`, `target`, `incarnation`", "a move is begun, and stands in the journal"},
@@ -133,7 +133,7 @@ const (
 )
 
 // fieldsOfAct are what an action says to programs.
-func fieldsOfAct(a elastic.Action) Fields {
+func OfAct(a elastic.Action) Fields {
 	switch a := a.(type) {
 	case elastic.AskCheckpoint:
 		return Fields{Act: actAsk}
@@ -160,12 +160,12 @@ func fieldsOfAct(a elastic.Action) Fields {
 }
 
 // fieldsOfMove are what the beginning of a move says to programs.
-func fieldsOfMove(in elastic.Intent) Fields {
+func OfMove(in elastic.Intent) Fields {
 	return Fields{Move: in.Kind, Target: placed(in.Target), Incarnation: in.To}
 }
 
 // fieldsOfStep are what a step says to programs.
-func fieldsOfStep(next elastic.Next) Fields {
+func OfStep(next elastic.Next) Fields {
 	f := Fields{Step: int(next.Intent.Step)}
 	if r, ok := next.Why.(reason.CheckpointVerified); ok {
 		f.Checkpoint = r.Checkpoint
@@ -174,7 +174,7 @@ func fieldsOfStep(next elastic.Next) Fields {
 }
 
 // fieldsOfClose are what the end of a move says to programs.
-func fieldsOfClose(next elastic.Next) Fields {
+func OfClose(next elastic.Next) Fields {
 	f := Fields{Outcome: next.Close}
 	switch r := next.Why.(type) {
 	case reason.Runs:
@@ -191,4 +191,11 @@ func placed(p nodes.Placement) string {
 		return ""
 	}
 	return p.String()
+}
+
+// fieldsOfTaken are what a move that is taken up says to programs.
+func OfTaken(in elastic.Intent) Fields {
+	f := OfMove(in)
+	f.Step, f.Checkpoint = int(in.Step), in.Checkpoint
+	return f
 }
