@@ -1,11 +1,11 @@
 package engine
 
 import (
-	"context"
 	"slices"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
 
 	"github.com/sluice-hpc/sluice/slurm"
 )
@@ -39,30 +39,6 @@ func (js *jobState) forgotten() bool {
 	return !js.rec.Ended.IsZero() && js.rec.State == forgottenState
 }
 
-// departed ends jobs that slurmctld no longer knows.
-func (e *Engine) departed(ctx context.Context, gone []*jobState, now time.Time) {
-	if len(gone) == 0 {
-		return
-	}
-	asked := gone[:min(len(gone), accountsMost)]
-	runs, late := e.pastRuns(ctx, asked, now)
-	e.endedAs(runs, asked, now)
-	left := slices.DeleteFunc(slices.Clone(gone), func(js *jobState) bool { return !js.rec.Ended.IsZero() })
-	for i, w := range e.eyes.wordsNow(boxesOf(left)) {
-		left[i].shown.slurm = slurm.Job{ID: slurm.JobID(left[i].rec.ID), UID: left[i].rec.UID, State: slurm.Unknown}
-		e.ended(left[i], forgottenState, w, now)
-	}
-	switch {
-	case len(runs) == len(gone):
-		return
-	case late || len(gone) > len(asked):
-		e.askAgain(now)
-	default:
-		e.askAgain(now.Add(accountsFirst))
-	}
-	e.accounts.rest = 0
-}
-
 // askAgain has accounting asked about forgotten jobs at that time, or sooner.
 func (st *State) askAgain(at time.Time) {
 	if next := st.accounts.next; next.IsZero() || at.Before(next) {
@@ -70,59 +46,47 @@ func (st *State) askAgain(at time.Time) {
 	}
 }
 
-// lookUpForgotten asks about the jobs on record as forgotten, when it is time.
-func (e *Engine) lookUpForgotten(ctx context.Context, now time.Time) {
-	if next := e.accounts.next; next.IsZero() || now.Before(next) {
+// askable are as many of the jobs as accounting is asked about at once.
+func askable(jobs []*jobState) []*jobState { return jobs[:min(len(jobs), accountsMost)] }
+
+// askedAbout notes of how many of the jobs that are gone accounting told. late: it has not answered.
+func (st *State) askedAbout(gone, asked []*jobState, told int, late bool, now time.Time) {
+	switch {
+	case told == len(gone):
 		return
+	case late || len(gone) > len(asked):
+		st.askAgain(now)
+	default:
+		st.askAgain(now.Add(accountsFirst))
 	}
-	e.accounts.next = time.Time{}
-	var left []*jobState
-	for _, js := range e.ordered() {
+	st.accounts.rest = 0
+}
+
+// forgottenDue are the jobs on record as forgotten when it is time to ask about them, and those
+// of them to ask about now: those first that were asked about longest ago.
+func (st *State) forgottenDue(now time.Time) (left, asked []*jobState) {
+	if next := st.accounts.next; next.IsZero() || now.Before(next) {
+		return nil, nil
+	}
+	st.accounts.next = time.Time{}
+	for _, js := range st.ordered() {
 		if js.forgotten() {
 			left = append(left, js)
 		}
 	}
-	if len(left) == 0 || e.cfg.Accountant == nil {
-		return
-	}
-	// Those first that were asked about longest ago.
 	slices.SortStableFunc(left, func(a, b *jobState) int { return a.over.looked.Compare(b.over.looked) })
-	asked := left[:min(len(left), accountsMost)]
-	runs, late := e.pastRuns(ctx, asked, now)
-	if late {
-		e.askAgain(now)
-		return
-	}
-	for js := range runs {
-		js.rec.Ended, js.rec.Ending = time.Time{}, journal.Ending{}
-	}
-	e.endedAs(runs, asked, now)
-	if len(left) > len(asked) && left[len(asked)].over.looked.IsZero() {
-		e.askAgain(now)
-		return
-	}
-	if e.accounts.rest = min(max(2*e.accounts.rest, accountsFirst), accountsRest); len(runs) < len(left) {
-		e.askAgain(now.Add(e.accounts.rest))
-	}
+	return left, askable(left)
 }
 
-// pastRuns asks accounting for the runs that the jobs ended with; those it does not have are
-// missing. late: it has not answered.
-func (e *Engine) pastRuns(ctx context.Context, jobs []*jobState, now time.Time) (runs map[*jobState]slurm.PastRun, late bool) {
-	if e.cfg.Accountant == nil {
-		return nil, false
+// lookedUp notes of how many of those jobs accounting told.
+func (st *State) lookedUp(left, asked []*jobState, told int, now time.Time) {
+	if len(left) > len(asked) && left[len(asked)].over.looked.IsZero() {
+		st.askAgain(now)
+		return
 	}
-	takeSegments(jobs, e.eyes.histories(ctx, tokensOf(jobs, (*jobState).lacksRun)))
-	ids, known := make([]slurm.JobID, len(jobs)), make([]time.Time, len(jobs))
-	for i, js := range jobs {
-		ids[i], known[i] = slurm.JobID(js.rec.ID), js.lastKnown()
+	if st.accounts.rest = min(max(2*st.accounts.rest, accountsFirst), accountsRest); told < len(left) {
+		st.askAgain(now.Add(st.accounts.rest))
 	}
-	all, late, err := e.eyes.runs(ctx, ids, slices.MinFunc(known, time.Time.Compare).Add(-accountsBack))
-	if late {
-		return nil, true
-	}
-	e.accountsAnswered(err, now)
-	return lastRuns(jobs, known, all, now), false
 }
 
 // accountsAnswered notes whether accounting answered. That it did not is told once.
@@ -154,6 +118,31 @@ func lastRuns(jobs []*jobState, known []time.Time, all []slurm.PastRun, now time
 	return runs
 }
 
+// takeBack takes back that these jobs ended: accounting knows better.
+func takeBack(runs map[*jobState]slurm.PastRun) {
+	for js := range runs {
+		js.rec.Ended, js.rec.Ending = time.Time{}, journal.Ending{}
+	}
+}
+
+// knownAt are the last times at which jobs are known to have been in Slurm.
+func knownAt(jobs []*jobState) []time.Time {
+	out := make([]time.Time, len(jobs))
+	for i, js := range jobs {
+		out[i] = js.lastKnown()
+	}
+	return out
+}
+
+// idsOf are the numbers of jobs.
+func idsOf(jobs []*jobState) []slurm.JobID {
+	out := make([]slurm.JobID, len(jobs))
+	for i, js := range jobs {
+		out[i] = slurm.JobID(js.rec.ID)
+	}
+	return out
+}
+
 // lastKnown is the last time on record at which the job is known to have been in Slurm.
 func (js *jobState) lastKnown() time.Time {
 	last := js.rec.Submitted
@@ -167,28 +156,6 @@ func (js *jobState) lastKnown() time.Time {
 		}
 	}
 	return last
-}
-
-// endedAs ends the jobs of these runs as accounting says, in the order of the list. What they
-// wrote last is read of so many only: all may be on one slow file system.
-func (e *Engine) endedAs(runs map[*jobState]slurm.PastRun, order []*jobState, now time.Time) {
-	var told []*jobState
-	for _, js := range order {
-		if r, ok := runs[js]; ok {
-			js.showPast(r)
-			told = append(told, js)
-		}
-	}
-	e.readProgress(told[:min(len(told), mostFresh)], now)
-	for i, w := range e.eyes.wordsNow(boxesOf(told)) {
-		e.ended(told[i], string(told[i].shown.slurm.State), w, now)
-	}
-}
-
-// readProgress reads the new lines of jobs, and takes them in.
-func (e *Engine) readProgress(all []*jobState, now time.Time) (changed []*jobState) {
-	jobs, wanted := readings(all, now)
-	return e.heardLines(jobs, e.eyes.progress(wanted), now)
 }
 
 // showPast puts what accounting says in the place of what Slurm would have shown.
@@ -219,9 +186,9 @@ func (js *jobState) lacksRun() bool { return js.runs.seg == nil && !js.rec.First
 
 // takeSegments takes up the last runs on record of jobs that this daemon has not seen run. A job
 // whose history could not be read keeps what it has.
-func takeSegments(jobs []*jobState, histories map[string]past) {
+func takeSegments(jobs []*jobState, histories map[string]observe.History) {
 	for _, js := range jobs {
-		if old := histories[js.rec.Token].segments; js.lacksRun() && len(old) > 0 {
+		if old := histories[js.rec.Token].Segments; js.lacksRun() && len(old) > 0 {
 			js.runs.seg = &old[len(old)-1]
 		}
 	}

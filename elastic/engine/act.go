@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
+
 	"github.com/sluice-hpc/sluice/elastic/engine/event"
 
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
@@ -29,7 +31,7 @@ type hands struct {
 	slurm   slurm.Client
 	journal journal.Journal
 	samples journal.Samples
-	mail    Mailbox
+	mail    observe.Mailbox
 	between func() // called before every effect; nil = nothing is
 }
 
@@ -59,34 +61,6 @@ func (h *hands) step(ctx context.Context, in elastic.Intent, snap elastic.Snapsh
 		return in, !h.letGo(ctx, js, in, now), true, false
 	}
 	return h.walk(ctx, in, h.byID.jobFor(snap.Jobs, in), snap, now)
-}
-
-// settled is the open moves with a move's new standing, or without it.
-func (open openMoves) settled(before, after elastic.Intent, keep bool) (out openMoves) {
-	for _, in := range open {
-		switch {
-		case in.ID != before.ID:
-			out = append(out, in)
-		case keep:
-			out = append(out, after)
-		}
-	}
-	return out
-}
-
-// jobFor returns the job of an intent; one that left the snapshot has ended, or
-// was taken away by its user.
-func (of known) jobFor(jobs []elastic.Job, in elastic.Intent) elastic.Job {
-	for i := len(jobs) - 1; i >= 0; i-- {
-		if jobs[i].ID == in.Job {
-			return jobs[i]
-		}
-	}
-	j := elastic.Job{ID: in.Job, Phase: elastic.Ended, State: "gone"}
-	if js := of[in.Job]; js != nil {
-		j.State = js.rec.State
-	}
-	return j
 }
 
 // walk takes one move through the table until it has to wait, closes, or fails.
@@ -249,13 +223,6 @@ func (h *hands) refused(ctx context.Context, in elastic.Intent, a elastic.Action
 	}
 	_, keep, _, _ := h.closeFirst(ctx, in, next, elastic.Job{ID: in.Job}, now)
 	return !keep
-}
-
-func (of known) tokenOf(id elastic.JobID) string {
-	if js := of[id]; js != nil {
-		return js.rec.Token
-	}
-	return ""
 }
 
 // closeMove makes the end of a move durable and reports whether it is.

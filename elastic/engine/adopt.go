@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
+
 	"github.com/sluice-hpc/sluice/elastic/engine/event"
 
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
@@ -39,7 +41,7 @@ func (st *State) tagOf(sj slurm.Job) (elastic.Tag, error) {
 
 // take joins one tagged job to its record. A token belongs to one job and one
 // user; a second claimant is left alone.
-func (st *State) take(sj slurm.Job, tag elastic.Tag, owners map[box]error, now time.Time) {
+func (st *State) take(sj slurm.Job, tag elastic.Tag, owners map[observe.Box]error, now time.Time) {
 	if known := st.byID[elastic.JobID(sj.ID)]; known != nil && known.is(sj) && known.rec.Token != tag.Spec.Token {
 		st.rewritten(known, sj, now)
 		return
@@ -49,7 +51,7 @@ func (st *State) take(sj slurm.Job, tag elastic.Tag, owners map[box]error, now t
 		if sj.State.Ended() {
 			return // over before sluice ever saw it
 		}
-		if why := squats(owners[box{tag.Spec.Token, sj.UID}]); why != "" {
+		if why := squats(owners[observe.Box{Token: tag.Spec.Token, UID: sj.UID}]); why != "" {
 			st.leave(sj, now, why)
 			return
 		}
@@ -144,7 +146,7 @@ func (js *jobState) atLeast(comment string) {
 }
 
 // ended notes that a job has ended, and what its runner said last, which was read since.
-func (st *State) ended(js *jobState, state string, last word, now time.Time) {
+func (st *State) ended(js *jobState, state string, last observe.Word, now time.Time) {
 	if !js.rec.Ended.IsZero() {
 		return
 	}

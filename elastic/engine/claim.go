@@ -4,6 +4,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
+
 	"github.com/sluice-hpc/sluice/elastic/engine/event"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
@@ -35,7 +37,7 @@ func (st *State) leave(sj slurm.Job, now time.Time, why string, fields ...event.
 // job is there, and could hand in one that carries it first; the true one would then be left
 // alone for ever.
 func squats(err error) string {
-	var late *Unanswered
+	var late *observe.Unanswered
 	switch {
 	case errors.Is(err, checkpoint.ErrOwner):
 		return "its comment carries a token whose folder belongs to another user; left alone"

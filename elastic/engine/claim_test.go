@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"context"
-	"errors"
 	"testing"
 	"time"
 
@@ -10,8 +8,6 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 
-	"github.com/sluice-hpc/sluice/checkpoint"
-	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
@@ -33,7 +29,7 @@ func TestMine(t *testing.T) {
 		{name: "of a job that ended", in: inside, job: slurm.Job{ID: 7, UID: 1000, Partition: "cpu"}, ended: true},
 		{name: "not known", in: inside, job: slurm.Job{ID: 8, UID: 1000, Partition: "cpu"}},
 	} {
-		e := New(Config{Rules: Rules{Mine: c.in}})
+		e := newState(Rules{Mine: c.in}, nil, nil)
 		js := &jobState{rec: journal.JobRecord{Token: "t", ID: 7, UID: 1000}}
 		if c.ended {
 			js.rec.Ended = time.Unix(1, 0)
@@ -75,48 +71,12 @@ func TestAnother(t *testing.T) {
 // reason becomes another, not in every look.
 func TestLeftAloneIsSaidOnce(t *testing.T) {
 	var said []string
-	e := New(Config{Events: func(ev event.Event) { said = append(said, ev.Text) }})
+	e := newState(Rules{}, nil, func(ev event.Event) { said = append(said, ev.Text) })
 	for _, why := range []string{"a", "a", "b", "b", "b", "a"} {
 		e.strange.before, e.strange.now = e.strange.now, map[slurm.JobID]string{}
 		e.leave(slurm.Job{ID: 7}, time.Unix(1, 0), why)
 	}
 	if len(said) != 3 {
 		t.Errorf("said %q, want one for each new reason", said)
-	}
-}
-
-// gone is the mailbox of jobs whose folders are no more.
-type gone struct{ Mailbox }
-
-func (gone) RunnerNow(string, uint32) (checkpoint.Runner, bool, error) {
-	return checkpoint.Runner{}, false, nil
-}
-
-// TestMovesEndWithTheirNumber: when a number is another job's, the moves of the job that
-// had it are over, in the journal and in memory alike; those of others go on. Where the
-// journal does not take that, nothing is forgotten.
-func TestMovesEndWithTheirNumber(t *testing.T) {
-	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
-	for _, broken := range []bool{false, true} {
-		kept := new(journal.Memory)
-		e := New(Config{Seams: Seams{Journal: kept, Samples: kept, Mailbox: gone{}}})
-		js := &jobState{rec: journal.JobRecord{Token: "t", ID: 7, UID: 1000}}
-		opened, err := kept.Intend(context.Background(), []elastic.Intent{
-			{Job: 7, Kind: elastic.Resize, Step: elastic.Asked}, {Job: 8, Kind: elastic.Resize, Step: elastic.Asked},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		e.open = opened
-		if broken {
-			kept.Fail = func(string) error { return errors.New("the disk is full") }
-		}
-		err = e.hands.renumbered(context.Background(), js, now)
-		if broken != (err != nil) {
-			t.Errorf("the journal fails %v: %v", broken, err)
-		}
-		if left := e.open; broken && len(left) != 2 || !broken && (len(left) != 1 || left[0].Job != 8) {
-			t.Errorf("the journal fails %v: in memory %+v go on", broken, left)
-		}
 	}
 }

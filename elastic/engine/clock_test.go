@@ -14,7 +14,7 @@ func TestClockSetBack(t *testing.T) {
 	js := &jobState{placing: placing{rest: ahead, unheard: ahead}}
 	js.rec.ID, js.rec.Moved, js.over.noticed = 7, ahead, ahead
 	js.rescue.stranded.last = ahead
-	e := New(Config{})
+	e := newState(Rules{}, nil, nil)
 	e.jobs, e.byID, e.lost = map[string]*jobState{"a": js}, known{7: js}, lostNodes{"gpu1": ahead}
 	e.accounts.next = ahead
 	e.open = []elastic.Intent{{Job: 7, Step: elastic.Requeued, Opened: ahead, RequeuedAt: ahead}}

@@ -4,56 +4,56 @@ import (
 	"context"
 	"time"
 
-	"github.com/sluice-hpc/sluice/slurm"
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
 )
 
 // observe asks Slurm twice and reads what the jobs wrote. Each part of what is read is taken in
 // before the next, for what is read next depends on it.
-func (e *Engine) observe(ctx context.Context, now time.Time) (seen look, err error) {
+func (e *Engine) observe(ctx context.Context, now time.Time) (seen observe.Look, err error) {
 	if seen, err = e.lookAtCluster(ctx); err != nil {
-		return look{}, err
+		return observe.Look{}, err
 	}
-	e.lost.note(seen.nodes, now)
-	e.match(seen.jobs, e.eyes.owners(e.claims(seen.jobs)), now)
-	e.askLimits(ctx, e.limitsOld(seen.jobs), now)
+	e.lost.note(seen.Nodes, now)
+	e.match(seen.Jobs, e.eyes.Owners(e.claims(seen.Jobs)), now)
+	e.askLimits(ctx, e.limitsOld(seen.Jobs), now)
 	if err := e.lookForMissing(ctx, now); err != nil {
-		return look{}, err
+		return observe.Look{}, err
 	}
 	e.lookUpForgotten(ctx, now)
 	placeless := e.placeless(now)
-	heardSplits(placeless, e.eyes.details(ctx, idsOf(placeless)))
+	heardSplits(placeless, e.eyes.Details(ctx, idsOf(placeless)))
 	writing := e.writing()
-	e.heardRunners(writing, e.eyes.words(boxesOf(writing)), now)
+	e.heardRunners(writing, e.eyes.Words(boxesOf(writing)), now)
 	e.readProgress(writing, now)
 	e.tellUnread(now)
 	return seen, nil
 }
 
 // lookAtCluster asks for jobs, and for nodes unless those of the look before serve.
-func (e *Engine) lookAtCluster(ctx context.Context) (look, error) {
-	jobs, err := e.eyes.slurm.Jobs(ctx)
+func (e *Engine) lookAtCluster(ctx context.Context) (observe.Look, error) {
+	jobs, err := e.eyes.Slurm.Jobs(ctx)
 	if err != nil {
-		return look{}, err
+		return observe.Look{}, err
 	}
-	letIn(e.eyes.between)
+	letIn(e.eyes.Between)
 	if e.sawJobs(jobs) {
-		return look{jobs: jobs, nodes: e.seen.nodes, old: true}, nil
+		return observe.Look{Jobs: jobs, Nodes: e.seen.nodes, Old: true}, nil
 	}
 	// Asked second, so that GPUs a job of the first answer has left show free.
-	nodes, err := e.eyes.askNodes(ctx)
+	nodes, err := e.eyes.Nodes(ctx)
 	if err != nil {
-		return look{}, err
+		return observe.Look{}, err
 	}
 	e.sawNodes(nodes)
-	return look{jobs: jobs, nodes: nodes}, nil
+	return observe.Look{Jobs: jobs, Nodes: nodes}, nil
 }
 
 // foldAll brings what is known up to what was seen.
-func (e *Engine) foldAll(ctx context.Context, seen look, now time.Time) {
-	histories := e.eyes.histories(ctx, tokensOf(e.ordered(), e.wantsHistory))
+func (e *Engine) foldAll(ctx context.Context, seen observe.Look, now time.Time) {
+	histories := e.eyes.Histories(ctx, tokensOf(e.ordered(), e.wantsHistory))
 	ends := e.ends(now)
-	words := map[string]word{}
-	for i, w := range e.eyes.wordsNow(boxesOf(ends)) {
+	words := map[string]observe.Word{}
+	for i, w := range e.eyes.WordsNow(boxesOf(ends)) {
 		words[ends[i].rec.Token] = w
 	}
 	e.fold(histories, words, now)
@@ -64,15 +64,6 @@ func (e *Engine) foldAll(ctx context.Context, seen look, now time.Time) {
 	e.reconsider(seen)
 	e.hear(now)
 	e.learnt.Foresee(e.livingKeys(), now)
-}
-
-// idsOf are the numbers of jobs.
-func idsOf(jobs []*jobState) []slurm.JobID {
-	out := make([]slurm.JobID, len(jobs))
-	for i, js := range jobs {
-		out[i] = slurm.JobID(js.rec.ID)
-	}
-	return out
 }
 
 // Happened says that something did, in Slurm perhaps: the next look asks for the nodes, too.

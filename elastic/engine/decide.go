@@ -1,14 +1,7 @@
 package engine
 
 import (
-	"context"
-	"fmt"
-	"time"
-
-	"github.com/sluice-hpc/sluice/elastic/engine/event"
-
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/say"
 )
 
 // decide is pure: the same snapshot gives the same plan, in the daemon, in a dry
@@ -16,37 +9,4 @@ import (
 func (e *Engine) decide(s elastic.Snapshot) elastic.Plan {
 	allocation := e.cfg.Policy.Decide(s)
 	return elastic.Reconcile(s, allocation, elastic.Arrange(s, allocation))
-}
-
-// record makes the plan's moves durable, notes each job's reason and returns the
-// moves as the journal numbered them.
-func (h *hands) record(ctx context.Context, plan elastic.Plan, now time.Time) ([]elastic.Intent, error) {
-	h.decided(plan)
-	if len(plan.Open) == 0 {
-		return nil, nil
-	}
-	opened, err := h.journal.Intend(ctx, plan.Open)
-	if err != nil {
-		return nil, fmt.Errorf("recording %d moves: %w; nothing was started", len(plan.Open), err)
-	}
-	for _, in := range opened {
-		if js := h.byID[in.Job]; js != nil {
-			h.opened(js, in.Kind, now)
-		}
-		h.Tell(now, in.Job, "open", fmt.Sprintf("%s %s -> %s, incarnation %d: %s", in.Kind, in.From, in.Target, in.To, say.Reason(in.Cause, now)), event.OfMove(in))
-	}
-	h.open = append(h.open, opened...)
-	return opened, nil
-}
-
-// decided notes what a plan says of jobs.
-func (st *State) decided(plan elastic.Plan) {
-	for _, r := range plan.Reasons {
-		if js := st.byID[r.Job]; js != nil {
-			js.tells.said = r
-			if r.Promised && !js.rec.Promised {
-				js.rec.Promised, js.dirty = true, true
-			}
-		}
-	}
 }

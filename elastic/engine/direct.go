@@ -7,7 +7,6 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 
-	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
 )
 
@@ -74,8 +73,4 @@ func (e *Engine) Stirred() bool {
 		}
 	}
 	return false
-}
-
-func answers(word checkpoint.Runner, request string) bool {
-	return word.Answer != nil && word.Answer.Request == request
 }

@@ -18,25 +18,6 @@ type exited struct {
 	seen time.Time
 }
 
-// Exited reports whether a runner has said since the last cycle that its run is over. It
-// reads one small file for each running job and asks Slurm nothing. Always false unless
-// Config.Listen is set.
-func (e *Engine) Exited() bool {
-	if !e.cfg.Listen {
-		return false
-	}
-	for _, js := range e.jobs {
-		if !js.listened() {
-			continue
-		}
-		word, ok, err := e.cfg.Mailbox.Runner(js.rec.Token, js.rec.UID)
-		if err == nil && ok && js.shown.overBy(word) && js.mail.exited.of != word.Restarts+1 {
-			return true
-		}
-	}
-	return false
-}
-
 // listened reports whether the job ran when it was last seen.
 func (js *jobState) listened() bool {
 	return js.shown.seen && !js.shown.disown && js.rec.Ended.IsZero() && js.shown.slurm.State == slurm.Running

@@ -5,13 +5,13 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
+
 	"github.com/sluice-hpc/sluice/elastic/engine/event"
 
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 
-	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine/eligible"
-	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/elastic/policy"
 	"github.com/sluice-hpc/sluice/slurm"
 )
@@ -33,7 +33,7 @@ type Seams struct {
 	Slurm   slurm.Client
 	Journal journal.Journal
 	Samples journal.Samples
-	Mailbox Mailbox
+	Mailbox observe.Mailbox
 	// Limiter tells the site's limits, which every plan keeps; nil = there are none. It must
 	// not block for long: see ErrAsking.
 	Limiter slurm.Limiter
@@ -48,7 +48,7 @@ type Engine struct {
 	cfg    Config
 	loaded bool
 	*State
-	eyes   eyes
+	eyes   observe.Eyes
 	hands  hands
 	blind  blindness
 	report published
@@ -65,19 +65,6 @@ type blindness struct {
 	wait  time.Duration
 }
 
-// openMoves are the moves that have not been closed.
-type openMoves []elastic.Intent
-
-// known are the jobs on record by number. Of two that had the same it is the later one.
-type known map[elastic.JobID]*jobState
-
-// lazyCurve is a curve as doubted, kept because it remembers its answers.
-type lazyCurve struct {
-	from, curve *speed.Curve
-	idle        float64
-	at          speed.Shape
-}
-
 // New returns an engine that has looked at nothing yet.
 func New(cfg Config) *Engine {
 	if cfg.Events == nil {
@@ -91,8 +78,8 @@ func New(cfg Config) *Engine {
 // wire hands the seams to those who use them.
 func (e *Engine) wire() {
 	c := &e.cfg
-	e.eyes.slurm, e.eyes.mail, e.eyes.journal = c.Slurm, c.Mailbox, c.Journal
-	e.eyes.limiter, e.eyes.accountant, e.eyes.between = c.Limiter, c.Accountant, c.Between
+	e.eyes.Slurm, e.eyes.Mail, e.eyes.Journal = c.Slurm, c.Mailbox, c.Journal
+	e.eyes.Limiter, e.eyes.Accountant, e.eyes.Between = c.Limiter, c.Accountant, c.Between
 	e.State.limiter = c.Limiter != nil
 	e.hands = hands{State: e.State, slurm: c.Slurm, journal: c.Journal, samples: c.Samples, mail: c.Mailbox, between: c.Between}
 }
@@ -120,7 +107,7 @@ func (e *Engine) Cycle(ctx context.Context, now time.Time) (wake time.Time, err 
 		return now.Add(e.cfg.Period), err
 	}
 	e.rewind(now)
-	e.eyes.rewind(now)
+	e.eyes.Rewind(now)
 	e.noteAway(e.next, now)
 	// 1. Observe: two queries, and the small files of the jobs that run.
 	seen, err := e.observe(ctx, now)
@@ -138,11 +125,11 @@ func (e *Engine) Cycle(ctx context.Context, now time.Time) (wake time.Time, err 
 	}
 	// 4. Decide: pure, from the snapshot alone.
 	plan := e.decide(snap)
-	if seen.old && len(plan.Open) > 0 {
-		if seen.nodes, err = e.eyes.askNodes(ctx); err != nil {
+	if seen.Old && len(plan.Open) > 0 {
+		if seen.Nodes, err = e.eyes.Nodes(ctx); err != nil {
 			return e.blinded(now, err), err
 		}
-		e.sawNodes(seen.nodes)
+		e.sawNodes(seen.Nodes)
 		snap = e.picture(seen, now)
 		plan = e.decide(snap)
 	}

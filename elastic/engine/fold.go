@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
+
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
@@ -63,7 +65,7 @@ func (st *State) hasEnded(js *jobState, now time.Time) bool {
 
 // fold brings every record up to what was seen. histories are those of jobs that want them, words
 // what the runners of jobs that end said last, by token.
-func (st *State) fold(histories map[string]past, words map[string]word, now time.Time) {
+func (st *State) fold(histories map[string]observe.History, words map[string]observe.Word, now time.Time) {
 	for _, js := range st.ordered() {
 		if !js.shown.seen || !js.rec.Ended.IsZero() {
 			continue
@@ -107,7 +109,7 @@ func (open openMoves) reviving(js *jobState) bool {
 	return false
 }
 
-func (st *State) foldRunning(js *jobState, history past, now time.Time) {
+func (st *State) foldRunning(js *jobState, history observe.History, now time.Time) {
 	if js.rec.FirstRun.IsZero() {
 		js.rec.FirstRun, js.dirty = now, true
 	}

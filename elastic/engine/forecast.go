@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
+
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/nodes"
 )
@@ -33,7 +35,7 @@ func (e *Engine) Plan(now time.Time) (elastic.Snapshot, Forecast, bool) {
 		return e.last, f.Forecast, true
 	}
 	s.Jobs = slices.Clone(s.Jobs)
-	e.lookFor(&s, look{jobs: e.seen.jobs, nodes: e.seen.nodes}).Bar(&s) // a begin time may have come
+	e.lookFor(&s, observe.Look{Jobs: e.seen.jobs, Nodes: e.seen.nodes}).Bar(&s) // a begin time may have come
 	f := Forecast{At: s.Now, Plan: e.decide(s)}
 	f.Later = e.postponed(s, f.Plan)
 	e.foretold = foretold{f, e.report.last.Load()}

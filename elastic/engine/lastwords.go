@@ -1,12 +1,15 @@
 package engine
 
-import "github.com/sluice-hpc/sluice/checkpoint"
+import (
+	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
+)
 
 // heardLast takes in why a job that has ended did not end well. A job's folder that is
 // gone, or no longer readable, says nothing.
-func (js *jobState) heardLast(w word) {
-	if w.err != nil || !w.ok || w.runner.State != checkpoint.Exited || w.runner.Restarts < js.rec.Restarts {
+func (js *jobState) heardLast(w observe.Word) {
+	if w.Err != nil || !w.OK || w.Runner.State != checkpoint.Exited || w.Runner.Restarts < js.rec.Restarts {
 		return
 	}
-	js.over.words, js.over.exit = w.runner.LastWords, w.runner.Exit
+	js.over.words, js.over.exit = w.Runner.LastWords, w.Runner.Exit
 }

@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"context"
-	"fmt"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
@@ -14,23 +12,6 @@ import (
 
 // histories are what users' ended jobs took of what they had declared.
 type histories map[uint32]length.History
-
-// lengthsMemory is how far back ended jobs are read for it when the daemon starts.
-const lengthsMemory = 30 * 24 * time.Hour
-
-// recallLengths reads what the users' ended jobs took of what they had declared.
-func (e *Engine) recallLengths(ctx context.Context, now time.Time) error {
-	records, err := e.cfg.Journal.Jobs(ctx, now.Add(-lengthsMemory))
-	if err != nil {
-		return fmt.Errorf("reading how long ended jobs took: %w", err)
-	}
-	for _, r := range records {
-		if !r.Ended.IsZero() {
-			e.lengths.note(r)
-		}
-	}
-	return nil
-}
 
 // note adds an ended job to what is known of its user.
 func (h histories) note(r journal.JobRecord) {

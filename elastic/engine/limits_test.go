@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
+
 	"github.com/sluice-hpc/sluice/elastic/engine/event"
 
 	"github.com/sluice-hpc/sluice/elastic"
@@ -40,11 +42,11 @@ func TestMovesWaitForLimits(t *testing.T) {
 	}{
 		"at once":       {{at: 0, asks: 1}, {at: 500 * time.Millisecond}, {at: 2 * time.Second, asks: 1}},
 		"once a cycle":  {{at: 0, looks: true, asks: 1}},
-		"late":          {{at: 0, asks: 1}, {at: 5 * time.Second, err: ErrAsking, asks: 1, waits: true}, {at: 10 * time.Second, err: ErrAsking, asks: 1, waits: true}, {at: 15 * time.Second, looks: true, asks: 1}, {at: 20 * time.Second, asks: 1}},
-		"late at first": {{at: 0, err: ErrAsking, looks: true, asks: 1, waits: true}, {at: 5 * time.Second, looks: true, asks: 1}},
-		"fails late":    {{at: 0, err: ErrAsking, asks: 1, waits: true}, {at: 20 * time.Second, err: down, asks: 1}, {at: 25 * time.Second}, {at: 81 * time.Second, err: ErrAsking, asks: 1}, {at: 86 * time.Second, err: ErrAsking, asks: 1}, {at: 90 * time.Second, asks: 1}},
-		"never comes":   {{at: 0, err: ErrAsking, asks: 1, waits: true}, {at: 59 * time.Second, err: ErrAsking, asks: 1, waits: true}, {at: time.Minute, err: ErrAsking, asks: 1}, {at: time.Hour, err: ErrAsking, asks: 1}},
-		"comes too old": {{at: 0, err: ErrAsking, asks: 1, waits: true}, {at: 2 * time.Minute, looks: true, asks: 2}},
+		"late":          {{at: 0, asks: 1}, {at: 5 * time.Second, err: observe.ErrAsking, asks: 1, waits: true}, {at: 10 * time.Second, err: observe.ErrAsking, asks: 1, waits: true}, {at: 15 * time.Second, looks: true, asks: 1}, {at: 20 * time.Second, asks: 1}},
+		"late at first": {{at: 0, err: observe.ErrAsking, looks: true, asks: 1, waits: true}, {at: 5 * time.Second, looks: true, asks: 1}},
+		"fails late":    {{at: 0, err: observe.ErrAsking, asks: 1, waits: true}, {at: 20 * time.Second, err: down, asks: 1}, {at: 25 * time.Second}, {at: 81 * time.Second, err: observe.ErrAsking, asks: 1}, {at: 86 * time.Second, err: observe.ErrAsking, asks: 1}, {at: 90 * time.Second, asks: 1}},
+		"never comes":   {{at: 0, err: observe.ErrAsking, asks: 1, waits: true}, {at: 59 * time.Second, err: observe.ErrAsking, asks: 1, waits: true}, {at: time.Minute, err: observe.ErrAsking, asks: 1}, {at: time.Hour, err: observe.ErrAsking, asks: 1}},
+		"comes too old": {{at: 0, err: observe.ErrAsking, asks: 1, waits: true}, {at: 2 * time.Minute, looks: true, asks: 2}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			site := &scripted{}
@@ -64,7 +66,7 @@ func TestMovesWaitForLimits(t *testing.T) {
 				}
 				plan := elastic.Plan{Open: []elastic.Intent{{Job: 7}}}
 				e.askLimits(t.Context(), limitsFresh, now) // first, so that nothing is decided anew
-				_, plan, waits := e.byFreshLimits(t.Context(), look{}, elastic.Snapshot{}, plan, now)
+				_, plan, waits := e.byFreshLimits(t.Context(), observe.Look{}, elastic.Snapshot{}, plan, now)
 				if waits != step.waits || waits != (len(plan.Open) == 0) || site.asked != step.asks {
 					t.Errorf("step %d: waits %v with %d moves, asked %d times; want %v, %d", i, waits, len(plan.Open), site.asked, step.waits, step.asks)
 				}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
+
 	"github.com/sluice-hpc/sluice/elastic/engine/event"
 
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
@@ -53,7 +55,7 @@ func (e *Engine) load(ctx context.Context, now time.Time) error {
 		}
 		e.remember(js)
 		if !r.Ended.IsZero() {
-			js.heardLast(e.eyes.wordsNow([]box{js.box()})[0])
+			js.heardLast(e.eyes.WordsNow([]observe.Box{js.box()})[0])
 		}
 		if js.forgotten() {
 			e.askAgain(now)
@@ -64,6 +66,23 @@ func (e *Engine) load(ctx context.Context, now time.Time) error {
 	e.perhapsHolding(now)
 	for _, in := range open {
 		e.Tell(now, in.Job, "taken", takenUp(in), event.OfTaken(in))
+	}
+	return nil
+}
+
+// lengthsMemory is how far back ended jobs are read for it when the daemon starts.
+const lengthsMemory = 30 * 24 * time.Hour
+
+// recallLengths reads what the users' ended jobs took of what they had declared.
+func (e *Engine) recallLengths(ctx context.Context, now time.Time) error {
+	records, err := e.cfg.Journal.Jobs(ctx, now.Add(-lengthsMemory))
+	if err != nil {
+		return fmt.Errorf("reading how long ended jobs took: %w", err)
+	}
+	for _, r := range records {
+		if !r.Ended.IsZero() {
+			e.lengths.note(r)
+		}
 	}
 	return nil
 }

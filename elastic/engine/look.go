@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
+
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/slurm"
 )
@@ -37,7 +39,7 @@ func alike(a, b slurm.Job) bool {
 
 // claims are the folders that belong to the tokens of jobs nobody knows yet. Whose they are is
 // to be read BEFORE match.
-func (st *State) claims(jobs []slurm.Job) (out []box) {
+func (st *State) claims(jobs []slurm.Job) (out []observe.Box) {
 	for _, sj := range jobs {
 		if !st.mine(sj) || sj.Array || sj.Het || !elastic.Tagged(sj.Comment) || sj.State.Ended() {
 			continue
@@ -46,13 +48,13 @@ func (st *State) claims(jobs []slurm.Job) (out []box) {
 		if known := st.byID[elastic.JobID(sj.ID)]; err != nil || st.jobs[tag.Spec.Token] != nil || known != nil && known.is(sj) {
 			continue
 		}
-		out = append(out, box{tag.Spec.Token, sj.UID})
+		out = append(out, observe.Box{Token: tag.Spec.Token, UID: sj.UID})
 	}
 	return out
 }
 
 // match joins Slurm's jobs to what is remembered and adopts new ones.
-func (st *State) match(jobs []slurm.Job, owners map[box]error, now time.Time) {
+func (st *State) match(jobs []slurm.Job, owners map[observe.Box]error, now time.Time) {
 	for _, js := range st.jobs {
 		js.shown.seen = false
 	}

@@ -3,6 +3,8 @@ package engine
 import (
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
+
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/slurm"
 )
@@ -24,42 +26,42 @@ func (st *State) writing() (out []*jobState) {
 }
 
 // boxesOf are the folders of jobs.
-func boxesOf(jobs []*jobState) []box {
-	out := make([]box, len(jobs))
+func boxesOf(jobs []*jobState) []observe.Box {
+	out := make([]observe.Box, len(jobs))
 	for i, js := range jobs {
 		out[i] = js.box()
 	}
 	return out
 }
 
-func (js *jobState) box() box { return box{js.rec.Token, js.rec.UID} }
+func (js *jobState) box() observe.Box { return observe.Box{Token: js.rec.Token, UID: js.rec.UID} }
 
 // heardRunners takes in what the runners of jobs said, in the same order.
-func (st *State) heardRunners(jobs []*jobState, words []word, now time.Time) {
+func (st *State) heardRunners(jobs []*jobState, words []observe.Word, now time.Time) {
 	for i, js := range jobs {
 		js.heardRunner(words[i], now)
 		st.tellRun(js, now)
 	}
 }
 
-func (js *jobState) heardRunner(w word, now time.Time) {
-	if !js.mail.answersBy(w.err) {
+func (js *jobState) heardRunner(w observe.Word, now time.Time) {
+	if !js.mail.answersBy(w.Err) {
 		js.lateWord(now)
 		return
 	}
-	if w.err != nil {
-		js.tells.problem["runner"] = w.err.Error()
+	if w.Err != nil {
+		js.tells.problem["runner"] = w.Err.Error()
 		js.mail.runner, js.mail.quiet = runnerWord{}, quiet{}
 		return
 	}
 	delete(js.tells.problem, "runner")
-	js.mail.runner = runnerWord{word: w.runner, ok: w.ok && current(w.runner, js.shown.slurm)}
+	js.mail.runner = runnerWord{word: w.Runner, ok: w.OK && current(w.Runner, js.shown.slurm)}
 	js.noteBeat(now)
-	if a := w.runner.Answer; js.mail.runner.ok && a != nil && a.Checkpoint != "" {
+	if a := w.Runner.Answer; js.mail.runner.ok && a != nil && a.Checkpoint != "" {
 		js.mail.kept = a
 	}
-	if js.mail.runner.ok && w.runner.Note != "" {
-		js.tells.problem["note"] = w.runner.Note
+	if js.mail.runner.ok && w.Runner.Note != "" {
+		js.tells.problem["note"] = w.Runner.Note
 	} else {
 		delete(js.tells.problem, "note")
 	}

@@ -33,7 +33,7 @@ func (e *Engine) Meet(ctx context.Context, id elastic.JobID, now time.Time) bool
 		if err != nil {
 			return false // the next cycle says so
 		}
-		e.take(detail.Job, tag, e.eyes.owners(e.claims([]slurm.Job{detail.Job})), now)
+		e.take(detail.Job, tag, e.eyes.Owners(e.claims([]slurm.Job{detail.Job})), now)
 	}
 	js := e.byID[id]
 	if js == nil || !js.shown.seen || js.shown.disown || !js.rec.Ended.IsZero() {

@@ -1,9 +1,6 @@
 package engine
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -23,86 +20,6 @@ func (st *State) missing() (out []*jobState) {
 		}
 	}
 	return out
-}
-
-// lookForMissing settles what became of the live jobs that the bulk answer lacks. Only
-// Slurm's explicit word ends a job, for acting on half a view could stop the wrong one:
-// each job is asked about, or of more than maxLookups all are at once. What was found
-// out before an error is kept.
-func (e *Engine) lookForMissing(ctx context.Context, now time.Time) error {
-	missing := e.missing()
-	if len(missing) == 0 {
-		return nil
-	}
-	settle := e.settleFew
-	if len(missing) > maxLookups {
-		settle = e.settleMany
-	}
-	gone, err := settle(ctx, missing, now)
-	e.departed(ctx, gone, now)
-	if err != nil && !errors.Is(err, errSuspicious) {
-		err = errors.Join(err, e.hands.save(ctx))
-	}
-	return err
-}
-
-// settleFew asks about each job, and returns those that Slurm no longer knows.
-func (e *Engine) settleFew(ctx context.Context, missing []*jobState, now time.Time) (gone []*jobState, err error) {
-	for _, js := range missing {
-		detail, err := e.eyes.slurm.Job(ctx, slurm.JobID(js.rec.ID))
-		switch {
-		case errors.Is(err, slurm.ErrNotFound):
-		case err != nil:
-			return gone, err
-		case another(js, detail.Job):
-			if err := e.hands.renumbered(ctx, js, now); err != nil {
-				return gone, err
-			}
-		default:
-			e.shownLate(js, detail.Job, now)
-			continue
-		}
-		gone = append(gone, js)
-	}
-	return gone, nil
-}
-
-// settleMany asks for all jobs a second time, and for maxLookups of the missing ones by
-// number. Where all three answers agree, the jobs are gone. A job that only one of them
-// has contradicts the others, and then nothing is believed. So the cost is bounded
-// whatever the number of jobs, as after an outage longer than Slurm's MinJobAge.
-func (e *Engine) settleMany(ctx context.Context, missing []*jobState, now time.Time) (gone []*jobState, err error) {
-	again, err := e.eyes.slurm.Jobs(ctx)
-	if err != nil {
-		return nil, err
-	}
-	shown := make(map[slurm.JobID]slurm.Job, len(again))
-	for _, sj := range again {
-		shown[sj.ID] = sj
-	}
-	for _, js := range missing {
-		if sj, there := shown[slurm.JobID(js.rec.ID)]; there && !another(js, sj) {
-			return nil, fmt.Errorf("%w: job %d is missing from one answer and in the next", errSuspicious, js.rec.ID)
-		}
-	}
-	for _, js := range e.open.spread(missing) {
-		detail, err := e.eyes.slurm.Job(ctx, slurm.JobID(js.rec.ID))
-		if err != nil && !errors.Is(err, slurm.ErrNotFound) {
-			return nil, err
-		}
-		if err == nil && !another(js, detail.Job) {
-			return nil, fmt.Errorf("%w: job %d is there and missing from two answers", errSuspicious, js.rec.ID)
-		}
-	}
-	for _, js := range missing {
-		if _, there := shown[slurm.JobID(js.rec.ID)]; there {
-			if err := e.hands.renumbered(ctx, js, now); err != nil {
-				return gone, err
-			}
-		}
-		gone = append(gone, js)
-	}
-	return gone, nil
 }
 
 // spread picks maxLookups of the jobs: those that are between two sizes first, for there a

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
+
 	"github.com/sluice-hpc/sluice/elastic/engine/event"
 
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
@@ -27,7 +29,7 @@ func (h *hands) perform(ctx context.Context, a elastic.Action, job elastic.Job, 
 	h.Tell(now, a.About(), "act", a.String(), event.OfAct(a))
 	err := h.carryOut(ctx, a, job, now)
 	h.byID.unanswered(a, err, now)
-	if js := h.byID[a.About()]; js != nil && errors.As(err, new(*Unanswered)) {
+	if js := h.byID[a.About()]; js != nil && errors.As(err, new(*observe.Unanswered)) {
 		js.mail.answersBy(err)
 	}
 	return err
@@ -98,14 +100,6 @@ func (h *hands) requestPass(ctx context.Context, a elastic.RequestPass, now time
 	}
 	h.Tell(now, a.Job, "problem", fmt.Sprintf("could not %s: %v", a, err))
 	return nil
-}
-
-// markHold remembers whose the last hold was. A job that started in the moment
-// it was held runs with priority 0, which else means that its user holds it.
-func (of known) markHold(id elastic.JobID, ours bool) {
-	if js := of[id]; js != nil {
-		js.placing.hold = ours
-	}
 }
 
 func (h *hands) ask(ctx context.Context, a elastic.AskCheckpoint, job elastic.Job, now time.Time) error {

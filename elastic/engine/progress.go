@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
+
 	"github.com/sluice-hpc/sluice/checkpoint"
 )
 
@@ -32,24 +34,24 @@ type shortened struct {
 
 // readings are what is read of jobs' files of progress: those first that were not heard for
 // longest, and the jobs in that order.
-func readings(all []*jobState, now time.Time) (jobs []*jobState, out []reading) {
+func readings(all []*jobState, now time.Time) (jobs []*jobState, out []observe.Reading) {
 	all = slices.Clone(all)
 	slices.SortStableFunc(all, func(a, b *jobState) int { return a.mail.heard.Compare(b.mail.heard) })
 	for _, js := range all {
 		if now.Before(js.mail.shortened.next) {
 			continue
 		}
-		jobs, out = append(jobs, js), append(out, reading{js.box(), js.rec.Offset})
+		jobs, out = append(jobs, js), append(out, observe.Reading{Box: js.box(), Offset: js.rec.Offset})
 	}
 	return jobs, out
 }
 
 // heardLines takes in what was read of jobs' files of progress, in the same order. It returns
 // those jobs of which there was something new.
-func (st *State) heardLines(jobs []*jobState, read []lines, now time.Time) (changed []*jobState) {
+func (st *State) heardLines(jobs []*jobState, read []observe.Lines, now time.Time) (changed []*jobState) {
 	for i, js := range jobs {
 		before := js.rec.Offset
-		if read[i].read {
+		if read[i].Read {
 			st.heardLinesOf(js, read[i], now)
 		}
 		if js.rec.Offset != before {
@@ -60,28 +62,28 @@ func (st *State) heardLines(jobs []*jobState, read []lines, now time.Time) (chan
 }
 
 // heardLinesOf takes in one read of a job's lines.
-func (st *State) heardLinesOf(js *jobState, r lines, now time.Time) {
-	if !js.mail.answersBy(r.err) {
+func (st *State) heardLinesOf(js *jobState, r observe.Lines, now time.Time) {
+	if !js.mail.answersBy(r.Err) {
 		return
 	}
-	if r.err != nil {
-		js.tells.problem["progress"] = r.err.Error()
+	if r.Err != nil {
+		js.tells.problem["progress"] = r.Err.Error()
 		return
 	}
 	delete(js.tells.problem, "progress")
-	if len(r.bad) > 0 {
-		js.tells.problem["progress lines"] = fmt.Sprintf("%d unreadable progress lines, last: %v", len(r.bad), r.bad[len(r.bad)-1])
-		st.Tell(now, js.rec.ID, "problem", r.bad[len(r.bad)-1].Error())
+	if len(r.Bad) > 0 {
+		js.tells.problem["progress lines"] = fmt.Sprintf("%d unreadable progress lines, last: %v", len(r.Bad), r.Bad[len(r.Bad)-1])
+		st.Tell(now, js.rec.ID, "problem", r.Bad[len(r.Bad)-1].Error())
 	}
-	if slices.ContainsFunc(r.bad, func(err error) bool { return errors.Is(err, checkpoint.ErrShortened) }) {
+	if slices.ContainsFunc(r.Bad, func(err error) bool { return errors.Is(err, checkpoint.ErrShortened) }) {
 		js.mail.shortened.times++
 		js.mail.shortened.next = now.Add(min(shortMost, shortPause<<min(js.mail.shortened.times-1, 10)))
 	}
-	if r.next != js.rec.Offset {
-		js.rec.Offset, js.dirty = r.next, true
+	if r.Next != js.rec.Offset {
+		js.rec.Offset, js.dirty = r.Next, true
 	}
-	sampled := thinned(r.lines)
-	for i, line := range r.lines {
+	sampled := thinned(r.Lines)
+	for i, line := range r.Lines {
 		line.Seconds = st.borneOut(js, line, now)
 		st.foldProgress(js, line, now, sampled[i])
 	}

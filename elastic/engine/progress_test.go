@@ -6,6 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/event"
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
+
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
@@ -18,7 +21,7 @@ import (
 // files is a mailbox of jobs that write so many lines between two cycles, and how much of it
 // was read.
 type files struct {
-	Mailbox
+	observe.Mailbox
 	writes map[string]int
 	size   map[string]int64
 	shrink map[string]bool
@@ -52,12 +55,12 @@ func (s *stored) AddSamples(ctx context.Context, key string, samples []speed.Sam
 	return s.Memory.AddSamples(ctx, key, samples)
 }
 
-// flooded is an engine with jobs of users. They are suspended: nothing that they claim is held
+// flooded is a state with jobs of users. They are suspended: nothing that they claim is held
 // against the clock.
-func flooded(jobs map[string]uint32, writes func(token string) int) (*Engine, *files, *stored) {
+func flooded(jobs map[string]uint32, writes func(token string) int) (*State, *files, *stored) {
 	f := &files{writes: map[string]int{}, size: map[string]int64{}, shrink: map[string]bool{}, read: map[string]int{}, asked: map[string]int{}}
 	s := &stored{Memory: new(journal.Memory), samples: map[string]int{}}
-	e := New(Config{Seams: Seams{Mailbox: f, Samples: s, Journal: s.Memory}})
+	e := newState(Rules{}, s, func(event.Event) {})
 	noon := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	for token, uid := range jobs {
 		id := elastic.JobID(len(e.jobs) + 1)
@@ -71,14 +74,19 @@ func flooded(jobs map[string]uint32, writes func(token string) int) (*Engine, *f
 }
 
 // cycle lets the jobs write, and reads and stores what there is.
-func (f *files) cycle(t *testing.T, e *Engine, now time.Time) {
+func (f *files) cycle(t *testing.T, st *State, s *stored, now time.Time) {
 	t.Helper()
 	for token, n := range f.writes {
 		f.size[token] += int64(100 * n)
 	}
-	e.readProgress(e.ordered(), now)
-	if err := e.hands.saveSpeeds(t.Context()); err != nil {
-		t.Fatal(err)
+	eyes := observe.Eyes{Mail: f}
+	jobs, wanted := readings(st.ordered(), now)
+	st.heardLines(jobs, eyes.Progress(wanted), now)
+	for _, of := range st.unsavedSpeeds() {
+		if err := s.AddSamples(t.Context(), of.key, of.samples()); err != nil {
+			t.Fatal(err)
+		}
+		st.savedSpeeds(of)
 	}
 }
 
@@ -99,7 +107,7 @@ func TestAFloodOfLinesIsBounded(t *testing.T) {
 	now, before, was := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC), 0, 0
 	for cycle := 1; cycle <= 40; cycle++ {
 		now = now.Add(30 * time.Second)
-		f.cycle(t, e, now)
+		f.cycle(t, e, s, now)
 		lines, samples := 0, 0
 		for token, uid := range jobs {
 			if uid == 1 {
@@ -107,7 +115,7 @@ func TestAFloodOfLinesIsBounded(t *testing.T) {
 				samples += s.samples["job:"+token+"/epoch"]
 			}
 		}
-		if lines-before > 2*linesPerUser || samples-was > samplesPerRead*keysPerUser {
+		if lines-before > 2*observe.LinesPerUser || samples-was > samplesPerRead*keysPerUser {
 			t.Fatalf("cycle %d read %d lines of one user and stored %d samples", cycle, lines-before, samples-was)
 		}
 		before, was = lines, samples
@@ -134,7 +142,7 @@ func TestManyJobsOfAUserAreStoredInTurn(t *testing.T) {
 	for cycle := range 14 {
 		before := s.calls
 		now = now.Add(30 * time.Second)
-		if f.cycle(t, e, now); s.calls-before > keysPerUser {
+		if f.cycle(t, e, s, now); s.calls-before > keysPerUser {
 			t.Fatalf("cycle %d: %d transactions", cycle, s.calls-before)
 		}
 	}
@@ -148,12 +156,12 @@ func TestManyJobsOfAUserAreStoredInTurn(t *testing.T) {
 // TestAShortenedFileIsReadEverLessOften: a file that is made shorter before every cycle is read
 // from its start, and then ever less often; others are not.
 func TestAShortenedFileIsReadEverLessOften(t *testing.T) {
-	e, f, _ := flooded(map[string]uint32{"short": 1, "honest": 1}, func(string) int { return 1 })
+	e, f, s := flooded(map[string]uint32{"short": 1, "honest": 1}, func(string) int { return 1 })
 	f.shrink["short"] = true
 	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	for range 1000 { // 8 hours
 		now = now.Add(30 * time.Second)
-		f.cycle(t, e, now)
+		f.cycle(t, e, s, now)
 	}
 	if f.asked["short"] > 20 || f.asked["short"] < 8 || f.asked["honest"] != 1000 {
 		t.Errorf("read %d times, the other %d times", f.asked["short"], f.asked["honest"])

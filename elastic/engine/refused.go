@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
+
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine/eligible"
 	"github.com/sluice-hpc/sluice/elastic/reason"
@@ -83,7 +85,7 @@ func (st *State) nextTry(now, latest time.Time) time.Time {
 
 // reconsider forgets refusals that stand no more: of a job that runs, that was released or
 // changed by its user, and of all once nodes or partitions are others than they were.
-func (st *State) reconsider(seen look) {
+func (st *State) reconsider(seen observe.Look) {
 	var refused []*jobState
 	for _, js := range st.jobs {
 		r := &js.placing.refused
@@ -106,7 +108,7 @@ func (st *State) reconsider(seen look) {
 		st.ground = nil
 		return
 	}
-	was, is := st.ground, eligible.GroundOf(seen.nodes, st.site.Partitions)
+	was, is := st.ground, eligible.GroundOf(seen.Nodes, st.site.Partitions)
 	if st.ground = is; was == nil || was.Equal(is) {
 		return
 	}

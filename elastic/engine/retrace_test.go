@@ -27,7 +27,7 @@ func TestARunBeginsWhereItsProgramSays(t *testing.T) {
 		"where the run before ended": {"resumed", 1, 25, 25, 25, 25},
 	} {
 		js := &jobState{runs: runs{seg: &journal.Segment{Restarts: 1, DoneFrom: c.from, DoneTo: c.to}}}
-		new(Engine).foldProgress(js, checkpoint.Progress{Event: c.event, Restarts: c.of, Done: c.at}, time.Time{}, false)
+		newState(Rules{}, nil, nil).foldProgress(js, checkpoint.Progress{Event: c.event, Restarts: c.of, Done: c.at}, time.Time{}, false)
 		if js.runs.seg.DoneFrom != c.want {
 			t.Errorf("%s: begins at %g, want %g", name, js.runs.seg.DoneFrom, c.want)
 		}
@@ -50,7 +50,7 @@ func TestARunThatBeganAnew(t *testing.T) {
 		js := &jobState{runs: runs{seg: &journal.Segment{Restarts: 1, DoneFrom: 25, DoneTo: 25}}}
 		js.rec.Tag.Spec.Habit = c.habit
 		js.mail.runner = runnerWord{ok: true, word: checkpoint.Runner{Restarts: 1, State: c.state, Resumed: c.resumed}}
-		new(Engine).foldProgress(js, checkpoint.Progress{Event: "progress", Restarts: 1, Done: 3}, time.Time{}, false)
+		newState(Rules{}, nil, nil).foldProgress(js, checkpoint.Progress{Event: "progress", Restarts: 1, Done: 3}, time.Time{}, false)
 		if js.runs.seg.DoneFrom != c.want || js.runs.seg.DoneTo != 3 {
 			t.Errorf("%s: %g-%g, want it to begin at %g", name, js.runs.seg.DoneFrom, js.runs.seg.DoneTo, c.want)
 		}

@@ -45,7 +45,7 @@ func TestIs(t *testing.T) {
 // over lives again whatever its comment says by now.
 func TestRewrittenIsSaid(t *testing.T) {
 	var said []string
-	e := New(Config{Events: func(ev event.Event) { said = append(said, ev.Text) }})
+	e := newState(Rules{}, nil, func(ev event.Event) { said = append(said, ev.Text) })
 	js := &jobState{rec: journal.JobRecord{ID: 7, UID: 5, Ended: time.Unix(1, 0)}, tells: tells{problem: map[string]string{}}}
 	sj := slurm.Job{ID: 7, UID: 5, State: slurm.Running}
 	for range 2 {

@@ -3,6 +3,8 @@ package engine
 import (
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
+
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 
 	"github.com/sluice-hpc/sluice/elastic"
@@ -18,11 +20,11 @@ func (js *jobState) begins() bool {
 
 // beginSegment opens the history row of a new run, or takes up the one the
 // journal has when the daemon was restarted meanwhile.
-func (st *State) beginSegment(js *jobState, old past, now time.Time) {
+func (st *State) beginSegment(js *jobState, old observe.History, now time.Time) {
 	js.runs.end(js.runs.changed(js.shown.slurm.Start, now))
 	js.runs.putBy()
 	js.rec.Deaf = 0
-	for _, seg := range old.segments {
+	for _, seg := range old.Segments {
 		if seg.Restarts == js.restarts() {
 			js.runs.had = max(0, js.runs.had-seg.Held(time.Time{}))
 			seg.Ended = time.Time{}
@@ -99,24 +101,24 @@ func (r *runs) putBy() {
 
 // recount sums what the job's runs had before this daemon's life, once. A history that could not
 // be read is asked for again in the next cycle.
-func (js *jobState) recount(old past) {
+func (js *jobState) recount(old observe.History) {
 	switch {
 	case js.runs.counted:
 		return
 	case js.rec.FirstRun.IsZero():
 		js.runs.counted = true
 		return
-	case old.err != nil:
+	case old.Err != nil:
 		return
 	}
 	js.runs.had, js.runs.counted = 0, true
-	for i, seg := range old.segments {
+	for i, seg := range old.Segments {
 		if js.runs.seg != nil && js.runs.seg.Restarts == seg.Restarts {
 			continue
 		}
 		until := time.Time{}
-		if i+1 < len(old.segments) { // nobody saw its end
-			until = old.segments[i+1].Started
+		if i+1 < len(old.Segments) { // nobody saw its end
+			until = old.Segments[i+1].Started
 		}
 		if end := js.rec.Tag.Spec.Total; end > 0 && js.runs.course.of == 0 && seg.DoneTo >= end && seg.Held(until) > 0 {
 			js.runs.course = passedBefore(js.runs.had, seg, seg.Held(until), end)

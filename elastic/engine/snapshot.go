@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
+
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine/eligible"
@@ -15,7 +17,7 @@ import (
 
 // picture makes a snapshot of what was seen. What the snapshot needs is folded before it, and what
 // it says of jobs is noted after it, so that making it changes nothing.
-func (st *State) picture(v look, now time.Time) elastic.Snapshot {
+func (st *State) picture(v observe.Look, now time.Time) elastic.Snapshot {
 	st.prepare(now)
 	s, doubted := st.snapshot(v, now)
 	note(st.byID, &s, doubted)
@@ -52,9 +54,9 @@ func note(known known, s *elastic.Snapshot, doubted map[elastic.JobID]lazyCurve)
 
 // snapshot gathers everything the decision may depend on. It changes nothing: the same state
 // and the same view give the same snapshot. doubted are curves to be kept for the next one.
-func (st *State) snapshot(v look, now time.Time) (s elastic.Snapshot, doubted map[elastic.JobID]lazyCurve) {
+func (st *State) snapshot(v observe.Look, now time.Time) (s elastic.Snapshot, doubted map[elastic.JobID]lazyCurve) {
 	s = elastic.Snapshot{Now: now, By: st.Rules.By, Before: st.last.Now, Away: st.away, Began: st.began, Limits: st.Rules.Limits}
-	s.Nodes = eligible.Returned(eligible.Fit(eligible.Inventory(v.jobs, v.nodes), st.health.Findings(st.Rules.Health)), st.lost, settling, now)
+	s.Nodes = eligible.Returned(eligible.Fit(eligible.Inventory(v.Jobs, v.Nodes), st.health.Findings(st.Rules.Health)), st.lost, settling, now)
 	s.Jobs = slices.Grow(s.Jobs, living(st.jobs))
 	for _, js := range st.ordered() {
 		if js.lives() {
@@ -64,7 +66,7 @@ func (st *State) snapshot(v look, now time.Time) (s elastic.Snapshot, doubted ma
 	s.Intents = slices.Clone(st.open)
 	s = s.Lent()
 	s.Due = slices.Concat(st.revivals(now), st.clearings(now), st.savings(now))
-	eligible.Ordinary(&s, ordinary(st.byID, v.jobs), v.nodes, &st.last)
+	eligible.Ordinary(&s, ordinary(st.byID, v.Jobs), v.Nodes, &st.last)
 	eligible.PerNode(st.site.Limits, s.Nodes)
 	look := st.lookFor(&s, v)
 	for i := range s.Jobs {
@@ -95,9 +97,9 @@ func ordinary(known known, jobs []slurm.Job) (out []slurm.Job) {
 }
 
 // lookFor is what decides what the jobs of a snapshot may have.
-func (st *State) lookFor(s *elastic.Snapshot, v look) *eligible.Look {
+func (st *State) lookFor(s *elastic.Snapshot, v observe.Look) *eligible.Look {
 	l := &eligible.Look{
-		Jobs: v.jobs, Nodes: v.nodes, Own: make(map[elastic.JobID]eligible.Job, len(s.Jobs)), Site: st.site,
+		Jobs: v.Jobs, Nodes: v.Nodes, Own: make(map[elastic.JobID]eligible.Job, len(s.Jobs)), Site: st.site,
 		Limited: st.limiter, Edge: st.Rules.Edge, Open: st.open, Arrays: eligible.Arriving(tasks(st.byID)), Ahead: st.ahead,
 	}
 	for i := range s.Jobs {

@@ -9,20 +9,22 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/event"
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
+
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine/eligible"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
-	"github.com/sluice-hpc/sluice/elastic/policy"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/nodes"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// stateOf writes down all that an engine knows, so that two can be compared.
-func stateOf(e *Engine) string {
+// stateOf writes down all that is known, so that two can be compared.
+func stateOf(e *State) string {
 	var b strings.Builder
 	writeState(&b, reflect.ValueOf(e).Elem(), map[uintptr]bool{})
 	return b.String()
@@ -114,15 +116,15 @@ func TestStateOf(t *testing.T) {
 	}
 }
 
-// crowded is an engine that knows jobs of every kind, and what it sees.
-func crowded() (*Engine, look, time.Time) {
+// crowded is a state that knows jobs of every kind, and what it sees.
+func crowded() (*State, observe.Look, time.Time) {
 	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	store := new(journal.Memory)
-	e := New(Config{
-		Seams: Seams{Journal: store, Samples: store, Limiter: &scripted{}}, Policy: policy.All[0],
-		Rules: Rules{Period: 30 * time.Second, Edge: map[string]bool{"lab": true}, Limits: elastic.Limits{Grace: time.Minute, DeafAfter: 3}},
-	})
-	v := look{nodes: []slurm.Node{
+	e := newState(Rules{
+		Period: 30 * time.Second, Edge: map[string]bool{"lab": true}, Limits: elastic.Limits{Grace: time.Minute, DeafAfter: 3},
+	}, store, func(event.Event) {})
+	e.limiter = true
+	v := observe.Look{Nodes: []slurm.Node{
 		{Name: "g1", GPUs: 4, GPUType: "red", GPUsUsed: 3, Partitions: []string{"gpu"}, States: []string{"MIXED"}},
 		{Name: "g2", GPUs: 4, GPUType: "blue", Partitions: []string{"gpu"}, States: []string{"IDLE", "DRAIN"}},
 		{Name: "l1", GPUs: 2, Partitions: []string{"lab"}, States: []string{"IDLE"}},
@@ -131,7 +133,7 @@ func crowded() (*Engine, look, time.Time) {
 		Partitions:   []slurm.Partition{{Name: "gpu", Up: true, MaxNodes: 1}, {Name: "lab", Up: true}},
 		Reservations: []slurm.Reservation{{Name: "r", Maint: true, Start: now.Add(time.Minute), End: now.Add(time.Hour), Nodes: []string{"g1"}}},
 		Reserved:     map[slurm.JobID]string{4: "r"},
-	}, e.cfg.Edge)
+	}, e.Rules.Edge)
 	add := func(id slurm.JobID, state slurm.State, change func(*jobState)) {
 		sj := slurm.Job{ID: id, UID: 7, Partition: "gpu,lab", State: state, Held: state == slurm.Pending, Submit: now.Add(-time.Hour), TimeLimit: time.Hour}
 		js := &jobState{shown: shown{seen: true}, rec: journal.JobRecord{Token: fmt.Sprint("t", id), ID: elastic.JobID(id), UID: 7, Partition: "gpu,lab", Submitted: now.Add(-time.Hour)}}
@@ -145,7 +147,7 @@ func crowded() (*Engine, look, time.Time) {
 		js.shown.slurm = sj
 		e.remember(js)
 		change(js)
-		v.jobs = append(v.jobs, js.shown.slurm)
+		v.Jobs = append(v.Jobs, js.shown.slurm)
 	}
 	for i, change := range []func(*jobState){
 		func(js *jobState) { js.shown.slurm.Constraint = "fast*2" },
@@ -163,9 +165,9 @@ func crowded() (*Engine, look, time.Time) {
 	add(7, slurm.Failed, func(js *jobState) { js.rec.Speaks, js.shown.slurm.ExitSignal, js.rec.Tag.Spec.Again = true, 9, true })
 	e.learnt.Keep(e.modelOf(e.byID[6].rec), speed.Sample{Shape: speed.Shape{GPUs: 2, Nodes: 1}, Seconds: 10, Units: 1, At: now, Kind: "red"})
 	ordinary := slurm.Job{ID: 99, UID: 8, State: slurm.Running, GPUs: 1, Nodes: []string{"g1"}, Partition: "gpu", TimeLeft: time.Hour}
-	v.jobs = append(v.jobs, ordinary, slurm.Job{ID: 98, UID: 8, State: slurm.Pending, GPUs: 2, Partition: "gpu", Constraint: "fast"})
+	v.Jobs = append(v.Jobs, ordinary, slurm.Job{ID: 98, UID: 8, State: slurm.Pending, GPUs: 2, Partition: "gpu", Constraint: "fast"})
 	e.open = []elastic.Intent{{ID: 1, Job: 6, Kind: elastic.Resize, Step: elastic.Asked, From: e.byID[6].rec.Place, Target: e.byID[6].rec.Place}}
-	e.seen.jobs, e.seen.nodes, e.lost["l1"] = v.jobs, v.nodes, now.Add(-time.Second)
+	e.seen.jobs, e.seen.nodes, e.lost["l1"] = v.Jobs, v.Nodes, now.Add(-time.Second)
 	return e, v, now
 }
 

@@ -29,7 +29,7 @@ func TestSamplesCarryTheUnitOfTheReport(t *testing.T) {
 		"steps, but epochs":        {elastic.Steps, epochs, 0, 0},
 		"no unit, nothing to tell": {"", checkpoint.Progress{Event: "progress", Done: 4, Seconds: 5.75, GPUs: 1, Nodes: 1}, 1, 0},
 	} {
-		e := New(Config{Seams: Seams{Samples: new(journal.Memory)}})
+		e := newState(Rules{}, new(journal.Memory), nil)
 		js := &jobState{rec: journal.JobRecord{Token: "t", ID: 1, UID: 1000, Place: nodes.Placement{{Node: "n1", GPUs: 1}}}}
 		js.rec.Tag.Spec.Model, js.rec.Tag.Spec.Unit = "m", c.unit
 		e.remember(js)

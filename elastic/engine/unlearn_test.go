@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/event"
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 
 	"github.com/sluice-hpc/sluice/elastic"
@@ -19,7 +20,7 @@ import (
 func TestUnlearn(t *testing.T) {
 	noon := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	store := new(journal.Memory)
-	e := New(Config{Seams: Seams{Samples: store}})
+	e := newState(Rules{}, store, nil)
 	for i := range 100 {
 		rec := journal.JobRecord{Token: fmt.Sprintf("%032x", i), ID: elastic.JobID(i + 1), UID: 1000}
 		if i < 2 {
@@ -58,7 +59,8 @@ func TestUnlearn(t *testing.T) {
 // nothing of the earlier names in memory, and its answers take the user's share at most.
 func TestUnlearnRenamed(t *testing.T) {
 	noon := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
-	e := New(Config{Seams: Seams{Samples: new(journal.Memory), Journal: new(journal.Memory)}})
+	store := new(journal.Memory)
+	e := newState(Rules{}, store, func(event.Event) {})
 	const token = "0123456789abcdef0123456789abcdef"
 	sj := slurm.Job{ID: 1, UID: 1000, State: slurm.Running, Submit: noon, Start: noon}
 	other := journal.AnswerKey{UID: 2000, Key: "model/bob's"}
@@ -75,16 +77,17 @@ func TestUnlearnRenamed(t *testing.T) {
 		e.noteAnswer(js, noon.Add(time.Duration(i)*time.Second))
 		if i%100 == 99 {
 			e.forgetOld(noon)
-			if err := e.hands.saveAnswers(t.Context()); err != nil {
+			if err := store.SaveAnswers(t.Context(), journal.SortedAnswers(e.unsaved)); err != nil {
 				t.Fatal(err)
 			}
+			clear(e.unsaved)
 		}
 	}
 	e.forgetOld(noon)
 	if held := e.learnt.Held(); held.Samples > 2 || held.Curves > 1 || held.Series > 1 || held.Foresights > 2 {
 		t.Errorf("%+v is left of one job", held)
 	}
-	kept, err := e.cfg.Journal.Answers(t.Context())
+	kept, err := store.Answers(t.Context())
 	if err != nil || len(e.answers) != mostAnswers+1 || len(kept) != mostAnswers || e.answers[other].IsZero() {
 		t.Errorf("%d answers in memory and %d in the store, want %d of the user, and bob's (%v)", len(e.answers), len(kept), mostAnswers, err)
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
+
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
@@ -20,7 +22,7 @@ func (m *mail) answersBy(err error) bool {
 		m.silent = time.Time{}
 		return true
 	}
-	var u *Unanswered
+	var u *observe.Unanswered
 	if !errors.As(err, &u) {
 		m.silent = time.Time{}
 		return true

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
+
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 
 	"github.com/sluice-hpc/sluice/elastic"
@@ -31,7 +33,7 @@ func (l *ledger) Past(ctx context.Context, ids []slurm.JobID, since time.Time) (
 	l.asked, l.most = append(l.asked, l.now()), max(l.most, len(ids))
 	if l.late > 0 {
 		l.late--
-		return nil, engine.ErrAsking
+		return nil, observe.ErrAsking
 	}
 	if l.err != nil {
 		return nil, l.err

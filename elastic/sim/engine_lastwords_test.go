@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
+
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
@@ -14,7 +16,7 @@ import (
 )
 
 // dying is a mailbox whose runners say last words.
-type dying struct{ engine.Mailbox }
+type dying struct{ observe.Mailbox }
 
 // Runner reads the runner's word, as if the script had just died.
 func (d dying) RunnerNow(token string, uid uint32) (checkpoint.Runner, bool, error) {

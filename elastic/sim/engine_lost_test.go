@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
+
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
@@ -152,7 +154,7 @@ func TestARestWakes(t *testing.T) {
 // silenced is a mailbox whose runners died while their programs waited to be stopped:
 // their word stands, whatever is done.
 type silenced struct {
-	engine.Mailbox
+	observe.Mailbox
 	at time.Time
 }
 

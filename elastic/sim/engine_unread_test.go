@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
+
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
@@ -30,7 +32,7 @@ func (d *daemon) hang(jobs ...*sim.Trainer) (end func()) {
 		if since[token].IsZero() {
 			since[token] = d.w.Now()
 		}
-		return &engine.Unanswered{Since: since[token]}
+		return &observe.Unanswered{Since: since[token]}
 	}
 	return func() { d.w.Mail.Fault = nil }
 }
@@ -102,7 +104,7 @@ func TestHungFolderKeepsNoGPUs(t *testing.T) {
 			return nil
 		}
 		begun = true
-		return &engine.Unanswered{Since: w.Now().Truncate(10 * time.Minute)}
+		return &observe.Unanswered{Since: w.Now().Truncate(10 * time.Minute)}
 	}
 	w.Advance(30 * time.Second)
 	d.drive(t, 40*time.Second)
@@ -147,7 +149,7 @@ func TestHungInTheMiddleOfAMove(t *testing.T) {
 				if since.IsZero() {
 					since = w.Now()
 				}
-				return &engine.Unanswered{Since: since}
+				return &observe.Unanswered{Since: since}
 			}
 			size := d.of(t, job).Job.GPUs()
 			d.pin(t, job, 2)

@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
+
 	"github.com/sluice-hpc/sluice/checkpoint"
-	"github.com/sluice-hpc/sluice/elastic/engine"
 )
 
 // maxLines bounds one read of a progress log.
@@ -23,7 +24,7 @@ type Mailbox struct {
 	boxes map[string]*box
 }
 
-var _ engine.Mailbox = (*Mailbox)(nil)
+var _ observe.Mailbox = (*Mailbox)(nil)
 
 // box is the two folders of one job.
 type box struct {

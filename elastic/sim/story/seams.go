@@ -4,11 +4,12 @@ import (
 	"context"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
+
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/engine"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/slurm"
@@ -53,7 +54,7 @@ type Cross func(name string, effect func() error) error
 func CountSlurm(c slurm.Client, x Cross) slurm.Client { return slurmSeam{c, x} }
 
 // CountMail has every write to the outbox pass x.
-func CountMail(m engine.Mailbox, x Cross) engine.Mailbox { return mailSeam{m, x} }
+func CountMail(m observe.Mailbox, x Cross) observe.Mailbox { return mailSeam{m, x} }
 
 // The seams with effects counted in them.
 type (
@@ -62,7 +63,7 @@ type (
 		cross Cross
 	}
 	mailSeam struct {
-		engine.Mailbox
+		observe.Mailbox
 		cross Cross
 	}
 	journalSeam struct {

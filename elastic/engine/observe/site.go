@@ -1,4 +1,4 @@
-package engine
+package observe
 
 import (
 	"context"
@@ -21,13 +21,13 @@ type limitsAsked struct {
 // siteLimits asks for the site's limits unless those known are younger than most, or, after a question
 // that failed, than again. An answer that is late is taken by the cycle that finds it: Slurm has
 // none that are fresher. read: there is an answer.
-func (y *eyes) siteLimits(ctx context.Context, most, again time.Duration, now time.Time) (fresh slurm.Limits, read bool, err error) {
+func (y *Eyes) SiteLimits(ctx context.Context, most, again time.Duration, now time.Time) (fresh slurm.Limits, read bool, err error) {
 	l := &y.limits
-	if y.limiter == nil || !l.due(most, again, now) {
+	if y.Limiter == nil || !l.due(most, again, now) {
 		return fresh, false, nil
 	}
 	l.tried = now
-	fresh, err = y.limiter.Limits(ctx)
+	fresh, err = y.Limiter.Limits(ctx)
 	began := now
 	switch asking := errors.Is(err, ErrAsking); {
 	case asking && l.late.IsZero():
@@ -50,11 +50,11 @@ func (y *eyes) siteLimits(ctx context.Context, most, again time.Duration, now ti
 }
 
 // limitsFailed reports whether the last question for the limits failed.
-func (y *eyes) limitsFailed() bool { return y.limits.why != "" }
+func (y *Eyes) LimitsFailed() bool { return y.limits.why != "" }
 
 // limitsLate reports whether Slurm has been asked for the limits and has neither answered nor
 // counts as having failed to; first: for the first time since its last answer.
-func (y *eyes) limitsLate() (late, first bool) {
+func (y *Eyes) LimitsLate() (late, first bool) {
 	l := &y.limits
 	if l.late.IsZero() || l.why != "" {
 		return false, false
@@ -80,7 +80,7 @@ func (l *limitsAsked) due(most, again time.Duration, now time.Time) bool {
 }
 
 // rewind takes for now what is remembered as later than now: the clock was set back since.
-func (y *eyes) rewind(now time.Time) {
+func (y *Eyes) Rewind(now time.Time) {
 	for _, t := range []*time.Time{&y.limits.asked, &y.limits.late} {
 		if t.After(now) {
 			*t = now

@@ -1,4 +1,4 @@
-package engine
+package observe
 
 import "github.com/sluice-hpc/sluice/checkpoint"
 

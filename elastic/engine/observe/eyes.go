@@ -1,4 +1,4 @@
-package engine
+package observe
 
 import (
 	"context"
@@ -13,17 +13,17 @@ import (
 )
 
 // errSuspicious marks an answer that is legal but not believed.
-var errSuspicious = errors.New("suspicious answer from Slurm")
+var ErrSuspicious = errors.New("suspicious answer from Slurm")
 
 // eyes read what an observation is made of. They change nothing, and know nothing of jobs but
 // what they are asked about.
-type eyes struct {
-	slurm      slurm.Client
-	mail       Reader
-	journal    Histories
-	limiter    slurm.Limiter
-	accountant slurm.Accountant
-	between    func() // called between two queries; nil = nothing is
+type Eyes struct {
+	Slurm      slurm.Client
+	Mail       Reader
+	Journal    Histories
+	Limiter    slurm.Limiter
+	Accountant slurm.Accountant
+	Between    func() // called between two queries; nil = nothing is
 
 	limits limitsAsked
 }
@@ -35,87 +35,87 @@ type Histories interface {
 }
 
 // look is one look at the cluster.
-type look struct {
-	jobs  []slurm.Job
-	nodes []slurm.Node
-	old   bool // nodes are those of the look before
+type Look struct {
+	Jobs  []slurm.Job
+	Nodes []slurm.Node
+	Old   bool // nodes are those of the look before
 }
 
 // askNodes asks Slurm for the nodes. An empty answer is never "nothing there": a
 // cluster has nodes.
-func (y *eyes) askNodes(ctx context.Context) ([]slurm.Node, error) {
-	fresh, err := y.slurm.Nodes(ctx)
+func (y *Eyes) Nodes(ctx context.Context) ([]slurm.Node, error) {
+	fresh, err := y.Slurm.Nodes(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if len(fresh) == 0 {
-		return nil, fmt.Errorf("%w: no nodes at all", errSuspicious)
+		return nil, fmt.Errorf("%w: no nodes at all", ErrSuspicious)
 	}
 	return fresh, nil
 }
 
 // box is the folder of a job, and whose it must be.
-type box struct {
-	token string
-	uid   uint32
+type Box struct {
+	Token string
+	UID   uint32
 }
 
 // owners tries to read what the runners in these folders said. An error is kept: it tells whose
 // the folder is, or that it does not answer.
-func (y *eyes) owners(boxes []box) map[box]error {
-	out := make(map[box]error, len(boxes))
+func (y *Eyes) Owners(boxes []Box) map[Box]error {
+	out := make(map[Box]error, len(boxes))
 	for _, b := range boxes {
-		_, _, out[b] = y.mail.Runner(b.token, b.uid)
+		_, _, out[b] = y.Mail.Runner(b.Token, b.UID)
 	}
 	return out
 }
 
 // word is what a runner said last.
-type word struct {
-	runner checkpoint.Runner
-	ok     bool // it said something
-	err    error
+type Word struct {
+	Runner checkpoint.Runner
+	OK     bool // it said something
+	Err    error
 }
 
 // words reads what runners said, in the order of the boxes.
-func (y *eyes) words(boxes []box) []word {
-	out := make([]word, len(boxes))
+func (y *Eyes) Words(boxes []Box) []Word {
+	out := make([]Word, len(boxes))
 	for i, b := range boxes {
-		out[i].runner, out[i].ok, out[i].err = y.mail.Runner(b.token, b.uid)
+		out[i].Runner, out[i].OK, out[i].Err = y.Mail.Runner(b.Token, b.UID)
 	}
 	return out
 }
 
 // wordsNow is words, none of them older than the call.
-func (y *eyes) wordsNow(boxes []box) []word {
-	out := make([]word, len(boxes))
+func (y *Eyes) WordsNow(boxes []Box) []Word {
+	out := make([]Word, len(boxes))
 	for i, b := range boxes {
-		out[i].runner, out[i].ok, out[i].err = y.mail.RunnerNow(b.token, b.uid)
+		out[i].Runner, out[i].OK, out[i].Err = y.Mail.RunnerNow(b.Token, b.UID)
 	}
 	return out
 }
 
 // past is the history of a job.
-type past struct {
-	segments []journal.Segment
-	err      error
+type History struct {
+	Segments []journal.Segment
+	Err      error
 }
 
 // histories reads the past runs of jobs by their tokens.
-func (y *eyes) histories(ctx context.Context, tokens []string) map[string]past {
-	out := make(map[string]past, len(tokens))
+func (y *Eyes) Histories(ctx context.Context, tokens []string) map[string]History {
+	out := make(map[string]History, len(tokens))
 	for _, token := range tokens {
-		segments, err := y.journal.Segments(ctx, token)
-		out[token] = past{segments, err}
+		segments, err := y.Journal.Segments(ctx, token)
+		out[token] = History{segments, err}
 	}
 	return out
 }
 
 // details asks about single jobs. Those that Slurm does not answer about are missing.
-func (y *eyes) details(ctx context.Context, ids []slurm.JobID) map[slurm.JobID]slurm.Detail {
+func (y *Eyes) Details(ctx context.Context, ids []slurm.JobID) map[slurm.JobID]slurm.Detail {
 	out := make(map[slurm.JobID]slurm.Detail, len(ids))
 	for _, id := range ids {
-		if detail, err := y.slurm.Job(ctx, id); err == nil {
+		if detail, err := y.Slurm.Job(ctx, id); err == nil {
 			out[id] = detail
 		}
 	}
@@ -123,8 +123,8 @@ func (y *eyes) details(ctx context.Context, ids []slurm.JobID) map[slurm.JobID]s
 }
 
 // runs asks accounting how jobs ended. late: it has been asked and has not answered.
-func (y *eyes) runs(ctx context.Context, ids []slurm.JobID, since time.Time) (runs []slurm.PastRun, late bool, err error) {
-	runs, err = y.accountant.Past(ctx, ids, since)
+func (y *Eyes) PastRuns(ctx context.Context, ids []slurm.JobID, since time.Time) (runs []slurm.PastRun, late bool, err error) {
+	runs, err = y.Accountant.Past(ctx, ids, since)
 	if errors.Is(err, ErrAsking) {
 		return nil, true, nil
 	}

@@ -1,45 +1,45 @@
-package engine
+package observe
 
 import "github.com/sluice-hpc/sluice/checkpoint"
 
 // What one user's files of progress cost others at most, a cycle. They end the reading of a
 // user's files: the file that passes them is the last. What is left waits for its turn; who was
 // not heard for longest is next.
-const linesPerUser, bytesPerUser = 2000, 256 << 10
+const LinesPerUser, bytesPerUser = 2000, 256 << 10
 
 // reading is a job's file of progress, and how far it was read before.
-type reading struct {
-	box
-	offset int64
+type Reading struct {
+	Box
+	Offset int64
 }
 
 // lines are what was read of one.
-type lines struct {
-	read  bool // it was tried; else the user's budget was spent
-	lines []checkpoint.Progress
-	next  int64
-	bad   []error
-	err   error
+type Lines struct {
+	Read  bool // it was tried; else the user's budget was spent
+	Lines []checkpoint.Progress
+	Next  int64
+	Bad   []error
+	Err   error
 }
 
 // readerBudget is what was read in this cycle, by user.
 type readerBudget map[uint32]struct{ lines, bytes int64 }
 
 func (b readerBudget) spent(uid uint32) bool {
-	return b[uid].lines >= linesPerUser || b[uid].bytes >= bytesPerUser
+	return b[uid].lines >= LinesPerUser || b[uid].bytes >= bytesPerUser
 }
 
 // progress reads the new lines of jobs, within what each user may cost, in the order given.
-func (y *eyes) progress(all []reading) []lines {
-	out, budget := make([]lines, len(all)), readerBudget{}
+func (y *Eyes) Progress(all []Reading) []Lines {
+	out, budget := make([]Lines, len(all)), readerBudget{}
 	for i, r := range all {
-		if budget.spent(r.uid) {
+		if budget.spent(r.UID) {
 			continue
 		}
 		l := &out[i]
-		l.read = true
-		l.lines, l.next, l.bad, l.err = y.mail.Progress(r.token, r.uid, r.offset)
-		if l.err == nil {
+		l.Read = true
+		l.Lines, l.Next, l.Bad, l.Err = y.Mail.Progress(r.Token, r.UID, r.Offset)
+		if l.Err == nil {
 			budget.spend(r, l)
 		}
 	}
@@ -47,12 +47,12 @@ func (y *eyes) progress(all []reading) []lines {
 }
 
 // spend counts what was read. A file that was made shorter was read from its start.
-func (b readerBudget) spend(r reading, l *lines) {
-	of := b[r.uid]
-	of.lines += int64(len(l.lines) + len(l.bad))
-	of.bytes += max(0, l.next-r.offset)
-	if l.next < r.offset {
-		of.bytes += l.next
+func (b readerBudget) spend(r Reading, l *Lines) {
+	of := b[r.UID]
+	of.lines += int64(len(l.Lines) + len(l.Bad))
+	of.bytes += max(0, l.Next-r.Offset)
+	if l.Next < r.Offset {
+		of.bytes += l.Next
 	}
-	b[r.uid] = of
+	b[r.UID] = of
 }

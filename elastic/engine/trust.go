@@ -1,0 +1,38 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sluice-hpc/sluice/slurm"
+)
+
+// Trust lets a node be used whatever was said of its GPUs, until another job or
+// another reason speaks against it. It is durable when Trust returns nil: ErrNoNode,
+// ErrNoComplaint, or the journal's error.
+func (e *Engine) Trust(ctx context.Context, node string, now time.Time) error {
+	if !slices.ContainsFunc(e.seen.nodes, func(n slurm.Node) bool { return n.Name == node }) {
+		return fmt.Errorf("%w: %s", ErrNoNode, node)
+	}
+	before := e.health.Findings(e.cfg.Health)
+	trusted, found := e.health.Trust(node)
+	if !found {
+		return fmt.Errorf("%w %s", ErrNoComplaint, node)
+	}
+	if err := e.cfg.Journal.SaveHealth(ctx, trusted); err != nil {
+		return fmt.Errorf("trust in %s: not recorded: %w", node, err)
+	}
+	e.health, e.kept = trusted, trusted
+	e.tellHealth(before, now)
+	return nil
+}
+
+var (
+	// ErrNoNode: Slurm shows no node of that name.
+	ErrNoNode = errors.New("no such node")
+	// ErrNoComplaint: nothing is said against the node.
+	ErrNoComplaint = errors.New("nothing is said against the GPUs of the node")
+)
