@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/track"
+
 	"github.com/sluice-hpc/sluice/elastic/engine/observe"
 
 	"github.com/sluice-hpc/sluice/elastic/engine/event"
@@ -27,7 +29,7 @@ const maxRows = 4
 // hands carry out what was decided, and record it. They change Slurm, the journal and jobs' folders,
 // and note in the state what came of it.
 type hands struct {
-	*State
+	*track.State
 	slurm   slurm.Client
 	journal journal.Journal
 	samples journal.Samples
@@ -42,12 +44,12 @@ type hands struct {
 func (h *hands) act(ctx context.Context, moves []elastic.Intent, snap elastic.Snapshot, now time.Time) (acted, stirred bool) {
 	told := h.Count
 	for _, in := range slices.Clone(moves) {
-		snap.Intents = h.open
+		snap.Intents = h.Open
 		before := in
 		in, keep, did, down := h.step(ctx, in, snap.Lent(), now)
 		acted = acted || did
 		stirred = stirred || !keep || !reflect.DeepEqual(before, in)
-		h.open = h.open.settled(before, in, keep)
+		h.Open = h.Open.Settled(before, in, keep)
 		if down {
 			break
 		}
@@ -57,24 +59,24 @@ func (h *hands) act(ctx context.Context, moves []elastic.Intent, snap elastic.Sn
 
 // step takes one move onward, or lets go of a job its user took away.
 func (h *hands) step(ctx context.Context, in elastic.Intent, snap elastic.Snapshot, now time.Time) (_ elastic.Intent, keep, did, down bool) {
-	if js := h.byID[in.Job]; js != nil && js.shown.disown {
+	if js := h.ByID[in.Job]; js != nil && js.Shown.Disown {
 		return in, !h.letGo(ctx, js, in, now), true, false
 	}
-	return h.walk(ctx, in, h.byID.jobFor(snap.Jobs, in), snap, now)
+	return h.walk(ctx, in, h.ByID.JobFor(snap.Jobs, in), snap, now)
 }
 
 // walk takes one move through the table until it has to wait, closes, or fails.
 func (h *hands) walk(ctx context.Context, in elastic.Intent, job elastic.Job, snap elastic.Snapshot, now time.Time) (_ elastic.Intent, keep, did, down bool) {
 	for range maxRows {
-		if h.unread(in, now) || h.byID.unsure(in, now) {
+		if h.Unread(in, now) || h.ByID.Unsure(in, now) {
 			break
 		}
 		next := elastic.Advance(in, job, snap)
 		if next.Refused {
-			h.noteRefused(in, reason.SlurmSaid{Text: job.Reason}, next.Blameless, now)
+			h.NoteRefused(in, reason.SlurmSaid{Text: job.Reason}, next.Blameless, now)
 		}
 		if next.Obstacle != "" {
-			h.noteObstacle(in, next.Obstacle, now)
+			h.NoteObstacle(in, next.Obstacle, now)
 		}
 		if next.Close != "" && onlyWithdraws(next.Do) {
 			return h.closeFirst(ctx, in, next, job, now)
@@ -82,7 +84,7 @@ func (h *hands) walk(ctx context.Context, in elastic.Intent, job elastic.Job, sn
 		for _, action := range next.Do {
 			if err := h.perform(ctx, action, job, now); err != nil {
 				keep, down = h.failed(ctx, in, action, err, now)
-				return perhapsDone(in, action, err, now), keep, true, down
+				return track.PerhapsDone(in, action, err, now), keep, true, down
 			}
 			did = true
 		}
@@ -108,12 +110,12 @@ func (h *hands) walk(ctx context.Context, in elastic.Intent, job elastic.Job, sn
 // letGo ends the move of a job whose user took the tag away: the request goes,
 // and a job that stands held by sluice's hand is released as it is. While a stop may be on
 // its way the job waits: what it trained until then would be lost.
-func (h *hands) letGo(ctx context.Context, js *jobState, in elastic.Intent, now time.Time) bool {
-	if phaseOf(js.shown.slurm) == elastic.Running && in.BeingStopped(now) {
+func (h *hands) letGo(ctx context.Context, js *track.Job, in elastic.Intent, now time.Time) bool {
+	if track.PhaseOf(js.Shown.Slurm) == elastic.Running && in.BeingStopped(now) {
 		return false
 	}
 	effects := []elastic.Action{elastic.WithdrawRequest{Job: in.Job, Why: reason.NoLongerOurs}}
-	if releasable(js.shown.slurm) {
+	if track.Releasable(js.Shown.Slurm) {
 		effects = append(effects, elastic.Release{Job: in.Job})
 	}
 	for _, a := range effects {
@@ -144,16 +146,16 @@ func (h *hands) closeFirst(ctx context.Context, in elastic.Intent, next elastic.
 
 // renumbered ends the move of a job whose number is another's by now: slurmctld forgot it.
 // Moves know their job by its number, and would go on with the other one.
-func (h *hands) renumbered(ctx context.Context, js *jobState, now time.Time) error {
-	for _, in := range slices.Clone(h.open) {
-		if in.Job != js.rec.ID {
+func (h *hands) renumbered(ctx context.Context, js *track.Job, now time.Time) error {
+	for _, in := range slices.Clone(h.Open) {
+		if in.Job != js.Rec.ID {
 			continue
 		}
 		next := elastic.Next{Intent: in, Close: elastic.Lost, Why: reason.NumberGiven}
 		if !h.closeMove(ctx, next, now) {
 			return errors.New("the journal does not take the end of a forgotten job's move, and its number is another job's")
 		}
-		h.open = h.open.settled(in, in, false)
+		h.Open = h.Open.Settled(in, in, false)
 	}
 	return nil
 }
@@ -186,9 +188,9 @@ func replaced(ins []elastic.Intent, in elastic.Intent) []elastic.Intent {
 // cycle looks first.
 func (h *hands) failed(ctx context.Context, in elastic.Intent, a elastic.Action, err error, now time.Time) (keep, down bool) {
 	h.CouldNot(a, in.Job, err, now)
-	js := h.byID[in.Job]
+	js := h.ByID[in.Job]
 	if js != nil {
-		js.tells.problem["move"] = err.Error()
+		js.Tells.Problem["move"] = err.Error()
 	}
 	switch {
 	case errors.Is(err, slurm.ErrControllerDown), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
@@ -196,8 +198,8 @@ func (h *hands) failed(ctx context.Context, in elastic.Intent, a elastic.Action,
 	case errors.Is(err, slurm.ErrPermission) && revives(a):
 		return true, false // else it is lost; a slurmctld that has just started may not know its operators yet
 	case errors.Is(err, slurm.ErrRefused), errors.Is(err, slurm.ErrPermission):
-		if in.Step >= elastic.Requeued && !stops(a) {
-			h.noteRefused(in, reason.SlurmSaid{Text: err.Error()}, false, now)
+		if in.Step >= elastic.Requeued && !track.StopsRun(a) {
+			h.NoteRefused(in, reason.SlurmSaid{Text: err.Error()}, false, now)
 		}
 		return !h.refused(ctx, in, a, err, now), false
 	}
@@ -233,6 +235,6 @@ func (h *hands) closeMove(ctx context.Context, next elastic.Next, now time.Time)
 		return false
 	}
 	h.Tell(now, in.Job, "close", fmt.Sprintf("%s: %s", next.Close, say.Reason(next.Why, now)), event.OfClose(next))
-	h.closed(next, now)
+	h.Closed(next, now)
 	return true
 }

@@ -13,11 +13,11 @@ import (
 // none were ever read no job gets more than it has or its minimum (see caps).
 func (e *Engine) askLimits(ctx context.Context, most time.Duration, now time.Time) bool {
 	first := !e.eyes.LimitsFailed()
-	fresh, read, err := e.eyes.SiteLimits(ctx, most, e.limitsPeriod(), now)
+	fresh, read, err := e.eyes.SiteLimits(ctx, most, e.LimitsPeriod(), now)
 	if err != nil && first {
 		e.Tell(now, 0, "problem", "the site's limits cannot be read; those known stand: "+err.Error())
 	}
-	return read && e.tookLimits(fresh)
+	return read && e.TookLimits(fresh)
 }
 
 // byFreshLimits makes sure that a plan that opens moves was made by limits that are fresh.
@@ -28,7 +28,7 @@ func (e *Engine) byFreshLimits(ctx context.Context, v observe.Look, s elastic.Sn
 		return s, plan, false
 	}
 	if e.askLimits(ctx, limitsFresh, now) {
-		s = e.picture(v, now)
+		s = e.Snapshot(v, now)
 		plan = e.decide(s)
 	}
 	if len(plan.Open) == 0 {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/track"
+
 	"github.com/sluice-hpc/sluice/elastic/engine/observe"
 )
 
@@ -13,19 +15,19 @@ func (e *Engine) observe(ctx context.Context, now time.Time) (seen observe.Look,
 	if seen, err = e.lookAtCluster(ctx); err != nil {
 		return observe.Look{}, err
 	}
-	e.lost.note(seen.Nodes, now)
-	e.match(seen.Jobs, e.eyes.Owners(e.claims(seen.Jobs)), now)
-	e.askLimits(ctx, e.limitsOld(seen.Jobs), now)
+	e.Lost.Note(seen.Nodes, now)
+	e.Match(seen.Jobs, e.eyes.Owners(e.Claims(seen.Jobs)), now)
+	e.askLimits(ctx, e.LimitsOld(seen.Jobs), now)
 	if err := e.lookForMissing(ctx, now); err != nil {
 		return observe.Look{}, err
 	}
 	e.lookUpForgotten(ctx, now)
-	placeless := e.placeless(now)
-	heardSplits(placeless, e.eyes.Details(ctx, idsOf(placeless)))
-	writing := e.writing()
-	e.heardRunners(writing, e.eyes.Words(boxesOf(writing)), now)
+	placeless := e.Placeless(now)
+	track.HeardSplits(placeless, e.eyes.Details(ctx, track.IdsOf(placeless)))
+	writing := e.Writing()
+	e.HeardRunners(writing, e.eyes.Words(track.BoxesOf(writing)), now)
 	e.readProgress(writing, now)
-	e.tellUnread(now)
+	e.TellUnread(now)
 	return seen, nil
 }
 
@@ -36,36 +38,36 @@ func (e *Engine) lookAtCluster(ctx context.Context) (observe.Look, error) {
 		return observe.Look{}, err
 	}
 	letIn(e.eyes.Between)
-	if e.sawJobs(jobs) {
-		return observe.Look{Jobs: jobs, Nodes: e.seen.nodes, Old: true}, nil
+	if e.SawJobs(jobs) {
+		return observe.Look{Jobs: jobs, Nodes: e.Seen.Nodes, Old: true}, nil
 	}
 	// Asked second, so that GPUs a job of the first answer has left show free.
 	nodes, err := e.eyes.Nodes(ctx)
 	if err != nil {
 		return observe.Look{}, err
 	}
-	e.sawNodes(nodes)
+	e.SawNodes(nodes)
 	return observe.Look{Jobs: jobs, Nodes: nodes}, nil
 }
 
 // foldAll brings what is known up to what was seen.
 func (e *Engine) foldAll(ctx context.Context, seen observe.Look, now time.Time) {
-	histories := e.eyes.Histories(ctx, tokensOf(e.ordered(), e.wantsHistory))
-	ends := e.ends(now)
+	histories := e.eyes.Histories(ctx, track.TokensOf(e.Ordered(), e.WantsHistory))
+	ends := e.Ends(now)
 	words := map[string]observe.Word{}
-	for i, w := range e.eyes.WordsNow(boxesOf(ends)) {
-		words[ends[i].rec.Token] = w
+	for i, w := range e.eyes.WordsNow(track.BoxesOf(ends)) {
+		words[ends[i].Rec.Token] = w
 	}
-	e.fold(histories, words, now)
+	e.Fold(histories, words, now)
 	for _, js := range ends {
-		_ = e.hands.mail.Forget(js.rec.Token) // swept again by nobody: the folder is small and harmless
+		_ = e.hands.mail.Forget(js.Rec.Token) // swept again by nobody: the folder is small and harmless
 	}
-	e.foldAnswers(now)
-	e.reconsider(seen)
-	e.hear(now)
-	e.learnt.Foresee(e.livingKeys(), now)
+	e.FoldAnswers(now)
+	e.Reconsider(seen)
+	e.HearGPUs(now)
+	e.Learnt.Foresee(e.LivingKeys(), now)
 }
 
 // Happened says that something did, in Slurm perhaps: the next look asks for the nodes, too.
 // It is called between two cycles.
-func (e *Engine) Happened() { e.seen.old = true }
+func (e *Engine) Happened() { e.Seen.Old = true }

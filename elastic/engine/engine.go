@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/track"
+
 	"github.com/sluice-hpc/sluice/elastic/engine/observe"
 
 	"github.com/sluice-hpc/sluice/elastic/engine/event"
@@ -19,7 +21,7 @@ import (
 // Config is what an Engine is made of.
 type Config struct {
 	Seams
-	Rules
+	track.Rules
 	Policy policy.Policy
 	// Between, when set, is called before every effect of a cycle and between its queries:
 	// there Direct and Meet may be called.
@@ -47,7 +49,7 @@ type Seams struct {
 type Engine struct {
 	cfg    Config
 	loaded bool
-	*State
+	*track.State
 	eyes   observe.Eyes
 	hands  hands
 	blind  blindness
@@ -70,7 +72,7 @@ func New(cfg Config) *Engine {
 	if cfg.Events == nil {
 		cfg.Events = func(event.Event) {}
 	}
-	e := &Engine{cfg: cfg, State: newState(cfg.Rules, cfg.Samples, cfg.Events)}
+	e := &Engine{cfg: cfg, State: track.New(cfg.Rules, cfg.Samples, cfg.Events)}
 	e.wire()
 	return e
 }
@@ -80,17 +82,17 @@ func (e *Engine) wire() {
 	c := &e.cfg
 	e.eyes.Slurm, e.eyes.Mail, e.eyes.Journal = c.Slurm, c.Mailbox, c.Journal
 	e.eyes.Limiter, e.eyes.Accountant, e.eyes.Between = c.Limiter, c.Accountant, c.Between
-	e.State.limiter = c.Limiter != nil
+	e.State.HasLimiter = c.Limiter != nil
 	e.hands = hands{State: e.State, slurm: c.Slurm, journal: c.Journal, samples: c.Samples, mail: c.Mailbox, between: c.Between}
 }
 
 // Reconfigure changes policy, limits and pace between two cycles.
 func (e *Engine) Reconfigure(change func(*Config)) {
 	change(&e.cfg)
-	e.foretold, e.learnt.Store, e.State.Rules = foretold{}, e.cfg.Samples, e.cfg.Rules
+	e.foretold, e.Learnt.Store, e.State.Rules = foretold{}, e.cfg.Samples, e.cfg.Rules
 	e.wire()
-	if e.site.Known {
-		e.site = eligible.Read(e.site.Limits, e.cfg.Edge) // which partitions are edge pools may be others
+	if e.Site.Known {
+		e.Site = eligible.Read(e.Site.Limits, e.cfg.Edge) // which partitions are edge pools may be others
 	}
 }
 
@@ -106,9 +108,9 @@ func (e *Engine) Cycle(ctx context.Context, now time.Time) (wake time.Time, err 
 	if err := e.load(ctx, now); err != nil {
 		return now.Add(e.cfg.Period), err
 	}
-	e.rewind(now)
+	e.Rewind(now)
 	e.eyes.Rewind(now)
-	e.noteAway(e.next, now)
+	e.NoteAway(e.next, now)
 	// 1. Observe: two queries, and the small files of the jobs that run.
 	seen, err := e.observe(ctx, now)
 	if err != nil {
@@ -117,11 +119,11 @@ func (e *Engine) Cycle(ctx context.Context, now time.Time) (wake time.Time, err 
 	e.sighted(now)
 	// 2. Fold: what was known and what was seen make a snapshot.
 	e.foldAll(ctx, seen, now)
-	snap := e.picture(seen, now)
+	snap := e.Snapshot(seen, now)
 	// 3. Go on with the moves under way: as many steps as need no new look.
-	acted, stirred := e.hands.act(ctx, e.open, snap, now)
+	acted, stirred := e.hands.act(ctx, e.Open, snap, now)
 	if stirred {
-		snap = e.picture(seen, now)
+		snap = e.Snapshot(seen, now)
 	}
 	// 4. Decide: pure, from the snapshot alone.
 	plan := e.decide(snap)
@@ -129,8 +131,8 @@ func (e *Engine) Cycle(ctx context.Context, now time.Time) (wake time.Time, err 
 		if seen.Nodes, err = e.eyes.Nodes(ctx); err != nil {
 			return e.blinded(now, err), err
 		}
-		e.sawNodes(seen.Nodes)
-		snap = e.picture(seen, now)
+		e.SawNodes(seen.Nodes)
+		snap = e.Snapshot(seen, now)
 		plan = e.decide(snap)
 	}
 	snap, plan, waits := e.byFreshLimits(ctx, seen, snap, plan, now) // nor on old limits
@@ -141,7 +143,7 @@ func (e *Engine) Cycle(ctx context.Context, now time.Time) (wake time.Time, err 
 		return now.Add(e.cfg.Period), err
 	}
 	// 6. Act on the new moves.
-	snap.Intents = e.open
+	snap.Intents = e.Open
 	more, _ := e.hands.act(ctx, opened, snap, now)
 	acted = e.hands.tidy(ctx, now) || more || acted
 	// 7. Confirm: what became of it is durable, published, and looked at again.
@@ -154,14 +156,14 @@ func (e *Engine) Cycle(ctx context.Context, now time.Time) (wake time.Time, err 
 // long while a job is measured, which waits at a size until it is known, or moves wait.
 func (e *Engine) wake(now time.Time, acted, waits bool) time.Time {
 	switch {
-	case slices.ContainsFunc(e.open, stopped):
+	case slices.ContainsFunc(e.Open, stopped):
 		return beforeSecond(now.Add(e.cfg.Transition / 2))
-	case acted || len(e.open) > 0 || e.ending(now):
+	case acted || len(e.Open) > 0 || e.Ending(now):
 		return now.Add(e.cfg.Transition)
 	case waits:
 		return now.Add(min(e.cfg.Period, measurePeriod))
 	}
-	return e.nextTry(now, now.Add(e.cfg.Period))
+	return e.NextTry(now, now.Add(e.cfg.Period))
 }
 
 // measurePeriod is the longest time between two looks while a job is measured.
@@ -182,10 +184,10 @@ func (e *Engine) blinded(now time.Time, err error) time.Time {
 func (e *Engine) sighted(now time.Time) {
 	if e.blind.why != "" {
 		e.Tell(now, 0, "sighted", "Slurm answers again after "+now.Sub(e.blind.since).String())
-		e.seenAgain(now)
+		e.SeenAgain(now)
 	}
-	if e.began.IsZero() {
-		e.began = now
+	if e.Began.IsZero() {
+		e.Began = now
 	}
 	e.blind.why = ""
 }

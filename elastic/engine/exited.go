@@ -7,12 +7,12 @@ func (e *Engine) Exited() bool {
 	if !e.cfg.Listen {
 		return false
 	}
-	for _, js := range e.jobs {
-		if !js.listened() {
+	for _, js := range e.Jobs {
+		if !js.Listened() {
 			continue
 		}
-		word, ok, err := e.cfg.Mailbox.Runner(js.rec.Token, js.rec.UID)
-		if err == nil && ok && js.shown.overBy(word) && js.mail.exited.of != word.Restarts+1 {
+		word, ok, err := e.cfg.Mailbox.Runner(js.Rec.Token, js.Rec.UID)
+		if err == nil && ok && js.Shown.OverBy(word) && js.Mail.Exited.Of != word.Restarts+1 {
 			return true
 		}
 	}

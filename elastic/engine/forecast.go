@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/track"
+
 	"github.com/sluice-hpc/sluice/elastic/engine/observe"
 
 	"github.com/sluice-hpc/sluice/elastic"
@@ -30,16 +32,16 @@ func (e *Engine) Plan(now time.Time) (elastic.Snapshot, Forecast, bool) {
 	if !e.sealed {
 		return elastic.Snapshot{}, Forecast{}, false
 	}
-	s := e.last.At(later(e.next, now))
+	s := e.Last.At(track.Later(e.next, now))
 	if f := e.foretold; f.by == e.report.last.Load() && f.by != nil && s.Now.Sub(f.At).Abs() < planFresh {
-		return e.last, f.Forecast, true
+		return e.Last, f.Forecast, true
 	}
 	s.Jobs = slices.Clone(s.Jobs)
-	e.lookFor(&s, observe.Look{Jobs: e.seen.jobs, Nodes: e.seen.nodes}).Bar(&s) // a begin time may have come
+	e.LookFor(&s, observe.Look{Jobs: e.Seen.Jobs, Nodes: e.Seen.Nodes}).Bar(&s) // a begin time may have come
 	f := Forecast{At: s.Now, Plan: e.decide(s)}
 	f.Later = e.postponed(s, f.Plan)
 	e.foretold = foretold{f, e.report.last.Load()}
-	return e.last, f, true
+	return e.Last, f, true
 }
 
 // planFresh is for how long a forecast serves all who ask: it is as dear as a decision, and

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/track"
+
 	"github.com/sluice-hpc/sluice/elastic/engine/observe"
 
 	"github.com/sluice-hpc/sluice/elastic/engine/event"
@@ -51,7 +53,7 @@ func TestMovesWaitForLimits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			site := &scripted{}
 			told := 0
-			e := New(Config{Seams: Seams{Limiter: site}, Rules: Rules{Period: 30 * time.Second}, Events: func(ev event.Event) {
+			e := New(Config{Seams: Seams{Limiter: site}, Rules: track.Rules{Period: 30 * time.Second}, Events: func(ev event.Event) {
 				if strings.Contains(ev.Text, "no move is opened now") {
 					told++
 				}
@@ -62,7 +64,7 @@ func TestMovesWaitForLimits(t *testing.T) {
 				site.err, site.asked = step.err, 0
 				before := told
 				if step.looks {
-					e.askLimits(t.Context(), e.limitsOld(nil), now)
+					e.askLimits(t.Context(), e.LimitsOld(nil), now)
 				}
 				plan := elastic.Plan{Open: []elastic.Intent{{Job: 7}}}
 				e.askLimits(t.Context(), limitsFresh, now) // first, so that nothing is decided anew

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/track"
+
 	"github.com/sluice-hpc/sluice/elastic/engine/observe"
 
 	"github.com/sluice-hpc/sluice/elastic/engine/event"
@@ -17,7 +19,7 @@ func (e *Engine) load(ctx context.Context, now time.Time) error {
 	if e.loaded {
 		return nil
 	}
-	records, err := e.cfg.Journal.Jobs(ctx, now.Add(-EndedMemory))
+	records, err := e.cfg.Journal.Jobs(ctx, now.Add(-track.EndedMemory))
 	if err != nil {
 		return fmt.Errorf("reading the journal: %w", err)
 	}
@@ -34,10 +36,10 @@ func (e *Engine) load(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return fmt.Errorf("reading the journal's moves: %w", err)
 	}
-	if e.kept, err = e.cfg.Journal.Health(ctx); err != nil {
+	if e.Kept, err = e.cfg.Journal.Health(ctx); err != nil {
 		return fmt.Errorf("reading what the journal knows of nodes' GPUs: %w", err)
 	}
-	e.health = e.kept
+	e.Health = e.Kept
 	answers, err := e.cfg.Journal.Answers(ctx)
 	if err != nil {
 		return fmt.Errorf("reading which scripts and models have answered: %w", err)
@@ -46,26 +48,26 @@ func (e *Engine) load(ctx context.Context, now time.Time) error {
 		return err
 	}
 	for _, a := range answers {
-		e.answers[journal.AnswerKey{UID: a.UID, Key: a.Key}] = a.At
+		e.Answers[journal.AnswerKey{UID: a.UID, Key: a.Key}] = a.At
 	}
 	for _, r := range records {
-		js := &jobState{rec: r}
+		js := &track.Job{Rec: r}
 		if n := written[r.ID]; n > r.Tag.Incarnation { // an earlier life ended before it kept the record
-			js.rec.Tag.Incarnation, js.dirty = n, true
+			js.Rec.Tag.Incarnation, js.Dirty = n, true
 		}
-		e.remember(js)
+		e.Remember(js)
 		if !r.Ended.IsZero() {
-			js.heardLast(e.eyes.WordsNow([]observe.Box{js.box()})[0])
+			js.HeardLast(e.eyes.WordsNow([]observe.Box{js.Box()})[0])
 		}
-		if js.forgotten() {
-			e.askAgain(now)
+		if js.Forgotten() {
+			e.AskAgain(now)
 		}
 	}
-	e.open, e.loaded = open, true
-	perhapsAsked(e.open, now)
-	e.perhapsHolding(now)
+	e.Open, e.loaded = open, true
+	track.PerhapsAsked(e.Open, now)
+	e.PerhapsHolding(now)
 	for _, in := range open {
-		e.Tell(now, in.Job, "taken", takenUp(in), event.OfTaken(in))
+		e.Tell(now, in.Job, "taken", track.TakenUp(in), event.OfTaken(in))
 	}
 	return nil
 }
@@ -81,7 +83,7 @@ func (e *Engine) recallLengths(ctx context.Context, now time.Time) error {
 	}
 	for _, r := range records {
 		if !r.Ended.IsZero() {
-			e.lengths.note(r)
+			e.Lengths.Note(r)
 		}
 	}
 	return nil

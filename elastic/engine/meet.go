@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/track"
+
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/slurm"
 )
@@ -24,27 +26,27 @@ func (e *Engine) Meet(ctx context.Context, id elastic.JobID, now time.Time) bool
 	if e.report.last.Load() == nil || e.blind.why != "" || !e.loaded {
 		return false
 	}
-	if js := e.byID[id]; js == nil {
+	if js := e.ByID[id]; js == nil {
 		detail, err := e.cfg.Slurm.Job(ctx, slurm.JobID(id))
-		if err != nil || detail.ID != slurm.JobID(id) || !elastic.Tagged(detail.Comment) || !e.mine(detail.Job) || detail.Array || detail.Het {
+		if err != nil || detail.ID != slurm.JobID(id) || !elastic.Tagged(detail.Comment) || !e.Mine(detail.Job) || detail.Array || detail.Het {
 			return false
 		}
 		tag, err := elastic.ParseTag(detail.Comment)
 		if err != nil {
 			return false // the next cycle says so
 		}
-		e.take(detail.Job, tag, e.eyes.Owners(e.claims([]slurm.Job{detail.Job})), now)
+		e.Take(detail.Job, tag, e.eyes.Owners(e.Claims([]slurm.Job{detail.Job})), now)
 	}
-	js := e.byID[id]
-	if js == nil || !js.shown.seen || js.shown.disown || !js.rec.Ended.IsZero() {
+	js := e.ByID[id]
+	if js == nil || !js.Shown.Seen || js.Shown.Disown || !js.Rec.Ended.IsZero() {
 		return false
 	}
 	e.republish(func(r *Report) {
-		if !slices.ContainsFunc(r.Jobs, func(jr JobReport) bool { return jr.Record.Token == js.rec.Token }) {
+		if !slices.ContainsFunc(r.Jobs, func(jr JobReport) bool { return jr.Record.Token == js.Rec.Token }) {
 			var jr JobReport
 			e.reportOf(&jr, js, elastic.Plan{})
-			e.learnt.Fit(e.keysOf(js.rec), now)
-			jr.Job, jr.Why = e.jobOf(js, now), nil // nothing was decided about it yet: who asks for that waits
+			e.Learnt.Fit(e.KeysOf(js.Rec), now)
+			jr.Job, jr.Why = e.JobOf(js, now), nil // nothing was decided about it yet: who asks for that waits
 			r.Jobs = append([]JobReport{jr}, r.Jobs...)
 		}
 	})
@@ -69,16 +71,16 @@ func (e *Engine) Refresh(now time.Time) {
 	if r := e.report.last.Load(); r == nil || r.Blind != "" || !e.loaded {
 		return
 	}
-	var running []*jobState
-	for _, js := range e.ordered() {
-		if js.shown.seen && !js.shown.disown && js.rec.Ended.IsZero() && js.shown.slurm.State == slurm.Running {
+	var running []*track.Job
+	for _, js := range e.Ordered() {
+		if js.Shown.Seen && !js.Shown.Disown && js.Rec.Ended.IsZero() && js.Shown.Slurm.State == slurm.Running {
 			running = append(running, js)
 		}
 	}
-	slices.SortStableFunc(running, func(a, b *jobState) int { return a.mail.heard.Compare(b.mail.heard) })
-	changed := map[string]*jobState{}
+	slices.SortStableFunc(running, func(a, b *track.Job) int { return a.Mail.Heard.Compare(b.Mail.Heard) })
+	changed := map[string]*track.Job{}
 	for _, js := range e.readProgress(running[:min(len(running), mostFresh)], now) {
-		changed[js.rec.Token] = js
+		changed[js.Rec.Token] = js
 	}
 	if len(changed) == 0 {
 		return
@@ -90,14 +92,14 @@ func (e *Engine) Refresh(now time.Time) {
 			if js == nil || jr.Ended {
 				continue
 			}
-			jr.Record, jr.Job.Done, jr.Job.Speaks = js.rec, js.rec.Done, js.rec.Speaks || js.rec.Tag.Spec.Signal != ""
-			lazy, fresh := js.learnt.doubted(e.learnt.Fit(e.keysOf(js.rec), now).On(jr.Kind))
-			if jr.Job.Curve = lazy.curve; fresh {
-				js.learnt.lazy = lazy
+			jr.Record, jr.Job.Done, jr.Job.Speaks = js.Rec, js.Rec.Done, js.Rec.Speaks || js.Rec.Tag.Spec.Signal != ""
+			lazy, fresh := js.Learnt.Doubted(e.Learnt.Fit(e.KeysOf(js.Rec), now).On(jr.Kind))
+			if jr.Job.Curve = lazy.Curve; fresh {
+				js.Learnt.Lazy = lazy
 			}
 			jr.ETA = etaOf(&jr.Job, jr.Kind, now)
-			if js.runs.seg != nil {
-				jr.Run = *js.runs.seg
+			if js.Runs.Seg != nil {
+				jr.Run = *js.Runs.Seg
 			}
 		}
 	})

@@ -28,9 +28,9 @@ func (h *hands) perform(ctx context.Context, a elastic.Action, job elastic.Job, 
 	letIn(h.between)
 	h.Tell(now, a.About(), "act", a.String(), event.OfAct(a))
 	err := h.carryOut(ctx, a, job, now)
-	h.byID.unanswered(a, err, now)
-	if js := h.byID[a.About()]; js != nil && errors.As(err, new(*observe.Unanswered)) {
-		js.mail.answersBy(err)
+	h.ByID.Unanswered(a, err, now)
+	if js := h.ByID[a.About()]; js != nil && errors.As(err, new(*observe.Unanswered)) {
+		js.Mail.AnswersBy(err)
 	}
 	return err
 }
@@ -41,7 +41,7 @@ func (h *hands) carryOut(ctx context.Context, a elastic.Action, job elastic.Job,
 	case elastic.AskCheckpoint:
 		return h.ask(ctx, a, job, now)
 	case elastic.WithdrawRequest:
-		if token := h.byID.tokenOf(a.Job); token != "" {
+		if token := h.ByID.TokenOf(a.Job); token != "" {
 			return h.mail.Withdraw(token)
 		}
 		return nil
@@ -55,12 +55,12 @@ func (h *hands) carryOut(ctx context.Context, a elastic.Action, job elastic.Job,
 	case elastic.Clear:
 		return h.slurm.Clear(ctx, id)
 	case elastic.HoldPending:
-		h.byID.markHold(a.Job, true)
+		h.ByID.MarkHold(a.Job, true)
 		return h.slurm.Hold(ctx, id)
 	case elastic.Write:
 		return h.write(ctx, a, job)
 	case elastic.Release:
-		h.byID.markHold(a.Job, false)
+		h.ByID.MarkHold(a.Job, false)
 		return h.slurm.Release(ctx, id)
 	case elastic.RequestPass:
 		return h.requestPass(ctx, a, now)
@@ -74,11 +74,11 @@ func (h *hands) carryOut(ctx context.Context, a elastic.Action, job elastic.Job,
 // answer stands: a log, a disk or a file system that blocked may have let minutes pass
 // since it was read, and a runner to which nobody comes lets its program train on.
 func (h *hands) stillWaits(job elastic.Job) error {
-	js := h.byID[job.ID]
+	js := h.ByID[job.ID]
 	if js == nil || job.Phase != elastic.Running || job.Saved.Request == "" {
 		return nil // a chore, or nothing that could train on
 	}
-	word, ok, err := h.mail.RunnerNow(js.rec.Token, js.rec.UID)
+	word, ok, err := h.mail.RunnerNow(js.Rec.Token, js.Rec.UID)
 	switch a := word.Answer; {
 	case err != nil:
 		return fmt.Errorf("looking whether it still waits: %w", err)
@@ -91,8 +91,8 @@ func (h *hands) stillWaits(job elastic.Job) error {
 // requestPass fails only where Slurm does not answer at all: a request that is refused, or
 // that comes when the job has started, leaves the move as it is.
 func (h *hands) requestPass(ctx context.Context, a elastic.RequestPass, now time.Time) error {
-	if js := h.byID[a.Job]; js != nil {
-		js.placing.passAsked = now
+	if js := h.ByID[a.Job]; js != nil {
+		js.Placing.PassAsked = now
 	}
 	err := h.slurm.RequestPass(ctx, slurm.JobID(a.Job))
 	if err == nil || errors.Is(err, slurm.ErrControllerDown) || ctx.Err() != nil {
@@ -103,12 +103,12 @@ func (h *hands) requestPass(ctx context.Context, a elastic.RequestPass, now time
 }
 
 func (h *hands) ask(ctx context.Context, a elastic.AskCheckpoint, job elastic.Job, now time.Time) error {
-	js := h.byID[a.Job]
+	js := h.ByID[a.Job]
 	if js == nil {
 		return nil
 	}
-	err := h.mail.Ask(js.rec.Token, checkpoint.Request{
-		Version: checkpoint.Version, Job: int64(a.Job), ID: a.Request, Incarnation: a.To, Restarts: js.restarts(),
+	err := h.mail.Ask(js.Rec.Token, checkpoint.Request{
+		Version: checkpoint.Version, Job: int64(a.Job), ID: a.Request, Incarnation: a.To, Restarts: js.Restarts(),
 		Target: a.Target, Asked: now, Deadline: a.Deadline, Why: say.Reason(a.Why, now), Stop: a.Stop,
 	})
 	if err != nil || job.Spec.Signal == "" {
@@ -124,11 +124,11 @@ func (h *hands) ask(ctx context.Context, a elastic.AskCheckpoint, job elastic.Jo
 // write puts the new size on the held job, and tells the next run what it is
 // before the run can start.
 func (h *hands) write(ctx context.Context, a elastic.Write, job elastic.Job) error {
-	js := h.byID[a.Job]
+	js := h.ByID[a.Job]
 	if js == nil {
 		return nil
 	}
-	if err := h.mail.Withdraw(js.rec.Token); err != nil {
+	if err := h.mail.Withdraw(js.Rec.Token); err != nil {
 		return err
 	}
 	target := checkpoint.Target{
@@ -138,14 +138,14 @@ func (h *hands) write(ctx context.Context, a elastic.Write, job elastic.Job) err
 	if !a.AnyNodes {
 		target.Split = a.Target
 	}
-	if err := h.mail.Aim(js.rec.Token, target); err != nil {
+	if err := h.mail.Aim(js.Rec.Token, target); err != nil {
 		return err
 	}
-	tag := js.rec.Tag
+	tag := js.Rec.Tag
 	tag.Incarnation = a.To
 	update := updateFor(a, job.Spec)
-	if update.Partition, tag.Partition = h.site.Within(&js.shown.slurm, js.rec.Partition, update.Nodes, js.placing.fell, h.seen.nodes); tag.Partition != "" {
-		if err := h.journal.SaveJobs(ctx, []journal.JobRecord{js.rec}); err != nil {
+	if update.Partition, tag.Partition = h.Site.Within(&js.Shown.Slurm, js.Rec.Partition, update.Nodes, js.Placing.Fell, h.Seen.Nodes); tag.Partition != "" {
+		if err := h.journal.SaveJobs(ctx, []journal.JobRecord{js.Rec}); err != nil {
 			return fmt.Errorf("keeping the partitions of job %d: %w", a.Job, err)
 		}
 	}
@@ -155,7 +155,7 @@ func (h *hands) write(ctx context.Context, a elastic.Write, job elastic.Job) err
 	if err := h.slurm.Update(ctx, slurm.JobID(a.Job), update); err != nil {
 		return err
 	}
-	js.rec.Tag, js.dirty = tag, true
+	js.Rec.Tag, js.Dirty = tag, true
 	return nil
 }
 
@@ -184,14 +184,14 @@ func updateFor(a elastic.Write, spec elastic.Spec) slurm.Update {
 // annotate writes a user's standing order into the comment, where it survives
 // the loss of the database.
 func (h *hands) annotate(ctx context.Context, a elastic.Annotate) error {
-	js := h.byID[a.Job]
+	js := h.ByID[a.Job]
 	if js == nil {
 		return nil
 	}
-	comment := js.rec.Tag.String()
+	comment := js.Rec.Tag.String()
 	err := h.slurm.Update(ctx, slurm.JobID(a.Job), slurm.Update{Comment: &comment})
 	if err == nil || errors.Is(err, slurm.ErrNotFound) || errors.Is(err, slurm.ErrWrongState) {
-		js.told = false
+		js.PendingTag = false
 		return nil
 	}
 	return err

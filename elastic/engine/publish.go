@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/track"
+
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine/eligible"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
@@ -13,25 +15,25 @@ import (
 
 // publish hands the cycle's result to readers, whole.
 func (e *Engine) publish(snap elastic.Snapshot, plan elastic.Plan, now time.Time) {
-	snap.Intents = slices.Clone(e.open)
-	e.last, e.sealed = snap.Lent(), true
-	r := &Report{At: now, Policy: e.cfg.Policy.Name, Nodes: eligible.NodesAsInSlurm(snap.Nodes), Demands: eligible.DemandsAsInSlurm(snap.Demands), Health: e.health.Findings(e.cfg.Health)}
+	snap.Intents = slices.Clone(e.Open)
+	e.Last, e.sealed = snap.Lent(), true
+	r := &Report{At: now, Policy: e.cfg.Policy.Name, Nodes: eligible.NodesAsInSlurm(snap.Nodes), Demands: eligible.DemandsAsInSlurm(snap.Demands), Health: e.Health.Findings(e.cfg.Health)}
 	jobs := make(map[elastic.JobID]*elastic.Job, len(snap.Jobs))
 	for i := range snap.Jobs {
 		jobs[snap.Jobs[i].ID] = &snap.Jobs[i]
 	}
-	var ended []*jobState
-	order := e.ordered()
+	var ended []*track.Job
+	order := e.Ordered()
 	r.Jobs = slices.Grow(e.report.room(), len(order))
 	for _, js := range order {
-		if !js.rec.Ended.IsZero() {
+		if !js.Rec.Ended.IsZero() {
 			ended = append(ended, js)
 			continue
 		}
 		r.Jobs = append(r.Jobs, JobReport{})
 		jr := &r.Jobs[len(r.Jobs)-1]
 		e.reportOf(jr, js, plan)
-		if j := jobs[js.rec.ID]; j != nil {
+		if j := jobs[js.Rec.ID]; j != nil {
 			jr.Job = *j
 		}
 		if len(jr.Job.Place) > 0 {
@@ -41,16 +43,16 @@ func (e *Engine) publish(snap elastic.Snapshot, plan elastic.Plan, now time.Time
 		if due := jr.Record.Tag.Spec.Deadline; jr.Due == elastic.DueUnjudged && jr.Record.Promised && due.After(now) {
 			jr.Promised, jr.Due = true, elastic.DuePromised // as it was promised, until a decision says otherwise
 		}
-		jr.Gauged, jr.Utilisation = js.learnt.gauged.known && jr.Job.Phase == elastic.Running, js.learnt.gauged.share
+		jr.Gauged, jr.Utilisation = js.Learnt.Gauged.Known && jr.Job.Phase == elastic.Running, js.Learnt.Gauged.Share
 	}
 	for _, js := range ended {
 		r.Jobs = append(r.Jobs, JobReport{})
 		jr := &r.Jobs[len(r.Jobs)-1]
 		e.reportOf(jr, js, plan)
-		jr.Ended, jr.Ending, jr.Why = true, js.ending(), nil
+		jr.Ended, jr.Ending, jr.Why = true, js.Ending(), nil
 	}
 	e.report.replace(r)
-	e.forgetOld(now)
+	e.ForgetOld(now)
 }
 
 // publishBlind repeats the last report with the reason nothing newer is there.
@@ -63,16 +65,16 @@ func (e *Engine) publishBlind(now time.Time) {
 	e.report.last.Store(&r)
 }
 
-func (e *Engine) reportOf(jr *JobReport, js *jobState, plan elastic.Plan) {
-	*jr = JobReport{Record: js.rec, Why: js.tells.said.Why, Policy: e.cfg.Policy.Of(js.rec.Partition).Name, Promised: js.tells.said.Promised, Ends: js.tells.said.Ends, Due: js.tells.said.Due, Last: js.tells.last, Kept: js.mail.kept, LastWords: cmp.Or(js.over.words, js.rec.Ending.Words), Target: plan.Target[js.rec.ID]}
-	if js.runs.seg != nil {
-		jr.Run = *js.runs.seg
+func (e *Engine) reportOf(jr *JobReport, js *track.Job, plan elastic.Plan) {
+	*jr = JobReport{Record: js.Rec, Why: js.Tells.Said.Why, Policy: e.cfg.Policy.Of(js.Rec.Partition).Name, Promised: js.Tells.Said.Promised, Ends: js.Tells.Said.Ends, Due: js.Tells.Said.Due, Last: js.Tells.Last, Kept: js.Mail.Kept, LastWords: cmp.Or(js.Over.Words, js.Rec.Ending.Words), Target: plan.Target[js.Rec.ID]}
+	if js.Runs.Seg != nil {
+		jr.Run = *js.Runs.Seg
 	}
-	for _, source := range slices.Sorted(maps.Keys(js.tells.problem)) {
-		jr.Problems = append(jr.Problems, js.tells.problem[source])
+	for _, source := range slices.Sorted(maps.Keys(js.Tells.Problem)) {
+		jr.Problems = append(jr.Problems, js.Tells.Problem[source])
 	}
-	for _, in := range e.open {
-		if in.Job == js.rec.ID {
+	for _, in := range e.Open {
+		if in.Job == js.Rec.ID {
 			copied := in
 			jr.Intent, jr.Target = &copied, in.Target
 		}

@@ -13,7 +13,7 @@ import (
 // record makes the plan's moves durable, notes each job's reason and returns the
 // moves as the journal numbered them.
 func (h *hands) record(ctx context.Context, plan elastic.Plan, now time.Time) ([]elastic.Intent, error) {
-	h.decided(plan)
+	h.Decided(plan)
 	if len(plan.Open) == 0 {
 		return nil, nil
 	}
@@ -22,11 +22,11 @@ func (h *hands) record(ctx context.Context, plan elastic.Plan, now time.Time) ([
 		return nil, fmt.Errorf("recording %d moves: %w; nothing was started", len(plan.Open), err)
 	}
 	for _, in := range opened {
-		if js := h.byID[in.Job]; js != nil {
-			h.opened(js, in.Kind, now)
+		if js := h.ByID[in.Job]; js != nil {
+			h.Opened(js, in.Kind, now)
 		}
 		h.Tell(now, in.Job, "open", fmt.Sprintf("%s %s -> %s, incarnation %d: %s", in.Kind, in.From, in.Target, in.To, say.Reason(in.Cause, now)), event.OfMove(in))
 	}
-	h.open = append(h.open, opened...)
+	h.Open = append(h.Open, opened...)
 	return opened, nil
 }

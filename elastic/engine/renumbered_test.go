@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/track"
+
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine/event"
@@ -27,15 +29,15 @@ func TestMovesEndWithTheirNumber(t *testing.T) {
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	for _, broken := range []bool{false, true} {
 		kept := new(journal.Memory)
-		h := hands{State: newState(Rules{}, kept, func(event.Event) {}), journal: kept, mail: gone{}}
-		js := &jobState{rec: journal.JobRecord{Token: "t", ID: 7, UID: 1000}}
+		h := hands{State: track.New(track.Rules{}, kept, func(event.Event) {}), journal: kept, mail: gone{}}
+		js := &track.Job{Rec: journal.JobRecord{Token: "t", ID: 7, UID: 1000}}
 		opened, err := kept.Intend(context.Background(), []elastic.Intent{
 			{Job: 7, Kind: elastic.Resize, Step: elastic.Asked}, {Job: 8, Kind: elastic.Resize, Step: elastic.Asked},
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		h.open = opened
+		h.Open = opened
 		if broken {
 			kept.Fail = func(string) error { return errors.New("the disk is full") }
 		}
@@ -43,7 +45,7 @@ func TestMovesEndWithTheirNumber(t *testing.T) {
 		if broken != (err != nil) {
 			t.Errorf("the journal fails %v: %v", broken, err)
 		}
-		if left := h.open; broken && len(left) != 2 || !broken && (len(left) != 1 || left[0].Job != 8) {
+		if left := h.Open; broken && len(left) != 2 || !broken && (len(left) != 1 || left[0].Job != 8) {
 			t.Errorf("the journal fails %v: in memory %+v go on", broken, left)
 		}
 	}

@@ -12,7 +12,7 @@ func (h *hands) save(ctx context.Context) error {
 	if err := h.saveSpeeds(ctx); err != nil {
 		return err
 	}
-	records, segments := h.unsavedJobs()
+	records, segments := h.UnsavedJobs()
 	if len(records) > 0 {
 		if err := h.journal.SaveJobs(ctx, records); err != nil {
 			return fmt.Errorf("keeping job records: %w", err)
@@ -23,7 +23,7 @@ func (h *hands) save(ctx context.Context) error {
 			return fmt.Errorf("keeping job history: %w", err)
 		}
 	}
-	h.savedJobs()
+	h.SavedJobs()
 	if err := h.saveAnswers(ctx); err != nil {
 		return err
 	}
@@ -31,36 +31,36 @@ func (h *hands) save(ctx context.Context) error {
 }
 
 func (h *hands) saveSpeeds(ctx context.Context) error {
-	for _, of := range h.unsavedSpeeds() {
-		if err := h.samples.AddSamples(ctx, of.key, of.samples()); err != nil {
+	for _, of := range h.UnsavedSpeeds() {
+		if err := h.samples.AddSamples(ctx, of.Key, of.Samples()); err != nil {
 			return fmt.Errorf("keeping speeds: %w", err)
 		}
-		h.savedSpeeds(of)
+		h.SavedSpeeds(of)
 	}
 	return nil
 }
 
 // saveAnswers makes durable which scripts and models have answered.
 func (h *hands) saveAnswers(ctx context.Context) error {
-	if len(h.unsaved) == 0 {
+	if len(h.Unsaved) == 0 {
 		return nil
 	}
-	if err := h.journal.SaveAnswers(ctx, journal.SortedAnswers(h.unsaved)); err != nil {
+	if err := h.journal.SaveAnswers(ctx, journal.SortedAnswers(h.Unsaved)); err != nil {
 		return fmt.Errorf("keeping which scripts and models have answered: %w", err)
 	}
-	clear(h.unsaved)
+	clear(h.Unsaved)
 	return nil
 }
 
 // saveHealth makes durable what is said against GPUs: a restart must neither forget
 // an operator's trust nor place jobs where others have just died.
 func (h *hands) saveHealth(ctx context.Context) error {
-	if !h.healthUnsaved() {
+	if !h.HealthUnsaved() {
 		return nil
 	}
-	if err := h.journal.SaveHealth(ctx, h.health); err != nil {
+	if err := h.journal.SaveHealth(ctx, h.Health); err != nil {
 		return fmt.Errorf("keeping what is said of GPUs: %w", err)
 	}
-	h.kept = h.health
+	h.Kept = h.Health
 	return nil
 }

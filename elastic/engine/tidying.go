@@ -13,17 +13,17 @@ import (
 func (h *hands) tidy(ctx context.Context, now time.Time) bool {
 	did := false
 	moving := map[elastic.JobID]bool{}
-	for _, in := range h.open {
+	for _, in := range h.Open {
 		moving[in.Job] = true
 	}
-	for _, js := range h.ordered() {
-		if !js.shown.seen || !js.rec.Ended.IsZero() || moving[js.rec.ID] {
+	for _, js := range h.Ordered() {
+		if !js.Shown.Seen || !js.Rec.Ended.IsZero() || moving[js.Rec.ID] {
 			continue
 		}
-		for _, a := range h.chores(js, now) {
+		for _, a := range h.Chores(js, now) {
 			did = true
-			if err := h.perform(ctx, a, elastic.Job{ID: js.rec.ID}, now); err != nil {
-				h.CouldNot(a, js.rec.ID, err, now)
+			if err := h.perform(ctx, a, elastic.Job{ID: js.Rec.ID}, now); err != nil {
+				h.CouldNot(a, js.Rec.ID, err, now)
 			}
 		}
 	}

@@ -14,19 +14,19 @@ import (
 // another reason speaks against it. It is durable when Trust returns nil: ErrNoNode,
 // ErrNoComplaint, or the journal's error.
 func (e *Engine) Trust(ctx context.Context, node string, now time.Time) error {
-	if !slices.ContainsFunc(e.seen.nodes, func(n slurm.Node) bool { return n.Name == node }) {
+	if !slices.ContainsFunc(e.Seen.Nodes, func(n slurm.Node) bool { return n.Name == node }) {
 		return fmt.Errorf("%w: %s", ErrNoNode, node)
 	}
-	before := e.health.Findings(e.cfg.Health)
-	trusted, found := e.health.Trust(node)
+	before := e.Health.Findings(e.cfg.Health)
+	trusted, found := e.Health.Trust(node)
 	if !found {
 		return fmt.Errorf("%w %s", ErrNoComplaint, node)
 	}
 	if err := e.cfg.Journal.SaveHealth(ctx, trusted); err != nil {
 		return fmt.Errorf("trust in %s: not recorded: %w", node, err)
 	}
-	e.health, e.kept = trusted, trusted
-	e.tellHealth(before, now)
+	e.Health, e.Kept = trusted, trusted
+	e.TellHealth(before, now)
 	return nil
 }
 

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/track"
+
 	"github.com/sluice-hpc/sluice/elastic/engine/event"
 
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
@@ -67,7 +69,7 @@ func boot(t *testing.T, w *sim.World, kept memory, name string, change ...func(*
 	}
 	cfg := engine.Config{
 		Seams: engine.Seams{Slurm: w.Client, Journal: kept, Samples: kept, Mailbox: w.Mail}, Policy: p,
-		Rules: engine.Rules{
+		Rules: track.Rules{
 			Limits: limits(),
 			Price:  elastic.Price{Save: 2 * time.Second, Drain: time.Second, Start: 2 * time.Second, Load: 5 * time.Second},
 			Period: 30 * time.Second, Transition: 500 * time.Millisecond, Backoff: time.Minute, Proven: true,

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/track"
+
 	"github.com/sluice-hpc/sluice/elastic/engine/event"
 
 	"github.com/sluice-hpc/sluice/elastic"
@@ -95,7 +97,7 @@ func (l *lives) birth() error {
 	}
 	l.now = engine.New(engine.Config{
 		Seams: engine.Seams{Slurm: l.w.Client, Journal: s, Samples: s, Mailbox: l.w.Mail}, Policy: p,
-		Rules: engine.Rules{
+		Rules: track.Rules{
 			Limits: elastic.Limits{Cooldown: time.Minute, Payback: 1, Grace: time.Minute, Confirm: 2 * time.Minute, DeafAfter: 2},
 			Price:  elastic.Price{Save: 2 * time.Second, Drain: time.Second, Start: 2 * time.Second, Load: 5 * time.Second},
 			Period: 30 * time.Second, Transition: 500 * time.Millisecond, Backoff: time.Minute,

@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/track"
+
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
 	"github.com/sluice-hpc/sluice/elastic/policy"
@@ -64,7 +66,7 @@ func (d *daemon) engine(j Journal, change func(*engine.Config)) *engine.Engine {
 	p, w := d.play, d.play.w
 	cfg := engine.Config{
 		Seams: engine.Seams{Slurm: w.Client, Limiter: w.Client, Accountant: w.Client, Journal: j, Samples: j, Mailbox: w.Mail},
-		Rules: engine.Rules{
+		Rules: track.Rules{
 			Limits: elastic.Limits{Cooldown: time.Minute, Payback: 1, Grace: time.Minute, Confirm: 2 * time.Minute, DeafAfter: 2},
 			Health: elastic.HealthRules{Exclude: 10 * time.Minute, PerUser: 1},
 			Price:  elastic.Price{Save: 2 * time.Second, Drain: time.Second, Start: 2 * time.Second, Load: 5 * time.Second},

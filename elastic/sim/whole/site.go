@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/track"
+
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 
 	"github.com/sluice-hpc/sluice/elastic"
@@ -69,7 +71,7 @@ func newSite(cfg Config) (*site, error) {
 	s.engine = engine.New(engine.Config{
 		Seams:  engine.Seams{Slurm: s.w.Client, Mailbox: s.w.Mail, Journal: s.journal, Samples: s.journal},
 		Policy: s.policy(), Events: s.event,
-		Rules: engine.Rules{
+		Rules: track.Rules{
 			Limits: cfg.Limits, Price: cfg.Price, Period: cfg.Interval, Transition: cfg.Transition, Backoff: backoff,
 			ShareSpeeds: true, Proven: true,
 		},

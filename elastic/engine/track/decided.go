@@ -1,0 +1,15 @@
+package track
+
+import "github.com/sluice-hpc/sluice/elastic"
+
+// decided notes what a plan says of jobs.
+func (st *State) Decided(plan elastic.Plan) {
+	for _, r := range plan.Reasons {
+		if js := st.ByID[r.Job]; js != nil {
+			js.Tells.Said = r
+			if r.Promised && !js.Rec.Promised {
+				js.Rec.Promised, js.Dirty = true, true
+			}
+		}
+	}
+}
