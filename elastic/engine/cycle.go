@@ -37,7 +37,7 @@ func (e *Engine) lookAtCluster(ctx context.Context) (observe.Look, error) {
 	if err != nil {
 		return observe.Look{}, err
 	}
-	letIn(e.eyes.Between)
+	observe.LetIn(e.eyes.Between)
 	if e.SawJobs(jobs) {
 		return observe.Look{Jobs: jobs, Nodes: e.Seen.Nodes, Old: true}, nil
 	}
@@ -60,7 +60,7 @@ func (e *Engine) foldAll(ctx context.Context, seen observe.Look, now time.Time) 
 	}
 	e.Fold(histories, words, now)
 	for _, js := range ends {
-		_ = e.hands.mail.Forget(js.Rec.Token) // swept again by nobody: the folder is small and harmless
+		_ = e.hands.Mail.Forget(js.Rec.Token) // swept again by nobody: the folder is small and harmless
 	}
 	e.FoldAnswers(now)
 	e.Reconsider(seen)

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/execute"
+
 	"github.com/sluice-hpc/sluice/elastic/engine/track"
 
 	"github.com/sluice-hpc/sluice/elastic/engine/observe"
@@ -51,7 +53,7 @@ type Engine struct {
 	loaded bool
 	*track.State
 	eyes   observe.Eyes
-	hands  hands
+	hands  execute.Hands
 	blind  blindness
 	report published
 	sealed bool      // last holds a snapshot
@@ -83,7 +85,7 @@ func (e *Engine) wire() {
 	e.eyes.Slurm, e.eyes.Mail, e.eyes.Journal = c.Slurm, c.Mailbox, c.Journal
 	e.eyes.Limiter, e.eyes.Accountant, e.eyes.Between = c.Limiter, c.Accountant, c.Between
 	e.State.HasLimiter = c.Limiter != nil
-	e.hands = hands{State: e.State, slurm: c.Slurm, journal: c.Journal, samples: c.Samples, mail: c.Mailbox, between: c.Between}
+	e.hands = execute.Hands{State: e.State, Slurm: c.Slurm, Journal: c.Journal, Samples: c.Samples, Mail: c.Mailbox, Between: c.Between}
 }
 
 // Reconfigure changes policy, limits and pace between two cycles.
@@ -121,7 +123,7 @@ func (e *Engine) Cycle(ctx context.Context, now time.Time) (wake time.Time, err 
 	e.foldAll(ctx, seen, now)
 	snap := e.Snapshot(seen, now)
 	// 3. Go on with the moves under way: as many steps as need no new look.
-	acted, stirred := e.hands.act(ctx, e.Open, snap, now)
+	acted, stirred := e.hands.Act(ctx, e.Open, snap, now)
 	if stirred {
 		snap = e.Snapshot(seen, now)
 	}
@@ -137,17 +139,17 @@ func (e *Engine) Cycle(ctx context.Context, now time.Time) (wake time.Time, err 
 	}
 	snap, plan, waits := e.byFreshLimits(ctx, seen, snap, plan, now) // nor on old limits
 	// 5. Record: every new move stands in the journal before its first effect.
-	opened, err := e.hands.record(ctx, plan, now)
+	opened, err := e.hands.Record(ctx, plan, now)
 	if err != nil {
 		e.publish(snap, plan, now)
 		return now.Add(e.cfg.Period), err
 	}
 	// 6. Act on the new moves.
 	snap.Intents = e.Open
-	more, _ := e.hands.act(ctx, opened, snap, now)
-	acted = e.hands.tidy(ctx, now) || more || acted
+	more, _ := e.hands.Act(ctx, opened, snap, now)
+	acted = e.hands.Tidy(ctx, now) || more || acted
 	// 7. Confirm: what became of it is durable, published, and looked at again.
-	err = e.hands.save(ctx)
+	err = e.hands.Save(ctx)
 	e.publish(snap, plan, now)
 	return e.wake(now, acted, waits || e.cfg.Policy.Measures(snap)), err
 }

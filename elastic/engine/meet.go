@@ -11,14 +11,6 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// letIn lets in what may be done between two effects of a cycle (Direct and Meet), so that an
-// order does not wait for all that a cycle does.
-func letIn(between func()) {
-	if between != nil {
-		between()
-	}
-}
-
 // Meet takes up a job that no cycle has seen yet, such as one submitted a moment ago: one
 // query, for that job alone. It reports whether the job is in the report now. Like Direct
 // it may be called between two effects of a cycle.

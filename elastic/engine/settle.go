@@ -29,7 +29,7 @@ func (e *Engine) lookForMissing(ctx context.Context, now time.Time) error {
 	gone, err := settle(ctx, missing, now)
 	e.departed(ctx, gone, now)
 	if err != nil && !errors.Is(err, observe.ErrSuspicious) {
-		err = errors.Join(err, e.hands.save(ctx))
+		err = errors.Join(err, e.hands.Save(ctx))
 	}
 	return err
 }
@@ -43,7 +43,7 @@ func (e *Engine) settleFew(ctx context.Context, missing []*track.Job, now time.T
 		case err != nil:
 			return gone, err
 		case track.Another(js, detail.Job):
-			if err := e.hands.renumbered(ctx, js, now); err != nil {
+			if err := e.hands.Renumbered(ctx, js, now); err != nil {
 				return gone, err
 			}
 		default:
@@ -84,7 +84,7 @@ func (e *Engine) settleMany(ctx context.Context, missing []*track.Job, now time.
 	}
 	for _, js := range missing {
 		if _, there := shown[slurm.JobID(js.Rec.ID)]; there {
-			if err := e.hands.renumbered(ctx, js, now); err != nil {
+			if err := e.hands.Renumbered(ctx, js, now); err != nil {
 				return gone, err
 			}
 		}

@@ -130,3 +130,11 @@ func (y *Eyes) PastRuns(ctx context.Context, ids []slurm.JobID, since time.Time)
 	}
 	return runs, false, err
 }
+
+// LetIn lets in what may be done between two effects of a cycle (Direct and Meet), so that an
+// order does not wait for all that a cycle does.
+func LetIn(between func()) {
+	if between != nil {
+		between()
+	}
+}

@@ -1,4 +1,4 @@
-package engine
+package execute
 
 import (
 	"context"
@@ -28,20 +28,20 @@ const maxRows = 4
 
 // hands carry out what was decided, and record it. They change Slurm, the journal and jobs' folders,
 // and note in the state what came of it.
-type hands struct {
+type Hands struct {
 	*track.State
-	slurm   slurm.Client
-	journal journal.Journal
-	samples journal.Samples
-	mail    observe.Mailbox
-	between func() // called before every effect; nil = nothing is
+	Slurm   slurm.Client
+	Journal journal.Journal
+	Samples journal.Samples
+	Mail    observe.Mailbox
+	Between func() // called before every effect; nil = nothing is
 }
 
 // act walks moves as far as they get without a new look at the world. It reports
 // whether anything was done, and whether a snapshot of the same look may be another now:
 // whatever changes what is known of a job is told as well. When Slurm goes away in the
 // middle the rest waits for the next cycle.
-func (h *hands) act(ctx context.Context, moves []elastic.Intent, snap elastic.Snapshot, now time.Time) (acted, stirred bool) {
+func (h *Hands) Act(ctx context.Context, moves []elastic.Intent, snap elastic.Snapshot, now time.Time) (acted, stirred bool) {
 	told := h.Count
 	for _, in := range slices.Clone(moves) {
 		snap.Intents = h.Open
@@ -58,7 +58,7 @@ func (h *hands) act(ctx context.Context, moves []elastic.Intent, snap elastic.Sn
 }
 
 // step takes one move onward, or lets go of a job its user took away.
-func (h *hands) step(ctx context.Context, in elastic.Intent, snap elastic.Snapshot, now time.Time) (_ elastic.Intent, keep, did, down bool) {
+func (h *Hands) step(ctx context.Context, in elastic.Intent, snap elastic.Snapshot, now time.Time) (_ elastic.Intent, keep, did, down bool) {
 	if js := h.ByID[in.Job]; js != nil && js.Shown.Disown {
 		return in, !h.letGo(ctx, js, in, now), true, false
 	}
@@ -66,7 +66,7 @@ func (h *hands) step(ctx context.Context, in elastic.Intent, snap elastic.Snapsh
 }
 
 // walk takes one move through the table until it has to wait, closes, or fails.
-func (h *hands) walk(ctx context.Context, in elastic.Intent, job elastic.Job, snap elastic.Snapshot, now time.Time) (_ elastic.Intent, keep, did, down bool) {
+func (h *Hands) walk(ctx context.Context, in elastic.Intent, job elastic.Job, snap elastic.Snapshot, now time.Time) (_ elastic.Intent, keep, did, down bool) {
 	for range maxRows {
 		if h.Unread(in, now) || h.ByID.Unsure(in, now) {
 			break
@@ -92,7 +92,7 @@ func (h *hands) walk(ctx context.Context, in elastic.Intent, job elastic.Job, sn
 			return in, !h.closeMove(ctx, next, now), true, false
 		}
 		if changed(in, next.Intent) {
-			if err := h.journal.Advance(ctx, next.Intent); err != nil {
+			if err := h.Journal.Advance(ctx, next.Intent); err != nil {
 				h.Tell(now, in.Job, "problem", "the journal did not take a step: "+err.Error())
 				return in, true, did, false // the effect is repeated next cycle, harmlessly
 			}
@@ -110,7 +110,7 @@ func (h *hands) walk(ctx context.Context, in elastic.Intent, job elastic.Job, sn
 // letGo ends the move of a job whose user took the tag away: the request goes,
 // and a job that stands held by sluice's hand is released as it is. While a stop may be on
 // its way the job waits: what it trained until then would be lost.
-func (h *hands) letGo(ctx context.Context, js *track.Job, in elastic.Intent, now time.Time) bool {
+func (h *Hands) letGo(ctx context.Context, js *track.Job, in elastic.Intent, now time.Time) bool {
 	if track.PhaseOf(js.Shown.Slurm) == elastic.Running && in.BeingStopped(now) {
 		return false
 	}
@@ -132,7 +132,7 @@ func (h *hands) letGo(ctx context.Context, js *track.Job, in elastic.Intent, now
 // round, a crash in between would let the answer of a job that trains on again
 // count for the move. A request that stays behind is withdrawn as a chore.
 // An end the journal does not take has not come: the move stands as before.
-func (h *hands) closeFirst(ctx context.Context, in elastic.Intent, next elastic.Next, job elastic.Job, now time.Time) (_ elastic.Intent, keep, did, down bool) {
+func (h *Hands) closeFirst(ctx context.Context, in elastic.Intent, next elastic.Next, job elastic.Job, now time.Time) (_ elastic.Intent, keep, did, down bool) {
 	if !h.closeMove(ctx, next, now) {
 		return in, true, true, false
 	}
@@ -146,7 +146,7 @@ func (h *hands) closeFirst(ctx context.Context, in elastic.Intent, next elastic.
 
 // renumbered ends the move of a job whose number is another's by now: slurmctld forgot it.
 // Moves know their job by its number, and would go on with the other one.
-func (h *hands) renumbered(ctx context.Context, js *track.Job, now time.Time) error {
+func (h *Hands) Renumbered(ctx context.Context, js *track.Job, now time.Time) error {
 	for _, in := range slices.Clone(h.Open) {
 		if in.Job != js.Rec.ID {
 			continue
@@ -186,7 +186,7 @@ func replaced(ins []elastic.Intent, in elastic.Intent) []elastic.Intent {
 
 // failed decides what a failed effect means. It never repeats blindly: the next
 // cycle looks first.
-func (h *hands) failed(ctx context.Context, in elastic.Intent, a elastic.Action, err error, now time.Time) (keep, down bool) {
+func (h *Hands) failed(ctx context.Context, in elastic.Intent, a elastic.Action, err error, now time.Time) (keep, down bool) {
 	h.CouldNot(a, in.Job, err, now)
 	js := h.ByID[in.Job]
 	if js != nil {
@@ -215,7 +215,7 @@ func revives(a elastic.Action) bool {
 
 // refused closes a move Slurm will not carry out. A running job trains on; a
 // held one is placed afresh.
-func (h *hands) refused(ctx context.Context, in elastic.Intent, a elastic.Action, err error, now time.Time) bool {
+func (h *Hands) refused(ctx context.Context, in elastic.Intent, a elastic.Action, err error, now time.Time) bool {
 	if _, ok := a.(elastic.WithdrawRequest); ok {
 		return false
 	}
@@ -228,9 +228,9 @@ func (h *hands) refused(ctx context.Context, in elastic.Intent, a elastic.Action
 }
 
 // closeMove makes the end of a move durable and reports whether it is.
-func (h *hands) closeMove(ctx context.Context, next elastic.Next, now time.Time) bool {
+func (h *Hands) closeMove(ctx context.Context, next elastic.Next, now time.Time) bool {
 	in := next.Intent
-	if err := h.journal.Close(ctx, in, next.Close, next.Why, now); err != nil {
+	if err := h.Journal.Close(ctx, in, next.Close, next.Why, now); err != nil {
 		h.Tell(now, in.Job, "problem", "the journal did not take the end of a move: "+err.Error())
 		return false
 	}

@@ -1,4 +1,4 @@
-package engine
+package execute
 
 import (
 	"context"
@@ -12,12 +12,12 @@ import (
 
 // record makes the plan's moves durable, notes each job's reason and returns the
 // moves as the journal numbered them.
-func (h *hands) record(ctx context.Context, plan elastic.Plan, now time.Time) ([]elastic.Intent, error) {
+func (h *Hands) Record(ctx context.Context, plan elastic.Plan, now time.Time) ([]elastic.Intent, error) {
 	h.Decided(plan)
 	if len(plan.Open) == 0 {
 		return nil, nil
 	}
-	opened, err := h.journal.Intend(ctx, plan.Open)
+	opened, err := h.Journal.Intend(ctx, plan.Open)
 	if err != nil {
 		return nil, fmt.Errorf("recording %d moves: %w; nothing was started", len(plan.Open), err)
 	}

@@ -1,4 +1,4 @@
-package engine
+package execute
 
 import (
 	"context"
@@ -8,18 +8,18 @@ import (
 )
 
 // save makes what the cycle learnt durable, in as few transactions as it takes.
-func (h *hands) save(ctx context.Context) error {
+func (h *Hands) Save(ctx context.Context) error {
 	if err := h.saveSpeeds(ctx); err != nil {
 		return err
 	}
 	records, segments := h.UnsavedJobs()
 	if len(records) > 0 {
-		if err := h.journal.SaveJobs(ctx, records); err != nil {
+		if err := h.Journal.SaveJobs(ctx, records); err != nil {
 			return fmt.Errorf("keeping job records: %w", err)
 		}
 	}
 	if len(segments) > 0 {
-		if err := h.journal.SaveSegments(ctx, segments); err != nil {
+		if err := h.Journal.SaveSegments(ctx, segments); err != nil {
 			return fmt.Errorf("keeping job history: %w", err)
 		}
 	}
@@ -30,9 +30,9 @@ func (h *hands) save(ctx context.Context) error {
 	return h.saveHealth(ctx)
 }
 
-func (h *hands) saveSpeeds(ctx context.Context) error {
+func (h *Hands) saveSpeeds(ctx context.Context) error {
 	for _, of := range h.UnsavedSpeeds() {
-		if err := h.samples.AddSamples(ctx, of.Key, of.Samples()); err != nil {
+		if err := h.Samples.AddSamples(ctx, of.Key, of.Samples()); err != nil {
 			return fmt.Errorf("keeping speeds: %w", err)
 		}
 		h.SavedSpeeds(of)
@@ -41,11 +41,11 @@ func (h *hands) saveSpeeds(ctx context.Context) error {
 }
 
 // saveAnswers makes durable which scripts and models have answered.
-func (h *hands) saveAnswers(ctx context.Context) error {
+func (h *Hands) saveAnswers(ctx context.Context) error {
 	if len(h.Unsaved) == 0 {
 		return nil
 	}
-	if err := h.journal.SaveAnswers(ctx, journal.SortedAnswers(h.Unsaved)); err != nil {
+	if err := h.Journal.SaveAnswers(ctx, journal.SortedAnswers(h.Unsaved)); err != nil {
 		return fmt.Errorf("keeping which scripts and models have answered: %w", err)
 	}
 	clear(h.Unsaved)
@@ -54,11 +54,11 @@ func (h *hands) saveAnswers(ctx context.Context) error {
 
 // saveHealth makes durable what is said against GPUs: a restart must neither forget
 // an operator's trust nor place jobs where others have just died.
-func (h *hands) saveHealth(ctx context.Context) error {
+func (h *Hands) saveHealth(ctx context.Context) error {
 	if !h.HealthUnsaved() {
 		return nil
 	}
-	if err := h.journal.SaveHealth(ctx, h.Health); err != nil {
+	if err := h.Journal.SaveHealth(ctx, h.Health); err != nil {
 		return fmt.Errorf("keeping what is said of GPUs: %w", err)
 	}
 	h.Kept = h.Health

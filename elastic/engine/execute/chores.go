@@ -1,4 +1,4 @@
-package engine
+package execute
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 // tidy does the small effects outside moves: it catches jobs Slurm requeued by
 // itself, writes standing orders into comments, and gives back what a user took
 // out of sluice's hands. It reports whether it did anything.
-func (h *hands) tidy(ctx context.Context, now time.Time) bool {
+func (h *Hands) Tidy(ctx context.Context, now time.Time) bool {
 	did := false
 	moving := map[elastic.JobID]bool{}
 	for _, in := range h.Open {

@@ -1,4 +1,4 @@
-package engine
+package execute
 
 import (
 	"context"
@@ -24,8 +24,8 @@ import (
 const startAfter = time.Second
 
 // perform carries out one action. Every action may be repeated.
-func (h *hands) perform(ctx context.Context, a elastic.Action, job elastic.Job, now time.Time) error {
-	letIn(h.between)
+func (h *Hands) perform(ctx context.Context, a elastic.Action, job elastic.Job, now time.Time) error {
+	observe.LetIn(h.Between)
 	h.Tell(now, a.About(), "act", a.String(), event.OfAct(a))
 	err := h.carryOut(ctx, a, job, now)
 	h.ByID.Unanswered(a, err, now)
@@ -35,33 +35,33 @@ func (h *hands) perform(ctx context.Context, a elastic.Action, job elastic.Job, 
 	return err
 }
 
-func (h *hands) carryOut(ctx context.Context, a elastic.Action, job elastic.Job, now time.Time) error {
+func (h *Hands) carryOut(ctx context.Context, a elastic.Action, job elastic.Job, now time.Time) error {
 	id := slurm.JobID(a.About())
 	switch a := a.(type) {
 	case elastic.AskCheckpoint:
 		return h.ask(ctx, a, job, now)
 	case elastic.WithdrawRequest:
 		if token := h.ByID.TokenOf(a.Job); token != "" {
-			return h.mail.Withdraw(token)
+			return h.Mail.Withdraw(token)
 		}
 		return nil
 	case elastic.RequeueHold:
 		if err := h.stillWaits(job); err != nil {
 			return err
 		}
-		return h.slurm.RequeueHold(ctx, id)
+		return h.Slurm.RequeueHold(ctx, id)
 	case elastic.Revive:
-		return h.slurm.Revive(ctx, id)
+		return h.Slurm.Revive(ctx, id)
 	case elastic.Clear:
-		return h.slurm.Clear(ctx, id)
+		return h.Slurm.Clear(ctx, id)
 	case elastic.HoldPending:
 		h.ByID.MarkHold(a.Job, true)
-		return h.slurm.Hold(ctx, id)
+		return h.Slurm.Hold(ctx, id)
 	case elastic.Write:
 		return h.write(ctx, a, job)
 	case elastic.Release:
 		h.ByID.MarkHold(a.Job, false)
-		return h.slurm.Release(ctx, id)
+		return h.Slurm.Release(ctx, id)
 	case elastic.RequestPass:
 		return h.requestPass(ctx, a, now)
 	case elastic.Annotate:
@@ -73,12 +73,12 @@ func (h *hands) carryOut(ctx context.Context, a elastic.Action, job elastic.Job,
 // stillWaits looks once more, right before a job is stopped for its move, whether its
 // answer stands: a log, a disk or a file system that blocked may have let minutes pass
 // since it was read, and a runner to which nobody comes lets its program train on.
-func (h *hands) stillWaits(job elastic.Job) error {
+func (h *Hands) stillWaits(job elastic.Job) error {
 	js := h.ByID[job.ID]
 	if js == nil || job.Phase != elastic.Running || job.Saved.Request == "" {
 		return nil // a chore, or nothing that could train on
 	}
-	word, ok, err := h.mail.RunnerNow(js.Rec.Token, js.Rec.UID)
+	word, ok, err := h.Mail.RunnerNow(js.Rec.Token, js.Rec.UID)
 	switch a := word.Answer; {
 	case err != nil:
 		return fmt.Errorf("looking whether it still waits: %w", err)
@@ -90,11 +90,11 @@ func (h *hands) stillWaits(job elastic.Job) error {
 
 // requestPass fails only where Slurm does not answer at all: a request that is refused, or
 // that comes when the job has started, leaves the move as it is.
-func (h *hands) requestPass(ctx context.Context, a elastic.RequestPass, now time.Time) error {
+func (h *Hands) requestPass(ctx context.Context, a elastic.RequestPass, now time.Time) error {
 	if js := h.ByID[a.Job]; js != nil {
 		js.Placing.PassAsked = now
 	}
-	err := h.slurm.RequestPass(ctx, slurm.JobID(a.Job))
+	err := h.Slurm.RequestPass(ctx, slurm.JobID(a.Job))
 	if err == nil || errors.Is(err, slurm.ErrControllerDown) || ctx.Err() != nil {
 		return err
 	}
@@ -102,19 +102,19 @@ func (h *hands) requestPass(ctx context.Context, a elastic.RequestPass, now time
 	return nil
 }
 
-func (h *hands) ask(ctx context.Context, a elastic.AskCheckpoint, job elastic.Job, now time.Time) error {
+func (h *Hands) ask(ctx context.Context, a elastic.AskCheckpoint, job elastic.Job, now time.Time) error {
 	js := h.ByID[a.Job]
 	if js == nil {
 		return nil
 	}
-	err := h.mail.Ask(js.Rec.Token, checkpoint.Request{
+	err := h.Mail.Ask(js.Rec.Token, checkpoint.Request{
 		Version: checkpoint.Version, Job: int64(a.Job), ID: a.Request, Incarnation: a.To, Restarts: js.Restarts(),
 		Target: a.Target, Asked: now, Deadline: a.Deadline, Why: say.Reason(a.Why, now), Stop: a.Stop,
 	})
 	if err != nil || job.Spec.Signal == "" {
 		return err
 	}
-	err = h.slurm.Signal(ctx, slurm.JobID(a.Job), job.Spec.Signal, true)
+	err = h.Slurm.Signal(ctx, slurm.JobID(a.Job), job.Spec.Signal, true)
 	if errors.Is(err, slurm.ErrUnknownOutcome) {
 		return nil // the request file stands beside the signal
 	}
@@ -123,12 +123,12 @@ func (h *hands) ask(ctx context.Context, a elastic.AskCheckpoint, job elastic.Jo
 
 // write puts the new size on the held job, and tells the next run what it is
 // before the run can start.
-func (h *hands) write(ctx context.Context, a elastic.Write, job elastic.Job) error {
+func (h *Hands) write(ctx context.Context, a elastic.Write, job elastic.Job) error {
 	js := h.ByID[a.Job]
 	if js == nil {
 		return nil
 	}
-	if err := h.mail.Withdraw(js.Rec.Token); err != nil {
+	if err := h.Mail.Withdraw(js.Rec.Token); err != nil {
 		return err
 	}
 	target := checkpoint.Target{
@@ -138,21 +138,21 @@ func (h *hands) write(ctx context.Context, a elastic.Write, job elastic.Job) err
 	if !a.AnyNodes {
 		target.Split = a.Target
 	}
-	if err := h.mail.Aim(js.Rec.Token, target); err != nil {
+	if err := h.Mail.Aim(js.Rec.Token, target); err != nil {
 		return err
 	}
 	tag := js.Rec.Tag
 	tag.Incarnation = a.To
 	update := updateFor(a, job.Spec)
 	if update.Partition, tag.Partition = h.Site.Within(&js.Shown.Slurm, js.Rec.Partition, update.Nodes, js.Placing.Fell, h.Seen.Nodes); tag.Partition != "" {
-		if err := h.journal.SaveJobs(ctx, []journal.JobRecord{js.Rec}); err != nil {
+		if err := h.Journal.SaveJobs(ctx, []journal.JobRecord{js.Rec}); err != nil {
 			return fmt.Errorf("keeping the partitions of job %d: %w", a.Job, err)
 		}
 	}
 	comment := tag.String()
 	update.Comment = &comment
 	update.StartAfter = startAfter
-	if err := h.slurm.Update(ctx, slurm.JobID(a.Job), update); err != nil {
+	if err := h.Slurm.Update(ctx, slurm.JobID(a.Job), update); err != nil {
 		return err
 	}
 	js.Rec.Tag, js.Dirty = tag, true
@@ -183,13 +183,13 @@ func updateFor(a elastic.Write, spec elastic.Spec) slurm.Update {
 
 // annotate writes a user's standing order into the comment, where it survives
 // the loss of the database.
-func (h *hands) annotate(ctx context.Context, a elastic.Annotate) error {
+func (h *Hands) annotate(ctx context.Context, a elastic.Annotate) error {
 	js := h.ByID[a.Job]
 	if js == nil {
 		return nil
 	}
 	comment := js.Rec.Tag.String()
-	err := h.slurm.Update(ctx, slurm.JobID(a.Job), slurm.Update{Comment: &comment})
+	err := h.Slurm.Update(ctx, slurm.JobID(a.Job), slurm.Update{Comment: &comment})
 	if err == nil || errors.Is(err, slurm.ErrNotFound) || errors.Is(err, slurm.ErrWrongState) {
 		js.PendingTag = false
 		return nil

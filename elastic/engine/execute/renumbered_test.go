@@ -1,4 +1,4 @@
-package engine
+package execute
 
 import (
 	"context"
@@ -29,7 +29,7 @@ func TestMovesEndWithTheirNumber(t *testing.T) {
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	for _, broken := range []bool{false, true} {
 		kept := new(journal.Memory)
-		h := hands{State: track.New(track.Rules{}, kept, func(event.Event) {}), journal: kept, mail: gone{}}
+		h := Hands{State: track.New(track.Rules{}, kept, func(event.Event) {}), Journal: kept, Mail: gone{}}
 		js := &track.Job{Rec: journal.JobRecord{Token: "t", ID: 7, UID: 1000}}
 		opened, err := kept.Intend(context.Background(), []elastic.Intent{
 			{Job: 7, Kind: elastic.Resize, Step: elastic.Asked}, {Job: 8, Kind: elastic.Resize, Step: elastic.Asked},
@@ -41,7 +41,7 @@ func TestMovesEndWithTheirNumber(t *testing.T) {
 		if broken {
 			kept.Fail = func(string) error { return errors.New("the disk is full") }
 		}
-		err = h.renumbered(context.Background(), js, now)
+		err = h.Renumbered(context.Background(), js, now)
 		if broken != (err != nil) {
 			t.Errorf("the journal fails %v: %v", broken, err)
 		}
