@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine/execute"
 
 	"github.com/sluice-hpc/sluice/elastic/engine/track"
@@ -49,11 +50,8 @@ type Seams struct {
 // Engine runs cycles. Its methods are called from one goroutine, except Report,
 // which any may call.
 type Engine struct {
-	cfg    Config
-	loaded bool
-	*track.State
-	eyes   observe.Eyes
-	hands  execute.Hands
+	cfg Config
+	*watch
 	blind  blindness
 	report published
 	sealed bool      // last holds a snapshot
@@ -74,7 +72,7 @@ func New(cfg Config) *Engine {
 	if cfg.Events == nil {
 		cfg.Events = func(event.Event) {}
 	}
-	e := &Engine{cfg: cfg, State: track.New(cfg.Rules, cfg.Samples, cfg.Events)}
+	e := &Engine{cfg: cfg, watch: &watch{State: track.New(cfg.Rules, cfg.Samples, cfg.Events)}}
 	e.wire()
 	return e
 }
@@ -82,10 +80,11 @@ func New(cfg Config) *Engine {
 // wire hands the seams to those who use them.
 func (e *Engine) wire() {
 	c := &e.cfg
-	e.eyes.Slurm, e.eyes.Mail, e.eyes.Journal = c.Slurm, c.Mailbox, c.Journal
-	e.eyes.Limiter, e.eyes.Accountant, e.eyes.Between = c.Limiter, c.Accountant, c.Between
+	e.Eyes.Slurm, e.Eyes.Mail, e.Eyes.Journal = c.Slurm, c.Mailbox, c.Journal
+	e.Eyes.Limiter, e.Eyes.Accountant, e.Eyes.Between = c.Limiter, c.Accountant, c.Between
 	e.State.HasLimiter = c.Limiter != nil
-	e.hands = execute.Hands{State: e.State, Slurm: c.Slurm, Journal: c.Journal, Samples: c.Samples, Mail: c.Mailbox, Between: c.Between}
+	e.Hands = execute.Hands{State: e.State, Slurm: c.Slurm, Journal: c.Journal, Samples: c.Samples, Mail: c.Mailbox, Between: c.Between}
+	e.report.State, e.report.Policy = e.State, c.Policy
 }
 
 // Reconfigure changes policy, limits and pace between two cycles.
@@ -111,7 +110,7 @@ func (e *Engine) Cycle(ctx context.Context, now time.Time) (wake time.Time, err 
 		return now.Add(e.cfg.Period), err
 	}
 	e.Rewind(now)
-	e.eyes.Rewind(now)
+	e.Eyes.Rewind(now)
 	e.NoteAway(e.next, now)
 	// 1. Observe: two queries, and the small files of the jobs that run.
 	seen, err := e.observe(ctx, now)
@@ -123,14 +122,14 @@ func (e *Engine) Cycle(ctx context.Context, now time.Time) (wake time.Time, err 
 	e.foldAll(ctx, seen, now)
 	snap := e.Snapshot(seen, now)
 	// 3. Go on with the moves under way: as many steps as need no new look.
-	acted, stirred := e.hands.Act(ctx, e.Open, snap, now)
+	acted, stirred := e.Hands.Act(ctx, e.Open, snap, now)
 	if stirred {
 		snap = e.Snapshot(seen, now)
 	}
 	// 4. Decide: pure, from the snapshot alone.
 	plan := e.decide(snap)
 	if seen.Old && len(plan.Open) > 0 {
-		if seen.Nodes, err = e.eyes.Nodes(ctx); err != nil {
+		if seen.Nodes, err = e.Eyes.Nodes(ctx); err != nil {
 			return e.blinded(now, err), err
 		}
 		e.SawNodes(seen.Nodes)
@@ -139,19 +138,27 @@ func (e *Engine) Cycle(ctx context.Context, now time.Time) (wake time.Time, err 
 	}
 	snap, plan, waits := e.byFreshLimits(ctx, seen, snap, plan, now) // nor on old limits
 	// 5. Record: every new move stands in the journal before its first effect.
-	opened, err := e.hands.Record(ctx, plan, now)
+	opened, err := e.Hands.Record(ctx, plan, now)
 	if err != nil {
 		e.publish(snap, plan, now)
 		return now.Add(e.cfg.Period), err
 	}
 	// 6. Act on the new moves.
 	snap.Intents = e.Open
-	more, _ := e.hands.Act(ctx, opened, snap, now)
-	acted = e.hands.Tidy(ctx, now) || more || acted
+	more, _ := e.Hands.Act(ctx, opened, snap, now)
+	acted = e.Hands.Tidy(ctx, now) || more || acted
 	// 7. Confirm: what became of it is durable, published, and looked at again.
-	err = e.hands.Save(ctx)
+	err = e.Hands.Save(ctx)
 	e.publish(snap, plan, now)
 	return e.wake(now, acted, waits || e.cfg.Policy.Measures(snap)), err
+}
+
+// publish hands the cycle's result to readers, and keeps it for the next cycle.
+func (e *Engine) publish(snap elastic.Snapshot, plan elastic.Plan, now time.Time) {
+	snap.Intents = slices.Clone(e.Open)
+	e.Last, e.sealed = snap.Lent(), true
+	e.report.publish(snap, plan, now)
+	e.ForgetOld(now)
 }
 
 // wake returns when to look again: soon while anything is between two sizes, and before
@@ -179,7 +186,7 @@ func (e *Engine) blinded(now time.Time, err error) time.Time {
 	}
 	e.blind.why = err.Error()
 	e.blind.wait = min(2*e.blind.wait, max(e.cfg.Backoff, e.cfg.Transition))
-	e.publishBlind(now)
+	e.report.publishBlind(e.blind.why, now.Sub(e.blind.since))
 	return now.Add(e.blind.wait)
 }
 
@@ -193,3 +200,7 @@ func (e *Engine) sighted(now time.Time) {
 	}
 	e.blind.why = ""
 }
+
+// Happened says that something did, in Slurm perhaps: the next look asks for the nodes, too.
+// It is called between two cycles.
+func (e *Engine) Happened() { e.Seen.Old = true }

@@ -83,9 +83,5 @@ func (e *Engine) postponed(s elastic.Snapshot, plan elastic.Plan) (out []Postpon
 // due notes when the next cycle is.
 func (e *Engine) due(wake time.Time) {
 	e.next = wake
-	if r := e.report.last.Load(); r != nil {
-		next := *r
-		next.Next = wake
-		e.report.last.Store(&next)
-	}
+	e.report.change(func(r *Report) { r.Next = wake })
 }

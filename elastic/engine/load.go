@@ -15,15 +15,15 @@ import (
 )
 
 // load fetches what the journal remembers, once, before anything is observed.
-func (e *Engine) load(ctx context.Context, now time.Time) error {
-	if e.loaded {
+func (w *watch) load(ctx context.Context, now time.Time) error {
+	if w.Loaded {
 		return nil
 	}
-	records, err := e.cfg.Journal.Jobs(ctx, now.Add(-track.EndedMemory))
+	records, err := w.Hands.Journal.Jobs(ctx, now.Add(-track.EndedMemory))
 	if err != nil {
 		return fmt.Errorf("reading the journal: %w", err)
 	}
-	open, err := e.cfg.Journal.Open(ctx)
+	open, err := w.Hands.Journal.Open(ctx)
 	if err != nil {
 		return fmt.Errorf("reading the journal's open moves: %w", err)
 	}
@@ -32,42 +32,42 @@ func (e *Engine) load(ctx context.Context, now time.Time) error {
 			return fmt.Errorf("reading the journal's open moves: %w; nothing is started or moved until the newer sluice runs again", err)
 		}
 	}
-	written, err := e.cfg.Journal.Written(ctx)
+	written, err := w.Hands.Journal.Written(ctx)
 	if err != nil {
 		return fmt.Errorf("reading the journal's moves: %w", err)
 	}
-	if e.Kept, err = e.cfg.Journal.Health(ctx); err != nil {
+	if w.Kept, err = w.Hands.Journal.Health(ctx); err != nil {
 		return fmt.Errorf("reading what the journal knows of nodes' GPUs: %w", err)
 	}
-	e.Health = e.Kept
-	answers, err := e.cfg.Journal.Answers(ctx)
+	w.Health = w.Kept
+	answers, err := w.Hands.Journal.Answers(ctx)
 	if err != nil {
 		return fmt.Errorf("reading which scripts and models have answered: %w", err)
 	}
-	if err := e.recallLengths(ctx, now); err != nil {
+	if err := w.recallLengths(ctx, now); err != nil {
 		return err
 	}
 	for _, a := range answers {
-		e.Answers[journal.AnswerKey{UID: a.UID, Key: a.Key}] = a.At
+		w.Answers[journal.AnswerKey{UID: a.UID, Key: a.Key}] = a.At
 	}
 	for _, r := range records {
 		js := &track.Job{Rec: r}
 		if n := written[r.ID]; n > r.Tag.Incarnation { // an earlier life ended before it kept the record
 			js.Rec.Tag.Incarnation, js.Dirty = n, true
 		}
-		e.Remember(js)
+		w.Remember(js)
 		if !r.Ended.IsZero() {
-			js.HeardLast(e.eyes.WordsNow([]observe.Box{js.Box()})[0])
+			js.HeardLast(w.Eyes.WordsNow([]observe.Box{js.Box()})[0])
 		}
 		if js.Forgotten() {
-			e.AskAgain(now)
+			w.AskAgain(now)
 		}
 	}
-	e.Open, e.loaded = open, true
-	track.PerhapsAsked(e.Open, now)
-	e.PerhapsHolding(now)
+	w.Open, w.Loaded = open, true
+	track.PerhapsAsked(w.Open, now)
+	w.PerhapsHolding(now)
 	for _, in := range open {
-		e.Tell(now, in.Job, "taken", track.TakenUp(in), event.OfTaken(in))
+		w.Tell(now, in.Job, "taken", track.TakenUp(in), event.OfTaken(in))
 	}
 	return nil
 }
@@ -76,14 +76,14 @@ func (e *Engine) load(ctx context.Context, now time.Time) error {
 const lengthsMemory = 30 * 24 * time.Hour
 
 // recallLengths reads what the users' ended jobs took of what they had declared.
-func (e *Engine) recallLengths(ctx context.Context, now time.Time) error {
-	records, err := e.cfg.Journal.Jobs(ctx, now.Add(-lengthsMemory))
+func (w *watch) recallLengths(ctx context.Context, now time.Time) error {
+	records, err := w.Hands.Journal.Jobs(ctx, now.Add(-lengthsMemory))
 	if err != nil {
 		return fmt.Errorf("reading how long ended jobs took: %w", err)
 	}
 	for _, r := range records {
 		if !r.Ended.IsZero() {
-			e.Lengths.Note(r)
+			w.Lengths.Note(r)
 		}
 	}
 	return nil

@@ -15,7 +15,7 @@ import (
 // query, for that job alone. It reports whether the job is in the report now. Like Direct
 // it may be called between two effects of a cycle.
 func (e *Engine) Meet(ctx context.Context, id elastic.JobID, now time.Time) bool {
-	if e.report.last.Load() == nil || e.blind.why != "" || !e.loaded {
+	if e.report.last.Load() == nil || e.blind.why != "" || !e.Loaded {
 		return false
 	}
 	if js := e.ByID[id]; js == nil {
@@ -27,30 +27,22 @@ func (e *Engine) Meet(ctx context.Context, id elastic.JobID, now time.Time) bool
 		if err != nil {
 			return false // the next cycle says so
 		}
-		e.Take(detail.Job, tag, e.eyes.Owners(e.Claims([]slurm.Job{detail.Job})), now)
+		e.Take(detail.Job, tag, e.Eyes.Owners(e.Claims([]slurm.Job{detail.Job})), now)
 	}
 	js := e.ByID[id]
 	if js == nil || !js.Shown.Seen || js.Shown.Disown || !js.Rec.Ended.IsZero() {
 		return false
 	}
-	e.republish(func(r *Report) {
+	e.report.changeJobs(func(r *Report) {
 		if !slices.ContainsFunc(r.Jobs, func(jr JobReport) bool { return jr.Record.Token == js.Rec.Token }) {
 			var jr JobReport
-			e.reportOf(&jr, js, elastic.Plan{})
+			e.report.reportOf(&jr, js, elastic.Plan{})
 			e.Learnt.Fit(e.KeysOf(js.Rec), now)
 			jr.Job, jr.Why = e.JobOf(js, now), nil // nothing was decided about it yet: who asks for that waits
 			r.Jobs = append([]JobReport{jr}, r.Jobs...)
 		}
 	})
 	return true
-}
-
-// republish changes a copy of the last report and hands it to readers.
-func (e *Engine) republish(change func(*Report)) {
-	next := *e.report.last.Load()
-	next.Jobs = slices.Clone(next.Jobs)
-	change(&next)
-	e.report.last.Store(&next)
 }
 
 // mostFresh bounds how many files one Refresh reads.
@@ -60,7 +52,7 @@ const mostFresh = 256
 // small read for each, of those first that were not heard for longest. Slurm is asked
 // nothing. It is called between two cycles.
 func (e *Engine) Refresh(now time.Time) {
-	if r := e.report.last.Load(); r == nil || r.Blind != "" || !e.loaded {
+	if r := e.report.last.Load(); r == nil || r.Blind != "" || !e.Loaded {
 		return
 	}
 	var running []*track.Job
@@ -77,7 +69,7 @@ func (e *Engine) Refresh(now time.Time) {
 	if len(changed) == 0 {
 		return
 	}
-	e.republish(func(r *Report) {
+	e.report.changeJobs(func(r *Report) {
 		for i := range r.Jobs {
 			jr := &r.Jobs[i]
 			js := changed[jr.Record.Token]

@@ -14,17 +14,15 @@ import (
 )
 
 // publish hands the cycle's result to readers, whole.
-func (e *Engine) publish(snap elastic.Snapshot, plan elastic.Plan, now time.Time) {
-	snap.Intents = slices.Clone(e.Open)
-	e.Last, e.sealed = snap.Lent(), true
-	r := &Report{At: now, Policy: e.cfg.Policy.Name, Nodes: eligible.NodesAsInSlurm(snap.Nodes), Demands: eligible.DemandsAsInSlurm(snap.Demands), Health: e.Health.Findings(e.cfg.Health)}
+func (b *published) publish(snap elastic.Snapshot, plan elastic.Plan, now time.Time) {
+	r := &Report{At: now, Policy: b.Policy.Name, Nodes: eligible.NodesAsInSlurm(snap.Nodes), Demands: eligible.DemandsAsInSlurm(snap.Demands), Health: b.State.Health.Findings(b.Rules.Health)}
 	jobs := make(map[elastic.JobID]*elastic.Job, len(snap.Jobs))
 	for i := range snap.Jobs {
 		jobs[snap.Jobs[i].ID] = &snap.Jobs[i]
 	}
 	var ended []*track.Job
-	order := e.Ordered()
-	r.Jobs = slices.Grow(e.report.room(), len(order))
+	order := b.Ordered()
+	r.Jobs = slices.Grow(b.room(), len(order))
 	for _, js := range order {
 		if !js.Rec.Ended.IsZero() {
 			ended = append(ended, js)
@@ -32,7 +30,7 @@ func (e *Engine) publish(snap elastic.Snapshot, plan elastic.Plan, now time.Time
 		}
 		r.Jobs = append(r.Jobs, JobReport{})
 		jr := &r.Jobs[len(r.Jobs)-1]
-		e.reportOf(jr, js, plan)
+		b.reportOf(jr, js, plan)
 		if j := jobs[js.Rec.ID]; j != nil {
 			jr.Job = *j
 		}
@@ -48,32 +46,32 @@ func (e *Engine) publish(snap elastic.Snapshot, plan elastic.Plan, now time.Time
 	for _, js := range ended {
 		r.Jobs = append(r.Jobs, JobReport{})
 		jr := &r.Jobs[len(r.Jobs)-1]
-		e.reportOf(jr, js, plan)
+		b.reportOf(jr, js, plan)
 		jr.Ended, jr.Ending, jr.Why = true, js.Ending(), nil
 	}
-	e.report.replace(r)
-	e.ForgetOld(now)
+	b.replace(r)
 }
 
-// publishBlind repeats the last report with the reason nothing newer is there.
-func (e *Engine) publishBlind(now time.Time) {
-	r := Report{Policy: e.cfg.Policy.Name}
-	if last := e.report.last.Load(); last != nil {
+// publishBlind repeats the last report with the reason nothing newer is there, and for how long
+// there has not been.
+func (b *published) publishBlind(why string, since time.Duration) {
+	r := Report{Policy: b.Policy.Name}
+	if last := b.last.Load(); last != nil {
 		r = *last
 	}
-	r.Blind, r.BlindFor = e.blind.why, now.Sub(e.blind.since)
-	e.report.last.Store(&r)
+	r.Blind, r.BlindFor = why, since
+	b.last.Store(&r)
 }
 
-func (e *Engine) reportOf(jr *JobReport, js *track.Job, plan elastic.Plan) {
-	*jr = JobReport{Record: js.Rec, Why: js.Tells.Said.Why, Policy: e.cfg.Policy.Of(js.Rec.Partition).Name, Promised: js.Tells.Said.Promised, Ends: js.Tells.Said.Ends, Due: js.Tells.Said.Due, Last: js.Tells.Last, Kept: js.Mail.Kept, LastWords: cmp.Or(js.Over.Words, js.Rec.Ending.Words), Target: plan.Target[js.Rec.ID]}
+func (b *published) reportOf(jr *JobReport, js *track.Job, plan elastic.Plan) {
+	*jr = JobReport{Record: js.Rec, Why: js.Tells.Said.Why, Policy: b.Policy.Of(js.Rec.Partition).Name, Promised: js.Tells.Said.Promised, Ends: js.Tells.Said.Ends, Due: js.Tells.Said.Due, Last: js.Tells.Last, Kept: js.Mail.Kept, LastWords: cmp.Or(js.Over.Words, js.Rec.Ending.Words), Target: plan.Target[js.Rec.ID]}
 	if js.Runs.Seg != nil {
 		jr.Run = *js.Runs.Seg
 	}
 	for _, source := range slices.Sorted(maps.Keys(js.Tells.Problem)) {
 		jr.Problems = append(jr.Problems, js.Tells.Problem[source])
 	}
-	for _, in := range e.Open {
+	for _, in := range b.Open {
 		if in.Job == js.Rec.ID {
 			copied := in
 			jr.Intent, jr.Target = &copied, in.Target

@@ -1,14 +1,21 @@
 package engine
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/sluice-hpc/sluice/elastic/engine/track"
+	"github.com/sluice-hpc/sluice/elastic/policy"
 )
 
 // published is the last report, for readers in any goroutine. A busy cluster has megabytes of
 // jobs in each, and most are read by nobody: what a report that nobody took was made of serves
 // for the one after the next.
 type published struct {
+	*track.State
+	Policy policy.Policy
+
 	last atomic.Pointer[Report]
 
 	mu    sync.Mutex
@@ -42,4 +49,21 @@ func (p *published) replace(r *Report) {
 	}
 	p.taken = false
 	p.last.Store(r)
+}
+
+// change replaces the last report, if there is one, by a changed copy. The jobs MUST stay as they are.
+func (p *published) change(change func(*Report)) {
+	if last := p.last.Load(); last != nil {
+		next := *last
+		change(&next)
+		p.last.Store(&next)
+	}
+}
+
+// changeJobs is change, for its jobs too.
+func (p *published) changeJobs(change func(*Report)) {
+	p.change(func(r *Report) {
+		r.Jobs = slices.Clone(r.Jobs)
+		change(r)
+	})
 }
