@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/publish"
+
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 
 	"github.com/sluice-hpc/sluice/elastic"
@@ -22,7 +24,7 @@ import (
 var _ control.Service = (*daemon)(nil)
 
 // Report returns what the last cycle published.
-func (d *daemon) Report() *engine.Report { return d.engine.Report() }
+func (d *daemon) Report() *publish.Report { return d.engine.Report() }
 
 // Plan decides on the world as last seen, as the next cycle will, and does nothing.
 func (d *daemon) Plan(ctx context.Context) (engine.Forecast, error) {

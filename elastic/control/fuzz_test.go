@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/publish"
+
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 
 	"github.com/sluice-hpc/sluice/elastic"
@@ -20,9 +22,9 @@ import (
 // one is a daemon with one job, of uid 7.
 type one struct{ orders, seen int }
 
-func (o *one) Report() *engine.Report {
+func (o *one) Report() *publish.Report {
 	rec := journal.JobRecord{ID: 41, UID: 7, User: "ann", Tag: elastic.Tag{Spec: elastic.Spec{Min: 1}}}
-	return &engine.Report{Jobs: []engine.JobReport{{Record: rec}}, Nodes: []nodes.Node{{Name: "gpu1"}}}
+	return &publish.Report{Jobs: []publish.JobReport{{Record: rec}}, Nodes: []nodes.Node{{Name: "gpu1"}}}
 }
 func (o *one) Plan(context.Context) (engine.Forecast, error)               { return engine.Forecast{}, nil }
 func (o *one) Segments(context.Context, string) ([]journal.Segment, error) { return nil, nil }

@@ -3,6 +3,8 @@ package control
 import (
 	"context"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/publish"
+
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 
 	"github.com/sluice-hpc/sluice/elastic"
@@ -17,7 +19,7 @@ import (
 type Service interface {
 	// Report returns what the last cycle published, nil before the first. The
 	// server never changes it.
-	Report() *engine.Report
+	Report() *publish.Report
 	// Plan observes and decides as the next cycle would and does nothing.
 	Plan(ctx context.Context) (engine.Forecast, error)
 	// Direct carries out the user's order on a job that is in the Report. The

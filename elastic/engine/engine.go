@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/publish"
+
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine/execute"
 
@@ -53,7 +55,7 @@ type Engine struct {
 	cfg Config
 	*watch
 	blind  blindness
-	report published
+	report publish.Board
 	sealed bool      // last holds a snapshot
 	next   time.Time // when the next cycle is due
 
@@ -98,7 +100,7 @@ func (e *Engine) Reconfigure(change func(*Config)) {
 }
 
 // Report returns what the last cycle saw and decided; nil before the first.
-func (e *Engine) Report() *Report { return e.report.take() }
+func (e *Engine) Report() *publish.Report { return e.report.Last() }
 
 // Cycle looks at the world once, moves what has to move and returns when to come
 // again. An error means that nothing was decided in this cycle; running jobs
@@ -157,7 +159,7 @@ func (e *Engine) Cycle(ctx context.Context, now time.Time) (wake time.Time, err 
 func (e *Engine) publish(snap elastic.Snapshot, plan elastic.Plan, now time.Time) {
 	snap.Intents = slices.Clone(e.Open)
 	e.Last, e.sealed = snap.Lent(), true
-	e.report.publish(snap, plan, now)
+	e.report.Publish(snap, plan, now)
 	e.ForgetOld(now)
 }
 
@@ -186,7 +188,7 @@ func (e *Engine) blinded(now time.Time, err error) time.Time {
 	}
 	e.blind.why = err.Error()
 	e.blind.wait = min(2*e.blind.wait, max(e.cfg.Backoff, e.cfg.Transition))
-	e.report.publishBlind(e.blind.why, now.Sub(e.blind.since))
+	e.report.Blind(e.blind.why, now.Sub(e.blind.since))
 	return now.Add(e.blind.wait)
 }
 

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/publish"
+
 	"github.com/sluice-hpc/sluice/elastic/engine/track"
 
 	"github.com/sluice-hpc/sluice/elastic/engine/observe"
@@ -33,14 +35,14 @@ func (e *Engine) Plan(now time.Time) (elastic.Snapshot, Forecast, bool) {
 		return elastic.Snapshot{}, Forecast{}, false
 	}
 	s := e.Last.At(track.Later(e.next, now))
-	if f := e.foretold; f.by == e.report.last.Load() && f.by != nil && s.Now.Sub(f.At).Abs() < planFresh {
+	if f := e.foretold; f.by == e.report.Report.Load() && f.by != nil && s.Now.Sub(f.At).Abs() < planFresh {
 		return e.Last, f.Forecast, true
 	}
 	s.Jobs = slices.Clone(s.Jobs)
 	e.LookFor(&s, observe.Look{Jobs: e.Seen.Jobs, Nodes: e.Seen.Nodes}).Bar(&s) // a begin time may have come
 	f := Forecast{At: s.Now, Plan: e.decide(s)}
 	f.Later = e.postponed(s, f.Plan)
-	e.foretold = foretold{f, e.report.last.Load()}
+	e.foretold = foretold{f, e.report.Report.Load()}
 	return e.Last, f, true
 }
 
@@ -52,7 +54,7 @@ const planFresh = time.Second
 // the next cycle's time makes another.
 type foretold struct {
 	Forecast
-	by *Report
+	by *publish.Report
 }
 
 // postponed lists what waits for a cooldown only: what a decision without cooldowns opens
@@ -83,5 +85,5 @@ func (e *Engine) postponed(s elastic.Snapshot, plan elastic.Plan) (out []Postpon
 // due notes when the next cycle is.
 func (e *Engine) due(wake time.Time) {
 	e.next = wake
-	e.report.change(func(r *Report) { r.Next = wake })
+	e.report.Change(func(r *publish.Report) { r.Next = wake })
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/publish"
+
 	"github.com/sluice-hpc/sluice/elastic/engine/track"
 
 	"github.com/sluice-hpc/sluice/elastic"
@@ -15,7 +17,7 @@ import (
 // query, for that job alone. It reports whether the job is in the report now. Like Direct
 // it may be called between two effects of a cycle.
 func (e *Engine) Meet(ctx context.Context, id elastic.JobID, now time.Time) bool {
-	if e.report.last.Load() == nil || e.blind.why != "" || !e.Loaded {
+	if e.report.Report.Load() == nil || e.blind.why != "" || !e.Loaded {
 		return false
 	}
 	if js := e.ByID[id]; js == nil {
@@ -33,26 +35,23 @@ func (e *Engine) Meet(ctx context.Context, id elastic.JobID, now time.Time) bool
 	if js == nil || !js.Shown.Seen || js.Shown.Disown || !js.Rec.Ended.IsZero() {
 		return false
 	}
-	e.report.changeJobs(func(r *Report) {
-		if !slices.ContainsFunc(r.Jobs, func(jr JobReport) bool { return jr.Record.Token == js.Rec.Token }) {
-			var jr JobReport
-			e.report.reportOf(&jr, js, elastic.Plan{})
+	e.report.ChangeJobs(func(r *publish.Report) {
+		if !slices.ContainsFunc(r.Jobs, func(jr publish.JobReport) bool { return jr.Record.Token == js.Rec.Token }) {
+			var jr publish.JobReport
+			e.report.ReportOf(&jr, js, elastic.Plan{})
 			e.Learnt.Fit(e.KeysOf(js.Rec), now)
 			jr.Job, jr.Why = e.JobOf(js, now), nil // nothing was decided about it yet: who asks for that waits
-			r.Jobs = append([]JobReport{jr}, r.Jobs...)
+			r.Jobs = append([]publish.JobReport{jr}, r.Jobs...)
 		}
 	})
 	return true
 }
 
-// mostFresh bounds how many files one Refresh reads.
-const mostFresh = 256
-
 // Refresh brings the report up to what running jobs have written since the last cycle: one
 // small read for each, of those first that were not heard for longest. Slurm is asked
 // nothing. It is called between two cycles.
 func (e *Engine) Refresh(now time.Time) {
-	if r := e.report.last.Load(); r == nil || r.Blind != "" || !e.Loaded {
+	if r := e.report.Report.Load(); r == nil || r.Blind != "" || !e.Loaded {
 		return
 	}
 	var running []*track.Job
@@ -63,13 +62,13 @@ func (e *Engine) Refresh(now time.Time) {
 	}
 	slices.SortStableFunc(running, func(a, b *track.Job) int { return a.Mail.Heard.Compare(b.Mail.Heard) })
 	changed := map[string]*track.Job{}
-	for _, js := range e.readProgress(running[:min(len(running), mostFresh)], now) {
+	for _, js := range e.readProgress(running[:min(len(running), MostFresh)], now) {
 		changed[js.Rec.Token] = js
 	}
 	if len(changed) == 0 {
 		return
 	}
-	e.report.changeJobs(func(r *Report) {
+	e.report.ChangeJobs(func(r *publish.Report) {
 		for i := range r.Jobs {
 			jr := &r.Jobs[i]
 			js := changed[jr.Record.Token]
@@ -81,7 +80,7 @@ func (e *Engine) Refresh(now time.Time) {
 			if jr.Job.Curve = lazy.Curve; fresh {
 				js.Learnt.Lazy = lazy
 			}
-			jr.ETA = etaOf(&jr.Job, jr.Kind, now)
+			jr.ETA = publish.ETA(&jr.Job, jr.Kind, now)
 			if js.Runs.Seg != nil {
 				jr.Run = *js.Runs.Seg
 			}

@@ -151,7 +151,7 @@ func (w *watch) endedAs(runs map[*track.Job]slurm.PastRun, order []*track.Job, n
 			told = append(told, js)
 		}
 	}
-	w.readProgress(told[:min(len(told), mostFresh)], now)
+	w.readProgress(told[:min(len(told), MostFresh)], now)
 	for i, last := range w.Eyes.WordsNow(track.BoxesOf(told)) {
 		w.Ended(told[i], string(told[i].Shown.Slurm.State), last, now)
 	}
@@ -162,3 +162,7 @@ func (w *watch) readProgress(all []*track.Job, now time.Time) (changed []*track.
 	jobs, wanted := track.Readings(all, now)
 	return w.HeardLines(jobs, w.Eyes.Progress(wanted), now)
 }
+
+// MostFresh bounds how many files of progress are read at once of jobs that are asked about, or
+// that have ended.
+const MostFresh = 256

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/publish"
+
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 
 	"github.com/sluice-hpc/sluice/elastic"
@@ -42,7 +44,7 @@ func (d *daemon) node(t *testing.T, name string) (usable bool, why string) {
 	return false, ""
 }
 
-func (d *daemon) of(t *testing.T, j *sim.Trainer) engine.JobReport {
+func (d *daemon) of(t *testing.T, j *sim.Trainer) publish.JobReport {
 	t.Helper()
 	for _, jr := range d.Report().Jobs {
 		if jr.Record.ID == elastic.JobID(j.ID()) {
@@ -50,7 +52,7 @@ func (d *daemon) of(t *testing.T, j *sim.Trainer) engine.JobReport {
 		}
 	}
 	t.Fatalf("job %d is not reported", j.ID())
-	return engine.JobReport{}
+	return publish.JobReport{}
 }
 
 // TestUnfitGPUKeepsItsNodeOut tells the story of a GPU that goes bad under a job while

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/publish"
+
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 
 	"github.com/sluice-hpc/sluice/elastic"
@@ -18,8 +20,8 @@ import (
 // Service is a control.Service over canned values. Once it is served, its fields
 // are changed through Set only.
 type Service struct {
-	Last   *engine.Report // nil: no cycle yet
-	Err    error          // what Plan, Direct and Segments fail with
+	Last   *publish.Report // nil: no cycle yet
+	Err    error           // what Plan, Direct and Segments fail with
 	Refuse func(elastic.JobID, wire.Change) error
 
 	mu    sync.Mutex
@@ -61,7 +63,7 @@ func (s *Service) note(format string, args ...any) {
 }
 
 // Report returns Last.
-func (s *Service) Report() *engine.Report {
+func (s *Service) Report() *publish.Report {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.Last
@@ -106,7 +108,7 @@ func (s *Service) Speeds(_ context.Context, uid uint32, model string) (engine.Sp
 // anns reports whether a user is the one of Growing: whoever plays ann.
 func (s *Service) anns(uid uint32) bool {
 	r := s.Report()
-	return r != nil && slices.ContainsFunc(r.Jobs, func(jr engine.JobReport) bool { return jr.Record.ID == Growing && jr.Record.UID == uid })
+	return r != nil && slices.ContainsFunc(r.Jobs, func(jr publish.JobReport) bool { return jr.Record.ID == Growing && jr.Record.UID == uid })
 }
 
 // Refresh does nothing: the canned report is fresh.

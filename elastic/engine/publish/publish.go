@@ -1,4 +1,4 @@
-package engine
+package publish
 
 import (
 	"cmp"
@@ -14,7 +14,7 @@ import (
 )
 
 // publish hands the cycle's result to readers, whole.
-func (b *published) publish(snap elastic.Snapshot, plan elastic.Plan, now time.Time) {
+func (b *Board) Publish(snap elastic.Snapshot, plan elastic.Plan, now time.Time) {
 	r := &Report{At: now, Policy: b.Policy.Name, Nodes: eligible.NodesAsInSlurm(snap.Nodes), Demands: eligible.DemandsAsInSlurm(snap.Demands), Health: b.State.Health.Findings(b.Rules.Health)}
 	jobs := make(map[elastic.JobID]*elastic.Job, len(snap.Jobs))
 	for i := range snap.Jobs {
@@ -30,14 +30,14 @@ func (b *published) publish(snap elastic.Snapshot, plan elastic.Plan, now time.T
 		}
 		r.Jobs = append(r.Jobs, JobReport{})
 		jr := &r.Jobs[len(r.Jobs)-1]
-		b.reportOf(jr, js, plan)
+		b.ReportOf(jr, js, plan)
 		if j := jobs[js.Rec.ID]; j != nil {
 			jr.Job = *j
 		}
 		if len(jr.Job.Place) > 0 {
 			jr.Kind = snap.Kind(&jr.Job, jr.Job.Place)
 		}
-		jr.ETA = etaOf(&jr.Job, jr.Kind, now)
+		jr.ETA = ETA(&jr.Job, jr.Kind, now)
 		if due := jr.Record.Tag.Spec.Deadline; jr.Due == elastic.DueUnjudged && jr.Record.Promised && due.After(now) {
 			jr.Promised, jr.Due = true, elastic.DuePromised // as it was promised, until a decision says otherwise
 		}
@@ -46,7 +46,7 @@ func (b *published) publish(snap elastic.Snapshot, plan elastic.Plan, now time.T
 	for _, js := range ended {
 		r.Jobs = append(r.Jobs, JobReport{})
 		jr := &r.Jobs[len(r.Jobs)-1]
-		b.reportOf(jr, js, plan)
+		b.ReportOf(jr, js, plan)
 		jr.Ended, jr.Ending, jr.Why = true, js.Ending(), nil
 	}
 	b.replace(r)
@@ -54,16 +54,16 @@ func (b *published) publish(snap elastic.Snapshot, plan elastic.Plan, now time.T
 
 // publishBlind repeats the last report with the reason nothing newer is there, and for how long
 // there has not been.
-func (b *published) publishBlind(why string, since time.Duration) {
+func (b *Board) Blind(why string, since time.Duration) {
 	r := Report{Policy: b.Policy.Name}
-	if last := b.last.Load(); last != nil {
+	if last := b.Report.Load(); last != nil {
 		r = *last
 	}
 	r.Blind, r.BlindFor = why, since
-	b.last.Store(&r)
+	b.Report.Store(&r)
 }
 
-func (b *published) reportOf(jr *JobReport, js *track.Job, plan elastic.Plan) {
+func (b *Board) ReportOf(jr *JobReport, js *track.Job, plan elastic.Plan) {
 	*jr = JobReport{Record: js.Rec, Why: js.Tells.Said.Why, Policy: b.Policy.Of(js.Rec.Partition).Name, Promised: js.Tells.Said.Promised, Ends: js.Tells.Said.Ends, Due: js.Tells.Said.Due, Last: js.Tells.Last, Kept: js.Mail.Kept, LastWords: cmp.Or(js.Over.Words, js.Rec.Ending.Words), Target: plan.Target[js.Rec.ID]}
 	if js.Runs.Seg != nil {
 		jr.Run = *js.Runs.Seg
@@ -80,7 +80,7 @@ func (b *published) reportOf(jr *JobReport, js *track.Job, plan elastic.Plan) {
 }
 
 // etaOf is the expected end at the present size; zero when unknown.
-func etaOf(j *elastic.Job, kind string, now time.Time) time.Time {
+func ETA(j *elastic.Job, kind string, now time.Time) time.Time {
 	left, ok := j.Remaining()
 	if !ok || j.Phase != elastic.Running || j.Curve.Samples() == 0 {
 		return time.Time{}

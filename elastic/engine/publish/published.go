@@ -1,4 +1,4 @@
-package engine
+package publish
 
 import (
 	"slices"
@@ -12,11 +12,11 @@ import (
 // published is the last report, for readers in any goroutine. A busy cluster has megabytes of
 // jobs in each, and most are read by nobody: what a report that nobody took was made of serves
 // for the one after the next.
-type published struct {
+type Board struct {
 	*track.State
 	Policy policy.Policy
 
-	last atomic.Pointer[Report]
+	Report atomic.Pointer[Report]
 
 	mu    sync.Mutex
 	taken bool        // the last one, or one that shares its jobs
@@ -24,15 +24,15 @@ type published struct {
 }
 
 // take hands the last report to a reader, who may keep it.
-func (p *published) take() *Report {
+func (p *Board) Last() *Report {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.taken = true
-	return p.last.Load()
+	return p.Report.Load()
 }
 
 // room is memory for the jobs of the next report.
-func (p *published) room() []JobReport {
+func (p *Board) room() []JobReport {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	jobs := p.spare
@@ -41,28 +41,28 @@ func (p *published) room() []JobReport {
 }
 
 // replace publishes a report whose jobs are its own.
-func (p *published) replace(r *Report) {
+func (p *Board) replace(r *Report) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if old := p.last.Load(); old != nil && !p.taken {
+	if old := p.Report.Load(); old != nil && !p.taken {
 		p.spare = old.Jobs
 	}
 	p.taken = false
-	p.last.Store(r)
+	p.Report.Store(r)
 }
 
 // change replaces the last report, if there is one, by a changed copy. The jobs MUST stay as they are.
-func (p *published) change(change func(*Report)) {
-	if last := p.last.Load(); last != nil {
+func (p *Board) Change(change func(*Report)) {
+	if last := p.Report.Load(); last != nil {
 		next := *last
 		change(&next)
-		p.last.Store(&next)
+		p.Report.Store(&next)
 	}
 }
 
 // changeJobs is change, for its jobs too.
-func (p *published) changeJobs(change func(*Report)) {
-	p.change(func(r *Report) {
+func (p *Board) ChangeJobs(change func(*Report)) {
+	p.Change(func(r *Report) {
 		r.Jobs = slices.Clone(r.Jobs)
 		change(r)
 	})
