@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/watch"
+
 	"github.com/sluice-hpc/sluice/elastic/engine/publish"
 
 	"github.com/sluice-hpc/sluice/elastic"
@@ -53,7 +55,7 @@ type Seams struct {
 // which any may call.
 type Engine struct {
 	cfg Config
-	*watch
+	*watch.Watch
 	blind  blindness
 	report publish.Board
 	sealed bool      // last holds a snapshot
@@ -74,7 +76,7 @@ func New(cfg Config) *Engine {
 	if cfg.Events == nil {
 		cfg.Events = func(event.Event) {}
 	}
-	e := &Engine{cfg: cfg, watch: &watch{State: track.New(cfg.Rules, cfg.Samples, cfg.Events)}}
+	e := &Engine{cfg: cfg, watch: &watch.Watch{State: track.New(cfg.Rules, cfg.Samples, cfg.Events)}}
 	e.wire()
 	return e
 }
@@ -108,20 +110,20 @@ func (e *Engine) Report() *publish.Report { return e.report.Last() }
 func (e *Engine) Cycle(ctx context.Context, now time.Time) (wake time.Time, err error) {
 	defer func() { e.due(wake) }()
 	// 0. Remember: journal to memory, once.
-	if err := e.load(ctx, now); err != nil {
+	if err := e.Load(ctx, now); err != nil {
 		return now.Add(e.cfg.Period), err
 	}
 	e.Rewind(now)
 	e.Eyes.Rewind(now)
 	e.NoteAway(e.next, now)
 	// 1. Observe: two queries, and the small files of the jobs that run.
-	seen, err := e.observe(ctx, now)
+	seen, err := e.Observe(ctx, now)
 	if err != nil {
 		return e.blinded(now, err), err
 	}
 	e.sighted(now)
 	// 2. Fold: what was known and what was seen make a snapshot.
-	e.foldAll(ctx, seen, now)
+	e.Fold(ctx, seen, now)
 	snap := e.Snapshot(seen, now)
 	// 3. Go on with the moves under way: as many steps as need no new look.
 	acted, stirred := e.Hands.Act(ctx, e.Open, snap, now)

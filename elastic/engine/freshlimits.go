@@ -15,7 +15,7 @@ func (e *Engine) byFreshLimits(ctx context.Context, v observe.Look, s elastic.Sn
 	if len(plan.Open) == 0 {
 		return s, plan, false
 	}
-	if e.askLimits(ctx, limitsFresh, now) {
+	if e.AskLimits(ctx, limitsFresh, now) {
 		s = e.Snapshot(v, now)
 		plan = e.decide(s)
 	}

@@ -64,10 +64,10 @@ func TestMovesWaitForLimits(t *testing.T) {
 				site.err, site.asked = step.err, 0
 				before := told
 				if step.looks {
-					e.askLimits(t.Context(), e.LimitsOld(nil), now)
+					e.AskLimits(t.Context(), e.LimitsOld(nil), now)
 				}
 				plan := elastic.Plan{Open: []elastic.Intent{{Job: 7}}}
-				e.askLimits(t.Context(), limitsFresh, now) // first, so that nothing is decided anew
+				e.AskLimits(t.Context(), limitsFresh, now) // first, so that nothing is decided anew
 				_, plan, waits := e.byFreshLimits(t.Context(), observe.Look{}, elastic.Snapshot{}, plan, now)
 				if waits != step.waits || waits != (len(plan.Open) == 0) || site.asked != step.asks {
 					t.Errorf("step %d: waits %v with %d moves, asked %d times; want %v, %d", i, waits, len(plan.Open), site.asked, step.waits, step.asks)

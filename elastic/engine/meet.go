@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic/engine/watch"
+
 	"github.com/sluice-hpc/sluice/elastic/engine/publish"
 
 	"github.com/sluice-hpc/sluice/elastic/engine/track"
@@ -62,7 +64,7 @@ func (e *Engine) Refresh(now time.Time) {
 	}
 	slices.SortStableFunc(running, func(a, b *track.Job) int { return a.Mail.Heard.Compare(b.Mail.Heard) })
 	changed := map[string]*track.Job{}
-	for _, js := range e.readProgress(running[:min(len(running), MostFresh)], now) {
+	for _, js := range e.ReadProgress(running[:min(len(running), watch.MostFresh)], now) {
 		changed[js.Rec.Token] = js
 	}
 	if len(changed) == 0 {

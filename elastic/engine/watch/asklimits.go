@@ -1,4 +1,4 @@
-package engine
+package watch
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 // askLimits reads the site's limits unless those known are younger than that, and
 // reports whether they are others now. Where limits cannot be read the last ones stand; where
 // none were ever read no job gets more than it has or its minimum (see caps).
-func (w *watch) askLimits(ctx context.Context, most time.Duration, now time.Time) bool {
+func (w *Watch) AskLimits(ctx context.Context, most time.Duration, now time.Time) bool {
 	first := !w.Eyes.LimitsFailed()
 	fresh, read, err := w.Eyes.SiteLimits(ctx, most, w.LimitsPeriod(), now)
 	if err != nil && first {

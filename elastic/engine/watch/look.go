@@ -1,4 +1,4 @@
-package engine
+package watch
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 )
 
 // watch looks at the cluster and takes in what it sees: track asks, observe answers.
-type watch struct {
+type Watch struct {
 	*track.State
 	Eyes   observe.Eyes
 	Hands  execute.Hands // settle what has to be on record before the next question
@@ -20,13 +20,13 @@ type watch struct {
 
 // observe asks Slurm twice and reads what the jobs wrote. Each part of what is read is taken in
 // before the next, for what is read next depends on it.
-func (w *watch) observe(ctx context.Context, now time.Time) (seen observe.Look, err error) {
+func (w *Watch) Observe(ctx context.Context, now time.Time) (seen observe.Look, err error) {
 	if seen, err = w.lookAtCluster(ctx); err != nil {
 		return observe.Look{}, err
 	}
 	w.Lost.Note(seen.Nodes, now)
 	w.Match(seen.Jobs, w.Eyes.Owners(w.Claims(seen.Jobs)), now)
-	w.askLimits(ctx, w.LimitsOld(seen.Jobs), now)
+	w.AskLimits(ctx, w.LimitsOld(seen.Jobs), now)
 	if err := w.lookForMissing(ctx, now); err != nil {
 		return observe.Look{}, err
 	}
@@ -35,13 +35,13 @@ func (w *watch) observe(ctx context.Context, now time.Time) (seen observe.Look, 
 	track.HeardSplits(placeless, w.Eyes.Details(ctx, track.IdsOf(placeless)))
 	writing := w.Writing()
 	w.HeardRunners(writing, w.Eyes.Words(track.BoxesOf(writing)), now)
-	w.readProgress(writing, now)
+	w.ReadProgress(writing, now)
 	w.TellUnread(now)
 	return seen, nil
 }
 
 // lookAtCluster asks for jobs, and for nodes unless those of the look before serve.
-func (w *watch) lookAtCluster(ctx context.Context) (observe.Look, error) {
+func (w *Watch) lookAtCluster(ctx context.Context) (observe.Look, error) {
 	jobs, err := w.Eyes.Slurm.Jobs(ctx)
 	if err != nil {
 		return observe.Look{}, err
@@ -60,14 +60,14 @@ func (w *watch) lookAtCluster(ctx context.Context) (observe.Look, error) {
 }
 
 // foldAll brings what is known up to what was seen.
-func (w *watch) foldAll(ctx context.Context, seen observe.Look, now time.Time) {
+func (w *Watch) Fold(ctx context.Context, seen observe.Look, now time.Time) {
 	histories := w.Eyes.Histories(ctx, track.TokensOf(w.Ordered(), w.WantsHistory))
 	ends := w.Ends(now)
 	words := map[string]observe.Word{}
 	for i, last := range w.Eyes.WordsNow(track.BoxesOf(ends)) {
 		words[ends[i].Rec.Token] = last
 	}
-	w.Fold(histories, words, now)
+	w.State.Fold(histories, words, now)
 	for _, js := range ends {
 		_ = w.Hands.Mail.Forget(js.Rec.Token) // swept again by nobody: the folder is small and harmless
 	}

@@ -1,4 +1,4 @@
-package engine
+package watch
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 )
 
 // load fetches what the journal remembers, once, before anything is observed.
-func (w *watch) load(ctx context.Context, now time.Time) error {
+func (w *Watch) Load(ctx context.Context, now time.Time) error {
 	if w.Loaded {
 		return nil
 	}
@@ -76,7 +76,7 @@ func (w *watch) load(ctx context.Context, now time.Time) error {
 const lengthsMemory = 30 * 24 * time.Hour
 
 // recallLengths reads what the users' ended jobs took of what they had declared.
-func (w *watch) recallLengths(ctx context.Context, now time.Time) error {
+func (w *Watch) recallLengths(ctx context.Context, now time.Time) error {
 	records, err := w.Hands.Journal.Jobs(ctx, now.Add(-lengthsMemory))
 	if err != nil {
 		return fmt.Errorf("reading how long ended jobs took: %w", err)

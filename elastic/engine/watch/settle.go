@@ -1,4 +1,4 @@
-package engine
+package watch
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 // Slurm's explicit word ends a job, for acting on half a view could stop the wrong one:
 // each job is asked about, or of more than maxLookups all are at once. What was found
 // out before an error is kept.
-func (w *watch) lookForMissing(ctx context.Context, now time.Time) error {
+func (w *Watch) lookForMissing(ctx context.Context, now time.Time) error {
 	missing := w.Missing()
 	if len(missing) == 0 {
 		return nil
@@ -35,7 +35,7 @@ func (w *watch) lookForMissing(ctx context.Context, now time.Time) error {
 }
 
 // settleFew asks about each job, and returns those that Slurm no longer knows.
-func (w *watch) settleFew(ctx context.Context, missing []*track.Job, now time.Time) (gone []*track.Job, err error) {
+func (w *Watch) settleFew(ctx context.Context, missing []*track.Job, now time.Time) (gone []*track.Job, err error) {
 	for _, js := range missing {
 		detail, err := w.Eyes.Slurm.Job(ctx, slurm.JobID(js.Rec.ID))
 		switch {
@@ -59,7 +59,7 @@ func (w *watch) settleFew(ctx context.Context, missing []*track.Job, now time.Ti
 // number. Where all three answers agree, the jobs are gone. A job that only one of them
 // has contradicts the others, and then nothing is believed. So the cost is bounded
 // whatever the number of jobs, as after an outage longer than Slurm's MinJobAge.
-func (w *watch) settleMany(ctx context.Context, missing []*track.Job, now time.Time) (gone []*track.Job, err error) {
+func (w *Watch) settleMany(ctx context.Context, missing []*track.Job, now time.Time) (gone []*track.Job, err error) {
 	again, err := w.Eyes.Slurm.Jobs(ctx)
 	if err != nil {
 		return nil, err
@@ -94,7 +94,7 @@ func (w *watch) settleMany(ctx context.Context, missing []*track.Job, now time.T
 }
 
 // departed ends jobs that slurmctld no longer knows.
-func (w *watch) departed(ctx context.Context, gone []*track.Job, now time.Time) {
+func (w *Watch) departed(ctx context.Context, gone []*track.Job, now time.Time) {
 	if len(gone) == 0 {
 		return
 	}
@@ -110,7 +110,7 @@ func (w *watch) departed(ctx context.Context, gone []*track.Job, now time.Time) 
 }
 
 // lookUpForgotten asks about the jobs on record as forgotten, when it is time.
-func (w *watch) lookUpForgotten(ctx context.Context, now time.Time) {
+func (w *Watch) lookUpForgotten(ctx context.Context, now time.Time) {
 	left, asked := w.ForgottenDue(now)
 	if len(left) == 0 || w.Eyes.Accountant == nil {
 		return
@@ -127,7 +127,7 @@ func (w *watch) lookUpForgotten(ctx context.Context, now time.Time) {
 
 // pastRuns asks accounting for the runs that the jobs ended with; those it does not have are
 // missing. late: it has not answered.
-func (w *watch) pastRuns(ctx context.Context, jobs []*track.Job, now time.Time) (runs map[*track.Job]slurm.PastRun, late bool) {
+func (w *Watch) pastRuns(ctx context.Context, jobs []*track.Job, now time.Time) (runs map[*track.Job]slurm.PastRun, late bool) {
 	if w.Eyes.Accountant == nil {
 		return nil, false
 	}
@@ -143,7 +143,7 @@ func (w *watch) pastRuns(ctx context.Context, jobs []*track.Job, now time.Time) 
 
 // endedAs ends the jobs of these runs as accounting says, in the order of the list. What they
 // wrote last is read of so many only: all may be on one slow file system.
-func (w *watch) endedAs(runs map[*track.Job]slurm.PastRun, order []*track.Job, now time.Time) {
+func (w *Watch) endedAs(runs map[*track.Job]slurm.PastRun, order []*track.Job, now time.Time) {
 	var told []*track.Job
 	for _, js := range order {
 		if r, ok := runs[js]; ok {
@@ -151,14 +151,14 @@ func (w *watch) endedAs(runs map[*track.Job]slurm.PastRun, order []*track.Job, n
 			told = append(told, js)
 		}
 	}
-	w.readProgress(told[:min(len(told), MostFresh)], now)
+	w.ReadProgress(told[:min(len(told), MostFresh)], now)
 	for i, last := range w.Eyes.WordsNow(track.BoxesOf(told)) {
 		w.Ended(told[i], string(told[i].Shown.Slurm.State), last, now)
 	}
 }
 
 // readProgress reads the new lines of jobs, and takes them in.
-func (w *watch) readProgress(all []*track.Job, now time.Time) (changed []*track.Job) {
+func (w *Watch) ReadProgress(all []*track.Job, now time.Time) (changed []*track.Job) {
 	jobs, wanted := track.Readings(all, now)
 	return w.HeardLines(jobs, w.Eyes.Progress(wanted), now)
 }
