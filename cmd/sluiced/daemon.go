@@ -11,8 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/engine/event"
-
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 
@@ -20,6 +18,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/event"
 	"github.com/sluice-hpc/sluice/elastic/offcycle"
 	"github.com/sluice-hpc/sluice/elastic/policy"
 	"github.com/sluice-hpc/sluice/elastic/store"

@@ -8,10 +8,9 @@ import (
 	"testing"
 	"unicode"
 
-	"github.com/sluice-hpc/sluice/elastic/engine/event"
-
 	"github.com/sluice-hpc/sluice/elastic/control"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
+	"github.com/sluice-hpc/sluice/elastic/engine/event"
 	"github.com/sluice-hpc/sluice/etc"
 )
 

@@ -10,9 +10,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/engine/track"
-
 	sd "github.com/coreos/go-systemd/v22/daemon"
+
+	"github.com/sluice-hpc/sluice/elastic/engine/track"
 )
 
 const (

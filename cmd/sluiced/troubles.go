@@ -13,9 +13,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/engine/event"
-
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
+	"github.com/sluice-hpc/sluice/elastic/engine/event"
 	"github.com/sluice-hpc/sluice/etc"
 	"github.com/sluice-hpc/sluice/slurm"
 )

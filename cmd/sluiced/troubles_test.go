@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic/engine/event"
-
 	"github.com/sluice-hpc/sluice/slurm"
 )
 

@@ -5,10 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/engine/publish"
-
 	"github.com/sluice-hpc/sluice/elastic/control/client"
 	"github.com/sluice-hpc/sluice/elastic/control/controltest"
+	"github.com/sluice-hpc/sluice/elastic/engine/publish"
 )
 
 // TestHistoryIsFresh: the row of the present run shows what the job has written since the

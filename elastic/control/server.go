@@ -13,9 +13,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/engine/publish"
-
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
+	"github.com/sluice-hpc/sluice/elastic/engine/publish"
 )
 
 // Bounds on one exchange.

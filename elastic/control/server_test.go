@@ -16,13 +16,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/engine/publish"
-
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control"
 	"github.com/sluice-hpc/sluice/elastic/control/client"
 	"github.com/sluice-hpc/sluice/elastic/control/controltest"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
+	"github.com/sluice-hpc/sluice/elastic/engine/publish"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 

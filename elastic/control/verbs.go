@@ -8,12 +8,10 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/engine/publish"
-
-	"github.com/sluice-hpc/sluice/elastic/engine/journal"
-
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+	"github.com/sluice-hpc/sluice/elastic/engine/publish"
 	"github.com/sluice-hpc/sluice/nodes"
 )
 

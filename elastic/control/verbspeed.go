@@ -5,10 +5,9 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/sluice-hpc/sluice/elastic/engine/publish"
-
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/publish"
 	"github.com/sluice-hpc/sluice/elastic/learn/predict"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/nodes"

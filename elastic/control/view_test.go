@@ -3,11 +3,9 @@ package control
 import (
 	"testing"
 
-	"github.com/sluice-hpc/sluice/elastic/engine/publish"
-
-	"github.com/sluice-hpc/sluice/elastic/engine/journal"
-
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+	"github.com/sluice-hpc/sluice/elastic/engine/publish"
 )
 
 // A job whose last run is being cleaned away has no other state in Slurm's list.

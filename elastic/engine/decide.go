@@ -2,11 +2,12 @@ package engine
 
 import (
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/policy"
 )
 
 // decide is pure: the same snapshot gives the same plan, in the daemon, in a dry
 // run and in simulation.
-func (e *Engine) decide(s elastic.Snapshot) elastic.Plan {
-	allocation := e.cfg.Policy.Decide(s)
+func decide(p policy.Policy, s elastic.Snapshot) elastic.Plan {
+	allocation := p.Decide(s)
 	return elastic.Reconcile(s, allocation, elastic.Arrange(s, allocation))
 }

@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/sluice-hpc/sluice/elastic/engine/track"
-
-	"github.com/sluice-hpc/sluice/elastic/engine/journal"
-
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+	"github.com/sluice-hpc/sluice/elastic/engine/track"
 )
 
 // What an order may be answered with: no sluice job has that number, or the one that had

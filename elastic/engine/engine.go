@@ -5,22 +5,15 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/engine/watch"
-
-	"github.com/sluice-hpc/sluice/elastic/engine/publish"
-
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/engine/execute"
-
-	"github.com/sluice-hpc/sluice/elastic/engine/track"
-
-	"github.com/sluice-hpc/sluice/elastic/engine/observe"
-
-	"github.com/sluice-hpc/sluice/elastic/engine/event"
-
-	"github.com/sluice-hpc/sluice/elastic/engine/journal"
-
 	"github.com/sluice-hpc/sluice/elastic/engine/eligible"
+	"github.com/sluice-hpc/sluice/elastic/engine/event"
+	"github.com/sluice-hpc/sluice/elastic/engine/execute"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
+	"github.com/sluice-hpc/sluice/elastic/engine/publish"
+	"github.com/sluice-hpc/sluice/elastic/engine/track"
+	"github.com/sluice-hpc/sluice/elastic/engine/watch"
 	"github.com/sluice-hpc/sluice/elastic/policy"
 	"github.com/sluice-hpc/sluice/slurm"
 )
@@ -76,7 +69,7 @@ func New(cfg Config) *Engine {
 	if cfg.Events == nil {
 		cfg.Events = func(event.Event) {}
 	}
-	e := &Engine{cfg: cfg, watch: &watch.Watch{State: track.New(cfg.Rules, cfg.Samples, cfg.Events)}}
+	e := &Engine{cfg: cfg, Watch: &watch.Watch{State: track.New(cfg.Rules, cfg.Samples, cfg.Events)}}
 	e.wire()
 	return e
 }
@@ -131,14 +124,14 @@ func (e *Engine) Cycle(ctx context.Context, now time.Time) (wake time.Time, err 
 		snap = e.Snapshot(seen, now)
 	}
 	// 4. Decide: pure, from the snapshot alone.
-	plan := e.decide(snap)
+	plan := decide(e.cfg.Policy, snap)
 	if seen.Old && len(plan.Open) > 0 {
 		if seen.Nodes, err = e.Eyes.Nodes(ctx); err != nil {
 			return e.blinded(now, err), err
 		}
 		e.SawNodes(seen.Nodes)
 		snap = e.Snapshot(seen, now)
-		plan = e.decide(snap)
+		plan = decide(e.cfg.Policy, snap)
 	}
 	snap, plan, waits := e.byFreshLimits(ctx, seen, snap, plan, now) // nor on old limits
 	// 5. Record: every new move stands in the journal before its first effect.

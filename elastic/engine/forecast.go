@@ -4,13 +4,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/engine/publish"
-
-	"github.com/sluice-hpc/sluice/elastic/engine/track"
-
-	"github.com/sluice-hpc/sluice/elastic/engine/observe"
-
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
+	"github.com/sluice-hpc/sluice/elastic/engine/publish"
+	"github.com/sluice-hpc/sluice/elastic/engine/track"
+	"github.com/sluice-hpc/sluice/elastic/policy"
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
@@ -40,8 +38,8 @@ func (e *Engine) Plan(now time.Time) (elastic.Snapshot, Forecast, bool) {
 	}
 	s.Jobs = slices.Clone(s.Jobs)
 	e.LookFor(&s, observe.Look{Jobs: e.Seen.Jobs, Nodes: e.Seen.Nodes}).Bar(&s) // a begin time may have come
-	f := Forecast{At: s.Now, Plan: e.decide(s)}
-	f.Later = e.postponed(s, f.Plan)
+	f := Forecast{At: s.Now, Plan: decide(e.cfg.Policy, s)}
+	f.Later = postponed(e.cfg.Policy, s, f.Plan)
 	e.foretold = foretold{f, e.report.Report.Load()}
 	return e.Last, f, true
 }
@@ -59,7 +57,7 @@ type foretold struct {
 
 // postponed lists what waits for a cooldown only: what a decision without cooldowns opens
 // for jobs that rest.
-func (e *Engine) postponed(s elastic.Snapshot, plan elastic.Plan) (out []Postponed) {
+func postponed(p policy.Policy, s elastic.Snapshot, plan elastic.Plan) (out []Postponed) {
 	until := map[elastic.JobID]Postponed{}
 	for i := range s.Jobs {
 		if j := &s.Jobs[i]; s.Resting(j) && j.Phase == elastic.Running {
@@ -73,10 +71,10 @@ func (e *Engine) postponed(s elastic.Snapshot, plan elastic.Plan) (out []Postpon
 		return nil
 	}
 	s.Limits.Cooldown = 0
-	for _, in := range e.decide(s).Open {
-		if p, rests := until[in.Job]; rests {
-			p.Intent = in
-			out = append(out, p)
+	for _, in := range decide(p, s).Open {
+		if later, rests := until[in.Job]; rests {
+			later.Intent = in
+			out = append(out, later)
 		}
 	}
 	return out

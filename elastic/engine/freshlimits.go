@@ -17,7 +17,7 @@ func (e *Engine) byFreshLimits(ctx context.Context, v observe.Look, s elastic.Sn
 	}
 	if e.AskLimits(ctx, limitsFresh, now) {
 		s = e.Snapshot(v, now)
-		plan = e.decide(s)
+		plan = decide(e.cfg.Policy, s)
 	}
 	if len(plan.Open) == 0 {
 		return s, plan, false

@@ -5,13 +5,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/engine/watch"
-
-	"github.com/sluice-hpc/sluice/elastic/engine/publish"
-
-	"github.com/sluice-hpc/sluice/elastic/engine/track"
-
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine/publish"
+	"github.com/sluice-hpc/sluice/elastic/engine/track"
+	"github.com/sluice-hpc/sluice/elastic/engine/watch"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 

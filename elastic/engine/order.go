@@ -6,9 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/engine/track"
-
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine/track"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 )
 

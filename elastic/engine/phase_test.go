@@ -4,9 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/engine/track"
-
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine/track"
 )
 
 // TestStoppedJobsAreLookedAtBeforeASecond: so that the begin time written for them is near.

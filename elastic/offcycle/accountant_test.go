@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic/engine/observe"
-
 	"github.com/sluice-hpc/sluice/elastic/offcycle"
 	"github.com/sluice-hpc/sluice/slurm"
 )

@@ -4,9 +4,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/engine/observe"
-
 	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
 )
 
 // unknown is whose a folder is that was never read: uid -1, which no user has.

@@ -6,9 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/engine/observe"
-
 	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
 )
 
 // What a Mailbox waits for at most, on the goroutine of its caller.

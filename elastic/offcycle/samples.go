@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
-
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 )
 

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
-
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 )
 

@@ -8,10 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/engine/journal"
-
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm"
 	"github.com/sluice-hpc/sluice/slurm/fake"

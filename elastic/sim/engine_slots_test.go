@@ -4,11 +4,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/engine/journal"
-
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )

@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/engine/observe"
-
 	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
 )
 
 // maxLines bounds one read of a progress log.

@@ -9,10 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/engine/event"
-
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/audit"
+	"github.com/sluice-hpc/sluice/elastic/engine/event"
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 

@@ -5,9 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/sluice-hpc/sluice/elastic/engine/journal"
-
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/store/contract"

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"syscall"
 
-	"github.com/sluice-hpc/sluice/elastic/engine/journal"
-
 	"github.com/mattn/go-sqlite3"
+
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 )
 
 // What went wrong, for decisions. Test with errors.Is.

@@ -14,10 +14,9 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/sluice-hpc/sluice/elastic/engine/journal"
-
 	"github.com/sluice-hpc/sluice/checkpoint/disktest"
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 )
 
 // flip is one change of one byte in one of a store's files.

@@ -12,10 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/engine/journal"
-
 	"github.com/sluice-hpc/sluice/checkpoint/disktest"
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/store/contract"
 )

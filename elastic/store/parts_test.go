@@ -12,9 +12,9 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/sluice-hpc/sluice/elastic/engine/journal"
-
 	"github.com/mattn/go-sqlite3"
+
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 )
 
 // TestKindsOfErrors: what SQLite and the system say is one of few kinds; the system's word

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
-
 	"github.com/sluice-hpc/sluice/elastic/reason"
 )
 

@@ -12,9 +12,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/engine/journal"
-
 	_ "github.com/mattn/go-sqlite3" // the driver "sqlite3"
+
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 )
 
 // Store implements these.

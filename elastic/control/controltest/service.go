@@ -7,14 +7,12 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/sluice-hpc/sluice/elastic/engine/publish"
-
-	"github.com/sluice-hpc/sluice/elastic/engine/journal"
-
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+	"github.com/sluice-hpc/sluice/elastic/engine/publish"
 )
 
 // Service is a control.Service over canned values. Once it is served, its fields

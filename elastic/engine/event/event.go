@@ -132,7 +132,7 @@ const (
 	actPass     = "pass"
 )
 
-// fieldsOfAct are what an action says to programs.
+// OfAct are what an action says to programs.
 func OfAct(a elastic.Action) Fields {
 	switch a := a.(type) {
 	case elastic.AskCheckpoint:
@@ -159,12 +159,12 @@ func OfAct(a elastic.Action) Fields {
 	return Fields{}
 }
 
-// fieldsOfMove are what the beginning of a move says to programs.
+// OfMove are what the beginning of a move says to programs.
 func OfMove(in elastic.Intent) Fields {
 	return Fields{Move: in.Kind, Target: placed(in.Target), Incarnation: in.To}
 }
 
-// fieldsOfStep are what a step says to programs.
+// OfStep are what a step says to programs.
 func OfStep(next elastic.Next) Fields {
 	f := Fields{Step: int(next.Intent.Step)}
 	if r, ok := next.Why.(reason.CheckpointVerified); ok {
@@ -173,7 +173,7 @@ func OfStep(next elastic.Next) Fields {
 	return f
 }
 
-// fieldsOfClose are what the end of a move says to programs.
+// OfClose are what the end of a move says to programs.
 func OfClose(next elastic.Next) Fields {
 	f := Fields{Outcome: next.Close}
 	switch r := next.Why.(type) {
@@ -193,7 +193,7 @@ func placed(p nodes.Placement) string {
 	return p.String()
 }
 
-// fieldsOfTaken are what a move that is taken up says to programs.
+// OfTaken are what a move that is taken up says to programs.
 func OfTaken(in elastic.Intent) Fields {
 	f := OfMove(in)
 	f.Step, f.Checkpoint = int(in.Step), in.Checkpoint

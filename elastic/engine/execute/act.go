@@ -8,15 +8,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/engine/track"
-
-	"github.com/sluice-hpc/sluice/elastic/engine/observe"
-
-	"github.com/sluice-hpc/sluice/elastic/engine/event"
-
-	"github.com/sluice-hpc/sluice/elastic/engine/journal"
-
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine/event"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
+	"github.com/sluice-hpc/sluice/elastic/engine/track"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/say"
 	"github.com/sluice-hpc/sluice/slurm"
@@ -26,7 +22,7 @@ import (
 // no path is longer.
 const maxRows = 4
 
-// hands carry out what was decided, and record it. They change Slurm, the journal and jobs' folders,
+// Hands carry out what was decided, and record it. They change Slurm, the journal and jobs' folders,
 // and note in the state what came of it.
 type Hands struct {
 	*track.State
@@ -37,7 +33,7 @@ type Hands struct {
 	Between func() // called before every effect; nil = nothing is
 }
 
-// act walks moves as far as they get without a new look at the world. It reports
+// Act walks moves as far as they get without a new look at the world. It reports
 // whether anything was done, and whether a snapshot of the same look may be another now:
 // whatever changes what is known of a job is told as well. When Slurm goes away in the
 // middle the rest waits for the next cycle.
@@ -144,7 +140,7 @@ func (h *Hands) closeFirst(ctx context.Context, in elastic.Intent, next elastic.
 	return next.Intent, false, true, false
 }
 
-// renumbered ends the move of a job whose number is another's by now: slurmctld forgot it.
+// Renumbered ends the move of a job whose number is another's by now: slurmctld forgot it.
 // Moves know their job by its number, and would go on with the other one.
 func (h *Hands) Renumbered(ctx context.Context, js *track.Job, now time.Time) error {
 	for _, in := range slices.Clone(h.Open) {

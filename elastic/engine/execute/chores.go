@@ -7,7 +7,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic"
 )
 
-// tidy does the small effects outside moves: it catches jobs Slurm requeued by
+// Tidy does the small effects outside moves: it catches jobs Slurm requeued by
 // itself, writes standing orders into comments, and gives back what a user took
 // out of sluice's hands. It reports whether it did anything.
 func (h *Hands) Tidy(ctx context.Context, now time.Time) bool {

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/say"
 )
 
-// record makes the plan's moves durable, notes each job's reason and returns the
+// Record makes the plan's moves durable, notes each job's reason and returns the
 // moves as the journal numbered them.
 func (h *Hands) Record(ctx context.Context, plan elastic.Plan, now time.Time) ([]elastic.Intent, error) {
 	h.Decided(plan)

@@ -6,13 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/engine/track"
-
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine/event"
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/engine/observe"
+	"github.com/sluice-hpc/sluice/elastic/engine/track"
 )
 
 // gone is the mailbox of jobs whose folders are no more.

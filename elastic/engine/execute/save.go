@@ -7,7 +7,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 )
 
-// save makes what the cycle learnt durable, in as few transactions as it takes.
+// Save makes what the cycle learnt durable, in as few transactions as it takes.
 func (h *Hands) Save(ctx context.Context) error {
 	if err := h.saveSpeeds(ctx); err != nil {
 		return err

@@ -54,7 +54,7 @@ type Segment struct {
 	Price       elastic.Price   `json:"price"` // paid to get here
 }
 
-// held is what the segment held of the cluster by now, in GPU-seconds; nothing
+// Held is what the segment held of the cluster by now, in GPU-seconds; nothing
 // when it has no end and now is zero.
 func (s Segment) Held(now time.Time) float64 {
 	if !s.Ended.IsZero() {
@@ -63,7 +63,7 @@ func (s Segment) Held(now time.Time) float64 {
 	return max(0, now.Sub(s.Started).Seconds()) * float64(s.Place.GPUs())
 }
 
-// beyond is the part of the segment's work that lies beyond an end.
+// Beyond is the part of the segment's work that lies beyond an end.
 func (s Segment) Beyond(end float64) float64 {
 	if s.DoneTo <= max(end, s.DoneFrom) {
 		return 0

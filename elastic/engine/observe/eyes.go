@@ -6,16 +6,15 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/engine/journal"
-
 	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// errSuspicious marks an answer that is legal but not believed.
+// ErrSuspicious marks an answer that is legal but not believed.
 var ErrSuspicious = errors.New("suspicious answer from Slurm")
 
-// eyes read what an observation is made of. They change nothing, and know nothing of jobs but
+// Eyes read what an observation is made of. They change nothing, and know nothing of jobs but
 // what they are asked about.
 type Eyes struct {
 	Slurm      slurm.Client
@@ -34,14 +33,14 @@ type Histories interface {
 	Segments(ctx context.Context, token string) ([]journal.Segment, error)
 }
 
-// look is one look at the cluster.
+// Look is one look at the cluster.
 type Look struct {
 	Jobs  []slurm.Job
 	Nodes []slurm.Node
 	Old   bool // nodes are those of the look before
 }
 
-// askNodes asks Slurm for the nodes. An empty answer is never "nothing there": a
+// Nodes asks Slurm for the nodes. An empty answer is never "nothing there": a
 // cluster has nodes.
 func (y *Eyes) Nodes(ctx context.Context) ([]slurm.Node, error) {
 	fresh, err := y.Slurm.Nodes(ctx)
@@ -54,13 +53,13 @@ func (y *Eyes) Nodes(ctx context.Context) ([]slurm.Node, error) {
 	return fresh, nil
 }
 
-// box is the folder of a job, and whose it must be.
+// Box is the folder of a job, and whose it must be.
 type Box struct {
 	Token string
 	UID   uint32
 }
 
-// owners tries to read what the runners in these folders said. An error is kept: it tells whose
+// Owners tries to read what the runners in these folders said. An error is kept: it tells whose
 // the folder is, or that it does not answer.
 func (y *Eyes) Owners(boxes []Box) map[Box]error {
 	out := make(map[Box]error, len(boxes))
@@ -70,14 +69,14 @@ func (y *Eyes) Owners(boxes []Box) map[Box]error {
 	return out
 }
 
-// word is what a runner said last.
+// Word is what a runner said last.
 type Word struct {
 	Runner checkpoint.Runner
 	OK     bool // it said something
 	Err    error
 }
 
-// words reads what runners said, in the order of the boxes.
+// Words reads what runners said, in the order of the boxes.
 func (y *Eyes) Words(boxes []Box) []Word {
 	out := make([]Word, len(boxes))
 	for i, b := range boxes {
@@ -86,7 +85,7 @@ func (y *Eyes) Words(boxes []Box) []Word {
 	return out
 }
 
-// wordsNow is words, none of them older than the call.
+// WordsNow is words, none of them older than the call.
 func (y *Eyes) WordsNow(boxes []Box) []Word {
 	out := make([]Word, len(boxes))
 	for i, b := range boxes {
@@ -95,13 +94,13 @@ func (y *Eyes) WordsNow(boxes []Box) []Word {
 	return out
 }
 
-// past is the history of a job.
+// History is the history of a job.
 type History struct {
 	Segments []journal.Segment
 	Err      error
 }
 
-// histories reads the past runs of jobs by their tokens.
+// Histories reads the past runs of jobs by their tokens.
 func (y *Eyes) Histories(ctx context.Context, tokens []string) map[string]History {
 	out := make(map[string]History, len(tokens))
 	for _, token := range tokens {
@@ -111,7 +110,7 @@ func (y *Eyes) Histories(ctx context.Context, tokens []string) map[string]Histor
 	return out
 }
 
-// details asks about single jobs. Those that Slurm does not answer about are missing.
+// Details asks about single jobs. Those that Slurm does not answer about are missing.
 func (y *Eyes) Details(ctx context.Context, ids []slurm.JobID) map[slurm.JobID]slurm.Detail {
 	out := make(map[slurm.JobID]slurm.Detail, len(ids))
 	for _, id := range ids {
@@ -122,7 +121,7 @@ func (y *Eyes) Details(ctx context.Context, ids []slurm.JobID) map[slurm.JobID]s
 	return out
 }
 
-// runs asks accounting how jobs ended. late: it has been asked and has not answered.
+// PastRuns asks accounting how jobs ended. late: it has been asked and has not answered.
 func (y *Eyes) PastRuns(ctx context.Context, ids []slurm.JobID, since time.Time) (runs []slurm.PastRun, late bool, err error) {
 	runs, err = y.Accountant.Past(ctx, ids, since)
 	if errors.Is(err, ErrAsking) {

@@ -7,13 +7,13 @@ import "github.com/sluice-hpc/sluice/checkpoint"
 // not heard for longest is next.
 const LinesPerUser, bytesPerUser = 2000, 256 << 10
 
-// reading is a job's file of progress, and how far it was read before.
+// Reading is a job's file of progress, and how far it was read before.
 type Reading struct {
 	Box
 	Offset int64
 }
 
-// lines are what was read of one.
+// Lines are what was read of one.
 type Lines struct {
 	Read  bool // it was tried; else the user's budget was spent
 	Lines []checkpoint.Progress
@@ -29,7 +29,7 @@ func (b readerBudget) spent(uid uint32) bool {
 	return b[uid].lines >= LinesPerUser || b[uid].bytes >= bytesPerUser
 }
 
-// progress reads the new lines of jobs, within what each user may cost, in the order given.
+// Progress reads the new lines of jobs, within what each user may cost, in the order given.
 func (y *Eyes) Progress(all []Reading) []Lines {
 	out, budget := make([]Lines, len(all)), readerBudget{}
 	for i, r := range all {

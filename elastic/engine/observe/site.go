@@ -18,7 +18,7 @@ type limitsAsked struct {
 	told  bool      // that they are late
 }
 
-// siteLimits asks for the site's limits unless those known are younger than most, or, after a question
+// SiteLimits asks for the site's limits unless those known are younger than most, or, after a question
 // that failed, than again. An answer that is late is taken by the cycle that finds it: Slurm has
 // none that are fresher. read: there is an answer.
 func (y *Eyes) SiteLimits(ctx context.Context, most, again time.Duration, now time.Time) (fresh slurm.Limits, read bool, err error) {
@@ -49,10 +49,10 @@ func (y *Eyes) SiteLimits(ctx context.Context, most, again time.Duration, now ti
 	return fresh, true, nil
 }
 
-// limitsFailed reports whether the last question for the limits failed.
+// LimitsFailed reports whether the last question for the limits failed.
 func (y *Eyes) LimitsFailed() bool { return y.limits.why != "" }
 
-// limitsLate reports whether Slurm has been asked for the limits and has neither answered nor
+// LimitsLate reports whether Slurm has been asked for the limits and has neither answered nor
 // counts as having failed to; first: for the first time since its last answer.
 func (y *Eyes) LimitsLate() (late, first bool) {
 	l := &y.limits
@@ -79,7 +79,7 @@ func (l *limitsAsked) due(most, again time.Duration, now time.Time) bool {
 	return age >= most
 }
 
-// rewind takes for now what is remembered as later than now: the clock was set back since.
+// Rewind takes for now what is remembered as later than now: the clock was set back since.
 func (y *Eyes) Rewind(now time.Time) {
 	for _, t := range []*time.Time{&y.limits.asked, &y.limits.late} {
 		if t.After(now) {

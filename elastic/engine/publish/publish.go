@@ -6,14 +6,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/engine/track"
-
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine/eligible"
+	"github.com/sluice-hpc/sluice/elastic/engine/track"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 )
 
-// publish hands the cycle's result to readers, whole.
+// Publish hands the cycle's result to readers, whole.
 func (b *Board) Publish(snap elastic.Snapshot, plan elastic.Plan, now time.Time) {
 	r := &Report{At: now, Policy: b.Policy.Name, Nodes: eligible.NodesAsInSlurm(snap.Nodes), Demands: eligible.DemandsAsInSlurm(snap.Demands), Health: b.State.Health.Findings(b.Rules.Health)}
 	jobs := make(map[elastic.JobID]*elastic.Job, len(snap.Jobs))
@@ -52,7 +51,7 @@ func (b *Board) Publish(snap elastic.Snapshot, plan elastic.Plan, now time.Time)
 	b.replace(r)
 }
 
-// publishBlind repeats the last report with the reason nothing newer is there, and for how long
+// Blind repeats the last report with the reason nothing newer is there, and for how long
 // there has not been.
 func (b *Board) Blind(why string, since time.Duration) {
 	r := Report{Policy: b.Policy.Name}

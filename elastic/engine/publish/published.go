@@ -9,7 +9,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/policy"
 )
 
-// published is the last report, for readers in any goroutine. A busy cluster has megabytes of
+// Board is the last report, for readers in any goroutine. A busy cluster has megabytes of
 // jobs in each, and most are read by nobody: what a report that nobody took was made of serves
 // for the one after the next.
 type Board struct {
@@ -23,7 +23,7 @@ type Board struct {
 	spare []JobReport // nobody has it
 }
 
-// take hands the last report to a reader, who may keep it.
+// Last hands the last report to a reader, who may keep it.
 func (p *Board) Last() *Report {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -51,7 +51,7 @@ func (p *Board) replace(r *Report) {
 	p.Report.Store(r)
 }
 
-// change replaces the last report, if there is one, by a changed copy. The jobs MUST stay as they are.
+// Change replaces the last report, if there is one, by a changed copy. The jobs MUST stay as they are.
 func (p *Board) Change(change func(*Report)) {
 	if last := p.Report.Load(); last != nil {
 		next := *last
@@ -60,7 +60,7 @@ func (p *Board) Change(change func(*Report)) {
 	}
 }
 
-// changeJobs is change, for its jobs too.
+// ChangeJobs is change, for its jobs too.
 func (p *Board) ChangeJobs(change func(*Report)) {
 	p.Change(func(r *Report) {
 		r.Jobs = slices.Clone(r.Jobs)

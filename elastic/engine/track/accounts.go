@@ -6,7 +6,6 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/engine/observe"
-
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
@@ -31,25 +30,25 @@ type accounts struct {
 	why  string        // why it could not be asked last
 }
 
-// forgottenState is the state on record of a job that ended nobody knows how.
+// ForgottenState is the state on record of a job that ended nobody knows how.
 const ForgottenState = "forgotten by Slurm"
 
-// forgotten reports whether the job ended nobody knows how.
+// Forgotten reports whether the job ended nobody knows how.
 func (js *Job) Forgotten() bool {
 	return !js.Rec.Ended.IsZero() && js.Rec.State == ForgottenState
 }
 
-// askAgain has accounting asked about forgotten jobs at that time, or sooner.
+// AskAgain has accounting asked about forgotten jobs at that time, or sooner.
 func (st *State) AskAgain(at time.Time) {
 	if next := st.accounts.next; next.IsZero() || at.Before(next) {
 		st.accounts.next = at
 	}
 }
 
-// askable are as many of the jobs as accounting is asked about at once.
+// Askable are as many of the jobs as accounting is asked about at once.
 func Askable(jobs []*Job) []*Job { return jobs[:min(len(jobs), accountsMost)] }
 
-// askedAbout notes of how many of the jobs that are gone accounting told. late: it has not answered.
+// AskedAbout notes of how many of the jobs that are gone accounting told. late: it has not answered.
 func (st *State) AskedAbout(gone, asked []*Job, told int, late bool, now time.Time) {
 	switch {
 	case told == len(gone):
@@ -62,7 +61,7 @@ func (st *State) AskedAbout(gone, asked []*Job, told int, late bool, now time.Ti
 	st.accounts.rest = 0
 }
 
-// forgottenDue are the jobs on record as forgotten when it is time to ask about them, and those
+// ForgottenDue are the jobs on record as forgotten when it is time to ask about them, and those
 // of them to ask about now: those first that were asked about longest ago.
 func (st *State) ForgottenDue(now time.Time) (left, asked []*Job) {
 	if next := st.accounts.next; next.IsZero() || now.Before(next) {
@@ -78,7 +77,7 @@ func (st *State) ForgottenDue(now time.Time) (left, asked []*Job) {
 	return left, Askable(left)
 }
 
-// lookedUp notes of how many of those jobs accounting told.
+// LookedUp notes of how many of those jobs accounting told.
 func (st *State) LookedUp(left, asked []*Job, told int, now time.Time) {
 	if len(left) > len(asked) && left[len(asked)].Over.looked.IsZero() {
 		st.AskAgain(now)
@@ -89,7 +88,7 @@ func (st *State) LookedUp(left, asked []*Job, told int, now time.Time) {
 	}
 }
 
-// accountsAnswered notes whether accounting answered. That it did not is told once.
+// AccountsAnswered notes whether accounting answered. That it did not is told once.
 func (st *State) AccountsAnswered(err error, now time.Time) {
 	why := ""
 	if err != nil {
@@ -101,7 +100,7 @@ func (st *State) AccountsAnswered(err error, now time.Time) {
 	st.accounts.why = why
 }
 
-// lastRuns picks of what accounting has the run that each job ended with. known are the last times at
+// LastRuns picks of what accounting has the run that each job ended with. known are the last times at
 // which the jobs are known to have been in Slurm.
 func LastRuns(jobs []*Job, known []time.Time, all []slurm.PastRun, now time.Time) map[*Job]slurm.PastRun {
 	of := make(map[slurm.JobID][]slurm.PastRun, len(jobs))
@@ -118,14 +117,14 @@ func LastRuns(jobs []*Job, known []time.Time, all []slurm.PastRun, now time.Time
 	return runs
 }
 
-// takeBack takes back that these jobs ended: accounting knows better.
+// TakeBack takes back that these jobs ended: accounting knows better.
 func TakeBack(runs map[*Job]slurm.PastRun) {
 	for js := range runs {
 		js.Rec.Ended, js.Rec.Ending = time.Time{}, journal.Ending{}
 	}
 }
 
-// knownAt are the last times at which jobs are known to have been in Slurm.
+// KnownAt are the last times at which jobs are known to have been in Slurm.
 func KnownAt(jobs []*Job) []time.Time {
 	out := make([]time.Time, len(jobs))
 	for i, js := range jobs {
@@ -134,7 +133,7 @@ func KnownAt(jobs []*Job) []time.Time {
 	return out
 }
 
-// idsOf are the numbers of jobs.
+// IdsOf are the numbers of jobs.
 func IdsOf(jobs []*Job) []slurm.JobID {
 	out := make([]slurm.JobID, len(jobs))
 	for i, js := range jobs {
@@ -158,7 +157,7 @@ func (js *Job) lastKnown() time.Time {
 	return last
 }
 
-// showPast puts what accounting says in the place of what Slurm would have shown.
+// ShowPast puts what accounting says in the place of what Slurm would have shown.
 func (js *Job) ShowPast(r slurm.PastRun) {
 	ran := !r.Start.IsZero() && len(r.Nodes) > 0
 	restarts := max(js.Rec.Restarts, 0)
@@ -180,11 +179,11 @@ func (js *Job) ShowPast(r slurm.PastRun) {
 	}
 }
 
-// lacksRun reports whether the job ran before this daemon's life, and what is on record of its last
+// LacksRun reports whether the job ran before this daemon's life, and what is on record of its last
 // run has not been taken up.
 func (js *Job) LacksRun() bool { return js.Runs.Seg == nil && !js.Rec.FirstRun.IsZero() }
 
-// takeSegments takes up the last runs on record of jobs that this daemon has not seen run. A job
+// TakeSegments takes up the last runs on record of jobs that this daemon has not seen run. A job
 // whose history could not be read keeps what it has.
 func TakeSegments(jobs []*Job, histories map[string]observe.History) {
 	for _, js := range jobs {
@@ -194,7 +193,7 @@ func TakeSegments(jobs []*Job, histories map[string]observe.History) {
 	}
 }
 
-// tokensOf are the tokens of those jobs.
+// TokensOf are the tokens of those jobs.
 func TokensOf(jobs []*Job, which func(*Job) bool) (out []string) {
 	for _, js := range jobs {
 		if which(js) {

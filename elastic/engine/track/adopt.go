@@ -4,14 +4,11 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/engine/observe"
-
-	"github.com/sluice-hpc/sluice/elastic/engine/event"
-
-	"github.com/sluice-hpc/sluice/elastic/engine/journal"
-
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine/eligible"
+	"github.com/sluice-hpc/sluice/elastic/engine/event"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
@@ -39,7 +36,7 @@ func (st *State) tagOf(sj slurm.Job) (elastic.Tag, error) {
 	return tag, err
 }
 
-// take joins one tagged job to its record. A token belongs to one job and one
+// Take joins one tagged job to its record. A token belongs to one job and one
 // user; a second claimant is left alone.
 func (st *State) Take(sj slurm.Job, tag elastic.Tag, owners map[observe.Box]error, now time.Time) {
 	if known := st.ByID[elastic.JobID(sj.ID)]; known != nil && known.is(sj) && known.Rec.Token != tag.Spec.Token {
@@ -145,7 +142,7 @@ func (js *Job) atLeast(comment string) {
 	}
 }
 
-// ended notes that a job has ended, and what its runner said last, which was read since.
+// Ended notes that a job has ended, and what its runner said last, which was read since.
 func (st *State) Ended(js *Job, state string, last observe.Word, now time.Time) {
 	if !js.Rec.Ended.IsZero() {
 		return

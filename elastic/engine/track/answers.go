@@ -32,7 +32,7 @@ func (st *State) proven(js *Job) bool {
 	return slices.ContainsFunc(answersOf(js.Rec), func(k journal.AnswerKey) bool { return !st.Answers[k].IsZero() })
 }
 
-// foldAnswers notes which jobs have shown a checkpoint: one verified upon a request, one
+// FoldAnswers notes which jobs have shown a checkpoint: one verified upon a request, one
 // that a run resumed from, or one adopted of a program that saves by its own habit. A job
 // that leaves every request unanswered takes back what others of its script and model
 // have shown, until one of them answers again.

@@ -7,14 +7,14 @@ import "time"
 // wait for that by themselves, so that nothing fails.
 const stalled = 2 * time.Second
 
-// noteAway notes that the cycle, which was due at that time, comes late.
+// NoteAway notes that the cycle, which was due at that time, comes late.
 func (st *State) NoteAway(due, now time.Time) {
 	if !due.IsZero() && now.After(due.Add(stalled)) {
 		st.away = now
 	}
 }
 
-// seenAgain notes that Slurm answers again after it had not.
+// SeenAgain notes that Slurm answers again after it had not.
 func (st *State) SeenAgain(now time.Time) {
 	for _, js := range st.Jobs {
 		atLeast(&js.Shown.placeless, now) // it could not be asked

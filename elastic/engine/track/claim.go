@@ -4,16 +4,14 @@ import (
 	"errors"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/engine/observe"
-
-	"github.com/sluice-hpc/sluice/elastic/engine/event"
-
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine/event"
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// mine reports whether the engine looks after the job. One that its user moved to a
+// Mine reports whether the engine looks after the job. One that its user moved to a
 // partition without sluice stays looked after: left out it would count as missing
 // from Slurm's answer, and enough of those would leave every cycle blind.
 func (st *State) Mine(sj slurm.Job) bool {
@@ -75,7 +73,7 @@ func (st *State) rewritten(js *Job, sj slurm.Job, now time.Time) {
 	js.Tells.Problem["comment"] = "the id in the job's comment was changed; its last good comment stands"
 }
 
-// another reports whether Slurm shows another job under the number of the one on record.
+// Another reports whether Slurm shows another job under the number of the one on record.
 func Another(js *Job, sj slurm.Job) bool {
 	if js.Rec.UID != sj.UID {
 		return true

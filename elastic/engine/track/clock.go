@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// rewind takes for now what is remembered as later than now: the clock was set back
+// Rewind takes for now what is remembered as later than now: the clock was set back
 // since, by a person or by NTP. Else a node would count as lost, a job would rest and a
 // move would wait for its deadline for as long as the clock had been ahead, for ever if
 // that was years. A rest may end a little ahead.
@@ -51,7 +51,7 @@ func atLeast(t *time.Time, least time.Time) {
 	}
 }
 
-// later returns the later of two times.
+// Later returns the later of two times.
 func Later(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a

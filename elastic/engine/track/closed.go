@@ -7,7 +7,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/reason"
 )
 
-// closed notes the end of a move. The journal MUST have it BEFORE.
+// Closed notes the end of a move. The journal MUST have it BEFORE.
 func (st *State) Closed(next elastic.Next, now time.Time) {
 	in := next.Intent
 	js := st.ByID[in.Job]

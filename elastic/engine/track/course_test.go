@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
-
 	"github.com/sluice-hpc/sluice/nodes"
 	"github.com/sluice-hpc/sluice/slurm"
 )

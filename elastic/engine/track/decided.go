@@ -2,7 +2,7 @@ package track
 
 import "github.com/sluice-hpc/sluice/elastic"
 
-// decided notes what a plan says of jobs.
+// Decided notes what a plan says of jobs.
 func (st *State) Decided(plan elastic.Plan) {
 	for _, r := range plan.Reasons {
 		if js := st.ByID[r.Job]; js != nil {

@@ -18,7 +18,7 @@ type exited struct {
 	seen time.Time
 }
 
-// listened reports whether the job ran when it was last seen.
+// Listened reports whether the job ran when it was last seen.
 func (js *Job) Listened() bool {
 	return js.Shown.Seen && !js.Shown.Disown && js.Rec.Ended.IsZero() && js.Shown.Slurm.State == slurm.Running
 }
@@ -27,7 +27,7 @@ func (s *shown) OverBy(word checkpoint.Runner) bool {
 	return word.State == checkpoint.Exited && current(word, s.Slurm)
 }
 
-// ending reports whether a run that said it is over is still to be seen over in Slurm.
+// Ending reports whether a run that said it is over is still to be seen over in Slurm.
 func (st *State) Ending(now time.Time) bool {
 	if !st.Rules.Listen {
 		return false

@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/engine/journal"
-
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/nodes"
 	"github.com/sluice-hpc/sluice/slurm"
 )
@@ -17,7 +16,7 @@ var endings = map[slurm.State]journal.How{
 	slurm.NodeFail: journal.NodeFailed, slurm.BootFail: journal.NodeFailed, slurm.Preempted: journal.Preempted, slurm.Deadline: journal.PastDeadline,
 }
 
-// ending is how the job ended, from its state, what Slurm last showed of it and what its
+// Ending is how the job ended, from its state, what Slurm last showed of it and what its
 // runner said last. What was known when it ended is kept: Slurm forgets it, and its folder
 // may go.
 func (js *Job) Ending() journal.Ending {

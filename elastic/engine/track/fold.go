@@ -6,19 +6,17 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/engine/observe"
-
-	"github.com/sluice-hpc/sluice/elastic/engine/journal"
-
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine/eligible"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/engine/learn"
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
 	"github.com/sluice-hpc/sluice/nodes"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// ordered returns all known jobs by first submit, then id: the order of service. It is the
+// Ordered returns all known jobs by first submit, then id: the order of service. It is the
 // same slice until a job comes or is forgotten, and MUST NOT be changed.
 func (st *State) Ordered() []*Job {
 	if st.order != nil {
@@ -41,13 +39,13 @@ func (st *State) Ordered() []*Job {
 	return out
 }
 
-// wantsHistory reports whether fold needs the history of a job.
+// WantsHistory reports whether fold needs the history of a job.
 func (st *State) WantsHistory(js *Job) bool {
 	return js.Shown.Seen && js.Rec.Ended.IsZero() &&
 		(!js.Runs.counted && !js.Rec.FirstRun.IsZero() || js.begins() || js.Shown.Slurm.State.Ended() && js.LacksRun())
 }
 
-// ends are the jobs that fold will find ended. What their runners said last is read BEFORE.
+// Ends are the jobs that fold will find ended. What their runners said last is read BEFORE.
 func (st *State) Ends(now time.Time) (out []*Job) {
 	for _, js := range st.Ordered() {
 		if js.Shown.Seen && js.Rec.Ended.IsZero() && st.hasEnded(js, now) {
@@ -63,7 +61,7 @@ func (st *State) hasEnded(js *Job, now time.Time) bool {
 	return sj.State.Ended() && !sj.Completing && !st.Open.reviving(js) && !st.wronged(js, now)
 }
 
-// fold brings every record up to what was seen. histories are those of jobs that want them, words
+// Fold brings every record up to what was seen. histories are those of jobs that want them, words
 // what the runners of jobs that end said last, by token.
 func (st *State) Fold(histories map[string]observe.History, words map[string]observe.Word, now time.Time) {
 	for _, js := range st.Ordered() {
@@ -196,12 +194,12 @@ func (st *State) modelOf(rec journal.JobRecord) string {
 // counts in.
 func (st *State) paceOf(rec journal.JobRecord) string { return st.keyOf(rec, string(learn.Pace)) }
 
-// keysOf are both.
+// KeysOf are both.
 func (st *State) KeysOf(rec journal.JobRecord) learn.Keys {
 	return learn.Keys{Units: st.modelOf(rec), Steps: st.paceOf(rec)}
 }
 
-// livingKeys are those of the jobs that have not ended, in the order of service.
+// LivingKeys are those of the jobs that have not ended, in the order of service.
 func (st *State) LivingKeys() iter.Seq[learn.Keys] {
 	return func(yield func(learn.Keys) bool) {
 		for _, js := range st.Ordered() {
@@ -230,7 +228,7 @@ func (st *State) learner(rec journal.JobRecord) string {
 	return "job:" + rec.Token
 }
 
-// learnerOf is who learns from a user's jobs of a model.
+// LearnerOf is who learns from a user's jobs of a model.
 func (st *State) LearnerOf(uid uint32, model string) string {
 	if st.Rules.ShareSpeeds {
 		return "model:" + model

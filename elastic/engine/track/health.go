@@ -15,7 +15,7 @@ import (
 // speechless is how long after a runner's last sign of life its word on GPUs counts.
 const speechless = 5 * time.Minute
 
-// hear takes in what the runners say of their GPUs.
+// HearGPUs takes in what the runners say of their GPUs.
 func (st *State) HearGPUs(now time.Time) {
 	before := st.Health.Findings(st.Rules.Health)
 	var seen []elastic.Sighting
@@ -86,7 +86,7 @@ func (st *State) excluded() map[string]bool {
 	return out
 }
 
-// tellHealth logs nodes that are left out from now on, or used again.
+// TellHealth logs nodes that are left out from now on, or used again.
 func (st *State) TellHealth(before []elastic.Finding, now time.Time) {
 	was := map[string]bool{}
 	for _, f := range before {
@@ -111,7 +111,7 @@ func (st *State) TellHealth(before []elastic.Finding, now time.Time) {
 // it: words that only repeat themselves are not written every cycle.
 const repeated = time.Minute
 
-// healthUnsaved reports whether the journal lacks anything that is said against GPUs.
+// HealthUnsaved reports whether the journal lacks anything that is said against GPUs.
 func (c *Cluster) HealthUnsaved() bool {
 	return !slices.EqualFunc(c.Health, c.Kept, func(now, kept elastic.Complaint) bool {
 		fresh := now.Last.Sub(kept.Last).Abs() < repeated
@@ -167,7 +167,7 @@ func (js *Job) notice(devices []checkpoint.Devices, now time.Time) {
 	}
 }
 
-// doubted is the job's curve as far as its GPUs' idleness bears on it; fresh when that is to
+// Doubted is the job's curve as far as its GPUs' idleness bears on it; fresh when that is to
 // be kept, since it is another than was kept.
 func (l *learnt) Doubted(c *speed.Curve) (_ lazyCurve, fresh bool) {
 	g, kept := &l.Gauged, l.Lazy

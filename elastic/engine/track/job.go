@@ -3,17 +3,16 @@ package track
 import (
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/engine/journal"
-
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine/eligible"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// jobState is what the engine knows about one job between cycles, by concern.
+// Job is what the engine knows about one job between cycles, by concern.
 type Job struct {
 	Rec        journal.JobRecord
 	Dirty      bool // rec differs from the journal

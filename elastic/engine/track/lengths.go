@@ -3,9 +3,8 @@ package track
 import (
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/engine/journal"
-
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/learn/length"
 	"github.com/sluice-hpc/sluice/slurm"
 )
@@ -13,7 +12,7 @@ import (
 // histories are what users' ended jobs took of what they had declared.
 type histories map[uint32]length.History
 
-// note adds an ended job to what is known of its user.
+// Note adds an ended job to what is known of its user.
 func (h histories) Note(r journal.JobRecord) {
 	ended := length.Ended{Script: r.Tag.Spec.Script, At: r.Ended, Declared: r.Ending.Declared, Had: r.Ending.Had}
 	if with := h[r.UID].With(ended); len(with) > 0 {

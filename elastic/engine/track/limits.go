@@ -18,7 +18,7 @@ const (
 	limitsAgain  = 15 * time.Second
 )
 
-// limitsOld is how old limits may be in the look at these jobs.
+// LimitsOld is how old limits may be in the look at these jobs.
 func (st *State) LimitsOld(jobs []slurm.Job) time.Duration {
 	most := st.LimitsPeriod()
 	if len(st.Open) > 0 || st.limited(jobs) {
@@ -27,12 +27,12 @@ func (st *State) LimitsOld(jobs []slurm.Job) time.Duration {
 	return most
 }
 
-// limitsPeriod is how old limits may be in peace.
+// LimitsPeriod is how old limits may be in peace.
 func (st *State) LimitsPeriod() time.Duration {
 	return min(limitsPeriod, limitsCycles*st.Rules.Period)
 }
 
-// tookLimits takes in the site's limits, and reports whether they are others than before.
+// TookLimits takes in the site's limits, and reports whether they are others than before.
 func (st *State) TookLimits(fresh slurm.Limits) bool {
 	changed := !st.Site.Known || !reflect.DeepEqual(st.Site.Limits, fresh)
 	st.Site = eligible.Read(fresh, st.Rules.Edge)

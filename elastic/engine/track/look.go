@@ -4,13 +4,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/engine/observe"
-
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// sawJobs takes in a look at the jobs. It reports whether the nodes of the look before serve for
+// SawJobs takes in a look at the jobs. It reports whether the nodes of the look before serve for
 // it: in peace, when no job changed and none is between two sizes, every second look does without.
 // Each of Slurm's queries also loads all partitions, so this spares a quarter of what an idle
 // daemon costs slurmctld. No move is ever opened on an old view.
@@ -24,7 +23,7 @@ func (st *State) SawJobs(jobs []slurm.Job) (serves bool) {
 	return false
 }
 
-// sawNodes takes in a look at the nodes.
+// SawNodes takes in a look at the nodes.
 func (st *State) SawNodes(fresh []slurm.Node) {
 	st.Seen.Nodes, st.Seen.Old, st.Seen.around = fresh, false, nil
 }
@@ -37,7 +36,7 @@ func alike(a, b slurm.Job) bool {
 		a.Constraint == b.Constraint && slices.Equal(a.ExcNodes, b.ExcNodes)
 }
 
-// claims are the folders that belong to the tokens of jobs nobody knows yet. Whose they are is
+// Claims are the folders that belong to the tokens of jobs nobody knows yet. Whose they are is
 // to be read BEFORE match.
 func (st *State) Claims(jobs []slurm.Job) (out []observe.Box) {
 	for _, sj := range jobs {
@@ -53,7 +52,7 @@ func (st *State) Claims(jobs []slurm.Job) (out []observe.Box) {
 	return out
 }
 
-// match joins Slurm's jobs to what is remembered and adopts new ones.
+// Match joins Slurm's jobs to what is remembered and adopts new ones.
 func (st *State) Match(jobs []slurm.Job, owners map[observe.Box]error, now time.Time) {
 	for _, js := range st.Jobs {
 		js.Shown.Seen = false

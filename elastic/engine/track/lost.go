@@ -24,7 +24,7 @@ type lostNodes map[string]time.Time
 // lost are the states in which Slurm gives up what ran on a node.
 var lost = []string{"DOWN", "NOT_RESPONDING"}
 
-// note remembers when nodes were last seen lost.
+// Note remembers when nodes were last seen lost.
 func (l lostNodes) Note(seen []slurm.Node, now time.Time) {
 	for _, n := range seen {
 		for _, state := range lost {

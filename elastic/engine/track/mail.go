@@ -3,9 +3,8 @@ package track
 import (
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/engine/observe"
-
 	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
@@ -15,7 +14,7 @@ type runnerWord struct {
 	ok   bool // it is about the present run
 }
 
-// writing are the jobs whose folders are read: they run, or ended since the last look.
+// Writing are the jobs whose folders are read: they run, or ended since the last look.
 func (st *State) Writing() (out []*Job) {
 	for _, js := range st.Ordered() {
 		if js.Shown.Seen && !js.Shown.Disown && js.Rec.Ended.IsZero() && !js.idle() {
@@ -25,7 +24,7 @@ func (st *State) Writing() (out []*Job) {
 	return out
 }
 
-// boxesOf are the folders of jobs.
+// BoxesOf are the folders of jobs.
 func BoxesOf(jobs []*Job) []observe.Box {
 	out := make([]observe.Box, len(jobs))
 	for i, js := range jobs {
@@ -36,7 +35,7 @@ func BoxesOf(jobs []*Job) []observe.Box {
 
 func (js *Job) Box() observe.Box { return observe.Box{Token: js.Rec.Token, UID: js.Rec.UID} }
 
-// heardRunners takes in what the runners of jobs said, in the same order.
+// HeardRunners takes in what the runners of jobs said, in the same order.
 func (st *State) HeardRunners(jobs []*Job, words []observe.Word, now time.Time) {
 	for i, js := range jobs {
 		js.heardRunner(words[i], now)
@@ -76,7 +75,7 @@ func current(word checkpoint.Runner, sj slurm.Job) bool {
 	return word.Restarts >= sj.Restarts && !word.Beat.Before(sj.Start)
 }
 
-// restarts is the number of the present run, from who knows best.
+// Restarts is the number of the present run, from who knows best.
 func (js *Job) Restarts() int {
 	if js.Mail.runner.ok {
 		return js.Mail.runner.word.Restarts

@@ -8,11 +8,11 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// maxLookups bounds the queries for single jobs in a cycle: jobs that vanished, and the
+// MaxLookups bounds the queries for single jobs in a cycle: jobs that vanished, and the
 // splits of runs over several nodes.
 const MaxLookups = 16
 
-// missing are the live jobs that the bulk answer lacks.
+// Missing are the live jobs that the bulk answer lacks.
 func (st *State) Missing() (out []*Job) {
 	for _, js := range st.Ordered() {
 		if !js.Shown.Seen && js.Rec.Ended.IsZero() {
@@ -22,7 +22,7 @@ func (st *State) Missing() (out []*Job) {
 	return out
 }
 
-// spread picks maxLookups of the jobs: those that are between two sizes first, for there a
+// Spread picks maxLookups of the jobs: those that are between two sizes first, for there a
 // wrong answer costs most, then at equal distances.
 func (open Moves) Spread(missing []*Job) []*Job {
 	var picked []*Job
@@ -38,7 +38,7 @@ func (open Moves) Spread(missing []*Job) []*Job {
 	return picked
 }
 
-// shownLate takes up a job that the bulk answer lacked and a query for it shows.
+// ShownLate takes up a job that the bulk answer lacked and a query for it shows.
 func (st *State) ShownLate(js *Job, sj slurm.Job, now time.Time) {
 	if !elastic.Tagged(sj.Comment) {
 		// Its user took the tag away while it was not shown: let go of what sluice holds.

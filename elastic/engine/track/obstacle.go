@@ -9,7 +9,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/reason"
 )
 
-// noteObstacle notes that Slurm would not start a job that was released, whatever its size
+// NoteObstacle notes that Slurm would not start a job that was released, whatever its size
 // and nodes, and which jobs may have what it lacks.
 func (st *State) NoteObstacle(in elastic.Intent, said string, now time.Time) {
 	js := st.ByID[in.Job]

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// placeless are the jobs that run nobody knows where, and whose split is to be asked for: at most
+// Placeless are the jobs that run nobody knows where, and whose split is to be asked for: at most
 // maxLookups. One node needs no question; a run over several is asked about once.
 func (st *State) Placeless(now time.Time) (out []*Job) {
 	for _, js := range st.Ordered() {
@@ -35,7 +35,7 @@ func (st *State) Placeless(now time.Time) (out []*Job) {
 	return out
 }
 
-// heardSplits takes in the splits that were asked for. A job that Slurm did not tell of is asked
+// HeardSplits takes in the splits that were asked for. A job that Slurm did not tell of is asked
 // about again next cycle; until then the last known place stands.
 func HeardSplits(jobs []*Job, details map[slurm.JobID]slurm.Detail) {
 	for _, js := range jobs {
@@ -77,7 +77,7 @@ func (js *Job) unplaced() bool {
 	return js.Shown.Seen && js.Shown.Slurm.State == slurm.Running && !js.Shown.Slurm.Completing && !js.placeKnown()
 }
 
-// unread reports whether the released job runs and where is not known yet. It is asked
+// Unread reports whether the released job runs and where is not known yet. It is asked
 // again next cycle; how the move ended is not known before.
 func (st *State) Unread(in elastic.Intent, now time.Time) bool {
 	js := st.ByID[in.Job]

@@ -6,9 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/engine/observe"
-
 	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
 )
 
 const (
@@ -32,7 +31,7 @@ type shortened struct {
 	next  time.Time // it is not read before
 }
 
-// readings are what is read of jobs' files of progress: those first that were not heard for
+// Readings are what is read of jobs' files of progress: those first that were not heard for
 // longest, and the jobs in that order.
 func Readings(all []*Job, now time.Time) (jobs []*Job, out []observe.Reading) {
 	all = slices.Clone(all)
@@ -46,7 +45,7 @@ func Readings(all []*Job, now time.Time) (jobs []*Job, out []observe.Reading) {
 	return jobs, out
 }
 
-// heardLines takes in what was read of jobs' files of progress, in the same order. It returns
+// HeardLines takes in what was read of jobs' files of progress, in the same order. It returns
 // those jobs of which there was something new.
 func (st *State) HeardLines(jobs []*Job, read []observe.Lines, now time.Time) (changed []*Job) {
 	for i, js := range jobs {

@@ -4,10 +4,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/engine/observe"
-
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine/eligible"
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/say"
 	"github.com/sluice-hpc/sluice/slurm"
@@ -16,7 +15,7 @@ import (
 // What Slurm refused is forgotten with the daemon: after a restart each job is tried once
 // at once, which is harmless.
 
-// noteRefused notes that Slurm would not take what a move wrote, and why.
+// NoteRefused notes that Slurm would not take what a move wrote, and why.
 func (st *State) NoteRefused(in elastic.Intent, why reason.Reason, blameless bool, now time.Time) {
 	js := st.ByID[in.Job]
 	if js == nil {
@@ -60,7 +59,7 @@ func (st *State) noteFallen(js *Job, in elastic.Intent, why reason.Reason, now t
 // dependPeriod is the longest time between two looks while a job waits for others to end.
 const dependPeriod = 10 * time.Second
 
-// nextTry is when the first of the jobs that wait after a refusal, for their begin time or for
+// NextTry is when the first of the jobs that wait after a refusal, for their begin time or for
 // other jobs is due, or of those that run is to save before its end; at the latest the time given.
 func (st *State) NextTry(now, latest time.Time) time.Time {
 	for _, js := range st.Jobs {
@@ -83,7 +82,7 @@ func (st *State) NextTry(now, latest time.Time) time.Time {
 	return latest
 }
 
-// reconsider forgets refusals that stand no more: of a job that runs, that was released or
+// Reconsider forgets refusals that stand no more: of a job that runs, that was released or
 // changed by its user, and of all once nodes or partitions are others than they were.
 func (st *State) Reconsider(seen observe.Look) {
 	var refused []*Job

@@ -4,10 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/engine/journal"
-
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 )
 
 // A run that Slurm, its user or a failure started again begins where its program says that

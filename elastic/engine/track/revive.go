@@ -102,7 +102,7 @@ func (st *State) bringBack(js *Job, kind elastic.Kind, cause reason.Reason, now 
 	return in
 }
 
-// intend is a move of the job that no policy asked for, with nothing done yet.
+// Intend is a move of the job that no policy asked for, with nothing done yet.
 func (st *State) Intend(js *Job, kind elastic.Kind, cause reason.Reason, now time.Time) elastic.Intent {
 	to := js.Rec.Tag.Incarnation + 1
 	return elastic.Intent{
@@ -112,7 +112,7 @@ func (st *State) Intend(js *Job, kind elastic.Kind, cause reason.Reason, now tim
 	}
 }
 
-// opened notes that a move is open, as the next look at the job has to know.
+// Opened notes that a move is open, as the next look at the job has to know.
 func (st *State) Opened(js *Job, kind elastic.Kind, now time.Time) {
 	switch kind {
 	case elastic.Revival:

@@ -6,9 +6,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic/engine/event"
-
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
-
 	"github.com/sluice-hpc/sluice/slurm"
 )
 

@@ -6,10 +6,10 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 )
 
-// openMoves are the moves that have not been closed.
+// Moves are the moves that have not been closed.
 type Moves []elastic.Intent
 
-// known are the jobs on record by number. Of two that had the same it is the later one.
+// Known are the jobs on record by number. Of two that had the same it is the later one.
 type Known map[elastic.JobID]*Job
 
 // lazyCurve is a curve as doubted, kept because it remembers its answers.
@@ -19,7 +19,7 @@ type lazyCurve struct {
 	at          speed.Shape
 }
 
-// settled is the open moves with a move's new standing, or without it.
+// Settled is the open moves with a move's new standing, or without it.
 func (open Moves) Settled(before, after elastic.Intent, keep bool) (out Moves) {
 	for _, in := range open {
 		switch {
@@ -32,7 +32,7 @@ func (open Moves) Settled(before, after elastic.Intent, keep bool) (out Moves) {
 	return out
 }
 
-// jobFor returns the job of an intent; one that left the snapshot has ended, or
+// JobFor returns the job of an intent; one that left the snapshot has ended, or
 // was taken away by its user.
 func (of Known) JobFor(jobs []elastic.Job, in elastic.Intent) elastic.Job {
 	for i := len(jobs) - 1; i >= 0; i-- {
@@ -54,7 +54,7 @@ func (of Known) TokenOf(id elastic.JobID) string {
 	return ""
 }
 
-// markHold remembers whose the last hold was. A job that started in the moment
+// MarkHold remembers whose the last hold was. A job that started in the moment
 // it was held runs with priority 0, which else means that its user holds it.
 func (of Known) MarkHold(id elastic.JobID, ours bool) {
 	if js := of[id]; js != nil {

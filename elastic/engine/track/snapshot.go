@@ -6,16 +6,15 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/engine/observe"
-
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine/eligible"
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
 	"github.com/sluice-hpc/sluice/elastic/say"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// picture makes a snapshot of what was seen. What the snapshot needs is folded before it, and what
+// Snapshot makes a snapshot of what was seen. What the snapshot needs is folded before it, and what
 // it says of jobs is noted after it, so that making it changes nothing.
 func (st *State) Snapshot(v observe.Look, now time.Time) elastic.Snapshot {
 	st.prepare(now)
@@ -96,7 +95,7 @@ func ordinary(known Known, jobs []slurm.Job) (out []slurm.Job) {
 	return out
 }
 
-// lookFor is what decides what the jobs of a snapshot may have.
+// LookFor is what decides what the jobs of a snapshot may have.
 func (st *State) LookFor(s *elastic.Snapshot, v observe.Look) *eligible.Look {
 	l := &eligible.Look{
 		Jobs: v.Jobs, Nodes: v.Nodes, Own: make(map[elastic.JobID]eligible.Job, len(s.Jobs)), Site: st.Site,
@@ -169,7 +168,7 @@ func expect(known Known, s *elastic.Snapshot) map[elastic.JobID]lazyCurve {
 // deafMost how often that doubles at most.
 const deafRest, deafMost = 10, 6
 
-// jobOf is one job as decisions see it. Its curve has been fitted (see prepare).
+// JobOf is one job as decisions see it. Its curve has been fitted (see prepare).
 func (st *State) JobOf(js *Job, now time.Time) elastic.Job {
 	r, sj := js.Rec, js.Shown.Slurm
 	j := elastic.Job{

@@ -3,12 +3,10 @@ package track
 import (
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/engine/event"
-
-	"github.com/sluice-hpc/sluice/elastic/engine/journal"
-
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine/eligible"
+	"github.com/sluice-hpc/sluice/elastic/engine/event"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/engine/learn"
 	"github.com/sluice-hpc/sluice/slurm"
 )
@@ -57,14 +55,14 @@ type State struct {
 	event.Log
 }
 
-// roster are the jobs that are known.
+// Roster are the jobs that are known.
 type Roster struct {
 	Jobs  map[string]*Job // by token
 	ByID  Known
 	order []*Job // see ordered; nil = not known
 }
 
-// speeds is what was learnt of the speeds of jobs.
+// Speeds is what was learnt of the speeds of jobs.
 type Speeds struct {
 	Learnt  *learn.Memory
 	units   map[string]elastic.Unit // by token: what programs of jobs submitted without a unit report in
@@ -72,14 +70,14 @@ type Speeds struct {
 	stores  int                     // how often speeds were stored
 }
 
-// users is what users' jobs have shown, for their later ones.
+// Users is what users' jobs have shown, for their later ones.
 type Users struct {
 	Answers map[journal.AnswerKey]time.Time
 	Unsaved map[journal.AnswerKey]time.Time // of answers, what the journal does not have; zero = forgotten
 	Lengths histories
 }
 
-// cluster is what is known of nodes and of the site.
+// Cluster is what is known of nodes and of the site.
 type Cluster struct {
 	Seen       seen
 	Site       eligible.Site
@@ -98,7 +96,7 @@ type seen struct {
 	around *around // what samples ask of both; nil = nobody asked yet
 }
 
-// moments are times that later looks are judged by.
+// Moments are times that later looks are judged by.
 type Moments struct {
 	away  time.Time // when Slurm last answered again after it had not for a while
 	Began time.Time // when Slurm first answered in this life; zero = not yet
@@ -110,7 +108,7 @@ type strange struct {
 	before, now map[slurm.JobID]string
 }
 
-// newState returns a state in which nothing is known yet.
+// New returns a state in which nothing is known yet.
 func New(rules Rules, samples journal.Samples, events func(event.Event)) *State {
 	return &State{
 		Rules:   rules,

@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/engine/event"
-
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine/event"
 )
 
 // A job is brought back from a node that lost its processes at once the first time;

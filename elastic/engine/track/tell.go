@@ -6,12 +6,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/engine/event"
-
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine/event"
 )
 
-// takenUp says how a move stood in the journal: an earlier life may have died
+// TakenUp says how a move stood in the journal: an earlier life may have died
 // before it could tell.
 func TakenUp(in elastic.Intent) string {
 	text := fmt.Sprintf("%s %s -> %s, incarnation %d, at R%d", in.Kind, in.From, in.Target, in.To, in.Step)

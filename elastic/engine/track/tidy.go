@@ -4,15 +4,14 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/engine/journal"
-
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// chores lists what is due for a job without an open move.
+// Chores lists what is due for a job without an open move.
 func (st *State) Chores(js *Job, now time.Time) []elastic.Action {
 	phase := PhaseOf(js.Shown.Slurm)
 	switch {
@@ -75,14 +74,14 @@ func (st *State) UnsavedJobs() (records []journal.JobRecord, segments []journal.
 	return records, segments
 }
 
-// savedJobs notes that the journal has them.
+// SavedJobs notes that the journal has them.
 func (st *State) SavedJobs() {
 	for _, js := range st.Jobs {
 		js.Dirty, js.Runs.segNew, js.Runs.past = false, false, nil
 	}
 }
 
-// forgetOld drops jobs that ended long ago from memory, and what only decisions about
+// ForgetOld drops jobs that ended long ago from memory, and what only decisions about
 // them needed at once; the journal and the store keep it.
 func (st *State) ForgetOld(now time.Time) {
 	st.unlearn()
@@ -98,7 +97,7 @@ func (st *State) ForgetOld(now time.Time) {
 	}
 }
 
-// releasable reports whether a disowned job stands held by sluice's own hand.
+// Releasable reports whether a disowned job stands held by sluice's own hand.
 func Releasable(sj slurm.Job) bool {
 	return sj.State == slurm.Pending && sj.Held && !sj.Completing && sj.Reason != "JobHeldAdmin"
 }

@@ -11,7 +11,7 @@ import (
 // late is how long after a call was given up slurmctld may still carry it out.
 const late = 15 * time.Second
 
-// unanswered notes a stop or a hold of which nobody knows whether Slurm took it. A busy
+// Unanswered notes a stop or a hold of which nobody knows whether Slurm took it. A busy
 // slurmctld may still carry it out: it would stop the run that is due next, or hold it as
 // its user does.
 func (of Known) Unanswered(a elastic.Action, err error, now time.Time) {
@@ -24,7 +24,7 @@ func (of Known) Unanswered(a elastic.Action, err error, now time.Time) {
 	}
 }
 
-// stops reports whether the action ends a run, or what Slurm takes for one.
+// StopsRun reports whether the action ends a run, or what Slurm takes for one.
 func StopsRun(a elastic.Action) bool {
 	switch a.(type) {
 	case elastic.RequeueHold, elastic.Revive, elastic.Clear:
@@ -33,7 +33,7 @@ func StopsRun(a elastic.Action) bool {
 	return false
 }
 
-// perhapsDone lets a stop that was not answered be looked for as long as one that was:
+// PerhapsDone lets a stop that was not answered be looked for as long as one that was:
 // asked again at once, it would stop the next run as well.
 func PerhapsDone(in elastic.Intent, a elastic.Action, err error, now time.Time) elastic.Intent {
 	if StopsRun(a) && errors.Is(err, slurm.ErrUnknownOutcome) {
@@ -42,7 +42,7 @@ func PerhapsDone(in elastic.Intent, a elastic.Action, err error, now time.Time) 
 	return in
 }
 
-// unsure reports whether a stop or a hold that Slurm did not answer may still be carried
+// Unsure reports whether a stop or a hold that Slurm did not answer may still be carried
 // out, though something else stopped the job meanwhile: it would stop the run that is due
 // next, or hold it as its user does.
 func (of Known) Unsure(in elastic.Intent, now time.Time) bool {
@@ -50,7 +50,7 @@ func (of Known) Unsure(in elastic.Intent, now time.Time) bool {
 	return js != nil && in.Step == elastic.Requeued && now.Before(js.Placing.unheard)
 }
 
-// perhapsAsked is perhapsDone for stops that an earlier life may have asked for in its last
+// PerhapsAsked is perhapsDone for stops that an earlier life may have asked for in its last
 // moment, before the journal could know.
 func PerhapsAsked(open []elastic.Intent, now time.Time) {
 	for i := range open {
@@ -61,7 +61,7 @@ func PerhapsAsked(open []elastic.Intent, now time.Time) {
 	}
 }
 
-// perhapsHolding is the same for its holds outside of moves: jobs are not started so soon.
+// PerhapsHolding is the same for its holds outside of moves: jobs are not started so soon.
 func (st *State) PerhapsHolding(now time.Time) {
 	for _, js := range st.Jobs {
 		if js.Rec.Ended.IsZero() && !st.Open.has(js.Rec.ID) {

@@ -3,10 +3,9 @@ package track
 import (
 	"cmp"
 
-	"github.com/sluice-hpc/sluice/elastic/engine/journal"
-
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 )
 
 // unitOf is what the job's work is counted in: as it was submitted, else as its program

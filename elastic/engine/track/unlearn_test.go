@@ -6,10 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine/event"
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
-
-	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine/learn"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/slurm"

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic/engine/observe"
-
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
@@ -15,7 +14,7 @@ import (
 // as it was last seen.
 const unreadAfter = 10 * time.Second
 
-// answersBy notes whether the job's folder answers, from what a read or a write of it came to,
+// AnswersBy notes whether the job's folder answers, from what a read or a write of it came to,
 // and reports whether it did.
 func (m *mail) AnswersBy(err error) bool {
 	if err == nil {
@@ -41,7 +40,7 @@ func (m *mail) unreadSince(now time.Time) time.Time {
 	return m.silent
 }
 
-// tellUnread tells of folders that stopped to answer, and of those that answer again, once
+// TellUnread tells of folders that stopped to answer, and of those that answer again, once
 // each.
 func (st *State) TellUnread(now time.Time) {
 	for _, js := range st.Ordered() {

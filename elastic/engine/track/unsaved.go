@@ -14,7 +14,7 @@ type unsavedSeries struct {
 	jobs []*Job
 }
 
-// samples are the speeds, job by job.
+// Samples are the speeds, job by job.
 func (u *unsavedSeries) Samples() (out []speed.Sample) {
 	for _, of := range u.from {
 		out = append(out, *of...)
@@ -22,7 +22,7 @@ func (u *unsavedSeries) Samples() (out []speed.Sample) {
 	return out
 }
 
-// unsavedSpeeds are the speeds that the store does not have: of every user those that have waited
+// UnsavedSpeeds are the speeds that the store does not have: of every user those that have waited
 // for longest.
 func (st *State) UnsavedSpeeds() []*unsavedSeries {
 	st.stores++
@@ -53,7 +53,7 @@ func (st *State) UnsavedSpeeds() []*unsavedSeries {
 	return out
 }
 
-// savedSpeeds notes that the store has them.
+// SavedSpeeds notes that the store has them.
 func (st *State) SavedSpeeds(u *unsavedSeries) {
 	for i, of := range u.from {
 		*of, u.jobs[i].Learnt.stored = nil, st.stores

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// askLimits reads the site's limits unless those known are younger than that, and
+// AskLimits reads the site's limits unless those known are younger than that, and
 // reports whether they are others now. Where limits cannot be read the last ones stand; where
 // none were ever read no job gets more than it has or its minimum (see caps).
 func (w *Watch) AskLimits(ctx context.Context, most time.Duration, now time.Time) bool {

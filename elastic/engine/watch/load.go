@@ -5,16 +5,13 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/engine/track"
-
-	"github.com/sluice-hpc/sluice/elastic/engine/observe"
-
 	"github.com/sluice-hpc/sluice/elastic/engine/event"
-
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
+	"github.com/sluice-hpc/sluice/elastic/engine/track"
 )
 
-// load fetches what the journal remembers, once, before anything is observed.
+// Load fetches what the journal remembers, once, before anything is observed.
 func (w *Watch) Load(ctx context.Context, now time.Time) error {
 	if w.Loaded {
 		return nil

@@ -5,12 +5,11 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic/engine/execute"
-	"github.com/sluice-hpc/sluice/elastic/engine/track"
-
 	"github.com/sluice-hpc/sluice/elastic/engine/observe"
+	"github.com/sluice-hpc/sluice/elastic/engine/track"
 )
 
-// watch looks at the cluster and takes in what it sees: track asks, observe answers.
+// Watch looks at the cluster and takes in what it sees: track asks, observe answers.
 type Watch struct {
 	*track.State
 	Eyes   observe.Eyes
@@ -18,7 +17,7 @@ type Watch struct {
 	Loaded bool          // what the journal remembers
 }
 
-// observe asks Slurm twice and reads what the jobs wrote. Each part of what is read is taken in
+// Observe asks Slurm twice and reads what the jobs wrote. Each part of what is read is taken in
 // before the next, for what is read next depends on it.
 func (w *Watch) Observe(ctx context.Context, now time.Time) (seen observe.Look, err error) {
 	if seen, err = w.lookAtCluster(ctx); err != nil {
@@ -59,7 +58,7 @@ func (w *Watch) lookAtCluster(ctx context.Context) (observe.Look, error) {
 	return observe.Look{Jobs: jobs, Nodes: nodes}, nil
 }
 
-// foldAll brings what is known up to what was seen.
+// Fold brings what is known up to what was seen.
 func (w *Watch) Fold(ctx context.Context, seen observe.Look, now time.Time) {
 	histories := w.Eyes.Histories(ctx, track.TokensOf(w.Ordered(), w.WantsHistory))
 	ends := w.Ends(now)

@@ -7,9 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/engine/track"
-
 	"github.com/sluice-hpc/sluice/elastic/engine/observe"
+	"github.com/sluice-hpc/sluice/elastic/engine/track"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
@@ -157,7 +156,7 @@ func (w *Watch) endedAs(runs map[*track.Job]slurm.PastRun, order []*track.Job, n
 	}
 }
 
-// readProgress reads the new lines of jobs, and takes them in.
+// ReadProgress reads the new lines of jobs, and takes them in.
 func (w *Watch) ReadProgress(all []*track.Job, now time.Time) (changed []*track.Job) {
 	jobs, wanted := track.Readings(all, now)
 	return w.HeardLines(jobs, w.Eyes.Progress(wanted), now)

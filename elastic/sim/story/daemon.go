@@ -7,10 +7,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/engine/track"
-
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/track"
 	"github.com/sluice-hpc/sluice/elastic/policy"
 )
 

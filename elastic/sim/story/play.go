@@ -9,7 +9,6 @@ import (
 	"unicode"
 
 	"github.com/sluice-hpc/sluice/elastic/engine/event"
-
 	"github.com/sluice-hpc/sluice/elastic/policy"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm"

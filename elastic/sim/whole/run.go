@@ -7,9 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/engine/event"
-
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/engine/event"
 	"github.com/sluice-hpc/sluice/elastic/say"
 	"github.com/sluice-hpc/sluice/elastic/sim/replay"
 	"github.com/sluice-hpc/sluice/elastic/sim/workload"
