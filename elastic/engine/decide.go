@@ -2,6 +2,7 @@ package engine
 
 import (
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/plan"
 	"github.com/sluice-hpc/sluice/elastic/policy"
 )
 
@@ -9,5 +10,5 @@ import (
 // run and in simulation.
 func decide(p policy.Policy, s elastic.Snapshot) elastic.Plan {
 	allocation := p.Decide(s)
-	return elastic.Reconcile(s, allocation, elastic.Arrange(s, allocation))
+	return plan.Reconcile(s, allocation, plan.Arrange(s, allocation))
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/engine/observe"
 	"github.com/sluice-hpc/sluice/elastic/engine/track"
 	"github.com/sluice-hpc/sluice/elastic/reason"
+	"github.com/sluice-hpc/sluice/elastic/resize"
 	"github.com/sluice-hpc/sluice/elastic/say"
 	"github.com/sluice-hpc/sluice/slurm"
 )
@@ -67,7 +68,7 @@ func (h *Hands) walk(ctx context.Context, in elastic.Intent, job elastic.Job, sn
 		if h.Unread(in, now) || h.ByID.Unsure(in, now) {
 			break
 		}
-		next := elastic.Advance(in, job, snap)
+		next := resize.Advance(in, job, snap)
 		if next.Refused {
 			h.NoteRefused(in, reason.SlurmSaid{Text: job.Reason}, next.Blameless, now)
 		}
@@ -120,7 +121,7 @@ func (h *Hands) letGo(ctx context.Context, js *track.Job, in elastic.Intent, now
 			return false
 		}
 	}
-	next := elastic.Next{Intent: in, Close: elastic.UserWon, Why: reason.TagRemoved}
+	next := resize.Next{Intent: in, Close: elastic.UserWon, Why: reason.TagRemoved}
 	return h.closeMove(ctx, next, now)
 }
 
@@ -128,7 +129,7 @@ func (h *Hands) letGo(ctx context.Context, js *track.Job, in elastic.Intent, now
 // round, a crash in between would let the answer of a job that trains on again
 // count for the move. A request that stays behind is withdrawn as a chore.
 // An end the journal does not take has not come: the move stands as before.
-func (h *Hands) closeFirst(ctx context.Context, in elastic.Intent, next elastic.Next, job elastic.Job, now time.Time) (_ elastic.Intent, keep, did, down bool) {
+func (h *Hands) closeFirst(ctx context.Context, in elastic.Intent, next resize.Next, job elastic.Job, now time.Time) (_ elastic.Intent, keep, did, down bool) {
 	if !h.closeMove(ctx, next, now) {
 		return in, true, true, false
 	}
@@ -147,7 +148,7 @@ func (h *Hands) Renumbered(ctx context.Context, js *track.Job, now time.Time) er
 		if in.Job != js.Rec.ID {
 			continue
 		}
-		next := elastic.Next{Intent: in, Close: elastic.Lost, Why: reason.NumberGiven}
+		next := resize.Next{Intent: in, Close: elastic.Lost, Why: reason.NumberGiven}
 		if !h.closeMove(ctx, next, now) {
 			return errors.New("the journal does not take the end of a forgotten job's move, and its number is another job's")
 		}
@@ -215,7 +216,7 @@ func (h *Hands) refused(ctx context.Context, in elastic.Intent, a elastic.Action
 	if _, ok := a.(elastic.WithdrawRequest); ok {
 		return false
 	}
-	next := elastic.Next{Intent: in, Close: elastic.Abandoned, Why: reason.SlurmSaid{Text: err.Error()}}
+	next := resize.Next{Intent: in, Close: elastic.Abandoned, Why: reason.SlurmSaid{Text: err.Error()}}
 	if in.Step <= elastic.Verified {
 		next.Do = []elastic.Action{elastic.WithdrawRequest{Job: in.Job, Why: reason.RefusedMove}}
 	}
@@ -224,7 +225,7 @@ func (h *Hands) refused(ctx context.Context, in elastic.Intent, a elastic.Action
 }
 
 // closeMove makes the end of a move durable and reports whether it is.
-func (h *Hands) closeMove(ctx context.Context, next elastic.Next, now time.Time) bool {
+func (h *Hands) closeMove(ctx context.Context, next resize.Next, now time.Time) bool {
 	in := next.Intent
 	if err := h.Journal.Close(ctx, in, next.Close, next.Why, now); err != nil {
 		h.Tell(now, in.Job, "problem", "the journal did not take the end of a move: "+err.Error())

@@ -10,16 +10,16 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/say"
 )
 
-// Record makes the plan's moves durable, notes each job's reason and returns the
+// Record makes a plan's moves durable, notes each job's reason and returns the
 // moves as the journal numbered them.
-func (h *Hands) Record(ctx context.Context, plan elastic.Plan, now time.Time) ([]elastic.Intent, error) {
-	h.Decided(plan)
-	if len(plan.Open) == 0 {
+func (h *Hands) Record(ctx context.Context, decided elastic.Plan, now time.Time) ([]elastic.Intent, error) {
+	h.Decided(decided)
+	if len(decided.Open) == 0 {
 		return nil, nil
 	}
-	opened, err := h.Journal.Intend(ctx, plan.Open)
+	opened, err := h.Journal.Intend(ctx, decided.Open)
 	if err != nil {
-		return nil, fmt.Errorf("recording %d moves: %w; nothing was started", len(plan.Open), err)
+		return nil, fmt.Errorf("recording %d moves: %w; nothing was started", len(decided.Open), err)
 	}
 	for _, in := range opened {
 		if js := h.ByID[in.Job]; js != nil {

@@ -5,10 +5,11 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/reason"
+	"github.com/sluice-hpc/sluice/elastic/resize"
 )
 
 // Closed notes the end of a move. The journal MUST have it BEFORE.
-func (st *State) Closed(next elastic.Next, now time.Time) {
+func (st *State) Closed(next resize.Next, now time.Time) {
 	in := next.Intent
 	js := st.ByID[in.Job]
 	if js == nil {
