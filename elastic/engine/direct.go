@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/engine/track"
 )
 
@@ -32,15 +31,7 @@ func (e *Engine) Direct(ctx context.Context, id elastic.JobID, change func(elast
 	if err := pinnable(js.Rec.Tag.Spec, d.Pin, clusterGPUs(&e.Last)); err != nil {
 		return fmt.Errorf("job %d: %w", id, err)
 	}
-	rec := js.Rec
-	rec.Tag.Directive = d
-	rec.Deaf = 0 // an order is worth another question
-	if err := e.cfg.Journal.SaveJobs(ctx, []journal.JobRecord{rec}); err != nil {
-		return fmt.Errorf("job %d: not recorded: %w", id, err)
-	}
-	js.Rec, js.PendingTag = rec, true
-	js.Placing.Refused = elastic.Refused{} // and another try
-	return nil
+	return e.Executor.Direct(ctx, js, d)
 }
 
 func clusterGPUs(s *elastic.Snapshot) int {
@@ -67,7 +58,7 @@ func (e *Engine) Stirred() bool {
 		if in.Step != elastic.Asked || js == nil {
 			continue
 		}
-		word, ok, err := e.cfg.Mailbox.Runner(js.Rec.Token, js.Rec.UID)
+		word, ok, err := e.Observer.Mail.Runner(js.Rec.Token, js.Rec.UID)
 		if err == nil && ok && track.AnswersRequest(word, in.Request) {
 			return true
 		}

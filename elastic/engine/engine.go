@@ -77,10 +77,10 @@ func New(cfg Config) *Engine {
 // wire hands the seams to those who use them.
 func (e *Engine) wire() {
 	c := &e.cfg
-	e.Eyes.Slurm, e.Eyes.Mail, e.Eyes.Journal = c.Slurm, c.Mailbox, c.Journal
-	e.Eyes.Limiter, e.Eyes.Accountant, e.Eyes.Between = c.Limiter, c.Accountant, c.Between
+	e.Observer.Slurm, e.Observer.Mail, e.Observer.Journal = c.Slurm, c.Mailbox, c.Journal
+	e.Observer.Limiter, e.Observer.Accountant, e.Observer.Between = c.Limiter, c.Accountant, c.Between
 	e.State.HasLimiter = c.Limiter != nil
-	e.Hands = execute.Hands{State: e.State, Slurm: c.Slurm, Journal: c.Journal, Samples: c.Samples, Mail: c.Mailbox, Between: c.Between}
+	e.Executor = execute.Executor{State: e.State, Slurm: c.Slurm, Journal: c.Journal, Samples: c.Samples, Mail: c.Mailbox, Between: c.Between}
 	e.report.State, e.report.Policy = e.State, c.Policy
 }
 
@@ -107,7 +107,7 @@ func (e *Engine) Cycle(ctx context.Context, now time.Time) (wake time.Time, err 
 		return now.Add(e.cfg.Period), err
 	}
 	e.Rewind(now)
-	e.Eyes.Rewind(now)
+	e.Observer.Rewind(now)
 	e.NoteAway(e.next, now)
 	// 1. Observe: two queries, and the small files of the jobs that run.
 	seen, err := e.Observe(ctx, now)
@@ -119,14 +119,14 @@ func (e *Engine) Cycle(ctx context.Context, now time.Time) (wake time.Time, err 
 	e.Fold(ctx, seen, now)
 	snap := e.Snapshot(seen, now)
 	// 3. Go on with the moves under way: as many steps as need no new look.
-	acted, stirred := e.Hands.Act(ctx, e.Open, snap, now)
+	acted, stirred := e.Executor.Act(ctx, e.Open, snap, now)
 	if stirred {
 		snap = e.Snapshot(seen, now)
 	}
 	// 4. Decide: pure, from the snapshot alone.
 	plan := decide(e.cfg.Policy, snap)
 	if seen.Old && len(plan.Open) > 0 {
-		if seen.Nodes, err = e.Eyes.Nodes(ctx); err != nil {
+		if seen.Nodes, err = e.Observer.Nodes(ctx); err != nil {
 			return e.blinded(now, err), err
 		}
 		e.SawNodes(seen.Nodes)
@@ -135,17 +135,17 @@ func (e *Engine) Cycle(ctx context.Context, now time.Time) (wake time.Time, err 
 	}
 	snap, plan, waits := e.byFreshLimits(ctx, seen, snap, plan, now) // nor on old limits
 	// 5. Record: every new move stands in the journal before its first effect.
-	opened, err := e.Hands.Record(ctx, plan, now)
+	opened, err := e.Executor.Record(ctx, plan, now)
 	if err != nil {
 		e.publish(snap, plan, now)
 		return now.Add(e.cfg.Period), err
 	}
 	// 6. Act on the new moves.
 	snap.Intents = e.Open
-	more, _ := e.Hands.Act(ctx, opened, snap, now)
-	acted = e.Hands.Tidy(ctx, now) || more || acted
+	more, _ := e.Executor.Act(ctx, opened, snap, now)
+	acted = e.Executor.Tidy(ctx, now) || more || acted
 	// 7. Confirm: what became of it is durable, published, and looked at again.
-	err = e.Hands.Save(ctx)
+	err = e.Executor.Save(ctx)
 	e.publish(snap, plan, now)
 	return e.wake(now, acted, waits || e.cfg.Policy.Measures(snap)), err
 }

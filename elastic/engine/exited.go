@@ -11,7 +11,7 @@ func (e *Engine) Exited() bool {
 		if !js.Listened() {
 			continue
 		}
-		word, ok, err := e.cfg.Mailbox.Runner(js.Rec.Token, js.Rec.UID)
+		word, ok, err := e.Observer.Mail.Runner(js.Rec.Token, js.Rec.UID)
 		if err == nil && ok && js.Shown.OverBy(word) && js.Mail.Exited.Of != word.Restarts+1 {
 			return true
 		}

@@ -22,7 +22,7 @@ func (e *Engine) byFreshLimits(ctx context.Context, v observe.Look, s elastic.Sn
 	if len(plan.Open) == 0 {
 		return s, plan, false
 	}
-	late, first := e.Eyes.LimitsLate()
+	late, first := e.Observer.LimitsLate()
 	if !late {
 		return s, plan, false
 	}

@@ -20,7 +20,7 @@ func (e *Engine) Meet(ctx context.Context, id elastic.JobID, now time.Time) bool
 		return false
 	}
 	if js := e.ByID[id]; js == nil {
-		detail, err := e.cfg.Slurm.Job(ctx, slurm.JobID(id))
+		detail, err := e.Observer.Slurm.Job(ctx, slurm.JobID(id))
 		if err != nil || detail.ID != slurm.JobID(id) || !elastic.Tagged(detail.Comment) || !e.Mine(detail.Job) || detail.Array || detail.Het {
 			return false
 		}
@@ -28,7 +28,7 @@ func (e *Engine) Meet(ctx context.Context, id elastic.JobID, now time.Time) bool
 		if err != nil {
 			return false // the next cycle says so
 		}
-		e.Take(detail.Job, tag, e.Eyes.Owners(e.Claims([]slurm.Job{detail.Job})), now)
+		e.Take(detail.Job, tag, e.Observer.Owners(e.Claims([]slurm.Job{detail.Job})), now)
 	}
 	js := e.ByID[id]
 	if js == nil || !js.Shown.Seen || js.Shown.Disown || !js.Rec.Ended.IsZero() {

@@ -49,7 +49,7 @@ func (e *Engine) Order(ctx context.Context, id elastic.JobID, kind elastic.Kind,
 	if kind == elastic.Save {
 		in.Target = in.From
 	}
-	_, err := e.Hands.Record(ctx, elastic.Plan{Open: []elastic.Intent{in}}, now)
+	_, err := e.Executor.Record(ctx, elastic.Plan{Open: []elastic.Intent{in}}, now)
 	if err != nil {
 		return fmt.Errorf("job %d: %w", id, err)
 	}

@@ -22,10 +22,9 @@ func (e *Engine) Trust(ctx context.Context, node string, now time.Time) error {
 	if !found {
 		return fmt.Errorf("%w %s", ErrNoComplaint, node)
 	}
-	if err := e.cfg.Journal.SaveHealth(ctx, trusted); err != nil {
-		return fmt.Errorf("trust in %s: not recorded: %w", node, err)
+	if err := e.Executor.Trust(ctx, trusted); err != nil {
+		return fmt.Errorf("trust in %s: %w", node, err)
 	}
-	e.Health, e.Kept = trusted, trusted
 	e.TellHealth(before, now)
 	return nil
 }

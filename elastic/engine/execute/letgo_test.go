@@ -27,19 +27,19 @@ func (w *withdrawals) Withdraw(string) error { w.n++; return nil }
 func TestRequestStandsWhileAStopMayCome(t *testing.T) {
 	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	kept, mail := new(journal.Memory), new(withdrawals)
-	h := Hands{State: track.New(track.Rules{}, kept, func(event.Event) {}), Journal: kept, Mail: mail}
+	x := Executor{State: track.New(track.Rules{}, kept, func(event.Event) {}), Journal: kept, Mail: mail}
 	js := &track.Job{Rec: journal.JobRecord{Token: "t6", ID: 6, UID: 7}}
-	h.Remember(js)
+	x.Remember(js)
 	js.Shown.Disown, js.Shown.Slurm = true, slurm.Job{ID: 6, UID: 7, State: slurm.Running}
 	opened, err := kept.Intend(context.Background(), []elastic.Intent{{Job: 6, Kind: elastic.Resize, Step: elastic.Verified, RequeuedAt: now}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	in := opened[0]
-	if h.letGo(context.Background(), js, in, now.Add(time.Second)) || mail.n > 0 {
+	if x.letGo(context.Background(), js, in, now.Add(time.Second)) || mail.n > 0 {
 		t.Errorf("%d requests withdrawn 1 s after the stop was asked for", mail.n)
 	}
-	if later := now.Add(time.Minute); !h.letGo(context.Background(), js, in, later) || mail.n != 1 {
+	if later := now.Add(time.Minute); !x.letGo(context.Background(), js, in, later) || mail.n != 1 {
 		t.Errorf("%d requests withdrawn once the stop cannot come any more, want 1", mail.n)
 	}
 }

@@ -21,48 +21,48 @@ import (
 const startAfter = time.Second
 
 // perform carries out one action. Every action may be repeated.
-func (h *Hands) perform(ctx context.Context, a elastic.Action, job elastic.Job, now time.Time) error {
-	observe.LetIn(h.Between)
-	h.Tell(now, a.About(), "act", a.String(), event.OfAct(a))
-	err := h.carryOut(ctx, a, job, now)
-	h.ByID.Unanswered(a, err, now)
-	if js := h.ByID[a.About()]; js != nil && errors.As(err, new(*observe.Unanswered)) {
+func (x *Executor) perform(ctx context.Context, a elastic.Action, job elastic.Job, now time.Time) error {
+	observe.LetIn(x.Between)
+	x.Tell(now, a.About(), "act", a.String(), event.OfAct(a))
+	err := x.carryOut(ctx, a, job, now)
+	x.ByID.Unanswered(a, err, now)
+	if js := x.ByID[a.About()]; js != nil && errors.As(err, new(*observe.Unanswered)) {
 		js.Mail.AnswersBy(err)
 	}
 	return err
 }
 
-func (h *Hands) carryOut(ctx context.Context, a elastic.Action, job elastic.Job, now time.Time) error {
+func (x *Executor) carryOut(ctx context.Context, a elastic.Action, job elastic.Job, now time.Time) error {
 	id := slurm.JobID(a.About())
 	switch a := a.(type) {
 	case elastic.AskCheckpoint:
-		return h.ask(ctx, a, job, now)
+		return x.ask(ctx, a, job, now)
 	case elastic.WithdrawRequest:
-		if token := h.ByID.TokenOf(a.Job); token != "" {
-			return h.Mail.Withdraw(token)
+		if token := x.ByID.TokenOf(a.Job); token != "" {
+			return x.Mail.Withdraw(token)
 		}
 		return nil
 	case elastic.RequeueHold:
-		if err := h.stillWaits(job); err != nil {
+		if err := x.stillWaits(job); err != nil {
 			return err
 		}
-		return h.Slurm.RequeueHold(ctx, id)
+		return x.Slurm.RequeueHold(ctx, id)
 	case elastic.Revive:
-		return h.Slurm.Revive(ctx, id)
+		return x.Slurm.Revive(ctx, id)
 	case elastic.Clear:
-		return h.Slurm.Clear(ctx, id)
+		return x.Slurm.Clear(ctx, id)
 	case elastic.HoldPending:
-		h.ByID.MarkHold(a.Job, true)
-		return h.Slurm.Hold(ctx, id)
+		x.ByID.MarkHold(a.Job, true)
+		return x.Slurm.Hold(ctx, id)
 	case elastic.Write:
-		return h.write(ctx, a, job)
+		return x.write(ctx, a, job)
 	case elastic.Release:
-		h.ByID.MarkHold(a.Job, false)
-		return h.Slurm.Release(ctx, id)
+		x.ByID.MarkHold(a.Job, false)
+		return x.Slurm.Release(ctx, id)
 	case elastic.RequestPass:
-		return h.requestPass(ctx, a, now)
+		return x.requestPass(ctx, a, now)
 	case elastic.Annotate:
-		return h.annotate(ctx, a)
+		return x.annotate(ctx, a)
 	}
 	return fmt.Errorf("no such action: %T", a)
 }
@@ -70,12 +70,12 @@ func (h *Hands) carryOut(ctx context.Context, a elastic.Action, job elastic.Job,
 // stillWaits looks once more, right before a job is stopped for its move, whether its
 // answer stands: a log, a disk or a file system that blocked may have let minutes pass
 // since it was read, and a runner to which nobody comes lets its program train on.
-func (h *Hands) stillWaits(job elastic.Job) error {
-	js := h.ByID[job.ID]
+func (x *Executor) stillWaits(job elastic.Job) error {
+	js := x.ByID[job.ID]
 	if js == nil || job.Phase != elastic.Running || job.Saved.Request == "" {
 		return nil // a chore, or nothing that could train on
 	}
-	word, ok, err := h.Mail.RunnerNow(js.Rec.Token, js.Rec.UID)
+	word, ok, err := x.Mail.RunnerNow(js.Rec.Token, js.Rec.UID)
 	switch a := word.Answer; {
 	case err != nil:
 		return fmt.Errorf("looking whether it still waits: %w", err)
@@ -87,31 +87,31 @@ func (h *Hands) stillWaits(job elastic.Job) error {
 
 // requestPass fails only where Slurm does not answer at all: a request that is refused, or
 // that comes when the job has started, leaves the move as it is.
-func (h *Hands) requestPass(ctx context.Context, a elastic.RequestPass, now time.Time) error {
-	if js := h.ByID[a.Job]; js != nil {
+func (x *Executor) requestPass(ctx context.Context, a elastic.RequestPass, now time.Time) error {
+	if js := x.ByID[a.Job]; js != nil {
 		js.Placing.PassAsked = now
 	}
-	err := h.Slurm.RequestPass(ctx, slurm.JobID(a.Job))
+	err := x.Slurm.RequestPass(ctx, slurm.JobID(a.Job))
 	if err == nil || errors.Is(err, slurm.ErrControllerDown) || ctx.Err() != nil {
 		return err
 	}
-	h.Tell(now, a.Job, "problem", fmt.Sprintf("could not %s: %v", a, err))
+	x.Tell(now, a.Job, "problem", fmt.Sprintf("could not %s: %v", a, err))
 	return nil
 }
 
-func (h *Hands) ask(ctx context.Context, a elastic.AskCheckpoint, job elastic.Job, now time.Time) error {
-	js := h.ByID[a.Job]
+func (x *Executor) ask(ctx context.Context, a elastic.AskCheckpoint, job elastic.Job, now time.Time) error {
+	js := x.ByID[a.Job]
 	if js == nil {
 		return nil
 	}
-	err := h.Mail.Ask(js.Rec.Token, checkpoint.Request{
+	err := x.Mail.Ask(js.Rec.Token, checkpoint.Request{
 		Version: checkpoint.Version, Job: int64(a.Job), ID: a.Request, Incarnation: a.To, Restarts: js.Restarts(),
 		Target: a.Target, Asked: now, Deadline: a.Deadline, Why: say.Reason(a.Why, now), Stop: a.Stop,
 	})
 	if err != nil || job.Spec.Signal == "" {
 		return err
 	}
-	err = h.Slurm.Signal(ctx, slurm.JobID(a.Job), job.Spec.Signal, true)
+	err = x.Slurm.Signal(ctx, slurm.JobID(a.Job), job.Spec.Signal, true)
 	if errors.Is(err, slurm.ErrUnknownOutcome) {
 		return nil // the request file stands beside the signal
 	}
@@ -120,12 +120,12 @@ func (h *Hands) ask(ctx context.Context, a elastic.AskCheckpoint, job elastic.Jo
 
 // write puts the new size on the held job, and tells the next run what it is
 // before the run can start.
-func (h *Hands) write(ctx context.Context, a elastic.Write, job elastic.Job) error {
-	js := h.ByID[a.Job]
+func (x *Executor) write(ctx context.Context, a elastic.Write, job elastic.Job) error {
+	js := x.ByID[a.Job]
 	if js == nil {
 		return nil
 	}
-	if err := h.Mail.Withdraw(js.Rec.Token); err != nil {
+	if err := x.Mail.Withdraw(js.Rec.Token); err != nil {
 		return err
 	}
 	target := checkpoint.Target{
@@ -135,21 +135,21 @@ func (h *Hands) write(ctx context.Context, a elastic.Write, job elastic.Job) err
 	if !a.AnyNodes {
 		target.Split = a.Target
 	}
-	if err := h.Mail.Aim(js.Rec.Token, target); err != nil {
+	if err := x.Mail.Aim(js.Rec.Token, target); err != nil {
 		return err
 	}
 	tag := js.Rec.Tag
 	tag.Incarnation = a.To
 	update := updateFor(a, job.Spec)
-	if update.Partition, tag.Partition = h.Site.Within(&js.Shown.Slurm, js.Rec.Partition, update.Nodes, js.Placing.Fell, h.Seen.Nodes); tag.Partition != "" {
-		if err := h.Journal.SaveJobs(ctx, []journal.JobRecord{js.Rec}); err != nil {
+	if update.Partition, tag.Partition = x.Site.Within(&js.Shown.Slurm, js.Rec.Partition, update.Nodes, js.Placing.Fell, x.Seen.Nodes); tag.Partition != "" {
+		if err := x.Journal.SaveJobs(ctx, []journal.JobRecord{js.Rec}); err != nil {
 			return fmt.Errorf("keeping the partitions of job %d: %w", a.Job, err)
 		}
 	}
 	comment := tag.String()
 	update.Comment = &comment
 	update.StartAfter = startAfter
-	if err := h.Slurm.Update(ctx, slurm.JobID(a.Job), update); err != nil {
+	if err := x.Slurm.Update(ctx, slurm.JobID(a.Job), update); err != nil {
 		return err
 	}
 	js.Rec.Tag, js.Dirty = tag, true
@@ -180,13 +180,13 @@ func updateFor(a elastic.Write, spec elastic.Spec) slurm.Update {
 
 // annotate writes a user's standing order into the comment, where it survives
 // the loss of the database.
-func (h *Hands) annotate(ctx context.Context, a elastic.Annotate) error {
-	js := h.ByID[a.Job]
+func (x *Executor) annotate(ctx context.Context, a elastic.Annotate) error {
+	js := x.ByID[a.Job]
 	if js == nil {
 		return nil
 	}
 	comment := js.Rec.Tag.String()
-	err := h.Slurm.Update(ctx, slurm.JobID(a.Job), slurm.Update{Comment: &comment})
+	err := x.Slurm.Update(ctx, slurm.JobID(a.Job), slurm.Update{Comment: &comment})
 	if err == nil || errors.Is(err, slurm.ErrNotFound) || errors.Is(err, slurm.ErrWrongState) {
 		js.PendingTag = false
 		return nil

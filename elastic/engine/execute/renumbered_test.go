@@ -28,7 +28,7 @@ func TestMovesEndWithTheirNumber(t *testing.T) {
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	for _, broken := range []bool{false, true} {
 		kept := new(journal.Memory)
-		h := Hands{State: track.New(track.Rules{}, kept, func(event.Event) {}), Journal: kept, Mail: gone{}}
+		x := Executor{State: track.New(track.Rules{}, kept, func(event.Event) {}), Journal: kept, Mail: gone{}}
 		js := &track.Job{Rec: journal.JobRecord{Token: "t", ID: 7, UID: 1000}}
 		opened, err := kept.Intend(context.Background(), []elastic.Intent{
 			{Job: 7, Kind: elastic.Resize, Step: elastic.Asked}, {Job: 8, Kind: elastic.Resize, Step: elastic.Asked},
@@ -36,15 +36,15 @@ func TestMovesEndWithTheirNumber(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h.Open = opened
+		x.Open = opened
 		if broken {
 			kept.Fail = func(string) error { return errors.New("the disk is full") }
 		}
-		err = h.Renumbered(context.Background(), js, now)
+		err = x.Renumbered(context.Background(), js, now)
 		if broken != (err != nil) {
 			t.Errorf("the journal fails %v: %v", broken, err)
 		}
-		if left := h.Open; broken && len(left) != 2 || !broken && (len(left) != 1 || left[0].Job != 8) {
+		if left := x.Open; broken && len(left) != 2 || !broken && (len(left) != 1 || left[0].Job != 8) {
 			t.Errorf("the journal fails %v: in memory %+v go on", broken, left)
 		}
 	}

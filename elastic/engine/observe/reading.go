@@ -30,7 +30,7 @@ func (b readerBudget) spent(uid uint32) bool {
 }
 
 // Progress reads the new lines of jobs, within what each user may cost, in the order given.
-func (y *Eyes) Progress(all []Reading) []Lines {
+func (o *Observer) Progress(all []Reading) []Lines {
 	out, budget := make([]Lines, len(all)), readerBudget{}
 	for i, r := range all {
 		if budget.spent(r.UID) {
@@ -38,7 +38,7 @@ func (y *Eyes) Progress(all []Reading) []Lines {
 		}
 		l := &out[i]
 		l.Read = true
-		l.Lines, l.Next, l.Bad, l.Err = y.Mail.Progress(r.Token, r.UID, r.Offset)
+		l.Lines, l.Next, l.Bad, l.Err = o.Mail.Progress(r.Token, r.UID, r.Offset)
 		if l.Err == nil {
 			budget.spend(r, l)
 		}

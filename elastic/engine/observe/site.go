@@ -21,13 +21,13 @@ type limitsAsked struct {
 // SiteLimits asks for the site's limits unless those known are younger than most, or, after a question
 // that failed, than again. An answer that is late is taken by the cycle that finds it: Slurm has
 // none that are fresher. read: there is an answer.
-func (y *Eyes) SiteLimits(ctx context.Context, most, again time.Duration, now time.Time) (fresh slurm.Limits, read bool, err error) {
-	l := &y.limits
-	if y.Limiter == nil || !l.due(most, again, now) {
+func (o *Observer) SiteLimits(ctx context.Context, most, again time.Duration, now time.Time) (fresh slurm.Limits, read bool, err error) {
+	l := &o.limits
+	if o.Limiter == nil || !l.due(most, again, now) {
 		return fresh, false, nil
 	}
 	l.tried = now
-	fresh, err = y.Limiter.Limits(ctx)
+	fresh, err = o.Limiter.Limits(ctx)
 	began := now
 	switch asking := errors.Is(err, ErrAsking); {
 	case asking && l.late.IsZero():
@@ -50,12 +50,12 @@ func (y *Eyes) SiteLimits(ctx context.Context, most, again time.Duration, now ti
 }
 
 // LimitsFailed reports whether the last question for the limits failed.
-func (y *Eyes) LimitsFailed() bool { return y.limits.why != "" }
+func (o *Observer) LimitsFailed() bool { return o.limits.why != "" }
 
 // LimitsLate reports whether Slurm has been asked for the limits and has neither answered nor
 // counts as having failed to; first: for the first time since its last answer.
-func (y *Eyes) LimitsLate() (late, first bool) {
-	l := &y.limits
+func (o *Observer) LimitsLate() (late, first bool) {
+	l := &o.limits
 	if l.late.IsZero() || l.why != "" {
 		return false, false
 	}
@@ -80,8 +80,8 @@ func (l *limitsAsked) due(most, again time.Duration, now time.Time) bool {
 }
 
 // Rewind takes for now what is remembered as later than now: the clock was set back since.
-func (y *Eyes) Rewind(now time.Time) {
-	for _, t := range []*time.Time{&y.limits.asked, &y.limits.late} {
+func (o *Observer) Rewind(now time.Time) {
+	for _, t := range []*time.Time{&o.limits.asked, &o.limits.late} {
 		if t.After(now) {
 			*t = now
 		}

@@ -77,7 +77,7 @@ func (f *files) cycle(t *testing.T, st *State, s *stored, now time.Time) {
 	for token, n := range f.writes {
 		f.size[token] += int64(100 * n)
 	}
-	eyes := observe.Eyes{Mail: f}
+	eyes := observe.Observer{Mail: f}
 	jobs, wanted := Readings(st.Ordered(), now)
 	st.HeardLines(jobs, eyes.Progress(wanted), now)
 	for _, of := range st.UnsavedSpeeds() {

@@ -109,7 +109,7 @@ type strange struct {
 }
 
 // New returns a state in which nothing is known yet.
-func New(rules Rules, samples journal.Samples, events func(event.Event)) *State {
+func New(rules Rules, samples learn.Store, events func(event.Event)) *State {
 	return &State{
 		Rules:   rules,
 		Roster:  Roster{Jobs: map[string]*Job{}, ByID: Known{}},

@@ -9,8 +9,8 @@ import (
 // reports whether they are others now. Where limits cannot be read the last ones stand; where
 // none were ever read no job gets more than it has or its minimum (see caps).
 func (w *Watch) AskLimits(ctx context.Context, most time.Duration, now time.Time) bool {
-	first := !w.Eyes.LimitsFailed()
-	fresh, read, err := w.Eyes.SiteLimits(ctx, most, w.LimitsPeriod(), now)
+	first := !w.Observer.LimitsFailed()
+	fresh, read, err := w.Observer.SiteLimits(ctx, most, w.LimitsPeriod(), now)
 	if err != nil && first {
 		w.Tell(now, 0, "problem", "the site's limits cannot be read; those known stand: "+err.Error())
 	}

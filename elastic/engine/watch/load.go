@@ -16,11 +16,11 @@ func (w *Watch) Load(ctx context.Context, now time.Time) error {
 	if w.Loaded {
 		return nil
 	}
-	records, err := w.Hands.Journal.Jobs(ctx, now.Add(-track.EndedMemory))
+	records, err := w.Observer.Journal.Jobs(ctx, now.Add(-track.EndedMemory))
 	if err != nil {
 		return fmt.Errorf("reading the journal: %w", err)
 	}
-	open, err := w.Hands.Journal.Open(ctx)
+	open, err := w.Observer.Journal.Open(ctx)
 	if err != nil {
 		return fmt.Errorf("reading the journal's open moves: %w", err)
 	}
@@ -29,15 +29,15 @@ func (w *Watch) Load(ctx context.Context, now time.Time) error {
 			return fmt.Errorf("reading the journal's open moves: %w; nothing is started or moved until the newer sluice runs again", err)
 		}
 	}
-	written, err := w.Hands.Journal.Written(ctx)
+	written, err := w.Observer.Journal.Written(ctx)
 	if err != nil {
 		return fmt.Errorf("reading the journal's moves: %w", err)
 	}
-	if w.Kept, err = w.Hands.Journal.Health(ctx); err != nil {
+	if w.Kept, err = w.Observer.Journal.Health(ctx); err != nil {
 		return fmt.Errorf("reading what the journal knows of nodes' GPUs: %w", err)
 	}
 	w.Health = w.Kept
-	answers, err := w.Hands.Journal.Answers(ctx)
+	answers, err := w.Observer.Journal.Answers(ctx)
 	if err != nil {
 		return fmt.Errorf("reading which scripts and models have answered: %w", err)
 	}
@@ -54,7 +54,7 @@ func (w *Watch) Load(ctx context.Context, now time.Time) error {
 		}
 		w.Remember(js)
 		if !r.Ended.IsZero() {
-			js.HeardLast(w.Eyes.WordsNow([]observe.Box{js.Box()})[0])
+			js.HeardLast(w.Observer.WordsNow([]observe.Box{js.Box()})[0])
 		}
 		if js.Forgotten() {
 			w.AskAgain(now)
@@ -74,7 +74,7 @@ const lengthsMemory = 30 * 24 * time.Hour
 
 // recallLengths reads what the users' ended jobs took of what they had declared.
 func (w *Watch) recallLengths(ctx context.Context, now time.Time) error {
-	records, err := w.Hands.Journal.Jobs(ctx, now.Add(-lengthsMemory))
+	records, err := w.Observer.Journal.Jobs(ctx, now.Add(-lengthsMemory))
 	if err != nil {
 		return fmt.Errorf("reading how long ended jobs took: %w", err)
 	}

@@ -12,9 +12,9 @@ import (
 // Watch looks at the cluster and takes in what it sees: track asks, observe answers.
 type Watch struct {
 	*track.State
-	Eyes   observe.Eyes
-	Hands  execute.Hands // settle what has to be on record before the next question
-	Loaded bool          // what the journal remembers
+	Observer observe.Observer
+	Executor execute.Executor // settle what has to be on record before the next question
+	Loaded   bool             // what the journal remembers
 }
 
 // Observe asks Slurm twice and reads what the jobs wrote. Each part of what is read is taken in
@@ -24,16 +24,16 @@ func (w *Watch) Observe(ctx context.Context, now time.Time) (seen observe.Look, 
 		return observe.Look{}, err
 	}
 	w.Lost.Note(seen.Nodes, now)
-	w.Match(seen.Jobs, w.Eyes.Owners(w.Claims(seen.Jobs)), now)
+	w.Match(seen.Jobs, w.Observer.Owners(w.Claims(seen.Jobs)), now)
 	w.AskLimits(ctx, w.LimitsOld(seen.Jobs), now)
 	if err := w.lookForMissing(ctx, now); err != nil {
 		return observe.Look{}, err
 	}
 	w.lookUpForgotten(ctx, now)
 	placeless := w.Placeless(now)
-	track.HeardSplits(placeless, w.Eyes.Details(ctx, track.IdsOf(placeless)))
+	track.HeardSplits(placeless, w.Observer.Details(ctx, track.IdsOf(placeless)))
 	writing := w.Writing()
-	w.HeardRunners(writing, w.Eyes.Words(track.BoxesOf(writing)), now)
+	w.HeardRunners(writing, w.Observer.Words(track.BoxesOf(writing)), now)
 	w.ReadProgress(writing, now)
 	w.TellUnread(now)
 	return seen, nil
@@ -41,16 +41,16 @@ func (w *Watch) Observe(ctx context.Context, now time.Time) (seen observe.Look, 
 
 // lookAtCluster asks for jobs, and for nodes unless those of the look before serve.
 func (w *Watch) lookAtCluster(ctx context.Context) (observe.Look, error) {
-	jobs, err := w.Eyes.Slurm.Jobs(ctx)
+	jobs, err := w.Observer.Slurm.Jobs(ctx)
 	if err != nil {
 		return observe.Look{}, err
 	}
-	observe.LetIn(w.Eyes.Between)
+	observe.LetIn(w.Observer.Between)
 	if w.SawJobs(jobs) {
 		return observe.Look{Jobs: jobs, Nodes: w.Seen.Nodes, Old: true}, nil
 	}
 	// Asked second, so that GPUs a job of the first answer has left show free.
-	nodes, err := w.Eyes.Nodes(ctx)
+	nodes, err := w.Observer.Nodes(ctx)
 	if err != nil {
 		return observe.Look{}, err
 	}
@@ -60,15 +60,15 @@ func (w *Watch) lookAtCluster(ctx context.Context) (observe.Look, error) {
 
 // Fold brings what is known up to what was seen.
 func (w *Watch) Fold(ctx context.Context, seen observe.Look, now time.Time) {
-	histories := w.Eyes.Histories(ctx, track.TokensOf(w.Ordered(), w.WantsHistory))
+	histories := w.Observer.Histories(ctx, track.TokensOf(w.Ordered(), w.WantsHistory))
 	ends := w.Ends(now)
 	words := map[string]observe.Word{}
-	for i, last := range w.Eyes.WordsNow(track.BoxesOf(ends)) {
+	for i, last := range w.Observer.WordsNow(track.BoxesOf(ends)) {
 		words[ends[i].Rec.Token] = last
 	}
 	w.State.Fold(histories, words, now)
 	for _, js := range ends {
-		_ = w.Hands.Mail.Forget(js.Rec.Token) // swept again by nobody: the folder is small and harmless
+		w.Executor.ForgetFolder(js)
 	}
 	w.FoldAnswers(now)
 	w.Reconsider(seen)

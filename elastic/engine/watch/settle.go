@@ -28,7 +28,7 @@ func (w *Watch) lookForMissing(ctx context.Context, now time.Time) error {
 	gone, err := settle(ctx, missing, now)
 	w.departed(ctx, gone, now)
 	if err != nil && !errors.Is(err, observe.ErrSuspicious) {
-		err = errors.Join(err, w.Hands.Save(ctx))
+		err = errors.Join(err, w.Executor.Save(ctx))
 	}
 	return err
 }
@@ -36,13 +36,13 @@ func (w *Watch) lookForMissing(ctx context.Context, now time.Time) error {
 // settleFew asks about each job, and returns those that Slurm no longer knows.
 func (w *Watch) settleFew(ctx context.Context, missing []*track.Job, now time.Time) (gone []*track.Job, err error) {
 	for _, js := range missing {
-		detail, err := w.Eyes.Slurm.Job(ctx, slurm.JobID(js.Rec.ID))
+		detail, err := w.Observer.Slurm.Job(ctx, slurm.JobID(js.Rec.ID))
 		switch {
 		case errors.Is(err, slurm.ErrNotFound):
 		case err != nil:
 			return gone, err
 		case track.Another(js, detail.Job):
-			if err := w.Hands.Renumbered(ctx, js, now); err != nil {
+			if err := w.Executor.Renumbered(ctx, js, now); err != nil {
 				return gone, err
 			}
 		default:
@@ -59,7 +59,7 @@ func (w *Watch) settleFew(ctx context.Context, missing []*track.Job, now time.Ti
 // has contradicts the others, and then nothing is believed. So the cost is bounded
 // whatever the number of jobs, as after an outage longer than Slurm's MinJobAge.
 func (w *Watch) settleMany(ctx context.Context, missing []*track.Job, now time.Time) (gone []*track.Job, err error) {
-	again, err := w.Eyes.Slurm.Jobs(ctx)
+	again, err := w.Observer.Slurm.Jobs(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func (w *Watch) settleMany(ctx context.Context, missing []*track.Job, now time.T
 		}
 	}
 	for _, js := range w.Open.Spread(missing) {
-		detail, err := w.Eyes.Slurm.Job(ctx, slurm.JobID(js.Rec.ID))
+		detail, err := w.Observer.Slurm.Job(ctx, slurm.JobID(js.Rec.ID))
 		if err != nil && !errors.Is(err, slurm.ErrNotFound) {
 			return nil, err
 		}
@@ -83,7 +83,7 @@ func (w *Watch) settleMany(ctx context.Context, missing []*track.Job, now time.T
 	}
 	for _, js := range missing {
 		if _, there := shown[slurm.JobID(js.Rec.ID)]; there {
-			if err := w.Hands.Renumbered(ctx, js, now); err != nil {
+			if err := w.Executor.Renumbered(ctx, js, now); err != nil {
 				return gone, err
 			}
 		}
@@ -101,7 +101,7 @@ func (w *Watch) departed(ctx context.Context, gone []*track.Job, now time.Time) 
 	runs, late := w.pastRuns(ctx, asked, now)
 	w.endedAs(runs, asked, now)
 	left := slices.DeleteFunc(slices.Clone(gone), func(js *track.Job) bool { return !js.Rec.Ended.IsZero() })
-	for i, last := range w.Eyes.WordsNow(track.BoxesOf(left)) {
+	for i, last := range w.Observer.WordsNow(track.BoxesOf(left)) {
 		left[i].Shown.Slurm = slurm.Job{ID: slurm.JobID(left[i].Rec.ID), UID: left[i].Rec.UID, State: slurm.Unknown}
 		w.Ended(left[i], track.ForgottenState, last, now)
 	}
@@ -111,7 +111,7 @@ func (w *Watch) departed(ctx context.Context, gone []*track.Job, now time.Time) 
 // lookUpForgotten asks about the jobs on record as forgotten, when it is time.
 func (w *Watch) lookUpForgotten(ctx context.Context, now time.Time) {
 	left, asked := w.ForgottenDue(now)
-	if len(left) == 0 || w.Eyes.Accountant == nil {
+	if len(left) == 0 || w.Observer.Accountant == nil {
 		return
 	}
 	runs, late := w.pastRuns(ctx, asked, now)
@@ -127,12 +127,12 @@ func (w *Watch) lookUpForgotten(ctx context.Context, now time.Time) {
 // pastRuns asks accounting for the runs that the jobs ended with; those it does not have are
 // missing. late: it has not answered.
 func (w *Watch) pastRuns(ctx context.Context, jobs []*track.Job, now time.Time) (runs map[*track.Job]slurm.PastRun, late bool) {
-	if w.Eyes.Accountant == nil {
+	if w.Observer.Accountant == nil {
 		return nil, false
 	}
-	track.TakeSegments(jobs, w.Eyes.Histories(ctx, track.TokensOf(jobs, (*track.Job).LacksRun)))
+	track.TakeSegments(jobs, w.Observer.Histories(ctx, track.TokensOf(jobs, (*track.Job).LacksRun)))
 	known := track.KnownAt(jobs)
-	all, late, err := w.Eyes.PastRuns(ctx, track.IdsOf(jobs), slices.MinFunc(known, time.Time.Compare).Add(-track.AccountsBack))
+	all, late, err := w.Observer.PastRuns(ctx, track.IdsOf(jobs), slices.MinFunc(known, time.Time.Compare).Add(-track.AccountsBack))
 	if late {
 		return nil, true
 	}
@@ -151,7 +151,7 @@ func (w *Watch) endedAs(runs map[*track.Job]slurm.PastRun, order []*track.Job, n
 		}
 	}
 	w.ReadProgress(told[:min(len(told), MostFresh)], now)
-	for i, last := range w.Eyes.WordsNow(track.BoxesOf(told)) {
+	for i, last := range w.Observer.WordsNow(track.BoxesOf(told)) {
 		w.Ended(told[i], string(told[i].Shown.Slurm.State), last, now)
 	}
 }
@@ -159,7 +159,7 @@ func (w *Watch) endedAs(runs map[*track.Job]slurm.PastRun, order []*track.Job, n
 // ReadProgress reads the new lines of jobs, and takes them in.
 func (w *Watch) ReadProgress(all []*track.Job, now time.Time) (changed []*track.Job) {
 	jobs, wanted := track.Readings(all, now)
-	return w.HeardLines(jobs, w.Eyes.Progress(wanted), now)
+	return w.HeardLines(jobs, w.Observer.Progress(wanted), now)
 }
 
 // MostFresh bounds how many files of progress are read at once of jobs that are asked about, or

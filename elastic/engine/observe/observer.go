@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/slurm"
 )
@@ -14,23 +15,34 @@ import (
 // ErrSuspicious marks an answer that is legal but not believed.
 var ErrSuspicious = errors.New("suspicious answer from Slurm")
 
-// Eyes read what an observation is made of. They change nothing, and know nothing of jobs but
-// what they are asked about.
-type Eyes struct {
-	Slurm      slurm.Client
+// Observer reads what an observation is made of. Its seams are the reading halves of those of the
+// engine, so that it cannot change anything. It knows nothing of jobs but what it is asked about.
+type Observer struct {
+	Slurm      Queries
 	Mail       Reader
-	Journal    Histories
-	Limiter    slurm.Limiter
-	Accountant slurm.Accountant
-	Between    func() // called between two queries; nil = nothing is
+	Journal    Records
+	Limiter    slurm.Limiter    // nil = the site has no limits
+	Accountant slurm.Accountant // nil = nobody tells how jobs ended that Slurm has forgotten
+	Between    func()           // called between two queries; nil = nothing is
 
 	limits limitsAsked
 }
 
-// Histories are the past runs of jobs, as the journal has them.
-type Histories interface {
-	// Segments returns a job's segments in order of Restarts.
+// Queries are what is asked of Slurm. See slurm.Client.
+type Queries interface {
+	Jobs(ctx context.Context) ([]slurm.Job, error)
+	Nodes(ctx context.Context) ([]slurm.Node, error)
+	Job(ctx context.Context, id slurm.JobID) (slurm.Detail, error)
+}
+
+// Records are what the journal is asked for. See journal.Journal.
+type Records interface {
+	Open(ctx context.Context) ([]elastic.Intent, error)
+	Written(ctx context.Context) (map[elastic.JobID]int, error)
+	Jobs(ctx context.Context, since time.Time) ([]journal.JobRecord, error)
 	Segments(ctx context.Context, token string) ([]journal.Segment, error)
+	Health(ctx context.Context) (elastic.Health, error)
+	Answers(ctx context.Context) ([]journal.Answer, error)
 }
 
 // Look is one look at the cluster.
@@ -42,8 +54,8 @@ type Look struct {
 
 // Nodes asks Slurm for the nodes. An empty answer is never "nothing there": a
 // cluster has nodes.
-func (y *Eyes) Nodes(ctx context.Context) ([]slurm.Node, error) {
-	fresh, err := y.Slurm.Nodes(ctx)
+func (o *Observer) Nodes(ctx context.Context) ([]slurm.Node, error) {
+	fresh, err := o.Slurm.Nodes(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -61,10 +73,10 @@ type Box struct {
 
 // Owners tries to read what the runners in these folders said. An error is kept: it tells whose
 // the folder is, or that it does not answer.
-func (y *Eyes) Owners(boxes []Box) map[Box]error {
+func (o *Observer) Owners(boxes []Box) map[Box]error {
 	out := make(map[Box]error, len(boxes))
 	for _, b := range boxes {
-		_, _, out[b] = y.Mail.Runner(b.Token, b.UID)
+		_, _, out[b] = o.Mail.Runner(b.Token, b.UID)
 	}
 	return out
 }
@@ -77,19 +89,19 @@ type Word struct {
 }
 
 // Words reads what runners said, in the order of the boxes.
-func (y *Eyes) Words(boxes []Box) []Word {
+func (o *Observer) Words(boxes []Box) []Word {
 	out := make([]Word, len(boxes))
 	for i, b := range boxes {
-		out[i].Runner, out[i].OK, out[i].Err = y.Mail.Runner(b.Token, b.UID)
+		out[i].Runner, out[i].OK, out[i].Err = o.Mail.Runner(b.Token, b.UID)
 	}
 	return out
 }
 
 // WordsNow is words, none of them older than the call.
-func (y *Eyes) WordsNow(boxes []Box) []Word {
+func (o *Observer) WordsNow(boxes []Box) []Word {
 	out := make([]Word, len(boxes))
 	for i, b := range boxes {
-		out[i].Runner, out[i].OK, out[i].Err = y.Mail.RunnerNow(b.Token, b.UID)
+		out[i].Runner, out[i].OK, out[i].Err = o.Mail.RunnerNow(b.Token, b.UID)
 	}
 	return out
 }
@@ -101,20 +113,20 @@ type History struct {
 }
 
 // Histories reads the past runs of jobs by their tokens.
-func (y *Eyes) Histories(ctx context.Context, tokens []string) map[string]History {
+func (o *Observer) Histories(ctx context.Context, tokens []string) map[string]History {
 	out := make(map[string]History, len(tokens))
 	for _, token := range tokens {
-		segments, err := y.Journal.Segments(ctx, token)
+		segments, err := o.Journal.Segments(ctx, token)
 		out[token] = History{segments, err}
 	}
 	return out
 }
 
 // Details asks about single jobs. Those that Slurm does not answer about are missing.
-func (y *Eyes) Details(ctx context.Context, ids []slurm.JobID) map[slurm.JobID]slurm.Detail {
+func (o *Observer) Details(ctx context.Context, ids []slurm.JobID) map[slurm.JobID]slurm.Detail {
 	out := make(map[slurm.JobID]slurm.Detail, len(ids))
 	for _, id := range ids {
-		if detail, err := y.Slurm.Job(ctx, id); err == nil {
+		if detail, err := o.Slurm.Job(ctx, id); err == nil {
 			out[id] = detail
 		}
 	}
@@ -122,8 +134,8 @@ func (y *Eyes) Details(ctx context.Context, ids []slurm.JobID) map[slurm.JobID]s
 }
 
 // PastRuns asks accounting how jobs ended. late: it has been asked and has not answered.
-func (y *Eyes) PastRuns(ctx context.Context, ids []slurm.JobID, since time.Time) (runs []slurm.PastRun, late bool, err error) {
-	runs, err = y.Accountant.Past(ctx, ids, since)
+func (o *Observer) PastRuns(ctx context.Context, ids []slurm.JobID, since time.Time) (runs []slurm.PastRun, late bool, err error) {
+	runs, err = o.Accountant.Past(ctx, ids, since)
 	if errors.Is(err, ErrAsking) {
 		return nil, true, nil
 	}
