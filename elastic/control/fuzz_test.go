@@ -21,7 +21,7 @@ import (
 type one struct{ orders, seen int }
 
 func (o *one) Report() *publish.Report {
-	rec := journal.JobRecord{ID: 41, UID: 7, User: "ann", Tag: elastic.Tag{Spec: elastic.Spec{Min: 1}}}
+	rec := journal.JobRecord{Identity: journal.Identity{ID: 41, UID: 7, User: "ann"}, Tag: elastic.Tag{Spec: elastic.Spec{Min: 1}}}
 	return &publish.Report{Jobs: []publish.JobReport{{Record: rec}}, Nodes: []nodes.Node{{Name: "gpu1"}}}
 }
 func (o *one) Plan(context.Context) (engine.Forecast, error)               { return engine.Forecast{}, nil }

@@ -22,7 +22,7 @@ func TestSpeedsAreOfTheTypeItRunsOn(t *testing.T) {
 		{Name: "n1", Partitions: []string{"gpu"}, Type: "t4", GPUs: 2, Usable: true},
 		{Name: "n2", Partitions: []string{"gpu"}, Type: "a100", GPUs: 2, Used: 2, Usable: true},
 	}}
-	jr := publish.JobReport{Kind: "a100"}
+	jr := publish.JobReport{Use: publish.Use{Kind: "a100"}}
 	jr.Record.ID, jr.Record.Partition = 7, "gpu"
 	jr.Record.Tag.Spec = elastic.Spec{Min: 1, Max: 2, Total: 10}
 	jr.Job = elastic.Job{ID: 7, Spec: jr.Record.Tag.Spec, Phase: elastic.Running, Curve: c.On("t4"),

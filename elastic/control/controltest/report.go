@@ -76,8 +76,14 @@ func job(id elastic.JobID, name, user string, uid uint32, phase elastic.Phase, p
 	state := map[elastic.Phase]string{elastic.Running: "RUNNING", elastic.Held: "PENDING", elastic.Queued: "PENDING"}[phase]
 	price := elastic.Price{Save: 4 * time.Second, Drain: time.Second, Start: 2 * time.Second, Load: 5 * time.Second, Measured: 2}
 	submitted := Now.Add(-2*time.Hour + time.Duration(id)*time.Minute)
-	rec := journal.JobRecord{Token: token, ID: id, Name: name, User: user, UID: uid, Partition: "gpu", Tag: elastic.Tag{Spec: spec},
-		Submitted: submitted, State: state, Place: place, Price: price}
+	rec := journal.JobRecord{
+		Token:    token,
+		Identity: journal.Identity{ID: id, Name: name, User: user, UID: uid, Partition: "gpu"},
+		Tag:      elastic.Tag{Spec: spec},
+		Life:     journal.Life{Submitted: submitted, State: state},
+		LastRun:  journal.LastRun{Place: place},
+		Price:    price,
+	}
 	j := elastic.Job{ID: id, Name: name, User: user, UID: uid, Partition: "gpu", Spec: spec, Phase: phase, State: state,
 		Place: place, Submitted: submitted, Price: price}
 	if phase == elastic.Running {
@@ -85,7 +91,7 @@ func job(id elastic.JobID, name, user string, uid uint32, phase elastic.Phase, p
 		j.Started, j.Restarts, j.Incarnation, j.Speaks = submitted.Add(20*time.Minute), 1, 2, true
 		j.Heartbeat, j.TimeLeft, j.Curve = Now.Add(-3*time.Second), 90*time.Minute, curve(60)
 	}
-	return publish.JobReport{Record: rec, Job: j, Target: place}
+	return publish.JobReport{Record: rec, Job: j, Decided: publish.Decided{Target: place}}
 }
 
 // progress sets what the job has done, in both places that know.

@@ -15,7 +15,7 @@ import (
 type Event struct {
 	At   time.Time
 	Job  elastic.JobID // 0 when it concerns no single job
-	Kind string        // one word, a name of EventKinds
+	Kind string        // one word, a name of Kinds
 	Text string        // for people; what programs need is in Fields
 	Fields
 	Err error // of an action that failed; nil else
@@ -79,12 +79,12 @@ const (
 	ProblemUnreadable = "unreadable" // of a job that is not looked after: its comment cannot be read
 )
 
-// EventKind is a name of an event, for EVENTS.md.
+// Kind is a name of an event, for EVENTS.md.
 type Kind struct {
 	Name, Fields, Means string
 }
 
-// EventKinds are the events of sluiced's log that have a name: the engine's own, then those
+// Kinds are the events of sluiced's log that have a name: the engine's own, then those
 // of the daemon around it. They are a promise to those who read logs.
 var Kinds = []Kind{
 	{"adopted", "`token`", "sluiced looks after the job from now on, or again; its token where it is new"},

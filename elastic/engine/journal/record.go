@@ -10,26 +10,14 @@ import (
 
 // JobRecord is what the daemon remembers about a job, live or ended.
 type JobRecord struct {
-	Token     string // key
-	ID        elastic.JobID
-	Name      string
-	User      string
-	UID       uint32
-	Partition string
-	Tag       elastic.Tag
-	Submitted time.Time // first submit
-	FirstRun  time.Time // first time seen running; zero before
-	Ended     time.Time // zero while alive
-	State     string    // Slurm's last word
-	// Place is the last known split, Restarts the run it belongs to.
-	Place    nodes.Placement
-	Restarts int
-	Speaks   bool
-	Deaf     int
-	Done     float64
-	Offset   int64 // read so far of progress.jsonl
-	Moved    time.Time
-	Price    elastic.Price
+	Token string // key
+	Identity
+	Tag elastic.Tag
+	Life
+	LastRun
+	Signs
+	Moved time.Time // when the last move closed, a start or a save apart
+	Price elastic.Price
 	// Promised: it was told that it ends by its deadline.
 	Promised bool `json:",omitempty"`
 	// Barred: Slurm itself holds the job, as an administrator would, since its dependency
@@ -37,6 +25,37 @@ type JobRecord struct {
 	Barred bool `json:",omitempty"`
 	// Ending is how it ended; zero while it lives.
 	Ending Ending `json:",omitzero"`
+}
+
+// Identity is which job it is, and whose.
+type Identity struct {
+	ID        elastic.JobID
+	Name      string
+	User      string
+	UID       uint32
+	Partition string
+}
+
+// Life is when the job came and went.
+type Life struct {
+	Submitted time.Time // first submit
+	FirstRun  time.Time // first time seen running; zero before
+	Ended     time.Time // zero while alive
+	State     string    // Slurm's last word
+}
+
+// LastRun is where the present run is, or the last one was.
+type LastRun struct {
+	Place    nodes.Placement // the last known split
+	Restarts int             // the run that it belongs to, by Slurm's count of restarts
+}
+
+// Signs are what the job's program and its runner have shown.
+type Signs struct {
+	Speaks bool    // see elastic.Job
+	Deaf   int     // requests in a row without an answer
+	Done   float64 // units of work done
+	Offset int64   // bytes read so far of progress.jsonl
 }
 
 // Segment is one run of a job between two moves.

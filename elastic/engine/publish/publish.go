@@ -62,8 +62,19 @@ func (b *Board) Blind(why string, since time.Duration) {
 	b.Report.Store(&r)
 }
 
+// ReportOf writes what is known of a job beside the snapshot, and what the plan says of it.
 func (b *Board) ReportOf(jr *JobReport, js *track.Job, plan elastic.Plan) {
-	*jr = JobReport{Record: js.Rec, Why: js.Tells.Said.Why, Policy: b.Policy.Of(js.Rec.Partition).Name, Promised: js.Tells.Said.Promised, Ends: js.Tells.Said.Ends, Due: js.Tells.Said.Due, Last: js.Tells.Last, Kept: js.Mail.Kept, LastWords: cmp.Or(js.Over.Words, js.Rec.Ending.Words), Target: plan.Target[js.Rec.ID]}
+	said := js.Tells.Said
+	*jr = JobReport{
+		Record: js.Rec,
+		Decided: Decided{
+			Target: plan.Target[js.Rec.ID], Why: said.Why, Policy: b.Policy.Of(js.Rec.Partition).Name,
+			Promised: said.Promised, Ends: said.Ends, Due: said.Due,
+		},
+		Last: js.Tells.Last,
+		Kept: js.Mail.Kept,
+		Over: Over{LastWords: cmp.Or(js.Over.Words, js.Rec.Ending.Words)},
+	}
 	if js.Runs.Seg != nil {
 		jr.Run = *js.Runs.Seg
 	}
@@ -78,7 +89,7 @@ func (b *Board) ReportOf(jr *JobReport, js *track.Job, plan elastic.Plan) {
 	}
 }
 
-// etaOf is the expected end at the present size; zero when unknown.
+// ETA is the expected end at the present size; zero when unknown.
 func ETA(j *elastic.Job, kind string, now time.Time) time.Time {
 	left, ok := j.Remaining()
 	if !ok || j.Phase != elastic.Running || j.Curve.Samples() == 0 {

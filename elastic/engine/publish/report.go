@@ -30,34 +30,49 @@ type Report struct {
 type JobReport struct {
 	Record journal.JobRecord
 	Job    elastic.Job // zero for an ended job
-	Ended  bool
-	// Target is where the plan wants the job; equal to Job.Place when it stays.
-	Target nodes.Placement
-	Why    reason.Reason   // why this size, why now
-	Policy string          // of the job's partition
+	Decided
 	Intent *elastic.Intent // the open move, if any
+	// Last is how the last move closed.
+	Last reason.Reason
 	// Problems are things a person should know: unreadable progress lines, a
 	// heartbeat that stopped, a refused comment.
 	Problems []string
 	// ETA is the expected end at the present size; zero when unknown.
 	ETA time.Time
+	Use
+	// Run is the present run as far as it has come, or the last one; zero before the first.
+	Run journal.Segment
+	// Kept is the last verified checkpoint that was asked for; nil = none was.
+	Kept *checkpoint.Answer
+	Over
+}
+
+// Decided is what the last decision says of a job.
+type Decided struct {
+	// Target is where the plan wants the job; equal to Job.Place when it stays.
+	Target nodes.Placement
+	Why    reason.Reason // why this size, why now
+	Policy string        // of the job's partition
 	// Promised: the last decision says that the job ends by its deadline; Ends is when,
 	// as far as can be seen; zero = not in sight, or it has none.
 	Promised bool
 	Ends     time.Time
 	Due      elastic.Due
+}
+
+// Use is what a job makes of its GPUs.
+type Use struct {
 	// Kind is the type of the GPUs it is on, as Slurm writes it; "" while it has none.
 	Kind string
 	// Utilisation is the mean share of time with work on the job's GPUs in the last
 	// minutes, from 0 to 1; only where they are Gauged.
 	Gauged      bool
 	Utilisation float64
-	// Run is the present run as far as it has come, or the last one; zero before the first.
-	Run journal.Segment
-	// Kept is the last verified checkpoint that was asked for; nil = none was.
-	Kept *checkpoint.Answer
-	// Last is how the last move closed.
-	Last reason.Reason
+}
+
+// Over is how a job ended.
+type Over struct {
+	Ended bool
 	// Ending is how it ended; zero while it lives.
 	Ending journal.Ending
 	// LastWords are why an ended job did not end well; nil when it did, or when

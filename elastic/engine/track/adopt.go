@@ -97,9 +97,12 @@ func sameTag(a, b elastic.Tag) bool { return a.Equal(b) || a.String() == b.Strin
 
 func (st *State) adopt(sj slurm.Job, tag elastic.Tag, now time.Time) *Job {
 	js := &Job{Dirty: true, Rec: journal.JobRecord{
-		Token: tag.Spec.Token, ID: elastic.JobID(sj.ID), Name: sj.Name, User: sj.User, UID: sj.UID,
-		Partition: sj.Partition, Tag: tag, Submitted: sj.Submit, Price: st.Rules.Price,
-		Restarts: -1,
+		Token:    tag.Spec.Token,
+		Identity: journal.Identity{ID: elastic.JobID(sj.ID), Name: sj.Name, User: sj.User, UID: sj.UID, Partition: sj.Partition},
+		Tag:      tag,
+		Life:     journal.Life{Submitted: sj.Submit},
+		Price:    st.Rules.Price,
+		LastRun:  journal.LastRun{Restarts: -1},
 	}}
 	if js.Rec.Submitted.IsZero() {
 		js.Rec.Submitted = now

@@ -29,7 +29,7 @@ func TestUnopenedOutputs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c.slurm.State, c.slurm.StdOut = slurm.Failed, "/gone/x"
 			js := &Job{Shown: shown{Slurm: c.slurm}, Mail: mail{runner: c.runner},
-				Rec: journal.JobRecord{State: string(slurm.Failed), Ended: time.Unix(1, 0), FirstRun: time.Unix(0, 1)}}
+				Rec: journal.JobRecord{Life: journal.Life{State: string(slurm.Failed), Ended: time.Unix(1, 0), FirstRun: time.Unix(0, 1)}}}
 			got := js.Ending()
 			if got.How != c.want || (got.Output == "/gone/x") != (c.want != journal.Failed && c.want != journal.Killed) {
 				t.Errorf("%+v: %s", got, got)

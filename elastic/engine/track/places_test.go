@@ -25,7 +25,7 @@ func TestPlaceIsOfTheRunThatSlurmShows(t *testing.T) {
 		{"other nodes", func(sj *slurm.Job) { sj.Nodes = []string{"g3"} }, false},
 		{"another number of GPUs", func(sj *slurm.Job) { sj.GPUs = 4 }, false},
 	} {
-		js := &Job{Rec: journal.JobRecord{Restarts: 1, Place: nodes.Placement{{Node: "g1", GPUs: 2}, {Node: "g2", GPUs: 1}}}}
+		js := &Job{Rec: journal.JobRecord{LastRun: journal.LastRun{Restarts: 1, Place: nodes.Placement{{Node: "g1", GPUs: 2}, {Node: "g2", GPUs: 1}}}}}
 		js.Shown.placed = start
 		js.Shown.Slurm = slurm.Job{ID: 5, State: slurm.Running, Restarts: 1, Start: start, Nodes: []string{"g1", "g2"}, GPUs: 3}
 		c.change(&js.Shown.Slurm)

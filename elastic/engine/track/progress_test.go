@@ -63,7 +63,10 @@ func flooded(jobs map[string]uint32, writes func(token string) int) (*State, *fi
 	for token, uid := range jobs {
 		id := elastic.JobID(len(e.Jobs) + 1)
 		js := &Job{Shown: shown{Seen: true, Slurm: slurm.Job{ID: slurm.JobID(id), State: slurm.Suspended}}, Rec: journal.JobRecord{
-			Token: token, ID: id, UID: uid, Submitted: noon, FirstRun: noon, Place: nodes.Placement{{Node: "n1", GPUs: 1}},
+			Token:    token,
+			Identity: journal.Identity{ID: id, UID: uid},
+			Life:     journal.Life{Submitted: noon, FirstRun: noon},
+			LastRun:  journal.LastRun{Place: nodes.Placement{{Node: "n1", GPUs: 1}}},
 		}}
 		e.Remember(js)
 		f.writes[token] = writes(token)

@@ -134,7 +134,9 @@ func crowded() (*State, observe.Look, time.Time) {
 	}, e.Rules.Edge)
 	add := func(id slurm.JobID, state slurm.State, change func(*Job)) {
 		sj := slurm.Job{ID: id, UID: 7, Partition: "gpu,lab", State: state, Held: state == slurm.Pending, Submit: now.Add(-time.Hour), TimeLimit: time.Hour}
-		js := &Job{Shown: shown{Seen: true}, Rec: journal.JobRecord{Token: fmt.Sprint("t", id), ID: elastic.JobID(id), UID: 7, Partition: "gpu,lab", Submitted: now.Add(-time.Hour)}}
+		js := &Job{Shown: shown{Seen: true}, Rec: journal.JobRecord{
+			Token: fmt.Sprint("t", id), Identity: journal.Identity{ID: elastic.JobID(id), UID: 7, Partition: "gpu,lab"}, Life: journal.Life{Submitted: now.Add(-time.Hour)},
+		}}
 		js.Rec.Tag.Spec = elastic.Spec{Min: 1, Max: 4, Total: 100, Unit: elastic.Epochs}
 		if state == slurm.Running {
 			sj.GPUs, sj.Nodes, sj.Start, sj.TimeLeft, sj.Partition = 2, []string{"g1"}, now.Add(-time.Hour), 10*time.Second, "gpu"

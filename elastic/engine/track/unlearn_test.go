@@ -21,7 +21,7 @@ func TestUnlearn(t *testing.T) {
 	store := new(journal.Memory)
 	e := New(Rules{}, store, nil)
 	for i := range 100 {
-		rec := journal.JobRecord{Token: fmt.Sprintf("%032x", i), ID: elastic.JobID(i + 1), UID: 1000}
+		rec := journal.JobRecord{Token: fmt.Sprintf("%032x", i), Identity: journal.Identity{ID: elastic.JobID(i + 1), UID: 1000}}
 		if i < 2 {
 			rec.Tag.Spec.Model = "shared"
 		}

@@ -222,15 +222,20 @@ func testJobs(t *testing.T, s Subject) {
 // Job is a record with every field set.
 func Job(token string, id elastic.JobID) journal.JobRecord {
 	return journal.JobRecord{
-		Token: token, ID: id, Name: "train; drop table jobs", User: "ann", UID: 4294967294, Partition: "gpu",
+		Token:    token,
+		Identity: journal.Identity{ID: id, Name: "train; drop table jobs", User: "ann", UID: 4294967294, Partition: "gpu"},
 		Tag: elastic.Tag{Own: true, Partition: "gpu", Spec: elastic.Spec{Token: token, Min: 1, Max: 8, Sizes: []int{1, 2, 4}, Total: 12.5, Unit: elastic.Epochs,
 			Model: "resnet ☂", Signal: "USR2", Grace: time.Minute, CPUsPerGPU: 4, MemPerGPUMB: 1 << 40, AllowUneven: true,
 			Habit: true, Again: true, Profile: []int{1, 4}, Script: "0123456789ab", Nodes: 2, Types: []string{"a100"}, Array: elastic.Array{Job: 101, Index: 3, Count: 16, Limit: 4, Open: true}, Deadline: day.Add(time.Hour), Soft: true},
 			Incarnation: 3, Directive: elastic.Directive{Pin: 2, Hold: true}, Comment: "mine"},
-		Submitted: day, FirstRun: day.Add(1), State: "RUNNING",
-		Place: nodes.Placement{{Node: "gpu1", GPUs: 2}}, Restarts: 3, Speaks: true, Deaf: 1, Done: 3.25, Offset: 1 << 40,
-		Moved: day.Add(2), Price: elastic.Price{Save: 1, Drain: 2, Start: 3, Load: 4, Measured: 5}, Promised: true, Barred: true,
-		Ending: journal.Ending{How: journal.Failed, Code: 3, Signal: "9", Ran: true, Output: "/home/alice/x.out", Reason: "NonZeroExitCode", Nodes: []string{"gpu1"}, Limit: time.Hour, Declared: 1800.5, Had: 3601.25, Words: &checkpoint.LastWords{Why: "exit code 3", Lines: []string{"oh \"no\""}}},
+		Life:     journal.Life{Submitted: day, FirstRun: day.Add(1), State: "RUNNING"},
+		LastRun:  journal.LastRun{Place: nodes.Placement{{Node: "gpu1", GPUs: 2}}, Restarts: 3},
+		Signs:    journal.Signs{Speaks: true, Deaf: 1, Done: 3.25, Offset: 1 << 40},
+		Moved:    day.Add(2),
+		Price:    elastic.Price{Save: 1, Drain: 2, Start: 3, Load: 4, Measured: 5},
+		Promised: true,
+		Barred:   true,
+		Ending:   journal.Ending{How: journal.Failed, Code: 3, Signal: "9", Ran: true, Output: "/home/alice/x.out", Reason: "NonZeroExitCode", Nodes: []string{"gpu1"}, Limit: time.Hour, Declared: 1800.5, Had: 3601.25, Words: &checkpoint.LastWords{Why: "exit code 3", Lines: []string{"oh \"no\""}}},
 	}
 }
 

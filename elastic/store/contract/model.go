@@ -20,11 +20,17 @@ import (
 func testValues(t *testing.T, s Subject) {
 	ctx := t.Context()
 	zone := time.FixedZone("east", 3*3600)
-	wild := journal.JobRecord{Token: "w", Done: math.NaN(), Submitted: day.In(zone), Ended: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC),
-		Moved: time.Date(1, 1, 1, 0, 0, 1, 0, time.UTC), Place: nodes.Placement{}, Name: "a\x00b\n\"'", User: "日本"}
+	wild := journal.JobRecord{
+		Token:    "w",
+		Identity: journal.Identity{Name: "a\x00b\n\"'", User: "日本"},
+		Life:     journal.Life{Submitted: day.In(zone), Ended: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)},
+		LastRun:  journal.LastRun{Place: nodes.Placement{}},
+		Signs:    journal.Signs{Done: math.NaN()},
+		Moved:    time.Date(1, 1, 1, 0, 0, 1, 0, time.UTC),
+	}
 	wild.Tag.Spec.Total = math.Inf(1)
 	equal(t, nil, nil, s.SaveJobs(ctx, []journal.JobRecord{wild}))
-	want := journal.JobRecord{Token: "w", Submitted: day, Name: wild.Name, User: wild.User}
+	want := journal.JobRecord{Token: "w", Life: journal.Life{Submitted: day}, Identity: journal.Identity{Name: wild.Name, User: wild.User}}
 	got, err := s.again().Jobs(ctx, day)
 	equal(t, got, []journal.JobRecord{want}, err)
 

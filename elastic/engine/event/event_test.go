@@ -1,4 +1,4 @@
-package engine_test
+package event_test
 
 import (
 	"flag"
@@ -18,7 +18,7 @@ import (
 
 var updateEvents = flag.Bool("update-events", false, "write EVENTS.md anew")
 
-// meanings of the fields, in the order of engine.Fields.
+// meanings of the fields, in the order of event.Fields.
 var meanings = map[string]string{
 	"move":        "what a move is for: `start`, `resize`, `park`, `revive`, `clear` or `save`",
 	"target":      "nodes and GPUs that the job is to have, such as `gpu1:4+gpu2:2`; left out: none",
@@ -39,7 +39,7 @@ var meanings = map[string]string{
 // TestEventsPage: EVENTS.md has every event and every field.
 func TestEventsPage(t *testing.T) {
 	var b strings.Builder
-	b.WriteString("# Events of sluiced's log\n\nWritten by `go test ./elastic/engine -run TestEventsPage -update-events`.\n\n" +
+	b.WriteString("# Events of sluiced's log\n\nWritten by `go test ./elastic/engine/event -run TestEventsPage -update-events`.\n\n" +
 		"With `[log] format = \"json\"` a line is a JSON object with `time`, `level`, `message` and, where it is of a kind that\n" +
 		"has a name, `event`; `job` where it is about one job. The names of events and fields stay as they are, and new ones may\n" +
 		"come. The message is for people: its words change, and nothing should read them. `act` and `step` are of level debug.\n" +
@@ -65,11 +65,14 @@ func TestEventsPage(t *testing.T) {
 	}
 }
 
-// TestEventsAreListed: what the engine and the daemon call an event is on the page.
+// TestEventsAreListed: what the rooms of the engine and the daemon call an event is on the page.
 func TestEventsAreListed(t *testing.T) {
 	seen := map[string]bool{}
-	for _, dir := range []string{".", "../../cmd/sluiced"} {
-		files, _ := filepath.Glob(filepath.Join(dir, "*.go"))
+	for _, pattern := range []string{"../*.go", "../*/*.go", "../../../cmd/sluiced/*.go"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatal(pattern, err)
+		}
 		for _, file := range files {
 			if strings.HasSuffix(file, "_test.go") {
 				continue
@@ -82,7 +85,7 @@ func TestEventsAreListed(t *testing.T) {
 				if name := eventName(n); name != "" {
 					seen[name] = true
 					if !slices.ContainsFunc(event.Kinds, func(k event.Kind) bool { return k.Name == name }) {
-						t.Errorf("%s: the event %q is not in EventKinds", file, name)
+						t.Errorf("%s: the event %q is not in Kinds", file, name)
 					}
 				}
 				return true
@@ -96,7 +99,7 @@ func TestEventsAreListed(t *testing.T) {
 	}
 }
 
-// eventName is the name of the event that a call tells of: e.event(at, job, "name", ...) or
+// eventName is the name of the event that a call tells of: log.Tell(at, job, "name", ...) or
 // entry.Str("event", "name"); "" = of none.
 func eventName(n ast.Node) string {
 	call, ok := n.(*ast.CallExpr)
@@ -117,7 +120,7 @@ func eventName(n ast.Node) string {
 		return ""
 	}
 	switch {
-	case f.Sel.Name == "event":
+	case f.Sel.Name == "Tell":
 		return text(2)
 	case f.Sel.Name == "Str" && text(0) == "event":
 		return text(1)
