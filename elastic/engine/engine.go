@@ -51,7 +51,7 @@ type Engine struct {
 	*watch.Watch
 	blind  blindness
 	report publish.Board
-	sealed bool      // last holds a snapshot
+	sealed bool      // Last holds a snapshot
 	next   time.Time // when the next cycle is due
 
 	foretold foretold // the last forecast that somebody asked for

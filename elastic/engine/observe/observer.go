@@ -97,7 +97,7 @@ func (o *Observer) Words(boxes []Box) []Word {
 	return out
 }
 
-// WordsNow is words, none of them older than the call.
+// WordsNow is Words, none of them older than the call.
 func (o *Observer) WordsNow(boxes []Box) []Word {
 	out := make([]Word, len(boxes))
 	for i, b := range boxes {

@@ -2,7 +2,7 @@ package observe
 
 import "github.com/sluice-hpc/sluice/checkpoint"
 
-// What one user's files of progress cost others at most, a cycle. They end the reading of a
+// LinesPerUser and bytesPerUser are what one user's files of progress cost others at most, a cycle. They end the reading of a
 // user's files: the file that passes them is the last. What is left waits for its turn; who was
 // not heard for longest is next.
 const LinesPerUser, bytesPerUser = 2000, 256 << 10

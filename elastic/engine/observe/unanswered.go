@@ -12,6 +12,7 @@ type Unanswered struct {
 	Since time.Time // when the oldest of them was asked for
 }
 
+// Error says since when the folder has not answered.
 func (u *Unanswered) Error() string {
 	return "its folder has not answered since " + u.Since.Format(time.TimeOnly)
 }

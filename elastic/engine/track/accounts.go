@@ -19,7 +19,7 @@ const (
 	accountsMost = 10_000
 	// accountsFirst and accountsRest bound the time between two questions, which doubles.
 	accountsFirst, accountsRest = time.Minute, time.Hour
-	// accountsBack is how far before the last sign of life runs are asked for.
+	// AccountsBack is how far before the last sign of life runs are asked for.
 	AccountsBack = time.Minute
 )
 

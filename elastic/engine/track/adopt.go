@@ -15,6 +15,7 @@ import (
 // EndedMemory is how long ended jobs stay in the report.
 const EndedMemory = 24 * time.Hour
 
+// Remember adds a job. Of two with the same number the one that was submitted later has it.
 func (st *State) Remember(js *Job) {
 	js.Tells.Problem = map[string]string{}
 	st.Jobs[js.Rec.Token], st.order = js, nil

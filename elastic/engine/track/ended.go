@@ -23,6 +23,7 @@ func (js *Job) Listened() bool {
 	return js.Shown.Seen && !js.Shown.Disown && js.Rec.Ended.IsZero() && js.Shown.Slurm.State == slurm.Running
 }
 
+// OverBy reports whether the runner's word says that the run that Slurm shows is over.
 func (s *shown) OverBy(word checkpoint.Runner) bool {
 	return word.State == checkpoint.Exited && current(word, s.Slurm)
 }

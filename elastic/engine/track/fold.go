@@ -39,13 +39,13 @@ func (st *State) Ordered() []*Job {
 	return out
 }
 
-// WantsHistory reports whether fold needs the history of a job.
+// WantsHistory reports whether Fold needs the history of a job.
 func (st *State) WantsHistory(js *Job) bool {
 	return js.Shown.Seen && js.Rec.Ended.IsZero() &&
 		(!js.Runs.counted && !js.Rec.FirstRun.IsZero() || js.begins() || js.Shown.Slurm.State.Ended() && js.LacksRun())
 }
 
-// Ends are the jobs that fold will find ended. What their runners said last is read BEFORE.
+// Ends are the jobs that Fold will find ended. What their runners said last is read BEFORE.
 func (st *State) Ends(now time.Time) (out []*Job) {
 	for _, js := range st.Ordered() {
 		if js.Shown.Seen && js.Rec.Ended.IsZero() && st.hasEnded(js, now) {

@@ -103,7 +103,7 @@ type learnt struct {
 	witness   witness        // what its present run says of its speed against the clock
 	fresh     []speed.Sample // not yet in the store
 	paces     []speed.Sample // likewise, seconds a step
-	stored    int            // Engine.stores when they were stored last
+	stored    int            // Speeds.stores when they were stored last
 	unlearned bool           // it has ended, and what was learnt from it is in the store alone
 }
 

@@ -37,7 +37,7 @@ func alike(a, b slurm.Job) bool {
 }
 
 // Claims are the folders that belong to the tokens of jobs nobody knows yet. Whose they are is
-// to be read BEFORE match.
+// to be read BEFORE Match.
 func (st *State) Claims(jobs []slurm.Job) (out []observe.Box) {
 	for _, sj := range jobs {
 		if !st.Mine(sj) || sj.Array || sj.Het || !elastic.Tagged(sj.Comment) || sj.State.Ended() {

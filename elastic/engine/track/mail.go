@@ -33,6 +33,7 @@ func BoxesOf(jobs []*Job) []observe.Box {
 	return out
 }
 
+// Box is the job's folder.
 func (js *Job) Box() observe.Box { return observe.Box{Token: js.Rec.Token, UID: js.Rec.UID} }
 
 // HeardRunners takes in what the runners of jobs said, in the same order.

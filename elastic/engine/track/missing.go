@@ -22,7 +22,7 @@ func (st *State) Missing() (out []*Job) {
 	return out
 }
 
-// Spread picks maxLookups of the jobs: those that are between two sizes first, for there a
+// Spread picks MaxLookups of the jobs: those that are between two sizes first, for there a
 // wrong answer costs most, then at equal distances.
 func (open Moves) Spread(missing []*Job) []*Job {
 	var picked []*Job

@@ -10,7 +10,7 @@ import (
 )
 
 // Placeless are the jobs that run nobody knows where, and whose split is to be asked for: at most
-// maxLookups. One node needs no question; a run over several is asked about once.
+// MaxLookups. One node needs no question; a run over several is asked about once.
 func (st *State) Placeless(now time.Time) (out []*Job) {
 	for _, js := range st.Ordered() {
 		sj := js.Shown.Slurm

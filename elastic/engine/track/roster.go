@@ -47,6 +47,7 @@ func (of Known) JobFor(jobs []elastic.Job, in elastic.Intent) elastic.Job {
 	return j
 }
 
+// TokenOf is the token of the job with that number; "" = there is none.
 func (of Known) TokenOf(id elastic.JobID) string {
 	if js := of[id]; js != nil {
 		return js.Rec.Token
@@ -62,6 +63,7 @@ func (of Known) MarkHold(id elastic.JobID, ours bool) {
 	}
 }
 
+// AnswersRequest reports whether the runner's word answers that request.
 func AnswersRequest(word checkpoint.Runner, request string) bool {
 	return word.Answer != nil && word.Answer.Request == request
 }

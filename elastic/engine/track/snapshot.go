@@ -51,7 +51,7 @@ func note(known Known, s *elastic.Snapshot, doubted map[elastic.JobID]lazyCurve)
 	}
 }
 
-// snapshot gathers everything the decision may depend on. It changes nothing: the same state
+// build gathers everything the decision may depend on. It changes nothing: the same state
 // and the same view give the same snapshot. doubted are curves to be kept for the next one.
 func (st *State) build(v observe.Look, now time.Time) (s elastic.Snapshot, doubted map[elastic.JobID]lazyCurve) {
 	s = elastic.Snapshot{Now: now, By: st.Rules.By, Before: st.Last.Now, Away: st.away, Began: st.Began, Limits: st.Rules.Limits}
@@ -222,6 +222,7 @@ func (w runnerWord) chooses() bool {
 	return w.ok && w.word.State == checkpoint.Starting && w.word.Resumed == ""
 }
 
+// PhaseOf is where a job stands by what Slurm shows of it.
 func PhaseOf(sj slurm.Job) elastic.Phase {
 	switch {
 	case sj.Completing:

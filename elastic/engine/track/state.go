@@ -59,7 +59,7 @@ type State struct {
 type Roster struct {
 	Jobs  map[string]*Job // by token
 	ByID  Known
-	order []*Job // see ordered; nil = not known
+	order []*Job // see Ordered; nil = not known
 }
 
 // Speeds is what was learnt of the speeds of jobs.

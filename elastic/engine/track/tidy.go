@@ -60,7 +60,7 @@ func anyGone(all []slurm.Node, names []string) bool {
 // pausing lists what a runner does only while a request stands.
 var pausing = map[checkpoint.RunnerState]bool{checkpoint.Saving: true, checkpoint.Waiting: true}
 
-// unsaved are the records and runs that the journal does not have.
+// UnsavedJobs are the records and runs that the journal does not have.
 func (st *State) UnsavedJobs() (records []journal.JobRecord, segments []journal.Segment) {
 	for _, js := range st.Ordered() {
 		if js.Dirty {

@@ -50,7 +50,7 @@ func (of Known) Unsure(in elastic.Intent, now time.Time) bool {
 	return js != nil && in.Step == elastic.Requeued && now.Before(js.Placing.unheard)
 }
 
-// PerhapsAsked is perhapsDone for stops that an earlier life may have asked for in its last
+// PerhapsAsked is PerhapsDone for stops that an earlier life may have asked for in its last
 // moment, before the journal could know.
 func PerhapsAsked(open []elastic.Intent, now time.Time) {
 	for i := range open {

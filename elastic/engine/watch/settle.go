@@ -14,7 +14,7 @@ import (
 
 // lookForMissing settles what became of the live jobs that the bulk answer lacks. Only
 // Slurm's explicit word ends a job, for acting on half a view could stop the wrong one:
-// each job is asked about, or of more than maxLookups all are at once. What was found
+// each job is asked about, or of more than MaxLookups all are at once. What was found
 // out before an error is kept.
 func (w *Watch) lookForMissing(ctx context.Context, now time.Time) error {
 	missing := w.Missing()
@@ -54,7 +54,7 @@ func (w *Watch) settleFew(ctx context.Context, missing []*track.Job, now time.Ti
 	return gone, nil
 }
 
-// settleMany asks for all jobs a second time, and for maxLookups of the missing ones by
+// settleMany asks for all jobs a second time, and for MaxLookups of the missing ones by
 // number. Where all three answers agree, the jobs are gone. A job that only one of them
 // has contradicts the others, and then nothing is believed. So the cost is bounded
 // whatever the number of jobs, as after an outage longer than Slurm's MinJobAge.

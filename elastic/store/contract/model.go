@@ -56,7 +56,7 @@ func testValues(t *testing.T, s Subject) {
 }
 
 // testModel runs random histories on the subject, restarts included, beside
-// engine.Memory, and wants equal answers.
+// journal.Memory, and wants equal answers.
 func testModel(t *testing.T, s Subject) {
 	base := elastic.JobID(0)
 	rapid.Check(t, func(r *rapid.T) {
