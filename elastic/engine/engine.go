@@ -115,25 +115,19 @@ func (e *Engine) Cycle(ctx context.Context, now time.Time) (wake time.Time, err 
 		return e.blinded(now, err), err
 	}
 	e.sighted(now)
-	// 2. Fold: what was known and what was seen make a snapshot.
+	// 2. Fold: what was seen becomes what is known.
 	e.Fold(ctx, seen, now)
-	snap := e.Snapshot(seen, now)
 	// 3. Go on with the moves under way: as many steps as need no new look.
-	acted, stirred := e.Executor.Act(ctx, e.Open, snap, now)
-	if stirred {
-		snap = e.Snapshot(seen, now)
+	acted := false
+	if len(e.Open) > 0 {
+		acted = e.Executor.Act(ctx, e.Open, e.View(seen, now), now)
 	}
-	// 4. Decide: pure, from the snapshot alone.
-	plan := decide(e.cfg.Policy, snap)
-	if seen.Old && len(plan.Open) > 0 {
-		if seen.Nodes, err = e.Observer.Nodes(ctx); err != nil {
-			return e.blinded(now, err), err
-		}
-		e.SawNodes(seen.Nodes)
-		snap = e.Snapshot(seen, now)
-		plan = decide(e.cfg.Policy, snap)
+	// 4. Decide: pure, from a snapshot alone, and once more where that was not fresh enough.
+	snap, plan := decided(e.State, e.cfg.Policy, seen, now)
+	snap, plan, waits, err := e.freshly(ctx, seen, snap, plan, now)
+	if err != nil {
+		return e.blinded(now, err), err
 	}
-	snap, plan, waits := e.byFreshLimits(ctx, seen, snap, plan, now) // nor on old limits
 	// 5. Record: every new move stands in the journal before its first effect.
 	opened, err := e.Executor.Record(ctx, plan, now)
 	if err != nil {
@@ -142,7 +136,7 @@ func (e *Engine) Cycle(ctx context.Context, now time.Time) (wake time.Time, err 
 	}
 	// 6. Act on the new moves.
 	snap.Intents = e.Open
-	more, _ := e.Executor.Act(ctx, opened, snap, now)
+	more := e.Executor.Act(ctx, opened, snap, now)
 	acted = e.Executor.Tidy(ctx, now) || more || acted
 	// 7. Confirm: what became of it is durable, published, and looked at again.
 	err = e.Executor.Save(ctx)

@@ -45,7 +45,7 @@ func (e *Engine) Order(ctx context.Context, id elastic.JobID, kind elastic.Kind,
 	if kind == elastic.Park {
 		cause = reason.UserAskedRequeue
 	}
-	in := e.Intend(js, kind, cause, now)
+	in := e.Rules.Intend(js, kind, cause, now)
 	if kind == elastic.Save {
 		in.Target = in.From
 	}

@@ -16,7 +16,7 @@ type Asked = learn.Asked
 
 // Speeds looks up what is known. Nothing is kept of what is asked.
 func (e *Engine) Speeds(ctx context.Context, uid uint32, model string, now time.Time) (Speeds, error) {
-	out, err := e.Learnt.Speeds(ctx, e.LearnerOf(uid, model), now)
+	out, err := e.Learnt.Speeds(ctx, e.Rules.LearnerOf(uid, model), now)
 	if err != nil {
 		return Speeds{}, fmt.Errorf("the speeds of model %.80q cannot be read: %w", model, err)
 	}

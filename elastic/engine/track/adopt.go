@@ -16,17 +16,17 @@ import (
 const EndedMemory = 24 * time.Hour
 
 // Remember adds a job. Of two with the same number the one that was submitted later has it.
-func (st *State) Remember(js *Job) {
+func (ro *Roster) Remember(js *Job) {
 	js.Tells.Problem = map[string]string{}
-	st.Jobs[js.Rec.Token], st.order = js, nil
-	if old := st.ByID[js.Rec.ID]; old == nil || old.Rec.Submitted.Before(js.Rec.Submitted) {
-		st.ByID[js.Rec.ID] = js
+	ro.Jobs[js.Rec.Token], ro.order = js, nil
+	if old := ro.ByID[js.Rec.ID]; old == nil || old.Rec.Submitted.Before(js.Rec.Submitted) {
+		ro.ByID[js.Rec.ID] = js
 	}
 }
 
 // tagOf reads the job's comment, unless it is the one that was read the last time.
-func (st *State) tagOf(sj slurm.Job) (elastic.Tag, error) {
-	js := st.ByID[elastic.JobID(sj.ID)]
+func (ro *Roster) tagOf(sj slurm.Job) (elastic.Tag, error) {
+	js := ro.ByID[elastic.JobID(sj.ID)]
 	if js != nil && js.Shown.comment == sj.Comment {
 		return js.Shown.commented, nil
 	}
@@ -153,7 +153,7 @@ func (st *State) Ended(js *Job, state string, last observe.Word, now time.Time) 
 	}
 	js.Rec.Ended, js.Rec.State, js.Dirty = js.endedAt(now), state, true
 	js.Over.noticed = now
-	st.hadRun(js, now)
+	st.Open.hadRun(js, now)
 	js.HeardLast(last)
 	js.Runs.end(js.endOfRun(now))
 	js.Rec.Ending = js.Ending()

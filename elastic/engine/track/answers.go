@@ -69,18 +69,18 @@ func (js *Job) proof() string {
 	return ""
 }
 
-func (st *State) noteAnswer(js *Job, at time.Time) {
+func (us *Users) noteAnswer(js *Job, at time.Time) {
 	for _, k := range answersOf(js.Rec) {
-		known := st.Answers[k]
+		known := us.Answers[k]
 		if at.IsZero() == known.IsZero() && at.Sub(known) < answerDay && known.Sub(at) < answerDay {
 			continue
 		}
 		if known.IsZero() {
-			st.roomFor(k.UID)
+			us.roomFor(k.UID)
 		}
-		st.Unsaved[k] = at
-		if st.Answers[k] = at; at.IsZero() {
-			delete(st.Answers, k)
+		us.Unsaved[k] = at
+		if us.Answers[k] = at; at.IsZero() {
+			delete(us.Answers, k)
 		}
 	}
 }
@@ -90,9 +90,9 @@ func (st *State) noteAnswer(js *Job, at time.Time) {
 const mostAnswers = 1000
 
 // roomFor forgets the oldest answers of a user that has too many.
-func (st *State) roomFor(uid uint32) {
+func (us *Users) roomFor(uid uint32) {
 	var of []journal.AnswerKey
-	for k := range st.Answers {
+	for k := range us.Answers {
 		if k.UID == uid {
 			of = append(of, k)
 		}
@@ -101,10 +101,10 @@ func (st *State) roomFor(uid uint32) {
 		return
 	}
 	slices.SortFunc(of, func(a, b journal.AnswerKey) int {
-		return cmp.Or(st.Answers[a].Compare(st.Answers[b]), cmp.Compare(a.Key, b.Key))
+		return cmp.Or(us.Answers[a].Compare(us.Answers[b]), cmp.Compare(a.Key, b.Key))
 	})
 	for _, k := range of[:len(of)-mostAnswers+1] {
-		st.Unsaved[k] = time.Time{}
-		delete(st.Answers, k)
+		us.Unsaved[k] = time.Time{}
+		delete(us.Answers, k)
 	}
 }

@@ -16,27 +16,27 @@ type around struct {
 }
 
 // around answers of the last look; it is gathered once, however many samples ask.
-func (st *State) around() *around {
-	if st.Seen.around == nil {
+func (cl *Cluster) around() *around {
+	if cl.Seen.around == nil {
 		a := &around{map[string]string{}, map[string][]elastic.JobID{}}
-		for i := range st.Seen.Nodes {
-			a.types[st.Seen.Nodes[i].Name] = st.Seen.Nodes[i].Kind()
+		for i := range cl.Seen.Nodes {
+			a.types[cl.Seen.Nodes[i].Name] = cl.Seen.Nodes[i].Kind()
 		}
-		for i := range st.Seen.Jobs {
-			if sj := &st.Seen.Jobs[i]; sj.OnNodes() {
+		for i := range cl.Seen.Jobs {
+			if sj := &cl.Seen.Jobs[i]; sj.OnNodes() {
 				for _, n := range sj.Nodes {
 					a.jobs[n] = append(a.jobs[n], elastic.JobID(sj.ID))
 				}
 			}
 		}
-		st.Seen.around = a
+		cl.Seen.around = a
 	}
-	return st.Seen.around
+	return cl.Seen.around
 }
 
 // sample is a speed with what the last look says of the place it was seen at.
-func (st *State) sample(js *Job, place nodes.Placement, seconds float64, now time.Time) speed.Sample {
-	a := st.around()
+func (cl *Cluster) sample(js *Job, place nodes.Placement, seconds float64, now time.Time) speed.Sample {
+	a := cl.around()
 	types, others := make([]string, 0, len(place)), map[elastic.JobID]bool{}
 	for _, share := range place {
 		if kind, there := a.types[share.Node]; there {

@@ -8,9 +8,9 @@ import "time"
 const stalled = 2 * time.Second
 
 // NoteAway notes that the cycle, which was due at that time, comes late.
-func (st *State) NoteAway(due, now time.Time) {
+func (mo *Moments) NoteAway(due, now time.Time) {
 	if !due.IsZero() && now.After(due.Add(stalled)) {
-		st.away = now
+		mo.away = now
 	}
 }
 

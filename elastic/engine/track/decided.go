@@ -3,9 +3,9 @@ package track
 import "github.com/sluice-hpc/sluice/elastic"
 
 // Decided notes what a plan says of jobs.
-func (st *State) Decided(plan elastic.Plan) {
+func (ro *Roster) Decided(plan elastic.Plan) {
 	for _, r := range plan.Reasons {
-		if js := st.ByID[r.Job]; js != nil {
+		if js := ro.ByID[r.Job]; js != nil {
 			js.Tells.Said = r
 			if r.Promised && !js.Rec.Promised {
 				js.Rec.Promised, js.Dirty = true, true

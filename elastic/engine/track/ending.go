@@ -63,12 +63,12 @@ func (js *Job) saidNothing(sj slurm.Job) bool {
 }
 
 // hadRun makes up the history row of a run that began and ended between two looks.
-func (st *State) hadRun(js *Job, now time.Time) {
+func (open Moves) hadRun(js *Job, now time.Time) {
 	sj := js.Shown.Slurm
 	if !sj.State.Ended() || sj.Start.IsZero() || len(sj.Nodes) == 0 || js.Runs.Seg != nil && js.Runs.Seg.Restarts >= sj.Restarts {
 		return
 	}
-	js.Rec.Place, js.Rec.Restarts = st.Open.placeOfEnded(js), sj.Restarts
+	js.Rec.Place, js.Rec.Restarts = open.placeOfEnded(js), sj.Restarts
 	if js.Rec.FirstRun.IsZero() {
 		js.Rec.FirstRun = sj.Start
 	}
@@ -76,7 +76,7 @@ func (st *State) hadRun(js *Job, now time.Time) {
 	js.Runs.putBy()
 	js.Runs.Seg = &journal.Segment{
 		Token: js.Rec.Token, Restarts: sj.Restarts, Incarnation: js.Rec.Tag.Incarnation, Place: js.Rec.Place,
-		Started: sj.Start, DoneFrom: js.Rec.Done, DoneTo: js.Rec.Done, Cause: st.Open.causeOf(js),
+		Started: sj.Start, DoneFrom: js.Rec.Done, DoneTo: js.Rec.Done, Cause: open.causeOf(js),
 	}
 	js.Runs.segNew, js.Dirty = true, true
 }

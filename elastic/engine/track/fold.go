@@ -18,12 +18,12 @@ import (
 
 // Ordered returns all known jobs by first submit, then id: the order of service. It is the
 // same slice until a job comes or is forgotten, and MUST NOT be changed.
-func (st *State) Ordered() []*Job {
-	if st.order != nil {
-		return st.order
+func (ro *Roster) Ordered() []*Job {
+	if ro.order != nil {
+		return ro.order
 	}
-	out := make([]*Job, 0, len(st.Jobs))
-	for _, js := range st.Jobs {
+	out := make([]*Job, 0, len(ro.Jobs))
+	for _, js := range ro.Jobs {
 		out = append(out, js)
 	}
 	slices.SortFunc(out, func(a, b *Job) int {
@@ -35,7 +35,7 @@ func (st *State) Ordered() []*Job {
 		}
 		return slices.Compare([]byte(a.Rec.Token), []byte(b.Rec.Token))
 	})
-	st.order = out
+	ro.order = out
 	return out
 }
 
@@ -77,12 +77,12 @@ func (st *State) Fold(histories map[string]observe.History, words map[string]obs
 		}
 		switch {
 		case sj.State == slurm.Running:
-			st.foldRunning(js, histories[js.Rec.Token], now)
+			st.Open.foldRunning(js, histories[js.Rec.Token], now)
 		case st.hasEnded(js, now):
 			TakeSegments([]*Job{js}, histories)
 			st.Ended(js, string(sj.State), words[js.Rec.Token], now)
 		case sj.State == slurm.Pending && !sj.Completing:
-			st.mourn(js, now)
+			st.Open.mourn(js, now)
 			js.Shown.outside = js.Shown.outside || js.Runs.Seg != nil && js.Runs.Seg.Ended.IsZero() && !st.Open.stopped(js.Rec.ID)
 			js.Runs.end(now)
 		}
@@ -107,12 +107,12 @@ func (open Moves) reviving(js *Job) bool {
 	return false
 }
 
-func (st *State) foldRunning(js *Job, history observe.History, now time.Time) {
+func (open Moves) foldRunning(js *Job, history observe.History, now time.Time) {
 	if js.Rec.FirstRun.IsZero() {
 		js.Rec.FirstRun, js.Dirty = now, true
 	}
 	if js.begins() {
-		st.beginSegment(js, history, now)
+		open.beginSegment(js, history, now)
 	}
 }
 
@@ -170,7 +170,7 @@ func (st *State) foldPace(js *Job, line checkpoint.Progress, now time.Time) {
 		return
 	}
 	s := st.sample(js, place, line.Pace, now)
-	st.Learnt.Keep(st.paceOf(js.Rec), s)
+	st.Learnt.Keep(st.Rules.paceOf(js.Rec), s)
 	js.Learnt.paces = append(js.Learnt.paces, s)
 }
 
@@ -187,16 +187,16 @@ func (js *Job) placeOf(line checkpoint.Progress) (nodes.Placement, bool) {
 // modelOf is the key under which a job's speeds are kept. Jobs that count in
 // different units never share.
 func (st *State) modelOf(rec journal.JobRecord) string {
-	return st.keyOf(rec, string(st.unitOf(rec)))
+	return st.Rules.keyOf(rec, string(st.unitOf(rec)))
 }
 
 // paceOf is the key under which the time of a job's steps is kept, whatever it
 // counts in.
-func (st *State) paceOf(rec journal.JobRecord) string { return st.keyOf(rec, string(learn.Pace)) }
+func (ru *Rules) paceOf(rec journal.JobRecord) string { return ru.keyOf(rec, string(learn.Pace)) }
 
 // KeysOf are both.
 func (st *State) KeysOf(rec journal.JobRecord) learn.Keys {
-	return learn.Keys{Units: st.modelOf(rec), Steps: st.paceOf(rec)}
+	return learn.Keys{Units: st.modelOf(rec), Steps: st.Rules.paceOf(rec)}
 }
 
 // LivingKeys are those of the jobs that have not ended, in the order of service.
@@ -211,9 +211,9 @@ func (st *State) LivingKeys() iter.Seq[learn.Keys] {
 }
 
 // keyOf is learner and a unit.
-func (st *State) keyOf(rec journal.JobRecord, unit string) string {
+func (ru *Rules) keyOf(rec journal.JobRecord, unit string) string {
 	if rec.Tag.Spec.Model != "" {
-		return st.learner(rec) + "/" + unit
+		return ru.learner(rec) + "/" + unit
 	}
 	return "job:" + rec.Token + "/" + unit
 }
@@ -221,16 +221,16 @@ func (st *State) keyOf(rec journal.JobRecord, unit string) string {
 // learner is who learns from the job: itself alone, its user's jobs of that model, or
 // everybody's. Speeds are the job's own word, so that a false one could slow the jobs of
 // all who share it.
-func (st *State) learner(rec journal.JobRecord) string {
+func (ru *Rules) learner(rec journal.JobRecord) string {
 	if model := rec.Tag.Spec.Model; model != "" {
-		return st.LearnerOf(rec.UID, model)
+		return ru.LearnerOf(rec.UID, model)
 	}
 	return "job:" + rec.Token
 }
 
 // LearnerOf is who learns from a user's jobs of a model.
-func (st *State) LearnerOf(uid uint32, model string) string {
-	if st.Rules.ShareSpeeds {
+func (ru *Rules) LearnerOf(uid uint32, model string) string {
+	if ru.ShareSpeeds {
 		return "model:" + model
 	}
 	return fmt.Sprintf("user:%d/model:%s", uid, model)

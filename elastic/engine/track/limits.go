@@ -20,7 +20,7 @@ const (
 
 // LimitsOld is how old limits may be in the look at these jobs.
 func (st *State) LimitsOld(jobs []slurm.Job) time.Duration {
-	most := st.LimitsPeriod()
+	most := st.Rules.LimitsPeriod()
 	if len(st.Open) > 0 || st.limited(jobs) {
 		most = min(most, limitsAgain)
 	}
@@ -28,8 +28,8 @@ func (st *State) LimitsOld(jobs []slurm.Job) time.Duration {
 }
 
 // LimitsPeriod is how old limits may be in peace.
-func (st *State) LimitsPeriod() time.Duration {
-	return min(limitsPeriod, limitsCycles*st.Rules.Period)
+func (ru *Rules) LimitsPeriod() time.Duration {
+	return min(limitsPeriod, limitsCycles*ru.Period)
 }
 
 // TookLimits takes in the site's limits, and reports whether they are others than before.

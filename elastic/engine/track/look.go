@@ -24,8 +24,8 @@ func (st *State) SawJobs(jobs []slurm.Job) (serves bool) {
 }
 
 // SawNodes takes in a look at the nodes.
-func (st *State) SawNodes(fresh []slurm.Node) {
-	st.Seen.Nodes, st.Seen.Old, st.Seen.around = fresh, false, nil
+func (cl *Cluster) SawNodes(fresh []slurm.Node) {
+	cl.Seen.Nodes, cl.Seen.Old, cl.Seen.around = fresh, false, nil
 }
 
 // alike reports whether a job stands as it stood, but for the passing of time.

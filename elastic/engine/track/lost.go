@@ -41,8 +41,8 @@ func (l lostNodes) Note(seen []slurm.Node, now time.Time) {
 // mourn notes a run that ended without a word of its runner and not by sluice's
 // doing: most likely its node was lost, perhaps for less time than lies between two
 // looks. The job rests before it is started again.
-func (st *State) mourn(js *Job, now time.Time) {
-	if js.Runs.Seg == nil || !js.Runs.Seg.Ended.IsZero() || st.Open.stopped(js.Rec.ID) {
+func (open Moves) mourn(js *Job, now time.Time) {
+	if js.Runs.Seg == nil || !js.Runs.Seg.Ended.IsZero() || open.stopped(js.Rec.ID) {
 		return
 	}
 	word := js.Mail.runner.word

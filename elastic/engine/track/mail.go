@@ -15,8 +15,8 @@ type runnerWord struct {
 }
 
 // Writing are the jobs whose folders are read: they run, or ended since the last look.
-func (st *State) Writing() (out []*Job) {
-	for _, js := range st.Ordered() {
+func (ro *Roster) Writing() (out []*Job) {
+	for _, js := range ro.Ordered() {
 		if js.Shown.Seen && !js.Shown.Disown && js.Rec.Ended.IsZero() && !js.idle() {
 			out = append(out, js)
 		}

@@ -13,8 +13,8 @@ import (
 const MaxLookups = 16
 
 // Missing are the live jobs that the bulk answer lacks.
-func (st *State) Missing() (out []*Job) {
-	for _, js := range st.Ordered() {
+func (ro *Roster) Missing() (out []*Job) {
+	for _, js := range ro.Ordered() {
 		if !js.Shown.Seen && js.Rec.Ended.IsZero() {
 			out = append(out, js)
 		}

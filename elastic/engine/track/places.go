@@ -11,8 +11,8 @@ import (
 
 // Placeless are the jobs that run nobody knows where, and whose split is to be asked for: at most
 // MaxLookups. One node needs no question; a run over several is asked about once.
-func (st *State) Placeless(now time.Time) (out []*Job) {
-	for _, js := range st.Ordered() {
+func (ro *Roster) Placeless(now time.Time) (out []*Job) {
+	for _, js := range ro.Ordered() {
 		sj := js.Shown.Slurm
 		// While a requeued job is cleaned up, Slurm counts the next run already and
 		// still shows the nodes of the last.

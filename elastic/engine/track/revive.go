@@ -13,7 +13,7 @@ import (
 // wronged reports whether the run that failed was most likely ended by the word owed
 // to an earlier one (see owed): somebody killed it, soon after the job or its node was
 // lost. It is brought back once. One whose runner was killed is, too.
-func (st *State) wronged(js *Job, now time.Time) bool {
+func (cl *Cluster) wronged(js *Job, now time.Time) bool {
 	if js.Shown.Slurm.State != slurm.Failed || js.Shown.Slurm.Completing || js.Shown.Disown || js.rescue.revived > js.Shown.Slurm.Restarts || !js.Mail.killed() {
 		return false
 	}
@@ -21,7 +21,7 @@ func (st *State) wronged(js *Job, now time.Time) bool {
 		return true
 	}
 	return slices.ContainsFunc(js.Rec.Place.Nodes(), func(node string) bool {
-		at, ok := st.Lost[node]
+		at, ok := cl.Lost[node]
 		return ok && now.Before(at.Add(owed))
 	})
 }
@@ -70,7 +70,7 @@ func (st *State) revivals(now time.Time) []elastic.Intent {
 		if js.killedRunner() {
 			why = reason.RunnerKilled{Signal: js.Shown.Slurm.ExitSignal}
 		}
-		out = append(out, st.bringBack(js, elastic.Revival, why, now))
+		out = append(out, st.Rules.bringBack(js, elastic.Revival, why, now))
 	}
 	return out
 }
@@ -90,30 +90,30 @@ func (st *State) clearings(now time.Time) []elastic.Intent {
 		if !js.Shown.Seen || js.Shown.Disown || st.Open.has(js.Rec.ID) || PhaseOf(js.Shown.Slurm) != elastic.Held || !st.Open.lingers(js) {
 			continue
 		}
-		out = append(out, st.bringBack(js, elastic.Clearing, reason.CountedStill{Nodes: js.Shown.Slurm.Nodes}, now))
+		out = append(out, st.Rules.bringBack(js, elastic.Clearing, reason.CountedStill{Nodes: js.Shown.Slurm.Nodes}, now))
 	}
 	return out
 }
 
 // bringBack is a move after which the job waits as any other.
-func (st *State) bringBack(js *Job, kind elastic.Kind, cause reason.Reason, now time.Time) elastic.Intent {
-	in := st.Intend(js, kind, cause, now)
+func (ru *Rules) bringBack(js *Job, kind elastic.Kind, cause reason.Reason, now time.Time) elastic.Intent {
+	in := ru.Intend(js, kind, cause, now)
 	in.Step = elastic.Verified
 	return in
 }
 
 // Intend is a move of the job that no policy asked for, with nothing done yet.
-func (st *State) Intend(js *Job, kind elastic.Kind, cause reason.Reason, now time.Time) elastic.Intent {
+func (ru *Rules) Intend(js *Job, kind elastic.Kind, cause reason.Reason, now time.Time) elastic.Intent {
 	to := js.Rec.Tag.Incarnation + 1
 	return elastic.Intent{
 		Job: js.Rec.ID, Kind: kind, Step: elastic.Intended, To: to, Restarts: js.Shown.Slurm.Restarts,
 		From: js.Rec.Place, Cause: cause, Opened: now, Moved: now,
-		Request: elastic.RequestID(js.Rec.ID, to, now, st.Rules.By),
+		Request: elastic.RequestID(js.Rec.ID, to, now, ru.By),
 	}
 }
 
 // Opened notes that a move is open, as the next look at the job has to know.
-func (st *State) Opened(js *Job, kind elastic.Kind, now time.Time) {
+func (cl *Cluster) Opened(js *Job, kind elastic.Kind, now time.Time) {
 	switch kind {
 	case elastic.Revival:
 		js.rescue.revived = js.Shown.Slurm.Restarts + 1
@@ -128,7 +128,7 @@ func (st *State) Opened(js *Job, kind elastic.Kind, now time.Time) {
 	case elastic.Clearing:
 		js.rescue.cleared = js.Shown.Slurm.Restarts + 1
 		for _, node := range js.Shown.Slurm.Nodes { // perhaps for less time than lies between two looks
-			st.Lost[node] = now
+			cl.Lost[node] = now
 		}
 	}
 }

@@ -21,20 +21,20 @@ const settleBefore = time.Minute
 func (st *State) savings(now time.Time) []elastic.Intent {
 	var out []elastic.Intent
 	for _, js := range st.Ordered() {
-		if !js.Shown.Seen || js.Shown.Disown || !js.Rec.Ended.IsZero() || !js.placeKnown() || st.mute(js) {
+		if !js.Shown.Seen || js.Shown.Disown || !js.Rec.Ended.IsZero() || !js.placeKnown() || st.Rules.mute(js) {
 			continue
 		}
 		left, reservation := st.left(js, now)
-		if !js.endsSoon(now, left, st.margin(js)) {
+		if !js.endsSoon(now, left, st.Rules.margin(js)) {
 			continue
 		}
 		why := reason.EndsSoon{Reservation: reservation, In: left.Seconds()}
 		if reservation == "" && js.goesOn() {
 			why.Again = true
-			out = append(out, st.Intend(js, elastic.Park, why, now))
+			out = append(out, st.Rules.Intend(js, elastic.Park, why, now))
 			continue
 		}
-		in := st.Intend(js, elastic.Save, why, now)
+		in := st.Rules.Intend(js, elastic.Save, why, now)
 		in.Target = in.From
 		out = append(out, in)
 	}
@@ -43,10 +43,10 @@ func (st *State) savings(now time.Time) []elastic.Intent {
 
 // left is how long Slurm lets a running job run still, 0 being for ever, and the
 // reservation whose end ends it then; "" = its time limit does.
-func (st *State) left(js *Job, now time.Time) (left time.Duration, reservation string) {
+func (cl *Cluster) left(js *Job, now time.Time) (left time.Duration, reservation string) {
 	left = js.Shown.Slurm.TimeLeft
-	in := st.Site.Reserved[js.Shown.Slurm.ID]
-	for _, r := range st.Site.Reservations {
+	in := cl.Site.Reserved[js.Shown.Slurm.ID]
+	for _, r := range cl.Site.Reservations {
 		rest := r.End.Sub(now).Truncate(time.Second)
 		if in != "" && r.Name == in && rest > 0 && (left == 0 || rest < left) {
 			left, reservation = rest, r.Name
@@ -68,20 +68,20 @@ func (js *Job) goesOn() bool {
 // margin is how long before its limit a job is asked: time for two cycles and for the
 // save, which may take all that is granted until one was seen. At most a quarter of the
 // limit, where there is one.
-func (st *State) margin(js *Job) time.Duration {
-	save := st.Rules.Limits.Grace
+func (ru *Rules) margin(js *Job) time.Duration {
+	save := ru.Limits.Grace
 	switch spec := js.Rec.Tag.Spec; {
 	case js.Placing.took > 0:
 		save = 3*js.Placing.took + moment
 	case js.Rec.Price.Measured > 0:
 		save = 3*js.Rec.Price.Save + moment
 	case spec.Grace > 0:
-		save = st.Rules.Limits.GraceOf(spec, 0)
+		save = ru.Limits.GraceOf(spec, 0)
 	}
 	if limit := js.Shown.Slurm.TimeLimit; limit > 0 {
-		return min(2*st.Rules.Period+save, limit/4)
+		return min(2*ru.Period+save, limit/4)
 	}
-	return 2*st.Rules.Period + save
+	return 2*ru.Period + save
 }
 
 // savesAt is when a running job is to save before Slurm ends it; zero where it does not end it.
@@ -94,7 +94,7 @@ func (st *State) savesAt(js *Job, now time.Time) time.Time {
 	if left <= 0 {
 		return time.Time{}
 	}
-	return now.Add(left - st.margin(js))
+	return now.Add(left - st.Rules.margin(js))
 }
 
 // endsSoon reports whether what is left to the job is within the margin, and it was not
@@ -105,13 +105,13 @@ func (js *Job) endsSoon(now time.Time, left, margin time.Duration) bool {
 
 // mute reports whether asking the job is of no use: it would not answer, its folder does not,
 // or its program saves by a habit of its own and no question changes when.
-func (st *State) mute(js *Job) bool {
-	spec, deaf := js.Rec.Tag.Spec, st.Rules.Limits.DeafAfter
+func (ru *Rules) mute(js *Job) bool {
+	spec, deaf := js.Rec.Tag.Spec, ru.Limits.DeafAfter
 	return !js.Mail.unread.IsZero() || spec.Signal == "" && (spec.Habit || !js.Rec.Speaks) || deaf > 0 && js.Rec.Deaf >= deaf
 }
 
 // lead is how long before a maintenance the job is asked to leave: time for the save, and
 // for what is known of reservations to be read again.
-func (st *State) lead(js *Job) time.Duration {
-	return st.margin(js) + js.Rec.Price.Drain + st.LimitsPeriod() + settleBefore
+func (ru *Rules) lead(js *Job) time.Duration {
+	return ru.margin(js) + js.Rec.Price.Drain + ru.LimitsPeriod() + settleBefore
 }

@@ -18,7 +18,7 @@ func (js *Job) begins() bool {
 
 // beginSegment opens the history row of a new run, or takes up the one the
 // journal has when the daemon was restarted meanwhile.
-func (st *State) beginSegment(js *Job, old observe.History, now time.Time) {
+func (open Moves) beginSegment(js *Job, old observe.History, now time.Time) {
 	js.Runs.end(js.Runs.changed(js.Shown.Slurm.Start, now))
 	js.Runs.putBy()
 	js.Rec.Deaf = 0
@@ -37,7 +37,7 @@ func (st *State) beginSegment(js *Job, old observe.History, now time.Time) {
 	js.Runs.Seg = &journal.Segment{
 		Token: js.Rec.Token, Restarts: js.Restarts(), Incarnation: js.Rec.Tag.Incarnation,
 		Place: js.Rec.Place, Started: started, DoneFrom: js.Rec.Done, DoneTo: js.Rec.Done,
-		Cause: st.Open.causeOf(js),
+		Cause: open.causeOf(js),
 	}
 	js.Runs.segNew, js.Dirty, js.Shown.outside, js.Tells.parked = true, true, false, nil
 }

@@ -14,13 +14,21 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// Snapshot makes a snapshot of what was seen. What the snapshot needs is folded before it, and what
-// it says of jobs is noted after it, so that making it changes nothing.
+// Snapshot makes a snapshot of what was seen: all that a policy may decide by. What the snapshot
+// needs is folded before it, and what it says of jobs is noted after it, so that making it changes
+// nothing.
 func (st *State) Snapshot(v observe.Look, now time.Time) elastic.Snapshot {
 	st.prepare(now)
 	s, doubted := st.build(v, now)
 	note(st.ByID, &s, doubted)
 	return s
+}
+
+// View makes the part of a snapshot by which open moves go on: jobs, nodes, moves and limits of the
+// site's configuration. What a policy may not see is not worked out for it, which costs most.
+func (st *State) View(v observe.Look, now time.Time) elastic.Snapshot {
+	st.prepare(now)
+	return st.view(v, now)
 }
 
 // prepare brings up to date what a snapshot reads and does not work out itself. It comes BEFORE
@@ -54,19 +62,8 @@ func note(known Known, s *elastic.Snapshot, doubted map[elastic.JobID]lazyCurve)
 // build gathers everything the decision may depend on. It changes nothing: the same state
 // and the same view give the same snapshot. doubted are curves to be kept for the next one.
 func (st *State) build(v observe.Look, now time.Time) (s elastic.Snapshot, doubted map[elastic.JobID]lazyCurve) {
-	s = elastic.Snapshot{Now: now, By: st.Rules.By, Before: st.Last.Now, Away: st.away, Began: st.Began, Limits: st.Rules.Limits}
-	s.Nodes = eligible.Returned(eligible.Fit(eligible.Inventory(v.Jobs, v.Nodes), st.Health.Findings(st.Rules.Health)), st.Lost, settling, now)
-	s.Jobs = slices.Grow(s.Jobs, living(st.Jobs))
-	for _, js := range st.Ordered() {
-		if js.lives() {
-			s.Jobs = append(s.Jobs, st.JobOf(js, now))
-		}
-	}
-	s.Intents = slices.Clone(st.Open)
-	s = s.Lent()
+	s = st.view(v, now)
 	s.Due = slices.Concat(st.revivals(now), st.clearings(now), st.savings(now))
-	eligible.Ordinary(&s, ordinary(st.ByID, v.Jobs), v.Nodes, &st.Last)
-	eligible.PerNode(st.Site.Limits, s.Nodes)
 	look := st.LookFor(&s, v)
 	for i := range s.Jobs {
 		if own, known := look.Own[s.Jobs[i].ID]; known {
@@ -83,6 +80,23 @@ func (st *State) build(v observe.Look, now time.Time) (s elastic.Snapshot, doubt
 	look.Depart(&s)
 	look.Bar(&s)
 	return s, doubted
+}
+
+// view gathers jobs, nodes and open moves. It changes nothing.
+func (st *State) view(v observe.Look, now time.Time) elastic.Snapshot {
+	s := elastic.Snapshot{Now: now, By: st.Rules.By, Before: st.Last.Now, Away: st.away, Began: st.Began, Limits: st.Rules.Limits}
+	s.Nodes = eligible.Returned(eligible.Fit(eligible.Inventory(v.Jobs, v.Nodes), st.Health.Findings(st.Rules.Health)), st.Lost, settling, now)
+	s.Jobs = slices.Grow(s.Jobs, living(st.Jobs))
+	for _, js := range st.Ordered() {
+		if js.lives() {
+			s.Jobs = append(s.Jobs, st.JobOf(js, now))
+		}
+	}
+	s.Intents = slices.Clone(st.Open)
+	s = s.Lent()
+	eligible.Ordinary(&s, ordinary(st.ByID, v.Jobs), v.Nodes, &st.Last)
+	eligible.PerNode(st.Site.Limits, s.Nodes)
+	return s
 }
 
 // ordinary are the jobs that are not sluice's.
@@ -103,17 +117,17 @@ func (st *State) LookFor(s *elastic.Snapshot, v observe.Look) *eligible.Look {
 	}
 	for i := range s.Jobs {
 		if js := st.ByID[s.Jobs[i].ID]; js != nil {
-			l.Own[s.Jobs[i].ID] = st.eligibleJob(js, s.Now)
+			l.Own[s.Jobs[i].ID] = st.Rules.eligibleJob(js, s.Now)
 		}
 	}
 	return l
 }
 
 // eligibleJob is a job as far as it decides what the job may have.
-func (st *State) eligibleJob(js *Job, now time.Time) eligible.Job {
+func (ru *Rules) eligibleJob(js *Job, now time.Time) eligible.Job {
 	return eligible.Job{
 		Slurm: &js.Shown.Slurm, Counts: js.Shown.Seen && js.lives(), Partitions: js.Rec.Partition, Types: js.Rec.Tag.Spec.Types, UID: js.Rec.UID,
-		Array: js.Rec.Tag.Spec.Array, Ran: !js.Rec.FirstRun.IsZero(), Unread: js.Mail.unreadSince(now), Refused: js.Placing.Refused, Holders: js.Placing.holders, Lead: st.lead(js),
+		Array: js.Rec.Tag.Spec.Array, Ran: !js.Rec.FirstRun.IsZero(), Unread: js.Mail.unreadSince(now), Refused: js.Placing.Refused, Holders: js.Placing.holders, Lead: ru.lead(js),
 	}
 }
 

@@ -61,8 +61,8 @@ func anyGone(all []slurm.Node, names []string) bool {
 var pausing = map[checkpoint.RunnerState]bool{checkpoint.Saving: true, checkpoint.Waiting: true}
 
 // UnsavedJobs are the records and runs that the journal does not have.
-func (st *State) UnsavedJobs() (records []journal.JobRecord, segments []journal.Segment) {
-	for _, js := range st.Ordered() {
+func (ro *Roster) UnsavedJobs() (records []journal.JobRecord, segments []journal.Segment) {
+	for _, js := range ro.Ordered() {
 		if js.Dirty {
 			records = append(records, js.Rec)
 		}
@@ -75,8 +75,8 @@ func (st *State) UnsavedJobs() (records []journal.JobRecord, segments []journal.
 }
 
 // SavedJobs notes that the journal has them.
-func (st *State) SavedJobs() {
-	for _, js := range st.Jobs {
+func (ro *Roster) SavedJobs() {
+	for _, js := range ro.Jobs {
 		js.Dirty, js.Runs.segNew, js.Runs.past = false, false, nil
 	}
 }
@@ -121,7 +121,7 @@ func (st *State) unlearn() {
 	live := map[string]bool{}
 	for _, js := range st.Jobs {
 		if !js.Learnt.unlearned {
-			live[st.learner(js.Rec)] = true
+			live[st.Rules.learner(js.Rec)] = true
 		}
 	}
 	st.Learnt.Forget(live)

@@ -10,8 +10,8 @@ import (
 
 // unitOf is what the job's work is counted in: as it was submitted, else as its program
 // reports, else epochs.
-func (st *State) unitOf(rec journal.JobRecord) elastic.Unit {
-	return cmp.Or(rec.Tag.Spec.Unit, st.units[rec.Token], elastic.Epochs)
+func (sp *Speeds) unitOf(rec journal.JobRecord) elastic.Unit {
+	return cmp.Or(rec.Tag.Spec.Unit, sp.units[rec.Token], elastic.Epochs)
 }
 
 // reportedUnit is what a line counts its work in; "" = the line does not tell.
@@ -29,13 +29,13 @@ func reportedUnit(line checkpoint.Progress) elastic.Unit {
 // sameUnit reports whether the speed in a line is one of the job's unit. Of a job that was
 // submitted without a unit, the first line that tells decides. A step's time MUST NOT be
 // kept as an epoch's: deadlines of later jobs of the model are promised by it.
-func (st *State) sameUnit(rec journal.JobRecord, line checkpoint.Progress) bool {
+func (sp *Speeds) sameUnit(rec journal.JobRecord, line checkpoint.Progress) bool {
 	unit := reportedUnit(line)
 	if unit == "" {
 		return true
 	}
-	if rec.Tag.Spec.Unit == "" && st.units[rec.Token] == "" {
-		st.units[rec.Token] = unit
+	if rec.Tag.Spec.Unit == "" && sp.units[rec.Token] == "" {
+		sp.units[rec.Token] = unit
 	}
-	return unit == st.unitOf(rec)
+	return unit == sp.unitOf(rec)
 }

@@ -33,7 +33,7 @@ func TestSamplesCarryTheUnitOfTheReport(t *testing.T) {
 		js.Rec.Tag.Spec.Model, js.Rec.Tag.Spec.Unit = "m", c.unit
 		e.Remember(js)
 		e.foldSample(js, c.line, now)
-		learner := e.learner(js.Rec)
+		learner := e.Rules.learner(js.Rec)
 		if got := [2]int{len(e.Learnt.Recall(learner + "/epoch")), len(e.Learnt.Recall(learner + "/step"))}; got != [2]int{c.epoch, c.step} {
 			t.Errorf("%s: %d samples of epochs and %d of steps, want %d and %d", name, got[0], got[1], c.epoch, c.step)
 		}

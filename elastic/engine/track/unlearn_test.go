@@ -29,7 +29,7 @@ func TestUnlearn(t *testing.T) {
 		e.Remember(js)
 		s := speed.Sample{Shape: speed.Shape{GPUs: 1, Nodes: 1}, Seconds: 10, Units: 1, At: noon}
 		e.Learnt.Keep(e.modelOf(rec), s)
-		e.Learnt.Keep(e.paceOf(rec), s)
+		e.Learnt.Keep(e.Rules.paceOf(rec), s)
 		e.Learnt.Fit(e.KeysOf(rec), noon)
 		js.Learnt.Lazy.Curve = new(speed.Curve)
 		if i > 0 { // the first of the two that share a model runs on
@@ -70,7 +70,7 @@ func TestUnlearnRenamed(t *testing.T) {
 		js := e.ByID[1]
 		s := speed.Sample{Shape: speed.Shape{GPUs: 1, Nodes: 1}, Seconds: 10, Units: 1, At: noon}
 		e.Learnt.Keep(e.modelOf(js.Rec), s)
-		e.Learnt.Keep(e.paceOf(js.Rec), s)
+		e.Learnt.Keep(e.Rules.paceOf(js.Rec), s)
 		e.Learnt.Fit(e.KeysOf(js.Rec), noon)
 		e.Learnt.Foresee(slices.Values([]learn.Keys{e.KeysOf(js.Rec)}), noon)
 		e.noteAnswer(js, noon.Add(time.Duration(i)*time.Second))

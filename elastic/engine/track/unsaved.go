@@ -48,14 +48,14 @@ func (st *State) UnsavedSpeeds() []*unsavedSeries {
 	}
 	for _, js := range all {
 		add(js, st.modelOf(js.Rec), &js.Learnt.fresh)
-		add(js, st.paceOf(js.Rec), &js.Learnt.paces)
+		add(js, st.Rules.paceOf(js.Rec), &js.Learnt.paces)
 	}
 	return out
 }
 
 // SavedSpeeds notes that the store has them.
-func (st *State) SavedSpeeds(u *unsavedSeries) {
+func (sp *Speeds) SavedSpeeds(u *unsavedSeries) {
 	for i, of := range u.from {
-		*of, u.jobs[i].Learnt.stored = nil, st.stores
+		*of, u.jobs[i].Learnt.stored = nil, sp.stores
 	}
 }

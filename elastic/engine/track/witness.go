@@ -18,8 +18,8 @@ type witness struct {
 // that passed since lines before it. The line was written since progress was last read:
 // what it says of the time itself is its own word. While a move is under way, or Slurm
 // has the job stopped, it may wait and not train, and nothing is held against it.
-func (st *State) borneOut(js *Job, line checkpoint.Progress, now time.Time) float64 {
-	if st.Open.has(js.Rec.ID) || js.Shown.Slurm.State != slurm.Running || line.Restarts != js.Restarts() || js.Learnt.witness.of != line.Restarts+1 {
+func (open Moves) borneOut(js *Job, line checkpoint.Progress, now time.Time) float64 {
+	if open.has(js.Rec.ID) || js.Shown.Slurm.State != slurm.Running || line.Restarts != js.Restarts() || js.Learnt.witness.of != line.Restarts+1 {
 		js.Learnt.witness = witness{of: line.Restarts + 1}
 	}
 	early := Later(js.Mail.Heard, js.Shown.Slurm.Start)

@@ -10,7 +10,7 @@ import (
 // none were ever read no job gets more than it has or its minimum (see eligible.Look.Caps).
 func (w *Watch) AskLimits(ctx context.Context, most time.Duration, now time.Time) bool {
 	first := !w.Observer.LimitsFailed()
-	fresh, read, err := w.Observer.SiteLimits(ctx, most, w.LimitsPeriod(), now)
+	fresh, read, err := w.Observer.SiteLimits(ctx, most, w.Rules.LimitsPeriod(), now)
 	if err != nil && first {
 		w.Tell(now, 0, "problem", "the site's limits cannot be read; those known stand: "+err.Error())
 	}

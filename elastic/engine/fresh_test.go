@@ -3,14 +3,21 @@ package engine
 import (
 	"context"
 	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine/event"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/engine/observe"
 	"github.com/sluice-hpc/sluice/elastic/engine/track"
+	"github.com/sluice-hpc/sluice/elastic/policy"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
@@ -65,7 +72,7 @@ func TestMovesWaitForLimits(t *testing.T) {
 				}
 				plan := elastic.Plan{Open: []elastic.Intent{{Job: 7}}}
 				e.AskLimits(t.Context(), limitsFresh, now) // first, so that nothing is decided anew
-				_, plan, waits := e.byFreshLimits(t.Context(), observe.Look{}, elastic.Snapshot{}, plan, now)
+				_, plan, waits, _ := e.freshly(t.Context(), observe.Look{}, elastic.Snapshot{}, plan, now)
 				if waits != step.waits || waits != (len(plan.Open) == 0) || site.asked != step.asks {
 					t.Errorf("step %d: waits %v with %d moves, asked %d times; want %v, %d", i, waits, len(plan.Open), site.asked, step.waits, step.asks)
 				}
@@ -75,5 +82,92 @@ func TestMovesWaitForLimits(t *testing.T) {
 				was = waits
 			}
 		})
+	}
+}
+
+// cluster is a Slurm with these nodes and no jobs.
+type cluster struct {
+	slurm.Client
+	nodes []slurm.Node
+	asked int
+}
+
+func (c *cluster) Nodes(context.Context) ([]slurm.Node, error) { c.asked++; return c.nodes, nil }
+
+// TestADecisionIsMadeTwiceAtMost: a plan that opens moves is made again where nodes or limits were
+// old, once for both, and not where they were fresh.
+func TestADecisionIsMadeTwiceAtMost(t *testing.T) {
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	opens := elastic.Plan{Open: []elastic.Intent{{Job: 7}}}
+	for _, c := range []struct {
+		name          string
+		plan          elastic.Plan
+		nodes, limits bool // old
+		asks, decides int
+	}{
+		{"opens nothing", elastic.Plan{}, true, true, 0, 0},
+		{"all is fresh", opens, false, false, 0, 0},
+		{"old nodes", opens, true, false, 1, 1},
+		{"old limits", opens, false, true, 0, 1},
+		{"both", opens, true, true, 1, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			decides := 0
+			p := policy.Policy{Name: "counts", Allocate: func(elastic.Snapshot) elastic.Allocation { decides++; return elastic.Allocation{} }}
+			site, there := &scripted{}, &cluster{nodes: []slurm.Node{{Name: "g1", GPUs: 4}}}
+			e := New(Config{Seams: Seams{Slurm: there, Limiter: site, Samples: new(journal.Memory)}, Rules: track.Rules{Period: 30 * time.Second}, Policy: p})
+			e.AskLimits(t.Context(), limitsFresh, now)
+			if c.limits {
+				now = now.Add(time.Minute)
+				site.limits.Partitions = []slurm.Partition{{Name: "gpu", Up: true}}
+			}
+			if _, _, _, err := e.freshly(t.Context(), observe.Look{Nodes: there.nodes, Old: c.nodes}, elastic.Snapshot{}, c.plan, now); err != nil {
+				t.Fatal(err)
+			}
+			if decides != c.decides || there.asked != c.asks {
+				t.Errorf("%d decisions and %d questions for nodes, want %d and %d", decides, there.asked, c.decides, c.asks)
+			}
+		})
+	}
+}
+
+// TestSnapshotsAreMadeWhereDecisionsAre: a cycle makes a snapshot only in decided, which it calls
+// before freshly and in it.
+func TestSnapshotsAreMadeWhereDecisionsAre(t *testing.T) {
+	calls := map[string]int{}
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range file.Decls {
+			ast.Inspect(d, func(n ast.Node) bool {
+				call, ok := n.(*ast.CallExpr)
+				if !ok {
+					return true
+				}
+				switch f := call.Fun.(type) {
+				case *ast.SelectorExpr:
+					if f.Sel.Name == "Snapshot" {
+						calls[d.(*ast.FuncDecl).Name.Name+" Snapshot"]++
+					}
+				case *ast.Ident:
+					if f.Name == "decided" {
+						calls[d.(*ast.FuncDecl).Name.Name+" decided"]++
+					}
+				}
+				return true
+			})
+		}
+	}
+	if want := map[string]int{"decided Snapshot": 1, "Cycle decided": 1, "freshly decided": 1}; !maps.Equal(calls, want) {
+		t.Errorf("snapshots are made by %v, want %v", calls, want)
 	}
 }
