@@ -26,15 +26,15 @@
 //
 //	0 load     the journal is read, once, before anything is observed           watch, observe
 //	1 observe  jobs, then nodes, then the small files of the jobs that run       watch, observe
-//	2 fold     what was known and what was seen become a snapshot                track, eligible, learn
-//	3 act      open moves go on; what they change is in the next snapshot        execute
-//	4 decide   the snapshot alone decides: policy, places, moves                 policy, plan
+//	2 fold     what was seen becomes what is known                               track, learn
+//	3 act      open moves go on, as far as they need no new look                 execute
+//	4 decide   a snapshot is made, and decides alone: policy, places, moves      track, eligible, policy, plan
 //	5 record   new moves are in the journal BEFORE their first effect            execute
 //	6 act      their first steps, then what is due outside of moves              execute
 //	7 confirm  what was learnt is durable, and the report is replaced            execute, publish
 //
-// A move is opened on a view of the nodes that is of this cycle, and on limits that are at most a
-// second old: where they are older they are read again, and the decision is made again.
+// A move is opened on nodes that were read in this cycle, and on limits that are at most a second old.
+// Where either is older it is read, and the decision is made again: a cycle makes two snapshots at most.
 //
 // # Rooms
 //
