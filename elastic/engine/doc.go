@@ -27,8 +27,8 @@
 //	0 load     the journal is read, once, before anything is observed           watch, observe
 //	1 observe  jobs, then nodes, then the small files of the jobs that run       watch, observe
 //	2 fold     what was seen becomes what is known                               track, learn
-//	3 act      open moves go on, as far as they need no new look                 execute
-//	4 decide   a snapshot is made, and decides alone: policy, places, moves      track, eligible, policy, plan
+//	3 act      by a snapshot of that open moves go on                            track, eligible, execute
+//	4 decide   a snapshot of what they left decides alone: policy, places, moves policy, plan
 //	5 record   new moves are in the journal BEFORE their first effect            execute
 //	6 act      their first steps, then what is due outside of moves              execute
 //	7 confirm  what was learnt is durable, and the report is replaced            execute, publish

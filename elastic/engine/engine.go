@@ -118,13 +118,14 @@ func (e *Engine) Cycle(ctx context.Context, now time.Time) (wake time.Time, err 
 	// 2. Fold: what was seen becomes what is known.
 	e.Fold(ctx, seen, now)
 	// 3. Go on with the moves under way: as many steps as need no new look.
-	acted := false
-	if len(e.Open) > 0 {
-		acted = e.Executor.Act(ctx, e.Open, e.View(seen, now), now)
+	snap := e.Snapshot(seen, now)
+	acted, stirred := e.Executor.Act(ctx, e.Open, snap, now)
+	if stirred {
+		snap = e.Snapshot(seen, now)
 	}
-	// 4. Decide: pure, from a snapshot alone, and once more where that was not fresh enough.
-	snap, plan := decided(e.State, e.cfg.Policy, seen, now)
-	snap, plan, waits, err := e.freshly(ctx, seen, snap, plan, now)
+	// 4. Decide: pure, from the snapshot alone, and once more where that was not fresh enough.
+	plan := decide(e.cfg.Policy, snap)
+	snap, plan, waits, err := e.freshly(ctx, seen, snap, plan, stirred, now)
 	if err != nil {
 		return e.blinded(now, err), err
 	}
@@ -136,7 +137,7 @@ func (e *Engine) Cycle(ctx context.Context, now time.Time) (wake time.Time, err 
 	}
 	// 6. Act on the new moves.
 	snap.Intents = e.Open
-	more := e.Executor.Act(ctx, opened, snap, now)
+	more, _ := e.Executor.Act(ctx, opened, snap, now)
 	acted = e.Executor.Tidy(ctx, now) || more || acted
 	// 7. Confirm: what became of it is durable, published, and looked at again.
 	err = e.Executor.Save(ctx)

@@ -72,7 +72,7 @@ func TestMovesWaitForLimits(t *testing.T) {
 				}
 				plan := elastic.Plan{Open: []elastic.Intent{{Job: 7}}}
 				e.AskLimits(t.Context(), limitsFresh, now) // first, so that nothing is decided anew
-				_, plan, waits, _ := e.freshly(t.Context(), observe.Look{}, elastic.Snapshot{}, plan, now)
+				_, plan, waits, _ := e.freshly(t.Context(), observe.Look{}, elastic.Snapshot{}, plan, false, now)
 				if waits != step.waits || waits != (len(plan.Open) == 0) || site.asked != step.asks {
 					t.Errorf("step %d: waits %v with %d moves, asked %d times; want %v, %d", i, waits, len(plan.Open), site.asked, step.waits, step.asks)
 				}
@@ -94,22 +94,27 @@ type cluster struct {
 
 func (c *cluster) Nodes(context.Context) ([]slurm.Node, error) { c.asked++; return c.nodes, nil }
 
-// TestADecisionIsMadeTwiceAtMost: a plan that opens moves is made again where nodes or limits were
-// old, once for both, and not where they were fresh.
-func TestADecisionIsMadeTwiceAtMost(t *testing.T) {
+// TestASnapshotIsMadeTwiceAtMost: a plan that opens moves is made again where nodes or limits were
+// old, once for both, and not where they were fresh. After the second snapshot of a cycle there is no
+// third: nothing is opened until the next cycle.
+func TestASnapshotIsMadeTwiceAtMost(t *testing.T) {
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	opens := elastic.Plan{Open: []elastic.Intent{{Job: 7}}}
 	for _, c := range []struct {
 		name          string
 		plan          elastic.Plan
 		nodes, limits bool // old
+		second        bool
 		asks, decides int
+		waits         bool
 	}{
-		{"opens nothing", elastic.Plan{}, true, true, 0, 0},
-		{"all is fresh", opens, false, false, 0, 0},
-		{"old nodes", opens, true, false, 1, 1},
-		{"old limits", opens, false, true, 0, 1},
-		{"both", opens, true, true, 1, 1},
+		{"opens nothing", elastic.Plan{}, true, true, false, 0, 0, false},
+		{"all is fresh", opens, false, false, false, 0, 0, false},
+		{"old nodes", opens, true, false, false, 1, 1, false},
+		{"old limits", opens, false, true, false, 0, 1, false},
+		{"both", opens, true, true, false, 1, 1, false},
+		{"all is fresh, of a second snapshot", opens, false, false, true, 0, 0, false},
+		{"old limits, of a second snapshot", opens, false, true, true, 0, 0, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			decides := 0
@@ -121,19 +126,23 @@ func TestADecisionIsMadeTwiceAtMost(t *testing.T) {
 				now = now.Add(time.Minute)
 				site.limits.Partitions = []slurm.Partition{{Name: "gpu", Up: true}}
 			}
-			if _, _, _, err := e.freshly(t.Context(), observe.Look{Nodes: there.nodes, Old: c.nodes}, elastic.Snapshot{}, c.plan, now); err != nil {
+			_, plan, waits, err := e.freshly(t.Context(), observe.Look{Nodes: there.nodes, Old: c.nodes}, elastic.Snapshot{}, c.plan, c.second, now)
+			if err != nil {
 				t.Fatal(err)
 			}
-			if decides != c.decides || there.asked != c.asks {
-				t.Errorf("%d decisions and %d questions for nodes, want %d and %d", decides, there.asked, c.decides, c.asks)
+			if decides != c.decides || there.asked != c.asks || waits != c.waits {
+				t.Errorf("%d decisions, %d questions for nodes, waits %v; want %d, %d, %v", decides, there.asked, waits, c.decides, c.asks, c.waits)
+			}
+			if opens := len(plan.Open) > 0; opens != (len(c.plan.Open) > 0 && c.decides == 0 && !c.waits) { // the policy here opens nothing
+				t.Errorf("opens moves: %v", opens)
 			}
 		})
 	}
 }
 
-// TestSnapshotsAreMadeWhereDecisionsAre: a cycle makes a snapshot only in decided, which it calls
-// before freshly and in it.
-func TestSnapshotsAreMadeWhereDecisionsAre(t *testing.T) {
+// TestSnapshotsAreMadeInThreePlaces: a cycle makes one, one more where moves went on, and in freshly
+// one where it did not make two.
+func TestSnapshotsAreMadeInThreePlaces(t *testing.T) {
 	calls := map[string]int{}
 	files, err := filepath.Glob("*.go")
 	if err != nil {
@@ -149,25 +158,16 @@ func TestSnapshotsAreMadeWhereDecisionsAre(t *testing.T) {
 		}
 		for _, d := range file.Decls {
 			ast.Inspect(d, func(n ast.Node) bool {
-				call, ok := n.(*ast.CallExpr)
-				if !ok {
-					return true
-				}
-				switch f := call.Fun.(type) {
-				case *ast.SelectorExpr:
-					if f.Sel.Name == "Snapshot" {
-						calls[d.(*ast.FuncDecl).Name.Name+" Snapshot"]++
-					}
-				case *ast.Ident:
-					if f.Name == "decided" {
-						calls[d.(*ast.FuncDecl).Name.Name+" decided"]++
+				if call, ok := n.(*ast.CallExpr); ok {
+					if f, ok := call.Fun.(*ast.SelectorExpr); ok && f.Sel.Name == "Snapshot" {
+						calls[d.(*ast.FuncDecl).Name.Name]++
 					}
 				}
 				return true
 			})
 		}
 	}
-	if want := map[string]int{"decided Snapshot": 1, "Cycle decided": 1, "freshly decided": 1}; !maps.Equal(calls, want) {
+	if want := map[string]int{"Cycle": 2, "freshly": 1}; !maps.Equal(calls, want) {
 		t.Errorf("snapshots are made by %v, want %v", calls, want)
 	}
 }

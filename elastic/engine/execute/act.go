@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
@@ -33,21 +34,24 @@ type Executor struct {
 	Between func() // called before every effect; nil = nothing is
 }
 
-// Act walks moves as far as they get without a new look at the world, and reports whether
-// anything was done. Of snap it reads what State.View has. When Slurm goes away in the middle
-// the rest waits for the next cycle.
-func (x *Executor) Act(ctx context.Context, moves []elastic.Intent, snap elastic.Snapshot, now time.Time) (acted bool) {
+// Act walks moves as far as they get without a new look at the world. It reports
+// whether anything was done, and whether a snapshot of the same look may be another now:
+// whatever changes what is known of a job is told as well. When Slurm goes away in the
+// middle the rest waits for the next cycle.
+func (x *Executor) Act(ctx context.Context, moves []elastic.Intent, snap elastic.Snapshot, now time.Time) (acted, stirred bool) {
+	told := x.Count
 	for _, in := range slices.Clone(moves) {
 		snap.Intents = x.Open
 		before := in
 		in, keep, did, down := x.step(ctx, in, snap.Lent(), now)
 		acted = acted || did
+		stirred = stirred || !keep || !reflect.DeepEqual(before, in)
 		x.Open = x.Open.Settled(before, in, keep)
 		if down {
 			break
 		}
 	}
-	return acted
+	return acted, acted || stirred || x.Count != told
 }
 
 // step takes one move onward, or lets go of a job its user took away.

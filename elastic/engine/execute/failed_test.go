@@ -203,7 +203,7 @@ func TestASlurmThatIsDownEndsTheCycle(t *testing.T) {
 		x, w, moves := executor(t, stopped(7), stopped(8))
 		w.fails["hold"] = c.err
 		snap := elastic.Snapshot{Now: noon, Jobs: []elastic.Job{{ID: 7, Phase: elastic.Queued}, {ID: 8, Phase: elastic.Queued}}}
-		if !x.Act(t.Context(), moves, snap, noon) || !slices.Equal(w.did, c.did) || len(x.Open) != 2 {
+		if acted, _ := x.Act(t.Context(), moves, snap, noon); !acted || !slices.Equal(w.did, c.did) || len(x.Open) != 2 {
 			t.Errorf("%v: did %v and keeps %d moves, want %v and 2", c.err, w.did, len(x.Open), c.did)
 		}
 	}

@@ -20,7 +20,6 @@
 //	Readings -> HeardLines         what programs reported; then TellUnread
 //	WantsHistory, Ends -> Fold     past runs, and the last words of jobs that end
 //	FoldAnswers, Reconsider, HearGPUs
-//	View                 what open moves go on by
 //	Snapshot             what a policy sees
 //
 // An end is believed from Slurm alone: a job that one answer lacks has not ended (see Missing). A

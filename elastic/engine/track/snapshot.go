@@ -24,13 +24,6 @@ func (st *State) Snapshot(v observe.Look, now time.Time) elastic.Snapshot {
 	return s
 }
 
-// View makes the part of a snapshot by which open moves go on: jobs, nodes, moves and limits of the
-// site's configuration. What a policy may not see is not worked out for it, which costs most.
-func (st *State) View(v observe.Look, now time.Time) elastic.Snapshot {
-	st.prepare(now)
-	return st.view(v, now)
-}
-
 // prepare brings up to date what a snapshot reads and does not work out itself. It comes BEFORE
 // each one, since an order that was taken between two effects may have brought a job.
 func (st *State) prepare(now time.Time) {
@@ -62,8 +55,19 @@ func note(known Known, s *elastic.Snapshot, doubted map[elastic.JobID]lazyCurve)
 // build gathers everything the decision may depend on. It changes nothing: the same state
 // and the same view give the same snapshot. doubted are curves to be kept for the next one.
 func (st *State) build(v observe.Look, now time.Time) (s elastic.Snapshot, doubted map[elastic.JobID]lazyCurve) {
-	s = st.view(v, now)
+	s = elastic.Snapshot{Now: now, By: st.Rules.By, Before: st.Last.Now, Away: st.away, Began: st.Began, Limits: st.Rules.Limits}
+	s.Nodes = eligible.Returned(eligible.Fit(eligible.Inventory(v.Jobs, v.Nodes), st.Health.Findings(st.Rules.Health)), st.Lost, settling, now)
+	s.Jobs = slices.Grow(s.Jobs, living(st.Jobs))
+	for _, js := range st.Ordered() {
+		if js.lives() {
+			s.Jobs = append(s.Jobs, st.JobOf(js, now))
+		}
+	}
+	s.Intents = slices.Clone(st.Open)
+	s = s.Lent()
 	s.Due = slices.Concat(st.revivals(now), st.clearings(now), st.savings(now))
+	eligible.Ordinary(&s, ordinary(st.ByID, v.Jobs), v.Nodes, &st.Last)
+	eligible.PerNode(st.Site.Limits, s.Nodes)
 	look := st.LookFor(&s, v)
 	for i := range s.Jobs {
 		if own, known := look.Own[s.Jobs[i].ID]; known {
@@ -80,23 +84,6 @@ func (st *State) build(v observe.Look, now time.Time) (s elastic.Snapshot, doubt
 	look.Depart(&s)
 	look.Bar(&s)
 	return s, doubted
-}
-
-// view gathers jobs, nodes and open moves. It changes nothing.
-func (st *State) view(v observe.Look, now time.Time) elastic.Snapshot {
-	s := elastic.Snapshot{Now: now, By: st.Rules.By, Before: st.Last.Now, Away: st.away, Began: st.Began, Limits: st.Rules.Limits}
-	s.Nodes = eligible.Returned(eligible.Fit(eligible.Inventory(v.Jobs, v.Nodes), st.Health.Findings(st.Rules.Health)), st.Lost, settling, now)
-	s.Jobs = slices.Grow(s.Jobs, living(st.Jobs))
-	for _, js := range st.Ordered() {
-		if js.lives() {
-			s.Jobs = append(s.Jobs, st.JobOf(js, now))
-		}
-	}
-	s.Intents = slices.Clone(st.Open)
-	s = s.Lent()
-	eligible.Ordinary(&s, ordinary(st.ByID, v.Jobs), v.Nodes, &st.Last)
-	eligible.PerNode(st.Site.Limits, s.Nodes)
-	return s
 }
 
 // ordinary are the jobs that are not sluice's.
