@@ -34,7 +34,9 @@
 //	7 confirm  what was learnt is durable, and the report is replaced            execute, publish
 //
 // A move is opened on nodes that were read in this cycle, and on limits that are at most a second old.
-// Where either is older it is read, and the decision is made again: a cycle makes two snapshots at most.
+// Where either is older it is read, and the decision is made again by one more snapshot. So a cycle in
+// peace makes one, and one that moves jobs two; a third is made only where the site's limits changed
+// between moves that went on and new ones.
 //
 // # Rooms
 //

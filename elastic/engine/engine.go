@@ -125,7 +125,7 @@ func (e *Engine) Cycle(ctx context.Context, now time.Time) (wake time.Time, err 
 	}
 	// 4. Decide: pure, from the snapshot alone, and once more where that was not fresh enough.
 	plan := decide(e.cfg.Policy, snap)
-	snap, plan, waits, err := e.freshly(ctx, seen, snap, plan, stirred, now)
+	snap, plan, waits, err := e.freshly(ctx, seen, snap, plan, now)
 	if err != nil {
 		return e.blinded(now, err), err
 	}

@@ -9,13 +9,11 @@ import (
 )
 
 // freshly makes sure that a plan that opens moves was made by nodes of this cycle and by limits that
-// are fresh: where either was older, it is read, and decided again. waits: Slurm has been asked for
+// are fresh: where either was older, both are read, and where that changed anything one more snapshot
+// is made and decided by. waits: Slurm has been asked for
 // the limits and has not answered yet, so that nothing is opened in this cycle. Once it has failed to
 // answer those known stand. An error is that of the nodes.
-//
-// second: snap is the second of this cycle, since moves that went on changed the first. There is no
-// third: what is fresh is decided by in the next cycle, which comes soon, and until then nothing opens.
-func (e *Engine) freshly(ctx context.Context, seen observe.Look, snap elastic.Snapshot, plan elastic.Plan, second bool, now time.Time) (_ elastic.Snapshot, _ elastic.Plan, waits bool, err error) {
+func (e *Engine) freshly(ctx context.Context, seen observe.Look, snap elastic.Snapshot, plan elastic.Plan, now time.Time) (_ elastic.Snapshot, _ elastic.Plan, waits bool, err error) {
 	if len(plan.Open) == 0 {
 		return snap, plan, false, nil
 	}
@@ -28,10 +26,6 @@ func (e *Engine) freshly(ctx context.Context, seen observe.Look, snap elastic.Sn
 		other = true
 	}
 	if e.AskLimits(ctx, limitsFresh, now) || other {
-		if second {
-			plan.Open = nil
-			return snap, plan, true, nil
-		}
 		snap = e.Snapshot(seen, now)
 		plan = decide(e.cfg.Policy, snap)
 	}

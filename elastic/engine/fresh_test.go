@@ -72,7 +72,7 @@ func TestMovesWaitForLimits(t *testing.T) {
 				}
 				plan := elastic.Plan{Open: []elastic.Intent{{Job: 7}}}
 				e.AskLimits(t.Context(), limitsFresh, now) // first, so that nothing is decided anew
-				_, plan, waits, _ := e.freshly(t.Context(), observe.Look{}, elastic.Snapshot{}, plan, false, now)
+				_, plan, waits, _ := e.freshly(t.Context(), observe.Look{}, elastic.Snapshot{}, plan, now)
 				if waits != step.waits || waits != (len(plan.Open) == 0) || site.asked != step.asks {
 					t.Errorf("step %d: waits %v with %d moves, asked %d times; want %v, %d", i, waits, len(plan.Open), site.asked, step.waits, step.asks)
 				}
@@ -94,27 +94,22 @@ type cluster struct {
 
 func (c *cluster) Nodes(context.Context) ([]slurm.Node, error) { c.asked++; return c.nodes, nil }
 
-// TestASnapshotIsMadeTwiceAtMost: a plan that opens moves is made again where nodes or limits were
-// old, once for both, and not where they were fresh. After the second snapshot of a cycle there is no
-// third: nothing is opened until the next cycle.
-func TestASnapshotIsMadeTwiceAtMost(t *testing.T) {
+// TestOldNodesAndLimitsAreOneMoreSnapshot: a plan that opens moves is made again where nodes or limits were
+// old, once for both, and not where they were fresh.
+func TestOldNodesAndLimitsAreOneMoreSnapshot(t *testing.T) {
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	opens := elastic.Plan{Open: []elastic.Intent{{Job: 7}}}
 	for _, c := range []struct {
 		name          string
 		plan          elastic.Plan
 		nodes, limits bool // old
-		second        bool
 		asks, decides int
-		waits         bool
 	}{
-		{"opens nothing", elastic.Plan{}, true, true, false, 0, 0, false},
-		{"all is fresh", opens, false, false, false, 0, 0, false},
-		{"old nodes", opens, true, false, false, 1, 1, false},
-		{"old limits", opens, false, true, false, 0, 1, false},
-		{"both", opens, true, true, false, 1, 1, false},
-		{"all is fresh, of a second snapshot", opens, false, false, true, 0, 0, false},
-		{"old limits, of a second snapshot", opens, false, true, true, 0, 0, true},
+		{"opens nothing", elastic.Plan{}, true, true, 0, 0},
+		{"all is fresh", opens, false, false, 0, 0},
+		{"old nodes", opens, true, false, 1, 1},
+		{"old limits", opens, false, true, 0, 1},
+		{"both", opens, true, true, 1, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			decides := 0
@@ -126,23 +121,23 @@ func TestASnapshotIsMadeTwiceAtMost(t *testing.T) {
 				now = now.Add(time.Minute)
 				site.limits.Partitions = []slurm.Partition{{Name: "gpu", Up: true}}
 			}
-			_, plan, waits, err := e.freshly(t.Context(), observe.Look{Nodes: there.nodes, Old: c.nodes}, elastic.Snapshot{}, c.plan, c.second, now)
+			_, plan, waits, err := e.freshly(t.Context(), observe.Look{Nodes: there.nodes, Old: c.nodes}, elastic.Snapshot{}, c.plan, now)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if decides != c.decides || there.asked != c.asks || waits != c.waits {
-				t.Errorf("%d decisions, %d questions for nodes, waits %v; want %d, %d, %v", decides, there.asked, waits, c.decides, c.asks, c.waits)
+			if decides != c.decides || there.asked != c.asks || waits {
+				t.Errorf("%d decisions, %d questions for nodes, waits %v; want %d, %d, false", decides, there.asked, waits, c.decides, c.asks)
 			}
-			if opens := len(plan.Open) > 0; opens != (len(c.plan.Open) > 0 && c.decides == 0 && !c.waits) { // the policy here opens nothing
+			if opens := len(plan.Open) > 0; opens != (len(c.plan.Open) > 0 && c.decides == 0) { // the policy here opens nothing
 				t.Errorf("opens moves: %v", opens)
 			}
 		})
 	}
 }
 
-// TestSnapshotsAreMadeInThreePlaces: a cycle makes one, one more where moves went on, and in freshly
-// one where it did not make two.
-func TestSnapshotsAreMadeInThreePlaces(t *testing.T) {
+// TestWhereSnapshotsAreMade: a cycle makes one, one more where moves went on, and in freshly one more
+// where nodes or limits were not fresh enough to open moves by.
+func TestWhereSnapshotsAreMade(t *testing.T) {
 	calls := map[string]int{}
 	files, err := filepath.Glob("*.go")
 	if err != nil {

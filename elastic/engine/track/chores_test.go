@@ -62,3 +62,37 @@ func TestChores(t *testing.T) {
 		}
 	}
 }
+
+// TestARunIsStrandedOnce: a run that its node lost is requeued once for it, however often Slurm has
+// to be asked, and the next such run waits longer.
+func TestARunIsStrandedOnce(t *testing.T) {
+	told := 0
+	st, js := New(Rules{}, nil, func(ev event.Event) {
+		if told++; ev.Kind != "stranded" || ev.Run == nil || *ev.Run != 1 {
+			t.Errorf("%+v", ev)
+		}
+	}), killedJob()
+	js.Shown.Slurm.State = slurm.Running
+	js.Mail.runner.word.Stranded = true
+	for n := range 2 {
+		if got := st.Chores(js, noon.Add(time.Duration(n)*time.Second)); len(got) != 1 || !js.Placing.Hold {
+			t.Errorf("asked %d times: %v, held by sluice: %v", n, got, js.Placing.Hold)
+		}
+	}
+	if s := js.rescue.stranded; s.times != 1 || s.of != 2 || !s.last.Equal(noon) {
+		t.Errorf("%+v", s)
+	}
+	js.Shown.Slurm.Restarts, js.Mail.runner.word.Restarts = 2, 2
+	for _, c := range []struct {
+		after time.Duration
+		due   bool
+	}{{strandedRest - 1, false}, {strandedRest, true}} {
+		if due := js.strandedNow(noon.Add(c.after)); due != c.due {
+			t.Errorf("the next run, %s later: requeued: %v", c.after, due)
+		}
+	}
+	js.rescue.stranded.times = 100
+	if !js.strandedNow(noon.Add(strandedMost)) {
+		t.Error("it waits for more than strandedMost")
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine/event"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/resize"
 	"github.com/sluice-hpc/sluice/slurm"
@@ -30,6 +31,12 @@ func TestClosed(t *testing.T) {
 			func(js *Job) bool { return js.Rec.Moved.IsZero() }},
 		{"nor does a save, and it tells how long one takes", resize.Next{Intent: elastic.Intent{Job: 7, Kind: elastic.Save, AskedAt: noon.Add(-time.Minute), SavedAt: noon}, Close: elastic.Done}, nil,
 			func(js *Job) bool { return js.Rec.Moved.IsZero() && js.Placing.took == time.Minute }},
+		{"what it cost is known, however it came to run", resize.Next{Intent: elastic.Intent{Job: 7, Kind: elastic.Resize, AskedAt: noon.Add(-9 * time.Second), SavedAt: noon.Add(-5 * time.Second), PendingAt: noon}, Close: elastic.Fellback}, nil,
+			func(js *Job) bool { return js.Rec.Price.Save == 4*time.Second && js.Placing.Fell == 1 }},
+		{"it was refused, and does not count twice", resize.Next{Intent: resized, Close: elastic.Fellback, Refused: true}, nil,
+			func(js *Job) bool { return js.Placing.Fell == 0 }},
+		{"one that was given up cost nothing that is known", resize.Next{Intent: elastic.Intent{Job: 7, Kind: elastic.Resize, AskedAt: noon.Add(-9 * time.Second), SavedAt: noon.Add(-5 * time.Second), PendingAt: noon}, Close: elastic.Abandoned}, nil,
+			func(js *Job) bool { return js.Rec.Price.Save == 0 }},
 		{"a save that was given up tells nothing", resize.Next{Intent: elastic.Intent{Job: 7, Kind: elastic.Save, AskedAt: noon.Add(-time.Minute), SavedAt: noon}, Close: elastic.Abandoned}, nil,
 			func(js *Job) bool { return js.Placing.took == 0 }},
 		{"a request without an answer counts", resize.Next{Intent: asked, Close: elastic.Abandoned}, nil,
@@ -54,6 +61,7 @@ func TestClosed(t *testing.T) {
 		st.Remember(js)
 		js.Tells.Problem["move"] = "no"
 		js.Placing.Refused.Start.Times = 1
+		js.Runs.Seg = &journal.Segment{Restarts: 1}
 		if c.change != nil {
 			c.change(js)
 		}

@@ -115,7 +115,7 @@ func TestRevivals(t *testing.T) {
 	}
 	st.Open = nil
 	st.Opened(js, in.Kind, noon)
-	if again := st.revivals(noon); len(again) > 0 || js.rescue.struck != (struck{times: 1, from: "00000004"}) {
+	if again := st.revivals(noon); len(again) > 0 || js.rescue.revived != 2 || js.rescue.struck != (struck{times: 1, from: "00000004"}) {
 		t.Errorf("after it was opened for this run: %+v, %+v", again, js.rescue)
 	}
 	js.rescue.revived, js.Shown.Seen = 0, false
@@ -143,6 +143,9 @@ func TestClearings(t *testing.T) {
 		{"not held", func(_ *State, js *Job) { js.Shown.Slurm.Held = false }, 0},
 		{"held by an administrator", func(_ *State, js *Job) { js.Shown.Slurm.Reason = "JobHeldAdmin" }, 0},
 		{"cleared in this run", func(_ *State, js *Job) { js.rescue.cleared = 3 }, 0},
+		{"cleared in this run, and another's clearing is open", func(st *State, js *Job) {
+			js.rescue.cleared, st.Open = 3, Moves{{Job: 8, Kind: elastic.Clearing}}
+		}, 0},
 		{"cleared in the run before", func(_ *State, js *Job) { js.rescue.cleared = 2 }, 1},
 		{"a move is open", func(st *State, js *Job) { st.Open = Moves{{Job: js.Rec.ID, Kind: elastic.Start}} }, 0},
 		{"its user took the tag away", func(_ *State, js *Job) { js.Shown.Disown = true }, 0},
@@ -154,6 +157,19 @@ func TestClearings(t *testing.T) {
 		}
 	}
 	st, js := lingers()
+	for _, c := range []struct {
+		in   elastic.Intent
+		want bool
+	}{
+		{elastic.Intent{Job: 7, Kind: elastic.Clearing}, true}, // it is being tried
+		{elastic.Intent{Job: 7, Kind: elastic.Start}, false},
+		{elastic.Intent{Job: 8, Kind: elastic.Clearing}, false},
+	} {
+		js.rescue.cleared = 3
+		if got := (Moves{c.in}).lingers(js); got != c.want {
+			t.Errorf("cleared in this run, %s of job %d is open: %v", c.in.Kind, c.in.Job, got)
+		}
+	}
 	st.Opened(js, elastic.Clearing, noon)
 	if !st.Lost["g1"].Equal(noon) || js.rescue.cleared != 3 {
 		t.Errorf("%v, %+v", st.Lost, js.rescue)

@@ -7,6 +7,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine/eligible"
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
@@ -56,6 +57,9 @@ func TestSavings(t *testing.T) {
 			js.Rec.Tag.Spec.Again, js.Shown.Slurm.TimeLeft = true, 30*time.Minute
 			st.Site = eligible.Site{Limits: slurm.Limits{Reserved: map[slurm.JobID]string{7: "r"}, Reservations: []slurm.Reservation{{Name: "r", End: noon.Add(time.Minute)}}}}
 		}, elastic.Save},
+		{"its limit ends it before its reservation", func(st *State, js *Job) {
+			st.Site = eligible.Site{Limits: slurm.Limits{Reserved: map[slurm.JobID]string{7: "r"}, Reservations: []slurm.Reservation{{Name: "r", End: noon.Add(90 * time.Second)}}}}
+		}, elastic.Save},
 		{"another's reservation ends", func(st *State, js *Job) {
 			js.Shown.Slurm.TimeLeft = 30 * time.Minute
 			st.Site = eligible.Site{Limits: slurm.Limits{Reserved: map[slurm.JobID]string{7: "r"}, Reservations: []slurm.Reservation{{Name: "s", End: noon.Add(time.Minute)}}}}
@@ -70,6 +74,9 @@ func TestSavings(t *testing.T) {
 		if len(got) != 1 || got[0].Kind != c.want {
 			t.Errorf("%s: %+v, want %q", c.name, got, c.want)
 			continue
+		}
+		if why, ok := got[0].Cause.(reason.EndsSoon); !ok || why.Again != (c.want == elastic.Park) || why.In != 60 || (why.Reservation != "") != (c.name == "the reservation that it is in ends first") {
+			t.Errorf("%s: because of %+v", c.name, got[0].Cause)
 		}
 		if stays := len(got[0].Target) > 0; stays != (c.want == elastic.Save) {
 			t.Errorf("%s: its target is %v", c.name, got[0].Target)
@@ -98,6 +105,54 @@ func TestMargin(t *testing.T) {
 		c.change(js)
 		if got := st.Rules.margin(js); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+// TestSavesAt: the next look is no later than the moment at which a running job is to save.
+func TestSavesAt(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*Job)
+		want   time.Time
+	}{
+		{"a quarter of its limit before", func(js *Job) { js.Shown.Slurm.TimeLeft, js.Shown.Slurm.TimeLimit = 10*time.Minute, 4*time.Minute }, noon.Add(9 * time.Minute)},
+		{"it has no end", func(js *Job) { js.Shown.Slurm.TimeLeft = 0 }, time.Time{}},
+		{"it waits", func(js *Job) { js.Shown.Slurm.State = slurm.Pending }, time.Time{}},
+		{"Slurm did not show it", func(js *Job) { js.Shown.Seen = false }, time.Time{}},
+		{"its user took the tag away", func(js *Job) { js.Shown.Disown = true }, time.Time{}},
+	} {
+		st, js := ending()
+		c.change(js)
+		if got := st.savesAt(js, noon); !got.Equal(c.want) {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+		latest := noon.Add(time.Hour)
+		want := latest
+		if !c.want.IsZero() {
+			want = c.want
+		}
+		if got := st.NextTry(noon, latest); !got.Equal(want) {
+			t.Errorf("%s: the next look is at %v, want %v", c.name, got, want)
+		}
+	}
+}
+
+// TestLead: a job is asked to leave a node before a maintenance begins by all that its move takes.
+func TestLead(t *testing.T) {
+	st, js := ending()
+	js.Shown.Slurm.TimeLimit, js.Rec.Price.Drain = 4*time.Minute, 5*time.Second
+	if got, want := st.Rules.lead(js), time.Minute+5*time.Second+time.Minute+settleBefore; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// TestOpenedToSave: a save or a park that was opened is not opened again for the same end.
+func TestOpenedToSave(t *testing.T) {
+	for kind, want := range map[elastic.Kind]bool{elastic.Save: true, elastic.Park: true, elastic.Resize: false} {
+		st, js := ending()
+		if st.Opened(js, kind, noon); js.Placing.saving.Equal(noon) != want {
+			t.Errorf("%s: %v", kind, js.Placing.saving)
 		}
 	}
 }
