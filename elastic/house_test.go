@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -69,14 +70,15 @@ var may = map[string][]string{
 	"elastic/control/client":      {"elastic", "elastic/control/munge", "elastic/control/wire"},
 	"elastic/control":             {"elastic", "elastic/control/munge", "elastic/control/wire", "elastic/engine", "elastic/policy", "elastic/learn/predict", "elastic/reason", "elastic/say", "elastic/learn/speed", "nodes", "slurm"},
 	"elastic/control/controltest": {"elastic", "elastic/control", "elastic/control/wire", "elastic/engine", "elastic/reason", "elastic/learn/speed", "nodes"},
-	"elastic/sim":                 {"elastic", "elastic/audit", "elastic/engine", "elastic/policy", "elastic/learn/speed", "nodes", "checkpoint", "slurm", "slurm/fake"},
-	"elastic/sim/story":           {"elastic", "elastic/engine", "elastic/policy", "elastic/reason", "elastic/learn/speed", "elastic/sim", "nodes", "checkpoint", "slurm", "slurm/fake"},
+	"elastic/world":               {"elastic", "elastic/engine", "nodes", "checkpoint", "slurm", "slurm/fake"},
+	"elastic/world/records":       {"elastic", "elastic/audit", "elastic/engine", "elastic/world", "slurm/fake"},
+	"elastic/world/story":         {"elastic", "elastic/engine", "elastic/policy", "elastic/reason", "elastic/learn/speed", "elastic/world", "elastic/world/records", "nodes", "checkpoint", "slurm", "slurm/fake"},
 	"elastic/sim/workload":        {"elastic", "elastic/learn/speed", "nodes"},
 	"elastic/sim/replay":          {"elastic", "elastic/policy", "elastic/reason", "elastic/learn/speed", "elastic/sim/workload", "nodes"},
 	"elastic/sim/bound":           {"elastic", "elastic/learn/speed", "elastic/sim/workload", "elastic/sim/replay", "nodes"},
 	"elastic/sim/report":          {"elastic", "elastic/reason", "elastic/say", "elastic/sim/workload", "elastic/sim/replay", "nodes"},
 	"elastic/sim/figures":         {"elastic", "elastic/learn/bandit", "elastic/solve/deadline", "elastic/policy", "elastic/policy/lookahead", "elastic/learn/predict", "elastic/learn/speed", "elastic/solve/knapsack", "elastic/sim/workload", "elastic/sim/replay", "elastic/sim/report", "elastic/sim/bound", "elastic/solve/welfare", "nodes"},
-	"elastic/sim/whole":           {"elastic", "elastic/engine", "elastic/policy", "elastic/reason", "elastic/say", "elastic/learn/speed", "elastic/sim", "elastic/sim/workload", "elastic/sim/replay", "nodes", "slurm/fake", "checkpoint", "slurm"},
+	"elastic/sim/whole":           {"elastic", "elastic/engine", "elastic/policy", "elastic/reason", "elastic/say", "elastic/learn/speed", "elastic/world", "elastic/sim/workload", "elastic/sim/replay", "nodes", "slurm/fake", "checkpoint", "slurm"},
 	"cmd/help":                    {},
 	"cmd/site":                    {"*"},
 	"cmd/site/demo":               {"*"},
@@ -186,7 +188,7 @@ func TestHeavyLibrariesStayApart(t *testing.T) {
 
 // heavy is what the client must do without: who decides, what simulates, and what tries
 // sluice. Each doubles the program that every job starts twice.
-var heavy = []string{module + "elastic/engine", module + "elastic/policy", module + "elastic/learn/predict", module + "elastic/sim",
+var heavy = []string{module + "elastic/engine", module + "elastic/policy", module + "elastic/learn/predict", module + "elastic/sim", module + "elastic/world",
 	module + "elastic/store", module + "slurm/fake", module + "slurm/lab", module + "cmd/site", "gonum.org/"}
 
 // TestClientIsThin: cmd/sluice links none of that.
@@ -199,6 +201,27 @@ func TestClientIsThin(t *testing.T) {
 		for _, part := range heavy {
 			if dep == part || strings.HasPrefix(dep, strings.TrimSuffix(part, "/")+"/") {
 				t.Errorf("cmd/sluice links %s", dep)
+			}
+		}
+	}
+}
+
+// apparatus is what only tests and the lab need.
+var apparatus = []string{module + "elastic/world/", module + "elastic/audit", module + "elastic/planted", module + "slurm/conform", module + "slurm/lab",
+	module + "checkpoint/disktest", module + "checkpoint/pythontest"}
+
+// TestUsersProgramsHoldNoTests: what users run links no apparatus of tests, nor, but for the
+// simulator (simulate --engine), the world that tests and it share.
+func TestUsersProgramsHoldNoTests(t *testing.T) {
+	for _, program := range []string{"sluice", "sluiced", "sluice-simulate", "sluice-nvml", "sluice-plot"} {
+		out, err := exec.Command("go", "list", "-deps", module+"cmd/"+program).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, dep := range strings.Fields(string(out)) {
+			shared := dep == module+"elastic/world" || dep == module+"slurm/fake" || dep == module+"elastic/sim/whole"
+			if shared && program != "sluice-simulate" || slices.ContainsFunc(apparatus, func(part string) bool { return strings.HasPrefix(dep, part) }) {
+				t.Errorf("cmd/%s links %s", program, dep)
 			}
 		}
 	}

@@ -53,7 +53,7 @@ var chambers = []chamber{
 	{"reconcile", "elastic", false, []string{"reconcile.go"}, ".", house, around},
 	{"arrange", "elastic", false, []string{"arrange.go", "passage*.go", "sketch.go"}, ".", house, around},
 	{"caps", "elastic", false, []string{"cap.go", "licenses.go"}, ".", house, around},
-	{"claim", "elastic/engine", false, []string{"claim.go"}, ".", "UnlearnRenamed", []view{{"elastic/sim", "Token|Comment|Forgot|Number|Daemon|Partition", "Crash|Daemons?Dies?"}}},
+	{"claim", "elastic/engine", false, []string{"claim.go"}, ".", "UnlearnRenamed", []view{{"elastic/world", "Token|Comment|Forgot|Number|Daemon|Partition", "Crash|Daemons?Dies?"}}},
 	{"nodes", "nodes", false, []string{"*.go"}, ".", "", append([]view{{"elastic", ".", house}}, around...)},
 	{"checkpoint", "checkpoint", false, []string{"verify.go", "series.go", "prune.go"}, ".", "Hostile|ReadWhile|Swapping|NamesThat|Progress|Devices|Measure", nil},
 	{"authorise", "elastic/control", false, []string{"authorise.go"}, "^Test(Admits|Role|May|Standing|Operators|Rights|Authorise|Matrix|UserMode)", "", nil},
