@@ -35,6 +35,10 @@ const (
 type Config struct {
 	Nodes  []nodes.Node // all free and usable
 	Policy policy.Policy
+	// Beside, when set, is what starts the jobs that are none of sluice's, such as Slurm's
+	// own scheduler. It is asked before each decision for what it starts now, and for the
+	// snapshot as sluice then sees it; sluice decides about that alone.
+	Beside func(elastic.Snapshot) (started elastic.Allocation, rest elastic.Snapshot)
 	// Interval is the time between two decisions.
 	Interval time.Duration
 	// Restart is what a start and every resize cost in time on the new GPUs.
