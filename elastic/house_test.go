@@ -22,7 +22,7 @@ var may = map[string][]string{
 	"elastic/audit":               {},
 	"elastic/planted":             {},
 	"nodes":                       {},
-	"nodes/nvml":                  {"checkpoint"},
+	"nodes/nvml":                  {"nodes"},
 	"etc":                         {},
 	"etc/notices":                 {},
 	"elastic/solve/knapsack":      {},

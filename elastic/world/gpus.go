@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/nodes"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
@@ -29,7 +30,7 @@ func (w *World) gauge(token string, r *checkpoint.Runner) {
 	for _, s := range t.run.Split {
 		d := checkpoint.Devices{Node: s.Node, At: r.Beat}
 		for _, id := range indices(s) {
-			g := checkpoint.Device{Index: id, UUID: fmt.Sprintf("GPU-%s-%d", s.Node, id), MIG: w.MIG, Utilisation: -1, Unfit: w.unfit[s.Node][id]}
+			g := nodes.Device{Index: id, UUID: fmt.Sprintf("GPU-%s-%d", s.Node, id), MIG: w.MIG, Utilisation: -1, Unfit: w.unfit[s.Node][id]}
 			if w.Utilisation != nil {
 				g.Utilisation = w.Utilisation(t)
 			}

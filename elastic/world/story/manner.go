@@ -60,7 +60,7 @@ var manners = []manner{
 	{"says nothing readable", world.Behaviour{Liar: true, Forge: func(r *checkpoint.Runner) { r.State = "bored" }}, true},
 	{"blames every GPU", world.Behaviour{Liar: true, Forge: func(r *checkpoint.Runner) {
 		for _, s := range r.Split {
-			r.Devices = append(r.Devices, checkpoint.Devices{Node: s.Node, At: r.Beat, GPUs: []checkpoint.Device{
+			r.Devices = append(r.Devices, checkpoint.Devices{Node: s.Node, At: r.Beat, GPUs: []nodes.Device{
 				{Index: 0, UUID: "GPU-" + s.Node, Utilisation: -1, Unfit: "XID 79"}}})
 		}
 	}}, true},
