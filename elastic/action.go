@@ -15,6 +15,7 @@ func (a Clear) About() JobID           { return a.Job }
 func (a HoldPending) About() JobID     { return a.Job }
 func (a Write) About() JobID           { return a.Job }
 func (a Release) About() JobID         { return a.Job }
+func (a RequestPass) About() JobID     { return a.Job }
 func (a Annotate) About() JobID        { return a.Job }
 
 func (a AskCheckpoint) String() string {
@@ -31,6 +32,10 @@ func (a Revive) String() string          { return fmt.Sprintf("bring job %d back
 func (a Clear) String() string           { return fmt.Sprintf("clear job %d of its last run", a.Job) }
 func (a HoldPending) String() string     { return fmt.Sprintf("hold job %d", a.Job) }
 func (a Release) String() string         { return fmt.Sprintf("release job %d", a.Job) }
+
+func (a RequestPass) String() string {
+	return fmt.Sprintf("ask for a scheduling pass for job %d", a.Job)
+}
 
 func (a Write) String() string {
 	where := " on " + a.Target.String()

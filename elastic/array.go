@@ -114,7 +114,7 @@ func ArrayCaps(s *Snapshot) []Cap {
 	if len(out) == 0 {
 		return nil
 	}
-	bound := s.bound()
+	bound := s.Bound()
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
 		k, is := at[arrayKey{j.UID, j.Spec.Array.Of(j.ID)}]

@@ -30,31 +30,8 @@ func TestBilling(t *testing.T) {
 		if got := c.Takes(&j, 6, 2, 4); got != tc.free {
 			t.Errorf("%s: %d, want %d", tc.name, got, tc.free)
 		}
-		for most, refused := range map[int]bool{tc.placed: false, tc.placed - 1: true} {
-			if c.Most = most; most < 0 {
-				continue
-			}
-			s.Caps = []elastic.Cap{c}
-			if _, got := s.Refuses(j, place); got != refused {
-				t.Errorf("%s: refused under %d: %t", tc.name, most, got)
-			}
-		}
-	}
-}
-
-// TestBillingOfAFirstRun: Slurm goes on counting what the first run of a job came to.
-func TestBillingOfAFirstRun(t *testing.T) {
-	one := nodes.Placement{{Node: "n1", GPUs: 1}}
-	running := elastic.Job{ID: 1, Phase: elastic.Running, Partition: "a", Place: one}
-	s := elastic.Snapshot{
-		Nodes: []nodes.Node{{Name: "n1", GPUs: 8}},
-		Caps:  []elastic.Cap{{Of: elastic.Billing, Most: 8, Jobs: map[elastic.JobID]bool{1: true, 2: true}, Bills: map[string]elastic.Bill{"a": {GPU: 1}}}},
-	}
-	for billing, want := range map[int]bool{0: false, 1: false, 7: false, 8: true} {
-		running.Billing = billing
-		s.Jobs = []elastic.Job{running, {ID: 2, Phase: elastic.Held, Partition: "a"}}
-		if _, refused := s.Refuses(s.Jobs[1], one); refused != want {
-			t.Errorf("beside a job billed %d: refused: %t", billing, refused)
+		if got := c.Use(&j, place, &s); got != tc.placed {
+			t.Errorf("%s: %d at the place, want %d", tc.name, got, tc.placed)
 		}
 	}
 }

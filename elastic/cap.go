@@ -60,8 +60,8 @@ type Cap struct {
 // Shared reports whether its jobs and the others have to keep within it together.
 func (c Cap) Shared() bool { return !c.Each && !c.Least }
 
-// use is how much of the cap the job takes at a place, started there anew.
-func (c Cap) use(j *Job, at nodes.Placement, s *Snapshot) int {
+// Use is how much of the cap the job takes at a place, started there anew.
+func (c Cap) Use(j *Job, at nodes.Placement, s *Snapshot) int {
 	return times(c.amount(j, at, s), c.minutes(j.TimeLimit))
 }
 
@@ -187,9 +187,10 @@ func (s *Snapshot) typed(j *Job, node, kind string) bool {
 	return false
 }
 
-// taken is what one job has of the cap, or what it is promised where that is more.
-func (s *Snapshot) taken(c Cap, j *Job, bound map[JobID]nodes.Placement) int {
-	return max(c.has(j, s), c.use(j, bound[j.ID], s))
+// Taken is what one job has of the cap, or what it is promised where that is more. Bound
+// is what Bound returns of the snapshot.
+func (s *Snapshot) Taken(c Cap, j *Job, bound map[JobID]nodes.Placement) int {
+	return max(c.has(j, s), c.Use(j, bound[j.ID], s))
 }
 
 // Limit is the cap as a reason; where it is shared, with who has how much of it: at most a
@@ -202,10 +203,10 @@ func (s Snapshot) Limit(c Cap) reason.Reason {
 		return reason.Limit{Name: c.Name}
 	}
 	who := append([]reason.Use(nil), c.Users...)
-	bound := s.bound()
+	bound := s.Bound()
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
-		if n := s.taken(c, j, bound); c.Jobs[j.ID] && n > 0 {
+		if n := s.Taken(c, j, bound); c.Jobs[j.ID] && n > 0 {
 			who = append(who, reason.Use{Job: int64(j.ID), User: j.User, Has: c.Count(n)})
 		}
 	}
@@ -229,82 +230,4 @@ func (c Cap) Count(n int) string {
 		return fmt.Sprintf("%dM", n)
 	}
 	return fmt.Sprint(n)
-}
-
-// Refuses returns the first cap under which Slurm would leave the job pending if it
-// were started at the target now, beside what all others have or are promised.
-func (s Snapshot) Refuses(j Job, target nodes.Placement) (Cap, bool) {
-	if len(s.Caps) == 0 || len(target) == 0 {
-		return Cap{}, false
-	}
-	return newQuota(&s, func(c Cap) bool { return c.Jobs[j.ID] }).refuses(&j, target)
-}
-
-// quota keeps count of the caps while moves are opened one after the other.
-type quota struct {
-	s     *Snapshot
-	bound map[JobID]nodes.Placement
-	used  []int // of each cap, by everybody
-}
-
-// newQuota counts the caps that are of interest.
-func newQuota(s *Snapshot, of func(Cap) bool) *quota {
-	q := &quota{s: s, used: make([]int, len(s.Caps))}
-	if len(s.Caps) == 0 {
-		return q
-	}
-	q.bound = s.bound()
-	at := make(map[JobID]*Job, len(s.Jobs))
-	for i := range s.Jobs {
-		at[s.Jobs[i].ID] = &s.Jobs[i]
-	}
-	for k, c := range s.Caps {
-		if q.used[k] = c.Others; !of(c) {
-			continue
-		}
-		for id, concerned := range c.Jobs {
-			if j := at[id]; concerned && j != nil {
-				q.used[k] += s.taken(c, j, q.bound)
-			}
-		}
-	}
-	return q
-}
-
-// refuses is Refuses, with what was taken since.
-func (q *quota) refuses(j *Job, target nodes.Placement) (Cap, bool) {
-	for k, c := range q.s.Caps {
-		if !c.Jobs[j.ID] || len(target) == 0 {
-			continue
-		}
-		n := c.use(j, target, q.s)
-		switch {
-		case c.Least && n < c.Most, c.Each && n > c.Most:
-			return c, true
-		case c.Shared() && q.used[k]-q.s.taken(c, j, q.bound)+n > c.Most:
-			return c, true
-		}
-	}
-	return Cap{}, false
-}
-
-// take books a job's target beside what it has until it was moved.
-func (q *quota) take(j *Job, target nodes.Placement) {
-	for k, c := range q.s.Caps {
-		if c.Jobs[j.ID] {
-			q.used[k] += max(0, c.use(j, target, q.s)-q.s.taken(c, j, q.bound))
-		}
-	}
-}
-
-// refused is why the target cannot be.
-func (s Snapshot) refused(c Cap, target nodes.Placement) reason.Reason {
-	switch limit := s.Limit(c); {
-	case c.Least:
-		return reason.FewerThan{GPUs: target.GPUs(), Limit: limit}
-	case c.Each:
-		return reason.Beyond{To: target, Limit: limit}
-	default:
-		return reason.BeyondShared{To: target, Limit: limit}
-	}
 }

@@ -1,7 +1,7 @@
 package elastic_test
 
 import (
-	"strings"
+	"slices"
 	"testing"
 	"time"
 
@@ -47,7 +47,7 @@ func TestCapAmounts(t *testing.T) {
 		"memory of a node of one that waits": {cap: elastic.Cap{Of: elastic.MemoryMB, Node: true}, mem: elastic.Memory{PerNodeMB: 500}},
 	} {
 		j := &elastic.Job{ID: 1, Spec: tc.spec, Memory: tc.mem}
-		if got := tc.cap.Amount(j, placed(t, tc.at), &s); got != tc.want {
+		if got := tc.cap.Use(j, placed(t, tc.at), &s); got != tc.want {
 			t.Errorf("%s: %d, want %d", name, got, tc.want)
 		}
 	}
@@ -77,121 +77,34 @@ func TestCapMinutes(t *testing.T) {
 	}
 }
 
-// TestCapUsing: who has how much, and of many no more than a few.
+// TestCapUsing: which jobs have how much, and of many no more than a few.
 func TestCapUsing(t *testing.T) {
+	job := func(user, at string) elastic.Job { return elastic.Job{User: user, Place: placed(t, at)} }
+	big, first, waits := job("ann", "n1:1"), job("ann", "n1:1"), job("cy", "")
+	big.Spec.MemPerGPUMB, big.Billing = 4000, 9000
+	first.Billing, waits.Billing = 5, 7
 	for name, tc := range map[string]struct {
-		jobs func(*testing.T, *decided)
+		jobs []elastic.Job
 		cap  elastic.Cap
 		want string
 	}{
-		"nobody": {func(t *testing.T, c *decided) { c.job(t, "", "") }, elastic.Cap{Of: elastic.GPUs}, "nobody has any"},
-		"some": {func(t *testing.T, c *decided) {
-			c.job(t, "n1:1", "").User = "ann"
-			c.job(t, "", "").User = "bob"
-			c.job(t, "n2:2", "").User = "cy"
-		}, elastic.Cap{Of: elastic.GPUs, Users: []reason.Use{{Job: 9, User: "dan", Has: "2"}}}, "job 9 of dan has 2, job 1 of ann has 1, job 3 of cy has 2"},
-		"five": {func(t *testing.T, c *decided) {
-			for range 5 {
-				c.job(t, "n1:1", "").User = "ann"
-			}
-		}, elastic.Cap{Of: elastic.Jobs}, "job 1 of ann has 1, job 2 of ann has 1, job 3 of ann has 1, and 2 more jobs"},
-		"memory": {func(t *testing.T, c *decided) {
-			j := c.job(t, "n1:1", "")
-			j.User, j.Spec.MemPerGPUMB, j.Billing = "ann", 4000, 9000
-		}, elastic.Cap{Of: elastic.MemoryMB}, "job 1 of ann has 4000M"},
-		"billing, of its first run where that was more": {func(t *testing.T, c *decided) {
-			c.job(t, "n1:1", "").User = "ann"
-			c.job(t, "n2:1", "").User = "bob"
-			c.job(t, "", "").User = "cy"
-			c.s.Jobs[0].Billing, c.s.Jobs[2].Billing = 5, 7
-		}, elastic.Cap{Of: elastic.Billing}, "job 1 of ann has 5, job 2 of bob has 1"},
+		"nobody": {[]elastic.Job{job("", "")}, elastic.Cap{Of: elastic.GPUs}, "nobody has any"},
+		"some": {[]elastic.Job{job("ann", "n1:1"), job("bob", ""), job("cy", "n2:2")},
+			elastic.Cap{Of: elastic.GPUs, Users: []reason.Use{{Job: 9, User: "dan", Has: "2"}}}, "job 9 of dan has 2, job 1 of ann has 1, job 3 of cy has 2"},
+		"five": {slices.Repeat([]elastic.Job{job("ann", "n1:1")}, 5), elastic.Cap{Of: elastic.Jobs},
+			"job 1 of ann has 1, job 2 of ann has 1, job 3 of ann has 1, and 2 more jobs"},
+		"memory": {[]elastic.Job{big}, elastic.Cap{Of: elastic.MemoryMB}, "job 1 of ann has 4000M"},
+		"billing, of its first run where that was more": {[]elastic.Job{first, job("bob", "n2:1"), waits}, elastic.Cap{Of: elastic.Billing},
+			"job 1 of ann has 5, job 2 of bob has 1"},
 	} {
-		c := newDecided()
-		tc.jobs(t, c)
-		tc.cap.Jobs = map[elastic.JobID]bool{}
-		for _, j := range c.s.Jobs {
-			tc.cap.Jobs[j.ID] = true
+		s := elastic.Snapshot{Jobs: slices.Concat(tc.jobs, []elastic.Job{job("", "n4:1")})} // the last is none of the cap's
+		tc.cap.Name, tc.cap.Jobs = "it", map[elastic.JobID]bool{}
+		for i := range s.Jobs {
+			s.Jobs[i].ID = elastic.JobID(i + 1)
+			tc.cap.Jobs[s.Jobs[i].ID] = i < len(tc.jobs)
 		}
-		c.job(t, "n4:1", "") // none of the cap's
-		tc.cap.Name = "it"
-		if got := sentence(c.s.Limit(tc.cap)); got != "it ("+tc.want+")" {
+		if got := sentence(s.Limit(tc.cap)); got != "it ("+tc.want+")" {
 			t.Errorf("%s: %q, want %q", name, got, tc.want)
 		}
-	}
-}
-
-// TestCapsOfOneDecision: what Slurm would leave pending is not opened, beside what others
-// have, are promised, and take in the same decision.
-func TestCapsOfOneDecision(t *testing.T) {
-	both := map[elastic.JobID]bool{1: true, 2: true}
-	for name, tc := range map[string]struct {
-		cap  elastic.Cap
-		jobs func(*testing.T, *decided)
-		want string
-		why  string // of the last job
-	}{
-		"what one grows by counts": {elastic.Cap{Of: elastic.GPUs, Most: 7}, func(t *testing.T, c *decided) {
-			c.job(t, "n1:2", "n1:4")
-			c.job(t, "", "n2:3")
-		}, "resize 1 on n1:4, start 2 on n2:3", ""},
-		"... and no less": {elastic.Cap{Of: elastic.GPUs, Most: 6, Name: "GrpTRES=gres/gpu=6"}, func(t *testing.T, c *decided) {
-			c.job(t, "n1:2", "n1:4").User = "ann"
-			c.job(t, "", "n2:3")
-		}, "resize 1 on n1:4", "so decided; not now: n2:3 would be beyond GrpTRES=gres/gpu=6: job 1 of ann has 2"},
-		"one that shrinks has its GPUs until then, and no more": {elastic.Cap{Of: elastic.GPUs, Most: 7}, func(t *testing.T, c *decided) {
-			c.job(t, "n1:4", "n1:2")
-			c.job(t, "", "n2:3")
-		}, "resize 1 on n1:2, start 2 on n2:3", ""},
-		"what is promised counts": {elastic.Cap{Of: elastic.GPUs, Most: 4}, func(t *testing.T, c *decided) {
-			c.job(t, "", "n1:3")
-			c.s.Intents = []elastic.Intent{{Job: 1, Kind: elastic.Start, Step: elastic.Written, Target: placed(t, "n1:3")}}
-			c.job(t, "", "n2:2")
-		}, "", ""},
-		"each alone": {elastic.Cap{Of: elastic.GPUs, Most: 2, Each: true, Name: "MaxTRES=gres/gpu=2"}, func(t *testing.T, c *decided) {
-			c.job(t, "", "n1:2")
-			c.job(t, "", "n2:3")
-		}, "start 1 on n1:2", "so decided; not now: n2:3 is beyond MaxTRES=gres/gpu=2"},
-		"the least": {elastic.Cap{Of: elastic.GPUs, Most: 2, Least: true, Name: "MinTRES=gres/gpu=2"}, func(t *testing.T, c *decided) {
-			c.job(t, "", "n1:2")
-			c.job(t, "", "n2:1")
-		}, "start 1 on n1:2", "so decided; not now: 1 GPUs are fewer than MinTRES=gres/gpu=2 asks for"},
-		"of others alone": {elastic.Cap{Of: elastic.GPUs, Most: 1, Each: true, Jobs: map[elastic.JobID]bool{7: true}}, func(t *testing.T, c *decided) {
-			c.job(t, "", "n1:2")
-		}, "start 1 on n1:2", ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			c := newDecided()
-			tc.jobs(t, c)
-			if tc.cap.Jobs == nil {
-				tc.cap.Jobs = both
-			}
-			c.s.Caps = []elastic.Cap{tc.cap}
-			plan, got := c.opens()
-			if got != tc.want {
-				t.Errorf("opened %q, want %q", got, tc.want)
-			}
-			if why := sentence(plan.Reasons[len(plan.Reasons)-1].Why); tc.why != "" && why != tc.why {
-				t.Errorf("%q, want %q", why, tc.why)
-			}
-		})
-	}
-}
-
-// TestLicensesBetweenSizes: a job does not start with a license of one that is between two
-// sizes. It keeps its GPUs meanwhile, and no more.
-func TestLicensesBetweenSizes(t *testing.T) {
-	c := newDecided()
-	c.job(t, "n2:1", "n2:2").Licenses = []string{"matlab"}
-	c.s.Intents = []elastic.Intent{{Job: 1, Kind: elastic.Resize, Step: elastic.Asked, From: placed(t, "n2:1"), Target: placed(t, "n2:2")}}
-	c.job(t, "", "n1:2").Licenses = []string{"ansys", "matlab"}
-	c.job(t, "", "n1:2")
-	c.job(t, "", "n1:2")
-	c.job(t, "", "n3:2").Licenses = []string{"ansys"}
-	plan, got := c.opens()
-	if want := "start 3 on n1:2, start 5 on n3:2"; got != want {
-		t.Errorf("opened %q, want %q", got, want)
-	}
-	if why := sentence(plan.Reasons[1].Why); !strings.Contains(why, "waits until job 1, which asks for the same licenses") {
-		t.Errorf("%q", why)
 	}
 }

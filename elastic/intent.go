@@ -2,6 +2,7 @@ package elastic
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic/reason"
@@ -79,6 +80,10 @@ func RequestID(job JobID, to int, now time.Time, by string) string {
 	return id
 }
 
+// requeuePatience is how long a requeue may go unseen before it is asked for
+// again. Slurm answers the request at once and acts within a second or two.
+const requeuePatience = 15 * time.Second
+
 // BeingStopped reports whether a stop that was asked of Slurm may still come.
 func (in Intent) BeingStopped(now time.Time) bool {
 	return in.Step == Verified && !now.After(in.RequeuedAt.Add(requeuePatience))
@@ -100,3 +105,25 @@ const (
 	Fellback  Outcome = "fellback"  // runs, but not as meant
 	Lost      Outcome = "ended"     // the job ended by itself during the move
 )
+
+// Lends reports whether the move has waited for its checkpoint for as long as the site gives
+// one (Limits.Grace), whatever its job was granted. The job trains on meanwhile: the GPUs meant
+// for it, and its slot, are others' until it answers.
+func (in Intent) Lends(s *Snapshot) bool {
+	return in.Kind == Resize && in.Step == Asked && s.Limits.Grace > 0 && s.Now.After(in.AskedAt.Add(s.Limits.Grace))
+}
+
+// Lent is the snapshot in which a move that lends promises its job what it has, and no more.
+func (s Snapshot) Lent() Snapshot {
+	cloned := false
+	for i, in := range s.Intents {
+		if !in.Lends(&s) {
+			continue
+		}
+		if !cloned {
+			s.Intents, cloned = slices.Clone(s.Intents), true
+		}
+		s.Intents[i].Target, s.Intents[i].AnyNodes = in.From, false
+	}
+	return s
+}

@@ -1,19 +1,14 @@
 package elastic
 
-import "github.com/sluice-hpc/sluice/nodes"
+import (
+	"strings"
+
+	"github.com/sluice-hpc/sluice/nodes"
+)
 
 // Views of the inventory. What Slurm counts as used on a node is the sum of
 // three parts: ordinary jobs, sluice's jobs where they are, and the lag between
 // two queries. The views below add what is promised but not yet taken.
-
-func (s Snapshot) usable(node string) bool {
-	for _, n := range s.Nodes {
-		if n.Name == node {
-			return n.Usable
-		}
-	}
-	return false
-}
 
 // Foreign returns the inventory with only ordinary jobs' use on it: what Slurm
 // counts less what sluice's jobs hold.
@@ -42,8 +37,8 @@ func (s Snapshot) Committed(j Job) nodes.Placement {
 	return j.Place
 }
 
-// bound returns, for every job with an open move, the placement it is bound to.
-func (s Snapshot) bound() map[JobID]nodes.Placement {
+// Bound returns, for every job with an open move, the placement it is bound to.
+func (s Snapshot) Bound() map[JobID]nodes.Placement {
 	out := make(map[JobID]nodes.Placement, len(s.Intents))
 	for _, in := range s.Intents {
 		if _, twice := out[in.Job]; !twice {
@@ -106,4 +101,29 @@ func (s Snapshot) promised(except JobID) map[string][]nodes.OfType {
 		}
 	}
 	return out
+}
+
+// Holds reports whether all nodes of a place are in one of a list of partitions, as Slurm
+// writes it.
+func (s Snapshot) Holds(partitions string, place nodes.Placement) bool {
+	for p := range strings.SplitSeq(partitions, ",") {
+		in := 0
+		for i := range s.Nodes {
+			if n := &s.Nodes[i]; place.On(n.Name) > 0 && n.In(p) {
+				in++
+			}
+		}
+		if in == len(place) {
+			return true
+		}
+	}
+	return false
+}
+
+// Request is the job as nodes sees it, its size aside.
+func (j *Job) Request(l Limits) nodes.Request {
+	return nodes.Request{
+		ID: int64(j.ID), Partition: j.Partition, Uneven: j.Spec.AllowUneven || l.AnySplit(), Share: l.ShareNodes,
+		CPUsPerGPU: j.Spec.CPUsPerGPU, MemPerGPUMB: j.Spec.MemPerGPUMB, Type: j.Spec.Type(), MaxNodes: j.MaxNodes,
+	}
 }

@@ -12,54 +12,53 @@ import (
 // such as a license in use, it says after the release. Another pass of the scheduler does not
 // change that, so the release is taken back, and the GPUs are given to others.
 
-// obstacleAfter is how long after a release Slurm's reason is taken for its last word. It
-// covers the passes of the scheduler that the release and the first request for one bring,
-// with its default batch_sched_delay of 3 s.
-const obstacleAfter = 10 * time.Second
-
 // How long after the first such refusal the job is tried again, where nothing is seen that
 // could have changed it. Each next wait is twice as long. See Refused.StartAgain for the most.
 const obstacleAgain = 30 * time.Second
 
-// scope says of what of a job a reason speaks.
-type scope int
+// Scope says what of a job one of Slurm's reasons for not starting it concerns.
+type Scope int
 
+// What one of Slurm's reasons concerns.
 const (
-	ofNothing scope = iota // a pass of the scheduler may change it, or it is not known
-	ofJob                  // of the job, whatever its size and nodes
-	ofSize                 // of its size: fewer GPUs may be taken
-	ofNodes                // of the nodes that it asks for
+	OfNothing Scope = iota // a pass of the scheduler may change it, or it is not known
+	OfJob                  // the job, whatever its size and nodes
+	OfSize                 // its size: fewer GPUs may be taken
+	OfNodes                // the nodes that it asks for
 )
+
+// ScopeOf is what one of Slurm's reasons for a released job concerns.
+func ScopeOf(slurm string) Scope { return obstacleOf(slurm).scope }
 
 // obstacle is what one of Slurm's reasons means for a released job.
 type obstacle struct {
-	scope  scope
+	scope  Scope
 	means  string // for people
 	advice string // what to type; %d is the job
 }
 
 // obstacles are Slurm's reasons that are no families of limits (limitOf).
 var obstacles = map[string]obstacle{
-	"Licenses":                 {ofJob, "licenses that it asks for are in use", "scontrol show licenses"},
-	"BurstBufferResources":     {ofJob, "the burst buffer that it asks for has no room", "scontrol show burstbuffer"},
-	"BurstBufferStageIn":       {ofJob, "its burst buffer is being filled", "scontrol show burstbuffer"},
-	"Reservation":              {ofJob, "its reservation has not begun or is full", "scontrol show reservation"},
-	"ReservationDeleted":       {ofJob, "its reservation was deleted", "scontrol update JobId=%d ReservationName="},
-	"JobArrayTaskLimit":        {ofJob, "as many jobs of its array run as may run at once", "scontrol update JobId=%d ArrayTaskThrottle=0"},
-	"AccountNotAllowed":        {ofJob, "its account may not use its partition", "scontrol update JobId=%d Account=ACCOUNT"},
-	"InvalidAccount":           {ofJob, "its account does not exist, or its user is not in it", "scontrol update JobId=%d Account=ACCOUNT"},
-	"AccountingPolicy":         {ofJob, "a rule of its account does not allow it now", "sacctmgr show associations"},
-	"QOSNotAllowed":            {ofJob, "its partition or account does not allow its QOS", "scontrol update JobId=%d QOS=QOS"},
-	"InvalidQOS":               {ofJob, "its QOS does not exist, or its user may not use it", "scontrol update JobId=%d QOS=QOS"},
-	"QOSUsageThreshold":        {ofJob, "its account's fair share is below what its QOS asks for", "sshare"},
-	"PartitionDown":            {ofJob, "its partition is down", "scontrol show partition"},
-	"PartitionInactive":        {ofJob, "its partition is inactive", "scontrol show partition"},
-	"PartitionTimeLimit":       {ofJob, "its time limit is above that of its partition", "scontrol update JobId=%d TimeLimit=TIME"},
-	"PartitionNodeLimit":       {ofSize, "its number of nodes is beyond what its partition allows", "scontrol show partition"},
-	"DependencyNeverSatisfied": {ofJob, "its dependency cannot be satisfied", "scontrol update JobId=%d Dependency="},
-	"Dependency":               {ofJob, "what it depends on has not happened", "scontrol show job %d"},
-	"ReqNodeNotAvail":          {ofNodes, "its nodes are not available", "scontrol show job %d"},
-	"NodeDown":                 {ofNodes, "one of its nodes is down", "scontrol show job %d"},
+	"Licenses":                 {OfJob, "licenses that it asks for are in use", "scontrol show licenses"},
+	"BurstBufferResources":     {OfJob, "the burst buffer that it asks for has no room", "scontrol show burstbuffer"},
+	"BurstBufferStageIn":       {OfJob, "its burst buffer is being filled", "scontrol show burstbuffer"},
+	"Reservation":              {OfJob, "its reservation has not begun or is full", "scontrol show reservation"},
+	"ReservationDeleted":       {OfJob, "its reservation was deleted", "scontrol update JobId=%d ReservationName="},
+	"JobArrayTaskLimit":        {OfJob, "as many jobs of its array run as may run at once", "scontrol update JobId=%d ArrayTaskThrottle=0"},
+	"AccountNotAllowed":        {OfJob, "its account may not use its partition", "scontrol update JobId=%d Account=ACCOUNT"},
+	"InvalidAccount":           {OfJob, "its account does not exist, or its user is not in it", "scontrol update JobId=%d Account=ACCOUNT"},
+	"AccountingPolicy":         {OfJob, "a rule of its account does not allow it now", "sacctmgr show associations"},
+	"QOSNotAllowed":            {OfJob, "its partition or account does not allow its QOS", "scontrol update JobId=%d QOS=QOS"},
+	"InvalidQOS":               {OfJob, "its QOS does not exist, or its user may not use it", "scontrol update JobId=%d QOS=QOS"},
+	"QOSUsageThreshold":        {OfJob, "its account's fair share is below what its QOS asks for", "sshare"},
+	"PartitionDown":            {OfJob, "its partition is down", "scontrol show partition"},
+	"PartitionInactive":        {OfJob, "its partition is inactive", "scontrol show partition"},
+	"PartitionTimeLimit":       {OfJob, "its time limit is above that of its partition", "scontrol update JobId=%d TimeLimit=TIME"},
+	"PartitionNodeLimit":       {OfSize, "its number of nodes is beyond what its partition allows", "scontrol show partition"},
+	"DependencyNeverSatisfied": {OfJob, "its dependency cannot be satisfied", "scontrol update JobId=%d Dependency="},
+	"Dependency":               {OfJob, "what it depends on has not happened", "scontrol show job %d"},
+	"ReqNodeNotAvail":          {OfNodes, "its nodes are not available", "scontrol show job %d"},
+	"NodeDown":                 {OfNodes, "one of its nodes is down", "scontrol show job %d"},
 }
 
 // obstacleOf is what Slurm's reason for a released job means. Slurm may add words to its
@@ -86,63 +85,13 @@ func limitOf(code string) obstacle {
 	default:
 		return obstacle{}
 	}
-	o.scope = ofSize
+	o.scope = OfSize
 	for _, any := range []string{"Jobs", "JobLimit", "Wall", "TimeLimit"} {
 		if strings.Contains(code, any) && !strings.Contains(code, "PerJobLimit") || any == "Wall" && strings.Contains(code, any) {
-			o.scope = ofJob
+			o.scope = OfJob
 		}
 	}
 	return o
-}
-
-// turnedAway: released a while ago, and Slurm names a reason that waiting does not change.
-// A release that is taken back was released long ago.
-func turnedAway(s situation) bool {
-	return s.job.Phase == Queued && lateBy(s, obstacleAfter) && obstacleOf(s.job.Reason).scope != ofNothing
-}
-
-// scopeOf is what of the job Slurm's reason speaks of. The size of a job that has its
-// smallest is no reason that another size could change.
-func scopeOf(s situation) scope {
-	of := obstacleOf(s.job.Reason).scope
-	if of == ofSize && s.in.Target.GPUs() <= max(s.job.Spec.Min, s.job.Directive.Pin) {
-		return ofJob
-	}
-	return of
-}
-
-// turnedAwayHere: at this size or on these nodes.
-func turnedAwayHere(s situation) bool { return turnedAway(s) && takenBack(s) && scopeOf(s) != ofJob }
-
-// turnedAwayFirst: only a resize has a last good size to go back to.
-func turnedAwayFirst(s situation) bool {
-	return turnedAwayHere(s) && s.in.Kind == Resize && s.in.Fallbacks < maxFallbacks
-}
-
-func turnedAwayAtAll(s situation) bool { return turnedAway(s) && takenBack(s) }
-
-// fallBackHere is fallBack after a refusal.
-func fallBackHere(s situation) Next {
-	next := fallBack(s)
-	next.Refused, next.Blameless = true, scopeOf(s) != ofNodes
-	next.Why = reason.TurnedAway{Reason: s.job.Reason, Back: true}
-	return next
-}
-
-// giveUpHere is giveUp after a refusal.
-func giveUpHere(s situation) Next {
-	next := giveUp(s)
-	next.Refused, next.Blameless = true, scopeOf(s) != ofNodes
-	next.Why = reason.TurnedAway{Reason: s.job.Reason}
-	return next
-}
-
-// giveUpAtAll: no other place would help.
-func giveUpAtAll(s situation) Next {
-	next := giveUp(s)
-	next.Obstacle = s.job.Reason
-	next.Why = reason.TurnedAwayAtAll{Reason: s.job.Reason}
-	return next
 }
 
 // ObstacleAgain is when a job that Slurm would start nowhere is tried again; zero = at once.

@@ -127,26 +127,17 @@ func (r Refusals) until(again time.Time, id JobID) reason.Reason {
 	return reason.Again{Refusal: r.reason(), At: again, Job: int64(id)}
 }
 
-// The verdicts of Reconcile that follow.
-
-func startRefused(d *docket, j *Job, _ nodes.Placement) bool {
-	return j.Phase == Held && d.s.Now.Before(j.Refused.StartAgain())
-}
-
-func waitsForSlurm(_ *docket, j *Job, _ nodes.Placement, _ reason.Reason) (*Intent, reason.Reason) {
+// NotStarted is why a job that waits is not started before StartAgain.
+func (j *Job) NotStarted() reason.Reason {
 	r := j.Refused
 	why := reason.NotStarted{Again: r.Start.until(r.StartAgain(), j.ID), Job: int64(j.ID)}
 	if idle := r.Start.again(startAgain, startAgainMost); idle.Before(r.StartAgain()) {
 		why.Idle = idle
 	}
-	return nil, why
+	return why
 }
 
-// resizeRefused: what gives GPUs back is never kept from it.
-func resizeRefused(d *docket, j *Job, t nodes.Placement) bool {
-	return j.Phase == Running && d.s.Now.Before(j.Refused.ResizeAgain()) && len(t) > 0 && t.GPUs() >= j.GPUs()
-}
-
-func staysForSlurm(_ *docket, j *Job, _ nodes.Placement, _ reason.Reason) (*Intent, reason.Reason) {
-	return nil, reason.NotMoved{Again: j.Refused.Resize.until(j.Refused.ResizeAgain(), j.ID)}
+// NotMoved is why a job that runs is neither given more nor moved before ResizeAgain.
+func (j *Job) NotMoved() reason.Reason {
+	return reason.NotMoved{Again: j.Refused.Resize.until(j.Refused.ResizeAgain(), j.ID)}
 }

@@ -41,34 +41,13 @@ func TestWhatIsAvailableOfAType(t *testing.T) {
 	}
 }
 
-// A job grows onto GPUs of its type alone, however many others are idle, and what two moves
-// are to have together is there of each type.
-func TestArrangedWithinTypes(t *testing.T) {
-	s := motley()
-	s.Intents = nil
-	s.Jobs[2].Spec.Types = []string{"blue"}
-	got := elastic.Arrange(s, elastic.Allocation{1: {GPUs: 3}, 2: {GPUs: 3}, 3: {GPUs: 2}})
-	if one, two, three := got.Target[1].GPUs(), got.Target[2].GPUs(), got.Target[3].GPUs(); one != 2 || two+three > 4 || two+three < 3 {
-		t.Errorf("arranged: %v, %v", got.Target, got.Unplaced)
-	}
-	place := func(gpus int) nodes.Placement { return nodes.Placement{{Node: "n1", GPUs: gpus}} }
-	got = elastic.Arrange(s, elastic.Allocation{1: {GPUs: 3, Place: place(3)}, 2: {GPUs: 3, Place: place(3)}, 3: {GPUs: 2, Place: place(2)}})
-	if got.Target[1].GPUs() > 2 || got.Target[2].GPUs()+got.Target[3].GPUs() > 4 {
-		t.Errorf("as named: %v, %v", got.Target, got.Unplaced)
-	}
-	possible := elastic.Possible(s, map[elastic.JobID]nodes.Placement{1: place(3), 2: place(2), 3: place(2)})
-	if len(possible.Order) != 2 {
-		t.Errorf("possible: %+v", possible)
-	}
-}
-
 func TestLimitsOfAType(t *testing.T) {
 	s := motley()
 	s.Nodes[0].Used, s.Nodes[0].Types[0].Used = 4, 3
 	for k, want := range map[string][3]int{"red": {2, 0, 2}, "blue": {0, 2, 2}, "green": {0, 0, 0}} {
 		c := elastic.Cap{Of: elastic.GPUs, Type: k}
 		for i := range s.Jobs {
-			if got := c.Amount(&s.Jobs[i], nodes.Placement{{Node: "n1", GPUs: 2}}, &s); got != want[i] {
+			if got := c.Use(&s.Jobs[i], nodes.Placement{{Node: "n1", GPUs: 2}}, &s); got != want[i] {
 				t.Errorf("2 GPUs of job %d count for %d of type %s, want %d", i+1, got, k, want[i])
 			}
 		}

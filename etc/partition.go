@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/BurntSushi/toml"
 )
@@ -37,7 +38,7 @@ var partitionKeys = []struct {
 }
 
 // partitionName is what Slurm takes for one, without what sluice gives a meaning.
-var partitionName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.+-]{0,63}$`)
+var partitionName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.+-]{0,63}$`) })
 
 // readPartitions sets what [partition.NAME] says of each partition named.
 func readPartitions(c *Config, meta *toml.MetaData, file string, raw toml.Primitive) []*Mistake {
@@ -52,7 +53,7 @@ func readPartitions(c *Config, meta *toml.MetaData, file string, raw toml.Primit
 		case !isTable(meta, about) || meta.PrimitiveDecode(about, &values) != nil:
 			wrong = append(wrong, locate(meta, file, about, fmt.Sprintf("%s stands in no partition's section: write [partition.NAME] and %s below it", clean(name), clean(name))))
 			continue
-		case !partitionName.MatchString(name):
+		case !partitionName().MatchString(name):
 			wrong = append(wrong, locate(meta, file, about, fmt.Sprintf("[partition.%s]: want the name of one partition", clean(name))))
 			continue
 		}

@@ -99,7 +99,7 @@ func (g *gangNote) sound(workers int) bool {
 		return false
 	}
 	for i, k := range g.Kinds {
-		if !kindName.MatchString(k.Name) || g.Lack == nil && i == 0 && len(k.Ports) != workers ||
+		if !kindName().MatchString(k.Name) || g.Lack == nil && i == 0 && len(k.Ports) != workers ||
 			slices.ContainsFunc(k.Ports, func(p int) bool { return p < 1 || p > 65535 }) {
 			return false
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Kind is a kind of task that runs beside the workers and starts together with
@@ -34,7 +35,7 @@ const (
 	maxKinds = 64
 )
 
-var kindName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,31}$`)
+var kindName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,31}$`) })
 
 // Kinds splits "COMMAND --and NAME=COUNT COMMAND --and ..." into the workers'
 // command and the other kinds. Every argument that is the word begins a kind: an
@@ -90,7 +91,7 @@ func kind(args []string, word string) (k Kind, err error) {
 	}
 	what := word + " " + clip(args[0])
 	switch {
-	case !kindName.MatchString(name):
+	case !kindName().MatchString(name):
 		return k, fmt.Errorf("%s: a kind's name is a letter, then letters, digits and _, at most 32; %s", what, howTo(word))
 	case name == Worker:
 		return k, fmt.Errorf("%s: that is the first command's name; choose another", what)

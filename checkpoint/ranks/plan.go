@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/sluice-hpc/sluice/checkpoint/supervise"
 )
@@ -59,14 +60,14 @@ func Look(env map[string]string, host string, perNode int) (Node, error) {
 			return n, errors.New("several nodes can only be joined in a job submitted through sluice: SLUICE_JOB_DIR is not set")
 		}
 		n.Meeting = restarts(env) + "." + env["SLURM_STEP_ID"]
-		if !plainMeeting.MatchString(n.Meeting) {
+		if !plainMeeting().MatchString(n.Meeting) {
 			return n, fmt.Errorf("SLURM_STEP_ID=%q: want the step's number", env["SLURM_STEP_ID"])
 		}
 	}
 	return n, nil
 }
 
-var plainMeeting = regexp.MustCompile(`^[0-9]+\.[0-9]+$`)
+var plainMeeting = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]+\.[0-9]+$`) })
 
 // underSrun reports whether srun started the caller. A step number alone does
 // not say so: since 26.05 the batch script has one, too.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/checkpoint/process"
@@ -73,10 +74,12 @@ func spoken(tail []string) []string {
 
 // Of several processes that fail, most do because another has; a launcher says
 // so in a traceback of its own.
-var secondary = regexp.MustCompile(`ChildFailedError|SignalException|Broken ?[Pp]ipe|[Cc]onnection (was )?(closed|reset|refused)|Distributed\w*Error|Connection\w*Error|KeyboardInterrupt`)
+var secondary = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`ChildFailedError|SignalException|Broken ?[Pp]ipe|[Cc]onnection (was )?(closed|reset|refused)|Distributed\w*Error|Connection\w*Error|KeyboardInterrupt`)
+})
 
 // others speak in between: the output of all processes goes to one file.
-var others = regexp.MustCompile(`^(srun|slurmstepd|sluice|sluice ranks|== sluice): `)
+var others = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(srun|slurmstepd|sluice|sluice ranks|== sluice): `) })
 
 const traceback = "Traceback (most recent call last):"
 
@@ -92,10 +95,10 @@ func culprit(tail []string) string {
 		}
 		for _, next := range tail[i+1:] {
 			next = strings.TrimPrefix(next, prefix)
-			if next == "" || strings.TrimLeft(next, " \t") != next || others.MatchString(next) {
+			if next == "" || strings.TrimLeft(next, " \t") != next || others().MatchString(next) {
 				continue // a frame of the stack
 			}
-			if secondary.MatchString(next) {
+			if secondary().MatchString(next) {
 				other = next
 			} else {
 				found = next

@@ -6,6 +6,7 @@ import (
 	"io"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
@@ -39,7 +40,7 @@ func Fold(text string) string {
 	}
 	for line := range strings.SplitSeq(text, "\n") {
 		in := len(line) - len(strings.TrimLeft(line, " "))
-		switch name := entry.FindString(line); {
+		switch name := entry().FindString(line); {
 		case block != nil && line != "" && in == column:
 			block = append(block, line[in:])
 		case line != "" && in == 0:
@@ -58,7 +59,7 @@ func Fold(text string) string {
 }
 
 // entry is the head of an entry of a list: a name that is indented, and two blanks or more.
-var entry = regexp.MustCompile(`^ +\S+(?: \S+)*  +`)
+var entry = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^ +\S+(?: \S+)*  +`) })
 
 // narrowest is the least room for what is said of an entry: where its name leaves less, it
 // begins on the next line, set in a little.

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -31,7 +32,7 @@ var externals = []external{
 }
 
 // verbForm is what may follow "sluice-" in a program's name.
-var verbForm = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)
+var verbForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`) })
 
 // newExternalCommands returns the commands that are programs of their own: those above, and
 // the one that args begin with, where sluice-VERB lies in sluice's own folders.
@@ -41,7 +42,7 @@ func newExternalCommands(args []string) []*cobra.Command {
 		all = append(all, newExternalCommand(a))
 	}
 	known := func(a external) bool { return a.verb == args[0] }
-	if len(args) > 0 && verbForm.MatchString(args[0]) && !slices.ContainsFunc(externals, known) && companion("sluice-"+args[0]) != "" {
+	if len(args) > 0 && verbForm().MatchString(args[0]) && !slices.ContainsFunc(externals, known) && companion("sluice-"+args[0]) != "" {
 		all = append(all, newExternalCommand(external{verb: args[0], program: "sluice-" + args[0], pack: "sluice", short: "sluice-" + args[0], hidden: true}))
 	}
 	return all

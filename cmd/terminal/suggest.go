@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -24,11 +25,11 @@ func UnknownFlag(c *cobra.Command, err error) error {
 }
 
 // flagLine is the beginning of a line of cobra's list of options.
-var flagLine = regexp.MustCompile(`(?m)^ +(?:-., )?--([A-Za-z0-9-]+)`)
+var flagLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^ +(?:-., )?--([A-Za-z0-9-]+)`) })
 
 func FlagNames(c *cobra.Command) []string {
 	var names []string
-	for _, found := range flagLine.FindAllStringSubmatch(c.Flags().FlagUsages(), -1) {
+	for _, found := range flagLine().FindAllStringSubmatch(c.Flags().FlagUsages(), -1) {
 		names = append(names, found[1])
 	}
 	return names

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/reason"
+	"github.com/sluice-hpc/sluice/elastic/resize"
 	"github.com/sluice-hpc/sluice/elastic/say"
 	"github.com/sluice-hpc/sluice/slurm"
 )
@@ -80,7 +81,7 @@ func (e *Engine) walk(ctx context.Context, in elastic.Intent, job elastic.Job, s
 		if e.unread(in, now) || e.byID.unsure(in, now) {
 			break
 		}
-		next := elastic.Advance(in, job, snap)
+		next := resize.Advance(in, job, snap)
 		if next.Refused {
 			e.noteRefused(in, reason.SlurmSaid{Text: job.Reason}, next.Blameless, now)
 		}
@@ -133,7 +134,7 @@ func (e *Engine) letGo(ctx context.Context, js *jobState, in elastic.Intent, now
 			return false
 		}
 	}
-	next := elastic.Next{Intent: in, Close: elastic.UserWon, Why: reason.TagRemoved}
+	next := resize.Next{Intent: in, Close: elastic.UserWon, Why: reason.TagRemoved}
 	return e.closeMove(ctx, next, now)
 }
 
@@ -141,7 +142,7 @@ func (e *Engine) letGo(ctx context.Context, js *jobState, in elastic.Intent, now
 // round, a crash in between would let the answer of a job that trains on again
 // count for the move. A request that stays behind is withdrawn as a chore.
 // An end the journal does not take has not come: the move stands as before.
-func (e *Engine) closeFirst(ctx context.Context, in elastic.Intent, next elastic.Next, job elastic.Job, now time.Time) (_ elastic.Intent, keep, did, down bool) {
+func (e *Engine) closeFirst(ctx context.Context, in elastic.Intent, next resize.Next, job elastic.Job, now time.Time) (_ elastic.Intent, keep, did, down bool) {
 	if !e.closeMove(ctx, next, now) {
 		return in, true, true, false
 	}
@@ -212,7 +213,7 @@ func (e *Engine) refused(ctx context.Context, in elastic.Intent, a elastic.Actio
 	if _, ok := a.(elastic.WithdrawRequest); ok {
 		return false
 	}
-	next := elastic.Next{Intent: in, Close: elastic.Abandoned, Why: reason.SlurmSaid{Text: err.Error()}}
+	next := resize.Next{Intent: in, Close: elastic.Abandoned, Why: reason.SlurmSaid{Text: err.Error()}}
 	if in.Step <= elastic.Verified {
 		next.Do = []elastic.Action{elastic.WithdrawRequest{Job: in.Job, Why: reason.RefusedMove}}
 	}
@@ -228,7 +229,7 @@ func (of known) tokenOf(id elastic.JobID) string {
 }
 
 // closeMove makes the end of a move durable and reports whether it is.
-func (e *Engine) closeMove(ctx context.Context, next elastic.Next, now time.Time) bool {
+func (e *Engine) closeMove(ctx context.Context, next resize.Next, now time.Time) bool {
 	in := next.Intent
 	if err := e.cfg.Journal.Close(ctx, in, next.Close, next.Why, now); err != nil {
 		e.event(now, in.Job, "problem", "the journal did not take the end of a move: "+err.Error())

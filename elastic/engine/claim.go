@@ -9,6 +9,7 @@ import (
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/reason"
+	"github.com/sluice-hpc/sluice/elastic/resize"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
@@ -91,7 +92,7 @@ func (e *Engine) renumbered(ctx context.Context, js *jobState, now time.Time) er
 		if in.Job != js.rec.ID {
 			continue
 		}
-		next := elastic.Next{Intent: in, Close: elastic.Lost, Why: reason.NumberGiven}
+		next := resize.Next{Intent: in, Close: elastic.Lost, Why: reason.NumberGiven}
 		if !e.closeMove(ctx, next, now) {
 			return errors.New("the journal does not take the end of a forgotten job's move, and its number is another job's")
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/plan"
 	"github.com/sluice-hpc/sluice/elastic/say"
 )
 
@@ -13,13 +14,13 @@ import (
 // run and in simulation.
 func (e *Engine) decide(s elastic.Snapshot) elastic.Plan {
 	allocation := e.cfg.Policy.Decide(s)
-	return elastic.Reconcile(s, allocation, elastic.Arrange(s, allocation))
+	return plan.Reconcile(s, allocation, plan.Arrange(s, allocation))
 }
 
-// record makes the plan's moves durable, notes each job's reason and returns the
+// record makes a plan's moves durable, notes each job's reason and returns the
 // moves as the journal numbered them.
-func (e *Engine) record(ctx context.Context, plan elastic.Plan, now time.Time) ([]elastic.Intent, error) {
-	for _, r := range plan.Reasons {
+func (e *Engine) record(ctx context.Context, decided elastic.Plan, now time.Time) ([]elastic.Intent, error) {
+	for _, r := range decided.Reasons {
 		if js := e.byID[r.Job]; js != nil {
 			js.tells.said = r
 			if r.Promised && !js.rec.Promised {
@@ -27,12 +28,12 @@ func (e *Engine) record(ctx context.Context, plan elastic.Plan, now time.Time) (
 			}
 		}
 	}
-	if len(plan.Open) == 0 {
+	if len(decided.Open) == 0 {
 		return nil, nil
 	}
-	opened, err := e.cfg.Journal.Intend(ctx, plan.Open)
+	opened, err := e.cfg.Journal.Intend(ctx, decided.Open)
 	if err != nil {
-		return nil, fmt.Errorf("recording %d moves: %w; nothing was started", len(plan.Open), err)
+		return nil, fmt.Errorf("recording %d moves: %w; nothing was started", len(decided.Open), err)
 	}
 	for _, in := range opened {
 		if js := e.byID[in.Job]; js != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/reason"
+	"github.com/sluice-hpc/sluice/elastic/resize"
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
@@ -165,7 +166,7 @@ func fieldsOfMove(in elastic.Intent) Fields {
 }
 
 // fieldsOfStep are what a step says to programs.
-func fieldsOfStep(next elastic.Next) Fields {
+func fieldsOfStep(next resize.Next) Fields {
 	f := Fields{Step: int(next.Intent.Step)}
 	if r, ok := next.Why.(reason.CheckpointVerified); ok {
 		f.Checkpoint = r.Checkpoint
@@ -174,7 +175,7 @@ func fieldsOfStep(next elastic.Next) Fields {
 }
 
 // fieldsOfClose are what the end of a move says to programs.
-func fieldsOfClose(next elastic.Next) Fields {
+func fieldsOfClose(next resize.Next) Fields {
 	f := Fields{Outcome: next.Close}
 	switch r := next.Why.(type) {
 	case reason.Runs:

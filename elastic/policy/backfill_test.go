@@ -11,6 +11,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
+	"github.com/sluice-hpc/sluice/elastic/plan"
 	"github.com/sluice-hpc/sluice/elastic/policy"
 	"github.com/sluice-hpc/sluice/nodes"
 )
@@ -52,7 +53,7 @@ func queueing(t *rapid.T) elastic.Snapshot {
 // the jobs' limits begin.
 func start(s elastic.Snapshot, p policy.Policy) elastic.Snapshot {
 	a := p.Decide(s)
-	where := elastic.Arrange(s, a)
+	where := plan.Arrange(s, a)
 	s.Jobs, s.Nodes = slices.Clone(s.Jobs), slices.Clone(s.Nodes)
 	more := false
 	for i := range s.Jobs {
@@ -239,7 +240,7 @@ func TestOvertakersDoNotMoveInTheWay(t *testing.T) {
 			t.Fatal(err)
 		}
 		a := p.Decide(s)
-		where := elastic.Arrange(s, a)
+		where := plan.Arrange(s, a)
 		head := slices.IndexFunc(s.Jobs, func(j elastic.Job) bool { return a[j.ID].Reserves })
 		if head < 0 || slices.ContainsFunc(s.Jobs, func(j elastic.Job) bool { return len(j.Place) == 0 && a[j.ID].GPUs > 0 }) {
 			return

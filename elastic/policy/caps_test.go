@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/plan"
 	"github.com/sluice-hpc/sluice/elastic/policy"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/nodes"
@@ -113,7 +114,7 @@ func TestNoPlanExceedsACap(t *testing.T) {
 		drawCaps(t, &s)
 		for _, p := range policy.All {
 			a := p.Decide(s)
-			plan := elastic.Reconcile(s, a, elastic.Arrange(s, a))
+			plan := plan.Reconcile(s, a, plan.Arrange(s, a))
 			target := map[elastic.JobID]nodes.Placement{}
 			for _, in := range plan.Open {
 				target[in.Job] = in.Target
@@ -321,7 +322,7 @@ func BenchmarkCaps(b *testing.B) {
 		b.Run(fmt.Sprintf("limits=%v", with), func(b *testing.B) {
 			for range b.N {
 				a := policy.All[0].Decide(t)
-				elastic.Reconcile(t, a, elastic.Arrange(t, a))
+				plan.Reconcile(t, a, plan.Arrange(t, a))
 			}
 		})
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/plan"
 	"github.com/sluice-hpc/sluice/elastic/policy/roles"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/nodes"
@@ -20,7 +21,7 @@ func depart(s elastic.Snapshot, a elastic.Allocation, rigid bool) elastic.Alloca
 	if !slices.ContainsFunc(s.Jobs, func(j elastic.Job) bool { return len(j.Departures) > 0 }) {
 		return a
 	}
-	e := &departing{vacating{s: s, a: a, where: elastic.Arrange(s, a)}, rigid}
+	e := &departing{vacating{s: s, a: a, where: plan.Arrange(s, a)}, rigid}
 	// Maintenance has a date, a drain has not.
 	for _, cause := range []elastic.Cause{elastic.Maintenance, elastic.Draining} {
 		for i := range s.Jobs {
@@ -66,7 +67,7 @@ func (e *departing) leave(j *elastic.Job, d elastic.Departure) {
 	}
 	next := maps.Clone(e.a)
 	next[j.ID] = elastic.Decision{Leaves: true, Why: reason.Leaves{Because: d.Why()}}
-	e.a, e.where = next, elastic.Arrange(e.s, next)
+	e.a, e.where = next, plan.Arrange(e.s, next)
 }
 
 // sizes lists the sizes to try, its own first. A job that is promised a deadline does not
@@ -85,14 +86,14 @@ func (e *departing) move(j *elastic.Job, n int, d elastic.Departure, within elas
 	if within == nil {
 		return false
 	}
-	before := elastic.Arrange(e.s, within)
+	before := plan.Arrange(e.s, within)
 	to := e.away(j, refugeFrom(e.s, before, j, n))
 	if len(to) == 0 {
 		return false
 	}
 	next, was := maps.Clone(within), within[j.ID]
 	next[j.ID] = elastic.Decision{GPUs: n, Place: to, Promised: was.Promised && n == j.GPUs(), Why: reason.MovesTo{To: to, GPUs: n, Because: d.Why()}}
-	after := elastic.Arrange(e.s, next)
+	after := plan.Arrange(e.s, next)
 	if !after.Target[j.ID].Equal(to) || !othersUnchanged(e.s, before, after, j.ID, next[j.ID]) {
 		return false
 	}
@@ -101,7 +102,7 @@ func (e *departing) move(j *elastic.Job, n int, d elastic.Departure, within elas
 }
 
 // refugeFrom is where the job finds n GPUs on nodes that it need not leave.
-func refugeFrom(s elastic.Snapshot, where elastic.Arrangement, j *elastic.Job, n int) nodes.Placement {
+func refugeFrom(s elastic.Snapshot, where plan.Arrangement, j *elastic.Job, n int) nodes.Placement {
 	s.Nodes = slices.Clone(s.Nodes)
 	for i := range s.Nodes {
 		if slices.ContainsFunc(j.Departures, func(d elastic.Departure) bool { return d.Node == s.Nodes[i].Name }) {

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/plan"
 	"github.com/sluice-hpc/sluice/elastic/policy"
 	"github.com/sluice-hpc/sluice/nodes"
 )
@@ -97,7 +98,7 @@ func TestDepartingIsSound(t *testing.T) {
 		}
 		for _, p := range policy.All {
 			a, was := p.Decide(s), p.Decide(plain)
-			where, before := elastic.Arrange(s, a), elastic.Arrange(plain, was)
+			where, before := plan.Arrange(s, a), plan.Arrange(plain, was)
 			for _, j := range s.Jobs {
 				if !a[j.ID].Leaves {
 					sound(t, p.Name, s, j, a, where)

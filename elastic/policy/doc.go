@@ -3,7 +3,7 @@
 // measuring, and leaving nodes. The policies are in packages greedy and lookahead.
 //
 // A policy is a pure function from a Snapshot to an Allocation. It never asks
-// for what cannot be placed: every size is tried with elastic.Arrange, the same
+// for what cannot be placed: every size is tried with plan.Arrange, the same
 // function that places it afterwards. Asked again and again while nothing but its
 // own answers changes the cluster, it soon changes nothing.
 package policy

@@ -4,6 +4,7 @@ import (
 	"maps"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/plan"
 	"github.com/sluice-hpc/sluice/elastic/policy/roles"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/nodes"
@@ -15,14 +16,14 @@ import (
 // policy gives GPUs, and ordinary jobs that wait, come first; a job on fit GPUs of such
 // a node stays, whatever others say of it. It is pure.
 func leave(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation {
-	var before elastic.Arrangement
+	var before plan.Arrangement
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
 		if !j.Ailing || !leaves(s, j, a) {
 			continue
 		}
 		if before.Target == nil {
-			before = elastic.Arrange(s, a)
+			before = plan.Arrange(s, a)
 		}
 		to := idlePlace(s, before, j, j.GPUs())
 		if len(to) == 0 || to.Equal(j.Place) {
@@ -30,7 +31,7 @@ func leave(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation {
 		}
 		next := maps.Clone(a)
 		next[j.ID] = elastic.Decision{GPUs: j.GPUs(), Place: to, Why: reason.MovesTo{To: to, GPUs: j.GPUs(), Because: reason.UnfitGPU}}
-		if after := elastic.Arrange(s, next); after.Target[j.ID].Equal(to) && othersUnchanged(s, before, after, j.ID, next[j.ID]) {
+		if after := plan.Arrange(s, next); after.Target[j.ID].Equal(to) && othersUnchanged(s, before, after, j.ID, next[j.ID]) {
 			a, before = next, after
 		}
 	}
@@ -53,7 +54,7 @@ func leaves(s elastic.Snapshot, j *elastic.Job, a elastic.Allocation) bool {
 
 // idlePlace is where n GPUs are idle for the job, which gives back what it has, beside what the arrangement
 // promises to others and what ordinary jobs wait for; empty when there is no such place.
-func idlePlace(s elastic.Snapshot, where elastic.Arrangement, j *elastic.Job, n int) nodes.Placement {
+func idlePlace(s elastic.Snapshot, where plan.Arrangement, j *elastic.Job, n int) nodes.Placement {
 	var promised []nodes.Load
 	for i := range s.Jobs {
 		if k := &s.Jobs[i]; k.ID != j.ID {

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/plan"
 	"github.com/sluice-hpc/sluice/elastic/policy"
 	"github.com/sluice-hpc/sluice/nodes"
 )
@@ -37,7 +38,7 @@ func TestLeavingIsSound(t *testing.T) {
 		}
 		for _, p := range policy.All {
 			plain, a := p.Decide(well), p.Decide(s)
-			before, where := elastic.Arrange(s, plain), elastic.Arrange(s, a)
+			before, where := plan.Arrange(s, plain), plan.Arrange(s, a)
 			for _, j := range s.Jobs {
 				sound(t, p.Name, s, j, a, where)
 				if reflect.DeepEqual(a[j.ID], plain[j.ID]) {

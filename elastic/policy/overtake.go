@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/plan"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/nodes"
 )
@@ -24,7 +25,7 @@ func keepOvertakers(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation
 	gives := len(s.Demands) > 0 || slices.ContainsFunc(s.Jobs, func(j elastic.Job) bool {
 		return len(j.Place) == 0 && a[j.ID].GPUs > 0
 	})
-	where := elastic.Arrange(s, a)
+	where := plan.Arrange(s, a)
 	t := newTimetable(s, starts(s, a))
 	out := maps.Clone(a)
 	for i := range s.Jobs {

@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/plan"
 	"github.com/sluice-hpc/sluice/elastic/policy"
 )
 
@@ -18,7 +19,7 @@ func TestEdgePoolsAreLeft(t *testing.T) {
 		s := snapshots(t)
 		for _, p := range policy.All {
 			a := p.Decide(s)
-			where := elastic.Arrange(s, a)
+			where := plan.Arrange(s, a)
 			for _, j := range s.Jobs {
 				was, now := s.Committed(j), where.Target[j.ID]
 				switch d := a[j.ID]; {
@@ -96,7 +97,7 @@ func TestByPartition(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := snapshots(t)
 		a := both.Decide(s)
-		where := elastic.Arrange(s, a)
+		where := plan.Arrange(s, a)
 		within(t, both.Name, s, apply(s, a))
 		for _, j := range s.Jobs {
 			if a[j.ID].Why == nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
+	"github.com/sluice-hpc/sluice/elastic/plan"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/nodes"
 )
@@ -34,7 +35,7 @@ const (
 // the policy takes some from it, nothing is measured. It is pure, and soon ends: sizes
 // ascend, and neither time nor dead time goes beyond bounds.
 func profile(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation {
-	var before elastic.Arrangement
+	var before plan.Arrangement
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
 		v, ok := measurementOf(s, j)
@@ -46,11 +47,11 @@ func profile(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation {
 			continue
 		}
 		if before.Target == nil {
-			before = elastic.Arrange(s, a)
+			before = plan.Arrange(s, a)
 		}
 		next := maps.Clone(a)
 		next[j.ID] = d
-		if after := elastic.Arrange(s, next); othersUnchanged(s, before, after, j.ID, d) {
+		if after := plan.Arrange(s, next); othersUnchanged(s, before, after, j.ID, d) {
 			a, before = next, after
 		}
 	}
@@ -166,7 +167,7 @@ func overlap(s elastic.Snapshot, one, other string) bool {
 
 // othersUnchanged reports whether the job gets what it was given, and every other job as much
 // as before.
-func othersUnchanged(s elastic.Snapshot, before, after elastic.Arrangement, id elastic.JobID, d elastic.Decision) bool {
+func othersUnchanged(s elastic.Snapshot, before, after plan.Arrangement, id elastic.JobID, d elastic.Decision) bool {
 	if after.Target[id].GPUs() != d.GPUs || len(after.Unplaced) > len(before.Unplaced) {
 		return false
 	}

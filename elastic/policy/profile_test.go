@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
+	"github.com/sluice-hpc/sluice/elastic/plan"
 	"github.com/sluice-hpc/sluice/elastic/policy"
 )
 
@@ -50,7 +51,7 @@ func TestProfileIsSound(t *testing.T) {
 			if !reflect.DeepEqual(a, p.Decide(s)) {
 				t.Fatalf("%s answers otherwise when asked again", p.Name)
 			}
-			before, where := elastic.Arrange(s, plain), elastic.Arrange(s, a)
+			before, where := plan.Arrange(s, plain), plan.Arrange(s, a)
 			for _, j := range s.Jobs {
 				sound(t, p.Name, s, j, a, where)
 				d := a[j.ID]

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
+	"github.com/sluice-hpc/sluice/elastic/plan"
 	"github.com/sluice-hpc/sluice/elastic/policy"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/nodes"
@@ -18,7 +19,7 @@ import (
 
 // apply carries an allocation out at once.
 func apply(s elastic.Snapshot, a elastic.Allocation) elastic.Snapshot {
-	where := elastic.Arrange(s, a)
+	where := plan.Arrange(s, a)
 	out := s
 	out.Nodes, out.Jobs = s.Foreign(), nil
 	for _, j := range s.Jobs {
@@ -41,7 +42,7 @@ func TestAllocationsAreSound(t *testing.T) {
 			if !reflect.DeepEqual(a, p.Allocate(s)) {
 				t.Fatalf("%s answers otherwise when asked again", p.Name)
 			}
-			where := elastic.Arrange(s, a)
+			where := plan.Arrange(s, a)
 			for _, j := range s.Jobs {
 				sound(t, p.Name, s, j, a, where)
 			}
@@ -57,7 +58,7 @@ func TestTypesAreKept(t *testing.T) {
 		s.Limits.Preempt = rapid.Bool().Draw(t, "preempt")
 		for _, p := range policy.All {
 			a := p.Allocate(s)
-			where := elastic.Arrange(s, a)
+			where := plan.Arrange(s, a)
 			for _, j := range s.Jobs {
 				if d := a[j.ID]; d.GPUs > 0 && where.Target[j.ID].GPUs() != d.GPUs {
 					t.Fatalf("%s: job %d gets %d on %v and is arranged as %v (%s)\n%s", p.Name, j.ID, d.GPUs, d.Place, where.Target[j.ID], reason.String(where.Unplaced[j.ID]), dump(s))
@@ -86,7 +87,7 @@ func TestTypesAreKept(t *testing.T) {
 var rigid = map[string]bool{"fcfs": true, "ef": true, "tiresias": true}
 
 // sound checks the decision about one job.
-func sound(t *rapid.T, policy string, s elastic.Snapshot, j elastic.Job, a elastic.Allocation, where elastic.Arrangement) {
+func sound(t *rapid.T, policy string, s elastic.Snapshot, j elastic.Job, a elastic.Allocation, where plan.Arrangement) {
 	d, ok := a[j.ID]
 	was := s.Committed(j).GPUs()
 	_, moving := s.Intent(j.ID)
@@ -128,7 +129,7 @@ func TestPreemptionIsSound(t *testing.T) {
 			s := first
 			for looks := 0; ; looks++ {
 				a := p.Allocate(s)
-				where := elastic.Arrange(s, a)
+				where := plan.Arrange(s, a)
 				for _, j := range s.Jobs {
 					if a[j.ID].GPUs > 0 || s.Committed(j).GPUs() == 0 {
 						sound(t, p.Name, s, j, a, where)
@@ -193,7 +194,7 @@ func TestOnlyPromisesOvertake(t *testing.T) {
 				continue
 			}
 			a := p.Allocate(s)
-			where := elastic.Arrange(s, a)
+			where := plan.Arrange(s, a)
 			for i, first := range s.Jobs {
 				dated := !first.Spec.Deadline.IsZero() && (a[first.ID].Promised || !first.Spec.Soft)
 				if first.Phase != elastic.Held || first.Directive.Hold || a[first.ID].GPUs > 0 || dated || !startable(s, first) {
@@ -227,7 +228,7 @@ func TestNobodyOvertakes(t *testing.T) {
 				s = undated(s)
 			}
 			a := p.Allocate(s)
-			where := elastic.Arrange(s, a)
+			where := plan.Arrange(s, a)
 			for i, first := range s.Jobs {
 				if first.Phase != elastic.Held || first.Directive.Hold || a[first.ID].GPUs > 0 || !startable(s, first) {
 					continue

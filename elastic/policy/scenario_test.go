@@ -13,6 +13,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
+	"github.com/sluice-hpc/sluice/elastic/plan"
 	"github.com/sluice-hpc/sluice/elastic/policy"
 	"github.com/sluice-hpc/sluice/elastic/policy/policytest"
 	"github.com/sluice-hpc/sluice/elastic/reason"
@@ -76,7 +77,7 @@ func TestScenarios(t *testing.T) {
 // render prints the allocation, where it is arranged, and why, by codes and arguments.
 func render(s elastic.Snapshot, a elastic.Allocation) string {
 	var b bytes.Buffer
-	where := elastic.Arrange(s, a)
+	where := plan.Arrange(s, a)
 	for _, j := range s.Jobs {
 		d := a[j.ID]
 		fmt.Fprintf(&b, "job %d: %d -> %d on %v: %s\n", j.ID, s.Committed(j).GPUs(), d.GPUs, where.Target[j.ID], reason.String(d.Why))

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/plan"
 	"github.com/sluice-hpc/sluice/elastic/policy/roles"
 	"github.com/sluice-hpc/sluice/nodes"
 )
@@ -12,10 +13,10 @@ import (
 // timetable is which job has which GPUs until when, as far as time limits tell.
 type timetable struct {
 	s     elastic.Snapshot
-	where elastic.Arrangement // of the policy's answer
-	floor []nodes.Node        // with everything that holds GPUs now, or is to get them, on it
-	idle  []nodes.Node        // floor with what ordinary jobs wait for set aside
-	held  []holding           // what is on floor
+	where plan.Arrangement // of the policy's answer
+	floor []nodes.Node     // with everything that holds GPUs now, or is to get them, on it
+	idle  []nodes.Node     // floor with what ordinary jobs wait for set aside
+	held  []holding        // what is on floor
 }
 
 // holding is what one job has.
@@ -31,7 +32,7 @@ type holding struct {
 }
 
 func newTimetable(s elastic.Snapshot, a elastic.Allocation) *timetable {
-	t := &timetable{s: s, where: elastic.Arrange(s, a), floor: nodes.With(s.Nodes)}
+	t := &timetable{s: s, where: plan.Arrange(s, a), floor: nodes.With(s.Nodes)}
 	for i := range s.Jobs {
 		j := roles.Subject{Job: s.Jobs[i]}
 		target, ok := t.where.Target[j.ID]
@@ -284,7 +285,7 @@ func (t *timetable) take(new holding) {
 // holds reports whether each job gets the place the policy meant for it, and those that
 // were backfilled theirs.
 func (t *timetable) holds(a elastic.Allocation) bool {
-	again := elastic.Arrange(t.s, a)
+	again := plan.Arrange(t.s, a)
 	for i := range t.s.Jobs {
 		id := t.s.Jobs[i].ID
 		want, had := t.where.Target[id]

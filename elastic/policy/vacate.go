@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/plan"
 	"github.com/sluice-hpc/sluice/elastic/policy/roles"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/nodes"
@@ -20,7 +21,7 @@ func vacate(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation {
 	if len(s.Edges) == 0 {
 		return a
 	}
-	v := &vacating{s: s, a: a, where: elastic.Arrange(s, a)}
+	v := &vacating{s: s, a: a, where: plan.Arrange(s, a)}
 	for i := range s.Jobs {
 		if j := &s.Jobs[i]; v.onEdge(j) && v.mayLeave(j) {
 			if n := v.node(j.Place[0].Node); n != nil && !n.Usable {
@@ -38,7 +39,7 @@ func vacate(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation {
 type vacating struct {
 	s     elastic.Snapshot
 	a     elastic.Allocation
-	where elastic.Arrangement
+	where plan.Arrangement
 }
 
 // onEdge reports whether the job runs on a node that it may have as an edge pool's alone.
@@ -125,13 +126,13 @@ func (v *vacating) leave(j *elastic.Job, why reason.Reason) {
 	next := maps.Clone(v.a)
 	if to := v.otherPlace(j); len(to) > 0 {
 		next[j.ID] = elastic.Decision{GPUs: to.GPUs(), Place: to, Why: reason.MovesTo{To: to, GPUs: to.GPUs(), Because: why}}
-		if after := elastic.Arrange(v.s, next); after.Target[j.ID].Equal(to) && othersUnchanged(v.s, v.where, after, j.ID, next[j.ID]) {
+		if after := plan.Arrange(v.s, next); after.Target[j.ID].Equal(to) && othersUnchanged(v.s, v.where, after, j.ID, next[j.ID]) {
 			v.a, v.where = next, after
 			return
 		}
 	}
 	next[j.ID] = elastic.Decision{Leaves: true, Why: reason.LeavesEdge{Because: why}}
-	v.a, v.where = next, elastic.Arrange(v.s, next)
+	v.a, v.where = next, plan.Arrange(v.s, next)
 }
 
 // otherPlace is where the job finds GPUs outside of its edge pool's node, beside what others are

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
+	"github.com/sluice-hpc/sluice/elastic/plan"
 	"github.com/sluice-hpc/sluice/elastic/policy"
 )
 
@@ -56,7 +57,7 @@ func TestWelfareIsSoundOnTwoTypes(t *testing.T) {
 			if !reflect.DeepEqual(a, p.Allocate(s)) {
 				t.Fatal("it answers otherwise when asked again")
 			}
-			where := elastic.Arrange(s, a)
+			where := plan.Arrange(s, a)
 			for _, j := range s.Jobs {
 				sound(t, p.Name, s, j, a, where)
 			}
@@ -188,7 +189,7 @@ func TestNoCurrencyBreaksRules(t *testing.T) {
 		}
 		s.Limits.Costs = &elastic.Costs{GPU: 1e6}
 		a := p.Allocate(s)
-		where := elastic.Arrange(s, a)
+		where := plan.Arrange(s, a)
 		for _, j := range s.Jobs {
 			sound(t, p.Name, s, j, a, where)
 		}

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -164,7 +165,7 @@ func decode(raw map[string]json.RawMessage, data []byte) (Reason, error) {
 	if err := json.Unmarshal(raw["code"], &code); err != nil {
 		return nil, fmt.Errorf("a reason without a code: %.80q", data)
 	}
-	known, ok := kinds[code]
+	known, ok := kinds()[code]
 	if _, is := known.(Unknown); is || !ok {
 		return Unknown{JSON: string(data)}, nil
 	}
@@ -225,8 +226,9 @@ func text(f reflect.Value) any {
 	return f.Interface()
 }
 
-// kinds are all reasons by their code.
-var kinds = byCode()
+// kinds are all reasons by their code. It is made when it is first asked for: every program
+// that speaks of reasons links it, and most read none.
+var kinds = sync.OnceValue(byCode)
 
 func byCode() map[Code]Reason {
 	out := map[Code]Reason{}

@@ -167,9 +167,12 @@ func String(r Reason) string {
 // ArgumentName is the name of an argument in the API, by its name here: GPUs is gpus.
 func ArgumentName(field string) string { return snake(field) }
 
+// abbreviations are written as words, so that each is one word of a code.
+var abbreviations = strings.NewReplacer("GPUs", "Gpus", "GPU", "Gpu", "QOS", "Qos", "MIG", "Mig", "CPUs", "Cpus")
+
 // snake is a Go name in lower case with underscores: "GPUs" is "gpus", "MaxTime" "max_time".
 func snake(name string) string {
-	name = strings.NewReplacer("GPUs", "Gpus", "GPU", "Gpu", "QOS", "Qos", "MIG", "Mig", "CPUs", "Cpus").Replace(name)
+	name = abbreviations.Replace(name)
 	var b strings.Builder
 	for i, c := range name {
 		if c >= 'A' && c <= 'Z' {

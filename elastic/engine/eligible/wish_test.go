@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/plan"
 	"github.com/sluice-hpc/sluice/elastic/policy"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/say"
@@ -150,7 +151,7 @@ func TestNobodyIsPutWhereHeDoesNotAccept(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, inventory, wishes := drawChoosy(t)
 		for _, p := range policy.All {
-			where := elastic.Arrange(s, p.Allocate(s))
+			where := plan.Arrange(s, p.Allocate(s))
 			for i, j := range s.Jobs {
 				target := where.Target[j.ID]
 				if len(target) == 0 || target.Equal(j.Place) {

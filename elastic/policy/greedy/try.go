@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/plan"
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
@@ -55,9 +56,9 @@ func (r *round) try(size []int, wants []want) trial {
 	return t
 }
 
-// arrange is elastic.Arrange, spared the jobs that stay as they are: to those
+// arrange is plan.Arrange, spared the jobs that stay as they are: to those
 // that change they are what ordinary jobs are, GPUs in use.
-func (r *round) arrange(size []int) elastic.Arrangement {
+func (r *round) arrange(size []int) plan.Arrangement {
 	few, a := r.snap, elastic.Allocation{}
 	few.Jobs = nil
 	for i := range r.jobs {
@@ -71,9 +72,9 @@ func (r *round) arrange(size []int) elastic.Arrangement {
 		}
 	}
 	if len(few.Jobs) == 0 {
-		return elastic.Arrangement{} // all stay where they are
+		return plan.Arrangement{} // all stay where they are
 	}
-	return elastic.Arrange(few, a)
+	return plan.Arrange(few, a)
 }
 
 // fill finds the cheapest reduction of running jobs under which all sizes and

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
+	"github.com/sluice-hpc/sluice/elastic/plan"
 	"github.com/sluice-hpc/sluice/elastic/policy/roles"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/solve/joint"
@@ -13,13 +14,13 @@ import (
 
 // answer turns a plan into an Allocation with each job's reason. What cannot be
 // carried out, because jobs would wait for each other in a circle, stays as it is.
-func (o *round) answer(plan joint.Plan) elastic.Allocation {
+func (o *round) answer(chosen joint.Plan) elastic.Allocation {
 	a := make(elastic.Allocation, len(o.jobs))
 	few := o.snap
 	few.Jobs = nil
 	for k, i := range o.posed {
 		p := &o.jobs[i]
-		place := o.placement(plan.Places[k])
+		place := o.placement(chosen.Places[k])
 		a[p.ID] = elastic.Decision{GPUs: place.GPUs(), Place: place}
 		if !place.Equal(p.Place) {
 			few.Jobs = append(few.Jobs, o.snap.Jobs[i])
@@ -30,16 +31,16 @@ func (o *round) answer(plan joint.Plan) elastic.Allocation {
 			few.Jobs = append(few.Jobs, o.snap.Jobs[i])
 		}
 	}
-	var where elastic.Arrangement
+	var where plan.Arrangement
 	if len(few.Jobs) > 0 {
-		where = elastic.Arrange(few, a)
+		where = plan.Arrange(few, a)
 	}
 	for _, j := range few.Jobs {
 		if _, decided := a[j.ID]; decided && !where.Park[j.ID] {
 			a[j.ID] = elastic.Decision{GPUs: where.Target[j.ID].GPUs(), Place: where.Target[j.ID]}
 		}
 	}
-	o.explain(a, plan)
+	o.explain(a, chosen)
 	return a
 }
 
@@ -61,8 +62,8 @@ func (o *round) placement(place []joint.Share) nodes.Placement {
 func byNode(a, b joint.Share) int { return a.Node - b.Node }
 
 // explain says of every job why it gets what it gets.
-func (o *round) explain(a elastic.Allocation, plan joint.Plan) {
-	w := o.explainer(a, plan)
+func (o *round) explain(a elastic.Allocation, chosen joint.Plan) {
+	w := o.explainer(a, chosen)
 	for i := range o.jobs {
 		p := &o.jobs[i]
 		d, ok := a[p.ID]
@@ -84,15 +85,15 @@ type explainer struct {
 	ordinary []elastic.JobID // ordinary jobs that room is kept for
 }
 
-func (o *round) explainer(a elastic.Allocation, plan joint.Plan) explainer {
+func (o *round) explainer(a elastic.Allocation, chosen joint.Plan) explainer {
 	w := explainer{round: o}
 	for _, i := range o.posed {
 		if p := &o.jobs[i]; p.Now == 0 && a[p.ID].GPUs > 0 {
 			w.starts = append(w.starts, p.ID)
 		}
 	}
-	for k := len(o.posed); k < len(plan.Places); k++ {
-		if plan.Places[k] != nil {
+	for k := len(o.posed); k < len(chosen.Places); k++ {
+		if chosen.Places[k] != nil {
 			w.ordinary = append(w.ordinary, o.snap.Demands[k-len(o.posed)].ID)
 		}
 	}

@@ -2,6 +2,7 @@ package lookahead
 
 import (
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/plan"
 	"github.com/sluice-hpc/sluice/elastic/solve/joint"
 )
 
@@ -13,14 +14,14 @@ import (
 func Appraise(s elastic.Snapshot, a elastic.Allocation) (value, best float64, ok bool) {
 	o := newRound(s)
 	found := false
-	plan, p := o.decide((*round).value, func(_ *round, p *joint.Problem) (plan joint.Plan, ok bool) {
-		plan, found = joint.Exact(p)
-		return plan, found
+	chosen, p := o.decide((*round).value, func(_ *round, p *joint.Problem) (best joint.Plan, ok bool) {
+		best, found = joint.Exact(p)
+		return best, found
 	})
 	if !found {
 		return 0, 0, false
 	}
-	where := elastic.Arrange(s, a)
+	where := plan.Arrange(s, a)
 	for k, i := range o.posed {
 		var place []joint.Share
 		for _, share := range where.Target[o.jobs[i].ID] {
@@ -31,5 +32,5 @@ func Appraise(s elastic.Snapshot, a elastic.Allocation) (value, best float64, ok
 		}
 		value += p.Worth(k, place)
 	}
-	return value, plan.Value, true
+	return value, chosen.Value, true
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/plan"
 	"github.com/sluice-hpc/sluice/elastic/policy"
 	"github.com/sluice-hpc/sluice/elastic/solve/deadline"
 	"github.com/sluice-hpc/sluice/nodes"
@@ -37,7 +38,7 @@ func datedSnapshot(z size, seed uint64, p policy.Policy) elastic.Snapshot {
 		s.Jobs[i].Spec.Deadline = s.Now.Add(time.Duration(600+rng.IntN(24*3600)) * time.Second)
 	}
 	a := p.Allocate(s)
-	where := elastic.Arrange(s, a)
+	where := plan.Arrange(s, a)
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
 		j.Promised = a[j.ID].Promised

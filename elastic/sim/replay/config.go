@@ -24,7 +24,7 @@ type Placing string
 
 // The ways of placing.
 const (
-	// Ours is elastic.Arrange, as in the daemon.
+	// Ours is plan.Arrange, as in the daemon.
 	Ours Placing = "sluice"
 	// Published is what published simulators do: jobs that keep their size stay,
 	// the others, small ones first, take the freest nodes one after the other.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/plan"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/nodes"
 )
@@ -67,7 +68,7 @@ func (r *round) clock() time.Duration {
 
 // arrange places the jobs whose size or place changes with the daemon's own
 // placement; to them the others are GPUs in use, as in any decision. A decision
-// that names a place gets it, as elastic.Arrange would give it: when all do, there
+// that names a place gets it, as plan.Arrange would give it: when all do, there
 // is nothing to arrange.
 func (r *round) arrange(a elastic.Allocation) map[elastic.JobID]nodes.Placement {
 	few := r.snap
@@ -82,7 +83,7 @@ func (r *round) arrange(a elastic.Allocation) map[elastic.JobID]nodes.Placement 
 		return nil
 	}
 	if !named {
-		return elastic.Arrange(few, a).Target
+		return plan.Arrange(few, a).Target
 	}
 	out := make(map[elastic.JobID]nodes.Placement, len(few.Jobs))
 	for _, j := range few.Jobs {

@@ -1,0 +1,239 @@
+package plan
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/reason"
+	"github.com/sluice-hpc/sluice/nodes"
+)
+
+// Arrangement is where an allocation puts each job.
+type Arrangement struct {
+	// Target holds every job that has or gets GPUs. A job that keeps its size
+	// keeps its place, unless its decision names another.
+	Target map[elastic.JobID]nodes.Placement
+	// Park holds the running jobs that are to be stopped and wait again.
+	Park map[elastic.JobID]bool
+	// Unplaced holds why a job could not get its size or its place.
+	Unplaced map[elastic.JobID]reason.Reason
+	// Order lists the jobs that move, each after those whose GPUs it may have to
+	// wait for. Reconcile keeps what a job of the list waits for from the jobs behind
+	// it; so each gets its GPUs, however long the moves take.
+	Order []elastic.JobID
+}
+
+// Arrange places an allocation. A decision that names a place gets exactly that,
+// if it fits beside the targets of all others (moveSet); else a place is found
+// as for those that name none: jobs that shrink stay within their own nodes, so
+// that no job waits for another to shrink; jobs that start or grow take GPUs that
+// are free now where they can, else GPUs that open moves will free, large jobs
+// first (nodes.Place: best fit). When a job finds no place in that order, the jobs that
+// found none are tried first, up to 4 more times; the arrangement that leaves the fewest
+// short of their size is taken.
+//
+// Running jobs whose named places would let them wait for each other in a circle,
+// and those that would wait for these, keep the place they have this time. Where
+// Limits.Preempt is set a decision of 0 GPUs stops a running job; else it means
+// nothing to a job that has GPUs.
+func Arrange(s elastic.Snapshot, a elastic.Allocation) Arrangement {
+	s = within(s, a)
+	start := newSketch(s)
+	for i := range s.Jobs {
+		j := &s.Jobs[i]
+		if d := a[j.ID]; len(place(d)) == 0 && d.GPUs > 0 && d.GPUs < j.GPUs() && start.free(j) && !away(s, j, d) {
+			start.shrink(*j, d.GPUs)
+		}
+	}
+	start.cross(a)
+	start.reserve()
+	var grow []elastic.Job
+	for i := range s.Jobs {
+		j := &s.Jobs[i]
+		if d := a[j.ID]; !start.named[i] && (d.GPUs > j.GPUs() || d.GPUs > 0 && away(s, j, d)) && start.free(j) {
+			grow = append(grow, *j)
+		}
+	}
+	return start.growth(grow, a)
+}
+
+// within is the snapshot in which jobs are in the partitions their decisions name.
+func within(s elastic.Snapshot, a elastic.Allocation) elastic.Snapshot {
+	cloned := false
+	for i := range s.Jobs {
+		d := a[s.Jobs[i].ID]
+		if d.Within == "" || d.Within == s.Jobs[i].Partition {
+			continue
+		}
+		if !cloned {
+			s.Jobs, cloned = slices.Clone(s.Jobs), true
+		}
+		s.Jobs[i].Partition = d.Within
+	}
+	return s
+}
+
+// away reports whether the job runs in none of the partitions its decision names.
+func away(s elastic.Snapshot, j *elastic.Job, d elastic.Decision) bool {
+	return d.Within != "" && len(j.Place) > 0 && !s.Holds(d.Within, j.Place)
+}
+
+// place returns the place the decision names; empty when there is none, or one
+// that is not of its size.
+func place(d elastic.Decision) nodes.Placement {
+	if d.GPUs > 0 && d.Place.GPUs() == d.GPUs {
+		return d.Place
+	}
+	return nil
+}
+
+// growth places the jobs that start or grow, in the best of a few orders.
+func (k *sketch) growth(grow []elastic.Job, a elastic.Allocation) Arrangement {
+	if len(grow) == 0 {
+		return k.Arrangement
+	}
+	slices.SortStableFunc(grow, func(x, y elastic.Job) int { return a[y.ID].GPUs - a[x.ID].GPUs })
+	best, fewest := k.grown(grow, a)
+	for short, tries := fewest, 0; tries < 4 && len(short) > 0; tries++ {
+		next := first(short, grow)
+		if slices.EqualFunc(next, grow, func(x, y elastic.Job) bool { return x.ID == y.ID }) {
+			break
+		}
+		grow = next
+		var again *sketch
+		again, short = k.grown(grow, a)
+		if len(short) < len(fewest) {
+			best, fewest = again, short
+		}
+	}
+	return best.Arrangement
+}
+
+// first returns the jobs with the named ones in front, both in their order.
+func first(named []elastic.JobID, jobs []elastic.Job) []elastic.Job {
+	var front, rest []elastic.Job
+	for _, j := range jobs {
+		if slices.Contains(named, j.ID) {
+			front = append(front, j)
+		} else {
+			rest = append(rest, j)
+		}
+	}
+	return append(front, rest...)
+}
+
+// reserve sets aside what ordinary jobs wait for, as far as there will be room.
+func (k *sketch) reserve() {
+	if len(k.s.Demands) == 0 {
+		return
+	}
+	wants := make([]nodes.Want, len(k.s.Demands))
+	for i, d := range k.s.Demands {
+		wants[i] = d.Want()
+	}
+	after, _ := nodes.Reserve(k.soon.Nodes, wants)
+	k.room = nodes.Taken(k.soon.Nodes, after)
+}
+
+// grown places the jobs in the order given on a copy of the sketch, and returns
+// those that did not get their size.
+func (k *sketch) grown(order []elastic.Job, a elastic.Allocation) (*sketch, []elastic.JobID) {
+	c := *k
+	c.now, c.soon = k.now.Clone(), k.soon.Clone()
+	c.Target, c.Unplaced, c.Order = maps.Clone(k.Target), maps.Clone(k.Unplaced), slices.Clone(k.Order)
+	var short []elastic.JobID
+	for _, j := range order {
+		want := a[j.ID].GPUs
+		p := c.find(j, want)
+		if len(p) > 0 {
+			c.settle(j, p)
+		} else {
+			c.Unplaced[j.ID] = reason.NoPlace{GPUs: want}
+		}
+		if p.GPUs() != want {
+			short = append(short, j.ID)
+		}
+	}
+	return &c, short
+}
+
+// shrink chooses the nodes a job keeps among those it has. What is idle there
+// counts as free: Slurm fills an uneven split greedily from it.
+func (k *sketch) shrink(j elastic.Job, want int) {
+	var own []nodes.Node
+	k.now.Credit(j.Load(j.Place))
+	for _, i := range k.indices(j.Place) {
+		n := k.now.Nodes[i]
+		if !n.Usable { // draining: it keeps what it has, and gets no more
+			n.Usable, n.Used = true, max(n.Used, n.GPUs-j.Place.On(n.Name))
+		}
+		own = append(own, n)
+	}
+	k.now.Charge(j.Load(j.Place))
+	p, fits := k.place(own, j, want)
+	if p == nil && fits > 0 {
+		p, _ = k.place(own, j, fits)
+	}
+	if p != nil {
+		k.settle(j, p)
+		return
+	}
+	k.Unplaced[j.ID] = reason.CannotGiveBack{GPUs: j.GPUs() - want}
+}
+
+// find returns a place for a job that starts or grows; empty when there is none.
+func (k *sketch) find(j elastic.Job, want int) nodes.Placement {
+	own := j.Load(j.Place)
+	k.now.Credit(own)
+	k.soon.Credit(own)
+	defer k.now.Charge(own)
+	defer k.soon.Charge(own)
+	views := k.views(j)
+	less := make([]int, len(views))
+	for i, view := range views {
+		p, fits := k.place(view, j, want)
+		if p != nil {
+			return p
+		}
+		if fits <= j.GPUs() {
+			continue
+		}
+		// A job that starts takes less, at once, rather than wait for more; one
+		// that runs moves once.
+		if less[i] = fits; len(j.Place) == 0 {
+			p, _ := k.place(view, j, fits)
+			return p
+		}
+	}
+	for i, view := range views {
+		if less[i] > 0 {
+			p, _ := k.place(view, j, less[i])
+			return p
+		}
+	}
+	return nil
+}
+
+// views lists what a job may take from, best first. What ordinary jobs wait for
+// is set aside; only a job that starts may take it when there is nothing else,
+// for its turn came by the order of arrival.
+func (k *sketch) views(j elastic.Job) [][]nodes.Node {
+	if len(k.room) == 0 {
+		return [][]nodes.Node{k.now.Nodes, k.soon.Nodes}
+	}
+	views := [][]nodes.Node{nodes.With(k.now.Nodes, k.room...), nodes.With(k.soon.Nodes, k.room...)}
+	if len(j.Place) == 0 {
+		views = append(views, k.now.Nodes, k.soon.Nodes)
+	}
+	return views
+}
+
+// Elsewhere returns a placement of exactly so many GPUs for a job with an open move, on GPUs
+// that are free now and promised to no other job; empty when there is none. What the job's
+// own move was promised counts as free.
+func Elsewhere(s elastic.Snapshot, j elastic.Job, gpus int) nodes.Placement {
+	k := newSketch(s)
+	p, _ := k.place(k.freeNow(j), j, gpus)
+	return p
+}

@@ -1,0 +1,64 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/reason"
+	"github.com/sluice-hpc/sluice/nodes"
+)
+
+// A job between two sizes gives its licenses back for a few seconds. A job that is started
+// meanwhile with the same ones would take them, and the other one could not go on. So no
+// job is started with a license of one that is resized, and none is resized with a license
+// of one that starts.
+
+// licensed are jobs by the licenses that they have, or ask for, and the kind of their move.
+type licensed map[elastic.Kind]map[string]elastic.JobID
+
+func (l licensed) add(kind elastic.Kind, j *elastic.Job) {
+	for _, name := range j.Licenses {
+		if l[kind] == nil {
+			l[kind] = map[string]elastic.JobID{}
+		}
+		l[kind][name] = j.ID
+	}
+}
+
+// licensesMoving are those of the jobs with open moves.
+func licensesMoving(s *elastic.Snapshot) licensed {
+	l := licensed{}
+	for i := range s.Jobs {
+		if j := &s.Jobs[i]; len(j.Licenses) > 0 {
+			if in, ok := s.Intent(j.ID); ok {
+				l.add(in.Kind, j)
+			}
+		}
+	}
+	return l
+}
+
+// against is the kind of move in whose way one of the job would be, and the other job.
+func (l licensed) against(j *elastic.Job) (elastic.JobID, bool) {
+	other := elastic.Start
+	if j.Phase == elastic.Held {
+		other = elastic.Resize
+	}
+	at := slices.IndexFunc(j.Licenses, func(name string) bool { return l[other][name] != 0 })
+	if at < 0 {
+		return 0, false
+	}
+	return l[other][j.Licenses[at]], true
+}
+
+func licensesTaken(r *reconciler, j *elastic.Job, _ nodes.Placement) bool {
+	_, taken := r.taking.against(j)
+	return taken && !r.where.Park[j.ID]
+}
+
+// waitsForLicenses keeps the target for it: the other move takes seconds.
+func waitsForLicenses(r *reconciler, j *elastic.Job, t nodes.Placement, why reason.Reason) (*elastic.Intent, reason.Reason) {
+	promise(r.now, j, t, 1)
+	other, _ := r.taking.against(j)
+	return nil, reason.Join(why, reason.LicenseBusy{Job: int64(other)})
+}

@@ -1,0 +1,269 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/reason"
+	"github.com/sluice-hpc/sluice/nodes"
+)
+
+// Reconcile compares what is with what should be and says which moves to open.
+// A job with an open move gets no other. A move is opened only when its GPUs are
+// free now: no job is stopped to wait for another.
+func Reconcile(s elastic.Snapshot, a elastic.Allocation, where Arrangement) elastic.Plan {
+	r := newReconciler(s, where)
+	p := elastic.Plan{Target: where.Target, Reasons: make([]elastic.JobReason, len(s.Jobs))}
+	opened := make([]*elastic.Intent, len(s.Jobs))
+	for _, i := range r.turns() {
+		j := &s.Jobs[i]
+		in, why := r.reconcile(j, a[j.ID].Why)
+		p.Reasons[i] = elastic.JobReason{Job: j.ID, Why: why, Promised: a[j.ID].Promised, Ends: a[j.ID].Ends, Due: a[j.ID].Due}
+		opened[i] = in
+	}
+	for _, in := range opened {
+		if in != nil {
+			p.Open = append(p.Open, *in)
+		}
+	}
+	p.Open = withDue(r.open, s.Due, p.Open)
+	return p
+}
+
+// withDue adds what is due to the moves of a plan, one move a job. What brings a job
+// back goes before its next start; a move of any kind saves, too.
+func withDue(open map[elastic.JobID]elastic.Intent, due, planned []elastic.Intent) []elastic.Intent {
+	saves := func(in elastic.Intent) bool { return in.Kind == elastic.Save || in.Kind == elastic.Park }
+	back := slices.DeleteFunc(slices.Clone(due), saves)
+	save := slices.DeleteFunc(slices.Clone(due), func(in elastic.Intent) bool { return !saves(in) })
+	moved := map[elastic.JobID]bool{}
+	return slices.DeleteFunc(slices.Concat(back, planned, save), func(in elastic.Intent) bool {
+		_, moves := open[in.Job]
+		another := moves || moved[in.Job]
+		moved[in.Job] = true
+		return another
+	})
+}
+
+// reconciler goes through the jobs of a snapshot and keeps count of what the moves that it
+// opens take.
+type reconciler struct {
+	s      elastic.Snapshot
+	where  Arrangement
+	open   map[elastic.JobID]elastic.Intent
+	now    *nodes.Ledger // used, promised to open moves, and kept for jobs that came first
+	slots  *slots        // who may open another move of a started job
+	quota  *quota        // what the site's limits leave
+	taking licensed      // licenses of jobs that start, or are between two sizes
+}
+
+func newReconciler(s elastic.Snapshot, where Arrangement) *reconciler {
+	r := &reconciler{s: s, where: where, open: make(map[elastic.JobID]elastic.Intent, len(s.Intents)), now: nodes.NewLedger(s.Nodes)}
+	r.quota = newQuota(&r.s, func(elastic.Cap) bool { return true })
+	r.taking = licensesMoving(&s)
+	r.slots = newSlots(&s)
+	for _, in := range s.Intents {
+		if _, twice := r.open[in.Job]; !twice {
+			r.open[in.Job] = in
+		}
+	}
+	for i := range s.Jobs {
+		if in, ok := r.open[s.Jobs[i].ID]; ok && !in.AnyNodes {
+			promise(r.now, &s.Jobs[i], in.Target, 1)
+		}
+	}
+	return r
+}
+
+// turns lists the jobs, by their index, in the order in which their moves may take GPUs: those of
+// the arrangement first, in its order.
+func (r *reconciler) turns() []int {
+	at := make(map[elastic.JobID]int, len(r.s.Jobs))
+	for i := range r.s.Jobs {
+		at[r.s.Jobs[i].ID] = i
+	}
+	out := make([]int, 0, len(r.s.Jobs))
+	took := make([]bool, len(r.s.Jobs))
+	for _, id := range r.where.Order {
+		if i, ok := at[id]; ok && !took[i] {
+			out, took[i] = append(out, i), true
+		}
+	}
+	for i := range r.s.Jobs {
+		if !took[i] {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// rule is one rule of Reconcile: the first whose condition holds decides.
+type rule struct {
+	when func(*reconciler, *elastic.Job, nodes.Placement) bool
+	then func(*reconciler, *elastic.Job, nodes.Placement, reason.Reason) (*elastic.Intent, reason.Reason)
+}
+
+var rules = []rule{
+	// One move at a time.
+	{inTransition, func(r *reconciler, j *elastic.Job, _ nodes.Placement, _ reason.Reason) (*elastic.Intent, reason.Reason) {
+		return nil, r.open[j.ID].Cause
+	}},
+	// Jobs that may not be started or moved.
+	{func(_ *reconciler, j *elastic.Job, _ nodes.Placement) bool {
+		return j.Phase == elastic.Held && j.Directive.Hold
+	}, stay(reason.HeldAside)},
+	// Slurm would not start it, whatever GPUs it were given.
+	{func(_ *reconciler, j *elastic.Job, _ nodes.Placement) bool { return j.WaitsOutside() != nil }, func(_ *reconciler, j *elastic.Job, _ nodes.Placement, _ reason.Reason) (*elastic.Intent, reason.Reason) {
+		return nil, j.WaitsOutside()
+	}},
+	{func(_ *reconciler, j *elastic.Job, _ nodes.Placement) bool {
+		return j.Phase == elastic.Running && (j.UserHold || j.Directive.Hold)
+	}, stay(reason.HeldRunning)},
+	{in(elastic.Completing), stay(reason.Cleaning)},
+	{in(elastic.Suspended), stay(reason.LeftAlone)},
+	{in(elastic.Queued), func(_ *reconciler, j *elastic.Job, _ nodes.Placement, _ reason.Reason) (*elastic.Intent, reason.Reason) {
+		return nil, reason.InSlurm{Reason: j.Reason}
+	}},
+	// Slurm would not take it, and is not asked again so soon.
+	{startRefused, waitsForSlurm},
+	// Nothing to do.
+	{func(r *reconciler, j *elastic.Job, t nodes.Placement) bool {
+		return t.Equal(j.Place) || (len(t) == 0 && !r.where.Park[j.ID])
+	}, stay(nil)},
+	// Slurm would leave it pending there. Nothing is kept for it: what is given back
+	// need not be of use to it.
+	{beyond, func(r *reconciler, j *elastic.Job, t nodes.Placement, why reason.Reason) (*elastic.Intent, reason.Reason) {
+		c, _ := r.quota.refuses(j, t)
+		return nil, reason.Join(why, reason.NotNow{Because: refused(r.s, c, t)})
+	}},
+	{resizeRefused, staysForSlurm},
+	// The GPUs are still with a job that is giving them back.
+	{func(r *reconciler, j *elastic.Job, t nodes.Placement) bool { return !r.available(t, j) }, waitFor},
+	{func(r *reconciler, j *elastic.Job, _ nodes.Placement) bool {
+		return j.Phase == elastic.Held && r.s.Now.Before(j.Rest)
+	}, rests},
+	{licensesTaken, waitsForLicenses},
+	{in(elastic.Held), open(elastic.Start)},
+	// Bounded harm: so many jobs between two sizes at once.
+	{tooMany, func(r *reconciler, j *elastic.Job, t nodes.Placement, _ reason.Reason) (*elastic.Intent, reason.Reason) {
+		if _, own := r.slots.full(j.UID); own {
+			return nil, reason.MovesOfUser
+		}
+		promise(r.now, j, t, 1) // its turn comes
+		return nil, reason.MovesTaken
+	}},
+	{func(r *reconciler, j *elastic.Job, _ nodes.Placement) bool {
+		return j.Phase == elastic.Running && r.where.Park[j.ID]
+	}, open(elastic.Park)},
+	{in(elastic.Running), open(elastic.Resize)},
+}
+
+func (r *reconciler) reconcile(j *elastic.Job, why reason.Reason) (*elastic.Intent, reason.Reason) {
+	if unplaced, ok := r.where.Unplaced[j.ID]; ok {
+		why = unplaced
+	}
+	target := r.where.Target[j.ID]
+	if j.Kept != nil && j.Phase == elastic.Held && len(target) == 0 {
+		why = reason.Join(why, j.Kept)
+	}
+	for _, rule := range rules {
+		if rule.when(r, j, target) {
+			return rule.then(r, j, target, why)
+		}
+	}
+	return nil, why
+}
+
+// available reports whether the job finds the target free now, its own GPUs
+// counted in and what others were promised left to them.
+func (r *reconciler) available(target nodes.Placement, j *elastic.Job) bool {
+	req := j.Request(r.s.Limits)
+	for _, share := range target {
+		n := r.now.Node(share.Node)
+		if n == nil {
+			return false
+		}
+		have := j.Place.On(share.Node)
+		left := without(j, *n)
+		if share.GPUs > have && req.Room(left) < share.GPUs {
+			return false
+		}
+		if len(target) > 1 && !req.Share && left.Spanning > 0 && (len(j.Place) < 2 || have == 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// without is a node as it would be without the job's GPUs, CPUs and memory.
+func without(j *elastic.Job, n nodes.Node) nodes.Node {
+	own, have := j.Load(nil), j.Place.On(n.Name)
+	if have == 0 {
+		return n
+	}
+	n.Book(own.Type, -min(have, n.Used))
+	n.CPUsUsed = max(0, n.CPUsUsed-own.CPUs(have))
+	n.MemUsedMB = max(0, n.MemUsedMB-int64(have)*own.MemPerGPUMB)
+	return n
+}
+
+// waitFor leaves a job where it is until its GPUs have been given back. Those
+// behind it in the arrangement's order do not take them.
+func waitFor(r *reconciler, j *elastic.Job, t nodes.Placement, why reason.Reason) (*elastic.Intent, reason.Reason) {
+	promise(r.now, j, t, 1)
+	return nil, reason.Join(why, reason.WaitsReturn{To: t})
+}
+
+// rests keeps the GPUs of a job that Slurm may still stop or hold, for a run that vanished
+// or a call that was not answered.
+func rests(r *reconciler, j *elastic.Job, t nodes.Placement, why reason.Reason) (*elastic.Intent, reason.Reason) {
+	promise(r.now, j, t, 1)
+	return nil, reason.Join(why, reason.StartsAfter{At: j.Rest})
+}
+
+func in(p elastic.Phase) func(*reconciler, *elastic.Job, nodes.Placement) bool {
+	return func(_ *reconciler, j *elastic.Job, _ nodes.Placement) bool { return j.Phase == p }
+}
+
+func inTransition(r *reconciler, j *elastic.Job, _ nodes.Placement) bool {
+	_, ok := r.open[j.ID]
+	return ok
+}
+
+func beyond(r *reconciler, j *elastic.Job, t nodes.Placement) bool {
+	_, refused := r.quota.refuses(j, t)
+	return refused
+}
+
+func tooMany(r *reconciler, j *elastic.Job, _ nodes.Placement) bool {
+	full, _ := r.slots.full(j.UID)
+	return full
+}
+
+func stay(own reason.Reason) func(*reconciler, *elastic.Job, nodes.Placement, reason.Reason) (*elastic.Intent, reason.Reason) {
+	return func(_ *reconciler, _ *elastic.Job, _ nodes.Placement, why reason.Reason) (*elastic.Intent, reason.Reason) {
+		if own != nil {
+			return nil, own
+		}
+		return nil, why
+	}
+}
+
+func open(kind elastic.Kind) func(*reconciler, *elastic.Job, nodes.Placement, reason.Reason) (*elastic.Intent, reason.Reason) {
+	return func(r *reconciler, j *elastic.Job, target nodes.Placement, why reason.Reason) (*elastic.Intent, reason.Reason) {
+		in := &elastic.Intent{
+			Job: j.ID, Kind: kind, Step: elastic.Intended, To: j.Incarnation + 1, From: j.Place, Target: target,
+			Restarts: j.Restarts, Cause: why, Opened: r.s.Now, Moved: r.s.Now,
+			Request: elastic.RequestID(j.ID, j.Incarnation+1, r.s.Now, r.s.By),
+		}
+		if kind == elastic.Start {
+			in.Step = elastic.Requeued // pending and held already: nothing to save
+			in.PendingAt = r.s.Now
+		}
+		r.slots.opens(*in, j)
+		r.taking.add(kind, j)
+		r.quota.take(j, target)
+		promise(r.now, j, target, 1) // the next jobs see what this one was promised
+		return in, why
+	}
+}

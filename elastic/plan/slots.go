@@ -1,0 +1,109 @@
+package plan
+
+import (
+	"github.com/sluice-hpc/sluice/elastic"
+)
+
+// slots counts the moves that may be open at once (Limits.Moves), by user. Every user who has
+// jobs that could move has an equal share of them. A user may take more than that share, of
+// what others do not use now; but for each job of another user that could move one slot stays
+// free, up to the share of that user. So a user alone has all of them.
+type slots struct {
+	limit   int
+	resizes map[uint32]int // open, by user
+	others  map[uint32]int // saves, parks and the like: many are due whatever is decided (withDue)
+	lent    map[uint32]int // resizes that lend their GPUs (Intent.Lends); they take no slot of another user
+	could   map[uint32]int // jobs that could move and do not
+	users   map[uint32]bool
+}
+
+func newSlots(s *elastic.Snapshot) *slots {
+	if s.Limits.Moves < 1 {
+		return &slots{}
+	}
+	b := &slots{limit: s.Limits.Moves, resizes: map[uint32]int{}, others: map[uint32]int{}, lent: map[uint32]int{}, could: map[uint32]int{}, users: map[uint32]bool{}}
+	of := make(map[elastic.JobID]uint32, len(s.Jobs))
+	for i := range s.Jobs {
+		of[s.Jobs[i].ID] = s.Jobs[i].UID
+	}
+	moves := map[elastic.JobID]bool{}
+	for _, in := range s.Intents {
+		moves[in.Job] = true
+		b.add(in, of[in.Job], in.Lends(s))
+	}
+	for i := range s.Jobs {
+		if j := &s.Jobs[i]; !moves[j.ID] && couldMove(j, &s.Limits) {
+			b.could[j.UID]++
+			b.users[j.UID] = true
+		}
+	}
+	return b
+}
+
+// couldMove: it would be asked for a checkpoint, if its size were to change.
+func couldMove(j *elastic.Job, l *elastic.Limits) bool {
+	return j.Phase == elastic.Running && j.Speaks && j.Unread.IsZero() && j.Quiet.IsZero() && !j.UserHold && !j.Directive.Hold && (l.DeafAfter == 0 || j.Deaf < l.DeafAfter)
+}
+
+// add counts an open move.
+func (b *slots) add(in elastic.Intent, uid uint32, lends bool) {
+	switch {
+	case in.Kind == elastic.Start:
+		return
+	case lends:
+		b.lent[uid]++
+	case in.Kind == elastic.Resize:
+		b.resizes[uid]++
+	default:
+		b.others[uid]++
+	}
+	b.users[uid] = true
+}
+
+// opens counts a move that the job's user may open.
+func (b *slots) opens(in elastic.Intent, j *elastic.Job) {
+	if b.limit < 1 {
+		return
+	}
+	b.add(in, j.UID, false)
+	if in.Kind != elastic.Start && b.could[j.UID] > 0 {
+		b.could[j.UID]--
+	}
+}
+
+// share is what every user may have, whatever others have.
+func (b *slots) share(uid uint32) int {
+	n := len(b.users)
+	if !b.users[uid] {
+		n++
+	}
+	return max(1, b.limit/n)
+}
+
+// full reports whether the user may open no other move now; own, that it is for how many that
+// user has open, while there are slots for others.
+func (b *slots) full(uid uint32) (full, own bool) {
+	if b.limit < 1 {
+		return false, false
+	}
+	share := b.share(uid)
+	taken := b.resizes[uid] + b.others[uid]
+	mine, kept := taken+b.lent[uid], 0
+	for v := range b.users {
+		if v == uid {
+			continue
+		}
+		// What is due to one user beyond his share is not held against another.
+		has := b.resizes[v] + min(b.others[v], max(0, share-b.resizes[v]))
+		taken += has
+		kept += max(0, min(share-has-b.lent[v], b.could[v]))
+	}
+	switch {
+	case taken >= b.limit:
+		return true, false
+	case mine < share:
+		return false, false
+	}
+	full = mine >= b.limit || taken+kept >= b.limit
+	return full, full
+}

@@ -1,0 +1,245 @@
+package resize
+
+import (
+	"time"
+
+	"github.com/sluice-hpc/sluice/elastic"
+	"github.com/sluice-hpc/sluice/elastic/reason"
+)
+
+// The consequences of the table in advance.go.
+
+func wait(s situation, why reason.Reason) Next { return Next{Intent: s.in, Why: why} }
+
+func waiting(why reason.Reason) func(situation) Next {
+	return func(s situation) Next { return wait(s, why) }
+}
+
+func waitingInSlurm(s situation) Next {
+	return wait(s, reason.InSlurm{Reason: s.job.Reason})
+}
+
+func closeNow(how elastic.Outcome, why reason.Reason) func(situation) Next {
+	return func(s situation) Next { return Next{Intent: s.in, Close: how, Why: why} }
+}
+
+func abandon(why reason.Reason) func(situation) Next { return closeNow(elastic.Abandoned, why) }
+func userWon(why reason.Reason) func(situation) Next { return closeNow(elastic.UserWon, why) }
+
+func withdraw(how elastic.Outcome, why reason.Reason) func(situation) Next {
+	return func(s situation) Next {
+		return Next{Intent: s.in, Close: how, Why: why, Do: []elastic.Action{elastic.WithdrawRequest{Job: s.in.Job, Why: why}}}
+	}
+}
+
+func withdrawAnswered(s situation) Next {
+	return withdraw(elastic.Abandoned, reason.NotSaved{Error: s.job.Saved.Error})(s)
+}
+
+// closeEnded closes a move of a job that is over. A cancelled job's user won;
+// the request, if any, is swept with the job's outbox.
+func closeEnded(s situation) Next {
+	how := elastic.Lost
+	if s.job.State == "CANCELLED" {
+		how = elastic.UserWon
+	}
+	return Next{Intent: s.in, Close: how, Why: reason.JobEnded{State: s.job.State}}
+}
+
+func askCheckpoint(s situation) Next {
+	next := Next{Intent: s.in, Why: reason.AskedToSave}
+	next.Do = []elastic.Action{elastic.AskCheckpoint{
+		Job: s.in.Job, Request: s.in.Request, To: s.in.To, Target: s.in.Target,
+		Deadline: s.now.Add(grace(s)), Why: s.in.Cause, Stop: s.in.Kind != elastic.Save,
+	}}
+	next.Intent.Step, next.Intent.AskedAt = elastic.Asked, s.now
+	return next
+}
+
+func noteCheckpoint(s situation) Next {
+	next := Next{Intent: s.in, Again: true, Why: reason.CheckpointVerified{Checkpoint: s.job.Saved.Checkpoint}}
+	next.Intent.Step, next.Intent.Checkpoint = elastic.Verified, s.job.Saved.Checkpoint
+	next.Intent.SavedAt = savedAt(s)
+	return next
+}
+
+// savedAt is when the job saved. Its own clock is finer than our polling, and taken when
+// it is sane.
+func savedAt(s situation) time.Time {
+	if at := s.job.Saved.Committed; at.After(s.in.AskedAt) && at.Before(s.now) {
+		return at
+	}
+	return s.now
+}
+
+func requeue(s situation) Next {
+	next := Next{Intent: s.in, Why: reason.StoppedForMove, Do: []elastic.Action{elastic.RequeueHold{Job: s.in.Job}}}
+	next.Intent.RequeuedAt = s.now
+	return next
+}
+
+// stopAgain goes back to before the stop.
+func stopAgain(s situation) Next {
+	next := requeue(s)
+	next.Why = reason.StoppedAgain
+	next.Intent.Step, next.Intent.PendingAt, next.Intent.ReleasedAt = elastic.Verified, time.Time{}, time.Time{}
+	return next
+}
+
+func holdFirst(s situation) Next {
+	return Next{Intent: s.in, Why: reason.RequeuedUnheld, Do: []elastic.Action{elastic.HoldPending{Job: s.in.Job}}}
+}
+
+func pendingAndHeld(s situation) Next {
+	next := Next{Intent: s.in, Again: true, Why: reason.PendingHeld}
+	next.Intent.Step, next.Intent.PendingAt = elastic.Requeued, s.now
+	return next
+}
+
+// closeSaved ends the move of a job that only had to save.
+func closeSaved(s situation) Next {
+	next := withdraw(elastic.Done, reason.SavedTrainsOn{Checkpoint: s.job.Saved.Checkpoint})(s)
+	next.Intent.Checkpoint, next.Intent.SavedAt = s.job.Saved.Checkpoint, savedAt(s)
+	return next
+}
+
+// closeParked ends the move of a job that was stopped to wait again. The start that
+// follows finds its newest checkpoint by itself. A request that is not withdrawn, for
+// want of time, is for a run that is over and means nothing to the next.
+func closeParked(s situation) Next {
+	next := Next{Intent: s.in, Close: elastic.Done, Why: reason.StoppedAfter{Checkpoint: s.in.Checkpoint}}
+	next.Do = []elastic.Action{elastic.WithdrawRequest{Job: s.in.Job, Why: reason.MoveOver}}
+	next.Intent.Step = elastic.Confirmed
+	return next
+}
+
+func retarget(s situation) Next {
+	next := Next{Intent: s.in, Again: true, Why: reason.Retargeted}
+	next.Intent.Target = replacement(s)
+	return next
+}
+
+func write(s situation) Next {
+	next := Next{Intent: s.in, Again: true, Why: reason.SizeWritten}
+	next.Do = []elastic.Action{elastic.Write{
+		Job: s.in.Job, To: s.in.To, Target: s.in.Target, AnyNodes: s.in.AnyNodes, Checkpoint: s.in.Checkpoint,
+	}}
+	next.Intent.Step = elastic.Written
+	return next
+}
+
+func release(s situation) Next {
+	next := Next{Intent: s.in, Why: reason.ReleasedNow, Do: []elastic.Action{elastic.Release{Job: s.in.Job}}}
+	next.Intent.Step, next.Intent.ReleasedAt = elastic.Released, s.now
+	return next
+}
+
+func released(s situation) Next {
+	next := Next{Intent: s.in, Again: true, Why: reason.AlreadyReleased}
+	next.Intent.Step, next.Intent.ReleasedAt = elastic.Released, s.now
+	return next
+}
+
+// clearAway makes Slurm forget where the job ran.
+func clearAway(s situation) Next {
+	next := Next{Intent: s.in, Why: reason.Cleared, Do: []elastic.Action{elastic.Clear{Job: s.in.Job}}}
+	next.Intent.RequeuedAt = s.now
+	return next
+}
+
+// closeRevived ends a revival: what follows is a start as any other.
+func closeRevived(s situation) Next {
+	next := Next{Intent: s.in, Close: elastic.Done, Why: reason.Revived}
+	next.Intent.Step = elastic.Confirmed
+	return next
+}
+
+// revive brings back a job that Slurm calls failed.
+func revive(s situation) Next {
+	next := Next{Intent: s.in, Why: reason.BroughtBack, Do: []elastic.Action{elastic.Revive{Job: s.in.Job}}}
+	next.Intent.RequeuedAt = s.now
+	return next
+}
+
+// reviveLaunch brings a job back whose launch failed, from the same checkpoint.
+func reviveLaunch(s situation) Next {
+	next := Next{Intent: s.in, Why: reason.LaunchFailed, Do: []elastic.Action{elastic.Revive{Job: s.in.Job}}}
+	next.Intent.Step, next.Intent.Fallbacks = elastic.Verified, s.in.Fallbacks+1
+	next.Intent.Restarts, next.Intent.RequeuedAt = s.job.Restarts, s.now
+	return next
+}
+
+// reviveStopped brings a job back whose stop slurmctld forgot.
+func reviveStopped(s situation) Next {
+	next := revive(s)
+	next.Why = reason.StopForgotten
+	next.Intent.Step, next.Intent.Restarts = elastic.Verified, s.job.Restarts
+	return next
+}
+
+func closeRunning(how elastic.Outcome) func(situation) Next {
+	return func(s situation) Next {
+		why := reason.Runs{On: s.job.Place}
+		if s.job.GPUs() != s.in.Target.GPUs() {
+			why.Meant = s.in.Target
+		}
+		switch {
+		case s.job.Heartbeat.IsZero():
+			why.Silent = true
+		case s.job.Choosing && s.in.Checkpoint != "":
+			why.Verifies = true
+		case s.in.Checkpoint != "" && s.job.Resumed != s.in.Checkpoint:
+			why.Elsewise, why.Resumed, why.Checkpoint = true, s.job.Resumed, s.in.Checkpoint
+		}
+		next := Next{Intent: s.in, Close: how, Why: why, Do: []elastic.Action{elastic.WithdrawRequest{Job: s.in.Job, Why: reason.MoveOver}}}
+		next.Intent.Step = elastic.Confirmed
+		return next
+	}
+}
+
+// userHeld: held again after the release. Nobody but its user or an
+// administrator did that.
+func userHeld(s situation) Next {
+	return Next{Intent: s.in, Close: elastic.UserWon, Why: reason.HeldThroughSlurm}
+}
+
+// takeBack notes that sluice takes its release back, before it holds the job: a hold that
+// is found later is its own then, however things stand by that time.
+func takeBack(s situation) Next {
+	next := Next{Intent: s.in, Again: true, Why: reason.TakenBack}
+	next.Intent.ReleasedAt = time.Time{}
+	return next
+}
+
+// fallBack returns to the last good size and lets Slurm choose the nodes.
+func fallBack(s situation) Next {
+	next := Next{Intent: s.in, Do: []elastic.Action{elastic.HoldPending{Job: s.in.Job}}}
+	next.Why = reason.Late{Reason: s.job.Reason, Back: true}
+	next.Intent.Step, next.Intent.Fallbacks = elastic.Requeued, s.in.Fallbacks+1
+	next.Intent.AnyNodes, next.Intent.Target = true, s.in.From
+	return next
+}
+
+// fallBackRefused is fallBack of a job that stands set aside: held as it is.
+func fallBackRefused(s situation) Next {
+	next := fallBack(s)
+	next.Do, next.Refused = nil, true
+	next.Why = reason.Unsatisfiable{Reason: s.job.Reason, Back: true}
+	return next
+}
+
+func closeRefused(s situation) Next {
+	next := closeNow(elastic.Fellback, reason.Unsatisfiable{Reason: s.job.Reason})(s)
+	next.Refused = true
+	return next
+}
+
+func giveUpTaken(s situation) Next {
+	why := reason.TakenByOrdinary
+	return Next{Intent: s.in, Close: elastic.Fellback, Why: why, Do: []elastic.Action{elastic.HoldPending{Job: s.in.Job}}}
+}
+
+func giveUp(s situation) Next {
+	why := reason.Late{Reason: s.job.Reason}
+	return Next{Intent: s.in, Close: elastic.Fellback, Why: why, Do: []elastic.Action{elastic.HoldPending{Job: s.in.Job}}}
+}
