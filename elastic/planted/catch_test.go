@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -24,7 +25,8 @@ const (
 	panicked verdict = "panicked"
 	hung     verdict = "hung"
 	broken   verdict = "ended without a verdict"
-	slain    verdict = "ended by a signal" // by itself, by what it tested, or by somebody who stopped the campaign
+	slain    verdict = "ended by a signal from outside" // the kernel short of memory, or whoever stopped the campaign
+	unrun    verdict = "could not be run"
 )
 
 // patience is how long one run of tests may take. It is there to end runs that
@@ -33,6 +35,10 @@ const patience = 10 * time.Minute
 
 // mostMemory bounds a test program's address space, in bytes.
 const mostMemory = 6 << 30
+
+// outside reports whether the verdict says nothing about the fault: it is due to the
+// machine or to its users.
+func (v verdict) outside() bool { return v == slain || v == unrun }
 
 // outcome is a verdict with what led to it.
 type outcome struct {
@@ -75,7 +81,7 @@ func (p plant) run(ctx context.Context, program string, env []string) outcome {
 	run.WaitDelay = time.Second
 	began := time.Now()
 	text, err := run.CombinedOutput()
-	o := judge(string(text), err, ctx.Err() != nil)
+	o := judge(string(text), err, errors.Is(ctx.Err(), context.DeadlineExceeded))
 	o.took = time.Since(began)
 	return o
 }
@@ -122,23 +128,33 @@ func judge(text string, err error, late bool) outcome {
 		o.verdict = idle
 	case errors.As(err, &exit) && exit.ExitCode() == 1 && fails != nil:
 		o.verdict, o.test, o.word = failed, fails[1], firstWord(text)
-	case signalled(err):
-		o.verdict = slain
 	default:
-		o.verdict = broken
+		o.verdict = ended(err)
 		o.text += fmt.Sprintf("\n(%v)", err)
 	}
 	return o
 }
 
-// signalled reports whether a signal ended the program.
-func signalled(err error) bool {
+// crashes are the signals that a program brings upon itself.
+var crashes = []syscall.Signal{syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGILL, syscall.SIGFPE, syscall.SIGABRT, syscall.SIGTRAP, syscall.SIGSYS}
+
+// ended is the verdict on a program that came to no result of its own.
+func ended(err error) verdict {
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) {
-		return false
+		if errors.Is(err, exec.ErrWaitDelay) { // it left processes behind
+			return broken
+		}
+		return unrun
 	}
 	status, ok := exit.Sys().(syscall.WaitStatus)
-	return ok && status.Signaled()
+	switch {
+	case !ok || !status.Signaled():
+		return broken
+	case slices.Contains(crashes, status.Signal()):
+		return panicked
+	}
+	return slain
 }
 
 // firstWord is what the first assertion that failed said, on one line.

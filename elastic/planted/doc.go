@@ -28,6 +28,7 @@
 // Beside them mutants are made by rule from the syntax of whole files (mutate_test.go) and
 // tried in the same way against the fast tests of their package (mutants_test.go). There a
 // panic and a hang count: each makes a day's tests red. What does not build was no mutant.
+// A program that a signal from outside ended, twice, is unjudged: neither caught nor tried.
 // The libraries that make mutants of Go programs change the source or copies of it. Here
 // files are laid over, a sample is drawn by a seed, and reasons stand beside equivalents.
 package planted

@@ -13,12 +13,13 @@ import (
 	"time"
 )
 
-// score is what came of the mutants of a room. Those that do not build were no mutants.
-type score struct{ all, tried, caught, hung, survived, equivalent, unbuilt int }
+// score is what came of the mutants of a room. Those that do not build were no mutants;
+// those unjudged were ended from outside, twice, and are not among the tried.
+type score struct{ all, tried, caught, hung, survived, equivalent, unbuilt, unjudged int }
 
 func (s score) String() string {
-	return fmt.Sprintf("of=%d tried=%d caught=%d by_deadline=%d survived=%d equivalent=%d unbuilt=%d",
-		s.all, s.tried, s.caught, s.hung, s.survived, s.equivalent, s.unbuilt)
+	return fmt.Sprintf("of=%d tried=%d caught=%d by_deadline=%d survived=%d equivalent=%d unbuilt=%d unjudged=%d",
+		s.all, s.tried, s.caught, s.hung, s.survived, s.equivalent, s.unbuilt, s.unjudged)
 }
 
 // muster tries a draw of a room's mutants, as many at once as there are processors.
@@ -54,7 +55,7 @@ func muster(t *testing.T, r chamber, seed uint64, sample int) score {
 		wait.Go(func() {
 			defer func() { <-slots }()
 			o, err := b.all(t.Context(), m)
-			if err == nil && o.verdict == slain { // once by whom is not known; twice by the fault
+			if err == nil && o.verdict.outside() {
 				o, err = b.all(t.Context(), m)
 			}
 			mu.Lock()
@@ -67,6 +68,9 @@ func muster(t *testing.T, r chamber, seed uint64, sample int) score {
 		})
 	}
 	wait.Wait()
+	if s.unjudged > 0 {
+		t.Errorf("%s: %d mutants unjudged", r.name, s.unjudged)
+	}
 	return s
 }
 
@@ -87,10 +91,14 @@ func (s *score) count(m mutant, o outcome) {
 		s.unbuilt++
 		fmt.Printf("unbuilt   line %d %s\n", m.line, m.Name)
 		return
+	case slain, unrun:
+		s.unjudged++
+		fmt.Printf("UNJUDGED  line %d %s: %s\n", m.line, m.Name, o.verdict)
+		return
 	case passed, idle:
 		s.survived++
 		fmt.Printf("SURVIVED  line %d %s\n", m.line, m.Name)
-	default: // failed, panicked, ended without a verdict, or hung: a day's tests would be red
+	default: // failed, panicked, broken or hung: a day's tests would be red
 		s.caught++
 		if o.verdict == hung {
 			s.hung++

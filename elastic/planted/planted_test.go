@@ -182,7 +182,11 @@ func TestJudge(t *testing.T) {
 		{text: "", err: exit("exit 1"), want: broken},
 		{text: "", err: exit("kill -9 $$"), want: slain},
 		{text: fail + "panic: no luck\n", err: exit("kill -9 $$"), want: panicked},
-		{text: "", err: errors.New("no such program"), want: broken},
+		{text: fail, err: exit("kill -9 $$"), want: slain},
+		{text: "", err: exit("kill -TERM $$"), want: slain},
+		{text: "", err: exit("kill -ABRT $$"), want: panicked},
+		{text: "--- PASS: TestA (0.00s)\nPASS\n", err: exec.ErrWaitDelay, want: broken},
+		{text: "", err: errors.New("no such program"), want: unrun},
 		{text: fail, err: exit("exit 1"), late: true, want: hung},
 	} {
 		if o := judge(c.text, c.err, c.late); o.verdict != c.want || o.word != c.word {

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -75,14 +76,19 @@ func (b *bench) tryPython(ctx context.Context, l look, m mutant) (outcome, error
 	}
 	ctx, cancel := context.WithTimeout(ctx, l.limit)
 	defer cancel()
-	run := exec.CommandContext(ctx, "setsid", append([]string{"--wait", interpreter, "-m", "unittest", "-f"}, strings.Fields(l.run)...)...)
+	run := exec.CommandContext(ctx, interpreter, append([]string{"-m", "unittest", "-f"}, strings.Fields(l.run)...)...)
+	run.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	run.Cancel = func() error { return syscall.Kill(-run.Process.Pid, syscall.SIGKILL) }
 	run.Dir = dir
 	run.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")
 	run.WaitDelay = time.Second
 	began := time.Now()
 	text, err := run.CombinedOutput()
-	o := judgePython(string(text), err, ctx.Err() != nil)
+	o := judgePython(string(text), err, errors.Is(ctx.Err(), context.DeadlineExceeded))
 	o.took = time.Since(began)
+	if run.Process != nil {
+		_ = syscall.Kill(-run.Process.Pid, syscall.SIGKILL) // what its tests left running
+	}
 	return o, nil
 }
 
@@ -99,10 +105,8 @@ func judgePython(text string, err error, late bool) outcome {
 		o.verdict = idle
 	case errors.As(err, &exit) && exit.ExitCode() == 1 && fails != nil:
 		o.verdict, o.test = failed, fails[1]
-	case signalled(err):
-		o.verdict = slain
 	default:
-		o.verdict = broken
+		o.verdict = ended(err)
 		o.text += fmt.Sprintf("\n(%v)", err)
 	}
 	return o
