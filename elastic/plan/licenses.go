@@ -38,7 +38,8 @@ func licensesMoving(s *elastic.Snapshot) licensed {
 	return l
 }
 
-// against is the kind of move in whose way one of the job would be, and the other job.
+// against returns a job that has a license of this one's in a move of the other kind: in a resize
+// where this one would start, in a start where it would be resized; false when there is none.
 func (l licensed) against(j *elastic.Job) (elastic.JobID, bool) {
 	other := elastic.Start
 	if j.Phase == elastic.Held {

@@ -20,7 +20,7 @@ func Refuses(s elastic.Snapshot, j elastic.Job, target nodes.Placement) (elastic
 type quota struct {
 	s     *elastic.Snapshot
 	bound map[elastic.JobID]nodes.Placement
-	used  []int // of each cap, by everybody
+	used  []int // of each cap, by all jobs
 }
 
 // newQuota counts the caps that are of interest.

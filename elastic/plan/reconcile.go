@@ -52,7 +52,7 @@ type reconciler struct {
 	where  Arrangement
 	open   map[elastic.JobID]elastic.Intent
 	now    *nodes.Ledger // used, promised to open moves, and kept for jobs that came first
-	slots  *slots        // who may open another move of a started job
+	slots  *slots        // which users may have another move of a started job opened
 	quota  *quota        // what the site's limits leave
 	taking licensed      // licenses of jobs that start, or are between two sizes
 }
@@ -97,7 +97,7 @@ func (r *reconciler) turns() []int {
 	return out
 }
 
-// rule is one rule of Reconcile: the first whose condition holds decides.
+// rule is one rule of Reconcile. The first one with a condition that holds decides.
 type rule struct {
 	when func(*reconciler, *elastic.Job, nodes.Placement) bool
 	then func(*reconciler, *elastic.Job, nodes.Placement, reason.Reason) (*elastic.Intent, reason.Reason)

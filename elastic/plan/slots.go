@@ -40,7 +40,7 @@ func newSlots(s *elastic.Snapshot) *slots {
 	return b
 }
 
-// couldMove: it would be asked for a checkpoint, if its size were to change.
+// couldMove reports whether the job would be asked for a checkpoint if its size were to change.
 func couldMove(j *elastic.Job, l *elastic.Limits) bool {
 	return j.Phase == elastic.Running && j.Speaks && j.Unread.IsZero() && j.Quiet.IsZero() && !j.UserHold && !j.Directive.Hold && (l.DeafAfter == 0 || j.Deaf < l.DeafAfter)
 }
@@ -93,7 +93,7 @@ func (b *slots) full(uid uint32) (full, own bool) {
 		if v == uid {
 			continue
 		}
-		// What is due to one user beyond his share is not held against another.
+		// What is due to one user beyond that user's share is not held against another.
 		has := b.resizes[v] + min(b.others[v], max(0, share-b.resizes[v]))
 		taken += has
 		kept += max(0, min(share-has-b.lent[v], b.could[v]))

@@ -39,7 +39,7 @@ type situation struct {
 	now  time.Time
 }
 
-// row is one rule: the first whose condition holds speaks.
+// row is one rule. The first one of a step with a condition that holds is followed.
 type row struct {
 	when func(situation) bool
 	then func(situation) Next
@@ -71,9 +71,9 @@ var table = map[elastic.Step][]row{
 	elastic.Intended: {
 		{ended, closeEnded},
 		{superseded, closeNow(elastic.Abandoned, reason.OlderJournal)},
-		// Somebody else stopped it first; it will be placed afresh.
+		// A user, an administrator or Slurm stopped it first; it will be placed afresh.
 		{notRunning, abandon(reason.StoppedBefore)},
-		// Its user asked Slurm to hold it: he wins.
+		// Its user asked Slurm to hold it, and that has precedence.
 		{userHolds, userWon(reason.UserHoldsJob)},
 		{targetGone, abandon(reason.NodeGone)},
 		{refusedRunning, abandon(reason.LimitRunning)},
@@ -184,7 +184,7 @@ var table = map[elastic.Step][]row{
 		{is(elastic.Held), waiting(reason.AwaitsLook)},
 		{toTakeBack, takeBack},
 		{targetGone, giveUp},
-		// An ordinary job was faster: waiting for it to end would help nobody.
+		// An ordinary job took the GPUs: to wait until it ends would help no job.
 		{takenByOthers, giveUpTaken},
 		// Slurm has looked, and another look would change nothing.
 		{turnedAwayFirst, fallBackHere},

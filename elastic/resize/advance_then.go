@@ -197,8 +197,7 @@ func closeRunning(how elastic.Outcome) func(situation) Next {
 	}
 }
 
-// userHeld: held again after the release. Nobody but its user or an
-// administrator did that.
+// userHeld: held again after the release, by its user or an administrator.
 func userHeld(s situation) Next {
 	return Next{Intent: s.in, Close: elastic.UserWon, Why: reason.HeldThroughSlurm}
 }

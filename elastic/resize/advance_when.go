@@ -63,7 +63,7 @@ func restartedSince(s situation) bool {
 	return s.job.Phase == elastic.Running && s.job.Restarts > s.in.Restarts
 }
 
-// notYetRestarted: neither Slurm's count nor the runner, who reads the new
+// notYetRestarted: neither Slurm's count nor the runner, which reads the new
 // incarnation only in the new run, says that it runs anew. A controller that lost
 // its last minutes may count too few restarts.
 func notYetRestarted(s situation) bool {
@@ -113,7 +113,7 @@ func failedOfStop(s situation) bool {
 	return s.job.Phase == elastic.Ended && s.job.State == "FAILED" && s.in.Stopped() && s.job.Restarts <= s.in.Restarts && s.job.RunnerOf != s.in.To
 }
 
-// startedUncleared: somebody released the job before it was cleared, so that it got no
+// startedUncleared: a user or an administrator released the job before it was cleared, so that it got no
 // GPUs and failed before its runner began. Sluice owes what halfCleared says.
 func startedUncleared(s situation) bool {
 	return s.in.Kind == elastic.Clearing && s.job.Phase == elastic.Ended && s.job.State == "FAILED" && s.job.Heartbeat.IsZero()
@@ -301,7 +301,7 @@ func othersHold(s situation) bool {
 
 func lateBy(s situation, d time.Duration) bool { return s.now.After(s.in.ReleasedAt.Add(d)) }
 
-// tooLate: the job answered after its GPUs were lent, and somebody has them now, or the slots.
+// tooLate: the job answered after its GPUs were lent, and other jobs have them now, or the slots.
 func tooLate(s situation) bool {
 	return answeredWell(s) && s.in.Lends(&s.snap) && (targetTaken(s) || allSlotsTaken(s))
 }

@@ -329,7 +329,7 @@ func (b *bench) rpcs(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		b.figure(fmt.Sprintf("rpcs_per_cycle_%d_jobs", jobs), n, "RPCs", "sdiag, 10 idle cycles of sluiced, each woken by an event and so with the node query: %s; wanted 3 at most and the same for 10 and 500 jobs; cycles by the timer make 3 on average", kinds)
+		b.figure(fmt.Sprintf("rpcs_per_cycle_%d_jobs", jobs), n, "RPCs", "sdiag, 10 idle cycles of sluiced, each woken by an event and so with the node query: %s; wanted 3 at most and the same for 10 and 500 jobs", kinds)
 	}
 	return b.clear(ctx)
 }
