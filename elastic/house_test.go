@@ -209,12 +209,12 @@ func TestClientIsThin(t *testing.T) {
 	}
 }
 
-// apparatus is what only tests and the lab need.
+// apparatus is what only tests and the lab need. Of elastic/world this is what lies below it.
 var apparatus = []string{module + "elastic/world/", module + "elastic/audit", module + "elastic/planted", module + "slurm/conform", module + "slurm/lab",
 	module + "checkpoint/disktest", module + "checkpoint/pythontest"}
 
-// TestUsersProgramsHoldNoTests: what users run links no apparatus of tests, nor, but for the
-// simulator (simulate --engine), the world that tests and it share.
+// TestUsersProgramsHoldNoTests: programs for users link no apparatus of tests; of them only
+// the simulator links the world, for simulate --engine.
 func TestUsersProgramsHoldNoTests(t *testing.T) {
 	for _, program := range []string{"sluice", "sluiced", "sluice-simulate", "sluice-nvml", "sluice-plot"} {
 		out, err := exec.Command("go", "list", "-deps", module+"cmd/"+program).Output()

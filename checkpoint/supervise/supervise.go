@@ -11,26 +11,25 @@ import (
 	"github.com/sluice-hpc/sluice/checkpoint/process"
 )
 
-// Session is what such a process works with.
+// Session is one call of sluice run or sluice ranks.
 type Session struct {
 	Family *process.Family
-	Vars   map[string]string // its environment, by name
-	// Signals receives what the process would else die of, or pass over, while its children
-	// are to hear of it. It holds up to 16 that were not taken yet.
+	Vars   map[string]string // the environment, by name
+	// Signals receives the caught signals, which would otherwise end this process or be
+	// ignored, so that they can be passed on to its children. It buffers 16.
 	Signals chan os.Signal
 }
 
 // usual are the signals that every session catches. SIGPIPE is caught so that a closed
-// standard error does not end the job; SIGURG is left out, which the Go runtime sends
-// itself.
+// standard error does not end the job. SIGURG is not: the Go runtime sends it to itself.
 var usual = []os.Signal{
 	syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGPIPE,
 	syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGHUP, syscall.SIGALRM,
 }
 
-// Begin founds the family of the calling process, which must have no children yet, and
-// catches the usual signals and those given. env are entries "NAME=value". It fails where
-// the kernel does not let a process adopt orphans.
+// Begin makes the calling process, which MUST have no children yet, the head of a process
+// family, and catches the usual signals and more. Entries of env are "NAME=value". It fails
+// where the kernel does not let a process adopt orphans.
 func Begin(env []string, more ...os.Signal) (*Session, error) {
 	family, err := process.Found()
 	if err != nil {
@@ -41,14 +40,14 @@ func Begin(env []string, more ...os.Signal) (*Session, error) {
 	return s, nil
 }
 
-// Close lets the family go. Signals are still caught: the last moments of a process are no
-// time to be ended.
+// Close ends the family's bookkeeping. Signals are still caught, so that none ends this
+// process while it reports its result.
 func (s *Session) Close() { s.Family.Close() }
 
-// Abandoned returns a channel that closes when nobody is left to end what this process
-// runs: the nearest of its ancestors that is the daemon of a job's step, or that also picks
-// by its number, has ended. It is nil, which never closes, when there is none to be seen;
-// also may be nil.
+// Abandoned returns a channel that closes when the supervisor of this process has ended:
+// the nearest ancestor that is slurmstepd, or for whose pid also, which may be nil, is true.
+// Nothing else would end this process's children then. The channel is nil, which never
+// closes, when there is no such ancestor.
 func Abandoned(also func(pid int) bool) <-chan struct{} {
 	return process.Orphaned(func(pid int, name string) bool {
 		return name == "slurmstepd" || also != nil && also(pid)
@@ -73,8 +72,8 @@ func Vars(env []string) map[string]string {
 	return vars
 }
 
-// Restarts is Slurm's count of the restarts of the job, which tells its runs apart; Slurm
-// sets none in the first run, which is 0.
+// Restarts is Slurm's count of the restarts of the job, which differs between its runs. It
+// is 0 in the first run, where Slurm sets none.
 func Restarts(vars map[string]string) int {
 	n, err := strconv.Atoi(vars["SLURM_RESTART_COUNT"])
 	if err != nil {
@@ -83,7 +82,7 @@ func Restarts(vars map[string]string) int {
 	return n
 }
 
-// Default sets a time that is not set, or is below zero, to the usual one.
+// Default sets d to usual unless d is above zero.
 func Default(d *time.Duration, usual time.Duration) {
 	if *d <= 0 {
 		*d = usual

@@ -9,9 +9,10 @@ import (
 	planner "github.com/sluice-hpc/sluice/nodes"
 )
 
-// beside is plain Slurm beside sluice, as once sluice is installed: jobs that are not
-// elastic are none of its business. Slurm starts them, with backfill, on GPUs that
-// are idle; to the policy they are GPUs in use, and demands while they wait.
+// beside is plain Slurm beside an installed sluice: Slurm starts the jobs that are not
+// elastic, with backfill, on GPUs that are idle. It returns what Slurm starts and the
+// snapshot as sluice then sees it, in which those jobs are GPUs in use, or demands while
+// they wait.
 func (b backfill) beside(s elastic.Snapshot) (elastic.Allocation, elastic.Snapshot) {
 	started := b.serve(s)
 	return started, b.rest(s, started)

@@ -34,8 +34,8 @@ type Finding struct {
 	Text string
 }
 
-// StoppedUnsaved is the kind of a finding that a story may forgive: I3, the daemon requeued
-// a run whose work was not saved. Records have others.
+// StoppedUnsaved is the kind of a finding that a story may accept: I3, the daemon requeued a
+// run whose work was not saved. Package records has others.
 const StoppedUnsaved = "stopped_unsaved"
 
 // Findings are what Check returns, with their kinds.

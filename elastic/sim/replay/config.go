@@ -35,9 +35,9 @@ const (
 type Config struct {
 	Nodes  []nodes.Node // all free and usable
 	Policy policy.Policy
-	// Beside, when set, is what starts the jobs that are none of sluice's, such as Slurm's
-	// own scheduler. It is asked before each decision for what it starts now, and for the
-	// snapshot as sluice then sees it; sluice decides about that alone.
+	// Beside, when set, starts the jobs that are not sluice's, as Slurm's own scheduler does.
+	// It is called before each decision and returns what it starts now and the snapshot that
+	// is left to the policy.
 	Beside func(elastic.Snapshot) (started elastic.Allocation, rest elastic.Snapshot)
 	// Interval is the time between two decisions.
 	Interval time.Duration

@@ -49,7 +49,7 @@ func (r *round) decide() error {
 	return nil
 }
 
-// allocation is the daemon's decision, policy.Policy.Decide, with what is started beside it.
+// allocation is the daemon's decision, policy.Policy.Decide, and what Beside starts.
 func (r *round) allocation() elastic.Allocation {
 	if r.cfg.Beside == nil {
 		return r.cfg.Policy.Decide(r.snap)

@@ -1,4 +1,4 @@
-// Package records keeps what a world leaves for an audit, in the words of the real ones:
+// Package records keeps logs of a world for an audit, in the formats of the real programs:
 // sluiced's event log from the engine's events, slurmctld's log and the job completion log
 // from the fake's own log. Virtual time may stand still while much happens, so each line is
 // at least a microsecond later than the one before.
@@ -8,6 +8,6 @@
 //	... Events: w.Records.Event
 //	w.Check() // audits, too
 //
-// It is apart from the world so that a simulation for users, which is not audited, does
+// It is not part of package world so that simulations for users, which are not audited, do
 // not link the audit.
 package records
