@@ -73,7 +73,7 @@ lint:
 # this machine's.
 bench: packages build
 	@bin/sluice lab bench
-	@for root in $$(etc/slurm-trees --roots | tr : ' '); do bin/sluice lab bench --only-resizes --root $$root || exit 1; done
+	@for root in $$(etc/slurm-trees --roots | tr : ' '); do bin/sluice lab bench --only resizes --root $$root || exit 1; done
 
 # Twenty short jobs on a real Slurm under several policies, beside what the
 # simulator says of them; GPU work is emulated. Some five minutes a policy.
