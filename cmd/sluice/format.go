@@ -22,7 +22,7 @@ type field struct {
 
 // fields is the one table of what queue can show.
 var fields = []field{
-	{"jobid", "i", terminal.Right("JOBID"), func(j *wire.Job, _ time.Time) string { return fmt.Sprint(j.JobID) }},
+	{"jobid", "i", terminal.Right("JOBID"), func(j *wire.Job, _ time.Time) string { return strconv.FormatInt(j.JobID, 10) }},
 	{"name", "j", terminal.Left("NAME"), func(j *wire.Job, _ time.Time) string { return j.Name }},
 	{"user", "u", terminal.Left("USER"), func(j *wire.Job, _ time.Time) string { return j.User }},
 	{"uid", "U", terminal.Right("UID"), func(j *wire.Job, _ time.Time) string { return fmt.Sprint(j.UID) }},

@@ -26,11 +26,11 @@ func main() {
 // lasting are the verbs that run on the nodes, as long as a job.
 var lasting = []string{"run", "ranks"}
 
-// collectLate puts off the first garbage collection until 64 MiB are in use (Go's 4 MiB
-// times 16), which most commands never reach. Half the time of a queue of a thousand jobs
+// collectLate puts off the first garbage collection until 16 MiB are in use (Go's 4 MiB
+// times 4), which most commands never reach. Half the time of a queue of a thousand jobs
 // went into collections. The limit keeps long answers from taking many times their size.
 func collectLate() {
-	debug.SetGCPercent(1600)
+	debug.SetGCPercent(400)
 	debug.SetMemoryLimit(256 << 20)
 }
 

@@ -79,6 +79,7 @@ The tasks of a job array that wait for the same stand in one line, as 101_[4-15%
 	return c
 }
 
+// print writes the jobs of the report that are asked for; the others are gone from it then.
 func (o queueOptions) print(w io.Writer, report wire.Report) error {
 	wanted, err := o.filter(report)
 	if err != nil {
@@ -88,13 +89,13 @@ func (o queueOptions) print(w io.Writer, report wire.Report) error {
 	if err != nil {
 		return err
 	}
-	jobs := make([]wire.Job, 0, len(report.Jobs))
+	listed := report.Jobs[:0]
 	for i := range report.Jobs {
 		if wanted(&report.Jobs[i]) {
-			jobs = append(jobs, report.Jobs[i])
+			listed = append(listed, report.Jobs[i])
 		}
 	}
-	report.Jobs = jobs
+	report.Jobs = listed
 	if o.json {
 		return terminal.WriteJSON(w, report)
 	}

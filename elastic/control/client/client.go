@@ -29,6 +29,9 @@ const (
 // maxAnswer bounds what a client reads: some 20 000 jobs.
 const maxAnswer = 64 << 20
 
+// bytesOfJob is how long a job is in a report at least, about.
+const bytesOfJob = 384
+
 // Client speaks to a sluiced. The zero value is not useful; see Dial. It may be
 // used from many goroutines.
 type Client struct {
@@ -177,6 +180,9 @@ func (c *Client) read(status int, raw []byte, out any) error {
 	if version := versionOf(raw); version > wire.Version {
 		return wire.Fail(wire.BadRequest, "use the sluice that was installed with the daemon",
 			"the daemon on %s speaks version %d, this program %d", c.path, version, wire.Version)
+	}
+	if report, is := out.(*wire.Report); is { // room at once: jobs are a KB each to move
+		report.Jobs = make([]wire.Job, 0, len(raw)/bytesOfJob)
 	}
 	if err := json.Unmarshal(raw, out); err != nil {
 		return wire.Fail(wire.Internal, "is it sluiced that listens there?", "%s answered garbage: %v", c.path, err)
