@@ -44,50 +44,66 @@ func (c child) run(ctx context.Context, meanwhile func()) (finish, error) {
 	if err := ctx.Err(); err != nil {
 		return finish{}, err
 	}
-	var pipes [2][2]int // of standard output and standard error
-	in, err := input(c.stdin)
-	if err != nil {
+	in, outs, errs := pipe{-1, -1}, pipe{-1, -1}, pipe{-1, -1}
+	defer in.close()
+	defer outs.close()
+	defer errs.close()
+	if err := errors.Join(in.hold(c.stdin), outs.open(), errs.open()); err != nil {
 		return finish{}, err
-	}
-	defer syscall.Close(in)
-	for i := range pipes {
-		if err := syscall.Pipe2(pipes[i][:], syscall.O_CLOEXEC); err != nil {
-			return finish{}, err
-		}
-		defer syscall.Close(pipes[i][0])
 	}
 	pid, err := syscall.ForkExec(c.program, append([]string{c.program}, c.args...), &syscall.ProcAttr{
 		Env: c.environ, Sys: &syscall.SysProcAttr{Setpgid: true},
-		Files: []uintptr{uintptr(in), uintptr(pipes[0][1]), uintptr(pipes[1][1])},
+		Files: []uintptr{uintptr(in[0]), uintptr(outs[1]), uintptr(errs[1])},
 	})
-	syscall.Close(pipes[0][1])
-	syscall.Close(pipes[1][1])
 	if err != nil {
 		return finish{}, err
 	}
+	outs.closeWriter()
+	errs.closeWriter()
 	if meanwhile != nil {
 		meanwhile()
 	}
 	var out, said bytes.Buffer
 	w := watched{pid: pid, pause: 50 * time.Microsecond}
-	w.from = []unix.PollFd{{Fd: int32(pipes[0][0]), Events: unix.POLLIN}, {Fd: int32(pipes[1][0]), Events: unix.POLLIN}}
+	w.from = []unix.PollFd{{Fd: int32(outs[0]), Events: unix.POLLIN}, {Fd: int32(errs[0]), Events: unix.POLLIN}}
 	w.to = []io.Writer{&out, io.MultiWriter(c.errs, &said)}
 	status := w.wait(ctx)
 	return finish{out.String(), said.String(), status}, nil
 }
 
-// input returns a file that holds text; an empty one for nil.
-func input(text []byte) (int, error) {
+// pipe is the descriptors of its reader and its writer; -1 = not open.
+type pipe [2]int
+
+func (p *pipe) open() error { return syscall.Pipe2(p[:], syscall.O_CLOEXEC) }
+
+// hold makes the reader's end a file that holds text; an empty one for nil.
+func (p *pipe) hold(text []byte) (err error) {
 	if text == nil {
-		return syscall.Open(os.DevNull, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+		p[0], err = syscall.Open(os.DevNull, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+		return err
 	}
-	fd, err := unix.MemfdCreate("script", unix.MFD_CLOEXEC)
+	p[0], err = unix.MemfdCreate("script", unix.MFD_CLOEXEC)
 	for at := 0; err == nil && at < len(text); {
 		var n int
-		n, err = syscall.Pwrite(fd, text[at:], int64(at))
+		n, err = syscall.Pwrite(p[0], text[at:], int64(at))
 		at += n
 	}
-	return fd, err
+	return err
+}
+
+func (p *pipe) closeWriter() {
+	if p[1] >= 0 {
+		syscall.Close(p[1])
+		p[1] = -1
+	}
+}
+
+func (p *pipe) close() {
+	p.closeWriter()
+	if p[0] >= 0 {
+		syscall.Close(p[0])
+		p[0] = -1
+	}
 }
 
 // watched is a child that runs. Nothing else waits for it, so that until it is reaped here
@@ -104,7 +120,11 @@ func (w *watched) wait(ctx context.Context) (status syscall.WaitStatus) {
 	gone, killed, until := false, false, time.Time{}
 	for {
 		if !gone {
-			if pid, err := syscall.Wait4(w.pid, &status, syscall.WNOHANG, nil); pid == w.pid || errors.Is(err, syscall.ECHILD) {
+			pid, err := syscall.Wait4(w.pid, &status, syscall.WNOHANG, nil)
+			if errors.Is(err, syscall.ECHILD) { // cannot be; how it ended nobody knows then
+				status = syscall.WaitStatus(syscall.SIGKILL)
+			}
+			if pid == w.pid || errors.Is(err, syscall.ECHILD) {
 				gone, until = true, time.Now().Add(keptOpen)
 			}
 		}
