@@ -84,6 +84,16 @@ func RequestID(job JobID, to int, now time.Time, by string) string {
 // again. Slurm answers the request at once and acts within a second or two.
 const requeuePatience = 15 * time.Second
 
+// Honoured is how long a job waits beyond the deadline of a request that nobody withdraws;
+// then its runner takes sluiced for gone and has it train on.
+const Honoured = time.Minute
+
+// StopBy is when a job that was asked to save, and given so long, is stopped at the latest:
+// a stop asked of Slurm later could come when the job trains again, and lose what it does.
+func (in Intent) StopBy(grace time.Duration) time.Time {
+	return in.AskedAt.Add(grace + Honoured - requeuePatience)
+}
+
 // BeingStopped reports whether a stop that was asked of Slurm may still come.
 func (in Intent) BeingStopped(now time.Time) bool {
 	return in.Step == Verified && !now.After(in.RequeuedAt.Add(requeuePatience))

@@ -259,6 +259,8 @@ func TestForgivenStories(t *testing.T) {
 			put(events, `"ended","job":2`, `{"level":"info","event":"starts","uid":64030,"time":"2026-11-21T12:00:30.000Z","message":"sluiced starts"}`)},
 		"the number was given again": {put(events, "R6 released", said("12:00:01.050", "ended", "1", `"state":"forgotten by Slurm"`, "forgotten by Slurm")),
 			put(slurm, "JobId=2 InitPrio", did("12:00:01.040", "_slurm_rpc_submit_batch_job: JobId=1 InitPrio=0 usec=300"))},
+		"the number was given to an ordinary job": {drop(events, `"ended","job":2`),
+			put(slurm, "12:01:00.000", did("12:00:50.000", "_slurm_rpc_submit_batch_job: JobId=2 InitPrio=0 usec=300"))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := clean(t)

@@ -30,7 +30,7 @@ func (c *check) nothingForgotten() {
 	}
 	for _, id := range sorted(stories) {
 		s := stories[id]
-		if f, over := finals[id]; over && s.ended.Number == 0 && !c.unknown(s, f) && until.Sub(c.cleaned(f, until)) > c.o.Patience && !c.runAfter(f) && !s.last.At.After(f.End.Add(f.Grain)) {
+		if f, over := finals[id]; over && s.ended.Number == 0 && !c.unknown(s, f) && !c.another(s, f) && until.Sub(c.cleaned(f, until)) > c.o.Patience && !c.runAfter(f) && !s.last.At.After(f.End.Add(f.Grain)) {
 			c.broken("I2", id, f.End, fmt.Sprintf("ended as %s, and sluiced said nothing about it within %s", f.State, until.Sub(f.End).Round(time.Second)), f.Line, s.last.Line).Kind = Unnoticed
 		}
 		c.endedRuns(id, until)
@@ -199,6 +199,8 @@ func (c *check) endedRuns(id int64, until time.Time) {
 				ended = e
 			case e.Kind == "adopted" && !e.At.After(by):
 				ended, alone = Event{}, false
+			case (e.Kind == "taken" || e.Kind == "run") && !e.At.After(by) && c.startsBetween(ended, e):
+				ended = Event{} // it looks after the job again: its journal had not taken the end
 			case e.Kind == "open" && !e.At.After(r.At):
 				ended = Event{} // another life of the daemon's brought it back
 			}
@@ -208,6 +210,13 @@ func (c *check) endedRuns(id int64, until time.Time) {
 			return
 		}
 	}
+}
+
+// startsBetween reports whether a life of sluiced's began between two events of another.
+func (c *check) startsBetween(a, b Event) bool {
+	return slices.ContainsFunc(c.Events, func(e Event) bool {
+		return e.Kind == "starts" && e.Number > a.Number && e.Number < b.Number
+	})
 }
 
 // renumbered reports whether the number was given to a second job by then: slurmctld
@@ -220,6 +229,18 @@ func (c *check) renumbered(id int64, by time.Time) bool {
 		}
 	}
 	return given > 1
+}
+
+// another reports whether the number was a second job's when that ended, which sluiced never
+// looked after.
+func (c *check) another(s story, f Completion) bool {
+	last := Record{}
+	for _, r := range c.did[f.Job] {
+		if r.Kind == Submitted && !r.At.After(f.End) {
+			last = r
+		}
+	}
+	return c.renumbered(f.Job, f.End) && s.cared.At.Before(last.At)
 }
 
 // missed reports whether the run was over before sluiced, which was away or could not

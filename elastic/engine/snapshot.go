@@ -77,10 +77,7 @@ func (e *Engine) snapshot(v view, now time.Time) (s elastic.Snapshot, doubted ma
 	eligible.Spread(&s)
 	look.Choose(&s)
 	doubted = expect(e.byID, &s)
-	look.Reserve(&s)
-	look.Edges(&s)
-	look.Depart(&s)
-	look.Bar(&s)
+	look.Restrict(&s)
 	return s, doubted
 }
 

@@ -152,6 +152,9 @@ func (t *table) set(word, value string) error {
 	case "breaks":
 		p.Breaks = value
 	case "tests":
+		if p.Room != "" {
+			return fmt.Errorf("%s: tests are named twice; the last alone would be run", p.Name)
+		}
 		p.Room, p.Run, _ = strings.Cut(value, " ")
 	case "by":
 		p.By = value

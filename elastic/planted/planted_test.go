@@ -209,6 +209,7 @@ func TestParseRefuses(t *testing.T) {
 		whole + "plant b\nnonsense c\n",
 		whole + "<<<<\nx\n",
 		strings.Replace(whole, "in a.go", "in a method f", 1),
+		strings.Replace(whole, "by a test", "tests elastic ^TestB$\nby a test", 1),
 		"plant a\n<<<<\nx\n====\ny\n>>>>\n",
 		whole + "plant b\nbreaks I1: all\ntests elastic ^TestA$\nby a test\n",
 	} {

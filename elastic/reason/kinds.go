@@ -31,7 +31,7 @@ var plain = []Plain{
 	MovedJustNow, NoRoomElsewhere, LeaversFirst, UnfitGPU, EndSoonerFirst, OthersEndSooner, OthersSoonerThere,
 	NoResizePays, WorthMoreFirst, OthersWorthMore, NoResizeWorth, AFSRule, MaxSpeedupRule, OptimusRule, FCFSRule,
 	TiresiasRule, EFRule, DeadlinesFirst, PromisedToThem, NotYet, HardDeadline, OlderJournal, AnsweredLate,
-	NoAnswer, StoppedBefore, UserHoldsJob, NodeGone, LimitRunning, LimitKeeps, LimitHeld, Requeued,
+	NotedLate, NoAnswer, StoppedBefore, UserHoldsJob, NodeGone, LimitRunning, LimitKeeps, LimitHeld, Requeued,
 	RequeuedOrStopped, RequeuedRuns, GraceOver, AwaitsCheckpoint, AwaitsRevival, BroughtBackByOther, AnswerGone,
 	AwaitsStop, AwaitsCleaning, StillCounted, AwaitsNotice, ReleasedByOther, HeldByOther, ClearedFirst,
 	FolderPlacedAfresh, GPUsTaken, RunsAsBefore, AwaitsStart, AwaitsRunner, AwaitsChoice, LatePlacedAfresh,

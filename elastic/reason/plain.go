@@ -63,6 +63,7 @@ const (
 	// The steps of a move: what was done, what is waited for, why it ends.
 	OlderJournal       Plain = "older_journal"
 	AnsweredLate       Plain = "answered_late"
+	NotedLate          Plain = "noted_late"
 	NoAnswer           Plain = "no_answer"
 	StoppedBefore      Plain = "stopped_before"
 	UserHoldsJob       Plain = "user_holds_job"

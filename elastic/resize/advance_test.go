@@ -139,6 +139,17 @@ func circumstances() []circumstance {
 		{"running, saved between", with(running, saved, func(j *elastic.Job) { j.Saved.Committed = noon.Add(-5 * time.Second) }), nil, nil},
 		{"running, saved by a clock ahead", with(running, saved, func(j *elastic.Job) { j.Saved.Committed = noon.Add(time.Minute) }), nil, nil},
 		{"running, saved by a clock behind", with(running, saved, func(j *elastic.Job) { j.Saved.Committed = noon.Add(-time.Hour) }), nil, nil},
+		{"running, saved, noted late", with(running, saved), nil, func(in *elastic.Intent) { in.AskedAt = noon.Add(-106 * time.Second) }},
+		{"... at the last moment", with(running, saved), nil, func(in *elastic.Intent) { in.AskedAt = noon.Add(-105 * time.Second) }},
+		{"... just requeued", with(running, saved), nil, func(in *elastic.Intent) {
+			in.AskedAt, in.RequeuedAt = noon.Add(-106*time.Second), noon.Add(-time.Second)
+		}},
+		{"... requeued in vain", with(running, saved), nil, func(in *elastic.Intent) {
+			in.AskedAt, in.RequeuedAt = noon.Add(-106*time.Second), noon.Add(-16*time.Second)
+		}},
+		{"... requeued, and silent since", with(running, saved, func(j *elastic.Job) { j.Heartbeat = noon.Add(-20 * time.Second) }), nil, func(in *elastic.Intent) {
+			in.AskedAt, in.RequeuedAt = noon.Add(-106*time.Second), noon.Add(-16*time.Second)
+		}},
 		{"running, could not save", with(running, func(j *elastic.Job) { j.Saved = elastic.Saved{Request: "7.4.1", Error: "disk full"} }), nil, nil},
 		{"running, answered an older request", with(running, func(j *elastic.Job) { j.Saved = elastic.Saved{Request: "7.3.1", Checkpoint: "00000004"} }), nil, nil},
 		{"running, user holds", with(running, saved, func(j *elastic.Job) { j.UserHold = true }), nil, nil},

@@ -159,6 +159,17 @@ func answerGone(s situation) bool {
 	return !answeredWell(s) && runningUnstopped(s)
 }
 
+// notedLate: the job has saved, and may train on before Slurm stops it. Sluiced was away, or
+// could not write.
+func notedLate(s situation) bool { return answeredWell(s) && s.now.After(s.in.StopBy(grace(s))) }
+
+// trainsSoon: so it may, and no stop is on its way. One that was asked for did not come: the
+// job's runner has been heard since, so that slurmctld did not merely forget it.
+func trainsSoon(s situation) bool {
+	return !s.in.AskedAt.IsZero() && runningUnstopped(s) && s.now.After(s.in.StopBy(grace(s))) &&
+		(s.in.RequeuedAt.IsZero() || s.job.Heartbeat.After(s.in.RequeuedAt))
+}
+
 // userHoldsUnstopped: no stop is on its way, either, that would take what the job does
 // once its request is withdrawn.
 func userHoldsUnstopped(s situation) bool { return userHolds(s) && runningUnstopped(s) }

@@ -59,6 +59,7 @@ var plain = map[reason.Plain]string{
 
 	reason.OlderJournal:       "it was over long ago: the journal is an older copy",
 	reason.AnsweredLate:       "its checkpoint came after the GPUs meant for it had been lent to others; the job keeps its size",
+	reason.NotedLate:          "its checkpoint was noted so late that the job may train again before a stop; it keeps its size",
 	reason.NoAnswer:           "its folder does not answer; the job keeps its size",
 	reason.StoppedBefore:      "the job stopped running before it was asked to save",
 	reason.UserHoldsJob:       "its user holds the job; it keeps its size until released",

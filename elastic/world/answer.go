@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
+	"github.com/sluice-hpc/sluice/elastic"
 )
 
 // nudge lets a job's runner look at its request file soon.
@@ -75,9 +76,6 @@ func (t *Trainer) say(event string) {
 	b.lines = append(b.lines, line{Progress: p})
 }
 
-// patience is how long a runner honours a request beyond its deadline.
-const patience = time.Minute
-
 // request is what sluiced asks of this run now; nil when nothing. What an
 // earlier run was asked, or answered, and what was honoured long enough, is
 // nothing.
@@ -122,7 +120,7 @@ func (t *Trainer) goOn() {
 // while sluiced is gone.
 func (t *Trainer) honour(r checkpoint.Request) {
 	t.forget()
-	t.forget = t.run.After(max(0, r.Deadline.Sub(r.Asked))+patience, func() {
+	t.forget = t.run.After(max(0, r.Deadline.Sub(r.Asked))+elastic.Honoured, func() {
 		if t.serving != r.ID {
 			return
 		}

@@ -7,10 +7,10 @@ import (
 	"github.com/sluice-hpc/sluice/elastic"
 )
 
-// Depart tells running jobs which of their nodes they should leave: nodes that are drained,
+// depart tells running jobs which of their nodes they should leave: nodes that are drained,
 // by whomever, and those on which maintenance begins soon that is not the job's own
 // reservation.
-func (l *Look) Depart(s *elastic.Snapshot) {
+func (l *Look) depart(s *elastic.Snapshot) {
 	drained := map[string]elastic.Departure{}
 	for _, n := range l.Nodes {
 		if n.Is("DRAIN") || n.Is("DRAINING") || n.Is("DRAINED") {

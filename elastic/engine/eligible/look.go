@@ -36,6 +36,16 @@ type Job struct {
 	Lead       time.Duration   // how long before a maintenance it is asked to leave
 }
 
+// Restrict leaves each job the nodes that it may have by now, after Choose, and says which
+// jobs are about to leave or wait for something else than GPUs.
+func (l *Look) Restrict(s *elastic.Snapshot) {
+	l.reserve(s)
+	l.edges(s)
+	l.shun(s)
+	l.depart(s)
+	l.Bar(s)
+}
+
 // moves reports whether the job has an open move.
 func (l *Look) moves(id elastic.JobID) bool {
 	for i := range l.Open {

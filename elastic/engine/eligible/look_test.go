@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -59,10 +60,7 @@ func all(l *Look, s *elastic.Snapshot) {
 	s.Caps = l.Caps(s)
 	Spread(s)
 	l.Choose(s)
-	l.Reserve(s)
-	l.Edges(s)
-	l.Depart(s)
-	l.Bar(s)
+	l.Restrict(s)
 }
 
 // TestTheSameLookTheSameSnapshot: what is decided here depends on the look and the snapshot
@@ -114,7 +112,7 @@ func TestDepart(t *testing.T) {
 		l := &Look{Nodes: []slurm.Node{{Name: "n1"}, drained}, Site: Read(tc.limits, nil)}
 		l.Own = map[elastic.JobID]Job{tc.id: {Slurm: &slurm.Job{ID: slurm.JobID(tc.id), TimeLeft: tc.left}, Lead: 10 * time.Minute}}
 		s := elastic.Snapshot{Now: noon, Jobs: []elastic.Job{{ID: tc.id, Phase: tc.phase, Place: nodes.Placement{{Node: "n1", GPUs: 1}, {Node: "n2", GPUs: 1}}}}}
-		l.Depart(&s)
+		l.depart(&s)
 		got := ""
 		for _, d := range s.Jobs[0].Departures {
 			got += fmt.Sprintf(" %s %s", d.Node, map[bool]string{true: "drained", false: "maintenance"}[d.Cause == elastic.Draining])
@@ -198,6 +196,50 @@ func TestNodesLeftOut(t *testing.T) {
 		if got[i].Why.State != want || got[i].Usable != (got[i].Name == "n3") {
 			t.Errorf("%+v, want %q", got[i], want)
 		}
+	}
+}
+
+// TestOtherNodesFirst: a job that Slurm would not start on n1 is tried on the others first,
+// but on n1 where there are none: none that the job may have, or none in use.
+func TestOtherNodesFirst(t *testing.T) {
+	for _, tc := range []struct {
+		name     string
+		job      slurm.Job
+		reserved []string
+		down     string
+		phase    elastic.Phase
+		want     string
+	}{
+		{"the others are idle", slurm.Job{}, nil, "", elastic.Held, "n2 n3"},
+		{"one of them is down", slurm.Job{}, nil, "n2", elastic.Held, "n2 n3"},
+		{"all of them are down", slurm.Job{}, nil, "n2 n3", elastic.Held, "n1 n2 n3"},
+		{"the job excludes them", slurm.Job{ExcNodes: []string{"n2", "n3"}}, nil, "", elastic.Held, "n1"},
+		{"a reservation keeps them", slurm.Job{}, []string{"n2", "n3"}, "", elastic.Held, "n1"},
+		{"its constraint and a reservation do", slurm.Job{Constraint: "fast"}, []string{"n3"}, "", elastic.Held, "n1"},
+		{"one that it may have is down", slurm.Job{Constraint: "fast"}, nil, "n3", elastic.Held, "n1 n3"},
+		{"it runs", slurm.Job{}, nil, "", elastic.Running, "n1 n2 n3"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s, inventory := featured("fast", "slow", "fast")
+			s.Now = noon
+			for i := range s.Nodes {
+				s.Nodes[i].Usable = !strings.Contains(tc.down, s.Nodes[i].Name)
+			}
+			limits := slurm.Limits{}
+			if tc.reserved != nil {
+				limits.Reservations = []slurm.Reservation{{Name: "kept", Start: noon.Add(-time.Hour), End: noon.Add(time.Hour), Nodes: tc.reserved}}
+			}
+			tc.job.ID, tc.job.Partition = 1, "gpu"
+			j := elastic.Job{ID: 1, Phase: tc.phase, Partition: "gpu", Spec: elastic.Spec{Min: 1}}
+			j.Refused.Start = j.Refused.Start.And(nodes.Placement{{Node: "n1", GPUs: 1}}, reason.SlurmSaid{Text: "no"}, noon.Add(-time.Minute))
+			s.Jobs = append(s.Jobs, j)
+			l := &Look{Nodes: inventory, Own: map[elastic.JobID]Job{1: {Slurm: &tc.job, Refused: j.Refused}}, Site: Read(limits, nil)}
+			l.Choose(&s)
+			l.Restrict(&s)
+			if got := inEach(s, s.Jobs[0].Partition); got != tc.want {
+				t.Errorf("it is tried on %q, want %q", got, tc.want)
+			}
+		})
 	}
 }
 

@@ -13,8 +13,8 @@ import (
 // each of its nodes is a partition of its own to sluice's jobs, as in "lab@lab3", which
 // exists in a snapshot only.
 
-// Edges gives jobs the nodes of edge pools one by one, behind their other partitions.
-func (l *Look) Edges(s *elastic.Snapshot) {
+// edges gives jobs the nodes of edge pools one by one, behind their other partitions.
+func (l *Look) edges(s *elastic.Snapshot) {
 	if len(l.Edge) == 0 {
 		return
 	}

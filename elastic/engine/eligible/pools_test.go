@@ -24,7 +24,7 @@ func TestEdges(t *testing.T) {
 			node("g1", 4, "gpu"), node("l1", 2, "lab"), node("l2", 2, "lab", "lab@-maint"), node("l3", 0, "lab"),
 		}}
 		l := &Look{Edge: map[string]bool{"lab": true, "empty": true}}
-		l.Edges(&s)
+		l.edges(&s)
 		if got := s.Jobs[0].Partition; got != want {
 			t.Errorf("%s becomes %s, want %s", list, got, want)
 		}

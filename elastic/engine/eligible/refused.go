@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/reason"
+	"github.com/sluice-hpc/sluice/nodes"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
@@ -44,19 +45,30 @@ func idle(s *elastic.Snapshot, j *elastic.Job) bool {
 	return free >= max(j.Spec.Min, j.Directive.Pin)
 }
 
-// shun has a job tried on other nodes of its partitions than those on which Slurm would
-// not start it, as long as there are any.
+// shun has jobs tried on other nodes than those on which Slurm would not start them, as long
+// as there are any: nodes that the job may have (so it comes after Choose, reserve and edges)
+// and that are in use.
+func (l *Look) shun(s *elastic.Snapshot) {
+	c := newChooser(s, l.Nodes)
+	for i := range s.Jobs {
+		if j := &s.Jobs[i]; j.Phase == elastic.Held {
+			c.shun(j)
+		}
+	}
+}
+
 func (c *chooser) shun(j *elastic.Job) {
 	shunned := map[string]bool{}
 	for _, node := range j.Refused.Shuns(c.s.Now) {
 		shunned[node] = true
 	}
-	if len(shunned) == 0 || j.Phase != elastic.Held {
+	if len(shunned) == 0 {
 		return
 	}
 	var names []string
 	for _, p := range strings.Split(j.Partition, ",") {
-		if name, in := c.narrow(p, func(node string, _ []string) bool { return !shunned[node] }); len(in) > 0 {
+		if c.offers(p, shunned) {
+			name, _ := c.narrow(p, func(node string, _ []string) bool { return !shunned[node] })
 			names = append(names, name)
 		}
 	}
@@ -64,6 +76,11 @@ func (c *chooser) shun(j *elastic.Job) {
 		j.Partition = others
 		j.Kept = reason.Join(j.Kept, reason.OthersFirst{Nodes: slurm.Compress(j.Refused.Start.Nodes)})
 	}
+}
+
+// offers reports whether a node of the partition other than those takes new jobs.
+func (c *chooser) offers(p string, shunned map[string]bool) bool {
+	return slices.ContainsFunc(c.s.Nodes, func(n nodes.Node) bool { return n.Usable && n.In(p) && !shunned[n.Name] })
 }
 
 // Asked is what its user asks of Slurm, as far as sluice reads it and does not write it.

@@ -17,8 +17,8 @@ import (
 // partition are told another one, which exists in a snapshot only: the partition's name
 // and what is kept from them, as in "gpu@maint".
 
-// Reserve gives jobs that reservations concern the nodes that are left to them.
-func (l *Look) Reserve(s *elastic.Snapshot) {
+// reserve gives jobs that reservations concern the nodes that are left to them.
+func (l *Look) reserve(s *elastic.Snapshot) {
 	limits := l.Site.Limits
 	if len(limits.Reservations) == 0 {
 		return

@@ -32,7 +32,6 @@ func (l *Look) Choose(s *elastic.Snapshot) {
 			got := c.chosen(w, j.Partition)
 			j.Partition, j.Kept = got.partitions, got.why
 		}
-		c.shun(j)
 	}
 	l.chooseOrdinary(s, c)
 }

@@ -3,6 +3,7 @@ package story
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -34,6 +35,9 @@ type daemon struct {
 	tunes   []func(*engine.Config) // the configuration, as it was reloaded
 	reload  bool                   // once this cycle is over
 	inCycle bool
+
+	looked time.Time  // when it last saw Slurm
+	unseen []interval // in which it did not, of those in which Slurm forgets what ended
 
 	effects int
 	began   int // effects before this cycle
@@ -117,6 +121,9 @@ func (d *daemon) Cycle(ctx context.Context, now time.Time) (wake time.Time, err 
 		next, err = d.now.Cycle(ctx, now.Add(d.offset))
 		next = next.Add(-d.offset)
 	})
+	if err == nil && d.now != nil {
+		d.saw(now)
+	}
 	d.inCycle = false
 	d.between()
 	if d.now == nil { // killed
@@ -126,6 +133,28 @@ func (d *daemon) Cycle(ctx context.Context, now time.Time) (wake time.Time, err 
 		return next, err
 	}
 	return earlier(wake, next), err
+}
+
+// interval is from a moment to another.
+type interval struct{ from, to time.Time }
+
+// saw notes that the daemon saw Slurm.
+func (d *daemon) saw(now time.Time) {
+	if now.Sub(d.looked) >= remembered {
+		d.unseen = append(d.unseen, interval{d.looked, now})
+	}
+	d.looked = now
+}
+
+// patience is how long, at most, sluiced waits for a stop to come before it brings back a job
+// that failed of it.
+const patience = 20 * time.Second
+
+// missed reports whether Slurm forgot what ended then before the daemon could mend it.
+func (d *daemon) missed(ended time.Time) bool {
+	return slices.ContainsFunc(d.unseen, func(gap interval) bool {
+		return gap.from.Before(ended.Add(patience)) && !gap.to.Before(ended.Add(remembered))
+	})
 }
 
 // beside lets the second daemon have its cycle.

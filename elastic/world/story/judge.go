@@ -29,7 +29,7 @@ func (p *play) judge() {
 		}
 		j := p.s.Jobs[i]
 		p.placed(i)
-		switch state, why := last[job.ID()].State, last[job.ID()].Why.What; {
+		switch state := last[job.ID()].State; {
 		case p.exempt(i):
 		case !job.Ended():
 			d, _ := p.w.User("root").Job(p.ctx, job.ID())
@@ -37,11 +37,30 @@ func (p *play) judge() {
 		case state == slurm.Completed || p.called(p.cancelled, i):
 		case state == slurm.Timeout && (j.Limit > 0 || p.timed()):
 		case state == slurm.Failed && p.killed[i]:
-		case state == slurm.Failed && p.unmanaged(i) && why == fake.NoStep: // Slurm's doing, and nobody clears it
+		case state == slurm.Failed && p.slurmsDoing(i, last[job.ID()]):
 		default:
 			p.broken("I2 job %d ended as %s with %g of %g done", i, state, job.Done(), j.Total)
 		}
 	}
+}
+
+// slurmsDoing reports whether the job failed by Slurm's doing in a way that sluice cannot
+// mend: nobody looks after the job, Slurm had forgotten the end before sluiced could mend it,
+// or slurmctld forgot a stop that its user asked for, of which sluice never knew.
+func (p *play) slurmsDoing(i int, end fake.End) bool {
+	switch end.Why.What {
+	case fake.NoStep:
+		return p.unmanaged(i) || p.d.missed(end.At)
+	case fake.Forgotten:
+		return p.d.missed(end.At) || p.usersStop(i)
+	}
+	return false
+}
+
+// usersStop reports whether the job's user stopped its last run.
+func (p *play) usersStop(i int) bool {
+	runs := p.jobs[i].Runs()
+	return len(runs) > 0 && runs[len(runs)-1].Why.By == p.s.Jobs[i].User
 }
 
 // stopForgotten reports whether what is broken came of a stop that slurmctld carried out

@@ -64,6 +64,9 @@ type play struct {
 	out                     Outcome
 }
 
+// remembered is how long Slurm keeps a job that has ended.
+const remembered = 5 * time.Minute
+
 // spare is how long jobs may take after all else has happened.
 const spare = 12 * time.Hour
 
@@ -108,7 +111,7 @@ func (p *play) set(shelves Shelves) error {
 	}
 	cfg := world.Config{Records: kept, User: s.Personal, Fake: fake.Config{
 		Seed: s.Seed, Nodes: s.grid(), Jitter: s.Jitter, Draining: s.Draining, Faults: p.plan,
-		Accounting: true, Lingering: s.Seed%2 == 0, // every other Slurm is an old one
+		MinJobAge: remembered, Accounting: true, Lingering: s.Seed%2 == 0, // every other Slurm is an old one
 	}}
 	if s.Personal {
 		cfg.Account = "alice"
