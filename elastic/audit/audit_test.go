@@ -27,11 +27,14 @@ const (
 	shown  = "log/jobs.txt"
 )
 
-func clean(t testing.TB) records {
+func clean(t testing.TB) records { return kept(t, "clean", events, slurm, comp, conf, shown) }
+
+// kept are the records in a folder of testdata.
+func kept(t testing.TB, dir string, names ...string) records {
 	t.Helper()
 	r := records{}
-	for _, name := range []string{events, slurm, comp, conf, shown} {
-		b, err := os.ReadFile(filepath.Join("testdata", "clean", name))
+	for _, name := range names {
+		b, err := os.ReadFile(filepath.Join("testdata", dir, name))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,7 +16,7 @@ type story struct {
 	alone  bool  // its user took the tag away
 }
 
-// nothingForgotten: I2, sluiced hears of every end, takes no job for ended that
+// nothingForgotten: I2, sluiced hears of every end that stands, takes no job for ended that
 // Slurm runs, leaves no move open, and takes up every tagged job.
 func (c *check) nothingForgotten() {
 	until := c.horizon()
@@ -30,7 +30,7 @@ func (c *check) nothingForgotten() {
 	}
 	for _, id := range sorted(stories) {
 		s := stories[id]
-		if f, over := finals[id]; over && s.ended.Number == 0 && !c.unknown(s, f) && !c.another(s, f) && until.Sub(c.cleaned(f, until)) > c.o.Patience && !c.runAfter(f) && !s.last.At.After(f.End.Add(f.Grain)) {
+		if f, over := finals[id]; over && !s.last.At.After(f.End.Add(f.Grain)) && c.owed(s, f, until) {
 			c.broken("I2", id, f.End, fmt.Sprintf("ended as %s, and sluiced said nothing about it within %s", f.State, until.Sub(f.End).Round(time.Second)), f.Line, s.last.Line).Kind = Unnoticed
 		}
 		c.endedRuns(id, until)
@@ -42,6 +42,13 @@ func (c *check) nothingForgotten() {
 		}
 	}
 	c.neverAdopted(until)
+}
+
+// owed reports whether sluiced should have told of that end by now, of the last run of the
+// job that it knows.
+func (c *check) owed(s story, f Completion, until time.Time) bool {
+	return s.ended.Number == 0 && until.Sub(c.cleaned(f, until)) > c.o.Patience &&
+		!c.unknown(s, f) && !c.another(s, f) && !c.runAfter(f) && !c.undone(f)
 }
 
 // cleaned is when a job that is over was cleaned away from its nodes: until then Slurm shows

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic/reason"
+	"github.com/sluice-hpc/sluice/nodes"
 )
 
 // nanos writes a time as the schema wants it: NULL when unknown.
@@ -29,13 +30,19 @@ func (i instant) Scan(column any) error {
 	return nil
 }
 
-// encode writes a placement or a tag.
+// placed writes a placement: names and numbers, which JSON never refuses.
+func placed(p nodes.Placement) string {
+	raw, _ := json.Marshal(p)
+	return string(raw)
+}
+
+// encode writes a tag or an ending. Numbers that are infinite, or none, are an error.
 func encode(v any) (string, error) {
 	raw, err := json.Marshal(v)
 	return string(raw), err
 }
 
-// document scans what encode wrote into what it points to.
+// document scans what placed or encode wrote into what it points to.
 type document struct{ into any }
 
 // Scan takes a column's value.

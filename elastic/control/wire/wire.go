@@ -34,7 +34,8 @@ type Status struct {
 	GPUsFree int       `json:"gpus_free"`
 	// What the daemon says of itself; the kernel knows the rest.
 	Goroutines int    `json:"goroutines,omitempty"`
-	Cycles     uint64 `json:"cycles,omitempty"` // begun since Started
+	Cycles     uint64 `json:"cycles,omitempty"`     // begun since Started
+	Live       uint64 `json:"live_bytes,omitempty"` // of memory that were in use at the last collection of garbage
 	// Overdue is by how much the next cycle is late: the one under way hangs, most likely in
 	// the disk of the daemon's store. 0 = it is not.
 	Overdue float64 `json:"overdue_seconds,omitempty"`
