@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -24,7 +25,7 @@ var may = map[string][]string{
 	"elastic/audit":               {},
 	"elastic/planted":             {},
 	"nodes":                       {},
-	"nodes/nvml":                  {"checkpoint"},
+	"nodes/nvml":                  {"nodes"},
 	"etc":                         {},
 	"etc/notices":                 {},
 	"elastic/solve/knapsack":      {},
@@ -50,8 +51,9 @@ var may = map[string][]string{
 	"elastic/resize":              {"elastic", "elastic/plan", "elastic/reason", "nodes"},
 	"sbatch":                      {"elastic", "slurm"},
 	"checkpoint":                  {"nodes"},
-	"checkpoint/ranks":            {"checkpoint", "checkpoint/process", "nodes", "slurm"},
-	"checkpoint/runner":           {"checkpoint", "checkpoint/process", "checkpoint/python", "checkpoint/ranks", "nodes", "slurm"},
+	"checkpoint/supervise":        {"checkpoint/process"},
+	"checkpoint/ranks":            {"checkpoint", "checkpoint/process", "checkpoint/supervise", "nodes", "slurm"},
+	"checkpoint/runner":           {"checkpoint", "checkpoint/process", "checkpoint/python", "checkpoint/ranks", "checkpoint/supervise", "nodes", "slurm"},
 	"slurm/command":               {"slurm"},
 	"slurm/fake":                  {"slurm"},
 	"slurm/lab":                   {"slurm"},
@@ -81,14 +83,15 @@ var may = map[string][]string{
 	"elastic/control/client":      {"elastic", "elastic/control/munge", "elastic/control/wire"},
 	"elastic/control":             {"elastic", "elastic/control/munge", "elastic/control/wire", "elastic/engine", "elastic/policy", "elastic/learn/predict", "elastic/reason", "elastic/say", "elastic/learn/speed", "nodes", "slurm", "elastic/engine/journal", "elastic/engine/publish"},
 	"elastic/control/controltest": {"elastic", "elastic/control", "elastic/control/wire", "elastic/engine", "elastic/reason", "elastic/learn/speed", "nodes", "elastic/engine/journal", "elastic/engine/publish"},
-	"elastic/sim":                 {"elastic", "elastic/audit", "elastic/engine/event", "elastic/engine/observe", "nodes", "checkpoint", "slurm", "slurm/fake"},
-	"elastic/sim/story":           {"elastic", "elastic/engine", "elastic/policy", "elastic/reason", "elastic/learn/speed", "elastic/sim", "nodes", "checkpoint", "slurm", "slurm/fake", "elastic/engine/event", "elastic/engine/journal", "elastic/engine/observe", "elastic/engine/track"},
+	"elastic/world":               {"elastic", "elastic/engine/event", "elastic/engine/observe", "nodes", "checkpoint", "slurm", "slurm/fake"},
+	"elastic/world/records":       {"elastic", "elastic/audit", "elastic/engine/event", "elastic/world", "slurm/fake"},
+	"elastic/world/story":         {"elastic", "elastic/engine", "elastic/policy", "elastic/reason", "elastic/learn/speed", "elastic/world", "elastic/world/records", "nodes", "checkpoint", "slurm", "slurm/fake", "elastic/engine/event", "elastic/engine/journal", "elastic/engine/observe", "elastic/engine/track"},
 	"elastic/sim/workload":        {"elastic", "elastic/learn/speed", "nodes"},
 	"elastic/sim/replay":          {"elastic", "elastic/plan", "elastic/policy", "elastic/reason", "elastic/learn/speed", "elastic/sim/workload", "nodes"},
 	"elastic/sim/bound":           {"elastic", "elastic/learn/speed", "elastic/sim/workload", "elastic/sim/replay", "nodes"},
 	"elastic/sim/report":          {"elastic", "elastic/reason", "elastic/say", "elastic/sim/workload", "elastic/sim/replay", "nodes"},
 	"elastic/sim/figures":         {"elastic", "elastic/plan", "elastic/learn/bandit", "elastic/solve/deadline", "elastic/policy", "elastic/policy/lookahead", "elastic/learn/predict", "elastic/learn/speed", "elastic/solve/knapsack", "elastic/sim/workload", "elastic/sim/replay", "elastic/sim/report", "elastic/sim/bound", "elastic/solve/welfare", "nodes"},
-	"elastic/sim/whole":           {"elastic", "elastic/engine", "elastic/policy", "elastic/reason", "elastic/say", "elastic/learn/speed", "elastic/sim", "elastic/sim/workload", "elastic/sim/replay", "nodes", "slurm/fake", "checkpoint", "slurm", "elastic/engine/event", "elastic/engine/journal", "elastic/engine/track"},
+	"elastic/sim/whole":           {"elastic", "elastic/engine", "elastic/policy", "elastic/reason", "elastic/say", "elastic/learn/speed", "elastic/world", "elastic/sim/workload", "elastic/sim/replay", "nodes", "slurm/fake", "checkpoint", "slurm", "elastic/engine/event", "elastic/engine/journal", "elastic/engine/track"},
 	"cmd/help":                    {},
 	"cmd/site":                    {"*"},
 	"cmd/site/demo":               {"*"},
@@ -198,7 +201,7 @@ func TestHeavyLibrariesStayApart(t *testing.T) {
 
 // heavy is what the client must do without: who decides, what simulates, and what tries
 // sluice. Each doubles the program that every job starts twice.
-var heavy = []string{module + "elastic/engine", module + "elastic/policy", module + "elastic/learn/predict", module + "elastic/sim",
+var heavy = []string{module + "elastic/engine", module + "elastic/policy", module + "elastic/learn/predict", module + "elastic/sim", module + "elastic/world",
 	module + "elastic/store", module + "slurm/fake", module + "slurm/lab", module + "cmd/site", "gonum.org/"}
 
 // TestClientIsThin: cmd/sluice links none of that.
@@ -211,6 +214,27 @@ func TestClientIsThin(t *testing.T) {
 		for _, part := range heavy {
 			if dep == part || strings.HasPrefix(dep, strings.TrimSuffix(part, "/")+"/") {
 				t.Errorf("cmd/sluice links %s", dep)
+			}
+		}
+	}
+}
+
+// apparatus is what only tests and the lab need. Of elastic/world this is what lies below it.
+var apparatus = []string{module + "elastic/world/", module + "elastic/audit", module + "elastic/planted", module + "slurm/conform", module + "slurm/lab",
+	module + "checkpoint/disktest", module + "checkpoint/pythontest"}
+
+// TestUsersProgramsHoldNoTests: programs for users link no apparatus of tests; of them only
+// the simulator links the world, for simulate --engine.
+func TestUsersProgramsHoldNoTests(t *testing.T) {
+	for _, program := range []string{"sluice", "sluiced", "sluice-simulate", "sluice-nvml", "sluice-plot"} {
+		out, err := exec.Command("go", "list", "-deps", module+"cmd/"+program).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, dep := range strings.Fields(string(out)) {
+			shared := dep == module+"elastic/world" || dep == module+"slurm/fake" || dep == module+"elastic/sim/whole"
+			if shared && program != "sluice-simulate" || slices.ContainsFunc(apparatus, func(part string) bool { return strings.HasPrefix(dep, part) }) {
+				t.Errorf("cmd/%s links %s", program, dep)
 			}
 		}
 	}

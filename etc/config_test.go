@@ -1,9 +1,11 @@
 package etc
 
 import (
+	_ "embed"
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -20,8 +22,22 @@ func write(t *testing.T, text string) string {
 	return path
 }
 
-// The documented file is the default: every key stands in it, in the order of
-// the table, under a comment that says what is allowed.
+//go:embed sluice.toml
+var documented string
+
+// The documented file is the default.
+func TestDefaultIsDocumented(t *testing.T) {
+	said, err := parse(Config{}, "sluice.toml", documented)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := Default(); !reflect.DeepEqual(got, said) {
+		t.Errorf("Default differs from sluice.toml:\n%+v\n%+v", got, said)
+	}
+}
+
+// Every key stands in the documented file, in the order of the table, under a comment
+// that says what is allowed.
 func TestDocumentedFile(t *testing.T) {
 	lines := strings.Split(documented, "\n")
 	section, at, comment := "", 0, ""

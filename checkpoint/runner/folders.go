@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/checkpoint/ranks"
+	"github.com/sluice-hpc/sluice/checkpoint/supervise"
 )
 
 // folders is where a job speaks with sluiced. Directories are opened anew for
@@ -36,10 +37,6 @@ func findFolders(script, outbox string, env map[string]string) (folders, error) 
 	if err != nil || job < 1 {
 		return folders{}, fmt.Errorf("%w: SLURM_JOB_ID is not set", errNoJob)
 	}
-	restarts, err := strconv.Atoi(env["SLURM_RESTART_COUNT"])
-	if err != nil {
-		restarts = 0 // not set on a job's first run
-	}
 	dir := filepath.Dir(script)
 	token := filepath.Base(dir)
 	if !checkpoint.ValidToken(token) {
@@ -49,7 +46,7 @@ func findFolders(script, outbox string, env map[string]string) (folders, error) 
 		outbox = filepath.Join(filepath.Dir(filepath.Dir(dir)), "outbox")
 	}
 	return folders{
-		id: checkpoint.Identity{Job: job, Token: token}, restarts: restarts,
+		id: checkpoint.Identity{Job: job, Token: token}, restarts: supervise.Restarts(env),
 		jobDir: dir, outbox: filepath.Join(outbox, token),
 	}, nil
 }

@@ -1,27 +1,21 @@
 package main
 
 import (
-	"maps"
 	"slices"
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/policy"
 	"github.com/sluice-hpc/sluice/elastic/sim/workload"
 	planner "github.com/sluice-hpc/sluice/nodes"
 )
 
-// beside is sluice beside plain Slurm, as it is once installed: jobs that are not
-// elastic are none of its business. Slurm starts them, with backfill, on GPUs that
-// are idle; to the policy they are GPUs in use, and demands while they wait.
-func (b backfill) beside(p policy.Policy) policy.Policy {
-	decide := p.Allocate
-	p.Allocate = func(s elastic.Snapshot) elastic.Allocation {
-		out := b.serve(s)
-		maps.Copy(out, decide(b.rest(s, out)))
-		return out
-	}
-	return p
+// beside is plain Slurm beside an installed sluice: Slurm starts the jobs that are not
+// elastic, with backfill, on GPUs that are idle. It returns what Slurm starts and the
+// snapshot as sluice then sees it, in which those jobs are GPUs in use, or demands while
+// they wait.
+func (b backfill) beside(s elastic.Snapshot) (elastic.Allocation, elastic.Snapshot) {
+	started := b.serve(s)
+	return started, b.rest(s, started)
 }
 
 // rest is the snapshot as sluice sees it after Slurm started what it could.

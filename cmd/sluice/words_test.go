@@ -45,7 +45,7 @@ func TestSizes(t *testing.T) {
 	for want, j := range map[string]wire.Job{
 		"1-8": {Min: 1, Max: 8}, "4": {Min: 4, Max: 4}, "2-": {Min: 2}, "2-8/2": {Min: 2, Max: 8, Step: 2}, "1,2,4": {Sizes: []int{1, 2, 4}, Min: 1, Max: 4},
 	} {
-		if got := sizes(j); got != want {
+		if got := sizes(&j); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}

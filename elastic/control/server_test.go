@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -154,6 +155,42 @@ func golden(t *testing.T, name, got string) {
 	}
 	if got != string(want) {
 		t.Errorf("%s differs; read the diff, then -update:\n%s", name, got)
+	}
+}
+
+// TestPresent: a client that wants no ended jobs is sent none, before and after one that
+// wants them; all else of the report is the same.
+func TestPresent(t *testing.T) {
+	c := client.Dial(serve(t, options(), controltest.New()))
+	var all, present wire.Report
+	for range 2 {
+		for want, ask := range map[*wire.Report]func(context.Context) (wire.Report, error){&all: c.Report, &present: c.Present} {
+			var err error
+			if *want, err = ask(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	lasting := slices.DeleteFunc(slices.Clone(all.Jobs), func(j wire.Job) bool { return j.Ended })
+	if len(lasting) == len(all.Jobs) || len(lasting) == 0 {
+		t.Fatalf("%d of %d jobs have not ended: nothing is tried", len(lasting), len(all.Jobs))
+	}
+	all.Jobs = lasting
+	if !reflect.DeepEqual(all, present) {
+		t.Errorf("got %+v, want %+v", present, all)
+	}
+}
+
+// TestPresentIsTrueOrFalse: another value is a mistake of the client's.
+func TestPresentIsTrueOrFalse(t *testing.T) {
+	conn, err := net.Dial("unix", serve(t, options(), controltest.New()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	status, body, err := exchange(conn, "GET", "/v1/report?ended=perhaps", "")
+	if err != nil || status != 400 || !strings.Contains(body, "want true or false") {
+		t.Errorf("%d %s %v", status, body, err)
 	}
 }
 

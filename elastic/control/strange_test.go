@@ -70,7 +70,7 @@ func TestReadersShareAReport(t *testing.T) {
 	for n := range 16 {
 		all.Go(func() {
 			for k := range 50 {
-				if raw, ok := s.report(reports[(n+k)%2], request{}).(ready); !ok || len(raw) == 0 {
+				if raw, ok := s.report(reports[(n+k)%2], request{}, k%3 == 0).(ready); !ok || len(raw) == 0 {
 					t.Errorf("no report: %T", raw)
 				}
 			}

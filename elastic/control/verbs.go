@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"os"
@@ -64,13 +65,19 @@ func (s *Server) status(q request) (any, error) {
 	return out, nil
 }
 
+// report answers with all jobs of the last report, or with ended=false those that have not
+// ended: clients list these far more often, and a day's ended jobs may be many.
 func (s *Server) report(q request) (any, error) {
+	ended, err := strconv.ParseBool(cmp.Or(q.URL.Query().Get("ended"), "true"))
+	if err != nil {
+		return nil, wire.Fail(wire.BadRequest, "", "ended %.40q: want true or false", q.URL.Query().Get("ended"))
+	}
 	s.service.Refresh(q.Context())
 	r, err := s.published()
 	if err != nil {
 		return nil, err
 	}
-	return s.seen.report(r, q), nil
+	return s.seen.report(r, q, ended), nil
 }
 
 func (s *Server) plan(q request) (any, error) {

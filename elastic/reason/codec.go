@@ -28,6 +28,12 @@ func (v Value) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads what MarshalJSON wrote. A code that is not known, as of a newer
 // sluiced, is kept as an Unknown; an argument that is not known is dropped.
 func (v *Value) UnmarshalJSON(data []byte) error {
+	if code, ok := bareCode(data); ok { // most reasons of a long queue
+		if known, is := kinds()[code].(Plain); is {
+			v.Reason = known
+			return nil
+		}
+	}
 	var raw map[string]json.RawMessage
 	if err := json.Unmarshal(data, &raw); err != nil {
 		return fmt.Errorf("a reason: %w", err)
@@ -35,6 +41,13 @@ func (v *Value) UnmarshalJSON(data []byte) error {
 	r, err := decode(raw, data)
 	v.Reason = r
 	return err
+}
+
+// bareCode is the code of an object that MarshalJSON wrote and that has nothing else in it.
+func bareCode(data []byte) (Code, bool) {
+	rest, begins := bytes.CutPrefix(data, []byte(`{"code":"`))
+	code, ends := bytes.CutSuffix(rest, []byte(`"}`))
+	return Code(code), begins && ends && !bytes.ContainsAny(code, `"\\`)
 }
 
 // Encode is the reason as JSON for a store; "" of nil.

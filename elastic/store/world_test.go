@@ -19,8 +19,9 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/engine/event"
 	"github.com/sluice-hpc/sluice/elastic/engine/track"
 	"github.com/sluice-hpc/sluice/elastic/policy"
-	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/elastic/store"
+	"github.com/sluice-hpc/sluice/elastic/world"
+	"github.com/sluice-hpc/sluice/elastic/world/records"
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
@@ -28,7 +29,7 @@ import (
 // stopped again and again, and something happens to its store meanwhile.
 type lives struct {
 	t     *testing.T
-	w     *sim.World
+	w     *world.World
 	rng   *rand.Rand
 	path  string
 	next  time.Time
@@ -154,11 +155,11 @@ func TestMisfortunesOfTheStore(t *testing.T) {
 	}
 	happened, said := 0, 0
 	for seed := range seeds {
-		w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: uint64(seed), Nodes: fake.Grid(3, 4)}})
+		w := world.New(world.Config{Records: &records.Records{}, Fake: fake.Config{Seed: uint64(seed), Nodes: fake.Grid(3, 4)}})
 		l := &lives{t: t, w: w, rng: rand.New(rand.NewPCG(uint64(seed), 9)), path: filepath.Join(inMemory(t), "state", "sluice.db")}
 		for n := range 3 {
 			w.At(time.Duration(l.rng.Int64N(int64(4*time.Minute))), func() {
-				w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 1, Max: 4 + 4*n, Total: 20}, Model: sim.Amdahl(60, 0.05)})
+				w.Submit(world.Job{User: "alice", Spec: elastic.Spec{Min: 1, Max: 4 + 4*n, Total: 20}, Model: world.Amdahl(60, 0.05)})
 			})
 		}
 		if err := l.birth(); err != nil {

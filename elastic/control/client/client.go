@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -27,6 +28,9 @@ const (
 
 // maxAnswer bounds what a client reads: some 20 000 jobs.
 const maxAnswer = 64 << 20
+
+// bytesOfJob is how long a job is in a report at least, about.
+const bytesOfJob = 384
 
 // Client speaks to a sluiced. The zero value is not useful; see Dial. It may be
 // used from many goroutines.
@@ -59,6 +63,14 @@ func (c *Client) Status(ctx context.Context) (wire.Status, error) {
 func (c *Client) Report(ctx context.Context) (wire.Report, error) {
 	var out wire.Report
 	err := c.call(ctx, quick, get, "/v1/report", nil, &out)
+	return out, err
+}
+
+// Present is Report without the jobs that have ended. A sluiced that is older than the client
+// may have them in it.
+func (c *Client) Present(ctx context.Context) (wire.Report, error) {
+	var out wire.Report
+	err := c.call(ctx, quick, get, "/v1/report?ended=false", nil, &out)
 	return out, err
 }
 
@@ -165,17 +177,30 @@ func (c *Client) read(status int, raw []byte, out any) error {
 	if out == nil {
 		return nil
 	}
-	var version struct {
-		Version int `json:"version"`
-	}
-	if err := json.Unmarshal(raw, &version); err == nil && version.Version > wire.Version {
+	if version := versionOf(raw); version > wire.Version {
 		return wire.Fail(wire.BadRequest, "use the sluice that was installed with the daemon",
-			"the daemon on %s speaks version %d, this program %d", c.path, version.Version, wire.Version)
+			"the daemon on %s speaks version %d, this program %d", c.path, version, wire.Version)
+	}
+	if report, is := out.(*wire.Report); is { // room at once: jobs are a KB each to move
+		report.Jobs = make([]wire.Job, 0, len(raw)/bytesOfJob)
 	}
 	if err := json.Unmarshal(raw, out); err != nil {
 		return wire.Fail(wire.Internal, "is it sluiced that listens there?", "%s answered garbage: %v", c.path, err)
 	}
 	return nil
+}
+
+// versionOf is the version that an answer says it has; 0 = none. sluiced writes it first,
+// and answers are long: the rest is not read for it where it is there.
+func versionOf(raw []byte) int {
+	var version struct {
+		Version int `json:"version"`
+	}
+	if first, _, ok := bytes.Cut(raw, []byte(",")); ok && json.Unmarshal(append(bytes.Clone(first), '}'), &version) == nil && version.Version > 0 {
+		return version.Version
+	}
+	_ = json.Unmarshal(raw, &version) // what is no JSON has none
+	return version.Version
 }
 
 // unreachable names the socket and what to type.

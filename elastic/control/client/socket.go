@@ -2,6 +2,7 @@ package client
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -74,11 +75,13 @@ func readAnswer(from *bufio.Reader) (status int, body []byte, err error) {
 			}
 		}
 	}
-	body, err = io.ReadAll(io.LimitReader(from, maxAnswer+1))
-	if err == nil && len(body) < min(length, maxAnswer) {
+	var all bytes.Buffer
+	all.Grow(min(max(length, 0), maxAnswer) + bytes.MinRead)
+	_, err = all.ReadFrom(io.LimitReader(from, maxAnswer+1))
+	if err == nil && all.Len() < min(length, maxAnswer) {
 		err = io.ErrUnexpectedEOF
 	}
-	return status, body, err
+	return status, all.Bytes(), err
 }
 
 // readLine reads a line without its end, of at most as many bytes as there is room for.

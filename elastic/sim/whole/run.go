@@ -28,7 +28,7 @@ type Outcome struct {
 
 // Run simulates the workload to its end and returns what a replay returns. It
 // fails like replay.Run, and when a promise of the protocol was broken (see
-// sim.World.Check).
+// world.World.Check).
 //
 // Of the result, Rounds counts the engine's cycles, Decisions times the policy
 // alone, and Restarting is all GPU time that jobs held without training.
