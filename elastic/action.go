@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// The About methods name the job an action concerns.
+// The About methods return the job that an action is about.
 
 func (a AskCheckpoint) About() JobID   { return a.Job }
 func (a WithdrawRequest) About() JobID { return a.Job }
@@ -18,6 +18,7 @@ func (a Release) About() JobID         { return a.Job }
 func (a RequestPass) About() JobID     { return a.Job }
 func (a Annotate) About() JobID        { return a.Job }
 
+// The String methods write an action as a line of the event log has it.
 func (a AskCheckpoint) String() string {
 	next := a.Target.String()
 	if len(a.Target) == 0 {

@@ -7,7 +7,7 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// TestArrayCaps: who counts as a task that runs, and of whose arrays.
+// TestArrayCaps: which tasks count as running, and for which array.
 func TestArrayCaps(t *testing.T) {
 	place := nodes.Placement{{Node: "n1", GPUs: 2}}
 	task := func(id JobID, index int, phase Phase, place nodes.Placement) Job {

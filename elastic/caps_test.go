@@ -53,8 +53,8 @@ func TestCapAmounts(t *testing.T) {
 	}
 }
 
-// TestCapMinutes: minutes are begun ones, of what is left of a limit; without one they
-// have no end, and a job that is beyond its limit has one minute more.
+// TestCapMinutes: minutes are rounded up and count what is left of the time limit. Without a
+// limit they are unlimited; a job beyond its limit counts one minute.
 func TestCapMinutes(t *testing.T) {
 	c := elastic.Cap{Of: elastic.GPUs, Minutes: true}
 	for limit, want := range map[time.Duration]string{
@@ -77,7 +77,7 @@ func TestCapMinutes(t *testing.T) {
 	}
 }
 
-// TestCapUsing: which jobs have how much, and of many no more than a few.
+// TestCapUsing: the reason lists the jobs and their usage, at most a few.
 func TestCapUsing(t *testing.T) {
 	job := func(user, at string) elastic.Job { return elastic.Job{User: user, Place: placed(t, at)} }
 	big, first, waits := job("ann", "n1:1"), job("ann", "n1:1"), job("cy", "")
@@ -97,7 +97,7 @@ func TestCapUsing(t *testing.T) {
 		"billing, of its first run where that was more": {[]elastic.Job{first, job("bob", "n2:1"), waits}, elastic.Cap{Of: elastic.Billing},
 			"job 1 of ann has 5, job 2 of bob has 1"},
 	} {
-		s := elastic.Snapshot{Jobs: slices.Concat(tc.jobs, []elastic.Job{job("", "n4:1")})} // the last is none of the cap's
+		s := elastic.Snapshot{Jobs: slices.Concat(tc.jobs, []elastic.Job{job("", "n4:1")})} // the cap does not apply to the last job
 		tc.cap.Name, tc.cap.Jobs = "it", map[elastic.JobID]bool{}
 		for i := range s.Jobs {
 			s.Jobs[i].ID = elastic.JobID(i + 1)

@@ -24,13 +24,13 @@ const (
 	eve = 1003
 )
 
-// said is one word of a user's job: the job's number is the user's plus the node's.
+// said is one report of a user's job: the job's number is the user's plus the node's.
 func said(uid uint32, node, gpu, unfit string) elastic.Sighting {
 	return elastic.Sighting{Node: node, GPU: gpu, Label: "GPU " + gpu, Job: elastic.JobID(uid), UID: uid,
 		User: map[uint32]string{ann: "ann", bob: "bob"}[uid], Unfit: unfit}
 }
 
-// out is the nodes left out.
+// out returns the excluded nodes.
 func out(h elastic.Health, rules elastic.HealthRules) string {
 	var names []string
 	for _, f := range h.Findings(rules) {
@@ -41,7 +41,7 @@ func out(h elastic.Health, rules elastic.HealthRules) string {
 	return strings.Join(names, ",")
 }
 
-// TestHealth tells stories: what is heard at which minute, and which nodes are out
+// TestHealth plays histories: what is reported at which minute, and which nodes are excluded
 // right after.
 func TestHealth(t *testing.T) {
 	type at struct {
@@ -64,7 +64,7 @@ func TestHealth(t *testing.T) {
 		"one user, one node": {system, []at{
 			{0, []elastic.Sighting{said(ann, "n2", "0", bad)}, "", "n2"},
 			{1, []elastic.Sighting{said(ann, "n1", "0", bad), said(ann, "n1", "1", bad), said(ann, "n2", "0", bad)}, "", "n2"},
-			{65, []elastic.Sighting{said(ann, "n1", "0", bad)}, "", "n1"}, // n2 is over
+			{65, []elastic.Sighting{said(ann, "n1", "0", bad)}, "", "n1"}, // the exclusion of n2 is over
 		}},
 		"one's own jobs need no bound": {own, []at{
 			{0, []elastic.Sighting{said(ann, "n1", "0", bad), said(ann, "n2", "0", bad)}, "", "n1,n2"},
@@ -73,7 +73,7 @@ func TestHealth(t *testing.T) {
 			{0, []elastic.Sighting{said(ann, "n1", "0", bad)}, "", "n1"},
 			{59, []elastic.Sighting{said(bob, "n1", "0", bad)}, "", "n1"},
 			{600, nil, "", "n1"},
-			{601, []elastic.Sighting{said(ann, "n1", "1", "")}, "", "n1"}, // another GPU's health says nothing
+			{601, []elastic.Sighting{said(ann, "n1", "1", "")}, "", "n1"}, // a well GPU says nothing about another one
 			{602, []elastic.Sighting{said(ann, "n1", "0", "")}, "", ""},
 		}},
 		"well again at once": {system, []at{
@@ -83,8 +83,8 @@ func TestHealth(t *testing.T) {
 		"what two users agree on, a third does not undo": {system, []at{
 			{0, []elastic.Sighting{said(ann, "n1", "0", bad), said(bob, "n1", "0", bad)}, "", "n1"},
 			{1, []elastic.Sighting{said(eve, "n1", "0", "")}, "", "n1"},
-			{2, []elastic.Sighting{said(ann, "n1", "0", "")}, "", "n1"}, // she was mistaken; he was not
-			{62, nil, "", ""}, // and his word alone counts for an hour
+			{2, []elastic.Sighting{said(ann, "n1", "0", "")}, "", "n1"}, // she withdraws; he does not
+			{62, nil, "", ""}, // his report alone counts for an hour
 		}},
 		"two users agree on more than one of them may keep out": {system, []at{
 			{0, []elastic.Sighting{said(ann, "n1", "0", bad)}, "", "n1"},
@@ -111,12 +111,12 @@ func TestHealth(t *testing.T) {
 		"trusted": {system, []at{
 			{0, []elastic.Sighting{said(ann, "n1", "0", bad)}, "", "n1"},
 			{1, nil, "n1", ""},
-			{2, []elastic.Sighting{said(ann, "n1", "0", bad)}, "", ""},      // the same job says the same
+			{2, []elastic.Sighting{said(ann, "n1", "0", bad)}, "", ""},      // the same job reports the same
 			{3, []elastic.Sighting{said(ann, "n1", "0", "lost")}, "", "n1"}, // another reason
 			{4, nil, "n1", ""}, //
 			{5, []elastic.Sighting{said(bob, "n1", "0", "lost")}, "", "n1"}, // another job
 			{6, nil, "n1", ""}, //
-			{99, []elastic.Sighting{said(bob, "n1", "0", "lost")}, "", "n1"}, // a word out of mind is a new one
+			{99, []elastic.Sighting{said(bob, "n1", "0", "lost")}, "", "n1"}, // a report after the complaint was forgotten is a new one
 		}},
 		"a trusted node is nobody's one node": {system, []at{
 			{0, []elastic.Sighting{said(ann, "n1", "0", bad), said(ann, "n2", "0", bad)}, "", "n1"},
@@ -169,9 +169,9 @@ func TestFindingsExplain(t *testing.T) {
 	}
 }
 
-// TestNobodyTakesMoreThanHisShare: whatever is said, by however many jobs: no more
-// nodes are out than there are users times their share, all is forgotten in time,
-// and Hear changes nothing it was given.
+// TestNobodyTakesMoreThanHisShare: whatever is reported, by however many jobs: at most users
+// times their share of nodes are excluded, all is forgotten in time, and Hear does not change
+// its arguments.
 func TestNobodyTakesMoreThanHisShare(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rules := elastic.HealthRules{Exclude: time.Hour, PerUser: rapid.IntRange(1, 3).Draw(t, "share")}

@@ -7,8 +7,8 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// motley is a node of two red and four blue GPUs, of which job 1 has a red and a move
-// of job 2 was promised two blue ones.
+// motley returns a node of two red and four blue GPUs: job 1 has a red one, and a move of job 2
+// is bound to two blue ones.
 func motley() elastic.Snapshot {
 	on := func(gpus int) nodes.Placement { return nodes.Placement{{Node: "n1", GPUs: gpus}} }
 	return elastic.Snapshot{Now: noon,

@@ -6,7 +6,7 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// The rules of Reconcile about jobs that Slurm refused lately.
+// The rules of Reconcile for jobs that Slurm refused lately.
 
 func startRefused(r *reconciler, j *elastic.Job, _ nodes.Placement) bool {
 	return j.Phase == elastic.Held && r.s.Now.Before(j.Refused.StartAgain())
@@ -16,7 +16,7 @@ func waitsForSlurm(_ *reconciler, j *elastic.Job, _ nodes.Placement, _ reason.Re
 	return nil, j.NotStarted()
 }
 
-// resizeRefused: what gives GPUs back is never kept from it.
+// resizeRefused never holds for a job that gives GPUs back.
 func resizeRefused(r *reconciler, j *elastic.Job, t nodes.Placement) bool {
 	return j.Phase == elastic.Running && r.s.Now.Before(j.Refused.ResizeAgain()) && len(t) > 0 && t.GPUs() >= j.GPUs()
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// motley is a node of two red and four blue GPUs, of which job 1 has a red.
+// motley is a node of two red and four blue GPUs, of which job 1 has a red one.
 func motley() elastic.Snapshot {
 	on := func(gpus int) nodes.Placement { return nodes.Placement{{Node: "n1", GPUs: gpus}} }
 	return elastic.Snapshot{Now: noon,
@@ -23,8 +23,8 @@ func motley() elastic.Snapshot {
 	}
 }
 
-// A job grows onto GPUs of its type alone, however many others are idle, and what two moves
-// are to have together is there of each type.
+// A job grows only onto GPUs of its type, however many others are idle, and two moves together
+// get no more of a type than there is.
 func TestArrangedWithinTypes(t *testing.T) {
 	s := motley()
 	s.Intents = nil
