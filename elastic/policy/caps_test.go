@@ -15,8 +15,7 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// drawCaps puts limits on a cluster: on some of its jobs, above or below what these
-// have already.
+// drawCaps adds limits to a cluster: on some of its jobs, above or below their present usage.
 func drawCaps(t *rapid.T, s *elastic.Snapshot) {
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
@@ -62,8 +61,8 @@ func drawCaps(t *rapid.T, s *elastic.Snapshot) {
 	}
 }
 
-// amount is what a job takes of a cap at a place, counted anew; from its present run
-// only what is left of that.
+// amount computes a job's usage of a cap at a place independently; for its present run only
+// what is left of that.
 func amount(c elastic.Cap, j elastic.Job, at nodes.Placement, run bool) int {
 	if len(at) == 0 {
 		return 0
@@ -104,9 +103,8 @@ func amount(c elastic.Cap, j elastic.Job, at nodes.Placement, run bool) int {
 	return n * int(j.TimeLimit/time.Minute)
 }
 
-// Whatever the policy: no plan takes a job, or a group of jobs, to where a limit
-// forbids it, at any moment while its moves are on the way. Jobs beyond a limit that
-// do not move are left as they are.
+// For every policy: no plan takes a job, or a group of jobs, beyond a limit at any moment
+// during its moves. Jobs that exceed a limit and do not move are left as they are.
 func TestNoPlanExceedsACap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := snapshots(t)
@@ -152,8 +150,8 @@ func kept(t *rapid.T, policy string, s elastic.Snapshot, c elastic.Cap, target m
 	}
 }
 
-// A limit below what jobs have moves nobody by itself: with nobody waiting within it,
-// who is beyond it keeps what he has.
+// A limit below what jobs have moves no job by itself: while no job waits under it, a job
+// beyond it keeps what it has.
 func TestACapAloneMovesNobody(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := plain(t)
@@ -179,7 +177,7 @@ func TestACapAloneMovesNobody(t *testing.T) {
 	})
 }
 
-// group is a cap on the GPUs of the jobs named together.
+// group returns a cap on the GPUs of these jobs together.
 func group(most, others int, ids ...elastic.JobID) elastic.Cap {
 	c := elastic.Cap{Name: fmt.Sprintf("GrpTRES=gres/gpu=%d of account phys", most), Of: elastic.GPUs, Most: most, Others: others, Jobs: map[elastic.JobID]bool{}}
 	for _, id := range ids {
@@ -191,7 +189,7 @@ func group(most, others int, ids ...elastic.JobID) elastic.Cap {
 	return c
 }
 
-// capScene is a cluster of two nodes with jobs of one account.
+// capScene returns a cluster of two nodes with jobs of one account.
 func capScene(jobs ...elastic.Job) elastic.Snapshot {
 	s := elastic.Snapshot{Now: now, Limits: elastic.Limits{}}
 	for _, name := range []string{"n1", "n2"} {
@@ -295,8 +293,8 @@ func TestDecisionsWithinCaps(t *testing.T) {
 	}
 }
 
-// BenchmarkCaps is a decision on 2000 jobs of 100 accounts, each with a limit, beside
-// the same without limits.
+// BenchmarkCaps measures a decision on 2000 jobs of 100 accounts, each with a limit, and the
+// same without limits.
 func BenchmarkCaps(b *testing.B) {
 	s := elastic.Snapshot{Now: now}
 	for i := range 500 {

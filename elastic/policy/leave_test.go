@@ -13,12 +13,12 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// A job that leaves unfit GPUs is one that says so and may be moved; it gets as many as
-// it has, on nodes that take something new, and nobody else gets less for it.
+// A job that leaves unfit GPUs has reported them and may be moved; it gets as many as it has,
+// on nodes that accept new jobs, and no other job gets less for it.
 func TestLeavingIsSound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := snapshots(t)
-		s.Edges = nil // what is left there is TestEdgePoolsAreLeft's
+		s.Edges = nil // departures from edge pools are tested in TestEdgePoolsAreLeft
 		for i := range s.Jobs {
 			j := &s.Jobs[i]
 			if j.Ailing = len(j.Place) > 0 && rapid.Bool().Draw(t, "ailing"); !j.Ailing {
@@ -57,7 +57,7 @@ func TestLeavingIsSound(t *testing.T) {
 	})
 }
 
-// leftSoundly looks at one job that is moved, and where to.
+// leftSoundly checks one job that is moved, and where to.
 func leftSoundly(t *rapid.T, s elastic.Snapshot, j elastic.Job, to nodes.Placement) {
 	_, moving := s.Intent(j.ID)
 	switch {
@@ -75,7 +75,7 @@ func leftSoundly(t *rapid.T, s elastic.Snapshot, j elastic.Job, to nodes.Placeme
 	}
 }
 
-// Ordinary jobs that wait come first, and so does one that could start instead.
+// Ordinary jobs that wait come first, and so does a job that could start instead.
 func TestLeavingTakesWhatIsIdle(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*elastic.Snapshot)
@@ -107,8 +107,8 @@ func TestLeavingTakesWhatIsIdle(t *testing.T) {
 	}
 }
 
-// TestNothingIsGivenBackInVain: where an ordinary job could only start on a node that is
-// down, nobody gives GPUs back for it.
+// TestNothingIsGivenBackInVain: for an ordinary job that could only start on a node that is
+// down, no job gives GPUs back.
 func TestNothingIsGivenBackInVain(t *testing.T) {
 	s := elastic.Snapshot{Now: now, Demands: []elastic.Demand{{ID: 900, Partition: "gpu", Nodes: 1, GPUs: 5}}}
 	for i, n := range []int{4, 4, 8} {
@@ -117,7 +117,7 @@ func TestNothingIsGivenBackInVain(t *testing.T) {
 	j := elastic.Job{ID: 1, Partition: "gpu", Phase: elastic.Running, Speaks: true, Spec: elastic.Spec{Min: 1, Step: 1, AllowUneven: true}, Place: nodes.Placement{{Node: "n1", GPUs: 3}}}
 	s.Jobs, s.Nodes = []elastic.Job{j}, nodes.With(s.Nodes, j.Load(j.Place))
 	for _, p := range policy.All {
-		if a := p.Allocate(s); p.Name != "srpt" && a[1].GPUs < 3 { // srpt has jobs on what they asked for
+		if a := p.Allocate(s); p.Name != "srpt" && a[1].GPUs < 3 { // under srpt jobs have the size they requested
 			t.Errorf("%s: job 1 gives GPUs back: %s", p.Name, sentence(a[1].Why))
 		}
 	}

@@ -9,28 +9,30 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/policy/lookahead"
 )
 
-// Policy is a named way to divide GPUs.
+// Policy is a named way to allocate GPUs to jobs.
 type Policy struct {
 	Name string
-	Doc  string // one sentence for people who choose
-	// Allocate gives every job of the snapshot a Decision. It is pure.
+	Doc  string // one sentence for users who choose a policy
+	// Allocate returns a Decision for every job of the snapshot. It is pure. Callers use
+	// Decide, which applies the stages of this package to its answer.
 	Allocate func(elastic.Snapshot) elastic.Allocation
-	// OnEvents says that its answer stays the same, but for the words, until a job
-	// comes, ends or changes in Slurm, or a node does.
+	// OnEvents says that its answer, except for the reasons' wording, stays the same until a
+	// job arrives, ends or changes in Slurm, or a node changes.
 	OnEvents bool
-	// Rigid says that it never resizes a job, so that none is measured either: it
-	// would stay at the last size tried.
+	// Rigid says that it never resizes a job. So none is measured either: it would stay at the
+	// last size tried.
 	Rigid bool
-	// Stops says that it was published for clusters on which started jobs may be stopped
-	// (Limits.Preempt) and placed at will (Limits.Placement): without these it is another policy.
+	// Stops says that it was published for clusters where started jobs may be stopped
+	// (Limits.Preempt) and placed anywhere (Limits.Placement): without these it is another
+	// policy.
 	Stops bool
-	// Dates says that it promises jobs their deadlines, and keeps that.
+	// Dates says that it admits jobs with deadlines, and keeps the admissions.
 	Dates bool
-	// Queue ranks jobs that simulators as published place rank by rank, each in the
-	// order they came; nil = they place small ones first.
+	// Queue returns the rank of a job. Simulators as published place jobs rank by rank, each
+	// rank in order of arrival; nil = small jobs first.
 	Queue func(elastic.Job) int
 
-	parts *byPartition // policies of their own for some partitions; nil = this one for all
+	parts *byPartition // other policies for some partitions; nil = this one for all
 }
 
 // All lists the policies; the first is the default.
@@ -51,24 +53,24 @@ var All = []Policy{
 	{Name: "maxspeedup", Doc: "the largest sum of speed-ups, as in FfDL, whatever moves cost (a baseline)", Allocate: greedy.MaxSpeedup},
 }
 
-// BySpeeds is annealing with the score it was published with: the sum of speeds, however
-// much is left of each job. It is not among the policies to choose from, but shown beside them.
+// BySpeeds is annealing with its published score: the sum of speeds, whatever work is left.
+// Users cannot choose it; it is compared with the policies of All.
 var BySpeeds = Policy{
 	Name: "annealing, sum of speeds", Doc: "annealing with the score it was published with",
 	Allocate: datesByPools(lookahead.AnnealBySpeeds),
 }
 
-// Decide is Allocate for the jobs that Slurm would start (see startable), within the
-// site's limits, with the measuring of jobs whose users asked for it, and with jobs leaving
-// unfit GPUs, drained nodes and the nodes of others: see capped, profile, leave, depart and
-// vacate.
+// Decide returns the policy's decision. Allocate is asked about the jobs that Slurm would start
+// (startable), within the site's limits (capped); then jobs are measured whose users asked for
+// it (profile), and jobs leave edge nodes that others need (vacate), drained nodes and
+// maintenance (depart), and unfit GPUs (leave).
 func (p Policy) Decide(s elastic.Snapshot) elastic.Allocation {
 	return startable(s, func(s elastic.Snapshot) elastic.Allocation { return capped(s, p.decide) })
 }
 
 func (p Policy) decide(s elastic.Snapshot) elastic.Allocation {
 	switch {
-	case p.parts != nil: // each of them does all this itself
+	case p.parts != nil: // each of them does all of this
 		return p.Allocate(s)
 	case p.Rigid:
 		return depart(s, vacate(s, p.start(s)), true)
@@ -76,8 +78,8 @@ func (p Policy) decide(s elastic.Snapshot) elastic.Allocation {
 	return leave(s, depart(s, vacate(s, profile(s, p.start(s))), false))
 }
 
-// start is Allocate with jobs started in front of others that they do not delay. Policies
-// of clusters on which jobs may be stopped stay as published.
+// start is Allocate with backfill. Policies for clusters on which jobs may be stopped stay as
+// published.
 func (p Policy) start(s elastic.Snapshot) elastic.Allocation {
 	if p.Stops {
 		return p.Allocate(s)
@@ -85,7 +87,7 @@ func (p Policy) start(s elastic.Snapshot) elastic.Allocation {
 	return backfill(s, p.Allocate(s))
 }
 
-// Of is the policy that decides about the jobs of a list of partitions.
+// Of returns the policy that decides about the jobs of a list of partitions.
 func (p Policy) Of(partitions string) Policy {
 	if p.parts == nil {
 		return p
@@ -93,8 +95,8 @@ func (p Policy) Of(partitions string) Policy {
 	return p.parts.policyOf(partitions)
 }
 
-// Measures reports whether some job of the snapshot is being measured, so that it
-// is worth looking again soon.
+// Measures reports whether some job of the snapshot is being measured, so that the next
+// decision should come soon.
 func (p Policy) Measures(s elastic.Snapshot) bool {
 	if p.parts != nil {
 		return p.parts.measures(s)
@@ -102,7 +104,7 @@ func (p Policy) Measures(s elastic.Snapshot) bool {
 	return !p.Rigid && profiling(s)
 }
 
-// ByName returns the policy; the error names those there are.
+// ByName returns the policy of this name; the error lists the known names.
 func ByName(name string) (Policy, error) {
 	names := make([]string, len(All))
 	for i, p := range All {

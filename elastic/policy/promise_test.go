@@ -10,8 +10,8 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// TestAPromiseGrowsPastWhoWaits: idle GPUs gather for a job that waits, but for those that a
-// promise made before needs.
+// TestAPromiseGrowsPastWhoWaits: idle GPUs are kept for a waiting job, except those that an
+// earlier admission needs.
 func TestAPromiseGrowsPastWhoWaits(t *testing.T) {
 	var samples []speed.Sample
 	for _, gpus := range []int{1, 2, 4} {

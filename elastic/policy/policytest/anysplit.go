@@ -2,7 +2,8 @@ package policytest
 
 import "github.com/sluice-hpc/sluice/elastic"
 
-// AnySplit is a rule of placement as published simulators have it.
+// AnySplit is the placement rule of published simulators: any split, all moves at once,
+// policies as published.
 var AnySplit elastic.PlacementRule = anySplit{}
 
 type anySplit struct{}
@@ -11,7 +12,7 @@ func (anySplit) AnySplit() bool    { return true }
 func (anySplit) AtOnce() bool      { return true }
 func (anySplit) AsPublished() bool { return true }
 
-// Placement is AnySplit, or Slurm's rule, which is none.
+// Placement returns AnySplit, or nil, which is Slurm's rule.
 func Placement(anySplit bool) elastic.PlacementRule {
 	if anySplit {
 		return AnySplit
