@@ -8,7 +8,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/reason"
 )
 
-// nanos writes a time as the schema wants it: NULL when unknown.
+// nanos returns a time as the schema stores it: NULL if unknown.
 func nanos(t time.Time) sql.NullInt64 {
 	return sql.NullInt64{Int64: t.UnixNano(), Valid: !t.IsZero()}
 }
@@ -29,7 +29,7 @@ func (i instant) Scan(column any) error {
 	return nil
 }
 
-// encode writes a placement or a tag.
+// encode returns a placement or a tag as JSON.
 func encode(v any) (string, error) {
 	raw, err := json.Marshal(v)
 	return string(raw), err
@@ -47,7 +47,7 @@ func (d document) Scan(column any) error {
 	return json.Unmarshal([]byte(text.String), d.into)
 }
 
-// because reads a reason, which an older sluice wrote as a sentence.
+// because scans a reason; an older sluice stored it as a sentence.
 type because struct{ into *reason.Reason }
 
 // Scan takes a column's value.

@@ -22,8 +22,8 @@ import (
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
-// lives is the real engine with the real store in a simulated cluster. It is
-// stopped again and again, and something happens to its store meanwhile.
+// lives is the real engine with the real store in a simulated cluster. It is stopped
+// repeatedly, and faults happen to its store meanwhile.
 type lives struct {
 	t     *testing.T
 	w     *sim.World
@@ -32,12 +32,12 @@ type lives struct {
 	next  time.Time
 	now   *engine.Engine
 	store *store.Store
-	old   [][]byte // copies of the database, for putting back
+	old   [][]byte // copies of the database, to be restored
 	told  []string // what happened
 	said  int      // notices
 }
 
-// misfortunes are what happens to a store between two lives of the daemon.
+// misfortunes are the faults of a store between two lives of the daemon.
 var misfortunes = []struct {
 	name string
 	do   func(l *lives) error
@@ -141,8 +141,8 @@ func (l *lives) Stirred() bool { return l.now.Stirred() }
 
 var began = time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC)
 
-// Whatever happens to the store between two lives of the daemon, no job runs
-// twice, none is lost, no step is trained twice, and all of them end.
+// Whatever fault the store has between two lives of the daemon: no job runs twice, none is
+// lost, no step is trained twice, and all of them end.
 func TestMisfortunesOfTheStore(t *testing.T) {
 	seeds := 10
 	if n, err := strconv.Atoi(os.Getenv("SLUICE_STORE_MUTATIONS")); err == nil {
@@ -186,13 +186,13 @@ func TestMisfortunesOfTheStore(t *testing.T) {
 	}
 }
 
-// unheard: a job that ended between the loss of the store and the next look at
-// Slurm is nobody's any more. It ended well, which is checked, and that is all.
+// unheard: a job that ended between the loss of the store and the next observation of Slurm is
+// unknown to the new daemon. Only its successful end is checked.
 func unheard(bad string) bool {
 	return strings.Contains(bad, "ended as COMPLETED, and sluiced said nothing about it")
 }
 
-// inMemory returns a folder that is removed with the test, in memory if it can be.
+// inMemory returns a folder that is removed with the test, in memory if possible.
 func inMemory(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "store-test-")
