@@ -7,32 +7,31 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
-// gate is a listener that knows who connects and bounds how many connections
-// each user, and all together, hold.
+// gate is a listener that knows which account connects and bounds how many connections each
+// user, and all together, hold.
 type gate struct {
 	*net.UnixListener
 	crowd    crowd[uint32]
-	arrivals buckets[uint32] // beyond them it costs sluiced next to nothing to say no
+	arrivals buckets[uint32] // connections beyond this rate are refused at almost no cost
 	now      func() time.Time
 	short    shortage
 }
 
-// visit is one request's caller and what the server has to know of his
-// connection.
+// visit is the caller of a request and what the server needs to know about its connection.
 type visit struct {
 	caller Caller
-	full   *wire.Error // not nil: serve nothing but this
+	full   *wire.Error // if not nil, the only answer to give
 	work   func(bool)  // see seat.work
 }
 
-// guest is an admitted connection.
+// guest is an accepted connection.
 type guest struct {
 	net.Conn
 	visit
 	leave func()
 }
 
-// Close closes the connection and makes room for another.
+// Close closes the connection and frees its seat.
 func (g *guest) Close() error {
 	defer g.leave()
 	return g.Conn.Close()
@@ -43,9 +42,8 @@ func newGate(l *net.UnixListener, now func() time.Time, log func(error)) *gate {
 		arrivals: buckets[uint32]{burst: 2000, every: 5 * time.Millisecond}}
 }
 
-// Accept returns the next connection that there is room for. Where the process has no
-// file descriptor left it waits for one: net/http would, too, with a line in the log
-// each second.
+// Accept returns the next connection that there is a seat for. If the process has no file
+// descriptor left it waits for one; net/http would too, but with a log line each second.
 func (g *gate) Accept() (net.Conn, error) {
 	for {
 		conn, err := g.AcceptUnix()
@@ -70,7 +68,7 @@ func (g *gate) Accept() (net.Conn, error) {
 	}
 }
 
-// tooMany is why a connection that was let in is not served, or nil.
+// tooMany returns why an accepted connection is not served; nil if it is.
 func tooMany(open int) *wire.Error {
 	if open <= perUser {
 		return nil

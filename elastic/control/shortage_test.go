@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestShortageSpeaksOnce: F17, a listener without file descriptors says so once and goes
-// on; what does not pass is left to its caller.
+// TestShortageSpeaksOnce: F17. A listener without file descriptors logs it once and continues;
+// an error that is not temporary is returned to its caller.
 func TestShortageSpeaksOnce(t *testing.T) {
 	var said []string
 	s := shortage{log: func(err error) { said = append(said, err.Error()) }}

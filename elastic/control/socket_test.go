@@ -36,8 +36,8 @@ func TestListenNeedsAClock(t *testing.T) {
 	}
 }
 
-// A live daemon is never pushed aside, whether it holds the lock or, being of
-// another make, does not.
+// A live daemon is never replaced, whether it holds the lock or, as another implementation,
+// does not.
 func TestLiveSocketIsRefused(t *testing.T) {
 	path := serve(t, options(), controltest.New())
 	refuse := func(words string) {
@@ -84,7 +84,7 @@ func TestForeignFileIsKept(t *testing.T) {
 	}
 }
 
-// Stopping removes the socket and cuts off requests that wait for Slurm.
+// Stopping removes the socket and ends requests that wait for Slurm.
 func TestStop(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sluiced.sock")
 	service := &stuck{Service: controltest.New(), entered: make(chan struct{})}
@@ -118,7 +118,7 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// stuck is a daemon that waits for a Slurm that never answers.
+// stuck is a daemon that waits for a Slurm that does not answer.
 type stuck struct {
 	*controltest.Service
 	entered chan struct{}

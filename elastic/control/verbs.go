@@ -14,7 +14,7 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// routes is the whole API on one screen.
+// routes is the whole API.
 func (s *Server) routes() http.Handler {
 	m := http.NewServeMux()
 	m.Handle("GET /v1/status", s.general(verbStatus, false, s.status))
@@ -102,8 +102,8 @@ func (s *Server) explain(q request, r *engine.Report, jr engine.JobReport) (any,
 	return out, nil
 }
 
-// afresh is the report, and what it says of the job, after a look at what running jobs
-// have written.
+// afresh returns the report, and its entry for the job, after a look at what running jobs have
+// written.
 func (s *Server) afresh(q request, r *engine.Report, jr engine.JobReport) (*engine.Report, engine.JobReport) {
 	s.service.Refresh(q.Context())
 	if fresh := s.service.Report(); fresh != nil {
@@ -114,8 +114,8 @@ func (s *Server) afresh(q request, r *engine.Report, jr engine.JobReport) (*engi
 	return r, jr
 }
 
-// withPresent are the runs with the present one as it is now: the journal has it as the
-// last cycle saw it.
+// withPresent returns the runs with the present one as it is now; the journal has it as of the
+// last cycle.
 func withPresent(segments []engine.Segment, jr engine.JobReport) []engine.Segment {
 	last := len(segments) - 1
 	if jr.Ended || last < 0 || segments[last].Restarts != jr.Run.Restarts || !segments[last].Ended.IsZero() {
@@ -153,7 +153,7 @@ func (s *Server) direct(q request, r *engine.Report, jr engine.JobReport) (any, 
 	return struct{}{}, s.service.Direct(q.Context(), q.caller, jr.Record.ID, change)
 }
 
-// fits refuses an order that the job, as it is, excludes.
+// fits refuses an order that is impossible for the job as it is.
 func fits(r *engine.Report, jr engine.JobReport, change wire.Change) error {
 	id := jr.Record.ID
 	if jr.Ended {
@@ -177,7 +177,7 @@ func fits(r *engine.Report, jr engine.JobReport, change wire.Change) error {
 	return nil
 }
 
-// unlessUneven names the option that lifts the bound, to who does not use it.
+// unlessUneven names the option that lifts the bound, unless the job uses it.
 func unlessUneven(s elastic.Spec) string {
 	if s.AllowUneven {
 		return ""
@@ -185,7 +185,7 @@ func unlessUneven(s elastic.Spec) string {
 	return "; 'sluice submit --allow-uneven' admits other splits"
 }
 
-// trust takes back what is said against a node's GPUs.
+// trust drops the complaints about a node's GPUs.
 func (s *Server) trust(q request) (any, error) {
 	node := q.PathValue("node")
 	r, err := s.published()
@@ -206,17 +206,17 @@ func (s *Server) event(q request) (any, error) {
 	if e.JobID < 0 || len(e.Kind) > 32 {
 		return nil, wire.Fail(wire.BadRequest, "", "event: want a job number of at least 0 and a kind of at most 32 bytes")
 	}
-	// Events have a budget of their own, and one beyond it is no error: the
-	// cycle it asks for was asked for a moment ago. So a loop of submits never
-	// uses up what its user needs for orders.
+	// Events have their own limit, and one beyond it is no error: the cycle it asks for was
+	// requested a moment ago. So a loop of submits never uses up what its user needs for
+	// orders.
 	if s.wakes.take(q.caller.UID, q.options.Now()) {
 		s.service.Wake()
 	}
 	return struct{}{}, nil
 }
 
-// about finds the job of a request and checks that the caller may use the verb
-// on it. A job he may not see does not exist for him.
+// about finds the job of a request and checks that the caller may use the verb on it. A job
+// that the caller may not see is reported as not existing.
 func (s *Server) about(q request, v verb) (*engine.Report, engine.JobReport, error) {
 	id, err := strconv.ParseInt(q.PathValue("job"), 10, 64)
 	if err != nil || id < 1 {
@@ -227,7 +227,7 @@ func (s *Server) about(q request, v verb) (*engine.Report, engine.JobReport, err
 		return nil, engine.JobReport{}, err
 	}
 	jr, ok := lookup(r, elastic.JobID(id))
-	if !ok || !q.sees(jr) { // the two take as long: how long tells nobody which it was
+	if !ok || !q.sees(jr) { // both cases take the same time, so that the time does not reveal which it was
 		r = s.lookAgain(q, r, elastic.JobID(id))
 		jr, ok = lookup(r, elastic.JobID(id))
 	}
@@ -243,18 +243,18 @@ func (s *Server) about(q request, v verb) (*engine.Report, engine.JobReport, err
 	return r, jr, nil
 }
 
-// freshWithin is how long an order about an unknown job waits for a newer report:
-// one typed right after sluice submit finds its job. Shorter than the client's
-// own deadline.
+// freshWithin is how long an order about an unknown job waits for a newer report: an order
+// given right after sluice submit finds its job. It MUST be shorter than the client's own
+// deadline.
 const freshWithin = 3500 * time.Millisecond
 
-// newReports is how many of them it takes to know that there is no such job: the cycle of
-// the first may have looked before it was submitted.
+// newReports is how many newer reports show that there is no such job: the cycle of the first
+// may have looked before the job was submitted.
 const newReports = 2
 
-// lookAgain has the daemon look for the job itself, else asks for a cycle. It returns the
-// first report with the job in it, else the last one that came in time; the old one when
-// the caller has asked for too many.
+// lookAgain has the daemon look up the job, else asks for a cycle. It returns the first report
+// with the job, or the last one that came in time, or the old one if the caller exceeds its
+// rate.
 func (s *Server) lookAgain(q request, old *engine.Report, id elastic.JobID) *engine.Report {
 	if !s.orders.take(q.caller.UID, q.options.Now()) {
 		return old
@@ -289,8 +289,8 @@ func (s *Server) lookAgain(q request, old *engine.Report, id elastic.JobID) *eng
 	return old
 }
 
-// lookup finds a job by number. Slurm may give a number again after its state
-// was lost: the live job comes first, then the newest.
+// lookup finds a job by number. Slurm may reuse a number after its state was lost: a live job
+// is preferred, then the newest.
 func lookup(r *engine.Report, id elastic.JobID) (engine.JobReport, bool) {
 	var best engine.JobReport
 	found := false
@@ -306,7 +306,7 @@ func lookup(r *engine.Report, id elastic.JobID) (engine.JobReport, bool) {
 	return best, found
 }
 
-// sees reports whether the caller may know of the job.
+// sees reports whether the caller may see the job.
 func (q request) sees(jr engine.JobReport) bool {
 	return may(verbExplain, q.options.role(q.caller, jr.Record.UID), q.options.Private)
 }

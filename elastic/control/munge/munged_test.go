@@ -15,8 +15,8 @@ import (
 
 const form = "MUNGE:AAAA:"
 
-// as is a tool over a munged that does that with its n-th connection, from 1, once it has
-// read the header of a request.
+// as returns a tool for a munged that calls do for its n-th connection, from 1, after reading
+// the header of a request.
 func as(t *testing.T, do func(n int, c net.Conn, header []byte)) *Tool {
 	t.Helper()
 	socket := filepath.Join(t.TempDir(), "s")
@@ -52,7 +52,7 @@ func body(c net.Conn, header []byte) {
 	_, _ = io.CopyN(io.Discard, c, int64(binary.BigEndian.Uint32(header[7:])))
 }
 
-// answers is one that reads a request whole and answers these bytes.
+// answers returns a tool for a munged that reads a request and answers with these bytes.
 func answers(t *testing.T, raw []byte) *Tool {
 	return as(t, func(_ int, c net.Conn, header []byte) { body(c, header); _, _ = c.Write(raw) })
 }
@@ -116,8 +116,8 @@ func TestStrangeSeal(t *testing.T) {
 	}
 }
 
-// A munged that is restarted in the middle of an exchange is asked again, and is told so:
-// else the credential would be a replay to it.
+// A request is sent again when munged is restarted during the exchange, marked as a retry: else
+// munged would take the credential for a replay.
 func TestAskedAgain(t *testing.T) {
 	t.Parallel()
 	var retries atomic.Int64
@@ -136,8 +136,8 @@ func TestAskedAgain(t *testing.T) {
 	}
 }
 
-// One who does not answer is waited for no longer than the deadline, and a caller who
-// leaves waits for nothing.
+// A munged that does not answer is waited for until the deadline; a cancelled call does not
+// wait.
 func TestHanging(t *testing.T) {
 	t.Parallel()
 	tool := as(t, func(_ int, c net.Conn, _ []byte) { _, _ = io.Copy(io.Discard, c) })
