@@ -6,9 +6,9 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/solve/joint"
 )
 
-// giver draws a job that has GPUs and is not concerned yet: of four, three from beside
-// the place, for only GPUs on the same nodes make a place for a large job. It is false
-// when a few draws find none.
+// giver draws a job that has GPUs and is not part of the change yet: three times out of four
+// one beside the place, because only GPUs on the same nodes make a place for a large job. It
+// returns false if a few draws find none.
 func (w *walk) giver(c *joint.Change, beside []joint.Share) (k int, ok bool) {
 	for range 4 {
 		k = w.rng.IntN(len(w.p.Jobs))
@@ -23,10 +23,9 @@ func (w *walk) giver(c *joint.Change, beside []joint.Share) (k int, ok bool) {
 	return 0, false
 }
 
-// refill puts those who made room for job i back: first all on their smallest size, so
-// that the first does not take what the others cannot do without, then one after the
-// other at what it is worth most at. It is false when a job that must have a place
-// finds none.
+// refill puts the jobs that made room for job i back: first all at their smallest size, so that
+// the first does not take what the others need, then one after the other at the size with the
+// largest value. It returns false if a job that must have a place finds none.
 func (w *walk) refill(c *joint.Change, i int) bool {
 	for _, k := range c.Who() {
 		if j := &w.p.Jobs[k]; k != i && !c.Best(k, j.Smallest()) && j.Must {

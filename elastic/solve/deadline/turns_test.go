@@ -2,8 +2,8 @@ package deadline
 
 import "testing"
 
-// TestNobodyTakesTurns: jobs that are promised their deadlines on GPUs that are just enough
-// for all change size seldom. They could as well have the same GPUs every other round.
+// TestNobodyTakesTurns: admitted jobs on GPUs that are just enough for all change size rarely.
+// They could as well have the same GPUs in turn.
 func TestNobodyTakesTurns(t *testing.T) {
 	const gpus, round, price = 8, 60.0, 10.0
 	var jobs []Job
