@@ -36,8 +36,8 @@ func TestScatter(t *testing.T) {
 	}
 }
 
-// TestDoubt: what was measured again and again is certain, what is far from it, or differs
-// each time, is not; an oracle has no doubts.
+// TestDoubt: what was measured repeatedly is certain; what is far from it, or differs each
+// time, is not; a Known curve has no doubt.
 func TestDoubt(t *testing.T) {
 	steady := speed.Fit([]speed.Sample{at(1, 1, 100), at(2, 1, 55)}, now)
 	if d := steady.Doubt(speed.Shape{GPUs: 2, Nodes: 1}); d != 0 {

@@ -9,9 +9,9 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 )
 
-// hear plays a run whose units take unit seconds, read every period seconds: each line
-// is written as a unit ends, and read with the next look. claim is what the n-th says of
-// time and work. It returns what is believed of each.
+// hear simulates a run whose units take unit seconds, read every period seconds: each line is
+// written when a unit ends, and read at the next look. claim is what the n-th line claims. It
+// returns the accepted seconds of each.
 func hear(unit, period float64, lines int, claim func(n int) (seconds, done float64)) (believed []float64) {
 	var w speed.Witness
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -25,7 +25,7 @@ func hear(unit, period float64, lines int, claim func(n int) (seconds, done floa
 	return believed
 }
 
-// Whatever the units and however seldom they are looked at, a true word is believed.
+// For any length of units and however rarely the lines are read, a true claim is accepted.
 func TestTheTruthIsBelieved(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		unit, period := rapid.Float64Range(0.1, 1e4).Draw(t, "unit"), rapid.Float64Range(0.5, 500).Draw(t, "period")
@@ -37,8 +37,8 @@ func TestTheTruthIsBelieved(t *testing.T) {
 	})
 }
 
-// What is not so is either not believed at all or put right, once there was time to
-// tell: units take 60 seconds and are looked at every 30.
+// A false claim is either ignored or corrected once there was time to decide: units take 60 s
+// and are read every 30 s.
 func TestTheClockPutsRight(t *testing.T) {
 	const unit, lines = 60.0, 60
 	for name, c := range map[string]struct {
@@ -50,7 +50,7 @@ func TestTheClockPutsRight(t *testing.T) {
 		"alternating": {func(n int) (float64, float64) {
 			return []float64{unit / 4, unit * 4}[n%2], float64(n)
 		}, unit},
-		// A tenth of what is left is said to be left: so a tenth of a unit is done in 60 s.
+		// A tenth of what is left is claimed to be left: so a tenth of a unit is done in 60 s.
 		"little left, it says": {func(n int) (float64, float64) { return unit, 90 + 0.1*float64(n) }, 10 * unit},
 		"a leap at the start":  {func(n int) (float64, float64) { return unit, []float64{0, 90}[min(n, 1)] + float64(n) }, unit},
 		"a leap half way":      {func(n int) (float64, float64) { return unit, 500*float64(n/30) + float64(n) }, unit},
@@ -59,7 +59,7 @@ func TestTheClockPutsRight(t *testing.T) {
 			right := 0
 			for n, got := range hear(unit, 30, lines, c.claim) {
 				if n < 2 || got == 0 {
-					continue // nothing to hold it against yet
+					continue // nothing to compare it with yet
 				}
 				if got < c.want/1.4 || got > c.want*1.4 {
 					t.Errorf("line %d: %g seconds a unit, want about %g", n, got, c.want)
@@ -73,7 +73,7 @@ func TestTheClockPutsRight(t *testing.T) {
 	}
 }
 
-// Work that does not get on is slow, whatever it claims.
+// A job without progress is slow, whatever it claims.
 func TestStandstillIsSlow(t *testing.T) {
 	got := hear(60, 30, 40, func(int) (float64, float64) { return 60, 99 })
 	if last := got[len(got)-1]; last < 1e4 {
@@ -81,7 +81,7 @@ func TestStandstillIsSlow(t *testing.T) {
 	}
 }
 
-// When nobody listened for long, or the clock was set, nothing is held against anybody.
+// When lines were not read for long, or the clock was set, no claim is rejected.
 func TestNothingIsHeldAgainstWhoWasNotHeard(t *testing.T) {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for name, at := range map[string]time.Duration{"nobody listened": 3 * time.Hour, "the clock was set back": -3 * time.Hour, "ten years on": 87600 * time.Hour} {
