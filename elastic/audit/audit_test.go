@@ -14,8 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files; read the diff before committing it")
 
-// records are the texts of a small clean story: job 1 gives half of its GPUs to
-// job 2.
+// records are the texts of a short correct history: job 1 gives half of its GPUs to job 2.
 type records map[string]string
 
 // names of the records, as the edits below call them.
@@ -63,7 +62,7 @@ func (r records) check(t testing.TB, o Options) Report {
 // forger changes records.
 type forger func(t testing.TB, r records)
 
-// swap replaces every occurrence; there has to be one.
+// swap replaces every occurrence; there must be at least one.
 func swap(file, from, to string) forger {
 	return func(t testing.TB, r records) {
 		t.Helper()
@@ -74,7 +73,7 @@ func swap(file, from, to string) forger {
 	}
 }
 
-// drop removes the lines that hold all the parts; there has to be one.
+// drop removes the lines that hold all the parts; there must be at least one.
 func drop(file string, parts ...string) forger {
 	return func(t testing.TB, r records) {
 		t.Helper()
@@ -111,18 +110,19 @@ func put(file, mark string, lines ...string) forger {
 	}
 }
 
-// said is a line of sluiced's about a job, with the fields that the kind of event has.
+// said returns a line of sluiced's event log about a job, with the fields that events of the
+// kind have.
 func said(at, kind, job, fields, text string) string {
 	return `{"level":"info","event":"` + kind + `","job":` + job + `,` + fields + `,"time":"2026-11-21T` + at + `Z","message":"` + text + `"}`
 }
 
-// did is a line of slurmctld's.
+// did returns a line of slurmctld's log.
 func did(at, text string) string { return "[2026-11-21T" + at + "] " + text }
 
 const token1, token2 = "ff20f7b485066fd43063a6ed06c15d66", "453f83ffccdbd909729ea1c67a0ea989"
 
-// forged are records that show one broken promise each, by the name of the golden
-// file with what the audit says of it.
+// forged are records that break one invariant each, by the name of the golden file that holds
+// what the audit says about them.
 var forged = map[string][]forger{
 	// I1
 	"two-runs-at-once": {drop(slurm, "12:00:12", "deallocate_nodes: JobId=1"), drop(slurm, "Requeuing JobId=1")},
@@ -164,12 +164,12 @@ var forged = map[string][]forger{
 		did("12:00:30.001", "_slurm_rpc_update_job: complete JobId=7 uid=64030 usec=100"))},
 }
 
-// cleanedAt is slurmctld's word that the last node of a job's run has answered.
+// cleanedAt returns slurmctld's line that the last node of a job's run has been cleaned up.
 func cleanedAt(at, job string) string {
 	return did(at, "TRACE_JOBS: cleanup_completing: JobId="+job)
 }
 
-// requeued is slurmctld's word of sluiced requeuing job 2.
+// requeued are slurmctld's lines about a requeue of job 2 by sluiced.
 var requeued = []string{did("12:00:30.010", "debug2: Processing RPC: REQUEST_JOB_REQUEUE from UID=64030"),
 	did("12:00:30.011", "debug:  _job_requeue_op: JobId=2 state 0x8000 reason 16 priority 0")}
 
@@ -192,8 +192,8 @@ func TestCleanStory(t *testing.T) {
 	}
 }
 
-// TestForged: every promise, broken in the records, is seen, with its job, its
-// time and the lines of both sides.
+// TestForged: every broken invariant is found, with its job, its time and the lines of both
+// sides.
 func TestForged(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(forged)) {
 		t.Run(name, func(t *testing.T) {
@@ -228,7 +228,7 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// TestForgivenStories: what looks like a broken promise and is none.
+// TestForgivenStories: what only looks like a violation is not reported.
 func TestForgivenStories(t *testing.T) {
 	for name, changes := range map[string][]forger{
 		"a newer checkpoint was bad": {swap(events, `"checkpoint":"00000001","run":1,`, `"run":1,"passed":["00000001"],`)},
@@ -272,9 +272,9 @@ func TestForgivenStories(t *testing.T) {
 	}
 }
 
-// TestANumberGivenAgain: checkpoints of a job that slurmctld forgot say nothing of the job
-// that has its number now, also where sluiced ended its move after it, and never said that it
-// took it up; of the same job they do.
+// TestANumberGivenAgain: after slurmctld forgot a job and reused its number, the checkpoints of
+// the old job say nothing about the new one, also if sluiced ended the old job's move later and
+// never logged that it adopted the new job. Checkpoints of the same job do count.
 func TestANumberGivenAgain(t *testing.T) {
 	at := func(s int, kind string, f Fields) Event {
 		when := time.Date(2026, 11, 21, 12, 0, s, 0, time.UTC)
@@ -284,7 +284,7 @@ func TestANumberGivenAgain(t *testing.T) {
 		return at(s, "run", Fields{Run: run, Incarnation: 1, Began: fmt.Sprintf("2026-11-21T12:00:%02dZ", s), Checkpoint: from})
 	}
 	over := []Event{began(1, 1, "00000001"), at(3, "ended", Fields{State: "forgotten by Slurm"}), at(3, "close", Fields{Outcome: "ended", State: "forgotten by Slurm"})}
-	for token, want := range map[string]int{"41fb60dbe63324060d659b80086ba823": 0, "": 1} { // without one it lives again
+	for token, want := range map[string]int{"41fb60dbe63324060d659b80086ba823": 0, "": 1} { // without a token it is the same job again
 		c := &check{Evidence: Evidence{Events: append(slices.Clone(over), at(5, "adopted", Fields{Token: token}), began(7, 0, ""))}}
 		if c.noLostProgress(); len(c.report.Violations) != want {
 			t.Errorf("%q: %v", token, c.report.Violations)
@@ -292,8 +292,8 @@ func TestANumberGivenAgain(t *testing.T) {
 	}
 }
 
-// TestEndedJobsInTheSavedState: a slurmctld that starts lists jobs that had ended,
-// with what they had; they hold nothing, unless something of them still runs.
+// TestEndedJobsInTheSavedState: a slurmctld that starts lists jobs that had ended, with their
+// allocations. They hold no GPUs unless a step of them still runs.
 func TestEndedJobsInTheSavedState(t *testing.T) {
 	listed := func(job, count, bits string) []string {
 		at := "12:01:10.000"
@@ -318,8 +318,7 @@ func TestEndedJobsInTheSavedState(t *testing.T) {
 	}
 }
 
-// TestEveryEffectNeedsItsWord: none of the announcements of effects in Slurm can
-// be missing unseen.
+// TestEveryEffectNeedsItsWord: no announcement of an effect in Slurm can be missing unnoticed.
 func TestEveryEffectNeedsItsWord(t *testing.T) {
 	whole := clean(t)
 	for line := range strings.Lines(whole[events]) {
@@ -334,7 +333,7 @@ func TestEveryEffectNeedsItsWord(t *testing.T) {
 	}
 }
 
-// TestNotes: what cannot be checked is said aloud, not passed.
+// TestNotes: what could not be checked is reported as such, not passed.
 func TestNotes(t *testing.T) {
 	for want, change := range map[string]forger{
 		"does not say as whom it runs":     swap(events, `"uid":64030,`, ""),

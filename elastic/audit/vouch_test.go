@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// inJobcomp is a record of the job completion log.
+// inJobcomp returns a record of the job completion log.
 func inJobcomp(job, user, name, state, start, end, nodes, dir string) string {
 	return "JobId=" + job + " UserId=" + user + " GroupId=" + user + " Name=" + name + " JobState=" + state + " Partition=gpu TimeLimit=60 StartTime=2026-11-21T" + start +
 		" EndTime=2026-11-21T" + end + " NodeList=" + nodes + " NodeCnt=1 ProcCnt=1 WorkDir=" + dir +
@@ -19,22 +19,22 @@ const (
 	daemon = "slurm(64030)"
 )
 
-// stranger is job 9 of a hostile user, which was cancelled before it ran, under a name.
+// stranger9 is job 9 of a hostile user, cancelled before it ran, with this name.
 func stranger9(name string) forger {
 	return func(t testing.TB, r records) {
 		put(comp, "JobId=1", inJobcomp("9", "eve(1001)", name, "CANCELLED", "12:00:30", "12:00:30", "(null)", "/home/eve"))(t, r)
 	}
 }
 
-// whole is the name that makes the record of a hostile user three, of which the second
-// is what he likes.
+// whole returns a job name that turns the record of a hostile user into three, of which the
+// user chooses the second.
 func whole(forged string) string {
 	mine := inJobcomp("9", "eve(1001)", "a", "CANCELLED", "12:00:30", "12:00:30", "(null)", "/home/eve")
 	return strings.TrimPrefix(mine, "JobId=9 UserId=eve(1001) GroupId=eve(1001) Name=") + "\n" + forged + "\nJobId=9 UserId=eve(1001) GroupId=eve(1001) Name=b"
 }
 
-// hostile are names that write records of other jobs into the job completion log, and
-// what the audit says of them.
+// hostile are names that forge records of other jobs in the job completion log, and what the
+// audit says about them.
 var hostile = map[string]struct {
 	name, note string
 }{
@@ -59,8 +59,8 @@ var hostile = map[string]struct {
 	"controls that a terminal would act on": {"a\x1b[31m\r\x00b", ""},
 }
 
-// TestHostileNames: whatever a user calls his job, sluiced is not accused for it, and
-// what is broken elsewhere is seen all the same.
+// TestHostileNames: whatever name a job has, it causes no false report, and real violations are
+// still found.
 func TestHostileNames(t *testing.T) {
 	cancelled := put(slurm, "12:01:00.000", did("12:00:20.000", "_slurm_rpc_submit_batch_job: JobId=9 InitPrio=0 usec=300"),
 		did("12:00:30.100", "_slurm_rpc_kill_job: REQUEST_KILL_JOB JobId=9 uid 1001"), did("12:00:30.101", "job_signal: 9 of pending JobId=9 successful"))
@@ -89,7 +89,7 @@ func TestHostileNames(t *testing.T) {
 	}
 }
 
-// TestAJobOfThatName: the job itself is looked after as any other.
+// TestAJobOfThatName: a job with a hostile name is checked like any other.
 func TestAJobOfThatName(t *testing.T) {
 	for name, h := range hostile {
 		rename := func(t testing.TB, r records) { swap(comp, "Name=two.sh", "Name="+h.name)(t, r) }
@@ -111,7 +111,7 @@ func TestAJobOfThatName(t *testing.T) {
 	}
 }
 
-// TestRequeuedWhenItHadEnded: of such a run slurmctld writes two records.
+// TestRequeuedWhenItHadEnded: slurmctld writes two records of such a run.
 func TestRequeuedWhenItHadEnded(t *testing.T) {
 	r := clean(t)
 	put(comp, "JobId=2", inJobcomp("1", ada, "one.sh", "FAILED", "12:00:02", "12:00:12", "gpu1", "/home/ada"))(t, r)
@@ -123,8 +123,8 @@ func TestRequeuedWhenItHadEnded(t *testing.T) {
 	}
 }
 
-// TestALogThatBeginsLate: of what was before nothing is known, and records that look
-// like any other are believed.
+// TestALogThatBeginsLate: nothing is known of the time before the log, and plausible records of
+// it are trusted.
 func TestALogThatBeginsLate(t *testing.T) {
 	r := clean(t)
 	_, late, _ := strings.Cut(r[slurm], "[2026-11-21T12:00:13")
@@ -150,7 +150,7 @@ func mustComplete(t testing.TB, text string) []Completion {
 	return all
 }
 
-// TestARecordCutOff: Slurm writes 1024 bytes of a record at most, and then goes on in the
+// TestARecordCutOff: Slurm writes at most 1024 bytes of a record and appends the next on the
 // same line.
 func TestARecordCutOff(t *testing.T) {
 	r := clean(t)
