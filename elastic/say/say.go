@@ -9,10 +9,10 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// Reason says a reason as one sentence, read at now; "" of nil.
+// Reason returns a reason as one sentence, as of now; "" for nil.
 func Reason(r reason.Reason, now time.Time) string { return speaker{now}.say(r) }
 
-// Unusable says why nothing new is placed on a node, read at now; "" where it is usable.
+// Unusable returns why nothing new is placed on a node, as of now; "" if it is usable.
 func Unusable(why nodes.Unusable, now time.Time) string {
 	if why.State == "" {
 		return ""
@@ -20,7 +20,7 @@ func Unusable(why nodes.Unusable, now time.Time) string {
 	return speaker{now}.state(why.State, why.Note, why.Until)
 }
 
-// state is a state of a node, with what is known of it.
+// state returns a node's state, with what is known about it.
 func (s speaker) state(state, note string, until time.Time) string {
 	switch {
 	case state == "":
@@ -33,7 +33,7 @@ func (s speaker) state(state, note string, until time.Time) string {
 	return state
 }
 
-// speaker says reasons at a moment.
+// speaker writes reasons as of a time.
 type speaker struct{ now time.Time }
 
 // say tries the families of reasons in turn.
@@ -63,7 +63,7 @@ func (s speaker) say(r reason.Reason) string {
 	return reason.String(r)
 }
 
-// because is a head with what led to it.
+// because returns a sentence with its cause.
 func (s speaker) because(head string, r reason.Reason) string {
 	if r == nil {
 		return head

@@ -35,7 +35,7 @@ func (s speaker) limit(r reason.Reason) string {
 	return ""
 }
 
-// site says a limit and who uses it.
+// site returns a limit and its usage.
 func site(r reason.Limit) string {
 	if u := using(r); u != "" {
 		return fmt.Sprintf("%s (%s)", r.Name, u)
@@ -43,7 +43,7 @@ func site(r reason.Limit) string {
 	return r.Name
 }
 
-// using says who uses a limit; "" where it is not shared.
+// using returns the usage of a limit by user; "" if it is not shared.
 func using(r reason.Limit) string {
 	who := make([]string, len(r.Users))
 	for i, u := range r.Users {
