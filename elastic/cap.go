@@ -22,7 +22,7 @@ const (
 )
 
 // Cap is one limit of the site on some of sluice's jobs. Slurm does not start a job beyond a
-// limit, whoever wrote its size; it leaves a running job alone, even if the limit is lowered
+// limit, no matter which program wrote its size; it leaves a running job alone, even if the limit is lowered
 // below the job's allocation. So a cap applies to starts and restarts: no move is planned that
 // would leave a job pending in Slurm, and no job is moved only because of a cap.
 type Cap struct {
@@ -94,6 +94,8 @@ func (c Cap) Takes(j *Job, gpus, nodes, most int) int {
 	return times(c.of(j, gpus, nodes, most), c.minutes(j.TimeLimit))
 }
 
+// of returns the amount of the resource for a size; for a cap per node (Node), the amount on
+// the fullest node.
 func (c Cap) of(j *Job, gpus, nodes, most int) int {
 	if c.Node {
 		gpus, nodes = most, min(nodes, 1)

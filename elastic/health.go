@@ -121,6 +121,8 @@ func (h Health) complain(s Sighting, now time.Time) Health {
 	return append(h, Complaint{Sighting: s, First: now, Last: now})
 }
 
+// expired reports whether the complaint no longer counts: a confirmed one after 30 days,
+// another after Exclude, at least a minute.
 func (c Complaint) expired(now time.Time, rules HealthRules) bool {
 	if c.Confirmed {
 		return now.Sub(c.Last) > forgotten
@@ -245,12 +247,12 @@ func addOnce[T comparable](list []T, v T) []T {
 func ignored(said []Complaint, rules HealthRules) string {
 	switch {
 	case rules.Exclude <= 0:
-		return "no node is left out for such words here ([health] exclude = 0)"
+		return "reports exclude no node here ([health] exclude = 0)"
 	case !slices.ContainsFunc(said, func(c Complaint) bool { return !c.Muted }):
-		return "an operator trusts it all the same"
+		return "an operator trusts the node"
 	}
 	if slices.ContainsFunc(said, func(c Complaint) bool { return c.Confirmed }) {
-		return "the words of those who say so keep other nodes out already"
+		return "the users that report it exclude other nodes already"
 	}
-	return "it is one user's word, which keeps another node out already"
+	return "only one user reports it, and excludes another node already"
 }

@@ -44,6 +44,7 @@ func (s *Snapshot) Expect() {
 	}
 }
 
+// kind returns the type of the nodes for which of holds, as speed.KindOf joins types.
 func (s Snapshot) kind(of func(*nodes.Node) bool) string {
 	var types []string
 	for i := range s.Nodes {

@@ -132,9 +132,9 @@ type Job struct {
 	// Kept says which nodes are unavailable to it because of reservations, its constraint or
 	// its own exclusions; nil = none.
 	Kept reason.Reason
-	// Ailing: its own runner reports one of its GPUs as unfit, on a node that is excluded for
+	// OnUnfitGPU: its own runner reports one of its GPUs as unfit, on a node that is excluded for
 	// new jobs.
-	Ailing bool
+	OnUnfitGPU bool
 	// Departures are the nodes of Place that it has to leave.
 	Departures []Departure
 }

@@ -144,7 +144,7 @@ func (s Spec) Validate() error {
 	case s.Total < 0 || s.Total != s.Total || s.Total > 1e15:
 		return fmt.Errorf("--epochs/--steps %v: between 0 and 1e15", s.Total)
 	case !s.Deadline.IsZero() && s.Total == 0:
-		return fmt.Errorf("--deadline needs --epochs or --steps: else nobody knows when the job ends")
+		return fmt.Errorf("--deadline needs --epochs or --steps: otherwise the job's end is not known")
 	case s.Deadline.IsZero() && s.Soft:
 		return fmt.Errorf("--deadline-mode needs --deadline")
 	case !s.Deadline.IsZero() && (s.Deadline.Unix() < 1 || s.Deadline.Unix() > maxDeadline || s.Deadline.Nanosecond() != 0):

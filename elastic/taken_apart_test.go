@@ -103,9 +103,9 @@ var foreign = map[string]string{
 	"sbatch/request.go unset":        "advice on what to write instead is a sentence, not a value",
 }
 
-// TestNothingTakesSentencesApart: programs use codes, names and fields. A sentence may be
+// TestNoCodeParsesSentences: programs use codes, names and fields. A sentence may be
 // improved at any time.
-func TestNothingTakesSentencesApart(t *testing.T) {
+func TestNoCodeParsesSentences(t *testing.T) {
 	unused := map[string]bool{}
 	for known := range foreign {
 		unused[known] = true

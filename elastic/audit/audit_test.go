@@ -228,8 +228,8 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// TestForgivenStories: what only looks like a violation is not reported.
-func TestForgivenStories(t *testing.T) {
+// TestNoFalseViolations: what only looks like a violation is not reported.
+func TestNoFalseViolations(t *testing.T) {
 	for name, changes := range map[string][]forger{
 		"a newer checkpoint was bad": {swap(events, `"checkpoint":"00000001","run":1,`, `"run":1,"passed":["00000001"],`)},
 		"slurmctld went back to an older state": {drop(slurm, "12:00:12", "deallocate_nodes: JobId=1"), drop(slurm, "Requeuing JobId=1"),
@@ -242,7 +242,7 @@ func TestForgivenStories(t *testing.T) {
 			did("12:00:30.001", "debug:  _job_requeue_op: JobId=2 state 0x8000 reason 16 priority 0"))},
 		"sluiced died before it could tell that it opened a move": {drop(events, `"open"`, "resize gpu1:4"),
 			put(events, "ask job 1", said("12:00:10.001", "taken", "1", `"move":"resize","target":"gpu1:2","incarnation":2,"step":1`, "resize gpu1:4 -> gpu1:2, incarnation 2, at R1"))},
-		"a run is told of again": {put(events, `"ended","job":2`, said("12:00:40.000", "step", "1", `"step":3,"checkpoint":"00000002"`, "R3 checkpoint 00000002 verified"),
+		"a run is logged again": {put(events, `"ended","job":2`, said("12:00:40.000", "step", "1", `"step":3,"checkpoint":"00000002"`, "R3 checkpoint 00000002 verified"),
 			said("12:00:41.000", "run", "1", `"incarnation":2,"checkpoint":"00000001","run":1,"began":"2026-11-21T12:00:14.400Z"`, "run 1 of incarnation 2 began at 2026-11-21T12:00:14.400Z from checkpoint 00000001"))},
 		"sluiced was not there": {drop(events, `"ended","job":1`), swap(events, "12:05:00.000", "12:02:00.500")},
 		"slurmctld could not be asked": {drop(events, `"ended","job":1`),
@@ -272,10 +272,10 @@ func TestForgivenStories(t *testing.T) {
 	}
 }
 
-// TestANumberGivenAgain: after slurmctld forgot a job and reused its number, the checkpoints of
+// TestReusedJobNumber: after slurmctld forgot a job and reused its number, the checkpoints of
 // the old job say nothing about the new one, also if sluiced ended the old job's move later and
 // never logged that it adopted the new job. Checkpoints of the same job do count.
-func TestANumberGivenAgain(t *testing.T) {
+func TestReusedJobNumber(t *testing.T) {
 	at := func(s int, kind string, f Fields) Event {
 		when := time.Date(2026, 11, 21, 12, 0, s, 0, time.UTC)
 		return Event{Line: Line{Number: s, At: when}, Job: 1, Kind: kind, Fields: f}
@@ -318,8 +318,8 @@ func TestEndedJobsInTheSavedState(t *testing.T) {
 	}
 }
 
-// TestEveryEffectNeedsItsWord: no announcement of an effect in Slurm can be missing unnoticed.
-func TestEveryEffectNeedsItsWord(t *testing.T) {
+// TestEveryEffectNeedsItsAnnouncement: no announcement of an effect in Slurm can be missing unnoticed.
+func TestEveryEffectNeedsItsAnnouncement(t *testing.T) {
 	whole := clean(t)
 	for line := range strings.Lines(whole[events]) {
 		if !strings.Contains(line, `"act"`) || strings.Contains(line, "withdraw") || strings.Contains(line, "ask job") {
@@ -336,9 +336,9 @@ func TestEveryEffectNeedsItsWord(t *testing.T) {
 // TestNotes: what could not be checked is reported as such, not passed.
 func TestNotes(t *testing.T) {
 	for want, change := range map[string]forger{
-		"does not say as whom it runs":     swap(events, `"uid":64030,`, ""),
+		"does not name the account":        swap(events, `"uid":64030,`, ""),
 		"belongs to sluiced's own account": swap(events, `"uid":64030,`, `"uid":1000,`),
-		"when GPUs came free":              drop(slurm, "TRACE_JOBS"),
+		"when GPUs were freed":             drop(slurm, "TRACE_JOBS"),
 		"3 lines of sluiced's log lack":    swap(events, `"act":"withdraw",`, ""),
 		"1 lines of sluiced.log":           put(events, "R5", "panic: something"),
 		"1 lines of jobcomp.log":           put(comp, "JobId=2", "JobId=junk"),
@@ -362,7 +362,7 @@ func TestReadRefuses(t *testing.T) {
 		t.Errorf("read an event log that is none: %v", err)
 	}
 	p.Events = dir
-	if _, err := Read(p, time.UTC); err == nil || !strings.Contains(err.Error(), "no regular file") {
+	if _, err := Read(p, time.UTC); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 		t.Errorf("read a directory: %v", err)
 	}
 }

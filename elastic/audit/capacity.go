@@ -10,7 +10,7 @@ import (
 // belongs to two runs, and no move asks a node for more GPUs than it has.
 func (c *check) noOversubscription() {
 	if c.report.Tally.Runs > 0 && !c.traced {
-		c.note("slurmctld's log does not tell when GPUs came free: those of several jobs are not added up (I4); it needs DebugFlags=Gres,TraceJobs and SlurmctldDebug=debug2")
+		c.note("slurmctld's log does not say when GPUs were freed: the GPUs of several jobs are not added up (I4); it needs DebugFlags=Gres,TraceJobs and SlurmctldDebug=debug2")
 	}
 	c.replay(func(r Record, held map[int64]holding) {
 		if r.Kind != Allocated || !c.traced {
@@ -49,7 +49,7 @@ func (c *check) fits(r Record, s Share, held map[int64]holding) {
 			lines = append(lines, held[other].began.Line)
 			for _, b := range o.Bits {
 				if slices.Contains(s.Bits, b) {
-					shared = fmt.Sprintf("GPU %d of node %s is job %d's too", b, s.Node, other)
+					shared = fmt.Sprintf("GPU %d of node %s is also allocated to job %d", b, s.Node, other)
 				}
 			}
 		}

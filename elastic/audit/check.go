@@ -112,7 +112,7 @@ func (c *check) survey() {
 		}
 	}
 	if bare > 0 {
-		c.note(fmt.Sprintf("%d lines of sluiced's log lack the fields of their event, as a sluice wrote them that had none: they say nothing here", bare))
+		c.note(fmt.Sprintf("%d lines of sluiced's log lack the fields of their event, because an older sluice wrote them: they are not checked", bare))
 	}
 	freed := false
 	for _, r := range c.Controller {

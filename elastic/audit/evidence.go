@@ -99,7 +99,7 @@ func reading(path string, needed bool, do func(io.Reader, string) error) error {
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return errors.Join(err, fmt.Errorf("%s: no regular file", path))
+		return errors.Join(err, fmt.Errorf("%s: not a regular file", path))
 	}
 	return do(f, filepath.Base(path))
 }

@@ -31,7 +31,7 @@ func (c *check) nothingForgotten() {
 	for _, id := range sorted(stories) {
 		s := stories[id]
 		if f, over := finals[id]; over && s.ended.Number == 0 && !c.unknown(s, f) && until.Sub(c.cleaned(f, until)) > c.o.Patience && !c.runAfter(f) && !s.last.At.After(f.End.Add(f.Grain)) {
-			c.broken("I2", id, f.End, fmt.Sprintf("ended as %s, and sluiced said nothing about it within %s", f.State, until.Sub(f.End).Round(time.Second)), f.Line, s.last.Line).Kind = Unnoticed
+			c.broken("I2", id, f.End, fmt.Sprintf("ended as %s, and sluiced did not log it within %s", f.State, until.Sub(f.End).Round(time.Second)), f.Line, s.last.Line).Kind = Unnoticed
 		}
 		c.endedRuns(id, until)
 		// If a later life did not take the move up, the journal had it as closed or was lost.
@@ -128,7 +128,7 @@ func (c *check) stories() map[int64]story {
 			continue
 		}
 		s.last = e
-		if e.Kind != "problem" && e.Kind != "taken" && !(e.Kind == "close" && e.State == stranger) {
+		if e.Kind != "problem" && e.Kind != "taken" && !(e.Kind == "close" && e.State == unknownState) {
 			s.cared = e
 		}
 		orphan := s.opened.Number < emptied // only the lost store knew of the move
@@ -167,8 +167,8 @@ func (c *check) runAfter(f Completion) bool {
 	})
 }
 
-// stranger is the state that sluiced gives to a job that it does not know.
-const stranger = "gone"
+// unknownState is the state that sluiced gives to a job that it does not know.
+const unknownState = "gone"
 
 // Problems of a job whose user removed its comment, or broke it after its end.
 const (
@@ -203,7 +203,7 @@ func (c *check) endedRuns(id int64, until time.Time) {
 			}
 		}
 		if ended.Number > 0 && !alone && !c.missed(r) && !c.untagged(id, ended.At, by) {
-			c.broken("I2", id, r.At, "sluiced took it for ended, and Slurm ran it afterwards", ended.Line, r.Line)
+			c.broken("I2", id, r.At, "sluiced logged its end, and Slurm ran it afterwards", ended.Line, r.Line)
 			return
 		}
 	}
@@ -260,6 +260,6 @@ func (c *check) neverAdopted(until time.Time) {
 		if _, ours := c.ours[s.Job]; ours || !s.Tagged || !live || !known || until.Sub(r.At) <= c.o.Patience {
 			continue
 		}
-		c.broken("I2", s.Job, r.At, fmt.Sprintf("carries sluice's comment, and sluiced did not take it up within %s", until.Sub(r.At).Round(time.Second)), r.Line, s.Line)
+		c.broken("I2", s.Job, r.At, fmt.Sprintf("has sluice's comment, and sluiced did not adopt it within %s", until.Sub(r.At).Round(time.Second)), r.Line, s.Line)
 	}
 }

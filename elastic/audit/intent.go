@@ -19,12 +19,12 @@ type announced struct {
 func (c *check) intentFirst() {
 	c.movesFirst()
 	if c.uid < 0 {
-		c.note("sluiced's log does not say as whom it runs: changes of jobs are not held against it (I5)")
+		c.note("sluiced's log does not name the account it runs as: its changes of jobs are not checked (I5)")
 		return
 	}
 	for _, run := range c.Completions {
 		if _, ours := c.ours[run.Job]; ours && run.UID == c.uid {
-			c.note(fmt.Sprintf("job %d belongs to sluiced's own account: changes by its user cannot be told from sluiced's (I5)", run.Job))
+			c.note(fmt.Sprintf("job %d belongs to sluiced's own account: changes by its user cannot be distinguished from sluiced's (I5)", run.Job))
 			return
 		}
 	}
@@ -107,16 +107,16 @@ func (c *check) hadIntent(r Record, acts []*announced) {
 	what := describe(r)
 	if late != nil {
 		late.used = late.used || once
-		c.broken("I5", r.Job, r.At, fmt.Sprintf("Slurm %s for sluiced %s before sluiced wrote down that it would", what, late.At.Sub(r.At).Round(time.Millisecond)),
+		c.broken("I5", r.Job, r.At, fmt.Sprintf("Slurm %s for sluiced %s before sluiced logged it", what, late.At.Sub(r.At).Round(time.Millisecond)),
 			r.Line, late.Line)
 		return
 	}
 	last := c.lastEvent(r.Job, r.At)
 	if _, ours := c.ours[r.Job]; !ours {
-		c.broken("I5", r.Job, r.At, fmt.Sprintf("Slurm %s for sluiced, and it is no job of sluice's", what), r.Line)
+		c.broken("I5", r.Job, r.At, fmt.Sprintf("Slurm %s for sluiced, and it is not a job of sluice", what), r.Line)
 		return
 	}
-	c.broken("I5", r.Job, r.At, fmt.Sprintf("Slurm %s for sluiced, and sluiced never wrote down that it would", what), r.Line, last.Line)
+	c.broken("I5", r.Job, r.At, fmt.Sprintf("Slurm %s for sluiced, and sluiced never logged it", what), r.Line, last.Line)
 }
 
 // effects returns the actions that may have caused a record. once: the action is used up by

@@ -56,7 +56,7 @@ func TestHostileNamesOnARealSlurm(t *testing.T) {
 	e.Events = e.Events[:1] // the victim's end is not logged
 	e.Events = append(e.Events, Event{Line: at(99, time.Now().Add(time.Hour)), Kind: "step"})
 	if report := Check(e, Options{}); report.Clean() {
-		t.Errorf("an end that nobody told of passed unseen: %s", report)
+		t.Errorf("an end that was not logged was not reported: %s", report)
 	}
 }
 

@@ -50,10 +50,10 @@ func (c *check) vouch() {
 	}
 	c.Completions = slices.DeleteFunc(kept, func(r Completion) bool { return c.unclear[r.Job] })
 	if len(denied) > 0 {
-		c.note(fmt.Sprintf("%d records in %s say what slurmctld's log does not, and are not believed, first %s", len(denied), denied[0].File, denied[0].Line))
+		c.note(fmt.Sprintf("%d records in %s contradict slurmctld's log, and are ignored, first %s", len(denied), denied[0].File, denied[0].Line))
 	}
 	if len(unclear) > 0 {
-		c.note(fmt.Sprintf("when jobs %v ended cannot be told from users' words in %s, and is not checked, first %s", sorted(c.unclear), unclear[0].File, unclear[0].Line))
+		c.note(fmt.Sprintf("when jobs %v ended cannot be determined because %s contains users' text, and is not checked, first %s", sorted(c.unclear), unclear[0].File, unclear[0].Line))
 	}
 }
 

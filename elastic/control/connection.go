@@ -42,7 +42,7 @@ func (c *connection) heard() bool { return c.state.CompareAndSwap(stateWaiting, 
 // Close refuses the connection if its letter was not read yet, and closes it.
 func (c *connection) Close() error {
 	if c.state.CompareAndSwap(stateWaiting, stateSentAway) {
-		reply(c.Conn, sendAwayWithin, wire.MarkPlain, goAway)
+		reply(c.Conn, sendAwayWithin, wire.MarkPlain, refusal)
 	}
 	return c.hangUp()
 }
@@ -53,9 +53,9 @@ func (c *connection) hangUp() error {
 	return c.Conn.Close()
 }
 
-// goAway is the answer to a connection that is refused unread.
-var goAway = func() []byte {
-	raw, err := json.Marshal(wire.Failed{Error: wire.Fail(wire.TooMany, "try again in a moment", "%v", wire.ErrCrowdedOut)})
+// refusal is the answer to a connection that is refused unread.
+var refusal = func() []byte {
+	raw, err := json.Marshal(wire.Failed{Error: wire.Fail(wire.TooMany, "try again in a moment", "%v", wire.ErrTooManyWait)})
 	if err != nil {
 		panic(err) // it is a constant
 	}

@@ -27,7 +27,7 @@ type Denial struct {
 func (d Denial) String() string {
 	who := fmt.Sprintf("uid %d", d.Caller.UID)
 	if d.Caller == (Caller{}) && d.From != "" {
-		who = "somebody"
+		who = "an unknown user"
 	}
 	var b strings.Builder
 	b.WriteString(who)
@@ -48,7 +48,7 @@ func (d Denial) String() string {
 func (s *Server) denied(d Denial) {
 	o := s.options.Load()
 	if d.Caller == (Caller{}) && d.From != "" {
-		if !s.strangers.take(d.From, o.Now()) {
+		if !s.unknown.take(d.From, o.Now()) {
 			s.missed.add(d.From)
 			return
 		}

@@ -11,7 +11,7 @@ import (
 // user, and all together, hold.
 type gate struct {
 	*net.UnixListener
-	crowd    crowd[uint32]
+	seats    seats[uint32]
 	arrivals buckets[uint32] // connections beyond this rate are refused at almost no cost
 	now      func() time.Time
 	short    shortage
@@ -38,7 +38,7 @@ func (g *guest) Close() error {
 }
 
 func newGate(l *net.UnixListener, now func() time.Time, log func(error)) *gate {
-	return &gate{UnixListener: l, now: now, short: shortage{log: log}, crowd: crowd[uint32]{each: perUserHard, all: inAll},
+	return &gate{UnixListener: l, now: now, short: shortage{log: log}, seats: seats[uint32]{each: perUserHard, all: inAll},
 		arrivals: buckets[uint32]{burst: 2000, every: 5 * time.Millisecond}}
 }
 
@@ -59,12 +59,12 @@ func (g *gate) Accept() (net.Conn, error) {
 			conn.Close()
 			continue
 		}
-		s := g.crowd.enter(caller.UID, conn)
+		s := g.seats.enter(caller.UID, conn)
 		if s == nil {
 			conn.Close()
 			continue
 		}
-		return &guest{Conn: conn, visit: visit{caller, tooMany(g.crowd.count(caller.UID)), s.work}, leave: s.leave}, nil
+		return &guest{Conn: conn, visit: visit{caller, tooMany(g.seats.count(caller.UID)), s.work}, leave: s.leave}, nil
 	}
 }
 

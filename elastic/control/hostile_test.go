@@ -210,7 +210,7 @@ func TestHostileClients(t *testing.T) {
 			runtime.ReadMemStats(&memory)
 			t.Logf("p50 %v, p99 %v; beside %s %v, %v; heap %d MB", calm[len(calm)/2], p99(calm), stop(), storm[len(storm)/2], p99(storm), memory.HeapAlloc>>20)
 			if memory.HeapAlloc > 150<<20 {
-				t.Errorf("%d MB of heap: who does not read is given his own copy", memory.HeapAlloc>>20)
+				t.Errorf("%d MB of heap: a client that does not read gets its own copy", memory.HeapAlloc>>20)
 			}
 			for _, asked := range service.Asked() {
 				if asked != "wake" && asked != "direct 1001 41 unpin" {
@@ -287,7 +287,7 @@ func (m *slowMunge) Open(ctx context.Context, credential string, _ uint32) (mung
 
 // A connection that has sent a credential keeps its seat until munge has read it, however many
 // idle ones of its node come later.
-func TestWhoeverWaitsKeepsItsSeat(t *testing.T) {
+func TestWaitingConnectionKeepsItsSeat(t *testing.T) {
 	m := &slowMunge{ready: make(chan struct{})}
 	f := listenWith(t, options(), controltest.New(), m)
 	answered := make(chan error, 1)

@@ -25,7 +25,7 @@ type bucket struct {
 func (b *buckets[K]) take(key K, now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.tidy(now)
+	b.dropFull(now)
 	have, ok := b.of[key]
 	if !ok {
 		have = bucket{tokens: float64(b.burst), at: now}
@@ -39,9 +39,9 @@ func (b *buckets[K]) take(key K, now time.Time) bool {
 	return true
 }
 
-// tidy drops the buckets that are full again, once there are twice as many as were left the
+// dropFull drops the buckets that are full again, once there are twice as many as were left the
 // last time.
-func (b *buckets[K]) tidy(now time.Time) {
+func (b *buckets[K]) dropFull(now time.Time) {
 	if b.of == nil {
 		b.of, b.forget = map[K]bucket{}, 1000
 	}

@@ -23,8 +23,8 @@ import (
 // readers is how many credentials are read at once.
 const readers = 4
 
-// remote serves the same API over TCP, to the login nodes that have no socket. The caller is
-// who munge says.
+// remote serves the same API over TCP, to the login nodes that have no socket. The
+// caller is the account that munge reports.
 //
 // BEFORE munge has answered, connections are counted by node. So a flood from one node makes
 // other users of that node retry, but no other node and no user of the socket.
@@ -32,7 +32,7 @@ type remote struct {
 	listener net.Listener
 	munge    wire.Munge
 	server   *Server
-	crowd    crowd[string] // by node
+	seats    seats[string] // by node
 	readers  *turns
 
 	mu   sync.Mutex
@@ -48,7 +48,7 @@ func (s *Server) ListenRemote(ctx context.Context, address string, m wire.Munge)
 	if err != nil {
 		return fmt.Errorf("%w; see [remote] address", err)
 	}
-	s.remote = &remote{listener: l, munge: m, server: s, crowd: crowd[string]{each: perNode, all: inAll},
+	s.remote = &remote{listener: l, munge: m, server: s, seats: seats[string]{each: perNode, all: inAll},
 		readers: newTurns(readers), open: map[uint32]int{}}
 	return nil
 }
@@ -71,7 +71,7 @@ func (r *remote) serve(ctx context.Context, handler http.Handler) error {
 	if ctx.Err() != nil {
 		err = nil
 	}
-	cut := time.AfterFunc(stopWithin, r.crowd.empty)
+	cut := time.AfterFunc(stopWithin, r.seats.empty)
 	defer cut.Stop()
 	all.Wait()
 	return err
@@ -89,7 +89,7 @@ func (r *remote) accept(ctx context.Context, handler http.Handler, all *sync.Wai
 			return err
 		}
 		c := newConnection(ctx, conn)
-		if c.seat = r.crowd.enter(node(conn), c); c.seat == nil {
+		if c.seat = r.seats.enter(node(conn), c); c.seat == nil {
 			c.Close()
 			continue
 		}
@@ -136,7 +136,7 @@ func (r *remote) meet(c *connection, handler http.Handler) {
 	s.work(true) // from here on the caller waits for sluiced, not sluiced for the caller
 	caller, l, err := r.identify(ctx, s.key, nonce, credential)
 	if err != nil { // written at once, since a short answer fits into the kernel's buffer
-		r.turnAway(ctx, conn, s.key, err)
+		r.refuse(ctx, conn, s.key, err)
 		return
 	}
 	leave, full := r.enter(caller.UID)
@@ -184,7 +184,7 @@ func reply(conn net.Conn, within time.Duration, mark string, body []byte) {
 // identify returns the author and the content of a credential.
 func (r *remote) identify(ctx context.Context, from, nonce, credential string) (Caller, wire.Letter, error) {
 	if !munge.WellFormed(credential) { // checked before it takes a place in the queue
-		return Caller{}, wire.Letter{}, fmt.Errorf("%w: it has not the form of one", munge.ErrRefused)
+		return Caller{}, wire.Letter{}, fmt.Errorf("%w: it is malformed", munge.ErrRefused)
 	}
 	ctx, cancel := context.WithTimeout(ctx, readWithin)
 	defer cancel()
@@ -213,10 +213,10 @@ type badLetter struct {
 // Error returns what is wrong with it.
 func (b *badLetter) Error() string { return b.err.Error() }
 
-// turnAway tells a caller why it is not served, in plain text because there is no key, and logs
+// refuse tells a caller why it is not served, in plain text because there is no key, and logs
 // it.
-func (r *remote) turnAway(ctx context.Context, conn net.Conn, from string, err error) {
-	answer := wire.Fail(wire.Unavailable, "see whether munged runs there: 'munge -n | unmunge'", "sluiced cannot ask munge who you are")
+func (r *remote) refuse(ctx context.Context, conn net.Conn, from string, err error) {
+	answer := wire.Fail(wire.Unavailable, "see whether munged runs there: 'munge -n | unmunge'", "sluiced cannot ask munge for your identity")
 	denial := Denial{From: from, Why: err.Error()}
 	var bad *badLetter
 	switch {
@@ -227,7 +227,7 @@ func (r *remote) turnAway(ctx context.Context, conn net.Conn, from string, err e
 		answer = wire.Fail(wire.Denied, "", "the request was refused: %v", err)
 	case errors.Is(err, munge.ErrRefused):
 		answer = wire.Fail(wire.Denied, "is the time the same on both nodes, and the munge key?", "%v", err)
-	case errors.Is(err, wire.ErrCrowdedOut):
+	case errors.Is(err, wire.ErrTooManyWait):
 		answer = wire.Fail(wire.TooMany, "try again in a moment", "%v", err)
 	default:
 		r.cannotAsk(from, err)
@@ -245,7 +245,7 @@ func (r *remote) turnAway(ctx context.Context, conn net.Conn, from string, err e
 // cannotAsk logs that munged does not answer. It is limited, because unknown clients decide how
 // often munged is asked.
 func (r *remote) cannotAsk(from string, err error) {
-	if o := r.server.options.Load(); r.server.strangers.take(from, o.Now()) {
+	if o := r.server.options.Load(); r.server.unknown.take(from, o.Now()) {
 		o.Log(fmt.Errorf("munge: %w", err))
 	}
 }

@@ -120,7 +120,7 @@ func TestRemoteIsTheSameAPI(t *testing.T) {
 	}
 }
 
-// The caller is who munge says.
+// The caller is the account that munge reports.
 func TestRemoteIdentity(t *testing.T) {
 	service := controltest.New()
 	f := listen(t, options(), service)
@@ -277,12 +277,12 @@ func TestRemoteLetters(t *testing.T) {
 }
 
 // Endless garbage is reported at a bounded rate, and counted.
-func TestStrangersDoNotFillTheLog(t *testing.T) {
+func TestUnknownCallersDoNotFillTheLog(t *testing.T) {
 	f := listen(t, options(), controltest.New()) // the clock stands still
 	for range 100 {
 		f.say(t, "garbage")
 	}
-	if got := f.told(); len(got) != 20 || got[19].String() != "somebody on 127.0.0.1: credential refused: it has not the form of one" {
+	if got := f.told(); len(got) != 20 || got[19].String() != "an unknown user on 127.0.0.1: credential refused: it is malformed" {
 		t.Errorf("%d told, the last: %v", len(got), got[len(got)-1])
 	}
 }
@@ -320,7 +320,7 @@ func TestImpostor(t *testing.T) {
 		want          error
 		words         string
 	}{
-		"an open lie":        {hello, `{"version":1,"jobs":[]}`, wire.ErrInternal, "answered garbage"},
+		"an open lie":        {hello, `{"version":1,"jobs":[]}`, wire.ErrInternal, "sent an invalid answer"},
 		"a sealed lie":       {hello, "sealed\n" + strings.Repeat("x", 100), wire.ErrInternal, "not the daemon's"},
 		"cut short":          {hello, "sealed\nxx", wire.ErrInternal, "cut short"},
 		"nothing":            {hello, "", wire.ErrTooMany, "many connect"},
@@ -360,9 +360,9 @@ func TestImpostor(t *testing.T) {
 
 func TestRemoteWithoutDaemonOrMunge(t *testing.T) {
 	f := listen(t, options(), controltest.New())
-	nobody := f.Remote
-	nobody.Address = "127.0.0.1:1"
-	if _, err := client.DialRemote(nobody).Report(t.Context()); !errors.Is(err, wire.ErrNoDaemon) || !strings.Contains(err.Error(), "nobody listens on 127.0.0.1:1") {
+	silent := f.Remote
+	silent.Address = "127.0.0.1:1"
+	if _, err := client.DialRemote(silent).Report(t.Context()); !errors.Is(err, wire.ErrNoDaemon) || !strings.Contains(err.Error(), "no process listens on 127.0.0.1:1") {
 		t.Errorf("no daemon: %v", err)
 	}
 	tool, err := munge.New(filepath.Join(t.TempDir(), "none"))
@@ -371,7 +371,7 @@ func TestRemoteWithoutDaemonOrMunge(t *testing.T) {
 	}
 	without := f.Remote
 	without.Munge = tool
-	if _, err := client.DialRemote(without).Report(t.Context()); !errors.Is(err, wire.ErrNoDaemon) || !strings.Contains(err.Error(), "munge does not say who you are") {
+	if _, err := client.DialRemote(without).Report(t.Context()); !errors.Is(err, wire.ErrNoDaemon) || !strings.Contains(err.Error(), "munge does not identify you") {
 		t.Errorf("no munge here: %v", err)
 	}
 	there := listenWith(t, options(), controltest.New(), &tapped{Munge: tool})

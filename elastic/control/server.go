@@ -62,18 +62,18 @@ type Server struct {
 	names   names
 	seen    seen // the last report, encoded
 
-	orders    buckets[uint32] // expensive requests: orders, plans
-	reads     buckets[uint32] // all others
-	wakes     buckets[uint32] // for events
-	strangers buckets[string] // reports of denials of unknown callers
-	missed    tally
+	orders  buckets[uint32] // expensive requests: orders, plans
+	reads   buckets[uint32] // all others
+	wakes   buckets[uint32] // for events
+	unknown buckets[string] // reports of denials of unknown callers
+	missed  tally
 }
 
 func newServer(service Service) *Server {
 	few := func() buckets[uint32] { return buckets[uint32]{burst: 20, every: 500 * time.Millisecond} }
 	return &Server{service: service, orders: few(), wakes: few(),
-		reads:     buckets[uint32]{burst: 200, every: 20 * time.Millisecond},
-		strangers: buckets[string]{burst: 20, every: 500 * time.Millisecond}}
+		reads:   buckets[uint32]{burst: 200, every: 20 * time.Millisecond},
+		unknown: buckets[string]{burst: 20, every: 500 * time.Millisecond}}
 }
 
 // Listen makes the socket and returns a server, which answers once Serve is called. It fails

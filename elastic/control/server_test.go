@@ -217,7 +217,7 @@ func (l *late) Wake() {
 	l.Set(func(s *controltest.Service) { s.Last, l.next = l.next[0], l.next[1:] })
 }
 
-// The caller is who the kernel says: a user may not give orders about another user's job.
+// The caller is the account that the kernel reports: a user may not give orders about another user's job.
 func TestIdentity(t *testing.T) {
 	service := controltest.New()
 	o := options()
@@ -296,11 +296,11 @@ func TestPrivate(t *testing.T) {
 			t.Errorf("%s of another's job: %d %s", verb, status, body)
 		}
 		if status, _ := as(t, controltest.AnnUID, path, "GET", "/v1/jobs/41/"+verb, ""); status != 200 {
-			t.Errorf("%s of one's own job: %d", verb, status)
+			t.Errorf("%s about the user's own job: %d", verb, status)
 		}
 	}
 	if status, body := as(t, controltest.AnnUID, path, "POST", "/v1/jobs/42/direct", `{"order":"hold"}`); status != 404 {
-		t.Errorf("order about a job that one does not see: %d %s", status, body)
+		t.Errorf("order about an invisible job: %d %s", status, body)
 	}
 }
 
@@ -350,7 +350,7 @@ func TestErrorsBecomeTyped(t *testing.T) {
 		}
 	}
 	if len(logged) != 1 || !strings.Contains((<-logged).Error(), "disk on fire") {
-		t.Errorf("the log has not the one fault that nobody else can repair")
+		t.Errorf("the log lacks the one error that only an administrator can repair")
 	}
 	service.Set(func(s *controltest.Service) { s.Err, s.Last = nil, nil })
 	if _, err := client.Report(ctx); !errors.Is(err, wire.ErrUnavailable) {

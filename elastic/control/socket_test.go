@@ -152,7 +152,7 @@ func TestClientWithoutDaemon(t *testing.T) {
 	}
 	dead.SetUnlinkOnClose(false)
 	dead.Close()
-	for path, words := range map[string]string{filepath.Join(dir, "none"): "there is no socket", stale: "nobody listens"} {
+	for path, words := range map[string]string{filepath.Join(dir, "none"): "there is no socket", stale: "no process listens"} {
 		_, err := client.Dial(path).Report(t.Context())
 		if !errors.Is(err, wire.ErrNoDaemon) {
 			t.Errorf("%s: %v", path, err)
@@ -181,16 +181,16 @@ func fake(t *testing.T, answer http.HandlerFunc) *client.Client {
 	return client.Dial(path)
 }
 
-func TestClientAgainstStrangers(t *testing.T) {
+func TestClientAgainstOtherServers(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		answer http.HandlerFunc
 		want   error
 		words  string
 	}{
-		{"not found page", http.NotFound, wire.ErrInternal, "is it sluiced that listens there?"},
-		{"garbage", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>") }, wire.ErrInternal, "answered garbage"},
-		{"wrong type", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"jobs":3}`) }, wire.ErrInternal, "answered garbage"},
+		{"not found page", http.NotFound, wire.ErrInternal, "is that process sluiced?"},
+		{"garbage", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>") }, wire.ErrInternal, "sent an invalid answer"},
+		{"wrong type", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"jobs":3}`) }, wire.ErrInternal, "sent an invalid answer"},
 		{"newer", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"version":99,"jobs":{}}`) }, wire.ErrBadRequest, "speaks version 99, this program 1"},
 		{"new code", func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(418)

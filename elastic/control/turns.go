@@ -38,7 +38,7 @@ func newTurns(places int) *turns {
 	return &turns{free: places, lines: map[string][]*waiter{}}
 }
 
-// take waits for a place, which the caller MUST return with give. It returns wire.ErrCrowdedOut
+// take waits for a place, which the caller MUST return with give. It returns wire.ErrTooManyWait
 // if there is none to be had, or the error of ctx.
 func (t *turns) take(ctx context.Context, key string) error {
 	t.mu.Lock()
@@ -67,7 +67,7 @@ func (t *turns) take(ctx context.Context, key string) error {
 		return ctx.Err()
 	}
 	if !w.in {
-		return wire.ErrCrowdedOut
+		return wire.ErrTooManyWait
 	}
 	return nil
 }

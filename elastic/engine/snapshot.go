@@ -173,7 +173,7 @@ func (e *Engine) jobOf(js *jobState, now time.Time) elastic.Job {
 		Phase: phaseOf(sj), State: string(sj.State), Reason: sj.Reason, Restarts: sj.Restarts, Eligible: sj.Eligible, PassAsked: js.placing.passAsked,
 		Submitted: r.Submitted, Begun: r.FirstRun, Started: sj.Start, TimeLeft: sj.TimeLeft, TimeLimit: sj.TimeLimit,
 		Speaks: r.Speaks || r.Tag.Spec.Signal != "", Deaf: r.Deaf, Done: r.Done,
-		Curve: e.learnt.Curve(e.keysOf(r)), MIG: js.learnt.gauged.mig, Ailing: js.learnt.ailing, Price: r.Price, Moved: r.Moved, Rest: later(js.placing.rest, js.placing.unheard),
+		Curve: e.learnt.Curve(e.keysOf(r)), MIG: js.learnt.gauged.mig, OnUnfitGPU: js.learnt.ailing, Price: r.Price, Moved: r.Moved, Rest: later(js.placing.rest, js.placing.unheard),
 		Asked: cmp.Or(r.Tag.Directive.Pin, r.Tag.Spec.Min), Attained: js.runs.attained(now), Reached: js.runs.course.reached, Stretch: e.lengths.stretchOf(r, now),
 	}
 	j.Billing = sj.Billing

@@ -27,7 +27,7 @@ const (
 
 // errNotTried: there is no time left for a write, or a read that has to begin after the call,
 // because other folders are late. Nothing was begun; the next cycle tries again.
-var errNotTried = errors.New("not tried now: folders that do not answer used up the time for waiting")
+var errNotTried = errors.New("not tried now: folders that do not answer used up the waiting time")
 
 // Mailbox is an engine.Mailbox over another one that may block for ever. At most one goroutine
 // works on a folder, in the order of the calls, so that no late write overtakes a newer one. A

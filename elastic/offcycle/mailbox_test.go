@@ -183,9 +183,9 @@ func TestUserWithManyHungFolders(t *testing.T) {
 	})
 }
 
-// TestLateWordIsHandedOut: the word of a slow folder is returned one call later; meanwhile the
+// TestLateAnswerIsReturned: the word of a slow folder is returned one call later; meanwhile the
 // error has the time of the oldest request.
-func TestLateWordIsHandedOut(t *testing.T) {
+func TestLateAnswerIsReturned(t *testing.T) {
 	d := newDisk()
 	now := time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC)
 	var mu sync.Mutex
@@ -294,9 +294,9 @@ func TestWritesOfOthersHaveTime(t *testing.T) {
 	}
 }
 
-// TestForgetWaitsForNothing: Forget does not wait, and earlier work in the folder is done
+// TestForgetDoesNotWait: Forget does not wait, and earlier work in the folder is done
 // before it.
-func TestForgetWaitsForNothing(t *testing.T) {
+func TestForgetDoesNotWait(t *testing.T) {
 	d := newDisk()
 	m := NewMailbox(d, time.Now)
 	d.hang("a")

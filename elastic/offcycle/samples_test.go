@@ -43,9 +43,9 @@ func start(t *testing.T, under engine.Samples, told func(error)) *Samples {
 	return s
 }
 
-// TestSlowStoreDelaysNobody: samples are accepted at once, read back in order, each once, and
+// TestSlowStoreDelaysNoCaller: samples are accepted at once, read back in order, each once, and
 // stored when the disk allows it.
-func TestSlowStoreDelaysNobody(t *testing.T) {
+func TestSlowStoreDelaysNoCaller(t *testing.T) {
 	under := &slowStore{gate: make(chan struct{})}
 	s := start(t, under, nil)
 	ctx := context.Background()

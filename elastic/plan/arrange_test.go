@@ -62,11 +62,11 @@ func TestPossible(t *testing.T) {
 		{name: "a swap", are: []string{"n1:4", "n2:4"}, to: []string{"n2:4", "n1:4"}, circular: "[1 2]"},
 		{name: "a swap with room to spare", are: []string{"n1:2", "n2:2"}, to: []string{"n2:2", "n1:2"}, order: "[1 2]"},
 		{name: "a swap that one of them breaks", are: []string{"n1:4", "n2:4"}, to: []string{"n2:2", "n1:1"}, circular: "[1 2]"},
-		{name: "who depends on a circle", are: []string{"n1:4", "n2:4", "-"}, to: []string{"n2:4", "n1:2", "n1:2"}, circular: "[1 2 3]"},
-		{name: "who does not", are: []string{"n1:4", "n2:4", "-"}, to: []string{"n2:4", "n1:4", "n3:2"}, order: "[3]", circular: "[1 2]"},
+		{name: "a job that waits for a circle", are: []string{"n1:4", "n2:4", "-"}, to: []string{"n2:4", "n1:2", "n1:2"}, circular: "[1 2 3]"},
+		{name: "a job that does not", are: []string{"n1:4", "n2:4", "-"}, to: []string{"n2:4", "n1:4", "n3:2"}, order: "[3]", circular: "[1 2]"},
 		{name: "stopping one opens the circle", are: []string{"n1:4", "n2:4", "n3:4"}, to: []string{"n2:4", "n1:4", "-"}, order: "[3]", circular: "[1 2]"},
 		{name: "stopping one of them does", are: []string{"n1:4", "n2:4"}, to: []string{"n2:4", "-"}, order: "[2 1]"},
-		{name: "who starts goes first", are: []string{"n1:4", "n2:4", "-"}, to: []string{"n4:4", "n1:4", "n3:4"}, order: "[3 1 2]"},
+		{name: "a starting job goes first", are: []string{"n1:4", "n2:4", "-"}, to: []string{"n4:4", "n1:4", "n3:4"}, order: "[3 1 2]"},
 		{name: "unless that would keep others from going", are: []string{"n1:4", "n2:2", "-"}, to: []string{"n2:2", "n1:4", "n2:2"}, order: "[1 2 3]"},
 		{name: "two on the same", are: []string{"-", "-"}, to: []string{"n1:3", "n1:3"}, order: "[1]", impossible: "[2]"},
 		{name: "one refused keeps others out", are: []string{"n1:4", "-"}, to: []string{"n2:5", "n1:2"}, impossible: "[1 2]"},
@@ -176,7 +176,7 @@ func TestUnevenInTheMidstOfAChain(t *testing.T) {
 // Jobs 2 and 3 can start as long as 1 and 4 have not left, which they do first if the queue is
 // tried in the order of the jobs, and in the opposite one: the order that was tried before both
 // is kept. 5 and 6 block each other in any order.
-func TestTheBestOrderStands(t *testing.T) {
+func TestBestOrderIsKept(t *testing.T) {
 	s := elastic.Snapshot{Now: noon}
 	for i := range 8 {
 		s.Nodes = append(s.Nodes, nodes.Node{Name: fmt.Sprintf("n%d", i+1), GPUs: 4, Usable: true, Partitions: []string{"gpu"}})
@@ -237,7 +237,7 @@ func TestArrangeTakesNoPlaceOfAnotherSize(t *testing.T) {
 }
 
 // A job that starts and finds no place after a larger one is tried before it.
-func TestArrangeTriesTheUnluckyFirst(t *testing.T) {
+func TestArrangeTriesUnplacedJobsFirst(t *testing.T) {
 	s := rack(t, "-", "-", "n2:1", "n3:1")
 	s.Nodes[0].Usable, s.Nodes[3].Usable = false, false
 	s.Nodes[1].Partitions, s.Jobs[1].Partition = []string{"gpu", "fast"}, "fast"
@@ -305,7 +305,7 @@ func TestArrangeKeepsWhatIsPromised(t *testing.T) {
 
 // Jobs that give GPUs back break a circle; a job of it that neither gives back nor starts
 // stays.
-func TestArrangeLetsNobodyWaitInACircle(t *testing.T) {
+func TestArrangeAvoidsCircles(t *testing.T) {
 	s := rack(t, "n1:4", "n2:4", "n3:4", "n4:4", "-")
 	a := elastic.Allocation{
 		1: {GPUs: 4, Place: at(t, "n2:4")}, 2: {GPUs: 4, Place: at(t, "n1:4")},

@@ -16,6 +16,7 @@ import (
 // licensed are jobs by the licenses that they have, or request, and by the kind of their move.
 type licensed map[elastic.Kind]map[string]elastic.JobID
 
+// add records the licenses of a job with an open move of the kind.
 func (l licensed) add(kind elastic.Kind, j *elastic.Job) {
 	for _, name := range j.Licenses {
 		if l[kind] == nil {
@@ -52,6 +53,8 @@ func (l licensed) against(j *elastic.Job) (elastic.JobID, bool) {
 	return l[other][j.Licenses[at]], true
 }
 
+// licensesTaken: a job with a license of this one is in a move of the other kind. A job that
+// is stopped gives its licenses back, so it is never delayed.
 func licensesTaken(r *reconciler, j *elastic.Job, _ nodes.Placement) bool {
 	_, taken := r.taking.against(j)
 	return taken && !r.where.Park[j.ID]

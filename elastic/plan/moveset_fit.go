@@ -57,6 +57,8 @@ func (m *move) withdraw(view []nodes.Node) {
 	m.book(view, m.from, m.spanned, 1)
 }
 
+// book charges the shares to a view of the inventory; sign -1 frees them. CPUs and memory are
+// charged by GPU, and each node of a job on several nodes counts one such job.
 func (m *move) book(view []nodes.Node, shares []nodeShare, spans bool, sign int) {
 	load := m.job.Load(nil)
 	for _, s := range shares {

@@ -56,6 +56,9 @@ type reconciler struct {
 	taking licensed      // licenses of jobs that start, or are between two sizes
 }
 
+// newReconciler counts what the open moves have taken already: GPUs of their targets, slots,
+// licenses, and usage of caps. A target whose nodes Slurm chooses (Intent.AnyNodes) is not
+// booked, since it is not known.
 func newReconciler(s elastic.Snapshot, where Arrangement) *reconciler {
 	r := &reconciler{s: s, where: where, open: make(map[elastic.JobID]elastic.Intent, len(s.Intents)), now: nodes.NewLedger(s.Nodes)}
 	r.quota = newQuota(&r.s, func(elastic.Cap) bool { return true })
@@ -159,6 +162,9 @@ var rules = []rule{
 	{in(elastic.Running), open(elastic.Resize)},
 }
 
+// reconcile applies the first rule that holds for the job. It returns the intent to open, or
+// nil, and the reason. It MUST be called in the order of turns, because rules book what later
+// jobs may no longer take.
 func (r *reconciler) reconcile(j *elastic.Job, why reason.Reason) (*elastic.Intent, reason.Reason) {
 	if unplaced, ok := r.where.Unplaced[j.ID]; ok {
 		why = unplaced
@@ -222,25 +228,30 @@ func rests(r *reconciler, j *elastic.Job, t nodes.Placement, why reason.Reason) 
 	return nil, reason.Join(why, reason.StartsAfter{At: j.Rest})
 }
 
+// in holds for jobs in the phase.
 func in(p elastic.Phase) func(*reconciler, *elastic.Job, nodes.Placement) bool {
 	return func(_ *reconciler, j *elastic.Job, _ nodes.Placement) bool { return j.Phase == p }
 }
 
+// inTransition: the job has an open move.
 func inTransition(r *reconciler, j *elastic.Job, _ nodes.Placement) bool {
 	_, ok := r.open[j.ID]
 	return ok
 }
 
+// beyond: a cap does not allow the target, given what was taken so far.
 func beyond(r *reconciler, j *elastic.Job, t nodes.Placement) bool {
 	_, refused := r.quota.refuses(j, t)
 	return refused
 }
 
+// tooMany: the job's user may have no further move open.
 func tooMany(r *reconciler, j *elastic.Job, _ nodes.Placement) bool {
 	full, _ := r.slots.full(j.UID)
 	return full
 }
 
+// stay opens nothing, for this reason or, if it is nil, for the decision's.
 func stay(own reason.Reason) func(*reconciler, *elastic.Job, nodes.Placement, reason.Reason) (*elastic.Intent, reason.Reason) {
 	return func(_ *reconciler, _ *elastic.Job, _ nodes.Placement, why reason.Reason) (*elastic.Intent, reason.Reason) {
 		if own != nil {
@@ -250,6 +261,8 @@ func stay(own reason.Reason) func(*reconciler, *elastic.Job, nodes.Placement, re
 	}
 }
 
+// open opens a move to the target and books all that it takes, so that later jobs in the order
+// see it.
 func open(kind elastic.Kind) func(*reconciler, *elastic.Job, nodes.Placement, reason.Reason) (*elastic.Intent, reason.Reason) {
 	return func(r *reconciler, j *elastic.Job, target nodes.Placement, why reason.Reason) (*elastic.Intent, reason.Reason) {
 		in := &elastic.Intent{

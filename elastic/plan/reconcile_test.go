@@ -83,7 +83,7 @@ func TestReconcileRules(t *testing.T) {
 		want string
 		why  []string // of each job; that of a moved one is not compared
 	}{
-		"an order that repeats itself and names a job that is gone": {func(t *testing.T, c *decided) {
+		"an order with a duplicate and a job that no longer exists": {func(t *testing.T, c *decided) {
 			c.job(t, "", "n1:4")
 			c.job(t, "", "n1:4")
 			c.job(t, "", "n1:4")
@@ -97,7 +97,7 @@ func TestReconcileRules(t *testing.T) {
 			c.job(t, "n2:2", "n2:4").Directive.Hold = true
 			c.job(t, "n3:2", "n3:4")
 		}, "resize 3 on n3:4", []string{"held by its user; it runs on, and starts again only when released", "held by its user; it runs on, and starts again only when released"}},
-		"what keeps nodes from it is said to who waits without any": {func(t *testing.T, c *decided) {
+		"a job without nodes is told what keeps them from it": {func(t *testing.T, c *decided) {
 			c.job(t, "", "").Kept = reason.Text{Text: "n4 is reserved"}
 			c.job(t, "", "")
 			c.job(t, "n1:1", "").Kept = reason.Text{Text: "n4 is reserved"}

@@ -19,6 +19,9 @@ type sketch struct {
 	room  []nodes.Load                      // what ordinary jobs wait for and could have by then
 }
 
+// newSketch returns the arrangement before any decision: every job where it is bound. In now,
+// an open move takes its target in addition to the job's present GPUs; in soon, instead of
+// them.
 func newSketch(s elastic.Snapshot) *sketch {
 	k := &sketch{s: s, bound: s.Bound(), named: make([]bool, len(s.Jobs))}
 	k.Target, k.Unplaced = make(map[elastic.JobID]nodes.Placement, len(s.Jobs)), map[elastic.JobID]reason.Reason{}

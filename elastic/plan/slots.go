@@ -17,6 +17,8 @@ type slots struct {
 	users   map[uint32]bool
 }
 
+// newSlots counts the open moves, and the jobs that could move, by user. Without a bound
+// (Limits.Moves of 0) it counts nothing.
 func newSlots(s *elastic.Snapshot) *slots {
 	if s.Limits.Moves < 1 {
 		return &slots{}

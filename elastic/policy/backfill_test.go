@@ -119,9 +119,9 @@ func begins(s elastic.Snapshot, p policy.Policy, id elastic.JobID) time.Time {
 	return time.Time{}
 }
 
-// TestBackfillDelaysNobodyReserved simulates on, with jobs that end only by their time limits:
+// TestBackfillDelaysNoReservation simulates on, with jobs that end only by their time limits:
 // the first waiting job starts as early with all later jobs as without them.
-func TestBackfillDelaysNobodyReserved(t *testing.T) {
+func TestBackfillDelaysNoReservation(t *testing.T) {
 	filled := 0
 	rapid.Check(t, func(t *rapid.T) {
 		s := queueing(t)
@@ -186,9 +186,9 @@ func TestBackfillLeavesPieces(t *testing.T) {
 	}
 }
 
-// crowdedBehind draws a wide job that waits, and later jobs on two GPU types that run, beside
+// wideWaiting draws a wide job that waits, and later jobs on two GPU types that run, beside
 // ordinary ones.
-func crowdedBehind(t *rapid.T) elastic.Snapshot {
+func wideWaiting(t *rapid.T) elastic.Snapshot {
 	s := elastic.Snapshot{Now: now}
 	all := 0
 	for i := range rapid.IntRange(2, 4).Draw(t, "nodes") {
@@ -227,13 +227,13 @@ func crowdedBehind(t *rapid.T) elastic.Snapshot {
 	return s
 }
 
-// TestOvertakersDoNotMoveInTheWay draws jobs of two types of GPU that run, some of them
+// TestBackfilledJobsDoNotDelayTheHead draws jobs of two types of GPU that run, some of them
 // behind one that waits, with part of their limits gone: what a decision moves starts its
 // limit anew, and the head starts no later for it as all jobs end by their limits.
-func TestOvertakersDoNotMoveInTheWay(t *testing.T) {
+func TestBackfilledJobsDoNotDelayTheHead(t *testing.T) {
 	moves, stay := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
-		s := crowdedBehind(t)
+		s := wideWaiting(t)
 		s.Expect()
 		p, err := policy.ByName(rapid.SampledFrom([]string{"lookahead", "annealing", "knapsack", "welfare"}).Draw(t, "policy"))
 		if err != nil {
@@ -277,6 +277,6 @@ func TestOvertakersDoNotMoveInTheWay(t *testing.T) {
 	})
 	t.Logf("%d moves, %d stayed for it", moves, stay)
 	if stay == 0 && !testing.Short() { // among few draws there may be none
-		t.Error("nobody ever stayed")
+		t.Error("no job ever stayed")
 	}
 }

@@ -52,6 +52,8 @@ type bound struct {
 	gives bool          // it is to give GPUs back for a waiting job under the same limit
 }
 
+// newBounds returns what the limits allow each job alone. Sizes of jobs that are Fixed are not
+// restricted: they keep what they have.
 func newBounds(s elastic.Snapshot) *bounds {
 	b := &bounds{snap: s, jobs: make([]bound, len(s.Jobs)), said: map[*elastic.Cap]reason.Reason{}}
 	all := 0
@@ -179,6 +181,8 @@ type share struct {
 
 func (s share) room() int { return s.Most - s.Others }
 
+// share returns the usage of a limit under the policy's answer. A job that shrinks counts with
+// its present size: until its GPUs are given back they count in Slurm too.
 func (b *bounds) share(c *elastic.Cap, a elastic.Allocation) share {
 	s := share{Cap: c}
 	for i := range b.jobs {

@@ -152,7 +152,7 @@ func kept(t *rapid.T, policy string, s elastic.Snapshot, c elastic.Cap, target m
 
 // A limit below what jobs have moves no job by itself: while no job waits under it, a job
 // beyond it keeps what it has.
-func TestACapAloneMovesNobody(t *testing.T) {
+func TestACapAloneMovesNoJob(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := plain(t)
 		for i := range s.Jobs {
@@ -242,15 +242,15 @@ func TestDecisionsWithinCaps(t *testing.T) {
 		say  map[elastic.JobID]string
 	}{
 		{"one job starts up to the limit", []elastic.Job{held(1, 1, 4)}, []elastic.Cap{group(2, 0, 1)},
-			map[elastic.JobID]int{1: 2}, map[elastic.JobID]string{1: "no more within GrpTRES=gres/gpu=2 of account phys (nobody has any)"}},
+			map[elastic.JobID]int{1: 2}, map[elastic.JobID]string{1: "no more within GrpTRES=gres/gpu=2 of account phys (not in use)"}},
 		{"ordinary jobs count", []elastic.Job{held(1, 1, 4)}, []elastic.Cap{group(4, 3, 1)},
 			map[elastic.JobID]int{1: 1}, map[elastic.JobID]string{1: "(job 77 of bob has 3)"}},
 		{"two share what there is", []elastic.Job{held(1, 1, 8), held(2, 1, 8)}, []elastic.Cap{group(4, 0, 1, 2)}, map[elastic.JobID]int{1: 2, 2: 2}, nil},
-		{"who is below its minimum waits, others do not wait for it", []elastic.Job{held(1, 3, 4), held(2, 1, 2)}, []elastic.Cap{group(4, 2, 1)},
+		{"a job below its minimum waits, others do not wait for it", []elastic.Job{held(1, 3, 4), held(2, 1, 2)}, []elastic.Cap{group(4, 2, 1)},
 			map[elastic.JobID]int{1: 0, 2: 2}, map[elastic.JobID]string{1: "waits for 3 GPUs: within GrpTRES=gres/gpu=4 of account phys (job 77 of bob has 2)"}},
 		{"a running job gives back for one that waits", []elastic.Job{on(1, 4, n1(4)), held(2, 1, 4)}, []elastic.Cap{group(4, 0, 1, 2)},
 			map[elastic.JobID]int{1: 3, 2: 0}, map[elastic.JobID]string{1: "shrinks 4 -> 3: another job waits within GrpTRES=gres/gpu=4"}},
-		{"the next one starts before anybody grows", []elastic.Job{on(1, 4, n1(3)), held(2, 1, 4)}, []elastic.Cap{group(4, 0, 1, 2)}, map[elastic.JobID]int{1: 3, 2: 1}, nil},
+		{"the next job starts before any job grows", []elastic.Job{on(1, 4, n1(3)), held(2, 1, 4)}, []elastic.Cap{group(4, 0, 1, 2)}, map[elastic.JobID]int{1: 3, 2: 1}, nil},
 		{"a lowered limit leaves a running job alone", []elastic.Job{on(1, 8, n1(4))}, []elastic.Cap{group(2, 0, 1)}, map[elastic.JobID]int{1: 4}, nil},
 		{"each alone", []elastic.Job{held(1, 1, 8), held(2, 1, 8)}, []elastic.Cap{{Name: "MaxTRES=gres/gpu=2 of QOS q", Of: elastic.GPUs, Most: 2, Each: true, Jobs: map[elastic.JobID]bool{1: true}}},
 			map[elastic.JobID]int{1: 2, 2: 4}, nil},
@@ -261,7 +261,7 @@ func TestDecisionsWithinCaps(t *testing.T) {
 		{"two tasks of an array", []elastic.Job{held(1, 1, 4), held(2, 1, 4), held(3, 1, 4)}, []elastic.Cap{{Name: "%2", Of: elastic.Jobs, Most: 2, Throttle: true, Jobs: map[elastic.JobID]bool{1: true, 2: true, 3: true}}},
 			map[elastic.JobID]int{1: 4, 2: 4, 3: 0}, map[elastic.JobID]string{3: "waits: 2 of its array's tasks run (%2)"}},
 		{"memory grows with the GPUs", []elastic.Job{needs(held(1, 1, 4), 1000)}, []elastic.Cap{{Name: "GrpTRES=mem=2500M of account phys", Of: elastic.MemoryMB, Most: 2500, Jobs: map[elastic.JobID]bool{1: true}}},
-			map[elastic.JobID]int{1: 2}, map[elastic.JobID]string{1: "no more within GrpTRES=mem=2500M of account phys (nobody has any)"}},
+			map[elastic.JobID]int{1: 2}, map[elastic.JobID]string{1: "no more within GrpTRES=mem=2500M of account phys (not in use)"}},
 		{"two share memory", []elastic.Job{needs(on(1, 4, n1(1)), 1000), needs(held(2, 1, 4), 1000)}, []elastic.Cap{{Name: "GrpTRES=mem=3000M", Of: elastic.MemoryMB, Most: 3000, Jobs: map[elastic.JobID]bool{1: true, 2: true}}},
 			map[elastic.JobID]int{1: 2, 2: 1}, map[elastic.JobID]string{2: "(job 1 of alice has 1000M)"}},
 		{"memory of each node does not keep a job from growing on it", []elastic.Job{asks(held(1, 1, 4), elastic.Memory{PerNodeMB: 2000})}, []elastic.Cap{{Name: "MaxTRES=mem=2500M", Of: elastic.MemoryMB, Most: 2500, Each: true, Jobs: map[elastic.JobID]bool{1: true}}},

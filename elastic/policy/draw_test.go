@@ -19,8 +19,8 @@ func snapshots(t *rapid.T) elastic.Snapshot {
 	return drawSnapshot(t, []string{"gpu", "gpu", "fast", "gpu,fast", "gpu@a", "gpu@a,gpu@b", "gpu@"}, 2)
 }
 
-// motley draws clusters with one or two GPU types per node, and jobs that name a type.
-func motley(t *rapid.T) elastic.Snapshot {
+// twoTypes draws clusters with one or two GPU types per node, and jobs that name a type.
+func twoTypes(t *rapid.T) elastic.Snapshot {
 	return drawSnapshot(t, []string{"gpu", red, red, "gpu@blue"}, 2)
 }
 

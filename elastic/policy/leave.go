@@ -19,7 +19,7 @@ func leave(s elastic.Snapshot, a elastic.Allocation) elastic.Allocation {
 	var before plan.Arrangement
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
-		if !j.Ailing || !leaves(s, j, a) {
+		if !j.OnUnfitGPU || !leaves(s, j, a) {
 			continue
 		}
 		if before.Target == nil {

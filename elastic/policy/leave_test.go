@@ -18,10 +18,10 @@ import (
 func TestLeavingIsSound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := snapshots(t)
-		s.Edges = nil // departures from edge pools are tested in TestEdgePoolsAreLeft
+		s.Edges = nil // departures from edge pools are tested in TestJobsLeaveEdgePools
 		for i := range s.Jobs {
 			j := &s.Jobs[i]
-			if j.Ailing = len(j.Place) > 0 && rapid.Bool().Draw(t, "ailing"); !j.Ailing {
+			if j.OnUnfitGPU = len(j.Place) > 0 && rapid.Bool().Draw(t, "unfit"); !j.OnUnfitGPU {
 				continue
 			}
 			for n := range s.Nodes {
@@ -34,7 +34,7 @@ func TestLeavingIsSound(t *testing.T) {
 		well := s
 		well.Jobs = append([]elastic.Job(nil), s.Jobs...)
 		for i := range well.Jobs {
-			well.Jobs[i].Ailing = false
+			well.Jobs[i].OnUnfitGPU = false
 		}
 		for _, p := range policy.All {
 			plain, a := p.Decide(well), p.Decide(s)
@@ -61,7 +61,7 @@ func TestLeavingIsSound(t *testing.T) {
 func leftSoundly(t *rapid.T, s elastic.Snapshot, j elastic.Job, to nodes.Placement) {
 	_, moving := s.Intent(j.ID)
 	switch {
-	case !j.Ailing || moving || j.Phase != elastic.Running || !j.Speaks || j.UserHold || j.Directive.Hold || j.MIG:
+	case !j.OnUnfitGPU || moving || j.Phase != elastic.Running || !j.Speaks || j.UserHold || j.Directive.Hold || j.MIG:
 		t.Fatalf("job %d is moved", j.ID)
 	case s.Limits.Cooldown > 0 && !j.Moved.IsZero() && s.Now.Sub(j.Moved) < s.Limits.Cooldown:
 		t.Fatalf("job %d is moved, and was a moment ago", j.ID)
@@ -87,7 +87,7 @@ func TestLeavingTakesWhatIsIdle(t *testing.T) {
 		"another starts": {func(s *elastic.Snapshot) {
 			s.Jobs = append(s.Jobs, elastic.Job{ID: 2, Partition: "gpu", Phase: elastic.Held, Spec: elastic.Spec{Min: 4, Max: 4}})
 		}, false},
-		"others say so, not itself": {func(s *elastic.Snapshot) { s.Jobs[0].Ailing = false }, false},
+		"others say so, not itself": {func(s *elastic.Snapshot) { s.Jobs[0].OnUnfitGPU = false }, false},
 		"it is deaf":                {func(s *elastic.Snapshot) { s.Jobs[0].Speaks = false }, false},
 		"it is on slices":           {func(s *elastic.Snapshot) { s.Jobs[0].MIG = true }, false},
 		"nowhere":                   {func(s *elastic.Snapshot) { s.Nodes[1].Usable = false }, false},
@@ -96,7 +96,7 @@ func TestLeavingTakesWhatIsIdle(t *testing.T) {
 		s := elastic.Snapshot{Now: now, Nodes: []nodes.Node{
 			{Name: "n1", GPUs: 4, Used: 2, Partitions: []string{"gpu"}, Why: nodes.Unusable{State: nodes.Unfit, Note: "GPU 0: lost"}},
 			{Name: "n2", GPUs: 4, Partitions: []string{"gpu"}, Usable: true},
-		}, Jobs: []elastic.Job{{ID: 1, Partition: "gpu", Phase: elastic.Running, Place: at, Speaks: true, Ailing: true, Spec: elastic.Spec{Min: 2, Max: 2}}}}
+		}, Jobs: []elastic.Job{{ID: 1, Partition: "gpu", Phase: elastic.Running, Place: at, Speaks: true, OnUnfitGPU: true, Spec: elastic.Spec{Min: 2, Max: 2}}}}
 		c.change(&s)
 		for _, p := range policy.All {
 			want := c.leaves && !p.Rigid
@@ -107,9 +107,9 @@ func TestLeavingTakesWhatIsIdle(t *testing.T) {
 	}
 }
 
-// TestNothingIsGivenBackInVain: for an ordinary job that could only start on a node that is
+// TestNoGPUIsGivenBackForAnUnusableNode: for an ordinary job that could only start on a node that is
 // down, no job gives GPUs back.
-func TestNothingIsGivenBackInVain(t *testing.T) {
+func TestNoGPUIsGivenBackForAnUnusableNode(t *testing.T) {
 	s := elastic.Snapshot{Now: now, Demands: []elastic.Demand{{ID: 900, Partition: "gpu", Nodes: 1, GPUs: 5}}}
 	for i, n := range []int{4, 4, 8} {
 		s.Nodes = append(s.Nodes, nodes.Node{Name: fmt.Sprintf("n%d", i+1), Partitions: []string{"gpu"}, GPUs: n, Usable: n < 8})

@@ -37,20 +37,20 @@ type Policy struct {
 
 // All lists the policies; the first is the default.
 var All = []Policy{
-	{Name: "lookahead", Doc: "sizes and places together, by what finishing each job saves all of them; the minimum at once, and kept", Allocate: datesByPools(lookahead.Allocate), Dates: true},
-	{Name: "knapsack", Doc: "start everybody on the minimum at once, then give idle GPUs where they save most time", Allocate: greedy.Knapsack},
-	{Name: "annealing", Doc: "sizes and places together, by simulated annealing from what everybody has; the minimum at once, and kept", Allocate: datesByPools(lookahead.Anneal), Dates: true},
-	{Name: "deadline", Doc: "who has a deadline gets the smallest share that meets it; what is left goes where it saves most", Allocate: byPools(greedy.Deadline), Dates: true},
-	{Name: "welfare", Doc: "what runs are worth to users less what they cost the provider, by type of GPU; types hardly tried are tried", Allocate: lookahead.Welfare},
-	{Name: "fcfs", Doc: "the minimum each, first come, first served; never resized (a baseline)", Allocate: greedy.FCFS, OnEvents: true, Rigid: true},
-	{Name: "ef", Doc: "all free GPUs to the job at the head of the queue; never resized (a baseline)", Allocate: greedy.EF, OnEvents: true, Rigid: true},
-	{Name: "optimus", Doc: "the minimum each, then each GPU where it saves most time, whatever moves cost (a baseline)", Allocate: greedy.Optimus, Stops: true},
-	{Name: "afs", Doc: "AFS-L: each GPU weighed between short and long jobs, whatever moves cost (a baseline)", Allocate: greedy.AFS, Stops: true},
-	{Name: "tiresias", Doc: "two queues by GPU-hours had, on the sizes users asked for; never resized (a baseline)", Allocate: greedy.Tiresias, Queue: greedy.TiresiasQueue, Rigid: true, Stops: true},
-	{Name: "srpt", Doc: "the shortest rest first on the size its user asked for, whatever moves cost (a baseline)", Allocate: greedy.SRPT, Stops: true},
-	{Name: "edf", Doc: "the next deadline first, on all GPUs that make the job faster, whatever moves cost (a baseline)", Allocate: greedy.EDF, Stops: true},
-	{Name: "elasticflow", Doc: "as deadline, but who cannot be promised his deadline as he comes gets what nobody else can use (a baseline)", Allocate: greedy.ElasticFlow, Dates: true, Stops: true},
-	{Name: "maxspeedup", Doc: "the largest sum of speed-ups, as in FfDL, whatever moves cost (a baseline)", Allocate: greedy.MaxSpeedup},
+	{Name: "lookahead", Doc: "minimizes total completion time, sizes and nodes chosen together; each job gets its minimum as early as possible and keeps it", Allocate: datesByPools(lookahead.Allocate), Dates: true},
+	{Name: "knapsack", Doc: "starts every job at its minimum as early as possible, then gives idle GPUs to where they save most time", Allocate: greedy.Knapsack},
+	{Name: "annealing", Doc: "as lookahead, solved by simulated annealing from the present allocation", Allocate: datesByPools(lookahead.Anneal), Dates: true},
+	{Name: "deadline", Doc: "an admitted job gets the smallest allocation that meets its deadline; other GPUs go to where they save most time", Allocate: byPools(greedy.Deadline), Dates: true},
+	{Name: "welfare", Doc: "maximizes the value of runs to users less their cost to the provider, by GPU type; tries types with little data", Allocate: lookahead.Welfare},
+	{Name: "fcfs", Doc: "first come, first served, each job at its minimum; never resizes (a baseline)", Allocate: greedy.FCFS, OnEvents: true, Rigid: true},
+	{Name: "ef", Doc: "gives all free GPUs to the job at the head of the queue; never resizes (a baseline)", Allocate: greedy.EF, OnEvents: true, Rigid: true},
+	{Name: "optimus", Doc: "gives each job its minimum, then each GPU to where it saves most time; ignores resize costs (a baseline)", Allocate: greedy.Optimus, Stops: true},
+	{Name: "afs", Doc: "AFS-L: gives each GPU to the winner of pairwise comparisons of short and long jobs; ignores resize costs (a baseline)", Allocate: greedy.AFS, Stops: true},
+	{Name: "tiresias", Doc: "two queues by attained GPU-hours, at the sizes that users request; never resizes (a baseline)", Allocate: greedy.Tiresias, Queue: greedy.TiresiasQueue, Rigid: true, Stops: true},
+	{Name: "srpt", Doc: "shortest remaining time first, at the sizes that users request; ignores resize costs (a baseline)", Allocate: greedy.SRPT, Stops: true},
+	{Name: "edf", Doc: "earliest deadline first, on all GPUs that make the job faster; ignores resize costs (a baseline)", Allocate: greedy.EDF, Stops: true},
+	{Name: "elasticflow", Doc: "as deadline, but a job that is not admitted on arrival gets only GPUs that no other job can use (a baseline)", Allocate: greedy.ElasticFlow, Dates: true, Stops: true},
+	{Name: "maxspeedup", Doc: "maximizes the sum of speed-ups, as in FfDL; ignores resize costs (a baseline)", Allocate: greedy.MaxSpeedup},
 }
 
 // BySpeeds is annealing with its published score: the sum of speeds, whatever work is left.

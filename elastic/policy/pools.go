@@ -33,6 +33,9 @@ func datesByPools(decide func(elastic.Snapshot) elastic.Allocation) func(elastic
 	}
 }
 
+// pooled decides about all jobs in their first pools, and then tries other pools: first for
+// jobs with a deadline that were not admitted, earliest deadline first, then for waiting jobs
+// without GPUs, in order of arrival.
 func pooled(s elastic.Snapshot, decide func(elastic.Snapshot) elastic.Allocation, counts func(*elastic.Job) bool) elastic.Allocation {
 	p := newPooling(s, decide, counts)
 	if p == nil {
@@ -214,10 +217,12 @@ func (p *pooling) runsElsewhere(i int) bool {
 	return len(place) > 0 && !p.snap.Holds(p.pools[i][p.at[i]], place)
 }
 
+// promises returns the number of admitted jobs.
 func (p *pooling) promises(a elastic.Allocation) int {
 	return p.count(func(j *elastic.Job) bool { return a[j.ID].Promised })
 }
 
+// served returns the number of jobs with GPUs.
 func (p *pooling) served(a elastic.Allocation) int {
 	return p.count(func(j *elastic.Job) bool { return a[j.ID].GPUs > 0 })
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/policy"
 )
 
-// TestEdgePoolsAreLeft: for every policy, no job runs on two nodes of an edge pool, a job on a
+// TestJobsLeaveEdgePools: for every policy, no job runs on two nodes of an edge pool, a job on a
 // node that takes nothing new leaves it, no job elsewhere is stopped, and a job that left an
 // edge node for an ordinary job left it the GPUs that one waits for.
-func TestEdgePoolsAreLeft(t *testing.T) {
+func TestJobsLeaveEdgePools(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := snapshots(t)
 		for _, p := range policy.All {
@@ -31,7 +31,7 @@ func TestEdgePoolsAreLeft(t *testing.T) {
 					t.Fatalf("%s: job %d is to be on several edge nodes: %v", p.Name, j.ID, now)
 				}
 				if onEdge(s, j) && movesFreely(s, j) && now.On(j.Place[0].Node) > 0 && !usable(s, j.Place[0].Node) {
-					t.Fatalf("%s: job %d stays on %v, which takes nothing new: %s\n%s", p.Name, j.ID, now, sentence(a[j.ID].Why), dump(s))
+					t.Fatalf("%s: job %d stays on %v, which accepts no new jobs: %s\n%s", p.Name, j.ID, now, sentence(a[j.ID].Why), dump(s))
 				}
 			}
 		}

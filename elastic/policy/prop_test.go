@@ -54,7 +54,7 @@ func TestAllocationsAreSound(t *testing.T) {
 // No more GPUs of a type are allocated than a node has, and what is allocated can be placed.
 func TestTypesAreKept(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := motley(t)
+		s := twoTypes(t)
 		s.Limits.Preempt = rapid.Bool().Draw(t, "preempt")
 		for _, p := range policy.All {
 			a := p.Allocate(s)
@@ -183,9 +183,9 @@ func undated(s elastic.Snapshot) elastic.Snapshot {
 	return s
 }
 
-// TestOnlyPromisesOvertake: a job that starts before an earlier one that waits and could run
+// TestOnlyAdmittedJobsOvertake: a job that starts before an earlier one that waits and could run
 // there was admitted, or the earlier one waits for its planned start.
-func TestOnlyPromisesOvertake(t *testing.T) {
+func TestOnlyAdmittedJobsOvertake(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := snapshots(t)
 		for _, p := range policy.All {
@@ -216,7 +216,7 @@ func TestOnlyPromisesOvertake(t *testing.T) {
 
 // Strict first come, first served: a job that gets GPUs on nodes that an earlier, waiting job
 // could use has overtaken it.
-func TestNobodyOvertakes(t *testing.T) {
+func TestNoJobOvertakes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := snapshots(t)
 		for _, p := range policy.All {
@@ -248,9 +248,9 @@ func TestNobodyOvertakes(t *testing.T) {
 	})
 }
 
-// TestNobodyOvertakesByOneGPU: a later job that could run elsewhere too does not take the one
+// TestNoJobOvertakesByOneGPU: a later job that could run elsewhere too does not take the one
 // free GPU where an earlier job waits.
-func TestNobodyOvertakesByOneGPU(t *testing.T) {
+func TestNoJobOvertakesByOneGPU(t *testing.T) {
 	s := elastic.Snapshot{
 		Now: time.Unix(1e9, 0),
 		Nodes: []nodes.Node{

@@ -31,6 +31,8 @@ type holding struct {
 	partition string
 }
 
+// newTimetable returns the timetable of an answer. A job that moves holds its present GPUs and
+// those of its target, because it has both until the move is complete.
 func newTimetable(s elastic.Snapshot, a elastic.Allocation) *timetable {
 	t := &timetable{s: s, where: plan.Arrange(s, a), floor: nodes.With(s.Nodes)}
 	for i := range s.Jobs {
@@ -208,6 +210,7 @@ func (t *timetable) spare(h holding, partitions string) int {
 	return min(on, max(0, h.load.Place.GPUs()-h.least))
 }
 
+// fits reports whether the request finds a place in the inventory.
 func fits(inventory []nodes.Node, ask nodes.Request) bool {
 	return len(nodes.Place(inventory, []nodes.Request{ask})[0].Placement) > 0
 }

@@ -8,7 +8,7 @@ const (
 	UnprovenGrows  Plain = "unproven_grows" // the same; it grows once it has completed one
 	AtMaximum      Plain = "at_maximum"     // it accepts no larger size
 	NoLargerSize   Plain = "no_larger_size" // its partition has none
-	NoOtherSize    Plain = "no_other_size"  // no other size it accepts can be had
+	NoOtherSize    Plain = "no_other_size"  // no other size it accepts is available
 	FixedSize      Plain = "fixed_size"     // it accepts no other size
 	WorkDone       Plain = "work_done"      // it has done all its work
 	NoneIdle       Plain = "none_idle"      // no GPU is idle

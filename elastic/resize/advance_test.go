@@ -206,7 +206,7 @@ func circumstances() []circumstance {
 		{"queued, a limit on its size again", queuedFor("QOSMaxGRESPerUser"), nil, func(in *elastic.Intent) { takenBack(in); in.Fallbacks = 1 }},
 		{"queued, a limit on its smallest", with(queuedFor("QOSMaxGRESPerUser"), func(j *elastic.Job) { j.Spec.Min = 3 }), nil, takenBack},
 		{"queued, nodes not available", queuedFor("ReqNodeNotAvail,_UnavailableNodes:gpu2"), nil, takenBack},
-		{"queued, for a word nobody knows", queuedFor("Mystery"), nil, settled},
+		{"queued, for an unknown reason", queuedFor("Mystery"), nil, settled},
 		{"queued, taken back", phase(elastic.Queued), nil, takenBack},
 		{"queued, taken back again", phase(elastic.Queued), nil, func(in *elastic.Intent) { takenBack(in); in.Fallbacks = 1 }},
 		{"queued, taken back, others there", phase(elastic.Queued), func(s *elastic.Snapshot) { s.Others = map[string]int{"gpu2": 2} }, takenBack},
@@ -230,8 +230,8 @@ func circumstances() []circumstance {
 		{"failed", func(j *elastic.Job) { j.Phase, j.State, j.Heartbeat = elastic.Ended, "FAILED", noon }, nil, nil},
 		{"failed, and its folder is gone", with(failed, func(j *elastic.Job) { j.Spoke = false }), nil, nil},
 		{"failed launch, just requeued", failed, nil, revived(time.Second, time.Second)},
-		{"failed launch, requeue unheard", failed, nil, revived(20*time.Second, 20*time.Second)},
-		{"failed launch, unheard for long", failed, nil, revived(2*time.Minute, 20*time.Second)},
+		{"failed launch, requeue without an answer", failed, nil, revived(20*time.Second, 20*time.Second)},
+		{"failed launch, no answer for long", failed, nil, revived(2*time.Minute, 20*time.Second)},
 		{"... and Slurm was away", failed, func(s *elastic.Snapshot) { s.Away = noon.Add(-5 * time.Second) }, revived(3*time.Minute, 3*time.Minute)},
 	}
 }

@@ -30,7 +30,7 @@ func (s speaker) limit(r reason.Reason) string {
 		}
 		return fmt.Sprintf("%s would be beyond %s%s", r.To, s.say(limit), users)
 	case reason.SlurmTakes:
-		return "what Slurm takes: " + s.say(r.Refusal)
+		return "what Slurm accepts: " + s.say(r.Refusal)
 	}
 	return ""
 }
@@ -51,7 +51,7 @@ func using(r reason.Limit) string {
 	}
 	switch text := strings.Join(who, ", "); {
 	case r.None:
-		return "nobody has any"
+		return "not in use"
 	case r.More > 0:
 		return fmt.Sprintf("%s, and %d more jobs", text, r.More)
 	default:

@@ -110,7 +110,7 @@ func TestDamageTwiceInOneSecond(t *testing.T) {
 }
 
 // If a file that existed is missing, an empty store is started, with a notice.
-func TestMissingFileIsSaidAloud(t *testing.T) {
+func TestMissingFileGivesANotice(t *testing.T) {
 	path := filled(t)
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
@@ -311,10 +311,10 @@ func TestPrune(t *testing.T) {
 	if err := errors.Join(err1, err2); err != nil || len(gone) != 0 || len(kept) != 1 {
 		t.Errorf("%v %v %v", gone, kept, err)
 	}
-	unheard, err1 := s.Samples(ctx, "job:old/epoch", 9)
-	heard, err2 := s.Samples(ctx, "in use", 9)
-	if err := errors.Join(err1, err2); err != nil || len(unheard) != 0 || len(heard) != 2 {
-		t.Errorf("speeds %v %v, %v", unheard, heard, err)
+	dropped, err1 := s.Samples(ctx, "job:old/epoch", 9)
+	recent, err2 := s.Samples(ctx, "in use", 9)
+	if err := errors.Join(err1, err2); err != nil || len(dropped) != 0 || len(recent) != 2 {
+		t.Errorf("speeds %v %v, %v", dropped, recent, err)
 	}
 	err = errors.Join(s.AddSamples(ctx, "job:young/step", []speed.Sample{at(1)}), s.AddSamples(ctx, "job:alive/pace", []speed.Sample{at(1)}),
 		s.ForgetOwn(ctx, noon.Add(2*time.Hour)))

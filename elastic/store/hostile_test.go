@@ -23,7 +23,7 @@ var hostile = []string{
 
 // No text has a meaning to the database, whatever its source and column: each is returned
 // unchanged, alone, and no data of others is read, changed or deleted.
-func TestWordsAreNoStatements(t *testing.T) {
+func TestTextIsNoStatement(t *testing.T) {
 	s := must(t, filepath.Join(t.TempDir(), "state", "sluice.db"))
 	var jobs []engine.JobRecord
 	var moves []elastic.Intent

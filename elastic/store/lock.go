@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lock is a store's lock. It is on the folder, which stays even if somebody removes a lock file
+// lock is a store's lock. It is on the folder, which stays even if a person removes a lock file
 // that looks stale, and on a file that says which process has it. The kernel drops both with
 // the process, however it ends. The file stays, since removing it would let two processes lock
 // two files of the same name.

@@ -61,7 +61,7 @@ func TestKindsOfErrors(t *testing.T) {
 		}
 	}
 	if sortOf(strange) != sortPages || sortOf(&Error{Err: ErrCorrupt}) != sortPages || sortOf(damaged(sortLog, "x")) != sortLog || whatOf(strange) != "strange" || whatOf(damaged(sortLog, "page %d", 3)) != "page 3" {
-		t.Error("what is damaged is not told")
+		t.Error("the kind of damage is missing")
 	}
 	if !constraint(sqlite3.Error{ExtendedCode: sqlite3.ErrConstraintUnique}) || constraint(sqlite3.Error{ExtendedCode: sqlite3.ErrConstraintCheck}) || constraint(strange) {
 		t.Error("a breach of a unique index is not known")
@@ -146,9 +146,9 @@ func TestHeaderOfAFile(t *testing.T) {
 	}
 }
 
-// TestWhoMayReadAndWrite: folder and file are private to the daemon; a folder where others may
+// TestFileModesAreChecked: folder and file are private to the daemon; a folder where others may
 // write is not trusted.
-func TestWhoMayReadAndWrite(t *testing.T) {
+func TestFileModesAreChecked(t *testing.T) {
 	for _, c := range []struct {
 		folder, file fs.FileMode
 		foreign      bool

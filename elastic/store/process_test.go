@@ -144,9 +144,9 @@ func TestOneDaemonAStore(t *testing.T) {
 // A store that is readable and not writable is refused with a message, not set aside.
 func TestReadOnly(t *testing.T) {
 	if os.Getuid() != 0 {
-		t.Skip("SKIPPED, read-only store not tested: needs root to become nobody")
+		t.Skip("SKIPPED, read-only store not tested: needs root to become another user")
 	}
-	base := reachable(t) // user nobody may not enter go's own folders
+	base := reachable(t) // the other user may not enter go's own folders
 	path := filledIn(t, base)
 	dir := filepath.Dir(path)
 	self, err := os.Executable()
@@ -155,11 +155,11 @@ func TestReadOnly(t *testing.T) {
 	}
 	program := filepath.Join(base, "daemon")
 	copyFile(t, self, program)
-	nobody := &syscall.Credential{Uid: 65534, Gid: 65534}
+	other := &syscall.Credential{Uid: 65534, Gid: 65534}
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	_, said := another(t, program, path, nobody)
+	_, said := another(t, program, path, other)
 	if !strings.Contains(said, ErrReadOnly.Error()) || !strings.Contains(said, "must own") {
 		t.Errorf("folder read-only: %s", said)
 	}
@@ -173,7 +173,7 @@ func TestReadOnly(t *testing.T) {
 	if err := os.Chmod(path, 0o444); err != nil {
 		t.Fatal(err)
 	}
-	_, said = another(t, program, path, nobody)
+	_, said = another(t, program, path, other)
 	if !strings.Contains(said, ErrReadOnly.Error()) {
 		t.Errorf("file read-only: %s", said)
 	}

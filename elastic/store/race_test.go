@@ -88,7 +88,7 @@ func TestProcessesRace(t *testing.T) {
 	}
 }
 
-// Somebody takes the lock file for stale and removes it while the daemon runs: a second daemon
+// A person takes the lock file for stale and removes it while the daemon runs: a second daemon
 // is refused all the same.
 func TestLockFileRemoved(t *testing.T) {
 	path := newStory(disktest.Scratch(t)).path
@@ -140,7 +140,7 @@ func TestLockedByAnotherProcess(t *testing.T) {
 }
 
 // A copy from yesterday is restored: a notice says so, and the store works.
-func TestOlderCopyIsSaidAloud(t *testing.T) {
+func TestOlderCopyGivesANotice(t *testing.T) {
 	m, want := full(t, false)
 	root := disktest.Scratch(t)
 	path := newStory(root).path

@@ -130,7 +130,7 @@ func replace(ctx context.Context, path string, now time.Time, busy time.Duration
 	db, _, err := openFile(ctx, path, busy)
 	return db, fmt.Sprintf("the store %s was damaged (%s): it is kept as %s and an empty one is started; "+
 		"jobs are found again in Slurm, learned speeds, histories and trust in nodes are lost; nothing has to be done; "+
-		"'sqlite3 %s .recover' shows what can still be read, and once nobody wants that, the file may be removed",
+		"'sqlite3 %s .recover' shows what can still be read, and if that is not needed, the file may be removed",
 		path, whatOf(why), aside, aside), err
 }
 

@@ -37,8 +37,8 @@ type lives struct {
 	said  int      // notices
 }
 
-// misfortunes are the faults of a store between two lives of the daemon.
-var misfortunes = []struct {
+// storeFaults are the faults of a store between two lives of the daemon.
+var storeFaults = []struct {
 	name string
 	do   func(l *lives) error
 }{
@@ -73,8 +73,8 @@ var misfortunes = []struct {
 	}},
 }
 
-// birth opens the store and starts an engine on it.
-func (l *lives) birth() error {
+// startDaemon opens the store and starts an engine on it.
+func (l *lives) startDaemon() error {
 	s, notices, err := store.Open(context.Background(), l.path, l.w.Now())
 	if err != nil {
 		return err
@@ -106,8 +106,8 @@ func (l *lives) birth() error {
 	return nil
 }
 
-// death ends the daemon, sometimes in a way that leaves its log behind.
-func (l *lives) death() error {
+// stopDaemon ends the daemon, sometimes in a way that leaves its log behind.
+func (l *lives) stopDaemon() error {
 	var kept [3][]byte
 	kill := l.rng.IntN(2) == 0
 	for i, suffix := range []string{"", "-wal", "-shm"} {
@@ -123,14 +123,14 @@ func (l *lives) death() error {
 			}
 		}
 	}
-	m := misfortunes[l.rng.IntN(len(misfortunes))]
+	m := storeFaults[l.rng.IntN(len(storeFaults))]
 	l.told = append(l.told, fmt.Sprintf("%8.1f %s (log left behind: %t)", l.w.Now().Sub(began).Seconds(), m.name, kill))
 	return m.do(l)
 }
 
 func (l *lives) Cycle(ctx context.Context, now time.Time) (time.Time, error) {
 	if now.After(l.next) {
-		if err := errors.Join(l.death(), l.birth()); err != nil {
+		if err := errors.Join(l.stopDaemon(), l.startDaemon()); err != nil {
 			l.t.Fatalf("%v\n%s", err, strings.Join(l.told, "\n"))
 		}
 	}
@@ -143,7 +143,7 @@ var began = time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC)
 
 // Whatever fault the store has between two lives of the daemon: no job runs twice, none is
 // lost, no step is trained twice, and all of them end.
-func TestMisfortunesOfTheStore(t *testing.T) {
+func TestFaultsOfTheStore(t *testing.T) {
 	seeds := 10
 	if n, err := strconv.Atoi(os.Getenv("SLUICE_STORE_MUTATIONS")); err == nil {
 		seeds = max(seeds, n/100)
@@ -157,7 +157,7 @@ func TestMisfortunesOfTheStore(t *testing.T) {
 				w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 1, Max: 4 + 4*n, Total: 20}, Model: sim.Amdahl(60, 0.05)})
 			})
 		}
-		if err := l.birth(); err != nil {
+		if err := l.startDaemon(); err != nil {
 			t.Fatal(err)
 		}
 		over := func() bool { return w.Now().Sub(began) > 30*time.Minute && w.Over() }
@@ -165,7 +165,7 @@ func TestMisfortunesOfTheStore(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.Advance(10 * time.Second)
-		bad := slices.DeleteFunc(w.Check(), unheard)
+		bad := slices.DeleteFunc(w.Check(), endedUnseen)
 		for _, job := range w.Trainers() {
 			if !job.Ended() || job.Done() < job.Job.Spec.Total {
 				bad = append(bad, fmt.Sprintf("job %d stands at %g of %g units", job.ID(), job.Done(), job.Job.Spec.Total))
@@ -182,13 +182,13 @@ func TestMisfortunesOfTheStore(t *testing.T) {
 	t.Logf("reliability: store-misfortunes %d", happened)
 	t.Logf("reliability: store-misfortunes-said-aloud %d", said)
 	if happened < seeds || said == 0 {
-		t.Errorf("%d misfortunes in %d seeds, %d notices", happened, seeds, said)
+		t.Errorf("%d faults in %d seeds, %d notices", happened, seeds, said)
 	}
 }
 
-// unheard: a job that ended between the loss of the store and the next observation of Slurm is
+// endedUnseen: a job that ended between the loss of the store and the next observation of Slurm is
 // unknown to the new daemon. Only its successful end is checked.
-func unheard(bad string) bool {
+func endedUnseen(bad string) bool {
 	return strings.Contains(bad, "ended as COMPLETED, and sluiced said nothing about it")
 }
 

@@ -65,9 +65,9 @@ func TestTriedAgain(t *testing.T) {
 							return
 						}
 						if n < c.bad {
-							brush(conn, c.hello, c.answer, &letters)
+							refuse(conn, c.hello, c.answer, &letters)
 						} else {
-							oblige(t, conn, &letters)
+							answerEmpty(t, conn, &letters)
 						}
 					}
 				}()
@@ -92,8 +92,8 @@ func TestTriedAgain(t *testing.T) {
 	}
 }
 
-// brush refuses a connection with that answer. It reads the letter first if it greets.
-func brush(conn net.Conn, hello bool, answer string, letters *atomic.Int64) {
+// refuse refuses a connection with that answer. It reads the letter first if it greets.
+func refuse(conn net.Conn, hello bool, answer string, letters *atomic.Int64) {
 	defer conn.Close()
 	if !hello {
 		return
@@ -105,8 +105,8 @@ func brush(conn net.Conn, hello bool, answer string, letters *atomic.Int64) {
 	}
 }
 
-// oblige answers a letter with an empty object.
-func oblige(t *testing.T, conn net.Conn, letters *atomic.Int64) {
+// answerEmpty answers a letter with an empty object.
+func answerEmpty(t *testing.T, conn net.Conn, letters *atomic.Int64) {
 	defer conn.Close()
 	nonce := wire.NewNonce()
 	io.WriteString(conn, wire.Greeting+nonce+"\n")

@@ -156,7 +156,7 @@ func (c *Client) read(status int, raw []byte, out any) error {
 	if status != 200 {
 		var failed wire.Failed
 		if json.Unmarshal(raw, &failed) != nil || failed.Error == nil || failed.Error.Code == "" {
-			return wire.Fail(wire.Internal, "is it sluiced that listens there?", "%s answered with HTTP status %d", c.path, status)
+			return wire.Fail(wire.Internal, "is that process sluiced?", "%s answered with HTTP status %d", c.path, status)
 		}
 		return failed.Error
 	}
@@ -171,7 +171,7 @@ func (c *Client) read(status int, raw []byte, out any) error {
 			"the daemon on %s speaks version %d, this program %d", c.path, version.Version, wire.Version)
 	}
 	if err := json.Unmarshal(raw, out); err != nil {
-		return wire.Fail(wire.Internal, "is it sluiced that listens there?", "%s answered garbage: %v", c.path, err)
+		return wire.Fail(wire.Internal, "is that process sluiced?", "%s sent an invalid answer: %v", c.path, err)
 	}
 	return nil
 }
@@ -184,11 +184,11 @@ func (c *Client) unreachable(err error) error {
 	case errors.As(err, &known):
 		return known
 	case c.remote && refused(err):
-		return wire.Fail(wire.NoDaemon, "see 'systemctl status sluiced' on its host, and [remote] address", "no sluiced: nobody listens on %s", c.path)
+		return wire.Fail(wire.NoDaemon, "see 'systemctl status sluiced' on its host, and [remote] address", "no sluiced: no process listens on %s", c.path)
 	case errors.Is(err, os.ErrNotExist):
 		return wire.Fail(wire.NoDaemon, hint, "no sluiced: there is no socket %s", c.path)
 	case refused(err):
-		return wire.Fail(wire.NoDaemon, hint, "no sluiced: nobody listens on %s", c.path)
+		return wire.Fail(wire.NoDaemon, hint, "no sluiced: no process listens on %s", c.path)
 	case errors.Is(err, os.ErrPermission):
 		return wire.Fail(wire.Denied, "is it another user's sluiced? see [paths] socket, or set SLUICE_CONF", "may not open the socket %s", c.path)
 	case errors.Is(err, context.Canceled):

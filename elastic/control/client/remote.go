@@ -144,7 +144,7 @@ func (s *sealed) greeted(in *bufio.Reader) (string, error) {
 	}
 	first := string(raw)
 	if first == wire.MarkPlain { // refused before the greeting
-		return "", errors.Join(wire.Fail(wire.TooMany, "try again in a moment", "%s: %v", s.remote.Address, wire.ErrCrowdedOut), errUnread)
+		return "", errors.Join(wire.Fail(wire.TooMany, "try again in a moment", "%s: %v", s.remote.Address, wire.ErrTooManyWait), errUnread)
 	}
 	nonce, ok := strings.CutPrefix(strings.TrimSuffix(first, "\n"), wire.Greeting)
 	if raw, err := hex.DecodeString(nonce); !ok || err != nil || len(raw) != wire.NonceBytes {
@@ -155,18 +155,18 @@ func (s *sealed) greeted(in *bufio.Reader) (string, error) {
 
 func unsealable(err error) error {
 	if errors.Is(err, munge.ErrMissing) {
-		return wire.Fail(wire.NoDaemon, "ask your administrators; over TCP sluice needs munge", "this node's munge does not say who you are: %v", err)
+		return wire.Fail(wire.NoDaemon, "ask your administrators; over TCP sluice needs munge", "this node's munge does not identify you: %v", err)
 	}
 	return err
 }
 
 // understand decodes an answer. A sealed one comes from the daemon. One in plain text may come
-// from anybody in the network: it only ever makes the call fail.
+// from any host in the network: it only ever makes the call fail.
 func (s *sealed) understand(l wire.Letter, raw []byte) (int, []byte, error) {
 	if body, ok := bytes.CutPrefix(raw, []byte(wire.MarkSealed)); ok {
 		status, body, err := wire.Unseal(l.Key, l.Nonce, body)
 		if err != nil {
-			return 0, nil, wire.Fail(wire.Internal, "is it sluiced that listens there?", "%s: %v", s.remote.Address, err)
+			return 0, nil, wire.Fail(wire.Internal, "is that process sluiced?", "%s: %v", s.remote.Address, err)
 		}
 		return status, body, nil
 	}
@@ -176,7 +176,7 @@ func (s *sealed) understand(l wire.Letter, raw []byte) (int, []byte, error) {
 		return 0, nil, io.EOF
 	}
 	if !ok || len(body) > wire.MaxPlain || json.Unmarshal(body, &said) != nil || said.Error == nil {
-		return 0, nil, wire.Fail(wire.Internal, "is it sluiced that listens there?", "%s answered garbage", s.remote.Address)
+		return 0, nil, wire.Fail(wire.Internal, "is that process sluiced?", "%s sent an invalid answer", s.remote.Address)
 	}
 	code := said.Error.Code
 	if code != wire.Denied && code != wire.TooMany {

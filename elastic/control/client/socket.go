@@ -108,5 +108,5 @@ func statusOf(line string) (int, error) {
 }
 
 func notHTTP() error {
-	return wire.Fail(wire.Internal, "is it sluiced that listens there?", "what answers does not speak HTTP")
+	return wire.Fail(wire.Internal, "is that process sluiced?", "what answers does not speak HTTP")
 }

@@ -39,7 +39,7 @@ func Report() *engine.Report {
 		Nodes: []nodes.Node{
 			node("gpu1", 4, 4, true, ""),
 			node("gpu2", 4, 3, true, ""),
-			motley("gpu3", false, "DRAIN"),
+			twoTypes("gpu3", false, "DRAIN"),
 		},
 		Jobs:    []engine.JobReport{growing(), steady(), waiting(), onHold(), deaf(), finished(), failed()},
 		Demands: []elastic.Demand{{ID: 90, Partition: "gpu", Nodes: 1, GPUs: 2}},
@@ -51,8 +51,8 @@ func node(name string, gpus, used int, usable bool, state string) nodes.Node {
 		CPUs: 64, CPUsUsed: 16 * used, MemoryMB: 515_000, MemUsedMB: int64(100_000 * used)}
 }
 
-// motley returns a node with GPUs of two types, of which one is used.
-func motley(name string, usable bool, state string) nodes.Node {
+// twoTypes returns a node with GPUs of two types, of which one is used.
+func twoTypes(name string, usable bool, state string) nodes.Node {
 	n := node(name, 4, 1, usable, state)
 	n.Type, n.Types = "h100+l4", []nodes.OfType{{Type: "h100", GPUs: 3, Used: 1}, {Type: "l4", GPUs: 1}}
 	return n

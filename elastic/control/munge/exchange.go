@@ -59,7 +59,7 @@ func (t *Tool) ask(ctx context.Context, k kind, body []byte) ([]byte, error) {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
 		case bounded.Err() != nil:
-			return nil, fmt.Errorf("%w: munged at %s has not answered in %v; is it well?", ErrMissing, path, within)
+			return nil, fmt.Errorf("%w: munged at %s has not answered in %v; is it running?", ErrMissing, path, within)
 		case errors.Is(err, ErrMissing), errors.Is(err, ErrRefused):
 			return nil, err
 		case try+1 == tries:
@@ -72,7 +72,7 @@ func (t *Tool) ask(ctx context.Context, k kind, body []byte) ([]byte, error) {
 // connection.
 func silent(path string, err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) {
-		return fmt.Errorf("%w: munged at %s hangs up without an answer; %w", ErrMissing, path, errForeign)
+		return fmt.Errorf("%w: munged at %s closed the connection without an answer; %w", ErrMissing, path, errForeign)
 	}
 	return fmt.Errorf("%w: munged at %s: %w", ErrMissing, path, err)
 }

@@ -50,7 +50,7 @@ func build(code byte, words string, cipher byte, address []byte, uid, gid, reade
 	out = append(out, cipher, 5, 0, 0)
 	out = binary.BigEndian.AppendUint32(out, 60)
 	out = append(append(out, byte(len(address))), address...)
-	for _, n := range []uint32{1, 2, uid, gid, reader, anybody, uint32(len(payload))} {
+	for _, n := range []uint32{1, 2, uid, gid, reader, anyID, uint32(len(payload))} {
 		out = binary.BigEndian.AppendUint32(out, n)
 	}
 	return append(out, payload...)
@@ -60,7 +60,7 @@ func build(code byte, words string, cipher byte, address []byte, uid, gid, reade
 func FuzzOpened(f *testing.F) {
 	f.Add(build(0, "", cipherAES128, []byte{10, 0, 0, 2}, 1001, 7, 500, "hi"))
 	f.Add(build(17, "Replayed credential\x00", cipherAES128, []byte{10, 0, 0, 2}, 1001, 7, 500, "hi"))
-	f.Add(build(18, "Unauthorized credential for client UID=0 GID=0\x00", 0, nil, anybody, anybody, anybody, ""))
+	f.Add(build(18, "Unauthorized credential for client UID=0 GID=0\x00", 0, nil, anyID, anyID, anyID, ""))
 	f.Add([]byte{})
 	for _, text := range recorded {
 		raw, err := hex.DecodeString(text)

@@ -59,7 +59,7 @@ func (t *Tool) Seal(ctx context.Context, payload []byte, reader uint32) (string,
 	if len(payload) > MaxPayload {
 		return "", fmt.Errorf("%w: %d bytes are more than a credential holds (%d)", ErrRefused, len(payload), MaxPayload)
 	}
-	if reader == anybody {
+	if reader == anyID {
 		return "", fmt.Errorf("%w: uid %d stands for all users", ErrRefused, reader)
 	}
 	body, err := t.ask(ctx, encodeRequest, sealing(payload, reader))
@@ -81,7 +81,7 @@ func (t *Tool) Seal(ctx context.Context, payload []byte, reader uint32) (string,
 // credential that is not accepted is ErrRefused.
 func (t *Tool) Open(ctx context.Context, credential string, reader uint32) (Credential, error) {
 	if !WellFormed(credential) {
-		return Credential{}, fmt.Errorf("%w: it has not the form of one", ErrRefused)
+		return Credential{}, fmt.Errorf("%w: it is malformed", ErrRefused)
 	}
 	body, err := t.ask(ctx, decodeRequest, opening(credential))
 	if err != nil {
@@ -93,7 +93,7 @@ func (t *Tool) Open(ctx context.Context, credential string, reader uint32) (Cred
 		return Credential{}, err
 	case o.cipher == cipherNone:
 		return Credential{}, fmt.Errorf("%w: it is not encrypted", ErrRefused)
-	case o.reader == anybody || o.reader != reader:
+	case o.reader == anyID || o.reader != reader:
 		return Credential{}, fmt.Errorf("%w: it is not made for uid %d alone", ErrRefused, reader)
 	}
 	return o.Credential, nil

@@ -127,8 +127,8 @@ func TestWhatMungeRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct{ credential, want string }{
-		"for everybody":     {make("--cipher=aes128"), "not made for"},
-		"for somebody else": {make("--restrict-uid=4242", "--cipher=aes128"), "nauthorized"},
+		"for all users":     {make("--cipher=aes128"), "not made for"},
+		"for another user":  {make("--restrict-uid=4242", "--cipher=aes128"), "nauthorized"},
 		"in the clear":      {make(mine, "--cipher=none"), "not encrypted"},
 		"another key":       {foreign, "Invalid"},
 		"no credential":     {"MUNGE:AAAA:", "credential"},

@@ -57,7 +57,7 @@ func answers(t *testing.T, raw []byte) *Tool {
 	return as(t, func(_ int, c net.Conn, header []byte) { body(c, header); _, _ = c.Write(raw) })
 }
 
-func TestStrangeMunged(t *testing.T) {
+func TestUnexpectedMunged(t *testing.T) {
 	t.Parallel()
 	good := build(0, "", cipherAES128, []byte{10, 0, 0, 2}, 1001, 7, 500, "hi")
 	header := func(change func([]byte)) []byte { m := message(decodeAnswer, 0, good); change(m); return m }
@@ -75,18 +75,18 @@ func TestStrangeMunged(t *testing.T) {
 		"longer than said":     {header(func(m []byte) { m[10]-- }), ErrMissing, "not the form"},
 		"cut short":            {of(good)[:40], ErrMissing, "unexpected EOF"},
 		"header cut short":     {of(good)[:5], ErrMissing, "unexpected EOF"},
-		"nothing":              {nil, ErrMissing, "hangs up without an answer; sluice speaks version 4"},
+		"nothing":              {nil, ErrMissing, "closed the connection without an answer; sluice speaks version 4"},
 		"empty body":           {of(nil), ErrMissing, "not the form"},
 		"a byte too many":      {of(append(good[:len(good):len(good)], 0)), ErrMissing, "not the form"},
 		"a strange address":    {of(build(0, "", cipherAES128, []byte{1, 2, 3}, 1001, 7, 500, "hi")), ErrMissing, "not the form"},
 		"for another":          {of(build(0, "", cipherAES128, nil, 1001, 7, 501, "hi")), ErrRefused, "not made for uid 500"},
-		"for all":              {of(build(0, "", cipherAES128, nil, 1001, 7, anybody, "hi")), ErrRefused, "not made for uid 500"},
+		"for all":              {of(build(0, "", cipherAES128, nil, 1001, 7, anyID, "hi")), ErrRefused, "not made for uid 500"},
 		"in the clear":         {of(build(0, "", cipherNone, nil, 1001, 7, 500, "hi")), ErrRefused, "not encrypted"},
 		"expired":              {of(build(15, "", cipherAES128, nil, 1001, 7, 500, "hi")), ErrRefused, "Expired credential"},
 		"replayed":             {of(build(17, "Replayed credential\x00", cipherAES128, nil, 1001, 7, 500, "hi")), ErrRefused, "Replayed credential"},
 		"an error to come":     {of(build(99, "", cipherAES128, nil, 1001, 7, 500, "hi")), ErrRefused, "Unknown error"},
 		"escapes":              {of(build(14, "a\x1b[31mb\xff", cipherAES128, nil, 1001, 7, 500, "")), ErrRefused, "a?[31mb?"},
-		"forged, ends early":   {of(build(1, "Failed to decrypt credential\x00", 0, nil, anybody, anybody, anybody, "")), ErrRefused, "Failed to decrypt"},
+		"forged, ends early":   {of(build(1, "Failed to decrypt credential\x00", 0, nil, anyID, anyID, anyID, "")), ErrRefused, "Failed to decrypt"},
 		"munged has no memory": {of(build(5, "", 0, nil, 0, 0, 0, "")), ErrMissing, "Out of memory"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -102,7 +102,7 @@ func TestStrangeMunged(t *testing.T) {
 	}
 }
 
-func TestStrangeSeal(t *testing.T) {
+func TestUnexpectedSeal(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ body, words string }{
 		"no credential":   {"\x00\x00\x00\x00\x00\x03no\x00", "no credential"},
@@ -163,20 +163,20 @@ func TestNoMunged(t *testing.T) {
 		t.Errorf("too long a path: %v", err)
 	}
 	dir := t.TempDir()
-	tool, err := New(filepath.Join(dir, "nobody"))
+	tool, err := New(filepath.Join(dir, "none"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := tool.Seal(t.Context(), nil, 0); !errors.Is(err, ErrMissing) || !strings.Contains(err.Error(), "is munged running?") {
 		t.Errorf("no socket: %v", err)
 	}
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(dir, "nobody"), Net: "unix"})
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(dir, "none"), Net: "unix"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	l.SetUnlinkOnClose(false)
 	l.Close() // as a munged that was killed
 	if _, err := tool.Seal(t.Context(), nil, 0); !errors.Is(err, ErrMissing) || !strings.Contains(err.Error(), "connection refused; is it running?") {
-		t.Errorf("a socket that nobody listens on: %v", err)
+		t.Errorf("a socket without a listener: %v", err)
 	}
 }

@@ -44,8 +44,8 @@ const (
 	cipherNone, cipherAES128 = 0, 4
 	macDefault               = 1
 	zipNone                  = 0
-	// anybody as the reader's uid or gid means no restriction.
-	anybody = 0xFFFFFFFF
+	// anyID as the reader's uid or gid means no restriction.
+	anyID = 0xFFFFFFFF
 )
 
 // message returns a request with its header. retry is how often it was sent before; munged
@@ -61,7 +61,7 @@ func message(k kind, retry byte, body []byte) []byte {
 // sealing returns the body of an encode request.
 func sealing(payload []byte, reader uint32) []byte {
 	out := []byte{cipherAES128, macDefault, zipNone, 0}
-	for _, n := range []uint32{uint32(Life.Seconds()), reader, anybody, uint32(len(payload))} {
+	for _, n := range []uint32{uint32(Life.Seconds()), reader, anyID, uint32(len(payload))} {
 		out = binary.BigEndian.AppendUint32(out, n)
 	}
 	return append(out, payload...)
@@ -99,7 +99,7 @@ func parseSealed(body []byte) (string, error) {
 	credential := f.block()
 	switch {
 	case !f.whole():
-		return "", fmt.Errorf("%w: munged's answer of %d bytes has not the form of one", ErrMissing, len(body))
+		return "", fmt.Errorf("%w: munged's answer of %d bytes is malformed", ErrMissing, len(body))
 	case code != 0:
 		return "", fmt.Errorf("%w: munged: %s", ErrMissing, complaint(code, words))
 	}
@@ -110,7 +110,7 @@ func parseSealed(body []byte) (string, error) {
 type opened struct {
 	Credential
 	cipher byte
-	reader uint32 // uid that can read it, or anybody
+	reader uint32 // uid that can read it, or anyID
 }
 
 // parseOpened decodes the body of a decode answer. If munged refused the credential its other
@@ -129,7 +129,7 @@ func parseOpened(body []byte) (opened, error) {
 	f.take(4) // gid that can read it, a further condition that munged has checked
 	o.Payload = f.block()
 	if !f.whole() || len(address) != 0 && len(address) != 4 {
-		return opened{}, fmt.Errorf("%w: munged's answer of %d bytes has not the form of one", ErrMissing, len(body))
+		return opened{}, fmt.Errorf("%w: munged's answer of %d bytes is malformed", ErrMissing, len(body))
 	}
 	if code != 0 {
 		return opened{}, fmt.Errorf("%w: %s", cause(code), complaint(code, words))

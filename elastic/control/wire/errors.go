@@ -90,5 +90,5 @@ type Failed struct {
 	Error *Error `json:"error"`
 }
 
-// ErrCrowdedOut: too many later callers wait. The request was not read.
-var ErrCrowdedOut = errors.New("many ask from this node at once")
+// ErrTooManyWait: too many later callers wait. The request was not read.
+var ErrTooManyWait = errors.New("many ask from this node at once")

@@ -71,7 +71,7 @@ func NewNonce() string {
 func ReadLetter(payload []byte, nonce string) (Letter, error) {
 	var l Letter
 	if err := json.Unmarshal(payload, &l); err != nil {
-		return Letter{}, errors.New("what is in the credential is no request to sluiced")
+		return Letter{}, errors.New("the credential does not contain a request to sluiced")
 	}
 	switch {
 	case l.Nonce != nonce:
@@ -79,7 +79,7 @@ func ReadLetter(payload []byte, nonce string) (Letter, error) {
 	case len(l.Key) != KeyBytes:
 		return Letter{}, errors.New("the request has no key for the answer")
 	case l.Method != "GET" && l.Method != "POST", !strings.HasPrefix(l.Path, "/v1/"), len(l.Path) > MaxHeader, len(l.Body) > MaxBody:
-		return Letter{}, errors.New("the request is none of sluiced's")
+		return Letter{}, errors.New("sluiced has no such request")
 	}
 	return l, nil
 }

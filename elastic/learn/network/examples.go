@@ -21,6 +21,7 @@ type BadExample struct {
 	Why   string
 }
 
+// Error returns what is wrong, with the index of the example.
 func (e *BadExample) Error() string { return fmt.Sprintf("example %d: %s", e.Index, e.Why) }
 
 // largest bounds the numbers of examples: the squares of larger ones overflow.
@@ -39,7 +40,7 @@ func check(examples []Example) error {
 		case len(e.In) != width:
 			return &BadExample{i, fmt.Sprintf("%d inputs where the first has %d", len(e.In), width)}
 		case !finite(e.In...) || !finite(e.Out):
-			return &BadExample{i, "an input or the output is not a finite number of reason"}
+			return &BadExample{i, "an input or the output is infinite, NaN or too large"}
 		case !(e.Weight > 1/largest && e.Weight < largest):
 			return &BadExample{i, fmt.Sprintf("weight %g: want more than 0", e.Weight)}
 		}

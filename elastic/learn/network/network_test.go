@@ -116,9 +116,9 @@ func TestSameExamplesSameNetwork(t *testing.T) {
 	}
 }
 
-// TestWhatNeverVariedSaysNothing: an input that was the same in every example does not change
+// TestConstantInputHasNoEffect: an input that was the same in every example does not change
 // the answer.
-func TestWhatNeverVariedSaysNothing(t *testing.T) {
+func TestConstantInputHasNoEffect(t *testing.T) {
 	n, err := Train(wavy(1, 50), Options{Steps: 50})
 	if err != nil {
 		t.Fatal(err)

@@ -58,7 +58,7 @@ func (c *Choice) Believed(q Configuration) int {
 // Seconds predicts a configuration by the form selected for it, in seconds above 0.
 func (c *Choice) Seconds(q Configuration) (seconds float64, err error) {
 	if why := q.wrong(); why != "" {
-		return 0, fmt.Errorf("a configuration that cannot be: %s", why)
+		return 0, fmt.Errorf("an invalid configuration: %s", why)
 	}
 	return c.fitted[c.Believed(q)](q), nil
 }

@@ -23,9 +23,9 @@ func choose(t *testing.T, observations []Observation) *Choice {
 	return c
 }
 
-// TestTheSimplerFormIsBelievedUntilAnotherIsBetter: least squares predicts what it fits; the
+// TestSimplerFormIsSelectedUnlessAnotherIsBetter: least squares predicts what it fits; the
 // network predicts the rest, inside the measured range.
-func TestTheSimplerFormIsBelievedUntilAnotherIsBetter(t *testing.T) {
+func TestSimplerFormIsSelectedUnlessAnotherIsBetter(t *testing.T) {
 	plain := choose(t, observe(linear, ways, 4, 64))
 	if plain.Within.Best != 0 || plain.Beyond.Best != 0 {
 		t.Errorf("of its own truth least squares is believed: %+v, %+v", plain.Within, plain.Beyond)
@@ -40,9 +40,9 @@ func TestTheSimplerFormIsBelievedUntilAnotherIsBetter(t *testing.T) {
 	}
 }
 
-// TestBeyondIsAnotherQuestion: larger sizes than any measured, and other GPU types, are
+// TestSelectionBeyondTheMeasuredRange: larger sizes than any measured, and other GPU types, are
 // predicted by the form that was best on held-back larger ones.
-func TestBeyondIsAnotherQuestion(t *testing.T) {
+func TestSelectionBeyondTheMeasuredRange(t *testing.T) {
 	c, err := Choose([]Form{LeastSquares, LeastSquares}, observe(wavy, ways, 1, 4, 16, 64), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -66,9 +66,9 @@ func TestBeyondIsAnotherQuestion(t *testing.T) {
 	}
 }
 
-// TestLittleIsNoEvidence: with few observations nothing is held back, and the first form
+// TestFewObservationsSelectTheFirstForm: with few observations nothing is held back, and the first form
 // predicts.
-func TestLittleIsNoEvidence(t *testing.T) {
+func TestFewObservationsSelectTheFirstForm(t *testing.T) {
 	c := choose(t, observe(wavy, ways[:fewest-1], 8))
 	if len(c.Within.Errors) != 0 || len(c.Beyond.Errors) != 0 || c.Within.Best != 0 || c.Beyond.Best != 0 {
 		t.Errorf("%+v %+v", c.Within, c.Beyond)
@@ -97,8 +97,8 @@ func TestOrderDoesNotMatter(t *testing.T) {
 	}
 }
 
-// TestAFormThatFailsIsNotBelieved: another form predicts; it is an error only if none can.
-func TestAFormThatFailsIsNotBelieved(t *testing.T) {
+// TestFailedFormIsNotSelected: another form predicts; it is an error only if none can.
+func TestFailedFormIsNotSelected(t *testing.T) {
 	broken := Form{"broken", func([]Observation) (Predictor, error) { return nil, errSingular }}
 	all := observe(linear, ways, 1, 4)
 	c, err := Choose([]Form{broken, LeastSquares}, all, nil)

@@ -76,6 +76,7 @@ type Unusable struct {
 	Why   string
 }
 
+// Error returns what is wrong, with the index of the observation.
 func (e *Unusable) Error() string { return fmt.Sprintf("observation %d: %s", e.Index, e.Why) }
 
 // Check returns the first error in observations: ErrNothing or *Unusable.

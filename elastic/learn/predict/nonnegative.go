@@ -8,7 +8,7 @@ import (
 )
 
 // errSingular: no coefficients fit; the ridge prevents it.
-var errSingular = errors.New("the terms of what was measured cannot be told apart")
+var errSingular = errors.New("the measurements do not distinguish the terms of the model")
 
 // ridge prefers small coefficients for terms that were not observed, or only together; it is
 // relative to each term's own size.

@@ -39,8 +39,8 @@ func TestNonNegativeIsBest(t *testing.T) {
 	})
 }
 
-// TestTermsThatCannotBeToldApartShare: two equal columns get half each.
-func TestTermsThatCannotBeToldApartShare(t *testing.T) {
+// TestEqualColumnsShare: two equal columns get half each.
+func TestEqualColumnsShare(t *testing.T) {
 	x, err := nonNegative(mat.NewDense(2, 3, []float64{1, 1, 0, 1, 1, 0}), []float64{3, 3})
 	if err != nil || math.Abs(x[0]-1.5) > 1e-3 || math.Abs(x[1]-1.5) > 1e-3 || x[2] != 0 {
 		t.Errorf("%v %v", x, err)

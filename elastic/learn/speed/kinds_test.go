@@ -18,9 +18,9 @@ func seenOn(kind string, gpus, nodes int, seconds float64) speed.Sample {
 	return s
 }
 
-// TestKindsAreToldApart: on a node type a job is as fast as measured there; a size that was
+// TestKindsAreDistinguished: on a node type a job is as fast as measured there; a size that was
 // tried only on the other type differs by the ratio of the types.
-func TestKindsAreToldApart(t *testing.T) {
+func TestKindsAreDistinguished(t *testing.T) {
 	c := speed.Fit([]speed.Sample{
 		seenOn("a100", 1, 1, 100), seenOn("a100", 2, 1, 55), seenOn("a100", 4, 1, 30), seenOn("t4", 1, 1, 300), seenOn("t4", 2, 1, 165),
 	}, now)
@@ -39,19 +39,19 @@ func TestKindsAreToldApart(t *testing.T) {
 		}
 	}
 	if one := c.On("t4").On("a100"); seconds(one, 1, 1) != 100 {
-		t.Error("a curve on one kind does not lead to the other's")
+		t.Error("a curve on one type has no link to the other's")
 	}
 	if got := c.On("t4").Shapes(); !slices.Equal(got, []speed.Shape{{GPUs: 1, Nodes: 1}, {GPUs: 2, Nodes: 1}}) {
 		t.Errorf("shapes %v: what was seen elsewhere is not measured here", got)
 	}
 	if seconds(c, 1, 1) != 100 {
-		t.Error("where nothing is said of the kind the one that most is known of counts")
+		t.Error("without a type, the curve with the most samples counts")
 	}
 }
 
-// TestOneKindIsAsNone: if all samples are of one type, or name none, types are not
+// TestSingleKindIsNotDistinguished: if all samples are of one type, or name none, types are not
 // distinguished.
-func TestOneKindIsAsNone(t *testing.T) {
+func TestSingleKindIsNotDistinguished(t *testing.T) {
 	plain := speed.Fit([]speed.Sample{at(1, 1, 100), at(2, 1, 55)}, now)
 	mixed := speed.Fit([]speed.Sample{at(1, 1, 100), seenOn("t4", 2, 1, 55)}, now)
 	for g := 1; g < 9; g++ {
@@ -134,9 +134,9 @@ func TestObserved(t *testing.T) {
 	}
 }
 
-// TestAMixedRunTeachesNoType: a run on several types together is a sample of none of them,
+// TestMixedRunIsNoSampleOfAType: a run on several types together is a sample of none of them,
 // however many there are.
-func TestAMixedRunTeachesNoType(t *testing.T) {
+func TestMixedRunIsNoSampleOfAType(t *testing.T) {
 	at := time.Unix(1e9, 0)
 	sample := func(kind string, gpus int, seconds float64) speed.Sample {
 		return speed.Sample{Shape: speed.Shape{GPUs: gpus, Nodes: 1}, Seconds: seconds, Units: 1, At: at, Kind: kind}

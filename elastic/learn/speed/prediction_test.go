@@ -16,9 +16,9 @@ func known(f truth, believed func(speed.Shape) bool) speed.Prediction {
 
 func always(speed.Shape) bool { return true }
 
-// TestPredictedAnswersWhatNobodyTried: predictions are in the curve's own unit; measured shapes
+// TestPredictedAnswersUntriedShapes: predictions are in the curve's own unit; measured shapes
 // keep their times.
-func TestPredictedAnswersWhatNobodyTried(t *testing.T) {
+func TestPredictedAnswersUntriedShapes(t *testing.T) {
 	bent := truth{a: 100, b: 2, d: 30}
 	c := speed.Fit([]speed.Sample{at(1, 1, 102), at(2, 1, 52), at(4, 1, 27)}, now)
 	f := c.Predicted(known(bent, always))
@@ -30,7 +30,7 @@ func TestPredictedAnswersWhatNobodyTried(t *testing.T) {
 		t.Errorf("measured: %v %v", s, src)
 	}
 	if h := hoped(f, 3, 1); h >= seconds(f, 3, 1) {
-		t.Error("there is no hope for what nobody tried")
+		t.Error("untried sizes get no bonus")
 	}
 }
 

@@ -38,7 +38,7 @@ func TestNeighboursShareADeviation(t *testing.T) {
 	}
 }
 
-func TestHopeIsForWhatNobodyTried(t *testing.T) {
+func TestOnlyUntriedSizesGetABonus(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := speed.Fit(rapid.SliceOfN(anySample, 0, 30).Draw(t, "samples"), now)
 		for _, s := range c.Shapes() {

@@ -32,7 +32,7 @@ func TestScatter(t *testing.T) {
 	}
 	var unknown *speed.Curve
 	if got := unknown.Scatter() + speed.Known(func([]int) float64 { return 1 }).Scatter(); got != 0 || math.IsNaN(got) {
-		t.Errorf("what nobody measured scatters by %g", got)
+		t.Errorf("without samples the scatter is %g", got)
 	}
 }
 

@@ -26,7 +26,7 @@ func hear(unit, period float64, lines int, claim func(n int) (seconds, done floa
 }
 
 // For any length of units and however rarely the lines are read, a true claim is accepted.
-func TestTheTruthIsBelieved(t *testing.T) {
+func TestTrueClaimsAreAccepted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		unit, period := rapid.Float64Range(0.1, 1e4).Draw(t, "unit"), rapid.Float64Range(0.5, 500).Draw(t, "period")
 		for n, got := range hear(unit, period, 60, func(n int) (float64, float64) { return unit, float64(n) }) {
@@ -39,7 +39,7 @@ func TestTheTruthIsBelieved(t *testing.T) {
 
 // A false claim is either ignored or corrected once there was time to decide: units take 60 s
 // and are read every 30 s.
-func TestTheClockPutsRight(t *testing.T) {
+func TestFalseClaimsAreCorrected(t *testing.T) {
 	const unit, lines = 60.0, 60
 	for name, c := range map[string]struct {
 		claim func(n int) (seconds, done float64)
@@ -74,7 +74,7 @@ func TestTheClockPutsRight(t *testing.T) {
 }
 
 // A job without progress is slow, whatever it claims.
-func TestStandstillIsSlow(t *testing.T) {
+func TestNoProgressIsSlow(t *testing.T) {
 	got := hear(60, 30, 40, func(int) (float64, float64) { return 60, 99 })
 	if last := got[len(got)-1]; last < 1e4 {
 		t.Errorf("%g seconds a unit are believed of work that stands still", last)
@@ -82,9 +82,9 @@ func TestStandstillIsSlow(t *testing.T) {
 }
 
 // When lines were not read for long, or the clock was set, no claim is rejected.
-func TestNothingIsHeldAgainstWhoWasNotHeard(t *testing.T) {
+func TestNoClaimIsRejectedAfterAGap(t *testing.T) {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	for name, at := range map[string]time.Duration{"nobody listened": 3 * time.Hour, "the clock was set back": -3 * time.Hour, "ten years on": 87600 * time.Hour} {
+	for name, at := range map[string]time.Duration{"lines were not read": 3 * time.Hour, "the clock was set back": -3 * time.Hour, "ten years on": 87600 * time.Hour} {
 		var w speed.Witness
 		w.Heard(60, 0, start, start)
 		w.Heard(60, 1, start.Add(time.Minute), start.Add(time.Minute))

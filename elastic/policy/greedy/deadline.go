@@ -34,6 +34,8 @@ func newDeadlines(s elastic.Snapshot, once bool) deadlines {
 	return deadlines{Rules: admission.Rules{Snap: s, Once: once}, judged: map[elastic.JobID]elastic.Decision{}, waits: map[elastic.JobID]admission.Wait{}}
 }
 
+// allocate divides the GPUs by the plan for deadlines, and adds what the plan says of each
+// deadline to the decisions.
 func (d deadlines) allocate() elastic.Allocation {
 	a := division{bind: d.bind, plans: d.plans, stops: true, starts: true, because: d.because, waits: d.waiting}.allocate(d.Snap)
 	for id, said := range d.judged {
@@ -60,6 +62,8 @@ func (d deadlines) plans(j *job) bool {
 	return j.Role == roles.Fixed && (j.Promised || j.AwaitsCheckpoint()) || j.Role == roles.Movable
 }
 
+// divide is the rule of deadline. GPUs of parts that cannot be planned for are not available;
+// those of settled jobs are, and are planned to stay with them.
 func (d deadlines) divide(settled, parts []part, gpus int) {
 	var jobs []deadline.Job
 	var who []*part

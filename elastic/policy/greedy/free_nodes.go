@@ -75,6 +75,8 @@ func (k *freeNodes) idle(r nodes.Request) int {
 	return sum
 }
 
+// fits returns the index for requests of this kind in the partition. It is made on first use,
+// and kept up to date by take and close.
 func (k *freeNodes) fits(partition string, r nodes.Request) *fitIndex {
 	kind := nodes.Request{Partition: partition, CPUsPerGPU: r.CPUsPerGPU, MemPerGPUMB: r.MemPerGPUMB, Type: r.Type}
 	for _, s := range k.indexes {

@@ -184,6 +184,8 @@ func (r *round) settle(next []int, was trial, struck map[[2]int]bool) (sizes []i
 	return r.size, was
 }
 
+// largestGrowth returns the job that grows by most GPUs, the first of several; -1 if none
+// grows.
 func (r *round) largestGrowth(next []int) int {
 	most := -1
 	for i := range next {

@@ -88,6 +88,7 @@ func (q *queue) serve(j *elastic.Job) {
 	q.out[j.ID] = elastic.Decision{GPUs: ask.GPUs, Place: place, Why: q.began(j, ask.GPUs)}
 }
 
+// began returns the reason of a job that starts on n GPUs.
 func (q *queue) began(j *elastic.Job, n int) reason.Reason {
 	if n == j.Directive.Pin {
 		return reason.Starts{GPUs: n, Because: reason.Pinned}

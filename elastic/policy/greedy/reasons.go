@@ -71,6 +71,8 @@ func (w *reasons) served() reason.Reason {
 	return w.cause
 }
 
+// waits returns why the job waits, the reason that decides: it could never start, an earlier
+// job waits for the same nodes, or there are not enough GPUs.
 func (w *reasons) waits(i int) reason.Reason {
 	j := &w.jobs[i]
 	want := j.Least()

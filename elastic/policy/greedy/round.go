@@ -42,6 +42,7 @@ type want struct {
 	id elastic.JobID
 }
 
+// newRound returns the round in which every job keeps what it has.
 func newRound(s elastic.Snapshot) *round {
 	r := &round{snap: s, foreign: s.Foreign(), pools: map[poolKey]*pool{}}
 	r.jobs, r.size = make([]job, len(s.Jobs)), make([]int, len(s.Jobs))
@@ -63,6 +64,8 @@ func (r *round) pool(key poolKey) *pool {
 	return p
 }
 
+// classify fills in a job's role and possible sizes. The cost of a resize counts once more for
+// each checkpoint request that the job left unanswered: each may be in vain.
 func (r *round) classify(j *job, ej *elastic.Job) {
 	*j = job{Subject: roles.Subject{Job: *ej, At: r.snap.Committed(*ej), ResizeCost: ej.Price.Total().Seconds() * float64(1+ej.Deaf)}}
 	j.Now = j.At.GPUs()

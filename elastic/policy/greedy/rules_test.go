@@ -60,7 +60,7 @@ func TestRulesGiveWhatThereIs(t *testing.T) {
 }
 
 // Optimus and AFS-L leave no GPU idle that would make a running job faster.
-func TestGreedyRulesLeaveNothingUseful(t *testing.T) {
+func TestGreedyRulesLeaveNoUsefulGPU(t *testing.T) {
 	for name, rule := range map[string]rule{"optimus": greatestSaving, "afs": futureShare} {
 		t.Run(name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
@@ -139,7 +139,7 @@ func TestFutureShareByHand(t *testing.T) {
 }
 
 // freeNodes finds the same places as nodes.Place, request by request.
-func TestStockPlacesAsNodesDo(t *testing.T) {
+func TestFreeNodesPlaceAsNodesDo(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var s elastic.Snapshot
 		for i := range rapid.IntRange(1, 70).Draw(t, "nodes") {

@@ -20,6 +20,7 @@ func Anneal(s elastic.Snapshot) elastic.Allocation { return annealWith(s, (*roun
 // smallest size, whatever work is left.
 func AnnealBySpeeds(s elastic.Snapshot) elastic.Allocation { return annealWith(s, (*round).speeds) }
 
+// annealWith decides by annealing, with this valuation of work.
 func annealWith(s elastic.Snapshot, value func(*round)) elastic.Allocation {
 	o := newRound(s)
 	plan, _ := o.decide(value, (*round).anneal)

@@ -202,7 +202,7 @@ func (w explainer) untried(p *job, d elastic.Decision) bool {
 	return w.causes.byType && kind != "" && p.Curve.Observed(kind) == 0
 }
 
-// shifts returns for whom a job that keeps its size moves: itself or others.
+// shifts returns which jobs gain from the move of a job that keeps its size: itself or others.
 func (w explainer) shifts(p *job, d elastic.Decision) reason.Reason {
 	switch {
 	case w.restAt(p, d)+p.ResizeCost < p.stay:

@@ -31,7 +31,7 @@ func BenchmarkLookahead(b *testing.B) {
 			before := cpu()
 			lookahead.Allocate(s) // later ones are cheaper: curves cache their answers
 			first := cpu() - before
-			value, bound := lookahead.Foresee(s)
+			value, bound := lookahead.ValueAndBound(s)
 			b.ReportAllocs()
 			before = cpu()
 			for b.Loop() {

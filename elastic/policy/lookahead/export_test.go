@@ -6,9 +6,9 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/solve/knapsack"
 )
 
-// Foresee returns the value of lookahead's plan and an upper bound: the value of the best sizes
+// ValueAndBound returns the value of lookahead's plan and an upper bound: the value of the best sizes
 // if each job had its best place.
-func Foresee(s elastic.Snapshot) (value, bound float64) {
+func ValueAndBound(s elastic.Snapshot) (value, bound float64) {
 	o := newRound(s)
 	plan, p := o.decide((*round).value, (*round).solve)
 	return plan.Value, ceiling(p)

@@ -56,6 +56,8 @@ func (o *round) pose() *joint.Problem {
 	return p
 }
 
+// poseNodes returns the nodes without the jobs to decide about. What a node does not declare,
+// CPUs or memory, is not counted (-1).
 func (o *round) poseNodes() []joint.Node {
 	out := make([]joint.Node, len(o.floor))
 	for i, n := range o.floor {

@@ -85,6 +85,8 @@ type group struct {
 	sizes   []int // sizes to try for a job that accepts any
 }
 
+// newRound sorts the nodes into classes: nodes of one class have the same partitions and the
+// same GPU type, so a job may use all of them or none.
 func newRound(s elastic.Snapshot) *round {
 	o := &round{
 		snap: s, at: make(map[string]int, len(s.Nodes)), groups: map[string]*group{},
@@ -125,6 +127,8 @@ func (o *round) group(partition, kind string) *group {
 	return g
 }
 
+// newGroup returns the nodes of partitions (comma separated) for a GPU type, with the splits
+// that they allow; own is the requested type, "" = any.
 func (o *round) newGroup(partitions, own string) *group {
 	g := &group{grid: speed.Grid{Any: o.snap.Limits.AnySplit()}}
 	for _, partition := range strings.Split(partitions, ",") {
@@ -223,6 +227,7 @@ func (o *round) classify() {
 	}
 }
 
+// committed is Snapshot.Committed, without a search of the intents.
 func (o *round) committed(j *elastic.Job) nodes.Placement {
 	if _, ok := o.moving[j.ID]; !ok {
 		return j.Place
@@ -230,6 +235,7 @@ func (o *round) committed(j *elastic.Job) nodes.Placement {
 	return o.snap.Committed(*j)
 }
 
+// roleOf is Classify, without a search of the intents.
 func (o *round) roleOf(j *roles.Subject) (roles.Role, reason.Reason) {
 	few := o.snap
 	few.Intents = nil
@@ -254,6 +260,7 @@ func (o *round) strands(place nodes.Placement) reason.Reason {
 	return nil
 }
 
+// nothingNew returns why no new job is placed on the node.
 func nothingNew(n *nodes.Node) reason.Reason {
 	return reason.NothingNew{Node: n.Name, State: n.Why.State, Note: n.Why.Note, Until: n.Why.Until}
 }

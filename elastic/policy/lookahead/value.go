@@ -77,6 +77,7 @@ func (p *job) rest(c choice) float64 {
 	return c.typical()
 }
 
+// fastest returns the job's remaining time at its best size, in seconds.
 func (p *job) fastest() float64 {
 	best := math.Inf(1)
 	for _, c := range p.choices {

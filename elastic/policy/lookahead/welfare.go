@@ -34,6 +34,8 @@ type welfareRound struct {
 	classLists [][]int   // the lists
 }
 
+// newWelfareRound returns a round with the site's costs. Without costs only the value of runs
+// counts.
 func newWelfareRound(s elastic.Snapshot) *welfareRound {
 	w := &welfareRound{round: newRound(s), costs: elastic.Costs{Value: 1}}
 	w.causes = welfareCauses
@@ -68,6 +70,9 @@ func normalized(c elastic.Costs) elastic.Costs {
 	return elastic.Costs{Value: 1, GPU: per(c.GPU), Types: types, CPU: per(c.CPU), MemoryGB: per(c.MemoryGB), Peak: c.Peak, Surcharge: c.Surcharge}
 }
 
+// decide follows the same steps as round.decide, with values in money per hour and without
+// plans for deadlines. While a plan has no room for all jobs that must start, fewer are
+// started.
 func (w *welfareRound) decide() joint.Plan {
 	w.classify()
 	w.estimate()

@@ -8,8 +8,13 @@ var AnySplit elastic.PlacementRule = anySplit{}
 
 type anySplit struct{}
 
-func (anySplit) AnySplit() bool    { return true }
-func (anySplit) AtOnce() bool      { return true }
+// AnySplit implements elastic.PlacementRule.
+func (anySplit) AnySplit() bool { return true }
+
+// AtOnce implements elastic.PlacementRule.
+func (anySplit) AtOnce() bool { return true }
+
+// AsPublished implements elastic.PlacementRule.
 func (anySplit) AsPublished() bool { return true }
 
 // Placement returns AnySplit, or nil, which is Slurm's rule.

@@ -16,7 +16,7 @@ func (w *walk) giver(c *joint.Change, beside []joint.Share) (k int, ok bool) {
 			on := w.on[beside[w.rng.IntN(len(beside))].Node]
 			k = on[w.rng.IntN(len(on))]
 		}
-		if len(w.s.Place(k)) > 0 && !slices.Contains(c.Who(), k) {
+		if len(w.s.Place(k)) > 0 && !slices.Contains(c.Jobs(), k) {
 			return k, true
 		}
 	}
@@ -27,12 +27,12 @@ func (w *walk) giver(c *joint.Change, beside []joint.Share) (k int, ok bool) {
 // the first does not take what the others need, then one after the other at the size with the
 // largest value. It returns false if a job that must have a place finds none.
 func (w *walk) refill(c *joint.Change, i int) bool {
-	for _, k := range c.Who() {
+	for _, k := range c.Jobs() {
 		if j := &w.p.Jobs[k]; k != i && !c.Best(k, j.Smallest()) && j.Must {
 			return false
 		}
 	}
-	for _, k := range c.Who() {
+	for _, k := range c.Jobs() {
 		if k == i {
 			continue
 		}

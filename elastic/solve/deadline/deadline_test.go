@@ -28,7 +28,7 @@ func TestSmallestShare(t *testing.T) {
 		{"the later deadline waits", []Job{job(2400, 1300), job(2400, 600)}, 4, []int{0, 4}, []bool{true, true}},
 		{"three are too many: the largest is left out", []Job{job(2400, 600), job(600, 600), job(600, 600)}, 4, []int{0, 2, 2}, []bool{false, true, true}},
 		{"what was promised goes before what is smaller", []Job{promised(job(2400, 600)), job(600, 600)}, 4, []int{4, 0}, []bool{true, false}},
-		{"who has no deadline gets what is left", []Job{job(1200, 600), inLine(job(1e6, math.Inf(1)))}, 4, []int{2, 2}, []bool{true, false}},
+		{"a job without a deadline gets what is left", []Job{job(1200, 600), inLine(job(1e6, math.Inf(1)))}, 4, []int{2, 2}, []bool{true, false}},
 		{"they are served as they came", []Job{queues(4, 4), queues(1, 1)}, 3, []int{0, 0}, []bool{false, false}},
 	} {
 		p := Decide(c.jobs, c.gpus, 0, 60)
@@ -80,9 +80,9 @@ func TestIdleGPUsAreUsedEarly(t *testing.T) {
 	}
 }
 
-// TestNobodyStartsInAPromisesWay: a job that could not be stopped again waits if an admitted
+// TestNoStartBreaksAnAdmission: a job that could not be stopped again waits if an admitted
 // job needs the GPUs later.
-func TestNobodyStartsInAPromisesWay(t *testing.T) {
+func TestNoStartBreaksAnAdmission(t *testing.T) {
 	due, other := promised(job(4*600+1*590, 1200)), queues(1, 1)
 	other.Work = 1e4
 	for stays, want := range map[bool]int{true: 0, false: 1} {
@@ -108,9 +108,9 @@ func TestSettledStaysSettled(t *testing.T) {
 	}
 }
 
-// TestWhoMayNotBeStopped: a job that may not be stopped keeps its minimum, whatever was
+// TestUnstoppableJobKeepsItsMinimum: a job that may not be stopped keeps its minimum, whatever was
 // admitted.
-func TestWhoMayNotBeStopped(t *testing.T) {
+func TestUnstoppableJobKeepsItsMinimum(t *testing.T) {
 	keeps := queues(2, 1)
 	keeps.Keeps, keeps.Now = true, 2
 	p := Decide([]Job{keeps, job(2400, 600), job(1200, 600)}, 4, 0, 60)
@@ -172,8 +172,8 @@ func TestPlansAreSound(t *testing.T) {
 	})
 }
 
-// TestNewcomersBreakNoPromise: whatever jobs arrive later, an admitted job meets its deadline.
-func TestNewcomersBreakNoPromise(t *testing.T) {
+// TestLaterArrivalsRevokeNoAdmission: whatever jobs arrive later, an admitted job meets its deadline.
+func TestLaterArrivalsRevokeNoAdmission(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		jobs, gpus := drawJobs(t)
 		p := Decide(jobs, gpus, 0, 60)

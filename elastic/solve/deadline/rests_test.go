@@ -7,10 +7,10 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestRestingJobsAreLeftAlone: an admitted job that moved lately keeps its size, and needs no
+// TestRestingAdmittedJobsKeepTheirSize: an admitted job that moved lately keeps its size, and needs no
 // more, unless an earlier admission could be kept only otherwise; and no admission breaks
 // because of it.
-func TestRestingJobsAreLeftAlone(t *testing.T) {
+func TestRestingAdmittedJobsKeepTheirSize(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		jobs, gpus := drawJobs(t)
 		used := 0

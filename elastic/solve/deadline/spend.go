@@ -207,12 +207,21 @@ func (j *Job) need() int {
 // raises is a heap with the best raise on top; among equals the job that came first.
 type raises []raise
 
+// Len implements heap.Interface.
 func (h raises) Len() int { return len(h) }
+
+// Less implements heap.Interface.
 func (h raises) Less(a, b int) bool {
 	return h[a].worth > h[b].worth || h[a].worth == h[b].worth && h[a].job < h[b].job
 }
+
+// Swap implements heap.Interface.
 func (h raises) Swap(a, b int) { h[a], h[b] = h[b], h[a] }
-func (h *raises) Push(x any)   { *h = append(*h, x.(raise)) }
+
+// Push implements heap.Interface.
+func (h *raises) Push(x any) { *h = append(*h, x.(raise)) }
+
+// Pop implements heap.Interface.
 func (h *raises) Pop() any {
 	old := *h
 	last := old[len(old)-1]

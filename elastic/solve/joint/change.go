@@ -9,7 +9,7 @@ import (
 // whole. Its cost depends on the nodes it touches, not on the number of jobs.
 type Change struct {
 	s     *Search
-	who   []int
+	jobs  []int
 	was   [][]Share
 	value []float64
 	kept  []Share // memory of places when it began
@@ -29,14 +29,14 @@ func (s *Search) Resume(plan Plan) {
 func (s *Search) Begin() *Change {
 	c := &s.change
 	c.s, c.kept = s, s.shares
-	c.who, c.was, c.value = c.who[:0], c.was[:0], c.value[:0]
+	c.jobs, c.was, c.value = c.jobs[:0], c.was[:0], c.value[:0]
 	return c
 }
 
 // Off takes a job off the nodes, from its earlier place or from where the change put it.
 func (c *Change) Off(i int) {
-	if !slices.Contains(c.who, i) {
-		c.who, c.was, c.value = append(c.who, i), append(c.was, c.s.places[i]), append(c.value, c.s.value[i])
+	if !slices.Contains(c.jobs, i) {
+		c.jobs, c.was, c.value = append(c.jobs, i), append(c.was, c.s.places[i]), append(c.value, c.s.value[i])
 	}
 	c.s.off(i)
 }
@@ -80,7 +80,7 @@ func (c *Change) Fit(i int, o *Option, among []int) bool {
 // sums returns the values of the change's jobs before and after; false if one of them has no
 // GPUs and must have some.
 func (c *Change) sums() (before, after float64, ok bool) {
-	for k, i := range c.who {
+	for k, i := range c.jobs {
 		if c.s.places[i] == nil && c.s.p.Jobs[i].Must {
 			return 0, 0, false
 		}
@@ -108,13 +108,13 @@ func (c *Change) Home(i int) bool {
 	return true
 }
 
-// Who lists the jobs of the change. It is valid until the next change.
-func (c *Change) Who() []int { return c.who }
+// Jobs lists the jobs of the change. It is valid until the next change.
+func (c *Change) Jobs() []int { return c.jobs }
 
 // Moved iterates over the jobs of the change with their earlier places.
 func (c *Change) Moved() iter.Seq2[int, []Share] {
 	return func(yield func(int, []Share) bool) {
-		for k, i := range c.who {
+		for k, i := range c.jobs {
 			if !yield(i, c.was[k]) {
 				return
 			}
@@ -124,7 +124,7 @@ func (c *Change) Moved() iter.Seq2[int, []Share] {
 
 // Same reports whether every job is where it was before.
 func (c *Change) Same() bool {
-	for k, i := range c.who {
+	for k, i := range c.jobs {
 		if !sameShares(c.was[k], c.s.places[i]) {
 			return false
 		}
@@ -134,10 +134,10 @@ func (c *Change) Same() bool {
 
 // Undo puts each job back.
 func (c *Change) Undo() {
-	for _, i := range c.who {
+	for _, i := range c.jobs {
 		c.s.off(i)
 	}
-	for k, i := range c.who {
+	for k, i := range c.jobs {
 		c.s.back(i, c.was[k], c.value[k])
 	}
 	c.s.drop(c.kept)

@@ -84,19 +84,19 @@ const leastGain = 1e-12
 
 // trial is the state of one move.
 type trial struct {
-	s   *Search
-	rng *rand.Rand
-	who [3]int
+	s      *Search
+	rng    *rand.Rand
+	picked [3]int
 }
 
 // once tries one move and reports whether it was kept. The jobs are put back in the order in
 // which they were drawn.
 func (t *trial) once() bool {
 	c, n := t.s.Begin(), t.draw()
-	for _, i := range t.who[:n] {
+	for _, i := range t.picked[:n] {
 		c.Off(i)
 	}
-	for k, i := range t.who[:n] {
+	for k, i := range t.picked[:n] {
 		if size := t.size(i, held(c.was[k])); size > 0 {
 			c.Best(i, size)
 		}
@@ -113,8 +113,8 @@ func (t *trial) draw() int {
 	jobs := len(t.s.p.Jobs)
 	n := 1 + t.rng.IntN(min(3, jobs))
 	for k := 0; k < n; {
-		t.who[k] = t.rng.IntN(jobs)
-		if !slices.Contains(t.who[:k], t.who[k]) {
+		t.picked[k] = t.rng.IntN(jobs)
+		if !slices.Contains(t.picked[:k], t.picked[k]) {
 			k++
 		}
 	}

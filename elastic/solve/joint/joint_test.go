@@ -78,7 +78,7 @@ func checkPlan(t *rapid.T, p *joint.Problem, plan joint.Plan) {
 		t.Fatalf("is worth %v, says %v: %+v", value, plan.Value, plan)
 	}
 	if !p.AtOnce && !w.reached() {
-		t.Fatalf("no order lets everybody get there: %+v of %+v", plan, p)
+		t.Fatalf("no order lets all jobs get there: %+v of %+v", plan, p)
 	}
 }
 
@@ -185,9 +185,9 @@ func TestManyNodes(t *testing.T) {
 	}
 }
 
-// TestNobodyWaitsInACircle: two jobs would both gain by exchanging places, and neither can go
+// TestNoJobsWaitInACircle: two jobs would both gain by exchanging places, and neither can go
 // first; at the same moment they can.
-func TestNobodyWaitsInACircle(t *testing.T) {
+func TestNoJobsWaitInACircle(t *testing.T) {
 	node := joint.Node{Free: 2, CPUs: -1, MemoryMB: -1}
 	job := func(node int, class ...int) joint.Job {
 		return joint.Job{

@@ -13,11 +13,11 @@ const (
 	inAll                = 2048
 )
 
-// crowd holds the open connections by key (user or node). When it is full, a new connection
+// seats holds the open connections by key (user or node). When it is full, a new connection
 // replaces an idle one, that is, one that sluiced waits for: the oldest idle one of the key
 // with the most connections. So a client that opens many idle connections displaces only its
 // own.
-type crowd[K comparable] struct {
+type seats[K comparable] struct {
 	each, all int // bounds
 
 	mu    sync.Mutex
@@ -28,7 +28,7 @@ type crowd[K comparable] struct {
 
 // seat is the place of one connection.
 type seat[K comparable] struct {
-	in   *crowd[K]
+	in   *seats[K]
 	key  K
 	conn io.Closer
 	came uint64
@@ -38,7 +38,7 @@ type seat[K comparable] struct {
 
 // enter gives a connection a seat. It returns nil if none is free and none can be taken from
 // another connection.
-func (c *crowd[K]) enter(key K, conn io.Closer) *seat[K] {
+func (c *seats[K]) enter(key K, conn io.Closer) *seat[K] {
 	c.mu.Lock()
 	out, ok := c.room(key)
 	if !ok {
@@ -60,13 +60,13 @@ func (c *crowd[K]) enter(key K, conn io.Closer) *seat[K] {
 }
 
 // room makes room for one more connection of the key. It returns the seat to close, if any.
-func (c *crowd[K]) room(key K) (*seat[K], bool) {
+func (c *seats[K]) room(key K) (*seat[K], bool) {
 	var out *seat[K]
 	switch {
 	case len(c.of[key]) >= c.each:
-		out = idler(c.of[key])
+		out = oldestIdle(c.of[key])
 	case c.total >= c.all:
-		out = c.victim(key)
+		out = c.toClose(key)
 	default:
 		return nil, true
 	}
@@ -77,9 +77,9 @@ func (c *crowd[K]) room(key K) (*seat[K], bool) {
 	return out, true
 }
 
-// victim returns the seat to close for a new connection of the key when all seats are taken: an
+// toClose returns the seat to close for a new connection of the key when all seats are taken: an
 // idle one of the key with the most seats, the new one counted.
-func (c *crowd[K]) victim(key K) *seat[K] {
+func (c *seats[K]) toClose(key K) *seat[K] {
 	var best *seat[K]
 	most := 0
 	for k, seats := range c.of {
@@ -87,7 +87,7 @@ func (c *crowd[K]) victim(key K) *seat[K] {
 		if k == key {
 			n++
 		}
-		s := idler(seats)
+		s := oldestIdle(seats)
 		if s != nil && (best == nil || n > most || n == most && s.came < best.came) {
 			best, most = s, n
 		}
@@ -98,8 +98,8 @@ func (c *crowd[K]) victim(key K) *seat[K] {
 	return best
 }
 
-// idler returns the oldest idle seat; nil if there is none.
-func idler[K comparable](seats []*seat[K]) *seat[K] {
+// oldestIdle returns the oldest idle seat; nil if there is none.
+func oldestIdle[K comparable](seats []*seat[K]) *seat[K] {
 	for _, s := range seats {
 		if !s.busy {
 			return s
@@ -108,7 +108,7 @@ func idler[K comparable](seats []*seat[K]) *seat[K] {
 	return nil
 }
 
-func (c *crowd[K]) remove(s *seat[K]) {
+func (c *seats[K]) remove(s *seat[K]) {
 	s.gone = true
 	seats := c.of[s.key]
 	for i, other := range seats {
@@ -124,14 +124,14 @@ func (c *crowd[K]) remove(s *seat[K]) {
 }
 
 // count returns how many seats the key has.
-func (c *crowd[K]) count(key K) int {
+func (c *seats[K]) count(key K) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.of[key])
 }
 
 // empty closes all connections.
-func (c *crowd[K]) empty() {
+func (c *seats[K]) empty() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, seats := range c.of {

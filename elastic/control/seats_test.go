@@ -23,10 +23,10 @@ func (c *chair) Close() error { c.closed = true; return nil }
 // In any order of calls: there are never more seats than the bound, no busy connection is
 // closed, and none is closed or refused while another key holds more seats with an idle one
 // among them.
-func TestCrowdIsFair(t *testing.T) {
+func TestSeatsAreFair(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const each, all = 5, 12
-		c := crowd[int]{each: each, all: all}
+		c := seats[int]{each: each, all: all}
 		type sitting struct {
 			s    *seat[int]
 			c    *chair
@@ -60,7 +60,7 @@ func TestCrowdIsFair(t *testing.T) {
 				if pushed >= 0 {
 					out := in[pushed]
 					if out.busy {
-						t.Fatal("one who was served was pushed out")
+						t.Fatal("a busy connection was closed")
 					}
 					had := count(out.s.key, false)
 					if out.s.key == key {
@@ -103,8 +103,8 @@ func TestCrowdIsFair(t *testing.T) {
 }
 
 // A thousand users with one idle connection each do not keep the next user out.
-func TestCrowdOfAThousand(t *testing.T) {
-	c := crowd[int]{each: perUserHard, all: 1000}
+func TestThousandIdleConnections(t *testing.T) {
+	c := seats[int]{each: perUserHard, all: 1000}
 	for n := range 5000 {
 		if s := c.enter(n, &chair{}); s == nil {
 			t.Fatalf("the %d. was turned away", n+1)
@@ -176,7 +176,7 @@ func TestTurnsOfAFlood(t *testing.T) {
 				defer mu.Unlock()
 				if name := fmt.Sprint(key, n); err == nil {
 					called = append(called, name)
-				} else if out = append(out, name); err != wire.ErrCrowdedOut {
+				} else if out = append(out, name); err != wire.ErrTooManyWait {
 					t.Error(err)
 				}
 			})
