@@ -22,8 +22,8 @@ const (
 	Obstructed   Block = "obstacle"    // a reason that Slurm gives only after a release
 )
 
-// Unreachable: the job's folder has not answered for long, so the run could not be told its
-// generation of files.
+// Unreachable: the job's folder has not answered for long, so its run could not be given its
+// incarnation and size.
 const Unreachable Block = "folder"
 
 // Reasons for which sluice would not start a job: its array is incomplete.

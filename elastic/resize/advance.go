@@ -140,7 +140,8 @@ var table = map[elastic.Step][]row{
 		{revives, closeRevived},
 		// If it were started now, it would get no GPUs.
 		{lingers, closeNow(elastic.Fellback, reason.ClearedFirst)},
-		// The run could not be told its size. Other jobs get the GPUs meanwhile.
+		// Its folder cannot be written, so its run could not be given its size. Other jobs get
+		// the GPUs meanwhile.
 		{unreachable, closeNow(elastic.Fellback, reason.FolderPlacedAfresh)},
 		// Other jobs took the GPUs, or a node failed: the same size elsewhere, if there is such
 		// a place now; else the job is placed anew.

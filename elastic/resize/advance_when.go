@@ -26,7 +26,7 @@ func userHolds(s situation) bool {
 // older copy, and this move was over long ago.
 func superseded(s situation) bool { return s.job.Incarnation > s.in.To }
 
-// ranAlready: the journal is old in the same way, and no move followed. Only the word of a run
+// ranAlready: the journal is old in the same way, and no move followed. Only the report of a run
 // that is over counts: otherwise a running job could prevent every move of itself.
 func ranAlready(s situation) bool { return s.job.Phase == elastic.Held && s.job.RunnerOf >= s.in.To }
 

@@ -72,13 +72,13 @@ func TestUnexpectedMunged(t *testing.T) {
 		"another service":      {[]byte("HTTP/1.1 400 Bad Request\r\n"), ErrMissing, "what answers is not munged"},
 		"another type":         {header(func(m []byte) { m[5] = 3 }), ErrMissing, "message of type 3"},
 		"far too long":         {header(func(m []byte) { m[8] = 0xff }), ErrRefused, "more than"},
-		"longer than said":     {header(func(m []byte) { m[10]-- }), ErrMissing, "not the form"},
+		"longer than said":     {header(func(m []byte) { m[10]-- }), ErrMissing, "malformed"},
 		"cut short":            {of(good)[:40], ErrMissing, "unexpected EOF"},
 		"header cut short":     {of(good)[:5], ErrMissing, "unexpected EOF"},
 		"nothing":              {nil, ErrMissing, "closed the connection without an answer; sluice speaks version 4"},
-		"empty body":           {of(nil), ErrMissing, "not the form"},
-		"a byte too many":      {of(append(good[:len(good):len(good)], 0)), ErrMissing, "not the form"},
-		"a strange address":    {of(build(0, "", cipherAES128, []byte{1, 2, 3}, 1001, 7, 500, "hi")), ErrMissing, "not the form"},
+		"empty body":           {of(nil), ErrMissing, "malformed"},
+		"a byte too many":      {of(append(good[:len(good):len(good)], 0)), ErrMissing, "malformed"},
+		"a strange address":    {of(build(0, "", cipherAES128, []byte{1, 2, 3}, 1001, 7, 500, "hi")), ErrMissing, "malformed"},
 		"for another":          {of(build(0, "", cipherAES128, nil, 1001, 7, 501, "hi")), ErrRefused, "not made for uid 500"},
 		"for all":              {of(build(0, "", cipherAES128, nil, 1001, 7, anyID, "hi")), ErrRefused, "not made for uid 500"},
 		"in the clear":         {of(build(0, "", cipherNone, nil, 1001, 7, 500, "hi")), ErrRefused, "not encrypted"},
@@ -107,7 +107,7 @@ func TestUnexpectedSeal(t *testing.T) {
 	for name, c := range map[string]struct{ body, words string }{
 		"no credential":   {"\x00\x00\x00\x00\x00\x03no\x00", "no credential"},
 		"an error":        {"\x0a\x03no\x00\x00\x00\x00\x00", "munged: no"},
-		"a byte too many": {"\x00\x00\x00\x00\x00\x0cMUNGE:AAAA:\x00\x00", "not the form"},
+		"a byte too many": {"\x00\x00\x00\x00\x00\x0cMUNGE:AAAA:\x00\x00", "malformed"},
 	} {
 		_, err := answers(t, message(encodeAnswer, 0, []byte(c.body))).Seal(t.Context(), nil, 500)
 		if !errors.Is(err, ErrMissing) || !strings.Contains(err.Error(), c.words) {
