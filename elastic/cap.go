@@ -212,12 +212,8 @@ func (s Snapshot) Limit(c Cap) reason.Reason {
 			who = append(who, reason.Use{Job: int64(j.ID), User: j.User, Has: c.Count(n)})
 		}
 	}
-	const most = 3
-	limit := reason.Limit{Name: c.Name, Users: who, None: len(who) == 0}
-	if len(who) > most {
-		limit.Users, limit.More = who[:most], len(who)-most
-	}
-	return limit
+	named := min(len(who), 3)
+	return reason.Limit{Name: c.Name, Users: who[:named], More: len(who) - named, None: len(who) == 0}
 }
 
 // Count writes an amount of the cap's resource, for people: "3", "4000M" of memory, "90 min".

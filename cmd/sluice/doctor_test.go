@@ -44,9 +44,9 @@ func TestParseSettings(t *testing.T) {
 
 func FuzzParseSettings(f *testing.F) {
 	f.Add("Configuration data as of 2026-11-21T04:43:11\nKillWait = 30 sec\n= x\nA=\n")
+	p := patient{site: etc.Default()}
 	f.Fuzz(func(t *testing.T, text string) {
 		s, _ := command.ParseSettings(text)
-		p := patient{site: etc.Default()}
 		for _, check := range settingChecks {
 			for _, f := range check(s, p) {
 				if f.Text == "" || f.About == "" {

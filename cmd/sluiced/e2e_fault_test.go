@@ -165,8 +165,7 @@ func TestControllerKilledDuringResize(t *testing.T) {
 func restarted(t *testing.T, away func(*lab.Lab, context.Context) error) *job {
 	s := play(t)
 	j := s.submit("ctld", "", 40, []string{"--max-gpus=4"}, "--save-seconds", "1")
-	s.as("", "sluice", "resize", fmt.Sprint(j.id), "--gpus", "1")
-	j.runsOn(1)
+	j.firstSize(1)
 	j.pin(4, 2)
 	s.must(away(s.Lab, s.ctx))
 	time.Sleep(3 * time.Second) // sluiced must meet a controller that is away
@@ -182,8 +181,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 	s := play(t)
 	crash := filepath.Join(s.State, "crash")
 	j := s.submit("phoenix", "", 160, []string{"--max-gpus=4"}, "--seconds", "0.5")
-	s.as("", "sluice", "resize", fmt.Sprint(j.id), "--gpus", "1")
-	j.runsOn(1)
+	j.firstSize(1)
 	size := 1
 	for step := 1; step <= 7; step++ {
 		for _, order := range []int{-step, step} {
@@ -251,8 +249,7 @@ func TestDiskFull(t *testing.T) {
 	}
 	s := play(t, withConfig(strings.Replace(quick, `"20s"`, `"5s"`, 1)))
 	j := s.submit("full", "", 60, []string{"--max-gpus=4"})
-	s.as("", "sluice", "resize", fmt.Sprint(j.id), "--gpus", "1")
-	v := j.runsOn(1)
+	v := j.firstSize(1)
 	// The mount hides the checkpoint it came here with: it must have read that.
 	j.until("to train again", func(now wire.Job) bool { return now.Done > v.Done })
 	dir := filepath.Join(s.Jobs, v.Token, "checkpoints")
@@ -293,8 +290,7 @@ func TestGarbageInTheJobDirectory(t *testing.T) {
 	t.Parallel()
 	s := play(t, withNodes(1, 4))
 	j := s.submit("garbage", "", 30, []string{"--max-gpus=4"})
-	s.as("", "sluice", "resize", fmt.Sprint(j.id), "--gpus", "1")
-	v := j.runsOn(1)
+	v := j.firstSize(1)
 	dir := filepath.Join(s.Jobs, v.Token)
 	f, err := os.OpenFile(filepath.Join(dir, "progress.jsonl"), os.O_APPEND|os.O_WRONLY, 0)
 	s.must(err)

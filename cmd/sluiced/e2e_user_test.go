@@ -15,6 +15,15 @@ func (s *scene) write(path, text string) {
 	s.must(site.Put(path, []byte(text), 0o755))
 }
 
+// firstSize has a job start on so many GPUs that was submitted just now, as soon as sluiced
+// knows it.
+func (j *job) firstSize(gpus int) wire.Job {
+	j.s.t.Helper()
+	j.until("to be known", func(wire.Job) bool { return true })
+	j.s.as(j.user, "sluice", "resize", fmt.Sprint(j.id), "--gpus", fmt.Sprint(gpus))
+	return j.runsOn(gpus)
+}
+
 // pin orders a size and waits until the move for it is at the step.
 func (j *job) pin(gpus, step int) {
 	j.s.t.Helper()
@@ -29,8 +38,7 @@ func TestUserActsDuringResize(t *testing.T) {
 	s := play(t)
 	start := func(name string) *job {
 		j := s.submit(name, "", 40, []string{"--max-gpus=4"}, "--seconds", "0.4", "--save-seconds", "1")
-		s.as("", "sluice", "resize", fmt.Sprint(j.id), "--gpus", "1")
-		j.runsOn(1)
+		j.firstSize(1)
 		return j
 	}
 	t.Run("cancels", func(t *testing.T) {

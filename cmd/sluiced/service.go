@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"runtime/metrics"
 	"sync"
 	"time"
 
@@ -142,10 +143,19 @@ func (d *daemon) serverOptions(c etc.Config) control.Options {
 	return control.Options{
 		Operators: c.Users.Operators, Private: c.Users.Private, UserMode: d.options.user, UID: uint32(os.Geteuid()),
 		Now: time.Now, Version: version, Started: d.started,
-		Self:   func() (int, uint64) { return runtime.NumGoroutine(), d.loop.begun.Load() },
+		Self:   func() (int, uint64, uint64) { return runtime.NumGoroutine(), d.loop.begun.Load(), live() },
 		Log:    func(err error) { d.log.Warn().Str("event", "api").Err(err).Msg("api") },
 		Denied: d.logDenial, Troubles: d.troubles.list, Speeds: d.speeds.Backlog,
 	}
+}
+
+// live is how many bytes the last collection of garbage found in use.
+func live() uint64 {
+	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	if metrics.Read(sample); sample[0].Value.Kind() != metrics.KindUint64 {
+		return 0
+	}
+	return sample[0].Value.Uint64()
 }
 
 // logDenial writes down who was refused what.

@@ -26,11 +26,14 @@ const (
 	shown  = "log/jobs.txt"
 )
 
-func clean(t testing.TB) records {
+func clean(t testing.TB) records { return kept(t, "clean", events, slurm, comp, conf, shown) }
+
+// kept are the records in a folder of testdata.
+func kept(t testing.TB, dir string, names ...string) records {
 	t.Helper()
 	r := records{}
-	for _, name := range []string{events, slurm, comp, conf, shown} {
-		b, err := os.ReadFile(filepath.Join("testdata", "clean", name))
+	for _, name := range names {
+		b, err := os.ReadFile(filepath.Join("testdata", dir, name))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -259,6 +262,8 @@ func TestNoFalseViolations(t *testing.T) {
 			put(events, `"ended","job":2`, `{"level":"info","event":"starts","uid":64030,"time":"2026-11-21T12:00:30.000Z","message":"sluiced starts"}`)},
 		"the number was given again": {put(events, "R6 released", said("12:00:01.050", "ended", "1", `"state":"forgotten by Slurm"`, "forgotten by Slurm")),
 			put(slurm, "JobId=2 InitPrio", did("12:00:01.040", "_slurm_rpc_submit_batch_job: JobId=1 InitPrio=0 usec=300"))},
+		"the number was given to an ordinary job": {drop(events, `"ended","job":2`),
+			put(slurm, "12:01:00.000", did("12:00:50.000", "_slurm_rpc_submit_batch_job: JobId=2 InitPrio=0 usec=300"))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := clean(t)

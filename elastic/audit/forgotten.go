@@ -16,8 +16,8 @@ type story struct {
 	alone  bool  // the user removed the tag
 }
 
-// nothingForgotten: I2. sluiced notices every end, does not take a job for ended that Slurm
-// runs, leaves no move open, and adopts every tagged job.
+// nothingForgotten: I2. sluiced notices every end that stands, does not take a job for ended
+// that Slurm runs, leaves no move open, and adopts every tagged job.
 func (c *check) nothingForgotten() {
 	until := c.horizon()
 	stories := c.stories()
@@ -30,7 +30,7 @@ func (c *check) nothingForgotten() {
 	}
 	for _, id := range sorted(stories) {
 		s := stories[id]
-		if f, over := finals[id]; over && s.ended.Number == 0 && !c.unknown(s, f) && until.Sub(c.cleaned(f, until)) > c.o.Patience && !c.runAfter(f) && !s.last.At.After(f.End.Add(f.Grain)) {
+		if f, over := finals[id]; over && !s.last.At.After(f.End.Add(f.Grain)) && c.owed(s, f, until) {
 			c.broken("I2", id, f.End, fmt.Sprintf("ended as %s, and sluiced did not log it within %s", f.State, until.Sub(f.End).Round(time.Second)), f.Line, s.last.Line).Kind = Unnoticed
 		}
 		c.endedRuns(id, until)
@@ -42,6 +42,13 @@ func (c *check) nothingForgotten() {
 		}
 	}
 	c.neverAdopted(until)
+}
+
+// owed reports whether sluiced should have logged that end by now: the end of the last run of
+// the job that it knows.
+func (c *check) owed(s story, f Completion, until time.Time) bool {
+	return s.ended.Number == 0 && until.Sub(c.cleaned(f, until)) > c.o.Patience &&
+		!c.unknown(s, f) && !c.another(s, f) && !c.runAfter(f) && !c.undone(f)
 }
 
 // cleaned returns when a job that is over was cleaned up on its nodes. Slurm shows it as
@@ -198,6 +205,8 @@ func (c *check) endedRuns(id int64, until time.Time) {
 				ended = e
 			case e.Kind == "adopted" && !e.At.After(by):
 				ended, alone = Event{}, false
+			case (e.Kind == "taken" || e.Kind == "run") && !e.At.After(by) && c.startsBetween(ended, e):
+				ended = Event{} // it looks after the job again: its journal had not taken the end
 			case e.Kind == "open" && !e.At.After(r.At):
 				ended = Event{} // a later life of the daemon adopted it again
 			}
@@ -207,6 +216,13 @@ func (c *check) endedRuns(id int64, until time.Time) {
 			return
 		}
 	}
+}
+
+// startsBetween reports whether a life of sluiced began between two events.
+func (c *check) startsBetween(a, b Event) bool {
+	return slices.ContainsFunc(c.Events, func(e Event) bool {
+		return e.Kind == "starts" && e.Number > a.Number && e.Number < b.Number
+	})
 }
 
 // renumbered reports whether the number was given to a second job by then, because slurmctld
@@ -219,6 +235,18 @@ func (c *check) renumbered(id int64, by time.Time) bool {
 		}
 	}
 	return given > 1
+}
+
+// another reports whether the number belonged to a second job at that end, one that sluiced
+// never managed.
+func (c *check) another(s story, f Completion) bool {
+	last := Record{}
+	for _, r := range c.did[f.Job] {
+		if r.Kind == Submitted && !r.At.After(f.End) {
+			last = r
+		}
+	}
+	return c.renumbered(f.Job, f.End) && s.cared.At.Before(last.At)
 }
 
 // missed reports whether the run was over before sluiced, which was stopped or could not see

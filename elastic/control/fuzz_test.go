@@ -16,11 +16,11 @@ import (
 )
 
 // one is a daemon with one job, of uid 7.
-type one struct{ orders, seen int }
+type one struct{ orders, seen, woken int }
 
 func (o *one) Report() *engine.Report {
 	rec := engine.JobRecord{ID: 41, UID: 7, User: "ann", Tag: elastic.Tag{Spec: elastic.Spec{Min: 1}}}
-	return &engine.Report{Jobs: []engine.JobReport{{Record: rec}}, Nodes: []nodes.Node{{Name: "gpu1"}}}
+	return &engine.Report{At: time.Unix(int64(o.woken), 0), Jobs: []engine.JobReport{{Record: rec, Job: &elastic.Job{}}}, Nodes: []nodes.Node{{Name: "gpu1"}}}
 }
 func (o *one) Plan(context.Context) (engine.Forecast, error)              { return engine.Forecast{}, nil }
 func (o *one) Segments(context.Context, string) ([]engine.Segment, error) { return nil, nil }
@@ -34,7 +34,7 @@ func (*one) Refresh(context.Context) {}
 
 func (*one) Meet(context.Context, elastic.JobID) {}
 
-func (o *one) Wake() {}
+func (o *one) Wake() { o.woken++ } // a cycle takes no time
 func (o *one) Trust(context.Context, Caller, string) error {
 	o.orders++
 	return nil

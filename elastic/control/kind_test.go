@@ -25,7 +25,7 @@ func TestSpeedsAreOfTheTypeItRunsOn(t *testing.T) {
 	jr := engine.JobReport{Kind: "a100"}
 	jr.Record.ID, jr.Record.Partition = 7, "gpu"
 	jr.Record.Tag.Spec = elastic.Spec{Min: 1, Max: 2, Total: 10}
-	jr.Job = elastic.Job{ID: 7, Spec: jr.Record.Tag.Spec, Phase: elastic.Running, Curve: c.On("t4"),
+	jr.Job = &elastic.Job{ID: 7, Spec: jr.Record.Tag.Spec, Phase: elastic.Running, Curve: c.On("t4"),
 		Place: nodes.Placement{{Node: "n2", GPUs: 2}}, Price: elastic.Price{Save: 10 * time.Second, Start: 2 * time.Second}}
 	e := viewExplanation(r, jr)
 	if e.Type != "a100" || e.Job.Seconds != 50 || len(e.Sizes) != 2 || e.Sizes[0].Seconds != 100 || e.Sizes[1].Seconds != 50 {

@@ -38,9 +38,9 @@ type Options struct {
 
 	Version string    // of the program, for status
 	Started time.Time // of the daemon, for status
-	// Self returns, for status, how many goroutines the daemon has and how many
-	// cycles it has begun; nil leaves them out.
-	Self func() (goroutines int, cycles uint64)
+	// Self returns, for status, how many goroutines the daemon has, how many cycles it has
+	// begun and how many bytes of memory it uses for good; nil leaves them out.
+	Self func() (goroutines int, cycles, live uint64)
 	// Speeds returns, for status, how many learned speeds wait to be stored and how many were
 	// dropped because too many waited; nil leaves them out.
 	Speeds func() (waiting int, dropped uint64)

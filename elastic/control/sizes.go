@@ -53,7 +53,7 @@ func viewSize(r *engine.Report, jr engine.JobReport, gpus int) wire.Size {
 	}
 	if left, ok := jr.Job.Remaining(); ok && out.Seconds > 0 {
 		out.Left = left * out.Seconds
-		out.Dead = deadTime(jr.Job, gpus).Seconds()
+		out.Dead = deadTime(*jr.Job, gpus).Seconds()
 		out.Left += out.Dead
 	}
 	return out

@@ -46,7 +46,7 @@ func (s *Server) status(q request) (any, error) {
 	out := wire.Status{Version: wire.Version, Program: q.options.Version, PID: os.Getpid(), Mode: "system",
 		User: s.names.of(q.options.UID, q.options.Now()), Started: q.options.Started}
 	if q.options.Self != nil {
-		out.Goroutines, out.Cycles = q.options.Self()
+		out.Goroutines, out.Cycles, out.Live = q.options.Self()
 	}
 	if q.options.Speeds != nil {
 		out.SpeedsWaiting, out.SpeedsDropped = q.options.Speeds()

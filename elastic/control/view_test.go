@@ -19,7 +19,7 @@ func TestStateWhileCompleting(t *testing.T) {
 		{elastic.Ended, "", "FAILED", "FAILED"},
 		{elastic.Running, "UNKNOWN", "RUNNING", "UNKNOWN"},
 	} {
-		jr := engine.JobReport{Record: engine.JobRecord{State: c.recorded}, Job: elastic.Job{Phase: c.phase, State: c.listed}}
+		jr := engine.JobReport{Record: engine.JobRecord{State: c.recorded}, Job: &elastic.Job{Phase: c.phase, State: c.listed}}
 		if got := stateOf(jr); got != c.want {
 			t.Errorf("%v, listed %q, recorded %q: %q, want %q", c.phase, c.listed, c.recorded, got, c.want)
 		}

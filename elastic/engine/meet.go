@@ -44,7 +44,8 @@ func (e *Engine) Meet(ctx context.Context, id elastic.JobID, now time.Time) bool
 			var jr JobReport
 			e.reportOf(&jr, js, elastic.Plan{})
 			e.learnt.Fit(e.keysOf(js.rec), now)
-			jr.Job, jr.Why = e.jobOf(js, now), nil // nothing was decided about it yet: who asks for that waits
+			job := e.jobOf(js, now)
+			jr.Job, jr.Why = &job, nil // nothing was decided about it yet: who asks for that waits
 			r.Jobs = append([]JobReport{jr}, r.Jobs...)
 		}
 	})
@@ -90,12 +91,13 @@ func (e *Engine) Refresh(now time.Time) {
 			if js == nil || jr.Ended {
 				continue
 			}
-			jr.Record, jr.Job.Done, jr.Job.Speaks = js.rec, js.rec.Done, js.rec.Speaks || js.rec.Tag.Spec.Signal != ""
 			lazy, fresh := js.learnt.doubted(e.learnt.Fit(e.keysOf(js.rec), now).On(jr.Kind))
-			if jr.Job.Curve = lazy.curve; fresh {
+			if fresh {
 				js.learnt.lazy = lazy
 			}
-			jr.ETA = etaOf(&jr.Job, jr.Kind, now)
+			job := *jr.Job // readers of the last report have that one
+			job.Done, job.Speaks, job.Curve = js.rec.Done, js.rec.Speaks || js.rec.Tag.Spec.Signal != "", lazy.curve
+			jr.Record, jr.Job, jr.ETA = js.rec, &job, etaOf(&job, jr.Kind, now)
 			if js.runs.seg != nil {
 				jr.Run = *js.runs.seg
 			}

@@ -28,24 +28,23 @@ func (e *Engine) publish(snap elastic.Snapshot, plan elastic.Plan, now time.Time
 			ended = append(ended, js)
 			continue
 		}
-		r.Jobs = append(r.Jobs, JobReport{})
-		jr := &r.Jobs[len(r.Jobs)-1]
+		jr := r.next()
+		old := jr.Job
 		e.reportOf(jr, js, plan)
 		if j := jobs[js.rec.ID]; j != nil {
-			jr.Job = *j
+			jr.Job = copyOf(j, old)
 		}
 		if len(jr.Job.Place) > 0 {
-			jr.Kind = snap.Kind(&jr.Job, jr.Job.Place)
+			jr.Kind = snap.Kind(jr.Job, jr.Job.Place)
 		}
-		jr.ETA = etaOf(&jr.Job, jr.Kind, now)
+		jr.ETA = etaOf(jr.Job, jr.Kind, now)
 		if due := jr.Record.Tag.Spec.Deadline; jr.Due == elastic.DueUnjudged && jr.Record.Promised && due.After(now) {
 			jr.Promised, jr.Due = true, elastic.DuePromised // as it was promised, until a decision says otherwise
 		}
 		jr.Gauged, jr.Utilisation = js.learnt.gauged.known && jr.Job.Phase == elastic.Running, js.learnt.gauged.share
 	}
 	for _, js := range ended {
-		r.Jobs = append(r.Jobs, JobReport{})
-		jr := &r.Jobs[len(r.Jobs)-1]
+		jr := r.next()
 		e.reportOf(jr, js, plan)
 		jr.Ended, jr.Ending, jr.Why = true, js.ending(), nil
 	}
@@ -64,7 +63,7 @@ func (e *Engine) publishBlind(now time.Time) {
 }
 
 func (e *Engine) reportOf(jr *JobReport, js *jobState, plan elastic.Plan) {
-	*jr = JobReport{Record: js.rec, Why: js.tells.said.Why, Policy: e.cfg.Policy.Of(js.rec.Partition).Name, Promised: js.tells.said.Promised, Ends: js.tells.said.Ends, Due: js.tells.said.Due, Last: js.tells.last, Kept: js.mail.kept, LastWords: cmp.Or(js.over.words, js.rec.Ending.Words), Target: plan.Target[js.rec.ID]}
+	*jr = JobReport{Record: js.rec, Job: &noJob, Why: js.tells.said.Why, Policy: e.cfg.Policy.Of(js.rec.Partition).Name, Promised: js.tells.said.Promised, Ends: js.tells.said.Ends, Due: js.tells.said.Due, Last: js.tells.last, Kept: js.mail.kept, LastWords: cmp.Or(js.over.words, js.rec.Ending.Words), Target: plan.Target[js.rec.ID]}
 	if js.runs.seg != nil {
 		jr.Run = *js.runs.seg
 	}
@@ -77,6 +76,15 @@ func (e *Engine) reportOf(jr *JobReport, js *jobState, plan elastic.Plan) {
 			jr.Intent, jr.Target = &copied, in.Target
 		}
 	}
+}
+
+// copyOf copies a job to where an older report had one, if it had.
+func copyOf(j, old *elastic.Job) *elastic.Job {
+	if old == nil || old == &noJob {
+		old = new(elastic.Job)
+	}
+	*old = *j
+	return old
 }
 
 // etaOf is the expected end at the present size; zero when unknown.

@@ -25,10 +25,21 @@ type Report struct {
 	Next   time.Time // when the next cycle is due
 }
 
+// noJob stands in the report of an ended job: those of a day are most of a report, and two
+// thirds of one would be an empty elastic.Job. Nobody writes to it.
+var noJob elastic.Job
+
+// next is room for one more job. What an older report, which nobody has, left there serves
+// again.
+func (r *Report) next() *JobReport {
+	r.Jobs = r.Jobs[:len(r.Jobs)+1]
+	return &r.Jobs[len(r.Jobs)-1]
+}
+
 // JobReport is one job in a Report.
 type JobReport struct {
 	Record JobRecord
-	Job    elastic.Job // zero for an ended job
+	Job    *elastic.Job // as it was decided about; all zero for an ended job, never nil
 	Ended  bool
 	// Target is where the plan wants the job; equal to Job.Place when it stays.
 	Target nodes.Placement

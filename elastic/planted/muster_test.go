@@ -7,7 +7,9 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -23,7 +25,7 @@ func (s score) String() string {
 }
 
 // muster tries a draw of a room's mutants, as many at once as there are processors.
-func muster(t *testing.T, r chamber, seed uint64, sample int) score {
+func muster(t *testing.T, r chamber, of choice) score {
 	all, err := r.mutants()
 	if err != nil {
 		t.Fatal(err)
@@ -34,13 +36,16 @@ func muster(t *testing.T, r chamber, seed uint64, sample int) score {
 	}
 	s := score{all: len(all)}
 	var drawn []mutant
-	for i, m := range draw(all, seed, sample) {
+	for i, m := range of.draw(all) {
 		m.number = i + 1
 		if known[m.Name] != "" {
 			s.equivalent++
 			continue
 		}
 		drawn = append(drawn, m)
+	}
+	if len(drawn) == 0 {
+		return s
 	}
 	b, err := r.prepare(t.Context(), drawn, t.TempDir())
 	if err != nil {
@@ -74,12 +79,22 @@ func muster(t *testing.T, r chamber, seed uint64, sample int) score {
 	return s
 }
 
-// draw selects sample of them by a seed, all for 0.
-func draw(all []mutant, seed uint64, sample int) []mutant {
-	rng := rand.New(rand.NewPCG(seed, 7))
+// choice is which of a room's mutants are tried.
+type choice struct {
+	filter *regexp.Regexp // matches their names; nil: all
+	seed   uint64         // of the draw
+	sample int            // how many are drawn, 0 for all
+}
+
+// draw selects from those whose names match.
+func (c choice) draw(all []mutant) []mutant {
+	if c.filter != nil {
+		all = slices.DeleteFunc(all, func(m mutant) bool { return !c.filter.MatchString(m.Name) })
+	}
+	rng := rand.New(rand.NewPCG(c.seed, 7))
 	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-	if sample > 0 {
-		all = all[:min(sample, len(all))]
+	if c.sample > 0 {
+		all = all[:min(c.sample, len(all))]
 	}
 	return all
 }

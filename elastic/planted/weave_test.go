@@ -170,6 +170,16 @@ func (h *header) call(number int) string {
 	return "return " + call
 }
 
+// folders returns where woven files are: a room may have some of another package.
+func (l *loom) folders() []string {
+	dirs := []string{l.dir}
+	for file := range l.text {
+		dirs = append(dirs, filepath.Dir(file))
+	}
+	slices.Sort(dirs)
+	return slices.Compact(dirs)
+}
+
 // overlay writes the woven files into a folder, and the list that "go build -overlay" reads.
 func (l *loom) overlay(dir string) (string, error) {
 	root, err := filepath.Abs(source)
@@ -187,9 +197,11 @@ func (l *loom) overlay(dir string) (string, error) {
 			return "", err
 		}
 	}
-	now := "package " + filepath.Base(l.dir) + "\n\nimport (\n\"os\"\n\"strconv\"\n)\n\nvar mutantNow, _ = strconv.Atoi(os.Getenv(\"" + numberEnv + "\"))\n"
-	if err := put(l.dir+"/mutant_now.go", now); err != nil {
-		return "", err
+	for _, dir := range l.folders() {
+		now := "package " + filepath.Base(dir) + "\n\nimport (\n\"os\"\n\"strconv\"\n)\n\nvar mutantNow, _ = strconv.Atoi(os.Getenv(\"" + numberEnv + "\"))\n"
+		if err := put(dir+"/mutant_now.go", now); err != nil {
+			return "", err
+		}
 	}
 	list, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
@@ -203,7 +215,11 @@ var errorLine = regexp.MustCompile(`(?m)^(?:\./)?([^\s:]+\.go):(\d+):\d+: (.*)`)
 
 // unbuildable returns the numbers of mutants that the compiler refuses.
 func (l *loom) unbuildable(ctx context.Context, overlay string) (map[int]bool, error) {
-	build := exec.CommandContext(ctx, "go", "build", "-gcflags=-e", "-o", os.DevNull, "./"+l.dir)
+	args := []string{"build", "-gcflags=-e", "-o", os.DevNull}
+	for _, dir := range l.folders() {
+		args = append(args, "./"+dir)
+	}
+	build := exec.CommandContext(ctx, "go", args...)
 	build.Dir = source
 	build.Env = environment(overlay)
 	text, err := build.CombinedOutput()

@@ -12,9 +12,11 @@ import (
 )
 
 // TestMemoryOfManyDays: an engine that lives for days, a job every few minutes, holds
-// what ended within the last day and no more: after five days as much as after two.
+// what ended within the last day and no more: after five days as much as after two, and
+// for each of these jobs no more than perEnded.
 func TestMemoryOfManyDays(t *testing.T) {
 	const every = 8 * time.Minute
+	const perEnded = 12 << 10 // bytes: its record, and its places in the last two reports
 	size := func(days int) (bytes int64, listed int) {
 		w := sim.New(sim.Config{Fake: fake.Config{Seed: 7, Nodes: fake.Grid(2, 4)}})
 		journal := new(engine.Memory)
@@ -40,6 +42,9 @@ func TestMemoryOfManyDays(t *testing.T) {
 	t.Logf("after %d days %d KB and %d jobs, after %d days %d KB and %d jobs", early, before>>10, listed, late, after>>10, listedLater)
 	if perDay := int(24 * time.Hour / every); listed < perDay || listedLater > perDay+10 {
 		t.Errorf("%d jobs are listed after %d days, %d after %d; %d were handed in a day", listed, early, listedLater, late, perDay)
+	}
+	if after > int64(listedLater)*perEnded {
+		t.Errorf("%d bytes are held for %d jobs", after, listedLater)
 	}
 	if after > before+before/5 {
 		t.Errorf("%d bytes are held after %d days, %d after %d", before, early, after, late)

@@ -48,7 +48,7 @@ func (d *daemon) of(t *testing.T, j *sim.Trainer) engine.JobReport {
 		}
 	}
 	t.Fatalf("job %d is not reported", j.ID())
-	return engine.JobReport{}
+	return engine.JobReport{Job: &elastic.Job{}}
 }
 
 // TestUnfitGPUKeepsItsNodeOut tells the story of a GPU that goes bad under a job while

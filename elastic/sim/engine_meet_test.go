@@ -2,6 +2,7 @@ package sim_test
 
 import (
 	"context"
+	"reflect"
 	"testing"
 	"time"
 
@@ -78,7 +79,7 @@ func TestReportsAreFresh(t *testing.T) {
 	if was, is := stale.Jobs[0], fresh.Jobs[0]; is.Record.Done <= was.Record.Done || is.Record.Done < job.Done()-2 || is.Job.Done != is.Record.Done || !is.Job.Speaks {
 		t.Errorf("done %v of which %v was shown, and is now %v", job.Done(), was.Record.Done, is.Record.Done)
 	}
-	if fresh.Jobs[0].ETA.IsZero() || !fresh.At.Equal(stale.At) || stale.Jobs[0].Record.Done != 0 {
+	if fresh.Jobs[0].ETA.IsZero() || !fresh.At.Equal(stale.At) || stale.Jobs[0].Record.Done != 0 || stale.Jobs[0].Job.Done != 0 {
 		t.Errorf("ends %v, seen at %v", fresh.Jobs[0].ETA, fresh.At)
 	}
 	if run := fresh.Jobs[0].Run; run.DoneTo != fresh.Jobs[0].Record.Done || stale.Jobs[0].Run.DoneTo != 0 || !run.Ended.IsZero() {
@@ -86,5 +87,52 @@ func TestReportsAreFresh(t *testing.T) {
 	}
 	if d.Refresh(w.Now()); d.Report() != fresh {
 		t.Error("published again though nothing was written")
+	}
+}
+
+// TestATakenReportStays: what a reader has is changed neither by what jobs write nor by the
+// cycles that follow, of which all but the readers' reports serve again.
+func TestATakenReportStays(t *testing.T) {
+	ctx := context.Background()
+	w := sim.New(sim.Config{Fake: fake.Config{Seed: 7, Nodes: fake.Grid(2, 4)}})
+	d := boot(t, w, new(engine.Memory), "lookahead")
+	for _, total := range []float64{1, 40, 80} {
+		w.Submit(sim.Job{User: "ann", Spec: elastic.Spec{Min: 1, Max: 4, Total: total}, Model: sim.Amdahl(40, 0.05)})
+	}
+	var taken []*engine.Report
+	var was [][]elastic.Job
+	for n := range 40 {
+		if err := w.Drive(ctx, d, 20*time.Second); err != nil {
+			t.Fatal(err)
+		}
+		if n%4 > 1 {
+			continue // nobody has that one
+		}
+		r := d.Report()
+		var jobs []elastic.Job
+		for _, jr := range r.Jobs {
+			jobs = append(jobs, *jr.Job)
+		}
+		taken, was = append(taken, r), append(was, jobs)
+		if n%4 == 0 {
+			d.Refresh(w.Now())
+		}
+	}
+	ended := 0
+	for n, r := range taken {
+		for i, jr := range r.Jobs {
+			if !reflect.DeepEqual(*jr.Job, was[n][i]) {
+				t.Fatalf("report %d, job %d: %+v became %+v", n, jr.Record.ID, was[n][i], *jr.Job)
+			}
+			if jr.Ended {
+				ended++
+			}
+			if id := jr.Job.ID; id != 0 == jr.Ended {
+				t.Fatalf("report %d, job %d, ended: %t, has the job of %d", n, jr.Record.ID, jr.Ended, id)
+			}
+		}
+	}
+	if ended == 0 {
+		t.Error("no job ended")
 	}
 }

@@ -146,19 +146,32 @@ func TestStoresOfEarlierPrograms(t *testing.T) {
 }
 
 // A row of an earlier schema that does not match its sum does not get a new one: the store is
-// set aside as any damaged one.
+// set aside as any damaged one, unchanged.
 func TestDamageIsNotSealed(t *testing.T) {
-	for _, spoil := range []string{"UPDATE samples SET seconds = seconds / 2", "UPDATE jobs SET deaf = deaf + 1", "DELETE FROM segments", "DELETE FROM tally WHERE of = 'jobs'"} {
-		m, _ := earlier(t, "schema3")
+	for _, c := range []struct {
+		schema int
+		spoil  string
+	}{
+		{3, "UPDATE samples SET seconds = seconds / 2"}, {3, "UPDATE jobs SET deaf = deaf + 1"}, {3, "DELETE FROM segments"}, {3, "DELETE FROM tally WHERE of = 'jobs'"},
+		{4, "UPDATE samples SET kind = 'x'"}, {5, "UPDATE jobs SET deaf = deaf + 1"}, {5, "DELETE FROM tally WHERE of = 'answers'"},
+	} {
+		m, _ := earlier(t, fmt.Sprintf("schema%d", c.schema))
 		root := t.TempDir()
 		if err := m.write(root, flip{}); err != nil {
 			t.Fatal(err)
 		}
 		path := newStory(root).path
-		raw(t, path, spoil).Close()
+		raw(t, path, c.spoil).Close()
 		_, notices := reopen(t, path)
-		if left, _ := filepath.Glob(path + ".corrupt-*-rows"); len(left) != 1 || len(notices) != 1 || !strings.Contains(notices[0], left[0]) {
-			t.Errorf("%s: set aside %v, notices %q", spoil, left, notices)
+		left, _ := filepath.Glob(path + ".corrupt-*-rows")
+		if len(left) != 1 || len(notices) != 1 || !strings.Contains(notices[0], left[0]) {
+			t.Errorf("%s: set aside %v, notices %q", c.spoil, left, notices)
+			continue
 		}
+		conn, version := raw(t, left[0], "SELECT 1"), 0
+		if err := conn.QueryRowContext(t.Context(), "PRAGMA user_version").Scan(&version); err != nil || version != c.schema {
+			t.Errorf("%s: schema %d was set aside as schema %d, %v", c.spoil, c.schema, version, err)
+		}
+		conn.Close()
 	}
 }

@@ -51,3 +51,33 @@ func TestNewFileIsPrivate(t *testing.T) {
 		t.Errorf("%v, %v", info.Mode().Perm(), err)
 	}
 }
+
+// The newest job is the last that was handed in, or that ended; there may be none. The
+// moment is what a clock that is far ahead is told by.
+func TestNewest(t *testing.T) {
+	ctx := t.Context()
+	s := must(t, t.TempDir()+"/state/sluice.db")
+	is := func(want time.Time) {
+		t.Helper()
+		if got, err := s.Newest(ctx); err != nil || !got.Equal(want) || got.IsZero() != want.IsZero() {
+			t.Errorf("%v, %v; want %v", got, err, want)
+		}
+	}
+	is(time.Time{})
+	save := func(n elastic.JobID, submitted, ended time.Time) {
+		t.Helper()
+		r := contract.Job(string(rune('a'+n)), n)
+		r.Submitted, r.Ended = submitted, ended
+		if err := s.SaveJobs(ctx, []engine.JobRecord{r}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	save(1, time.Time{}, time.Time{}) // adopted, and not yet asked about
+	is(time.Time{})
+	save(2, noon, time.Time{})
+	is(noon)
+	save(3, noon.Add(-time.Hour), noon.Add(time.Minute))
+	is(noon.Add(time.Minute))
+	save(4, noon.Add(time.Hour), time.Time{})
+	is(noon.Add(time.Hour))
+}

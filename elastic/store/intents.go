@@ -38,11 +38,7 @@ func (s *Store) Intend(ctx context.Context, ins []elastic.Intent) ([]elastic.Int
 			out[i] = engine.NormalIntent(in)
 			t.last++
 			out[i].ID = t.last
-			values, err := intentValues(out[i], nil)
-			if err != nil {
-				return err
-			}
-			err = c.put("intents", insertIntent, values, "")
+			err = c.put("intents", insertIntent, intentValues(out[i], nil), "")
 			if constraint(err) {
 				return fmt.Errorf("job %d: %w", in.Job, engine.ErrIntentOpen)
 			}
@@ -106,11 +102,7 @@ func (c *change) intent(in elastic.Intent) (there, closed bool, err error) {
 }
 
 func (c *change) putIntent(in elastic.Intent, end *ending) error {
-	values, err := intentValues(engine.NormalIntent(in), end)
-	if err != nil {
-		return err
-	}
-	return c.put("intents", updateIntent, values, selectIntentSum, in.ID)
+	return c.put("intents", updateIntent, intentValues(engine.NormalIntent(in), end), selectIntentSum, in.ID)
 }
 
 // Open returns the open intents in order of ID.
@@ -168,23 +160,15 @@ type ending struct {
 }
 
 // intentValues returns an intent's columns without the sum.
-func intentValues(in elastic.Intent, end *ending) ([]any, error) {
-	from, err := encode(in.From)
-	if err != nil {
-		return nil, err
-	}
-	target, err := encode(in.Target)
-	if err != nil {
-		return nil, err
-	}
+func intentValues(in elastic.Intent, end *ending) []any {
 	var outcome, why, closed any // NULL while it is open
 	if end != nil {
 		outcome, why, closed = string(end.how), end.why, end.at
 	}
-	return []any{in.ID, in.Job, in.Kind, in.Step, in.To, from, target, in.AnyNodes, in.Restarts, in.Request,
+	return []any{in.ID, in.Job, in.Kind, in.Step, in.To, placed(in.From), placed(in.Target), in.AnyNodes, in.Restarts, in.Request,
 		in.Checkpoint, reason.Encode(in.Cause), in.Fallbacks, nanos(in.Opened), nanos(in.Moved), nanos(in.AskedAt),
 		nanos(in.SavedAt), nanos(in.RequeuedAt), nanos(in.PendingAt), nanos(in.ReleasedAt),
-		outcome, why, closed}, nil
+		outcome, why, closed}
 }
 
 func noIntent(in elastic.Intent) error {

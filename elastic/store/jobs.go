@@ -57,15 +57,11 @@ func jobValues(r engine.JobRecord) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	place, err := encode(r.Place)
-	if err != nil {
-		return nil, err
-	}
 	ending, err := encode(r.Ending)
 	if err != nil {
 		return nil, err
 	}
 	return []any{r.Token, r.ID, r.Name, r.User, r.UID, r.Partition, tag, nanos(r.Submitted), nanos(r.FirstRun),
-		nanos(r.Ended), r.State, place, r.Restarts, r.Speaks, r.Deaf, r.Done, r.Offset, nanos(r.Moved),
+		nanos(r.Ended), r.State, placed(r.Place), r.Restarts, r.Speaks, r.Deaf, r.Done, r.Offset, nanos(r.Moved),
 		r.Price.Save, r.Price.Drain, r.Price.Start, r.Price.Load, r.Price.Measured, r.Promised, r.Barred, ending}, nil
 }

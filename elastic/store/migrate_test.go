@@ -4,6 +4,8 @@ import (
 	"database/sql"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -70,6 +72,58 @@ func TestFirstSchemaGetsSums(t *testing.T) {
 		}
 		if err := s.Shutdown(); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// What each schema with sums has, and which of its rows get new sums.
+func TestTablesOfEarlierSchemas(t *testing.T) {
+	names := func(list []table) string {
+		var out []string
+		for _, t := range list {
+			out = append(out, t.name)
+		}
+		slices.Sort(out)
+		return strings.Join(out, " ")
+	}
+	const all = "answers complaints intents jobs samples segments"
+	for schema, want := range map[int]struct{ tables, jobs, resealed string }{
+		1: {strings.TrimPrefix(all, "answers "), "SELECT * FROM jobs ORDER BY token", all},
+		2: {strings.TrimPrefix(all, "answers "), "SELECT * FROM jobs ORDER BY token", all},
+		3: {strings.TrimPrefix(all, "answers "), "SELECT * FROM jobs ORDER BY token", "jobs samples"},
+		4: {strings.TrimPrefix(all, "answers "), strings.ReplaceAll("SELECT "+jobColumns+" FROM jobs ORDER BY token", " barred, ending,", ""), "jobs"},
+		5: {all, strings.ReplaceAll("SELECT "+jobColumns+" FROM jobs ORDER BY token", " barred, ending,", ""), "jobs"},
+		6: {all, "SELECT " + jobColumns + " FROM jobs ORDER BY token", ""},
+	} {
+		was := before(schema)
+		at := slices.IndexFunc(was, func(t table) bool { return t.name == "jobs" })
+		if names(was) != want.tables || was[at].text != want.jobs || names(resealed(schema)) != want.resealed {
+			t.Errorf("schema %d: %s; %s; new sums for %s", schema, names(was), was[at].text, names(resealed(schema)))
+		}
+	}
+	if names(tables) != all {
+		t.Errorf("the list of tables itself was changed: %s", names(tables))
+	}
+}
+
+// A migration that sets another schema than its number changes nothing, nor do those before it.
+func TestAMigrationOfAnotherNumber(t *testing.T) {
+	path := filled(t)
+	steps, err := scripts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite3", source(path, busyFor))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for last, want := range map[string]string{"PRAGMA user_version = 9": "the migration to schema 8 set schema 9", "SELECT 1": "the migration to schema 8 set schema 7", "nonsense": "syntax error"} {
+		if err := migrate(t.Context(), db, path, append(slices.Clone(steps), "PRAGMA user_version = 7", last)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", last, err, want)
+		}
+		if version, err := schema(t.Context(), db, path); err != nil || version != len(steps) {
+			t.Errorf("%s left schema %d, %v", last, version, err)
 		}
 	}
 }

@@ -20,11 +20,7 @@ func (s *Store) SaveSegments(ctx context.Context, segments []engine.Segment) err
 	return s.write(ctx, "save history", func(c *change) error {
 		for _, g := range segments {
 			g = engine.NormalSegment(g)
-			place, err := encode(g.Place)
-			if err != nil {
-				return err
-			}
-			values := []any{g.Token, g.Restarts, g.Incarnation, place,
+			values := []any{g.Token, g.Restarts, g.Incarnation, placed(g.Place),
 				nanos(g.Started), nanos(g.Ended), g.DoneFrom, g.DoneTo, g.Seconds, reason.Encode(g.Cause),
 				g.Price.Save, g.Price.Drain, g.Price.Start, g.Price.Load, g.Price.Measured}
 			if err := c.put("segments", replaceSegment, values, selectSegmentSum, g.Token, g.Restarts); err != nil {

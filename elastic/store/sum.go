@@ -37,7 +37,7 @@ func rowSum(table string, values []any) (int64, error) {
 		}
 	}
 	full := sha256.Sum256(raw)
-	return int64(binary.LittleEndian.Uint64(full[:8])), nil
+	return int64(binary.LittleEndian.Uint64(full[:])), nil
 }
 
 func number(raw []byte, kind byte, n uint64) []byte {

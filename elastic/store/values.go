@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic/reason"
+	"github.com/sluice-hpc/sluice/nodes"
 )
 
 // nanos returns a time as the schema stores it: NULL if unknown.
@@ -29,13 +30,19 @@ func (i instant) Scan(column any) error {
 	return nil
 }
 
-// encode returns a placement or a tag as JSON.
+// placed returns a placement as JSON: names and numbers, which never fail.
+func placed(p nodes.Placement) string {
+	raw, _ := json.Marshal(p)
+	return string(raw)
+}
+
+// encode returns a tag or an ending as JSON. Infinite or NaN numbers are an error.
 func encode(v any) (string, error) {
 	raw, err := json.Marshal(v)
 	return string(raw), err
 }
 
-// document scans what encode wrote into what it points to.
+// document scans what placed or encode wrote into what it points to.
 type document struct{ into any }
 
 // Scan takes a column's value.

@@ -96,6 +96,10 @@ func TestAmountsAtTheirBounds(t *testing.T) {
 			t.Errorf("%q jobs: %s, want %s", text, got, want)
 		}
 	}
+	// -1 is no limit, and nothing else that sluice does not change is one.
+	if got := fmt.Sprint(amounts("cpu=-1,gres/gpu=2,energy=5,node=x,mem=M")); got != "[{gres/gpu 2}]" {
+		t.Errorf("%s", got)
+	}
 	for _, text := range []string{"cpu=-1", "cpu=-1,gres/gpu=2", "energy=x", "fs/disk=7", "gres/gpu:a100=3"} {
 		if err := readable([]string{text}); err != nil {
 			t.Errorf("%s: %v", text, err)
@@ -122,7 +126,9 @@ func TestAmountsAtTheirBounds(t *testing.T) {
 			t.Errorf("%q: %v, want %s", text, err, want)
 		}
 	}
-	for text, want := range map[string]string{"\nHead=1\nX=1\n": "line 3 does not begin with Head=", "Head=1\n\nHead=stop": "line 3: stopped"} {
+	blanks := strings.Repeat("\n", maxLimitRecords-1)
+	for text, want := range map[string]string{"\nHead=1\nX=1\n": "line 3 does not begin with Head=", "Head=1\n\nHead=stop": "line 3: stopped",
+		" Head=1 \n \t\n\r\n  Head=stop": "line 4: stopped", blanks + "Head=stop": "line 1048576: stopped", blanks + "\nHead=1": "more than 1048576 lines"} {
 		err := keyed(text, "Head", func(v map[string]string) error {
 			if v["Head"] == "stop" {
 				return fmt.Errorf("stopped")
@@ -178,6 +184,9 @@ func TestSizeOfAJob(t *testing.T) {
 		kind                            string
 	}{
 		{numNodes: "4", maxNodes: "2", perNode: "gres:gpu:3", wantNodes: 2, wantGPUs: 6},
+		{numNodes: "4", maxNodes: "1", perNode: "gres:gpu:3", wantNodes: 1, wantGPUs: 3},
+		{numNodes: "2", perNode: "gres:gpu:3", nodes: []string{"a"}, wantNodes: 1, wantGPUs: 3},
+		{numNodes: "1", perJob: "gres:gpu:5", alloc: "gres/gpu=1", nodes: []string{"a"}, wantNodes: 1, wantGPUs: 1},
 		{numNodes: "2", maxNodes: "4", perNode: "gres:gpu:3", wantNodes: 2, wantGPUs: 6},
 		{numNodes: "2", maxNodes: "0", perNode: "gres:gpu:3", wantNodes: 2, wantGPUs: 6},
 		{numNodes: "1", maxNodes: "1", perNode: "gres:gpu:3", nodes: []string{"a", "b"}, wantNodes: 2, wantGPUs: 6},
@@ -202,6 +211,37 @@ func TestSizeOfAJob(t *testing.T) {
 		record[fJobID], record[fUID], record[fState], record[fTimeLeft] = "7", "0", state, "05:00"
 		if d, ok := parseJob(record); !ok || d.TimeLeft != want || string(d.State) != state {
 			t.Errorf("%s: %v is left, %+v", state, d.TimeLeft, d)
+		}
+	}
+	// Slurm tells an end of jobs that have not ended, too: where their limit is.
+	for state, ended := range map[string]bool{"RUNNING": false, "PENDING": false, "COMPLETED": true, "FAILED": true, "TIMEOUT": true} {
+		record := make([]string, jobFieldCount)
+		record[fJobID], record[fUID], record[fState], record[fEnd] = "7", "0", state, "1000"
+		if d, ok := parseJob(record); !ok || d.End.IsZero() == ended || ended && d.End.Unix() != 1000 {
+			t.Errorf("%s: ended at %v", state, d.End)
+		}
+	}
+	// What a pending job would be billed for is no bill.
+	for nodes, want := range map[string]int{"": 0, "a": 5} {
+		v, j := reader{record: make([]string, jobFieldCount)}, slurm.Job{Nodes: strings.Fields(nodes)}
+		v.record[fTresAlloc] = "cpu=2,billing=5"
+		if v.size(&j); v.err != nil || j.Billing != want {
+			t.Errorf("on %q: billed for %d, %v", nodes, j.Billing, v.err)
+		}
+	}
+	// A number that wraps around would be another user's.
+	for text, want := range map[string]uint32{"4294967295": 4294967295, "4294967296": 0, "4294967297": 0, "-1": 0} {
+		record := make([]string, jobFieldCount)
+		record[fJobID], record[fUID], record[fState] = "7", text, "RUNNING"
+		if d, ok := parseJob(record); !ok || (d.State == slurm.Unknown) != (want == 0) || want != 0 && d.UID != want {
+			t.Errorf("%s: user %d of a job that is %s", text, d.UID, d.State)
+		}
+	}
+	for text, want := range map[string]slurm.JobID{"1": 1, "0": 0, "-7": 0, "99999999999999999999": 0, "": 0} {
+		record := make([]string, jobFieldCount)
+		record[fJobID] = text
+		if d, ok := parseJob(record); ok != (want > 0) || d.ID != want {
+			t.Errorf("%q is the id of job %d", text, d.ID)
 		}
 	}
 	// The first field that cannot be read is named, counted from 1.
@@ -300,6 +340,9 @@ func group(nodes int, gres string) string {
 
 // TestTooMany: more than a cluster can have is refused, not kept.
 func TestTooMany(t *testing.T) {
+	if n := 0; sheet(strings.Repeat("a|\n", maxLimitRecords), 2, func([]string) error { n++; return nil }) != nil || n != maxLimitRecords {
+		t.Errorf("of a million lines %d were read", n)
+	}
 	many := strings.Repeat("a|\n", maxLimitRecords+1)
 	if err := sheet(many, 2, func([]string) error { return nil }); err == nil || !strings.Contains(err.Error(), "more than 1048576 lines") {
 		t.Errorf("a million lines and one: %v", err)
@@ -333,6 +376,8 @@ func TestSplitByGroup(t *testing.T) {
 		{[]string{group(2, "gpu:1(IDX:0)"), "m1 CPU_IDs=0 Mem=0 GRES=gpu:2(IDX:0-1)"}, 3},
 		{[]string{group(2, "gpu:x:y:1")}, 0},
 		{[]string{"n[1 CPU_IDs=0 Mem=0 GRES="}, 0},
+		{[]string{group(2, "gpu:1(IDX:0)"), "n[1 CPU_IDs=0 Mem=0 GRES="}, 0}, // half of a job
+		{[]string{group(2, "gpu:1(IDX:0)"), "m1 CPU_IDs=0 Mem=0 GRES=gpu:x:y:1"}, 0},
 	} {
 		split, err := parseSplit(groups(tc.list...), 7, "j")
 		if (err == nil) != (tc.nodes > 0) || len(split) != tc.nodes {
@@ -341,13 +386,30 @@ func TestSplitByGroup(t *testing.T) {
 	}
 	for _, split := range [][]slurm.GPUShare{{{Node: "a"}, {Node: "b"}}, {{Node: "b"}, {Node: "a"}}} {
 		for nodes, want := range map[string]bool{"a b": true, "b a": true, "a": false, "a c": false, "a a b": false} {
-			if got := agrees(slurm.Detail{Job: slurm.Job{Nodes: strings.Fields(nodes)}, Split: split}); got != want {
-				t.Errorf("%v agrees with %s: %t", split, nodes, got)
+			d := slurm.Detail{Job: slurm.Job{Nodes: strings.Fields(nodes)}, Split: split}
+			if got := agrees(d); got != want || strings.Join(d.Nodes, " ") != nodes { // Slurm's order stays
+				t.Errorf("%v agrees with %s: %t, then %v", split, nodes, got, d.Nodes)
 			}
 		}
 	}
-	if _, err := parseSplit(groups(group(1, "gpu:1")), 7, ""); err == nil {
-		t.Error("a job without a name is not j")
+	one := groups(group(1, "gpu:1"))
+	for _, tc := range []struct {
+		out  string
+		id   slurm.JobID
+		name string
+		want string
+	}{
+		{one, 7, "", "scontrol shows another job name than squeue"},
+		{one, 7, "i", "scontrol shows another job name than squeue"},
+		{strings.Replace(one, "JobName=j", "JobName=jj", 1), 7, "j", "scontrol shows another job name than squeue"},
+		{strings.Replace(one, "JobName=j", "JobName= UserId=u(1)", 1), 7, "j", "scontrol shows another job name than squeue"},
+		{one, 8, "j", "scontrol's answer has no job 8"},
+		{"JobId=7 JobName=j UserId=u(1) MinCPUsNode=1\n", 7, "j", "no Nodes= in scontrol's answer"},
+		{strings.TrimSuffix(one, " MinCPUsNode=1\n"), 7, "j", errTruncated.Error()},
+	} {
+		if split, err := parseSplit(tc.out, tc.id, tc.name); err == nil || err.Error() != tc.want {
+			t.Errorf("job %d, %q of %q: %v, %v; want %s", tc.id, tc.name, tc.out, split, err, tc.want)
+		}
 	}
 	if split, err := parseSplit(strings.Replace(groups(group(1, "gpu:1")), "JobName=j", "JobName=(null)", 1), 7, ""); err != nil || len(split) != 1 {
 		t.Errorf("%v, %v", split, err)

@@ -2,9 +2,11 @@ package command
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -24,6 +26,10 @@ func TestJobsAndNodesThroughTheClient(t *testing.T) {
 		jobs, err := c.Jobs(background)
 		if err != nil || len(jobs) < 20 || !slices.IsSortedFunc(jobs, func(a, b slurm.Job) int { return int(a.ID - b.ID) }) {
 			t.Errorf("%s: %d jobs, %v", release, len(jobs), err)
+		}
+		told, err := parseJobs(fixture(t, release, "squeue.txt"), fixtureDelimiter)
+		if err != nil || !slices.EqualFunc(jobs, told, func(j slurm.Job, d slurm.Detail) bool { return reflect.DeepEqual(j, d.Job) }) {
+			t.Errorf("%s: other jobs than were told of: %+v, %v", release, jobs, err)
 		}
 		nodes, err := c.Nodes(background)
 		if err != nil || len(nodes) != 3 {
@@ -66,6 +72,52 @@ func TestEmptyAndUnreadableAnswers(t *testing.T) {
 		nodes, err := c.Nodes(background)
 		if !errors.Is(err, k.want) || (err == nil) != (k.want == nil) || len(nodes) != 0 {
 			t.Errorf("%s: %d nodes, %v", k.name, len(nodes), err)
+		}
+		if e := (*slurm.Error)(nil); errors.As(err, &e) && e.JobID != 0 {
+			t.Errorf("%s: sinfo was asked about no job, and the error is about job %d", k.name, e.JobID)
+		}
+	}
+}
+
+// TestJobInEachState: a job that runs, or is suspended, has GPUs on each of its nodes, be it
+// one; scontrol is asked about no other. A program that fails is no answer.
+func TestJobInEachState(t *testing.T) {
+	const away = `echo "slurm_load_jobs error: Unable to contact slurm controller (connect failure)" >&2; exit 1`
+	squeue := fixture(t, "22.05", "jobs", "typed.squeue")
+	details, err := parseJobs(squeue, fixtureDelimiter)
+	if err != nil || len(details[0].Nodes) != 1 {
+		t.Fatalf("%+v, %v", details, err)
+	}
+	id := details[0].ID
+	for _, k := range []struct {
+		name, squeue, body string
+		split              int
+		calls              int
+		want               error
+	}{
+		{"running", squeue, "", 1, 2, nil},
+		{"suspended", strings.Replace(squeue, "RUNNING", "SUSPENDED", 1), "", 1, 2, nil},
+		{"running, on no node yet", strings.Replace(squeue, "gpu3@", "@", 1), "", 0, 1, nil},
+		{"completing", strings.Replace(squeue, "RUNNING", "COMPLETING", 1), "", 0, 1, nil},
+		{"ended", strings.Replace(squeue, "RUNNING", "COMPLETED", 1), "", 0, 1, nil},
+		{"pending, its last nodes still shown", strings.Replace(squeue, "RUNNING", "PENDING", 1), "", 0, 1, nil},
+		{"squeue fails", "", away, 0, 1, slurm.ErrControllerDown},
+		{"scontrol fails", squeue, away, 0, 2, slurm.ErrControllerDown},
+	} {
+		s := newStubs(t)
+		s.replay("squeue", "22.05", "jobs", "typed.squeue")
+		s.write("squeue.out", k.squeue)
+		if k.squeue == "" {
+			s.set("squeue", k.body)
+		}
+		s.write("scontrol.out", fixture(t, "22.05", "jobs", "typed.scontrol"))
+		s.set("scontrol", cmp.Or(k.body, `cat $here/scontrol.out`))
+		d, err := s.client(Config{}).Job(background, id)
+		if !errors.Is(err, k.want) || (err == nil) != (k.want == nil) || errors.Is(err, slurm.ErrNotFound) || len(d.Split) != k.split || err == nil && d.ID != id {
+			t.Errorf("%s: %+v, %v", k.name, d, err)
+		}
+		if calls := s.calls(); len(calls) != k.calls {
+			t.Errorf("%s: %q", k.name, calls)
 		}
 	}
 }

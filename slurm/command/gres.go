@@ -90,8 +90,8 @@ func parseGPUs(list string) (gpus, error) {
 func splitOutside(list string) []string {
 	var out []string
 	depth, start := 0, 0
-	for i := 0; i < len(list); i++ {
-		switch list[i] {
+	for i, c := range list {
+		switch c {
 		case '(':
 			depth++
 		case ')':
@@ -111,17 +111,15 @@ func splitOutside(list string) []string {
 func parseGRES(item string) (name, kind string, n int, equals bool, ids []int, err error) {
 	item = strings.TrimPrefix(strings.TrimPrefix(item, "gres:"), "gres/")
 	item = strings.ReplaceAll(item, "(null)", "")
-	if open := strings.IndexByte(item, '('); open >= 0 {
-		if ids, err = indices(item[open:]); err != nil {
-			return
-		}
-		item = item[:open]
+	item, note, _ := strings.Cut(item, "(")
+	if ids, err = indices(note); err != nil {
+		return
 	}
 	item, amount, equals := strings.Cut(item, "=")
 	parts := strings.Split(item, ":")
 	name = parts[0]
 	if name != "gpu" {
-		return name, "", 0, equals, nil, nil
+		return
 	}
 	rest := parts[1:]
 	if !equals {
@@ -131,7 +129,8 @@ func parseGRES(item string) (name, kind string, n int, equals bool, ids []int, e
 		}
 	}
 	if len(rest) > 1 || !isNumber(amount) {
-		return "", "", 0, equals, nil, fmt.Errorf("%q is not a number of GPUs", shorten(item))
+		err = fmt.Errorf("%q is not a number of GPUs", shorten(item))
+		return
 	}
 	if len(rest) == 1 {
 		kind = rest[0]
@@ -148,10 +147,10 @@ func isNumber(s string) bool {
 // maxIndex bounds the indices of one node's GPUs.
 const maxIndex = 4096
 
-// indices reads "(IDX:0-2,5)"; other notes in parentheses, such as the sockets
-// "(S:0-1)", have none.
+// indices reads "IDX:0-2,5)", what follows a "("; other notes in parentheses, such as
+// the sockets "S:0-1)", have none.
 func indices(note string) ([]int, error) {
-	list, ok := strings.CutPrefix(note, "(IDX:")
+	list, ok := strings.CutPrefix(note, "IDX:")
 	if !ok {
 		return nil, nil
 	}

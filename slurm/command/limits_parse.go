@@ -29,7 +29,7 @@ func parseAssociations(out string) ([]slurm.Association, error) {
 		a := slurm.Association{Account: f[0], User: f[1], Partition: f[2], Parent: f[3]}
 		a.Group = append(amounts(f[4]), jobs(f[5])...)
 		a.Job, a.Node, a.Own = amounts(f[6]), amounts(f[7]), jobs(f[8])
-		a.Minutes, err = minutes(f[9:14])
+		a.Minutes, err = minutes(f[9:])
 		list = append(list, a)
 		return err
 	})
@@ -44,7 +44,7 @@ func parseQOS(out string) ([]slurm.QOS, error) {
 		q.Group = append(amounts(f[1]), jobs(f[2])...)
 		q.User = append(amounts(f[5]), jobs(f[7])...)
 		q.Account = append(amounts(f[6]), jobs(f[8])...)
-		q.Minutes, err = minutes(f[11:16])
+		q.Minutes, err = minutes(f[11:])
 		q.UserMinutes, q.AccountMinutes = amounts(f[16]), amounts(f[17])
 		list = append(list, q)
 		return err
@@ -52,7 +52,8 @@ func parseQOS(out string) ([]slurm.QOS, error) {
 	return list, err
 }
 
-// minutes reads GrpTRESMins, GrpWall, GrpTRESRunMins, MaxTRESMins and MaxWall.
+// minutes reads GrpTRESMins, GrpWall, GrpTRESRunMins, MaxTRESMins and MaxWall, which are
+// the first of the fields.
 func minutes(f []string) (m slurm.Minutes, err error) {
 	m.Budget, m.Group, m.Job = amounts(f[0]), amounts(f[2]), amounts(f[3])
 	wall, err1 := duration(f[1])
@@ -146,11 +147,8 @@ func amount(name, s string) (int, bool) {
 	if s == "" || strings.Trim(s, "0123456789") != "" {
 		return 0, false
 	}
-	n, err := strconv.ParseUint(s, 10, 64)
-	if err != nil || n > mostAmount {
-		n = mostAmount
-	}
-	return int(n), true
+	n, _ := strconv.ParseUint(s, 10, 64) // of digits that are too many, the largest there is
+	return int(min(n, mostAmount)), true
 }
 
 // megabytes reads an amount of memory; without a unit it is in megabytes.
@@ -191,7 +189,10 @@ func keyed(out, head string, take func(map[string]string) error) error {
 		if line == "" || strings.HasPrefix(line, "No ") {
 			continue
 		}
-		if !strings.HasPrefix(line, head+"=") || n > maxLimitRecords {
+		if n >= maxLimitRecords {
+			return fmt.Errorf("more than %d lines", maxLimitRecords)
+		}
+		if !strings.HasPrefix(line, head+"=") {
 			return fmt.Errorf("line %d does not begin with %s=", n+1, head)
 		}
 		values := map[string]string{}
@@ -218,21 +219,24 @@ func parsePartitions(out string) ([]slurm.Partition, error) {
 		if p.Name == "" || v["State"] == "" {
 			return errTruncated
 		}
-		var errs [7]error
-		p.MinNodes, errs[0] = nodeCount(v["MinNodes"])
-		p.MaxNodes, errs[1] = nodeCount(v["MaxNodes"])
-		p.MaxTime, errs[2] = duration(v["MaxTime"])
-		p.CPUsPerNode, errs[3] = nodeCount(v["MaxCPUsPerNode"])
-		p.MemoryPerNode, errs[4] = nodeCount(v["MaxMemPerNode"])
-		p.Tier, errs[5] = nodeCount(v["PriorityTier"])
-		p.Weights, errs[6] = weights(v["TRESBillingWeights"])
+		var err1, err2 error
+		p.MaxTime, err1 = duration(v["MaxTime"])
+		p.Weights, err2 = weights(v["TRESBillingWeights"])
+		err := errors.Join(err1, err2)
+		for _, b := range []struct {
+			key string
+			to  *int
+		}{{"MinNodes", &p.MinNodes}, {"MaxNodes", &p.MaxNodes}, {"MaxCPUsPerNode", &p.CPUsPerNode}, {"MaxMemPerNode", &p.MemoryPerNode}, {"PriorityTier", &p.Tier}} {
+			n, bad := nodeCount(v[b.key])
+			*b.to, err = n, errors.Join(err, bad)
+		}
 		if !empty(v["QoS"]) {
 			p.QOS = v["QoS"]
 		}
 		p.AllowAccounts, p.DenyAccounts = named(v["AllowAccounts"]), named(v["DenyAccounts"])
 		p.AllowQOS, p.DenyQOS = named(v["AllowQos"]), named(v["DenyQos"])
 		list = append(list, p)
-		return errors.Join(errs[:]...)
+		return err
 	})
 	if err == nil && len(list) == 0 {
 		err = errNoRecord

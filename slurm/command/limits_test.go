@@ -217,6 +217,10 @@ printf '7@%s|r1@%s|1000M@%s|cpu=2,mem=1000M,node=1@%s.\n8@%s|@%s|0@%s|@%s.\n' $n
 	if calls := s.calls(); len(calls) != 8 {
 		t.Errorf("%d queries: %v", len(calls), calls)
 	}
+	s.set("squeue", `nonce=${4#*@}; nonce=${nonce%%|*}; [ $3 = -o ] && exit 1; printf '7@%s|r1@%s|1000M@%s|cpu=2,mem=1000M,node=1@%s.\n' $nonce $nonce $nonce $nonce`)
+	if got, err = s.client(Config{}).Limits(context.Background()); err == nil { // a node that a job excludes would be given to it
+		t.Errorf("without the nodes that jobs exclude: %+v", got)
+	}
 	s.set("sacctmgr", "exit 1") // what cannot be had whole is not had at all
 	if got, err = s.client(Config{}).Limits(context.Background()); err == nil || got.Partitions != nil {
 		t.Errorf("%+v, %v", got, err)

@@ -14,6 +14,7 @@ func TestSlicesAreToldFromGPUs(t *testing.T) {
 		kind          string
 	}{
 		{"gpu:1g.5gb:7", 7, 7, "1g.5gb"},
+		{"gpu:1g.5gb:1", 1, 1, "1g.5gb"},
 		{"gpu:a100_3g.20gb:2(IDX:0-1)", 2, 2, "a100_3g.20gb"},
 		{"gpu:a100:2(S:0),gpu:1g.5gb:7(S:1)", 9, 7, "a100"},
 		{"gpu:a100:2,gpu:1g.5gb:7,gpu:3g.20gb:1", 10, 8, "a100"},

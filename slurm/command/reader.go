@@ -79,8 +79,8 @@ func (v *reader) size(j *slurm.Job) {
 	j.NodeCount = v.count(fNumNodes)
 	if len(j.Nodes) > 0 {
 		j.NodeCount = len(j.Nodes)
-	} else if most := v.count(fMaxNodes); most > 0 && j.NodeCount > most {
-		j.NodeCount = most
+	} else if most := v.count(fMaxNodes); most > 0 {
+		j.NodeCount = min(j.NodeCount, most)
 	}
 	for _, a := range amounts(v.record[fTresAlloc]) {
 		switch {

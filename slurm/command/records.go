@@ -59,20 +59,20 @@ var (
 func (d delimiter) split(out string, fields int, take func(record []string)) (records int, err error) {
 	var record []string
 	for out != "" {
-		end := strings.Index(out, d.record)
-		if end < 0 {
+		text, rest, ended := strings.Cut(out, d.record)
+		if !ended {
 			if strings.Contains(out, d.field) {
 				return records, errTruncated
 			}
 			return records, errNoRecord
 		}
-		record = d.fields(record[:0], out[:end], fields)
+		record = d.fields(record[:0], text, fields)
 		if len(record) != fields {
-			return records, fmt.Errorf("record %d has %d fields, not %d", records+1, strings.Count(out[:end], d.field)+1, fields)
+			return records, fmt.Errorf("record %d has %d fields, not %d", records+1, strings.Count(text, d.field)+1, fields)
 		}
 		take(record)
 		records++
-		out = out[end+len(d.record):]
+		out = rest
 	}
 	return records, nil
 }

@@ -27,7 +27,7 @@ func (c *Client) Job(ctx context.Context, id slurm.JobID) (slurm.Detail, error) 
 	var lastErr error
 	for range 2 {
 		d, err := c.job(ctx, op, id)
-		if err != nil || len(d.Nodes) == 0 || d.Completing || d.State != slurm.Running && d.State != slurm.Suspended {
+		if err != nil || len(d.Nodes) == 0 || d.State != slurm.Running && d.State != slurm.Suspended {
 			return d, err
 		}
 		out, err := c.read(ctx, op, id, "scontrol", []string{"-d", "-o", "show", "job", idArg(id)})
@@ -69,14 +69,8 @@ func agrees(d slurm.Detail) bool {
 	for i, s := range d.Split {
 		nodes[i] = s.Node
 	}
-	return slices.Equal(nodes, d.Nodes) || sameSet(nodes, d.Nodes)
-}
-
-func sameSet(a, b []string) bool {
-	a, b = slices.Clone(a), slices.Clone(b)
-	slices.Sort(a)
-	slices.Sort(b)
-	return slices.Equal(a, b)
+	slices.Sort(nodes)
+	return slices.Equal(nodes, slices.Sorted(slices.Values(d.Nodes)))
 }
 
 // share matches one "Nodes=" group. Each stands for several nodes when all hold

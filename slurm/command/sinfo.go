@@ -57,10 +57,7 @@ func parseNodes(out string, d delimiter) ([]slurm.Node, error) {
 	var nodes []slurm.Node
 	at, words, tooMany := map[string]int{}, pool{}, false
 	records, err := d.split(out, int(nodeFieldCount), func(r []string) {
-		names, err := slurm.Expand(r[nName][strings.LastIndexByte(r[nName], '\n')+1:])
-		if err != nil {
-			return
-		}
+		names, _ := slurm.Expand(r[nName][strings.LastIndexByte(r[nName], '\n')+1:]) // none where it is no list
 		for _, name := range names {
 			i, known := at[name]
 			switch {
@@ -144,7 +141,7 @@ func (v *reader) cpus(field int) (total, used int) {
 	parts := strings.Split(v.record[field], "/")
 	if len(parts) != 4 {
 		v.note(field, fmt.Errorf("%q is not A/I/O/T", shorten(v.record[field])))
-		return 0, 0
+		return
 	}
 	used, err := count(parts[0])
 	v.note(field, err)

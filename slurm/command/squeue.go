@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -113,7 +114,7 @@ func parseJobs(out string, d delimiter) ([]slurm.Detail, error) {
 	if len(details) == 0 && records > 0 {
 		return nil, fmt.Errorf("%d records, and none has a job id", records)
 	}
-	slices.SortStableFunc(details, func(a, b slurm.Detail) int { return int(min(max(a.ID-b.ID, -1), 1)) })
+	slices.SortStableFunc(details, func(a, b slurm.Detail) int { return cmp.Compare(a.ID, b.ID) })
 	return details, nil
 }
 
@@ -157,11 +158,9 @@ func parseJob(r []string) (d slurm.Detail, ok bool) {
 	return d, true
 }
 
-// ofJob copies what was said of a job out of the answer.
+// ofJob copies what was said of a job out of the answer; its state is a word of sluice's.
 func (p pool) ofJob(d *slurm.Detail) {
-	state := string(d.State)
-	p.all(&d.Name, &d.User, &d.Account, &d.Partition, &d.QOS, &state, &d.Reason, &d.Dependency, &d.GPUType, &d.WorkDir, &d.Comment, &d.StdOut, &d.Constraint, &d.Licenses)
-	d.State = slurm.State(state)
+	p.all(&d.Name, &d.User, &d.Account, &d.Partition, &d.QOS, &d.Reason, &d.Dependency, &d.GPUType, &d.WorkDir, &d.Comment, &d.StdOut, &d.Constraint, &d.Licenses)
 	p.list(d.Nodes)
 	p.list(d.ReqNodes)
 	p.list(d.ExcNodes)

@@ -53,7 +53,7 @@ type jobState struct {
 // over: Unknown, so that it is left alone until then.
 func readState(word string, used time.Duration, start, end time.Time, limit time.Duration) jobState {
 	if word == "COMPLETING" || word == "STAGE_OUT" {
-		if used == 0 && (end.IsZero() || (limit > 0 && end.Equal(start.Add(limit)))) {
+		if used == 0 && (end.IsZero() || (limit != 0 && end.Equal(start.Add(limit)))) {
 			return jobState{base: slurm.Pending, completing: true, requeued: true}
 		}
 		return jobState{base: slurm.Unknown, completing: true}

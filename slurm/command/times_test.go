@@ -32,11 +32,26 @@ func TestLiftsTime(t *testing.T) {
 	}
 }
 
+// Without the site's settings nothing is known of its plugins.
+func TestLiftsTimeWithoutSettings(t *testing.T) {
+	s := newStubs(t)
+	s.set("scontrol", "exit 1")
+	if got, err := s.client(Config{}).LiftsTime(t.Context()); err == nil || len(s.calls()) != 1 {
+		t.Errorf("%t, %v", got, err)
+	}
+}
+
 func TestPartitions(t *testing.T) {
 	s := newStubs(t)
 	s.set("scontrol", "echo 'PartitionName=gpu Default=YES State=UP MaxNodes=2 MinNodes=0 MaxTime=1-00:00:00 PriorityTier=3'")
 	got, err := s.client(Config{}).Partitions(t.Context())
 	if err != nil || len(got) != 1 || !got[0].Default || got[0].MaxTime.Hours() != 24 || got[0].Tier != 3 || len(s.calls()) != 1 {
 		t.Errorf("%+v, %v", got, err)
+	}
+	for _, body := range []string{"exit 1", "echo PartitionName=gpu"} {
+		s.set("scontrol", body)
+		if got, err := s.client(Config{}).Partitions(t.Context()); err == nil {
+			t.Errorf("%s: %+v", body, got)
+		}
 	}
 }

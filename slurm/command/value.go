@@ -88,21 +88,12 @@ func duration(s string) (time.Duration, error) {
 	if len(parts) < 2 || len(parts) > 3 || (hasDays && len(parts) != 3) {
 		return 0, bad
 	}
-	seconds, ok := digits(days, 1_000_000)
-	for i, p := range parts {
-		limit := int64(59)
-		if i == 0 {
-			limit = 1_000_000_000
-		}
+	seconds, ok := digits(days, math.MaxInt64) // days stand before hours only
+	per, limit := int64(24), int64(math.MaxInt64)
+	for _, p := range parts {
 		n, good := digits(p, limit)
-		if i == 0 && len(parts) == 3 {
-			seconds *= 24
-		} else if i == 0 {
-			seconds *= 24 * 60
-		} else {
-			seconds *= 60
-		}
-		seconds, ok = seconds+n, ok && good
+		seconds, ok = seconds*per+n, ok && good
+		per, limit = 60, 59
 	}
 	if !ok || seconds > int64(math.MaxInt64/time.Second) {
 		return 0, bad
@@ -110,7 +101,7 @@ func duration(s string) (time.Duration, error) {
 	return time.Duration(seconds) * time.Second, nil
 }
 
-// digits reads a plain decimal number of at most limit.
+// digits reads a plain decimal number of at most 12 digits and at most limit.
 func digits(s string, limit int64) (int64, bool) {
 	if s == "" || len(s) > 12 {
 		return 0, false
@@ -131,15 +122,11 @@ func exitStatus(s string) (code, signal int, err error) {
 		return 0, 0, nil
 	}
 	c, sig, pair := strings.Cut(s, ":")
-	n, err := count(c)
-	if err != nil {
-		return 0, 0, fmt.Errorf("%q is not an exit code", shorten(s))
-	}
-	if !pair {
-		return n >> 8 & 0xff, n & 0x7f, nil
+	if code, err = count(c); err != nil || !pair {
+		return code >> 8 & 0xff, code & 0x7f, err
 	}
 	signal, err = count(sig)
-	return n, signal, err
+	return code, signal, err
 }
 
 // shorten keeps a value that goes into an error message presentable.

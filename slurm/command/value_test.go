@@ -57,8 +57,10 @@ func TestExitStatus(t *testing.T) {
 			t.Errorf("exitStatus(%q) = %d:%d, %v", s, c, sig, err)
 		}
 	}
-	if _, _, err := exitStatus("3:x"); err == nil {
-		t.Error("3:x is an exit status")
+	for _, s := range []string{"3:x", "x", "x:9", "-1"} {
+		if c, sig, err := exitStatus(s); err == nil {
+			t.Errorf("exitStatus(%q) = %d:%d", s, c, sig)
+		}
 	}
 }
 
@@ -68,7 +70,7 @@ func TestGPUs(t *testing.T) {
 		{"gpu", "1  []"}, {"gpu:4", "4  []"}, {"gpu:a100", "1 a100 []"}, {"gpu:a100:4", "4 a100 []"},
 		{"gres:gpu:4", "4  []"}, {"gres:gpu:a100:4", "4 a100 []"}, {"gres/gpu:4", "4  []"}, {"gres/gpu:a100:4", "4 a100 []"},
 		{"cpu=8,mem=4G,node=2,billing=8,gres/gpu=4", "4  []"},
-		{"cpu=8,gres/gpu=4,gres/gpu:a100=4", "4 a100 []"},
+		{"cpu=8,gres/gpu=4,gres/gpu:a100=4", "4 a100 []"}, {"cpu=8,gres/gpu=1", "1  []"},
 		{"gres/gpu:a100=3,gres/gpu:h100=1,gres/gpu=4", "4  []"}, {"gres/gpu:a100=3", "3 a100 []"},
 		{"gpu:2,gpu:a100:1", "3 a100 []"},
 		{"gpu:4(S:0-1)", "4  []"}, {"gpu:4(IDX:0-3)", "4  [0 1 2 3]"}, {"gpu:(null):4(IDX:0-3)", "4  [0 1 2 3]"},
@@ -104,6 +106,7 @@ func TestState(t *testing.T) {
 		{"completing, requeued, limit", readState("COMPLETING", 0, start, start.Add(hour), hour), jobState{slurm.Pending, true, true}},
 		{"completing, ended", readState("COMPLETING", hour, start, start.Add(hour), hour), jobState{base: slurm.Unknown, completing: true}},
 		{"completing, ended at once", readState("COMPLETING", 0, start, start, hour), jobState{base: slurm.Unknown, completing: true}},
+		{"completing, ended at once, no limit", readState("COMPLETING", 0, start, start, 0), jobState{base: slurm.Unknown, completing: true}},
 		{"a word of a later release", readState("HIBERNATING", 0, start, start, 0), jobState{base: slurm.Unknown}},
 		{"nothing", readState("", 0, start, start, 0), jobState{base: slurm.Unknown}},
 	} {

@@ -82,7 +82,17 @@ func (l *Lab) standsBy(ctx context.Context, primary *daemon) error {
 	if err != nil || len(running) == 0 {
 		return err
 	}
-	return l.until(ctx, primary, func() bool { return listening(backupAddr, l.rec.CtldPort) })
+	for !listening(backupAddr, l.rec.CtldPort) {
+		select {
+		case <-primary.ended:
+			return l.unhealthy(primary.name, fmt.Errorf("%w: %s ended (%v)", ErrUnhealthy, primary.name, primary.how))
+		default:
+		}
+		if err := pause(ctx, pollEvery); err != nil {
+			return l.unhealthy(backupName, fmt.Errorf("%w: %s, which had control, does not stand by: %w", ErrUnhealthy, backupName, err))
+		}
+	}
+	return nil
 }
 
 // KillBackup ends the backup controller with SIGKILL.

@@ -29,9 +29,9 @@ class Pace:
         self.since = None  # when the steps of the next line began
 
     def step(self, job: "Job") -> None:
-        """Take note that a step has ended. The program's first is warm-up, always:
-        nobody saw when it began."""
-        if self.left <= 0 or not job.active or _ranks.rank() != 0:
+        """Take note that a step has ended, while some are left to measure. The program's
+        first is warm-up, always: nobody saw when it began."""
+        if not job.active or _ranks.rank() != 0:
             return
         self.seen += 1
         if self.since is None:

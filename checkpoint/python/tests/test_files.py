@@ -122,8 +122,9 @@ class Pieces(JobCase):
         self.assertEqual(slurp(self.path), b"0123456789")
 
     def test_threads(self):
+        """The processors are this process's (0), not those of another one."""
         for cores, training, alone in ((1, 1, 1), (2, 2, 2), (16, 2, 8)):
-            with mock.patch("os.sched_getaffinity", return_value=range(cores)):
+            with mock.patch("os.sched_getaffinity", side_effect=lambda process: range(cores if process == 0 else 64)):
                 self.assertEqual((_write.threads_for(True), _write.threads_for(False)), (training, alone))
 
     def test_collect(self):

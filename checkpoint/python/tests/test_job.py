@@ -155,6 +155,28 @@ class Requests(JobCase):
             job._wait("r1")
         self.assertEqual((slept.call_count, list(looks)), (3, []))
 
+    def test_calls_between_two_agreements(self):
+        """As many calls as were agreed lie between two looks for a request, no more."""
+        steady, looks = 0.0, []
+        job = _job.Job(self.environ(), clock=lambda: self.now, steady=lambda: steady)
+        call = 0
+        with mock.patch.object(job.watch, "seen", side_effect=lambda: looks.append(call) or ""):
+            for call in range(1, 15):
+                self.assertFalse(job.should_checkpoint())
+                steady += 0.25
+        self.assertEqual(looks, [1, 2, 4, 7, 10, 13])  # every 0.9 s at most, from a call on by doubling
+
+    def test_saves_while_the_answer_is_on_its_way(self):
+        """Where the ranks have agreed to save, and the program has not asked again yet, its
+        own save is the one that sluice waits for."""
+        for agreed in (1, 0):
+            job = self.job()
+            job.asking._coming = (lambda: [agreed, 5]), None
+            job.save_dir(background=True)
+            self.assertEqual((job.asked, job.open.background), (agreed == 1, agreed == 0))
+            self.assertEqual(job.asking.pace.gap, 5)
+            job.drop()
+
     def test_asked_once(self):
         """The save after the one that was asked for may go on in the background again."""
         job = self.job()

@@ -48,7 +48,7 @@ var (
 	verdict  = once(`^([a-z][a-z0-9_-]*): ([a-z_]+=\S+(?: [a-z_]+=\S+)*)$`)
 	counted  = once(`\breliability: ([a-z][a-z0-9-]*) (\d+)$`)
 	planted  = once(`^planted=(\d+) caught=(\d+)$`)
-	target   = once(`^(\S+) (Fuzz[A-Za-z0-9_]+)$`)
+	target   = once(`^(\S+) (Fuzz[A-Za-z0-9_]+)(?: source=([0-9a-f]+))?$`)
 	fuzzed   = once(`^fuzz: elapsed: \S+, execs: (\d+) `)
 	seeds    = once(`(\d+) seeds \((\d+) on disk\), (\d+) failed; ([0-9.]+) simulated days`)
 	matrix   = once(`(\d+) requests, (\d+) denials, all of them logged`)
@@ -116,6 +116,7 @@ func read(from io.Reader) (*record, error) {
 type parser struct {
 	r      *record
 	target string // being fuzzed
+	source string // of its package, as a hash; "" = not said
 	execs  string
 	bounds string // boundaries counted, not yet known to be crossed
 }
@@ -130,9 +131,9 @@ func (p *parser) say(name string, pairs ...string) {
 
 func (p *parser) endTarget() {
 	if p.target != "" && p.execs != "" {
-		p.say("fuzz", "target", p.target, "execs", p.execs)
+		p.say("fuzz", "target", p.target, "source", p.source, "execs", p.execs)
 	}
-	p.target, p.execs = "", ""
+	p.target, p.source, p.execs = "", "", ""
 }
 
 func (p *parser) line(text string) {
@@ -149,7 +150,7 @@ func (p *parser) line(text string) {
 		p.say("planted", "planted", m[1], "caught", m[2])
 	} else if m := has(target); m != nil {
 		p.endTarget()
-		p.target = strings.TrimPrefix(m[1], "./") + " " + m[2]
+		p.target, p.source = strings.TrimPrefix(m[1], "./")+" "+m[2], m[3]
 	} else if m := has(fuzzed); m != nil {
 		p.execs = m[1]
 	} else if m := has(seeds); m != nil {

@@ -19,6 +19,7 @@ type gauge struct {
 	at              time.Duration // since the soak began
 	life            int
 	rss             int64 // KiB
+	live            int64 // bytes of its heap that were in use at the last collection
 	fds, goroutines int
 	cycles          uint64
 	database        int64 // bytes of all its files
@@ -34,7 +35,7 @@ func (s *soak) measure(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	g := gauge{at: time.Since(s.began), life: s.life, goroutines: status.Goroutines, cycles: status.Cycles,
+	g := gauge{at: time.Since(s.began), life: s.life, goroutines: status.Goroutines, cycles: status.Cycles, live: int64(status.Live),
 		database: folderSize(s.State), jobs: s.count.ended}
 	dir := filepath.Join("/proc", strconv.Itoa(status.PID))
 	text, err1 := os.ReadFile(filepath.Join(dir, "status"))
@@ -46,8 +47,8 @@ func (s *soak) measure(ctx context.Context) {
 	s.gauges = append(s.gauges, g)
 	if len(s.gauges)%6 == 1 {
 		c := s.count
-		s.tell("rss=%.1fM fds=%d goroutines=%d db=%.2fM cycles=%d; %d jobs live, %d ended, %d resizes, %d kills, %d broken",
-			float64(g.rss)/1024, g.fds, g.goroutines, float64(g.database)/(1<<20), g.cycles, s.live(), c.ended, c.resizes, c.kills(), len(s.broken))
+		s.tell("rss=%.1fM live=%.1fM fds=%d goroutines=%d db=%.2fM cycles=%d; %d jobs live, %d ended, %d resizes, %d kills, %d broken",
+			float64(g.rss)/1024, float64(g.live)/(1<<20), g.fds, g.goroutines, float64(g.database)/(1<<20), g.cycles, s.live(), c.ended, c.resizes, c.kills(), len(s.broken))
 	}
 }
 
@@ -74,23 +75,32 @@ func folderSize(dir string) int64 {
 	return sum
 }
 
-// What may be more in the last quarter of sluiced's last life than in the second
-// (the first warms up): a share, and some beside it, because a heap breathes.
+// What may be more in the last quarter of sluiced's last life than in the second (the first
+// warms up).
 const (
+	// A job stays in the daemon's memory for a day after its end, and in its store for 90 days:
+	// bytes of live memory (TestMemoryOfManyDays holds that) and of the database. Its heap
+	// grows to twice what is live before garbage is collected.
+	perJob       = 12 << 10
+	perJobStored = 32 << 10
+	heapFactor   = 2
+	// Beyond that: a share and some bytes of what is live, for the jobs at hand differ; KiB of
+	// resident memory, for a heap breathes; file descriptors and goroutines that commands
+	// under way need; the write-ahead log, which comes and goes.
 	breath      = 0.15
-	rssBreath   = 3072 // KiB
-	countBreath = 8    // file descriptors, goroutines: what commands under way need
-	// A finished job's history stays for 90 days; it may take so many bytes. The
-	// write-ahead log beside it comes and goes.
-	perJob   = 32 << 10
-	aheadLog = 5 << 20
+	liveBreath  = 1 << 20
+	rssBreath   = 4096
+	countBreath = 8
+	aheadLog    = 5 << 20
 )
 
 // flatness is what the last life shows.
 type flatness struct {
 	minutes         float64
 	rss             [2]int64 // KiB, median of the second and of the last quarter
-	slope           float64  // KiB an hour, after the first quarter
+	live            [2]int64 // bytes, likewise
+	slope           float64  // of rss, KiB an hour, after the first quarter
+	unexplained     int64    // KiB of rss's growth, less what the jobs that ended account for; below 0 = none
 	fds, goroutines [2]int64
 	database        [2]int64
 	jobs            int // ended between the two
@@ -115,21 +125,23 @@ func flat(all []gauge) flatness {
 	f.slope = slope(list[quarter:])
 	both := func(of func(gauge) int64) [2]int64 { return [2]int64{median(second, of), median(fourth, of)} }
 	f.rss = both(func(g gauge) int64 { return g.rss })
+	f.live = both(func(g gauge) int64 { return g.live })
 	f.fds = both(func(g gauge) int64 { return int64(g.fds) })
 	f.goroutines = both(func(g gauge) int64 { return int64(g.goroutines) })
 	f.database = both(func(g gauge) int64 { return g.database })
 	f.jobs = int(median(fourth, jobsOf) - median(second, jobsOf))
-	check := func(what string, v [2]int64, more float64) {
-		if float64(v[1]) > float64(v[0])*(1+breath)+more {
-			f.grown = append(f.grown, fmt.Sprintf("%s grew from %d to %d in the last life of %.0f minutes", what, v[0], v[1], f.minutes))
+	f.unexplained = f.rss[1] - f.rss[0] - int64(f.jobs)*heapFactor*perJob>>10
+	check := func(what string, v [2]int64, share, more float64) {
+		if float64(v[1]) > float64(v[0])*(1+share)+more {
+			f.grown = append(f.grown, fmt.Sprintf("%s grew from %d to %d in the last life of %.0f minutes, in which %d jobs ended", what, v[0], v[1], f.minutes, f.jobs))
 		}
 	}
-	check("resident memory (KiB)", f.rss, rssBreath)
-	check("file descriptors", f.fds, countBreath)
-	check("goroutines", f.goroutines, countBreath)
-	if more := f.database[1] - f.database[0]; more > aheadLog+int64(f.jobs)*perJob {
-		f.grown = append(f.grown, fmt.Sprintf("the database grew by %d bytes over %d jobs", more, f.jobs))
-	}
+	ended := float64(f.jobs)
+	check("live memory (bytes)", f.live, breath, liveBreath+ended*perJob)
+	check("resident memory (KiB)", f.rss, 0, rssBreath+ended*heapFactor*perJob/1024)
+	check("file descriptors", f.fds, breath, countBreath)
+	check("goroutines", f.goroutines, breath, countBreath)
+	check("the database (bytes)", f.database, 0, aheadLog+ended*perJobStored)
 	return f
 }
 

@@ -14,7 +14,7 @@ import (
 func life(n, number int, of func(i int, g *gauge)) []gauge {
 	list := make([]gauge, n)
 	for i := range list {
-		list[i] = gauge{at: time.Duration(i) * time.Minute, life: number, rss: 20000, fds: 16, goroutines: 9, database: 3 << 20, jobs: i}
+		list[i] = gauge{at: time.Duration(i) * time.Minute, life: number, rss: 20000, live: 4 << 20, fds: 16, goroutines: 9, database: 3 << 20, jobs: i}
 		of(i, &list[i])
 	}
 	return list
@@ -26,14 +26,18 @@ func TestFlat(t *testing.T) {
 		of   func(int, *gauge)
 		grew string // "" = nothing
 	}{
-		"still":               {func(int, *gauge) {}, ""},
-		"breathes":            {func(i int, g *gauge) { g.rss += int64(i%3) * 3000; g.fds += i % 4; g.database += int64(i%2) << 22 }, ""},
-		"warms up":            {func(i int, g *gauge) { g.rss = min(40000, int64(i)*10000) }, ""},
-		"memory":              {func(i int, g *gauge) { g.rss += int64(i) * 700 }, "resident memory"},
-		"file descriptors":    {func(i int, g *gauge) { g.fds += i }, "file descriptors"},
-		"goroutines":          {func(i int, g *gauge) { g.goroutines += i }, "goroutines"},
-		"database":            {func(i int, g *gauge) { g.database += int64(i) << 19 }, "database"},
-		"database, many jobs": {func(i int, g *gauge) { g.database += int64(i) << 19; g.jobs = i * 100 }, ""},
+		"still":       {func(int, *gauge) {}, ""},
+		"breathes":    {func(i int, g *gauge) { g.rss += int64(i%3) * 3000; g.fds += i % 4; g.database += int64(i%2) << 22 }, ""},
+		"warms up":    {func(i int, g *gauge) { g.rss = min(40000, int64(i)*10000) }, ""},
+		"memory":      {func(i int, g *gauge) { g.rss += int64(i) * 700 }, "resident memory"},
+		"live memory": {func(i int, g *gauge) { g.live += int64(i) << 17 }, "live memory"},
+		"a job in ten minutes that is never freed": {func(i int, g *gauge) { g.jobs = i / 10; g.live += int64(i) * 200 << 10 }, "live memory"},
+		"jobs that ended within a day":             {func(i int, g *gauge) { g.jobs = 9 * i; g.live += int64(i) * 9 * 9 << 10; g.rss += int64(i) * 9 * 20 }, ""},
+		"more than these":                          {func(i int, g *gauge) { g.jobs = 9 * i; g.live += int64(i) * 9 * 40 << 10; g.rss += int64(i) * 9 * 60 }, "in which 180 jobs ended; resident memory"},
+		"file descriptors":                         {func(i int, g *gauge) { g.fds += i }, "file descriptors"},
+		"goroutines":                               {func(i int, g *gauge) { g.goroutines += i }, "goroutines"},
+		"database":                                 {func(i int, g *gauge) { g.database += int64(i) << 19 }, "database"},
+		"database, many jobs":                      {func(i int, g *gauge) { g.database += int64(i) << 19; g.jobs = i * 100 }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			earlier := life(40, 0, func(i int, g *gauge) { g.rss = int64(i) * 9000 })
@@ -100,9 +104,9 @@ func TestDraw(t *testing.T) {
 
 func TestVerdict(t *testing.T) {
 	got := line(Options{Seed: 3}, "22.05.8", 8, counts{submits: 9, nodes: 1, controllers: 2, daemons: 3},
-		flatness{minutes: 320, rss: [2]int64{20000, 20100}, slope: -12.4, fds: [2]int64{16, 17}}, 0)
+		flatness{minutes: 320, rss: [2]int64{20000, 20100}, slope: -12.4, unexplained: -9, live: [2]int64{5 << 20, 6 << 20}, fds: [2]int64{16, 17}}, 0)
 	for _, want := range []string{"soak: hours=8.00 slurm=22.05.8 seed=3 submits=9 ", " kills=6 nodes=1 ", " promises_broken=0 ",
-		" rss_kib=20000..20100 rss_slope=-12KiB/h fds=16..17 "} {
+		" rss_kib=20000..20100 rss_slope=-12KiB/h rss_unexplained=-9KiB live_kib=5120..6144 fds=16..17 "} {
 		if !strings.Contains(got, want) {
 			t.Errorf("lacks %q: %s", want, got)
 		}

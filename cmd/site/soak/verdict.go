@@ -45,9 +45,9 @@ func (s *soak) hours() float64 {
 func line(o Options, release string, hours float64, c counts, f flatness, broken int) string {
 	return fmt.Sprintf("soak: hours=%.2f slurm=%s seed=%d submits=%d cancels=%d orders=%d resizes=%d kills=%d nodes=%d controllers=%d daemons=%d "+
 		"completed=%d steps=%d repeated=%d requeued_by_user=%d slurmctld_crashes=%d refused=%d promises_broken=%d "+
-		"life_minutes=%.0f rss_kib=%d..%d rss_slope=%+.0fKiB/h fds=%d..%d goroutines=%d..%d db_kib=%d..%d db_jobs=%d",
+		"life_minutes=%.0f rss_kib=%d..%d rss_slope=%+.0fKiB/h rss_unexplained=%+dKiB live_kib=%d..%d fds=%d..%d goroutines=%d..%d db_kib=%d..%d db_jobs=%d",
 		hours, release, o.Seed, c.submits, c.cancels, c.pins+c.holds, c.resizes, c.kills(), c.nodes, c.controllers, c.daemons,
 		c.completed, c.steps, c.repeated, c.requeued, c.crashes, c.mistakes, broken,
-		f.minutes, f.rss[0], f.rss[1], f.slope, f.fds[0], f.fds[1], f.goroutines[0], f.goroutines[1],
+		f.minutes, f.rss[0], f.rss[1], f.slope, f.unexplained, f.live[0]>>10, f.live[1]>>10, f.fds[0], f.fds[1], f.goroutines[0], f.goroutines[1],
 		f.database[0]>>10, f.database[1]>>10, f.jobs)
 }

@@ -83,7 +83,7 @@ func job(id elastic.JobID, name, user string, uid uint32, phase elastic.Phase, p
 		j.Started, j.Restarts, j.Incarnation, j.Speaks = submitted.Add(20*time.Minute), 1, 2, true
 		j.Heartbeat, j.TimeLeft, j.Curve = Now.Add(-3*time.Second), 90*time.Minute, curve(60)
 	}
-	return engine.JobReport{Record: rec, Job: j, Target: place}
+	return engine.JobReport{Record: rec, Job: &j, Target: place}
 }
 
 // progress sets what the job has done, in both places that hold it.
@@ -145,7 +145,7 @@ func deaf() engine.JobReport {
 }
 
 func ended(jr engine.JobReport, state string, ago time.Duration, done float64) engine.JobReport {
-	jr.Ended, jr.Job, jr.Target = true, elastic.Job{}, nil
+	jr.Ended, jr.Job, jr.Target = true, &elastic.Job{}, nil
 	jr.Record.State, jr.Record.Ended, jr.Record.Done, jr.Record.FirstRun = state, Now.Add(-ago), done, jr.Record.Submitted.Add(time.Minute)
 	return jr
 }

@@ -34,7 +34,8 @@ type Status struct {
 	GPUsFree int       `json:"gpus_free"`
 	// What the daemon reports of itself; the rest is known to the kernel.
 	Goroutines int    `json:"goroutines,omitempty"`
-	Cycles     uint64 `json:"cycles,omitempty"` // cycles begun since Started
+	Cycles     uint64 `json:"cycles,omitempty"`     // cycles begun since Started
+	Live       uint64 `json:"live_bytes,omitempty"` // memory in use at the last garbage collection
 	// Overdue is by how many seconds the next cycle is late: the one under way hangs, most
 	// likely on the disk of the daemon's store. 0 = not late.
 	Overdue float64 `json:"overdue_seconds,omitempty"`

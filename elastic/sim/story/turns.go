@@ -1,6 +1,7 @@
 package story
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -38,6 +39,9 @@ func turns(s elastic.Snapshot, turn time.Duration) elastic.Allocation {
 	for k := range who {
 		j := who[(number+k)%len(who)]
 		p := most(inv, j)
+		if p == nil && onUnfit(inv, j) {
+			p = j.Place // else a job that blames each GPU would end the turn of all beside it, for ever
+		}
 		inv = nodes.With(inv, nodes.Load{Place: p})
 		d := elastic.Decision{GPUs: p.GPUs(), Why: reason.Text{Text: "its turn"}}
 		if number%2 == 1 {
@@ -46,6 +50,13 @@ func turns(s elastic.Snapshot, turn time.Duration) elastic.Allocation {
 		a[j.ID] = d
 	}
 	return a
+}
+
+// onUnfit reports whether the job runs on a node that gets nothing new for its GPUs' sake.
+func onUnfit(inv []nodes.Node, j elastic.Job) bool {
+	return j.Phase == elastic.Running && slices.ContainsFunc(inv, func(n nodes.Node) bool {
+		return n.Why.State == nodes.Unfit && j.Place.On(n.Name) > 0
+	})
 }
 
 // most is the largest placement the job can have of what is free.
