@@ -189,7 +189,7 @@ func TestFaultsOfTheStore(t *testing.T) {
 // endedUnseen: a job that ended between the loss of the store and the next observation of Slurm is
 // unknown to the new daemon. Only its successful end is checked.
 func endedUnseen(bad string) bool {
-	return strings.Contains(bad, "ended as COMPLETED, and sluiced said nothing about it")
+	return strings.Contains(bad, "ended as COMPLETED, and sluiced did not log it")
 }
 
 // inMemory returns a folder that is removed with the test, in memory if possible.
