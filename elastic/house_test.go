@@ -17,9 +17,9 @@ import (
 
 const module = "github.com/sluice-hpc/sluice/"
 
-// may lists, room by room, which other rooms it may import. Imports point down
-// only; a room that is not listed may import nothing of ours. The order is that
-// of the house in ARCHITECTURE.md.
+// may lists, package by package, which other packages of sluice it may import. Imports point
+// down only; a package that is not listed may import none. The order is that in
+// ARCHITECTURE.md.
 var may = map[string][]string{
 	"slurm":                       {},
 	"elastic/audit":               {},
@@ -108,7 +108,7 @@ var may = map[string][]string{
 	"cmd/sluiced":                 {"*"},
 }
 
-// pure lists the rooms that import the standard library only.
+// pure lists the packages that import only the standard library.
 var pure = map[string]string{
 	"slurm": "", "elastic/audit": "", "nodes": "", "elastic": "", "elastic/plan": "", "elastic/resize": "", "elastic/solve/knapsack": "", "elastic/learn/length": "", "elastic/reason": "", "elastic/say": "", "elastic/policy": "", "elastic/policy/roles": "", "elastic/policy/admission": "", "elastic/policy/greedy": "", "elastic/engine": "", "elastic/engine/eligible": "", "elastic/engine/event": "", "elastic/engine/execute": "", "elastic/engine/journal": "", "elastic/engine/learn": "", "elastic/engine/observe": "", "elastic/engine/publish": "", "elastic/engine/track": "", "elastic/engine/watch": "", "elastic/learn/speed": "",
 	"elastic/control/munge": "",
@@ -142,7 +142,7 @@ func packages(t *testing.T) []pkg {
 	return all
 }
 
-// TestImportsPointDown: to let a room import another, change the picture first.
+// TestImportsPointDown: to let a package import another, change ARCHITECTURE.md first.
 func TestImportsPointDown(t *testing.T) {
 	for _, p := range packages(t) {
 		room := strings.TrimPrefix(p.ImportPath, module)
@@ -166,15 +166,15 @@ func TestImportsPointDown(t *testing.T) {
 	}
 }
 
-// only says which single room may import a library that is heavy or needs cgo.
+// only says which single package may import a library that is large or needs cgo.
 var only = map[string]string{
 	"github.com/NVIDIA/go-nvml/":  "nodes/nvml",
 	"github.com/mattn/go-sqlite3": "elastic/store",
 	"gonum.org/v1/plot":           "cmd/sluice-plot",
 }
 
-// TestHeavyLibrariesStayApart: sluice itself is static and starts thousands of
-// times; what would slow that or needs cgo lives in programs of its own.
+// TestHeavyLibrariesStayApart: sluice itself is static and starts thousands of times; what
+// would slow that or needs cgo is in other programs.
 func TestHeavyLibrariesStayApart(t *testing.T) {
 	for _, p := range packages(t) {
 		room := strings.TrimPrefix(p.ImportPath, module)
@@ -199,12 +199,12 @@ func TestHeavyLibrariesStayApart(t *testing.T) {
 	}
 }
 
-// heavy is what the client must do without: who decides, what simulates, and what tries
-// sluice. Each doubles the program that every job starts twice.
+// heavy is what the client must not link: deciding, simulation and development tools. Each
+// doubles the size of the program that every job starts twice.
 var heavy = []string{module + "elastic/engine", module + "elastic/policy", module + "elastic/learn/predict", module + "elastic/sim", module + "elastic/world",
 	module + "elastic/store", module + "slurm/fake", module + "slurm/lab", module + "cmd/site", "gonum.org/"}
 
-// TestClientIsThin: cmd/sluice links none of that.
+// TestClientIsThin: cmd/sluice links none of heavy.
 func TestClientIsThin(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", module+"cmd/sluice").Output()
 	if err != nil {
@@ -251,8 +251,7 @@ func contains(allowed []string, room string) bool {
 
 var clockLeak = regexp.MustCompile(`\btime\.(Now|Since|Until)\(`)
 
-// TestTimeIsAParameter: the clock is read in cmd and by the lab, which waits for
-// real daemons, and nowhere else.
+// TestTimeIsAParameter: only cmd, and the lab, which waits for real daemons, read the clock.
 func TestTimeIsAParameter(t *testing.T) {
 	for _, p := range packages(t) {
 		room := strings.TrimPrefix(p.ImportPath, module)

@@ -72,7 +72,7 @@ func deadlineLine(e wire.Explanation) string {
 		return line + " has passed: it counts as a job without one"
 	case elastic.DueUnmet:
 		if j.Ends.IsZero() {
-			return line + " cannot be met, and no end is in sight"
+			return line + " cannot be met, and no possible end is known"
 		}
 		return line + fmt.Sprintf(" cannot be met: the earliest it could end is %s", when(j.Ends))
 	}

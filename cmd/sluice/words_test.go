@@ -126,7 +126,7 @@ func TestDeadlineLine(t *testing.T) {
 		"deadline 2026-11-22T18:00:00 cannot be met: the earliest it could end is 2026-11-22T19:00:00":  {job(func(j *wire.Job) { j.Due, j.Ends = "unmet", due.Add(time.Hour) }), "deadline"},
 		"deadline 2026-11-22T18:00:00: cannot be promised: its speed is not known yet":                  {job(func(j *wire.Job) { j.Due = "unknown_speed" }), "deadline"},
 		"deadline 2026-11-22T18:00:00, promised":                                                        {job(func(j *wire.Job) { j.Promised = true }), "deadline"},
-		"deadline 2026-11-22T18:00:00 cannot be met, and no end is in sight":                            {job(func(j *wire.Job) { j.Due = "unmet" }), "deadline"},
+		"deadline 2026-11-22T18:00:00 cannot be met, and no possible end is known":                      {job(func(j *wire.Job) { j.Due = "unmet" }), "deadline"},
 		"deadline 2026-11-22T18:00:00 has passed: it counts as a job without one":                       {job(func(j *wire.Job) { j.Due = "passed" }), "lookahead"},
 		"deadline 2026-11-22T18:00:00: not promised; it is judged when the job can be started or moved": {job(func(*wire.Job) {}), "deadline"},
 		"deadline 2026-11-22T18:00:00: the site's policy, knapsack, promises no deadlines":              {job(func(*wire.Job) {}), "knapsack"},

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/engine/publish"
 )
 
-// TestHistoryIsFresh: the row of the present run shows what the job has written since the
-// last cycle, and the time that it has run until now. Rows of earlier runs stay.
+// TestHistoryIsFresh: the row of the present run includes the progress written since the last
+// cycle and the time run until now. Rows of earlier runs stay.
 func TestHistoryIsFresh(t *testing.T) {
 	o := options()
 	now := controltest.Now.Add(20 * time.Second)

@@ -46,8 +46,8 @@ func (o *one) Direct(_ context.Context, _ Caller, _ elastic.JobID, c wire.Change
 	return c.Validate()
 }
 
-// Whatever a stranger sends, he gets a JSON answer, never a fault of the server,
-// and never an order about a job that is not his.
+// Any request gets a JSON answer, never makes the server fail, and never orders anything about
+// a job of another user.
 func FuzzRequest(f *testing.F) {
 	f.Add("GET", "/v1/report", "")
 	f.Add("POST", "/v1/jobs/41/direct", `{"order":"pin","gpus":2}`)
@@ -57,9 +57,9 @@ func FuzzRequest(f *testing.F) {
 	f.Add("GET", "/v1/jobs/-1/explain", "{")
 	service := &one{}
 	s := newServer(service)
-	// The clock stands, so that only the first few unknown jobs are waited for.
+	// The clock stands still, so that only the first few unknown jobs are waited for.
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	s.reads.burst = 1 << 40 // or nothing would be asked after the first 200
+	s.reads.burst = 1 << 40 // else no request would pass after the first 200
 	if err := s.Configure(Options{UID: 500, Private: true, Now: func() time.Time { return now }}); err != nil {
 		f.Fatal(err)
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// TestSpeedsAreOfTheTypeItRunsOn: where a partition has several types, those on which the
-// job is count, whichever comes first in its partition.
+// TestSpeedsAreOfTheTypeItRunsOn: in a partition with several GPU types, the throughput on the
+// type that the job runs on counts, whichever type is listed first.
 func TestSpeedsAreOfTheTypeItRunsOn(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	sample := func(kind string, gpus int, seconds float64) speed.Sample {

@@ -9,12 +9,12 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/engine/publish"
 )
 
-// ready is an answer that is JSON already.
+// ready is an answer that is already JSON.
 type ready []byte
 
-// seen is the report as callers are sent it who see every job. It is written
-// once a cycle, not once a reader, and all readers share it: a thousand who do
-// not read what they asked for cost the memory of one.
+// seen is the encoded report for callers that may see every job. It is encoded once per cycle,
+// not once per reader, and shared: a thousand clients that do not read their answer cost the
+// memory of one.
 type seen struct {
 	mu           sync.Mutex
 	of           *publish.Report

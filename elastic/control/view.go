@@ -18,14 +18,14 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// compact is squeue's short code of each state.
+// compact is squeue's compact code of each state.
 var compact = map[string]string{
 	"PENDING": "PD", "RUNNING": "R", "SUSPENDED": "S", "COMPLETING": "CG", "COMPLETED": "CD", "CANCELLED": "CA",
 	"FAILED": "F", "TIMEOUT": "TO", "NODE_FAIL": "NF", "PREEMPTED": "PR", "BOOT_FAIL": "BF", "DEADLINE": "DL",
 	"OUT_OF_MEMORY": "OOM", "CONFIGURING": "CF",
 }
 
-// doing says what a move waits for after each step.
+// doing is what a move waits for after each step.
 var doing = map[elastic.Step]string{
 	elastic.Intended:  "about to ask for a checkpoint",
 	elastic.Asked:     "waits for the checkpoint",
@@ -58,7 +58,7 @@ func viewReport(r *publish.Report, sees func(publish.JobReport) bool) wire.Repor
 // holding is what elastic jobs hold of one node.
 type holding struct {
 	gpus int
-	jobs []int64 // those the caller may see
+	jobs []int64 // jobs that the caller may see
 }
 
 func holdings(r *publish.Report, sees func(publish.JobReport) bool) map[string]holding {
@@ -87,7 +87,7 @@ func viewNode(n nodes.Node, h holding, health *wire.Health, now time.Time) wire.
 		MemoryMB: n.MemoryMB, MemUsedMB: n.MemUsedMB, Jobs: append([]int64{}, h.jobs...), Health: health}
 }
 
-// viewHealth is what is said against a node; nil when nothing.
+// viewHealth returns the complaints about a node; nil if there are none.
 func viewHealth(r *publish.Report, node string, sees func(publish.JobReport) bool) *wire.Health {
 	for _, f := range r.Health {
 		if f.Node != node {
@@ -104,8 +104,8 @@ func viewHealth(r *publish.Report, node string, sees func(publish.JobReport) boo
 	return nil
 }
 
-// stateOf is Slurm's state of the job. squeue calls any job whose last run is being cleaned
-// away COMPLETING, and tells no other state then.
+// stateOf returns Slurm's state of the job. squeue calls a job COMPLETING while its last run is
+// cleaned up, and shows no other state then.
 func stateOf(jr publish.JobReport) string {
 	if jr.Job.Phase == elastic.Completing && jr.Job.State == string(slurm.Unknown) {
 		return "COMPLETING"
@@ -150,7 +150,7 @@ func viewJob(r *publish.Report, jr publish.JobReport) wire.Job {
 	if w := jr.LastWords; jr.Ended && w != nil {
 		out.LastWords = &wire.LastWords{Why: w.Why, Lines: w.Lines}
 	}
-	if jr.Ended { // where it was last
+	if jr.Ended { // its last place
 		out.Place = placement(rec.Place)
 	}
 	out.GPUs = out.Place.GPUs()
@@ -165,8 +165,8 @@ func viewJob(r *publish.Report, jr publish.JobReport) wire.Job {
 	return out
 }
 
-// code is the compact state; RS, Slurm's own for resizing, while sluice moves or
-// stops a job that runs.
+// code returns the compact state. It is RS, Slurm's own code for resizing, while sluice moves
+// or stops a running job.
 func code(j wire.Job, jr publish.JobReport) string {
 	if !j.Ended && jr.Intent != nil && jr.Intent.Kind != elastic.Start {
 		return "RS"
@@ -181,8 +181,8 @@ func code(j wire.Job, jr publish.JobReport) string {
 	return "?"
 }
 
-// curveOf is the job's speed on the type of GPUs it is on; while it has none, on the one
-// that it is expected to get.
+// curveOf returns the job's throughput curve on the GPU type that it runs on; while it has no
+// GPUs, on the type it is expected to get.
 func curveOf(jr publish.JobReport) *speed.Curve {
 	if len(jr.Job.Place) == 0 {
 		return jr.Job.Curve
@@ -190,7 +190,7 @@ func curveOf(jr publish.JobReport) *speed.Curve {
 	return jr.Job.Curve.On(jr.Kind)
 }
 
-// pace answers only what rests on samples: the relative prior is not seconds.
+// pace returns a time only if it rests on samples: the relative prior is not in seconds.
 func pace(c *speed.Curve, s speed.Shape) (float64, string) {
 	if c.Samples() == 0 {
 		return 0, ""
@@ -207,7 +207,7 @@ func viewMove(in *elastic.Intent, now time.Time) *wire.Move {
 		Target: placement(in.Target), Cause: say.Reason(in.Cause, now), Why: reason.Value{Reason: in.Cause}, Opened: in.Opened, Since: in.Moved}
 }
 
-// viewEnding is how a job ended; nil when that is not known.
+// viewEnding returns how a job ended; nil if that is not known.
 func viewEnding(e journal.Ending) *wire.Ending {
 	if e.How == "" {
 		return nil
@@ -220,7 +220,7 @@ func viewPrice(p elastic.Price) wire.Price {
 		Total: p.Total().Seconds(), Measured: p.Measured}
 }
 
-// placement makes nowhere an empty list, not null.
+// placement returns an empty list for no place, which JSON writes as [] and not null.
 func placement(p nodes.Placement) nodes.Placement {
 	if p == nil {
 		return nodes.Placement{}
@@ -228,7 +228,7 @@ func placement(p nodes.Placement) nodes.Placement {
 	return p
 }
 
-// overdueAfter is how late a cycle has to be for it to be said: one may take seconds.
+// overdueAfter is how late a cycle must be to be reported; a cycle may take seconds.
 const overdueAfter = 30 * time.Second
 
 func fillStatus(out *wire.Status, r *publish.Report, now time.Time) {
@@ -258,7 +258,8 @@ func fillStatus(out *wire.Status, r *publish.Report, now time.Time) {
 	}
 }
 
-// finite keeps one job's nonsense from making the whole report unwritable.
+// finite replaces NaN and infinities, so that one job's bad number does not make the whole
+// report unencodable.
 func finite(f float64) float64 {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return 0

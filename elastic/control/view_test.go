@@ -8,7 +8,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/engine/publish"
 )
 
-// A job whose last run is being cleaned away has no other state in Slurm's list.
+// A job whose last run is being cleaned up has no other state in Slurm's list.
 func TestStateWhileCompleting(t *testing.T) {
 	for _, c := range []struct {
 		phase                  elastic.Phase

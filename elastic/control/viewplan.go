@@ -67,7 +67,7 @@ func viewPlan(r *publish.Report, f engine.Forecast, sees func(publish.JobReport)
 	return out
 }
 
-// because writes why, in both forms.
+// because sets the reason in both forms, as text and as code with arguments.
 func because(p *wire.Planned, why reason.Reason, now time.Time) {
 	p.Reason, p.Why = say.Reason(why, now), reason.Value{Reason: why}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
-// site tells its limits after a time, with the number of times it was asked as the name of the
+// site returns its limits after some time, with the number of queries so far as the name of the
 // only QOS.
 type site struct {
 	mu    sync.Mutex
@@ -35,8 +35,7 @@ func (s *site) Limits(ctx context.Context) (slurm.Limits, error) {
 	}
 }
 
-// A site that hangs holds up one call for 2 s and none after it; what it answers in the end is
-// handed out once.
+// A site that hangs delays one call by 2 s and none after it; its answer is returned once.
 func TestLimiterWaitsBriefly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &site{takes: time.Minute}

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 )
 
-// slowStore is a store that takes nothing until it is let go on.
+// slowStore is a store that blocks until it is released.
 type slowStore struct {
 	journal.Memory
 	gate   chan struct{}
@@ -43,9 +43,9 @@ func start(t *testing.T, under journal.Samples, told func(error)) *Samples {
 	return s
 }
 
-// TestSlowStoreDelaysNobody: speeds are taken at once, read back in order, each once, and
-// stored when the disk lets them.
-func TestSlowStoreDelaysNobody(t *testing.T) {
+// TestSlowStoreDelaysNoCaller: samples are accepted at once, read back in order, each once, and
+// stored when the disk allows it.
+func TestSlowStoreDelaysNoCaller(t *testing.T) {
 	under := &slowStore{gate: make(chan struct{})}
 	s := start(t, under, nil)
 	ctx := context.Background()
@@ -100,7 +100,7 @@ func TestSpeedsThatWaitAreBounded(t *testing.T) {
 	}
 }
 
-// TestStoreThatRefuses: nothing is lost, it is told once, and once more when it is over.
+// TestStoreThatRefuses: nothing is lost, the error is reported once, and its end once.
 func TestStoreThatRefuses(t *testing.T) {
 	under := &slowStore{gate: make(chan struct{})}
 	close(under.gate)

@@ -13,7 +13,7 @@ const (
 	selectAnswers   = `SELECT ` + answerColumns + ` FROM answers ORDER BY uid, key`
 )
 
-// SaveAnswers inserts, replaces or forgets answers by user and key, all or none.
+// SaveAnswers inserts, replaces or deletes answers by user and key, all or none.
 func (s *Store) SaveAnswers(ctx context.Context, answers []journal.Answer) error {
 	return s.write(ctx, "save answers", func(c *change) error {
 		for _, a := range answers {
@@ -31,7 +31,7 @@ func (s *Store) SaveAnswers(ctx context.Context, answers []journal.Answer) error
 	})
 }
 
-// Answers returns them in order of user and key.
+// Answers returns all answers, in order of user and key.
 func (s *Store) Answers(ctx context.Context) ([]journal.Answer, error) {
 	var out []journal.Answer
 	err := s.rows(ctx, "read answers", "answers", selectAnswers, func(r row) error {

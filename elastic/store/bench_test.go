@@ -12,8 +12,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/store/contract"
 )
 
-// large makes the store of a busy site: 100,000 samples, 10,000 jobs, their 40,000
-// runs and 20,000 moves.
+// large makes the store of a busy site: 100,000 samples, 10,000 jobs, their 40,000 runs and
+// 20,000 moves.
 func large(b *testing.B) (path string) {
 	b.Helper()
 	path = filepath.Join(b.TempDir(), "state", "sluice.db")
@@ -52,7 +52,7 @@ func large(b *testing.B) (path string) {
 	return path
 }
 
-// All of it is checked at every start, before sluiced decides anything.
+// Everything in the store is checked at every start, before sluiced decides anything.
 func BenchmarkOpenLarge(b *testing.B) {
 	path := large(b)
 	for b.Loop() {
@@ -66,7 +66,7 @@ func BenchmarkOpenLarge(b *testing.B) {
 	}
 }
 
-// What the first start after an upgrade from schema 2 has to do more, once.
+// The additional work of the first start after an upgrade from schema 2.
 func BenchmarkSealLarge(b *testing.B) {
 	s, _, err := Open(never, large(b), noon)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/store/contract"
 )
 
-// A move that is closed stays closed, whatever comes late, and its number is never
-// another's, though all trace of it is pruned.
+// A move that is closed stays closed, whatever call comes late, and its number is never reused,
+// even after it was pruned.
 func TestEndedMovesStayEnded(t *testing.T) {
 	ctx := t.Context()
 	s := must(t, t.TempDir()+"/state/sluice.db")
@@ -41,7 +41,7 @@ func TestEndedMovesStayEnded(t *testing.T) {
 	}
 }
 
-// The database is the daemon's alone from its first moment on.
+// The database is private to the daemon from the moment it exists.
 func TestNewFileIsPrivate(t *testing.T) {
 	path := t.TempDir() + "/sluice.db"
 	if err := prepareFile(path); err != nil {

@@ -109,8 +109,8 @@ func TestDamageTwiceInOneSecond(t *testing.T) {
 	}
 }
 
-// A file that was there before and is gone is a fresh start, said aloud.
-func TestMissingFileIsSaidAloud(t *testing.T) {
+// If a file that existed is missing, an empty store is started, with a notice.
+func TestMissingFileGivesANotice(t *testing.T) {
 	path := filled(t)
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
@@ -124,7 +124,8 @@ func TestMissingFileIsSaidAloud(t *testing.T) {
 	}
 }
 
-// A newer sluice's file says so twice, in its header and in its tally.
+// A newer sluice's file has its schema twice, in its header and in its tally; either is enough
+// to refuse it.
 func TestNewerFileIsRefusedAndKept(t *testing.T) {
 	path := filled(t)
 	steps, err := scripts()
@@ -146,8 +147,8 @@ func TestNewerFileIsRefusedAndKept(t *testing.T) {
 	}
 }
 
-// TestOlderFileIsBroughtUpToDate: what a file of the first schema holds is still there
-// once it has the newest.
+// TestOlderFileIsBroughtUpToDate: what a file of the first schema holds is still there after
+// the migration to the newest.
 func TestOlderFileIsBroughtUpToDate(t *testing.T) {
 	steps, err := scripts()
 	if err != nil {
@@ -212,7 +213,7 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// A person in the sqlite3 shell delays the daemon and cannot hang it.
+// A person with the sqlite3 shell delays the daemon and cannot block it.
 func TestLockedByAnotherProgram(t *testing.T) {
 	path := filled(t)
 	s, _, err := open(t.Context(), path, noon, 20*time.Millisecond)
@@ -234,7 +235,7 @@ func TestLockedByAnotherProgram(t *testing.T) {
 	}
 }
 
-// The disk fills up: the call fails whole, and the next works once there is room.
+// The disk is full: the call fails as a whole, and the next one works once there is room.
 func TestDiskFull(t *testing.T) {
 	path := filled(t)
 	s := must(t, path)
@@ -248,7 +249,7 @@ func TestDiskFull(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	limit("PRAGMA max_page_count = 1") // the present size is the least it takes
+	limit("PRAGMA max_page_count = 1") // the present size is the smallest limit
 	big := contract.Job("big", 5000)
 	big.Name = strings.Repeat("x", 1<<20)
 	err := s.SaveJobs(t.Context(), []journal.JobRecord{contract.Job("small", 4999), big})
@@ -262,7 +263,7 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
-// A damaged page met while running is named, so that the daemon can restart.
+// A damaged page found while running is reported, so that the daemon can restart.
 func TestDamageWhileRunning(t *testing.T) {
 	path := filled(t)
 	s := must(t, path)
@@ -310,10 +311,10 @@ func TestPrune(t *testing.T) {
 	if err := errors.Join(err1, err2); err != nil || len(gone) != 0 || len(kept) != 1 {
 		t.Errorf("%v %v %v", gone, kept, err)
 	}
-	unheard, err1 := s.Samples(ctx, "job:old/epoch", 9)
-	heard, err2 := s.Samples(ctx, "in use", 9)
-	if err := errors.Join(err1, err2); err != nil || len(unheard) != 0 || len(heard) != 2 {
-		t.Errorf("speeds %v %v, %v", unheard, heard, err)
+	dropped, err1 := s.Samples(ctx, "job:old/epoch", 9)
+	recent, err2 := s.Samples(ctx, "in use", 9)
+	if err := errors.Join(err1, err2); err != nil || len(dropped) != 0 || len(recent) != 2 {
+		t.Errorf("speeds %v %v, %v", dropped, recent, err)
 	}
 	err = errors.Join(s.AddSamples(ctx, "job:young/step", []speed.Sample{at(1)}), s.AddSamples(ctx, "job:alive/pace", []speed.Sample{at(1)}),
 		s.ForgetOwn(ctx, noon.Add(2*time.Hour)))
@@ -330,7 +331,7 @@ func TestPrune(t *testing.T) {
 	}
 }
 
-// raw speaks to the file behind the store's back, on one connection.
+// raw accesses the file without the store, on one connection.
 func raw(t *testing.T, path, statement string) *sql.Conn {
 	t.Helper()
 	db, err := sql.Open("sqlite3", "file:"+path)
@@ -349,7 +350,7 @@ func raw(t *testing.T, path, statement string) *sql.Conn {
 	return conn
 }
 
-// refused checks the kind, the words and the hint of an error.
+// refused checks the kind, the text and the hint of an error.
 func refused(t *testing.T, err, kind error, words ...string) {
 	t.Helper()
 	if !errors.Is(err, kind) {

@@ -14,16 +14,16 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/store/contract"
 )
 
-// hostile are words that users and nodes may bring: ends of texts and statements,
-// questions that are always true, patterns, and bytes that are no text.
+// hostile is text that users and nodes may supply: ends of strings and statements, conditions
+// that are always true, patterns, and invalid UTF-8.
 var hostile = []string{
 	"honest", `x'; DROP TABLE jobs; --`, `x"; DROP TABLE samples; --`, `' OR '1'='1`, `" OR "1"="1`, `') OR 1=1 --`, `x' UNION SELECT * FROM jobs --`,
 	"%", "_____", "*", `\'`, "''", "`", "[x]", "?", "?1", ":x", "$x", "x/*", "*/", "x\x00'", "\x1b[31m", "a\nb", "\u202e", "\xff'", "ΑΒΓ",
 }
 
-// Words mean nothing to the database, whoever brings them and wherever they stand: each
-// comes back as it was, alone, and nothing of the others' is read, changed or gone.
-func TestWordsAreNoStatements(t *testing.T) {
+// No text has a meaning to the database, whatever its source and column: each is returned
+// unchanged, alone, and no data of others is read, changed or deleted.
+func TestTextIsNoStatement(t *testing.T) {
 	s := must(t, filepath.Join(t.TempDir(), "state", "sluice.db"))
 	var jobs []journal.JobRecord
 	var moves []elastic.Intent

@@ -13,7 +13,7 @@ const (
 
 	selectJobSum = `SELECT sum FROM jobs WHERE token = ?`
 
-	// An unknown time of submit sorts first, as the zero time does.
+	// An unknown time of submission sorts first, as the zero time does.
 	selectJobs = `SELECT ` + jobColumns + ` FROM jobs WHERE ended IS NULL OR ? IS NULL OR ended > ? ORDER BY submitted, id, token`
 )
 
@@ -33,8 +33,8 @@ func (s *Store) SaveJobs(ctx context.Context, records []journal.JobRecord) error
 	})
 }
 
-// Jobs returns the records that have not ended or ended after since, in order of
-// submit, then id.
+// Jobs returns the records of jobs that have not ended or ended after since, in order of
+// submission, then id.
 func (s *Store) Jobs(ctx context.Context, since time.Time) ([]journal.JobRecord, error) {
 	var out []journal.JobRecord
 	err := s.rows(ctx, "read jobs", "jobs", selectJobs, func(row row) error {

@@ -31,8 +31,7 @@ func (s *Store) SaveSegments(ctx context.Context, segments []journal.Segment) er
 	})
 }
 
-// Segments returns the job's segments in order of restarts; none for a job that
-// is not known.
+// Segments returns the job's segments in order of restarts; none for an unknown job.
 func (s *Store) Segments(ctx context.Context, token string) ([]journal.Segment, error) {
 	var out []journal.Segment
 	err := s.rows(ctx, "read history", "segments", selectSegments, func(r row) error {

@@ -21,7 +21,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/store/contract"
 )
 
-// failing is SQLite whose n-th statement, row or commit fails, from 0; none below 0.
+// failing is SQLite whose n-th statement, row or commit fails, from 0; none if negative.
 type failing struct {
 	path string
 	at   int
@@ -101,7 +101,7 @@ func (r failingRows) Next(into []driver.Value) error {
 	return r.Rows.Next(into)
 }
 
-// contents is all that is in a store's tables.
+// contents returns everything in a store's tables.
 func contents(t *testing.T, db *sql.DB) string {
 	t.Helper()
 	names, err := db.Query("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
@@ -140,7 +140,7 @@ func contents(t *testing.T, db *sql.DB) string {
 	return out.String()
 }
 
-// calls are the store's own, on one that has something of everything.
+// calls are the store's calls, on a store with something in every table.
 func calls(s *Store) []struct {
 	name string
 	do   func() error
@@ -198,8 +198,8 @@ func calls(s *Store) []struct {
 	}
 }
 
-// TestEveryStatementFails: whichever statement of a call fails, or row that it reads, the
-// call says so, and nothing has changed.
+// TestEveryStatementFails: if any statement of a call, or any row that it reads, fails, the
+// call returns an error and has changed nothing.
 func TestEveryStatementFails(t *testing.T) {
 	s := must(t, filepath.Join(t.TempDir(), "state", "sluice.db"))
 	plain, f := s.db, &failing{path: s.path}
@@ -235,9 +235,9 @@ func TestEveryStatementFails(t *testing.T) {
 	}
 }
 
-// TestEveryStatementOfAStartFails: the same of what checks a store and brings it up to date,
-// from nothing and from earlier schemas: it is as it was, or up to date. What tells the
-// schema a second time need not be there. Of the statements for each row some are tried.
+// TestEveryStatementOfAStartFails: the same for what checks a store and migrates it, from an
+// empty file and from earlier schemas: it is unchanged, or up to date. What stores the schema a
+// second time may be missing. Of the statements for each row some are tried.
 func TestEveryStatementOfAStartFails(t *testing.T) {
 	for _, from := range []string{"", "schema2", "schema3", "schema5"} {
 		m, let := image{}, 0
@@ -267,7 +267,7 @@ func TestEveryStatementOfAStartFails(t *testing.T) {
 	}
 }
 
-// failingStart checks a copy of a store, the n-th statement of which fails.
+// failingStart checks a copy of a store, whose n-th statement fails.
 func failingStart(t *testing.T, m image, n int) (what, before, after string, failed error) {
 	t.Helper()
 	root := t.TempDir()

@@ -17,7 +17,7 @@ import (
 // Now is when the canned report was made.
 var Now = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 
-// The users of the canned report. Ann is the one who asks, by convention.
+// The users of the canned report. By convention ann is the caller.
 const (
 	AnnUID = 1001
 	BobUID = 1002
@@ -28,7 +28,7 @@ const (
 	Growing  elastic.JobID = 41 // ann's, 2 GPUs, asked for a checkpoint on its way to 4
 	Steady   elastic.JobID = 42 // bob's, 4 GPUs on two nodes, counts steps
 	Waiting  elastic.JobID = 43 // ann's, no GPU yet
-	OnHold   elastic.JobID = 44 // ann's, held by her own order, pinned to 2
+	OnHold   elastic.JobID = 44 // ann's, held by her order, pinned to 2
 	Deaf     elastic.JobID = 45 // bob's, has never answered a request
 	Finished elastic.JobID = 40 // ann's
 	Failed   elastic.JobID = 39 // bob's
@@ -41,7 +41,7 @@ func Report() *publish.Report {
 		Nodes: []nodes.Node{
 			node("gpu1", 4, 4, true, ""),
 			node("gpu2", 4, 3, true, ""),
-			motley("gpu3", false, "DRAIN"),
+			twoTypes("gpu3", false, "DRAIN"),
 		},
 		Jobs:    []publish.JobReport{growing(), steady(), waiting(), onHold(), deaf(), finished(), failed()},
 		Demands: []elastic.Demand{{ID: 90, Partition: "gpu", Nodes: 1, GPUs: 2}},
@@ -53,15 +53,15 @@ func node(name string, gpus, used int, usable bool, state string) nodes.Node {
 		CPUs: 64, CPUsUsed: 16 * used, MemoryMB: 515_000, MemUsedMB: int64(100_000 * used)}
 }
 
-// motley is a node with GPUs of two types, of which one is used.
-func motley(name string, usable bool, state string) nodes.Node {
+// twoTypes returns a node with GPUs of two types, of which one is used.
+func twoTypes(name string, usable bool, state string) nodes.Node {
 	n := node(name, 4, 1, usable, state)
 	n.Type, n.Types = "h100+l4", []nodes.OfType{{Type: "h100", GPUs: 3, Used: 1}, {Type: "l4", GPUs: 1}}
 	return n
 }
 
-// curve is of a job that takes one unit in seconds on one GPU and scales well;
-// it was measured on one and two.
+// curve returns the curve of a job that takes this many seconds per unit on 1 GPU and scales
+// well. It was measured on 1 and 2 GPUs.
 func curve(seconds float64) *speed.Curve {
 	sample := func(gpus, on int, s float64) speed.Sample {
 		return speed.Sample{Shape: speed.Shape{GPUs: gpus, Nodes: on}, Seconds: s, Units: 1, At: Now.Add(-time.Hour)}
@@ -69,7 +69,7 @@ func curve(seconds float64) *speed.Curve {
 	return speed.Fit([]speed.Sample{sample(1, 1, seconds), sample(2, 1, seconds/1.9)}, Now)
 }
 
-// job makes a live job's report; what differs is set by the callers.
+// job returns a live job's report; the callers set the rest.
 func job(id elastic.JobID, name, user string, uid uint32, phase elastic.Phase, place nodes.Placement) publish.JobReport {
 	token := strings.Repeat("0", 30) + string(rune('0'+id/10)) + string(rune('0'+id%10))
 	spec := elastic.Spec{Token: token, Min: 1, Max: 8, Total: 10, Unit: elastic.Epochs, Model: "resnet50"}
@@ -94,7 +94,7 @@ func job(id elastic.JobID, name, user string, uid uint32, phase elastic.Phase, p
 	return publish.JobReport{Record: rec, Job: &j, Decided: publish.Decided{Target: place}}
 }
 
-// progress sets what the job has done, in both places that know.
+// progress sets what the job has done, in both places that hold it.
 func progress(jr *publish.JobReport, done float64, eta time.Duration) {
 	jr.Record.Done, jr.Job.Done = done, done
 	jr.ETA = Now.Add(eta)
@@ -182,8 +182,8 @@ func Segments() []journal.Segment {
 	}
 }
 
-// Plan returns the canned plan: Waiting starts, Steady would shrink but rests, and the rest
-// stays.
+// Plan returns the canned plan: Waiting starts, Steady would shrink but is still resting after
+// a resize, and the other jobs stay.
 func Plan() engine.Forecast {
 	target, less := nodes.Placement{{Node: "gpu2", GPUs: 2}}, nodes.Placement{{Node: "gpu1", GPUs: 2}}
 	steady := Report().Jobs[slices.IndexFunc(Report().Jobs, func(jr publish.JobReport) bool { return jr.Record.ID == Steady })]

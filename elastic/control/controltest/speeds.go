@@ -10,11 +10,11 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 )
 
-// Model is what ann trains, timed in ten shapes.
+// Model is the model that ann trains, timed in ten shapes.
 const Model = "resnet50"
 
-// Speeds returns what is known of ann's Model, settled: crossing nodes makes it
-// slower by a quarter, which a curve does not foresee.
+// Speeds returns the throughput of ann's Model, well measured: spanning nodes makes it slower
+// by a quarter, which a curve alone does not predict.
 var Speeds = sync.OnceValue(func() engine.Speeds {
 	store := new(journal.Memory)
 	var all []speed.Sample

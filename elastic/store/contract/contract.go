@@ -25,12 +25,12 @@ type Both interface {
 // Subject is one implementation under test.
 type Subject struct {
 	Both
-	// Reopen closes and opens again what must have survived; nil when nothing
-	// is promised to.
+	// Reopen closes and opens the store; its contents MUST survive. nil for an implementation
+	// that promises no durability.
 	Reopen func() Both
 }
 
-// day is a moment of the tests' time.
+// day is the time of the tests.
 var day = time.Date(2026, 3, 4, 5, 6, 7, 89, time.UTC)
 
 // Run runs the suite; fresh makes an empty subject.
@@ -60,7 +60,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Subject) {
 	}
 }
 
-// again returns the subject as it is after a restart, where there is one.
+// again returns the subject after a restart, if it supports one.
 func (s Subject) again() Both {
 	if s.Reopen == nil {
 		return s.Both
@@ -91,7 +91,7 @@ func testEmpty(t *testing.T, s Subject) {
 	equal(t, nil, nil, s.AddSamples(ctx, "none", nil))
 }
 
-// Intent is a resize with every field set.
+// Intent returns a resize with every field set.
 func Intent(job elastic.JobID) elastic.Intent {
 	return elastic.Intent{
 		Job: job, Kind: elastic.Resize, Step: elastic.Intended, To: 3,
@@ -219,7 +219,7 @@ func testJobs(t *testing.T, s Subject) {
 	equal(t, len(got), 4, err)
 }
 
-// Job is a record with every field set.
+// Job returns a record with every field set.
 func Job(token string, id elastic.JobID) journal.JobRecord {
 	return journal.JobRecord{
 		Token:    token,
@@ -239,7 +239,7 @@ func Job(token string, id elastic.JobID) journal.JobRecord {
 	}
 }
 
-// segment is a run with every field set.
+// segment returns a run with every field set.
 func segment(token string, restarts int) journal.Segment {
 	return journal.Segment{Token: token, Restarts: restarts, Incarnation: 1, Place: nodes.Placement{{Node: "gpu1", GPUs: 4}},
 		Started: day, Ended: day.Add(time.Hour), DoneFrom: 1.5, DoneTo: 2.5, Seconds: 0.125, Cause: because(),
@@ -259,7 +259,7 @@ func testSegments(t *testing.T, s Subject) {
 	equal(t, got, []journal.Segment{segment("a", 0), running}, err)
 }
 
-// complaint is one with every field set.
+// complaint returns a complaint with every field set.
 func complaint(node, gpu string, uid uint32) elastic.Complaint {
 	return elastic.Complaint{Sighting: elastic.Sighting{Node: node, GPU: gpu, Label: "GPU 1 ☂", Job: 1 << 40, UID: uid, User: "ann",
 		Unfit: "XID 79: 'fallen' off\x00 the bus"}, First: day, Last: day.Add(time.Hour), Muted: true, Confirmed: true}
@@ -275,7 +275,7 @@ func testHealth(t *testing.T, s Subject) {
 	got[0].Node = "the caller's own"
 	got, err = s.again().Health(ctx)
 	equal(t, got, all, err)
-	// What is saved next takes the place of all of it.
+	// The next save replaces all of it.
 	equal(t, nil, nil, s.again().SaveHealth(ctx, all[1:2]))
 	got, err = s.again().Health(ctx)
 	equal(t, got, all[1:2], err)
@@ -291,7 +291,7 @@ func testAnswers(t *testing.T, s Subject) {
 	equal(t, nil, nil, s.SaveAnswers(ctx, []journal.Answer{all[2], all[1], all[0]}))
 	got, err := s.again().Answers(ctx)
 	equal(t, got, all, err)
-	// One of a zero time is forgotten; the others stand.
+	// One with a zero time is deleted; the others stay.
 	all[1].At = day.Add(time.Hour)
 	equal(t, nil, nil, s.again().SaveAnswers(ctx, []journal.Answer{{UID: 7, Key: all[0].Key}, all[1], {UID: 8, Key: "never/there"}}))
 	got, err = s.again().Answers(ctx)
@@ -332,8 +332,8 @@ func testSampleBound(t *testing.T, s Subject) {
 	}
 }
 
-// However many models a user names, a bounded number is kept, those heard of last, and no
-// other user's nor a job's own is forgotten for them.
+// However many models a user names, a bounded number is kept, the most recent ones, and the
+// series of other users, and of jobs without a model, are not deleted for them.
 func testSeriesBound(t *testing.T, s Subject) {
 	ctx := t.Context()
 	own := func(n int) string { return fmt.Sprintf("user:7/model:%04d/epoch", n) }
@@ -344,7 +344,7 @@ func testSeriesBound(t *testing.T, s Subject) {
 	for n := range journal.MaxSeries {
 		equal(t, nil, nil, s.AddSamples(ctx, own(n), []speed.Sample{sample(1, day.Add(time.Duration(n)))}))
 	}
-	equal(t, nil, nil, s.AddSamples(ctx, own(0), []speed.Sample{sample(2, day.Add(time.Hour))})) // heard of again
+	equal(t, nil, nil, s.AddSamples(ctx, own(0), []speed.Sample{sample(2, day.Add(time.Hour))})) // a new sample of it
 	equal(t, nil, nil, s.AddSamples(ctx, own(9999), []speed.Sample{sample(1, day.Add(time.Hour))}))
 	for key, want := range map[string]int{own(0): 2, own(1): 0, own(2): 1, own(9999): 1, others[0]: 1, others[1]: 1, others[2]: 1, others[3]: 1} {
 		if got, err := s.again().Samples(ctx, key, 9); err != nil || len(got) != want {
@@ -353,7 +353,7 @@ func testSeriesBound(t *testing.T, s Subject) {
 	}
 }
 
-// A caller that gave up changes nothing.
+// A call with a cancelled context changes nothing.
 func testCancelled(t *testing.T, s Subject) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -7,9 +7,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 )
 
-// testFixtures makes sure that the records of this suite have every field set,
-// so that a field added to the vocabulary cannot be dropped by a journal without
-// a test that fails.
+// testFixtures checks that the records of this suite have every field set. So a field that is
+// added to the vocabulary and dropped by a journal makes a test fail.
 func testFixtures(t *testing.T, _ Subject) {
 	in := Intent(1)
 	in.ID = 1
@@ -22,8 +21,8 @@ func testFixtures(t *testing.T, _ Subject) {
 	}
 }
 
-// unset lists the fields that hold their zero value. Step of a Spec excludes
-// Sizes and is the one field that may be missing.
+// unset lists the fields that have their zero value. Step of a Spec excludes Sizes and is the
+// only field that may be unset.
 func unset(v reflect.Value, path string) []string {
 	if path == "JobRecord.Tag.Spec.Step" {
 		return nil

@@ -16,7 +16,7 @@ import (
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
-// testValues stores what programs make up and expects it back harmless.
+// testValues stores unusual values and expects them back unchanged or made safe.
 func testValues(t *testing.T, s Subject) {
 	ctx := t.Context()
 	zone := time.FixedZone("east", 3*3600)
@@ -43,7 +43,7 @@ func testValues(t *testing.T, s Subject) {
 	samples, err := s.again().Samples(ctx, "m", 1)
 	equal(t, samples, []speed.Sample{{At: time.Unix(0, 0).UTC()}}, err)
 
-	// What was given and what was got belong to the caller.
+	// Arguments and results belong to the caller.
 	in, err := s.again().Intend(ctx, []elastic.Intent{Intent(5)})
 	if err != nil {
 		t.Fatal(err)
@@ -55,12 +55,12 @@ func testValues(t *testing.T, s Subject) {
 	}
 }
 
-// testModel runs random histories on the subject, restarts included, beside
-// journal.Memory, and wants equal answers.
+// testModel runs random histories on the subject and on journal.Memory, with restarts, and
+// compares the answers.
 func testModel(t *testing.T, s Subject) {
 	base := elastic.JobID(0)
 	rapid.Check(t, func(r *rapid.T) {
-		base += 1000 // every history has jobs of its own
+		base += 1000 // every history has its own jobs
 		twin := &pair{r: r, model: &journal.Memory{}, subject: s.again(), base: base}
 		twin.skip()
 		for range rapid.IntRange(1, 25).Draw(r, "length") {
@@ -74,8 +74,7 @@ func testModel(t *testing.T, s Subject) {
 	})
 }
 
-// pair is one history on two journals. IDs differ between them, so intents are
-// paired by job.
+// pair is one history on two journals. IDs differ between them, so intents are matched by job.
 type pair struct {
 	r              *rapid.T
 	model, subject Both
@@ -167,7 +166,7 @@ func (p *pair) compare() {
 	}
 }
 
-// own leaves out the jobs of earlier histories.
+// own removes the jobs of earlier histories.
 func (p *pair) own(all []journal.JobRecord) []journal.JobRecord {
 	var out []journal.JobRecord
 	for _, r := range all {

@@ -5,40 +5,40 @@ import (
 	"sync"
 )
 
-// How many connections may be open at once: of one user on the socket, of one
-// node over TCP, and in all. The client opens one a request.
+// Bounds on open connections: of one user on the socket, of one node over TCP, and in all. The
+// client opens one per request.
 const (
 	perUser, perUserHard = 16, 32
 	perNode              = 512
 	inAll                = 2048
 )
 
-// crowd is who is connected, by whom they are counted under. When it is full a
-// newcomer takes the seat of somebody who keeps sluiced waiting: of those with
-// the most seats, the one who came first. So whoever opens many connections and
-// says nothing pushes himself out, and nobody else.
-type crowd[K comparable] struct {
+// seats holds the open connections by key (user or node). When it is full, a new connection
+// replaces an idle one, that is, one that sluiced waits for: the oldest idle one of the key
+// with the most connections. So a client that opens many idle connections displaces only its
+// own.
+type seats[K comparable] struct {
 	each, all int // bounds
 
 	mu    sync.Mutex
-	of    map[K][]*seat[K] // in the order they came
+	of    map[K][]*seat[K] // oldest first
 	total int
 	came  uint64
 }
 
-// seat is one connection's place.
+// seat is the place of one connection.
 type seat[K comparable] struct {
-	in   *crowd[K]
+	in   *seats[K]
 	key  K
 	conn io.Closer
 	came uint64
-	busy bool // sluiced works for it: it is not its fault that it is still here
+	busy bool // sluiced works on its request, so it is not idle
 	gone bool
 }
 
-// enter gives a connection a seat; when there is none for it, not even somebody
-// else's, it returns nil.
-func (c *crowd[K]) enter(key K, conn io.Closer) *seat[K] {
+// enter gives a connection a seat. It returns nil if none is free and none can be taken from
+// another connection.
+func (c *seats[K]) enter(key K, conn io.Closer) *seat[K] {
 	c.mu.Lock()
 	out, ok := c.room(key)
 	if !ok {
@@ -59,14 +59,14 @@ func (c *crowd[K]) enter(key K, conn io.Closer) *seat[K] {
 	return s
 }
 
-// room makes room for one more of the key and returns who has to go, if anybody.
-func (c *crowd[K]) room(key K) (*seat[K], bool) {
+// room makes room for one more connection of the key. It returns the seat to close, if any.
+func (c *seats[K]) room(key K) (*seat[K], bool) {
 	var out *seat[K]
 	switch {
 	case len(c.of[key]) >= c.each:
-		out = idler(c.of[key])
+		out = oldestIdle(c.of[key])
 	case c.total >= c.all:
-		out = c.victim(key)
+		out = c.toClose(key)
 	default:
 		return nil, true
 	}
@@ -77,9 +77,9 @@ func (c *crowd[K]) room(key K) (*seat[K], bool) {
 	return out, true
 }
 
-// victim is who gives way to a newcomer of the key when all seats are taken: an
-// idler of those with the most, the newcomer counted in.
-func (c *crowd[K]) victim(key K) *seat[K] {
+// toClose returns the seat to close for a new connection of the key when all seats are taken: an
+// idle one of the key with the most seats, the new one counted.
+func (c *seats[K]) toClose(key K) *seat[K] {
 	var best *seat[K]
 	most := 0
 	for k, seats := range c.of {
@@ -87,19 +87,19 @@ func (c *crowd[K]) victim(key K) *seat[K] {
 		if k == key {
 			n++
 		}
-		s := idler(seats)
+		s := oldestIdle(seats)
 		if s != nil && (best == nil || n > most || n == most && s.came < best.came) {
 			best, most = s, n
 		}
 	}
 	if best != nil && best.key != key && len(c.of[key])+1 > most {
-		return nil // the newcomer would have more than anybody, and all his are busy
+		return nil // the key would have the most seats, and all of them are busy
 	}
 	return best
 }
 
-// idler is the first to have come of those who keep sluiced waiting.
-func idler[K comparable](seats []*seat[K]) *seat[K] {
+// oldestIdle returns the oldest idle seat; nil if there is none.
+func oldestIdle[K comparable](seats []*seat[K]) *seat[K] {
 	for _, s := range seats {
 		if !s.busy {
 			return s
@@ -108,7 +108,7 @@ func idler[K comparable](seats []*seat[K]) *seat[K] {
 	return nil
 }
 
-func (c *crowd[K]) remove(s *seat[K]) {
+func (c *seats[K]) remove(s *seat[K]) {
 	s.gone = true
 	seats := c.of[s.key]
 	for i, other := range seats {
@@ -123,15 +123,15 @@ func (c *crowd[K]) remove(s *seat[K]) {
 	c.total--
 }
 
-// count is how many seats the key has.
-func (c *crowd[K]) count(key K) int {
+// count returns how many seats the key has.
+func (c *seats[K]) count(key K) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.of[key])
 }
 
-// empty closes everybody's connection.
-func (c *crowd[K]) empty() {
+// empty closes all connections.
+func (c *seats[K]) empty() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, seats := range c.of {
@@ -141,14 +141,14 @@ func (c *crowd[K]) empty() {
 	}
 }
 
-// work says whether sluiced works for the connection, or waits for it.
+// work says whether sluiced works on the connection's request (true) or waits for the client.
 func (s *seat[K]) work(busy bool) {
 	s.in.mu.Lock()
 	defer s.in.mu.Unlock()
 	s.busy = busy
 }
 
-// leave gives the seat up; more than once is harmless.
+// leave gives the seat up. It may be called more than once.
 func (s *seat[K]) leave() {
 	s.in.mu.Lock()
 	defer s.in.mu.Unlock()

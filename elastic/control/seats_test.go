@@ -15,18 +15,18 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 )
 
-// chair is a connection that only knows whether it was closed.
+// chair is a connection that records whether it was closed.
 type chair struct{ closed bool }
 
 func (c *chair) Close() error { c.closed = true; return nil }
 
-// Whatever others do: there are never more seats taken than there are, nobody who
-// is being served is pushed out, and nobody is pushed out or turned away while
-// somebody else who keeps sluiced waiting holds more than he.
-func TestCrowdIsFair(t *testing.T) {
+// In any order of calls: there are never more seats than the bound, no busy connection is
+// closed, and none is closed or refused while another key holds more seats with an idle one
+// among them.
+func TestSeatsAreFair(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const each, all = 5, 12
-		c := crowd[int]{each: each, all: all}
+		c := seats[int]{each: each, all: all}
 		type sitting struct {
 			s    *seat[int]
 			c    *chair
@@ -60,7 +60,7 @@ func TestCrowdIsFair(t *testing.T) {
 				if pushed >= 0 {
 					out := in[pushed]
 					if out.busy {
-						t.Fatal("one who was served was pushed out")
+						t.Fatal("a busy connection was closed")
 					}
 					had := count(out.s.key, false)
 					if out.s.key == key {
@@ -102,9 +102,9 @@ func TestCrowdIsFair(t *testing.T) {
 	})
 }
 
-// A thousand who each hold one idle connection do not keep the next one out.
-func TestCrowdOfAThousand(t *testing.T) {
-	c := crowd[int]{each: perUserHard, all: 1000}
+// A thousand users with one idle connection each do not keep the next user out.
+func TestThousandIdleConnections(t *testing.T) {
+	c := seats[int]{each: perUserHard, all: 1000}
 	for n := range 5000 {
 		if s := c.enter(n, &chair{}); s == nil {
 			t.Fatalf("the %d. was turned away", n+1)
@@ -120,7 +120,7 @@ func TestCrowdOfAThousand(t *testing.T) {
 	}
 }
 
-// Nodes take turns, however long the line of one.
+// Nodes take turns, however long the queue of one node is.
 func TestTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := newTurns(1)
@@ -158,8 +158,8 @@ func TestTurns(t *testing.T) {
 	})
 }
 
-// Of a node the last to come is called first, and who came first has to go where too many
-// wait; in all no more wait than may, and it is the node with the most that gives way.
+// Within a node the newest is served first, and the oldest is refused when too many wait. When
+// too many wait in all, one of the node with the most is refused.
 func TestTurnsOfAFlood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := newTurns(1)
@@ -176,7 +176,7 @@ func TestTurnsOfAFlood(t *testing.T) {
 				defer mu.Unlock()
 				if name := fmt.Sprint(key, n); err == nil {
 					called = append(called, name)
-				} else if out = append(out, name); err != wire.ErrCrowdedOut {
+				} else if out = append(out, name); err != wire.ErrTooManyWait {
 					t.Error(err)
 				}
 			})
@@ -209,7 +209,7 @@ func TestTurnsOfAFlood(t *testing.T) {
 	})
 }
 
-// However takers come, give up and go, no place is lost and none is made up.
+// In any order of arrivals, timeouts and departures, no place is lost or created.
 func TestTurnsLoseNothing(t *testing.T) {
 	turns := newTurns(3)
 	var all sync.WaitGroup
@@ -240,7 +240,7 @@ func TestTurnsLoseNothing(t *testing.T) {
 	}
 }
 
-// A user who connects faster than anybody types is sent away at the door.
+// A user that connects faster than a person types is refused on accept.
 func TestArrivals(t *testing.T) {
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: t.TempDir() + "/s"})
 	if err != nil {

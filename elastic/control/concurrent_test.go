@@ -9,8 +9,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/engine/publish"
 )
 
-// Who a caller is to a job hangs on his account alone: no number of a group, no
-// process and no node makes him its owner, an operator or root.
+// A caller's relation to a job depends on its account only: no group id, process or node makes
+// it its owner, an operator or root.
 func TestOnlyTheAccountCounts(t *testing.T) {
 	const ann, bob, daemon = 5001, 5002, 5003
 	for _, mode := range []bool{false, true} {
@@ -30,7 +30,7 @@ func TestOnlyTheAccountCounts(t *testing.T) {
 	}
 }
 
-// One who leaves and is called before he has left the line hands his place on.
+// A waiter that gives up, and is called before it has left the queue, passes its place on.
 func TestTurnsCalledJustAfterLeaving(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := newTurns(1)
@@ -45,9 +45,9 @@ func TestTurnsCalledJustAfterLeaving(t *testing.T) {
 				}
 			}()
 			synctest.Wait()
-			turns.mu.Lock() // he wakes, and waits here to leave the line
+			turns.mu.Lock() // it wakes, and waits here to leave the queue
 			cancel()
-			called := turns.lines["b"][0] // as give does, by one who was quicker
+			called := turns.lines["b"][0] // as give does in another goroutine that was faster
 			delete(turns.lines, "b")
 			turns.order = nil
 			called.in = true
@@ -61,8 +61,8 @@ func TestTurnsCalledJustAfterLeaving(t *testing.T) {
 	})
 }
 
-// Readers who come together, before and after a cycle, are sent a report that is
-// whole. What it needs to be seen is the race detector.
+// Concurrent readers, before and after a cycle, get a complete report. This test is for the
+// race detector.
 func TestReadersShareAReport(t *testing.T) {
 	var s seen
 	var all sync.WaitGroup
