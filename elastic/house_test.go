@@ -3,6 +3,9 @@ package elastic_test
 import (
 	"bytes"
 	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -60,25 +63,32 @@ var may = map[string][]string{
 	"elastic/policy/lookahead":    {"elastic", "elastic/plan", "elastic/learn/bandit", "elastic/learn/speed", "elastic/policy/admission", "elastic/policy/roles", "elastic/reason", "elastic/solve/anneal", "elastic/solve/costate", "elastic/solve/deadline", "elastic/solve/joint", "elastic/solve/knapsack", "elastic/solve/welfare", "nodes"},
 	"elastic/policy/policytest":   {"elastic", "elastic/learn/speed", "nodes"},
 	"elastic/policy":              {"elastic", "elastic/plan", "elastic/learn/speed", "elastic/policy/greedy", "elastic/policy/lookahead", "elastic/policy/roles", "elastic/reason", "nodes"},
+	"elastic/engine/event":        {"elastic", "elastic/reason", "elastic/resize", "nodes"},
 	"elastic/engine/eligible":     {"elastic", "elastic/reason", "nodes", "slurm"},
 	"elastic/engine/learn":        {"elastic", "elastic/learn/predict", "elastic/learn/speed"},
-	"elastic/engine":              {"elastic", "elastic/plan", "elastic/resize", "elastic/engine/eligible", "elastic/engine/learn", "elastic/learn/length", "elastic/policy", "elastic/reason", "elastic/say", "elastic/learn/speed", "nodes", "checkpoint", "slurm"},
-	"elastic/store":               {"elastic", "elastic/engine", "elastic/reason", "elastic/learn/speed", "nodes"},
-	"elastic/store/contract":      {"checkpoint", "elastic", "elastic/engine", "elastic/reason", "elastic/learn/speed", "nodes"},
-	"elastic/offcycle":            {"checkpoint", "elastic/engine", "elastic/learn/speed", "slurm"},
+	"elastic/engine/journal":      {"elastic", "elastic/engine/learn", "elastic/learn/speed", "elastic/reason", "nodes", "checkpoint"},
+	"elastic/engine/observe":      {"elastic", "elastic/engine/journal", "checkpoint", "slurm"},
+	"elastic/engine/track":        {"elastic", "elastic/resize", "elastic/engine/eligible", "elastic/engine/event", "elastic/engine/journal", "elastic/engine/learn", "elastic/engine/observe", "elastic/learn/length", "elastic/learn/speed", "elastic/reason", "elastic/say", "nodes", "checkpoint", "slurm"},
+	"elastic/engine/execute":      {"elastic", "elastic/resize", "elastic/engine/event", "elastic/engine/journal", "elastic/engine/observe", "elastic/engine/track", "elastic/reason", "elastic/say", "checkpoint", "slurm"},
+	"elastic/engine/watch":        {"elastic/engine/event", "elastic/engine/execute", "elastic/engine/journal", "elastic/engine/observe", "elastic/engine/track", "slurm"},
+	"elastic/engine/publish":      {"elastic", "elastic/engine/eligible", "elastic/engine/journal", "elastic/engine/track", "elastic/learn/speed", "elastic/policy", "elastic/reason", "nodes", "checkpoint"},
+	"elastic/engine":              {"elastic", "elastic/plan", "elastic/engine/eligible", "elastic/engine/event", "elastic/engine/execute", "elastic/engine/journal", "elastic/engine/learn", "elastic/engine/observe", "elastic/engine/publish", "elastic/engine/track", "elastic/engine/watch", "elastic/policy", "elastic/reason", "nodes", "slurm"},
+	"elastic/store":               {"elastic", "elastic/engine/journal", "elastic/reason", "elastic/learn/speed", "nodes"},
+	"elastic/store/contract":      {"checkpoint", "elastic", "elastic/engine/journal", "elastic/reason", "elastic/learn/speed", "nodes"},
+	"elastic/offcycle":            {"checkpoint", "elastic/engine/journal", "elastic/engine/observe", "elastic/learn/speed", "slurm"},
 	"elastic/control/munge":       {},
 	"elastic/control/wire":        {"elastic", "elastic/control/munge", "elastic/reason", "nodes"},
 	"elastic/control/client":      {"elastic", "elastic/control/munge", "elastic/control/wire"},
-	"elastic/control":             {"elastic", "elastic/control/munge", "elastic/control/wire", "elastic/engine", "elastic/policy", "elastic/learn/predict", "elastic/reason", "elastic/say", "elastic/learn/speed", "nodes", "slurm"},
-	"elastic/control/controltest": {"elastic", "elastic/control", "elastic/control/wire", "elastic/engine", "elastic/reason", "elastic/learn/speed", "nodes"},
-	"elastic/sim":                 {"elastic", "elastic/audit", "elastic/engine", "elastic/policy", "elastic/learn/speed", "nodes", "checkpoint", "slurm", "slurm/fake"},
-	"elastic/sim/story":           {"elastic", "elastic/engine", "elastic/policy", "elastic/reason", "elastic/learn/speed", "elastic/sim", "nodes", "checkpoint", "slurm", "slurm/fake"},
+	"elastic/control":             {"elastic", "elastic/control/munge", "elastic/control/wire", "elastic/engine", "elastic/policy", "elastic/learn/predict", "elastic/reason", "elastic/say", "elastic/learn/speed", "nodes", "slurm", "elastic/engine/journal", "elastic/engine/publish"},
+	"elastic/control/controltest": {"elastic", "elastic/control", "elastic/control/wire", "elastic/engine", "elastic/reason", "elastic/learn/speed", "nodes", "elastic/engine/journal", "elastic/engine/publish"},
+	"elastic/sim":                 {"elastic", "elastic/audit", "elastic/engine/event", "elastic/engine/observe", "nodes", "checkpoint", "slurm", "slurm/fake"},
+	"elastic/sim/story":           {"elastic", "elastic/engine", "elastic/policy", "elastic/reason", "elastic/learn/speed", "elastic/sim", "nodes", "checkpoint", "slurm", "slurm/fake", "elastic/engine/event", "elastic/engine/journal", "elastic/engine/observe", "elastic/engine/track"},
 	"elastic/sim/workload":        {"elastic", "elastic/learn/speed", "nodes"},
 	"elastic/sim/replay":          {"elastic", "elastic/plan", "elastic/policy", "elastic/reason", "elastic/learn/speed", "elastic/sim/workload", "nodes"},
 	"elastic/sim/bound":           {"elastic", "elastic/learn/speed", "elastic/sim/workload", "elastic/sim/replay", "nodes"},
 	"elastic/sim/report":          {"elastic", "elastic/reason", "elastic/say", "elastic/sim/workload", "elastic/sim/replay", "nodes"},
 	"elastic/sim/figures":         {"elastic", "elastic/plan", "elastic/learn/bandit", "elastic/solve/deadline", "elastic/policy", "elastic/policy/lookahead", "elastic/learn/predict", "elastic/learn/speed", "elastic/solve/knapsack", "elastic/sim/workload", "elastic/sim/replay", "elastic/sim/report", "elastic/sim/bound", "elastic/solve/welfare", "nodes"},
-	"elastic/sim/whole":           {"elastic", "elastic/engine", "elastic/policy", "elastic/reason", "elastic/say", "elastic/learn/speed", "elastic/sim", "elastic/sim/workload", "elastic/sim/replay", "nodes", "slurm/fake", "checkpoint", "slurm"},
+	"elastic/sim/whole":           {"elastic", "elastic/engine", "elastic/policy", "elastic/reason", "elastic/say", "elastic/learn/speed", "elastic/sim", "elastic/sim/workload", "elastic/sim/replay", "nodes", "slurm/fake", "checkpoint", "slurm", "elastic/engine/event", "elastic/engine/journal", "elastic/engine/track"},
 	"cmd/help":                    {},
 	"cmd/site":                    {"*"},
 	"cmd/site/demo":               {"*"},
@@ -97,7 +107,7 @@ var may = map[string][]string{
 
 // pure lists the rooms that import the standard library only.
 var pure = map[string]string{
-	"slurm": "", "elastic/audit": "", "nodes": "", "elastic": "", "elastic/plan": "", "elastic/resize": "", "elastic/solve/knapsack": "", "elastic/learn/length": "", "elastic/reason": "", "elastic/say": "", "elastic/policy": "", "elastic/policy/roles": "", "elastic/policy/admission": "", "elastic/policy/greedy": "", "elastic/engine": "", "elastic/engine/eligible": "", "elastic/engine/learn": "", "elastic/learn/speed": "",
+	"slurm": "", "elastic/audit": "", "nodes": "", "elastic": "", "elastic/plan": "", "elastic/resize": "", "elastic/solve/knapsack": "", "elastic/learn/length": "", "elastic/reason": "", "elastic/say": "", "elastic/policy": "", "elastic/policy/roles": "", "elastic/policy/admission": "", "elastic/policy/greedy": "", "elastic/engine": "", "elastic/engine/eligible": "", "elastic/engine/event": "", "elastic/engine/execute": "", "elastic/engine/journal": "", "elastic/engine/learn": "", "elastic/engine/observe": "", "elastic/engine/publish": "", "elastic/engine/track": "", "elastic/engine/watch": "", "elastic/learn/speed": "",
 	"elastic/control/munge": "",
 	"checkpoint":            "golang.org/x/sys/",
 }
@@ -235,6 +245,38 @@ func TestTimeIsAParameter(t *testing.T) {
 					t.Errorf("%s/%s:%d reads the clock: %s", room, f, i+1, strings.TrimSpace(line))
 				}
 			}
+		}
+	}
+}
+
+// effects are the types through which the engine changes something: Slurm, the journal, the store
+// of speeds, jobs' folders.
+var effects = map[string]bool{"slurm.Client": true, "journal.Journal": true, "journal.Samples": true, "observe.Mailbox": true, "observe.Outbox": true}
+
+// TestOnlyExecuteHasEffects: of the engine's rooms execute alone holds what changes anything. The
+// engine itself names it where it is handed in, in Seams.
+func TestOnlyExecuteHasEffects(t *testing.T) {
+	for _, p := range packages(t) {
+		room := strings.TrimPrefix(p.ImportPath, module)
+		if room != "elastic/engine" && !strings.HasPrefix(room, "elastic/engine/") || room == "elastic/engine/execute" {
+			continue
+		}
+		for _, f := range p.GoFiles {
+			tree, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, f), nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(tree, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.TypeSpec:
+					return room != "elastic/engine" || n.Name.Name != "Seams"
+				case *ast.SelectorExpr:
+					if of, ok := n.X.(*ast.Ident); ok && effects[of.Name+"."+n.Sel.Name] {
+						t.Errorf("%s/%s names %s.%s; what changes anything goes through elastic/engine/execute", room, f, of.Name, n.Sel.Name)
+					}
+				}
+				return true
+			})
 		}
 	}
 }

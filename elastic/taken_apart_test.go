@@ -88,7 +88,7 @@ var foreign = map[string]string{
 	"elastic/audit/conf.go":                       "Slurm's configuration",
 	"elastic/audit/controller":                    "slurmctld's log",
 	"elastic/audit/shown.go":                      "scontrol show job",
-	"elastic/engine/ending.go last":               "what a program printed",
+	"elastic/engine/journal/how.go last":          "what a program printed",
 	"elastic/engine/eligible/site.go Outdated":    "Slurm's reason",
 	"elastic/sim/story/draw.go":                   "names of Slurm's commands",
 	"elastic/sim/story/play.go":                   "names of what a story's acts do",

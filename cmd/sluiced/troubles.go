@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/event"
 	"github.com/sluice-hpc/sluice/etc"
 	"github.com/sluice-hpc/sluice/slurm"
 )
@@ -196,7 +196,7 @@ func (r *repeats) tell(key string, now time.Time) (tell bool, missed int) {
 
 // problemKey is by what a failed action is known again: what is wrong with the daemon
 // itself is the same for all jobs; else it is the job and what failed.
-func problemKey(e engine.Event) string {
+func problemKey(e event.Event) string {
 	switch {
 	case e.Err == nil:
 		return ""

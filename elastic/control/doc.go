@@ -3,7 +3,7 @@
 // caller's identity as the kernel or munge tells it, and the one table that says who may
 // do what. The types of requests and answers are in wire, the client in client.
 //
-// The server answers reads from the last published engine.Report, so that no
+// The server answers reads from the last published publish.Report, so that no
 // number of readers costs Slurm a query. The daemon implements Service. Nothing here
 // reads a clock; timers only cut off whoever keeps the server waiting.
 package control

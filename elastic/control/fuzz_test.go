@@ -12,18 +12,20 @@ import (
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+	"github.com/sluice-hpc/sluice/elastic/engine/publish"
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
 // one is a daemon with one job, of uid 7.
 type one struct{ orders, seen, woken int }
 
-func (o *one) Report() *engine.Report {
-	rec := engine.JobRecord{ID: 41, UID: 7, User: "ann", Tag: elastic.Tag{Spec: elastic.Spec{Min: 1}}}
-	return &engine.Report{At: time.Unix(int64(o.woken), 0), Jobs: []engine.JobReport{{Record: rec, Job: &elastic.Job{}}}, Nodes: []nodes.Node{{Name: "gpu1"}}}
+func (o *one) Report() *publish.Report {
+	rec := journal.JobRecord{Identity: journal.Identity{ID: 41, UID: 7, User: "ann"}, Tag: elastic.Tag{Spec: elastic.Spec{Min: 1}}}
+	return &publish.Report{At: time.Unix(int64(o.woken), 0), Jobs: []publish.JobReport{{Record: rec, Job: &elastic.Job{}}}, Nodes: []nodes.Node{{Name: "gpu1"}}}
 }
-func (o *one) Plan(context.Context) (engine.Forecast, error)              { return engine.Forecast{}, nil }
-func (o *one) Segments(context.Context, string) ([]engine.Segment, error) { return nil, nil }
+func (o *one) Plan(context.Context) (engine.Forecast, error)               { return engine.Forecast{}, nil }
+func (o *one) Segments(context.Context, string) ([]journal.Segment, error) { return nil, nil }
 func (o *one) Speeds(_ context.Context, uid uint32, _ string) (engine.Speeds, error) {
 	if uid != 8 {
 		o.seen++

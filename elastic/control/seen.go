@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"sync"
 
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/publish"
 )
 
 // ready is an answer that is JSON already.
@@ -15,12 +15,12 @@ type ready []byte
 // not read what they asked for cost the memory of one.
 type seen struct {
 	mu  sync.Mutex
-	of  *engine.Report
+	of  *publish.Report
 	raw ready
 }
 
 // report returns the caller's view of a report.
-func (s *seen) report(r *engine.Report, q request) any {
+func (s *seen) report(r *publish.Report, q request) any {
 	if q.options.Private && q.options.standing(q.caller) == other {
 		return viewReport(r, q.sees)
 	}

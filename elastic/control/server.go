@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/publish"
 )
 
 // Bounds on one exchange.
@@ -206,7 +206,7 @@ func (s *Server) general(v verb, costly bool, answer func(request) (any, error))
 }
 
 // onJob wraps a verb that concerns the job named in the path.
-func (s *Server) onJob(v verb, costly bool, answer func(request, *engine.Report, engine.JobReport) (any, error)) http.HandlerFunc {
+func (s *Server) onJob(v verb, costly bool, answer func(request, *publish.Report, publish.JobReport) (any, error)) http.HandlerFunc {
 	return s.handle(v, costly, func(q request) (any, error) {
 		r, jr, err := s.about(q, v)
 		if err != nil {

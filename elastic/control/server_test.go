@@ -21,7 +21,7 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/control/client"
 	"github.com/sluice-hpc/sluice/elastic/control/controltest"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/publish"
 	"github.com/sluice-hpc/sluice/slurm"
 )
 
@@ -200,7 +200,7 @@ func TestUnknownJobIsLookedForAgain(t *testing.T) {
 	early, between := *all, *all
 	early.At, early.Jobs = all.At.Add(-time.Minute), nil
 	between.At, between.Jobs = all.At.Add(-time.Second), nil
-	service.Last, service.next = &early, []*engine.Report{&between, all}
+	service.Last, service.next = &early, []*publish.Report{&between, all}
 	client := client.Dial(serve(t, options(), service))
 	if e, err := client.Explain(t.Context(), controltest.Growing); err != nil || e.Job.JobID != int64(controltest.Growing) {
 		t.Errorf("%+v %v", e.Job, err)
@@ -210,7 +210,7 @@ func TestUnknownJobIsLookedForAgain(t *testing.T) {
 // late publishes its next report when it is woken.
 type late struct {
 	*controltest.Service
-	next []*engine.Report
+	next []*publish.Report
 }
 
 func (l *late) Wake() {

@@ -6,6 +6,8 @@ import (
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+	"github.com/sluice-hpc/sluice/elastic/engine/publish"
 )
 
 // Service is what the daemon puts behind the socket. All methods may be called
@@ -15,7 +17,7 @@ import (
 type Service interface {
 	// Report returns what the last cycle published, nil before the first. The
 	// server never changes it.
-	Report() *engine.Report
+	Report() *publish.Report
 	// Plan observes and decides as the next cycle would and does nothing.
 	Plan(ctx context.Context) (engine.Forecast, error)
 	// Direct carries out the user's order on a job that is in the Report. The
@@ -27,7 +29,7 @@ type Service interface {
 	// checked that the caller may order it.
 	Trust(ctx context.Context, caller Caller, node string) error
 	// Segments returns the runs of the job with this token, oldest first.
-	Segments(ctx context.Context, token string) ([]engine.Segment, error)
+	Segments(ctx context.Context, token string) ([]journal.Segment, error)
 	// Speeds returns what is known of a user's jobs of a model, settled; empty when
 	// nothing is. The server has checked that the caller may see it.
 	Speeds(ctx context.Context, uid uint32, model string) (engine.Speeds, error)

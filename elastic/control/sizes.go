@@ -9,7 +9,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/publish"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/elastic/policy"
 	"github.com/sluice-hpc/sluice/nodes"
@@ -18,14 +18,14 @@ import (
 // manySizes bounds the sizes that an explanation lists.
 const manySizes = 64
 
-func viewExplanation(r *engine.Report, jr engine.JobReport) wire.Explanation {
+func viewExplanation(r *publish.Report, jr publish.JobReport) wire.Explanation {
 	decider := cmp.Or(jr.Policy, r.Policy)
 	out := wire.Explanation{Version: wire.Version, At: r.At, Policy: decider, Promises: promises(decider), Blind: r.Blind, BlindFor: r.BlindFor.Seconds(), Job: viewJob(r, jr), Type: typed(r, jr), Sizes: []wire.Size{}}
 	if jr.Ended {
 		return out
 	}
 	for _, n := range in(r.Nodes, jr.Record.Partition) {
-		if h := viewHealth(r, n.Name, func(engine.JobReport) bool { return false }); h != nil && h.Excluded {
+		if h := viewHealth(r, n.Name, func(publish.JobReport) bool { return false }); h != nil && h.Excluded {
 			out.LeftOut = append(out.LeftOut, wire.LeftOut{Node: n.Name, Why: h.Why, Until: h.Until})
 		}
 	}
@@ -40,7 +40,7 @@ func viewExplanation(r *engine.Report, jr engine.JobReport) wire.Explanation {
 	return out
 }
 
-func viewSize(r *engine.Report, jr engine.JobReport, gpus int) wire.Size {
+func viewSize(r *publish.Report, jr publish.JobReport, gpus int) wire.Size {
 	now := jr.Job.Place.GPUs() == gpus
 	out := wire.Size{GPUs: gpus, Nodes: fewest(in(r.Nodes, jr.Record.Partition), gpus, jr.Record.Tag.Spec.Type()), Now: now}
 	if now {
@@ -78,7 +78,7 @@ func deadTime(j elastic.Job, gpus int) time.Duration {
 }
 
 // typed names the type of the GPUs that the speeds are of, where its partition has several.
-func typed(r *engine.Report, jr engine.JobReport) string {
+func typed(r *publish.Report, jr publish.JobReport) string {
 	for _, n := range in(r.Nodes, jr.Record.Partition) {
 		if n.GPUs > 0 && n.Type != jr.Kind && len(jr.Job.Place) > 0 {
 			return jr.Kind
@@ -105,7 +105,7 @@ func fewest(all []nodes.Node, gpus int, kind string) int {
 }
 
 // attainable returns those of the sizes that the job could have on the cluster as it is built.
-func attainable(r *engine.Report, jr engine.JobReport, sizes []int) []int {
+func attainable(r *publish.Report, jr publish.JobReport, sizes []int) []int {
 	j := elastic.Job{ID: jr.Record.ID, Spec: jr.Record.Tag.Spec, Partition: jr.Record.Partition, MaxNodes: jr.Job.MaxNodes}
 	return elastic.Attainable(j, r.Nodes, sizes[:min(len(sizes), manySizes)])
 }

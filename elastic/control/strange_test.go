@@ -6,7 +6,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/publish"
 )
 
 // Who a caller is to a job hangs on his account alone: no number of a group, no
@@ -66,7 +66,7 @@ func TestTurnsCalledJustAfterLeaving(t *testing.T) {
 func TestReadersShareAReport(t *testing.T) {
 	var s seen
 	var all sync.WaitGroup
-	reports := []*engine.Report{{Policy: "one"}, {Policy: "two"}}
+	reports := []*publish.Report{{Policy: "one"}, {Policy: "two"}}
 	for n := range 16 {
 		all.Go(func() {
 			for k := range 50 {

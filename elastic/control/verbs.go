@@ -10,7 +10,8 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+	"github.com/sluice-hpc/sluice/elastic/engine/publish"
 	"github.com/sluice-hpc/sluice/nodes"
 )
 
@@ -35,7 +36,7 @@ func unknown(q request) (any, error) {
 }
 
 // published returns the last report.
-func (s *Server) published() (*engine.Report, error) {
+func (s *Server) published() (*publish.Report, error) {
 	if r := s.service.Report(); r != nil {
 		return r, nil
 	}
@@ -87,7 +88,7 @@ func (s *Server) plan(q request) (any, error) {
 	return viewPlan(r, p, q.sees), nil
 }
 
-func (s *Server) explain(q request, r *engine.Report, jr engine.JobReport) (any, error) {
+func (s *Server) explain(q request, r *publish.Report, jr publish.JobReport) (any, error) {
 	r, jr = s.afresh(q, r, jr)
 	out := viewExplanation(r, jr)
 	segments, err := s.service.Segments(q.Context(), jr.Record.Token)
@@ -104,7 +105,7 @@ func (s *Server) explain(q request, r *engine.Report, jr engine.JobReport) (any,
 
 // afresh is the report, and what it says of the job, after a look at what running jobs
 // have written.
-func (s *Server) afresh(q request, r *engine.Report, jr engine.JobReport) (*engine.Report, engine.JobReport) {
+func (s *Server) afresh(q request, r *publish.Report, jr publish.JobReport) (*publish.Report, publish.JobReport) {
 	s.service.Refresh(q.Context())
 	if fresh := s.service.Report(); fresh != nil {
 		if again, ok := lookup(fresh, jr.Record.ID); ok && again.Record.Token == jr.Record.Token {
@@ -116,7 +117,7 @@ func (s *Server) afresh(q request, r *engine.Report, jr engine.JobReport) (*engi
 
 // withPresent are the runs with the present one as it is now: the journal has it as the
 // last cycle saw it.
-func withPresent(segments []engine.Segment, jr engine.JobReport) []engine.Segment {
+func withPresent(segments []journal.Segment, jr publish.JobReport) []journal.Segment {
 	last := len(segments) - 1
 	if jr.Ended || last < 0 || segments[last].Restarts != jr.Run.Restarts || !segments[last].Ended.IsZero() {
 		return segments
@@ -126,7 +127,7 @@ func withPresent(segments []engine.Segment, jr engine.JobReport) []engine.Segmen
 	return segments
 }
 
-func (s *Server) history(q request, r *engine.Report, jr engine.JobReport) (any, error) {
+func (s *Server) history(q request, r *publish.Report, jr publish.JobReport) (any, error) {
 	r, jr = s.afresh(q, r, jr)
 	segments, err := s.service.Segments(q.Context(), jr.Record.Token)
 	if err != nil {
@@ -139,7 +140,7 @@ func (s *Server) history(q request, r *engine.Report, jr engine.JobReport) (any,
 	return out, nil
 }
 
-func (s *Server) direct(q request, r *engine.Report, jr engine.JobReport) (any, error) {
+func (s *Server) direct(q request, r *publish.Report, jr publish.JobReport) (any, error) {
 	var change wire.Change
 	if err := q.read(&change); err != nil {
 		return nil, err
@@ -154,7 +155,7 @@ func (s *Server) direct(q request, r *engine.Report, jr engine.JobReport) (any, 
 }
 
 // fits refuses an order that the job, as it is, excludes.
-func fits(r *engine.Report, jr engine.JobReport, change wire.Change) error {
+func fits(r *publish.Report, jr publish.JobReport, change wire.Change) error {
 	id := jr.Record.ID
 	if jr.Ended {
 		return wire.Fail(wire.Conflict, "", "job %d has ended (%s)", id, jr.Record.State)
@@ -217,14 +218,14 @@ func (s *Server) event(q request) (any, error) {
 
 // about finds the job of a request and checks that the caller may use the verb
 // on it. A job he may not see does not exist for him.
-func (s *Server) about(q request, v verb) (*engine.Report, engine.JobReport, error) {
+func (s *Server) about(q request, v verb) (*publish.Report, publish.JobReport, error) {
 	id, err := strconv.ParseInt(q.PathValue("job"), 10, 64)
 	if err != nil || id < 1 {
-		return nil, engine.JobReport{}, wire.Fail(wire.BadRequest, "", "%.40q is not a job number", q.PathValue("job"))
+		return nil, publish.JobReport{}, wire.Fail(wire.BadRequest, "", "%.40q is not a job number", q.PathValue("job"))
 	}
 	r, err := s.published()
 	if err != nil {
-		return nil, engine.JobReport{}, err
+		return nil, publish.JobReport{}, err
 	}
 	jr, ok := lookup(r, elastic.JobID(id))
 	if !ok || !q.sees(jr) { // the two take as long: how long tells nobody which it was
@@ -235,10 +236,10 @@ func (s *Server) about(q request, v verb) (*engine.Report, engine.JobReport, err
 		s.denied(Denial{Caller: q.caller, From: q.caller.Host, Verb: string(v), Job: jr.Record.ID, Why: "it belongs to another user"})
 	}
 	if !ok || !q.sees(jr) {
-		return nil, engine.JobReport{}, wire.Fail(wire.NotFound, "'sluice queue' lists the jobs sluice looks after", "no sluice job %d", id)
+		return nil, publish.JobReport{}, wire.Fail(wire.NotFound, "'sluice queue' lists the jobs sluice looks after", "no sluice job %d", id)
 	}
 	if !may(v, q.options.role(q.caller, jr.Record.UID), q.options.Private) {
-		return nil, engine.JobReport{}, wire.Fail(wire.Denied, "only its owner and operators may", "job %d belongs to %s, you are %s", id, jr.Record.User, q.caller.Name)
+		return nil, publish.JobReport{}, wire.Fail(wire.Denied, "only its owner and operators may", "job %d belongs to %s, you are %s", id, jr.Record.User, q.caller.Name)
 	}
 	return r, jr, nil
 }
@@ -255,7 +256,7 @@ const newReports = 2
 // lookAgain has the daemon look for the job itself, else asks for a cycle. It returns the
 // first report with the job in it, else the last one that came in time; the old one when
 // the caller has asked for too many.
-func (s *Server) lookAgain(q request, old *engine.Report, id elastic.JobID) *engine.Report {
+func (s *Server) lookAgain(q request, old *publish.Report, id elastic.JobID) *publish.Report {
 	if !s.orders.take(q.caller.UID, q.options.Now()) {
 		return old
 	}
@@ -291,8 +292,8 @@ func (s *Server) lookAgain(q request, old *engine.Report, id elastic.JobID) *eng
 
 // lookup finds a job by number. Slurm may give a number again after its state
 // was lost: the live job comes first, then the newest.
-func lookup(r *engine.Report, id elastic.JobID) (engine.JobReport, bool) {
-	var best engine.JobReport
+func lookup(r *publish.Report, id elastic.JobID) (publish.JobReport, bool) {
+	var best publish.JobReport
 	found := false
 	for _, jr := range r.Jobs {
 		if jr.Record.ID != id {
@@ -307,6 +308,6 @@ func lookup(r *engine.Report, id elastic.JobID) (engine.JobReport, bool) {
 }
 
 // sees reports whether the caller may know of the job.
-func (q request) sees(jr engine.JobReport) bool {
+func (q request) sees(jr publish.JobReport) bool {
 	return may(verbExplain, q.options.role(q.caller, jr.Record.UID), q.options.Private)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/publish"
 	"github.com/sluice-hpc/sluice/elastic/learn/predict"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/nodes"
@@ -49,7 +50,7 @@ func (s *Server) speed(q request) (any, error) {
 	return out, nil
 }
 
-func viewSpeeds(r *engine.Report, s *engine.Speeds) wire.Speeds {
+func viewSpeeds(r *publish.Report, s *engine.Speeds) wire.Speeds {
 	out := wire.Speeds{Version: wire.Version, At: r.At, Shared: s.Shared, Unit: string(s.Unit), Samples: s.Count, Shapes: s.Shapes, Enough: s.Enough,
 		Forms: []wire.SpeedForm{}, Measured: []wire.SpeedShape{}, Predicted: []wire.SpeedShape{}}
 	if c := s.Choice; c != nil {

@@ -9,7 +9,8 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+	"github.com/sluice-hpc/sluice/elastic/engine/publish"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/say"
@@ -36,7 +37,7 @@ var doing = map[elastic.Step]string{
 }
 
 // viewReport is the report with the jobs the caller may see.
-func viewReport(r *engine.Report, sees func(engine.JobReport) bool) wire.Report {
+func viewReport(r *publish.Report, sees func(publish.JobReport) bool) wire.Report {
 	out := wire.Report{Version: wire.Version, At: r.At, Took: r.Took.Seconds(), Next: r.Next, Policy: r.Policy,
 		Blind: r.Blind, BlindFor: r.BlindFor.Seconds(), Nodes: []wire.Node{}, Jobs: []wire.Job{}, Demands: []wire.Demand{}}
 	for _, jr := range r.Jobs {
@@ -60,7 +61,7 @@ type holding struct {
 	jobs []int64 // those the caller may see
 }
 
-func holdings(r *engine.Report, sees func(engine.JobReport) bool) map[string]holding {
+func holdings(r *publish.Report, sees func(publish.JobReport) bool) map[string]holding {
 	out := map[string]holding{}
 	for _, jr := range r.Jobs {
 		for _, share := range jr.Job.Place {
@@ -87,7 +88,7 @@ func viewNode(n nodes.Node, h holding, health *wire.Health, now time.Time) wire.
 }
 
 // viewHealth is what is said against a node; nil when nothing.
-func viewHealth(r *engine.Report, node string, sees func(engine.JobReport) bool) *wire.Health {
+func viewHealth(r *publish.Report, node string, sees func(publish.JobReport) bool) *wire.Health {
 	for _, f := range r.Health {
 		if f.Node != node {
 			continue
@@ -105,14 +106,14 @@ func viewHealth(r *engine.Report, node string, sees func(engine.JobReport) bool)
 
 // stateOf is Slurm's state of the job. squeue calls any job whose last run is being cleaned
 // away COMPLETING, and tells no other state then.
-func stateOf(jr engine.JobReport) string {
+func stateOf(jr publish.JobReport) string {
 	if jr.Job.Phase == elastic.Completing && jr.Job.State == string(slurm.Unknown) {
 		return "COMPLETING"
 	}
 	return cmp.Or(jr.Job.State, jr.Record.State)
 }
 
-func viewJob(r *engine.Report, jr engine.JobReport) wire.Job {
+func viewJob(r *publish.Report, jr publish.JobReport) wire.Job {
 	rec, spec := jr.Record, jr.Record.Tag.Spec
 	out := wire.Job{
 		JobID: int64(rec.ID), Token: rec.Token, Name: rec.Name, User: rec.User, UID: rec.UID, Partition: rec.Partition,
@@ -166,7 +167,7 @@ func viewJob(r *engine.Report, jr engine.JobReport) wire.Job {
 
 // code is the compact state; RS, Slurm's own for resizing, while sluice moves or
 // stops a job that runs.
-func code(j wire.Job, jr engine.JobReport) string {
+func code(j wire.Job, jr publish.JobReport) string {
 	if !j.Ended && jr.Intent != nil && jr.Intent.Kind != elastic.Start {
 		return "RS"
 	}
@@ -182,7 +183,7 @@ func code(j wire.Job, jr engine.JobReport) string {
 
 // curveOf is the job's speed on the type of GPUs it is on; while it has none, on the one
 // that it is expected to get.
-func curveOf(jr engine.JobReport) *speed.Curve {
+func curveOf(jr publish.JobReport) *speed.Curve {
 	if len(jr.Job.Place) == 0 {
 		return jr.Job.Curve
 	}
@@ -207,7 +208,7 @@ func viewMove(in *elastic.Intent, now time.Time) *wire.Move {
 }
 
 // viewEnding is how a job ended; nil when that is not known.
-func viewEnding(e engine.Ending) *wire.Ending {
+func viewEnding(e journal.Ending) *wire.Ending {
 	if e.How == "" {
 		return nil
 	}
@@ -230,7 +231,7 @@ func placement(p nodes.Placement) nodes.Placement {
 // overdueAfter is how late a cycle has to be for it to be said: one may take seconds.
 const overdueAfter = 30 * time.Second
 
-func fillStatus(out *wire.Status, r *engine.Report, now time.Time) {
+func fillStatus(out *wire.Status, r *publish.Report, now time.Time) {
 	out.Promises = promises(r.Policy)
 	out.Policy, out.Cycled, out.Took, out.Next = r.Policy, r.At, r.Took.Seconds(), r.Next
 	out.Blind, out.BlindFor = r.Blind, r.BlindFor.Seconds()

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
 	"github.com/sluice-hpc/sluice/elastic/offcycle"
 	"github.com/sluice-hpc/sluice/slurm"
 )
@@ -77,7 +77,7 @@ func TestAccountantWaitsBriefly(t *testing.T) {
 			time.Sleep(step.after)
 			synctest.Wait()
 			answer, waited, err := past()
-			if answer != step.answer || waited != step.waited || (answer == 0) != errors.Is(err, engine.ErrAsking) {
+			if answer != step.answer || waited != step.waited || (answer == 0) != errors.Is(err, observe.ErrAsking) {
 				t.Fatalf("step %d: answer %d after %v (%v), want %d after %v", i, answer, waited, err, step.answer, step.waited)
 			}
 		}
@@ -98,7 +98,7 @@ func TestAccountantEnds(t *testing.T) {
 		if _, err := a.Past(call, []slurm.JobID{7}, time.Now()); !errors.Is(err, context.DeadlineExceeded) {
 			t.Error(err)
 		}
-		if _, err := a.Past(t.Context(), []slurm.JobID{7}, time.Now()); !errors.Is(err, engine.ErrAsking) {
+		if _, err := a.Past(t.Context(), []slurm.JobID{7}, time.Now()); !errors.Is(err, observe.ErrAsking) {
 			t.Error(err)
 		}
 		stop()

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
 )
 
 // unknown is whose a folder is that was never read: uid -1, which no user has.
@@ -99,7 +99,7 @@ func (f *folder) late(o *work) error {
 	if len(f.todo) > 0 {
 		since = f.todo[0].asked
 	}
-	return &engine.Unanswered{Since: since}
+	return &observe.Unanswered{Since: since}
 }
 
 // at finds the folder, and whose it is once that was said.

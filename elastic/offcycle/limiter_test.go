@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
 	"github.com/sluice-hpc/sluice/elastic/offcycle"
 	"github.com/sluice-hpc/sluice/slurm"
 )
@@ -43,7 +43,7 @@ func TestLimiterWaitsBriefly(t *testing.T) {
 		l := offcycle.NewLimiter(t.Context(), s, time.Now)
 		for i, want := range []time.Duration{2 * time.Second, 0, 0} {
 			began := time.Now()
-			if _, err := l.Limits(t.Context()); !errors.Is(err, engine.ErrAsking) || time.Since(began) != want {
+			if _, err := l.Limits(t.Context()); !errors.Is(err, observe.ErrAsking) || time.Since(began) != want {
 				t.Errorf("call %d: %v after %v, want it asking after %v", i, err, time.Since(began), want)
 			}
 			time.Sleep(5 * time.Second)

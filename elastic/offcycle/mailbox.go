@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
 )
 
 // What a Mailbox waits for at most, on the goroutine of its caller.
@@ -34,7 +34,7 @@ var errNotTried = errors.New("not tried now: folders that do not answer used up 
 //
 // It is for one caller at a time, as an engine is; more of them are safe.
 type Mailbox struct {
-	under engine.Mailbox
+	under observe.Mailbox
 	now   func() time.Time
 
 	mu      sync.Mutex
@@ -45,10 +45,10 @@ type Mailbox struct {
 	swept   time.Time
 }
 
-var _ engine.Mailbox = (*Mailbox)(nil)
+var _ observe.Mailbox = (*Mailbox)(nil)
 
 // NewMailbox returns a Mailbox over the one given; now is the clock.
-func NewMailbox(under engine.Mailbox, now func() time.Time) *Mailbox {
+func NewMailbox(under observe.Mailbox, now func() time.Time) *Mailbox {
 	return &Mailbox{
 		under: under, now: now, folders: map[string]*folder{}, crew: newCrew(),
 		reads: newPatience(200*time.Millisecond, 0, now()), acts: newPatience(time.Second, actFree, now()), swept: now(),

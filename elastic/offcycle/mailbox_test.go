@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
 )
 
 // disk is a mailbox whose folders can be made to hang.
@@ -93,7 +93,7 @@ func (d *disk) Withdraw(token string) error                  { d.do("withdraw", 
 func (d *disk) Aim(token string, _ checkpoint.Target) error  { d.do("aim", token); return nil }
 func (d *disk) Forget(token string) error                    { d.do("forget", token); return nil }
 
-func late(err error) bool { return errors.As(err, new(*engine.Unanswered)) }
+func late(err error) bool { return errors.As(err, new(*observe.Unanswered)) }
 
 // eventually waits for what other goroutines do.
 func eventually(t *testing.T, what string, is func() bool) {
@@ -207,7 +207,7 @@ func TestLateWordIsHandedOut(t *testing.T) {
 		t.Errorf("another user's question is answered by what this one's found: %v", err)
 	}
 	pass(3 * time.Second)
-	var u *engine.Unanswered
+	var u *observe.Unanswered
 	if _, _, err := m.Runner("a", 1); !errors.As(err, &u) || !u.Since.Equal(asked) {
 		t.Errorf("it is late since %v: %v", asked, err)
 	}

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
 )
 
 const (
@@ -60,7 +60,7 @@ func (a *asker[T]) ask(ctx context.Context, do func(context.Context) (T, error))
 	}
 	if !q.over() {
 		a.slow = true
-		return none, engine.ErrAsking
+		return none, observe.ErrAsking
 	}
 	a.asking, a.slow = nil, q.ended.Sub(q.asked) >= askWait
 	return q.found, q.err

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 )
 
@@ -23,7 +23,7 @@ const (
 // some time later, and is read back as if it were stored. Speeds that wait are lost with the
 // daemon; nothing but the quality of later guesses depends on them.
 type Samples struct {
-	under engine.Samples
+	under journal.Samples
 	told  func(error) // that the store refused, and nil when it takes them again
 
 	mu      sync.Mutex
@@ -38,11 +38,11 @@ type Samples struct {
 	more    chan struct{}
 }
 
-var _ engine.Samples = (*Samples)(nil)
+var _ journal.Samples = (*Samples)(nil)
 
 // NewSamples returns Samples over the store given. told is called when the store refuses what
 // waits, and with nil when it no longer does; it may be nil.
-func NewSamples(under engine.Samples, told func(error)) *Samples {
+func NewSamples(under journal.Samples, told func(error)) *Samples {
 	if told == nil {
 		told = func(error) {}
 	}
@@ -102,7 +102,7 @@ func (s *Samples) Samples(ctx context.Context, model string, limit int) ([]speed
 		return stored, err
 	}
 	for _, x := range pending {
-		if x = engine.NormalSample(x); !slices.Contains(stored, x) { // else it was written meanwhile
+		if x = journal.NormalSample(x); !slices.Contains(stored, x) { // else it was written meanwhile
 			stored = append(stored, x)
 		}
 	}

@@ -18,7 +18,7 @@
 // changed or a line is broken; where it then fits twice or not at all, it is refused.
 //
 // What the new text names is to be seen in the old text too, or in the address, by position:
-// "in elastic/engine func (e Engine) refused(ctx, _, _, _, now)" says what the edit calls the
+// "in elastic/engine/execute func (e Executor) refused(ctx, _, _, _, now)" says what the edit calls the
 // receiver, the first and the fifth parameter; results follow in a second pair of brackets.
 // Names that are nothing in the file are refused, since such a fault would not build.
 //

@@ -10,6 +10,8 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm"
 	"github.com/sluice-hpc/sluice/slurm/fake"
@@ -29,7 +31,7 @@ func (l *ledger) Past(ctx context.Context, ids []slurm.JobID, since time.Time) (
 	l.asked, l.most = append(l.asked, l.now()), max(l.most, len(ids))
 	if l.late > 0 {
 		l.late--
-		return nil, engine.ErrAsking
+		return nil, observe.ErrAsking
 	}
 	if l.err != nil {
 		return nil, l.err
@@ -38,7 +40,7 @@ func (l *ledger) Past(ctx context.Context, ids []slurm.JobID, since time.Time) (
 }
 
 // kept is the journal's record of the job, and its last segment.
-func kept(t *testing.T, j *engine.Memory, id slurm.JobID) (engine.JobRecord, engine.Segment) {
+func recordOf(t *testing.T, j *journal.Memory, id slurm.JobID) (journal.JobRecord, journal.Segment) {
 	t.Helper()
 	records, err := j.Jobs(t.Context(), time.Time{})
 	if err != nil {
@@ -53,12 +55,12 @@ func kept(t *testing.T, j *engine.Memory, id slurm.JobID) (engine.JobRecord, eng
 			t.Fatal(err)
 		}
 		if len(segments) == 0 {
-			return r, engine.Segment{}
+			return r, journal.Segment{}
 		}
 		return r, segments[len(segments)-1]
 	}
 	t.Fatalf("job %d is not on record", id)
-	return engine.JobRecord{}, engine.Segment{}
+	return journal.JobRecord{}, journal.Segment{}
 }
 
 // TestHowTheyEndedDuringAnOutage: jobs that ended while sluiced was down, for longer than
@@ -68,9 +70,9 @@ func TestHowTheyEndedDuringAnOutage(t *testing.T) {
 	for _, accounting := range []bool{true, false} {
 		t.Run(fmt.Sprintf("accounting %v", accounting), func(t *testing.T) {
 			w := sim.New(sim.Config{Fake: fake.Config{Seed: 7, Nodes: fake.Grid(6, 4), Accounting: accounting}})
-			journal := new(engine.Memory)
+			kept := new(journal.Memory)
 			client := func(c *engine.Config) { c.Accountant = w.Client }
-			d := boot(t, w, journal, "lookahead", client)
+			d := boot(t, w, kept, "lookahead", client)
 			fixed := func(total float64, b sim.Behaviour) *sim.Trainer {
 				return w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 4, Max: 4, Total: total}, Behaviour: b})
 			}
@@ -93,7 +95,7 @@ func TestHowTheyEndedDuringAnOutage(t *testing.T) {
 			w.Slurm.Advance(20 * time.Minute)
 			before := w.Now()
 
-			d = boot(t, w, journal, "lookahead", client)
+			d = boot(t, w, kept, "lookahead", client)
 			if _, err := d.Cycle(t.Context(), w.Now()); err != nil {
 				t.Fatal(err)
 			}
@@ -102,10 +104,10 @@ func TestHowTheyEndedDuringAnOutage(t *testing.T) {
 				ends[end.Job] = end
 			}
 			for job, want := range jobs {
-				r, last := kept(t, journal, job.ID())
+				r, last := recordOf(t, kept, job.ID())
 				end := ends[job.ID()]
 				if !accounting {
-					if r.Ending.How != engine.Forgotten || !r.Ended.Equal(before) {
+					if r.Ending.How != journal.Forgotten || !r.Ended.Equal(before) {
 						t.Errorf("job %d: %s at %v, and nobody could know", job.ID(), r.Ending, r.Ended)
 					}
 					continue
@@ -152,13 +154,13 @@ func ledgerOf(many int, now time.Time) (runs []slurm.PastRun) {
 }
 
 // endings counts how the jobs on record ended.
-func endings(t *testing.T, j *engine.Memory) map[engine.How]int {
+func endings(t *testing.T, j *journal.Memory) map[journal.How]int {
 	t.Helper()
 	records, err := j.Jobs(t.Context(), time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := map[engine.How]int{}
+	out := map[journal.How]int{}
 	for _, r := range records {
 		out[r.Ending.How]++
 	}
@@ -168,16 +170,16 @@ func endings(t *testing.T, j *engine.Memory) map[engine.How]int {
 // Ten thousand jobs ended during an outage, and one waits to start. The first cycle decides,
 // whether accounting answers or not; one question is enough for all.
 func TestAccountingIsAskedOnceForAll(t *testing.T) {
-	whole := map[engine.How]int{"": 1, engine.Failed: 3334, engine.Cancelled: 952, engine.Completed: 5714}
-	none := map[engine.How]int{"": 1, engine.Forgotten: 10_000}
-	few := map[engine.How]int{"": 1, engine.Forgotten: 300}
+	whole := map[journal.How]int{"": 1, journal.Failed: 3334, journal.Cancelled: 952, journal.Completed: 5714}
+	none := map[journal.How]int{"": 1, journal.Forgotten: 10_000}
+	few := map[journal.How]int{"": 1, journal.Forgotten: 300}
 	for name, c := range map[string]struct {
 		many  int
 		late  int
 		err   error
-		first map[engine.How]int // after the first cycle
-		asked int                // by then
-		then  map[engine.How]int // after five minutes
+		first map[journal.How]int // after the first cycle
+		asked int                 // by then
+		then  map[journal.How]int // after five minutes
 	}{
 		"answers":           {10_000, 0, nil, whole, 1, whole},
 		"answers late":      {10_000, 2, nil, none, 2, whole},
@@ -187,25 +189,25 @@ func TestAccountingIsAskedOnceForAll(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := sim.New(sim.Config{Fake: fake.Config{Seed: 7, Nodes: fake.Grid(1, 4), Accounting: true}})
 			w.Slurm.Keep(ledgerOf(c.many, w.Now())...)
-			journal := new(engine.Memory)
-			onceThere(t, journal, c.many, w.Now())
+			kept := new(journal.Memory)
+			onceThere(t, kept, c.many, w.Now())
 			job := w.Submit(sim.Job{User: "bob", Spec: elastic.Spec{Min: 1, Max: 4, Total: 1000}})
 			a, l := &asking{Client: w.Client}, &ledger{under: w.Client, late: c.late, err: c.err, now: w.Now}
-			d := boot(t, w, journal, "lookahead", func(cfg *engine.Config) { cfg.Slurm, cfg.Accountant = a, l })
+			d := boot(t, w, kept, "lookahead", func(cfg *engine.Config) { cfg.Slurm, cfg.Accountant = a, l })
 			if _, err := d.Cycle(t.Context(), w.Now()); err != nil {
 				t.Fatal(err)
 			}
 			if a.bulk > 2 || a.single > 16 || l.most > c.many {
 				t.Errorf("Slurm was asked %d times for all and %d times for one, accounting for %d", a.bulk, a.single, l.most)
 			}
-			if got := endings(t, journal); fmt.Sprint(got) != fmt.Sprint(c.first) || len(l.asked) > c.asked {
+			if got := endings(t, kept); fmt.Sprint(got) != fmt.Sprint(c.first) || len(l.asked) > c.asked {
 				t.Errorf("after the first cycle: %v, asked %d times", got, len(l.asked))
 			}
 			drive(t, w, d, 5*time.Minute)
 			if len(job.Runs()) == 0 {
 				t.Error("bob's job does not run")
 			}
-			if got := endings(t, journal); fmt.Sprint(got) != fmt.Sprint(c.then) {
+			if got := endings(t, kept); fmt.Sprint(got) != fmt.Sprint(c.then) {
 				t.Errorf("after five minutes: %v, want %v", got, c.then)
 			}
 			if text := d.log.String(); strings.Count(text, "Slurm's accounting does not tell") > 1 {
@@ -220,10 +222,10 @@ func TestAccountingIsAskedOnceForAll(t *testing.T) {
 func TestAccountingIsAskedAgain(t *testing.T) {
 	w := sim.New(sim.Config{Fake: fake.Config{Seed: 7, Nodes: fake.Grid(1, 4), Accounting: true}})
 	w.Slurm.Keep(ledgerOf(20, w.Now())...)
-	journal := new(engine.Memory)
-	onceThere(t, journal, 20, w.Now())
+	kept := new(journal.Memory)
+	onceThere(t, kept, 20, w.Now())
 	l := &ledger{under: w.Client, err: slurm.ErrDatabaseDown, now: w.Now}
-	d := boot(t, w, journal, "lookahead", func(cfg *engine.Config) { cfg.Accountant = l })
+	d := boot(t, w, kept, "lookahead", func(cfg *engine.Config) { cfg.Accountant = l })
 	drive(t, w, d, 5*time.Hour)
 	var gaps []time.Duration
 	for i := range l.asked[1:] {
@@ -237,9 +239,9 @@ func TestAccountingIsAskedAgain(t *testing.T) {
 		t.Errorf("asked again after %v, want %v", gaps, want)
 	}
 	l.err, l.asked = nil, nil
-	d = boot(t, w, journal, "lookahead", func(cfg *engine.Config) { cfg.Accountant = l })
+	d = boot(t, w, kept, "lookahead", func(cfg *engine.Config) { cfg.Accountant = l })
 	drive(t, w, d, 3*time.Hour)
-	if got := endings(t, journal); len(l.asked) != 1 || got[engine.Forgotten] != 0 || got[engine.Failed] != 7 {
+	if got := endings(t, kept); len(l.asked) != 1 || got[journal.Forgotten] != 0 || got[journal.Failed] != 7 {
 		t.Errorf("%v, asked %d times", got, len(l.asked))
 	}
 }
@@ -248,18 +250,18 @@ func TestAccountingIsAskedAgain(t *testing.T) {
 // Slurm still shows, the history keeps why it began, and gets its true end.
 func TestHistoryOfARunThatEndedUnseen(t *testing.T) {
 	w := sim.New(sim.Config{Fake: fake.Config{Seed: 7, Nodes: fake.Grid(1, 4)}})
-	journal := new(engine.Memory)
-	d := boot(t, w, journal, "lookahead")
+	kept := new(journal.Memory)
+	d := boot(t, w, kept, "lookahead")
 	job := w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 4, Max: 4, Total: 1000}})
 	drive(t, w, d, 20*time.Second)
-	_, before := kept(t, journal, job.ID())
+	_, before := recordOf(t, kept, job.ID())
 	w.Slurm.Advance(10 * time.Second)
 	must(t, w.User("alice").Cancel(t.Context(), job.ID()))
 	w.Slurm.Advance(2 * time.Minute)
 
-	d = boot(t, w, journal, "lookahead")
+	d = boot(t, w, kept, "lookahead")
 	drive(t, w, d, time.Minute)
-	r, after := kept(t, journal, job.ID())
+	r, after := recordOf(t, kept, job.ID())
 	end := w.Slurm.Ends()[0].At.Truncate(time.Second)
 	if !r.Ended.Equal(end) || !after.Ended.Equal(end) || after.Cause != before.Cause || !after.Started.Equal(before.Started) || after.Incarnation != before.Incarnation {
 		t.Errorf("ended %v, want %v\nbefore %+v\nafter  %+v", r.Ended, end, before, after)
@@ -275,11 +277,11 @@ func TestEndedLongAgoIsShown(t *testing.T) {
 		runs[i].End = runs[i].Start.Add(time.Minute)
 	}
 	w.Slurm.Keep(runs...)
-	journal := new(engine.Memory)
-	onceThere(t, journal, 2, w.Now())
-	d := boot(t, w, journal, "lookahead", func(cfg *engine.Config) { cfg.Accountant = w.Client })
+	kept := new(journal.Memory)
+	onceThere(t, kept, 2, w.Now())
+	d := boot(t, w, kept, "lookahead", func(cfg *engine.Config) { cfg.Accountant = w.Client })
 	drive(t, w, d, 23*time.Hour)
-	if jobs := d.Report().Jobs; len(jobs) != 2 || jobs[0].Ending.How != engine.Failed || w.Now().Sub(jobs[0].Record.Ended) < 60*time.Hour {
+	if jobs := d.Report().Jobs; len(jobs) != 2 || jobs[0].Ending.How != journal.Failed || w.Now().Sub(jobs[0].Record.Ended) < 60*time.Hour {
 		t.Errorf("%+v", jobs)
 	}
 	drive(t, w, d, 2*time.Hour)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
@@ -68,14 +69,14 @@ type outcome struct {
 // adversary's.
 func (s scene) play(t *testing.T, policy string, a sim.Adversary, lies func(job int) bool) outcome {
 	t.Helper()
-	return s.playOn(t, new(engine.Memory), policy, a, lies)
+	return s.playOn(t, new(journal.Memory), policy, a, lies)
 }
 
 // playOn is play on what a journal knows of earlier jobs.
-func (s scene) playOn(t *testing.T, journal *engine.Memory, policy string, a sim.Adversary, lies func(job int) bool) outcome {
+func (s scene) playOn(t *testing.T, kept *journal.Memory, policy string, a sim.Adversary, lies func(job int) bool) outcome {
 	t.Helper()
 	w := sim.New(sim.Config{Fake: fake.Config{Seed: s.seed, Nodes: fake.Grid(4, 4)}})
-	d := boot(t, w, journal, policy, func(c *engine.Config) { // as sluice.toml has it
+	d := boot(t, w, kept, policy, func(c *engine.Config) { // as sluice.toml has it
 		c.Limits.Cooldown, c.Limits.Payback, c.Limits.Grace = 30*time.Second, 2, 5*time.Minute
 	})
 	trainers := make([]*sim.Trainer, len(s.jobs))

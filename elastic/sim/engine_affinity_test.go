@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/policy"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm/fake"
@@ -33,7 +33,7 @@ func TestConstraintsAreKept(t *testing.T) {
 				grid[i].Features = []string{[]string{"fast", "slow"}[i/2]}
 			}
 			w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 11, Nodes: grid}})
-			d := boot(t, w, new(engine.Memory), p.Name)
+			d := boot(t, w, new(journal.Memory), p.Name)
 			for i, a := range asked {
 				w.At(time.Duration(i)*time.Minute, func() {
 					w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 1, Max: 8, Total: 30}, Model: sim.Amdahl(60, 0.05), Args: a.options})

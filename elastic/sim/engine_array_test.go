@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/policy"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm"
@@ -22,7 +22,7 @@ func TestAtMostSoManyTasksOfAnArrayRun(t *testing.T) {
 	for _, p := range policy.All {
 		t.Run(p.Name, func(t *testing.T) {
 			w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 5, Nodes: fake.Grid(4, 4)}})
-			d := boot(t, w, new(engine.Memory), p.Name)
+			d := boot(t, w, new(journal.Memory), p.Name)
 			const tasks, limit = 8, 3
 			var array []*sim.Trainer
 			first := elastic.JobID(0)
@@ -54,7 +54,7 @@ func TestAtMostSoManyTasksOfAnArrayRun(t *testing.T) {
 			})
 			w.At(10*time.Minute, func() { _ = w.User("alice").RequeueHold(t.Context(), running(array)) })
 			finish(t, w, d, 12*time.Minute)
-			d = boot(t, w, new(engine.Memory), p.Name)
+			d = boot(t, w, new(journal.Memory), p.Name)
 			w.At(20*time.Minute, func() { _ = w.User("alice").Release(t.Context(), slurm.JobID(array[1].ID())) })
 			finish(t, w, d, 8*time.Hour)
 			most, grown := 0, false

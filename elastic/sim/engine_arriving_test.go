@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm"
 	"github.com/sluice-hpc/sluice/slurm/fake"
@@ -41,7 +41,7 @@ func TestAnArrayIsStartedWhole(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 5, Nodes: fake.Grid(1, 4)}})
-			d := boot(t, w, new(engine.Memory), "lookahead")
+			d := boot(t, w, new(journal.Memory), "lookahead")
 			first := arrives(w, nil, 0, tasks)
 			all := []*sim.Trainer{first}
 			for i := 1; i < tc.come; i++ {
@@ -67,7 +67,7 @@ func TestAnArrayIsStartedWhole(t *testing.T) {
 				}
 			}); tc.anew {
 				finish(t, w, d, 2*time.Minute)
-				d = boot(t, w, new(engine.Memory), "lookahead")
+				d = boot(t, w, new(journal.Memory), "lookahead")
 			}
 			finish(t, w, d, 8*time.Minute)
 			for _, job := range all {

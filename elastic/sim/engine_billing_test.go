@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm"
 	"github.com/sluice-hpc/sluice/slurm/fake"
@@ -25,7 +26,7 @@ func TestNoJobWaitsForBilling(t *testing.T) {
 			{Account: "phys", Group: billing(13)}, {Account: "phys", User: "alice", Job: billing(8)}, {Account: "phys", User: "carol"},
 		},
 	})
-	d := boot(t, w, new(engine.Memory), "lookahead", func(c *engine.Config) { c.Limiter = w.Client })
+	d := boot(t, w, new(journal.Memory), "lookahead", func(c *engine.Config) { c.Limiter = w.Client })
 	w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 1, Max: 12, Total: 300, AllowUneven: true}, Model: sim.Amdahl(60, 0.02)})
 	w.At(time.Hour, func() { w.Ordinary("carol", 1, 4, 30*time.Minute) })
 	w.At(70*time.Minute, func() {

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
@@ -73,7 +73,7 @@ func TestTheJournalIsLost(t *testing.T) {
 		b := &boundaries{kill: map[int]bool{k: true}, after: k%2 == 0}
 		w, jobs, m := tellStory(t, b, func(m *mortal, _ *sim.Trainer) {
 			if b.n == k { // whatever it writes down from now on is gone with it
-				*m.journal = engine.Memory{}
+				*m.journal = journal.Memory{}
 			}
 		}, nil)
 		for _, j := range jobs {

@@ -10,6 +10,8 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/event"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
@@ -33,10 +35,10 @@ func churned(t *testing.T, name string, seed uint64) churn {
 	var out churn
 	promised, moved := map[elastic.JobID]bool{}, map[elastic.JobID][]time.Time{}
 	var d *daemon
-	d = boot(t, w, new(engine.Memory), name, func(c *engine.Config) {
+	d = boot(t, w, new(journal.Memory), name, func(c *engine.Config) {
 		c.Limits.Cooldown, c.Limits.Payback, c.Limits.Every, c.Period = 30*time.Second, 2, 5*time.Second, 5*time.Second
 		was := c.Events
-		c.Events = func(e engine.Event) {
+		c.Events = func(e event.Event) {
 			was(e)
 			if e.Kind != "open" || e.Move != elastic.Resize || !promised[e.Job] {
 				return
@@ -130,7 +132,7 @@ func TestPromisedJobsAreNotChurned(t *testing.T) {
 func TestFirstDeadlineIsKeptByGrowing(t *testing.T) {
 	for _, name := range []string{"deadline", "lookahead"} {
 		w := sim.New(sim.Config{Fake: fake.Config{Seed: 7, Nodes: fake.Grid(1, 4)}})
-		d := boot(t, w, new(engine.Memory), name, func(c *engine.Config) { c.Proven = false })
+		d := boot(t, w, new(journal.Memory), name, func(c *engine.Config) { c.Proven = false })
 		w.Submit(sim.Job{User: "ann", Spec: elastic.Spec{Min: 1, Max: 1, Total: 6, Model: "m"}, Model: sim.Amdahl(10, 0)})
 		if err := w.Drive(context.Background(), d, 2*time.Minute); err != nil {
 			t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm"
 	"github.com/sluice-hpc/sluice/slurm/fake"
@@ -55,7 +56,7 @@ func TestTokenTakenBeforehand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := boot(t, w, new(engine.Memory), "lookahead", func(c *engine.Config) {
+	d := boot(t, w, new(journal.Memory), "lookahead", func(c *engine.Config) {
 		c.Mailbox = owned{w.Mail, map[string]uint32{token: detail.UID}}
 	})
 	if err := w.Drive(ctx, d, 2*time.Hour); err != nil {
@@ -78,7 +79,7 @@ func TestTokenTakenBeforehand(t *testing.T) {
 func TestTokenOfAnothersJobWithOrders(t *testing.T) {
 	ctx := context.Background()
 	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 7, Nodes: fake.Grid(1, 4)}})
-	d := boot(t, w, new(engine.Memory), "lookahead")
+	d := boot(t, w, new(journal.Memory), "lookahead")
 	job := w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 1, Max: 4, Total: 20}})
 	w.At(time.Minute, func() {
 		for _, order := range []elastic.Directive{{Pin: 1}, {Hold: true}} {
@@ -97,7 +98,7 @@ func TestMovedOutOfSluicesPartitions(t *testing.T) {
 	ctx := context.Background()
 	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 7, Nodes: fake.Grid(1, 4)}})
 	away := map[slurm.JobID]bool{}
-	d := boot(t, w, new(engine.Memory), "lookahead", func(c *engine.Config) {
+	d := boot(t, w, new(journal.Memory), "lookahead", func(c *engine.Config) {
 		c.Mine = func(j slurm.Job) bool { return !away[j.ID] }
 	})
 	var eves []slurm.JobID

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	stories "github.com/sluice-hpc/sluice/elastic/sim/story"
@@ -44,7 +45,7 @@ func (b *boundaries) cross(name string, effect func() error) error {
 
 // crashJournal is a journal with boundaries in it. Reads pass through.
 type crashJournal struct {
-	*engine.Memory
+	*journal.Memory
 	b *boundaries
 }
 
@@ -61,7 +62,7 @@ func (c crashJournal) Close(ctx context.Context, in elastic.Intent, how elastic.
 	return c.b.cross("close", func() error { return c.Memory.Close(ctx, in, how, why, at) })
 }
 
-func (c crashJournal) SaveJobs(ctx context.Context, r []engine.JobRecord) error {
+func (c crashJournal) SaveJobs(ctx context.Context, r []journal.JobRecord) error {
 	return c.b.cross("savejobs", func() error { return c.Memory.SaveJobs(ctx, r) })
 }
 
@@ -70,7 +71,7 @@ func (c crashJournal) SaveJobs(ctx context.Context, r []engine.JobRecord) error 
 type mortal struct {
 	t       *testing.T
 	w       *sim.World
-	journal *engine.Memory
+	journal *journal.Memory
 	b       *boundaries
 	change  []func(*engine.Config)
 	now     *daemon
@@ -79,7 +80,7 @@ type mortal struct {
 }
 
 func newMortal(t *testing.T, w *sim.World, b *boundaries, change ...func(*engine.Config)) *mortal {
-	m := &mortal{t: t, w: w, journal: new(engine.Memory), b: b, change: change}
+	m := &mortal{t: t, w: w, journal: new(journal.Memory), b: b, change: change}
 	m.birth()
 	return m
 }

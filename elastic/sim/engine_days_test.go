@@ -7,6 +7,8 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/event"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
@@ -19,9 +21,9 @@ func TestMemoryOfManyDays(t *testing.T) {
 	const perEnded = 12 << 10 // bytes: its record, and its places in the last two reports
 	size := func(days int) (bytes int64, listed int) {
 		w := sim.New(sim.Config{Fake: fake.Config{Seed: 7, Nodes: fake.Grid(2, 4)}})
-		journal := new(engine.Memory)
-		d := boot(t, w, journal, "lookahead", func(cfg *engine.Config) {
-			cfg.Period, cfg.Transition, cfg.Events = 2*time.Minute, 20*time.Second, func(engine.Event) {}
+		kept := new(journal.Memory)
+		d := boot(t, w, kept, "lookahead", func(cfg *engine.Config) {
+			cfg.Period, cfg.Transition, cfg.Events = 2*time.Minute, 20*time.Second, func(event.Event) {}
 		}).Engine
 		for range time.Duration(days) * 24 * time.Hour / every {
 			w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 1, Max: 4, Total: 5}, Model: sim.Amdahl(60, 0.05)})
@@ -33,7 +35,7 @@ func TestMemoryOfManyDays(t *testing.T) {
 		d = nil
 		bytes = with - live()
 		runtime.KeepAlive(w)
-		runtime.KeepAlive(journal)
+		runtime.KeepAlive(kept)
 		return bytes, listed
 	}
 	early, late := 2, 5

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm"
 	"github.com/sluice-hpc/sluice/slurm/fake"
@@ -16,7 +17,7 @@ import (
 // that are idle; one that finds none runs on, says why, and leaves when there are some.
 func TestDrainedNodeIsLeft(t *testing.T) {
 	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 3, Nodes: fake.Grid(2, 4)}})
-	d := boot(t, w, new(engine.Memory), "lookahead", func(c *engine.Config) { c.Period, c.Limiter = 10*time.Second, w.Client })
+	d := boot(t, w, new(journal.Memory), "lookahead", func(c *engine.Config) { c.Period, c.Limiter = 10*time.Second, w.Client })
 	first := w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 2, Max: 2, Total: 1e5}, Save: 3 * time.Second})
 	d.drive(t, 2*time.Minute)
 	from := d.of(t, first).Job.Place[0].Node
@@ -63,7 +64,7 @@ func TestDrainedNodeIsLeft(t *testing.T) {
 func TestMaintenanceIsLeft(t *testing.T) {
 	for _, room := range []bool{true, false} {
 		w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 3, Nodes: fake.Grid(2, 4)}})
-		d := boot(t, w, new(engine.Memory), "lookahead", func(c *engine.Config) { c.Period, c.Limiter = 10*time.Second, w.Client })
+		d := boot(t, w, new(journal.Memory), "lookahead", func(c *engine.Config) { c.Period, c.Limiter = 10*time.Second, w.Client })
 		j := w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 2, Max: 2, Total: 1e5}, Save: 3 * time.Second})
 		d.drive(t, 2*time.Minute)
 		from := d.of(t, j).Job.Place[0].Node

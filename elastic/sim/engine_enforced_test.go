@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm"
 	"github.com/sluice-hpc/sluice/slurm/fake"
@@ -31,7 +32,7 @@ func enforced(gpus int) slurm.Limits {
 func TestNoJobWaitsForALimit(t *testing.T) {
 	w := sim.New(sim.Config{Fake: fake.Config{Seed: 5, Nodes: fake.Grid(3, 4)}})
 	w.Slurm.SetLimits(enforced(5))
-	d := boot(t, w, new(engine.Memory), "lookahead", func(c *engine.Config) { c.Limiter = w.Client })
+	d := boot(t, w, new(journal.Memory), "lookahead", func(c *engine.Config) { c.Limiter = w.Client })
 	for _, j := range []sim.Job{
 		{User: "alice"}, {User: "alice"},
 		{User: "bob", Spec: elastic.Spec{MemPerGPUMB: 1000}, Args: []string{"--mem-per-gpu=1000M"}},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
@@ -15,7 +16,7 @@ import (
 // it, and nothing of checkpoints, which would change nothing.
 func TestAFixedSizeIsNoMinimum(t *testing.T) {
 	w := sim.New(sim.Config{Fake: fake.Config{Seed: 3, Nodes: fake.Grid(1, 4)}})
-	d := boot(t, w, new(engine.Memory), "lookahead", func(c *engine.Config) { c.Period, c.Proven = time.Second, false })
+	d := boot(t, w, new(journal.Memory), "lookahead", func(c *engine.Config) { c.Period, c.Proven = time.Second, false })
 	j := w.Submit(sim.Job{User: "ann", Spec: elastic.Spec{Min: 2, Max: 2, Total: 60}, Behaviour: sim.Behaviour{Silent: true}})
 	d.drive(t, 20*time.Second)
 	if why := sentence(d.of(t, j).Why); why != "stays at 2 GPUs: it takes no other size" {

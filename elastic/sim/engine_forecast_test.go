@@ -9,6 +9,8 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/event"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm/fake"
@@ -49,10 +51,10 @@ func TestPlanIsJudgedAtTheNextCycle(t *testing.T) {
 	var due time.Time
 	later := map[elastic.JobID]time.Time{} // the ends of cooldowns that were named
 	resizes, postponed := 0, 0
-	d := boot(t, w, new(engine.Memory), "knapsack", func(c *engine.Config) {
+	d := boot(t, w, new(journal.Memory), "knapsack", func(c *engine.Config) {
 		c.Limits.Cooldown = 100 * time.Second
 		was := c.Events
-		c.Events = func(e engine.Event) {
+		c.Events = func(e event.Event) {
 			if e.Kind == "open" {
 				opened = append(opened, elastic.Intent{Job: e.Job, Cause: reason.Text{Text: e.Text}})
 			}
@@ -112,7 +114,7 @@ func TestPlansAreJudgedOnceALook(t *testing.T) {
 	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 7, Nodes: fake.Grid(1, 4)}})
 	w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 1, Max: 4, Total: 600}})
 	decisions := 0
-	d := boot(t, w, new(engine.Memory), "lookahead", func(c *engine.Config) {
+	d := boot(t, w, new(journal.Memory), "lookahead", func(c *engine.Config) {
 		allocate := c.Policy.Allocate
 		c.Policy.Allocate = func(s elastic.Snapshot) elastic.Allocation {
 			decisions++

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm"
 	"github.com/sluice-hpc/sluice/slurm/fake"
@@ -93,7 +94,7 @@ func TestReleaseForgotten(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			n, wait, looks := 1+i%2, i >= 2, i/4*2
 			w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 7, Nodes: fake.Grid(2, 4), Faults: oneDay}})
-			d := boot(t, w, new(engine.Memory), "knapsack", func(c *engine.Config) {
+			d := boot(t, w, new(journal.Memory), "knapsack", func(c *engine.Config) {
 				f := forgetting{c.Slurm, w, &n}
 				if c.Slurm = f; wait {
 					c.Slurm = waits{f, &looks}
@@ -124,7 +125,7 @@ func TestStopForgotten(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			n, wait := stopIsNext, kind != "fails"
 			w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 7, Nodes: fake.Grid(2, 4), Faults: oneDay}})
-			d := boot(t, w, new(engine.Memory), "knapsack", func(c *engine.Config) {
+			d := boot(t, w, new(journal.Memory), "knapsack", func(c *engine.Config) {
 				f := forgetting{c.Slurm, w, &n}
 				if c.Slurm = f; wait {
 					c.Slurm = waits{f, new(int)}

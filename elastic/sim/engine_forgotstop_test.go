@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm"
 	"github.com/sluice-hpc/sluice/slurm/fake"
@@ -45,7 +46,7 @@ func (a *amnesic) Release(ctx context.Context, id slurm.JobID) error {
 func TestStopLongForgotten(t *testing.T) {
 	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 7, Nodes: fake.Grid(2, 4), Faults: oneDay}})
 	armed := false
-	d := boot(t, w, new(engine.Memory), "knapsack", func(c *engine.Config) {
+	d := boot(t, w, new(journal.Memory), "knapsack", func(c *engine.Config) {
 		c.Period, c.Slurm = time.Second, &amnesic{Client: c.Slurm, world: w, armed: &armed}
 	})
 	job := w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 2, Max: 4, Total: 4000}, Model: sim.Amdahl(40, 0.05)})
@@ -70,7 +71,7 @@ func TestStopLongForgotten(t *testing.T) {
 func TestStopForgottenMeanwhile(t *testing.T) {
 	n := stopIsNext
 	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 7, Nodes: fake.Grid(2, 4), Faults: oneDay}})
-	store := new(engine.Memory)
+	store := new(journal.Memory)
 	d := boot(t, w, store, "knapsack", func(c *engine.Config) { c.Slurm = forgetting{c.Slurm, w, &n} })
 	job := w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 1, Max: 2, Total: 400}, Model: sim.Amdahl(400, 0.05)})
 	d.drive(t, time.Minute)

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
@@ -16,7 +16,7 @@ import (
 // work done twice: it trains on until its next checkpoint is there.
 func TestHabitMovesAtItsOwnCheckpoints(t *testing.T) {
 	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 4, Nodes: fake.Grid(1, 4)}})
-	d := boot(t, w, new(engine.Memory), "lookahead")
+	d := boot(t, w, new(journal.Memory), "lookahead")
 	w.Ordinary("carol", 1, 3, 12*time.Minute)
 	d.drive(t, time.Minute)
 	job := w.Submit(sim.Job{Spec: elastic.Spec{Min: 1, Max: 4, Total: 40, Habit: true}, Every: 1, Model: sim.Perfect(600)})

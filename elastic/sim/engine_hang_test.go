@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/offcycle"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm/fake"
@@ -18,7 +19,7 @@ import (
 // back as ever.
 func TestReadThatNeverReturns(t *testing.T) {
 	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 1, Nodes: fake.Grid(4, 4)}})
-	d := boot(t, w, new(engine.Memory), "knapsack", func(c *engine.Config) {
+	d := boot(t, w, new(journal.Memory), "knapsack", func(c *engine.Config) {
 		c.Mailbox = offcycle.NewMailbox(c.Mailbox, w.Now)
 	})
 	submit := func(user string, most int) *sim.Trainer {

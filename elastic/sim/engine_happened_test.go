@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm"
 	"github.com/sluice-hpc/sluice/slurm/fake"
@@ -28,7 +29,7 @@ func (n *nodeAsker) Nodes(ctx context.Context) ([]slurm.Node, error) {
 func TestWhatHappenedIsLookedAt(t *testing.T) {
 	w := sim.New(sim.Config{Fake: fake.Config{Seed: 3, Nodes: fake.Grid(2, 4)}})
 	var slurm *nodeAsker
-	d := boot(t, w, new(engine.Memory), "lookahead", func(c *engine.Config) {
+	d := boot(t, w, new(journal.Memory), "lookahead", func(c *engine.Config) {
 		slurm = &nodeAsker{Client: c.Slurm}
 		c.Slurm, c.Period = slurm, 30*time.Second
 	})

@@ -10,6 +10,8 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+	"github.com/sluice-hpc/sluice/elastic/engine/publish"
 	"github.com/sluice-hpc/sluice/elastic/say"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm/fake"
@@ -40,7 +42,7 @@ func (d *daemon) node(t *testing.T, name string) (usable bool, why string) {
 	return false, ""
 }
 
-func (d *daemon) of(t *testing.T, j *sim.Trainer) engine.JobReport {
+func (d *daemon) of(t *testing.T, j *sim.Trainer) publish.JobReport {
 	t.Helper()
 	for _, jr := range d.Report().Jobs {
 		if jr.Record.ID == elastic.JobID(j.ID()) {
@@ -48,7 +50,7 @@ func (d *daemon) of(t *testing.T, j *sim.Trainer) engine.JobReport {
 		}
 	}
 	t.Fatalf("job %d is not reported", j.ID())
-	return engine.JobReport{Job: &elastic.Job{}}
+	return publish.JobReport{Job: &elastic.Job{}}
 }
 
 // TestUnfitGPUKeepsItsNodeOut tells the story of a GPU that goes bad under a job while
@@ -57,7 +59,7 @@ func (d *daemon) of(t *testing.T, j *sim.Trainer) engine.JobReport {
 // last word.
 func TestUnfitGPUKeepsItsNodeOut(t *testing.T) {
 	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 3, Nodes: fake.Grid(2, 4)}})
-	d := boot(t, w, new(engine.Memory), "lookahead", healthy)
+	d := boot(t, w, new(journal.Memory), "lookahead", healthy)
 	first := w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 2, Max: 2, Total: 60}})
 	d.drive(t, 2*time.Minute)
 	sick := d.of(t, first).Job.Place[0].Node
@@ -114,7 +116,7 @@ func TestUnfitGPUKeepsItsNodeOut(t *testing.T) {
 func TestAJobLeavesAnUnfitGPU(t *testing.T) {
 	for _, policy := range []string{"lookahead", "knapsack", "afs"} {
 		w := sim.New(sim.Config{Fake: fake.Config{Seed: 3, Nodes: fake.Grid(2, 4)}})
-		d := boot(t, w, new(engine.Memory), policy, healthy)
+		d := boot(t, w, new(journal.Memory), policy, healthy)
 		first := w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 2, Max: 2, Total: 2000}})
 		w.Submit(sim.Job{User: "bob", Spec: elastic.Spec{Min: 2, Max: 2, Total: 2000}})
 		busy := w.Submit(sim.Job{User: "carol", Spec: elastic.Spec{Min: 4, Max: 4, Total: 5}})
@@ -142,7 +144,7 @@ func TestAJobLeavesAnUnfitGPU(t *testing.T) {
 // used again.
 func TestUnfitWordsRunOut(t *testing.T) {
 	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 3, Nodes: fake.Grid(1, 4)}})
-	d := boot(t, w, new(engine.Memory), "lookahead", healthy)
+	d := boot(t, w, new(journal.Memory), "lookahead", healthy)
 	w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 2, Max: 2, Total: 10}})
 	w.Break("gpu1", 0, "lost")
 	w.Break("gpu1", 1, "lost")
@@ -163,25 +165,25 @@ func TestUnfitWordsRunOut(t *testing.T) {
 // a job there goes on complaining.
 func TestARestartForgetsNothingOfGPUs(t *testing.T) {
 	w := sim.New(sim.Config{Fake: fake.Config{Seed: 3, Nodes: fake.Grid(1, 4)}})
-	journal := new(engine.Memory)
-	d := boot(t, w, journal, "lookahead", healthy)
+	kept := new(journal.Memory)
+	d := boot(t, w, kept, "lookahead", healthy)
 	w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 2, Max: 2, Total: 10}})
 	w.Break("gpu1", 0, "lost")
 	d.drive(t, 15*time.Minute) // it ends meanwhile
-	d = boot(t, w, journal, "lookahead", healthy)
+	d = boot(t, w, kept, "lookahead", healthy)
 	second := w.Submit(sim.Job{User: "bob", Spec: elastic.Spec{Min: 2, Max: 2, Total: 1000}})
 	d.drive(t, 10*time.Minute)
 	if usable, why := d.node(t, "gpu1"); usable || d.of(t, second).Job.GPUs() > 0 {
 		t.Errorf("forgotten by a restart: usable %v, %q", usable, why)
 	}
-	journal.Fail = func(op string) error { return map[string]error{"SaveHealth": errors.New("disk full")}[op] }
+	kept.Fail = func(op string) error { return map[string]error{"SaveHealth": errors.New("disk full")}[op] }
 	if err := d.Trust(t.Context(), "gpu1", w.Now()); err == nil || !strings.Contains(err.Error(), "disk full") {
 		t.Errorf("trust that is not recorded: %v", err)
 	}
 	if d.drive(t, time.Minute); d.of(t, second).Job.GPUs() > 0 {
 		t.Error("trust that is not recorded is in force")
 	}
-	journal.Fail = nil
+	kept.Fail = nil
 	if err := d.Trust(t.Context(), "gpu1", w.Now()); err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +191,7 @@ func TestARestartForgetsNothingOfGPUs(t *testing.T) {
 	if err := d.Trust(t.Context(), "gpu1", w.Now()); err != nil {
 		t.Fatal(err)
 	}
-	d = boot(t, w, journal, "lookahead", healthy)
+	d = boot(t, w, kept, "lookahead", healthy)
 	third := w.Submit(sim.Job{User: "bob", Spec: elastic.Spec{Min: 1, Max: 1, Total: 1000}})
 	d.drive(t, 10*time.Minute)
 	if usable, why := d.node(t, "gpu1"); !usable || d.of(t, second).Job.GPUs() != 2 || d.of(t, third).Job.GPUs() != 1 {
@@ -201,7 +203,7 @@ func TestARestartForgetsNothingOfGPUs(t *testing.T) {
 // of.
 func TestAGPUThatKillsItsJob(t *testing.T) {
 	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 3, Nodes: fake.Grid(2, 4)}})
-	d := boot(t, w, new(engine.Memory), "lookahead", healthy)
+	d := boot(t, w, new(journal.Memory), "lookahead", healthy)
 	job := w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 2, Max: 2, Total: 10},
 		Behaviour: sim.Behaviour{ExitAt: 3.5, ExitCode: 1}})
 	w.At(105*time.Second, func() { w.Break("gpu1", 1, "XID 95: uncontained memory error") })
@@ -222,7 +224,7 @@ func TestAGPUThatKillsItsJob(t *testing.T) {
 // one node from the others.
 func TestALiarTakesOneNode(t *testing.T) {
 	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 5, Nodes: fake.Grid(4, 2)}})
-	d := boot(t, w, new(engine.Memory), "lookahead", healthy)
+	d := boot(t, w, new(journal.Memory), "lookahead", healthy)
 	for n := 1; n <= 4; n++ {
 		for g := range 2 {
 			w.Break(fmt.Sprintf("gpu%d", n), g, "lost")
@@ -258,7 +260,7 @@ func TestIdleGPUsDrawNoMore(t *testing.T) {
 			}
 			return 0.875
 		}
-		d := boot(t, w, new(engine.Memory), "lookahead", healthy)
+		d := boot(t, w, new(journal.Memory), "lookahead", healthy)
 		// Another has the rest of the node until both have settled.
 		alice := w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 2, Max: 6, Total: 1000}})
 		carol := w.Submit(sim.Job{User: "carol", Spec: elastic.Spec{Min: 2, Max: 6, Total: 1000}})
@@ -280,7 +282,7 @@ func TestSlicesAreOfAFixedNumber(t *testing.T) {
 	for _, policy := range []string{"lookahead", "knapsack", "afs", "srpt"} {
 		w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 3, Nodes: fake.Grid(1, 7)}})
 		w.MIG = true
-		d := boot(t, w, new(engine.Memory), policy, healthy)
+		d := boot(t, w, new(journal.Memory), policy, healthy)
 		first := w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 2, Max: 2, Total: 20}})
 		job := w.Submit(sim.Job{User: "bob", Spec: elastic.Spec{Min: 1, Max: 7, Total: 1000}})
 		d.drive(t, time.Minute)

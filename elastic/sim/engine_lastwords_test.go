@@ -7,12 +7,14 @@ import (
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
 // dying is a mailbox whose runners say last words.
-type dying struct{ engine.Mailbox }
+type dying struct{ observe.Mailbox }
 
 // Runner reads the runner's word, as if the script had just died.
 func (d dying) RunnerNow(token string, uid uint32) (checkpoint.Runner, bool, error) {
@@ -29,7 +31,7 @@ func (d dying) Runner(token string, uid uint32) (checkpoint.Runner, bool, error)
 // daemon that was started only then.
 func TestLastWordsOutliveTheJob(t *testing.T) {
 	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 3, Nodes: fake.Grid(1, 4)}})
-	memory := new(engine.Memory)
+	memory := new(journal.Memory)
 	dies := func(c *engine.Config) { c.Mailbox = dying{c.Mailbox} }
 	d := boot(t, w, memory, "lookahead", dies)
 	j := w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 1, Max: 2, Total: 600}})
@@ -55,7 +57,7 @@ func TestLastWordsOutliveTheJob(t *testing.T) {
 // its history has its run however short that was.
 func TestEndedJobsSayHow(t *testing.T) {
 	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 3, Nodes: fake.Grid(2, 4)}})
-	memory := new(engine.Memory)
+	memory := new(journal.Memory)
 	d := boot(t, w, memory, "lookahead")
 	spec := elastic.Spec{Min: 1, Max: 1, Total: 600}
 	fails := w.Submit(sim.Job{User: "alice", Spec: spec, Behaviour: sim.Behaviour{ExitAt: 0.01, ExitCode: 3}})
@@ -68,14 +70,14 @@ func TestEndedJobsSayHow(t *testing.T) {
 	}
 	d.drive(t, time.Minute)
 	for j, want := range map[*sim.Trainer]struct {
-		how  engine.How
+		how  journal.How
 		text string
 		runs int
 	}{
-		fails: {engine.Failed, "failed: exit code 3", 1},
-		noOutput: {engine.NoOutput, "failed: Slurm could not open its output file /nonexistent/x; " +
+		fails: {journal.Failed, "failed: exit code 3", 1},
+		noOutput: {journal.NoOutput, "failed: Slurm could not open its output file /nonexistent/x; " +
 			"create its folder or submit with another --output", 1},
-		waits: {engine.Cancelled, "cancelled before it started", 0},
+		waits: {journal.Cancelled, "cancelled before it started", 0},
 		hog:   {"", "", 1},
 	} {
 		jr := d.of(t, j)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm"
 	"github.com/sluice-hpc/sluice/slurm/fake"
@@ -77,7 +78,7 @@ func TestLateStopAndALostNode(t *testing.T) {
 		Seed: 7, Nodes: fake.Grid(2, 4), Faults: fake.MustParse("scontrol requeuehold #1: late 8s"),
 	}})
 	lost := false
-	d := boot(t, w, new(engine.Memory), "knapsack", func(c *engine.Config) {
+	d := boot(t, w, new(journal.Memory), "knapsack", func(c *engine.Config) {
 		c.Slurm = struck{c.Slurm, func() {
 			if !lost {
 				lost = true
@@ -122,7 +123,7 @@ func lateHold(t *testing.T, late string) {
 		Seed: 7, Nodes: fake.Grid(2, 4), Faults: fake.MustParse("scontrol uhold #2: late " + late),
 	}})
 	drained := false
-	d := boot(t, w, new(engine.Memory), "knapsack", func(c *engine.Config) {
+	d := boot(t, w, new(journal.Memory), "knapsack", func(c *engine.Config) {
 		c.Slurm = leaving{c.Slurm, func() {
 			if !drained {
 				drained = true

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
@@ -41,8 +41,8 @@ func stretchOf(t *testing.T, d *daemon, tr *sim.Trainer) elastic.Stretch {
 // declared, or stop early, nothing is.
 func TestLengthsAreLearned(t *testing.T) {
 	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 1, Nodes: fake.Grid(3, 4)}})
-	journal, lies := new(engine.Memory), half(t)
-	d := boot(t, w, journal, "lookahead")
+	kept, lies := new(journal.Memory), half(t)
+	d := boot(t, w, kept, "lookahead")
 	submit := func(user string, n uint64) *sim.Trainer {
 		j := sim.Job{User: user, Spec: elastic.Spec{Min: 1, Max: 4, Total: 20}, Model: sim.Amdahl(60, 0.05)}
 		switch user {
@@ -84,7 +84,7 @@ func TestLengthsAreLearned(t *testing.T) {
 		}
 	}
 	expected("at first")
-	d = boot(t, w, journal, "lookahead")
+	d = boot(t, w, kept, "lookahead")
 	expected("after a restart")
 	for _, bad := range w.Check() {
 		t.Error(bad)
@@ -99,7 +99,7 @@ func TestSteadyHalf(t *testing.T) {
 	mine := func(job int) bool { return job%3 == 0 } // ada's
 	for n := range liars(t, 6) {
 		s := drawScene(uint64(21 + n))
-		honestly := new(engine.Memory)
+		honestly := new(journal.Memory)
 		honest := s.playOn(t, honestly, "lookahead", a, nobody)
 		first.add(honest, s.play(t, "lookahead", a, oneLies(s)), s.theLiar())
 		lying := s.playOn(t, pastOf(t, honestly, "ada"), "lookahead", a, mine)
@@ -119,23 +119,23 @@ func TestSteadyHalf(t *testing.T) {
 
 // pastOf is a journal that knows of a user's ended jobs that they took twice what they had
 // declared.
-func pastOf(t *testing.T, from *engine.Memory, user string) *engine.Memory {
+func pastOf(t *testing.T, from *journal.Memory, user string) *journal.Memory {
 	t.Helper()
 	all, err := from.Jobs(context.Background(), time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var past []engine.JobRecord
+	var past []journal.JobRecord
 	for n, r := range all {
 		if r.User == user {
 			r.Token, r.ID, r.Ended = fmt.Sprintf("past%d", n), elastic.JobID(9000+n), r.Submitted.Add(-time.Hour)
-			r.Ending = engine.Ending{How: engine.Completed, Declared: 5000, Had: 10_000}
+			r.Ending = journal.Ending{How: journal.Completed, Declared: 5000, Had: 10_000}
 			past = append(past, r)
 		}
 	}
-	journal := new(engine.Memory)
-	if err := journal.SaveJobs(context.Background(), past); err != nil {
+	kept := new(journal.Memory)
+	if err := kept.SaveJobs(context.Background(), past); err != nil {
 		t.Fatal(err)
 	}
-	return journal
+	return kept
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm"
 	"github.com/sluice-hpc/sluice/slurm/fake"
@@ -21,7 +22,7 @@ func TestSavesBeforeItsTimeLimit(t *testing.T) {
 	for _, period := range []time.Duration{time.Second, 30 * time.Second} {
 		for at := time.Duration(0); at < 30*time.Second; at += 7 * time.Second {
 			w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 5, Nodes: fake.Grid(1, 4)}})
-			d := boot(t, w, new(engine.Memory), "knapsack", func(c *engine.Config) { c.Period = period })
+			d := boot(t, w, new(journal.Memory), "knapsack", func(c *engine.Config) { c.Period = period })
 			var j *sim.Trainer
 			w.At(at, func() {
 				j = w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 4, Max: 4, Total: 1e6}, Save: 3 * time.Second, Limit: limit, Model: sim.Perfect(1)})
@@ -50,7 +51,7 @@ func TestSavesBeforeItsTimeLimit(t *testing.T) {
 func TestAShortLimitGoesOn(t *testing.T) {
 	for at := time.Duration(0); at < 30*time.Second; at += 5 * time.Second {
 		w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 5, Nodes: fake.Grid(1, 4)}})
-		d := boot(t, w, new(engine.Memory), "knapsack", func(c *engine.Config) { c.Period = 30 * time.Second })
+		d := boot(t, w, new(journal.Memory), "knapsack", func(c *engine.Config) { c.Period = 30 * time.Second })
 		var j *sim.Trainer
 		w.At(at, func() {
 			j = w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 4, Max: 4, Total: 600, Again: true}, Limit: time.Minute, Model: sim.Perfect(1)})
@@ -73,7 +74,7 @@ func TestGoesOnAfterItsTimeLimit(t *testing.T) {
 	}{"goes on": {3, slurm.Completed}, "held": {1, slurm.Timeout}, "ends": {1, slurm.Timeout}} {
 		t.Run(name, func(t *testing.T) {
 			w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 5, Nodes: fake.Grid(1, 4)}})
-			d := boot(t, w, new(engine.Memory), "knapsack", func(c *engine.Config) { c.Period = 10 * time.Second })
+			d := boot(t, w, new(journal.Memory), "knapsack", func(c *engine.Config) { c.Period = 10 * time.Second })
 			// Four units a second: 50 minutes of work.
 			j := w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 4, Max: 4, Total: 12000, Again: name != "ends"}, Save: 3 * time.Second, Limit: limit, Model: sim.Perfect(1)})
 			if name == "held" {
@@ -102,7 +103,7 @@ func TestSavesBeforeItsReservationEnds(t *testing.T) {
 	for _, limit := range []time.Duration{0, 3 * time.Hour} {
 		w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 5, Nodes: fake.Grid(1, 4)}})
 		w.Slurm.SetLimits(slurm.Limits{Reservations: []slurm.Reservation{{Name: "theirs", Start: w.Now(), End: w.Now().Add(lasts), Nodes: []string{"gpu1"}}}})
-		d := boot(t, w, new(engine.Memory), "knapsack", func(c *engine.Config) { c.Period, c.Limiter = 10*time.Second, w.Client })
+		d := boot(t, w, new(journal.Memory), "knapsack", func(c *engine.Config) { c.Period, c.Limiter = 10*time.Second, w.Client })
 		j := w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 4, Max: 4, Total: 1e6}, Save: 3 * time.Second, Limit: limit, Model: sim.Perfect(1), Args: []string{"--reservation=theirs"}})
 		d.drive(t, lasts+3*time.Minute)
 		runs := j.Runs()
@@ -131,7 +132,7 @@ func TestWhoIsNotAskedAtItsLimit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 5, Nodes: fake.Grid(1, 4)}})
-			d := boot(t, w, new(engine.Memory), "knapsack", func(c *engine.Config) { c.Period = 10 * time.Second })
+			d := boot(t, w, new(journal.Memory), "knapsack", func(c *engine.Config) { c.Period = 10 * time.Second })
 			job.User, job.Model = "alice", sim.Perfect(4)
 			job.Spec.Min, job.Spec.Max, job.Spec.Total = 4, 4, 1e5
 			w.Submit(job)
@@ -152,7 +153,7 @@ func TestHeldJobSavesBeforeItsLimit(t *testing.T) {
 	for _, stuck := range []bool{false, true} {
 		t.Run(fmt.Sprint("stuck ", stuck), func(t *testing.T) {
 			w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 5, Nodes: fake.Grid(1, 4)}})
-			d := boot(t, w, new(engine.Memory), "knapsack", func(c *engine.Config) { c.Period = 10 * time.Second })
+			d := boot(t, w, new(journal.Memory), "knapsack", func(c *engine.Config) { c.Period = 10 * time.Second })
 			j := w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 4, Max: 4, Total: 1e6}, Limit: 30 * time.Minute, Model: sim.Perfect(4), Behaviour: sim.Behaviour{Stuck: stuck}})
 			w.At(time.Minute, func() {
 				if err := w.User("alice").Hold(t.Context(), j.ID()); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/offcycle"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm"
@@ -53,7 +54,7 @@ func (h *hungLimiter) hangs() (goes func()) {
 func TestLimitsThatNeverCome(t *testing.T) {
 	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 3, Nodes: fake.Grid(2, 4)}})
 	site := &hungLimiter{limits: groupOf(3)}
-	d := boot(t, w, new(engine.Memory), "lookahead", func(c *engine.Config) {
+	d := boot(t, w, new(journal.Memory), "lookahead", func(c *engine.Config) {
 		c.Limiter = offcycle.NewLimiter(t.Context(), site, w.Now)
 	})
 	job := w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 1, Max: 8, Total: 1e6}, Model: sim.Amdahl(60, 0.02)})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm"
 	"github.com/sluice-hpc/sluice/slurm/fake"
@@ -52,7 +53,7 @@ func whys(d *daemon) string {
 func TestLimitsAreExplained(t *testing.T) {
 	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 3, Nodes: fake.Grid(2, 4)}})
 	site := &limiter{limits: groupOf(5), err: errors.New("slurmdbd does not answer")}
-	d := boot(t, w, new(engine.Memory), "lookahead", func(c *engine.Config) { c.Limiter = site })
+	d := boot(t, w, new(journal.Memory), "lookahead", func(c *engine.Config) { c.Limiter = site })
 	var story strings.Builder
 	tell := func(at time.Duration, what string, do func()) {
 		w.At(at, func() {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
@@ -15,7 +16,7 @@ import (
 func TestListensForEnds(t *testing.T) {
 	for _, listens := range []bool{true, false} {
 		w := sim.New(sim.Config{Fake: fake.Config{Seed: 3, Nodes: fake.Grid(1, 4)}})
-		d := boot(t, w, new(engine.Memory), "lookahead", func(c *engine.Config) { c.Listen = listens })
+		d := boot(t, w, new(journal.Memory), "lookahead", func(c *engine.Config) { c.Listen = listens })
 		first := w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 4, Max: 4, Total: 47}, Every: 1})
 		next := w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 4, Max: 4, Total: 60}, Every: 1})
 		var ended, started time.Time
@@ -49,7 +50,7 @@ func TestListensForEnds(t *testing.T) {
 // more often for 15 s of each run, and not after.
 func TestFalseEndsAreBounded(t *testing.T) {
 	w := sim.New(sim.Config{Fake: fake.Config{Seed: 3, Nodes: fake.Grid(1, 4)}})
-	d := boot(t, w, new(engine.Memory), "lookahead", func(c *engine.Config) { c.Listen, c.Mailbox = true, dying{c.Mailbox} })
+	d := boot(t, w, new(journal.Memory), "lookahead", func(c *engine.Config) { c.Listen, c.Mailbox = true, dying{c.Mailbox} })
 	w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 4, Max: 4, Total: 6000}})
 	cycles := 0
 	for end := w.Now().Add(30 * time.Minute); w.Now().Before(end); cycles++ {

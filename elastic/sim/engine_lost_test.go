@@ -8,6 +8,8 @@ import (
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm"
 	"github.com/sluice-hpc/sluice/slurm/fake"
@@ -23,7 +25,7 @@ func TestReturnedNodeIsLeftAlone(t *testing.T) {
 	for name, away := range map[string]time.Duration{"seen": 40 * time.Second, "between two looks": 200 * time.Millisecond} {
 		t.Run(name, func(t *testing.T) {
 			w := sim.New(sim.Config{Fake: fake.Config{Seed: 3, Nodes: fake.Grid(1, 4)}})
-			d := boot(t, w, new(engine.Memory), "lookahead", func(c *engine.Config) { c.Period = time.Second })
+			d := boot(t, w, new(journal.Memory), "lookahead", func(c *engine.Config) { c.Period = time.Second })
 			j := w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 2, Max: 2, Total: 60}})
 			d.drive(t, time.Minute)
 			at := time.Minute + 300*time.Millisecond
@@ -50,7 +52,7 @@ func TestReturnedNodeIsLeftAlone(t *testing.T) {
 // TestLostNodeDoesNotHoldOthersUp: while one node settles, another is used at once.
 func TestLostNodeDoesNotHoldOthersUp(t *testing.T) {
 	w := sim.New(sim.Config{Fake: fake.Config{Seed: 3, Nodes: fake.Grid(2, 4)}})
-	d := boot(t, w, new(engine.Memory), "lookahead", func(c *engine.Config) { c.Period = time.Second })
+	d := boot(t, w, new(journal.Memory), "lookahead", func(c *engine.Config) { c.Period = time.Second })
 	w.At(10*time.Second, func() { w.Slurm.NodeDown("gpu1", "test") })
 	w.At(20*time.Second, func() { w.Slurm.NodeReturn("gpu1") })
 	d.drive(t, 22*time.Second)
@@ -83,7 +85,7 @@ func TestWrongedRunComesBack(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := sim.New(sim.Config{Fake: fake.Config{Seed: 3, Nodes: fake.Grid(1, 4)}})
-			d := boot(t, w, new(engine.Memory), "lookahead", func(c *engine.Config) { c.Period = time.Second })
+			d := boot(t, w, new(journal.Memory), "lookahead", func(c *engine.Config) { c.Period = time.Second })
 			j := w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 2, Max: 2, Total: 600}})
 			d.drive(t, time.Minute)
 			w.At(time.Minute+time.Second, func() { w.Slurm.NodeDown("gpu1", "test") })
@@ -115,7 +117,7 @@ func TestAKilledRunnerComesBack(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := sim.New(sim.Config{Fake: fake.Config{Seed: 3, Nodes: fake.Grid(1, 4)}})
-			d := boot(t, w, new(engine.Memory), "lookahead", func(c *engine.Config) { c.Period = time.Second })
+			d := boot(t, w, new(journal.Memory), "lookahead", func(c *engine.Config) { c.Period = time.Second })
 			j := w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 2, Max: 2, Total: 6000, Again: c.again}, Behaviour: sim.Behaviour{Silent: c.mute, Forge: func(r *checkpoint.Runner) { r.Final = c.final }}})
 			for i := range c.strikes {
 				w.At(time.Duration(i+1)*time.Minute, func() { j.Strike(9) })
@@ -135,7 +137,7 @@ func TestAKilledRunnerComesBack(t *testing.T) {
 // TestARestWakes: a job that rests after its node was lost starts when it has been told.
 func TestARestWakes(t *testing.T) {
 	w := sim.New(sim.Config{Fake: fake.Config{Seed: 3, Nodes: fake.Grid(2, 4)}})
-	d := boot(t, w, new(engine.Memory), "lookahead", func(c *engine.Config) { c.Period = 10 * time.Minute })
+	d := boot(t, w, new(journal.Memory), "lookahead", func(c *engine.Config) { c.Period = 10 * time.Minute })
 	j := w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 2, Max: 2, Total: 6000}})
 	d.drive(t, time.Minute)
 	node := d.of(t, j).Job.Place[0].Node
@@ -150,7 +152,7 @@ func TestARestWakes(t *testing.T) {
 // silenced is a mailbox whose runners died while their programs waited to be stopped:
 // their word stands, whatever is done.
 type silenced struct {
-	engine.Mailbox
+	observe.Mailbox
 	at time.Time
 }
 
@@ -167,7 +169,7 @@ func (s silenced) Runner(token string, uid uint32) (checkpoint.Runner, bool, err
 // one who says no more only once.
 func TestADeadRunnerIsToldOnce(t *testing.T) {
 	w := sim.New(sim.Config{Fake: fake.Config{Seed: 3, Nodes: fake.Grid(1, 4)}})
-	d := boot(t, w, new(engine.Memory), "lookahead", func(c *engine.Config) {
+	d := boot(t, w, new(journal.Memory), "lookahead", func(c *engine.Config) {
 		c.Mailbox = silenced{c.Mailbox, w.Now().Add(30 * time.Second)}
 		c.Period = time.Second
 	})

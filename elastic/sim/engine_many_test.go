@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm"
 	"github.com/sluice-hpc/sluice/slurm/fake"
@@ -99,7 +100,7 @@ func beside(t *testing.T, partition string) (*sim.World, *counted) {
 	for i := range crowdOf(100_000) {
 		c.many = append(c.many, ordinary(i, partition, w.Now()))
 	}
-	return w, &counted{boot(t, w, new(engine.Memory), "lookahead", func(cfg *engine.Config) {
+	return w, &counted{boot(t, w, new(journal.Memory), "lookahead", func(cfg *engine.Config) {
 		cfg.Slurm, cfg.Period, cfg.Transition = c, 3*time.Minute, 20*time.Second
 	}).Engine, t, c}
 }
@@ -152,7 +153,7 @@ func drive(t *testing.T, w *sim.World, d sim.Cycler, span time.Duration) {
 func TestThousandsOfOwnJobs(t *testing.T) {
 	w := sim.New(sim.Config{Fake: fake.Config{Seed: 7, Nodes: fake.Grid(16, 4)}})
 	c := &crowded{Client: w.Client}
-	d := &counted{boot(t, w, new(engine.Memory), "lookahead", func(cfg *engine.Config) {
+	d := &counted{boot(t, w, new(journal.Memory), "lookahead", func(cfg *engine.Config) {
 		cfg.Slurm, cfg.Period, cfg.Transition = c, time.Minute, 20*time.Second
 	}).Engine, t, c}
 	many := crowdOf(3000)

@@ -8,6 +8,8 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+	"github.com/sluice-hpc/sluice/elastic/engine/publish"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
@@ -19,7 +21,7 @@ func TestOrdersNeedNoCycle(t *testing.T) {
 	w := sim.New(sim.Config{Fake: fake.Config{Seed: 7, Nodes: fake.Grid(2, 4)}})
 	var d *daemon
 	var inside func()
-	d = boot(t, w, new(engine.Memory), "lookahead", func(c *engine.Config) {
+	d = boot(t, w, new(journal.Memory), "lookahead", func(c *engine.Config) {
 		c.Between = func() {
 			if f := inside; f != nil {
 				inside = nil
@@ -68,7 +70,7 @@ func TestOrdersNeedNoCycle(t *testing.T) {
 func TestReportsAreFresh(t *testing.T) {
 	ctx := context.Background()
 	w := sim.New(sim.Config{Fake: fake.Config{Seed: 7, Nodes: fake.Grid(1, 4)}})
-	d := boot(t, w, new(engine.Memory), "lookahead", func(c *engine.Config) { c.Period = time.Hour })
+	d := boot(t, w, new(journal.Memory), "lookahead", func(c *engine.Config) { c.Period = time.Hour })
 	job := w.Submit(sim.Job{User: "ann", Spec: elastic.Spec{Min: 4, Max: 4, Total: 100}, Model: sim.Amdahl(40, 0)})
 	if err := w.Drive(ctx, d, 2*time.Minute); err != nil {
 		t.Fatal(err)
@@ -95,11 +97,11 @@ func TestReportsAreFresh(t *testing.T) {
 func TestATakenReportStays(t *testing.T) {
 	ctx := context.Background()
 	w := sim.New(sim.Config{Fake: fake.Config{Seed: 7, Nodes: fake.Grid(2, 4)}})
-	d := boot(t, w, new(engine.Memory), "lookahead")
+	d := boot(t, w, new(journal.Memory), "lookahead")
 	for _, total := range []float64{1, 40, 80} {
 		w.Submit(sim.Job{User: "ann", Spec: elastic.Spec{Min: 1, Max: 4, Total: total}, Model: sim.Amdahl(40, 0.05)})
 	}
-	var taken []*engine.Report
+	var taken []*publish.Report
 	var was [][]elastic.Job
 	for n := range 40 {
 		if err := w.Drive(ctx, d, 20*time.Second); err != nil {

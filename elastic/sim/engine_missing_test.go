@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm"
 	"github.com/sluice-hpc/sluice/slurm/fake"
@@ -37,17 +38,19 @@ func (a *asking) Job(ctx context.Context, id slurm.JobID) (slurm.Detail, error) 
 
 // onceThere are records of jobs that ran when sluiced went down and that Slurm has
 // forgotten since.
-func onceThere(t *testing.T, journal *engine.Memory, many int, now time.Time) {
+func onceThere(t *testing.T, kept *journal.Memory, many int, now time.Time) {
 	t.Helper()
-	records := make([]engine.JobRecord, many)
+	records := make([]journal.JobRecord, many)
 	for i := range records {
 		token := fmt.Sprintf("%032x", 1_000_000+i)
-		records[i] = engine.JobRecord{
-			Token: token, ID: elastic.JobID(1_000_000 + i), User: "alice", UID: 7000, Partition: "gpu", State: "RUNNING",
-			Tag: elastic.Tag{Spec: elastic.Spec{Token: token, Min: 1}}, Submitted: now.Add(-48 * time.Hour), FirstRun: now.Add(-47 * time.Hour),
+		records[i] = journal.JobRecord{
+			Token:    token,
+			Identity: journal.Identity{ID: elastic.JobID(1_000_000 + i), User: "alice", UID: 7000, Partition: "gpu"},
+			Life:     journal.Life{State: "RUNNING", Submitted: now.Add(-48 * time.Hour), FirstRun: now.Add(-47 * time.Hour)},
+			Tag:      elastic.Tag{Spec: elastic.Spec{Token: token, Min: 1}},
 		}
 	}
-	if err := journal.SaveJobs(t.Context(), records); err != nil {
+	if err := kept.SaveJobs(t.Context(), records); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -58,11 +61,11 @@ func onceThere(t *testing.T, journal *engine.Memory, many int, now time.Time) {
 func TestManyEndedDuringAnOutage(t *testing.T) {
 	for _, many := range []int{16, 300, 10_000} {
 		w := sim.New(sim.Config{Fake: fake.Config{Seed: 7, Nodes: fake.Grid(1, 4)}})
-		journal := new(engine.Memory)
-		onceThere(t, journal, many, w.Now())
+		kept := new(journal.Memory)
+		onceThere(t, kept, many, w.Now())
 		job := w.Submit(sim.Job{User: "bob", Spec: elastic.Spec{Min: 1, Max: 4, Total: 1000}})
 		a := &asking{Client: w.Client}
-		d := boot(t, w, journal, "lookahead", func(c *engine.Config) { c.Slurm = a })
+		d := boot(t, w, kept, "lookahead", func(c *engine.Config) { c.Slurm = a })
 		began := time.Now()
 		if _, err := d.Cycle(t.Context(), w.Now()); err != nil {
 			t.Fatalf("of %d jobs: the first cycle decided nothing: %v", many, err)
@@ -71,7 +74,7 @@ func TestManyEndedDuringAnOutage(t *testing.T) {
 		if a.bulk > 2 || a.single > 16 {
 			t.Errorf("of %d jobs Slurm was asked %d times for all and %d times for one", many, a.bulk, a.single)
 		}
-		if left, _ := journal.Jobs(t.Context(), w.Now()); len(left) != 1 {
+		if left, _ := kept.Jobs(t.Context(), w.Now()); len(left) != 1 {
 			t.Errorf("of %d jobs %d are in the journal as alive, want bob's", many, len(left))
 		}
 		drive(t, w, d, 10*time.Second)
@@ -89,7 +92,7 @@ func TestHalfAnAnswerEndsNobody(t *testing.T) {
 			w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 1, Max: 1, Total: 1000}})
 		}
 		a := &asking{Client: w.Client}
-		d := boot(t, w, new(engine.Memory), "lookahead", func(c *engine.Config) { c.Slurm = a })
+		d := boot(t, w, new(journal.Memory), "lookahead", func(c *engine.Config) { c.Slurm = a })
 		drive(t, w, d, time.Minute)
 		a.half = half
 		if _, err := d.Cycle(t.Context(), w.Now()); err == nil {
@@ -128,8 +131,8 @@ func TestTokensRewrittenOnce(t *testing.T) {
 	for _, many := range []int{300, 1000} {
 		w := sim.New(sim.Config{Fake: fake.Config{Seed: 7, Nodes: fake.Grid(1, 4)}})
 		a := &asking{Client: w.Client}
-		journal := new(engine.Memory)
-		d := boot(t, w, journal, "lookahead", func(c *engine.Config) { c.Slurm = a })
+		kept := new(journal.Memory)
+		d := boot(t, w, kept, "lookahead", func(c *engine.Config) { c.Slurm = a })
 		ids := eves(t, w, many)
 		w.At(time.Minute, func() {
 			for n, id := range ids {
@@ -139,7 +142,7 @@ func TestTokensRewrittenOnce(t *testing.T) {
 		var job *sim.Trainer
 		w.At(65*time.Second, func() { job = w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 1, Max: 4, Total: 1000}}) })
 		drive(t, w, d, 3*time.Minute)
-		unharmed(t, d, journal, a, many+1)
+		unharmed(t, d, kept, a, many+1)
 		if len(job.Runs()) == 0 {
 			t.Errorf("%d comments rewritten: alice's job does not run", many)
 		}
@@ -148,9 +151,9 @@ func TestTokensRewrittenOnce(t *testing.T) {
 
 // unharmed demands that no cycle was blind, that no more records were made than there are
 // jobs, and that Slurm was not asked for single jobs.
-func unharmed(t *testing.T, d *daemon, journal *engine.Memory, a *asking, jobs int) {
+func unharmed(t *testing.T, d *daemon, kept *journal.Memory, a *asking, jobs int) {
 	t.Helper()
-	records, err := journal.Jobs(t.Context(), time.Time{})
+	records, err := kept.Jobs(t.Context(), time.Time{})
 	if err != nil || len(records) != jobs || len(d.Report().Jobs) != jobs {
 		t.Errorf("%d records and %d jobs in the report, want %d (%v)", len(records), len(d.Report().Jobs), jobs, err)
 	}
@@ -167,8 +170,8 @@ func unharmed(t *testing.T, d *daemon, journal *engine.Memory, a *asking, jobs i
 func TestTokensRewrittenForEver(t *testing.T) {
 	w := sim.New(sim.Config{Fake: fake.Config{Seed: 7, Nodes: fake.Grid(1, 4)}})
 	a := &asking{Client: w.Client}
-	journal := new(engine.Memory)
-	d := boot(t, w, journal, "lookahead", func(c *engine.Config) { c.Slurm = a })
+	kept := new(journal.Memory)
+	d := boot(t, w, kept, "lookahead", func(c *engine.Config) { c.Slurm = a })
 	ids := eves(t, w, 10)
 	n := 0
 	for at := time.Minute; at < 95*time.Minute; at += 3 * time.Second {
@@ -180,7 +183,7 @@ func TestTokensRewrittenForEver(t *testing.T) {
 		})
 	}
 	drive(t, w, d, 96*time.Minute)
-	unharmed(t, d, journal, a, 10)
+	unharmed(t, d, kept, a, 10)
 	if n < 18_000 {
 		t.Fatalf("only %d comments were written", n)
 	}
@@ -191,8 +194,8 @@ func TestTokensRewrittenForEver(t *testing.T) {
 func TestTokenRewrittenOverARequeue(t *testing.T) {
 	w := sim.New(sim.Config{Fake: fake.Config{Seed: 7, Nodes: fake.Grid(1, 4)}})
 	a := &asking{Client: w.Client}
-	journal := new(engine.Memory)
-	d := boot(t, w, journal, "lookahead", func(c *engine.Config) { c.Slurm = a })
+	kept := new(journal.Memory)
+	d := boot(t, w, kept, "lookahead", func(c *engine.Config) { c.Slurm = a })
 	job := w.Submit(sim.Job{User: "eve", Spec: elastic.Spec{Min: 1, Max: 4, Total: 1000}})
 	w.At(time.Minute, func() {
 		if err := w.User("eve").RequeueHold(t.Context(), job.ID()); err != nil {
@@ -201,5 +204,5 @@ func TestTokenRewrittenOverARequeue(t *testing.T) {
 		rewrite(t, w, "eve", job.ID(), 1)
 	})
 	_ = w.Drive(context.Background(), d, 3*time.Minute)
-	unharmed(t, d, journal, a, 1)
+	unharmed(t, d, kept, a, 1)
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/nodes"
 	"github.com/sluice-hpc/sluice/slurm/fake"
@@ -19,18 +19,18 @@ import (
 // itself.
 func TestMoveOfANewerSluiceHasNoEffect(t *testing.T) {
 	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 1, Nodes: fake.Grid(1, 4)}})
-	journal := new(engine.Memory)
-	d := boot(t, w, journal, "fcfs")
+	kept := new(journal.Memory)
+	d := boot(t, w, kept, "fcfs")
 	job := w.Submit(sim.Job{Spec: elastic.Spec{Min: 2, Max: 4, Total: 20}, Model: sim.Perfect(120)})
 	d.drive(t, time.Minute)
 	id := d.of(t, job).Record.ID
 	place := nodes.Placement{{Node: "n1", GPUs: 2}}
-	if _, err := journal.Intend(context.Background(), []elastic.Intent{{
+	if _, err := kept.Intend(context.Background(), []elastic.Intent{{
 		Job: id, Kind: "merge", Step: elastic.Intended, To: 2, From: place, Target: place, Request: "9.2.1", Opened: w.Now(), Moved: w.Now(),
 	}}); err != nil {
 		t.Fatal(err)
 	}
-	d = boot(t, w, journal, "lookahead")
+	d = boot(t, w, kept, "lookahead")
 	refused := 0
 	for range 60 { // as the daemon would: it tries again, and may never get anywhere
 		_, err := d.Cycle(context.Background(), w.Now())

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/policy"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm/fake"
@@ -23,7 +23,7 @@ func TestWhatSlurmRefusesAfterTheReleaseHoldsNothing(t *testing.T) {
 	for _, p := range policy.All {
 		t.Run(p.Name, func(t *testing.T) {
 			w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 5, Nodes: fake.Grid(2, 4), Licenses: map[string]int{"lic": 1}}})
-			d := boot(t, w, new(engine.Memory), p.Name)
+			d := boot(t, w, new(journal.Memory), p.Name)
 			submit := func(total float64, args ...string) *sim.Trainer {
 				return w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 2, Max: 4, Total: total}, Model: sim.Perfect(60), Args: args})
 			}
@@ -76,10 +76,10 @@ func TestWhatSlurmRefusesAfterTheReleaseHoldsNothing(t *testing.T) {
 // How a job ended is known after a restart of the daemon, when Slurm has forgotten the job.
 func TestEndingsOutliveTheDaemon(t *testing.T) {
 	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 5, Nodes: fake.Grid(1, 4)}})
-	journal := new(engine.Memory)
+	kept := new(journal.Memory)
 	w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 1, Max: 1, Total: 100}, Model: sim.Perfect(60), Limit: time.Minute, Behaviour: sim.Behaviour{Silent: true}})
 	for _, life := range []string{"first", "second"} {
-		d := boot(t, w, journal, "lookahead")
+		d := boot(t, w, kept, "lookahead")
 		finish(t, w, d, 20*time.Minute)
 		jobs := d.Report().Jobs
 		if len(jobs) != 1 || jobs[0].Ending.String() != "ended at its time limit of 1 min" {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm"
 	"github.com/sluice-hpc/sluice/slurm/fake"
@@ -36,13 +37,13 @@ func (l *lacking) Jobs(ctx context.Context) ([]slurm.Job, error) {
 // the job's comment.
 func TestOlderStoreAndHalfAnAnswer(t *testing.T) {
 	w := sim.New(sim.Config{Fake: fake.Config{Seed: 3, Nodes: fake.Grid(2, 4)}})
-	journal := new(engine.Memory)
+	kept := new(journal.Memory)
 	quick := func(c *engine.Config) { c.Period = time.Second }
-	d := boot(t, w, journal, "lookahead", quick)
+	d := boot(t, w, kept, "lookahead", quick)
 	moved := w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 1, Max: 8, Total: 20_000}})
 	other := w.Submit(sim.Job{User: "bob", Spec: elastic.Spec{Min: 2, Max: 2, Total: 20_000}})
 	d.drive(t, 2*time.Minute)
-	old := journal.Copy()
+	old := kept.Copy()
 	before := d.of(t, moved).Record.Tag.Incarnation
 	d.pin(t, moved, 3)
 	d.drive(t, 2*time.Minute)

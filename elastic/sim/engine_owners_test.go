@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm"
 	"github.com/sluice-hpc/sluice/slurm/fake"
@@ -34,10 +35,10 @@ func (p inTurn) Stirred() bool { return p.a.Stirred() || p.b.Stirred() }
 func TestAUsersDaemonBesideTheClusters(t *testing.T) {
 	for _, policy := range []string{"lookahead", "knapsack", "fcfs"} {
 		w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 3, Nodes: fake.Grid(3, 4)}})
-		cluster := boot(t, w, new(engine.Memory), policy, func(c *engine.Config) {
+		cluster := boot(t, w, new(journal.Memory), policy, func(c *engine.Config) {
 			c.Mine = func(sj slurm.Job) bool { return !elastic.Own(sj.Comment) }
 		})
-		hers := boot(t, w, new(engine.Memory), policy, func(c *engine.Config) {
+		hers := boot(t, w, new(journal.Memory), policy, func(c *engine.Config) {
 			c.Slurm = w.User("alice")
 			c.Mine = func(sj slurm.Job) bool { return sj.User == "alice" && elastic.Own(sj.Comment) }
 		})

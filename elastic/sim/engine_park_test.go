@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	stories "github.com/sluice-hpc/sluice/elastic/sim/story"
@@ -24,7 +25,7 @@ func inTurns(c *engine.Config) { stories.InTurns(c, turn) }
 // and nobody is forgotten.
 func TestParkedJobsComeBack(t *testing.T) {
 	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 7, Nodes: fake.Grid(3, 4)}})
-	memory := new(engine.Memory)
+	memory := new(journal.Memory)
 	d := boot(t, w, memory, "knapsack", inTurns)
 	jobs := story(w)
 	if err := w.Drive(context.Background(), d, 3*time.Hour); err != nil {
@@ -113,7 +114,7 @@ func TestParkedJobsObeyTheirUsers(t *testing.T) {
 	} {
 		w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 3, Nodes: fake.Grid(2, 4)}})
 		var stop bool
-		d := boot(t, w, new(engine.Memory), "knapsack", func(cfg *engine.Config) {
+		d := boot(t, w, new(journal.Memory), "knapsack", func(cfg *engine.Config) {
 			cfg.Limits.Preempt = true
 			cfg.Policy.Allocate = func(s elastic.Snapshot) elastic.Allocation {
 				a := elastic.Allocation{}

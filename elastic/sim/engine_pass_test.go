@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
@@ -27,7 +28,7 @@ func TestMissedPasses(t *testing.T) {
 	for seed := range uint64(4) {
 		w := sim.New(sim.Config{Recorded: true, Fake: usual(seed + 1)})
 		began := w.Now()
-		d := boot(t, w, new(engine.Memory), "knapsack", func(c *engine.Config) { c.Limits.Cooldown = 0 })
+		d := boot(t, w, new(journal.Memory), "knapsack", func(c *engine.Config) { c.Limits.Cooldown = 0 })
 		job := w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 1, Max: 4, Total: 1e6}})
 		for i := range 10 {
 			w.At(time.Duration(60+67*i)*time.Second+time.Duration(i*370)*time.Millisecond, func() {
@@ -73,7 +74,7 @@ func TestNoPassForWhoCannotStart(t *testing.T) {
 	c := usual(7)
 	c.Unseen = func(_ []string, gpus int) bool { return gpus > 2 } // a rule that no query shows
 	w := sim.New(sim.Config{Recorded: true, Fake: c})
-	d := boot(t, w, new(engine.Memory), "knapsack")
+	d := boot(t, w, new(journal.Memory), "knapsack")
 	job := w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 1, Max: 4, Total: 1e6}, Model: sim.Amdahl(60, 0.05)})
 	d.drive(t, 20*time.Minute)
 	if got := d.of(t, job); got.Job.Phase != elastic.Running || got.Job.GPUs() > 2 {

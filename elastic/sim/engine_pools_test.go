@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm"
 	"github.com/sluice-hpc/sluice/slurm/fake"
@@ -91,7 +92,7 @@ func TestNoPartitionByComment(t *testing.T) {
 	grid := fake.Grid(2, 2)
 	grid[1].Partitions = []string{"vip"}
 	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 7, Nodes: grid}})
-	d := boot(t, w, new(engine.Memory), "knapsack")
+	d := boot(t, w, new(journal.Memory), "knapsack")
 	w.Ordinary("carol", 1, 2, 10*time.Minute, "--partition=gpu")
 	for _, told := range []string{"vip", "gpu", "gpu,vip"} {
 		spec := elastic.Spec{Token: strings.Repeat(fmt.Sprint(len(told)), 32), Min: 1, Max: 2, Total: 20}

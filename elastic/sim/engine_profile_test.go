@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/policy"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm/fake"
@@ -32,7 +32,7 @@ func worlds(t *sim.Trainer) string {
 // and then keeps to few; the event log is the specification.
 func TestProfileInTheFirstMinutes(t *testing.T) {
 	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 1, Nodes: fake.Grid(2, 8)}})
-	d := boot(t, w, new(engine.Memory), "lookahead")
+	d := boot(t, w, new(journal.Memory), "lookahead")
 	bends := func(gpus, _ int) float64 { return 1200/float64(gpus) + 100*float64(gpus) }
 	job := w.Submit(sim.Job{Spec: elastic.Spec{Min: 1, Max: 8, Total: 20, Profile: []int{1, 2, 4, 8}}, Model: bends, Steps: 600})
 	if err := w.Drive(context.Background(), d, 6*time.Hour); err != nil {
@@ -54,7 +54,7 @@ func TestProfileGivesWay(t *testing.T) {
 	for _, p := range policy.All {
 		t.Run(p.Name, func(t *testing.T) {
 			w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 2, Nodes: fake.Grid(1, 8)}})
-			d := boot(t, w, new(engine.Memory), p.Name)
+			d := boot(t, w, new(journal.Memory), p.Name)
 			job := w.Submit(sim.Job{Spec: elastic.Spec{Min: 1, Max: 8, Total: 20, Profile: []int{1, 2, 4, 8}}, Model: sim.Amdahl(600, 0.05), Steps: 300})
 			w.At(25*time.Second, func() { w.Ordinary("carol", 1, 6, 10*time.Minute) })
 			if err := w.Drive(context.Background(), d, 5*time.Minute); err != nil {
@@ -80,7 +80,7 @@ func TestProfileGivesWay(t *testing.T) {
 // TestProfileOfAModel: a second job of the model need not be measured again.
 func TestProfileOfAModel(t *testing.T) {
 	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 3, Nodes: fake.Grid(2, 4)}})
-	d := boot(t, w, new(engine.Memory), "lookahead")
+	d := boot(t, w, new(journal.Memory), "lookahead")
 	spec := elastic.Spec{Min: 1, Max: 4, Total: 10, Model: "resnet", Profile: []int{1, 2, 4}}
 	first := w.Submit(sim.Job{Spec: spec, Model: sim.Amdahl(600, 0.05), Steps: 300})
 	var second *sim.Trainer

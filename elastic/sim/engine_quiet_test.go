@@ -8,6 +8,7 @@ import (
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
@@ -17,7 +18,7 @@ import (
 // trains on, and its history says why it ran again.
 func TestAQuietJobIsToldOf(t *testing.T) {
 	w := sim.New(sim.Config{Fake: fake.Config{Seed: 3, Nodes: fake.Grid(1, 4)}})
-	memory := new(engine.Memory)
+	memory := new(journal.Memory)
 	d := boot(t, w, memory, "lookahead", func(c *engine.Config) { c.Period = time.Second })
 	lost := w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 1, Max: 4, Total: 6000}, Behaviour: sim.Behaviour{Gone: 2 * time.Minute}})
 	d.drive(t, 4*time.Minute)
@@ -45,7 +46,7 @@ func TestAQuietJobIsToldOf(t *testing.T) {
 // TestAJobThatNeverSpokeIsToldOf: so is one whose runner has said nothing since Slurm started it.
 func TestAJobThatNeverSpokeIsToldOf(t *testing.T) {
 	w := sim.New(sim.Config{Fake: fake.Config{Seed: 3, Nodes: fake.Grid(1, 4)}})
-	d := boot(t, w, new(engine.Memory), "lookahead", func(c *engine.Config) { c.Period = time.Second })
+	d := boot(t, w, new(journal.Memory), "lookahead", func(c *engine.Config) { c.Period = time.Second })
 	born := w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 1, Max: 4, Total: 6000}, Behaviour: sim.Behaviour{NeverSpoke: true}})
 	d.drive(t, 2*time.Minute)
 	if got := d.of(t, born); got.Job.Phase != elastic.Running || !got.Job.Quiet.IsZero() {
@@ -67,7 +68,7 @@ func TestAJobThatNeverSpokeIsToldOf(t *testing.T) {
 func TestARetryIsToldOf(t *testing.T) {
 	w := sim.New(sim.Config{Fake: fake.Config{Seed: 3, Nodes: fake.Grid(1, 4)}})
 	again := w.Now().Add(3 * time.Minute)
-	d := boot(t, w, new(engine.Memory), "lookahead", func(c *engine.Config) { c.Period = time.Second })
+	d := boot(t, w, new(journal.Memory), "lookahead", func(c *engine.Config) { c.Period = time.Second })
 	fails := w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 1, Max: 2, Total: 6000}, Behaviour: sim.Behaviour{Forge: func(r *checkpoint.Runner) { r.RetryAt = again }}})
 	lies := w.Submit(sim.Job{User: "bob", Spec: elastic.Spec{Min: 1, Max: 2, Total: 6000}, Behaviour: sim.Behaviour{Forge: func(r *checkpoint.Runner) { r.RetryAt = r.Beat.Add(240 * time.Hour) }}})
 	d.drive(t, 2*time.Minute)

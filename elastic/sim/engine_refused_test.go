@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/policy"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm/fake"
@@ -33,7 +33,7 @@ func TestSlurmIsNotAskedForTheImpossibleAllTheTime(t *testing.T) {
 		t.Run(p.Name, func(t *testing.T) {
 			forbidden := true
 			w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 5, Nodes: fake.Grid(2, 4), Unseen: func([]string, int) bool { return forbidden }}})
-			d := boot(t, w, new(engine.Memory), p.Name)
+			d := boot(t, w, new(journal.Memory), p.Name)
 			job := w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 1, Max: 8, Total: 5}, Model: sim.Amdahl(60, 0.05)})
 			start, first := w.Now(), 0
 			w.At(10*time.Minute, func() { first = sent(w, start) })
@@ -80,7 +80,7 @@ func TestWhatIsRefusedIsTriedOtherwise(t *testing.T) {
 		for _, p := range []string{"lookahead", "knapsack", "welfare"} {
 			t.Run(name+"/"+p, func(t *testing.T) {
 				w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 5, Nodes: fake.Grid(3, 4), Unseen: tc.unseen}})
-				d := boot(t, w, new(engine.Memory), p)
+				d := boot(t, w, new(journal.Memory), p)
 				start := w.Now()
 				job := w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 1, Max: 8, Total: 100}, Model: sim.Amdahl(60, 0.05)})
 				finish(t, w, d, 5*time.Hour)
@@ -101,7 +101,7 @@ func TestWhatIsRefusedIsTriedOtherwise(t *testing.T) {
 func TestRefusalsAreExplained(t *testing.T) {
 	forbidden := func([]string, int) bool { return true }
 	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 5, Nodes: fake.Grid(2, 4), Unseen: func(n []string, gpus int) bool { return forbidden(n, gpus) }}})
-	d := boot(t, w, new(engine.Memory), "lookahead")
+	d := boot(t, w, new(journal.Memory), "lookahead")
 	var story strings.Builder
 	start, was := w.Now(), 0
 	tell := func(at time.Duration, what string, do func()) {
@@ -137,7 +137,7 @@ func TestRefusalsAreExplained(t *testing.T) {
 func TestARefusedJobStopsOthersSeldom(t *testing.T) {
 	for _, p := range []string{"lookahead", "knapsack"} {
 		w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 5, Nodes: fake.Grid(2, 4), Unseen: func(_ []string, gpus int) bool { return gpus == 3 }}})
-		d := boot(t, w, new(engine.Memory), p)
+		d := boot(t, w, new(journal.Memory), p)
 		other := w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 1, Max: 8, Total: 2000}, Model: sim.Amdahl(60, 0.05)})
 		w.At(30*time.Minute, func() {
 			w.Submit(sim.Job{User: "bob", Spec: elastic.Spec{Min: 3, Max: 3, Total: 2000}, Model: sim.Amdahl(60, 0.05)})
@@ -155,11 +155,11 @@ func TestARefusedJobStopsOthersSeldom(t *testing.T) {
 // A daemon that starts again forgets what was refused, and asks no more often than once.
 func TestRefusalsAreForgottenHarmlessly(t *testing.T) {
 	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 5, Nodes: fake.Grid(2, 4), Unseen: func([]string, int) bool { return true }}})
-	journal := new(engine.Memory)
+	kept := new(journal.Memory)
 	w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 1, Max: 8, Total: 5}, Model: sim.Amdahl(60, 0.05)})
 	for range 5 {
 		before := w.Now()
-		finish(t, w, boot(t, w, journal, "lookahead"), 10*time.Minute)
+		finish(t, w, boot(t, w, kept, "lookahead"), 10*time.Minute)
 		if n := sent(w, before); n < 2 || n > 26 {
 			t.Errorf("%d changes in ten minutes of a life", n)
 		}
@@ -170,7 +170,7 @@ func TestRefusalsAreForgottenHarmlessly(t *testing.T) {
 func TestRefusedChangesAreNotRepeatedAllTheTime(t *testing.T) {
 	for _, op := range []string{"scontrol update", "scontrol release"} {
 		w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 5, Nodes: fake.Grid(2, 4), Faults: fake.Plan{{On: op, Kind: fake.Refused}}}})
-		d := boot(t, w, new(engine.Memory), "lookahead")
+		d := boot(t, w, new(journal.Memory), "lookahead")
 		w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 1, Max: 8, Total: 5}, Model: sim.Amdahl(60, 0.05)})
 		finish(t, w, d, 10*time.Minute)
 		if n := w.Slurm.Calls(op); n < 4 || n > 8 {

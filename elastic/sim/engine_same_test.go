@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/event"
 	policies "github.com/sluice-hpc/sluice/elastic/policy"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm/fake"
@@ -42,7 +43,7 @@ func told(t *testing.T, seed uint64, policy string) (events, reports string) {
 	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: seed, Nodes: fake.Grid(3, 4), Jitter: time.Second}})
 	d := newMortal(t, w, &boundaries{kill: map[int]bool{40: true}}, func(c *engine.Config) {
 		tell := c.Events
-		c.Events = func(x engine.Event) {
+		c.Events = func(x event.Event) {
 			fmt.Fprintln(&e, x.At.UnixNano(), x.Job, x.Kind, x.Text)
 			tell(x)
 		}

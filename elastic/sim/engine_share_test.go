@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
@@ -28,7 +29,7 @@ func TestWhoLearnsFromAJob(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx := context.Background()
 			w := sim.New(sim.Config{Fake: fake.Config{Seed: 7, Nodes: fake.Grid(1, 4)}})
-			d := boot(t, w, new(engine.Memory), "lookahead", func(e *engine.Config) { e.ShareSpeeds = c.share })
+			d := boot(t, w, new(journal.Memory), "lookahead", func(e *engine.Config) { e.ShareSpeeds = c.share })
 			w.Submit(sim.Job{User: "eve", Spec: spec, Behaviour: sim.Behaviour{Lie: 100}})
 			if err := w.Drive(ctx, d, 2*time.Hour); err != nil {
 				t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
@@ -35,7 +36,7 @@ func TestJobsThatNeverAnswerFreezeNobody(t *testing.T) {
 	}
 	for name, how := range map[string]func(sim.Job) sim.Job{"grace": deaf, "rhythm": rare} {
 		w := sim.New(sim.Config{Fake: fake.Config{Seed: 7, Nodes: fake.Grid(8, 4)}})
-		d := boot(t, w, new(engine.Memory), "lookahead", asShipped, func(c *engine.Config) { c.Transition = 5 * time.Second })
+		d := boot(t, w, new(journal.Memory), "lookahead", asShipped, func(c *engine.Config) { c.Transition = 5 * time.Second })
 		w.Ordinary("carol", 5, 20, 10*time.Minute)
 		for range 12 {
 			w.Submit(how(sim.Job{User: "mallory", Spec: elastic.Spec{Min: 1, Max: 4, Total: 400}, Model: sim.Perfect(600)}))

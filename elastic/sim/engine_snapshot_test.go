@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
@@ -18,14 +19,14 @@ import (
 func TestAttainedIsWhatRunsHeld(t *testing.T) {
 	ctx := context.Background()
 	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 7, Nodes: fake.Grid(3, 4)}})
-	journal := new(engine.Memory)
-	d := boot(t, w, journal, "knapsack", inTurns)
+	kept := new(journal.Memory)
+	d := boot(t, w, kept, "knapsack", inTurns)
 	jobs := story(w)
 	for range 4 {
 		if err := w.Drive(ctx, d, 100*time.Second); err != nil {
 			t.Fatal(err)
 		}
-		again := boot(t, w, journal, "knapsack", inTurns)
+		again := boot(t, w, kept, "knapsack", inTurns)
 		for _, e := range []*daemon{d, again} {
 			if _, err := e.Cycle(ctx, w.Now()); err != nil {
 				t.Fatal(err)
@@ -79,7 +80,7 @@ func TestSnapshotCountsSpanningJobs(t *testing.T) {
 	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 1, Nodes: fake.Grid(4, 4)}})
 	w.Ordinary("carol", 2, 6, time.Hour)
 	w.Ordinary("carol", 1, 1, time.Hour)
-	d := boot(t, w, new(engine.Memory), "knapsack")
+	d := boot(t, w, new(journal.Memory), "knapsack")
 	w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 8, Max: 8, Total: 4000}})
 	if err := w.Drive(ctx, d, 2*time.Minute); err != nil {
 		t.Fatal(err)
@@ -109,7 +110,7 @@ func TestSnapshotCountsSpanningJobs(t *testing.T) {
 // at once, and where it then runs is known.
 func TestRequeueSeenWhileCleaning(t *testing.T) {
 	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 7, Nodes: fake.Grid(2, 4), Draining: 5 * time.Second}})
-	d := boot(t, w, new(engine.Memory), "knapsack", func(c *engine.Config) { c.Period = time.Second })
+	d := boot(t, w, new(journal.Memory), "knapsack", func(c *engine.Config) { c.Period = time.Second })
 	job := w.Submit(sim.Job{Spec: elastic.Spec{Min: 4, Max: 4, Total: 40}, Model: sim.Amdahl(60, 0.05)})
 	w.At(60*time.Second, func() {
 		if err := w.User("alice").Requeue(context.Background(), job.ID()); err != nil {
@@ -132,7 +133,7 @@ func TestRequeueSeenWhileCleaning(t *testing.T) {
 // knows where the job runs, nor whether it runs as it was meant to.
 func TestSplitReadLater(t *testing.T) {
 	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 7, Nodes: fake.Grid(2, 4), Faults: fake.MustParse("scontrol show job #1: garbage")}})
-	d := boot(t, w, new(engine.Memory), "knapsack")
+	d := boot(t, w, new(journal.Memory), "knapsack")
 	w.Submit(sim.Job{Spec: elastic.Spec{Min: 8, Max: 8, Total: 40}, Model: sim.Amdahl(60, 0.05)})
 	if err := w.Drive(context.Background(), d, 20*time.Second); err != nil {
 		t.Fatal(err)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/policy"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm"
@@ -20,7 +20,7 @@ func TestWhatSlurmWouldNotStartGetsNothing(t *testing.T) {
 	for _, p := range policy.All {
 		t.Run(p.Name, func(t *testing.T) {
 			w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 5, Nodes: fake.Grid(1, 4)}})
-			d := boot(t, w, new(engine.Memory), p.Name)
+			d := boot(t, w, new(journal.Memory), p.Name)
 			submit := func(total float64, args ...string) *sim.Trainer {
 				return w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 4, Max: 4, Total: total}, Model: sim.Perfect(1), Args: args})
 			}
@@ -56,8 +56,8 @@ func TestWhatSlurmWouldNotStartGetsNothing(t *testing.T) {
 func TestARepairedDependencyStarts(t *testing.T) {
 	for _, restart := range []bool{false, true} {
 		w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 5, Nodes: fake.Grid(1, 4)}})
-		journal := new(engine.Memory)
-		d := boot(t, w, journal, "lookahead")
+		kept := new(journal.Memory)
+		d := boot(t, w, kept, "lookahead")
 		submit := func(args ...string) *sim.Trainer {
 			return w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 1, Max: 1, Total: 2}, Model: sim.Perfect(10), Args: args})
 		}
@@ -74,7 +74,7 @@ func TestARepairedDependencyStarts(t *testing.T) {
 			t.Fatal(err)
 		}
 		if restart {
-			d = boot(t, w, journal, "lookahead")
+			d = boot(t, w, kept, "lookahead")
 		}
 		finish(t, w, d, 10*time.Minute)
 		if !never.Ended() || held.Ended() {

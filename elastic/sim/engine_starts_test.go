@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
@@ -33,7 +33,7 @@ const mostReleases = 40
 // beside them loses one race at most, and is then left where it runs.
 func TestOrdinaryJobOfUnevenSplit(t *testing.T) {
 	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 1, Nodes: fake.Grid(3, 4)}})
-	d := boot(t, w, new(engine.Memory), "lookahead")
+	d := boot(t, w, new(journal.Memory), "lookahead")
 	w.Ordinary("carol", 3, 9, 3*time.Hour)
 	job := w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 2, Max: 3, Total: 400}, Model: sim.Amdahl(60, 0.05)})
 	if err := w.Drive(context.Background(), d, time.Hour); err != nil {
@@ -50,7 +50,7 @@ func TestStartsAreBounded(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		many := rapid.IntRange(1, 4).Draw(rt, "nodes")
 		w := sim.New(sim.Config{Fake: fake.Config{Seed: 1, Nodes: fake.Grid(many, 4), Strict: rapid.Bool().Draw(rt, "strict")}})
-		d := boot(t, w, new(engine.Memory), rapid.SampledFrom([]string{"lookahead", "knapsack", "fcfs"}).Draw(rt, "policy"))
+		d := boot(t, w, new(journal.Memory), rapid.SampledFrom([]string{"lookahead", "knapsack", "fcfs"}).Draw(rt, "policy"))
 		var drawn strings.Builder
 		for range rapid.IntRange(1, 6).Draw(rt, "jobs") {
 			at := time.Duration(rapid.IntRange(0, 20).Draw(rt, "minute")) * time.Minute

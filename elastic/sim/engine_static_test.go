@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	stories "github.com/sluice-hpc/sluice/elastic/sim/story"
 	"github.com/sluice-hpc/sluice/slurm"
@@ -44,11 +45,11 @@ func (d dark) Job(ctx context.Context, id slurm.JobID) (slurm.Detail, error) {
 
 // lame is a journal that refuses.
 type lame struct {
-	engine.Journal
+	journal.Journal
 	not func(query string) (empty bool, err error)
 }
 
-func (l lame) Jobs(ctx context.Context, since time.Time) ([]engine.JobRecord, error) {
+func (l lame) Jobs(ctx context.Context, since time.Time) ([]journal.JobRecord, error) {
 	if _, err := l.not("journal"); err != nil {
 		return nil, err
 	}
@@ -69,7 +70,7 @@ func (l lame) Intend(ctx context.Context, ins []elastic.Intent) ([]elastic.Inten
 	return l.Journal.Intend(ctx, ins)
 }
 
-func (l lame) SaveJobs(ctx context.Context, r []engine.JobRecord) error {
+func (l lame) SaveJobs(ctx context.Context, r []journal.JobRecord) error {
 	if _, err := l.not("journal"); err != nil {
 		return err
 	}

@@ -13,6 +13,9 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/event"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+	"github.com/sluice-hpc/sluice/elastic/engine/track"
 	"github.com/sluice-hpc/sluice/elastic/policy"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm/fake"
@@ -29,8 +32,8 @@ type daemon struct {
 
 // memory is a journal and the samples beside it.
 type memory interface {
-	engine.Journal
-	engine.Samples
+	journal.Journal
+	journal.Samples
 }
 
 // sampling is 5 in everyday runs, where every fifth effect is tried in the tests
@@ -50,7 +53,7 @@ func limits() elastic.Limits {
 
 // boot starts an engine on the world with the journal given: the same journal
 // again is a restart after a crash.
-func boot(t *testing.T, w *sim.World, journal memory, name string, change ...func(*engine.Config)) *daemon {
+func boot(t *testing.T, w *sim.World, kept memory, name string, change ...func(*engine.Config)) *daemon {
 	t.Helper()
 	p, err := policy.ByName(name)
 	if err != nil {
@@ -62,10 +65,13 @@ func boot(t *testing.T, w *sim.World, journal memory, name string, change ...fun
 		w.Records.Starts(start)
 	}
 	cfg := engine.Config{
-		Slurm: w.Client, Journal: journal, Samples: journal, Mailbox: w.Mail, Policy: p, Limits: limits(),
-		Price:  elastic.Price{Save: 2 * time.Second, Drain: time.Second, Start: 2 * time.Second, Load: 5 * time.Second},
-		Period: 30 * time.Second, Transition: 500 * time.Millisecond, Backoff: time.Minute, Proven: true,
-		Events: func(e engine.Event) {
+		Seams: engine.Seams{Slurm: w.Client, Journal: kept, Samples: kept, Mailbox: w.Mail}, Policy: p,
+		Rules: track.Rules{
+			Limits: limits(),
+			Price:  elastic.Price{Save: 2 * time.Second, Drain: time.Second, Start: 2 * time.Second, Load: 5 * time.Second},
+			Period: 30 * time.Second, Transition: 500 * time.Millisecond, Backoff: time.Minute, Proven: true,
+		},
+		Events: func(e event.Event) {
 			if w.Records != nil {
 				w.Records.Event(e)
 			}
@@ -84,7 +90,7 @@ func boot(t *testing.T, w *sim.World, journal memory, name string, change ...fun
 // before -update.
 func TestOrdinaryJobIsYieldedTo(t *testing.T) {
 	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 1, Nodes: fake.Grid(3, 4)}})
-	d := boot(t, w, new(engine.Memory), "knapsack")
+	d := boot(t, w, new(journal.Memory), "knapsack")
 	w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 1, Max: 8, Total: 40}, Model: sim.Amdahl(60, 0.05)})
 	w.At(100*time.Second, func() {
 		w.Submit(sim.Job{User: "bob", Spec: elastic.Spec{Min: 1, Max: 8, Total: 20}, Model: sim.Amdahl(60, 0.05)})

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/policy"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm"
@@ -26,7 +26,7 @@ func TestTypesOnOneNode(t *testing.T) {
 			}
 			grid[2].GPUType = "blue"
 			w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 5, Nodes: grid}})
-			d := boot(t, w, new(engine.Memory), p.Name)
+			d := boot(t, w, new(journal.Memory), p.Name)
 			kinds := []string{"red", "blue", "red", "blue", "blue"}
 			for i, kind := range kinds {
 				w.At(time.Duration(i)*time.Minute, func() {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
@@ -34,8 +35,8 @@ func sizes(t *sim.Trainer) (out []int) {
 func TestUnprovenStartsAtItsMinimum(t *testing.T) {
 	const script = "0123456789ab"
 	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 1, Nodes: fake.Grid(3, 4)}})
-	journal := new(engine.Memory)
-	d := boot(t, w, journal, "lookahead", asOnASite)
+	kept := new(journal.Memory)
+	d := boot(t, w, kept, "lookahead", asOnASite)
 	spec := elastic.Spec{Min: 1, Max: 4, Total: 40, Script: script, Model: "net"}
 	first := w.Submit(sim.Job{User: "alice", Spec: spec, Model: sim.Amdahl(60, 0.05)})
 	if err := w.Drive(context.Background(), d, 2*time.Hour); err != nil {
@@ -47,7 +48,7 @@ func TestUnprovenStartsAtItsMinimum(t *testing.T) {
 	if !strings.Contains(d.log.String(), "no checkpoint seen yet") {
 		t.Errorf("nothing says why it starts at its minimum:\n%s", d.log.String())
 	}
-	d = boot(t, w, journal, "lookahead", asOnASite)
+	d = boot(t, w, kept, "lookahead", asOnASite)
 	again := func(user string, change func(*elastic.Spec)) int {
 		s := spec
 		s.Token = ""
@@ -81,7 +82,7 @@ func TestUnprovenStartsAtItsMinimum(t *testing.T) {
 func TestSilentJobLeavesTheCluster(t *testing.T) {
 	for name, how := range map[string]sim.Behaviour{"silent": {Silent: true}, "deaf": {Deaf: true}} {
 		w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 1, Nodes: fake.Grid(3, 4)}})
-		d := boot(t, w, new(engine.Memory), "lookahead", asOnASite)
+		d := boot(t, w, new(journal.Memory), "lookahead", asOnASite)
 		mute := w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 1, Total: 60, Model: "net"}, Behaviour: how})
 		var next *sim.Trainer
 		w.At(20*time.Minute, func() {
@@ -111,14 +112,14 @@ func TestSilentJobLeavesTheCluster(t *testing.T) {
 // taken for one that is not known, until another answers.
 func TestDeafJobTakesItBack(t *testing.T) {
 	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 1, Nodes: fake.Grid(3, 4)}})
-	start, journal := w.Now(), new(engine.Memory)
-	d := boot(t, w, journal, "lookahead", asOnASite)
+	start, kept := w.Now(), new(journal.Memory)
+	d := boot(t, w, kept, "lookahead", asOnASite)
 	spec := elastic.Spec{Min: 1, Max: 4, Total: 60, Model: "net"}
 	w.Submit(sim.Job{User: "alice", Spec: spec})
 	if err := w.Drive(context.Background(), d, 3*time.Hour); err != nil {
 		t.Error(err)
 	}
-	if known, err := journal.Answers(context.Background()); err != nil || len(known) != 1 {
+	if known, err := kept.Answers(context.Background()); err != nil || len(known) != 1 {
 		t.Fatalf("%v, %v: want what the first job has shown", known, err)
 	}
 	deaf := w.Submit(sim.Job{User: "alice", Spec: spec, Behaviour: sim.Behaviour{Deaf: true}})
@@ -131,7 +132,7 @@ func TestDeafJobTakesItBack(t *testing.T) {
 	if got := sizes(deaf); got[0] != 4 {
 		t.Errorf("the job of a known model starts on %v GPUs, want 4", got)
 	}
-	if left, err := journal.Answers(context.Background()); err != nil || len(left) != 0 {
+	if left, err := kept.Answers(context.Background()); err != nil || len(left) != 0 {
 		t.Errorf("what the model had shown stands still: %v, %v\n%s", left, err, d.log.String())
 	}
 }

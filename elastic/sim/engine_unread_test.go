@@ -9,6 +9,8 @@ import (
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
@@ -28,7 +30,7 @@ func (d *daemon) hang(jobs ...*sim.Trainer) (end func()) {
 		if since[token].IsZero() {
 			since[token] = d.w.Now()
 		}
-		return &engine.Unanswered{Since: since[token]}
+		return &observe.Unanswered{Since: since[token]}
 	}
 	return func() { d.w.Mail.Fault = nil }
 }
@@ -46,7 +48,7 @@ func (d *daemon) pin(t *testing.T, job *sim.Trainer, gpus int) {
 // again once it answers.
 func TestHungFoldersJobKeepsItsSize(t *testing.T) {
 	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 1, Nodes: fake.Grid(2, 4)}})
-	d := boot(t, w, new(engine.Memory), "knapsack")
+	d := boot(t, w, new(journal.Memory), "knapsack")
 	submit := func(user string) *sim.Trainer {
 		return w.Submit(sim.Job{User: user, Spec: elastic.Spec{Min: 1, Max: 4, Total: 200}, Model: sim.Amdahl(60, 0.02)})
 	}
@@ -92,7 +94,7 @@ func TestHungFoldersJobKeepsItsSize(t *testing.T) {
 // holds no GPUs for it; once its folder answers it starts.
 func TestHungFolderKeepsNoGPUs(t *testing.T) {
 	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 1, Nodes: fake.Grid(1, 4)}})
-	d := boot(t, w, new(engine.Memory), "knapsack")
+	d := boot(t, w, new(journal.Memory), "knapsack")
 	hung := w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 4, Max: 4, Total: 5}})
 	begun := false
 	w.Mail.Fault = func(op, token string) error { // it is taken up, and hangs from then on
@@ -100,7 +102,7 @@ func TestHungFolderKeepsNoGPUs(t *testing.T) {
 			return nil
 		}
 		begun = true
-		return &engine.Unanswered{Since: w.Now().Truncate(10 * time.Minute)}
+		return &observe.Unanswered{Since: w.Now().Truncate(10 * time.Minute)}
 	}
 	w.Advance(30 * time.Second)
 	d.drive(t, 40*time.Second)
@@ -132,7 +134,7 @@ func TestHungInTheMiddleOfAMove(t *testing.T) {
 	for _, at := range []string{"runner", "now"} {
 		t.Run(at, func(t *testing.T) {
 			w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 1, Nodes: fake.Grid(2, 4)}})
-			d := boot(t, w, new(engine.Memory), "knapsack", func(c *engine.Config) { c.Mailbox = lateMail{c.Mailbox.(*sim.Mailbox), at} })
+			d := boot(t, w, new(journal.Memory), "knapsack", func(c *engine.Config) { c.Mailbox = lateMail{c.Mailbox.(*sim.Mailbox), at} })
 			job := w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 1, Max: 4, Total: 200}, Model: sim.Amdahl(60, 0.02)})
 			d.drive(t, 3*time.Minute)
 			asked := false
@@ -145,7 +147,7 @@ func TestHungInTheMiddleOfAMove(t *testing.T) {
 				if since.IsZero() {
 					since = w.Now()
 				}
-				return &engine.Unanswered{Since: since}
+				return &observe.Unanswered{Since: since}
 			}
 			size := d.of(t, job).Job.GPUs()
 			d.pin(t, job, 2)

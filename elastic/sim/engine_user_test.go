@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm"
 	"github.com/sluice-hpc/sluice/slurm/fake"
@@ -93,7 +94,7 @@ func userRun(t *testing.T, action, k int, change ...func(*engine.Config)) {
 func TestTagTakenAwayDuringAnOrder(t *testing.T) {
 	ctx := context.Background()
 	w := sim.New(sim.Config{Recorded: true, Fake: fake.Config{Seed: 7, Nodes: fake.Grid(1, 4)}})
-	d := boot(t, w, new(engine.Memory), "knapsack")
+	d := boot(t, w, new(journal.Memory), "knapsack")
 	job := w.Submit(sim.Job{User: "alice", Spec: elastic.Spec{Min: 1, Max: 4, Total: 20}, Save: 20 * time.Second})
 	w.At(2*time.Minute, func() {
 		if err := d.Direct(ctx, elastic.JobID(job.ID()), func(elastic.Directive) elastic.Directive { return elastic.Directive{Pin: 2} }); err != nil {

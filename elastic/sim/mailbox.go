@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/checkpoint"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
 )
 
 // maxLines bounds one read of a progress log.
@@ -23,7 +23,7 @@ type Mailbox struct {
 	boxes map[string]*box
 }
 
-var _ engine.Mailbox = (*Mailbox)(nil)
+var _ observe.Mailbox = (*Mailbox)(nil)
 
 // box is the two folders of one job.
 type box struct {

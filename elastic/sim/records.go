@@ -11,7 +11,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/audit"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/event"
 	"github.com/sluice-hpc/sluice/slurm/fake"
 )
 
@@ -73,12 +73,12 @@ func (r *Records) starts(who, uid int, at time.Time, notices []string) {
 }
 
 // Event notes what the engine said.
-func (r *Records) Event(e engine.Event) { r.said(0, e) }
+func (r *Records) Event(e event.Event) { r.said(0, e) }
 
 // SecondEvent notes what a second daemon's engine said.
-func (r *Records) SecondEvent(e engine.Event) { r.said(1, e) }
+func (r *Records) SecondEvent(e event.Event) { r.said(1, e) }
 
-func (r *Records) said(who int, e engine.Event) {
+func (r *Records) said(who int, e event.Event) {
 	r.event(who, e.At, said{Level: "debug", Event: e.Kind, Job: e.Job, Message: e.Text, Fields: e.Fields})
 }
 
@@ -90,7 +90,7 @@ type said struct {
 	Message string        `json:"message"`
 	Time    string        `json:"time"`
 	UID     int           `json:"uid,omitempty"`
-	engine.Fields
+	event.Fields
 }
 
 func (r *Records) event(who int, at time.Time, line said) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/store/contract"
@@ -21,13 +21,13 @@ func large(b *testing.B) (path string) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	var jobs []engine.JobRecord
-	var runs []engine.Segment
+	var jobs []journal.JobRecord
+	var runs []journal.Segment
 	var moves []elastic.Intent
 	for n := range 10000 {
 		jobs = append(jobs, contract.Job(fmt.Sprint("token", n), elastic.JobID(n+1)))
 		for k := range 4 {
-			runs = append(runs, engine.Segment{Token: jobs[n].Token, Restarts: k, Started: noon, Cause: reason.UserAskedRequeue, Place: jobs[n].Place})
+			runs = append(runs, journal.Segment{Token: jobs[n].Token, Restarts: k, Started: noon, Cause: reason.UserAskedRequeue, Place: jobs[n].Place})
 		}
 		moves = append(moves, contract.Intent(elastic.JobID(2*n)), contract.Intent(elastic.JobID(2*n+1)))
 	}

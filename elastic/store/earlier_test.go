@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/say"
@@ -25,7 +25,7 @@ import (
 // saying is what a store says when it is asked for everything.
 type saying struct {
 	Open   []openMove
-	Jobs   []engine.JobRecord
+	Jobs   []journal.JobRecord
 	Runs   []run
 	Speeds []speed.Sample
 	Health elastic.Health
@@ -38,7 +38,7 @@ type openMove struct {
 }
 
 type run struct {
-	engine.Segment
+	journal.Segment
 	Cause string `json:"cause"`
 }
 
@@ -135,7 +135,7 @@ func TestStoresOfEarlierPrograms(t *testing.T) {
 			late := contract.Job("later", 501)
 			late.Submitted = noon.AddDate(1, 0, 0)
 			muted := append(elastic.Health{{Sighting: elastic.Sighting{Node: "a", GPU: "0"}, Muted: true}}, want.Health...)
-			if err := errors.Join(s.SaveJobs(never, []engine.JobRecord{late}), s.SaveHealth(never, muted),
+			if err := errors.Join(s.SaveJobs(never, []journal.JobRecord{late}), s.SaveHealth(never, muted),
 				s.Close(never, want.Open[0].Intent, elastic.Done, reason.MoveOver, noon), s.Shutdown()); err != nil {
 				t.Fatal(err)
 			}

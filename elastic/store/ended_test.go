@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/store/contract"
 )
@@ -26,7 +26,7 @@ func TestEndedMovesStayEnded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := s.Advance(ctx, ins[0]); !errors.Is(err, engine.ErrNoIntent) {
+	if err := s.Advance(ctx, ins[0]); !errors.Is(err, journal.ErrNoIntent) {
 		t.Errorf("a late step of a closed move: %v", err)
 	}
 	if open, err := s.Open(ctx); err != nil || len(open) != 0 {
@@ -68,7 +68,7 @@ func TestNewest(t *testing.T) {
 		t.Helper()
 		r := contract.Job(string(rune('a'+n)), n)
 		r.Submitted, r.Ended = submitted, ended
-		if err := s.SaveJobs(ctx, []engine.JobRecord{r}); err != nil {
+		if err := s.SaveJobs(ctx, []journal.JobRecord{r}); err != nil {
 			t.Fatal(err)
 		}
 	}

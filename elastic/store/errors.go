@@ -8,7 +8,7 @@ import (
 
 	"github.com/mattn/go-sqlite3"
 
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 )
 
 // What went wrong, for decisions. Test with errors.Is.
@@ -137,7 +137,7 @@ func explain(op, path string, err error) error {
 		}
 		return err
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded),
-		errors.Is(err, engine.ErrIntentOpen), errors.Is(err, engine.ErrNoIntent):
+		errors.Is(err, journal.ErrIntentOpen), errors.Is(err, journal.ErrNoIntent):
 		return err
 	}
 	if kind := kindOf(err); kind != nil {

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/elastic/store/contract"
 )
@@ -27,7 +27,7 @@ func filled(t *testing.T) (path string) {
 func filledIn(t *testing.T, base string) (path string) {
 	t.Helper()
 	s := must(t, filepath.Join(base, "state", "sluice.db"))
-	var jobs []engine.JobRecord
+	var jobs []journal.JobRecord
 	for n := range 200 {
 		jobs = append(jobs, contract.Job(strings.Repeat(string(rune('a'+n%26)), 30)+string(rune('0'+n/26)), elastic.JobID(n+1)))
 	}
@@ -84,7 +84,7 @@ func TestDamagedFileIsSetAside(t *testing.T) {
 			if jobs, err := s.Jobs(t.Context(), time.Time{}); err != nil || len(jobs) != 0 {
 				t.Errorf("%d jobs, %v", len(jobs), err)
 			}
-			if err := s.SaveJobs(t.Context(), []engine.JobRecord{contract.Job("a", 1)}); err != nil {
+			if err := s.SaveJobs(t.Context(), []journal.JobRecord{contract.Job("a", 1)}); err != nil {
 				t.Errorf("the fresh store: %v", err)
 			}
 		})
@@ -221,7 +221,7 @@ func TestLockedByAnotherProgram(t *testing.T) {
 	}
 	t.Cleanup(func() { s.Shutdown() })
 	other := raw(t, path, "BEGIN IMMEDIATE")
-	err = s.SaveJobs(t.Context(), []engine.JobRecord{contract.Job("new", 999)})
+	err = s.SaveJobs(t.Context(), []journal.JobRecord{contract.Job("new", 999)})
 	refused(t, err, ErrBusy, "save jobs", "close the program")
 	if _, err := s.Open(t.Context()); err != nil {
 		t.Errorf("reading beside another writer: %v", err)
@@ -229,7 +229,7 @@ func TestLockedByAnotherProgram(t *testing.T) {
 	if _, err := other.ExecContext(t.Context(), "ROLLBACK"); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.SaveJobs(t.Context(), []engine.JobRecord{contract.Job("new", 999)}); err != nil {
+	if err := s.SaveJobs(t.Context(), []journal.JobRecord{contract.Job("new", 999)}); err != nil {
 		t.Errorf("once it is free: %v", err)
 	}
 }
@@ -251,13 +251,13 @@ func TestDiskFull(t *testing.T) {
 	limit("PRAGMA max_page_count = 1") // the present size is the least it takes
 	big := contract.Job("big", 5000)
 	big.Name = strings.Repeat("x", 1<<20)
-	err := s.SaveJobs(t.Context(), []engine.JobRecord{contract.Job("small", 4999), big})
+	err := s.SaveJobs(t.Context(), []journal.JobRecord{contract.Job("small", 4999), big})
 	refused(t, err, ErrFull, "save jobs", "free space")
 	if jobs, err := s.Jobs(t.Context(), time.Time{}); err != nil || len(jobs) != 200 {
 		t.Errorf("after the failure: %d jobs, %v", len(jobs), err)
 	}
 	limit("PRAGMA max_page_count = 1000000")
-	if err := s.SaveJobs(t.Context(), []engine.JobRecord{big}); err != nil {
+	if err := s.SaveJobs(t.Context(), []journal.JobRecord{big}); err != nil {
 		t.Errorf("with room again: %v", err)
 	}
 }
@@ -294,8 +294,8 @@ func TestPrune(t *testing.T) {
 		return speed.Sample{Seconds: 1, At: noon.Add(time.Duration(hours) * time.Hour)}
 	}
 	ins, err := s.Intend(ctx, []elastic.Intent{contract.Intent(1), contract.Intent(3)})
-	err = errors.Join(err, s.SaveJobs(ctx, []engine.JobRecord{old, young, alive}),
-		s.SaveSegments(ctx, []engine.Segment{{Token: "old"}, {Token: "alive"}}),
+	err = errors.Join(err, s.SaveJobs(ctx, []journal.JobRecord{old, young, alive}),
+		s.SaveSegments(ctx, []journal.Segment{{Token: "old"}, {Token: "alive"}}),
 		s.AddSamples(ctx, "job:old/epoch", []speed.Sample{at(-3), at(-1)}), s.AddSamples(ctx, "in use", []speed.Sample{at(-3), at(1)}),
 		s.Close(ctx, ins[0], elastic.Lost, nil, noon.Add(-time.Hour)), s.Prune(ctx, noon))
 	if err != nil {
@@ -322,7 +322,7 @@ func TestPrune(t *testing.T) {
 	if err := errors.Join(err, err1, err2); err != nil || len(ended) != 0 || len(lives) != 1 {
 		t.Errorf("speeds of jobs alone: %v %v, %v", ended, lives, err)
 	}
-	if err := s.Close(ctx, ins[0], elastic.Lost, nil, noon); !errors.Is(err, engine.ErrNoIntent) {
+	if err := s.Close(ctx, ins[0], elastic.Lost, nil, noon); !errors.Is(err, journal.ErrNoIntent) {
 		t.Errorf("a pruned move: %v", err)
 	}
 	if open, err := s.Open(ctx); err != nil || len(open) != 1 {

@@ -16,7 +16,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/checkpoint/disktest"
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 )
 
 // flip is one change of one byte in one of a store's files.
@@ -289,7 +289,7 @@ func TestFileReplacedWhileRunning(t *testing.T) {
 		if err := spoil(s.path); err != nil {
 			t.Fatal(err)
 		}
-		err := s.SaveJobs(never, []engine.JobRecord{{Token: "x"}})
+		err := s.SaveJobs(never, []journal.JobRecord{{Token: "x"}})
 		refused(t, err, ErrCorrupt, "removed or replaced", "restart sluiced")
 		if s.Damage() == nil {
 			t.Errorf("%s: the store does not remember it", name)

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 )
 
 const (
@@ -26,7 +26,7 @@ func (s *Store) SaveHealth(ctx context.Context, h elastic.Health) error {
 		if err != nil {
 			return err
 		}
-		for _, x := range engine.NormalHealth(h) {
+		for _, x := range journal.NormalHealth(h) {
 			key := complaintKey{x.Node, x.GPU, x.UID}
 			values := []any{x.Node, x.GPU, x.UID, x.Label, x.Job, x.User, x.Unfit, nanos(x.First), nanos(x.Last), x.Muted, x.Confirmed}
 			sum, err := rowSum("complaints", values)

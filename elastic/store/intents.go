@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 )
 
@@ -35,12 +35,12 @@ func (s *Store) Intend(ctx context.Context, ins []elastic.Intent) ([]elastic.Int
 			return err
 		}
 		for i, in := range ins {
-			out[i] = engine.NormalIntent(in)
+			out[i] = journal.NormalIntent(in)
 			t.last++
 			out[i].ID = t.last
 			err = c.put("intents", insertIntent, intentValues(out[i], nil), "")
 			if constraint(err) {
-				return fmt.Errorf("job %d: %w", in.Job, engine.ErrIntentOpen)
+				return fmt.Errorf("job %d: %w", in.Job, journal.ErrIntentOpen)
 			}
 			if err != nil {
 				return err
@@ -102,7 +102,7 @@ func (c *change) intent(in elastic.Intent) (there, closed bool, err error) {
 }
 
 func (c *change) putIntent(in elastic.Intent, end *ending) error {
-	return c.put("intents", updateIntent, intentValues(engine.NormalIntent(in), end), selectIntentSum, in.ID)
+	return c.put("intents", updateIntent, intentValues(journal.NormalIntent(in), end), selectIntentSum, in.ID)
 }
 
 // Open returns the open intents in order of ID.
@@ -172,5 +172,5 @@ func intentValues(in elastic.Intent, end *ending) []any {
 }
 
 func noIntent(in elastic.Intent) error {
-	return fmt.Errorf("job %d, intent %d: %w", in.Job, in.ID, engine.ErrNoIntent)
+	return fmt.Errorf("job %d, intent %d: %w", in.Job, in.ID, journal.ErrNoIntent)
 }

@@ -14,7 +14,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/checkpoint/disktest"
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/store/contract"
 )
@@ -38,7 +38,7 @@ func busyDaemon(path string) int {
 			err = s.SaveHealth(ctx, elastic.Health{{Sighting: elastic.Sighting{Node: "gpu" + strconv.Itoa(n%5), GPU: strconv.Itoa(n)}}})
 		}
 		if err == nil {
-			err = s.SaveJobs(ctx, []engine.JobRecord{contract.Job(strconv.Itoa(n), elastic.JobID(n))})
+			err = s.SaveJobs(ctx, []journal.JobRecord{contract.Job(strconv.Itoa(n), elastic.JobID(n))})
 		}
 		if err == nil {
 			fmt.Println(n)

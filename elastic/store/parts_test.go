@@ -14,7 +14,7 @@ import (
 
 	"github.com/mattn/go-sqlite3"
 
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 )
 
 // TestKindsOfErrors: what SQLite and the system say is one of few kinds; the system's word
@@ -39,7 +39,7 @@ func TestKindsOfErrors(t *testing.T) {
 			t.Errorf("explained twice: %v", again)
 		}
 	}
-	for _, err := range []error{nil, context.Canceled, context.DeadlineExceeded, engine.ErrIntentOpen, engine.ErrNoIntent} {
+	for _, err := range []error{nil, context.Canceled, context.DeadlineExceeded, journal.ErrIntentOpen, journal.ErrNoIntent} {
 		if got := explain("save", "/x", err); got != err {
 			t.Errorf("%v became %v", err, got)
 		}

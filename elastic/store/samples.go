@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 )
 
@@ -50,22 +50,22 @@ func (s *Store) AddSamples(ctx context.Context, model string, samples []speed.Sa
 			return err
 		}
 		for _, x := range samples {
-			x = engine.NormalSample(x)
+			x = journal.NormalSample(x)
 			t.last++
 			values := []any{t.last, model, x.GPUs, x.Nodes, x.Seconds, x.Units, order(x.At), x.Kind, x.Split, x.Beside}
 			if err := c.put("samples", insertSample, values, ""); err != nil {
 				return err
 			}
 		}
-		if err := c.forget("samples", forgetSamples, model, engine.MaxSamples); err != nil {
+		if err := c.forget("samples", forgetSamples, model, journal.MaxSamples); err != nil {
 			return err
 		}
-		owner := engine.Owner(model)
+		owner := journal.Owner(model)
 		if known || owner == "" {
 			return nil
 		}
 		behind := strings.TrimSuffix(owner, ":") + ";" // the first name that is no model's of this owner
-		return c.forget("samples", forgetSeries, owner, behind, engine.MaxSeries)
+		return c.forget("samples", forgetSeries, owner, behind, journal.MaxSeries)
 	})
 }
 

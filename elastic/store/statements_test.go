@@ -15,7 +15,7 @@ import (
 	"github.com/mattn/go-sqlite3"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/store/contract"
@@ -157,7 +157,9 @@ func calls(s *Store) []struct {
 		return elastic.Complaint{Sighting: elastic.Sighting{Node: node, GPU: "0", UID: 7, Unfit: "XID 79"}, First: noon, Last: noon}
 	}
 	sample := speed.Sample{Shape: speed.Shape{GPUs: 1, Nodes: 1}, Seconds: 1, Units: 1, At: noon}
-	answer := func(uid uint32, at time.Time) engine.Answer { return engine.Answer{UID: uid, Key: "script/x", At: at} }
+	answer := func(uid uint32, at time.Time) journal.Answer {
+		return journal.Answer{UID: uid, Key: "script/x", At: at}
+	}
 	return []struct {
 		name string
 		do   func() error
@@ -170,20 +172,20 @@ func calls(s *Store) []struct {
 		{"Close", func() error { return s.Close(ctx, mine(2), elastic.Done, nil, noon) }},
 		{"Open", func() error { _, err := s.Open(ctx); return err }},
 		{"Written", func() error { _, err := s.Written(ctx); return err }},
-		{"SaveJobs", func() error { return s.SaveJobs(ctx, []engine.JobRecord{contract.Job("a", 1), late}) }},
-		{"SaveJobs again", func() error { return s.SaveJobs(ctx, []engine.JobRecord{late}) }},
+		{"SaveJobs", func() error { return s.SaveJobs(ctx, []journal.JobRecord{contract.Job("a", 1), late}) }},
+		{"SaveJobs again", func() error { return s.SaveJobs(ctx, []journal.JobRecord{late}) }},
 		{"Jobs", func() error { _, err := s.Jobs(ctx, time.Time{}); return err }},
-		{"SaveSegments", func() error { return s.SaveSegments(ctx, []engine.Segment{{Token: "b"}, {Token: "b", Restarts: 1}}) }},
+		{"SaveSegments", func() error { return s.SaveSegments(ctx, []journal.Segment{{Token: "b"}, {Token: "b", Restarts: 1}}) }},
 		{"SaveSegments again", func() error {
-			return s.SaveSegments(ctx, []engine.Segment{{Token: "b", Cause: reason.UserAskedRequeue}})
+			return s.SaveSegments(ctx, []journal.Segment{{Token: "b", Cause: reason.UserAskedRequeue}})
 		}},
 		{"Segments", func() error { _, err := s.Segments(ctx, "b"); return err }},
 		{"SaveHealth", func() error { return s.SaveHealth(ctx, elastic.Health{complaint("n1"), complaint("n2")}) }},
 		{"SaveHealth again", func() error { return s.SaveHealth(ctx, elastic.Health{complaint("n2"), complaint("n3")}) }},
 		{"Health", func() error { _, err := s.Health(ctx); return err }},
-		{"SaveAnswers", func() error { return s.SaveAnswers(ctx, []engine.Answer{answer(7, noon), answer(8, noon)}) }},
+		{"SaveAnswers", func() error { return s.SaveAnswers(ctx, []journal.Answer{answer(7, noon), answer(8, noon)}) }},
 		{"SaveAnswers again", func() error {
-			return s.SaveAnswers(ctx, []engine.Answer{answer(7, noon.Add(1)), answer(8, time.Time{})})
+			return s.SaveAnswers(ctx, []journal.Answer{answer(7, noon.Add(1)), answer(8, time.Time{})})
 		}},
 		{"Answers", func() error { _, err := s.Answers(ctx); return err }},
 		{"AddSamples", func() error { return s.AddSamples(ctx, "user:7/model:m/epoch", []speed.Sample{sample, sample}) }},

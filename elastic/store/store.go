@@ -14,13 +14,13 @@ import (
 
 	_ "github.com/mattn/go-sqlite3" // the driver "sqlite3"
 
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 )
 
 // Store implements these.
 var (
-	_ engine.Journal = (*Store)(nil)
-	_ engine.Samples = (*Store)(nil)
+	_ journal.Journal = (*Store)(nil)
+	_ journal.Samples = (*Store)(nil)
 )
 
 // busyFor is how long a call waits for another program that has the file locked,

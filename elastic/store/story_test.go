@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/elastic/store/contract"
@@ -100,7 +100,7 @@ func (y *story) end(job elastic.JobID) func() error {
 
 func (y *story) save(from, to int, ended bool) func() error {
 	return func() error {
-		var all []engine.JobRecord
+		var all []journal.JobRecord
 		for n := from; n <= to; n++ {
 			r := contract.Job("token"+strconv.Itoa(n), elastic.JobID(n))
 			r.Done = float64(from) / 3
@@ -115,9 +115,9 @@ func (y *story) save(from, to int, ended bool) func() error {
 
 func (y *story) history(job, runs int) func() error {
 	return func() error {
-		var all []engine.Segment
+		var all []journal.Segment
 		for n := range runs {
-			all = append(all, engine.Segment{Token: "token" + strconv.Itoa(job), Restarts: n, Started: noon, DoneTo: float64(n) / 7, Cause: reason.UserAskedRequeue})
+			all = append(all, journal.Segment{Token: "token" + strconv.Itoa(job), Restarts: n, Started: noon, DoneTo: float64(n) / 7, Cause: reason.UserAskedRequeue})
 		}
 		return y.s.SaveSegments(never, all)
 	}

@@ -16,6 +16,8 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/event"
+	"github.com/sluice-hpc/sluice/elastic/engine/track"
 	"github.com/sluice-hpc/sluice/elastic/policy"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/elastic/store"
@@ -92,11 +94,13 @@ func (l *lives) birth() error {
 		l.w.Records.Starts(l.w.Now())
 	}
 	l.now = engine.New(engine.Config{
-		Slurm: l.w.Client, Journal: s, Samples: s, Mailbox: l.w.Mail, Policy: p,
-		Limits: elastic.Limits{Cooldown: time.Minute, Payback: 1, Grace: time.Minute, Confirm: 2 * time.Minute, DeafAfter: 2},
-		Price:  elastic.Price{Save: 2 * time.Second, Drain: time.Second, Start: 2 * time.Second, Load: 5 * time.Second},
-		Period: 30 * time.Second, Transition: 500 * time.Millisecond, Backoff: time.Minute,
-		Events: func(e engine.Event) {
+		Seams: engine.Seams{Slurm: l.w.Client, Journal: s, Samples: s, Mailbox: l.w.Mail}, Policy: p,
+		Rules: track.Rules{
+			Limits: elastic.Limits{Cooldown: time.Minute, Payback: 1, Grace: time.Minute, Confirm: 2 * time.Minute, DeafAfter: 2},
+			Price:  elastic.Price{Save: 2 * time.Second, Drain: time.Second, Start: 2 * time.Second, Load: 5 * time.Second},
+			Period: 30 * time.Second, Transition: 500 * time.Millisecond, Backoff: time.Minute,
+		},
+		Events: func(e event.Event) {
 			if l.w.Records != nil {
 				l.w.Records.Event(e)
 			}

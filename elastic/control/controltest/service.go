@@ -11,13 +11,15 @@ import (
 	"github.com/sluice-hpc/sluice/elastic/control"
 	"github.com/sluice-hpc/sluice/elastic/control/wire"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+	"github.com/sluice-hpc/sluice/elastic/engine/publish"
 )
 
 // Service is a control.Service over canned values. Once it is served, its fields
 // are changed through Set only.
 type Service struct {
-	Last   *engine.Report // nil: no cycle yet
-	Err    error          // what Plan, Direct and Segments fail with
+	Last   *publish.Report // nil: no cycle yet
+	Err    error           // what Plan, Direct and Segments fail with
 	Refuse func(elastic.JobID, wire.Change) error
 
 	mu    sync.Mutex
@@ -62,7 +64,7 @@ func (s *Service) note(format string, args ...any) {
 }
 
 // Report returns Last.
-func (s *Service) Report() *engine.Report {
+func (s *Service) Report() *publish.Report {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.Last
@@ -89,7 +91,7 @@ func (s *Service) Trust(_ context.Context, c control.Caller, node string) error 
 }
 
 // Segments returns the canned history to the job it belongs to.
-func (s *Service) Segments(_ context.Context, token string) ([]engine.Segment, error) {
+func (s *Service) Segments(_ context.Context, token string) ([]journal.Segment, error) {
 	if all := Segments(); token == all[0].Token {
 		return all, s.fault()
 	}
@@ -107,7 +109,7 @@ func (s *Service) Speeds(_ context.Context, uid uint32, model string) (engine.Sp
 // anns reports whether a user is the one of Growing: whoever plays ann.
 func (s *Service) anns(uid uint32) bool {
 	r := s.Report()
-	return r != nil && slices.ContainsFunc(r.Jobs, func(jr engine.JobReport) bool { return jr.Record.ID == Growing && jr.Record.UID == uid })
+	return r != nil && slices.ContainsFunc(r.Jobs, func(jr publish.JobReport) bool { return jr.Record.ID == Growing && jr.Record.UID == uid })
 }
 
 // Refresh does nothing: the canned report is fresh.

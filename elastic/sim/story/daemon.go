@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/track"
 	"github.com/sluice-hpc/sluice/elastic/policy"
 )
 
@@ -67,12 +68,14 @@ func (d *daemon) birth() error {
 func (d *daemon) engine(j Journal, change func(*engine.Config)) *engine.Engine {
 	p, w := d.play, d.play.w
 	cfg := engine.Config{
-		Slurm: w.Client, Limiter: w.Client, Accountant: w.Client, Journal: j, Samples: j, Mailbox: w.Mail,
-		Limits: elastic.Limits{Cooldown: time.Minute, Payback: 1, Grace: time.Minute, Confirm: 2 * time.Minute, DeafAfter: 2},
-		Health: elastic.HealthRules{Exclude: 10 * time.Minute, PerUser: 1},
-		Price:  elastic.Price{Save: 2 * time.Second, Drain: time.Second, Start: 2 * time.Second, Load: 5 * time.Second},
-		Period: p.s.Period, Transition: p.s.Transition, Backoff: time.Minute,
-		Events: p.event, Edge: map[string]bool{edgePool: true},
+		Seams: engine.Seams{Slurm: w.Client, Limiter: w.Client, Accountant: w.Client, Journal: j, Samples: j, Mailbox: w.Mail},
+		Rules: track.Rules{
+			Limits: elastic.Limits{Cooldown: time.Minute, Payback: 1, Grace: time.Minute, Confirm: 2 * time.Minute, DeafAfter: 2},
+			Health: elastic.HealthRules{Exclude: 10 * time.Minute, PerUser: 1},
+			Price:  elastic.Price{Save: 2 * time.Second, Drain: time.Second, Start: 2 * time.Second, Load: 5 * time.Second},
+			Period: p.s.Period, Transition: p.s.Transition, Backoff: time.Minute, Edge: map[string]bool{edgePool: true},
+		},
+		Events: p.event,
 	}
 	if p.s.Policy == "turns" {
 		InTurns(&cfg, turn)

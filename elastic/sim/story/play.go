@@ -8,7 +8,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/event"
 	"github.com/sluice-hpc/sluice/elastic/policy"
 	"github.com/sluice-hpc/sluice/elastic/sim"
 	"github.com/sluice-hpc/sluice/slurm"
@@ -296,7 +296,7 @@ func (p *play) starts(notices []string) {
 }
 
 // event takes what an engine says. The records have the true time.
-func (p *play) event(e engine.Event) {
+func (p *play) event(e event.Event) {
 	_ = p.d.refuses("log") // it may block, and takes every line in the end
 	e.At = p.w.Now()
 	p.w.Records.Event(e)
@@ -310,7 +310,7 @@ func (p *play) event(e engine.Event) {
 }
 
 // secondEvent is event for a second daemon's engine.
-func (p *play) secondEvent(e engine.Event) {
+func (p *play) secondEvent(e event.Event) {
 	e.At = p.w.Now()
 	p.w.Records.SecondEvent(e)
 	p.note("second: job %d %s: %s", e.Job, e.Kind, e.Text)

@@ -6,7 +6,8 @@ import (
 
 	"github.com/sluice-hpc/sluice/checkpoint"
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+	"github.com/sluice-hpc/sluice/elastic/engine/observe"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/slurm"
@@ -51,7 +52,7 @@ type Cross func(name string, effect func() error) error
 func CountSlurm(c slurm.Client, x Cross) slurm.Client { return slurmSeam{c, x} }
 
 // CountMail has every write to the outbox pass x.
-func CountMail(m engine.Mailbox, x Cross) engine.Mailbox { return mailSeam{m, x} }
+func CountMail(m observe.Mailbox, x Cross) observe.Mailbox { return mailSeam{m, x} }
 
 // The seams with effects counted in them.
 type (
@@ -60,7 +61,7 @@ type (
 		cross Cross
 	}
 	mailSeam struct {
-		engine.Mailbox
+		observe.Mailbox
 		cross Cross
 	}
 	journalSeam struct {
@@ -140,11 +141,11 @@ func (c journalSeam) Close(ctx context.Context, in elastic.Intent, how elastic.O
 	return c.write("close", func() error { return c.Journal.Close(ctx, in, how, why, at) })
 }
 
-func (c journalSeam) SaveJobs(ctx context.Context, r []engine.JobRecord) error {
+func (c journalSeam) SaveJobs(ctx context.Context, r []journal.JobRecord) error {
 	return c.write("savejobs", func() error { return c.Journal.SaveJobs(ctx, r) })
 }
 
-func (c journalSeam) SaveSegments(ctx context.Context, s []engine.Segment) error {
+func (c journalSeam) SaveSegments(ctx context.Context, s []journal.Segment) error {
 	return c.write("savesegments", func() error { return c.Journal.SaveSegments(ctx, s) })
 }
 
@@ -152,7 +153,7 @@ func (c journalSeam) SaveHealth(ctx context.Context, h elastic.Health) error {
 	return c.write("savehealth", func() error { return c.Journal.SaveHealth(ctx, h) })
 }
 
-func (c journalSeam) SaveAnswers(ctx context.Context, a []engine.Answer) error {
+func (c journalSeam) SaveAnswers(ctx context.Context, a []journal.Answer) error {
 	return c.write("saveanswers", func() error { return c.Journal.SaveAnswers(ctx, a) })
 }
 

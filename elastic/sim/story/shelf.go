@@ -3,13 +3,13 @@ package story
 import (
 	"time"
 
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 )
 
 // Journal is what the daemon keeps of its own.
 type Journal interface {
-	engine.Journal
-	engine.Samples
+	journal.Journal
+	journal.Samples
 }
 
 // Shelf is where a story's journal lies between two lives of the daemon.
@@ -45,11 +45,11 @@ type Shelf interface {
 type Shelves func(Story) (Shelf, error)
 
 // InMemory keeps every story's journal in memory.
-func InMemory(Story) (Shelf, error) { return &memory{now: new(engine.Memory)}, nil }
+func InMemory(Story) (Shelf, error) { return &memory{now: new(journal.Memory)}, nil }
 
 // memory is a shelf in memory.
 type memory struct {
-	now, copy *engine.Memory
+	now, copy *journal.Memory
 	notices   []string // for who opens it next
 }
 
@@ -89,6 +89,6 @@ func (m *memory) PutBack() error {
 }
 
 func (m *memory) Lose() error {
-	m.now, m.notices = new(engine.Memory), []string{emptied}
+	m.now, m.notices = new(journal.Memory), []string{emptied}
 	return nil
 }

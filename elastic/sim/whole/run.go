@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/event"
 	"github.com/sluice-hpc/sluice/elastic/say"
 	"github.com/sluice-hpc/sluice/elastic/sim/replay"
 	"github.com/sluice-hpc/sluice/elastic/sim/workload"
@@ -165,7 +165,7 @@ func (s *site) measureSpread() {
 
 // event counts moves that ended otherwise than planned, and notes which jobs are
 // stopped to wait again.
-func (s *site) event(e engine.Event) {
+func (s *site) event(e event.Event) {
 	switch {
 	case e.Kind == "close" && e.Outcome != elastic.Done:
 		s.abandoned++

@@ -11,6 +11,8 @@ import (
 
 	"github.com/sluice-hpc/sluice/elastic"
 	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
+	"github.com/sluice-hpc/sluice/elastic/engine/track"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/elastic/policy"
 	"github.com/sluice-hpc/sluice/elastic/sim"
@@ -24,7 +26,7 @@ type site struct {
 	cfg     Config
 	w       *sim.World
 	engine  *engine.Engine
-	journal *engine.Memory
+	journal *journal.Memory
 	begin   time.Time
 	jobs    []job                 // in order of submit
 	byID    map[elastic.JobID]int // into jobs
@@ -63,11 +65,14 @@ func newSite(cfg Config) (*site, error) {
 	}
 	cluster.Watch = s.watch
 	s.w = sim.New(sim.Config{Fake: cluster})
-	s.begin, s.journal = s.w.Now(), &engine.Memory{}
+	s.begin, s.journal = s.w.Now(), &journal.Memory{}
 	s.engine = engine.New(engine.Config{
-		Slurm: s.w.Client, Mailbox: s.w.Mail, Journal: s.journal, Samples: s.journal,
-		Policy: s.policy(), Limits: cfg.Limits, Price: cfg.Price,
-		Period: cfg.Interval, Transition: cfg.Transition, Backoff: backoff, Events: s.event, ShareSpeeds: true, Proven: true,
+		Seams:  engine.Seams{Slurm: s.w.Client, Mailbox: s.w.Mail, Journal: s.journal, Samples: s.journal},
+		Policy: s.policy(), Events: s.event,
+		Rules: track.Rules{
+			Limits: cfg.Limits, Price: cfg.Price, Period: cfg.Interval, Transition: cfg.Transition, Backoff: backoff,
+			ShareSpeeds: true, Proven: true,
+		},
 	})
 	return s, nil
 }

@@ -1,4 +1,4 @@
-// Package contract is the promises of engine.Journal and engine.Samples as one
+// Package contract is the promises of journal.Journal and journal.Samples as one
 // test suite, run on every implementation, so that what is tested against memory
 // holds for the disk.
 package contract

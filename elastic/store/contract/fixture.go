@@ -4,7 +4,7 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 )
 
 // testFixtures makes sure that the records of this suite have every field set,
@@ -15,7 +15,7 @@ func testFixtures(t *testing.T, _ Subject) {
 	in.ID = 1
 	job := Job("a", 1)
 	job.Ended = day
-	for _, v := range []any{in, job, segment("a", 1), complaint("gpu1", "0", 7), engine.NormalSample(sample(1, day))} {
+	for _, v := range []any{in, job, segment("a", 1), complaint("gpu1", "0", 7), journal.NormalSample(sample(1, day))} {
 		for _, path := range unset(reflect.ValueOf(v), reflect.TypeOf(v).Name()) {
 			t.Errorf("%s is not set in the fixture: set it, and store it", path)
 		}

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sluice-hpc/sluice/elastic"
-	"github.com/sluice-hpc/sluice/elastic/engine"
+	"github.com/sluice-hpc/sluice/elastic/engine/journal"
 	"github.com/sluice-hpc/sluice/elastic/learn/speed"
 	"github.com/sluice-hpc/sluice/elastic/reason"
 	"github.com/sluice-hpc/sluice/nodes"
@@ -20,18 +20,24 @@ import (
 func testValues(t *testing.T, s Subject) {
 	ctx := t.Context()
 	zone := time.FixedZone("east", 3*3600)
-	wild := engine.JobRecord{Token: "w", Done: math.NaN(), Submitted: day.In(zone), Ended: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC),
-		Moved: time.Date(1, 1, 1, 0, 0, 1, 0, time.UTC), Place: nodes.Placement{}, Name: "a\x00b\n\"'", User: "日本"}
+	wild := journal.JobRecord{
+		Token:    "w",
+		Identity: journal.Identity{Name: "a\x00b\n\"'", User: "日本"},
+		Life:     journal.Life{Submitted: day.In(zone), Ended: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)},
+		LastRun:  journal.LastRun{Place: nodes.Placement{}},
+		Signs:    journal.Signs{Done: math.NaN()},
+		Moved:    time.Date(1, 1, 1, 0, 0, 1, 0, time.UTC),
+	}
 	wild.Tag.Spec.Total = math.Inf(1)
-	equal(t, nil, nil, s.SaveJobs(ctx, []engine.JobRecord{wild}))
-	want := engine.JobRecord{Token: "w", Submitted: day, Name: wild.Name, User: wild.User}
+	equal(t, nil, nil, s.SaveJobs(ctx, []journal.JobRecord{wild}))
+	want := journal.JobRecord{Token: "w", Life: journal.Life{Submitted: day}, Identity: journal.Identity{Name: wild.Name, User: wild.User}}
 	got, err := s.again().Jobs(ctx, day)
-	equal(t, got, []engine.JobRecord{want}, err)
+	equal(t, got, []journal.JobRecord{want}, err)
 
-	segment := engine.Segment{Token: "w", DoneTo: math.Inf(-1), Seconds: math.NaN(), Started: day.In(zone)}
-	equal(t, nil, nil, s.again().SaveSegments(ctx, []engine.Segment{segment}))
+	segment := journal.Segment{Token: "w", DoneTo: math.Inf(-1), Seconds: math.NaN(), Started: day.In(zone)}
+	equal(t, nil, nil, s.again().SaveSegments(ctx, []journal.Segment{segment}))
 	segments, err := s.again().Segments(ctx, "w")
-	equal(t, segments, []engine.Segment{{Token: "w", Started: day}}, err)
+	equal(t, segments, []journal.Segment{{Token: "w", Started: day}}, err)
 
 	equal(t, nil, nil, s.again().AddSamples(ctx, "m", []speed.Sample{{Seconds: math.NaN(), At: time.Unix(0, 0)}}))
 	samples, err := s.again().Samples(ctx, "m", 1)
@@ -50,12 +56,12 @@ func testValues(t *testing.T, s Subject) {
 }
 
 // testModel runs random histories on the subject, restarts included, beside
-// engine.Memory, and wants equal answers.
+// journal.Memory, and wants equal answers.
 func testModel(t *testing.T, s Subject) {
 	base := elastic.JobID(0)
 	rapid.Check(t, func(r *rapid.T) {
 		base += 1000 // every history has jobs of its own
-		twin := &pair{r: r, model: &engine.Memory{}, subject: s.again(), base: base}
+		twin := &pair{r: r, model: &journal.Memory{}, subject: s.again(), base: base}
 		twin.skip()
 		for range rapid.IntRange(1, 25).Draw(r, "length") {
 			twin.step()
@@ -106,7 +112,7 @@ func (p *pair) step() {
 			record.Ended = day.Add(time.Duration(rapid.Int64Range(0, 1e9).Draw(p.r, "end")))
 		}
 		record.Tag.Comment = rapid.String().Draw(p.r, "comment")
-		p.same(p.model.SaveJobs(ctx, []engine.JobRecord{record}), p.subject.SaveJobs(ctx, []engine.JobRecord{record}))
+		p.same(p.model.SaveJobs(ctx, []journal.JobRecord{record}), p.subject.SaveJobs(ctx, []journal.JobRecord{record}))
 	}
 }
 
@@ -127,7 +133,7 @@ func (p *pair) find(b Both, job elastic.JobID) elastic.Intent {
 }
 
 func (p *pair) same(a, b error) {
-	for _, kind := range []error{engine.ErrIntentOpen, engine.ErrNoIntent} {
+	for _, kind := range []error{journal.ErrIntentOpen, journal.ErrNoIntent} {
 		if errors.Is(a, kind) != errors.Is(b, kind) {
 			p.r.Fatalf("model says %v, subject %v", a, b)
 		}
@@ -162,8 +168,8 @@ func (p *pair) compare() {
 }
 
 // own leaves out the jobs of earlier histories.
-func (p *pair) own(all []engine.JobRecord) []engine.JobRecord {
-	var out []engine.JobRecord
+func (p *pair) own(all []journal.JobRecord) []journal.JobRecord {
+	var out []journal.JobRecord
 	for _, r := range all {
 		if r.ID >= p.base {
 			out = append(out, r)
