@@ -32,8 +32,9 @@ func (open Moves) Spread(missing []*Job) []*Job {
 		}
 	}
 	picked = picked[:min(len(picked), MaxLookups/2)]
-	for i := range MaxLookups - len(picked) {
-		picked = append(picked, missing[i*len(missing)/MaxLookups])
+	rest := MaxLookups - len(picked)
+	for i := range rest {
+		picked = append(picked, missing[i*len(missing)/rest])
 	}
 	return picked
 }
