@@ -7,5 +7,5 @@
 // change nothing else.
 //
 // They build on one another. For one snapshot they MUST be called in this order, as track does:
-// Ordinary, PerNode, Refused, Caps, Spread, Choose, Reserve, Edges, Depart, Bar.
+// Ordinary, PerNode, Refused, Caps, Spread, Choose, Restrict.
 package eligible
